@@ -32,7 +32,8 @@ type Bound struct {
 // whose elements it copies. Session.ZeroInputs makes such inputs from sizes. All results
 // must be tensors whose shapes follow from those of the inputs; the error is
 // ErrUnsupported if one is not, and otherwise as that of Run.
-func (s *Session) Bind(inputs map[string]*Tensor) (*Bound, error) {
+func (s *Session) Bind(inputs map[string]*Tensor) (_ *Bound, err error) {
+	defer s.enter().end(&err)
 	s, list, err := accept(context.Background(), s, inputs, belowTensor)
 	if err != nil {
 		return nil, err
@@ -67,6 +68,9 @@ func newBound(s *Session, e *runtime.Bound, mu *sync.Mutex) *Bound {
 // Input returns the tensor that runs read as the input of that name, for the caller to
 // fill; nil if there is none, or after Close. Its memory ends with Close.
 func (b *Bound) Input(name string) *Tensor {
+	if !b.made() {
+		return nil
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.inputs[name]
@@ -75,6 +79,9 @@ func (b *Bound) Input(name string) *Tensor {
 // Output returns the tensor that runs write the result of that name to; nil if there is
 // none. The next run overwrites it.
 func (b *Bound) Output(name string) *Tensor {
+	if !b.made() {
+		return nil
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.outputs[name]
@@ -85,7 +92,8 @@ func (b *Bound) Output(name string) *Tensor {
 // SetOutput of that name. The error is ErrShape if t is nil or its type or shape differs,
 // ErrOption if there is no such output or t shares memory with an input or another output,
 // and ErrClosed after Close.
-func (b *Bound) SetOutput(name string, t *Tensor) error {
+func (b *Bound) SetOutput(name string, t *Tensor) (err error) {
+	defer b.enter().end(&err)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.engine == nil {
@@ -136,7 +144,8 @@ func (b *Bound) closedError() error {
 // also within a step, and leaves the outputs with elements of no use. The error is
 // ErrClosed after Close of the Bound or of its session, and otherwise as that of
 // Session.Run.
-func (b *Bound) Run(ctx context.Context) error {
+func (b *Bound) Run(ctx context.Context) (err error) {
+	defer b.enter().end(&err)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
@@ -156,7 +165,8 @@ func (b *Bound) Run(ctx context.Context) error {
 
 // Close gives back the memory of the inputs and of what lies between them and the
 // outputs, which stay as they are. Further calls do nothing.
-func (b *Bound) Close() error {
+func (b *Bound) Close() (err error) {
+	defer b.enter().end(&err)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.engine != nil {

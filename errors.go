@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
 )
 
 // The kinds of errors. errors.Is tells whether an error of this package is of a kind;
@@ -45,9 +45,11 @@ var (
 	ErrInUse = errors.New("nacre: model in use")
 	// ErrOption reports an option or an argument with a value that it cannot have.
 	ErrOption = errors.New("nacre: invalid option")
-	// ErrInternal reports a defect: of this package, or of an operator that the program
-	// brought. The message says in which node.
-	ErrInternal = errors.New("nacre: internal error")
+	// ErrInternal reports a defect: a panic of this module, of the packages formats and generate
+	// too, or of what the program brought and the function called: an operator, a file
+	// system, a reader, a writer, a tokenizer. The message says in which file and node. A
+	// panic in the body of a loop over an iterator of package generate stays a panic.
+	ErrInternal = guard.ErrInternal
 	// ErrDevice reports a machine, or a build of the program, that cannot run models.
 	// Builds without cgo read models and cannot run them.
 	ErrDevice = errors.New("nacre: device not available")
@@ -82,7 +84,6 @@ var kinds = []struct{ below, kind error }{
 	{graph.ErrMemory, ErrMemory},
 	{graph.ErrState, ErrState},
 	{graph.ErrBusy, ErrBusy},
-	{op.ErrInternal, ErrInternal},
 }
 
 // public gives an error of the packages below the kind it has here.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/internal/guard"
 )
 
 // TestHostileModels changes a model file at random and runs what still opens. It
@@ -34,7 +34,7 @@ func TestHostileModels(t *testing.T) {
 			broken[at] = byte(r.IntN(256))
 		}
 		err := openAndRun(broken)
-		var defect *op.Defect
+		var defect *guard.Defect
 		switch {
 		case err == nil:
 			ran++

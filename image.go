@@ -73,7 +73,8 @@ const maxPixels = 1 << 28
 // DecodeImage is FromImage of a PNG or JPEG file in memory, or one of another format
 // that the program registered with package image. The size is checked before the pixels are
 // decoded. The error is also ErrFormat if the file cannot be decoded.
-func DecodeImage(data []byte, in Info, o ImageOptions) (*Tensor, error) {
+func DecodeImage(data []byte, in Info, o ImageOptions) (_ *Tensor, err error) {
+	defer enter("").end(&err)
 	config, kind, err := image.DecodeConfig(bytes.NewReader(data))
 	if errors.Is(err, image.ErrFormat) {
 		const text = "the picture, %d bytes, is neither PNG nor JPEG nor of a format that the program registered with package image"
@@ -111,7 +112,8 @@ func DecodeImage(data []byte, in Info, o ImageOptions) (*Tensor, error) {
 // axes, other than 1 or 3 channels, or other than one picture to the batch, ErrOption if
 // Layout is needed, or an option does not fit the input, and ErrUnsupported if the picture has
 // more than ImageOptions.MaxPixels pixels.
-func FromImage(img image.Image, in Info, o ImageOptions) (*Tensor, error) {
+func FromImage(img image.Image, in Info, o ImageOptions) (_ *Tensor, err error) {
+	defer enter("").end(&err)
 	if img == nil || img.Bounds().Empty() {
 		return nil, markf(ErrShape, "the picture has no pixels")
 	}

@@ -14,7 +14,8 @@ import (
 // The error is ErrOption if a size is missing, negative, or of no axis, ErrUnsupported
 // if an input is no tensor or its number of axes is open, and ErrMemory if the
 // machine has less memory.
-func (s *Session) ZeroInputs(sizes map[string]int) (map[string]*Tensor, error) {
+func (s *Session) ZeroInputs(sizes map[string]int) (_ map[string]*Tensor, err error) {
+	defer s.enter().end(&err)
 	list, err := s.sized(sizes)
 	if err != nil {
 		return nil, err

@@ -30,7 +30,8 @@ type KernelWay struct {
 //
 // The error is ErrOption if ctx or p is nil, rounds is less than 1 or no step on a device
 // has that name, ErrClosed after Close, and that of the context if this is done.
-func (s *Session) CompareKernels(ctx context.Context, p *Plan, node string, rounds int) ([]KernelComparison, error) {
+func (s *Session) CompareKernels(ctx context.Context, p *Plan, node string, rounds int) (_ []KernelComparison, err error) {
+	defer s.enter().end(&err)
 	file := s.model.source.File
 	if err := s.usable(ctx); err != nil {
 		return nil, err

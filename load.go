@@ -26,7 +26,8 @@ func Open(path string) (*Model, error) { return OpenContext(context.Background()
 // OpenContext is Open that ends with the context's error when the context is done. The
 // file may then be read for a little longer, and must not change while it is. The error
 // is ErrOption if ctx is nil.
-func OpenContext(ctx context.Context, path string) (*Model, error) {
+func OpenContext(ctx context.Context, path string) (_ *Model, err error) {
+	defer enter(path).end(&err)
 	if ctx == nil {
 		return nil, markf(ErrOption, "%s: the context of opening is nil", path)
 	}
@@ -64,7 +65,8 @@ type opening struct {
 // Files are read into memory, but for those of the operating system (os.DirFS,
 // os.Root.FS), which are mapped and must not change until Close. Which links are
 // followed is up to the file system: os.Root.FS refuses those that lead out.
-func OpenFS(fsys fs.FS, path string) (*Model, error) {
+func OpenFS(fsys fs.FS, path string) (_ *Model, err error) {
+	defer enter(path).end(&err)
 	if fsys == nil {
 		return nil, markf(ErrOption, "%s: the file system is nil", path)
 	}
@@ -78,7 +80,8 @@ func OpenFS(fsys fs.FS, path string) (*Model, error) {
 //
 // The errors are those of Open and of r, ErrOption if r is nil or size is negative, and
 // ErrUnsupported if the model needs other files and no file system follows.
-func OpenReaderAt(name string, r io.ReaderAt, size int64, files ...fs.FS) (*Model, error) {
+func OpenReaderAt(name string, r io.ReaderAt, size int64, files ...fs.FS) (_ *Model, err error) {
+	defer enter(name).end(&err)
 	switch {
 	case r == nil:
 		return nil, markf(ErrOption, "%s: the reader is nil", name)
@@ -95,7 +98,8 @@ func OpenReaderAt(name string, r io.ReaderAt, size int64, files ...fs.FS) (*Mode
 // Decode reads a model from data, which it keeps and which must not change until
 // Close. The name stands for the file in messages; files are as OpenReaderAt has
 // them.
-func Decode(name string, data []byte, files ...fs.FS) (*Model, error) {
+func Decode(name string, data []byte, files ...fs.FS) (_ *Model, err error) {
+	defer enter(name).end(&err)
 	beside, err := only(name, files)
 	if err != nil {
 		return nil, err

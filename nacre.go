@@ -69,6 +69,9 @@ func (m *Model) network() (*graph.Model, error) { return m.lowered(formats.Lower
 // Inputs describes the inputs that the model lists, in a new slice. Those that have
 // a value in the model are not required, nor are dynamic variables of programs of OpenInfer. Of a file without a network there are none.
 func (m *Model) Inputs() []Info {
+	if !m.made() {
+		return nil
+	}
 	n, err := m.network()
 	if err != nil {
 		return nil
@@ -95,6 +98,9 @@ func inputsOf(n *graph.Model) []Info {
 // Session.Outputs may know more of their types. Of a file without a network there are
 // none.
 func (m *Model) Outputs() []Info {
+	if !m.made() {
+		return nil
+	}
 	n, err := m.network()
 	if err != nil {
 		return nil
@@ -105,14 +111,25 @@ func (m *Model) Outputs() []Info {
 // Network returns the graph that sessions without options run: that of Source where the file has nodes,
 // else one that has been made of what the file says. It must not be changed, and ends
 // with Close. The error is ErrUnsupported for a file without a network.
-func (m *Model) Network() (*graph.Model, error) { return m.network() }
+func (m *Model) Network() (_ *graph.Model, err error) {
+	defer m.enter().end(&err)
+	return m.network()
+}
 
 // Metadata returns what the file says of itself.
-func (m *Model) Metadata() Metadata { return metadataOf(m.source) }
+func (m *Model) Metadata() Metadata {
+	if !m.made() {
+		return Metadata{}
+	}
+	return metadataOf(m.source)
+}
 
 // Weights describes the weights that the model holds by name, in the order of the
 // file and in a new slice.
 func (m *Model) Weights() []Info {
+	if !m.made() {
+		return nil
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	list := make([]Info, len(m.source.Graph.Initializers))
@@ -126,7 +143,8 @@ func (m *Model) Weights() []Info {
 // Weight returns a copy of the weight of that name. The copy outlives the model. The
 // error is ErrOption if there is no such weight, ErrFormat if a mapped file has become
 // shorter and lacks bytes of it, and ErrClosed if the model is closed.
-func (m *Model) Weight(name string) (*Tensor, error) {
+func (m *Model) Weight(name string) (_ *Tensor, err error) {
+	defer m.enter().end(&err)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
@@ -155,7 +173,12 @@ func (m *Model) copied(init *graph.Initializer) (t *Tensor, err error) {
 // Source returns what the file holds, for programs that work on the graph itself
 // with the packages runtime/graph and formats. It must not be changed. Its tensors
 // may lie in memory that cannot be written, and end with Close.
-func (m *Model) Source() *graph.Model { return m.source }
+func (m *Model) Source() *graph.Model {
+	if !m.made() {
+		return nil
+	}
+	return m.source
+}
 
 func (m *Model) closedError() error {
 	return markf(ErrClosed, "%s: the model is closed", m.source.File)
@@ -168,7 +191,8 @@ func (m *Model) closedError() error {
 // was made, ErrClosed if the model is closed, ErrFormat if the archive is damaged,
 // ErrShape if it has a weight of another type or shape, and one that matches
 // hnw.ErrTensorMissing of package formats/hnw if it lacks a weight.
-func (m *Model) ReplaceWeights(path string) error {
+func (m *Model) ReplaceWeights(path string) (err error) {
+	defer m.enter().end(&err)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -177,7 +201,7 @@ func (m *Model) ReplaceWeights(path string) error {
 	case len(m.programs) > 0:
 		return markf(ErrInUse, "%s: a session of the model was made; weights can be replaced only before the first", m.source.File)
 	}
-	err := formats.ReplaceWeights(m.source, path)
+	err = formats.ReplaceWeights(m.source, path)
 	m.networks.Clear()
 	return public(err)
 }
@@ -185,7 +209,8 @@ func (m *Model) ReplaceWeights(path string) error {
 // Close releases the file and the weights. The error is ErrInUse, and nothing is
 // released, while a session of the model is open or being made. Further calls do nothing.
 // Tensors that runs and Weight returned stay valid.
-func (m *Model) Close() error {
+func (m *Model) Close() (err error) {
+	defer m.enter().end(&err)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.sessions > 0 {
@@ -226,7 +251,8 @@ func (m *Model) NewSession(o Options) (*Session, error) {
 // NewSessionContext is NewSession that ends with the context's error when the context
 // is done: also while it waits for another caller, or computes or packs constants. The
 // error is ErrOption if ctx is nil.
-func (m *Model) NewSessionContext(ctx context.Context, o Options) (*Session, error) {
+func (m *Model) NewSessionContext(ctx context.Context, o Options) (_ *Session, err error) {
+	defer m.enter().end(&err)
 	if ctx == nil {
 		return nil, markf(ErrOption, "%s: the context of a session is nil", m.source.File)
 	}
@@ -256,7 +282,7 @@ func (m *Model) newSession(ctx context.Context, o Options, taken []string) (*Ses
 func (m *Model) session(
 	ctx context.Context, how rewriting, o Options, taken []string,
 ) (s *Session, again bool, err error) {
-	p, first, err := m.enter(how)
+	p, first, err := m.admit(how)
 	if err != nil {
 		return nil, false, err
 	}
@@ -280,8 +306,8 @@ func (m *Model) session(
 	return s, false, err
 }
 
-// enter counts a session and returns its program. The first caller makes it.
-func (m *Model) enter(how rewriting) (p *program, first bool, err error) {
+// admit counts a session and returns its program. The first caller makes it.
+func (m *Model) admit(how rewriting) (p *program, first bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
@@ -320,7 +346,7 @@ func (m *Model) accelerator(d Device) (device.Accelerator, error) {
 	return a, nil
 }
 
-// failed takes back what enter did. A program that could not be made is forgotten,
+// failed takes back what admit did. A program that could not be made is forgotten,
 // so that a later session tries again.
 func (m *Model) failed(how rewriting, p *program) {
 	m.mu.Lock()

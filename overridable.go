@@ -27,6 +27,9 @@ const mostOverridden = 8
 // override the same find again. It takes the time of another session and shares the other
 // weights.
 func (s *Session) Overridable() []Info {
+	if !s.made() {
+		return nil
+	}
 	return infos(s.program.defaulted, never)
 }
 

@@ -40,6 +40,9 @@ type OpTime struct {
 // Steps returns the steps in the order in which they began. Those in graphs of a node
 // follow the step of the node.
 func (p *Profile) Steps() []StepTime {
+	if !p.made() {
+		return nil
+	}
 	list := make([]StepTime, len(p.p.Steps))
 	for i, s := range p.p.Steps {
 		list[i] = StepTime{s.Node, s.Op, s.How, s.Inputs, s.Within, s.Start, s.Time, s.Own}
@@ -49,6 +52,9 @@ func (p *Profile) Steps() []StepTime {
 
 // Operators returns the time of each operator, the longest first.
 func (p *Profile) Operators() []OpTime {
+	if !p.made() {
+		return nil
+	}
 	rows := p.p.Operators()
 	list := make([]OpTime, len(rows))
 	for i, r := range rows {
@@ -58,11 +64,17 @@ func (p *Profile) Operators() []OpTime {
 }
 
 // WriteTable writes the time of each operator as a table, the longest first.
-func (p *Profile) WriteTable(w io.Writer) error { return p.p.WriteTable(w) }
+func (p *Profile) WriteTable(w io.Writer) (err error) {
+	defer p.enter().end(&err)
+	return p.p.WriteTable(w)
+}
 
 // WriteTrace writes the steps in the Chrome trace event format, which trace viewers
 // show as a time line.
-func (p *Profile) WriteTrace(w io.Writer) error { return p.p.WriteTrace(w) }
+func (p *Profile) WriteTrace(w io.Writer) (err error) {
+	defer p.enter().end(&err)
+	return p.p.WriteTrace(w)
+}
 
 // Plan is the steps of a run with inputs of known types and shapes, and the memory
 // that it takes. Session.Plan makes one.
@@ -80,6 +92,9 @@ type Step struct {
 
 // Steps returns the steps in the order in which they run.
 func (p *Plan) Steps() []Step {
+	if !p.made() {
+		return nil
+	}
 	list := make([]Step, len(p.p.Steps))
 	for i, s := range p.p.Steps {
 		list[i] = Step{Node: s.Label(), Op: s.OpName(), How: p.p.How(i), Inputs: p.infos(s.In[:len(s.Inputs)]), Outputs: p.infos(s.Out)}
@@ -100,19 +115,40 @@ func (p *Plan) infos(ids []int) []Info {
 
 // PeakBytes returns the memory that a run takes beside weights, inputs, and what only
 // the run itself can tell the size of: intermediate values and outputs.
-func (p *Plan) PeakBytes() int { return p.p.PeakBytes() }
+func (p *Plan) PeakBytes() int {
+	if !p.made() {
+		return 0
+	}
+	return p.p.PeakBytes()
+}
 
 // OutputBytes returns the memory of the outputs, as far as it is known, which is part
 // of PeakBytes.
-func (p *Plan) OutputBytes() int { return p.p.ResultBytes }
+func (p *Plan) OutputBytes() int {
+	if !p.made() {
+		return 0
+	}
+	return p.p.ResultBytes
+}
 
 // WriteText writes every step with its operator, its device and its kernels, and below
 // it its inputs and outputs with their types, bytes and places; then the nodes that are
 // planned only in the run, and the memory that a run takes.
-func (p *Plan) WriteText(w io.Writer) error { return p.p.Listing().WriteText(w) }
+func (p *Plan) WriteText(w io.Writer) (err error) {
+	defer p.enter().end(&err)
+	return p.p.Listing().WriteText(w)
+}
 
 // MarshalJSON returns what WriteText writes as JSON.
-func (p *Plan) MarshalJSON() ([]byte, error) { return json.Marshal(p.p.Listing()) }
+func (p *Plan) MarshalJSON() (_ []byte, err error) {
+	defer p.enter().end(&err)
+	return json.Marshal(p.p.Listing())
+}
 
 // String returns what WriteText writes.
-func (p *Plan) String() string { return p.p.String() }
+func (p *Plan) String() string {
+	if !p.made() {
+		return "none"
+	}
+	return p.p.String()
+}

@@ -16,7 +16,8 @@ import (
 //
 // The error is that of Open. Faults of the program are errors of Network and NewSession,
 // before anything runs.
-func OpenProgram(program, weights string) (*Model, error) {
+func OpenProgram(program, weights string) (_ *Model, err error) {
+	defer enter(program).end(&err)
 	return loaded(formats.LoadProgram(program, weights))
 }
 
@@ -28,7 +29,8 @@ type ProgramEvent = formats.ProgramEvent
 // the program has them, from the profile of the run. The times of nodes that the optimiser
 // has removed or joined with others are 0; NoOptimize keeps all. The error is that of
 // Network, or ErrUnsupported for a model that is no program.
-func (m *Model) ProgramTrace(p *Profile) ([]ProgramEvent, error) {
+func (m *Model) ProgramTrace(p *Profile) (_ []ProgramEvent, err error) {
+	defer m.enter().end(&err)
 	n, err := m.network()
 	if err != nil {
 		return nil, err

@@ -16,7 +16,8 @@ import (
 //
 // The error is ErrOption for a name that Outputs does not list, or without names, ErrShape
 // for an output that is not known to have two axes, and ErrClosed after Close.
-func (s *Session) LastRows(ctx context.Context, outputs ...string) (*Session, error) {
+func (s *Session) LastRows(ctx context.Context, outputs ...string) (_ *Session, err error) {
+	defer s.enter().end(&err)
 	if err := s.usable(ctx); err != nil {
 		return nil, err
 	}

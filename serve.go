@@ -31,11 +31,21 @@ func NewMemoryBudget(bytes int) (*MemoryBudget, error) {
 }
 
 // Limit returns the bytes of the budget.
-func (b *MemoryBudget) Limit() int { return b.memory.Limit() }
+func (b *MemoryBudget) Limit() int {
+	if !b.made() {
+		return 0
+	}
+	return b.memory.Limit()
+}
 
 // Used returns the bytes that sessions have taken, those that they keep for later runs among
 // them.
-func (b *MemoryBudget) Used() int { return b.memory.Used() }
+func (b *MemoryBudget) Used() int {
+	if !b.made() {
+		return 0
+	}
+	return b.memory.Used()
+}
 
 // DefaultMemoryBudget returns the budget of sessions that name none: three quarters of the
 // memory that the process may use, as Options.MemoryLimit has them. It is nil where the system
@@ -88,6 +98,9 @@ type Stats struct {
 // A service that is about to be overloaded shows a Waiting that grows, or a WaitTime that grows
 // faster than RunTime.
 func (s *Session) Stats() Stats {
+	if !s.made() {
+		return Stats{}
+	}
 	e := s.engine.Stats()
 	st := Stats{
 		Waiting: e.Waiting, Running: e.Running, Runs: e.Runs, Failed: e.Failed, Refused: e.Refused,

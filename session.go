@@ -118,10 +118,11 @@ func newSession(m *Model, p *program, o Options) (*Session, error) {
 // session's memory. Further calls do nothing. What runs returned stays valid. Streams and
 // Bounds of the session can run no more; their memory is freed by their own Close, before or
 // after this one.
-func (s *Session) Close() error {
+func (s *Session) Close() (err error) {
+	defer s.enter().end(&err)
 	first := !s.closed.Swap(true)
 	s.each((*Session).Close)
-	err := s.engine.Close()
+	err = s.engine.Close()
 	if first && s.of == nil {
 		s.model.leave()
 	}
@@ -129,7 +130,12 @@ func (s *Session) Close() error {
 }
 
 // Model returns the model that the session runs.
-func (s *Session) Model() *Model { return s.model }
+func (s *Session) Model() *Model {
+	if !s.made() {
+		return nil
+	}
+	return s.model
+}
 
 // Inputs describes the inputs that runs may be given, in the order of the model and
 // in a new slice. A run must be given those that are required; the others are those
@@ -137,12 +143,20 @@ func (s *Session) Model() *Model { return s.model }
 // OpenInfer. Inputs that have a value in the model are not among them; Overridable
 // describes those that runs may give another.
 func (s *Session) Inputs() []Info {
+	if !s.made() {
+		return nil
+	}
 	return infos(s.program.listed, func(name string) bool { return !s.program.unused[name] && !s.program.defaults.has(name) })
 }
 
 // Outputs describes what runs return, in the order of Options.Outputs or of the
 // model and in a new slice, as far as it follows from the model.
-func (s *Session) Outputs() []Info { return infos(s.engine.Outputs(), never) }
+func (s *Session) Outputs() []Info {
+	if !s.made() {
+		return nil
+	}
+	return infos(s.engine.Outputs(), never)
+}
 
 // Run computes the outputs, by name, from the inputs, by name. Inputs are only read,
 // and may be used by many runs at once; those that are not required are not looked at.
@@ -167,7 +181,8 @@ func (s *Session) Outputs() []Info { return infos(s.engine.Outputs(), never) }
 //   - ErrClosed after Close.
 //
 // It names the file and, where a node failed, the node, its operator and its inputs.
-func (s *Session) Run(ctx context.Context, inputs map[string]*Tensor) (map[string]*Tensor, error) {
+func (s *Session) Run(ctx context.Context, inputs map[string]*Tensor) (_ map[string]*Tensor, err error) {
+	defer s.enter().end(&err)
 	s, in, err := accept(ctx, s, inputs, belowTensor)
 	if err != nil {
 		return nil, err
@@ -193,7 +208,8 @@ func (s *Session) tensors(results map[string]tensor.Value, otherwise string) (ma
 }
 
 // RunValues is Run for models that take or give sequences, optionals or maps.
-func (s *Session) RunValues(ctx context.Context, inputs map[string]Value) (map[string]Value, error) {
+func (s *Session) RunValues(ctx context.Context, inputs map[string]Value) (_ map[string]Value, err error) {
+	defer s.enter().end(&err)
 	s, in, err := accept(ctx, s, inputs, below)
 	if err != nil {
 		return nil, err
@@ -206,7 +222,8 @@ func (s *Session) RunValues(ctx context.Context, inputs map[string]Value) (map[s
 }
 
 // Profile is RunValues that also returns the time of every step.
-func (s *Session) Profile(ctx context.Context, inputs map[string]Value) (map[string]Value, *Profile, error) {
+func (s *Session) Profile(ctx context.Context, inputs map[string]Value) (_ map[string]Value, _ *Profile, err error) {
+	defer s.enter().end(&err)
 	s, in, err := accept(ctx, s, inputs, below)
 	if err != nil {
 		return nil, nil, err
@@ -221,7 +238,8 @@ func (s *Session) Profile(ctx context.Context, inputs map[string]Value) (map[str
 // Plan returns the plan of a run with inputs of those types and shapes; their
 // elements do not matter. A run with such inputs finds the plan ready. It fails as
 // Run does with these inputs, but for the memory limit.
-func (s *Session) Plan(inputs map[string]*Tensor) (*Plan, error) {
+func (s *Session) Plan(inputs map[string]*Tensor) (_ *Plan, err error) {
+	defer s.enter().end(&err)
 	s, in, err := accept(context.Background(), s, inputs, belowTensor)
 	if err != nil {
 		return nil, err
@@ -240,7 +258,8 @@ func (s *Session) Plan(inputs map[string]*Tensor) (*Plan, error) {
 // PlanTypes is Plan for inputs of those types, which need no tensors: those of
 // Inputs, with a number for every extent of a tensor. Inputs that are not required
 // may be left out.
-func (s *Session) PlanTypes(inputs []Info) (*Plan, error) {
+func (s *Session) PlanTypes(inputs []Info) (_ *Plan, err error) {
+	defer s.enter().end(&err)
 	s, types, err := s.types(inputs)
 	if err != nil {
 		return nil, err

@@ -28,6 +28,9 @@ type State struct {
 // past_key_values.* with present.*, past_* with present_*, state with stateN, h with hn,
 // and the like.
 func (m *Model) States() []State {
+	if !m.made() {
+		return nil
+	}
 	n, err := m.network()
 	if err != nil {
 		return nil
@@ -89,7 +92,8 @@ type Stream struct {
 // the outputs that the session computes, has no such axis, is named twice or has an output of
 // another type, and for a negative room; ErrUnsupported for a state whose elements are strings or
 // narrower than a byte, or whose number of axes is open; and ErrClosed after Close.
-func (s *Session) NewStream(o StreamOptions) (*Stream, error) {
+func (s *Session) NewStream(o StreamOptions) (_ *Stream, err error) {
+	defer s.enter().end(&err)
 	file := s.model.source.File
 	if s.closed.Load() {
 		return nil, s.closedError()
@@ -104,7 +108,7 @@ func (s *Session) NewStream(o StreamOptions) (*Stream, error) {
 	case o.Room < 0:
 		return nil, markf(ErrOption, "%s: option Room is %d; it must not be negative", file, o.Room)
 	}
-	s, err := s.forStream(states, o.Override)
+	s, err = s.forStream(states, o.Override)
 	if err != nil {
 		return nil, err
 	}
@@ -192,6 +196,9 @@ func (s *Stream) start() error {
 // model and in a new slice: those of the session that are no states. Those that Run
 // implies for a decoder are not required.
 func (s *Stream) Inputs() []Info {
+	if !s.made() {
+		return nil
+	}
 	list := slices.DeleteFunc(s.session.Inputs(), func(in Info) bool { return s.states[in.Name] })
 	for i, in := range list {
 		list[i].Required = in.Required && !s.implied[in.Name]
@@ -210,12 +217,14 @@ func (s *Stream) Inputs() []Info {
 // The error is that of Session.Run, or ErrState. A run that fails leaves the states as
 // they were, but for states of fixed extents that an operator updates in place: then the
 // stream is of no use before Reset, and further runs are ErrState.
-func (s *Stream) Run(ctx context.Context, inputs map[string]*Tensor) (map[string]*Tensor, error) {
+func (s *Stream) Run(ctx context.Context, inputs map[string]*Tensor) (_ map[string]*Tensor, err error) {
+	defer s.enter().end(&err)
 	return s.run(ctx, inputs, nil)
 }
 
 // Profile is Run that also returns the time of every step.
-func (s *Stream) Profile(ctx context.Context, inputs map[string]*Tensor) (map[string]*Tensor, *Profile, error) {
+func (s *Stream) Profile(ctx context.Context, inputs map[string]*Tensor) (_ map[string]*Tensor, _ *Profile, err error) {
+	defer s.enter().end(&err)
 	p := &exec.Profile{}
 	out, err := s.run(ctx, inputs, p)
 	if err != nil {
@@ -289,7 +298,8 @@ func (s *Stream) accept(ctx context.Context, inputs map[string]*Tensor) (map[str
 // The tensors of states are nil, as the stream keeps them; runs allocate only when the
 // memory of states doubles. The error is ErrUnsupported for results whose extents change
 // from run to run, and for growing states that cannot lie in memory with room.
-func (s *Stream) Bind(inputs map[string]*Tensor) (*Bound, error) {
+func (s *Stream) Bind(inputs map[string]*Tensor) (_ *Bound, err error) {
+	defer s.enter().end(&err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in, err := s.accept(context.Background(), inputs)
@@ -307,7 +317,8 @@ func (s *Stream) Bind(inputs map[string]*Tensor) (*Bound, error) {
 
 // Plan returns the plan of the next run on inputs of those types and shapes. Nothing is
 // run, and the states stay as they are. The error is that of Run.
-func (s *Stream) Plan(inputs map[string]*Tensor) (*Plan, error) {
+func (s *Stream) Plan(inputs map[string]*Tensor) (_ *Plan, err error) {
+	defer s.enter().end(&err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in, err := s.accept(context.Background(), inputs)
@@ -323,6 +334,9 @@ func (s *Stream) Plan(inputs map[string]*Tensor) (*Plan, error) {
 
 // Len returns how many rows the growing states have, such as tokens; 0 if none grows.
 func (s *Stream) Len() int {
+	if !s.made() {
+		return 0
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.engine == nil {
@@ -334,6 +348,9 @@ func (s *Stream) Len() int {
 // Reset has the states begin anew, as NewStream does, and frees their memory. The extents of the
 // next inputs, such as the batch, may differ from those before.
 func (s *Stream) Reset() {
+	if !s.made() {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.engine != nil {
@@ -345,7 +362,8 @@ func (s *Stream) Reset() {
 // Truncate cuts the states to their first n rows, which then are those of the next run's
 // past. The error is ErrState if a state does not grow or has fewer rows, or if n is
 // negative.
-func (s *Stream) Truncate(n int) error {
+func (s *Stream) Truncate(n int) (err error) {
+	defer s.enter().end(&err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.open(); err != nil {
@@ -357,7 +375,8 @@ func (s *Stream) Truncate(n int) error {
 // Fork returns a stream with a copy of the states, for beams and for shared prefixes. The
 // two streams share no memory, and each is closed by itself. The error is ErrMemory if
 // Options.MemoryBudget has no room for the copy.
-func (s *Stream) Fork() (*Stream, error) {
+func (s *Stream) Fork() (_ *Stream, err error) {
+	defer s.enter().end(&err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.open(); err != nil {
@@ -373,7 +392,8 @@ func (s *Stream) Fork() (*Stream, error) {
 // State returns a copy of the state that the next run reads as the input of that name;
 // nil if its extents are not known before the first run. The error is ErrUnknownInput if
 // there is no such state.
-func (s *Stream) State(input string) (*Tensor, error) {
+func (s *Stream) State(input string) (_ *Tensor, err error) {
+	defer s.enter().end(&err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.open(); err != nil {
@@ -392,7 +412,8 @@ func (s *Stream) State(input string) (*Tensor, error) {
 // SetState has the next run read a copy of t as the input of that name. States that grow
 // together must be set together. The error is ErrUnknownInput if there is no such state,
 // and ErrShape if t is not as the model declares.
-func (s *Stream) SetState(input string, t *Tensor) error {
+func (s *Stream) SetState(input string, t *Tensor) (err error) {
+	defer s.enter().end(&err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.open(); err != nil {
@@ -405,7 +426,8 @@ func (s *Stream) SetState(input string, t *Tensor) error {
 }
 
 // Close gives back the memory of the states. Further calls do nothing.
-func (s *Stream) Close() error {
+func (s *Stream) Close() (err error) {
+	defer s.enter().end(&err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.engine != nil {

@@ -12,7 +12,7 @@ import (
 
 // Tensor is an element type, a shape, and the elements in row-major order without
 // gaps. The functions NewTensor, Zeros, Scalar, Strings and FromBytes make tensors,
-// and so does a run; the zero Tensor has no element type and fits no input.
+// and so does a run; the zero Tensor, and nil, have no element type and fit no input.
 //
 // Type and shape of a tensor never change, so that its methods may be called from
 // many goroutines at once. Its elements may: whoever writes to them, through Data,
@@ -99,38 +99,46 @@ func FromBytes(d DType, data []byte, shape ...int) (*Tensor, error) {
 	return &Tensor{*t.Aligned()}, nil
 }
 
+// below is the tensor of the packages below; the zero Tensor for nil.
+func (t *Tensor) below() *tensor.Tensor {
+	if t == nil {
+		return &tensor.Tensor{}
+	}
+	return &t.t
+}
+
 // DType returns the type of the elements.
-func (t *Tensor) DType() DType { return DType(t.t.DType()) }
+func (t *Tensor) DType() DType { return DType(t.below().DType()) }
 
 // Shape returns the extent of each axis, in a new slice; a scalar has no axes.
-func (t *Tensor) Shape() []int { return slices.Clone(t.t.Shape()) }
+func (t *Tensor) Shape() []int { return slices.Clone(t.below().Shape()) }
 
 // Len returns the number of elements.
-func (t *Tensor) Len() int { return t.t.Len() }
+func (t *Tensor) Len() int { return t.below().Len() }
 
 // Bytes returns the elements as they lie in memory, which the slice shares:
 // little-endian, a complex number as its real and its imaginary part, a bool as 0 or
 // 1, elements narrower than a byte packed from the lowest bits up. It is nil for
 // strings.
-func (t *Tensor) Bytes() []byte { return t.t.Bytes() }
+func (t *Tensor) Bytes() []byte { return t.below().Bytes() }
 
 // Strings returns the elements of a String tensor, which the slice shares; nil for
 // tensors of another type.
-func (t *Tensor) Strings() []string { return t.t.Strings() }
+func (t *Tensor) Strings() []string { return t.below().Strings() }
 
 // Clone returns a copy in memory of its own.
-func (t *Tensor) Clone() *Tensor { return &Tensor{*t.t.Clone()} }
+func (t *Tensor) Clone() *Tensor { return &Tensor{*t.below().Clone()} }
 
 // Release leaves t with no elements, of shape [0]. The memory of a result goes back to
 // its session, which writes later results there: slices of its elements and tensors that
 // share them may not be used any more. A result that is not released goes back when
 // Go's collector finds it unused, so Release is for runs that follow each other fast.
-func (t *Tensor) Release() { t.t.Release() }
+func (t *Tensor) Release() { t.below().Release() }
 
 // Reshape returns a tensor of another shape that shares the memory of t. The
 // error is ErrShape if the shape has another number of elements.
 func (t *Tensor) Reshape(shape ...int) (*Tensor, error) {
-	r, err := t.t.Reshape(shape)
+	r, err := t.below().Reshape(shape)
 	if err != nil {
 		return nil, mark(ErrShape, err)
 	}

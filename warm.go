@@ -9,7 +9,8 @@ import "context"
 //
 // Of few sizes all stay ready. The errors are those of ZeroInputs and Plan, ErrMemory if
 // a run would exceed Options.MemoryLimit, and that of ctx if it is done.
-func (s *Session) Warm(ctx context.Context, sizes ...map[string]int) error {
+func (s *Session) Warm(ctx context.Context, sizes ...map[string]int) (err error) {
+	defer s.enter().end(&err)
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
@@ -39,7 +40,8 @@ func (s *Session) Warm(ctx context.Context, sizes ...map[string]int) error {
 // plans, which sessions of the same options share. Runs under way go on. The next run
 // with inputs of any shapes makes a plan again. Weights, and what was rearranged of them,
 // stay with the model. The error is ErrClosed after Close.
-func (s *Session) Trim() error {
+func (s *Session) Trim() (err error) {
+	defer s.enter().end(&err)
 	if s.closed.Load() {
 		return s.closedError()
 	}

@@ -9,16 +9,14 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
 // Probe returns the format of a file, told by its content or, where that is of
 // no format that is known, by the name's extension.
-func Probe(path string) (Format, error) {
-	return guarded(func() (Format, error) { return probe(path) })
-}
-
-func probe(path string) (Format, error) {
+func Probe(path string) (row Format, err error) {
+	defer guard.At(path).End(&err)
 	if row, ok := folder(path); ok {
 		return row, nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/onnx"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -16,11 +17,8 @@ import (
 // system are mapped until the model is closed, others are read into memory. What
 // belongs to the model is looked for in its folder; which links are followed is up to
 // the file system.
-func LoadFS(fsys fs.FS, name string) (*graph.Model, error) {
-	return guarded(func() (*graph.Model, error) { return loadFS(fsys, name) })
-}
-
-func loadFS(fsys fs.FS, name string) (m *graph.Model, err error) {
+func LoadFS(fsys fs.FS, name string) (m *graph.Model, err error) {
+	defer guard.At(name).End(&err)
 	info, err := fs.Stat(fsys, name)
 	if err != nil {
 		return nil, opening(name, err)
@@ -91,11 +89,8 @@ func (b both) Close() error {
 
 // DecodeFiles is Decode of a model that may consist of several files: external data
 // and shards are looked for in files, by the names that the model has for them.
-func DecodeFiles(name string, data []byte, files fs.FS) (*graph.Model, error) {
-	return guarded(func() (*graph.Model, error) { return decodeFiles(name, data, files) })
-}
-
-func decodeFiles(name string, data []byte, files fs.FS) (*graph.Model, error) {
+func DecodeFiles(name string, data []byte, files fs.FS) (_ *graph.Model, err error) {
+	defer guard.At(name).End(&err)
 	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Probe(data) })
 	if i < 0 {
 		return nil, unknown(name, data)
@@ -109,7 +104,8 @@ func decodeFiles(name string, data []byte, files fs.FS) (*graph.Model, error) {
 
 // LoadReaderAt is DecodeFiles of what a reader of that size holds, which is read into
 // memory.
-func LoadReaderAt(name string, r io.ReaderAt, size int64, files fs.FS) (*graph.Model, error) {
+func LoadReaderAt(name string, r io.ReaderAt, size int64, files fs.FS) (_ *graph.Model, err error) {
+	defer guard.At(name).End(&err)
 	data, err := binio.ReadAll(io.NewSectionReader(r, 0, size), size)
 	if err != nil {
 		return nil, opening(name, err)

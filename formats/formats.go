@@ -20,6 +20,7 @@ import (
 	"github.com/nacre-ml/nacre/formats/onnx"
 	"github.com/nacre-ml/nacre/formats/openinfer"
 	"github.com/nacre-ml/nacre/formats/safetensors"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -110,8 +111,9 @@ func gptrsRow(f *gptrs.Format, about string, summary func(w io.Writer, m *graph.
 
 // ReplaceWeights gives the initialisers of a model the tensors of an archive of the
 // format hnw, as hnw.Replace says.
-func ReplaceWeights(m *graph.Model, path string) error {
-	return Guard(func() error { return hnw.Replace(m, path) })
+func ReplaceWeights(m *graph.Model, path string) (err error) {
+	defer guard.At(path).End(&err)
+	return hnw.Replace(m, path)
 }
 
 func openONNX(f *binio.File) (*graph.Model, error) { return onnx.Open(f, onnx.Options{}) }
@@ -164,11 +166,8 @@ func written(write func(w io.Writer, m *graph.Model, o Options) error) func(path
 // Load opens the model in a file, or in a folder of safetensors files, and checks it.
 // The files stay mapped until the model is closed. A file that loses bytes while it is
 // read is an error of kind graph.ErrFormat.
-func Load(path string) (*graph.Model, error) {
-	return guarded(func() (*graph.Model, error) { return load(path) })
-}
-
-func load(path string) (m *graph.Model, err error) {
+func Load(path string) (m *graph.Model, err error) {
+	defer guard.At(path).End(&err)
 	if row, ok := folder(path); ok {
 		m, err := row.openFolder(path)
 		if err != nil {
@@ -226,7 +225,8 @@ func Decode(name string, data []byte) (*graph.Model, error) { return DecodeFiles
 // Save writes a model in the format that the name's extension says. What was
 // there is replaced when the new file is complete, so that a model may be saved
 // over the file it is mapped from.
-func Save(path string, m *graph.Model, o Options) error {
+func Save(path string, m *graph.Model, o Options) (err error) {
+	defer guard.At(path).End(&err)
 	row, ok := byExtension(path)
 	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Name == m.Format && slices.Contains(f.Extensions, extension(path)) })
 	switch {
@@ -240,19 +240,17 @@ func Save(path string, m *graph.Model, o Options) error {
 
 // write saves a model of another format too.
 func (f *Format) write(path string, m *graph.Model, o Options) error {
-	return Guard(func() error {
-		m, err := dequantized(m, o)
-		if err == nil {
-			err = f.keepsProgram(m, o)
-		}
-		if err == nil && f.nodes && !o.DropGraph {
-			m, err = network(m)
-		}
-		if err != nil {
-			return container.Saving(path, err)
-		}
-		return f.save(path, m, o)
-	})
+	m, err := dequantized(m, o)
+	if err == nil {
+		err = f.keepsProgram(m, o)
+	}
+	if err == nil && f.nodes && !o.DropGraph {
+		m, err = network(m)
+	}
+	if err != nil {
+		return container.Saving(path, err)
+	}
+	return f.save(path, m, o)
 }
 
 // network returns the network that a model is or describes, or m where it describes none.
@@ -285,7 +283,8 @@ func noFormat(path string) error {
 }
 
 // SaveAs is Save in the format of that name, whatever the extension.
-func SaveAs(path, format string, m *graph.Model, o Options) error {
+func SaveAs(path, format string, m *graph.Model, o Options) (err error) {
+	defer guard.At(path).End(&err)
 	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Name == format })
 	if i < 0 {
 		return &graph.Error{Stage: "save", File: path, Offset: -1, Kind: graph.ErrUnsupported,
@@ -296,18 +295,8 @@ func SaveAs(path, format string, m *graph.Model, o Options) error {
 
 // Verify returns every problem that can be found in a file and what belongs to
 // it, with checksums; nil when there is none.
-func Verify(path string) []error {
-	var problems []error
-	if err := Guard(func() error { problems = verify(path); return nil }); err != nil {
-		return []error{err}
-	}
-	for i, err := range problems {
-		problems[i] = Guard(func() error { return err })
-	}
-	return problems
-}
-
-func verify(path string) []error {
+func Verify(path string) (problems []error) {
+	defer guard.At(path).EndAll(&problems)
 	if row, ok := folder(path); ok {
 		return row.verifyFolder(path)
 	}
@@ -320,7 +309,7 @@ func verify(path string) []error {
 	if err != nil {
 		return []error{err}
 	}
-	problems := format.verify(f)
+	problems = format.verify(f)
 	if err := container.Intact(slices.Values([][]byte{f.Data})); err != nil {
 		return []error{err}
 	}
@@ -332,12 +321,13 @@ func verify(path string) []error {
 
 // Summary writes what a model read by Load holds, as users of its format know it:
 // nothing where the format has no such text.
-func Summary(w io.Writer, m *graph.Model) error {
+func Summary(w io.Writer, m *graph.Model) (err error) {
+	defer guard.At(m.File).End(&err)
 	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Name == m.Format })
 	if i < 0 || Formats[i].summary == nil {
 		return nil
 	}
-	return Guard(func() error { return Formats[i].summary(w, m) })
+	return Formats[i].summary(w, m)
 }
 
 // opening reports why a file was not opened, without naming it twice.

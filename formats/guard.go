@@ -2,27 +2,19 @@ package formats
 
 import (
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// Guard returns the error of work. If work reads bytes that a mapped file has lost since it
-// was mapped, the error is of kind graph.ErrFormat and names the file. Work is left at
-// once, as by a panic. What other goroutines or C read is not guarded: it ends the process.
-// The functions of this package guard what they do.
-func Guard(work func() error) error { return container.Guard(work) }
+// Guard returns the error of work. A panic of work is an error that matches ErrInternal. If
+// work reads bytes that a mapped file has lost since it was mapped, the error is of kind
+// graph.ErrFormat and names the file. What other goroutines do is not guarded, and C that
+// reads such bytes ends the process. The functions of this package guard what they do.
+func Guard(work func() error) error { return guard.Call(work) }
 
-// guarded is Guard of what has a result.
-func guarded[T any](work func() (T, error)) (result T, err error) {
-	err = container.Guard(func() error {
-		result, err = work()
-		return err
-	})
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return result, nil
-}
+// ErrInternal marks the error that a panic became: a defect of a reader, or of a file system
+// or a reader that the program brought.
+var ErrInternal = guard.ErrInternal
 
 // Intact returns an error of kind graph.ErrFormat if a file that the model is mapped from
 // has become shorter since.

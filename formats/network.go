@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -16,7 +17,8 @@ type Lowering = container.Lowering
 // file has nodes, else a copy in which the format has put them. The copy shares the
 // tensors of m and ends with it. The error is ErrNoNetwork where the file
 // describes no network.
-func Network(m *graph.Model, o Lowering) (*graph.Model, error) {
+func Network(m *graph.Model, o Lowering) (n *graph.Model, err error) {
+	defer guard.At(m.File).End(&err)
 	if len(m.Graph.Nodes)+len(m.Graph.Outputs) > 0 {
 		return m, nil
 	}
@@ -28,17 +30,14 @@ func Network(m *graph.Model, o Lowering) (*graph.Model, error) {
 }
 
 // lowered returns a checked network.
-func lowered(m *graph.Model, o Lowering, lower func(m *graph.Model, o Lowering) (*graph.Model, error)) (n *graph.Model, err error) {
-	err = Guard(func() error {
-		n, err = lower(m, o)
-		if err == nil && n == nil {
-			err = noNetwork(m)
-		}
-		if err != nil {
-			return err
-		}
-		return graph.Validate(n)
-	})
+func lowered(m *graph.Model, o Lowering, lower func(m *graph.Model, o Lowering) (*graph.Model, error)) (*graph.Model, error) {
+	n, err := lower(m, o)
+	if err == nil && n == nil {
+		err = noNetwork(m)
+	}
+	if err == nil {
+		err = graph.Validate(n)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -6,12 +6,14 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/formats/openinfer"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
 // LoadProgram is Load of a program of OpenInfer and of the file that has its tensors, sizes
 // and metadata.
-func LoadProgram(program, weights string) (*graph.Model, error) {
+func LoadProgram(program, weights string) (_ *graph.Model, err error) {
+	defer guard.At(program).End(&err)
 	p, err := Load(program)
 	if err != nil {
 		return nil, err

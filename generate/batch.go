@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/internal/guard"
 )
 
 // Tokens yields the tokens that follow a prompt, up to an error or the end.
@@ -36,6 +37,9 @@ func (g *Generator) Batch(ctx context.Context, prompts [][]int32, s Sampling) it
 // BatchText is Batch for text.
 func (g *Generator) BatchText(ctx context.Context, prompts []string, s Sampling) iter.Seq2[Piece, error] {
 	return g.texts(ctx, func() ([]*Sequence, error) {
+		if !g.made() {
+			return nil, errNotMade
+		}
 		ids := make([][]int32, len(prompts))
 		for i, p := range prompts {
 			ids[i] = g.options.Tokenizer.Encode(p, true)
@@ -53,12 +57,18 @@ func (g *Generator) Continuations(ctx context.Context, prompt []int32, n int, s 
 // ContinuationsText is Continuations for text.
 func (g *Generator) ContinuationsText(ctx context.Context, prompt string, n int, s Sampling) iter.Seq2[Piece, error] {
 	return g.texts(ctx, func() ([]*Sequence, error) {
+		if !g.made() {
+			return nil, errNotMade
+		}
 		return g.forks(ctx, g.options.Tokenizer.Encode(prompt, true), n, s)
 	})
 }
 
 // batch begins a sequence for each prompt.
 func (g *Generator) batch(prompts [][]int32, s Sampling) ([]*Sequence, error) {
+	if !g.made() {
+		return nil, errNotMade
+	}
 	var list []*Sequence
 	for i, p := range prompts {
 		q, err := g.begin(p, s, i)
@@ -72,6 +82,9 @@ func (g *Generator) batch(prompts [][]int32, s Sampling) ([]*Sequence, error) {
 
 // forks begins sequences with the same prompt.
 func (g *Generator) forks(ctx context.Context, prompt []int32, n int, s Sampling) ([]*Sequence, error) {
+	if !g.made() {
+		return nil, errNotMade
+	}
 	if n < 1 {
 		return nil, errorf(nacre.ErrOption, "%s: %d continuations; it must be 1 at least", g.decoder.file, n)
 	}
@@ -97,7 +110,7 @@ func tokens(ctx context.Context, s *Sampling, open func() ([]*Sequence, error)) 
 			yield(Token{}, errorf(nacre.ErrOption, "Sampling.Stop is for methods that give text; StopIDs are for tokens"))
 			return
 		}
-		list, err := open()
+		list, err := opened(open)
 		defer closeAll(list)
 		if err != nil {
 			yield(Token{}, err)
@@ -109,16 +122,22 @@ func tokens(ctx context.Context, s *Sampling, open func() ([]*Sequence, error)) 
 	}
 }
 
+// opened is open, guarded.
+func opened(open func() ([]*Sequence, error)) (list []*Sequence, err error) {
+	defer guard.At("").End(&err)
+	return open()
+}
+
 var errNoTokenizer = errorf(nacre.ErrOption, "text needs a tokenizer; set Options.Tokenizer")
 
 // texts yields the text of sequences.
 func (g *Generator) texts(ctx context.Context, open func() ([]*Sequence, error)) iter.Seq2[Piece, error] {
 	return func(yield func(Piece, error) bool) {
-		if g.options.Tokenizer == nil {
+		if g.made() && g.options.Tokenizer == nil {
 			yield(Piece{}, errNoTokenizer)
 			return
 		}
-		list, err := open()
+		list, err := opened(open)
 		defer closeAll(list)
 		if err != nil {
 			yield(Piece{}, err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/internal/guard"
 )
 
 // Generator generates tokens and text with a session of a decoder. Its methods may be
@@ -18,7 +19,8 @@ type Generator struct {
 // New returns a generator. The session must stay open while it is used. The error is
 // nacre.ErrUnsupported for a network that is no decoder of tokens, with what it lacks, and
 // nacre.ErrOption for an option that is out of range.
-func New(session *nacre.Session, o Options) (*Generator, error) {
+func New(session *nacre.Session, o Options) (_ *Generator, err error) {
+	defer guard.At(fileOf(session)).End(&err)
 	if session == nil {
 		return nil, errorf(nacre.ErrOption, "the session is nil")
 	}
@@ -33,6 +35,14 @@ func New(session *nacre.Session, o Options) (*Generator, error) {
 		return nil, err
 	}
 	return &Generator{options: o, decoder: d, chunk: d.chunkOf(&o)}, nil
+}
+
+// fileOf names the model of a session in errors.
+func fileOf(session *nacre.Session) string {
+	if m := session.Model(); m != nil {
+		return m.Source().File
+	}
+	return ""
 }
 
 // check looks at a prompt and at sampling before anything is computed.
@@ -79,4 +89,26 @@ func (d *decoder) vocabulary() string {
 		return "none below 0"
 	}
 	return fmt.Sprintf("those from 0 to %d", d.vocab-1)
+}
+
+// errNotMade is the error of a Generator and of a Sequence that are nil or zero values.
+var errNotMade = errorf(nacre.ErrClosed, "the value was never made; New makes a Generator, and Start a Sequence")
+
+func (g *Generator) made() bool { return g != nil && g.decoder != nil }
+
+func (q *Sequence) made() bool { return q != nil && q.generator.made() }
+
+// file names the model in errors.
+func (g *Generator) file() string {
+	if !g.made() {
+		return ""
+	}
+	return g.decoder.file
+}
+
+func (q *Sequence) file() string {
+	if !q.made() {
+		return ""
+	}
+	return q.generator.decoder.file
 }

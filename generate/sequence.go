@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+
+	"github.com/nacre-ml/nacre/internal/guard"
 )
 
 // Reason says why a sequence ended.
@@ -58,7 +60,11 @@ type Sequence struct {
 // Start computes a prompt and returns the sequence that begins with it. The error is
 // ErrPrompt, ErrWindow, nacre.ErrOption for sampling that is out of range, or that of a
 // run.
-func (g *Generator) Start(ctx context.Context, prompt []int32, s Sampling) (*Sequence, error) {
+func (g *Generator) Start(ctx context.Context, prompt []int32, s Sampling) (_ *Sequence, err error) {
+	defer guard.At(g.file()).End(&err)
+	if !g.made() {
+		return nil, errNotMade
+	}
 	q, err := g.begin(prompt, s, 0)
 	if err != nil {
 		return nil, err
@@ -114,7 +120,11 @@ func (q *Sequence) compute(ctx context.Context) error {
 
 // Next returns the next token; false at the end, which Reason gives. After an error the
 // sequence is of no use, unless its context ended.
-func (q *Sequence) Next(ctx context.Context) (int32, bool, error) {
+func (q *Sequence) Next(ctx context.Context) (_ int32, _ bool, err error) {
+	defer guard.At(q.file()).End(&err)
+	if !q.made() {
+		return 0, false, errNotMade
+	}
 	g := q.generator
 	switch n := len(q.tokens) - q.prompt; {
 	case q.end != NotEnded:
@@ -152,7 +162,8 @@ func (q *Sequence) full() (int32, bool, error) {
 }
 
 // piece returns the next text, which may be empty; false at the end.
-func (q *Sequence) piece(ctx context.Context) (string, bool, error) {
+func (q *Sequence) piece(ctx context.Context) (_ string, _ bool, err error) {
+	defer guard.At(q.file()).End(&err)
 	id, ok, err := q.Next(ctx)
 	if err != nil {
 		return "", false, err
@@ -170,6 +181,10 @@ func (q *Sequence) piece(ctx context.Context) (string, bool, error) {
 // Tokens yields the tokens that follow, up to an error or the end.
 func (q *Sequence) Tokens(ctx context.Context) iter.Seq2[Token, error] {
 	return func(yield func(Token, error) bool) {
+		if !q.made() {
+			yield(Token{}, errNotMade)
+			return
+		}
 		for {
 			id, ok, err := q.Next(ctx)
 			if err != nil {
@@ -187,7 +202,11 @@ func (q *Sequence) Tokens(ctx context.Context) iter.Seq2[Token, error] {
 // characters. The error is nacre.ErrOption without a tokenizer.
 func (q *Sequence) Text(ctx context.Context) iter.Seq2[Piece, error] {
 	return func(yield func(Piece, error) bool) {
-		if q.texts == nil {
+		switch {
+		case !q.made():
+			yield(Piece{}, errNotMade)
+			return
+		case q.texts == nil:
 			yield(Piece{Index: q.index}, errNoTokenizer)
 			return
 		}
@@ -208,7 +227,11 @@ func (q *Sequence) Text(ctx context.Context) iter.Seq2[Piece, error] {
 // Fork returns a sequence with the same tokens, which shares nothing with q and goes on
 // with random numbers of its own: those of the seed and the index. Nothing is computed
 // again.
-func (q *Sequence) Fork(index int) (*Sequence, error) {
+func (q *Sequence) Fork(index int) (_ *Sequence, err error) {
+	defer guard.At(q.file()).End(&err)
+	if !q.made() {
+		return nil, errNotMade
+	}
 	r, err := q.runner.fork()
 	if err != nil {
 		return nil, err
@@ -224,16 +247,34 @@ func (q *Sequence) Fork(index int) (*Sequence, error) {
 }
 
 // IDs returns the tokens, those of the prompt first, in a new slice.
-func (q *Sequence) IDs() []int32 { return slices.Clone(q.tokens) }
+func (q *Sequence) IDs() []int32 {
+	if !q.made() {
+		return nil
+	}
+	return slices.Clone(q.tokens)
+}
 
 // Generated returns how many tokens follow the prompt.
-func (q *Sequence) Generated() int { return len(q.tokens) - q.prompt }
+func (q *Sequence) Generated() int {
+	if !q.made() {
+		return 0
+	}
+	return len(q.tokens) - q.prompt
+}
 
 // Reason returns why the sequence ended.
-func (q *Sequence) Reason() Reason { return q.end }
+func (q *Sequence) Reason() Reason {
+	if !q.made() {
+		return NotEnded
+	}
+	return q.end
+}
 
 // Close gives back the memory of the states. Further calls do nothing.
-func (q *Sequence) Close() error {
-	q.runner.close()
+func (q *Sequence) Close() (err error) {
+	defer guard.At(q.file()).End(&err)
+	if q.made() {
+		q.runner.close()
+	}
 	return nil
 }

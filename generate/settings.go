@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/internal/guard"
 )
 
 // Files beside a model that say how it generates. What one says holds before what
@@ -28,7 +29,8 @@ const maxConfig = 4 << 20
 // nil. The error is nacre.ErrFormat for a file that is damaged.
 //
 // Sampling is greedy unless the files ask for sampling.
-func SettingsOf(m *nacre.Model, folder fs.FS) (Options, Sampling, error) {
+func SettingsOf(m *nacre.Model, folder fs.FS) (_ Options, _ Sampling, err error) {
+	defer guard.At("").End(&err)
 	var o Options
 	var s Sampling
 	if err := gptrs(m, &o); err != nil || folder == nil {
@@ -206,7 +208,8 @@ func read(folder fs.FS, name string, v any) error {
 
 // DecoderFile returns the name of the decoder's file that genai_config.json in a folder
 // gives; empty if there is no such file or it names none.
-func DecoderFile(folder fs.FS) (string, error) {
+func DecoderFile(folder fs.FS) (_ string, err error) {
+	defer guard.At("").End(&err)
 	var g genaiConfig
 	if err := read(folder, genaiFile, &g); err != nil {
 		return "", err

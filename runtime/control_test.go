@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -239,7 +239,7 @@ func TestInputsLeftOut(t *testing.T) {
 				g.Nodes[k] = &less
 				_, err := runOnce(&g, tt.in)
 				needs := n.Inputs[i] != "" && row.Arity(n.Version).Needs(i)
-				if needs && !errors.Is(err, graph.ErrFormat) || errors.Is(err, op.ErrInternal) {
+				if needs && !errors.Is(err, graph.ErrFormat) || errors.Is(err, guard.ErrInternal) {
 					t.Errorf("%s: %s without input %d: %v", tt.name, n.Op, i, err)
 				}
 			}

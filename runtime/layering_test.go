@@ -26,6 +26,7 @@ shaders/internal/compile : shaders
 shaders/internal/generate : shaders/internal/compile
 internal/mapped          :
 internal/output          : internal/mapped
+internal/guard           : internal/mapped runtime/graph
 formats/internal/binio   : internal/mapped
 csrc/FAMILY              : csrc
 bindings/internal/families : csrc/FAMILY
@@ -36,12 +37,12 @@ runtime/graph            : runtime/tensor
 runtime/internal/picture/jpeg :
 runtime/internal/picture/jpeg2000 :
 runtime/internal/picture : runtime/internal/picture/jpeg runtime/internal/picture/jpeg2000
-runtime/op               : runtime/graph runtime/tensor packed
+runtime/op               : internal/guard runtime/graph runtime/tensor packed
 runtime/op/array         : runtime/graph runtime/op runtime/tensor packed
 runtime/op/arith         : runtime/graph runtime/op runtime/tensor packed
 runtime/op/nn            : runtime/graph runtime/op runtime/op/arith runtime/tensor packed
 runtime/op/attention     : runtime/graph runtime/op runtime/op/nn runtime/tensor
-runtime/op/quant         : runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/nn runtime/tensor packed
+runtime/op/quant         : internal/guard runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/nn runtime/tensor packed
 runtime/op/moe           : runtime/graph runtime/op runtime/op/quant runtime/tensor
 runtime/op/control       : runtime/graph runtime/op runtime/op/array runtime/tensor
 runtime/op/ml            : runtime/graph runtime/op runtime/tensor
@@ -51,12 +52,12 @@ runtime/op/vision        : runtime/graph runtime/op runtime/tensor runtime/inter
 runtime/op/openinfer     : runtime/graph runtime/op runtime/tensor packed
 runtime/op/standard      : runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/control runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/openinfer runtime/op/quant runtime/op/signal runtime/op/text runtime/op/vision
 runtime/optimize         : runtime/graph runtime/op runtime/tensor
-runtime/device           : runtime/graph runtime/op runtime/tensor
-runtime/cpu              : runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/openinfer runtime/op/quant runtime/op/vision runtime/tensor packed bindings internal/mapped
-runtime/vulkan           : bindings/vulkan shaders runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/nn runtime/op/openinfer runtime/op/quant runtime/op/signal runtime/op/text runtime/op/vision runtime/tensor packed
+runtime/device           : internal/guard runtime/graph runtime/op runtime/tensor
+runtime/cpu              : internal/guard runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/openinfer runtime/op/quant runtime/op/vision runtime/tensor packed bindings internal/mapped
+runtime/vulkan           : internal/guard bindings/vulkan shaders runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/nn runtime/op/openinfer runtime/op/quant runtime/op/signal runtime/op/text runtime/op/vision runtime/tensor packed
 runtime/plan             : runtime/device runtime/graph runtime/op runtime/tensor
-runtime/exec             : runtime/device runtime/plan runtime/op runtime/graph runtime/tensor
-runtime/internal/optest/cases : runtime/graph runtime/op runtime/tensor packed
+runtime/exec             : internal/guard runtime/device runtime/plan runtime/op runtime/graph runtime/tensor
+runtime/internal/optest/cases : internal/guard runtime/graph runtime/op runtime/tensor packed
 runtime/internal/optest/array : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest/arith : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest/nn : runtime/graph runtime/tensor runtime/internal/optest/cases runtime/internal/optest/arith
@@ -69,25 +70,25 @@ runtime/internal/optest/signal : runtime/graph runtime/tensor runtime/internal/o
 runtime/internal/optest/vision : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest/openinfer : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest  : runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/internal/optest/arith runtime/internal/optest/array runtime/internal/optest/attention runtime/internal/optest/cases runtime/internal/optest/ml runtime/internal/optest/moe runtime/internal/optest/nn runtime/internal/optest/openinfer runtime/internal/optest/quant runtime/internal/optest/signal runtime/internal/optest/text runtime/internal/optest/vision bindings internal/testenv
-runtime                  : internal/mapped runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/optimize runtime/plan runtime/exec runtime/tensor bindings
+runtime                  : internal/guard internal/mapped runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/optimize runtime/plan runtime/exec runtime/tensor bindings
 formats/internal/fixtures : internal/testenv
-formats/internal/container : runtime/graph runtime/tensor packed formats/internal/binio internal/output internal/mapped
+formats/internal/container : internal/guard runtime/graph runtime/tensor packed formats/internal/binio internal/output internal/mapped
 formats/internal/converted : . formats formats/onnx runtime/tensor
 formats/internal/decoder : runtime/graph runtime/tensor
-formats/onnx             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/output
-formats/safetensors      : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
-formats/huggingface      : runtime/graph runtime/tensor formats/internal/container formats/internal/decoder
-formats/oinf             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
-formats/openinfer        : internal/jsonobject runtime/graph runtime/tensor packed
-formats/gptrs            : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container formats/internal/decoder
-formats/hnw              : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
-formats/loom             : runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/mapped
-formats/chelis           : runtime/graph runtime/tensor formats/hnw
+formats/onnx             : internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/output
+formats/safetensors      : internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
+formats/huggingface      : internal/guard runtime/graph runtime/tensor formats/internal/container formats/internal/decoder
+formats/oinf             : internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
+formats/openinfer        : internal/guard internal/jsonobject runtime/graph runtime/tensor packed
+formats/gptrs            : internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container formats/internal/decoder
+formats/hnw              : internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
+formats/loom             : internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/mapped
+formats/chelis           : internal/guard runtime/graph runtime/tensor formats/hnw
 generate/tokenizer/internal/jinja :
-generate/tokenizer       : generate/tokenizer/internal/jinja
-formats                  : formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
-.                        : internal/resample formats runtime runtime/device runtime/graph runtime/op runtime/plan runtime/exec runtime/tensor packed bindings runtime/cpu
-generate                 : .
+generate/tokenizer       : internal/guard generate/tokenizer/internal/jinja
+formats                  : internal/guard formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
+.                        : internal/guard internal/resample formats runtime runtime/device runtime/graph runtime/op runtime/plan runtime/exec runtime/tensor packed bindings runtime/cpu
+generate                 : internal/guard .
 cmd                      : *
 bench                    : *
 examples/device          : . runtime/vulkan

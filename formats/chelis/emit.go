@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre/formats/hnw"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -40,7 +41,8 @@ type Options struct {
 
 // Emit returns the module of a model whose functions are inlined. Errors are of the
 // kinds that this package names.
-func Emit(m *graph.Model, o Options) ([]byte, error) {
+func Emit(m *graph.Model, o Options) (_ []byte, err error) {
+	defer guard.At(m.File).End(&err)
 	if o.Module == "" {
 		o.Module = hnw.ModuleName(m)
 	}

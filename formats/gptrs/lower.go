@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -19,7 +20,8 @@ import (
 // and give logits, float32 [batch,classes].
 //
 // The error holds all that Check finds, and tensors that are no floating-point numbers.
-func Lower(m *graph.Model, _ container.Lowering) (*graph.Model, error) {
+func Lower(m *graph.Model, _ container.Lowering) (_ *graph.Model, err error) {
+	defer guard.At(m.File).End(&err)
 	if m.Format == Archive.Name {
 		return nil, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -36,7 +37,8 @@ func (c config) known() bool {
 // configuration that does not have what its kind needs, tensors that are missing or
 // of the wrong shape, a kind that is not known (UnsupportedKind). All of that but the
 // last keeps a file from being read.
-func Check(m *graph.Model) error {
+func Check(m *graph.Model) (err error) {
+	defer guard.At(m.File).End(&err)
 	raw, ok := configOf(m)
 	if !ok {
 		return &graph.Error{Stage: "load", File: m.File, Offset: -1, Kind: BadConfig, Err: errors.New("the model has no metadata entry config")}
@@ -63,7 +65,8 @@ func Check(m *graph.Model) error {
 
 // Summary writes of which kind the network of a checkpoint is, and what the checkpoint says
 // of running that is not used.
-func Summary(w io.Writer, m *graph.Model) error {
+func Summary(w io.Writer, m *graph.Model) (err error) {
+	defer guard.At(m.File).End(&err)
 	raw, ok := configOf(m)
 	if !ok {
 		return nil

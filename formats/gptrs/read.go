@@ -9,6 +9,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -16,7 +17,8 @@ import (
 // Read reads a file from memory, which the model keeps: every tensor is a view of
 // it. The error is the first problem, a *graph.Error with the offset in the file and
 // a Kind.
-func (f *Format) Read(name string, data []byte) (*graph.Model, error) {
+func (f *Format) Read(name string, data []byte) (_ *graph.Model, err error) {
+	defer guard.At(name).End(&err)
 	s := f.scan(name, data, false)
 	if err := s.First(); err != nil {
 		return nil, err
@@ -25,7 +27,10 @@ func (f *Format) Read(name string, data []byte) (*graph.Model, error) {
 }
 
 // Verify returns every problem that a file has, each with its offset.
-func (f *Format) Verify(name string, data []byte) []error { return f.scan(name, data, true).All() }
+func (f *Format) Verify(name string, data []byte) (problems []error) {
+	defer guard.At(name).EndAll(&problems)
+	return f.scan(name, data, true).All()
+}
 
 // kept is the facts about a tensor in a file that Write would choose differently.
 type kept struct {

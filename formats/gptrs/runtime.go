@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -67,7 +68,8 @@ func (s *Streaming) of(m *graph.Model) *graph.Streaming {
 
 // RuntimeOf returns what the configuration of a checkpoint says; the zero value for other
 // models.
-func RuntimeOf(m *graph.Model) (Runtime, error) {
+func RuntimeOf(m *graph.Model) (_ Runtime, err error) {
+	defer guard.At(m.File).End(&err)
 	raw, ok := configOf(m)
 	if !ok || m.Format != Checkpoint.Name {
 		return Runtime{}, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -20,7 +21,8 @@ const noConfig = `{"kind":"tensors","config":{}}`
 // config; a model without one becomes a checkpoint of kind tensors. The same model
 // gives the same bytes. The error says everything that the format cannot hold, before
 // anything is written.
-func (f *Format) Write(w io.Writer, m *graph.Model, o container.Options) error {
+func (f *Format) Write(w io.Writer, m *graph.Model, o container.Options) (err error) {
+	defer guard.At(m.File).End(&err)
 	var r container.Refusals
 	o.TensorsOnly(m, &r)
 	p := &plan{Format: f, config: []byte(noConfig)}

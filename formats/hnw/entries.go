@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -144,7 +145,7 @@ func (r *reader) sums(list []*entry) {
 	var whole sync.WaitGroup
 	defer whole.Wait()
 	whole.Go(func() {
-		lost = container.Guard(func() error { got = sha256.Sum256(r.payload); return nil })
+		lost = guard.Call(func() error { got = sha256.Sum256(r.payload); return nil })
 	})
 	sums := make([]digest, len(list))
 	for i, e := range list {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -40,7 +41,8 @@ func Probe(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
 
 // Open maps an archive and reads it. A file that is not there is of the kind
 // ErrArchiveMissing.
-func Open(path string) (*graph.Model, error) {
+func Open(path string) (_ *graph.Model, err error) {
+	defer guard.At(path).End(&err)
 	f, err := binio.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &graph.Error{Stage: "load", File: path, Offset: -1, Err: &Error{Kind: ErrArchiveMissing, Err: fs.ErrNotExist}}
@@ -59,7 +61,8 @@ func Open(path string) (*graph.Model, error) {
 
 // Read reads an archive, of which tensors become views. Every byte of it is
 // checked. Errors have one of the kinds of this package.
-func Read(name string, data []byte) (*graph.Model, error) {
+func Read(name string, data []byte) (_ *graph.Model, err error) {
+	defer guard.At(name).End(&err)
 	r := &reader{problems: container.Problems{File: name}, data: data}
 	m := r.read()
 	if err := r.problems.First(); err != nil {
@@ -70,7 +73,8 @@ func Read(name string, data []byte) (*graph.Model, error) {
 
 // Verify returns every problem of an archive that can be found. Tensors that overlap
 // others are not compared with their digests.
-func Verify(name string, data []byte) []error {
+func Verify(name string, data []byte) (problems []error) {
+	defer guard.At(name).EndAll(&problems)
 	r := &reader{problems: container.Problems{File: name}, data: data, all: true}
 	r.read()
 	return r.problems.All()

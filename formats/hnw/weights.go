@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // Lookup returns the tensor of an id, which must have that element type and shape.
 // Errors are of the kinds ErrTensorMissing and ErrTensorMetadata.
-func Lookup(archive *graph.Model, id string, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
+func Lookup(archive *graph.Model, id string, d tensor.DType, shape tensor.Shape) (_ *tensor.Tensor, err error) {
+	defer guard.At(archive.File).End(&err)
 	for _, init := range archive.Graph.Initializers {
 		if has, ok := value(init.Meta, idKey); !ok || has != id {
 			continue
@@ -29,7 +31,8 @@ func Lookup(archive *graph.Model, id string, d tensor.DType, shape tensor.Shape)
 // and ErrTensorMetadata, joined where there are several. Tensors that the model does
 // not have are no error, and neither is an archive that was made from other bytes of
 // the model: its weights fit all the same.
-func Match(archive, model *graph.Model) error {
+func Match(archive, model *graph.Model) (err error) {
+	defer guard.At(archive.File).End(&err)
 	var list []error
 	has := tensors(archive)
 	seen := map[string]bool{}
@@ -54,7 +57,8 @@ func Match(archive, model *graph.Model) error {
 // Replace opens an archive that must Match a model, and gives its tensors to the
 // model's initialisers, as views. Closing the model closes the archive. After an error
 // the model is as it was.
-func Replace(model *graph.Model, path string) error {
+func Replace(model *graph.Model, path string) (err error) {
+	defer guard.At(model.File).End(&err)
 	archive, err := Open(path)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -17,7 +18,8 @@ import (
 // anything is written; the options say which of them are mapped or left out instead.
 // Options.Rename escapes texts that are no UTF-8, and with one name of a tensor all of
 // them, as container.Escape does.
-func Write(w io.Writer, m *graph.Model, o container.Options) error {
+func Write(w io.Writer, m *graph.Model, o container.Options) (err error) {
+	defer guard.At(m.File).End(&err)
 	a, err := newArchive(m, o)
 	if err != nil {
 		return err

@@ -7,12 +7,14 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/formats/internal/decoder"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // Lower returns the network of a folder's model, or nil for a model without config.json.
-func Lower(m *graph.Model, _ container.Lowering) (*graph.Model, error) {
+func Lower(m *graph.Model, _ container.Lowering) (_ *graph.Model, err error) {
+	defer guard.At(m.File).End(&err)
 	text := configOf(m)
 	if text == "" {
 		return nil, nil

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -61,7 +62,8 @@ func q4(b []byte, n int) (scales, codes []byte, err error) {
 }
 
 // RestoreQ4_0 returns the n weights of a blob: code times the scale of its block.
-func RestoreQ4_0(b []byte, n int) ([]float32, error) {
+func RestoreQ4_0(b []byte, n int) (_ []float32, err error) {
+	defer guard.At("").End(&err)
 	scales, codes, err := q4(b, n)
 	if err != nil {
 		return nil, err

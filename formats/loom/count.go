@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -11,7 +12,8 @@ import (
 // it is one, else the number of weights, in the order that Parts says. Nil for types
 // without weights and for layers whose configuration gives none. Negative or too
 // large extents are an error.
-func (l *Layer) Shape() (tensor.Shape, error) {
+func (l *Layer) Shape() (_ tensor.Shape, err error) {
+	defer guard.At("").End(&err)
 	if l.Weightless() {
 		return nil, nil
 	}
@@ -38,7 +40,8 @@ func (l *Layer) Shape() (tensor.Shape, error) {
 }
 
 // Count returns the number of weights in the layer's store.
-func (l *Layer) Count() (int, error) {
+func (l *Layer) Count() (_ int, err error) {
+	defer guard.At("").End(&err)
 	s, err := l.Shape()
 	if s == nil {
 		return 0, err
@@ -99,7 +102,8 @@ type Part struct {
 
 // Parts returns the weights in the store of MultiHeadAttention, SwiGLU, RNN and LSTM, in
 // their order; nil for other types.
-func (l *Layer) Parts() ([]Part, error) {
+func (l *Layer) Parts() (_ []Part, err error) {
+	defer guard.At("").End(&err)
 	var parts []Part
 	i, h := l.InputHeight, l.OutputHeight
 	switch l.Type {

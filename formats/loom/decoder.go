@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -88,7 +89,8 @@ func (c *config) dims() (*Dims, error) {
 // quantised. The names of tensors that stand for nothing in a bundle are returned.
 // What is missing, of another size, or cannot be of that dtype is an error; so are
 // tensors of more blocks than the config says, and Float64, which bundles cannot name.
-func Import(configJSON []byte, tensors *graph.Model, d DType) (*Network, []string, error) {
+func Import(configJSON []byte, tensors *graph.Model, d DType) (_ *Network, _ []string, err error) {
+	defer guard.At(tensors.File).End(&err)
 	var c config
 	if err := json.Unmarshal(configJSON, &c); err != nil {
 		return nil, nil, fmt.Errorf("config.json: %w", err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -11,7 +12,8 @@ import (
 // Dequantize returns the model that a reader of this package returned with weights of
 // float32 in place of codes and scales: the numbers that Loom computes with. Floats of 16
 // bits and more stay. The matrices of a ternary bundle still multiply rows of 8 bits.
-func Dequantize(m *graph.Model) (*graph.Model, error) {
+func Dequantize(m *graph.Model) (_ *graph.Model, err error) {
+	defer guard.At(m.File).End(&err)
 	n, ok := m.Source.(*Network)
 	if !ok {
 		return m, nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -254,7 +255,8 @@ func (d DType) Scaled() bool { return d > BFloat16 }
 // value times the scale in float32. A scale of 0, which means that a file has none,
 // makes all numbers of a scaled dtype 0, but counts as 1 for FP4. Too few codes are
 // an error.
-func Restore(d DType, codes []byte, scale float32, n int) ([]float32, error) {
+func Restore(d DType, codes []byte, scale float32, n int) (_ []float32, err error) {
+	defer guard.At("").End(&err)
 	if err := d.holds(codes, n); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -24,12 +25,16 @@ func ProbeEntity(data []byte) bool {
 
 // ReadEntity reads an ENTITY file from memory, of which tensors are views. The error
 // is the first of VerifyEntity's.
-func ReadEntity(name string, data []byte) (*graph.Model, error) { return readEntity(name, data, nil) }
+func ReadEntity(name string, data []byte) (_ *graph.Model, err error) {
+	defer guard.At(name).End(&err)
+	return readEntity(name, data, nil)
+}
 
 // ReadEntityLayers is ReadEntity with the weights of those layers of the grid only,
 // by number, without any of a bundle's own; of no layer for an empty list. Such a
 // model cannot be written.
-func ReadEntityLayers(name string, data []byte, layers []int) (*graph.Model, error) {
+func ReadEntityLayers(name string, data []byte, layers []int) (_ *graph.Model, err error) {
+	defer guard.At(name).End(&err)
 	return readEntity(name, data, append([]int{}, layers...))
 }
 
@@ -43,7 +48,8 @@ func readEntity(name string, data []byte, layers []int) (*graph.Model, error) {
 }
 
 // VerifyEntity returns every problem of an ENTITY file, with its offset.
-func VerifyEntity(name string, data []byte) []error {
+func VerifyEntity(name string, data []byte) (problems []error) {
+	defer guard.At(name).EndAll(&problems)
 	r := newReader(name, data)
 	r.entity(data, nil)
 	return r.All()

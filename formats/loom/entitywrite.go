@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -13,7 +14,8 @@ import (
 // WriteEntity writes the network that the model is of, with its weights one after the
 // other. The weights of RMSNorm become float32, as Loom has them there. A model of
 // another format has no network and is refused.
-func WriteEntity(w io.Writer, m *graph.Model, o container.Options) error {
+func WriteEntity(w io.Writer, m *graph.Model, o container.Options) (err error) {
+	defer guard.At(m.File).End(&err)
 	n, refused := network(m, o)
 	if n == nil {
 		return refused.Err()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -39,7 +40,8 @@ type Archetype struct {
 
 // GuessOf looks at the initializers of a model. Elements narrower than a byte and
 // types that are no numbers are an error.
-func GuessOf(m *graph.Model) (*Guess, error) {
+func GuessOf(m *graph.Model) (_ *Guess, err error) {
+	defer guard.At(m.File).End(&err)
 	g := &Guess{}
 	for _, init := range m.Graph.Initializers {
 		d, w, err := numbers(init.Tensor)
@@ -269,7 +271,8 @@ func (g *Guess) Mount() *Network {
 // DecodeSafeTensor returns n elements of a tensor of a safetensors file as Loom reads
 // them: dtype is the file's word, and F4, which Loom alone writes so, is its own FP4
 // with the first element in the low bits. Other words are an error.
-func DecodeSafeTensor(dtype string, b []byte, n int) ([]float32, error) {
+func DecodeSafeTensor(dtype string, b []byte, n int) (_ []float32, err error) {
+	defer guard.At("").End(&err)
 	words := map[string]DType{"F64": Float64, "F32": Float32, "F16": Float16, "BF16": BFloat16, "I64": Int64, "I32": Int32, "I16": Int16, "I8": Int8,
 		"U64": Uint64, "U32": Uint32, "U16": Uint16, "U8": Uint8, "F4": FP4}
 	d, ok := words[dtype]

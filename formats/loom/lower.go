@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -15,13 +16,14 @@ import (
 // transformer bundle becomes a decoder, from input_ids to logits. The spec of an
 // architecture gets weights from the seed of the options, as Initialize has them. The
 // result is nil for a model without a network.
-func Lower(m *graph.Model, o container.Lowering) (*graph.Model, error) {
+func Lower(m *graph.Model, o container.Lowering) (_ *graph.Model, err error) {
+	defer guard.At(m.File).End(&err)
 	n, ok := m.Source.(*Network)
 	if !ok {
 		return nil, nil
 	}
 	w := newLowerer(m, n, o)
-	err := w.initialize(o.Seed)
+	err = w.initialize(o.Seed)
 	if err == nil {
 		w.version()
 		if n.Transformer != nil {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -27,7 +28,8 @@ func (n *Network) sort() {
 // named by its path, another for the scales of Q4_0, and a value for each store that
 // a layer needs and does not have. The model's Source is n. It is an error for a
 // store to hold less than its layer needs.
-func (n *Network) Model() (*graph.Model, error) {
+func (n *Network) Model() (_ *graph.Model, err error) {
+	defer guard.At("").End(&err)
 	m := &graph.Model{Format: Name, Graph: &graph.Graph{}, Source: n, Meta: n.topology()}
 	var problem error
 	n.walk(func(path func() string, l *Layer) {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -126,7 +127,8 @@ func NewStore(d DType, w []float32) *Blob {
 }
 
 // Float32 returns the weights as Loom computes with them.
-func (b *Blob) Float32() ([]float32, error) {
+func (b *Blob) Float32() (_ []float32, err error) {
+	defer guard.At("").End(&err)
 	switch b.Kind {
 	case Q4_0:
 		return RestoreQ4_0(b.Data, b.Shape.Len())

@@ -3,6 +3,7 @@ package loom
 import (
 	"errors"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -30,7 +31,8 @@ func Probe(data []byte) bool {
 
 // Read reads a checkpoint, or the spec of an architecture, from memory, which the
 // model does not keep. The error is the first of Verify's.
-func Read(name string, data []byte) (*graph.Model, error) {
+func Read(name string, data []byte) (_ *graph.Model, err error) {
+	defer guard.At(name).End(&err)
 	r := newReader(name, data)
 	m := r.json(data)
 	if err := r.First(); err != nil {
@@ -43,7 +45,8 @@ func Read(name string, data []byte) (*graph.Model, error) {
 }
 
 // Verify returns every problem of a checkpoint or spec, with its offset.
-func Verify(name string, data []byte) []error {
+func Verify(name string, data []byte) (problems []error) {
+	defer guard.At(name).EndAll(&problems)
 	r := newReader(name, data)
 	r.json(data)
 	if err := r.unmaps.Close(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -16,7 +17,8 @@ import (
 // the spec of an architecture. A model of another format has no network and is
 // refused, unless it is a decoder in a folder of Hugging Face: that becomes a bundle,
 // which JSON does not have.
-func Write(w io.Writer, m *graph.Model, o container.Options) error {
+func Write(w io.Writer, m *graph.Model, o container.Options) (err error) {
+	defer guard.At(m.File).End(&err)
 	n, refused := network(m, o)
 	if n == nil {
 		return refused.Err()

@@ -6,13 +6,15 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // Dequantize returns the model with float32 in place of quantised tensors: scale * (code -
 // zero point). Tensors that are declared without data become float32 too.
-func Dequantize(m *graph.Model) (*graph.Model, error) {
+func Dequantize(m *graph.Model) (_ *graph.Model, err error) {
+	defer guard.At(m.File).End(&err)
 	out, g := *m, *m.Graph
 	out.Graph = &g
 	g.Initializers = slices.Clone(g.Initializers)

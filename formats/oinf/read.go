@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -43,7 +44,8 @@ func Probe(data []byte) bool { return bytes.HasPrefix(data, magic) }
 
 // Read reads a model from memory, which its tensors are views of. The name stands for
 // the file in messages.
-func Read(name string, data []byte) (*graph.Model, error) {
+func Read(name string, data []byte) (_ *graph.Model, err error) {
+	defer guard.At(name).End(&err)
 	r := newReader(name, data)
 	r.file()
 	if err := r.First(); err != nil {
@@ -54,7 +56,8 @@ func Read(name string, data []byte) (*graph.Model, error) {
 }
 
 // Verify returns every problem of a file in memory, up to a hundred.
-func Verify(name string, data []byte) []error {
+func Verify(name string, data []byte) (problems []error) {
+	defer guard.At(name).EndAll(&problems)
 	r := newReader(name, data)
 	r.file()
 	for _, b := range spoiled(data, r.bools) {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -17,7 +18,8 @@ import (
 // elements, statistics and a histogram. Statistics are of the finite elements; NaN and
 // infinities are counted. The standard deviation is that of the elements themselves,
 // not of what they are a sample of.
-func Summary(w io.Writer, m *graph.Model) error {
+func Summary(w io.Writer, m *graph.Model) (err error) {
+	defer guard.At(m.File).End(&err)
 	s := &summary{w: bufio.NewWriter(w), m: m, budget: budget(m.Graph.Initializers)}
 	if og, ok := m.Source.(*origin); ok {
 		s.bitsets = og.bitsets

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -19,7 +20,8 @@ import (
 // version, documentation) goes with them. Renaming makes "a/b" a_x2fb: each byte that
 // a name cannot have becomes _x and two hexadecimal digits. Two names that would be one
 // are an error.
-func Write(w io.Writer, m *graph.Model, o container.Options) error {
+func Write(w io.Writer, m *graph.Model, o container.Options) (err error) {
+	defer guard.At(m.File).End(&err)
 	f, err := target(m, o)
 	if err != nil {
 		return err

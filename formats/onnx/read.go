@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -17,7 +18,8 @@ const Name = "onnx"
 // data is looked for in its folder. Model.Close closes f; after an error f stays
 // open. The functions and names of the model are not checked: graph.Validate
 // does that.
-func Open(f *binio.File, o Options) (*graph.Model, error) {
+func Open(f *binio.File, o Options) (_ *graph.Model, err error) {
+	defer guard.At(f.Path).End(&err)
 	d := newDecoder(f.Path, f.Data, o)
 	d.ext = newExternal(beside(f.Path), d.limits.Files)
 	m, err := d.opened()
@@ -47,7 +49,8 @@ func (d *decoder) opened() (*graph.Model, error) {
 
 // Read reads a model from memory, of which tensors become views. The name is
 // for errors. External data is refused.
-func Read(name string, data []byte, o Options) (*graph.Model, error) {
+func Read(name string, data []byte, o Options) (_ *graph.Model, err error) {
+	defer guard.At(name).End(&err)
 	d := newDecoder(name, data, o)
 	m := d.model()
 	if err := d.result(); err != nil {
@@ -58,7 +61,8 @@ func Read(name string, data []byte, o Options) (*graph.Model, error) {
 
 // ReadFiles is Read for models with external data, whose locations are names in
 // files.
-func ReadFiles(name string, data []byte, files fs.FS, o Options) (*graph.Model, error) {
+func ReadFiles(name string, data []byte, files fs.FS, o Options) (_ *graph.Model, err error) {
+	defer guard.At(name).End(&err)
 	d := newDecoder(name, data, o)
 	d.ext = newExternal(within(files), d.limits.Files)
 	return d.opened()
@@ -67,12 +71,13 @@ func ReadFiles(name string, data []byte, files fs.FS, o Options) (*graph.Model, 
 // Verify returns every problem that can be found in an open file and the files
 // of its external data: what the reader refuses, going on behind each broken
 // message, what graph.Problems finds, and checksums that differ.
-func Verify(f *binio.File, o Options) []error {
+func Verify(f *binio.File, o Options) (problems []error) {
+	defer guard.At(f.Path).EndAll(&problems)
 	d := newDecoder(f.Path, f.Data, o)
 	d.ext = newExternal(beside(f.Path), d.limits.Files)
 	d.ext.sums = map[*binio.File]string{}
 	defer d.ext.Close()
-	problems := d.verify()
+	problems = d.verify()
 	if err := container.Intact(d.ext.bytes); err != nil {
 		problems = append(problems, err)
 	}

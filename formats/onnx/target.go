@@ -5,13 +5,15 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // Target returns a model as an ONNX file can hold it: metadata is text there, and
 // the element types are ONNX's.
-func Target(m *graph.Model, o container.Options) (*graph.Model, error) {
+func Target(m *graph.Model, o container.Options) (_ *graph.Model, err error) {
+	defer guard.At(m.File).End(&err)
 	var refused container.Refusals
 	r := *m
 	r.Meta = nil

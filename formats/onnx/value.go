@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -21,7 +22,8 @@ type Value struct {
 }
 
 // ReadTensor reads a TensorProto and its name. The tensor may be a view of data.
-func ReadTensor(data []byte) (string, *tensor.Tensor, error) {
+func ReadTensor(data []byte) (_ string, _ *tensor.Tensor, err error) {
+	defer guard.At("").End(&err)
 	d := newDecoder("", data, Options{})
 	p, t := d.namedTensor(d.root("TensorProto"))
 	return p.name, t, d.result()
@@ -30,7 +32,8 @@ func ReadTensor(data []byte) (string, *tensor.Tensor, error) {
 // ReadValue reads the TensorProto, SequenceProto or OptionalProto that holds a
 // value of that type; the message itself does not say which it is. Tensors may
 // be views of data.
-func ReadValue(data []byte, want graph.Type) (*Value, error) {
+func ReadValue(data []byte, want graph.Type) (_ *Value, err error) {
+	defer guard.At("").End(&err)
 	d := newDecoder("", data, Options{})
 	v := d.valueOf(d.root("value"), want)
 	if err := d.result(); err != nil {
@@ -40,7 +43,8 @@ func ReadValue(data []byte, want graph.Type) (*Value, error) {
 }
 
 // WriteTensor appends a TensorProto to dst.
-func WriteTensor(dst []byte, name string, t *tensor.Tensor) ([]byte, error) {
+func WriteTensor(dst []byte, name string, t *tensor.Tensor) (_ []byte, err error) {
+	defer guard.At(name).End(&err)
 	var w writer
 	var e encoder
 	w.plain(&e, name, t)
@@ -48,7 +52,8 @@ func WriteTensor(dst []byte, name string, t *tensor.Tensor) ([]byte, error) {
 }
 
 // WriteValue appends the message that ReadValue reads to dst.
-func WriteValue(dst []byte, v *Value) ([]byte, error) {
+func WriteValue(dst []byte, v *Value) (_ []byte, err error) {
+	defer guard.At("").End(&err)
 	var w writer
 	var e encoder
 	w.value(&e, v)
@@ -244,7 +249,8 @@ func (w *writer) mapOf(e *encoder, v *Value) {
 
 // Runnable returns the value as operators compute on it. There are no operators
 // on sparse tensors.
-func (v *Value) Runnable() (tensor.Value, error) {
+func (v *Value) Runnable() (_ tensor.Value, err error) {
+	defer guard.At("").End(&err)
 	switch v.Type.Kind {
 	case graph.SequenceType:
 		items, err := v.items()

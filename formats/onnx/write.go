@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
@@ -35,7 +36,8 @@ type SaveOptions struct {
 // Save writes a model to a file, and constants that are to lie outside it to a
 // file with .data appended to the name. Files that were there are replaced when
 // the new ones are complete.
-func Save(path string, m *graph.Model, o SaveOptions) error {
+func Save(path string, m *graph.Model, o SaveOptions) (err error) {
+	defer guard.At(path).End(&err)
 	e, side, err := encode(m, filepath.Base(path)+".data", o.External)
 	if err != nil {
 		return saving(path, err)
@@ -84,7 +86,8 @@ func replace(files []newFile, o SaveOptions) error {
 }
 
 // Write writes a model in one piece.
-func Write(w io.Writer, m *graph.Model) error {
+func Write(w io.Writer, m *graph.Model) (err error) {
+	defer guard.At(m.File).End(&err)
 	e, _, err := encode(m, "", Never)
 	if err != nil {
 		return saving("", err)

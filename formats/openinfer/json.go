@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // ParseJSON reads a program from its JSON form. Members that are not known, that are
 // missing or there twice, are errors that name their place.
-func ParseJSON(data []byte) (*Program, error) {
+func ParseJSON(data []byte) (_ *Program, err error) {
+	defer guard.At("").End(&err)
 	if len(data) > maxBytes {
 		return nil, fmt.Errorf("the program is of %d bytes; at most %d are read", len(data), maxBytes)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/internal/jsonobject"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -28,7 +29,8 @@ func variantOf(word string, value any) members { return members{{word, value}} }
 
 // WriteJSON writes the program in its JSON form. Infinite numbers are written as null, as
 // the format has it; the error is of a number that JSON lacks.
-func (p *Program) WriteJSON(w io.Writer) error {
+func (p *Program) WriteJSON(w io.Writer) (err error) {
+	defer guard.At("").End(&err)
 	vars, blocks := members{}, members{}
 	for _, v := range p.vars {
 		vars = append(vars, member{v.name, v.json()})

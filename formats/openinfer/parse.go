@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/nacre-ml/nacre/internal/guard"
 )
 
 // Parse reads a program from the text language:
@@ -26,10 +28,10 @@ import (
 //	        | "yield" NAME {"," NAME} ";" | "await" NAME {"," NAME} ";"
 //
 // Commas between the items of a list may be left out. The error is a TextError.
-func Parse(text string) (*Program, error) {
+func Parse(text string) (_ *Program, err error) {
+	defer guard.At("").End(&err)
 	p := &parser{text: text, program: &Program{}}
-	err := p.parse()
-	if err != nil {
+	if err := p.parse(); err != nil {
 		return nil, err
 	}
 	return p.program, nil

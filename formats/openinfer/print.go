@@ -6,11 +6,14 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/nacre-ml/nacre/internal/guard"
 )
 
 // WriteText writes the program in the text language. The indices and identities of nodes
 // are not written; Parse gives nodes those of their order.
-func (p *Program) WriteText(w io.Writer) error {
+func (p *Program) WriteText(w io.Writer) (err error) {
+	defer guard.At("").End(&err)
 	b := bufio.NewWriter(w)
 	for at := 0; at < len(p.vars); {
 		m, gap := p.vars[at].memory, ""

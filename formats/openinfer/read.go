@@ -8,6 +8,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -64,7 +65,8 @@ func hasMembers(data []byte, names ...string) bool {
 
 // Read reads a program from memory, which the model does not keep. The model has no
 // tensors; WithWeights gives it some.
-func Read(name string, data []byte) (*graph.Model, error) {
+func Read(name string, data []byte) (_ *graph.Model, err error) {
+	defer guard.At(name).End(&err)
 	p, err := parseAny(data)
 	if err != nil {
 		offset := int64(-1)
@@ -85,7 +87,8 @@ func parseAny(data []byte) (*Program, error) {
 }
 
 // Verify returns the first problem of a program, as Read has it.
-func Verify(name string, data []byte) []error {
+func Verify(name string, data []byte) (problems []error) {
+	defer guard.At(name).EndAll(&problems)
 	if _, err := Read(name, data); err != nil {
 		return []error{err}
 	}
@@ -94,7 +97,8 @@ func Verify(name string, data []byte) []error {
 
 // WithWeights returns a program with the tensors, sizes and metadata of another model,
 // which ends with the program. The error is of a model that is no program.
-func WithWeights(program, weights *graph.Model) (*graph.Model, error) {
+func WithWeights(program, weights *graph.Model) (_ *graph.Model, err error) {
+	defer guard.At(program.File).End(&err)
 	if _, ok := program.Source.(*Program); !ok {
 		return nil, &graph.Error{Stage: "load", File: program.File, Offset: -1, Kind: graph.ErrUnsupported,
 			Err: fmt.Errorf("the file is of the format %s and no program of OpenInfer", program.Format)}
@@ -106,7 +110,8 @@ func WithWeights(program, weights *graph.Model) (*graph.Model, error) {
 
 // Lower returns a model with the nodes of one step of the program, as Lowered describes
 // them; nil for a model without a program.
-func Lower(m *graph.Model) (*graph.Model, error) {
+func Lower(m *graph.Model) (_ *graph.Model, err error) {
+	defer guard.At(m.File).End(&err)
 	p, ok := m.Source.(*Program)
 	if !ok {
 		return nil, nil
@@ -126,7 +131,8 @@ func Lower(m *graph.Model) (*graph.Model, error) {
 
 // Write writes a program: as JSON or in the text language. The error is of a model that is
 // no program.
-func Write(w io.Writer, m *graph.Model, asJSON bool) error {
+func Write(w io.Writer, m *graph.Model, asJSON bool) (err error) {
+	defer guard.At(m.File).End(&err)
 	p, ok := m.Source.(*Program)
 	if !ok {
 		return graph.Errorf(graph.ErrUnsupported, "the model is of the format %s; only programs of OpenInfer are written as such", m.Format)
@@ -138,7 +144,8 @@ func Write(w io.Writer, m *graph.Model, asJSON bool) error {
 }
 
 // Summary writes the program in the text language.
-func Summary(w io.Writer, m *graph.Model) error {
+func Summary(w io.Writer, m *graph.Model) (err error) {
+	defer guard.At(m.File).End(&err)
 	if p, ok := m.Source.(*Program); ok {
 		return p.WriteText(w)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -36,7 +37,8 @@ func Probe(data []byte) bool {
 // Read reads one file from memory, which the model keeps: every tensor is a view of
 // it. The error is the first problem, a *graph.Error with the offset in the file. An
 // index is refused, as its shards are files.
-func Read(name string, data []byte) (*graph.Model, error) {
+func Read(name string, data []byte) (_ *graph.Model, err error) {
+	defer guard.At(name).End(&err)
 	s := scan(name, data)
 	if err := s.First(); err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -25,7 +26,8 @@ var configFiles = []string{configFile, "generation_config.json"}
 
 // Open opens a file, which the model keeps until it is closed, or the shards of an
 // index.
-func Open(f *binio.File) (*graph.Model, error) {
+func Open(f *binio.File) (_ *graph.Model, err error) {
+	defer guard.At(f.Path).End(&err)
 	if !isIndex(f.Data) {
 		m, err := Read(f.Path, f.Data)
 		if err == nil {
@@ -41,7 +43,8 @@ func Open(f *binio.File) (*graph.Model, error) {
 }
 
 // ReadFiles is Read for models that may be an index, whose shards are names in files.
-func ReadFiles(name string, data []byte, files fs.FS) (*graph.Model, error) {
+func ReadFiles(name string, data []byte, files fs.FS) (_ *graph.Model, err error) {
+	defer guard.At(name).End(&err)
 	if !isIndex(data) {
 		return Read(name, data)
 	}
@@ -52,7 +55,8 @@ func ReadFiles(name string, data []byte, files fs.FS) (*graph.Model, error) {
 }
 
 // Verify returns every problem of a file or of an index and its shards.
-func Verify(f *binio.File) []error {
+func Verify(f *binio.File) (problems []error) {
+	defer guard.At(f.Path).EndAll(&problems)
 	if !isIndex(f.Data) {
 		s := scan(f.Path, f.Data)
 		return s.All()
@@ -67,7 +71,8 @@ func Verify(f *binio.File) []error {
 // model.safetensors.index.json names or, without one, every file *.safetensors. The
 // texts of config.json and of generation_config.json become metadata entries under their
 // names, of kind json. Links that lead out of the folder are refused.
-func OpenFolder(folder string) (*graph.Model, error) {
+func OpenFolder(folder string) (_ *graph.Model, err error) {
+	defer guard.At(folder).End(&err)
 	s := setOf(folder, folder)
 	defer s.unless()
 	s.folder()
@@ -76,7 +81,8 @@ func OpenFolder(folder string) (*graph.Model, error) {
 
 // OpenFS is OpenFolder for the top folder of a file system. The name stands for it in
 // messages. Which links are followed is up to the file system.
-func OpenFS(name string, files fs.FS) (*graph.Model, error) {
+func OpenFS(name string, files fs.FS) (_ *graph.Model, err error) {
+	defer guard.At(name).End(&err)
 	s := newSet(name, files)
 	defer s.unless()
 	s.folder()
@@ -84,7 +90,8 @@ func OpenFS(name string, files fs.FS) (*graph.Model, error) {
 }
 
 // VerifyFolder returns every problem of the shards in a folder.
-func VerifyFolder(folder string) []error {
+func VerifyFolder(folder string) (problems []error) {
+	defer guard.At(folder).EndAll(&problems)
 	s := setOf(folder, folder)
 	defer s.Close()
 	s.folder()

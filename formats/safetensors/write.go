@@ -10,6 +10,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -17,7 +18,8 @@ import (
 // Write writes the tensors and the text among the metadata of a model to one file.
 // The same model gives the same bytes. The error says everything that the format
 // cannot hold, before anything is written.
-func Write(w io.Writer, m *graph.Model, o container.Options) error {
+func Write(w io.Writer, m *graph.Model, o container.Options) (err error) {
+	defer guard.At(m.File).End(&err)
 	var r container.Refusals
 	o.TensorsOnly(m, &r)
 	meta := metadata(m, o, &r)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre/generate/tokenizer/internal/jinja"
+	"github.com/nacre-ml/nacre/internal/guard"
 )
 
 // maxTemplate bounds the bytes of a chat template.
@@ -107,12 +108,13 @@ func tokenText(raw json.RawMessage) string {
 }
 
 // HasChat reports whether the file came with a template of chats.
-func (t *Tokenizer) HasChat() bool { return t.chat != nil }
+func (t *Tokenizer) HasChat() bool { return t != nil && t.chat != nil }
 
 // ApplyChat returns the text of a chat as the model's template writes it. Its special
 // tokens are part of the text: encode it without further ones.
-func (t *Tokenizer) ApplyChat(messages []Message, o ChatOptions) (string, error) {
-	if t.chat == nil {
+func (t *Tokenizer) ApplyChat(messages []Message, o ChatOptions) (_ string, err error) {
+	defer guard.At("").End(&err)
+	if !t.HasChat() {
 		return "", fmt.Errorf("the tokenizer has no chat template: chat_template.jinja or tokenizer_config.json beside its file may hold one")
 	}
 	name := "default"

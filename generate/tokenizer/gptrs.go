@@ -3,11 +3,14 @@ package tokenizer
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/nacre-ml/nacre/internal/guard"
 )
 
 // LoadGPTRS reads a file by the rules of gpt.rs, whichever steps it names: words as those
 // of GPT-2 with white space of its own, the model of byte pairs, no special tokens.
-func LoadGPTRS(path string) (*Tokenizer, error) {
+func LoadGPTRS(path string) (_ *Tokenizer, err error) {
+	defer guard.At(path).End(&err)
 	return load(path, readGPTRS)
 }
 

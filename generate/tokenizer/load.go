@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/nacre-ml/nacre/internal/guard"
 )
 
 // maxFile bounds the bytes of a file.
@@ -23,7 +25,8 @@ var names = []string{"tokenizer.json", "tokenizer.model", "spiece.model", "sente
 // tokenizer_config.json beside it says whether a SentencePiece model adds tokens at the
 // beginning and the end, whether a WordPiece vocabulary is of small letters, and which
 // template chats have.
-func Load(path string) (*Tokenizer, error) {
+func Load(path string) (_ *Tokenizer, err error) {
+	defer guard.At(path).End(&err)
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -100,7 +103,8 @@ func readFile(path string, data []byte, c *settings) (*Tokenizer, error) {
 // Read reads the bytes of a file that holds all of a tokenizer: a tokenizer.json, the
 // schemas of gpt.rs, or a model of SentencePiece. A JSON file that has a model and names
 // no step is one of gpt.rs.
-func Read(data []byte) (*Tokenizer, error) {
+func Read(data []byte) (_ *Tokenizer, err error) {
+	defer guard.At("").End(&err)
 	if !isJSON(data) {
 		return readSentencePiece(data, &settings{})
 	}

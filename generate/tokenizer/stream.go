@@ -22,6 +22,9 @@ func (t *Tokenizer) Stream(special bool) *Stream {
 
 // Push takes the next id and returns the text that it completes, which may be empty.
 func (s *Stream) Push(id int32) string {
+	if s == nil || !s.t.made() {
+		return ""
+	}
 	s.ids = append(s.ids, id)
 	text := s.text(s.ids)
 	stable := strings.TrimRight(text, "\uFFFD")
@@ -37,6 +40,9 @@ func (s *Stream) Push(id int32) string {
 
 // Flush returns what is left of a character that did not end, and begins anew.
 func (s *Stream) Flush() string {
+	if s == nil || !s.t.made() {
+		return ""
+	}
 	part := s.give(s.text(s.ids))
 	s.ids, s.context, s.sent = s.ids[:0], 0, 0
 	return part

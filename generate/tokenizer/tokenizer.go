@@ -23,6 +23,10 @@ type Tokenizer struct {
 	pool    sync.Pool // of *encoder
 }
 
+// made reports whether a function of the package made the tokenizer. Methods of others find
+// nothing.
+func (t *Tokenizer) made() bool { return t != nil && t.vocab != nil }
+
 // A model splits words into tokens.
 type model interface {
 	// tokens appends the ids of one word, which is not empty.
@@ -34,6 +38,9 @@ type model interface {
 // text itself names are matched in either case. Bytes that are not UTF-8 count as
 // U+FFFD.
 func (t *Tokenizer) Encode(text string, special bool) []int32 {
+	if !t.made() {
+		return nil
+	}
 	if !utf8.ValidString(text) {
 		text = lossy([]byte(text))
 	}
@@ -54,11 +61,17 @@ func (t *Tokenizer) Encode(text string, special bool) []int32 {
 // Decode returns the text of ids without that of special tokens. Ids that the
 // vocabulary lacks are left out.
 func (t *Tokenizer) Decode(ids []int32) string {
+	if !t.made() {
+		return ""
+	}
 	return t.decode(ids, true, t.decoder)
 }
 
 // DecodeSpecial returns the text of ids with that of special tokens.
 func (t *Tokenizer) DecodeSpecial(ids []int32) string {
+	if !t.made() {
+		return ""
+	}
 	return t.decode(ids, false, t.decoder)
 }
 
@@ -85,11 +98,17 @@ func (t *Tokenizer) decode(ids []int32, skip bool, by []decoder) string {
 
 // Vocabulary returns the count of ids, added tokens included: one more than the largest.
 func (t *Tokenizer) Vocabulary() int {
+	if !t.made() {
+		return 0
+	}
 	return max(len(t.vocab.list), int(t.added.largest)+1)
 }
 
 // Token returns the token of an id as the vocabulary writes it.
 func (t *Tokenizer) Token(id int32) (string, bool) {
+	if !t.made() {
+		return "", false
+	}
 	if token, ok := t.added.tokens[id]; ok {
 		return token.Content, true
 	}
@@ -98,6 +117,9 @@ func (t *Tokenizer) Token(id int32) (string, bool) {
 
 // ID returns the id of a token as the vocabulary writes it.
 func (t *Tokenizer) ID(token string) (int32, bool) {
+	if !t.made() {
+		return 0, false
+	}
 	if id, ok := t.added.ids[token]; ok {
 		return id, true
 	}

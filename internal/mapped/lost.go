@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 )
 
 // Lost is the error of a mapped file that has become shorter.
@@ -15,42 +16,23 @@ type Lost struct {
 // Error says what happened, without the name.
 func (e *Lost) Error() string { return "the file lost bytes while it was read" }
 
-// guard is a Guard that is under way, and the files unmapped in the meantime: functions
-// that a fault leaves may unmap the file before the fault is recovered.
-type guard struct{ removed []*region }
-
-// Guard returns the error of work, or a *Lost if work touches bytes that a mapped file
-// has lost. Work is left at once, as by a panic. Only what the calling goroutine
-// does in Go is guarded: C that touches such bytes ends the process.
-func Guard(work func() error) (err error) {
-	g := &guard{}
-	files.Lock()
-	if files.guards == nil {
-		files.guards = map[*guard]bool{}
-	}
-	files.guards[g] = true
-	files.Unlock()
-	before := debug.SetPanicOnFault(true)
-	defer func() {
-		debug.SetPanicOnFault(before)
-		p := recover()
-		files.Lock()
-		delete(files.guards, g)
-		files.Unlock()
-		if p == nil {
-			return
-		}
-		r := g.faulted(p)
-		if r == nil {
-			panic(p)
-		}
-		err = &Lost{r.name}
-	}()
-	return work()
+// Watch is a stretch of work of a goroutine during which bytes that a mapped file has lost
+// are a panic and not the end of the process.
+type Watch struct {
+	before  bool
+	removed uint64 // files that were unmapped before it began
 }
 
-// faulted returns the mapped file whose bytes a panic was about, or nil.
-func (g *guard) faulted(p any) *region {
+// Begin begins a watch of what the calling goroutine does in Go. C that touches such bytes
+// ends the process.
+func Begin() Watch { return Watch{debug.SetPanicOnFault(true), files.removals.Load()} }
+
+// End ends the watch, on the goroutine that began it.
+func (w Watch) End() { debug.SetPanicOnFault(w.before) }
+
+// Lost returns a *Lost if a panic of the watched work was about bytes that a mapped file
+// has lost, else nil. The file may have been unmapped while the panic left functions.
+func (w Watch) Lost(p any) error {
 	fault, ok := p.(interface {
 		runtime.Error
 		Addr() uintptr
@@ -61,11 +43,15 @@ func (g *guard) faulted(p any) *region {
 	files.RLock()
 	defer files.RUnlock()
 	if r := at(fault.Addr(), 1); r != nil {
-		return r
+		return &Lost{r.name}
 	}
-	for _, r := range g.removed {
+	count := files.removals.Load()
+	for i, r := range slices.Backward(files.removed) {
+		if count-uint64(len(files.removed)-i) < w.removed {
+			break
+		}
 		if r.has(fault.Addr(), 1) {
-			return r
+			return &Lost{r.name}
 		}
 	}
 	return nil

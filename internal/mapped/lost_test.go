@@ -38,28 +38,42 @@ func shorter(t *testing.T) (path string, data []byte, unmap func() error) {
 	return path, data, unmap
 }
 
-// TestGuard touches bytes that are gone, of a file that stays mapped and of one that the
-// work unmaps when it is left.
-func TestGuard(t *testing.T) {
-	for _, unmapped := range []bool{false, true} {
+// watched returns what the watch says of work's panic, and the panic.
+func watched(work func()) (err error, p any) {
+	w := Begin()
+	defer func() {
+		p = recover()
+		w.End()
+		err = w.Lost(p)
+	}()
+	work()
+	return nil, nil
+}
+
+// TestWatch touches bytes that are gone, of a file that stays mapped and of one that is
+// unmapped when the work is left, with others after it.
+func TestWatch(t *testing.T) {
+	for _, later := range []int{-1, 0, 3, 2 * mostRemoved / 5} {
 		path, data, unmap := shorter(t)
 		sum := 0
-		err := Guard(func() error {
-			if unmapped {
-				defer unmap()
-			}
-			return Guard(func() error {
-				for _, b := range data {
-					sum += int(b)
+		err, _ := watched(func() {
+			defer func() {
+				if later >= 0 {
+					unmap()
 				}
-				return nil
-			})
+				for range later {
+					remove(&region{}, func() error { return nil })
+				}
+			}()
+			for _, b := range data {
+				sum += int(b)
+			}
 		})
 		var lost *Lost
 		if !errors.As(err, &lost) || lost.Name != path || sum != 0 {
 			t.Errorf("%v", err)
 		}
-		if !unmapped {
+		if later < 0 {
 			if err := Check(slices.Values([][]byte{data[5:9]})); !errors.As(err, &lost) || lost.Name != path {
 				t.Errorf("the size is as it was: %v", err)
 			}
@@ -68,30 +82,42 @@ func TestGuard(t *testing.T) {
 			}
 		}
 	}
-	if len(files.guards) != 0 {
-		t.Errorf("%d guards are left", len(files.guards))
+	if len(files.removed) > mostRemoved {
+		t.Errorf("%d files that were unmapped are known", len(files.removed))
 	}
 }
 
-// TestGuardLeavesOthers makes sure that other panics and errors stay what they are.
-func TestGuardLeavesOthers(t *testing.T) {
-	want := errors.New("other")
-	if err := Guard(func() error { return want }); err != want {
+// TestWatchBegins makes sure that a watch does not know files that were unmapped before.
+func TestWatchBegins(t *testing.T) {
+	_, data, unmap := shorter(t)
+	sum := 0
+	_, p := watched(func() {
+		for _, b := range data {
+			sum += int(b)
+		}
+	})
+	if p == nil {
+		t.Errorf("bytes that are gone were read, %d in all", sum)
+	}
+	if err := unmap(); err != nil {
 		t.Error(err)
 	}
+	if err := Begin().Lost(p); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWatchLeavesOthers makes sure that other panics stay what they are.
+func TestWatchLeavesOthers(t *testing.T) {
 	for name, work := range map[string]func(){
 		"panic": func() { panic("other") },
 		"nil":   func() { var p *int; *p = 1 },
 		"index": func() { var s []int; _ = s[len(t.Name())] },
+		"none":  func() {},
 	} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%s: no panic", name)
-				}
-			}()
-			_ = Guard(func() error { work(); return nil })
-		}()
+		if err, p := watched(work); err != nil || (p == nil) != (name == "none") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -7,15 +7,20 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
 // files is the files that are mapped, by address.
 var files struct {
 	sync.RWMutex
-	list   []*region
-	guards map[*guard]bool // under way
+	list     []*region
+	removed  []*region // the files unmapped last, for watches under way
+	removals atomic.Uint64
 }
+
+// mostRemoved bounds the files that were unmapped and are still known.
+const mostRemoved = 1 << 12
 
 // region is the memory of a mapped file.
 type region struct {
@@ -54,9 +59,11 @@ func remove(r *region, end func() error) error {
 	if at, ok := slices.BinarySearchFunc(files.list, address(r.data), above); ok {
 		files.list = slices.Delete(files.list, at, at+1)
 	}
-	for g := range files.guards {
-		g.removed = append(g.removed, r)
+	if len(files.removed) == mostRemoved {
+		files.removed = slices.Clone(files.removed[mostRemoved/2:])
 	}
+	files.removed = append(files.removed, r)
+	files.removals.Add(1)
 	return end()
 }
 

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -172,7 +173,7 @@ func (b *binder) choose(op string, w words) (bindings.Kernel, error) {
 // add adds a command to the step. Parts are kernels that words name, for plans.
 func (b *binder) add(k bindings.Kernel, parts []bindings.Kernel, w words, operands ...device.Operand) error {
 	if !k.IsCommand() || len(w) < k.Words() || len(operands) != k.Operands() {
-		return fmt.Errorf("%w: kernel %s/%s is given %d words and %d operands", op.ErrInternal, k.Op(), k.Variant(), len(w), len(operands))
+		return fmt.Errorf("%w: kernel %s/%s is given %d words and %d operands", guard.ErrInternal, k.Op(), k.Variant(), len(w), len(operands))
 	}
 	list, err := b.numbers(w)
 	if err != nil {

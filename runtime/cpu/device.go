@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -123,7 +124,7 @@ func (d *Device) bindRow(r row, b *device.Binding, skip map[string]int) (*device
 	if err := x.holdBlocked(); err != nil {
 		return nil, err
 	}
-	err := op.Guard(func() error { return r.bind(b.Op, x) })
+	err := guard.Call(func() error { return r.bind(b.Op, x) })
 	if x.unsized {
 		return nil, device.Refuse("extents are expressions over lengths")
 	}

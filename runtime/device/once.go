@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -235,7 +236,7 @@ func (x *once) call(step *Step) error {
 	for _, t := range x.in {
 		c.Values = append(c.Values, op.Of(t))
 	}
-	if err := op.Guard(func() error { return step.Call(c) }); err != nil {
+	if err := guard.Call(func() error { return step.Call(c) }); err != nil {
 		return err
 	}
 	for i, made := range c.Made {

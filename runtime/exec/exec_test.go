@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -351,10 +352,10 @@ func TestPanicIsAnError(t *testing.T) {
 	defer e.Close()
 	in := []*tensor.Tensor{vector(t, 1, 2)}
 	_, err := run(e, planFor(t, compile(t, m), in), in)
-	if !errors.Is(err, op.ErrInternal) || !strings.Contains(err.Error(), "test.Panics-1") {
+	if !errors.Is(err, guard.ErrInternal) || !strings.Contains(err.Error(), "test.Panics-1") {
 		t.Fatalf("got %v", err)
 	}
-	var defect *op.Defect
+	var defect *guard.Defect
 	if !errors.As(err, &defect) || !strings.Contains(string(defect.Stack()), "exec_test.go") {
 		t.Errorf("the error does not carry the stack of the panic: %v", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -65,7 +66,7 @@ func (r *run) hostRun(f *frame, s *plan.Step) error {
 	if s.Bodies != nil {
 		defer f.endRepeats()
 	}
-	err := op.Guard(func() error { return callOperator(s, c) })
+	err := guard.Call(func() error { return callOperator(s, c) })
 	f.endLoops()
 	if errors.Is(err, op.ErrStopped) {
 		return r.ctx.Err()

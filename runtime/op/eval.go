@@ -3,6 +3,7 @@ package op
 import (
 	"fmt"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -123,7 +124,7 @@ func InferOutputs(o Op, n *graph.Node, in []*Value) (out []*Value, err error) {
 
 // InferWith is InferOutputs with the bodies of control flow at hand.
 func InferWith(o Op, n *graph.Node, c *Infer) (out []*Value, err error) {
-	defer guard(&err)
+	defer guard.At("").End(&err)
 	c.Out = make([]*Value, len(n.Outputs))
 	for i := range c.Out {
 		c.Out[i] = &Value{}

@@ -3,6 +3,8 @@ package op
 import (
 	"errors"
 	"sync"
+
+	"github.com/nacre-ml/nacre/internal/guard"
 )
 
 // Parallel calls f for ranges that make up 0 to n, in as many goroutines as the run may
@@ -19,7 +21,7 @@ func (c *Run) Parallel(n, grain int, f func(from, to int) error) error {
 	for i := range parts {
 		wait.Go(func() {
 			from, to := i*grains/parts*grain, min((i+1)*grains/parts*grain, n)
-			errs[i] = Guard(func() error { return f(from, to) })
+			errs[i] = guard.Call(func() error { return f(from, to) })
 		})
 	}
 	wait.Wait()

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+
+	"github.com/nacre-ml/nacre/internal/guard"
 )
 
 // TestParallel counts how often each number is in a range.
@@ -44,8 +46,8 @@ func TestParallelFails(t *testing.T) {
 			}
 			return wrong
 		},
-		ErrStopped:  func(int) error { return ErrStopped },
-		ErrInternal: func(int) error { panic("defect") },
+		ErrStopped:        func(int) error { return ErrStopped },
+		guard.ErrInternal: func(int) error { panic("defect") },
 	} {
 		if err := c.Parallel(64, 1, func(from, _ int) error { return f(from) }); !errors.Is(err, want) {
 			t.Errorf("%v, want %v", err, want)

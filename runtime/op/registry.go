@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -122,7 +123,7 @@ func (r *Registry) New(n *graph.Node) (Op, *Row, error) {
 }
 
 func (r *Registry) bind(n *graph.Node) (o Op, row *Row, err error) {
-	defer guard(&err)
+	defer guard.At("").End(&err)
 	row, since, err := r.Match(n)
 	if err != nil {
 		return nil, nil, err

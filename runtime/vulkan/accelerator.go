@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -123,7 +124,7 @@ func (a *Accelerator) bindRow(r row, b *device.Binding) (*device.Step, error) {
 	if err := x.checkOperands(); err != nil {
 		return nil, err
 	}
-	if err := op.Guard(func() error { return r.bind(b.Op, x) }); err != nil {
+	if err := guard.Call(func() error { return r.bind(b.Op, x) }); err != nil {
 		return nil, err
 	}
 	if x.step.Commands == nil {

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"unsafe"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -239,7 +240,7 @@ func (b *binder) dispatch(name, variant string, size int, groups [3]int, constan
 		}
 	}
 	if len(operands) != m.Kernel.Operands || len(w) != m.Kernel.Push || len(constants) != len(m.Kernel.Constants) {
-		return graph.Errorf(graph.ErrFormat, "%w: shader %s takes %d operands, %d words and %d constants, and is given %d, %d and %d", op.ErrInternal,
+		return graph.Errorf(graph.ErrFormat, "%w: shader %s takes %d operands, %d words and %d constants, and is given %d, %d and %d", guard.ErrInternal,
 			name, m.Kernel.Operands, m.Kernel.Push, len(m.Kernel.Constants), len(operands), len(w), len(constants))
 	}
 	c := device.Command{Kernel: &kernel{module: m, constants: append([]uint32{uint32(size)}, constants...), groups: groups}, Operands: operands}

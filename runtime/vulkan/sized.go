@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -183,7 +184,7 @@ func (k *sized) expand(r *device.Recorded, length func(symbol string) (int, bool
 		return nil, err
 	}
 	if step.Temp > k.temp {
-		return nil, fmt.Errorf("%w: %s takes %d bytes of scratch, and %d for greater lengths", op.ErrInternal, k.binding.Row.Name, step.Temp, k.temp)
+		return nil, fmt.Errorf("%w: %s takes %d bytes of scratch, and %d for greater lengths", guard.ErrInternal, k.binding.Row.Name, step.Temp, k.temp)
 	}
 	list := make([]device.Recorded, len(step.Commands))
 	for i := range list {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	cpudevice "github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -91,7 +92,7 @@ var kinds = []error{graph.ErrFormat, graph.ErrShape, graph.ErrUnsupported}
 // kindOf returns the kind of an operator's error; nil for a defect's and one without.
 func kindOf(err error) error {
 	i := slices.IndexFunc(kinds, func(kind error) bool { return errors.Is(err, kind) })
-	if i < 0 || errors.Is(err, op.ErrInternal) {
+	if i < 0 || errors.Is(err, guard.ErrInternal) {
 		return nil
 	}
 	return kinds[i]
@@ -135,7 +136,7 @@ func TestInferWithout(t *testing.T) {
 						continue
 					}
 					c.Body = func(string, []*op.Value) ([]*op.Value, error) { return []*op.Value{v, v, v}, nil }
-					if _, err := op.InferWith(o, n, c); errors.Is(err, op.ErrInternal) {
+					if _, err := op.InferWith(o, n, c); errors.Is(err, guard.ErrInternal) {
 						t.Errorf("%s-%d without input %d of %v: %v", name, version, out, v.Type, err)
 					} else if err == nil {
 						inferred[name] = true

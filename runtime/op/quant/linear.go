@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -92,7 +93,7 @@ func (o *QuantizeLinear) Precision(scale tensor.DType) tensor.DType {
 func (o *QuantizeLinear) Run(c *op.Run) error {
 	x, y := c.In[0], c.Out[0]
 	if y.DType().IsInteger() {
-		return fmt.Errorf("%w: codes of %v are not computed in Go", op.ErrInternal, y.DType())
+		return fmt.Errorf("%w: codes of %v are not computed in Go", guard.ErrInternal, y.DType())
 	}
 	grid, err := o.Grid(graph.DimsOf(x.Shape()), graph.DimsOf(c.In[1].Shape()))
 	if err != nil || x.Len() == 0 {
@@ -168,7 +169,7 @@ func (o *DequantizeLinear) Infer(c *op.Infer) error {
 func (o *DequantizeLinear) Run(c *op.Run) error {
 	x, y := c.In[0], c.Out[0]
 	if x.DType().IsInteger() {
-		return fmt.Errorf("%w: numbers of %v are not computed in Go", op.ErrInternal, x.DType())
+		return fmt.Errorf("%w: numbers of %v are not computed in Go", guard.ErrInternal, x.DType())
 	}
 	grid, err := o.Grid(graph.DimsOf(x.Shape()), graph.DimsOf(c.In[1].Shape()))
 	if err != nil || x.Len() == 0 {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -107,7 +108,7 @@ func (c *Case) checkError(got []*tensor.Tensor, err error) error {
 	switch {
 	case err == nil:
 		return fmt.Errorf("got %v, want an error of kind %q", got, c.Fails)
-	case errors.Is(err, op.ErrInternal):
+	case errors.Is(err, guard.ErrInternal):
 		return fmt.Errorf("a defect: %w", err)
 	case !errors.Is(err, c.Fails):
 		return fmt.Errorf("the error is of another kind than %q: %w", c.Fails, err)
