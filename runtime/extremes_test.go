@@ -54,7 +54,7 @@ func TestExtremes(t *testing.T) {
 				met[key]++
 				ran++
 				var defect *guard.Defect
-				switch err := m.run(k%2 == 0); {
+				switch err := m.run(t, k%2 == 0); {
 				case errors.As(err, &defect):
 					t.Errorf("%s in version %d with %s: %v\n%s", c.Name(), version, m.what, err, defect.Stack())
 				case errors.Is(err, guard.ErrInternal):
@@ -205,6 +205,12 @@ func operandsLike(t *tensor.Tensor) map[string]tensor.Value {
 		zero := shape.Clone()
 		zero[a] = 0
 		list[fmt.Sprintf("extent 0 of axis %d", a)] = tensor.New(d, zero...)
+		for _, by := range []int{-1, 1} {
+			other := shape.Clone()
+			if other[a] += by; other[a] > 0 && d.Bits() >= 8 && t.Len() > 0 {
+				list[fmt.Sprintf("extent %+d of axis %d", by, a)] = resized(t, other)
+			}
+		}
 	}
 	if t.Len() == 0 || t.Len() > 64 {
 		return list
@@ -235,17 +241,30 @@ func operandsLike(t *tensor.Tensor) map[string]tensor.Value {
 	return list
 }
 
+// resized returns a tensor of another shape with the elements of t, from the first on again
+// and again.
+func resized(t *tensor.Tensor, shape tensor.Shape) *tensor.Tensor {
+	r := tensor.New(t.DType(), shape...)
+	for at, from := 0, t.Bytes(); at < len(r.Bytes()); at += len(from) {
+		copy(r.Bytes()[at:], from)
+	}
+	for i := range r.Strings() {
+		r.Strings()[i] = t.Strings()[i%t.Len()]
+	}
+	return r
+}
+
 // run makes a model of the node and runs it. The inputs are constants if fixed is set.
-func (m mutant) run(fixed bool) error {
+func (m mutant) run(t testing.TB, fixed bool) error {
 	g := &graph.Graph{Nodes: []*graph.Node{m.node}}
 	in := map[string]tensor.Value{}
 	for i, name := range m.node.Inputs {
 		if name == "" || i >= len(m.in) || m.in[i] == nil {
 			continue
 		}
-		t, ok := m.in[i].(*tensor.Tensor)
+		x, ok := m.in[i].(*tensor.Tensor)
 		if ok && fixed && i > 0 {
-			g.Initializers = append(g.Initializers, &graph.Initializer{Name: name, Tensor: t})
+			g.Initializers = append(g.Initializers, &graph.Initializer{Name: name, Tensor: x})
 			continue
 		}
 		v := graph.Type{}
@@ -255,6 +274,11 @@ func (m mutant) run(fixed bool) error {
 		}
 		g.Inputs = append(g.Inputs, &graph.Value{Name: name, Type: v})
 		in[name] = m.in[i]
+		if ok {
+			var free func()
+			in[name], free = fenced(t, x)
+			defer free()
+		}
 	}
 	for _, name := range m.node.Outputs {
 		if name != "" {

@@ -153,11 +153,15 @@ func (o *GroupQueryAttention) Infer(c *op.Infer) error {
 	}
 	past := graph.Known(0)
 	if c.Has(GroupPastKey) {
-		if past, err = checkPast("past_key", c.In[GroupPastKey], k); err == nil {
-			_, err = checkPast("past_value", c.In[GroupPastValue], v)
+		if past, err = checkPast("past_key", c.In[GroupPastKey], k); err != nil {
+			return err
 		}
+		values, err := checkPast("past_value", c.In[GroupPastValue], v)
 		if err != nil {
 			return err
+		}
+		if differ(past, values) {
+			return graph.Errorf(graph.ErrShape, "past_key has %v rows and past_value %v", past, values)
 		}
 	}
 	if err := o.check(c, x); err != nil {

@@ -157,6 +157,11 @@ func groupedAttentionCases(s *cases.Suite, d tensor.DType) {
 	s.Add(cases.Case{Domain: cases.Microsoft, Op: "GroupQueryAttention", Version: 1, Note: "no room", Fails: graph.ErrShape,
 		In:    cases.In(q, k, v, pastK, pastV, cases.Vector(tensor.I32, 20, 3), cases.Scalar(tensor.I32, 21)),
 		Attrs: cases.Attrs("num_heads", heads, "kv_num_heads", kvHeads)})
+	for _, rows := range []int{0, room - 1, room + 1} {
+		s.Add(cases.Case{Domain: cases.Microsoft, Op: "GroupQueryAttention", Version: 1, Note: "pasts of two lengths", Fails: graph.ErrShape,
+			In:    cases.In(q, k, v, pastK, s.Any(d, batch, kvHeads, rows, size), lengths, total),
+			Attrs: cases.Attrs("num_heads", heads, "kv_num_heads", kvHeads)})
+	}
 	s.Add(cases.Case{Domain: cases.Microsoft, Op: "GroupQueryAttention", Version: 1, Note: "a quantised cache", Fails: graph.ErrUnsupported, In: list,
 		Attrs: cases.Attrs("num_heads", heads, "kv_num_heads", kvHeads, "k_quant_type", "PER_TENSOR")})
 }
