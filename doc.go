@@ -62,7 +62,9 @@
 //
 // Errors match the kinds of this package with errors.Is (ErrShape and those beside
 // it), and say in text what is wrong, where, and what to do. Nothing that a file or an
-// argument holds is a panic, but for indices (Tensor.Text).
+// argument holds is a panic, but for indices (Tensor.Text). A defect that a file finds is an
+// error that matches ErrInternal, with the file's name. Methods of values that are nil or
+// were never made return ErrClosed, or nothing where they return no error.
 //
 // # Operators
 //

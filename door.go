@@ -15,7 +15,8 @@ type door struct {
 
 func enter(file string) door { return door{Guard: guard.At(file)} }
 
-// end is deferred by the function that enter begins to guard.
+// end is deferred by the function that enter begins to guard. A method of a value that was
+// never made fails at the first thing that it lacks, and the error says so.
 func (d door) end(err *error) {
 	*err = public(d.Caught(recover(), *err))
 	if d.none != "" {

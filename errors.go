@@ -16,7 +16,7 @@ import (
 // that its context ended.
 var (
 	// ErrClosed reports the use of a Model, a Session, a Stream or a Bound after its Close,
-	// or after that of the session that it belongs to.
+	// or after that of the session that it belongs to, or of one that is nil or was never made.
 	ErrClosed = errors.New("nacre: closed")
 	// ErrShape reports a tensor whose element type or shape does not fit: its own
 	// elements, what the caller asks for, what the model declares, or what an operator

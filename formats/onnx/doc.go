@@ -11,7 +11,8 @@
 // and all 26 element types. Fields this package does not know are skipped, as
 // are training information, device configurations and type denotations. Refused
 // are tensor segments, external data outside the model's folder,
-// functions that call themselves, and whatever exceeds Limits.
+// functions that call themselves, operators of the domains nacre and openinfer, which
+// only rewritten graphs have, and whatever exceeds Limits.
 //
 // Elements narrower than 16 bits in int32_data take one entry each, those
 // narrower than a byte one entry per packed byte. Two entries make one complex
