@@ -45,12 +45,17 @@ func (n *Node) Int(name string, def int) int {
 	return def
 }
 
-// Bool returns whether an integer attribute is not zero.
+// Bool returns an attribute that is 0 or 1, or def if it is not there. Another number is an
+// error: ONNX Runtime takes it for 1 in one operator, for 0 in the next, and no exporter writes it.
 func (n *Node) Bool(name string, def bool) bool {
-	if a := n.attr(name, graph.AttrInt); a != nil {
-		return a.Int != 0
+	a := n.attr(name, graph.AttrInt)
+	if a == nil {
+		return def
 	}
-	return def
+	if a.Int != 0 && a.Int != 1 && n.err == nil {
+		n.err = graph.Errorf(graph.ErrFormat, "attribute %q is %d; it is a flag, which is 0 or 1", name, a.Int)
+	}
+	return a.Int == 1
 }
 
 // Float returns an attribute, or def if it is not there.
