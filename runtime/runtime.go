@@ -68,6 +68,20 @@ func (o Options) optimize(ctx context.Context, m *graph.Model, isa bindings.ISA,
 	return optimize.Run(m, passes, o.rewriting(ctx, isa, stop))
 }
 
+// checked is optimize that looks at every node of the model first, so that what is wrong with a
+// model does not depend on the passes that would remove it.
+func (o Options) checked(ctx context.Context, m *graph.Model, d device.Device, isa bindings.ISA, stop device.Flag) (*graph.Model, error) {
+	c := o.rewriting(ctx, isa, stop)
+	m, err := optimize.Run(m, optimize.Required(), c)
+	if err != nil {
+		return nil, err
+	}
+	if err := plan.Check(m, o.Registry, d); err != nil || o.NoOptimize {
+		return m, err
+	}
+	return optimize.Run(m, optimize.Optional(), c)
+}
+
 // rewriting gives passes the operators, until the context is done, which sets the flag.
 func (o Options) rewriting(ctx context.Context, isa bindings.ISA, stop device.Flag) optimize.Context {
 	eval := func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
@@ -115,7 +129,7 @@ func Compile(ctx context.Context, m *graph.Model, o Options) (*Program, error) {
 	source := m
 	kept := o
 	o.Registry = o.Registry.Once()
-	if m, err = o.optimize(ctx, m, isa, stop.Flag()); err != nil {
+	if m, err = o.checked(ctx, m, d, isa, stop.Flag()); err != nil {
 		return nil, err
 	}
 	releaseUnused(source.Graph, m.Graph)

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -77,4 +78,17 @@ func (d Dims) Same(e Dims) bool {
 		}
 	}
 	return true
+}
+
+// admit reports whether a value of extents e may have the extents d. Those that are no numbers
+// admit all.
+func (d Dims) admit(e Dims) bool {
+	if d == nil || e == nil {
+		return true
+	}
+	return slices.EqualFunc(d, e, func(a, b Dim) bool {
+		m, known := a.Value()
+		n, both := b.Value()
+		return !known || !both || m == n
+	})
 }

@@ -61,3 +61,21 @@ func (t Type) elem() Type {
 	}
 	return *t.Elem
 }
+
+// SameElements reports whether values of both types may be of one kind and have elements of one
+// type. What one of them leaves open fits every other.
+func (t Type) SameElements(o Type) bool {
+	switch {
+	case t.Kind == NoType || o.Kind == NoType:
+		return true
+	case t.Kind != o.Kind:
+		return false
+	}
+	switch t.Kind {
+	case TensorType, SparseType:
+		return t.DType == o.DType || t.DType == tensor.Invalid || o.DType == tensor.Invalid
+	case OpaqueType:
+		return t.Domain == o.Domain && t.Name == o.Name
+	}
+	return t.Key == o.Key && t.elem().SameElements(o.elem())
+}

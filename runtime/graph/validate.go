@@ -19,8 +19,9 @@ func Validate(m *Model) error {
 
 // Problems returns what is wrong with the names of a model: names defined twice
 // or not at all, values used before they are computed or computed from
-// themselves, outputs that nobody computes, functions that call themselves. The
-// list ends after 100 entries. A name may hide one of the graph around.
+// themselves, outputs that nobody computes, functions that call themselves, and inputs whose
+// initializer has another type. The list ends after 100 entries. A name may hide one of the
+// graph around.
 func Problems(m *Model) []error {
 	c := &checker{file: m.File}
 	c.calls(m.Functions)
@@ -100,8 +101,8 @@ func (c *checker) graph(g *Graph, outer *level) {
 	c.depth--
 }
 
-// initial defines initializers and inputs. An input may have an initializer,
-// but not two of them.
+// initial defines initializers and inputs. An input may have an initializer of the type that it
+// declares, but not two of them.
 func (c *checker) initial(g *Graph, l *level) {
 	for _, t := range g.Initializers {
 		c.add(l, nil, "initializer", t.Name, true)
@@ -110,9 +111,39 @@ func (c *checker) initial(g *Graph, l *level) {
 		c.add(l, nil, "sparse initializer", t.Name, true)
 	}
 	inputs := level{names: make(map[string]bool, len(g.Inputs))}
+	declared := map[string]Type{}
 	for _, v := range g.Inputs {
 		c.add(&inputs, nil, "input", v.Name, true)
+		if l.names[v.Name] {
+			declared[v.Name] = v.Type
+		}
 		l.names[v.Name] = true
+	}
+	if len(declared) == 0 {
+		return
+	}
+	for _, t := range g.Initializers {
+		if t.Tensor != nil {
+			c.initialType(t.Name, declared[t.Name], TensorOf(t.Tensor.DType(), DimsOf(t.Tensor.Shape())))
+		}
+	}
+	for _, t := range g.Sparse {
+		if t.Tensor != nil && t.Tensor.Values != nil {
+			c.initialType(t.Name, declared[t.Name], TensorOf(t.Tensor.Values.DType(), DimsOf(t.Tensor.Shape)))
+		}
+	}
+}
+
+// initialType checks an initializer against the type that the input of its name declares.
+func (c *checker) initialType(name string, declared, has Type) {
+	if declared.Kind == NoType {
+		return
+	}
+	if declared.Kind == SparseType {
+		declared.Kind = TensorType
+	}
+	if !declared.SameElements(has) || !declared.Dims.admit(has.Dims) {
+		c.report(nil, "input %q is declared to be %v, and its initializer is %v", name, declared, has)
 	}
 }
 

@@ -58,6 +58,14 @@ func withConstant(g *graph.Graph, names ...string) *graph.Graph {
 	return g
 }
 
+// typed makes a graph of which an input declares a type and has an initializer of float32[2,3].
+func typed(t graph.Type) *graph.Graph {
+	g := net("x, w", "y", node("y = Add(x, w)"))
+	g.Inputs[1].Type = t
+	g.Initializers = []*graph.Initializer{{Name: "w", Tensor: tensor.New(tensor.F32, 2, 3)}}
+	return g
+}
+
 func TestValidate(t *testing.T) {
 	identity := node("y = Identity(x)")
 	cases := []struct {
@@ -68,6 +76,11 @@ func TestValidate(t *testing.T) {
 	}{
 		{"sound", net("x", "y", identity), nil, ""},
 		{"constant input", withConstant(net("x, w", "y", node("y = Add(x, w)")), "w"), nil, ""},
+		{"constant input of its type", typed(graph.TensorOf(tensor.F32, graph.Dims{graph.Symbol("n"), graph.Known(3)})), nil, ""},
+		{"constant input of another type", typed(graph.TensorOf(tensor.I64, nil)), nil, `input "w" is declared to be int64[...], and its initializer is float32[2,3]`},
+		{"constant input of another rank", typed(graph.TensorOf(tensor.F32, graph.Dims{graph.Known(6)})), nil, "float32[6]"},
+		{"constant input of other extents", typed(graph.TensorOf(tensor.F32, graph.Dims{graph.Known(2), graph.Known(4)})), nil, "float32[2,4]"},
+		{"constant input of another kind", typed(graph.Type{Kind: graph.SequenceType}), nil, "sequence"},
 		{"input left out", net("x", "y", node("y = Clip(x, , )")), nil, ""},
 		{"no graph", nil, nil, "no graph"},
 		{"dangling", net("x", "y", node("y = Add(x, q)")), nil, `node "y" (Add-1): input "q" is defined nowhere`},

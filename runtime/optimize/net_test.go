@@ -133,7 +133,7 @@ func (b *net) op(op string, args ...any) string {
 
 func (b *net) out(names ...string) {
 	for _, name := range names {
-		b.g.Outputs = append(b.g.Outputs, &graph.Value{Name: name, Type: graph.TensorOf(b.dtype, nil)})
+		b.g.Outputs = append(b.g.Outputs, &graph.Value{Name: name})
 	}
 }
 

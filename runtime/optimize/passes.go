@@ -57,38 +57,41 @@ func Required() []Pass {
 }
 
 // Passes returns all passes in the order in which they should run.
-func Passes() []Pass { return slices.Clone(passes()) }
+func Passes() []Pass { return append(Required(), optional()...) }
+
+// Optional returns the passes behind Required, which make a model faster.
+func Optional() []Pass { return slices.Clone(optional()) }
 
 // Passes keep the patterns that they look for, so they are made once.
-var passes = sync.OnceValue(func() []Pass {
-	return append(Required(),
-		Pass{"inline_if", inlineIf},
-		Pass{"expand_composed", expandComposed},
-		Pass{"fuse_widening", fuseWidening()},
-		Pass{"fuse_quantized", fuseQuantized},
-		Pass{"fold_const", foldConst},
-		Pass{"drop_dead", dropDead},
-		Pass{"remove_noop", removeNoop},
-		Pass{"common_subexpr", commonSubexpr},
-		Pass{"fuse_layer_norm", fuseLayerNorm()},
-		Pass{"fuse_rms_norm", fuseRMSNorm()},
-		Pass{"fuse_gelu", fuseGelu()},
-		Pass{"fuse_swish", fuseSwish()},
-		Pass{"fuse_hard_swish", fuseHardSwish()},
-		Pass{"fuse_mish", fuseMish()},
-		Pass{"fuse_swiglu", fuseSwiGLU()},
-		Pass{"fuse_rotary", fuseRotary()},
-		Pass{"fuse_attention", fuseAttention()},
-		Pass{"fuse_matmul_add", fuseMatMulAdd()},
-		Pass{"fold_scale", foldScale},
-		Pass{"trim_kernel", trimKernel},
-		Pass{"norm_as_conv", normAsConv},
-		Pass{"fuse_skip_norm", fuseSkipNorm()},
-		Pass{"fuse_residual", fuseResidual()},
-		Pass{"fuse_activation", fuseActivation()},
-		Pass{"fuse_bias_gelu", fuseBiasGelu()},
-		Pass{"drop_dead", dropDead},
-	)
+var optional = sync.OnceValue(func() []Pass {
+	return []Pass{
+		{"inline_if", inlineIf},
+		{"expand_composed", expandComposed},
+		{"fuse_widening", fuseWidening()},
+		{"fuse_quantized", fuseQuantized},
+		{"fold_const", foldConst},
+		{"drop_dead", dropDead},
+		{"remove_noop", removeNoop},
+		{"common_subexpr", commonSubexpr},
+		{"fuse_layer_norm", fuseLayerNorm()},
+		{"fuse_rms_norm", fuseRMSNorm()},
+		{"fuse_gelu", fuseGelu()},
+		{"fuse_swish", fuseSwish()},
+		{"fuse_hard_swish", fuseHardSwish()},
+		{"fuse_mish", fuseMish()},
+		{"fuse_swiglu", fuseSwiGLU()},
+		{"fuse_rotary", fuseRotary()},
+		{"fuse_attention", fuseAttention()},
+		{"fuse_matmul_add", fuseMatMulAdd()},
+		{"fold_scale", foldScale},
+		{"trim_kernel", trimKernel},
+		{"norm_as_conv", normAsConv},
+		{"fuse_skip_norm", fuseSkipNorm()},
+		{"fuse_residual", fuseResidual()},
+		{"fuse_activation", fuseActivation()},
+		{"fuse_bias_gelu", fuseBiasGelu()},
+		{"drop_dead", dropDead},
+	}
 })
 
 // Run applies the passes in order, each once to every graph of the model, and returns

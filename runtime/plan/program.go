@@ -66,6 +66,7 @@ type compiler struct {
 	ids      map[string]int
 	outer    *compiler // of the graph around, or nil
 	captures []int     // ids there, one for each input behind the graph's own
+	check    *check    // of the graph; nil unless Check compiles it
 }
 
 // lookup finds a name here or in the graphs around. What is found there becomes
@@ -103,6 +104,9 @@ func (c *compiler) compile(g *graph.Graph, types []graph.Type) error {
 	if err := c.known(nodes); err != nil {
 		return err
 	}
+	if c.check != nil {
+		nodes = c.check.begin(g, nodes)
+	}
 	if len(g.Sparse) > 0 {
 		return c.fail(nil, graph.Errorf(graph.ErrUnsupported, "initializer %q is sparse; store it as a dense tensor", g.Sparse[0].Name))
 	}
@@ -128,6 +132,9 @@ func (c *compiler) compile(g *graph.Graph, types []graph.Type) error {
 		c.Decl = append(c.Decl, &v)
 	}
 	for _, n := range nodes {
+		if c.check != nil && c.check.skips(c, n) {
+			continue
+		}
 		if err := c.node(n); err != nil {
 			return c.fail(n, err)
 		}
@@ -136,6 +143,11 @@ func (c *compiler) compile(g *graph.Graph, types []graph.Type) error {
 		id, ok := c.lookup(out.Name)
 		if !ok {
 			return c.fail(nil, graph.Errorf(graph.ErrFormat, "output %q is computed by no node", out.Name))
+		}
+		if c.check != nil {
+			if err := c.check.declared(out.Name, c.values[id].Type); err != nil {
+				return c.fail(nil, err)
+			}
 		}
 		c.Outputs = append(c.Outputs, id)
 	}
@@ -209,6 +221,11 @@ func (c *compiler) node(n *graph.Node) error {
 		if _, dup := c.ids[name]; dup {
 			return graph.Errorf(graph.ErrFormat, "output %d, %q, is defined twice", i, name)
 		}
+		if c.check != nil {
+			if err := c.check.declared(name, out[i].Type); err != nil {
+				return err
+			}
+		}
 		b.Out[i] = c.define(name, out[i])
 	}
 	c.Nodes = append(c.Nodes, b)
@@ -239,6 +256,9 @@ func (c *compiler) bodies(b *Node, in []*op.Value) error {
 			}
 		}
 		sub := &compiler{Program: &Program{File: c.File, Inner: true, device: c.device}, registry: c.registry, ids: map[string]int{}, outer: c}
+		if c.check != nil {
+			sub.check = &check{}
+		}
 		if err := sub.compile(a.Graph, types); err != nil {
 			return fmt.Errorf("graph %q: %w", a.Name, err)
 		}

@@ -1,0 +1,94 @@
+package runtime_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// declaring returns a graph that declares the type of a value, or of an output.
+func declaring(name string, t graph.Type, g *graph.Graph) *graph.Graph {
+	for _, v := range g.Outputs {
+		if v.Name == name {
+			v.Type = t
+			return g
+		}
+	}
+	g.Values = append(g.Values, &graph.Value{Name: name, Type: t})
+	return g
+}
+
+// TestVerdict checks that what is wrong with a model is found with and without passes, also where
+// passes would remove it.
+func TestVerdict(t *testing.T) {
+	ints, floats := graph.TensorOf(tensor.I64, nil), graph.TensorOf(tensor.F32, nil)
+	for _, tt := range []struct {
+		name  string
+		graph *graph.Graph
+		say   string // empty for a model that is sound
+	}{
+		{"a copy with an attribute", subgraph("x", "y", node("Identity", "x", "z", attr("to", 1)), node("Neg", "z", "y")), `attribute "to" is not one of Identity`},
+		{"a copy that is the output", subgraph("x", "y", node("Neg", "x", "z"), node("Identity", "z", "y", attr("axis", 0))), `attribute "axis" is not one of Identity`},
+		{"one operand without an axis", subgraph("x", "y", node("Concat", "x", "z"), node("Neg", "z", "y")), "attribute axis is missing"},
+		{"a cast to its own type", subgraph("x", "y", node("Cast", "x", "z"), node("Neg", "z", "y")), "attribute"},
+		{"a constant that is computed", subgraph("x", "y", constant("c", vec(1, 2)), node("Neg", "c", "d", attr("axis", 0)), node("Add", "x d", "y")), "attribute"},
+		{"a node that nothing needs", subgraph("x", "y", node("Neg", "x", "y"), node("Abs", "x", "z", attr("axis", 0))), `attribute "axis" is not one of Abs`},
+		{"a type that nothing needs", subgraph("x", "y", node("Neg", "x", "y"), node("Not", "x", "z")), "element type int64"},
+		{"a node twice", subgraph("x", "y", node("Neg", "x", "a"), node("Neg", "x", "b", attr("axis", 0)), node("Add", "a b", "y")), `attribute "axis" is not one of Neg`},
+		{"a node of a body", subgraph("c:bool x", "y", node("If", "c", "y",
+			body("then_branch", subgraph("", "t", node("Neg", "x", "t"))),
+			body("else_branch", subgraph("", "e", node("Identity", "x", "f", attr("to", 1)), node("Abs", "f", "e"))))), `attribute "to" is not one of Identity`},
+		{"a flag of 2", subgraph("x", "y", node("ReduceMax", "x", "y", attr("keepdims", 2))), `attribute "keepdims" is 2`},
+		{"a flag of -1", subgraph("x", "y", node("ReduceMax", "x", "z", attr("keepdims", -1)), node("Shape", "z", "y")), `attribute "keepdims" is -1`},
+		{"an output of another type", declaring("y", floats, subgraph("x", "y", node("Neg", "x", "y"))), `"y" is declared to be float32[...], and is int64[?]`},
+		{"an output that is an input", declaring("x", floats, subgraph("x", "x")), `"x" is declared to be float32`},
+		{"a value of another type", declaring("z", floats, subgraph("x", "y", node("Identity", "x", "z"), node("Neg", "z", "y"))), `"z" is declared to be float32`},
+		{"a value of another kind", declaring("z", graph.Type{Kind: graph.SequenceType, Elem: &ints}, subgraph("x", "y", node("Identity", "x", "z"), node("Neg", "z", "y"))), `"z" is declared to be sequence`},
+		{"a value of a body of another type", subgraph("c:bool x", "y", node("If", "c", "y",
+			body("then_branch", declaring("u", floats, subgraph("", "t", node("Abs", "x", "u"), node("Neg", "u", "t")))),
+			body("else_branch", subgraph("", "e", node("Abs", "x", "e"))))), `"u" is declared to be float32`},
+
+		{"other extents of an output", declaring("y", graph.TensorOf(tensor.I64, graph.Dims{graph.Known(2), graph.Known(3)}), subgraph("x", "y", node("Neg", "x", "y"))), ""},
+		{"the types that it has", declaring("z", ints, declaring("y", ints, subgraph("x", "y", node("Identity", "x", "z"), node("Neg", "z", "y")))), ""},
+		{"a type of a value that is not there", declaring("other", floats, subgraph("x", "y", node("Neg", "x", "y"))), ""},
+		{"an operator that is not there and not needed", subgraph("x", "y", node("Neg", "x", "y"), node("Strange", "x", "z"), node("Not", "z", "u")), ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var texts []string
+			for _, plain := range []bool{false, true} {
+				m := &graph.Model{File: "verdict.onnx", Opsets: []graph.Opset{{Version: opset}}, Graph: tt.graph}
+				s, err := runtime.New(m, runtime.Options{Threads: 1, NoOptimize: plain})
+				if err == nil {
+					s.Close()
+				}
+				switch {
+				case tt.say == "" && err != nil:
+					t.Fatal(err)
+				case tt.say != "" && (err == nil || !strings.Contains(err.Error(), tt.say)):
+					t.Fatalf("without passes %v: got %v, want an error that says %q", plain, err, tt.say)
+				case err != nil && kindOf(err) == nil:
+					t.Errorf("%v is of no kind", err)
+				case err != nil:
+					texts = append(texts, err.Error())
+				}
+			}
+			if len(texts) == 2 && texts[0] != texts[1] {
+				t.Errorf("with passes %q, without %q", texts[0], texts[1])
+			}
+		})
+	}
+}
+
+// kindOf returns the kind of an error of the model; nil for another.
+func kindOf(err error) error {
+	for _, kind := range []error{graph.ErrFormat, graph.ErrShape, graph.ErrUnsupported} {
+		if errors.Is(err, kind) {
+			return kind
+		}
+	}
+	return nil
+}
