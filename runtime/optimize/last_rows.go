@@ -226,7 +226,7 @@ func (r *rowCutter) keepsRows(n *graph.Node) bool {
 		return ok && b >= 2 && intOr(n, "transA", 0) == 0 && intOr(n, "transBatchA", 0) == 0
 	case "LayerNormalization", "RMSNormalization", "SimplifiedLayerNormalization":
 		axis := intOr(n, "axis", -1)
-		return axis == -1 || axis == int64(out-1)
+		return (axis == -1 || axis == int64(out-1)) && !slices.ContainsFunc(n.Inputs[1:], r.hasRows)
 	case "Softmax", "LogSoftmax":
 		axis := intOr(n, "axis", -1)
 		return n.Version >= 13 && (axis == -1 || axis == int64(out-1))
@@ -235,4 +235,10 @@ func (r *rowCutter) keepsRows(n *graph.Node) bool {
 		return axis == -1 || axis == int64(out-1)
 	}
 	return true
+}
+
+// hasRows reports whether a value may have several rows.
+func (r *rowCutter) hasRows(name string) bool {
+	rank, ok := r.rank(name)
+	return name != "" && (!ok || rank >= 2 && !r.dims(name)[rank-2].Is(1))
 }
