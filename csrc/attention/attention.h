@@ -171,7 +171,11 @@ typedef struct {
     // qk[batch, heads, q_len, qk_cols] takes scores at that stage; with qk_blank 0 for
     // -infinity.
     int64_t qk_stage, qk_type, qk_cols, qk_blank;
+    int64_t nan;
 } nacre_attention_words;
+// What becomes of a query whose scores are all -infinity, so that its softmax is NaN: it gives
+// zeros; NaN; or zeros, and so does a query with a score of NaN.
+enum { NACRE_NAN_NONE, NACRE_NAN_KEPT, NACRE_NAN_ZEROED };
 enum { NACRE_SINK_NONE, NACRE_SINK_ZEROS, NACRE_SINK_GIVEN };
 
 // ---- rotary embeddings ------------------------------------------------------------

@@ -177,8 +177,9 @@ static void attention_end(const attention_plan *p, const attention_row *r, float
     const size_t dv = (size_t)w->dv;
     void *const out = (void *)(uintptr_t)attention_at(p->a.out, &w->out, r->batch, r->head, r->query);
     float *const to = w->out.type == NACRE_ELEMENT_F32 ? out : sums;
-    if (r->lo >= r->hi || r->sum == 0) {
-        memset(to, 0, dv * sizeof *to);
+    if (r->lo >= r->hi || r->sum == 0 || (w->nan == NACRE_NAN_ZEROED && isnan(r->sum))) {
+        const float none = w->nan == NACRE_NAN_KEPT && r->lo < r->hi ? NAN : 0;
+        NACRE_SIMD for (size_t i = 0; i < dv; i++) to[i] = none;
         if (p->a.qk != NULL && w->qk_stage == NACRE_QK_WEIGHTS) {
             memset(attention_qk(&p->a, r->batch, r->head, r->query), 0, (size_t)w->qk_cols * nacre_element_size(w->qk_type));
         }

@@ -56,7 +56,8 @@ static void wide_weights(const wide_plan *p, int64_t b, int64_t h, int64_t i, do
         sum += s[j];
     }
     if (w->sink != NACRE_SINK_NONE) sum += exp(sink - top);
-    for (int64_t j = 0; j < a->keys; j++) s[j] = sum == 0 ? 0 : s[j] / sum;
+    const int none = sum == 0 || (w->nan == NACRE_NAN_ZEROED && isnan(sum));
+    for (int64_t j = 0; j < a->keys; j++) s[j] = !none ? s[j] / sum : w->nan == NACRE_NAN_KEPT ? NAN : 0;
     wide_show(p, NACRE_QK_WEIGHTS, b, h, i, s);
 }
 

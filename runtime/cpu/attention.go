@@ -179,6 +179,7 @@ type attentionCommand struct {
 	stage        int // of output 3
 	blank        bool
 	doubles      bool
+	nan          attention.NaN
 }
 
 // newAttention is attention without masks, whose output 0 is [batch,rows,heads*size].
@@ -229,6 +230,7 @@ func (b *binder) attend(a *attentionCommand) error {
 	}
 	w.element(b.DType(a.sinkInput))
 	qk := b.shownWords(a, &w)
+	w.int(int(a.nan))
 	k, err := b.choose(name, w)
 	if err != nil {
 		return err
@@ -334,7 +336,7 @@ func bindAttention(o *attention.Attention, b *binder) error {
 	}
 	a := b.newAttention(q, k, v)
 	a.scale, a.cap, a.causal, a.window, a.past = o.Scale, o.Softcap, o.Causal, o.Window, past
-	a.scores, a.stage, a.doubles = attention.Mask, o.Stage, o.InFloat64(b.In)
+	a.scores, a.stage, a.doubles, a.nan = attention.Mask, o.Stage, o.InFloat64(b.In), o.NaN
 	if len(b.In[0].Dims) == 4 {
 		a.out = b.heads(b.out(0), b.Out[0].DType, attention.WholeHeads(graph.Dims{q.Batch, q.Heads, q.Rows, v.Size}))
 	}

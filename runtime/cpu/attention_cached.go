@@ -39,6 +39,7 @@ func bindMultiHeadAttention(o *attention.MultiHeadAttention, b *binder) error {
 	a := b.newAttention(q, k, v)
 	a.scale, a.causal, a.filter, a.past, a.lengths = o.Scale, o.Causal, o.Filter, kept, list
 	a.mask, a.scores, a.stage = attention.MultiMask, attention.MultiScores, attention.ScoresBiased
+	a.nan = attention.NaNKept
 	return b.attend(a)
 }
 

@@ -88,7 +88,7 @@ func (b *binder) attendProjected(o *attention.ProjectedAttention, all device.Ope
 	}
 	a := b.newAttention(q, k, v)
 	a.scale, a.causal, a.filter, a.past, a.lengths = o.Scale, o.Causal, o.Filter, kept, list
-	a.mask, a.scores = attention.ProjectedMask, attention.ProjectedScores
+	a.mask, a.scores, a.nan = attention.ProjectedMask, attention.ProjectedScores, attention.NaNKept
 	return b.attend(a)
 }
 

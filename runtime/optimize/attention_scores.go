@@ -10,13 +10,14 @@ import (
 // scores describes the operand of the softmax in attention: the capped products of
 // queries and keys, and masks.
 type scores struct {
-	q, k   *heads
-	scale  float64
-	cap    float64       // 0 for none
-	masks  []string      // floats to add
-	extra  []*graph.Node // compute masks and are not in the graph
-	nodes  []*graph.Node
-	matrix graph.Dims // extents of the scores
+	q, k     *heads
+	scale    float64
+	cap      float64 // 0 for none
+	mask     string  // floats to add; "" for none
+	maskRank int
+	extra    []*graph.Node // compute the mask and are not in the graph
+	nodes    []*graph.Node
+	matrix   graph.Dims // extents of the scores
 }
 
 // maxMasks bounds the nodes that apply masks.
@@ -35,7 +36,7 @@ func (m *matcher) masked(name string, shared bool, depth int) (s scores, ok bool
 		for i := 0; i < 2 && !ok; i++ {
 			if s, ok = m.masked(n.Inputs[i], shared, depth+1); ok {
 				ok = m.stretches(n.Inputs[1-i], s.matrix)
-				s.masks = append(slices.Clone(s.masks), n.Inputs[1-i])
+				m.added(&s, n.Inputs[1-i])
 			}
 		}
 	default:
@@ -63,11 +64,28 @@ func (m *matcher) chosen(s *scores, n *graph.Node, i int) bool {
 	}
 	t := m.constant(low)
 	inputs := slices.Clone(n.Inputs)
-	inputs[i] = m.add("zero", tensor.New(t.DType(), t.Shape()...))
-	mask := m.fresh("mask")
-	s.extra = append(slices.Clone(s.extra), &graph.Node{Name: mask, Op: "Where", Version: 16, Inputs: inputs, Outputs: []string{mask}})
-	s.masks = append(slices.Clone(s.masks), mask)
+	if inputs[i] = s.mask; s.mask == "" {
+		inputs[i] = m.add("zero", tensor.New(t.DType(), t.Shape()...))
+	}
+	m.computed(s, "Where", 16, inputs...)
+	s.maskRank = max(s.maskRank, len(m.dims(n.Inputs[0])), len(t.Shape()))
 	return true
+}
+
+// added adds a value to the mask.
+func (m *matcher) added(s *scores, name string) {
+	s.maskRank = max(s.maskRank, len(m.dims(name)))
+	if s.mask == "" {
+		s.mask = name
+		return
+	}
+	m.computed(s, "Add", 14, s.mask, name)
+}
+
+// computed makes a new node compute the mask.
+func (m *matcher) computed(s *scores, op string, version int, inputs ...string) {
+	s.mask = m.fresh("mask")
+	s.extra = append(slices.Clone(s.extra), &graph.Node{Name: s.mask, Op: op, Version: version, Inputs: inputs, Outputs: []string{s.mask}})
 }
 
 // stretches reports whether a value broadcasts to those extents without extending

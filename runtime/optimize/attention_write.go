@@ -36,6 +36,9 @@ func (w *attentionWriter) write(root *graph.Node, side bool) bool {
 	if a.cap != 0 {
 		attrs = append(attrs, floatAttr("softcap", a.cap))
 	}
+	if a.zeroed {
+		attrs = append(attrs, intAttr("zeroed", 1))
+	}
 	w.nodes = append(w.nodes, a.extra...)
 	inputs := make([]string, 3, 4)
 	for i, h := range []*heads{a.q, a.k, a.v} {
@@ -48,7 +51,7 @@ func (w *attentionWriter) write(root *graph.Node, side bool) bool {
 		inputs = append(inputs, mask)
 	}
 	if !side {
-		w.finish(root, "", "Attention", 23, inputs, attrs...)
+		w.finish(root, nacreDomain, "Attention", 1, inputs, attrs...)
 		return w.replace(root, w.nodes...)
 	}
 	q, kv := 1, 1
@@ -59,10 +62,11 @@ func (w *attentionWriter) write(root *graph.Node, side bool) bool {
 	attrs = append(attrs, intAttr("q_num_heads", int64(q)), intAttr("kv_num_heads", int64(kv)))
 	if is(root, "Transpose") {
 		size, _ := a.v.dims[3].Value()
-		y := w.apply("Attention", 23, inputs, attrs...)
+		y := w.apply("Attention", 1, inputs, attrs...)
+		w.nodes[len(w.nodes)-1].Domain = nacreDomain
 		w.finish(root, "", "Reshape", 14, []string{y, w.vector(0, 0, q, size)})
 	} else {
-		w.finish(root, "", "Attention", 23, inputs, attrs...)
+		w.finish(root, nacreDomain, "Attention", 1, inputs, attrs...)
 	}
 	return w.replace(root, w.nodes...)
 }
@@ -83,17 +87,11 @@ func (w *attentionWriter) operand(h *heads, side bool) string {
 	return w.apply("Transpose", 13, []string{h.value}, intsAttr("perm", h.perm...))
 }
 
-// mask returns the name of the sum of all masks; "" if there is none.
+// mask returns the name of the mask; "" if there is none.
 func (w *attentionWriter) mask() string {
-	sum := ""
-	for _, m := range w.a.masks {
-		if len(w.a.q.dims) == 3 && len(w.dims(m)) == 3 {
-			m = w.apply("Unsqueeze", 13, []string{m, w.vector(1)}) // an axis of heads
-		}
-		if sum != "" {
-			m = w.apply("Add", 14, []string{sum, m})
-		}
-		sum = m
+	m := w.a.mask
+	if m != "" && len(w.a.q.dims) == 3 && w.a.maskRank == 3 {
+		return w.apply("Unsqueeze", 13, []string{m, w.vector(1)}) // an axis of heads
 	}
-	return sum
+	return m
 }

@@ -10,7 +10,8 @@ import (
 // on either side or after their product, and capped. The operator also takes over
 // the Reshape and Transpose nodes that split heads before and join them after, and
 // the Expand that repeats keys and values for several heads of queries. A query
-// whose mask leaves no key gives zeros, not the NaN of an empty softmax.
+// whose mask leaves no key gives NaN, as its softmax does, or zeros if the graph has zeros in the
+// place of NaN.
 func fuseAttention() run {
 	weights := uncast(zeroed(uncast(where(apply("Softmax", x), (*match).isLastSoftmax))))
 	product := apply("MatMul", weights, y)
@@ -55,7 +56,8 @@ func zeroed(a pattern) formula {
 // attention describes the operands of an attention found in a graph.
 type attention struct {
 	scores
-	v *heads
+	v      *heads
+	zeroed bool // weights that are NaN are 0
 }
 
 // attend replaces a match, with x for the scores and y for the values, by the
@@ -67,6 +69,7 @@ func (m *match) attend(shared bool) bool {
 		return false
 	}
 	a.v = m.headed(m.values[y], shared)
+	a.zeroed = slices.ContainsFunc(m.nodes, func(n *graph.Node) bool { return is(n, "IsNaN") })
 	if a.v == nil || !m.consistent(&a) || !m.private(slices.Concat(a.nodes, m.nodes), m.root) {
 		return false
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -187,4 +188,68 @@ func TestAttentionLookAlikes(t *testing.T) {
 			b.out(b.op("MatMul", b.softmax(b.op("MatMul", q, k)), v))
 		}},
 	})
+}
+
+// TestAttentionOfNothing compares attention with its nodes where a mask leaves some queries no
+// key: additive masks and Where, -Inf and the least number, in several that add up.
+func TestAttentionOfNothing(t *testing.T) {
+	const lowest = -math.MaxFloat32
+	mask := func(b *net, name string, low float64, row int) string {
+		return b.given(name, b.floats(func(i int) float64 {
+			if i/7 == row || i%7 == row {
+				return low
+			}
+			return 0
+		}, 5, 7), "tokens", "keys")
+	}
+	flags := func(b *net, name string, row int) string {
+		f := tensor.New(tensor.Bool, 5, 7)
+		for i := range tensor.View[bool](f) {
+			tensor.View[bool](f)[i] = i/7 != row && i%7 != row
+		}
+		return b.given(name, f, "tokens", "keys")
+	}
+	for _, tt := range []struct {
+		name  string
+		masks func(b *net, s string) string
+	}{
+		{"added", func(b *net, s string) string { return b.op("Add", s, mask(b, "m", math.Inf(-1), 1)) }},
+		{"two added", func(b *net, s string) string {
+			return b.op("Add", b.op("Add", s, mask(b, "m", math.Inf(-1), 1)), mask(b, "n", math.Inf(-1), 3))
+		}},
+		{"two of the least number", func(b *net, s string) string {
+			return b.op("Add", b.op("Add", s, mask(b, "m", lowest, 1)), mask(b, "n", lowest, 1))
+		}},
+		{"chosen", func(b *net, s string) string { return b.op("Where", flags(b, "f", 1), s, b.c(math.Inf(-1))) }},
+		{"chosen least number", func(b *net, s string) string { return b.op("Where", flags(b, "f", 1), s, b.c(lowest)) }},
+		{"the least number, chosen after it is added", func(b *net, s string) string {
+			return b.op("Where", flags(b, "f", 1), b.op("Add", s, mask(b, "m", lowest, 1)), b.c(lowest))
+		}},
+		{"the least number, added after it is chosen", func(b *net, s string) string {
+			return b.op("Add", b.op("Where", flags(b, "f", 1), s, b.c(lowest)), mask(b, "m", lowest, 1))
+		}},
+		{"chosen twice", func(b *net, s string) string {
+			return b.op("Where", flags(b, "f", 1), b.op("Where", flags(b, "g", 3), s, b.c(math.Inf(-1))), b.c(lowest))
+		}},
+	} {
+		for _, zeroed := range []bool{false, true} {
+			b := newNet(tensor.F32, true)
+			q, k, v := b.split()
+			w := b.softmax(tt.masks(b, b.op("MatMul", q, k)))
+			if zeroed {
+				w = b.op("Where", b.op("IsNaN", w), b.c(0), w)
+			}
+			b.out(b.joined(b.op("MatMul", w, v), 8))
+			if !slices.ContainsFunc(b.optimized(t).Graph.Nodes, func(n *graph.Node) bool { return n.Op == "Attention" }) {
+				t.Errorf("%s: no attention is found", tt.name)
+			}
+			want, got := tensor.View[float32](b.run(t, false)[0]), tensor.View[float32](b.run(t, true)[0])
+			for i, x := range want {
+				if d := math.Abs(float64(x - got[i])); !(d < 1e-5) && (x == x || got[i] == got[i]) {
+					t.Errorf("%s, zeroed %v: element %d is %v, want %v", tt.name, zeroed, i, got[i], x)
+					break
+				}
+			}
+		}
+	}
 }

@@ -85,6 +85,7 @@ type attending struct {
 	sinkInput  int
 	stage      int // of output 3; negative for none
 	sideBySide bool
+	nan        attention.NaN
 }
 
 // attend adds the dispatch, whose result is output 0.
@@ -147,7 +148,7 @@ func (b *binder) attend(a *attending) error {
 	constants := []uint32{
 		mask, uint32(op.Btoi(a.causal)), uint32(a.window), uint32(op.Btoi(a.lengths.Place != device.None)),
 		uint32(keys), uint32(intWords), uint32(a.sink), uint32(stage), uint32(op.Btoi(a.sideBySide)),
-		uint32(op.Btoi(parts > 1)),
+		uint32(op.Btoi(parts > 1)), uint32(a.nan),
 	}
 	b.step.InPlace = nil
 	err = b.dispatch("attention/attention", variant, attentionSide, b.flatGroups(n*parts), constants, w,
@@ -159,7 +160,7 @@ func (b *binder) attend(a *attending) error {
 	total := n * a.v.size
 	w = words{}
 	w.int(total, a.q.heads, a.q.rows, a.v.size, parts)
-	return b.flat("attention/join", typeNames[b.DType(0)], total, []uint32{uint32(op.Btoi(a.sideBySide))}, w, partial, b.out(0))
+	return b.flat("attention/join", typeNames[b.DType(0)], total, []uint32{uint32(op.Btoi(a.sideBySide)), uint32(a.nan)}, w, partial, b.out(0))
 }
 
 // maskWords appends the steps of what is added along the axes of scores and the keys that
@@ -250,7 +251,7 @@ func bindAttention(o *attention.Attention, b *binder) error {
 	kh.Rows, vh.Rows = rows(attention.Key), rows(attention.Value)
 	a := &attending{
 		scale: o.Scale, cap: o.Softcap, causal: o.Causal, window: o.Window, scores: attention.Mask, there: -1, stage: o.Stage,
-		sideBySide: len(b.In[0].Dims) == 3,
+		sideBySide: len(b.In[0].Dims) == 3, nan: o.NaN,
 	}
 	if a.q, err = heads(b.in(attention.Query), qh); err != nil {
 		return err

@@ -136,7 +136,7 @@ func bindMultiHeadAttention(o *attention.MultiHeadAttention, b *binder) error {
 		}
 	}
 	a := &attending{
-		scale: o.Scale, causal: o.Causal, filter: o.Filter, there: attention.MultiMask, scores: attention.MultiScores, stage: attention.ScoresBiased, sideBySide: true,
+		scale: o.Scale, causal: o.Causal, filter: o.Filter, there: attention.MultiMask, scores: attention.MultiScores, stage: attention.ScoresBiased, sideBySide: true, nan: attention.NaNKept,
 	}
 	grow := appending{}
 	if b.Has(attention.MultiPastKey) {
@@ -197,7 +197,7 @@ func bindGroupQueryAttention(o *attention.GroupQueryAttention, b *binder) error 
 	if err != nil {
 		return err
 	}
-	a := &attending{scale: o.Scale, cap: o.Softcap, causal: o.Causal, window: o.Window, scores: attention.GroupScores, there: -1, stage: -1, sideBySide: true}
+	a := &attending{scale: o.Scale, cap: o.Softcap, causal: o.Causal, window: o.Window, scores: attention.GroupScores, there: -1, stage: -1, sideBySide: true, nan: attention.NaNKept}
 	switch {
 	case b.Has(attention.GroupSink):
 		a.sink, a.sinkInput = givenSinks, attention.GroupSink

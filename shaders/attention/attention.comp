@@ -1,7 +1,6 @@
 // Attention of a query, a group per query: y = sum of weights of keys times values, where
 // weights are the softmax of F(scale q k) plus a mask. Keys are seen in blocks of a group's
-// invocations, with the greatest score and the sum of weights so far. Of a query without any
-// key the result is 0.
+// invocations, with the greatest score and the sum of weights so far.
 //
 // MASK is 0 for none, 1 for floats that are added, 2 for bytes that hide keys where they are
 // 0. KEYS says which integers tell the keys that are there, as runtime/op/attention numbers
@@ -9,13 +8,15 @@
 // value: 0 for 1, one of the operand for 2. STAGE, unless it is 0, has scores shown: 1 as
 // products, 2 capped, 3 masked, 4 as weights. If CUT, so many groups as there are parts share
 // the keys of a query; each writes its greatest score, its sum of weights and its sums of
-// values, for attention/join.
+// values, for attention/join. NANS says what a query without any key gives, as weighted.glsl
+// has it.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "types.glsl"
 #include "math_active.glsl"
 #include "ints.glsl"
+#include "weighted.glsl"
 #ifdef MASK_BYTES
 #extension GL_EXT_shader_8bit_storage : require
 #define M uint8_t
@@ -33,6 +34,7 @@ layout(constant_id = 7) const uint SINK = 0;
 layout(constant_id = 8) const uint STAGE = 0;
 layout(constant_id = 9) const uint SIDE_BY_SIDE = 0; // heads of the result, in rows
 layout(constant_id = 10) const uint CUT = 0;
+layout(constant_id = 11) const uint NANS = 0;
 
 layout(std430, binding = 0) readonly buffer Q { T q[]; };
 layout(std430, binding = 1) readonly buffer K { T k[]; };
@@ -196,7 +198,7 @@ void main() {
     uint y_at = SIDE_BY_SIDE != 0 ? ((b * rows + row) * heads + head) * width : lane * width;
     for (uint c = 0; c < MOST / SIDE; c++) {
         uint e = c * SIDE + id;
-        if (e < width) y[y_at + e] = STORE(sum == 0.0 ? 0.0 : acc[c] / sum);
+        if (e < width) y[y_at + e] = STORE(weighted(acc[c], sum, NANS));
     }
     if (STAGE == 0) return;
     for (uint j = id; j < keys; j += SIDE) {

@@ -5,8 +5,10 @@
 #include "common.glsl"
 #include "types.glsl"
 #include "math_active.glsl"
+#include "weighted.glsl"
 
 layout(constant_id = 1) const uint SIDE_BY_SIDE = 0;
+layout(constant_id = 2) const uint NANS = 0;
 
 layout(std430, binding = 0) readonly buffer Parts { float of_parts[]; };
 layout(std430, binding = 1) writeonly buffer Y { T y[]; };
@@ -27,5 +29,5 @@ void main() {
     }
     uint row = lane % rows, head = lane / rows % heads, b = lane / rows / heads;
     uint to = SIDE_BY_SIDE != 0 ? ((b * rows + row) * heads + head) * width + e : i;
-    y[to] = STORE(sum == 0.0 ? 0.0 : acc / sum);
+    y[to] = STORE(weighted(acc, sum, NANS));
 }

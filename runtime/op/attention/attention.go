@@ -17,6 +17,7 @@ const (
 // Attention is scaled dot-product attention with a cache of keys and values, of
 // the standard's own domain. A query that attends to no key gives zeros.
 type Attention struct {
+	NaN            NaN
 	Heads, KVHeads int      // 0 where the operands have an axis of heads
 	Scale          *float32 // nil for 1/sqrt(size)
 	Softcap        float32  // 0 for none
@@ -36,6 +37,30 @@ const (
 	PastValue
 	Lengths
 )
+
+// NaN says what becomes of a query whose scores are all -Inf, so that its softmax is NaN.
+type NaN int
+
+const (
+	NaNNone   NaN = iota // zeros, as the standard has it
+	NaNKept              // NaN
+	NaNZeroed            // zeros, and so does a query with a score that is NaN
+)
+
+// newComposed is Attention of version 23 in the place of a softmax between two products. If
+// zeroed, the graph has zeros in the place of weights that are NaN.
+func newComposed(n *op.Node) (op.Op, error) {
+	made, err := newAttention(n)
+	if err != nil {
+		return nil, err
+	}
+	o := made.(*Attention)
+	o.NaN = NaNKept
+	if n.Bool("zeroed", false) {
+		o.NaN = NaNZeroed
+	}
+	return o, nil
+}
 
 func newAttention(n *op.Node) (op.Op, error) {
 	o := &Attention{
@@ -165,4 +190,5 @@ func (o *Attention) InFloat64(in []*op.Value) bool {
 
 var attentionRows = []op.Row{
 	{Name: "Attention", Since: []int{23, 24, 25}, In: [2]int{3, 7}, Out: [2]int{1, 4}, Types: op.Floats, New: newAttention},
+	{Domain: op.Internal, Name: "Attention", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{1, 1}, Types: op.Floats, New: newComposed},
 }

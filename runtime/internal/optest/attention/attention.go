@@ -11,6 +11,10 @@ import (
 func attentionCases(s *cases.Suite) {
 	for _, d := range cases.Floats {
 		standardAttention(s, d)
+		for _, queries := range []int{3, 30} {
+			composedAttention(s, d, queries, 0)
+			composedAttention(s, d, queries, 1)
+		}
 		gatedCases(s, d)
 	}
 	attentionShapes(s)
@@ -208,6 +212,40 @@ func hideAll(s *cases.Suite, queries int) {
 		return sum / n
 	}, 1, 2, queries, size)
 	s.Add(cases.Case{Op: "Attention", Version: 23, Note: "mask of the least number", In: cases.In(q, k, v, mask), Want: cases.Want(y), Ulps: 64, Attrs: cases.Attrs()})
+}
+
+// composedAttention adds a case of attention in the place of a softmax between two products. The
+// mask leaves no key to one query of three, and the products of another are NaN. The first
+// softmax is NaN too. If zeroed, zeros take the place of NaN.
+func composedAttention(s *cases.Suite, d tensor.DType, queries, zeroed int) {
+	const keys, size = 40, 8
+	q, k, v := s.Any(d, 1, 2, queries, size), s.Any(d, 1, 2, keys, size), s.Any(d, 1, 2, keys, size)
+	q = cases.Filled(d, func(at []int) float64 {
+		if at[2]%3 == 2 {
+			return math.NaN()
+		}
+		return cases.Number(q, cases.Flat(q.Shape(), at...))
+	}, q.Shape()...)
+	mask := cases.Filled(d, func(at []int) float64 {
+		if at[0]%3 == 1 || at[1]%4 == 1 {
+			return math.Inf(-1)
+		}
+		return 0
+	}, queries, keys)
+	a := &Attention{Batch: 1, Heads: 2, KVHeads: 2, Queries: queries, Keys: keys, D: size, DV: size, Q: byHead(q), K: byHead(k), V: byHead(v), Scale: 0.25,
+		Score: func(_, _, i, j int) float64 { return cases.Number(mask, i*keys+j) }}
+	out, _ := a.Run()
+	y := cases.Filled(d, func(at []int) float64 {
+		switch {
+		case at[2]%3 == 0:
+			return out(at[0], at[1], at[2], at[3])
+		case zeroed == 1:
+			return 0
+		}
+		return math.NaN()
+	}, q.Shape()...)
+	s.Add(cases.Case{Domain: "nacre", Op: "Attention", Version: 1, Note: "queries without a key", In: cases.In(q, k, v, mask), Want: cases.Want(y), Ulps: 64,
+		Attrs: cases.Attrs("scale", 0.25, "zeroed", zeroed)})
 }
 
 // attentionShapes are lengths, windows, masks and sequences longer than a block.
