@@ -10,10 +10,10 @@ import (
 // LastRows returns a model whose named outputs are the last rows of those of m: of
 // [batch,rows,n], [batch,1,n]. Nodes that compute each row apart, and of which no other
 // row is needed, compute that row alone. The error is graph.ErrUnsupported for an output
-// that no node computes.
+// that is an input.
 func LastRows(m *graph.Model, outputs []string, c Context) (*graph.Model, error) {
 	for _, name := range outputs {
-		if !slices.ContainsFunc(m.Graph.Nodes, func(n *graph.Node) bool { return slices.Contains(n.Outputs, name) }) {
+		if slices.ContainsFunc(m.Graph.Inputs, func(v *graph.Value) bool { return v.Name == name }) || !defines(m.Graph, name) {
 			err := graph.Errorf(graph.ErrUnsupported, "output %q is computed by no node, so that its last row is not computed alone; it is an input", name)
 			return nil, &graph.Error{Stage: "optimize", File: m.File, Offset: -1, Err: err}
 		}
@@ -27,6 +27,13 @@ func LastRows(m *graph.Model, outputs []string, c Context) (*graph.Model, error)
 	}
 	cut.Graph = e.apply(cut.Graph)
 	return &cut, nil
+}
+
+// defines reports whether a graph defines a name.
+func defines(g *graph.Graph, name string) bool {
+	names := map[string]bool{}
+	define(g, names)
+	return names[name]
 }
 
 // withLastRows returns a graph that cuts the last rows off its outputs.
@@ -51,13 +58,19 @@ func withLastRows(s *Scope, outputs []string) *graph.Graph {
 	for i, n := range g.Nodes {
 		g.Nodes[i] = renamed(n, whole)
 	}
+	g.Initializers = slices.Clone(g.Initializers)
+	for i, init := range g.Initializers {
+		if name := whole[init.Name]; name != "" {
+			g.Initializers[i] = &graph.Initializer{Name: name, Tensor: init.Tensor}
+		}
+	}
 	for _, v := range g.Outputs {
 		if name := whole[v.Name]; name != "" {
 			g.Nodes = append(g.Nodes, rows.slice(name, v.Name))
 			delete(whole, v.Name)
 		}
 	}
-	g.Initializers = append(slices.Clone(g.Initializers), rows.edit.Add...)
+	g.Initializers = append(g.Initializers, rows.edit.Add...)
 	return &g
 }
 
@@ -234,7 +247,8 @@ func (r *rowCutter) keepsRows(n *graph.Node) bool {
 		axis := intOr(n, "axis", 0)
 		return axis == -1 || axis == int64(out-1)
 	}
-	return true
+	// Before version 7 the second operand may stand along the first axes.
+	return len(n.Inputs) == 1 || n.Domain != "" || n.Version >= 7
 }
 
 // hasRows reports whether a value may have several rows.

@@ -180,6 +180,7 @@ func TestLastRows(t *testing.T) {
 		{"a scale of rows", "y = LayerNormalization-17(x, x, v) axis=-1\nout y", []string{"y"}, nil},
 		{"a shift of rows", "a = Exp(x)\ny = LayerNormalization-17(a, v, flat) axis=-1\nout y", []string{"y"}, nil},
 		{"a scale of rows without a shift", "y = RMSNormalization-23(x, flat)\nout y", []string{"y"}, nil},
+		{"a factor along the first axes", "y = Mul-6(x, one) broadcast=1\nout y", []string{"y"}, nil},
 		{"softmax over rows", "y = Softmax-13(x) axis=1\nout y", []string{"y"}, nil},
 		{"softmax of an old version", "y = Softmax-12(x) axis=2\nout y", []string{"y"}, nil},
 		{"a transposed operand", "y = Gemm(flat, flat) transA=1\nout y", []string{"y"}, nil},
@@ -197,6 +198,11 @@ func TestLastRows(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLastRowsOfConstant takes the last row of an output that is a constant.
+func TestLastRowsOfConstant(t *testing.T) {
+	lastRowsOf(t, rowOperands+"y = MatMul(x, w)\nout y w", 3, "w", "y")
 }
 
 func TestLastRowsRefused(t *testing.T) {

@@ -38,8 +38,11 @@ func (s *Scope) unchanged(n *graph.Node) (string, bool) {
 		return x, true
 	case "Dropout":
 		return x, s.infers(n)
-	case "Concat", "Sum", "Max", "Min", "Mean":
+	case "Sum", "Max", "Min", "Mean":
 		return x, len(n.Inputs) == 1
+	case "Concat":
+		_, ok := s.rank(x) // else the axis may be none of x
+		return x, ok && len(n.Inputs) == 1
 	case "Cast", "CastLike":
 		return x, s.dtype(x) != tensor.Invalid && s.dtype(x) == s.dtype(n.Outputs[0])
 	case "Transpose":
@@ -69,8 +72,13 @@ func (s *Scope) unchanged(n *graph.Node) (string, bool) {
 	return "", false
 }
 
-// infers reports whether a Dropout is certain to run in inference mode.
+// infers reports whether a Dropout is certain to run in inference mode, and to take its ratio.
 func (s *Scope) infers(n *graph.Node) bool {
+	if len(n.Inputs) > 1 && n.Inputs[1] != "" {
+		if d := s.value(n.Inputs[1]).Dims; d == nil || !d.Len().Is(1) {
+			return false
+		}
+	}
 	switch {
 	case n.Version < 7:
 		return attrs(n).Bool("is_test", false)
@@ -131,7 +139,7 @@ func (s *Scope) neutral(n *graph.Node) (string, bool) {
 func (s *Scope) perm(n *graph.Node) ([]int, bool) {
 	rank, ok := s.rank(n.Inputs[0])
 	if list := attrs(n).Ints("perm"); len(list) > 0 {
-		return list, !ok || rank == len(list)
+		return list, ok && rank == len(list)
 	}
 	list := make([]int, rank)
 	for i := range list {

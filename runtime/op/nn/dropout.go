@@ -48,6 +48,11 @@ func (o *Dropout) Infer(c *op.Infer) error {
 	if c.Has(2) && c.In[2].DType != tensor.Bool {
 		return graph.Errorf(graph.ErrShape, "training_mode is %v, not bool", c.In[2].DType)
 	}
+	for i := 1; i < len(c.In); i++ {
+		if c.Has(i) && c.In[i].Dims != nil && c.In[i].Dims.Len().Exceeds(graph.Known(1)) {
+			return graph.Errorf(graph.ErrShape, "input %d is %v, not one element", i, c.In[i].Type)
+		}
+	}
 	return nil
 }
 
