@@ -92,3 +92,20 @@ func kindOf(err error) error {
 	}
 	return nil
 }
+
+// TestNoOutputs runs models with nodes on constants of which no output, or only the second, has a
+// name.
+func TestNoOutputs(t *testing.T) {
+	for name, n := range map[string]*graph.Node{
+		"none":   {Op: "Abs", Version: opset, Inputs: []string{"c"}, Outputs: []string{""}},
+		"second": {Op: "TopK", Version: opset, Inputs: []string{"c", "k"}, Outputs: []string{"", "z"}},
+	} {
+		g := subgraph("x", "y", constant("c", vec(1, 2)), constant("k", vec(1)), n, node("Neg", "x", "y"))
+		if name == "second" {
+			g.Nodes[3].Inputs[0] = "z"
+		}
+		if _, err := runModel(t, g, values{"x": vec(1)}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -55,6 +55,9 @@ func (e Once) Eval(r *op.Registry, n *graph.Node, in []*tensor.Tensor) ([]*tenso
 // Compute is Eval of an operator whose outputs are inferred.
 func (e Once) Compute(o op.Op, row *op.Row, n *graph.Node, in []*tensor.Tensor, out []*op.Value) ([]*tensor.Tensor, error) {
 	x := &once{Once: e, node: n, row: row, in: make([]*tensor.Tensor, len(in)), out: make([]*tensor.Tensor, len(n.Outputs))}
+	if !slices.ContainsFunc(n.Outputs, func(name string) bool { return name != "" }) {
+		return x.out, nil // no plan binds such a node
+	}
 	for i, t := range in {
 		if t != nil {
 			x.in[i] = t.Aligned()
