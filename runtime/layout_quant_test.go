@@ -230,3 +230,43 @@ func checkCodes(t *testing.T, m *graph.Model, in map[string]*tensor.Tensor, isa 
 		}
 	}
 }
+
+// TestLayoutsConstantCodes computes a convolution of codes that are constant, whose blocks are
+// made ahead of a run.
+func TestLayoutsConstantCodes(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	of := func(d tensor.DType, shape ...int) *tensor.Tensor {
+		c := tensor.New(d, shape...)
+		for i := range c.Bytes() {
+			c.Bytes()[i] = byte(i*37%11 + 1)
+		}
+		return c
+	}
+	scale := tensor.New(tensor.F32)
+	tensor.View[float32](scale)[0] = 0.0625
+	g := subgraph("", "y", constant("x", of(tensor.I8, 2, 17, 6, 7)), constant("w", of(tensor.I8, 35, 17, 3, 3)), constant("z", tensor.New(tensor.I8)))
+	// The output's scale is an input, so that the node is computed in runs.
+	g.Inputs = []*graph.Value{{Name: "s", Type: graph.TensorOf(tensor.F32, graph.Dims{})}}
+	g.Initializers = []*graph.Initializer{{Name: "c", Tensor: scale}}
+	g.Nodes = append(g.Nodes, &graph.Node{Op: "QLinearConv", Version: 10, Inputs: []string{"x", "c", "z", "w", "c", "z", "s", "z"}, Outputs: []string{"y"},
+		Attrs: []*graph.Attr{attrs("pads", 1, 1, 1, 1)}})
+	m := &graph.Model{File: "codes.onnx", Opsets: []graph.Opset{{Version: opset}}, Graph: g}
+	var want *tensor.Tensor
+	for _, policy := range []device.LayoutPolicy{device.LayoutsPlain, device.LayoutsBlocked, 0} {
+		s, err := runtime.New(m, runtime.Options{Threads: 1, Layouts: policy})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := s.Run(t.Context(), map[string]*tensor.Tensor{"s": scale})
+		s.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == nil {
+			want = out["y"]
+		}
+		if !bytes.Equal(out["y"].Bytes(), want.Bytes()) {
+			t.Errorf("with policy %v results differ", policy)
+		}
+	}
+}

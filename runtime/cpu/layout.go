@@ -229,8 +229,8 @@ func (b *binder) holdBlocked() error {
 // blockedConst is constant input i in its layout, made once for all sessions.
 func (b *binder) blockedConst(i int) (device.Operand, error) {
 	l := b.InLayout(i)
-	data, err := b.dev.packs.get(b.Const(i), packKey{words: l.String()}, l.Bytes(tensor.F32, b.Shape(i)), func(t *tensor.Tensor, dst []byte) error {
-		intoBlocks(tensor.View[float32](t), t.Shape(), l.Block(), dst)
+	data, err := b.dev.packs.get(b.Const(i), packKey{words: l.String()}, l.Bytes(b.DType(i), b.Shape(i)), func(t *tensor.Tensor, dst []byte) error {
+		intoBlocks(t.Bytes(), t.DType().Bytes(1), t.Shape(), l.Block(), dst)
 		return nil
 	})
 	if err != nil {
@@ -240,16 +240,16 @@ func (b *binder) blockedConst(i int) (device.Operand, error) {
 	return device.Operand{Place: device.Packed, Index: i, Data: data}, nil
 }
 
-// intoBlocks writes a value [N,C,...] of that shape in blocks, with zeros as padding.
-func intoBlocks(x []float32, s tensor.Shape, block int, dst []byte) {
-	y, _ := tensor.FromBytes(tensor.F32, tensor.Shape{len(dst) / 4}, dst)
-	out := tensor.View[float32](y)
-	clear(out)
+// intoBlocks writes a value [N,C,...] of that shape, whose elements have size bytes, in blocks,
+// with zeros as padding.
+func intoBlocks(x []byte, size int, s tensor.Shape, block int, dst []byte) {
+	clear(dst)
 	channels, inner := s[1], s[2:].Len()
 	blocks := (channels + block - 1) / block
-	for i, v := range x {
+	for i := range s.Len() {
 		plane, at := i/inner, i%inner
 		image, channel := plane/channels, plane%channels
-		out[((image*blocks+channel/block)*inner+at)*block+channel%block] = v
+		to := ((image*blocks+channel/block)*inner+at)*block + channel%block
+		copy(dst[to*size:(to+1)*size], x[i*size:])
 	}
 }
