@@ -38,8 +38,8 @@ func shorter(t *testing.T) (path string, data []byte, unmap func() error) {
 	return path, data, unmap
 }
 
-// watched returns what the watch says of work's panic, and the panic.
-func watched(work func()) (err error, p any) {
+// watched returns the panic of work, and what the watch says of it.
+func watched(work func()) (p any, err error) {
 	w := Begin()
 	defer func() {
 		p = recover()
@@ -56,7 +56,7 @@ func TestWatch(t *testing.T) {
 	for _, later := range []int{-1, 0, 3, 2 * mostRemoved / 5} {
 		path, data, unmap := shorter(t)
 		sum := 0
-		err, _ := watched(func() {
+		_, err := watched(func() {
 			defer func() {
 				if later >= 0 {
 					unmap()
@@ -91,7 +91,7 @@ func TestWatch(t *testing.T) {
 func TestWatchBegins(t *testing.T) {
 	_, data, unmap := shorter(t)
 	sum := 0
-	_, p := watched(func() {
+	p, _ := watched(func() {
 		for _, b := range data {
 			sum += int(b)
 		}
@@ -115,7 +115,7 @@ func TestWatchLeavesOthers(t *testing.T) {
 		"index": func() { var s []int; _ = s[len(t.Name())] },
 		"none":  func() {},
 	} {
-		if err, p := watched(work); err != nil || (p == nil) != (name == "none") {
+		if p, err := watched(work); err != nil || (p == nil) != (name == "none") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
