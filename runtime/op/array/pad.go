@@ -129,8 +129,8 @@ func (o *Pad) check(n, before, after int) error {
 	return nil
 }
 
-// segments returns what an axis of n elements becomes.
-func (o *Pad) segments(d graph.Dim, before, after int) ([]segment, error) {
+// segments returns what an axis of n elements becomes: most segments at most, or an error.
+func (o *Pad) segments(d graph.Dim, before, after, most int) ([]segment, error) {
 	n, known := d.Value()
 	if known {
 		if err := o.check(n, before, after); err != nil {
@@ -150,18 +150,21 @@ func (o *Pad) segments(d graph.Dim, before, after int) ([]segment, error) {
 		return nil, ErrSymbolic
 	}
 	n, _ = left.Value()
-	return o.periodic(n, before, before+n+after, low), nil
+	return o.periodic(n, before, before+n+after, low, most)
 }
 
 // periodic returns the runs of total elements, of which those from before on are
 // the n elements from index lo on, and the others their continuation.
-func (o *Pad) periodic(n, before, total, lo int) []segment {
+func (o *Pad) periodic(n, before, total, lo, most int) ([]segment, error) {
 	var list []segment
 	period := n
 	if o.mode == "reflect" {
 		period = max(2*(n-1), 1)
 	}
 	for at := 0; at < total; {
+		if len(list) == most {
+			return nil, graph.Errorf(graph.ErrUnsupported, "pads in mode %s continue an axis of %d elements more than %d times", o.mode, n, most)
+		}
 		pos := (at - before) % period
 		if pos < 0 {
 			pos += period
@@ -181,15 +184,19 @@ func (o *Pad) periodic(n, before, total, lo int) []segment {
 		list = append(list, segment{n: graph.Known(count), src: graph.Known(src), step: step})
 		at += count
 	}
-	return list
+	return list, nil
 }
 
-// maxPadCopies bounds the copies that make one output on a device.
-const maxPadCopies = 1024
+// Bounds of the copies that make one output on a device, and of the segments of an axis in
+// Go, which take memory that no limit counts.
+const (
+	maxPadCopies   = 1024
+	maxPadSegments = 1 << 20
+)
 
 // Copies returns one copy for every product of the runs of all axes.
 func (o *Pad) Copies(c *op.Infer) ([]Copy, error) {
-	p, err := o.padding(c)
+	p, err := o.padding(c, maxPadCopies)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +214,7 @@ func (o *Pad) Copies(c *op.Infer) ([]Copy, error) {
 
 // Run computes the output in Go.
 func (o *Pad) Run(c *op.Run) error {
-	p, err := o.padding(&op.Infer{In: op.Values(c.In), Out: op.Values(c.Out)})
+	p, err := o.padding(&op.Infer{In: op.Values(c.In), Out: op.Values(c.Out)}, maxPadSegments)
 	if err != nil {
 		return err
 	}
@@ -216,8 +223,8 @@ func (o *Pad) Run(c *op.Run) error {
 	return nil
 }
 
-// padding reads the counts of a node.
-func (o *Pad) padding(c *op.Infer) (p *padding, err error) {
+// padding reads the counts of a node. Each axis has most segments at most.
+func (o *Pad) padding(c *op.Infer, most int) (p *padding, err error) {
 	list, axes := o.list, []int(nil)
 	if !o.attrs {
 		if list, err = elements(c, 1); err != nil {
@@ -246,7 +253,7 @@ func (o *Pad) padding(c *op.Infer) (p *padding, err error) {
 		return nil, err
 	}
 	for i, n := range in {
-		runs, err := o.segments(n, before[i], after[i])
+		runs, err := o.segments(n, before[i], after[i], most)
 		if err != nil {
 			return nil, err
 		}
