@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime"
 	cpudevice "github.com/nacre-ml/nacre/runtime/cpu"
@@ -211,7 +212,7 @@ func (m *mutant) compare() (ran bool, why string) {
 		return false, "with passes: " + err.Error()
 	}
 	for _, o := range []outcome{plain, fast} {
-		if errors.Is(o.err, op.ErrInternal) {
+		if errors.Is(o.err, guard.ErrInternal) {
 			return false, o.err.Error()
 		}
 		if errors.Is(o.err, graph.ErrMemory) || ctx.Err() != nil {
