@@ -53,5 +53,5 @@ func (s *Session) fill(in map[string]tensor.Value) error {
 		}
 		in[name] = t
 	}
-	return s.program.fillTaken(in)
+	return s.program.fillTaken(in, s.options.MemoryLimit)
 }

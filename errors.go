@@ -32,8 +32,8 @@ var (
 	ErrUnsupported = errors.New("nacre: unsupported")
 	// ErrFormat reports a file that breaks the rules of its format.
 	ErrFormat = errors.New("nacre: malformed file")
-	// ErrMemory reports a run that exceeds Options.MemoryLimit or what is left of
-	// Options.MemoryBudget, or a tensor larger than the memory of the machine.
+	// ErrMemory reports a run, or the making of a session, that exceeds Options.MemoryLimit or
+	// what is left of Options.MemoryBudget, or a tensor larger than the memory of the machine.
 	ErrMemory = errors.New("nacre: not enough memory")
 	// ErrBusy reports a run that did not begin because Options.MaxWaiting runs wait already,
 	// or because it waited for Options.MaxWait. The same run may succeed later.

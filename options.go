@@ -26,7 +26,9 @@ type Options struct {
 	ISA string
 	// MemoryLimit bounds, in bytes, what one run may take beside weights and inputs:
 	// elements, and what sequences, maps, strings and tensors take beside them. A run
-	// that needs more fails with ErrMemory. The default, 0, is three quarters of the
+	// that needs more fails with ErrMemory. Constants that are computed when the session
+	// is made count too, as far as they take more than the weights of the file: such as
+	// all elements of sparse ones, and weights made from a seed. NewSession then fails. The default, 0, is three quarters of the
 	// memory that the process may use: of the limit of its control group on Linux, or
 	// of the memory of the machine where that is less. Memory that the run does not need
 	// any more and that Go has not collected yet may take a quarter of the limit more.

@@ -83,13 +83,14 @@ func withoutDefaults(m *graph.Model, names []string) *graph.Model {
 	return &c
 }
 
-// fillTaken adds the model's values of inputs that the program takes and a run leaves out.
-func (p *program) fillTaken(in map[string]tensor.Value) error {
+// fillTaken adds the model's values of inputs that the program takes and a run leaves out. A
+// sparse one may take limit bytes.
+func (p *program) fillTaken(in map[string]tensor.Value, limit int) error {
 	for name := range p.taken {
 		if in[name] != nil {
 			continue
 		}
-		t, err := p.valueOf(name)
+		t, err := p.valueOf(name, limit)
 		if err != nil {
 			return err
 		}
@@ -98,8 +99,9 @@ func (p *program) fillTaken(in map[string]tensor.Value) error {
 	return nil
 }
 
-// valueOf returns the value that the model has for an input.
-func (p *program) valueOf(name string) (*tensor.Tensor, error) {
+// valueOf returns the value that the model has for an input. A sparse one may take limit
+// bytes.
+func (p *program) valueOf(name string, limit int) (*tensor.Tensor, error) {
 	for _, t := range p.network.Graph.Initializers {
 		if t.Name == name {
 			return t.Tensor, nil
@@ -107,7 +109,7 @@ func (p *program) valueOf(name string) (*tensor.Tensor, error) {
 	}
 	for _, t := range p.network.Graph.Sparse {
 		if t.Name == name {
-			return runtime.Dense(t.Tensor)
+			return runtime.Dense(t.Tensor, limit)
 		}
 	}
 	return nil, fmt.Errorf("input %q has no value in the model", name)

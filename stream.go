@@ -173,7 +173,7 @@ func newStream(s *Session, e *runtime.Stream) (*Stream, error) {
 		if !st.states[v.Name] || !s.program.taken[v.Name] {
 			continue
 		}
-		t, err := s.program.valueOf(v.Name)
+		t, err := s.program.valueOf(v.Name, s.options.MemoryLimit)
 		if err != nil {
 			return nil, err
 		}

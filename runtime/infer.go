@@ -1,6 +1,9 @@
 package runtime
 
 import (
+	"context"
+
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -10,9 +13,11 @@ import (
 )
 
 // Inline returns the model with the nodes of its functions in place of their calls. The
-// model is not changed.
+// model is not changed. Sparse constants get all their elements, which may take
+// DefaultMemoryLimit together.
 func Inline(m *graph.Model) (*graph.Model, error) {
-	return optimize.Run(m, optimize.Required(), optimize.Context{Registry: standard.Registry(), Eval: evaluate})
+	b := budget.New(context.Background(), budget.Limits{Bytes: int64(DefaultMemoryLimit())})
+	return optimize.Run(m, optimize.Required(), optimize.Context{Registry: standard.Registry(), Eval: evaluate, Budget: b})
 }
 
 // inferBytes bounds, in bytes, the constants from which Infer computes nodes.
@@ -75,13 +80,18 @@ func evaluate(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return cpu.EvalUntil(nil, standard.Registry(), n, isa, in)
 }
 
-// Dense returns a sparse tensor with all its elements.
-func Dense(t *graph.SparseTensor) (*tensor.Tensor, error) {
-	n := &graph.Node{Op: "Constant", Version: 13, Outputs: []string{"dense"},
-		Attrs: []*graph.Attr{{Name: "sparse_value", Kind: graph.AttrSparse, Sparse: t}}}
-	list, err := evaluate(n, nil)
+// Dense returns a sparse tensor with all its elements, if they take limit bytes or less; 0 is
+// DefaultMemoryLimit.
+func Dense(t *graph.SparseTensor, limit int) (*tensor.Tensor, error) {
+	s, err := op.NewSparse(t)
 	if err != nil {
 		return nil, err
 	}
-	return list[0], nil
+	if limit == 0 {
+		limit = DefaultMemoryLimit()
+	}
+	if n := s.Bytes(); limit > 0 && n > limit {
+		return nil, graph.Errorf(graph.ErrMemory, "all elements of a sparse tensor, %v%v, take %d bytes; the limit is %d", s.DType, s.Shape, n, limit)
+	}
+	return s.Dense(), nil
 }

@@ -51,9 +51,9 @@ runtime/op/signal        : runtime/graph runtime/op runtime/tensor
 runtime/op/vision        : runtime/graph runtime/op runtime/tensor runtime/internal/picture
 runtime/op/openinfer     : runtime/graph runtime/op runtime/tensor packed
 runtime/op/standard      : runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/control runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/openinfer runtime/op/quant runtime/op/signal runtime/op/text runtime/op/vision
-runtime/optimize         : runtime/graph runtime/op runtime/tensor
+runtime/optimize         : internal/budget runtime/graph runtime/op runtime/tensor
 runtime/device           : internal/guard runtime/graph runtime/op runtime/tensor
-runtime/cpu              : internal/guard runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/openinfer runtime/op/quant runtime/op/vision runtime/tensor packed bindings internal/mapped
+runtime/cpu              : internal/budget internal/guard runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/openinfer runtime/op/quant runtime/op/vision runtime/tensor packed bindings internal/mapped
 runtime/vulkan           : internal/guard bindings/vulkan shaders runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/nn runtime/op/openinfer runtime/op/quant runtime/op/signal runtime/op/text runtime/op/vision runtime/tensor packed
 runtime/plan             : runtime/device runtime/graph runtime/op runtime/tensor
 runtime/exec             : internal/guard runtime/device runtime/plan runtime/op runtime/graph runtime/tensor
@@ -70,16 +70,16 @@ runtime/internal/optest/signal : runtime/graph runtime/tensor runtime/internal/o
 runtime/internal/optest/vision : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest/openinfer : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest  : runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/internal/optest/arith runtime/internal/optest/array runtime/internal/optest/attention runtime/internal/optest/cases runtime/internal/optest/ml runtime/internal/optest/moe runtime/internal/optest/nn runtime/internal/optest/openinfer runtime/internal/optest/quant runtime/internal/optest/signal runtime/internal/optest/text runtime/internal/optest/vision bindings internal/testenv
-runtime                  : internal/guard internal/mapped runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/optimize runtime/plan runtime/exec runtime/tensor bindings
+runtime                  : internal/budget internal/guard internal/mapped runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/optimize runtime/plan runtime/exec runtime/tensor bindings
 formats/internal/fixtures : internal/testenv
-formats/internal/container : internal/guard runtime/graph runtime/tensor packed formats/internal/binio internal/output internal/mapped
+formats/internal/container : internal/budget internal/guard runtime/graph runtime/tensor packed formats/internal/binio internal/output internal/mapped
 formats/internal/converted : . formats formats/onnx runtime/tensor
 formats/internal/decoder : runtime/graph runtime/tensor
-formats/onnx             : internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/output
+formats/onnx             : internal/budget internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/output
 formats/safetensors      : internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/huggingface      : internal/guard runtime/graph runtime/tensor formats/internal/container formats/internal/decoder
 formats/oinf             : internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
-formats/openinfer        : internal/guard internal/jsonobject runtime/graph runtime/tensor packed
+formats/openinfer        : formats/internal/container internal/guard internal/jsonobject runtime/graph runtime/tensor packed
 formats/gptrs            : internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container formats/internal/decoder
 formats/hnw              : internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/loom             : internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/mapped
@@ -87,7 +87,7 @@ formats/chelis           : internal/guard runtime/graph runtime/tensor formats/h
 generate/tokenizer/internal/jinja :
 generate/tokenizer       : internal/guard generate/tokenizer/internal/jinja
 formats                  : internal/guard formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
-.                        : internal/guard internal/resample formats runtime runtime/device runtime/graph runtime/op runtime/plan runtime/exec runtime/tensor packed bindings runtime/cpu
+.                        : internal/budget internal/guard internal/resample formats runtime runtime/device runtime/graph runtime/op runtime/plan runtime/exec runtime/tensor packed bindings runtime/cpu
 generate                 : internal/guard .
 cmd                      : *
 bench                    : *

@@ -22,8 +22,8 @@ type Options struct {
 	// "avx2" or "scalar"; empty for all that the CPU has, narrowed by the
 	// environment variable NACRE_ISA.
 	ISA string
-	// MemoryLimit bounds, in bytes, what one run may take beside weights and
-	// inputs; 0 is DefaultMemoryLimit.
+	// MemoryLimit bounds, in bytes, what one run may take beside weights of the file and
+	// inputs, with the constants that are computed for it; 0 is DefaultMemoryLimit.
 	MemoryLimit int
 	// Memory is what runs and streams take their bytes from; nil for no limit beside
 	// MemoryLimit.

@@ -65,13 +65,13 @@ func (o Options) optimize(ctx context.Context, m *graph.Model, isa bindings.ISA,
 	if o.NoOptimize {
 		passes = optimize.Required()
 	}
-	return optimize.Run(m, passes, o.rewriting(ctx, isa, stop))
+	return optimize.Run(m, passes, o.rewriting(ctx, m, isa, stop))
 }
 
 // checked is optimize that looks at every node of the model first, so that what is wrong with a
 // model does not depend on the passes that would remove it.
 func (o Options) checked(ctx context.Context, m *graph.Model, d device.Device, isa bindings.ISA, stop device.Flag) (*graph.Model, error) {
-	c := o.rewriting(ctx, isa, stop)
+	c := o.rewriting(ctx, m, isa, stop)
 	m, err := optimize.Run(m, optimize.Required(), c)
 	if err != nil {
 		return nil, err
@@ -83,11 +83,12 @@ func (o Options) checked(ctx context.Context, m *graph.Model, d device.Device, i
 }
 
 // rewriting gives passes the operators, until the context is done, which sets the flag.
-func (o Options) rewriting(ctx context.Context, isa bindings.ISA, stop device.Flag) optimize.Context {
+func (o Options) rewriting(ctx context.Context, m *graph.Model, isa bindings.ISA, stop device.Flag) optimize.Context {
+	made := o.making(ctx, m)
 	eval := func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return cpu.EvalUntil(stop, o.Registry, n, isa, in)
 	}
-	return optimize.Context{Registry: o.Registry, Eval: eval, Accelerated: o.Accelerator != nil, Done: ctx.Err}
+	return optimize.Context{Registry: o.Registry, Eval: eval, Budget: made, Accelerated: o.Accelerator != nil, Done: ctx.Err}
 }
 
 // Program is a model's graph, rewritten and bound to operators. It is made once for
@@ -99,12 +100,13 @@ type Program struct {
 	limits  []graph.Limit
 	model   *graph.Model // as rewritten
 	options Options
+	made    int // bytes of the constants that are not from the file
 }
 
 // Compile makes a program of a validated model, whose tensors must stay valid as
 // long as the program is used, as must Options.Packs, which may not be nil. The model
-// is not changed. MemoryLimit does not matter. When the context is done Compile ends with
-// its error.
+// is not changed. MemoryLimit, or Memory if that has less, bounds the constants that it
+// computes beside those of the file. When the context is done Compile ends with its error.
 func Compile(ctx context.Context, m *graph.Model, o Options) (*Program, error) {
 	o, isa, err := o.complete(m)
 	if err != nil {
@@ -138,7 +140,7 @@ func Compile(ctx context.Context, m *graph.Model, o Options) (*Program, error) {
 	}
 	p, err := o.program(ctx, m, d.WithLayouts(o.Layouts).WithDirectConv(o.DirectConv).WithAccelerator(o.Accelerator))
 	if err == nil {
-		p.options = kept
+		p.options, p.made = kept, madeOf(source.Graph, m.Graph)
 	}
 	return p, err
 }
@@ -177,11 +179,15 @@ func (p *Program) LastRows(ctx context.Context, outputs []string) (*Program, err
 		return nil, err
 	}
 	defer stop.End()
-	m, err := optimize.LastRows(p.model, outputs, o.rewriting(ctx, isa, stop.Flag()))
+	m, err := optimize.LastRows(p.model, outputs, o.rewriting(ctx, p.model, isa, stop.Flag()))
 	if err != nil {
 		return nil, err
 	}
-	return o.program(ctx, m, p.device)
+	last, err := o.program(ctx, m, p.device)
+	if err == nil {
+		last.made = p.made
+	}
+	return last, err
 }
 
 // releaseUnused gives memory of weights back which the rewritten graph does not have any
@@ -199,12 +205,21 @@ func releaseUnused(source, rewritten *graph.Graph) {
 }
 
 // NewSession makes a session that runs the program. Of the options those that bound runs
-// matter.
+// matter. The memory limit of a run is less by the constants that the program has computed
+// beside those of the file.
 func (p *Program) NewSession(o Options) (*Session, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return &Session{program: p.program, outputs: p.outputs, limits: p.limits, exec: exec.New(p.device, o.limits())}, nil
+	limits := o.limits()
+	if limits.Run > 0 {
+		if p.made >= limits.Run {
+			return nil, &graph.Error{Stage: "plan", File: p.model.File, Offset: -1, Kind: graph.ErrMemory, Err: fmt.Errorf(
+				"the constants that the model has computed take %d bytes of the memory limit of %d; the option MemoryLimit sets it", p.made, limits.Run)}
+		}
+		limits.Run -= p.made
+	}
+	return &Session{program: p.program, outputs: p.outputs, limits: p.limits, exec: exec.New(p.device, limits)}, nil
 }
 
 // New makes a session of a validated model, whose tensors must stay valid until

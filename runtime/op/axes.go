@@ -1,8 +1,6 @@
 package op
 
 import (
-	"slices"
-
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -22,18 +20,29 @@ func NormAxis(axis, rank int) (int, error) {
 // NormAxes returns the axes as numbers in 0..rank-1, in the order given. An
 // axis named twice is an error.
 func NormAxes(axes []int, rank int) ([]int, error) {
-	list := make([]int, len(axes))
+	if err := CountAxes(len(axes), rank); err != nil {
+		return nil, err
+	}
+	list, named := make([]int, len(axes)), make([]bool, rank)
 	for i, a := range axes {
 		n, err := NormAxis(a, rank)
 		if err != nil {
 			return nil, err
 		}
-		if slices.Contains(list[:i], n) {
+		if named[n] {
 			return nil, graph.Errorf(graph.ErrShape, "axis %d is named twice in %v", a, axes)
 		}
-		list[i] = n
+		list[i], named[n] = n, true
 	}
 	return list, nil
+}
+
+// CountAxes reports more axes than a value has.
+func CountAxes(n, rank int) error {
+	if n > rank {
+		return graph.Errorf(graph.ErrShape, "%d axes are named of a value with %d", n, rank)
+	}
+	return nil
 }
 
 // FromEnd is the extent of axis i counted from the end, the last being 1; axes

@@ -11,18 +11,10 @@ import (
 // and what they are computed from are short, tables are not.
 const MaxInts = 1024
 
-// ShortInts is IntVec for vectors short enough to belong to a shape.
-func (v *Value) ShortInts() ([]graph.Dim, bool) {
-	if v == nil || v.Const != nil && (v.Const.Len() > MaxInts || !v.DType.IsInteger()) {
-		return nil, false
-	}
-	return v.IntVec()
-}
-
 // KnownInts returns the elements of an integer scalar or vector that are all
 // numbers.
 func (v *Value) KnownInts() ([]int, bool) {
-	list, ok := v.ShortInts()
+	list, ok := v.IntVec()
 	if !ok {
 		return nil, false
 	}

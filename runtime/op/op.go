@@ -103,13 +103,17 @@ type Value struct {
 }
 
 // IntVec returns the elements of an integer scalar or vector as extents, taken
-// from Const or Ints; ok is false when nothing is known of them.
+// from Const or Ints; ok is false when nothing is known of them, or there are more than
+// MaxInts.
 func (v *Value) IntVec() (list []graph.Dim, ok bool) {
 	if v == nil {
 		return nil, false
 	}
 	if v.Const == nil {
 		return v.Ints, v.Ints != nil
+	}
+	if v.Const.Len() > MaxInts || !v.DType.IsInteger() {
+		return nil, false
 	}
 	ints, err := Ints(v.Const)
 	if err != nil {

@@ -40,7 +40,7 @@ func (c *Infer) ScalarDim(i int, name string) (graph.Dim, error) {
 	if !v.DType.IsInteger() {
 		return graph.Dim{}, graph.Errorf(graph.ErrShape, "%s is %v, not an integer", name, v.Type)
 	}
-	if list, ok := v.ShortInts(); ok && len(list) == 1 {
+	if list, ok := v.IntVec(); ok && len(list) == 1 {
 		return list[0], nil
 	}
 	return graph.Unknown(), nil

@@ -67,7 +67,8 @@ func foldConst(s *Scope) (*Edit, error) {
 	return e, nil
 }
 
-// fold returns the outputs of a node; nil if it cannot or must not be folded.
+// fold returns the outputs of a node. It returns nil if the node cannot or must not be folded,
+// or if the budget lacks the memory.
 func (s *Scope) fold(n *graph.Node, value func(name string) *op.Value) []*tensor.Tensor {
 	o, row, err := s.Registry.New(n)
 	if err != nil || row.DynamicOutputs || row.Impure {
@@ -99,5 +100,19 @@ func (s *Scope) fold(n *graph.Node, value func(name string) *op.Value) []*tensor
 	if err != nil {
 		return nil
 	}
-	return s.compute(n, row, in, inferred, foldGrowth)
+	bytes := 0
+	for i, v := range inferred {
+		shape, ok := v.Dims.Concrete()
+		if ok && n.Outputs[i] != "" && v.Const == nil {
+			bytes += tensor.SizeOf(v.DType, shape)
+		}
+	}
+	if s.take(bytes) != nil {
+		return nil
+	}
+	result := s.compute(n, row, in, inferred, foldGrowth)
+	if result == nil {
+		s.Budget.Release(int64(bytes))
+	}
+	return result
 }

@@ -88,6 +88,9 @@ func (m *matcher) linear(n *graph.Node) (l linear, ok bool) {
 		}
 		l.bare = n.Op == "MatMul"
 	}
+	if !m.lists(4 * channels) {
+		return l, false
+	}
 	l.mul, l.add = make([]float64, channels), make([]float64, channels)
 	for i := range l.mul {
 		l.mul[i] = 1
@@ -121,6 +124,13 @@ func (m *matcher) addends(n *graph.Node, channels int) (list []float64, ok bool)
 		list[i] = beta * given[i]
 	}
 	return list, ok
+}
+
+// lists reports whether the budget has the memory of a list of a number for each channel.
+// Lists of few channels do not count.
+func (m *matcher) lists(channels int) bool {
+	const few = 1 << 12
+	return channels <= few || m.take(8*channels) == nil
 }
 
 // perChannel returns the element that a tensor has for each channel of a value of
@@ -218,7 +228,7 @@ func (m *matcher) normalizing(n *graph.Node, channels int) (mul, add []float64, 
 	var list [4][]float64 // scale, shift, mean, variance
 	for i := range list {
 		t := m.constant(n.Inputs[1+i])
-		if t == nil || t.Len() != channels {
+		if t == nil || t.Len() != channels || !m.lists(channels) {
 			return nil, nil, false
 		}
 		if list[i], ok = op.Numbers(t); !ok {

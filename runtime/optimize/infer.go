@@ -16,7 +16,7 @@ const (
 )
 
 // inferTotal bounds, in bytes, what inference of one graph and of those in it computes.
-const inferTotal = 64 << 20
+const inferTotal = 16 << 20
 
 // infer computes the facts about every value of the graph. The outputs of an invalid
 // node stay unknown: the planner reports it.

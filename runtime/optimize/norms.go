@@ -218,7 +218,7 @@ func (m *matcher) ones(s *norm) string {
 		return ""
 	}
 	shape, ok := x[len(x)-s.axes:].Concrete()
-	if !ok || shape.Len() > foldGrowth {
+	if !ok || shape.Len() > foldGrowth || m.take(tensor.SizeOf(m.dtype(s.x), shape)) != nil {
 		return ""
 	}
 	t := tensor.New(m.dtype(s.x), shape...)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -34,8 +35,18 @@ type Context struct {
 	// Accelerated reports that a device beside the CPU computes the nodes that it can. It may
 	// have a kernel of an operator that the CPU composes of others, so these stay whole.
 	Accelerated bool
+	// Budget counts the bytes of the constants that passes compute; nil for any number.
+	Budget *budget.Budget
 	// Done returns an error when passes are to end; nil for never.
 	Done func() error
+}
+
+// take counts bytes of a constant before it is made.
+func (c *Context) take(bytes int) error {
+	if err := c.Budget.Bytes(int64(bytes)); err != nil {
+		return fmt.Errorf("%w; the option MemoryLimit sets the limit", err)
+	}
+	return nil
 }
 
 // done is the error of a context that ended.

@@ -110,7 +110,7 @@ func (s *Scope) sameDims(a, b string) bool {
 
 // ints returns a list of integers that older versions of an operator take as an
 // attribute and newer ones as input i. The list is nil if the node omits it; ok is
-// false if it is not constant.
+// false if it is not constant, or has more than op.MaxInts elements.
 func (s *Scope) ints(n *graph.Node, attr string, i int) (list []int, ok bool) {
 	if a := n.Attr(attr); a != nil {
 		return attrs(n).Ints(attr), a.Kind == graph.AttrInts
@@ -119,7 +119,7 @@ func (s *Scope) ints(n *graph.Node, attr string, i int) (list []int, ok bool) {
 		return nil, true
 	}
 	t := s.constant(n.Inputs[i])
-	if t == nil {
+	if t == nil || t.Len() > op.MaxInts {
 		return nil, false
 	}
 	list, err := op.Ints(t)

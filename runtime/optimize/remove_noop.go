@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -119,12 +118,12 @@ func (s *Scope) neutral(n *graph.Node) (string, bool) {
 	if c == nil || s.constant(x) != nil || !s.sameDims(x, n.Outputs[0]) {
 		return "", false
 	}
-	list, ok := op.Numbers(c)
-	if !ok {
+	at := tensor.Numbers(c)
+	if at == nil {
 		return "", false
 	}
 	float := c.DType().IsFloat()
-	return x, !slices.ContainsFunc(list, func(v float64) bool {
+	changes := func(v float64) bool {
 		switch {
 		case n.Op == "Mul" || n.Op == "Div":
 			return v != 1
@@ -132,7 +131,13 @@ func (s *Scope) neutral(n *graph.Node) (string, bool) {
 			return v != 0 || !math.Signbit(v)
 		}
 		return v != 0 || math.Signbit(v)
-	})
+	}
+	for i := range c.Len() {
+		if changes(at(i)) {
+			return "", false
+		}
+	}
+	return x, true
 }
 
 // perm returns the permutation that a Transpose applies, if it is known.

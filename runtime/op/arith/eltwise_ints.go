@@ -22,7 +22,7 @@ func inferInts(c *op.Infer, f func([]graph.Dim) graph.Dim) {
 	}
 	lists := make([][]graph.Dim, len(c.In))
 	for i, v := range c.In {
-		if lists[i], ok = v.ShortInts(); !ok || len(lists[i]) != n && len(lists[i]) != 1 {
+		if lists[i], ok = v.IntVec(); !ok || len(lists[i]) != n && len(lists[i]) != 1 {
 			return
 		}
 	}

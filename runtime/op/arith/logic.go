@@ -71,8 +71,8 @@ func inferEqual(c *op.Infer) {
 		return
 	}
 	n, ok := out.Dims.Len().Value()
-	a, known := c.In[0].ShortInts()
-	b, too := c.In[1].ShortInts()
+	a, known := c.In[0].IntVec()
+	b, too := c.In[1].IntVec()
 	if !ok || !known || !too || n > op.MaxInts || n < 0 {
 		return
 	}

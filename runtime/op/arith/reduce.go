@@ -110,6 +110,11 @@ func (o *Reduce) reducedAxes(axes []int, rank int) ([]bool, error) {
 func (o *Reduce) Infer(c *op.Infer) error {
 	x := c.In[0]
 	rank, ok := x.Rank()
+	if n, given := o.count(c.In); given && ok {
+		if err := op.CountAxes(n, max(rank, 1)); err != nil {
+			return err
+		}
+	}
 	axes, known := o.axes(c.In)
 	switch {
 	case !ok && known && len(axes) == 0 && !o.keep && !o.noop:
@@ -139,6 +144,14 @@ func (o *Reduce) axes(in []*op.Value) ([]int, bool) {
 		return inferAxes(in[1])
 	}
 	return o.attr, true
+}
+
+// count returns how many axes input 1 names, if it is there and that is known.
+func (o *Reduce) count(in []*op.Value) (int, bool) {
+	if !o.input || len(in) < 2 || in[1] == nil || in[1].Dims == nil {
+		return 0, false
+	}
+	return in[1].Dims.Len().Value()
 }
 
 // Reduced says for each axis of input 0 whether it is reduced. It reports false when
@@ -184,7 +197,10 @@ func reducedDims(in graph.Dims, reduced []bool, keep bool) graph.Dims {
 func (o *Reduce) Run(c *op.Run) error {
 	x, axes := c.In[0], o.attr
 	if o.input && c.Has(1) {
-		var err error
+		err := op.CountAxes(c.In[1].Len(), max(len(x.Shape()), 1))
+		if err != nil {
+			return err
+		}
 		if axes, err = op.Ints(c.In[1]); err != nil {
 			return err
 		}

@@ -78,7 +78,7 @@ func (o *Concat) Dims(in []*op.Value) (graph.Dims, error) {
 func (o *Concat) inferInts(c *op.Infer) {
 	list := []graph.Dim{}
 	for _, v := range c.In {
-		part, ok := v.ShortInts()
+		part, ok := v.IntVec()
 		if !ok || len(v.Dims) != 1 {
 			return
 		}
@@ -189,7 +189,7 @@ func (o *Split) Infer(c *op.Infer) error {
 		dims := slices.Clone(in.Dims)
 		dims[axis] = parts[i]
 		c.Set(i, in.DType, dims)
-		if list, ok := in.ShortInts(); ok && rank == 1 {
+		if list, ok := in.IntVec(); ok && rank == 1 {
 			if n, ok := parts[i].Value(); ok && n <= len(list) {
 				c.SetInts(i, list[:n])
 				in = &op.Value{Type: in.Type, Ints: list[n:]}

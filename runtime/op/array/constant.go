@@ -7,7 +7,10 @@ import (
 )
 
 // constant yields a tensor that its attributes hold.
-type constant struct{ value *tensor.Tensor }
+type constant struct {
+	value  *tensor.Tensor
+	sparse *op.Sparse // in place of value
+}
 
 func newConstant(n *op.Node) (op.Op, error) {
 	o := &constant{}
@@ -26,7 +29,6 @@ func newConstant(n *op.Node) (op.Op, error) {
 	}
 	for name, value := range map[string]func() (*tensor.Tensor, error){
 		"value":         func() (*tensor.Tensor, error) { return n.Tensor("value"), nil },
-		"sparse_value":  func() (*tensor.Tensor, error) { return dense(n.Sparse("sparse_value")) },
 		"value_int":     func() (*tensor.Tensor, error) { return tensor.From([]int64{int64(n.Int("value_int", 0))}) },
 		"value_float":   func() (*tensor.Tensor, error) { return tensor.From([]float32{n.Float("value_float", 0)}) },
 		"value_string":  func() (*tensor.Tensor, error) { return tensor.FromStrings([]string{n.Str("value_string", "")}) },
@@ -38,19 +40,37 @@ func newConstant(n *op.Node) (op.Op, error) {
 			return nil, err
 		}
 	}
+	if s := n.Sparse("sparse_value"); s != nil {
+		var err error
+		if o.sparse, err = op.NewSparse(s); err != nil {
+			return nil, err
+		}
+		given++
+	}
 	if given != 1 {
 		return nil, graph.Errorf(graph.ErrFormat, "has %d attributes with a value, not one", given)
 	}
 	return o, nil
 }
 
+// Infer leaves the elements of a sparse tensor unknown: the optimiser unfolds those that the
+// memory limit has room for.
 func (o *constant) Infer(c *op.Infer) error {
+	if o.sparse != nil {
+		c.Set(0, o.sparse.DType, graph.DimsOf(o.sparse.Shape))
+		return nil
+	}
 	c.Set(0, o.value.DType(), graph.DimsOf(o.value.Shape()))
 	c.Out[0].Const = o.value
 	return nil
 }
 
+// Run computes the output.
 func (o *constant) Run(c *op.Run) error {
+	if o.sparse != nil {
+		o.sparse.Unfold(c.Out[0])
+		return nil
+	}
 	copy(c.Out[0].Bytes(), o.value.Bytes())
 	copy(c.Out[0].Strings(), o.value.Strings())
 	return nil
@@ -79,7 +99,7 @@ func (o *ConstantOfShape) Infer(c *op.Infer) error {
 	}
 	c.Set(0, o.value.DType(), shape)
 	one := op.Value{Type: graph.TensorOf(o.value.DType(), graph.Dims{graph.Known(1)}), Const: o.value}
-	if list, ok := one.ShortInts(); ok && len(shape) == 1 {
+	if list, ok := one.IntVec(); ok && len(shape) == 1 {
 		if n, ok := shape[0].Value(); ok && n >= 0 && n <= op.MaxInts {
 			ints := make([]graph.Dim, n)
 			for i := range ints {

@@ -50,10 +50,14 @@ var ErrSymbolic = errors.New("extents are not numbers")
 // wants reports whether output i is there.
 func wants(c *op.Infer, i int) bool { return i < len(c.Out) && c.Out[i] != nil }
 
-// elements returns the integers of input i, which must be known.
+// elements returns the integers of input i, which must be known: numbers of axes, one of each
+// axis, or extents.
 func elements(c *op.Infer, i int) ([]int, error) {
 	if c.In[i].Const == nil {
 		return nil, &ElementsError{i}
+	}
+	if n := c.In[i].Const.Len(); n > op.MaxInts {
+		return nil, graph.Errorf(graph.ErrShape, "input %d has %d elements for the axes of a value", i, n)
 	}
 	return op.Ints(c.In[i].Const)
 }

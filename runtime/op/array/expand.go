@@ -27,7 +27,7 @@ func (o *Expand) Infer(c *op.Infer) error {
 		return err
 	}
 	c.Set(0, c.In[0].DType, dims)
-	if list, ok := c.In[0].ShortInts(); ok && len(list) == 1 && len(dims) == 1 {
+	if list, ok := c.In[0].IntVec(); ok && len(list) == 1 && len(dims) == 1 {
 		if n, ok := dims[0].Value(); ok && n <= op.MaxInts {
 			c.SetInts(0, slices.Repeat(list, n))
 		}

@@ -31,7 +31,7 @@ func (o *Gather) Infer(c *op.Infer) error {
 		return nil
 	}
 	c.Set(0, in.DType, op.JoinDims(in.Dims[:axis], index.Dims, in.Dims[axis+1:]))
-	list, ok1 := in.ShortInts()
+	list, ok1 := in.IntVec()
 	picks, ok2 := index.KnownInts()
 	if ok1 && ok2 && rank == 1 && len(index.Dims) < 2 {
 		out := make([]graph.Dim, len(picks))

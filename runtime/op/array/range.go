@@ -46,7 +46,7 @@ func (Range) Infer(c *op.Infer) error {
 	}
 	var scalars [3]graph.Dim
 	for i := range scalars {
-		list, ok := c.In[i].ShortInts()
+		list, ok := c.In[i].IntVec()
 		if !ok || len(list) != 1 {
 			return nil
 		}

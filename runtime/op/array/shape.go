@@ -21,7 +21,7 @@ func newIdentity(*op.Node) (op.Op, error) { return identity{}, nil }
 
 func (identity) Infer(c *op.Infer) error {
 	c.SetType(0, c.In[0].Type)
-	list, _ := c.In[0].ShortInts()
+	list, _ := c.In[0].IntVec()
 	c.SetInts(0, list)
 	return nil
 }
@@ -59,7 +59,7 @@ func (o *reshape) Infer(c *op.Infer) error {
 		return err
 	}
 	c.Set(0, in.DType, out)
-	if list, ok := in.ShortInts(); ok && len(out) < 2 {
+	if list, ok := in.IntVec(); ok && len(out) < 2 {
 		c.SetInts(0, list)
 	}
 	return nil
@@ -202,7 +202,7 @@ func (o *axesOp) Infer(c *op.Infer) error {
 		return err
 	}
 	c.Set(0, in.DType, dims)
-	if list, ok := in.ShortInts(); ok && dims != nil && len(dims) < 2 {
+	if list, ok := in.IntVec(); ok && dims != nil && len(dims) < 2 {
 		c.SetInts(0, list)
 	}
 	return nil
@@ -243,6 +243,9 @@ func (o *axesOp) squeezed(c *op.Infer, axes []int) (graph.Dims, error) {
 
 func (o *axesOp) unsqueezed(c *op.Infer, axes []int) (graph.Dims, error) {
 	in := c.In[0].Dims
+	if err := op.CountAxes(len(in)+len(axes), op.MaxInts); err != nil {
+		return nil, err
+	}
 	axes, err := op.NormAxes(axes, len(in)+len(axes))
 	if err != nil {
 		return nil, err

@@ -107,7 +107,7 @@ func (o *Slice) Infer(c *op.Infer) error {
 		out[a] = cutDim(out[a], starts[i], ends[i], steps[i])
 	}
 	c.Set(0, in.DType, out)
-	if list, ok := in.ShortInts(); ok && rank == 1 && len(axes) == 1 {
+	if list, ok := in.IntVec(); ok && rank == 1 && len(axes) == 1 {
 		start, ok1 := starts[0].Value()
 		end, ok2 := ends[0].Value()
 		step, ok3 := steps[0].Value()

@@ -1,40 +1,57 @@
-package array
+package op
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// maxDense bounds the elements that a sparse tensor may unfold to.
-const maxDense = 1 << 28
+// Sparse is a checked sparse tensor.
+type Sparse struct {
+	DType  tensor.DType
+	Shape  tensor.Shape
+	values *tensor.Tensor
+	at     []int // of each value among the elements
+}
 
-// dense returns the tensor with all its elements, nil for nil.
-func dense(s *graph.SparseTensor) (*tensor.Tensor, error) {
-	if s == nil {
-		return nil, nil
-	}
+// NewSparse checks the indices of a sparse tensor. It takes memory by the values alone.
+func NewSparse(s *graph.SparseTensor) (*Sparse, error) {
 	if err := s.Shape.Check(); err != nil {
 		return nil, err
-	}
-	if s.Shape.Len() > maxDense {
-		return nil, graph.Errorf(graph.ErrUnsupported, "sparse tensor of shape %v has more than %d elements", s.Shape, maxDense)
 	}
 	at, err := sparseOffsets(s)
 	if err != nil {
 		return nil, err
 	}
-	t := tensor.New(s.Values.DType(), s.Shape...)
-	for i, x := range at {
-		op.CopyElement(t, x, s.Values, i)
+	return &Sparse{DType: s.Values.DType(), Shape: s.Shape, values: s.Values, at: at}, nil
+}
+
+// Bytes returns the memory of the tensor with all its elements.
+func (s *Sparse) Bytes() int { return tensor.SizeOf(s.DType, s.Shape) }
+
+// Dense returns the tensor with all its elements.
+func (s *Sparse) Dense() *tensor.Tensor {
+	t := tensor.New(s.DType, s.Shape...)
+	s.put(t)
+	return t
+}
+
+// Unfold sets all elements of a tensor of the same type and shape.
+func (s *Sparse) Unfold(t *tensor.Tensor) {
+	clear(t.Bytes())
+	clear(t.Strings())
+	s.put(t)
+}
+
+func (s *Sparse) put(t *tensor.Tensor) {
+	for i, x := range s.at {
+		CopyElement(t, x, s.values, i)
 	}
-	return t, nil
 }
 
 // sparseOffsets returns where in the dense tensor each value belongs.
 func sparseOffsets(s *graph.SparseTensor) ([]int, error) {
 	n := s.Values.Len()
-	index, err := op.Ints(s.Indices)
+	index, err := Ints(s.Indices)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,60 @@
+package runtime
+
+import (
+	"context"
+
+	"github.com/nacre-ml/nacre/internal/budget"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// mostFolded is how often passes may compute the constants of a file anew beside the memory
+// limit, as when they transpose and convert them.
+const mostFolded = 3
+
+// making returns the budget of the constants that passes compute.
+func (o Options) making(ctx context.Context, m *graph.Model) *budget.Budget {
+	limit := o.memoryLimit()
+	if o.Memory != nil && (limit == 0 || o.Memory.Limit() < limit) {
+		limit = o.Memory.Limit()
+	}
+	if limit == 0 {
+		return nil
+	}
+	return budget.New(ctx, budget.Limits{Bytes: int64(limit) + mostFolded*int64(sizeOf(m.Graph, nil))})
+}
+
+// madeOf returns the bytes of the constants that the rewritten graph has beyond those of the
+// file.
+func madeOf(source, rewritten *graph.Graph) int {
+	given := map[*tensor.Tensor]bool{}
+	file := sizeOf(source, given)
+	return max(0, sizeOf(rewritten, given)-file)
+}
+
+// sizeOf returns the bytes of the tensors of a graph, and of those in it, that a set lacks,
+// and adds them to it. A nil set is empty.
+func sizeOf(g *graph.Graph, met map[*tensor.Tensor]bool) int {
+	if met == nil {
+		met = map[*tensor.Tensor]bool{}
+	}
+	total := 0
+	add := func(t *tensor.Tensor) {
+		if t != nil && !met[t] {
+			met[t] = true
+			total += t.Size()
+		}
+	}
+	for _, init := range g.Initializers {
+		add(init.Tensor)
+	}
+	for _, n := range g.Nodes {
+		for _, a := range n.Attrs {
+			add(a.Tensor)
+			for _, sub := range a.Subgraphs() {
+				total += sizeOf(sub, met)
+			}
+		}
+	}
+	return total
+}

@@ -1,0 +1,156 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	goruntime "runtime"
+	"testing"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/cpu"
+	"github.com/nacre-ml/nacre/runtime/exec"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// hollow is a sparse tensor of n elements of which one is not 0.
+func hollow(t *testing.T, n int) *graph.SparseTensor {
+	values, err := tensor.From([]int64{1}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	indices, err := tensor.From([]int64{3}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &graph.SparseTensor{Values: values, Indices: indices, Shape: tensor.Shape{n}}
+}
+
+// allocated returns the bytes that f allocates in Go's heap.
+func allocated(f func()) int {
+	var before, after goruntime.MemStats
+	goruntime.ReadMemStats(&before)
+	f()
+	goruntime.ReadMemStats(&after)
+	return int(after.TotalAlloc - before.TotalAlloc)
+}
+
+// TestMadeConstants makes sessions of models of a few bytes whose constants take many.
+func TestMadeConstants(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	const mib = 1 << 20
+	vector := graph.TensorOf(tensor.I64, graph.UnknownDims(1))
+	initializers := func(count, bytes int) func(b *graph.Builder) string {
+		return func(b *graph.Builder) string {
+			sum := "x"
+			for i := range count {
+				name := fmt.Sprint("w", i)
+				b.Graph().Sparse = append(b.Graph().Sparse, &graph.SparseInitializer{Name: name, Tensor: hollow(t, bytes/8)})
+				sum = b.Op("Add", []string{sum, name})
+			}
+			return sum
+		}
+	}
+	node := func(b *graph.Builder) string {
+		a := &graph.Attr{Name: "sparse_value", Kind: graph.AttrSparse, Sparse: hollow(t, 6*mib)}
+		return b.Op("Add", []string{"x", b.Op("Constant", nil, a)})
+	}
+	tests := []struct {
+		name  string
+		build func(b *graph.Builder) string
+		limit int
+		kind  error
+	}{
+		{"one that fits", initializers(1, mib), 32 * mib, nil},
+		{"one", initializers(1, 48*mib), 32 * mib, graph.ErrMemory},
+		{"many", initializers(20, 2*mib), 32 * mib, graph.ErrMemory},
+		{"node", node, 32 * mib, graph.ErrMemory},
+		{"branch", func(b *graph.Builder) string {
+			yes, no := b.Body("yes"), b.Body("no")
+			yes.Output(node(yes), "sum", vector)
+			no.Output(no.Op("Neg", []string{"x"}), "none", vector)
+			cond := b.Op("Greater", []string{b.Op("ReduceMax", []string{"x"}, graph.IntAttr("keepdims", 0)), b.Int(0)})
+			return b.Op("If", []string{b.Op("Squeeze", []string{cond})}, graph.GraphAttr("then_branch", yes.Graph()), graph.GraphAttr("else_branch", no.Graph()))
+		}, 32 * mib, graph.ErrMemory},
+		{"axes", func(b *graph.Builder) string {
+			b.Graph().Sparse = []*graph.SparseInitializer{{Name: "axes", Tensor: hollow(t, 2*mib)}}
+			return b.Op("ReduceSum", []string{"x", "axes"})
+		}, 32 * mib, graph.ErrShape},
+		{"repeats", func(b *graph.Builder) string {
+			b.Graph().Sparse = []*graph.SparseInitializer{{Name: "repeats", Tensor: hollow(t, 2*mib)}}
+			return b.Op("Tile", []string{"x", "repeats"})
+		}, 32 * mib, graph.ErrShape},
+		{"zeros that are folded", func(b *graph.Builder) string {
+			sum := "x"
+			for range 200 {
+				zeros := b.Op("ConstantOfShape", []string{b.Ints(100_000)}, graph.TensorAttr("value", tensor.New(tensor.I64, 1)))
+				sum = b.Op("Add", []string{sum, zeros})
+			}
+			return sum
+		}, 32 * mib, nil},
+	}
+	for _, test := range tests {
+		for _, plain := range []bool{false, true} {
+			b := graph.NewBuilder("made")
+			b.Input("x", vector)
+			b.Output(test.build(b), "y", graph.TensorOf(tensor.I64, graph.UnknownDims(1)))
+			m := b.Model(&graph.Model{})
+			var err error
+			took := allocated(func() {
+				var s *runtime.Session
+				if s, err = runtime.New(m, runtime.Options{MemoryLimit: test.limit, NoOptimize: plain}); err != nil {
+					return
+				}
+				defer s.Close()
+				x := tensor.New(tensor.I64, 1)
+				_, err = s.Run(context.Background(), map[string]*tensor.Tensor{"x": x})
+			})
+			if !errors.Is(err, test.kind) {
+				t.Errorf("%s (plain %v): %v, want an error of kind %v", test.name, plain, err, test.kind)
+			}
+			if most := 3 * test.limit / 2; took > most {
+				t.Errorf("%s (plain %v): %d bytes were allocated, want at most %d", test.name, plain, took, most)
+			}
+		}
+	}
+}
+
+// TestMadeShared makes sessions with other limits of one program that holds 8 MiB of
+// constants.
+func TestMadeShared(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	const mib = 1 << 20
+	b := graph.NewBuilder("shared")
+	b.Graph().Sparse = []*graph.SparseInitializer{{Name: "w", Tensor: hollow(t, mib)}}
+	b.Input("x", graph.TensorOf(tensor.I64, graph.Dims{graph.Known(1)}))
+	b.Output(b.Op("Add", []string{"x", "w"}), "y", graph.TensorOf(tensor.I64, graph.UnknownDims(1)))
+	packs := cpu.NewPacks()
+	defer packs.Close()
+	m := b.Model(&graph.Model{})
+	if _, err := runtime.Compile(context.Background(), m, runtime.Options{Packs: packs, Memory: exec.NewMemory(4 * mib)}); !errors.Is(err, graph.ErrMemory) {
+		t.Errorf("with 4 MiB for all sessions: %v, want an error of kind %v", err, graph.ErrMemory)
+	}
+	p, err := runtime.Compile(context.Background(), m, runtime.Options{Packs: packs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		limit     int
+		made, ran error
+	}{{8 * mib, graph.ErrMemory, nil}, {12 * mib, nil, graph.ErrMemory}, {20 * mib, nil, nil}} {
+		s, err := p.NewSession(runtime.Options{MemoryLimit: c.limit})
+		if !errors.Is(err, c.made) {
+			t.Errorf("a session with a limit of %d: %v, want an error of kind %v", c.limit, err, c.made)
+		}
+		if err != nil {
+			continue
+		}
+		if _, err := s.Run(context.Background(), map[string]*tensor.Tensor{"x": tensor.New(tensor.I64, 1)}); !errors.Is(err, c.ran) {
+			t.Errorf("a run with a limit of %d: %v, want an error of kind %v", c.limit, err, c.ran)
+		}
+		s.Close()
+	}
+}
