@@ -51,6 +51,9 @@ type ImageOptions struct {
 	AsStored bool
 	// MaxPixels bounds the pixels of a picture; 0 is 1<<28.
 	MaxPixels int
+	// MemoryLimit bounds, in bytes, what a picture takes when it is decoded, resized and made a
+	// tensor; 0 is the default of Options.MemoryLimit.
+	MemoryLimit int
 }
 
 // ImageFit is how a picture comes to the rows and columns of an input.
@@ -71,8 +74,8 @@ const (
 const maxPixels = 1 << 28
 
 // DecodeImage is FromImage of a PNG or JPEG file in memory, or one of another format
-// that the program registered with package image. The size is checked before the pixels are
-// decoded. The error is also ErrFormat if the file cannot be decoded.
+// that the program registered with package image. The size and the memory are checked before
+// the pixels are decoded. The error is also ErrFormat if the file cannot be decoded.
 func DecodeImage(data []byte, in Info, o ImageOptions) (_ *Tensor, err error) {
 	defer enter("").end(&err)
 	config, kind, err := image.DecodeConfig(bytes.NewReader(data))
@@ -91,7 +94,11 @@ func DecodeImage(data []byte, in Info, o ImageOptions) (_ *Tensor, err error) {
 	if kind == "jpeg" && !o.AsStored {
 		turn = orientation(data)
 	}
-	if _, err := o.frame(in, turned(size, turn)); err != nil {
+	fr, err := o.frame(in, turned(size, turn))
+	if err != nil {
+		return nil, err
+	}
+	if err := o.allows(size, decodedBytes(data, kind, config.ColorModel), in, fr, turn); err != nil {
 		return nil, err
 	}
 	img, _, err := image.Decode(bytes.NewReader(data))
@@ -110,14 +117,22 @@ func DecodeImage(data []byte, in Info, o ImageOptions) (_ *Tensor, err error) {
 //
 // The error is ErrShape if the input is of another element type, has other than 3 or 4
 // axes, other than 1 or 3 channels, or other than one picture to the batch, ErrOption if
-// Layout is needed, or an option does not fit the input, and ErrUnsupported if the picture has
-// more than ImageOptions.MaxPixels pixels.
+// Layout is needed, or an option does not fit the input, ErrUnsupported if the picture has
+// more than ImageOptions.MaxPixels pixels, and ErrMemory if it takes more than
+// ImageOptions.MemoryLimit beside img.
 func FromImage(img image.Image, in Info, o ImageOptions) (_ *Tensor, err error) {
 	defer enter("").end(&err)
 	if img == nil || img.Bounds().Empty() {
 		return nil, markf(ErrShape, "the picture has no pixels")
 	}
 	if err := o.bound(img.Bounds().Size()); err != nil {
+		return nil, err
+	}
+	fr, err := o.frame(in, img.Bounds().Size())
+	if err != nil {
+		return nil, err
+	}
+	if err := o.allows(img.Bounds().Size(), flatten, in, fr, 1); err != nil {
 		return nil, err
 	}
 	return o.tensor(img, in, 1)

@@ -8,10 +8,26 @@ import (
 // orientation returns the orientation, 1 to 8, that the EXIF data of a JPEG file gives; 1 if
 // there is none or it cannot be read.
 func orientation(jpeg []byte) int {
-	const soi, app1, sos = 0xd8, 0xe1, 0xda
+	const app1 = 0xe1
+	o := 1
+	eachSegment(jpeg, func(marker byte, data []byte) bool {
+		data, ok := bytes.CutPrefix(data, []byte("Exif\x00\x00"))
+		if marker != app1 || !ok {
+			return true
+		}
+		o = tagOfOrientation(data)
+		return false
+	})
+	return o
+}
+
+// eachSegment calls f for the segments of a JPEG file before its first scan, until f returns
+// false or a segment cannot be read.
+func eachSegment(jpeg []byte, f func(marker byte, data []byte) bool) {
+	const soi, sos = 0xd8, 0xda
 	rest := jpeg
 	if len(rest) < 2 || rest[0] != 0xff || rest[1] != soi {
-		return 1
+		return
 	}
 	for rest = rest[2:]; len(rest) >= 4 && rest[0] == 0xff; {
 		marker := rest[1]
@@ -20,16 +36,11 @@ func orientation(jpeg []byte) int {
 			continue
 		}
 		n := int(binary.BigEndian.Uint16(rest[2:]))
-		if marker == sos || n < 2 || n > len(rest)-2 {
-			return 1
-		}
-		data, ok := bytes.CutPrefix(rest[4:2+n], []byte("Exif\x00\x00"))
-		if marker == app1 && ok {
-			return tagOfOrientation(data)
+		if marker == sos || n < 2 || n > len(rest)-2 || !f(marker, rest[4:2+n]) {
+			return
 		}
 		rest = rest[2+n:]
 	}
-	return 1
 }
 
 // tagOfOrientation returns the orientation in a TIFF file without pixels.

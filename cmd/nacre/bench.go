@@ -56,6 +56,7 @@ it can be computed are timed in turns, --count times each, on random inputs.`,
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	f.input.add(flags)
 	f.session.add(flags)
+	f.input.image.memory = &f.session.memory
 	return cmd
 }
 

@@ -81,7 +81,7 @@ func (f *inputFlags) file(path string, v nacre.Info) (*nacre.Tensor, error) {
 	case ".ten":
 		most = anySize() // other tensors may lie beside it
 	case ".png", ".jpg", ".jpeg":
-		most = mostOfPicture
+		most = f.image.most()
 	default:
 		return nil, fmt.Errorf("files ending in %q cannot be read; have .npy, .pb, .bin, .ten, .png, .jpg", ext)
 	}

@@ -22,6 +22,7 @@ type pictureFlags struct {
 	fill    []uint
 	bgr     bool
 	stored  bool
+	memory  *size // the flag --memory-limit of the command; nil for a command without one
 }
 
 // fits is the ways of fitting a picture by name.
@@ -40,6 +41,14 @@ func (f *pictureFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.bgr, "image-bgr", false, "pictures: blue first and red last")
 	flags.BoolVar(&f.stored, "image-as-stored", false, "pictures: leave a JPEG as its pixels are stored, whatever its EXIF data says")
 	flags.Lookup("image-scale").DefValue = "1/255"
+}
+
+// most returns the most bytes of a file with a picture.
+func (f *pictureFlags) most() int64 {
+	if f.memory != nil && *f.memory > 0 {
+		return min(mostOfPicture, int64(*f.memory))
+	}
+	return mostOfPicture
 }
 
 // tensor makes the picture a tensor for an input.
@@ -65,6 +74,9 @@ func (f *pictureFlags) tensor(data []byte, in nacre.Info) (*nacre.Tensor, error)
 	}
 	if f.layout != "auto" {
 		o.Layout = f.layout
+	}
+	if f.memory != nil {
+		o.MemoryLimit = int(*f.memory)
 	}
 	t, err := nacre.DecodeImage(data, in, o)
 	switch {

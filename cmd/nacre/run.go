@@ -99,6 +99,7 @@ and shape.`,
 	flags.StringVar(&f.weights, "weights", "", "`FILE` (.hnw) that has the weights to run with")
 	flags.StringVar(&f.export, "export-weights", "", "`FILE` (.hnw) for the weights that the model has")
 	f.session.add(flags)
+	f.input.image.memory = &f.session.memory
 	f.programs.add(flags)
 	cmd.MarkFlagsMutuallyExclusive("tokens", "prompt")
 	cmd.MarkFlagsMutuallyExclusive("test-data", "input")
