@@ -139,7 +139,11 @@ func HostAfter(b *Binding, refusal *Refusal) (*Step, error) {
 	if !ok {
 		return nil, graph.Errorf(graph.ErrUnsupported, "no device computes it for extents that only a run finds out")
 	}
-	return &Step{Binder: "host", InPlace: b.Row.InPlace, Call: o.Run}, nil
+	call := o.Run
+	if row := b.Row; row.Heap > 0 {
+		call = func(c *op.Run) error { return row.Counted(c, o.Run) }
+	}
+	return &Step{Binder: "host", InPlace: b.Row.InPlace, Call: call}, nil
 }
 
 // once is a node while it is computed.

@@ -6,6 +6,32 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
+// leastHeap is the memory in bytes from which lists of elements count.
+const leastHeap = 64 << 10
+
+// Counted is run with the memory that Row.Heap says counted until it returns.
+func (r *Row) Counted(c *Run, run func(c *Run) error) error {
+	elements := 0
+	for _, list := range [][]*tensor.Tensor{c.In, c.Out} {
+		for _, t := range list {
+			if t != nil {
+				elements += t.Len()
+			}
+		}
+	}
+	n := r.Heap * elements
+	if n < leastHeap {
+		return run(c)
+	}
+	if err := c.Mem.Reserve(n); err != nil {
+		return err
+	}
+	err := run(c)
+	// Less than before cannot be too much.
+	_ = c.Mem.Reserve(-n)
+	return err
+}
+
 // ScratchTensor is a tensor for use until Run returns.
 func (c *Run) ScratchTensor(d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
 	if err := shape.Check(); err != nil {

@@ -89,7 +89,10 @@ type Row struct {
 	// Generates says that elements follow from a few numbers and their places, so that a
 	// device fills memory with them in less time than it copies them.
 	Generates bool
-	New       func(n *Node) (Op, error)
+	// Heap is the bytes of Go's heap that Run takes, for each element of inputs and outputs,
+	// beside the memory that Mem counts. A Run that lists elements as float64 takes 8.
+	Heap int
+	New  func(n *Node) (Op, error)
 }
 
 // Value is what is known of an operand before it is computed.

@@ -103,5 +103,5 @@ func wide16(t *tensor.Tensor) []int64 {
 }
 
 var int16Rows = []op.Row{
-	{Domain: op.Microsoft, Name: "MatMulInteger16", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, New: func(*op.Node) (op.Op, error) { return matMulInt16{}, nil }},
+	{Domain: op.Microsoft, Name: "MatMulInteger16", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Heap: 8, New: func(*op.Node) (op.Op, error) { return matMulInt16{}, nil }},
 }

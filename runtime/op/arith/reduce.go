@@ -229,8 +229,8 @@ var reduceRows = slices.Concat(
 	reduceRow("ReduceLogSum", nil, 1, 11, 13, 18),
 	reduceRow("ReduceLogSumExp", nil, 1, 11, 13, 18),
 	[]op.Row{
-		{Name: "ArgMax", Since: []int{1, 11, 12, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Numeric, New: newArgReduce(true)},
-		{Name: "ArgMin", Since: []int{1, 11, 12, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Numeric, New: newArgReduce(false)},
+		{Name: "ArgMax", Since: []int{1, 11, 12, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Numeric, Heap: 8, New: newArgReduce(true)},
+		{Name: "ArgMin", Since: []int{1, 11, 12, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Numeric, Heap: 8, New: newArgReduce(false)},
 		{Name: "CumSum", Since: []int{11, 14}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Numeric, New: newCumulate(false)},
 		{Name: "CumProd", Since: []int{26}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: productTypes, New: newCumulate(true)},
 	},

@@ -15,7 +15,7 @@ type retired struct {
 }
 
 func retiredRow(name string, f func(v, p, q float64) float64, first, second coefficient) op.Row {
-	return op.Row{Name: name, Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0},
+	return op.Row{Name: name, Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 8,
 		New: func(n *op.Node) (op.Op, error) {
 			ignoreConsumed(n)
 			o := &retired{p: float64(n.Float(first.name, first.def)), f: f}
@@ -92,5 +92,5 @@ var retiredRows = []op.Row{
 	retiredRow("ParametricSoftplus", parametricSoftplus, coefficient{"alpha", 1}, coefficient{"beta", 1}),
 	retiredRow("Scale", affine, coefficient{"scale", 1}, coefficient{}),
 	retiredRow("ScaledTanh", scaledTanh, coefficient{"alpha", 1}, coefficient{"beta", 1}),
-	{Name: "ImageScaler", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, New: newImageScaler},
+	{Name: "ImageScaler", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 8, New: newImageScaler},
 }

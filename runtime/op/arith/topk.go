@@ -354,5 +354,5 @@ func takeElements[T op.Integer](dst, src *tensor.Tensor, s op.AxisView, k int, w
 }
 
 var topKRows = []op.Row{
-	{Name: "TopK", Since: []int{1, 10, 11, 24}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 10, In: [2]int{2, 2}}}, Out: [2]int{1, 2}, Types: op.Numeric, New: newTopK},
+	{Name: "TopK", Since: []int{1, 10, 11, 24}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 10, In: [2]int{2, 2}}}, Out: [2]int{1, 2}, Types: op.Numeric, Heap: 8, New: newTopK},
 }

@@ -162,7 +162,7 @@ func (o *Unique) groups(c *op.Run, x *tensor.Tensor, s op.AxisView) (list []grou
 
 var uniqueRows = []op.Row{
 	{Name: "Unique", Since: []int{11}, In: [2]int{1, 1}, Out: [2]int{1, 4},
-		Types: slices.Concat(op.Numeric, op.Boolean, op.Types{tensor.String}), New: newUnique},
+		Types: slices.Concat(op.Numeric, op.Boolean, op.Types{tensor.String}), Heap: 8, New: newUnique},
 	{Domain: op.Microsoft, Name: "Unique", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{3, 3},
-		Types: slices.Concat(op.Numeric, op.Boolean, op.Types{tensor.String}), New: newShortUnique},
+		Types: slices.Concat(op.Numeric, op.Boolean, op.Types{tensor.String}), Heap: 8, New: newShortUnique},
 }

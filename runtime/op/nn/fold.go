@@ -326,6 +326,6 @@ func moveIndices(index []int, from, to tensor.Shape) {
 }
 
 var foldRows = []op.Row{
-	{Name: "Col2Im", Since: []int{18}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: op.Numeric, New: newCol2Im},
-	{Name: "MaxUnpool", Since: []int{9, 11, 22}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, New: newMaxUnpool},
+	{Name: "Col2Im", Since: []int{18}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: op.Numeric, Heap: 8, New: newCol2Im},
+	{Name: "MaxUnpool", Since: []int{9, 11, 22}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, New: newMaxUnpool},
 }

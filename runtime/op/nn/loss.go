@@ -123,6 +123,6 @@ func (o *Loss) Run(c *op.Run) error {
 }
 
 var lossRows = []op.Row{
-	{Name: "NegativeLogLikelihoodLoss", Since: []int{12, 13, 22}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, New: newLoss(false)},
-	{Name: "SoftmaxCrossEntropyLoss", Since: []int{12, 13}, In: [2]int{2, 3}, Out: [2]int{1, 2}, Types: op.Floats, New: newLoss(true)},
+	{Name: "NegativeLogLikelihoodLoss", Since: []int{12, 13, 22}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 16, New: newLoss(false)},
+	{Name: "SoftmaxCrossEntropyLoss", Since: []int{12, 13}, In: [2]int{2, 3}, Out: [2]int{1, 2}, Types: op.Floats, Heap: 16, New: newLoss(true)},
 }

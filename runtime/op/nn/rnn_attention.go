@@ -347,5 +347,5 @@ func (f RecurrentFunction) apply(v float64) float64 {
 }
 
 var attentionLSTMRows = []op.Row{
-	{Domain: op.Microsoft, Name: "AttnLSTM", Since: []int{1}, In: [2]int{3, 14}, Out: [2]int{0, 3}, Types: op.Types{tensor.F32, tensor.F64}, New: newAttentionLSTM},
+	{Domain: op.Microsoft, Name: "AttnLSTM", Since: []int{1}, In: [2]int{3, 14}, Out: [2]int{0, 3}, Types: op.Types{tensor.F32, tensor.F64}, Heap: 16, New: newAttentionLSTM},
 }

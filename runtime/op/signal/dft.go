@@ -394,6 +394,6 @@ func (s *framing[F]) frame(dst []complexOf[F], x []F) {
 }
 
 var fourierRows = []op.Row{
-	{Name: "DFT", Since: []int{17, 20}, In: [2]int{1, 2}, Later: []op.Arity{{Since: 20, In: [2]int{1, 3}}}, Out: [2]int{1, 1}, Types: op.Floats, New: newDFT},
-	{Name: "STFT", Since: []int{17}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: op.Floats, New: newSTFT},
+	{Name: "DFT", Since: []int{17, 20}, In: [2]int{1, 2}, Later: []op.Arity{{Since: 20, In: [2]int{1, 3}}}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, New: newDFT},
+	{Name: "STFT", Since: []int{17}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, New: newSTFT},
 }

@@ -195,9 +195,9 @@ func triangle[T float32 | float64](column []T, step, a, b, c int) {
 var (
 	sizeTypes  = op.Types{tensor.I32, tensor.I64}
 	windowRows = []op.Row{
-		{Name: "HannWindow", Since: []int{17}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: sizeTypes, Generates: true, New: newCosineWindow(0.5, -0.5)},
-		{Name: "HammingWindow", Since: []int{17}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: sizeTypes, Generates: true, New: newCosineWindow(25.0/46, -21.0/46)},
-		{Name: "BlackmanWindow", Since: []int{17}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: sizeTypes, Generates: true, New: newCosineWindow(0.42, -0.5, 0.08)},
+		{Name: "HannWindow", Since: []int{17}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: sizeTypes, Generates: true, Heap: 8, New: newCosineWindow(0.5, -0.5)},
+		{Name: "HammingWindow", Since: []int{17}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: sizeTypes, Generates: true, Heap: 8, New: newCosineWindow(25.0/46, -21.0/46)},
+		{Name: "BlackmanWindow", Since: []int{17}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: sizeTypes, Generates: true, Heap: 8, New: newCosineWindow(0.42, -0.5, 0.08)},
 		{Name: "MelWeightMatrix", Since: []int{17}, In: [2]int{5, 5}, Out: [2]int{1, 1}, Types: sizeTypes, Generates: true, New: newMelWeights},
 	}
 )

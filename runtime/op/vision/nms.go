@@ -243,5 +243,5 @@ func (p *picker) sink(i int) {
 }
 
 var suppressRows = []op.Row{
-	{Name: "NonMaxSuppression", Since: []int{10, 11}, In: [2]int{2, 5}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32}, New: newSuppress},
+	{Name: "NonMaxSuppression", Since: []int{10, 11}, In: [2]int{2, 5}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32}, Heap: 8, New: newSuppress},
 }

@@ -1,0 +1,170 @@
+package operators
+
+import (
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// counter is memory of an operator that counts what it is asked for.
+type counter struct {
+	run     *op.Run
+	counted int // at its most
+	held    int
+}
+
+func (c *counter) Reserve(n int) error {
+	c.held += n
+	c.counted = max(c.counted, c.held)
+	return nil
+}
+
+func (c *counter) Scratch(n int) ([]byte, error) {
+	c.Reserve(n)
+	return tensor.New(tensor.U8, n).Bytes(), nil
+}
+
+func (c *counter) Tensor(d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
+	c.Reserve(tensor.SizeOf(d, shape))
+	return tensor.New(d, shape...), nil
+}
+
+func (c *counter) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
+	if err := shape.Check(); err != nil {
+		return nil, err
+	}
+	t, err := c.Tensor(d, shape)
+	c.run.Out[i] = t
+	return t, err
+}
+
+// taken is what a run of a node takes.
+type taken struct {
+	extra    int // bytes of Go's heap beside those that Mem counts
+	elements int // of the operands
+	heap     int // Row.Heap
+}
+
+// within reports whether the row says as much, but for what does not grow with operands.
+func (t taken) within() bool { return t.extra <= t.heap*t.elements+t.elements/2+256<<10 }
+
+// uncounted runs a node in Go. Ok is false for a node that Go does not run
+// on such operands.
+func uncounted(n *graph.Node, values map[string]*tensor.Tensor) (t taken, ok bool) {
+	o, row, err := standard.Registry().New(n)
+	if err != nil {
+		return t, false
+	}
+	t.heap = row.Heap
+	runner, isRunner := o.(op.Runner)
+	if !isRunner || row.View || slices.ContainsFunc(n.Attrs, func(a *graph.Attr) bool { return a.Graph != nil }) {
+		return t, false
+	}
+	c := &op.Run{Node: n, Threads: 1}
+	for _, name := range n.Inputs {
+		x := values[name]
+		if x == nil && name != "" {
+			return t, false
+		}
+		c.In, c.Values = append(c.In, x), append(c.Values, op.Of(x))
+		if x != nil {
+			t.elements += x.Len()
+		}
+	}
+	mem := &counter{run: c}
+	c.Mem, c.Out = mem, make([]*tensor.Tensor, len(n.Outputs))
+	c.Made, c.Sole = make([]tensor.Value, len(n.Outputs)), make([]bool, len(n.Outputs))
+	in := op.Values(c.In)
+	if row.CheckTypes(in) != nil {
+		return t, false
+	}
+	out, err := op.InferOutputs(o, n, in)
+	if err != nil {
+		return t, false
+	}
+	for i, v := range out {
+		shape, concrete := v.Dims.Concrete()
+		if n.Outputs[i] != "" && concrete && v.Kind == graph.TensorType && !row.DynamicOutputs {
+			c.Out[i] = tensor.New(v.DType, shape...)
+			t.elements += shape.Len()
+		}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err = op.Guard(func() error { return runner.Run(c) })
+	runtime.ReadMemStats(&after)
+	t.extra = int(after.TotalAlloc-before.TotalAlloc) - mem.counted
+	return t, err == nil
+}
+
+// variant returns a tensor with elements of another type, if its own are of the first.
+func variant(t *tensor.Tensor, from, to tensor.DType) *tensor.Tensor {
+	if t == nil || t.DType() != from {
+		return t
+	}
+	v := tensor.New(to, t.Shape()...)
+	list, _ := op.Numbers(t)
+	op.SetNumbers(v, list)
+	return v
+}
+
+// TestMemory runs the operators in Go, on elements of several types. Each takes what Mem
+// counts and Row.Heap says.
+func TestMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fills hundreds of megabytes: not in short runs")
+	}
+	list, err := Rows()
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes := [][2]tensor.DType{
+		{}, {tensor.F32, tensor.F16}, {tensor.F32, tensor.F64}, {tensor.I64, tensor.I32}, {tensor.I32, tensor.I64},
+	}
+	for _, r := range list {
+		m, err := r.Build()
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, change := range changes {
+			values, changed := changed(m, change[0], change[1])
+			if !changed && change != changes[0] {
+				continue
+			}
+			most, ok := uncounted(m.Graph.Nodes[0], values)
+			for range 2 { // what else the process does counts, too
+				if !ok || most.within() {
+					break
+				}
+				if again, _ := uncounted(m.Graph.Nodes[0], values); again.extra < most.extra {
+					most = again
+				}
+			}
+			if ok && !most.within() {
+				t.Errorf("%s of %v for %v: %d bytes beside those that count, for %d elements; Row.Heap is %d",
+					r.Name, change[1], change[0], most.extra, most.elements, most.heap)
+			}
+		}
+	}
+}
+
+// changed returns the values of a model by name, with elements of one type for those of
+// another. It reports whether there are any.
+func changed(m *Model, from, to tensor.DType) (values map[string]*tensor.Tensor, changed bool) {
+	values = map[string]*tensor.Tensor{}
+	for i, v := range m.Graph.Inputs {
+		values[v.Name] = variant(m.Feeds[i], from, to)
+		changed = changed || values[v.Name] != m.Feeds[i]
+	}
+	for _, init := range m.Graph.Initializers {
+		values[init.Name] = variant(init.Tensor, from, to)
+		changed = changed || values[init.Name] != init.Tensor
+	}
+	return values, changed
+}
