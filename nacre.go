@@ -2,10 +2,13 @@ package nacre
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/internal/budget"
+	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -21,7 +24,7 @@ import (
 // made with, and for each set of inputs whose value in the model its runs override. All sessions share these.
 type Model struct {
 	source   *graph.Model // what the file says
-	networks sync.Map     // func() (*graph.Model, error) by formats.Lowering
+	networks sync.Map     // *network by formats.Lowering without a budget
 	packs    *cpu.Packs
 
 	mu       sync.Mutex
@@ -50,21 +53,40 @@ func newModel(m *graph.Model) *Model {
 	return &Model{source: m, packs: cpu.NewPacks(), programs: map[rewriting]*program{}}
 }
 
+// network is the source with the nodes of its network.
+type network struct {
+	mu    sync.Mutex
+	done  bool
+	model *graph.Model
+	bytes int // of weights that the source does not have
+	err   error
+}
+
 // lowered returns the source with the nodes of its network, which is made once for each
-// choice.
-func (m *Model) lowered(o formats.Lowering) (*graph.Model, error) {
-	make, ok := m.networks.Load(o)
+// choice, and the bytes of weights that were made for it. One that takes more than limit
+// bytes is an error, and tried again by the next call; 0 is no limit.
+func (m *Model) lowered(o formats.Lowering, limit int) (*graph.Model, int, error) {
+	made, ok := m.networks.Load(o)
 	if !ok {
-		make, _ = m.networks.LoadOrStore(o, sync.OnceValues(func() (*graph.Model, error) {
-			n, err := formats.Network(m.source, o)
-			return n, public(err)
-		}))
+		made, _ = m.networks.LoadOrStore(o, &network{})
 	}
-	return make.(func() (*graph.Model, error))()
+	n := made.(*network)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.done {
+		o.Budget = budget.New(context.Background(), budget.Limits{Bytes: int64(limit)})
+		n.model, n.err = formats.Network(m.source, o)
+		n.err = public(n.err)
+		n.bytes, n.done = int(o.Budget.Held()), !errors.Is(n.err, ErrMemory)
+	}
+	return n.model, n.bytes, n.err
 }
 
 // network is lowered as sessions without options have it.
-func (m *Model) network() (*graph.Model, error) { return m.lowered(formats.Lowering{}) }
+func (m *Model) network() (*graph.Model, error) {
+	n, _, err := m.lowered(formats.Lowering{}, runtime.DefaultMemoryLimit())
+	return n, err
+}
 
 // Inputs describes the inputs that the model lists, in a new slice. Those that have
 // a value in the model are not required, nor are dynamic variables of programs of OpenInfer. Of a file without a network there are none.

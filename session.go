@@ -52,7 +52,11 @@ func (p *program) ended() bool {
 // a value in the model.
 func (p *program) make(ctx context.Context, m *Model, o Options, taken []string) {
 	defer close(p.made)
-	network, err := m.lowered(o.lowering())
+	limit := o.MemoryLimit
+	if limit == 0 {
+		limit = runtime.DefaultMemoryLimit()
+	}
+	network, made, err := m.lowered(o.lowering(), limit)
 	if err != nil {
 		p.err = err
 		return
@@ -66,6 +70,7 @@ func (p *program) make(ctx context.Context, m *Model, o Options, taken []string)
 	p.defaults = &defaults{from: formats.ProgramDefaults(network)}
 	p.splitInputs(source.Graph.Inputs, taken)
 	below := o.below(m.packsOf(network, o.WeightBudget))
+	below.Made = made
 	if below.Accelerator, err = m.accelerator(o.Device); err != nil {
 		p.err = public(err)
 		return

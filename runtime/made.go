@@ -21,7 +21,8 @@ func (o Options) making(ctx context.Context, m *graph.Model) *budget.Budget {
 	if limit == 0 {
 		return nil
 	}
-	return budget.New(ctx, budget.Limits{Bytes: int64(limit) + mostFolded*int64(sizeOf(m.Graph, nil))})
+	limit = max(limit-o.Made, 1)
+	return budget.New(ctx, budget.Limits{Bytes: int64(limit) + mostFolded*int64(max(0, sizeOf(m.Graph, nil)-o.Made))})
 }
 
 // madeOf returns the bytes of the constants that the rewritten graph has beyond those of the

@@ -25,6 +25,8 @@ type Options struct {
 	// MemoryLimit bounds, in bytes, what one run may take beside weights of the file and
 	// inputs, with the constants that are computed for it; 0 is DefaultMemoryLimit.
 	MemoryLimit int
+	// Made is the bytes of the model's weights that are not from its file.
+	Made int
 	// Memory is what runs and streams take their bytes from; nil for no limit beside
 	// MemoryLimit.
 	Memory *exec.Memory

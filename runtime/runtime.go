@@ -140,7 +140,7 @@ func Compile(ctx context.Context, m *graph.Model, o Options) (*Program, error) {
 	}
 	p, err := o.program(ctx, m, d.WithLayouts(o.Layouts).WithDirectConv(o.DirectConv).WithAccelerator(o.Accelerator))
 	if err == nil {
-		p.options, p.made = kept, madeOf(source.Graph, m.Graph)
+		p.options, p.made = kept, o.Made+madeOf(source.Graph, m.Graph)
 	}
 	return p, err
 }

@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 
+	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -25,7 +26,7 @@ func Initialize(seed uint64, path string, n int) []float32 {
 }
 
 // initialize gives every layer of a spec that needs weights some, in its dtype.
-func (w *lowerer) initialize(seed uint64) error {
+func (w *lowerer) initialize(o container.Lowering) error {
 	if !w.net.Spec {
 		return nil
 	}
@@ -34,9 +35,16 @@ func (w *lowerer) initialize(seed uint64) error {
 	}
 	var problem error
 	w.net.walk(func(path func() string, l *Layer) {
+		if problem != nil {
+			return
+		}
 		n, err := l.Count()
 		if n > 0 && err == nil {
-			b := NewStore(l.DType, Initialize(seed, path(), n))
+			err = o.Take(4*n + l.DType.Bytes(n))
+		}
+		if n > 0 && err == nil {
+			b := NewStore(l.DType, Initialize(o.Seed, path(), n))
+			o.Budget.Release(int64(4 * n))
 			if err = b.fit(l); err == nil {
 				var list []*graph.Initializer
 				if list, err = b.initializers(path()); err == nil {
@@ -44,9 +52,7 @@ func (w *lowerer) initialize(seed uint64) error {
 				}
 			}
 		}
-		if problem == nil {
-			problem = err
-		}
+		problem = err
 	})
 	return problem
 }

@@ -23,7 +23,7 @@ func Lower(m *graph.Model, o container.Lowering) (_ *graph.Model, err error) {
 		return nil, nil
 	}
 	w := newLowerer(m, n, o)
-	err = w.initialize(o.Seed)
+	err = w.initialize(o)
 	if err == nil {
 		w.version()
 		if n.Transformer != nil {
@@ -50,6 +50,7 @@ type lowerer struct {
 	b        *graph.Builder // of the graph, or of a branch of it
 	top      *graph.Builder // of the graph
 	net      *Network
+	made     container.Lowering // what it counts
 	quirks   bool
 	ranks    bool // of inputs are settled
 	portable bool // element types are those of other programs
@@ -62,7 +63,7 @@ type lowerer struct {
 
 func newLowerer(m *graph.Model, n *Network, o container.Lowering) *lowerer {
 	b := graph.NewBuilder("network")
-	w := &lowerer{b: b, top: b, net: n, quirks: o.Quirks, ranks: o.Ranks, portable: o.Portable, left: 2*len(n.Layers) + spareLayers,
+	w := &lowerer{b: b, top: b, net: n, made: o, quirks: o.Quirks, ranks: o.Ranks, portable: o.Portable, left: 2*len(n.Layers) + spareLayers,
 		inits: map[string]*graph.Initializer{}, shares: map[string]*graph.Initializer{}}
 	for _, init := range m.Graph.Initializers {
 		w.inits[init.Name] = init

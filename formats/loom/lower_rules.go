@@ -148,6 +148,9 @@ func (w *lowerer) remade(l, c *Layer, path string) (*Layer, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	if err := w.made.Take(4 * n); err != nil {
+		return nil, "", err
+	}
 	weights := make([]float32, n)
 	switch c.Type {
 	case Dense:

@@ -1,6 +1,12 @@
 package container
 
-import "github.com/nacre-ml/nacre/runtime/graph"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/nacre-ml/nacre/internal/budget"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
 
 // ErrNoNetwork is the error of a file that describes no network.
 var ErrNoNetwork = graph.Errorf(graph.ErrUnsupported, "no network, so there is nothing to run")
@@ -19,4 +25,18 @@ type Lowering struct {
 	Ranks bool
 	// Portable uses no element types but those that ONNX Runtime computes with.
 	Portable bool
+	// Budget counts the bytes of weights that are made; nil for any number.
+	Budget *budget.Budget
+}
+
+// Take counts bytes before weights are made. The error is of kind graph.ErrMemory if the
+// budget has too few.
+func (o Lowering) Take(bytes int) error { return Memory(o.Budget.Bytes(int64(bytes))) }
+
+// Memory makes an error of a budget that has too few bytes one of kind graph.ErrMemory.
+func Memory(err error) error {
+	if errors.Is(err, budget.ErrBytes) {
+		return fmt.Errorf("%w: %w", graph.ErrMemory, err)
+	}
+	return err
 }
