@@ -1,5 +1,7 @@
 package onnx
 
+import "github.com/nacre-ml/nacre/internal/budget"
+
 // Versions that this package reads.
 const (
 	maxIR    = 14
@@ -36,4 +38,7 @@ func (l Limits) withDefaults() Limits {
 // Options change how a reader treats a file.
 type Options struct {
 	Limits Limits
+	// Budget counts the memory that a file takes beside its bytes, and ends with its context;
+	// nil for the one of container.Reading.
+	Budget *budget.Budget
 }

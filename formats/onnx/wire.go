@@ -2,12 +2,15 @@ package onnx
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -17,6 +20,7 @@ type decoder struct {
 	file    string
 	data    []byte
 	limits  Limits
+	budget  *budget.Budget
 	names   map[string]string
 	words   map[string][]byte // of lists of strings
 	depth   int
@@ -32,7 +36,11 @@ type decoder struct {
 }
 
 func newDecoder(file string, data []byte, o Options) *decoder {
-	return &decoder{file: file, data: data, limits: o.Limits.withDefaults(), names: map[string]string{}}
+	d := &decoder{file: file, data: data, limits: o.Limits.withDefaults(), budget: o.Budget, names: map[string]string{}}
+	if d.budget == nil {
+		d.budget = container.Reading(context.Background(), len(data))
+	}
+	return d
 }
 
 // fail records the first failure.
@@ -73,8 +81,26 @@ func (d *decoder) result() error {
 	return d.err
 }
 
-// object counts one object against the limit.
+// Bytes that an object and a string take beside what they hold.
+const (
+	objectBytes = 256
+	stringBytes = 24
+)
+
+// take counts memory before it is made, and looks at the context now and then.
+func (d *decoder) take(at, bytes int) bool {
+	err := d.budget.Steps(1)
+	if err != nil {
+		d.fail(at, nil, "%w", err)
+	} else if err = d.budget.Bytes(int64(bytes)); err != nil {
+		d.fail(at, graph.ErrMemory, "the file is small beside what it asks for: %w", err)
+	}
+	return err == nil
+}
+
+// object counts one object against the limits.
 func (d *decoder) object(at int) {
+	d.take(at, objectBytes)
 	if d.objects++; d.objects > d.limits.Objects {
 		d.bad(at, "more than %d nodes, attributes, tensors and values", d.limits.Objects)
 	}
@@ -182,6 +208,7 @@ func (m *message) float() float32 {
 
 func (m *message) bytes() []byte {
 	m.is(protowire.BytesType)
+	m.d.take(m.at, stringBytes+len(m.body))
 	if m.d.strings++; m.d.strings > m.d.limits.Strings {
 		m.d.bad(m.at, "more than %d strings", m.d.limits.Strings)
 	}
@@ -234,7 +261,11 @@ func (m *message) sub(what string) message {
 func (m *message) ints(list []int64) []int64 {
 	if m.typ != protowire.BytesType {
 		if list == nil {
-			list = make([]int64, 0, m.alike())
+			n := m.alike()
+			if !m.d.take(m.at, 8*n) {
+				return nil
+			}
+			list = make([]int64, 0, n)
 		}
 		list = append(list, m.int())
 		for b := m.repeated(); len(b) > 0; b = m.repeated() {
@@ -247,8 +278,12 @@ func (m *message) ints(list []int64) []int64 {
 		}
 		return list
 	}
+	n := varints(m.body)
+	if !m.d.take(m.at, 8*n) {
+		return nil
+	}
 	if list == nil {
-		list = make([]int64, 0, varints(m.body))
+		list = make([]int64, 0, n)
 	}
 	for b := m.body; len(b) > 0; {
 		v, n := protowire.ConsumeVarint(b)
