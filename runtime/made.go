@@ -25,6 +25,18 @@ func (o Options) making(ctx context.Context, m *graph.Model) *budget.Budget {
 	return budget.New(ctx, budget.Limits{Bytes: int64(limit) + mostFolded*int64(max(0, sizeOf(m.Graph, nil)-o.Made))})
 }
 
+// packing returns the budget of the constants that kernels rearrange. A file's own may take
+// several times their bytes; others a part of the memory limit.
+func (o Options) packing(m *graph.Model) *budget.Budget {
+	const mostPacked, part = 16, 4
+	limit := o.memoryLimit()
+	if limit == 0 {
+		return nil
+	}
+	file := max(0, sizeOf(m.Graph, nil)-o.Made)
+	return budget.New(context.Background(), budget.Limits{Bytes: int64(limit/part) + mostPacked*int64(file)})
+}
+
 // madeOf returns the bytes of the constants that the rewritten graph has beyond those of the
 // file.
 func madeOf(source, rewritten *graph.Graph) int {

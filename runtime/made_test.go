@@ -154,3 +154,42 @@ func TestMadeShared(t *testing.T) {
 		s.Close()
 	}
 }
+
+// TestMadePacked makes sessions whose limit has room for all elements of a sparse constant,
+// and not for the form that kernels take it in.
+func TestMadePacked(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	const mib = 1 << 20
+	w := hollow(t, 0)
+	w.Shape = tensor.Shape{1, 16 * mib / 2} // as float16, of which products take float32
+	var err error
+	if w.Values, err = tensor.From([]float32{1}, 1); err != nil {
+		t.Fatal(err)
+	}
+	half := tensor.New(tensor.F16, 1)
+	half.Bytes()[1] = 0x3c
+	w.Values = half
+	b := graph.NewBuilder("packed")
+	b.Graph().Sparse = []*graph.SparseInitializer{{Name: "w", Tensor: w}}
+	b.Input("x", graph.TensorOf(tensor.F16, graph.Dims{graph.Symbol("n"), graph.Known(1)}))
+	b.Output(b.Op("ReduceMax", []string{b.Op("MatMul", []string{"x", "w"})}, graph.IntAttr("keepdims", 0)), "y", graph.TensorOf(tensor.F16, graph.Dims{}))
+	packs := cpu.NewPacks()
+	defer packs.Close()
+	p, err := runtime.Compile(context.Background(), b.Model(&graph.Model{}), runtime.Options{Packs: packs, MemoryLimit: 40 * mib})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := p.NewSession(runtime.Options{MemoryLimit: 40 * mib})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	x := tensor.New(tensor.F16, 1, 1)
+	_, err = s.Run(context.Background(), map[string]*tensor.Tensor{"x": x})
+	if !errors.Is(err, graph.ErrMemory) {
+		t.Errorf("%v, want an error of kind %v", err, graph.ErrMemory)
+	}
+	if packs.Bytes() > 10*mib {
+		t.Errorf("%d bytes are packed with a limit of %d (%v)", packs.Bytes(), 40*mib, err)
+	}
+}

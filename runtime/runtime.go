@@ -123,6 +123,7 @@ func Compile(ctx context.Context, m *graph.Model, o Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	d = d.WithBudget(o.packing(m))
 	stop, err := device.Watch(ctx, d)
 	if err != nil {
 		return nil, err

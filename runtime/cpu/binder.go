@@ -279,5 +279,5 @@ func (b *binder) packedPieces(t *tensor.Tensor, k bindings.Kernel, w words, oper
 		return nil, nil
 	}
 	key := packKey{packing: k.Packing(), operand: operand, words: string(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), 8*len(list)))}
-	return b.dev.packs.getPieces(t, key, n, cut(list, n))
+	return b.dev.packPieces(t, key, n, cut(list, n))
 }

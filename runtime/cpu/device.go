@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -34,6 +35,7 @@ type Device struct {
 	direct    bool          // convolutions are computed without transforms
 
 	accelerator device.Accelerator // nil for none
+	made        *budget.Budget     // of rearranged constants; nil for any number
 }
 
 // New returns a device that uses kernels of the levels in isa, on at most that many
@@ -139,6 +141,13 @@ func (d *Device) bindRow(r row, b *device.Binding, skip map[string]int) (*device
 
 // Accelerator returns the device that computes some of the nodes; nil for none.
 func (d *Device) Accelerator() device.Accelerator { return d.accelerator }
+
+// WithBudget returns a device that rearranges constants while a budget has the bytes.
+func (d *Device) WithBudget(b *budget.Budget) *Device {
+	with := *d
+	with.made = b
+	return &with
+}
 
 // WithAccelerator returns a device whose plans put nodes on an accelerator that it
 // computes: convolutions without transforms if they are so here.

@@ -229,7 +229,7 @@ func (b *binder) holdBlocked() error {
 // blockedConst is constant input i in its layout, made once for all sessions.
 func (b *binder) blockedConst(i int) (device.Operand, error) {
 	l := b.InLayout(i)
-	data, err := b.dev.packs.get(b.Const(i), packKey{words: l.String()}, l.Bytes(b.DType(i), b.Shape(i)), func(t *tensor.Tensor, dst []byte) error {
+	data, err := b.dev.pack(b.Const(i), packKey{words: l.String()}, l.Bytes(b.DType(i), b.Shape(i)), func(t *tensor.Tensor, dst []byte) error {
 		intoBlocks(t.Bytes(), t.DType().Bytes(1), t.Shape(), l.Block(), dst)
 		return nil
 	})

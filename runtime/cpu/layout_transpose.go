@@ -154,7 +154,7 @@ func (b *binder) phaseWeights(t *phased, kernels []bindings.Kernel, list []block
 		bytes[i+1] = bytes[i] + kernels[i].Packed(numbers[i], 1)
 	}
 	key := packKey{packing: kernels[0].Packing(), operand: 1, words: fmt.Sprint("phases ", numbers, t.shape.Kernel, t.shape.Stride, t.shape.Pad)}
-	data, err := b.dev.packs.get(constant, key, bytes[len(list)], func(w *tensor.Tensor, all []byte) error {
+	data, err := b.dev.pack(constant, key, bytes[len(list)], func(w *tensor.Tensor, all []byte) error {
 		var rows []float32
 		for i, p := range t.list {
 			rows = p.weights(t.shape, tensor.View[float32](w), rows)

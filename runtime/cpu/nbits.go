@@ -174,7 +174,7 @@ func (b *binder) columnOrder(o *quant.MatMulNBits) []int32 {
 func (b *binder) orderedCodes(o *quant.MatMulNBits, order []int32) (device.Operand, error) {
 	w := b.Const(1)
 	key := packKey{words: fmt.Sprintf("columns of %d bits, %d by %d, %x", o.Bits, o.N, o.K, sha256.Sum256(b.Const(4).Bytes()))}
-	data, err := b.dev.packs.get(w, key, len(w.Bytes()), func(w *tensor.Tensor, dst []byte) error {
+	data, err := b.dev.pack(w, key, len(w.Bytes()), func(w *tensor.Tensor, dst []byte) error {
 		reorderCodes(dst, w.Bytes(), order, o.RowBytes(), o.Bits)
 		return nil
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/internal/mapped"
+	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -44,10 +45,11 @@ func NewMovingPacks(weights *Weights) *Packs {
 	return p
 }
 
-// get returns n bytes at a multiple of 64 outside Go's heap that fill wrote, by the
-// first call with that key, which gives memory of w back that can be had again.
-func (p *Packs) get(w *tensor.Tensor, k packKey, n int, fill func(w *tensor.Tensor, dst []byte) error) ([]byte, error) {
-	return p.getPieces(w, k, n, pieces{1, 1, func(w *tensor.Tensor, _, _ int, dst []byte) error { return fill(w, dst) }})
+// pack returns n bytes at a multiple of 64 outside Go's heap that fill wrote, by the
+// first call with that key, which gives memory of w back that can be had again. If the
+// budget of the device lacks the bytes, the error is of kind graph.ErrMemory.
+func (d *Device) pack(w *tensor.Tensor, k packKey, n int, fill func(w *tensor.Tensor, dst []byte) error) ([]byte, error) {
+	return d.packPieces(w, k, n, pieces{1, 1, func(w *tensor.Tensor, _, _ int, dst []byte) error { return fill(w, dst) }})
 }
 
 // pieces is how a constant is packed in parts that follow each other in memory.
@@ -60,11 +62,16 @@ type pieces struct {
 	fill func(w *tensor.Tensor, from, rows int, all []byte) error
 }
 
-// getPieces is get of a constant that is packed piece by piece. The pages of each in a mapped
+// packPieces is pack of a constant that is packed piece by piece. The pages of each in a mapped
 // file are given back before the next is read.
-func (p *Packs) getPieces(w *tensor.Tensor, k packKey, n int, cut pieces) ([]byte, error) {
+func (d *Device) packPieces(w *tensor.Tensor, k packKey, n int, cut pieces) ([]byte, error) {
 	k.data = w.Identity()
-	return p.keep(k, w, func() ([]byte, error) {
+	if !d.packs.has(k) {
+		if err := d.made.Bytes(int64(n)); err != nil {
+			return nil, graph.Errorf(graph.ErrMemory, "rearranging a constant of %d bytes: %w; the option MemoryLimit sets the limit", w.Size(), err)
+		}
+	}
+	return d.packs.keep(k, w, func() ([]byte, error) {
 		b, err := allocPack(n)
 		if err != nil {
 			return nil, err
@@ -94,6 +101,13 @@ func (c pieces) each(w *tensor.Tensor, all []byte) error {
 		part.Forget()
 	}
 	return nil
+}
+
+// has reports whether keep was called with that key.
+func (p *Packs) has(k packKey) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.list[k] != nil
 }
 
 // keep returns the bytes outside Go's heap that the first call with that key made. The

@@ -57,7 +57,7 @@ func TestPackingMemory(t *testing.T) {
 				return err
 			}
 			packs := NewPacks()
-			if _, err := packs.getPieces(w, packKey{}, n, cut); err != nil {
+			if _, err := (&Device{packs: packs}).packPieces(w, packKey{}, n, cut); err != nil {
 				t.Fatal(err)
 			}
 			packs.Close()

@@ -54,7 +54,7 @@ func checkPieces(t *testing.T, k bindings.Kernel, g *gemm, d tensor.DType) {
 	pack := func(cut pieces) []byte {
 		packs := NewPacks()
 		defer packs.Close()
-		b, err := packs.getPieces(w, packKey{}, n, cut)
+		b, err := (&Device{packs: packs}).packPieces(w, packKey{}, n, cut)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func TestPackForgets(t *testing.T) {
 	packs := NewPacks()
 	defer packs.Close()
 	for _, x := range []*tensor.Tensor{w, same} {
-		b, err := packs.get(x, packKey{}, x.Size(), func(x *tensor.Tensor, dst []byte) error {
+		b, err := (&Device{packs: packs}).pack(x, packKey{}, x.Size(), func(x *tensor.Tensor, dst []byte) error {
 			copy(dst, x.Bytes())
 			return nil
 		})

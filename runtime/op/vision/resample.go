@@ -38,8 +38,9 @@ func NewResample(n, m int) *Resample {
 	return t
 }
 
-// maxTaps bounds the weights of an axis before those of one input are joined.
-const maxTaps = 1 << 28
+// maxTaps bounds the weights of an axis before those of one input are joined. They are made
+// with the plan of a run.
+const maxTaps = 1 << 23
 
 // place returns the position of output j between the elements of the input. It computes in
 // float32, as PyTorch and ONNX Runtime do, so that a scale that float32 does not hold leads to
@@ -107,14 +108,14 @@ func (f *filter) weight(d float64) float64 {
 
 // resample works the filter out for an axis.
 func (f *filter) resample(r resized) (*Resample, error) {
-	t := &Resample{resized: r, Start: make([]int32, r.Out)}
 	first, span := 0, 1
 	if f.mode != "nearest" {
 		first, span = f.span(float64(r.scale))
-		if span > maxTaps/max(r.Out, 1) {
-			return nil, graph.Errorf(graph.ErrUnsupported, "axis %d takes %d inputs for each of %d outputs, too many", r.Axis, span, r.Out)
-		}
 	}
+	if span > maxTaps/max(r.Out, 1) {
+		return nil, graph.Errorf(graph.ErrUnsupported, "axis %d takes %d inputs for each of %d outputs, too many", r.Axis, span, r.Out)
+	}
+	t := &Resample{resized: r, Start: make([]int32, r.Out)}
 	t.Taps = min(span, r.In)
 	t.Weights = make([]float64, t.Taps*r.Out)
 	list := make([]float64, span)
