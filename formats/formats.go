@@ -40,6 +40,9 @@ type Format struct {
 	// dequantize returns models of the format with numbers for codes; nil where none has codes.
 	dequantize func(m *graph.Model) (*graph.Model, error)
 
+	// Bounds lists how much the reader takes of a file, beside what ReaderBytes says.
+	Bounds []Bound
+
 	nodes bool // files hold the nodes of a network
 	// lower returns models of the format with the nodes of their network, or nil for models
 	// that have none; nil where files of the format have no network or have nodes.
@@ -54,6 +57,13 @@ type Format struct {
 	readFiles func(name string, data []byte, files fs.FS) (*graph.Model, error)
 }
 
+// Bound is the most of something that a reader takes of a file.
+type Bound = container.Bound
+
+// ReaderBytes returns the most memory that the reader of a file of that size takes beside the
+// file and what its numbers become.
+func ReaderBytes(size int) int { return container.SpareBytes + container.MostBytes*size }
+
 // Options change what Save writes. The zero value refuses all that the format cannot hold.
 type Options = container.Options
 
@@ -64,7 +74,7 @@ var Formats = []Format{
 		Extensions: []string{".safetensors"}, Begins: "8 bytes of length and a JSON object, or an index of shards", Probe: safetensors.Probe,
 		open: safetensors.Open, read: safetensors.Read, save: written(safetensors.Write), verify: safetensors.Verify,
 		openFolder: safetensors.OpenFolder, openFolderFS: safetensors.OpenFS, verifyFolder: safetensors.VerifyFolder,
-		readFiles: safetensors.ReadFiles, lower: huggingface.Lower,
+		readFiles: safetensors.ReadFiles, lower: huggingface.Lower, Bounds: slices.Concat(safetensors.Bounds, huggingface.Bounds),
 	},
 	{
 		Name: oinf.Name, About: "tensors, size variables and typed metadata of OpenInfer; version 1, and version 2 kept where a file is of it",
@@ -75,29 +85,31 @@ var Formats = []Format{
 	{
 		Name: onnx.Name, About: "models with their graphs, opsets 1 to 28, external data",
 		Extensions: []string{".onnx"}, Begins: "protobuf fields of a ModelProto", Probe: onnx.Probe,
-		open: openONNX, read: readONNX, readFiles: readFilesONNX, save: saveONNX, verify: verifyONNX, nodes: true,
+		open: openONNX, read: readONNX, readFiles: readFilesONNX, save: saveONNX, verify: verifyONNX, nodes: true, Bounds: onnx.Bounds(),
 	},
 	gptrsRow(gptrs.Checkpoint, "checkpoints of gpt.rs: tensors by name and id, and a model's configuration", gptrs.Summary, ".chk", ".gptrschk"),
 	gptrsRow(gptrs.Archive, "tensors of gpt.rs by name", nil, ".ten", ".gptrsten"),
 	{
 		Name: hnw.Name, About: "weight archives of Hydronnx with three levels of checksums",
 		Extensions: []string{".hnw"}, Begins: "HNXWGT", Probe: hnw.Probe,
-		open: mapped(hnw.Read), read: hnw.Read, save: written(hnw.Write), verify: inMemory(hnw.Verify),
+		open: mapped(hnw.Read), read: hnw.Read, save: written(hnw.Write), verify: inMemory(hnw.Verify), Bounds: hnw.Bounds,
 	},
 	{
 		Name: loom.Name, About: "networks of Loom: checkpoints, and specs of architectures",
 		Extensions: []string{".json"}, Begins: "a JSON object with layers", Probe: loom.Probe,
 		open: mapped(loom.Read), read: loom.Read, save: written(loom.Write), verify: inMemory(loom.Verify), dequantize: loom.Dequantize, lower: loom.Lower,
+		Bounds: loom.Bounds,
 	},
 	{
 		Name: loom.EntityName, About: "networks and transformer bundles of Loom, in one binary file",
 		Extensions: []string{".entity"}, Begins: "ENTITY", Probe: loom.ProbeEntity,
 		open: mapped(loom.ReadEntity), read: loom.ReadEntity, save: written(loom.WriteEntity), verify: inMemory(loom.VerifyEntity), dequantize: loom.Dequantize, lower: loom.Lower,
+		Bounds: loom.EntityBounds,
 	},
 	{
 		Name: openinfer.Name, About: "programs of OpenInfer: variables and blocks, as JSON or in a text language; tensors are in a file of oinf",
 		Extensions: []string{".oig", ".json", ".txt"}, Begins: "a section of variables or a block, or a JSON object with vars and blocks", Probe: openinfer.Probe,
-		open: mapped(openinfer.Read), read: openinfer.Read, save: saveProgram, verify: inMemory(openinfer.Verify), summary: openinfer.Summary,
+		open: mapped(openinfer.Read), read: openinfer.Read, save: saveProgram, verify: inMemory(openinfer.Verify), summary: openinfer.Summary, Bounds: openinfer.Bounds,
 		lower: func(m *graph.Model, _ Lowering) (*graph.Model, error) { return openinfer.Lower(m) },
 	},
 }

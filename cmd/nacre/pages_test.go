@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	measured "github.com/nacre-ml/nacre/bench/report"
+	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/chelis"
 )
 
@@ -18,7 +19,7 @@ import (
 var pages = map[string]map[string]func(t *testing.T) string{
 	"README.md":    {"example": exampleBlock, "serving": servingBlock, "generation": generationBlock, "commands": commandsBlock, "scores": scoresBlock, "speed": speedBlock},
 	"OPERATORS.md": {"operators": operatorsBlock, "operator": customBlock, "kernels": peerBlock},
-	"FORMATS.md":   {"formats": formatsBlock, "emitted": emittedBlock},
+	"FORMATS.md":   {"formats": formatsBlock, "limits": limitsBlock, "emitted": emittedBlock},
 	"NETWORKS.md":  {"conformance": conformanceBlock},
 }
 
@@ -118,6 +119,20 @@ func formatsBlock(t *testing.T) string {
 		t.Fatalf("nacre formats --markdown: %d, %s", code, stderr)
 	}
 	return "\n" + out + "\n"
+}
+
+// limitsBlock is the table of what readers take of files.
+func limitsBlock(*testing.T) string {
+	var b strings.Builder
+	b.WriteString("\n| format | what | most |\n|---|---|---|\n")
+	spare := formats.ReaderBytes(0)
+	fmt.Fprintf(&b, "| all | memory beside the file, in bytes | %d and %d for each byte of the file |\n", spare, formats.ReaderBytes(1)-spare)
+	for _, f := range formats.Formats {
+		for _, bound := range f.Bounds {
+			fmt.Fprintf(&b, "| %s | %s | %d |\n", f.Name, bound.What, bound.Most)
+		}
+	}
+	return b.String() + "\n"
 }
 
 // emittedBlock names the operators that modules of Chelis can have.

@@ -10,7 +10,7 @@ import (
 // file.
 const (
 	SpareBytes = 64 << 20
-	MostBytes  = 32
+	MostBytes  = 64
 )
 
 // Reading returns the budget of a reader of a file of that size.
@@ -18,8 +18,8 @@ func Reading(ctx context.Context, size int) *budget.Budget {
 	return budget.New(ctx, budget.Limits{Bytes: SpareBytes + MostBytes*int64(size)})
 }
 
-// A Limit bounds what a reader takes of a file.
-type Limit struct {
+// A Bound is the most of something that a reader takes of a file.
+type Bound struct {
 	What string
 	Most int
 }

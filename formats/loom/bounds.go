@@ -1,0 +1,13 @@
+package loom
+
+import "github.com/nacre-ml/nacre/formats/internal/container"
+
+// Bounds lists how much the reader takes of a file.
+var Bounds = []container.Bound{
+	{What: "layers within layers", Most: maxNesting},
+	{What: "weights made from a seed", Most: mostInitialized},
+	{What: "layers of a network beyond those of its file", Most: spareLayers},
+}
+
+// EntityBounds is Bounds of the binary format.
+var EntityBounds = append([]container.Bound{{What: "bytes of the header", Most: maxHeader}}, Bounds...)
