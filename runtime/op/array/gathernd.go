@@ -171,6 +171,6 @@ func (o *GatherND) Run(c *op.Run) error {
 
 var elementRows = []op.Row{
 	{Name: "GatherElements", Since: []int{11, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, New: newGatherElements},
-	{Name: "GatherND", Since: []int{11, 12, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, New: newGatherND},
-	{Domain: op.Microsoft, Name: "GatherND", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, New: op.AtVersion(11, newGatherND)},
+	{Name: "GatherND", Since: []int{11, 12, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Heap: 8, New: newGatherND},
+	{Domain: op.Microsoft, Name: "GatherND", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Heap: 8, New: op.AtVersion(11, newGatherND)},
 }

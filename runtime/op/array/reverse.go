@@ -39,10 +39,15 @@ func (o *ReverseSequence) Run(c *op.Run) error {
 	}
 	steps, n := shape.Strides(), shape[o.Time]
 	inner := op.StridedAxis{N: shape[2:].Len(), From: 1, To: 1}
-	list := make([]op.Strided, 0, 2*len(lens))
+	const most = 1 << 10 // copies in one list
+	list := make([]op.Strided, 0, most)
 	for b, l := range lens {
 		if l < 0 || l > n {
 			return graph.Errorf(graph.ErrShape, "sequence length %d is not in 0..%d", l, n)
+		}
+		if len(list) == most {
+			op.CopyStrided(list...)
+			list = list[:0]
 		}
 		at, step := b*steps[o.Batch], steps[o.Time]
 		list = append(list,
@@ -54,5 +59,5 @@ func (o *ReverseSequence) Run(c *op.Run) error {
 }
 
 var reverseRows = []op.Row{
-	{Name: "ReverseSequence", Since: []int{10}, In: [2]int{2, 2}, Out: [2]int{1, 1}, New: newReverseSequence},
+	{Name: "ReverseSequence", Since: []int{10}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Heap: 8, New: newReverseSequence},
 }

@@ -168,8 +168,7 @@ func (o *DFT) Run(c *op.Run) error {
 	if err != nil || out.Len() == 0 {
 		return err
 	}
-	// A transform by convolution takes up to 16 arrays of its length.
-	if err := c.Mem.Reserve(16 * 16 * length); err != nil {
+	if err := reserve(c, length); err != nil {
 		return err
 	}
 	if out.DType() == tensor.F64 || !isPrecise(length) {
@@ -186,6 +185,10 @@ func (o *DFT) Run(c *op.Run) error {
 	c.PutFloats(out, list)
 	return nil
 }
+
+// reserve counts the memory of a transform of that length. One by convolution takes up to 16
+// arrays of it.
+func reserve(c *op.Run, length int) error { return c.Mem.Reserve(16 * 16 * length) }
 
 // lanes transforms every lane along the axis.
 func lanes[F realType](o *DFT, x []F, in tensor.Shape, axis, length int, out []F, shape tensor.Shape) {
@@ -328,6 +331,9 @@ func (o *STFT) Run(c *op.Run) error {
 	frames := (in[1]-length)/step + 1
 	out, err := c.Output(0, c.In[0].DType(), tensor.Shape{in[0], frames, points, 2})
 	if err != nil || out.Len() == 0 {
+		return err
+	}
+	if err := reserve(c, length); err != nil {
 		return err
 	}
 	if out.DType() == tensor.F64 || !isPrecise(length) {

@@ -198,6 +198,6 @@ var (
 		{Name: "HannWindow", Since: []int{17}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: sizeTypes, Generates: true, Heap: 8, New: newCosineWindow(0.5, -0.5)},
 		{Name: "HammingWindow", Since: []int{17}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: sizeTypes, Generates: true, Heap: 8, New: newCosineWindow(25.0/46, -21.0/46)},
 		{Name: "BlackmanWindow", Since: []int{17}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: sizeTypes, Generates: true, Heap: 8, New: newCosineWindow(0.42, -0.5, 0.08)},
-		{Name: "MelWeightMatrix", Since: []int{17}, In: [2]int{5, 5}, Out: [2]int{1, 1}, Types: sizeTypes, Generates: true, New: newMelWeights},
+		{Name: "MelWeightMatrix", Since: []int{17}, In: [2]int{5, 5}, Out: [2]int{1, 1}, Types: sizeTypes, Generates: true, Heap: 8, New: newMelWeights},
 	}
 )

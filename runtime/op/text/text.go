@@ -135,7 +135,7 @@ var text = op.Types{tensor.String}
 var textRows = []op.Row{
 	{Name: "RegexFullMatch", Since: []int{20}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: text, New: newRegexMatch},
 	{Name: "StringConcat", Since: []int{20}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: text, Heap: 8, New: newStringConcat},
-	{Name: "StringNormalizer", Since: []int{10}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: text, Heap: 32, New: newStringNormalizer},
+	{Name: "StringNormalizer", Since: []int{10}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: text, Heap: 56, New: newStringNormalizer},
 	{Name: "StringSplit", Since: []int{20}, In: [2]int{1, 1}, Out: [2]int{1, 2}, Types: text, New: newStringSplit},
 	{Name: "TfIdfVectorizer", Since: []int{9}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Types{tensor.String, tensor.I32, tensor.I64}, New: newTfIdf},
 	{Domain: op.Microsoft, Name: "Tokenizer", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: text, New: newTokenizer},

@@ -337,6 +337,6 @@ func largestInBand[T float32 | float64](plane, tops []T, ys [2]int, xs [][2]int,
 }
 
 var roiRows = []op.Row{
-	{Name: "RoiAlign", Since: []int{10, 16, 22}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: op.Floats, New: newRoiAlign},
-	{Name: "MaxRoiPool", Since: []int{1, 22}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, New: newMaxRoiPool},
+	{Name: "RoiAlign", Since: []int{10, 16, 22}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, New: newRoiAlign},
+	{Name: "MaxRoiPool", Since: []int{1, 22}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, New: newMaxRoiPool},
 }
