@@ -46,6 +46,9 @@ func (d *Defect) Unwrap() []error {
 // Stack is the stack of the goroutine when it panicked, as debug.Stack writes it.
 func (d *Defect) Stack() []byte { return d.stack }
 
+// Ended is a panic that is no defect: the guarded function ends with Err.
+type Ended struct{ Err error }
+
 // Guard is a function that is guarded.
 type Guard struct {
 	file  string
@@ -76,6 +79,9 @@ func (g Guard) EndAll(problems *[]error) {
 // *mapped.Lost becomes one of kind graph.ErrFormat.
 func (g Guard) Caught(p any, err error) error {
 	g.watch.End()
+	if ended, ok := p.(Ended); ok {
+		return ended.Err
+	}
 	if p != nil {
 		if err = g.watch.Lost(p); err == nil {
 			return &Defect{g.file, p, debug.Stack()}

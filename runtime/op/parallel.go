@@ -3,25 +3,31 @@ package op
 import (
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/nacre-ml/nacre/internal/guard"
 )
 
+// pieceTime is the time for which a range of Parallel lasts at most, unless one grain takes
+// longer.
+const pieceTime = time.Millisecond
+
 // Parallel calls f for ranges that make up 0 to n, in as many goroutines as the run may
-// use. Ranges begin at multiples of grain; work that is smaller than two grains is one
-// range. The calls must not use Mem. The error is that of the first range that fails.
+// use. Ranges begin at multiples of grain and last about pieceTime. Between two ranges, each
+// goroutine looks whether the run is to end; if one grain may take long, f must look, too
+// (Pace). The calls must not use Mem. The error is that of the first goroutine that fails.
 func (c *Run) Parallel(n, grain int, f func(from, to int) error) error {
 	grains := (n + grain - 1) / grain
 	parts := max(min(c.Threads, grains), 1)
 	if parts == 1 {
-		return f(0, n)
+		return c.inPieces(0, n, grain, f)
 	}
 	errs := make([]error, parts)
 	var wait sync.WaitGroup
 	for i := range parts {
 		wait.Go(func() {
 			from, to := i*grains/parts*grain, min((i+1)*grains/parts*grain, n)
-			errs[i] = guard.Call(func() error { return f(from, to) })
+			errs[i] = guard.Call(func() error { return c.inPieces(from, to, grain, f) })
 		})
 	}
 	wait.Wait()
@@ -31,4 +37,26 @@ func (c *Run) Parallel(n, grain int, f func(from, to int) error) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// inPieces calls f for ranges that make up from to to, one after the other. The first is one
+// grain, and later ones are longer while they end soon.
+func (c *Run) inPieces(from, to, grain int, f func(from, to int) error) error {
+	for grains := 1; from < to; {
+		if c.Stopped() {
+			return ErrStopped
+		}
+		n := to - from
+		if grains < n/grain {
+			n = grains * grain
+		}
+		begin := time.Now()
+		if err := f(from, from+n); err != nil {
+			return err
+		}
+		if from += n; from < to && time.Since(begin) < pieceTime/2 {
+			grains *= 2
+		}
+	}
+	return nil
 }

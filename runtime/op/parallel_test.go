@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/nacre-ml/nacre/internal/guard"
 )
@@ -33,6 +34,56 @@ func TestParallel(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// set is a flag that is set after it was looked at that many times.
+type set struct {
+	looks atomic.Int64
+	after int64
+}
+
+func (s *set) IsSet() bool { return s.looks.Add(1) > s.after }
+
+// TestParallelStops ends work between ranges, however long it is.
+func TestParallelStops(t *testing.T) {
+	for _, threads := range []int{1, 3} {
+		c, done := &Run{Threads: threads, Stop: &set{after: 4}}, atomic.Int64{}
+		err := c.Parallel(1<<40, 16, func(from, to int) error {
+			done.Add(int64(to - from))
+			time.Sleep(pieceTime / 2)
+			return nil
+		})
+		if !errors.Is(err, ErrStopped) || done.Load() == 0 || done.Load() > 4*16 {
+			t.Errorf("%d threads: %v after %d", threads, err, done.Load())
+		}
+	}
+}
+
+// TestPieces makes ranges longer while they end at once.
+func TestPieces(t *testing.T) {
+	calls := 0
+	if err := new(Run).Parallel(1<<40, 16, func(_, _ int) error { calls++; return nil }); err != nil || calls > 1000 {
+		t.Errorf("%d calls, %v", calls, err)
+	}
+}
+
+// TestPace ends a run in the midst of work that returns no error.
+func TestPace(t *testing.T) {
+	for after := range int64(4) {
+		c, done := &Run{Stop: &set{after: after}}, int64(0)
+		err := guard.Call(func() error {
+			for pace := c.Pace(); ; done++ {
+				pace.Work(paceUnits / 4)
+			}
+		})
+		if err != ErrStopped || done < 4*after || done > 8*(after+1) {
+			t.Errorf("%d looks: %v after %d", after, err, done)
+		}
+	}
+	pace := new(Run).Pace()
+	for range 4 {
+		pace.Work(1 << 40)
 	}
 }
 
