@@ -6,6 +6,8 @@ import (
 	"slices"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/nacre-ml/nacre/runtime/op"
 )
 
 // automaton is a deterministic automaton that tells if a pattern matches a whole string. It
@@ -82,18 +84,22 @@ func (a *automaton) classOf(r rune) uint16 {
 }
 
 // match tells if the pattern matches all of s.
-func (a *automaton) match(s string) bool {
+func (a *automaton) match(pace *op.Pace, s string) bool {
 	state, classes := 1, a.classes
 	for i := 0; i < len(s) && state != 0; {
-		class := a.ascii[s[i]&(utf8.RuneSelf-1)]
-		size := 1
-		if s[i] >= utf8.RuneSelf {
-			var r rune
-			r, size = utf8.DecodeRuneInString(s[i:])
-			class = a.classOf(r)
+		end := min(i+stretch, len(s))
+		pace.Work(8 * (end - i))
+		for i < end && state != 0 {
+			class := a.ascii[s[i]&(utf8.RuneSelf-1)]
+			size := 1
+			if s[i] >= utf8.RuneSelf {
+				var r rune
+				r, size = utf8.DecodeRuneInString(s[i:])
+				class = a.classOf(r)
+			}
+			state = int(a.next[state*classes+int(class)])
+			i += size
 		}
-		state = int(a.next[state*classes+int(class)])
-		i += size
 	}
 	return a.accepts[state]
 }

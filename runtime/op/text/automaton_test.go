@@ -6,6 +6,8 @@ import (
 	"regexp/syntax"
 	"strings"
 	"testing"
+
+	"github.com/nacre-ml/nacre/runtime/op"
 )
 
 // TestAutomaton compares automata with package regexp on strings put together at random.
@@ -31,7 +33,7 @@ func TestAutomaton(t *testing.T) {
 			for range r.IntN(8) {
 				s.WriteString(pieces[r.IntN(1+r.IntN(len(pieces)))])
 			}
-			if got := a.match(s.String()); got != want.MatchString(s.String()) {
+			if got := a.match(new(op.Run).Pace(), s.String()); got != want.MatchString(s.String()) {
 				t.Fatalf("%q and %q: match is %v", pattern, s.String(), got)
 			}
 		}

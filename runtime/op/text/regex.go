@@ -12,7 +12,10 @@ import (
 
 // regexMatch tells which strings a pattern matches from end to end. Patterns are
 // those of RE2, without \C, which would match part of a character.
-type regexMatch struct{ match func(s string) bool }
+type regexMatch struct {
+	automaton *automaton // nil if the pattern has none
+	pattern   *pattern
+}
 
 // Bounds on patterns: what one compiles to grows with both, and so does the time
 // that each character of a string takes.
@@ -25,42 +28,99 @@ func newRegexMatch(n *op.Node) (op.Op, error) {
 	if !n.Has("pattern") {
 		return nil, graph.Errorf(graph.ErrFormat, "has no attribute pattern")
 	}
-	_, tree, err := compilePattern(n.Str("pattern", ""))
+	p, err := compilePattern(n.Str("pattern", ""))
 	if err != nil {
 		return nil, err
 	}
-	if a := newAutomaton(tree); a != nil {
-		return &regexMatch{a.match}, nil
+	return &regexMatch{newAutomaton(p.tree), p}, nil
+}
+
+// pattern is an expression that has been compiled. Of the matches that start first it finds the
+// longest, which spans all of a string if any match does.
+type pattern struct {
+	tree *syntax.Regexp
+	re   *regexp.Regexp
+	prog *syntax.Prog
+	size int
+}
+
+// shortSearch bounds the strings that package regexp searches, which does not look whether a run
+// is to end: a search for all matches takes up to the square of the length for each step of the
+// pattern.
+const shortSearch = 1 << 22
+
+// isShort reports whether package regexp may search s.
+func (p *pattern) isShort(s string) bool {
+	return len(s) < 1<<16 && len(s)*len(s) <= shortSearch/p.size
+}
+
+// search finds matches of a pattern in a run.
+type search struct {
+	*pattern
+	pace    *op.Pace
+	machine *machine // nil until a string is long
+}
+
+// in returns a search for the pattern in a run.
+func (p *pattern) in(pace *op.Pace) *search { return &search{pattern: p, pace: pace} }
+
+func (s *search) long() *machine {
+	if s.machine == nil {
+		s.machine = newMachine(s.prog, s.pace)
 	}
-	re, err := regexp.Compile(`\A(?:` + tree.String() + `)\z`)
+	return s.machine
+}
+
+// isAll reports whether a match spans the text.
+func (s *search) isAll(text string) bool {
+	s.pace.Work(64)
+	if s.isShort(text) {
+		at := s.re.FindStringIndex(text)
+		return at != nil && at[0] == 0 && at[1] == len(text)
+	}
+	m := s.long()
+	m.anchored = true
+	_, stop, ok := m.find(text, 0)
+	return ok && stop == len(text)
+}
+
+// each yields the places of matches that do not overlap.
+func (s *search) each(text string, yield func(start, stop int)) {
+	s.pace.Work(64)
+	if !s.isShort(text) {
+		s.long().each(text, yield)
+		return
+	}
+	for _, at := range s.re.FindAllStringIndex(text, -1) {
+		yield(at[0], at[1])
+	}
+}
+
+// compilePattern compiles the text of a pattern.
+func compilePattern(text string) (*pattern, error) {
+	if len(text) > maxPatternBytes {
+		return nil, graph.Errorf(graph.ErrUnsupported, "a pattern of %d bytes; at most %d are taken", len(text), maxPatternBytes)
+	}
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if bad := new(syntax.Error); errors.As(err, &bad) && bad.Code == syntax.ErrInvalidEscape && bad.Expr == `\C` {
+		return nil, graph.Errorf(graph.ErrUnsupported, `pattern: \C, any byte, is not supported; (?s:.) is any character`)
+	}
 	if err != nil {
 		return nil, graph.Errorf(graph.ErrFormat, "pattern: %w", err)
 	}
-	return &regexMatch{re.MatchString}, nil
-}
-
-// compilePattern returns a pattern and its parse. Of the matches that start first
-// the longest is found: it spans all of a string if any match does.
-func compilePattern(pattern string) (*regexp.Regexp, *syntax.Regexp, error) {
-	if len(pattern) > maxPatternBytes {
-		return nil, nil, graph.Errorf(graph.ErrUnsupported, "a pattern of %d bytes; at most %d are taken", len(pattern), maxPatternBytes)
-	}
-	tree, err := syntax.Parse(pattern, syntax.Perl)
-	if bad := new(syntax.Error); errors.As(err, &bad) && bad.Code == syntax.ErrInvalidEscape && bad.Expr == `\C` {
-		return nil, nil, graph.Errorf(graph.ErrUnsupported, `pattern: \C, any byte, is not supported; (?s:.) is any character`)
-	}
-	if err != nil {
-		return nil, nil, graph.Errorf(graph.ErrFormat, "pattern: %w", err)
-	}
 	if size := patternSize(tree); size > maxPatternSize {
-		return nil, nil, graph.Errorf(graph.ErrUnsupported, "the pattern has at least %d steps when its repetitions are written out; at most %d are taken", size, maxPatternSize)
+		return nil, graph.Errorf(graph.ErrUnsupported, "the pattern has at least %d steps when its repetitions are written out; at most %d are taken", size, maxPatternSize)
 	}
-	re, err := regexp.Compile(pattern)
+	re, err := regexp.Compile(text)
 	if err != nil {
-		return nil, nil, graph.Errorf(graph.ErrFormat, "pattern: %w", err)
+		return nil, graph.Errorf(graph.ErrFormat, "pattern: %w", err)
 	}
 	re.Longest()
-	return re, tree, nil
+	prog, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil, graph.Errorf(graph.ErrFormat, "pattern: %w", err)
+	}
+	return &pattern{tree, re, prog, len(prog.Inst)}, nil
 }
 
 // patternSize estimates the steps of a compiled pattern; once beyond the bound it
@@ -89,12 +149,14 @@ func (o *regexMatch) Infer(c *op.Infer) error {
 
 // Run matches every string.
 func (o *regexMatch) Run(c *op.Run) error {
-	y := tensor.View[bool](c.Out[0])
+	y, pace := tensor.View[bool](c.Out[0]), c.Pace()
+	search := o.pattern.in(pace)
 	for i, s := range c.In[0].Strings() {
-		if i%1024 == 0 && c.Stopped() {
-			return op.ErrStopped
+		if o.automaton != nil {
+			y[i] = o.automaton.match(pace, s)
+		} else {
+			y[i] = search.isAll(s)
 		}
-		y[i] = o.match(s)
 	}
 	return nil
 }

@@ -240,16 +240,22 @@ func (o *TfIdf) Run(c *op.Run) error {
 	list, out := tensor.View[int32](room), tensor.View[float32](y)
 	items, tally := list[:n], tally{counts: list[n:][:grams], met: list[n+grams:][:0]}
 	clear(tally.counts)
+	pace := c.Pace()
 	for row := range shape[:len(shape)-1].Len() {
-		if c.Stopped() {
-			return op.ErrStopped
+		for at := 0; at < n; at += stretch {
+			part := items[at:min(at+stretch, n)]
+			pace.Work(16 * len(part))
+			o.number(c.In[0], row*n+at, part)
 		}
-		o.number(c.In[0], row*n, items)
-		o.count(items, &tally)
+		o.count(pace, items, &tally)
+		pace.Work(len(tally.met) + o.width)
 		o.weigh(&tally, out[row*o.width:][:o.width])
 	}
 	return nil
 }
+
+// stretch is the number of items between two looks whether a run is to end.
+const stretch = 1 << 14
 
 // tally is how often n-grams occur in a row.
 type tally struct {
@@ -304,9 +310,10 @@ func lookUp[T comparable](items map[T]int32, item T) int32 {
 
 // count adds the n-grams of items to the tally. Those of one item do not depend on
 // skips and count once.
-func (o *TfIdf) count(items []int32, t *tally) {
+func (o *TfIdf) count(pace *op.Pace, items []int32, t *tally) {
 	for distance := 1; distance == 1 || distance-1 <= o.Skips && distance < len(items) && o.most > 1; distance++ {
 		for start, item := range items {
+			pace.Work(1)
 			if item < 0 || o.first[item] == 0 {
 				continue
 			}
@@ -318,6 +325,7 @@ func (o *TfIdf) count(items []int32, t *tally) {
 				if items[at] < 0 || o.leads[node]>>(items[at]&63)&1 == 0 {
 					break
 				}
+				pace.Work(16)
 				next, ok := o.tree[stepFrom(node, items[at])]
 				if !ok {
 					break

@@ -1,7 +1,6 @@
 package text
 
 import (
-	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -18,10 +17,10 @@ import (
 // Tokens of all strings fill rows of the length of the longest, with padding
 // behind them.
 type tokenizer struct {
-	expression *regexp.Regexp   // nil for separators
-	separators []*regexp.Regexp // none for single characters
-	least      int              // characters of a token; what is shorter is dropped
-	mark       bool             // rows are between the control characters 2 and 3
+	expression *pattern   // nil for separators
+	separators []*pattern // none for single characters
+	least      int        // characters of a token; what is shorter is dropped
+	mark       bool       // rows are between the control characters 2 and 3
 	pad        string
 }
 
@@ -38,8 +37,8 @@ func newTokenizer(n *op.Node) (op.Op, error) {
 	list, pattern := n.Strs("separators"), n.Str("tokenexp", "")
 	switch {
 	case list == nil && pattern != "":
-		re, _, err := compilePattern(pattern)
-		o.expression = re
+		var err error
+		o.expression, err = compilePattern(pattern)
 		return o, err
 	case len(list) == 0:
 		return nil, graph.Errorf(graph.ErrFormat, "has no separators and no tokenexp, or they are empty")
@@ -50,18 +49,18 @@ func newTokenizer(n *op.Node) (op.Op, error) {
 		return o, nil
 	}
 	size := 0
-	for _, pattern := range list {
-		re, tree, err := compilePattern(pattern)
+	for _, text := range list {
+		p, err := compilePattern(text)
 		if err != nil {
 			return nil, err
 		}
-		if matchesEmpty(tree) {
-			return nil, graph.Errorf(graph.ErrUnsupported, "separator %q matches an empty string; one that takes a character or more is supported", pattern)
+		if matchesEmpty(p.tree) {
+			return nil, graph.Errorf(graph.ErrUnsupported, "separator %q matches an empty string; one that takes a character or more is supported", text)
 		}
-		if size += patternSize(tree); size > maxPatternSize {
+		if size += patternSize(p.tree); size > maxPatternSize {
 			return nil, graph.Errorf(graph.ErrUnsupported, "the separators have more than %d steps when their repetitions are written out", maxPatternSize)
 		}
-		o.separators = append(o.separators, re)
+		o.separators = append(o.separators, p)
 	}
 	return o, nil
 }
@@ -109,12 +108,13 @@ func (o *tokenizer) Run(c *op.Run) error {
 	if len(shape) != 1 && len(shape) != 2 {
 		return graph.Errorf(graph.ErrShape, "input is %v; it takes [c] or [n,c]", x)
 	}
+	cut := o.cutter(c.Pace())
 	for i, s := range x.Strings() {
 		if !utf8.ValidString(s) {
 			return graph.Errorf(graph.ErrFormat, "string %d is not UTF-8", i)
 		}
 		n := 0
-		o.each(s, func(string) { n++ })
+		cut.each(s, func(string) { n++ })
 		longest = max(longest, n)
 	}
 	if longest > 0 && o.mark {
@@ -130,11 +130,12 @@ func (o *tokenizer) Run(c *op.Run) error {
 		return err
 	}
 	for i, s := range x.Strings() {
+		cut.pace.Work(longest)
 		row := y.Strings()[i*longest : i*longest : (i+1)*longest]
 		if o.mark {
 			row = append(row, "\x02")
 		}
-		o.each(s, func(token string) { row = append(row, token) })
+		cut.each(s, func(token string) { row = append(row, token) })
 		if o.mark {
 			row = append(row, "\x03")
 		}
@@ -145,15 +146,33 @@ func (o *tokenizer) Run(c *op.Run) error {
 	return nil
 }
 
+// cutter cuts the strings of a run.
+type cutter struct {
+	*tokenizer
+	pace       *op.Pace
+	expression *search
+	separators []*search
+}
+
+func (o *tokenizer) cutter(pace *op.Pace) *cutter {
+	c := &cutter{tokenizer: o, pace: pace}
+	if o.expression != nil {
+		c.expression = o.expression.in(pace)
+	}
+	for _, p := range o.separators {
+		c.separators = append(c.separators, p.in(pace))
+	}
+	return c
+}
+
 // each yields the tokens of s in their order.
-func (o *tokenizer) each(s string, yield func(token string)) {
+func (o *cutter) each(s string, yield func(token string)) {
 	switch {
 	case o.expression != nil:
-		for _, at := range o.expression.FindAllStringIndex(s, -1) {
-			o.keep(s[at[0]:at[1]], yield)
-		}
+		o.expression.each(s, func(start, stop int) { o.keep(s[start:stop], yield) })
 	case o.separators == nil:
 		for len(s) > 0 {
+			o.pace.Work(8)
 			_, n := utf8.DecodeRuneInString(s)
 			yield(s[:n])
 			s = s[n:]
@@ -165,13 +184,13 @@ func (o *tokenizer) each(s string, yield func(token string)) {
 
 // between yields what is left of s between matches of the first separator, cut by
 // the others.
-func (o *tokenizer) between(s string, separators []*regexp.Regexp, yield func(token string)) {
+func (o *cutter) between(s string, separators []*search, yield func(token string)) {
 	if len(separators) == 0 {
 		yield(s)
 		return
 	}
 	rest := func(part string) { o.between(part, separators[1:], yield) }
-	if literal, whole := separators[0].LiteralPrefix(); whole && literal != "" {
+	if literal, whole := separators[0].re.LiteralPrefix(); whole && literal != "" {
 		for found := true; found; {
 			var part string
 			part, s, found = strings.Cut(s, literal)
@@ -179,16 +198,17 @@ func (o *tokenizer) between(s string, separators []*regexp.Regexp, yield func(to
 		}
 		return
 	}
-	start := 0
-	for _, at := range separators[0].FindAllStringIndex(s, -1) {
-		o.keep(s[start:at[0]], rest)
-		start = at[1]
-	}
-	o.keep(s[start:], rest)
+	end := 0 // of the match before
+	separators[0].each(s, func(start, stop int) {
+		o.keep(s[end:start], rest)
+		end = stop
+	})
+	o.keep(s[end:], rest)
 }
 
 // keep yields s unless it is too short.
-func (o *tokenizer) keep(s string, yield func(token string)) {
+func (o *cutter) keep(s string, yield func(token string)) {
+	o.pace.Work(16 + len(s))
 	if s != "" && utf8.RuneCountInString(s) >= o.least {
 		yield(s)
 	}
