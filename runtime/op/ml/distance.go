@@ -50,29 +50,35 @@ func (o *Distances) Infer(c *op.Infer) error {
 // Run computes the output.
 func (o *Distances) Run(c *op.Run) error {
 	if c.Out[0].DType() == tensor.F64 {
-		measure[float64](c, o.Squared)
-	} else {
-		measure[float32](c, o.Squared)
+		return measure[float64](c, o.Squared)
 	}
-	return nil
+	return measure[float32](c, o.Squared)
 }
 
-func measure[T float32 | float64](c *op.Run, squared bool) {
+// measureGrain is the number of differences that make work for a goroutine.
+const measureGrain = 1 << 14
+
+func measure[T float32 | float64](c *op.Run, squared bool) error {
 	n := c.In[0].Shape()[1]
 	a, b, out := tensor.View[T](c.In[0]), tensor.View[T](c.In[1]), tensor.View[T](c.Out[0])
 	rows := c.In[1].Shape()[0]
-	for i := range out {
-		x, y := a[i/rows*n:][:n], b[i%rows*n:][:n]
-		var sum T
-		for p, v := range x {
-			d := v - y[p]
-			sum += d * d
+	return c.Parallel(len(out), 1+measureGrain/max(n, 1), func(from, to int) error {
+		pace := c.Pace()
+		for i := from; i < to; i++ {
+			x, y := a[i/rows*n:][:n], b[i%rows*n:][:n]
+			pace.Work(n)
+			var sum T
+			for p, v := range x {
+				d := v - y[p]
+				sum += d * d
+			}
+			if !squared {
+				sum = T(math.Sqrt(float64(sum)))
+			}
+			out[i] = sum
 		}
-		if !squared {
-			sum = T(math.Sqrt(float64(sum)))
-		}
-		out[i] = sum
-	}
+		return nil
+	})
 }
 
 var distanceRows = []op.Row{

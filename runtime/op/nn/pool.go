@@ -141,20 +141,21 @@ func (o *Pool) Run(c *op.Run) error {
 		index = tensor.View[int64](c.Out[1])
 	}
 	x, out := c.In[0], c.Out[0]
+	pace := c.Pace()
 	switch {
 	case o.Kind != PoolMax:
 		o.slowMean(c, p)
 	case x.DType() == tensor.I8:
-		poolLargest(o, p, tensor.View[int8](x), math.MinInt8, tensor.View[int8](out), index)
+		poolLargest(pace, o, p, tensor.View[int8](x), math.MinInt8, tensor.View[int8](out), index)
 	case x.DType() == tensor.U8:
-		poolLargest(o, p, tensor.View[uint8](x), 0, tensor.View[uint8](out), index)
+		poolLargest(pace, o, p, tensor.View[uint8](x), 0, tensor.View[uint8](out), index)
 	case x.DType() == tensor.F64:
-		poolLargest(o, p, tensor.View[float64](x), math.Inf(-1), tensor.View[float64](out), index)
+		poolLargest(pace, o, p, tensor.View[float64](x), math.Inf(-1), tensor.View[float64](out), index)
 	case x.DType() == tensor.F32:
-		poolLargest(o, p, tensor.View[float32](x), float32(math.Inf(-1)), tensor.View[float32](out), index)
+		poolLargest(pace, o, p, tensor.View[float32](x), float32(math.Inf(-1)), tensor.View[float32](out), index)
 	default:
 		list := make([]float64, out.Len())
-		poolLargest(o, p, op.Doubles(x), math.Inf(-1), list, index)
+		poolLargest(pace, o, p, op.Doubles(x), math.Inf(-1), list, index)
 		op.PutDoubles(out, list)
 	}
 	return nil
@@ -191,9 +192,11 @@ func root(sum, p float64) float64 {
 // slowMean is averages and norms of any float type.
 func (o *Pool) slowMean(c *op.Run, p *Pooling) {
 	x, out := op.Doubles(c.In[0]), make([]float64, c.Out[0].Len())
-	eachWindow(p, func(i int, taps []int, divisor int) {
+	pace := c.Pace()
+	eachWindow(pace, p, func(i int, taps []int, divisor int) {
 		sum := 0.0
 		for _, at := range taps {
+			pace.Work(4)
 			if o.Kind == PoolAverage {
 				sum += x[at]
 			} else {
@@ -211,13 +214,14 @@ func (o *Pool) slowMean(c *op.Run, p *Pooling) {
 
 // poolLargest passes over NaNs; of nothing the maximum is lowest, at index 0.
 // The first of equal elements is the one that index names.
-func poolLargest[T op.Integer | float32 | float64](o *Pool, p *Pooling, x []T, lowest T, out []T, index []int64) {
-	eachWindow(p, func(i int, taps []int, _ int) {
+func poolLargest[T op.Integer | float32 | float64](pace *op.Pace, o *Pool, p *Pooling, x []T, lowest T, out []T, index []int64) {
+	eachWindow(pace, p, func(i int, taps []int, _ int) {
 		best, where := lowest, 0
 		if len(taps) > 0 {
 			where = taps[0]
 		}
 		for _, at := range taps {
+			pace.Work(1)
 			if x[at] > best {
 				best, where = x[at], at
 			}
@@ -250,7 +254,7 @@ func columnMajor(p *Pooling, at int) int {
 
 // eachWindow calls f for every output with the positions of the taps that lie in
 // the input, in order, and the divisor of an average. f must not keep taps.
-func eachWindow(p *Pooling, f func(out int, taps []int, divisor int)) {
+func eachWindow(pace *op.Pace, p *Pooling, f func(out int, taps []int, divisor int)) {
 	rank := len(p.Axes)
 	at, strides, in := make([]int, rank), make([]int, rank), 1
 	for i := rank - 1; i >= 0; i-- {
@@ -268,6 +272,7 @@ func eachWindow(p *Pooling, f func(out int, taps []int, divisor int)) {
 				divisor *= counted
 				next = next[:0]
 				for _, base := range taps {
+					pace.Work(8 + count)
 					for t := first; t < first+count; t++ {
 						next = append(next, base+(at[i]*a.Stride+t*a.Dilation-a.Pad)*strides[i])
 					}
@@ -364,13 +369,14 @@ func (o *GlobalPool) Run(c *op.Run) error {
 		return nil
 	}
 	planes, n := shape[:2].Len(), shape[2:].Len()
-	x, out := op.Doubles(c.In[0]), make([]float64, planes)
+	x, out, pace := op.Doubles(c.In[0]), make([]float64, planes), c.Pace()
 	for i := range out {
 		acc := 0.0
 		if o.kind == PoolMax {
 			acc = math.Inf(-1)
 		}
 		for _, v := range x[i*n : (i+1)*n] {
+			pace.Work(4)
 			switch o.kind {
 			case PoolMax:
 				acc = max(acc, v)

@@ -53,12 +53,8 @@ func (o *maskedPool) Run(c *op.Run) error {
 		at := o*axis.Stride + first*axis.Dilation - axis.Pad
 		spans[o] = [2]int{at, at + count*axis.Dilation}
 	}
-	var stopped error
-	eachWindow(&lead, func(i int, taps []int, _ int) {
-		if stopped != nil || c.Stopped() {
-			stopped = op.ErrStopped
-			return
-		}
+	pace := c.Pace()
+	eachWindow(pace, &lead, func(i int, taps []int, _ int) {
 		to := out[i*axis.Out:][:axis.Out]
 		for o := range to {
 			to[o] = -math.MaxFloat32
@@ -68,6 +64,7 @@ func (o *maskedPool) Run(c *op.Run) error {
 			from := r*row - base
 			keep, x := mask[base%channels+from:][:row], x[base+from:][:row]
 			for o, span := range spans {
+				pace.Work(8 + 2*(span[1]-span[0])/axis.Dilation)
 				best := to[o]
 				for at := span[0]; at < span[1]; at += axis.Dilation {
 					if keep[at] == 0 && (line || from+at > 0) {
@@ -79,7 +76,7 @@ func (o *maskedPool) Run(c *op.Run) error {
 			}
 		}
 	})
-	return stopped
+	return nil
 }
 
 var maskedRows = []op.Row{

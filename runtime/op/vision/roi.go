@@ -166,10 +166,8 @@ func alignRegions[T float32 | float64](
 	}
 	image, bins := shape[2]*shape[3], o.Height*o.Width
 	return c.Parallel(len(batch), 1, func(first, end int) error {
+		pace := c.Pace()
 		for r := first; r < end; r++ {
-			if c.Stopped() {
-				return op.ErrStopped
-			}
 			b := batch[r]
 			if b < 0 || b >= shape[0] {
 				return graph.Errorf(graph.ErrShape, "batch index %d of %d images", b, shape[0])
@@ -187,7 +185,7 @@ func alignRegions[T float32 | float64](
 			for ch := range shape[1] {
 				plane, to := x[(b*shape[1]+ch)*image:][:image], out[(r*shape[1]+ch)*bins:][:bins]
 				for i := range to {
-					to[i] = poolSamples(o, plane, shape[3], ys[i/o.Width*h:][:h], xs[i%o.Width*w:][:w])
+					to[i] = poolSamples(pace, o, plane, shape[3], ys[i/o.Width*h:][:h], xs[i%o.Width*w:][:w])
 				}
 			}
 		}
@@ -197,12 +195,13 @@ func alignRegions[T float32 | float64](
 
 // poolSamples returns the mean of the samples of a bin; or the largest of their
 // terms, as a sample is the sum of four, which is how the standard has it.
-func poolSamples[T float32 | float64](o *RoiAlign, plane []T, row int, ys, xs []between[T]) T {
+func poolSamples[T float32 | float64](pace *op.Pace, o *RoiAlign, plane []T, row int, ys, xs []between[T]) T {
 	if len(ys)*len(xs) == 0 {
 		return 0
 	}
 	sum, top := 0.0, T(math.Inf(-1))
 	for i := range ys {
+		pace.Work(4 * len(xs))
 		y := &ys[i]
 		above, below := plane[y.lo*row:][:row], plane[y.hi*row:][:row]
 		for k := range xs {
@@ -255,13 +254,13 @@ func (o *MaxRoiPool) Infer(c *op.Infer) error { return inferRegions(c, 5, o.Heig
 func (o *MaxRoiPool) Run(c *op.Run) error {
 	rois := op.Doubles(c.In[1])
 	if c.In[0].DType() == tensor.F64 {
-		return poolRegions(o, tensor.View[float64](c.In[0]), c.In[0].Shape(), rois, tensor.View[float64](c.Out[0]))
+		return poolRegions(c.Pace(), o, tensor.View[float64](c.In[0]), c.In[0].Shape(), rois, tensor.View[float64](c.Out[0]))
 	}
 	x, out, err := c.FloatsInOut()
 	if err != nil {
 		return err
 	}
-	if err := poolRegions(o, x, c.In[0].Shape(), rois, out); err != nil {
+	if err := poolRegions(c.Pace(), o, x, c.In[0].Shape(), rois, out); err != nil {
 		return err
 	}
 	c.PutFloats(c.Out[0], out)
@@ -285,7 +284,9 @@ func (o *MaxRoiPool) bins(from, to float64, bins, n int) ([][2]int, error) {
 	return list, nil
 }
 
-func poolRegions[T float32 | float64](o *MaxRoiPool, x []T, shape tensor.Shape, rois []float64, out []T) error {
+func poolRegions[T float32 | float64](
+	pace *op.Pace, o *MaxRoiPool, x []T, shape tensor.Shape, rois []float64, out []T,
+) error {
 	image, bins, tops := shape[2]*shape[3], o.Height*o.Width, make([]T, shape[3])
 	for r := range len(rois) / 5 {
 		roi := rois[5*r:][:5]
@@ -304,6 +305,7 @@ func poolRegions[T float32 | float64](o *MaxRoiPool, x []T, shape tensor.Shape, 
 			plane := x[(int(roi[0])*shape[1]+ch)*image:][:image]
 			to := out[(r*shape[1]+ch)*bins:][:bins]
 			for i, y := range ys {
+				pace.Work(max(y[1]-y[0], 1) * (len(tops) + len(xs)))
 				largestInBand(plane, tops, y, xs, to[i*o.Width:][:o.Width])
 			}
 		}
