@@ -107,25 +107,25 @@ func Doubles(t *tensor.Tensor) []float64 {
 		return tensor.View[float64](t)
 	}
 	list := make([]float64, t.Len())
-	GetDoubles(list, t)
+	GetDoubles(list, t, 0)
 	return list
 }
 
-// GetDoubles stores the elements of a float tensor in list, which has as many.
-func GetDoubles(list []float64, t *tensor.Tensor) {
+// GetDoubles stores elements of a float tensor in list, from the one numbered at on.
+func GetDoubles(list []float64, t *tensor.Tensor, at int) {
 	switch t.DType() {
 	case tensor.F64:
-		copy(list, tensor.View[float64](t))
+		copy(list, tensor.View[float64](t)[at:])
 	case tensor.F32:
-		for i, v := range tensor.View[float32](t) {
+		for i, v := range tensor.View[float32](t)[at:][:len(list)] {
 			list[i] = float64(v)
 		}
 	case tensor.F16:
-		for i, v := range tensor.View[packed.F16](t) {
+		for i, v := range tensor.View[packed.F16](t)[at:][:len(list)] {
 			list[i] = float64(v.Float32())
 		}
 	case tensor.BF16:
-		for i, v := range tensor.View[packed.BF16](t) {
+		for i, v := range tensor.View[packed.BF16](t)[at:][:len(list)] {
 			list[i] = float64(v.Float32())
 		}
 	}
@@ -143,22 +143,26 @@ func Convert[T, U any](s []T, to func(T) U) []U {
 // PutDoubles rounds numbers to the elements of a float tensor; nothing happens
 // to one left out.
 func PutDoubles(t *tensor.Tensor, list []float64) {
-	if t == nil {
-		return
+	if t != nil {
+		putDoubles(t, 0, list)
 	}
+}
+
+// putDoubles is PutDoubles of the elements from the one numbered at on.
+func putDoubles(t *tensor.Tensor, at int, list []float64) {
 	switch t.DType() {
 	case tensor.F64:
-		copy(tensor.View[float64](t), list)
+		copy(tensor.View[float64](t)[at:], list)
 	case tensor.F32:
-		for i, out := 0, tensor.View[float32](t); i < len(out); i++ {
+		for i, out := 0, tensor.View[float32](t)[at:][:len(list)]; i < len(out); i++ {
 			out[i] = float32(list[i])
 		}
 	case tensor.F16:
-		for i, out := 0, tensor.View[packed.F16](t); i < len(out); i++ {
+		for i, out := 0, tensor.View[packed.F16](t)[at:][:len(list)]; i < len(out); i++ {
 			out[i] = packed.ToF16(float32(list[i]))
 		}
 	case tensor.BF16:
-		for i, out := 0, tensor.View[packed.BF16](t); i < len(out); i++ {
+		for i, out := 0, tensor.View[packed.BF16](t)[at:][:len(list)]; i < len(out); i++ {
 			out[i] = packed.ToBF16(float32(list[i]))
 		}
 	}

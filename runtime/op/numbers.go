@@ -63,39 +63,60 @@ func toDoubles[T Integer](t *tensor.Tensor) []float64 {
 // integers or bools: rounded to floats, cut to integers, true where they are not 0.
 // Nothing happens to a tensor left out.
 func SetNumbers(t *tensor.Tensor, list []float64) {
-	if t == nil {
-		return
+	if t != nil {
+		setNumbers(t, 0, list)
 	}
+}
+
+// setNumbers is SetNumbers of the elements from the one numbered at on.
+func setNumbers(t *tensor.Tensor, at int, list []float64) {
 	switch t.DType() {
 	case tensor.I8:
-		cutTo[int8](t, list)
+		cutTo[int8](t, at, list)
 	case tensor.I16:
-		cutTo[int16](t, list)
+		cutTo[int16](t, at, list)
 	case tensor.I32:
-		cutTo[int32](t, list)
+		cutTo[int32](t, at, list)
 	case tensor.I64:
-		cutTo[int64](t, list)
+		cutTo[int64](t, at, list)
 	case tensor.U8:
-		cutTo[uint8](t, list)
+		cutTo[uint8](t, at, list)
 	case tensor.U16:
-		cutTo[uint16](t, list)
+		cutTo[uint16](t, at, list)
 	case tensor.U32:
-		cutTo[uint32](t, list)
+		cutTo[uint32](t, at, list)
 	case tensor.U64:
-		cutTo[uint64](t, list)
+		cutTo[uint64](t, at, list)
 	case tensor.Bool:
-		out := tensor.View[bool](t)
+		out := tensor.View[bool](t)[at:]
 		for i, v := range list {
 			out[i] = v != 0
 		}
 	default:
-		PutDoubles(t, list)
+		putDoubles(t, at, list)
 	}
 }
 
-func cutTo[T Integer](t *tensor.Tensor, list []float64) {
-	out := tensor.View[T](t)
+func cutTo[T Integer](t *tensor.Tensor, at int, list []float64) {
+	out := tensor.View[T](t)[at:]
 	for i, v := range list {
 		out[i] = T(v)
 	}
+}
+
+// fillBlock is the elements that Fill computes at a time.
+const fillBlock = 1 << 10
+
+// Fill stores the numbers that f computes as the elements of a tensor, as SetNumbers does. f
+// sets list to the numbers from the one numbered at on. It is called in several goroutines.
+func (c *Run) Fill(t *tensor.Tensor, f func(list []float64, at int)) error {
+	return c.Parallel(t.Len(), fillBlock, func(from, to int) error {
+		block := make([]float64, min(fillBlock, to-from))
+		for at := from; at < to; at += fillBlock {
+			list := block[:min(fillBlock, to-at)]
+			f(list, at)
+			setNumbers(t, at, list)
+		}
+		return nil
+	})
 }

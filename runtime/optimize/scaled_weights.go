@@ -88,7 +88,7 @@ func (l *linear) products() iter.Seq2[int, []float64] {
 		buffer := make([]float64, min(scaledRun, l.weights.Len()))
 		for at, run := range l.runs() {
 			list := buffer[:run.Len()]
-			op.GetDoubles(list, run)
+			op.GetDoubles(list, run, 0)
 			scaleBy(l, list, at)
 			if !yield(at, list) {
 				return

@@ -126,7 +126,7 @@ func matrices(c *op.Run, f func(m []float64, at, count, n int) error) error {
 	for at := 0; at < all; at += group {
 		count := min(group, all-at)
 		m := tensor.View[float64](wide)[:count*n*n]
-		op.GetDoubles(m, c.In[0].Part(at*n*n, tensor.Shape{len(m)}))
+		op.GetDoubles(m, c.In[0], at*n*n)
 		if err := f(m, at, count, n); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sort"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -91,16 +92,15 @@ func likeType(to tensor.DType, in *op.Value, made op.Types) (tensor.DType, error
 // Run computes the output.
 func (o *RandomFill) Run(c *op.Run) error {
 	g := o.stream()
-	list := make([]float64, c.Out[0].Len())
-	for i := range list {
-		if o.Normal {
-			list[i] = o.A + o.B*g.normal(i)
-		} else {
-			list[i] = o.A + (o.B-o.A)*g.uniform(i)
+	return c.Fill(c.Out[0], func(list []float64, at int) {
+		for i := range list {
+			if o.Normal {
+				list[i] = o.A + o.B*g.normal(at+i)
+			} else {
+				list[i] = o.A + (o.B-o.A)*g.uniform(at+i)
+			}
 		}
-	}
-	op.PutDoubles(c.Out[0], list)
-	return nil
+	})
 }
 
 // Bernoulli is 1 with the probability that the input says, else 0.
@@ -126,13 +126,12 @@ func (o *Bernoulli) Infer(c *op.Infer) error {
 // Run computes the output.
 func (o *Bernoulli) Run(c *op.Run) error {
 	g := o.stream()
-	p := op.Doubles(c.In[0])
-	list := make([]float64, len(p))
-	for i := range list {
-		list[i] = float64(op.Btoi(g.uniform(i) < p[i]))
-	}
-	op.SetNumbers(c.Out[0], list)
-	return nil
+	return c.Fill(c.Out[0], func(list []float64, at int) {
+		op.GetDoubles(list, c.In[0], at)
+		for i, p := range list {
+			list[i] = float64(op.Btoi(g.uniform(at+i) < p))
+		}
+	})
 }
 
 // Multinomial draws outcomes for every row of logarithms of probabilities, which
@@ -174,13 +173,14 @@ func (o *Multinomial) Run(c *op.Run) error {
 	if len(list) == 0 {
 		return nil
 	}
-	sums := make([]float64, n)
+	sums, pace := make([]float64, n), c.Pace()
 	for row := range c.In[0].Shape()[0] {
 		total, top := 0.0, math.Inf(-1)
 		for _, v := range x[row*n:][:n] {
 			top = max(top, v)
 		}
 		for j, v := range x[row*n:][:n] {
+			pace.Work(8)
 			total += math.Exp(v - top)
 			sums[j] = total
 		}
@@ -188,12 +188,9 @@ func (o *Multinomial) Run(c *op.Run) error {
 			return graph.Errorf(graph.ErrShape, "row %d has no outcome to draw", row)
 		}
 		for i := row * o.samples; i < (row+1)*o.samples; i++ {
+			pace.Work(64)
 			u := g.uniform(i) * total
-			j := slices.IndexFunc(sums, func(s float64) bool { return s > u })
-			if j < 0 {
-				j = n - 1
-			}
-			list[i] = float64(j)
+			list[i] = float64(sort.Search(n-1, func(j int) bool { return sums[j] > u }))
 		}
 	}
 	op.SetNumbers(c.Out[0], list)
