@@ -15,34 +15,22 @@ const digit = 8
 
 // sortTop sorts every lane by its keys, one digit after another, and writes the first k places.
 func sortTop[T op.Number](o *TopK, c *op.Run, x []T, s op.AxisView, k int, where []int64, key func(T) uint64) error {
-	scratch, err := c.ScratchInt64s(4 * s.N)
+	list, err := newDigitSort(c, s.N)
 	if err != nil {
 		return err
 	}
-	keys, places := scratch[:s.N], scratch[s.N:2*s.N]
-	nextKeys, nextPlaces := scratch[2*s.N:3*s.N], scratch[3*s.N:]
 	var flip uint64
 	if !o.Smallest {
 		flip = math.MaxUint64
 	}
 	for a := range s.Outer {
 		for i := range s.Inner {
-			all, some := uint64(math.MaxUint64), uint64(0) // bits of all keys, and of some
 			for j, at := 0, a*s.N*s.Inner+i; j < s.N; j, at = j+1, at+s.Inner {
-				v := key(x[at]) ^ flip
-				all, some = all&v, some|v
-				keys[j], places[j] = int64(v), int64(j)
+				list.set(j, key(x[at])^flip)
 			}
-			for shift := 0; shift < 64; shift += digit {
-				if c.Stopped() {
-					return op.ErrStopped
-				}
-				if (all^some)>>shift%(1<<digit) == 0 {
-					continue // the digit of all keys is the same
-				}
-				sortDigit(keys, places, nextKeys, nextPlaces, shift)
-				keys, nextKeys = nextKeys, keys
-				places, nextPlaces = nextPlaces, places
+			places, err := list.sorted(c)
+			if err != nil {
+				return err
 			}
 			to := a*k*s.Inner + i
 			for j, p := range places[:k] {
@@ -51,6 +39,46 @@ func sortTop[T op.Number](o *TopK, c *op.Run, x []T, s op.AxisView, k int, where
 		}
 	}
 	return nil
+}
+
+// digitSort sorts keys, one digit after another.
+type digitSort struct {
+	keys, places         []int64
+	nextKeys, nextPlaces []int64
+	all, some            uint64 // bits of all keys, and of some
+}
+
+// newDigitSort returns room for n keys.
+func newDigitSort(c *op.Run, n int) (*digitSort, error) {
+	room, err := c.ScratchInt64s(4 * n)
+	if err != nil {
+		return nil, err
+	}
+	return &digitSort{keys: room[:n], places: room[n : 2*n], nextKeys: room[2*n : 3*n], nextPlaces: room[3*n:], all: math.MaxUint64}, nil
+}
+
+// set sets key i. All keys must be set before they are sorted.
+func (s *digitSort) set(i int, key uint64) {
+	s.all, s.some = s.all&key, s.some|key
+	s.keys[i], s.places[i] = int64(key), int64(i)
+}
+
+// sorted returns the numbers of the keys in ascending order; equals keep theirs. They last until
+// a key is set.
+func (s *digitSort) sorted(c *op.Run) ([]int64, error) {
+	for shift := 0; shift < 64; shift += digit {
+		if c.Stopped() {
+			return nil, op.ErrStopped
+		}
+		if (s.all^s.some)>>shift%(1<<digit) == 0 {
+			continue // the digit of all keys is the same
+		}
+		sortDigit(s.keys, s.places, s.nextKeys, s.nextPlaces, shift)
+		s.keys, s.nextKeys = s.nextKeys, s.keys
+		s.places, s.nextPlaces = s.nextPlaces, s.places
+	}
+	s.all, s.some = math.MaxUint64, 0
+	return s.places, nil
 }
 
 // sortDigit copies keys and places in the order of the digit at that bit; equals keep theirs.

@@ -157,7 +157,8 @@ func (o *Unique) groups(c *op.Run, x *tensor.Tensor, s op.AxisView) (list []grou
 	if err != nil || !o.Sorted {
 		return list, of, err
 	}
-	return keys.sort(list, of), of, nil
+	list, err = keys.sort(list, of)
+	return list, of, err
 }
 
 var uniqueRows = []op.Row{

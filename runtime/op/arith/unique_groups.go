@@ -13,8 +13,8 @@ type group struct{ first, count int }
 const (
 	// groupBytes is the memory in bytes that finding and sorting one group takes.
 	groupBytes = 128
-	// uniqueStretch is the number of slices that are looked at between two checks for the end
-	// of the run.
+	// uniqueStretch is the number of slices that are looked at between two counts of memory and
+	// of work.
 	uniqueStretch = 1 << 14
 )
 
@@ -50,6 +50,7 @@ type rowTable struct {
 
 func (t *rowTable) add(list []group, of []int64, from, to int) []group {
 	for i := from; i < to; i++ {
+		t.keys.pace.Work(64 + t.keys.width)
 		k := t.keys.text(i)
 		g, ok := t.groups[k]
 		if !ok {

@@ -1,8 +1,8 @@
 package arith
 
 import (
-	"cmp"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/packed"
@@ -13,6 +13,8 @@ import (
 // uniqueKeys is width numbers for every slice of a value. The numbers of two slices are equal
 // if the slices are, and they are in the order of the slices.
 type uniqueKeys struct {
+	run   *op.Run
+	pace  *op.Pace
 	list  []uint64 // [slices, width]
 	width int
 }
@@ -22,7 +24,7 @@ func newUniqueKeys(c *op.Run, x *tensor.Tensor, s op.AxisView) (*uniqueKeys, err
 	if err != nil {
 		return nil, err
 	}
-	k := &uniqueKeys{unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(list))), len(list)), s.Outer * s.Inner}
+	k := &uniqueKeys{c, c.Pace(), unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(list))), len(list)), s.Outer * s.Inner}
 	if x.DType() == tensor.String {
 		return k, k.putTexts(c, x.Strings(), s)
 	}
@@ -34,29 +36,29 @@ func newUniqueKeys(c *op.Run, x *tensor.Tensor, s op.AxisView) (*uniqueKeys, err
 func (k *uniqueKeys) putNumbers(x *tensor.Tensor, s op.AxisView) {
 	switch x.DType() {
 	case tensor.F32:
-		putKeys(k.list, tensor.View[float32](x), s, floatKeys[float32])
+		putKeys(k, tensor.View[float32](x), s, floatKeys[float32])
 	case tensor.F64:
-		putKeys(k.list, tensor.View[float64](x), s, floatKeys[float64])
+		putKeys(k, tensor.View[float64](x), s, floatKeys[float64])
 	case tensor.F16:
-		putKeys(k.list, tensor.View[packed.F16](x), s, halfKeys[packed.F16])
+		putKeys(k, tensor.View[packed.F16](x), s, halfKeys[packed.F16])
 	case tensor.BF16:
-		putKeys(k.list, tensor.View[packed.BF16](x), s, halfKeys[packed.BF16])
+		putKeys(k, tensor.View[packed.BF16](x), s, halfKeys[packed.BF16])
 	case tensor.I8:
-		putKeys(k.list, tensor.View[int8](x), s, signedKeys[int8])
+		putKeys(k, tensor.View[int8](x), s, signedKeys[int8])
 	case tensor.I16:
-		putKeys(k.list, tensor.View[int16](x), s, signedKeys[int16])
+		putKeys(k, tensor.View[int16](x), s, signedKeys[int16])
 	case tensor.I32:
-		putKeys(k.list, tensor.View[int32](x), s, signedKeys[int32])
+		putKeys(k, tensor.View[int32](x), s, signedKeys[int32])
 	case tensor.I64:
-		putKeys(k.list, tensor.View[int64](x), s, signedKeys[int64])
+		putKeys(k, tensor.View[int64](x), s, signedKeys[int64])
 	case tensor.U16:
-		putKeys(k.list, tensor.View[uint16](x), s, unsignedKeys[uint16])
+		putKeys(k, tensor.View[uint16](x), s, unsignedKeys[uint16])
 	case tensor.U32:
-		putKeys(k.list, tensor.View[uint32](x), s, unsignedKeys[uint32])
+		putKeys(k, tensor.View[uint32](x), s, unsignedKeys[uint32])
 	case tensor.U64:
-		putKeys(k.list, tensor.View[uint64](x), s, unsignedKeys[uint64])
+		putKeys(k, tensor.View[uint64](x), s, unsignedKeys[uint64])
 	default:
-		putKeys(k.list, x.Bytes(), s, unsignedKeys[byte])
+		putKeys(k, x.Bytes(), s, unsignedKeys[byte])
 	}
 }
 
@@ -67,18 +69,23 @@ func (k *uniqueKeys) putTexts(c *op.Run, x []string, s op.AxisView) error {
 	}
 	place := map[string]uint64{}
 	for _, v := range x {
+		k.pace.Work(64 + len(v))
 		place[v] = 0
 	}
 	sorted := make([]string, 0, len(place))
 	for v := range place {
 		sorted = append(sorted, v)
 	}
-	slices.Sort(sorted)
+	slices.SortFunc(sorted, func(a, b string) int {
+		k.pace.Work(64 + min(len(a), len(b)))
+		return strings.Compare(a, b)
+	})
 	for i, v := range sorted {
 		place[v] = uint64(i)
 	}
-	putKeys(k.list, x, s, func(dst []uint64, x []string) {
+	putKeys(k, x, s, func(dst []uint64, x []string) {
 		for i, v := range x {
+			k.pace.Work(32 + len(v))
 			dst[i] = place[v]
 		}
 	})
@@ -86,13 +93,19 @@ func (k *uniqueKeys) putTexts(c *op.Run, x []string, s op.AxisView) error {
 }
 
 // putKeys writes the keys of elements slice by slice. keys writes those of adjacent elements.
-func putKeys[T any](dst []uint64, x []T, s op.AxisView, keys func(dst []uint64, x []T)) {
+func putKeys[T any](k *uniqueKeys, x []T, s op.AxisView, keys func(dst []uint64, x []T)) {
+	dst := k.list
 	if s.Outer == 1 {
-		keys(dst, x)
+		for at := 0; at < len(x); at += uniqueStretch {
+			n := min(uniqueStretch, len(x)-at)
+			k.pace.Work(n)
+			keys(dst[at:at+n], x[at:at+n])
+		}
 		return
 	}
 	for a := range s.Outer {
 		for n := range s.N {
+			k.pace.Work(8 + s.Inner)
 			from, to := (a*s.N+n)*s.Inner, (n*s.Outer+a)*s.Inner
 			keys(dst[to:to+s.Inner], x[from:from+s.Inner])
 		}
@@ -133,30 +146,43 @@ func (k *uniqueKeys) text(i int) string {
 }
 
 // sort returns the groups in ascending order, and renumbers the groups of all slices.
-func (k *uniqueKeys) sort(list []group, of []int64) []group {
-	type keyed struct {
-		key uint64 // the first of the slice
-		at  int
+func (k *uniqueKeys) sort(list []group, of []int64) ([]group, error) {
+	order, err := k.order(list)
+	if err != nil {
+		return nil, err
 	}
-	order := make([]keyed, len(list))
-	for i, g := range list {
-		order[i].at = i
-		if k.width > 0 {
-			order[i].key = k.list[g.first*k.width]
-		}
-	}
-	slices.SortFunc(order, func(a, b keyed) int {
-		if d := cmp.Compare(a.key, b.key); d != 0 || k.width < 2 {
-			return d
-		}
-		return slices.Compare(k.row(list[a.at].first), k.row(list[b.at].first))
-	})
 	sorted, to := make([]group, len(list)), make([]int64, len(list))
-	for i, o := range order {
-		sorted[i], to[o.at] = list[o.at], int64(i)
+	for i, g := range order {
+		k.pace.Work(4)
+		sorted[i], to[g] = list[g], int64(i)
 	}
 	for i, g := range of {
+		k.pace.Work(2)
 		of[i] = to[g]
 	}
-	return sorted
+	return sorted, nil
+}
+
+// order returns the groups in ascending order.
+func (k *uniqueKeys) order(list []group) ([]int64, error) {
+	if k.width == 1 {
+		s, err := newDigitSort(k.run, len(list))
+		if err != nil {
+			return nil, err
+		}
+		for i, g := range list {
+			k.pace.Work(2)
+			s.set(i, k.list[g.first])
+		}
+		return s.sorted(k.run)
+	}
+	order := make([]int64, len(list))
+	for i := range order {
+		order[i] = int64(i)
+	}
+	slices.SortFunc(order, func(a, b int64) int {
+		k.pace.Work(16 + k.width)
+		return slices.Compare(k.row(list[a].first), k.row(list[b].first))
+	})
+	return order, nil
 }
