@@ -64,9 +64,10 @@ func ViewAlong(shape tensor.Shape, axis int) AxisView {
 }
 
 // Each calls f with the position of the first element of every stretch along the axis.
-func (s AxisView) Each(f func(at int)) {
+func (s AxisView) Each(pace *Pace, f func(at int)) {
 	for a := range s.Outer {
 		for i := range s.Inner {
+			pace.Work(16 + 4*s.N)
 			f(a*s.N*s.Inner + i)
 		}
 	}

@@ -32,8 +32,9 @@ func aligned(t *tensor.Tensor) *tensor.Tensor {
 }
 
 // CopyStrided copies elements of any type in Go. Sources and destinations have one
-// element type and do not overlap, nor do the destinations of two copies.
-func CopyStrided(list ...Strided) {
+// element type and do not overlap, nor do the destinations of two copies. The copies are work
+// that pace counts.
+func CopyStrided(pace *Pace, list ...Strided) {
 	for _, s := range list {
 		axes, empty := collapse(s.Axes)
 		if empty {
@@ -42,24 +43,24 @@ func CopyStrided(list ...Strided) {
 		s.Axes = axes
 		switch d := s.Dst.DType(); Width(d) {
 		case 0:
-			copyEach(s)
+			copyEach(pace, s)
 		case 1:
-			copyElements[uint8](s)
+			copyElements[uint8](pace, s)
 		case 2:
-			copyElements[uint16](s)
+			copyElements[uint16](pace, s)
 		case 4:
-			copyElements[uint32](s)
+			copyElements[uint32](pace, s)
 		case 8:
-			copyElements[uint64](s)
+			copyElements[uint64](pace, s)
 		default:
-			copyElements[[2]uint64](s)
+			copyElements[[2]uint64](pace, s)
 		}
 	}
 }
 
 // copyElements copies elements as numbers of their width.
-func copyElements[T any](s Strided) {
-	copyAlong(elementsOf[T](s.Dst), elementsOf[T](aligned(s.Src)), s.Axes, s.SrcAt, s.DstAt)
+func copyElements[T any](pace *Pace, s Strided) {
+	copyAlong(pace, elementsOf[T](s.Dst), elementsOf[T](aligned(s.Src)), s.Axes, s.SrcAt, s.DstAt)
 }
 
 // elementsOf is the elements of an aligned tensor as values of their width.
@@ -68,7 +69,7 @@ func elementsOf[T any](t *tensor.Tensor) []T {
 	return unsafe.Slice((*T)(t.Pointer()), len(t.Bytes())/int(unsafe.Sizeof(one)))
 }
 
-func copyAlong[T any](dst, src []T, axes []StridedAxis, from, to int) {
+func copyAlong[T any](pace *Pace, dst, src []T, axes []StridedAxis, from, to int) {
 	if len(axes) == 0 {
 		dst[to] = src[from]
 		return
@@ -77,11 +78,13 @@ func copyAlong[T any](dst, src []T, axes []StridedAxis, from, to int) {
 	switch {
 	case len(axes) > 1:
 		for i := range a.N {
-			copyAlong(dst, src, axes[1:], from+i*a.From, to+i*a.To)
+			copyAlong(pace, dst, src, axes[1:], from+i*a.From, to+i*a.To)
 		}
 	case a.From == 1 && a.To == 1:
+		pace.Work(8 + a.N/4)
 		copy(dst[to:to+a.N], src[from:])
 	default:
+		pace.Work(8 + 2*a.N)
 		for range a.N {
 			dst[to] = src[from]
 			from, to = from+a.From, to+a.To
@@ -108,15 +111,15 @@ func collapse(axes []StridedAxis) (list []StridedAxis, empty bool) {
 }
 
 // copyEach copies strings or elements below a byte.
-func copyEach(s Strided) {
+func copyEach(pace *Pace, s Strided) {
 	l := s.Dst.DType().Layout()
 	if l == nil {
 		from, to := s.Src.Strings(), s.Dst.Strings()
-		EachElement(s.Axes, s.SrcAt, s.DstAt, func(src, dst int) { to[dst] = from[src] })
+		EachElement(pace, s.Axes, s.SrcAt, s.DstAt, func(src, dst int) { to[dst] = from[src] })
 		return
 	}
 	from, to := s.Src.Bytes(), s.Dst.Bytes()
-	EachElement(s.Axes, s.SrcAt, s.DstAt, func(src, dst int) { l.Set(to, dst, l.At(from, src)) })
+	EachElement(pace, s.Axes, s.SrcAt, s.DstAt, func(src, dst int) { l.Set(to, dst, l.At(from, src)) })
 	clearTail(s.Dst)
 }
 
@@ -130,44 +133,47 @@ func clearTail(t *tensor.Tensor) {
 
 // EachElement calls f with the places of every element of a copy, in the source and in
 // the destination.
-func EachElement(axes []StridedAxis, src, dst int, f func(src, dst int)) {
+func EachElement(pace *Pace, axes []StridedAxis, src, dst int, f func(src, dst int)) {
 	if len(axes) == 0 {
 		f(src, dst)
 		return
 	}
 	a := axes[0]
+	pace.Work(8 * a.N)
 	for i := range a.N {
-		EachElement(axes[1:], src+i*a.From, dst+i*a.To, f)
+		EachElement(pace, axes[1:], src+i*a.From, dst+i*a.To, f)
 	}
 }
 
 // GatherBlocks copies blocks by number: with src [outer,n,block] and dst
-// [outer,len(index),block], dst[o,j] = src[o,index[j]], the index checked.
-func GatherBlocks(src, dst *tensor.Tensor, index []int64, outer, n, block int) {
+// [outer,len(index),block], dst[o,j] = src[o,index[j]], the index checked. The
+// copies are work that pace counts.
+func GatherBlocks(pace *Pace, src, dst *tensor.Tensor, index []int64, outer, n, block int) {
 	switch d := dst.DType(); Width(d) {
 	case 0:
 		for j, x := range index {
-			CopyStrided(Strided{Src: src, Dst: dst, SrcAt: int(x) * block, DstAt: j * block,
+			CopyStrided(pace, Strided{Src: src, Dst: dst, SrcAt: int(x) * block, DstAt: j * block,
 				Axes: []StridedAxis{{outer, n * block, len(index) * block}, {block, 1, 1}}})
 		}
 	case 1:
-		gatherBlocks[uint8](src, dst, index, outer, n, block)
+		gatherBlocks[uint8](pace, src, dst, index, outer, n, block)
 	case 2:
-		gatherBlocks[uint16](src, dst, index, outer, n, block)
+		gatherBlocks[uint16](pace, src, dst, index, outer, n, block)
 	case 4:
-		gatherBlocks[uint32](src, dst, index, outer, n, block)
+		gatherBlocks[uint32](pace, src, dst, index, outer, n, block)
 	case 8:
-		gatherBlocks[uint64](src, dst, index, outer, n, block)
+		gatherBlocks[uint64](pace, src, dst, index, outer, n, block)
 	default:
-		gatherBlocks[[2]uint64](src, dst, index, outer, n, block)
+		gatherBlocks[[2]uint64](pace, src, dst, index, outer, n, block)
 	}
 }
 
-func gatherBlocks[T any](src, dst *tensor.Tensor, index []int64, outer, n, block int) {
+func gatherBlocks[T any](pace *Pace, src, dst *tensor.Tensor, index []int64, outer, n, block int) {
 	from, to := elementsOf[T](aligned(src)), elementsOf[T](dst)
 	for o := range outer {
 		part, row := from[o*n*block:], to[o*len(index)*block:]
 		for j, x := range index {
+			pace.Work(4 + block/4)
 			if block == 1 {
 				row[j] = part[x]
 			} else {

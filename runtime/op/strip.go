@@ -63,16 +63,14 @@ func (s strip) store(at int, list []float32) {
 
 // InSlices computes output 0 from input 0, both of which are n slices that follow
 // each other and have nothing to do with each other. f gets the elements of
-// `count` slices from the one numbered first on, all at once if they are float32.
+// `count` slices from the one numbered first on. Between two calls InSlices looks whether
+// the run is to end.
 func (c *Run) InSlices(n int, f func(x, out []float32, first, count int)) error {
 	if n == 0 {
 		return nil
 	}
 	from, to := c.In[0].Len()/n, c.Out[0].Len()/n
-	step := n
-	if c.In[0].DType() != tensor.F32 {
-		step = min(n, max(1, stripFloats/max(1, from+to)))
-	}
+	step := min(n, max(1, stripFloats/max(1, from+to)))
 	x, err := c.strip(c.In[0], step*from)
 	if err != nil {
 		return err
@@ -82,6 +80,9 @@ func (c *Run) InSlices(n int, f func(x, out []float32, first, count int)) error 
 		return err
 	}
 	for first := 0; first < n; first += step {
+		if c.Stopped() {
+			return ErrStopped
+		}
 		count := min(step, n-first)
 		y := out.room(first*to, count*to)
 		f(x.load(first*from, count*from), y, first, count)

@@ -93,7 +93,7 @@ func (o *Cast) Run(c *op.Run) error {
 		}
 	}
 	s := o.stepsFor(x.DType(), y.DType())
-	return s.run(x, y)
+	return s.run(c.Pace(), x, y)
 }
 
 var castRows = []op.Row{

@@ -36,7 +36,7 @@ func (s *castSteps) convert(y, x *tensor.Tensor) {
 	convertElements(y, x)
 }
 
-func (s *castSteps) run(x, y *tensor.Tensor) error {
+func (s *castSteps) run(pace *op.Pace, x, y *tensor.Tensor) error {
 	block := min(castBlock, x.Len())
 	var mid, wideMid *tensor.Tensor
 	if s.decode != nil {
@@ -46,6 +46,7 @@ func (s *castSteps) run(x, y *tensor.Tensor) error {
 		wideMid = tensor.New(s.target, block)
 	}
 	for from := 0; from < x.Len(); from += block {
+		pace.Work(8 * block)
 		n := min(block, x.Len()-from)
 		in := part(x, mid, from, n)
 		if s.decode != nil {

@@ -31,7 +31,9 @@ func (o *Equal) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
+	pace := c.Pace()
 	for i := range y {
+		pace.Work(32 + len(a.Strings()[w.At[0]])/8)
 		y[i] = a.Strings()[w.At[0]] == b.Strings()[w.At[1]]
 		w.Next()
 	}

@@ -32,14 +32,17 @@ func (o *Where) Infer(c *op.Infer) error {
 }
 
 // Run chooses among strings.
-func (o *Where) Run(c *op.Run) error { return whereStrings(c.In[0], c.In[1], c.In[2], c.Out[0]) }
+func (o *Where) Run(c *op.Run) error {
+	return whereStrings(c.Pace(), c.In[0], c.In[1], c.In[2], c.Out[0])
+}
 
-func whereStrings(cond, a, b, y *tensor.Tensor) error {
+func whereStrings(pace *op.Pace, cond, a, b, y *tensor.Tensor) error {
 	w, err := op.NewWalker(y.Shape(), cond.Shape(), a.Shape(), b.Shape())
 	if err != nil {
 		return err
 	}
 	for i := range y.Strings() {
+		pace.Work(32)
 		if cond.Bytes()[w.At[0]] != 0 {
 			y.Strings()[i] = a.Strings()[w.At[1]]
 		} else {

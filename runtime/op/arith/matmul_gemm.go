@@ -117,8 +117,10 @@ func runIntegers[T int32 | uint32 | int64 | uint64](o *Gemm, c *op.Run) {
 	if o.TransB {
 		bRow, bCol = 1, k
 	}
+	pace := c.Pace()
 	for i := range m {
 		for j := range n {
+			pace.Work(16 + 2*k)
 			var sum, add T
 			for p := range k {
 				sum += a[i*aRow+p*aCol] * b[p*bRow+j*bCol]

@@ -214,7 +214,7 @@ func (o *Reduce) Run(c *op.Run) error {
 	if err != nil || out.Len() == 0 {
 		return err
 	}
-	return reduceAny(o.Reducer, x, reduced, out)
+	return reduceAny(c.Pace(), o.Reducer, x, reduced, out)
 }
 
 var reduceRows = slices.Concat(

@@ -11,36 +11,36 @@ import (
 
 // reduceAny is the reduction for every element type and for empty inputs. Sums
 // of integers wrap around; results that are not integers lose their fraction.
-func reduceAny(r *Reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor) error {
+func reduceAny(pace *op.Pace, r *Reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor) error {
 	switch x.DType() {
 	case tensor.F32:
-		reduceFloats(r, x, reduced, out, func(v float32) float64 { return float64(v) }, func(v float64) float32 { return float32(v) })
+		reduceFloats(pace, r, x, reduced, out, func(v float32) float64 { return float64(v) }, func(v float64) float32 { return float32(v) })
 	case tensor.F64:
-		reduceFloats(r, x, reduced, out, func(v float64) float64 { return v }, func(v float64) float64 { return v })
+		reduceFloats(pace, r, x, reduced, out, func(v float64) float64 { return v }, func(v float64) float64 { return v })
 	case tensor.F16:
-		reduceFloats(r, x, reduced, out, func(v packed.F16) float64 { return float64(v.Float32()) },
+		reduceFloats(pace, r, x, reduced, out, func(v packed.F16) float64 { return float64(v.Float32()) },
 			func(v float64) packed.F16 { return packed.ToF16(float32(v)) })
 	case tensor.BF16:
-		reduceFloats(r, x, reduced, out, func(v packed.BF16) float64 { return float64(v.Float32()) },
+		reduceFloats(pace, r, x, reduced, out, func(v packed.BF16) float64 { return float64(v.Float32()) },
 			func(v float64) packed.BF16 { return packed.ToBF16(float32(v)) })
 	case tensor.I8:
-		return reduceInts[int8](r, x, reduced, out, math.MinInt8, math.MaxInt8)
+		return reduceInts[int8](pace, r, x, reduced, out, math.MinInt8, math.MaxInt8)
 	case tensor.I16:
-		return reduceInts[int16](r, x, reduced, out, math.MinInt16, math.MaxInt16)
+		return reduceInts[int16](pace, r, x, reduced, out, math.MinInt16, math.MaxInt16)
 	case tensor.I32:
-		return reduceInts[int32](r, x, reduced, out, math.MinInt32, math.MaxInt32)
+		return reduceInts[int32](pace, r, x, reduced, out, math.MinInt32, math.MaxInt32)
 	case tensor.I64:
-		return reduceInts[int64](r, x, reduced, out, math.MinInt64, math.MaxInt64)
+		return reduceInts[int64](pace, r, x, reduced, out, math.MinInt64, math.MaxInt64)
 	case tensor.U8:
-		return reduceInts[uint8](r, x, reduced, out, 0, math.MaxUint8)
+		return reduceInts[uint8](pace, r, x, reduced, out, 0, math.MaxUint8)
 	case tensor.U16:
-		return reduceInts[uint16](r, x, reduced, out, 0, math.MaxUint16)
+		return reduceInts[uint16](pace, r, x, reduced, out, 0, math.MaxUint16)
 	case tensor.U32:
-		return reduceInts[uint32](r, x, reduced, out, 0, math.MaxUint32)
+		return reduceInts[uint32](pace, r, x, reduced, out, 0, math.MaxUint32)
 	case tensor.U64:
-		return reduceInts[uint64](r, x, reduced, out, 0, math.MaxUint64)
+		return reduceInts[uint64](pace, r, x, reduced, out, 0, math.MaxUint64)
 	case tensor.Bool:
-		return reduceInts[uint8](r, x, reduced, out, 0, 1)
+		return reduceInts[uint8](pace, r, x, reduced, out, 0, 1)
 	}
 	return nil
 }
@@ -48,12 +48,12 @@ func reduceAny(r *Reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor)
 // Empty returns what the reduction makes of no elements of type d.
 func (r *Reducer) Empty(d tensor.DType) (*tensor.Tensor, error) {
 	y := tensor.New(d, 1)
-	return y, reduceAny(r, tensor.New(d, 0), []bool{true}, y)
+	return y, reduceAny(new(op.Run).Pace(), r, tensor.New(d, 0), []bool{true}, y)
 }
 
 // Accumulate makes acc[o] = step(acc[o], v) for every element v of x and the
 // output element o that it belongs to.
-func Accumulate[T, A any](x []T, shape tensor.Shape, reduced []bool, acc []A, step func(A, T) A) {
+func Accumulate[T, A any](pace *op.Pace, x []T, shape tensor.Shape, reduced []bool, acc []A, step func(A, T) A) {
 	if len(x) == 0 {
 		return
 	}
@@ -66,6 +66,7 @@ func Accumulate[T, A any](x []T, shape tensor.Shape, reduced []bool, acc []A, st
 	}
 	index, o := make([]int, len(shape)), 0
 	for _, v := range x {
+		pace.Work(4)
 		acc[o] = step(acc[o], v)
 		for i := len(shape) - 1; i >= 0; i-- {
 			index[i]++
@@ -87,38 +88,38 @@ func repeated[A any](v A, n int) []A {
 	return list
 }
 
-func reduceFloats[T tensor.Element](r *Reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor, wide func(T) float64, narrow func(float64) T) {
+func reduceFloats[T tensor.Element](pace *op.Pace, r *Reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor, wide func(T) float64, narrow func(float64) T) {
 	dst := tensor.View[T](out)
-	for i, v := range reduceDoubles(r, tensor.View[T](x), x.Shape(), reduced, len(dst), wide) {
+	for i, v := range reduceDoubles(pace, r, tensor.View[T](x), x.Shape(), reduced, len(dst), wide) {
 		dst[i] = narrow(v)
 	}
 }
 
 // reduceDoubles computes n results in double.
-func reduceDoubles[T any](r *Reducer, x []T, shape tensor.Shape, reduced []bool, n int, wide func(T) float64) []float64 {
+func reduceDoubles[T any](pace *op.Pace, r *Reducer, x []T, shape tensor.Shape, reduced []bool, n int, wide func(T) float64) []float64 {
 	if r.Logs {
-		return logSumExp(x, shape, reduced, n, wide)
+		return logSumExp(pace, x, shape, reduced, n, wide)
 	}
 	var acc []float64
 	switch r.First {
 	case ReduceSum:
 		acc = make([]float64, n)
-		Accumulate(x, shape, reduced, acc, func(a float64, v T) float64 { return a + wide(v) })
+		Accumulate(pace, x, shape, reduced, acc, func(a float64, v T) float64 { return a + wide(v) })
 	case ReduceSumSquare:
 		acc = make([]float64, n)
-		Accumulate(x, shape, reduced, acc, func(a float64, v T) float64 { return a + wide(v)*wide(v) })
+		Accumulate(pace, x, shape, reduced, acc, func(a float64, v T) float64 { return a + wide(v)*wide(v) })
 	case ReduceSumAbs:
 		acc = make([]float64, n)
-		Accumulate(x, shape, reduced, acc, func(a float64, v T) float64 { return a + math.Abs(wide(v)) })
+		Accumulate(pace, x, shape, reduced, acc, func(a float64, v T) float64 { return a + math.Abs(wide(v)) })
 	case ReduceProd:
 		acc = repeated(1.0, n)
-		Accumulate(x, shape, reduced, acc, func(a float64, v T) float64 { return a * wide(v) })
+		Accumulate(pace, x, shape, reduced, acc, func(a float64, v T) float64 { return a * wide(v) })
 	case ReduceMax:
 		acc = repeated(math.Inf(-1), n)
-		Accumulate(x, shape, reduced, acc, func(a float64, v T) float64 { return max(a, wide(v)) })
+		Accumulate(pace, x, shape, reduced, acc, func(a float64, v T) float64 { return max(a, wide(v)) })
 	case ReduceMin:
 		acc = repeated(math.Inf(1), n)
-		Accumulate(x, shape, reduced, acc, func(a float64, v T) float64 { return min(a, wide(v)) })
+		Accumulate(pace, x, shape, reduced, acc, func(a float64, v T) float64 { return min(a, wide(v)) })
 	}
 	for i := range acc {
 		if r.Mean {
@@ -131,10 +132,10 @@ func reduceDoubles[T any](r *Reducer, x []T, shape tensor.Shape, reduced []bool,
 
 // logSumExp keeps for each result the largest element so far and the sum of
 // exponentials relative to it.
-func logSumExp[T any](x []T, shape tensor.Shape, reduced []bool, n int, wide func(T) float64) []float64 {
+func logSumExp[T any](pace *op.Pace, x []T, shape tensor.Shape, reduced []bool, n int, wide func(T) float64) []float64 {
 	type state struct{ top, sum float64 }
 	acc := repeated(state{top: math.Inf(-1)}, n)
-	Accumulate(x, shape, reduced, acc, func(a state, e T) state {
+	Accumulate(pace, x, shape, reduced, acc, func(a state, e T) state {
 		v := wide(e)
 		switch {
 		case v == a.top:
@@ -162,10 +163,10 @@ func magnitude[T op.Integer](v T) T {
 	return v
 }
 
-func reduceInts[T op.Integer](r *Reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor, low, high T) error {
+func reduceInts[T op.Integer](pace *op.Pace, r *Reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor, low, high T) error {
 	src, dst := tensor.View[T](x), tensor.View[T](out)
 	if r.Logs || r.Root != RootNone {
-		for i, v := range reduceDoubles(r, src, x.Shape(), reduced, len(dst), func(v T) float64 { return float64(v) }) {
+		for i, v := range reduceDoubles(pace, r, src, x.Shape(), reduced, len(dst), func(v T) float64 { return float64(v) }) {
 			dst[i] = T(v)
 		}
 		return nil
@@ -177,33 +178,33 @@ func reduceInts[T op.Integer](r *Reducer, x *tensor.Tensor, reduced []bool, out 
 	}
 	switch r.First {
 	case ReduceSum:
-		return sumInts(r, src, x.Shape(), reduced, dst)
+		return sumInts(pace, r, src, x.Shape(), reduced, dst)
 	case ReduceSumSquare:
 		fill(0)
-		Accumulate(src, x.Shape(), reduced, dst, func(a, v T) T { return a + v*v })
+		Accumulate(pace, src, x.Shape(), reduced, dst, func(a, v T) T { return a + v*v })
 	case ReduceSumAbs:
 		fill(0)
-		Accumulate(src, x.Shape(), reduced, dst, func(a, v T) T { return a + magnitude(v) })
+		Accumulate(pace, src, x.Shape(), reduced, dst, func(a, v T) T { return a + magnitude(v) })
 	case ReduceProd:
 		fill(1)
-		Accumulate(src, x.Shape(), reduced, dst, func(a, v T) T { return a * v })
+		Accumulate(pace, src, x.Shape(), reduced, dst, func(a, v T) T { return a * v })
 	case ReduceMax:
 		fill(low)
-		Accumulate(src, x.Shape(), reduced, dst, func(a, v T) T { return max(a, v) })
+		Accumulate(pace, src, x.Shape(), reduced, dst, func(a, v T) T { return max(a, v) })
 	case ReduceMin:
 		fill(high)
-		Accumulate(src, x.Shape(), reduced, dst, func(a, v T) T { return min(a, v) })
+		Accumulate(pace, src, x.Shape(), reduced, dst, func(a, v T) T { return min(a, v) })
 	}
 	return nil
 }
 
 // sumInts adds in 64 bits, so that means do not wrap around.
-func sumInts[T op.Integer](r *Reducer, src []T, shape tensor.Shape, reduced []bool, dst []T) error {
+func sumInts[T op.Integer](pace *op.Pace, r *Reducer, src []T, shape tensor.Shape, reduced []bool, dst []T) error {
 	if r.Mean && len(src) == 0 {
 		return errors.New("the mean of no integers is not defined")
 	}
 	acc := make([]int64, len(dst))
-	Accumulate(src, shape, reduced, acc, func(a int64, v T) int64 { return a + int64(v) })
+	Accumulate(pace, src, shape, reduced, acc, func(a int64, v T) int64 { return a + int64(v) })
 	for i, v := range acc {
 		switch {
 		case !r.Mean:

@@ -79,29 +79,29 @@ func (o *ArgReduce) Run(c *op.Run) error {
 	}
 	switch x.DType() {
 	case tensor.F32:
-		argBest(o, tensor.View[float32](x), s, out)
+		argBest(c.Pace(), o, tensor.View[float32](x), s, out)
 	case tensor.F64:
-		argBest(o, tensor.View[float64](x), s, out)
+		argBest(c.Pace(), o, tensor.View[float64](x), s, out)
 	case tensor.F16:
-		argBest(o, op.Convert(tensor.View[packed.F16](x), packed.F16.Float32), s, out)
+		argBest(c.Pace(), o, op.Convert(tensor.View[packed.F16](x), packed.F16.Float32), s, out)
 	case tensor.BF16:
-		argBest(o, op.Convert(tensor.View[packed.BF16](x), packed.BF16.Float32), s, out)
+		argBest(c.Pace(), o, op.Convert(tensor.View[packed.BF16](x), packed.BF16.Float32), s, out)
 	case tensor.I8:
-		argBest(o, tensor.View[int8](x), s, out)
+		argBest(c.Pace(), o, tensor.View[int8](x), s, out)
 	case tensor.I16:
-		argBest(o, tensor.View[int16](x), s, out)
+		argBest(c.Pace(), o, tensor.View[int16](x), s, out)
 	case tensor.I32:
-		argBest(o, tensor.View[int32](x), s, out)
+		argBest(c.Pace(), o, tensor.View[int32](x), s, out)
 	case tensor.I64:
-		argBest(o, tensor.View[int64](x), s, out)
+		argBest(c.Pace(), o, tensor.View[int64](x), s, out)
 	case tensor.U8:
-		argBest(o, tensor.View[uint8](x), s, out)
+		argBest(c.Pace(), o, tensor.View[uint8](x), s, out)
 	case tensor.U16:
-		argBest(o, tensor.View[uint16](x), s, out)
+		argBest(c.Pace(), o, tensor.View[uint16](x), s, out)
 	case tensor.U32:
-		argBest(o, tensor.View[uint32](x), s, out)
+		argBest(c.Pace(), o, tensor.View[uint32](x), s, out)
 	case tensor.U64:
-		argBest(o, tensor.View[uint64](x), s, out)
+		argBest(c.Pace(), o, tensor.View[uint64](x), s, out)
 	}
 	return nil
 }
@@ -113,14 +113,16 @@ func Beyond[T float32 | float64](a, b T) bool { return a > b || a != a && b == b
 const argColumns = 256
 
 // argBest writes the place of the best element of every lane.
-func argBest[T op.Number](o *ArgReduce, x []T, s op.AxisView, out []int64) {
+func argBest[T op.Number](pace *op.Pace, o *ArgReduce, x []T, s op.AxisView, out []int64) {
 	for a := range s.Outer {
 		lanes, where := x[a*s.N*s.Inner:][:s.N*s.Inner], out[a*s.Inner:][:s.Inner]
 		if s.Inner == 1 {
+			pace.Work(8 + s.N)
 			where[0] = argLane(o, lanes)
 			continue
 		}
 		for i := 0; i < s.Inner; i += argColumns {
+			pace.Work(argColumns * s.N)
 			argLanes(o, lanes[i:], s, where[i:min(i+argColumns, s.Inner)])
 		}
 	}
@@ -226,15 +228,15 @@ func (o *Cumulate) Run(c *op.Run) error {
 	}
 	switch x.DType() {
 	case tensor.F64:
-		running(o, tensor.View[float64](x), s, tensor.View[float64](out))
+		running(c.Pace(), o, tensor.View[float64](x), s, tensor.View[float64](out))
 	case tensor.I8, tensor.U8:
-		running(o, tensor.View[uint8](x), s, tensor.View[uint8](out))
+		running(c.Pace(), o, tensor.View[uint8](x), s, tensor.View[uint8](out))
 	case tensor.I16, tensor.U16:
-		running(o, tensor.View[uint16](x), s, tensor.View[uint16](out))
+		running(c.Pace(), o, tensor.View[uint16](x), s, tensor.View[uint16](out))
 	case tensor.I32, tensor.U32:
-		running(o, tensor.View[uint32](x), s, tensor.View[uint32](out))
+		running(c.Pace(), o, tensor.View[uint32](x), s, tensor.View[uint32](out))
 	case tensor.I64, tensor.U64:
-		running(o, tensor.View[uint64](x), s, tensor.View[uint64](out))
+		running(c.Pace(), o, tensor.View[uint64](x), s, tensor.View[uint64](out))
 	default:
 		src, err := c.Floats(x)
 		if err != nil {
@@ -244,16 +246,17 @@ func (o *Cumulate) Run(c *op.Run) error {
 		if err != nil {
 			return err
 		}
-		running(o, src, s, dst)
+		running(c.Pace(), o, src, s, dst)
 		c.PutFloats(out, dst)
 	}
 	return nil
 }
 
 // running writes the partial sums or products. Integers wrap around alike whatever their sign.
-func running[T float32 | float64 | uint8 | uint16 | uint32 | uint64](o *Cumulate, x []T, s op.AxisView, out []T) {
+func running[T float32 | float64 | uint8 | uint16 | uint32 | uint64](pace *op.Pace, o *Cumulate, x []T, s op.AxisView, out []T) {
 	size := s.N * s.Inner
 	for a := range s.Outer {
+		pace.Work(8 + size)
 		if s.Inner == 1 {
 			runningLane(o, x[a*size:][:size], out[a*size:][:size])
 		} else {

@@ -34,9 +34,12 @@ func (o *retired) Infer(c *op.Infer) error {
 
 // Run computes in float64 and rounds once.
 func (o *retired) Run(c *op.Run) error {
-	list := op.Convert(op.Doubles(c.In[0]), func(v float64) float64 { return o.f(v, o.p, o.q) })
-	op.PutDoubles(c.Out[0], list)
-	return nil
+	return c.Fill(c.Out[0], func(list []float64, at int) {
+		op.GetDoubles(list, c.In[0], at)
+		for i, v := range list {
+			list[i] = o.f(v, o.p, o.q)
+		}
+	})
 }
 
 func affine(v, alpha, beta float64) float64     { return alpha*v + beta }
@@ -78,13 +81,13 @@ func (o *imageScaler) Run(c *op.Run) error {
 	if len(shape) != 4 || shape[1] != len(o.bias) {
 		return graph.Errorf(graph.ErrShape, "input %v does not have the %d channels of bias", c.In[0], len(o.bias))
 	}
-	list := op.Convert(op.Doubles(c.In[0]), func(v float64) float64 { return v })
 	plane := shape[2] * shape[3]
-	for i, v := range list {
-		list[i] = o.scale*v + float64(o.bias[i/plane%len(o.bias)])
-	}
-	op.PutDoubles(c.Out[0], list)
-	return nil
+	return c.Fill(c.Out[0], func(list []float64, at int) {
+		op.GetDoubles(list, c.In[0], at)
+		for i, v := range list {
+			list[i] = o.scale*v + float64(o.bias[(at+i)/plane%len(o.bias)])
+		}
+	})
 }
 
 var retiredRows = []op.Row{

@@ -46,7 +46,7 @@ func (o SumLike) Run(c *op.Run) error {
 		op.CopyInto(c.Out[0], c.In[0])
 		return nil
 	}
-	return reduceAny(&reducers[0], c.In[0], reduced, c.Out[0])
+	return reduceAny(c.Pace(), &reducers[0], c.In[0], reduced, c.Out[0])
 }
 
 var sumLikeRows = []op.Row{

@@ -70,7 +70,7 @@ func TestArgBest(t *testing.T) {
 	for mode := range 4 {
 		o := &ArgReduce{Largest: mode&1 != 0, Last: mode&2 != 0}
 		got := make([]int64, inner)
-		argBest(o, x, op.AxisView{Outer: 1, N: n, Inner: inner}, got)
+		argBest(new(op.Run).Pace(), o, x, op.AxisView{Outer: 1, N: n, Inner: inner}, got)
 		for i := range inner {
 			want := 0
 			for k := 1; k < n; k++ {

@@ -102,7 +102,7 @@ func (o *Unique) Run(c *op.Run) error {
 		for i, g := range groups {
 			index[i] = int64(g.first)
 		}
-		op.GatherBlocks(x, out, index, s.Outer, s.N, s.Inner)
+		op.GatherBlocks(c.Pace(), x, out, index, s.Outer, s.N, s.Inner)
 	}
 	return o.putLists(c, groups, of)
 }

@@ -93,7 +93,7 @@ func runCopies(o Copier, c *op.Run) error {
 		return err
 	}
 	for _, x := range list {
-		op.CopyStrided(x.of(c))
+		op.CopyStrided(c.Pace(), x.of(c))
 	}
 	return nil
 }

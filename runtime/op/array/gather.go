@@ -94,7 +94,7 @@ func (o *Gather) Run(c *op.Run) error {
 	if err := normIndices(index, c.In[1], in[axis]); err != nil {
 		return err
 	}
-	op.GatherBlocks(c.In[0], c.Out[0], index, in[:axis].Len(), in[axis], in[axis+1:].Len())
+	op.GatherBlocks(c.Pace(), c.In[0], c.Out[0], index, in[:axis].Len(), in[axis], in[axis+1:].Len())
 	return nil
 }
 

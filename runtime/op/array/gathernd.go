@@ -66,7 +66,7 @@ func elementOffsets(c *op.Run, axis int) ([]int64, error) {
 	for a, to := range index.Strides() {
 		axes[a].To = to
 	}
-	op.EachElement(axes, 0, 0, func(base, i int) { at[i] = int64(base) + at[i]*along })
+	op.EachElement(c.Pace(), axes, 0, 0, func(base, i int) { at[i] = int64(base) + at[i]*along })
 	return at, nil
 }
 
@@ -75,7 +75,7 @@ func (o *GatherElements) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	op.GatherBlocks(c.In[0], c.Out[0], at, 1, c.In[0].Len(), 1)
+	op.GatherBlocks(c.Pace(), c.In[0], c.Out[0], at, 1, c.In[0].Len(), 1)
 	return nil
 }
 
@@ -146,7 +146,9 @@ func blockNumbers(c *op.Run, batch int) (at []int64, block int, err error) {
 		return nil, 0, err
 	}
 	perBatch := max(index[batch:len(index)-1].Len(), 1)
+	pace := c.Pace()
 	for i := range at {
+		pace.Work(8 * (1 + tuple))
 		n := i / perBatch
 		for a, e := range extents {
 			x, err := normIndex(list[i*tuple+a], e)
@@ -165,7 +167,7 @@ func (o *GatherND) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	op.GatherBlocks(c.In[0], c.Out[0], at, 1, 0, block)
+	op.GatherBlocks(c.Pace(), c.In[0], c.Out[0], at, 1, 0, block)
 	return nil
 }
 

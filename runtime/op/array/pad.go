@@ -218,7 +218,7 @@ func (o *Pad) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	p.emit = func(x Copy) { op.CopyStrided(x.of(c)) }
+	p.emit = func(x Copy) { op.CopyStrided(c.Pace(), x.of(c)) }
 	p.walk(0, graph.Dim{}, graph.Dim{}, nil)
 	return nil
 }

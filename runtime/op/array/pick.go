@@ -101,7 +101,7 @@ func (o *Compress) Run(c *op.Run) error {
 	if err := wantShape(c.Out[0], shape); err != nil {
 		return err
 	}
-	op.GatherBlocks(c.In[0], c.Out[0], index[:count], in[:axis].Len(), in[axis], in[axis+1:].Len())
+	op.GatherBlocks(c.Pace(), c.In[0], c.Out[0], index[:count], in[:axis].Len(), in[axis], in[axis+1:].Len())
 	return nil
 }
 
@@ -342,9 +342,10 @@ func (o *OneHot) Run(c *op.Run) error {
 	if err := wantShape(out, slices.Insert(shape.Clone(), axis, depth)); err != nil || out.Len() == 0 {
 		return err
 	}
-	fillStrided(out, c.In[2])
-	inner := shape[axis:].Len()
+	fillStrided(c.Pace(), out, c.In[2])
+	inner, pace := shape[axis:].Len(), c.Pace()
 	for i, x := range index {
+		pace.Work(16)
 		if x < 0 && o.FromEnd {
 			x += depth
 		}
@@ -362,6 +363,6 @@ var pickRows = []op.Row{
 }
 
 // fillStrided writes the first element of value to every element of dst.
-func fillStrided(dst, value *tensor.Tensor) {
-	op.CopyStrided(op.Strided{Src: value, Dst: dst, Axes: []op.StridedAxis{{N: dst.Len(), From: 0, To: 1}}})
+func fillStrided(pace *op.Pace, dst, value *tensor.Tensor) {
+	op.CopyStrided(pace, op.Strided{Src: value, Dst: dst, Axes: []op.StridedAxis{{N: dst.Len(), From: 0, To: 1}}})
 }

@@ -54,7 +54,7 @@ func (o *ReverseSequence) Run(c *op.Run) error {
 			op.Strided{Src: c.In[0], Dst: c.Out[0], SrcAt: at + max(l-1, 0)*step, DstAt: at, Axes: []op.StridedAxis{{N: l, From: -step, To: step}, inner}},
 			op.Strided{Src: c.In[0], Dst: c.Out[0], SrcAt: at + l*step, DstAt: at + l*step, Axes: []op.StridedAxis{{N: n - l, From: step, To: step}, inner}})
 	}
-	op.CopyStrided(list...)
+	op.CopyStrided(c.Pace(), list...)
 	return nil
 }
 

@@ -87,16 +87,17 @@ func (o *Scatter) Run(c *op.Run) error {
 	}
 	op.CopyInto(out, data)
 	if o.Reduce == "none" {
-		putBlocks(out, updates, places, block)
+		putBlocks(c.Pace(), out, updates, places, block)
 		return nil
 	}
-	return reduceBlocks(o.Reduce, out, updates.Aligned(), places, block)
+	return reduceBlocks(c.Pace(), o.Reduce, out, updates.Aligned(), places, block)
 }
 
 // putBlocks writes the blocks of src, in order, to the places of dst.
-func putBlocks(dst, src *tensor.Tensor, places []int64, block int) {
+func putBlocks(pace *op.Pace, dst, src *tensor.Tensor, places []int64, block int) {
 	w, l := op.Width(dst.DType())*block, dst.DType().Layout()
 	for i, p := range places {
+		pace.Work(8 + block)
 		at := int(p)
 		switch {
 		case w > 0:
@@ -112,48 +113,49 @@ func putBlocks(dst, src *tensor.Tensor, places []int64, block int) {
 }
 
 // reduceBlocks reduces the blocks of src, in order, into the places of dst.
-func reduceBlocks(reduce string, dst, src *tensor.Tensor, places []int64, block int) error {
+func reduceBlocks(pace *op.Pace, reduce string, dst, src *tensor.Tensor, places []int64, block int) error {
 	switch dst.DType() {
 	case tensor.F32:
-		reduceAt[float32](reduce, dst, src, places, block)
+		reduceAt[float32](pace, reduce, dst, src, places, block)
 	case tensor.F64:
-		reduceAt[float64](reduce, dst, src, places, block)
+		reduceAt[float64](pace, reduce, dst, src, places, block)
 	case tensor.I8:
-		reduceAt[int8](reduce, dst, src, places, block)
+		reduceAt[int8](pace, reduce, dst, src, places, block)
 	case tensor.I16:
-		reduceAt[int16](reduce, dst, src, places, block)
+		reduceAt[int16](pace, reduce, dst, src, places, block)
 	case tensor.I32:
-		reduceAt[int32](reduce, dst, src, places, block)
+		reduceAt[int32](pace, reduce, dst, src, places, block)
 	case tensor.I64:
-		reduceAt[int64](reduce, dst, src, places, block)
+		reduceAt[int64](pace, reduce, dst, src, places, block)
 	case tensor.U8:
-		reduceAt[uint8](reduce, dst, src, places, block)
+		reduceAt[uint8](pace, reduce, dst, src, places, block)
 	case tensor.U16:
-		reduceAt[uint16](reduce, dst, src, places, block)
+		reduceAt[uint16](pace, reduce, dst, src, places, block)
 	case tensor.U32:
-		reduceAt[uint32](reduce, dst, src, places, block)
+		reduceAt[uint32](pace, reduce, dst, src, places, block)
 	case tensor.U64:
-		reduceAt[uint64](reduce, dst, src, places, block)
+		reduceAt[uint64](pace, reduce, dst, src, places, block)
 	case tensor.F16:
 		f := reductionOf[float32](reduce)
 		half := func(a, b packed.F16) packed.F16 { return packed.ToF16(f(a.Float32(), b.Float32())) }
-		reduceWith(half, tensor.View[packed.F16](dst), tensor.View[packed.F16](src), places, block)
+		reduceWith(pace, half, tensor.View[packed.F16](dst), tensor.View[packed.F16](src), places, block)
 	case tensor.BF16:
 		f := reductionOf[float32](reduce)
 		half := func(a, b packed.BF16) packed.BF16 { return packed.ToBF16(f(a.Float32(), b.Float32())) }
-		reduceWith(half, tensor.View[packed.BF16](dst), tensor.View[packed.BF16](src), places, block)
+		reduceWith(pace, half, tensor.View[packed.BF16](dst), tensor.View[packed.BF16](src), places, block)
 	default:
 		return graph.Errorf(graph.ErrUnsupported, "reduction %s of elements of type %v", reduce, dst.DType())
 	}
 	return nil
 }
 
-func reduceAt[T op.Number](reduce string, dst, src *tensor.Tensor, places []int64, block int) {
-	reduceWith(reductionOf[T](reduce), tensor.View[T](dst), tensor.View[T](src), places, block)
+func reduceAt[T op.Number](pace *op.Pace, reduce string, dst, src *tensor.Tensor, places []int64, block int) {
+	reduceWith(pace, reductionOf[T](reduce), tensor.View[T](dst), tensor.View[T](src), places, block)
 }
 
-func reduceWith[T any](f func(a, b T) T, dst, src []T, places []int64, block int) {
+func reduceWith[T any](pace *op.Pace, f func(a, b T) T, dst, src []T, places []int64, block int) {
 	for i, p := range places {
+		pace.Work(8 + 2*block)
 		to, from := dst[int(p)*block:][:block], src[i*block:]
 		for j := range to {
 			to[j] = f(to[j], from[j])

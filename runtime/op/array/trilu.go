@@ -70,7 +70,7 @@ func (o *Trilu) Run(c *op.Run) error {
 		}
 		list = append(list, left, right)
 	}
-	op.CopyStrided(list...)
+	op.CopyStrided(c.Pace(), list...)
 	return nil
 }
 

@@ -164,13 +164,8 @@ func (o *FlexAttention) weigh(c *op.Run, kernels FlexKernels, scores *tensor.Ten
 	switch n := op.FromEnd(scores.Shape(), 1); {
 	case n == 0 || scores.Len() == 0:
 	case scores.DType() == tensor.F64:
-		x, y := tensor.View[float64](scores), tensor.View[float64](weights)
-		for at := 0; at < len(x); at += n {
-			if c.Stopped() {
-				return nil, op.ErrStopped
-			}
-			nn.SoftmaxDoubles(x[at:][:n], op.AxisView{Outer: 1, N: n, Inner: 1}, false, y[at:][:n])
-		}
+		rows := op.AxisView{Outer: scores.Len() / n, N: n, Inner: 1}
+		nn.SoftmaxDoubles(c.Pace(), tensor.View[float64](scores), rows, false, tensor.View[float64](weights))
 	default:
 		if err := kernels.Softmax(scores, weights); err != nil {
 			return nil, err

@@ -96,7 +96,7 @@ func (o *TensorScatter) Run(c *op.Run) error {
 			})
 		}
 	}
-	op.CopyStrided(list...)
+	op.CopyStrided(c.Pace(), list...)
 	return nil
 }
 

@@ -131,11 +131,13 @@ func (o *oneHotEncoder) Run(c *op.Run) error {
 	case tensor.F64:
 		o.cut(tensor.View[float64](x), index)
 	default:
-		if err := o.table.find(x, index); err != nil {
+		if err := o.table.find(c.Pace(), x, index); err != nil {
 			return err
 		}
 	}
+	pace := c.Pace()
 	for i, k := range index {
+		pace.Work(4)
 		switch {
 		case k < int64(o.count):
 			y[i*o.count+int(k)] = 1

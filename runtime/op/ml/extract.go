@@ -50,7 +50,7 @@ func (extractor) Run(c *op.Run) error {
 	case y.DType() == tensor.I64:
 		extract(tensor.View[int64](x), tensor.View[int64](y), index, n)
 	default:
-		op.GatherBlocks(x, y, index, x.Len()/n, n, 1)
+		op.GatherBlocks(c.Pace(), x, y, index, x.Len()/n, n, 1)
 	}
 	return nil
 }

@@ -61,28 +61,29 @@ func (o *imputer) Run(c *op.Run) error {
 	}
 	switch x, y := c.In[0], c.Out[0]; x.DType() {
 	case tensor.F32:
-		impute(x, y, perFeature(o.floats, n), o.float)
+		impute(c.Pace(), x, y, perFeature(o.floats, n), o.float)
 	case tensor.F64:
 		by := op.Convert(perFeature(o.floats, n), func(v float32) float64 { return float64(v) })
-		impute(x, y, by, float64(o.float))
+		impute(c.Pace(), x, y, by, float64(o.float))
 	case tensor.I64:
 		by := op.Convert(perFeature(o.ints, n), func(v int) int64 { return int64(v) })
-		impute(x, y, by, int64(o.int))
+		impute(c.Pace(), x, y, by, int64(o.int))
 	case tensor.I32:
 		by := op.Convert(perFeature(o.ints, n), func(v int) int32 { return int32(v) })
 		if int(int32(o.int)) != o.int { // no element is that
 			copy(y.Bytes(), x.Bytes())
 			return nil
 		}
-		impute(x, y, by, int32(o.int))
+		impute(c.Pace(), x, y, by, int32(o.int))
 	}
 	return nil
 }
 
 // impute copies elements, but for those that are missing, or NaN where that is NaN.
-func impute[T number](x, y *tensor.Tensor, by []T, missing T) {
+func impute[T number](pace *op.Pace, x, y *tensor.Tensor, by []T, missing T) {
 	from, to := tensor.View[T](x), tensor.View[T](y)
 	for n := len(by); len(from) > 0; from, to = from[n:], to[n:] {
+		pace.Work(8 + 2*n)
 		row := to[:n]
 		if missing != missing {
 			for j, v := range from[:n] {

@@ -134,10 +134,11 @@ func floatKey(v float64) uint64 {
 }
 
 // find writes the place of the value of each element to index.
-func (t *table) find(x *tensor.Tensor, index []int64) error {
+func (t *table) find(pace *op.Pace, x *tensor.Tensor, index []int64) error {
 	none := int64(t.values.Len() - 1)
 	if t.keys == tensor.String {
 		for i, s := range x.Strings() {
+			pace.Work(32 + len(s))
 			index[i] = none
 			if k, ok := t.texts[s]; ok {
 				index[i] = int64(k)
@@ -155,6 +156,7 @@ func (t *table) find(x *tensor.Tensor, index []int64) error {
 		return nil
 	}
 	return eachKey(x, func(i int, bits uint64) {
+		pace.Work(32)
 		index[i] = none
 		if k, ok := t.bits[bits]; ok {
 			index[i] = int64(k)
@@ -192,7 +194,7 @@ func (o *relabel) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	if err := t.find(x, index); err != nil {
+	if err := t.find(c.Pace(), x, index); err != nil {
 		return err
 	}
 	switch y := c.Out[0]; {
@@ -202,7 +204,7 @@ func (o *relabel) Run(c *op.Run) error {
 	case y.DType() == tensor.I64:
 		lookUp(tensor.View[int64](t.values), tensor.View[int64](y), index)
 	default:
-		op.GatherBlocks(t.values, y, index, 1, t.values.Len(), 1)
+		op.GatherBlocks(c.Pace(), t.values, y, index, 1, t.values.Len(), 1)
 	}
 	return nil
 }

@@ -212,7 +212,7 @@ func (o *dictVectorizer) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	if err := where.find(o.vocabulary.vector(), index); err != nil {
+	if err := where.find(c.Pace(), o.vocabulary.vector(), index); err != nil {
 		return err
 	}
 	y, err := c.Alloc(0, m.Values.DType(), tensor.Shape{1, len(index)})
@@ -223,7 +223,7 @@ func (o *dictVectorizer) Run(c *op.Run) error {
 	values := tensor.New(m.Values.DType(), m.Values.Len()+1)
 	copy(values.Bytes(), m.Values.Bytes())
 	copy(values.Strings(), m.Values.Strings())
-	op.GatherBlocks(values, y, index, 1, values.Len(), 1)
+	op.GatherBlocks(c.Pace(), values, y, index, 1, values.Len(), 1)
 	return c.Mem.Reserve(-m.Keys.Len() * tableBytes)
 }
 

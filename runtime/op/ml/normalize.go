@@ -35,19 +35,20 @@ func (o *normalizer) Run(c *op.Run) error {
 	}
 	switch x, out := c.In[0], tensor.View[float32](c.Out[0]); x.DType() {
 	case tensor.F32:
-		normalize(o, tensor.View[float32](x), n, out)
+		normalize(c.Pace(), o, tensor.View[float32](x), n, out)
 	case tensor.F64:
-		normalize(o, tensor.View[float64](x), n, out)
+		normalize(c.Pace(), o, tensor.View[float64](x), n, out)
 	case tensor.I64:
-		normalize(o, tensor.View[int64](x), n, out)
+		normalize(c.Pace(), o, tensor.View[int64](x), n, out)
 	case tensor.I32:
-		normalize(o, tensor.View[int32](x), n, out)
+		normalize(c.Pace(), o, tensor.View[int32](x), n, out)
 	}
 	return nil
 }
 
-func normalize[T number](o *normalizer, x []T, n int, out []float32) {
+func normalize[T number](pace *op.Pace, o *normalizer, x []T, n int, out []float32) {
 	for ; len(x) > 0; x, out = x[n:], out[n:] {
+		pace.Work(8 * n)
 		norm := o.of(n, func(i int) float64 { return float64(x[i]) })
 		for i, v := range x[:n] {
 			out[i] = float32(float64(v) / norm)

@@ -28,19 +28,20 @@ func (o *binarizer) Run(c *op.Run) error {
 	}
 	switch x, y := c.In[0], c.Out[0]; x.DType() {
 	case tensor.F32:
-		binarize(tensor.View[float32](x), tensor.View[float32](y), func(v float32) bool { return float64(v) > t })
+		binarize(c.Pace(), tensor.View[float32](x), tensor.View[float32](y), func(v float32) bool { return float64(v) > t })
 	case tensor.F64:
-		binarize(tensor.View[float64](x), tensor.View[float64](y), func(v float64) bool { return v > t })
+		binarize(c.Pace(), tensor.View[float64](x), tensor.View[float64](y), func(v float64) bool { return v > t })
 	case tensor.I64:
-		binarize(tensor.View[int64](x), tensor.View[int64](y), func(v int64) bool { return v > whole || math.IsInf(t, -1) })
+		binarize(c.Pace(), tensor.View[int64](x), tensor.View[int64](y), func(v int64) bool { return v > whole || math.IsInf(t, -1) })
 	case tensor.I32:
-		binarize(tensor.View[int32](x), tensor.View[int32](y), func(v int32) bool { return int64(v) > whole })
+		binarize(c.Pace(), tensor.View[int32](x), tensor.View[int32](y), func(v int32) bool { return int64(v) > whole })
 	}
 	return nil
 }
 
-func binarize[T number](x, y []T, above func(T) bool) {
+func binarize[T number](pace *op.Pace, x, y []T, above func(T) bool) {
 	for i, v := range x {
+		pace.Work(2)
 		y[i] = 0
 		if above(v) {
 			y[i] = 1
@@ -75,20 +76,21 @@ func (o *scaler) Run(c *op.Run) error {
 	offset, scale := perFeature(o.offset, n), perFeature(o.scale, n)
 	switch x, y := c.In[0], tensor.View[float32](c.Out[0]); x.DType() {
 	case tensor.F32:
-		rescale(tensor.View[float32](x), offset, scale, y)
+		rescale(c.Pace(), tensor.View[float32](x), offset, scale, y)
 	case tensor.F64:
 		double := func(v float32) float64 { return float64(v) }
-		rescale(tensor.View[float64](x), op.Convert(offset, double), op.Convert(scale, double), y)
+		rescale(c.Pace(), tensor.View[float64](x), op.Convert(offset, double), op.Convert(scale, double), y)
 	case tensor.I64:
-		rescale(tensor.View[int64](x), offset, scale, y)
+		rescale(c.Pace(), tensor.View[int64](x), offset, scale, y)
 	case tensor.I32:
-		rescale(tensor.View[int32](x), offset, scale, y)
+		rescale(c.Pace(), tensor.View[int32](x), offset, scale, y)
 	}
 	return nil
 }
 
-func rescale[T number, F float32 | float64](x []T, offset, scale []F, y []float32) {
+func rescale[T number, F float32 | float64](pace *op.Pace, x []T, offset, scale []F, y []float32) {
 	for n := len(offset); len(x) > 0; x, y = x[n:], y[n:] {
+		pace.Work(8 + 2*n)
 		for j, v := range x[:n] {
 			y[j] = float32((F(v) - offset[j]) * scale[j])
 		}

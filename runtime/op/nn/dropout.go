@@ -116,8 +116,9 @@ func (o *Dropout) drop(c *op.Run, ratio float64) error {
 		seed = rand.Uint32()
 	}
 	g := newTwister(seed)
-	keep := make([]bool, c.In[0].Len())
+	keep, pace := make([]bool, c.In[0].Len()), c.Pace()
 	for i := range keep {
+		pace.Work(8)
 		keep[i] = g.uniform() >= ratio
 	}
 	if c.Wants(1) {

@@ -106,30 +106,30 @@ func (o *Col2Im) Run(c *op.Run) error {
 	}
 	switch x.DType() {
 	case tensor.F32:
-		foldBlocks(f, tensor.View[float32](x), tensor.View[float32](out))
+		foldBlocks(c.Pace(), f, tensor.View[float32](x), tensor.View[float32](out))
 	case tensor.F64:
-		foldBlocks(f, tensor.View[float64](x), tensor.View[float64](out))
+		foldBlocks(c.Pace(), f, tensor.View[float64](x), tensor.View[float64](out))
 	case tensor.F16:
 		sums := make([]float32, out.Len())
-		foldBlocks(f, op.Convert(tensor.View[packed.F16](x), packed.F16.Float32), sums)
+		foldBlocks(c.Pace(), f, op.Convert(tensor.View[packed.F16](x), packed.F16.Float32), sums)
 		c.PutFloats(out, sums)
 	case tensor.BF16:
 		sums := make([]float32, out.Len())
-		foldBlocks(f, op.Convert(tensor.View[packed.BF16](x), packed.BF16.Float32), sums)
+		foldBlocks(c.Pace(), f, op.Convert(tensor.View[packed.BF16](x), packed.BF16.Float32), sums)
 		c.PutFloats(out, sums)
 	case tensor.I8, tensor.U8: // sums that wrap have the same bits with signs and without
-		foldBlocks(f, tensor.View[uint8](x), tensor.View[uint8](out))
+		foldBlocks(c.Pace(), f, tensor.View[uint8](x), tensor.View[uint8](out))
 	case tensor.I16, tensor.U16:
-		foldBlocks(f, tensor.View[uint16](x), tensor.View[uint16](out))
+		foldBlocks(c.Pace(), f, tensor.View[uint16](x), tensor.View[uint16](out))
 	case tensor.I32, tensor.U32:
-		foldBlocks(f, tensor.View[uint32](x), tensor.View[uint32](out))
+		foldBlocks(c.Pace(), f, tensor.View[uint32](x), tensor.View[uint32](out))
 	case tensor.I64, tensor.U64:
-		foldBlocks(f, tensor.View[uint64](x), tensor.View[uint64](out))
+		foldBlocks(c.Pace(), f, tensor.View[uint64](x), tensor.View[uint64](out))
 	}
 	return nil
 }
 
-func foldBlocks[T op.Number](f *Folding, x, out []T) {
+func foldBlocks[T op.Number](pace *op.Pace, f *Folding, x, out []T) {
 	clear(out)
 	if len(out) == 0 {
 		return
@@ -141,6 +141,7 @@ func foldBlocks[T op.Number](f *Folding, x, out []T) {
 		for e := range size {
 			from := x[(plane*size+e)*count:][:count]
 			for b, v := range from {
+				pace.Work(16)
 				at, inside := 0, true
 				for a, n := range f.Image {
 					i := b/blockSteps[a]%f.Blocks[a]*f.Stride[a] - f.Pad[a] + e/elementSteps[a]%f.Block[a]*f.Dilation[a]

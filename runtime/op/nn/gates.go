@@ -56,8 +56,9 @@ func (GatedAdd) Run(c *op.Run) error {
 		return err
 	}
 	round := rounding(c.In[0].DType())
-	n := len(x) / len(gate)
+	n, pace := len(x)/len(gate), c.Pace()
 	for i, v := range x {
+		pace.Work(2)
 		out[i] = v + round(y[i]*gate[i/n])
 	}
 	c.PutFloats(c.Out[0], out)
@@ -94,8 +95,9 @@ func (o *scaledSiLU) Run(c *op.Run) error {
 	} else if s != nil {
 		alpha = s[0]
 	}
-	round := rounding(c.In[0].DType())
+	round, pace := rounding(c.In[0].DType()), c.Pace()
 	for i, v := range x {
+		pace.Work(8)
 		z := round(alpha * v)
 		y[i] = z * round(sigmoid(z))
 	}
@@ -137,7 +139,9 @@ func (linearGate) Run(c *op.Run) error {
 		return err
 	}
 	bias, scale := tensor.View[float32](c.In[1]), tensor.View[float32](c.In[2])
+	pace := c.Pace()
 	for i, v := range a {
+		pace.Work(16)
 		h := i % len(bias)
 		decay[i] = scale[h] * softplus(v+bias[h])
 	}
@@ -154,6 +158,7 @@ func (linearGate) Run(c *op.Run) error {
 		return err
 	}
 	for i, v := range b {
+		pace.Work(8)
 		beta[i] = sigmoid(v)
 	}
 	c.PutFloats(c.Out[1], beta)

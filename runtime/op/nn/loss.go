@@ -86,7 +86,7 @@ func (o *Loss) Run(c *op.Run) error {
 	log := tensor.Numbers(c.In[0])
 	if o.Softmax {
 		logs := make([]float64, shape.Len())
-		SoftmaxDoubles(op.Doubles(c.In[0]), s, true, logs)
+		SoftmaxDoubles(c.Pace(), op.Doubles(c.In[0]), s, true, logs)
 		if c.Wants(1) {
 			op.PutDoubles(c.Out[1], logs)
 		}
@@ -94,8 +94,9 @@ func (o *Loss) Run(c *op.Run) error {
 	}
 	weights := op.Doubles(c.Given(2))
 	list := make([]float64, len(classes))
-	sum, total := 0.0, 0.0
+	sum, total, pace := 0.0, 0.0, c.Pace()
 	for i, class := range classes {
+		pace.Work(16)
 		if o.Ignores && class == o.Ignore {
 			continue
 		}

@@ -67,13 +67,13 @@ func (o *Softmax) Run(c *op.Run) error {
 	switch x := c.In[0]; {
 	case !o.Hard:
 		list := make([]float64, x.Len())
-		SoftmaxDoubles(op.Doubles(x), s, o.Log, list)
+		SoftmaxDoubles(c.Pace(), op.Doubles(x), s, o.Log, list)
 		op.PutDoubles(c.Out[0], list)
 	case x.DType() == tensor.F64:
-		hardmax(tensor.View[float64](x), s, tensor.View[float64](c.Out[0]))
+		hardmax(c.Pace(), tensor.View[float64](x), s, tensor.View[float64](c.Out[0]))
 	default:
 		return c.InSlices(s.Outer, func(x, out []float32, _, count int) {
-			hardmax(x, op.AxisView{Outer: count, N: s.N, Inner: s.Inner}, out)
+			hardmax(c.Pace(), x, op.AxisView{Outer: count, N: s.N, Inner: s.Inner}, out)
 		})
 	}
 	return nil
@@ -88,8 +88,8 @@ func stepOf(outer, n, inner graph.Dim, err error) (s op.AxisView, _ error) {
 }
 
 // hardmax is 1 at the first largest element and 0 elsewhere.
-func hardmax[T float32 | float64](x []T, s op.AxisView, out []T) {
-	s.Each(func(at int) {
+func hardmax[T float32 | float64](pace *op.Pace, x []T, s op.AxisView, out []T) {
+	s.Each(pace, func(at int) {
 		best := at
 		for k := 1; k < s.N; k++ {
 			if p := at + k*s.Inner; arith.Beyond(x[p], x[best]) {
@@ -104,13 +104,14 @@ func hardmax[T float32 | float64](x []T, s op.AxisView, out []T) {
 }
 
 // SoftmaxDoubles sets out to the softmax along the axis, or with log to its logarithm.
-func SoftmaxDoubles(x []float64, s op.AxisView, log bool, out []float64) {
-	s.Each(func(at int) {
+func SoftmaxDoubles(pace *op.Pace, x []float64, s op.AxisView, log bool, out []float64) {
+	s.Each(pace, func(at int) {
 		top, sum := math.Inf(-1), 0.0
 		for k := range s.N {
 			top = max(top, x[at+k*s.Inner])
 		}
 		for k := range s.N {
+			pace.Work(16)
 			sum += math.Exp(x[at+k*s.Inner] - top)
 		}
 		for k := range s.N {
@@ -151,9 +152,10 @@ func (o *LRN) Infer(c *op.Infer) error {
 func (o *LRN) Run(c *op.Run) error {
 	shape := c.In[0].Shape()
 	s := op.ViewAlong(shape, 1)
-	x, out := op.Doubles(c.In[0]), make([]float64, c.In[0].Len())
-	s.Each(func(at int) {
+	x, out, pace := op.Doubles(c.In[0]), make([]float64, c.In[0].Len()), c.Pace()
+	s.Each(pace, func(at int) {
 		for k := range s.N {
+			pace.Work(64 + min(o.Size, s.N))
 			sum := 0.0
 			for j := max(k-(o.Size-1)/2, 0); j < s.N && j-k <= o.Size/2; j++ {
 				sum += x[at+j*s.Inner] * x[at+j*s.Inner]
@@ -197,16 +199,16 @@ func (o *LpNorm) Run(c *op.Run) error {
 	}
 	s := op.ViewAlong(shape, axis)
 	if c.In[0].DType() == tensor.F64 {
-		lpNormalize(tensor.View[float64](c.In[0]), s, o.P, tensor.View[float64](c.Out[0]))
+		lpNormalize(c.Pace(), tensor.View[float64](c.In[0]), s, o.P, tensor.View[float64](c.Out[0]))
 		return nil
 	}
 	return c.InSlices(s.Outer, func(x, out []float32, _, count int) {
-		lpNormalize(x, op.AxisView{Outer: count, N: s.N, Inner: s.Inner}, o.P, out)
+		lpNormalize(c.Pace(), x, op.AxisView{Outer: count, N: s.N, Inner: s.Inner}, o.P, out)
 	})
 }
 
-func lpNormalize[T float32 | float64](x []T, s op.AxisView, p int, out []T) {
-	s.Each(func(at int) {
+func lpNormalize[T float32 | float64](pace *op.Pace, x []T, s op.AxisView, p int, out []T) {
+	s.Each(pace, func(at int) {
 		norm := 0.0
 		switch {
 		case p == 2 && s.Inner == 1:
@@ -285,21 +287,21 @@ func (o *MeanVariance) Run(c *op.Run) error {
 		reduced[i] = slices.Contains(axes, i)
 	}
 	if c.In[0].DType() == tensor.F64 {
-		standardize(tensor.View[float64](c.In[0]), shape, reduced, tensor.View[float64](c.Out[0]))
+		standardize(c.Pace(), tensor.View[float64](c.In[0]), shape, reduced, tensor.View[float64](c.Out[0]))
 		return nil
 	}
 	x, out, err := c.FloatsInOut()
 	if err != nil {
 		return err
 	}
-	standardize(x, shape, reduced, out)
+	standardize(c.Pace(), x, shape, reduced, out)
 	c.PutFloats(c.Out[0], out)
 	return nil
 }
 
 // standardize subtracts the mean and divides by the standard deviation, to
 // which the standard's definition adds 1e-9.
-func standardize[T float32 | float64](x []T, shape tensor.Shape, reduced []bool, out []T) {
+func standardize[T float32 | float64](pace *op.Pace, x []T, shape tensor.Shape, reduced []bool, out []T) {
 	type stats struct{ n, mean, squares float64 }
 	groups := 1
 	for i, n := range shape {
@@ -312,7 +314,7 @@ func standardize[T float32 | float64](x []T, shape tensor.Shape, reduced []bool,
 		acc[i] = &stats{}
 	}
 	member := make([]*stats, 0, len(x)) // of each element
-	arith.Accumulate(x, shape, reduced, acc, func(a *stats, v T) *stats {
+	arith.Accumulate(pace, x, shape, reduced, acc, func(a *stats, v T) *stats {
 		a.n++
 		d := float64(v) - a.mean
 		a.mean += d / a.n

@@ -97,8 +97,9 @@ func (o *BatchNorm) Run(c *op.Run) error {
 		mean, variance = o.train(c, s, mean, variance)
 	}
 	scale, bias := op.Doubles(c.In[1]), op.Doubles(c.In[2])
-	x, out := op.Doubles(c.In[0]), make([]float64, c.In[0].Len())
+	x, out, pace := op.Doubles(c.In[0]), make([]float64, c.In[0].Len()), c.Pace()
 	for i := range x {
+		pace.Work(8)
 		k := i / s.Inner % s.N
 		out[i] = (x[i]-mean[k])*scale[k]/math.Sqrt(variance[k]+o.Epsilon) + bias[k]
 	}
@@ -110,8 +111,9 @@ func (o *BatchNorm) Run(c *op.Run) error {
 func (o *BatchNorm) train(c *op.Run, s op.AxisView, mean, variance []float64) (_, _ []float64) {
 	x := op.Doubles(c.In[0])
 	means, variances := make([]float64, s.N), make([]float64, s.N)
-	channel := make([]float64, 0, s.Outer*s.Inner)
+	channel, pace := make([]float64, 0, s.Outer*s.Inner), c.Pace()
 	for k := range s.N {
+		pace.Work(4 * s.Outer * s.Inner)
 		channel = channel[:0]
 		for b := range s.Outer {
 			at := (b*s.N + k) * s.Inner
@@ -222,11 +224,13 @@ func (o *GroupNorm) Run(c *op.Run) error {
 		groups = s.N
 	}
 	each := s.N / len(scale) // channels that share a parameter
-	n := s.N / groups * s.Inner
+	n, pace := s.N/groups*s.Inner, c.Pace()
 	for g := range s.Outer * groups {
+		pace.Work(4 * n)
 		mean, variance := moments(x[g*n:(g+1)*n], true)
 		inv := 1 / math.Sqrt(variance+float64(o.Epsilon))
 		for i := g * n; i < (g+1)*n; i++ {
+			pace.Work(4)
 			k := i / s.Inner % s.N / each
 			out[i] = (x[i]-mean)*inv*scale[k] + bias[k]
 		}

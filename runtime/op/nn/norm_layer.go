@@ -140,7 +140,9 @@ func (o *LayerNorm) Run(c *op.Run) error {
 		}
 	}
 	out, means, invs := make([]float64, len(x)), make([]float64, rows), make([]float64, rows)
+	pace := c.Pace()
 	for r := range rows {
+		pace.Work(8 * n)
 		mean, variance := moments(x[r*n:(r+1)*n], o.Centred)
 		means[r], invs[r] = mean, 1/math.Sqrt(variance+float64(o.Epsilon))
 		for i := r * n; i < (r+1)*n; i++ {

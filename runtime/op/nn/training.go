@@ -145,7 +145,7 @@ func (o *Optimizer) Run(c *op.Run) error {
 		return err
 	}
 	rate, part := o.begin(rate, steps)
-	state := make([]float64, o.states)
+	state, pace := make([]float64, o.states), c.Pace()
 	for v := range n {
 		x, gradients := op.Doubles(c.In[2+v]), op.Doubles(c.In[2+n+v])
 		lists := make([][]float64, 1+o.states) // what comes out: the value and its states
@@ -156,6 +156,7 @@ func (o *Optimizer) Run(c *op.Run) error {
 			}
 		}
 		for i := range x {
+			pace.Work(16)
 			for k := range state {
 				state[k] = lists[1+k][i]
 			}

@@ -34,7 +34,7 @@ func roundFloats(c *op.Run, g *Grid, precision tensor.DType, x, scale []float32,
 		return err
 	}
 	put := encoder(y, saturate)
-	stretches(g, func(at, n, s, step int) {
+	stretches(c.Pace(), g, func(at, n, s, step int) {
 		for i := at; i < at+n; i, s = i+1, s+step {
 			v := inPrecision(precision, inPrecision(precision, x[i])/scale[s])
 			if zero != nil {

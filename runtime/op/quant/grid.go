@@ -110,17 +110,19 @@ func (g Granularity) check(c *op.Infer) error {
 
 // stretches calls f for elements that follow each other and have one scale, or
 // with step 1 scales that follow each other. All extents are known.
-func stretches(g *Grid, f func(at, n, scale, step int)) {
+func stretches(pace *op.Pace, g *Grid, f func(at, n, scale, step int)) {
 	known := func(d graph.Dim) int { n, _ := d.Value(); return n }
 	axis, inner, block := known(g.Axis), known(g.Inner), known(g.Block)
 	for o := range known(g.Outer) {
 		for a := 0; a < axis; a += block {
 			n, at, scale := min(block, axis-a), (o*axis+a)*inner, o*known(g.PerOuter)+a/block*known(g.PerAxis)
 			if g.PerInner.Is(0) {
+				pace.Work(8 * n * inner)
 				f(at, n*inner, scale, 0)
 				continue
 			}
 			for row := range n {
+				pace.Work(8 * inner)
 				f(at+row*inner, inner, scale, 1)
 			}
 		}

@@ -188,7 +188,7 @@ func (o *DequantizeLinear) Run(c *op.Run) error {
 		return err
 	}
 	decodeFloats(out, x)
-	stretches(grid, func(at, n, s, step int) {
+	stretches(c.Pace(), grid, func(at, n, s, step int) {
 		for i := at; i < at+n; i, s = i+1, s+step {
 			if zero != nil {
 				out[i] -= zero[s]

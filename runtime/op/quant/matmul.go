@@ -160,15 +160,16 @@ func (o *QLinearMatMul) Run(c *op.Run) error {
 		return err
 	}
 	s := matmulProducts(arith.AsMatrices(a.Shape(), true, 1), arith.AsMatrices(b.Shape(), false, 1))
-	s.multiply(tensor.View[float32](a), tensor.View[float32](b), list)
+	s.multiply(c.Pace(), tensor.View[float32](a), tensor.View[float32](b), list)
 	return putCodes(c, 7, list, scale, y)
 }
 
 // multiply is the formula, with sums in float64.
-func (s *products) multiply(a, b, c []float32) {
+func (s *products) multiply(pace *op.Pace, a, b, c []float32) {
 	s.each(func(at, left, right int) {
 		for i := range s.m {
 			for j := range s.n {
+				pace.Work(2 * s.k)
 				sum := 0.0
 				for p := range s.k {
 					sum += float64(a[left+i*s.aRow+p*s.aCol]) * float64(b[right+p*s.bRow+j*s.bCol])

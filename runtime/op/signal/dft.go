@@ -173,7 +173,7 @@ func (o *DFT) Run(c *op.Run) error {
 	}
 	if out.DType() == tensor.F64 || !isPrecise(length) {
 		list := make([]float64, out.Len())
-		lanes(o, op.Doubles(c.In[0]), in, axis, length, list, shape)
+		lanes(c.Pace(), o, op.Doubles(c.In[0]), in, axis, length, list, shape)
 		op.PutDoubles(out, list)
 		return nil
 	}
@@ -181,7 +181,7 @@ func (o *DFT) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	lanes(o, x, in, axis, length, list, shape)
+	lanes(c.Pace(), o, x, in, axis, length, list, shape)
 	c.PutFloats(out, list)
 	return nil
 }
@@ -191,14 +191,15 @@ func (o *DFT) Run(c *op.Run) error {
 func reserve(c *op.Run, length int) error { return c.Mem.Reserve(16 * 16 * length) }
 
 // lanes transforms every lane along the axis.
-func lanes[F realType](o *DFT, x []F, in tensor.Shape, axis, length int, out []F, shape tensor.Shape) {
-	f := newFourier[F](length)
+func lanes[F realType](pace *op.Pace, o *DFT, x []F, in tensor.Shape, axis, length int, out []F, shape tensor.Shape) {
+	f := newFourier[F](pace, length)
 	src, dst := make([]complexOf[F], length), make([]complexOf[F], length)
 	last := len(in) - 1
 	inner := in[axis+1 : last].Len()
 	parts, outParts := in[last], shape[last]
 	for outer := range in[:axis].Len() {
 		for i := range inner {
+			pace.Work(8 * length)
 			clear(src)
 			for k := range min(in[axis], length) {
 				p := ((outer*in[axis]+k)*inner + i) * parts
@@ -337,7 +338,7 @@ func (o *STFT) Run(c *op.Run) error {
 		return err
 	}
 	if out.DType() == tensor.F64 || !isPrecise(length) {
-		cut, list := framing[float64]{op.Doubles(c.In[0]), in, step, length, op.Doubles(window)}, make([]float64, out.Len())
+		cut, list := framing[float64]{c.Pace(), op.Doubles(c.In[0]), in, step, length, op.Doubles(window)}, make([]float64, out.Len())
 		cut.transform(list, frames, points)
 		op.PutDoubles(out, list)
 		return nil
@@ -350,7 +351,7 @@ func (o *STFT) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	cut := framing[float32]{x, in, step, length, seen}
+	cut := framing[float32]{c.Pace(), x, in, step, length, seen}
 	cut.transform(list, frames, points)
 	c.PutFloats(out, list)
 	return nil
@@ -359,6 +360,7 @@ func (o *STFT) Run(c *op.Run) error {
 // framing is a signal [batch,samples,parts] cut into frames of `length` samples,
 // `step` apart, seen through a window, or none.
 type framing[F realType] struct {
+	pace         *op.Pace
 	x            []F
 	shape        tensor.Shape
 	step, length int
@@ -367,10 +369,11 @@ type framing[F realType] struct {
 
 // transform writes the first points of the transform of every frame.
 func (s *framing[F]) transform(out []F, frames, points int) {
-	f := newFourier[F](s.length)
+	f := newFourier[F](s.pace, s.length)
 	src, dst := make([]complexOf[F], s.length), make([]complexOf[F], s.length)
 	for b := range s.shape[0] {
 		for t := range frames {
+			s.pace.Work(8 * s.length)
 			s.frame(src, s.x[(b*s.shape[1]+t*s.step)*s.shape[2]:])
 			if s.shape[2] == 1 {
 				f.runReal(dst, src)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/op"
 )
 
 // realType is the types that transforms are computed in.
@@ -38,6 +40,7 @@ func (a complexOf[F]) swapped() complexOf[F] { return complexOf[F]{a.im, a.re} }
 // 1970). It does not change, but uses memory of its own, and so serves one
 // goroutine.
 type fourier[F realType] struct {
+	pace    *op.Pace
 	n       int
 	factors []int          // n is their product
 	roots   []complexOf[F] // roots[k] is exp(-2πik/n)
@@ -75,8 +78,8 @@ func isPrecise(n int) bool {
 	return ok
 }
 
-func newFourier[F realType](n int) *fourier[F] {
-	f := &fourier[F]{n: n}
+func newFourier[F realType](pace *op.Pace, n int) *fourier[F] {
+	f := &fourier[F]{pace: pace, n: n}
 	list, rest := factors(n)
 	f.factors = list
 	if rest > 1 {
@@ -86,6 +89,7 @@ func newFourier[F realType](n int) *fourier[F] {
 	f.a = make([]complexOf[F], n)
 	f.roots = make([]complexOf[F], n)
 	for k := range f.roots {
+		pace.Work(32)
 		f.roots[k] = root[F](k, n)
 	}
 	return f
@@ -99,10 +103,11 @@ func root[F realType](k, n int) complexOf[F] {
 
 func (f *fourier[F]) convolve() {
 	size := 1 << bits.Len(uint(2*f.n-2))
-	f.inner = newFourier[F](size)
+	f.inner = newFourier[F](f.pace, size)
 	f.chirp, f.kernel = make([]complexOf[F], f.n), make([]complexOf[F], size)
 	f.a, f.b = make([]complexOf[F], size), make([]complexOf[F], size)
 	for k := range f.n {
+		f.pace.Work(32)
 		f.chirp[k] = root[F](squareMod(k, 2*f.n), 2*f.n)
 		f.a[k] = f.chirp[k].conj()
 		f.a[(size-k)%size] = f.a[k]
@@ -196,6 +201,7 @@ func (f *fourier[F]) passes(dst, src []complexOf[F]) {
 func (f *fourier[F]) pass2(dst, src []complexOf[F], done int) {
 	m := f.n / done / 2
 	for g := range done {
+		f.pace.Work(8 * m)
 		from := src[2*g*m:]
 		for i := range m {
 			a, b := from[i], from[m+i]
@@ -208,6 +214,7 @@ func (f *fourier[F]) pass2(dst, src []complexOf[F], done int) {
 func (f *fourier[F]) pass4(dst, src []complexOf[F], done int) {
 	m := f.n / done / 4
 	for g := range done {
+		f.pace.Work(16 * m)
 		from := src[4*g*m:]
 		for i := range m {
 			a, b, c, d := from[i], from[m+i], from[2*m+i], from[3*m+i]
@@ -225,6 +232,7 @@ func (f *fourier[F]) pass5(dst, src []complexOf[F], done int) {
 	m := f.n / done / 5
 	x, y := f.roots[f.n/5], f.roots[2*f.n/5]
 	for g := range done {
+		f.pace.Work(20 * m)
 		from := src[5*g*m:]
 		for i := range m {
 			a, b, c, d, e := from[i], from[m+i], from[2*m+i], from[3*m+i], from[4*m+i]
@@ -257,6 +265,7 @@ func (f *fourier[F]) pass(dst, src []complexOf[F], done, r int) {
 	for g := range done {
 		from := src[r*g*m:]
 		for i := range m {
+			f.pace.Work(4 * r * r)
 			for q := range r {
 				sum := from[i]
 				for j := 1; j < r; j++ {

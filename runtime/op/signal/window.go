@@ -47,9 +47,9 @@ func (o *CosineWindow) Run(c *op.Run) error {
 		return err
 	}
 	terms, period := o.Terms(size)
-	list := make([]float64, size)
+	list, pace := make([]float64, size), c.Pace()
 	for k, t := range terms {
-		addCosines(list, t, 2*math.Pi*float64(k)/float64(period))
+		addCosines(pace, list, t, 2*math.Pi*float64(k)/float64(period))
 	}
 	op.SetNumbers(out, list)
 	return nil
@@ -57,10 +57,11 @@ func (o *CosineWindow) Run(c *op.Run) error {
 
 // addCosines adds t·cos(i·step) to element i. Within a block it turns a unit vector by the step,
 // which is off by a few units in the last place of a float64 at the block's end.
-func addCosines(list []float64, t, step float64) {
+func addCosines(pace *op.Pace, list []float64, t, step float64) {
 	const block = 16
 	sin, cos := math.Sincos(step)
 	for at := 0; at < len(list); at += block {
+		pace.Work(64)
 		y, x := math.Sincos(float64(at) * step)
 		for i := range list[at:min(at+block, len(list))] {
 			list[at+i] += t * x
@@ -142,19 +143,20 @@ func (o *MelWeights) Run(c *op.Run) error {
 		return err
 	}
 	if o.to == tensor.F32 {
-		triangles(tensor.View[float32](out), bands, corners)
+		triangles(c.Pace(), tensor.View[float32](out), bands, corners)
 		return nil
 	}
 	list := make([]float64, bins*bands)
-	triangles(list, bands, corners)
+	triangles(c.Pace(), list, bands, corners)
 	op.SetNumbers(out, list)
 	return nil
 }
 
 // triangles writes the matrix of triangles with those corners.
-func triangles[T float32 | float64](list []T, bands int, corners []int) {
+func triangles[T float32 | float64](pace *op.Pace, list []T, bands int, corners []int) {
 	clear(list)
 	for band := range bands {
+		pace.Work(16 * max(corners[band+2]-corners[band], 1))
 		triangle(list[band:], bands, corners[band], corners[band+1], corners[band+2])
 	}
 }

@@ -37,15 +37,18 @@ func (o *murmur) Infer(c *op.Infer) error {
 // Run hashes the bytes of each element.
 func (o *murmur) Run(c *op.Run) error {
 	x, out := c.In[0].Aligned(), c.Out[0].Bytes()
+	pace := c.Pace()
 	switch to := out; x.DType() {
 	case tensor.I64, tensor.U64, tensor.F64:
 		for from := x.Bytes(); len(from) > 0; from, to = from[8:], to[4:] {
+			pace.Work(4)
 			h := mixed(mixed(o.seed, binary.LittleEndian.Uint32(from)), binary.LittleEndian.Uint32(from[4:]))
 			binary.NativeEndian.PutUint32(to, spread(h^8))
 		}
 		return nil
 	case tensor.I32, tensor.U32, tensor.F32:
 		for from := x.Bytes(); len(from) > 0; from, to = from[4:], to[4:] {
+			pace.Work(4)
 			binary.NativeEndian.PutUint32(to, spread(mixed(o.seed, binary.LittleEndian.Uint32(from))^4))
 		}
 		return nil
@@ -54,8 +57,10 @@ func (o *murmur) Run(c *op.Run) error {
 	for i := range x.Len() {
 		var h uint32
 		if x.DType() == tensor.String {
+			pace.Work(32 + len(x.Strings()[i]))
 			h = murmur3([]byte(x.Strings()[i]), o.seed)
 		} else {
+			pace.Work(16)
 			h = murmur3(x.Bytes()[i*width:][:width], o.seed)
 		}
 		binary.NativeEndian.PutUint32(out[4*i:], h)

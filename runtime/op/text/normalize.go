@@ -137,7 +137,9 @@ func (o *stringNormalizer) Run(c *op.Run) error {
 	}
 	compare, change := o.compare.mapping(), o.change.mapping()
 	var kept []string
+	pace := c.Pace()
 	for _, s := range x.Strings() {
+		pace.Work(64 + 16*len(s))
 		if len(o.stop) > 0 && o.stop[compare(s)] {
 			continue
 		}

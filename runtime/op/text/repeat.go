@@ -47,9 +47,11 @@ func (o *repeatBlock) Run(c *op.Run) error {
 	out, words := tensor.View[float32](c.Out[0]), c.Out[0].Shape()[1]
 	copy(out, tensor.View[float32](c.In[1]))
 	tokens, length := tensor.View[int64](c.In[0]), c.In[0].Shape()[1]
+	pace := c.Pace()
 	for b := range c.Out[0].Shape()[0] {
 		row := tokens[b*length:][:length]
 		for end := o.n - 1; end < length; end++ {
+			pace.Work(8)
 			first := end - (o.n - 1)
 			if !slices.Equal(row[first:end], row[length-(o.n-1):]) {
 				continue

@@ -32,11 +32,13 @@ func (stringConcat) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
+	pace := c.Pace()
 	for i := range y {
 		head, tail := a[w.At[0]], b[w.At[1]]
 		if err := c.Mem.Reserve(len(head) + len(tail)); err != nil {
 			return err
 		}
+		pace.Work(64 + (len(head)+len(tail))/4)
 		y[i] = head + tail
 		w.Next()
 	}
@@ -76,9 +78,10 @@ func (o *stringSplit) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
+	pace := c.Pace()
 	for i, s := range x.Strings() {
 		n := 0
-		o.each(s, func(string) { n++ })
+		o.each(s, func(part string) { n++; pace.Work(16 + 4*len(part)) })
 		counts[i], longest = int64(n), max(longest, n)
 	}
 	if c.Wants(0) {
@@ -89,7 +92,8 @@ func (o *stringSplit) Run(c *op.Run) error {
 		for i, s := range x.Strings() {
 			row := parts.Strings()[i*longest : (i+1)*longest]
 			n := 0
-			o.each(s, func(part string) { row[n] = part; n++ })
+			pace.Work(longest)
+			o.each(s, func(part string) { row[n] = part; n++; pace.Work(16 + 4*len(part)) })
 			clear(row[n:])
 		}
 	}

@@ -63,6 +63,7 @@ func (o *CropResize) Run(c *op.Run) error {
 	}
 	image, regions, y := tensor.View[float32](c.In[0]), tensor.View[float32](c.In[1]), tensor.View[float32](out)
 	plane, cut := x[2]*x[3], int(size[0])*int(size[1])
+	pace := c.Pace()
 	for i, b := range batch {
 		if b < 0 || int(b) >= x[0] {
 			return graph.Errorf(graph.ErrShape, "batch index %d is not among %d images", b, x[0])
@@ -70,9 +71,7 @@ func (o *CropResize) Run(c *op.Run) error {
 		r := regions[4*i:][:4]
 		rows, columns := places(r[0], r[2], x[2], int(size[0])), places(r[1], r[3], x[3], int(size[1]))
 		for ch := range x[1] {
-			if c.Stopped() {
-				return op.ErrStopped
-			}
+			pace.Work(8 * cut)
 			o.sample(image[(int(b)*x[1]+ch)*plane:][:plane], y[(i*x[1]+ch)*cut:][:cut], rows, columns, x[3])
 		}
 	}

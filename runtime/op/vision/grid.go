@@ -90,7 +90,7 @@ func (o *GridSample) Run(c *op.Run) error {
 	if !op.ComputedInF32.Has(x.DType()) {
 		pixels, _ := op.Numbers(x)
 		to := make([]float64, out.Len())
-		sampleGrid(o, pixels, x.Shape(), op.Doubles(c.In[1]), out.Shape(), to)
+		sampleGrid(c.Pace(), o, pixels, x.Shape(), op.Doubles(c.In[1]), out.Shape(), to)
 		op.SetNumbers(out, to)
 		return nil
 	}
@@ -99,13 +99,13 @@ func (o *GridSample) Run(c *op.Run) error {
 		return err
 	}
 	if c.In[1].DType() == tensor.F64 {
-		sampleGrid(o, from, x.Shape(), tensor.View[float64](c.In[1]), out.Shape(), to)
+		sampleGrid(c.Pace(), o, from, x.Shape(), tensor.View[float64](c.In[1]), out.Shape(), to)
 	} else {
 		grid, err := c.Floats(c.In[1])
 		if err != nil {
 			return err
 		}
-		sampleGrid(o, from, x.Shape(), grid, out.Shape(), to)
+		sampleGrid(c.Pace(), o, from, x.Shape(), grid, out.Shape(), to)
 	}
 	c.PutFloats(out, to)
 	return nil
@@ -122,7 +122,9 @@ type gridTaps struct {
 // sampleGrid reads every channel of every image. The taps of a place are found
 // once for all channels: in float32 if image and grid have no wider elements, as PyTorch and
 // ONNX Runtime do.
-func sampleGrid[T, G float32 | float64](o *GridSample, x []T, shape tensor.Shape, grid []G, out tensor.Shape, to []T) {
+func sampleGrid[T, G float32 | float64](
+	pace *op.Pace, o *GridSample, x []T, shape tensor.Shape, grid []G, out tensor.Shape, to []T,
+) {
 	axes, space := shape[2:], shape[2:].Len()
 	places, channels := out[2:].Len(), shape[1]
 	r := len(axes)
@@ -137,6 +139,7 @@ func sampleGrid[T, G float32 | float64](o *GridSample, x []T, shape tensor.Shape
 				list[a] = tapsAt(o, place[r-1-a], n)
 			}
 			offsets, parts = combine(list, steps, offsets[:0], parts[:0])
+			pace.Work(64 + 2*channels*len(offsets))
 			for ch := range channels {
 				pixels := x[(b*channels+ch)*space:][:space]
 				var sum T

@@ -220,25 +220,25 @@ func (t *Resample) identity() bool {
 }
 
 // resample applies the tables one after another.
-func (o *Resize) resample(x, out *tensor.Tensor, tables []*Resample) {
+func (o *Resize) resample(pace *op.Pace, x, out *tensor.Tensor, tables []*Resample) {
 	switch d := x.DType(); {
 	case len(tables) == 0:
 		copy(out.Bytes(), x.Bytes())
 		copy(out.Strings(), x.Strings())
 	case d == tensor.String:
-		copy(out.Strings(), pick(x.Strings(), 1, x.Shape(), tables))
+		copy(out.Strings(), pick(pace, x.Strings(), 1, x.Shape(), tables))
 	case o.IsNearest():
-		copy(out.Bytes(), pick(x.Bytes(), d.Bits()/8, x.Shape(), tables))
+		copy(out.Bytes(), pick(pace, x.Bytes(), d.Bits()/8, x.Shape(), tables))
 	case d.IsFloat():
-		op.PutDoubles(out, interpolate(op.Doubles(x), x.Shape(), tables))
+		op.PutDoubles(out, interpolate(pace, op.Doubles(x), x.Shape(), tables))
 	default:
 		numbers, _ := op.Numbers(x)
-		putRounded(out, interpolate(numbers, x.Shape(), tables))
+		putRounded(out, interpolate(pace, numbers, x.Shape(), tables))
 	}
 }
 
 // pick returns the nearest elements, of size items each.
-func pick[T any](x []T, size int, shape tensor.Shape, tables []*Resample) []T {
+func pick[T any](pace *op.Pace, x []T, size int, shape tensor.Shape, tables []*Resample) []T {
 	shape = shape.Clone()
 	for _, t := range tables {
 		shape[t.Axis] = t.Out
@@ -246,6 +246,7 @@ func pick[T any](x []T, size int, shape tensor.Shape, tables []*Resample) []T {
 		to := make([]T, 0, outer*t.Out*inner)
 		for a := range outer {
 			for _, s := range t.Start {
+				pace.Work(8 + inner)
 				to = append(to, x[(a*t.In+int(s))*inner:][:inner]...)
 			}
 		}
@@ -255,7 +256,7 @@ func pick[T any](x []T, size int, shape tensor.Shape, tables []*Resample) []T {
 }
 
 // interpolate computes weighted sums in float64.
-func interpolate(x []float64, shape tensor.Shape, tables []*Resample) []float64 {
+func interpolate(pace *op.Pace, x []float64, shape tensor.Shape, tables []*Resample) []float64 {
 	shape = shape.Clone()
 	for _, t := range tables {
 		shape[t.Axis] = t.Out
@@ -265,6 +266,7 @@ func interpolate(x []float64, shape tensor.Shape, tables []*Resample) []float64 
 			for j, s := range t.Start {
 				row := to[(a*t.Out+j)*inner:][:inner]
 				for k := range t.Taps {
+					pace.Work(8 + inner)
 					w, from := t.Weights[k*t.Out+j], x[(a*t.In+int(s)+k)*inner:][:inner]
 					for i, v := range from {
 						row[i] += w * v

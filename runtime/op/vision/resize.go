@@ -245,7 +245,7 @@ func (o *Resize) Run(c *op.Run) error {
 	if err != nil || out.Len() == 0 {
 		return err
 	}
-	o.resample(x, out, tables)
+	o.resample(c.Pace(), x, out, tables)
 	o.extrapolate(out, tables)
 	return nil
 }
