@@ -218,24 +218,26 @@ func findTop[T op.Number](o *TopK, c *op.Run, x []T, s op.AxisView, k int, where
 		rank = func(a, b ranked[T]) int { return cmp.Or(ascending(a.v, b.v), a.at-b.at) }
 	}
 	var few [fewBest]ranked[T]
-	best := few[:0]
+	best, pace := few[:0], c.Pace()
 	if k > fewBest {
 		best = make([]ranked[T], 0, k)
 	}
 	for a := range s.Outer {
 		for i := range s.Inner {
-			if c.Stopped() {
-				return op.ErrStopped
-			}
 			at := a*s.N*s.Inner + i
 			if best = best[:0]; k <= fewBest {
+				pace.Work(8 + 2*s.N)
 				best = insertBest(o.Smallest, best, k, x[at:], s)
 			} else {
 				for j := range k {
+					pace.Work(32)
 					best = keepBest(best, k, ranked[T]{x[at+j*s.Inner], j}, rank)
 				}
-				best = keepLater(o.Smallest, best, x[at:], s, rank)
-				slices.SortFunc(best, rank)
+				best = keepLater(pace, o.Smallest, best, x[at:], s, rank)
+				slices.SortFunc(best, func(a, b ranked[T]) int {
+					pace.Work(8)
+					return rank(a, b)
+				})
 			}
 			to := a*k*s.Inner + i
 			for j, r := range best {
@@ -284,10 +286,11 @@ func ahead[T op.Number](smallest bool, v, w T) bool {
 
 // keepLater adds the elements of a lane from the k-th on to a heap of the k before; most
 // are no better than the worst of those, and of equals the first ranks higher.
-func keepLater[T op.Number](smallest bool, best []ranked[T], x []T, s op.AxisView, rank func(a, b ranked[T]) int) []ranked[T] {
+func keepLater[T op.Number](pace *op.Pace, smallest bool, best []ranked[T], x []T, s op.AxisView, rank func(a, b ranked[T]) int) []ranked[T] {
 	k, worst := len(best), best[0].v
 	for j := k; j < s.N; j++ {
 		v := x[j*s.Inner]
+		pace.Work(1)
 		if smallest {
 			if v >= worst {
 				continue
@@ -295,6 +298,7 @@ func keepLater[T op.Number](smallest bool, best []ranked[T], x []T, s op.AxisVie
 		} else if v <= worst {
 			continue
 		}
+		pace.Work(256)
 		best = keepBest(best, k, ranked[T]{v, j}, rank)
 		worst = best[0].v
 	}

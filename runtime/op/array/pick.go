@@ -80,8 +80,9 @@ func (o *Compress) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	count := 0
+	count, pace := 0, c.Pace()
 	for i, v := range cond {
+		pace.Work(2)
 		if v == 0 {
 			continue
 		}
@@ -137,9 +138,10 @@ func (NonZero) Run(c *op.Run) error {
 	case tensor.U8, tensor.Bool:
 		return listSet(c, in.Bytes())
 	}
-	isSet := setTest(in)
+	isSet, pace := setTest(in), c.Pace()
 	count := 0
 	for i := range in.Len() {
+		pace.Work(4)
 		count += op.Btoi(isSet(i))
 	}
 	shape := in.Shape()
@@ -150,9 +152,11 @@ func (NonZero) Run(c *op.Run) error {
 	list, steps := tensor.View[int64](out), shape.Strides()
 	at := 0
 	for i := range in.Len() {
+		pace.Work(4)
 		if !isSet(i) {
 			continue
 		}
+		pace.Work(4 * len(shape))
 		for a, n := range shape {
 			list[a*count+at] = int64(i / steps[a] % n)
 		}
@@ -161,14 +165,20 @@ func (NonZero) Run(c *op.Run) error {
 	return nil
 }
 
+// listStretch is the number of elements that are looked at between two counts of work.
+const listStretch = 1 << 14
+
 // listSet is NonZero of elements of which 0 is the only one that is not set, beside a negative
 // zero.
 func listSet[T comparable](c *op.Run, list []T) error {
 	var zero T
-	count := 0
-	for _, v := range list {
-		if v != zero {
-			count++
+	count, pace := 0, c.Pace()
+	for part := range slices.Chunk(list, listStretch) {
+		pace.Work(len(part))
+		for _, v := range part {
+			if v != zero {
+				count++
+			}
 		}
 	}
 	shape := c.In[0].Shape()
@@ -180,14 +190,15 @@ func listSet[T comparable](c *op.Run, list []T) error {
 	last := places[(len(shape)-1)*count:]
 	at := 0
 	for from := 0; from < len(list); from += n {
-		if c.Stopped() {
-			return op.ErrStopped
-		}
 		first := at
-		for j, v := range list[from:][:n] {
-			if v != zero {
-				last[at] = int64(j)
-				at++
+		for j := 0; j < n; j += listStretch {
+			part := list[from+j : from+min(j+listStretch, n)]
+			pace.Work(8 + 2*len(part))
+			for k, v := range part {
+				if v != zero {
+					last[at] = int64(j + k)
+					at++
+				}
 			}
 		}
 		for a := range len(shape) - 1 {

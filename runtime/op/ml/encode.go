@@ -75,8 +75,9 @@ func (o *vectorizer) Run(c *op.Run) error {
 			return err
 		}
 		if len(list) > 0 {
-			n := len(list) / rows
+			n, pace := len(list)/rows, c.Pace()
 			for r := range rows {
+				pace.Work(8 + n)
 				copy(tensor.View[float32](y)[r*o.total+at:][:o.sizes[i]], list[r*n:][:n])
 			}
 		}

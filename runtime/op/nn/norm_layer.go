@@ -129,13 +129,13 @@ func (o *LayerNorm) Run(c *op.Run) error {
 	var outs [3]*tensor.Tensor
 	copy(outs[:], c.Out)
 	x := op.Doubles(c.In[0])
-	scale, err := spread(op.Doubles(c.In[1]), c.In[1].Shape(), shape)
+	scale, err := spread(c.Pace(), op.Doubles(c.In[1]), c.In[1].Shape(), shape)
 	if err != nil {
 		return err
 	}
 	bias := make([]float64, len(x))
 	if c.Has(2) {
-		if bias, err = spread(op.Doubles(c.In[2]), c.In[2].Shape(), shape); err != nil {
+		if bias, err = spread(c.Pace(), op.Doubles(c.In[2]), c.In[2].Shape(), shape); err != nil {
 			return err
 		}
 	}
@@ -170,7 +170,7 @@ func moments(x []float64, centred bool) (mean, variance float64) {
 }
 
 // spread repeats the elements of a value so that it has the shape to.
-func spread[T any](src []T, from, to tensor.Shape) ([]T, error) {
+func spread[T any](pace *op.Pace, src []T, from, to tensor.Shape) ([]T, error) {
 	joined, err := op.Broadcast(graph.DimsOf(from), graph.DimsOf(to))
 	if err != nil {
 		return nil, err
@@ -191,6 +191,7 @@ func spread[T any](src []T, from, to tensor.Shape) ([]T, error) {
 	}
 	index, at := make([]int, len(to)), 0
 	for d := range dst {
+		pace.Work(4)
 		dst[d] = src[at]
 		for i := len(to) - 1; i >= 0; i-- {
 			index[i]++
