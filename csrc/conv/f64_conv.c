@@ -11,6 +11,8 @@ typedef struct {
     double *y;
 } f64_job;
 
+enum { TAPS_LOOKED = 1 << 16 }; // taps between two looks whether the run is to end
+
 // What becomes of the sums of a plane.
 static void finish_plane(const f64_job *j, size_t plane, size_t n) {
     const nacre_f64_finish *const e = j->e;
@@ -36,6 +38,7 @@ static void conv_plane(void *job, size_t plane, size_t thread) {
     for (size_t o = 0; o < out && !nacre_stopped(j->team); o++, conv_next(at, c->out, c->axes)) {
         double sum = j->bias == NULL ? 0 : j->bias[filter];
         for (size_t t = 0; t < taps; t++, conv_next(tap, c->kernel, c->axes)) {
+            if (t % TAPS_LOOKED == TAPS_LOOKED - 1 && nacre_stopped(j->team)) return;
             const ptrdiff_t i = conv_meet(c, c->in, at, tap);
             if (i < 0) continue;
             for (size_t ch = 0; ch < c->channels; ch++) sum += x[ch * in + (size_t)i] * w[ch * taps + t];
@@ -66,6 +69,7 @@ static void transpose_plane(void *job, size_t plane, size_t thread) {
     size_t at[NACRE_CONV_AXES] = {0}, tap[NACRE_CONV_AXES] = {0};
     for (size_t i = 0; i < in && !nacre_stopped(j->team); i++, conv_next(at, c->in, c->axes)) {
         for (size_t t = 0; t < taps; t++, conv_next(tap, c->kernel, c->axes)) {
+            if (t % TAPS_LOOKED == TAPS_LOOKED - 1 && nacre_stopped(j->team)) return;
             const ptrdiff_t o = conv_meet(c, c->out, at, tap);
             if (o < 0) continue;
             double sum = 0;

@@ -1,6 +1,8 @@
 // Normalisation by neighbouring channels, in tiles of columns.
 #include "norm/strip.h"
 
+enum { LRN_WORK = 1 << 26 }; // elements under the windows of a tile at most
+
 typedef struct {
     nacre_f32_lrn_fn *kernel;
     norm_type type;
@@ -59,6 +61,14 @@ static size_t lrn_scratch(const nacre_kernel *k, const int64_t *words, size_t th
     return w->type == NACRE_FLOAT32 ? 0 : threads * 2 * lrn_room((size_t)w->channels, (size_t)w->inner) * sizeof(float);
 }
 
+// A tile is work that a run cannot end within: wide windows over many channels are left to others.
+static int lrn_fits(const nacre_kernel *k, const int64_t *words) {
+    (void)k;
+    const nacre_f32_lrn_words *const w = (const void *)words;
+    const size_t window = nacre_min((size_t)w->size, (size_t)w->channels);
+    return (size_t)w->channels * window <= LRN_WORK / nacre_min((size_t)w->inner + 1, NACRE_NORM_COLS);
+}
+
 const nacre_entry nacre_f32_lrn_entry = {
-    .words = sizeof(nacre_f32_lrn_words) / 8, .operands = 2, .run = lrn_command, .scratch = lrn_scratch,
+    .words = sizeof(nacre_f32_lrn_words) / 8, .operands = 2, .run = lrn_command, .fits = lrn_fits, .scratch = lrn_scratch,
 };

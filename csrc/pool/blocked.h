@@ -22,6 +22,7 @@ typedef struct {
     const nacre_pooling_axis *columns;
     size_t block;
     bool max;
+    const nacre_team *team;  // whose end ends a row
     const float *counts;  // of an average: columns that count, by output
     float outer;          // rows that count, of all slices
     float *y;

@@ -32,6 +32,7 @@ typedef struct {
     size_t per_chunk;       // rows
     size_t lead;            // cells before the row in a buffer
     size_t inside, outside; // outputs of the last axis whose taps all lie in the buffer
+    const nacre_team *team;
 } pooling_job;
 
 // The rows of one output row being joined.
@@ -89,7 +90,9 @@ static void pooling_join(const pooling_job *j, size_t plane, const size_t *at, f
         const size_t x = plane + (outer == 0 ? 0 : row * p->axis[inner].in + start[inner]) * width;
         for (size_t k = 0; k < rows; k++) {
             pooling_list(j, &r, x + k * step);
-            if (r.count == NACRE_POOLING_ROWS) pooling_flush(j, &r);
+            if (r.count < NACRE_POOLING_ROWS) continue;
+            pooling_flush(j, &r);
+            if (nacre_stopped(j->team)) return;
         }
         more = false;
         for (size_t a = inner; a-- > 0 && !more;) {
@@ -100,14 +103,23 @@ static void pooling_join(const pooling_job *j, size_t plane, const size_t *at, f
     pooling_flush(j, &r);
 }
 
+// n outputs whose taps all lie in the row.
+static void pooling_inside(const pooling_job *j, const float *row, size_t n, nacre_pooling_cols c, float *out) {
+    const size_t piece = pool_piece(c.taps);
+    for (; n > piece && !nacre_stopped(j->team); n -= piece, row += piece * c.stride, out += piece, c.counts += piece) {
+        j->impl->cols(row, piece, &c, out);
+    }
+    j->impl->cols(row, nacre_min(n, piece), &c, out);
+}
+
 // The outputs of the joined row, those deep in the padding one by one.
 static void pooling_row(const pooling_job *j, const float *buf, float outer, float *out) {
     const nacre_pooling_axis *a = &j->p->axis[j->p->axes - 1];
     nacre_pooling_cols c = {a->taps, a->dilation, a->stride, j->p->max, j->counts, outer};
-    for (size_t o = 0; o < a->out; o++) {
+    for (size_t o = 0; o < a->out && !nacre_stopped(j->team); o++) {
         if (o == j->inside && j->outside > j->inside) {
             c.counts = j->counts + o;
-            j->impl->cols(buf - j->lead + (o * a->stride - (a->pad - j->lead)), j->outside - o, &c, out + o);
+            pooling_inside(j, buf - j->lead + (o * a->stride - (a->pad - j->lead)), j->outside - o, c, out + o);
             o = j->outside - 1;
             continue;
         }
@@ -168,7 +180,7 @@ static void pooling_command(const nacre_call *c) {
     float *const scratch = c->scratch;
     pooling_job j = {
         .impl = ((nacre_f32_pooling_fn *)c->kernel->fn)(), .type = (nacre_float_type)w->type, .p = &p, .x = nacre_operand(c, 0),
-        .out = nacre_operand(c, 1), .counts = scratch, .buffers = scratch + a->out, .in_plane = a->in, .rows_per_plane = 1,
+        .out = nacre_operand(c, 1), .counts = scratch, .buffers = scratch + a->out, .in_plane = a->in, .rows_per_plane = 1, .team = c->team,
     };
     if (j.type != NACRE_FLOAT32) j.half = ((nacre_half_fn *)nacre_part_fn(w->half))();
     size_t taps = 1;

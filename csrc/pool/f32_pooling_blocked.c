@@ -12,6 +12,7 @@ typedef struct {
     const float *x;
     float *y;
     float *counts;  // by output of the columns
+    const nacre_team *team;
 } blocked_pooling_job;
 
 static blocked_pooling_job blocked_pooling_of(const nacre_kernel *kernel, const nacre_pooling_blocked_words *w) {
@@ -39,7 +40,7 @@ static void blocked_pooling_chunk(void *job, size_t chunk, size_t thread) {
     const blocked_pooling_job *const j = job;
     const size_t stop = nacre_min(j->rows, (chunk + 1) * j->rows_each), width = j->columns.in * j->block, slice = j->lines.in * width;
     nacre_f32_blocked_pooling r = {.away = j->depth.dilation * slice, .gap = j->lines.dilation * width, .columns = &j->columns, .block = j->block,
-                                   .max = j->p.max, .counts = j->counts};
+                                   .max = j->p.max, .counts = j->counts, .team = j->team};
     for (size_t i = chunk * j->rows_each; i < stop; i++) {
         const size_t o = i % j->lines.out, at = i / j->lines.out, d = at % j->depth.out, plane = at / j->depth.out;
         const size_t row = blocked_pooling_meets(&j->lines, o, &r.rows), first = blocked_pooling_meets(&j->depth, d, &r.slices);
@@ -66,6 +67,7 @@ static void blocked_pooling_command(const nacre_call *c) {
     j.x = nacre_operand(c, 0);
     j.y = nacre_operand(c, 1);
     j.counts = c->scratch;
+    j.team = c->team;
     for (size_t o = 0; o < j.columns.out; o++) j.counts[o] = pool_divisor(&j.columns, o, j.p.count_pad);
     nacre_parallel(c->team, nacre_strides(j.rows, j.rows_each), blocked_pooling_chunk, &j);
 }

@@ -17,6 +17,7 @@ typedef struct {
     nacre_pooling p;
     size_t inner;        // above 0
     nacre_i8_mean mean;  // of a maximum only is_signed
+    const nacre_team *team;
 } i8_pooling;
 
 typedef struct {
@@ -54,7 +55,7 @@ static size_t i8_pooling_join(const i8_pooling_job *j, size_t n, size_t width, c
     }
     const uint8_t *rows[NACRE_POOLING_ROWS];
     size_t listed = 0;
-    for (size_t done = 0; done < taps;) {
+    for (size_t done = 0; done < taps && !nacre_stopped(o->team);) {
         size_t row = 0;
         for (size_t a = 0; a < n; a++) row = row * o->p.axis[a].in + start[a] + tap[a] * o->p.axis[a].dilation;
         rows[listed++] = plane + row * width;
@@ -107,7 +108,7 @@ static void i8_pooling_spread(const void *x, size_t stride, size_t bytes, size_t
 static void i8_pooling_max_edge(const i8_pooling *o, const uint8_t *row, size_t from, size_t to, uint8_t *y) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     const uint8_t flip = o->mean.is_signed ? 0x80 : 0;  // orders codes with sign as those without
-    for (size_t i = from; i < to; i++) {
+    for (size_t i = from; i < to && !nacre_stopped(o->team); i++) {
         size_t first, count;
         pool_taps(a, i, &first, &count);
         uint8_t best = 0;
@@ -122,7 +123,7 @@ static void i8_pooling_max_edge(const i8_pooling *o, const uint8_t *row, size_t 
 static void i8_pooling_sum_edge(const i8_pooling *o, const int32_t *row, size_t from, size_t to, int32_t *sums) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     const size_t n = o->inner;
-    for (size_t i = from; i < to; i++) {
+    for (size_t i = from; i < to && !nacre_stopped(o->team); i++) {
         size_t first, count;
         pool_taps(a, i, &first, &count);
         memset(sums + i * n, 0, n * sizeof(int32_t));
@@ -132,14 +133,32 @@ static void i8_pooling_sum_edge(const i8_pooling *o, const int32_t *row, size_t 
     }
 }
 
+// Maxima of n windows of one code at a position that lie inside a row, from the first on.
+static void i8_pooling_max_along(const i8_pooling *o, const uint8_t *first, size_t n, uint8_t *y) {
+    const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
+    const size_t piece = pool_piece(a->taps);
+    for (size_t i = 0; i < n && !nacre_stopped(o->team); i += piece) {
+        o->impl->max_along(o->mean.is_signed, first + i * a->stride, a->taps, a->stride, a->dilation, nacre_min(piece, n - i), y + i);
+    }
+}
+
+// Sums of the elements of n windows that move by `stride` of them, from the first on.
+static void i8_pooling_sum_along(const i8_pooling *o, const int32_t *first, size_t stride, size_t n, int32_t *sums) {
+    const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
+    const size_t piece = pool_piece(a->taps);
+    for (size_t i = 0; i < n && !nacre_stopped(o->team); i += piece) {
+        o->impl->sum_along(first + i * stride, a->taps, stride, a->dilation * o->inner, nacre_min(piece, n - i), sums + i);
+    }
+}
+
 // Sums of n windows that lie inside a row, from the first on.
 static void i8_pooling_sum_inside(const i8_pooling *o, const int32_t *first, size_t n, int32_t *all, int32_t *sums) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     if (o->inner == 1 || a->stride == 1) {
-        o->impl->sum_along(first, a->taps, a->stride, a->dilation * o->inner, n * o->inner, sums);
+        i8_pooling_sum_along(o, first, a->stride, n * o->inner, sums);
         return;
     }
-    o->impl->sum_along(first, a->taps, 1, a->dilation * o->inner, ((n - 1) * a->stride + 1) * o->inner, all);
+    i8_pooling_sum_along(o, first, 1, ((n - 1) * a->stride + 1) * o->inner, all);
     i8_pooling_spread(all, a->stride, o->inner * sizeof(int32_t), n, sums);
 }
 
@@ -161,9 +180,7 @@ static void i8_pooling_rows(void *job, size_t chunk, size_t thread) {
         const size_t begin = from * a->stride - a->pad;  // of the first window that lies inside
         if (o->p.max) {
             i8_pooling_max_edge(o, buffer, 0, from, y);
-            if (to > from) {
-                o->impl->max_along(o->mean.is_signed, buffer + begin, a->taps, a->stride, a->dilation, to - from, y + from);
-            }
+            if (to > from) i8_pooling_max_along(o, buffer + begin, to - from, y + from);
             i8_pooling_max_edge(o, buffer, to, a->out, y);
             continue;
         }
@@ -217,7 +234,7 @@ static void i8_pooling_max_columns(const i8_pooling *o, const uint8_t *row, size
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     const uint8_t *rows[NACRE_POOLING_ROWS];
     const size_t n = o->inner;
-    for (size_t i = from; i < to; i++) {
+    for (size_t i = from; i < to && !nacre_stopped(o->team); i++) {
         size_t first, count, listed = 0;
         pool_taps(a, i, &first, &count);
         if (count == 0) memset(y + i * n, o->mean.is_signed ? 0x80 : 0, n);
@@ -235,7 +252,7 @@ static void i8_pooling_max_moving(const i8_pooling *o, const uint8_t *first, siz
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     const uint8_t *rows[NACRE_POOLING_ROWS];
     size_t listed = 0;
-    for (size_t t = 0; t < a->taps; t++) {
+    for (size_t t = 0; t < a->taps && !nacre_stopped(o->team); t++) {
         rows[listed++] = first + t * a->dilation * o->inner;
         if (listed < NACRE_POOLING_ROWS && t + 1 < a->taps) continue;
         o->impl->max(o->mean.is_signed, rows, listed, t + 1 == listed, n, y);
@@ -379,6 +396,7 @@ static int32_t i8_pooling_zero(int is_signed, const void *x) {
 static void i8_pooling_command(const nacre_call *c) {
     const nacre_i8_pooling_words *const w = (const void *)c->words;
     i8_pooling o = i8_pooling_of(c->kernel, w);
+    o.team = c->team;
     if (!o.p.max) {
         const int is_signed = o.mean.is_signed;
         const int32_t zero = i8_pooling_zero(is_signed, nacre_operand(c, I8_POOLING_Y_ZERO));

@@ -21,6 +21,12 @@ static inline float pool_divisor(const nacre_pooling_axis *a, size_t o, bool cou
     return count == 0 ? 1.0f : (float)count;
 }
 
+// Windows of an axis are looked at in pieces of about so many taps, between which a run may end.
+enum { POOL_PIECE = 1 << 20 };
+
+// The outputs of a piece of an axis, a multiple of every vector.
+static inline size_t pool_piece(size_t taps) { return nacre_max(POOL_PIECE / taps, 64) / 64 * 64; }
+
 // Threads get at least this many elements to read at a time.
 enum { POOL_GRAIN = 1 << 14 };
 
