@@ -139,6 +139,10 @@ scalar() { # the same kernels and operators with no instruction-set extension
   NACRE_ISA=scalar go test "$patience" -short ./bindings ./runtime/...
 }
 
+deadlines() { # every operator, on inputs that grow until a run takes long, ends soon after it is to end
+  NACRE_TEST_DEADLINES=all go test "$patience" -count=1 -run Deadlines ./runtime/internal/optest
+}
+
 race() { # the race detector; it does not see C, and has nothing to find where one goroutine works alone
   local kernels='Gemm|Conv|IntGemm|BlockedDense|Broadcast|BlockedDepthwise|ConvTranspose|Winograd|Gather|BlockedPooling|Copy|NBits|ByteConv|ByteConvThen|ConvShort'
   local alone='StreamsOffloaded|BoundStreamsOffloaded|InPlace|InputsStay|MemoryFails|InputsLeftOut|NeededInputs|InferWithout'
@@ -271,6 +275,7 @@ levels       short
 emulated     short
 clang        short
 wine         full
+deadlines    full
 '
 
 # sampled prints the steps of a run without arguments. The commit, or NACRE_TEST_SEED, is the
