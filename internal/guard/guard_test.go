@@ -112,3 +112,10 @@ func guarded() (err error) {
 	defer guard.At("file").End(&err)
 	return nil
 }
+
+func TestEnded(t *testing.T) {
+	wrong := errors.New("wrong")
+	if err := guard.Call(func() error { panic(guard.Ended{Err: wrong}) }); err != wrong {
+		t.Errorf("%v, want %v", err, wrong)
+	}
+}

@@ -15,9 +15,9 @@ const paceUnits = 1 << 17
 // Pace returns a count of work for the goroutine that calls it.
 func (c *Run) Pace() *Pace { return &Pace{c.Stop, paceUnits} }
 
-// Work counts n units of work of about a nanosecond each. If the run is to end, Work panics
-// so that guard.Call returns ErrStopped. It may thus be called from functions that
-// return no error, such as the comparison of a sort.
+// Work counts n units of work of about a nanosecond each. If the run is to end, Work panics so
+// that guard.Call returns ErrStopped. It may thus be called from functions that return no error,
+// such as the comparison of a sort.
 func (p *Pace) Work(n int) {
 	if p.left -= n; p.left < 0 {
 		p.look()
