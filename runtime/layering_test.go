@@ -17,6 +17,7 @@ import (
 const allowed = `
 packed                   :
 csrc                     :
+internal/beneath         :
 internal/budget          :
 internal/jsonobject      :
 internal/resample        :
@@ -27,7 +28,7 @@ shaders/internal/generate : shaders/internal/compile
 internal/mapped          :
 internal/output          : internal/mapped
 internal/guard           : internal/mapped runtime/graph
-formats/internal/binio   : internal/mapped
+formats/internal/binio   : internal/beneath internal/mapped
 csrc/FAMILY              : csrc
 bindings/internal/families : csrc/FAMILY
 bindings                 : csrc bindings/internal/families
@@ -84,8 +85,8 @@ formats/gptrs            : internal/guard runtime/graph runtime/tensor packed fo
 formats/hnw              : internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/loom             : internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/mapped
 formats/chelis           : internal/guard runtime/graph runtime/tensor formats/hnw
-generate/tokenizer/internal/jinja :
-generate/tokenizer       : internal/guard generate/tokenizer/internal/jinja
+generate/tokenizer/internal/jinja : internal/budget
+generate/tokenizer       : internal/guard generate/tokenizer/internal/jinja internal/beneath internal/budget
 formats                  : internal/guard formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
 .                        : internal/budget internal/guard internal/resample formats runtime runtime/device runtime/graph runtime/op runtime/plan runtime/exec runtime/tensor packed bindings runtime/cpu
 generate                 : internal/guard .

@@ -1,4 +1,4 @@
-package binio
+package beneath
 
 import (
 	"os"

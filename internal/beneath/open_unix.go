@@ -1,6 +1,6 @@
 //go:build unix
 
-package binio
+package beneath
 
 import "syscall"
 

@@ -1,5 +1,5 @@
 //go:build !unix
 
-package binio
+package beneath
 
 const openFlags = 0
