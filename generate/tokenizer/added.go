@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"fmt"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -29,7 +30,7 @@ type added struct {
 
 // newAdded checks the added tokens and makes the two matchers. A token of the vocabulary
 // keeps its id there.
-func newAdded(v *vocabulary, list []AddedToken, n normalizer) (added, error) {
+func newAdded(w *work, v *vocabulary, list []AddedToken, n normalizer) (added, error) {
 	a := added{tokens: map[int32]AddedToken{}, ids: map[string]int32{}, special: map[string]bool{}, largest: -1}
 	limit := int64(len(v.list) + 2*len(list) + maxHoles)
 	for _, token := range list {
@@ -56,10 +57,10 @@ func newAdded(v *vocabulary, list []AddedToken, n normalizer) (added, error) {
 		if token.Normalized {
 			m = &a.normal
 			if n != nil {
-				content = n.normalize(content)
+				content = n.normalize(w, content)
 			}
 		}
-		m.add(content, id, token)
+		m.add(w, content, id, token)
 	}
 	return a, nil
 }
@@ -73,7 +74,7 @@ type matcher struct {
 	nodes  int32
 }
 
-func (m *matcher) add(content string, id int32, token AddedToken) {
+func (m *matcher) add(w *work, content string, id int32, token AddedToken) {
 	if content == "" {
 		return
 	}
@@ -85,6 +86,7 @@ func (m *matcher) add(content string, id int32, token AddedToken) {
 		key := uint64(uint32(node))<<8 | uint64(content[i])
 		next, ok := m.next[key]
 		if !ok {
+			w.hold(nodeBytes)
 			m.nodes++
 			next = m.nodes
 			m.next[key] = next
@@ -99,9 +101,9 @@ func (m *matcher) add(content string, id int32, token AddedToken) {
 }
 
 // find returns the longest token that begins at a place of a text.
-func (m *matcher) find(text string, from int) (id int32, end int) {
-	node := int32(0)
-	for i := from; i < len(text); i++ {
+func (m *matcher) find(w *work, text string, from int) (id int32, end int) {
+	node, i := int32(0), from
+	for ; i < len(text); i++ {
 		next, ok := m.next[uint64(uint32(node))<<8|uint64(text[i])]
 		if !ok {
 			break
@@ -111,19 +113,22 @@ func (m *matcher) find(text string, from int) (id int32, end int) {
 			id, end = at, i+1
 		}
 	}
+	w.steps(1 + i - from)
 	return id, end
 }
 
 // split calls f for the parts of a text, which is not empty: with the id of a token, or
 // with the text between tokens and -1.
-func (m *matcher) split(text string, f func(part string, id int32)) {
+func (m *matcher) split(w *work, text string, f func(part string, id int32)) {
+	w.steps(len(text))
 	done := 0
+	spaces := 0 // the end of the white space that was looked at last
 	for at := 0; at < len(text) && m.next != nil; {
 		if !m.starts[text[at]] {
 			at++
 			continue
 		}
-		id, stop := m.find(text, at)
+		id, stop := m.find(w, text, at)
 		if stop == 0 {
 			at++
 			continue
@@ -134,10 +139,13 @@ func (m *matcher) split(text string, f func(part string, id int32)) {
 			continue
 		}
 		if token.LStrip {
-			start = max(lastSpaces(text[:start]), done)
+			start = done + lastSpaces(w, text[done:max(start, done)])
 		}
 		if token.RStrip {
-			stop += firstSpaces(text[stop:])
+			if stop >= spaces {
+				spaces = stop + firstSpaces(w, text[stop:])
+			}
+			stop = spaces
 		}
 		if done < start {
 			f(text[done:start], -1)
@@ -166,7 +174,9 @@ func isWord(r rune) bool {
 }
 
 // lastSpaces returns where the white space at the end of a text begins.
-func lastSpaces(text string) int {
+func lastSpaces(w *work, text string) int {
+	size := len(text)
+	defer func() { w.steps(size - len(text)) }()
 	for len(text) > 0 {
 		r, size := utf8.DecodeLastRuneInString(text)
 		if !unicode.IsSpace(r) {
@@ -178,11 +188,8 @@ func lastSpaces(text string) int {
 }
 
 // firstSpaces returns where the white space at the beginning of a text ends.
-func firstSpaces(text string) int {
-	for i, r := range text {
-		if !unicode.IsSpace(r) {
-			return i
-		}
-	}
-	return len(text)
+func firstSpaces(w *work, text string) int {
+	n := len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
+	w.steps(n)
+	return n
 }

@@ -20,9 +20,9 @@ type answers struct {
 	Whole      []*string
 }
 
-// folder returns the folder of answers: that of the variable NACRE_TOKENIZERS, which
+// answersFolder returns the folder of answers: that of the variable NACRE_TOKENIZERS, which
 // scripts/tokenizers/compare.sh makes, or the small one of the tests.
-func folder(t testing.TB) fs.FS {
+func answersFolder(t testing.TB) fs.FS {
 	if path := os.Getenv("NACRE_TOKENIZERS"); path != "" {
 		return os.DirFS(path)
 	}
@@ -34,8 +34,8 @@ func folder(t testing.TB) fs.FS {
 	return z
 }
 
-// readJSON reads one file of a folder.
-func readJSON(t testing.TB, from fs.FS, name string, to any) {
+// readAnswer reads one file of a folder.
+func readAnswer(t testing.TB, from fs.FS, name string, to any) {
 	t.Helper()
 	data, err := fs.ReadFile(from, name)
 	if err == nil {
@@ -47,9 +47,9 @@ func readJSON(t testing.TB, from fs.FS, name string, to any) {
 }
 
 func TestAnswers(t *testing.T) {
-	from := folder(t)
+	from := answersFolder(t)
 	var texts []string
-	readJSON(t, from, "texts.json", &texts)
+	readAnswer(t, from, "texts.json", &texts)
 	names, err := fs.Glob(from, "*.answers.json")
 	if err != nil || len(names) == 0 || len(texts) == 0 {
 		t.Fatal("no answers:", err)
@@ -69,7 +69,7 @@ func TestAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 			var a answers
-			readJSON(t, from, name+".answers.json", &a)
+			readAnswer(t, from, name+".answers.json", &a)
 			compare(t, tok, texts, a)
 		})
 	}

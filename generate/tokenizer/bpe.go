@@ -75,6 +75,7 @@ func (m *bpe) tokens(s *scratch, ids []int32, word string) []int32 {
 // without a token are kept back until one with a token comes, as the reference does, so
 // that byte tokens between them stand first.
 func (m *bpe) characters(s *scratch, word string) {
+	s.work.steps(len(word))
 	unknown := false
 	for i := 0; i < len(word); {
 		_, size := utf8.DecodeRuneInString(word[i:])

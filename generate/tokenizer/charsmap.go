@@ -16,7 +16,7 @@ type charsMap struct {
 }
 
 // newCharsMap reads the size of the array in bytes, the array and the texts.
-func newCharsMap(data []byte) (*charsMap, error) {
+func newCharsMap(w *work, data []byte) (*charsMap, error) {
 	if len(data) < 4 {
 		return nil, fmt.Errorf("the map of characters has %d bytes: 4 at least are needed", len(data))
 	}
@@ -25,6 +25,7 @@ func newCharsMap(data []byte) (*charsMap, error) {
 	if uint64(size) > uint64(len(data)) || size%4 != 0 {
 		return nil, fmt.Errorf("the map of characters says that its array has %d bytes, and %d follow", size, len(data))
 	}
+	w.hold(len(data))
 	m := &charsMap{units: make([]uint32, size/4), texts: string(data[size:])}
 	for i := range m.units {
 		m.units[i] = binary.LittleEndian.Uint32(data[4*i:])
@@ -41,14 +42,15 @@ func (m *charsMap) longest() int {
 	return most
 }
 
-// prefixes calls f for each entry that begins a text, the shortest first, until f
-// returns false.
-func (m *charsMap) prefixes(text string, f func(length int, value string) bool) {
+// prefixes calls f for each entry of maxToken bytes at most that begins a text, the shortest
+// first, until f returns false.
+func (m *charsMap) prefixes(w *work, text string, f func(length int, value string) bool) {
 	if len(m.units) == 0 {
 		return
 	}
 	at := offset(m.units[0])
-	for i := range len(text) {
+	for i := range min(len(text), maxToken) {
+		w.steps(1)
 		at ^= uint32(text[i])
 		if uint64(at) >= uint64(len(m.units)) {
 			return
@@ -64,7 +66,7 @@ func (m *charsMap) prefixes(text string, f func(length int, value string) bool) 
 		if uint64(at) >= uint64(len(m.units)) {
 			return
 		}
-		if value, ok := m.text(m.units[at] & (1<<31 - 1)); ok && !f(i+1, value) {
+		if value, ok := m.text(w, m.units[at]&(1<<31-1)); ok && !f(i+1, value) {
 			return
 		}
 	}
@@ -74,11 +76,12 @@ func (m *charsMap) prefixes(text string, f func(length int, value string) bool) 
 func offset(unit uint32) uint32 { return unit >> 10 << (unit & (1 << 9) >> 6) }
 
 // text returns the text at a place, which ends with a zero.
-func (m *charsMap) text(at uint32) (string, bool) {
+func (m *charsMap) text(w *work, at uint32) (string, bool) {
 	if uint64(at) > uint64(len(m.texts)) {
 		return "", false
 	}
 	value, _, _ := strings.Cut(m.texts[at:], "\x00")
+	w.steps(1 + len(value)/16)
 	return value, true
 }
 
@@ -89,19 +92,21 @@ type precompiled struct{ chars *charsMap }
 // maxGrapheme is the bytes of the graphemes that are looked up as a whole.
 const maxGrapheme = 5
 
-func (p precompiled) normalize(text string) string {
-	var b strings.Builder
-	b.Grow(len(text))
+func (p precompiled) normalize(w *work, text string) string {
+	b := w.builder(len(text))
 	for state := -1; text != ""; {
 		var cluster string
 		cluster, text, _, state = uniseg.FirstGraphemeClusterInString(text, state)
-		if value, ok := p.lookup(cluster); ok && len(cluster) <= maxGrapheme {
-			b.WriteString(value)
-			continue
+		w.steps(len(cluster))
+		if len(cluster) <= maxGrapheme {
+			if value, ok := p.lookup(w, cluster); ok {
+				b.WriteString(value)
+				continue
+			}
 		}
 		for _, r := range cluster {
 			c := string(r)
-			if value, ok := p.lookup(c); ok {
+			if value, ok := p.lookup(w, c); ok {
 				c = value
 			}
 			b.WriteString(c)
@@ -111,8 +116,8 @@ func (p precompiled) normalize(text string) string {
 }
 
 // lookup returns the value of the shortest entry that begins a text.
-func (p precompiled) lookup(text string) (value string, ok bool) {
-	p.chars.prefixes(text, func(_ int, v string) bool {
+func (p precompiled) lookup(w *work, text string) (value string, ok bool) {
+	p.chars.prefixes(w, text, func(_ int, v string) bool {
 		value, ok = v, true
 		return false
 	})

@@ -1,18 +1,18 @@
 package tokenizer
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/nacre-ml/nacre/generate/tokenizer/internal/jinja"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
 )
 
@@ -42,21 +42,16 @@ type Chat struct {
 
 // newChat reads the templates of a folder: chat_template.jinja, else what
 // tokenizer_config.json says. It returns nil if there is none.
-func newChat(folder string, c *settings) (*Chat, error) {
+func newChat(f *folder, c *settings) (*Chat, error) {
 	chat := &Chat{templates: map[string]string{}, tokens: map[string]string{}}
-	path := filepath.Join(folder, "chat_template.jinja")
-	switch _, err := os.Stat(path); {
+	switch data, err := f.read("chat_template.jinja"); {
 	case err == nil:
-		data, err := readBounded(path)
-		if err != nil {
-			return nil, err
-		}
 		chat.templates["default"] = string(data)
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	default:
 		if err := chat.named(c.Template); err != nil {
-			return nil, fmt.Errorf("%s: chat_template: %w", filepath.Join(folder, "tokenizer_config.json"), err)
+			return nil, &fileError{f.file("tokenizer_config.json"), fmt.Errorf("chat_template: %w", err)}
 		}
 	}
 	if len(chat.templates) == 0 {
@@ -64,7 +59,7 @@ func newChat(folder string, c *settings) (*Chat, error) {
 	}
 	for name, text := range chat.templates {
 		if len(text) > maxTemplate {
-			return nil, fmt.Errorf("%s: the chat template %.60q has %d bytes: at most %d are allowed", folder, name, len(text), maxTemplate)
+			return nil, &fileError{f.path, fmt.Errorf("the chat template %.60q has %d bytes: at most %d are allowed", name, len(text), maxTemplate)}
 		}
 	}
 	for name, raw := range map[string]json.RawMessage{"bos_token": c.BOS, "eos_token": c.EOS, "unk_token": c.UNK, "pad_token": c.PAD} {
@@ -110,10 +105,17 @@ func tokenText(raw json.RawMessage) string {
 // HasChat reports whether the file came with a template of chats.
 func (t *Tokenizer) HasChat() bool { return t != nil && t.chat != nil }
 
-// ApplyChat returns the text of a chat as the model's template writes it. Its special
-// tokens are part of the text: encode it without further ones.
-func (t *Tokenizer) ApplyChat(messages []Message, o ChatOptions) (_ string, err error) {
+// ApplyChat is ApplyChatContext without a context.
+func (t *Tokenizer) ApplyChat(messages []Message, o ChatOptions) (string, error) {
+	return t.ApplyChatContext(context.Background(), messages, o)
+}
+
+// ApplyChatContext returns the text of a chat as the model's template writes it. Its special
+// tokens are part of the text: encode it without further ones. The error is ErrLimit for a
+// template that takes more memory or more steps than the limits allow.
+func (t *Tokenizer) ApplyChatContext(ctx context.Context, messages []Message, o ChatOptions) (text string, err error) {
 	defer guard.At("").End(&err)
+	defer caught(&err)
 	if !t.HasChat() {
 		return "", fmt.Errorf("the tokenizer has no chat template: chat_template.jinja or tokenizer_config.json beside its file may hold one")
 	}
@@ -125,19 +127,44 @@ func (t *Tokenizer) ApplyChat(messages []Message, o ChatOptions) (_ string, err 
 	if !ok {
 		return "", fmt.Errorf("the chat template has no part named %s", name)
 	}
-	text, err := t.chat.run(source, messages, o)
+	check(ctx.Err())
+	w := t.limit.work(ctx, chatRate, size(messages, o))
+	text, err = t.chat.run(w, source, messages, o)
+	switch {
+	case errors.Is(err, budget.ErrBytes), errors.Is(err, budget.ErrSteps):
+		err = fmt.Errorf("%w: %w", ErrLimit, err)
+	}
 	if err != nil {
 		return "", fmt.Errorf("chat template: %w", err)
 	}
 	return text, nil
 }
 
+// size returns the bytes of a chat.
+func size(messages []Message, o ChatOptions) int {
+	n := 0
+	for _, m := range messages {
+		n += len(m.Role) + len(m.Content)
+		for name, raw := range m.Fields {
+			n += len(name) + len(raw)
+		}
+	}
+	for _, raw := range o.Tools {
+		n += len(raw)
+	}
+	for name, raw := range o.Variables {
+		n += len(name) + len(raw)
+	}
+	return n
+}
+
 // run executes a template.
-func (c *Chat) run(source string, messages []Message, o ChatOptions) (string, error) {
+func (c *Chat) run(w *work, source string, messages []Message, o ChatOptions) (string, error) {
 	vars := map[string]any{"add_generation_prompt": o.Generate, "tools": nil, "documents": nil}
+	w.hold(messageBytes * len(messages))
 	list := make([]any, len(messages))
 	for i, m := range messages {
-		v, err := m.value()
+		v, err := m.value(w)
 		if err != nil {
 			return "", fmt.Errorf("message %d: %w", i, err)
 		}
@@ -148,7 +175,7 @@ func (c *Chat) run(source string, messages []Message, o ChatOptions) (string, er
 		tools := make([]any, len(o.Tools))
 		for i, raw := range o.Tools {
 			var err error
-			if tools[i], err = jinja.FromJSON(raw); err != nil {
+			if tools[i], err = fromJSON(w, raw); err != nil {
 				return "", fmt.Errorf("tool %d: %w", i, err)
 			}
 		}
@@ -158,7 +185,7 @@ func (c *Chat) run(source string, messages []Message, o ChatOptions) (string, er
 		vars[name] = token
 	}
 	for name, raw := range o.Variables {
-		v, err := jinja.FromJSON(raw)
+		v, err := fromJSON(w, raw)
 		if err != nil {
 			return "", fmt.Errorf("variable %s: %w", name, err)
 		}
@@ -169,21 +196,35 @@ func (c *Chat) run(source string, messages []Message, o ChatOptions) (string, er
 		now = time.Now()
 	}
 	vars["strftime_now"] = jinja.Function(func(args []any) (any, error) { return strftime(now, args) })
+	w.steps(len(source))
+	w.hold(templateBytes * len(source))
 	t, err := jinja.Parse(source)
 	if err != nil {
 		return "", err
 	}
-	return t.Render(vars)
+	w.settle()
+	return t.Render(w.budget, vars)
+}
+
+// The memory of a message beside its text, and of a byte of a template's source.
+const (
+	messageBytes  = 1 << 10
+	templateBytes = 1 << 7
+)
+
+func fromJSON(w *work, data []byte) (any, error) {
+	w.json(data)
+	return jinja.FromJSON(data)
 }
 
 // value returns a message as templates read it: its role, its content, and the further
 // fields by their names.
-func (m Message) value() (any, error) {
+func (m Message) value(w *work) (any, error) {
 	d := jinja.NewDict()
 	d.Set("role", m.Role)
 	d.Set("content", m.Content)
 	for _, name := range slices.Sorted(maps.Keys(m.Fields)) {
-		v, err := jinja.FromJSON(m.Fields[name])
+		v, err := fromJSON(w, m.Fields[name])
 		if err != nil {
 			return nil, fmt.Errorf("field %s: %w", name, err)
 		}
@@ -198,14 +239,17 @@ var layouts = map[byte]string{
 	'a': "Mon", 'A': "Monday", 'p': "PM", 'I': "03", 'j': "002", 'Z': "MST", 'z': "-0700", 'F': "2006-01-02", 'T': "15:04:05",
 }
 
+// maxFormat bounds the bytes of a form of a time.
+const maxFormat = 1 << 10
+
 // strftime returns a time in the form that a template asks for.
 func strftime(t time.Time, args []any) (string, error) {
 	format, ok := "", false
 	if len(args) == 1 {
 		format, ok = args[0].(string)
 	}
-	if !ok {
-		return "", fmt.Errorf("strftime_now takes a text")
+	if !ok || len(format) > maxFormat {
+		return "", fmt.Errorf("strftime_now takes a text of at most %d bytes", maxFormat)
 	}
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {

@@ -1,189 +1,229 @@
 package tokenizer
 
 import (
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// A decoder changes the tokens of a text on their way to it.
+// A decoder is a step of the way from tokens to text.
 type decoder interface {
-	decode(tokens []string) []string
+	// tokens returns a stage that takes the tokens of a text one by one.
+	tokens(w *work, next stage) stage
+	// parts returns a stage that takes the only token of a text in parts.
+	parts(w *work, next stage) stage
 }
 
-// The decoders, one type for each kind of a file.
-type (
-	decodeBytes     struct{ strict bool } // text that is not UTF-8 becomes empty
-	decodeMetaspace struct {
-		mark string
-		keep bool // blanks before the first token stay
-	}
-	decodeWordPiece struct {
-		prefix  string
-		cleanup bool
-	}
-	decodeSuffix   struct{ suffix string }
-	decodeFallback struct{}
-	decodeFuse     struct{}
-	decodeEach     struct{ normalizer }
-	decodeStrip    struct {
-		content     rune
-		start, stop int
-	}
-	decodeCTC struct {
-		pad, word string
-		cleanup   bool
-	}
-)
-
-func (d decodeBytes) decode(tokens []string) []string {
-	var list []byte
-	for _, token := range tokens {
-		list = fromByteCharacters(list, token)
-	}
-	if d.strict && !utf8.Valid(list) {
-		return nil
-	}
-	return []string{lossy(list)}
+// A stage takes texts, changes them and gives the texts to the next stage.
+type stage interface {
+	push(text string)
+	// end says that no text follows.
+	end()
 }
 
-func (d decodeMetaspace) decode(tokens []string) []string {
-	for i, token := range tokens {
-		blank := " "
-		if i == 0 && !d.keep {
-			blank = ""
+// A fuser is a decoder that makes one token of all.
+type fuser interface{ fuses() }
+
+// A decoding is the way of one text. Its text grows with each token.
+type decoding struct {
+	first stage
+	last  *collected
+}
+
+// decoding returns the stages of decoders. No decoders join tokens by blanks.
+func (t *Tokenizer) decoding(w *work, by []decoder) *decoding {
+	d := &decoding{last: &collected{work: w}}
+	if by == nil {
+		d.first = &spaced{next: d.last}
+		return d
+	}
+	fused := len(by)
+	for i := len(by) - 1; i >= 0; i-- {
+		if _, ok := by[i].(fuser); ok {
+			fused = i
 		}
-		tokens[i] = strings.ReplaceAll(token, d.mark, blank)
 	}
-	return tokens
+	d.first = d.last
+	for i := len(by) - 1; i >= 0; i-- {
+		if i > fused {
+			d.first = by[i].parts(w, d.first)
+		} else {
+			d.first = by[i].tokens(w, d.first)
+		}
+	}
+	return d
 }
 
-func (d decodeWordPiece) decode(tokens []string) []string {
-	for i, token := range tokens {
-		if i > 0 {
-			if rest, ok := strings.CutPrefix(token, d.prefix); ok {
-				token = rest
-			} else {
-				token = " " + token
-			}
-		}
-		if d.cleanup {
-			token = cleanup(token)
-		}
-		tokens[i] = token
-	}
-	return tokens
+func (d *decoding) push(token string) {
+	d.last.work.steps(1 + len(token))
+	d.first.push(token)
 }
 
-// cleanup takes away the blanks that splitting put before punctuation of English.
-func cleanup(text string) string {
-	for _, rule := range [][2]string{
-		{" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"},
-		{" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
-	} {
-		text = strings.ReplaceAll(text, rule[0], rule[1])
+// end returns the text that was not taken.
+func (d *decoding) end() string {
+	d.first.end()
+	return d.last.take()
+}
+
+// take returns the text that was not taken yet, up to the last whole character.
+func (d *decoding) take() string {
+	text := d.last.take()
+	n := whole(text)
+	if n < len(text) {
+		d.last.push(text[n:])
 	}
+	return text[:n]
+}
+
+// collected is the last stage, which keeps the text.
+type collected struct {
+	work *work
+	text strings.Builder
+	room int
+}
+
+func (c *collected) push(text string) {
+	c.work.steps(1 + len(text)/16)
+	if need := c.text.Len() + len(text); need > c.room {
+		more := need - c.room + c.room/2
+		c.work.hold(more)
+		c.room += more
+	}
+	c.text.WriteString(text)
+}
+
+func (*collected) end() {}
+
+func (c *collected) take() string {
+	text := c.text.String()
+	c.work.release(c.room)
+	c.text.Reset()
+	c.room = 0
 	return text
 }
 
-func (d decodeSuffix) decode(tokens []string) []string {
-	for i, token := range tokens {
-		blank := " "
-		if i == len(tokens)-1 {
-			blank = ""
-		}
-		tokens[i] = strings.ReplaceAll(token, d.suffix, blank)
-	}
-	return tokens
+// spaced puts a blank between tokens.
+type spaced struct {
+	next stage
+	any  bool
 }
 
-// decode joins runs of byte tokens to characters. A run that is not UTF-8 becomes a
-// U+FFFD for each byte.
-func (decodeFallback) decode(tokens []string) []string {
-	var list []string
-	var run []byte
-	flush := func() {
-		switch {
-		case len(run) == 0:
-		case utf8.Valid(run):
-			list = append(list, string(run))
-		default:
-			list = append(list, strings.Repeat("\uFFFD", len(run)))
-		}
-		run = run[:0]
+func (s *spaced) push(text string) {
+	if s.any {
+		s.next.push(" ")
 	}
-	for _, token := range tokens {
-		if b, ok := byteToken(token); ok {
-			run = append(run, b)
-			continue
-		}
-		flush()
-		list = append(list, token)
-	}
-	flush()
-	return list
+	s.any = true
+	s.next.push(text)
 }
 
-// byteToken returns the byte of a token such as <0x0A>.
-func byteToken(token string) (byte, bool) {
-	if len(token) != 6 || !strings.HasPrefix(token, "<0x") || token[5] != '>' {
-		return 0, false
-	}
-	b, err := strconv.ParseUint(token[3:5], 16, 8)
-	return byte(b), err == nil
+func (s *spaced) end() { s.next.end() }
+
+// each is a stage that changes tokens by themselves. At is the place of the token.
+type each struct {
+	work *work
+	next stage
+	at   int
+	by   func(at int, token string) string
 }
 
-func (decodeFuse) decode(tokens []string) []string {
-	return []string{strings.Join(tokens, "")}
+func (e *each) push(token string) {
+	e.work.steps(1 + len(token))
+	e.next.push(e.by(e.at, token))
+	e.at++
 }
 
-func (d decodeEach) decode(tokens []string) []string {
-	for i, token := range tokens {
-		tokens[i] = d.normalize(token)
-	}
-	return tokens
+func (e *each) end() { e.next.end() }
+
+// gathered is a stage that changes a token whose parts it keeps to the end.
+type gathered struct {
+	next  stage
+	parts collected
+	by    func(token string) string
 }
 
-func (d decodeStrip) decode(tokens []string) []string {
-	for i, token := range tokens {
-		for n := 0; n < d.start; n++ {
-			rest, ok := strings.CutPrefix(token, string(d.content))
-			if !ok {
-				break
-			}
-			token = rest
-		}
-		for n := 0; n < d.stop; n++ {
-			rest, ok := strings.CutSuffix(token, string(d.content))
-			if !ok {
-				break
-			}
-			token = rest
-		}
-		tokens[i] = token
-	}
-	return tokens
+func gather(w *work, next stage, by func(token string) string) stage {
+	return &gathered{next, collected{work: w}, by}
 }
 
-// decode joins equal tokens in a row, as texts read from sound need.
-func (d decodeCTC) decode(tokens []string) []string {
-	var list []string
-	for i, token := range tokens {
-		if i > 0 && token == tokens[i-1] {
-			continue
+func (g *gathered) push(text string) { g.parts.push(text) }
+
+func (g *gathered) end() {
+	g.next.push(g.by(g.parts.take()))
+	g.next.end()
+}
+
+// replaced is a stage that replaces a text within a token that comes in parts. It keeps the
+// longest end that may begin another place of the text.
+type replaced struct {
+	work     *work
+	next     stage
+	from, to string
+	falls    []int // the longest beginning of from that ends its first n bytes, for every n
+	met      int   // bytes of from that came last and are kept
+}
+
+// replace returns a stage with a text in place of another. An empty one stays.
+func replace(w *work, next stage, from, to string) stage {
+	switch {
+	case from == "":
+		return next
+	case len(from) > maxToken:
+		return gather(w, next, func(text string) string { return replaceString{from, to}.normalize(w, text) })
+	}
+	r := &replaced{work: w, next: next, from: from, to: to, falls: make([]int, len(from)+1)}
+	for n, k := 1, 0; n < len(from); n++ {
+		for k > 0 && from[n] != from[k] {
+			k = r.falls[k]
 		}
-		if d.pad != "" {
-			token = strings.ReplaceAll(token, d.pad, "")
+		if from[n] == from[k] {
+			k++
 		}
-		if d.cleanup {
-			token = cleanup(token)
-			if d.word != "" {
-				token = strings.ReplaceAll(token, d.word, " ")
-			}
+		r.falls[n+1] = k
+	}
+	return r
+}
+
+func (r *replaced) push(text string) {
+	text = r.from[:r.met] + text
+	r.work.steps(len(text))
+	out, done := r.work.builder(0), 0
+	for i := r.met; i < len(text); i++ {
+		for r.met > 0 && text[i] != r.from[r.met] {
+			r.met = r.falls[r.met]
 		}
-		if token != "" {
-			list = append(list, token)
+		if text[i] == r.from[r.met] {
+			r.met++
+		}
+		if r.met == len(r.from) {
+			out.WriteString(text[done : i+1-r.met])
+			out.WriteString(r.to)
+			r.met, done = 0, i+1
 		}
 	}
-	return list
+	out.WriteString(text[done : len(text)-r.met])
+	r.give(out)
+}
+
+func (r *replaced) give(out *builder) {
+	if text := out.String(); text != "" {
+		r.next.push(text)
+		r.work.release(len(text))
+	}
+}
+
+func (r *replaced) end() {
+	if r.met > 0 {
+		r.next.push(r.from[:r.met])
+		r.met = 0
+	}
+	r.next.end()
+}
+
+// whole returns how many bytes of a text come before a character that does not end in it.
+func whole(text string) int {
+	for i := max(0, len(text)-utf8.UTFMax+1); i < len(text); i++ {
+		if utf8.RuneStart(text[i]) && !utf8.FullRuneInString(text[i:]) {
+			return i
+		}
+	}
+	return len(text)
 }

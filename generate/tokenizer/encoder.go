@@ -16,8 +16,16 @@ type encoder struct {
 	words   map[string]span
 	arena   []int32
 	scratch scratch
+	work    *work
 	emit    func(piece)
 }
+
+// growingID is the memory of an id in a list that grows, and wordRoom the most memory that the
+// models take for a byte of a word.
+const (
+	growingID = 8
+	wordRoom  = 128
+)
 
 type span struct{ from, to int32 }
 
@@ -33,37 +41,47 @@ func newEncoder(t *Tokenizer) *encoder {
 	return e
 }
 
-func (e *encoder) encode(text string) []int32 {
+func (e *encoder) encode(w *work, text string) []int32 {
+	e.work, e.scratch.work = w, w
+	w.hold(4 * (len(text)/3 + 8))
 	e.ids = make([]int32, 0, len(text)/3+8)
 	first := true
-	e.t.added.raw.split(text, func(part string, id int32) {
+	e.t.added.raw.split(w, text, func(part string, id int32) {
 		if id >= 0 {
-			e.ids = append(e.ids, id)
+			e.add(id)
 		} else {
 			e.normalized(piece{part, first})
 		}
 		first = false
 	})
 	ids := e.ids
-	e.ids = nil
+	e.ids, e.work, e.scratch.work = nil, nil, nil
 	return ids
+}
+
+// add appends ids.
+func (e *encoder) add(ids ...int32) {
+	e.work.steps(1 + len(ids))
+	e.work.hold(growingID * len(ids))
+	e.ids = append(e.ids, ids...)
 }
 
 // normalized encodes a part of a text between added tokens.
 func (e *encoder) normalized(p piece) {
 	if e.t.normal != nil {
-		p.first = p.first && !drops(e.t.normal, p.text)
-		p.text = e.t.normal.normalize(p.text)
+		p.first = p.first && !drops(e.work, e.t.normal, p.text)
+		p.text = e.t.normal.normalize(e.work, p.text)
+		defer e.work.release(len(p.text))
 	}
 	first := p.first
-	e.t.added.normal.split(p.text, func(part string, id int32) {
+	e.t.added.normal.split(e.work, p.text, func(part string, id int32) {
 		switch {
 		case id >= 0:
-			e.ids = append(e.ids, id)
+			e.add(id)
 		case e.t.split == nil:
 			e.word(piece{part, first})
 		default:
-			e.t.split.split(piece{part, first}, e.emit)
+			e.t.split.split(e.work, piece{part, first}, e.emit)
 		}
 		first = false
 	})
@@ -75,15 +93,21 @@ func (e *encoder) word(p piece) {
 		return
 	}
 	if s, ok := e.words[p.text]; ok {
-		e.ids = append(e.ids, e.arena[s.from:s.to]...)
+		e.add(e.arena[s.from:s.to]...)
 		return
 	}
-	word := p.text
+	word, from := p.text, len(e.ids)
+	if len(word) > maxCached {
+		room := wordRoom * len(word)
+		e.work.hold(room)
+		defer e.work.release(room)
+	}
+	e.work.steps(1 + len(word))
 	if e.t.bytes {
 		word = toByteCharacters(word)
 	}
-	from := len(e.ids)
 	e.ids = e.t.model.tokens(&e.scratch, e.ids, word)
+	e.work.hold(growingID * (len(e.ids) - from))
 	if len(p.text) > maxCached {
 		return
 	}

@@ -7,7 +7,7 @@ import (
 
 // FuzzRead reads files of any bytes and encodes with those that are accepted.
 func FuzzRead(f *testing.F) {
-	from := folder(f)
+	from := answersFolder(f)
 	for _, pattern := range []string{"*.model", "bert.json", "llama2.json", "unigram_map.json", "clip.json"} {
 		names, err := fs.Glob(from, pattern)
 		if err != nil || len(names) == 0 {

@@ -1,17 +1,21 @@
 package tokenizer
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
-
-	"github.com/nacre-ml/nacre/internal/guard"
 )
 
 // LoadGPTRS reads a file by the rules of gpt.rs, whichever steps it names: words as those
 // of GPT-2 with white space of its own, the model of byte pairs, no special tokens.
-func LoadGPTRS(path string) (_ *Tokenizer, err error) {
-	defer guard.At(path).End(&err)
-	return load(path, readGPTRS)
+func LoadGPTRS(path string) (*Tokenizer, error) {
+	return LoadGPTRSContext(context.Background(), path, Options{})
+}
+
+// LoadGPTRSContext is LoadGPTRS with a context and limits. The error is ErrLimit for a file
+// past the limits of o.
+func LoadGPTRSContext(ctx context.Context, path string, o Options) (*Tokenizer, error) {
+	return load(ctx, path, o, func(f *folder, data []byte) (*Tokenizer, error) { return readGPTRS(f.work, data) })
 }
 
 // A gptrsFile has one of two schemas: the tables at the top, or in the model as in a
@@ -28,7 +32,8 @@ type gptrsTables struct {
 	Unk    *string          `json:"unk_token"`
 }
 
-func readGPTRS(data []byte) (*Tokenizer, error) {
+func readGPTRS(w *work, data []byte) (*Tokenizer, error) {
+	w.json(data)
 	var f gptrsFile
 	if err := json.Unmarshal(data, &f); err != nil {
 		return nil, err
@@ -44,11 +49,11 @@ func readGPTRS(data []byte) (*Tokenizer, error) {
 	if tables.Unk != nil {
 		unk = *tables.Unk
 	}
-	v, err := newVocabulary(tables.Vocab)
+	v, err := newVocabulary(w, tables.Vocab)
 	if err != nil {
 		return nil, err
 	}
-	m, err := newTextBPE(v, tables.Merges, unk)
+	m, err := newTextBPE(w, v, tables.Merges, unk)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +87,10 @@ type textBPE struct {
 	ids []int32 // of the tokens that merges know, those of the vocabulary
 }
 
-func newTextBPE(v *vocabulary, merges mergeList, unk string) (*textBPE, error) {
+// textMergeBytes is the memory of the three tokens of a merge, beside their texts.
+const textMergeBytes = 256
+
+func newTextBPE(w *work, v *vocabulary, merges mergeList, unk string) (*textBPE, error) {
 	id, ok := v.id(unk)
 	if !ok {
 		return nil, fmt.Errorf("the unknown token %.60q is not in the vocabulary", unk)
@@ -109,6 +117,7 @@ func newTextBPE(v *vocabulary, merges mergeList, unk string) (*textBPE, error) {
 		if len(p[0])+len(p[1]) > maxToken {
 			return nil, fmt.Errorf("merge %d makes a token of %d bytes: at most %d are allowed", i, len(p[0])+len(p[1]), maxToken)
 		}
+		w.hold(textMergeBytes + 2*(len(p[0])+len(p[1])))
 		add(p[0])
 		add(p[1])
 		add(p[0] + p[1])

@@ -30,9 +30,22 @@ type document struct {
 
 // A reader counts the parts of a document.
 type reader struct {
+	work         *work
 	parts, depth int
 	growth       int // how many times longer steps may make a text
+	around       int // ids around a text
 	vocab        *vocabulary
+}
+
+// maxAround bounds the ids that a file puts around a text.
+const maxAround = 1 << 12
+
+// surrounds counts ids around a text.
+func (r *reader) surrounds(ids int) error {
+	if r.around += ids; r.around > maxAround {
+		return fmt.Errorf("more than %d ids stand around a text", maxAround)
+	}
+	return nil
 }
 
 // maxGrowth bounds how many times longer the steps of a file may make a text.
@@ -55,6 +68,7 @@ func (r *reader) enter(raw json.RawMessage, what string) (string, error) {
 	if r.depth > maxDepth {
 		return "", fmt.Errorf("%s: sequences may stand %d deep in one another", what, maxDepth)
 	}
+	r.work.json(raw)
 	var head struct {
 		Type string `json:"type"`
 	}
@@ -108,12 +122,12 @@ func sequence[T any](r *reader, raw json.RawMessage, field string, read func(jso
 }
 
 // readDocument makes a tokenizer of a tokenizer.json.
-func readDocument(data []byte) (*Tokenizer, error) {
+func readDocument(w *work, data []byte) (*Tokenizer, error) {
 	var d document
 	if err := json.Unmarshal(data, &d); err != nil {
 		return nil, err
 	}
-	r := &reader{}
+	r := &reader{work: w}
 	t := &Tokenizer{}
 	if absent(d.Model) {
 		return nil, fmt.Errorf("the file has no model")
@@ -128,7 +142,7 @@ func readDocument(data []byte) (*Tokenizer, error) {
 			return nil, err
 		}
 	}
-	if t.added, err = newAdded(t.vocab, d.AddedTokens, t.normal); err != nil {
+	if t.added, err = newAdded(w, t.vocab, d.AddedTokens, t.normal); err != nil {
 		return nil, err
 	}
 	if !absent(d.PreTokenizer) {

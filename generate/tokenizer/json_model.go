@@ -82,8 +82,13 @@ func (r *reader) bpe(raw json.RawMessage) (model, error) {
 		return nil, fmt.Errorf("dropout of %g is for training: set it to null", *f.Dropout)
 	}
 	var err error
-	if r.vocab, err = newVocabulary(f.Vocab); err != nil {
+	if r.vocab, err = newVocabulary(r.work, f.Vocab); err != nil {
 		return nil, err
+	}
+	for _, affix := range []string{text(f.Prefix), text(f.Suffix)} {
+		if len(affix) > maxToken {
+			return nil, fmt.Errorf("a prefix or suffix has %d bytes: at most %d are allowed", len(affix), maxToken)
+		}
 	}
 	m := &bpe{vocab: r.vocab, unk: -1, fuseUnk: f.FuseUnk, byteFallback: f.ByteFallback, whole: f.IgnoreMerges,
 		prefix: text(f.Prefix), suffix: text(f.Suffix)}
@@ -156,7 +161,7 @@ func (r *reader) unigram(raw json.RawMessage) (model, error) {
 		return nil, fmt.Errorf("unk_id is %d, and the vocabulary has %d tokens", *f.Unk, len(tokens))
 	}
 	r.vocab = listVocabulary(tokens)
-	return newUnigram(r.vocab, scores, int32(*f.Unk), f.ByteFallback)
+	return newUnigram(r.work, r.vocab, scores, int32(*f.Unk), f.ByteFallback)
 }
 
 // A scoredPair is a token and its score, in a file a list of the two.
@@ -198,11 +203,11 @@ func listVocabulary(tokens []string) *vocabulary {
 // counts.
 const unknownPenalty = 10
 
-func newUnigram(v *vocabulary, scores []float64, unk int32, fallback bool) (*unigram, error) {
+func newUnigram(w *work, v *vocabulary, scores []float64, unk int32, fallback bool) (*unigram, error) {
 	if v.longest > maxToken {
 		return nil, fmt.Errorf("a token has %d bytes: at most %d are allowed", v.longest, maxToken)
 	}
-	m := &unigram{vocab: v, trie: newTrie(v), scores: scores, unk: unk, byteFallback: fallback}
+	m := &unigram{vocab: v, trie: newTrie(w, v), scores: scores, unk: unk, byteFallback: fallback}
 	m.penalty = slices.Min(scores) - unknownPenalty
 	if fallback {
 		m.bytes = byteTokens(v)
@@ -222,7 +227,7 @@ func (r *reader) wordPiece(raw json.RawMessage) (model, error) {
 		return nil, err
 	}
 	var err error
-	if r.vocab, err = newVocabulary(f.Vocab); err != nil {
+	if r.vocab, err = newVocabulary(r.work, f.Vocab); err != nil {
 		return nil, err
 	}
 	unk, err := r.unknownToken(f.Unk)
@@ -236,7 +241,7 @@ func (r *reader) wordPiece(raw json.RawMessage) (model, error) {
 	if f.Most != nil {
 		most = *f.Most
 	}
-	return newWordPiece(r.vocab, unk, prefix, most)
+	return newWordPiece(r.work, r.vocab, unk, prefix, most)
 }
 
 func (r *reader) wordLevel(raw json.RawMessage) (model, error) {
@@ -249,7 +254,7 @@ func (r *reader) wordLevel(raw json.RawMessage) (model, error) {
 		return nil, err
 	}
 	var err error
-	if r.vocab, err = newVocabulary(f.Vocab); err != nil {
+	if r.vocab, err = newVocabulary(r.work, f.Vocab); err != nil {
 		return nil, err
 	}
 	unk, err := r.unknownToken(f.Unk)

@@ -34,11 +34,11 @@ func (r *reader) onePretokenizer(name string, raw json.RawMessage) (pretokenizer
 		list, err := sequence(r, raw, "pretokenizers", r.pretokenizer)
 		return pretokenizers(list), err
 	case "ByteLevel":
-		return readByteLevel(raw)
+		return r.byteLevel(raw)
 	case "Metaspace":
 		return readMetaspace(raw)
 	case "Split":
-		return readSplit(raw)
+		return r.splitter(raw)
 	case "Whitespace":
 		return &cut{inverted{run(wordKind)}, removed}, fields(raw, &kind{})
 	case "WhitespaceSplit":
@@ -97,7 +97,7 @@ type byteLevelFields struct {
 	Regex  *bool `json:"use_regex"`
 }
 
-func readByteLevel(raw json.RawMessage) (pretokenizer, error) {
+func (r *reader) byteLevel(raw json.RawMessage) (pretokenizer, error) {
 	f := byteLevelFields{Prefix: true}
 	if err := fields(raw, &f); err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func readByteLevel(raw json.RawMessage) (pretokenizer, error) {
 		return b, nil
 	}
 	var err error
-	b.words, err = pattern(gpt2)
+	b.words, err = pattern(r.work, gpt2)
 	return b, err
 }
 
@@ -139,7 +139,7 @@ func readMetaspace(raw json.RawMessage) (*metaspace, error) {
 	return nil, fmt.Errorf("the prepend_scheme %.60q is not supported", m.scheme)
 }
 
-func readSplit(raw json.RawMessage) (pretokenizer, error) {
+func (r *reader) splitter(raw json.RawMessage) (pretokenizer, error) {
 	var f struct {
 		kind
 		Pattern  textPattern `json:"pattern"`
@@ -156,7 +156,7 @@ func readSplit(raw json.RawMessage) (pretokenizer, error) {
 	var by cutter
 	switch {
 	case f.Pattern.Regex != nil:
-		c, err := pattern(*f.Pattern.Regex)
+		c, err := pattern(r.work, *f.Pattern.Regex)
 		if err != nil {
 			return nil, err
 		}

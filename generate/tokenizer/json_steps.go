@@ -74,11 +74,12 @@ func (r *reader) oneNormalizer(name string, raw json.RawMessage) (normalizer, er
 		if err := fields(raw, &f); err != nil {
 			return nil, err
 		}
+		r.work.hold(len(f.Map))
 		data, err := base64.StdEncoding.DecodeString(f.Map)
 		if err != nil {
 			return nil, err
 		}
-		m, err := newCharsMap(data)
+		m, err := newCharsMap(r.work, data)
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +125,7 @@ func (r *reader) replacement(raw json.RawMessage) (normalizer, error) {
 		if err := r.grows(1 + len(f.Content)); err != nil {
 			return nil, err
 		}
-		re, err := compile(*f.Pattern.Regex)
+		re, err := compile(r.work, *f.Pattern.Regex)
 		return replaceRegexp{re, f.Content}, err
 	case f.Pattern.String != nil && *f.Pattern.String != "":
 		from := *f.Pattern.String
@@ -165,10 +166,12 @@ func (r *reader) onePostprocessor(name string, raw json.RawMessage) ([]template,
 			Trim   bool      `json:"trim_offsets"`
 			Prefix bool      `json:"add_prefix_space"`
 		}
-		err := fields(raw, &f)
-		return []template{{[]int32{f.Cls.id}, []int32{f.Sep.id}}}, err
+		if err := fields(raw, &f); err != nil {
+			return nil, err
+		}
+		return []template{{[]int32{f.Cls.id}, []int32{f.Sep.id}}}, r.surrounds(2)
 	case "TemplateProcessing":
-		t, err := readTemplate(raw)
+		t, err := r.template(raw)
 		return []template{t}, err
 	}
 	return nil, fmt.Errorf("the type is not supported")
@@ -195,8 +198,8 @@ func (p *tokenPair) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(raw[1], &p.id)
 }
 
-// readTemplate reads the template of single texts.
-func readTemplate(raw json.RawMessage) (template, error) {
+// template reads the template of single texts.
+func (r *reader) template(raw json.RawMessage) (template, error) {
 	type name struct {
 		ID   string `json:"id"`
 		Type int    `json:"type_id"`
@@ -227,6 +230,9 @@ func readTemplate(raw json.RawMessage) (template, error) {
 			token, ok := f.Special[part.Special.ID]
 			if !ok {
 				return t, fmt.Errorf("special_tokens lacks %.60q", part.Special.ID)
+			}
+			if err := r.surrounds(len(token.IDs)); err != nil {
+				return t, err
 			}
 			if seen {
 				t.after = append(t.after, token.IDs...)

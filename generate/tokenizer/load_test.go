@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,7 +16,7 @@ import (
 // knownFile returns a file of the folder of answers.
 func knownFile(t testing.TB, name string) []byte {
 	t.Helper()
-	data, err := fs.ReadFile(folder(t), name)
+	data, err := fs.ReadFile(answersFolder(t), name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,3 +154,6 @@ func TestChatFiles(t *testing.T) {
 		t.Error("a chat without a template has no error")
 	}
 }
+
+// unlimited returns a work without bounds.
+func unlimited() *work { return Limit{}.work(context.Background(), rate{}, 0) }

@@ -6,6 +6,7 @@ type scratch struct {
 	symbols []symbol
 	heap    []candidate
 	paths   []path
+	work    *work
 }
 
 // A symbol is a token of the word. One that was joined to its left has the id -1.
@@ -33,6 +34,7 @@ func (s *scratch) merge(merges map[uint64]merge) {
 		s.offer(merges, i)
 	}
 	for len(s.heap) > 0 {
+		s.work.steps(1)
 		top := s.pop()
 		at := int32(uint32(top.key))
 		left := &s.symbols[at]

@@ -14,13 +14,13 @@ type wordPiece struct {
 	most  int // longer words, in characters, are unknown
 }
 
-func (m *wordPiece) tokens(_ *scratch, ids []int32, word string) []int32 {
+func (m *wordPiece) tokens(s *scratch, ids []int32, word string) []int32 {
 	if utf8.RuneCountInString(word) > m.most {
 		return append(ids, m.unk)
 	}
 	from := len(ids)
 	for at := 0; at < len(word); {
-		id, end := m.longest(word, at)
+		id, end := m.longest(s.work, word, at)
 		if end < 0 {
 			return append(ids[:from], m.unk)
 		}
@@ -31,11 +31,11 @@ func (m *wordPiece) tokens(_ *scratch, ids []int32, word string) []int32 {
 }
 
 // newWordPiece makes the model of a vocabulary.
-func newWordPiece(v *vocabulary, unk int32, prefix string, most int) (*wordPiece, error) {
+func newWordPiece(w *work, v *vocabulary, unk int32, prefix string, most int) (*wordPiece, error) {
 	if v.longest > maxToken {
 		return nil, fmt.Errorf("a token has %d bytes: at most %d are allowed", v.longest, maxToken)
 	}
-	m := &wordPiece{trie: newTrie(v), unk: unk, most: most}
+	m := &wordPiece{trie: newTrie(w, v), unk: unk, most: most}
 	for i := range len(prefix) {
 		if m.inner = m.trie.step(m.inner, prefix[i]); m.inner < 0 {
 			break
@@ -45,17 +45,19 @@ func newWordPiece(v *vocabulary, unk int32, prefix string, most int) (*wordPiece
 }
 
 // longest returns the longest token at a place of a word, or an end of -1.
-func (m *wordPiece) longest(word string, at int) (id int32, end int) {
+func (m *wordPiece) longest(w *work, word string, at int) (id int32, end int) {
 	node := int32(0)
 	if at > 0 {
 		node = m.inner
 	}
 	end = -1
-	for i := at; i < len(word) && node >= 0; i++ {
+	i := at
+	for ; i < len(word) && node >= 0; i++ {
 		if node = m.trie.step(node, word[i]); node >= 0 && m.trie.ends[node] >= 0 {
 			id, end = m.trie.ends[node], i+1
 		}
 	}
+	w.steps(1 + i - at)
 	return id, end
 }
 
@@ -99,7 +101,7 @@ func (m *unigram) tokens(s *scratch, ids []int32, word string) []int32 {
 	for i := range s.paths {
 		s.paths[i].from = -1
 	}
-	m.viterbi(s.paths, word)
+	m.viterbi(s.work, s.paths, word)
 	from := len(ids)
 	for end := len(word); end > 0; {
 		start := int(s.paths[end].from)
@@ -115,7 +117,7 @@ func (m *unigram) tokens(s *scratch, ids []int32, word string) []int32 {
 	return ids
 }
 
-func (m *unigram) viterbi(paths []path, word string) {
+func (m *unigram) viterbi(w *work, paths []path, word string) {
 	reach := func(end int, p path) {
 		if m.single {
 			p.score = float64(float32(p.score))
@@ -127,8 +129,8 @@ func (m *unigram) viterbi(paths []path, word string) {
 	for at := 0; at < len(word); {
 		_, size := utf8.DecodeRuneInString(word[at:])
 		here, single := paths[at].score, false
-		node := int32(0)
-		for i := at; i < len(word); i++ {
+		node, i := int32(0), at
+		for ; i < len(word); i++ {
 			node = m.trie.step(node, word[i])
 			if node < 0 {
 				break
@@ -138,6 +140,7 @@ func (m *unigram) viterbi(paths []path, word string) {
 				single = single || i+1 == at+size
 			}
 		}
+		w.steps(1 + i - at)
 		if !single {
 			reach(at+size, path{here + m.penalty, int32(at), m.unk})
 		}
@@ -170,14 +173,19 @@ type trie struct {
 	ends []int32          // id of the token that ends in a node, or -1
 }
 
-func newTrie(v *vocabulary) trie {
+// nodeBytes is the memory of a node of a trie.
+const nodeBytes = 48
+
+func newTrie(w *work, v *vocabulary) trie {
 	t := trie{map[uint64]int32{}, []int32{-1}}
 	for token, id := range v.ids {
+		w.steps(len(token))
 		node := int32(0)
 		for i := range len(token) {
 			key := uint64(uint32(node))<<8 | uint64(token[i])
 			next, ok := t.next[key]
 			if !ok {
+				w.hold(nodeBytes)
 				next = int32(len(t.ends))
 				t.next[key] = next
 				t.ends = append(t.ends, -1)

@@ -1,7 +1,6 @@
 package tokenizer
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,13 +10,13 @@ import (
 
 // A normalizer changes a text before it is split.
 type normalizer interface {
-	normalize(text string) string
+	normalize(w *work, text string) string
 }
 
 // drops reports whether a normalizer takes away the first character of a text.
-func drops(n normalizer, text string) bool {
+func drops(w *work, n normalizer, text string) bool {
 	_, size := utf8.DecodeRuneInString(text)
-	return size > 0 && n.normalize(text[:size]) == ""
+	return size > 0 && n.normalize(w, text[:size]) == ""
 }
 
 // The normalizers, one type for each kind of a file.
@@ -30,71 +29,91 @@ type (
 	prepend       struct{ text string }
 	replaceString struct{ from, to string }
 	replaceRegexp struct {
-		from *regexp.Regexp
+		from *program
 		to   string
 	}
 	nmt        struct{}
 	byteLevels struct{}
 )
 
-func (list normalizers) normalize(text string) string {
-	for _, n := range list {
-		text = n.normalize(text)
+func (list normalizers) normalize(w *work, text string) string {
+	for i, n := range list {
+		next := n.normalize(w, text)
+		if i > 0 {
+			w.release(len(text))
+		}
+		text = next
 	}
 	return text
 }
 
-func (f unicodeForm) normalize(text string) string { return norm.Form(f).String(text) }
-
-func (lowercase) normalize(text string) string {
-	// The capital I with a dot is the one letter whose small form has two characters
-	// wherever it stands.
-	return strings.ToLower(strings.ReplaceAll(text, "İ", "i̇"))
+func (f unicodeForm) normalize(w *work, text string) string {
+	return w.text(len(text), formGrowth["NFKD"], func() string { return norm.Form(f).String(text) })
 }
 
-func (stripAccents) normalize(text string) string {
-	return without(text, func(r rune) bool { return unicode.Is(unicode.M, r) })
+func (lowercase) normalize(w *work, text string) string {
+	return w.text(len(text), formGrowth["Lowercase"], func() string {
+		// The capital I with a dot is the one letter whose small form has two characters
+		// wherever it stands.
+		return strings.ToLower(strings.ReplaceAll(text, "İ", "i̇"))
+	})
+}
+
+func (stripAccents) normalize(w *work, text string) string {
+	return without(w, text, func(r rune) bool { return unicode.Is(unicode.M, r) })
 }
 
 // without returns a text without the characters of a kind.
-func without(text string, is func(rune) bool) string {
-	return strings.Map(func(r rune) rune {
+func without(w *work, text string, is func(rune) bool) string {
+	return mapped(w, text, func(r rune) rune {
 		if is(r) {
 			return -1
 		}
 		return r
-	}, text)
+	})
 }
 
-func (s stripSpaces) normalize(text string) string {
-	if s.left {
-		text = strings.TrimLeftFunc(text, unicode.IsSpace)
-	}
-	if s.right {
-		text = strings.TrimRightFunc(text, unicode.IsSpace)
-	}
-	return text
+// mapped returns a text with each character replaced by one that is no longer, or by none.
+func mapped(w *work, text string, by func(rune) rune) string {
+	return w.text(len(text), 1, func() string { return strings.Map(by, text) })
 }
 
-func (p prepend) normalize(text string) string {
+func (s stripSpaces) normalize(w *work, text string) string {
+	return w.text(len(text), 1, func() string {
+		if s.left {
+			text = strings.TrimLeftFunc(text, unicode.IsSpace)
+		}
+		if s.right {
+			text = strings.TrimRightFunc(text, unicode.IsSpace)
+		}
+		return text
+	})
+}
+
+func (p prepend) normalize(w *work, text string) string {
 	if text == "" {
 		return text
 	}
+	w.steps(len(p.text) + len(text))
+	w.hold(len(p.text) + len(text))
 	return p.text + text
 }
 
-func (r replaceString) normalize(text string) string {
+func (r replaceString) normalize(w *work, text string) string {
+	n := strings.Count(text, r.from)
+	w.steps(len(text) + n)
+	w.hold(len(text) + n*(len(r.to)-len(r.from)))
 	return strings.ReplaceAll(text, r.from, r.to)
 }
 
-func (r replaceRegexp) normalize(text string) string {
-	return r.from.ReplaceAllLiteralString(text, r.to)
+func (r replaceRegexp) normalize(w *work, text string) string {
+	return r.from.replace(w, text, r.to)
 }
 
 // normalize takes away control characters and makes odd white space blanks, as the rule
 // "nmt" of SentencePiece does.
-func (nmt) normalize(text string) string {
-	return strings.Map(func(r rune) rune {
+func (nmt) normalize(w *work, text string) string {
+	return mapped(w, text, func(r rune) rune {
 		switch {
 		case r >= 1 && r <= 8, r == 0xB, r >= 0xE && r <= 0x1F, r == 0x7F, r == 0x8F, r == 0x9F:
 			return -1
@@ -102,28 +121,48 @@ func (nmt) normalize(text string) string {
 			return ' '
 		}
 		return r
-	}, text)
+	})
 }
 
-func (byteLevels) normalize(text string) string { return toByteCharacters(text) }
+func (byteLevels) normalize(w *work, text string) string {
+	return w.text(len(text), formGrowth["ByteLevel"], func() string { return toByteCharacters(text) })
+}
 
 // A bert is the normalizer of BERT.
 type bert struct{ clean, chinese, accents, lower bool }
 
-func (b bert) normalize(text string) string {
+func (b bert) normalize(w *work, text string) string {
+	var list normalizers
 	if b.clean {
-		text = strings.Map(cleanRune, text)
+		list = append(list, cleaned{})
 	}
 	if b.chinese {
-		text = spaceIdeographs(text)
+		list = append(list, ideographs{})
 	}
 	if b.accents {
-		text = without(norm.NFD.String(text), func(r rune) bool { return unicode.Is(unicode.Mn, r) })
+		list = append(list, unicodeForm(norm.NFD), nonspacing{})
 	}
 	if b.lower {
-		text = lowercase{}.normalize(text)
+		list = append(list, lowercase{})
 	}
-	return text
+	return list.normalize(w, text)
+}
+
+// The parts of a bert.
+type (
+	cleaned    struct{}
+	ideographs struct{}
+	nonspacing struct{}
+)
+
+func (cleaned) normalize(w *work, text string) string { return mapped(w, text, cleanRune) }
+
+func (nonspacing) normalize(w *work, text string) string {
+	return without(w, text, func(r rune) bool { return unicode.Is(unicode.Mn, r) })
+}
+
+func (ideographs) normalize(w *work, text string) string {
+	return w.text(len(text), 2, func() string { return spaceIdeographs(text) })
 }
 
 // cleanRune returns a blank for white space and -1 for what does not print.

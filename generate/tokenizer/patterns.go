@@ -2,7 +2,6 @@ package tokenizer
 
 import (
 	"fmt"
-	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -27,7 +26,7 @@ const (
 const gpt2 = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 
 // pattern returns a cutter for a regular expression: a scanner where one knows it.
-func pattern(text string) (cutter, error) {
+func pattern(w *work, text string) (cutter, error) {
 	if s, ok := patterns[text]; ok {
 		s.classes = classes()
 		return &s, nil
@@ -40,45 +39,50 @@ func pattern(text string) (cutter, error) {
 	if spaces {
 		out = "(?:" + out + ")|([" + spaceClass + "]+)"
 	}
-	re, err := regexp.Compile(out)
+	p, tree, err := newProgram(w, out)
 	if err != nil {
-		return nil, fmt.Errorf("pattern %.80q: %w", text, err)
+		return nil, err
 	}
-	if tree, err := syntax.Parse(out, syntax.Perl); err != nil || bound(tree) {
+	if bound(tree) {
 		return nil, fmt.Errorf("pattern %.80q is bound to a place of the text, which is not supported in splits", text)
 	}
-	return &matches{re, spaces}, nil
+	return &matched{p, spaces}, nil
 }
 
-// matches is a cutter of a regular expression. With spaces, its first group is white
-// space, of which the last character stays with the word behind it.
-type matches struct {
-	re     *regexp.Regexp
-	spaces bool
+// matched is a cutter of a regular expression. With spaces, its first group is white space,
+// of which the last character stays with the word behind it.
+type matched struct {
+	program *program
+	spaces  bool
 }
 
-func (m *matches) next(text string, at int) (bool, int) {
-	for from := at; from < len(text); {
-		loc := m.re.FindStringSubmatchIndex(text[from:])
-		switch {
-		case loc == nil:
-			return false, len(text)
-		case from+loc[0] > at:
-			return false, from + loc[0]
-		case loc[1] == 0: // an empty match
-			_, size := utf8.DecodeRuneInString(text[from:])
+func (m *matched) next(c *cursor, at int) (bool, int) {
+	if c.search == nil {
+		c.search, c.from, c.to = m.program.search(c.work, c.text), -1, 0
+	}
+	if at == c.from {
+		return true, c.to // it was found on the way from a place before
+	}
+	for from := at; from < len(c.text); {
+		end, spaced, ok := c.search.match(from)
+		if !ok || end == from {
+			_, size := utf8.DecodeRuneInString(c.text[from:])
 			from += size
 			continue
 		}
-		end := from + loc[1]
-		if m.spaces && loc[2] >= 0 && end < len(text) {
-			if _, size := utf8.DecodeLastRuneInString(text[:end]); end-size > at {
+		if m.spaces && spaced && end < len(c.text) {
+			if _, size := utf8.DecodeLastRuneInString(c.text[:end]); end-size > from {
 				end -= size
+				c.search.again(end)
 			}
+		}
+		if from > at {
+			c.from, c.to = from, end
+			return false, from
 		}
 		return true, end
 	}
-	return false, len(text)
+	return false, len(c.text)
 }
 
 // bound reports whether a pattern depends on what stands before a match.

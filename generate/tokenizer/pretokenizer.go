@@ -8,7 +8,7 @@ import (
 
 // A pretokenizer splits a text into words. Words may be empty; they are left out.
 type pretokenizer interface {
-	split(p piece, emit func(piece))
+	split(w *work, p piece, emit func(piece))
 }
 
 // The pre-tokenizers, one type for each kind of a file.
@@ -31,45 +31,54 @@ type (
 	}
 )
 
-func (list pretokenizers) split(p piece, emit func(piece)) {
+func (list pretokenizers) split(w *work, p piece, emit func(piece)) {
 	switch len(list) {
 	case 0:
 		emit(p)
 	case 1:
-		list[0].split(p, emit)
+		list[0].split(w, p, emit)
 	default:
-		list[0].split(p, func(q piece) {
+		list[0].split(w, p, func(q piece) {
 			if q.text != "" {
-				list[1:].split(q, emit)
+				list[1:].split(w, q, emit)
 			}
 		})
 	}
 }
 
-func (b *byteLevel) split(p piece, emit func(piece)) {
+func (b *byteLevel) split(w *work, p piece, emit func(piece)) {
 	if b.prefix && !strings.HasPrefix(p.text, " ") {
+		w.hold(1 + len(p.text))
+		defer w.release(1 + len(p.text))
 		p.text = " " + p.text
 	}
 	if b.words == nil {
-		emit(b.word(p))
+		b.word(w, p, emit)
 		return
 	}
+	c := w.cursor(p.text)
 	for at := 0; at < len(p.text); {
-		_, end := b.words.next(p.text, at)
-		emit(b.word(piece{p.text[at:end], p.first && at == 0}))
+		_, end := c.next(b.words, at)
+		b.word(w, piece{p.text[at:end], p.first && at == 0}, emit)
 		at = end
 	}
+	w.put(c)
 }
 
-func (b *byteLevel) word(p piece) piece {
-	if b.mapped {
-		p.text = toByteCharacters(p.text)
+func (b *byteLevel) word(w *work, p piece, emit func(piece)) {
+	if !b.mapped {
+		emit(p)
+		return
 	}
-	return p
+	w.hold(2 * len(p.text))
+	defer w.release(2 * len(p.text))
+	emit(piece{toByteCharacters(p.text), p.first})
 }
 
-func (m *metaspace) split(p piece, emit func(piece)) {
-	p.text = strings.ReplaceAll(p.text, " ", m.mark)
+func (m *metaspace) split(w *work, p piece, emit func(piece)) {
+	p.text = replaceString{" ", m.mark}.normalize(w, p.text)
+	w.hold(len(m.mark) + len(p.text))
+	defer w.release(len(m.mark) + 2*len(p.text))
 	if (m.scheme == "always" || m.scheme == "first" && p.first) && !strings.HasPrefix(p.text, m.mark) {
 		p.text = m.mark + p.text
 	}
@@ -78,16 +87,17 @@ func (m *metaspace) split(p piece, emit func(piece)) {
 		return
 	}
 	c := cut{literal(m.mark), mergedWithNext}
-	c.split(p, emit)
+	c.split(w, p, emit)
 }
 
-func (f fixedLength) split(p piece, emit func(piece)) {
+func (f fixedLength) split(w *work, p piece, emit func(piece)) {
 	for p.text != "" {
 		end := 0
 		for n := 0; n < f.length && end < len(p.text); n++ {
 			_, size := utf8.DecodeRuneInString(p.text[end:])
 			end += size
 		}
+		w.steps(end)
 		emit(piece{p.text[:end], p.first})
 		p = piece{p.text[end:], false}
 	}
@@ -104,7 +114,7 @@ const (
 	contiguous                         // a run of them is one word
 )
 
-func (c *cut) split(p piece, emit func(piece)) {
+func (c *cut) split(w *work, p piece, emit func(piece)) {
 	from, before := 0, false // the word that is not given yet, and whether a match came last
 	give := func(end int) {
 		if end > from {
@@ -112,8 +122,9 @@ func (c *cut) split(p piece, emit func(piece)) {
 		}
 		from = end
 	}
+	places := w.cursor(p.text)
 	for at := 0; at < len(p.text); {
-		is, end := c.by.next(p.text, at)
+		is, end := places.next(c.by, at)
 		switch c.behavior {
 		case isolated:
 			give(end)
@@ -139,21 +150,53 @@ func (c *cut) split(p piece, emit func(piece)) {
 		at, before = end, is
 	}
 	give(len(p.text))
+	w.put(places)
+}
+
+// A cursor is what a cutter keeps of one text.
+type cursor struct {
+	work     *work
+	text     string
+	search   *search // of a cutter that is a regular expression
+	from, to int     // the match that it has found beyond the place of the call
+}
+
+// cursor returns a cursor at the beginning of a text.
+func (w *work) cursor(text string) *cursor {
+	n := len(w.spare)
+	if n == 0 {
+		return &cursor{work: w, text: text, from: -1}
+	}
+	c := w.spare[n-1]
+	w.spare = w.spare[:n-1]
+	*c = cursor{work: w, text: text, from: -1}
+	return c
+}
+
+// put takes a cursor back.
+func (w *work) put(c *cursor) { w.spare = append(w.spare, c) }
+
+// next calls a cutter and counts the part.
+func (c *cursor) next(by cutter, at int) (match bool, end int) {
+	match, end = by.next(c, at)
+	c.work.steps(1 + end - at)
+	return match, end
 }
 
 // A cutter divides a text into matches and what lies between them.
 type cutter interface {
 	// next returns the end of the part that begins at a place, which is inside the
-	// text, and whether the part is a match.
-	next(text string, at int) (match bool, end int)
+	// text of the cursor, and whether the part is a match. The place is the beginning of
+	// the text or the end of the part before.
+	next(c *cursor, at int) (match bool, end int)
 }
 
 // A class is a cutter whose matches are single characters of a kind.
 type class func(r rune) bool
 
-func (c class) next(text string, at int) (bool, int) {
-	for i, r := range text[at:] {
-		if !c(r) {
+func (is class) next(c *cursor, at int) (bool, int) {
+	for i, r := range c.text[at:] {
+		if !is(r) {
 			continue
 		}
 		if i > 0 {
@@ -161,16 +204,16 @@ func (c class) next(text string, at int) (bool, int) {
 		}
 		return true, at + utf8.RuneLen(r)
 	}
-	return false, len(text)
+	return false, len(c.text)
 }
 
 // A literal is a cutter whose matches are a text.
 type literal string
 
-func (l literal) next(text string, at int) (bool, int) {
-	switch i := strings.Index(text[at:], string(l)); {
+func (l literal) next(c *cursor, at int) (bool, int) {
+	switch i := strings.Index(c.text[at:], string(l)); {
 	case i < 0 || l == "":
-		return false, len(text)
+		return false, len(c.text)
 	case i == 0:
 		return true, at + len(l)
 	default:
@@ -182,23 +225,23 @@ func (l literal) next(text string, at int) (bool, int) {
 // lie between them.
 type run func(r rune) int
 
-func (f run) next(text string, at int) (bool, int) {
+func (f run) next(c *cursor, at int) (bool, int) {
 	kind := -1
-	for i, r := range text[at:] {
+	for i, r := range c.text[at:] {
 		k := f(r)
 		if kind >= 0 && k != kind {
 			return kind > 0, at + i
 		}
 		kind = k
 	}
-	return kind > 0, len(text)
+	return kind > 0, len(c.text)
 }
 
 // inverted is a cutter whose matches are what lies between those of another.
 type inverted struct{ cutter }
 
-func (v inverted) next(text string, at int) (bool, int) {
-	match, end := v.cutter.next(text, at)
+func (v inverted) next(c *cursor, at int) (bool, int) {
+	match, end := v.cutter.next(c, at)
 	return !match, end
 }
 

@@ -2,7 +2,6 @@ package tokenizer
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 )
@@ -14,16 +13,13 @@ const maxPattern = 1 << 12
 // space, digits and words are those of Unicode; ^ and $ are those of lines; classes may
 // stand in classes. What the regular expressions of Go lack is an error: looking around,
 // references, possessive repetition.
-func compile(text string) (*regexp.Regexp, error) {
+func compile(w *work, text string) (*program, error) {
 	out, err := translate(text)
 	if err != nil {
 		return nil, err
 	}
-	re, err := regexp.Compile(out)
-	if err != nil {
-		return nil, fmt.Errorf("pattern %.80q: %w", text, err)
-	}
-	return re, nil
+	p, _, err := newProgram(w, out)
+	return p, err
 }
 
 // translate returns a pattern of Oniguruma as one of Go, which has no groups of its own.

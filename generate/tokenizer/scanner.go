@@ -90,7 +90,8 @@ func (s *scanner) while(text string, at int, bits uint8) int {
 	}
 }
 
-func (s *scanner) next(text string, at int) (bool, int) {
+func (s *scanner) next(cur *cursor, at int) (bool, int) {
+	text := cur.text
 	if s.contractions && !s.cased {
 		if n := s.contraction(text[at:]); n > 0 {
 			return true, at + n

@@ -11,7 +11,8 @@ import (
 // out at the beginning. The Japanese syllables count as Han.
 type scripts struct{}
 
-func (scripts) split(p piece, emit func(piece)) {
+func (scripts) split(w *work, p piece, emit func(piece)) {
+	w.steps(len(p.text))
 	from, last := -1, ""
 	for i, r := range p.text {
 		script := scriptOf(r)

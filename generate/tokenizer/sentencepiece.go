@@ -3,6 +3,7 @@ package tokenizer
 import (
 	"fmt"
 	"math"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -22,6 +23,9 @@ const (
 	kindUnigram = 1
 	kindBPE     = 2
 )
+
+// pieceBytes is the memory that a piece takes in all tables, beside its text and tries.
+const pieceBytes = 512
 
 // A spPiece is a token of a SentencePiece model.
 type spPiece struct {
@@ -77,12 +81,12 @@ func message(data []byte, f func(field protowire.Number, number uint64, data []b
 	return nil
 }
 
-func parseSentencePiece(data []byte) (*spModel, error) {
+func parseSentencePiece(w *work, data []byte) (*spModel, error) {
 	m := &spModel{kind: kindUnigram, dummy: true, squeeze: true, escape: true, bos: "<s>", eos: "</s>"}
 	err := message(data, func(field protowire.Number, _ uint64, data []byte) error {
 		switch field {
 		case 1:
-			return m.piece(data)
+			return m.piece(w, data)
 		case 2:
 			return m.trainer(data)
 		case 3:
@@ -99,7 +103,9 @@ func parseSentencePiece(data []byte) (*spModel, error) {
 	return m, nil
 }
 
-func (m *spModel) piece(data []byte) error {
+func (m *spModel) piece(w *work, data []byte) error {
+	w.steps(len(data))
+	w.hold(pieceBytes + 2*len(data))
 	p := spPiece{kind: pieceNormal}
 	err := message(data, func(field protowire.Number, number uint64, data []byte) error {
 		switch field {
@@ -114,6 +120,9 @@ func (m *spModel) piece(data []byte) error {
 	})
 	if p.text == "" || len(p.text) > maxToken {
 		return fmt.Errorf("piece %d has %d bytes: 1 to %d are allowed", len(m.pieces), len(p.text), maxToken)
+	}
+	if !utf8.ValidString(p.text) {
+		return fmt.Errorf("piece %d is %.60q, which is not UTF-8", len(m.pieces), p.text)
 	}
 	if p.score != p.score {
 		return fmt.Errorf("piece %.60q has no score", p.text)
@@ -158,8 +167,8 @@ func (m *spModel) normalizer(data []byte) error {
 
 // readSentencePiece makes a tokenizer of a SentencePiece model. Control pieces are
 // special tokens, which are matched in texts as the tokenizers of Hugging Face do.
-func readSentencePiece(data []byte, c *settings) (*Tokenizer, error) {
-	m, err := parseSentencePiece(data)
+func readSentencePiece(w *work, data []byte, c *settings) (*Tokenizer, error) {
+	m, err := parseSentencePiece(w, data)
 	if err != nil {
 		return nil, err
 	}
@@ -180,15 +189,15 @@ func readSentencePiece(data []byte, c *settings) (*Tokenizer, error) {
 		return nil, fmt.Errorf("the model has no unknown piece")
 	}
 	t := &Tokenizer{vocab: listVocabulary(tokens)}
-	if t.added, err = newAdded(t.vocab, special, nil); err != nil {
+	if t.added, err = newAdded(w, t.vocab, special, nil); err != nil {
 		return nil, err
 	}
-	n, err := newSPNormalizer(m)
+	n, err := newSPNormalizer(w, m)
 	if err != nil {
 		return nil, err
 	}
 	t.normal = n
-	if t.model, err = m.model(t.vocab, unk); err != nil {
+	if t.model, err = m.model(w, t.vocab, unk); err != nil {
 		return nil, err
 	}
 	t.decoder = []decoder{decodeEach{replaceString{blankMark, " "}}, decodeFallback{}, decodeFuse{}}
@@ -217,19 +226,19 @@ func (m *spModel) ends(v *vocabulary, c *settings) []template {
 }
 
 // model returns the model of the file's kind.
-func (m *spModel) model(v *vocabulary, unk int32) (model, error) {
+func (m *spModel) model(w *work, v *vocabulary, unk int32) (model, error) {
 	switch m.kind {
 	case kindUnigram:
-		return m.unigram(v, unk), nil
+		return m.unigram(w, v, unk), nil
 	case kindBPE:
-		return m.bpe(v, unk)
+		return m.bpe(w, v, unk)
 	}
 	return nil, fmt.Errorf("the kind %d of SentencePiece models is not supported: 1 (unigram) and 2 (bpe) are", m.kind)
 }
 
 // unigram returns the model of scores. Symbols of the user are worth more than any way
 // to split them.
-func (m *spModel) unigram(v *vocabulary, unk int32) *unigram {
+func (m *spModel) unigram(w *work, v *vocabulary, unk int32) *unigram {
 	u := &unigram{vocab: v, scores: make([]float64, len(m.pieces)), unk: unk, byteFallback: m.byteFallback, bytes: byteTokens(v), single: true}
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, p := range m.pieces {
@@ -248,7 +257,7 @@ func (m *spModel) unigram(v *vocabulary, unk int32) *unigram {
 			use.ids[p.text] = int32(i)
 		}
 	}
-	u.trie = newTrie(use)
+	u.trie = newTrie(w, use)
 	u.penalty = float64(float32(low - unknownPenalty))
 	return u
 }

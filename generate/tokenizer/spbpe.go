@@ -19,8 +19,8 @@ type spBPE struct {
 	bytes        [256]int32
 }
 
-func (m *spModel) bpe(v *vocabulary, unk int32) (*spBPE, error) {
-	b := &spBPE{vocab: v, ranks: make([]int32, len(m.pieces)), user: newTrie(m.users()), unk: unk,
+func (m *spModel) bpe(w *work, v *vocabulary, unk int32) (*spBPE, error) {
+	b := &spBPE{vocab: v, ranks: make([]int32, len(m.pieces)), user: newTrie(w, m.users()), unk: unk,
 		byteFallback: m.byteFallback, bytes: byteTokens(v)}
 	if m.suffix {
 		return nil, fmt.Errorf("treat_whitespace_as_suffix of a bpe model is not supported")
@@ -46,11 +46,11 @@ type part struct {
 	frozen                 bool
 }
 
-// A split says which parts made an unused piece.
+// A joined says which parts made an unused piece.
 type joined struct{ left, right string }
 
 func (b *spBPE) tokens(s *scratch, ids []int32, word string) []int32 {
-	parts := b.parts(word)
+	parts := b.parts(s.work, word)
 	apart := map[string]joined{}
 	s.heap = s.heap[:0]
 	for i := range len(parts) - 1 {
@@ -58,6 +58,7 @@ func (b *spBPE) tokens(s *scratch, ids []int32, word string) []int32 {
 	}
 	n := int32(len(parts))
 	for len(s.heap) > 0 {
+		s.work.steps(1)
 		top := s.pop()
 		at := int32(uint32(top.key))
 		left := &parts[at]
@@ -85,10 +86,10 @@ func (b *spBPE) tokens(s *scratch, ids []int32, word string) []int32 {
 }
 
 // parts returns the characters and the symbols of the user of a word.
-func (b *spBPE) parts(word string) []part {
+func (b *spBPE) parts(w *work, word string) []part {
 	list := make([]part, 0, len(word))
 	for at := 0; at < len(word); {
-		end := b.user.longest(word, at)
+		end := b.user.longest(w, word, at)
 		frozen := end > at
 		if !frozen {
 			_, size := utf8.DecodeRuneInString(word[at:])
@@ -109,6 +110,7 @@ func (b *spBPE) offer(s *scratch, parts []part, word string, apart map[string]jo
 		return
 	}
 	text := word[left.from : right.from+right.size]
+	s.work.steps(1 + len(text)/16)
 	id, ok := b.vocab.id(text)
 	if !ok {
 		return

@@ -15,8 +15,8 @@ type spNormalizer struct {
 	mark   string
 }
 
-func newSPNormalizer(m *spModel) (*spNormalizer, error) {
-	n := &spNormalizer{user: newTrie(m.users()), dummy: m.dummy, suffix: m.suffix, blanks: !m.squeeze, mark: " "}
+func newSPNormalizer(w *work, m *spModel) (*spNormalizer, error) {
+	n := &spNormalizer{user: newTrie(w, m.users()), dummy: m.dummy, suffix: m.suffix, blanks: !m.squeeze, mark: " "}
 	if m.escape {
 		n.mark = blankMark
 	}
@@ -24,7 +24,7 @@ func newSPNormalizer(m *spModel) (*spNormalizer, error) {
 		return n, nil
 	}
 	var err error
-	n.chars, err = newCharsMap(m.charsmap)
+	n.chars, err = newCharsMap(w, m.charsmap)
 	return n, err
 }
 
@@ -40,9 +40,9 @@ func (m *spModel) users() *vocabulary {
 }
 
 // longest returns the end of the longest entry at a place of a text, or the place.
-func (t *trie) longest(text string, at int) int {
-	end, node := at, int32(0)
-	for i := at; i < len(text); i++ {
+func (t *trie) longest(w *work, text string, at int) int {
+	end, node, i := at, int32(0), at
+	for ; i < len(text); i++ {
 		if node = t.step(node, text[i]); node < 0 {
 			break
 		}
@@ -50,17 +50,18 @@ func (t *trie) longest(text string, at int) int {
 			end = i + 1
 		}
 	}
+	w.steps(1 + i - at)
 	return end
 }
 
 // prefix returns what the first characters of a text become, and how many bytes they
 // have.
-func (n *spNormalizer) prefix(text string) (value string, size int) {
-	if end := n.user.longest(text, 0); end > 0 {
+func (n *spNormalizer) prefix(w *work, text string) (value string, size int) {
+	if end := n.user.longest(w, text, 0); end > 0 {
 		return text[:end], end
 	}
 	if n.chars != nil {
-		n.chars.prefixes(text, func(length int, v string) bool {
+		n.chars.prefixes(w, text, func(length int, v string) bool {
 			value, size = v, length
 			return true
 		})
@@ -72,10 +73,10 @@ func (n *spNormalizer) prefix(text string) (value string, size int) {
 	return text[:size], size
 }
 
-func (n *spNormalizer) normalize(text string) string {
+func (n *spNormalizer) normalize(w *work, text string) string {
 	if !n.blanks {
 		for text != "" {
-			value, size := n.prefix(text)
+			value, size := n.prefix(w, text)
 			if value != " " {
 				break
 			}
@@ -85,14 +86,13 @@ func (n *spNormalizer) normalize(text string) string {
 	if text == "" {
 		return ""
 	}
-	var b strings.Builder
-	b.Grow(len(text) + len(text)/4)
+	b := w.builder(len(text) + len(text)/4)
 	if n.dummy && !n.suffix {
 		b.WriteString(n.mark)
 	}
 	blank := !n.blanks // a blank came last, and another is left out
 	for text != "" {
-		value, size := n.prefix(text)
+		value, size := n.prefix(w, text)
 		text = text[size:]
 		for blank && strings.HasPrefix(value, " ") {
 			value = value[1:]
@@ -100,7 +100,8 @@ func (n *spNormalizer) normalize(text string) string {
 		if value == "" {
 			continue
 		}
-		b.WriteString(strings.ReplaceAll(value, " ", n.mark))
+		b.WriteString(replaceString{" ", n.mark}.normalize(w, value))
+		w.release(len(value) + strings.Count(value, " ")*(len(n.mark)-1))
 		blank = !n.blanks && strings.HasSuffix(value, " ")
 	}
 	out := b.String()
@@ -110,6 +111,7 @@ func (n *spNormalizer) normalize(text string) string {
 		}
 	}
 	if n.dummy && n.suffix {
+		w.hold(len(out))
 		out += n.mark
 	}
 	return out

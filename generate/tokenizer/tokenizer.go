@@ -1,9 +1,11 @@
 package tokenizer
 
 import (
-	"strings"
+	"context"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/nacre-ml/nacre/internal/guard"
 )
 
 // A Tokenizer holds a vocabulary and the steps between text and ids. It is safe for
@@ -20,6 +22,7 @@ type Tokenizer struct {
 	partial []decoder // the decoder of texts that may end inside a character; nil: decoder
 	unknown func(id int32) (string, bool)
 	chat    *Chat
+	limit   Limit
 	pool    sync.Pool // of *encoder
 }
 
@@ -33,67 +36,87 @@ type model interface {
 	tokens(s *scratch, ids []int32, word string) []int32
 }
 
-// Encode returns the ids of a text. With special, the special tokens that the file puts
+// Encode is EncodeContext without a context. It returns nil if the text takes more than the
+// limits allow.
+func (t *Tokenizer) Encode(text string, special bool) []int32 {
+	ids, _ := t.EncodeContext(context.Background(), text, special)
+	return ids
+}
+
+// EncodeContext returns the ids of a text. With special, the special tokens that the file puts
 // around a text, such as that of its beginning, are among them. Special tokens that the
 // text itself names are matched in either case. Bytes that are not UTF-8 count as
-// U+FFFD.
-func (t *Tokenizer) Encode(text string, special bool) []int32 {
+// U+FFFD. The error is ErrLimit, or that of the context.
+func (t *Tokenizer) EncodeContext(ctx context.Context, text string, special bool) (ids []int32, err error) {
+	defer guard.At("").End(&err)
+	defer caught(&err)
 	if !t.made() {
-		return nil
+		return ids, nil
 	}
+	w := t.limit.work(ctx, encodeRate, len(text))
+	check(ctx.Err())
+	w.steps(len(text))
 	if !utf8.ValidString(text) {
+		w.hold(3 * len(text))
 		text = lossy([]byte(text))
 	}
 	e, _ := t.pool.Get().(*encoder)
 	if e == nil {
 		e = newEncoder(t)
 	}
-	ids := e.encode(text)
+	ids = e.encode(w, text)
 	if special {
 		for _, p := range t.post {
-			ids = p.process(ids)
+			ids = p.process(w, ids)
 		}
 	}
+	w.settle()
 	t.pool.Put(e)
-	return ids
+	return ids, nil
 }
 
-// Decode returns the text of ids without that of special tokens. Ids that the
-// vocabulary lacks are left out.
+// Decode is DecodeContext without a context and without the text of special tokens. It
+// returns an empty text if the ids take more than the limits allow.
 func (t *Tokenizer) Decode(ids []int32) string {
-	if !t.made() {
-		return ""
-	}
-	return t.decode(ids, true, t.decoder)
+	text, _ := t.DecodeContext(context.Background(), ids, false)
+	return text
 }
 
-// DecodeSpecial returns the text of ids with that of special tokens.
+// DecodeSpecial is Decode with the text of special tokens.
 func (t *Tokenizer) DecodeSpecial(ids []int32) string {
-	if !t.made() {
-		return ""
-	}
-	return t.decode(ids, false, t.decoder)
+	text, _ := t.DecodeContext(context.Background(), ids, true)
+	return text
 }
 
-func (t *Tokenizer) decode(ids []int32, skip bool, by []decoder) string {
-	tokens := make([]string, 0, len(ids))
+// DecodeContext returns the text of ids; with special, the text of special tokens is part of
+// it. Ids that the vocabulary lacks are left out. The error is ErrLimit, or that of the
+// context.
+func (t *Tokenizer) DecodeContext(ctx context.Context, ids []int32, special bool) (text string, err error) {
+	defer guard.At("").End(&err)
+	defer caught(&err)
+	if !t.made() {
+		return "", nil
+	}
+	w := t.limit.work(ctx, encodeRate, idBytes*len(ids))
+	check(ctx.Err())
+	d := t.decoding(w, t.decoder)
 	for _, id := range ids {
-		token, ok := t.Token(id)
-		if !ok && t.unknown != nil {
-			token, ok = t.unknown(id)
+		if token, ok := t.textOf(id, special); ok {
+			d.push(token)
 		}
-		if !ok || skip && t.added.special[token] {
-			continue
-		}
-		tokens = append(tokens, token)
 	}
-	if by == nil {
-		return strings.Join(tokens, " ")
+	text = d.end()
+	w.settle()
+	return text, nil
+}
+
+// textOf returns the token of an id that is part of a text.
+func (t *Tokenizer) textOf(id int32, special bool) (string, bool) {
+	token, ok := t.Token(id)
+	if !ok && t.unknown != nil {
+		token, ok = t.unknown(id)
 	}
-	for _, d := range by {
-		tokens = d.decode(tokens)
-	}
-	return strings.Join(tokens, "")
+	return token, ok && (special || !t.added.special[token])
 }
 
 // Vocabulary returns the count of ids, added tokens included: one more than the largest.

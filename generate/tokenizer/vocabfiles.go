@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -8,32 +9,27 @@ import (
 )
 
 // readPairs reads vocab.json and merges.txt of a byte-level BPE as GPT-2 has it.
-func readPairs(vocabPath, mergesPath string, c *settings) (*Tokenizer, error) {
-	data, err := readBounded(vocabPath)
-	if err != nil {
-		return nil, err
-	}
+func readPairs(f *folder, vocab, pairs []byte, c *settings) (*Tokenizer, error) {
+	w := f.work
+	w.json(vocab)
 	var ids map[string]int64
-	if err := json.Unmarshal(data, &ids); err != nil {
-		return nil, fmt.Errorf("%s: %w", vocabPath, err)
+	if err := json.Unmarshal(vocab, &ids); err != nil {
+		return nil, &fileError{f.file("vocab.json"), err}
 	}
-	v, err := newVocabulary(ids)
+	v, err := newVocabulary(w, ids)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", vocabPath, err)
-	}
-	if data, err = readBounded(mergesPath); err != nil {
-		return nil, err
+		return nil, &fileError{f.file("vocab.json"), err}
 	}
 	m := &bpe{vocab: v, unk: -1}
-	merges, err := mergeLines(string(data))
+	merges, err := mergeLines(w, string(pairs))
 	if err == nil {
 		err = m.setMerges(merges)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", mergesPath, err)
+		return nil, &fileError{f.file("merges.txt"), err}
 	}
 	t := &Tokenizer{vocab: v, model: m, bytes: true, decoder: []decoder{decodeBytes{}}}
-	words, err := pattern(gpt2)
+	words, err := pattern(w, gpt2)
 	if err != nil {
 		return nil, err
 	}
@@ -42,13 +38,21 @@ func readPairs(vocabPath, mergesPath string, c *settings) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.added, err = newAdded(v, list, nil)
+	t.added, err = newAdded(w, v, list, nil)
 	return t, err
 }
 
+// mergeBytes is the memory of a merge, and lineBytes that of a token on a line of its own.
+const (
+	mergeBytes = 128
+	lineBytes  = 128
+)
+
 // mergeLines reads the lines of merges.txt, of which the first may say a version.
-func mergeLines(text string) (mergeList, error) {
-	var list mergeList
+func mergeLines(w *work, text string) (mergeList, error) {
+	lines := strings.Count(text, "\n") + 1
+	w.hold(2*len(text) + mergeBytes*lines)
+	list := make(mergeList, 0, lines)
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimSuffix(line, "\r")
 		if line == "" || i == 0 && strings.HasPrefix(line, "#version") {
@@ -64,7 +68,8 @@ func mergeLines(text string) (mergeList, error) {
 }
 
 // readWordPieces reads vocab.txt of BERT: a token on each line.
-func readWordPieces(data []byte, c *settings) (*Tokenizer, error) {
+func readWordPieces(w *work, data []byte, c *settings) (*Tokenizer, error) {
+	w.hold(2*len(data) + lineBytes*bytes.Count(data, []byte("\n")))
 	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 	for i, line := range lines {
 		lines[i] = strings.TrimSuffix(line, "\r")
@@ -74,14 +79,14 @@ func readWordPieces(data []byte, c *settings) (*Tokenizer, error) {
 	if !ok {
 		return nil, fmt.Errorf("the vocabulary lacks the token [UNK]")
 	}
-	m, err := newWordPiece(v, unk, "##", 100)
+	m, err := newWordPiece(w, v, unk, "##", 100)
 	if err != nil {
 		return nil, err
 	}
 	lower := c.LowerCase == nil || *c.LowerCase
 	t := &Tokenizer{vocab: v, model: m, decoder: []decoder{decodeWordPiece{"##", true}}}
 	t.normal = bert{true, true, lower, lower}
-	r := &reader{}
+	r := &reader{work: w}
 	if t.split, err = r.onePretokenizer("BertPreTokenizer", []byte(`{}`)); err != nil {
 		return nil, err
 	}
@@ -94,7 +99,7 @@ func readWordPieces(data []byte, c *settings) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.added, err = newAdded(v, list, t.normal)
+	t.added, err = newAdded(w, v, list, t.normal)
 	return t, err
 }
 

@@ -18,7 +18,7 @@ type vocabulary struct {
 }
 
 // newVocabulary checks ids and makes the table of tokens.
-func newVocabulary(ids map[string]int64) (*vocabulary, error) {
+func newVocabulary(w *work, ids map[string]int64) (*vocabulary, error) {
 	v := &vocabulary{ids: make(map[string]int32, len(ids))}
 	limit := int64(2*len(ids) + maxHoles)
 	largest := int64(-1)
@@ -28,6 +28,7 @@ func newVocabulary(ids map[string]int64) (*vocabulary, error) {
 		}
 		largest = max(largest, id)
 	}
+	w.hold(17 * int(largest+1))
 	v.list = make([]string, largest+1)
 	v.known = make([]bool, largest+1)
 	for token, id := range ids {

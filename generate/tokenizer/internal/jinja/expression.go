@@ -2,45 +2,49 @@ package jinja
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
 // comparisons are the operators that compare.
 var comparisons = map[string]func(r *run, a, b any) bool{
-	"==": func(r *run, a, b any) bool { r.charge(16 * weight(a)); return equal(a, b) },
-	"!=": func(r *run, a, b any) bool { r.charge(16 * weight(a)); return !equal(a, b) },
-	"<":  func(_ *run, a, b any) bool { return less(a, b) },
-	">":  func(_ *run, a, b any) bool { return less(b, a) },
-	"<=": func(_ *run, a, b any) bool { return !less(b, a) },
-	">=": func(_ *run, a, b any) bool { return !less(a, b) },
-	"in": func(r *run, a, b any) bool { r.charge(16 * weight(b)); return contains(b, a) },
-	"not in": func(r *run, a, b any) bool {
-		r.charge(16 * weight(b))
-		return !contains(b, a)
-	},
+	"==":     func(r *run, a, b any) bool { return r.equal(a, b) },
+	"!=":     func(r *run, a, b any) bool { return !r.equal(a, b) },
+	"<":      func(r *run, a, b any) bool { return r.less(a, b) },
+	">":      func(r *run, a, b any) bool { return r.less(b, a) },
+	"<=":     func(r *run, a, b any) bool { return !r.less(b, a) },
+	">=":     func(r *run, a, b any) bool { return !r.less(a, b) },
+	"in":     func(r *run, a, b any) bool { return r.contains(b, a) },
+	"not in": func(r *run, a, b any) bool { return !r.contains(b, a) },
+}
+
+// compare gives the value of an operator that compares.
+func (r *run) compare(name string, a, b any) bool {
+	r.steps(1)
+	return comparisons[name](r, a, b)
 }
 
 // comparison reads a chain such as a < b < c.
 func (x *expressions) comparison() expression {
 	first := x.sum()
-	var tests []func(r *run, a, b any) bool
+	var names []string
 	var values []expression
 	for {
 		name := x.comparator()
 		if name == "" {
 			break
 		}
-		tests = append(tests, comparisons[name])
+		names = append(names, name)
 		values = append(values, x.sum())
 	}
-	if len(tests) == 0 {
+	if len(names) == 0 {
 		return first
 	}
 	return func(r *run) any {
 		left := first(r)
-		for i, test := range tests {
+		for i, name := range names {
 			right := values[i](r)
-			if !test(r, left, right) {
+			if !r.compare(name, left, right) {
 				return false
 			}
 			left = right
@@ -114,9 +118,10 @@ func (x *expressions) unary(filtered bool) expression {
 
 // compute gives the value of an operator.
 func (r *run) compute(name string, a, b any) any {
+	r.steps(1)
 	if name == "~" {
 		left, right := r.text(a), r.text(b)
-		r.charge(len(left) + len(right))
+		r.makes(len(left) + len(right))
 		return left + right
 	}
 	if s, ok := a.(string); ok {
@@ -124,8 +129,8 @@ func (r *run) compute(name string, a, b any) any {
 	}
 	if l, ok := a.(*List); ok {
 		if m, ok := b.(*List); ok && name == "+" {
-			r.charge(16 * (len(l.Items) + len(m.Items)))
-			return NewList(append(append([]any{}, l.Items...), m.Items...))
+			r.hold(itemBytes * (len(l.Items) + len(m.Items)))
+			return r.list(slices.Concat(l.Items, m.Items))
 		}
 	}
 	m, ok1 := a.(int)
@@ -151,16 +156,16 @@ func (r *run) computeText(name, s string, b any) any {
 	switch v := b.(type) {
 	case string:
 		if name == "+" {
-			r.charge(len(s) + len(v))
+			r.makes(len(s) + len(v))
 			return s + v
 		}
 	case int:
 		if name == "*" {
 			n := max(v, 0)
 			if len(s) > 0 && n > maxText/len(s) {
-				fail("a text of more than %d bytes", maxText)
+				bounded(maxText + 1)
 			}
-			r.charge(len(s) * n)
+			r.makes(len(s) * n)
 			return strings.Repeat(s, n)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
+	"unicode/utf8"
 )
 
 // at returns an argument by its place or its name, or nil.
@@ -29,16 +29,19 @@ func (a *arguments) text(i int, name, absent string) string {
 	return s
 }
 
+// A filter gives another value for a value. It counts its work.
+type filter = func(r *run, v any, a *arguments) any
+
 // filters are the ones that are known.
-var filters map[string]func(r *run, v any, a *arguments) any
+var filters map[string]filter
 
 func init() {
-	filters = map[string]func(r *run, v any, a *arguments) any{
-		"length": func(_ *run, v any, _ *arguments) any { return length(v) },
-		"count":  func(_ *run, v any, _ *arguments) any { return length(v) },
-		"string": func(_ *run, v any, _ *arguments) any { return text(v) },
+	filters = map[string]filter{
+		"length": func(r *run, v any, _ *arguments) any { return r.length(v) },
+		"count":  func(r *run, v any, _ *arguments) any { return r.length(v) },
+		"string": func(r *run, v any, _ *arguments) any { return r.text(v) },
 		"safe":   func(_ *run, v any, _ *arguments) any { return v },
-		"list":   func(_ *run, v any, _ *arguments) any { return NewList(slices.Clone(items(v))) },
+		"list":   func(r *run, v any, _ *arguments) any { return r.list(r.clone(v)) },
 		"int":    intFilter, "float": floatFilter, "abs": absFilter, "round": roundFilter,
 		"default": defaultFilter, "d": defaultFilter,
 		"first": firstFilter, "last": lastFilter, "join": joinFilter, "reverse": reverseFilter,
@@ -47,16 +50,30 @@ func init() {
 		"selectattr": selectFilter(true, true), "rejectattr": selectFilter(false, true),
 		"items": itemsFilter, "dictsort": dictsortFilter,
 		"tojson": toJSON, "indent": indentFilter, "escape": escapeFilter, "e": escapeFilter,
-		"attr":   func(_ *run, v any, a *arguments) any { return attribute(v, a.text(0, "name", ""), false) },
-		"format": func(r *run, v any, a *arguments) any { return r.percent(text(v), NewList(a.list)) },
+		"attr":   func(r *run, v any, a *arguments) any { return r.attribute(v, a.text(0, "name", ""), false) },
+		"format": func(r *run, v any, a *arguments) any { return r.percent(r.text(v), r.list(a.list)) },
 	}
 	for _, name := range []string{"upper", "lower", "title", "capitalize", "replace"} {
-		filters[name] = func(r *run, v any, a *arguments) any { return textMethods[name](r, text(v), a) }
+		filters[name] = func(r *run, v any, a *arguments) any { return textMethods[name](r, r.text(v), a) }
 	}
-	filters["trim"] = func(r *run, v any, a *arguments) any { return textMethods["strip"](r, text(v), a) }
+	filters["trim"] = func(r *run, v any, a *arguments) any { return textMethods["strip"](r, r.text(v), a) }
 }
 
-func intFilter(_ *run, v any, a *arguments) any {
+// filter gives the value of a filter.
+func (r *run) filter(f filter, v any, a *arguments) any {
+	r.steps(1)
+	return f(r, v, a)
+}
+
+// clone returns the parts of a value, which may be changed.
+func (r *run) clone(v any) []any {
+	list := r.items(v)
+	r.steps(len(list))
+	r.hold(itemBytes * len(list))
+	return slices.Clone(list)
+}
+
+func intFilter(r *run, v any, a *arguments) any {
 	absent := a.at(0, "default")
 	if absent == nil {
 		absent = 0
@@ -72,7 +89,7 @@ func intFilter(_ *run, v any, a *arguments) any {
 			return int(x)
 		}
 	case string:
-		s := strings.TrimSpace(x)
+		s := r.numeral(x)
 		if n, err := strconv.Atoi(s); err == nil {
 			return n
 		}
@@ -83,12 +100,18 @@ func intFilter(_ *run, v any, a *arguments) any {
 	return absent
 }
 
-func floatFilter(_ *run, v any, a *arguments) any {
+// numeral returns a text without the blanks around it.
+func (r *run) numeral(s string) string {
+	r.reads(len(s))
+	return strings.TrimSpace(s)
+}
+
+func floatFilter(r *run, v any, a *arguments) any {
 	if x, ok := number(v); ok {
 		return x
 	}
 	if s, ok := v.(string); ok {
-		if x, err := strconv.ParseFloat(strings.TrimSpace(s), 64); err == nil {
+		if x, err := strconv.ParseFloat(r.numeral(s), 64); err == nil {
 			return x
 		}
 	}
@@ -129,107 +152,134 @@ func defaultFilter(_ *run, v any, a *arguments) any {
 	return v
 }
 
-func firstFilter(_ *run, v any, _ *arguments) any {
-	if list := items(v); len(list) > 0 {
+func firstFilter(r *run, v any, _ *arguments) any {
+	if s, ok := v.(string); ok {
+		if c, size := utf8.DecodeRuneInString(s); size > 0 {
+			return string(c)
+		}
+		return undefined{"first"}
+	}
+	if list := r.items(v); len(list) > 0 {
 		return list[0]
 	}
 	return undefined{"first"}
 }
 
-func lastFilter(_ *run, v any, _ *arguments) any {
-	if list := items(v); len(list) > 0 {
+func lastFilter(r *run, v any, _ *arguments) any {
+	if s, ok := v.(string); ok {
+		if c, size := utf8.DecodeLastRuneInString(s); size > 0 {
+			return string(c)
+		}
+		return undefined{"last"}
+	}
+	if list := r.items(v); len(list) > 0 {
 		return list[len(list)-1]
 	}
 	return undefined{"last"}
 }
 
 func joinFilter(r *run, v any, a *arguments) any {
-	list, between := items(v), a.text(0, "d", "")
+	list, between := r.items(v), a.text(0, "d", "")
 	name := a.text(1, "attribute", "")
-	parts := make([]string, len(list))
-	size := 0
+	b := r.builder()
 	for i, item := range list {
-		if name != "" {
-			item = attribute(item, name, true)
+		if i > 0 {
+			b.WriteString(between)
 		}
-		parts[i] = r.text(item)
-		size += len(parts[i]) + len(between)
+		b.WriteString(r.text(r.part(item, name)))
 	}
-	r.charge(size)
-	return strings.Join(parts, between)
+	return b.text()
 }
 
-func reverseFilter(_ *run, v any, _ *arguments) any {
-	list := slices.Clone(items(v))
-	slices.Reverse(list)
-	if _, ok := v.(string); ok {
-		return joinTexts(list)
+// part returns a field of a value, or the value if no name is given.
+func (r *run) part(v any, name string) any {
+	if name == "" {
+		return v
 	}
-	return NewList(list)
+	return r.attribute(v, name, true)
+}
+
+func reverseFilter(r *run, v any, _ *arguments) any {
+	list := r.clone(v)
+	slices.Reverse(list)
+	if _, ok := v.(string); !ok {
+		return r.list(list)
+	}
+	b := r.builder()
+	for _, c := range list {
+		b.WriteString(c.(string))
+	}
+	return b.text()
 }
 
 func sortFilter(r *run, v any, a *arguments) any {
-	list := slices.Clone(items(v))
-	name := a.text(2, "attribute", "")
-	exact := truth(a.at(1, "case_sensitive"))
-	key := func(v any) any {
-		if name != "" {
-			v = attribute(v, name, true)
-		}
+	name, exact := a.text(2, "attribute", ""), truth(a.at(1, "case_sensitive"))
+	return r.list(r.sorted(r.items(v), truth(a.at(0, "reverse")), func(v any) any {
+		v = r.part(v, name)
 		if s, ok := v.(string); ok && !exact {
-			return strings.ToLower(s)
+			return r.lower(s)
 		}
 		return v
+	}))
+}
+
+// sorted returns values in the order of their keys.
+func (r *run) sorted(list []any, reverse bool, key func(v any) any) []any {
+	type entry struct{ key, value any }
+	r.hold(3 * itemBytes * len(list))
+	entries := make([]entry, len(list))
+	for i, v := range list {
+		entries[i] = entry{key(v), v}
 	}
-	order := func(x, y any) int {
-		r.charge(0)
-		switch x, y := key(x), key(y); {
-		case less(x, y):
+	order := func(x, y entry) int {
+		switch {
+		case r.less(x.key, y.key):
 			return -1
-		case less(y, x):
+		case r.less(y.key, x.key):
 			return 1
 		}
 		return 0
 	}
-	if truth(a.at(0, "reverse")) {
-		slices.SortStableFunc(list, func(x, y any) int { return order(y, x) })
+	if reverse {
+		slices.SortStableFunc(entries, func(x, y entry) int { return order(y, x) })
 	} else {
-		slices.SortStableFunc(list, order)
+		slices.SortStableFunc(entries, order)
 	}
-	return NewList(list)
+	out := make([]any, len(list))
+	for i, e := range entries {
+		out[i] = e.value
+	}
+	return out
 }
 
 func uniqueFilter(r *run, v any, _ *arguments) any {
 	var list []any
-	for _, item := range items(v) {
-		r.charge(16 * len(list))
-		if !slices.ContainsFunc(list, func(x any) bool { return equal(x, item) }) {
+	for _, item := range r.items(v) {
+		if !slices.ContainsFunc(list, func(x any) bool { return r.equal(x, item) }) {
+			r.hold(itemBytes)
 			list = append(list, item)
 		}
 	}
-	return NewList(list)
+	return r.list(list)
 }
 
 func sumFilter(r *run, v any, a *arguments) any {
 	var total any = 0
 	name := a.text(0, "attribute", "")
-	for _, item := range items(v) {
-		if name != "" {
-			item = attribute(item, name, true)
-		}
-		total = r.compute("+", total, item)
+	for _, item := range r.items(v) {
+		total = r.compute("+", total, r.part(item, name))
 	}
 	return total
 }
 
-func minFilter(_ *run, v any, _ *arguments) any { return extreme(v, less) }
+func minFilter(r *run, v any, _ *arguments) any { return r.extreme(v, r.less) }
 
-func maxFilter(_ *run, v any, _ *arguments) any {
-	return extreme(v, func(a, b any) bool { return less(b, a) })
+func maxFilter(r *run, v any, _ *arguments) any {
+	return r.extreme(v, func(a, b any) bool { return r.less(b, a) })
 }
 
-func extreme(v any, before func(a, b any) bool) any {
-	list := items(v)
+func (r *run) extreme(v any, before func(a, b any) bool) any {
+	list := r.items(v)
 	if len(list) == 0 {
 		return undefined{"min"}
 	}
@@ -245,28 +295,28 @@ func extreme(v any, before func(a, b any) bool) any {
 func mapFilter(r *run, v any, a *arguments) any {
 	var list []any
 	name, attr := a.names["attribute"].(string)
-	for _, item := range items(v) {
-		r.charge(16)
+	f, ok := filters[a.text(0, "filter", "")]
+	for _, item := range r.items(v) {
+		r.hold(itemBytes)
 		if attr {
-			part := attribute(item, name, true)
+			part := r.attribute(item, name, true)
 			if _, missing := part.(undefined); missing && a.names["default"] != nil {
 				part = a.names["default"]
 			}
 			list = append(list, part)
 			continue
 		}
-		f, ok := filters[a.text(0, "filter", "")]
 		if !ok {
 			fail("map needs the name of a filter that is known, or an attribute")
 		}
-		list = append(list, f(r, item, &arguments{a.list[1:], a.names}))
+		list = append(list, r.filter(f, item, &arguments{a.list[min(1, len(a.list)):], a.names}))
 	}
-	return NewList(list)
+	return r.list(list)
 }
 
-// selectFilter returns the filter that keeps the items, or those of whose attribute, a
-// test holds.
-func selectFilter(keep, attr bool) func(r *run, v any, a *arguments) any {
+// selectFilter returns the filter that keeps the items, or the items with an attribute, of
+// which a test holds.
+func selectFilter(keep, attr bool) filter {
 	return func(r *run, v any, a *arguments) any {
 		args, name := a.list, ""
 		if attr {
@@ -279,29 +329,29 @@ func selectFilter(keep, attr bool) func(r *run, v any, a *arguments) any {
 			which, _ := args[0].(string)
 			known, ok := tests[which]
 			if !ok {
-				fail("the test %q is not supported", which)
+				fail("the test %.60q is not supported", which)
 			}
 			test, args = known, args[1:]
 		}
 		list := []any{}
-		for _, item := range items(v) {
-			r.charge(16)
+		for _, item := range r.items(v) {
 			x := item
 			if attr {
-				x = attribute(item, name, true)
+				x = r.attribute(item, name, true)
 			}
-			if test(r, x, &arguments{list: args}) == keep {
+			if r.test(test, x, &arguments{list: args}) == keep {
+				r.hold(itemBytes)
 				list = append(list, item)
 			}
 		}
-		return NewList(list)
+		return r.list(list)
 	}
 }
 
 func itemsFilter(r *run, v any, _ *arguments) any {
 	d, ok := v.(*Dict)
 	if !ok {
-		return NewList(nil)
+		return r.list(nil)
 	}
 	return dictMethods["items"](r, d, &arguments{})
 }
@@ -312,10 +362,7 @@ func dictsortFilter(r *run, v any, a *arguments) any {
 		fail("dictsort takes an object and no arguments")
 	}
 	pairs := dictMethods["items"](r, d, &arguments{}).(*List).Items
-	slices.SortStableFunc(pairs, func(x, y any) int {
-		return strings.Compare(strings.ToLower(text(x.(*List).Items[0])), strings.ToLower(text(y.(*List).Items[0])))
-	})
-	return NewList(pairs)
+	return r.list(r.sorted(pairs, false, func(v any) any { return r.lower(v.(*List).Items[0].(string)) }))
 }
 
 func indentFilter(r *run, v any, a *arguments) any {
@@ -324,18 +371,29 @@ func indentFilter(r *run, v any, a *arguments) any {
 	if !ok {
 		with = strings.Repeat(" ", min(max(whole(by, 4), 0), maxDepth))
 	}
-	lines := strings.Split(text(v), "\n")
-	for i, line := range lines {
-		if (i > 0 || truth(a.at(1, "first"))) && (line != "" || truth(a.at(2, "blank"))) {
-			lines[i] = with + line
+	first, blank := truth(a.at(1, "first")), truth(a.at(2, "blank"))
+	b, i := r.builder(), 0
+	for line := range strings.SplitSeq(r.text(v), "\n") {
+		r.steps(1)
+		if i > 0 {
+			b.WriteByte('\n')
 		}
-		r.charge(len(lines[i]))
+		if (i > 0 || first) && (line != "" || blank) {
+			b.WriteString(with)
+		}
+		b.WriteString(line)
+		i++
 	}
-	return strings.Join(lines, "\n")
+	return b.text()
 }
 
-func escapeFilter(_ *run, v any, _ *arguments) any {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "'", "&#39;", `"`, "&#34;").Replace(text(v))
+var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "'", "&#39;", `"`, "&#34;")
+
+func escapeFilter(r *run, v any, _ *arguments) any {
+	s, b := r.text(v), r.builder()
+	r.reads(len(s))
+	escaper.WriteString(b, s)
+	return b.text()
 }
 
 // percent puts values in the places of a text that %s and %d mark.
@@ -344,7 +402,7 @@ func (r *run) percent(format string, v any) string {
 	if l, ok := v.(*List); ok {
 		list = l.Items
 	}
-	var b strings.Builder
+	b := r.builder()
 	for i := 0; i < len(format); i++ {
 		if format[i] != '%' || i+1 == len(format) {
 			b.WriteByte(format[i])
@@ -355,26 +413,11 @@ func (r *run) percent(format string, v any) string {
 		case c == '%':
 			b.WriteByte('%')
 		case (c == 's' || c == 'd') && len(list) > 0:
-			s := r.text(list[0])
-			r.charge(len(s))
-			b.WriteString(s)
+			b.WriteString(r.text(list[0]))
 			list = list[1:]
 		default:
 			fail("the format %.60q is not supported, or has too few values", format)
 		}
-		r.charge(b.Len() / 16)
 	}
-	return b.String()
-}
-
-// titleCase makes the first letter of each word a capital and the others small.
-func titleCase(s string) string {
-	before := false
-	return strings.Map(func(c rune) rune {
-		defer func() { before = unicode.IsLetter(c) }()
-		if before {
-			return unicode.ToLower(c)
-		}
-		return unicode.ToTitle(c)
-	}, s)
+	return b.text()
 }

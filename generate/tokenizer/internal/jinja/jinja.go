@@ -1,19 +1,20 @@
 // Package jinja runs the templates that models bring along for their chats: the part of
 // the language Jinja that those use, with the settings trim_blocks and lstrip_blocks. A
-// template is a program of strangers, so its steps, its depth and the size of its texts
-// are bounded, and it reaches nothing but the values that it is given.
+// template is a program of strangers. A budget counts its steps and the memory of its
+// values, its depth and the size of a text are bounded, and it reaches nothing but the
+// values that it is given.
 package jinja
 
 import (
 	"fmt"
-	"strings"
+
+	"github.com/nacre-ml/nacre/internal/budget"
 )
 
-// The bounds of a template and its run.
+// The bounds of a template and its run, beside the budget.
 const (
-	maxDepth  = 100
-	maxText   = 1 << 24
-	maxBudget = 1 << 22 // of steps; a text counts a step for each 16 bytes
+	maxDepth = 100
+	maxText  = 1 << 24
 )
 
 // A Template is a parsed template. It is safe for use by several goroutines.
@@ -50,36 +51,41 @@ func Parse(source string) (t *Template, err error) {
 	return &Template{body}, nil
 }
 
-// Render runs a template. Values of variables are nil, bool, int, float64, string, *List,
-// *Dict and Function.
-func (t *Template) Render(vars map[string]any) (text string, err error) {
+// Render runs a template within a budget. Values of variables are nil, bool, int, float64,
+// string, *List, *Dict and Function. The values of variables do not count.
+func (t *Template) Render(b *budget.Budget, vars map[string]any) (text string, err error) {
 	defer catch(&err)
-	r := &run{out: &strings.Builder{}, budget: maxBudget}
+	r := &run{budget: b}
+	r.out = r.builder()
 	r.scope = &scope{vars: globals()}
 	r.scope = &scope{vars: map[string]any{}, above: r.scope}
 	for name, value := range vars {
 		r.scope.vars[name] = value
 	}
 	r.all(t.body)
-	return r.out.String(), nil
+	return r.out.text(), nil
 }
 
 // A run is the state of a template that runs.
 type run struct {
-	out    *strings.Builder
+	out    *builder
 	scope  *scope
-	budget int
+	budget *budget.Budget
 	depth  int
 }
 
-// A scope holds variables. Those of a loop's turn are gone after it.
+// A scope holds variables. The variables of a loop's turn are gone after it, unless a macro
+// keeps their scope.
 type scope struct {
 	vars  map[string]any
 	above *scope
+	kept  bool
 }
 
-func (s *scope) get(name string) any {
-	for ; s != nil; s = s.above {
+// get returns the value of a variable.
+func (r *run) get(name string) any {
+	for s := r.scope; s != nil; s = s.above {
+		r.steps(1)
 		if v, ok := s.vars[name]; ok {
 			return v
 		}
@@ -102,7 +108,7 @@ const (
 // all runs statements until one leaves the loop around them.
 func (r *run) all(list []statement) leave {
 	for _, s := range list {
-		r.charge(0)
+		r.steps(1)
 		if l := s(r); l != stay {
 			return l
 		}
@@ -110,29 +116,12 @@ func (r *run) all(list []statement) leave {
 	return stay
 }
 
-// charge counts a step, and more for the bytes of a text.
-func (r *run) charge(bytes int) {
-	r.budget -= 1 + bytes/16
-	if r.budget < 0 || bytes > maxText {
-		fail("the template takes more than %d steps, or makes a text of more than %d bytes", maxBudget, maxText)
-	}
-}
-
-// write appends to the output.
-func (r *run) write(text string) {
-	r.charge(len(text))
-	if r.out.Len()+len(text) > maxText {
-		fail("the template writes more than %d bytes", maxText)
-	}
-	r.out.WriteString(text)
-}
-
 // capture returns what statements write.
 func (r *run) capture(list []statement) string {
 	before := r.out
-	r.out = &strings.Builder{}
+	r.out = r.builder()
 	r.all(list)
-	text := r.out.String()
+	text := r.out.text()
 	r.out = before
 	return text
 }
@@ -140,7 +129,21 @@ func (r *run) capture(list []statement) string {
 // within runs f in a scope of its own.
 func (r *run) within(vars map[string]any, f func()) {
 	before := r.scope
-	r.scope = &scope{vars: vars, above: before}
+	r.enter(vars, before)
 	f()
+	r.leave(before)
+}
+
+// enter begins a scope.
+func (r *run) enter(vars map[string]any, above *scope) {
+	r.hold(scopeBytes)
+	r.scope = &scope{vars: vars, above: above}
+}
+
+// leave ends the scope and goes on in another.
+func (r *run) leave(before *scope) {
+	if !r.scope.kept {
+		r.budget.Release(scopeBytes)
+	}
 	r.scope = before
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,7 +70,7 @@ func readJSON(d *json.Decoder, depth int) (any, error) {
 // toJSON is the filter tojson, which writes as json.dumps of Python does: blanks behind
 // commas and colons, characters beyond ASCII as they are.
 func toJSON(r *run, v any, a *arguments) any {
-	w := jsonWriter{indent: whole(a.at(1, "indent"), -1), comma: ", ", colon: ": "}
+	w := jsonWriter{out: r.builder(), indent: whole(a.at(1, "indent"), -1), comma: ", ", colon: ": "}
 	if len(a.list) > 2 {
 		fail("tojson takes its further arguments by name")
 	}
@@ -91,28 +92,28 @@ func toJSON(r *run, v any, a *arguments) any {
 			if !ok || len(list.Items) != 2 {
 				fail("the separators of tojson are two texts")
 			}
-			w.comma, w.colon = text(list.Items[0]), text(list.Items[1])
+			w.comma, w.colon = r.text(list.Items[0]), r.text(list.Items[1])
 		default:
 			fail("the argument %s of tojson is not supported", name)
 		}
 	}
 	w.write(v, 0)
-	r.charge(w.out.Len())
-	return w.out.String()
+	return w.out.text()
 }
 
 // A jsonWriter writes values. An indent below 0 writes all in one line.
 type jsonWriter struct {
-	out           strings.Builder
+	out           *builder
 	indent        int
 	comma, colon  string
 	ascii, sorted bool
 }
 
 func (w *jsonWriter) write(v any, depth int) {
-	if depth > maxDepth || w.out.Len() > maxText {
-		fail("a JSON text of more than %d bytes, or of values more than %d deep in one another", maxText, maxDepth)
+	if depth > maxDepth {
+		fail("values stand more than %d deep in one another", maxDepth)
 	}
+	w.out.run.steps(1)
 	switch x := v.(type) {
 	case nil:
 		w.out.WriteString("null")
@@ -129,7 +130,11 @@ func (w *jsonWriter) write(v any, depth int) {
 	case *Dict:
 		keys := x.keys
 		if w.sorted {
-			keys = slices.Sorted(maps.Keys(x.fields))
+			w.out.run.hold(itemBytes * len(keys))
+			for _, key := range keys {
+				w.out.run.reads(len(key) * bits.Len(uint(len(keys))))
+			}
+			keys = sortedKeys(x.fields)
 		}
 		w.sequence('{', '}', len(keys), depth, func(i int) {
 			w.text(keys[i])
@@ -167,6 +172,7 @@ func (w *jsonWriter) newLine(depth int) {
 var jsonEscapes = map[rune]string{'"': `\"`, '\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`, '\b': `\b`, '\f': `\f`}
 
 func (w *jsonWriter) text(s string) {
+	w.out.run.reads(len(s))
 	w.out.WriteByte('"')
 	for _, c := range s {
 		escape, ok := jsonEscapes[c]
@@ -174,10 +180,10 @@ func (w *jsonWriter) text(s string) {
 		case ok:
 			w.out.WriteString(escape)
 		case c < ' ', w.ascii && c > '~' && c < 0x10000:
-			fmt.Fprintf(&w.out, `\u%04x`, c)
+			fmt.Fprintf(w.out, `\u%04x`, c)
 		case w.ascii && c >= 0x10000:
 			c -= 0x10000
-			fmt.Fprintf(&w.out, `\u%04x\u%04x`, 0xD800+c>>10, 0xDC00+c&0x3FF)
+			fmt.Fprintf(w.out, `\u%04x\u%04x`, 0xD800+c>>10, 0xDC00+c&0x3FF)
 		default:
 			w.out.WriteRune(c)
 		}

@@ -146,16 +146,25 @@ func inside(body string, kind byte, line int) (string, int) {
 
 // rawText returns the text up to {% endraw %}.
 func rawText(body string, line int) (string, int) {
-	for from := 0; from < len(body); {
+	for from, end := 0, 0; ; {
 		i := strings.Index(body[from:], "{%")
 		if i < 0 {
 			break
 		}
 		from += i
-		if j := strings.Index(body[from:], "%}"); j >= 0 && strings.Trim(body[from+2:from+j], "-+ \t\n") == "endraw" {
-			return body[:from], from + j + 2
+		inside := from + 2
+		if end < inside {
+			j := strings.Index(body[inside:], "%}")
+			if j < 0 {
+				break
+			}
+			end = inside + j
 		}
-		from += 2
+		name := strings.TrimLeft(body[inside:end], "-+ \t\n")
+		if rest, ok := strings.CutPrefix(name, "endraw"); ok && strings.Trim(rest, "-+ \t\n") == "" {
+			return body[:from], end + 2
+		}
+		from = inside
 	}
 	fail("line %d: raw has no endraw", line)
 	return "", 0

@@ -1,92 +1,101 @@
 package jinja
 
 import (
-	"fmt"
+	"iter"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
+// A method gives a value for the value it belongs to, which it does not change. It counts
+// its work.
+type method[T any] = func(r *run, v T, a *arguments) any
+
 // bind returns a method of a value as a function.
-func bind[T any](m func(r *run, v T, a *arguments) any, v T) call {
-	return func(r *run, a *arguments) any {
-		r.charge(16 * weight(v))
-		return m(r, v, a)
-	}
+func bind[T any](m method[T], v T) call {
+	return func(r *run, a *arguments) any { return m(r, v, a) }
 }
 
-// dictMethods are the methods of objects. None changes them.
-var dictMethods map[string]func(r *run, d *Dict, a *arguments) any
-
-// listMethods are the methods of lists. None changes them.
-var listMethods map[string]func(r *run, l *List, a *arguments) any
-
-// textMethods are the methods of texts.
-var textMethods map[string]func(r *run, s string, a *arguments) any
+var (
+	dictMethods map[string]method[*Dict]
+	listMethods map[string]method[*List]
+	textMethods map[string]method[string]
+)
 
 func init() {
-	dictMethods = map[string]func(r *run, d *Dict, a *arguments) any{
-		"keys":   func(_ *run, d *Dict, _ *arguments) any { return NewList(items(d)) },
-		"values": func(_ *run, d *Dict, _ *arguments) any { return d.each(func(_ string, v any) any { return v }) },
-		"items": func(_ *run, d *Dict, _ *arguments) any {
-			return d.each(func(k string, v any) any { return newTuple(k, v) })
+	dictMethods = map[string]method[*Dict]{
+		"keys":   func(r *run, d *Dict, _ *arguments) any { return r.list(r.items(d)) },
+		"values": func(r *run, d *Dict, _ *arguments) any { return r.each(d, func(_ string, v any) any { return v }) },
+		"items": func(r *run, d *Dict, _ *arguments) any {
+			return r.each(d, func(k string, v any) any { return r.tuple(k, v) })
 		},
-		"get": func(_ *run, d *Dict, a *arguments) any {
-			if v, has := d.fields[a.text(0, "key", "")]; has {
+		"get": func(r *run, d *Dict, a *arguments) any {
+			key := a.text(0, "key", "")
+			r.reads(len(key))
+			if v, has := d.fields[key]; has {
 				return v
 			}
 			return a.at(1, "default")
 		},
 	}
-	listMethods = map[string]func(r *run, l *List, a *arguments) any{
+	listMethods = map[string]method[*List]{
 		"index": listIndex,
-		"count": func(_ *run, l *List, a *arguments) any {
+		"count": func(r *run, l *List, a *arguments) any {
 			n := 0
 			for _, v := range l.Items {
-				if equal(v, a.at(0, "value")) {
+				if r.equal(v, a.at(0, "value")) {
 					n++
 				}
 			}
 			return n
 		},
 	}
-	textMethods = map[string]func(r *run, s string, a *arguments) any{
-		"strip":      func(_ *run, s string, a *arguments) any { return strip(s, a, true, true) },
-		"lstrip":     func(_ *run, s string, a *arguments) any { return strip(s, a, true, false) },
-		"rstrip":     func(_ *run, s string, a *arguments) any { return strip(s, a, false, true) },
-		"upper":      func(_ *run, s string, _ *arguments) any { return strings.ToUpper(s) },
-		"lower":      func(_ *run, s string, _ *arguments) any { return strings.ToLower(s) },
-		"title":      func(_ *run, s string, _ *arguments) any { return titleCase(s) },
+	textMethods = map[string]method[string]{
+		"strip":      func(r *run, s string, a *arguments) any { return r.strip(s, a, true, true) },
+		"lstrip":     func(r *run, s string, a *arguments) any { return r.strip(s, a, true, false) },
+		"rstrip":     func(r *run, s string, a *arguments) any { return r.strip(s, a, false, true) },
+		"upper":      func(r *run, s string, _ *arguments) any { return r.upper(s) },
+		"lower":      func(r *run, s string, _ *arguments) any { return r.lower(s) },
+		"title":      func(r *run, s string, _ *arguments) any { return r.title(s) },
 		"capitalize": capitalize,
-		"startswith": func(_ *run, s string, a *arguments) any {
-			return anyOf(a, func(t string) bool { return strings.HasPrefix(s, t) })
+		"startswith": func(r *run, s string, a *arguments) any { return r.anyOf(a, s, strings.HasPrefix) },
+		"endswith":   func(r *run, s string, a *arguments) any { return r.anyOf(a, s, strings.HasSuffix) },
+		"split":      split,
+		"rsplit":     rsplit,
+		"splitlines": splitlines,
+		"replace":    replace,
+		"join": func(r *run, s string, a *arguments) any {
+			return joinFilter(r, a.at(0, "iterable"), &arguments{list: []any{s}})
 		},
-		"endswith": func(_ *run, s string, a *arguments) any {
-			return anyOf(a, func(t string) bool { return strings.HasSuffix(s, t) })
+		"find": find,
+		"count": func(r *run, s string, a *arguments) any {
+			r.reads(len(s))
+			return strings.Count(s, a.text(0, "sub", ""))
 		},
-		"split": split, "splitlines": splitlines, "replace": replace, "join": joinMethod,
-		"rsplit": rsplit, "find": find, "count": func(_ *run, s string, a *arguments) any { return strings.Count(s, a.text(0, "sub", "")) },
-		"removeprefix": func(_ *run, s string, a *arguments) any { return strings.TrimPrefix(s, a.text(0, "prefix", "")) },
-		"removesuffix": func(_ *run, s string, a *arguments) any { return strings.TrimSuffix(s, a.text(0, "suffix", "")) },
-		"isdigit":      func(_ *run, s string, _ *arguments) any { return consists(s, unicode.IsDigit) },
-		"isalpha":      func(_ *run, s string, _ *arguments) any { return consists(s, unicode.IsLetter) },
-		"isspace":      func(_ *run, s string, _ *arguments) any { return consists(s, unicode.IsSpace) },
-		"isupper":      func(_ *run, s string, _ *arguments) any { return strings.ToUpper(s) == s && strings.ToLower(s) != s },
-		"islower":      func(_ *run, s string, _ *arguments) any { return strings.ToLower(s) == s && strings.ToUpper(s) != s },
+		"removeprefix": func(r *run, s string, a *arguments) any { return strings.TrimPrefix(s, r.affix(a, "prefix")) },
+		"removesuffix": func(r *run, s string, a *arguments) any { return strings.TrimSuffix(s, r.affix(a, "suffix")) },
+		"isdigit":      func(r *run, s string, _ *arguments) any { return r.consists(s, unicode.IsDigit) },
+		"isalpha":      func(r *run, s string, _ *arguments) any { return r.consists(s, unicode.IsLetter) },
+		"isspace":      func(r *run, s string, _ *arguments) any { return r.consists(s, unicode.IsSpace) },
+		"isupper":      func(r *run, s string, _ *arguments) any { return r.upper(s) == s && r.lower(s) != s },
+		"islower":      func(r *run, s string, _ *arguments) any { return r.lower(s) == s && r.upper(s) != s },
 	}
 }
 
-func (d *Dict) each(f func(key string, v any) any) *List {
+// each returns a list of what f makes of the fields of an object.
+func (r *run) each(d *Dict, f func(key string, v any) any) *List {
+	r.hold(itemBytes * len(d.keys))
 	list := make([]any, len(d.keys))
 	for i, key := range d.keys {
 		list[i] = f(key, d.fields[key])
 	}
-	return NewList(list)
+	return r.list(list)
 }
 
-func listIndex(_ *run, l *List, a *arguments) any {
+func listIndex(r *run, l *List, a *arguments) any {
 	for i, v := range l.Items {
-		if equal(v, a.at(0, "value")) {
+		if r.equal(v, a.at(0, "value")) {
 			return i
 		}
 	}
@@ -94,34 +103,74 @@ func listIndex(_ *run, l *List, a *arguments) any {
 	return nil
 }
 
-func strip(s string, a *arguments, left, right bool) string {
-	cut := unicode.IsSpace
-	if chars := a.at(0, "chars"); chars != nil {
-		set := a.text(0, "chars", "")
-		cut = func(c rune) bool { return strings.ContainsRune(set, c) }
-	}
-	if left {
-		s = strings.TrimLeftFunc(s, cut)
-	}
-	if right {
-		s = strings.TrimRightFunc(s, cut)
-	}
-	return s
+// caseGrowth is how many times longer a text becomes at most when its letters change case.
+const caseGrowth = 2
+
+func (r *run) upper(s string) string {
+	r.makes(caseGrowth * len(s))
+	return strings.ToUpper(s)
 }
 
-func capitalize(_ *run, s string, _ *arguments) any {
+func (r *run) lower(s string) string {
+	r.makes(caseGrowth * len(s))
+	return strings.ToLower(s)
+}
+
+// title makes the first letter of each word a capital and the others small.
+func (r *run) title(s string) string {
+	r.makes(caseGrowth * len(s))
+	before := false
+	return strings.Map(func(c rune) rune {
+		defer func() { before = unicode.IsLetter(c) }()
+		if before {
+			return unicode.ToLower(c)
+		}
+		return unicode.ToTitle(c)
+	}, s)
+}
+
+func capitalize(r *run, s string, _ *arguments) any {
 	c, size := utf8.DecodeRuneInString(s)
 	if size == 0 {
 		return s
 	}
-	return string(unicode.ToTitle(c)) + strings.ToLower(s[size:])
+	r.makes(utf8.UTFMax + len(s))
+	return string(unicode.ToTitle(c)) + r.lower(s[size:])
 }
 
-// anyOf reports whether a test holds for a text, or for one of a list.
-func anyOf(a *arguments, is func(string) bool) bool {
+// strip takes characters of a set away from the ends of a text.
+func (r *run) strip(s string, a *arguments, left, right bool) string {
+	cut := unicode.IsSpace
+	if chars := a.at(0, "chars"); chars != nil {
+		list := a.text(0, "chars", "")
+		r.reads(len(list))
+		set := map[rune]bool{}
+		for _, c := range list {
+			if !set[c] {
+				r.hold(itemBytes)
+				set[c] = true
+			}
+		}
+		cut = func(c rune) bool { return set[c] }
+	}
+	rest := s
+	if left {
+		rest = strings.TrimLeftFunc(rest, cut)
+	}
+	if right {
+		rest = strings.TrimRightFunc(rest, cut)
+	}
+	r.steps(1 + len(s) - len(rest))
+	return rest
+}
+
+// anyOf reports whether a test of a text holds for another, or for one of a list.
+func (r *run) anyOf(a *arguments, s string, is func(s, t string) bool) bool {
 	if l, ok := a.at(0, "prefix").(*List); ok {
 		for _, v := range l.Items {
-			if s, ok := v.(string); ok && is(s) {
+			t, ok := v.(string)
+			r.reads(min(len(s), len(t)))
+			if ok && is(s, t) {
 				return true
 			}
 		}
@@ -130,28 +179,35 @@ func anyOf(a *arguments, is func(string) bool) bool {
 	if len(a.list) != 1 {
 		fail("one text is needed")
 	}
-	return is(a.text(0, "prefix", ""))
+	return is(s, r.affix(a, "prefix"))
+}
+
+// affix returns an argument that is compared with an end of a text.
+func (r *run) affix(a *arguments, name string) string {
+	s := a.text(0, name, "")
+	r.reads(len(s))
+	return s
 }
 
 func split(r *run, s string, a *arguments) any {
 	n := whole(a.at(1, "maxsplit"), -1)
-	var parts []string
+	r.reads(len(s))
 	if sep := a.at(0, "sep"); sep != nil {
 		by := a.text(0, "sep", "")
 		if by == "" {
 			fail("a text is split by another that is not empty")
 		}
-		parts = strings.SplitN(s, by, max(n, -2)+1)
-		if n < 0 {
-			parts = strings.Split(s, by)
-		}
-	} else {
 		if n >= 0 {
-			fail("split without a separator takes no maxsplit")
+			n = min(n, strings.Count(s, by))
+			r.hold(itemBytes * (n + 1))
+			return r.texts(slices.Values(strings.SplitN(s, by, n+1)))
 		}
-		parts = strings.Fields(s)
+		return r.texts(strings.SplitSeq(s, by))
 	}
-	return texts(r, parts)
+	if n >= 0 {
+		fail("split without a separator takes no maxsplit")
+	}
+	return r.texts(strings.FieldsSeq(s))
 }
 
 func rsplit(r *run, s string, a *arguments) any {
@@ -159,50 +215,61 @@ func rsplit(r *run, s string, a *arguments) any {
 	if by == "" {
 		fail("rsplit needs a separator")
 	}
-	parts := strings.Split(s, by)
-	if n >= 0 && len(parts) > n+1 {
-		first := strings.Join(parts[:len(parts)-n], by)
-		parts = append([]string{first}, parts[len(parts)-n:]...)
+	r.reads(len(s))
+	var parts []any // the last first
+	for n != 0 {
+		at := strings.LastIndex(s, by)
+		if at < 0 {
+			break
+		}
+		r.hold(itemBytes)
+		r.steps(1)
+		parts = append(parts, s[at+len(by):])
+		s, n = s[:at], n-1
 	}
-	return texts(r, parts)
+	parts = append(parts, s)
+	slices.Reverse(parts)
+	return r.list(parts)
 }
 
 func splitlines(r *run, s string, _ *arguments) any {
+	r.makes(len(s))
+	r.makes(len(s))
 	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 	if s == "" {
-		return NewList(nil)
+		return r.list(nil)
 	}
-	return texts(r, strings.Split(strings.TrimSuffix(s, "\n"), "\n"))
+	return r.texts(strings.SplitSeq(strings.TrimSuffix(s, "\n"), "\n"))
 }
 
-func texts(r *run, parts []string) *List {
-	r.charge(16 * len(parts))
-	list := make([]any, len(parts))
-	for i, s := range parts {
-		list[i] = s
+// texts returns a list of texts.
+func (r *run) texts(parts iter.Seq[string]) *List {
+	var list []any
+	for s := range parts {
+		r.hold(itemBytes)
+		r.steps(1)
+		list = append(list, s)
 	}
-	return NewList(list)
+	return r.list(list)
 }
 
 func replace(r *run, s string, a *arguments) any {
 	from, to := a.text(0, "old", ""), a.text(1, "new", "")
-	n := whole(a.at(2, "count"), -1)
 	if a.at(0, "s") == nil || a.at(1, "s") == nil {
 		fail("replace takes two texts")
 	}
-	size := len(s) + strings.Count(s, from)*max(0, len(to)-len(from))
-	if strings.Count(s, from) > 0 && size/strings.Count(s, from) > maxText {
-		fail("a text of more than %d bytes", maxText)
+	r.reads(len(s))
+	n := strings.Count(s, from)
+	if most := whole(a.at(2, "count"), -1); most >= 0 {
+		n = min(n, most)
 	}
-	r.charge(size)
+	r.makes(len(s) + n*max(0, len(to)-len(from)))
+	r.steps(n)
 	return strings.Replace(s, from, to, n)
 }
 
-func joinMethod(r *run, s string, a *arguments) any {
-	return joinFilter(r, a.at(0, "iterable"), &arguments{list: []any{s}})
-}
-
-func find(_ *run, s string, a *arguments) any {
+func find(r *run, s string, a *arguments) any {
+	r.reads(2 * len(s))
 	i := strings.Index(s, a.text(0, "sub", ""))
 	if i < 0 {
 		return i
@@ -210,66 +277,7 @@ func find(_ *run, s string, a *arguments) any {
 	return utf8.RuneCountInString(s[:i])
 }
 
-func consists(s string, of func(rune) bool) bool {
+func (r *run) consists(s string, of func(rune) bool) bool {
+	r.reads(len(s))
 	return s != "" && strings.IndexFunc(s, func(c rune) bool { return !of(c) }) < 0
-}
-
-// globals are the functions that every template has.
-func globals() map[string]any {
-	return map[string]any{
-		"range": call(rangeOf),
-		"dict":  call(func(_ *run, a *arguments) any { return dictOf(a) }),
-		"namespace": call(func(_ *run, a *arguments) any {
-			return namespace{dictOf(a)}
-		}),
-		"raise_exception": Function(func(args []any) (any, error) {
-			if len(args) != 1 {
-				return nil, fmt.Errorf("raise_exception takes a text")
-			}
-			return nil, fmt.Errorf("%s", text(args[0]))
-		}),
-	}
-}
-
-func dictOf(a *arguments) *Dict {
-	d := NewDict()
-	for _, v := range a.list {
-		from, ok := v.(*Dict)
-		if !ok {
-			fail("%s is not an object", kindOf(v))
-		}
-		for _, key := range from.keys {
-			d.Set(key, from.fields[key])
-		}
-	}
-	for _, key := range sortedKeys(a.names) {
-		d.Set(key, a.names[key])
-	}
-	return d
-}
-
-// rangeOf is the function range.
-func rangeOf(r *run, a *arguments) any {
-	from, to, step := 0, 0, 1
-	switch len(a.list) {
-	case 1:
-		to = whole(a.list[0], 0)
-	case 2, 3:
-		from, to = whole(a.list[0], 0), whole(a.list[1], 0)
-		if len(a.list) == 3 {
-			step = whole(a.list[2], 0)
-		}
-	}
-	if len(a.list) < 1 || len(a.list) > 3 || step == 0 {
-		fail("range takes one to three integers, of which the third is not 0")
-	}
-	var list []any
-	for i := from; step > 0 && i < to || step < 0 && i > to; i += step {
-		r.charge(16)
-		if len(list) == maxWeight {
-			fail("a range of more than %d numbers", maxWeight)
-		}
-		list = append(list, i)
-	}
-	return NewList(list)
 }

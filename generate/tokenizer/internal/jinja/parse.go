@@ -40,12 +40,12 @@ func (p *parser) until(ends ...string) ([]statement, string, *expressions) {
 		p.line = s.line
 		switch s.kind {
 		case 't':
-			list = append(list, func(r *run) leave { r.write(s.text); return stay })
+			list = append(list, func(r *run) leave { r.out.WriteString(s.text); return stay })
 		case '{':
 			x := p.expressions(s.text)
 			e := x.tuple()
 			x.end()
-			list = append(list, func(r *run) leave { r.write(r.text(e(r))); return stay })
+			list = append(list, func(r *run) leave { r.out.WriteString(r.text(e(r))); return stay })
 		default:
 			x := p.expressions(s.text)
 			name := x.name()
@@ -63,12 +63,6 @@ func (p *parser) until(ends ...string) ([]statement, string, *expressions) {
 		fail("line %d: the template ends, and %s is missing", p.line, ends[len(ends)-1])
 	}
 	return list, "", nil
-}
-
-// text returns a value as the template writes it.
-func (r *run) text(v any) string {
-	r.charge(16 * weight(v))
-	return text(v)
 }
 
 // statements are the ones that are known. They read the rest of their tag, and what
@@ -128,7 +122,7 @@ func (p *parser) forStatement(x *expressions) statement {
 		none, _ = p.body("endfor")
 	}
 	return func(r *run) leave {
-		list := r.filtered(items(over(r)), targets, only)
+		list := r.filtered(r.items(over(r)), targets, only)
 		if len(list) == 0 {
 			return r.all(none)
 		}
@@ -144,10 +138,11 @@ func (r *run) filtered(list []any, targets []string, only expression) []any {
 	}
 	var kept []any
 	for _, item := range list {
-		r.charge(0)
+		r.steps(1)
 		r.within(map[string]any{}, func() {
 			r.assign(targets, item)
 			if truth(only(r)) {
+				r.hold(itemBytes)
 				kept = append(kept, item)
 			}
 		})
@@ -157,6 +152,7 @@ func (r *run) filtered(list []any, targets []string, only expression) []any {
 
 func (r *run) loop(list []any, targets []string, body []statement) {
 	for i, item := range list {
+		r.steps(1)
 		var l leave
 		r.within(map[string]any{"loop": &loop{list, i}}, func() {
 			r.assign(targets, item)
@@ -174,7 +170,7 @@ func (r *run) assign(targets []string, v any) {
 		r.scope.vars[targets[0]] = v
 		return
 	}
-	list := items(v)
+	list := r.items(v)
 	if len(list) != len(targets) {
 		fail("%d values for %d variables", len(list), len(targets))
 	}
@@ -235,28 +231,29 @@ func (p *parser) setStatement(x *expressions) statement {
 		x.end()
 		body, _ := p.body("endset")
 		return func(r *run) leave {
-			r.set(targets, field, r.capture(body))
+			r.store(targets, field, r.capture(body))
 			return stay
 		}
 	}
 	e := x.tuple()
 	x.end()
 	return func(r *run) leave {
-		r.set(targets, field, e(r))
+		r.store(targets, field, e(r))
 		return stay
 	}
 }
 
-func (r *run) set(targets []string, field string, v any) {
+// store sets variables, or an attribute of a namespace.
+func (r *run) store(targets []string, field string, v any) {
 	if field == "" {
 		r.assign(targets, v)
 		return
 	}
-	space, ok := r.scope.get(targets[0]).(namespace)
+	space, ok := r.get(targets[0]).(namespace)
 	if !ok {
 		fail("%s is not a namespace: only those have attributes that change", targets[0])
 	}
-	space.Set(field, v)
+	r.set(space.Dict, field, v)
 }
 
 func (p *parser) macroStatement(x *expressions) statement {
@@ -280,6 +277,9 @@ func (p *parser) macroStatement(x *expressions) statement {
 	body, _ := p.body("endmacro")
 	return func(r *run) leave {
 		above := r.scope
+		for s := above; s != nil && !s.kept; s = s.above {
+			s.kept = true
+		}
 		r.scope.vars[name] = call(func(r *run, a *arguments) any {
 			return r.macro(name, above, names, defaults, a, body)
 		})
@@ -297,7 +297,7 @@ func (r *run) macro(name string, above *scope, names []string, defaults []expres
 		fail("macros call each other more than %d deep", maxDepth)
 	}
 	before := r.scope
-	r.scope = &scope{vars: map[string]any{}, above: above}
+	r.enter(map[string]any{}, above)
 	for i, arg := range names {
 		value, named := a.names[arg]
 		switch {
@@ -312,19 +312,19 @@ func (r *run) macro(name string, above *scope, names []string, defaults []expres
 		r.scope.vars[arg] = value
 	}
 	text := r.capture(body)
-	r.scope = before
+	r.leave(before)
 	r.depth--
 	return text
 }
 
 func (p *parser) filterStatement(x *expressions) statement {
 	x.list = append([]token{{'o', "|"}}, x.list...)
-	e := x.filters(func(r *run) any { return r.scope.get("\x00") })
+	e := x.filters(func(r *run) any { return r.get("\x00") })
 	x.end()
 	body, _ := p.body("endfilter")
 	return func(r *run) leave {
 		content := r.capture(body)
-		r.within(map[string]any{"\x00": content}, func() { r.write(r.text(e(r))) })
+		r.within(map[string]any{"\x00": content}, func() { r.out.WriteString(r.text(e(r))) })
 		return stay
 	}
 }

@@ -6,13 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// equal compares two values.
-func equal(a, b any) bool { return equalAt(a, b, 0) }
+// equal compares two values. It counts the smaller one.
+func (r *run) equal(a, b any) bool { return r.equalAt(a, b, 0) }
 
-func equalAt(a, b any, depth int) bool {
+func (r *run) equalAt(a, b any, depth int) bool {
 	if depth > maxDepth {
 		fail("values stand more than %d deep in one another", maxDepth)
 	}
+	r.steps(1)
 	if x, ok := number(a); ok {
 		y, ok := number(b)
 		return ok && x == y
@@ -22,7 +23,11 @@ func equalAt(a, b any, depth int) bool {
 		return b == nil
 	case string:
 		y, ok := b.(string)
-		return ok && x == y
+		if !ok || len(x) != len(y) {
+			return false
+		}
+		r.reads(len(x))
+		return x == y
 	case undefined:
 		_, ok := b.(undefined)
 		return ok
@@ -32,7 +37,7 @@ func equalAt(a, b any, depth int) bool {
 			return false
 		}
 		for i := range x.Items {
-			if !equalAt(x.Items[i], y.Items[i], depth+1) {
+			if !r.equalAt(x.Items[i], y.Items[i], depth+1) {
 				return false
 			}
 		}
@@ -43,8 +48,9 @@ func equalAt(a, b any, depth int) bool {
 			return false
 		}
 		for key, value := range x.fields {
+			r.reads(len(key))
 			other, has := y.fields[key]
-			if !has || !equalAt(value, other, depth+1) {
+			if !has || !r.equalAt(value, other, depth+1) {
 				return false
 			}
 		}
@@ -53,8 +59,9 @@ func equalAt(a, b any, depth int) bool {
 	return false
 }
 
-// less orders two numbers, texts or lists.
-func less(a, b any) bool {
+// less orders two numbers or texts. It counts the smaller text.
+func (r *run) less(a, b any) bool {
+	r.steps(1)
 	x, ok1 := number(a)
 	y, ok2 := number(b)
 	if ok1 && ok2 {
@@ -65,31 +72,35 @@ func less(a, b any) bool {
 	if !ok1 || !ok2 {
 		fail("%s and %s have no order", kindOf(a), kindOf(b))
 	}
+	r.reads(min(len(s), len(t)))
 	return s < t
 }
 
 // contains reports whether a value is in another.
-func contains(in, v any) bool {
+func (r *run) contains(in, v any) bool {
+	r.steps(1)
 	switch x := in.(type) {
 	case string:
 		s, ok := v.(string)
 		if !ok {
 			fail("in a text only texts are found, not %s", kindOf(v))
 		}
+		r.reads(len(x))
 		return strings.Contains(x, s)
 	case *List:
 		for _, item := range x.Items {
-			if equal(item, v) {
+			if r.equal(item, v) {
 				return true
 			}
 		}
 		return false
 	case *Dict:
 		s, ok := v.(string)
+		r.reads(len(s))
 		_, has := x.fields[s]
 		return ok && has
 	case namespace:
-		return contains(x.Dict, v)
+		return r.contains(x.Dict, v)
 	case undefined:
 		return false
 	}
@@ -97,21 +108,27 @@ func contains(in, v any) bool {
 	return false
 }
 
-// items returns the parts of a value that loops go through.
-func items(v any) []any {
+// items returns the parts of a value that loops go through, which are not to be changed.
+func (r *run) items(v any) []any {
+	r.steps(1)
 	switch x := v.(type) {
 	case *List:
 		return x.Items
 	case *Dict:
+		r.steps(len(x.keys))
+		r.hold(itemBytes * len(x.keys))
 		list := make([]any, len(x.keys))
 		for i, key := range x.keys {
 			list[i] = key
 		}
 		return list
 	case string:
-		list := make([]any, 0, len(x))
-		for _, r := range x {
-			list = append(list, string(r))
+		n := r.length(x)
+		r.steps(n)
+		r.hold(itemBytes * n)
+		list := make([]any, 0, n)
+		for _, c := range x {
+			list = append(list, string(c))
 		}
 		return list
 	case undefined:
@@ -122,9 +139,11 @@ func items(v any) []any {
 }
 
 // length returns the count of parts of a value.
-func length(v any) int {
+func (r *run) length(v any) int {
+	r.steps(1)
 	switch x := v.(type) {
 	case string:
+		r.reads(len(x))
 		return utf8.RuneCountInString(x)
 	case *List:
 		return len(x.Items)
@@ -138,9 +157,10 @@ func length(v any) int {
 }
 
 // index returns the part of a value at an index or a key.
-func index(v, at any) any {
+func (r *run) index(v, at any) any {
+	r.steps(1)
 	if key, ok := at.(string); ok {
-		return attribute(v, key, true)
+		return r.attribute(v, key, true)
 	}
 	i, ok := at.(int)
 	if !ok {
@@ -155,12 +175,8 @@ func index(v, at any) any {
 			return x.Items[i]
 		}
 	case string:
-		list := []rune(x)
-		if i < 0 {
-			i += len(list)
-		}
-		if i >= 0 && i < len(list) {
-			return string(list[i])
+		if c, ok := r.character(x, i); ok {
+			return c
 		}
 	case undefined:
 		fail("%q is not defined", x.name)
@@ -170,9 +186,25 @@ func index(v, at any) any {
 	return undefined{fmt.Sprint(i)}
 }
 
+// character returns a character of a text; an index below 0 counts from the end.
+func (r *run) character(s string, i int) (string, bool) {
+	if i < 0 {
+		i += r.length(s)
+	}
+	r.reads(len(s))
+	for _, c := range s {
+		if i == 0 {
+			return string(c), true
+		}
+		i--
+	}
+	return "", false
+}
+
 // attribute returns a field or a method of a value. Item says that it was written in
 // brackets, so that fields come first.
-func attribute(v any, name string, item bool) any {
+func (r *run) attribute(v any, name string, item bool) any {
+	r.reads(len(name))
 	switch x := v.(type) {
 	case *Dict:
 		if value, has := x.fields[name]; has && (item || dictMethods[name] == nil) {
@@ -204,20 +236,34 @@ func attribute(v any, name string, item bool) any {
 }
 
 // slice returns the parts of a value from one index to another in steps.
-func slice(v any, from, to, step any) any {
-	var list []any
-	if x, ok := v.(string); ok {
-		list = items(x)
-	} else if x, ok := v.(*List); ok {
-		list = x.Items
-	} else {
-		fail("%s has no slices", kindOf(v))
+func (r *run) slice(v any, from, to, step any) any {
+	switch x := v.(type) {
+	case string:
+		n := r.length(x)
+		r.hold(8 * n) // the characters, and the chosen ones
+		all := []rune(x)
+		var out []rune
+		r.between(n, from, to, step, func(i int) { out = append(out, all[i]) })
+		r.makes(utf8.UTFMax * len(out))
+		return string(out)
+	case *List:
+		out := []any{}
+		r.between(len(x.Items), from, to, step, func(i int) {
+			r.hold(itemBytes)
+			out = append(out, x.Items[i])
+		})
+		return r.list(out)
 	}
+	fail("%s has no slices", kindOf(v))
+	return nil
+}
+
+// between calls take for the indices of a slice of n parts.
+func (r *run) between(n int, from, to, step any, take func(i int)) {
 	by := whole(step, 1)
 	if by == 0 {
 		fail("the step of a slice is 0")
 	}
-	n := len(list)
 	low, high := 0, n
 	if by < 0 {
 		low, high = -1, n-1
@@ -233,23 +279,14 @@ func slice(v any, from, to, step any) any {
 	if by < 0 {
 		start, end = bound(from, high), bound(to, low)
 	}
-	out := []any{}
 	for i := start; by > 0 && i < end || by < 0 && i > end; i += by {
-		out = append(out, list[i])
+		r.steps(1)
+		take(i)
 	}
-	if _, ok := v.(string); ok {
-		return joinTexts(out)
-	}
-	return NewList(out)
 }
 
-func joinTexts(list []any) string {
-	var b strings.Builder
-	for _, v := range list {
-		b.WriteString(text(v))
-	}
-	return b.String()
-}
+// maxWhole bounds the integers that count something.
+const maxWhole = 1 << 22
 
 // whole returns an integer, or what stands for none.
 func whole(v any, absent int) int {
@@ -257,7 +294,7 @@ func whole(v any, absent int) int {
 	case nil:
 		return absent
 	case int:
-		return min(max(x, -maxBudget), maxBudget)
+		return min(max(x, -maxWhole), maxWhole)
 	case bool:
 		n, _ := number(x)
 		return int(n)

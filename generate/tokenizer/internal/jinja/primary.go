@@ -1,5 +1,7 @@
 package jinja
 
+import "strings"
+
 // primary reads a value that has no operator.
 func (x *expressions) primary() expression {
 	t := x.peek()
@@ -9,12 +11,12 @@ func (x *expressions) primary() expression {
 	x.list = x.list[1:]
 	switch t.kind {
 	case 's':
-		value := t.text
+		parts := []string{t.text}
 		for x.peek().kind == 's' {
-			value += x.peek().text
+			parts = append(parts, x.peek().text)
 			x.list = x.list[1:]
 		}
-		return constant(value)
+		return constant(strings.Join(parts, ""))
 	case 'i', 'f':
 		return constant(literal(t))
 	case 'n':
@@ -37,7 +39,7 @@ func (x *expressions) primary() expression {
 	return nil
 }
 
-func constant(v any) expression { return func(*run) any { return v } }
+func constant(v any) expression { return func(r *run) any { r.steps(1); return v } }
 
 func nameExpression(name string) expression {
 	switch name {
@@ -48,7 +50,7 @@ func nameExpression(name string) expression {
 	case "none", "None":
 		return constant(nil)
 	}
-	return func(r *run) any { return r.scope.get(name) }
+	return func(r *run) any { return r.get(name) }
 }
 
 // group reads what stands in round brackets.
@@ -92,10 +94,9 @@ func (x *expressions) object() expression {
 		}
 	}
 	return func(r *run) any {
-		d := NewDict()
+		d := r.object()
 		for i := range keys {
-			r.charge(16)
-			d.Set(r.text(keys[i](r)), values[i](r))
+			r.set(d, r.text(keys[i](r)), values[i](r))
 		}
 		return d
 	}
@@ -110,11 +111,11 @@ func (x *expressions) postfix(e expression) expression {
 			if t := x.peek(); t.kind == 'i' {
 				at := literal(t)
 				x.list = x.list[1:]
-				e = func(r *run) any { return index(of(r), at) }
+				e = func(r *run) any { return r.index(of(r), at) }
 				continue
 			}
 			name := x.name()
-			e = func(r *run) any { return attribute(of(r), name, false) }
+			e = func(r *run) any { return r.attribute(of(r), name, false) }
 		case x.operator("["):
 			e = x.subscript(of)
 		case x.operator("("):
@@ -144,13 +145,7 @@ func (x *expressions) subscript(of expression) expression {
 			x.unexpected()
 		}
 		at := parts[0]
-		return func(r *run) any {
-			v := of(r)
-			if s, ok := v.(string); ok {
-				r.charge(len(s))
-			}
-			return index(v, at(r))
-		}
+		return func(r *run) any { return r.index(of(r), at(r)) }
 	}
 	value := func(r *run, e expression) any {
 		if e == nil {
@@ -159,9 +154,7 @@ func (x *expressions) subscript(of expression) expression {
 		return e(r)
 	}
 	return func(r *run) any {
-		v := of(r)
-		r.charge(16 * weight(v))
-		return slice(v, value(r, parts[0]), value(r, parts[1]), value(r, parts[2]))
+		return r.slice(of(r), value(r, parts[0]), value(r, parts[1]), value(r, parts[2]))
 	}
 }
 
@@ -202,7 +195,7 @@ func (x *expressions) arguments() func(r *run) *arguments {
 
 // call calls a function, a method or a macro.
 func (r *run) call(f any, a *arguments) any {
-	r.charge(16)
+	r.steps(1 + len(a.list) + len(a.names))
 	switch f := f.(type) {
 	case call:
 		return f(r, a)
@@ -211,6 +204,7 @@ func (r *run) call(f any, a *arguments) any {
 		if err != nil {
 			panic(failure{err})
 		}
+		r.hold(16 * weight(v))
 		return v
 	case undefined:
 		fail("%q is not defined", f.name)
@@ -234,11 +228,7 @@ func (x *expressions) filters(e expression) expression {
 			if x.operator("(") {
 				args = x.arguments()
 			}
-			e = func(r *run) any {
-				v := of(r)
-				r.charge(16 * weight(v))
-				return f(r, v, args(r))
-			}
+			e = func(r *run) any { return r.filter(f, of(r), args(r)) }
 			e = x.postfix(e)
 		case x.word("is"):
 			e = x.test(of)
@@ -264,7 +254,7 @@ func (x *expressions) test(of expression) expression {
 		e := x.postfix(x.primary())
 		args = func(r *run) *arguments { return &arguments{list: []any{e(r)}} }
 	}
-	return func(r *run) any { return test(r, of(r), args(r)) != negated }
+	return func(r *run) any { return r.test(test, of(r), args(r)) != negated }
 }
 
 // keywords are the names that end a test.

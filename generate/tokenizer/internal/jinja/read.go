@@ -103,12 +103,12 @@ func (x *expressions) tuple() expression {
 
 func listOf(list []expression, tuple bool) expression {
 	return func(r *run) any {
+		r.hold(itemBytes * len(list))
 		values := make([]any, len(list))
 		for i, e := range list {
 			values[i] = e(r)
 		}
-		r.charge(16 * len(values))
-		l := NewList(values)
+		l := r.list(values)
 		l.tuple = tuple
 		return l
 	}

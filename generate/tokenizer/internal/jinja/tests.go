@@ -1,9 +1,16 @@
 package jinja
 
-import "strings"
+// A test tells something of a value. It counts its work.
+type test = func(r *run, v any, a *arguments) bool
+
+// test gives the value of a test.
+func (r *run) test(is test, v any, a *arguments) bool {
+	r.steps(1)
+	return is(r, v, a)
+}
 
 // tests are the ones that are known.
-var tests = map[string]func(r *run, v any, a *arguments) bool{
+var tests = map[string]test{
 	"defined":     func(_ *run, v any, _ *arguments) bool { return kindOf(v) != "undefined" },
 	"undefined":   func(_ *run, v any, _ *arguments) bool { return kindOf(v) == "undefined" },
 	"none":        func(_ *run, v any, _ *arguments) bool { return v == nil },
@@ -20,8 +27,8 @@ var tests = map[string]func(r *run, v any, a *arguments) bool{
 	"sequence":    iterable,
 	"odd":         func(_ *run, v any, _ *arguments) bool { return whole(v, 0)&1 == 1 },
 	"even":        func(_ *run, v any, _ *arguments) bool { return whole(v, 0)&1 == 0 },
-	"lower":       func(_ *run, v any, _ *arguments) bool { return text(v) == strings.ToLower(text(v)) },
-	"upper":       func(_ *run, v any, _ *arguments) bool { return text(v) == strings.ToUpper(text(v)) },
+	"lower":       func(r *run, v any, _ *arguments) bool { s := r.text(v); return s == r.lower(s) },
+	"upper":       func(r *run, v any, _ *arguments) bool { s := r.text(v); return s == r.upper(s) },
 	"divisibleby": divisible,
 	"equalto":     compared("=="), "eq": compared("=="), "==": compared("=="), "sameas": compared("=="),
 	"ne": compared("!="), "!=": compared("!="), "in": compared("in"),
@@ -46,11 +53,11 @@ func divisible(_ *run, v any, a *arguments) bool {
 }
 
 // compared returns the test of an operator.
-func compared(name string) func(r *run, v any, a *arguments) bool {
+func compared(name string) test {
 	return func(r *run, v any, a *arguments) bool {
 		if len(a.list) != 1 {
 			fail("the test %s takes one value", name)
 		}
-		return comparisons[name](r, v, a.list[0])
+		return r.compare(name, v, a.list[0])
 	}
 }

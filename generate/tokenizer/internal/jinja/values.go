@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// maxWeight bounds the values within a value; a text counts one for each 16 bytes.
+// maxWeight bounds the values within a value that a template makes; a text counts one for
+// each 16 bytes.
 const maxWeight = maxText / 16
 
 // A List is a list of values.
@@ -21,15 +22,16 @@ type List struct {
 func NewList(items []any) *List {
 	l := &List{Items: items, weight: 1}
 	for _, v := range items {
-		l.weight += weight(v)
+		l.weight = min(l.weight+weight(v), maxWeight+1)
 	}
-	bounded(l.weight)
 	return l
 }
 
-// newTuple returns a list that is shown as one that does not change.
-func newTuple(items ...any) *List {
-	l := NewList(items)
+func (l *List) check() { checkWeight(l.weight) }
+
+// tuple returns a list that is shown as one that does not change.
+func (r *run) tuple(items ...any) *List {
+	l := r.list(items)
 	l.tuple = true
 	return l
 }
@@ -47,7 +49,7 @@ func weight(v any) int {
 	return 1
 }
 
-func bounded(weight int) {
+func checkWeight(weight int) {
 	if weight > maxWeight {
 		fail("a value holds more than %d values", maxWeight)
 	}
@@ -65,13 +67,18 @@ func NewDict() *Dict { return &Dict{fields: map[string]any{}} }
 
 // Set sets a field.
 func (d *Dict) Set(key string, value any) {
-	if _, has := d.fields[key]; !has {
+	old, has := d.fields[key]
+	if has {
+		d.weight -= weight(old)
+	} else {
 		d.keys = append(d.keys, key)
+		d.weight += weight(key)
 	}
-	d.weight += weight(key) + weight(value)
-	bounded(d.weight)
+	d.weight = min(d.weight+weight(value), maxWeight+1)
 	d.fields[key] = value
 }
+
+func (d *Dict) check() { checkWeight(d.weight) }
 
 // A Function is a value that templates call.
 type Function func(args []any) (any, error)
@@ -107,68 +114,90 @@ func truth(v any) bool {
 }
 
 // text returns a value as a template writes it.
-func text(v any) string {
+func (r *run) text(v any) string {
+	r.steps(1)
 	switch x := v.(type) {
 	case string:
 		return x
 	case undefined:
 		return ""
 	}
-	return repr(v, 0)
+	b := r.builder()
+	b.repr(v, 0)
+	return b.text()
 }
 
-// repr returns a value as Python shows it.
-func repr(v any, depth int) string {
+// repr appends a value as Python shows it.
+func (b *builder) repr(v any, depth int) {
 	if depth > maxDepth {
 		fail("values stand more than %d deep in one another", maxDepth)
 	}
+	b.run.steps(1)
 	switch x := v.(type) {
 	case nil:
-		return "None"
+		b.WriteString("None")
 	case bool:
 		if x {
-			return "True"
+			b.WriteString("True")
+		} else {
+			b.WriteString("False")
 		}
-		return "False"
 	case int:
-		return strconv.Itoa(x)
+		b.WriteString(strconv.Itoa(x))
 	case float64:
-		return floatText(x)
+		b.WriteString(floatText(x))
 	case string:
-		return quoted(x)
+		b.quoted(x)
 	case undefined:
-		return "Undefined"
+		b.WriteString("Undefined")
 	case *List:
-		parts := make([]string, len(x.Items))
-		for i, item := range x.Items {
-			parts[i] = repr(item, depth+1)
-		}
-		inner := strings.Join(parts, ", ")
+		open, end := "[", "]"
 		switch {
-		case x.tuple && len(parts) == 1:
-			return "(" + inner + ",)"
+		case x.tuple && len(x.Items) == 1:
+			open, end = "(", ",)"
 		case x.tuple:
-			return "(" + inner + ")"
+			open, end = "(", ")"
 		}
-		return "[" + inner + "]"
+		b.WriteString(open)
+		for i, item := range x.Items {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.repr(item, depth+1)
+		}
+		b.WriteString(end)
 	case *Dict:
-		parts := make([]string, len(x.keys))
+		b.WriteByte('{')
 		for i, key := range x.keys {
-			parts[i] = quoted(key) + ": " + repr(x.fields[key], depth+1)
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.quoted(key)
+			b.WriteString(": ")
+			b.repr(x.fields[key], depth+1)
 		}
-		return "{" + strings.Join(parts, ", ") + "}"
+		b.WriteByte('}')
+	default:
+		fmt.Fprintf(b, "<%s>", kindOf(v))
 	}
-	return fmt.Sprintf("<%s>", kindOf(v))
 }
 
-// quoted returns a text in quotes as Python shows it.
-func quoted(s string) string {
+// quotes escape the inside of a text by the quotes around it.
+var quotes = map[string]*strings.Replacer{
+	"'": strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\t", `\t`, "\r", `\r`, "'", `\'`),
+	`"`: strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\t", `\t`, "\r", `\r`, `"`, `\"`),
+}
+
+// quoted appends a text in quotes as Python shows it.
+func (b *builder) quoted(s string) {
+	b.run.reads(len(s))
 	quote := "'"
 	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
 		quote = `"`
 	}
-	r := strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\t", `\t`, "\r", `\r`, quote, `\`+quote)
-	return quote + r.Replace(s) + quote
+	b.WriteString(quote)
+	quotes[quote].WriteString(b, s)
+	b.WriteString(quote)
 }
 
 // floatText returns a number as Python writes it.
