@@ -42,7 +42,10 @@ func (g *Generator) BatchText(ctx context.Context, prompts []string, s Sampling)
 		}
 		ids := make([][]int32, len(prompts))
 		for i, p := range prompts {
-			ids[i] = g.options.Tokenizer.Encode(p, true)
+			var err error
+			if ids[i], err = g.encode(ctx, p); err != nil {
+				return nil, err
+			}
 		}
 		return g.batch(ids, s)
 	})
@@ -60,8 +63,20 @@ func (g *Generator) ContinuationsText(ctx context.Context, prompt string, n int,
 		if !g.made() {
 			return nil, errNotMade
 		}
-		return g.forks(ctx, g.options.Tokenizer.Encode(prompt, true), n, s)
+		ids, err := g.encode(ctx, prompt)
+		if err != nil {
+			return nil, err
+		}
+		return g.forks(ctx, ids, n, s)
 	})
+}
+
+// encode returns the ids of a prompt.
+func (g *Generator) encode(ctx context.Context, prompt string) ([]int32, error) {
+	if t, ok := g.options.Tokenizer.(ContextEncoder); ok {
+		return t.EncodeContext(ctx, prompt, true)
+	}
+	return g.options.Tokenizer.Encode(prompt, true), nil
 }
 
 // batch begins a sequence for each prompt.

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -19,6 +20,13 @@ type Tokenizer interface {
 	Decode(ids []int32) string
 }
 
+// ContextEncoder is a Tokenizer that says why it cannot encode a text: the context has ended,
+// or the text takes more than its limits allow. The methods of a Generator use EncodeContext
+// of a tokenizer that has it, as tokenizer.Tokenizer does.
+type ContextEncoder interface {
+	EncodeContext(ctx context.Context, text string, special bool) ([]int32, error)
+}
+
 // Options say what is known of a decoder beside its network. The zero value is for a
 // decoder whose inputs and outputs have usual names. SettingsOf fills it from the files
 // beside a model.
@@ -29,6 +37,10 @@ type Options struct {
 	StopIDs []int32
 	// Window is how many tokens the decoder sees at most; 0 if that is not known.
 	Window int
+	// Original is how many tokens are rotated as in the original window of a decoder of the type
+	// longrope; 0 for other decoders. Past it, all tokens are rotated otherwise: they are
+	// computed again, once.
+	Original int
 	// Slide has tokens follow that stand beyond the window: of each, the last Window tokens
 	// are then computed again from position 0, as gpt.rs does. Without Slide a full
 	// window is the end.
@@ -117,6 +129,8 @@ func (o *Options) validate() error {
 	switch {
 	case o.Window < 0:
 		return errorf(nacre.ErrOption, "option Window is %d; it must not be negative", o.Window)
+	case o.Original < 0:
+		return errorf(nacre.ErrOption, "option Original is %d; it must not be negative", o.Original)
 	case o.Chunk < 0:
 		return errorf(nacre.ErrOption, "option Chunk is %d; it must not be negative", o.Chunk)
 	case o.Slide && o.Window == 0:

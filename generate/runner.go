@@ -11,6 +11,7 @@ import (
 type runner struct {
 	*decoder
 	chunk  int
+	first  int           // tokens that the first run takes at least, of as many or more
 	stream *nacre.Stream // nil for a network without states
 	done   int           // tokens that the states hold
 	width  int           // logits of a token; 0 before the first run
@@ -22,8 +23,11 @@ type runner struct {
 
 // newRunner returns a runner whose states have room for that many tokens; 0 for the
 // room that streams have.
-func (d *decoder) newRunner(chunk, room int) (*runner, error) {
+func (d *decoder) newRunner(chunk, room, original int) (*runner, error) {
 	r := &runner{decoder: d, chunk: chunk}
+	if original > 0 && d.rows == 0 {
+		r.first = original + 1
+	}
 	if !d.states {
 		return r, nil
 	}
@@ -58,7 +62,11 @@ func (r *runner) compute(ctx context.Context, tokens []int32) ([]float32, error)
 	}
 	var row []float32
 	for r.done < len(tokens) {
-		next := tokens[r.done:min(r.done+r.chunk, len(tokens))]
+		n := r.chunk
+		if r.done == 0 && len(tokens) >= r.first {
+			n = max(n, r.first)
+		}
+		next := tokens[r.done:min(r.done+n, len(tokens))]
 		var err error
 		if row, err = r.rowsOf(ctx, next); err != nil {
 			return nil, err
@@ -66,6 +74,11 @@ func (r *runner) compute(ctx context.Context, tokens []int32) ([]float32, error)
 		r.done += len(next)
 	}
 	return row, nil
+}
+
+// switches reports whether the states hold tokens whose rotation changes with that many.
+func (r *runner) switches(tokens int) bool {
+	return r.done > 0 && r.done < r.first && tokens >= r.first
 }
 
 // rowsOf runs the stream.
@@ -160,7 +173,7 @@ func (r *runner) clear() {
 
 // fork returns a runner with a copy of the states.
 func (r *runner) fork() (*runner, error) {
-	f := &runner{decoder: r.decoder, chunk: r.chunk, done: r.done, noStep: r.noStep}
+	f := &runner{decoder: r.decoder, chunk: r.chunk, first: r.first, done: r.done, noStep: r.noStep}
 	if r.stream == nil {
 		return f, nil
 	}

@@ -82,7 +82,7 @@ func (g *Generator) begin(prompt []int32, s Sampling, index int) (*Sequence, err
 		return nil, err
 	}
 	s.StopIDs = append(slices.Clone(g.options.StopIDs), s.StopIDs...)
-	r, err := g.decoder.newRunner(g.chunk, g.room(len(prompt), s.MaxTokens))
+	r, err := g.decoder.newRunner(g.chunk, g.room(len(prompt), s.MaxTokens), g.options.Original)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (q *Sequence) compute(ctx context.Context) error {
 	if beyond {
 		tokens = tokens[len(tokens)-o.Window:]
 	}
-	if beyond || o.NoCache {
+	if beyond || o.NoCache || q.runner.switches(len(tokens)) {
 		q.runner.clear()
 	}
 	logits, err := q.runner.compute(ctx, tokens)

@@ -55,6 +55,7 @@ func SettingsOf(m *nacre.Model, folder fs.FS) (_ Options, _ Sampling, err error)
 	if o.Window == 0 {
 		o.Window = max(0, first(g.Model.Context, config.window(), text.window(), config.GPT2Positions))
 	}
+	o.Original = first(config.original(), text.original())
 	o.IDs, o.Logits = g.Model.Decoder.Inputs.IDs, g.Model.Decoder.Outputs.Logits
 	c := generation.choice
 	if g.Search != (choice{}) {
@@ -185,10 +186,17 @@ func first(numbers ...int) int {
 
 // read reads a file of settings; one that is not there leaves v as it is.
 func read(folder fs.FS, name string, v any) error {
-	f, err := folder.Open(name)
+	info, err := fs.Stat(folder, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errorf(nacre.ErrFormat, "%s: it is no regular file", name) // a pipe would make the reader wait
+	}
+	f, err := folder.Open(name)
 	if err != nil {
 		return err
 	}

@@ -64,6 +64,19 @@ func TestSettings(t *testing.T) {
 			}
 		}
 	}
+	for text, original := range map[string]int{
+		`{"original_max_position_embeddings":9}`:                                                                                          0,
+		`{"model_type":"phi3","rope_scaling":{"type":"longrope"}}`:                                                                        4096,
+		`{"model_type":"phi3","original_max_position_embeddings":9,"rope_scaling":{"type":"su"}}`:                                         9,
+		`{"model_type":"phi3","original_max_position_embeddings":9,"rope_scaling":{"type":"yarn"}}`:                                       9,
+		`{"model_type":"llama","original_max_position_embeddings":9,"rope_scaling":{"type":"yarn"}}`:                                      0,
+		`{"text_config":{"max_position_embeddings":64,"rope_parameters":{"rope_type":"longrope","original_max_position_embeddings":16}}}`: 16,
+		`{"max_position_embeddings":64,"rope_parameters":{"rope_type":"longrope"}}`:                                                       64,
+	} {
+		if o, _, err := generate.SettingsOf(m, nacre.Files{"config.json": []byte(text)}); err != nil || o.Original != original {
+			t.Errorf("%s: original window %d, %v; want %d", text, o.Original, err, original)
+		}
+	}
 	for text, kind := range map[string]error{
 		`{`: nacre.ErrFormat, `[]`: nacre.ErrFormat, `{"eos_token_id":"x"}`: nacre.ErrFormat, strings.Repeat("[", 100000): nacre.ErrFormat,
 		`{"eos_token_id":99999999999}`: nacre.ErrFormat, strings.Repeat(" ", 5<<20) + "{}": nacre.ErrFormat,

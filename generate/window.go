@@ -7,6 +7,8 @@ type positions struct {
 	Positions  int       `json:"max_position_embeddings"`
 	Scaling    *rotation `json:"rope_scaling"`
 	Parameters *rotation `json:"rope_parameters"` // the same in newer files
+	Original   int       `json:"original_max_position_embeddings"`
+	ModelType  string    `json:"model_type"`
 }
 
 // rotation is how the rotation of positions is changed for more tokens.
@@ -25,20 +27,7 @@ type rotation struct {
 // file has it, else max_position_embeddings, which files with types longrope and llama3
 // give as it is with the rotation changed.
 func (p *positions) window() int {
-	r := p.Scaling
-	if r == nil {
-		r = p.Parameters
-	}
-	if r != nil && r.Full != nil {
-		r = r.Full
-	}
-	if r == nil {
-		return p.Positions
-	}
-	kind := r.OldType
-	if kind == "" {
-		kind = r.Type
-	}
+	r, kind := p.rotation()
 	switch {
 	case kind == "dynamic":
 		return 0
@@ -50,6 +39,39 @@ func (p *positions) window() int {
 		return longer(p.Positions, float64(p.Positions)*r.Factor)
 	}
 	return p.Positions
+}
+
+// rotation returns the rotation and its type; an empty one if there is none.
+func (p *positions) rotation() (r rotation, kind string) {
+	for _, from := range []*rotation{p.Parameters, p.Scaling} {
+		if from != nil {
+			r = *from
+		}
+	}
+	if r.Full != nil {
+		r = *r.Full
+	}
+	if r.OldType != "" {
+		return r, r.OldType
+	}
+	return r, r.Type
+}
+
+// defaultOriginal is the original window of the family phi3 where a file does not say it.
+const defaultOriginal = 4096
+
+// original returns how many tokens are rotated as in the original window; 0 if more tokens do
+// not change the rotation. Older files of the family phi3 call the type yarn.
+func (p *positions) original() int {
+	r, kind := p.rotation()
+	phi3 := p.ModelType == "phi3"
+	switch {
+	case kind != "longrope" && kind != "su" && !(phi3 && kind == "yarn"):
+		return 0
+	case phi3:
+		return max(0, first(p.Original, int(min(r.Original, math.MaxInt32)), defaultOriginal))
+	}
+	return max(0, first(p.Original, int(min(r.Original, math.MaxInt32)), p.Positions))
 }
 
 // longer returns the larger of two numbers of tokens, the second as far as it is one.

@@ -43,25 +43,29 @@ func (f *forwardFlags) used(m *nacre.Model) bool {
 func (f *forwardFlags) given() bool { return f.tokens != "" || f.prompt != "" }
 
 // tokenizerFor loads a tokenizer: for a checkpoint of gpt.rs by the rules of gpt.rs.
-func tokenizerFor(m *nacre.Model, path string) (*tokenizer.Tokenizer, error) {
+func tokenizerFor(ctx context.Context, m *nacre.Model, path string) (*tokenizer.Tokenizer, error) {
 	if m.Source().Format == gptrs.Checkpoint.Name {
-		return tokenizer.LoadGPTRS(path)
+		return tokenizer.LoadGPTRSContext(ctx, path, tokenizer.Options{})
 	}
-	return tokenizer.Load(path)
+	return tokenizer.LoadContext(ctx, path, tokenizer.Options{})
 }
 
 // ids returns the tokens that the flags list, or those of the text.
-func (f *forwardFlags) ids(m *nacre.Model) (*nacre.Tensor, error) {
+func (f *forwardFlags) ids(ctx context.Context, m *nacre.Model) (*nacre.Tensor, error) {
 	var list []int64
 	if f.prompt != "" {
 		if f.tokenizer == "" {
 			return nil, usagef("--prompt needs --tokenizer FILE; --tokens takes ids")
 		}
-		t, err := tokenizerFor(m, f.tokenizer)
+		t, err := tokenizerFor(ctx, m, f.tokenizer)
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range t.Encode(f.prompt, true) {
+		ids, err := t.EncodeContext(ctx, f.prompt, true)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
 			list = append(list, int64(id))
 		}
 		return nacre.NewTensor(list, 1, len(list))
@@ -172,7 +176,7 @@ func (f *runFlags) logits(ctx context.Context, m *nacre.Model, s *nacre.Session)
 	if !decoder {
 		return nil, graph.Errorf(graph.ErrMissing, "%s: --tokens and --prompt are for decoders, which take %s; this model takes %s", m.Source().File, idsInput, valueList(s.Inputs()))
 	}
-	ids, err := f.forwards.ids(m)
+	ids, err := f.forwards.ids(ctx, m)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/generate"
+	"github.com/nacre-ml/nacre/internal/beneath"
 )
 
 // generateFlags are the flags of nacre generate.
@@ -186,7 +187,7 @@ func (f *generateFlags) run(ctx context.Context, path string, stdout, stderr io.
 		return err
 	}
 	defer func() { err = join(err, m) }()
-	o, files, err := generate.SettingsOf(m, os.DirFS(folder))
+	o, files, err := generate.SettingsOf(m, beneath.FS(folder))
 	if err != nil {
 		return fmt.Errorf("%s: %w", folder, err)
 	}
@@ -194,7 +195,7 @@ func (f *generateFlags) run(ctx context.Context, path string, stdout, stderr io.
 		o.Window = f.window
 	}
 	o.NoCache = f.noCache
-	text, prompt, err := f.encoded(m, folder)
+	text, prompt, err := f.encoded(ctx, m, folder)
 	if err != nil {
 		return err
 	}
@@ -222,7 +223,7 @@ func decoderFile(path string) (file, folder string, err error) {
 	if err != nil || !info.IsDir() {
 		return path, filepath.Dir(path), nil
 	}
-	named, err := generate.DecoderFile(os.DirFS(path))
+	named, err := generate.DecoderFile(beneath.FS(path))
 	if err != nil {
 		return "", "", fmt.Errorf("%s: %w", path, err)
 	}

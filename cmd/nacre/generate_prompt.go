@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,12 +14,12 @@ import (
 )
 
 // encoded returns the tokenizer, nil for none, and the prompt.
-func (f *generateFlags) encoded(m *nacre.Model, folder string) (*tokenizer.Tokenizer, []int32, error) {
+func (f *generateFlags) encoded(ctx context.Context, m *nacre.Model, folder string) (*tokenizer.Tokenizer, []int32, error) {
 	text, err := f.text()
 	if err != nil {
 		return nil, nil, err
 	}
-	t, err := f.loadTokenizer(m, folder)
+	t, err := f.loadTokenizer(ctx, m, folder)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -37,12 +38,18 @@ func (f *generateFlags) encoded(m *nacre.Model, folder string) (*tokenizer.Token
 		return nil, nil, err
 	}
 	if messages == nil {
-		return t, t.Encode(text, true), nil
+		return encodedBy(ctx, t, text, true)
 	}
-	if text, err = t.ApplyChat(messages, tokenizer.ChatOptions{Generate: true}); err != nil {
+	if text, err = t.ApplyChatContext(ctx, messages, tokenizer.ChatOptions{Generate: true}); err != nil {
 		return nil, nil, err
 	}
-	return t, t.Encode(text, false), nil
+	return encodedBy(ctx, t, text, false)
+}
+
+// encodedBy returns a tokenizer and the ids of a text.
+func encodedBy(ctx context.Context, t *tokenizer.Tokenizer, text string, special bool) (*tokenizer.Tokenizer, []int32, error) {
+	ids, err := t.EncodeContext(ctx, text, special)
+	return t, ids, err
 }
 
 // text returns the text of the file that a flag names, or that of --prompt.
@@ -81,11 +88,11 @@ func (f *generateFlags) turns(text string) ([]tokenizer.Message, error) {
 }
 
 // loadTokenizer loads that of --tokenizer, or the one in the folder; nil if there is none.
-func (f *generateFlags) loadTokenizer(m *nacre.Model, folder string) (*tokenizer.Tokenizer, error) {
+func (f *generateFlags) loadTokenizer(ctx context.Context, m *nacre.Model, folder string) (*tokenizer.Tokenizer, error) {
 	if f.tokenizer != "" {
-		return tokenizerFor(m, f.tokenizer)
+		return tokenizerFor(ctx, m, f.tokenizer)
 	}
-	t, err := tokenizer.Load(folder)
+	t, err := tokenizer.LoadContext(ctx, folder, tokenizer.Options{})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
