@@ -233,11 +233,12 @@ func byteToken(token string) (byte, bool) {
 }
 
 func (decodeFallback) parts(w *work, next stage) stage {
-	return &byteParts{next: &byteRun{work: w, next: next}}
+	return &byteParts{work: w, next: next}
 }
 
 // byteParts is the stage that joins the parts of a token up to the size of a byte token.
 type byteParts struct {
+	work  *work
 	next  stage
 	begin string
 	open  bool // more than a byte token has come
@@ -255,11 +256,13 @@ func (b *byteParts) push(text string) {
 }
 
 func (b *byteParts) end() {
-	if !b.open {
-		b.next.push(b.begin)
+	if b.open {
+		b.next.end()
+		return
 	}
-	b.begin, b.open = "", false
-	b.next.end()
+	run := byteRun{work: b.work, next: b.next}
+	run.push(b.begin)
+	run.end()
 }
 
 func (decodeFuse) tokens(_ *work, next stage) stage { return next }

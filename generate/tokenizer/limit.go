@@ -50,6 +50,7 @@ const idBytes = 16
 type work struct {
 	budget   *budget.Budget
 	open     int // steps that the budget has not counted yet
+	counted  int // steps that it has
 	room     int // bytes that the budget has counted and that are free
 	searches map[*program]*search
 	spare    []*cursor
@@ -117,6 +118,7 @@ func (w *work) steps(n int) {
 func (w *work) settle() {
 	n := w.open
 	w.open = 0
+	w.counted += n
 	check(w.budget.Steps(int64(n)))
 }
 

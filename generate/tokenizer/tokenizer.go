@@ -55,6 +55,10 @@ func (t *Tokenizer) EncodeContext(ctx context.Context, text string, special bool
 	}
 	w := t.limit.work(ctx, encodeRate, len(text))
 	check(ctx.Err())
+	return t.encode(w, text, special), nil
+}
+
+func (t *Tokenizer) encode(w *work, text string, special bool) []int32 {
 	w.steps(len(text))
 	if !utf8.ValidString(text) {
 		w.hold(3 * len(text))
@@ -64,7 +68,7 @@ func (t *Tokenizer) EncodeContext(ctx context.Context, text string, special bool
 	if e == nil {
 		e = newEncoder(t)
 	}
-	ids = e.encode(w, text)
+	ids := e.encode(w, text)
 	if special {
 		for _, p := range t.post {
 			ids = p.process(w, ids)
@@ -72,7 +76,7 @@ func (t *Tokenizer) EncodeContext(ctx context.Context, text string, special bool
 	}
 	w.settle()
 	t.pool.Put(e)
-	return ids, nil
+	return ids
 }
 
 // Decode is DecodeContext without a context and without the text of special tokens. It
