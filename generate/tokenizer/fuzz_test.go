@@ -1,36 +1,94 @@
 package tokenizer
 
 import (
-	"io/fs"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
 	"testing"
+	"time"
 )
 
 // FuzzRead reads files of any bytes and encodes with those that are accepted.
 func FuzzRead(f *testing.F) {
-	from := answersFolder(f)
-	for _, pattern := range []string{"*.model", "bert.json", "llama2.json", "unigram_map.json", "clip.json"} {
-		names, err := fs.Glob(from, pattern)
-		if err != nil || len(names) == 0 {
-			f.Fatal(pattern, err)
-		}
-		data, err := fs.ReadFile(from, names[0])
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(data, "Hello, wörld 中 <s>")
+	f.Add(knownFile(f, "sp_bpe.model")[:4<<10], "Hello, wörld 中 <s>")
+	for _, document := range stepDocuments() {
+		f.Add([]byte(document), "aab \u0301A")
 	}
 	f.Add([]byte(document1("")), "aab")
 	f.Fuzz(func(t *testing.T, data []byte, text string) {
-		tok, err := Read(data)
+		tok, err := ReadContext(t.Context(), data, Options{Limit: Limit{Bytes: 64 << 20, Steps: 1 << 22}})
 		if err != nil {
 			return
 		}
-		for _, id := range tok.Encode(text, true) {
+		ids, err := tok.EncodeContext(t.Context(), text, true)
+		if err != nil && !errors.Is(err, ErrLimit) {
+			t.Fatal(err)
+		}
+		for _, id := range ids {
 			if id < 0 || int(id) >= tok.Vocabulary() {
 				t.Fatalf("the id %d is beyond the vocabulary of %d", id, tok.Vocabulary())
 			}
 		}
-		tok.Decode([]int32{0, 1, -1, 1 << 30})
+		ids = append(ids, 0, 1, -1, 1<<30, 2, 3, 3)
+		for _, special := range []bool{false, true} {
+			streamed(t, tok, ids, special)
+		}
+	})
+}
+
+// streamed compares the text of a stream with the text of Decode.
+func streamed(t *testing.T, tok *Tokenizer, ids []int32, special bool) {
+	t.Helper()
+	want, err := tok.DecodeContext(t.Context(), ids, special)
+	s := tok.Stream(special)
+	var b strings.Builder
+	for _, id := range ids {
+		b.WriteString(s.Push(id))
+	}
+	failed := s.Err()
+	b.WriteString(s.Flush())
+	if err == nil && failed == nil && tok.partial == nil && b.String() != want {
+		t.Fatalf("%v are %q and stream as %q", tok.names(ids), want, b.String())
+	}
+}
+
+// FuzzChat runs templates of any bytes on a chat of any text, by way of a folder's files: they
+// end within their steps and their memory.
+func FuzzChat(f *testing.F) {
+	data, err := os.ReadFile("testdata/chats.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	var cases []chatCase
+	if err := json.Unmarshal(data, &cases); err != nil {
+		f.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, c := range cases {
+		if !seen[c.Template] {
+			seen[c.Template] = true
+			f.Add(c.Template, "Hi <|im_end|>\n", `{"name":"f","parameters":{"type":"object","x":[1,2.5,null,true]}}`)
+		}
+	}
+	for _, source := range []string{
+		"{% set s = 'aB' * 5000000 %}{% for i in range(9999) %}{% if s is upper or s < s ~ 'x' or 'q' in s %}{% endif %}{% endfor %}",
+		"{{ ('a' * 999999).strip(messages[0].content * 999) }}{{ strftime_now('%d %b %Y' * 99) }}", "{% raw %}{%}{% endraw %}",
+		"{% for c in messages[0].content * 9999 %}{{ loop.index }}{% break %}{% endfor %}{{ (messages | tojson(indent=4)) | indent(9) }}",
+		"{% macro f(n) %}{{ f(n + 1) }}{% endmacro %}{{ f(0) }}", "{{ tools | map(attribute='parameters') | list | sort | unique | join('-') }}",
+	} {
+		f.Add(source, "Hi", `{}`)
+	}
+	f.Fuzz(func(t *testing.T, source, content, tool string) {
+		tok := &Tokenizer{chat: &Chat{templates: map[string]string{"default": source}}, limit: Limit{Bytes: 16 << 20, Steps: 1 << 19}}
+		if len(source) > maxTemplate {
+			return
+		}
+		messages := []Message{{Role: "user", Content: content}, {Role: "assistant", Content: "ok", Fields: map[string]json.RawMessage{"tool_calls": json.RawMessage(tool)}}}
+		text, err := tok.ApplyChatContext(t.Context(), messages, ChatOptions{Generate: true, Tools: []json.RawMessage{json.RawMessage(tool)}, Now: time.Unix(0, 0)})
+		if err == nil && len(text) > 16<<20 {
+			t.Fatalf("a text of %d bytes", len(text))
+		}
 	})
 }
 

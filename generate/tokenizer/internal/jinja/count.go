@@ -2,12 +2,15 @@ package jinja
 
 import "strings"
 
-// What values take beside the bytes of texts, at most.
+// The most that values take beside the bytes of texts.
 const (
 	itemBytes  = 32  // an item of a list
 	fieldBytes = 160 // a field of an object
 	scopeBytes = 512
 )
+
+// scopeSteps is the work of a scope and its variables.
+const scopeSteps = 8
 
 // steps counts work: a step is the work of a small construct, or of 16 bytes of a text.
 func (r *run) steps(n int) {

@@ -50,14 +50,18 @@ func rangeOf(r *run, a *arguments) any {
 	if len(a.list) < 1 || len(a.list) > 3 || step == 0 {
 		fail("range takes one to three integers, of which the third is not 0")
 	}
-	var list []any
-	for i := from; step > 0 && i < to || step < 0 && i > to; i += step {
-		r.steps(1)
-		r.hold(itemBytes)
-		if len(list) == maxWeight {
-			fail("a range of more than %d numbers", maxWeight)
-		}
-		list = append(list, i)
+	n := max(0, (to-from+step)/step)
+	if (to-from)%step == 0 {
+		n = max(0, (to-from)/step)
+	}
+	if n > maxWeight {
+		fail("a range of more than %d numbers", maxWeight)
+	}
+	r.steps(n)
+	r.hold(itemBytes * n)
+	list := make([]any, n)
+	for i := range list {
+		list[i] = from + i*step
 	}
 	return r.list(list)
 }

@@ -136,6 +136,7 @@ func (r *run) within(vars map[string]any, f func()) {
 
 // enter begins a scope.
 func (r *run) enter(vars map[string]any, above *scope) {
+	r.steps(scopeSteps)
 	r.hold(scopeBytes)
 	r.scope = &scope{vars: vars, above: above}
 }

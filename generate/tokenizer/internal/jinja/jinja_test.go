@@ -31,6 +31,8 @@ func TestRender(t *testing.T) {
 		{"{% with x = 1, y = 2 %}{{ x + y }}{% endwith %}{{ x is defined }}", "3False"},
 		{"{{ 'a' 'b' }} {{ (1,) }} {{ 'x' if n > 5 else 'y' if n else 'z' }}", "ab (1,) y"},
 		{"{{ none is none }} {{ n is not string }} {{ 4 is divisibleby 2 and true }}", "True True True"},
+		{"{{ range(3) }}{{ range(1, 8, 3) }}{{ range(1, 7, 3) }}{{ range(5, 1, -2) }}{{ range(4, 1, -2) }}{{ range(3, 1) }}{{ range(1, 3, -1) }}{{ range(2, 2) }}{{ range(-1, 0, 5) }}",
+			"[0, 1, 2][1, 4, 7][1, 4][5, 3][4, 2][][][][-1]"},
 		{"{% raw %}{%}{{ x }}{% - endraw + %}", "{%}{{ x }}"},
 		{"{{ 'aBc' | first }}{{ 'aBc' | last }}{{ '' | first }}{{ 'a,b,,c'.rsplit(',', 2) }}{{ 'ab'.replace('', '-') }}", "ac['a,b', '', 'c']-a-b-"},
 		{"{{ ['b', 'A', 'c'] | sort }}{{ ['b', 'A'] | sort(reverse=true, case_sensitive=true) }}{{ ['xax', 'a'] | map('trim', 'x') | list }}", "['A', 'b', 'c']['b', 'A']['a', 'a']"},

@@ -118,6 +118,7 @@ func (r *run) lower(s string) string {
 
 // title makes the first letter of each word a capital and the others small.
 func (r *run) title(s string) string {
+	r.steps(len(s) / 4)
 	r.makes(caseGrowth * len(s))
 	before := false
 	return strings.Map(func(c rune) rune {
