@@ -10,4 +10,9 @@
 // words, a model that splits words into tokens, and a post-processor that adds the
 // special tokens around them. Added tokens are matched in the text before all steps. A
 // decoder joins tokens to text.
+//
+// A file, a text and a template may come from strangers. Each call has a budget of memory and
+// of steps, the Limit of Options, and ends with ErrLimit before it takes more; functions whose
+// names end in Context end with their context, too. The steps of an encoding follow the size
+// of the text, and never its square.
 package tokenizer
