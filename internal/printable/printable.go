@@ -1,0 +1,197 @@
+// Package printable shows text that a file chose. Names, documents and messages may hold control
+// sequences that steer a terminal, line breaks that forge a line, and marks that turn the order of
+// letters around; shown by this package they are visible escapes.
+package printable
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Text returns s on one line. Control characters, invisible format characters (the marks of
+// bidirectional text among them), line and paragraph separators, and bytes that are not UTF-8
+// become escapes of Go's string literals. Other characters stay, spaces of every width and the
+// joiners of scripts and emoji among them.
+func Text(s string) string {
+	if clean(s) {
+		return s
+	}
+	b := make([]byte, 0, len(s)+16)
+	for s != "" {
+		r, n := utf8.DecodeRuneInString(s)
+		b = appendText(b, r, s[:n])
+		s = s[n:]
+	}
+	return string(b)
+}
+
+func clean(s string) bool {
+	for i, r := range s {
+		if escaped(r) || r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)) {
+			return false
+		}
+	}
+	return true
+}
+
+// appendText appends a rune, which in UTF-8 is s, as Text shows it.
+func appendText(b []byte, r rune, s string) []byte {
+	switch {
+	case r == utf8.RuneError && len(s) == 1:
+		return fmt.Appendf(b, `\x%02x`, s[0])
+	case escaped(r):
+		return append(b, strings.Trim(strconv.QuoteRune(r), "'")...)
+	}
+	return append(b, s...)
+}
+
+// Joiners shape letters and emoji beside them.
+const (
+	zeroWidthNonJoiner = '\u200c'
+	zeroWidthJoiner    = '\u200d'
+)
+
+func escaped(r rune) bool {
+	switch {
+	case ' ' <= r && r < 0x7f || r == zeroWidthNonJoiner || r == zeroWidthJoiner:
+		return false
+	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp):
+		return !unicode.Is(unicode.Prepended_Concatenation_Mark, r) // digits stand on such a mark
+	}
+	return false
+}
+
+// Error returns the message of an error as Text does. Messages that errors.Join joined keep their
+// lines.
+func Error(err error) string { return message(err, err.Error()) }
+
+// message returns the text of err, which is its message.
+func message(err error, text string) string {
+	var within []error
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		within = []error{e.Unwrap()}
+	case interface{ Unwrap() []error }:
+		within = e.Unwrap()
+	}
+	lines := make([]string, 0, len(within))
+	longest := ""
+	var cause error
+	for _, e := range within {
+		if e == nil {
+			continue
+		}
+		m := e.Error()
+		lines = append(lines, m)
+		if len(m) > len(longest) && strings.Contains(text, m) {
+			cause, longest = e, m
+		}
+	}
+	switch {
+	case len(lines) > 1 && len(lines) == len(within) && strings.Join(lines, "\n") == text:
+		for i, e := range within {
+			lines[i] = message(e, lines[i])
+		}
+		return strings.Join(lines, "\n")
+	case cause != nil:
+		before, after, _ := strings.Cut(text, longest)
+		return Text(before) + message(cause, longest) + Text(after)
+	}
+	return Text(text)
+}
+
+// shown formats a value as Text shows it, an error as Error does.
+type shown struct{ v any }
+
+func (s shown) Format(f fmt.State, verb rune) {
+	if err, ok := s.v.(error); ok && (verb == 'v' || verb == 's') {
+		_, _ = io.WriteString(f, Error(err)) // fmt keeps the text in memory
+		return
+	}
+	_, _ = io.WriteString(f, Text(fmt.Sprintf(fmt.FormatString(f, verb), s.v)))
+}
+
+// safe replaces arguments but numbers, which may be widths, by values that format as Text shows them.
+func safe(args []any) {
+	for i, x := range args {
+		switch x.(type) {
+		case int, float64, bool, shown:
+		default:
+			args[i] = shown{x}
+		}
+	}
+}
+
+// Fprintf is fmt.Fprintf whose arguments Text shows. It overwrites args.
+func Fprintf(w io.Writer, format string, args ...any) (int, error) {
+	safe(args)
+	return fmt.Fprintf(w, format, args...)
+}
+
+// Fprintln is fmt.Fprintln whose arguments Text shows. It overwrites args.
+func Fprintln(w io.Writer, args ...any) (int, error) {
+	safe(args)
+	return fmt.Fprintln(w, args...)
+}
+
+// Writer passes text on. Characters that Text escapes are escaped, but for tabs and ends of lines.
+// A character may come in several writes.
+type Writer struct {
+	W io.Writer
+	// JSON has escapes be those of JSON strings. Such characters are then expected within strings.
+	JSON bool
+
+	part []byte // of a character
+}
+
+// Write passes b on. The error is W's; b counts as written wholly or not at all.
+func (w *Writer) Write(b []byte) (int, error) {
+	text := b
+	if len(w.part) > 0 {
+		text = append(w.part, b...)
+	}
+	out := make([]byte, 0, len(text)+16)
+	for len(text) > 0 && utf8.FullRune(text) {
+		r, n := utf8.DecodeRune(text)
+		switch {
+		case r == '\n' || r == '\t':
+			out = append(out, text[0])
+		case w.JSON && escaped(r):
+			out = appendJSON(out, r)
+		default:
+			out = appendText(out, r, string(text[:n]))
+		}
+		text = text[n:]
+	}
+	w.part = append([]byte(nil), text...)
+	if len(out) > 0 {
+		if _, err := w.W.Write(out); err != nil {
+			return 0, err
+		}
+	}
+	return len(b), nil
+}
+
+// Flush passes on the bytes of a character whose end did not come.
+func (w *Writer) Flush() error {
+	if len(w.part) == 0 {
+		return nil
+	}
+	text := Text(string(w.part))
+	w.part = nil
+	_, err := io.WriteString(w.W, text)
+	return err
+}
+
+// appendJSON appends the escape of a rune in a string of JSON.
+func appendJSON(b []byte, r rune) []byte {
+	for _, unit := range utf16.Encode([]rune{r}) {
+		b = fmt.Appendf(b, `\u%04x`, unit)
+	}
+	return b
+}
