@@ -20,6 +20,7 @@ csrc                     :
 internal/beneath         :
 internal/budget          :
 internal/jsonobject      :
+internal/printable       :
 internal/resample        :
 internal/testenv         :
 shaders                  :
@@ -34,7 +35,7 @@ bindings/internal/families : csrc/FAMILY
 bindings                 : csrc bindings/internal/families
 bindings/vulkan          : csrc/FAMILY
 runtime/tensor           : packed internal/mapped
-runtime/graph            : runtime/tensor
+runtime/graph            : runtime/tensor internal/printable
 runtime/internal/picture/jpeg :
 runtime/internal/picture/jpeg2000 :
 runtime/internal/picture : runtime/internal/picture/jpeg runtime/internal/picture/jpeg2000
@@ -56,8 +57,8 @@ runtime/optimize         : internal/budget runtime/graph runtime/op runtime/tens
 runtime/device           : internal/guard runtime/graph runtime/op runtime/tensor
 runtime/cpu              : internal/budget internal/guard runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/openinfer runtime/op/quant runtime/op/vision runtime/tensor packed bindings internal/mapped
 runtime/vulkan           : internal/guard bindings/vulkan shaders runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/nn runtime/op/openinfer runtime/op/quant runtime/op/signal runtime/op/text runtime/op/vision runtime/tensor packed
-runtime/plan             : runtime/device runtime/graph runtime/op runtime/tensor
-runtime/exec             : internal/guard runtime/device runtime/plan runtime/op runtime/graph runtime/tensor
+runtime/plan             : runtime/device runtime/graph runtime/op runtime/tensor internal/printable
+runtime/exec             : internal/guard runtime/device runtime/plan runtime/op runtime/graph runtime/tensor internal/printable
 runtime/internal/optest/cases : internal/guard runtime/graph runtime/op runtime/tensor packed
 runtime/internal/optest/array : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest/arith : runtime/graph runtime/tensor runtime/internal/optest/cases
@@ -81,7 +82,7 @@ formats/safetensors      : internal/guard runtime/graph runtime/tensor packed fo
 formats/huggingface      : internal/guard runtime/graph runtime/tensor formats/internal/container formats/internal/decoder
 formats/oinf             : internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/openinfer        : formats/internal/container internal/guard internal/jsonobject runtime/graph runtime/tensor packed
-formats/gptrs            : internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container formats/internal/decoder
+formats/gptrs            : internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container formats/internal/decoder internal/printable
 formats/hnw              : internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/loom             : internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/mapped
 formats/chelis           : internal/guard runtime/graph runtime/tensor formats/hnw

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -189,14 +190,14 @@ func (f *benchFlags) measure(ctx context.Context, s *nacre.Session, inputs map[s
 			return nil, err
 		}
 	}
-	times := make([]float64, f.count)
-	for i := range times {
+	var times []float64
+	for range f.count {
 		start := time.Now()
 		out, err := s.Run(ctx, inputs)
 		if err != nil {
 			return nil, err
 		}
-		times[i] = milliseconds(time.Since(start))
+		times = append(times, milliseconds(time.Since(start)))
 		for _, t := range out {
 			t.Release()
 		}
@@ -270,12 +271,12 @@ func extents(v nacre.Info) tensor.Shape {
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 func (t *timing) text(w io.Writer) {
-	fmt.Fprintf(w, "%s, %s, %s\n", t.Model, plural(t.Threads, "thread"), strings.Join(t.Inputs, ", "))
-	fmt.Fprintf(w, "median %.3f ms  min %.3f ms  p90 %.3f ms  of %s\n", t.MedianMS, t.MinMS, t.P90MS, plural(t.Count, "run"))
+	printable.Fprintf(w, "%s, %s, %s\n", t.Model, plural(t.Threads, "thread"), strings.Join(t.Inputs, ", "))
+	printable.Fprintf(w, "median %.3f ms  min %.3f ms  p90 %.3f ms  of %s\n", t.MedianMS, t.MinMS, t.P90MS, plural(t.Count, "run"))
 	if t.GFLOP > 0 {
-		fmt.Fprintf(w, "%.4g GFLOP in convolutions and matrix products: %.4g GFLOPS\n", t.GFLOP, t.GFLOPS)
+		printable.Fprintf(w, "%.4g GFLOP in convolutions and matrix products: %.4g GFLOPS\n", t.GFLOP, t.GFLOPS)
 	}
 	for _, o := range t.Ops {
-		fmt.Fprintf(w, "%8.3f ms %5.1f %%  %s (%s)\n", o.MS, 100*o.Share, o.Op, plural(o.Steps, "step"))
+		printable.Fprintf(w, "%8.3f ms %5.1f %%  %s (%s)\n", o.MS, 100*o.Share, o.Op, plural(o.Steps, "step"))
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
+	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -102,7 +103,7 @@ func (f *checkFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 			}
 		}
 	}
-	_, err = fmt.Fprintf(stdout, "%d values of %d nodes agree; the largest error is %.3g of what is allowed\n", len(outputsOf(nodes)), len(nodes), c.worst)
+	_, err = printable.Fprintf(stdout, "%d values of %d nodes agree; the largest error is %.3g of what is allowed\n", len(outputsOf(nodes)), len(nodes), c.worst)
 	return err
 }
 
@@ -196,14 +197,14 @@ func (f *checkFlags) values(m *nacre.Model, o nacre.Options) (_ map[string]nacre
 
 // differ reports the node of which an output differs, and writes its operands.
 func (f *checkFlags) differ(n *graph.Node, output string, r compare.Result, got, want, inputs map[string]nacre.Value, stdout, stderr io.Writer) error {
-	fmt.Fprintf(stdout, "node %s (%s) differs first: output %q: %s\n", n.Label(), n.OpName(), output, r.Reason)
+	printable.Fprintf(stdout, "node %s (%s) differs first: output %q: %s\n", n.Label(), n.OpName(), output, r.Reason)
 	for i, name := range n.Inputs {
 		v, ok := want[name]
 		if !ok {
 			v = inputs[name]
 		}
 		if name != "" && v != nil {
-			fmt.Fprintf(stdout, "  input %d  %s  %v\n", i, name, v)
+			printable.Fprintf(stdout, "  input %d  %s  %v\n", i, name, v)
 		}
 	}
 	if f.save == "" {

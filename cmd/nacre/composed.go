@@ -8,6 +8,7 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/internal/jsonobject"
+	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -23,15 +24,15 @@ func describe(w io.Writer, name string, v nacre.Value) {
 	}
 	switch v := v.(type) {
 	case *nacre.Sequence:
-		fmt.Fprintf(w, "%s %s\n", name, kindAndCount(v))
+		printable.Fprintf(w, "%s %s\n", name, kindAndCount(v))
 		for _, item := range v.Items[:min(len(v.Items), shownParts)] {
-			fmt.Fprintf(w, "  %s\n", brief(item))
+			printable.Fprintf(w, "  %s\n", brief(item))
 		}
 		if more := len(v.Items) - shownParts; more > 0 {
-			fmt.Fprintf(w, "  and %d more\n", more)
+			printable.Fprintf(w, "  and %d more\n", more)
 		}
 	default:
-		fmt.Fprintf(w, "%s %s\n", name, brief(v))
+		printable.Fprintf(w, "%s %s\n", name, brief(v))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
+	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -102,7 +103,7 @@ func (f *conformanceFlags) run(ctx context.Context, dirs []string, stdout, stder
 	}
 	if f.list {
 		for _, c := range cases {
-			fmt.Fprintln(stdout, c.name)
+			printable.Fprintln(stdout, c.name)
 		}
 		return nil
 	}
@@ -116,11 +117,11 @@ func (f *conformanceFlags) run(ctx context.Context, dirs []string, stdout, stder
 		_ = bar.Add(1)
 		if !r.Passed {
 			_ = bar.Clear()
-			fmt.Fprintf(stdout, "FAIL %s: %s\n", r.Name, r.Reason)
+			printable.Fprintf(stdout, "FAIL %s: %s\n", r.Name, r.Reason)
 		}
 	}
 	_ = bar.Clear()
-	fmt.Fprintf(stdout, "%d passed, %d failed, %d skipped\n", t.Passed, t.Failed, t.Skipped)
+	printable.Fprintf(stdout, "%d passed, %d failed, %d skipped\n", t.Passed, t.Failed, t.Skipped)
 	if f.json != "" {
 		if err := writeFile(f.json, func(w io.Writer) error { return writeJSON(w, t) }); err != nil {
 			return err
@@ -170,7 +171,7 @@ func (p places) run(ctx context.Context, s *nacre.Session, in map[string]nacre.V
 // write writes a line for each.
 func (p places) write(w io.Writer) error {
 	for _, line := range slices.Sorted(maps.Keys(p)) {
-		if _, err := fmt.Fprintln(w, line); err != nil {
+		if _, err := printable.Fprintln(w, line); err != nil {
 			return err
 		}
 	}
@@ -188,7 +189,7 @@ func (t *tally) add(r outcome) {
 
 // newProgress returns a bar that shows itself only on a terminal.
 func newProgress(w io.Writer, n int) *progressbar.ProgressBar {
-	return progressbar.NewOptions(n, progressbar.OptionSetWriter(w), progressbar.OptionSetVisibility(terminal(w)),
+	return progressbar.NewOptions(n, progressbar.OptionSetWriter(asIs(w)), progressbar.OptionSetVisibility(terminal(w)),
 		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -85,13 +86,14 @@ func convert(in, weights, out, to string, o formats.Options, stderr io.Writer) (
 	case errors.Is(err, formats.ErrExtension):
 		return fmt.Errorf("%w; --to names one", err)
 	case errors.Is(err, graph.ErrUnsupported):
-		return fmt.Errorf("%w\n--drop-graph and --drop-metadata leave out what can be left out, --rename escapes names, and --dequantize makes floats of quantised weights", err)
+		return errors.Join(err, errors.New("--drop-graph and --drop-metadata leave out what can be left out, "+
+			"--rename escapes names, and --dequantize makes floats of quantised weights"))
 	case err != nil:
 		return err
 	}
 	info, err := os.Stat(out)
 	if err == nil {
-		fmt.Fprintf(stderr, "%s: %s, %d bytes\n", out, plural(len(m.Graph.Initializers), "tensor"), info.Size())
+		printable.Fprintf(stderr, "%s: %s, %d bytes\n", out, plural(len(m.Graph.Initializers), "tensor"), info.Size())
 	}
 	return err
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/cmd/nacre/demo"
+	"github.com/nacre-ml/nacre/internal/printable"
 )
 
 func demoCommand() *cobra.Command {
@@ -132,9 +133,9 @@ func showDigits(ctx context.Context, w io.Writer, s *nacre.Session, pictures []d
 	}
 	slices.Sort(times)
 	if known > 0 {
-		fmt.Fprintf(w, "%d of %d read right; ", right, known)
+		printable.Fprintf(w, "%d of %d read right; ", right, known)
 	}
-	fmt.Fprintf(w, "one run takes %v (median of %d)\n", times[len(times)/2].Round(time.Microsecond), len(times))
+	printable.Fprintf(w, "one run takes %v (median of %d)\n", times[len(times)/2].Round(time.Microsecond), len(times))
 	if right < known {
 		return errReported
 	}
@@ -181,13 +182,13 @@ func beside(w io.Writer, drawings [][]string, captions []string) {
 		for _, d := range drawings {
 			line += d[y] + "  "
 		}
-		fmt.Fprintln(w, strings.TrimRight(line, " "))
+		printable.Fprintln(w, strings.TrimRight(line, " "))
 	}
 	var line string
 	for _, c := range captions {
 		line += fmt.Sprintf("%-*s", dotsWide+2, c)
 	}
-	fmt.Fprintf(w, "%s\n\n", strings.TrimRight(line, " "))
+	printable.Fprintf(w, "%s\n\n", strings.TrimRight(line, " "))
 }
 
 // unicodeTerminal reports whether w is a terminal whose locale is UTF-8.

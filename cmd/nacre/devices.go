@@ -11,6 +11,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/vulkan"
@@ -108,13 +109,13 @@ func (c *cpuReport) probe() error {
 // probeText writes what a probe measured, and its part of the ceilings.
 func probeText(w io.Writer, p *vulkan.Probe) {
 	const giga = 1e9
-	fmt.Fprintf(w, "  copy\t%.2f GB/s\tread and written\n", p.CopyBytes/giga)
-	fmt.Fprintf(w, "  multiply-adds\t%.2f GFLOPS\tfloat32\n", 2*p.Multiplies/giga)
-	fmt.Fprintf(w, "  gemv %d\t%.2f GB/s\t%.0f %% of the copy\n", p.GEMVSide, p.GEMVBytes/giga, 100*p.GEMVBytes/p.CopyBytes)
-	fmt.Fprintf(w, "  gemm %d\t%.2f GFLOPS\t%.0f %% of the multiply-adds\n", p.GEMMSide, 2*p.GEMM/giga, 100*p.GEMM/p.Multiplies)
+	printable.Fprintf(w, "  copy\t%.2f GB/s\tread and written\n", p.CopyBytes/giga)
+	printable.Fprintf(w, "  multiply-adds\t%.2f GFLOPS\tfloat32\n", 2*p.Multiplies/giga)
+	printable.Fprintf(w, "  gemv %d\t%.2f GB/s\t%.0f %% of the copy\n", p.GEMVSide, p.GEMVBytes/giga, 100*p.GEMVBytes/p.CopyBytes)
+	printable.Fprintf(w, "  gemm %d\t%.2f GFLOPS\t%.0f %% of the multiply-adds\n", p.GEMMSide, 2*p.GEMM/giga, 100*p.GEMM/p.Multiplies)
 	for _, m := range p.Matrices {
-		fmt.Fprintf(w, "  matrices\t%.2f GFLOPS\t%s\n", 2*m.Multiplies/giga, m.Matrix)
-		fmt.Fprintf(w, "  gemm %d\t%.2f GFLOPS\t%.0f %% of the matrices, by %s\n", p.GEMMSide, 2*m.GEMM/giga, 100*m.GEMM/m.Multiplies, m.Shader)
+		printable.Fprintf(w, "  matrices\t%.2f GFLOPS\t%s\n", 2*m.Multiplies/giga, m.Matrix)
+		printable.Fprintf(w, "  gemm %d\t%.2f GFLOPS\t%.0f %% of the matrices, by %s\n", p.GEMMSide, 2*m.GEMM/giga, 100*m.GEMM/m.Multiplies, m.Shader)
 	}
 }
 
@@ -193,27 +194,27 @@ func cpuName() string {
 
 func (c *cpuReport) text(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(tw, "%s\t%s\n", c.Device, c.Name)
-	fmt.Fprintf(tw, "threads\t%d\n", c.Threads)
+	printable.Fprintf(tw, "%s\t%s\n", c.Device, c.Name)
+	printable.Fprintf(tw, "threads\t%d\n", c.Threads)
 	for _, l := range c.Levels {
 		has := "no"
 		if l.Present {
 			has = "yes"
 		}
-		fmt.Fprintf(tw, "level %s\t%s\t%s\n", l.Name, has, l.Text)
+		printable.Fprintf(tw, "level %s\t%s\t%s\n", l.Name, has, l.Text)
 	}
-	fmt.Fprintf(tw, "in use\t%s\n", c.InUse)
+	printable.Fprintf(tw, "in use\t%s\n", c.InUse)
 	for _, d := range c.Vulkan {
-		fmt.Fprintf(tw, "vulkan:%d\t%s\t%s, %s, Vulkan %s, %s; level %s: %s\n", d.Index, d.Name, d.Driver, d.Type, d.Version, humanize.IBytes(uint64(d.Memory)), d.Level, d.Features)
+		printable.Fprintf(tw, "vulkan:%d\t%s\t%s, %s, Vulkan %s, %s; level %s: %s\n", d.Index, d.Name, d.Driver, d.Type, d.Version, humanize.IBytes(uint64(d.Memory)), d.Level, d.Features)
 		if len(d.Matrices) > 0 {
-			fmt.Fprintf(tw, "  matrices\t%s\n", strings.Join(d.Matrices, ", "))
+			printable.Fprintf(tw, "  matrices\t%s\n", strings.Join(d.Matrices, ", "))
 		}
 		if d.Probe != nil {
 			probeText(tw, d.Probe)
 		}
 	}
 	if c.NoVulkan != "" {
-		fmt.Fprintf(tw, "vulkan\tnone\t%s\n", c.NoVulkan)
+		printable.Fprintf(tw, "vulkan\tnone\t%s\n", c.NoVulkan)
 	}
 	for _, k := range c.Kernels {
 		list := make([]string, len(k.Variants))
@@ -223,7 +224,7 @@ func (c *cpuReport) text(w io.Writer) error {
 				list[i] += "*"
 			}
 		}
-		fmt.Fprintf(tw, "kernel %s\t%s\n", k.Op, strings.Join(list, "  "))
+		printable.Fprintf(tw, "kernel %s\t%s\n", k.Op, strings.Join(list, "  "))
 	}
 	return tw.Flush()
 }
@@ -262,15 +263,15 @@ func versionNames(list []int) string {
 func operatorTable(w io.Writer, rows []operatorRow) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, r := range rows {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", r.Domain, r.Name, versionNames(r.Versions), r.Types)
+		printable.Fprintf(tw, "%s\t%s\t%s\t%s\n", r.Domain, r.Name, versionNames(r.Versions), r.Types)
 	}
 	return tw.Flush()
 }
 
 func operatorMarkdown(w io.Writer, rows []operatorRow) error {
-	fmt.Fprint(w, "| domain | operator | versions | element types |\n|---|---|---|---|\n")
+	io.WriteString(w, "| domain | operator | versions | element types |\n|---|---|---|---|\n")
 	for _, r := range rows {
-		if _, err := fmt.Fprintf(w, "| %s | %s | %s | %s |\n", r.Domain, r.Name, versionNames(r.Versions), r.Types); err != nil {
+		if _, err := printable.Fprintf(w, "| %s | %s | %s | %s |\n", r.Domain, r.Name, versionNames(r.Versions), r.Types); err != nil {
 			return err
 		}
 	}

@@ -2,13 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"syscall"
 
+	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/internal/output"
+	"github.com/nacre-ml/nacre/internal/printable"
 )
 
 // results is standard output. It keeps the first error, so that a command whose results
@@ -18,24 +22,52 @@ type results struct {
 	err error
 }
 
+// Write writes b as it is. If the reader of a pipe is gone, the process ends as SIGPIPE ends others,
+// but without files that are half written: nobody waits for more.
 func (r *results) Write(b []byte) (int, error) {
-	n, err := r.w.Write(b)
-	if err != nil && r.err == nil {
-		r.err = fmt.Errorf("standard output: %w", err)
+	if r.err != nil {
+		return 0, r.err
 	}
-	return n, err
+	n, err := 0, fs.ErrClosed
+	if r.w != os.Stdout || !bindings.ClosedAtStart(1) {
+		n, err = r.w.Write(b)
+	}
+	if err != nil {
+		r.err = fmt.Errorf("standard output: %w", err)
+		if r.w == os.Stdout && errors.Is(err, syscall.EPIPE) {
+			end(syscall.SIGPIPE)
+		}
+	}
+	return n, r.err
 }
 
-// endOnSignals ends the process on SIGINT and SIGTERM, with the exit code of a shell for
-// them, and without files that are half written.
+// asIs returns the writer below one that escapes text of files.
+func asIs(w io.Writer) io.Writer {
+	if p, ok := w.(*printable.Writer); ok {
+		return p.W
+	}
+	return w
+}
+
+// endOnSignals ends the process on the signals that a terminal, a user or a system ends processes by,
+// with the exit code of a shell for them, and without files that are half written. A signal that
+// was ignored when the process began stays so.
 func endOnSignals() {
 	c := make(chan os.Signal, 1)
-	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		s := <-c
-		output.Abandon()
-		os.Exit(exitCode(s))
-	}()
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		if !signal.Ignored(s) {
+			signal.Notify(c, s)
+		}
+	}
+	// Writes to pipes without a reader are errors, to standard output as to files.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	go func() { end(<-c) }()
+}
+
+// end ends the process as the signal does.
+func end(s os.Signal) {
+	output.Abandon()
+	os.Exit(exitCode(s))
 }
 
 // exitCode returns the exit code of a shell for a process that a signal ended.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -128,6 +129,6 @@ func (e *openExtents) shape(v nacre.Info) []int {
 // say writes which extents were assumed.
 func (e *openExtents) say(w io.Writer) {
 	for _, name := range e.assumed {
-		fmt.Fprintf(w, "%s = 1 (assumed; --dim %s=N sets it)\n", name, name)
+		printable.Fprintf(w, "%s = 1 (assumed; --dim %s=N sets it)\n", name, name)
 	}
 }

@@ -1,13 +1,14 @@
 package main
 
 import (
-	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/internal/printable"
 )
 
 func formatsCommand() *cobra.Command {
@@ -22,15 +23,15 @@ func formatsCommand() *cobra.Command {
 			case asJSON:
 				return writeJSON(w, formatRows())
 			case markdown:
-				fmt.Fprintln(w, "| format | files | what they hold |\n|---|---|---|")
+				io.WriteString(w, "| format | files | what they hold |\n|---|---|---|\n")
 				for _, r := range formatRows() {
-					fmt.Fprintf(w, "| %s | %s | %s |\n", r.Name, strings.Join(r.Extensions, " "), r.About)
+					printable.Fprintf(w, "| %s | %s | %s |\n", r.Name, strings.Join(r.Extensions, " "), r.About)
 				}
 				return nil
 			}
 			tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 			for _, r := range formatRows() {
-				fmt.Fprintf(tw, "%s\t%s\t%s\n", r.Name, strings.Join(r.Extensions, " "), r.About)
+				printable.Fprintf(tw, "%s\t%s\t%s\n", r.Name, strings.Join(r.Extensions, " "), r.About)
 			}
 			return tw.Flush()
 		},

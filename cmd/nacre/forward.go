@@ -15,6 +15,7 @@ import (
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/gptrs"
 	"github.com/nacre-ml/nacre/generate/tokenizer"
+	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -117,7 +118,7 @@ func (f *runFlags) forward(ctx context.Context, m *nacre.Model, stdout, stderr i
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "wall_s=%.3f\n", time.Since(start).Seconds())
+	printable.Fprintf(stderr, "wall_s=%.3f\n", time.Since(start).Seconds())
 	return f.answer(network.Graph.Name, out, traced, stdout)
 }
 
@@ -125,7 +126,7 @@ func (f *runFlags) forward(ctx context.Context, m *nacre.Model, stdout, stderr i
 func (f *runFlags) notes(m *nacre.Model, stderr io.Writer) error {
 	r, err := gptrs.RuntimeOf(m.Source())
 	for _, line := range r.Unused() {
-		fmt.Fprintf(stderr, "%s: %s\n", m.Source().File, line)
+		printable.Fprintf(stderr, "%s: %s\n", m.Source().File, line)
 	}
 	return err
 }
@@ -219,7 +220,7 @@ func (f *runFlags) answer(kind string, out map[string]*nacre.Tensor, traced []st
 	for i, n := range shape {
 		text[i] = strconv.Itoa(n)
 	}
-	fmt.Fprintf(stdout, "model=%s output_shape=[%s]\n", kind, strings.Join(text, ", "))
+	printable.Fprintf(stdout, "model=%s output_shape=[%s]\n", kind, strings.Join(text, ", "))
 	if len(shape) == 2 {
 		v, err := nacre.Data[float32](logits)
 		if err != nil {
@@ -231,7 +232,7 @@ func (f *runFlags) answer(kind string, out map[string]*nacre.Tensor, traced []st
 		}
 		v = v[row*shape[1]:][:shape[1]]
 		best := slices.Index(v, slices.Max(v))
-		fmt.Fprintf(stdout, "top1=%d logit=%.6f\n", max(best, 0), v[max(best, 0)])
+		printable.Fprintf(stdout, "top1=%d logit=%.6f\n", max(best, 0), v[max(best, 0)])
 	}
 	if f.out != "" {
 		if err := writeArchive(f.out, out, []string{logitsOutput}); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre/generate"
+	"github.com/nacre-ml/nacre/internal/printable"
 )
 
 // writer prints what is generated.
@@ -41,7 +42,7 @@ func (w *writer) all(ctx context.Context, g *generate.Generator, prompt []int32,
 		return err
 	}
 	defer first.Close()
-	fmt.Fprintf(w.stderr, "prompt: %s\n", speed(len(prompt), time.Since(start)))
+	printable.Fprintf(w.stderr, "prompt: %s\n", speed(len(prompt), time.Since(start)))
 	if count == 1 {
 		return w.one(ctx, first, 0, len(prompt))
 	}
@@ -75,33 +76,41 @@ func (w *writer) one(ctx context.Context, q *generate.Sequence, index, prompt in
 		if w.text {
 			c.Text = &text
 		}
-		if err := json.NewEncoder(w.stdout).Encode(c); err != nil {
+		if err := json.NewEncoder(&printable.Writer{W: w.stdout, JSON: true}).Encode(c); err != nil {
 			return err
 		}
 	case !w.json && len(tokens) > 0:
-		fmt.Fprintln(w.stdout)
+		printable.Fprintln(w.stdout)
 	}
 	if err == nil || ctx.Err() != nil {
-		fmt.Fprintf(w.stderr, "generated: %s; ended by %s\n", speed(len(tokens), took), reason)
+		printable.Fprintf(w.stderr, "generated: %s; ended by %s\n", speed(len(tokens), took), reason)
 	}
 	return err
 }
 
 // stream prints text, or the numbers of tokens, as they come, and returns the text, also
-// where it ends with an error.
+// where it ends with an error. Text is printed as it is, but for escapes on a terminal.
 func (w *writer) stream(ctx context.Context, q *generate.Sequence) (string, error) {
 	var text []byte
-	show := func(s string) {
-		if text = append(text, s...); !w.json {
-			io.WriteString(w.stdout, s)
+	to := w.stdout
+	if !terminal(to) {
+		to = asIs(to)
+	}
+	show := func(s string) error {
+		if text = append(text, s...); w.json {
+			return nil
 		}
+		_, err := io.WriteString(to, s)
+		return err
 	}
 	if w.text {
 		for piece, err := range q.Text(ctx) {
 			if err != nil {
 				return string(text), err
 			}
-			show(piece.Text)
+			if err := show(piece.Text); err != nil {
+				return string(text), err
+			}
 		}
 		return string(text), nil
 	}
@@ -110,7 +119,9 @@ func (w *writer) stream(ctx context.Context, q *generate.Sequence) (string, erro
 		if err != nil {
 			return string(text), err
 		}
-		show(fmt.Sprint(between, token.ID))
+		if err := show(fmt.Sprint(between, token.ID)); err != nil {
+			return string(text), err
+		}
 		between = ","
 	}
 	return string(text), nil

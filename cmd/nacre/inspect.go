@@ -11,6 +11,7 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/gptrs"
+	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -314,28 +315,28 @@ func walk(nodes []*graph.Node, visit func(*graph.Node)) {
 
 // text prints the report for people.
 func (r *report) text(w io.Writer, values int) error {
-	fmt.Fprintf(w, "%s: %s", r.File, r.Format)
+	printable.Fprintf(w, "%s: %s", r.File, r.Format)
 	switch {
 	case len(r.Opsets) > 0:
-		fmt.Fprintf(w, " IR %d", r.Version)
+		printable.Fprintf(w, " IR %d", r.Version)
 	case r.Version > 0:
-		fmt.Fprintf(w, " version %d", r.Version)
+		printable.Fprintf(w, " version %d", r.Version)
 	}
 	for _, d := range sortedKeys(r.Opsets) {
-		fmt.Fprintf(w, ", %s %d", d, r.Opsets[d])
+		printable.Fprintf(w, ", %s %d", d, r.Opsets[d])
 	}
-	fmt.Fprintln(w)
+	printable.Fprintln(w)
 	if r.Producer != "" {
-		fmt.Fprintf(w, "producer  %s\n", r.Producer)
+		printable.Fprintf(w, "producer  %s\n", r.Producer)
 	}
 	for _, m := range r.Meta {
-		fmt.Fprintf(w, "meta      %s = %s\n", m.Key, shortened(fmt.Sprint(m.Value)))
+		printable.Fprintf(w, "meta      %s = %s\n", m.Key, shortened(fmt.Sprint(m.Value)))
 	}
 	for _, k := range sortedKeys(r.Sizes) {
-		fmt.Fprintf(w, "size      %s = %d\n", k, r.Sizes[k])
+		printable.Fprintf(w, "size      %s = %d\n", k, r.Sizes[k])
 	}
 	for _, line := range r.Notes {
-		fmt.Fprintf(w, "note      %s\n", line)
+		printable.Fprintf(w, "note      %s\n", line)
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, v := range r.Inputs {
@@ -343,15 +344,15 @@ func (r *report) text(w io.Writer, values int) error {
 		if !*v.Required {
 			note = "\thas a value in the model"
 		}
-		fmt.Fprintf(tw, "input\t%s\t%s%s\n", v.Name, v.Type, note)
+		printable.Fprintf(tw, "input\t%s\t%s%s\n", v.Name, v.Type, note)
 	}
 	for _, v := range r.Outputs {
-		fmt.Fprintf(tw, "output\t%s\t%s\n", v.Name, v.Type)
+		printable.Fprintf(tw, "output\t%s\t%s\n", v.Name, v.Type)
 	}
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s, %s of %d bytes\n", plural(len(r.Nodes), "node"), plural(len(r.Tensors), "tensor"), r.TensorBytes)
+	printable.Fprintf(w, "%s, %s of %d bytes\n", plural(len(r.Nodes), "node"), plural(len(r.Tensors), "tensor"), r.TensorBytes)
 	for _, o := range r.Operators {
 		note := ""
 		if !o.Implemented {
@@ -361,11 +362,11 @@ func (r *report) text(w io.Writer, values int) error {
 		if o.Domain != "" {
 			name = o.Domain + "." + name
 		}
-		fmt.Fprintf(tw, "  %s\t%d%s\n", name, o.Count, note)
+		printable.Fprintf(tw, "  %s\t%d%s\n", name, o.Count, note)
 	}
 	if values > 0 || len(r.Nodes) == 0 {
 		for _, x := range r.Tensors {
-			fmt.Fprintf(tw, "tensor\t%s\t%s%v\t%s\n", x.Name, x.Stored, x.Shape, x.first())
+			printable.Fprintf(tw, "tensor\t%s\t%s%v\t%s\n", x.Name, x.Stored, x.Shape, x.first())
 		}
 	}
 	return tw.Flush()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/chelis"
+	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -29,7 +30,7 @@ func inspectHydronnx(w io.Writer, m *graph.Model) error {
 			opset = o.Version
 		}
 	}
-	fmt.Fprintf(w, "model: %s\nproducer: %s\nir_version: %d\nopset_version: %d\nfile_size: %d bytes\n",
+	printable.Fprintf(w, "model: %s\nproducer: %s\nir_version: %d\nopset_version: %d\nfile_size: %d bytes\n",
 		named(m.Graph.Name), named(strings.TrimSpace(m.Producer+" "+m.ProducerVer)), m.IR, opset, info.Size())
 	weights := map[string]bool{}
 	for _, init := range m.Graph.Initializers {
@@ -56,9 +57,9 @@ func inspectHydronnx(w io.Writer, m *graph.Model) error {
 
 // section writes a heading with a count and a line for each item.
 func section[T any](w io.Writer, name string, list []T, line func(T) string) {
-	fmt.Fprintf(w, "%s (%d):\n", name, len(list))
+	printable.Fprintf(w, "%s (%d):\n", name, len(list))
 	for _, x := range list {
-		fmt.Fprintf(w, "  %s\n", line(x))
+		printable.Fprintf(w, "  %s\n", line(x))
 	}
 }
 

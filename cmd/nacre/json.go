@@ -4,14 +4,17 @@ import (
 	"encoding/json"
 	"io"
 	"reflect"
+
+	"github.com/nacre-ml/nacre/internal/printable"
 )
 
-// writeJSON writes a value as JSON. Lists that are nil become [].
+// writeJSON writes a value as JSON. Lists that are nil become []. Characters that could steer a
+// terminal are escapes, which mean the same.
 func writeJSON(w io.Writer, v any) error {
 	top := reflect.New(reflect.TypeOf(v)).Elem()
 	top.Set(reflect.ValueOf(v))
 	emptyLists(top)
-	e := json.NewEncoder(w)
+	e := json.NewEncoder(&printable.Writer{W: w, JSON: true})
 	e.SetIndent("", "  ")
 	return e.Encode(top.Interface())
 }

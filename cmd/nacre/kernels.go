@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/internal/printable"
 )
 
 // kernelTiming is the ways to compute one step.
@@ -52,13 +53,13 @@ func (f *benchFlags) kernelTimes(ctx context.Context, s *nacre.Session, inputs m
 		list[i].text(stdout)
 	}
 	if rest := len(p.Steps()) - len(list); f.node == "" && rest > 0 {
-		fmt.Fprintf(stdout, "%s on the host or without kernels: not timed\n", plural(rest, "step"))
+		printable.Fprintf(stdout, "%s on the host or without kernels: not timed\n", plural(rest, "step"))
 	}
 	return nil
 }
 
 func (k *kernelTiming) text(w io.Writer) {
-	fmt.Fprintf(w, "%s  %s  %s\n", k.Op, k.Node, k.Inputs)
+	printable.Fprintf(w, "%s  %s  %s\n", k.Op, k.Node, k.Inputs)
 	for _, x := range k.Ways {
 		mark := " "
 		if x.Taken {
@@ -68,6 +69,6 @@ func (k *kernelTiming) text(w io.Writer) {
 		if x.Error != "" {
 			result = "failed (" + strings.TrimSpace(x.Error) + ")"
 		}
-		fmt.Fprintf(w, "  %s %s  %s\n", mark, result, x.How)
+		printable.Fprintf(w, "  %s %s  %s\n", mark, result, x.How)
 	}
 }

@@ -1,7 +1,9 @@
 // Command nacre runs, checks and measures neural networks. Results go to
 // standard output, progress and diagnostics to standard error. It exits with 0
-// when the work is done, 1 when it failed, 2 when it was called wrongly, and 128 and
-// the signal's number when SIGINT or SIGTERM ended it.
+// when the work is done, 1 when it failed, 2 when it was called wrongly, and 128 and the
+// signal's number when SIGINT, SIGTERM, SIGHUP or SIGQUIT ended it, or when nobody reads
+// standard output any more (SIGPIPE). Text that comes from files is shown with escapes in
+// place of control characters.
 package main
 
 import (
@@ -14,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/internal/printable"
 )
 
 func main() {
@@ -32,6 +35,8 @@ const (
 func run(args []string, stdout, stderr io.Writer) int {
 	began := false
 	out := &results{w: stdout}
+	shown := &printable.Writer{W: out}
+	stderr = &printable.Writer{W: stderr}
 	root := &cobra.Command{
 		Use:               "nacre",
 		Short:             "Nacre runs neural networks natively",
@@ -40,7 +45,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetArgs(args)
-	root.SetOut(out)
+	root.SetOut(shown)
 	root.SetErr(stderr)
 	root.AddCommand(
 		bounded(runCommand()), bounded(generateCommand()), bounded(heapBounded(inspectCommand())), bounded(heapBounded(verifyCommand())),
@@ -63,7 +68,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	cmd, err := root.ExecuteC()
 	var usage usageError
 	var stopped signalError
-	if err == nil {
+	err = errors.Join(err, shown.Flush())
+	if err == nil || out.err != nil && errors.Is(err, out.err) {
 		err = out.err
 	}
 	switch {
@@ -74,10 +80,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case errors.As(err, &stopped):
 		return exitCode(stopped.Signal)
 	case !began && out.err == nil || errors.As(err, &usage):
-		fmt.Fprintf(stderr, "nacre: %v\n%s --help says how it is called\n", err, cmd.CommandPath())
+		printable.Fprintf(stderr, "nacre: %v\n%s --help says how it is called\n", err, cmd.CommandPath())
 		return exitUsage
 	}
-	fmt.Fprintf(stderr, "nacre: %v\n", err)
+	printable.Fprintf(stderr, "nacre: %v\n", err)
 	return exitFailed
 }
 
@@ -114,6 +120,7 @@ func atLeast(n int) cobra.PositionalArgs {
 
 // terminal reports whether w is one, and so may show progress and colours.
 func terminal(w io.Writer) bool {
+	w = asIs(w)
 	if r, ok := w.(*results); ok {
 		w = r.w
 	}

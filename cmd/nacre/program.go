@@ -15,6 +15,7 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/internal/printable"
 )
 
 // programFlags are the flags of programs of OpenInfer.
@@ -105,7 +106,7 @@ func (p *programRun) step(ctx context.Context, i int, stdout, stderr io.Writer) 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "step %d ran in %v\n", i, time.Since(start).Round(time.Microsecond))
+	printable.Fprintf(stderr, "step %d ran in %v\n", i, time.Since(start).Round(time.Microsecond))
 	if prof != nil {
 		events, err := p.model.ProgramTrace(prof)
 		if err != nil {
@@ -177,7 +178,7 @@ func (f *inputFlags) step(takes []nacre.Info, i int) (map[string]*nacre.Tensor, 
 func writeEvents(w io.Writer, events []nacre.ProgramEvent, text bool) error {
 	if text {
 		for _, e := range events {
-			if _, err := fmt.Fprintln(w, e); err != nil {
+			if _, err := printable.Fprintln(w, e); err != nil {
 				return err
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/hnw"
+	"github.com/nacre-ml/nacre/internal/printable"
 )
 
 // runFlags are the flags of nacre run.
@@ -179,7 +180,7 @@ func (f *runFlags) plain(ctx context.Context, s *nacre.Session, stdout, stderr i
 
 // show writes what a run computed.
 func (f *runFlags) show(s *nacre.Session, out map[string]nacre.Value, took time.Duration, stdout, stderr io.Writer) error {
-	fmt.Fprintf(stderr, "ran in %v\n", took.Round(time.Microsecond))
+	printable.Fprintf(stderr, "ran in %v\n", took.Round(time.Microsecond))
 	computed := slices.DeleteFunc(s.Outputs(), func(v nacre.Info) bool { return out[v.Name] == nil })
 	listing := stdout
 	if f.json {
@@ -215,7 +216,7 @@ func (f *runFlags) archives(m *nacre.Model, stderr io.Writer) error {
 	if err := formats.SaveAs(f.export, hnw.Name, m.Source(), formats.Options{DropGraph: true, DropMeta: true}); err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "%s: weights of %s\n", f.export, m.Source().File)
+	printable.Fprintf(stderr, "%s: weights of %s\n", f.export, m.Source().File)
 	return nil
 }
 
@@ -269,7 +270,7 @@ func (f *runFlags) compare(ctx context.Context, s *nacre.Session, stdout, stderr
 			if !r.Match() {
 				verdict, failed = "MISMATCH: "+r.Reason, failed+1
 			}
-			fmt.Fprintf(stdout, "%s %s %s abs %.3g rel %.3g %s\n",
+			printable.Fprintf(stdout, "%s %s %s abs %.3g rel %.3g %s\n",
 				set, want.name, kindAndCount(want.value), r.MaxAbs, r.MaxRel, verdict)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/npy"
 	"github.com/nacre-ml/nacre/internal/output"
+	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -19,9 +20,9 @@ import (
 // elements, and for a vector of scores the best classes.
 func summary(w io.Writer, name string, out *nacre.Tensor) {
 	t := plainTensor(out)
-	fmt.Fprintf(w, "%s %v\n", name, t)
+	printable.Fprintf(w, "%s %v\n", name, t)
 	if t.DType() == tensor.String {
-		fmt.Fprintf(w, "  first %q\n", t.Strings()[:min(t.Len(), 8)])
+		printable.Fprintf(w, "  first %q\n", t.Strings()[:min(t.Len(), 8)])
 		return
 	}
 	at := tensor.Numbers(t)
@@ -33,14 +34,14 @@ func summary(w io.Writer, name string, out *nacre.Tensor) {
 		v := at(i)
 		lo, hi, sum = min(lo, v), max(hi, v), sum+v
 	}
-	fmt.Fprintf(w, "  min %.6g  max %.6g  mean %.6g\n", lo, hi, sum/float64(t.Len()))
+	printable.Fprintf(w, "  min %.6g  max %.6g  mean %.6g\n", lo, hi, sum/float64(t.Len()))
 	first := make([]string, min(t.Len(), 8))
 	for i := range first {
 		first[i] = fmt.Sprintf("%.6g", at(i))
 	}
-	fmt.Fprintf(w, "  first %s\n", strings.Join(first, " "))
+	printable.Fprintf(w, "  first %s\n", strings.Join(first, " "))
 	if isScores(t) {
-		fmt.Fprintf(w, "  best %s\n", strings.Join(best(at, t.Len(), 5), "  "))
+		printable.Fprintf(w, "  best %s\n", strings.Join(best(at, t.Len(), 5), "  "))
 	}
 }
 
@@ -92,7 +93,7 @@ func writeOutputs(w io.Writer, folder string, values []nacre.Info, out map[strin
 		if err := writeFile(path, write); err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s %s -> %s\n", v.Name, kindAndCount(out[v.Name]), path)
+		printable.Fprintf(w, "%s %s -> %s\n", v.Name, kindAndCount(out[v.Name]), path)
 	}
 	return nil
 }

@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -45,10 +45,10 @@ func canRun(ctx context.Context, w, stderr io.Writer, path, weights string) (err
 	}
 	defer func() { err = join(err, m) }()
 	for _, warning := range m.Source().Warnings {
-		fmt.Fprintln(stderr, "warning:", warning)
+		printable.Fprintln(stderr, "warning:", warning)
 	}
 	g := m.Source().Graph
-	fmt.Fprintf(w, "%s: well formed, %s, %s\n", path, plural(len(g.Nodes), "node"), plural(len(g.Initializers), "weight"))
+	printable.Fprintf(w, "%s: well formed, %s, %s\n", path, plural(len(g.Nodes), "node"), plural(len(g.Initializers), "weight"))
 	if err := formats.Summary(w, m.Source()); err != nil {
 		return err
 	}
@@ -77,6 +77,6 @@ func canRun(ctx context.Context, w, stderr io.Writer, path, weights string) (err
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s: can run, takes %s, gives %s\n", path, valueList(s.Inputs()), valueList(s.Outputs()))
+	printable.Fprintf(w, "%s: can run, takes %s, gives %s\n", path, valueList(s.Inputs()), valueList(s.Outputs()))
 	return s.Close()
 }

@@ -1,11 +1,12 @@
 package main
 
 import (
-	"fmt"
 	goruntime "runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/nacre-ml/nacre/internal/printable"
 )
 
 func versionCommand() *cobra.Command {
@@ -14,7 +15,7 @@ func versionCommand() *cobra.Command {
 		Short: "Print the version and how the program was built",
 		Args:  takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			fmt.Fprintf(cmd.OutOrStdout(), "nacre %s (%s %s/%s)\n", version(), goruntime.Version(), goruntime.GOOS, goruntime.GOARCH)
+			printable.Fprintf(cmd.OutOrStdout(), "nacre %s (%s %s/%s)\n", version(), goruntime.Version(), goruntime.GOOS, goruntime.GOARCH)
 			return nil
 		},
 	}

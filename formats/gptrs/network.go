@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre/internal/guard"
+	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -76,14 +77,14 @@ func Summary(w io.Writer, m *graph.Model) (err error) {
 	case err != nil:
 		return err
 	case c.known():
-		_, err = fmt.Fprintf(w, "%s: a network of the kind %s\n", m.File, c.kind)
+		_, err = printable.Fprintf(w, "%s: a network of the kind %s\n", m.File, c.kind)
 		for _, line := range c.runtime.Unused() {
 			if err == nil {
-				_, err = fmt.Fprintf(w, "%s: %s\n", m.File, line)
+				_, err = printable.Fprintf(w, "%s: %s\n", m.File, line)
 			}
 		}
 	default:
-		_, err = fmt.Fprintf(w, "%s: tensors are sound, the network is of the unknown kind %q (%s are known), with which they were not compared\n", m.File, c.kind, kindNames())
+		_, err = printable.Fprintf(w, "%s: tensors are sound, the network is of the unknown kind %q (%s are known), with which they were not compared\n", m.File, c.kind, kindNames())
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/plan"
 )
 
@@ -153,7 +154,7 @@ func (p *Profile) WriteTable(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "operator\tsteps\ttime\tshare\t")
 	for _, r := range p.Operators() {
-		fmt.Fprintf(tw, "%s\t%d\t%v\t%.1f %%\t\n", r.Op, r.Steps, r.Time.Round(time.Microsecond), 100*r.Share)
+		printable.Fprintf(tw, "%s\t%d\t%v\t%.1f %%\t\n", r.Op, r.Steps, r.Time.Round(time.Microsecond), 100*r.Share)
 	}
 	return tw.Flush()
 }

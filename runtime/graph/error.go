@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/nacre-ml/nacre/internal/printable"
 )
 
 // The kinds of failure, for errors.Is.
@@ -30,11 +32,11 @@ type Error struct {
 	Err    error
 }
 
-// Error is one line: stage, file and offset, node and op, what is wrong.
+// Error is one line: stage, file and offset, node and op, what is wrong. Names are safe to show.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.File != "" {
-		b.WriteString(e.File)
+		b.WriteString(printable.Text(e.File))
 		if e.Offset >= 0 {
 			fmt.Fprintf(&b, " at byte %d", e.Offset)
 		}
@@ -46,7 +48,7 @@ func (e *Error) Error() string {
 	if e.Op != "" || e.Node != "" {
 		fmt.Fprintf(&b, "node %q", e.Node)
 		if e.Op != "" {
-			fmt.Fprintf(&b, " (%s)", e.Op)
+			printable.Fprintf(&b, " (%s)", e.Op)
 		}
 		b.WriteString(": ")
 	}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/nacre-ml/nacre/internal/printable"
 )
 
 // String returns the text of the plan's listing.
@@ -34,7 +36,7 @@ func (t *listingText) listing(l *Listing, margin string) {
 		t.step(i, &l.Steps[i], margin)
 	}
 	for _, n := range l.Left {
-		fmt.Fprintf(t, "%slater  %s  %s  waits for %s\n", margin, n.Op, n.Node, n.waits())
+		printable.Fprintf(t, "%slater  %s  %s  waits for %s\n", margin, n.Op, n.Node, n.waits())
 	}
 }
 
@@ -50,7 +52,7 @@ func (n *LeftNode) waits() string {
 }
 
 func (t *listingText) step(i int, s *ListedStep, margin string) {
-	fmt.Fprintf(t, "%s%5d  %-20s  %-28s  [%s]\n", margin, i, s.Op, s.Node, s.How)
+	printable.Fprintf(t, "%s%5d  %-20s  %-28s  [%s]\n", margin, i, s.Op, s.Node, s.How)
 	tw := tabwriter.NewWriter(t, 0, 0, 2, ' ', 0)
 	for _, o := range s.Inputs {
 		fmt.Fprintf(tw, "%s       in\t%d\t%s\n", margin, o.Index, o.text())
@@ -60,17 +62,17 @@ func (t *listingText) step(i int, s *ListedStep, margin string) {
 	}
 	_ = tw.Flush() // a Builder takes all
 	if s.Stays != "" {
-		fmt.Fprintf(t, "%s       stays  %s\n", margin, s.Stays)
+		printable.Fprintf(t, "%s       stays  %s\n", margin, s.Stays)
 	}
 	if s.Scratch > 0 {
-		fmt.Fprintf(t, "%s       scratch  %d bytes\n", margin, s.Scratch)
+		printable.Fprintf(t, "%s       scratch  %d bytes\n", margin, s.Scratch)
 	}
 	for _, b := range s.Bodies {
 		t.body(&b, margin+"       ")
 	}
 }
 
-// text returns the columns of an operand.
+// text returns the columns of an operand, safe to show.
 func (o *ListedOperand) text() string {
 	bytes := "?"
 	if o.Bytes != nil {
@@ -95,30 +97,30 @@ func (o *ListedOperand) text() string {
 	if o.Layout != "" {
 		typ += " " + o.Layout
 	}
-	return fmt.Sprintf("%s\t%s\t%s bytes\t%s", o.Name, typ, bytes, place)
+	return fmt.Sprintf("%s\t%s\t%s bytes\t%s", printable.Text(o.Name), printable.Text(typ), bytes, printable.Text(place))
 }
 
 func (t *listingText) body(b *ListedBody, margin string) {
-	fmt.Fprintf(t, "%s%s", margin, b.Name)
+	printable.Fprintf(t, "%s%s", margin, b.Name)
 	if b.First {
 		t.WriteString(", first iteration")
 	}
 	switch {
 	case b.Plan == nil:
-		fmt.Fprintf(t, ": planned while running: %s\n", b.Why)
+		printable.Fprintf(t, ": planned while running: %s\n", b.Why)
 		return
 	case len(b.Plan.Steps) == 0 && len(b.Plan.Left) == 0:
 		t.WriteString(": no steps\n")
 		return
 	}
 	if b.Assumed != "" {
-		fmt.Fprintf(t, ", with %s", b.Assumed)
+		printable.Fprintf(t, ", with %s", b.Assumed)
 	}
 	t.WriteString(":\n")
 	for _, s := range b.States {
-		fmt.Fprintf(t, "%s       state  %s > %s  %s", margin, s.Input, s.Output, s.Place)
+		printable.Fprintf(t, "%s       state  %s > %s  %s", margin, s.Input, s.Output, s.Place)
 		if s.Room > 0 {
-			fmt.Fprintf(t, ", room %d", s.Room)
+			printable.Fprintf(t, ", room %d", s.Room)
 		}
 		t.WriteString("\n")
 	}
@@ -126,12 +128,12 @@ func (t *listingText) body(b *ListedBody, margin string) {
 }
 
 func (t *listingText) memory(m *Memory) {
-	fmt.Fprintf(t, "arena %d bytes (%d without sharing), scratch %d, results %d, ", m.Arena, m.Unshared, m.Scratch, m.Results)
+	printable.Fprintf(t, "arena %d bytes (%d without sharing), scratch %d, results %d, ", m.Arena, m.Unshared, m.Scratch, m.Results)
 	if m.Device > 0 {
-		fmt.Fprintf(t, "device memory %d, ", m.Device)
+		printable.Fprintf(t, "device memory %d, ", m.Device)
 	}
 	if m.Bodies > 0 {
-		fmt.Fprintf(t, "graphs of nodes %d, ", m.Bodies)
+		printable.Fprintf(t, "graphs of nodes %d, ", m.Bodies)
 	}
-	fmt.Fprintf(t, "packed constants %d: %d bytes in all\n", m.Packed, m.Peak)
+	printable.Fprintf(t, "packed constants %d: %d bytes in all\n", m.Packed, m.Peak)
 }
