@@ -3,7 +3,9 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
@@ -52,10 +55,95 @@ func TestFullOutput(t *testing.T) {
 	}
 }
 
+// TestClosedReader writes to a pipe that nobody reads. The exit code is that of SIGPIPE.
+func TestClosedReader(t *testing.T) {
+	want := exitCode(syscall.SIGPIPE)
+	var stderr bytes.Buffer
+	if code := run([]string{"formats"}, goneWriter{}, &stderr); code != want || stderr.Len() > 0 {
+		t.Errorf("exit code %d, %q", code, stderr.String())
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	defer w.Close()
+	child := exec.Command(os.Args[0], "-test.run=^TestChild$")
+	child.Env = append(os.Environ(), calling+"=formats")
+	child.Stdout, child.Stderr = w, &stderr
+	if err := child.Run(); err == nil || child.ProcessState.ExitCode() != want && filepath.Separator == '/' || stderr.Len() > 0 {
+		t.Errorf("a process: %v, %q", err, stderr.String())
+	}
+}
+
+// goneWriter is a pipe that nobody reads.
+type goneWriter struct{}
+
+func (goneWriter) Write([]byte) (int, error) {
+	return 0, &os.PathError{Op: "write", Path: "pipe", Err: syscall.EPIPE}
+}
+
+// calling holds the arguments of the command that a child process of the tests below runs.
+const calling = "NACRE_TEST_CALLING"
+
+// TestChild is that process.
+func TestChild(t *testing.T) {
+	if args := os.Getenv(calling); args != "" {
+		endOnSignals()
+		os.Exit(run(strings.Split(args, " "), os.Stdout, os.Stderr))
+	}
+}
+
+// shell runs a line of sh in which $NACRE is the command, and returns its standard error.
+func shell(t *testing.T, line string) string {
+	t.Helper()
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		testenv.Skip(t, "no sh here")
+	}
+	c := exec.Command(sh, "-c", line)
+	c.Env = append(os.Environ(), "NACRE="+os.Args[0]+" -test.run=^TestChild$")
+	var said bytes.Buffer
+	c.Stderr = &said
+	if err := c.Run(); err != nil && c.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return said.String()
+}
+
+// TestStandardOutput ends commands whose standard output is closed or full, and one that does not
+// write to it.
+func TestStandardOutput(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	folder := t.TempDir()
+	there := filepath.Join(folder, "there.onnx")
+	for _, c := range []struct {
+		args, output string
+		code         int
+		says         string
+	}{
+		{"formats", ">&-", exitFailed, "nacre: standard output: file already closed\n"},
+		{"inspect " + digits + " --json", ">&-", exitFailed, "nacre: standard output: file already closed\n"},
+		{"convert " + digits + " " + there, ">&-", exitDone, ""},
+		{"formats", ">/dev/null", exitDone, ""},
+		{"formats", "1<>/dev/null", exitDone, ""},
+		{"formats", ">/dev/full", exitFailed, "no space left on device"},
+	} {
+		if _, err := os.Stat("/dev/full"); err != nil && strings.Contains(c.output, "full") {
+			continue
+		}
+		said := shell(t, calling+"='"+c.args+"' $NACRE "+c.output+"; echo code $? >&2")
+		want := fmt.Sprintf("code %d\n", c.code)
+		if !strings.HasSuffix(said, want) || !strings.Contains(said, c.says) || c.says == "" && strings.Contains(said, "nacre: ") {
+			t.Errorf("nacre %s %s: %q, want %q and %q", c.args, c.output, said, c.says, want)
+		}
+	}
+}
+
 // unfinished names the file that TestSignals has its child process write.
 const unfinished = "NACRE_TEST_UNFINISHED"
 
-// TestSignals ends a process that writes a file.
+// TestSignals ends a process that writes a file: by signals, and by closing the pipe that it writes to.
 func TestSignals(t *testing.T) {
 	if path := os.Getenv(unfinished); path != "" {
 		endOnSignals()
@@ -67,13 +155,19 @@ func TestSignals(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Println("written")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		_, _ = (&results{w: os.Stdout}).Write([]byte("more"))
 		select {}
 	}
-	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE} {
 		path := filepath.Join(t.TempDir(), "model.onnx")
 		child := exec.Command(os.Args[0], "-test.run=^TestSignals$")
 		child.Env = append(os.Environ(), unfinished+"="+path)
 		out, err := child.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := child.StdinPipe()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +180,12 @@ func TestSignals(t *testing.T) {
 		if entries, err := os.ReadDir(filepath.Dir(path)); len(entries) != 1 {
 			t.Fatalf("%d files are being written, %v", len(entries), err)
 		}
-		if err := child.Process.Signal(signal); err != nil {
+		if signal == syscall.SIGPIPE {
+			err = errors.Join(out.Close(), in.Close())
+		} else {
+			err = child.Process.Signal(signal)
+		}
+		if err != nil {
 			testenv.Skip(t, "no signals here: ", err)
 		}
 		child.Wait()
@@ -96,5 +195,17 @@ func TestSignals(t *testing.T) {
 		if entries, err := os.ReadDir(filepath.Dir(path)); len(entries) != 0 {
 			t.Errorf("%v leaves %v, %v", signal, entries, err)
 		}
+	}
+}
+
+// TestIgnoredSignals has a signal that was ignored when the command began end nothing.
+func TestIgnoredSignals(t *testing.T) {
+	dir := decoderFolder(t, nil)
+	// The command generates until the second signal, whose exit code it has.
+	said := shell(t, `trap "" HUP
+`+calling+`="generate `+dir+` --tokens 1 --max-tokens 10000000 --threads 1" $NACRE >/dev/null &
+sleep 0.3; kill -HUP $!; sleep 0.3; kill -TERM $!; wait $!; echo code $? >&2`)
+	if want := fmt.Sprintf("code %d\n", 128+int(syscall.SIGTERM)); !strings.HasSuffix(said, want) {
+		t.Errorf("%q, want %q", said, want)
 	}
 }

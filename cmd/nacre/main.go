@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -77,6 +78,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exitDone
 	case errors.Is(err, errReported):
 		return exitFailed
+	case errors.Is(out.err, syscall.EPIPE):
+		return exitCode(syscall.SIGPIPE)
 	case errors.As(err, &stopped):
 		return exitCode(stopped.Signal)
 	case !began && out.err == nil || errors.As(err, &usage):

@@ -101,7 +101,7 @@ func writeOutputs(w io.Writer, folder string, values []nacre.Info, out map[strin
 // fileName makes a value's name usable as a file's.
 func fileName(name string) string {
 	clean := strings.Map(func(r rune) rune {
-		if strings.ContainsRune(`/\:*?"<>|`, r) || r < ' ' {
+		if strings.ContainsRune(`/\:*?"<>|`, r) || printable.Text(string(r)) != string(r) {
 			return '_'
 		}
 		return r
