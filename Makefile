@@ -1,6 +1,6 @@
 # Everyday work needs no make: go build ./... and go test ./... are enough.
 
-.PHONY: demo build test test-full bench-peers bench-operators shaders fmt check clean
+.PHONY: demo build sbom test test-full bench-peers bench-operators shaders fmt check clean
 
 demo: build ## build the command and read the pictures it carries
 	@./nacre demo
@@ -8,6 +8,10 @@ demo: build ## build the command and read the pictures it carries
 build: ## the command, as ./nacre
 	@scripts/check-tools.sh
 	go build -o nacre ./cmd/nacre
+
+sbom: build ## what the command is built of, as build/nacre.cdx.json (CycloneDX)
+	mkdir -p build
+	go run ./scripts/sbom nacre >build/nacre.cdx.json
 
 test: ## what a commit must pass: installs what it needs, then scripts/test.sh
 	@scripts/check-tools.sh

@@ -94,6 +94,7 @@ generate                 : internal/guard .
 cmd                      : *
 bench                    : *
 examples/device          : . runtime/vulkan
+scripts/sbom             :
 `
 
 const module = "github.com/nacre-ml/nacre"

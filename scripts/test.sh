@@ -232,6 +232,31 @@ networks() { # networks of others, in every way to run them; not in the list bel
   .venv/bin/python scripts/networks .cache/networks --table build/networks.json >build/networks.md
 }
 
+# targets prints every fuzz target with its package.
+targets() {
+  local package
+  sources '*_test.go' | xargs grep -l '^func Fuzz' | xargs -n 1 dirname | sort -u | while read -r package; do
+    go test -list '^Fuzz' "./$package" | awk -v package="./$package" '/^Fuzz/ { print package, $1 }'
+  done
+}
+
+fuzz() { # every fuzz target of every package, for a minute each; NACRE_FUZZ_TIME says otherwise
+  local package target list
+  list=$(targets)
+  while read -r package target; do
+    printf '%s %s\n' "$package" "$target"
+    go test "$package" -run '^$' -fuzz "^$target\$" -fuzztime "${NACRE_FUZZ_TIME:-60s}" -fuzzminimizetime 10s </dev/null
+  done <<<"$list"
+}
+
+vulnerabilities() { # no dependency has a known vulnerability that the code reaches; its database is on the internet
+  if ! curl --silent --fail --max-time 20 --output /dev/null https://vuln.go.dev/index/db.json; then
+    echo 'vulnerabilities: left out, because the database of vulnerabilities (vuln.go.dev) cannot be reached'
+    return
+  fi
+  go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
+}
+
 matrices() { # Vulkan on a device in software with cooperative matrices; not in the list below: it downloads a root of Debian sid, and must be root
   go build -o build/nacre ./cmd/nacre
   go test -c -o build/vulkan.test ./runtime/vulkan
@@ -276,6 +301,8 @@ emulated     short
 clang        short
 wine         full
 deadlines    full
+fuzz         full
+vulnerabilities full
 '
 
 # sampled prints the steps of a run without arguments. The commit, or NACRE_TEST_SEED, is the
