@@ -19,6 +19,20 @@ import (
 // ErrInterrupted is the error of files that are begun or committed after Abandon.
 var ErrInterrupted = errors.New("interrupted")
 
+// Fault, unless nil, is asked before each call of the operating system that writes: open, chmod, write,
+// sync, rename or close. An error of it is the error of the call. Tests set it.
+var Fault func(call string) error
+
+// try makes a call of the operating system.
+func try(call string, f func() error) error {
+	if Fault != nil {
+		if err := Fault(call); err != nil {
+			return err
+		}
+	}
+	return f()
+}
+
 // File is an output that is being written.
 type File struct {
 	path  string
@@ -103,7 +117,11 @@ func begin(path string, mode fs.FileMode) (*File, error) {
 	}
 	removeStale(folder, name)
 	for {
-		f, err := os.OpenFile(filepath.Join(folder, temporary(name)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		var f *os.File
+		err := try("open", func() (err error) {
+			f, err = os.OpenFile(filepath.Join(folder, temporary(name)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+			return err
+		})
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
@@ -116,7 +134,7 @@ func begin(path string, mode fs.FileMode) (*File, error) {
 		}
 		p := &File{path: path, file: f, whole: true}
 		if mode != 0 {
-			err = f.Chmod(mode)
+			err = try("chmod", func() error { return f.Chmod(mode) })
 		}
 		if err != nil {
 			p.remove()
@@ -161,7 +179,11 @@ func (p *File) Write(b []byte) (int, error) {
 	if p.file == nil {
 		return 0, fs.ErrClosed
 	}
-	n, err := p.file.Write(b)
+	n := 0
+	err := try("write", func() (err error) {
+		n, err = p.file.Write(b)
+		return err
+	})
 	if errors.Is(err, syscall.EFAULT) {
 		if lost := mapped.Source(b); lost != nil {
 			err = lost
@@ -189,18 +211,18 @@ func (p *File) Commit() error {
 	delete(pending.files, p)
 	f := p.file
 	p.file = nil
-	err := f.Sync()
+	err := try("sync", f.Sync)
 	if !renameOpen {
-		err = errors.Join(err, f.Close())
+		err = errors.Join(err, try("close", f.Close))
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), p.path)
+		err = try("rename", func() error { return os.Rename(f.Name(), p.path) })
 	}
 	if err != nil {
 		os.Remove(f.Name())
 	}
 	if renameOpen {
-		err = errors.Join(err, f.Close())
+		err = errors.Join(err, try("close", f.Close))
 	}
 	return err
 }
