@@ -2,6 +2,9 @@ package onnx
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -34,21 +37,27 @@ var genaiCaches = [][2]string{
 	{"past_key_names", "present_key_names"}, {"past_value_names", "present_value_names"}, {"past_names", "present_names"},
 }
 
+// genaiFile stands beside models of onnxruntime-genai.
+const genaiFile = "genai_config.json"
+
 // genaiStates returns the states that a genai_config.json beside the model names; nil if
-// there is none, or it is of another model.
-func genaiStates(m *graph.Model, find func(parts []string) (*binio.File, error)) []graph.State {
-	f, err := find([]string{"genai_config.json"})
+// none may be read there, or it is of another model.
+func genaiStates(m *graph.Model, find func(parts []string) (*binio.File, error)) ([]graph.State, error) {
+	f, err := find([]string{genaiFile})
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil, nil
+	}
 	if err != nil {
-		return nil
+		return nil, &graph.Error{Stage: "load", File: m.File, Offset: -1, Err: fmt.Errorf("%s beside it: %w", genaiFile, err)}
 	}
 	defer f.Close()
 	var c genaiConfig
 	if len(f.Data) > genaiBytes || json.Unmarshal(f.Data, &c) != nil {
-		return nil
+		return nil, nil
 	}
 	d := &c.Model.Decoder
 	if d.Filename != filepath.Base(filepath.ToSlash(m.File)) || d.Layers < 1 || d.Layers > genaiLayers {
-		return nil
+		return nil, nil
 	}
 	var pairs [][2]string
 	for layer := range d.Layers {
@@ -60,5 +69,5 @@ func genaiStates(m *graph.Model, find func(parts []string) (*binio.File, error))
 			}
 		}
 	}
-	return graph.PairStates(m.Graph, pairs)
+	return graph.PairStates(m.Graph, pairs), nil
 }

@@ -41,7 +41,10 @@ func (d *decoder) opened() (*graph.Model, error) {
 	if err := d.result(); err != nil {
 		return nil, err
 	}
-	m.States = genaiStates(m, d.ext.find)
+	var err error
+	if m.States, err = genaiStates(m, d.ext.find); err != nil {
+		return nil, err
+	}
 	m.Closer = d.ext
 	done = true
 	return m, nil

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
@@ -192,13 +193,19 @@ func (s *set) folder() {
 	for _, name := range configFiles {
 		s.config(name)
 	}
-	if _, err := fs.Lstat(s.fsys, indexFile); err == nil {
+	if s.has(indexFile) {
 		if f := s.open(indexFile); f != nil {
 			s.index(f.Data)
 		}
 		return
 	}
-	list, err := fs.Glob(s.fsys, "*"+extension)
+	entries, err := fs.ReadDir(s.fsys, ".")
+	var list []string
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), extension) {
+			list = append(list, e.Name())
+		}
+	}
 	if err == nil && len(list) == 0 {
 		err = fmt.Errorf("the folder has no file *%s; a model of another format is opened by the path of its file", extension)
 	}
@@ -212,7 +219,7 @@ func (s *set) folder() {
 
 // config adds a configuration of the folder to the metadata.
 func (s *set) config(name string) {
-	if _, err := fs.Lstat(s.fsys, name); err != nil {
+	if !s.has(name) {
 		return
 	}
 	f := s.open(name)
@@ -230,6 +237,15 @@ func (s *set) config(name string) {
 		return
 	}
 	s.model.Meta = append(s.model.Meta, graph.Pair{Key: name, Kind: "json", Value: string(f.Data)})
+}
+
+// has reports whether the folder has a file. That it cannot be told is a problem.
+func (s *set) has(name string) bool {
+	_, err := fs.Lstat(s.fsys, name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.Add(-1, nil, "%s: %w", name, cause(err))
+	}
+	return err == nil
 }
 
 // in notes a problem of one of the files.
