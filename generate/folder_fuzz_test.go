@@ -34,18 +34,16 @@ var beside = []struct{ name, text string }{
 	{"added_tokens.json", `{"<s>":1}`},
 }
 
-// families are the configurations that FuzzFolder begins with; their weights are of the first.
+// families are the decoders that FuzzFolder has folders of.
 var families = []string{"llama", "gemma3_text", "phi3_long", "qwen3"}
 
-// FuzzFolder replaces one file of a folder of Hugging Face, and generates from the folder. That ends
-// in time, and no error is a defect.
+// FuzzFolder replaces one file of a folder of Hugging Face, and generates from the folder. No error
+// is a defect. Which is the family, and in the lower four bits the file.
 func FuzzFolder(f *testing.F) {
 	if bindings.Available() != nil {
 		f.Skip("no kernels in this build")
 	}
-	dir := f.TempDir()
-	config := filepath.Join(dir, "config.json")
-	var whole []byte
+	dirs, configs := make([]string, len(families)), make([][]byte, len(families))
 	for i, name := range families {
 		text, err := os.ReadFile(filepath.Join("..", "formats", "huggingface", "testdata", name+".json"))
 		if err != nil {
@@ -58,29 +56,28 @@ func FuzzFolder(f *testing.F) {
 		if err := json.Unmarshal(text, &answer); err != nil {
 			f.Fatal(err)
 		}
-		f.Add(uint8(len(beside)), []byte(answer.Config))
-		if i > 0 {
-			continue
-		}
-		whole = answer.Config
+		dirs[i], configs[i] = f.TempDir(), answer.Config
+		f.Add(uint8(i<<4+len(beside)), configs[i])
 		g := &graph.Graph{}
 		for name, shape := range answer.Tensors {
 			g.Initializers = append(g.Initializers, &graph.Initializer{Name: name, Tensor: tensor.New(tensor.F32, shape...)})
 		}
-		if err := formats.Save(filepath.Join(dir, "model.safetensors"), &graph.Model{Graph: g}, formats.Options{}); err != nil {
+		if err := formats.Save(filepath.Join(dirs[i], "model.safetensors"), &graph.Model{Graph: g}, formats.Options{}); err != nil {
 			f.Fatal(err)
 		}
-	}
-	if err := os.WriteFile(config, whole, 0o666); err != nil {
-		f.Fatal(err)
+		if err := os.WriteFile(filepath.Join(dirs[i], "config.json"), configs[i], 0o666); err != nil {
+			f.Fatal(err)
+		}
 	}
 	for i, file := range beside {
 		f.Add(uint8(i), []byte(file.text))
 	}
 	f.Fuzz(func(t *testing.T, which uint8, text []byte) {
-		path, before := config, whole
-		if int(which) < len(beside) {
-			path, before = filepath.Join(dir, beside[which].name), nil
+		family, file := int(which>>4)%len(families), int(which&15)
+		dir := dirs[family]
+		path, before := filepath.Join(dir, "config.json"), configs[family]
+		if file < len(beside) {
+			path, before = filepath.Join(dir, beside[file].name), nil
 		}
 		if err := os.WriteFile(path, text, 0o666); err != nil {
 			t.Fatal(err)
