@@ -54,14 +54,20 @@ func asIs(w io.Writer) io.Writer {
 // was ignored when the process began stays so.
 func endOnSignals() {
 	c := make(chan os.Signal, 1)
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
-		if !signal.Ignored(s) {
-			signal.Notify(c, s)
-		}
-	}
+	notify(c, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	// Writes to pipes without a reader are errors, to standard output as to files.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	go func() { end(<-c) }()
+}
+
+// notify has signals sent to c, but for those that are ignored.
+func notify(c chan os.Signal, signals ...os.Signal) {
+	for _, s := range signals {
+		if !signal.Ignored(s) {
+			signal.Reset(s) // no other channel has it
+			signal.Notify(c, s)
+		}
+	}
 }
 
 // end ends the process as the signal does.
@@ -89,8 +95,7 @@ func (e signalError) Error() string { return e.String() }
 func untilSignal(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	c := make(chan os.Signal, 1)
-	signal.Reset(os.Interrupt, syscall.SIGTERM) // endOnSignals waits no longer
-	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	notify(c, os.Interrupt, syscall.SIGTERM) // endOnSignals waits for them no longer
 	go func() {
 		select {
 		case s := <-c:
