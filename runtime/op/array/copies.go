@@ -92,8 +92,9 @@ func runCopies(o Copier, c *op.Run) error {
 	if err != nil {
 		return err
 	}
+	pace := c.Pace()
 	for _, x := range list {
-		op.CopyStrided(c.Pace(), x.of(c))
+		op.CopyStrided(pace, x.of(c))
 	}
 	return nil
 }

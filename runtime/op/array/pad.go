@@ -218,7 +218,8 @@ func (o *Pad) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	p.emit = func(x Copy) { op.CopyStrided(c.Pace(), x.of(c)) }
+	pace := c.Pace()
+	p.emit = func(x Copy) { op.CopyStrided(pace, x.of(c)) }
 	p.walk(0, graph.Dim{}, graph.Dim{}, nil)
 	return nil
 }

@@ -41,12 +41,13 @@ func (o *ReverseSequence) Run(c *op.Run) error {
 	inner := op.StridedAxis{N: shape[2:].Len(), From: 1, To: 1}
 	const most = 1 << 10 // copies in one list
 	list := make([]op.Strided, 0, most)
+	pace := c.Pace()
 	for b, l := range lens {
 		if l < 0 || l > n {
 			return graph.Errorf(graph.ErrShape, "sequence length %d is not in 0..%d", l, n)
 		}
 		if len(list) == most {
-			op.CopyStrided(list...)
+			op.CopyStrided(pace, list...)
 			list = list[:0]
 		}
 		at, step := b*steps[o.Batch], steps[o.Time]
@@ -54,7 +55,7 @@ func (o *ReverseSequence) Run(c *op.Run) error {
 			op.Strided{Src: c.In[0], Dst: c.Out[0], SrcAt: at + max(l-1, 0)*step, DstAt: at, Axes: []op.StridedAxis{{N: l, From: -step, To: step}, inner}},
 			op.Strided{Src: c.In[0], Dst: c.Out[0], SrcAt: at + l*step, DstAt: at + l*step, Axes: []op.StridedAxis{{N: n - l, From: step, To: step}, inner}})
 	}
-	op.CopyStrided(c.Pace(), list...)
+	op.CopyStrided(pace, list...)
 	return nil
 }
 
