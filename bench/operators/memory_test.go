@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
@@ -96,7 +97,7 @@ func uncounted(n *graph.Node, values map[string]*tensor.Tensor) (t taken, ok boo
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	err = op.Guard(func() error { return runner.Run(c) })
+	err = guard.Call(func() error { return runner.Run(c) })
 	runtime.ReadMemStats(&after)
 	t.extra = int(after.TotalAlloc-before.TotalAlloc) - mem.counted
 	return t, err == nil
