@@ -413,13 +413,12 @@ func (m *mutant) wrap(s *script, g *graph.Graph, at int) {
 		by.Op, by.Inputs = "If", []string{constant(condition)}
 		by.Attrs = []*graph.Attr{graph.GraphAttr("then_branch", body), graph.GraphAttr("else_branch", other)}
 	} else {
-		count, go_, i := s.name(), s.name(), s.name()
-		body.Inputs = []*graph.Value{{Name: i, Type: graph.TensorOf(tensor.I64, graph.Dims{})}, {Name: go_, Type: graph.TensorOf(tensor.Bool, graph.Dims{})}}
-		body.Outputs = slices.Insert(body.Outputs, 0, &graph.Value{Name: go_})
+		again, i := s.name(), s.name()
+		body.Inputs = []*graph.Value{{Name: i, Type: graph.TensorOf(tensor.I64, graph.Dims{})}, {Name: again, Type: graph.TensorOf(tensor.Bool, graph.Dims{})}}
+		body.Outputs = slices.Insert(body.Outputs, 0, &graph.Value{Name: again})
 		trips := tensor.New(tensor.I64)
 		tensor.View[int64](trips)[0] = int64(s.pick(3))
-		count = constant(trips)
-		by.Op, by.Inputs, by.Attrs = "Loop", []string{count, ""}, []*graph.Attr{graph.GraphAttr("body", body)}
+		by.Op, by.Inputs, by.Attrs = "Loop", []string{constant(trips), ""}, []*graph.Attr{graph.GraphAttr("body", body)}
 	}
 	if at := slices.Index(g.Nodes, n); at >= 0 {
 		g.Nodes[at] = by
