@@ -1,6 +1,10 @@
 package op
 
-import "github.com/nacre-ml/nacre/runtime/tensor"
+import (
+	"sync"
+
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
 
 // Number is the element types that Go computes with.
 type Number interface {
@@ -107,11 +111,15 @@ func cutTo[T Integer](t *tensor.Tensor, at int, list []float64) {
 // fillBlock is the elements that Fill computes at a time.
 const fillBlock = 1 << 10
 
+// blocks are for calls of Fill to come.
+var blocks = sync.Pool{New: func() any { return new([fillBlock]float64) }}
+
 // Fill stores the numbers that f computes as the elements of a tensor, as SetNumbers does. f
 // sets list to the numbers from the one numbered at on. It is called in several goroutines.
 func (c *Run) Fill(t *tensor.Tensor, f func(list []float64, at int)) error {
 	return c.Parallel(t.Len(), fillBlock, func(from, to int) error {
-		block := make([]float64, min(fillBlock, to-from))
+		block := blocks.Get().(*[fillBlock]float64)
+		defer blocks.Put(block)
 		for at := from; at < to; at += fillBlock {
 			list := block[:min(fillBlock, to-at)]
 			f(list, at)
