@@ -11,6 +11,7 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -18,9 +19,7 @@ import (
 // FuzzProgram runs programs of OpenInfer, in either of their languages, for three steps. No error is
 // a defect.
 func FuzzProgram(f *testing.F) {
-	if bindings.Available() != nil {
-		f.Skip("no kernels in this build")
-	}
+	testenv.Need(f, bindings.Available())
 	dir := f.TempDir()
 	weights := filepath.Join(dir, "model.oinf")
 	m := &graph.Model{

@@ -14,6 +14,7 @@ import (
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/generate"
 	"github.com/nacre-ml/nacre/generate/tokenizer"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -40,9 +41,7 @@ var families = []string{"llama", "gemma3_text", "phi3_long", "qwen3"}
 // FuzzFolder replaces one file of a folder of Hugging Face, and generates from the folder. No error
 // is a defect. Which is the family, and in the lower four bits the file.
 func FuzzFolder(f *testing.F) {
-	if bindings.Available() != nil {
-		f.Skip("no kernels in this build")
-	}
+	testenv.Need(f, bindings.Available())
 	dirs, configs := make([]string, len(families)), make([][]byte, len(families))
 	for i, name := range families {
 		text, err := os.ReadFile(filepath.Join("..", "formats", "huggingface", "testdata", name+".json"))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+
+	"github.com/nacre-ml/nacre/internal/guard"
 )
 
 // LoadGPTRS reads a file by the rules of gpt.rs, whichever steps it names: words as those
@@ -14,7 +16,8 @@ func LoadGPTRS(path string) (*Tokenizer, error) {
 
 // LoadGPTRSContext is LoadGPTRS with a context and limits. The error is ErrLimit for a file
 // past the limits of o.
-func LoadGPTRSContext(ctx context.Context, path string, o Options) (*Tokenizer, error) {
+func LoadGPTRSContext(ctx context.Context, path string, o Options) (t *Tokenizer, err error) {
+	defer guard.At(path).End(&err)
 	return load(ctx, path, o, func(f *folder, data []byte) (*Tokenizer, error) { return readGPTRS(f.work, data) })
 }
 

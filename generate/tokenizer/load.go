@@ -37,7 +37,8 @@ func Load(path string) (*Tokenizer, error) {
 // All files but the one that path names lie in its folder: a link that leaves the folder is
 // refused, unless it is a link of a cache of Hugging Face to its blobs. The error is ErrLimit
 // for a file past the limits of o.
-func LoadContext(ctx context.Context, path string, o Options) (*Tokenizer, error) {
+func LoadContext(ctx context.Context, path string, o Options) (t *Tokenizer, err error) {
+	defer guard.At(path).End(&err)
 	return load(ctx, path, o, func(f *folder, data []byte) (*Tokenizer, error) {
 		c, err := readConfig(f)
 		if err != nil {
@@ -54,7 +55,6 @@ func LoadContext(ctx context.Context, path string, o Options) (*Tokenizer, error
 
 // load reads the file of a path and names it in errors.
 func load(ctx context.Context, path string, o Options, read func(*folder, []byte) (*Tokenizer, error)) (t *Tokenizer, err error) {
-	defer guard.At(path).End(&err)
 	f := &folder{path: path}
 	defer func() {
 		if err != nil && !errors.As(err, new(*fs.PathError)) && !errors.As(err, new(*fileError)) {

@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"unicode/utf8"
 
@@ -30,6 +31,8 @@ type Tokenizer struct {
 // nothing.
 func (t *Tokenizer) made() bool { return t != nil && t.vocab != nil }
 
+var errNotRead = errors.New("tokenizer: Load or Read gave no such tokenizer")
+
 // A model splits words into tokens.
 type model interface {
 	// tokens appends the ids of one word, which is not empty.
@@ -51,7 +54,7 @@ func (t *Tokenizer) EncodeContext(ctx context.Context, text string, special bool
 	defer guard.At("").End(&err)
 	defer caught(&err)
 	if !t.made() {
-		return ids, nil
+		return nil, errNotRead
 	}
 	w := t.limit.work(ctx, encodeRate, len(text))
 	check(ctx.Err())
@@ -99,7 +102,7 @@ func (t *Tokenizer) DecodeContext(ctx context.Context, ids []int32, special bool
 	defer guard.At("").End(&err)
 	defer caught(&err)
 	if !t.made() {
-		return "", nil
+		return "", errNotRead
 	}
 	w := t.limit.work(ctx, encodeRate, idBytes*len(ids))
 	check(ctx.Err())
