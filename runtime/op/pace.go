@@ -1,6 +1,10 @@
 package op
 
-import "github.com/nacre-ml/nacre/internal/guard"
+import (
+	"iter"
+
+	"github.com/nacre-ml/nacre/internal/guard"
+)
 
 // Pace counts the work of one goroutine of a run, and looks now and then whether the run is
 // to end.
@@ -21,6 +25,23 @@ func (c *Run) Pace() *Pace { return &Pace{c.Stop, paceUnits} }
 func (p *Pace) Work(n int) {
 	if p.left -= n; p.left < 0 {
 		p.look()
+	}
+}
+
+// stretch is the count of elements whose work Stretches counts at once.
+const stretch = 1 << 12
+
+// Stretches yields ranges that make up 0 to n, and counts cost units of work for each number.
+// A loop over elements thus counts no work for each.
+func (p *Pace) Stretches(n, cost int) iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		for from := 0; from < n; from += stretch {
+			to := min(from+stretch, n)
+			p.Work((to - from) * cost)
+			if !yield(from, to) {
+				return
+			}
+		}
 	}
 }
 

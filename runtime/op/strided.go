@@ -172,14 +172,21 @@ func gatherBlocks[T any](pace *Pace, src, dst *tensor.Tensor, index []int64, out
 	from, to := elementsOf[T](aligned(src)), elementsOf[T](dst)
 	for o := range outer {
 		part, row := from[o*n*block:], to[o*len(index)*block:]
-		for j, x := range index {
-			pace.Work(4 + block/4)
+		for first, end := range pace.Stretches(len(index), 4+block/4) {
 			if block == 1 {
-				row[j] = part[x]
-			} else {
-				copy(row[j*block:][:block], part[int(x)*block:])
+				gather(row[first:], part, index[first:end])
+				continue
+			}
+			for j, x := range index[first:end] {
+				copy(row[(first+j)*block:][:block], part[int(x)*block:])
 			}
 		}
+	}
+}
+
+func gather[T any](to, from []T, index []int64) {
+	for j, x := range index {
+		to[j] = from[x]
 	}
 }
 

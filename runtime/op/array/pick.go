@@ -81,16 +81,11 @@ func (o *Compress) Run(c *op.Run) error {
 		return err
 	}
 	count, pace := 0, c.Pace()
-	for i, v := range cond {
-		pace.Work(2)
-		if v == 0 {
-			continue
-		}
-		if i >= in[axis] {
-			return graph.Errorf(graph.ErrShape, "condition %d holds, the axis has %d elements", i, in[axis])
-		}
-		index[count] = int64(i)
-		count++
+	for from, to := range pace.Stretches(len(cond), 2) {
+		count += placesOfTrue(index[count:], cond[from:to], from)
+	}
+	if count > 0 && index[count-1] >= int64(in[axis]) {
+		return graph.Errorf(graph.ErrShape, "condition %d holds, the axis has %d elements", index[count-1], in[axis])
 	}
 	shape := in.Clone()
 	shape[axis] = count
@@ -102,8 +97,21 @@ func (o *Compress) Run(c *op.Run) error {
 	if err := wantShape(c.Out[0], shape); err != nil {
 		return err
 	}
-	op.GatherBlocks(c.Pace(), c.In[0], c.Out[0], index[:count], in[:axis].Len(), in[axis], in[axis+1:].Len())
+	op.GatherBlocks(pace, c.In[0], c.Out[0], index[:count], in[:axis].Len(), in[axis], in[axis+1:].Len())
 	return nil
+}
+
+// placesOfTrue lists the places of conditions that hold, the first of which is numbered at, and
+// returns how many there are.
+func placesOfTrue(list []int64, cond []byte, at int) int {
+	count := 0
+	for i, v := range cond {
+		if v != 0 {
+			list[count] = int64(at + i)
+			count++
+		}
+	}
+	return count
 }
 
 // NonZero lists the places of the elements that are not zero: one row of

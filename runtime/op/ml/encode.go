@@ -136,17 +136,26 @@ func (o *oneHotEncoder) Run(c *op.Run) error {
 			return err
 		}
 	}
-	pace := c.Pace()
+	for from, to := range c.Pace().Stretches(len(index), 4) {
+		if i := o.set(y[from*o.count:], index[from:to]); i >= 0 {
+			return graph.Errorf(graph.ErrShape, "element %d, %s, is of no category, and zeros is 0", from+i, x.Text(from+i))
+		}
+	}
+	return nil
+}
+
+// set sets the columns of categories to 1. It returns the first element of none if there may
+// be none such, else -1.
+func (o *oneHotEncoder) set(y []float32, index []int64) int {
 	for i, k := range index {
-		pace.Work(4)
 		switch {
 		case k < int64(o.count):
 			y[i*o.count+int(k)] = 1
 		case !o.zeros:
-			return graph.Errorf(graph.ErrShape, "element %d, %s, is of no category, and zeros is 0", i, x.Text(i))
+			return i
 		}
 	}
-	return nil
+	return -1
 }
 
 // cut is find for floats, which are cut to integers.

@@ -40,8 +40,13 @@ func (o *binarizer) Run(c *op.Run) error {
 }
 
 func binarize[T number](pace *op.Pace, x, y []T, above func(T) bool) {
+	for from, to := range pace.Stretches(len(x), 2) {
+		binarizeAll(x[from:to], y[from:to], above)
+	}
+}
+
+func binarizeAll[T number](x, y []T, above func(T) bool) {
 	for i, v := range x {
-		pace.Work(2)
 		y[i] = 0
 		if above(v) {
 			y[i] = 1

@@ -53,7 +53,10 @@ func (o *maskedPool) Run(c *op.Run) error {
 		at := o*axis.Stride + first*axis.Dilation - axis.Pad
 		spans[o] = [2]int{at, at + count*axis.Dilation}
 	}
-	pace := c.Pace()
+	pace, work := c.Pace(), 0 // of a row
+	for _, span := range spans {
+		work += 8 + 2*(span[1]-span[0])/axis.Dilation
+	}
 	eachWindow(pace, &lead, func(i int, taps []int, _ int) {
 		to := out[i*axis.Out:][:axis.Out]
 		for o := range to {
@@ -63,8 +66,8 @@ func (o *maskedPool) Run(c *op.Run) error {
 			base := r / rows * plane
 			from := r*row - base
 			keep, x := mask[base%channels+from:][:row], x[base+from:][:row]
+			pace.Work(work)
 			for o, span := range spans {
-				pace.Work(8 + 2*(span[1]-span[0])/axis.Dilation)
 				best := to[o]
 				for at := span[0]; at < span[1]; at += axis.Dilation {
 					if keep[at] == 0 && (line || from+at > 0) {

@@ -38,18 +38,20 @@ func (o *murmur) Infer(c *op.Infer) error {
 func (o *murmur) Run(c *op.Run) error {
 	x, out := c.In[0].Aligned(), c.Out[0].Bytes()
 	pace := c.Pace()
-	switch to := out; x.DType() {
+	switch x.DType() {
 	case tensor.I64, tensor.U64, tensor.F64:
-		for from := x.Bytes(); len(from) > 0; from, to = from[8:], to[4:] {
-			pace.Work(4)
-			h := mixed(mixed(o.seed, binary.LittleEndian.Uint32(from)), binary.LittleEndian.Uint32(from[4:]))
-			binary.NativeEndian.PutUint32(to, spread(h^8))
+		for from, end := range pace.Stretches(x.Len(), 4) {
+			for in, to := x.Bytes()[8*from:8*end], out[4*from:]; len(in) > 0; in, to = in[8:], to[4:] {
+				h := mixed(mixed(o.seed, binary.LittleEndian.Uint32(in)), binary.LittleEndian.Uint32(in[4:]))
+				binary.NativeEndian.PutUint32(to, spread(h^8))
+			}
 		}
 		return nil
 	case tensor.I32, tensor.U32, tensor.F32:
-		for from := x.Bytes(); len(from) > 0; from, to = from[4:], to[4:] {
-			pace.Work(4)
-			binary.NativeEndian.PutUint32(to, spread(mixed(o.seed, binary.LittleEndian.Uint32(from))^4))
+		for from, end := range pace.Stretches(x.Len(), 4) {
+			for in, to := x.Bytes()[4*from:4*end], out[4*from:]; len(in) > 0; in, to = in[4:], to[4:] {
+				binary.NativeEndian.PutUint32(to, spread(mixed(o.seed, binary.LittleEndian.Uint32(in))^4))
+			}
 		}
 		return nil
 	}
