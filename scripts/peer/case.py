@@ -235,7 +235,7 @@ class Case:
 
     def declare(self, name, results):
         """An output with no type, or with the type that fits all results and extents as far as they agree."""
-        if not results:
+        if not results or isinstance(results[0], list) and not results[0]:  # an empty list of maps does not show the type of their keys
             return onnx.ValueInfoProto(name=name)
         if isinstance(results[0], list):
             return helper.make_value_info(name, maps_type(results[0]))
