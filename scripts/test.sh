@@ -145,7 +145,7 @@ deadlines() { # every operator, on inputs that grow until a run takes long, ends
 
 race() { # the race detector; it does not see C, and has nothing to find where one goroutine works alone
   local kernels='Gemm|Conv|IntGemm|BlockedDense|Broadcast|BlockedDepthwise|ConvTranspose|Winograd|Gather|BlockedPooling|Copy|NBits|ByteConv|ByteConvThen|ConvShort'
-  local alone='StreamsOffloaded|BoundStreamsOffloaded|InPlace|InputsStay|MemoryFails|InputsLeftOut|NeededInputs|InferWithout'
+  local alone='StreamsOffloaded|BoundStreamsOffloaded|InPlace|InputsStay|MemoryFails|InputsLeftOut|NeededInputs|InferWithout|Extremes|ReaderMemory'
   # One goroutine alone computes the cases of optest in Go.
   go list ./runtime/... ./formats/... ./generate/... . | grep -v '/internal/optest$' |
     xargs go test "$patience" -race -short -skip "^Test($kernels|$alone)\$|^TestCPU\$/^(scalar|avx2)"
