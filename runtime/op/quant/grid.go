@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"math"
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -16,7 +17,7 @@ type Granularity struct {
 
 // maxBlock is longer than an axis can be. Longer blocks mean the same, and sums with
 // extents would overflow.
-const maxBlock = 1 << 48
+const maxBlock = math.MaxInt / 2
 
 func readGranularity(n *op.Node) (Granularity, error) {
 	if n.Domain == "" && n.Since < 13 {
