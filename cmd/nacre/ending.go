@@ -15,6 +15,12 @@ import (
 	"github.com/nacre-ml/nacre/internal/printable"
 )
 
+// Signals that package syscall does not name on every system, by the numbers that all give them.
+const (
+	hangup     = syscall.Signal(1)
+	brokenPipe = syscall.Signal(13)
+)
+
 // results is standard output. It keeps the first error, so that a command whose results
 // got lost does not end as if all were well.
 type results struct {
@@ -35,7 +41,7 @@ func (r *results) Write(b []byte) (int, error) {
 	if err != nil {
 		r.err = fmt.Errorf("standard output: %w", err)
 		if r.w == os.Stdout && errors.Is(err, syscall.EPIPE) {
-			end(syscall.SIGPIPE)
+			end(brokenPipe)
 		}
 	}
 	return n, r.err
@@ -54,9 +60,9 @@ func asIs(w io.Writer) io.Writer {
 // was ignored when the process began stays so.
 func endOnSignals() {
 	c := make(chan os.Signal, 1)
-	notify(c, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	notify(c, os.Interrupt, syscall.SIGTERM, hangup, syscall.SIGQUIT)
 	// Writes to pipes without a reader are errors, to standard output as to files.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	signal.Notify(make(chan os.Signal, 1), brokenPipe)
 	go func() { end(<-c) }()
 }
 

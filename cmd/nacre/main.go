@@ -79,7 +79,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, errReported):
 		return exitFailed
 	case errors.Is(out.err, syscall.EPIPE):
-		return exitCode(syscall.SIGPIPE)
+		return exitCode(brokenPipe)
 	case errors.As(err, &stopped):
 		return exitCode(stopped.Signal)
 	case !began && out.err == nil || errors.As(err, &usage):
