@@ -143,6 +143,10 @@ deadlines() { # every operator, on inputs that grow until a run takes long, ends
   NACRE_TEST_DEADLINES=all go test "$patience" -count=1 -run Deadlines ./runtime/internal/optest
 }
 
+soak() { # everything at once under the race detector, a Vulkan device too; NACRE_SOAK_TIME says how long
+  go test "$patience" -race -run '^TestSoak$' ./bench/soak -soak "${NACRE_SOAK_TIME:-10m}" -soak-device 0
+}
+
 race() { # the race detector; it does not see C, and has nothing to find where one goroutine works alone
   local kernels='Gemm|Conv|IntGemm|BlockedDense|Broadcast|BlockedDepthwise|ConvTranspose|Winograd|Gather|BlockedPooling|Copy|NBits|ByteConv|ByteConvThen|ConvShort'
   local alone='StreamsOffloaded|BoundStreamsOffloaded|InPlace|InputsStay|MemoryFails|InputsLeftOut|NeededInputs|InferWithout|Extremes|ReaderMemory'
@@ -301,6 +305,7 @@ emulated     short
 clang        short
 wine         full
 deadlines    full
+soak         full
 fuzz         full
 vulnerabilities full
 '
