@@ -8,41 +8,47 @@ import (
 	"testing"
 )
 
+// namedTest finds the tests that a page names, as `folder: TestName`.
+var namedTest = regexp.MustCompile("`([^`: ]+): ((?:Test|Fuzz)[A-Za-z0-9_]+)`")
+
+// hasTest reports whether a folder of the module has the test.
+func hasTest(t *testing.T, folder, name string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(folder), "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "\nfunc "+name+"(") {
+			return true
+		}
+	}
+	return false
+}
+
 // TestSecurityPage checks that every claim of SECURITY.md names tests, and that those exist.
 func TestSecurityPage(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "SECURITY.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := regexp.MustCompile("`([^`: ]+): ((?:Test|Fuzz)[A-Za-z0-9_]+)`")
-	sources := map[string]string{}
 	found := 0
 	for line := range strings.Lines(string(page)) {
 		cells := strings.Split(strings.TrimSpace(line), "|")
 		if len(cells) != 4 || strings.TrimSpace(cells[1]) == "claim" || strings.HasPrefix(cells[1], "---") {
 			continue
 		}
-		tests := named.FindAllStringSubmatch(cells[2], -1)
+		tests := namedTest.FindAllStringSubmatch(cells[2], -1)
 		if strings.Count(cells[2], "`") != 2*len(tests) || len(tests) == 0 {
 			t.Errorf("no tests, or one that is not written as `folder: TestName`: %s", line)
 		}
 		for _, m := range tests {
-			folder, name := m[1], m[2]
-			if sources[folder] == "" {
-				files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(folder), "*_test.go"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, file := range files {
-					text, err := os.ReadFile(file)
-					if err != nil {
-						t.Fatal(err)
-					}
-					sources[folder] += string(text)
-				}
-			}
-			if !strings.Contains(sources[folder], "\nfunc "+name+"(") {
-				t.Errorf("%s has no %s, which a claim names: %s", folder, name, strings.TrimSpace(cells[1]))
+			if !hasTest(t, m[1], m[2]) {
+				t.Errorf("%s has no %s, which a claim names: %s", m[1], m[2], strings.TrimSpace(cells[1]))
 			}
 			found++
 		}
