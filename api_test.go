@@ -1,0 +1,155 @@
+package nacre_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write testdata/api.txt again")
+
+// public is the packages that programs import: version 1 promises what they export. The other
+// packages are the engine's.
+var public = []string{
+	".", "formats", "formats/chelis", "formats/gptrs", "formats/hnw", "formats/huggingface", "formats/loom", "formats/oinf", "formats/onnx",
+	"formats/openinfer", "formats/safetensors", "generate", "generate/tokenizer", "packed", "runtime/graph", "runtime/op", "runtime/tensor",
+	"runtime/vulkan",
+}
+
+// TestAPI compares what the public packages export with testdata/api.txt, so that no change of it
+// goes unseen: CHANGELOG.md tells users of each.
+func TestAPI(t *testing.T) {
+	var lines []string
+	for _, folder := range public {
+		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		if err != nil || files == nil {
+			t.Fatalf("%s: %v", folder, err)
+		}
+		for _, path := range files {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			fset := token.NewFileSet()
+			file, err := parser.ParseFile(fset, path, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.FileExports(file)
+			for _, d := range file.Decls {
+				for _, line := range identifiers(t, fset, d) {
+					lines = append(lines, folder+": "+line+"\n")
+				}
+			}
+		}
+	}
+	slices.Sort(lines)
+	lines = slices.Compact(lines) // files for several systems declare the same
+	path := filepath.Join("testdata", "api.txt")
+	got := strings.Join(lines, "")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := slices.Collect(strings.Lines(string(data)))
+	for _, line := range lines {
+		if !slices.Contains(want, line) {
+			t.Errorf("new: %s", line)
+		}
+	}
+	for _, line := range want {
+		if !slices.Contains(lines, line) {
+			t.Errorf("gone: %s", line)
+		}
+	}
+	if t.Failed() {
+		t.Error("if that is meant, say it in CHANGELOG.md, and write the list again: go test -run '^TestAPI$' -update .")
+	}
+}
+
+// identifiers returns what a declaration exports, a line each.
+func identifiers(t *testing.T, fset *token.FileSet, d ast.Decl) (lines []string) {
+	t.Helper()
+	text := func(node any) string {
+		var b bytes.Buffer
+		if err := printer.Fprint(&b, fset, node); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(strings.Fields(b.String()), " ")
+	}
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Name.IsExported() && (d.Recv == nil || receiverIsExported(d.Recv.List[0].Type)) {
+			d.Body = nil
+			lines = append(lines, text(d))
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			switch s := spec.(type) {
+			case *ast.ValueSpec:
+				for _, name := range s.Names {
+					if name.IsExported() {
+						lines = append(lines, fmt.Sprintf("%s %s", d.Tok, name.Name))
+					}
+				}
+			case *ast.TypeSpec:
+				lines = append(lines, typeLines(s, text)...)
+			}
+		}
+	}
+	return lines
+}
+
+// typeLines returns a line for a type and one for each of its fields or methods.
+func typeLines(s *ast.TypeSpec, text func(node any) string) (lines []string) {
+	if !s.Name.IsExported() {
+		return nil
+	}
+	members, word := (*ast.FieldList)(nil), ""
+	switch kind := s.Type.(type) {
+	case *ast.StructType:
+		members, word = kind.Fields, "struct"
+	case *ast.InterfaceType:
+		members, word = kind.Methods, "interface"
+	default:
+		return []string{"type " + text(s)}
+	}
+	lines = append(lines, fmt.Sprintf("type %s %s", s.Name.Name, word))
+	for _, field := range members.List {
+		for _, name := range field.Names {
+			if name.IsExported() {
+				lines = append(lines, fmt.Sprintf("type %s %s: %s %s", s.Name.Name, word, name.Name, text(field.Type)))
+			}
+		}
+		if len(field.Names) == 0 {
+			lines = append(lines, fmt.Sprintf("type %s %s: %s", s.Name.Name, word, text(field.Type)))
+		}
+	}
+	return lines
+}
+
+func receiverIsExported(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return receiverIsExported(e.X)
+	case *ast.IndexExpr:
+		return receiverIsExported(e.X)
+	case *ast.Ident:
+		return e.IsExported()
+	}
+	return false
+}
