@@ -77,7 +77,7 @@ func (b *Bound) Input(name string) *Tensor {
 }
 
 // Output returns the tensor that runs write the result of that name to; nil if there is
-// none. The next run overwrites it.
+// none, or after Close. The next run overwrites it. Its memory stays after Close.
 func (b *Bound) Output(name string) *Tensor {
 	if !b.made() {
 		return nil
@@ -171,7 +171,7 @@ func (b *Bound) Close() (err error) {
 	defer b.mu.Unlock()
 	if b.engine != nil {
 		b.engine.Close()
-		b.engine, b.inputs = nil, nil
+		b.engine, b.inputs, b.outputs = nil, nil, nil
 	}
 	return nil
 }

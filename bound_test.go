@@ -137,10 +137,14 @@ func TestBoundClosed(t *testing.T) {
 	if err := b.Run(none); !errors.Is(err, nacre.ErrOption) {
 		t.Errorf("got %v", err)
 	}
+	kept := b.Output("probabilities")
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Run(context.Background()); !errors.Is(err, nacre.ErrClosed) || b.Input("image") != nil {
+	if kept == nil || kept.Len() != 10 || len(kept.Bytes()) != 40 {
+		t.Errorf("the output is %v after Close", kept)
+	}
+	if err := b.Run(context.Background()); !errors.Is(err, nacre.ErrClosed) || b.Input("image") != nil || b.Output("probabilities") != nil {
 		t.Errorf("got %v", err)
 	}
 	if _, err := s.Bind(nil); !errors.Is(err, nacre.ErrMissingInput) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/runtime/device"
 )
 
 const digits = "cmd/nacre/demo/digits.onnx"
@@ -156,6 +157,13 @@ func TestInputErrors(t *testing.T) {
 	}
 }
 
+// devices are a device that cannot be compared.
+type devices []nacre.Device
+
+func (devices) Name() string { return "several" }
+
+func (devices) Accelerator() (device.Accelerator, error) { return nil, nil }
+
 func TestOptions(t *testing.T) {
 	m, err := nacre.Open(digits)
 	if err != nil {
@@ -164,7 +172,7 @@ func TestOptions(t *testing.T) {
 	defer m.Close()
 	for _, o := range []nacre.Options{
 		{Threads: -1}, {MemoryLimit: -1}, {ISA: "mmx"}, {Outputs: []string{"nothing"}}, {Outputs: []string{"image"}},
-		{Outputs: []string{"probabilities", "probabilities"}},
+		{Outputs: []string{"probabilities", "probabilities"}}, {Device: devices{nil}},
 	} {
 		if _, err := m.NewSession(o); !errors.Is(err, nacre.ErrOption) {
 			t.Errorf("options %+v: got %v", o, err)

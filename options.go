@@ -3,6 +3,7 @@ package nacre
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/nacre-ml/nacre/bindings"
@@ -83,7 +84,8 @@ type Options struct {
 	Seed uint64
 }
 
-// Device is a device with memory of its own beside the CPU, for any number of models.
+// Device is a device with memory of its own beside the CPU, for any number of models. Sessions of
+// equal devices share what they make, so its type must be comparable.
 type Device interface {
 	// Name is how plans call the device.
 	Name() string
@@ -127,6 +129,9 @@ func (o Options) Validate() error {
 			errs = append(errs, fmt.Errorf("option Outputs has %q twice", name))
 		}
 		met[name] = true
+	}
+	if o.Device != nil && !reflect.TypeOf(o.Device).Comparable() {
+		errs = append(errs, fmt.Errorf("option Device is a %T; a device must be comparable, such as a pointer", o.Device))
 	}
 	if len(errs) == 0 {
 		return nil

@@ -95,11 +95,8 @@ type Sampling struct {
 }
 
 // Validate checks what can be checked without a decoder. The error is nacre.ErrOption and
-// names every value that is out of range. Nil is the zero Sampling.
-func (s *Sampling) Validate() error {
-	if s == nil {
-		s = &Sampling{}
-	}
+// names every value that is out of range.
+func (s Sampling) Validate() error {
 	var errs []error
 	check := func(ok bool, name string, v any, must string) {
 		if !ok {

@@ -69,7 +69,10 @@ func (c *calls) finish() error {
 		s.Rebase(1+i, p)
 	}
 	*c.step, c.addresses = device.Step{}, nil
-	stop, _ := c.stop.(device.Flag)
+	stop, ok := c.stop.(device.Flag)
+	if c.stop != nil && !ok {
+		return foreignFlag(c.stop)
+	}
 	done, err := s.Run(stop, false)
 	if err == nil && done < len(list) {
 		err = op.ErrStopped

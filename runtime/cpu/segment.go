@@ -6,8 +6,10 @@ import (
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
 )
 
 // segment is commands in memory that C walks in one call.
@@ -114,9 +116,17 @@ func (s *segment) Resize(length func(symbol string) (int, bool)) error {
 	return nil
 }
 
-// Run runs the commands on the device's threads.
+func foreignFlag(stop op.Flag) error {
+	return graph.Errorf(guard.ErrInternal, "a flag of type %T cannot end commands of the CPU", stop)
+}
+
+// Run runs the commands on the device's threads. A flag that Device.NewFlag did not make is
+// an error: the commands could not look at it.
 func (s *segment) Run(stop device.Flag, timed bool) (int, error) {
-	flag, _ := stop.(*bindings.Flag)
+	flag, ok := stop.(*bindings.Flag)
+	if stop != nil && !ok {
+		return 0, foreignFlag(stop)
+	}
 	done, f, failed := s.code.Run(s.dev.pool, s.dev.threads, flag, timed)
 	if failed {
 		return done, failure(f)
