@@ -1,5 +1,18 @@
 // Package formats opens and saves models. The format of a file is told by its
 // content.
+//
+// # Why three formats read JSON with code of their own
+//
+// A header decides which bytes are which tensor, so two readers must not see two things in it.
+// encoding/json takes a key that is there twice, keys in the wrong case and text that is not
+// UTF-8, and gives no offsets for messages; its token interface allocates for every number of
+// headers that may have 100 MB. A lexer of what the format needs is shorter than the checks around
+// another one.
+//
+// The three differ in what they accept, which is why they are not one: a safetensors header is
+// strict JSON; the manifest of an .hnw archive has one canonical spelling and every other is an
+// error; a Loom checkpoint is whatever encoding/json takes, which checks it first, and a walker
+// then keeps the offsets that messages name.
 package formats
 
 import (

@@ -39,4 +39,11 @@
 // Write sorts names bytewise and puts payloads back to back in that order, as gpt.rs
 // does, so that files that are so already are written byte for byte as they were,
 // absent base ids and reserved bytes included.
+//
+// # Why opening checks the network
+//
+// A checkpoint says what network it is, and one that lacks a tensor of it is broken in the same
+// way as one that lacks a byte: better known when it is opened than when it runs. Kinds of network
+// that are not known are only told to those who ask (gptrs.Check), so that files of later versions
+// can still be looked at and converted.
 package gptrs

@@ -7,6 +7,18 @@
 // are present.N.key and present.N.value. Positions go on from the rows of the states, so
 // that nothing else has to be given. All is computed in float32; weights of other
 // floating-point types stay as they are stored, and nodes convert them.
+//
+// # Why one package makes the graphs of decoders
+//
+// formats/internal/decoder takes a description (sizes, norms, ropes, windows, factors) and weights
+// by their role, and makes the graph of a Llama-style decoder. Formats and families differ in what
+// they call things and where they store them; a row of a table says it. Matrices are used in the
+// order in which a file has them, as transposed operands, so that nothing is copied. Attention is
+// com.microsoft.GroupQueryAttention, which knows windows and caps and appends to the cache in
+// place, or, for heads that ONNX Runtime does not take there, the standard's Attention with a
+// mask. Positions follow from the length of the cache, and cosines and sines are computed from
+// them: tables would be as long as the context. Rejected: a graph maker per family, which repeats
+// attention a dozen times, and inputs for masks and positions, which follow from the tokens.
 package decoder
 
 import "github.com/nacre-ml/nacre/runtime/graph"
