@@ -13,7 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// header makes an ENTITY file of a header and a payload.
+// entityOf makes an ENTITY file of a header and a payload of zeros.
 func entityOf(header string, payload int) []byte {
 	b := append([]byte(entityMagic), 1, 0, 0, 0)
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(header)))

@@ -157,7 +157,7 @@ func TestExternal(t *testing.T) {
 	}
 }
 
-// Constants of one file share its map, and parts that overlap are no harm.
+// TestExternalShared reads constants of one file, which share its map and may overlap.
 func TestExternalShared(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "w.data"), make([]byte, 16))
@@ -302,7 +302,7 @@ func TestSave(t *testing.T) {
 	}
 }
 
-// A model longer than protobuf allows gets its constants beside it.
+// TestSaveTooLong saves a model longer than protobuf allows: its constants go to a file beside it.
 func TestSaveTooLong(t *testing.T) {
 	if testing.Short() || runtime.GOARCH == "386" || runtime.GOARCH == "arm" {
 		t.Skip("writes 2 GiB: not in short runs, nor with 32-bit addresses")

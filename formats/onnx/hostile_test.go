@@ -89,7 +89,7 @@ func TestSplices(t *testing.T) {
 	}
 }
 
-// model builds a ModelProto of IR version 8 and operator set 17 around the
+// modelBytes builds a ModelProto of IR version 8 and operator set 17 around the
 // fields of a graph.
 func modelBytes(fill func(e *encoder), more ...func(e *encoder)) []byte {
 	return proto(func(e *encoder) {

@@ -236,7 +236,7 @@ func (f *folder) hasTables(data []byte) bool {
 	return json.Unmarshal(data, &head) == nil && (head.Vocab != nil || head.Model != nil)
 }
 
-// Settings are what tokenizer_config.json and the chat template beside a file say.
+// settings are what tokenizer_config.json and the chat template beside a file say.
 type settings struct {
 	AddBOS      *bool                 `json:"add_bos_token"`
 	AddEOS      *bool                 `json:"add_eos_token"`

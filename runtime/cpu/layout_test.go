@@ -305,8 +305,6 @@ func (d *Device) checkRow(t *testing.T, b *device.Binding, x [][]float64) {
 	}
 }
 
-// TestNotBlocked has nodes that are computed on plain values alone.
-// TestNotBlocked has nodes that are computed on plain values alone.
 // TestMostlyPadding has convolutions of which blocks would take much memory for padding.
 func TestMostlyPadding(t *testing.T) {
 	for _, c := range []struct {
@@ -323,6 +321,7 @@ func TestMostlyPadding(t *testing.T) {
 	}
 }
 
+// TestNotBlocked has nodes that are computed on plain values alone.
 func TestNotBlocked(t *testing.T) {
 	d := layoutDevice(t, bindings.DetectISA(), testPool(t))
 	for _, c := range []struct {

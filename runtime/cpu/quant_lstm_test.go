@@ -101,7 +101,7 @@ func (c *byteLSTMCase) weights(which, dir, depth int) []float64 {
 	return list
 }
 
-// numbers are what codes of floats stand for.
+// numbersOfWhole returns the numbers that the codes of x stand for.
 func numbersOfWhole(x []float32) []float64 {
 	codes, scale, zero := quantizedWhole(x)
 	list := make([]float64, len(codes))

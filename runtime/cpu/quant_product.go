@@ -90,7 +90,7 @@ func (g *byteProduct) forPacking(one bool) words {
 	return (&byteProduct{product: p, bSigned: g.bSigned}).words()
 }
 
-// packed makes the strides of the right operand those of packed matrices of a kernel.
+// pack packs the right operand for kernel k and gives its matrices the strides of packed ones.
 func (g *byteProduct) pack(b *binder, k bindings.Kernel) error {
 	list, err := b.numbers(g.forPacking(true))
 	if err != nil {

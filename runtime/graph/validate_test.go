@@ -147,8 +147,8 @@ func TestProblemsReportsAll(t *testing.T) {
 	}
 }
 
-// A chain this long would overflow a walk by recursion, or never end in a
-// quadratic one.
+// TestValidateLongChains validates chains that would overflow a recursive walk, and that a
+// quadratic one would never end with.
 func TestValidateLongChains(t *testing.T) {
 	const n = 50_000
 	chain := make([]*graph.Node, n)

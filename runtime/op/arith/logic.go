@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// equal is pairwise, with strings besides numbers.
+// Equal compares pairs of elements, which are numbers or strings.
 type Equal struct{ Binary }
 
 func newEqual(n *op.Node) (op.Op, error) {

@@ -6,7 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// where takes elements from one of two inputs.
+// Where takes each element from one of two inputs.
 type Where struct{}
 
 func newWhere(*op.Node) (op.Op, error) { return &Where{}, nil }

@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// readPostTransform turns the scores of a sample into something else.
+// postTransform names a function of the scores of one sample.
 type postTransform uint8
 
 const (

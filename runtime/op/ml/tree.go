@@ -117,7 +117,7 @@ func (m *TreeModel) single() bool {
 	return m.Targets == 1 && !slices.ContainsFunc(m.Votes, func(list []TreeVote) bool { return len(list) != 1 })
 }
 
-// feature checks the number of a feature.
+// featureOf returns the index of a feature. A negative or too large id is ErrFormat.
 func featureOf(id int64) (uint32, error) {
 	if id < 0 || id > math.MaxInt32 {
 		return 0, graph.Errorf(graph.ErrFormat, "a node asks for feature %d", id)

@@ -17,7 +17,7 @@ type grown struct {
 	free []int // 1 for an index that a node leaves out
 }
 
-// tensor returns the counts and the elements, nil for none yet.
+// read returns the counts and the elements of a state; data is nil while there are none.
 func (g *grown) read(state *tensor.Tensor) (counts []int64, data []byte, err error) {
 	counts = make([]int64, len(g.entry))
 	bytes, head := state.Bytes(), 8*len(g.entry)

@@ -158,13 +158,13 @@ func (x *expressions) subscript(of expression) expression {
 	}
 }
 
-// Arguments are those of a call.
+// arguments are the values that a call passes, in order and by name.
 type arguments struct {
 	list  []any
 	names map[string]any
 }
 
-// arguments reads those of a call, whose bracket is open.
+// arguments reads the arguments of a call behind its open bracket.
 func (x *expressions) arguments() func(r *run) *arguments {
 	var list []expression
 	names := map[string]expression{}

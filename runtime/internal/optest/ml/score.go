@@ -109,7 +109,7 @@ func classified(l any, rows, n int, scores func(r int) ([]float64, int)) []*tens
 
 func best(list []float64) int { return slices.Index(list, slices.Max(list)) }
 
-// row is the numbers of row r of a matrix, or of a vector, rounded to float32.
+// sample returns matrix row r of x, or a vector x, rounded to float32.
 func sample(x *tensor.Tensor, r int) []float64 {
 	n := x.Shape()[len(x.Shape())-1]
 	list := make([]float64, n)

@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// newByteValue is a quantised value of which all codes have one scale, a power of two so
+// byteValue is a quantised value whose codes share one scale. The scale is a power of two, so
 // that the order of products does not matter.
 type byteValue struct {
 	codes, scale, zero *tensor.Tensor

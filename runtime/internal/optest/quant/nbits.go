@@ -29,7 +29,7 @@ func CodeBits(b []byte, i, bits int) float64 {
 	return float64(int(b[i*bits/8]) >> (i * bits % 8) & (1<<bits - 1))
 }
 
-// products of rows of a with rows of weights.
+// rowProducts multiplies each matrix row of a by n rows of weights of length k, and adds bias.
 func rowProducts(d tensor.DType, a *tensor.Tensor, n, k int, weight func(j, p int) float64, bias *tensor.Tensor) *tensor.Tensor {
 	shape := a.Shape().Clone()
 	shape[len(shape)-1] = n
