@@ -214,7 +214,7 @@ func TestPenalties(t *testing.T) {
 }
 
 // TestTransformers compares with the answers of the package transformers, which
-// scripts/sampling_answers.py made.
+// oracles/hugging/sampling.py made.
 func TestTransformers(t *testing.T) {
 	data, err := os.ReadFile("testdata/transformers.json")
 	if err != nil {

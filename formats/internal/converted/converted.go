@@ -1,6 +1,6 @@
 // Package converted checks networks of other formats that were converted to ONNX, for
 // tests. Where NACRE_CONVERTED names a folder, it leaves them there with inputs and
-// outputs, in the form of ONNX's test data, for scripts/converted.py.
+// outputs, in the form of ONNX's test data, for oracles/formats/converted.py.
 package converted
 
 import (

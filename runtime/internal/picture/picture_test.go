@@ -13,10 +13,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/internal/picture"
 )
 
-var more = flag.String("pictures", "", "another folder of pictures that scripts/pictures.py made")
+var more = flag.String("pictures", "", "another folder of pictures that oracles/operators/pictures.py made")
 
 // folders hold pictures, and what other programs read of them as NAME.png: those
-// that scripts/pictures.py made, and what Pillow cannot write, made with
+// that oracles/operators/pictures.py made, and what Pillow cannot write, made with
 // OpenJPEG's opj_compress and with Glymur.
 var folders = []string{"testdata/pillow", "testdata/openjpeg"}
 

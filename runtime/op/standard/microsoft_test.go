@@ -17,7 +17,7 @@ import (
 )
 
 // answer is a node with inputs and what ONNX Runtime makes of them, as
-// scripts/microsoft_cases.py and scripts/ml_cases.py write it.
+// oracles/microsoft/cases.py and oracles/ml/cases.py write it.
 type answer struct {
 	Name, Op, Domain string
 	Version          int // 0 for the first
