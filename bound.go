@@ -10,9 +10,9 @@ import (
 )
 
 // Bound is a session, or a stream, with memory for its inputs and outputs: the caller
-// fills the tensors of Input, and Run writes to those of Output. It is for programs that
-// run one model over and over on inputs of one shape. After the first run, a network whose operators are
-// computed by kernels runs without allocating, as long as the context stays the same or
+// fills the tensors of Input, and Run writes to the tensors of Output. It is for programs
+// that run one model over and over on inputs of one shape. From the second run on, a network
+// of operators with kernels runs without allocating, as long as the context stays the same or
 // cannot be cancelled.
 //
 // A Bound has memory of about Plan.PeakBytes until Close. Its methods may be called from
@@ -28,10 +28,10 @@ type Bound struct {
 	index   map[string]int // of outputs
 }
 
-// Bind makes memory for runs on inputs of the element types and shapes of those given,
-// whose elements it copies. Session.ZeroInputs makes such inputs from sizes. All results
-// must be tensors whose shapes follow from those of the inputs; the error is
-// ErrUnsupported if one is not, and otherwise as that of Run.
+// Bind makes memory for runs on inputs of these element types and shapes, and copies the
+// elements. Session.ZeroInputs makes such inputs from sizes. If a result is no tensor, or its
+// shape does not follow from the shapes of inputs, the error is ErrUnsupported. Other errors
+// are as for Run.
 func (s *Session) Bind(inputs map[string]*Tensor) (_ *Bound, err error) {
 	defer s.enter().end(&err)
 	s, list, err := accept(context.Background(), s, inputs, belowTensor)
@@ -65,8 +65,8 @@ func newBound(s *Session, e *runtime.Bound, mu *sync.Mutex) *Bound {
 	return b
 }
 
-// Input returns the tensor that runs read as the input of that name, for the caller to
-// fill; nil if there is none, or after Close. Its memory ends with Close.
+// Input returns the tensor of an input, for the caller to fill; nil if there is no such
+// input, and after Close. Close frees its memory.
 func (b *Bound) Input(name string) *Tensor {
 	if !b.made() {
 		return nil
@@ -76,8 +76,8 @@ func (b *Bound) Input(name string) *Tensor {
 	return b.inputs[name]
 }
 
-// Output returns the tensor that runs write the result of that name to; nil if there is
-// none, or after Close. The next run overwrites it. Its memory stays after Close.
+// Output returns the tensor of an output; nil if there is no such output, and after Close.
+// The next run overwrites its elements. Close leaves its memory as it is.
 func (b *Bound) Output(name string) *Tensor {
 	if !b.made() {
 		return nil
@@ -87,9 +87,8 @@ func (b *Bound) Output(name string) *Tensor {
 	return b.outputs[name]
 }
 
-// SetOutput has the runs to come write the result of that name to t, which must have its
-// element type and shape. The Bound writes to the memory of t until Close or the next
-// SetOutput of that name. The error is ErrShape if t is nil or its type or shape differs,
+// SetOutput makes later runs write an output to t, until Close or the next SetOutput of the
+// same name. The error is ErrShape if t is nil or its element type or shape differs,
 // ErrOption if there is no such output or t shares memory with an input or another output,
 // and ErrClosed after Close.
 func (b *Bound) SetOutput(name string, t *Tensor) (err error) {
@@ -116,7 +115,7 @@ func (b *Bound) SetOutput(name string, t *Tensor) (err error) {
 	return nil
 }
 
-// apart checks that a tensor for an output shares no memory with other operands.
+// apart reports an error if t shares memory with an operand other than the output.
 func (b *Bound) apart(output string, t *Tensor) error {
 	for kind, operands := range map[string]map[string]*Tensor{"input": b.inputs, "output": b.outputs} {
 		for name, other := range operands {
@@ -140,10 +139,9 @@ func (b *Bound) closedError() error {
 	return markf(ErrClosed, "%s: the Bound is closed", b.session.model.source.File)
 }
 
-// Run computes the outputs from what the inputs hold. A cancelled context ends the run,
-// also within a step, and leaves the outputs with elements of no use. The error is
-// ErrClosed after Close of the Bound or of its session, and otherwise as that of
-// Session.Run.
+// Run computes the outputs from the inputs. A cancelled context ends the run, also within a
+// step; the elements of the outputs are then undefined. The error is ErrClosed after Close of
+// the Bound or of its session; other errors are as for Session.Run.
 func (b *Bound) Run(ctx context.Context) (err error) {
 	defer b.enter().end(&err)
 	b.mu.Lock()
@@ -163,8 +161,8 @@ func (b *Bound) Run(ctx context.Context) (err error) {
 	return nil
 }
 
-// Close gives back the memory of the inputs and of what lies between them and the
-// outputs, which stay as they are. Further calls do nothing.
+// Close frees the memory of the inputs and of intermediate values. Outputs stay as they are.
+// Further calls do nothing.
 func (b *Bound) Close() (err error) {
 	defer b.enter().end(&err)
 	b.mu.Lock()

@@ -2,10 +2,9 @@ package nacre
 
 import "github.com/nacre-ml/nacre/runtime/tensor"
 
-// Data returns the elements of t, in row-major order. The slice shares the memory of
-// t: what is written to it becomes the tensor's elements. It stays valid after the
-// session and the model that made t are closed. The memory is never that of a mapped
-// file, unless the caller made t over one.
+// Data returns the memory of the elements of t, in row-major order: a write to the slice
+// changes the tensor. The slice stays valid after the session and the model that made t are
+// closed. It is never in a mapped file, unless the caller made t over one.
 //
 // The error is ErrShape if t is nil, or if T is not the Go type of the elements
 // (Element).

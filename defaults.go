@@ -41,7 +41,7 @@ func (d *defaults) tensor(name string, limit int) (*tensor.Tensor, error) {
 	return d.made[name], nil
 }
 
-// fill adds the values of inputs that a run needs and is not given.
+// fill adds the defaults of inputs that a run needs and leaves out.
 func (s *Session) fill(in map[string]tensor.Value) error {
 	for name := range s.program.defaults.from {
 		if in[name] != nil || s.program.unused[name] {

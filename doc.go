@@ -19,34 +19,32 @@
 // of Options, which share the weights. Sessions are closed before their model; an
 // open session keeps its model from closing.
 //
-// Models also come from a file system (OpenFS), a reader (OpenReaderAt) and memory
-// (Decode). A model file is not trusted: counts and offsets are checked before
+// OpenFS opens a model in a file system, OpenReaderAt reads one, and Decode takes one in
+// memory. A model file is not trusted: counts and offsets are checked before
 // anything is allocated, other files are read from the model's own folder only, and
-// Options.MemoryLimit bounds what a run may take. A file that is mapped must not
-// change while the model is open. If another program shortens it, the functions that open
-// a model, make a session and copy a weight return ErrFormat, with the name of the file;
-// a shorter file that kernels meet while a session is made or runs ends the process.
+// Options.MemoryLimit bounds the memory of a run. A mapped file must not
+// change while the model is open. If another program shortens it, functions that open
+// a model, make a session or copy a weight return ErrFormat with the name of the file.
+// If kernels read beyond the end of a shortened file, the process ends.
 //
 // # Inputs and outputs
 //
-// Session.Inputs and Session.Outputs describe what a run takes and gives. The extents
-// of axes that a model leaves open have names (Dim.Symbol); each run may have other
-// extents. Session.ZeroInputs makes tensors from names and sizes, FromImage from
+// Session.Inputs and Session.Outputs describe the inputs and outputs of a run. An extent
+// that a model leaves open has a name (Dim.Symbol), and may differ from run to run.
+// Session.ZeroInputs makes tensors from names and sizes, FromImage from
 // pictures.
 //
-// A model that carries a state from run to run, such as one that listens to a stream
-// or that generates text with a cache, takes the state as inputs and returns it as
-// outputs. A Stream holds the states, and each of its runs is given new frames or tokens
-// alone. Stream.Inputs describes these. Session.LastRows saves what a decoder computes for
-// the tokens of a prompt but for the last, whose logits choose the next.
+// A model with state, such as one that listens to a stream or generates text with a
+// cache, takes its state as inputs and returns it as outputs. A Stream holds the state,
+// so each of its runs needs new frames or tokens only (Stream.Inputs). Session.LastRows
+// computes the logits of a prompt's last token only.
 //
 // # Memory
 //
-// The tensors that a run is given belong to the caller: a run reads them, and keeps
-// none of them when it returns. The tensors that a run returns belong to the caller
-// too: no later run writes to them, and they stay valid when session and model are
-// closed. Tensors share the memory of the slices that they were made over, which Data
-// and Tensor.Bytes return again.
+// Inputs belong to the caller: a run reads them, and keeps none after it returns.
+// Results belong to the caller, too: no later run writes to them, and they stay valid
+// after session and model are closed. A tensor made over a slice shares its memory;
+// Data and Tensor.Bytes return the slice.
 //
 // Models, sessions, Streams and Bounds hold memory outside Go's heap. Only their Close
 // gives it back; the garbage collector does not.
@@ -54,20 +52,20 @@
 // # Concurrency
 //
 // All methods of models and sessions may be called from many goroutines at once, and
-// one tensor may be the input of many runs at once. What this costs is memory:
-// Session says how much, and Session.Trim gives back what no run uses. A Bound and a
+// one tensor may be the input of many runs at once. Each run under way takes memory
+// (see Session); Session.Trim gives back the memory that no run uses. A Bound and a
 // Stream are each for one goroutine at a time.
 //
 // # Errors
 //
-// Errors match the kinds of this package with errors.Is (ErrShape and those beside
-// it), and say in text what is wrong, where, and what to do. Nothing that a file or an
-// argument holds is a panic, but for indices (Tensor.Text). A defect that a file finds is an
-// error that matches ErrInternal, with the file's name. Methods of values that are nil or
-// were never made return ErrClosed, or nothing where they return no error.
+// Errors match kinds such as ErrShape with errors.Is. Their text says what is wrong,
+// where, and what to do. No file or argument makes this package panic, except an index
+// out of range (Tensor.Text). A defect that a file reveals is ErrInternal with the file's
+// name. Methods of nil and zero values return ErrClosed, or nothing if they return no
+// error.
 //
 // # Operators
 //
-// A model may need an operator that no standard has. Package runtime/op says how a
-// program writes one; Options.Operators brings it in.
+// A model may need an operator outside the standards. Package runtime/op describes how a
+// program writes one; Options.Operators adds it to a session.
 package nacre

@@ -6,8 +6,8 @@ import "github.com/nacre-ml/nacre/internal/guard"
 //
 //	defer enter(file).end(&err)
 //
-// A panic becomes an error of kind ErrInternal, and errors of the packages below get the
-// kinds that they have here.
+// A panic becomes an error of kind ErrInternal, and errors of the engine get their kinds of
+// this package.
 type door struct {
 	guard.Guard
 	none string // what to call instead, if the receiver is nil or its zero value
@@ -15,8 +15,8 @@ type door struct {
 
 func enter(file string) door { return door{Guard: guard.At(file)} }
 
-// end is deferred by the function that enter begins to guard. A method of a value that was
-// never made fails at the first thing that it lacks, and the error says so.
+// end ends the guard of a function, which defers it. A method of a zero value fails at the
+// first field that it lacks; the error says that the value was never made.
 func (d door) end(err *error) {
 	*err = public(d.Caught(recover(), *err))
 	if d.none != "" {

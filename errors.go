@@ -9,54 +9,51 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// The kinds of errors. errors.Is tells whether an error of this package is of a kind;
-// where the documentation says that the error is ErrShape, it wraps ErrShape and says
-// in text what is wrong. Errors from below are wrapped as well: errors.Is also finds
-// fs.ErrNotExist of a file, and context.Canceled or context.DeadlineExceeded of a run
-// that its context ended.
+// The kinds of errors. An error of this package wraps its kind, and errors.Is finds it.
+// Errors of other packages are wrapped as well: errors.Is also finds fs.ErrNotExist of a
+// missing file, and context.Canceled or context.DeadlineExceeded of a run that its context
+// ended.
 var (
-	// ErrClosed reports the use of a Model, a Session, a Stream or a Bound after its Close,
-	// or after that of the session that it belongs to, or of one that is nil or was never made.
+	// ErrClosed reports the use of a Model, a Session, a Stream or a Bound that is closed,
+	// nil or a zero value, or of a Stream or a Bound after its session is closed.
 	ErrClosed = errors.New("nacre: closed")
-	// ErrShape reports a tensor whose element type or shape does not fit: its own
-	// elements, what the caller asks for, what the model declares, or what an operator
-	// takes.
+	// ErrShape reports an element type or a shape that does not fit the elements of the
+	// tensor, the call, the model's declaration, or an operator.
 	ErrShape = errors.New("nacre: wrong type or shape")
 	// ErrMissingInput reports a run without a tensor for an input that it needs.
 	ErrMissingInput = errors.New("nacre: missing input")
-	// ErrUnknownInput reports a run with a tensor for an input that the model does not
-	// have, or whose value the model fixes.
+	// ErrUnknownInput reports a run with a tensor for an input that the model lacks or
+	// keeps constant.
 	ErrUnknownInput = errors.New("nacre: unknown input")
 	// ErrUnsupported reports something well formed that this package cannot do: a file
 	// format, a version, an operator, a kind of value.
 	ErrUnsupported = errors.New("nacre: unsupported")
 	// ErrFormat reports a file that breaks the rules of its format.
 	ErrFormat = errors.New("nacre: malformed file")
-	// ErrMemory reports a run, or the making of a session, that exceeds Options.MemoryLimit or
-	// what is left of Options.MemoryBudget, or a tensor larger than the memory of the machine.
+	// ErrMemory reports a run or a new session that exceeds Options.MemoryLimit or the rest
+	// of Options.MemoryBudget, or a tensor larger than the memory of the machine.
 	ErrMemory = errors.New("nacre: not enough memory")
 	// ErrBusy reports a run that did not begin because Options.MaxWaiting runs wait already,
 	// or because it waited for Options.MaxWait. The same run may succeed later.
 	ErrBusy = errors.New("nacre: too many runs wait")
-	// ErrState reports a stream whose states cannot do what is asked of them.
+	// ErrState reports a call that the states of a stream do not allow.
 	ErrState = errors.New("nacre: state of a stream")
-	// ErrInUse reports a call that a model refuses because of its sessions: Close while one
-	// is open, ReplaceWeights after one was made.
+	// ErrInUse reports a call that the sessions of a model rule out: Close while a session
+	// is open, ReplaceWeights after a session was made.
 	ErrInUse = errors.New("nacre: model in use")
-	// ErrOption reports an option or an argument with a value that it cannot have.
+	// ErrOption reports an option or an argument with an invalid value.
 	ErrOption = errors.New("nacre: invalid option")
-	// ErrInternal reports a defect: a panic of this module, of the packages formats and generate
-	// too, or of what the program brought and the function called: an operator, a file
-	// system, a reader, a writer, a tokenizer. The message says in which file and node. A
-	// panic in the body of a loop over an iterator of package generate stays a panic.
+	// ErrInternal reports a defect: a panic in this module, or in an operator, a file system,
+	// a reader, a writer or a tokenizer that the program supplies. The message names the file
+	// and the node. A panic in the body of a loop over an iterator of package generate stays
+	// a panic.
 	ErrInternal = guard.ErrInternal
 	// ErrDevice reports a machine, or a build of the program, that cannot run models.
 	// Builds without cgo read models and cannot run them.
 	ErrDevice = errors.New("nacre: device not available")
 )
 
-// kindError is an error with a kind that errors.Is finds and its message does not
-// repeat.
+// kindError is an error with a kind. errors.Is finds the kind, and the message leaves it out.
 type kindError struct {
 	kind error
 	err  error
@@ -73,7 +70,7 @@ func markf(kind error, format string, args ...any) error {
 	return mark(kind, fmt.Errorf(format, args...))
 }
 
-// kinds maps what packages below say to what this one does.
+// kinds maps kinds of errors of the engine to kinds of this package.
 var kinds = []struct{ below, kind error }{
 	{runtime.ErrClosed, ErrClosed},
 	{graph.ErrShape, ErrShape},
@@ -86,7 +83,7 @@ var kinds = []struct{ below, kind error }{
 	{graph.ErrBusy, ErrBusy},
 }
 
-// public gives an error of the packages below the kind it has here.
+// public marks an error of the engine with its kind in this package.
 func public(err error) error {
 	if err == nil {
 		return nil

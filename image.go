@@ -14,8 +14,8 @@ import (
 
 // ImageOptions say how a picture becomes a tensor. Each channel of a pixel becomes
 // (value*Scale - Mean) / Std, with values from 0 to 255. The zero value gives numbers
-// from 0 to 1 of the whole picture. The documentation of a network says what it was trained
-// on; these are common:
+// from 0 to 1 of the whole picture. The documentation of a network names the options of its
+// training; these are common:
 //
 //	// Classifiers of torchvision and timm.
 //	ImageOptions{
@@ -36,32 +36,32 @@ type ImageOptions struct {
 	Mean, Std []float64
 	// BGR puts blue first and red last.
 	BGR bool
-	// Layout is "nchw" for channels in front of rows and columns, "nhwc" for channels
-	// behind them, and empty for the one whose channels are known to be 1 or 3.
+	// Layout is "nchw" for channels before rows and columns, or "nhwc" for channels
+	// after them. If it is empty, the extents of the input tell: channels are 1 or 3.
 	Layout string
-	// Fit says how a picture of another shape comes to the rows and columns of the input.
+	// Fit says how a picture fits the rows and columns of the input.
 	Fit ImageFit
-	// Shorter is the length of the picture's shorter side after it is resized, of which
-	// FitCrop keeps the middle; 0 for the least that fills the input.
+	// Shorter is the length of the picture's shorter side after resizing, before FitCrop cuts
+	// the middle out; 0 for the least that fills the input.
 	Shorter int
 	// Fill is the red, green and blue beside a picture of FitLetterbox.
 	Fill [3]uint8
-	// AsStored leaves a JPEG file as its pixels are stored. Otherwise DecodeImage turns it as
-	// the orientation in its EXIF data says.
+	// AsStored keeps the stored order of a JPEG file's pixels. Otherwise DecodeImage turns the
+	// picture by the orientation in its EXIF data.
 	AsStored bool
 	// MaxPixels bounds the pixels of a picture; 0 is 1<<28.
 	MaxPixels int
-	// MemoryLimit bounds, in bytes, what a picture takes when it is decoded, resized and made a
-	// tensor; 0 is the default of Options.MemoryLimit.
+	// MemoryLimit bounds, in bytes, the memory of decoding a picture, resizing it and making
+	// the tensor; 0 is the default of Options.MemoryLimit.
 	MemoryLimit int
 }
 
-// ImageFit is how a picture comes to the rows and columns of an input.
+// ImageFit is a way to fit a picture to the rows and columns of an input.
 type ImageFit uint8
 
 // The ways of fitting a picture.
 const (
-	// FitStretch resizes rows and columns, each as is needed.
+	// FitStretch resizes rows and columns independently.
 	FitStretch ImageFit = iota
 	// FitCrop resizes the picture until it fills the input, and keeps the middle.
 	FitCrop
@@ -73,9 +73,9 @@ const (
 // maxPixels bounds the pixels of a tensor, and of a picture unless an option does.
 const maxPixels = 1 << 28
 
-// DecodeImage is FromImage of a PNG or JPEG file in memory, or one of another format
-// that the program registered with package image. The size and the memory are checked before
-// the pixels are decoded. The error is also ErrFormat if the file cannot be decoded.
+// DecodeImage is FromImage for a PNG or JPEG file in memory, or a file of another format
+// that the program registered with package image. It checks the size and the memory before it
+// decodes pixels. The error is also ErrFormat if the file cannot be decoded.
 func DecodeImage(data []byte, in Info, o ImageOptions) (_ *Tensor, err error) {
 	defer enter("").end(&err)
 	config, kind, err := image.DecodeConfig(bytes.NewReader(data))
@@ -108,18 +108,17 @@ func DecodeImage(data []byte, in Info, o ImageOptions) (_ *Tensor, err error) {
 	return o.tensor(img, in, turn)
 }
 
-// FromImage makes a picture a tensor for an input: of its element type, Float32 or
-// Uint8, its extents, and one picture to the batch. The picture is resized to rows and
-// columns that the input declares, and keeps its own, or those of Shorter, where these are
-// open. It is resized by linear interpolation that averages where it shrinks, as Pillow does
-// by BILINEAR. Open channels are three; one channel is 0.299 red + 0.587 green + 0.114 blue.
-// Uint8 takes values from 0 to 255, whatever Scale, Mean and Std are.
+// FromImage makes a tensor for an input from a picture: a batch of one, of the input's element
+// type, Float32 or Uint8, and its extents. It resizes the picture to the rows and columns that
+// the input declares. If these are open, the picture keeps its own, or takes Shorter. Resizing
+// interpolates linearly and averages when it shrinks, as Pillow's BILINEAR does.
+// Open channels are three; one channel is 0.299 red + 0.587 green + 0.114 blue.
+// Uint8 takes values from 0 to 255 and ignores Scale, Mean and Std.
 //
-// The error is ErrShape if the input is of another element type, has other than 3 or 4
-// axes, other than 1 or 3 channels, or other than one picture to the batch, ErrOption if
-// Layout is needed, or an option does not fit the input, ErrUnsupported if the picture has
-// more than ImageOptions.MaxPixels pixels, and ErrMemory if it takes more than
-// ImageOptions.MemoryLimit beside img.
+// The error is ErrShape if the input has another element type, not 3 or 4 axes, not 1 or 3
+// channels, or a batch other than 1. It is ErrOption if Layout is needed or an option does not
+// fit the input, ErrUnsupported if the picture has more than ImageOptions.MaxPixels pixels, and
+// ErrMemory if the work takes more than ImageOptions.MemoryLimit beside img.
 func FromImage(img image.Image, in Info, o ImageOptions) (_ *Tensor, err error) {
 	defer enter("").end(&err)
 	if img == nil || img.Bounds().Empty() {
@@ -138,7 +137,7 @@ func FromImage(img image.Image, in Info, o ImageOptions) (_ *Tensor, err error) 
 	return o.tensor(img, in, 1)
 }
 
-// bound checks that a picture of that size has no more pixels than it may.
+// bound returns an error if a picture of this size has too many pixels.
 func (o ImageOptions) bound(size image.Point) error {
 	most := o.MaxPixels
 	switch {
@@ -153,7 +152,7 @@ func (o ImageOptions) bound(size image.Point) error {
 	return nil
 }
 
-// tensor is FromImage of a picture that is turned by an orientation of EXIF.
+// tensor is FromImage for a picture with an EXIF orientation.
 func (o ImageOptions) tensor(img image.Image, in Info, turn int) (*Tensor, error) {
 	fr, err := o.frame(in, turned(img.Bounds().Size(), turn))
 	if err != nil {
@@ -167,7 +166,7 @@ func (o ImageOptions) tensor(img image.Image, in Info, turn int) (*Tensor, error
 	return t, nil
 }
 
-// turned returns the extents of a picture of that size after it is turned.
+// turned returns the extents of the picture after it is turned.
 func turned(size image.Point, turn int) image.Point {
 	if resample.Swaps(turn) {
 		return image.Pt(size.Y, size.X)
@@ -175,20 +174,20 @@ func turned(size image.Point, turn int) image.Point {
 	return size
 }
 
-// frame is where the axes of a picture stand in a tensor.
+// frame is the place of a picture's axes in a tensor.
 type frame struct {
 	shape         tensor.Shape
 	c, h, w       int // axes
 	channels      int
 	height, width int
-	// resized is the extents of the picture after it is resized, part the pixels of it that
-	// are in the tensor, and at where the first of these is there.
+	// resized is the extents of the resized picture, part the pixels of it in the tensor, and
+	// at the position of the first of them in the tensor.
 	resized image.Point
 	part    image.Rectangle
 	at      image.Point
 }
 
-// frame decides extents and layout for a picture of that size, and checks the options.
+// frame decides extents and layout for a picture of this size, and checks the options.
 func (o ImageOptions) frame(in Info, size image.Point) (frame, error) {
 	var fr frame
 	if in.Kind != TensorKind || in.DType != Float32 && in.DType != Uint8 {
@@ -237,7 +236,7 @@ func (o ImageOptions) frame(in Info, size image.Point) (frame, error) {
 	return fr, nil
 }
 
-// shorter returns the size of a picture whose shorter side becomes that of the option.
+// shorter returns the size at which the picture's shorter side is the option's.
 func (o ImageOptions) shorter(size image.Point) image.Point {
 	if o.Shorter == 0 {
 		return size
@@ -251,7 +250,7 @@ func (o ImageOptions) shorter(size image.Point) image.Point {
 // scaled is n·by/of, at least 1.
 func scaled(n, by, of int) int { return max(int(float64(n)*float64(by)/float64(of)), 1) }
 
-// fit decides where a picture of that size lies.
+// fit sets the position of a picture of this size in the frame.
 func (fr *frame) fit(o ImageOptions, size image.Point) {
 	full := image.Pt(fr.width, fr.height)
 	fr.resized, fr.part = full, image.Rectangle{Max: full}
@@ -374,10 +373,10 @@ func (fr *frame) fill(t *Tensor, img *resample.RGB, o ImageOptions) {
 	}
 }
 
-// grey is the brightness of a pixel.
+// grey returns the brightness of a pixel.
 func grey(p []byte) float64 { return 0.299*float64(p[0]) + 0.587*float64(p[1]) + 0.114*float64(p[2]) }
 
-// value is the element of channel c for a value from 0 to 255.
+// value returns the element of channel c for a value from 0 to 255.
 func (o ImageOptions) value(v float64, c int) float32 {
 	scale := o.Scale
 	if scale == 0 {

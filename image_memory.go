@@ -9,8 +9,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// allows reports a picture that takes more memory than it may: decoded bytes for each of its
-// pixels, and what resizing and the tensor take.
+// allows returns ErrMemory if a picture takes too much memory: decoded bytes for each of its
+// pixels, and the memory of resizing and of the tensor.
 func (o ImageOptions) allows(size image.Point, decoded float64, in Info, fr frame, turn int) error {
 	most := o.MemoryLimit
 	switch {
@@ -28,7 +28,7 @@ func (o ImageOptions) allows(size image.Point, decoded float64, in Info, fr fram
 	return nil
 }
 
-// memory returns the bytes that resizing a picture of that size takes.
+// memory returns the bytes that resizing a picture of this size takes.
 func (fr *frame) memory(size image.Point, turn int) float64 {
 	const pixel, line, weight = 3, 24, 16
 	part, source := turned(fr.part.Size(), turn), fr.resized
@@ -46,11 +46,11 @@ func (fr *frame) memory(size image.Point, turn int) float64 {
 	return bytes + rows*2*pixel*(wide+8) + (line+2*weight)*(float64(size.X)+float64(size.Y)) + 3*line*(wide+high)
 }
 
-// flatten is the bytes of a pixel that has red, green, blue and opacity.
+// flatten is the bytes of a pixel with red, green, blue and opacity.
 const flatten = 4
 
-// decodedBytes returns the bytes of a pixel of a picture that has been decoded from a file of
-// that kind and is drawn without opacity, at their most.
+// decodedBytes returns the most bytes that a pixel takes after a file of this kind is decoded
+// and drawn without opacity.
 func decodedBytes(data []byte, kind string, model color.Model) float64 {
 	stored := 16.0
 	switch model {
@@ -93,14 +93,14 @@ func decodedBytes(data []byte, kind string, model color.Model) float64 {
 	return stored
 }
 
-// isInterlaced reports whether a PNG file has passes, each of which is a picture.
+// isInterlaced reports whether a PNG file has passes; each pass is a picture.
 func isInterlaced(png []byte) bool {
 	const at = 28 // in the first chunk
 	return len(png) > at && png[at] != 0
 }
 
-// isSequential reports whether a JPEG file is certain to have no scans that refine others, for
-// which a decoder keeps all coefficients.
+// isSequential reports whether a JPEG file certainly has no scans that refine others. A decoder
+// keeps all coefficients for such scans.
 func isSequential(jpeg []byte) bool {
 	const first, last = 0xc0, 0xc1 // baseline and extended frames
 	found := false

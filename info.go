@@ -12,7 +12,7 @@ import (
 // Kind is the kind of a value.
 type Kind uint8
 
-// The kinds of values. Runs take and give the first four.
+// The kinds of values. Inputs and results of runs are of the first four.
 const (
 	UnknownKind  Kind = iota // the model does not say
 	TensorKind               // a *Tensor
@@ -64,15 +64,14 @@ type Info struct {
 	DType DType
 	Shape []Dim
 	// Elem describes, without a name, the items of a sequence, the item of an optional
-	// and the values of a map, whose keys are of type Key.
+	// or the values of a map. Key is the type of a map's keys.
 	Elem *Info
 	Key  DType
-	// Required reports whether a run must be given the input. It is false for an
-	// input that has a value in the model (Session.Overridable), for a dynamic
-	// variable of a program of OpenInfer, for an input that no chosen output needs
-	// (Options.Outputs), and for outputs and weights.
+	// Required reports whether a run needs the input. It is false for a constant input
+	// (Session.Overridable), for a dynamic variable of a program of OpenInfer, for an input
+	// that no chosen output needs (Options.Outputs), and for outputs and weights.
 	Required bool
-	// Doc is what the author of the model says of the value.
+	// Doc is the model's documentation of the value.
 	Doc string
 }
 
@@ -119,13 +118,13 @@ func infoOf(v *graph.Value, required bool) Info {
 	return i
 }
 
-// kindOf maps the kinds of types below.
+// kindOf maps the engine's kinds of types.
 var kindOf = map[graph.TypeKind]Kind{
 	graph.TensorType: TensorKind, graph.SequenceType: SequenceKind, graph.OptionalType: OptionalKind,
 	graph.MapType: MapKind, graph.SparseType: SparseKind, graph.OpaqueType: OpaqueKind,
 }
 
-// below returns the type of the value.
+// below returns the engine's type of the value.
 func (i Info) below() graph.Type {
 	t := graph.Type{DType: tensor.DType(i.DType), Key: tensor.DType(i.Key)}
 	for kind, k := range kindOf {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// ZeroInputs returns a tensor of zeros for every required input of the session, of
-// the extents that the model declares. Sizes gives those that the model leaves open:
-// by symbol, such as batch, and for an axis without a symbol by the name of the input
-// and the axis, such as tokens[1]. The tensors are the caller's, to be filled in.
+// ZeroInputs returns a tensor of zeros for every required input of the session, with
+// the extents that the model declares. Sizes has the open extents by symbol, such as batch,
+// or, for an axis without a symbol, by input and axis, such as tokens[1]. The tensors belong
+// to the caller.
 //
 // The error is ErrOption if a size is missing, negative, or of no axis, ErrUnsupported
 // if an input is no tensor or its number of axes is open, and ErrMemory if the
@@ -60,8 +60,8 @@ func (s *Session) sized(sizes map[string]int) ([]Info, error) {
 	return list, nil
 }
 
-// sizeName returns the name of the size of an open axis: its symbol, or the input and the
-// number of the axis.
+// sizeName returns the name of an open axis in sizes: its symbol, or the input and the number
+// of the axis.
 func (i Info) sizeName(axis int) string {
 	if symbol := i.Shape[axis].Symbol; symbol != "" {
 		return symbol

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// KernelComparison is a step of a plan and the ways in which its device can compute
-// it. Session.CompareKernels makes one.
+// KernelComparison is a step of a plan and the ways to compute it on its device.
+// Session.CompareKernels makes one.
 type KernelComparison struct {
 	Node   string // the name of the node, or its first output
 	Op     string // its operator with domain and version, such as Conv-17
@@ -23,13 +23,13 @@ type KernelWay struct {
 	Err   error         // what the kernels say of random inputs; Time is then 0
 }
 
-// CompareKernels times every kernel that can compute a step of the plan, which must be
-// one of the session: rounds times each, by turns, on the weights of the model and on
-// random inputs. With the name of a node it times the steps of that node alone. Weights
-// that it rearranges for a kernel stay in memory until Model.Close.
+// CompareKernels times every kernel that can compute a step of p, a plan of the session:
+// each one rounds times, in turns, on the weights of the model and on random inputs. With the
+// name of a node it times the steps of that node only. Weights that it packs for a kernel stay
+// in memory until Model.Close.
 //
 // The error is ErrOption if ctx or p is nil, rounds is less than 1 or no step on a device
-// has that name, ErrClosed after Close, and that of the context if this is done.
+// has the name, ErrClosed after Close, and the context's error when it is done.
 func (s *Session) CompareKernels(ctx context.Context, p *Plan, node string, rounds int) (_ []KernelComparison, err error) {
 	defer s.enter().end(&err)
 	file := s.model.source.File

@@ -62,9 +62,9 @@ type opening struct {
 }
 
 // OpenFS is Open of a file, or of a folder of safetensors files, in a file system.
-// Files are read into memory, but for those of the operating system (os.DirFS,
-// os.Root.FS), which are mapped and must not change until Close. Which links are
-// followed is up to the file system: os.Root.FS refuses those that lead out.
+// Files of the operating system (os.DirFS, os.Root.FS) are mapped and must not change
+// until Close; other files are read into memory. The file system decides which links it
+// follows: os.Root.FS refuses links that lead out of its folder.
 func OpenFS(fsys fs.FS, path string) (_ *Model, err error) {
 	defer enter(path).end(&err)
 	if fsys == nil {
@@ -73,12 +73,12 @@ func OpenFS(fsys fs.FS, path string) (_ *Model, err error) {
 	return loaded(formats.LoadFS(fsys, path))
 }
 
-// OpenReaderAt reads a model of that size into memory. The name stands for the file
-// in messages. At most one file system may follow, in which external data and shards
-// are looked for by the names that the model has for them: Files for those that lie
-// in memory, os.DirFS(folder) or the Sub of another one for those in a folder.
+// OpenReaderAt reads a model of size bytes into memory. Messages call the file name.
+// At most one file system may follow; external data and shards are opened in it by the
+// names that the model gives them. Files is a file system in memory, os.DirFS one of a
+// folder.
 //
-// The errors are those of Open and of r, ErrOption if r is nil or size is negative, and
+// The error is as for Open, or an error of r, ErrOption if r is nil or size is negative,
 // ErrUnsupported if the model needs other files and no file system follows.
 func OpenReaderAt(name string, r io.ReaderAt, size int64, files ...fs.FS) (_ *Model, err error) {
 	defer enter(name).end(&err)
@@ -95,9 +95,8 @@ func OpenReaderAt(name string, r io.ReaderAt, size int64, files ...fs.FS) (_ *Mo
 	return loaded(formats.LoadReaderAt(name, r, size, beside))
 }
 
-// Decode reads a model from data, which it keeps and which must not change until
-// Close. The name stands for the file in messages; files are as OpenReaderAt has
-// them.
+// Decode reads a model from data. The model keeps data, which must not change until
+// Close. The parameters name and files are as for OpenReaderAt.
 func Decode(name string, data []byte, files ...fs.FS) (_ *Model, err error) {
 	defer enter(name).end(&err)
 	beside, err := only(name, files)
@@ -140,7 +139,7 @@ func (f Files) Open(name string) (fs.File, error) {
 	return &memoryFile{bytes.NewReader(data), name[strings.LastIndex(name, "/")+1:]}, nil
 }
 
-// memoryFile is an open file of Files and what is known of it.
+// memoryFile is an open file of Files, and its own fs.FileInfo.
 type memoryFile struct {
 	*bytes.Reader
 	name string

@@ -2,7 +2,7 @@ package nacre
 
 import "github.com/nacre-ml/nacre/runtime/graph"
 
-// Metadata is the description that a model file has of itself.
+// Metadata is a model file's description of itself.
 type Metadata struct {
 	Format          string // of the file, such as onnx
 	File            string // the path or the name that the model was opened with
@@ -23,7 +23,7 @@ type Opset struct {
 	Version int
 }
 
-// Entry is one entry of metadata: a text, or, in formats that have such, numbers.
+// Entry is one entry of metadata: a text, or, in some formats, numbers.
 type Entry struct {
 	Key   string
 	Value string
@@ -31,7 +31,7 @@ type Entry struct {
 	Numbers *Tensor
 }
 
-// Lookup returns the text of the first entry of that key, and whether there is one.
+// Lookup returns the text of the first entry with the key, and whether there is one.
 func (m Metadata) Lookup(key string) (string, bool) {
 	for _, e := range m.Entries {
 		if e.Key == key {

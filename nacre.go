@@ -18,24 +18,24 @@ import (
 // Model is an open model file. Its methods may be called from many goroutines at
 // once.
 //
-// A model holds the weights, which lie in the mapped file or in memory, what its
-// sessions rearrange of them for kernels, and a program for each choice of ISA,
-// WeightBudget, NoOptimize, DirectConv, Operators, Outputs, Quirks, Seed and Device that a session was
-// made with, and for each set of inputs whose value in the model its runs override. All sessions share these.
+// A model holds the weights, in the mapped file or in memory, and their packed copies for
+// kernels. It holds a program for each combination of ISA, Threads, WeightBudget, NoOptimize,
+// DirectConv, Operators, Outputs, Quirks, Seed and Device among its sessions, and for each set
+// of constant inputs that runs override. Sessions share all of them.
 type Model struct {
-	source   *graph.Model // what the file says
+	source   *graph.Model // the file as read
 	networks sync.Map     // *network by formats.Lowering without a budget
 	packs    *cpu.Packs
 
 	mu       sync.Mutex
-	moving   map[int]*cpu.Packs // by budget: those of sessions whose weights come and go
+	moving   map[int]*cpu.Packs // by budget: packs of sessions with a WeightBudget
 	programs map[rewriting]*program
 	devices  map[Device]device.Accelerator
 	sessions int // open, or being made
 	closed   bool
 }
 
-// rewriting is the options that a program depends on.
+// rewriting is the options that a program depends on: equal ones share a program.
 type rewriting struct {
 	isa        string
 	noOptimize bool
@@ -46,7 +46,7 @@ type rewriting struct {
 	budget     int
 	directConv bool
 	device     Device
-	taken      string // inputs that have a value in the model and that runs take
+	taken      string // constant inputs that runs override
 }
 
 func newModel(m *graph.Model) *Model {
@@ -58,13 +58,13 @@ type network struct {
 	mu    sync.Mutex
 	done  bool
 	model *graph.Model
-	bytes int // of weights that the source does not have
+	bytes int // of weights that the source lacks
 	err   error
 }
 
-// lowered returns the source with the nodes of its network, which is made once for each
-// choice, and the bytes of weights that were made for it. One that takes more than limit
-// bytes is an error, and tried again by the next call; 0 is no limit.
+// lowered returns the source with the nodes of its network, and the bytes of weights made
+// for it. The first call with the options makes it. A network of more than limit bytes is an
+// error, and the next call tries again; 0 is no limit.
 func (m *Model) lowered(o formats.Lowering, limit int) (*graph.Model, int, error) {
 	made, ok := m.networks.Load(o)
 	if !ok {
@@ -82,14 +82,15 @@ func (m *Model) lowered(o formats.Lowering, limit int) (*graph.Model, int, error
 	return n.model, n.bytes, n.err
 }
 
-// network is lowered as sessions without options have it.
+// network returns the network of sessions with zero Options.
 func (m *Model) network() (*graph.Model, error) {
 	n, _, err := m.lowered(formats.Lowering{}, runtime.DefaultMemoryLimit())
 	return n, err
 }
 
-// Inputs describes the inputs that the model lists, in a new slice. Those that have
-// a value in the model are not required, nor are dynamic variables of programs of OpenInfer. Of a file without a network there are none.
+// Inputs describes the inputs that the model lists, in a new slice. An input with a value in
+// the model is not required, nor is a dynamic variable of a program of OpenInfer. A file
+// without a network has no inputs.
 func (m *Model) Inputs() []Info {
 	if !m.made() {
 		return nil
@@ -117,8 +118,7 @@ func inputsOf(n *graph.Model) []Info {
 }
 
 // Outputs describes the outputs that the model lists, in a new slice.
-// Session.Outputs may know more of their types. Of a file without a network there are
-// none.
+// Session.Outputs may know more of their types. A file without a network has no outputs.
 func (m *Model) Outputs() []Info {
 	if !m.made() {
 		return nil
@@ -130,15 +130,14 @@ func (m *Model) Outputs() []Info {
 	return infos(n.Graph.Outputs, never)
 }
 
-// Network returns the graph that sessions without options run: that of Source where the file has nodes,
-// else one that has been made of what the file says. It must not be changed, and ends
-// with Close. The error is ErrUnsupported for a file without a network.
+// Network returns the graph that a session with zero Options runs. It must not be changed,
+// and is invalid after Close. The error is ErrUnsupported for a file without a network.
 func (m *Model) Network() (_ *graph.Model, err error) {
 	defer m.enter().end(&err)
 	return m.network()
 }
 
-// Metadata returns what the file says of itself.
+// Metadata returns the file's description of itself.
 func (m *Model) Metadata() Metadata {
 	if !m.made() {
 		return Metadata{}
@@ -146,8 +145,8 @@ func (m *Model) Metadata() Metadata {
 	return metadataOf(m.source)
 }
 
-// Weights describes the weights that the model holds by name, in the order of the
-// file and in a new slice.
+// Weights describes the named weights of the model, in the order of the file and in a new
+// slice.
 func (m *Model) Weights() []Info {
 	if !m.made() {
 		return nil
@@ -162,9 +161,9 @@ func (m *Model) Weights() []Info {
 	return list
 }
 
-// Weight returns a copy of the weight of that name. The copy outlives the model. The
-// error is ErrOption if there is no such weight, ErrFormat if a mapped file has become
-// shorter and lacks bytes of it, and ErrClosed if the model is closed.
+// Weight returns a copy of a weight by name. The copy outlives the model. The
+// error is ErrOption if there is no such weight, ErrFormat if a mapped file was shortened
+// and lacks bytes of it, and ErrClosed if the model is closed.
 func (m *Model) Weight(name string) (_ *Tensor, err error) {
 	defer m.enter().end(&err)
 	m.mu.Lock()
@@ -180,7 +179,7 @@ func (m *Model) Weight(name string) (_ *Tensor, err error) {
 	return nil, markf(ErrOption, "%s: the model has no weight %q", m.source.File, name)
 }
 
-// copied returns a copy of a weight, all of whose bytes were there.
+// copied returns a copy of a weight. It fails if the mapped file lacks bytes of it.
 func (m *Model) copied(init *graph.Initializer) (t *Tensor, err error) {
 	err = formats.Guard(func() error {
 		t = &Tensor{*init.Tensor.Clone()}
@@ -192,9 +191,9 @@ func (m *Model) copied(init *graph.Initializer) (t *Tensor, err error) {
 	return t, nil
 }
 
-// Source returns what the file holds, for programs that work on the graph itself
-// with the packages runtime/graph and formats. It must not be changed. Its tensors
-// may lie in memory that cannot be written, and end with Close.
+// Source returns the model as the file has it, for programs that work on graphs with the
+// packages runtime/graph and formats. It must not be changed: its tensors may be in
+// read-only memory. They are invalid after Close.
 func (m *Model) Source() *graph.Model {
 	if !m.made() {
 		return nil
@@ -206,13 +205,13 @@ func (m *Model) closedError() error {
 	return markf(ErrClosed, "%s: the model is closed", m.source.File)
 }
 
-// ReplaceWeights gives every weight of the model the elements that an archive (.hnw)
-// has for its name, bit for bit. The archive must not change until Close.
+// ReplaceWeights replaces the elements of every weight by the elements of the same name in
+// an archive (.hnw), bit for bit. The archive must not change until Close.
 //
-// With an error nothing is replaced. The error is ErrInUse if a session of the model
-// was made, ErrClosed if the model is closed, ErrFormat if the archive is damaged,
-// ErrShape if it has a weight of another type or shape, and one that matches
-// hnw.ErrTensorMissing of package formats/hnw if it lacks a weight.
+// An error leaves all weights as they were. The error is ErrInUse after a session of the
+// model was made, ErrClosed if the model is closed, ErrFormat if the archive is damaged,
+// ErrShape if a weight has another type or shape, and matches hnw.ErrTensorMissing of
+// package formats/hnw if the archive lacks a weight.
 func (m *Model) ReplaceWeights(path string) (err error) {
 	defer m.enter().end(&err)
 	m.mu.Lock()
@@ -228,9 +227,9 @@ func (m *Model) ReplaceWeights(path string) (err error) {
 	return public(err)
 }
 
-// Close releases the file and the weights. The error is ErrInUse, and nothing is
-// released, while a session of the model is open or being made. Further calls do nothing.
-// Tensors that runs and Weight returned stay valid.
+// Close releases the file and the weights. While a session of the model is open or being
+// made, the error is ErrInUse and nothing is released. Further calls do nothing.
+// Results of runs and of Weight stay valid.
 func (m *Model) Close() (err error) {
 	defer m.enter().end(&err)
 	m.mu.Lock()
@@ -253,26 +252,25 @@ func (m *Model) Close() (err error) {
 	return public(m.source.Close())
 }
 
-// NewSession makes the model ready to run with those options: it optimises the
-// graph, chooses kernels and rearranges weights for them. What earlier sessions of
-// the model did of that is not done again, and callers that want the same at once
-// wait for the first of them.
+// NewSession makes the model ready to run: it optimises the graph, chooses kernels and
+// packs weights for them. A session with the options of an earlier one shares its work.
+// If several callers need the same work at once, one does it and the others wait.
 //
 // The error is
-//   - ErrOption if an option has a value that it cannot have, for this model or on
+//   - ErrOption if an option has a value that is invalid, for this model or on
 //     this machine;
-//   - ErrUnsupported if the model needs an operator that is not there;
+//   - ErrUnsupported if the model needs an operator that is missing;
 //   - ErrFormat or ErrShape if nodes of the model do not fit each other;
-//   - ErrFormat if a mapped file of the model has become shorter;
+//   - ErrFormat if a mapped file of the model was shortened;
 //   - ErrDevice if this machine or this build of the program cannot run models;
 //   - ErrClosed if the model is closed.
 func (m *Model) NewSession(o Options) (*Session, error) {
 	return m.NewSessionContext(context.Background(), o)
 }
 
-// NewSessionContext is NewSession that ends with the context's error when the context
-// is done: also while it waits for another caller, or computes or packs constants. The
-// error is ErrOption if ctx is nil.
+// NewSessionContext is NewSession with a context. When the context is done it returns the
+// context's error, also while it waits for another caller, or computes or packs constants.
+// The error is ErrOption if ctx is nil.
 func (m *Model) NewSessionContext(ctx context.Context, o Options) (_ *Session, err error) {
 	defer m.enter().end(&err)
 	if ctx == nil {
@@ -284,8 +282,7 @@ func (m *Model) NewSessionContext(ctx context.Context, o Options) (_ *Session, e
 	return m.newSession(ctx, o, nil)
 }
 
-// newSession makes a session whose runs take the named inputs although these have a value
-// in the model.
+// newSession makes a session. Its runs may override the constant inputs named by taken.
 func (m *Model) newSession(ctx context.Context, o Options, taken []string) (*Session, error) {
 	how := rewriting{
 		o.ISA, o.NoOptimize, o.Threads, o.Operators, fmt.Sprintf("%q", o.Outputs), o.lowering(),
@@ -299,8 +296,8 @@ func (m *Model) newSession(ctx context.Context, o Options, taken []string) (*Ses
 	}
 }
 
-// session makes a session. Again reports that another caller was making the program
-// and its context ended.
+// session makes a session. It reports again if another caller was making the program, and
+// the context of that caller ended.
 func (m *Model) session(
 	ctx context.Context, how rewriting, o Options, taken []string,
 ) (s *Session, again bool, err error) {
@@ -347,7 +344,7 @@ func (m *Model) admit(how rewriting) (p *program, first bool, err error) {
 	return p, first, nil
 }
 
-// accelerator returns what plans use a device with; nil for none.
+// accelerator returns the accelerator of a device; nil for nil.
 func (m *Model) accelerator(d Device) (device.Accelerator, error) {
 	if d == nil {
 		return nil, nil
@@ -368,8 +365,8 @@ func (m *Model) accelerator(d Device) (device.Accelerator, error) {
 	return a, nil
 }
 
-// failed takes back what admit did. A program that could not be made is forgotten,
-// so that a later session tries again.
+// failed undoes admit. It forgets a program that could not be made, so that a later session
+// tries again.
 func (m *Model) failed(how rewriting, p *program) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -379,7 +376,7 @@ func (m *Model) failed(how rewriting, p *program) {
 	}
 }
 
-// leave counts a session that is closed.
+// leave counts a session as closed.
 func (m *Model) leave() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

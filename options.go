@@ -14,82 +14,80 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// Options say how a session runs. The zero value runs all outputs on all CPUs with
-// the best kernels that these have.
+// Options say how a session runs. The zero value computes all outputs on all CPUs with
+// their best kernels.
 type Options struct {
 	// Threads is the number of threads that one run may use; 0 takes as many as Go
 	// does (GOMAXPROCS). All sessions of the process share one pool, which has a thread
 	// for every CPU and starts with the first session.
 	Threads int
 	// ISA names the instruction-set levels that kernels may use, such as "avx2" or
-	// "scalar"; empty for all that the CPU has, narrowed by the environment variable
-	// NACRE_ISA.
+	// "scalar"; empty for all levels of the CPU that the environment variable NACRE_ISA
+	// allows.
 	ISA string
-	// MemoryLimit bounds, in bytes, what one run may take beside weights and inputs:
-	// elements, and what sequences, maps, strings and tensors take beside them. A run
-	// that needs more fails with ErrMemory. Constants that are computed when the session
-	// is made count too, as far as they take more than the weights of the file: such as
-	// all elements of sparse ones, and weights made from a seed. NewSession then fails. The default, 0, is three quarters of the
-	// memory that the process may use: of the limit of its control group on Linux, or
-	// of the memory of the machine where that is less. Memory that the run does not need
-	// any more and that Go has not collected yet may take a quarter of the limit more.
+	// MemoryLimit bounds, in bytes, the memory of one run beside weights and inputs:
+	// elements, and the headers of sequences, maps, strings and tensors. A run
+	// that needs more fails with ErrMemory. NewSession fails if the constants that it
+	// computes, such as unfolded sparse weights and weights made from a seed, take that
+	// much more than the weights of the file. The default, 0, is three quarters of the
+	// memory that the process may use: the limit of its control group on Linux, or
+	// the memory of the machine if that is less. Memory that a run has left and Go has
+	// not collected yet may take a quarter of the limit more.
 	MemoryLimit int
-	// MemoryBudget bounds, in bytes, what the runs and streams of all sessions that have it
-	// take together; nil for DefaultMemoryBudget, or for no such bound where MemoryLimit is
-	// more than that.
+	// MemoryBudget bounds the memory of the runs and streams of all sessions that share it.
+	// Nil is DefaultMemoryBudget, or no bound if MemoryLimit exceeds it.
 	MemoryBudget *MemoryBudget
-	// MaxWaiting bounds how many runs of the session may wait at a time, for a place or for
-	// memory of MemoryBudget: one more fails with ErrBusy at once. 0 is no bound; with -1 none
-	// waits.
+	// MaxWaiting bounds how many runs of the session may wait at a time, for their turn or for
+	// memory of MemoryBudget. One more fails with ErrBusy at once. 0 is no bound; with -1 no
+	// run waits.
 	MaxWaiting int
-	// MaxWait bounds how long a run waits, which then fails with ErrBusy. With 0 it waits
+	// MaxWait bounds how long a run waits before it fails with ErrBusy. With 0 it waits
 	// until its context ends.
 	MaxWait time.Duration
-	// WeightBudget bounds, in bytes, the weights in memory at a time; 0 for what the file
-	// asks for (runtime.weight_streaming of a checkpoint of gpt.rs), else all of them.
-	// Weights are read from the mapped file when nodes need them, and the least recently
-	// used ones make room. It costs a reading of what has no room in every run, and
-	// products of matrices without rearranged weights. A node whose weights are more than
-	// the budget has them all, and so has each of several runs at a time. Beside the
-	// budget stay weights that are no views of a file, those below 16 KiB, and
-	// block-quantised ones in a form for kernels. Linux only.
+	// WeightBudget bounds, in bytes, the weights in memory at a time; 0 for the budget that
+	// the file asks for (runtime.weight_streaming of a checkpoint of gpt.rs), or all weights.
+	// Nodes read weights from the mapped file when they need them, and the least recently
+	// used weights leave. Every run reads the weights that do not fit again, and products
+	// of matrices use unpacked weights. A node with more weights than the budget has them all
+	// in memory, and so has each of several runs at a time. Weights outside a file, weights
+	// below 16 KiB and packed block-quantised weights do not count. Linux only.
 	WeightBudget int
-	// NoOptimize runs the graph as the file has it: what is slower, and shows the
-	// model's own nodes in plans and profiles.
+	// NoOptimize runs the graph as the file has it. Runs are slower, and plans and profiles
+	// show the model's own nodes.
 	NoOptimize bool
-	// DirectConv computes convolutions as sums of products alone. Those by 3x3 kernels may
-	// otherwise be computed with fewer products (Winograd), whose results of 8-bit codes are
-	// the same, and of floats about as exact but where elements are infinite or not numbers,
-	// or overflow: such reach all pixels of a tile of up to 4 x 4, and not those alone whose
-	// kernel meets them. The weights take 1 to 4 times their memory then.
+	// DirectConv computes every convolution as sums of products. Without it, convolutions by
+	// 3x3 kernels may use Winograd's algorithm, with fewer products. Its results for 8-bit
+	// codes are the same, and for floats about as exact. But an infinity, a NaN or an overflow
+	// then reaches all pixels of a tile of up to 4 x 4, not only the pixels of its kernel, and
+	// weights take 1 to 4 times their memory.
 	DirectConv bool
 	// Operators has the operators that nodes of the model may use; nil for the
-	// standard ones. A registry of package runtime/op holds, beside those, what the
-	// program brings. It must not change any more.
+	// standard ones. A program adds its own operators to a registry of package runtime/op.
+	// The registry must not change after NewSession.
 	Operators *op.Registry
-	// Outputs names what runs compute, in the order of Session.Outputs; none for all
-	// outputs of the model. A name is that of an output or of any value that a node of
-	// the model's main graph computes. What none of them needs is not run, and inputs
-	// that none of them needs are not required.
+	// Outputs names the results of runs, in the order of Session.Outputs; empty for all
+	// outputs of the model. A name is the name of an output or of any value that a node of
+	// the model's main graph computes. Runs skip nodes that no result needs, and inputs
+	// that no result needs are not required.
 	Outputs []string
-	// Quirks runs networks of formats whose own program computes something surprising or
-	// wrong as that program does, rather than as it means to. It matters to files of Loom.
+	// Quirks repeats surprising or wrong results of the format's own program, where the
+	// network would otherwise run as that program means to. It matters to files of Loom.
 	Quirks bool
-	// Device computes the nodes that it can, such as a GPU that package runtime/vulkan
-	// opened; nil for the CPU alone, which computes the others in any case. The weights that
-	// it reads lie in its memory until the model is closed. It must stay open until then.
+	// Device computes the nodes that it supports, such as a GPU opened by package
+	// runtime/vulkan; the CPU computes the others. Nil is the CPU alone. The device keeps its
+	// weights in its memory until the model is closed, and must stay open until then.
 	Device Device
-	// Seed is that of weights that a file leaves to chance: those of architectures of Loom.
+	// Seed is the seed of random weights, of Loom architectures without stored weights.
 	// Equal seeds give equal weights.
 	Seed uint64
 }
 
 // Device is a device with memory of its own beside the CPU, for any number of models. Sessions of
-// equal devices share what they make, so its type must be comparable.
+// equal devices share programs, so its type must be comparable.
 type Device interface {
-	// Name is how plans call the device.
+	// Name is the name of the device in plans.
 	Name() string
-	// Accelerator returns what the plans of one model use the device with.
+	// Accelerator returns the device's view of one model, for its plans.
 	Accelerator() (device.Accelerator, error)
 }
 
@@ -98,8 +96,8 @@ func (o Options) lowering() formats.Lowering {
 	return formats.Lowering{Quirks: o.Quirks, Seed: o.Seed}
 }
 
-// Validate checks what can be checked without a model. The error is ErrOption and
-// names every option whose value no machine allows.
+// Validate checks the options without a model. The error is ErrOption and names every option
+// with a value that is invalid on all machines.
 func (o Options) Validate() error {
 	var errs []error
 	if o.Threads < 0 {
@@ -139,7 +137,7 @@ func (o Options) Validate() error {
 	return mark(ErrOption, errors.Join(errs...))
 }
 
-// check reports what Validate does, and what this machine lacks.
+// check is Validate, and also checks the options against this machine.
 func (o Options) check() error {
 	if err := o.Validate(); err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// withOutputs returns the model with the outputs of those names, and with the inputs
-// that they need. It shares all else with m; without names it is m.
+// withOutputs returns the model with these outputs only, and the inputs that they need. It
+// shares everything else with m; without names it is m.
 func withOutputs(m *graph.Model, names []string) (*graph.Model, error) {
 	if len(names) == 0 {
 		return m, nil
@@ -32,8 +32,8 @@ func withOutputs(m *graph.Model, names []string) (*graph.Model, error) {
 
 func describe(list []*graph.Value) string { return names(infos(list, never)) }
 
-// output returns an output of the graph, or a value that a node computes; nil if
-// there is none of that name.
+// output returns an output of the graph, or a value that a node computes, by name; nil if
+// there is none.
 func output(g *graph.Graph, name string) *graph.Value {
 	named := func(v *graph.Value) bool { return v.Name == name }
 	if i := slices.IndexFunc(g.Outputs, named); i >= 0 {

@@ -18,14 +18,13 @@ const overridableIR = 4
 // Further sets share the program that takes all of them.
 const mostOverridden = 8
 
-// Overridable describes the inputs that have a value in the model and that runs may give
-// another, in the order of the model and in a new slice. They are the initializers that an
-// ONNX file of IR version 4 or later also lists as inputs. Inputs does not list them.
+// Overridable describes the constant inputs that runs may override, in the order of the model
+// and in a new slice. They are the initializers that an ONNX file of IR version 4 or later also
+// lists as inputs. Inputs does not list them.
 //
-// A session computes and rearranges such values ahead, as constants. The first run that
-// overrides some of them makes a program in which those are inputs, which later runs that
-// override the same find again. It takes the time of another session and shares the other
-// weights.
+// A session folds and packs such values as constants. The first run that overrides some of
+// them makes another program, with these as inputs, and later runs that override the same ones
+// share it. It takes as long to make as a session, and shares the other weights.
 func (s *Session) Overridable() []Info {
 	if !s.made() {
 		return nil
@@ -33,10 +32,9 @@ func (s *Session) Overridable() []Info {
 	return infos(s.program.defaulted, never)
 }
 
-// splitInputs sorts the inputs of the network: listed are inputs that runs must be given or
-// that a program of OpenInfer has a default for, fixed are those with a constant value, and
-// defaulted those whose value runs may override. Inputs named by taken have a value and are
-// listed.
+// splitInputs sorts the inputs of the network: listed inputs are required or have a default in
+// a program of OpenInfer, fixed inputs are constant, and defaulted inputs are constants that
+// runs may override. Constant inputs named by taken are listed.
 func (p *program) splitInputs(used []*graph.Value, taken []string) {
 	p.unused, p.fixed, p.taken = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	required := map[string]bool{}
@@ -60,13 +58,13 @@ func (p *program) splitInputs(used []*graph.Value, taken []string) {
 	}
 }
 
-// overrides reports whether an input has a value that runs of the program do not take.
+// overrides reports whether an input is a constant that only runs of another program override.
 func (p *program) overrides(name string) bool {
 	return slices.ContainsFunc(p.defaulted, func(v *graph.Value) bool { return v.Name == name })
 }
 
-// withoutDefaults returns the model without the values of the named inputs. It shares all
-// else with m.
+// withoutDefaults returns the model without the values of the named inputs. It shares
+// everything else with m.
 func withoutDefaults(m *graph.Model, names []string) *graph.Model {
 	if len(names) == 0 {
 		return m
@@ -99,8 +97,7 @@ func (p *program) fillTaken(in map[string]tensor.Value, limit int) error {
 	return nil
 }
 
-// valueOf returns the value that the model has for an input. A sparse one may take limit
-// bytes.
+// valueOf returns the model's value of an input. A sparse value may take limit bytes.
 func (p *program) valueOf(name string, limit int) (*tensor.Tensor, error) {
 	for _, t := range p.network.Graph.Initializers {
 		if t.Name == name {
@@ -115,8 +112,8 @@ func (p *program) valueOf(name string, limit int) (*tensor.Tensor, error) {
 	return nil, fmt.Errorf("input %q has no value in the model", name)
 }
 
-// taking returns the session whose runs take the named inputs, of those that Overridable
-// describes, beside the inputs of s. It ends with s.
+// taking returns a session with the inputs of s and the named ones of Overridable. It ends
+// with s.
 func (s *Session) taking(ctx context.Context, names []string) (*Session, error) {
 	if s.of != nil {
 		of, err := s.of.taking(ctx, names)

@@ -13,14 +13,14 @@ import (
 // Profile is the times of the steps of one run. Session.Profile makes one.
 type Profile struct{ p *exec.Profile }
 
-// StepTime is when and how long one step ran, and on what.
+// StepTime is the begin, the time and the device of one step.
 type StepTime struct {
 	Node   string // the name of the node, or its first output
 	Op     string // its operator with domain and version, such as Conv-17
 	How    string // device, binder and kernels, as the plan has them
 	Inputs string // types and shapes
-	// Within is the nodes in whose graphs the step ran, such as those of If and Loop:
-	// each as NODE.ATTRIBUTE, outermost first with " > " between them. It is empty for
+	// Within is the path to the graph of the step, such as the body of a Loop: NODE.ATTRIBUTE
+	// of each node around it, outermost first, with " > " between them. It is empty for
 	// a step of the model's main graph.
 	Within string
 	Start  time.Duration // since the first step began
@@ -28,8 +28,7 @@ type StepTime struct {
 	Own    time.Duration // Time without that of the steps in graphs of the node
 }
 
-// OpTime is the time of all steps of one operator, without that of the steps in
-// graphs of its nodes.
+// OpTime is the time of all steps of one operator, without steps in graphs of its nodes.
 type OpTime struct {
 	Op    string
 	Steps int
@@ -37,8 +36,8 @@ type OpTime struct {
 	Share float64 // of the time of all steps, from 0 to 1
 }
 
-// Steps returns the steps in the order in which they began. Those in graphs of a node
-// follow the step of the node.
+// Steps returns the steps in the order of their begin. Steps in a graph of a node follow the
+// step of the node.
 func (p *Profile) Steps() []StepTime {
 	if !p.made() {
 		return nil
@@ -113,8 +112,8 @@ func (p *Plan) infos(ids []int) []Info {
 	return list
 }
 
-// PeakBytes returns the memory that a run takes beside weights, inputs, and what only
-// the run itself can tell the size of: intermediate values and outputs.
+// PeakBytes returns the memory of a run: its intermediate values and outputs, except values of
+// a size that only the run can tell. Weights and inputs do not count.
 func (p *Plan) PeakBytes() int {
 	if !p.made() {
 		return 0
@@ -122,8 +121,7 @@ func (p *Plan) PeakBytes() int {
 	return p.p.PeakBytes()
 }
 
-// OutputBytes returns the memory of the outputs, as far as it is known, which is part
-// of PeakBytes.
+// OutputBytes returns the memory of the outputs of known size. PeakBytes includes it.
 func (p *Plan) OutputBytes() int {
 	if !p.made() {
 		return 0
@@ -139,13 +137,13 @@ func (p *Plan) WriteText(w io.Writer) (err error) {
 	return p.p.Listing().WriteText(w)
 }
 
-// MarshalJSON returns what WriteText writes as JSON.
+// MarshalJSON returns the contents of WriteText as JSON.
 func (p *Plan) MarshalJSON() (_ []byte, err error) {
 	defer p.enter().end(&err)
 	return json.Marshal(p.p.Listing())
 }
 
-// String returns what WriteText writes.
+// String returns the text of WriteText.
 func (p *Plan) String() string {
 	if !p.made() {
 		return "none"

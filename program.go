@@ -7,28 +7,27 @@ import (
 // OpenProgram opens a program of OpenInfer, as JSON or in its text language, with the file
 // of its tensors, size variables and metadata (.oinf).
 //
-// The inputs of the model are the program's dynamic variables. One that a run is not given
-// has the value of the tensor or metadata of its name, else that of its @init, else zeros.
-// The outputs are the volatile variables that the program writes, after a step, and the
-// dynamic ones that it writes, under their names with ".out" behind. The persistent
-// variables are states, so that a Stream runs one step after another; Stream.State returns
-// a variable under its name with "past." before.
+// The inputs of the model are the program's dynamic variables. If a run leaves one out, its
+// value is the tensor or metadata of its name, or its @init, or zeros.
+// The outputs are the volatile variables that the program writes, as they are after a step,
+// and the dynamic variables that it writes, with ".out" added to their names. Persistent
+// variables are states, so a Stream runs one step after another; Stream.State returns a
+// variable by its name with "past." before it.
 //
-// The error is that of Open. Faults of the program are errors of Network and NewSession,
-// before anything runs.
+// The error is as for Open. Network and NewSession report faults of the program.
 func OpenProgram(program, weights string) (_ *Model, err error) {
 	defer enter(program).end(&err)
 	return loaded(formats.LoadProgram(program, weights))
 }
 
-// ProgramEvent is one node of a program of OpenInfer that ran. As JSON, a list of events is
-// a trace as OpenInfer writes it; String returns the line of its trace as text.
+// ProgramEvent is a node of a program of OpenInfer that ran. A list of events, as JSON, is a
+// trace of OpenInfer; String returns the line of a trace as text.
 type ProgramEvent = formats.ProgramEvent
 
-// ProgramTrace returns the nodes of a program that a run computed, in the order in which
-// the program has them, from the profile of the run. The times of nodes that the optimiser
-// has removed or joined with others are 0; NoOptimize keeps all. The error is that of
-// Network, or ErrUnsupported for a model that is no program.
+// ProgramTrace returns the nodes of a program that a run computed, in the order of the
+// program, with times from the profile of the run. Nodes that the optimiser removed or merged
+// have the time 0; NoOptimize keeps all nodes. The error is as for Network, or ErrUnsupported
+// for a model that is no program.
 func (m *Model) ProgramTrace(p *Profile) (_ []ProgramEvent, err error) {
 	defer m.enter().end(&err)
 	n, err := m.network()

@@ -6,16 +6,15 @@ import (
 	"slices"
 )
 
-// LastRows returns a session whose runs compute of those outputs the last row alone: of
-// [batch,rows,n], [batch,1,n]. What only the other rows need is not computed. A decoder
-// gives logits for every token of a prompt, of which those of the last one choose the
-// next.
+// LastRows returns a session that computes only the last row of these outputs: [batch,1,n]
+// of [batch,rows,n]. Runs skip work that only other rows need. A decoder's logits of a prompt
+// are an example: only the last token's logits choose the next token.
 //
-// The session shares weights with s and takes the same inputs. It ends with s, and need
-// not be closed; later calls with the same names return it again.
+// The session shares weights with s and takes the same inputs. It ends with s and needs no
+// Close; later calls with the same names return it again.
 //
-// The error is ErrOption for a name that Outputs does not list, or without names, ErrShape
-// for an output that is not known to have two axes, and ErrClosed after Close.
+// The error is ErrOption without names or for a name that Outputs does not list, ErrShape
+// for an output that may have fewer than two axes, and ErrClosed after Close.
 func (s *Session) LastRows(ctx context.Context, outputs ...string) (_ *Session, err error) {
 	defer s.enter().end(&err)
 	if err := s.usable(ctx); err != nil {
@@ -64,7 +63,7 @@ func (s *Session) LastRows(ctx context.Context, outputs ...string) (_ *Session, 
 	return r, nil
 }
 
-// each calls a function for all sessions that LastRows and taking returned.
+// each calls f for all sessions derived by LastRows and taking.
 func (s *Session) each(f func(*Session) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

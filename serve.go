@@ -8,17 +8,17 @@ import (
 	"github.com/nacre-ml/nacre/runtime/exec"
 )
 
-// MemoryBudget is a number of bytes that sessions share. Runs under way take of it what
-// Plan.PeakBytes says, and more where elements decide how much they need; streams take their
-// states, and Bounds their inputs and what lies between them and the outputs. What sessions
-// keep for later runs makes room when a run needs it. Weights, and tensors that belong to the
+// MemoryBudget is a number of bytes that sessions share. A run takes Plan.PeakBytes of it
+// before it begins, and more if elements decide how much it needs. A stream takes the memory
+// of its states, and a Bound the memory of its inputs and intermediate values. Memory kept for
+// later runs counts, and is freed when a run needs its bytes. Weights, and tensors of the
 // caller, do not count.
 //
-// A run that finds too few bytes waits until other runs have given them back, in the order in
-// which the runs came. It fails with ErrMemory if streams and Bounds leave too few, and a run
-// that needs more after it has begun fails as well.
+// If too few bytes are left, a run waits until earlier runs give theirs back, first come,
+// first served. It fails with ErrMemory if streams and Bounds leave too few bytes, or if it
+// needs more after it has begun.
 //
-// Its methods may be called from many goroutines at once.
+// The methods of a MemoryBudget may be called from many goroutines at once.
 type MemoryBudget struct{ memory *exec.Memory }
 
 // NewMemoryBudget returns a budget for Options.MemoryBudget of any number of sessions. The
@@ -38,8 +38,7 @@ func (b *MemoryBudget) Limit() int {
 	return b.memory.Limit()
 }
 
-// Used returns the bytes that sessions have taken, those that they keep for later runs among
-// them.
+// Used returns the bytes that sessions have taken, with the memory kept for later runs.
 func (b *MemoryBudget) Used() int {
 	if !b.made() {
 		return 0
@@ -47,9 +46,9 @@ func (b *MemoryBudget) Used() int {
 	return b.memory.Used()
 }
 
-// DefaultMemoryBudget returns the budget of sessions that name none: three quarters of the
-// memory that the process may use, as Options.MemoryLimit has them. It is nil where the system
-// does not say how much that is.
+// DefaultMemoryBudget returns the budget of sessions with Options.MemoryBudget nil: three
+// quarters of the memory that the process may use, as for Options.MemoryLimit. It is nil if
+// the system does not tell how much memory that is.
 func DefaultMemoryBudget() *MemoryBudget { return defaultMemoryBudget() }
 
 var defaultMemoryBudget = sync.OnceValue(func() *MemoryBudget {
@@ -60,7 +59,7 @@ var defaultMemoryBudget = sync.OnceValue(func() *MemoryBudget {
 	return &MemoryBudget{exec.NewMemory(n)}
 })
 
-// memory returns what sessions with these options take bytes from; nil for no limit.
+// memory returns the budget of sessions with these options; nil for no limit.
 func (o Options) memory() *exec.Memory {
 	b := o.MemoryBudget
 	if b == nil {
@@ -71,32 +70,29 @@ func (o Options) memory() *exec.Memory {
 	return b.memory
 }
 
-// Stats is what a session does at a moment, and what it has done since it was made. Runs of
-// its streams, of its Bounds and of the sessions of LastRows are counted in. A run counts from
-// the moment at which its inputs were accepted.
+// Stats is the work of a session at a moment, and in all since it was made. Runs of its
+// streams, of its Bounds and of its LastRows sessions count. A run counts once its inputs are
+// accepted.
 type Stats struct {
-	// Waiting and Running are the runs that wait to begin, and that are under way.
+	// Waiting counts runs that wait to begin, and Running counts runs under way.
 	Waiting, Running int
-	// Runs is how many runs have ended, and Failed how many of these with an error. Refused is
-	// how many never began: there was no memory, too many waited, or their context ended.
+	// Runs counts runs that ended, and Failed the ones among them with an error. Refused counts
+	// runs that never began, for want of memory, because too many waited, or because their
+	// context ended.
 	Runs, Failed, Refused int
-	// WaitTime is the time that runs have waited, and RunTime the time that they took from
-	// then on, all together.
+	// WaitTime is the total time that runs waited, and RunTime the total time that they ran.
 	WaitTime, RunTime time.Duration
-	// Plans is how many plans are kept, also for other sessions of the same options.
+	// Plans counts the plans that are kept. Sessions with the same options share them.
 	Plans int
-	// RunBytes is the memory of the runs under way, StreamBytes that of streams and Bounds,
-	// and IdleBytes what is kept for later runs, which Trim gives back. All are outside the
-	// weights of the model.
+	// RunBytes is the memory of runs under way, StreamBytes the memory of streams and Bounds,
+	// and IdleBytes the memory kept for later runs, which Trim frees. Weights do not count.
 	RunBytes, StreamBytes, IdleBytes int
 }
 
-// Stats returns what the session does and has done. It takes well below a microsecond, and may
-// be called at any time, also after Close. The numbers are read one after the other while runs
-// go on.
+// Stats returns the statistics of the session. It may be called at any time, also after Close.
+// It reads one number after the other while runs go on.
 //
-// A service that is about to be overloaded shows a Waiting that grows, or a WaitTime that grows
-// faster than RunTime.
+// Before a service is overloaded, Waiting grows, or WaitTime grows faster than RunTime.
 func (s *Session) Stats() Stats {
 	if !s.made() {
 		return Stats{}

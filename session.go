@@ -11,21 +11,20 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// program is a program of the engine and what its runs take. Its fields are set when
+// program is a program of the engine and the inputs of its runs. Its fields are valid once
 // made is closed.
 type program struct {
 	made    chan struct{}
 	network *graph.Model
 	engine  *runtime.Program
-	// unused names inputs of the model that the chosen outputs do not need, fixed inputs
-	// that have a constant value in the model, and taken inputs that have a value and that
-	// runs of this program take all the same.
+	// unused names inputs of the model that no chosen output needs, fixed names constant
+	// inputs, and taken names constant inputs that runs of this program override.
 	unused, fixed, taken map[string]bool
 	listed               []*graph.Value // inputs that runs take
-	defaulted            []*graph.Value // inputs whose value runs of another program override
+	defaulted            []*graph.Value // constant inputs that runs of another program override
 	defaults             *defaults
 	err                  error
-	stopped              bool // the context of the caller that was to make it ended
+	stopped              bool // the context of the caller that made it ended
 }
 
 // wait returns when the program is made, or with the context's error.
@@ -48,8 +47,7 @@ func (p *program) ended() bool {
 	}
 }
 
-// make makes the program of a model, whose runs take the named inputs although these have
-// a value in the model.
+// make makes the program of a model. Its runs override the constant inputs named by taken.
 func (p *program) make(ctx context.Context, m *Model, o Options, taken []string) {
 	defer close(p.made)
 	limit := o.MemoryLimit
@@ -82,21 +80,19 @@ func (p *program) make(ctx context.Context, m *Model, o Options, taken []string)
 // Session is a model made ready to run. Its methods may be called from many
 // goroutines at once.
 //
-// Each run that is under way has memory of its own, of about Plan.PeakBytes beside
-// its inputs. As many runs of the process as the machine has CPUs are under way at a time.
-// Another run waits for its turn, first come, first served, until its context ends;
-// Options.MaxWaiting and MaxWait bound that. A run that an operator starts goes on in the
-// place of the run that the operator belongs to.
+// Each run under way has memory of its own, about Plan.PeakBytes beside its inputs. The
+// process has at most as many runs under way as the machine has CPUs. Another run waits for
+// its turn, first come, first served, until its context ends; Options.MaxWaiting and MaxWait
+// bound the wait. A run that an operator starts takes the turn of the operator's run.
 //
-// A session keeps the memory of runs that have ended for later ones, that of as many runs
-// of one plan as may be under way, until Trim or Close. All sessions share the threads of
-// the process: to answer many callers at once, a session with few threads and many
-// goroutines gives the most answers, and one with many threads and few goroutines the
-// fastest.
+// After a run a session keeps the run's memory for later ones, until Trim or Close: for each
+// plan, as many runs' memory as may be under way. All sessions share the threads of the
+// process. Few threads and many goroutines give the most answers per second; many threads
+// and few goroutines give each answer soonest.
 //
-// The first run with inputs of new shapes makes a plan, which later runs with inputs
-// of the same shapes find again; of few shapes, all stay ready. Warm makes plans before
-// the first run.
+// The first run with inputs of new shapes makes a plan. Later runs with inputs of the same
+// shapes use it again, unless many other shapes came between. Warm makes plans before the
+// first run.
 type Session struct {
 	model   *Model
 	program *program
@@ -105,10 +101,10 @@ type Session struct {
 	closed  atomic.Bool
 
 	mu         sync.Mutex
-	rows       map[string]*Session // that LastRows returned, by what it was given
-	overriding map[string]*Session // that taking returned, by the inputs that they take
-	of         *Session            // the session whose LastRows returned this one, or nil
-	last       []string            // the outputs that LastRows was given then
+	rows       map[string]*Session // returned by LastRows, by its arguments
+	overriding map[string]*Session // returned by taking, by the inputs that they override
+	of         *Session            // the session that LastRows derived this one from, or nil
+	last       []string            // the arguments of that LastRows
 }
 
 func newSession(m *Model, p *program, o Options) (*Session, error) {
@@ -119,10 +115,9 @@ func newSession(m *Model, p *program, o Options) (*Session, error) {
 	return &Session{model: m, program: p, engine: e, options: o}, nil
 }
 
-// Close waits for the runs under way, and for those that wait to begin, and frees the
-// session's memory. Further calls do nothing. What runs returned stays valid. Streams and
-// Bounds of the session can run no more; their memory is freed by their own Close, before or
-// after this one.
+// Close waits for all runs that are under way or wait to begin, and frees the session's
+// memory. Further calls do nothing. Results of runs stay valid. Streams and Bounds of the
+// session cannot run any more; their own Close, before or after this one, frees their memory.
 func (s *Session) Close() (err error) {
 	defer s.enter().end(&err)
 	first := !s.closed.Swap(true)
@@ -142,11 +137,10 @@ func (s *Session) Model() *Model {
 	return s.model
 }
 
-// Inputs describes the inputs that runs may be given, in the order of the model and
-// in a new slice. A run must be given those that are required; the others are those
-// that no chosen output needs (Options.Outputs) and dynamic variables of programs of
-// OpenInfer. Inputs that have a value in the model are not among them; Overridable
-// describes those that runs may give another.
+// Inputs describes the inputs of runs, in the order of the model and in a new slice. A run
+// needs every required input. An input is not required if no chosen output needs it
+// (Options.Outputs), or if it is a dynamic variable of a program of OpenInfer. Constant
+// inputs are left out; Overridable describes the constant inputs that runs may override.
 func (s *Session) Inputs() []Info {
 	if !s.made() {
 		return nil
@@ -154,8 +148,8 @@ func (s *Session) Inputs() []Info {
 	return infos(s.program.listed, func(name string) bool { return !s.program.unused[name] && !s.program.defaults.has(name) })
 }
 
-// Outputs describes what runs return, in the order of Options.Outputs or of the
-// model and in a new slice, as far as it follows from the model.
+// Outputs describes the results of runs as far as the model tells, in the order of
+// Options.Outputs or of the model and in a new slice.
 func (s *Session) Outputs() []Info {
 	if !s.made() {
 		return nil
@@ -163,29 +157,27 @@ func (s *Session) Outputs() []Info {
 	return infos(s.engine.Outputs(), never)
 }
 
-// Run computes the outputs, by name, from the inputs, by name. Inputs are only read,
-// and may be used by many runs at once; those that are not required are not looked at.
-// Outputs share no memory with inputs, with the session or with each other: they belong
-// to the caller.
+// Run computes the outputs, by name, from the inputs, by name. It only reads inputs, so many
+// runs may share them, and ignores inputs that are not required. Outputs belong to the
+// caller: they share no memory with inputs, with the session or with each other.
 //
-// A context that is cancelled, or whose deadline passes, ends the run with the
-// context's error: between two pieces of work, also within a node that takes long, and
-// also while it waits, which the message then says.
+// When the context is cancelled or its deadline passes, the run ends with the context's
+// error between two pieces of work, also within a node that takes long. If the run was still
+// waiting for its turn, the message says so.
 //
 // The error is
-//   - ErrMissingInput if a required input is not there or nil;
-//   - ErrUnknownInput if there is one that neither Inputs nor Overridable lists;
-//   - ErrShape if an input has another type or shape than the model declares, or than
-//     an operator takes, or elements that the model does not take, such as token ids
-//     beyond its vocabulary;
-//   - ErrMemory if the run exceeds Options.MemoryLimit, or what Options.MemoryBudget can
-//     give;
-//   - ErrBusy if it would have to wait longer, or in a longer line, than the options say;
-//   - ErrUnsupported if an output is no tensor, which RunValues returns;
+//   - ErrMissingInput if a required input is missing or nil;
+//   - ErrUnknownInput if neither Inputs nor Overridable lists an input;
+//   - ErrShape if the type or shape of an input is not the one that the model declares or an
+//     operator needs, or if elements are out of range, such as token ids beyond the
+//     vocabulary;
+//   - ErrMemory if the run exceeds Options.MemoryLimit, or the rest of Options.MemoryBudget;
+//   - ErrBusy if the run would exceed Options.MaxWaiting or MaxWait;
+//   - ErrUnsupported if an output is no tensor (see RunValues);
 //   - ErrOption if ctx is nil;
 //   - ErrClosed after Close.
 //
-// It names the file and, where a node failed, the node, its operator and its inputs.
+// The error names the file and, if a node failed, the node, its operator and its inputs.
 func (s *Session) Run(ctx context.Context, inputs map[string]*Tensor) (_ map[string]*Tensor, err error) {
 	defer s.enter().end(&err)
 	s, in, err := accept(ctx, s, inputs, belowTensor)
@@ -199,7 +191,8 @@ func (s *Session) Run(ctx context.Context, inputs map[string]*Tensor) (_ map[str
 	return s.tensors(out, "RunValues returns it")
 }
 
-// tensors returns the results of a run, all of which must be tensors.
+// tensors returns the results of a run. A result that is no tensor is ErrUnsupported;
+// otherwise is the way out that the message gives.
 func (s *Session) tensors(results map[string]tensor.Value, otherwise string) (map[string]*Tensor, error) {
 	out := make(map[string]*Tensor, len(results))
 	for name, v := range results {
@@ -212,7 +205,7 @@ func (s *Session) tensors(results map[string]tensor.Value, otherwise string) (ma
 	return out, nil
 }
 
-// RunValues is Run for models that take or give sequences, optionals or maps.
+// RunValues is Run for models with inputs or outputs that are sequences, optionals or maps.
 func (s *Session) RunValues(ctx context.Context, inputs map[string]Value) (_ map[string]Value, err error) {
 	defer s.enter().end(&err)
 	s, in, err := accept(ctx, s, inputs, below)
@@ -226,7 +219,7 @@ func (s *Session) RunValues(ctx context.Context, inputs map[string]Value) (_ map
 	return aboveAll(out), nil
 }
 
-// Profile is RunValues that also returns the time of every step.
+// Profile is RunValues, and also returns the time of every step.
 func (s *Session) Profile(ctx context.Context, inputs map[string]Value) (_ map[string]Value, _ *Profile, err error) {
 	defer s.enter().end(&err)
 	s, in, err := accept(ctx, s, inputs, below)
@@ -240,9 +233,9 @@ func (s *Session) Profile(ctx context.Context, inputs map[string]Value) (_ map[s
 	return aboveAll(out), &Profile{p}, nil
 }
 
-// Plan returns the plan of a run with inputs of those types and shapes; their
-// elements do not matter. A run with such inputs finds the plan ready. It fails as
-// Run does with these inputs, but for the memory limit.
+// Plan returns the plan of a run with inputs of these types and shapes; their
+// elements do not matter. A later run with such inputs uses the plan. The error is as for
+// Run, except that the memory limit does not matter.
 func (s *Session) Plan(inputs map[string]*Tensor) (_ *Plan, err error) {
 	defer s.enter().end(&err)
 	s, in, err := accept(context.Background(), s, inputs, belowTensor)
@@ -260,9 +253,8 @@ func (s *Session) Plan(inputs map[string]*Tensor) (_ *Plan, err error) {
 	return &Plan{p}, nil
 }
 
-// PlanTypes is Plan for inputs of those types, which need no tensors: those of
-// Inputs, with a number for every extent of a tensor. Inputs that are not required
-// may be left out.
+// PlanTypes is Plan for types in place of tensors: the Infos of Inputs, with a number for
+// every extent. Inputs that are not required may be left out.
 func (s *Session) PlanTypes(inputs []Info) (_ *Plan, err error) {
 	defer s.enter().end(&err)
 	s, types, err := s.types(inputs)
@@ -276,8 +268,7 @@ func (s *Session) PlanTypes(inputs []Info) (_ *Plan, err error) {
 	return &Plan{p}, nil
 }
 
-// types returns the types that the engine takes for those inputs, and the session whose
-// engine takes them.
+// types returns the types of inputs for the engine, and the session that has the engine.
 func (s *Session) types(inputs []Info) (*Session, map[string]graph.Type, error) {
 	named := make(map[string]Info, len(inputs))
 	for _, v := range inputs {
@@ -317,9 +308,9 @@ func aboveAll(values map[string]tensor.Value) map[string]Value {
 	return out
 }
 
-// accept checks the names of the inputs of a run. It returns those that the engine takes,
-// and the session of that engine: s, or the one that takes the inputs with a value in the
-// model that are given another. The engine checks types and shapes.
+// accept checks the names of the inputs of a run, and returns the inputs for the engine and
+// the session that has the engine: s, or the session that overrides constant inputs among
+// them. The engine checks types and shapes.
 func accept[V any](
 	ctx context.Context, s *Session, inputs map[string]V, below func(V) (tensor.Value, error),
 ) (*Session, map[string]tensor.Value, error) {
@@ -376,7 +367,7 @@ func (s *Session) closedError() error {
 	return markf(ErrClosed, "%s: the session is closed", s.model.source.File)
 }
 
-// unknown says why an input is not among those that a run takes.
+// unknown returns the error of an input that no run takes.
 func (s *Session) unknown(name string, takes []Info) error {
 	switch {
 	case s.program.fixed[name] && s.program.network.IR > 0:

@@ -13,9 +13,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// State is a value that a run reads and leaves changed for the next run: an input of a
-// model and the output that takes its place, such as the past and the present of a
-// cache of keys, or the hidden state of a recurrent network.
+// State is an input of a model and the output that replaces it for the next run, such as the
+// past and the present of a cache of keys, or the hidden state of a recurrent network.
 type State struct {
 	// Input and Output are names of tensors of one element type.
 	Input, Output string
@@ -23,10 +22,9 @@ type State struct {
 	Axis int
 }
 
-// States returns the states that a genai_config.json in the model's folder names, or else
-// those that the names and types of the model's inputs and outputs tell:
-// past_key_values.* with present.*, past_* with present_*, state with stateN, h with hn,
-// and the like.
+// States returns the states that a genai_config.json in the model's folder names. Without
+// such a file it finds states by names and types of inputs and outputs: past_key_values.*
+// with present.*, past_* with present_*, state with stateN, h with hn, and the like.
 func (m *Model) States() []State {
 	if !m.made() {
 		return nil
@@ -51,47 +49,47 @@ func statesOf(n *graph.Model) []State {
 	return list
 }
 
-// StreamOptions choose the states of a stream and their memory. The zero value is for the
-// states that Model.States finds.
+// StreamOptions choose the states of a stream and their memory. The zero value takes the
+// states of Model.States.
 type StreamOptions struct {
-	// States are those of the model; nil for those that Model.States finds.
+	// States are the states of the model; nil for Model.States.
 	States []State
-	// Room is the rows that the memory of growing states has at first; 0 for 256. It
-	// doubles when it is full.
+	// Room is how many rows the memory of growing states has at first; 0 for 256. Full
+	// memory doubles.
 	Room int
-	// Override names inputs that have a value in the model and that runs may give another, of
-	// those that Session.Overridable describes. A run that leaves one out has the model's value.
+	// Override names constant inputs, of Session.Overridable, that runs of the stream may
+	// override. A run that leaves one out takes the model's value.
 	Override []string
 }
 
-// Stream is a sequence of runs of a session. It holds the states of the model, which
-// every run reads and updates: a decoder is given new tokens only, and a network that
-// listens to a stream the next frame only.
+// Stream is a sequence of runs of a session. It holds the states of the model, and every run
+// reads and updates them: a decoder needs new tokens only, and a network that listens needs
+// the next frame only.
 //
-// States that grow, such as caches of keys and values, lie in memory with room where
-// attention, or a concatenation with new rows, adds rows without moving those that are
-// there: a token costs the arithmetic of a token. The memory of a stream is that of its
-// states, with up to twice the rows that they have, until Close.
+// The memory of a growing state, such as a cache of keys and values, has room for more rows.
+// Attention and concatenation add rows there without moving earlier ones, so a token costs
+// the arithmetic of a token. Until Close a stream takes the memory of its states, with room
+// for up to twice their rows.
 //
 // The methods of a Stream may be called from one goroutine at a time. A session may have
 // many streams. Streams do not keep their session open: after Session.Close their methods
-// are ErrClosed, and Close still gives back their memory.
+// return ErrClosed, and Close still frees their memory.
 type Stream struct {
 	mu      sync.Mutex
 	session *Session
 	engine  *runtime.Stream           // nil after Close
 	states  map[string]bool           // inputs that the stream holds
-	implied map[string]bool           // inputs that Run makes when they are left out
-	initial map[string]*tensor.Tensor // values that the model has for states
+	implied map[string]bool           // inputs that Run makes if they are left out
+	initial map[string]*tensor.Tensor // the model's values of states
 }
 
-// NewStream returns a stream whose states hold the values that the model has for them. Of
-// the others, those that grow have no rows, and the rest hold zeros.
+// NewStream returns a stream at its start. A state with a value in the model holds it; any
+// other growing state has no rows, and any other state of fixed extents holds zeros.
 //
-// The error is ErrOption for a model without states, for a state that names no input or none of
-// the outputs that the session computes, has no such axis, is named twice or has an output of
-// another type, and for a negative room; ErrUnsupported for a state whose elements are strings or
-// narrower than a byte, or whose number of axes is open; and ErrClosed after Close.
+// The error is ErrOption for a model without states, for a negative room, and for a state that
+// is named twice, has no input, no computed output, an output of another type, or no such axis.
+// It is ErrUnsupported for a state of strings, of elements narrower than a byte or of an open
+// number of axes, and ErrClosed after Close.
 func (s *Session) NewStream(o StreamOptions) (_ *Stream, err error) {
 	defer s.enter().end(&err)
 	file := s.model.source.File
@@ -139,8 +137,8 @@ func (s *Session) NewStream(o StreamOptions) (_ *Stream, err error) {
 	return st, nil
 }
 
-// forStream returns the session whose runs take, beside the inputs of s, those that have a
-// value in the model and are states or named by override.
+// forStream returns the session for the runs of a stream. They override the constant inputs
+// that are states or named by override.
 func (s *Session) forStream(states []State, override []string) (*Session, error) {
 	var taken []string
 	for _, st := range states {
@@ -182,7 +180,7 @@ func newStream(s *Session, e *runtime.Stream) (*Stream, error) {
 	return st, nil
 }
 
-// start gives states the values that the model has for them.
+// start sets states to the model's values.
 func (s *Stream) start() error {
 	for name, t := range s.initial {
 		if err := s.engine.SetState(name, t); err != nil {
@@ -192,9 +190,9 @@ func (s *Stream) start() error {
 	return nil
 }
 
-// Inputs describes the inputs that runs of the stream may be given, in the order of the
-// model and in a new slice: those of the session that are no states. Those that Run
-// implies for a decoder are not required.
+// Inputs describes the inputs of runs of the stream, in the order of the model and in a new
+// slice: the inputs of the session without states. Inputs that Run implies for a decoder are
+// not required.
 func (s *Stream) Inputs() []Info {
 	if !s.made() {
 		return nil
@@ -206,23 +204,23 @@ func (s *Stream) Inputs() []Info {
 	return list
 }
 
-// Run computes the outputs that are no states from the inputs that are no states, by
-// name, and moves the states on. Inputs and outputs are as those of Session.Run.
+// Run computes the outputs from the inputs, both by name and without states, and updates the
+// states. Inputs and outputs are as for Session.Run.
 //
-// Of a decoder, inputs with these names may be left out: attention_mask is then ones for
-// all rows, position_ids and cache_position count on from the rows that are there,
-// use_cache_branch tells whether there are any, and seqlens_k and total_sequence_length
-// count them. New rows are those of input_ids or of inputs_embeds.
+// A run of a decoder may leave out inputs of these names: attention_mask is then ones for
+// all rows, position_ids and cache_position continue from the rows of the states,
+// use_cache_branch reports whether there are rows, and seqlens_k and total_sequence_length
+// count them. The tokens of input_ids or inputs_embeds are new rows.
 //
-// The error is that of Session.Run, or ErrState. A run that fails leaves the states as
-// they were, but for states of fixed extents that an operator updates in place: then the
-// stream is of no use before Reset, and further runs are ErrState.
+// The error is as for Session.Run, or ErrState. A failed run leaves the states as they were.
+// The exception is a state of fixed extents that an operator updates in place: then further
+// runs are ErrState until Reset.
 func (s *Stream) Run(ctx context.Context, inputs map[string]*Tensor) (_ map[string]*Tensor, err error) {
 	defer s.enter().end(&err)
 	return s.run(ctx, inputs, nil)
 }
 
-// Profile is Run that also returns the time of every step.
+// Profile is Run, and also returns the time of every step.
 func (s *Stream) Profile(ctx context.Context, inputs map[string]*Tensor) (_ map[string]*Tensor, _ *Profile, err error) {
 	defer s.enter().end(&err)
 	p := &exec.Profile{}
@@ -247,7 +245,7 @@ func (s *Stream) run(ctx context.Context, inputs map[string]*Tensor, prof *exec.
 	return s.session.tensors(out, "a stream returns tensors only")
 }
 
-// open reports a stream that is closed, or whose session is.
+// open returns ErrClosed if the stream or its session is closed.
 func (s *Stream) open() error {
 	if s.engine == nil {
 		return markf(ErrClosed, "%s: the stream is closed", s.session.model.source.File)
@@ -258,7 +256,7 @@ func (s *Stream) open() error {
 	return nil
 }
 
-// accept checks what a method is given.
+// accept checks the names of inputs, and returns the inputs for the engine.
 func (s *Stream) accept(ctx context.Context, inputs map[string]*Tensor) (map[string]tensor.Value, error) {
 	if err := s.open(); err != nil {
 		return nil, err
@@ -291,13 +289,12 @@ func (s *Stream) accept(ctx context.Context, inputs map[string]*Tensor) (map[str
 	return in, nil
 }
 
-// Bind makes memory for runs of the stream on inputs of the element types and shapes of
-// those given, whose elements it copies, as Session.Bind does for runs that do not follow
-// each other. Inputs that Run implies are kept up to date. An input whose extent goes
-// with the length of the stream goes on doing so, and all its elements must be equal.
-// The tensors of states are nil, as the stream keeps them; runs allocate only when the
-// memory of states doubles. The error is ErrUnsupported for results whose extents change
-// from run to run, and for growing states that cannot lie in memory with room.
+// Bind makes memory for runs of the stream on inputs of these element types and shapes, and
+// copies the elements. Before each run it updates the inputs that Run implies. An input with
+// an extent that follows the length of the stream keeps following it; all its elements must
+// be equal. Bound.Input and Bound.Output return nil for states. Runs allocate only when the
+// memory of states doubles. The error is ErrUnsupported if the extents of a result change
+// from run to run, or if a growing state cannot have memory with room.
 func (s *Stream) Bind(inputs map[string]*Tensor) (_ *Bound, err error) {
 	defer s.enter().end(&err)
 	s.mu.Lock()
@@ -315,8 +312,8 @@ func (s *Stream) Bind(inputs map[string]*Tensor) (_ *Bound, err error) {
 	return b, nil
 }
 
-// Plan returns the plan of the next run on inputs of those types and shapes. Nothing is
-// run, and the states stay as they are. The error is that of Run.
+// Plan returns the plan of the next run on inputs of these types and shapes. It runs nothing,
+// and states stay as they are. The error is as for Run.
 func (s *Stream) Plan(inputs map[string]*Tensor) (_ *Plan, err error) {
 	defer s.enter().end(&err)
 	s.mu.Lock()
@@ -332,7 +329,7 @@ func (s *Stream) Plan(inputs map[string]*Tensor) (_ *Plan, err error) {
 	return &Plan{p}, nil
 }
 
-// Len returns how many rows the growing states have, such as tokens; 0 if none grows.
+// Len returns the number of rows, such as tokens, of the growing states; 0 if no state grows.
 func (s *Stream) Len() int {
 	if !s.made() {
 		return 0
@@ -345,8 +342,8 @@ func (s *Stream) Len() int {
 	return s.engine.Length()
 }
 
-// Reset has the states begin anew, as NewStream does, and frees their memory. The extents of the
-// next inputs, such as the batch, may differ from those before.
+// Reset returns the states to their start, as NewStream makes them, and frees their memory. The
+// next inputs may have other extents, such as another batch.
 func (s *Stream) Reset() {
 	if !s.made() {
 		return
@@ -359,9 +356,8 @@ func (s *Stream) Reset() {
 	}
 }
 
-// Truncate cuts the states to their first n rows, which then are those of the next run's
-// past. The error is ErrState if a state does not grow or has fewer rows, or if n is
-// negative.
+// Truncate cuts the states to their first n rows, the past of the next run. The error is
+// ErrState if a state does not grow or has fewer rows, or if n is negative.
 func (s *Stream) Truncate(n int) (err error) {
 	defer s.enter().end(&err)
 	s.mu.Lock()
@@ -373,8 +369,8 @@ func (s *Stream) Truncate(n int) (err error) {
 }
 
 // Fork returns a stream with a copy of the states, for beams and for shared prefixes. The
-// two streams share no memory, and each is closed by itself. The error is ErrMemory if
-// Options.MemoryBudget has no room for the copy.
+// two streams share no memory, and each needs its own Close. The error is ErrMemory if the
+// copy exceeds the rest of Options.MemoryBudget.
 func (s *Stream) Fork() (_ *Stream, err error) {
 	defer s.enter().end(&err)
 	s.mu.Lock()
@@ -389,9 +385,9 @@ func (s *Stream) Fork() (_ *Stream, err error) {
 	return &Stream{session: s.session, engine: e, states: s.states, implied: s.implied, initial: s.initial}, nil
 }
 
-// State returns a copy of the state that the next run reads as the input of that name;
-// nil if its extents are not known before the first run. The error is ErrUnknownInput if
-// there is no such state.
+// State returns a copy of the state that the next run reads as this input; nil if its
+// extents are not known before the first run. The error is ErrUnknownInput if there is no
+// such state, and ErrClosed after Close.
 func (s *Stream) State(input string) (_ *Tensor, err error) {
 	defer s.enter().end(&err)
 	s.mu.Lock()
@@ -409,9 +405,9 @@ func (s *Stream) State(input string) (_ *Tensor, err error) {
 	return &Tensor{*t}, nil
 }
 
-// SetState has the next run read a copy of t as the input of that name. States that grow
+// SetState copies t to the state that the next run reads as this input. States that grow
 // together must be set together. The error is ErrUnknownInput if there is no such state,
-// and ErrShape if t is not as the model declares.
+// ErrShape if t differs from the model's declaration, and ErrClosed after Close.
 func (s *Stream) SetState(input string, t *Tensor) (err error) {
 	defer s.enter().end(&err)
 	s.mu.Lock()

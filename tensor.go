@@ -14,10 +14,10 @@ import (
 // gaps. The functions NewTensor, Zeros, Scalar, Strings and FromBytes make tensors,
 // and so does a run; the zero Tensor, and nil, have no element type and fit no input.
 //
-// Type and shape of a tensor never change, so that its methods may be called from
-// many goroutines at once. Its elements may: whoever writes to them, through Data,
-// Bytes or the slice that the tensor was made over, must see to it that no run and no
-// other goroutine uses the tensor meanwhile.
+// The type and the shape of a tensor never change, and its methods may be called from
+// many goroutines at once. A program that writes elements, through Data, Bytes or the
+// slice under the tensor, must ensure that no run and no other goroutine uses the tensor
+// at the same time.
 type Tensor struct{ t tensor.Tensor }
 
 // Element lists the Go types of elements. Package packed has the types of narrow
@@ -31,7 +31,7 @@ type Element interface {
 }
 
 // NewTensor returns a tensor over data, in row-major order. The tensor shares the
-// memory of data. No shape is that of a scalar. The error is ErrShape if the extents are
+// memory of data. Without a shape it is a scalar. The error is ErrShape if the extents are
 // negative or their product is not the number of elements.
 func NewTensor[T Element](data []T, shape ...int) (*Tensor, error) {
 	t, err := tensor.From(data, shape...)
@@ -81,9 +81,9 @@ func Strings(data []string, shape ...int) (*Tensor, error) {
 	return &Tensor{*t}, nil
 }
 
-// FromBytes returns a tensor of any element type but String, whose elements lie in
-// data as Tensor.Bytes describes. The tensor shares the memory of data if that is
-// aligned to the elements, and has a copy if not. The error is ErrShape if the length of
+// FromBytes returns a tensor of any element type but String over data, with elements stored
+// as Tensor.Bytes describes. The tensor shares the memory of data if it is
+// aligned to the elements, and has a copy otherwise. The error is ErrShape if the length of
 // data does not fit the type and the shape, or if an element of a Bool tensor is
 // neither 0 nor 1.
 func FromBytes(d DType, data []byte, shape ...int) (*Tensor, error) {
@@ -99,7 +99,7 @@ func FromBytes(d DType, data []byte, shape ...int) (*Tensor, error) {
 	return &Tensor{*t.Aligned()}, nil
 }
 
-// below is the tensor of the packages below; the zero Tensor for nil.
+// below returns the engine's tensor; the zero Tensor for nil.
 func (t *Tensor) below() *tensor.Tensor {
 	if t == nil {
 		return &tensor.Tensor{}
@@ -116,23 +116,21 @@ func (t *Tensor) Shape() []int { return slices.Clone(t.below().Shape()) }
 // Len returns the number of elements.
 func (t *Tensor) Len() int { return t.below().Len() }
 
-// Bytes returns the elements as they lie in memory, which the slice shares:
-// little-endian, a complex number as its real and its imaginary part, a bool as 0 or
-// 1, elements narrower than a byte packed from the lowest bits up. It is nil for
-// strings.
+// Bytes returns the memory of the elements: little-endian numbers, a complex number as its
+// real and its imaginary part, a bool as 0 or 1, elements narrower than a byte packed from
+// the lowest bits up. It is nil for strings.
 func (t *Tensor) Bytes() []byte { return t.below().Bytes() }
 
-// Strings returns the elements of a String tensor, which the slice shares; nil for
-// tensors of another type.
+// Strings returns the memory of the elements of a String tensor; nil for another type.
 func (t *Tensor) Strings() []string { return t.below().Strings() }
 
 // Clone returns a copy in memory of its own.
 func (t *Tensor) Clone() *Tensor { return &Tensor{*t.below().Clone()} }
 
-// Release leaves t with no elements, of shape [0]. The memory of a result goes back to
-// its session, which writes later results there: slices of its elements and tensors that
-// share them may not be used any more. A result that is not released goes back when
-// Go's collector finds it unused, so Release is for runs that follow each other fast.
+// Release leaves t with no elements, of shape [0]. It returns the memory of a result to
+// its session for later results, so slices of its elements and tensors that share them must
+// not be used any more. Without Release the memory returns when the garbage collector finds
+// it unused. Release is for runs in quick succession.
 func (t *Tensor) Release() { t.below().Release() }
 
 // Reshape returns a tensor of another shape that shares the memory of t. The
@@ -145,8 +143,8 @@ func (t *Tensor) Reshape(shape ...int) (*Tensor, error) {
 	return &Tensor{*r}, nil
 }
 
-// Text returns element i, in row-major order, as text: a number in the shortest form
-// that gives it back, a string quoted. It panics if i is out of range.
+// Text returns element i, in row-major order, as text: a number in its shortest exact form,
+// a string quoted. It panics if i is out of range.
 func (t *Tensor) Text(i int) string {
 	if uint(i) >= uint(t.Len()) {
 		panic(fmt.Sprintf("nacre: element %d of %v", i, t))

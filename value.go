@@ -8,13 +8,13 @@ import (
 )
 
 // Value is an input or an output of a run: a *Tensor, a *Sequence, an *Optional or a
-// *Map. Most models take and give tensors only, which Session.Run is for.
+// *Map. Most models have tensors only, and Session.Run suffices.
 type Value interface {
 	fmt.Stringer
 	isValue()
 }
 
-// Sequence is values of one type in order.
+// Sequence is a list of values of one type.
 type Sequence struct{ Items []Value }
 
 // Optional is a value or none.
@@ -60,11 +60,10 @@ func (m *Map) String() string {
 	return fmt.Sprintf("map(%v, %v)", m.Keys, m.Values)
 }
 
-// maxNesting bounds sequences of sequences that a run is given.
+// maxNesting bounds the depth of sequences in an input.
 const maxNesting = 64
 
-// below returns a value as the packages below have it; nil for one that is not
-// there.
+// below returns the engine's value; nil for nil.
 func below(v Value) (tensor.Value, error) { return belowAt(v, 0) }
 
 func belowAt(v Value, depth int) (tensor.Value, error) {
@@ -119,10 +118,10 @@ func belowMap(m *Map) (tensor.Value, error) {
 	return &tensor.Map{Keys: &m.Keys.t, Values: &m.Values.t}, nil
 }
 
-// above returns a value of the packages below as users see it.
+// above returns the user's view of an engine's value.
 func above(v tensor.Value) Value { return new(viewer).above(v) }
 
-// viewer makes the values that users see.
+// viewer makes the user's views of values.
 type viewer struct {
 	tensors tensor.Pieces[Tensor]
 	maps    tensor.Pieces[Map]

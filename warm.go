@@ -2,13 +2,12 @@ package nacre
 
 import "context"
 
-// Warm makes plans for runs with inputs of those sizes, and memory for a run of each, so
-// that the first run with such inputs takes no longer than later ones. Sizes gives the
-// extents that the model leaves open, as for ZeroInputs; without sizes Warm is for inputs
-// of the extents that the model declares.
+// Warm makes a plan, and memory for a run, for each of sizes, so that the first run with such
+// inputs takes no longer than later ones. A size gives extents to the names that the model
+// leaves open, as for ZeroInputs. Without sizes Warm takes the extents that the model declares.
 //
-// Of few sizes all stay ready. The errors are those of ZeroInputs and Plan, ErrMemory if
-// a run would exceed Options.MemoryLimit, and that of ctx if it is done.
+// Plans of few sizes all stay ready. The error is as for ZeroInputs and Plan, ErrMemory if
+// a run would exceed Options.MemoryLimit, or the error of ctx when it is done.
 func (s *Session) Warm(ctx context.Context, sizes ...map[string]int) (err error) {
 	defer s.enter().end(&err)
 	if err := s.usable(ctx); err != nil {
@@ -36,10 +35,9 @@ func (s *Session) Warm(ctx context.Context, sizes ...map[string]int) (err error)
 	return ctx.Err()
 }
 
-// Trim gives back the memory that the session keeps for later runs, and forgets its
-// plans, which sessions of the same options share. Runs under way go on. The next run
-// with inputs of any shapes makes a plan again. Weights, and what was rearranged of them,
-// stay with the model. The error is ErrClosed after Close.
+// Trim frees the memory that the session keeps for later runs, and drops its plans, also for
+// other sessions with the same options. Runs under way go on. The next run makes its plan
+// again. Weights and packed weights stay with the model. The error is ErrClosed after Close.
 func (s *Session) Trim() (err error) {
 	defer s.enter().end(&err)
 	if s.closed.Load() {

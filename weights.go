@@ -7,8 +7,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// packsOf returns what keeps the constants of a network within a budget; 0 stands for the
-// budget that the file asks for, or none.
+// packsOf returns the packs of a network within a budget; 0 is the budget that the file asks
+// for, or none.
 func (m *Model) packsOf(network *graph.Model, budget int) *cpu.Packs {
 	stay := map[unsafe.Pointer]bool{}
 	if s := network.Streaming; s != nil && cpu.CanMove {
