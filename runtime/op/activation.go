@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Activation is a function of one number that operators apply to elements: as a node
-// of its own, behind a product, or inside a recurrent network.
+// Activation is a function of one number that operators apply to elements: as a node of its own, as
+// the epilogue of a product, or inside a recurrent network.
 type Activation struct {
-	Name   string        // of the ONNX operator; Affine, ScaledTanh and FastGelu are no operators of the standard
-	Kernel string        // the kernel without its element type; empty where only recurrent networks have the function
-	Params []Coefficient // attributes that parametrise it, in the kernel's order
-	// Recurrent says that RNN, GRU and LSTM accept the function.
+	Name   string        // the ONNX operator; Affine, ScaledTanh and FastGelu are not operators of the standard
+	Kernel string        // the kernel without its element type; empty if only recurrent networks have the function
+	Params []Coefficient // attributes that are its parameters, in the kernel's order
+	// Recurrent reports whether RNN, GRU and LSTM accept the function.
 	Recurrent bool
 }
 
-// Coefficient is an attribute that is a parameter of a function, and its default.
+// Coefficient is an attribute that is a parameter of a function, with its default.
 type Coefficient struct {
 	Name    string
 	Default float32
@@ -51,7 +51,7 @@ var activations = []Activation{
 	{Name: "Clip", Kernel: "clip", Params: []Coefficient{{"min", float32(math.Inf(-1))}, {"max", float32(math.Inf(1))}}},
 }
 
-// FindActivation returns the activation of that name.
+// FindActivation returns the activation called name.
 func FindActivation(name string) (Activation, bool) {
 	for _, a := range activations {
 		if a.Name == name {
@@ -61,8 +61,8 @@ func FindActivation(name string) (Activation, bool) {
 	return Activation{}, false
 }
 
-// FindRecurrentActivation returns the activation of that name, in letters of either
-// case, if recurrent networks accept it.
+// FindRecurrentActivation returns the activation called name, ignoring case, if recurrent networks
+// accept it.
 func FindRecurrentActivation(name string) (Activation, bool) {
 	for _, a := range activations {
 		if a.Recurrent && strings.EqualFold(a.Name, name) {
@@ -72,8 +72,7 @@ func FindRecurrentActivation(name string) (Activation, bool) {
 	return Activation{}, false
 }
 
-// Values returns the two parameters of the kernel: those given, then the defaults,
-// then zeros.
+// Values returns the two parameters of the kernel: first the given ones, then defaults, then zeros.
 func (a Activation) Values(given ...float32) (p, q float32) {
 	list := slices.Grow(slices.Clone(given), 2)
 	for i := len(list); i < 2; i++ {

@@ -7,16 +7,16 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// Arity is the inputs that an operator takes from one of its versions on.
+// Arity is the number of inputs that an operator takes from version Since on.
 type Arity struct {
 	Since int
 	In    [2]int // fewest and most; Any for no limit
-	// Optional reports the inputs among the fewest, or among those without limit,
-	// that a node may leave out all the same; nil for none.
+	// Optional reports whether a node may leave out an input that the counts require. Nil means
+	// that it may leave out none.
 	Optional func(input int) bool
 }
 
-// Arity returns the inputs that the operator takes in a version.
+// Arity returns the arity of the operator in the given version.
 func (row *Row) Arity(version int) Arity {
 	a := Arity{In: row.In, Optional: row.Optional}
 	for _, later := range row.Later {
@@ -27,14 +27,14 @@ func (row *Row) Arity(version int) Arity {
 	return a
 }
 
-// Needs reports whether a node must have input i: one among the fewest, or any
-// where there is no limit, unless Optional says otherwise.
+// Needs reports whether a node must have input i. It must if i is below the fewest inputs, or if
+// their number has no limit, unless Optional excepts input i.
 func (a Arity) Needs(i int) bool {
 	return (i < a.In[0] || a.In[1] == Any) && (a.Optional == nil || !a.Optional(i))
 }
 
-// check reports a node with more or fewer inputs or outputs than its version
-// takes, or without an input that it needs.
+// check returns an error if n has more or fewer inputs or outputs than version since takes, or
+// lacks an input that it needs.
 func (row *Row) check(n *graph.Node, since int) error {
 	takes := row.Arity(since)
 	if outside(len(n.Inputs), takes.In) {
@@ -65,7 +65,7 @@ func span(l [2]int) string {
 	return fmt.Sprintf("%d to %d", l[0], l[1])
 }
 
-// Inputs is Optional for a few inputs.
+// Inputs returns an Optional function that is true for the listed inputs.
 func Inputs(list ...int) func(int) bool {
 	return func(i int) bool { return slices.Contains(list, i) }
 }

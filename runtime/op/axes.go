@@ -5,8 +5,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// NormAxis returns the axis of a value of that rank, counted from the end when
-// negative, as a number in 0..rank-1.
+// NormAxis returns an axis of a value of the given rank as a number in 0..rank-1. A negative axis
+// counts from the end.
 func NormAxis(axis, rank int) (int, error) {
 	if axis < -rank || axis >= rank {
 		return 0, graph.Errorf(graph.ErrShape, "axis %d is not one of a value with %d axes", axis, rank)
@@ -17,8 +17,8 @@ func NormAxis(axis, rank int) (int, error) {
 	return axis, nil
 }
 
-// NormAxes returns the axes as numbers in 0..rank-1, in the order given. An
-// axis named twice is an error.
+// NormAxes returns the axes as numbers in 0..rank-1, in the order given. An axis that is named
+// twice is an error.
 func NormAxes(axes []int, rank int) ([]int, error) {
 	if err := CountAxes(len(axes), rank); err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func NormAxes(axes []int, rank int) ([]int, error) {
 	return list, nil
 }
 
-// CountAxes reports more axes than a value has.
+// CountAxes returns an error if n axes are more than a value of the given rank has.
 func CountAxes(n, rank int) error {
 	if n > rank {
 		return graph.Errorf(graph.ErrShape, "%d axes are named of a value with %d", n, rank)
@@ -45,8 +45,8 @@ func CountAxes(n, rank int) error {
 	return nil
 }
 
-// FromEnd is the extent of axis i counted from the end, the last being 1; axes
-// that are not there have extent 1.
+// FromEnd returns the extent of axis i counted from the end; 1 is the last axis. If s has fewer
+// axes, it returns 1.
 func FromEnd(s tensor.Shape, i int) int {
 	if i > len(s) {
 		return 1
@@ -54,16 +54,16 @@ func FromEnd(s tensor.Shape, i int) int {
 	return s[len(s)-i]
 }
 
-// AxisView is the extents of a value seen as [outer, n, inner]: an axis, and what stands
-// before and behind it.
+// AxisView is a value seen as [Outer, N, Inner]: the product of the extents before an axis, its
+// extent, and the product of the extents after it.
 type AxisView struct{ Outer, N, Inner int }
 
-// ViewAlong is the view of a shape along one of its axes.
+// ViewAlong returns the view of a shape along one of its axes.
 func ViewAlong(shape tensor.Shape, axis int) AxisView {
 	return AxisView{shape[:axis].Len(), shape[axis], shape[axis+1:].Len()}
 }
 
-// Each calls f with the position of the first element of every stretch along the axis.
+// Each calls f with the index of the first element of every stretch along the axis.
 func (s AxisView) Each(pace *Pace, f func(at int)) {
 	for a := range s.Outer {
 		for i := range s.Inner {

@@ -5,10 +5,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Broadcast returns the extents of the result of an elementwise operation on
-// operands with extents a and b, aligned at the last axis; axes of extent 1
-// stretch. It returns nil when the number of axes of either is unknown, and an
-// error when two extents can never go together.
+// Broadcast returns the extents of the result of an elementwise operation on operands with extents
+// a and b, aligned at the last axis. Axes of extent 1 stretch. If the rank of either is unknown, it
+// returns nil. If two extents can never be equal and neither can be 1, it returns an error.
 func Broadcast(a, b graph.Dims) (graph.Dims, error) {
 	if a == nil || b == nil {
 		return nil, nil
@@ -29,8 +28,8 @@ func Broadcast(a, b graph.Dims) (graph.Dims, error) {
 	return out, nil
 }
 
-// BroadcastDim is Broadcast of one axis. An extent that is not a number is
-// either 1 or equal to its partner, so a number other than 1 decides.
+// BroadcastDim is Broadcast for one axis. A symbolic extent is either 1 or equal to its partner, so
+// a number other than 1 decides.
 func BroadcastDim(d, e graph.Dim) (graph.Dim, bool) {
 	switch {
 	case d.Is(1):
@@ -51,15 +50,15 @@ func BroadcastDim(d, e graph.Dim) (graph.Dim, bool) {
 	return graph.Unknown(), true
 }
 
-// capOf reports whether d is e up to a limit, such as the part of a table of
-// positions. Both go together only where they are equal: a limit of 2 or more is
-// not 1 where e exceeds it.
+// capOf reports whether d is e limited to a number of 2 or more, such as the used part of a table
+// of positions. The two broadcast only if they are equal, because d cannot be 1 if e exceeds the
+// limit.
 func capOf(d, e graph.Dim) bool {
 	n, ok := d.CapOf(e)
 	return ok && n > 1
 }
 
-// BroadcastAll is Broadcast over any number of operands, at least one.
+// BroadcastAll is Broadcast for one or more operands.
 func BroadcastAll(list ...graph.Dims) (graph.Dims, error) {
 	out := list[0]
 	for _, d := range list[1:] {
@@ -71,8 +70,8 @@ func BroadcastAll(list ...graph.Dims) (graph.Dims, error) {
 	return out, nil
 }
 
-// extentsUnder returns the extents of y and of each input, aligned at the last axis,
-// as the broadcasting kernels want them.
+// extentsUnder returns the extents of y and then of each input, aligned at the last axis, as the
+// broadcasting kernels take them.
 func extentsUnder(y tensor.Shape, inputs ...tensor.Shape) ([]int, error) {
 	rank := len(y)
 	dims := append(make([]int, 0, rank*(1+len(inputs))), y...)
@@ -94,10 +93,10 @@ func extentsUnder(y tensor.Shape, inputs ...tensor.Shape) ([]int, error) {
 	return dims, nil
 }
 
-// Walker steps through the elements of a result in order and keeps the places
-// of the elements of inputs that broadcast to it.
+// Walker steps through the elements of a result in order and tracks the index of the matching
+// element in each input that broadcasts to it.
 type Walker struct {
-	At     []int // in each input
+	At     []int // index of the current element of each input
 	index  []int
 	shape  tensor.Shape
 	stride [][]int // by axis, then input
@@ -126,7 +125,7 @@ func NewWalker(y tensor.Shape, inputs ...tensor.Shape) (*Walker, error) {
 	return w, nil
 }
 
-// Next steps to the next element.
+// Next moves to the next element.
 func (w *Walker) Next() {
 	for axis := len(w.shape) - 1; axis >= 0; axis-- {
 		w.index[axis]++

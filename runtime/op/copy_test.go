@@ -2,7 +2,7 @@ package op
 
 import "testing"
 
-// TestCopy registers operators with a registry and with its copies: each has its own.
+// TestCopy registers operators in a registry and in its copies and checks that each keeps its own.
 func TestCopy(t *testing.T) {
 	row := func(name string) Row {
 		return Row{Domain: "d", Name: name, Since: []int{1}, New: func(*Node) (Op, error) { return nil, nil }}

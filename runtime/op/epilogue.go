@@ -5,13 +5,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Epilogue is an elementwise function that stands behind another operator in one node.
+// Epilogue is an elementwise function that a node applies to the result of its operator.
 type Epilogue struct {
 	Func string // empty for none
 	P, Q float64
 }
 
-// NewEpilogue is the activation of that name with the parameters given, if any.
+// NewEpilogue returns the named activation with the given parameters, if any, and defaults.
 func NewEpilogue(name string, given []float32) (Epilogue, error) {
 	if name == "" {
 		return Epilogue{}, nil
@@ -27,13 +27,13 @@ func NewEpilogue(name string, given []float32) (Epilogue, error) {
 	return Epilogue{Func: a.Kernel, P: float64(p), Q: float64(q)}, nil
 }
 
-// ReadEpilogue reads what follows an operator of com.microsoft: a value Z is added,
-// input 3, then comes the function that attribute activation names.
+// ReadEpilogue reads the epilogue of an operator of com.microsoft. Such an operator adds input 3,
+// Z, and then applies the function in attribute activation.
 func ReadEpilogue(n *Node) (Epilogue, error) {
 	return NewEpilogue(n.Str("activation", ""), n.Floats("activation_params"))
 }
 
-// CheckAddend reports a Z that cannot be added to the output.
+// CheckAddend returns an error if input 3, Z, cannot be added to the output.
 func CheckAddend(c *Infer, d tensor.DType) error {
 	if !c.Has(3) {
 		return nil

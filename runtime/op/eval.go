@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Of is t as a value; a tensor that is not there is no value.
+// Of returns t as a value. A nil tensor becomes a nil value.
 func Of(t *tensor.Tensor) tensor.Value {
 	if t == nil {
 		return nil
@@ -16,7 +16,7 @@ func Of(t *tensor.Tensor) tensor.Value {
 	return t
 }
 
-// Values describes tensors that are there; nil stays nil.
+// Values describes the tensors of in; nil stays nil.
 func Values(in []*tensor.Tensor) []*Value {
 	list := make([]*Value, len(in))
 	for i, t := range in {
@@ -27,21 +27,21 @@ func Values(in []*tensor.Tensor) []*Value {
 	return list
 }
 
-// Known describes a value that is there.
+// Known describes a value that has been computed.
 func Known(v tensor.Value) *Value {
 	t := &Value{Type: TypeOf(v)}
 	t.Const, _ = v.(*tensor.Tensor)
 	return t
 }
 
-// described is descriptions of tensors in memory that is used again.
+// described holds descriptions of tensors in memory that later calls reuse.
 type described struct {
 	list   []*Value
 	values []Value
 	dims   graph.Dims
 }
 
-// Known describes the inputs. The descriptions last to the next call.
+// Known describes the inputs. The descriptions are valid until the next call.
 func (c *Run) Known() []*Value {
 	k := &c.known
 	k.list, k.dims = k.list[:0], k.dims[:0]
@@ -73,14 +73,13 @@ func (c *Run) Known() []*Value {
 	return k.list
 }
 
-// Forget ends the descriptions of Known, so that they do not keep tensors in memory.
+// Forget clears the descriptions of Known, so that they do not keep tensors in memory.
 func (c *Run) Forget() {
 	clear(c.known.list)
 	clear(c.known.values)
 }
 
-// TypeOf is the type of a value; that of its first element serves for a
-// sequence.
+// TypeOf returns the type of a value. A sequence has the element type of its first item.
 func TypeOf(v tensor.Value) graph.Type {
 	switch v := v.(type) {
 	case *tensor.Tensor:
@@ -105,7 +104,7 @@ func TypeOf(v tensor.Value) graph.Type {
 	return graph.Type{}
 }
 
-// DTypes returns the element types of values; Invalid where there is none.
+// DTypes returns the element types of values, Invalid for a nil value.
 func DTypes(in []*Value) []tensor.DType {
 	list := make([]tensor.DType, len(in))
 	for i, v := range in {
@@ -116,13 +115,13 @@ func DTypes(in []*Value) []tensor.DType {
 	return list
 }
 
-// InferOutputs runs the shape rule and checks what it set. Integer contents that
-// are known in full become constants.
+// InferOutputs runs the shape rule of o and checks the outputs that it set. Integer contents that
+// are fully known become constants.
 func InferOutputs(o Op, n *graph.Node, in []*Value) (out []*Value, err error) {
 	return InferWith(o, n, &Infer{In: in})
 }
 
-// InferWith is InferOutputs with the bodies of control flow at hand.
+// InferWith is InferOutputs for a given c, which may know the bodies of control flow.
 func InferWith(o Op, n *graph.Node, c *Infer) (out []*Value, err error) {
 	defer guard.At("").End(&err)
 	c.Out = make([]*Value, len(n.Outputs))
@@ -149,7 +148,7 @@ func InferWith(o Op, n *graph.Node, c *Infer) (out []*Value, err error) {
 	return c.Out, nil
 }
 
-// settle turns integer contents that are known in full into constants.
+// settle turns integer contents that are fully known into constants.
 func settle(values []*Value) {
 	for _, v := range values {
 		shape, ok := v.Dims.Concrete()
@@ -159,8 +158,8 @@ func settle(values []*Value) {
 	}
 }
 
-// integerTensor returns a tensor of the elements, or nil if one of them is no number
-// or does not fit the type.
+// integerTensor returns a tensor of the elements. If one is not a number or does not fit the type,
+// it returns nil.
 func integerTensor(d tensor.DType, shape tensor.Shape, list []graph.Dim) *tensor.Tensor {
 	if d != tensor.I64 && d != tensor.I32 {
 		return nil
@@ -180,5 +179,5 @@ func integerTensor(d tensor.DType, shape tensor.Shape, list []graph.Dim) *tensor
 	return t
 }
 
-// SequenceOf is the type of sequences of elem.
+// SequenceOf returns the type of sequences of elem.
 func SequenceOf(elem graph.Type) graph.Type { return graph.Type{Kind: graph.SequenceType, Elem: &elem} }

@@ -7,12 +7,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// MaxInts bounds the integer vectors that Infer looks at and passes on: shapes
-// and what they are computed from are short, tables are not.
+// MaxInts limits the length of integer vectors that Infer reads and passes on. Shapes and the
+// values that they are computed from are short; tables are not.
 const MaxInts = 1024
 
-// KnownInts returns the elements of an integer scalar or vector that are all
-// numbers.
+// KnownInts returns the elements of an integer scalar or vector if all are numbers.
 func (v *Value) KnownInts() ([]int, bool) {
 	list, ok := v.IntVec()
 	if !ok {
@@ -27,7 +26,7 @@ func (v *Value) KnownInts() ([]int, bool) {
 	return out, true
 }
 
-// checkIndex reports a value that cannot hold axes, extents or indices.
+// checkIndex returns an error if v cannot hold axes, extents or indices.
 func (v *Value) checkIndex() error {
 	if v.DType != tensor.Invalid && !IsIndex(v.DType) {
 		return graph.Errorf(graph.ErrShape, "%v where int32 or int64 is needed", v.Type)
@@ -35,7 +34,8 @@ func (v *Value) checkIndex() error {
 	return nil
 }
 
-// KnownAxes is KnownInts of an input that holds axes or counts of them.
+// KnownAxes is KnownInts for an input that holds axes or a count of axes. If v has another element
+// type, it returns an error.
 func (v *Value) KnownAxes() (list []int, ok bool, err error) {
 	if err := v.checkIndex(); err != nil {
 		return nil, false, err
@@ -44,9 +44,8 @@ func (v *Value) KnownAxes() (list []int, ok bool, err error) {
 	return list, ok, nil
 }
 
-// Extents returns the elements of a vector that stands for extents, unknown
-// ones where only their count is known; nil when not even that is. A scalar
-// stands for one extent.
+// Extents returns the extents that v, a vector, holds. If only their count is known, they are
+// unknown dims. If their count is unknown, it returns nil. A scalar stands for one extent.
 func (v *Value) Extents() (graph.Dims, error) {
 	if err := v.checkIndex(); err != nil {
 		return nil, err
@@ -74,16 +73,14 @@ func (v *Value) Extents() (graph.Dims, error) {
 	return graph.UnknownDims(n), nil
 }
 
-// SetInts says what is known of the elements of output i, a scalar or vector of
-// integers.
+// SetInts records the known elements of output i, a scalar or vector of integers.
 func (c *Infer) SetInts(i int, list []graph.Dim) {
 	if i < len(c.Out) && list != nil && len(list) <= MaxInts {
 		c.Out[i].Ints = list
 	}
 }
 
-// JoinDim returns what is known of an extent of which both a and b are known;
-// ok is false when they contradict each other.
+// JoinDim combines two descriptions of one extent; ok is false if they contradict each other.
 func JoinDim(a, b graph.Dim) (d graph.Dim, ok bool) {
 	switch {
 	case a.IsKnown() && b.IsKnown():
@@ -94,7 +91,7 @@ func JoinDim(a, b graph.Dim) (d graph.Dim, ok bool) {
 	return a, true
 }
 
-// MayEqual reports whether two lists of extents are not known to differ.
+// MayEqual reports whether two lists of extents can be equal as far as they are known.
 func MayEqual(a, b graph.Dims) bool {
 	if len(a) != len(b) {
 		return false
@@ -107,8 +104,8 @@ func MayEqual(a, b graph.Dims) bool {
 	return true
 }
 
-// MulDim returns a·b for extents that are not negative, and an error when it
-// does not fit an int.
+// MulDim returns a·b for extents that are not negative. If the product overflows an int, it returns
+// an error.
 func MulDim(a, b graph.Dim) (graph.Dim, error) {
 	x, okx := a.Value()
 	y, oky := b.Value()
@@ -118,7 +115,7 @@ func MulDim(a, b graph.Dim) (graph.Dim, error) {
 	return a.Mul(b), nil
 }
 
-// JoinDims returns the extents of the parts one after the other; never nil.
+// JoinDims concatenates the parts. It never returns nil.
 func JoinDims(parts ...graph.Dims) graph.Dims {
 	out := graph.Dims{}
 	for _, p := range parts {
@@ -127,10 +124,11 @@ func JoinDims(parts ...graph.Dims) graph.Dims {
 	return out
 }
 
-// IsIndex reports whether axes, extents and indices may have that element type.
+// IsIndex reports whether d is an element type for axes, extents and indices.
 func IsIndex(d tensor.DType) bool { return d == tensor.I64 || d == tensor.I32 }
 
-// SameTypes reports inputs whose element types differ from that of the first, which must be there.
+// SameTypes returns an error if the element type of an input differs from input 0, which must not
+// be nil.
 func SameTypes(in []*Value) error {
 	for i, v := range in {
 		if v != nil && v.DType != in[0].DType {
@@ -140,5 +138,5 @@ func SameTypes(in []*Value) error {
 	return nil
 }
 
-// IsSymbol reports whether d is an expression that cannot be negative.
+// IsSymbol reports whether d is a symbolic expression that cannot be negative.
 func IsSymbol(d graph.Dim) bool { return !d.IsKnown() && d.NonNegative() }

@@ -5,11 +5,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Operators compute 16-bit floats in float32. Elements are widened, run by run where
-// an operator can be cut (strip), and results are rounded once.
+// Operators compute 16-bit floats in float32. They widen the elements, run by run if an operator
+// can be cut (strip), and round each result once.
 
-// Floats returns the elements of a narrow float tensor: its own if they are
-// float32, else a widened copy. A tensor left out has none.
+// Floats returns the elements of a narrow float tensor as float32. A float32 tensor returns its own
+// memory; others are widened into scratch. A nil tensor gives nil.
 func (c *Run) Floats(t *tensor.Tensor) ([]float32, error) {
 	if t == nil || t.Len() == 0 {
 		return nil, nil
@@ -25,8 +25,7 @@ func (c *Run) Floats(t *tensor.Tensor) ([]float32, error) {
 	return wide, nil
 }
 
-// widenFloats stores the elements of a tensor of 16-bit floats from the one numbered at
-// on.
+// widenFloats sets list to the elements of t, a tensor of 16-bit floats, from index at on.
 func widenFloats(list []float32, t *tensor.Tensor, at int) {
 	if t.DType() == tensor.F16 {
 		for i, h := range tensor.View[packed.F16](t)[at:][:len(list)] {
@@ -39,8 +38,7 @@ func widenFloats(list []float32, t *tensor.Tensor, at int) {
 	}
 }
 
-// narrowFloats rounds numbers to the elements of a tensor of 16-bit floats from the one
-// numbered at on.
+// narrowFloats rounds list to 16 bits and stores it in t from index at on.
 func narrowFloats(t *tensor.Tensor, at int, list []float32) {
 	if t.DType() == tensor.F16 {
 		for i, h := 0, tensor.View[packed.F16](t)[at:]; i < len(list); i++ {
@@ -53,9 +51,8 @@ func narrowFloats(t *tensor.Tensor, at int, list []float32) {
 	}
 }
 
-// FloatsFor returns where the elements of a narrow float output are to be
-// computed: its own memory if they are float32, else scratch that PutFloats
-// rounds from. An output left out has nowhere.
+// FloatsFor returns the memory for computing the elements of t, a narrow float output: its own
+// memory if it is float32, else scratch for PutFloats to round. A nil tensor gives nil.
 func (c *Run) FloatsFor(t *tensor.Tensor) ([]float32, error) {
 	if t == nil || t.Len() == 0 {
 		return nil, nil
@@ -66,14 +63,14 @@ func (c *Run) FloatsFor(t *tensor.Tensor) ([]float32, error) {
 	return c.ScratchFloats(t.Len())
 }
 
-// PutFloats stores what was computed in the memory that FloatsFor gave for t.
+// PutFloats stores wide, the memory that FloatsFor returned for t, in t.
 func (c *Run) PutFloats(t *tensor.Tensor, wide []float32) {
 	if t != nil && t.Len() > 0 && t.DType() != tensor.F32 {
 		narrowFloats(t, 0, wide[:t.Len()])
 	}
 }
 
-// Given is input i; nil where it is left out.
+// Given returns input i, or nil if it is left out.
 func (c *Run) Given(i int) *tensor.Tensor {
 	if c.Has(i) {
 		return c.In[i]
@@ -81,7 +78,7 @@ func (c *Run) Given(i int) *tensor.Tensor {
 	return nil
 }
 
-// Output returns output i, which it makes if Infer could not tell its shape.
+// Output returns output i. If Infer could not tell its shape, Output allocates it.
 func (c *Run) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
 	if t := c.Out[i]; t != nil {
 		return t, nil
@@ -89,7 +86,7 @@ func (c *Run) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor,
 	return c.Alloc(i, d, shape)
 }
 
-// FloatsInOut is Floats of input 0 and FloatsFor of output 0.
+// FloatsInOut returns Floats of input 0 and FloatsFor of output 0.
 func (c *Run) FloatsInOut() (x, out []float32, err error) {
 	if x, err = c.Floats(c.In[0]); err == nil {
 		out, err = c.FloatsFor(c.Out[0])
@@ -97,8 +94,8 @@ func (c *Run) FloatsInOut() (x, out []float32, err error) {
 	return x, out, err
 }
 
-// Doubles returns the elements of a float tensor as float64: its own if they are
-// float64, else a converted copy. A tensor left out has none.
+// Doubles returns the elements of a float tensor as float64. A float64 tensor returns its own
+// memory; others are copied. A nil tensor gives nil.
 func Doubles(t *tensor.Tensor) []float64 {
 	switch {
 	case t == nil || !Floats.Has(t.DType()):
@@ -111,7 +108,7 @@ func Doubles(t *tensor.Tensor) []float64 {
 	return list
 }
 
-// GetDoubles stores elements of a float tensor in list, from the one numbered at on.
+// GetDoubles sets list to elements of t, a float tensor, from index at on.
 func GetDoubles(list []float64, t *tensor.Tensor, at int) {
 	switch t.DType() {
 	case tensor.F64:
@@ -131,7 +128,7 @@ func GetDoubles(list []float64, t *tensor.Tensor, at int) {
 	}
 }
 
-// Convert returns the results of a function of each element.
+// Convert returns the results of to for each element.
 func Convert[T, U any](s []T, to func(T) U) []U {
 	list := make([]U, len(s))
 	for i, v := range s {
@@ -140,15 +137,14 @@ func Convert[T, U any](s []T, to func(T) U) []U {
 	return list
 }
 
-// PutDoubles rounds numbers to the elements of a float tensor; nothing happens
-// to one left out.
+// PutDoubles rounds list to the elements of a float tensor. If t is nil, it does nothing.
 func PutDoubles(t *tensor.Tensor, list []float64) {
 	if t != nil {
 		putDoubles(t, 0, list)
 	}
 }
 
-// putDoubles is PutDoubles of the elements from the one numbered at on.
+// putDoubles is PutDoubles from index at on.
 func putDoubles(t *tensor.Tensor, at int, list []float64) {
 	switch t.DType() {
 	case tensor.F64:
@@ -168,7 +164,7 @@ func putDoubles(t *tensor.Tensor, at int, list []float64) {
 	}
 }
 
-// Given is input i; nil where it is left out.
+// Given returns input i, or nil if it is left out.
 func (c *Infer) Given(i int) *Value {
 	if c.Has(i) {
 		return c.In[i]

@@ -6,10 +6,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// leastHeap is the memory in bytes from which lists of elements count.
+// leastHeap is the size in bytes from which Go's heap for lists of elements is counted.
 const leastHeap = 64 << 10
 
-// Counted is run with the memory that Row.Heap says counted until it returns.
+// Counted calls run with the heap memory of Row.Heap reserved until it returns.
 func (r *Row) Counted(c *Run, run func(c *Run) error) error {
 	elements := 0
 	for _, list := range [][]*tensor.Tensor{c.In, c.Out} {
@@ -27,12 +27,12 @@ func (r *Row) Counted(c *Run, run func(c *Run) error) error {
 		return err
 	}
 	err := run(c)
-	// Less than before cannot be too much.
+	// Releasing memory cannot exceed a limit.
 	_ = c.Mem.Reserve(-n)
 	return err
 }
 
-// ScratchTensor is a tensor for use until Run returns.
+// ScratchTensor returns a tensor that is valid until Run returns.
 func (c *Run) ScratchTensor(d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
 	if err := shape.Check(); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (c *Run) ScratchTensor(d tensor.DType, shape tensor.Shape) (*tensor.Tensor,
 	return tensor.FromBytes(d, shape, b)
 }
 
-// ScratchInt64s returns scratch memory for n numbers, not cleared.
+// ScratchInt64s returns n numbers of scratch memory, not cleared.
 func (c *Run) ScratchInt64s(n int) ([]int64, error) {
 	b, err := c.Mem.Scratch(8 * n)
 	if err != nil || n == 0 {
@@ -53,7 +53,7 @@ func (c *Run) ScratchInt64s(n int) ([]int64, error) {
 	return unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(b))), n), nil
 }
 
-// ScratchFloats returns n floats, not cleared, for use until Run returns.
+// ScratchFloats returns n floats, not cleared, that are valid until Run returns.
 func (c *Run) ScratchFloats(n int) ([]float32, error) {
 	b, err := c.Mem.Scratch(tensor.F32.Bytes(n))
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4), err

@@ -8,12 +8,12 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Node is a node as a Row's constructor sees it. The attribute methods note
-// what was asked for: attributes of the wrong kind, and those that nobody asked
-// for, are errors that the registry reports after the constructor.
+// Node is a node as the constructor of a Row sees it. The attribute methods record the names that
+// were asked for. After the constructor, the registry reports attributes of the wrong kind and
+// attributes that nobody asked for.
 type Node struct {
 	*graph.Node
-	Since int // the operator's version that applies to the node
+	Since int // the version of the operator that applies to the node
 	asked []string
 	err   error
 }
@@ -22,7 +22,7 @@ func (n *Node) attr(name string, kind graph.AttrKind) *graph.Attr {
 	n.asked = append(n.asked, name)
 	a := n.Attr(name)
 	if a != nil && a.Kind != kind {
-		// Writers leave out the kind of an empty list, or mistake it for another.
+		// Writers leave out the kind of an empty list, or write another.
 		if n.err == nil {
 			n.err = fmt.Errorf("attribute %q is of kind %v, not %v", name, a.Kind, kind)
 		}
@@ -34,10 +34,10 @@ func (n *Node) attr(name string, kind graph.AttrKind) *graph.Attr {
 // Has reports whether the node has the attribute.
 func (n *Node) Has(name string) bool { return n.Attr(name) != nil }
 
-// HasIn reports whether input i is there.
+// HasIn reports whether the node has input i.
 func (n *Node) HasIn(i int) bool { return i < len(n.Inputs) && n.Inputs[i] != "" }
 
-// Int returns an attribute, or def if it is not there.
+// Int returns an attribute, or def if it is missing.
 func (n *Node) Int(name string, def int) int {
 	if a := n.attr(name, graph.AttrInt); a != nil {
 		return int(a.Int)
@@ -45,8 +45,8 @@ func (n *Node) Int(name string, def int) int {
 	return def
 }
 
-// Bool returns an attribute that is 0 or 1, or def if it is not there. Another number is an
-// error: ONNX Runtime takes it for 1 in one operator, for 0 in the next, and no exporter writes it.
+// Bool returns an attribute that is 0 or 1, or def if it is missing. Another number is an error:
+// ONNX Runtime reads it as 1 in some operators and as 0 in others, and no exporter writes it.
 func (n *Node) Bool(name string, def bool) bool {
 	a := n.attr(name, graph.AttrInt)
 	if a == nil {
@@ -58,7 +58,7 @@ func (n *Node) Bool(name string, def bool) bool {
 	return a.Int == 1
 }
 
-// Float returns an attribute, or def if it is not there.
+// Float returns an attribute, or def if it is missing.
 func (n *Node) Float(name string, def float32) float32 {
 	if a := n.attr(name, graph.AttrFloat); a != nil {
 		return a.Float
@@ -66,7 +66,7 @@ func (n *Node) Float(name string, def float32) float32 {
 	return def
 }
 
-// Str returns an attribute, or def if it is not there.
+// Str returns an attribute, or def if it is missing.
 func (n *Node) Str(name, def string) string {
 	if a := n.attr(name, graph.AttrString); a != nil {
 		return string(a.Str)
@@ -74,8 +74,7 @@ func (n *Node) Str(name, def string) string {
 	return def
 }
 
-// Ints returns an attribute, or nil if it is not there; an empty list that is
-// there is not nil.
+// Ints returns an attribute, or nil if it is missing. An empty list is not nil.
 func (n *Node) Ints(name string) []int {
 	a := n.attr(name, graph.AttrInts)
 	if a == nil {
@@ -88,7 +87,7 @@ func (n *Node) Ints(name string) []int {
 	return list
 }
 
-// Int64s returns an attribute in the memory of the model, or nil if it is not there.
+// Int64s returns an attribute in the memory of the model, or nil if it is missing.
 func (n *Node) Int64s(name string) []int64 {
 	if a := n.attr(name, graph.AttrInts); a != nil {
 		return a.Ints
@@ -96,7 +95,7 @@ func (n *Node) Int64s(name string) []int64 {
 	return nil
 }
 
-// Words returns an attribute of strings in the memory of the model, or nil if it is not there.
+// Words returns an attribute of strings in the memory of the model, or nil if it is missing.
 func (n *Node) Words(name string) [][]byte {
 	if a := n.attr(name, graph.AttrStrings); a != nil {
 		return a.Strs
@@ -104,7 +103,7 @@ func (n *Node) Words(name string) [][]byte {
 	return nil
 }
 
-// Floats returns an attribute, or nil if it is not there.
+// Floats returns an attribute, or nil if it is missing.
 func (n *Node) Floats(name string) []float32 {
 	if a := n.attr(name, graph.AttrFloats); a != nil {
 		return append(make([]float32, 0, len(a.Floats)), a.Floats...)
@@ -112,7 +111,7 @@ func (n *Node) Floats(name string) []float32 {
 	return nil
 }
 
-// Strs returns an attribute, or nil if it is not there.
+// Strs returns an attribute, or nil if it is missing.
 func (n *Node) Strs(name string) []string {
 	a := n.attr(name, graph.AttrStrings)
 	if a == nil {
@@ -125,7 +124,7 @@ func (n *Node) Strs(name string) []string {
 	return list
 }
 
-// Tensor returns an attribute, or nil if it is not there.
+// Tensor returns an attribute, or nil if it is missing.
 func (n *Node) Tensor(name string) *tensor.Tensor {
 	if a := n.attr(name, graph.AttrTensor); a != nil {
 		return a.Tensor
@@ -133,7 +132,7 @@ func (n *Node) Tensor(name string) *tensor.Tensor {
 	return nil
 }
 
-// Sparse returns an attribute, or nil if it is not there.
+// Sparse returns an attribute, or nil if it is missing.
 func (n *Node) Sparse(name string) *graph.SparseTensor {
 	if a := n.attr(name, graph.AttrSparse); a != nil {
 		return a.Sparse
@@ -141,7 +140,8 @@ func (n *Node) Sparse(name string) *graph.SparseTensor {
 	return nil
 }
 
-// Graph notes that an attribute of the node is a graph that the op runs by Body.
+// Graph records that the op runs the graph in the named attribute by Body. A missing graph is an
+// error.
 func (n *Node) Graph(name string) error {
 	if n.attr(name, graph.AttrGraph) == nil && n.err == nil {
 		return graph.Errorf(graph.ErrFormat, "attribute %q, a graph, is missing", name)
@@ -149,7 +149,7 @@ func (n *Node) Graph(name string) error {
 	return n.err
 }
 
-// Type returns an attribute, or nil if it is not there.
+// Type returns an attribute, or nil if it is missing.
 func (n *Node) Type(name string) *graph.Type {
 	if a := n.attr(name, graph.AttrType); a != nil {
 		return a.Type
@@ -157,14 +157,13 @@ func (n *Node) Type(name string) *graph.Type {
 	return nil
 }
 
-// Err is the first error of the attributes read so far.
+// Err returns the first error of the attributes read so far.
 func (n *Node) Err() error { return n.err }
 
-// Ignore names attributes that change nothing, such as consumed_inputs, which
-// opset 1 used for memory hints.
+// Ignore accepts attributes that change nothing, such as consumed_inputs, a memory hint of opset 1.
 func (n *Node) Ignore(names ...string) { n.asked = append(n.asked, names...) }
 
-// finish reports the first attribute that was of the wrong kind or not asked for.
+// finish returns an error if an attribute was of the wrong kind or was not asked for.
 func (n *Node) finish() error {
 	if n.err != nil {
 		return n.err

@@ -6,18 +6,18 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Number is the element types that Go computes with.
+// Number is the set of element types that Go computes with.
 type Number interface {
 	float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
 
-// Integer is the integers among them.
+// Integer is the set of integer types among Number.
 type Integer interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
 
-// Numbers returns the elements of a tensor as float64: its own if they are that. ok is
-// false unless they are floats of 16 bits or more, integers or bools. Integers beyond
+// Numbers returns the elements of a tensor as float64. A float64 tensor returns its own memory. ok
+// is false unless the elements are floats of 16 bits or more, integers or bools. Integers beyond
 // 2^53 are rounded.
 func Numbers(t *tensor.Tensor) (list []float64, ok bool) {
 	t = t.Aligned()
@@ -42,7 +42,7 @@ func Numbers(t *tensor.Tensor) (list []float64, ok bool) {
 	return Doubles(t), Floats.Has(t.DType())
 }
 
-// Dot returns the sum of the products of the elements of x and as many of y, in four sums.
+// Dot returns the dot product of x and the first len(x) elements of y, in four partial sums.
 func Dot[T float32 | float64](x, y []T) T {
 	var a, b, c, d T
 	y = y[:len(x)]
@@ -63,16 +63,16 @@ func toDoubles[T Integer](t *tensor.Tensor) []float64 {
 	return Convert(tensor.View[T](t), func(v T) float64 { return float64(v) })
 }
 
-// SetNumbers stores numbers as the elements of a tensor of floats of 16 bits or more,
-// integers or bools: rounded to floats, cut to integers, true where they are not 0.
-// Nothing happens to a tensor left out.
+// SetNumbers stores list as the elements of a tensor of floats of 16 bits or more, integers or
+// bools. Floats are rounded, integers are truncated, and bools are true for any number but 0. If t
+// is nil, it does nothing.
 func SetNumbers(t *tensor.Tensor, list []float64) {
 	if t != nil {
 		setNumbers(t, 0, list)
 	}
 }
 
-// setNumbers is SetNumbers of the elements from the one numbered at on.
+// setNumbers is SetNumbers from index at on.
 func setNumbers(t *tensor.Tensor, at int, list []float64) {
 	switch t.DType() {
 	case tensor.I8:
@@ -108,14 +108,14 @@ func cutTo[T Integer](t *tensor.Tensor, at int, list []float64) {
 	}
 }
 
-// fillBlock is the elements that Fill computes at a time.
+// fillBlock is the number of elements that Fill computes at a time.
 const fillBlock = 1 << 10
 
-// blocks are for calls of Fill to come.
+// blocks holds buffers for later calls of Fill.
 var blocks = sync.Pool{New: func() any { return new([fillBlock]float64) }}
 
-// Fill stores the numbers that f computes as the elements of a tensor, as SetNumbers does. f
-// sets list to the numbers from the one numbered at on. It is called in several goroutines.
+// Fill sets the elements of t to the numbers that f computes, as SetNumbers does. f sets list to
+// the numbers from index at on. Several goroutines call f at once.
 func (c *Run) Fill(t *tensor.Tensor, f func(list []float64, at int)) error {
 	return c.Parallel(t.Len(), fillBlock, func(from, to int) error {
 		block := blocks.Get().(*[fillBlock]float64)

@@ -6,20 +6,20 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// Once returns a registry of the same operators that binds the operator of a node once:
-// further calls of New with that node return the same. Nodes must not change while it is
-// used. It keeps them, so it is for the time in which one model is compiled.
+// Once returns a registry of the same operators that binds each node once: later calls of New with
+// a node return the same operator. Nodes must not change while the registry is in use. It keeps
+// them alive, so it is meant for the compilation of one model.
 func (r *Registry) Once() *Registry {
 	return &Registry{rows: r.rows, made: &madeOps{nodes: map[*graph.Node]*madeOp{}}}
 }
 
-// madeOps are the operators that a registry has made.
+// madeOps holds the operators that a registry has made.
 type madeOps struct {
 	mu    sync.Mutex
 	nodes map[*graph.Node]*madeOp
 }
 
-// madeOp is what New returns for a node.
+// madeOp is the result of New for a node.
 type madeOp struct {
 	once sync.Once
 	op   Op

@@ -9,8 +9,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// TestOnce binds nodes from many goroutines: each once, also one that fails, and again by
-// another registry.
+// TestOnce binds nodes from many goroutines and checks that each is bound once, even if binding
+// fails, and that another registry binds them again.
 func TestOnce(t *testing.T) {
 	var made atomic.Int32
 	broken := errors.New("broken")

@@ -8,14 +8,14 @@ import (
 	"github.com/nacre-ml/nacre/internal/guard"
 )
 
-// pieceTime is the time for which a range of Parallel lasts at most, unless one grain takes
-// longer.
+// pieceTime is the longest time that a range of Parallel takes, unless one grain takes longer.
 const pieceTime = time.Millisecond
 
-// Parallel calls f for ranges that make up 0 to n, in as many goroutines as the run may
-// use. Ranges begin at multiples of grain and last about pieceTime. Between two ranges, each
-// goroutine looks whether the run is to end; if one grain may take long, f must look, too
-// (Pace). The calls must not use Mem. The error is that of the first goroutine that fails.
+// Parallel calls f for ranges that cover 0 to n, in as many goroutines as the run may use. Ranges
+// begin at multiples of grain and last about pieceTime. Between two ranges, each goroutine checks
+// whether the run must end. If one grain may take long, f must check too (Pace). The calls must not
+// use Mem. If several goroutines fail, the error is the first in the order of their ranges; it is
+// ErrStopped only if nothing else failed.
 func (c *Run) Parallel(n, grain int, f func(from, to int) error) error {
 	grains := (n + grain - 1) / grain
 	parts := max(min(c.Threads, grains), 1)
@@ -39,8 +39,8 @@ func (c *Run) Parallel(n, grain int, f func(from, to int) error) error {
 	return errors.Join(errs...)
 }
 
-// inPieces calls f for ranges that make up from to to, one after the other. The first is one
-// grain, and later ones are longer while they end soon.
+// inPieces calls f for consecutive ranges that cover from to to. The first range is one grain;
+// later ranges double as long as they end soon.
 func (c *Run) inPieces(from, to, grain int, f func(from, to int) error) error {
 	for grains := 1; from < to; {
 		if c.Stopped() {

@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/guard"
 )
 
-// TestParallel counts how often each number is in a range.
+// TestParallel checks that each number is in one range.
 func TestParallel(t *testing.T) {
 	for _, threads := range []int{0, 1, 2, 7} {
 		for _, n := range []int{0, 1, 15, 16, 17, 100, 1024} {
@@ -37,7 +37,7 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// set is a flag that is set after it was looked at that many times.
+// set is a flag that is set after the given number of looks.
 type set struct {
 	looks atomic.Int64
 	after int64
@@ -45,7 +45,7 @@ type set struct {
 
 func (s *set) IsSet() bool { return s.looks.Add(1) > s.after }
 
-// TestParallelStops ends work between ranges, however long it is.
+// TestParallelStops checks that a run ends between ranges, however long the work is.
 func TestParallelStops(t *testing.T) {
 	for _, threads := range []int{1, 3} {
 		c, done := &Run{Threads: threads, Stop: &set{after: 4}}, atomic.Int64{}
@@ -60,7 +60,7 @@ func TestParallelStops(t *testing.T) {
 	}
 }
 
-// TestPieces makes ranges longer while they end at once.
+// TestPieces checks that ranges grow if they end at once.
 func TestPieces(t *testing.T) {
 	calls := 0
 	if err := new(Run).Parallel(1<<40, 16, func(_, _ int) error { calls++; return nil }); err != nil || calls > 1000 {
@@ -68,7 +68,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestPace ends a run in the midst of work that returns no error.
+// TestPace ends a run in the middle of work that returns no error.
 func TestPace(t *testing.T) {
 	for after := range int64(4) {
 		c, done := &Run{Stop: &set{after: after}}, int64(0)

@@ -13,16 +13,16 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Registry finds the row of an operator. The zero value is empty. It must not
-// change while sessions use it.
+// Registry finds the row of an operator. The zero value is empty. It must not change while sessions
+// use it.
 type Registry struct {
 	rows   map[string]*Row
-	shared atomic.Bool // another registry has the same map: Register copies it first
-	made   *madeOps    // nil for a registry that remembers nothing
+	shared atomic.Bool // another registry has the same map; Register copies it first
+	made   *madeOps    // nil for a registry without Once
 }
 
-// Copy returns a registry of the same operators. Operators registered with one of the two
-// are not in the other.
+// Copy returns a registry of the same operators. An operator registered in one of the two is not in
+// the other.
 func (r *Registry) Copy() *Registry {
 	r.shared.Store(true)
 	c := &Registry{rows: r.rows}
@@ -30,8 +30,8 @@ func (r *Registry) Copy() *Registry {
 	return c
 }
 
-// Register adds an operator. Its domain and name must not be taken, and it must
-// have a version and a constructor.
+// Register adds an operator. It returns an error if the domain and name are taken, or if the row
+// has no version or no constructor.
 func (r *Registry) Register(row Row) error {
 	name := key(row.Domain, row.Name)
 	switch {
@@ -52,7 +52,7 @@ func (r *Registry) Register(row Row) error {
 
 func key(domain, name string) string { return domain + "." + name }
 
-// Rows returns every row, by domain and name.
+// Rows returns every row, sorted by domain and name.
 func (r *Registry) Rows() []*Row {
 	list := make([]*Row, 0, len(r.rows))
 	for _, row := range r.rows {
@@ -86,7 +86,7 @@ func (r *Registry) Find(n *graph.Node) (*Row, int, error) {
 	return row, since, nil
 }
 
-// near says which operators have a similar name.
+// near returns a list of operators with a similar name, for an error message.
 func (r *Registry) near(n *graph.Node) string {
 	var list []string
 	for _, row := range r.Rows() {
@@ -101,8 +101,7 @@ func (r *Registry) near(n *graph.Node) string {
 	return fmt.Sprintf(" (near it: %s)", strings.Join(list, ", "))
 }
 
-// Match is Find for nodes with the inputs and outputs that the version takes;
-// others are an error.
+// Match is Find with a check that the node has the inputs and outputs that the version takes.
 func (r *Registry) Match(n *graph.Node) (*Row, int, error) {
 	row, since, err := r.Find(n)
 	if err != nil {
@@ -136,8 +135,8 @@ func (r *Registry) bind(n *graph.Node) (o Op, row *Row, err error) {
 	return o, row, err
 }
 
-// CheckTypes reports an input of a kind that the row does not take, or whose element type
-// it does not list.
+// CheckTypes returns an error if an input has a kind that the row does not take, or an element type
+// that it does not list.
 func (row *Row) CheckTypes(in []*Value) error {
 	for i, v := range in {
 		if !row.Kinds && v != nil && v.Kind != graph.TensorType && v.Kind != graph.NoType {
@@ -157,7 +156,7 @@ func (row *Row) CheckTypes(in []*Value) error {
 	return nil
 }
 
-// CheckKinds reports an input of a kind that the row does not take.
+// CheckKinds returns an error if an input has a kind that the row does not take.
 func (row *Row) CheckKinds(in []tensor.Value) error {
 	if row.Kinds {
 		return nil

@@ -30,8 +30,8 @@ func ScalarNumber(t *tensor.Tensor, name string) (float64, error) {
 	return FirstFloat(t), nil
 }
 
-// ScalarDim returns what is known of the only element of an integer input,
-// unknown if nothing is.
+// ScalarDim returns the only element of input i, an integer, as an extent; it is unknown if the
+// element is.
 func (c *Infer) ScalarDim(i int, name string) (graph.Dim, error) {
 	v := c.In[i]
 	if n, ok := v.Dims.Len().Value(); ok && v.Dims != nil && n != 1 {
@@ -46,17 +46,17 @@ func (c *Infer) ScalarDim(i int, name string) (graph.Dim, error) {
 	return graph.Unknown(), nil
 }
 
-// Int64Vector is integers as a vector of int64.
+// Int64Vector returns list as a vector of int64.
 func Int64Vector(list []int) *tensor.Tensor {
 	t := tensor.New(tensor.I64, len(list))
 	PutInts(t, list)
 	return t
 }
 
-// MaxElements is more elements than any memory holds; sums of a few fit an int.
+// MaxElements is more elements than any memory holds. The sum of a few such numbers fits an int.
 const MaxElements = min(1<<40, math.MaxInt>>2)
 
-// FirstFloat is the first element of a tensor of floats.
+// FirstFloat returns the first element of a tensor of floats.
 func FirstFloat(t *tensor.Tensor) float64 {
 	switch t = t.Aligned(); t.DType() {
 	case tensor.F64:
@@ -69,7 +69,7 @@ func FirstFloat(t *tensor.Tensor) float64 {
 	return float64(tensor.View[float32](t)[0])
 }
 
-// One is the number 1, or true, as a tensor of one element; nil for other types.
+// One returns the number 1, or true, as a tensor of one element. For other types it returns nil.
 func One(d tensor.DType) *tensor.Tensor {
 	if !Numeric.Has(d) && d != tensor.Bool {
 		return nil
@@ -79,14 +79,14 @@ func One(d tensor.DType) *tensor.Tensor {
 	return t
 }
 
-// Scalar is a number, or a bool, as a tensor without axes.
+// Scalar returns a number or a bool as a tensor without axes.
 func Scalar[T tensor.Element](v T) *tensor.Tensor {
 	t := tensor.New(tensor.Of[T]())
 	tensor.View[T](t)[0] = v
 	return t
 }
 
-// Btoi is 1 for true and 0 for false.
+// Btoi returns 1 for true and 0 for false.
 func Btoi(b bool) int {
 	if b {
 		return 1
@@ -94,7 +94,7 @@ func Btoi(b bool) int {
 	return 0
 }
 
-// PutInts writes numbers to an int64 tensor.
+// PutInts writes list to the elements of an int64 tensor.
 func PutInts(t *tensor.Tensor, list []int) {
 	for i, n := range list {
 		binary.NativeEndian.PutUint64(t.Bytes()[8*i:], uint64(n))

@@ -10,10 +10,11 @@ type Sparse struct {
 	DType  tensor.DType
 	Shape  tensor.Shape
 	values *tensor.Tensor
-	at     []int // of each value among the elements
+	at     []int // index of each value in the dense tensor
 }
 
-// NewSparse checks the indices of a sparse tensor. It takes memory by the values alone.
+// NewSparse checks the indices of a sparse tensor. Its memory depends on the number of values
+// alone.
 func NewSparse(s *graph.SparseTensor) (*Sparse, error) {
 	if err := s.Shape.Check(); err != nil {
 		return nil, err
@@ -25,17 +26,17 @@ func NewSparse(s *graph.SparseTensor) (*Sparse, error) {
 	return &Sparse{DType: s.Values.DType(), Shape: s.Shape, values: s.Values, at: at}, nil
 }
 
-// Bytes returns the memory of the tensor with all its elements.
+// Bytes returns the size of the dense tensor.
 func (s *Sparse) Bytes() int { return tensor.SizeOf(s.DType, s.Shape) }
 
-// Dense returns the tensor with all its elements.
+// Dense returns the dense tensor.
 func (s *Sparse) Dense() *tensor.Tensor {
 	t := tensor.New(s.DType, s.Shape...)
 	s.put(t)
 	return t
 }
 
-// Unfold sets all elements of a tensor of the same type and shape.
+// Unfold overwrites t, a tensor of the same type and shape, with all elements.
 func (s *Sparse) Unfold(t *tensor.Tensor) {
 	clear(t.Bytes())
 	clear(t.Strings())
@@ -48,7 +49,7 @@ func (s *Sparse) put(t *tensor.Tensor) {
 	}
 }
 
-// sparseOffsets returns where in the dense tensor each value belongs.
+// sparseOffsets returns the index of each value in the dense tensor.
 func sparseOffsets(s *graph.SparseTensor) ([]int, error) {
 	n := s.Values.Len()
 	index, err := Ints(s.Indices)

@@ -6,24 +6,23 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// StridedAxis is one axis of a strided copy: its extent and the steps, in elements, to
-// the next index in the source and in the destination. A step From of 0 repeats
-// elements.
+// StridedAxis is one axis of a strided copy: its extent, and the steps in elements to the next
+// index in the source and in the destination. A step From of 0 repeats elements.
 type StridedAxis struct{ N, From, To int }
 
-// Strided is elements to copy: for every index i below the extents, element
-// DstAt + Σ i·To of Dst becomes element SrcAt + Σ i·From of Src. The axes stand
-// outermost first in the destination.
+// Strided describes a copy: for every index i below the extents, element DstAt + Σ i·To of Dst
+// becomes element SrcAt + Σ i·From of Src. The axes are in the order of the destination, outermost
+// first.
 type Strided struct {
 	Src, Dst     *tensor.Tensor
 	SrcAt, DstAt int
 	Axes         []StridedAxis
 }
 
-// Width is the bytes of one element; 0 for strings and elements below a byte.
+// Width returns the bytes of one element; 0 for strings and elements smaller than a byte.
 func Width(d tensor.DType) int { return d.Bits() / 8 }
 
-// aligned returns t with its elements at a multiple of their width.
+// aligned returns t, or a copy, with elements at a multiple of their width.
 func aligned(t *tensor.Tensor) *tensor.Tensor {
 	if a := min(Width(t.DType()), 8); a > 1 && uintptr(t.Pointer())%uintptr(a) != 0 {
 		return t.Clone()
@@ -31,9 +30,8 @@ func aligned(t *tensor.Tensor) *tensor.Tensor {
 	return t
 }
 
-// CopyStrided copies elements of any type in Go. Sources and destinations have one
-// element type and do not overlap, nor do the destinations of two copies. The copies are work
-// that pace counts.
+// CopyStrided copies elements of any type in Go. Sources and destinations have one element type and
+// do not overlap, and no two copies write the same element. It counts its work on pace.
 func CopyStrided(pace *Pace, list ...Strided) {
 	for _, s := range list {
 		axes, empty := collapse(s.Axes)
@@ -63,7 +61,7 @@ func copyElements[T any](pace *Pace, s Strided) {
 	copyAlong(pace, elementsOf[T](s.Dst), elementsOf[T](aligned(s.Src)), s.Axes, s.SrcAt, s.DstAt)
 }
 
-// elementsOf is the elements of an aligned tensor as values of their width.
+// elementsOf returns the elements of an aligned tensor as values of their width.
 func elementsOf[T any](t *tensor.Tensor) []T {
 	var one T
 	return unsafe.Slice((*T)(t.Pointer()), len(t.Bytes())/int(unsafe.Sizeof(one)))
@@ -92,8 +90,8 @@ func copyAlong[T any](pace *Pace, dst, src []T, axes []StridedAxis, from, to int
 	}
 }
 
-// collapse returns the axes without those of extent 1, neighbours joined where
-// one continues the other; empty is true when there is no element.
+// collapse returns the axes without those of extent 1. It joins neighbours if one continues the
+// other. empty is true if there is no element.
 func collapse(axes []StridedAxis) (list []StridedAxis, empty bool) {
 	list = make([]StridedAxis, 0, len(axes))
 	for _, a := range axes {
@@ -110,7 +108,7 @@ func collapse(axes []StridedAxis) (list []StridedAxis, empty bool) {
 	return list, false
 }
 
-// copyEach copies strings or elements below a byte.
+// copyEach copies strings or elements smaller than a byte.
 func copyEach(pace *Pace, s Strided) {
 	l := s.Dst.DType().Layout()
 	if l == nil {
@@ -123,7 +121,7 @@ func copyEach(pace *Pace, s Strided) {
 	clearTail(s.Dst)
 }
 
-// clearTail makes the unused bits of the last byte zero, as layouts have them.
+// clearTail clears the unused bits of the last byte, as layouts require.
 func clearTail(t *tensor.Tensor) {
 	b, bits := t.Bytes(), t.DType().Bits()
 	if used := t.Len() * bits % 8; used > 0 {
@@ -131,8 +129,7 @@ func clearTail(t *tensor.Tensor) {
 	}
 }
 
-// EachElement calls f with the places of every element of a copy, in the source and in
-// the destination.
+// EachElement calls f with the source and the destination index of every element of a copy.
 func EachElement(pace *Pace, axes []StridedAxis, src, dst int, f func(src, dst int)) {
 	if len(axes) == 0 {
 		f(src, dst)
@@ -145,9 +142,8 @@ func EachElement(pace *Pace, axes []StridedAxis, src, dst int, f func(src, dst i
 	}
 }
 
-// GatherBlocks copies blocks by number: with src [outer,n,block] and dst
-// [outer,len(index),block], dst[o,j] = src[o,index[j]], the index checked. The
-// copies are work that pace counts.
+// GatherBlocks copies blocks by number: with src [outer,n,block] and dst [outer,len(index),block],
+// dst[o,j] = src[o,index[j]]. The caller has checked the index. It counts its work on pace.
 func GatherBlocks(pace *Pace, src, dst *tensor.Tensor, index []int64, outer, n, block int) {
 	switch d := dst.DType(); Width(d) {
 	case 0:
@@ -203,8 +199,8 @@ func CopyElement(dst *tensor.Tensor, to int, src *tensor.Tensor, from int) {
 	}
 }
 
-// CopyInto copies the elements of x to y of the same type and size, unless they
-// are the same memory.
+// CopyInto copies the elements of x to y, a tensor of the same type and size, unless both have the
+// same memory.
 func CopyInto(y, x *tensor.Tensor) {
 	if y.DType() == tensor.String {
 		copy(y.Strings(), x.Strings())

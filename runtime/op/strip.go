@@ -2,13 +2,12 @@ package op
 
 import "github.com/nacre-ml/nacre/runtime/tensor"
 
-// stripFloats is about how many elements of 16-bit floats are in float32 at a
-// time: what a second-level cache holds.
+// stripFloats is about the number of elements of 16-bit floats that are in float32 at a time. They
+// fit a second-level cache.
 const stripFloats = 1 << 16
 
-// strip shows runs of the elements of a narrow float tensor as float32: where
-// they lie, or, for 16-bit floats, in a buffer that holds one run. The strip of no
-// tensor has no elements.
+// strip gives runs of the elements of a narrow float tensor as float32: in the tensor's memory, or,
+// for 16-bit floats, in a buffer for one run. A strip without a tensor has no elements.
 type strip struct {
 	t      *tensor.Tensor
 	floats []float32 // the tensor's own, or the buffer
@@ -30,11 +29,11 @@ func (c *Run) strip(t *tensor.Tensor, n int) (strip, error) {
 	return s, err
 }
 
-// isBuffer reports whether the elements are not where the tensor has them.
+// isBuffer reports whether the elements are in a buffer and not in the tensor.
 func (s strip) isBuffer() bool { return s.t != nil && s.t.DType() != tensor.F32 }
 
-// room is where n elements from the one numbered at are to be written; store must
-// follow before the next run.
+// room returns memory for writing n elements from index at on. The caller must call store before
+// the next run.
 func (s strip) room(at, n int) []float32 {
 	switch {
 	case s.t == nil:
@@ -45,7 +44,7 @@ func (s strip) room(at, n int) []float32 {
 	return s.floats[at : at+n]
 }
 
-// load is n elements from the one numbered at.
+// load returns n elements from index at on.
 func (s strip) load(at, n int) []float32 {
 	list := s.room(at, n)
 	if s.isBuffer() {
@@ -54,17 +53,16 @@ func (s strip) load(at, n int) []float32 {
 	return list
 }
 
-// store rounds what was written to the room for elements from at on.
+// store rounds the elements that were written to the memory of room, from index at on.
 func (s strip) store(at int, list []float32) {
 	if s.isBuffer() {
 		narrowFloats(s.t, at, list)
 	}
 }
 
-// InSlices computes output 0 from input 0, both of which are n slices that follow
-// each other and have nothing to do with each other. f gets the elements of
-// `count` slices from the one numbered first on. Between two calls InSlices looks whether
-// the run is to end.
+// InSlices computes output 0 from input 0. Both consist of n consecutive, independent slices. f
+// gets the elements of `count` slices from slice first on. Between two calls InSlices checks
+// whether the run must end.
 func (c *Run) InSlices(n int, f func(x, out []float32, first, count int)) error {
 	if n == 0 {
 		return nil

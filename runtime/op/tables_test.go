@@ -32,7 +32,7 @@ func TestDTypeTables(t *testing.T) {
 	}
 }
 
-// TestISATables compares the rows of csrc/core/isa.inc with what the bindings say.
+// TestISATables compares the rows of csrc/core/isa.inc with the levels of the bindings.
 func TestISATables(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	rows := inc(t, "core/isa.inc", "NACRE_ISA")

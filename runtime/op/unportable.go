@@ -6,8 +6,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// unportable says what operators are that runtimes put into graphs for themselves, by
-// domain, or by domain and name.
+// unportable describes operators that runtimes put into graphs for their own use, by domain, or by
+// domain and name.
 var unportable = map[string]string{
 	"com.microsoft.nchwc":     "computes in blocked layouts of one kind of CPU",
 	"com.ms.internal.nhwc":    "computes in the layout of one kind of device",
@@ -16,8 +16,8 @@ var unportable = map[string]string{
 	".MemcpyToHost":           "copies between the memories of one machine",
 }
 
-// Unportable says why a node's operator is none that a file for other programs holds, and
-// how to get such a file. It is empty for other operators.
+// Unportable says why a node's operator is not in files for other programs, and how to get such a
+// file. For other operators it is empty.
 func Unportable(n *graph.Node) string {
 	what := unportable[n.Domain]
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// TestUnportable looks for operators of graphs that ONNX Runtime saved for itself.
+// TestUnportable finds operators of graphs that ONNX Runtime saved for itself and checks the error.
 func TestUnportable(t *testing.T) {
 	r := &Registry{}
 	for _, c := range []struct {
