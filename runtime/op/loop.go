@@ -67,7 +67,8 @@ type BodyLooper interface {
 // Loops is a Loop as far as it is known before the node runs.
 type Loops struct {
 	Loop
-	// Types are those of the graph's inputs in a run that adds a row, states left out.
+	// Types has, by input, the types of the graph's inputs in a run that adds a row, without
+	// states.
 	Types map[int]graph.Type
 	// Assumed names assumptions in place of numbers that only the run tells; it is empty for none.
 	Assumed string

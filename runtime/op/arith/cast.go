@@ -10,11 +10,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Cast converts elements to another type: to one that the node names, or, as
-// CastLike, to that of input 1.
+// Cast converts elements to another type: to the type that the node names, or, as CastLike, to the
+// type of input 1.
 type Cast struct {
 	to       tensor.DType // Invalid for CastLike
-	Saturate bool         // narrow floats: what is beyond all numbers becomes the greatest
+	Saturate bool         // to narrow floats: values beyond all numbers become the greatest number
 	rounding packed.Rounding
 }
 
@@ -74,10 +74,10 @@ func (o *Cast) Infer(c *op.Infer) error {
 	return nil
 }
 
-// digits is about the memory in bytes of the text of a number.
+// digits is about the size in bytes of a number as text.
 const digits = 24
 
-// Run converts elements of any types.
+// Run converts elements between any types.
 func (o *Cast) Run(c *op.Run) error {
 	x, y := c.In[0].Aligned(), c.Out[0]
 	switch {

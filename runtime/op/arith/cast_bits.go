@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// BitCast takes the bits of elements for elements of another type of the same
-// width. What becomes a bool is true unless it is 0.
+// BitCast reinterprets the bits of elements as another type of the same width. A byte that becomes
+// a bool is true unless it is 0.
 type BitCast struct{ to tensor.DType }
 
 func newBitCast(n *op.Node) (op.Op, error) {
@@ -32,7 +32,7 @@ func (o *BitCast) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Run computes the output, which may lie over the input.
+// Run computes the output, which may share the memory of the input.
 func (o *BitCast) Run(c *op.Run) error {
 	to := c.Out[0].Bytes()
 	copy(to, c.In[0].Bytes())
@@ -44,7 +44,7 @@ func (o *BitCast) Run(c *op.Run) error {
 	return nil
 }
 
-// bitTypes are the element types that have bits.
+// bitTypes are all element types except strings.
 var bitTypes = slices.DeleteFunc(tensor.DTypes(), func(d tensor.DType) bool { return d == tensor.String })
 
 var bitRows = []op.Row{

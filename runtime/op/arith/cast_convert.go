@@ -8,9 +8,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// convertElements sets the elements of y to those of x, which has as many. Floats
-// become integers by rounding towards zero, within the range of the type, and a NaN
-// becomes 0; integers keep their low bits.
+// convertElements sets the elements of y to the elements of x, which has the same length. Floats
+// become integers by rounding towards zero, clamped to the range of the type; a NaN becomes 0.
+// Integers keep their low bits.
 func convertElements(y, x *tensor.Tensor) {
 	switch x.DType() {
 	case tensor.F32:
@@ -49,8 +49,8 @@ type widest interface{ float64 | int64 | uint64 }
 
 func toWidest[S op.Number, W widest](v S) W { return W(v) }
 
-// convertAs converts a block of elements to the widest type of their kind and that to the
-// type of y, so that few pairs of types need code.
+// convertAs converts each block of elements to the widest type of their kind, and then to the type
+// of y, so that few pairs of types need code.
 func convertAs[S any, W widest](y *tensor.Tensor, x []S, widen func(S) W) {
 	var block [512]W
 	for at := 0; at < len(x); at += len(block) {
@@ -62,7 +62,7 @@ func convertAs[S any, W widest](y *tensor.Tensor, x []S, widen func(S) W) {
 	}
 }
 
-// convertBlock sets the elements of y from number at on.
+// convertBlock sets the elements of y from index at on.
 func convertBlock[W widest](y *tensor.Tensor, at int, x []W) {
 	switch y.DType() {
 	case tensor.F32:
@@ -96,7 +96,7 @@ func convertBlock[W widest](y *tensor.Tensor, at int, x []W) {
 	}
 }
 
-// castInto sets the elements of y from number at on to those of x.
+// castInto sets the elements of y from index at on to f of the elements of x.
 func castInto[S any, D tensor.Element](y *tensor.Tensor, at int, x []S, f func(S) D) {
 	out := tensor.View[D](y)[at:]
 	for i, v := range x {
@@ -104,7 +104,7 @@ func castInto[S any, D tensor.Element](y *tensor.Tensor, at int, x []S, f func(S
 	}
 }
 
-// toInteger is the conversion of numbers to integers from low to high.
+// toInteger returns the conversion of numbers to integers clamped to low..high.
 func toInteger[S op.Number, D op.Integer](low, high D) func(S) D {
 	if half := 0.5; S(half) == 0 {
 		return func(v S) D { return D(v) }
@@ -123,9 +123,8 @@ func toInteger[S op.Number, D op.Integer](low, high D) func(S) D {
 	}
 }
 
-// roundedOdd is a number as float32, a float64 rounded to the neighbour with an odd
-// last bit unless it is exact: rounding that again, to at most 22 bits, gives what
-// rounding the number once would.
+// roundedOdd returns v as float32. An inexact float64 is rounded to the neighbour with an odd last
+// bit. Rounding that again, to at most 22 bits, equals rounding v once.
 func roundedOdd[S op.Number](v S) float32 {
 	f := float32(v)
 	d, ok := any(v).(float64)

@@ -6,17 +6,16 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// castSteps is how elements of one type become those of another. Narrow floats and
-// integers and strings are decoded to and encoded from a type that Go computes on,
-// block by block.
+// castSteps converts elements of one type to another. Narrow floats, narrow integers and strings
+// are decoded to a type that Go computes on, and encoded from one, block by block.
 type castSteps struct {
-	decode func(dst, src *tensor.Tensor, from int) error // of elements from.. of src; nil for types of Go
+	decode func(dst, src *tensor.Tensor, from int) error // decodes elements from.. of src; nil for types of Go
 	encode func(dst, src *tensor.Tensor, from int) error
-	source tensor.DType // that decode makes
-	target tensor.DType // that encode takes
+	source tensor.DType // the type that decode makes
+	target tensor.DType // the type that encode takes
 }
 
-// castBlock is how many elements are converted at a time: whole bytes of any type.
+// castBlock is the number of elements converted at a time. They fill whole bytes in any type.
 const castBlock = 4096
 
 func (o *Cast) stepsFor(from, to tensor.DType) castSteps {
@@ -26,8 +25,8 @@ func (o *Cast) stepsFor(from, to tensor.DType) castSteps {
 	return s
 }
 
-// convert sets the elements of y to those of x. A float64 that is rounded to float32
-// on the way to fewer bits is rounded once in all.
+// convert sets the elements of y to the elements of x. A float64 on the way to a type narrower than
+// float32 is rounded only once.
 func (s *castSteps) convert(y, x *tensor.Tensor) {
 	if s.encode != nil && s.target == tensor.F32 && s.source == tensor.F64 {
 		castInto(y, 0, tensor.View[float64](x), roundedOdd)
@@ -71,8 +70,7 @@ func (s *castSteps) run(pace *op.Pace, x, y *tensor.Tensor) error {
 	return nil
 }
 
-// part is the first n elements of buffer, or if there is none, n elements of
-// whole.
+// part returns the first n elements of buffer. If buffer is nil, it returns n elements of whole.
 func part(whole, buffer *tensor.Tensor, from, n int) *tensor.Tensor {
 	if buffer != nil {
 		whole, from = buffer, 0
@@ -88,8 +86,8 @@ func part(whole, buffer *tensor.Tensor, from, n int) *tensor.Tensor {
 	return t
 }
 
-// decoderOf returns the type in which elements of type from are taken on the
-// way to type to, and how they are made; nil if from is such a type.
+// decoderOf returns the type that elements of type from are decoded to on the way to type to, and
+// the decoder. If from needs no decoding, the decoder is nil.
 func decoderOf(from, to tensor.DType) (tensor.DType, func(dst, src *tensor.Tensor, from int) error) {
 	if f := packed.Float8Of(from.String()); f != nil {
 		return tensor.F32, func(dst, src *tensor.Tensor, at int) error {
@@ -123,9 +121,8 @@ func decoderOf(from, to tensor.DType) (tensor.DType, func(dst, src *tensor.Tenso
 	return from, nil
 }
 
-// encoderOf returns the type in which elements are left on the way from
-// type source to type to, and how those of type to are made; nil if to is such a
-// type.
+// encoderOf returns the type that elements are encoded from on the way from type source to type to,
+// and the encoder. If to needs no encoding, the encoder is nil.
 func (o *Cast) encoderOf(to, source tensor.DType) (tensor.DType, func(dst, src *tensor.Tensor, from int) error) {
 	if f := packed.Float8Of(to.String()); f != nil {
 		return tensor.F32, func(dst, src *tensor.Tensor, at int) error {
@@ -160,8 +157,8 @@ func (o *Cast) encoderOf(to, source tensor.DType) (tensor.DType, func(dst, src *
 	return to, nil
 }
 
-// packCodes stores n codes as elements from.. of dst, which begin with a byte, and
-// zeros in what remains of the last byte.
+// packCodes stores n codes as elements from.. of dst, which start at a byte boundary, and clears
+// the rest of the last byte.
 func packCodes(dst *tensor.Tensor, from, n int, code func(i int) int8) {
 	b := dst.Bytes()[dst.DType().Bytes(from):dst.DType().Bytes(from+n)]
 	clear(b)

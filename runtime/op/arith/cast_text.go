@@ -10,8 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// parserOf returns the type that strings are read as on the way to type to, and
-// the reader.
+// parserOf returns the type that strings are parsed as on the way to type to, and the parser.
 func parserOf(to tensor.DType) (tensor.DType, func(dst, src *tensor.Tensor, from int) error) {
 	switch {
 	case to.IsFloat():
@@ -38,7 +37,7 @@ func parseAll[T float64 | int64 | uint64 | bool](parse func(string) (T, error)) 
 	}
 }
 
-// parseFloat also reads nan and inf in any case; what is too large is infinite.
+// parseFloat also reads nan and inf in any case. Numbers that are too large are infinite.
 func parseFloat(s string) (float64, error) {
 	v, err := strconv.ParseFloat(s, 64)
 	if math.IsInf(v, 0) {
@@ -47,7 +46,7 @@ func parseFloat(s string) (float64, error) {
 	return v, err
 }
 
-// parseInt rounds numbers with a fraction towards zero.
+// parseInt rounds numbers with a fraction towards zero and clamps them.
 func parseInt(s string) (int64, error) {
 	v, err := strconv.ParseInt(s, 10, 64)
 	if err == nil {
@@ -82,7 +81,7 @@ func parseBool(s string) (bool, error) {
 	return v != 0, err
 }
 
-// formatNumbers writes the shortest decimals that read back as the same number.
+// formatNumbers writes the shortest decimals that read back as the same numbers.
 func formatNumbers(dst, src *tensor.Tensor, from int) error {
 	for i := range src.Len() {
 		dst.Strings()[from+i] = formatNumber(src, i)
@@ -125,7 +124,7 @@ func formatNumber(t *tensor.Tensor, i int) string {
 	return strconv.FormatInt(int64(tensor.View[int8](t)[i]), 10)
 }
 
-// formatHalf finds the fewest digits with which same holds.
+// formatHalf formats v with the fewest digits that satisfy same.
 func formatHalf(v float32, same func(float32) bool) string {
 	for digits := 1; digits < 9; digits++ {
 		f, err := strconv.ParseFloat(strconv.FormatFloat(float64(v), 'e', digits-1, 32), 32)
@@ -136,8 +135,7 @@ func formatHalf(v float32, same func(float32) bool) string {
 	return formatFloat(float64(v), 32)
 }
 
-// formatFloat writes a plain number, with a fraction, between 1e-4 and 1e16, and
-// one with an exponent beyond.
+// formatFloat writes numbers from 1e-4 to 1e16 with a fraction and others with an exponent.
 func formatFloat(v float64, bits int) string {
 	switch {
 	case v != v:

@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Det is the determinant of every square matrix, by elimination in double.
+// Det computes the determinant of every square matrix, by elimination in float64.
 type Det struct{}
 
 func newDet(*op.Node) (op.Op, error) { return Det{}, nil }
@@ -49,7 +49,7 @@ func (Det) Run(c *op.Run) error {
 	})
 }
 
-// determinant eliminates in m, with the largest element of each column as pivot.
+// determinant eliminates in m, overwriting it. The pivot is the largest element of each column.
 func determinant(c *op.Run, m []float64, n int) (float64, error) {
 	d := 1.0
 	for k := range n {
@@ -73,8 +73,8 @@ func determinant(c *op.Run, m []float64, n int) (float64, error) {
 	return d, nil
 }
 
-// Inverse is that of every square matrix, by elimination in double. A matrix that
-// has none yields what dividing by 0 does.
+// Inverse inverts every square matrix, by elimination in float64. A singular matrix yields the
+// infinities and NaNs of a division by 0.
 type Inverse struct{}
 
 func newInverse(*op.Node) (op.Op, error) { return Inverse{}, nil }
@@ -111,11 +111,11 @@ func (Inverse) Run(c *op.Run) error {
 	})
 }
 
-// matrixGroup is how many elements are widened at once, and one matrix at least.
+// matrixGroup is the number of elements that are widened at once, but at least one matrix is.
 const matrixGroup = 1024
 
-// matrices calls f for the matrices of n x n elements that the input holds, widened: for count
-// of them at a time, in m, from index at on. f may write to m.
+// matrices widens the n x n matrices of the input and calls f for count of them at a time, in m,
+// from matrix at on. f may write to m.
 func matrices(c *op.Run, f func(m []float64, at, count, n int) error) error {
 	n, all := op.FromEnd(c.In[0].Shape(), 1), c.In[0].Shape()[:len(c.In[0].Shape())-2].Len()
 	group := min(max(matrixGroup/max(n*n, 1), 1), all)
@@ -134,8 +134,8 @@ func matrices(c *op.Run, f func(m []float64, at, count, n int) error) error {
 	return nil
 }
 
-// invert replaces a matrix by its inverse, with the largest element of each column
-// as pivot. Row rows[k] of those from k on became row k.
+// invert replaces m by its inverse. The pivot is the largest element of each column. It sets
+// rows[k] to the row that was swapped with row k.
 func invert(c *op.Run, m []float64, rows []int) error {
 	n := len(rows)
 	for k := range n {
@@ -159,7 +159,7 @@ func invert(c *op.Run, m []float64, rows []int) error {
 			}
 		}
 	}
-	// Rows that changed places are columns of the inverse that do.
+	// Swapped rows of the matrix are swapped columns of the inverse.
 	for k := n - 1; k >= 0; k-- {
 		for i := 0; i < n && rows[k] != k; i++ {
 			m[i*n+k], m[i*n+rows[k]] = m[i*n+rows[k]], m[i*n+k]
@@ -168,7 +168,7 @@ func invert(c *op.Run, m []float64, rows []int) error {
 	return nil
 }
 
-// subtract takes f times a row from another of the same length.
+// subtract subtracts f times row from another row of the same length.
 func subtract(from, row []float64, f float64) {
 	for len(row) >= 4 && len(from) >= 4 {
 		from[0] -= f * row[0]
@@ -182,7 +182,7 @@ func subtract(from, row []float64, f float64) {
 	}
 }
 
-// largestBelow is the row from k on whose element in column k is the largest.
+// largestBelow returns the row from k on with the largest absolute value in column k.
 func largestBelow(m []float64, n, k int) int {
 	pivot := k
 	for i := k + 1; i < n; i++ {

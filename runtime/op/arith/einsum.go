@@ -5,8 +5,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// Einsum is the Einstein summation over any number of operands. Integers are computed in
-// 64 bits and wrap around, 16-bit floats in float32.
+// Einsum is the Einstein summation over any number of operands. Integers are computed in 64 bits
+// and wrap around; 16-bit floats are computed in float32.
 type Einsum struct{ equation *equation }
 
 func newEinsum(n *op.Node) (op.Op, error) {
@@ -44,9 +44,8 @@ func (o *Einsum) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Axes names the axes of all operands and of the result, each by a number, and gives the
-// extent of every name. An operand whose axis has one element is stretched to others of
-// that name.
+// Axes names the axes of all operands and of the result by numbers, and returns the extent of every
+// name. An operand axis with one element stretches to other axes with its name.
 func (o *Einsum) Axes(operands []graph.Dims) (names [][]rune, out []rune, extents map[rune]graph.Dim, err error) {
 	return o.equation.bind(operands)
 }

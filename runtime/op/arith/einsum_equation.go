@@ -8,15 +8,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// equation is the left and right side of an Einstein summation. Axes are named by
-// letters; an ellipsis stands for any number of axes, and is not expanded yet.
+// equation has the left and right side of an Einstein summation. Letters name axes. An ellipsis
+// stands for any number of axes and is not yet expanded.
 type equation struct {
 	terms    []term
 	out      term
 	implicit bool // out follows from the terms
 }
 
-// term is the axes of one operand: letters before an ellipsis and behind it.
+// term has the axes of one operand: letters before and after an ellipsis.
 type term struct {
 	before, behind []rune
 	ellipsis       bool
@@ -79,8 +79,8 @@ func (e *equation) checkOut() error {
 	return nil
 }
 
-// named gives every axis of an operand of that rank a name: its letter, or a
-// negative number, -1 for the last axis of the ellipsis.
+// named returns a name for every axis of an operand of the given rank: its letter, or a negative
+// number for an axis of the ellipsis, -1 for the last.
 func (t term) named(rank int) ([]rune, error) {
 	letters := len(t.before) + len(t.behind)
 	if rank < letters || rank > letters && !t.ellipsis {
@@ -89,7 +89,7 @@ func (t term) named(rank int) ([]rune, error) {
 	return t.expand(rank - letters), nil
 }
 
-// expand is the names of the axes when the ellipsis stands for n.
+// expand returns the names of the axes if the ellipsis stands for n axes.
 func (t term) expand(n int) []rune {
 	if !t.ellipsis {
 		n = 0
@@ -101,8 +101,8 @@ func (t term) expand(n int) []rune {
 	return append(list, t.behind...)
 }
 
-// bind names the axes of all operands and of the result, and finds the extents
-// of the names. An extent of 1 stretches.
+// bind names the axes of all operands and of the result, and finds the extent of each name. An
+// extent of 1 stretches.
 func (e *equation) bind(operands []graph.Dims) (names [][]rune, out []rune, extents map[rune]graph.Dim, err error) {
 	if len(operands) != len(e.terms) {
 		return nil, nil, nil, graph.Errorf(graph.ErrFormat, "attribute equation has %d terms for %d operands", len(e.terms), len(operands))

@@ -7,32 +7,31 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// SummationMoves is a summation as moves of values, for devices. Operands are taken in from
-// left to right, each by one batch of products; axes that only one of two operands has, and
-// nothing later needs, are summed before. Values are numbered: inputs first, then
-// intermediate results.
+// SummationMoves is a summation as a list of moves of values, for devices. It takes operands from
+// left to right, each by one batch of products. Axes that only one of two operands has, and that
+// nothing later needs, are summed first. Inputs are values 0 and up; intermediate results follow.
 type SummationMoves struct {
 	List   []SummationMove
 	Sizes  []int // elements of the intermediate results
-	Result int   // SummationOutput, or the value that holds the output's elements in order
+	Result int   // SummationOutput, or the value with the output's elements in order
 }
 
-// SummationOutput is the number of the output.
+// SummationOutput is the number of the output as a value.
 const SummationOutput = -1
 
-// SummationMove makes a value of one or two others. All that it writes lies in row-major order
-// but for copies. Strides are in elements.
+// SummationMove computes a value from one or two others. It writes in row-major order, except
+// copies. Strides are in elements.
 type SummationMove struct {
 	Kind     SummationKind
 	From, By int // By is the right operand of products
 	To       int
-	Axes     []SummationAxis // of a copy, whose B is the stride of the destination; of products, the batch
+	Axes     []SummationAxis // for a copy, B is the stride of the destination; for products, the batch
 
 	M, N, K                int // a sum has M rows of K elements
 	ARow, ACol, BRow, BCol int
 }
 
-// SummationKind is what a move does.
+// SummationKind is the operation of a move.
 type SummationKind int
 
 // The kinds.
@@ -42,24 +41,24 @@ const (
 	SummationProducts
 )
 
-// SummationAxis is an extent and the strides along it in two values.
+// SummationAxis is an extent and the strides of two values along it.
 type SummationAxis struct{ N, A, B int }
 
-// Summer makes the commands of a device for the moves of a summation. V is a place of values.
+// Summer makes the commands of a device for the moves of a summation. V is the place of a value.
 type Summer[V any] interface {
-	// Input returns an input in the type that sums have.
+	// Input returns an input in the type of the sums.
 	Input(i int) (V, error)
-	// Scratch returns a place for so many elements of an intermediate result.
+	// Scratch returns a place for n elements of an intermediate result.
 	Scratch(n int) V
 	Output() V
 	Copy(axes []SummationAxis, from, to V) error
 	Sum(m *SummationMove, from, to V) error
 	Products(m *SummationMove, left, right, to V) error
-	// Convert makes the output from its elements in the type that sums have.
+	// Convert makes the output from its elements in the type of the sums.
 	Convert(from V) error
 }
 
-// Walk makes the commands of all moves, those of a summation of so many inputs.
+// Walk makes the commands of all moves of a summation of the given number of inputs.
 func Walk[V any](s Summer[V], inputs int, moves *SummationMoves) error {
 	values := make([]V, inputs, inputs+len(moves.Sizes))
 	for i := range values {
@@ -97,13 +96,13 @@ func Walk[V any](s Summer[V], inputs int, moves *SummationMoves) error {
 	return s.Convert(values[moves.Result])
 }
 
-// SummationRules says what a device needs.
+// SummationRules describes the needs of a device.
 type SummationRules struct {
 	Direct bool // sums have the output's type and may be written to it
-	Rows   bool // what is summed lies in rows without gaps
+	Rows   bool // the elements of a sum must be in rows without gaps
 }
 
-// summation makes the moves.
+// summation builds the moves.
 type summation struct {
 	SummationMoves
 	SummationRules
@@ -111,8 +110,7 @@ type summation struct {
 	output *named
 }
 
-// named is elements as named axes, each of more than one element, that may lie in any
-// order.
+// named is a value with named axes, each of more than one element, in any order in memory.
 type named struct {
 	value int
 	names []rune
@@ -121,8 +119,8 @@ type named struct {
 
 type namedAxis struct{ n, step int }
 
-// Moves returns the moves for operands of known shapes without empty axes; names and out are
-// those of Axes.
+// Moves returns the moves for operands of known shapes without empty axes; names and out come from
+// Axes.
 func (o *Einsum) Moves(names [][]rune, out []rune, operands []tensor.Shape, result tensor.Shape, rules SummationRules) (*SummationMoves, error) {
 	e := &summation{SummationRules: rules, inputs: len(operands), output: namedAs(SummationOutput, out, result)}
 	var acc *named
@@ -145,12 +143,12 @@ func (o *Einsum) Moves(names [][]rune, out []rune, operands []tensor.Shape, resu
 	return &e.SummationMoves, e.finish(acc)
 }
 
-// Sums reports whether anything is added up or multiplied; names and out are those of Axes.
+// Sums reports whether the equation adds or multiplies; names and out come from Axes.
 func (o *Einsum) Sums(names [][]rune, out []rune) bool {
 	return len(names) > 1 || slices.ContainsFunc(names[0], func(n rune) bool { return !slices.Contains(out, n) })
 }
 
-// namedAs sees a value under the names of its axes. A name that stands twice walks the
+// namedAs returns a value under the names of its axes. A name that occurs twice stands for the
 // diagonal.
 func namedAs(value int, names []rune, shape tensor.Shape) *named {
 	x := &named{value: value, axes: map[rune]namedAxis{}}
@@ -168,8 +166,8 @@ func namedAs(value int, names []rune, shape tensor.Shape) *named {
 	return x
 }
 
-// result is a value with those axes in row-major order: an intermediate result, or the
-// output where it is all of that.
+// result returns a new value with the named axes in row-major order: an intermediate result, or the
+// output if the axes match it.
 func (e *summation) result(names []rune, last bool, from ...*named) (*named, error) {
 	shape := make(tensor.Shape, len(names))
 	for i, name := range names {
@@ -187,8 +185,8 @@ func (e *summation) result(names []rune, last bool, from ...*named) (*named, err
 	return namedAs(e.inputs+len(e.Sizes)-1, names, shape), nil
 }
 
-// steps are the axes of those names, with their steps here and in y. An axis that either
-// lacks has step 0 there.
+// steps returns the named axes with their steps in x and in y. An axis that a value lacks has step
+// 0.
 func (x *named) steps(names []rune, y *named) []SummationAxis {
 	list := make([]SummationAxis, len(names))
 	for i, name := range names {
@@ -197,7 +195,7 @@ func (x *named) steps(names []rune, y *named) []SummationAxis {
 	return list
 }
 
-// joined sees neighbouring axes as one, if steps allow that.
+// joined merges adjacent axes into one, if their steps allow it.
 func (x *named) joined(names []rune) (n, step int, ok bool) {
 	n, step = 1, 1
 	for i, name := range slices.Backward(names) {
@@ -212,13 +210,13 @@ func (x *named) joined(names []rune) (n, step int, ok bool) {
 	return n, step, true
 }
 
-// isRows reports whether those axes, in that order, are a value without gaps.
+// isRows reports whether the axes, in the given order, form a value without gaps.
 func (x *named) isRows(order []rune) bool {
 	_, step, ok := x.joined(order)
 	return ok && (step == 1 || len(order) == 0)
 }
 
-// arranged is x, or a copy in which each group of names is one axis.
+// arranged returns x, or a copy if its axes in first or second cannot be merged into one.
 func (e *summation) arranged(x *named, batch, first, second []rune) (*named, error) {
 	_, _, ok := x.joined(first)
 	_, _, both := x.joined(second)
@@ -228,7 +226,7 @@ func (e *summation) arranged(x *named, batch, first, second []rune) (*named, err
 	return e.copied(x, slices.Concat(batch, first, second))
 }
 
-// copied is a copy of x with its axes in that order.
+// copied returns a copy of x with its axes in the given order.
 func (e *summation) copied(x *named, names []rune) (*named, error) {
 	y, err := e.result(names, false, x)
 	if err != nil {
@@ -242,7 +240,7 @@ func (e *summation) copy(x, y *named) {
 	e.List = append(e.List, SummationMove{Kind: SummationCopy, From: x.value, To: y.value, Axes: x.steps(y.names, y)})
 }
 
-// sum adds up over the axes that are not among those kept.
+// sum sums over the axes that are not in kept.
 func (e *summation) sum(x *named, kept []rune, last bool) (*named, error) {
 	var names, summed []rune
 	for _, name := range x.names {
@@ -275,7 +273,7 @@ func (e *summation) sum(x *named, kept []rune, last bool) (*named, error) {
 	return y, nil
 }
 
-// contract multiplies two operands and sums over what is not needed after.
+// contract multiplies two operands and sums over axes that are not in needed.
 func (e *summation) contract(a, b *named, needed []rune, last bool) (*named, error) {
 	a, err := e.sum(a, slices.Concat(needed, b.names), false)
 	if err != nil {
@@ -319,8 +317,8 @@ func (e *summation) contract(a, b *named, needed []rune, last bool) (*named, err
 	return y, nil
 }
 
-// finish puts the result in the order of the output's axes, and into the output where sums
-// have its type.
+// finish puts the result in the order of the output's axes, and into the output if the sums have
+// its type.
 func (e *summation) finish(x *named) error {
 	e.Result = x.value
 	switch {

@@ -7,19 +7,18 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// alignment is where the axes of the right operand of a binary operator stand
-// under those of the left one. The zero value is today's rule: at the last axis.
+// alignment places the axes of the right operand of a binary operator under the axes of the left
+// one. The zero value aligns them at the last axis, the current rule.
 type alignment struct {
-	legacy   bool // the rule before operator set 7: the left shape is the result's
+	legacy   bool // the rule before operator set 7: the result has the left shape
 	stretch  bool // attribute broadcast: the right shape may be a part of the left
 	axis     int  // attribute axis: where the part begins
 	hasAxis  bool
-	oneWay   bool // the left shape is the result's
+	oneWay   bool // the result has the left shape
 	channels bool // a vector on the right belongs to axis 1
 }
 
-// readAlignment reads the attributes broadcast and axis of operators before
-// operator set 7.
+// readAlignment reads the attributes broadcast and axis of operators before operator set 7.
 func readAlignment(n *op.Node) alignment {
 	if n.Since >= 7 {
 		return alignment{}
@@ -30,7 +29,7 @@ func readAlignment(n *op.Node) alignment {
 	}
 }
 
-// place returns how many axes of extent 1 follow those of a right operand.
+// place returns the number of axes of extent 1 to append to the right operand.
 func (a alignment) place(left, right int) (int, error) {
 	switch {
 	case a.channels && right == 1 && left > 2:
@@ -48,7 +47,7 @@ func (a alignment) place(left, right int) (int, error) {
 	return left - axis - right, nil
 }
 
-// dims returns the extents of the right operand as they stand under the left's.
+// dims returns the extents of the right operand aligned with the left.
 func (a alignment) dims(left, right graph.Dims) (graph.Dims, error) {
 	if a == (alignment{}) || left == nil || right == nil {
 		return right, nil
@@ -70,7 +69,7 @@ func (a alignment) dims(left, right graph.Dims) (graph.Dims, error) {
 	return right, a.checkOneWay(left, right)
 }
 
-// checkOneWay reports extents of the left operand that would have to stretch.
+// checkOneWay returns an error if the left operand would have to stretch.
 func (a alignment) checkOneWay(left, right graph.Dims) error {
 	for i, r := range right {
 		if !a.oneWay {

@@ -15,15 +15,15 @@ type Binary struct {
 	Bits bool
 	// Swap exchanges the operands: a < b is b > a.
 	Swap   bool
-	Result tensor.DType // of the output; Invalid for that of the inputs
+	Result tensor.DType // of the output; Invalid for the type of the inputs
 	align  alignment
 	ints   bool // floats are refused
-	// dim is the operation on integers that may be expressions; nil if shapes are
-	// not computed with it.
+	// dim is the operation on integers that may be expressions; it is nil if shapes are not
+	// computed with the operator.
 	dim func(a, b graph.Dim) graph.Dim
 }
 
-// Right returns the extents of the right operand as they stand under those of the left.
+// Right returns the extents of the right operand aligned with the left.
 func (o *Binary) Right(left, right graph.Dims) (graph.Dims, error) { return o.align.dims(left, right) }
 
 // Infer broadcasts the extents.
@@ -109,8 +109,8 @@ var (
 	preluTypes = slices.Concat(op.Floats, op.Types{tensor.I32, tensor.I64}, unsigned32)
 )
 
-// Integers wrap around. Their quotients are rounded towards zero, and a quotient
-// or remainder by zero is 0.
+// Integers wrap around. Quotients of integers are rounded towards zero, and a quotient or remainder
+// by zero is 0.
 var binaryRows = []op.Row{
 	binaryRow("Add", arithmetic, op.Numeric, Binary{Func: "add", dim: addDims}),
 	binaryRow("Sub", arithmetic, op.Numeric, Binary{Func: "sub", dim: subDims}),

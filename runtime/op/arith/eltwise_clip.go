@@ -7,8 +7,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// Clip moves every element into an interval. Its ends are attributes before operator
-// set 11, P and Q, and inputs 1 and 2 since, without which the type's numbers end it.
+// Clip clamps every element to an interval. Before operator set 11 its ends are the attributes P
+// and Q; later they are inputs 1 and 2. A missing input means the limit of the type.
 type Clip struct {
 	Unary
 	Inputs bool

@@ -5,8 +5,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// Fused is an activation joined with an operation on two values: of their sum,
-// as in BiasGelu, or before a product, as in SwiGLU.
+// Fused is an activation combined with an operation on two values: the activation of their sum, as
+// in BiasGelu, or the product with an activation, as in SwiGLU.
 type Fused struct {
 	Unary, Binary string  // names of the functions
 	First         bool    // the activation comes before the operation
@@ -32,7 +32,7 @@ func (o *Fused) Infer(c *op.Infer) error {
 	return nil
 }
 
-// check reports a second input that does not go with the first.
+// check returns an error if the second input does not match the first.
 func (o *Fused) check(x, b *op.Value) error {
 	xs, ok := x.Dims.Concrete()
 	bs, known := b.Dims.Concrete()
@@ -45,8 +45,8 @@ func (o *Fused) check(x, b *op.Value) error {
 	return nil
 }
 
-// biased is an activation of the sum of input 0 and a vector, which may be left
-// out if it is optional.
+// biased returns a constructor for an activation of the sum of input 0 and a vector, which may be
+// optional.
 func biased(unary string) func(n *op.Node) (op.Op, error) {
 	return func(*op.Node) (op.Op, error) { return &Fused{Unary: unary, Binary: "add", Bias: true}, nil }
 }

@@ -8,9 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// inferInts sets the elements of output 0 of an elementwise operator, if it is
-// an integer scalar or vector and the elements of all inputs are known as far as
-// expressions go.
+// inferInts sets the elements of output 0 of an elementwise operator if it is an integer scalar or
+// vector and the elements of all inputs are known, at least as expressions.
 func inferInts(c *op.Infer, f func([]graph.Dim) graph.Dim) {
 	out := c.Out[0]
 	if out.Dims == nil || len(out.Dims) > 1 {
@@ -36,7 +35,7 @@ func inferInts(c *op.Infer, f func([]graph.Dim) graph.Dim) {
 	}
 }
 
-// fits is d, or unknown if d is a number that wraps around in the type.
+// fits returns d, or unknown if d is a number that wraps around in type t.
 func fits(t tensor.DType, d graph.Dim) graph.Dim {
 	if n, ok := d.Value(); ok && t == tensor.I32 && int(int32(n)) != n {
 		return graph.Unknown()
@@ -44,7 +43,7 @@ func fits(t tensor.DType, d graph.Dim) graph.Dim {
 	return d
 }
 
-// small reports whether d cannot overflow in a sum or product of two like it.
+// small reports whether a sum or product of d and another small number cannot overflow.
 func small(d graph.Dim) bool {
 	n, ok := d.Value()
 	return !ok || n > -math.MaxInt32 && n < math.MaxInt32
@@ -71,8 +70,8 @@ func mulDims(a, b graph.Dim) graph.Dim {
 	return a.Mul(b)
 }
 
-// divDims rounds numbers towards zero. An expression over extents that is
-// divided by a positive number is taken to be positive itself.
+// divDims rounds numbers towards zero. It assumes that an expression over extents divided by a
+// positive number is not negative.
 func divDims(a, b graph.Dim) graph.Dim {
 	x, known := a.Value()
 	y, ok := b.Value()

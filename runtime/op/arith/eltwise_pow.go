@@ -6,16 +6,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Pow raises the elements of one value to the powers that those of another are. The
-// result has the type of the first.
+// Pow raises the elements of input 0 to the powers in input 1. The result has the type of input 0.
 type Pow struct{ align alignment }
 
-// Right returns the extents of the powers as they stand under those of the bases.
+// Right returns the extents of the powers aligned with the bases.
 func (o *Pow) Right(left, right graph.Dims) (graph.Dims, error) { return o.align.dims(left, right) }
 
 func newPow(n *op.Node) (op.Op, error) { return &Pow{align: readAlignment(n)}, nil }
 
-// PowType is the type in which a power is computed.
+// PowType returns the type in which a power is computed.
 func PowType(base, power tensor.DType) tensor.DType {
 	switch {
 	case base == tensor.F64:

@@ -12,9 +12,9 @@ import (
 type Unary struct {
 	Func   string       // name of the function
 	P, Q   float64      // its parameters
-	Result tensor.DType // of the output; Invalid for that of the input
-	// Integers makes integer elements float64 for the function, and the result
-	// integers again, rounded towards zero.
+	Result tensor.DType // of the output; Invalid for the type of the input
+	// Integers converts integer elements to float64 for the function, and the result back to
+	// integers, rounded towards zero.
 	Integers bool
 	// Bits computes on elements as unsigned integers of their width.
 	Bits bool
@@ -36,8 +36,8 @@ func (o *Unary) Infer(c *op.Infer) error {
 	return nil
 }
 
-// unaryRow is the row of an operator with one input whose function takes up to two
-// attributes as parameters.
+// unaryRow returns the row of an operator with one input and a function with up to two attributes
+// as parameters.
 func unaryRow(name string, since []int, types op.Types, function string, coefficients ...coefficient) op.Row {
 	return op.Row{Name: name, Since: since, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: types, InPlace: []int{0},
 		New: func(n *op.Node) (op.Op, error) {
@@ -55,7 +55,7 @@ func unaryRow(name string, since []int, types op.Types, function string, coeffic
 		}}
 }
 
-// ignoreConsumed accepts the memory hint that operators of the first opset had.
+// ignoreConsumed accepts the memory hint of operators of the first opset.
 func ignoreConsumed(n *op.Node) {
 	if n.Since == 1 {
 		n.Ignore("consumed_inputs")

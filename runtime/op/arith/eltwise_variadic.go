@@ -5,10 +5,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// Variadic joins any number of values by a function of two, from the first on.
+// Variadic combines any number of values by a function of two, from left to right.
 type Variadic struct {
 	Func string // name of the function
-	Mean bool   // divide by the number of inputs in the end
+	Mean bool   // divide by the number of inputs at the end
 	dim  func(a, b graph.Dim) graph.Dim
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Equal compares pairs of elements, which are numbers or strings.
+// Equal compares pairs of elements, numbers or strings.
 type Equal struct{ Binary }
 
 func newEqual(n *op.Node) (op.Op, error) {
@@ -65,8 +65,8 @@ var compareRows = []op.Row{
 	{Name: "Not", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Boolean, InPlace: []int{0}, New: newNot},
 }
 
-// inferEqual sets the elements of the output as 0 and 1 where the elements of
-// both inputs are known well enough, so that shapes chosen by Where stay known.
+// inferEqual sets elements of the output to 0 or 1 if the elements of both inputs decide them, so
+// that shapes chosen by Where stay known.
 func inferEqual(c *op.Infer) {
 	out := c.Out[0]
 	if out.Dims == nil || len(out.Dims) > 1 {
@@ -87,8 +87,8 @@ func inferEqual(c *op.Infer) {
 	}
 }
 
-// equalDims is 1 if a and b are equal, 0 if they differ: one exceeds the other,
-// or is below 0 where the other is not.
+// equalDims returns 1 if a and b are equal and 0 if they differ. They differ if one exceeds the
+// other, or if one is negative and the other is not.
 func equalDims(a, b graph.Dim) graph.Dim {
 	x, known := a.Value()
 	y, ok := b.Value()

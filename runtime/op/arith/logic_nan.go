@@ -12,7 +12,7 @@ import (
 // NumberTest finds NaNs or infinities.
 type NumberTest struct {
 	Unary
-	test func(float32) bool // for types that no kernel knows
+	test func(float32) bool // for types without a kernel
 }
 
 func newIsNaN(*op.Node) (op.Op, error) {
@@ -39,7 +39,7 @@ func newIsInf(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// Run looks up codes of 8-bit floats.
+// Run looks up the codes of 8-bit floats in a table.
 func (o *NumberTest) Run(c *op.Run) error {
 	codec := packed.Float8Of(c.In[0].DType().String())
 	var is [256]bool

@@ -31,7 +31,7 @@ func (o *Where) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Run chooses among strings.
+// Run selects among strings.
 func (o *Where) Run(c *op.Run) error {
 	return whereStrings(c.Pace(), c.In[0], c.In[1], c.In[2], c.Out[0])
 }

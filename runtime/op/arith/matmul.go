@@ -8,9 +8,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// MatMul is numpy's: the last two axes are matrices, those before them
-// broadcast, and an operand with one axis is a row on the left or a column on
-// the right, whose axis the result lacks.
+// MatMul is the product of numpy. The last two axes are matrices, and the axes before them
+// broadcast. An operand with one axis is a row on the left or a column on the right; the result
+// lacks that axis.
 type MatMul struct{}
 
 func newMatMul(*op.Node) (op.Op, error) { return &MatMul{}, nil }
@@ -32,8 +32,8 @@ func (o *MatMul) Infer(c *op.Infer) error {
 	return nil
 }
 
-// MatMulDims returns the extents of the product of values with extents a and b; nil where
-// the number of axes of either is unknown.
+// MatMulDims returns the extents of the product of values with extents a and b. If the rank of
+// either is unknown, it returns nil.
 func MatMulDims(a, b graph.Dims) (graph.Dims, error) {
 	if a == nil || b == nil {
 		return nil, nil
@@ -63,7 +63,8 @@ func MatMulDims(a, b graph.Dims) (graph.Dims, error) {
 	return dims, nil
 }
 
-// AsMatrices gives a vector the axis that makes it a row or a column.
+// AsMatrices gives a vector the axis that makes it a row or a column. It returns other shapes
+// unchanged.
 func AsMatrices[S ~[]E, E any](d S, row bool, one E) S {
 	if len(d) > 1 {
 		return d

@@ -8,17 +8,17 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// FusedMatMul is MatMul of operands with their axes in another order, scaled.
+// FusedMatMul is MatMul, scaled, of operands with their axes in another order.
 type FusedMatMul struct {
 	Order [2]AxisOrder // of A and B
 	Alpha float32
 }
 
-// AxisOrder says how the axes of an operand change before it is multiplied: its
-// matrices are transposed, after its first axis went behind all but the last.
+// AxisOrder describes a reordering of an operand's axes before the product. If Batch, its first
+// axis moves to before the last. If Matrix, its last two axes are then swapped.
 type AxisOrder struct{ Matrix, Batch bool }
 
-// Apply puts a list with one element per axis into the new order.
+// Apply reorders a list with one element per axis.
 func (t AxisOrder) Apply(list []graph.Dim) []graph.Dim {
 	out, n := slices.Clone(list), len(list)
 	if t.Batch && n > 2 {
@@ -41,12 +41,12 @@ func newFusedMatMul(n *op.Node) (op.Op, error) {
 	}, nil
 }
 
-// newTransposeMatMul is the older operator, whose matrices stay in their order.
+// newTransposeMatMul returns the older operator, which has no batch transposition.
 func newTransposeMatMul(n *op.Node) (op.Op, error) {
 	return &FusedMatMul{Alpha: n.Float("alpha", 1), Order: [2]AxisOrder{{Matrix: n.Bool("transA", false)}, {Matrix: n.Bool("transB", false)}}}, nil
 }
 
-// Infer is that of MatMul, on the axes in their new order.
+// Infer applies the rule of MatMul to the reordered axes.
 func (o *FusedMatMul) Infer(c *op.Infer) error {
 	a, b := c.In[0], c.In[1]
 	if a.DType != b.DType {
@@ -60,7 +60,7 @@ func (o *FusedMatMul) Infer(c *op.Infer) error {
 	return nil
 }
 
-// FusedGemm is Gemm with an activation behind it.
+// FusedGemm is Gemm with an activation as epilogue.
 type FusedGemm struct {
 	Gemm
 	Then op.Epilogue
@@ -86,8 +86,8 @@ func newFusedGemm(n *op.Node) (op.Op, error) {
 	return &FusedGemm{g, act}, nil
 }
 
-// WidenedGemm is Gemm of float32 where B has elements of 16 bits, which are widened where
-// they are multiplied: an operator of graphs that this program writes itself.
+// WidenedGemm is Gemm of float32 with 16-bit elements in B, widened in the product. Passes insert
+// it; it is not in files.
 type WidenedGemm struct{ Gemm }
 
 func newWidenedGemm(n *op.Node) (op.Op, error) {
@@ -98,7 +98,7 @@ func newWidenedGemm(n *op.Node) (op.Op, error) {
 	return &WidenedGemm{*o.(*Gemm)}, nil
 }
 
-// Infer is that of Gemm.
+// Infer applies the rule of Gemm to B as float32.
 func (o *WidenedGemm) Infer(c *op.Infer) error {
 	if a, b := c.In[0], c.In[1]; a == nil || b == nil || a.DType != tensor.F32 || b.DType != tensor.F16 && b.DType != tensor.BF16 {
 		return graph.Errorf(graph.ErrShape, "operands are not of float32 and of float16 or bfloat16")
@@ -110,9 +110,9 @@ func (o *WidenedGemm) Infer(c *op.Infer) error {
 	return o.Gemm.Infer(&op.Infer{In: in, Out: c.Out})
 }
 
-// MatMulBias is MatMul of operands with two axes or more, a number for each column
-// added, then a value Z of the output's shape, then an activation: an operator of
-// graphs that this program writes itself, as com.microsoft.FusedConv for Conv.
+// MatMulBias is MatMul of operands with two or more axes, plus a number for each column, plus a
+// value Z of the output's shape, and then an activation. Passes insert it, as
+// com.microsoft.FusedConv for Conv.
 type MatMulBias struct {
 	MatMul
 	Then op.Epilogue
@@ -123,7 +123,7 @@ func newMatMulBias(n *op.Node) (op.Op, error) {
 	return &MatMulBias{Then: then}, err
 }
 
-// Infer is that of MatMul.
+// Infer applies the rule of MatMul and checks the addends.
 func (o *MatMulBias) Infer(c *op.Infer) error {
 	if err := o.MatMul.Infer(&op.Infer{In: c.In[:2], Out: c.Out}); err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Gemm is Alpha·A'·B' + Beta·C, where A' and B' are A and B, transposed if the
-// node says so, and C broadcasts to the result.
+// Gemm is Alpha·A'·B' + Beta·C. A' and B' are A and B, transposed if the node says so; C broadcasts
+// to the result.
 type Gemm struct {
 	Alpha, Beta    float32
 	TransA, TransB bool
@@ -15,8 +15,7 @@ type Gemm struct {
 
 func newGemm(n *op.Node) (op.Op, error) {
 	if n.Since < 7 {
-		// C broadcasts then only if the node says so; that it must when its shape
-		// differs is seen from the shape.
+		// The attribute allows C to broadcast. The shape of C shows whether it must.
 		n.Ignore("broadcast")
 	}
 	return &Gemm{
@@ -48,8 +47,8 @@ func (o *Gemm) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Dims is the result's extents; nil stands for extents that are not known or, of
-// c, an operand that is not there.
+// Dims returns the extents of the result. Nil means that extents are unknown or, for c, that the
+// operand is missing.
 func (o *Gemm) Dims(a, b, c graph.Dims) (graph.Dims, error) {
 	dims := graph.UnknownDims(2)
 	inner := [2]graph.Dim{graph.Unknown(), graph.Unknown()}
@@ -88,8 +87,8 @@ func pair(d graph.Dims, swap bool) (graph.Dim, graph.Dim) {
 	return d[0], d[1]
 }
 
-// Run computes products of integers that are scaled: in float64, cut to integers at the
-// end, as numpy does.
+// Run computes scaled products of integers. It scales the sums in float64 and truncates the result,
+// as numpy does.
 func (o *Gemm) Run(c *op.Run) error {
 	switch c.In[0].DType() {
 	case tensor.I32:

@@ -6,11 +6,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// matMulInt16 is MatMul of integers of 16 bits into sums of 32 bits, which wrap:
-// MatMulInteger16.
+// matMulInt16 is MatMulInteger16: MatMul of 16-bit integers into 32-bit sums, which wrap around.
 type matMulInt16 struct{}
 
-// Infer sets int32, or uint32 for the product of unsigned integers.
+// Infer sets int32, or uint32 if both operands are unsigned.
 func (matMulInt16) Infer(c *op.Infer) error {
 	dims, err := MatMulDims(c.In[0].Dims, c.In[1].Dims)
 	if err != nil {
@@ -29,7 +28,7 @@ func (matMulInt16) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Run multiplies matrix by matrix.
+// Run computes the output row by row.
 func (matMulInt16) Run(c *op.Run) error {
 	a, b := wide16(c.In[0]), wide16(c.In[1])
 	as, bs := AsMatrices(c.In[0].Shape(), true, 1), AsMatrices(c.In[1].Shape(), false, 1)
@@ -73,7 +72,7 @@ func (matMulInt16) Run(c *op.Run) error {
 	return nil
 }
 
-// addRows adds eight rows, each times a factor.
+// addRows adds eight rows, each times a factor, to sum.
 func addRows(sum []int64, by *[8]int64, rows []int64) {
 	n := len(sum)
 	var r [8][]int64
@@ -94,7 +93,7 @@ func narrowTo[T int32 | uint32](out []T, wide []int64) {
 	}
 }
 
-// wide16 returns integers of 16 bits as those of 64.
+// wide16 returns 16-bit integers as 64-bit integers.
 func wide16(t *tensor.Tensor) []int64 {
 	if t.DType() == tensor.U16 {
 		return op.Convert(tensor.View[uint16](t), func(v uint16) int64 { return int64(v) })

@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// Reduction is what Reduce operators do with elements.
+// Reduction is the first step of a Reduce operator.
 type Reduction int
 
 // The reductions, in the order of nacre_reduce_op in csrc/reduce/reduce.h.
@@ -21,7 +21,7 @@ const (
 	ReduceMin // NaN if there is one
 )
 
-// Root is a function of the result of a reduction.
+// Root is a function applied to the result of a reduction.
 type Root int
 
 // The roots, in the order of nacre_reduce_root in csrc/reduce/reduce.h.
@@ -31,7 +31,7 @@ const (
 	RootLog
 )
 
-// of applies the function.
+// of applies the function to v.
 func (r Root) of(v float64) float64 {
 	switch r {
 	case RootSqrt:
@@ -42,13 +42,13 @@ func (r Root) of(v float64) float64 {
 	return v
 }
 
-// Reducer is the computation of a Reduce operator.
+// Reducer describes the computation of a Reduce operator.
 type Reducer struct {
 	name  string
 	First Reduction
 	Mean  bool // divide by the number of elements
 	Root  Root
-	Logs  bool // the logarithm of the sum of exponentials, whatever First is
+	Logs  bool // compute the logarithm of the sum of exponentials; First is ignored
 }
 
 var reducers = []Reducer{
@@ -64,13 +64,13 @@ var reducers = []Reducer{
 	{name: "ReduceLogSumExp", Logs: true},
 }
 
-// Reduce is the Reduce operators.
+// Reduce is one of the Reduce operators.
 type Reduce struct {
 	*Reducer
-	attr  []int // axes where they are an attribute
+	attr  []int // axes if they are an attribute
 	input bool  // axes are input 1
 	keep  bool
-	noop  bool // no axes means none, not all
+	noop  bool // an empty list of axes means none, not all
 }
 
 func newReduce(r *Reducer) func(n *op.Node) (op.Op, error) {
@@ -88,8 +88,8 @@ func newReduce(r *Reducer) func(n *op.Node) (op.Op, error) {
 	}
 }
 
-// reducedAxes says for each axis whether it is reduced. A scalar counts as a vector of one
-// element: its axis 0 or -1 may be named.
+// reducedAxes reports for each axis whether it is reduced. A scalar counts as a vector of one
+// element, so the list may name axis 0 or -1.
 func (o *Reduce) reducedAxes(axes []int, rank int) ([]bool, error) {
 	if rank == 0 {
 		_, err := op.NormAxes(axes, 1)
@@ -106,7 +106,7 @@ func (o *Reduce) reducedAxes(axes []int, rank int) ([]bool, error) {
 	return reduced, nil
 }
 
-// Infer leaves the extents open while the axes are unknown.
+// Infer leaves the extents unknown if the axes are unknown.
 func (o *Reduce) Infer(c *op.Infer) error {
 	x := c.In[0]
 	rank, ok := x.Rank()
@@ -138,7 +138,7 @@ func (o *Reduce) Infer(c *op.Infer) error {
 	return nil
 }
 
-// axes returns the axes that a node names, if they are known.
+// axes returns the axes that the node names, if known.
 func (o *Reduce) axes(in []*op.Value) ([]int, bool) {
 	if o.input && len(in) > 1 && in[1] != nil {
 		return inferAxes(in[1])
@@ -146,7 +146,7 @@ func (o *Reduce) axes(in []*op.Value) ([]int, bool) {
 	return o.attr, true
 }
 
-// count returns how many axes input 1 names, if it is there and that is known.
+// count returns the number of axes in input 1, if known.
 func (o *Reduce) count(in []*op.Value) (int, bool) {
 	if !o.input || len(in) < 2 || in[1] == nil || in[1].Dims == nil {
 		return 0, false
@@ -154,8 +154,8 @@ func (o *Reduce) count(in []*op.Value) (int, bool) {
 	return in[1].Dims.Len().Value()
 }
 
-// Reduced says for each axis of input 0 whether it is reduced. It reports false when
-// the elements of input 1 are not known.
+// Reduced reports for each axis of input 0 whether it is reduced. If the elements of input 1 are
+// unknown, known is false.
 func (o *Reduce) Reduced(in []*op.Value) (reduced []bool, known bool, err error) {
 	axes, known := o.axes(in)
 	if !known {
@@ -165,7 +165,7 @@ func (o *Reduce) Reduced(in []*op.Value) (reduced []bool, known bool, err error)
 	return reduced, true, err
 }
 
-// inferAxes returns the numbers of an input of axes, if all are known.
+// inferAxes returns the elements of an input of axes, if all are known.
 func inferAxes(v *op.Value) (axes []int, known bool) {
 	dims, ok := v.IntVec()
 	if !ok {

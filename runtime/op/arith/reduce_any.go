@@ -9,8 +9,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// reduceAny is the reduction for every element type and for empty inputs. Sums
-// of integers wrap around; results that are not integers lose their fraction.
+// reduceAny reduces every element type and empty inputs. Integer sums wrap around. Results of
+// integer types are rounded towards zero.
 func reduceAny(pace *op.Pace, r *Reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor) error {
 	switch x.DType() {
 	case tensor.F32:
@@ -45,19 +45,19 @@ func reduceAny(pace *op.Pace, r *Reducer, x *tensor.Tensor, reduced []bool, out 
 	return nil
 }
 
-// Empty returns what the reduction makes of no elements of type d.
+// Empty returns the result of reducing no elements of type d.
 func (r *Reducer) Empty(d tensor.DType) (*tensor.Tensor, error) {
 	y := tensor.New(d, 1)
 	return y, reduceAny(new(op.Run).Pace(), r, tensor.New(d, 0), []bool{true}, y)
 }
 
-// Accumulate makes acc[o] = step(acc[o], v) for every element v of x and the
-// output element o that it belongs to.
+// Accumulate sets acc[o] = step(acc[o], v) for every element v of x and the index o of its output
+// element.
 func Accumulate[T, A any](pace *op.Pace, x []T, shape tensor.Shape, reduced []bool, acc []A, step func(A, T) A) {
 	if len(x) == 0 {
 		return
 	}
-	strides := make([]int, len(shape)) // of acc, 0 along reduced axes
+	strides := make([]int, len(shape)) // of acc; 0 along reduced axes
 	for i, n := len(shape)-1, 1; i >= 0; i-- {
 		if !reduced[i] {
 			strides[i] = n
@@ -95,7 +95,7 @@ func reduceFloats[T tensor.Element](pace *op.Pace, r *Reducer, x *tensor.Tensor,
 	}
 }
 
-// reduceDoubles computes n results in double.
+// reduceDoubles computes n results in float64.
 func reduceDoubles[T any](pace *op.Pace, r *Reducer, x []T, shape tensor.Shape, reduced []bool, n int, wide func(T) float64) []float64 {
 	if r.Logs {
 		return logSumExp(pace, x, shape, reduced, n, wide)
@@ -130,8 +130,8 @@ func reduceDoubles[T any](pace *op.Pace, r *Reducer, x []T, shape tensor.Shape, 
 	return acc
 }
 
-// logSumExp keeps for each result the largest element so far and the sum of
-// exponentials relative to it.
+// logSumExp keeps, for each result, the largest element so far and the sum of exponentials relative
+// to it.
 func logSumExp[T any](pace *op.Pace, x []T, shape tensor.Shape, reduced []bool, n int, wide func(T) float64) []float64 {
 	type state struct{ top, sum float64 }
 	acc := repeated(state{top: math.Inf(-1)}, n)
@@ -155,7 +155,7 @@ func logSumExp[T any](pace *op.Pace, x []T, shape tensor.Shape, reduced []bool, 
 	return list
 }
 
-// magnitude is the absolute value; of the most negative number, itself.
+// magnitude returns the absolute value of v. The most negative number is its own magnitude.
 func magnitude[T op.Integer](v T) T {
 	if v < 0 {
 		return -v

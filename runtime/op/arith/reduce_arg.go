@@ -7,12 +7,12 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// ArgReduce is the operators ArgMax and ArgMin: where along an axis the largest or the
-// smallest element is. A NaN counts as beyond every number.
+// ArgReduce is the operators ArgMax and ArgMin: the index of the largest or smallest element along
+// an axis. A NaN precedes every number in both.
 type ArgReduce struct {
 	axis    int
 	keep    bool
-	Last    bool // of equals the last counts, not the first
+	Last    bool // of equal elements, choose the last, not the first
 	Largest bool
 }
 
@@ -26,14 +26,14 @@ func newArgReduce(largest bool) func(n *op.Node) (op.Op, error) {
 	}
 }
 
-// Infer drops the axis, or makes it 1.
+// Infer removes the axis, or makes its extent 1.
 func (o *ArgReduce) Infer(c *op.Infer) error {
 	rank, ok := c.In[0].Rank()
 	if !ok {
 		c.Set(0, tensor.I64, nil)
 		return nil
 	}
-	// A scalar has one element, which axis 0 may name.
+	// A scalar has one element; axis 0 may name it.
 	if rank == 0 && (o.axis == 0 || o.axis == -1) {
 		c.Set(0, tensor.I64, graph.Dims{})
 		return nil
@@ -51,7 +51,7 @@ func (o *ArgReduce) Infer(c *op.Infer) error {
 	return nil
 }
 
-// View is the view of an input of that shape along the axis.
+// View returns the view of an input of the given shape along the axis.
 func (o *ArgReduce) View(shape tensor.Shape) (op.AxisView, error) {
 	if len(shape) == 0 {
 		shape = tensor.Shape{1}
@@ -63,7 +63,7 @@ func (o *ArgReduce) View(shape tensor.Shape) (op.AxisView, error) {
 	return op.ViewAlong(shape, axis), nil
 }
 
-// Axis is the axis of an input of that rank.
+// Axis returns the axis for an input of the given rank.
 func (o *ArgReduce) Axis(rank int) (int, error) { return op.NormAxis(o.axis, rank) }
 
 // Run computes the output.
@@ -109,10 +109,10 @@ func (o *ArgReduce) Run(c *op.Run) error {
 // Beyond is a > b, with a NaN greater than every number.
 func Beyond[T float32 | float64](a, b T) bool { return a > b || a != a && b == b }
 
-// argColumns is the most neighbouring lanes that are searched together.
+// argColumns is the largest number of adjacent lanes that are searched together.
 const argColumns = 256
 
-// argBest writes the place of the best element of every lane.
+// argBest writes the index of the best element of every lane.
 func argBest[T op.Number](pace *op.Pace, o *ArgReduce, x []T, s op.AxisView, out []int64) {
 	for a := range s.Outer {
 		lanes, where := x[a*s.N*s.Inner:][:s.N*s.Inner], out[a*s.Inner:][:s.Inner]
@@ -128,7 +128,7 @@ func argBest[T op.Number](pace *op.Pace, o *ArgReduce, x []T, s op.AxisView, out
 	}
 }
 
-// argLane returns the place of the best element.
+// argLane returns the index of the best element of x.
 func argLane[T op.Number](o *ArgReduce, x []T) int64 {
 	best, where := x[0], 0
 	if o.Largest {
@@ -153,7 +153,7 @@ func argLane[T op.Number](o *ArgReduce, x []T) int64 {
 	return int64(where)
 }
 
-// argLanes is argLane of neighbouring lanes, argColumns at most.
+// argLanes is argLane for at most argColumns adjacent lanes.
 func argLanes[T op.Number](o *ArgReduce, x []T, s op.AxisView, where []int64) {
 	var room [argColumns]T
 	best := room[:len(where)]
@@ -183,16 +183,16 @@ func argLanes[T op.Number](o *ArgReduce, x []T, s op.AxisView, where []int64) {
 	}
 }
 
-// argTakes reports whether v takes the place of the best element so far: v is better,
-// equal where the last of equals counts, or one of them is a NaN.
+// argTakes reports whether v replaces the best element so far. The caller has excluded that v is
+// worse, or that it is equal and the first of equals counts; one of them may be a NaN.
 func argTakes[T op.Number](v, best T, last bool) bool { return best == best || v != v && last }
 
 // Cumulate is the operators CumSum and CumProd: sums or products of the elements up to each
-// along an axis.
+// position along an axis.
 type Cumulate struct {
 	Product   bool
-	Exclusive bool // of the elements before it
-	Reverse   bool // from the last element on
+	Exclusive bool // leave out the element itself
+	Reverse   bool // start at the last element
 }
 
 func newCumulate(product bool) func(n *op.Node) (op.Op, error) {
@@ -207,7 +207,7 @@ func (o *Cumulate) Infer(c *op.Infer) error {
 	return nil
 }
 
-// View is the view of an input of that shape along the axis that input 1 names.
+// View returns the view of an input of the given shape along the axis in input 1.
 func (o *Cumulate) View(shape tensor.Shape, input *tensor.Tensor) (op.AxisView, error) {
 	axis, err := op.ScalarInt(input, "axis")
 	if err != nil {
@@ -252,7 +252,7 @@ func (o *Cumulate) Run(c *op.Run) error {
 	return nil
 }
 
-// running writes the partial sums or products. Integers wrap around alike whatever their sign.
+// running writes the partial sums or products. Signed and unsigned integers wrap around alike.
 func running[T float32 | float64 | uint8 | uint16 | uint32 | uint64](pace *op.Pace, o *Cumulate, x []T, s op.AxisView, out []T) {
 	size := s.N * s.Inner
 	for a := range s.Outer {
@@ -265,7 +265,7 @@ func running[T float32 | float64 | uint8 | uint16 | uint32 | uint64](pace *op.Pa
 	}
 }
 
-// runningLane is running of one lane.
+// runningLane is running for one lane.
 func runningLane[T float32 | float64 | uint8 | uint16 | uint32 | uint64](o *Cumulate, x, out []T) {
 	at, step := 0, 1
 	if o.Reverse {
@@ -292,7 +292,7 @@ func runningLane[T float32 | float64 | uint8 | uint16 | uint32 | uint64](o *Cumu
 	}
 }
 
-// runningRows is running of neighbouring lanes: each row is made of the one before.
+// runningRows is running for adjacent lanes. It computes each row from the row before.
 func runningRows[T float32 | float64 | uint8 | uint16 | uint32 | uint64](o *Cumulate, x []T, s op.AxisView, out []T) {
 	var before int
 	for k := range s.N {
@@ -318,7 +318,7 @@ func runningRows[T float32 | float64 | uint8 | uint16 | uint32 | uint64](o *Cumu
 	}
 }
 
-// runningRow writes the sums or products of a and b.
+// runningRow sets y to the sums or products of a and b.
 func runningRow[T float32 | float64 | uint8 | uint16 | uint32 | uint64](product bool, a, b, y []T) {
 	a, b = a[:len(y)], b[:len(y)]
 	if product {

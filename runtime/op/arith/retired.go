@@ -7,8 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// retired is an element-wise function with two parameters, of operators that ONNX
-// withdrew.
+// retired is an operator that ONNX withdrew: an elementwise function with two parameters.
 type retired struct {
 	p, q float64
 	f    func(v, p, q float64) float64
@@ -50,8 +49,8 @@ func parametricSoftplus(v, alpha, beta float64) float64 {
 	return alpha * (max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))))
 }
 
-// imageScaler multiplies images, [batch,channels,height,width], by a number and adds one
-// for each channel: ImageScaler, which ONNX withdrew.
+// imageScaler is ImageScaler, which ONNX withdrew. It multiplies images,
+// [batch,channels,height,width], by a number and adds a number for each channel.
 type imageScaler struct {
 	scale float64
 	bias  []float32

@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// SumLike undoes a broadcast: it adds up input 0 over the axes along which a
-// tensor of input 1's shape was stretched to have that of input 0.
+// SumLike undoes a broadcast from the shape of input 1 to the shape of input 0: it sums input 0
+// over the stretched axes.
 type SumLike struct{}
 
 func newSumLike(*op.Node) (op.Op, error) { return SumLike{}, nil }
@@ -20,7 +20,7 @@ func (SumLike) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Reduced says for each axis of a value whether it was stretched from that of another shape.
+// Reduced reports for each axis of x whether it was stretched from shape like.
 func (SumLike) Reduced(x, like tensor.Shape) ([]bool, error) {
 	lead := len(x) - len(like)
 	if lead < 0 {

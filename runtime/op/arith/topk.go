@@ -10,13 +10,12 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TopK is the operator of that name: the k largest or smallest elements along an axis,
-// best first, and where they lay. Of equals the one with the lower index is better; a NaN
-// counts as larger than every number. They are sorted also where the node does
-// not ask for it.
+// TopK returns the k largest or smallest elements along an axis, best first, and their indices. Of
+// equal elements the one with the lower index is better. A NaN counts as larger than every number.
+// The results are always sorted, whether or not the node asks for it.
 type TopK struct {
 	axis     int
-	k        int // when no input says
+	k        int // if no input has it
 	fixed    bool
 	Smallest bool
 }
@@ -76,7 +75,7 @@ func checkK(k, n graph.Dim) error {
 	return nil
 }
 
-// View is the view of an input of that shape along the axis.
+// View returns the view of an input of the given shape along the axis.
 func (o *TopK) View(shape tensor.Shape) (op.AxisView, error) {
 	axis, err := o.Axis(len(shape))
 	if err != nil {
@@ -85,10 +84,10 @@ func (o *TopK) View(shape tensor.Shape) (op.AxisView, error) {
 	return op.ViewAlong(shape, axis), nil
 }
 
-// Axis is the axis of an input of that rank.
+// Axis returns the axis for an input of the given rank.
 func (o *TopK) Axis(rank int) (int, error) { return op.NormAxis(o.axis, rank) }
 
-// K is the number of elements, if it is known.
+// K returns the number of results per lane, if known.
 func (o *TopK) K(in []*op.Value) (k int, known bool) {
 	if o.fixed {
 		return o.k, true
@@ -100,7 +99,7 @@ func (o *TopK) K(in []*op.Value) (k int, known bool) {
 	return list[0], true
 }
 
-// Run computes the outputs that are there.
+// Run computes the outputs that the node has.
 func (o *TopK) Run(c *op.Run) error {
 	x, k := c.In[0], o.k
 	if !o.fixed {
@@ -137,8 +136,7 @@ func (o *TopK) Run(c *op.Run) error {
 	return err
 }
 
-// places returns where to write the n indices: output 1 of that shape, or else scratch
-// memory.
+// places returns memory for the n indices: output 1 with the given shape, or scratch memory.
 func (o *TopK) places(c *op.Run, n int, shape tensor.Shape) ([]int64, error) {
 	if !c.Wants(1) {
 		return c.ScratchInt64s(n)
@@ -150,7 +148,7 @@ func (o *TopK) places(c *op.Run, n int, shape tensor.Shape) ([]int64, error) {
 	return tensor.View[int64](t), nil
 }
 
-// find writes the places of the k best elements of every lane.
+// find writes the indices of the k best elements of every lane.
 func (o *TopK) find(c *op.Run, x *tensor.Tensor, s op.AxisView, k int, where []int64) error {
 	switch x.DType() {
 	case tensor.F32:
@@ -186,7 +184,7 @@ func widened[T, W op.Integer](x *tensor.Tensor) []W {
 	return op.Convert(tensor.View[T](x), func(v T) W { return W(v) })
 }
 
-// ascending compares numbers; a NaN is equal to NaNs and above all others.
+// ascending compares numbers. NaNs are equal to each other and above all other numbers.
 func ascending[T op.Number](a, b T) int {
 	switch {
 	case a < b:
@@ -199,13 +197,14 @@ func ascending[T op.Number](a, b T) int {
 	return op.Btoi(a != a) - op.Btoi(b != b)
 }
 
-// ranked is an element of a lane with its place.
+// ranked is an element of a lane with its index.
 type ranked[T op.Number] struct {
 	v  T
 	at int
 }
 
-// findTop writes the places of the k best elements of every lane. Numbers rank as their keys.
+// findTop writes the indices of the k best elements of every lane. key must order numbers as
+// ascending does.
 func findTop[T op.Number](o *TopK, c *op.Run, x []T, s op.AxisView, k int, where []int64, key func(T) uint64) error {
 	if k == 0 {
 		return nil
@@ -248,10 +247,10 @@ func findTop[T op.Number](o *TopK, c *op.Run, x []T, s op.AxisView, k int, where
 	return nil
 }
 
-// fewBest is the most elements that are kept in order, and not in a heap.
+// fewBest is the largest k for which the best are kept in order, not in a heap.
 const fewBest = 32
 
-// insertBest returns the k best elements of a lane, the best first.
+// insertBest returns the k best elements of a lane, best first.
 func insertBest[T op.Number](smallest bool, best []ranked[T], k int, x []T, s op.AxisView) []ranked[T] {
 	n, inner, at := s.N, s.Inner, 0
 	var worst T
@@ -276,7 +275,7 @@ func insertBest[T op.Number](smallest bool, best []ranked[T], k int, x []T, s op
 	return best
 }
 
-// ahead reports whether v ranks before w wherever it is; a NaN is above all numbers.
+// ahead reports whether v ranks before w regardless of their indices. A NaN is above all numbers.
 func ahead[T op.Number](smallest bool, v, w T) bool {
 	if smallest {
 		return v < w || w != w && v == v
@@ -284,8 +283,8 @@ func ahead[T op.Number](smallest bool, v, w T) bool {
 	return v > w || v != v && w == w
 }
 
-// keepLater adds the elements of a lane from the k-th on to a heap of the k before; most
-// are no better than the worst of those, and of equals the first ranks higher.
+// keepLater adds the elements of a lane from index k on to the heap of the first k. Most elements
+// are no better than the worst in the heap; of equal elements, the first ranks higher.
 func keepLater[T op.Number](pace *op.Pace, smallest bool, best []ranked[T], x []T, s op.AxisView, rank func(a, b ranked[T]) int) []ranked[T] {
 	k, worst := len(best), best[0].v
 	for j := k; j < s.N; j++ {
@@ -305,7 +304,7 @@ func keepLater[T op.Number](pace *op.Pace, smallest bool, best []ranked[T], x []
 	return best
 }
 
-// keepBest adds e to a heap of the k best so far, the worst of them on top.
+// keepBest adds e to a heap of the k best elements so far, with the worst on top.
 func keepBest[T op.Number](heap []ranked[T], k int, e ranked[T], rank func(a, b ranked[T]) int) []ranked[T] {
 	if len(heap) < k {
 		heap = append(heap, e)
@@ -333,7 +332,7 @@ func keepBest[T op.Number](heap []ranked[T], k int, e ranked[T], rank func(a, b 
 	}
 }
 
-// takeLanes copies, for every lane of src, the k elements that where names.
+// takeLanes copies, for every lane of src, the k elements with the indices in where.
 func takeLanes(dst, src *tensor.Tensor, s op.AxisView, k int, where []int64) {
 	switch op.Width(src.DType()) {
 	case 1:

@@ -6,14 +6,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// manyBest is the least number of elements for each of the best where a heap of the best is faster
-// than an order of all.
+// manyBest bounds the use of a heap: it is faster than sorting if a lane has more than manyBest
+// elements per result.
 const manyBest = 8
 
 // digit is the number of bits that one round of sorting looks at.
 const digit = 8
 
-// sortTop sorts every lane by its keys, one digit after another, and writes the first k places.
+// sortTop sorts every lane by its keys, digit by digit, and writes the first k indices.
 func sortTop[T op.Number](o *TopK, c *op.Run, x []T, s op.AxisView, k int, where []int64, key func(T) uint64) error {
 	list, err := newDigitSort(c, s.N)
 	if err != nil {
@@ -41,14 +41,14 @@ func sortTop[T op.Number](o *TopK, c *op.Run, x []T, s op.AxisView, k int, where
 	return nil
 }
 
-// digitSort sorts keys, one digit after another.
+// digitSort sorts keys digit by digit.
 type digitSort struct {
 	keys, places         []int64
 	nextKeys, nextPlaces []int64
-	all, some            uint64 // bits of all keys, and of some
+	all, some            uint64 // bits set in all keys, and in some
 }
 
-// newDigitSort returns room for n keys.
+// newDigitSort returns a digitSort with memory for n keys.
 func newDigitSort(c *op.Run, n int) (*digitSort, error) {
 	room, err := c.ScratchInt64s(4 * n)
 	if err != nil {
@@ -57,14 +57,14 @@ func newDigitSort(c *op.Run, n int) (*digitSort, error) {
 	return &digitSort{keys: room[:n], places: room[n : 2*n], nextKeys: room[2*n : 3*n], nextPlaces: room[3*n:], all: math.MaxUint64}, nil
 }
 
-// set sets key i. All keys must be set before they are sorted.
+// set sets key i. All keys must be set before sorting.
 func (s *digitSort) set(i int, key uint64) {
 	s.all, s.some = s.all&key, s.some|key
 	s.keys[i], s.places[i] = int64(key), int64(i)
 }
 
-// sorted returns the numbers of the keys in ascending order; equals keep theirs. They last until
-// a key is set.
+// sorted returns the indices of the keys in ascending order of the keys; it is stable. The result
+// is valid until the next call of set.
 func (s *digitSort) sorted(c *op.Run) ([]int64, error) {
 	for shift := 0; shift < 64; shift += digit {
 		if c.Stopped() {
@@ -81,7 +81,7 @@ func (s *digitSort) sorted(c *op.Run) ([]int64, error) {
 	return s.places, nil
 }
 
-// sortDigit copies keys and places in the order of the digit at that bit; equals keep theirs.
+// sortDigit copies keys and places in the order of the digit at bit shift; it is stable.
 func sortDigit(keys, places, nextKeys, nextPlaces []int64, shift int) {
 	var next [1 << digit]int
 	for _, v := range keys {
@@ -101,17 +101,17 @@ func sortDigit(keys, places, nextKeys, nextPlaces []int64, shift int) {
 	}
 }
 
-// float64Key returns a key that orders numbers: both zeros have one key, and all NaNs have the
-// largest.
+// float64Key returns a key that orders numbers. Both zeros have the same key, and all NaNs have the
+// largest key.
 func float64Key(v float64) uint64 {
 	if v != v {
 		return math.MaxUint64
 	}
-	b := math.Float64bits(v + 0) // of 0 if v is -0
+	b := math.Float64bits(v + 0) // 0 if v is -0
 	return b ^ (uint64(int64(b)>>63) | 1<<63)
 }
 
-// float32Key is float64Key of float32, in the low 32 bits.
+// float32Key is float64Key for float32, in the low 32 bits.
 func float32Key(v float32) uint64 {
 	switch {
 	case v != v:

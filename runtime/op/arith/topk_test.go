@@ -15,8 +15,8 @@ type heap struct{ op.Memory }
 
 func (heap) Scratch(n int) ([]byte, error) { return make([]byte, n), nil }
 
-// TestFindTop compares the places found, of few elements and of many, with those of sorted
-// lanes that have equals, NaNs and infinities.
+// TestFindTop compares the indices found, for small and large k, with sorted lanes that contain
+// equal elements, NaNs and infinities.
 func TestFindTop(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	const n, inner = 90, 3
@@ -57,7 +57,7 @@ func TestFindTop(t *testing.T) {
 	}
 }
 
-// TestArgBest compares lanes that are searched one by one with those searched together.
+// TestArgBest compares lanes searched one by one with lanes searched together.
 func TestArgBest(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	const n, inner = 9, argColumns + 5

@@ -8,25 +8,24 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Unique keeps one of each group of equal elements, or of equal slices along an
-// axis, in ascending order or in that of first occurrence. NaNs equal each other
-// and come after all numbers.
+// Unique keeps one of each group of equal elements, or of equal slices along an axis, in ascending
+// order or in order of first occurrence. NaNs equal each other and come after all numbers.
 type Unique struct {
 	axis   int
 	flat   bool
 	Sorted bool // in ascending order
-	Short  bool // there is no output of first places
+	Short  bool // there is no output of first indices
 }
 
-// newShortUnique is com.microsoft's: values in order of first occurrence, the group
-// of every element, counts.
+// newShortUnique returns the operator of com.microsoft. Its outputs are the values in order of
+// first occurrence, the group of every element, and the counts.
 func newShortUnique(*op.Node) (op.Op, error) { return &Unique{flat: true, Short: true}, nil }
 
 func newUnique(n *op.Node) (op.Op, error) {
 	return &Unique{axis: n.Int("axis", 0), flat: !n.Has("axis"), Sorted: n.Bool("sorted", true)}, nil
 }
 
-// Infer leaves the number of slices open.
+// Infer leaves the number of unique slices unknown.
 func (o *Unique) Infer(c *op.Infer) error {
 	in := c.In[0]
 	c.Set(1, tensor.I64, graph.UnknownDims(1))
@@ -58,7 +57,7 @@ func (o *Unique) Infer(c *op.Infer) error {
 	return nil
 }
 
-// View returns the axis along which slices are compared, and the extents that have it.
+// View returns the extents of the input, flat if there is no axis, and the axis of the slices.
 func (o *Unique) View(x tensor.Shape) (tensor.Shape, int, error) {
 	if o.flat {
 		x = tensor.Shape{x.Len()}
@@ -67,7 +66,7 @@ func (o *Unique) View(x tensor.Shape) (tensor.Shape, int, error) {
 	return x, axis, err
 }
 
-// Most returns the slices.
+// Most returns the number of slices.
 func (o *Unique) Most(in []tensor.Shape) int {
 	shape, axis, err := o.View(in[0])
 	if err != nil {
@@ -76,7 +75,7 @@ func (o *Unique) Most(in []tensor.Shape) int {
 	return shape[axis]
 }
 
-// Run computes the outputs that are there.
+// Run computes the outputs that the node has.
 func (o *Unique) Run(c *op.Run) error {
 	x := c.In[0]
 	shape, axis, err := o.View(x.Shape())
@@ -107,8 +106,7 @@ func (o *Unique) Run(c *op.Run) error {
 	return o.putLists(c, groups, of)
 }
 
-// putLists writes the outputs after the first: first places, group of every slice,
-// counts.
+// putLists writes the outputs after the first: first indices, the group of every slice, counts.
 func (o *Unique) putLists(c *op.Run, groups []group, of []int64) error {
 	lists := []struct {
 		n   int
@@ -139,8 +137,7 @@ func (o *Unique) putLists(c *op.Run, groups []group, of []int64) error {
 	return nil
 }
 
-// groups returns the groups in the order of the output, and the number of the
-// group that each slice is in.
+// groups returns the groups in the order of the output, and the number of the group of each slice.
 func (o *Unique) groups(c *op.Run, x *tensor.Tensor, s op.AxisView) (list []group, of []int64, err error) {
 	keys, err := newUniqueKeys(c, x, s)
 	if err != nil {

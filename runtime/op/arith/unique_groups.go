@@ -7,24 +7,23 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// group is the slices that are equal: the first of them, and their number.
+// group is a set of equal slices: the index of the first, and their number.
 type group struct{ first, count int }
 
 const (
-	// groupBytes is the memory in bytes that finding and sorting one group takes.
+	// groupBytes is the memory in bytes for finding and sorting one group.
 	groupBytes = 128
-	// uniqueStretch is the number of slices that are looked at between two counts of memory and
-	// of work.
+	// uniqueStretch is the number of slices between two counts of memory and of work.
 	uniqueStretch = 1 << 14
 )
 
 // groupTable finds groups by their keys.
 type groupTable interface {
-	// add sets the groups of slices from to to - 1, and appends new groups to list.
+	// add sets the groups of slices from to to - 1 and appends new groups to list.
 	add(list []group, of []int64, from, to int) []group
 }
 
-// findGroups sets the group of every slice, and returns the groups by their first slices.
+// findGroups sets the group of every slice and returns the groups in order of their first slices.
 func findGroups(c *op.Run, of []int64, table groupTable) (list []group, err error) {
 	for from := 0; from < len(of); from += uniqueStretch {
 		if c.Stopped() {
@@ -42,7 +41,7 @@ func findGroups(c *op.Run, of []int64, table groupTable) (list []group, err erro
 	return list, nil
 }
 
-// rowTable finds groups of slices of several numbers, or of none.
+// rowTable finds groups of slices that have any number of keys.
 type rowTable struct {
 	keys   *uniqueKeys
 	groups map[string]int
@@ -63,16 +62,16 @@ func (t *rowTable) add(list []group, of []int64, from, to int) []group {
 	return list
 }
 
-// numberTable finds groups of single numbers. It is a hash table with linear probing, at most
+// numberTable finds groups of slices with one key. It is a hash table with linear probing, at most
 // half full.
 type numberTable struct {
 	keys  []uint64
 	slots []numberSlot // a power of two
-	shift int          // 64 less the logarithm of len(slots)
+	shift int          // 64 minus the logarithm of len(slots)
 	seed  uint64
 }
 
-// numberSlot is the key of a group, and 1 more than its number; 0 for none.
+// numberSlot is the key of a group and its number plus 1, or 0 for an empty slot.
 type numberSlot struct {
 	key   uint64
 	group int
@@ -83,7 +82,7 @@ func newNumberTable(keys []uint64) *numberTable {
 	return &numberTable{keys: keys, slots: make([]numberSlot, 1<<bits), shift: 64 - bits, seed: rand.Uint64()}
 }
 
-// home returns the first slot that may have a key.
+// home returns the first slot to probe for a key.
 func (t *numberTable) home(k uint64) int {
 	hi, lo := bits.Mul64(k^t.seed, 0x9e3779b97f4a7c15)
 	return int(((hi ^ lo) * 0xd1342543de82ef95) >> (t.shift & 63))

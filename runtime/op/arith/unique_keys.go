@@ -10,8 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// uniqueKeys is width numbers for every slice of a value. The numbers of two slices are equal
-// if the slices are, and they are in the order of the slices.
+// uniqueKeys has width keys for every slice of a value. Keys are equal if and only if the slices
+// are, and they sort like the slices.
 type uniqueKeys struct {
 	run   *op.Run
 	pace  *op.Pace
@@ -62,7 +62,7 @@ func (k *uniqueKeys) putNumbers(x *tensor.Tensor, s op.AxisView) {
 	}
 }
 
-// putTexts sets the keys of strings: their places among all strings in order.
+// putTexts sets the keys of strings to their ranks among all distinct strings.
 func (k *uniqueKeys) putTexts(c *op.Run, x []string, s op.AxisView) error {
 	if err := c.Mem.Reserve(groupBytes * len(x)); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (k *uniqueKeys) putTexts(c *op.Run, x []string, s op.AxisView) error {
 	return c.Mem.Reserve(-groupBytes * len(x))
 }
 
-// putKeys writes the keys of elements slice by slice. keys writes those of adjacent elements.
+// putKeys writes the keys of all elements, slice by slice. keys converts adjacent elements.
 func putKeys[T any](k *uniqueKeys, x []T, s op.AxisView, keys func(dst []uint64, x []T)) {
 	dst := k.list
 	if s.Outer == 1 {
@@ -140,12 +140,12 @@ func halfKeys[T interface{ Float32() float32 }](dst []uint64, x []T) {
 // row returns the keys of slice i.
 func (k *uniqueKeys) row(i int) []uint64 { return k.list[i*k.width:][:k.width] }
 
-// text returns the keys of slice i as a string over their memory.
+// text returns the keys of slice i as a string that shares their memory.
 func (k *uniqueKeys) text(i int) string {
 	return unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(k.row(i)))), 8*k.width)
 }
 
-// sort returns the groups in ascending order, and renumbers the groups of all slices.
+// sort returns the groups in ascending order and renumbers the groups of all slices in of.
 func (k *uniqueKeys) sort(list []group, of []int64) ([]group, error) {
 	order, err := k.order(list)
 	if err != nil {
@@ -163,7 +163,7 @@ func (k *uniqueKeys) sort(list []group, of []int64) ([]group, error) {
 	return sorted, nil
 }
 
-// order returns the groups in ascending order.
+// order returns the numbers of the groups in ascending order of their keys.
 func (k *uniqueKeys) order(list []group) ([]int64, error) {
 	if k.width == 1 {
 		s, err := newDigitSort(k.run, len(list))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestNumberTable compares groups with those of a map, for keys that make the table grow.
+// TestNumberTable compares groups with a map, for keys that make the table grow.
 func TestNumberTable(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, distinct := range []uint64{1, 2, 31, 33, 5000, math.MaxUint64} {
@@ -36,7 +36,7 @@ func TestNumberTable(t *testing.T) {
 	}
 }
 
-// TestFloat64Key has floats in ascending order.
+// TestFloat64Key checks that the keys of ascending floats ascend.
 func TestFloat64Key(t *testing.T) {
 	least := math.SmallestNonzeroFloat64
 	list := []float64{math.Inf(-1), -math.MaxFloat64, -1, -least, 0, least, 1, math.MaxFloat64, math.Inf(1), math.NaN()}
