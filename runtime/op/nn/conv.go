@@ -8,14 +8,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Conv is a convolution of X [images, group·channels, spatial...] by W [group·filters,
-// channels, kernel...], to which a number for each filter is added.
+// Conv is a convolution of X [images, group·channels, spatial...] by W [group·filters, channels,
+// kernel...], plus an optional number for each filter.
 type Conv struct {
 	window *Window
 	group  int
 }
 
-// MaxConvAxes is the most spatial axes of a convolution.
+// MaxConvAxes is the largest number of spatial axes of a convolution.
 const MaxConvAxes = 8
 
 // NewConv reads the attributes of Conv.
@@ -55,8 +55,8 @@ func (o *Conv) Infer(c *op.Infer) error {
 	return err
 }
 
-// Dims returns the extents of the convolution of a value by weights, with a bias
-// if its extents are not nil; nil if not even their number is known.
+// Dims returns the extents of the convolution of x by w, with a bias if its extents are not nil. If
+// the ranks of x and w are unknown, it returns nil.
 func (o *Conv) Dims(x, w, bias graph.Dims) (graph.Dims, error) {
 	axes, err := convAxes(x, w)
 	if err != nil || axes == 0 {
@@ -91,7 +91,7 @@ func (o *Conv) Dims(x, w, bias graph.Dims) (graph.Dims, error) {
 	return out, nil
 }
 
-// checkConvTypes reports operands that are missing or of different types.
+// checkConvTypes returns an error if X or W is missing or the element types differ.
 func checkConvTypes(c *op.Infer) error {
 	if !c.Has(0) || !c.Has(1) {
 		return graph.Errorf(graph.ErrFormat, "X or W is left out")
@@ -104,7 +104,7 @@ func checkConvTypes(c *op.Infer) error {
 	return nil
 }
 
-// convAxes is the number of spatial axes; 0 when neither rank is known.
+// convAxes returns the number of spatial axes; 0 if neither rank is known.
 func convAxes(x, w graph.Dims) (int, error) {
 	if x == nil && w == nil {
 		return 0, nil
@@ -136,7 +136,7 @@ func (o *Conv) checkChannels(x, w graph.Dims) error {
 	return nil
 }
 
-// checkBias reports a bias that is not one number per filter.
+// checkBias returns an error if b is not one number per filter.
 func checkBias(b graph.Dims, filters graph.Dim) error {
 	if b != nil && (len(b) != 1 || b[0].IsKnown() && filters.IsKnown() && !b[0].Same(filters)) {
 		return graph.Errorf(graph.ErrShape, "B has shape %v; one number for each of %v filters is needed", b, filters)
@@ -144,16 +144,15 @@ func checkBias(b graph.Dims, filters graph.Dim) error {
 	return nil
 }
 
-// ConvShape is the extents of a convolution, or of a transposed one, from values
-// [Images, Groups*Channels, In...] to [Images, Groups*Filters, Out...]. Lists have one
-// number for each spatial axis. Pad is the padding before the value; what is behind it
-// follows from Out.
+// ConvShape has the extents of a convolution, or of a transposed one, from [Images,
+// Groups*Channels, In...] to [Images, Groups*Filters, Out...]. Lists have one number for each
+// spatial axis. Pad is the padding before the value; the padding after it follows from Out.
 type ConvShape struct {
 	Images, Groups, Channels, Filters      int
 	In, Out, Kernel, Stride, Dilation, Pad []int
 }
 
-// Shape returns the extents of the convolution of a value by weights.
+// Shape returns the extents of the convolution of x by w.
 func (o *Conv) Shape(x, w tensor.Shape) (*ConvShape, error) {
 	win, err := o.window.bind(len(x)-2, w[2:])
 	if err != nil {

@@ -8,12 +8,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// maxDeformAxes bounds the spatial axes: a place has as many neighbours as a number of
-// that many bits has values.
+// maxDeformAxes is the largest number of spatial axes. A point has 2^axes neighbours.
 const maxDeformAxes = 8
 
-// DeformConv is a convolution whose kernel reads every pixel at an offset of its
-// own, between pixels where that falls there; pixels outside are 0.
+// DeformConv is a convolution with an offset for every pixel that the kernel reads. Points between
+// pixels are interpolated; pixels outside are 0.
 type DeformConv struct {
 	window         *Window
 	groups, fields int // of channels; of channels that share offsets
@@ -62,17 +61,17 @@ func (o *DeformConv) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Deformed is the extents of one deformable convolution.
+// Deformed has the extents of one deformable convolution.
 type Deformed struct {
 	Batch, Channels, Filters int
 	Groups, Fields           int          // of channels; of channels that share offsets
 	In, Out                  tensor.Shape // of space
-	// Kernel, Stride, Dilation and Pad have one number for each axis of space; Pad is
+	// Kernel, Stride, Dilation and Pad have one number for each spatial axis. Pad is the number of
 	// pixels before the first.
 	Kernel, Stride, Dilation, Pad []int
 }
 
-// Extents returns the extents for inputs of those shapes; nil for one left out.
+// Extents returns the extents for inputs of the given shapes; nil for an input left out.
 func (o *DeformConv) Extents(in []tensor.Shape) (*Deformed, error) {
 	x, w := in[0], in[1]
 	bound, err := o.window.bind(len(x)-2, w[2:])
@@ -93,7 +92,7 @@ func (o *DeformConv) Extents(in []tensor.Shape) (*Deformed, error) {
 	return s, s.check(in)
 }
 
-// check reports offsets, biases and masks of other shapes than they must have.
+// check returns an error if offsets, biases or masks do not have the shapes that s requires.
 func (s *Deformed) check(in []tensor.Shape) error {
 	kernel := tensor.Shape(s.Kernel).Len()
 	wants := []struct {

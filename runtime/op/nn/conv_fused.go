@@ -2,7 +2,7 @@ package nn
 
 import "github.com/nacre-ml/nacre/runtime/op"
 
-// FusedConv is Conv to whose result Z, input 3, is added, followed by an activation.
+// FusedConv is Conv plus Z, input 3, followed by an activation.
 type FusedConv struct {
 	Conv
 	Then op.Epilogue
@@ -17,7 +17,7 @@ func newFusedConv(n *op.Node) (op.Op, error) {
 	return &FusedConv{*inner.(*Conv), then}, err
 }
 
-// Infer is that of Conv; what is added has the shape of the output.
+// Infer applies the rule of Conv and checks that Z has the shape of the output.
 func (o *FusedConv) Infer(c *op.Infer) error {
 	inner := *c
 	inner.In = c.In[:min(3, len(c.In))]

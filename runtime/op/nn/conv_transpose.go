@@ -8,14 +8,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// ConvTranspose is the transposed convolution of X [images, group·channels, spatial...]
-// by W [group·channels, filters, kernel...]: the gradient of a convolution whose window
-// it has.
+// ConvTranspose is the transposed convolution of X [images, group·channels, spatial...] by W
+// [group·channels, filters, kernel...]: the gradient of a convolution with the same window.
 type ConvTranspose struct {
 	window  *Window
 	group   int
-	padding []int // added behind the output
-	shape   []int // of the output's spatial axes; nil if it follows from the rest
+	padding []int // added after the output
+	shape   []int // of the output's spatial axes; nil if it follows from the other attributes
 }
 
 func newConvTranspose(n *op.Node) (op.Op, error) {
@@ -113,7 +112,7 @@ func (o *ConvTranspose) bind(axes int, kernel []int) (*transposedWindow, error) 
 		b.padding = make([]int, axes)
 	}
 	if len(b.shape) == axes+2 {
-		// Some writers count the batch and the channels in.
+		// Some writers include the batch and the channels.
 		b.shape = b.shape[2:]
 	}
 	if len(b.padding) != axes || len(b.shape) != 0 && len(b.shape) != axes {
@@ -122,8 +121,7 @@ func (o *ConvTranspose) bind(axes int, kernel []int) (*transposedWindow, error) 
 	return b, nil
 }
 
-// full is the extent that taps reach along an axis, and the padding of the
-// output, before any is cut off.
+// full returns the extent of the uncropped output along an axis: all taps, plus the output padding.
 func (b *transposedWindow) full(axis int, in graph.Dim) (graph.Dim, error) {
 	steps, err := op.MulDim(in.Sub(graph.Known(1)), graph.Known(b.stride[axis]))
 	if err != nil {
@@ -132,7 +130,7 @@ func (b *transposedWindow) full(axis int, in graph.Dim) (graph.Dim, error) {
 	return steps.Add(graph.Known(b.padding[axis] + b.reach(axis))), nil
 }
 
-// out is the output's extent along an axis.
+// out returns the output's extent along an axis.
 func (b *transposedWindow) out(axis int, in graph.Dim) (graph.Dim, error) {
 	if in.Is(0) {
 		return graph.Dim{}, graph.Errorf(graph.ErrShape, "spatial axis %d of X is empty", axis)
@@ -155,10 +153,10 @@ func (b *transposedWindow) out(axis int, in graph.Dim) (graph.Dim, error) {
 	return d, nil
 }
 
-// resolve returns the output's extents and the padding before it on an input of
-// those extents. The larger half of an odd padding is behind with SAME_UPPER,
-// else in front. Before version 11 the operator's equations say the opposite of
-// its auto_pad attribute; version 11 corrects the equations.
+// resolve returns the output's extents and the padding before it, for an input of the given
+// extents. With SAME_UPPER, the larger half of an odd padding is after the value, else before it.
+// The operator's equations before version 11 contradict its auto_pad attribute; version 11 corrects
+// the equations.
 func (b *transposedWindow) resolve(in []int) (out, pad []int, err error) {
 	out, pad = make([]int, len(in)), slices.Clone(b.padBegin)
 	for i, n := range in {
@@ -187,7 +185,7 @@ func (b *transposedWindow) resolve(in []int) (out, pad []int, err error) {
 	return out, pad, nil
 }
 
-// Shape returns the extents of the transposed convolution of a value by weights.
+// Shape returns the extents of the transposed convolution of x by w.
 func (o *ConvTranspose) Shape(x, w tensor.Shape) (*ConvShape, error) {
 	b, err := o.bind(len(x)-2, w[2:])
 	if err != nil {

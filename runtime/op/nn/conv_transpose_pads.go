@@ -6,8 +6,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// PaddedTranspose is ConvTranspose whose padding is an input:
-// ConvTransposeWithDynamicPads. The bias is input 3.
+// PaddedTranspose is ConvTransposeWithDynamicPads: ConvTranspose with the padding as input 2. The
+// bias is input 3.
 type PaddedTranspose struct{ ConvTranspose }
 
 func newPaddedTranspose(n *op.Node) (op.Op, error) {
@@ -18,7 +18,7 @@ func newPaddedTranspose(n *op.Node) (op.Op, error) {
 	return &PaddedTranspose{*o.(*ConvTranspose)}, nil
 }
 
-// With returns the transposed convolution with the padding of an input.
+// With returns the transposed convolution with the given padding.
 func (o *PaddedTranspose) With(pads []int) (*ConvTranspose, error) {
 	t, w := o.ConvTranspose, *o.window
 	for _, v := range pads {
@@ -34,7 +34,7 @@ func (o *PaddedTranspose) With(pads []int) (*ConvTranspose, error) {
 	return &t, nil
 }
 
-// operands are those of ConvTranspose.
+// operands splits a list into the padding and the operands of ConvTranspose.
 func operands[T any](list []T) (pads T, rest []T) {
 	rest = append(rest, list[0], list[1])
 	if len(list) > 2 {
@@ -46,7 +46,7 @@ func operands[T any](list []T) (pads T, rest []T) {
 	return pads, rest
 }
 
-// Infer computes the extents of the output where the padding is known.
+// Infer computes the extents of the output. If the padding is unknown, so are the spatial extents.
 func (o *PaddedTranspose) Infer(c *op.Infer) error {
 	pads, in := operands(c.In)
 	list, ok := []int(nil), true
@@ -142,7 +142,7 @@ func (s *scatterConv) run(c *op.Run, x, w, bias, y []float32) error {
 	return nil
 }
 
-// place returns where tap k of element p goes, if it does not go into the padding.
+// place returns the index in an output plane for tap k of element p; ok is false in the padding.
 func (s *scatterConv) place(in, kernel, out tensor.Shape, p, k int) (at int, ok bool) {
 	step := 1
 	for a := len(in) - 1; a >= 0; a-- {

@@ -9,15 +9,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Dropout copies its input and, in training, drops elements by chance and scales
-// the others up.
+// Dropout copies its input. In training it sets random elements to 0 and scales up the others.
 type Dropout struct {
-	ratio  float64 // when inputs do not say
-	train  bool    // when inputs do not say
-	inputs bool    // inputs 1 and 2 may be ratio and training mode
+	ratio  float64 // used if no input has it
+	train  bool    // used if no input has it
+	inputs bool    // inputs 1 and 2 may be the ratio and the training mode
 	typed  bool    // the mask has the input's element type instead of bool
 	seed   uint32
-	seeded bool // else every run draws a mask of its own
+	seeded bool // if false, every run draws its own mask
 }
 
 func newDropout(n *op.Node) (op.Op, error) {
@@ -56,7 +55,7 @@ func (o *Dropout) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Copies reports whether it is known that no element is dropped.
+// Copies reports whether the node is known to drop no element.
 func (o *Dropout) Copies(in []*op.Value) bool {
 	if len(in) > 2 && in[2] != nil {
 		train := in[2].Const
@@ -65,7 +64,7 @@ func (o *Dropout) Copies(in []*op.Value) bool {
 	return !o.train
 }
 
-// settings returns whether elements are dropped, and which part of them.
+// settings returns whether elements are dropped, and the fraction of dropped elements.
 func (o *Dropout) settings(c *op.Run) (train bool, ratio float64, err error) {
 	train, ratio = o.train, o.ratio
 	for _, i := range []int{1, 2} {
@@ -106,7 +105,7 @@ func (o *Dropout) Run(c *op.Run) error {
 	return nil
 }
 
-// drop writes the mask and applies it to output 0, which holds the input.
+// drop writes the mask and applies it to output 0, which already has a copy of the input.
 func (o *Dropout) drop(c *op.Run, ratio float64) error {
 	if o.typed {
 		return graph.Errorf(graph.ErrUnsupported, "training with a mask of elements of type %v; write the model for opset 12 or later", c.In[0].DType())
@@ -150,8 +149,7 @@ func dropIn[T any](data []T, keep []bool, scale func(T) T) {
 	}
 }
 
-// twister is the Mersenne Twister MT19937, the generator whose numbers the
-// standard's test data for training holds.
+// twister is the Mersenne Twister MT19937. The standard's test data for training comes from it.
 type twister struct {
 	state [624]uint32
 	next  int
@@ -184,7 +182,7 @@ func (g *twister) uint32() uint32 {
 	return y ^ y>>18
 }
 
-// uniform returns a number in [0,1) of 53 random bits.
+// uniform returns a number in [0,1) made of 53 random bits.
 func (g *twister) uniform() float64 {
 	a, b := g.uint32()>>5, g.uint32()>>6
 	return (float64(a)*(1<<26) + float64(b)) / (1 << 53)

@@ -9,8 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Col2Im adds up blocks, one per column, into the image that a window cut them
-// from.
+// Col2Im adds blocks, one per column, into the image that a window cut them from.
 type Col2Im struct{ window *Window }
 
 func newCol2Im(n *op.Node) (op.Op, error) {
@@ -47,12 +46,12 @@ func (o *Col2Im) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Folding is the extents of one Col2Im. Lists have one number for each axis of the image.
+// Folding has the extents of one Col2Im. Lists have one number for each axis of the image.
 type Folding struct {
 	Batch, Channels       int
 	Image, Block          tensor.Shape
-	Blocks                tensor.Shape // how many along each axis
-	Stride, Dilation, Pad []int        // Pad is pixels before the first
+	Blocks                tensor.Shape // the number along each axis
+	Stride, Dilation, Pad []int        // Pad is the pixels before the first
 }
 
 func (o *Col2Im) extents(c *op.Run) (*Folding, error) {
@@ -117,7 +116,7 @@ func (o *Col2Im) Run(c *op.Run) error {
 		sums := make([]float32, out.Len())
 		foldBlocks(c.Pace(), f, op.Convert(tensor.View[packed.BF16](x), packed.BF16.Float32), sums)
 		c.PutFloats(out, sums)
-	case tensor.I8, tensor.U8: // sums that wrap have the same bits with signs and without
+	case tensor.I8, tensor.U8: // wrapping sums have the same bits for signed and unsigned integers
 		foldBlocks(c.Pace(), f, tensor.View[uint8](x), tensor.View[uint8](out))
 	case tensor.I16, tensor.U16:
 		foldBlocks(c.Pace(), f, tensor.View[uint16](x), tensor.View[uint16](out))
@@ -156,9 +155,9 @@ func foldBlocks[T op.Number](pace *op.Pace, f *Folding, x, out []T) {
 	}
 }
 
-// MaxUnpool puts elements where a maximum pool found them and zeros elsewhere. The
-// indices are into the output that follows from the window; where an input gives
-// another shape, that output is its first corner.
+// MaxUnpool puts elements at the indices where a maximum pool found them, and zeros elsewhere. The
+// indices refer to the output that follows from the window. If an input gives a larger shape, that
+// output is its corner at index 0.
 type MaxUnpool struct{ window *Window }
 
 func newMaxUnpool(n *op.Node) (op.Op, error) {
@@ -166,7 +165,7 @@ func newMaxUnpool(n *op.Node) (op.Op, error) {
 	return &MaxUnpool{w}, err
 }
 
-// pooledFrom returns the extents of space that the window pools to in.
+// pooledFrom returns spatial extents that the window pools to in.
 func (o *MaxUnpool) pooledFrom(in graph.Dims) (graph.Dims, error) {
 	w, err := o.window.bind(len(in), nil)
 	if err != nil {
@@ -218,8 +217,8 @@ func (o *MaxUnpool) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Extents returns the extents that indices count in for an input of shape x, and those of the
-// output, which are others where they are given.
+// Extents returns the extents that the indices refer to, for an input of shape x, and the extents
+// of the output. The two differ only if extents are given.
 func (o *MaxUnpool) Extents(x tensor.Shape, given []int) (from, out tensor.Shape, err error) {
 	space, err := o.pooledFrom(graph.DimsOf(x[2:]))
 	if err != nil {
@@ -287,7 +286,7 @@ func outsidePlanes[I int | int64](p I, n int) error {
 	return graph.Errorf(graph.ErrShape, "index %d is not in 0..%d", p, n-1)
 }
 
-// unpoolTo puts the elements of x at indices below n of out.
+// unpoolTo sets elements of out, at indices below n, to the elements of x.
 func unpoolTo[I int | int64](out, x *tensor.Tensor, index []I, n int) error {
 	switch x.DType() {
 	case tensor.F32:
@@ -314,7 +313,7 @@ func unpool[T any, I int | int64](out, x []T, index []I) error {
 	return nil
 }
 
-// moveIndices turns indices of elements of a value into those of the same places in another.
+// moveIndices converts indices into shape from to indices of the same positions in shape to.
 func moveIndices(index []int, from, to tensor.Shape) {
 	steps, inner := to.Strides(), from.Strides()
 	for i, p := range index {

@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// rounding returns the function that rounds numbers to an element type.
+// rounding returns the function that rounds a number to element type d.
 func rounding(d tensor.DType) func(v float32) float32 {
 	switch d {
 	case tensor.F16:
@@ -20,7 +20,7 @@ func rounding(d tensor.DType) func(v float32) float32 {
 	return func(v float32) float32 { return v }
 }
 
-// GatedAdd adds a value whose rows are multiplied by gates.
+// GatedAdd adds a value with its rows multiplied by gates.
 type GatedAdd struct{}
 
 func newGatedAdd(*op.Node) (op.Op, error) { return GatedAdd{}, nil }
@@ -65,8 +65,7 @@ func (GatedAdd) Run(c *op.Run) error {
 	return nil
 }
 
-// scaledSiLU is x·sigmoid(x) of scaled elements, each step of which is rounded:
-// ScaledSiLU.
+// scaledSiLU is ScaledSiLU: x·sigmoid(x) of scaled elements, with every step rounded.
 type scaledSiLU struct{ alpha float32 }
 
 func newScaledSiLU(n *op.Node) (op.Op, error) { return &scaledSiLU{n.Float("alpha", 1)}, nil }
@@ -105,8 +104,8 @@ func (o *scaledSiLU) Run(c *op.Run) error {
 	return nil
 }
 
-// linearGate is the decay and the rate of update of a linear attention from their
-// projections: LinearAttentionGate.
+// linearGate is LinearAttentionGate. It computes the decay and the update rate of a linear
+// attention from their projections.
 type linearGate struct{}
 
 // Infer keeps type and shape.
@@ -170,8 +169,8 @@ func softplus(v float32) float32 {
 	return float32(max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))))
 }
 
-// engramGate multiplies a value by how far keys and queries of each stream agree:
-// EngramGate.
+// engramGate is EngramGate. It multiplies a value by a gate computed from the dot product of keys
+// and queries of each stream.
 type engramGate struct{ epsilon float32 }
 
 func newEngramGate(n *op.Node) (op.Op, error) {
@@ -255,7 +254,7 @@ func (o *engramGate) Run(c *op.Run) error {
 	return nil
 }
 
-// gate returns the factor of one stream of one token.
+// gate returns the gate of one stream of one token.
 func (o *engramGate) gate(key, query, keyScale, queryScale []float32) float32 {
 	k, q := inverseRMS(key, o.epsilon), inverseRMS(query, o.epsilon)
 	n, even, odd := len(key), 0.0, 0.0

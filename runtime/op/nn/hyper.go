@@ -6,8 +6,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Hyper-connections keep several streams of features between the blocks of a network. A
-// block reads their weighted sum (preMix), and its output goes to all of them (postMix).
+// Hyper-connections keep several streams of features between the blocks of a network. A block reads
+// their weighted sum (preMix), and its output goes to all of them (postMix).
 
 // preMix is HyperConnectionPreMix.
 type preMix struct {
@@ -37,7 +37,7 @@ func (o *preMix) Infer(c *op.Infer) error {
 	return nil
 }
 
-// checkMix checks factors for every branch, or for every feature of every branch.
+// checkMix checks that factors are one for every branch, or one for every feature of every branch.
 func (b branches) checkMix(c *op.Infer, i int, outer graph.Dims, count, features graph.Dim) error {
 	mix := c.In[i]
 	if !op.ComputedInF32.Has(mix.DType) {
@@ -59,8 +59,7 @@ func (b branches) checkMix(c *op.Infer, i int, outer graph.Dims, count, features
 	return graph.Errorf(graph.ErrShape, "factors %v do not belong to streams %v", mix.Type, c.In[0].Type)
 }
 
-// factor returns the place of the factors of one row of streams and whether there is one
-// for each feature.
+// factor returns the factors of row r of the streams, and whether there is one for each feature.
 func factor(mix []float32, r, rows, count, features int) (list []float32, each bool) {
 	n := len(mix) / rows
 	return mix[r*n : (r+1)*n], n == count*features && features > 1

@@ -9,10 +9,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Loss is minus the logarithm of the probability that each sample's class has.
-// Scores are [batch,classes,...] and classes [batch,...]; the scores are those
-// logarithms already, or else become them here. A sample of the class to be
-// ignored counts for nothing.
+// Loss is the negative logarithm of the probability of each sample's class. Scores are
+// [batch,classes,...] and classes [batch,...]. The scores are log-probabilities, or, with Softmax,
+// become log-probabilities first. A sample of class Ignore does not count.
 type Loss struct {
 	Softmax   bool
 	Reduction string // none, mean or sum
@@ -75,7 +74,7 @@ func (o *Loss) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Run computes the outputs that are there.
+// Run computes the outputs that the node has.
 func (o *Loss) Run(c *op.Run) error {
 	shape := c.In[0].Shape()
 	s := op.ViewAlong(shape, 1)

@@ -14,7 +14,7 @@ import (
 // Softmax is Softmax, LogSoftmax and Hardmax.
 type Softmax struct {
 	Axis int
-	Flat bool // before version 13: the axes from Axis on are one
+	Flat bool // before version 13: the axes from Axis on count as one
 	Log  bool // LogSoftmax
 	Hard bool // Hardmax
 }
@@ -28,7 +28,7 @@ func newSoftmax(log, hard bool) func(n *op.Node) (op.Op, error) {
 	}
 }
 
-// Split returns a value's extents as [outer,n,inner], of which n is normalised.
+// Split returns the extents of a value as [outer,n,inner]; n is normalised.
 func (o *Softmax) Split(dims graph.Dims) (outer, n, inner graph.Dim, err error) {
 	one := graph.Known(1)
 	if len(dims) == 0 && !o.Flat && (o.Axis == 0 || o.Axis == -1) {
@@ -58,7 +58,7 @@ func (o *Softmax) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Run computes the output, which may lie over the input.
+// Run computes the output, which may share the memory of the input.
 func (o *Softmax) Run(c *op.Run) error {
 	s, err := stepOf(o.Split(graph.DimsOf(c.In[0].Shape())))
 	if err != nil || c.In[0].Len() == 0 {
@@ -79,7 +79,7 @@ func (o *Softmax) Run(c *op.Run) error {
 	return nil
 }
 
-// stepOf is extents that are numbers.
+// stepOf returns the view for extents that are numbers.
 func stepOf(outer, n, inner graph.Dim, err error) (s op.AxisView, _ error) {
 	s.Outer, _ = outer.Value()
 	s.N, _ = n.Value()
@@ -87,7 +87,7 @@ func stepOf(outer, n, inner graph.Dim, err error) (s op.AxisView, _ error) {
 	return s, err
 }
 
-// hardmax is 1 at the first largest element and 0 elsewhere.
+// hardmax sets the first largest element to 1 and the others to 0.
 func hardmax[T float32 | float64](pace *op.Pace, x []T, s op.AxisView, out []T) {
 	s.Each(pace, func(at int) {
 		best := at
@@ -103,7 +103,7 @@ func hardmax[T float32 | float64](pace *op.Pace, x []T, s op.AxisView, out []T) 
 	})
 }
 
-// SoftmaxDoubles sets out to the softmax along the axis, or with log to its logarithm.
+// SoftmaxDoubles sets out to the softmax along the axis of s, or, with log, to its logarithm.
 func SoftmaxDoubles(pace *op.Pace, x []float64, s op.AxisView, log bool, out []float64) {
 	s.Each(pace, func(at int) {
 		top, sum := math.Inf(-1), 0.0
@@ -125,9 +125,9 @@ func SoftmaxDoubles(pace *op.Pace, x []float64, s op.AxisView, log bool, out []f
 	})
 }
 
-// LRN divides by a power of the squares around each channel.
+// LRN divides each element by a power of the sum of squares over the channels around it.
 type LRN struct {
-	Size              int // of the window of channels
+	Size              int // of the window, in channels
 	Alpha, Beta, Bias float32
 }
 
@@ -168,7 +168,7 @@ func (o *LRN) Run(c *op.Run) error {
 	return nil
 }
 
-// LpNorm divides by the norm along an axis; where that is 0 the output is 0.
+// LpNorm divides by the norm along an axis. If the norm is 0, the output is 0.
 type LpNorm struct{ Axis, P int }
 
 func newLpNorm(n *op.Node) (op.Op, error) {
@@ -190,7 +190,7 @@ func (o *LpNorm) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Run computes the output, which may lie over the input.
+// Run computes the output, which may share the memory of the input.
 func (o *LpNorm) Run(c *op.Run) error {
 	shape := c.In[0].Shape()
 	axis, err := op.NormAxis(o.Axis, len(shape))
@@ -230,7 +230,7 @@ func lpNormalize[T float32 | float64](pace *op.Pace, x []T, s op.AxisView, p int
 				out[at+k*s.Inner] = 0
 			}
 		case s.Inner == 1 && unsafe.Sizeof(T(0)) == 4:
-			by, row := 1/norm, out[at:][:s.N] // float32 rounds the same but for ties
+			by, row := 1/norm, out[at:][:s.N] // float32 rounds the same, except ties
 			for k, v := range x[at:][:s.N] {
 				row[k] = T(float64(v) * by)
 			}
@@ -243,9 +243,9 @@ func lpNormalize[T float32 | float64](pace *op.Pace, x []T, s op.AxisView, p int
 	})
 }
 
-// MeanVariance brings the elements along some axes to mean 0 and variance 1.
+// MeanVariance scales the elements along some axes to mean 0 and variance 1.
 type MeanVariance struct {
-	axes []int // nil for axes 0, 2 and 3, as far as they are there
+	axes []int // nil for axes 0, 2 and 3, as far as the value has them
 }
 
 func newMeanVariance(n *op.Node) (op.Op, error) {
@@ -256,7 +256,7 @@ func newMeanVariance(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// Axes returns the axes of a value of that rank, along which elements belong together.
+// Axes returns the axes that are normalised together in a value of the given rank.
 func (o *MeanVariance) Axes(rank int) ([]int, error) {
 	if o.axes != nil {
 		return op.NormAxes(o.axes, rank)
@@ -299,8 +299,8 @@ func (o *MeanVariance) Run(c *op.Run) error {
 	return nil
 }
 
-// standardize subtracts the mean and divides by the standard deviation, to
-// which the standard's definition adds 1e-9.
+// standardize subtracts the mean and divides by the standard deviation plus 1e-9, as the standard
+// defines.
 func standardize[T float32 | float64](pace *op.Pace, x []T, shape tensor.Shape, reduced []bool, out []T) {
 	type stats struct{ n, mean, squares float64 }
 	groups := 1
@@ -313,7 +313,7 @@ func standardize[T float32 | float64](pace *op.Pace, x []T, shape tensor.Shape, 
 	for i := range acc {
 		acc[i] = &stats{}
 	}
-	member := make([]*stats, 0, len(x)) // of each element
+	member := make([]*stats, 0, len(x)) // the group of each element
 	arith.Accumulate(pace, x, shape, reduced, acc, func(a *stats, v T) *stats {
 		a.n++
 		d := float64(v) - a.mean
@@ -338,7 +338,8 @@ var normRows = []op.Row{
 	{Name: "BatchNormalization", Since: []int{1, 6, 7, 9, 14, 15}, In: [2]int{5, 5}, Out: [2]int{1, 5}, Types: op.Floats, InPlace: []int{0}, Heap: 8, New: newBatchNorm},
 	{Name: "InstanceNormalization", Since: []int{1, 6, 22}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 8, New: newInstanceNorm},
 	{Name: "GroupNormalization", Since: []int{18, 21}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 8, New: newGroupNorm},
-	// Before the standard had it, ONNX Runtime had it in the standard's domain, and its tools write it so.
+	// ONNX Runtime had the operator in the standard's domain before the standard had it, and its
+	// tools write version 1.
 	{Name: "LayerNormalization", Since: []int{1, 17}, In: [2]int{2, 3}, Out: [2]int{1, 3}, Types: op.Floats, InPlace: []int{0}, Heap: 24, New: newLayerNorm},
 	{Name: "RMSNormalization", Since: []int{23}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 16, New: newRMSNorm},
 }

@@ -7,9 +7,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// BatchNorm scales and shifts each channel by given statistics or, in training,
-// by those of the input itself. Versions before 14 train when a node has more
-// outputs than one.
+// BatchNorm scales and shifts each channel by given statistics or, in training, by the statistics
+// of the input. Versions before 14 train if a node has more than one output.
 type BatchNorm struct {
 	Epsilon, Momentum float64
 	Spatial           bool // statistics per channel, not per element of a sample
@@ -61,7 +60,7 @@ func (o *BatchNorm) Split(dims graph.Dims) (batch, channels, inner graph.Dim) {
 	return dims[0], dims[1], dims[2:].Len()
 }
 
-// Infer keeps the shape; the statistics have one axis.
+// Infer keeps the shape. The statistics have one axis.
 func (o *BatchNorm) Infer(c *op.Infer) error {
 	x := c.In[0]
 	c.Set(0, x.DType, x.Dims)
@@ -88,7 +87,7 @@ func (o *BatchNorm) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Run computes the outputs; the first may lie over the input.
+// Run computes the outputs. The first may share the memory of the input.
 func (o *BatchNorm) Run(c *op.Run) error {
 	batch, channels, inner := o.Split(graph.DimsOf(c.In[0].Shape()))
 	s, _ := stepOf(batch, channels, inner, nil)
@@ -107,7 +106,7 @@ func (o *BatchNorm) Run(c *op.Run) error {
 	return nil
 }
 
-// train returns the statistics of the input and sets the outputs that hold them.
+// train returns the statistics of the input and sets the outputs for statistics.
 func (o *BatchNorm) train(c *op.Run, s op.AxisView, mean, variance []float64) (_, _ []float64) {
 	x := op.Doubles(c.In[0])
 	means, variances := make([]float64, s.N), make([]float64, s.N)
@@ -136,11 +135,11 @@ func (o *BatchNorm) train(c *op.Run, s op.AxisView, mean, variance []float64) (_
 	return means, variances
 }
 
-// GroupNorm normalises runs of channels of each sample, then scales and shifts
-// by channel. InstanceNormalization has one channel per group.
+// GroupNorm normalises consecutive channels of each sample together, then scales and shifts by
+// channel. InstanceNormalization has one channel per group.
 type GroupNorm struct {
 	Epsilon  float32
-	Groups   int  // 0: as many as channels
+	Groups   int  // 0 means one group per channel
 	PerGroup bool // scale and bias have an element per group
 }
 
@@ -164,7 +163,7 @@ func newGroupNorm(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// Split returns the groups of channels and the elements of scale and bias.
+// Split returns the number of groups and the number of elements of scale and bias.
 func (o *GroupNorm) Split(channels graph.Dim) (groups, params graph.Dim, err error) {
 	if o.Groups == 0 {
 		return channels, channels, nil
@@ -210,7 +209,7 @@ func (o *GroupNorm) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Run computes the output, which may lie over the input.
+// Run computes the output, which may share the memory of the input.
 func (o *GroupNorm) Run(c *op.Run) error {
 	shape := c.In[0].Shape()
 	s := op.ViewAlong(shape, 1)
@@ -223,7 +222,7 @@ func (o *GroupNorm) Run(c *op.Run) error {
 	if groups == 0 {
 		groups = s.N
 	}
-	each := s.N / len(scale) // channels that share a parameter
+	each := s.N / len(scale) // channels per parameter
 	n, pace := s.N/groups*s.Inner, c.Pace()
 	for g := range s.Outer * groups {
 		pace.Work(4 * n)

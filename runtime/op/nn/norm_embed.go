@@ -6,9 +6,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// EmbedNorm sums the embeddings of words, of places and of segments, and
-// normalises the sum. Its outputs are the result, how many words of each batch the
-// mask has, and the sum.
+// EmbedNorm sums the embeddings of words, of places and of segments, and normalises the sum. Its
+// outputs are the result, the number of unmasked words of each batch, and the sum.
 type EmbedNorm struct{ Epsilon float32 }
 
 // The inputs of EmbedNorm.
@@ -63,8 +62,8 @@ func (o *EmbedNorm) Infer(c *op.Infer) error {
 	return nil
 }
 
-// check reports operands that do not go together with [batch,tokens,hidden]. Numbers
-// for one batch serve all.
+// check returns an error if an operand does not match an output of [batch,tokens,hidden]. Segments
+// and places for one batch apply to all.
 func (o *EmbedNorm) check(c *op.Infer, out graph.Dims) error {
 	hidden := out[2:]
 	if hidden[0].Is(0) {

@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// gatedNorm divides each group of elements by its root mean square and multiplies it by
-// a scale and by a function of a gate: GatedRMSNorm.
+// gatedNorm is GatedRMSNorm. It divides each group of elements by its root mean square and
+// multiplies it by a scale and by a function of a gate.
 type gatedNorm struct {
 	epsilon float32
 	silu    bool
@@ -85,12 +85,12 @@ func (o *gatedNorm) Run(c *op.Run) error {
 	return nil
 }
 
-// inverseRMS returns 1 over the root of the mean square.
+// inverseRMS returns 1 over the root of the mean square of x plus epsilon.
 func inverseRMS(x []float32, epsilon float32) float32 {
 	return float32(1 / math.Sqrt(squares(x)/float64(len(x))+float64(epsilon)))
 }
 
-// squares returns the sum of the squares of numbers, in four sums.
+// squares returns the sum of squares of x, in four partial sums.
 func squares[T float32 | float64](x []T) float64 {
 	var a, b, c, d float64
 	for ; len(x) >= 4; x = x[4:] {
@@ -108,8 +108,8 @@ func squares[T float32 | float64](x []T) float64 {
 
 func sigmoid(v float32) float32 { return float32(1 / (1 + math.Exp(-float64(v)))) }
 
-// branches is a value of several streams of features: [...,C,H], or [...,C*H] where a
-// node says how many there are.
+// branches describes a value of several streams of features: [...,C,H], or [...,C*H] if the node
+// has the number of streams.
 type branches struct{ flat int }
 
 func readBranches(n *op.Node) (branches, error) {
@@ -120,7 +120,7 @@ func readBranches(n *op.Node) (branches, error) {
 	return b, nil
 }
 
-// split returns the extents before the branches, their number and their features.
+// split returns the extents before the branches, the number of branches and the features of each.
 func (b branches) split(v *op.Value) (outer graph.Dims, count, features graph.Dim, err error) {
 	d := v.Dims
 	switch {
@@ -140,7 +140,7 @@ func (b branches) split(v *op.Value) (outer graph.Dims, count, features graph.Di
 	return d[:len(d)-1], graph.Known(b.flat), last.Div(graph.Known(b.flat)), nil
 }
 
-// extents is split of a tensor.
+// extents is split for a tensor.
 func (b branches) extents(t *tensor.Tensor) (rows, count, features int) {
 	s := t.Shape()
 	if b.flat == 0 {
@@ -153,7 +153,7 @@ func (b branches) extents(t *tensor.Tensor) (rows, count, features int) {
 	return s.Len(), count, features
 }
 
-// branchNorm divides every branch by its root mean square: BranchwiseRMSNorm.
+// branchNorm is BranchwiseRMSNorm. It divides every branch by its root mean square.
 type branchNorm struct {
 	branches
 	epsilon float32

@@ -9,10 +9,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// LayerNorm is LayerNormalization and, without centring, RMSNormalization: the
-// axes from Axis on are normalised together, then scaled and shifted. Statistics
-// are float32 at least, whatever stash_type says; it types the outputs that
-// carry them.
+// LayerNorm is LayerNormalization and, without centring, RMSNormalization. The axes from Axis on
+// are normalised together, then scaled and shifted. Statistics are computed in at least float32,
+// whatever stash_type says; it is only the type of the outputs for statistics.
 type LayerNorm struct {
 	Axis    int
 	Epsilon float32
@@ -31,7 +30,7 @@ func newRowNorm(n *op.Node, centred bool) (op.Op, error) {
 	return o, err
 }
 
-// stashType reads the element type that the standard's numbers stand for.
+// stashType returns the element type for the number in stash_type.
 func stashType(n *op.Node) (tensor.DType, error) {
 	switch v := n.Int("stash_type", 1); v {
 	case 1:
@@ -47,7 +46,7 @@ func stashType(n *op.Node) (tensor.DType, error) {
 	}
 }
 
-// Infer keeps the shape; the statistics have 1 along the normalised axes.
+// Infer keeps the shape. The statistics have extent 1 along the normalised axes.
 func (o *LayerNorm) Infer(c *op.Infer) error {
 	x := c.In[0]
 	d := x.DType
@@ -92,7 +91,7 @@ func (o *LayerNorm) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Split returns the rows of a value and the elements of each, which are normalised
+// Split returns the number of rows of a value and of elements per row. A row is normalised
 // together.
 func (o *LayerNorm) Split(dims graph.Dims) (rows, n graph.Dim, err error) {
 	axis, err := op.NormAxis(o.Axis, len(dims))
@@ -102,7 +101,7 @@ func (o *LayerNorm) Split(dims graph.Dims) (rows, n graph.Dim, err error) {
 	return dims[:axis].Len(), dims[axis:].Len(), nil
 }
 
-// PerElement reports whether a parameter has one element for each of a row.
+// PerElement reports whether a parameter has one element for each element of a row.
 func (o *LayerNorm) PerElement(dims, param graph.Dims) bool {
 	axis, err := op.NormAxis(o.Axis, len(dims))
 	if err != nil {
@@ -115,7 +114,7 @@ func (o *LayerNorm) PerElement(dims, param graph.Dims) bool {
 	return slices.EqualFunc(param, row, graph.Dim.Same)
 }
 
-// Run computes the outputs; the first may lie over the input.
+// Run computes the outputs. The first may share the memory of the input.
 func (o *LayerNorm) Run(c *op.Run) error {
 	shape := c.In[0].Shape()
 	axis, err := op.NormAxis(o.Axis, len(shape))
@@ -155,7 +154,7 @@ func (o *LayerNorm) Run(c *op.Run) error {
 	return nil
 }
 
-// moments returns mean and variance; not centred, 0 and the mean square.
+// moments returns mean and variance. If not centred, it returns 0 and the mean square.
 func moments(x []float64, centred bool) (mean, variance float64) {
 	if centred {
 		for _, v := range x {
@@ -169,7 +168,7 @@ func moments(x []float64, centred bool) (mean, variance float64) {
 	return mean, variance / float64(len(x))
 }
 
-// spread repeats the elements of a value so that it has the shape to.
+// spread returns the elements of src, a value of shape from, broadcast to shape to.
 func spread[T any](pace *op.Pace, src []T, from, to tensor.Shape) ([]T, error) {
 	joined, err := op.Broadcast(graph.DimsOf(from), graph.DimsOf(to))
 	if err != nil {

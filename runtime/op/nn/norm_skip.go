@@ -8,9 +8,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// SkipNorm normalises the sum of two values and a bias, SkipLayerNormalization,
-// or divides it by its root mean square, SkipSimplifiedLayerNormalization. Its
-// outputs are the result, mean and inverse deviation of each row, and the sum.
+// SkipNorm normalises the sum of two values and a bias (SkipLayerNormalization), or divides it by
+// its root mean square (SkipSimplifiedLayerNormalization). Its outputs are the result, the mean and
+// the inverse deviation of each row, and the sum.
 type SkipNorm struct {
 	Epsilon float32
 	Centred bool
@@ -22,7 +22,7 @@ func newSkipNorm(centred bool) func(n *op.Node) (op.Op, error) {
 	}
 }
 
-// Inputs returns which inputs are beta, -1 for none, and the bias of the sum.
+// Inputs returns the indices of the inputs beta, -1 for none, and bias.
 func (o *SkipNorm) Inputs() (beta, bias int) {
 	if o.Centred {
 		return 3, 4
@@ -30,7 +30,7 @@ func (o *SkipNorm) Inputs() (beta, bias int) {
 	return -1, 3
 }
 
-// Infer keeps type and shape; the statistics have 1 along the last axis.
+// Infer keeps type and shape. The statistics have extent 1 along the last axis.
 func (o *SkipNorm) Infer(c *op.Infer) error {
 	if err := op.SameTypes(c.In); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (o *SkipNorm) Infer(c *op.Infer) error {
 	return nil
 }
 
-// check reports operands that do not go together.
+// check returns an error if an operand does not match x.
 func (o *SkipNorm) check(c *op.Infer, x graph.Dims) error {
 	n := x[len(x)-1]
 	if n.Is(0) {
@@ -77,8 +77,8 @@ func (o *SkipNorm) check(c *op.Infer, x graph.Dims) error {
 	return nil
 }
 
-// endsIn reports whether the last axes of x, two or more, can be those of skip. Axes
-// of extent 1 before them do not count.
+// endsIn reports whether skip can equal the last axes of x, at least two. Leading axes of extent 1
+// of skip do not count.
 func endsIn(x, skip graph.Dims) bool {
 	for len(skip) > 2 && skip[0].Is(1) {
 		skip = skip[1:]
@@ -94,8 +94,7 @@ func endsIn(x, skip graph.Dims) bool {
 	return true
 }
 
-// SimplifiedNorm is RMSNormalization with the name, and the second output, that
-// ONNX Runtime gives it.
+// SimplifiedNorm is RMSNormalization under ONNX Runtime's name and with its second output.
 type SimplifiedNorm struct{ LayerNorm }
 
 func newSimplifiedNorm(n *op.Node) (op.Op, error) {
@@ -106,7 +105,7 @@ func newSimplifiedNorm(n *op.Node) (op.Op, error) {
 	return &SimplifiedNorm{*o.(*LayerNorm)}, nil
 }
 
-// Infer keeps the shape; the statistics have 1 along the normalised axes.
+// Infer keeps the shape. The statistics have extent 1 along the normalised axes.
 func (o *SimplifiedNorm) Infer(c *op.Infer) error {
 	all := &op.Infer{In: c.In, Out: []*op.Value{{}, {}, {}}}
 	if err := o.LayerNorm.Infer(all); err != nil {
@@ -119,7 +118,7 @@ func (o *SimplifiedNorm) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Run computes the outputs; the first may lie over the input.
+// Run computes the outputs. The first may share the memory of the input.
 func (o *SimplifiedNorm) Run(c *op.Run) error {
 	all := *c
 	all.Out = []*tensor.Tensor{c.Out[0], nil, nil}
@@ -132,7 +131,7 @@ func (o *SimplifiedNorm) Run(c *op.Run) error {
 var skipNormRows = []op.Row{
 	{Domain: op.Microsoft, Name: "SkipLayerNormalization", Since: []int{1}, In: [2]int{3, 5}, Out: [2]int{1, 4}, Types: op.ComputedInF32, InPlace: []int{0}, New: newSkipNorm(true)},
 	{Domain: op.Microsoft, Name: "SkipSimplifiedLayerNormalization", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{1, 4}, Types: op.ComputedInF32, InPlace: []int{0}, New: newSkipNorm(false)},
-	// ONNX Runtime has this one in the standard's domain.
+	// ONNX Runtime has this operator in the standard's domain.
 	{Name: "SimplifiedLayerNormalization", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 2}, Types: op.Floats, Heap: 16, New: newSimplifiedNorm},
 	{Domain: op.Microsoft, Name: "SimplifiedLayerNormalization", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 2}, Types: op.Floats, Heap: 16, New: newSimplifiedNorm},
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// PoolKind is what becomes of the elements under a window.
+// PoolKind is the function that a pooling applies to the elements of a window.
 type PoolKind int
 
-// The maximum, the average, and the norm of an order that the node gives.
+// The maximum, the average, and the norm of the order in the node.
 const (
 	PoolMax PoolKind = iota
 	PoolAverage
@@ -25,7 +25,7 @@ type Pool struct {
 	Window      *Window
 	CountPad    bool    // averages count the padding
 	ColumnMajor bool    // indices count the first spatial axis fastest
-	P           float64 // of PoolNorm: the power of elements
+	P           float64 // of PoolNorm: the order
 }
 
 func newPool(kind PoolKind) func(n *op.Node) (op.Op, error) {
@@ -52,7 +52,7 @@ func newPool(kind PoolKind) func(n *op.Node) (op.Op, error) {
 	}
 }
 
-// normOrder reads p, which the first version has as a float.
+// normOrder reads p, a float in the first version of the operator.
 func normOrder(n *op.Node) (float64, error) {
 	p := 0.0
 	if n.Since == 1 {
@@ -94,22 +94,21 @@ func (o *Pool) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Pooling is windows that slide along the last axes of a value [Planes, in...].
-// Positions of a window in the padding take no part; they count in averages if
-// CountPad.
+// Pooling describes windows that slide along the last axes of a value [Planes, in...]. Positions in
+// the padding are left out; they count in averages if CountPad.
 type Pooling struct {
 	Planes   int
 	Axes     []PoolingAxis
 	CountPad bool
 }
 
-// PoolingAxis is one axis of a sliding window: the extents of input and output, the
-// window's extent, and the padding before and behind the input.
+// PoolingAxis is one axis of a sliding window: the extents of input and output, the extent of the
+// window, and the padding before and after the input.
 type PoolingAxis struct {
 	In, Out, Taps, Stride, Dilation, Pad, PadEnd int
 }
 
-// Windows returns the windows over a value of that shape.
+// Windows returns the windows over a value of the given shape.
 func (o *Pool) Windows(shape tensor.Shape) (*Pooling, error) {
 	w, err := o.Window.bind(len(shape)-2, nil)
 	if err != nil {
@@ -127,7 +126,7 @@ func (o *Pool) Windows(shape tensor.Shape) (*Pooling, error) {
 	return p, nil
 }
 
-// Run computes in Go what no device does.
+// Run computes poolings that no device does.
 func (o *Pool) Run(c *op.Run) error {
 	p, err := o.Windows(c.In[0].Shape())
 	if err != nil || c.Out[0].Len() == 0 {
@@ -161,7 +160,7 @@ func (o *Pool) Run(c *op.Run) error {
 	return nil
 }
 
-// power returns |x|^p, without a logarithm for the norms that are common.
+// power returns |x|^p, without a logarithm for common orders.
 func power(x, p float64) float64 {
 	switch p {
 	case 1:
@@ -176,7 +175,7 @@ func power(x, p float64) float64 {
 	return math.Pow(math.Abs(x), p)
 }
 
-// root returns the number whose power p is sum.
+// root returns the number with sum as its power p.
 func root(sum, p float64) float64 {
 	switch p {
 	case 1:
@@ -189,7 +188,7 @@ func root(sum, p float64) float64 {
 	return math.Pow(sum, 1/p)
 }
 
-// slowMean is averages and norms of any float type.
+// slowMean computes averages and norms of any float type.
 func (o *Pool) slowMean(c *op.Run, p *Pooling) {
 	x, out := op.Doubles(c.In[0]), make([]float64, c.Out[0].Len())
 	pace := c.Pace()
@@ -212,8 +211,8 @@ func (o *Pool) slowMean(c *op.Run, p *Pooling) {
 	op.PutDoubles(c.Out[0], out)
 }
 
-// poolLargest passes over NaNs; of nothing the maximum is lowest, at index 0.
-// The first of equal elements is the one that index names.
+// poolLargest ignores NaNs. If no element is left, the maximum is lowest, at the first tap or 0. Of
+// equal elements, the first counts.
 func poolLargest[T op.Integer | float32 | float64](pace *op.Pace, o *Pool, p *Pooling, x []T, lowest T, out []T, index []int64) {
 	eachWindow(pace, p, func(i int, taps []int, _ int) {
 		best, where := lowest, 0
@@ -236,8 +235,7 @@ func poolLargest[T op.Integer | float32 | float64](pace *op.Pace, o *Pool, p *Po
 	})
 }
 
-// columnMajor turns the position of an element into one that counts the first
-// spatial axis fastest.
+// columnMajor converts the index of an element to one that counts the first spatial axis fastest.
 func columnMajor(p *Pooling, at int) int {
 	size, turned := 1, 0
 	for _, a := range p.Axes {
@@ -252,8 +250,8 @@ func columnMajor(p *Pooling, at int) int {
 	return plane + turned
 }
 
-// eachWindow calls f for every output with the positions of the taps that lie in
-// the input, in order, and the divisor of an average. f must not keep taps.
+// eachWindow calls f for every output with the indices of the taps inside the input, in order, and
+// the divisor of an average. f must not keep taps.
 func eachWindow(pace *op.Pace, p *Pooling, f func(out int, taps []int, divisor int)) {
 	rank := len(p.Axes)
 	at, strides, in := make([]int, rank), make([]int, rank), 1
@@ -291,8 +289,8 @@ func eachWindow(pace *op.Pace, p *Pooling, f func(out int, taps []int, divisor i
 	}
 }
 
-// tapsOf returns the taps of output o along an axis that lie in the input, and
-// how many count in an average.
+// tapsOf returns the taps of output o that are inside the input along an axis, and the number of
+// taps that count in an average.
 func tapsOf(a PoolingAxis, o int, countPad bool) (first, count, counted int) {
 	begin := o*a.Stride - a.Pad
 	up := func(n int) int { return min(a.Taps, max(0, (n+a.Dilation-1)/a.Dilation)) }
@@ -304,14 +302,14 @@ func tapsOf(a PoolingAxis, o int, countPad bool) (first, count, counted int) {
 	return first, count, count
 }
 
-// GlobalPool takes all spatial axes together.
+// GlobalPool pools all spatial axes together.
 type GlobalPool struct {
 	kind PoolKind
 	p    float64
 }
 
-// Reduction returns the reduction that the pooling is, and whether the result is
-// divided by the number of elements; ok is false for norms.
+// Reduction returns the reduction that equals the pooling, and whether the result is divided by the
+// number of elements; ok is false for norms.
 func (o *GlobalPool) Reduction() (r arith.Reduction, mean, ok bool) {
 	switch o.kind {
 	case PoolMax:
@@ -322,7 +320,7 @@ func (o *GlobalPool) Reduction() (r arith.Reduction, mean, ok bool) {
 	return 0, false, false
 }
 
-// Norm returns p of a pooling by p-norms; 0 for others.
+// Norm returns the order of a pooling by norms; 0 for others.
 func (o *GlobalPool) Norm() float64 {
 	if o.kind == PoolNorm {
 		return o.p
@@ -340,7 +338,7 @@ func newGlobalPool(kind PoolKind) func(n *op.Node) (op.Op, error) {
 	}
 }
 
-// Infer makes the spatial axes 1.
+// Infer sets the spatial extents to 1.
 func (o *GlobalPool) Infer(c *op.Infer) error {
 	x := c.In[0]
 	rank, ok := x.Rank()

@@ -8,10 +8,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// maskedPool is MaxPool that a mask of the input's planes cuts short: in each row of a
-// window the elements from the first masked one on take no part, MaxpoolWithMask. The
-// first element of a plane with more than one axis is never masked. Where nothing is left the result is the
-// lowest float32.
+// maskedPool is MaxpoolWithMask: MaxPool with a mask of the input's planes. In each row of a
+// window, the elements from the first masked one on are left out. In a plane with more than one
+// axis, the first element is never masked. If no element is left, the result is the lowest float32.
 type maskedPool struct{ Pool }
 
 func newMaskedPool(n *op.Node) (op.Op, error) {
@@ -22,7 +21,7 @@ func newMaskedPool(n *op.Node) (op.Op, error) {
 	return &maskedPool{*o.(*Pool)}, nil
 }
 
-// Infer is that of Pool.
+// Infer checks the mask and applies the rule of Pool.
 func (o *maskedPool) Infer(c *op.Infer) error {
 	x, mask := c.In[0], c.In[1]
 	if mask.DType != tensor.I32 || x.Dims != nil && mask.Dims != nil && len(x.Dims) != len(mask.Dims) {
@@ -43,17 +42,17 @@ func (o *maskedPool) Run(c *op.Run) error {
 	if channels == 0 || len(mask) < plane+channels-1 {
 		return graph.Errorf(graph.ErrShape, "mask %v is smaller than a plane of %v", c.In[1], c.In[0])
 	}
-	// Windows over rows of elements list the rows; those along the last axis then list elements.
+	// Windows over the other axes list rows; windows along the last axis then list elements.
 	axis, lead := p.Axes[len(p.Axes)-1], *p
 	lead.Axes = p.Axes[:len(p.Axes)-1]
 	rows, line := plane/max(row, 1), len(shape) == 3
-	spans := make([][2]int, axis.Out) // the first element of each window, and what lies behind its last
+	spans := make([][2]int, axis.Out) // first element and end of each window
 	for o := range spans {
 		first, count, _ := tapsOf(axis, o, false)
 		at := o*axis.Stride + first*axis.Dilation - axis.Pad
 		spans[o] = [2]int{at, at + count*axis.Dilation}
 	}
-	pace, work := c.Pace(), 0 // of a row
+	pace, work := c.Pace(), 0 // per row
 	for _, span := range spans {
 		work += 8 + 2*(span[1]-span[0])/axis.Dilation
 	}

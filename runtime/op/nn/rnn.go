@@ -9,14 +9,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Recurrent is RNN, GRU and LSTM. The state of a sequence without steps is the
-// initial one, and clip bounds the sums of gates, not the cell that the last
-// function of LSTM takes.
+// Recurrent is RNN, GRU and LSTM. A sequence without steps keeps the initial state. Clip bounds the
+// sums of the gates, but not the cell before the last function of LSTM.
 type Recurrent struct {
 	Gates      int  // 1 for RNN, 3 for GRU, 4 for LSTM
-	Hidden     int  // attribute hidden_size; 0 if the weights tell
+	Hidden     int  // attribute hidden_size; 0 if it follows from the weights
 	Directions int  // 1 or 2
-	Reverse    bool // the first direction runs from the end
+	Reverse    bool // the first direction runs backwards
 	BatchFirst bool // X, Y and the states have their batch axis first
 	Linear     bool // GRU's linear_before_reset
 	Cells      [2]RecurrentCell
@@ -60,7 +59,7 @@ func newRecurrent(n *op.Node, gates int, functions ...string) (op.Op, error) {
 	switch {
 	case names == nil:
 		names = slices.Repeat(functions, o.Directions)
-	case gates == 1 && len(names) == 2: // what the standard gives as the default
+	case gates == 1 && len(names) == 2: // the default of the standard
 		names = names[:count]
 	case len(names) != count:
 		return nil, graph.Errorf(graph.ErrFormat, "%d activations for %d directions; it takes %d", len(names), o.Directions, count)
@@ -77,7 +76,7 @@ func newRecurrent(n *op.Node, gates int, functions ...string) (op.Op, error) {
 	return o, nil
 }
 
-// Infer checks the extents that inputs share and sets those of the outputs.
+// Infer checks the extents that inputs share and sets the extents of the outputs.
 func (o *Recurrent) Infer(c *op.Infer) error {
 	x, w, r := c.In[0], c.In[1], c.In[2]
 	if x == nil || w == nil || r == nil {
@@ -109,7 +108,7 @@ func (o *Recurrent) Infer(c *op.Infer) error {
 	return nil
 }
 
-// extents joins what the inputs say of them.
+// extents returns the extents that the inputs agree on.
 func (o *Recurrent) extents(c *op.Infer) (steps, batch, hidden graph.Dim, err error) {
 	input, rows := graph.Unknown(), graph.Unknown()
 	steps, batch, hidden = input, input, input
@@ -153,7 +152,7 @@ func (o *Recurrent) extents(c *op.Infer) (steps, batch, hidden graph.Dim, err er
 	return steps, batch, hidden, err
 }
 
-// checkSize reports extents with which what is computed cannot be counted in int.
+// checkSize returns an error if the sizes of the computation overflow an int.
 func (o *Recurrent) checkSize(steps, batch, hidden graph.Dim) error {
 	total, ok := graph.Dims{steps.Add(graph.Known(1)), batch, hidden, graph.Known(o.Directions), graph.Known(8 * (o.Gates + 2))}.Concrete()
 	if ok && total.Check() != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// attentionLSTM is LSTM whose input at each step is joined by what the step before read
-// from a memory by Bahdanau's attention: AttnLSTM.
+// attentionLSTM is AttnLSTM: LSTM with an input that is joined, at each step, by the result of
+// Bahdanau's attention to a memory in the step before.
 type attentionLSTM struct{ Recurrent }
 
 // The inputs of attentionLSTM that LSTM does not have.
@@ -35,7 +35,7 @@ func newAttentionLSTM(n *op.Node) (op.Op, error) {
 	return &attentionLSTM{*o.(*Recurrent)}, nil
 }
 
-// Infer sets the states of each step, and the last ones.
+// Infer sets the extents of the states of all steps and of the last states.
 func (o *attentionLSTM) Infer(c *op.Infer) error {
 	x, r := c.In[0], c.In[2]
 	steps, batch, hidden := graph.Unknown(), graph.Unknown(), graph.Unknown()
@@ -63,17 +63,17 @@ func (o *attentionLSTM) Infer(c *op.Infer) error {
 	return nil
 }
 
-// attnRun is one run: numbers of all inputs, in float64, and extents.
+// attnRun is one run: the numbers of all inputs, in float64, and the extents.
 type attnRun struct {
 	*attentionLSTM
 	in                         [attnProjection + 1][]float64
 	steps, batch, size, hidden int
-	memory, depth, keys, width int // steps of the memory, their elements, those of keys and of what is read
+	memory, depth, keys, width int // steps of the memory, and elements of a step, of a key and of the attention's result
 	lengths, known             []int
 	out                        [3][]float64
 }
 
-// Run computes sequences by themselves, in float64.
+// Run computes each sequence separately, in float64.
 func (o *attentionLSTM) Run(c *op.Run) error {
 	r, err := o.operands(c)
 	if err != nil {
@@ -142,7 +142,7 @@ func (o *attentionLSTM) operands(c *op.Run) (*attnRun, error) {
 	return r, nil
 }
 
-// lengthsOf returns the lengths of sequences, most for all where they are left out.
+// lengthsOf returns the lengths of sequences. If t is nil, all lengths are most.
 func lengthsOf(t *tensor.Tensor, batch, most int) ([]int, error) {
 	if t == nil {
 		list := make([]int, batch)
@@ -178,7 +178,7 @@ func (r *attnRun) sequence(c *op.Run, d, b int) error {
 		copy(cell, r.in[6][at:])
 	}
 	keys := angles(r.keysOf(d, b))
-	in := make([]float64, r.size+r.width) // the input and what was read
+	in := make([]float64, r.size+r.width) // the input and the attention's result
 	n := r.lengths[b]
 	for k := range n {
 		if c.Stopped() {
@@ -198,7 +198,7 @@ func (r *attnRun) sequence(c *op.Run, d, b int) error {
 	return nil
 }
 
-// step is a step of LSTM, which replaces the state and the cell.
+// step computes one step of LSTM and overwrites state and cell.
 func (r *attnRun) step(d int, in, state, cell []float64) {
 	h, functions := r.hidden, r.Cells[d]
 	gates := make([]float64, 4*h)
@@ -230,7 +230,7 @@ func (r *attnRun) step(d int, in, state, cell []float64) {
 	}
 }
 
-// keysOf returns the keys of the known steps of a memory.
+// keysOf returns the keys of the valid steps of a memory.
 func (r *attnRun) keysOf(d, b int) []float64 {
 	list := make([]float64, r.known[b]*r.keys)
 	layer := r.in[attnKeys][d*r.depth*r.keys:]
@@ -245,19 +245,19 @@ func (r *attnRun) keysOf(d, b int) []float64 {
 	return list
 }
 
-// angle is a number v and exp(2v), of which the hyperbolic tangent of a sum of two numbers is made
-// without another exponential.
+// angle is a number v and exp(2v). Two angles give the hyperbolic tangent of their sum without
+// another exponential.
 type angle struct{ v, exp float64 }
 
-// maxAngle bounds numbers whose exponentials neither overflow nor vanish in a product.
+// maxAngle is the largest |v| for which products of two exponentials neither overflow nor vanish.
 const maxAngle = 150
 
-// angles returns the angles of numbers.
+// angles returns the angles of a list of numbers.
 func angles(list []float64) []angle {
 	return op.Convert(list, func(v float64) angle { return angle{v, math.Exp(2 * v)} })
 }
 
-// tanhSum returns tanh(a + b) within a few units in the last place of 1.
+// tanhSum returns tanh(a + b). Its absolute error is a few units in the last place of 1.
 func tanhSum(a, b angle) float64 {
 	if math.Abs(a.v) <= maxAngle && math.Abs(b.v) <= maxAngle {
 		return 1 - 2/(a.exp*b.exp+1)
@@ -265,7 +265,7 @@ func tanhSum(a, b angle) float64 {
 	return math.Tanh(a.v + b.v)
 }
 
-// read stores what the state reads from the memory.
+// read stores the result of the attention of state to the memory in out.
 func (r *attnRun) read(d, b int, keys []angle, state, out []float64) {
 	query := make([]float64, r.keys)
 	for i, v := range state {
@@ -309,7 +309,7 @@ func (r *attnRun) read(d, b int, keys []angle, state, out []float64) {
 	}
 }
 
-// apply computes the function of a number.
+// apply returns the function of v.
 func (f RecurrentFunction) apply(v float64) float64 {
 	alpha, beta := float64(f.Alpha), float64(f.Beta)
 	switch f.Name {

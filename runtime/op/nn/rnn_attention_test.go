@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestTanhSum compares with the function of the sum, of small numbers, large ones, and others.
+// TestTanhSum compares tanhSum with the tangent of the sum, for small and large numbers, infinities
+// and NaN.
 func TestTanhSum(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	inf := math.Inf(1)

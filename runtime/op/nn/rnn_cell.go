@@ -11,15 +11,15 @@ type RecurrentFunction struct {
 	Alpha, Beta float32
 }
 
-// RecurrentCell is what one direction of a recurrent network applies.
+// RecurrentCell has the functions of one direction of a recurrent network.
 type RecurrentCell struct {
 	Functions   [3]RecurrentFunction // f, g and h, as many as the operator has
 	Clip        float32              // bound of the sums before f and g; +Inf for none
 	InputForget bool                 // LSTM's forget gate is 1 - input gate
 }
 
-// bindActivations finds functions by name, whatever the case. Those that have an
-// alpha or beta take the next one of the list, and the default when it is empty.
+// bindActivations finds functions by name, ignoring case. A function with an alpha or beta takes
+// the next one of the list; if the list is empty, it takes the default.
 func bindActivations(names []string, alphas, betas []float32) ([]RecurrentFunction, error) {
 	next := func(list *[]float32, v *float32) {
 		if len(*list) > 0 {

@@ -1,5 +1,5 @@
-// Package nn is the layers of neural networks: convolution and pooling, normalization,
-// recurrence, losses and training.
+// Package nn has the layers of neural networks: convolution and pooling, normalization, recurrence,
+// losses and training.
 package nn
 
 import (

@@ -8,10 +8,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Optimizer is one step of a method that moves values against their gradients.
-// Inputs are the rate, the number of steps before, all values, all gradients, and
-// then all states of the first kind, of the second kind and so on; outputs are
-// all new values and all new states.
+// Optimizer is one step of a method that moves values against their gradients. Inputs are the rate,
+// the number of earlier steps, all values, all gradients, and then all states of the first kind, of
+// the second kind and so on. Outputs are all new values and all new states.
 type Optimizer struct {
 	Method              Method
 	Norm, Post, Epsilon float64 // norm_coefficient, norm_coefficient_post, epsilon
@@ -19,7 +18,7 @@ type Optimizer struct {
 	states              int
 }
 
-// Method is how an Optimizer moves values.
+// Method is the rule by which an Optimizer moves values.
 type Method int
 
 // The methods.
@@ -58,7 +57,7 @@ func newMomentum(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// begin returns the rate of a step, and what a gradient counts in a momentum.
+// begin returns the rate of a step, and the factor of a gradient in a momentum.
 func (o *Optimizer) begin(rate float64, steps int) (rateNow, part float64) {
 	part = o.Beta
 	switch t := float64(steps); {
@@ -72,7 +71,7 @@ func (o *Optimizer) begin(rate float64, steps int) (rateNow, part float64) {
 	return rate, part
 }
 
-// step returns the new value of one element and changes its states.
+// step returns the new value of one element and updates its states.
 func (o *Optimizer) step(rate, part, x, gradient float64, state []float64) float64 {
 	gradient += o.Norm * x
 	switch o.Method {
@@ -91,7 +90,7 @@ func (o *Optimizer) step(rate, part, x, gradient float64, state []float64) float
 	return x - rate*state[0]
 }
 
-// Values returns how many values a node with so many inputs optimizes.
+// Values returns the number of values that a node with the given number of inputs optimizes.
 func (o *Optimizer) Values(inputs int) (int, error) {
 	n := (inputs - 2) / (2 + o.states)
 	if inputs != 2+n*(2+o.states) || n == 0 {
@@ -130,7 +129,7 @@ func (o *Optimizer) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Run computes the outputs that are there.
+// Run computes the outputs that the node has.
 func (o *Optimizer) Run(c *op.Run) error {
 	n, err := o.Values(len(c.In))
 	if err != nil {
@@ -148,7 +147,7 @@ func (o *Optimizer) Run(c *op.Run) error {
 	state, pace := make([]float64, o.states), c.Pace()
 	for v := range n {
 		x, gradients := op.Doubles(c.In[2+v]), op.Doubles(c.In[2+n+v])
-		lists := make([][]float64, 1+o.states) // what comes out: the value and its states
+		lists := make([][]float64, 1+o.states) // the new value and its new states
 		for k := range lists {
 			lists[k] = make([]float64, len(x))
 			if k > 0 {

@@ -7,26 +7,25 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// Window is how a kernel slides over the spatial axes of a value of shape
-// [batch, channels, spatial...]. Convolutions and pools share it.
+// Window describes how a kernel slides over the spatial axes of a value of shape [batch, channels,
+// spatial...]. Convolutions and pools share it.
 //
-// ReadWindow takes what the attributes say; lists that they leave out stay nil.
-// bind fills them in for a number of axes. Methods that take an axis or extents
-// need a window that bind returned; axes and extents are the spatial ones, so
+// ReadWindow reads the attributes; missing lists stay nil. bind fills them in for a number of axes.
+// Methods that take an axis or extents need a window from bind. They count spatial axes only, so
 // axis 0 is the first after the channels.
 type Window struct {
 	kernel           []int
 	stride, dilation []int
 	padBegin, padEnd []int
 	auto             string // NOTSET, VALID, SAME_UPPER or SAME_LOWER
-	ceil             bool   // round output extents up; only where auto is NOTSET
+	ceil             bool   // round output extents up; only if auto is NOTSET
 }
 
-// maxWindow bounds every number of a window, so that products of two fit an int.
+// maxWindow limits every number of a window, so that products of two fit an int.
 const maxWindow = 1 << 30
 
-// ReadWindow reads kernel_shape, strides, dilations, pads and auto_pad, and with
-// pool also ceil_mode. Where auto_pad is set, pads do not count.
+// ReadWindow reads kernel_shape, strides, dilations, pads and auto_pad, and, with pool, ceil_mode.
+// If auto_pad is set, pads is ignored.
 func ReadWindow(n *op.Node, pool bool) (*Window, error) {
 	w := &Window{
 		kernel:   n.Ints("kernel_shape"),
@@ -63,9 +62,8 @@ func ReadWindow(n *op.Node, pool bool) (*Window, error) {
 	return w, nil
 }
 
-// bind returns the window over that many spatial axes. Kernel is the extents
-// that a weight has; it may be nil where kernel_shape is given, and must agree
-// with it where both are.
+// bind returns the window over the given number of spatial axes. kernel has the extents of a
+// weight. It may be nil if kernel_shape is given; if both are given, they must agree.
 func (w *Window) bind(axes int, kernel []int) (*Window, error) {
 	b := *w
 	switch {
@@ -96,11 +94,11 @@ func (w *Window) bind(axes int, kernel []int) (*Window, error) {
 	return &b, nil
 }
 
-// reach is the extent that the kernel covers along an axis, gaps counted in.
+// reach returns the extent that the kernel covers along an axis, including gaps.
 func (w *Window) reach(axis int) int { return (w.kernel[axis]-1)*w.dilation[axis] + 1 }
 
-// out is the output's extent along an axis on which the input has extent in.
-// A kernel that does not fit is an error.
+// out returns the output's extent along an axis for an input of extent in. A kernel that does not
+// fit is an error.
 func (w *Window) out(axis int, in graph.Dim) (graph.Dim, error) {
 	stride, one := graph.Known(w.stride[axis]), graph.Known(1)
 	if w.auto == "SAME_UPPER" || w.auto == "SAME_LOWER" {
@@ -118,8 +116,8 @@ func (w *Window) out(axis int, in graph.Dim) (graph.Dim, error) {
 		return room.Div(stride).Add(one), nil
 	}
 	up := room.Add(graph.Known(w.stride[axis] - 1)).Div(stride).Add(one)
-	// A window that would begin beyond the input and the padding before it is
-	// left out. Only a padding behind it, or a gap between windows, makes one.
+	// A window that would begin after the input and the padding before it is left out. Only padding
+	// after the input, or a gap between windows, makes one.
 	if w.stride[axis]+w.padEnd[axis] <= w.reach(axis) {
 		return up, nil
 	}
@@ -149,8 +147,8 @@ func (w *Window) dims(in graph.Dims) (graph.Dims, error) {
 	return list, nil
 }
 
-// resolve returns the window with the pads that auto_pad stands for on an input
-// of those spatial extents, and the output's extents.
+// resolve returns the output's extents for an input of the given spatial extents, and the window
+// with the pads that auto_pad means for it.
 func (w *Window) resolve(in []int) (*Window, []int, error) {
 	r := *w
 	r.auto = "NOTSET"
