@@ -5,10 +5,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// DepthToSpace moves blocks of the channel axis to the two axes of space, or back.
+// DepthToSpace moves blocks of the channel axis to the two spatial axes, or back.
 type DepthToSpace struct {
 	block int
-	perm  []int // of the input seen with six axes
+	perm  []int // of the input viewed with six axes
 	deep  bool  // space to depth
 }
 
@@ -71,13 +71,13 @@ func (o *DepthToSpace) Infer(c *op.Infer) error {
 	return err
 }
 
-// divides reports whether n may divide d.
+// divides reports whether n can divide d.
 func divides(n int, d graph.Dim) bool {
 	v, ok := d.Value()
 	return !ok || v%n == 0
 }
 
-// Copies permutes the axes of the input seen with six.
+// Copies permutes the axes of the input viewed with six axes.
 func (o *DepthToSpace) Copies(c *op.Infer) ([]Copy, error) {
 	s, b := c.In[0].Dims, graph.Known(o.block)
 	var six graph.Dims

@@ -9,7 +9,7 @@ import (
 
 // Concat joins values along an axis.
 type Concat struct {
-	Axis int // counted from the end when negative
+	Axis int // counted from the end if negative
 }
 
 func newConcat(n *op.Node) (op.Op, error) {
@@ -31,8 +31,7 @@ func (o *Concat) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Dims returns the extents of values joined, nil where the number of axes of all
-// is unknown.
+// Dims returns the extents of the joined values. If no rank is known, it returns nil.
 func (o *Concat) Dims(in []*op.Value) (graph.Dims, error) {
 	var out graph.Dims
 	for i, v := range in {
@@ -74,7 +73,7 @@ func (o *Concat) Dims(in []*op.Value) (graph.Dims, error) {
 	return out, nil
 }
 
-// inferInts joins what is known of the elements of vectors.
+// inferInts concatenates the known elements of vectors.
 func (o *Concat) inferInts(c *op.Infer) {
 	list := []graph.Dim{}
 	for _, v := range c.In {
@@ -87,7 +86,7 @@ func (o *Concat) inferInts(c *op.Infer) {
 	c.SetInts(0, list)
 }
 
-// Copies puts the inputs one behind the other along the axis.
+// Copies places the inputs one after the other along the axis.
 func (o *Concat) Copies(c *op.Infer) ([]Copy, error) {
 	out := c.Out[0].Dims
 	axis, err := op.NormAxis(o.Axis, len(out))
@@ -108,13 +107,13 @@ func (o *Concat) Copies(c *op.Infer) ([]Copy, error) {
 // Run computes the output in Go.
 func (o *Concat) Run(c *op.Run) error { return runCopies(o, c) }
 
-// Split is the inverse of concat.
+// Split is the inverse of Concat.
 type Split struct {
-	Axis  int   // counted from the end when negative
+	Axis  int   // counted from the end if negative
 	sizes []int // from the attribute; nil for input 1 or equal parts
-	count int   // num_outputs; 0 when left out
-	input bool  // input 1 may hold the sizes
-	even  bool  // parts of unequal size must be asked for
+	count int   // num_outputs; 0 if left out
+	input bool  // input 1 may have the sizes
+	even  bool  // parts of unequal size must be given explicitly
 	outs  int
 }
 
@@ -138,7 +137,7 @@ func newSplit(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// equal cuts n elements into as many parts as there are outputs.
+// equal divides n elements into one part per output.
 func (o *Split) equal(n int) ([]int, error) {
 	if o.even && n%o.outs != 0 {
 		return nil, graph.Errorf(graph.ErrShape, "%d elements do not split into %d equal parts", n, o.outs)
@@ -152,7 +151,7 @@ func (o *Split) equal(n int) ([]int, error) {
 	return list, nil
 }
 
-// CheckSizes reports sizes of parts that are not those of n elements.
+// CheckSizes returns an error unless sizes are not negative and add up to n.
 func CheckSizes(sizes []int, n int) error {
 	sum := 0
 	for _, s := range sizes {
@@ -199,7 +198,7 @@ func (o *Split) Infer(c *op.Infer) error {
 	return nil
 }
 
-// partDims returns the extent of every output along the axis, of extent d.
+// partDims returns the extent of every output along the axis of extent d.
 func (o *Split) partDims(c *op.Infer, d graph.Dim) (graph.Dims, error) {
 	n, known := d.Value()
 	var parts graph.Dims
@@ -231,7 +230,7 @@ func (o *Split) partDims(c *op.Infer, d graph.Dim) (graph.Dims, error) {
 	return parts, nil
 }
 
-// Copies takes the parts of the axis.
+// Copies copies each part of the axis to its output.
 func (o *Split) Copies(c *op.Infer) ([]Copy, error) {
 	in := c.In[0].Dims
 	axis, err := op.NormAxis(o.Axis, len(in))

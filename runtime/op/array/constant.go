@@ -6,10 +6,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// constant yields a tensor that its attributes hold.
+// constant yields a tensor from its attributes.
 type constant struct {
 	value  *tensor.Tensor
-	sparse *op.Sparse // in place of value
+	sparse *op.Sparse // instead of value
 }
 
 func newConstant(n *op.Node) (op.Op, error) {
@@ -53,8 +53,8 @@ func newConstant(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// Infer leaves the elements of a sparse tensor unknown: the optimiser unfolds those that the
-// memory limit has room for.
+// Infer leaves the elements of a sparse tensor unknown. The optimiser unfolds sparse tensors that
+// fit the memory limit.
 func (o *constant) Infer(c *op.Infer) error {
 	if o.sparse != nil {
 		c.Set(0, o.sparse.DType, graph.DimsOf(o.sparse.Shape))

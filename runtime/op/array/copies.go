@@ -9,34 +9,32 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Copy is a strided copy from an input, or from a constant, to an output: for every
-// index i below the extents, element To + Σ i·To of the output becomes element
-// From + Σ i·From of the source. Extents, steps and offsets are in elements and may be
-// expressions over lengths.
+// Copy is a strided copy from an input, or from a constant, to an output: for every index i below
+// the extents, element To + Σ i·To of the output becomes element From + Σ i·From of the source.
+// Extents, steps and offsets are in elements and may be expressions over lengths.
 type Copy struct {
-	In       int            // the input; not looked at when Value is there
+	In       int            // the input; ignored if Value is set
 	Value    *tensor.Tensor // a constant source; nil for input In
 	Out      int
 	From, To graph.Dim
 	Axes     []CopyAxis // outermost first in the output
 }
 
-// CopyAxis is one axis of a Copy: its extent and the steps to the next index in the
-// source and in the output. A step From of 0 repeats elements.
+// CopyAxis is one axis of a Copy: its extent, and the steps to the next index in the source and in
+// the output. A step From of 0 repeats elements.
 type CopyAxis struct{ N, From, To graph.Dim }
 
-// Copier is an operator whose outputs are elements of its inputs, each copied once
-// from a place that does not depend on what elements are.
+// Copier is an operator that copies elements of inputs or constants to its outputs. Each output
+// element is copied once, from a position that does not depend on the values of elements.
 type Copier interface {
 	op.Op
-	// Copies returns the copies that make the outputs. In and Out of c are what is known
-	// of inputs and outputs; outputs that are left out are nil. The error is an
-	// *ElementsError when the elements of an input must be known, and ErrSymbolic when
-	// extents must be numbers.
+	// Copies returns the copies that make the outputs. c describes inputs and outputs; outputs that
+	// are left out are nil. If the elements of an input must be known, the error is an
+	// *ElementsError. If extents must be numbers, it is ErrSymbolic.
 	Copies(c *op.Infer) ([]Copy, error)
 }
 
-// ElementsError says that the elements of an input must be known.
+// ElementsError reports that the elements of an input must be known.
 type ElementsError struct{ Input int }
 
 // Error names the input.
@@ -44,14 +42,14 @@ func (e *ElementsError) Error() string {
 	return fmt.Sprintf("the elements of input %d are not known", e.Input)
 }
 
-// ErrSymbolic says that extents must be numbers.
+// ErrSymbolic reports that extents must be numbers.
 var ErrSymbolic = errors.New("extents are not numbers")
 
-// wants reports whether output i is there.
+// wants reports whether the node has output i.
 func wants(c *op.Infer, i int) bool { return i < len(c.Out) && c.Out[i] != nil }
 
-// elements returns the integers of input i, which must be known: numbers of axes, one of each
-// axis, or extents.
+// elements returns the integers of input i: axes, one number per axis, or extents. If they are
+// unknown, it returns an *ElementsError.
 func elements(c *op.Infer, i int) ([]int, error) {
 	if c.In[i].Const == nil {
 		return nil, &ElementsError{i}
@@ -62,7 +60,7 @@ func elements(c *op.Infer, i int) ([]int, error) {
 	return op.Ints(c.In[i].Const)
 }
 
-// shapeIn returns the extents of input i, which must be numbers.
+// shapeIn returns the extents of input i. If they are not numbers, it returns ErrSymbolic.
 func shapeIn(c *op.Infer, i int) (tensor.Shape, error) {
 	s, ok := c.In[i].Dims.Concrete()
 	if !ok {
@@ -71,8 +69,8 @@ func shapeIn(c *op.Infer, i int) (tensor.Shape, error) {
 	return s, nil
 }
 
-// wantDims reports an output whose extents are others than the inputs ask for, as when
-// a shape is computed anew for every run.
+// wantDims returns an error if output i has other extents than dims, which the inputs require. The
+// two can differ if a shape is computed in every run.
 func wantDims(c *op.Infer, i int, dims graph.Dims) error {
 	out := c.Out[i].Dims
 	ok := len(out) == len(dims)
@@ -99,7 +97,7 @@ func runCopies(o Copier, c *op.Run) error {
 	return nil
 }
 
-// of is the copy between the operands of a run.
+// of returns the copy between the operands of a run.
 func (x *Copy) of(c *op.Run) op.Strided {
 	s := op.Strided{Src: x.Value, Dst: c.Out[x.Out]}
 	if s.Src == nil {
@@ -117,7 +115,7 @@ func (x *Copy) of(c *op.Run) op.Strided {
 	return s
 }
 
-// stridesOf returns the step, in elements, of every axis.
+// stridesOf returns the step of every axis in elements.
 func stridesOf(dims graph.Dims) []graph.Dim {
 	steps := make([]graph.Dim, len(dims))
 	step := graph.Known(1)
@@ -128,8 +126,8 @@ func stridesOf(dims graph.Dims) []graph.Dim {
 	return steps
 }
 
-// permutedAxes is the axes of the copy that writes input 0, seen as a value of those
-// extents, with its axes in the order perm.
+// permutedAxes returns the axes of a copy of input 0, viewed with extents dims, that puts its axes
+// in the order perm.
 func permutedAxes(dims graph.Dims, perm []int) []CopyAxis {
 	from := stridesOf(dims)
 	out := make(graph.Dims, len(perm))
@@ -144,13 +142,13 @@ func permutedAxes(dims graph.Dims, perm []int) []CopyAxis {
 	return axes
 }
 
-// fillOf is the copy that writes the first element of a constant to all of output 0.
+// fillOf returns the copy that sets all elements of output 0 to the first element of value.
 func fillOf(value *tensor.Tensor, out graph.Dims) Copy {
 	return Copy{Value: value, Axes: []CopyAxis{{out.Len(), graph.Dim{}, graph.Known(1)}}}
 }
 
-// wantShape reports an output whose memory has another shape than the inputs
-// ask for, as when a shape is computed anew for every run.
+// wantShape returns an error if the output has another shape than the inputs require. The two can
+// differ if a shape is computed in every run.
 func wantShape(out *tensor.Tensor, shape tensor.Shape) error {
 	if !out.Shape().Equal(shape) {
 		return fmt.Errorf("output is %v where the inputs ask for %v", out, shape)

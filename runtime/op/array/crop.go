@@ -8,9 +8,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// CenterCropPad brings some axes to given extents: longer ones lose elements at both
-// ends, shorter ones get zeros there. Where their number is odd, a crop loses
-// the last one more, and a pad gets it.
+// CenterCropPad gives some axes new extents. Longer axes lose elements at both ends; shorter axes
+// get zeros at both ends. If the number of elements is odd, the additional element is removed or
+// added at the end.
 type CenterCropPad struct {
 	axes []int
 	all  bool
@@ -20,7 +20,7 @@ func newCropPad(n *op.Node) (op.Op, error) {
 	return &CenterCropPad{axes: n.Ints("axes"), all: !n.Has("axes")}, nil
 }
 
-// targets returns the axes that the given number of extents are for.
+// targets returns the axes for the given number of extents.
 func (o *CenterCropPad) targets(rank, extents int) ([]int, error) {
 	axes := o.axes
 	if o.all {
@@ -35,7 +35,7 @@ func (o *CenterCropPad) targets(rank, extents int) ([]int, error) {
 	return op.NormAxes(axes, rank)
 }
 
-// Infer sets the extents that the shape gives.
+// Infer sets the extents from the shape.
 func (o *CenterCropPad) Infer(c *op.Infer) error {
 	in := c.In[0]
 	c.Set(0, in.DType, nil)
@@ -63,7 +63,7 @@ func (o *CenterCropPad) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Copies copies what both have, between zeros.
+// Copies copies the elements in common and fills the rest with zeros.
 func (o *CenterCropPad) Copies(c *op.Infer) ([]Copy, error) {
 	in, err := shapeIn(c, 0)
 	if err != nil {
@@ -88,7 +88,7 @@ func (o *CenterCropPad) Copies(c *op.Infer) ([]Copy, error) {
 	inner := Copy{Axes: make([]CopyAxis, len(in))}
 	var list []Copy
 	zero := tensor.New(c.In[0].DType, 1)
-	around := make([]CopyAxis, len(in)) // the axes before a as the input goes there, those from a on whole
+	around := make([]CopyAxis, len(in)) // axes before a limited to the copied range, axes from a on whole
 	from, to := in.Strides(), shape.Strides()
 	for a, n := range shape {
 		around[a] = CopyAxis{N: known(n), To: known(to[a])}

@@ -10,7 +10,7 @@ import (
 
 // EyeLike makes a matrix of the input's shape with ones on the diagonal k.
 type EyeLike struct {
-	to tensor.DType // Invalid for that of the input
+	to tensor.DType // Invalid for the type of the input
 	k  int
 }
 
@@ -45,7 +45,7 @@ func (o *EyeLike) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Copies writes zeros around the diagonal, and ones to it.
+// Copies writes zeros around the diagonal, and ones on it.
 func (o *EyeLike) Copies(c *op.Infer) ([]Copy, error) {
 	d := c.Out[0].DType
 	shape, ok := c.Out[0].Dims.Concrete()
@@ -57,7 +57,7 @@ func (o *EyeLike) Copies(c *op.Infer) ([]Copy, error) {
 	k := min(max(o.k, -rows), cols)
 	r, q := max(-k, 0), max(k, 0)
 	n := max(min(rows-r, cols-q), 0)
-	// The elements before the diagonal, those between two of its ones, those behind.
+	// The elements before the diagonal, between two of its ones, and after it are zeros.
 	first, zero := r*cols+q, tensor.New(d, 1)
 	fill := func(at, groups, length int) {
 		list = append(list, Copy{Value: zero, To: graph.Known(at), Axes: []CopyAxis{

@@ -6,7 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Gather takes slices of an axis by number.
+// Gather takes slices of an axis by index.
 type Gather struct {
 	Axis int
 }
@@ -46,8 +46,8 @@ func (o *Gather) Infer(c *op.Infer) error {
 	return nil
 }
 
-// normIndex returns an index into n elements, counted from the end when
-// negative, as a number in 0..n-1.
+// normIndex returns an index into n elements as a number in 0..n-1. A negative index counts from
+// the end.
 func normIndex(i, n int) (int, error) {
 	if i < -n || i >= n {
 		return 0, graph.Errorf(graph.ErrShape, "index %d is not one of %d elements", i, n)
@@ -58,8 +58,7 @@ func normIndex(i, n int) (int, error) {
 	return i, nil
 }
 
-// normIndices writes the indices into n elements to dst, checked and counted
-// from the front.
+// normIndices checks the indices into n elements and writes them to dst as numbers in 0..n-1.
 func normIndices(dst []int64, t *tensor.Tensor, n int) error {
 	if t.DType() == tensor.I32 {
 		return normAll(dst, tensor.View[int32](t.Aligned()), n)

@@ -5,8 +5,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// GatherElements takes, for every index of its output, the element of the input
-// whose index along one axis is given.
+// GatherElements sets each output element to the input element at the same index, except that the
+// index along Axis comes from input 1.
 type GatherElements struct{ Axis int }
 
 func newGatherElements(n *op.Node) (op.Op, error) { return &GatherElements{n.Int("axis", 0)}, nil }
@@ -16,7 +16,7 @@ func (o *GatherElements) Infer(c *op.Infer) error {
 	return checkElements(c, o.Axis)
 }
 
-// checkElements checks that indices (input 1) select elements of input 0.
+// checkElements checks that the indices, input 1, select elements of input 0.
 func checkElements(c *op.Infer, axis int) error {
 	data, index := c.In[0].Type, c.In[1].Type
 	if !op.IsIndex(index.DType) {
@@ -42,7 +42,7 @@ func checkElements(c *op.Infer, axis int) error {
 	return nil
 }
 
-// elementOffsets turns the indices along an axis into offsets into data.
+// elementOffsets converts the indices along an axis to offsets into the data.
 func elementOffsets(c *op.Run, axis int) ([]int64, error) {
 	data, index := c.In[0].Shape(), c.In[1].Shape()
 	axis, err := op.NormAxis(axis, len(data))
@@ -81,7 +81,7 @@ func (o *GatherElements) Run(c *op.Run) error {
 
 // GatherND takes blocks of the input by tuples of indices.
 type GatherND struct {
-	Batch int // axes that data and indices have in common
+	Batch int // leading axes that data and indices share
 }
 
 func newGatherND(n *op.Node) (op.Op, error) {
@@ -92,9 +92,8 @@ func newGatherND(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// checkTuples checks that indices (input 1) hold tuples into input 0, after
-// batch axes that both have, and returns the length of a tuple; ok is false
-// when it is not known.
+// checkTuples checks that the indices, input 1, are tuples into input 0, after batch axes that both
+// share. It returns the length of a tuple; ok is false if it is unknown.
 func checkTuples(c *op.Infer, batch int) (tuple int, ok bool, err error) {
 	data, index := c.In[0].Type, c.In[1].Type
 	if !op.IsIndex(index.DType) {
@@ -132,7 +131,8 @@ func (o *GatherND) Infer(c *op.Infer) error {
 	return nil
 }
 
-// blockNumbers turns tuples of indices into numbers of blocks of data.
+// blockNumbers converts tuples of indices to numbers of blocks of the data, and returns the
+// elements of a block.
 func blockNumbers(c *op.Run, batch int) (at []int64, block int, err error) {
 	data, index := c.In[0].Shape(), c.In[1].Shape()
 	tuple := index[len(index)-1]

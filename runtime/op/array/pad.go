@@ -10,19 +10,18 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Pad adds elements before and after those of some axes, or where a count is
-// negative removes them. What it adds is a constant or, by mode, made from the
-// elements that are left.
+// Pad adds elements before and after some axes; a negative count removes elements. The added
+// elements are a constant or, by mode, copies of the remaining elements.
 type Pad struct {
 	mode  string
 	attrs bool    // counts and value are attributes
-	list  []int   // the counts, if so
-	value float32 // the constant, if so
+	list  []int   // the counts, if attrs
+	value float32 // the constant, if attrs
 }
 
 func newPad(n *op.Node) (op.Op, error) {
 	o := &Pad{mode: n.Str("mode", "constant"), attrs: n.Since < 11}
-	// wrap came with version 19; exporters write it into older versions too.
+	// Version 19 added wrap; exporters write it into older versions too.
 	modes := []string{"constant", "reflect", "edge", "wrap"}
 	if !slices.Contains(modes, o.mode) {
 		return nil, graph.Errorf(graph.ErrFormat, "mode %q is not one of %q", o.mode, modes)
@@ -39,10 +38,10 @@ func newPad(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// maxPad bounds a count, so that sums of a few fit an int.
+// maxPad limits a count, so that sums of a few fit an int.
 const maxPad = min(1<<40, math.MaxInt>>2)
 
-// counts returns how many elements come before and after each of rank axes.
+// counts returns the number of elements to add before and after each of rank axes.
 func (o *Pad) counts(rank int, list, axes []int) (before, after []int, err error) {
 	if axes == nil {
 		axes = make([]int, rank)
@@ -109,15 +108,15 @@ func (o *Pad) Infer(c *op.Infer) error {
 	return nil
 }
 
-// segment is a run of output indices along an axis: the first comes from index
-// src of the input, the next from src+step, unless all are the constant.
+// segment is a range of output indices along an axis. The first is a copy of index src of the
+// input, the next of src+step and so on, unless all are the constant.
 type segment struct {
 	n, src   graph.Dim
 	step     int
 	constant bool
 }
 
-// check reports counts that an axis of n elements cannot have.
+// check returns an error if the counts do not suit an axis of n elements.
 func (o *Pad) check(n, before, after int) error {
 	left := n + min(before, 0) + min(after, 0)
 	if left < 0 {
@@ -129,7 +128,8 @@ func (o *Pad) check(n, before, after int) error {
 	return nil
 }
 
-// segments returns what an axis of n elements becomes: most segments at most, or an error.
+// segments returns the segments of an axis of d elements after padding. More than most segments are
+// an error.
 func (o *Pad) segments(d graph.Dim, before, after, most int) ([]segment, error) {
 	n, known := d.Value()
 	if known {
@@ -153,8 +153,8 @@ func (o *Pad) segments(d graph.Dim, before, after, most int) ([]segment, error) 
 	return o.periodic(n, before, before+n+after, low, most)
 }
 
-// periodic returns the runs of total elements, of which those from before on are
-// the n elements from index lo on, and the others their continuation.
+// periodic returns the segments of total elements. The n elements from index lo on are at before,
+// and the others continue them.
 func (o *Pad) periodic(n, before, total, lo, most int) ([]segment, error) {
 	var list []segment
 	period := n
@@ -187,14 +187,14 @@ func (o *Pad) periodic(n, before, total, lo, most int) ([]segment, error) {
 	return list, nil
 }
 
-// Bounds of the copies that make one output on a device, and of the segments of an axis in
-// Go, which take memory that no limit counts.
+// Limits of the copies for one output on a device, and of the segments of an axis in Go. No memory
+// limit counts them.
 const (
 	maxPadCopies   = 1024
 	maxPadSegments = 1 << 20
 )
 
-// Copies returns one copy for every product of the runs of all axes.
+// Copies returns one copy for every combination of the segments of all axes.
 func (o *Pad) Copies(c *op.Infer) ([]Copy, error) {
 	p, err := o.padding(c, maxPadCopies)
 	if err != nil {
@@ -224,7 +224,7 @@ func (o *Pad) Run(c *op.Run) error {
 	return nil
 }
 
-// padding reads the counts of a node. Each axis has most segments at most.
+// padding reads the counts of a node. An axis may have at most most segments.
 func (o *Pad) padding(c *op.Infer, most int) (p *padding, err error) {
 	list, axes := o.list, []int(nil)
 	if !o.attrs {
@@ -263,7 +263,7 @@ func (o *Pad) padding(c *op.Infer, most int) (p *padding, err error) {
 	return p, nil
 }
 
-// constant returns a copy whose source is the constant.
+// constant returns a copy with the constant as source.
 func (o *Pad) constant(c *op.Infer) (x Copy, err error) {
 	d := c.In[0].DType
 	if c.Has(2) {
@@ -287,16 +287,16 @@ func (o *Pad) constant(c *op.Infer) (x Copy, err error) {
 	return x, err
 }
 
-// padding is the output of a pad as the product of the runs of all axes.
+// padding is the output of a pad as the product of the segments of all axes.
 type padding struct {
-	value    Copy // its source is the constant
+	value    Copy // from the constant
 	from, to []graph.Dim
 	shape    graph.Dims
 	runs     [][]segment
 	emit     func(x Copy)
 }
 
-// walk emits the copies of the axes from a on, where those before are done.
+// walk emits the copies for the axes from a on, given the axes before.
 func (p *padding) walk(a int, src, dst graph.Dim, axes []CopyAxis) {
 	if a == len(p.runs) {
 		p.emit(Copy{From: src, To: dst, Axes: slices.Clone(axes)})

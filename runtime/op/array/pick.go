@@ -9,8 +9,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Compress keeps the slices of an axis, or the elements of the flattened input,
-// for which a condition holds. The condition is read as a vector, whatever its axes.
+// Compress keeps slices of an axis, or elements of the flattened input, for which a condition is
+// true. The condition is read as a vector, whatever its axes.
 type Compress struct {
 	axis int
 	flat bool
@@ -52,7 +52,7 @@ func (o *Compress) Infer(c *op.Infer) error {
 	return nil
 }
 
-// View returns the axis whose slices are kept, and the extents that have it.
+// View returns the extents of the input, flat if there is no axis, and the axis of the slices.
 func (o *Compress) View(in tensor.Shape) (tensor.Shape, int, error) {
 	if o.flat {
 		in = tensor.Shape{in.Len()}
@@ -61,7 +61,7 @@ func (o *Compress) View(in tensor.Shape) (tensor.Shape, int, error) {
 	return in, axis, err
 }
 
-// Most returns the slices of the axis that the condition is about.
+// Most returns the number of slices that the condition covers.
 func (o *Compress) Most(in []tensor.Shape) int {
 	shape, axis, err := o.View(in[0])
 	if err != nil {
@@ -101,8 +101,8 @@ func (o *Compress) Run(c *op.Run) error {
 	return nil
 }
 
-// placesOfTrue lists the places of conditions that hold, the first of which is numbered at, and
-// returns how many there are.
+// placesOfTrue writes the indices of true conditions to list and returns their number. The first
+// condition has index at.
 func placesOfTrue(list []int64, cond []byte, at int) int {
 	count := 0
 	for i, v := range cond {
@@ -114,8 +114,8 @@ func placesOfTrue(list []int64, cond []byte, at int) int {
 	return count
 }
 
-// NonZero lists the places of the elements that are not zero: one row of
-// indices per axis, one column per element, in row-major order.
+// NonZero lists the indices of the nonzero elements: one row per axis, one column per element, in
+// row-major order.
 type NonZero struct{}
 
 func newNonZero(*op.Node) (op.Op, error) { return NonZero{}, nil }
@@ -129,7 +129,7 @@ func (NonZero) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Most returns the elements.
+// Most returns the number of elements.
 func (NonZero) Most(in []tensor.Shape) int { return in[0].Len() }
 
 func (NonZero) Run(c *op.Run) error {
@@ -173,11 +173,10 @@ func (NonZero) Run(c *op.Run) error {
 	return nil
 }
 
-// listStretch is the number of elements that are looked at between two counts of work.
+// listStretch is the number of elements between two counts of work.
 const listStretch = 1 << 14
 
-// listSet is NonZero of elements of which 0 is the only one that is not set, beside a negative
-// zero.
+// listSet is NonZero for types where exactly the zeros, of both signs, equal the zero value of T.
 func listSet[T comparable](c *op.Run, list []T) error {
 	var zero T
 	count, pace := 0, c.Pace()
@@ -220,14 +219,14 @@ func listSet[T comparable](c *op.Run, list []T) error {
 	return nil
 }
 
-// HasZeros reports whether elements have zeros of both signs. The sign is the highest bit of
-// the last byte of every part.
+// HasZeros reports whether a type has zeros of both signs. The sign is the highest bit of the last
+// byte of every part.
 func HasZeros(d tensor.DType) bool {
 	return d.Kind() == tensor.Complex || d.IsFloat() && !slices.Contains([]tensor.DType{tensor.F8E4M3FNUZ, tensor.F8E5M2FNUZ, tensor.F8E8M0}, d)
 }
 
-// setTest returns a function that tells whether element i is not zero, which an
-// empty string is, too, and so are negative zeros.
+// setTest returns a function that reports whether element i is not zero. Empty strings and negative
+// zeros count as zero.
 func setTest(t *tensor.Tensor) func(i int) bool {
 	d := t.DType()
 	if l := d.Layout(); l != nil {
@@ -258,8 +257,8 @@ func setTest(t *tensor.Tensor) func(i int) bool {
 	}
 }
 
-// OneHot adds an axis along which the element that an index names has one value
-// and the others another.
+// OneHot adds an axis. Along it, the element at the given index has one value and the others
+// another.
 type OneHot struct {
 	Axis    int
 	FromEnd bool // negative indices count from the end
@@ -309,7 +308,7 @@ func (o *OneHot) depth(t *tensor.Tensor) (int, error) {
 	return list[0], nil
 }
 
-// truncated returns the elements as integers, fractions cut off.
+// truncated returns the elements as integers, rounded towards zero.
 func truncated(t *tensor.Tensor) ([]int, error) {
 	list := make([]int, t.Len())
 	switch t := t.Aligned(); t.DType() {

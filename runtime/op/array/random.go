@@ -11,9 +11,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// RandomSource is the random numbers of an operator. A node with a seed
-// draws the same numbers in every run, the same as others with that seed; one
-// without draws from a stream of its own that is new in every run.
+// RandomSource is the source of random numbers of an operator. A node with a seed draws the same
+// numbers in every run, and so do other nodes with that seed. A node without a seed draws from a
+// new stream in every run.
 type RandomSource struct {
 	Seed   uint64 // the key of Philox
 	Seeded bool
@@ -34,12 +34,12 @@ func (c RandomSource) Key() uint64 {
 // stream returns the generator for one run.
 func (c RandomSource) stream() philox { return newPhilox(c.Key()) }
 
-// RandomFill makes a tensor of independent numbers, uniform from low to high or
-// normal with a mean and a deviation.
+// RandomFill makes a tensor of independent numbers, uniform from low to high or normal with a mean
+// and a deviation.
 type RandomFill struct {
 	RandomSource
-	shape  tensor.Shape // of the node; nil for that of input 0
-	to     tensor.DType // Invalid for that of input 0
+	shape  tensor.Shape // of the node; nil for the shape of input 0
+	to     tensor.DType // Invalid for the type of input 0
 	Normal bool
 	A, B   float64 // low and high, or mean and deviation
 }
@@ -77,8 +77,8 @@ func (o *RandomFill) Infer(c *op.Infer) error {
 	return err
 }
 
-// likeType is the type that a node asks for, else that of its input, if the
-// operator makes it.
+// likeType returns the type that the node asks for, or else the type of its input. If the operator
+// does not make that type, it returns an error.
 func likeType(to tensor.DType, in *op.Value, made op.Types) (tensor.DType, error) {
 	if to != tensor.Invalid {
 		return to, nil
@@ -103,10 +103,10 @@ func (o *RandomFill) Run(c *op.Run) error {
 	})
 }
 
-// Bernoulli is 1 with the probability that the input says, else 0.
+// Bernoulli is 1 with the probability in the input, else 0.
 type Bernoulli struct {
 	RandomSource
-	to tensor.DType // Invalid for that of the input
+	to tensor.DType // Invalid for the type of the input
 }
 
 var bernoulliTypes = slices.Concat(op.Numeric, op.Boolean)
@@ -134,8 +134,8 @@ func (o *Bernoulli) Run(c *op.Run) error {
 	})
 }
 
-// Multinomial draws outcomes for every row of logarithms of probabilities, which
-// need not add up to 1.
+// Multinomial draws outcomes for every row of log-probabilities. The probabilities need not add up
+// to 1.
 type Multinomial struct {
 	RandomSource
 	samples int

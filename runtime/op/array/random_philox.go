@@ -5,10 +5,10 @@ import (
 	"math/bits"
 )
 
-// philox is the counter-based generator Philox 4x32-10 (J. Salmon et al.,
-// "Parallel random numbers: as easy as 1, 2, 3", 2011): ten rounds of a bijection
-// of 128-bit counters that a 64-bit key selects. Number i of a stream follows
-// from key and i alone, so that numbers may be computed in any order.
+// philox is the counter-based generator Philox 4x32-10 (J. Salmon et al., "Parallel random numbers:
+// as easy as 1, 2, 3", 2011). It applies ten rounds of a bijection of 128-bit counters, selected by
+// a 64-bit key. Number i of a stream depends on the key and i alone, so numbers may be computed in
+// any order.
 type philox struct{ key [2]uint32 }
 
 func newPhilox(key uint64) philox { return philox{[2]uint32{uint32(key), uint32(key >> 32)}} }
@@ -42,8 +42,8 @@ func (g philox) uniform(i int) float64 {
 	return b
 }
 
-// normal returns number i of a stream of normal numbers with mean 0 and
-// deviation 1, two of which come from each pair (G. Box and M. Muller, 1958).
+// normal returns number i of a stream of normal numbers with mean 0 and deviation 1. Each pair
+// gives two of them (G. Box and M. Muller, 1958).
 func (g philox) normal(i int) float64 {
 	a, b := g.pair(i / 2)
 	r := math.Sqrt(-2 * math.Log(1-a))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPhilox compares with the known answers that the generator's authors publish.
+// TestPhilox compares block with the known answers of the generator's authors.
 func TestPhilox(t *testing.T) {
 	const all = math.MaxUint32
 	for _, tt := range []struct {

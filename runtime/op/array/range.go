@@ -10,12 +10,12 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Range counts from start to before limit in steps of delta, which is 1 if it is left out.
+// Range counts from start to before limit in steps of delta. If delta is left out, it is 1.
 type Range struct{}
 
 func newRange(n *op.Node) (op.Op, error) {
 	if n.Since >= 27 {
-		// Whatever type is asked for, at least its precision is kept.
+		// Results are at least as precise as with any stash_type.
 		n.Ignore("stash_type")
 	}
 	return Range{}, nil
@@ -66,7 +66,7 @@ func (Range) Infer(c *op.Infer) error {
 	return nil
 }
 
-// rangeLen is the number of elements, ceil((limit-start)/delta).
+// rangeLen returns the number of elements, ceil((limit-start)/delta).
 func rangeLen(start, limit, delta *tensor.Tensor) (int, error) {
 	switch start.DType() {
 	case tensor.I64, tensor.I32, tensor.I16:
@@ -109,8 +109,8 @@ func intRange(start, limit, delta *tensor.Tensor) (int, error) {
 	return int(n), nil
 }
 
-// Terms checks that the output is as long as the inputs ask for, and returns its first element
-// and the step.
+// Terms returns the first element and the step. If the output does not have the length that the
+// inputs require, it returns an error.
 func (Range) Terms(c *op.Run) (start, delta *tensor.Tensor, err error) {
 	if start = c.In[0].Aligned(); c.Has(2) {
 		delta = c.In[2].Aligned()
@@ -140,8 +140,8 @@ func (o Range) Run(c *op.Run) error {
 	return nil
 }
 
-// count sets out to start, start + delta, start + 2·delta and so on. Each place, product and sum
-// is rounded to the type; of 16-bit floats, the sum alone.
+// count sets out to start, start + delta, start + 2·delta and so on. Each index, product and sum is
+// rounded to the type; for 16-bit floats, only the sum is.
 func count(out, start, delta *tensor.Tensor) {
 	switch out.DType() {
 	case tensor.F32:

@@ -7,11 +7,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// imageCrop cuts borders off images, [batch,channels,height,width]: Crop, which ONNX
-// withdrew.
+// imageCrop is Crop, which ONNX withdrew. It cuts borders off images,
+// [batch,channels,height,width].
 type imageCrop struct {
 	Slice
-	need [2]int // rows and columns that there must be
+	need [2]int // least numbers of rows and columns
 }
 
 func newImageCrop(n *op.Node) (op.Op, error) {

@@ -5,8 +5,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// ReverseSequence reverses the first elements along the time axis, as many as
-// the sequence lengths say for every index of the batch axis.
+// ReverseSequence reverses the first elements along the time axis. Their number is the sequence
+// length for each index of the batch axis.
 type ReverseSequence struct {
 	Batch, Time int // the axes; one is 0 and the other 1
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Scatter copies the input and then writes updates, or reduces them into it, at
-// given places: single elements along an axis, or blocks by tuples of indices.
+// Scatter copies the input and then writes updates, or reduces them into it, at given indices:
+// single elements along an axis, or blocks by tuples of indices.
 type Scatter struct {
 	Axis   int    // of single elements
 	Tuples bool   // whether indices are tuples
@@ -29,7 +29,7 @@ func newScatterND(n *op.Node) (op.Op, error) {
 
 func (o *Scatter) readReduction(n *op.Node) error {
 	o.Reduce = "none"
-	// max and min came with version 18; exporters write them into version 16 too.
+	// Version 18 added max and min; exporters write them into version 16 too.
 	known := []string{"none", "add", "mul", "max", "min"}
 	if n.Since >= 16 {
 		o.Reduce = n.Str("reduction", "none")
@@ -93,7 +93,7 @@ func (o *Scatter) Run(c *op.Run) error {
 	return reduceBlocks(c.Pace(), o.Reduce, out, updates.Aligned(), places, block)
 }
 
-// putBlocks writes the blocks of src, in order, to the places of dst.
+// putBlocks writes block i of src to block places[i] of dst, in order.
 func putBlocks(pace *op.Pace, dst, src *tensor.Tensor, places []int64, block int) {
 	w, l := op.Width(dst.DType())*block, dst.DType().Layout()
 	for i, p := range places {
@@ -112,7 +112,7 @@ func putBlocks(pace *op.Pace, dst, src *tensor.Tensor, places []int64, block int
 	}
 }
 
-// reduceBlocks reduces the blocks of src, in order, into the places of dst.
+// reduceBlocks reduces block i of src into block places[i] of dst, in order.
 func reduceBlocks(pace *op.Pace, reduce string, dst, src *tensor.Tensor, places []int64, block int) error {
 	switch dst.DType() {
 	case tensor.F32:
@@ -163,7 +163,7 @@ func reduceWith[T any](pace *op.Pace, f func(a, b T) T, dst, src []T, places []i
 	}
 }
 
-// reductionOf returns the function of a reduction. A NaN wins over every number.
+// reductionOf returns the function of a reduction. If an operand is NaN, so is the result.
 func reductionOf[T op.Number](reduce string) func(a, b T) T {
 	switch reduce {
 	case "add":

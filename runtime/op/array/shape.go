@@ -9,10 +9,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// viewed is the Run of operators whose only output has the bytes of input 0.
+// viewed provides Run for operators with one output that has the bytes of input 0.
 type viewed struct{}
 
-// Run has nothing to compute: the output is set up already.
+// Run does nothing: the output is already set.
 func (viewed) Run(*op.Run) error { return nil }
 
 type identity struct{ viewed }
@@ -26,11 +26,11 @@ func (identity) Infer(c *op.Infer) error {
 	return nil
 }
 
-// reshape gives the elements another shape. An extent of 0 is taken from the
-// input unless allowZero, one of -1 from the number of elements.
+// reshape gives the elements another shape. An extent of 0 is copied from the input unless
+// allowZero. An extent of -1 follows from the number of elements.
 type reshape struct {
 	viewed
-	shape     []int // from the attribute; nil when input 1 has it
+	shape     []int // from the attribute; nil if input 1 has it
 	allowZero bool
 }
 
@@ -65,7 +65,7 @@ func (o *reshape) Infer(c *op.Infer) error {
 	return nil
 }
 
-// resolve replaces the extents 0 and -1 of want, for an input of those extents.
+// resolve replaces the extents 0 and -1 of want, for an input of extents in.
 func (o *reshape) resolve(in, want graph.Dims) (graph.Dims, error) {
 	out := slices.Clone(want)
 	rest := -1
@@ -104,8 +104,8 @@ func (o *reshape) resolve(in, want graph.Dims) (graph.Dims, error) {
 	return out, nil
 }
 
-// quotient returns the extent x for which x times the product of part is the
-// product of all; unknown when that does not follow.
+// quotient returns the extent x such that x times the product of part is the product of all. If it
+// does not follow, x is unknown.
 func quotient(all, part graph.Dims) (graph.Dim, error) {
 	num, den := all.Len(), part.Len()
 	if all == nil || num.IsUnknown() {
@@ -120,7 +120,7 @@ func quotient(all, part graph.Dims) (graph.Dim, error) {
 
 var errNotWhole = errors.New("the quotient is not a whole number")
 
-// flatten joins the axes before one, and those from it on.
+// flatten joins the axes before an axis into one, and the axes from it on into another.
 type flatten struct {
 	viewed
 	axis int
@@ -146,11 +146,11 @@ func (o *flatten) Infer(c *op.Infer) error {
 	return nil
 }
 
-// axesOp is Squeeze or Unsqueeze: axes of extent 1 go or come.
+// axesOp is Squeeze or Unsqueeze: it removes or adds axes of extent 1.
 type axesOp struct {
 	viewed
 	axes  []int // from the attribute
-	input bool  // input 1 may hold them
+	input bool  // input 1 may have the axes
 	infer func(o *axesOp, c *op.Infer, axes []int) (graph.Dims, error)
 }
 
@@ -261,7 +261,7 @@ func (o *axesOp) unsqueezed(c *op.Infer, axes []int) (graph.Dims, error) {
 	return out, nil
 }
 
-// Shape yields extents of its input.
+// Shape yields the extents of a range of axes of its input.
 type Shape struct {
 	start, end int
 	toEnd      bool
@@ -274,7 +274,7 @@ func newShape(n *op.Node) (op.Op, error) {
 	return &Shape{start: n.Int("start", 0), end: n.Int("end", 0), toEnd: !n.Has("end")}, nil
 }
 
-// part returns the range of axes of a value of that rank.
+// part returns the range of axes for a value of the given rank.
 func (o *Shape) part(rank int) (start, end int) {
 	clamp := func(i int) int {
 		if i < 0 {
@@ -308,7 +308,7 @@ func (o *Shape) Run(c *op.Run) error {
 	return nil
 }
 
-// Size yields the number of elements.
+// Size yields the number of elements of its input.
 type Size struct{}
 
 func newSize(*op.Node) (op.Op, error) { return Size{}, nil }

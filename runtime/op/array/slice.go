@@ -8,11 +8,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// Slice takes every step-th element of a range of some axes.
+// Slice takes every step-th element of a range along some axes.
 type Slice struct {
 	attrs        bool // starts, ends and axes are attributes, steps are 1
 	starts, ends []int
-	axes         []int // nil for the first ones
+	axes         []int // nil for the first axes
 }
 
 func newSlice(n *op.Node) (op.Op, error) {
@@ -22,10 +22,10 @@ func newSlice(n *op.Node) (op.Op, error) {
 	return &Slice{attrs: true, starts: n.Ints("starts"), ends: n.Ints("ends"), axes: n.Ints("axes")}, nil
 }
 
-// cut is a range of one axis; the zero step leaves the axis whole.
+// cut is a range of one axis. A step of 0 keeps the whole axis.
 type cut struct{ start, end, step int }
 
-// span returns the first index and the number of elements of a cut of n.
+// span returns the first index and the number of elements of a cut of n elements.
 func (k cut) span(n int) (first, count int) {
 	if n == 0 {
 		return 0, 0
@@ -123,8 +123,8 @@ func (o *Slice) Infer(c *op.Infer) error {
 	return nil
 }
 
-// limits returns what is known of starts, ends, axes and steps, one of each per
-// axis that is cut; ok is false when it is not even known which axes are.
+// limits returns the starts, ends, axes and steps as far as they are known, one of each per axis
+// that is cut. If the axes are unknown, ok is false.
 func (o *Slice) limits(c *op.Infer, rank int) (starts, ends graph.Dims, axes []int, steps graph.Dims, ok bool, err error) {
 	if o.attrs {
 		axes, err = o.axesOf(rank, len(o.starts), o.axes)
@@ -171,10 +171,10 @@ func (o *Slice) limits(c *op.Infer, rank int) (starts, ends graph.Dims, axes []i
 	return starts, ends, axes, steps, true, err
 }
 
-// farIndex is beyond any extent: writers use such ends for "to the last".
+// farIndex is beyond any extent. Writers use such ends for "to the last".
 const farIndex = math.MaxInt32 / 2
 
-// cutDim is the extent of a cut of an axis of extent d.
+// cutDim returns the extent of a cut of an axis of extent d.
 func cutDim(d, start, end, step graph.Dim) graph.Dim {
 	n, ok := d.Value()
 	s, okS := start.Value()
@@ -216,7 +216,7 @@ func cutDim(d, start, end, step graph.Dim) graph.Dim {
 	return graph.Unknown()
 }
 
-// within reports whether 0 <= d <= e is known.
+// within reports whether 0 <= d <= e is known to hold.
 func within(d, e graph.Dim) bool { return d.NonNegative() && e.Sub(d).NonNegative() }
 
 // Copies cuts the axes.
@@ -252,13 +252,13 @@ func (o *Slice) Copies(c *op.Infer) ([]Copy, error) {
 // Run computes the output in Go.
 func (o *Slice) Run(c *op.Run) error { return runCopies(o, c) }
 
-// Limits returns starts, ends and axes that are attributes; ok is false when they are
-// inputs. Axes are nil for the first ones.
+// Limits returns starts, ends and axes if they are attributes; ok is false if they are inputs. Nil
+// axes mean the first ones.
 func (o *Slice) Limits() (starts, ends, axes []int, ok bool) {
 	return o.starts, o.ends, o.axes, o.attrs
 }
 
-// given returns the cuts that attributes or inputs ask for.
+// given returns the cuts in the attributes or inputs.
 func (o *Slice) given(c *op.Infer, rank int) ([]cut, error) {
 	if o.attrs {
 		return o.cuts(rank, o.starts, o.ends, o.axes, nil)

@@ -7,7 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// Tile repeats the input along every axis, or in version 1 along one.
+// Tile repeats the input along every axis, or, in version 1, along one axis.
 type Tile struct {
 	oneAxis bool
 }
@@ -16,8 +16,8 @@ func newTile(n *op.Node) (op.Op, error) {
 	return &Tile{oneAxis: n.Since < 6}, nil
 }
 
-// repeats returns how often each of rank axes is repeated; second and third are
-// the inputs after the first.
+// repeats returns the number of repetitions of each of rank axes; second and third are the inputs
+// after the first.
 func (o *Tile) repeats(rank int, second, third []int) ([]int, error) {
 	list := second
 	if o.oneAxis {

@@ -5,14 +5,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// Transpose puts the axes into another order.
+// Transpose permutes the axes.
 type Transpose struct {
 	perm []int // nil reverses the axes
 }
 
 func newTranspose(n *op.Node) (op.Op, error) { return &Transpose{perm: n.Ints("perm")}, nil }
 
-// Perm returns the input axis of each output axis, for an input of that rank.
+// Perm returns the input axis of each output axis, for an input of the given rank.
 func (o *Transpose) Perm(rank int) ([]int, error) {
 	if o.perm == nil {
 		perm := make([]int, rank)

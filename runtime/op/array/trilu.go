@@ -6,10 +6,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Trilu keeps the upper or the lower triangle of every matrix, the diagonal k
-// counted in, and makes the rest zero.
+// Trilu keeps the upper or the lower triangle of every matrix, including diagonal k, and sets the
+// rest to zero.
 type Trilu struct {
-	Upper bool // the triangle that is kept
+	Upper bool // keep the upper triangle
 }
 
 func newTrilu(n *op.Node) (op.Op, error) { return &Trilu{Upper: n.Bool("upper", true)}, nil }
@@ -23,8 +23,8 @@ func (o *Trilu) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Diagonal returns the number k of the diagonal for matrices of an input of that shape, no
-// further off than they reach. Input is input 1, nil where it is left out.
+// Diagonal returns the number k of the diagonal for matrices of an input of the given shape,
+// clamped to -rows..cols. input is input 1, or nil if it is left out.
 func (o *Trilu) Diagonal(shape tensor.Shape, input *tensor.Tensor) (int, error) {
 	if input == nil {
 		return 0, nil
@@ -58,8 +58,8 @@ func (o *Trilu) Run(c *op.Run) error {
 	zero := tensor.New(c.In[0].DType(), 1)
 	list := make([]op.Strided, 0, 2*rows)
 	for r := range rows {
-		// The row is cut at the first element of the upper triangle, or behind
-		// the last of the lower one.
+		// The row is cut at the first element of the upper triangle, or after the last of the lower
+		// one.
 		at := min(max(r+k+op.Btoi(!o.Upper), 0), cols)
 		left := op.Strided{Src: c.In[0], Dst: c.Out[0], SrcAt: r * cols, DstAt: r * cols, Axes: []op.StridedAxis{batch, {N: at, From: 1, To: 1}}}
 		right := op.Strided{Src: c.In[0], Dst: c.Out[0], SrcAt: r*cols + at, DstAt: r*cols + at, Axes: []op.StridedAxis{batch, {N: cols - at, From: 1, To: 1}}}

@@ -7,8 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// unfold returns all windows of an axis, whose elements are a new last axis:
-// UnfoldTensor.
+// unfold is UnfoldTensor. It returns all windows of an axis; their elements are a new last axis.
 type unfold struct{ axis, size, step int }
 
 func newUnfold(n *op.Node) (op.Op, error) {
@@ -40,7 +39,7 @@ func (o *unfold) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Copies has the windows overlap in the input.
+// Copies lets the windows overlap in the input.
 func (o *unfold) Copies(c *op.Infer) ([]Copy, error) {
 	in, ok := c.In[0].Dims.Concrete()
 	if !ok {
