@@ -6,25 +6,25 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Stages at which attention can show its scores.
+// Stages of the scores that attention can output.
 const (
 	ScoresProduct = iota // scaled products
 	ScoresCapped         // after the cap
-	ScoresBiased         // after the mask, -Inf where a query does not attend
+	ScoresBiased         // after the mask; -Inf where a query does not attend
 	ScoresWeights        // after the softmax
 )
 
-// Attention is scaled dot-product attention with a cache of keys and values, of
-// the standard's own domain. A query that attends to no key gives zeros.
+// Attention is scaled dot-product attention with a cache of keys and values, in the standard's
+// domain. A query that attends to no key yields zeros.
 type Attention struct {
 	NaN            NaN
-	Heads, KVHeads int      // 0 where the operands have an axis of heads
+	Heads, KVHeads int      // 0 if the operands have an axis of heads
 	Scale          *float32 // nil for 1/sqrt(size)
 	Softcap        float32  // 0 for none
 	Causal         bool
-	Window         int  // keys that a query sees at most; 0 for all
+	Window         int  // largest number of keys that a query sees; 0 for all
 	Stage          int  // of the scores in output 3
-	Doubles        bool // the softmax is asked for in float64
+	Doubles        bool // the softmax must be computed in float64
 }
 
 // The inputs of Attention.
@@ -38,17 +38,17 @@ const (
 	Lengths
 )
 
-// NaN says what becomes of a query whose scores are all -Inf, so that its softmax is NaN.
+// NaN selects the result for a query with a softmax of NaN, because all its scores are -Inf.
 type NaN int
 
 const (
-	NaNNone   NaN = iota // zeros, as the standard has it
+	NaNNone   NaN = iota // zeros, as in the standard
 	NaNKept              // NaN
-	NaNZeroed            // zeros, and so does a query with a score that is NaN
+	NaNZeroed            // zeros, also for a query with a NaN score
 )
 
-// newComposed is Attention of version 23 in the place of a softmax between two products. If
-// zeroed, the graph has zeros in the place of weights that are NaN.
+// newComposed returns Attention of version 23 that replaces a softmax between two products. If
+// attribute zeroed is set, the graph replaces NaN weights by zeros.
 func newComposed(n *op.Node) (op.Op, error) {
 	made, err := newAttention(n)
 	if err != nil {
@@ -90,7 +90,7 @@ func newAttention(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// optionalFloat returns an attribute, nil if it is not there.
+// optionalFloat returns an attribute, or nil if it is missing.
 func optionalFloat(n *op.Node, name string) *float32 {
 	if !n.Has(name) {
 		return nil
@@ -99,7 +99,7 @@ func optionalFloat(n *op.Node, name string) *float32 {
 	return &v
 }
 
-// Operands views queries, keys and values.
+// Operands returns the views of queries, keys and values.
 func (o *Attention) Operands(in []*op.Value) (q, k, v HeadRows, err error) {
 	if q, err = headsOf("Q", in[Query], o.Heads); err != nil {
 		return q, k, v, err
@@ -111,7 +111,7 @@ func (o *Attention) Operands(in []*op.Value) (q, k, v HeadRows, err error) {
 	return q, k, v, err
 }
 
-// Infer sets what follows from the operands: the cache grows by the new rows.
+// Infer sets the types and extents of the outputs. The cache grows by the new rows.
 func (o *Attention) Infer(c *op.Infer) error {
 	for i := range 3 {
 		if !op.Floats.Has(c.In[i].DType) {
@@ -171,7 +171,7 @@ func (o *Attention) check(c *op.Infer, q, k, v HeadRows) error {
 	return checkCounts(c, Lengths, "nonpad_kv_seqlen")
 }
 
-// grown is the rows of an operand with those of the past in input i, if it is there.
+// grown returns the rows of an operand plus the rows of the past in input i, if any.
 func (o *Attention) grown(c *op.Infer, i int, x HeadRows) (graph.Dim, error) {
 	if !c.Has(i) {
 		return x.Rows, nil

@@ -5,8 +5,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// CausalConv is a depthwise convolution over the elements up to each, with the
-// last of them passed on as the state for the next call.
+// CausalConv is a depthwise convolution of each element and the elements before it. It returns the
+// last elements as the state for the next call.
 type CausalConv struct {
 	SiLU     bool // outputs are multiplied by their logistic function
 	Dilation int
@@ -35,10 +35,10 @@ func newCausalConv(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// maxLook bounds how far back a convolution looks.
+// maxLook limits the distance to the earliest element that a convolution reads.
 const maxLook = 1 << 30
 
-// Infer keeps the shape; the state has as many elements as the taps look back.
+// Infer keeps the shape. The state has as many elements as the taps reach back.
 func (o *CausalConv) Infer(c *op.Infer) error {
 	x, w := c.In[0].Dims, c.In[1].Dims
 	if x != nil && len(x) != 3 || w != nil && len(w) != 3 {

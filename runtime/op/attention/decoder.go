@@ -8,9 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// decoderAttention is attention of one new token: over a cache with room, which gets its
-// key and value, or over the keys and values of an encoder,
-// DecoderMaskedMultiHeadAttention.
+// decoderAttention is DecoderMaskedMultiHeadAttention: attention of one new token. It reads a cache
+// with room, to which it adds the token's key and value, or the keys and values of an encoder.
 type decoderAttention struct {
 	heads   int
 	scale   *float32
@@ -55,7 +54,7 @@ func newDecoderAttention(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// hasOutputs reports whether a node has the outputs.
+// hasOutputs reports whether the node has all listed outputs.
 func hasOutputs(n *op.Node, list ...int) bool {
 	for _, i := range list {
 		if i >= len(n.Outputs) || n.Outputs[i] == "" {
@@ -102,7 +101,7 @@ func (o *decoderAttention) Infer(c *op.Infer) error {
 	return nil
 }
 
-// decoderRun is the operands of one run.
+// decoderRun has the operands of one run.
 type decoderRun struct {
 	*decoderAttention
 	batch, size, room, total int
@@ -116,7 +115,7 @@ type decoderRun struct {
 	most                     int
 }
 
-// Run adds the token to the caches and reads them.
+// Run adds the token to the caches and computes its attention.
 func (o *decoderAttention) Run(c *op.Run) error {
 	r, err := o.operands(c)
 	if err != nil {
@@ -174,7 +173,7 @@ func (o *decoderAttention) operands(c *op.Run) (*decoderRun, error) {
 	return r, r.overCache(c, bias, hidden)
 }
 
-// overEncoder takes the keys and values of an encoder.
+// overEncoder sets the keys and values to those from an encoder.
 func (r *decoderRun) overEncoder(c *op.Run) error {
 	shape := c.In[decoderKey].Shape()
 	if len(shape) != 4 || shape[0] != r.batch || shape[1] != r.heads || shape[3] != r.size || !shape.Equal(c.In[decoderValue].Shape()) {
@@ -185,7 +184,7 @@ func (r *decoderRun) overEncoder(c *op.Run) error {
 	return r.conditions(c)
 }
 
-// overCache puts the key and the value of the token into the caches.
+// overCache adds the key and the value of the token to the caches.
 func (r *decoderRun) overCache(c *op.Run, bias []float32, hidden int) error {
 	past, err := op.ScalarInt(c.In[decoderPastLength], "past_sequence_length")
 	if err != nil {
@@ -218,7 +217,7 @@ func (r *decoderRun) overCache(c *op.Run, bias []float32, hidden int) error {
 	return r.conditions(c)
 }
 
-// conditions reads the mask, what is added to scores, and where beams come from.
+// conditions reads the mask, the bias of the scores and the origins of the beams.
 func (r *decoderRun) conditions(c *op.Run) error {
 	if t := c.Given(decoderMask); t != nil {
 		if t.Len() != r.batch*r.total {
@@ -259,7 +258,7 @@ func (r *decoderRun) conditions(c *op.Run) error {
 	return nil
 }
 
-// row returns where the key of a token lies in the caches.
+// row returns the index in the caches of the key of token t.
 func (r *decoderRun) row(b, h, t int) int {
 	if r.indirection != nil && t < r.total-1 {
 		b = b/r.beams*r.beams + int(r.indirection[b*r.most+t])
@@ -267,8 +266,8 @@ func (r *decoderRun) row(b, h, t int) int {
 	return ((b*r.heads+h)*r.room + t) * r.size
 }
 
-// attend reads the values by how their keys match one head of a query. Scaled gets the
-// scores before masks, where it is there.
+// attend computes the attention of one head of a query. If scaled is not nil, it gets the scores
+// before masks.
 func (r *decoderRun) attend(b, h int, weights, scaled, out []float32) {
 	scale := float32(1 / math.Sqrt(float64(r.size)))
 	if r.scale != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestDecoderRefused has caches without outputs to go to, and operands of other types.
+// TestDecoderRefused tries a node with caches and without outputs for them, and operands of other
+// types.
 func TestDecoderRefused(t *testing.T) {
 	attrs := []*graph.Attr{graph.IntAttr("num_heads", 1), graph.IntAttr("past_present_share_buffer", 1)}
 	n := &graph.Node{Inputs: []string{"q", "k", "v", "", "", "pk", "pv", "n"}, Outputs: []string{"y"}, Attrs: attrs}

@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestDecoderBeams follows a cache by the beams that its tokens came from, and compares
-// with the attention of each beam over its own keys and values.
+// TestDecoderBeams reads a cache through the beams that its tokens came from, and compares with the
+// attention of each beam to its own keys and values.
 func TestDecoderBeams(t *testing.T) {
 	const beams, heads, size, room, past = 3, 2, 4, 6, 4
 	state := uint32(1)

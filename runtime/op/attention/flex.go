@@ -9,11 +9,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// FlexAttention is attention whose scores and weights go through graphs that
-// the node holds, in float32 or, if asked for or by doubles, float64.
+// FlexAttention is attention that applies graphs in the node to its scores and weights. It computes
+// in float32, or in float64 if the node asks for it or the operands are float64.
 type FlexAttention struct {
 	scale       *float32
-	score, prob bool // which graphs there are
+	score, prob bool // whether the node has the graph
 	double      bool
 }
 
@@ -30,7 +30,7 @@ func newFlexAttention(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// precision is the element type of scores.
+// precision returns the element type of scores.
 func (o *FlexAttention) precision(d tensor.DType) tensor.DType {
 	if o.double || d == tensor.F64 {
 		return tensor.F64
@@ -38,10 +38,10 @@ func (o *FlexAttention) precision(d tensor.DType) tensor.DType {
 	return tensor.F32
 }
 
-// InFloat64 reports whether scores of operands of type d are computed in float64.
+// InFloat64 reports whether the scores of operands of type d are computed in float64.
 func (o *FlexAttention) InFloat64(d tensor.DType) bool { return o.precision(d) == tensor.F64 }
 
-// Infer sets what follows from the operands.
+// Infer sets the types and extents of the output, and infers the graphs.
 func (o *FlexAttention) Infer(c *op.Infer) error {
 	for i, v := range c.In {
 		if v.DType != c.In[0].DType || v.Dims != nil && len(v.Dims) != 4 {
@@ -78,19 +78,19 @@ func (o *FlexAttention) Infer(c *op.Infer) error {
 	return nil
 }
 
-// BodyTypes says what the graphs take.
+// BodyTypes returns the types that the graphs take.
 func (o *FlexAttention) BodyTypes(_ string, in []*op.Value) ([]graph.Type, bool) {
 	return []graph.Type{graph.TensorOf(o.precision(in[0].DType), graph.UnknownDims(4))}, true
 }
 
-// FlexKernels is what a device computes for FlexAttention, on tensors of float32 or
-// float64 of shape [batch,heads,rows,columns].
+// FlexKernels are the kernels of a device for FlexAttention, on tensors of float32 or float64 of
+// shape [batch,heads,rows,columns].
 type FlexKernels interface {
-	// Scores sets y to scale·a·b', Product to a·b. Each head of b is multiplied by as many
-	// neighbouring heads of a as there are for one of b.
+	// Scores sets y to scale·a·b', and Product to a·b. If a has more heads than b, adjacent heads
+	// of a share a head of b.
 	Scores(a, b *tensor.Tensor, scale float32, y *tensor.Tensor) error
 	Product(a, b, y *tensor.Tensor) error
-	// Softmax sets y to the softmax of each row of x, of float32. Rows have elements.
+	// Softmax sets y to the softmax of each row of x, of float32. Rows are not empty.
 	Softmax(x, y *tensor.Tensor) error
 }
 
@@ -127,7 +127,7 @@ func (o *FlexAttention) Compute(c *op.Run, kernels FlexKernels) error {
 	return nil
 }
 
-// ScaleFor is the scale of the scores of heads of that size.
+// ScaleFor returns the scale of the scores for heads of the given size.
 func (o *FlexAttention) ScaleFor(size int) float32 {
 	if o.scale != nil {
 		return *o.scale
@@ -135,7 +135,7 @@ func (o *FlexAttention) ScaleFor(size int) float32 {
 	return float32(1 / math.Sqrt(float64(max(size, 1))))
 }
 
-// operands are the inputs in the precision of the scores.
+// operands returns the inputs in the precision of the scores.
 func (o *FlexAttention) operands(c *op.Run) (list [3]*tensor.Tensor, err error) {
 	d := o.precision(c.In[0].DType())
 	for i := range list {
@@ -151,7 +151,7 @@ func (o *FlexAttention) operands(c *op.Run) (list [3]*tensor.Tensor, err error) 
 	return list, nil
 }
 
-// weigh takes scores through the graphs and the softmax between them.
+// weigh applies the graph of scores, the softmax and the graph of weights.
 func (o *FlexAttention) weigh(c *op.Run, kernels FlexKernels, scores *tensor.Tensor) (*tensor.Tensor, error) {
 	scores, err := o.modify(c, "score_mod", o.score, scores)
 	if err != nil {
@@ -174,7 +174,7 @@ func (o *FlexAttention) weigh(c *op.Run, kernels FlexKernels, scores *tensor.Ten
 	return o.modify(c, "prob_mod", o.prob, weights)
 }
 
-// modify runs one of the graphs, if it is there.
+// modify applies one of the graphs to t, if the node has it.
 func (o *FlexAttention) modify(c *op.Run, name string, there bool, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if !there {
 		return t, nil

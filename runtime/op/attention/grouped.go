@@ -7,16 +7,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// GroupQueryAttention is causal attention with a cache whose filling differs among the
-// batches, and with the rotary embeddings and normalisations of queries and keys that
-// come before.
+// GroupQueryAttention is causal attention with a cache that is filled to a different length for
+// each batch. It includes rotary embeddings and normalisations of queries and keys.
 type GroupQueryAttention struct {
 	Heads, KVHeads int
 	Scale          *float32 // nil for 1/sqrt(size)
 	Softcap        float32  // 0 for none
 	Causal         bool
-	Window         int  // keys that a query sees at most; 0 for all
-	Smooth         bool // weights are shared with a score of 0
+	Window         int  // largest number of keys that a query sees; 0 for all
+	Smooth         bool // the softmax includes a score of 0 without a key
 	Rotary         bool
 	Interleaved    bool
 	Stage          int // of the scores in output 3; -1 for none
@@ -90,7 +89,7 @@ func (o *GroupQueryAttention) checkNode(n *op.Node) error {
 	return nil
 }
 
-// Operands views queries, keys and values, which may lie side by side in the first
+// Operands returns the views of queries, keys and values, which may be side by side in the first
 // input.
 func (o *GroupQueryAttention) Operands(in []*op.Value) (q, k, v HeadRows, err error) {
 	query := in[GroupQuery]
@@ -124,8 +123,7 @@ func (o *GroupQueryAttention) Operands(in []*op.Value) (q, k, v HeadRows, err er
 	return q, k, v, checkAttention(q, k, v)
 }
 
-// Infer sets [batch,tokens,hidden] and the cache, which has room for the past and for
-// all tokens.
+// Infer sets [batch,tokens,hidden] and the cache, which has room for the past and for all tokens.
 func (o *GroupQueryAttention) Infer(c *op.Infer) error {
 	q := c.In[GroupQuery].DType
 	cache := q
@@ -179,14 +177,14 @@ func (o *GroupQueryAttention) Infer(c *op.Infer) error {
 	return nil
 }
 
-// inputs is the list with nil for those left out up to number last.
+// inputs returns the list padded with nil up to input last.
 func inputs(list []*op.Value, last int) []*op.Value {
 	all := make([]*op.Value, max(last+1, len(list)))
 	copy(all, list)
 	return all
 }
 
-// check checks the inputs beside the operands.
+// check returns an error if inputs other than the operands do not match q.
 func (o *GroupQueryAttention) check(c *op.Infer, q HeadRows) error {
 	for _, i := range []int{GroupLast, GroupTotal, GroupPositions} {
 		if err := checkCounts(c, i, fmt.Sprintf("input %d", i)); err != nil {

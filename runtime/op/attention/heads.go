@@ -6,15 +6,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// HeadRows is an operand of attention seen as [batch,heads,rows,size], wherever its
-// elements lie.
+// HeadRows is an operand of attention viewed as [batch,heads,rows,size], for any order of its
+// elements in memory.
 type HeadRows struct {
 	Batch, Heads, Rows, Size  graph.Dim
-	PerBatch, PerHead, PerRow graph.Dim // elements from one to the next; those of a row follow each other
+	PerBatch, PerHead, PerRow graph.Dim // elements from one to the next; a row is contiguous
 	Start                     graph.Dim // of element [0,0,0,0]
 }
 
-// headsOf views an operand [batch,heads,rows,size] or, given the number of heads,
+// headsOf returns the view of an operand [batch,heads,rows,size] or, given the number of heads,
 // [batch,rows,heads*size].
 func headsOf(what string, v *op.Value, n int) (h HeadRows, err error) {
 	d := v.Dims
@@ -27,15 +27,15 @@ func headsOf(what string, v *op.Value, n int) (h HeadRows, err error) {
 	return h, graph.Errorf(graph.ErrShape, "%s %v is neither [batch,heads,sequence,size] nor [batch,sequence,%d heads of one size]", what, v.Type, n)
 }
 
-// WholeHeads is an operand with those extents, [batch,heads,rows,size].
+// WholeHeads returns the view of an operand with extents d, [batch,heads,rows,size].
 func WholeHeads(d graph.Dims) HeadRows {
 	row := d[3]
 	head := d[2].Mul(row)
 	return HeadRows{Batch: d[0], Heads: d[1], Rows: d[2], Size: d[3], PerBatch: d[1].Mul(head), PerHead: head, PerRow: row}
 }
 
-// HeadsSideBySide is n heads that lie side by side in the rows of an operand
-// [batch,rows,...], from element start of each row on.
+// HeadsSideBySide returns the view of n heads that are side by side in each row of an operand
+// [batch,rows,...], from element start on.
 func HeadsSideBySide(d graph.Dims, start graph.Dim, n int, size graph.Dim) HeadRows {
 	width := d[2:].Len()
 	return HeadRows{
@@ -44,23 +44,23 @@ func HeadsSideBySide(d graph.Dims, start graph.Dim, n int, size graph.Dim) HeadR
 	}
 }
 
-// Dims is [batch,heads,rows,size].
+// Dims returns [batch,heads,rows,size].
 func (h *HeadRows) Dims() graph.Dims { return graph.Dims{h.Batch, h.Heads, h.Rows, h.Size} }
 
-// differ reports whether two extents are known to be different.
+// differ reports whether two extents are known to differ.
 func differ(a, b graph.Dim) bool {
 	x, ok := a.Value()
 	y, known := b.Value()
 	return ok && known && x != y
 }
 
-// mayDivide reports whether n may divide an extent.
+// mayDivide reports whether n can divide an extent.
 func mayDivide(n int, d graph.Dim) bool {
 	w, ok := d.Value()
 	return !ok || w%n == 0
 }
 
-// checkAttention checks that operands go together.
+// checkAttention returns an error if the operands do not match.
 func checkAttention(q, k, v HeadRows) error {
 	heads, _ := q.Heads.Value()
 	shared, ok := k.Heads.Value()
@@ -77,7 +77,7 @@ func checkAttention(q, k, v HeadRows) error {
 	return nil
 }
 
-// checkPast checks a past [batch,heads,rows,size] against what comes behind it, and
+// checkPast checks that a past [batch,heads,rows,size] matches the operand x that follows it, and
 // returns its rows.
 func checkPast(what string, past *op.Value, x HeadRows) (rows graph.Dim, err error) {
 	p := past.Dims
@@ -90,8 +90,8 @@ func checkPast(what string, past *op.Value, x HeadRows) (rows graph.Dim, err err
 	return p[2], nil
 }
 
-// ScoreDims is the extents of what is added to scores [batch,heads,queries,keys], with
-// four axes. Extents of 1 stretch.
+// ScoreDims returns the extents, with four axes, of a value that is added to scores
+// [batch,heads,queries,keys]. Extents of 1 stretch.
 func ScoreDims(v *op.Value, batch, heads, queries graph.Dim) (graph.Dims, error) {
 	if v.Dims == nil {
 		return nil, nil
@@ -109,13 +109,13 @@ func ScoreDims(v *op.Value, batch, heads, queries graph.Dim) (graph.Dims, error)
 	return d, nil
 }
 
-// scoreTypes are the element types of what is added to scores.
+// scoreTypes are the element types of values that are added to scores.
 var scoreTypes = append(op.Types{tensor.Bool, tensor.U8}, append(op.Signed, op.Floats...)...)
 
 // countTypes are the element types of lengths, positions and masks of integers.
 var countTypes = append(op.Types{tensor.U8}, op.Signed...)
 
-// checkCounts checks that an input, if it is there, has integers.
+// checkCounts returns an error if input i is present and not of integers.
 func checkCounts(c *op.Infer, i int, what string) error {
 	if c.Has(i) && !countTypes.Has(c.In[i].DType) {
 		return graph.Errorf(graph.ErrShape, "%s is %v, not integers", what, c.In[i].Type)
@@ -123,7 +123,7 @@ func checkCounts(c *op.Infer, i int, what string) error {
 	return nil
 }
 
-// checkScores checks what is added to scores in input i, if it is there.
+// checkScores checks the value that is added to scores in input i, if present.
 func checkScores(c *op.Infer, i int, q HeadRows) error {
 	if !c.Has(i) {
 		return nil
@@ -135,7 +135,7 @@ func checkScores(c *op.Infer, i int, q HeadRows) error {
 	return err
 }
 
-// ranksKnown reports whether the number of axes of inputs is known, where they are there.
+// ranksKnown reports whether the ranks of the listed inputs are known, as far as they are present.
 func ranksKnown(c *op.Infer, list ...int) bool {
 	for _, i := range list {
 		if c.Has(i) && c.In[i].Dims == nil {
@@ -145,7 +145,8 @@ func ranksKnown(c *op.Infer, list ...int) bool {
 	return true
 }
 
-// intOf is the one element of an integer input, unknown unless it is known.
+// intOf returns the single element of an integer input as an extent; it is unknown if the element
+// is.
 func intOf(c *op.Infer, i int) graph.Dim {
 	if c.Has(i) {
 		if list, ok := c.In[i].IntVec(); ok && len(list) == 1 {

@@ -5,14 +5,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// LinearAttention is attention as a recurrence over tokens, whose state is one
-// matrix per head of keys.
+// LinearAttention is attention as a recurrence over tokens. Its state is one matrix per head of
+// keys.
 type LinearAttention struct {
 	Heads, KVHeads int
 	decays, deltas bool
 	Scale          float32 // 0 for 1/sqrt(size)
-	Window         int     // states that the outer inputs and outputs hold; 0 for one, without an axis
-	inverse        bool    // there may be more heads of keys than of queries
+	Window         int     // number of states in the input and output of states; 0 for one, without an axis
+	inverse        bool    // heads of keys may outnumber heads of queries
 }
 
 func newLinearAttention(n *op.Node) (op.Op, error) {
@@ -45,7 +45,7 @@ func newLinearAttention(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// Infer sets what follows from the operands.
+// Infer sets the types and extents of the outputs.
 func (o *LinearAttention) Infer(c *op.Infer) error {
 	q, k, v := c.In[0].Dims, c.In[1].Dims, c.In[2].Dims
 	for i, d := range []graph.Dims{q, k, v} {
@@ -83,7 +83,7 @@ func (o *LinearAttention) Infer(c *op.Infer) error {
 	return o.check(c, out, state, dk, dv)
 }
 
-// check checks the operands against each other.
+// check returns an error if the operands do not match each other.
 func (o *LinearAttention) check(c *op.Infer, out, state graph.Dims, dk, dv graph.Dim) error {
 	for i, n := range []graph.Dim{dk.Mul(graph.Known(o.Heads)), dk.Mul(graph.Known(o.KVHeads)), dv.Mul(graph.Known(o.KVHeads))} {
 		if d := c.In[i].Dims; d != nil && !op.MayEqual(d, graph.Dims{out[0], out[1], n}) {
@@ -100,8 +100,7 @@ func (o *LinearAttention) check(c *op.Infer, out, state graph.Dims, dk, dv graph
 	return o.perToken(c, 5, "beta", out, kvHeads, graph.Known(1))
 }
 
-// perToken checks that an input, if it is there, has one of two numbers of elements for
-// each token.
+// perToken returns an error if an input is present and has neither n nor m elements for each token.
 func (o *LinearAttention) perToken(c *op.Infer, i int, what string, out graph.Dims, n, m graph.Dim) error {
 	if !c.Has(i) || c.In[i].Dims == nil {
 		return nil

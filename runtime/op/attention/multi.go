@@ -5,8 +5,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// MultiHeadAttention is attention of queries, keys and values that are projected
-// already, but for a bias, side by side or each by itself.
+// MultiHeadAttention is attention of queries, keys and values that are already projected, except
+// for a bias. They are side by side in one input or separate.
 type MultiHeadAttention struct {
 	Heads  int
 	Scale  *float32 // nil for 1/sqrt(size)
@@ -43,7 +43,8 @@ func newMultiHead(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// microsoftScale is the attribute scale, which 0 leaves to the size of heads.
+// microsoftScale returns attribute scale, or nil if it is 0, which means that the size of heads
+// sets it.
 func microsoftScale(n *op.Node) *float32 {
 	if s := n.Float("scale", 0); s != 0 {
 		return &s
@@ -51,16 +52,16 @@ func microsoftScale(n *op.Node) *float32 {
 	return nil
 }
 
-// MultiHeadOperand is queries, keys or values: where they lie, and which elements of the
-// bias are added to them.
+// MultiHeadOperand is the view of queries, keys or values, and the part of the bias that is added
+// to them.
 type MultiHeadOperand struct {
 	HeadRows
 	Input  int
 	Biased bool
-	Bias   graph.Dim // the first element; those of a head lie behind those of the head before
+	Bias   graph.Dim // the first element; the parts of the heads follow each other
 }
 
-// Operands views queries, keys and values, and finds their biases.
+// Operands returns the views of queries, keys and values, with their biases.
 func (o *MultiHeadAttention) Operands(in []*op.Value) (q, k, v MultiHeadOperand, err error) {
 	query, key, value, bias := in[MultiQuery], in[MultiKey], in[MultiValue], in[MultiBias]
 	n, has := graph.Known(o.Heads), bias != nil
@@ -100,21 +101,21 @@ func (o *MultiHeadAttention) Operands(in []*op.Value) (q, k, v MultiHeadOperand,
 	if v.HeadRows, err = headsOf("value", value, o.Heads); err != nil {
 		return q, k, v, err
 	}
-	// Keys and values with an axis of heads have their bias already.
+	// Keys and values with an axis of heads already include their bias.
 	if k.Biased, v.Biased = has && len(key.Dims) == 3, has && len(key.Dims) == 3; k.Biased {
 		err = checkProjectionBias(bias, v.Bias.Add(v.Heads.Mul(v.Size)))
 	}
 	return q, k, v, err
 }
 
-// mixed is part i of an operand [batch,tokens,heads,parts,size].
+// mixed returns part i of an operand [batch,tokens,heads,parts,size].
 func (o *MultiHeadAttention) mixed(d graph.Dims, i int) HeadRows {
 	h := HeadsSideBySide(d, d[4].Mul(graph.Known(i)), o.Heads, d[4])
 	h.PerHead = d[3].Mul(d[4])
 	return h
 }
 
-// checkProjectionBias checks the length of a bias, if there is one.
+// checkProjectionBias checks that the bias, if any, has n elements.
 func checkProjectionBias(bias *op.Value, n graph.Dim) error {
 	if bias != nil && bias.Dims != nil && differ(bias.Dims.Len(), n) {
 		return graph.Errorf(graph.ErrShape, "bias %v is not of [%v]", bias.Type, n)
@@ -155,8 +156,8 @@ func (o *MultiHeadAttention) Infer(c *op.Infer) error {
 	return nil
 }
 
-// grow sets the rows of keys and values to those of the cache, and returns how many
-// of them there are.
+// grow sets the rows of keys and values to the rows of the cache, and returns the number of rows in
+// use.
 func (o *MultiHeadAttention) grow(c *op.Infer, k, v *MultiHeadOperand) (total graph.Dim, err error) {
 	if !c.Has(MultiPastKey) {
 		return k.Rows, nil
@@ -194,20 +195,20 @@ func (o *MultiHeadAttention) check(c *op.Infer, q, k, v MultiHeadOperand) error 
 	return checkScores(c, MultiScores, q.HeadRows)
 }
 
-// KeyMask is the form of a mask of integers that say which keys are there.
+// KeyMask is the form of a mask of integers that selects keys.
 type KeyMask int
 
 // The forms of masks.
 const (
 	NoMask     KeyMask = iota
-	KeyEnds            // [batch]: keys before; or [3*batch+2], which begins so
-	KeyRanges          // [2*batch]: keys before the first and from the second on
-	KeysThere          // [batch,keys], of all keys or of the new ones
+	KeyEnds            // [batch]: numbers of keys; or [3*batch+2], which begins with them
+	KeyRanges          // [2*batch]: ends, and then starts, of the keys
+	KeysThere          // [batch,keys], for all keys or for the new ones
 	PairsThere         // [batch,queries,keys]
 	SquareOf           // [batch,1,positions,positions]
 )
 
-// KeyMaskOf tells the forms of masks apart. The number of columns is that of the last axis.
+// KeyMaskOf returns the form of a mask. The last extent is the number of columns.
 func KeyMaskOf(v *op.Value, batch, queries graph.Dim) (KeyMask, error) {
 	switch d := v.Dims; {
 	case len(d) == 1 && (d[0].Same(batch) || d[0].Same(batch.Mul(graph.Known(3)).Add(graph.Known(2)))):
@@ -224,7 +225,7 @@ func KeyMaskOf(v *op.Value, batch, queries graph.Dim) (KeyMask, error) {
 	return NoMask, graph.Errorf(graph.ErrShape, "mask %v has none of the forms for a batch of %v and %v queries", v.Type, batch, queries)
 }
 
-// checkKeyMask checks the mask in input i, if it is there.
+// checkKeyMask checks the mask in input i, if present.
 func checkKeyMask(c *op.Infer, i int, q HeadRows) error {
 	if !c.Has(i) {
 		return nil

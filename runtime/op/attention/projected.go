@@ -5,16 +5,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// ProjectedAttention is attention with its own projection: one matrix and one bias
-// make queries, keys and values of the input. Keys and values of the past stand
-// in one value, one behind the other.
+// ProjectedAttention is attention with its own projection: one matrix and one bias make queries,
+// keys and values from the input. Past keys and values are in one tensor, one after the other.
 type ProjectedAttention struct {
 	Heads      int
-	Sizes      []int    // of queries, keys and values; nil for equal ones
+	Sizes      []int    // of queries, keys and values; nil if equal
 	Scale      *float32 // nil for 1/sqrt(size)
 	Filter     float32  // added to the score of a masked key
 	Causal     bool
-	Shared     bool // past and present have room for more than is there
+	Shared     bool // past and present have room for more rows than are in use
 	Rotary     bool
 	RotarySize int // elements of each head that are rotated; 0 for all
 }
@@ -54,7 +53,8 @@ func NewProjectedAttention(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// parts is the sizes of queries and keys and of values, given all together.
+// parts returns the size of queries and of keys, and the size of values, given the sum of all
+// three.
 func (o *ProjectedAttention) parts(all graph.Dim) (qk, v graph.Dim, err error) {
 	n, ok := all.Value()
 	if o.Sizes != nil {
@@ -69,7 +69,7 @@ func (o *ProjectedAttention) parts(all graph.Dim) (qk, v graph.Dim, err error) {
 	return all.Div(graph.Known(3)), all.Div(graph.Known(3)), nil
 }
 
-// Operands views queries, keys and values in what the projection gives:
+// Operands returns the views of queries, keys and values in the result of the projection,
 // [batch,tokens,columns].
 func (o *ProjectedAttention) Operands(in []*op.Value) (q, k, v HeadRows, err error) {
 	x, w := in[ProjectedInput], in[ProjectedWeights]
@@ -87,7 +87,7 @@ func (o *ProjectedAttention) Operands(in []*op.Value) (q, k, v HeadRows, err err
 	return q, k, v, nil
 }
 
-// Pairs is how many pairs of each head of that size are rotated.
+// Pairs returns the number of pairs that are rotated in each head of the given size.
 func (o *ProjectedAttention) Pairs(size int) int {
 	if o.RotarySize > 0 {
 		return o.RotarySize / 2
@@ -129,7 +129,7 @@ func (o *ProjectedAttention) Infer(c *op.Infer) error {
 	return nil
 }
 
-// grown is the rows of the present.
+// grown returns the rows of the present.
 func (o *ProjectedAttention) grown(c *op.Infer, k HeadRows) (graph.Dim, error) {
 	past := c.In[ProjectedPast]
 	if past.Dims == nil {

@@ -7,14 +7,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// RotaryEmbedding rotates pairs of elements of heads by angles that depend on positions,
-// in both domains, which differ in the order of their inputs and in what positions
-// may look like.
+// RotaryEmbedding rotates pairs of elements of heads by angles that depend on positions. The
+// operators of the two domains differ in the order of their inputs and in the forms of positions.
 type RotaryEmbedding struct {
-	Heads, Size         int // of heads, 0 where X has an axis of them; and elements of each that are rotated, 0 for all
+	Heads, Size         int // number of heads, 0 if X has an axis of heads; and elements of each that are rotated, 0 for all
 	Interleaved         bool
 	Cos, Sin, Positions int  // inputs
-	Offset              bool // one position may stand for those from it on
+	Offset              bool // a single position may be the first of consecutive ones
 }
 
 func newRotary(n *op.Node) (op.Op, error) {
@@ -22,7 +21,7 @@ func newRotary(n *op.Node) (op.Op, error) {
 }
 
 func newMicrosoftRotary(n *op.Node) (op.Op, error) {
-	// Ragged batches have a batch of 1 and a position for each token, as others do.
+	// A ragged batch has a batch of 1 and a position for each token, like others.
 	n.Ignore("is_packed_batching")
 	if s := n.Float("scale", 1); s != 1 {
 		return nil, graph.Errorf(graph.ErrUnsupported, "scale is %v; only 1 is computed", s)
@@ -59,19 +58,19 @@ func (o *RotaryEmbedding) Infer(c *op.Infer) error {
 	return o.check(c, x, pairs)
 }
 
-// headsTold reports whether extents are known that tell the number of heads.
+// headsTold reports whether the extents that determine the number of heads are known.
 func headsTold(x, caches *op.Value) bool {
 	d := append(x.Dims[2:len(x.Dims):len(x.Dims)], caches.Dims...)
 	return !slices.ContainsFunc(d, func(d graph.Dim) bool { return !d.IsKnown() })
 }
 
-// Operands views the input and returns how many pairs of each head are rotated.
+// Operands returns the view of the input and the number of pairs that are rotated in each head.
 func (o *RotaryEmbedding) Operands(in []*op.Value) (x HeadRows, pairs graph.Dim, err error) {
 	n, dims, caches := o.Heads, in[0].Dims, in[o.Cos].Dims
 	if len(dims) == 4 {
 		n = 0
 	} else if n == 0 && o.Offset && len(dims) == 3 && len(caches) == 2 {
-		// Without a number of heads all of a head is rotated.
+		// If the number of heads is not given, whole heads are rotated.
 		w, ok := dims[2].Value()
 		c, known := caches[1].Value()
 		if ok && known && c > 0 {
@@ -111,8 +110,7 @@ func (o *RotaryEmbedding) check(c *op.Infer, x HeadRows, pairs graph.Dim) error 
 	return checkPositions(c.In[o.Positions], o.Offset, x)
 }
 
-// checkPositions checks that positions are [batch,tokens], or one if that may stand for
-// those from it on.
+// checkPositions checks that positions are [batch,tokens], or, with offset, a single position.
 func checkPositions(v *op.Value, offset bool, x HeadRows) error {
 	if d := v.Dims; d != nil && !OffsetPosition(v, offset) && (len(d) != 2 || differ(d[0], x.Batch) || differ(d[1], x.Rows)) {
 		return graph.Errorf(graph.ErrShape, "positions are %v, not of [%v,%v]", v.Type, x.Batch, x.Rows)
@@ -120,8 +118,8 @@ func checkPositions(v *op.Value, offset bool, x HeadRows) error {
 	return nil
 }
 
-// OffsetPosition reports whether an operand is one position where one may stand for
-// those from it on.
+// OffsetPosition reports whether v is a single position, the first of consecutive ones. It is false
+// unless offset is set.
 func OffsetPosition(v *op.Value, offset bool) bool {
 	return offset && len(v.Dims) < 2 && v.Dims.Len().Is(1)
 }

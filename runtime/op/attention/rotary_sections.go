@@ -6,11 +6,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// sectionRotary is RotaryEmbedding of tokens with three positions, in time and in an
-// image: each pair of elements turns by the angle of one of them, MRotaryEmbedding.
+// sectionRotary is MRotaryEmbedding: RotaryEmbedding of tokens with three positions, in time and in
+// an image. Each pair of elements turns by the angle of one of them.
 type sectionRotary struct {
 	rotary RotaryEmbedding
-	which  []int // for each pair of a head the position that it takes
+	which  []int // for each pair of a head, the index of its position
 }
 
 func newSectionRotary(n *op.Node) (op.Op, error) {
@@ -71,7 +71,8 @@ func (o *sectionRotary) Infer(c *op.Infer) error {
 	return nil
 }
 
-// layout is where the heads of an input lie.
+// layout returns the extents of the heads in input 0 and the elements from one head or row to the
+// next.
 func (o *sectionRotary) layout(c *op.Run) (batch, rows, heads, size int, perHead, perRow int, err error) {
 	s := c.In[0].Shape()
 	switch len(s) {
@@ -97,7 +98,7 @@ func (o *sectionRotary) layout(c *op.Run) (batch, rows, heads, size int, perHead
 	return batch, rows, heads, size, perHead, perRow, err
 }
 
-// Run turns pair by pair in float32.
+// Run rotates pair by pair in float32.
 func (o *sectionRotary) Run(c *op.Run) error {
 	batch, rows, heads, size, perHead, perRow, err := o.layout(c)
 	if err != nil {

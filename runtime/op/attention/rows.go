@@ -1,5 +1,5 @@
-// Package attention weighs values by how their keys match queries, over the tokens at
-// hand and those in a cache.
+// Package attention weighs values by the match of their keys with queries, over new tokens and
+// tokens in a cache.
 package attention
 
 import (

@@ -6,11 +6,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TensorScatter writes rows into a cache, in each batch from an index of its own
-// on.
+// TensorScatter writes rows into a cache, starting at an index for each batch.
 type TensorScatter struct {
 	axis     int
-	Circular bool // rows that do not fit behind the index go on at the beginning
+	Circular bool // rows beyond the end of the cache continue at its beginning
 }
 
 func newTensorScatter(n *op.Node) (op.Op, error) {
@@ -25,7 +24,7 @@ func newTensorScatter(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// Axis is the axis of rows of a cache of that rank.
+// Axis returns the axis of rows for a cache of the given rank.
 func (o *TensorScatter) Axis(rank int) (int, error) {
 	axis, err := op.NormAxis(o.axis, rank)
 	if err == nil && axis == 0 {
@@ -64,7 +63,7 @@ func (o *TensorScatter) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Run computes the output, of strings or of elements below a byte.
+// Run computes the output for strings and for elements smaller than a byte.
 func (o *TensorScatter) Run(c *op.Run) error {
 	cache, update := c.In[0].Shape(), c.In[1].Shape()
 	axis, err := o.Axis(len(cache))
@@ -82,7 +81,7 @@ func (o *TensorScatter) Run(c *op.Run) error {
 	var list []op.Strided
 	outer, inner := cache[1:axis].Len(), cache[axis+1:].Len()
 	for b, start := range starts {
-		// Rows that do not fit behind the start go on at the beginning.
+		// Rows beyond the end of the cache continue at its beginning.
 		first := min(update[axis], cache[axis]-start)
 		for _, part := range [][3]int{{0, start, first}, {first, 0, update[axis] - first}} {
 			from, to, n := part[0], part[1], part[2]
@@ -100,7 +99,7 @@ func (o *TensorScatter) Run(c *op.Run) error {
 	return nil
 }
 
-// starts is where the update begins in each batch.
+// starts returns the index of the first row of the update in each batch.
 func (o *TensorScatter) starts(c *op.Run, batch, size, rows int) ([]int, error) {
 	list := make([]int, batch)
 	if !c.Has(2) {
@@ -127,7 +126,7 @@ var tensorScatterRows = []op.Row{
 
 var tensorScatterTypes = withoutTypes(tensor.U2, tensor.I2)
 
-// withoutTypes is every element type but some.
+// withoutTypes returns all element types except the listed ones.
 func withoutTypes(list ...tensor.DType) op.Types {
 	var types op.Types
 	for _, d := range tensor.DTypes() {

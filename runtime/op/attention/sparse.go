@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// sparseAttention is causal attention whose queries see some blocks of keys only, over a
-// cache of keys and values with room: SparseAttention.
+// sparseAttention is SparseAttention: causal attention in which queries see only some blocks of
+// keys, over a cache of keys and values with room.
 type sparseAttention struct {
 	heads, kvHeads, block int
 	scale                 *float32
@@ -23,7 +23,7 @@ const (
 	sparseValue
 	sparsePastKey
 	sparsePastValue
-	sparseRows    // [layouts,blocks+1]: where the columns of each row of blocks begin
+	sparseRows    // [layouts,blocks+1]: start of the columns of each row of blocks
 	sparseColumns // [layouts,most]: the blocks that each row of blocks sees
 	sparseTotal   // tokens of the longest sequence
 	sparseLengths // [batch]: tokens of each
@@ -81,11 +81,11 @@ func (o *sparseAttention) Infer(c *op.Infer) error {
 	return nil
 }
 
-// sparseRun is the operands of one run.
+// sparseRun has the operands of one run.
 type sparseRun struct {
 	*sparseAttention
 	batch, tokens, size, room    int
-	q, k, v                      []float32 // [batch,tokens,heads*size], rows of a width and an offset each
+	q, k, v                      []float32 // [batch,tokens,heads*size]; each has its own row width and offset
 	width, at                    [3]int
 	keys, values                 []float32 // the caches, [batch,kvHeads,room,size]
 	cos, sin                     []float32
@@ -95,7 +95,7 @@ type sparseRun struct {
 	prompt                       bool
 }
 
-// Run adds the new keys and values to the caches and attends in float32.
+// Run adds the new keys and values to the caches and computes the attention in float32.
 func (o *sparseAttention) Run(c *op.Run) error {
 	r, err := o.operands(c)
 	if err != nil {
@@ -131,7 +131,7 @@ func (o *sparseAttention) Run(c *op.Run) error {
 	return nil
 }
 
-// operands reads the inputs, checks them and copies the caches.
+// operands reads and checks the inputs and copies the caches.
 func (o *sparseAttention) operands(c *op.Run) (*sparseRun, error) {
 	q, past := c.In[sparseQuery].Shape(), c.In[sparsePastKey].Shape()
 	r := &sparseRun{sparseAttention: o, batch: q[0], tokens: q[1], size: past[3], room: past[2]}
@@ -162,7 +162,7 @@ func (o *sparseAttention) operands(c *op.Run) (*sparseRun, error) {
 	return r, r.layout(c)
 }
 
-// caches makes the caches of the outputs, with what those of the inputs hold.
+// caches sets the output caches to copies of the input caches.
 func (r *sparseRun) caches(c *op.Run) error {
 	for i, list := range []*[]float32{&r.keys, &r.values} {
 		past, err := c.Floats(c.In[sparsePastKey+i])
@@ -228,7 +228,7 @@ func (r *sparseRun) layout(c *op.Run) error {
 	return nil
 }
 
-// store puts new keys and values behind those of the cache.
+// store adds the new keys and values to the caches after row past.
 func (r *sparseRun) store(b, past int) {
 	for t := range r.tokens {
 		row := (b*r.tokens + t)
@@ -240,7 +240,7 @@ func (r *sparseRun) store(b, past int) {
 	}
 }
 
-// turn stores a head, turned by the angles of a position where heads are.
+// turn copies a head to out, rotated by the angles of a position if the node is rotary.
 func (r *sparseRun) turn(out, x []float32, position int) {
 	copy(out, x)
 	if !r.rotary {
@@ -257,7 +257,7 @@ func (r *sparseRun) turn(out, x []float32, position int) {
 	}
 }
 
-// attend stores what one head of one query reads.
+// attend computes the attention of one head of one query.
 func (r *sparseRun) attend(b, t, h, position int, scores, out []float32) {
 	query := make([]float32, r.size)
 	r.turn(query, r.q[(b*r.tokens+t)*r.width[0]+r.at[0]+h*r.size:][:r.size], position)
