@@ -47,7 +47,7 @@ type Repeat interface {
 // for it.
 type Stream interface {
 	// Run runs the graph on inputs, without changing them, and returns its outputs. Inputs and
-	// outputs that are states are nil. Outputs count like those of Run.Body.
+	// outputs that are states are nil. Outputs count like the results of Run.Body.
 	Run(in []tensor.Value) ([]tensor.Value, error)
 	// Set replaces the states by values, which all must have the same number of rows. The stream
 	// owns the values.
@@ -70,6 +70,6 @@ type Loops struct {
 	// Types has, by input, the types of the graph's inputs in a run that adds a row, without
 	// states.
 	Types map[int]graph.Type
-	// Assumed names assumptions in place of numbers that only the run tells; it is empty for none.
+	// Assumed lists the values assumed for numbers that only the run knows; it is empty for none.
 	Assumed string
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// leastHeap is the size in bytes from which Go's heap for lists of elements is counted.
+// leastHeap is the smallest amount of heap in bytes that Counted reserves.
 const leastHeap = 64 << 10
 
 // Counted calls run with the heap memory of Row.Heap reserved until it returns.

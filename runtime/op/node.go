@@ -117,7 +117,7 @@ func (n *Node) Strs(name string) []string {
 	if a == nil {
 		return nil
 	}
-	list, all := make([]string, len(a.Strs)), string(slices.Concat(a.Strs...)) // short ones in one piece
+	list, all := make([]string, len(a.Strs)), string(slices.Concat(a.Strs...)) // one allocation for all strings
 	for i, s := range a.Strs {
 		list[i], all = all[:len(s)], all[len(s):]
 	}

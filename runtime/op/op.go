@@ -64,7 +64,7 @@ type Row struct {
 	In     [2]int // fewest and most inputs; Any for no limit
 	Out    [2]int // fewest and most outputs
 	Types  Types  // element types that input Typed may have; nil for all
-	Typed  int    // the input that Types is about
+	Typed  int    // the input that Types restricts
 	// Kinds reports whether inputs may be sequences, optionals and maps. Other operators take
 	// tensors only.
 	Kinds bool
@@ -132,7 +132,7 @@ func (v *Value) Rank() (int, bool) { return len(v.Dims), v.Dims != nil }
 
 // Infer has the operands of one node while types and extents are inferred.
 type Infer struct {
-	In  []*Value // nil where an input is left out
+	In  []*Value // nil if an input is left out
 	Out []*Value // one per output of the node, to be filled; never nil
 	// Body infers the outputs of the graph in an attribute of the node.
 	Body func(attr string, in []*Value) ([]*Value, error)
@@ -157,9 +157,9 @@ func (c *Infer) SetType(i int, t graph.Type) {
 
 // Run has the operands of one node while it is computed.
 type Run struct {
-	In     []*tensor.Tensor // nil where an input is left out or is no tensor
-	Values []tensor.Value   // every input, of any kind; nil where it is left out
-	Out    []*tensor.Tensor // nil where an output is left out or was not inferred
+	In     []*tensor.Tensor // nil if an input is left out or is not a tensor
+	Values []tensor.Value   // every input, of any kind; nil if it is left out
+	Out    []*tensor.Tensor // nil if an output is left out or was not inferred
 	Made   []tensor.Value   // outputs of other kinds, and tensors made elsewhere
 	Sole   []bool           // by output: nothing else refers to the memory of the value
 	Mem    Memory
@@ -185,9 +185,9 @@ type Run struct {
 	known described
 }
 
-// Context returns the context of the run. Run gives it, or a context derived from it, to a session
-// that it runs. The inner run then takes the place of the outer run, whichever goroutine starts it,
-// and ends with it.
+// Context returns the context of the run. An op passes it, or a context derived from it, to
+// sessions that it runs. Such an inner run does not wait to begin, whichever goroutine starts it,
+// and it ends with the outer run.
 func (c *Run) Context() context.Context {
 	if c.Ctx == nil {
 		return context.Background()

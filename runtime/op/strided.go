@@ -90,8 +90,8 @@ func copyAlong[T any](pace *Pace, dst, src []T, axes []StridedAxis, from, to int
 	}
 }
 
-// collapse returns the axes without those of extent 1. It joins neighbours if one continues the
-// other. empty is true if there is no element.
+// collapse returns the axes that have an extent other than 1. It joins neighbours if one continues
+// the other. empty is true if there is no element.
 func collapse(axes []StridedAxis) (list []StridedAxis, empty bool) {
 	list = make([]StridedAxis, 0, len(axes))
 	for _, a := range axes {

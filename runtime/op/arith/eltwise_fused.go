@@ -11,7 +11,7 @@ type Fused struct {
 	Unary, Binary string  // names of the functions
 	First         bool    // the activation comes before the operation
 	P             float64 // of the activation
-	Bias          bool    // input 1 is a vector for the last axis, which may be left out, else a value like input 0
+	Bias          bool    // input 1 is a vector along the last axis, or left out; if false, it has the shape of input 0
 }
 
 func newSwiGLU(n *op.Node) (op.Op, error) {

@@ -6,7 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Where takes each element from one of two inputs.
+// Where selects each element from input 1 if input 0 is true there, else from input 2.
 type Where struct{}
 
 func newWhere(*op.Node) (op.Op, error) { return &Where{}, nil }

@@ -8,7 +8,7 @@ import (
 )
 
 // ArgReduce is the operators ArgMax and ArgMin: the index of the largest or smallest element along
-// an axis. A NaN precedes every number in both.
+// an axis. In both, a NaN wins over every number.
 type ArgReduce struct {
 	axis    int
 	keep    bool

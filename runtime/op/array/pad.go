@@ -153,8 +153,8 @@ func (o *Pad) segments(d graph.Dim, before, after, most int) ([]segment, error) 
 	return o.periodic(n, before, before+n+after, low, most)
 }
 
-// periodic returns the segments of total elements. The n elements from index lo on are at before,
-// and the others continue them.
+// periodic returns the segments of total elements. The n elements from index lo on begin at output
+// index before. The other segments repeat them, mirrored in mode reflect.
 func (o *Pad) periodic(n, before, total, lo, most int) ([]segment, error) {
 	var list []segment
 	period := n
@@ -224,7 +224,7 @@ func (o *Pad) Run(c *op.Run) error {
 	return nil
 }
 
-// padding reads the counts of a node. An axis may have at most most segments.
+// padding reads the counts of a node. It returns an error if an axis needs more than most segments.
 func (o *Pad) padding(c *op.Infer, most int) (p *padding, err error) {
 	list, axes := o.list, []int(nil)
 	if !o.attrs {

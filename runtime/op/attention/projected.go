@@ -29,7 +29,7 @@ const (
 	ProjectedPastLength
 )
 
-// NewProjectedAttention reads the attributes of Attention of com.microsoft.
+// NewProjectedAttention returns Attention of com.microsoft with the attributes of n.
 func NewProjectedAttention(n *op.Node) (op.Op, error) {
 	o := &ProjectedAttention{
 		Heads: n.Int("num_heads", 0), Sizes: n.Ints("qkv_hidden_sizes"), Scale: microsoftScale(n),

@@ -10,7 +10,7 @@ import (
 // RotaryEmbedding rotates pairs of elements of heads by angles that depend on positions. The
 // operators of the two domains differ in the order of their inputs and in the forms of positions.
 type RotaryEmbedding struct {
-	Heads, Size         int // number of heads, 0 if X has an axis of heads; and elements of each that are rotated, 0 for all
+	Heads, Size         int // heads, 0 if X has an axis of heads; rotated elements of each head, 0 for all
 	Interleaved         bool
 	Cos, Sin, Positions int  // inputs
 	Offset              bool // a single position may be the first of consecutive ones

@@ -127,7 +127,7 @@ func (o *sectionRotary) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	step, far := 1, n // from a pair to the next, and between the numbers of a pair
+	step, far := 1, n // from a pair to the next, and between the elements of a pair
 	if o.rotary.Interleaved {
 		step, far = 2, 1
 	}

@@ -18,7 +18,7 @@ type Conv struct {
 // MaxConvAxes is the largest number of spatial axes of a convolution.
 const MaxConvAxes = 8
 
-// NewConv reads the attributes of Conv.
+// NewConv returns a Conv with the attributes of n.
 func NewConv(n *op.Node) (op.Op, error) {
 	w, err := ReadWindow(n, false)
 	if err != nil {

@@ -15,7 +15,7 @@ const maxDeformAxes = 8
 // pixels are interpolated; pixels outside are 0.
 type DeformConv struct {
 	window         *Window
-	groups, fields int // of channels; of channels that share offsets
+	groups, fields int // groups of channels; groups of channels that share offsets
 }
 
 func newDeformConv(n *op.Node) (op.Op, error) {
@@ -64,7 +64,7 @@ func (o *DeformConv) Infer(c *op.Infer) error {
 // Deformed has the extents of one deformable convolution.
 type Deformed struct {
 	Batch, Channels, Filters int
-	Groups, Fields           int          // of channels; of channels that share offsets
+	Groups, Fields           int          // groups of channels; groups of channels that share offsets
 	In, Out                  tensor.Shape // of space
 	// Kernel, Stride, Dilation and Pad have one number for each spatial axis. Pad is the number of
 	// pixels before the first.

@@ -25,7 +25,7 @@ func newRNN(n *op.Node) (op.Op, error) { return newRecurrent(n, 1, "Tanh") }
 
 func newGRU(n *op.Node) (op.Op, error) { return newRecurrent(n, 3, "Sigmoid", "Tanh") }
 
-// NewLSTM reads the attributes of LSTM.
+// NewLSTM returns an LSTM with the attributes of n.
 func NewLSTM(n *op.Node) (op.Op, error) { return newRecurrent(n, 4, "Sigmoid", "Tanh", "Tanh") }
 
 func newRecurrent(n *op.Node, gates int, functions ...string) (op.Op, error) {

@@ -13,7 +13,7 @@ type RecurrentFunction struct {
 
 // RecurrentCell has the functions of one direction of a recurrent network.
 type RecurrentCell struct {
-	Functions   [3]RecurrentFunction // f, g and h, as many as the operator has
+	Functions   [3]RecurrentFunction // f, g and h, as far as the operator has them
 	Clip        float32              // bound of the sums before f and g; +Inf for none
 	InputForget bool                 // LSTM's forget gate is 1 - input gate
 }
