@@ -6,8 +6,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 )
 
-// Alternatives asks all rows of the node's operator, best first, and of each binds the
-// node once more for every kernel that fits behind those that it takes by itself.
+// Alternatives binds the node by every row of its operator, best row first. For each row it also
+// binds the node once per kernel that fits but that the row would not choose.
 func (d *Device) Alternatives(b *device.Binding) ([]*device.Step, error) {
 	a := &alternatives{dev: d, binding: b, met: map[string]bool{}}
 	for _, r := range d.rows(b) {
@@ -28,7 +28,7 @@ func (d *Device) Alternatives(b *device.Binding) ([]*device.Step, error) {
 	return a.list, nil
 }
 
-// alternatives is the steps that are found, and their texts.
+// alternatives holds the steps found so far and their texts.
 type alternatives struct {
 	dev     *Device
 	binding *device.Binding
@@ -36,7 +36,8 @@ type alternatives struct {
 	met     map[string]bool
 }
 
-// add adds the step of a row; nil for one that the row refuses, or that is there.
+// add binds the node by row r and appends the step. It returns nil if the row refuses the node, if
+// the list has a step of the same text, or if the step is a call of Go.
 func (a *alternatives) add(r row, skip map[string]int) (*device.Step, error) {
 	s, err := a.dev.bindRow(r, a.binding, skip)
 	var refusal *device.Refusal
@@ -53,7 +54,7 @@ func (a *alternatives) add(r row, skip map[string]int) (*device.Step, error) {
 	return s, nil
 }
 
-// opsOf lists what the kernels of a step compute, each once; nothing for no step.
+// opsOf lists the ops of a step's kernels, each once. A nil step has none.
 func opsOf(s *device.Step) []string {
 	var list []string
 	met := map[string]bool{}

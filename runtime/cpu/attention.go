@@ -24,7 +24,7 @@ var attentionRows = []row{
 	rowFor("tensor_scatter", bindTensorScatter),
 }
 
-// elementCodes are the numbers of csrc/attention/elements.h.
+// elementCodes numbers element types as csrc/attention/elements.h does.
 var elementCodes = map[tensor.DType]int{
 	tensor.F32: 0, tensor.F16: 1, tensor.BF16: 2, tensor.F64: 3, tensor.Bool: 4,
 	tensor.U8: 5, tensor.I8: 6, tensor.I16: 7, tensor.I32: 8, tensor.I64: 9,
@@ -37,14 +37,14 @@ func (w *words) element(list ...tensor.DType) {
 	}
 }
 
-// headRows is an operand of attention in memory.
+// headRows is an operand of attention: its extents and strides, its type and its address.
 type headRows struct {
 	attention.HeadRows
 	dtype tensor.DType
 	at    device.Operand // of element [0,0,0,0]
 }
 
-// heads is an operand that a view of it describes.
+// heads returns operand x, of element type d, with the strides of view h.
 func (b *binder) heads(x device.Operand, d tensor.DType, h attention.HeadRows) headRows {
 	return headRows{h, d, x.At(h.Start.Mul(graph.Known(d.Bits() / 8)))}
 }
@@ -54,7 +54,7 @@ func (w *words) heads(h headRows) {
 	w.dim(h.PerBatch, h.PerHead, h.PerRow)
 }
 
-// tempOf is scratch for so many elements.
+// tempOf returns scratch for count elements.
 func (b *binder) tempOf(d tensor.DType, count graph.Dim) (device.Operand, error) {
 	n, ok := b.Max(count)
 	if !ok {
@@ -63,14 +63,14 @@ func (b *binder) tempOf(d tensor.DType, count graph.Dim) (device.Operand, error)
 	return b.temp(d.Bytes(n)), nil
 }
 
-// The kinds of lengths, as csrc/attention/attention.h numbers them.
+// The kinds of lengths, numbered as in csrc/attention/attention.h.
 const (
 	lengthsLast = iota
 	lengthsKeys
 	lengthsPast
 )
 
-// lengths are the words of attention_lengths.
+// lengths holds the words of attention_lengths.
 type lengths struct {
 	kind          int
 	batch, tokens graph.Dim
@@ -79,8 +79,8 @@ type lengths struct {
 	types         [2]tensor.DType
 }
 
-// lengths adds a command that reads how many keys there are from operands, and returns
-// where it puts them.
+// lengths adds a command that counts the keys of each batch from operands x and y. It returns the
+// scratch that receives the counts.
 func (b *binder) lengths(l lengths, x, y device.Operand) (device.Operand, error) {
 	out, err := b.tempOf(tensor.I64, l.batch.Mul(graph.Known(2)).Add(graph.Known(1)))
 	if err != nil {
@@ -94,23 +94,23 @@ func (b *binder) lengths(l lengths, x, y device.Operand) (device.Operand, error)
 	return out, b.run("attention_lengths", w, x, y, out)
 }
 
-// appending is a cache of keys or values that grows.
+// appending describes a cache of keys or values that grows.
 type appending struct {
 	past     device.Operand // none without a past
-	pastRows graph.Dim      // that the past has room for
-	kept     graph.Dim      // that count, without lengths
-	lengths  device.Operand // none where all batches have as many rows
-	bias     device.Operand // none without
+	pastRows graph.Dim      // rows that the past has room for
+	kept     graph.Dim      // rows that count if there are no lengths
+	lengths  device.Operand // none if all batches have as many rows
+	bias     device.Operand // none if there is no bias
 	biasType tensor.DType
 	cache    device.Operand
 	dtype    tensor.DType // of past and cache
 	room     graph.Dim
-	// The rows that the memory of a head has; 0 for pastRows and room.
+	// Rows in memory per head. 0 stands for pastRows and for room.
 	pastMemory, cacheMemory graph.Dim
 }
 
-// memory sets the rows that the memory of a past and of a cache have. Both are
-// [batch,heads,rows,size]; there is no past with a negative number, no output likewise.
+// memory sets the number of rows that a past and a cache have in memory. Both are
+// [batch,heads,rows,size]. A negative input means no past, a negative output no cache.
 func (b *binder) memory(a *appending, past, output int) error {
 	if past >= 0 && b.Has(past) {
 		a.pastMemory = b.Memory(past)[2]
@@ -124,7 +124,7 @@ func (b *binder) memory(a *appending, past, output int) error {
 	return nil
 }
 
-// appendRows adds a command that puts new rows behind a past, and returns the cache.
+// appendRows adds a command that appends new rows to a past, and returns the cache.
 func (b *binder) appendRows(x headRows, a appending) (headRows, error) {
 	if a.pastMemory.Is(0) {
 		a.pastMemory = a.pastRows
@@ -146,7 +146,7 @@ func (b *binder) appendRows(x headRows, a appending) (headRows, error) {
 	return out, b.run("attention_append", w, a.past, x.at, a.bias, a.lengths, a.cache)
 }
 
-// cacheAt is output i, or else scratch for so many elements.
+// cacheAt returns output i, or scratch for count elements if the node does not have it.
 func (b *binder) cacheAt(i int, d tensor.DType, count graph.Dim) (device.Operand, error) {
 	if b.Wants(i) {
 		return b.out(i), nil
@@ -164,25 +164,25 @@ const (
 // attentionCommand is a command f32_attention or f64_attention.
 type attentionCommand struct {
 	q, k, v, out headRows
-	keys         graph.Dim // that there are at most
+	keys         graph.Dim // the most keys there can be
 	scale        *float32
 	cap          float32
-	past         graph.Dim // position of the first query, without lengths
+	past         graph.Dim // position of the first query if there are no lengths
 	causal       bool
 	window       int
 	lengths      device.Operand
-	scores       int // input that is added to scores; negative for none
-	mask         int // input of a mask of integers; negative for none
+	scores       int // the input added to scores; negative for none
+	mask         int // the input with a mask of integers; negative for none
 	filter       float32
 	sink         int
 	sinkInput    int
-	stage        int // of output 3
+	stage        int // the stage that output 3 shows
 	blank        bool
 	doubles      bool
 	nan          attention.NaN
 }
 
-// newAttention is attention without masks, whose output 0 is [batch,rows,heads*size].
+// newAttention returns attention without masks. Its output 0 is [batch,rows,heads*size].
 func (b *binder) newAttention(q, k, v headRows) *attentionCommand {
 	width := q.Heads.Mul(v.Size)
 	out := b.heads(b.out(0), b.Out[0].DType, attention.HeadRows{PerBatch: q.Rows.Mul(width), PerHead: v.Size, PerRow: width})
@@ -254,7 +254,7 @@ func (a *attentionCommand) factors(w *words) error {
 	return nil
 }
 
-// scoreWords appends the words of what is added to scores.
+// scoreWords appends the words of the input added to scores, and returns that operand.
 func (b *binder) scoreWords(a *attentionCommand, w *words) (device.Operand, error) {
 	if a.scores < 0 || !b.Has(a.scores) {
 		w.int(0, 0, 0, 0, 0, 0)
@@ -279,7 +279,7 @@ func (b *binder) scoreWords(a *attentionCommand, w *words) (device.Operand, erro
 	return b.in(a.scores), nil
 }
 
-// maskWords appends the words of a mask of integers.
+// maskWords appends the words of a mask of integers, and returns that operand.
 func (b *binder) maskWords(a *attentionCommand, w *words) (device.Operand, error) {
 	if a.mask < 0 || !b.Has(a.mask) {
 		w.int(0, 0, 0)
@@ -298,7 +298,7 @@ func (b *binder) maskWords(a *attentionCommand, w *words) (device.Operand, error
 	return b.in(a.mask), nil
 }
 
-// shownWords appends the words of the output of scores.
+// shownWords appends the words of the output of scores, and returns that operand.
 func (b *binder) shownWords(a *attentionCommand, w *words) device.Operand {
 	if a.stage < 0 || !b.Wants(3) {
 		w.int(-1, 0, 0, 0)
@@ -350,8 +350,8 @@ func bindAttention(o *attention.Attention, b *binder) error {
 	return b.attend(a)
 }
 
-// grown is the rows of an operand behind those of the past in an input, in an output if
-// the node has that. Without both it is the operand itself.
+// grown appends the rows of x to the past in an input. The result is in an output if the node has
+// it, else in scratch. Without a past and an output it is x.
 func (b *binder) grown(x headRows, past, output int) (headRows, error) {
 	if !b.Has(past) && !b.Wants(output) {
 		return x, nil
@@ -371,6 +371,5 @@ func (b *binder) grown(x headRows, past, output int) (headRows, error) {
 	return b.appendRows(x, a)
 }
 
-// rows is the rows of input i, which is [batch,heads,rows,size] or
-// [batch,rows,heads*size].
+// rows returns the row extent of input i: [batch,heads,rows,size] or [batch,rows,heads*size].
 func (b *binder) rows(i int) graph.Dim { return b.In[i].Dims[len(b.In[i].Dims)-2] }

@@ -43,8 +43,8 @@ func bindMultiHeadAttention(o *attention.MultiHeadAttention, b *binder) error {
 	return b.attend(a)
 }
 
-// multiPast is the rows of the past that count, those that it has room for, and the
-// lengths if an operand tells them.
+// multiPast returns how many rows of the past count, how many rows it has room for, and the lengths
+// if the node has an operand with them.
 func (b *binder) multiPast(tokens, batch graph.Dim) (kept, room graph.Dim, list device.Operand, err error) {
 	if !b.Has(attention.MultiPastKey) {
 		return graph.Known(0), graph.Known(0), list, nil
@@ -59,8 +59,8 @@ func (b *binder) multiPast(tokens, batch graph.Dim) (kept, room graph.Dim, list 
 	return graph.Known(0), room, list, err
 }
 
-// multiOperand is an operand with its bias, behind the past of an input and in an output
-// if the node has such; negative numbers stand for none.
+// multiOperand returns operand x with its bias added, appended to the past in pastInput, and in
+// output out if the node has it. Negative numbers mean no past and no output.
 func (b *binder) multiOperand(x attention.MultiHeadOperand, pastInput, out int, a appending) (headRows, error) {
 	d := b.DType(x.Input)
 	var past, output device.Operand
@@ -93,7 +93,7 @@ func (b *binder) multiOperand(x attention.MultiHeadOperand, pastInput, out int, 
 	return b.appendRows(h, a)
 }
 
-// padded is the list with nil for those left out up to number last.
+// padded extends the list with nil up to number last, for the inputs left out.
 func padded(list []*op.Value, last int) []*op.Value {
 	all := make([]*op.Value, max(last+1, len(list)))
 	copy(all, list)
@@ -148,7 +148,7 @@ func bindGroupQueryAttention(o *attention.GroupQueryAttention, b *binder) error 
 	return b.attend(a)
 }
 
-// groupRoom is the rows that the past has room for and those that the cache has.
+// groupRoom returns the rows that the past has room for and the rows of the cache.
 func (b *binder) groupRoom(k attention.HeadRows) (past, room graph.Dim, err error) {
 	if !b.Has(attention.GroupPastKey) {
 		return graph.Known(0), k.Rows, nil
@@ -163,7 +163,7 @@ func (b *binder) groupRoom(k attention.HeadRows) (past, room graph.Dim, err erro
 	return past, room, &device.NeedValue{Input: attention.GroupTotal}
 }
 
-// groupRotated is queries or keys, normalised and rotated as the node asks.
+// groupRotated returns queries or keys, normalised and rotated as the node asks.
 func (b *binder) groupRotated(o *attention.GroupQueryAttention, x headRows, norm int, list device.Operand) (headRows, error) {
 	if !o.Rotary && !b.Has(norm) {
 		return x, nil
@@ -186,7 +186,7 @@ func (b *binder) groupRotated(o *attention.GroupQueryAttention, x headRows, norm
 	return y, b.rotate(r)
 }
 
-// groupGrown is keys or values behind those of the past, of the past's element type.
+// groupGrown appends keys or values to the past, in the past's element type.
 func (b *binder) groupGrown(x headRows, output, past int, pastRows, room graph.Dim, list device.Operand) (headRows, error) {
 	if !b.Has(past) && !b.Wants(output) {
 		return x, nil

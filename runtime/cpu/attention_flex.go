@@ -14,8 +14,7 @@ var flexRows = []row{
 // flexing is a run of FlexAttention; it implements attention.FlexKernels.
 type flexing struct{ *calls }
 
-// bindFlexAttention leaves the order of things to Go: the node's graphs run between the
-// commands.
+// bindFlexAttention makes a step in Go, because the node's graphs run between the commands.
 func bindFlexAttention(o *attention.FlexAttention, b *binder) error {
 	dev := b.dev
 	b.step.Call = func(c *op.Run) error { return o.Compute(c, flexing{dev.calls(c)}) }

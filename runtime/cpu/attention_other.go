@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// The ways in which positions are told, as csrc/attention/attention.h numbers them.
+// The sources of positions, numbered as in csrc/attention/attention.h.
 const (
 	positionsOfTokens = iota
 	positionsGiven
@@ -22,17 +22,17 @@ type rotation struct {
 	x, out      headRows
 	pairs       graph.Dim
 	interleaved bool
-	norm        device.Operand // none without normalisation
+	norm        device.Operand // none if rows are not normalised
 	normType    tensor.DType
 	epsilon     float32
-	cos, sin    device.Operand // none for angles of a base
+	cos, sin    device.Operand // none if angles are computed from base
 	angleType   tensor.DType
 	angleRows   graph.Dim
 	base        float64
 	positions   int
 	index       device.Operand
 	indexType   tensor.DType
-	past        graph.Dim // position of the first token, without an index
+	past        graph.Dim // position of the first token if there is no index
 }
 
 // given takes positions from an input.

@@ -24,10 +24,9 @@ func bindProjectedAttention(o *attention.ProjectedAttention, b *binder) error {
 	return b.attendProjected(o, all)
 }
 
-// project adds the product of the input and the weights of ProjectedAttention, with
-// the bias.
+// project adds the product of the input and the weights of ProjectedAttention, plus the bias.
 func (b *binder) project(m, n, k graph.Dim, out device.Operand) error {
-	const outType = 11 // the word for the element type of the product
+	const outType = 11 // the word with the element type of the product
 	one := graph.Known(1)
 	g := &gemm{product: &product{m: m, n: n, k: k, aRow: k, aCol: one, bRow: n, bCol: one}, dtype: b.DType(attention.ProjectedInput), alpha: 1}
 	bias, err := b.floats(attention.ProjectedBias)
@@ -57,7 +56,7 @@ func (b *binder) project(m, n, k graph.Dim, out device.Operand) error {
 	return b.add(kernel, nil, w, b.in(attention.ProjectedInput), right, device.Operand{}, bias, device.Operand{}, out)
 }
 
-// attendProjected adds attention of queries, keys and values that lie side by side in
+// attendProjected adds attention over queries, keys and values that are side by side in all,
 // [batch,tokens,columns] of float32.
 func (b *binder) attendProjected(o *attention.ProjectedAttention, all device.Operand) error {
 	qh, kh, vh, err := o.Operands(b.In)
@@ -92,8 +91,8 @@ func (b *binder) attendProjected(o *attention.ProjectedAttention, all device.Ope
 	return b.attend(a)
 }
 
-// projectedPast is the rows of the past that count, those of the cache, and the lengths
-// if an operand tells them.
+// projectedPast returns how many rows of the past count, the rows of the cache, and the lengths if
+// the node has an operand with them.
 func (b *binder) projectedPast(o *attention.ProjectedAttention, k attention.HeadRows) (kept, room graph.Dim, list device.Operand, err error) {
 	if !b.Has(attention.ProjectedPast) {
 		return graph.Known(0), k.Rows, list, nil

@@ -7,8 +7,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// bindQAttention makes queries, keys and values by a product of bytes of that op, and then
-// has them attend as those of ProjectedAttention do.
+// bindQAttention computes queries, keys and values by a product of bytes, with kernel. The rest is
+// ProjectedAttention.
 func bindQAttention(o *quant.QAttention, kernel string, b *binder) error {
 	all, err := b.projectBytes(kernel)
 	if err != nil {
@@ -36,8 +36,8 @@ func bindQAttention(o *quant.QAttention, kernel string, b *binder) error {
 	return nil
 }
 
-// projectBytes adds the product of the input and the weights of QAttention, with the bias,
-// and returns where it lies: [batch,tokens,columns] of float32.
+// projectBytes adds the product of the input and the weights of QAttention, plus the bias. It
+// returns the scratch with the result, [batch,tokens,columns] of float32.
 func (b *binder) projectBytes(kernel string) (device.Operand, error) {
 	rows, w, one := b.In[quant.QAttentionInput].Dims, b.In[quant.QAttentionWeights].Dims, graph.Known(1)
 	p := &product{m: rows[0].Mul(rows[1]), n: w[1], k: w[0], aRow: w[0], aCol: one, bRow: w[1], bCol: one}

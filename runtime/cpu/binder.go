@@ -15,21 +15,21 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// row is one way in which the device computes operators of one Go type.
+// row is one way in which the device computes the operators of one Go type.
 type row struct {
 	of    reflect.Type
 	name  string
 	bind  func(o op.Op, b *binder) error
-	room  bool // it takes operands whose memory has more room than their value takes
-	texts bool // it takes operands that are not tensors of numbers
+	room  bool // takes operands with room in memory
+	texts bool // takes operands other than tensors of numbers
 }
 
-// rowFor is a row of operators of type T. Bind adds commands to the step or refuses.
+// rowFor returns a row for operators of type T. Bind adds commands to the step or refuses.
 func rowFor[T op.Op](name string, bind func(o T, b *binder) error) row {
 	return row{of: reflect.TypeFor[T](), name: name, bind: func(o op.Op, b *binder) error { return bind(o.(T), b) }}
 }
 
-// inRoom is a row that takes operands whose memory has more room than their value takes.
+// inRoom returns row r as one that takes operands with room in memory.
 func inRoom(r row) row {
 	r.room = true
 	return r
@@ -49,14 +49,13 @@ type binder struct {
 	*device.Binding
 	dev  *Device
 	step *device.Step
-	skip map[string]int   // by op: the fitting kernels that are passed over
-	held []device.Operand // by input: those that stand for it; nil for none
+	skip map[string]int   // by op: how many fitting kernels to pass over
+	held []device.Operand // by input: the operand that replaces it, or none; nil if no input is replaced
 
-	unsized bool // Shape or OutShape was asked for extents that are no numbers
+	unsized bool // Shape or OutShape was asked for extents that are not numbers
 }
 
-// Shape is device.Binding.Shape. A step whose row asks for extents that are no numbers
-// is refused.
+// Shape is device.Binding.Shape. If extents are not numbers, the step is refused.
 func (b *binder) Shape(i int) tensor.Shape {
 	s := b.Binding.Shape(i)
 	b.unsized = b.unsized || s == nil && b.Has(i)
@@ -70,10 +69,10 @@ func (b *binder) OutShape(i int) tensor.Shape {
 	return s
 }
 
-// words is the words of a command, in the order of the struct that C reads them as.
+// words holds the words of a command, in the order of the C struct that reads them.
 type words []graph.Dim
 
-// int appends integers: sizes, strides, flags. The first ones make room for the words of most
+// int appends integers: sizes, strides, flags. Its first call allocates for the words of most
 // commands.
 func (w *words) int(list ...int) {
 	if *w == nil {
@@ -84,7 +83,7 @@ func (w *words) int(list ...int) {
 	}
 }
 
-// dim appends extents, which may be expressions over lengths.
+// dim appends extents. They may be expressions over lengths.
 func (w *words) dim(list ...graph.Dim) { *w = append(*w, list...) }
 
 // float appends a number as a double.
@@ -112,7 +111,7 @@ func (w *words) part(list ...bindings.Kernel) {
 	}
 }
 
-// numbers evaluates the words at the most that lengths can be.
+// numbers evaluates the words for the greatest lengths.
 func (b *binder) numbers(w words) ([]int64, error) {
 	list := make([]int64, len(w))
 	for i, d := range w {
@@ -125,7 +124,7 @@ func (b *binder) numbers(w words) ([]int64, error) {
 	return list, nil
 }
 
-// kernel returns the best kernel of that op within the session's levels, for a part.
+// kernel returns the best kernel of an op within the session's levels, for use as a part.
 func (b *binder) kernel(op string) (bindings.Kernel, error) {
 	if b.skip[op] == 0 {
 		return bindings.Select(op, b.dev.isa)
@@ -143,8 +142,7 @@ func (b *binder) kernel(op string) (bindings.Kernel, error) {
 	return bindings.Kernel{}, device.Refuse("no other kernel %s", op)
 }
 
-// choose returns the best kernel of that op within the session's levels that computes
-// what the words say.
+// choose returns the best kernel of an op within the session's levels that fits the words.
 func (b *binder) choose(op string, w words) (bindings.Kernel, error) {
 	list, err := b.numbers(w)
 	if err != nil {
@@ -170,7 +168,7 @@ func (b *binder) choose(op string, w words) (bindings.Kernel, error) {
 	return bindings.Kernel{}, device.Refuse("no variant of kernel %s fits", op)
 }
 
-// add adds a command to the step. Parts are kernels that words name, for plans.
+// add adds a command to the step. Parts are the kernels that words name; plans print them.
 func (b *binder) add(k bindings.Kernel, parts []bindings.Kernel, w words, operands ...device.Operand) error {
 	if !k.IsCommand() || len(w) < k.Words() || len(operands) != k.Operands() {
 		return fmt.Errorf("%w: kernel %s/%s is given %d words and %d operands", guard.ErrInternal, k.Op(), k.Variant(), len(w), len(operands))
@@ -189,7 +187,7 @@ func (b *binder) add(k bindings.Kernel, parts []bindings.Kernel, w words, operan
 	return nil
 }
 
-// run chooses a kernel of that op and adds a command of it.
+// run chooses a kernel of an op and adds a command of it.
 func (b *binder) run(op string, w words, operands ...device.Operand) error {
 	k, err := b.choose(op, w)
 	if err != nil {
@@ -198,8 +196,7 @@ func (b *binder) run(op string, w words, operands ...device.Operand) error {
 	return b.add(k, nil, w, operands...)
 }
 
-// in is input i as an operand; none if it is left out. Constants are taken where they
-// lie.
+// in returns input i as an operand, or none if it is left out.
 func (b *binder) in(i int) device.Operand {
 	if !b.Has(i) {
 		return device.Operand{}
@@ -210,7 +207,7 @@ func (b *binder) in(i int) device.Operand {
 	return device.Operand{Place: device.In, Index: i}
 }
 
-// out is output i as an operand; none if it is left out.
+// out returns output i as an operand, or none if it is left out.
 func (b *binder) out(i int) device.Operand {
 	if !b.Wants(i) {
 		return device.Operand{}
@@ -218,14 +215,14 @@ func (b *binder) out(i int) device.Operand {
 	return device.Operand{Place: device.Out, Index: i}
 }
 
-// temp is n bytes of scratch that last for all commands of the step.
+// temp returns n bytes of scratch. They last for all commands of the step.
 func (b *binder) temp(n int) device.Operand {
 	o := device.Operand{Place: device.Temp, Offset: graph.Known(b.step.Temp)}
 	b.step.Temp += device.AlignUp(n)
 	return o
 }
 
-// constant is numbers that the step brings with it.
+// constant returns an operand with numbers that the step owns.
 func constant[T float32 | float64 | int64 | int32](list ...T) device.Operand {
 	if len(list) == 0 {
 		return device.Operand{}
@@ -233,15 +230,15 @@ func constant[T float32 | float64 | int64 | int32](list ...T) device.Operand {
 	return device.Operand{Place: device.Const, Data: unsafe.Slice((*byte)(unsafe.Pointer(&list[0])), len(list)*int(unsafe.Sizeof(list[0])))}
 }
 
-// packed is constant input i rearranged for that operand of a command of kernel k; ok
-// is false when the input is not constant or the kernel takes it as it is. Words are
-// those of the command, with no flag that the operand is packed.
+// packed returns constant input i, packed as that operand of a command of kernel k. The words are
+// the command's, without the flag for a packed operand. ok is false if the input is not constant or
+// the kernel does not pack it.
 func (b *binder) packed(i int, k bindings.Kernel, w words, operand int) (o device.Operand, ok bool, err error) {
 	data, err := b.packedTensor(b.Const(i), k, w, operand)
 	return b.packedOperand(i, data, err)
 }
 
-// packedOperand is the packed bytes of constant input i; ok is false where there are none.
+// packedOperand returns data as the packed bytes of constant input i. ok is false if data is nil.
 func (b *binder) packedOperand(i int, data []byte, err error) (o device.Operand, ok bool, _ error) {
 	if data == nil || err != nil {
 		return o, false, err
@@ -250,13 +247,13 @@ func (b *binder) packedOperand(i int, data []byte, err error) (o device.Operand,
 	return device.Operand{Place: device.Packed, Index: i, Data: data}, true, nil
 }
 
-// packedTensor is a constant rearranged for that operand of a command of kernel k; nil
-// when there is none, the kernel takes it as it is, or the constant comes and goes.
+// packedTensor returns constant t, packed as that operand of a command of kernel k. It returns nil
+// if t is nil or empty, if the kernel does not pack it, or if t moves in and out of memory.
 func (b *binder) packedTensor(t *tensor.Tensor, k bindings.Kernel, w words, operand int) ([]byte, error) {
 	return b.packedPieces(t, k, w, operand, func(list []int64, _ int) pieces { return whole(k, list, operand) })
 }
 
-// whole packs a constant as one.
+// whole packs a constant in one piece.
 func whole(k bindings.Kernel, list []int64, operand int) pieces {
 	return pieces{1, 1, func(t *tensor.Tensor, _, _ int, all []byte) error {
 		k.Pack(list, operand, t.Pointer(), all)
@@ -264,8 +261,8 @@ func whole(k bindings.Kernel, list []int64, operand int) pieces {
 	}}
 }
 
-// packedPieces is packedTensor of a constant that cut divides, which gets the words and
-// the number of packed bytes.
+// packedPieces is packedTensor for a constant that cut divides into pieces. cut receives the words
+// and the number of packed bytes.
 func (b *binder) packedPieces(t *tensor.Tensor, k bindings.Kernel, w words, operand int, cut func(list []int64, n int) pieces) ([]byte, error) {
 	if t == nil || t.Len() == 0 || b.dev.packs.weights.moves(t) {
 		return nil, nil

@@ -11,22 +11,22 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// calls is commands that a step in Go makes and runs while it runs. Words are numbers.
-// Operands are addresses, which at gives.
+// calls makes and runs commands while a step in Go runs. All words are numbers. Operands are
+// addresses; at makes them.
 type calls struct {
 	*binder
 	memory    op.Memory
-	stop      op.Flag // ends the run; nil for none
+	stop      op.Flag // stops the run; nil for none
 	addresses []unsafe.Pointer
 	scratch   []byte
 }
 
-// calls returns an empty list of commands of a run.
+// calls returns an empty list of commands for a run.
 func (d *Device) calls(c *op.Run) *calls {
 	return &calls{binder: &binder{Binding: &device.Binding{}, dev: d, step: &device.Step{}}, memory: c.Mem, stop: c.Stop}
 }
 
-// at is the operand at an address; none for nil.
+// at returns the operand at an address, or none for nil.
 func (c *calls) at(p unsafe.Pointer) device.Operand {
 	if p == nil {
 		return device.Operand{}
@@ -35,13 +35,13 @@ func (c *calls) at(p unsafe.Pointer) device.Operand {
 	return device.Operand{Place: device.In, Index: len(c.addresses) - 1}
 }
 
-// list is the operand at the first of a list of numbers; none for nil.
+// list returns the operand at the first element of a list, or none for nil.
 func (c *calls) list(list []float32) device.Operand {
 	return c.at(unsafe.Pointer(unsafe.SliceData(list)))
 }
 
-// finish runs the commands, one after the other, and forgets them. Memory of Go's heap
-// stays where it is meanwhile. The error is op.ErrStopped when the run is to end.
+// finish runs the commands in order and clears the list. It pins operands in Go's heap meanwhile.
+// If the run is stopped, the error is op.ErrStopped.
 func (c *calls) finish() error {
 	if len(c.step.Commands) == 0 {
 		return nil
@@ -86,7 +86,8 @@ func (c *calls) room(n int) ([]float32, error) {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), n), err
 }
 
-// read is the elements of narrow floats as float32, after finish; nil for no tensor.
+// read returns the elements of t as float32; they are valid after finish. It returns nil if t is
+// nil.
 func (c *calls) read(t *tensor.Tensor) ([]float32, error) {
 	if t == nil || t.DType() == tensor.F32 {
 		return float32s(t), nil
@@ -98,8 +99,7 @@ func (c *calls) read(t *tensor.Tensor) ([]float32, error) {
 	return list, c.convert(t.DType(), tensor.F32, graph.Known(t.Len()), c.at(t.Pointer()), c.list(list))
 }
 
-// write is where the elements of narrow floats are to be computed as float32; stored
-// must follow.
+// write returns memory for the elements of t as float32. The caller then calls stored.
 func (c *calls) write(t *tensor.Tensor) ([]float32, error) {
 	if t.DType() == tensor.F32 {
 		return float32s(t), nil
@@ -107,7 +107,7 @@ func (c *calls) write(t *tensor.Tensor) ([]float32, error) {
 	return c.room(t.Len())
 }
 
-// stored rounds what was written to the elements of t, after finish.
+// stored rounds list to the elements of t; they are valid after finish.
 func (c *calls) stored(t *tensor.Tensor, list []float32) error {
 	if t.DType() == tensor.F32 || t.Len() == 0 {
 		return nil
@@ -122,7 +122,7 @@ func float32s(t *tensor.Tensor) []float32 {
 	return tensor.View[float32](t)
 }
 
-// first returns the best kernel of the first op that has one which fits.
+// first returns the best fitting kernel of the first op that has one.
 func (b *binder) first(w words, ops ...string) (k bindings.Kernel, err error) {
 	for _, name := range ops {
 		if k, err = b.choose(name, w); err == nil {

@@ -9,7 +9,7 @@ var castRows = []row{
 	rowFor("cast", bindCast),
 }
 
-// bindCast leaves types that kernels do not compute on to Go.
+// bindCast refuses types that kernels do not compute on; they are cast in Go.
 func bindCast(_ *arith.Cast, b *binder) error {
 	from, to, n := b.DType(0), b.Out[0].DType, b.In[0].Dims.Len()
 	if kernelTypes[from] == "" || kernelTypes[to] == "" {

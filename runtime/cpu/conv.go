@@ -47,7 +47,7 @@ func bindConvTranspose(o *nn.ConvTranspose, kernel string, b *binder) error {
 	return b.conv(kernel, s, op.Epilogue{})
 }
 
-// bindPaddedTranspose binds a transposed convolution with the padding that input 2 has.
+// bindPaddedTranspose binds a transposed convolution. Input 2 is its padding.
 func bindPaddedTranspose(o *nn.PaddedTranspose, b *binder) error {
 	var pads []int
 	if b.Has(2) {
@@ -71,13 +71,13 @@ func bindPaddedTranspose(o *nn.PaddedTranspose, b *binder) error {
 	return b.convWith("f32_conv_transpose", s, op.Epilogue{}, b.in(3), device.Operand{})
 }
 
-// conv adds a command of a convolution of input 0 by input 1, to which inputs 2, the
-// bias, and 3 are added. Nothing is added for no elements.
+// conv adds a command that convolves input 0 by input 1 and adds the bias, input 2, and input 3. If
+// the output is empty, it adds no command.
 func (b *binder) conv(kernel string, s *nn.ConvShape, then op.Epilogue) error {
 	return b.convWith(kernel, s, then, b.in(2), b.in(3))
 }
 
-// convWith is conv with a bias and an addend, of which either may be none.
+// convWith is conv with a given bias and addend. Either may be none.
 func (b *binder) convWith(kernel string, s *nn.ConvShape, then op.Epilogue, bias, add device.Operand) error {
 	d := b.DType(0)
 	if doubles := strings.HasPrefix(kernel, "f64_"); doubles != (d == tensor.F64) {
@@ -133,7 +133,7 @@ func (v *convWords) words() words {
 	return w
 }
 
-// conv appends the extents of a convolution: nacre_conv_extents of csrc/conv/conv.h.
+// conv appends nacre_conv_extents of csrc/conv/conv.h.
 func (w *words) conv(s *nn.ConvShape) {
 	w.int(s.Images, s.Groups, s.Channels, s.Filters, len(s.Kernel))
 	for _, list := range [][]int{s.In, s.Out, s.Kernel, s.Stride, s.Dilation, s.Pad} {
@@ -142,8 +142,8 @@ func (w *words) conv(s *nn.ConvShape) {
 	}
 }
 
-// weights is the words on which packed weights depend; the others are zero, so that
-// values of all extents share them.
+// weights returns the words that packed weights depend on. The others are zero, so that inputs of
+// all extents share the packed weights.
 func (v *convWords) weights() words {
 	s := nn.ConvShape{Groups: v.shape.Groups, Channels: v.shape.Channels, Filters: v.shape.Filters, Kernel: v.shape.Kernel}
 	w := convWords{shape: &s, dtype: v.dtype, gemm: v.gemm}

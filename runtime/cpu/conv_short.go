@@ -12,15 +12,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// The results of a short convolution have so few places that they fill no vectors, and
-// so many filters that these do.
+// Limits of a short convolution: its result has too few places to fill vectors, and enough filters
+// to fill them.
 const (
 	maxShortPlaces  = 14
 	minShortFilters = 8
 )
 
-// bindShortConv multiplies the windows of a value, a row for each place of the result,
-// by constant weights, a column for each filter.
+// bindShortConv multiplies the windows of a value, a matrix row per place of the result, by
+// constant weights, a column per filter.
 func bindShortConv(o *nn.Conv, then op.Epilogue, b *binder) error {
 	s, err := o.Shape(b.Shape(0), b.Shape(1))
 	if err != nil {
@@ -53,8 +53,8 @@ func bindShortConv(o *nn.Conv, then op.Epilogue, b *binder) error {
 	return b.copy(tensor.F32, []array.Copy{channelsFirst(s)}, y, b.out(0))
 }
 
-// padded is the part of the value that windows meet, with zeros where they reach beyond
-// it. The extents of s become those of that part.
+// padded returns the part of x that windows cover, with zeros where they reach beyond x. It sets
+// the extents of s to that part.
 func (b *binder) padded(s *nn.ConvShape, x device.Operand) (device.Operand, error) {
 	need, pads := make([]int, len(s.In)), false
 	c := array.Copy{From: graph.Known(0), To: graph.Known(0)}
@@ -90,9 +90,8 @@ func (b *binder) padded(s *nn.ConvShape, x device.Operand) (device.Operand, erro
 	return y, b.copy(tensor.F32, []array.Copy{c}, x, y)
 }
 
-// windowRows is the product of windows, as the rows of a matrix, by weights. Rows are
-// read where the value lies if a stride leads to the next row and one to the next
-// element, and are copied otherwise.
+// windowRows returns the product of windows, as matrix rows, by weights. Windows are read in place
+// if their rows and their elements have constant strides; otherwise they are copied.
 func (b *binder) windowRows(s *nn.ConvShape, x device.Operand) (*product, device.Operand, error) {
 	plane, steps := volumeOf(s.In), stepsOf(s.In)
 	rows := []array.CopyAxis{copyAxis(s.Images, s.Channels*plane, 0)}
@@ -120,8 +119,8 @@ func (b *binder) windowRows(s *nn.ConvShape, x device.Operand) (*product, device
 	return p, y, b.copy(tensor.F32, []array.Copy{c}, x, y)
 }
 
-// oneStep is the step from each element of the axes to the next, if it is always the
-// same.
+// oneStep returns the step between neighbouring elements of the axes. ok is false if it is not the
+// same everywhere.
 func oneStep(axes []array.CopyAxis) (step graph.Dim, ok bool) {
 	axes = withoutOnes(axes)
 	if len(axes) == 0 {
@@ -135,7 +134,7 @@ func oneStep(axes []array.CopyAxis) (step graph.Dim, ok bool) {
 	return axes[len(axes)-1].From, true
 }
 
-// shortProduct multiplies rows by the weights, input 1, and adds the bias, input 2.
+// shortProduct multiplies matrix rows by the weights, input 1, and adds the bias, input 2.
 func (b *binder) shortProduct(p *product, then op.Epilogue, x, y device.Operand) error {
 	apply, err := b.mapped(tensor.F32, then)
 	if err != nil {
@@ -157,7 +156,7 @@ func (b *binder) shortProduct(p *product, then op.Epilogue, x, y device.Operand)
 	return b.add(k, []bindings.Kernel{apply}, g.words(), x, right, none, b.in(2), none, y)
 }
 
-// channelsFirst brings results from rows of filters into the order of the output.
+// channelsFirst copies results from matrix rows of filters to the order of the output.
 func channelsFirst(s *nn.ConvShape) array.Copy {
 	places := volumeOf(s.Out)
 	return array.Copy{From: graph.Known(0), To: graph.Known(0), Axes: []array.CopyAxis{
@@ -169,7 +168,7 @@ func copyAxis(n, from, to int) array.CopyAxis {
 	return array.CopyAxis{N: graph.Known(n), From: graph.Known(from), To: graph.Known(to)}
 }
 
-// volumeOf is the elements of a value of those extents.
+// volumeOf returns the number of elements of a value.
 func volumeOf(extents []int) int { return tensor.Shape(extents).Len() }
 
 // stepsOf is stridesOf for numbers.

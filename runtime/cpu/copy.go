@@ -31,15 +31,15 @@ var copyRows = []row{
 	rowFor("reverse_sequence", bindReverseSequence),
 }
 
-// copiesRow is the row of operators that are strided copies.
+// copiesRow returns the row for operators that are strided copies.
 func copiesRow[T array.Copier]() row {
 	return rowFor("copy", func(o T, b *binder) error { return bindCopies(o, b) })
 }
 
-// maxAxes is the most axes that commands of csrc/copy take, NACRE_COPY_AXES.
+// maxAxes is the most axes of a command of csrc/copy, NACRE_COPY_AXES.
 const maxAxes = 16
 
-// width is the bytes of an element that kernels copy.
+// width returns the bytes of an element that kernels copy.
 func width(d tensor.DType) (int, error) {
 	if n := d.Bits() / 8; n > 0 {
 		return n, nil
@@ -47,8 +47,8 @@ func width(d tensor.DType) (int, error) {
 	return 0, device.Refuse("elements of type %v are copied in Go", d)
 }
 
-// bindAppend puts the values behind the first into the memory of the first, which has
-// room for them, where the output lies too.
+// bindAppend appends the other inputs to the first, in the memory of the first, which has room and
+// holds the output too.
 func bindAppend(o *array.Concat, b *binder) error {
 	if !b.HasRoom() {
 		return device.Refuse("no operand lies in memory with room")
@@ -76,7 +76,7 @@ func bindAppend(o *array.Concat, b *binder) error {
 	return nil
 }
 
-// bindTransposeOfRoom permutes the axes of a value whose memory has more room.
+// bindTransposeOfRoom permutes the axes of a value with room in its memory.
 func bindTransposeOfRoom(o *array.Transpose, b *binder) error {
 	if b.InRoom == nil || b.OutRoom != nil {
 		return device.Refuse("the input fills its memory, or the output does not")
@@ -93,12 +93,12 @@ func bindTransposeOfRoom(o *array.Transpose, b *binder) error {
 	return b.copy(b.DType(0), []array.Copy{c}, b.in(0), b.out(0))
 }
 
-// transposeOf is the kernel that transposes elements of that width.
+// transposeOf returns the kernel that transposes elements of width bytes.
 func (b *binder) transposeOf(width int) (bindings.Kernel, error) {
 	return b.kernel("w" + strconv.Itoa(width) + "_transpose")
 }
 
-// axisOf is an axis, counted from the end when negative, as a number in 0..rank-1.
+// axisOf returns an axis in 0..rank-1. A negative axis counts from the end.
 func axisOf(axis, rank int) int {
 	if axis < 0 {
 		return axis + rank
@@ -106,7 +106,7 @@ func axisOf(axis, rank int) int {
 	return axis
 }
 
-// bindCopies makes one command of the copies between each two operands.
+// bindCopies makes one command of the copies between the same two operands.
 func bindCopies(o array.Copier, b *binder) error {
 	list, err := o.Copies(&op.Infer{In: b.In, Out: b.Out})
 	var need *array.ElementsError
@@ -151,8 +151,8 @@ func bindSplit(o *array.Split, b *binder) error {
 	return nil
 }
 
-// shares lists where parts lie in the value that they make along an axis, if each is one
-// piece of it.
+// shares lists where the parts are within the whole that they form along an axis. It returns nil if
+// a part is not one contiguous piece of the whole.
 func (b *binder) shares(axis int, parts []*op.Value) []device.Share {
 	var list []device.Share
 	at := 0
@@ -170,7 +170,7 @@ func (b *binder) shares(axis int, parts []*op.Value) []device.Share {
 	return list
 }
 
-// copy adds a command of copies of elements of type d from src to dst.
+// copy adds a command that copies elements of type d from src to dst.
 func (b *binder) copy(d tensor.DType, list []array.Copy, src, dst device.Operand) error {
 	size, err := width(d)
 	if err != nil {
@@ -207,7 +207,7 @@ func (b *binder) copy(d tensor.DType, list []array.Copy, src, dst device.Operand
 	return b.add(k, []bindings.Kernel{transpose}, w, src, dst)
 }
 
-// withoutOnes returns the axes without those of one element.
+// withoutOnes returns the axes that have more or fewer than one element.
 func withoutOnes(axes []array.CopyAxis) []array.CopyAxis {
 	list := make([]array.CopyAxis, 0, len(axes))
 	for _, a := range axes {
@@ -218,7 +218,7 @@ func withoutOnes(axes []array.CopyAxis) []array.CopyAxis {
 	return list
 }
 
-// bindSliceCopy binds a slice whose cuts and extents are numbers.
+// bindSliceCopy binds a slice with cuts and extents that are numbers.
 func bindSliceCopy(o *array.Slice, b *binder) error {
 	err := bindCopies(o, b)
 	var need *device.NeedValue
@@ -228,7 +228,7 @@ func bindSliceCopy(o *array.Slice, b *binder) error {
 	return err
 }
 
-// bindSlice binds a slice whose cuts are read when it runs.
+// bindSlice binds a slice that reads its cuts when it runs.
 func bindSlice(o *array.Slice, b *binder) error {
 	size, err := width(b.DType(0))
 	if err != nil {

@@ -11,7 +11,7 @@ var deformRows = []row{
 	rowFor("columns", bindDeformConv),
 }
 
-// deformAxes is the most axes of space that commands take, NACRE_DEFORM_AXES.
+// deformAxes is the most spatial axes of a command, NACRE_DEFORM_AXES.
 const deformAxes = 8
 
 // deformWords is nacre_deform_words of csrc/resize/resize.h for the channels of a group.
@@ -26,7 +26,7 @@ func deformWords(s *nn.Deformed, group int) words {
 	return w
 }
 
-// deformed is the operands of one deformable convolution as elements of type dtype.
+// deformed holds the operands of one deformable convolution, of element type dtype.
 type deformed struct {
 	*nn.Deformed
 	dtype                     tensor.DType
@@ -34,8 +34,8 @@ type deformed struct {
 	columns, y                device.Operand
 }
 
-// bindDeformConv has what each group of channels of each image is multiplied by sampled
-// into columns. 16-bit floats are widened first and rounded at the end.
+// bindDeformConv samples the operands of each product, a group of channels of an image, into
+// columns. 16-bit floats are widened first and the result is rounded at the end.
 func bindDeformConv(o *nn.DeformConv, b *binder) error {
 	shapes := make([]tensor.Shape, len(b.In))
 	for i := range shapes {
@@ -106,7 +106,7 @@ func (b *binder) sample(d *deformed, image, group int) error {
 		d.element(d.offsets, rows*len(d.In)*places), d.element(d.mask, rows*places), d.columns)
 }
 
-// element is the operand from an element on; none of none.
+// element returns operand o from element at on; none if o is none.
 func (d *deformed) element(o device.Operand, at int) device.Operand {
 	if o.Place == device.None {
 		return o

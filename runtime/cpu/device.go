@@ -1,6 +1,6 @@
-// Package cpu binds nodes to the C kernels. Each family of operators is one file: the
-// rows of its operators, each a function that turns a node with known extents into
-// commands, and below them the words of the commands that they use.
+// Package cpu binds nodes to the C kernels. A file holds one family of operators: its rows, each
+// with a function that turns a node of known extents into commands, and below them the words of
+// those commands.
 package cpu
 
 import (
@@ -19,8 +19,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Device is the CPU with the instruction-set levels, the threads and the packed
-// constants of a session.
+// Device is the CPU with a session's instruction-set levels, threads and packed constants.
 type Device struct {
 	isa     bindings.ISA
 	pool    *bindings.Pool // nil for the caller's thread alone
@@ -29,17 +28,17 @@ type Device struct {
 	half    bindings.Kernel
 
 	layouts   device.LayoutPolicy
-	blocked   device.Layout // of blocked values
+	blocked   device.Layout // the layout of blocked values
 	estimated bool          // the estimates of times hold for the levels
 	codes     bool          // codes of 8 bits may be blocked
 	direct    bool          // convolutions are computed without transforms
 
 	accelerator device.Accelerator // nil for none
-	made        *budget.Budget     // of rearranged constants; nil for any number
+	made        *budget.Budget     // bytes left for packed constants; nil for no limit
 }
 
-// New returns a device that uses kernels of the levels in isa, on at most that many
-// threads of the pool, and keeps packed constants in packs.
+// New returns a device that uses kernels of the levels in isa on at most threads threads of the
+// pool. It keeps packed constants in packs.
 func New(isa bindings.ISA, pool *bindings.Pool, threads int, packs *Packs) (*Device, error) {
 	half, err := bindings.Select("half", isa)
 	if err != nil {
@@ -50,30 +49,30 @@ func New(isa bindings.ISA, pool *bindings.Pool, threads int, packs *Packs) (*Dev
 	return d, nil
 }
 
-// Name is cpu.
+// Name returns "cpu".
 func (d *Device) Name() string { return "cpu" }
 
-// Alloc returns memory outside Go's heap.
+// Alloc returns n bytes outside Go's heap.
 func (d *Device) Alloc(n int) []byte { return bindings.Alloc(n) }
 
-// Free gives back memory from Alloc.
+// Free releases memory of Alloc.
 func (d *Device) Free(b []byte) { bindings.Free(b) }
 
-// Threads is how many threads one run may use.
+// Threads returns how many threads one run may use.
 func (d *Device) Threads() int { return d.threads }
 
-// admitted has one place for every CPU of the process.
+// admitted is a supply with a place for every CPU of the process.
 var admitted = sync.OnceValue(func() *device.Supply {
 	return device.NewSupply(max(runtime.NumCPU(), runtime.GOMAXPROCS(0)))
 })
 
-// Places is the supply that all sessions of the process share.
+// Places returns the supply that all sessions of the process share.
 func (d *Device) Places() *device.Supply { return admitted() }
 
-// Aligned returns t, or a copy at a multiple of its element size.
+// Aligned returns t, or a copy of it at a multiple of its element size.
 func (d *Device) Aligned(t *tensor.Tensor) (*tensor.Tensor, error) { return d.packs.Aligned(t) }
 
-// Weights returns the constants that come and go; nil where all stay.
+// Weights returns the constants that move in and out of memory; nil if all stay.
 func (d *Device) Weights() device.Weights {
 	if d.packs == nil || d.packs.weights == nil {
 		return nil
@@ -90,7 +89,7 @@ func (d *Device) NewFlag() (device.Flag, error) {
 	return f, nil
 }
 
-// Bind asks the rows of the node's operator, best first.
+// Bind binds the node by the first row of its operator that does not refuse it.
 func (d *Device) Bind(b *device.Binding) (*device.Step, error) {
 	rows := d.rows(b)
 	if b.StoresInts() {
@@ -116,8 +115,7 @@ func (d *Device) Bind(b *device.Binding) (*device.Step, error) {
 	return nil, &refused
 }
 
-// bindRow makes the step of a node by one row. Skip is, by op, how many of the kernels
-// that fit are passed over.
+// bindRow makes a node's step by one row. skip says, per op, how many fitting kernels to pass over.
 func (d *Device) bindRow(r row, b *device.Binding, skip map[string]int) (*device.Step, error) {
 	if b.HasRoom() && !r.room {
 		return nil, device.Refuse("an operand lies in memory with more room than it takes")
@@ -142,15 +140,15 @@ func (d *Device) bindRow(r row, b *device.Binding, skip map[string]int) (*device
 // Accelerator returns the device that computes some of the nodes; nil for none.
 func (d *Device) Accelerator() device.Accelerator { return d.accelerator }
 
-// WithBudget returns a device that rearranges constants while a budget has the bytes.
+// WithBudget returns a device that packs constants only while b has the bytes.
 func (d *Device) WithBudget(b *budget.Budget) *Device {
 	with := *d
 	with.made = b
 	return &with
 }
 
-// WithAccelerator returns a device whose plans put nodes on an accelerator that it
-// computes: convolutions without transforms if they are so here.
+// WithAccelerator returns a device with plans that put nodes on accelerator a. If d computes
+// convolutions without transforms, so does a.
 func (d *Device) WithAccelerator(a device.Accelerator) *Device {
 	with := *d
 	if a != nil && d.direct {
@@ -160,7 +158,7 @@ func (d *Device) WithAccelerator(a device.Accelerator) *Device {
 	return &with
 }
 
-// Record lays out commands in memory outside Go's heap.
+// Record writes commands to memory outside Go's heap.
 func (d *Device) Record(list []device.Recorded) (device.Segment, error) {
 	words, operands := 0, 0
 	for _, r := range list {
@@ -178,8 +176,7 @@ func (d *Device) Record(list []device.Recorded) (device.Segment, error) {
 	return s, nil
 }
 
-// failure is the error of a command that could not go on because of the elements of
-// its inputs.
+// failure returns the error of a command that stopped because of its inputs' elements.
 func failure(f bindings.Failure) error {
 	text := f.Text()
 	args := make([]any, 0, len(f.Args))

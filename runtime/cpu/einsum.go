@@ -13,13 +13,13 @@ var einsumRows = []row{
 	rowFor("products", bindEinsum),
 }
 
-// einsum makes the commands of one summation.
+// einsum adds the commands of one summation.
 type einsum struct {
 	*binder
-	dtype tensor.DType // in which sums are computed
+	dtype tensor.DType // the type of sums
 }
 
-// sumType is the type in which sums of elements of type d are computed.
+// sumType returns the type in which elements of type d are summed.
 func sumType(d tensor.DType) tensor.DType {
 	switch {
 	case wide(d) == tensor.F32:
@@ -30,8 +30,8 @@ func sumType(d tensor.DType) tensor.DType {
 	return tensor.I64
 }
 
-// sameBits reports whether elements of both types are the same bits: sums that wrap do
-// not depend on signs.
+// sameBits reports whether elements of both types are the same bits. Sums that wrap do not depend
+// on signs.
 func sameBits(d, sum tensor.DType) bool { return d == sum || d == tensor.U64 && sum == tensor.I64 }
 
 func bindEinsum(o *arith.Einsum, b *binder) error {
@@ -46,7 +46,7 @@ func bindEinsum(o *arith.Einsum, b *binder) error {
 		return err
 	}
 	for _, d := range extents {
-		if d.Is(0) { // sums of nothing
+		if d.Is(0) { // empty sums
 			zeros := array.Copy{Axes: []array.CopyAxis{{N: b.Out[0].Dims.Len(), To: graph.Known(1)}}}
 			return b.copy(b.Out[0].DType, []array.Copy{zeros}, constant[int64](0, 0), b.out(0))
 		}
@@ -67,7 +67,7 @@ func bindEinsum(o *arith.Einsum, b *binder) error {
 	return arith.Walk[device.Operand](e, len(b.In), moves)
 }
 
-// Input is input i in the type that sums are computed in.
+// Input returns input i, converted to the type of sums.
 func (e *einsum) Input(i int) (device.Operand, error) {
 	d, n := e.DType(i), e.Shape(i).Len()
 	if sameBits(d, e.dtype) {
@@ -77,10 +77,10 @@ func (e *einsum) Input(i int) (device.Operand, error) {
 	return t, e.convert(d, e.dtype, graph.Known(n), e.in(i), t)
 }
 
-// Scratch is room for n sums.
+// Scratch returns memory for n sums.
 func (e *einsum) Scratch(n int) device.Operand { return e.temp(e.dtype.Bytes(n)) }
 
-// Output is the output.
+// Output returns the output.
 func (e *einsum) Output() device.Operand { return e.out(0) }
 
 // Copy adds a command that copies elements.
@@ -92,7 +92,7 @@ func (e *einsum) Copy(list []arith.SummationAxis, x, y device.Operand) error {
 	return e.copy(e.dtype, []array.Copy{{Axes: axes}}, x, y)
 }
 
-// Sum adds up rows: wide ones by products with 1.
+// Sum adds up matrix rows; of float64 and integers, by products with 1.
 func (e *einsum) Sum(m *arith.SummationMove, x, y device.Operand) error {
 	if e.dtype == tensor.F32 {
 		r := reduction{graph.Known(m.M), graph.Known(m.K), graph.Known(1)}
@@ -118,7 +118,7 @@ func (e *einsum) Products(m *arith.SummationMove, left, right, y device.Operand)
 	return e.multiply(e.dtype, p, left, right, y)
 }
 
-// Convert gives sums the type of the output.
+// Convert converts sums to the type of the output.
 func (e *einsum) Convert(x device.Operand) error {
 	return e.convert(e.dtype, e.Out[0].DType, e.Out[0].Dims.Len(), x, e.out(0))
 }

@@ -31,14 +31,14 @@ var eltwiseRows = []row{
 	rowFor("gated", bindGatedAdd),
 }
 
-// kernelTypes are the names that kernels have for element types.
+// kernelTypes are the names of element types in the names of kernels.
 var kernelTypes = map[tensor.DType]string{
 	tensor.F32: "f32", tensor.F64: "f64", tensor.F16: "f16", tensor.BF16: "bf16",
 	tensor.I8: "i8", tensor.I16: "i16", tensor.I32: "i32", tensor.I64: "i64",
 	tensor.U8: "u8", tensor.U16: "u16", tensor.U32: "u32", tensor.U64: "u64", tensor.Bool: "bool",
 }
 
-// wide is the type in which kernels compute on elements of type d.
+// wide returns the type in which kernels compute on elements of type d.
 func wide(d tensor.DType) tensor.DType {
 	if d == tensor.F16 || d == tensor.BF16 {
 		return tensor.F32
@@ -46,7 +46,7 @@ func wide(d tensor.DType) tensor.DType {
 	return d
 }
 
-// unsignedOf is the unsigned integer type as wide as d.
+// unsignedOf returns the unsigned integer type as wide as d.
 func unsignedOf(d tensor.DType) tensor.DType {
 	switch d {
 	case tensor.I8:
@@ -61,16 +61,16 @@ func unsignedOf(d tensor.DType) tensor.DType {
 	return d
 }
 
-// lane is how elements in memory meet the type that a kernel computes in.
+// lane describes elements in memory and their conversion to or from the type of a kernel.
 type lane struct {
 	bytes int
-	via   bindings.Kernel // the zero Kernel where both are the same
+	via   bindings.Kernel // the zero Kernel if no conversion is needed
 }
 
-// source is the lane of elements of type d that a kernel reads as elements of compute.
+// source returns the lane of elements of type d that a kernel reads as compute.
 func (b *binder) source(d, compute tensor.DType) (lane, error) { return b.lane(d, d, compute) }
 
-// sink is the lane of elements of type d that a kernel computes as elements of compute.
+// sink returns the lane of elements of type d that a kernel computes as compute.
 func (b *binder) sink(d, compute tensor.DType) (lane, error) { return b.lane(d, compute, d) }
 
 func (b *binder) lane(memory, from, to tensor.DType) (l lane, err error) {
@@ -88,7 +88,7 @@ func (w *words) lane(list ...lane) {
 	}
 }
 
-// function returns the kernel of a function on elements of type d, such as f32_exp.
+// function returns the kernel of a function of elements of type d, such as f32_exp.
 func (b *binder) function(d tensor.DType, name string) (bindings.Kernel, error) {
 	t, ok := kernelTypes[d]
 	if !ok {
@@ -97,7 +97,7 @@ func (b *binder) function(d tensor.DType, name string) (bindings.Kernel, error) 
 	return b.kernel(t + "_" + name)
 }
 
-// params are two numbers of type d side by side, as words.
+// params returns two numbers of type d, side by side, as words.
 func params(d tensor.DType, p, q float64) [2]int64 {
 	switch d {
 	case tensor.F64:
@@ -115,8 +115,8 @@ func paramsOf[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 
 
 func (w *words) params(p [2]int64) { w.int(int(p[0]), int(p[1])) }
 
-// computedAs returns the type that a function on elements of type d is computed in, and
-// the type that they are taken for: that of the bits, if the function is one of bits.
+// computedAs returns the type in which a function of elements of type d is computed, and the type
+// that it reads them as. For functions of bits both are the unsigned type of d's width.
 func computedAs(d tensor.DType, bits bool) (compute, from tensor.DType) {
 	if bits {
 		return unsignedOf(d), unsignedOf(d)
@@ -124,9 +124,8 @@ func computedAs(d tensor.DType, bits bool) (compute, from tensor.DType) {
 	return wide(d), d
 }
 
-// own returns d where it is float16 and the session's levels compute the function in it, and
-// the type that elements of type d are widened to otherwise. Kernels of float16 give the
-// numbers that float32 gives, rounded once.
+// own returns d if it is float16 and the session's levels compute the function in it, else the type
+// that d is widened to. Kernels of float16 give the results of float32, rounded once.
 func (b *binder) own(d tensor.DType, name string) tensor.DType {
 	if d == tensor.F16 {
 		if k, err := b.function(d, name); err == nil && k.ISA() != 0 {
@@ -136,7 +135,7 @@ func (b *binder) own(d tensor.DType, name string) tensor.DType {
 	return wide(d)
 }
 
-// exact reports whether numbers are ones of float16.
+// exact reports whether all numbers are float16 numbers.
 func exact(list ...float64) bool {
 	for _, v := range list {
 		if float64(packed.ToF16(float32(v)).Float32()) != v {
@@ -146,8 +145,8 @@ func exact(list ...float64) bool {
 	return true
 }
 
-// elements returns the kernel of a function on elements of type compute, and the lanes by
-// which it reads and writes those of type d; test says that it writes bools.
+// elements returns the kernel of a function of elements of type compute, and the lanes that convert
+// it from and to type d. If test is true, the function writes bools.
 func (b *binder) elements(name string, d, compute tensor.DType, test bool) (k bindings.Kernel, in, out lane, err error) {
 	if k, err = b.function(compute, name); err != nil {
 		return k, in, out, err
@@ -163,7 +162,7 @@ func bindUnary(o *arith.Unary, b *binder) error {
 	return b.unary(o, device.Operand{}, device.Operand{}, nil)
 }
 
-// unary adds a command of a function. The operands low and high replace its parameters.
+// unary adds a command of a function. If low and high are given, they replace its parameters.
 func (b *binder) unary(o *arith.Unary, low, high device.Operand, given *[2]int64) error {
 	d := b.DType(0)
 	compute, from := computedAs(d, o.Bits)
@@ -186,8 +185,7 @@ func (b *binder) unary(o *arith.Unary, low, high device.Operand, given *[2]int64
 	return b.add(k, []bindings.Kernel{in.via, out.via}, w, b.in(0), b.out(0), low, high)
 }
 
-// unaryWords is nacre_unary_words of csrc/eltwise/eltwise.h, of a function of elements of
-// type d.
+// unaryWords is nacre_unary_words of csrc/eltwise/eltwise.h for a function of elements of type d.
 func unaryWords(n graph.Dim, x, y lane, p [2]int64, d tensor.DType) (w words) {
 	w.dim(n)
 	w.lane(x, y)
@@ -196,8 +194,8 @@ func unaryWords(n graph.Dim, x, y lane, p [2]int64, d tensor.DType) (w words) {
 	return w
 }
 
-// bindClip has the ends of the interval read when they are not constant. Ends of
-// 16-bit floats are widened first where the elements are.
+// bindClip makes commands that read the interval's ends when they run. 16-bit ends are widened
+// first if the elements are.
 func bindClip(o *arith.Clip, b *binder) error {
 	d := b.DType(0)
 	if !o.Inputs {
@@ -221,8 +219,7 @@ func bindClip(o *arith.Clip, b *binder) error {
 	return b.unary(&o.Unary, ends[0], ends[1], &limits)
 }
 
-// largest are the least and the greatest number of a type, as parameters of the type
-// compute that kernels compute in.
+// largest returns the least and the greatest number of type d, as parameters of type compute.
 func largest(d, compute tensor.DType) [2]int64 {
 	switch d {
 	case tensor.F64:
@@ -253,7 +250,7 @@ func largest(d, compute tensor.DType) [2]int64 {
 	return paramsOf[float32](-math.MaxFloat32, math.MaxFloat32)
 }
 
-// convert adds the commands that turn n elements of one type into another.
+// convert adds the command that converts n elements from one type to another.
 func (b *binder) convert(from, to tensor.DType, n graph.Dim, x, y device.Operand) error {
 	s, d := kernelTypes[from], kernelTypes[to]
 	if s == "" || d == "" || from == to {
@@ -261,7 +258,7 @@ func (b *binder) convert(from, to tensor.DType, n graph.Dim, x, y device.Operand
 	}
 	first, later := s+"_to_"+d, ""
 	if wide(from) != from && wide(to) != to || wide(from) != from && to != tensor.F32 || wide(to) != to && from != tensor.F32 {
-		// float64 rounds to float32 in a way that rounding again does no harm.
+		// f64_to_odd rounds to odd, so that rounding again to 16 bits is exact.
 		if first, later = s+"_to_f32", "f32_to_"+d; from == tensor.F64 {
 			first = s + "_to_odd"
 		}
@@ -279,8 +276,8 @@ func (b *binder) convert(from, to tensor.DType, n graph.Dim, x, y device.Operand
 	return b.add(k, []bindings.Kernel{second}, convertWords(n, from, to, second), x, y)
 }
 
-// convertWords is nacre_convert_words of csrc/eltwise/eltwise.h; the zero Kernel is no
-// later conversion.
+// convertWords is nacre_convert_words of csrc/eltwise/eltwise.h. The zero Kernel means no later
+// conversion.
 func convertWords(n graph.Dim, from, to tensor.DType, later bindings.Kernel) (w words) {
 	w.dim(n)
 	w.int(from.Bits()/8, to.Bits()/8)
@@ -288,8 +285,8 @@ func convertWords(n graph.Dim, from, to tensor.DType, later bindings.Kernel) (w 
 	return w
 }
 
-// under appends the rank and the extents of y and, aligned at its last axis, of each
-// input.
+// under appends the rank and the extents of y, then the extents of each input, aligned at the last
+// axis of y.
 func (w *words) under(y graph.Dims, inputs ...graph.Dims) {
 	w.int(len(y))
 	w.dim(y...)
@@ -323,8 +320,8 @@ func bindBinary(o *arith.Binary, b *binder) error {
 	return b.pairs(k, in, in, out, x, y, b.out(0), b.Out[0].Dims, left, right)
 }
 
-// pairs adds a command of a function of two values with broadcasting. Nothing is added
-// for no elements.
+// pairs adds a command of a function of two values with broadcasting. If the result is empty, it
+// adds no command.
 func (b *binder) pairs(k bindings.Kernel, left, right, out lane, x, y, z device.Operand, dims, xDims, yDims graph.Dims) error {
 	if n, ok := dims.Len().Value(); ok && n == 0 {
 		return nil
@@ -364,8 +361,8 @@ func bindPow(o *arith.Pow, b *binder) error {
 	return b.pairs(k, in, lane{bytes: compute.Bits() / 8}, out, b.in(0), exponent, b.out(0), b.Out[0].Dims, b.In[0].Dims, right)
 }
 
-// bindVariadic joins the first two inputs into the output and then the others one by
-// one. The output may lie over one of the first two only.
+// bindVariadic computes the function of the first two inputs into the output, then of the output
+// and each further input. The output may share memory with one of the first two only.
 func bindVariadic(o *arith.Variadic, b *binder) error {
 	d := b.DType(0)
 	compute := wide(d)
@@ -402,7 +399,7 @@ func bindVariadic(o *arith.Variadic, b *binder) error {
 	return b.pairs(divide, in, lane{bytes: compute.Bits() / 8}, out, b.out(0), count, b.out(0), dims, dims, graph.Dims{})
 }
 
-// onlyOnce returns those of the inputs that the node does not have a second time.
+// onlyOnce returns the inputs in list that occur once among the node's inputs.
 func onlyOnce(inputs []string, list []int) []int {
 	count := map[string]int{}
 	for _, name := range inputs {
@@ -417,13 +414,14 @@ func onlyOnce(inputs []string, list []int) []int {
 	return once
 }
 
-// copyAll adds a command that copies n elements, unless both operands are the same memory.
+// copyAll adds a command that copies n elements. It does nothing if both operands are the same
+// memory.
 func (b *binder) copyAll(x, y device.Operand, d tensor.DType, n graph.Dim) error {
 	k, err := b.kernel("u8_max")
 	if err != nil {
 		return err
 	}
-	// The larger of a byte and itself.
+	// Copies bytes as the larger of a byte and itself.
 	bytes := graph.Dims{n.Mul(graph.Known(d.Bits() / 8))}
 	return b.pairs(k, lane{bytes: 1}, lane{bytes: 1}, lane{bytes: 1}, x, x, y, bytes, bytes, bytes)
 }
@@ -481,7 +479,7 @@ func fusedWords(unary, binary bindings.Kernel, first bool, period, n graph.Dim, 
 	return w
 }
 
-// bindGatedAdd multiplies by the gates and adds in one walk.
+// bindGatedAdd multiplies by the gates and adds in one pass.
 func bindGatedAdd(_ nn.GatedAdd, b *binder) error {
 	x := b.Shape(0)
 	switch {

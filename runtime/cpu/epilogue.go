@@ -8,12 +8,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// floatTypes are the words for the types of floats, as nacre_float_type of
-// csrc/core/half.h has them.
+// floatTypes are the words for float types, numbered as nacre_float_type of csrc/core/half.h.
 var floatTypes = map[tensor.DType]int{tensor.F32: 0, tensor.F16: 1, tensor.BF16: 2}
 
-// clampOf returns the interval to which an epilogue moves elements, if it is of that
-// kind.
+// clampOf returns the interval to which epilogue e clamps elements. ok is false if e is another
+// function.
 func clampOf(e op.Epilogue) (low, high float64, ok bool) {
 	switch e.Func {
 	case "relu":
@@ -24,8 +23,8 @@ func clampOf(e op.Epilogue) (low, high float64, ok bool) {
 	return 0, 0, false
 }
 
-// mapped returns the kernel of an epilogue on elements of type d; the zero Kernel for
-// none and for clamps.
+// mapped returns the kernel of an epilogue for elements of type d. It is the zero Kernel for no
+// epilogue and for clamps.
 func (b *binder) mapped(d tensor.DType, e op.Epilogue) (bindings.Kernel, error) {
 	if _, _, clamps := clampOf(e); clamps || e.Func == "" {
 		return bindings.Kernel{}, nil
@@ -33,8 +32,7 @@ func (b *binder) mapped(d tensor.DType, e op.Epilogue) (bindings.Kernel, error) 
 	return b.function(d, e.Func)
 }
 
-// epilogue appends what follows the sums of a command: a clamp, or a function and its
-// parameters as numbers of type d.
+// epilogue appends the words of an epilogue: a clamp, or a function with parameters of type d.
 func (w *words) epilogue(d tensor.DType, e op.Epilogue, mapped bindings.Kernel) {
 	low, high, clamps := clampOf(e)
 	w.bool(clamps)

@@ -8,20 +8,19 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Eval computes one node outside any plan, for constant folding and tests, on the
-// threads of a pool, which may be nil. In has nil where an input is left out.
+// Eval computes one node outside any plan, for constant folding and tests, on the threads of a
+// pool. The pool may be nil. An input left out is nil in in.
 func Eval(r *op.Registry, n *graph.Node, isa bindings.ISA, pool *bindings.Pool, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return eval(r, n, isa, pool, in, device.Once{Limit: evalReserve})
 }
 
-// EvalUntil is Eval on one thread that ends with op.ErrStopped when a flag is set, which
-// may be nil.
+// EvalUntil is Eval on one thread. It returns op.ErrStopped when flag stop is set; stop may be nil.
 func EvalUntil(stop device.Flag, r *op.Registry, n *graph.Node, isa bindings.ISA, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return eval(r, n, isa, nil, in, device.Once{Limit: evalReserve, Stop: stop})
 }
 
-// EvalVariable is Eval of a node as a plan binds it of which only those inputs are
-// constant for which a function says so.
+// EvalVariable is Eval of a node bound as in a plan. Input i is a constant of the binding only if
+// constant(i) is true.
 func EvalVariable(r *op.Registry, n *graph.Node, isa bindings.ISA, pool *bindings.Pool, in []*tensor.Tensor, constant func(i int) bool) ([]*tensor.Tensor, error) {
 	return eval(r, n, isa, pool, in, device.Once{Limit: evalReserve, Variable: true, Constant: constant})
 }
@@ -37,5 +36,5 @@ func eval(r *op.Registry, n *graph.Node, isa bindings.ISA, pool *bindings.Pool, 
 	return once.Eval(r, n, in)
 }
 
-// evalReserve bounds what a node outside any plan may take beside its outputs.
+// evalReserve bounds the bytes that a node outside any plan may take besides its outputs.
 const evalReserve = 64 << 20

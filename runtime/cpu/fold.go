@@ -12,7 +12,7 @@ import (
 
 var foldRows = []row{rowFor("fold", bindCol2Im)}
 
-// bindCol2Im needs the elements of the extents of the image and of a block.
+// bindCol2Im reads the image's extents and a block's when it binds, so both must be constant.
 func bindCol2Im(o *nn.Col2Im, b *binder) error {
 	var lists [3][]int
 	for i := 1; i < len(lists); i++ {
@@ -44,8 +44,8 @@ func bindCol2Im(o *nn.Col2Im, b *binder) error {
 	return b.add(k, []bindings.Kernel{half}, foldWords(f, d, half), b.in(0), b.out(0))
 }
 
-// foldOp is the op of csrc/copy that adds elements of type d. Sums of integers that wrap
-// have the same bits with signs and without.
+// foldOp returns the op of csrc/copy that adds elements of type d. Integer sums that wrap have the
+// same bits signed and unsigned.
 func foldOp(d tensor.DType) string {
 	if d.IsFloat() {
 		return kernelTypes[wide(d)] + "_fold"

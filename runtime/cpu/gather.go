@@ -16,7 +16,7 @@ var gatherRows = []row{
 	rowFor("one_hot", bindOneHot),
 }
 
-// indexBytes is the bytes of an index of input i.
+// indexBytes returns the bytes of an index of input i.
 func (b *binder) indexBytes(i int) int { return b.DType(i).Bits() / 8 }
 
 func bindGather(o *array.Gather, b *binder) error {
@@ -39,7 +39,7 @@ func bindGather(o *array.Gather, b *binder) error {
 	return b.run("gather", w, b.in(0), b.in(1), b.out(0))
 }
 
-// tupleOf is the length of the tuples that input 1 holds.
+// tupleOf returns the length of the index tuples in input 1.
 func (b *binder) tupleOf() (int, error) {
 	index := b.In[1].Dims
 	n, ok := index[len(index)-1].Value()
@@ -69,7 +69,7 @@ func bindGatherND(o *array.GatherND, b *binder) error {
 	return b.run("gather", w, b.in(0), b.in(1), b.out(0))
 }
 
-// elementWords is the words of gather_elements and scatter_elements.
+// elementWords returns the words of gather_elements and scatter_elements.
 func elementWords(b *binder, axis, size int, reduce bindings.Kernel) (w words, err error) {
 	data, index := b.In[0].Dims, b.In[1].Dims
 	if len(data) > maxAxes {
@@ -109,8 +109,7 @@ func bindGatherElements(o *array.GatherElements, b *binder) error {
 	return b.run("gather_elements", w, b.in(0), b.in(1), b.out(0))
 }
 
-// wholeCopy is the copy of input 0 to output 0, which does nothing where they lie in
-// one place.
+// wholeCopy copies input 0 to output 0. It does nothing if both are the same memory.
 func (b *binder) wholeCopy() error {
 	one := graph.Known(1)
 	return b.copy(b.DType(0), []array.Copy{{Axes: []array.CopyAxis{{N: b.In[0].Dims.Len(), From: one, To: one}}}}, b.in(0), b.out(0))

@@ -13,22 +13,22 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// blockedRow is a row that computes operators of one Go type on blocked values. Offer
-// returns nil for a node that it does not compute.
+// blockedRow is a row that computes the operators of one Go type on blocked values. offer returns
+// nil for a node that the row does not compute.
 type blockedRow struct {
 	row
 	offer func(o op.Op, b *device.Binding, l device.Layout) *offer
 }
 
-// offer is which inputs of a node are blocked, whether the outputs are, and estimates of the
-// time that plain and blocked values take, in nanoseconds on one thread.
+// offer says which inputs of a node are blocked and whether its outputs are. It estimates the time
+// on plain and on blocked values, in nanoseconds on one thread.
 type offer struct {
 	in             []int
 	out            bool
 	plain, blocked float64
 }
 
-// blockedRowFor is a blocked row of operators of type T.
+// blockedRowFor returns a blocked row for operators of type T.
 func blockedRowFor[T op.Op](name string, give func(o T, b *device.Binding, l device.Layout) *offer, bind func(o T, b *binder) error) blockedRow {
 	return blockedRow{rowFor(name, bind), func(o op.Op, b *device.Binding, l device.Layout) *offer { return give(o.(T), b, l) }}
 }
@@ -80,7 +80,7 @@ func (d *Device) rows(b *device.Binding) []row {
 	return []row{r.row}
 }
 
-// offer is what the blocked row of the node's operator offers; nil for nothing.
+// offer returns the offer of the blocked row of the node's operator, or nil.
 func (d *Device) offer(b *device.Binding) (blockedRow, *offer) {
 	r, ok := blockedByType()[reflect.TypeOf(b.Op)]
 	if !ok {
@@ -110,15 +110,15 @@ func (d *Device) WithLayouts(p device.LayoutPolicy) *Device {
 	return &c
 }
 
-// WithDirectConv returns the device with convolutions without transforms, or with such as
-// transform where that takes less time.
+// WithDirectConv returns the device with convolutions without transforms if direct is true. If
+// direct is false, a convolution is transformed if that takes less time.
 func (d *Device) WithDirectConv(direct bool) *Device {
 	c := *d
 	c.direct = direct
 	return &c
 }
 
-// Layouts asks the blocked row of the node's operator.
+// Layouts returns the plain and the blocked choice of the node's blocked row, if it has one.
 func (d *Device) Layouts(b *device.Binding) []device.LayoutChoice {
 	if d.Weights() != nil || d.layouts == device.LayoutsPlain || d.layouts == device.LayoutsByCost && !d.estimated {
 		return nil
@@ -145,22 +145,20 @@ func (d *Device) Layouts(b *device.Binding) []device.LayoutChoice {
 	return []device.LayoutChoice{{Cost: inTime(x.plain)}, blocked}
 }
 
-// inTime is so many nanoseconds of one thread. Costs are those of one thread whatever the
-// device has, so that layouts, and with them the order of sums, do not depend on the number
-// of threads.
+// inTime returns nanoseconds as a duration. Costs are for one thread on every device, so that
+// layouts, and with them the order of sums, do not depend on the number of threads.
 func inTime(nanoseconds float64) time.Duration { return time.Duration(math.Ceil(nanoseconds)) }
 
-// maxBlocked bounds the elements of blocked values, so that their padding overflows
-// nothing.
+// maxBlocked bounds the elements of blocked values, so that their padded sizes do not overflow.
 const maxBlocked = min(1<<40, math.MaxInt>>6)
 
-// blockable reports whether a value is one that kernels compute on in blocks: float32
-// with channels and spatial axes.
+// blockable reports whether kernels compute on v in blocks. It is float32 with channels and spatial
+// axes.
 func blockable(v *op.Value) bool {
 	return blockableAs(v, func(d tensor.DType) bool { return d == tensor.F32 })
 }
 
-// blockableAs is blockable for other types of elements.
+// blockableAs is blockable for element types that of accepts.
 func blockableAs(v *op.Value, of func(d tensor.DType) bool) bool {
 	if v == nil || v.Kind != graph.TensorType || !of(v.DType) || len(v.Dims) < 3 {
 		return false
@@ -169,18 +167,18 @@ func blockableAs(v *op.Value, of func(d tensor.DType) bool) bool {
 	return ok && s.Check() == nil && s.Len() > 0 && s.Len() <= maxBlocked
 }
 
-// movable reports whether a value is one that kernels copy in blocks.
+// movable reports whether kernels copy v in blocks.
 func movable(v *op.Value) bool {
 	return blockableAs(v, func(d tensor.DType) bool { return d == tensor.F32 || isByte(d) })
 }
 
-// elements is the elements of a value and, padding counted in, those of its blocks.
+// elements returns the elements of a plain value, and of its blocks with padding.
 func elements(v *op.Value, l device.Layout) (plain, blocked float64) {
 	s, _ := v.Dims.Concrete()
 	return float64(s.Len()), float64(l.Extents(s).Len())
 }
 
-// physicalDims is the extents of the row-major array that holds a value of a layout.
+// physicalDims returns the extents of the row-major array that holds a value in a layout.
 func physicalDims(v *op.Value, l device.Layout) graph.Dims {
 	s, ok := v.Dims.Concrete()
 	if l == device.Plain || !ok {
@@ -189,7 +187,7 @@ func physicalDims(v *op.Value, l device.Layout) graph.Dims {
 	return graph.DimsOf(l.Extents(s))
 }
 
-// physical is the binder of the node on the row-major arrays that hold its operands.
+// physical returns a binder of the node on the row-major arrays that hold its operands.
 func (b *binder) physical() *binder {
 	x, own := *b, *b.Binding
 	own.In, own.Out = make([]*op.Value, len(b.In)), make([]*op.Value, len(b.Out))
@@ -208,7 +206,7 @@ func (b *binder) physical() *binder {
 	return &x
 }
 
-// holdBlocked puts constants that are read in blocks in their place.
+// holdBlocked replaces constant inputs that are read in blocks by their blocked copies.
 func (b *binder) holdBlocked() error {
 	if b.IsPlain() {
 		return nil
@@ -226,7 +224,7 @@ func (b *binder) holdBlocked() error {
 	return nil
 }
 
-// blockedConst is constant input i in its layout, made once for all sessions.
+// blockedConst returns constant input i in its layout, made once for all sessions.
 func (b *binder) blockedConst(i int) (device.Operand, error) {
 	l := b.InLayout(i)
 	data, err := b.dev.pack(b.Const(i), packKey{words: l.String()}, l.Bytes(b.DType(i), b.Shape(i)), func(t *tensor.Tensor, dst []byte) error {
@@ -240,8 +238,8 @@ func (b *binder) blockedConst(i int) (device.Operand, error) {
 	return device.Operand{Place: device.Packed, Index: i, Data: data}, nil
 }
 
-// intoBlocks writes a value [N,C,...] of that shape, whose elements have size bytes, in blocks,
-// with zeros as padding.
+// intoBlocks writes a value [N,C,...] of shape s to dst in blocks, with zeros as padding. Elements
+// are size bytes.
 func intoBlocks(x []byte, size int, s tensor.Shape, block int, dst []byte) {
 	clear(dst)
 	channels, inner := s[1], s[2:].Len()

@@ -18,11 +18,10 @@ var blockedConvRows = []blockedRow{
 		func(o *nn.FusedConv, b *binder) error { return bindBlockedConv(&o.Conv, o.Then, b) }),
 }
 
-// maxBlockedTaps is the most elements of a kernel, NACRE_DEPTHWISE_KERNEL of
-// csrc/conv/conv.h.
+// maxBlockedTaps is the most elements of a kernel, NACRE_DEPTHWISE_KERNEL of csrc/conv/conv.h.
 const maxBlockedTaps = 1024
 
-// offerConv takes convolutions by constant weights.
+// offerConv accepts convolutions by constant weights.
 func offerConv(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
 	if !blockable(b.In[0]) || !blockable(b.Out[0]) || b.Const(1) == nil || len(b.In[0].Dims) > 5 {
 		return nil
@@ -58,14 +57,14 @@ func offerConv(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
 	return x
 }
 
-// groupsInBlocks reports whether blocks have whole groups, of as many filters as channels: one
-// for a depthwise convolution.
+// groupsInBlocks reports whether every block holds whole groups with as many filters as channels,
+// such as the single channels of a depthwise convolution.
 func groupsInBlocks(s *nn.ConvShape, l device.Layout) bool {
 	return s.Channels == s.Filters && s.Channels > 0 && s.Channels < l.Block() && l.Block()%s.Channels == 0 && (s.Groups > 1 || s.Channels == 1)
 }
 
-// mostlyPadding reports whether what the kernel of a convolution reaches is much larger than
-// the value: kernels for blocks put the value among zeros.
+// mostlyPadding reports whether a convolution's windows reach far beyond the value. Kernels for
+// blocks copy the value into that area, among zeros.
 func mostlyPadding(s *nn.ConvShape) bool {
 	reach, value := 1.0, 1.0
 	for d := range s.In {
@@ -75,13 +74,13 @@ func mostlyPadding(s *nn.ConvShape) bool {
 	return reach > 4*value+1<<8
 }
 
-// readsPlain reports whether the blocked form of a convolution reads a plain value: one
-// of so few channels that most of a block would be padding.
+// readsPlain reports whether the blocked form of a convolution reads a plain value. It does if
+// channels are so few that padding would fill most of a block.
 func readsPlain(s *nn.ConvShape, l device.Layout) bool {
 	return s.Groups == 1 && 2*s.Channels <= l.Block()
 }
 
-// bindBlockedConv adds a command of a convolution whose result is blocked.
+// bindBlockedConv adds a command of a convolution with a blocked result.
 func bindBlockedConv(o *nn.Conv, then op.Epilogue, b *binder) error {
 	s, err := o.Shape(b.Shape(0), b.Shape(1))
 	if err != nil {
@@ -105,8 +104,8 @@ func bindBlockedConv(o *nn.Conv, then op.Epilogue, b *binder) error {
 	return b.add(k, []bindings.Kernel{v.apply}, v.words(), b.in(0), weights, b.in(2), b.in(3), b.out(0))
 }
 
-// loneProduct is the product of rows of channels by weights that a convolution of single pixels is;
-// nil for another, and for one whose rows do not follow each other in blocks.
+// loneProduct returns a convolution of single pixels as a product of matrix rows of channels by
+// weights. It returns nil for other convolutions, and if rows do not follow each other in blocks.
 func loneProduct(s *nn.ConvShape, l device.Layout) *product {
 	lone := volumeOf(s.In) == 1 && volumeOf(s.Out) == 1 && volumeOf(s.Kernel) == 1 && slices.Max(s.Pad) == 0 && s.Groups == 1
 	if !lone || s.Images > 1 && (s.Channels%l.Block() > 0 || s.Filters%l.Block() > 0) {
@@ -116,8 +115,8 @@ func loneProduct(s *nn.ConvShape, l device.Layout) *product {
 	return &product{m: graph.Known(s.Images), n: n, k: k, aRow: k, aCol: graph.Known(1), bRow: graph.Known(1), bCol: k}
 }
 
-// blockedConv finds what follows the sums of a convolution, its kernel, and its weights, input i,
-// packed for that kernel.
+// blockedConv sets the epilogue's kernel. It returns the convolution's kernel and its weights,
+// input i, packed for that kernel.
 func (b *binder) blockedConv(v *blockedConvWords, i int) (k bindings.Kernel, weights device.Operand, err error) {
 	if v.apply, err = b.mapped(tensor.F32, v.then); err != nil {
 		return k, weights, err
@@ -132,9 +131,9 @@ func (b *binder) blockedConv(v *blockedConvWords, i int) (k bindings.Kernel, wei
 	return k, weights, err
 }
 
-// winogradTile is the side of tiles in which a convolution takes least, by what it saves of
-// products and by how often few tiles have all transformed weights read, which wide vectors
-// wait for; 0 for one that is not computed so.
+// winogradTile returns the side of the tiles in which a convolution takes least time, or 0 if a
+// transform does not pay. Larger tiles need fewer products. With few tiles, reading all transformed
+// weights costs more than that, most of all for wide vectors.
 func winogradTile(s *nn.ConvShape, block int) int {
 	if !transforms(s) {
 		return 0
@@ -153,15 +152,14 @@ func winogradTile(s *nn.ConvShape, block int) int {
 	return 0
 }
 
-// transforms reports whether a convolution is of those that take less products of transformed values.
+// transforms reports whether a convolution needs fewer products on transformed values.
 func transforms(s *nn.ConvShape) bool {
 	one := []int{1, 1}
 	return s.Groups == 1 && slices.Equal(s.Kernel, []int{3, 3}) && slices.Equal(s.Stride, one) && slices.Equal(s.Dilation, one) && min(s.Channels, s.Filters) >= 16
 }
 
-// blockedConvWords is the words of a kernel: nacre_conv_blocked_words of
-// csrc/conv/blocked.h, nacre_conv_dense_words of csrc/conv/dense.h or
-// nacre_conv_winograd_words of csrc/conv/winograd.h.
+// blockedConvWords holds the words of a kernel: nacre_conv_blocked_words of csrc/conv/blocked.h,
+// nacre_conv_dense_words of csrc/conv/dense.h or nacre_conv_winograd_words of csrc/conv/winograd.h.
 type blockedConvWords struct {
 	convWords
 	kernel string
@@ -172,7 +170,7 @@ type blockedConvWords struct {
 
 func (v *blockedConvWords) words() words { return v.with(v.convWords.words(), v.plain) }
 
-// weights is the words on which packed weights depend.
+// weights returns the words that packed weights depend on.
 func (v *blockedConvWords) weights() words { return v.with(v.convWords.weights(), false) }
 
 func (v *blockedConvWords) with(w words, plain bool) words {

@@ -14,7 +14,7 @@ var blockedCopyRows = []blockedRow{
 	blockedRowFor("resample", offerResize, bindBlockedResize),
 }
 
-// offerConcat takes values joined along their channels.
+// offerConcat accepts values joined along their channels.
 func offerConcat(o *array.Concat, b *device.Binding, l device.Layout) *offer {
 	if !movable(b.Out[0]) || axisOf(o.Axis, len(b.Out[0].Dims)) != 1 || !wholeBlocks(b.In, l) {
 		return nil
@@ -26,7 +26,7 @@ func offerConcat(o *array.Concat, b *device.Binding, l device.Layout) *offer {
 	return x
 }
 
-// offerSplit takes values whose channels are split.
+// offerSplit accepts values split along their channels.
 func offerSplit(o *array.Split, b *device.Binding, l device.Layout) *offer {
 	if !movable(b.In[0]) || axisOf(o.Axis, len(b.In[0].Dims)) != 1 || !wholeBlocks(b.Out, l) {
 		return nil
@@ -45,8 +45,8 @@ func offerCopy(v *op.Value, l device.Layout) *offer {
 	return &offer{out: true, plain: each * n, blocked: each * blocks}
 }
 
-// wholeBlocks reports whether parts of a value are movable, and all but the last have
-// whole blocks of channels.
+// wholeBlocks reports whether all parts are movable and all but the last have whole blocks of
+// channels.
 func wholeBlocks(parts []*op.Value, l device.Layout) bool {
 	for i, v := range parts {
 		if !movable(v) {
@@ -59,8 +59,8 @@ func wholeBlocks(parts []*op.Value, l device.Layout) bool {
 	return true
 }
 
-// bindBlockedParts copies parts to the value that they make, or from it. Blocks of an image
-// follow each other, in the parts and in the value.
+// bindBlockedParts copies parts to the whole if join is true, else from it. The blocks of an image
+// follow each other in both.
 func bindBlockedParts(b *binder, parts []*op.Value, join bool) error {
 	l := b.OutLayout(0)
 	whole := b.In[0]
@@ -99,7 +99,7 @@ func bindBlockedParts(b *binder, parts []*op.Value, join bool) error {
 	return nil
 }
 
-// offerResize takes values of which neither the images nor the channels are resampled.
+// offerResize accepts values resampled neither along images nor along channels.
 func offerResize(o *vision.Resize, b *device.Binding, l device.Layout) *offer {
 	if !blockable(b.In[0]) || !blockable(b.Out[0]) || !b.Shape(0)[:2].Equal(b.OutShape(0)[:2]) {
 		return nil
@@ -125,7 +125,8 @@ func offerResize(o *vision.Resize, b *device.Binding, l device.Layout) *offer {
 	return &offer{in: []int{0}, out: true, plain: times * n, blocked: times * blocks}
 }
 
-// bindBlockedResize resamples the spatial axes of blocks, whose channels lie behind them.
+// bindBlockedResize resamples the spatial axes of blocks. The channels of a block are the last
+// axis.
 func bindBlockedResize(o *vision.Resize, b *binder) error {
 	tables, err := resizeTables(o, b.Binding)
 	if err != nil {

@@ -7,14 +7,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Estimates are nanoseconds on one thread, for vectors as wide as a block. What a
-// multiply-add takes is divided by the channels of a block. Those of NEON follow from counts
-// of instructions: SDOT adds 16 products of codes where FMLA adds 4, in the same proportion as
-// the instructions of AVX-512.
+// Estimates in nanoseconds on one thread, for vectors as wide as a block. The time of a
+// multiply-add is divided by the channels of a block. The estimates for NEON follow from counts of
+// instructions: SDOT adds 16 products of codes and FMLA adds 4, the same ratio as on AVX-512.
 const (
 	planeCommand = 25.0  // a plane of a depthwise convolution
 	plainTap     = 0.26  // a multiply-add, columns filled up to whole vectors
-	plainRead    = 0.13  // an element that is copied to a band
+	plainRead    = 0.13  // an element copied to a band
 	plainWrite   = 0.065 // an element of a result
 
 	blockedRowCommand = 16.0 // a row of a window in blocks
@@ -23,15 +22,15 @@ const (
 	blockedWrite      = 0.045
 
 	gemmMultiply  = 0.23 // a multiply-add of a product of plain values, columns filled up to gemmColumns
-	gemmTap       = 0.12 // an element of the matrix of what the kernel meets
+	gemmTap       = 0.12 // an element of the matrix of windows
 	gemmColumns   = 32
 	denseMultiply = 0.185 // a multiply-add, filters filled up to whole blocks
-	denseTile     = 15.0  // a few pixels of two blocks
-	denseStep     = 1.0   // channels of such a tile that are fewer than those of a block
+	denseTile     = 15.0  // a tile of a few pixels by two blocks
+	denseStep     = 1.0   // a step over fewer channels of such a tile than a block has
 	densePixels   = 14
-	denseCopy     = 0.1 // an element of the value, in blocks, that is put among zeros or beside others
-	denseBy2      = 0.6 // of the time of products, what it is with transforms of tiles of 2x2 pixels
-	denseBy4      = 0.4 // and of 4x4
+	denseCopy     = 0.1 // an element of the blocked value that is copied among zeros or beside others
+	denseBy2      = 0.6 // time of products with transforms of 2x2 tiles, relative to without
+	denseBy4      = 0.4 // the same with 4x4 tiles
 
 	poolRow = 33.0 // a row of plain pooling
 	poolTap = 0.1  // a row or a column under a window, by element of the result
@@ -41,32 +40,32 @@ const (
 	globalElement = 0.1
 
 	eltwiseElement = 0.1
-	channelPlane   = 14.0 // a plane, or block of them, that meets one number per channel
+	channelPlane   = 14.0 // a plane, or block of planes, combined with one number per channel
 
 	byteGemm     = 0.1   // a multiply-add of a product of plain codes, columns filled up to gemmColumns
-	byteGather   = 0.06  // an element of the matrix of what the kernel meets
+	byteGather   = 0.06  // an element of the matrix of windows
 	byteMultiply = 0.048 // a multiply-add of codes in blocks, filters filled up to whole blocks
-	byteTile     = 60.0  // a few pixels of two blocks
-	byteBy2      = 0.6   // of the time of products, what it is with transforms of tiles of 2x2 pixels
-	byteBy2Block = 8     // channels of a block where codes are transformed
-	byteWindow   = 0.4   // of the time of floats that windows over codes in blocks take
+	byteTile     = 60.0  // a tile of a few pixels by two blocks
+	byteBy2      = 0.6   // time of products with transforms of 2x2 tiles, relative to without
+	byteBy2Block = 8     // the block, in channels, for which codes are transformed
+	byteWindow   = 0.4   // time of windows over blocked codes, relative to floats
 	byteElement  = 0.04  // an element of codes
 
 	reorderCommand = 500.0
 	reorderElement = 0.33
 )
 
-// blockedLevels are the levels with vectors of their own, widest first: the channels of a
-// block, and the levels that multiply codes of 8 bits in such blocks.
+// blockedLevels are the levels with vectors of their own, widest first. For each: the channels of a
+// block, and the levels needed to multiply codes of 8 bits in such blocks.
 var blockedLevels = []struct {
 	name  string
 	block int
 	codes string
 }{{"avx512", 16, "avx512,avx512vnni"}, {"avx2", 8, "avx2"}, {"neon", 4, "neon"}}
 
-// blockedLayout is the layout of blocked values, whether the estimates hold for the
-// levels, and whether codes of 8 bits may be blocked. Where estimates do not hold, values are
-// blocked by request only. Codes may not where scalar code alone would multiply them.
+// blockedLayout returns the layout of blocked values, whether the estimates hold for the levels,
+// and whether codes of 8 bits may be blocked. If the estimates do not hold, values are blocked only
+// on request. Codes may not be blocked if only scalar code would multiply them.
 func blockedLayout(isa bindings.ISA) (l device.Layout, estimated, codes bool) {
 	for _, level := range blockedLevels {
 		if mask, err := bindings.ParseISA(level.name); err == nil && isa&mask != 0 {
@@ -77,27 +76,27 @@ func blockedLayout(isa bindings.ISA) (l device.Layout, estimated, codes bool) {
 	return device.Blocked(8), false, true
 }
 
-// window is the extents on which the time of a depthwise convolution or of pooling
-// depends: planes, the elements of a plane before and after, its rows and columns after,
-// and the elements under a window.
+// window holds the extents that the time of a depthwise convolution or of pooling depends on:
+// planes, elements of a plane of the input, rows and columns of a plane of the result, and elements
+// under a window.
 type window struct {
 	planes, in, rows, columns, taps int
 }
 
-// windowOf is the window over spatial extents.
+// windowOf returns the window over spatial extents.
 func windowOf(planes int, in, out tensor.Shape, taps int) window {
 	last := len(out) - 1
 	return window{planes, in.Len(), out[:last].Len(), out[last], taps}
 }
 
-// depthwiseCost is the time of a convolution of plain values.
+// depthwiseCost returns the time of a depthwise convolution of plain values.
 func (w window) depthwiseCost(l device.Layout) float64 {
 	out := float64(w.rows * ((w.columns + l.Block() - 1) / l.Block() * l.Block()))
 	each := planeCommand + plainTap/float64(l.Block())*out*float64(w.taps) + plainRead*float64(w.in) + plainWrite*out
 	return float64(w.planes) * each
 }
 
-// gemmConvCost is the time of a convolution of all channels of plain values.
+// gemmConvCost returns the time of a convolution of plain values as products of matrices.
 func gemmConvCost(s *nn.ConvShape, l device.Layout) float64 {
 	taps, pixels := tensor.Shape(s.Kernel).Len(), tensor.Shape(s.Out).Len()
 	columns := (pixels + gemmColumns - 1) / gemmColumns * gemmColumns
@@ -109,13 +108,13 @@ func gemmConvCost(s *nn.ConvShape, l device.Layout) float64 {
 	return float64(s.Images*s.Groups) * each
 }
 
-// denseCost is the time of the same convolution whose result is blocked.
+// denseCost returns the time of the same convolution with a blocked result.
 func denseCost(s *nn.ConvShape, l device.Layout) float64 {
 	block, plain := l.Block(), readsPlain(s, l)
 	pixels := tilePixels(s, !plain && singlePixels(s))
 	filters := (s.Filters + block - 1) / block * block
 	if s.Groups > 1 {
-		filters = s.Filters + block - divisor(block, s.Filters) // of blocks of which a group has a part, on average
+		filters = s.Filters + block - divisor(block, s.Filters) // of the blocks that share filters with a group, on average
 	}
 	depth := float64(s.Channels * tensor.Shape(s.Kernel).Len())
 	tiles := float64((pixels+densePixels-1)/densePixels) * float64((filters+2*block-1)/(2*block))
@@ -133,8 +132,8 @@ func denseCost(s *nn.ConvShape, l device.Layout) float64 {
 	return float64(s.Images*s.Groups) * (each + denseCopy*float64(copiedElements(s, l, plain)))
 }
 
-// copiedElements is the elements of a group of a value that are copied: among zeros, or side by side
-// where pixels of the result meet some that are a stride apart.
+// copiedElements returns how many elements of a group are copied: among zeros, or side by side if
+// the result reads pixels that are a stride apart.
 func copiedElements(s *nn.ConvShape, l device.Layout, plain bool) int {
 	channels, pixels := s.Channels, tensor.Shape(s.In).Len()
 	if s.Groups == 1 && !plain {
@@ -151,8 +150,8 @@ func copiedElements(s *nn.ConvShape, l device.Layout, plain bool) int {
 	return channels * pixels
 }
 
-// tilePixels is the pixels of a result, of which tiles fill up rows: to 4 at least, and to even numbers.
-// Those of flat slices are one row.
+// tilePixels returns the pixels of a result with its rows filled up to an even number, 4 or more.
+// Flat slices count as one row.
 func tilePixels(s *nn.ConvShape, flat bool) int {
 	row := len(s.Out) - 1
 	if flat {
@@ -162,12 +161,12 @@ func tilePixels(s *nn.ConvShape, flat bool) int {
 	return tensor.Shape(s.Out[:row]).Len() * max(4, n+n%2)
 }
 
-// singlePixels reports whether every pixel of the result of a convolution meets one of the value.
+// singlePixels reports whether every pixel of the result reads one pixel of the value.
 func singlePixels(s *nn.ConvShape) bool {
 	return tensor.Shape(s.Kernel).Len() == 1 && !meetsPadding(s, 0)
 }
 
-// meetsPadding reports whether the kernel of a convolution meets padding along an axis from d on.
+// meetsPadding reports whether windows reach padding along an axis from d on.
 func meetsPadding(s *nn.ConvShape, d int) bool {
 	for ; d < len(s.In); d++ {
 		if s.Pad[d] > 0 || (s.Out[d]-1)*s.Stride[d]+(s.Kernel[d]-1)*s.Dilation[d]+1 > s.In[d] {
@@ -177,7 +176,7 @@ func meetsPadding(s *nn.ConvShape, d int) bool {
 	return false
 }
 
-// divisor is the greatest common divisor.
+// divisor returns the greatest common divisor.
 func divisor(a, b int) int {
 	for b > 0 {
 		a, b = b, a%b
@@ -185,12 +184,12 @@ func divisor(a, b int) int {
 	return a
 }
 
-// poolCost is the time of pooling of plain values.
+// poolCost returns the time of pooling of plain values.
 func (w window) poolCost(lines int) float64 {
 	return float64(w.planes*w.rows) * (poolRow + float64(w.columns)*(poolOut+poolTap*float64(lines)))
 }
 
-// blockedCost is the time of either of planes that are blocks.
+// blockedCost returns the time of a depthwise convolution or of pooling, with blocks as planes.
 func (w window) blockedCost(l device.Layout) float64 {
 	block := float64(l.Block())
 	out := float64(w.rows * w.columns)

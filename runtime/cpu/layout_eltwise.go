@@ -17,12 +17,12 @@ var blockedEltwiseRows = []blockedRow{
 	blockedRowFor("binary", offerBinary, bindBlockedBinary),
 }
 
-// bindPhysical binds a function of the elements, padding counted in.
+// bindPhysical binds a function of elements on blocks, padding included.
 func bindPhysical[T op.Op](o T, b *binder, bind func(o T, b *binder) error) error {
 	return bind(o, b.physical())
 }
 
-// offerUnary takes functions from float32 to float32.
+// offerUnary accepts functions from float32 to float32.
 func offerUnary(_ *arith.Unary, b *device.Binding, l device.Layout) *offer {
 	if !blockable(b.In[0]) || !blockable(b.Out[0]) {
 		return nil
@@ -31,7 +31,7 @@ func offerUnary(_ *arith.Unary, b *device.Binding, l device.Layout) *offer {
 	return &offer{in: []int{0}, out: true, plain: eltwiseElement * n, blocked: eltwiseElement * blocks}
 }
 
-// offerVariadic takes operands of the same extents.
+// offerVariadic accepts operands of the same extents.
 func offerVariadic(_ *arith.Variadic, b *device.Binding, l device.Layout) *offer {
 	if !blockable(b.Out[0]) {
 		return nil
@@ -48,17 +48,17 @@ func offerVariadic(_ *arith.Variadic, b *device.Binding, l device.Layout) *offer
 	return x
 }
 
-// sharing is how an operand of a function of two values meets a blocked one.
+// sharing is how an operand of a binary function is broadcast to a blocked one.
 type sharing int
 
 const (
-	sharesNot   sharing = iota // no elements: it has the extents of the result
+	sharesNot   sharing = iota // not broadcast: it has the extents of the result
 	sharesOne                  // one number
 	sharesPixel                // one number per channel
-	sharesOther                // others, which no row computes
+	sharesOther                // otherwise; no row computes this
 )
 
-// sharingOf is that of an operand with extents aligned at the last axis of y.
+// sharingOf returns how an operand is broadcast to y. Its extents are aligned at y's last axis.
 func sharingOf(operand, y tensor.Shape) sharing {
 	switch {
 	case operand.Equal(y):
@@ -76,8 +76,8 @@ func sharingOf(operand, y tensor.Shape) sharing {
 	return sharesPixel
 }
 
-// blockedPair is the extents of both operands of a binary function, aligned at the last
-// axis of the result, and how they meet it.
+// blockedPair returns the extents of both operands of a binary function, aligned at the last axis
+// of the result, and how each is broadcast to it.
 func blockedPair(o *arith.Binary, b *device.Binding) (shapes [2]tensor.Shape, how [2]sharing, ok bool) {
 	right, err := o.Right(b.In[0].Dims, b.In[1].Dims)
 	if err != nil {
@@ -97,8 +97,8 @@ func blockedPair(o *arith.Binary, b *device.Binding) (shapes [2]tensor.Shape, ho
 	return shapes, how, how[0] == sharesNot || how[1] == sharesNot
 }
 
-// offerBinary takes float32 operands of the result's extents, one number, and one number
-// per channel.
+// offerBinary accepts float32 operands with the extents of the result, with one number, or with one
+// number per channel.
 func offerBinary(o *arith.Binary, b *device.Binding, l device.Layout) *offer {
 	if !blockable(b.Out[0]) || b.DType(0) != tensor.F32 || o.Bits || o.Result != tensor.Invalid {
 		return nil
@@ -114,8 +114,8 @@ func offerBinary(o *arith.Binary, b *device.Binding, l device.Layout) *offer {
 		case sharesNot:
 			x.in = append(x.in, i)
 		case sharesPixel:
-			// It is blocked too if it has the axes of the result. Else it lies in memory
-			// as if blocked, where blocks have no padding.
+			// An operand with all axes of the result is blocked too. Another one is laid out in
+			// memory like blocks, provided that blocks have no padding.
 			if blockable(b.In[i]) && len(b.In[i].Dims) == len(b.Out[0].Dims) {
 				x.in = append(x.in, i)
 			} else if b.OutShape(0)[1]%l.Block() != 0 {
@@ -159,8 +159,8 @@ func bindBlockedBinary(o *arith.Binary, b *binder) error {
 	return b.pairs(k, same, same, same, left, right, b.out(0), x.Out[0].Dims, dims[0], dims[1])
 }
 
-// pixelDims is the extents of one number per channel under blocks of a value of that
-// rank.
+// pixelDims returns the extents of one number per channel, aligned with the blocks of a value of
+// that rank.
 func pixelDims(s tensor.Shape, rank, block int) graph.Dims {
 	dims := graph.Dims{}
 	if len(s) == rank {

@@ -8,20 +8,20 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// expandConv is a convolution of single pixels and, behind it, a depthwise one. Operands are
-// those of the first, so many, and weights and bias of the second.
+// expandConv is a convolution of single pixels followed by a depthwise one. Its inputs are the
+// first convolution's, as many as operands, then the weights and the bias of the second.
 type expandConv struct {
 	expand, depthwise thenConv
 	operands          int
 }
 
-// thenConv is a convolution and what follows its sums.
+// thenConv is a convolution and its epilogue.
 type thenConv struct {
 	*nn.Conv
 	then op.Epilogue
 }
 
-// Infer infers one convolution, and the other from its result.
+// Infer infers the first convolution, and the second from its result.
 func (o *expandConv) Infer(c *op.Infer) error {
 	between := &op.Value{}
 	if err := o.expand.Infer(&op.Infer{In: c.In[:o.operands], Out: []*op.Value{between}, Body: c.Body}); err != nil {
@@ -30,7 +30,7 @@ func (o *expandConv) Infer(c *op.Infer) error {
 	return o.depthwise.Infer(&op.Infer{In: append([]*op.Value{between}, c.In[o.operands:]...), Out: c.Out, Body: c.Body})
 }
 
-// expandRows are of nodes that Join makes, in blocks only.
+// expandRows are the rows of nodes that Join makes. They compute on blocks only.
 var expandRows = []blockedRow{
 	blockedRowFor("blocked", offerExpand, bindExpand),
 }
@@ -39,7 +39,7 @@ func offerExpand(_ *expandConv, _ *device.Binding, _ device.Layout) *offer {
 	return &offer{in: []int{0}, out: true}
 }
 
-// thenConvOf returns a convolution to whose result nothing is added.
+// thenConvOf returns the node's convolution. ok is false if it is none or adds a value.
 func thenConvOf(b *device.Binding) (thenConv, bool) {
 	if b.Has(3) {
 		return thenConv{}, false
@@ -53,7 +53,7 @@ func thenConvOf(b *device.Binding) (thenConv, bool) {
 	return thenConv{}, false
 }
 
-// Join joins a convolution of single pixels of a blocked value with a depthwise one of its
+// Join joins a convolution of single pixels of a blocked value with a depthwise convolution of its
 // result.
 func (d *Device) Join(first, second *device.Binding) *device.Binding {
 	expand, ok := thenConvOf(first)
@@ -75,7 +75,7 @@ func (d *Device) Join(first, second *device.Binding) *device.Binding {
 	return device.Joining(first, second, &expandConv{expand, depthwise, len(first.In)}, "ExpandConv")
 }
 
-// isPointwise reports whether a convolution of one group takes every pixel for itself.
+// isPointwise reports whether s is a convolution of one group over single pixels of two axes.
 func isPointwise(s *nn.ConvShape) bool {
 	if s.Groups != 1 || len(s.Kernel) != 2 {
 		return false
@@ -88,15 +88,15 @@ func isPointwise(s *nn.ConvShape) bool {
 	return true
 }
 
-// The least of what is between two convolutions that is better not stored: the bytes of all
-// of it, and the pixels of a row, which a row of tiles computes.
+// The smallest value between two convolutions that is better not stored: its bytes, and the pixels
+// of its rows, since tiles are computed a row at a time.
 const (
 	joinBytes = 256 << 10
 	joinWidth = 14
 )
 
-// joinPays reports whether one step of two convolutions takes less than two. It has no tiles of
-// AMX, which take less than both where the first convolution takes them.
+// joinPays reports whether one step of two convolutions takes less time than two. The joined kernel
+// has no AMX tiles, so it does not pay if the first convolution uses them.
 func (d *Device) joinPays(a *nn.ConvShape) bool {
 	if 4*a.Filters*tensor.Shape(a.Out).Len() < joinBytes || a.Out[1] < joinWidth {
 		return false

@@ -15,7 +15,7 @@ var blockedPoolRows = []blockedRow{
 	blockedRowFor("reduce", offerGlobalPool, bindBlockedGlobalPool),
 }
 
-// offerPool takes maxima and means over up to three axes.
+// offerPool accepts maxima and means over up to three axes.
 func offerPool(o *nn.Pool, b *device.Binding, l device.Layout) *offer {
 	if b.Wants(1) {
 		return nil
@@ -52,8 +52,7 @@ func bindBlockedPool(o *nn.Pool, b *binder) error {
 	return b.run("f32_pooling_blocked", blockedPoolWords(p, o.Kind == nn.PoolMax, b.Shape(0), b.OutLayout(0)), b.in(0), b.out(0))
 }
 
-// blockedPoolWords is nacre_pooling_blocked_words of csrc/pool/blocked.h, for a value of
-// that shape.
+// blockedPoolWords is nacre_pooling_blocked_words of csrc/pool/blocked.h for a value of shape s.
 func blockedPoolWords(p *nn.Pooling, maximum bool, s tensor.Shape, l device.Layout) (w words) {
 	planes := *p
 	planes.Planes = l.Extents(s)[:2].Len()
@@ -62,7 +61,7 @@ func blockedPoolWords(p *nn.Pooling, maximum bool, s tensor.Shape, l device.Layo
 	return w
 }
 
-// offerGlobalPool takes maxima and means.
+// offerGlobalPool accepts maxima and means.
 func offerGlobalPool(o *nn.GlobalPool, b *device.Binding, l device.Layout) *offer {
 	if _, _, ok := o.Reduction(); !ok || !blockable(b.In[0]) || !blockable(b.Out[0]) {
 		return nil

@@ -38,20 +38,20 @@ var blockedQuantRows = []blockedRow{
 		func(o *quant.DequantizeLinear, b *binder) error { return bindPhysical(o, b, bindDequantizeLinear) }),
 }
 
-// isByte reports whether elements are codes of 8 bits.
+// isByte reports whether elements of type d are codes of 8 bits.
 func isByte(d tensor.DType) bool { return d == tensor.U8 || d == tensor.I8 }
 
-// hasCodes reports whether an operand of a node has codes of 8 bits.
+// hasCodes reports whether an operand of the node holds codes of 8 bits.
 func hasCodes(b *device.Binding) bool {
 	code := func(v *op.Value) bool { return v != nil && isByte(v.DType) }
 	return slices.ContainsFunc(b.In, code) || slices.ContainsFunc(b.Out, code)
 }
 
-// plainByteChannels is the most channels of a plain value that convolutions of codes in
-// blocks read.
+// plainByteChannels is the most channels of a plain value that convolutions into blocks of codes
+// read.
 const plainByteChannels = 4
 
-// offerByteConv takes convolutions by constant weights.
+// offerByteConv accepts convolutions by constant weights.
 func offerByteConv(o *quant.QLinearConv, in []int, b *device.Binding, l device.Layout) *offer {
 	if o.ChannelsLast || !blockableAs(b.In[0], isByte) || !blockableAs(b.Out[0], isByte) || len(b.In[0].Dims) > 5 || b.Const(in[byteWeights]) == nil {
 		return nil
@@ -84,15 +84,15 @@ func offerByteConv(o *quant.QLinearConv, in []int, b *device.Binding, l device.L
 	return x
 }
 
-// isDepthwise reports whether a convolution is one of single channels that kernels for codes
-// in blocks take: rows under the kernel are as far apart, those of several slices, too.
+// isDepthwise reports whether kernels for blocked codes take s as a depthwise convolution: one
+// channel per group, and windows with rows at a constant distance, also across slices.
 func isDepthwise(s *nn.ConvShape) bool {
 	last := len(s.Dilation) - 1
 	return s.Channels == 1 && s.Filters == 1 && s.Dilation[last] == 1 && (last < 2 || s.Kernel[0] == 1 || s.Dilation[1] == 1)
 }
 
-// centred reports whether the zero points of the weights of a convolution are known to be 0,
-// or 128 of codes without sign.
+// centred reports whether all zero points of the weights are known to be 0, or 128 for unsigned
+// codes.
 func centred(b *device.Binding, in []int) bool {
 	w := in[byteWeights]
 	zero, middle := in[byteWeights+2], byte(0)
@@ -114,7 +114,7 @@ func centred(b *device.Binding, in []int) bool {
 	return true
 }
 
-// bindBlockedByteConv adds a command of a convolution whose result is blocked.
+// bindBlockedByteConv adds a command of a convolution with a blocked result.
 func bindBlockedByteConv(o *quant.QLinearConv, then op.Epilogue, in []int, b *binder) error {
 	s, err := o.Shape(b.Shape(0), b.Shape(3))
 	if err != nil {
@@ -131,7 +131,8 @@ func bindBlockedByteConv(o *quant.QLinearConv, then op.Epilogue, in []int, b *bi
 		return err
 	}
 	if byteWinograd(s) && !v.plain && !b.dev.direct {
-		// Products of pairs of 16 bits are fewer; levels that multiply more bytes at a time have no variant.
+		// The transform multiplies pairs of 16 bits, but fewer. Levels that multiply more bytes at
+		// a time have no variant of it.
 		if w, err := b.choose("i8_conv_winograd", v.words()); err == nil && w.ISA() == k.ISA() {
 			k = w
 		}
@@ -146,8 +147,8 @@ func bindBlockedByteConv(o *quant.QLinearConv, then op.Epilogue, in []int, b *bi
 	return b.add(k, nil, v.words(), b.byteOperands(in, weights)...)
 }
 
-// byteWinograd reports whether a convolution of codes takes less time in tiles of 2x2 pixels: where
-// these are enough for the weights that are read, which are larger.
+// byteWinograd reports whether a convolution of codes takes less time in tiles of 2x2 pixels. It
+// needs enough tiles to make up for reading the transformed weights, which are larger.
 func byteWinograd(s *nn.ConvShape) bool {
 	return transforms(s) && s.Images*((s.Out[0]+1)/2)*((s.Out[1]+1)/2) >= 16
 }
@@ -161,7 +162,7 @@ type blockedByteConv struct {
 
 func (v *blockedByteConv) words() words { return v.with(v.byteConv.words()) }
 
-// weights is the words on which packed weights depend.
+// weights returns the words that packed weights depend on.
 func (v *blockedByteConv) weights() words { return v.with(v.byteConv.weights()) }
 
 func (v *blockedByteConv) with(w words) words {
@@ -170,7 +171,7 @@ func (v *blockedByteConv) with(w words) words {
 	return w
 }
 
-// bytePool is a window over codes in blocks, whose channels are their last axis.
+// bytePool returns pooling p over blocked codes. The channels of a block are the last axis.
 func bytePool(p *quant.BytePooling, s tensor.Shape, l device.Layout) *quant.BytePooling {
 	x := *p
 	x.Planes, x.Inner = l.Extents(s)[:2].Len(), l.Block()
@@ -196,7 +197,7 @@ func bindBlockedBytePool(o *quant.Pool, b *binder) error {
 	return b.poolBytes(bytePool(p, b.Shape(0), b.InLayout(0)), false)
 }
 
-// offerPair takes operands of the same extents.
+// offerPair accepts operands of the same extents.
 func offerPair(_ *quant.QLinearPair, b *device.Binding, l device.Layout) *offer {
 	if !blockableAs(b.Out[0], isByte) || !b.Shape(quant.QLinearPairA).Equal(b.OutShape(0)) || !b.Shape(quant.QLinearPairB).Equal(b.OutShape(0)) {
 		return nil
@@ -205,7 +206,7 @@ func offerPair(_ *quant.QLinearPair, b *device.Binding, l device.Layout) *offer 
 	return &offer{in: []int{quant.QLinearPairA, quant.QLinearPairB}, out: true, plain: byteElement * n, blocked: byteElement * blocks}
 }
 
-// offerCodes takes functions of codes.
+// offerCodes accepts functions of codes.
 func offerCodes(b *device.Binding, l device.Layout) *offer {
 	if !blockableAs(b.In[0], isByte) || !blockableAs(b.Out[0], isByte) {
 		return nil
@@ -214,7 +215,7 @@ func offerCodes(b *device.Binding, l device.Layout) *offer {
 	return &offer{in: []int{0}, out: true, plain: byteElement * n, blocked: byteElement * blocks}
 }
 
-// offerGrid takes codes of 8 bits with one scale.
+// offerGrid accepts codes of 8 bits with one scale.
 func offerGrid(b *device.Binding, l device.Layout) *offer {
 	either := func(d tensor.DType) bool { return isByte(d) || d == tensor.F32 }
 	if !blockableAs(b.In[0], either) || !blockableAs(b.Out[0], either) || b.Shape(1).Len() != 1 {
@@ -224,7 +225,7 @@ func offerGrid(b *device.Binding, l device.Layout) *offer {
 	return &offer{in: []int{0}, out: true, plain: byteElement * n, blocked: byteElement * blocks}
 }
 
-// byteGemmCost is the time of a convolution of plain codes.
+// byteGemmCost returns the time of a convolution of plain codes.
 func byteGemmCost(s *nn.ConvShape, l device.Layout) float64 {
 	taps, pixels := tensor.Shape(s.Kernel).Len(), tensor.Shape(s.Out).Len()
 	columns := (pixels + gemmColumns - 1) / gemmColumns * gemmColumns
@@ -232,7 +233,7 @@ func byteGemmCost(s *nn.ConvShape, l device.Layout) float64 {
 	return float64(s.Images*s.Groups) * (byteGemm/float64(l.Block())*depth*float64(s.Filters*columns) + byteGather*depth*float64(pixels))
 }
 
-// byteDenseCost is the time of the same convolution whose result is blocked.
+// byteDenseCost returns the time of the same convolution with a blocked result.
 func byteDenseCost(s *nn.ConvShape, l device.Layout) float64 {
 	block, pixels := l.Block(), tilePixels(s, singlePixels(s) && tensor.Shape(s.Stride).Len() == 1)
 	filters, channels := (s.Groups*s.Filters+block-1)/block*block, float64((s.Channels+3)/4*4)
@@ -248,7 +249,7 @@ func byteDenseCost(s *nn.ConvShape, l device.Layout) float64 {
 	return float64(s.Images) * (multiply*depth*float64(filters*pixels) + byteTile*tiles)
 }
 
-// groupsOfBlock is the groups of whose filters a block has some, on average.
+// groupsOfBlock returns how many groups have filters in a block, on average.
 func groupsOfBlock(s *nn.ConvShape, block int) float64 {
 	return float64(block+s.Filters-divisor(block, s.Filters)) / float64(s.Filters)
 }

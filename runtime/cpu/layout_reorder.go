@@ -24,14 +24,14 @@ func offerReorder(_ device.Reorder, b *device.Binding, l device.Layout) *offer {
 	return x
 }
 
-// bindReorder copies between a plain value and one in blocks.
+// bindReorder copies between a plain and a blocked value.
 func bindReorder(_ device.Reorder, b *binder) error {
 	block := max(b.InLayout(0), b.OutLayout(0)).Block()
 	return b.copy(b.DType(0), reorderCopies(b.Shape(0), block, b.InLayout(0) == device.Plain), b.in(0), b.out(0))
 }
 
-// reorderCopies are the copies of the whole blocks of a value and of the last one with
-// padding, into blocks or out of them.
+// reorderCopies returns the copies into blocks, or out of them: one of the whole blocks and one of
+// the last block, if it has padding.
 func reorderCopies(s tensor.Shape, block int, into bool) []array.Copy {
 	images, channels, inner := s[0], s[1], s[2:].Len()
 	blocks := (channels + block - 1) / block

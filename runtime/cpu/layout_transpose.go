@@ -17,8 +17,8 @@ var blockedTransposeRows = []blockedRow{
 	blockedRowFor("phases", offerConvTranspose, bindBlockedConvTranspose),
 }
 
-// phased is a transposed convolution as ordinary ones: one for each place that an element
-// of the result has within a stride, by the part of the kernel that meets such elements.
+// phased is a transposed convolution as ordinary ones. Each phase computes the elements of the
+// result at one place within a stride, with the elements of the kernel that reach them.
 type phased struct {
 	shape *nn.ConvShape
 	list  []phase
@@ -26,13 +26,13 @@ type phased struct {
 
 type phase struct {
 	conv  *nn.ConvShape
-	at    []int // of the phase's first element in the result
-	first []int // of the kernel's elements that the phase has, every stride-th
+	at    []int // the phase's first element in the result
+	first []int // the first element of the kernel that belongs to the phase; the others follow at the stride
 }
 
-// phasedOf returns the convolutions that make up a node, if its weights are constant,
-// every phase has elements of the kernel, none would have to leave out of the value, and
-// kernels for these blocks take them.
+// phasedOf returns the phases of a node. ok is false unless the weights are constant, every phase
+// has elements of the kernel and needs no cropping of the value, and kernels for these blocks take
+// the phases.
 func phasedOf(o *nn.ConvTranspose, b *device.Binding, l device.Layout) (*phased, bool) {
 	if b.Const(1) == nil {
 		return nil, false
@@ -61,7 +61,8 @@ func phasedOf(o *nn.ConvTranspose, b *device.Binding, l device.Layout) (*phased,
 	return t, true
 }
 
-// phaseOf returns phase i of a transposed convolution, counted with the last axis fastest.
+// phaseOf returns phase i of a transposed convolution. Phases are numbered with the last axis
+// fastest.
 func phaseOf(s *nn.ConvShape, i int) (p phase, ok bool) {
 	axes := len(s.In)
 	one := slices.Repeat([]int{1}, axes)
@@ -101,8 +102,7 @@ func offerConvTranspose(o *nn.ConvTranspose, b *device.Binding, l device.Layout)
 	return x
 }
 
-// bindBlockedConvTranspose computes one phase after the other and puts each where it
-// belongs.
+// bindBlockedConvTranspose computes one phase after another and copies each into the result.
 func bindBlockedConvTranspose(o *nn.ConvTranspose, b *binder) error {
 	l := b.OutLayout(0)
 	t, ok := phasedOf(o, b.Binding, l)
@@ -140,7 +140,7 @@ func bindBlockedConvTranspose(o *nn.ConvTranspose, b *binder) error {
 	return nil
 }
 
-// phaseWeights is the weights [channels, filters, kernel...] packed for each phase.
+// phaseWeights returns the weights [channels, filters, kernel...], packed for each phase.
 func (b *binder) phaseWeights(t *phased, kernels []bindings.Kernel, list []blockedConvWords) (each []device.Operand, ok bool, err error) {
 	constant := b.Const(1)
 	if b.dev.packs.weights.moves(constant) {
@@ -174,9 +174,8 @@ func (b *binder) phaseWeights(t *phased, kernels []bindings.Kernel, list []block
 	return each, true, nil
 }
 
-// weights is those of the phase's convolution, [filters, channels, kernel...], of the
-// weights [channels, filters, kernel...] of the transposed one. They take the place of rows where
-// there is room.
+// weights returns the weights of the phase's convolution, [filters, channels, kernel...], from
+// those of the transposed one, w, [channels, filters, kernel...]. It reuses the memory of rows.
 func (p *phase) weights(s *nn.ConvShape, w, rows []float32) []float32 {
 	places := []int{0}
 	for d, n := range p.conv.Kernel {
@@ -201,7 +200,7 @@ func (p *phase) weights(s *nn.ConvShape, w, rows []float32) []float32 {
 	return rows
 }
 
-// copyTo puts what a phase computed, [images, blocks, spatial..., block], to the result.
+// copyTo returns the copy of a phase, [images, blocks, spatial..., block], into the result.
 func (p *phase) copyTo(s *nn.ConvShape, block int) array.Copy {
 	known := graph.Known
 	c := array.Copy{From: known(0), Axes: []array.CopyAxis{{N: known(block), From: known(1), To: known(1)}}}

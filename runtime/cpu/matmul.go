@@ -35,14 +35,13 @@ var matmulRows = []row{
 	rowFor("gemm", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_gemm", b) }),
 }
 
-// wideGemms are the kernels for integers. Sums that wrap have the same bits whether their
-// terms have signs or not.
+// wideGemms are the kernels for integers. Sums that wrap have the same bits signed and unsigned.
 var wideGemms = map[tensor.DType]string{
 	tensor.I32: "u32_gemm", tensor.U32: "u32_gemm", tensor.I64: "u64_gemm", tensor.U64: "u64_gemm",
 }
 
-// product is a batch of products of matrices [m,k] and [k,n], whose results follow each
-// other without gaps. Strides are in elements.
+// product is a batch of products of matrices [m,k] and [k,n]. Results follow each other without
+// gaps. Strides are in elements.
 type product struct {
 	m, n, k                graph.Dim
 	aRow, aCol, bRow, bCol graph.Dim
@@ -50,10 +49,10 @@ type product struct {
 	scattered              bool        // right matrices do not follow each other
 }
 
-// batchAxis is an extent and the strides of both operands: 0 where one is shared.
+// batchAxis is an extent and the strides of both operands; the stride of a shared operand is 0.
 type batchAxis struct{ n, a, b graph.Dim }
 
-// matrices gives a vector the axis that makes it a row or a column.
+// matrices adds an axis to a vector, so that it is a matrix of one row or of one column.
 func matrices(d graph.Dims, row bool) graph.Dims {
 	one := graph.Known(1)
 	switch {
@@ -65,9 +64,9 @@ func matrices(d graph.Dims, row bool) graph.Dims {
 	return graph.Dims{d[0], one}
 }
 
-// productOf cuts row-major operands with at least two axes into products, as few as
-// there can be: axes that both operands, or neither, step over together become one, and
-// rows that share their right operand one matrix.
+// productOf cuts row-major operands of two or more axes into as few products as possible. Batch
+// axes are merged if each operand steps over both or over neither. Matrices that share their right
+// operand become one.
 func productOf(a, b graph.Dims) *product {
 	la, lb := len(a)-2, len(b)-2
 	p := &product{m: a[la], k: a[la+1], n: b[lb+1], aRow: a[la+1], aCol: graph.Known(1), bRow: b[lb+1], bCol: graph.Known(1)}
@@ -79,7 +78,7 @@ func productOf(a, b graph.Dims) *product {
 	return p
 }
 
-// setBatch sets the axes of operands whose matrices are that many elements apart.
+// setBatch sets the batch axes of operands with matrices aStep and bStep elements apart.
 func (p *product) setBatch(a, b graph.Dims, aStep, bStep graph.Dim) {
 	zero := graph.Known(0)
 	for i := 1; i <= max(len(a), len(b)); i++ {
@@ -117,9 +116,9 @@ func (w *words) batch(list []batchAxis) {
 	}
 }
 
-// sum is what is added to products, before the function behind them.
+// sum holds the addends of a product, and its epilogue, which follows them.
 type sum struct {
-	row, col, all device.Operand // a number for each row, for each column, for each element
+	row, col, all device.Operand // one number per matrix row, per column, per element
 	then          op.Epilogue
 }
 
@@ -131,10 +130,10 @@ type gemm struct {
 	bPacked bool
 	alpha   float64
 	then    op.Epilogue
-	apply   bindings.Kernel // of the epilogue, unless that is a clamp
+	apply   bindings.Kernel // kernel of the epilogue, unless that is a clamp
 }
 
-// right is the element type of the right operand.
+// right returns the element type of the right operand.
 func (g *gemm) right() tensor.DType {
 	if g.bType != tensor.Invalid {
 		return g.bType
@@ -159,7 +158,7 @@ func (g *gemm) words() words {
 	return w
 }
 
-// gemmOf is the kernel for elements of that type where others take one of float32.
+// gemmOf returns the kernel for elements of type d that corresponds to a kernel for float32.
 func gemmOf(kernel string, d tensor.DType) (string, error) {
 	_, narrow := floatTypes[d]
 	switch {
@@ -173,7 +172,7 @@ func gemmOf(kernel string, d tensor.DType) (string, error) {
 	return "", device.Refuse("elements are %v", d)
 }
 
-// floatProduct adds products of floats by a kernel of that op, or its like for float64.
+// floatProduct adds products of floats, by a kernel of that op or its float64 counterpart.
 func (b *binder) floatProduct(kernel string, p *product, alpha float64, s sum) error {
 	d := b.DType(0)
 	kernel, err := gemmOf(kernel, d)
@@ -224,7 +223,7 @@ func orRefuse(err error, why string) error {
 	return device.Refuse("%s", why)
 }
 
-// packs reports whether products by tiles have the right operand packed.
+// packs reports whether the kernel f32_gemm would pack the right operand.
 func (b *binder) packs(g *gemm) (bool, error) {
 	t := b.Const(1)
 	if t == nil || t.Len() == 0 || g.scattered || b.dev.packs.weights.moves(t) {
@@ -238,7 +237,7 @@ func (b *binder) packs(g *gemm) (bool, error) {
 	return err == nil && k.Packed(list, 1) > 0, err
 }
 
-// forPacking is the words on which the form of a packed right operand depends.
+// forPacking returns the words that the form of a packed right operand depends on.
 func (g *gemm) forPacking() words {
 	own := *g
 	p := *g.product
@@ -254,7 +253,7 @@ func (g *gemm) forPacking() words {
 	return own.words()
 }
 
-// packBatch changes the strides of the right operand to those of packed matrices.
+// packBatch sets the strides of the right operand to those between packed matrices.
 func (g *gemm) packBatch(k bindings.Kernel) {
 	one := *g
 	p := *g.product
@@ -285,8 +284,7 @@ func (b *binder) wideProduct(d tensor.DType, p *product, x, y, out device.Operan
 	return b.run(name, w, x, y, out)
 }
 
-// multiply adds products of elements of type d, of which none is packed. Elements of
-// 16 bits are not multiplied.
+// multiply adds products of elements of type d without packing. It refuses elements of 16 bits.
 func (b *binder) multiply(d tensor.DType, p *product, x, y, out device.Operand) error {
 	ops := map[tensor.DType][]string{tensor.F32: {"f32_gemv", "f32_gemm"}, tensor.F64: {"f64_gemm"}}[d]
 	if ops == nil {
@@ -301,7 +299,7 @@ func (b *binder) multiply(d tensor.DType, p *product, x, y, out device.Operand) 
 	return b.add(k, nil, w, x, y, none, none, none, out)
 }
 
-// isEmpty reports whether the output has no elements.
+// isEmpty reports whether output 0 has no elements.
 func (b *binder) isEmpty() bool {
 	n, ok := b.Out[0].Dims.Len().Value()
 	return ok && n == 0
@@ -340,7 +338,7 @@ func bindMatMulBias(o *arith.MatMulBias, kernel string, b *binder) error {
 	return b.floatProduct(kernel, p, 1, s)
 }
 
-// floats is input i as float32: where it lies, or widened into scratch.
+// floats returns input i as float32: itself, or widened into scratch.
 func (b *binder) floats(i int) (device.Operand, error) {
 	d := b.DType(i)
 	if !b.Has(i) || d == tensor.F32 {
@@ -355,7 +353,7 @@ func (b *binder) floats(i int) (device.Operand, error) {
 	return t, b.convert(d, tensor.F32, n, b.in(i), t)
 }
 
-// widened is input i in the type that it is computed in; none if it is left out.
+// widened returns input i in the type that its elements are computed in, or none if it is left out.
 func (b *binder) widened(i int) (device.Operand, error) {
 	if b.DType(i) == tensor.F64 {
 		return b.in(i), nil
@@ -363,7 +361,7 @@ func (b *binder) widened(i int) (device.Operand, error) {
 	return b.floats(i)
 }
 
-// joinOut joins the output with a value by a function, in the type of the output.
+// joinOut replaces output 0 by a function of it and x, computed in the output's type.
 func (b *binder) joinOut(name string, x device.Operand, dims graph.Dims) error {
 	d := b.Out[0].DType
 	k, err := b.function(d, name)
@@ -375,7 +373,7 @@ func (b *binder) joinOut(name string, x device.Operand, dims graph.Dims) error {
 	return b.pairs(k, l, l, l, b.out(0), x, b.out(0), y, y, dims)
 }
 
-// reordered is the products of operands whose axes are in another order.
+// reordered returns the products of operands with permuted axes or with room.
 func reordered(o *arith.FusedMatMul, b *binder) *product {
 	if o.Order == [2]arith.AxisOrder{} && !b.HasRoom() {
 		return productOf(matrices(b.In[0].Dims, true), matrices(b.In[1].Dims, false))
@@ -409,8 +407,7 @@ func reordered(o *arith.FusedMatMul, b *binder) *product {
 	return p
 }
 
-// stridesOf is the elements from one index to the next along each axis of a row-major
-// value.
+// stridesOf returns the strides, in elements, of the axes of a row-major value.
 func stridesOf(d graph.Dims) graph.Dims {
 	s, step := make(graph.Dims, len(d)), graph.Known(1)
 	for i := len(d) - 1; i >= 0; i-- {
@@ -462,7 +459,7 @@ func gemmProduct(o *arith.Gemm, a, b, out graph.Dims) *product {
 	return p
 }
 
-// addend sets what beta times C adds: to rows, to columns, or to each element.
+// addend sets s to beta times C, per matrix row, per column or per element.
 func (b *binder) addend(s *sum, beta float32, p *product) error {
 	dims := b.In[2].Dims
 	rows, cols := graph.Known(1), graph.Known(1)
@@ -498,8 +495,8 @@ func (b *binder) addend(s *sum, beta float32, p *product) error {
 	return nil
 }
 
-// scaled is a value of floats, stretched to extents [rows,cols] and multiplied, in
-// scratch.
+// scaled returns x, a value of floats, broadcast to extents [rows,cols] and multiplied by a number,
+// in scratch.
 func (b *binder) scaled(x device.Operand, dims, to graph.Dims, by float32) (device.Operand, error) {
 	n, ok := b.Max(to.Len())
 	if !ok {
@@ -517,7 +514,7 @@ func (b *binder) scaled(x device.Operand, dims, to graph.Dims, by float32) (devi
 	return t, b.pairs(k, l, l, l, x, factor, t, to, dims, graph.Dims{})
 }
 
-// bindWideGemm is Gemm of integers that nothing scales; others are left to the host.
+// bindWideGemm binds Gemm of integers without scaling. It refuses other factors.
 func bindWideGemm(o *arith.Gemm, b *binder) error {
 	if b.isEmpty() {
 		return nil

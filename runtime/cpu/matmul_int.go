@@ -11,8 +11,8 @@ var intMatMulRows = []row{
 	rowFor("gemm", func(_ *openinfer.MatMul, b *binder) error { return bindIntMatMul(b) }),
 }
 
-// bindIntMatMul multiplies matrices of integers of 16 bits or fewer, which are decoded
-// block by block.
+// bindIntMatMul multiplies matrices of integers of at most 16 bits. The kernel decodes them block
+// by block.
 func bindIntMatMul(b *binder) error {
 	d := b.DType(0)
 	if !d.IsInteger() || d.Bits() > 16 {

@@ -8,9 +8,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Pieces of a right operand that is packed have about pieceBytes. Whole panels of every
-// kernel are in pieceColumns columns. The words at columnsWord and depthWord are the
-// numbers of columns and of rows.
+// A packed right operand is packed in pieces of about pieceBytes. pieceColumns columns are whole
+// panels of every kernel. columnsWord and depthWord are the words with the numbers of columns and
+// rows.
 const (
 	pieceBytes   = 4 << 20
 	pieceColumns = 96
@@ -18,8 +18,8 @@ const (
 	depthWord    = 2
 )
 
-// panels is a right operand that is packed in panels of columns, one behind the other, and
-// each row by row.
+// panels is a right operand packed in panels of columns. Panels follow each other, and each is
+// stored row by row.
 type panels struct {
 	kernel      bindings.Kernel
 	list        []int64 // words of its packing
@@ -27,12 +27,12 @@ type panels struct {
 	depth       int // rows
 	element     int // bytes of an element
 	panel       int // columns of a panel
-	columnBytes int // of a packed column
+	columnBytes int // bytes of a packed column
 }
 
-// pieces divides a right operand, of which n bytes are the packed form: by columns where
-// each lies in one piece, else by rows. Operands that are small, or none of both, or not
-// packed in panels, are one piece.
+// pieces divides a right operand with a packed form of n bytes: by columns if its columns are
+// contiguous, by rows if its rows are. Other operands, small ones, and ones not packed in panels
+// are one piece.
 func (g *gemm) pieces(k bindings.Kernel, list []int64, n int) pieces {
 	p := &panels{kernel: k, list: list, element: g.right().Bits() / 8}
 	p.columns, _ = g.n.Value()
@@ -51,8 +51,8 @@ func (g *gemm) pieces(k bindings.Kernel, list []int64, n int) pieces {
 	return one
 }
 
-// measure finds the columns of a panel, and reports whether all panels together are n
-// bytes, filled up to a multiple of 64.
+// measure finds the columns of a panel. It reports whether all panels together take n bytes,
+// rounded up to a multiple of 64.
 func (p *panels) measure(n int) bool {
 	full := p.kernel.Packed(p.words(pieceColumns, p.depth), 1)
 	more := p.kernel.Packed(p.words(pieceColumns+1, p.depth), 1) - full
@@ -63,24 +63,23 @@ func (p *panels) measure(n int) bool {
 	return filled(n, (p.columns+p.panel-1)/p.panel*p.panel*p.columnBytes)
 }
 
-// filled reports whether n is a number of bytes filled up to a multiple of 64.
+// filled reports whether n is bytes rounded up to a multiple of 64.
 func filled(n, bytes int) bool { return n >= bytes && n-bytes < 64 }
 
-// words is those of packing that many columns and rows.
+// words returns the words of packing that many columns and rows.
 func (p *panels) words(columns, depth int) []int64 {
 	list := slices.Clone(p.list)
 	list[columnsWord], list[depthWord] = int64(columns), int64(depth)
 	return list
 }
 
-// fillColumns packs columns, which lie one behind the other.
+// fillColumns packs contiguous columns.
 func (p *panels) fillColumns(w *tensor.Tensor, from, columns int, all []byte) error {
 	p.kernel.Pack(p.words(columns, p.depth), 1, w.Pointer(), all[from*p.columnBytes:])
 	return nil
 }
 
-// fillRows packs rows, which lie one behind the other: the part of each panel that they
-// are.
+// fillRows packs contiguous rows, into their part of each panel.
 func (p *panels) fillRows(w *tensor.Tensor, from, rows int, all []byte) error {
 	list := p.words(p.panel, rows)
 	for at := 0; at < p.columns; at += p.panel {

@@ -10,8 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Labels and scores of classical machine learning are made in Go, around commands that
-// compute on rows of numbers.
+// Labels and scores of classical machine learning are made in Go, around commands that compute on
+// matrix rows.
 var mlRows = []row{
 	learnedRow[*ml.LinearRegressor]("products"),
 	learnedRow[*ml.LinearClassifier]("products"),
@@ -23,16 +23,16 @@ var mlRows = []row{
 	rowFor("distances", bindDistances),
 }
 
-// learnedRow is the row of an operator whose outputs may be strings.
+// learnedRow returns the row of an operator with outputs that may be strings.
 func learnedRow[T ml.Learned](name string) row {
 	r := rowFor(name, func(o T, b *binder) error { return bindLearned(o, b) })
 	r.texts = true
 	return r
 }
 
-// learned is the constants of an operator.
+// learned holds the constants of an operator.
 type learned struct {
-	packed map[*ml.LinearMap][]byte // nil for weights that are taken as they are
+	packed map[*ml.LinearMap][]byte // nil for weights that are not packed
 	forest *forest
 }
 
@@ -74,7 +74,7 @@ func bindLearned(o ml.Learned, b *binder) error {
 	return nil
 }
 
-// linearGemm is the product of rows by the weights.
+// linearGemm returns the product of matrix rows by the weights.
 func linearGemm(m *ml.LinearMap, rows int, alpha float32, packed bool) *gemm {
 	n, k := graph.Known(m.Rows()), graph.Known(m.Features())
 	p := &product{m: graph.Known(rows), n: n, k: k, aRow: k, aCol: graph.Known(1), bRow: graph.Known(1), bCol: k}
@@ -119,7 +119,7 @@ func rbfWords(m *ml.LinearMap, gamma float32, rows int) (w words) {
 	return w
 }
 
-// bindDistances compares the rows of two matrices.
+// bindDistances computes the distances between the rows of two matrices.
 func bindDistances(o *ml.Distances, b *binder) error {
 	x, y := b.In[0], b.In[1]
 	switch {
@@ -140,7 +140,7 @@ func bindDistances(o *ml.Distances, b *binder) error {
 	return b.run("f32_rbf", w, b.in(0), b.in(1), b.out(0))
 }
 
-// RBF compares rows with vectors.
+// RBF computes the exponential kernel of matrix rows and vectors.
 func (l *learning) RBF(m *ml.LinearMap, gamma float32, x []float32, rows int, y []float32) error {
 	v := device.Operand{Place: device.Const, Data: l.packed[m]}
 	if err := l.run("f32_rbf", rbfWords(m, gamma, rows), l.list(x), v, l.list(y)); err != nil {
@@ -158,7 +158,7 @@ func (l *learning) Sigmoid(y []float32) error { return l.replace("sigmoid", y) }
 // Exp computes exponentials.
 func (l *learning) Exp(y []float32) error { return l.replace("exp", y) }
 
-// replace replaces numbers by a function of theirs.
+// replace replaces each number by a function of it.
 func (l *learning) replace(name string, y []float32) error {
 	k, err := l.function(tensor.F32, name)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// forest is the constant operands of a command of trees, in one block of memory.
+// forest holds the constant operands of a command of trees, in one block of memory.
 type forest struct {
 	data    []byte
 	counts  [forestLists]int // elements of each list
@@ -17,7 +17,7 @@ type forest struct {
 	missing bool
 }
 
-// The lists, in the order of the operands.
+// The lists of a forest, in the order of the operands.
 const (
 	forestNodes = iota
 	forestRoots
@@ -27,11 +27,11 @@ const (
 	forestLists
 )
 
-// forestHeader is the bytes before the lists, of numbers: how many elements each has, and
-// 1 where some node lets NaNs pass.
+// forestHeader is the size in bytes of the header before the lists: the number of elements of each
+// list, then 1 if a node lets NaNs pass.
 const forestHeader = 64
 
-// forest lays out trees, once for all plans.
+// forest packs trees, once for all plans.
 func (b *binder) forest(f *ml.Forest, double bool) (*forest, error) {
 	key, pack := packKey{data: unsafe.Pointer(f.Model), words: "f32"}, packForest[float32]
 	if double {
@@ -73,12 +73,12 @@ func packForest[T float32 | float64](of *ml.Forest) ([]byte, error) {
 	return data, nil
 }
 
-// forestNumbers is the header.
+// forestNumbers returns the header of packed trees.
 func forestNumbers(data []byte) []int64 {
 	return unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(data))), forestHeader/8)
 }
 
-// forestOf reads what packForest wrote.
+// forestOf reads the result of packForest.
 func forestOf(data []byte, double bool) *forest {
 	f := &forest{data: data, size: [forestLists]int{16, 4, 4, 4, 4}}
 	if double {
@@ -92,13 +92,13 @@ func forestOf(data []byte, double bool) *forest {
 	return f
 }
 
-// memoryOf is the memory of a list.
+// memoryOf returns the memory of a list.
 func memoryOf[T any](list []T) []byte {
 	var zero T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), len(list)*int(unsafe.Sizeof(zero)))
 }
 
-// operands are the lists; none for an empty one.
+// operands returns the lists as operands; none for an empty list.
 func (f *forest) operands() (list [forestLists]device.Operand) {
 	at := forestHeader
 	for i, n := range f.counts {
@@ -119,8 +119,8 @@ func (f *forest) words(rows, features graph.Dim, targets int, how ml.TreeAggrega
 	return w
 }
 
-// bindTrees computes scores that are what the trees give, of the type in which they are computed. The
-// operator has compared features with those that the trees ask for if they are a number.
+// bindTrees binds regressors that return the sums of the trees, in the type that these are computed
+// in. If the number of features is known, the operator has checked that it suffices.
 func bindTrees(o *ml.TreeRegressor, b *binder) error {
 	in, out := b.In[0], b.Out[0]
 	kernel, double := "f32_forest", o.Double(in.DType)

@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op/ml"
 )
 
-// The nodes that kernels know ask only whether a feature is at most a value. All
-// other questions become such ones:
+// The nodes of kernels only ask whether a feature is at most a value. All other questions become
+// such ones:
 //
 //	x < v     x <= the next number below v
 //	x >= v    not x < v, with the branches swapped
@@ -17,8 +17,8 @@ import (
 //	x == v    x <= v, and then not x < v
 //	x in set  halves of the set, down to x == v
 //
-// Nodes lie tree by tree and level by level, siblings side by side. Those that
-// several nodes share lie there once.
+// Nodes are stored tree by tree and level by level, siblings next to each other. A node with
+// several parents is stored once.
 
 // treeNode is nacre_f32_tree_node or nacre_f64_tree_node of csrc/ml/ml.h.
 type treeNode[T float32 | float64] struct {
@@ -27,14 +27,14 @@ type treeNode[T float32 | float64] struct {
 	next    [2]uint32
 }
 
-// treeNaNFirst in treeNode.feature says that NaNs go on at next[0].
+// treeNaNFirst in treeNode.feature means that NaNs continue at next[0].
 const treeNaNFirst = 1 << 31
 
-// treeLists is the operands of f32_forest or f64_forest that are constant.
+// treeLists holds the constant operands of f32_forest or f64_forest.
 type treeLists[T float32 | float64] struct {
 	nodes         []treeNode[T]
 	roots         []uint32
-	first, target []uint32 // nil when the values of leaves are weights for the only target
+	first, target []uint32 // nil if leaves hold the weights of the only target
 	weight        []T
 	missing       bool
 }
@@ -43,8 +43,8 @@ type treeLists[T float32 | float64] struct {
 type layout[T float32 | float64] struct {
 	model  *ml.TreeModel
 	forest *treeLists[T]
-	nodes  []uint32 // where each branch lies
-	leaves []uint32 // where each leaf lies
+	nodes  []uint32 // place of each branch
+	leaves []uint32 // place of each leaf
 }
 
 const unplaced = math.MaxUint32
@@ -75,8 +75,8 @@ func layOut[T float32 | float64](f *ml.Forest) (*treeLists[T], error) {
 	return l.forest, nil
 }
 
-// order gives every node that a root leads to its place, and returns them in
-// that order with the number of places.
+// order places every node that a root leads to. It returns the nodes in that order, and the number
+// of places.
 func (l *layout[T]) order() (order []int32, total int) {
 	place := func(i int32) {
 		if l.at(i) != unplaced || total > ml.MaxTreeNodes {
@@ -105,7 +105,7 @@ func (l *layout[T]) order() (order []int32, total int) {
 	return order, total
 }
 
-// at is the place of a node.
+// at returns the place of a node.
 func (l *layout[T]) at(i int32) uint32 {
 	if i < 0 {
 		return l.leaves[^i]
@@ -113,7 +113,7 @@ func (l *layout[T]) at(i int32) uint32 {
 	return l.nodes[i]
 }
 
-// places is how many nodes a branch becomes.
+// places returns how many nodes a branch becomes.
 func places(n *ml.TreeBranch) int {
 	switch {
 	case n.Mode == ml.BranchMember && len(n.Set) > 0:
@@ -124,7 +124,7 @@ func places(n *ml.TreeBranch) int {
 	return 1
 }
 
-// leaf writes a leaf: its weight, or its number among the lists of votes.
+// leaf writes a leaf: its weight, or its index in the lists of votes.
 func (l *layout[T]) leaf(i int, single bool) {
 	at := l.leaves[i]
 	n := treeNode[T]{next: [2]uint32{at, at}}
@@ -153,11 +153,11 @@ func (l *layout[T]) votes() {
 	}
 }
 
-// branch writes a branch from place at on.
+// branch writes a branch, starting at place at.
 func (l *layout[T]) branch(n *ml.TreeBranch, at uint32) {
 	yes, no, v := l.at(n.Yes), l.at(n.No), T(n.Value)
 	if v != v && n.Mode != ml.BranchMember {
-		// No number compares with NaN, and all differ from it.
+		// No number compares with NaN, and all numbers differ from it.
 		if n.Mode == ml.BranchNEQ {
 			no = yes
 		}
@@ -182,8 +182,8 @@ func (l *layout[T]) branch(n *ml.TreeBranch, at uint32) {
 	}
 }
 
-// ask writes a node that goes on at first for what is at most v, and at second
-// for the rest; NaNs go on at first if nanFirst.
+// ask writes a node that continues at first for features of at most v, and at second otherwise.
+// NaNs continue at first if nanFirst.
 func (l *layout[T]) ask(n *ml.TreeBranch, at uint32, v T, first, second uint32, nanFirst bool) {
 	node := treeNode[T]{value: v, feature: n.Feature, next: [2]uint32{first, second}}
 	if nanFirst {
@@ -199,8 +199,7 @@ func (l *layout[T]) equal(n *ml.TreeBranch, at uint32, v T, yes, no uint32, nanY
 	l.ask(n, at+1, below(v), no, yes, false)
 }
 
-// member writes the nodes that ask whether a feature is in a set, of ascending
-// numbers.
+// member writes the nodes that ask whether a feature is in a set of ascending numbers.
 func (l *layout[T]) member(n *ml.TreeBranch, at uint32, set []float64, yes, no uint32) {
 	switch half := len(set) / 2; len(set) {
 	case 0:
@@ -216,8 +215,8 @@ func (l *layout[T]) member(n *ml.TreeBranch, at uint32, set []float64, yes, no u
 	}
 }
 
-// below is the next number below v; NaN, which nothing is at most, if there is
-// none.
+// below returns the next number below v. If there is none, it returns NaN, which compares with no
+// number.
 func below[T float32 | float64](v T) T {
 	if math.IsInf(float64(v), -1) {
 		return T(math.NaN())

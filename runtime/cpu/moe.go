@@ -9,17 +9,17 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Mixtures of experts route rows in Go. Each expert that has rows is commands of its
-// own, which are made when the rows are known.
+// Mixtures of experts route matrix rows in Go. Each expert with rows runs commands of its own, made
+// once the rows are known.
 var moeRows = []row{
 	rowFor("experts", bindMoE),
 	rowFor("experts", bindQMoE),
 }
 
-// expertLayer is weights that rows are multiplied by.
+// expertLayer is one layer of every expert.
 type expertLayer interface {
-	// multiply adds commands that set m rows of y to those of a times the weights of an
-	// expert, the bias added.
+	// multiply adds commands that set m rows of y to the rows of a times an expert's weights, plus
+	// the bias.
 	multiply(c *calls, expert, m int, a, y []float32) error
 }
 
@@ -32,7 +32,7 @@ type mixture struct {
 	*calls
 }
 
-// shapesOf gives the shapes of a run's inputs; nil where one is left out.
+// shapesOf returns a function that gives the shape of input i, nil if it is left out.
 func shapesOf(c *op.Run) func(i int) tensor.Shape {
 	return func(i int) tensor.Shape {
 		if !c.Has(i) {
@@ -42,7 +42,7 @@ func shapesOf(c *op.Run) func(i int) tensor.Shape {
 	}
 }
 
-// inputOf is input i of a run; nil where it is left out.
+// inputOf returns input i of a run, nil if it is left out.
 func inputOf(c *op.Run, i int) *tensor.Tensor {
 	if !c.Has(i) {
 		return nil
@@ -50,7 +50,7 @@ func inputOf(c *op.Run, i int) *tensor.Tensor {
 	return c.In[i]
 }
 
-// compute computes the output. Shares is an input of shares, or nil.
+// compute computes the output. shares is the input with each expert's share, or nil.
 func (m *mixture) compute(shares *tensor.Tensor) error {
 	x := m.run.In[moe.ExpertInput]
 	if x.Len() == 0 {
@@ -85,7 +85,7 @@ func (m *mixture) compute(shares *tensor.Tensor) error {
 	return m.finish()
 }
 
-// experts adds to rows of out what experts make of those of a, as the lists say.
+// experts adds each expert's results for rows of a to the rows of out, as the lists say.
 func (m *mixture) experts(lists [][]moe.Route, a, out []float32) error {
 	work, err := m.work(lists)
 	if err != nil {
@@ -112,10 +112,10 @@ func (m *mixture) experts(lists [][]moe.Route, a, out []float32) error {
 	return nil
 }
 
-// expertWork is memory for the rows of one expert.
+// expertWork is the memory for the rows of one expert.
 type expertWork struct{ in, first, gate, out []float32 }
 
-// work makes room for the expert that has most rows.
+// work allocates memory for the expert with the most rows.
 func (m *mixture) work(lists [][]moe.Route) (w *expertWork, err error) {
 	most, gates := 0, 0
 	for _, list := range lists {
@@ -136,7 +136,7 @@ func (m *mixture) work(lists [][]moe.Route) (w *expertWork, err error) {
 	return w, nil
 }
 
-// expert sets n rows of w.out to what an expert makes of those of w.in.
+// expert sets n rows of w.out to an expert's results for the rows of w.in.
 func (m *mixture) expert(e, n int, w *expertWork) error {
 	if err := m.layers[0].multiply(m.calls, e, n, w.in, w.first); err != nil {
 		return err
@@ -162,8 +162,7 @@ func (m *mixture) expert(e, n int, w *expertWork) error {
 	return m.finish()
 }
 
-// part takes g and l of SwiGLU apart, g to the front of w.first and l to w.gate, and
-// brings them within their limits.
+// part separates g and l of SwiGLU, g to the front of w.first and l to w.gate, and clamps both.
 func (m *mixture) part(n int, w *expertWork) {
 	lo, hi, deep := -m.Limit, m.Limit, m.shape.Deep
 	for i := range n {
@@ -184,7 +183,7 @@ func (m *mixture) part(n int, w *expertWork) {
 	}
 }
 
-// activate adds commands that set h to f(h), times the gate where there is one.
+// activate adds commands that set h to f(h), times the gate if there is one.
 func (m *mixture) activate(h, gate []float32) error {
 	n := graph.Known(len(h))
 	at, plain := m.list(h), lane{bytes: 4}

@@ -12,11 +12,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// denseLayer is a layer whose weights are floats [experts,out,in].
+// denseLayer is a layer with weights that are floats, [experts,out,in].
 type denseLayer struct {
 	moe.ExpertLayer
 	weights *tensor.Tensor
-	packed  []byte // those of all experts; nil for none
+	packed  []byte // weights of all experts; nil if they are not packed
 	experts int
 	bias    []float32
 }
@@ -111,7 +111,7 @@ func (l *denseLayer) multiply(c *calls, expert, m int, a, y []float32) error {
 	return c.add(k, nil, w, c.list(a), right, none, c.biasOf(l.bias, expert, l.Out), none, c.list(y))
 }
 
-// biasOf is that of one expert.
+// biasOf returns the bias of one expert.
 func (c *calls) biasOf(bias []float32, expert, out int) device.Operand {
 	if bias == nil {
 		return device.Operand{}
@@ -119,13 +119,13 @@ func (c *calls) biasOf(bias []float32, expert, out int) device.Operand {
 	return c.list(bias[expert*out:][:out])
 }
 
-// nbitsLayer is a layer whose weights are codes.
+// nbitsLayer is a layer with weights that are codes.
 type nbitsLayer struct {
 	moe.QMoELayer
 	codes, scales *tensor.Tensor
 	zeros         *tensor.Tensor // nil for none
-	wide          []float32      // scales as float32, where there are packed zeros
-	row           []float32      // room for the zero points of an expert
+	wide          []float32      // scales as float32, if zero points are packed
+	row           []float32      // memory for an expert's zero points
 	bias          []float32
 }
 
@@ -184,7 +184,7 @@ func (l *nbitsLayer) multiply(c *calls, expert, m int, a, y []float32) error {
 	return c.nbits("f32_nbits", v, c.list(a), codes, scales, zeros, none, none, c.biasOf(l.bias, expert, l.Out), c.list(y))
 }
 
-// unpackZeros sets the row to the zero points of an expert.
+// unpackZeros sets l.row to the zero points of an expert.
 func (l *nbitsLayer) unpackZeros(expert int) {
 	b := l.zeros.Bytes()[expert*l.ZeroBytes():]
 	for j := range l.row {

@@ -23,11 +23,11 @@ var nbitsRows = []row{
 	rowFor("codes", bindGatherQuantized),
 }
 
-// What codes count from: nacre_nbits_zeros of csrc/nbits/nbits.h.
+// The zero points of codes: nacre_nbits_zeros of csrc/nbits/nbits.h.
 const (
 	zerosMiddle = iota // 2^(bits-1)
-	zerosCodes         // stored as codes are
-	zerosFloats        // stored as scales are
+	zerosCodes         // stored like codes
+	zerosFloats        // stored like scales
 )
 
 // nbitsWords is nacre_nbits_words of csrc/nbits/nbits.h.
@@ -51,7 +51,7 @@ func (v *nbitsWords) words() words {
 	return w
 }
 
-// nbits adds a command of a product. Operands are those of the words in order.
+// nbits adds a command of a product. Operands are in the order of its kernel.
 func (b *binder) nbits(name string, v *nbitsWords, operands ...device.Operand) (err error) {
 	if v.gemm, err = b.kernel("f32_gemm"); err != nil {
 		return err
@@ -64,8 +64,8 @@ func (b *binder) nbits(name string, v *nbitsWords, operands ...device.Operand) (
 	return b.add(k, []bindings.Kernel{v.gemm}, w, operands...)
 }
 
-// bindNBits multiplies by weights as they lie. Constant weights whose columns g_idx
-// spreads over blocks are put in order.
+// bindNBits multiplies by weights without copying them. If a constant g_idx spreads the columns of
+// constant weights over blocks, it stores them in the order of the blocks.
 func bindNBits(o *quant.MatMulNBits, kernel string, b *binder) error {
 	rows, err := b.rowCount(0)
 	if err != nil || rows.Same(graph.Known(0)) {
@@ -99,7 +99,7 @@ func bindNBits(o *quant.MatMulNBits, kernel string, b *binder) error {
 	})
 }
 
-// scalesOf returns scales and zero points, floats of one type.
+// scalesOf returns scales and zero points. If both are floats, they have one type.
 func (b *binder) scalesOf(v *nbitsWords) (scales, zeros device.Operand, err error) {
 	scales, zeros = b.in(2), b.in(3)
 	switch {
@@ -120,7 +120,7 @@ func (b *binder) scalesOf(v *nbitsWords) (scales, zeros device.Operand, err erro
 	return scales, zeros, err
 }
 
-// rowCount is how many rows the elements of input i are, its last axis being one.
+// rowCount returns the number of rows of input i: all axes but the last.
 func (b *binder) rowCount(i int) (graph.Dim, error) {
 	dims := b.In[i].Dims
 	if len(dims) == 0 {
@@ -129,7 +129,7 @@ func (b *binder) rowCount(i int) (graph.Dim, error) {
 	return dims[:len(dims)-1].Len(), nil
 }
 
-// inFloats adds commands that compute output 0, narrow floats, as float32.
+// inFloats adds commands that compute output 0 as float32, and rounds it to its type.
 func (b *binder) inFloats(add func(out device.Operand) error) error {
 	d := b.Out[0].DType
 	if d == tensor.F32 {
@@ -147,9 +147,9 @@ func (b *binder) inFloats(add func(out device.Operand) error) error {
 	return b.convert(tensor.F32, d, n, t, b.out(0))
 }
 
-// columnOrder brings columns that a constant g_idx spreads over blocks of constant
-// weights together: place p holds column order[p], or none where that is -1. It is nil
-// where a block has more columns than places.
+// columnOrder gathers the columns of constant weights that a constant g_idx spreads over blocks.
+// Place p holds column order[p], or none if that is -1. The order is nil if a block has more
+// columns than places.
 func (b *binder) columnOrder(o *quant.MatMulNBits) []int32 {
 	index := b.Const(4)
 	if b.Const(1) == nil || index == nil {
@@ -170,7 +170,7 @@ func (b *binder) columnOrder(o *quant.MatMulNBits) []int32 {
 	return order
 }
 
-// orderedCodes is constant input 1 with columns in that order.
+// orderedCodes returns constant input 1 with its columns in that order.
 func (b *binder) orderedCodes(o *quant.MatMulNBits, order []int32) (device.Operand, error) {
 	w := b.Const(1)
 	key := packKey{words: fmt.Sprintf("columns of %d bits, %d by %d, %x", o.Bits, o.N, o.K, sha256.Sum256(b.Const(4).Bytes()))}
@@ -182,7 +182,7 @@ func (b *binder) orderedCodes(o *quant.MatMulNBits, order []int32) (device.Opera
 	return device.Operand{Place: device.Const, Data: data}, err
 }
 
-// reorderCodes writes rows of codes in that order, 0 where there is no column.
+// reorderCodes writes rows of codes in that order, with 0 at places without a column.
 func reorderCodes(dst, src []byte, order []int32, row, bits int) {
 	mask := byte(1<<bits - 1)
 	clear(dst)
@@ -197,7 +197,7 @@ func reorderCodes(dst, src []byte, order []int32, row, bits int) {
 	}
 }
 
-// orderedRows adds a command that puts columns of rows of k floats in that order.
+// orderedRows adds a command that reorders the columns of rows of k floats.
 func (b *binder) orderedRows(a device.Operand, rows graph.Dim, k int, order []int32) (device.Operand, error) {
 	most, ok := b.Max(rows)
 	if !ok {

@@ -21,9 +21,9 @@ var normRows = []row{
 	rowFor("batch_norm", bindBatchNorm),
 }
 
-// float32Types returns the types as words, for kernels that compute in float32, and the
-// conversions that they need: the zero Kernel if all types are float32. Invalid stands
-// for an operand left out.
+// float32Types returns the words of types for kernels that compute in float32, and the kernel that
+// converts to it. That is the zero Kernel if all types are float32. Invalid stands for an operand
+// left out.
 func (b *binder) float32Types(types ...tensor.DType) (list []int, half bindings.Kernel, err error) {
 	for _, d := range types {
 		if d == tensor.Invalid {
@@ -40,8 +40,7 @@ func (b *binder) float32Types(types ...tensor.DType) (list []int, half bindings.
 	return list, half, nil
 }
 
-// float32 adds a command of a kernel that computes in float32, with the conversions
-// that it needs.
+// float32 adds a command of a kernel that computes in float32 and converts with half.
 func (b *binder) float32(op string, w words, half bindings.Kernel, operands ...device.Operand) error {
 	k, err := b.choose(op, w)
 	if err != nil {
@@ -83,7 +82,7 @@ func bindLRN(o *nn.LRN, b *binder) error {
 	if !ok {
 		return device.Refuse("extent %v is not known", dims[1])
 	}
-	size := min(o.Size, 2*channels+2-o.Size%2) // of the same parity, beyond every channel
+	size := min(o.Size, 2*channels+2-o.Size%2) // of the same parity, and reaching beyond every channel
 	alpha := float64(o.Alpha / float32(o.Size))
 	w := lrnWords(dims[0], dims[1], dims[2:].Len(), size, types[0], alpha, float64(o.Beta), float64(o.Bias), half)
 	return b.float32("f32_lrn", w, half, b.in(0), b.out(0))
@@ -97,8 +96,8 @@ func lrnWords(batch, channels, inner graph.Dim, size, floatType int, alpha, beta
 	return w
 }
 
-// layerNorm adds a command of a normalisation of rows with these outputs behind the
-// first, and a bias of that type.
+// layerNorm adds a command that normalises rows. mean and invStd are its further outputs; bias is
+// the type of its bias.
 func (b *binder) layerNorm(o *nn.LayerNorm, mean, invStd device.Operand, bias tensor.DType) error {
 	types, half, err := b.float32Types(b.DType(0), b.DType(1), bias, b.Out[0].DType, o.Stash)
 	if err != nil {
@@ -119,7 +118,7 @@ func (b *binder) layerNorm(o *nn.LayerNorm, mean, invStd device.Operand, bias te
 	return b.float32("f32_layer_norm", w, half, b.in(0), scale, shift, b.out(0), mean, invStd)
 }
 
-// layerNormWords takes the types of x, scale, bias, out and the statistics.
+// layerNormWords takes the types of x, scale, bias, output and statistics.
 func layerNormWords(rows, n graph.Dim, centred bool, types []int, epsilon float64, half bindings.Kernel) (w words) {
 	w.dim(rows, n)
 	w.bool(centred)
@@ -182,11 +181,11 @@ func bindEmbedNorm(o *nn.EmbedNorm, b *binder) error {
 	return b.float32("f32_embed_norm", e.words(), half, append(operands, b.out(0), b.out(1), b.out(2))...)
 }
 
-// embedding is the words of a normalised sum of embeddings. Tables are those of words,
-// places and segments.
+// embedding holds the words of a normalised sum of embeddings, from tables of words, positions and
+// segments.
 type embedding struct {
 	batch, tokens, n graph.Dim
-	rows             [3]graph.Dim // of the tables
+	rows             [3]graph.Dim // rows of the tables
 	numberBytes      [3]int
 	numbers          [3]graph.Dim
 	maskBytes        int
@@ -257,7 +256,7 @@ func batchNormWords(batch, channels, inner graph.Dim, types []int, epsilon float
 	return w
 }
 
-// haveElements refuses inputs that are not known to have that many elements.
+// haveElements refuses inputs that are not known to have n elements.
 func (b *binder) haveElements(n graph.Dim, inputs ...int) error {
 	for _, i := range inputs {
 		if d := b.In[i].Dims; d == nil || !d.Len().Same(n) {

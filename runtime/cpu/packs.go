@@ -11,15 +11,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Packs keeps constants that were rearranged for a kernel. All sessions of a model
-// share one.
+// Packs keeps packed constants. All sessions of a model share one.
 type Packs struct {
 	mu      sync.Mutex
 	list    map[packKey]*pack
-	weights *Weights // nil where all constants may be in memory
+	weights *Weights // nil if all constants stay in memory
 }
 
-// packKey is a constant, and all that its packing depends on.
+// packKey identifies a constant and everything that its packing depends on.
 type packKey struct {
 	data    unsafe.Pointer
 	packing bindings.Packing
@@ -37,33 +36,32 @@ type pack struct {
 // NewPacks returns an empty set.
 func NewPacks() *Packs { return &Packs{list: map[packKey]*pack{}} }
 
-// NewMovingPacks returns an empty set for sessions whose constants come and go as weights
-// says. Close closes weights too.
+// NewMovingPacks returns an empty set for sessions with constants that weights moves in and out of
+// memory. Close closes weights too.
 func NewMovingPacks(weights *Weights) *Packs {
 	p := NewPacks()
 	p.weights = weights
 	return p
 }
 
-// pack returns n bytes at a multiple of 64 outside Go's heap that fill wrote, by the
-// first call with that key, which gives memory of w back that can be had again. If the
-// budget of the device lacks the bytes, the error is of kind graph.ErrMemory.
+// pack returns n bytes under key k, at a multiple of 64 outside Go's heap. The first call with k
+// allocates them and calls fill; it then releases the pages of w that can be reread. If the
+// device's budget lacks the bytes, the error is graph.ErrMemory.
 func (d *Device) pack(w *tensor.Tensor, k packKey, n int, fill func(w *tensor.Tensor, dst []byte) error) ([]byte, error) {
 	return d.packPieces(w, k, n, pieces{1, 1, func(w *tensor.Tensor, _, _ int, dst []byte) error { return fill(w, dst) }})
 }
 
-// pieces is how a constant is packed in parts that follow each other in memory.
+// pieces describes how a constant is packed in parts that follow each other in memory.
 type pieces struct {
-	rows int // of the constant, one behind the other
-	step int // rows of each part but the last, which may have fewer
+	rows int // contiguous rows of the constant
+	step int // rows of a part; the last may have fewer
 
-	// fill writes the packed elements of that many rows, which are w, to where they
-	// belong among all.
+	// fill packs w, which is rows rows of the constant from row from on, to its place within all.
 	fill func(w *tensor.Tensor, from, rows int, all []byte) error
 }
 
-// packPieces is pack of a constant that is packed piece by piece. The pages of each in a mapped
-// file are given back before the next is read.
+// packPieces is pack of a constant that is packed in pieces. It releases each piece's pages of a
+// mapped file before it reads the next piece.
 func (d *Device) packPieces(w *tensor.Tensor, k packKey, n int, cut pieces) ([]byte, error) {
 	k.data = w.Identity()
 	if !d.packs.has(k) {
@@ -82,7 +80,7 @@ func (d *Device) packPieces(w *tensor.Tensor, k packKey, n int, cut pieces) ([]b
 	})
 }
 
-// each fills in the pieces of w.
+// each packs w piece by piece.
 func (c pieces) each(w *tensor.Tensor, all []byte) error {
 	if c.step >= c.rows {
 		return aligned(w, func(w *tensor.Tensor) error { return c.fill(w, 0, c.rows, all) })
@@ -103,15 +101,15 @@ func (c pieces) each(w *tensor.Tensor, all []byte) error {
 	return nil
 }
 
-// has reports whether keep was called with that key.
+// has reports whether keep was called with key k.
 func (p *Packs) has(k packKey) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.list[k] != nil
 }
 
-// keep returns the bytes outside Go's heap that the first call with that key made. The
-// key's data is the identity of the constant of, which it keeps.
+// keep returns the bytes under key k. The first call with k gets them from fill, outside Go's heap.
+// The data of k identifies of, which keep holds on to.
 func (p *Packs) keep(k packKey, of any, fill func() ([]byte, error)) ([]byte, error) {
 	p.mu.Lock()
 	e := p.list[k]
@@ -133,8 +131,8 @@ func allocPack(n int) ([]byte, error) {
 	return b, nil
 }
 
-// aligned calls f with w, or with a copy whose elements lie at a multiple of their size,
-// which ends with the call.
+// aligned calls f with w, or with a copy at a multiple of its element size. The copy is freed after
+// the call.
 func aligned(w *tensor.Tensor, f func(w *tensor.Tensor) error) error {
 	if w.IsAligned() {
 		return f(w)
@@ -152,11 +150,11 @@ func aligned(w *tensor.Tensor, f func(w *tensor.Tensor) error) error {
 	return f(c)
 }
 
-// moved is how many bytes move copies at once.
+// moved is how many bytes move copies at a time.
 const moved = 1 << 20
 
-// move copies src, and gives the pages of a mapped file that it lies on back as it goes,
-// so that they do not stand beside the copy.
+// move copies src to dst. It releases the pages of a mapped file under src as it goes, so that they
+// and the copy are never all in memory.
 func move(dst, src []byte) {
 	for at := 0; at < len(src); at += moved {
 		copy(dst[at:], src[at:min(at+moved, len(src))])
@@ -164,8 +162,8 @@ func move(dst, src []byte) {
 	}
 }
 
-// Aligned returns w if kernels can read its elements where they lie, else a copy
-// made once. The elements of a constant that comes and goes are there while it is held.
+// Aligned returns w if kernels can read its elements in place, else a copy, made once. The elements
+// of a constant that moves are present only while it is held.
 func (p *Packs) Aligned(w *tensor.Tensor) (*tensor.Tensor, error) {
 	if w.IsAligned() {
 		return w, nil
@@ -186,7 +184,7 @@ func (p *Packs) Aligned(w *tensor.Tensor) (*tensor.Tensor, error) {
 	return tensor.FromBytes(w.DType(), w.Shape(), b)
 }
 
-// Bytes is the memory that the constants take.
+// Bytes returns the memory of all packed constants.
 func (p *Packs) Bytes() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -197,7 +195,7 @@ func (p *Packs) Bytes() int {
 	return n
 }
 
-// Close frees the constants. No session may use them any more.
+// Close frees the constants. No session may use them afterwards.
 func (p *Packs) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -63,11 +63,11 @@ func bindPool(o *nn.Pool, b *binder) error {
 	return b.add(k, []bindings.Kernel{half}, w, b.in(0), b.out(0))
 }
 
-// maxTypes are the nacre_max_type of csrc/pool/pool.h.
+// maxTypes are the words for element types, numbered as nacre_max_type of csrc/pool/pool.h.
 var maxTypes = map[tensor.DType]int{tensor.F32: 0, tensor.F64: 1, tensor.I8: 2, tensor.U8: 3}
 
-// maxIndex adds a command of maxima and where they are. Of 16-bit floats they are found as float32,
-// which changes none.
+// maxIndex adds a command that finds maxima and their indices. 16-bit floats are widened to
+// float32, which changes no maximum.
 func (b *binder) maxIndex(o *nn.Pool, p *nn.Pooling) error {
 	if skip, err := b.checkWindows(p); skip || err != nil {
 		return err
@@ -94,8 +94,8 @@ func maxIndexWords(p *nn.Pooling, d tensor.DType, columnMajor bool) (w words) {
 	return w
 }
 
-// checkWindows reports windows that kernels do not take. Skip is true if there are no
-// outputs.
+// checkWindows returns an error for windows that kernels do not take. skip is true if the output is
+// empty.
 func (b *binder) checkWindows(p *nn.Pooling) (skip bool, err error) {
 	switch {
 	case b.OutShape(0).Len() == 0:
@@ -108,7 +108,7 @@ func (b *binder) checkWindows(p *nn.Pooling) (skip bool, err error) {
 	return false, nil
 }
 
-// poolWords is nacre_f32_pooling_words of csrc/pool/pool.h, and the kernel in it that
+// poolWords returns nacre_f32_pooling_words of csrc/pool/pool.h, and the kernel among them that
 // converts 16-bit floats.
 func (b *binder) poolWords(p *nn.Pooling, maximum bool, d tensor.DType) (words, bindings.Kernel, error) {
 	half, err := b.halfOf(d)
@@ -119,8 +119,8 @@ func (b *binder) poolWords(p *nn.Pooling, maximum bool, d tensor.DType) (words, 
 	return w, half, err
 }
 
-// halfOf is the kernel that converts elements of type d to float32; the zero Kernel for
-// float32.
+// halfOf returns the kernel that converts between 16-bit floats of type d and float32. It is the
+// zero Kernel for other types.
 func (b *binder) halfOf(d tensor.DType) (bindings.Kernel, error) {
 	if d != tensor.F16 && d != tensor.BF16 {
 		return bindings.Kernel{}, nil
@@ -140,8 +140,8 @@ func (w *words) pooling(p *nn.Pooling, maximum bool) {
 	}
 }
 
-// poolBytes adds a command of windows over codes: their maxima, or their means with the
-// scale and the zero point of inputs 1 and 2 that become those of inputs 3 and 4.
+// poolBytes adds a command of windows over codes: their maxima, or their means. Means are read with
+// the scale and zero point of inputs 1 and 2 and written with those in inputs 3 and 4.
 func (b *binder) poolBytes(p *quant.BytePooling, maximum bool) error {
 	if skip, err := b.checkWindows(&p.Pooling); skip || err != nil {
 		return err

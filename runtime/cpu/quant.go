@@ -20,19 +20,19 @@ var quantRows = []row{
 	rowFor("lookup", bindQLinearSoftmax),
 }
 
-// quantTypes are the words for the types of codes, scales and zero points, as
-// nacre_quant_type of csrc/quant/quant.h has them.
+// quantTypes are the words for types of codes, scales and zero points, numbered as nacre_quant_type
+// of csrc/quant/quant.h.
 var quantTypes = map[tensor.DType]int{
 	tensor.F32: 0, tensor.U8: 1, tensor.I8: 2, tensor.U16: 3, tensor.I16: 4, tensor.I32: 5, tensor.F16: 6, tensor.BF16: 7,
 	tensor.F8E8M0: 8, tensor.U4: 9, tensor.I4: 10, tensor.U2: 11, tensor.I2: 12,
 	tensor.F8E4M3FN: 13, tensor.F8E4M3FNUZ: 13, tensor.F8E5M2: 13, tensor.F8E5M2FNUZ: 13, tensor.F4E2M1: 14,
 }
 
-// quantType is the word for the type of input i; 0 where it is left out.
+// quantType returns the word for the type of input i, 0 if it is left out.
 func (b *binder) quantType(i int) int { return quantTypes[b.DType(i)] }
 
-// grid adds a command of kernel f32_quantize or f32_dequantize. Operand points is zero
-// points, or the numbers of codes that are floats.
+// grid adds a command of kernel f32_quantize or f32_dequantize. points holds the zero points, or
+// the numbers that float codes stand for.
 func (b *binder) grid(kernel string, g quant.Granularity, precision tensor.DType, points device.Operand) error {
 	if b.isEmpty() {
 		return nil
@@ -85,8 +85,8 @@ func bindQLinearPair(o *quant.QLinearPair, b *binder) error {
 	return b.run("i8_pair", w, append(list, b.out(0))...)
 }
 
-// lookup adds a command that takes codes from a table, or copies them where there is
-// none, in rows of n codes that lie to apart in the result.
+// lookup adds a command that maps codes by a table, or copies them if table is none. Rows have n
+// codes and are to codes apart in the result.
 func (b *binder) lookup(rows, n, to graph.Dim, x, table, y device.Operand) error {
 	if n.Is(0) {
 		return nil
@@ -96,13 +96,13 @@ func (b *binder) lookup(rows, n, to graph.Dim, x, table, y device.Operand) error
 	return b.run("i8_lookup", w, x, table, y)
 }
 
-// tableFunctions are the words for functions of what codes stand for, as
-// nacre_quant_function of csrc/quant/quant.h has them.
+// tableFunctions are the words for functions of the numbers that codes stand for, numbered as
+// nacre_quant_function of csrc/quant/quant.h.
 var tableFunctions = map[string]int{"": 0, "sigmoid": 1, "leaky_relu": 2}
 
-// table returns codes of a function of codes, both of the type of input x: the scales are
-// inputs from and to, with zero points behind them. It is made once where these are
-// constant, and left out where codes stay as they are.
+// table returns a function of codes as a table of 256 codes, both of the type of input x. Inputs
+// from and to are the scales; each zero point is the next input. The table is constant if all these
+// are. It is none if it would map every code to itself.
 func (b *binder) table(x, from, to int, f string, alpha float32) (device.Operand, error) {
 	var w words
 	w.int(tableFunctions[f])
@@ -125,8 +125,8 @@ func isIdentity(table []byte) bool {
 	return true
 }
 
-// ahead returns the n bytes that a command makes of some inputs, its last operand: now if
-// these are constant, else in scratch.
+// ahead returns n bytes that a command computes from inputs and writes to its last operand. If the
+// inputs are constant, it runs the command now; otherwise the bytes are scratch.
 func (b *binder) ahead(kernel string, w words, n int, inputs ...int) (device.Operand, error) {
 	k, err := b.choose(kernel, w)
 	if err != nil {
@@ -151,7 +151,7 @@ func (b *binder) ahead(kernel string, w words, n int, inputs ...int) (device.Ope
 	return out, b.runNow(k, w, append(list, out))
 }
 
-// runNow runs a command whose operands are constants.
+// runNow runs a command on constant operands.
 func (b *binder) runNow(k bindings.Kernel, w words, operands []device.Operand) error {
 	c := &device.Command{Kernel: k, Words: w, Operands: operands}
 	s, err := b.dev.Record([]device.Recorded{{Command: c, Bases: make([]int, len(operands)), Offsets: make([]graph.Dim, len(operands))}})
@@ -231,8 +231,7 @@ func bindQLinearWhere(_ *quant.QLinearWhere, b *binder) error {
 	return b.add(k, nil, w, b.in(0), values[0], values[1], b.out(0))
 }
 
-// softmaxTable is the numbers that i8_softmax takes: NACRE_I8_SOFTMAX of
-// csrc/quant/quant.h.
+// softmaxTable is how many numbers i8_softmax reads, NACRE_I8_SOFTMAX of csrc/quant/quant.h.
 const softmaxTable = 257
 
 func bindQLinearSoftmax(o *quant.QLinearSoftmax, b *binder) error {

@@ -51,20 +51,20 @@ func (v *byteConv) words() words {
 	return w
 }
 
-// weights is the words on which packed weights depend.
+// weights returns the words that packed weights depend on.
 func (v *byteConv) weights() words {
 	s := nn.ConvShape{Groups: v.shape.Groups, Channels: v.shape.Channels, Filters: v.shape.Filters, Kernel: v.shape.Kernel}
 	return (&byteConv{shape: &s, wSigned: v.wSigned}).words()
 }
 
-// Operands of a convolution of bytes: its weights, what is added, and a stage's scale.
+// Operands of a convolution of bytes: weights, addend, and the scale of a stage.
 const (
 	byteWeights = 3
 	byteAdd     = 9
 	byteStage   = 12
 )
 
-// describe sets what depends on the inputs, listed for operands in order.
+// describe sets the words that depend on the inputs. in lists the input of each operand.
 func (v *byteConv) describe(b *binder, in []int) {
 	v.result = b.Out[0].DType
 	v.xSigned, v.wSigned = b.DType(in[0]) == tensor.I8, b.DType(in[byteWeights]) == tensor.I8
@@ -75,8 +75,8 @@ func (v *byteConv) describe(b *binder, in []int) {
 	v.staged, v.stageSigned, v.stageScale = b.Has(in[byteStage]), b.DType(in[byteStage+1]) == tensor.I8, b.quantType(in[byteStage])
 }
 
-// convBytes adds a convolution of bytes by a kernel of that op. In lists the inputs for its
-// operands in order, but for the result.
+// convBytes adds a convolution of bytes by a kernel of that op. in lists the input of each operand
+// but the last, the result.
 func (b *binder) convBytes(kernel string, v *byteConv, in []int) (err error) {
 	if b.isEmpty() {
 		return nil
@@ -99,7 +99,7 @@ func (b *binder) convBytes(kernel string, v *byteConv, in []int) (err error) {
 	return b.add(k, []bindings.Kernel{v.depthwise}, v.words(), b.byteOperands(in, weights)...)
 }
 
-// byteOperands lists the operands of a convolution of bytes.
+// byteOperands returns the operands of a convolution of bytes.
 func (b *binder) byteOperands(in []int, weights device.Operand) []device.Operand {
 	list := make([]device.Operand, 0, len(in)+1)
 	for i, x := range in {
@@ -120,8 +120,8 @@ func bindConvInteger(o *quant.ConvInteger, kernel string, b *binder) error {
 	return b.convBytes(kernel, &byteConv{shape: s}, []int{0, none, 2, 1, none, 3, none, none, none, none, none, none, none, none})
 }
 
-// linearInputs are the inputs of QLinearConv and fusedInputs those of FusedQLinearConv for
-// the operands of kernels.
+// linearInputs and fusedInputs list the input of QLinearConv and of FusedQLinearConv for each
+// operand of the kernels.
 var (
 	linearInputs = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, none, none, none, none, none}
 	fusedInputs  = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, quant.FusedQLinearConvZ, quant.FusedQLinearConvZScale, quant.FusedQLinearConvZZero,

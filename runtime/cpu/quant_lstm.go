@@ -12,12 +12,12 @@ var quantLSTMRows = []row{
 	rowFor("lstm", bindDynamicQuantizeLSTM),
 }
 
-// byteLSTM is the words of i8_lstm.
+// byteLSTM holds the words of i8_lstm.
 type byteLSTM struct {
 	recurrent
 	quantize, cell bindings.Kernel
 	signed         [2]bool      // of W and R
-	scales, zeros  [2]graph.Dim // how many there are
+	scales, zeros  [2]graph.Dim // how many there are of each
 }
 
 func (l *byteLSTM) words() words {

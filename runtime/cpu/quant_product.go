@@ -23,14 +23,14 @@ var quantProductRows = []row{
 	rowFor("gemm", func(o *quant.QGemm, b *binder) error { return bindQGemm(o, "i8_gemm", b) }),
 }
 
-// byteInputs says which inputs of a node are what of a product of bytes; none stands for no input.
+// byteInputs gives the input for each operand of a product of bytes, none for no input.
 type byteInputs struct {
 	a, aScale, aZero, b, bScale, bZero, yScale, yZero, bias int
 }
 
-const none = math.MaxInt // what no node has
+const none = math.MaxInt // an input that no node has
 
-// byteProduct is the words of i8_gemm and i8_gemv.
+// byteProduct holds the words of i8_gemm and i8_gemv.
 type byteProduct struct {
 	*product
 	aSigned, bSigned             bool
@@ -41,11 +41,11 @@ type byteProduct struct {
 	yScale                       int // the word for its type
 	alpha                        float64
 	biasRow, biasCol             graph.Dim
-	quantize                     bindings.Kernel // of a left operand of floats
-	aSize                        graph.Dim       // elements of such an operand
+	quantize                     bindings.Kernel // kernel that quantizes a left operand of floats
+	aSize                        graph.Dim       // elements of that operand
 }
 
-// quantNumbers is how many scales or zero points there are, and the word for their type.
+// quantNumbers is the number of scales or zero points, and the word for their type.
 type quantNumbers struct {
 	dtype int
 	count graph.Dim
@@ -78,8 +78,8 @@ func (g *byteProduct) words() words {
 	return w
 }
 
-// forPacking is the words on which the form of a packed right operand depends, of all its
-// matrices or of one.
+// forPacking returns the words that the form of a packed right operand depends on, for one of its
+// matrices or for all.
 func (g *byteProduct) forPacking(one bool) words {
 	p := &product{m: graph.Known(1), n: g.n, k: g.k, bRow: g.bRow, bCol: g.bCol}
 	for _, x := range g.batch {
@@ -90,7 +90,7 @@ func (g *byteProduct) forPacking(one bool) words {
 	return (&byteProduct{product: p, bSigned: g.bSigned}).words()
 }
 
-// pack packs the right operand for kernel k and gives its matrices the strides of packed ones.
+// pack sets the strides of the right operand to those of matrices packed for kernel k.
 func (g *byteProduct) pack(b *binder, k bindings.Kernel) error {
 	list, err := b.numbers(g.forPacking(true))
 	if err != nil {
@@ -104,10 +104,10 @@ func (g *byteProduct) pack(b *binder, k bindings.Kernel) error {
 	return nil
 }
 
-// byteRight is the number of the right operand of i8_gemm.
+// byteRight is the index of i8_gemm's right operand.
 const byteRight = 3
 
-// packsBytes reports whether products by tiles have the right operand packed.
+// packsBytes reports whether the kernel i8_gemm would pack the right operand, input i.
 func (b *binder) packsBytes(g *byteProduct, i int) (bool, error) {
 	t := b.Const(i)
 	if t == nil || t.Len() == 0 {
@@ -149,7 +149,7 @@ func (b *binder) bytes(kernel string, g *byteProduct, in byteInputs, add, y devi
 		b.in(in.bZero), b.in(in.yScale), b.in(in.yZero), b.in(in.bias), add, y)
 }
 
-// byteProductOf is products with the rules of matmul.
+// byteProductOf returns a product with the broadcasting of MatMul.
 func (b *binder) byteProductOf(left, right int, result tensor.DType) *byteProduct {
 	return &byteProduct{product: productOf(matrices(b.In[left].Dims, true), matrices(b.In[right].Dims, false)), result: result, alpha: 1}
 }
@@ -173,7 +173,7 @@ func bindQLinearMatMul(o *quant.QLinearMatMul, kernel string, b *binder) error {
 	return b.bytes(kernel, b.byteProductOf(0, 3, b.DType(7)), in, device.Operand{}, b.out(0))
 }
 
-// bindMatMulIntegerToFloat has results that are not float32 rounded from scratch.
+// bindMatMulIntegerToFloat computes other results than float32 in scratch, and rounds them.
 func bindMatMulIntegerToFloat(kernel string, b *binder) error {
 	if b.isEmpty() {
 		return nil

@@ -14,8 +14,8 @@ var randomRows = []row{
 	rowFor("random", bindBernoulli),
 }
 
-// randomLane is the conversions between elements of type d and float64; the zero Kernel for
-// one that is left out.
+// randomLane holds the conversions between elements of type d and float64. The zero Kernel is no
+// conversion.
 type randomLane struct {
 	bytes        int
 	first, later bindings.Kernel
@@ -26,8 +26,8 @@ func (w *words) randomLane(l randomLane) {
 	w.part(l.first, l.later)
 }
 
-// fromDoubles returns the lane of an output. A float64 is rounded to float32 on the way to 16-bit
-// floats, as in Go and in the shader: all devices draw the same numbers from a seed.
+// fromDoubles returns the lane of an output. Float64 is rounded to float32 before it is rounded to
+// 16 bits, as in Go and in the shader, so that all devices draw the same numbers from a seed.
 func (b *binder) fromDoubles(d tensor.DType) (l randomLane, err error) {
 	l.bytes = d.Bits() / 8
 	switch {
@@ -104,9 +104,8 @@ func bindBernoulli(o *array.Bernoulli, b *binder) error {
 	return b.drawn(o.RandomSource, "random_bernoulli", wordsOf, x, y)
 }
 
-// drawn adds a command of that op to the step if the node has a seed. Without one, each run
-// makes the command with a key of its own. The op's operands are as many inputs as lanes
-// leave, and output 0.
+// drawn adds a command of an op if the node has a seed. Without a seed, every run makes the command
+// with a key of its own. The operands are len(lanes)-1 inputs and output 0.
 func (b *binder) drawn(s array.RandomSource, name string, wordsOf func(n graph.Dim, key uint64) words,
 	lanes ...randomLane) error {
 	var parts []bindings.Kernel

@@ -18,11 +18,11 @@ var reduceRows = []row{
 	rowFor("topk", bindTopK),
 }
 
-// reduction takes the middle axis out of a value [outer,n,inner].
+// reduction reduces the middle axis of a value [outer,n,inner].
 type reduction struct{ outer, n, inner graph.Dim }
 
-// reductions returns one for each run of neighbouring axes that are reduced, the last
-// first, and at least one.
+// reductions returns one reduction per run of neighbouring reduced axes, the last run first. It
+// returns at least one.
 func reductions(dims graph.Dims, reduced []bool) []reduction {
 	var list []reduction
 	inner := graph.Known(1)
@@ -46,8 +46,7 @@ func reductions(dims graph.Dims, reduced []bool) []reduction {
 	return list
 }
 
-// bindReduce reduces one run of axes after another. All but the first join partial
-// results.
+// bindReduce reduces one run of axes after another. All but the first reduce partial results.
 func bindReduce(o *arith.Reduce, b *binder) error {
 	reduced, known, err := o.Reduced(b.In)
 	if err != nil {
@@ -95,12 +94,12 @@ func bindReduce(o *arith.Reduce, b *binder) error {
 	return b.reduce(list[len(list)-1], first, divisor, o.Root, from, b.Out[0].DType, exp, x, b.out(0))
 }
 
-// along is the reduction of one axis.
+// along returns the reduction of one axis.
 func along(dims graph.Dims, axis int) reduction {
 	return reduction{dims[:axis].Len(), dims[axis], dims[axis+1:].Len()}
 }
 
-// bindArg finds places of float32 numbers.
+// bindArg finds the indices of extreme float32 numbers.
 func bindArg(o *arith.ArgReduce, b *binder) error {
 	if d := b.DType(0); d != tensor.F32 {
 		return device.Refuse("places of %v elements are found in Go", d)
@@ -126,7 +125,7 @@ func argWords(r reduction, least, last bool) (w words) {
 	return w
 }
 
-// bindScan forms running sums and products of float32 numbers.
+// bindScan computes running sums and products of float32 numbers.
 func bindScan(o *arith.Cumulate, b *binder) error {
 	if d := b.DType(0); d != tensor.F32 {
 		return device.Refuse("running sums of %v elements are formed in Go", d)
@@ -151,7 +150,7 @@ func scanWords(r reduction, product, exclusive, reverse bool) (w words) {
 	return w
 }
 
-// bindTopK finds the best of float32 numbers that are neighbours.
+// bindTopK finds the greatest or least float32 numbers along the last axis.
 func bindTopK(o *arith.TopK, b *binder) error {
 	if d := b.DType(0); d != tensor.F32 {
 		return device.Refuse("the best %v elements are found in Go", d)
@@ -218,7 +217,8 @@ func (b *binder) reduceInts(kernel string, o *arith.Reduce, reduced []bool) erro
 	return nil
 }
 
-// reduce adds a command; exp is a part for logarithms of sums of exponentials, else none.
+// reduce adds a command. exp is a part for the logarithm of sums of exponentials, else the zero
+// Kernel.
 func (b *binder) reduce(r reduction, first arith.Reduction, divisor graph.Dim, root arith.Root, from, to tensor.DType, exp bindings.Kernel, x, out device.Operand) error {
 	types, half, err := b.float32Types(from, to)
 	if err != nil {

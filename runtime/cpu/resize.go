@@ -14,7 +14,7 @@ import (
 
 var resizeRows = []row{rowFor("resample", bindResize)}
 
-// bindResize adds a command for each axis that changes.
+// bindResize adds the commands that resample the axes of a changed extent.
 func bindResize(o *vision.Resize, b *binder) error {
 	tables, err := resizeTables(o, b.Binding)
 	if err != nil {
@@ -36,8 +36,8 @@ func bindResize(o *vision.Resize, b *binder) error {
 	return b.resample(o.IsNearest(), tables)
 }
 
-// resizeTables returns what becomes of the axes of input 0. The elements of the others must
-// be known where they count.
+// resizeTables returns the tables of the resampled axes of input 0. Other inputs that they depend
+// on must be constant.
 func resizeTables(o *vision.Resize, b *device.Binding) ([]*vision.Resample, error) {
 	list := make([]*tensor.Tensor, len(b.In))
 	for i := 1; i < len(list); i++ {
@@ -51,12 +51,13 @@ func resizeTables(o *vision.Resize, b *device.Binding) ([]*vision.Resample, erro
 	return o.Tables(list, b.Shape(0))
 }
 
-// nearestRow is how many bytes of a row fill a chunk of resample_nearest, which does not cut rows.
+// nearestRow is how many bytes of a row fill a chunk of resample_nearest, which does not divide
+// rows.
 const nearestRow = 1 << 16
 
 // nearest adds the commands of the tables, with temporary values between them. One command resizes
-// two axes that follow each other, or a single axis: as columns, or as rows if all of its elements
-// are more than one chunk.
+// two neighbouring axes, or one axis: as columns, or as rows if the axis and the axes after it
+// exceed one chunk.
 func (b *binder) nearest(tables []*vision.Resample) error {
 	d, shape, x := b.DType(0), b.Shape(0).Clone(), b.in(0)
 	tables = slices.SortedFunc(slices.Values(tables), func(s, t *vision.Resample) int { return t.Axis - s.Axis })
@@ -88,7 +89,8 @@ func (b *binder) nearest(tables []*vision.Resample) error {
 // keptAxis is an axis of one element.
 var keptAxis = vision.NewResample(1, 1)
 
-// repeats returns how often each input is an output, in order; 0 where they are not so.
+// repeats returns how often each input is repeated in the output, or 0 if the output is not such a
+// repetition.
 func repeats(t *vision.Resample) int {
 	r := (t.Out + t.In - 1) / t.In
 	for j, at := range t.Start {
@@ -141,11 +143,11 @@ func (b *binder) resample(nearest bool, tables []*vision.Resample) error {
 	return b.rounded(x, shape)
 }
 
-// fewElements is how many elements behind an axis fill vectors of the kernel by themselves.
+// fewElements is how many elements after an axis fill the kernel's vectors.
 const fewElements = 8
 
-// sideBySide returns the table of an axis with that many elements behind it as one of an axis with none:
-// elements take inputs that are as far apart.
+// sideBySide returns the table of an axis merged with the elements after it. Each output then reads
+// inputs that are elements apart.
 func sideBySide(t *vision.Resample, elements int) *vision.Resample {
 	wide := vision.NewResample(t.In*elements, t.Out*elements)
 	wide.Taps, wide.Weights = t.Taps, make([]float64, 0, len(t.Weights)*elements)
@@ -158,8 +160,8 @@ func sideBySide(t *vision.Resample, elements int) *vision.Resample {
 	return wide
 }
 
-// rounded adds a command that stores float32 as the integers of the output: to nearest, ties to even,
-// within what the type has.
+// rounded adds a command that rounds float32 to the integers of the output: to nearest, ties to
+// even, clamped to the type's range.
 func (b *binder) rounded(x device.Operand, shape tensor.Shape) error {
 	at, err := quant.Granularity{}.Grid(graph.DimsOf(shape), graph.Dims{})
 	if err != nil {

@@ -14,12 +14,12 @@ var rnnRows = []row{
 	rowFor("rnn", bindRecurrent),
 }
 
-// rnnFunctions are activations in the order of nacre_rnn_activation in csrc/rnn/rnn.h.
+// rnnFunctions are activations, numbered as nacre_rnn_activation of csrc/rnn/rnn.h.
 var rnnFunctions = []string{
 	"Relu", "Tanh", "Sigmoid", "Affine", "LeakyRelu", "ThresholdedRelu", "ScaledTanh", "HardSigmoid", "Elu", "Softsign", "Softplus",
 }
 
-// recurrent is the words of a recurrent network.
+// recurrent holds the words of a recurrent network.
 type recurrent struct {
 	*nn.Recurrent
 	steps, batch, input, hidden graph.Dim
@@ -73,7 +73,7 @@ func bindRecurrent(o *nn.Recurrent, b *binder) error {
 	if err != nil {
 		return err
 	}
-	// How weights are packed depends neither on how many steps there are nor on the batch.
+	// The packing of weights depends neither on the number of steps nor on the batch.
 	form := r
 	form.steps, form.batch = graph.Known(1), graph.Known(1)
 	for i := range r.packed {

@@ -14,7 +14,7 @@ var sampleRows = []row{
 	rowFor("regions", bindCropResize),
 }
 
-// gridAxes is the most axes of space that commands take, NACRE_GRID_AXES of csrc/resize/resize.h.
+// gridAxes is the most spatial axes of a command, NACRE_GRID_AXES of csrc/resize/resize.h.
 const gridAxes = 8
 
 var (
@@ -50,7 +50,7 @@ func bindGridSample(o *vision.GridSample, b *binder) error {
 // affineAxes is NACRE_AFFINE_AXES of csrc/resize/resize.h.
 const affineAxes = 3
 
-// affineWords is nacre_affine_grid_words of csrc/resize/resize.h, for an output of that shape.
+// affineWords is nacre_affine_grid_words of csrc/resize/resize.h for an output of shape y.
 func affineWords(o *vision.AffineGrid, y tensor.Shape) (w words) {
 	space := y[1 : len(y)-1]
 	w.int(y[0], len(space))
@@ -75,8 +75,8 @@ func bindAffineGrid(o *vision.AffineGrid, b *binder) error {
 	return b.run("f32_affine_grid", affineWords(o, y), b.in(0), b.out(0))
 }
 
-// sampled adds a command of that op on float32. The first inputs, as many as floats, are widened, and
-// others taken as they are; the result is rounded to its type.
+// sampled adds a command of an op on float32. It widens the first inputs, as many as floats, and
+// rounds the result to its type.
 func (b *binder) sampled(name string, w words, floats int) (err error) {
 	list := make([]device.Operand, 0, 4)
 	for i := range min(len(b.In), 3) {
@@ -149,7 +149,7 @@ func bindCropResize(o *vision.CropResize, b *binder) error {
 	return b.regions(r)
 }
 
-// regions adds the command of regions of an image.
+// regions adds the command that samples regions of an image.
 func (b *binder) regions(r *regions) error {
 	batch := b.Shape(2)
 	r.x, r.y = b.Shape(0), b.OutShape(0)

@@ -12,27 +12,26 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// segment is commands in memory that C walks in one call.
+// segment holds commands in memory that C runs in one call.
 type segment struct {
 	dev    *Device
 	code   *bindings.Code
-	slots  [][]slot // by base: the places that hold an address from it
+	slots  [][]slot // by base: the places with an address relative to it
 	bases  []uintptr
 	sized  []sized // words and offsets that depend on lengths
 	pinned device.Pinner
 }
 
-// slot is a place in the code that holds a base's address and an offset.
+// slot is a place in the code that holds the address of a base plus an offset.
 type slot struct {
 	place  int
 	offset int
 }
 
-// sized is a word, or the offset of the slot that index names, that is an expression
-// over lengths.
+// sized is an expression over lengths: a word, or the offset of slot index of base.
 type sized struct {
 	expr  graph.Dim
-	place int // of a word; -1 for an offset
+	place int // place of the word; -1 for an offset
 	base  int
 	index int
 }
@@ -78,7 +77,7 @@ func (s *segment) of(base int) []slot {
 	return s.slots[base]
 }
 
-// Rebase writes the address into all places that hold one from the base.
+// Rebase sets the address of a base, in all places that hold one relative to it.
 func (s *segment) Rebase(base int, address unsafe.Pointer) {
 	at := uintptr(address)
 	if base >= len(s.slots) || s.bases[base] == at {
@@ -120,8 +119,8 @@ func foreignFlag(stop op.Flag) error {
 	return graph.Errorf(guard.ErrInternal, "a flag of type %T cannot end commands of the CPU", stop)
 }
 
-// Run runs the commands on the device's threads. A flag that Device.NewFlag did not make is
-// an error: the commands could not look at it.
+// Run runs the commands on the device's threads. A flag that Device.NewFlag did not make is an
+// error, because commands cannot read it.
 func (s *segment) Run(stop device.Flag, timed bool) (int, error) {
 	flag, ok := stop.(*bindings.Flag)
 	if stop != nil && !ok {
@@ -134,13 +133,13 @@ func (s *segment) Run(stop device.Flag, timed bool) (int, error) {
 	return done, nil
 }
 
-// Times is when each command of a timed run began, and when the last ended.
+// Times returns when each command of a timed run began, and when the last one ended.
 func (s *segment) Times() []int64 { return s.code.Times() }
 
-// Bytes is the memory of the commands.
+// Bytes returns the memory of the commands.
 func (s *segment) Bytes() int { return s.code.Bytes() }
 
-// Free gives back the memory.
+// Free releases the memory.
 func (s *segment) Free() {
 	s.code.Free()
 	s.pinned.Unpin()

@@ -13,8 +13,7 @@ var storeRows = []row{
 	rowFor("range", bindRange),
 }
 
-// bindStore writes output 0, a scalar or vector of integers that are known as
-// expressions over lengths.
+// bindStore writes output 0, a scalar or vector of integers known as expressions over lengths.
 func bindStore(b *binder) error {
 	v := b.Out[0]
 	list, ok := v.IntVec()
@@ -34,8 +33,8 @@ func bindStore(b *binder) error {
 	return device.Refuse("the elements have type %v", v.DType)
 }
 
-// rangeInGo is the length from which a range is written by a command. Go takes less time for a
-// shorter one than for making the command.
+// rangeInGo is the length from which a command writes a range. Below it, Go writes the range in
+// less time than it takes to make the command.
 const rangeInGo = 4096
 
 // rangeWords is nacre_range_words of csrc/copy/copy.h.
@@ -44,7 +43,7 @@ func rangeWords(n int, d tensor.DType) (w words) {
 	return w
 }
 
-// bindRange counts by a command of each run, since a range is as long as the run's inputs say.
+// bindRange makes a command in each run, because the run's inputs determine the length of a range.
 func bindRange(o array.Range, b *binder) error {
 	d := b.DType(0)
 	if d == tensor.F16 || d == tensor.BF16 {

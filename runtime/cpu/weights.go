@@ -10,53 +10,52 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// leastMoved is the bytes of the smallest constant that comes and goes: what lies on
-// pages of its own is more than half of it.
+// leastMoved is the size in bytes of the smallest constant that moves. More than half of such a
+// constant is on pages that hold nothing else.
 const leastMoved = 16 << 10
 
-// CanMove reports whether the system takes memory of constants back.
+// CanMove reports whether the system can release the memory of constants.
 const CanMove = mapped.CanForget
 
-// Weights has the constants of mapped files in memory by turns, within a budget: those
-// that kernels read where they lie in the file, and copies of those that lie there at
-// addresses that kernels cannot use. The least recently used ones make room. Constants
-// below 16 KiB, and those that kernels take rearranged by other kernels than products of
-// matrices and convolutions, stay.
+// Weights moves constants of mapped files in and out of memory, within a budget. It moves constants
+// that kernels read in place in the file, and copies of constants that are not aligned there. The
+// least recently used ones are released first. Constants below 16 KiB stay, and so do constants
+// that kernels other than matrix products and convolutions read in packed form.
 type Weights struct {
 	mu     sync.Mutex
 	budget int
 	pinned map[unsafe.Pointer]bool // by address in the file
-	list   []*weight               // by address
-	bytes  int                     // of those in memory
+	list   []*weight               // sorted by address
+	bytes  int                     // of the constants in memory
 	clock  int
 }
 
-// weight is a constant that comes and goes.
+// weight is a constant that moves in and out of memory.
 type weight struct {
 	data   []byte
-	source []byte // in the file; nil where data is that
-	pinned bool   // it stays once it is there
+	source []byte // bytes in the file; nil if these are data
+	pinned bool   // stays in memory after its first use
 	users  int
-	used   int // when it was held last
+	used   int // clock when it was last held
 	there  bool
 }
 
-// NewWeights returns an empty set that keeps within a budget of bytes where steps allow.
-// Pinned are the addresses of constants that stay in memory once they were used.
+// NewWeights returns an empty set that keeps within a budget of bytes if steps allow it. pinned
+// holds the addresses of constants that stay in memory after their first use.
 func NewWeights(budget int, pinned map[unsafe.Pointer]bool) *Weights {
 	return &Weights{budget: budget, pinned: pinned}
 }
 
-// moves reports whether a constant comes and goes.
+// moves reports whether t moves in and out of memory.
 func (w *Weights) moves(t *tensor.Tensor) bool {
 	return w != nil && t != nil && t.Size() >= leastMoved && !t.IsDerived() && mapped.Contains(t.Bytes())
 }
 
-// Segment is half the budget, so that what the next steps read can come while others
-// stay.
+// Segment returns half the budget, so that the constants of the next steps can be loaded while
+// others stay.
 func (w *Weights) Segment() int { return w.budget / 2 }
 
-// aligned returns a tensor whose elements are those of t while it is held.
+// aligned returns a tensor with the elements of t, present while it is held.
 func (w *Weights) aligned(t *tensor.Tensor) (*tensor.Tensor, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,14 +72,14 @@ func (w *Weights) aligned(t *tensor.Tensor) (*tensor.Tensor, error) {
 	return tensor.FromBytes(t.DType(), t.Shape(), data)
 }
 
-// add puts a constant into the list. The set is locked.
+// add inserts a constant into the list. The caller holds w.mu.
 func (w *Weights) add(x *weight) {
 	x.pinned = w.pinned[unsafe.Pointer(unsafe.SliceData(inFile(x)))]
 	at, _ := w.search(x.data)
 	w.list = slices.Insert(w.list, at, x)
 }
 
-// inFile is where the constant lies in the file.
+// inFile returns the bytes of the constant in the file.
 func inFile(x *weight) []byte {
 	if x.source != nil {
 		return x.source
@@ -94,7 +93,7 @@ func (w *Weights) search(data []byte) (int, bool) {
 	})
 }
 
-// Takes returns the size of a constant that comes and goes.
+// Takes returns the size of a constant that moves, 0 for another.
 func (w *Weights) Takes(data []byte) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,7 +107,7 @@ func (w *Weights) Takes(data []byte) int {
 	return len(data)
 }
 
-// Hold brings constants into memory that are not there. Others make room before.
+// Hold loads the constants that are not in memory. It releases others first.
 func (w *Weights) Hold(list [][]byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -134,7 +133,7 @@ func (w *Weights) Hold(list [][]byte) error {
 	return nil
 }
 
-// Drop lets constants go where the budget needs it.
+// Drop ends the use of constants, and releases unused ones beyond the budget.
 func (w *Weights) Drop(list [][]byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -144,17 +143,17 @@ func (w *Weights) Drop(list [][]byte) {
 	w.shrink(w.budget)
 }
 
-// Forget gives back pages of a mapped file.
+// Forget releases the pages of a mapped file under data.
 func (w *Weights) Forget(data []byte) { mapped.Release(data) }
 
-// of returns a constant for which Takes was more than 0.
+// of returns the constant of data, for which Takes has returned more than 0.
 func (w *Weights) of(data []byte) *weight {
 	at, _ := w.search(data)
 	return w.list[at]
 }
 
-// shrink makes constants go that nobody uses until the others take that many bytes, least
-// recently used ones first.
+// shrink releases unused constants, least recently used first, until the others take at most to
+// bytes.
 func (w *Weights) shrink(to int) {
 	for w.bytes > to {
 		var oldest *weight
@@ -176,7 +175,7 @@ func (w *Weights) shrink(to int) {
 	}
 }
 
-// fill copies a constant from its file, a part at a time.
+// fill copies a constant from its file, in parts.
 func (x *weight) fill() {
 	const part = 1 << 20
 	for at := 0; at < len(x.source); at += part {
