@@ -14,8 +14,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestAlternatives lists the ways to compute a product with a constant operand: a step
-// for every kernel of the levels, the step of Bind first.
+// TestAlternatives lists the ways to compute a product with a constant operand: one step per kernel
+// of the levels, the step of Bind first.
 func TestAlternatives(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	packs := cpu.NewPacks()

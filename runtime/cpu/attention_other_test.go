@@ -15,7 +15,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// rotaryCase is a rotation of heads of a batch of 2.
+// rotaryCase is a rotation of heads in a batch of 2.
 type rotaryCase struct {
 	heads, tokens, d, pairs int
 	dtype                   tensor.DType
@@ -33,7 +33,7 @@ func (c *rotaryCase) words(t *testing.T, base float64) words {
 	return wordsOf(t, b, func() error { return b.rotate(r) })
 }
 
-// position is that of a token.
+// position returns the position of a token.
 func (c *rotaryCase) position(b, token int, index []int64) int {
 	switch c.positions {
 	case positionsOfTokens:
@@ -49,7 +49,7 @@ func (c *rotaryCase) position(b, token int, index []int64) int {
 	return int(index[b]) + token
 }
 
-// want is the result for x, cosines and sines.
+// want returns the rotated heads of x.
 func (c *rotaryCase) want(x, cos, sin, norm []float64, index []int64) []float64 {
 	out := make([]float64, len(x))
 	for row := range 2 * c.tokens * c.heads {
@@ -108,7 +108,7 @@ func TestRotary(t *testing.T) {
 	}
 }
 
-// TestRotaryBase computes angles of a base, and fails for positions that caches lack.
+// TestRotaryBase computes angles from a base, and checks that positions beyond the caches fail.
 func TestRotaryBase(t *testing.T) {
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(43, 44))
@@ -150,7 +150,7 @@ func TestLinearAttention(t *testing.T) {
 	}
 }
 
-// linearCase is linear attention of a batch of 2 and 4 tokens.
+// linearCase is linear attention over a batch of 2 and 4 tokens.
 type linearCase struct {
 	heads, kvHeads, dk, dv, window int
 	dtype                          tensor.DType
@@ -194,7 +194,7 @@ func (c *linearCase) check(t *testing.T, r *rand.Rand, pool *bindings.Pool) {
 	}
 	outs := []output{{at: 6, dtype: c.dtype, n: volume(y)}, {at: 7, dtype: c.dtype, n: volume(state)}}
 	checkVariants(t, "f32_linear_attention", fmt.Sprintf("%+v", *c), w, pool, relative, relative, outs, append(operands, nil, nil)...)
-	// The state where it lies.
+	// The state is updated in place.
 	k := runnable(t, "f32_linear_attention")[0]
 	apart := runOutputs(t, k, w, pool, outs, append(operands, nil, nil)...)
 	out := make([]byte, c.dtype.Bytes(volume(y)))
@@ -242,7 +242,7 @@ func TestCausalConv(t *testing.T) {
 	}
 }
 
-// causalWant is the outputs of a causal convolution of rows of n elements.
+// causalWant returns the outputs of a causal convolution of rows of n elements.
 func causalWant(x, w, bias, past []float64, rows, channels, n, taps, step int, silu bool) (y, present []float64) {
 	before := (taps - 1) * step
 	for row := range rows {

@@ -18,7 +18,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// testBinder is a binder of a node with values of those types.
+// testBinder returns a binder of a node with those inputs and outputs.
 func testBinder(t *testing.T, isa bindings.ISA, in, out []*op.Value) *binder {
 	t.Helper()
 	d, err := New(isa, nil, 1, NewPacks())
@@ -32,7 +32,7 @@ func valueOf(d tensor.DType, dims ...int) *op.Value {
 	return &op.Value{Type: graph.TensorOf(d, graph.DimsOf(dims))}
 }
 
-// wordsOf is the words of the only command that a function adds.
+// wordsOf returns the words of the only command that add adds.
 func wordsOf(t *testing.T, b *binder, add func() error) words {
 	t.Helper()
 	if err := add(); err != nil {
@@ -56,7 +56,7 @@ func int32Bytes(list ...int32) []byte {
 	return b
 }
 
-// attentionCase is attention of a batch of 2.
+// attentionCase is attention over a batch of 2.
 type attentionCase struct {
 	heads, kvHeads, queries, keys, d, dv int
 	dtype                                tensor.DType
@@ -68,7 +68,7 @@ type attentionCase struct {
 	maskData                             []byte
 	sink                                 bool
 	shown                                bool
-	aside                                bool // heads of q, k and v lie side by side
+	aside                                bool // heads of q, k and v are side by side
 }
 
 const (
@@ -77,7 +77,7 @@ const (
 	caseSink
 )
 
-// words are those of the command.
+// words returns the words of the command.
 func (c *attentionCase) words(t *testing.T, isa bindings.ISA) words {
 	t.Helper()
 	in := []*op.Value{
@@ -116,7 +116,7 @@ func (c *attentionCase) words(t *testing.T, isa bindings.ISA) words {
 	return wordsOf(t, b, func() error { return b.attend(a) })
 }
 
-// check compares all variants, whatever parts they have, with attention in float64.
+// check compares all variants, with any parts, to attention in float64.
 func (c *attentionCase) check(t *testing.T, r *rand.Rand, pool *bindings.Pool, what string) {
 	t.Helper()
 	q, k, v := attentionNormals(r, 2*c.heads*c.queries*c.d), attentionNormals(r, 2*c.kvHeads*c.keys*c.d), attentionNormals(r, 2*c.kvHeads*c.keys*c.dv)
@@ -151,7 +151,7 @@ func (c *attentionCase) check(t *testing.T, r *rand.Rand, pool *bindings.Pool, w
 	}
 }
 
-// attentionNormals is n numbers of mean 0.
+// attentionNormals returns n numbers of mean 0.
 func attentionNormals(r *rand.Rand, n int) []float64 {
 	list := make([]float64, n)
 	for i := range list {
@@ -177,8 +177,8 @@ func TestAttention(t *testing.T) {
 	}
 }
 
-// TestAttentionPlaces has keys and values that tiles take where they lie, and some that
-// they do not: rows that are far apart, or a large power of two.
+// TestAttentionPlaces uses keys and values that tiles read in place, and others that they do not:
+// rows that are far apart, or a large power of two apart.
 func TestAttentionPlaces(t *testing.T) {
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(33, 34))
@@ -193,7 +193,7 @@ func TestAttentionPlaces(t *testing.T) {
 	}
 }
 
-// TestAttentionScales has scales that change the order of scores, or are close to nothing.
+// TestAttentionScales uses scales that reverse the order of scores or are close to 0.
 func TestAttentionScales(t *testing.T) {
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(35, 36))
@@ -219,7 +219,7 @@ func TestAttentionLengths(t *testing.T) {
 	}
 }
 
-// scoreBytes is what is added to scores, in that type, with -Inf or false now and then.
+// scoreBytes returns addends of scores in type d. Some are -Inf or false.
 func scoreBytes(r *rand.Rand, d tensor.DType, n int) []byte {
 	list := attentionNormals(r, n)
 	for i := range list {
@@ -303,7 +303,7 @@ func TestAttentionMasks(t *testing.T) {
 	}
 }
 
-// TestAttentionFailures checks masks that do not go with the number of keys.
+// TestAttentionFailures checks masks that do not match the number of keys.
 func TestAttentionFailures(t *testing.T) {
 	pool := testPool(t)
 	base := attentionCase{heads: 1, kvHeads: 1, queries: 2, keys: 8, d: 4, dv: 4, dtype: tensor.F32, lengths: []int64{3, 3, 5, 5, 5}}
@@ -323,7 +323,7 @@ func TestAttentionFailures(t *testing.T) {
 	}
 }
 
-// TestAttentionSpecial has a NaN in a query and infinite keys.
+// TestAttentionSpecial uses a NaN in a query and infinite keys.
 func TestAttentionSpecial(t *testing.T) {
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(29, 30))
@@ -340,7 +340,7 @@ func TestAttentionSpecial(t *testing.T) {
 	}
 }
 
-// appendCase is a cache of a batch of 2 that grows.
+// appendCase is a growing cache of a batch of 2.
 type appendCase struct {
 	heads, rows, d, past, room int
 	dtype, xType               tensor.DType
@@ -362,7 +362,7 @@ func (c *appendCase) words(t *testing.T) words {
 	})
 }
 
-// kept is the rows of the past of a batch that count.
+// kept returns how many rows of the past of batch b count.
 func (c *appendCase) kept(b int) int {
 	if c.lengths == nil {
 		return c.past
@@ -370,7 +370,7 @@ func (c *appendCase) kept(b int) int {
 	return int(c.lengths[b])
 }
 
-// want is the cache, of past rows, x and bias; rows behind are those of rest.
+// want returns the cache: the past's rows, x plus bias, and then rows of rest.
 func (c *appendCase) want(past, x, bias, rest []float64) []float64 {
 	list := slices.Clone(rest)
 	for b := range 2 {
@@ -432,8 +432,8 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// TestAppendInPlace appends to a cache with room, where it lies: the new rows are those of
-// a copy, and no other byte changes.
+// TestAppendInPlace appends to a cache with room, in its own memory. The new rows equal those of a
+// copy, and no other byte changes.
 func TestAppendInPlace(t *testing.T) {
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(33, 34))
@@ -453,7 +453,7 @@ func TestAppendInPlace(t *testing.T) {
 			list = int64Bytes(lengths...)
 		}
 		in := c
-		in.past = c.room // rows of the past lie as those of the cache
+		in.past = c.room // the past and the cache have the same rows in memory
 		in.lengths = []int64{int64(c.kept(0)), int64(c.kept(1))}
 		want := in.want(before, x, bias, before)
 		for _, p := range []*bindings.Pool{nil, pool} {
@@ -468,7 +468,7 @@ func TestAppendInPlace(t *testing.T) {
 	}
 }
 
-// inRoom is the words of a past whose heads are as far apart as those of the cache.
+// inRoom returns the words for a past with heads as far apart as the cache's.
 func (c *appendCase) inRoom(t *testing.T) words {
 	t.Helper()
 	b := testBinder(t, bindings.DetectISA(), nil, nil)

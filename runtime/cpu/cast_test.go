@@ -16,8 +16,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestCastAgreesWithGo casts random and special elements between all types of kernels,
-// by commands and in Go.
+// TestCastAgreesWithGo casts random and special elements between all types of kernels, by commands
+// and in Go.
 func TestCastAgreesWithGo(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	r := rand.New(rand.NewPCG(3, 1))
@@ -46,8 +46,8 @@ func TestCastAgreesWithGo(t *testing.T) {
 	}
 }
 
-// castInputs has elements of random bits, and, of floats, numbers of every magnitude and
-// at the ends of the ranges of integers.
+// castInputs returns elements of random bits. Floats also include numbers of every magnitude and at
+// the ends of the ranges of integers.
 func castInputs(t *testing.T, r *rand.Rand, d tensor.DType) *tensor.Tensor {
 	const n = 3001
 	if !d.IsFloat() {

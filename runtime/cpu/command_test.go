@@ -14,7 +14,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// testPool is a pool of three threads.
+// testPool returns a pool of three threads.
 func testPool(t *testing.T) *bindings.Pool {
 	t.Helper()
 	testenv.Need(t, bindings.Available())
@@ -26,8 +26,7 @@ func testPool(t *testing.T) *bindings.Pool {
 	return p
 }
 
-// runnable returns the kernels of an op that this CPU can run, best first. There is at
-// least one.
+// runnable returns the kernels of an op that this CPU can run, best first. There is at least one.
 func runnable(t *testing.T, op string) []bindings.Kernel {
 	t.Helper()
 	list := slices.DeleteFunc(slices.Clone(bindings.Variants(op)), func(k bindings.Kernel) bool { return k.ISA()&^bindings.DetectISA() != 0 })
@@ -43,7 +42,7 @@ func parts(t *testing.T, op string) []bindings.Kernel {
 	return slices.DeleteFunc(runnable(t, op), func(k bindings.Kernel) bool { return !k.IsPart() })
 }
 
-// partOf returns the best kernel of an op within levels.
+// partOf returns the best kernel of an op within levels isa.
 func partOf(t *testing.T, op string, isa bindings.ISA) bindings.Kernel {
 	t.Helper()
 	k, err := bindings.Select(op, isa)
@@ -53,7 +52,7 @@ func partOf(t *testing.T, op string, isa bindings.ISA) bindings.Kernel {
 	return k
 }
 
-// numbersOf is the words of a command, which must all be known.
+// numbersOf returns the words of a command. All must be known.
 func numbersOf(t *testing.T, w words) []int64 {
 	t.Helper()
 	list := make([]int64, len(w))
@@ -67,8 +66,8 @@ func numbersOf(t *testing.T, w words) []int64 {
 	return list
 }
 
-// guardedBytes is n bytes that begin skip bytes behind a multiple of 64 and hold
-// rubbish, and a function that reports whether what lies around them was written.
+// guardedBytes returns n bytes of rubbish that begin skip bytes after a multiple of 64. intact
+// reports whether the bytes around them are unchanged.
 func guardedBytes(n, skip int) (b []byte, intact func() bool) {
 	all := slices.Repeat([]byte{0xa5}, n+skip+3*64)
 	all = all[-uintptr(unsafe.Pointer(&all[0]))%64:]
@@ -85,8 +84,8 @@ func guardedBytes(n, skip int) (b []byte, intact func() bool) {
 	}
 }
 
-// runCommand runs one command on operands in memory, nil for one left out. Its scratch
-// holds NaNs, and nothing behind it may be written.
+// runCommand runs one command on operands in memory, nil if one is left out. It fills the scratch
+// with NaNs, and checks that nothing is written after it.
 func runCommand(t *testing.T, k bindings.Kernel, w words, pool *bindings.Pool, operands ...[]byte) (bindings.Failure, bool) {
 	t.Helper()
 	list := numbersOf(t, w)
@@ -124,9 +123,9 @@ func runCommand(t *testing.T, k bindings.Kernel, w words, pool *bindings.Pool, o
 	return failure, failed
 }
 
-// runGuarded runs a command whose last operand is a result of n bytes, once alone and
-// once on the pool, and returns the result. Both must agree, and nothing around the
-// result may be written. Elements are of size bytes.
+// runGuarded runs a command, once on one thread and once on the pool. The last operand is its
+// result, n bytes with elements of size bytes. Both results must agree, and nothing around them may
+// be written.
 func runGuarded(t *testing.T, k bindings.Kernel, w words, pool *bindings.Pool, n, size int, operands ...[]byte) []byte {
 	t.Helper()
 	var results [2][]byte
@@ -146,8 +145,8 @@ func runGuarded(t *testing.T, k bindings.Kernel, w words, pool *bindings.Pool, n
 	return results[0]
 }
 
-// stored is numbers as elements of a type, at an address that is a multiple of
-// nothing but the size of one.
+// stored returns numbers as elements of a type, at an address that is a multiple of only the
+// element size.
 func stored(d tensor.DType, list []float64) []byte {
 	if list == nil {
 		return nil
@@ -172,7 +171,7 @@ func stored(d tensor.DType, list []float64) []byte {
 	return b
 }
 
-// loaded is elements of a type as numbers.
+// loaded returns elements of a type as numbers.
 func loaded(d tensor.DType, b []byte) []float64 {
 	list := make([]float64, len(b)/d.Bytes(1))
 	for i := range list {
@@ -203,7 +202,7 @@ func viewAs[T any](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(zero)))
 }
 
-// quarters is n multiples of 1/4 in -4..4, whose products and sums floats hold exactly.
+// quarters returns n multiples of 1/4 in -4..4. Floats hold their products and sums exactly.
 func quarters(r *rand.Rand, n int) []float64 {
 	list := make([]float64, n)
 	for i := range list {
@@ -212,11 +211,11 @@ func quarters(r *rand.Rand, n int) []float64 {
 	return list
 }
 
-// rounded is numbers as elements of a float type hold them.
+// rounded rounds numbers to a float type.
 func rounded(d tensor.DType, list []float64) []float64 { return loaded(d, stored(d, list)) }
 
-// differ returns the first index at which lists differ by more than absolute + relative
-// times what is wanted, or -1. A NaN is equal to a NaN only.
+// differ returns the first index at which got and want differ by more than absolute plus relative
+// times want, or -1. A NaN equals only a NaN.
 func differ(got, want []float64, absolute, relative float64) int {
 	for i, w := range want {
 		g := got[i]

@@ -77,8 +77,8 @@ func (c *convCase) shape() *nn.ConvShape {
 	return s
 }
 
-// transposed is the shape of the transposed convolution of what has the case's input
-// extents, with a last extent that no position of the kernel may reach.
+// transposed returns the shape of the transposed convolution of the case's input. Its result may
+// end in elements that no position of the kernel reaches.
 func (c *convCase) transposed() *nn.ConvShape {
 	s := c.shape()
 	s.Out = nil

@@ -14,8 +14,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestConvShort compares convolutions of few places with the same by weights that are not
-// constant, which are products of columns.
+// TestConvShort compares convolutions of few places to the same with weights that are not constant.
+// The latter are products of columns.
 func TestConvShort(t *testing.T) {
 	t.Parallel()
 	testPool(t)
@@ -72,7 +72,7 @@ func normal(r *rand.Rand, shape ...int) *tensor.Tensor {
 	return t
 }
 
-// stepOf is the step of a node with constant inputs.
+// stepOf returns the step of a node with constant inputs.
 func stepOf(t *testing.T, registry *op.Registry, node *graph.Node, in []*tensor.Tensor) *device.Step {
 	t.Helper()
 	step, err := bound(t, registry, node, op.Values(in))
@@ -82,7 +82,7 @@ func stepOf(t *testing.T, registry *op.Registry, node *graph.Node, in []*tensor.
 	return step
 }
 
-// bound binds a node to inputs whose extents are 100 at most where they are symbols.
+// bound binds a node to inputs. Symbols in their extents are at most 100.
 func bound(t *testing.T, registry *op.Registry, node *graph.Node, in []*op.Value) (*device.Step, error) {
 	t.Helper()
 	o, row, err := registry.New(node)

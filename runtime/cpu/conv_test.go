@@ -13,7 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// convData is operands of a convolution; bias and add may be nil.
+// convData holds the operands of a convolution. bias and add may be nil.
 type convData struct {
 	shape           *nn.ConvShape
 	x, w, bias, add []float64
@@ -34,12 +34,12 @@ func newConvData(r *rand.Rand, c *convCase, s *nn.ConvShape) *convData {
 	return d
 }
 
-// operands are all but the result.
+// operands returns all operands but the result.
 func (d *convData) operands(t tensor.DType) [][]byte {
 	return [][]byte{stored(t, d.x), stored(t, d.w), stored(t, d.bias), stored(t, d.add)}
 }
 
-// formula is the convolution in float64.
+// formula returns the convolution in float64.
 func (d *convData) formula(t *testing.T, name string, then op.Epilogue) []float64 {
 	t.Helper()
 	k := partOf(t, name, 0)
@@ -50,8 +50,8 @@ func (d *convData) formula(t *testing.T, name string, then op.Epilogue) []float6
 	return loaded(tensor.F64, runGuarded(t, k, v.words(), nil, 8*d.out, 8, d.operands(tensor.F64)...))
 }
 
-// check compares kernel k, with weights as they are and packed, with what is wanted.
-// Sums of quarters are exact in float32. It reports whether the kernel fits.
+// check compares kernel k, with plain and with packed weights, to want. Sums of quarters are exact
+// in float32. It reports whether the kernel fits.
 func (d *convData) check(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, dt tensor.DType, then op.Epilogue, want []float64) bool {
 	t.Helper()
 	v := convWords{shape: d.shape, dtype: dt, add: d.add != nil, then: then}
@@ -98,7 +98,7 @@ func (v *convWords) compare(t *testing.T, name string, k bindings.Kernel, pool *
 
 var convEpilogues = []op.Epilogue{{}, {Func: "relu"}, {Func: "clip", P: -3, Q: 5}, {Func: "leaky_relu", P: 0.125}}
 
-// checkConvs compares kernels with the formula on all cases.
+// checkConvs compares kernels to the formula in all cases.
 func checkConvs(t *testing.T, formula string, transposed bool, kernels ...string) {
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(7, 8))
@@ -147,7 +147,7 @@ func TestConvTranspose(t *testing.T) {
 	checkConvs(t, "f64_conv_transpose", true, "f32_conv_transpose")
 }
 
-// TestConvFormula compares the formulas with sums over the definition.
+// TestConvFormula compares the formulas to sums by the definition.
 func TestConvFormula(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	c := convCase{images: 2, groups: 2, channels: 2, filter: 3, in: []int{5, 6}, kernel: []int{3, 2}, stride: []int{2, 1}, dilation: []int{1, 2}, before: []int{1, 2}, behind: []int{0, 1}}
@@ -177,7 +177,7 @@ func TestConvFormula(t *testing.T) {
 	if i := differ(d.formula(t, "f64_conv", op.Epilogue{}), want, 0, 0); i >= 0 {
 		t.Errorf("element %d of the convolution differs", i)
 	}
-	// The transposed one from the result's extents back to the value's.
+	// The transposed convolution goes from the result's extents back to the value's.
 	s := *d.shape
 	s.In, s.Out = s.Out, s.In
 	back := &convData{shape: &s, x: quarters(r, 2*4*volume(s.In)), w: quarters(r, 4*3*6), bias: quarters(r, 6), out: 2 * 6 * 30}
@@ -197,8 +197,8 @@ func TestConvFormula(t *testing.T) {
 	}
 }
 
-// TestDepthwise compares depthwise convolutions of any extents with the formula, where
-// a few elements are infinite or not a number.
+// TestDepthwise compares depthwise convolutions of random extents to the formula. A few elements
+// are infinite or NaN.
 func TestDepthwise(t *testing.T) {
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(17, 18))

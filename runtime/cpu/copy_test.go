@@ -21,13 +21,13 @@ func rubbish(r *rand.Rand, n int) []byte {
 	return b
 }
 
-// testBox is a copy of elements: extent, from and to of every axis.
+// testBox is a copy of elements. Each axis has an extent and the steps in source and destination.
 type testBox struct {
 	srcAt, dstAt int
 	axes         [][3]int
 }
 
-// by copies as the formula says.
+// by copies by the formula.
 func (x testBox) by(width int, src, dst []byte) {
 	var walk func(axes [][3]int, from, to int)
 	walk = func(axes [][3]int, from, to int) {
@@ -42,7 +42,7 @@ func (x testBox) by(width int, src, dst []byte) {
 	walk(x.axes, x.srcAt, x.dstAt)
 }
 
-// boxWords is the words of a copy; all boxes have as many axes.
+// boxWords returns the words of a copy. All boxes have the same number of axes.
 func boxWords(transpose bindings.Kernel, width int, list ...testBox) (w words) {
 	w.part(transpose)
 	w.int(width, len(list[0].axes), len(list))
@@ -55,7 +55,7 @@ func boxWords(transpose bindings.Kernel, width int, list ...testBox) (w words) {
 	return w
 }
 
-// eachTranspose calls f with every kernel that transposes, and its width.
+// eachTranspose calls f with every kernel that transposes, and its element width.
 func eachTranspose(t *testing.T, f func(k bindings.Kernel, width int)) {
 	for _, width := range copyWidths {
 		for _, k := range runnable(t, fmt.Sprintf("w%d_transpose", width)) {
@@ -111,7 +111,7 @@ func TestCopy(t *testing.T) {
 	})
 }
 
-// TestCopyManyBoxes copies the pieces of a vector in an order of their own, some empty.
+// TestCopyManyBoxes copies the pieces of a vector in random order. Some are empty.
 func TestCopyManyBoxes(t *testing.T) {
 	const n = 100000
 	pool, r := testPool(t), rand.New(rand.NewPCG(5, 6))
@@ -129,7 +129,7 @@ func TestCopyManyBoxes(t *testing.T) {
 	}
 }
 
-// indexBytesOf is indices as elements of 4 or 8 bytes.
+// indexBytesOf returns indices as elements of 4 or 8 bytes.
 func indexBytesOf(size int, list ...int64) []byte {
 	b, _ := guardedBytes(size*len(list), size)
 	for i, x := range list {

@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// deformFormula is the columns of a group of one image.
+// deformFormula returns the columns of a group of one image.
 func deformFormula(s *nn.Deformed, group int, x, offsets, mask []float64) []float64 {
 	kernel, places, per, axes := volume(s.Kernel), s.Out.Len(), s.Channels/s.Groups, len(s.In)
 	y := make([]float64, per*kernel*places)
@@ -36,8 +36,8 @@ func deformFormula(s *nn.Deformed, group int, x, offsets, mask []float64) []floa
 	return y
 }
 
-// TestDeformColumns compares columns with the formula. Offsets are quarters, so that
-// shares of pixels are exact.
+// TestDeformColumns compares columns to the formula. Offsets are quarters, so that the weights of
+// pixels are exact.
 func TestDeformColumns(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(41, 42))
 	for _, s := range []nn.Deformed{
@@ -53,7 +53,7 @@ func TestDeformColumns(t *testing.T) {
 		offsets[0] = math.NaN()
 		for group := range s.Groups {
 			for _, mask := range [][]float64{nil, quarters(r, rows)} {
-				small := s.In.Len() < 1000 // the formula looks at every pixel
+				small := s.In.Len() < 1000 // the formula reads every pixel
 				var want []float64
 				if small {
 					offsets[0] = 0.5

@@ -13,8 +13,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// differentHalves returns the first place where results of functions of float16 differ; any
-// NaN is like any other. Results of size 1 are bytes. It is -1 for none.
+// differentHalves returns the index of the first different result of functions of float16, or -1.
+// All NaNs are equal. Results of size 1 are bytes.
 func differentHalves(got, want []byte, size int) int {
 	for i := 0; i < len(want); i += size {
 		g, w := got[i:i+size], want[i:i+size]
@@ -25,9 +25,9 @@ func differentHalves(got, want []byte, size int) int {
 	return -1
 }
 
-// TestHalfFunctions compares arithmetic in float16 with scalar code, which computes in float32
-// and rounds: of one number with all there are, of two with pairs of bits, and with pairs whose
-// result is near the middle of two numbers.
+// TestHalfFunctions compares arithmetic in float16 to scalar code, which computes in float32 and
+// rounds. Unary functions get all float16 numbers. Binary functions get random pairs, and pairs
+// with a result near the middle of two numbers.
 func TestHalfFunctions(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(15, 16))
 	every, _ := guardedBytes(2<<16, 2)
@@ -38,7 +38,7 @@ func TestHalfFunctions(t *testing.T) {
 		list := make([]uint16, n)
 		for i := range list {
 			list[i] = uint16(r.Uint32())
-			if n > 1000 && i%2 == 1 { // of a magnitude like the neighbour's
+			if n > 1000 && i%2 == 1 { // of a magnitude like its neighbour
 				list[i] = list[i-1]&0xfc00 ^ uint16(r.Uint32())&0x87ff
 			}
 		}
@@ -89,8 +89,8 @@ func TestHalfFunctions(t *testing.T) {
 	}
 }
 
-// TestHalfNodes compares nodes that are computed in float16 with those of a session without
-// such a level, and expects the ones to have no conversion.
+// TestHalfNodes compares nodes computed in float16 to a session without such a level, and checks
+// that the former have no conversions.
 func TestHalfNodes(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	level, err := bindings.ParseISA("avx512fp16,fp16")

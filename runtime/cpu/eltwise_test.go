@@ -14,10 +14,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// eltwiseULP is how far, in units of the last place of the result, a vector
-// variant of a float32 function may be from the scalar one, and how far in absolute
-// terms; functions that are not listed must agree exactly. The absolute part
-// covers tails where a rounded argument alone moves the result by many units.
+// eltwiseULP bounds the difference of a vector variant of a float32 function to the scalar one: in
+// units in the last place of the result, and in absolute terms. Functions that are not listed must
+// agree exactly. The absolute bound covers tails, where a rounded argument alone moves the result
+// by many units.
 var eltwiseULP = map[string]struct{ ulp, abs float64 }{
 	"f32_exp":       {1.5, 0},
 	"f32_log":       {1.5, 0},
@@ -44,7 +44,7 @@ var eltwiseULP = map[string]struct{ ulp, abs float64 }{
 	"f32_gelu_tanh": {4, 1e-7},
 }
 
-// specials are numbers at which functions have edges.
+// specials are numbers at the edges of functions.
 var specials = []float64{
 	0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 3, -3, 6, 0x1p-149, -0x1p-149, 1e-40, -1e-40,
 	0x1p-126, -0x1p-126, math.MaxFloat32, -math.MaxFloat32, 88.7, 88.8, 89, -87.3, -88, -103.9, -104, -110,
@@ -63,8 +63,8 @@ func within(got, want, ulps, abs float64) bool {
 // binaryFunctions are the functions of two numbers.
 var binaryFunctions = []string{"add", "sub", "mul", "div", "min", "max", "prelu", "eq", "gt", "ge", "pow", "fmod"}
 
-// unaryFunctions are the ops of functions of float32, told from other commands by their
-// words and operands.
+// unaryFunctions returns the ops of functions of float32. Their numbers of words and operands tell
+// them from other commands.
 func unaryFunctions() map[string]bool {
 	w := unaryWords(graph.Known(1), plainF32, plainF32, [2]int64{}, tensor.F32)
 	list := map[string]bool{}
@@ -104,7 +104,7 @@ func TestUnaryFunctions(t *testing.T) {
 						if i%2 == 0 {
 							x[i] += r.NormFloat64()
 						}
-					case 3000: // where arcs are
+					case 3000: // the domain of arcs
 						x[i] = 2*r.Float64() - 1
 					}
 				}
@@ -124,8 +124,8 @@ func TestUnaryFunctions(t *testing.T) {
 	}
 }
 
-// checkFunction compares a kernel with the scalar one, in memory of its own and over its
-// input.
+// checkFunction compares a kernel to the scalar one, with the result in its own memory and in the
+// input's.
 func checkFunction(t *testing.T, op string, k, scalar bindings.Kernel, w words, pool *bindings.Pool, n, size int, x []byte) {
 	t.Helper()
 	want, tolerance := runUnary(t, scalar, w, nil, n*size, size, x), eltwiseULP[op]
@@ -172,8 +172,8 @@ func TestBinaryFunctions(t *testing.T) {
 					a, b := normals(r, dims[0], 0, 4), normals(r, dims[1], 0, 4)
 					for i := range a {
 						switch {
-						case n == 31: // all alike
-						case n == 90: // whole numbers, and multiples of the smallest there are
+						case n == 31: // all equal
+						case n == 90: // whole numbers, and multiples of the smallest float
 							unit := math.Ldexp(1, -149*(i%2))
 							a[i], b[i%len(b)] = float64(r.IntN(400)-200)*unit, float64(1+r.IntN(20))*unit
 						case r.IntN(3) == 0:
@@ -194,7 +194,7 @@ func TestBinaryFunctions(t *testing.T) {
 
 func oneAxis(n int) graph.Dims { return graph.Dims{graph.Known(n)} }
 
-// allWithin reports whether numbers are as far apart as the function of two may be.
+// allWithin reports whether results of a binary function are within its bounds.
 func allWithin(op string, got, want []float32) bool {
 	tolerance := eltwiseULP[op]
 	for i, w := range want {
@@ -205,8 +205,7 @@ func allWithin(op string, got, want []float32) bool {
 	return true
 }
 
-// TestPowers compares powers of positive numbers, which vectors compute, with those in
-// float64.
+// TestPowers compares powers of positive numbers, which vectors compute, to float64.
 func TestPowers(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(5, 7))
 	for _, k := range runnable(t, "f32_pow") {
@@ -235,8 +234,8 @@ func TestPowers(t *testing.T) {
 	}
 }
 
-// TestHalfConversions compares conversions of 16-bit floats with those of package packed:
-// all such floats, and floats near all of them.
+// TestHalfConversions compares conversions of 16-bit floats to package packed: all such floats, and
+// floats near all of them.
 func TestHalfConversions(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(5, 6))
 	every, _ := guardedBytes(2<<16, 2)
@@ -245,7 +244,7 @@ func TestHalfConversions(t *testing.T) {
 	}
 	floats, _ := guardedBytes(4<<18, 4)
 	for i := range 1 << 17 {
-		// Near every value of float16, halfway to the next, and anything.
+		// One is near a float16 number or halfway to the next; the other is random.
 		viewAs[float32](floats)[2*i] = math.Float32frombits(uint32(i)<<15 + uint32(r.IntN(3)) - 1)
 		viewAs[float32](floats)[2*i+1] = math.Float32frombits(r.Uint32())
 	}
@@ -267,8 +266,7 @@ func TestHalfConversions(t *testing.T) {
 	}
 }
 
-// checkNarrowed compares floats that were rounded with package packed. Which bits of a
-// NaN stay is not fixed.
+// checkNarrowed compares rounded floats to package packed. The bits of a NaN are not fixed.
 func checkNarrowed(t *testing.T, what string, d tensor.DType, x, got []byte) {
 	t.Helper()
 	for i, f := range viewAs[float32](x) {
@@ -282,8 +280,7 @@ func checkNarrowed(t *testing.T, what string, d tensor.DType, x, got []byte) {
 	}
 }
 
-// TestBroadcast compares random shapes with plain index arithmetic, on one thread and on
-// several.
+// TestBroadcast compares random shapes to plain index arithmetic, on one thread and on several.
 func TestBroadcast(t *testing.T) {
 	t.Parallel()
 	pool, r := testPool(t), rand.New(rand.NewPCG(7, 8))
@@ -332,7 +329,7 @@ func TestBroadcast(t *testing.T) {
 	}
 }
 
-// source is the index in an input of that shape of element i of the output.
+// source returns the index in an input of shape x of element i of the output.
 func source(i int, y, x tensor.Shape) int {
 	index, run := 0, 1
 	for axis := len(y) - 1; axis >= 0; axis-- {
@@ -345,8 +342,7 @@ func source(i int, y, x tensor.Shape) int {
 	return index
 }
 
-// TestWhereWidths selects elements of every width, each of the condition and the two values
-// its own or one for all.
+// TestWhereWidths selects elements of every width. Condition and values are full or broadcast.
 func TestWhereWidths(t *testing.T) {
 	pool := testPool(t)
 	for _, n := range []int{6, 83, 600} {
@@ -383,7 +379,7 @@ func TestWhereWidths(t *testing.T) {
 	}
 }
 
-// TestThroughHalf multiplies elements that are widened and rounded on the way, in several
+// TestThroughHalf multiplies elements that are widened first and rounded afterwards, in several
 // blocks.
 func TestThroughHalf(t *testing.T) {
 	const n = 5000
@@ -405,7 +401,7 @@ func TestThroughHalf(t *testing.T) {
 	}
 }
 
-// TestFused compares a unary and a binary function in one walk with both alone.
+// TestFused compares a unary and a binary function in one pass to both in sequence.
 func TestFused(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(9, 10))
 	k := runnable(t, "eltwise_fused")[0]
@@ -436,7 +432,7 @@ func TestFused(t *testing.T) {
 	}
 }
 
-// TestGatedAdd compares gated sums with the formula, on rows longer and shorter than a block and on
+// TestGatedAdd compares gated sums to the formula, on rows longer and shorter than a block and on
 // rows of one element.
 func TestGatedAdd(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(65, 66))

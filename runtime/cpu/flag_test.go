@@ -16,7 +16,7 @@ func (neverSet) Set()        {}
 func (neverSet) Clear()      {}
 func (neverSet) Free()       {}
 
-// TestForeignFlag gives commands a flag that they cannot look at.
+// TestForeignFlag checks that a flag that commands cannot read is an error.
 func TestForeignFlag(t *testing.T) {
 	if _, err := new(segment).Run(neverSet{}, false); !errors.Is(err, guard.ErrInternal) {
 		t.Errorf("got %v", err)

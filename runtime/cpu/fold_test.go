@@ -11,8 +11,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// foldings are images of one to four axes, with rows of several pieces, windows apart and
-// over one another, elements beside the image, and images that no window touches in places.
+// foldings are images of one to four axes: rows of several pieces, windows apart and overlapping,
+// elements outside the image, and images with elements under no window.
 var foldings = []nn.Folding{
 	folding(1, 2, foldAxis{5, 2, 4, 1, 1, 0}),
 	folding(1, 1, foldAxis{9001, 7, 3000, 3, 2, 5}),
@@ -30,7 +30,7 @@ var foldings = []nn.Folding{
 	folding(0, 2, foldAxis{3, 1, 3, 1, 1, 0}, foldAxis{4, 1, 4, 1, 1, 0}),
 }
 
-// foldAxis is one axis of an image, as nacre_fold_axis of csrc/copy/copy.h has it.
+// foldAxis is one axis of an image, like nacre_fold_axis of csrc/copy/copy.h.
 type foldAxis struct{ image, block, blocks, stride, dilation, pad int }
 
 func folding(batch, channels int, axes ...foldAxis) nn.Folding {
@@ -42,7 +42,7 @@ func folding(batch, channels int, axes ...foldAxis) nn.Folding {
 	return f
 }
 
-// foldBy adds up the windows as the formula says.
+// foldBy adds up the windows by the formula.
 func foldBy[T scatterNumber](f *nn.Folding, x []T) []T {
 	y := make([]T, f.Batch*f.Channels*f.Image.Len())
 	count, size := f.Blocks.Len(), f.Block.Len()
@@ -77,7 +77,7 @@ func checkFold[T scatterNumber](t *testing.T, pool *bindings.Pool, d tensor.DTyp
 	}
 }
 
-// TestFold compares with sums in the order of the windows' elements, bit by bit.
+// TestFold compares to sums in the order of the windows' elements, bit by bit.
 func TestFold(t *testing.T) {
 	t.Parallel()
 	pool, r := testPool(t), rand.New(rand.NewPCG(31, 7))
@@ -89,7 +89,7 @@ func TestFold(t *testing.T) {
 	checkFold(t, pool, tensor.I64, func() int64 { return int64(r.Uint64()) })
 }
 
-// TestFoldHalves rounds the sums of 16-bit floats once.
+// TestFoldHalves checks that sums of 16-bit floats are rounded once.
 func TestFoldHalves(t *testing.T) {
 	t.Parallel()
 	pool, r := testPool(t), rand.New(rand.NewPCG(32, 7))

@@ -14,7 +14,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// depthwiseCases are convolutions of odd and of whole numbers of channels.
+// depthwiseCases returns convolutions of groups of 1 to 8 channels, with whole and with padded
+// blocks.
 func depthwiseCases(r *rand.Rand) []convCase {
 	list := []convCase{
 		{images: 2, in: []int{7, 7}, kernel: []int{3, 3}, stride: ones(2), dilation: ones(2), before: ones(2), behind: ones(2)},
@@ -58,7 +59,7 @@ func depthwiseCases(r *rand.Rand) []convCase {
 	return list
 }
 
-// TestBlockedDepthwise compares all variants with the formula on plain values.
+// TestBlockedDepthwise compares all variants to the formula on plain values.
 func TestBlockedDepthwise(t *testing.T) {
 	t.Parallel()
 	pool := testPool(t)
@@ -93,7 +94,7 @@ func TestBlockedDepthwise(t *testing.T) {
 	}
 }
 
-// TestBlockedDepthwiseWidths has rows of every number of pixels that tiles divide in another way.
+// TestBlockedDepthwiseWidths uses rows of all numbers of pixels that tiles divide differently.
 func TestBlockedDepthwiseWidths(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(23, 24))
@@ -128,8 +129,8 @@ func TestBlockedDepthwiseWidths(t *testing.T) {
 	}
 }
 
-// checkBlocked compares a kernel on values in blocks with what is wanted of plain ones.
-// It reports whether the kernel fits.
+// checkBlocked compares a kernel on blocked values to want, which is plain. It reports whether the
+// kernel fits.
 func (d *convData) checkBlocked(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, block int, plain bool, then op.Epilogue, want []float64) bool {
 	t.Helper()
 	got := d.blocked(t, k, pool, block, plain, 0, then)
@@ -142,7 +143,7 @@ func (d *convData) checkBlocked(t *testing.T, name string, k bindings.Kernel, po
 	return true
 }
 
-// blocked computes the convolution of values in blocks; nil if the kernel does not fit.
+// blocked computes the convolution of blocked values. It returns nil if the kernel does not fit.
 func (d *convData) blocked(t *testing.T, k bindings.Kernel, pool *bindings.Pool, block int, plain bool, tile int, then op.Epilogue) []float64 {
 	t.Helper()
 	v := blockedConvWords{convWords: convWords{shape: d.shape, dtype: tensor.F32, packed: true, add: d.add != nil, then: then}, block: block,
@@ -177,7 +178,7 @@ func (d *convData) blocked(t *testing.T, k bindings.Kernel, pool *bindings.Pool,
 	return got
 }
 
-// denseCases are convolutions of all channels: those of convCases, and some at random.
+// denseCases returns the cases of convCases with one group, and some random ones.
 func denseCases(r *rand.Rand) []convCase {
 	list := slices.DeleteFunc(convCases(), func(c convCase) bool { return c.groups != 1 })
 	list = append(list,
@@ -224,7 +225,7 @@ func denseCases(r *rand.Rand) []convCase {
 	return list
 }
 
-// TestBlockedDense compares all variants with the formula on plain values.
+// TestBlockedDense compares all variants to the formula on plain values.
 func TestBlockedDense(t *testing.T) {
 	t.Parallel()
 	pool := testPool(t)
@@ -240,7 +241,7 @@ func TestBlockedDense(t *testing.T) {
 		for _, k := range runnable(t, "f32_conv_blocked") {
 			for b, block := range testBlocks {
 				if testing.Short() && k.ISA() == 0 && b != i%len(testBlocks) {
-					continue // scalar code is slow where it is emulated
+					continue // scalar code is slow under emulation
 				}
 				for _, plain := range []bool{false, true} {
 					if d.checkBlocked(t, fmt.Sprint(c.name, " ", then.Func, " plain ", plain), k, pool, block, plain, then, want) {
@@ -255,7 +256,7 @@ func TestBlockedDense(t *testing.T) {
 	}
 }
 
-// largeDense are convolutions of which variants that compute in other ways take some.
+// largeDense are convolutions for which some variants use another algorithm.
 var largeDense = []convCase{
 	{channels: 48, filter: 20, in: []int{23, 30}, kernel: []int{3, 3}, before: []int{1, 1}, behind: []int{1, 1}},
 	{channels: 130, filter: 64, in: []int{9, 11}, kernel: []int{1, 1}},
@@ -287,8 +288,8 @@ func (c convCase) whole() convCase {
 	return c
 }
 
-// TestDenseThreads holds convolutions to the same bits on any number of threads, also those beside an
-// infinity, which some variants compute in another way.
+// TestDenseThreads checks that convolutions give the same bits on any number of threads, also next
+// to an infinity, for which some variants use another algorithm.
 func TestDenseThreads(t *testing.T) {
 	t.Parallel()
 	pools, r := testPools(t, 4), rand.New(rand.NewPCG(35, 36))
@@ -325,8 +326,8 @@ func TestDenseThreads(t *testing.T) {
 	}
 }
 
-// TestDenseErrors compares all variants with the formula on numbers of all digits: none may be
-// off by more than three times what the sums of scalar code are, at most.
+// TestDenseErrors compares all variants to the formula on random floats. No error may exceed three
+// times the largest error of scalar code.
 func TestDenseErrors(t *testing.T) {
 	t.Parallel()
 	pool := testPool(t)
@@ -354,7 +355,7 @@ func TestDenseErrors(t *testing.T) {
 	}
 }
 
-// TestDenseSpecial puts infinities, NaNs and the largest numbers into values and weights: they must
+// TestDenseSpecial puts infinities, NaNs and the largest numbers into values and weights. They must
 // reach exactly the elements that use them.
 func TestDenseSpecial(t *testing.T) {
 	t.Parallel()
@@ -381,8 +382,8 @@ func TestDenseSpecial(t *testing.T) {
 	}
 }
 
-// TestWinograd compares all variants with the formula: they may be off by three times
-// what sums of products by chains of multiply-adds are.
+// TestWinograd compares all variants to the formula. No error may exceed three times the error of
+// chains of multiply-adds.
 func TestWinograd(t *testing.T) {
 	t.Parallel()
 	pool := testPool(t)
@@ -435,7 +436,7 @@ func TestWinograd(t *testing.T) {
 	}
 }
 
-// largestError is the largest difference of two lists.
+// largestError returns the largest difference of two lists.
 func largestError(got, want []float64) float64 {
 	off := 0.0
 	for i, w := range want {

@@ -13,7 +13,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// expandCases are depthwise convolutions of what a convolution of so many channels computes.
+// expandCases returns depthwise convolutions, and for each the channels of the convolution before
+// it.
 func expandCases(r *rand.Rand) (channels []int, list []convCase) {
 	list = []convCase{
 		{images: 1, groups: 33, in: []int{14, 14}, kernel: []int{3, 3}, before: []int{1, 1}, behind: []int{1, 1}},
@@ -44,7 +45,7 @@ func expandCases(r *rand.Rand) (channels []int, list []convCase) {
 	return channels, list
 }
 
-// expandData is two convolutions, of which the second takes what the first computes.
+// expandData is a convolution and the depthwise convolution of its result.
 type expandData struct {
 	first, second *convData
 }
@@ -55,7 +56,7 @@ func newExpandData(r *rand.Rand, channels int, c convCase) *expandData {
 	return &expandData{newConvData(r, &pointwise, pointwise.shape()), newConvData(r, &c, c.shape())}
 }
 
-// words are those of the command by kernel k, with functions within its levels.
+// words returns the words of the command for kernel k, with functions within its levels.
 func (d *expandData) words(t *testing.T, k bindings.Kernel, then, thenDepthwise op.Epilogue, block int) *expandWords {
 	t.Helper()
 	v := newExpandWords(d.first.shape, d.second.shape, then, thenDepthwise, block)
@@ -67,7 +68,7 @@ func (d *expandData) words(t *testing.T, k bindings.Kernel, then, thenDepthwise 
 	return v
 }
 
-// packedBy is weights as a kernel of their convolution alone within the levels packs them.
+// packedBy returns weights packed for the kernel of their own convolution within levels isa.
 func packedBy(t *testing.T, v *blockedConvWords, isa bindings.ISA, w []float64) []byte {
 	t.Helper()
 	k := partOfOp(t, v, isa)
@@ -89,7 +90,7 @@ func partOfOp(t *testing.T, v *blockedConvWords, isa bindings.ISA) bindings.Kern
 	return bindings.Kernel{}
 }
 
-// TestExpandConv compares all variants with the formula of one convolution after the other.
+// TestExpandConv compares all variants to the formula of one convolution after the other.
 func TestExpandConv(t *testing.T) {
 	t.Parallel()
 	pool := testPool(t)

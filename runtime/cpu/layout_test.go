@@ -16,11 +16,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// testBlocks are the channels of blocks that kernels are tried with.
+// testBlocks are the block sizes, in channels, that kernels are tested with.
 var testBlocks = []int{4, 8, 16, 32}
 
-// TestBlockedLevels has codes blocked where a kernel of vectors multiplies them in blocks of that
-// size, and nowhere else but in scalar code.
+// TestBlockedLevels checks that codes are blocked only if a vector kernel multiplies them in blocks
+// of that size, or if there is only scalar code.
 func TestBlockedLevels(t *testing.T) {
 	for _, level := range blockedLevels {
 		base, err := bindings.ParseISA(level.name)
@@ -35,7 +35,7 @@ func TestBlockedLevels(t *testing.T) {
 		for _, k := range bindings.Variants("i8_conv_blocked") {
 			rows = append(rows, k.ISA())
 		}
-		// Rows are those of the processor at hand.
+		// Rows exist only for this processor.
 		if all&bindings.DetectISA() == all && !slices.Contains(rows, all) {
 			t.Errorf("no row of i8_conv_blocked is of levels %s", level.codes)
 		}
@@ -51,7 +51,7 @@ func TestBlockedLevels(t *testing.T) {
 	}
 }
 
-// toBlocks is a value in blocks whose padding is not a number.
+// toBlocks returns a value in blocks with NaNs as padding.
 func toBlocks(list []float64, s tensor.Shape, block int) []byte {
 	if list == nil {
 		return nil
@@ -63,7 +63,7 @@ func toBlocks(list []float64, s tensor.Shape, block int) []byte {
 	return stored(tensor.F32, all)
 }
 
-// fromBlocks is the channels of a value in blocks.
+// fromBlocks returns a blocked value as a plain one.
 func fromBlocks(b []byte, s tensor.Shape, block int) []float64 {
 	all, list := loaded(tensor.F32, b), make([]float64, s.Len())
 	for i := range list {
@@ -72,7 +72,7 @@ func fromBlocks(b []byte, s tensor.Shape, block int) []float64 {
 	return list
 }
 
-// blockPlace is where element i of a value [N,C,...] lies in blocks.
+// blockPlace returns the index in blocks of element i of a value [N,C,...].
 func blockPlace(i int, s tensor.Shape, block int) int {
 	inner := s[2:].Len()
 	at, channel, image := i%inner, i/inner%s[1], i/inner/s[1]
@@ -80,7 +80,7 @@ func blockPlace(i int, s tensor.Shape, block int) int {
 	return ((image*blocks+channel/block)*inner+at)*block + channel%block
 }
 
-// TestBlockedPooling compares all variants with the formula on plain values.
+// TestBlockedPooling compares all variants to the formula on plain values.
 func TestBlockedPooling(t *testing.T) {
 	t.Parallel()
 	pool := testPool(t)
@@ -119,7 +119,7 @@ func TestBlockedPooling(t *testing.T) {
 	}
 }
 
-// layoutDevice is a device of these levels that offers blocked values.
+// layoutDevice returns a device of levels isa that offers blocked values.
 func layoutDevice(t *testing.T, isa bindings.ISA, pool *bindings.Pool) *Device {
 	t.Helper()
 	packs := NewPacks()
@@ -131,8 +131,8 @@ func layoutDevice(t *testing.T, isa bindings.ISA, pool *bindings.Pool) *Device {
 	return d.WithLayouts(device.LayoutsBlocked)
 }
 
-// runStep runs a step on inputs that hold floats, nil where the step does not read them,
-// and returns output 0, around which nothing may be written.
+// runStep runs a step on inputs of floats, nil if the step does not read one. It returns output 0,
+// and checks that nothing around it is written.
 func runStep(t *testing.T, d *Device, s *device.Step, n int, in ...[]byte) []byte {
 	t.Helper()
 	y, intact := guardedBytes(n, 4)
@@ -173,7 +173,7 @@ func floatType(s ...int) *op.Value {
 	return &op.Value{Type: graph.TensorOf(tensor.F32, graph.DimsOf(s))}
 }
 
-// eachLevels calls f for a device of every set of levels that this CPU can run.
+// eachLevels calls f with a device for each set of levels that this CPU can run.
 func eachLevels(t *testing.T, f func(d *Device)) {
 	pool := testPool(t)
 	for _, name := range []string{"scalar", "avx2", "avx2,avx512", "neon"} {
@@ -215,14 +215,13 @@ func TestReorder(t *testing.T) {
 	})
 }
 
-// TestBlockedRows computes nodes on blocked values and compares with plain ones, whose
-// steps do the same.
+// TestBlockedRows compares nodes computed on blocked values to the same on plain ones.
 func TestBlockedRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(27, 28))
 	cases := []struct {
 		op       string
 		in       []tensor.Shape
-		constant int // the input that is constant, from 1; 0 for none
+		constant int // the constant input, from 1; 0 for none
 	}{
 		{"Relu", []tensor.Shape{{2, 17, 3, 5}}, 0},
 		{"Sigmoid", []tensor.Shape{{1, 3, 70}}, 0},
@@ -267,7 +266,7 @@ func TestBlockedRows(t *testing.T) {
 	})
 }
 
-// checkRow compares the step of blocked operands with that of plain ones.
+// checkRow compares the step on blocked operands to the step on plain ones.
 func (d *Device) checkRow(t *testing.T, b *device.Binding, x [][]float64) {
 	t.Helper()
 	bind := func() *device.Step {
@@ -305,7 +304,7 @@ func (d *Device) checkRow(t *testing.T, b *device.Binding, x [][]float64) {
 	}
 }
 
-// TestMostlyPadding has convolutions of which blocks would take much memory for padding.
+// TestMostlyPadding uses convolutions with and without blocks that take much memory for padding.
 func TestMostlyPadding(t *testing.T) {
 	for _, c := range []struct {
 		in, kernel, dilation, before int
@@ -321,7 +320,7 @@ func TestMostlyPadding(t *testing.T) {
 	}
 }
 
-// TestNotBlocked has nodes that are computed on plain values alone.
+// TestNotBlocked uses nodes that are computed only on plain values.
 func TestNotBlocked(t *testing.T) {
 	d := layoutDevice(t, bindings.DetectISA(), testPool(t))
 	for _, c := range []struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// integerAt returns element i of integers of so many bits.
+// integerAt returns element i of integers of type d.
 func integerAt(data []byte, i int, d tensor.DType) int64 {
 	v, bits := uint64(0), d.Bits()
 	for b := range bits {
@@ -22,8 +22,8 @@ func integerAt(data []byte, i int, d tensor.DType) int64 {
 	return int64(v)
 }
 
-// TestIntGemm multiplies matrices of integers with every kernel, in a batch of two that
-// shares b, and into every type that results may have.
+// TestIntGemm multiplies matrices of integers with every kernel, in a batch of two that shares b,
+// into every type of result.
 func TestIntGemm(t *testing.T) {
 	t.Parallel()
 	pool, r := testPool(t), rand.New(rand.NewPCG(5, 6))
@@ -33,7 +33,7 @@ func TestIntGemm(t *testing.T) {
 			a, b := make([]byte, in.Bytes(2*m*k)), make([]byte, in.Bytes(k*n))
 			for _, list := range [][]byte{a, b} {
 				for i := range list {
-					list[i] = byte(r.Uint32()) | byte(r.IntN(2))*255 // elements of the largest magnitude too
+					list[i] = byte(r.Uint32()) | byte(r.IntN(2))*255 // includes elements of the largest magnitude
 				}
 			}
 			sums := make([]int64, 2*m*n)

@@ -9,8 +9,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestNarrowProducts compares all variants of products with few columns with the formula:
-// rows of several chunks, batches of small matrices, vectors that reach behind the last row.
+// TestNarrowProducts compares all variants of products with few columns to the formula: rows of
+// several chunks, batches of small matrices, vectors that reach beyond the last row.
 func TestNarrowProducts(t *testing.T) {
 	t.Parallel()
 	pool, r := testPool(t), rand.New(rand.NewPCG(41, 2))

@@ -16,12 +16,12 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// gemmCase is products of random matrices and what follows them.
+// gemmCase is a product of random matrices and its epilogue.
 type gemmCase struct {
 	name          string
 	m, n, k       int
 	aT, bT        bool
-	pack          bool // b
+	pack          bool // packs b
 	dtype         tensor.DType
 	bType         tensor.DType // Invalid for dtype
 	alpha         float64
@@ -85,7 +85,7 @@ func gemmCases() []gemmCase {
 		add("batch, packed", func(c *gemmCase) { c.batch, c.pack, c.col = []int{3}, true, true })
 	}
 	if !testing.Short() {
-		// So many rows, and so large a right operand, that it is packed in blocks.
+		// Enough rows, and a right operand large enough, to pack it in blocks.
 		large := gemmCase{name: "large", m: 257, n: 70, k: 3800, alpha: 1, dtype: tensor.F32}
 		list = append(list, large)
 		large.name, large.aT, large.bType = "large, transposed a, f16 b", true, tensor.F16
@@ -94,8 +94,8 @@ func gemmCases() []gemmCase {
 	return list
 }
 
-// gemmData is the operands of a case and the result, with the sums of magnitudes that
-// bound its error.
+// gemmData holds the operands of a case and its result. size holds the sums of magnitudes that
+// bound the errors.
 type gemmData struct {
 	gemmCase
 	products          int
@@ -165,7 +165,7 @@ func (d *gemmData) formula() {
 	}
 }
 
-// gemm is the words of a command, of one that may be packed.
+// gemm returns the words of a command, before packing.
 func (d *gemmData) gemm(t *testing.T, k bindings.Kernel) *gemm {
 	p := &product{
 		m: graph.Known(d.m), n: graph.Known(d.n), k: graph.Known(d.k),
@@ -184,7 +184,7 @@ func (d *gemmData) gemm(t *testing.T, k bindings.Kernel) *gemm {
 	return g
 }
 
-// check runs a kernel and compares its result with the formula.
+// check compares the result of a kernel to the formula.
 func (d *gemmData) check(t *testing.T, k bindings.Kernel, pool *bindings.Pool) {
 	t.Helper()
 	g := d.gemm(t, k)
@@ -222,7 +222,7 @@ func (d *gemmData) check(t *testing.T, k bindings.Kernel, pool *bindings.Pool) {
 	}
 }
 
-// TestGemm compares all variants of products of floats with the formula.
+// TestGemm compares all variants of products of floats to the formula.
 func TestGemm(t *testing.T) {
 	t.Parallel()
 	pool, r := testPool(t), rand.New(rand.NewPCG(1, 2))
@@ -247,8 +247,8 @@ func TestGemm(t *testing.T) {
 	}
 }
 
-// TestGemmWhole multiplies whole numbers of bfloat16 whose sums are exact, and short enough for
-// bfloat16, in any order.
+// TestGemmWhole multiplies whole numbers of bfloat16. Their sums are exact in any order, and
+// bfloat16 numbers.
 func TestGemmWhole(t *testing.T) {
 	t.Parallel()
 	pool, r, none := testPool(t), rand.New(rand.NewPCG(19, 20)), []byte(nil)
@@ -284,8 +284,8 @@ func TestGemmWhole(t *testing.T) {
 	}
 }
 
-// TestGemmSpecial puts infinities and NaNs into one row of a and one column of b: they
-// must reach exactly the elements that use them.
+// TestGemmSpecial puts infinities and NaNs into one row of a and one column of b. They must reach
+// exactly the elements that use them.
 func TestGemmSpecial(t *testing.T) {
 	for _, size := range [][3]int{{17, 37, 21}, {129, 100, 300}} {
 		for _, kernel := range runnable(t, "f32_gemm") {
@@ -316,8 +316,8 @@ func testPools(t *testing.T, n int) []*bindings.Pool {
 	return list
 }
 
-// TestGemmThreads holds products to the same bits on any number of threads, also those beside an
-// infinity, which some variants compute in another way.
+// TestGemmThreads checks that products give the same bits on any number of threads, also next to an
+// infinity, for which some variants use another algorithm.
 func TestGemmThreads(t *testing.T) {
 	t.Parallel()
 	pools, r, none := testPools(t, 4), rand.New(rand.NewPCG(33, 34)), []byte(nil)
@@ -372,8 +372,8 @@ func TestWideGemm(t *testing.T) {
 	}
 }
 
-// wideCase multiplies matrices of which every sum is exact, with every kernel of an op, in
-// a batch of two that shares b, transposed.
+// wideCase multiplies integer matrices with every kernel of an op, in a batch of two that shares b,
+// transposed. Every sum is exact.
 func wideCase[T uint32 | uint64](t *testing.T, r *rand.Rand, pool *bindings.Pool, name string, s [3]int, random func() T) {
 	m, n, k := s[0], s[1], s[2]
 	a, b, want := make([]T, 2*m*k), make([]T, k*n), make([]T, 2*m*n)
@@ -402,8 +402,8 @@ func wideCase[T uint32 | uint64](t *testing.T, r *rand.Rand, pool *bindings.Pool
 	}
 }
 
-// TestGemmErrors compares the variants on numbers of all digits and of all sizes: none may be off by
-// more than twice what the sums of scalar code are, at most.
+// TestGemmErrors compares the variants on floats of all magnitudes. No error may exceed twice the
+// largest error of scalar code.
 func TestGemmErrors(t *testing.T) {
 	t.Parallel()
 	pool, none := testPool(t), []byte(nil)
@@ -446,8 +446,8 @@ func TestGemmErrors(t *testing.T) {
 	}
 }
 
-// TestGemmScratch checks that a product of smaller extents needs no more scratch: plans
-// reserve that of the largest.
+// TestGemmScratch checks that a product of smaller extents needs no more scratch. Plans reserve
+// scratch for the largest extents.
 func TestGemmScratch(t *testing.T) {
 	extents := []int{2, 5, 12, 13, 25, 100, 257, 600, 2000, 7000}
 	for _, kernel := range append(runnable(t, "f32_gemm"), runnable(t, "f64_gemm")...) {

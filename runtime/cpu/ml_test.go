@@ -18,7 +18,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestRBF compares all variants with the scalar one, and that with the formula.
+// TestRBF compares all variants to the scalar one, and that to the formula.
 func TestRBF(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(7, 8))
 	for _, s := range [][3]int{{1, 1, 1}, {3, 5, 7}, {2, 16, 16}, {5, 3, 17}, {7, 40, 130}, {300, 20, 65}, {0, 4, 4}, {2, 3, 20000}, {2, 40000, 40}} {
@@ -56,8 +56,8 @@ func TestRBF(t *testing.T) {
 	}
 }
 
-// TestDistances compares all variants with the scalar one, and that with the formula, on vectors
-// that are not packed.
+// TestDistances compares all variants to the scalar one, and that to the formula, on vectors that
+// are not packed.
 func TestDistances(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(17, 18))
 	for _, s := range [][3]int{
@@ -92,8 +92,7 @@ func TestDistances(t *testing.T) {
 	}
 }
 
-// randomForest grows trees of random shape whose leaves have votes, or for one target
-// weights.
+// randomForest grows trees of random shape. Leaves have votes, or weights if there is one target.
 func randomForest[T float32 | float64](r *rand.Rand, trees, depth, features, targets int, missing bool) *treeLists[T] {
 	f := &treeLists[T]{missing: missing}
 	if targets > 1 {
@@ -130,7 +129,7 @@ func randomForest[T float32 | float64](r *rand.Rand, trees, depth, features, tar
 	return f
 }
 
-// scores is what a forest gives, node by node.
+// scores returns the results of a forest, computed node by node.
 func (f *treeLists[T]) scores(x []T, rows, features, targets int, how ml.TreeAggregate) ([]T, []byte) {
 	out, seen := make([]T, rows*targets), make([]byte, rows*targets)
 	vote := func(i int, w T) {
@@ -211,7 +210,7 @@ func TestForests(t *testing.T) {
 	checkForests[float64](t, "f64_forest")
 }
 
-// TestForestPacked checks that trees are laid out once and found again.
+// TestForestPacked checks that trees are packed once and found again.
 func TestForestPacked(t *testing.T) {
 	testPool(t)
 	packs := NewPacks()
@@ -242,8 +241,8 @@ func TestForestPacked(t *testing.T) {
 	}
 }
 
-// TestMLExtents binds operators to samples whose extents are symbols: a command has no way to
-// report rows that are not equally long, or too few features.
+// TestMLExtents binds operators to samples with symbols as extents. The device must refuse rows
+// that may differ in length and features that may be too few, because commands cannot report these.
 func TestMLExtents(t *testing.T) {
 	t.Parallel()
 	testPool(t)
@@ -260,7 +259,7 @@ func TestMLExtents(t *testing.T) {
 	for _, c := range []struct {
 		node   *graph.Node
 		in     []graph.Dims
-		binder string // "" where the device refuses
+		binder string // "" if the device refuses
 	}{
 		{tree, []graph.Dims{{rows, graph.Known(5)}}, "trees alone"},
 		{tree, []graph.Dims{{rows, columns}}, "trees"},

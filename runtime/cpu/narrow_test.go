@@ -12,8 +12,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestNarrowFloats compares the numbers of all codes of floats of 8 and 4 bits, which a
-// kernel looks up, with those of the package tensor.
+// TestNarrowFloats compares the numbers of all codes of 8-bit and 4-bit floats, which a kernel
+// looks up, to package tensor.
 func TestNarrowFloats(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	registry, r := standard.Registry(), rand.New(rand.NewPCG(8, 4))
@@ -57,7 +57,7 @@ func TestNarrowFloats(t *testing.T) {
 	}
 }
 
-// TestNarrowFloatsWithZeros leaves codes of floats with zero points to Go.
+// TestNarrowFloatsWithZeros checks that float codes with zero points are computed in Go.
 func TestNarrowFloatsWithZeros(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	x, scale := tensor.New(tensor.F8E5M2, 256), tensor.New(tensor.F32)

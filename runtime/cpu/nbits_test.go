@@ -13,7 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// weights is a matrix of codes with what they stand for.
+// weights is a matrix of codes and the numbers that they stand for.
 type weights struct {
 	nbitsWords
 	codes, scales, zeros []byte
@@ -22,7 +22,7 @@ type weights struct {
 	values               []float64 // [N,K]
 }
 
-// makeWeights makes random ones for the extents, widths and kinds in v.
+// makeWeights returns random weights with the extents, widths and kinds in v.
 func makeWeights(r *rand.Rand, v nbitsWords, groups []int32) *weights {
 	w := &weights{nbitsWords: v, groups: groups}
 	blocks := (v.k + v.block - 1) / v.block
@@ -55,7 +55,7 @@ func makeWeights(r *rand.Rand, v nbitsWords, groups []int32) *weights {
 	return w
 }
 
-// setZeros stores zero points, and sets the list to what is stored.
+// setZeros makes zero points of the kind w.from, and sets the list to their values.
 func (w *weights) setZeros(r *rand.Rand, blocks int, zeros []float64) {
 	switch w.from {
 	case zerosMiddle:
@@ -73,7 +73,7 @@ func (w *weights) setZeros(r *rand.Rand, blocks int, zeros []float64) {
 	}
 }
 
-// meaning is what code number i stands for.
+// meaning returns the number that code i stands for.
 func (w *weights) meaning(i, blocks int, scales, zeros []float64) float64 {
 	row, at := i/w.k, i%w.k
 	if w.flat {
@@ -112,8 +112,7 @@ func bytesOf[T any](list []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&list[0])), len(list)*int(unsafe.Sizeof(list[0])))
 }
 
-// run multiplies m rows by a kernel, alone and on a pool; ok is false where it does not
-// fit.
+// run multiplies m rows by a kernel, on one thread and on a pool. ok is false if it does not fit.
 func (w *weights) run(t *testing.T, k bindings.Kernel, pool *bindings.Pool, m int, a, bias []float64) (c []float64, ok bool) {
 	t.Helper()
 	v := w.nbitsWords
@@ -131,8 +130,8 @@ func (w *weights) run(t *testing.T, k bindings.Kernel, pool *bindings.Pool, m in
 	return loaded(tensor.F32, b), true
 }
 
-// check compares every variant of an op with the sums of products of what rows and
-// codes stand for. It returns how many fit.
+// check compares every variant of an op to sums of products of the rows and the numbers of codes.
+// It returns how many variants fit.
 func (w *weights) check(t *testing.T, op string, pool *bindings.Pool, m int, a, bias []float64) (fit int) {
 	t.Helper()
 	deep, columns := w.k, w.n
@@ -195,7 +194,7 @@ func TestNBits(t *testing.T) {
 		for i, bits := range []int{2, 4, 8} {
 			for j, block := range []int{16, 32, 128, 1 << 20} {
 				v := nbitsWords{n: s[0], k: s[1], bits: bits, block: block, scales: scaleTypes[(i+j)%3], from: (i + 2*j) % 3}
-				if block > s[1] { // a scale for each row, which ends with its last code
+				if block > s[1] { // one scale per row, which ends with its last code
 					v.rowBytes = (s[1]*bits + 7) / 8
 				}
 				w := makeWeights(r, v, nil)
@@ -250,8 +249,8 @@ func TestNBitsGroups(t *testing.T) {
 	}
 }
 
-// roundRows rounds blocks of rows of k numbers to whole multiples of their largest
-// magnitude/127.
+// roundRows rounds blocks of rows of k numbers to multiples of 1/127 of the block's largest
+// magnitude.
 func roundRows(a []float64, k, block int) []float64 {
 	out := make([]float64, len(a))
 	for first := 0; first < len(a); {
@@ -271,7 +270,7 @@ func roundRows(a []float64, k, block int) []float64 {
 	return out
 }
 
-// extremeWeights has only the lowest and the highest codes, in runs.
+// extremeWeights returns weights with runs of the lowest and of the highest code.
 func extremeWeights(n, k, bits int) *weights {
 	w := &weights{nbitsWords: nbitsWords{n: n, k: k, bits: bits, block: 32, rowBytes: (k + 31) / 32 * 4 * bits, rowScale: (k + 31) / 32, scales: tensor.F32}}
 	w.codes = make([]byte, n*w.rowBytes)
@@ -286,8 +285,8 @@ func extremeWeights(n, k, bits int) *weights {
 	return w
 }
 
-// TestNBitsRoundedSpecial has blocks that are zero, tiny, as large as floats are, and
-// with what is no number, and codes and rows of the largest magnitudes.
+// TestNBitsRoundedSpecial uses blocks that are zero, tiny, of the largest floats, or with
+// infinities and NaNs, and codes and rows of the largest magnitudes.
 func TestNBitsRoundedSpecial(t *testing.T) {
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(43, 44))
@@ -309,7 +308,7 @@ func TestNBitsRoundedSpecial(t *testing.T) {
 	}
 }
 
-// checkRounded is check of all variants of i8_nbits with 5 rows.
+// checkRounded calls check for i8_nbits with 5 rows. All variants must fit.
 func (w *weights) checkRounded(t *testing.T, pool *bindings.Pool, a, bias []float64) {
 	t.Helper()
 	if n := w.check(t, "i8_nbits", pool, 5, a, bias); n != len(runnable(t, "i8_nbits")) {
@@ -317,7 +316,7 @@ func (w *weights) checkRounded(t *testing.T, pool *bindings.Pool, a, bias []floa
 	}
 }
 
-// TestNBitsSpecial checks where infinities and numbers that are none go.
+// TestNBitsSpecial checks which results infinities and NaNs reach.
 func TestNBitsSpecial(t *testing.T) {
 	r := rand.New(rand.NewPCG(37, 38))
 	pool := testPool(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// normals is n numbers around a mean.
+// normals returns n normally distributed numbers.
 func normals(r *rand.Rand, n int, mean, deviation float64) []float64 {
 	list := make([]float64, n)
 	for i := range list {
@@ -20,7 +20,7 @@ func normals(r *rand.Rand, n int, mean, deviation float64) []float64 {
 	return list
 }
 
-// steps are values [outer,n,inner].
+// steps are extents [outer,n,inner].
 var steps = [][3]int{
 	{1, 1, 1}, {1, 7, 1}, {3, 16, 1}, {2, 63, 1}, {5, 129, 1}, {1, 4097, 1}, {1, 9001, 1},
 	{1, 1, 100}, {1, 3, 5}, {2, 17, 16}, {1, 5, 63}, {2, 4, 64}, {1, 130, 65}, {2, 300, 129}, {700, 9, 7},
@@ -76,7 +76,7 @@ func TestLayerNorm(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(7, 8))
 	const rows = 9
 	for _, n := range []int{1, 5, 16, 63, 64, 100, 4097, 9000} {
-		// A mean that is large beside the deviation.
+		// A mean that is large relative to the deviation.
 		x, scale, bias := normals(r, rows*n, 50, 2), normals(r, n, 0, 2), normals(r, n, 0, 2)
 		for _, centred := range []bool{true, false} {
 			for _, d := range floatKinds {
@@ -91,7 +91,7 @@ func TestLayerNorm(t *testing.T) {
 					stored(d.t, x), stored(d.t, scale), nil, nil, nil, nil)
 			}
 		}
-		// Types that differ.
+		// Different types.
 		types := []int{floatTypes[tensor.F16], floatTypes[tensor.F32], floatTypes[tensor.BF16], floatTypes[tensor.F32], floatTypes[tensor.F16]}
 		w := layerNormWords(graph.Known(rows), graph.Known(n), true, types, 1e-3, halfFor(t, tensor.F16))
 		checkVariants(t, "f32_layer_norm", "mixed", w, pool, 2e-3, 2e-3, []output{{at: 3, dtype: tensor.F32, n: rows * n}, {at: 5, dtype: tensor.F16, n: rows}},
@@ -120,7 +120,7 @@ func TestSkipNorm(t *testing.T) {
 	}
 }
 
-// integers is numbers as int32 or int64.
+// integers returns numbers as int32 or int64.
 func integers(size int, list ...int) []byte {
 	b, _ := guardedBytes(size*len(list), size)
 	for i, v := range list {
@@ -158,7 +158,7 @@ func TestEmbedNorm(t *testing.T) {
 	}
 }
 
-// embedFailures ends runs with numbers that name no row of a table.
+// embedFailures checks that runs fail on numbers that are not rows of a table.
 func embedFailures(t *testing.T, e embedding, in [][]byte) {
 	t.Helper()
 	k := runnable(t, "f32_embed_norm")[0]

@@ -8,14 +8,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// floatKinds are the types that are computed in float32, each with the error that
-// rounding a result to it may add.
+// floatKinds are the types computed in float32. relative is the error of rounding a result to one.
 var floatKinds = []struct {
 	t        tensor.DType
 	relative float64
 }{{tensor.F32, 0}, {tensor.F16, 1.0 / 1024}, {tensor.BF16, 1.0 / 128}}
 
-// halfFor is the conversions for elements of a type; the zero Kernel for float32.
+// halfFor returns the kernel that converts elements of a type, the zero Kernel for float32.
 func halfFor(t *testing.T, d tensor.DType) bindings.Kernel {
 	if d == tensor.F32 {
 		return bindings.Kernel{}
@@ -23,7 +22,7 @@ func halfFor(t *testing.T, d tensor.DType) bindings.Kernel {
 	return partOf(t, "half", bindings.DetectISA())
 }
 
-// output is an operand that a command writes, which may be another operand's memory.
+// output is an operand that a command writes. It may share another operand's memory.
 type output struct {
 	at    int
 	dtype tensor.DType
@@ -31,8 +30,8 @@ type output struct {
 	over  bool // the memory of operand 0
 }
 
-// runOutputs runs a command alone and on the pool and returns what it wrote. Both must
-// agree, and nothing around the results may be written.
+// runOutputs runs a command on one thread and on the pool and returns its results. Both must agree,
+// and nothing around the results may be written.
 func runOutputs(t *testing.T, k bindings.Kernel, w words, pool *bindings.Pool, outs []output, operands ...[]byte) []float64 {
 	t.Helper()
 	var results [2][]float64
@@ -64,8 +63,8 @@ func runOutputs(t *testing.T, k bindings.Kernel, w words, pool *bindings.Pool, o
 	return results[0]
 }
 
-// checkVariants compares every kernel of an op with the scalar one, in memory of its
-// own and, where an output says so, over the input.
+// checkVariants compares every kernel of an op to the scalar one, with results in their own memory
+// and, if an output says so, in the input's.
 func checkVariants(t *testing.T, op, what string, w words, pool *bindings.Pool, absolute, relative float64, outs []output, operands ...[]byte) {
 	t.Helper()
 	list := runnable(t, op)

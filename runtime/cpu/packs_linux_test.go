@@ -12,7 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// resident is the bytes that the process holds.
+// resident returns the resident memory of the process in bytes.
 func resident(t *testing.T) int {
 	t.Helper()
 	data, err := os.ReadFile("/proc/self/status")
@@ -32,8 +32,8 @@ func resident(t *testing.T) int {
 	return 0
 }
 
-// TestPackingMemory packs operands of a mapped file, of which the second one is not
-// aligned: beside what is packed there are a few pieces at most.
+// TestPackingMemory packs operands of a mapped file; the second one is not aligned. The memory
+// besides the packed bytes must be a few pieces at most.
 func TestPackingMemory(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	if testing.Short() {

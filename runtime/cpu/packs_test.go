@@ -12,8 +12,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// largeGemm is a product with a right operand of that many columns and rows, whose columns
-// lie one behind the other, or its rows.
+// largeGemm returns a product with a right operand of that many columns and rows. Its columns are
+// contiguous if it is transposed, else its rows.
 func largeGemm(d tensor.DType, columns, rows int, transposed bool) *gemm {
 	one, n, k := graph.Known(1), graph.Known(columns), graph.Known(rows)
 	p := &product{m: one, n: n, k: k, aRow: k, aCol: one, bRow: n, bCol: one}
@@ -23,8 +23,8 @@ func largeGemm(d tensor.DType, columns, rows int, transposed bool) *gemm {
 	return &gemm{product: p, dtype: tensor.F32, bType: d, alpha: 1}
 }
 
-// TestPackedPieces packs right operands piece by piece, for every kernel, and compares them
-// with those that are packed as one.
+// TestPackedPieces packs right operands piece by piece, for every kernel, and compares them to the
+// same packed in one piece.
 func TestPackedPieces(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	for _, k := range parts(t, "f32_gemm") {
@@ -58,14 +58,14 @@ func checkPieces(t *testing.T, k bindings.Kernel, g *gemm, d tensor.DType) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return bytes.Clone(b[:n-n%(rows*d.Bits()/8)]) // not what fills up, which nothing writes
+		return bytes.Clone(b[:n-n%(rows*d.Bits()/8)]) // without the padding, which is not written
 	}
 	if !bytes.Equal(pack(cut), pack(whole(k, list, 1))) {
 		t.Errorf("%s %v: pieces are not the whole", k.Variant(), d)
 	}
 }
 
-// TestOnePiece lists right operands that are packed as one.
+// TestOnePiece checks the right operands that are packed in one piece.
 func TestOnePiece(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	k := parts(t, "f32_gemm")[0]
@@ -84,8 +84,8 @@ func TestOnePiece(t *testing.T) {
 	}
 }
 
-// TestPackForgets packs derived weights, which have no memory of their own after that, and
-// packs them once for tensors that share them.
+// TestPackForgets packs derived weights, which must release their memory afterwards. Tensors that
+// share weights must be packed once.
 func TestPackForgets(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	fills := 0

@@ -9,15 +9,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestIdlePoolSleeps looks at the processor time of the process after a run: threads
-// that wait for work sleep soon after its end.
+// TestIdlePoolSleeps measures the processor time of the process after a run. Threads that wait for
+// work must sleep soon after it.
 func TestIdlePoolSleeps(t *testing.T) {
 	const n, pause = 1 << 18, 300 * time.Millisecond
 	pool := testPool(t)
 	x, y := make([]byte, 4*n), make([]byte, 4*n)
 	w := unaryWords(graph.Known(n), plainF32, plainF32, [2]int64{}, tensor.F32)
 	var used time.Duration
-	for range 5 { // others in the process may be busy for a moment
+	for range 5 { // other threads of the process may be busy for a moment
 		if _, failed := runCommand(t, partOf(t, "f32_exp", 0), w, pool, x, y, nil, nil); failed {
 			t.Fatal("exp failed")
 		}

@@ -26,7 +26,7 @@ var poolings = []nn.Pooling{
 	{Planes: 1, Axes: []nn.PoolingAxis{{In: 2, Out: 8, Taps: 3, Stride: 1, Dilation: 1, Pad: 4, PadEnd: 4}, {In: 3, Out: 7, Taps: 2, Stride: 1, Dilation: 1, Pad: 2, PadEnd: 3}, {In: 9, Out: 9, Taps: 5, Stride: 1, Dilation: 1, Pad: 2, PadEnd: 2}}},
 }
 
-// poolingPlace is the elements of a plane under the window of an output, and how many
+// poolingPlace returns the elements of a plane under the window of an output, and how many
 // positions count in an average.
 func poolingPlace(p *nn.Pooling, cell int) (list []int, counted int) {
 	at := make([]int, len(p.Axes))
@@ -62,7 +62,7 @@ func poolingSizes(p *nn.Pooling) (in, out int) {
 	return in, out
 }
 
-// poolingFormula is the maxima or the averages in float64.
+// poolingFormula returns the maxima or the averages in float64.
 func poolingFormula(p *nn.Pooling, maximum bool, x []float64) []float64 {
 	_, out := poolingSizes(p)
 	y := make([]float64, out)
@@ -110,8 +110,8 @@ func TestPooling(t *testing.T) {
 	}
 }
 
-// TestMaxIndex compares maxima and their places with the formula, by either order of the axes and
-// without places. Few values differ, so that the first of equal ones counts. NaNs are passed over.
+// TestMaxIndex compares maxima and their indices to the formula, with either order of axes and
+// without indices. Values repeat, so that the first of equal ones counts. NaNs are skipped.
 func TestMaxIndex(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(65, 66))
 	for i, p := range poolings {
@@ -120,7 +120,7 @@ func TestMaxIndex(t *testing.T) {
 		for i := range x {
 			x[i] = float64(r.IntN(5))
 		}
-		inside, columns := 1, []int{0} // places of a plane counted from the first axis on
+		inside, columns := 1, []int{0} // indices of a plane with the first axis fastest
 		for _, axis := range p.Axes {
 			var next []int
 			for _, at := range columns {
@@ -199,7 +199,7 @@ func TestPoolingSpecial(t *testing.T) {
 	}
 }
 
-// TestBytePooling compares all variants with the formula.
+// TestBytePooling compares all variants to the formula.
 func TestBytePooling(t *testing.T) {
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(15, 16))
@@ -225,7 +225,7 @@ func TestBytePooling(t *testing.T) {
 	}
 }
 
-// TestBytePoolingWhole has the mean rounded before the zero point is added.
+// TestBytePoolingWhole checks that the mean is rounded before the zero point is added.
 func TestBytePoolingWhole(t *testing.T) {
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(5, 6))
@@ -243,7 +243,7 @@ type bytePoolCase struct {
 	p             *quant.BytePooling
 	maximum       bool
 	codes, scales tensor.DType
-	scale         float64 // of x to that of y
+	scale         float64 // scale of x divided by scale of y
 	zeros         [2]byte
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// byteConvShapes are as those of floats, kernels at the limit of what goes depthwise, and
-// groups of whole blocks and of parts of them.
+// byteConvShapes returns the shapes of convolutions of floats, kernels at the limit of the
+// depthwise kernel, and groups of whole and of partial blocks.
 func byteConvShapes() []*nn.ConvShape {
 	list := []*nn.ConvShape{
 		{Images: 1, Groups: 2, Channels: 1, Filters: 6, In: []int{20, 40}, Out: []int{5, 25}, Kernel: []int{16, 16}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{0, 0}},
@@ -47,7 +47,7 @@ func byteConvShapes() []*nn.ConvShape {
 	return list
 }
 
-// byteConvData is operands of a convolution of codes.
+// byteConvData holds the operands of a convolution of codes.
 type byteConvData struct {
 	shape              *nn.ConvShape
 	xType, wType       tensor.DType
@@ -56,8 +56,8 @@ type byteConvData struct {
 	bias               []int
 }
 
-// TestByteConv compares convolutions of codes, with weights as they are and packed, and
-// channels first and last, with the formula.
+// TestByteConv compares convolutions of codes to the formula, with plain and packed weights, and
+// with channels first and last.
 func TestByteConv(t *testing.T) {
 	t.Parallel()
 	pool, r := testPool(t), rand.New(rand.NewPCG(9, 10))
@@ -90,7 +90,7 @@ func TestByteConv(t *testing.T) {
 	}
 }
 
-// sums is the formula, with the bias.
+// sums computes the formula, with the bias.
 func (d *byteConvData) sums() []int32 {
 	s := d.shape
 	size, plane, out, filters := volume(s.Kernel), volume(s.In), volume(s.Out), s.Groups*s.Filters
@@ -117,10 +117,10 @@ func (d *byteConvData) sums() []int32 {
 	return list
 }
 
-// tap is an element of a channel's plane, and the weight of the channel that meets it.
+// tap is an element of a channel's plane and the weight that multiplies it.
 type tap struct{ value, weight int }
 
-// taps returns the elements that a pixel of the result is a sum of, without padding.
+// taps returns the elements that a pixel of the result sums, without padding.
 func (d *byteConvData) taps(pixel int) []tap {
 	list, size := []tap{{}}, 1
 	for _, extent := range d.shape.Out {
@@ -142,7 +142,7 @@ func (d *byteConvData) taps(pixel int) []tap {
 	return list
 }
 
-// centredCodes is codes less their zero point.
+// centredCodes returns codes minus their zero point.
 func centredCodes(d tensor.DType, codes []byte, zero byte) []int {
 	list := make([]int, len(codes))
 	for i, c := range codes {
@@ -151,7 +151,7 @@ func centredCodes(d tensor.DType, codes []byte, zero byte) []int {
 	return list
 }
 
-// check compares a kernel with the formula; it reports whether the kernel fits.
+// check compares a kernel to the formula. It reports whether the kernel fits.
 func (d *byteConvData) check(t *testing.T, pool *bindings.Pool, k bindings.Kernel, sums []int32) bool {
 	t.Helper()
 	v := &byteConv{shape: d.shape, xSigned: d.xType == tensor.I8, wSigned: d.wType == tensor.I8, wScales: len(d.wScale), wZeros: len(d.wZero), result: tensor.I32}
@@ -177,7 +177,7 @@ func (d *byteConvData) check(t *testing.T, pool *bindings.Pool, k bindings.Kerne
 	return true
 }
 
-// channelsBehind moves the axis of channels behind the positions.
+// channelsBehind moves the axis of channels after the positions.
 func channelsBehind(x []byte, images, channels int) []byte {
 	y := make([]byte, len(x))
 	plane := len(x) / images / channels

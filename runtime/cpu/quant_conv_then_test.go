@@ -16,10 +16,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// byteThen is what follows a convolution of codes: numbers added to filters, a value of
-// codes, and a clamp.
+// byteThen is the epilogue of a convolution of codes: a bias per filter, a value of codes to add,
+// and a clamp.
 type byteThen struct {
-	bias     []float64 // nil for integers
+	bias     []float64 // nil for an integer bias
 	add      []byte    // nil for none
 	addType  tensor.DType
 	addScale float64
@@ -29,11 +29,10 @@ type byteThen struct {
 	yScale   float64
 	yZero    byte
 	stage    tensor.DType // Invalid for none; its scale is half of y's
-	middle   byte         // its zero point
+	middle   byte         // zero point of the stage
 }
 
-// TestByteConvThen compares convolutions of codes in every layout, with what follows them,
-// with the formula.
+// TestByteConvThen compares convolutions of codes with epilogues to the formula, in every layout.
 func TestByteConvThen(t *testing.T) {
 	t.Parallel()
 	pool, r := testPool(t), rand.New(rand.NewPCG(11, 12))
@@ -94,13 +93,13 @@ func TestByteConvThen(t *testing.T) {
 	}
 }
 
-// centred reports whether the zero point of all weights is 0, or 128 of codes without sign.
+// centred reports whether the zero point of all weights is 0, or 128 for unsigned codes.
 func (d *byteConvData) centred() bool {
 	middle := map[tensor.DType]byte{tensor.U8: 128}[d.wType]
 	return len(d.wZero) == 1 && d.wZero[0] == middle
 }
 
-// codes is the formula: floats are rounded as by the kernels, step by step.
+// codes computes the formula. It rounds floats as kernels do, step by step.
 func (f *byteThen) codes(d *byteConvData) []byte {
 	filters, out := d.shape.Groups*d.shape.Filters, volume(d.shape.Out)
 	y, ratio := float32(f.yScale), float32(f.addScale)/float32(f.yScale)
@@ -139,7 +138,7 @@ func (f *byteThen) codes(d *byteConvData) []byte {
 	return list
 }
 
-// saturatedAt is a number of steps from a zero point as a code.
+// saturatedAt returns the code at v steps from a zero point.
 func saturatedAt(d tensor.DType, v float64, zero int) byte {
 	low := float64(-zero)
 	if d == tensor.I8 {
@@ -183,7 +182,7 @@ func (d *byteConvData) checkThen(t *testing.T, pool *bindings.Pool, k bindings.K
 	return true
 }
 
-// checkBlocked compares results in blocks of a value that is plain or in blocks.
+// checkBlocked compares results in blocks, from a plain or a blocked value.
 func (d *byteConvData) checkBlocked(t *testing.T, pool *bindings.Pool, k bindings.Kernel, v *blockedByteConv, ops [][]byte, want []byte) bool {
 	t.Helper()
 	v.wPacked = true
@@ -212,7 +211,7 @@ func (d *byteConvData) checkBlocked(t *testing.T, pool *bindings.Pool, k binding
 	return true
 }
 
-// bytesInBlocks is a value [images,channels,...] in blocks, with anything as padding.
+// bytesInBlocks returns a value [images,channels,...] in blocks, with random padding.
 func bytesInBlocks(r *rand.Rand, x []byte, images, channels, block int) []byte {
 	blocks, inner := (channels+block-1)/block, len(x)/images/channels
 	y := someBytes(r, images*blocks*inner*block)
@@ -234,8 +233,8 @@ func bytesOutOfBlocks(y []byte, images, channels, block int) []byte {
 	return x
 }
 
-// TestByteWinogradLargest has the largest codes and weights of as many channels as kernels with
-// fewer products take.
+// TestByteWinogradLargest uses the largest codes and weights, with the most channels that the
+// transformed kernels take.
 func TestByteWinogradLargest(t *testing.T) {
 	t.Parallel()
 	const most = 1 << 29 / (9 * 255 * 128)

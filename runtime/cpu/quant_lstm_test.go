@@ -13,7 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// quantizedWhole is codes of floats as DynamicQuantizeLinear makes them.
+// quantizedWhole quantizes floats as DynamicQuantizeLinear does.
 func quantizedWhole(x []float32) (codes []byte, scale float32, zero int32) {
 	low, high := float32(0), float32(0)
 	for _, v := range x {
@@ -83,8 +83,8 @@ func (c *byteLSTMCase) outputs() []output {
 	return []output{{at: 8, dtype: tensor.F32, n: c.steps * states}, {at: 9, dtype: tensor.F32, n: states}, {at: 10, dtype: tensor.F32, n: states}}
 }
 
-// weights are those of x (0) or of the states (1), as what the codes of a direction
-// stand for.
+// weights returns the numbers that a direction's codes stand for: weights of x (0) or of the states
+// (1).
 func (c *byteLSTMCase) weights(which, dir, depth int) []float64 {
 	scales, zeros := viewAs[float32](c.in[11+2*which]), c.in[12+2*which]
 	number := func(b byte) float64 {
@@ -111,7 +111,7 @@ func numbersOfWhole(x []float32) []float64 {
 	return list
 }
 
-// formula is y, y_h and y_c.
+// formula returns y, y_h and y_c.
 func (c *byteLSTMCase) formula() []float64 {
 	lengths, bias, peepholes := viewAs[int32](c.in[4]), loaded(tensor.F32, c.in[3]), loaded(tensor.F32, c.in[7])
 	y := make([]float64, c.steps*c.Directions*c.batch*c.hidden)
@@ -124,7 +124,7 @@ func (c *byteLSTMCase) formula() []float64 {
 		for s := range longest {
 			states := make([]float32, c.batch*c.hidden)
 			for i := range states {
-				// The last state of a sequence that ended takes part in one more range.
+				// The last state of a sequence that has ended counts in one more range.
 				if s <= int(lengths[i/c.hidden]) {
 					states[i] = float32(h[d*len(states)+i])
 				}
@@ -177,8 +177,8 @@ func (c *byteLSTMCase) pack(t *testing.T, k bindings.Kernel, in [][]byte) {
 	}
 }
 
-// TestByteLSTM compares layers with the formula, a rounding of a state to another code
-// allowed for, with weights as they are and packed.
+// TestByteLSTM compares layers to the formula, with plain and packed weights. The tolerance allows
+// a state to round to another code.
 func TestByteLSTM(t *testing.T) {
 	const tolerance = 5e-3
 	pool, r := testPool(t), rand.New(rand.NewPCG(15, 16))
@@ -206,7 +206,7 @@ func TestByteLSTM(t *testing.T) {
 	}
 }
 
-// TestByteLSTMLengths ends runs whose sequences have lengths that they cannot have.
+// TestByteLSTMLengths checks that runs fail on sequence lengths out of range.
 func TestByteLSTMLengths(t *testing.T) {
 	testPool(t)
 	c := randomByteLSTM(rand.New(rand.NewPCG(17, 18)), 4)

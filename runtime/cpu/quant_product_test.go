@@ -14,11 +14,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// byteCase is products of codes, a of extents left and b of extents right.
+// byteCase is a product of codes, a of extents left by b of extents right.
 type byteCase struct {
 	left, right    []int
 	aType, bType   tensor.DType
-	aCount, bCount int // numbers of rows and of columns; 0 for one each, left out as zero points
+	aCount, bCount int // scales and zero points, per row and per column; 0 for one scale and no zero point
 	bias, add      bool
 
 	a, b, aZero, bZero []byte
@@ -76,8 +76,8 @@ func (c *byteCase) product() *product {
 	return productOf(matrices(known(c.left...), true), matrices(known(c.right...), false))
 }
 
-// sums is the formula. Element i of the result has its row, among those of all matrices of
-// a, in rows, and its column in cols.
+// sums computes the formula. For element i of the result, rows has its row among all matrices of a,
+// and cols its column.
 func (c *byteCase) sums() (sums []int32, rows, cols []int) {
 	p := c.product()
 	value := func(d graph.Dim) int { n, _ := d.Value(); return n }
@@ -143,8 +143,8 @@ func (c *byteCase) operands(right []byte) [][]byte {
 	return list
 }
 
-// TestByteProducts compares products by lines and by tiles, with right operands as they
-// are and packed, with the formula.
+// TestByteProducts compares products by lines and by tiles to the formula, with plain and packed
+// right operands.
 func TestByteProducts(t *testing.T) {
 	pool := testPool(t)
 	fits := map[string]bool{}
@@ -166,7 +166,7 @@ func TestByteProducts(t *testing.T) {
 	}
 }
 
-// result is what becomes of sums.
+// result converts sums to results of type d.
 func (c *byteCase) result(d tensor.DType, sums []int32, rows, cols []int) []byte {
 	b := make([]byte, d.Bytes(len(sums)))
 	n := c.right[len(c.right)-1]
@@ -198,7 +198,7 @@ func (c *byteCase) result(d tensor.DType, sums []int32, rows, cols []int) []byte
 	return b
 }
 
-// check compares a kernel with what is wanted; it reports whether the kernel fits.
+// check compares a kernel to want. It reports whether the kernel fits.
 func (c *byteCase) check(t *testing.T, pool *bindings.Pool, k bindings.Kernel, d tensor.DType, want []byte) bool {
 	t.Helper()
 	g := c.job(d)

@@ -14,7 +14,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// someBytes is n bytes at an address that is a multiple of nothing.
+// someBytes returns n random bytes at an unaligned address.
 func someBytes(r *rand.Rand, n int) []byte {
 	b, _ := guardedBytes(n, 1)
 	for i := range b {
@@ -23,7 +23,7 @@ func someBytes(r *rand.Rand, n int) []byte {
 	return b
 }
 
-// codeOf is a byte as a code of that type.
+// codeOf returns a byte as a code of type d.
 func codeOf(d tensor.DType, b byte) int {
 	if d == tensor.I8 {
 		return int(int8(b))
@@ -31,7 +31,7 @@ func codeOf(d tensor.DType, b byte) int {
 	return int(b)
 }
 
-// saturated is a number as a code of one byte; what is no number is the least.
+// saturated returns a number as a code of one byte. A NaN becomes the least code.
 func saturated(d tensor.DType, v float64) byte {
 	low := 0
 	if d == tensor.I8 {
@@ -45,8 +45,8 @@ func saturated(d tensor.DType, v float64) byte {
 
 var byteCodes = []tensor.DType{tensor.U8, tensor.I8}
 
-// eachVariant runs every kernel of an op on the same command and returns the result, which
-// all must agree on.
+// eachVariant runs every kernel of an op on the same command. All must give the same result, which
+// it returns.
 func eachVariant(t *testing.T, op string, w words, pool *bindings.Pool, n, size int, operands ...[]byte) []byte {
 	t.Helper()
 	var first []byte
@@ -61,8 +61,7 @@ func eachVariant(t *testing.T, op string, w words, pool *bindings.Pool, n, size 
 	return first
 }
 
-// gridCase is where scales belong: extents, block and steps of nacre_quant_grid, and how
-// many scales there are.
+// gridCase is the fields of nacre_quant_grid, extents, block and steps, and the number of scales.
 type gridCase struct {
 	outer, axis, inner, block, perOuter, perAxis, perInner, scales int
 }
@@ -79,7 +78,7 @@ func (g gridCase) words(x, y, precision, scale, zero tensor.DType, half bindings
 	return w
 }
 
-// codesIn writes codes as elements of a type of integers, and codesOf reads them.
+// codesIn writes codes as elements of a type of integers. codesOf reads them.
 func codesIn(d tensor.DType, list []int) []byte {
 	b, _ := guardedBytes(d.Bytes(len(list)), d.Bytes(1))
 	clear(b)
@@ -128,7 +127,7 @@ func roundedTo(d tensor.DType, v float32) float32 {
 	return v
 }
 
-// quantizeNumbers is numbers for n elements, among them infinities and no numbers.
+// quantizeNumbers returns n numbers, infinities and NaNs among them.
 func quantizeNumbers(r *rand.Rand, n int) []float64 {
 	x := make([]float64, n)
 	for i := range x {
@@ -143,7 +142,7 @@ func quantizeNumbers(r *rand.Rand, n int) []float64 {
 	return x
 }
 
-// TestQuantize compares codes, and the numbers that they stand for, with the formula.
+// TestQuantize compares codes, and the numbers that they stand for, to the formula.
 func TestQuantize(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(11, 12))
 	codes := []tensor.DType{tensor.U8, tensor.I8, tensor.U16, tensor.I16, tensor.U4, tensor.I4, tensor.U2, tensor.I2}
@@ -189,7 +188,7 @@ func checkQuantize(t *testing.T, r *rand.Rand, pool *bindings.Pool, g gridCase, 
 	}
 }
 
-// TestQuantizeDynamic compares all three results with the formula.
+// TestQuantizeDynamic compares all three results to the formula.
 func TestQuantizeDynamic(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(13, 14))
 	for _, n := range []int{0, 1, 5, 16, 33, 40000} {
@@ -235,7 +234,7 @@ func checkDynamic(t *testing.T, k bindings.Kernel, p *bindings.Pool, x, want []b
 	}
 }
 
-// TestPairs compares sums and products of codes with the formula.
+// TestPairs compares sums and products of codes to the formula.
 func TestPairs(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(15, 16))
 	for _, c := range [][3][]int{
@@ -281,7 +280,7 @@ func checkPair(t *testing.T, r *rand.Rand, pool *bindings.Pool, dims [3][]int, d
 		if product {
 			v = float64(p*q) * float64(sa*sb/sy)
 		}
-		// Sums are rounded to float32 on the way.
+		// Sums are rounded to float32 in between.
 		want := v + float64(codeOf(d, zeros[2]))
 		if diff := codeOf(d, got[i]) - codeOf(d, saturated(d, want)); diff < -1 || diff > 1 || diff != 0 && math.Abs(want-math.Floor(want)-0.5) > 1e-3 {
 			t.Fatalf("%v %v product %t: code %d is %d, not %d of %g", dims, d, product, i, codeOf(d, got[i]), codeOf(d, saturated(d, want)), want)
@@ -289,7 +288,7 @@ func checkPair(t *testing.T, r *rand.Rand, pool *bindings.Pool, dims [3][]int, d
 	}
 }
 
-// TestLookup takes rows of codes from a table, and copies them.
+// TestLookup maps rows of codes by a table, and copies them.
 func TestLookup(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(17, 18))
 	for _, c := range [][4]int{{1, 0, 0, 0}, {1, 1, 1, 1}, {1, 70003, 70003, 70003}, {5, 67, 70, 81}, {3, 40000, 40001, 40000}, {300, 3, 3, 4}} {
@@ -316,7 +315,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// TestTable compares tables with the functions of what codes stand for.
+// TestTable compares tables to the functions of the numbers that codes stand for.
 func TestTable(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(19, 20))
 	functions := map[string]func(float32) float32{
@@ -344,7 +343,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestByteSoftmax compares softmax along every axis with the formula.
+// TestByteSoftmax compares softmax along every axis to the formula.
 func TestByteSoftmax(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(21, 22))
 	for _, s := range [][3]int{{3, 5, 1}, {2, 300, 1}, {700, 7, 1}, {2, 9, 70}, {3, 1, 4}, {1, 20000, 1}} {
@@ -388,7 +387,7 @@ func checkByteSoftmax(t *testing.T, r *rand.Rand, pool *bindings.Pool, lookup bi
 	}
 }
 
-// known is integers as extents.
+// known returns integers as extents.
 func known(list ...int) graph.Dims {
 	d := make(graph.Dims, len(list))
 	for i, n := range list {

@@ -12,11 +12,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// streamLengths are lengths of streams: none, part of a block, several chunks.
+// streamLengths are lengths of random streams: none, part of a block, several chunks.
 var streamLengths = []int{0, 1, 2, 255, 256, 257, 40001}
 
-// TestRandomFill compares streams with those in Go: uniform numbers bit by bit, normal ones
-// to the rounding of the functions that they are made by. All variants make the same bits.
+// TestRandomFill compares streams to Go: uniform numbers bit by bit, normal ones up to the rounding
+// of functions. All variants make the same bits.
 func TestRandomFill(t *testing.T) {
 	t.Parallel()
 	pool := testPool(t)
@@ -48,13 +48,13 @@ func TestRandomFill(t *testing.T) {
 	}
 }
 
-// TestRandomTypes draws elements of every type that kernels write, with a seed and
-// chances at the ends, and compares with Go.
+// TestRandomTypes draws elements of every type that kernels write, with a seed and chances at the
+// ends, and compares them to Go.
 func TestRandomTypes(t *testing.T) {
 	t.Parallel()
 	pool, r := testPool(t), rand.New(rand.NewPCG(5, 9))
 	b := &binder{dev: &Device{isa: runnable(t, "random_fill")[0].ISA()}}
-	const n = 20000 // some of them are halfway between two elements of 16 bits once they are float32
+	const n = 20000 // some are halfway between two 16-bit elements once they are float32
 	for d := range kernelTypes {
 		y, err := b.fromDoubles(d)
 		if err != nil {

@@ -37,7 +37,7 @@ func TestReduce(t *testing.T) {
 					root = arith.RootSqrt
 				}
 				w := reduceWords(reductionOf(s), first, graph.Known(2), root, []int{floatTypes[d.t], floatTypes[d.t]}, halfFor(t, d.t), bindings.Kernel{})
-				// Each accumulator adds a few hundred numbers of size 4 at most.
+				// Each accumulator adds at most a few hundred numbers of size 4.
 				checkVariants(t, "f32_reduce", fmt.Sprint(first, s, d.t), w, pool, 1e-6*float64(s[1]), 1e-5*float64(min(s[1], 100))+d.relative,
 					[]output{{at: 1, dtype: d.t, n: s[0] * s[2]}}, stored(d.t, x), nil)
 			}
@@ -45,8 +45,8 @@ func TestReduce(t *testing.T) {
 	}
 }
 
-// TestReduceExponentials compares logarithms of sums of exponentials with the formula, of numbers
-// large and small, and of infinities.
+// TestReduceExponentials compares logarithms of sums of exponentials to the formula, for large and
+// small numbers and infinities.
 func TestReduceExponentials(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(5, 6))
 	for _, s := range append([][3]int{{2, 0, 3}, {3, 4, 0}}, steps...) {
@@ -84,8 +84,7 @@ func TestReduceExponentials(t *testing.T) {
 	}
 }
 
-// TestReduceSpecial puts numbers that decide a result at every place of a row and of a
-// column.
+// TestReduceSpecial puts a number that decides the result at every place of a row and of a column.
 func TestReduceSpecial(t *testing.T) {
 	pool, inf, nan := testPool(t), math.Inf(1), math.NaN()
 	const n = 70
@@ -136,7 +135,7 @@ func TestReduceInfinities(t *testing.T) {
 	}
 }
 
-// TestIntReduce compares reductions of integers with loops, sums that wrap among them.
+// TestIntReduce compares reductions of integers to loops. Some sums wrap.
 func TestIntReduce(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(5, 6))
 	for _, s := range append([][3]int{{2, 0, 3}, {3, 4, 0}, {70000, 3, 1}}, steps...) {
@@ -196,7 +195,7 @@ func intReduce[T int32 | int64](t *testing.T, pool *bindings.Pool, kernel string
 	}
 }
 
-// TestArg compares places with a loop, of numbers with equals, infinities and NaNs.
+// TestArg compares indices to a loop, for numbers with duplicates, infinities and NaNs.
 func TestArg(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(7, 8))
 	nan, inf := math.NaN(), math.Inf(1)
@@ -234,7 +233,7 @@ func TestArg(t *testing.T) {
 	}
 }
 
-// TestScan compares running sums and products with a loop, to the bit.
+// TestScan compares running sums and products to a loop, bit by bit.
 func TestScan(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(9, 10))
 	for _, s := range append([][3]int{{2, 0, 3}, {3, 4, 0}, {300, 200, 1}, {2, 40, 2500}}, steps...) {
@@ -284,7 +283,7 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// TestTopK compares the best elements and their places with a stable sort.
+// TestTopK compares the best elements and their indices to a stable sort.
 func TestTopK(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(11, 12))
 	nan, inf := math.NaN(), math.Inf(1)

@@ -26,8 +26,7 @@ func newResample(r *rand.Rand, n, m, taps int) *vision.Resample {
 	return x
 }
 
-// TestResample compares all variants with the formula, of which sums of quarters are
-// exact in float32.
+// TestResample compares all variants to the formula. Its sums of quarters are exact in float32.
 func TestResample(t *testing.T) {
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(15, 16))
@@ -65,7 +64,7 @@ func TestResample(t *testing.T) {
 	}
 }
 
-// TestResampleNearest resizes two axes, by factors and by places in any order.
+// TestResampleNearest resizes two axes, by whole factors and by random indices.
 func TestResampleNearest(t *testing.T) {
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -110,8 +109,7 @@ func TestResampleNearest(t *testing.T) {
 	}
 }
 
-// TestVisionOps checks that every op of these families has a test in this package, and
-// variants for vectors where its table has any.
+// TestVisionOps checks that every op of these families is tested in this package.
 func TestVisionOps(t *testing.T) {
 	testPool(t)
 	tested := []string{"f32_conv_depthwise", "f32_conv_depthwise_blocked", "f32_conv_blocked", "f32_conv_expand", "f32_conv_winograd", "f32_conv_gemm", "f32_conv_transpose", "f64_conv_gemm", "f64_conv", "f64_conv_transpose", "f32_pooling", "f32_pooling_blocked", "i8_pooling", "f32_resample", "resample_nearest", "max_index", "f32_grid_sample", "f32_regions"}
@@ -133,7 +131,7 @@ func TestVisionOps(t *testing.T) {
 	}
 }
 
-// TestResizeAxes doubles all subsets of axes, of rows that are less and more than a chunk.
+// TestResizeAxes doubles all subsets of axes, with rows shorter and longer than a chunk.
 func TestResizeAxes(t *testing.T) {
 	t.Parallel()
 	testPool(t)

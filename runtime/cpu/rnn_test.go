@@ -14,7 +14,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// rnnCase is a network and its operands; nil where one is left out.
+// rnnCase is a network and its operands; one left out is nil.
 type rnnCase struct {
 	recurrent
 	in      [8][]float64 // without lengths
@@ -24,7 +24,7 @@ type rnnCase struct {
 
 var boundedFunctions = []string{"Tanh", "Sigmoid", "ScaledTanh", "HardSigmoid", "Softsign"}
 
-// randomRNN draws what is not in the extents: attributes and operands.
+// randomRNN draws attributes and operands for given extents.
 func randomRNN(r *rand.Rand, gates, steps, batch, input, hidden int) *rnnCase {
 	coin := func() bool { return r.IntN(2) == 0 }
 	o := &nn.Recurrent{Gates: gates, Directions: 1 + r.IntN(2), BatchFirst: coin()}
@@ -82,7 +82,7 @@ func randomRNN(r *rand.Rand, gates, steps, batch, input, hidden int) *rnnCase {
 	return c
 }
 
-// operands are the inputs with elements of type d.
+// operands returns the inputs with elements of type d.
 func (c *rnnCase) operands(d tensor.DType) [][]byte {
 	list := make([][]byte, 11)
 	for i, x := range c.in {
@@ -101,7 +101,7 @@ func (c *rnnCase) outputs(d tensor.DType) (list []output) {
 	return list
 }
 
-// check runs a kernel with weights as they are and packed.
+// check runs a kernel with plain and packed weights.
 func (c *rnnCase) check(t *testing.T, pool *bindings.Pool, k, gemm bindings.Kernel, d tensor.DType, want []float64, tolerance float64) {
 	t.Helper()
 	c.floatType, c.gemm, c.packed = floatTypes[d], gemm, [2]bool{}
@@ -126,8 +126,7 @@ func (c *rnnCase) check(t *testing.T, pool *bindings.Pool, k, gemm bindings.Kern
 	}
 }
 
-// checkRounded compares a network of 16-bit floats with one of float32 that has the
-// same numbers.
+// checkRounded compares a network of 16-bit floats to one of float32 with the same numbers.
 func (c *rnnCase) checkRounded(t *testing.T, pool *bindings.Pool, k, gemm bindings.Kernel, d tensor.DType) {
 	t.Helper()
 	for i, x := range c.in {
@@ -140,8 +139,7 @@ func (c *rnnCase) checkRounded(t *testing.T, pool *bindings.Pool, k, gemm bindin
 	c.check(t, pool, k, gemm, d, rounded(d, want), 0)
 }
 
-// TestRNN compares networks of float32 with those of float64, and those of 16-bit floats
-// with those of float32.
+// TestRNN compares networks of float32 to float64, and networks of 16-bit floats to float32.
 func TestRNN(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(31, 32))
 	shapes := [][4]int{{1, 1, 1, 1}, {3, 1, 5, 4}, {5, 2, 3, 17}, {4, 3, 8, 33}, {2, 5, 7, 16}, {7, 16, 2, 9}, {0, 2, 3, 5}, {70, 1, 3, 8},
@@ -170,8 +168,7 @@ func TestRNN(t *testing.T) {
 	}
 }
 
-// TestRNNFunctions gives every function numbers at which it has edges, and clips some
-// of them.
+// TestRNNFunctions gives every function numbers at its edges, and clips some of them.
 func TestRNNFunctions(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(33, 34))
 	inf := math.Inf(1)
@@ -191,7 +188,7 @@ func TestRNNFunctions(t *testing.T) {
 	}
 }
 
-// TestRNNLengths ends runs whose sequences have lengths that they cannot have.
+// TestRNNLengths checks that runs fail on sequence lengths out of range.
 func TestRNNLengths(t *testing.T) {
 	testPool(t)
 	r := rand.New(rand.NewPCG(37, 38))

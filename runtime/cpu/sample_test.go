@@ -13,8 +13,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestGridSample compares all variants on grids that leave the image, of more places than a block
-// has, and with places that are no numbers.
+// TestGridSample compares all variants on grids that leave the image, with more places than a
+// block, and with NaNs as places.
 func TestGridSample(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(61, 62))
 	for _, s := range []struct {
@@ -39,8 +39,8 @@ func TestGridSample(t *testing.T) {
 	}
 }
 
-// TestAffineGrid compares the bits of all variants with Go's, on rows longer than a chunk and on
-// axes of extent 1.
+// TestAffineGrid compares the bits of all variants to Go, on rows longer than a chunk and on axes
+// of extent 1.
 func TestAffineGrid(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(63, 64))
 	for _, y := range []tensor.Shape{
@@ -73,7 +73,7 @@ func TestAffineGrid(t *testing.T) {
 	}
 }
 
-// TestGridSampleFits checks that a table holds the taps of all axes.
+// TestGridSampleFits checks that a table has space for the taps of all axes.
 func TestGridSampleFits(t *testing.T) {
 	testPool(t)
 	for _, c := range []struct {
@@ -94,7 +94,7 @@ func TestGridSampleFits(t *testing.T) {
 	}
 }
 
-// regionsFormula sums over samples, one after another.
+// regionsFormula adds up samples one by one.
 func regionsFormula(g *regions, x []float64, rois []float64, batch []int64) []float64 {
 	y := make([]float64, g.y.Len())
 	h, w := g.x[2], g.x[3]
@@ -156,8 +156,8 @@ func regionsFormula(g *regions, x []float64, rois []float64, batch []int64) []fl
 	return y
 }
 
-// TestImageRegions compares all variants with the formula, on regions that leave the image, have no extent
-// or are turned round, and on rows of more columns than a table has.
+// TestImageRegions compares all variants to the formula, on regions that leave the image, are empty
+// or reversed, and on rows with more columns than a table.
 func TestImageRegions(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(63, 64))
 	image, wide := tensor.Shape{2, 3, 11, 23}, tensor.Shape{2, 1, 3, 7001}
@@ -199,7 +199,8 @@ func TestImageRegions(t *testing.T) {
 	}
 }
 
-// TestImageRegionsFit checks that places along an axis are float32 that tell pixels apart.
+// TestImageRegionsFit checks that kernels refuse extents beyond which float32 cannot tell pixels
+// apart.
 func TestImageRegionsFit(t *testing.T) {
 	testPool(t)
 	for _, kind := range []int{regionsAlign, regionsCrop, regionsCropNearest, regionsLargest} {
@@ -217,7 +218,7 @@ func TestImageRegionsFit(t *testing.T) {
 	}
 }
 
-// TestLargestOfRegions compares the largest terms by all variants with the scalar one, of more
+// TestLargestOfRegions compares the largest terms by all variants to the scalar one, for more
 // elements than a table has.
 func TestLargestOfRegions(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(67, 68))
@@ -230,7 +231,7 @@ func TestLargestOfRegions(t *testing.T) {
 	}
 }
 
-// TestImageRegionsFail runs regions of no image and of too many samples.
+// TestImageRegionsFail checks that regions of no image, and with too many samples, fail.
 func TestImageRegionsFail(t *testing.T) {
 	pool := testPool(t)
 	g := &regions{x: tensor.Shape{1, 1, 2, 2}, y: tensor.Shape{1, 1, 1, 1}, most: vision.MaxRoiGrid, scale: 1, batchBytes: 8}

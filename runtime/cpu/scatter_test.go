@@ -29,7 +29,7 @@ func reduced[T scatterNumber](how string, a, b T) T {
 	return min(a, b)
 }
 
-// checkReductions scatters blocks, some to one place, with every reduction of a type.
+// checkReductions scatters blocks with every reduction of a type. Several blocks go to one place.
 func checkReductions[T scatterNumber](t *testing.T, pool *bindings.Pool, name string, values []T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	size := len(viewBytes(values)) / len(values)
@@ -68,13 +68,13 @@ func checkReductions[T scatterNumber](t *testing.T, pool *bindings.Pool, name st
 	}
 }
 
-// viewBytes is the bytes of a list.
+// viewBytes returns the bytes of a list.
 func viewBytes[T any](list []T) []byte {
 	var one T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), len(list)*int(unsafe.Sizeof(one)))
 }
 
-// sameNumbers compares bits, but for those of NaNs.
+// sameNumbers compares bits. All NaNs are equal.
 func sameNumbers[T scatterNumber](a, b []T) bool {
 	return slices.EqualFunc(a, b, func(x, y T) bool {
 		if x != x || y != y {
@@ -102,7 +102,7 @@ func TestScatterReductions(t *testing.T) {
 func TestScatterElements(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(15, 16))
 	const rows, cols, count = 7, 5, 3000
-	// y[index[p], p mod 5] = updates[p], the last one stays.
+	// y[index[p], p mod 5] = updates[p]; the last one remains.
 	index := make([]int64, count*cols)
 	for i := range index {
 		index[i] = int64(r.IntN(rows))

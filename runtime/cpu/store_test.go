@@ -10,8 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestRange compares the bits of all variants with Go's: integers up to their bounds, floats whose
-// products and sums are rounded, and a range with more elements than float32 has integers in a row.
+// TestRange compares the bits of all variants to Go: integers up to their bounds, floats with
+// rounded products and sums, and a range longer than the consecutive integers of float32.
 func TestRange(t *testing.T) {
 	t.Parallel()
 	pool := testPool(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestCopiesOfAnyLength binds nodes for a length that is a symbol, and runs the
-// commands for several lengths.
+// TestCopiesOfAnyLength binds nodes for a symbolic length and runs their commands for several
+// lengths.
 func TestCopiesOfAnyLength(t *testing.T) {
 	pool := testPool(t)
 	n := graph.Symbol("n")
@@ -170,7 +170,7 @@ func evaluated(t *testing.T, dims graph.Dims, lookup func(string) (int, bool)) [
 	return shape
 }
 
-// TestStoreOfAnyLength checks that integers which follow from a length are stored.
+// TestStoreOfAnyLength checks that integers derived from a length are stored.
 func TestStoreOfAnyLength(t *testing.T) {
 	testPool(t)
 	n := graph.Symbol("n")

@@ -12,8 +12,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// mappedTensors returns tensors of so many bytes in a mapped file, whose elements begin
-// at an odd address in every second one.
+// mappedTensors returns tensors of size bytes in a mapped file. Every second one begins at an odd
+// address.
 func mappedTensors(t *testing.T, n, size int) []*tensor.Tensor {
 	t.Helper()
 	data := make([]byte, n*(size+8))
@@ -50,8 +50,8 @@ func mappedTensors(t *testing.T, n, size int) []*tensor.Tensor {
 	return list
 }
 
-// TestWeights holds constants in turns, from several goroutines: each is there while it
-// is held, and what nobody holds stays within the budget.
+// TestWeights holds constants by turns from several goroutines. Each must be present while it is
+// held, and the others stay within the budget.
 func TestWeights(t *testing.T) {
 	const size, n = 64 << 10, 6
 	list := mappedTensors(t, n, size)
@@ -98,7 +98,7 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// TestWeightsThatStay leaves small constants, and those of no file, alone.
+// TestWeightsThatStay checks that small constants, and ones outside files, do not move.
 func TestWeightsThatStay(t *testing.T) {
 	w := NewWeights(1, nil)
 	for _, x := range []*tensor.Tensor{mappedTensors(t, 1, leastMoved-4)[0], tensor.New(tensor.F32, leastMoved)} {
