@@ -10,28 +10,27 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Binding is a node to be bound: what its operator means, and what is known of its
-// operands.
+// Binding is a node to bind: its operator, and the plan's knowledge of its operands.
 type Binding struct {
 	Op   op.Op
 	Row  *op.Row
 	Node *graph.Node
-	In   []*op.Value // nil where an input is left out
-	Out  []*op.Value // nil where an output is left out
-	// InLayouts and OutLayouts are the layouts of operands; nil when all are plain.
+	In   []*op.Value // nil for an input left out
+	Out  []*op.Value // nil for an output left out
+	// InLayouts and OutLayouts are the layouts of operands; nil if all are plain.
 	InLayouts, OutLayouts []Layout
-	// Bound is the most that a length can be; nil when all extents are numbers.
+	// Bound returns the greatest value of a length; nil if all extents are numbers.
 	Bound func(symbol string) (int, bool)
-	// InRoom and OutRoom are, by operand, the extents of memory that has more room than
-	// the value takes: rows of the value are rows of the memory, which goes on behind
-	// them along one axis. Nil where a value fills its memory, and where none has room.
+	// InRoom and OutRoom are, by operand, the extents of memory with room. The value's rows are the
+	// first rows of that memory along one axis. An operand without room has nil; so has the list if
+	// no operand has room.
 	InRoom, OutRoom []graph.Dims
 }
 
-// HasRoom reports whether the memory of an operand has more room than its value takes.
+// HasRoom reports whether the memory of an operand has room.
 func (b *Binding) HasRoom() bool { return b.InRoom != nil || b.OutRoom != nil }
 
-// OnlyRoom refuses operands whose memory has more room than they take, other than these.
+// OnlyRoom refuses operands with room in memory other than the listed ones.
 func (b *Binding) OnlyRoom(inputs, outputs []int) error {
 	for i, d := range b.InRoom {
 		if d != nil && !slices.Contains(inputs, i) {
@@ -78,13 +77,13 @@ func (b *Binding) OutMemory(i int) graph.Dims {
 	return b.Out[i].Dims
 }
 
-// Has reports whether input i is there.
+// Has reports whether the node has input i.
 func (b *Binding) Has(i int) bool { return i < len(b.In) && b.In[i] != nil }
 
-// Wants reports whether output i is there.
+// Wants reports whether the node has output i.
 func (b *Binding) Wants(i int) bool { return i < len(b.Out) && b.Out[i] != nil }
 
-// Const is input i if it is constant, else nil.
+// Const returns input i if it is constant, else nil.
 func (b *Binding) Const(i int) *tensor.Tensor {
 	if !b.Has(i) {
 		return nil
@@ -92,7 +91,7 @@ func (b *Binding) Const(i int) *tensor.Tensor {
 	return b.In[i].Const
 }
 
-// DType returns the element type of input i; Invalid where it is left out.
+// DType returns the element type of input i, Invalid if it is left out.
 func (b *Binding) DType(i int) tensor.DType {
 	if !b.Has(i) {
 		return tensor.Invalid
@@ -100,8 +99,8 @@ func (b *Binding) DType(i int) tensor.DType {
 	return b.In[i].DType
 }
 
-// Shape returns the extents of input i, which must be numbers; a value with others, or
-// one left out, has none.
+// Shape returns the extents of input i if all are numbers. It returns nil otherwise, and for an
+// input left out.
 func (b *Binding) Shape(i int) tensor.Shape {
 	if !b.Has(i) {
 		return nil
@@ -119,8 +118,8 @@ func (b *Binding) OutShape(i int) tensor.Shape {
 	return s
 }
 
-// StoresInts reports whether all that a node computes is integers known as expressions
-// over lengths, of which one at least is no number. No input needs to be read for them.
+// StoresInts reports whether the only output is integers known as expressions over lengths, at
+// least one of them not a number. Such a node needs no input to be read.
 func (b *Binding) StoresInts() bool {
 	if len(b.Out) != 1 || b.Out[0] == nil || b.Out[0].Const != nil || b.Out[0].Ints == nil {
 		return false
@@ -135,8 +134,7 @@ func (b *Binding) StoresInts() bool {
 	return symbolic
 }
 
-// OnlyNumbers reports whether all operands are tensors of numbers, which devices
-// compute on.
+// OnlyNumbers reports whether all operands are tensors of numbers. Devices compute only on these.
 func (b *Binding) OnlyNumbers() bool {
 	for _, list := range [][]*op.Value{b.In, b.Out} {
 		for _, v := range list {
@@ -148,7 +146,7 @@ func (b *Binding) OnlyNumbers() bool {
 	return true
 }
 
-// Max returns the most that an extent can be.
+// Max returns the greatest value of an extent. ok is false if it has no bound.
 func (b *Binding) Max(d graph.Dim) (int, bool) {
 	if n, ok := d.Value(); ok {
 		return n, true
@@ -163,7 +161,7 @@ func (b *Binding) Max(d graph.Dim) (int, bool) {
 	return most, ok
 }
 
-// Refusal says that a row, or a whole device, does not compute a node.
+// Refusal is the error of a row, or of a whole device, that does not compute a node.
 type Refusal struct {
 	Reason string
 	Row    string // empty for the device
@@ -173,7 +171,7 @@ type Refusal struct {
 // Refuse returns a *Refusal.
 func Refuse(format string, args ...any) error { return &Refusal{Reason: fmt.Sprintf(format, args...)} }
 
-// Error says which rows refuse and why.
+// Error lists the rows and the reason of each.
 func (r *Refusal) Error() string {
 	if len(r.List) == 0 {
 		return r.Reason
@@ -185,8 +183,8 @@ func (r *Refusal) Error() string {
 	return strings.Join(parts, "; ")
 }
 
-// NeedValue says that a node cannot be bound before the elements of an input are
-// known. The planner then binds it when they are.
+// NeedValue is the error of a node that cannot be bound until the elements of an input are known.
+// The planner binds it then.
 type NeedValue struct{ Input int }
 
 // Error names the input.

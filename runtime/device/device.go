@@ -1,6 +1,5 @@
-// Package device says what the planner and the executor need of a device: memory,
-// a way to bind a node to a step, and a way to run steps. It holds no code of any
-// device.
+// Package device defines devices for the planner and the executor: memory, binding a node to a
+// step, and running steps. It contains no code of a specific device.
 package device
 
 import (
@@ -12,50 +11,49 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Device runs steps. Its methods may be called from many goroutines at once.
+// Device runs steps. Its methods are safe for concurrent use.
 type Device interface {
-	// Name is how plans and messages call the device, such as cpu.
+	// Name is the name of the device in plans and messages, such as cpu.
 	Name() string
-	// Bind makes the step of a node. The error is a *Refusal when no row of the device
-	// computes it; the node then goes to the host if its operator runs in Go.
+	// Bind makes the step of a node. If no row of the device computes the node, the error is a
+	// *Refusal. The node then runs on the host if its operator runs in Go.
 	Bind(b *Binding) (*Step, error)
-	// Alternatives makes a step of the node for every row that computes it and, of each,
-	// for every kernel that fits in place of one of its kernels. None is there twice, and
-	// that of Bind is among them.
+	// Alternatives makes steps of the node: one for every row that computes it, and for each of
+	// these one per kernel that fits in place of one of its kernels. The steps are distinct, and
+	// include the step of Bind.
 	Alternatives(b *Binding) ([]*Step, error)
-	// Layouts lists the layouts in which Bind makes a step of the node, all operands plain
-	// first; nil when there is no other choice. A device blocks by one number of channels.
-	// A Reorder of a value takes the layouts of its binding alone, and has one choice, which
-	// tells its cost.
+	// Layouts lists the layouts in which Bind makes a step of the node, all plain first. It returns
+	// nil if there is no choice. A device uses one block size. A Reorder has one choice: the
+	// layouts of its binding, with its cost.
 	Layouts(b *Binding) []LayoutChoice
-	// Join returns the binding that Joining makes of two nodes where one step of both takes
-	// less than two: nil where it does not. Only the second reads what the first computes,
-	// and no input is state.
+	// Join returns the binding that Joining makes of two nodes if one step of both takes less time
+	// than two steps, else nil. Only the second node reads the result of the first, and no input is
+	// state.
 	Join(first, second *Binding) *Binding
-	// Accelerator returns the device that computes some of the nodes in memory of its own;
-	// nil for none.
+	// Accelerator returns the device that computes some of the nodes in memory of its own, nil for
+	// none.
 	Accelerator() Accelerator
-	// Record lays commands out for runs. Memory is attached with Segment.Rebase.
+	// Record prepares commands for runs. Segment.Rebase sets the addresses of memory.
 	Record(list []Recorded) (Segment, error)
-	// Alloc returns n bytes at a multiple of 64, not cleared; nil when there is no
-	// memory. Free gives them back.
+	// Alloc returns n bytes at a multiple of 64, not cleared, or nil if there is no memory. Free
+	// releases them.
 	Alloc(n int) []byte
 	Free(b []byte)
-	// Aligned returns t if its elements lie as the device needs them, else a copy that the
-	// device keeps.
+	// Aligned returns t if its elements are aligned for the device, else a copy that the device
+	// keeps.
 	Aligned(t *tensor.Tensor) (*tensor.Tensor, error)
-	// Weights returns the constants that come and go; nil where all stay in memory.
+	// Weights returns the constants that move in and out of memory; nil if all stay.
 	Weights() Weights
-	// Places is the supply of which every run takes one. More runs at a time than there are
-	// threads only get in each other's way.
+	// Places returns the supply of places for runs; every run takes one. More runs at once than
+	// threads would only slow each other down.
 	Places() *Supply
-	// Threads is how many threads one run may use.
+	// Threads returns how many threads one run may use.
 	Threads() int
-	// NewFlag returns a flag that ends runs.
+	// NewFlag returns a flag that stops runs.
 	NewFlag() (Flag, error)
 }
 
-// Flag ends the runs that look at it, between two chunks of work.
+// Flag stops the runs that poll it, between two chunks of work.
 type Flag interface {
 	Set()
 	Clear()
@@ -63,31 +61,30 @@ type Flag interface {
 	Free()
 }
 
-// Segment is commands ready to run, one after the other. One run may be under way at
-// a time.
+// Segment holds commands that run in order. Only one run may be in progress at a time.
 type Segment interface {
-	// Rebase sets the address that a base stands for.
+	// Rebase sets the address of a base.
 	Rebase(base int, address unsafe.Pointer)
-	// Resize sets the lengths on which words and offsets depend.
+	// Resize sets the lengths that words and offsets depend on.
 	Resize(length func(symbol string) (int, bool)) error
-	// Run runs the commands. It returns how many ran to their end; all did unless there
-	// is an error or the flag was set.
+	// Run runs the commands and returns how many completed. All do unless there is an error or the
+	// flag is set.
 	Run(stop Flag, timed bool) (done int, err error)
-	// Times is when each command of a timed run began, and when the last ended, in
-	// nanoseconds of a clock of its own.
+	// Times returns when each command of a timed run began, and when the last one ended, in
+	// nanoseconds of an arbitrary clock.
 	Times() []int64
-	// Bytes is the memory that the segment takes.
+	// Bytes returns the memory of the segment.
 	Bytes() int
 	Free()
 }
 
 // Kernel is a row of a device's table of kernels.
 type Kernel interface {
-	Op() string      // what it computes, such as f32_gemm
-	Variant() string // how, such as 12x32_avx512
+	Op() string      // the function, such as f32_gemm
+	Variant() string // the implementation, such as 12x32_avx512
 }
 
-// Place says where an operand of a command lies.
+// Place is the kind of memory that an operand of a command is in.
 type Place uint8
 
 // The places of operands.
@@ -96,83 +93,81 @@ const (
 	In                  // input Index of the node
 	Out                 // output Index of the node
 	Temp                // scratch that the commands of the step share
-	Const               // Data, which stays where it is
-	Packed              // Data, which is constant input Index of the node, rearranged
+	Const               // Data, which stays at its address
+	Packed              // Data: constant input Index of the node, packed
 )
 
-// Operand is an address that a command gets: a place and an offset in bytes.
+// Operand is an address for a command: a place and an offset in bytes.
 type Operand struct {
 	Place  Place
 	Index  int
 	Offset graph.Dim
 	Data   []byte
-	Bytes  int // of the operand, on an accelerator; 0 for all behind the offset
+	Bytes  int // size on an accelerator; 0 for everything from the offset on
 }
 
-// At returns the operand moved by so many bytes.
+// At returns the operand moved by a number of bytes.
 func (o Operand) At(bytes graph.Dim) Operand {
 	o.Offset = o.Offset.Add(bytes)
 	return o
 }
 
-// Command is one call of a kernel: sizes, strides, flags and bits of numbers as words,
-// which may be expressions over lengths that are known when a run starts, and
-// addresses as operands.
+// Command is one call of a kernel. Its words are sizes, strides, flags and the bits of numbers;
+// they may be expressions over lengths that are known when a run starts. Its operands are
+// addresses.
 type Command struct {
 	Kernel   Kernel
-	Parts    []Kernel // kernels that words name
+	Parts    []Kernel // kernels named by words
 	Words    []graph.Dim
 	Operands []Operand
-	Scratch  int // bytes of scratch of its own
+	Scratch  int // bytes of scratch of the command alone
 }
 
-// Recorded is a command whose operands are bases, numbered by the plan from 1 on, and
-// offsets from them. Base 0 is an address that stays: that of Data, or none.
+// Recorded is a command with resolved operands: bases, numbered by the plan from 1, and offsets.
+// Base 0 is a fixed address: Data, or none.
 type Recorded struct {
 	*Command
 	Bases   []int
 	Offsets []graph.Dim
-	Bytes   []int // of the value that an operand is part of; 0 where that is not known
+	Bytes   []int // size of the value that an operand is part of; 0 if unknown
 	Scratch Slot
 }
 
 // Slot is a base and an offset in bytes from it.
 type Slot struct{ Base, Offset int }
 
-// Step is the work of a device for one node: commands, or a call.
+// Step is the work of a device for one node: commands, or a call of Go.
 type Step struct {
-	// Binder names the row of the device's table that bound the node, or is host.
+	// Binder names the row of the device's table that bound the node, or is "host".
 	Binder string
-	// Commands run one after the other.
+	// Commands run in order.
 	Commands []Command
-	// Call, unless it is nil, is Go code of the device that runs instead of Commands.
+	// Call, if it is not nil, is Go code of the device that runs instead of Commands.
 	Call func(c *op.Run) error
-	// Temp is bytes of scratch that the commands share.
+	// Temp is the size in bytes of the scratch that the commands share.
 	Temp int
-	// InPlace lists inputs over which output 0 may be computed.
+	// InPlace lists the inputs with memory that output 0 may overwrite.
 	InPlace []int
-	// Joins and Splits list operands that the commands copy as they are to the place where
-	// they lie in a larger one, and from there. Where they lie there already, the commands
-	// do nothing.
+	// Joins and Splits list operands that the commands copy, unchanged, into a larger operand or
+	// out of one. If such an operand is already in its place there, the commands copy nothing.
 	Joins, Splits []Share
-	// Dropped are constant inputs whose elements no command reads, because they were
-	// packed.
+	// Dropped is the set of constant inputs, by bit, that no command reads because they are packed.
 	Dropped uint64
-	// Scattered are constant inputs of which commands copy few elements, as bytes: they
-	// may lie at any address.
+	// Scattered is the set of constant inputs, by bit, of which commands copy a few elements, as
+	// bytes. They need no alignment.
 	Scattered uint64
-	// Work is the multiply-adds of the step, or its elements, for estimates of time.
+	// Work is the step's multiply-adds, or its elements, for estimates of time.
 	Work int
 }
 
-// Share is an operand that is a piece of a larger one: an input within output 0 of a step
-// that joins, an output within input 0 of one that splits.
+// Share is an operand that is a piece of a larger one: an input within output 0 of a step that
+// joins, or an output within input 0 of a step that splits.
 type Share struct {
 	Operand int // the index of the input or of the output
 	Offset  int // bytes from the start of the larger operand
 }
 
-// Scratch returns the bytes of scratch that the step takes in all.
+// Scratch returns the total bytes of scratch of the step.
 func (s *Step) Scratch() int {
 	most := 0
 	for i := range s.Commands {
@@ -198,14 +193,14 @@ func (s *Step) String() string {
 	return s.Binder + ": " + strings.Join(parts, ", ")
 }
 
-// Drops reports whether the elements of constant input i are not read.
+// Drops reports whether no command reads constant input i.
 func (s *Step) Drops(i int) bool { return i < 64 && s.Dropped>>i&1 != 0 }
 
-// Scatters reports whether constant input i is copied from as bytes, a few at a time.
+// Scatters reports whether commands copy constant input i as bytes, a few elements at a time.
 func (s *Step) Scatters(i int) bool { return i < 64 && s.Scattered>>i&1 != 0 }
 
 // Align is the alignment of memory, in bytes: a cache line.
 const Align = 64
 
-// AlignUp is n rounded up to a multiple of Align.
+// AlignUp returns n rounded up to a multiple of Align.
 func AlignUp(n int) int { return (n + Align - 1) / Align * Align }

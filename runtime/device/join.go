@@ -7,9 +7,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// Joining returns the binding of a node that computes by operator o what the second node does
-// from the operands of the first and, behind them, those of the second but its input 0, which
-// the first computes. Name is how plans call the operator, of domain nacre.
+// Joining returns the binding of a node that computes both nodes by operator o. Its inputs are
+// those of the first node, then those of the second without input 0, the result of the first. Plans
+// print name as its operator, in domain nacre.
 func Joining(first, second *Binding, o op.Op, name string) *Binding {
 	a, b := first.Node, second.Node
 	n := &graph.Node{

@@ -11,23 +11,21 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Layout is the order of a value's elements in memory: plain, blocked by a number of
-// channels, or plain in the memory of an accelerator. Layouts exist inside a plan; tensors
-// are plain.
+// Layout is the order of a value's elements in memory: plain, blocked by a number of channels, or
+// plain in the memory of an accelerator. Layouts exist inside a plan; tensors are plain.
 //
-// A value [N,C,...] blocked by c is the row-major array [N,⌈C/c⌉,...,c], whose blocks
-// hold c channels each. The elements of the last block behind channel C-1 are padding.
-// Their contents are undefined: kernels may read and write them, and elements of
-// channels do not depend on them.
+// A value [N,C,...] blocked by c is the row-major array [N,⌈C/c⌉,...,c] of blocks of c channels.
+// The elements of the last block after channel C-1 are padding with undefined contents: kernels may
+// read and write them, but no channel depends on them.
 type Layout uint8
 
 // Plain is row-major order.
 const Plain Layout = 0
 
-// Blocked returns the layout in blocks of so many channels, 2 to 255.
+// Blocked returns the layout in blocks of 2 to 255 channels.
 func Blocked(channels int) Layout { return Layout(channels) }
 
-// Block returns the channels of a block; 0 for Plain and Offloaded.
+// Block returns the channels of a block, 0 for Plain and Offloaded.
 func (l Layout) Block() int {
 	if l == Offloaded {
 		return 0
@@ -35,7 +33,7 @@ func (l Layout) Block() int {
 	return int(l)
 }
 
-// String is plain, offloaded, or the word blocked and the channels of a block.
+// String returns "plain", "offloaded", or "blocked" and the channels of a block.
 func (l Layout) String() string {
 	switch l {
 	case Plain:
@@ -46,8 +44,8 @@ func (l Layout) String() string {
 	return "blocked" + strconv.Itoa(l.Block())
 }
 
-// Extents returns the extents of the row-major array that holds a value of that shape.
-// Blocked values have two axes or more.
+// Extents returns the extents of the row-major array that holds a value of shape s. Blocked values
+// have at least two axes.
 func (l Layout) Extents(s tensor.Shape) tensor.Shape {
 	if l.Block() == 0 {
 		return s
@@ -57,24 +55,23 @@ func (l Layout) Extents(s tensor.Shape) tensor.Shape {
 	return append(list, l.Block())
 }
 
-// Bytes returns the memory that a value of that shape takes.
+// Bytes returns the memory of a value of shape s.
 func (l Layout) Bytes(d tensor.DType, s tensor.Shape) int { return d.Bytes(l.Extents(s).Len()) }
 
-// LayoutChoice is layouts of a node's operands in which a device computes the node, and
-// an estimate of the time that it takes.
+// LayoutChoice is a choice of layouts in which a device computes a node, and the estimated time.
 type LayoutChoice struct {
 	In, Out []Layout // by operand; nil for all plain
 	Cost    time.Duration
 }
 
-// LayoutPolicy says which of the layouts that a device offers its plans have.
+// LayoutPolicy decides which of the offered layouts a device's plans use.
 type LayoutPolicy uint8
 
 // The policies. LayoutsBlocked and LayoutsPlain are for tests and measurements.
 const (
-	LayoutsByCost  LayoutPolicy = iota // those of the least estimated time
-	LayoutsPlain                       // plain ones
-	LayoutsBlocked                     // blocked ones wherever there are any
+	LayoutsByCost  LayoutPolicy = iota // the layouts of the least estimated time
+	LayoutsPlain                       // plain layouts
+	LayoutsBlocked                     // blocked layouts wherever there are any
 )
 
 // InLayout returns the layout of input i.
@@ -96,17 +93,17 @@ func layoutOf(list []Layout, i int) Layout {
 	return Plain
 }
 
-// Reorder is the operator that copies a value from one layout to another. Graphs have no
-// such nodes; plans do.
+// Reorder is the operator that copies a value from one layout to another. Plans have such nodes;
+// graphs do not.
 type Reorder struct{}
 
-// Infer keeps type and extents.
+// Infer returns the input's type and extents.
 func (Reorder) Infer(c *op.Infer) error {
 	c.Set(0, c.In[0].DType, c.In[0].Dims)
 	return nil
 }
 
-// Reordering returns the binding of a node that copies value v, called input, to a layout.
+// Reordering returns the binding of a node that copies value v, named input, to layout to.
 func Reordering(v *op.Value, from, to Layout, input, output string) *Binding {
 	name := "Reorder"
 	switch {

@@ -15,27 +15,26 @@ import (
 // Once computes one node outside any plan.
 type Once struct {
 	Device Device
-	// New makes an output and scratch; nil for memory of Go's heap.
+	// New allocates outputs and scratch; nil allocates from Go's heap.
 	New func(d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error)
-	// Limit bounds, in bytes, what the node may take beside its outputs; 0 for no limit.
+	// Limit bounds the bytes that the node may take besides its outputs; 0 means no limit.
 	Limit int
-	// Stop ends the node with op.ErrStopped when it is set; nil for never.
+	// Stop, when set, ends the node with op.ErrStopped; nil means never.
 	Stop Flag
-	// Over is the input whose memory output 0 takes over if the step allows it, counted
-	// from 1; 0 for none.
+	// Over is the input, counted from 1, with the memory that output 0 overwrites if the step
+	// allows it; 0 for none.
 	Over int
-	// Variable binds the node as one whose inputs are not constant, unless the device
-	// needs their elements; Constant, if it is not nil, says which are all the same.
+	// Variable binds the node as if its inputs were not constant, unless the device needs their
+	// elements. Constant, if it is not nil, reports the inputs that stay constant.
 	Variable bool
 	Constant func(i int) bool
 }
 
-// ErrReserve says that a node outside any plan took too much memory beside its
-// outputs, as one may that joins strings; in a plan the run's limit decides.
+// ErrReserve is the error of a node outside any plan that takes too much memory besides its
+// outputs, such as one that joins strings. Within a plan, the run's limit applies instead.
 var ErrReserve = errors.New("takes too much memory beside its outputs")
 
-// Eval computes the outputs of a node from inputs of Go's heap; nil stands for an
-// operand left out.
+// Eval computes the outputs of a node from inputs in Go's heap. A nil input is left out.
 func (e Once) Eval(r *op.Registry, n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	o, row, err := r.New(n)
 	if err != nil {
@@ -52,7 +51,7 @@ func (e Once) Eval(r *op.Registry, n *graph.Node, in []*tensor.Tensor) ([]*tenso
 	return e.Compute(o, row, n, in, out)
 }
 
-// Compute is Eval of an operator whose outputs are inferred.
+// Compute is Eval of an operator with inferred outputs.
 func (e Once) Compute(o op.Op, row *op.Row, n *graph.Node, in []*tensor.Tensor, out []*op.Value) ([]*tensor.Tensor, error) {
 	x := &once{Once: e, node: n, row: row, in: make([]*tensor.Tensor, len(in)), out: make([]*tensor.Tensor, len(n.Outputs))}
 	if !slices.ContainsFunc(n.Outputs, func(name string) bool { return name != "" }) {
@@ -79,7 +78,8 @@ func (e Once) Compute(o op.Op, row *op.Row, n *graph.Node, in []*tensor.Tensor, 
 	return x.out, x.call(step)
 }
 
-// bindKnown binds a node whose constant inputs are as the fields of e say.
+// bindKnown binds a node. Its inputs are constant as Variable and Constant say, or because the
+// device needs their elements.
 func (e Once) bindKnown(b *Binding, in []*tensor.Tensor) (*Step, error) {
 	for i, v := range b.In {
 		if v != nil && e.Variable && (e.Constant == nil || !e.Constant(i)) {
@@ -127,10 +127,10 @@ func named(n *graph.Node, out []*op.Value) []*op.Value {
 	return list
 }
 
-// Host makes the step of a node that runs in Go.
+// Host returns the step of a node that runs in Go.
 func Host(b *Binding) (*Step, error) { return HostAfter(b, nil) }
 
-// HostAfter is Host for a node that a device refuses.
+// HostAfter is Host for a node that a device has refused.
 func HostAfter(b *Binding, refusal *Refusal) (*Step, error) {
 	o, ok := b.Op.(op.Runner)
 	if !ok && refusal != nil {
@@ -146,7 +146,7 @@ func HostAfter(b *Binding, refusal *Refusal) (*Step, error) {
 	return &Step{Binder: "host", InPlace: b.Row.InPlace, Call: call}, nil
 }
 
-// once is a node while it is computed.
+// once is a node during its computation.
 type once struct {
 	Once
 	node     *graph.Node
@@ -165,7 +165,7 @@ func (x *once) make(d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) 
 	return tensor.New(d, shape...), nil
 }
 
-// outputs makes those whose shapes are known.
+// outputs makes the outputs of known shape.
 func (x *once) outputs(out []*op.Value, step *Step) (err error) {
 	for i, v := range out {
 		shape, ok := v.Dims.Concrete()
@@ -187,8 +187,8 @@ func (x *once) outputs(out []*op.Value, step *Step) (err error) {
 	return nil
 }
 
-// run runs the commands of a step. The base of input i is 2+i, of output i that after
-// those of the inputs; base 1 is scratch.
+// run runs the commands of a step. Base 1 is scratch, base 2+i is input i, and the bases after
+// these are the outputs.
 func (x *once) run(step *Step) error {
 	if len(step.Commands) == 0 {
 		return nil
@@ -297,8 +297,8 @@ func (x *once) Tensor(d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error
 	return x.make(d, shape)
 }
 
-// Record resolves the operands of a command to bases: base gives those of inputs and
-// outputs, scratch lies from base on with the command's own part at an offset.
+// Record resolves the operands of a command to bases. base returns the bases of inputs and outputs.
+// scratch is the base of scratch, own the offset of the command's own scratch from it.
 func Record(c *Command, base func(o Operand) int, scratch, own int) Recorded {
 	r := Recorded{Command: c, Bases: make([]int, len(c.Operands)), Offsets: make([]graph.Dim, len(c.Operands)), Scratch: Slot{scratch, own}}
 	for i, o := range c.Operands {

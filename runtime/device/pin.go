@@ -5,24 +5,24 @@ import (
 	"unsafe"
 )
 
-// Pinner keeps memory of Go's heap where it is while commands have its address, until Unpin
-// or until nothing refers to the Pinner any more. It must not be copied after its first use.
+// Pinner keeps memory of Go's heap at its address while commands use it, until Unpin or until the
+// Pinner is unreachable. It must not be copied after its first use.
 type Pinner struct{ p *runtime.Pinner }
 
-// Pin pins the allocation that p points into. Memory outside Go's heap and nil need
-// none.
+// Pin pins the allocation that contains address at. It does nothing for nil; memory outside Go's
+// heap needs no pin.
 func (p *Pinner) Pin(at unsafe.Pointer) {
 	if at == nil {
 		return
 	}
 	if p.p == nil {
 		p.p = new(runtime.Pinner)
-		runtime.SetFinalizer(p.p, (*runtime.Pinner).Unpin) // it would panic where it is dropped
+		runtime.SetFinalizer(p.p, (*runtime.Pinner).Unpin) // without it, an unreachable runtime.Pinner panics
 	}
 	p.p.Pin(at)
 }
 
-// Unpin lets go of all that was pinned.
+// Unpin releases everything pinned.
 func (p *Pinner) Unpin() {
 	if p.p != nil {
 		p.p.Unpin()

@@ -11,8 +11,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// Supply is a number of units, such as places for runs or bytes of memory, that runs take
-// and give back. Takers that find too few wait in the order in which they came.
+// Supply is a number of units, such as places for runs or bytes of memory, that runs take and give
+// back. Callers that find too few wait in the order of their calls.
 type Supply struct {
 	units int
 
@@ -22,34 +22,34 @@ type Supply struct {
 	queue list.List
 }
 
-// waiter is a taker in the queue.
+// waiter is a caller in the queue.
 type waiter struct {
 	n    int
-	done chan struct{} // closed when the waiter has its units, or err is set
+	done chan struct{} // closed when the waiter has its units or err is set
 	err  error
 }
 
-// NewSupply returns a supply of so many units.
+// NewSupply returns a supply of that many units.
 func NewSupply(units int) *Supply { return &Supply{units: units, left: units} }
 
-// Units is the number of units in all.
+// Units returns the total number of units.
 func (s *Supply) Units() int { return s.units }
 
-// Left is the number of units that nobody has.
+// Left returns the number of units not taken.
 func (s *Supply) Left() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.left
 }
 
-// Could reports whether Wait may give n units at some time.
+// Could reports whether Wait can ever give n units.
 func (s *Supply) Could(n int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return n <= s.units-s.kept
 }
 
-// Try takes n units and reports true, unless there are too few or somebody waits.
+// Try takes n units and returns true. If there are too few, or a caller waits, it returns false.
 func (s *Supply) Try(n int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,8 +60,8 @@ func (s *Supply) Try(n int) bool {
 	return true
 }
 
-// Take takes n units and reports true, unless there are too few. It goes ahead of those that
-// wait: they wait for the caller.
+// Take takes n units and returns true, or returns false if there are too few. It precedes callers
+// that wait, because they wait for its caller.
 func (s *Supply) Take(n int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,8 +79,8 @@ func (s *Supply) Force(n int) {
 	s.left -= n
 }
 
-// Keep says that n of the units that were taken, or if n is negative that many fewer, are
-// not given back when runs end, so that nobody waits for them.
+// Keep adds n, which may be negative, to the number of taken units that are not given back when
+// runs end. Nobody then waits for these.
 func (s *Supply) Keep(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,19 +96,19 @@ func (s *Supply) Give(n int) {
 	s.advance()
 }
 
-// ErrNever is the error of Wait for more units than runs will give back.
+// ErrNever is the error of Wait for more units than will ever be given back.
 var ErrNever = errors.New("there are too few")
 
-// Line is the runs of one session that wait.
+// Line is the waiting runs of one session.
 type Line struct {
-	// Most is how many may wait; 0 is no bound, and a negative number is none.
+	// Most bounds how many may wait; 0 means no bound, and a negative number means none may.
 	Most int
-	// Patience is how long one may wait; 0 is no bound.
+	// Patience bounds how long a run may wait; 0 means no bound.
 	Patience time.Duration
 	waiting  atomic.Int64
 }
 
-// Waiting is how many runs wait.
+// Waiting returns how many runs wait.
 func (l *Line) Waiting() int { return int(l.waiting.Load()) }
 
 // join adds a run to the line.
@@ -120,9 +120,9 @@ func (l *Line) join() error {
 	return nil
 }
 
-// Wait takes n units when those that came before have theirs. It calls queued, unless that is
-// nil, once others know of the caller. The error is that of the context if it ends first,
-// ErrBusy if the line is full or its patience ends, and ErrNever if Could(n) is not true.
+// Wait takes n units once earlier callers have theirs. It calls queued, unless nil, when the caller
+// is in the queue. It returns the context's error if the context ends first, ErrBusy if the line is
+// full or Patience ends, and ErrNever if Could(n) is false.
 func (s *Supply) Wait(ctx context.Context, n int, l *Line, queued func()) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -171,7 +171,7 @@ func (s *Supply) Wait(ctx context.Context, n int, l *Line, queued func()) error 
 	return err
 }
 
-// advance gives those in front of the queue their units while there are enough.
+// advance gives units to the first waiters of the queue while there are enough.
 func (s *Supply) advance() {
 	for at := s.queue.Front(); at != nil; at = s.queue.Front() {
 		w := at.Value.(*waiter)

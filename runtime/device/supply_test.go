@@ -12,8 +12,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// queued has n units asked for and returns when the caller is in the queue. The channel then
-// gives the error.
+// queued asks for n units and returns when the caller is in the queue. The channel then receives
+// the result of Wait.
 func queued(ctx context.Context, s *device.Supply, l *device.Line, n int) <-chan error {
 	there, done := make(chan struct{}), make(chan error, 1)
 	go func() { done <- s.Wait(ctx, n, l, func() { close(there) }) }()
@@ -21,7 +21,7 @@ func queued(ctx context.Context, s *device.Supply, l *device.Line, n int) <-chan
 	return done
 }
 
-// waits reports that nothing has come of a call of queued.
+// waits reports whether a call of queued still waits.
 func waits(c <-chan error) bool {
 	select {
 	case <-c:
@@ -31,8 +31,8 @@ func waits(c <-chan error) bool {
 	}
 }
 
-// TestSupplyIsFair has callers wait in the order in which they came, also behind one that
-// wants more than there is.
+// TestSupplyIsFair checks that callers are served in order, even after one that wants more than
+// there is.
 func TestSupplyIsFair(t *testing.T) {
 	s, l := device.NewSupply(10), &device.Line{}
 	ctx := context.Background()
@@ -66,7 +66,7 @@ func TestSupplyIsFair(t *testing.T) {
 	}
 }
 
-// TestSupplyRefuses has callers go away.
+// TestSupplyRefuses checks that callers are refused.
 func TestSupplyRefuses(t *testing.T) {
 	ctx := context.Background()
 	s := device.NewSupply(4)
@@ -88,7 +88,7 @@ func TestSupplyRefuses(t *testing.T) {
 	if err := s.Wait(ctx, 5, &device.Line{}, nil); !errors.Is(err, device.ErrNever) {
 		t.Errorf("5 units of 4: got %v", err)
 	}
-	s.Keep(2) // of those that were taken
+	s.Keep(2) // of the units taken
 	if err := <-first; !errors.Is(err, device.ErrNever) {
 		t.Errorf("3 units where 2 are kept: got %v", err)
 	}

@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// Watched is a flag that follows a context. The function that sets it may begin late,
-// when the work has ended: whichever of the two comes last frees the flag.
+// Watched is a flag that follows a context. The function that sets it may start late, after the
+// work has ended. The last of the two frees the flag.
 type Watched struct {
 	done <-chan struct{}
-	stop func() bool // takes back the call of set
+	stop func() bool // cancels the call of set
 
 	mu   sync.Mutex
 	flag Flag
-	left bool // by the work, or by set
+	left bool // one of the work and set is done with the flag
 }
 
-// Watch returns a flag of the device that is set when the context is done; nil for a
+// Watch returns a flag of the device that is set when the context is done. It returns nil for a
 // context that cannot end.
 func Watch(ctx context.Context, d Device) (*Watched, error) {
 	if ctx.Done() == nil {
@@ -31,7 +31,7 @@ func Watch(ctx context.Context, d Device) (*Watched, error) {
 	return w, nil
 }
 
-// Flag returns the flag; nil for none.
+// Flag returns the flag, nil if w is nil.
 func (w *Watched) Flag() Flag {
 	if w == nil {
 		return nil
@@ -39,12 +39,12 @@ func (w *Watched) Flag() Flag {
 	return w.flag
 }
 
-// Follows reports whether the flag is that of the context.
+// Follows reports whether the flag follows ctx.
 func (w *Watched) Follows(ctx context.Context) bool {
 	return w != nil && ctx.Done() != nil && w.done == ctx.Done()
 }
 
-// set sets the flag. It is called once, when the context is done.
+// set sets the flag. It runs once, when the context is done.
 func (w *Watched) set() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -52,7 +52,7 @@ func (w *Watched) set() {
 	w.leave()
 }
 
-// End ends the watch. It is to be called once, when nothing looks at the flag any more.
+// End ends the watch. It must be called once, when nothing reads the flag any more.
 func (w *Watched) End() {
 	if w == nil {
 		return
@@ -64,7 +64,7 @@ func (w *Watched) End() {
 	w.leave()
 }
 
-// leave frees the flag when both have left it.
+// leave frees the flag when both are done with it.
 func (w *Watched) leave() {
 	if w.left {
 		w.flag.Free()

@@ -1,18 +1,17 @@
 package device
 
-// Weights is the constants of which a device has a part in memory at a time.
+// Weights moves constants in and out of a device's memory.
 type Weights interface {
-	// Segment is the most bytes of constants that steps should read which run in one call.
-	// A step that reads more runs by itself.
+	// Segment returns the most bytes of constants that the steps of one call should read. A step
+	// that reads more runs alone.
 	Segment() int
-	// Takes returns the bytes that a constant takes while it is held; 0 for one that stays
-	// in memory.
+	// Takes returns the bytes that a constant takes while it is held, 0 if it always stays in
+	// memory.
 	Takes(data []byte) int
-	// Hold has constants in memory until Drop, each once. Others that nobody holds make
-	// room.
+	// Hold loads constants and keeps them in memory until Drop, each listed once. It releases
+	// others that are not held.
 	Hold(list [][]byte) error
 	Drop(list [][]byte)
-	// Forget gives back the memory of a constant in a mapped file, parts of which were
-	// read without Hold.
+	// Forget releases the memory of a constant in a mapped file after parts were read without Hold.
 	Forget(data []byte)
 }
