@@ -2,7 +2,7 @@
 
 package bindings
 
-// No kernel calls Go.
+// Kernels never call Go.
 
 // #cgo nocallback nacre_run
 import "C"

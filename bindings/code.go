@@ -34,57 +34,54 @@ import (
 	"unsafe"
 )
 
-// IsCommand reports whether a command can run the kernel; others are parts.
+// IsCommand reports whether commands can run the kernel. Other kernels are parts only.
 func (k Kernel) IsCommand() bool { return k.row.entry != nil }
 
 // IsPart reports whether commands of other kernels can call the kernel.
 func (k Kernel) IsPart() bool { return k.row.fn != nil }
 
-// Words is the least number of words that a command of the kernel has, Operands
-// the number of its operands.
+// Words returns the least number of words of a command, Operands the number of its operands.
 func (k Kernel) Words() int    { return int(k.row.entry.words) }
 func (k Kernel) Operands() int { return int(k.row.entry.operands) }
 
-// Word is the kernel as a word of a command that calls it as a part; 0 for the
-// zero Kernel.
+// Word returns the kernel as a word of a command that calls it as a part, 0 for the zero Kernel.
 func (k Kernel) Word() int64 { return int64(uintptr(unsafe.Pointer(k.row))) }
 
-// Packing tells kernels apart that rearrange constants in other ways: those that have it
-// in common write the same for the same words.
+// Packing identifies how kernels pack constants. Kernels of equal Packing pack alike for the same
+// words.
 type Packing struct{ entry, row uintptr }
 
-// Packing is how the kernel rearranges constants.
+// Packing returns how the kernel packs constants.
 func (k Kernel) Packing() Packing {
 	return Packing{uintptr(unsafe.Pointer(k.row.entry.pack)), uintptr(unsafe.Pointer(k.row.fn))}
 }
 
 func words(list []int64) *C.int64_t { return (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(list))) }
 
-// Fits reports whether the kernel computes what the words say.
+// Fits reports whether the kernel can compute a command with these words.
 func (k Kernel) Fits(list []int64) bool { return C.kernel_fits(k.row, words(list)) != 0 }
 
-// Scratch is the bytes of scratch that a command needs on that many threads.
+// Scratch returns the bytes of scratch that a command needs on that many threads.
 func (k Kernel) Scratch(list []int64, threads int) int {
 	return int(C.kernel_scratch(k.row, words(list), C.size_t(threads)))
 }
 
-// Packed is the bytes that Pack writes for a constant operand; 0 when commands take
-// the operand as it is.
+// Packed returns the bytes that Pack writes for a constant operand, 0 if commands take the operand
+// unpacked.
 func (k Kernel) Packed(list []int64, operand int) int {
 	return int(C.kernel_packed(k.row, words(list), C.size_t(operand)))
 }
 
-// Pack writes operand src, rearranged, to dst, which has Packed bytes at a multiple
-// of 64.
+// Pack packs operand src into dst. dst has Packed bytes at a multiple of 64.
 func (k Kernel) Pack(list []int64, operand int, src unsafe.Pointer, dst []byte) {
 	C.kernel_pack(k.row, words(list), C.size_t(operand), src, unsafe.Pointer(unsafe.SliceData(dst)))
 }
 
-// The words before the operands of a command in memory.
+// The number of words before the operands of a command in memory.
 const commandHeader = C.NACRE_COMMAND_HEADER
 
-// Code is a list of commands in memory outside Go's heap. Addresses in it are
-// numbers: what they point to must stay where it is while Run runs.
+// Code is a list of commands in memory outside Go's heap. Addresses in it are numbers: their memory
+// must not move while Run runs.
 type Code struct {
 	memory []byte
 	words  []uint64
@@ -93,8 +90,8 @@ type Code struct {
 	times  []int64
 }
 
-// NewCode returns room for commands of so many words and operands in all. It
-// returns nil when there is no memory.
+// NewCode returns a Code with space for that many commands, and words and operands in total. It
+// returns nil if there is no memory.
 func NewCode(commands, words, operands int) *Code {
 	size := int(unsafe.Sizeof(C.nacre_job{})+63) / 64 * 64
 	total := commands*commandHeader + words + operands
@@ -111,17 +108,16 @@ func NewCode(commands, words, operands int) *Code {
 	return c
 }
 
-// Free gives back the memory. Run may not be called any more.
+// Free releases the memory. Run must not be called afterwards.
 func (c *Code) Free() {
 	Free(c.memory)
 	*c = Code{}
 }
 
-// Bytes is the memory that the code takes.
+// Bytes returns the size of the code in memory.
 func (c *Code) Bytes() int { return len(c.memory) }
 
-// Append adds a command and returns the places of its first operand and of its
-// first word, for Set.
+// Append adds a command. It returns the places of its first operand and of its first word, for Set.
 func (c *Code) Append(k Kernel, list []int64, operands int) (operand, word int) {
 	start := len(c.words)
 	operand = start + commandHeader
@@ -139,21 +135,20 @@ func (c *Code) Append(k Kernel, list []int64, operands int) (operand, word int) 
 	return operand, word
 }
 
-// ScratchOf is the place of the address of scratch of the command whose first operand
-// is at that place.
+// ScratchOf returns the place of the scratch address of the command with its first operand at place
+// operand.
 func ScratchOf(operand int) int { return operand - commandHeader + C.NACRE_COMMAND_SCRATCH }
 
-// Set changes a word, an operand's address or a scratch's address.
+// Set changes a word, an operand's address or a scratch address.
 func (c *Code) Set(place int, word uint64) { c.words[place] = word }
 
-// Len is the number of commands.
+// Len returns the number of commands.
 func (c *Code) Len() int { return c.count }
 
-// Flag ends runs. It lies outside Go's heap, where kernels look at it.
+// Flag stops runs. It is outside Go's heap, so that kernels can read it.
 type Flag struct{ word *int32 }
 
-// NewFlag returns a flag that is not set; Free gives back its memory. It returns nil
-// when there is no memory.
+// NewFlag returns a flag that is not set, or nil if there is no memory. Free releases it.
 func NewFlag() *Flag {
 	b := Alloc(64)
 	if b == nil {
@@ -164,32 +159,31 @@ func NewFlag() *Flag {
 	return f
 }
 
-// Set ends the runs that look at the flag, those under way and those to come, between
-// two chunks of work.
+// Set stops the runs that poll the flag, current and future ones, between two chunks of work.
 func (f *Flag) Set() { atomic.StoreInt32(f.word, 1) }
 
-// Clear lets runs go on.
+// Clear allows runs again.
 func (f *Flag) Clear() { atomic.StoreInt32(f.word, 0) }
 
 // IsSet reports whether Set was called after the last Clear.
 func (f *Flag) IsSet() bool { return atomic.LoadInt32(f.word) != 0 }
 
-// Free gives back the memory. No run may look at the flag any more.
+// Free releases the flag. No run may use it afterwards.
 func (f *Flag) Free() { Free(unsafe.Slice((*byte)(unsafe.Pointer(f.word)), 64)) }
 
-// Failure is why a command ended a run: what the elements of an input are.
+// Failure is why a command stopped a run: the elements of an input.
 type Failure struct {
 	code int64
 	Args [4]int
 }
 
-// Text is what happened, with %d for each of the Args; Kind is SHAPE or UNSUPPORTED.
+// Text is a format with a %d for each of the Args; Kind is SHAPE or UNSUPPORTED.
 func (f Failure) Text() string { return C.GoString(C.nacre_failure_text(C.int64_t(f.code))) }
 func (f Failure) Kind() string { return C.GoString(C.nacre_failure_kind(C.int64_t(f.code))) }
 
-// Run runs the commands on at most that many threads of the pool. It returns how many
-// ran to their end: all of them, unless one failed, which failure tells, or stop was
-// set. With timed, Times has their times.
+// Run runs the commands on at most threads threads of the pool and returns how many completed. All
+// do unless one fails or stop is set. If one fails, failed is true and failure says why. If timed
+// is true, Times returns their times.
 func (c *Code) Run(p *Pool, threads int, stop *Flag, timed bool) (done int, failure Failure, failed bool) {
 	c.job.commands = C.size_t(c.count)
 	c.job.threads = C.size_t(threads)
@@ -216,6 +210,6 @@ func (c *Code) Run(p *Pool, threads int, stop *Flag, timed bool) (done int, fail
 	return int(c.job.done), failure, failed
 }
 
-// Times is when each command of a timed run began, and when the last ended, in
-// nanoseconds of a clock of its own.
+// Times returns when each command of a timed run began, and when the last one ended, in nanoseconds
+// of an arbitrary clock.
 func (c *Code) Times() []int64 { return c.times[:c.count+1] }

@@ -10,28 +10,28 @@ func (Kernel) IsCommand() bool { return false }
 // IsPart reports whether commands of other kernels can call the kernel.
 func (Kernel) IsPart() bool { return false }
 
-// Words is the least number of words of a command.
+// Words returns 0.
 func (Kernel) Words() int { return 0 }
 
-// Operands is the number of operands of a command.
+// Operands returns 0.
 func (Kernel) Operands() int { return 0 }
 
-// Word is the kernel as a word of a command.
+// Word returns 0.
 func (Kernel) Word() int64 { return 0 }
 
-// Packing tells kernels apart that rearrange constants in other ways.
+// Packing identifies how kernels pack constants.
 type Packing struct{}
 
-// Packing is how the kernel rearranges constants.
+// Packing returns the zero Packing.
 func (Kernel) Packing() Packing { return Packing{} }
 
-// Fits reports whether the kernel computes what the words say.
+// Fits returns false.
 func (Kernel) Fits([]int64) bool { return false }
 
-// Scratch is the bytes of scratch that a command needs.
+// Scratch returns 0.
 func (Kernel) Scratch([]int64, int) int { return 0 }
 
-// Packed is the bytes that Pack writes.
+// Packed returns 0.
 func (Kernel) Packed([]int64, int) int { return 0 }
 
 // Pack is never called in this build.
@@ -46,7 +46,7 @@ func NewCode(commands, words, operands int) *Code { return nil }
 // Free does nothing.
 func (*Code) Free() {}
 
-// Bytes is 0.
+// Bytes returns 0.
 func (*Code) Bytes() int { return 0 }
 
 // Append is never called in this build.
@@ -58,7 +58,7 @@ func ScratchOf(int) int { return 0 }
 // Set is never called in this build.
 func (*Code) Set(int, uint64) {}
 
-// Len is 0.
+// Len returns 0.
 func (*Code) Len() int { return 0 }
 
 // Flag is never made in this build.
@@ -73,7 +73,7 @@ func (*Flag) Set() {}
 // Clear is never called in this build.
 func (*Flag) Clear() {}
 
-// IsSet is false.
+// IsSet returns false.
 func (*Flag) IsSet() bool { return false }
 
 // Free does nothing.
@@ -82,10 +82,10 @@ func (*Flag) Free() {}
 // Failure is never made in this build.
 type Failure struct{ Args [4]int }
 
-// Text is empty.
+// Text returns "".
 func (Failure) Text() string { return "" }
 
-// Kind is empty.
+// Kind returns "".
 func (Failure) Kind() string { return "" }
 
 // Run is never called in this build.
@@ -93,5 +93,5 @@ func (*Code) Run(*Pool, int, *Flag, bool) (done int, failure Failure, failed boo
 	return 0, Failure{}, false
 }
 
-// Times is empty.
+// Times returns nil.
 func (*Code) Times() []int64 { return nil }

@@ -23,13 +23,13 @@ import (
 	_ "github.com/nacre-ml/nacre/csrc"
 )
 
-// Available reports whether kernels can run in this build.
+// Available returns nil if kernels can run in this build, else an error.
 func Available() error { return nil }
 
-// DetectISA returns the levels that this CPU and its operating system offer.
+// DetectISA returns the levels of this CPU and its operating system.
 func DetectISA() ISA { return detect() }
 
-// detect asks once: a virtual machine traps CPUID, which then takes microseconds.
+// detect asks the CPU once: a virtual machine traps CPUID, so that it takes microseconds.
 var detect = sync.OnceValue(func() ISA { return ISA(C.nacre_cpu_detect()) })
 
 // Levels returns every level, in the order of csrc/core/isa.inc.
@@ -48,13 +48,13 @@ func Levels() LevelList {
 // The zero Kernel is no kernel.
 type Kernel struct{ row *C.nacre_kernel }
 
-// Op is what the kernel computes, such as f32_gemm.
+// Op returns the function that the kernel computes, such as f32_gemm.
 func (k Kernel) Op() string { return C.GoString(k.row.op) }
 
-// Variant is how it does so, such as 12x32_avx512; the oracle is scalar.
+// Variant returns the name of the implementation, such as 12x32_avx512; the oracle is scalar.
 func (k Kernel) Variant() string { return C.GoString(k.row.variant) }
 
-// ISA is the set of levels that the kernel needs.
+// ISA returns the levels that the kernel needs.
 func (k Kernel) ISA() ISA { return ISA(k.row.isa) }
 
 // Valid reports whether k is a kernel.
@@ -69,14 +69,15 @@ func (k Kernel) fnOrNil() C.nacre_fn {
 	return k.row.fn
 }
 
-// Pool is a set of threads shared by the kernels of one session; safe for use
-// from many goroutines. A nil Pool is the calling thread alone.
+// Pool is a set of threads for the kernels of sessions. It is safe for concurrent use. A nil Pool
+// is the calling thread alone.
 type Pool struct {
 	c    *C.nacre_pool
 	size int
 }
 
-// NewPool starts threads-1 threads beside the caller's.
+// NewPool returns a pool of threads: the caller's and threads-1 that it starts. For fewer than two
+// it returns nil.
 func NewPool(threads int) (*Pool, error) {
 	if threads < 2 {
 		return nil, nil
@@ -88,8 +89,7 @@ func NewPool(threads int) (*Pool, error) {
 	return &Pool{c, threads}, nil
 }
 
-// SharedPool returns the pool of the process, with a thread for every CPU, which the
-// first call starts.
+// SharedPool returns the pool of the process, with a thread per CPU. The first call starts it.
 var SharedPool = sync.OnceValues(func() (*Pool, error) {
 	return NewPool(max(runtime.NumCPU(), runtime.GOMAXPROCS(0)))
 })
@@ -102,7 +102,7 @@ func (p *Pool) Close() {
 	}
 }
 
-// Threads is the number of threads, the caller counted in.
+// Threads returns the number of threads, including the caller's.
 func (p *Pool) Threads() int {
 	if p == nil {
 		return 1
@@ -110,8 +110,8 @@ func (p *Pool) Threads() int {
 	return p.size
 }
 
-// Alloc returns n bytes outside Go's heap at a multiple of 64, not cleared, to
-// be given back with Free. It returns nil when there is no memory.
+// Alloc returns n bytes outside Go's heap at a multiple of 64, not cleared, or nil if there is no
+// memory. Free releases them.
 func Alloc(n int) []byte {
 	p := C.nacre_alloc(C.size_t(n))
 	if p == nil {
@@ -120,13 +120,12 @@ func Alloc(n int) []byte {
 	return unsafe.Slice((*byte)(p), max(n, 1))[:n]
 }
 
-// Free gives back memory from Alloc.
+// Free releases memory of Alloc.
 func Free(b []byte) {
 	if cap(b) > 0 {
 		C.nacre_free(unsafe.Pointer(unsafe.SliceData(b)))
 	}
 }
 
-// PhysicalMemory is the main memory of the machine in bytes; 0 when the system
-// does not say.
+// PhysicalMemory returns the main memory of the machine in bytes, 0 if unknown.
 func PhysicalMemory() int { return int(C.nacre_physical_memory()) }

@@ -71,7 +71,7 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// parts returns the rows of an op that can be parts; all if none can.
+// parts returns the rows of an op that can be parts, or all rows if none can.
 func parts(op string) []bindings.Kernel {
 	list := bindings.Variants(op)
 	if i := slices.IndexFunc(list, bindings.Kernel.IsPart); i < 0 {
@@ -80,8 +80,8 @@ func parts(op string) []bindings.Kernel {
 	return slices.DeleteFunc(list, func(k bindings.Kernel) bool { return !k.IsPart() })
 }
 
-// TestScalarRows checks that every op has kernels that need no level, behind all others
-// that can be parts.
+// TestScalarRows checks that every op has a kernel that needs no level, after all others that can
+// be parts.
 func TestScalarRows(t *testing.T) {
 	first := map[string]bindings.Kernel{}
 	for _, k := range bindings.Variants() {
@@ -109,8 +109,7 @@ func TestScalarRows(t *testing.T) {
 	}
 }
 
-// TestVectorRows checks that every op of these families has variants for vectors
-// where the build has any.
+// TestVectorRows checks that every op of these families has vector variants if the build has any.
 func TestVectorRows(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	want, ok := map[string]int{"amd64": 3, "arm64": 2}[runtime.GOARCH]

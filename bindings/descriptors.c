@@ -1,5 +1,5 @@
-// Which standard descriptors the process began without. Go's runtime opens /dev/null in their
-// place before any Go code runs, so a constructor looks.
+// The standard descriptors that were closed when the process started. Go's runtime opens /dev/null
+// in their place before any Go code runs, so a C constructor checks them first.
 #if defined(__unix__) || defined(__APPLE__)
 #include <fcntl.h>
 

@@ -2,5 +2,5 @@
 
 package bindings
 
-// ClosedAtStart reports false, since nothing runs before Go's runtime without cgo.
+// ClosedAtStart returns false: without cgo, nothing runs before Go's runtime.
 func ClosedAtStart(int) bool { return false }

@@ -9,18 +9,18 @@ import (
 // ISA is a set of instruction-set levels, the rows of csrc/core/isa.inc.
 type ISA uint32
 
-// ISAVariable is the environment variable that narrows the levels in use:
-// "scalar" for none, else a comma-separated list of level names.
+// ISAVariable is the environment variable that restricts the levels in use: "scalar" for none, else
+// a comma-separated list of level names.
 const ISAVariable = "NACRE_ISA"
 
-// Level is one instruction-set level: its name, what a CPU must have, its bit.
+// Level is one instruction-set level: its name, the CPU features that it needs, and its bit.
 type Level struct {
 	Name, Text string
 	Mask       ISA
 }
 
-// DefaultISA returns the detected levels, narrowed by the environment variable
-// ISAVariable. A name that is no level is an error.
+// DefaultISA returns the detected levels, restricted by the environment variable ISAVariable. An
+// unknown level in it is an error.
 func DefaultISA() (ISA, error) {
 	list, ok := os.LookupEnv(ISAVariable)
 	if !ok || list == "" {
@@ -33,7 +33,7 @@ func DefaultISA() (ISA, error) {
 	return mask & DetectISA(), nil
 }
 
-// ParseISA reads a comma-separated list of level names; "scalar" is no level.
+// ParseISA parses a comma-separated list of level names. "scalar" adds no level.
 func ParseISA(list string) (ISA, error) {
 	var mask ISA
 	for _, name := range strings.Split(list, ",") {
@@ -65,7 +65,7 @@ func (l LevelList) names() string {
 	return strings.Join(names, ", ")
 }
 
-// String names the levels of the mask, or "scalar".
+// String returns the names of the levels, or "scalar".
 func (m ISA) String() string {
 	var names []string
 	for _, l := range Levels() {

@@ -6,7 +6,7 @@ import "errors"
 
 var errNoCgo = errors.New("this program was built without cgo, so it has no kernels; build with CGO_ENABLED=1 and a C compiler")
 
-// Available reports whether kernels can run in this build.
+// Available returns an error: kernels cannot run in this build.
 func Available() error { return errNoCgo }
 
 // DetectISA returns no level.
@@ -18,31 +18,31 @@ func Levels() LevelList { return nil }
 // Kernel is no kernel in this build.
 type Kernel struct{}
 
-// Op is what the kernel computes.
+// Op returns "".
 func (Kernel) Op() string { return "" }
 
-// Variant is how it does so.
+// Variant returns "".
 func (Kernel) Variant() string { return "" }
 
-// ISA is the set of levels that the kernel needs.
+// ISA returns 0.
 func (Kernel) ISA() ISA { return 0 }
 
-// Valid reports whether k is a kernel.
+// Valid returns false.
 func (Kernel) Valid() bool { return false }
 
 // Pool is never made in this build.
 type Pool struct{}
 
-// NewPool fails.
+// NewPool returns an error.
 func NewPool(threads int) (*Pool, error) { return nil, errNoCgo }
 
-// SharedPool fails.
+// SharedPool returns an error.
 func SharedPool() (*Pool, error) { return nil, errNoCgo }
 
 // Close does nothing.
 func (*Pool) Close() {}
 
-// Threads is one.
+// Threads returns 1.
 func (*Pool) Threads() int { return 1 }
 
 // Alloc returns memory from Go's heap.
@@ -51,7 +51,7 @@ func Alloc(n int) []byte { return make([]byte, n) }
 // Free does nothing.
 func Free([]byte) {}
 
-// PhysicalMemory is not known in this build.
+// PhysicalMemory returns 0.
 func PhysicalMemory() int { return 0 }
 
 func families() [][]Kernel { return nil }

@@ -2,8 +2,8 @@
 
 package bindings
 
-// ProbeFMA fails.
+// ProbeFMA returns an error.
 func ProbeFMA(ISA) (float64, error) { return 0, errNoCgo }
 
-// ProbeRead cannot be called.
+// ProbeRead panics.
 func ProbeRead([]byte) float64 { panic(errNoCgo) }

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// byOp finds the rows of an op; the tables never change.
+// byOp maps an op to its rows. The tables never change.
 var byOp = sync.OnceValue(func() map[string][]Kernel {
 	m := map[string][]Kernel{}
 	for _, f := range families() {
@@ -17,8 +17,8 @@ var byOp = sync.OnceValue(func() map[string][]Kernel {
 	return m
 })
 
-// Variants returns every kernel row of every family; with op names, only those
-// of the named ops. Rows of one op stand best first, scalar last.
+// Variants returns the kernel rows of the named ops, or of all ops without names. The rows of an op
+// are ordered best first, scalar last.
 func Variants(ops ...string) []Kernel {
 	var list []Kernel
 	for _, op := range ops {
@@ -32,9 +32,8 @@ func Variants(ops ...string) []Kernel {
 	return list
 }
 
-// Select returns the best kernel of op whose levels all lie in mask, of those that can be
-// parts if there are any. An op without a row is an error: it means the table and its user
-// disagree.
+// Select returns the best kernel of op within the levels in mask. Kernels that can be parts come
+// first. An op without a row is an error: the table and its user disagree.
 func Select(op string, mask ISA) (Kernel, error) {
 	if err := Available(); err != nil {
 		return Kernel{}, err

@@ -15,8 +15,7 @@ import (
 	helper "github.com/nacre-ml/nacre/csrc/vulkan"
 )
 
-// Device is an open device with one queue. Its methods may be called from many goroutines
-// at once.
+// Device is an open device with one queue. Its methods are safe for concurrent use.
 type Device struct {
 	instance *Instance
 	physical *physical
@@ -34,7 +33,7 @@ type layoutKey struct{ operands, push int }
 
 type layouts struct{ set, pipeline uint64 }
 
-// Open opens device index with all features that it has.
+// Open opens device index with all its features.
 func (i *Instance) Open(index int) (*Device, error) {
 	if index < 0 || index >= len(i.devices) {
 		return nil, fmt.Errorf("there is no device %d", index)
@@ -60,8 +59,8 @@ func (i *Instance) Open(index int) (*Device, error) {
 // Info describes the device.
 func (d *Device) Info() Info { return d.physical.info }
 
-// Close gives the device back. What was made of it must be freed. A device that hangs keeps
-// what it has.
+// Close closes the device. Everything made from it must be freed before. A device that hangs is not
+// closed.
 func (d *Device) Close() {
 	if d.hung.Load() {
 		return
@@ -77,8 +76,8 @@ func (d *Device) Close() {
 	d.instance.check()
 }
 
-// layoutsOf returns the layouts of pipelines with so many operands and bytes of push
-// constants, which are made once.
+// layoutsOf returns the layouts of pipelines with that many operands and bytes of push constants.
+// It makes them once.
 func (d *Device) layoutsOf(operands, push int) (layouts, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -94,7 +93,7 @@ func (d *Device) layoutsOf(operands, push int) (layouts, error) {
 	return d.layouts[key], nil
 }
 
-// mostBytes bounds one allocation of a kind.
+// mostBytes returns the largest allocation of a kind.
 func (p *physical) mostBytes(kind Kind) int { return min(p.caps.MaxAllocation, p.heaps[kind]) }
 
 // Buffer is a buffer with memory of its own.
@@ -106,8 +105,8 @@ type Buffer struct {
 	host   []byte
 }
 
-// NewBuffer returns a buffer of n bytes for shaders and copies, not cleared. The error is
-// ErrNoMemory where there is not so much.
+// NewBuffer returns a buffer of n bytes for shaders and copies, not cleared. If there is too little
+// memory, the error is ErrNoMemory.
 func (d *Device) NewBuffer(n int, kind Kind) (*Buffer, error) {
 	if n <= 0 {
 		return nil, fmt.Errorf("a buffer of %d bytes", n)
@@ -168,16 +167,16 @@ func (b *Buffer) allocate(kind Kind) error {
 	return nil
 }
 
-// holds reports whether n bytes, one at least, from at on lie in the buffer.
+// holds reports whether n > 0 and bytes at to at+n-1 are in the buffer.
 func (b *Buffer) holds(at, n int) bool { return n > 0 && at >= 0 && n <= b.bytes && at <= b.bytes-n }
 
 // Bytes returns the size of the buffer.
 func (b *Buffer) Bytes() int { return b.bytes }
 
-// Host returns the buffer's memory as long as the buffer lives; nil for one of kind Local.
+// Host returns the buffer's memory, valid until Free; nil for a buffer of kind Local.
 func (b *Buffer) Host() []byte { return b.host }
 
-// Free gives the buffer back.
+// Free frees the buffer.
 func (b *Buffer) Free() {
 	if b.device.hung.Load() {
 		return
@@ -199,7 +198,7 @@ type Pipeline struct {
 	push     int
 }
 
-// checkPipeline reports what of a pipeline is beyond the device.
+// checkPipeline returns an error if a pipeline exceeds the device's limits.
 func (d *Device) checkPipeline(code, constants []uint32, operands, push, subgroup int) error {
 	c := &d.physical.info.Caps
 	switch {
@@ -219,9 +218,9 @@ func (d *Device) checkPipeline(code, constants []uint32, operands, push, subgrou
 	return nil
 }
 
-// NewPipeline makes a pipeline of a module whose entry point is main: with so many storage
-// buffers, bytes of push constants, and a value for each specialization constant from id 0
-// on. Subgroup is the size of subgroups; 0 for any.
+// NewPipeline makes a pipeline of a module with entry point main. It has operands storage buffers
+// and push bytes of push constants. constants are the values of specialization constants from id 0
+// on. subgroup is the required size of subgroups, 0 for any.
 func (d *Device) NewPipeline(code, constants []uint32, operands, push, subgroup int) (*Pipeline, error) {
 	if err := d.checkPipeline(code, constants, operands, push, subgroup); err != nil {
 		return nil, err
@@ -230,7 +229,7 @@ func (d *Device) NewPipeline(code, constants []uint32, operands, push, subgroup 
 	if err != nil {
 		return nil, err
 	}
-	// The package stores the address of the code in C's memory.
+	// The package stores the code's address in C memory.
 	var pinned runtime.Pinner
 	pinned.Pin(unsafe.SliceData(code))
 	defer pinned.Unpin()
@@ -249,7 +248,7 @@ func (d *Device) NewPipeline(code, constants []uint32, operands, push, subgroup 
 	return &Pipeline{d, handle[vk.Pipeline](p), l, operands, push}, nil
 }
 
-// Free gives the pipeline back.
+// Free frees the pipeline.
 func (p *Pipeline) Free() {
 	if !p.device.hung.Load() {
 		vk.DestroyPipeline(p.device.device, p.pipeline, nil)

@@ -14,7 +14,7 @@ import (
 	helper "github.com/nacre-ml/nacre/csrc/vulkan"
 )
 
-// loader is the loader's entry point, which the process finds once.
+// loader returns the loader's entry point, found once per process.
 var loader = sync.OnceValues(func() (unsafe.Pointer, error) {
 	p, err := helper.Load()
 	if err != nil {
@@ -27,7 +27,7 @@ var loader = sync.OnceValues(func() (unsafe.Pointer, error) {
 	return p, nil
 })
 
-// bits returns a handle as helpers take it, and handle turns it back.
+// bits returns a handle as helpers take it; handle converts it back.
 func bits[T any](h T) uint64 { return uint64(*(*uintptr)(unsafe.Pointer(&h))) }
 
 func handle[T any](b uint64) (h T) {
@@ -35,7 +35,7 @@ func handle[T any](b uint64) (h T) {
 	return h
 }
 
-// failed returns the error of a call; nil for success.
+// failed returns the error of a call, nil for success.
 func failed(call string, status helper.Status) error {
 	switch r := vk.Result(status); r {
 	case vk.Success:
@@ -51,25 +51,25 @@ func failed(call string, status helper.Status) error {
 
 func failedCall(call string, r vk.Result) error { return failed(call, helper.Status(r)) }
 
-// Instance is an instance with the devices that it found.
+// Instance is a Vulkan instance and its devices.
 type Instance struct {
 	load     unsafe.Pointer
 	instance uint64
 	devices  []physical
 
 	mu  sync.Mutex
-	log *helper.Log // nil without validation
+	log *helper.Log // nil if there is no validation
 	say func(message string)
 }
 
-// physical is a device that was found.
+// physical describes one of the instance's devices.
 type physical struct {
 	handle uint64
 	info   Info
 	caps   *helper.Caps
 	family int
-	types  [2]int // of memory, by Kind
-	heaps  [2]int // their bytes
+	types  [2]int // index of the memory type, by Kind
+	heaps  [2]int // size of its heap in bytes
 }
 
 var (
@@ -77,8 +77,8 @@ var (
 	initDone  bool
 )
 
-// initCalls finds the calls of vulkan-go with the first instance of the process. They lead to
-// the loader, which serves every instance with them.
+// initCalls looks up the functions of vulkan-go with the first instance of the process. They belong
+// to the loader and serve every instance.
 func initCalls(instance uint64) error {
 	initMutex.Lock()
 	defer initMutex.Unlock()
@@ -90,7 +90,7 @@ func initCalls(instance uint64) error {
 	return err
 }
 
-// Open makes an instance. The error says what is missing.
+// Open makes an instance. The error says which component is missing.
 func Open(o Options) (*Instance, error) {
 	load, err := loader()
 	if err != nil {
@@ -118,7 +118,7 @@ func Open(o Options) (*Instance, error) {
 	return i, nil
 }
 
-// noInstance says why there is no instance.
+// noInstance returns an error that says why there is no instance.
 func noInstance(s helper.Status, validate bool) error {
 	switch r := vk.Result(s); {
 	case r == vk.ErrorIncompatibleDriver:
@@ -129,7 +129,7 @@ func noInstance(s helper.Status, validate bool) error {
 	return failed("vkCreateInstance", s)
 }
 
-// find lists the devices with a queue for compute, for Vulkan 1.1 or later.
+// find lists the devices with Vulkan 1.1 or later and a compute queue.
 func (i *Instance) find() error {
 	var n uint32
 	instance := handle[vk.Instance](i.instance)
@@ -157,7 +157,7 @@ var typeNames = map[vk.PhysicalDeviceType]string{
 	vk.PhysicalDeviceTypeDiscreteGpu: "discrete", vk.PhysicalDeviceTypeIntegratedGpu: "integrated", vk.PhysicalDeviceTypeVirtualGpu: "virtual", vk.PhysicalDeviceTypeCpu: "cpu",
 }
 
-// describe returns what is known of a device; ok is false for one that cannot be used.
+// describe returns a description of a device. ok is false if it cannot be used.
 func (i *Instance) describe(p vk.PhysicalDevice) (d *physical, ok bool, err error) {
 	d = &physical{handle: bits(p)}
 	var props vk.PhysicalDeviceProperties
@@ -212,7 +212,7 @@ func capsOf(c *helper.Caps, l *vk.PhysicalDeviceLimits) Caps {
 	}
 }
 
-// findMemory chooses the types of memory, and reports whether there are any.
+// findMemory chooses the memory types. It reports whether there is one of each kind.
 func (d *physical) findMemory(p vk.PhysicalDevice) bool {
 	var props vk.PhysicalDeviceMemoryProperties
 	vk.GetPhysicalDeviceMemoryProperties(p, &props)
@@ -253,7 +253,7 @@ func (i *Instance) Devices() []Info {
 	return list
 }
 
-// check hands over the messages of the validation layer.
+// check passes on the messages of the validation layer.
 func (i *Instance) check() {
 	if i.log == nil {
 		return
@@ -265,7 +265,7 @@ func (i *Instance) check() {
 	}
 }
 
-// Close gives the instance back. Its devices must be closed.
+// Close closes the instance. Its devices must be closed before.
 func (i *Instance) Close() {
 	if i.log != nil {
 		helper.Deaf(i.load, i.log, i.instance)

@@ -16,7 +16,7 @@ func TestNewBufferErrors(t *testing.T) {
 	for _, kind := range []vulkan.Kind{vulkan.Local, vulkan.Staging} {
 		for _, n := range []int{c.MaxAllocation + 1, c.HeapBytes + 1, 1 << 44, math.MaxInt} {
 			if b, err := d.NewBuffer(n, kind); !errors.Is(err, vulkan.ErrNoMemory) {
-				t.Fatalf("%d bytes of kind %d: %v, %v", n, kind, b, err) // a driver in software may really take the rest
+				t.Fatalf("%d bytes of kind %d: %v, %v", n, kind, b, err) // a software driver may really take all memory
 			}
 		}
 		for _, n := range []int{0, -1} {
@@ -129,7 +129,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestRecordErrors checks that what a recorder cannot record is an error of End and Run.
+// TestRecordErrors checks that invalid recordings make End and Run return an error.
 func TestRecordErrors(t *testing.T) {
 	d := open(t)
 	b := buffer(t, d, 64, vulkan.Staging)

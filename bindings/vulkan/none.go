@@ -6,40 +6,40 @@ import "errors"
 
 var errNone = errors.New("this program was built without Vulkan, which takes cgo, Linux or Android, and a processor of 64 bits")
 
-// Instance is none in this build.
+// Instance is never made in this build.
 type Instance struct{}
 
-// Open reports that there is no Vulkan.
+// Open returns an error: there is no Vulkan.
 func Open(Options) (*Instance, error) { return nil, errNone }
 
-// Devices returns none.
+// Devices returns nil.
 func (*Instance) Devices() []Info { return nil }
 
-// Open reports that there is no Vulkan.
+// Open returns an error: there is no Vulkan.
 func (*Instance) Open(int) (*Device, error) { return nil, errNone }
 
 // Close does nothing.
 func (*Instance) Close() {}
 
-// Device is none in this build.
+// Device is never made in this build.
 type Device struct{}
 
-// Info describes nothing.
+// Info returns the zero Info.
 func (*Device) Info() Info { return Info{} }
 
 // Close does nothing.
 func (*Device) Close() {}
 
-// NewBuffer reports that there is no Vulkan.
+// NewBuffer returns an error: there is no Vulkan.
 func (*Device) NewBuffer(int, Kind) (*Buffer, error) { return nil, errNone }
 
-// NewPipeline reports that there is no Vulkan.
+// NewPipeline returns an error: there is no Vulkan.
 func (*Device) NewPipeline([]uint32, []uint32, int, int, int) (*Pipeline, error) { return nil, errNone }
 
-// NewRecorder reports that there is no Vulkan.
+// NewRecorder returns an error: there is no Vulkan.
 func (*Device) NewRecorder(int, int, int) (*Recorder, error) { return nil, errNone }
 
-// Buffer is none in this build.
+// Buffer is never made in this build.
 type Buffer struct{}
 
 // Bytes returns 0.
@@ -51,16 +51,16 @@ func (*Buffer) Host() []byte { return nil }
 // Free does nothing.
 func (*Buffer) Free() {}
 
-// Pipeline is none in this build.
+// Pipeline is never made in this build.
 type Pipeline struct{}
 
 // Free does nothing.
 func (*Pipeline) Free() {}
 
-// Recorder is none in this build.
+// Recorder is never made in this build.
 type Recorder struct{}
 
-// Dispatch reports that there is no Vulkan.
+// Dispatch returns an error: there is no Vulkan.
 func (*Recorder) Dispatch(*Pipeline, []Operand, []uint32, [3]int) error { return errNone }
 
 // Copy does nothing.
@@ -75,13 +75,13 @@ func (*Recorder) Barrier() {}
 // Timestamp does nothing.
 func (*Recorder) Timestamp() {}
 
-// End reports that there is no Vulkan.
+// End returns an error: there is no Vulkan.
 func (*Recorder) End() error { return errNone }
 
-// Run reports that there is no Vulkan.
+// Run returns an error: there is no Vulkan.
 func (*Recorder) Run() error { return errNone }
 
-// Times reports that there is no Vulkan.
+// Times returns an error: there is no Vulkan.
 func (*Recorder) Times() ([]int64, error) { return nil, errNone }
 
 // Free does nothing.

@@ -12,8 +12,7 @@ import (
 	helper "github.com/nacre-ml/nacre/csrc/vulkan"
 )
 
-// Recorder is commands that are recorded once and may run again and again, one run at a
-// time.
+// Recorder holds commands that are recorded once and may run repeatedly, one run at a time.
 type Recorder struct {
 	device   *Device
 	pool     vk.CommandPool
@@ -23,12 +22,11 @@ type Recorder struct {
 	fence    vk.Fence
 	stamps   int // of queries
 	stamped  int
-	err      error   // of a call that returns none
-	empty    *Buffer // stands for operands that are left out
+	err      error   // error of the calls that return none
+	empty    *Buffer // replaces operands that are left out
 }
 
-// NewRecorder returns a recorder with room for dispatches with so many operands in all, and
-// timestamps.
+// NewRecorder returns a recorder for that many dispatches, operands in total, and timestamps.
 func (d *Device) NewRecorder(dispatches, operands, timestamps int) (*Recorder, error) {
 	if timestamps > 0 && d.physical.info.Caps.TimestampBits == 0 {
 		return nil, errors.New("the device has no timestamps")
@@ -90,11 +88,11 @@ func (r *Recorder) make(dispatches, operands int) error {
 	return nil
 }
 
-// emptyBytes is the size of the buffer that stands for operands left out.
+// emptyBytes is the size of the buffer that replaces operands left out.
 const emptyBytes = 256
 
-// Dispatch records a grid of workgroups of a pipeline. Operands that are left out lie in
-// memory that shaders must not touch.
+// Dispatch records a dispatch of groups workgroups of a pipeline. An operand that is left out is
+// replaced by memory that shaders must not touch.
 func (r *Recorder) Dispatch(p *Pipeline, operands []Operand, push []uint32, groups [3]int) error {
 	if len(operands) != p.operands {
 		return fmt.Errorf("a pipeline with %d operands is given %d", p.operands, len(operands))
@@ -132,7 +130,7 @@ func (r *Recorder) Dispatch(p *Pipeline, operands []Operand, push []uint32, grou
 	return nil
 }
 
-// checkDispatch reports what of a dispatch does not fit its pipeline or the device.
+// checkDispatch returns an error if a dispatch does not fit its pipeline or the device.
 func (d *Device) checkDispatch(p *Pipeline, push []uint32, groups [3]int) error {
 	if 4*len(push) != p.push {
 		return fmt.Errorf("a pipeline with %d bytes of push constants is given %d", p.push, 4*len(push))
@@ -145,7 +143,7 @@ func (d *Device) checkDispatch(p *Pipeline, push []uint32, groups [3]int) error 
 	return nil
 }
 
-// checkOperand reports what of an operand is beyond its buffer or the device.
+// checkOperand returns an error if an operand exceeds its buffer or the device's limits.
 func (d *Device) checkOperand(o Operand) error {
 	c := &d.physical.info.Caps
 	switch {
@@ -168,7 +166,7 @@ func (r *Recorder) Copy(dst *Buffer, dstAt int, src *Buffer, srcAt, n int) {
 	r.device.helper.Copy(bits(r.commands), bits(src.buffer), srcAt, bits(dst.buffer), dstAt, n)
 }
 
-// Fill records that n bytes of a buffer get a word. Both numbers are multiples of 4.
+// Fill records that n bytes of a buffer are filled with a word. at and n are multiples of 4.
 func (r *Recorder) Fill(dst *Buffer, at, n int, word uint32) {
 	if !dst.holds(at, n) || at%4 != 0 || n%4 != 0 {
 		r.err = errors.Join(r.err, fmt.Errorf("a fill of %d bytes from %d of %d", n, at, dst.bytes))
@@ -177,10 +175,10 @@ func (r *Recorder) Fill(dst *Buffer, at, n int, word uint32) {
 	vk.CmdFillBuffer(r.commands, dst.buffer, vk.DeviceSize(at), vk.DeviceSize(n), word)
 }
 
-// Barrier has what shaders and copies wrote seen by those behind it and by the host.
+// Barrier makes the writes of earlier shaders and copies visible to later ones and to the host.
 func (r *Recorder) Barrier() { r.device.helper.Barrier(bits(r.commands)) }
 
-// Timestamp records the time when what is recorded so far has ended.
+// Timestamp records the time at which all commands recorded before it have ended.
 func (r *Recorder) Timestamp() {
 	if r.stamped == r.stamps {
 		r.err = errors.Join(r.err, fmt.Errorf("more than %d timestamps", r.stamps))
@@ -190,7 +188,7 @@ func (r *Recorder) Timestamp() {
 	r.stamped++
 }
 
-// End ends the recording. The error is also that of copies, fills and timestamps.
+// End ends the recording. It also returns the errors of copies, fills and timestamps.
 func (r *Recorder) End() error {
 	err := failedCall("vkEndCommandBuffer", vk.EndCommandBuffer(r.commands))
 	r.device.instance.check()
@@ -198,7 +196,7 @@ func (r *Recorder) End() error {
 	return r.err
 }
 
-// The time that a wait lasts, and the waits after which a device counts as hung.
+// The duration of a wait, and the number of waits after which a device counts as hung.
 const (
 	waitTime  = 1e9 // nanoseconds
 	mostWaits = 600
@@ -206,7 +204,7 @@ const (
 
 var errHung = fmt.Errorf("the device did not end its work in %d seconds: %w", mostWaits, ErrLost)
 
-// Run submits the commands and waits for their end.
+// Run submits the commands and waits until they end.
 func (r *Recorder) Run() error {
 	d := r.device
 	if r.err != nil {
@@ -232,7 +230,7 @@ func (r *Recorder) Run() error {
 	return errHung
 }
 
-// Times returns, in nanoseconds, the timestamps of the last run.
+// Times returns the timestamps of the last run in nanoseconds.
 func (r *Recorder) Times() ([]int64, error) {
 	list := make([]uint64, r.stamped)
 	if len(list) == 0 {
@@ -247,7 +245,7 @@ func (r *Recorder) Times() ([]int64, error) {
 	return times, err
 }
 
-// Free gives the commands back. They must not run.
+// Free frees the recorder. Its commands must not be running.
 func (r *Recorder) Free() {
 	if r.device.hung.Load() {
 		return

@@ -1,7 +1,6 @@
-// Package vulkan has the Vulkan objects that the device of package runtime/vulkan is made
-// of: instances, devices, buffers, pipelines and recorded commands. Calls go through
-// github.com/vulkan-go/vulkan where its way of passing arguments is safe, and else through
-// the helper in csrc/vulkan.
+// Package vulkan provides the Vulkan objects for package runtime/vulkan: instances, devices,
+// buffers, pipelines and recorded commands. It calls github.com/vulkan-go/vulkan if that passes
+// arguments safely, else the helper in csrc/vulkan.
 package vulkan
 
 import (
@@ -15,10 +14,10 @@ var (
 	ErrLost     = errors.New("the device was lost; it may have been reset by the driver, and must be opened again")
 )
 
-// Options say how an instance is made.
+// Options are the options of an instance.
 type Options struct {
-	// Validate gets the messages of the validation layer, which is loaded unless it is nil. It
-	// is called by those that make calls, one at a time.
+	// Validate, if it is not nil, loads the validation layer and receives its messages. It is
+	// called during other calls, one at a time.
 	Validate func(message string)
 }
 
@@ -27,13 +26,13 @@ type Info struct {
 	Index        int
 	Name, Driver string
 	Type         string // discrete, integrated, virtual, cpu or other
-	Version      string // of Vulkan that the device has
+	Version      string // Vulkan version of the device
 	Caps         Caps
 }
 
-// Caps is what a device can do: the features that shaders may need, and limits in bytes,
-// counts and nanoseconds. Subgroups is how many a workgroup may have where their size is
-// required. Unified says that the host sees the device's own memory.
+// Caps holds the capabilities of a device: features that shaders may need, and limits in bytes,
+// counts and nanoseconds. Subgroups is the most subgroups of a workgroup if their size is required.
+// Unified means that the host can address the device's own memory.
 type Caps struct {
 	Storage16, Storage8, Float16, Int8, Int16, Int64, Float64                       bool
 	IntDot, IntDotFast, CoopMatrix, CoopBF16, MemoryModel, SubgroupControl, Unified bool
@@ -47,27 +46,26 @@ type Caps struct {
 	TimestampPeriod                                                                 float64
 }
 
-// Matrix is a product of matrices [M,K] and [K,N] that a subgroup computes: the types of
-// the elements of both operands, and of sums. A device lists those that it has.
+// Matrix is a product of matrices [M,K] and [K,N] that a subgroup computes, with the element types
+// of operands and sums. A device lists those that it supports.
 type Matrix struct {
 	M, N, K        int
 	Operands, Sums string // f16, bf16, f32, i8 or i32
 }
 
-// String returns the product as in f16 16x16x16.
+// String formats the product like "f16 16x16x16".
 func (m Matrix) String() string { return fmt.Sprintf("%s %dx%dx%d", m.Operands, m.M, m.N, m.K) }
 
 // Kind is a kind of memory.
 type Kind int
 
-// The kinds: the device's own, and such as host and device both see.
+// The kinds: the device's own memory, and memory that host and device share.
 const (
 	Local Kind = iota
 	Staging
 )
 
-// Operand is bytes of a buffer that a dispatch reads or writes. The zero Operand stands for
-// none.
+// Operand is a range of a buffer that a dispatch reads or writes. The zero Operand means none.
 type Operand struct {
 	Buffer        *Buffer
 	Offset, Bytes int

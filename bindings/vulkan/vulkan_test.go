@@ -15,7 +15,7 @@ import (
 	"github.com/nacre-ml/nacre/shaders"
 )
 
-// open opens the first device. What the validation layer says fails the test.
+// open opens the first device. Any message of the validation layer fails the test.
 func open(t testing.TB) *vulkan.Device {
 	t.Helper()
 	i, err := vulkan.Open(vulkan.Options{Validate: func(message string) { t.Errorf("the validation layer says: %s", message) }})
@@ -46,7 +46,7 @@ func TestInfo(t *testing.T) {
 	if info.Name == "" || info.Type == "" || info.Version == "" {
 		t.Errorf("name %q, type %q, version %q", info.Name, info.Type, info.Version)
 	}
-	// What Vulkan promises of every device.
+	// The minimum limits that Vulkan guarantees.
 	if c.MaxRange < 1<<27 || c.MaxShared < 16<<10 || c.MaxInvocations < 128 || c.MaxPush < 128 || c.MaxBuffers < 4 || c.HeapBytes <= 0 || c.OffsetAlign <= 0 || c.OffsetAlign > 256 || c.SubgroupSize < 1 {
 		t.Errorf("limits are %+v", c)
 	}
@@ -132,7 +132,7 @@ func negation(t testing.TB, d *vulkan.Device, n, stamps int) *program {
 	return x
 }
 
-// run runs the program on numbers that follow each other.
+// run runs the program on consecutive numbers.
 func (p *program) run(t testing.TB, first float32) {
 	for i := range p.n {
 		binary.LittleEndian.PutUint32(p.x.Host()[4*i:], math.Float32bits(first+float32(i)))
@@ -170,8 +170,8 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce runs programs of one device from several goroutines while Go's heap is
-// collected all the time.
+// TestManyAtOnce runs programs of one device from several goroutines during continuous garbage
+// collection.
 func TestManyAtOnce(t *testing.T) {
 	d := open(t)
 	var ended atomic.Bool
@@ -196,7 +196,7 @@ func TestManyAtOnce(t *testing.T) {
 	collecting.Wait()
 }
 
-// scope is a test whose cleanups run when it ends.
+// scope is a test that runs its cleanups at end.
 type scope struct {
 	testing.TB
 	list []func()

@@ -1,7 +1,7 @@
 //go:build cgo
 
-// Package families lists the families of kernels. It has no C of its own, so an edit
-// of a family compiles that family and this list, and none of what imports the list.
+// Package families lists the families of kernels. It has no C of its own, so that a change of one
+// family compiles only that family and this list, not the list's importers.
 package families
 
 import (
@@ -25,8 +25,7 @@ import (
 	"github.com/nacre-ml/nacre/csrc/rnn"
 )
 
-// All has a function for each family, which returns the address of its rows and how
-// many there are.
+// All has a function per family. It returns the address of the family's rows and their number.
 var All = []func() (rows unsafe.Pointer, count int){
 	attention.Kernels,
 	conv.Kernels,
