@@ -8,23 +8,22 @@ import (
 	"github.com/nacre-ml/nacre/internal/mapped"
 )
 
-// derived is elements that can be computed again.
+// derived is elements that can be recomputed.
 type derived struct {
 	fill func(data []byte)
 
 	mu   sync.Mutex
-	data []byte             // nil before they are asked for and after Forget
-	last weak.Pointer[byte] // the first of those asked for last
+	data []byte             // nil before the first use and after forget
+	last weak.Pointer[byte] // the first byte of the last elements
 }
 
-// Derive returns a tensor whose elements fill writes when they are first asked for, and
-// again when they are asked for after Forget. Fill is given zeros, and must write the same
-// bytes each time. The element type may not be String.
+// Derive returns a tensor with elements that fill computes on first use, and again on first use
+// after Forget. fill receives zeros and must write the same bytes each time. d must not be String.
 func Derive(d DType, shape Shape, fill func(data []byte)) *Tensor {
 	return &Tensor{dtype: d, shape: shape.Clone(), derived: &derived{fill: fill}}
 }
 
-// bytes returns the n bytes of the elements, which stay until forget.
+// bytes returns the n bytes of the elements. They stay until forget.
 func (d *derived) bytes(n int) []byte {
 	if n == 0 {
 		return nil
@@ -50,9 +49,9 @@ func (d *derived) forget() {
 	d.data = nil
 }
 
-// Forget gives back the memory of elements that can be had again: those of Derive, once no
-// slice of them is in use, and the whole pages of those in a mapped file. The tensor and
-// slices of its elements stay as they are.
+// Forget releases memory of elements that can be obtained again: the elements of Derive once no
+// slice of them is in use, and whole pages of a mapped file. The tensor and slices of its elements
+// stay valid.
 func (t *Tensor) Forget() {
 	if t.derived != nil {
 		t.derived.forget()
@@ -61,11 +60,11 @@ func (t *Tensor) Forget() {
 	mapped.Release(t.data)
 }
 
-// IsDerived reports whether the tensor is from Derive.
+// IsDerived reports whether Derive made the tensor.
 func (t *Tensor) IsDerived() bool { return t.derived != nil }
 
-// Identity is an address that tensors share if and only if they share their elements; nil
-// for an empty tensor. Nothing may be read there.
+// Identity returns an address that two tensors share if and only if they share their elements, nil
+// for an empty tensor. It must not be read.
 func (t *Tensor) Identity() unsafe.Pointer {
 	if t.derived != nil {
 		return unsafe.Pointer(t.derived)

@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// TestDerive asks for derived elements from several goroutines, forgets them, and asks
-// again with and without a slice of them in use.
+// TestDerive uses derived elements from several goroutines, forgets them, and uses them again, with
+// and without a slice of them in use.
 func TestDerive(t *testing.T) {
 	const n = 1 << 16
 	fills := 0

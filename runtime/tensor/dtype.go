@@ -10,7 +10,7 @@ import (
 // DType is the type of a tensor's elements.
 type DType uint8
 
-// The element types. Their facts are the rows of the table below.
+// The element types. The table below has their properties.
 const (
 	Invalid DType = iota
 	F32
@@ -49,7 +49,7 @@ const (
 // standardCount is one more than the last type of ONNX.
 const standardCount = I1
 
-// Kind groups element types by what arithmetic means for them.
+// Kind groups element types by their arithmetic.
 type Kind uint8
 
 // The kinds of element types.
@@ -63,11 +63,11 @@ const (
 	Complex
 )
 
-// dtypes is the one table of element types; csrc/core/dtypes.inc has the same
-// rows for those that kernels see.
+// dtypes is the table of element types. csrc/core/dtypes.inc has the same rows for the types of
+// kernels.
 var dtypes = [dtypeCount]struct {
 	name   string
-	bits   int // per element; 0 for strings, whose size varies
+	bits   int // per element; 0 for strings, which vary in size
 	kind   Kind
 	layout *packed.Layout // for elements narrower than a byte
 }{
@@ -104,12 +104,11 @@ var dtypes = [dtypeCount]struct {
 	T2:         {"t2", 2, Signed, packed.T2},
 }
 
-// DTypes returns the element types of ONNX, which operators compute on, in table
-// order.
+// DTypes returns the element types of ONNX, which operators compute on, in the order of the table.
 func DTypes() []DType { return AllDTypes()[:standardCount-1] }
 
-// AllDTypes returns every element type that a file can hold, in table order: those
-// of ONNX, then those of other formats.
+// AllDTypes returns every element type of a file, in the order of the table: the types of ONNX,
+// then those of other formats.
 func AllDTypes() []DType {
 	list := make([]DType, 0, dtypeCount-1)
 	for d := Invalid + 1; d < dtypeCount; d++ {
@@ -118,7 +117,7 @@ func AllDTypes() []DType {
 	return list
 }
 
-// ParseDType finds an element type by its name.
+// ParseDType returns the element type of a name.
 func ParseDType(name string) (DType, error) {
 	for d := Invalid + 1; d < dtypeCount; d++ {
 		if dtypes[d].name == name {
@@ -136,19 +135,19 @@ func (d DType) String() string {
 	return dtypes[d].name
 }
 
-// Valid reports whether d is a row of the table.
+// Valid reports whether d is in the table.
 func (d DType) Valid() bool { return d > Invalid && d < dtypeCount }
 
-// Bits returns the storage of one element; 0 for strings.
+// Bits returns the bits of one element, 0 for strings.
 func (d DType) Bits() int { return dtypes[d].bits }
 
-// Kind says what arithmetic means for d.
+// Kind returns the kind of d.
 func (d DType) Kind() Kind { return dtypes[d].kind }
 
-// Layout is how elements narrower than a byte are packed; nil for others.
+// Layout returns the packing of elements narrower than a byte, nil for others.
 func (d DType) Layout() *packed.Layout { return dtypes[d].layout }
 
-// Bytes returns the storage of n elements, the last byte filled up; 0 for strings.
+// Bytes returns the bytes of n elements, the last byte filled up; 0 for strings.
 func (d DType) Bytes(n int) int {
 	if l := dtypes[d].layout; l != nil {
 		return l.Bytes(n)

@@ -7,8 +7,8 @@ import (
 	"github.com/nacre-ml/nacre/packed"
 )
 
-// Element is the Go types that hold one element. Types narrower than a byte
-// have none; String tensors use Tensor.Strings.
+// Element lists the Go types of one element. Types narrower than a byte have none. String tensors
+// use Tensor.Strings.
 type Element interface {
 	float32 | float64 | packed.F16 | packed.BF16 |
 		int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 |
@@ -16,7 +16,7 @@ type Element interface {
 		packed.F8E4M3FN | packed.F8E4M3FNUZ | packed.F8E5M2 | packed.F8E5M2FNUZ | packed.F8E8M0
 }
 
-// Of returns the element type that Go type T holds.
+// Of returns the element type of Go type T.
 func Of[T Element]() DType {
 	var zero T
 	switch any(zero).(type) {
@@ -64,7 +64,8 @@ func Of[T Element]() DType {
 	return Invalid
 }
 
-// From returns a tensor over data, which it keeps.
+// From returns a tensor over data without copying it. It returns an error if the shape is invalid
+// or has another number of elements.
 func From[T Element](data []T, shape ...int) (*Tensor, error) {
 	sh := Shape(shape).Clone()
 	if err := sh.Check(); err != nil {
@@ -76,8 +77,8 @@ func From[T Element](data []T, shape ...int) (*Tensor, error) {
 	return &Tensor{dtype: Of[T](), shape: sh, data: bytesOf(data)}, nil
 }
 
-// Data returns the elements, shared with the tensor. It is an error if T is not
-// the Go type of the tensor's elements.
+// Data returns the elements, shared with the tensor. It returns an error if T is not the Go type of
+// the elements.
 func Data[T Element](t *Tensor) ([]T, error) {
 	if d := Of[T](); d != t.dtype {
 		return nil, fmt.Errorf("elements are %v, not %v", t.dtype, d)
@@ -85,9 +86,9 @@ func Data[T Element](t *Tensor) ([]T, error) {
 	return View[T](t), nil
 }
 
-// View returns the bytes of t as elements of T, shared with the tensor, for
-// code that has checked the type: T must be as wide as an element, and the
-// bytes aligned to it (see Aligned). It panics on a width that differs.
+// View returns the bytes of t as elements of T, shared with the tensor, for code that has checked
+// the type. The bytes must be aligned to T; see Aligned. View panics if T is not as wide as an
+// element.
 func View[T Element](t *Tensor) []T {
 	var zero T
 	if t.dtype.Bits() != 8*int(unsafe.Sizeof(zero)) {
@@ -100,7 +101,7 @@ func View[T Element](t *Tensor) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), t.Len())
 }
 
-// Pointer returns the address of the first element; nil for an empty tensor.
+// Pointer returns the address of the first element, nil for an empty tensor.
 func (t *Tensor) Pointer() unsafe.Pointer {
 	data := t.Bytes()
 	if len(data) == 0 {

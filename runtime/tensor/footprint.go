@@ -2,18 +2,18 @@ package tensor
 
 import "unsafe"
 
-// ItemBytes is the memory in bytes of one element of a sequence beside its value.
+// ItemBytes is the memory in bytes of one element of a sequence besides its value.
 const ItemBytes = 16
 
-// Headers of values, in bytes.
+// Sizes of headers in bytes.
 const (
 	header    = int(unsafe.Sizeof(Tensor{}))
 	extent    = int(unsafe.Sizeof(int(0)))
 	stringRef = int(unsafe.Sizeof(""))
 )
 
-// SizeOf returns the memory in bytes of a tensor that New makes: its elements, the
-// room that aligns them, its extents and its header.
+// SizeOf returns the memory in bytes of a tensor of New: its elements, the padding that aligns
+// them, its extents and its header.
 func SizeOf(d DType, shape Shape) int {
 	n := shape.Len()
 	size := header + extent*len(shape)
@@ -23,8 +23,8 @@ func SizeOf(d DType, shape Shape) int {
 	return size + d.Bytes(n) + Align
 }
 
-// Footprint returns the memory in bytes of a value: SizeOf of its tensors, the text of
-// their strings, and what holds them together. A string that follows itself counts once.
+// Footprint returns the memory in bytes of a value: SizeOf of its tensors, the text of their
+// strings, and the structures around them. Consecutive strings that share memory count once.
 func Footprint(v Value) int {
 	switch v := v.(type) {
 	case *Tensor:
@@ -50,13 +50,13 @@ func Footprint(v Value) int {
 	return 0
 }
 
-// MapBytes is the memory in bytes of a map beside its tensors.
+// MapBytes is the memory in bytes of a map besides its tensors.
 const MapBytes = int(unsafe.Sizeof(Map{}))
 
-// SequenceBytes returns the memory in bytes of a sequence of n elements beside these.
+// SequenceBytes returns the memory in bytes of a sequence of n elements besides these.
 func SequenceBytes(n int) int { return int(unsafe.Sizeof(Sequence{})) + ItemBytes*n }
 
-// textBytes is the memory of the text of strings.
+// textBytes returns the memory of the text of strings.
 func textBytes(list []string) int {
 	n := 0
 	var last *byte

@@ -2,8 +2,8 @@ package tensor
 
 import "github.com/nacre-ml/nacre/packed"
 
-// readers has, for every type of whole bytes that is a number or a boolean, a function
-// that reads its elements.
+// readers has a function that reads the elements of a type, for every numeric or boolean type of
+// whole bytes.
 var readers = [dtypeCount]func(t *Tensor) func(i int) float64{
 	F32:        plain[float32],
 	F64:        plain[float64],

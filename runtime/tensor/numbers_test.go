@@ -6,14 +6,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestNumbers reads zeros of every type: all but strings and complex numbers have numbers.
+// TestNumbers reads zeros of every type. All but strings and complex numbers have numbers.
 func TestNumbers(t *testing.T) {
 	for _, d := range tensor.AllDTypes() {
 		at := tensor.Numbers(tensor.New(d, 3))
 		if k := d.Kind(); (at == nil) != (k == tensor.Text || k == tensor.Complex) {
 			t.Errorf("%v: numbers are there: %v", d, at != nil)
 		}
-		// The code 0 of these is no zero.
+		// Code 0 of these types is not zero.
 		if at == nil || d == tensor.F8E8M0 || d == tensor.T1 || d == tensor.T2 {
 			continue
 		}

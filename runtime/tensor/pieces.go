@@ -1,13 +1,13 @@
 package tensor
 
-// Pieces hands out elements of memory that holds many of them, for values of many small parts.
-// One element that is kept keeps at most mostPieces others.
+// Pieces allocates elements in groups, for values of many small parts. An element in use keeps at
+// most mostPieces others in memory.
 type Pieces[T any] struct {
 	free []T
-	made int // by the last allocation
+	made int // elements of the last allocation
 }
 
-// mostPieces is the most elements that an allocation is made for.
+// mostPieces is the most elements of an allocation, unless one call takes more.
 const mostPieces = 64
 
 // Take returns n zero elements.
@@ -33,15 +33,15 @@ func Vectors[T Element](data []T, rows, n int) []Tensor {
 	return list
 }
 
-// smallBytes is the most bytes of a tensor that shares memory with other copies.
+// smallBytes is the size of the largest tensor that shares memory with other copies.
 const smallBytes = 4 * Align
 
-// Cloner returns a function that copies tensors. Copies of small tensors are parts of larger pieces
-// of memory; clone makes the others.
+// Cloner returns a function that copies tensors. Copies of small tensors share larger pieces of
+// memory; clone copies the others.
 func Cloner(clone func(t *Tensor) *Tensor) func(t *Tensor) *Tensor {
 	var tensors Pieces[Tensor]
 	var extents Pieces[int]
-	var free []byte // memory of made bytes was allocated last
+	var free []byte // rest of the last allocation, of made bytes
 	made := 0
 	return func(t *Tensor) *Tensor {
 		n := t.Size()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestCloner copies tensors of many sizes, and checks that no copy shares elements with another.
+// TestCloner copies tensors of many sizes, and checks that no two copies share elements.
 func TestCloner(t *testing.T) {
 	large := 0
 	clone := Cloner(func(x *Tensor) *Tensor { large++; return x.Clone() })

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Shape is the extent of each axis; a scalar has none.
+// Shape is the extent of each axis. A scalar's is empty.
 type Shape []int
 
-// Len returns the number of elements: 1 for a scalar. It is meaningful only for a
-// shape that Check accepts.
+// Len returns the number of elements, 1 for a scalar. It is meaningful only for a shape that Check
+// accepts.
 func (s Shape) Len() int {
 	n := 1
 	for _, d := range s {
@@ -20,8 +20,8 @@ func (s Shape) Len() int {
 	return n
 }
 
-// Check reports an extent that is negative and a number of elements, or of bytes
-// at 16 bytes an element, that does not fit an int.
+// Check returns an error if an extent is negative, or if the elements, or their bytes at 16 bytes
+// each, do not fit an int.
 func (s Shape) Check() error {
 	n := 1
 	zero := slices.Contains(s, 0)
@@ -43,8 +43,8 @@ func (s Shape) Equal(t Shape) bool { return slices.Equal(s, t) }
 // Clone returns a copy that is never nil.
 func (s Shape) Clone() Shape { return append(make(Shape, 0, len(s)), s...) }
 
-// Strides are the steps, in elements, between neighbours along each axis of a
-// contiguous row-major tensor.
+// Strides returns the steps, in elements, between neighbours along each axis of a contiguous
+// row-major tensor.
 func (s Shape) Strides() []int {
 	st := make([]int, len(s))
 	n := 1
@@ -55,7 +55,7 @@ func (s Shape) Strides() []int {
 	return st
 }
 
-// String returns the form [1,3,224,224].
+// String formats the shape like [1,3,224,224].
 func (s Shape) String() string {
 	var b strings.Builder
 	b.WriteByte('[')

@@ -5,26 +5,24 @@ import (
 	"unsafe"
 )
 
-// Tensor is an element type, a shape, and the elements in row-major order
-// without gaps. Elements narrower than a byte are packed by the type's layout;
-// strings are Go strings; all others are little-endian bytes. The bytes may be
-// a view of a mapped file, which must not be written.
+// Tensor is an element type, a shape, and the elements in row-major order without gaps. Elements
+// narrower than a byte are packed in the type's layout; strings are Go strings; all others are
+// little-endian bytes. The bytes may be a view of a mapped file and must then not be written.
 type Tensor struct {
 	dtype   DType
 	shape   Shape
 	data    []byte
 	strings []string
-	lent    *loan    // nil if the memory is nobody else's
+	lent    *loan    // nil if the memory is not lent
 	derived *derived // nil if data has the elements
 
-	borrowed bool // the owner of the memory uses it again
+	borrowed bool // the owner reuses the memory
 }
 
 // Align is the alignment, in bytes, of memory that New returns.
 const Align = 64
 
-// New returns a tensor of zeros (of empty strings for String). The shape must
-// be one that Shape.Check accepts.
+// New returns a tensor of zeros, or of empty strings for String. Shape.Check must accept the shape.
 func New(d DType, shape ...int) *Tensor {
 	t := &Tensor{dtype: d, shape: Shape(shape).Clone()}
 	if d == String {
@@ -41,8 +39,8 @@ func alignedBytes(n int) []byte {
 	return b[skip : int(skip)+n : int(skip)+n]
 }
 
-// FromBytes returns a tensor over data, which it keeps. The length of data must
-// be what the type and the shape need.
+// FromBytes returns a tensor over data without copying it. It returns an error if data does not
+// have the length of that type and shape.
 func FromBytes(d DType, shape Shape, data []byte) (*Tensor, error) {
 	if err := shape.Check(); err != nil {
 		return nil, err
@@ -56,8 +54,8 @@ func FromBytes(d DType, shape Shape, data []byte) (*Tensor, error) {
 	return &Tensor{dtype: d, shape: shape.Clone(), data: data}, nil
 }
 
-// Borrow is FromBytes over memory that its owner uses again. A value that outlives the step
-// which is given such a tensor holds a copy of it.
+// Borrow is FromBytes over memory that its owner reuses. A value that outlives the step with such a
+// tensor must hold a copy of it.
 func Borrow(d DType, shape Shape, data []byte) (*Tensor, error) {
 	t, err := FromBytes(d, shape, data)
 	if err == nil {
@@ -66,7 +64,7 @@ func Borrow(d DType, shape Shape, data []byte) (*Tensor, error) {
 	return t, err
 }
 
-// IsBorrowed reports whether the owner of the memory uses it again.
+// IsBorrowed reports whether the owner reuses the memory.
 func (t *Tensor) IsBorrowed() bool { return t.borrowed }
 
 // holds reports whether the elements of o begin in the memory of t.
@@ -78,7 +76,7 @@ func (t *Tensor) holds(o *Tensor) bool {
 	return at >= from && at-from < uintptr(len(t.data))
 }
 
-// FromStrings returns a tensor over s, which it keeps.
+// FromStrings returns a tensor over s without copying it.
 func FromStrings(s []string, shape ...int) (*Tensor, error) {
 	sh := Shape(shape).Clone()
 	if err := sh.Check(); err != nil {
@@ -93,13 +91,13 @@ func FromStrings(s []string, shape ...int) (*Tensor, error) {
 // DType returns the type of the elements.
 func (t *Tensor) DType() DType { return t.dtype }
 
-// Shape returns the extent of each axis; it must not be changed.
+// Shape returns the extent of each axis. It must not be changed.
 func (t *Tensor) Shape() Shape { return t.shape }
 
 // Len returns the number of elements.
 func (t *Tensor) Len() int { return t.shape.Len() }
 
-// Bytes are the elements as they lie in memory; nil for strings.
+// Bytes returns the elements in memory order, nil for strings.
 func (t *Tensor) Bytes() []byte {
 	if t.derived != nil {
 		return t.derived.bytes(t.Size())
@@ -107,7 +105,7 @@ func (t *Tensor) Bytes() []byte {
 	return t.data
 }
 
-// Size is the number of bytes of the elements; 0 for strings.
+// Size returns the number of bytes of the elements, 0 for strings.
 func (t *Tensor) Size() int {
 	if t.derived != nil {
 		return t.dtype.Bytes(t.shape.Len())
@@ -115,7 +113,7 @@ func (t *Tensor) Size() int {
 	return len(t.data)
 }
 
-// Strings are the elements of a String tensor; nil for others.
+// Strings returns the elements of a String tensor, nil for others.
 func (t *Tensor) Strings() []string { return t.strings }
 
 // Reshape returns a tensor of another shape over the same elements.
@@ -131,8 +129,8 @@ func (t *Tensor) Reshape(shape Shape) (*Tensor, error) {
 	}, nil
 }
 
-// Part returns the elements from index at on, as many as the shape has, over the same memory.
-// The type's elements take whole bytes, and the tensor is not from Derive.
+// Part returns a tensor over the elements from index at on, as many as shape has. Elements must
+// take whole bytes, and the tensor must not be from Derive.
 func (t *Tensor) Part(at int, shape Shape) *Tensor {
 	p := &Tensor{dtype: t.dtype, shape: shape.Clone(), borrowed: t.borrowed}
 	n := shape.Len()
@@ -153,8 +151,8 @@ func (t *Tensor) Clone() *Tensor {
 	return c
 }
 
-// IsAligned reports whether the elements lie at a multiple of their size, as
-// kernels need. Views of mapped files may lie anywhere.
+// IsAligned reports whether the elements are at a multiple of their size, as kernels need. Views of
+// mapped files may be at any address.
 func (t *Tensor) IsAligned() bool {
 	size := max(uintptr(t.dtype.Bits()/8), 1)
 	if t.dtype.Kind() == Complex {
@@ -163,7 +161,7 @@ func (t *Tensor) IsAligned() bool {
 	return len(t.data) == 0 || uintptr(unsafe.Pointer(unsafe.SliceData(t.data)))%size == 0
 }
 
-// Aligned returns t if it is aligned, else a copy that is.
+// Aligned returns t if it is aligned, else an aligned copy.
 func (t *Tensor) Aligned() *Tensor {
 	if t.IsAligned() {
 		return t
@@ -171,7 +169,7 @@ func (t *Tensor) Aligned() *Tensor {
 	return t.Clone()
 }
 
-// String returns the form float32[1,3,224,224].
+// String formats type and shape like float32[1,3,224,224].
 func (t *Tensor) String() string {
 	if t == nil {
 		return "none"

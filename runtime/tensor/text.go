@@ -9,8 +9,8 @@ import (
 	"github.com/nacre-ml/nacre/packed"
 )
 
-// Text is element i as text: the shortest that gives the same number back, a
-// quoted string, or, for floats narrower than 16 bits, their bits.
+// Text returns element i as text: the shortest that parses to the same number, a quoted string, or
+// the bits of a float narrower than 16 bits. It panics if i is out of range.
 func (t *Tensor) Text(i int) string {
 	d := t.dtype
 	if d == String {

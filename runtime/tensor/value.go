@@ -7,26 +7,25 @@ import (
 	"sync/atomic"
 )
 
-// Value is an operand of an operator: a *Tensor, a *Sequence, an *Optional or a
-// *Map. Values other than tensors do not change once made, and may share
-// their parts.
+// Value is an operand of an operator: a *Tensor, a *Sequence, an *Optional or a *Map. Values other
+// than tensors are immutable and may share parts.
 type Value interface {
 	fmt.Stringer
 	isValue()
 }
 
-// Sequence is values of one type in order. It must not be copied.
+// Sequence is an ordered list of values of one type. It must not be copied.
 type Sequence struct {
 	Items []Value
 
-	end   *atomic.Int64 // items of the array that sequences have; nil if Insert may not add any
-	bytes atomic.Int64  // Footprint; 0 before it is counted
-	owned atomic.Int64  // first items of which Own has nothing to copy
+	end   *atomic.Int64 // items in use of the array that sequences share; nil if Insert may not append
+	bytes atomic.Int64  // Footprint; 0 before it is computed
+	owned atomic.Int64  // the leading items that Own need not copy
 }
 
-// Insert returns the items of s with v before item at. Behind the last it takes the array of s if
-// that has room and no other sequence goes on there, so that n calls in a row take time in
-// proportion to n.
+// Insert returns the items of s with v before item at. At the end it reuses the array of s if that
+// has space and no other sequence was appended there, so that n appends take time proportional to
+// n.
 func (s *Sequence) Insert(at int, v Value) *Sequence {
 	n := len(s.Items)
 	out := &Sequence{Items: s.Items, end: s.end}
@@ -66,10 +65,10 @@ func (s *Sequence) Erase(at int) *Sequence {
 	return out
 }
 
-// Optional is a value or none.
+// Optional is a value or nothing.
 type Optional struct{ Item Value } // nil for none
 
-// Map gives every key, an integer or a string, a value.
+// Map maps keys, integers or strings, to values.
 type Map struct{ Keys, Values *Tensor } // vectors of one length
 
 func (*Tensor) isValue()   {}
@@ -77,8 +76,8 @@ func (*Sequence) isValue() {}
 func (*Optional) isValue() {}
 func (*Map) isValue()      {}
 
-// String returns the form sequence(float32[2], float32[3]). Of a long sequence it has the first
-// items and says how many follow.
+// String formats the sequence like sequence(float32[2], float32[3]). For a long one it lists the
+// first items and the number of the others.
 func (s *Sequence) String() string {
 	const most = 8
 	parts := make([]string, min(len(s.Items), most), most+1)
@@ -91,7 +90,7 @@ func (s *Sequence) String() string {
 	return "sequence(" + strings.Join(parts, ", ") + ")"
 }
 
-// String returns the form optional(float32[2]).
+// String formats the value like optional(float32[2]).
 func (o *Optional) String() string {
 	if o.Item == nil {
 		return "optional()"
@@ -99,7 +98,7 @@ func (o *Optional) String() string {
 	return "optional(" + o.Item.String() + ")"
 }
 
-// String returns the form map(int64[3], float32[3]).
+// String formats the map like map(int64[3], float32[3]).
 func (m *Map) String() string { return fmt.Sprintf("map(%v, %v)", m.Keys, m.Values) }
 
 // Walk calls f with every tensor in the value.
@@ -123,7 +122,7 @@ func Walk(v Value, f func(t *Tensor)) {
 	}
 }
 
-// Replace returns v with every tensor replaced by what f makes of it.
+// Replace returns v with every tensor t replaced by f(t).
 func Replace(v Value, f func(t *Tensor) *Tensor) Value { return replace(v, f, new(Pieces[Map])) }
 
 func replace(v Value, f func(t *Tensor) *Tensor, maps *Pieces[Map]) Value {
@@ -149,8 +148,8 @@ func replace(v Value, f func(t *Tensor) *Tensor, maps *Pieces[Map]) Value {
 	return v
 }
 
-// MarkBorrowed returns v with every tensor marked as borrowed that lies in the memory of a borrowed
-// tensor of from.
+// MarkBorrowed returns v. Tensors in the memory of a borrowed tensor of from are marked as
+// borrowed.
 func MarkBorrowed(v Value, from []*Tensor) Value {
 	if !slices.ContainsFunc(from, func(b *Tensor) bool { return b != nil && b.borrowed }) {
 		return v
@@ -171,7 +170,7 @@ func MarkBorrowed(v Value, from []*Tensor) Value {
 	})
 }
 
-// Borrowed returns the memory that Own takes.
+// Borrowed returns the memory that Own would allocate.
 func Borrowed(v Value) int {
 	n := 0
 	walkOwn(v, func(t *Tensor) {

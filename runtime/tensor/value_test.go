@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// add is Insert behind the last.
+// add appends v with Insert.
 func (s *Sequence) add(v Value) *Sequence { return s.Insert(len(s.Items), v) }
 
 func number(n int64) *Tensor {
@@ -26,7 +26,7 @@ func numbersOf(s *Sequence) []int64 {
 	return list
 }
 
-// TestInsert grows two sequences from each of one sequence's prefixes, none of which changes.
+// TestInsert appends to every prefix of a sequence twice. No prefix may change.
 func TestInsert(t *testing.T) {
 	prefixes := []*Sequence{{}}
 	for i := range 20 {
@@ -54,7 +54,7 @@ func TestInsert(t *testing.T) {
 	}
 }
 
-// TestInsertAtOnce inserts behind the last of one sequence from several goroutines.
+// TestInsertAtOnce appends to one sequence from several goroutines.
 func TestInsertAtOnce(t *testing.T) {
 	s := (&Sequence{}).add(number(-1))
 	var all sync.WaitGroup
@@ -74,7 +74,7 @@ func TestInsertAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// TestOwn copies borrowed tensors, wherever in a value they are, and nothing else.
+// TestOwn checks that borrowed tensors are copied, anywhere in a value, and nothing else.
 func TestOwn(t *testing.T) {
 	memory := make([]byte, 16)
 	borrowed, err := Borrow(U8, Shape{16}, memory)
@@ -112,8 +112,8 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// TestMarkBorrowed marks tensors over parts of borrowed memory, wherever in a value they are, and no
-// others.
+// TestMarkBorrowed checks that tensors over parts of borrowed memory are marked, anywhere in a
+// value, and no others.
 func TestMarkBorrowed(t *testing.T) {
 	memory := make([]byte, 16)
 	over := func(b []byte) *Tensor {
@@ -156,7 +156,7 @@ func TestMarkBorrowed(t *testing.T) {
 	}
 }
 
-// TestInsertAndErase compares sequences that came from each other with slices.
+// TestInsertAndErase compares sequences derived from each other to slices.
 func TestInsertAndErase(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	made, want := []*Sequence{{}}, [][]int64{nil}
@@ -182,7 +182,7 @@ func TestInsertAndErase(t *testing.T) {
 	}
 }
 
-// TestSequenceString names the items of a short sequence, and counts those of a long one.
+// TestSequenceString checks that a short sequence is listed and a long one abbreviated.
 func TestSequenceString(t *testing.T) {
 	s := &Sequence{}
 	for range 1000 {
