@@ -2,7 +2,7 @@ package graph
 
 import "github.com/nacre-ml/nacre/runtime/tensor"
 
-// AttrKind says which field of an Attr holds its value.
+// AttrKind selects the field of an Attr that holds its value.
 type AttrKind uint8
 
 // The kinds of attributes.
@@ -29,11 +29,11 @@ var attrKindNames = [...]string{
 	"tensors", "graphs", "sparse tensor", "sparse tensors", "type", "types",
 }
 
-// String names the kind.
+// String returns the name of the kind.
 func (k AttrKind) String() string { return attrKindNames[k] }
 
-// Attr is a named constant of a node. The field that Kind names holds it.
-// Within a function, Ref may name the function's attribute to take instead.
+// Attr is a named constant of a node. Kind selects the field with its value. Within a function, Ref
+// may instead name an attribute of the function.
 type Attr struct {
 	Name    string
 	Kind    AttrKind

@@ -12,9 +12,9 @@ import (
 // StandardVersion is the version of the standard operators that a Builder uses.
 const StandardVersion = 23
 
-// Builder makes a graph node by node, with names of its own for nodes and values. The
-// methods that add a node return the names of its outputs. Names that begin with an
-// underscore and end with a number are left to the Builder.
+// Builder makes a graph node by node, and names nodes and values. Methods that add a node return
+// the names of its outputs. Names that start with an underscore and end with a number are reserved
+// for the Builder.
 type Builder struct {
 	graph  *Graph
 	shared *building
@@ -22,9 +22,9 @@ type Builder struct {
 	consts map[string]string
 }
 
-// building is what the builders of a graph and of the graphs within it share.
+// building is shared by the builders of a graph and of its subgraphs.
 type building struct {
-	last   map[string]int // number of the last name of each operator
+	last   map[string]int // by operator, the number of its last name
 	opsets map[string]int
 	states []State
 	limits []Limit
@@ -43,17 +43,17 @@ func newBuilder(name string, shared *building) *Builder {
 // Loop. It may use the values of b.
 func (b *Builder) Body(name string) *Builder { return newBuilder(name, b.shared) }
 
-// Opset sets the version of the operators of a domain, which is 1 unless it is set.
+// Opset sets the version of a domain's operators. It is 1 by default.
 func (b *Builder) Opset(domain string, version int) { b.shared.opsets[domain] = version }
 
-// fresh returns a name that nothing has.
+// fresh returns an unused name.
 func (b *Builder) fresh(op string) string {
-	op = strings.ToLower(op) // operators of two domains may differ in case only
+	op = strings.ToLower(op) // operators of two domains may differ only in case
 	b.shared.last[op]++
 	return fmt.Sprintf("_%s_%d", op, b.shared.last[op])
 }
 
-// Fresh returns a name that begins with an underscore and the word and that nothing has.
+// Fresh returns an unused name that starts with an underscore and the word.
 func (b *Builder) Fresh(word string) string { return b.fresh(word) }
 
 // Input adds an input of the graph and returns its name.
@@ -62,8 +62,8 @@ func (b *Builder) Input(name string, t Type) string {
 	return name
 }
 
-// Output makes a value an output of the graph under a name. A value that is an output of
-// a node takes the name where it can; else an Identity gives it the name.
+// Output makes a value an output of the graph, under a name. The output of a node is renamed if
+// possible; other values get the name by an Identity.
 func (b *Builder) Output(value, name string, t Type) {
 	if value != name && !b.rename(value, name) {
 		b.add(&Node{Op: "Identity", Inputs: []string{value}, Outputs: []string{name}})
@@ -71,17 +71,17 @@ func (b *Builder) Output(value, name string, t Type) {
 	b.graph.Outputs = append(b.graph.Outputs, &Value{Name: name, Type: t})
 }
 
-// State adds an input and an output that are a state of the model, as State has them.
-// It returns the name of the input; SetState gives the output its value.
+// State adds an input and an output that are a state of the model; see type State. It returns the
+// name of the input. Output gives the output its value.
 func (b *Builder) State(input, output string, axis int, t Type) string {
 	b.shared.states = append(b.shared.states, State{Input: input, Output: output, Axis: axis})
 	return b.Input(input, t)
 }
 
-// Limit adds a bound of what a run of the model may be given.
+// Limit adds a limit on the inputs of a run of the model.
 func (b *Builder) Limit(l Limit) { b.shared.limits = append(b.shared.limits, l) }
 
-// Weight adds a named constant of a file and returns its name. The graph has it once.
+// Weight adds a named constant of a file and returns its name. Repeated calls add it once.
 func (b *Builder) Weight(init *Initializer) string {
 	if !slices.Contains(b.graph.Initializers, init) {
 		b.graph.Initializers = append(b.graph.Initializers, init)
@@ -89,8 +89,8 @@ func (b *Builder) Weight(init *Initializer) string {
 	return init.Name
 }
 
-// Constant returns a value that is a tensor, in a node of the operator Constant. Equal
-// small constants are one.
+// Constant returns a value that is a tensor, as a node of the operator Constant. Equal small
+// constants share a node.
 func (b *Builder) Constant(t *tensor.Tensor) string {
 	key := ""
 	if t.Size() <= 64 && t.DType() != tensor.String {
@@ -132,8 +132,7 @@ func (b *Builder) Op(op string, inputs []string, attrs ...*Attr) string {
 	return b.Node("", op, inputs, 1, attrs...)[0]
 }
 
-// Node adds a node of an operator of a domain. An input that is the empty name is left
-// out.
+// Node adds a node of an operator of a domain. An empty name among the inputs is an input left out.
 func (b *Builder) Node(domain, op string, inputs []string, outputs int, attrs ...*Attr) []string {
 	n := &Node{Domain: domain, Op: op, Inputs: inputs, Attrs: attrs}
 	name := b.fresh(op)
@@ -162,9 +161,8 @@ func (b *Builder) add(n *Node) {
 	}
 }
 
-// Name gives a value a name and returns the name. It must be called before anything
-// uses the value. A value that has a name already, or is no node's, is given another
-// one by an Identity.
+// Name gives a value a name and returns the name. It must be called before the value is used. If
+// the value has a name already or is not the output of a node, an Identity gives it another one.
 func (b *Builder) Name(value, name string) string {
 	if !b.rename(value, name) {
 		b.add(&Node{Op: "Identity", Inputs: []string{value}, Outputs: []string{name}})
@@ -172,7 +170,7 @@ func (b *Builder) Name(value, name string) string {
 	return name
 }
 
-// rename renames the output of a node, where that has a fresh name that no node uses.
+// rename renames the output of a node, if its name is a fresh one that nothing uses.
 func (b *Builder) rename(value, name string) bool {
 	n := b.nodes[value]
 	if n == nil || !strings.HasPrefix(value, "_") || slices.Contains(slices.Collect(maps.Values(b.consts)), value) || b.uses(value) {
@@ -189,7 +187,7 @@ func (b *Builder) rename(value, name string) bool {
 func (b *Builder) uses(value string) bool {
 	for _, n := range slices.Backward(b.graph.Nodes) {
 		if slices.Contains(n.Outputs, value) {
-			break // those before cannot
+			break // earlier nodes cannot
 		}
 		if slices.Contains(n.Inputs, value) || slices.Contains(n.Captured(), value) {
 			return true
@@ -198,16 +196,16 @@ func (b *Builder) uses(value string) bool {
 	return slices.ContainsFunc(b.graph.Outputs, func(v *Value) bool { return v.Name == value })
 }
 
-// Declare says of which type a value is.
+// Declare declares the type of a value.
 func (b *Builder) Declare(value string, t Type) {
 	b.graph.Values = append(b.graph.Values, &Value{Name: value, Type: t})
 }
 
-// Graph returns the graph, which further calls go on to change.
+// Graph returns the graph. Further calls change it.
 func (b *Builder) Graph() *Graph { return b.graph }
 
-// Model returns a copy of a model that has the graph, the versions of its operators, the
-// states and the limits in place of its own. Closing the copy does nothing.
+// Model returns a copy of a model with the builder's graph, operator versions, states and limits.
+// Closing the copy does nothing.
 func (b *Builder) Model(m *Model) *Model {
 	c := *m
 	c.Graph, c.Functions, c.Closer, c.States = b.graph, nil, nil, slices.Clone(b.shared.states)

@@ -64,7 +64,7 @@ func TestBuilder(t *testing.T) {
 	}
 }
 
-// TestBuilderKeepsNames has a value named and used before it becomes an output.
+// TestBuilderKeepsNames names and uses a value before it becomes an output.
 func TestBuilderKeepsNames(t *testing.T) {
 	b := NewBuilder("net")
 	scalar := TensorOf(tensor.F32, Dims{})

@@ -1,17 +1,16 @@
 package graph
 
-// FunctionID identifies a function, and the function a node calls if there is
-// one of that identity.
+// FunctionID identifies a function, and the callee of a node.
 type FunctionID struct{ Domain, Name, Overload string }
 
-// ID identifies the function.
+// ID returns the identity of the function.
 func (f *Function) ID() FunctionID { return FunctionID{f.Domain, f.Name, f.Overload} }
 
-// Callee identifies the function that the node calls, if there is such a one.
+// Callee returns the identity of the function that the node calls, if there is such a function.
 func (n *Node) Callee() FunctionID { return FunctionID{n.Domain, n.Op, n.Overload} }
 
-// calls reports functions defined twice, those that call themselves by whatever
-// detour, and chains of calls that are too long.
+// calls reports functions that are defined twice, functions that call themselves, directly or not,
+// and chains of calls that are too long.
 func (c *checker) calls(functions []*Function) {
 	index := make(map[FunctionID]int, len(functions))
 	for i, f := range functions {
@@ -37,7 +36,7 @@ func (c *checker) calls(functions []*Function) {
 	}
 }
 
-// callees appends the functions that nodes and their subgraphs call.
+// callees appends the functions called by nodes and their subgraphs.
 func callees(nodes []*Node, index map[FunctionID]int, list []int, depth int) []int {
 	if depth > maxNesting {
 		return list
@@ -59,16 +58,16 @@ func callees(nodes []*Node, index map[FunctionID]int, list []int, depth int) []i
 type callWalk struct {
 	callees [][]int
 	state   []visit
-	height  []int // calls in the longest chain from a function
+	height  []int // by function, the calls of its longest chain
 }
 
-// from walks all that function i calls and reports whether it met a cycle.
+// from walks everything that function i calls. It reports whether there is a cycle.
 func (w *callWalk) from(i int) bool {
 	if w.state[i] != unseen {
 		return false
 	}
 	w.state[i] = open
-	next := map[int]int{} // how many callees of an open function were walked
+	next := map[int]int{} // how many callees of an open function have been walked
 	for stack := []int{i}; len(stack) > 0; {
 		f := stack[len(stack)-1]
 		if next[f] == len(w.callees[f]) {

@@ -2,25 +2,24 @@ package graph
 
 import "slices"
 
-// Dim is the extent of an axis: a number, an expression over symbols such as
-// batch or (height+1)/2, or unknown. The zero Dim is the number 0. Expressions
-// have one form, however they were built: a+b is b+a, and 2*(n+1)-n is n+2. Only
-// equalities that are due to rounding can go unnoticed: n-n/2 is not (n+1)/2.
-// A Dim is immutable; Same compares two. A result that does not fit an int, or
-// an expression that grows without end, is unknown.
+// Dim is the extent of an axis: a number, an expression over symbols such as batch or (height+1)/2,
+// or unknown. The zero Dim is the number 0. An expression has one form, however it was built: a+b
+// is b+a, and 2*(n+1)-n is n+2. Only equalities that depend on rounding may be missed: n-n/2 is not
+// (n+1)/2. A Dim is immutable; Same compares two. If a result does not fit an int, or an expression
+// is too large, it is unknown.
 type Dim struct {
-	_ [0]func() // expressions are behind pointers, which == would compare
-	n int       // the number, or the one that is added to the sum
+	_ [0]func() // not comparable: == would compare pointers
+	n int       // the number, or the constant of the sum
 	x *sum      // nil for a number
 }
 
-// unknown is the sum of a Dim of which nothing is known.
+// unknown is the sum of an unknown Dim.
 var unknown = &sum{}
 
 // Known returns the extent n.
 func Known(n int) Dim { return Dim{n: n} }
 
-// Symbol returns an extent with a name; two axes with one name are equally long.
+// Symbol returns an extent with a name. Two axes with the same name have the same extent.
 func Symbol(name string) Dim {
 	if name == "" || name == unknownText {
 		return Unknown()
@@ -29,10 +28,10 @@ func Symbol(name string) Dim {
 	return Dim{x: &sum{terms: []term{{k: 1, of: []*atom{a}}}, size: 1 + a.size}}
 }
 
-// Unknown returns an extent of which nothing is known, equal to no other.
+// Unknown returns an unknown extent. It equals no other.
 func Unknown() Dim { return Dim{x: unknown} }
 
-// Value returns the number, if it is one, else 0.
+// Value returns the number, or 0 and false if d is not a number.
 func (d Dim) Value() (int, bool) {
 	if d.x != nil {
 		return 0, false
@@ -43,7 +42,7 @@ func (d Dim) Value() (int, bool) {
 // IsKnown reports whether d is a number.
 func (d Dim) IsKnown() bool { return d.x == nil }
 
-// IsUnknown reports whether nothing is known of d.
+// IsUnknown reports whether d is unknown.
 func (d Dim) IsUnknown() bool { return d.x == unknown }
 
 // Is reports whether d is the number n.
@@ -54,11 +53,10 @@ func (d Dim) Same(e Dim) bool {
 	return d.n == e.n && d.x != unknown && e.x != unknown && (d.x == e.x || compareSums(d.x, e.x) == 0)
 }
 
-// Exceeds reports whether d is known to be e and a positive number.
+// Exceeds reports whether d is known to be e plus a positive number.
 func (d Dim) Exceeds(e Dim) bool { return d.n > e.n && Dim{x: d.x}.Same(Dim{x: e.x}) }
 
-// NonNegative reports whether d is known not to be negative, as symbols are
-// extents.
+// NonNegative reports whether d is known not to be negative, given that symbols are not.
 func (d Dim) NonNegative() bool {
 	switch {
 	case d.IsKnown():
@@ -100,8 +98,8 @@ func (d Dim) Mul(e Dim) Dim {
 	return multiply(d, e)
 }
 
-// Div returns the quotient rounded down; unknown when e is the number 0. An
-// expression that divides is taken not to be 0: n/n is 1.
+// Div returns the quotient rounded down. It is unknown if e is the number 0. An expression is
+// assumed not to be 0 as a divisor: n/n is 1.
 func (d Dim) Div(e Dim) Dim {
 	switch {
 	case e.Is(0), d.IsUnknown(), e.IsUnknown():
@@ -136,8 +134,7 @@ func (d Dim) Max(e Dim) Dim {
 // Cap returns the smaller of d and the number n.
 func (d Dim) Cap(n int) Dim { return d.Min(Known(n)) }
 
-// CapOf reports whether d is the smaller of an expression e and a number, and
-// that number.
+// CapOf reports whether d is the smaller of an expression e and a number, and returns the number.
 func (d Dim) CapOf(e Dim) (n int, ok bool) {
 	if d.IsKnown() || e.IsKnown() || d.IsUnknown() || e.IsUnknown() {
 		return 0, false

@@ -2,11 +2,11 @@ package graph
 
 import "slices"
 
-// maxSteps bounds the terms that a division moves out of a quotient.
+// maxSteps bounds the terms that divide moves out of a quotient.
 const maxSteps = 64
 
-// divide returns d/e rounded down, where e is not 0 and one of them is an
-// expression. What e divides moves out of the quotient: (n+5)/2 is (n+1)/2+2.
+// divide returns d/e rounded down. e is not 0, and d or e is an expression. Terms that e divides
+// move out of the quotient: (n+5)/2 is (n+1)/2+2.
 func divide(d, e Dim) Dim {
 	if e.parts()[0].k < 0 {
 		if d, e = Known(0).Sub(d), Known(0).Sub(e); d.IsUnknown() || e.IsUnknown() {
@@ -30,8 +30,8 @@ func divide(d, e Dim) Dim {
 	return whole.Add(d.overSum(e))
 }
 
-// whole returns the quotient of the first term of d that a term divides at least
-// once, or that is below 0; false if there is none.
+// whole returns the quotient of a term of d by a term: the first quotient that is not 0. ok is
+// false if there is none.
 func (d Dim) whole(by term) (Dim, bool) {
 	for _, t := range d.parts() {
 		rest, ok := without(t.of, by.of)
@@ -66,8 +66,8 @@ func (d Dim) over(n int) Dim {
 	return single(newAtom(quotient, d, Known(n)))
 }
 
-// nested returns d/n, where one term of d is a quotient with a number itself, as
-// one quotient: (h/2+1)/2 is (h+2)/4. It is unknown where d has no such form.
+// nested returns d/n as one quotient if one term of d is itself a quotient by a number: (h/2+1)/2
+// is (h+2)/4. Otherwise it is unknown.
 func (d Dim) nested(n int) Dim {
 	var inner *atom
 	for _, t := range d.terms() {
@@ -86,7 +86,7 @@ func (d Dim) nested(n int) Dim {
 	return d.Sub(single(inner)).Mul(by).Add(inner.args[0]).Div(by.Mul(Known(n)))
 }
 
-// overSum returns d/e rounded down, without the factors that both have.
+// overSum returns d/e rounded down, after removing the factors that both share.
 func (d Dim) overSum(e Dim) Dim {
 	if d.Is(0) {
 		return d
@@ -98,7 +98,7 @@ func (d Dim) overSum(e Dim) Dim {
 	return single(newAtom(quotient, d, e))
 }
 
-// content returns the number and the atoms that divide all terms.
+// content returns the greatest number and the atoms that divide all terms.
 func content(terms []term) (g int, of []*atom) {
 	first := true
 	for _, t := range terms {
@@ -120,8 +120,7 @@ func content(terms []term) (g int, of []*atom) {
 	return g, of
 }
 
-// reduced returns d with all terms divided by g and of, rounded down; of divides
-// them.
+// reduced returns d with all terms divided by g, rounded down, and by of, exactly.
 func (d Dim) reduced(g int, of []*atom) Dim {
 	n, _ := floorDiv(d.n, g)
 	terms := make([]term, 0, len(d.terms()))
@@ -129,7 +128,7 @@ func (d Dim) reduced(g int, of []*atom) Dim {
 		rest, _ := without(t.of, of)
 		k, _ := floorDiv(t.k, g)
 		if len(rest) == 0 {
-			n += k // the only such term: no number is there when of has atoms
+			n += k // the only such term: if of has atoms, d has no constant
 			continue
 		}
 		terms = append(terms, term{k: k, of: rest})
@@ -137,7 +136,7 @@ func (d Dim) reduced(g int, of []*atom) Dim {
 	return newDim(n, terms)
 }
 
-// without returns the factors that are not in by, if a has all of those.
+// without returns the factors of a that are not in by. ok is false if a lacks one of by.
 func without(a, by []*atom) ([]*atom, bool) {
 	if len(by) == 0 {
 		return a, true
@@ -153,8 +152,7 @@ func without(a, by []*atom) ([]*atom, bool) {
 	return rest, len(by) == 0
 }
 
-// gcd returns the largest number that divides both, below 0 if that is the least
-// int.
+// gcd returns the greatest common divisor. It is negative if that is the least int.
 func gcd(a, b int) int {
 	for b != 0 {
 		a, b = b, a%b

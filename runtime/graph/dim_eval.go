@@ -2,9 +2,8 @@ package graph
 
 import "slices"
 
-// Eval returns the number that d is with the numbers that lookup gives for its
-// symbols. It reports false if one is missing, if d is unknown or divides by 0
-// and if a number on the way does not fit an int.
+// Eval returns the value of d for the symbols' values that lookup returns. ok is false if a symbol
+// is missing, if d is unknown or divides by 0, or if an intermediate result does not fit an int.
 func (d Dim) Eval(lookup func(symbol string) (int, bool)) (int, bool) {
 	if d.x == nil {
 		return d.n, true
@@ -75,8 +74,7 @@ func (d Dim) symbols(list []string) []string {
 	return list
 }
 
-// Subst returns d with the extents that lookup gives in place of symbols. Others
-// stay.
+// Subst returns d with symbols replaced by the extents that lookup returns. Other symbols remain.
 func (d Dim) Subst(lookup func(symbol string) (Dim, bool)) Dim {
 	if d.IsKnown() || d.IsUnknown() {
 		return d

@@ -5,8 +5,8 @@ import "slices"
 // maxArgs bounds the arguments of a minimum or maximum.
 const maxArgs = 16
 
-// extreme returns the minimum or maximum of two extents. What all arguments add
-// or are multiplied by moves out of it: min(n+1,8) is min(n,7)+1.
+// extreme returns the minimum or maximum of two extents. A common addend or factor moves out of it:
+// min(n+1,8) is min(n,7)+1.
 func extreme(kind atomKind, d, e Dim) Dim {
 	if d.IsUnknown() || e.IsUnknown() {
 		return Unknown()
@@ -34,8 +34,8 @@ func extreme(kind atomKind, d, e Dim) Dim {
 	return base.Add(extremeOf(kind, args))
 }
 
-// extremeOf returns the minimum or maximum of arguments that add nothing in
-// common, without the number by which all are multiplied.
+// extremeOf returns the minimum or maximum of arguments without a common addend. A common factor
+// moves out of it.
 func extremeOf(kind atomKind, args []Dim) Dim {
 	if len(args) == 1 {
 		return args[0]
@@ -55,8 +55,8 @@ func extremeOf(kind atomKind, args []Dim) Dim {
 	return single(newAtom(kind, args...)).Mul(Known(g))
 }
 
-// spread adds d to the arguments of a minimum or maximum: the arguments of d,
-// where it is one itself, and none that others make needless.
+// spread adds d to the arguments of a minimum or maximum, or the arguments of d if d is one itself.
+// It omits arguments that others make redundant.
 func spread(kind atomKind, args []Dim, d Dim) []Dim {
 	inner, ok := d.only(kind)
 	if !ok {
@@ -69,8 +69,8 @@ func spread(kind atomKind, args []Dim, d Dim) []Dim {
 	return args
 }
 
-// only returns the one term of d that is a minimum or maximum of that kind, or
-// below 0 one of the other kind.
+// only returns the single term of d that is a minimum or maximum of that kind, or of the other kind
+// with a negative coefficient.
 func (d Dim) only(kind atomKind) (found term, ok bool) {
 	for _, t := range d.terms() {
 		want := kind
@@ -88,7 +88,7 @@ func (d Dim) only(kind atomKind) (found term, ok bool) {
 	return found, ok
 }
 
-// addArg adds an argument, but for two that differ by a number keeps one.
+// addArg adds an argument. If it differs from another one by a number, only one of them is kept.
 func addArg(kind atomKind, args []Dim, d Dim) []Dim {
 	for i, x := range args {
 		if (Dim{x: x.x}).Same(Dim{x: d.x}) {
@@ -101,7 +101,7 @@ func addArg(kind atomKind, args []Dim, d Dim) []Dim {
 	return append(args, d)
 }
 
-// common returns the terms that both have, with the lesser number of each.
+// common returns the terms that both share, with the lesser coefficient of each.
 func (d Dim) common(e Dim) Dim {
 	terms, _ := merge(d.terms(), e.terms(), func(a, b int) (int, bool) { return min(a, b), true })
 	return newDim(min(d.n, e.n), terms)

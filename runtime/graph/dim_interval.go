@@ -1,9 +1,9 @@
 package graph
 
-// Interval returns the least and the most that d can be when symbols lie in the
-// intervals that lookup gives. Terms are bounded one by one, so that the true interval
-// may be smaller. It reports false if a symbol has no interval, if d is unknown, may
-// divide by 0, or a number on the way does not fit an int.
+// Interval returns the least and the greatest value of d for symbols in the intervals that lookup
+// returns. It bounds term by term, so that the true interval may be smaller. ok is false if a
+// symbol has no interval, if d is unknown or may divide by 0, or if an intermediate result does not
+// fit an int.
 func (d Dim) Interval(lookup func(symbol string) (low, high int, ok bool)) (low, high int, ok bool) {
 	if d.IsKnown() {
 		return d.n, d.n, true
@@ -74,7 +74,7 @@ func (a *atom) interval(lookup func(symbol string) (low, high int, ok bool)) (lo
 	return low, high, true
 }
 
-// divided returns the interval of quotients, rounded down, by positive numbers.
+// divided returns the interval of quotients, rounded down, by numbers of by to most.
 func divided(l, h, by, most int) (low, high int, ok bool) {
 	if by < 1 {
 		return 0, 0, false

@@ -6,17 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of a text that ParseDim reads as an expression.
+// Limits of a text that ParseDim parses as an expression.
 const (
 	maxText  = 256
 	maxDepth = 32
 )
 
-// ParseDim reads an expression as String writes it or as exporters of ONNX files
-// do: "past_sequence_length + 1", "batch_size * 2", "(height+1)/2". It knows the
-// operators + - * ** / //, both of which round down, and the functions min, max,
-// floor and ceiling in small letters or with a capital; within the last two, /
-// gives fractions. A text that is no such expression is a symbol of that name.
+// ParseDim parses an expression as String or exporters of ONNX files write it:
+// "past_sequence_length + 1", "batch_size * 2", "(height+1)/2". It supports the operators + - * **
+// and / //, which both round down, and the functions min, max, floor and ceiling, in lower case or
+// with an initial capital. Within floor and ceiling, / gives fractions. Any other text is a symbol
+// of that name.
 func ParseDim(text string) Dim {
 	if len(text) > maxText || isWord(text) {
 		return Symbol(text)
@@ -41,7 +41,7 @@ type fraction struct {
 
 func wholeOf(d Dim) fraction { return fraction{d, 1} }
 
-// dimParser reads an expression by recursive descent.
+// dimParser parses an expression by recursive descent.
 type dimParser struct {
 	rest   string
 	depth  int
@@ -56,7 +56,7 @@ func (p *dimParser) fail() fraction {
 
 func (p *dimParser) space() { p.rest = strings.TrimLeft(p.rest, " \t") }
 
-// take reports whether an operator comes next, and passes it.
+// take reports whether an operator comes next, and consumes it.
 func (p *dimParser) take(op string) bool {
 	p.space()
 	rest, ok := strings.CutPrefix(p.rest, op)
@@ -66,7 +66,7 @@ func (p *dimParser) take(op string) bool {
 	return ok
 }
 
-// sum reads terms with + and - between them, the first of which may have a sign.
+// sum parses terms separated by + and -. The first may have a sign.
 func (p *dimParser) sum() fraction {
 	if p.depth++; p.depth > maxDepth {
 		return p.fail()
@@ -100,7 +100,7 @@ func (p *dimParser) plus(f, g fraction, k int) fraction {
 	return fraction{f.of.Mul(Known(g.by)).Add(g.of.Mul(Known(f.by)).Mul(Known(k))), by}
 }
 
-// product reads powers with * and / between them.
+// product parses powers separated by * and /.
 func (p *dimParser) product() fraction {
 	f := p.power()
 	for !p.failed {
@@ -128,8 +128,8 @@ func (p *dimParser) over(f, g fraction) fraction {
 	return wholeOf(f.of.Mul(Known(g.by)).Div(g.of.Mul(Known(f.by))))
 }
 
-// quotient returns f/g, rounded down but within floor and ceiling. A fraction of
-// numbers that stands elsewhere is part of a sum that is whole, and fails.
+// quotient returns f/g: exact within floor and ceiling, else rounded down. Outside these, a
+// fraction of numbers belongs to a sum that is whole only in total, and fails.
 func (p *dimParser) quotient(f, g fraction) fraction {
 	n, ok := g.of.Value()
 	if !p.exact {
@@ -146,7 +146,7 @@ func (p *dimParser) quotient(f, g fraction) fraction {
 	return fraction{f.of, by}
 }
 
-// power reads an operand and its exponent, a number.
+// power parses an operand and its exponent, a number.
 func (p *dimParser) power() fraction {
 	f := p.operand()
 	if p.failed || !p.take("**") {
@@ -164,7 +164,7 @@ func (p *dimParser) power() fraction {
 	return wholeOf(d)
 }
 
-// number reads digits that no name goes on after.
+// number parses digits that no letter follows.
 func (p *dimParser) number() (int, bool) {
 	end := 0
 	for end < len(p.rest) && isDigit(rune(p.rest[end])) {
@@ -209,7 +209,7 @@ func (p *dimParser) operand() fraction {
 	return wholeOf(Symbol(name))
 }
 
-// call reads the arguments of a function, after the bracket.
+// call parses the arguments of a function, after the opening bracket.
 func (p *dimParser) call(name string) fraction {
 	switch strings.ToLower(name[:min(len(name), 1)]) + name[min(len(name), 1):] {
 	case "min":
@@ -226,7 +226,7 @@ func (p *dimParser) call(name string) fraction {
 	return p.fail()
 }
 
-// fraction reads a sum in which / does not round, and the bracket after it.
+// fraction parses a sum in which / is exact, and the closing bracket.
 func (p *dimParser) fraction() fraction {
 	outer := p.exact
 	p.exact = true
@@ -237,7 +237,7 @@ func (p *dimParser) fraction() fraction {
 	return f
 }
 
-// extreme reads arguments of which f chooses, and the bracket after them.
+// extreme parses the arguments of f, and the closing bracket.
 func (p *dimParser) extreme(f func(d, e Dim) Dim) fraction {
 	first := p.sum()
 	d, by := first.of, first.by

@@ -28,7 +28,7 @@ var dimTexts = []struct{ text, want string }{
 	{"n-n", "0"},
 }
 
-// notDims are no expressions.
+// notDims are texts that are not expressions.
 var notDims = []string{
 	"past len", "2x", "x 2", "n+", "(n", "n)", "n++m", "a,b", "f(n)", "min()", "min(a", "n**0", "n**99", "n**m", "1/2", "h/2 - 1/2", "floor(a/b)",
 	"0.5*n", "n/0", "None?", "a|b", "9223372036854775807+1", "99999999999999999999", "\xff", `"a`, "floor(n/2", "n*", " ",

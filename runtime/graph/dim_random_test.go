@@ -7,8 +7,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// expression is an extent and what it comes to for some values of its symbols;
-// valid is false where it divides by 0.
+// expression is an extent and its value for given values of its symbols. valid is false if it
+// divides by 0.
 type expression struct {
 	d     graph.Dim
 	value int
@@ -66,7 +66,7 @@ func (m *dimMaker) apply(op int, x, y expression) expression {
 	return z
 }
 
-// TestDimRandom checks expressions against integers.
+// TestDimRandom compares expressions to integers.
 func TestDimRandom(t *testing.T) {
 	m := &dimMaker{Rand: rand.New(rand.NewPCG(1, 2))}
 	checked := 0
@@ -98,7 +98,7 @@ func TestDimRandom(t *testing.T) {
 	}
 }
 
-// TestDimLaws checks that what is equal in algebra has one form.
+// TestDimLaws checks that algebraically equal expressions have one form.
 func TestDimLaws(t *testing.T) {
 	m := &dimMaker{Rand: rand.New(rand.NewPCG(3, 4)), values: [3]int{2, 3, 5}}
 	checked := 0
@@ -133,7 +133,7 @@ func TestDimLaws(t *testing.T) {
 	}
 }
 
-// linear returns a random sum of symbols, each times a number of at least least.
+// linear returns a random sum of symbols with coefficients of at least least.
 func (m *dimMaker) linear(least int) graph.Dim {
 	d := graph.Known(m.IntN(7) - 3)
 	for _, name := range dimNames {

@@ -5,24 +5,24 @@ import (
 	"slices"
 )
 
-// Limits of an expression; what grows beyond them is unknown.
+// Limits of an expression. A larger one is unknown.
 const (
-	maxSize     = 128 // atoms and terms, those within atoms counted in
+	maxSize     = 128 // atoms and terms, including those within atoms
 	maxFactors  = 8   // of a term
 	maxProducts = 512 // of terms, before they are added up
-	symbolUnit  = 32  // bytes of a name that count as an atom more
+	symbolUnit  = 32  // bytes of a name that count as one more atom
 )
 
-// sum is the terms of an expression, without its constant: highest degree first, no two
-// with the same factors, none with the coefficient 0.
+// sum is the terms of an expression without its constant. Terms of the highest degree come first.
+// No two terms have the same factors, and no coefficient is 0.
 type sum struct {
 	terms []term
 	size  int
-	text  string // from which it was read, with textN added; empty if it was not
+	text  string // the text it was parsed from, if the constant is textN; empty if it was not parsed
 	textN int
 }
 
-// term is the product of a number and of atoms in order, at least one.
+// term is the product of a number and of at least one atom, in order.
 type term struct {
 	k  int
 	of []*atom
@@ -53,7 +53,7 @@ func newAtom(kind atomKind, args ...Dim) *atom {
 	return a
 }
 
-// negative reports whether a term is not known to be at least 0 where symbols are.
+// negative reports whether a term may be negative if symbols are not.
 func (t term) negative() bool { return t.k < 0 || slices.ContainsFunc(t.of, (*atom).negative) }
 
 func (a *atom) negative() bool {
@@ -63,7 +63,7 @@ func (a *atom) negative() bool {
 	return slices.ContainsFunc(a.args, func(d Dim) bool { return !d.NonNegative() })
 }
 
-// newDim returns n and the terms, which are in order.
+// newDim returns n plus the terms, which are sorted.
 func newDim(n int, terms []term) Dim {
 	if len(terms) == 0 {
 		return Known(n)
@@ -97,7 +97,7 @@ func (d Dim) terms() []term {
 	return d.x.terms
 }
 
-// single returns the expression that is one atom.
+// single returns the expression of one atom.
 func single(a *atom) Dim { return newDim(0, []term{{k: 1, of: []*atom{a}}}) }
 
 // plus returns d + k·e.
@@ -121,8 +121,8 @@ func (d Dim) plus(e Dim, k int) Dim {
 	return newDim(n, terms)
 }
 
-// merge joins terms; f makes the number of one from those that a and b have for
-// its factors, 0 where they have none. It reports whether f always did.
+// merge merges sorted terms. f combines the coefficients of a and b for the same factors, 0 if one
+// has none. ok is false if f failed.
 func merge(a, b []term, f func(a, b int) (int, bool)) ([]term, bool) {
 	out := make([]term, 0, len(a)+len(b))
 	for len(a) > 0 || len(b) > 0 {
@@ -154,7 +154,7 @@ func merge(a, b []term, f func(a, b int) (int, bool)) ([]term, bool) {
 	return out, true
 }
 
-// multiply returns the product of two expressions, one term with another.
+// multiply returns the product of two expressions, term by term.
 func multiply(d, e Dim) Dim {
 	a, b := d.parts(), e.parts()
 	if len(a)*len(b) > maxProducts {
@@ -177,13 +177,13 @@ func multiply(d, e Dim) Dim {
 	return Unknown()
 }
 
-// parts returns the terms and the number of d as one without factors.
+// parts returns the terms of d, and its constant as a term without factors.
 func (d Dim) parts() []term {
 	terms := d.terms()
 	return append(terms[:len(terms):len(terms)], term{k: d.n})
 }
 
-// collect brings terms into order and adds up those with the same factors.
+// collect sorts terms and adds up terms with the same factors.
 func collect(terms []term) ([]term, bool) {
 	slices.SortFunc(terms, func(a, b term) int { return compareFactors(a.of, b.of) })
 	out := terms[:0]
@@ -208,7 +208,7 @@ func joinFactors(a, b []*atom) []*atom {
 	return list
 }
 
-// compareSums orders sums; 0 are those that are equal.
+// compareSums orders sums. It returns 0 for equal sums.
 func compareSums(a, b *sum) int {
 	if a == b {
 		return 0
@@ -247,7 +247,7 @@ func compareDims(d, e Dim) int {
 	return cmp.Or(compareSums(d.x, e.x), cmp.Compare(d.n, e.n))
 }
 
-// mulAdd returns a + b·k, if both fit an int.
+// mulAdd returns a + b·k. ok is false if it does not fit an int.
 func mulAdd(a, b, k int) (int, bool) {
 	if k == -1 {
 		return a - b, (a-b < a) == (b > 0)
@@ -259,7 +259,7 @@ func mulAdd(a, b, k int) (int, bool) {
 	return a + p, (a+p > a) == (p > 0)
 }
 
-// floorDiv returns a/b rounded down, if it is a number and fits an int.
+// floorDiv returns a/b rounded down. ok is false if b is 0 or the result does not fit an int.
 func floorDiv(a, b int) (int, bool) {
 	if b == 0 || b == -1 && a == -a && a != 0 {
 		return 0, false

@@ -221,7 +221,7 @@ func TestDimLimits(t *testing.T) {
 	}
 }
 
-// TestUnknownIsNoOther compares unknown extents with others, 0 among them.
+// TestUnknownIsNoOther compares unknown extents to others, 0 among them.
 func TestUnknownIsNoOther(t *testing.T) {
 	for _, d := range []graph.Dim{graph.Known(0), graph.Known(1), graph.Symbol("n"), graph.Unknown(), graph.Symbol("n").Add(graph.Known(2))} {
 		if d.Same(graph.Unknown()) || graph.Unknown().Same(d) {

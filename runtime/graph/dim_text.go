@@ -6,11 +6,11 @@ import (
 	"unicode"
 )
 
-// unknownText stands for an unknown extent.
+// unknownText is the text of an unknown extent.
 const unknownText = "?"
 
-// String returns the number, the expression, or "?". Symbols whose names are no words
-// are quoted within expressions.
+// String returns the number, the expression, or "?". Within expressions, symbols with names that
+// are not words are quoted.
 func (d Dim) String() string {
 	if a := d.atom(); a != nil && a.kind == symbol {
 		return a.name
@@ -18,8 +18,8 @@ func (d Dim) String() string {
 	return d.Key()
 }
 
-// Key returns a text that equal extents share and others do not have: String, with
-// the quotes of a symbol whose name is no word. All unknown extents have one.
+// Key returns a text that is equal for equal extents only: String, with a quoted name if a lone
+// symbol's name is not a word. All unknown extents have the same Key.
 func (d Dim) Key() string {
 	switch {
 	case d.IsKnown():
@@ -30,7 +30,7 @@ func (d Dim) Key() string {
 	return string(d.append(nil))
 }
 
-// Text returns the text that ParseDim read d from, or String for other extents.
+// Text returns the text that ParseDim parsed d from, or String for other extents.
 func (d Dim) Text() string {
 	if d.x != nil && d.x.text != "" && d.x.textN == d.n {
 		return d.x.text
@@ -38,7 +38,7 @@ func (d Dim) Text() string {
 	return d.String()
 }
 
-// atom returns the atom that d is; nil if it is something else.
+// atom returns d if it is one atom, else nil.
 func (d Dim) atom() *atom {
 	t := d.terms()
 	if d.n != 0 || len(t) != 1 || t[0].k != 1 || len(t[0].of) != 1 {
@@ -47,7 +47,7 @@ func (d Dim) atom() *atom {
 	return t[0].of[0]
 }
 
-// append writes d: what it adds, then what it takes away.
+// append appends the text of d: added terms first, then subtracted ones.
 func (d Dim) append(b []byte) []byte {
 	start := len(b)
 	for _, t := range d.terms() {
@@ -74,7 +74,7 @@ func (d Dim) append(b []byte) []byte {
 	return b
 }
 
-// sign adds an operator, unless the text begins here.
+// sign appends an operator, unless b ends at start.
 func sign(b []byte, start int, op byte) []byte {
 	if len(b) == start {
 		return b
@@ -82,7 +82,7 @@ func sign(b []byte, start int, op byte) []byte {
 	return append(b, op)
 }
 
-// append writes a term without its sign.
+// append appends the text of a term without its sign.
 func (t term) append(b []byte) []byte {
 	start := len(b)
 	if t.k != 1 && t.k != -1 {
@@ -129,8 +129,8 @@ func (a *atom) append(b []byte) []byte {
 	return append(b, ')')
 }
 
-// operand writes an operand of a quotient, within brackets if it is not a number,
-// an atom or, where those may stand, a product.
+// operand appends an operand of a quotient. It adds brackets unless the operand is a number, an
+// atom or, if product is true, a product.
 func (d Dim) operand(b []byte, product bool) []byte {
 	a := d.atom()
 	if d.IsKnown() && d.n >= 0 || a != nil && a.kind != quotient || a == nil && product {
@@ -146,7 +146,7 @@ func appendName(b []byte, name string) []byte {
 	return strconv.AppendQuote(b, name)
 }
 
-// isWord reports whether a name stands for a symbol without quotes.
+// isWord reports whether a symbol's name needs no quotes.
 func isWord(name string) bool {
 	for i, r := range name {
 		if !isLetter(r) && (i == 0 || !isDigit(r)) {

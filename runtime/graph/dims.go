@@ -8,11 +8,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Dims is the extents of a value's axes. A nil Dims is an unknown number of
-// axes; a scalar has an empty one that is not nil.
+// Dims is the extents of a value's axes. A nil Dims is an unknown number of axes; a scalar's is
+// empty but not nil.
 type Dims []Dim
 
-// DimsOf returns the extents of a shape; never nil.
+// DimsOf returns the extents of a shape. It never returns nil.
 func DimsOf(s tensor.Shape) Dims {
 	d := make(Dims, len(s))
 	for i, n := range s {
@@ -30,7 +30,7 @@ func UnknownDims(rank int) Dims {
 	return d
 }
 
-// Concrete returns the shape, if every extent is a number.
+// Concrete returns the shape. ok is false unless every extent is a number.
 func (d Dims) Concrete() (tensor.Shape, bool) {
 	if d == nil {
 		return nil, false
@@ -55,7 +55,7 @@ func (d Dims) Len() Dim {
 	return n
 }
 
-// String returns the form [batch,3,224,224]; [...] when the rank is unknown.
+// String formats the extents like [batch,3,224,224], or [...] if the rank is unknown.
 func (d Dims) String() string {
 	if d == nil {
 		return "[...]"
@@ -80,8 +80,8 @@ func (d Dims) Same(e Dims) bool {
 	return true
 }
 
-// admit reports whether a value of extents e may have the extents d. Those that are no numbers
-// admit all.
+// admit reports whether a value declared with extents d may have extents e. Extents that are not
+// numbers admit any.
 func (d Dims) admit(e Dims) bool {
 	if d == nil || e == nil {
 		return true

@@ -10,12 +10,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// maxShown is how many elements of a constant a dump shows.
+// maxShown is the most elements of a constant in a dump.
 const maxShown = 8
 
-// Dump writes a model as text for people and for comparison: the same model
-// gives the same text. Of constants it shows the type and, when they are few,
-// the elements.
+// Dump writes a model as text, for people and for comparison. Equal models give equal texts. For a
+// constant it writes the type and, if there are few, the elements.
 func Dump(w io.Writer, m *Model) error {
 	d := newDumper(w)
 	d.line("model %s ir %d", m.Format, m.IR)
@@ -47,7 +46,7 @@ func DumpGraph(w io.Writer, g *Graph) error {
 
 func newDumper(w io.Writer) *dumper { return &dumper{w: bufio.NewWriter(w)} }
 
-// dumper writes lines; the writer remembers the first failure.
+// dumper writes lines. Its writer keeps the first error.
 type dumper struct {
 	w     *bufio.Writer
 	depth int
@@ -247,7 +246,7 @@ func pairs(list []Pair) string {
 	return strings.Join(parts, " ")
 }
 
-// word returns a name as it stands, quoted where it could be mistaken.
+// word returns a name, quoted if it could be ambiguous.
 func word(s string) string {
 	for _, r := range s {
 		if r <= ' ' || r == ',' || r == '"' || r == '(' || r == ')' || r == '=' || r == 0x7f || !strconv.IsPrint(r) {

@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/printable"
 )
 
-// The kinds of failure, for errors.Is.
+// The kinds of errors, for errors.Is.
 var (
 	ErrFormat      = errors.New("malformed file")
 	ErrUnsupported = errors.New("unsupported")
@@ -20,19 +20,19 @@ var (
 	ErrBusy        = errors.New("too many runs wait")
 )
 
-// Error says where something failed. The layer that knows a place fills it in
-// once; Err says what is wrong and what to do.
+// Error locates an error. Each field is set once, by the layer that knows it. Err says what is
+// wrong and what to do.
 type Error struct {
 	Stage  string // load, validate, optimize, plan, run, save
 	File   string
-	Offset int64 // in File; negative when there is none
+	Offset int64 // in File; negative for none
 	Node   string
 	Op     string // with domain and version, such as com.microsoft.Gelu-1
-	Kind   error  // one of the kinds above, or nil when Err carries one
+	Kind   error  // one of the kinds above, or nil if Err has one
 	Err    error
 }
 
-// Error is one line: stage, file and offset, node and op, what is wrong. Names are safe to show.
+// Error returns one line: stage, file and offset, node and op, and Err. Names are safe to print.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.File != "" {
@@ -56,7 +56,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the kind and the cause.
+// Unwrap returns the kind and the cause.
 func (e *Error) Unwrap() []error {
 	if e.Kind == nil {
 		return []error{e.Err}
@@ -64,8 +64,7 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Kind, e.Err}
 }
 
-// Errorf formats an error of a kind, which errors.Is finds and the message does not
-// repeat.
+// Errorf formats an error of a kind. errors.Is finds the kind; the message does not repeat it.
 func Errorf(kind error, format string, args ...any) error {
 	return &marked{kind, fmt.Errorf(format, args...)}
 }

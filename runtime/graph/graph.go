@@ -1,6 +1,6 @@
-// Package graph holds a model as every format reads it: generic nodes that
-// store operators by name, values by name, typed attributes. It knows no
-// operator and no file; runtime/op gives nodes a meaning, formats fill models.
+// Package graph holds a model as read from any format: generic nodes with operators by name, values
+// by name, and typed attributes. It does not depend on operators or files: runtime/op gives nodes a
+// meaning, and formats fill models.
 package graph
 
 import (
@@ -12,42 +12,41 @@ import (
 
 // Model is the contents of a model file: a graph, functions and metadata.
 type Model struct {
-	Format      string // of the file it came from, such as onnx
+	Format      string // of the file, such as onnx
 	File        string
 	Producer    string
 	ProducerVer string
 	Domain      string // of the model, in reverse-DNS form
-	Version     int64  // of the model, as its author counts
+	Version     int64  // of the model, set by its author
 	IR          int64  // of the ONNX intermediate representation
 	Doc         string
 	Opsets      []Opset
 	Graph       *Graph
 	Functions   []*Function
 	Meta        []Pair
-	States      []State // that the file, or one beside it, names; nil for none
-	Sizes       []Size  // named extents that a file of the format oinf brings
-	Limits      []Limit // of what a run may be given
-	// Streaming is how the file wants its constants in memory; nil for all at once.
+	States      []State // states named by the file or one beside it; nil for none
+	Sizes       []Size  // named extents in a file of format oinf
+	Limits      []Limit // limits on the inputs of a run
+	// Streaming is how the file asks to keep its constants in memory; nil for all at once.
 	Streaming *Streaming
 
-	// Warnings says what the format forbids and the reader took all the same; nil for nothing.
+	// Warnings lists violations of the format that the reader accepted; nil for none.
 	Warnings []error
 
-	// Container is the version of the file format, where that counts its own.
+	// Container is the version of the file format, if it has a version of its own.
 	Container int
-	// Source is what the file says beside its tensors, in a type of the format's own
-	// package; nil for none. The format's writer writes it back, and its Lower makes a
-	// network of it and the tensors. Neither may rely on the tensors being as they were.
+	// Source is the contents of the file besides its tensors, in a type of the format's own
+	// package; nil for none. The format's writer writes it, and its Lower makes a network from it
+	// and the tensors. Both must check the tensors, which may have changed.
 	Source any
 
-	// Raw is the bytes of the file that the model came from, until Close; nil where
-	// there is none.
+	// Raw is the bytes of the model's file, until Close; nil if there is none.
 	Raw []byte
-	// Closer releases what tensors are views of; nil when nothing is mapped.
+	// Closer releases the memory under the tensors; nil if no file is mapped.
 	Closer io.Closer
 }
 
-// Close releases the mapped files. No tensor of the model may be used after.
+// Close releases the mapped files. No tensor of the model may be used afterwards.
 func (m *Model) Close() error {
 	if m.Closer == nil {
 		return nil
@@ -57,17 +56,16 @@ func (m *Model) Close() error {
 	return c.Close()
 }
 
-// Opset is the version of one domain's operators; the domain of the standard
-// operators is the empty string.
+// Opset is the version of one domain's operators. The domain of the standard operators is "".
 type Opset struct {
 	Domain  string
 	Version int
 }
 
-// Pair is one metadata entry: text, or, in formats that have such, numbers.
+// Pair is one metadata entry: text or, in some formats, numbers.
 type Pair struct {
 	Key, Value string
-	Kind       string         // of the value, in the format's own word; empty for plain text
+	Kind       string         // of the value, in the format's terms; empty for plain text
 	Data       *tensor.Tensor // the numbers; nil for text
 }
 
@@ -77,15 +75,14 @@ type Size struct {
 	Value uint64
 }
 
-// Graph is nodes over named values. A name is defined once: as an input, an
-// initializer or a node's output. An input may also be an initializer, which
-// then is its default.
+// Graph is nodes over named values. A name is defined once: as an input, an initializer or a node's
+// output. An input may also be an initializer, which is then its default.
 type Graph struct {
 	Name         string
 	Doc          string
 	Inputs       []*Value
 	Outputs      []*Value
-	Values       []*Value // what the file says of other values
+	Values       []*Value // the file's declarations of other values
 	Initializers []*Initializer
 	Sparse       []*SparseInitializer
 	Nodes        []*Node
@@ -107,14 +104,14 @@ type Initializer struct {
 	Tensor *tensor.Tensor
 	Doc    string
 	Meta   []Pair
-	Stored *Stored // nil where nothing is known of a file
+	Stored *Stored // nil if it is not known how a file stores it
 }
 
-// Stored says how a file holds a constant.
+// Stored describes how a file stores a constant.
 type Stored struct {
-	DType  string // the format's own word for the element type
-	Offset int64  // of Bytes in the file; negative when they are not in one piece there
-	Bytes  []byte // as the file has them; nil where those of the tensor are
+	DType  string // the element type in the format's terms
+	Offset int64  // of Bytes in the file; negative if they are not contiguous there
+	Bytes  []byte // as stored in the file; nil if equal to the tensor's
 }
 
 // SparseInitializer is a named constant in coordinate form.
@@ -123,8 +120,8 @@ type SparseInitializer struct {
 	Tensor *SparseTensor
 }
 
-// SparseTensor holds the elements that are not zero. Indices is int64 of shape
-// [N] (into the flattened tensor) or [N,rank]; Values has shape [N].
+// SparseTensor holds the nonzero elements. Indices is int64 of shape [N] (into the flattened
+// tensor) or [N,rank]. Values has shape [N].
 type SparseTensor struct {
 	Values, Indices *tensor.Tensor
 	Shape           tensor.Shape
@@ -136,14 +133,13 @@ type QuantAnnotation struct {
 	Params []Pair
 }
 
-// Node applies an operator. An empty name among the inputs or outputs is an
-// operand left out.
+// Node applies an operator. An empty name among its inputs or outputs is an operand left out.
 type Node struct {
 	Name     string
-	Domain   string // "" for the standard operators, also where a file says ai.onnx
+	Domain   string // "" for the standard operators, even if a file says ai.onnx
 	Op       string
 	Overload string
-	Version  int // of the domain's operator set where the node stands
+	Version  int // of the domain's operator set that applies to the node
 	Inputs   []string
 	Outputs  []string
 	Attrs    []*Attr
@@ -171,7 +167,7 @@ func (n *Node) OpName() string {
 	return fmt.Sprintf("%s-%d", s, n.Version)
 }
 
-// Label names the node for people: its name, or else its first output.
+// Label returns the node's name, or its first output if it has no name.
 func (n *Node) Label() string {
 	if n.Name != "" {
 		return n.Name
@@ -192,7 +188,7 @@ type Function struct {
 	Inputs   []string
 	Outputs  []string
 	Attrs    []string // attributes without a default
-	Defaults []*Attr  // attributes with one
+	Defaults []*Attr  // attributes with a default
 	Opsets   []Opset
 	Nodes    []*Node
 	Values   []*Value

@@ -7,17 +7,17 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Limit bounds what a run may be given: every element of an input of int32 or int64, or an
-// extent. Both ends are allowed.
+// Limit bounds an input of a run: every element of an int32 or int64 input, or an extent. Least and
+// Most are allowed.
 type Limit struct {
-	Input       string // whose elements are bounded; empty for Extent
-	Extent      Dim    // of names of extents of inputs
+	Input       string // the input with bounded elements; empty for Extent
+	Extent      Dim    // over the names of the inputs' extents
 	Least, Most int
-	About       string // what is bounded and what to do, for messages
+	About       string // the bounded quantity and what to do, for messages
 }
 
-// Check reports a value beyond the limit. Input is the tensor of that name, nil where a
-// run is not given it; lookup knows extents by name. A limit of unknown extents holds.
+// Check returns an error if a value is outside the limit. input is the tensor of that name, nil if
+// the run has none. lookup returns extents by name; a limit on an unknown extent holds.
 func (l Limit) Check(input *tensor.Tensor, lookup func(symbol string) (int, bool)) error {
 	if l.Input == "" {
 		if n, ok := l.Extent.Eval(lookup); ok && (n < l.Least || n > l.Most) {

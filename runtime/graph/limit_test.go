@@ -21,7 +21,7 @@ func TestLimit(t *testing.T) {
 	both := ParseDim("past + sequence")
 	for _, c := range []struct {
 		limit Limit
-		says  string // empty where the limit holds
+		says  string // empty if the limit holds
 	}{
 		{Limit{Input: "ids", Most: 4}, ""},
 		{Limit{Input: "ids", Most: 3, About: "words"}, `element 2 of input "ids" is 4; the model takes 0 to 3 (words)`},

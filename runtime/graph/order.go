@@ -1,7 +1,7 @@
 package graph
 
-// Captured returns the names that the node's subgraphs take from the graphs
-// around them, in the order in which they are met, each once.
+// Captured returns the names that the node's subgraphs use from surrounding graphs, each once, in
+// order of first use.
 func (n *Node) Captured() []string {
 	var c capture
 	for _, a := range n.Attrs {
@@ -16,7 +16,7 @@ type capture struct {
 	met   map[string]bool
 }
 
-// bound is the names that a graph defines, within those around it.
+// bound holds the names that a graph defines. outer is the surrounding graph's.
 type bound struct {
 	names map[string]bool
 	outer *bound
@@ -115,9 +115,9 @@ func (g *Graph) Live() []*Node {
 	return Sorted(list)
 }
 
-// Sorted returns the nodes in an order in which each stands behind those whose
-// outputs it or its subgraphs use, and otherwise in the order given. Nodes on a
-// cycle, for which there is no such order, are left to Validate.
+// Sorted returns the nodes in an order in which each node follows the nodes that compute its inputs
+// and the values its subgraphs capture. Otherwise the given order is kept. Nodes on a cycle, for
+// which there is no such order, are left to Validate.
 func Sorted(nodes []*Node) []*Node {
 	s := sorter{nodes: nodes, maker: makers(nodes), state: make([]visit, len(nodes))}
 	if !s.unsorted() {
@@ -130,7 +130,7 @@ func Sorted(nodes []*Node) []*Node {
 	return s.out
 }
 
-// makers maps every output to the node that computes it, the first of several.
+// makers maps every output to the index of the node that computes it, the first of several.
 func makers(nodes []*Node) map[string]int {
 	m := make(map[string]int, len(nodes))
 	for i, n := range nodes {
@@ -160,7 +160,7 @@ type sorter struct {
 	cycles []int // nodes that were met again while open
 }
 
-// needs returns the nodes that node i must stand behind.
+// needs returns the nodes that node i must follow.
 func (s *sorter) needs(i int) []int {
 	var list []int
 	add := func(names []string) {
@@ -186,7 +186,7 @@ func (s *sorter) unsorted() bool {
 	return false
 }
 
-// from puts out node i behind all that it needs.
+// from outputs node i after everything that it needs.
 func (s *sorter) from(i int) {
 	type frame struct {
 		node  int

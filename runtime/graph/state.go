@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// State is a value that a run reads and leaves changed for the next run: a graph input
-// and the graph output that takes its place, such as the past and the present of a
-// cache of keys, or the hidden state of a recurrent network. Both are tensors of one
-// element type. A state starts empty along the axis on which it grows, or with zeros.
+// State is a value that a run reads and updates for the next run: a graph input and the graph
+// output that replaces it. Examples are the past and the present of a cache of keys, and the hidden
+// state of a recurrent network. Both are tensors of the same element type. A state starts empty
+// along the axis on which it grows, or as zeros.
 type State struct {
 	Input, Output string
-	// Axis is the axis on which the output has more rows than the input; -1 for none.
+	// Axis is the axis along which the output has more rows than the input, -1 for none.
 	Axis int
 }
 
-// statePairs are the names of an input and of the output that takes its place. Those
-// whose names say little must hold a word of stateWord too.
+// statePairs are the names of an input and of the output that replaces it. A weak pair also needs a
+// word of stateWord in the name.
 var statePairs = []struct {
 	input  *regexp.Regexp
 	output []string
@@ -31,11 +31,11 @@ var statePairs = []struct {
 	{regexp.MustCompile(`^(.*)$`), []string{"${1}N", "${1}n", "${1}_n", "${1}_out", "new_${1}", "next_${1}", "${1}_new", "${1}_next", "updated_${1}", "output_${1}", "out_${1}"}, true},
 }
 
-// stateWord is a word that a name of a state has.
+// stateWord matches words in names of states.
 var stateWord = regexp.MustCompile(`(?i)(state|hidden|cache|cell|memory|mem|past|^[hc]0?$|[_.][hc]0?$|^(in|out)(put)?_[hc]$)`)
 
-// FindStates returns the states of a graph, as the names and types of its inputs and
-// outputs tell them, in the order of the inputs.
+// FindStates returns the states of a graph, in the order of the inputs. It recognises them by the
+// names and types of inputs and outputs.
 func FindStates(g *Graph) []State {
 	var list []State
 	taken := map[string]bool{}
@@ -57,8 +57,8 @@ func FindStates(g *Graph) []State {
 	return list
 }
 
-// PairStates returns the states of inputs and outputs of those names; pairs that the
-// graph lacks, or whose types do not fit, are left out.
+// PairStates returns the states of the named inputs and outputs. It omits pairs that the graph
+// lacks and pairs of types that do not fit.
 func PairStates(g *Graph, pairs [][2]string) []State {
 	find := func(list []*Value, name string) *Value {
 		if i := slices.IndexFunc(list, func(v *Value) bool { return v.Name == name }); i >= 0 {
@@ -79,7 +79,7 @@ func PairStates(g *Graph, pairs [][2]string) []State {
 	return list
 }
 
-// namesState reports whether the names are those of a state.
+// namesState reports whether the names are like those of a state.
 func namesState(input, output string) bool {
 	for _, p := range statePairs {
 		at := p.input.FindStringSubmatchIndex(input)
@@ -95,8 +95,8 @@ func namesState(input, output string) bool {
 	return false
 }
 
-// growth returns the axis along which a state grows, -1 for none. It reports false for types
-// that a state cannot have.
+// growth returns the axis along which a state grows, -1 for none. ok is false for types that a
+// state cannot have.
 func growth(in, out *Value) (axis int, ok bool) {
 	a, b := in.Type, out.Type
 	if a.Kind != TensorType || b.Kind != TensorType || a.DType != b.DType || a.Dims == nil {
@@ -128,8 +128,8 @@ func growth(in, out *Value) (axis int, ok bool) {
 	return likeliest(a.Dims, differ), true
 }
 
-// likeliest returns the axis, of several whose extents in the output are not known, that
-// grows: one that is called so, or else the axis before the last.
+// likeliest returns the axis that most likely grows, of several with unknown extents in the output:
+// one named like a past, else the axis before the last.
 func likeliest(d Dims, axes []int) int {
 	for _, i := range axes {
 		if namesPast(d[i]) {
@@ -142,7 +142,7 @@ func likeliest(d Dims, axes []int) int {
 	return axes[len(axes)-1]
 }
 
-// namesPast reports whether an extent is called like the rows of a past.
+// namesPast reports whether an extent is named like the rows of a past.
 func namesPast(d Dim) bool {
 	name := strings.ToLower(d.String())
 	return !d.IsKnown() && (strings.Contains(name, "past") || strings.Contains(name, "seq") || strings.Contains(name, "cache"))

@@ -1,7 +1,7 @@
 package graph
 
-// Streaming bounds the constants that are in memory at a time.
+// Streaming bounds the constants in memory at a time.
 type Streaming struct {
 	Budget int      // bytes
-	Stay   []string // initializers that stay once they were used
+	Stay   []string // initializers that stay after their first use
 }

@@ -36,7 +36,7 @@ func TensorOf(d tensor.DType, dims Dims) Type {
 	return Type{Kind: TensorType, DType: d, Dims: dims}
 }
 
-// String returns the form float32[batch,3] or sequence(float32[...]).
+// String formats the type like float32[batch,3] or sequence(float32[...]).
 func (t Type) String() string {
 	switch t.Kind {
 	case TensorType:
@@ -62,8 +62,8 @@ func (t Type) elem() Type {
 	return *t.Elem
 }
 
-// SameElements reports whether values of both types may be of one kind and have elements of one
-// type. What one of them leaves open fits every other.
+// SameElements reports whether t and o may have the same kind and element type. An unset kind or
+// element type fits any.
 func (t Type) SameElements(o Type) bool {
 	switch {
 	case t.Kind == NoType || o.Kind == NoType:

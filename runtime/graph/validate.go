@@ -2,11 +2,11 @@ package graph
 
 import "fmt"
 
-// Bounds of what Problems looks into.
+// Bounds of the checks of Problems.
 const (
 	maxProblems = 100
 	maxNesting  = 64   // graphs within graphs
-	maxCalls    = 1000 // functions that call functions
+	maxCalls    = 1000 // functions that call functions, in a chain
 )
 
 // Validate returns the first of the model's Problems, or nil.
@@ -17,11 +17,10 @@ func Validate(m *Model) error {
 	return nil
 }
 
-// Problems returns what is wrong with the names of a model: names defined twice
-// or not at all, values used before they are computed or computed from
-// themselves, outputs that nobody computes, functions that call themselves, and inputs whose
-// initializer has another type. The list ends after 100 entries. A name may hide one of the
-// graph around.
+// Problems returns the errors in the names of a model: names defined twice or never, values used
+// before they are computed or computed from themselves, outputs that no node computes, functions
+// that call themselves, and inputs with an initializer of another type. The list ends after 100
+// entries. A name may hide one of a surrounding graph.
 func Problems(m *Model) []error {
 	c := &checker{file: m.File}
 	c.calls(m.Functions)
@@ -40,12 +39,12 @@ func Problems(m *Model) []error {
 type checker struct {
 	file     string
 	problems []error
-	in       *Function       // that is being checked
-	attrs    map[string]bool // that it has
+	in       *Function       // the function under check
+	attrs    map[string]bool // the attributes of that function
 	depth    int
 }
 
-// report notes a problem of a node, or of what is around all nodes if n is nil.
+// report adds a problem of node n, or of no node if n is nil.
 func (c *checker) report(n *Node, format string, args ...any) {
 	if len(c.problems) >= maxProblems {
 		return
@@ -60,21 +59,21 @@ func (c *checker) report(n *Node, format string, args ...any) {
 	c.problems = append(c.problems, e)
 }
 
-// level is the names of one graph while its nodes are walked.
+// level holds the names of one graph while its nodes are walked.
 type level struct {
-	names map[string]bool // defined; true once the value is there
-	node  *Node           // that is being looked at
+	names map[string]bool // defined names; true once the value is computed
+	node  *Node           // the node under check
 	late  []lateUse
 	outer *level
 }
 
-// lateUse is a node that uses a value of its graph which is not there yet.
+// lateUse is a node that uses a value of its graph before it is computed.
 type lateUse struct {
 	node *Node
 	name string
 }
 
-// add defines a name; ready says that its value is there from the start.
+// add defines a name. ready means that its value exists from the start.
 func (c *checker) add(l *level, n *Node, what, name string, ready bool) {
 	if name == "" {
 		c.report(n, "%s without a name", what)
@@ -101,8 +100,7 @@ func (c *checker) graph(g *Graph, outer *level) {
 	c.depth--
 }
 
-// initial defines initializers and inputs. An input may have an initializer of the type that it
-// declares, but not two of them.
+// initial defines initializers and inputs. An input may have one initializer, of its declared type.
 func (c *checker) initial(g *Graph, l *level) {
 	for _, t := range g.Initializers {
 		c.add(l, nil, "initializer", t.Name, true)
@@ -134,7 +132,7 @@ func (c *checker) initial(g *Graph, l *level) {
 	}
 }
 
-// initialType checks an initializer against the type that the input of its name declares.
+// initialType checks an initializer against the declared type of the input of its name.
 func (c *checker) initialType(name string, declared, has Type) {
 	if declared.Kind == NoType {
 		return
@@ -168,7 +166,7 @@ func (c *checker) nodes(nodes []*Node, l *level) {
 	c.order(nodes, l.late)
 }
 
-// order reports uses of values that come too late: as cycles, if there are any.
+// order reports values used too early. If there are cycles, it reports those instead.
 func (c *checker) order(nodes []*Node, late []lateUse) {
 	if len(late) == 0 {
 		return
@@ -210,7 +208,7 @@ func (c *checker) node(n *Node, l *level) {
 	}
 }
 
-// repeated returns the name of an attribute that is there twice.
+// repeated returns the name of an attribute that occurs twice.
 func repeated(attrs []*Attr) (string, bool) {
 	if len(attrs) <= 1 {
 		return "", false
@@ -225,8 +223,8 @@ func repeated(attrs []*Attr) (string, bool) {
 	return "", false
 }
 
-// use looks a name up from the innermost graph outwards. What an outer graph
-// computes only later is late for the outer node.
+// use looks a name up from the innermost graph outwards. If an outer graph computes it only later,
+// the outer node's use is late.
 func (c *checker) use(n *Node, name string, l *level) {
 	for ; l != nil; l = l.outer {
 		ready, defined := l.names[name]
@@ -241,7 +239,7 @@ func (c *checker) use(n *Node, name string, l *level) {
 	c.report(n, "input %q is defined nowhere", name)
 }
 
-// ref checks an attribute that stands for one of the function's.
+// ref checks an attribute that refers to one of the function.
 func (c *checker) ref(n *Node, a *Attr) {
 	switch {
 	case c.in == nil:
@@ -251,8 +249,8 @@ func (c *checker) ref(n *Node, a *Attr) {
 	}
 }
 
-// output checks an output of a graph; that of a subgraph may be a value of a
-// graph around it.
+// output checks an output of a graph. An output of a subgraph may be a value of a surrounding
+// graph.
 func (c *checker) output(name string, l *level) {
 	if name == "" {
 		c.report(nil, "output without a name")

@@ -58,7 +58,7 @@ func withConstant(g *graph.Graph, names ...string) *graph.Graph {
 	return g
 }
 
-// typed makes a graph of which an input declares a type and has an initializer of float32[2,3].
+// typed makes a graph with an input of a declared type and an initializer of float32[2,3].
 func typed(t graph.Type) *graph.Graph {
 	g := net("x, w", "y", node("y = Add(x, w)"))
 	g.Inputs[1].Type = t
@@ -147,8 +147,8 @@ func TestProblemsReportsAll(t *testing.T) {
 	}
 }
 
-// TestValidateLongChains validates chains that would overflow a recursive walk, and that a
-// quadratic one would never end with.
+// TestValidateLongChains validates chains that are too long for a recursive walk or a quadratic
+// one.
 func TestValidateLongChains(t *testing.T) {
 	const n = 50_000
 	chain := make([]*graph.Node, n)
