@@ -3,14 +3,14 @@ package packed
 // F8E8M0 is a power of two: the value is 2^(bits-127), and 0xff is NaN.
 type F8E8M0 uint8
 
-// Rounding is how a float becomes a power of two.
+// Rounding is the direction in which a float is rounded to a power of two.
 type Rounding uint8
 
-// The ways of rounding.
+// The directions of rounding.
 const (
-	Up      Rounding = iota // to the next power that is not smaller
-	Down                    // to the next power that is not larger
-	Nearest                 // to the nearer one, from halfway between them up
+	Up      Rounding = iota // to the least power that is not smaller
+	Down                    // to the greatest power that is not larger
+	Nearest                 // to the nearer power, and up from halfway
 )
 
 const nanE8M0 F8E8M0 = 0xff
@@ -23,9 +23,9 @@ func (x F8E8M0) Float32() float32 {
 	return power2(int(x) - 127)
 }
 
-// ToF8E8M0 rounds the magnitude of f: the format has no sign. A magnitude below
-// 2^-127, zero included, and one that rounds beyond 2^127 become the nearest
-// value when saturating, infinity included, and NaN otherwise.
+// ToF8E8M0 rounds the magnitude of f, since the format has no sign. If saturate is true, a
+// magnitude below 2^-127, zero included, or one that rounds beyond 2^127, infinity included,
+// becomes the nearest value; otherwise it becomes NaN.
 func ToF8E8M0(f float32, mode Rounding, saturate bool) F8E8M0 {
 	b := bits32(f) & 0x7fffffff
 	if b > 0x7f800000 {

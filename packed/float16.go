@@ -23,8 +23,8 @@ func (h F16) Float32() float32 {
 	return math.Float32frombits(sign | math.Float32bits(v))
 }
 
-// ToF16 rounds to nearest, ties to even; values beyond the range become
-// infinities, and a NaN stays one.
+// ToF16 rounds to nearest, ties to even. Values beyond the range become infinities; a NaN stays
+// one.
 func ToF16(f float32) F16 {
 	b := math.Float32bits(f)
 	sign := F16(b >> 16 & 0x8000)
@@ -45,7 +45,7 @@ func ToF16(f float32) F16 {
 // Float32 returns the value, exactly.
 func (h BF16) Float32() float32 { return math.Float32frombits(uint32(h) << 16) }
 
-// ToBF16 rounds to nearest, ties to even; a NaN stays one.
+// ToBF16 rounds to nearest, ties to even. A NaN stays one.
 func ToBF16(f float32) BF16 {
 	b := math.Float32bits(f)
 	if b&0x7fffffff > 0x7f800000 {

@@ -10,7 +10,7 @@ var (
 func bits32(f float32) uint32      { return math.Float32bits(f) }
 func float32bits(b uint32) float32 { return math.Float32frombits(b) }
 
-// power2 is 2^n for n from -149 to 127.
+// power2 returns 2^n for n from -149 to 127.
 func power2(n int) float32 { return float32(math.Ldexp(1, n)) }
 
 // roundEven returns the nearest integer, ties to even.

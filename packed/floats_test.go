@@ -5,15 +5,14 @@ import (
 	"testing"
 )
 
-// narrow is a float format as a test sees it: codes that grow with the value,
-// and what is beyond them.
+// narrow describes a float format for tests. Codes increase with the value.
 type narrow struct {
 	name     string
 	last     int // code of the largest finite value; 0 to last are all the magnitudes
-	sign     int // what a minus adds to a code
+	sign     int // added to a code for a minus sign
 	value    func(code int) float32
 	round    func(v float32) int
-	beyond   int  // code of what rounds beyond the last
+	beyond   int  // code of values that round beyond the last
 	zeroSign bool // whether there is a negative zero
 }
 

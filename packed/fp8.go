@@ -1,14 +1,13 @@
 package packed
 
-// F8E4M3FN is the bits of a float8 with 4 exponent and 3 fraction bits, a NaN
-// and no infinity.
+// F8E4M3FN is the bits of a float8 with 4 exponent and 3 fraction bits, a NaN and no infinity.
 type F8E4M3FN uint8
 
 // F8E4M3FNUZ is F8E4M3FN with bias 8, no negative zero, and NaN at 0x80.
 type F8E4M3FNUZ uint8
 
-// F8E5M2 is the bits of a float8 with 5 exponent and 2 fraction bits, with
-// infinities and NaNs as IEEE 754 has them.
+// F8E5M2 is the bits of a float8 with 5 exponent and 2 fraction bits, and the infinities and NaNs
+// of IEEE 754.
 type F8E5M2 uint8
 
 // F8E5M2FNUZ is F8E5M2 with bias 16, no infinity, no negative zero, NaN at 0x80.
@@ -16,15 +15,15 @@ type F8E5M2FNUZ uint8
 
 // Float8 is the format of a one-byte float: a sign, exponent and fraction bits.
 //
-// Rounding is to nearest, ties to even. A value that rounds beyond the largest
-// finite one becomes that one when saturating, infinities included; otherwise it
-// becomes infinity or, in formats without, NaN.
+// Rounding is to nearest, ties to even. If saturate is true, a value that rounds beyond the largest
+// finite one becomes that one, infinities included. Otherwise it becomes infinity or, in formats
+// without infinity, NaN.
 type Float8 struct {
 	Name     string
 	fraction int  // bits
 	bias     int  // of the exponent
 	max      byte // code of the largest finite value
-	over     byte // code for what is larger, when not saturating
+	over     byte // code of larger values, when not saturating
 	nan      byte
 	unsigned bool // zero and NaN have no sign: the format has 0x80 for NaN
 	values   [256]float32
@@ -41,7 +40,7 @@ var (
 // Float8s is the table of one-byte floats.
 var Float8s = []*Float8{E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ}
 
-// Float8Of finds a format by its name; nil if there is none.
+// Float8Of returns the format of that name, or nil.
 func Float8Of(name string) *Float8 {
 	for _, f := range Float8s {
 		if f.Name == name {
@@ -58,8 +57,8 @@ func newFloat8(f Float8) *Float8 {
 	return &f
 }
 
-// value returns the meaning of a code: fraction times a power of two, with an
-// implied leading bit unless the exponent is zero.
+// value returns the value of a code: its fraction times a power of two, with an implied leading bit
+// unless the exponent is zero.
 func (f *Float8) value(code byte) float32 {
 	magnitude := code & 0x7f
 	switch {
@@ -80,13 +79,13 @@ func (f *Float8) value(code byte) float32 {
 	return signed32(code, digits*power2(exponent-f.bias-f.fraction))
 }
 
-// Rules is what rounding to a float of few bits takes: the bits of the fraction, the bias of
-// the exponent, and the codes of the greatest number, of what is beyond it when not
-// saturating, and of a NaN, without the sign.
+// Rules describes how to round to a float of few bits: the bits of the fraction, the bias of the
+// exponent, and codes without the sign, of the greatest number (Max), of values beyond it when not
+// saturating (Over), and of NaN.
 type Rules struct {
 	Fraction, Bias int
 	Max, Over, NaN byte
-	OneZero        bool // there is no negative zero
+	OneZero        bool // zero has no negative
 }
 
 // Rules returns the rules of the format.
@@ -95,7 +94,7 @@ func (f *Float8) Rules() Rules { return Rules{f.fraction, f.bias, f.max, f.over,
 // Float32 returns the value of a code, exactly.
 func (f *Float8) Float32(code byte) float32 { return f.values[code] }
 
-// Code rounds v.
+// Code returns the code of v, rounded as Float8 says.
 func (f *Float8) Code(v float32, saturate bool) byte {
 	b := bits32(v)
 	sign := byte(b >> 24 & 0x80)
@@ -123,14 +122,14 @@ func (f *Float8) Code(v float32, saturate bool) byte {
 	return sign | f.over
 }
 
-// Decode writes the values of codes to dst, which is as long.
+// Decode writes the values of codes to dst. Both have the same length.
 func (f *Float8) Decode(dst []float32, codes []byte) {
 	for i, c := range codes {
 		dst[i] = f.values[c]
 	}
 }
 
-// Encode writes the rounded values of src to codes, which is as long.
+// Encode writes the rounded codes of src to codes. Both have the same length.
 func (f *Float8) Encode(codes []byte, src []float32, saturate bool) {
 	for i, v := range src {
 		codes[i] = f.Code(v, saturate)

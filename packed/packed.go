@@ -1,17 +1,15 @@
-// Package packed holds the storage layouts of elements narrower than a byte and
-// the codecs of floating-point formats narrower than float32. It works on
-// bytes and code values; it knows no tensors.
+// Package packed holds the storage layouts of elements narrower than a byte, and the codecs of
+// floating-point formats narrower than float32. It works on bytes and codes, without tensors.
 package packed
 
-// Layout says how integer or float codes narrower than a byte lie in memory:
-// element i takes Bits bits, the first element in the lowest bits of the first
-// byte, and an odd tail leaves the high bits of the last byte zero (ONNX
-// TensorProto.raw_data).
+// Layout is the storage of integer or float codes narrower than a byte. Element i takes Bits bits.
+// The first element is in the lowest bits of the first byte. Unused high bits of the last byte are
+// zero (ONNX TensorProto.raw_data).
 type Layout struct {
 	Name   string
 	Bits   int  // per element: 1, 2 or 4
 	Signed bool // codes are two's complement
-	Binary bool // the bits 0 and 1 stand for the codes -1 and +1
+	Binary bool // the bits 0 and 1 mean the codes -1 and +1
 }
 
 // The layouts of ONNX's sub-byte types.
@@ -23,8 +21,8 @@ var (
 	Fp4   = &Layout{Name: "float4e2m1", Bits: 4}
 )
 
-// The layouts that OINF adds. T2 is -1, 0 and +1 in two's complement; its
-// fourth code, -2, stands for no value.
+// The layouts that OINF adds. T2 is -1, 0 and +1 in two's complement; its fourth code, -2, is not
+// used.
 var (
 	Int1  = &Layout{Name: "int1", Bits: 1, Signed: true}
 	Uint1 = &Layout{Name: "uint1", Bits: 1}
@@ -35,7 +33,7 @@ var (
 // Layouts is the table of layouts.
 var Layouts = []*Layout{Int4, Uint4, Int2, Uint2, Fp4, Int1, Uint1, T1, T2}
 
-// Bytes returns the storage of n elements.
+// Bytes returns the bytes of n elements.
 func (l *Layout) Bytes(n int) int { return n/(8/l.Bits) + (n%(8/l.Bits)+8/l.Bits-1)/(8/l.Bits) }
 
 // At returns the code of element i.
@@ -51,7 +49,7 @@ func (l *Layout) At(b []byte, i int) int8 {
 	return int8(c)
 }
 
-// bits are the bits that code takes in a byte.
+// bits returns the bits of a code in a byte.
 func (l *Layout) bits(code int8) byte {
 	if l.Binary {
 		code = (code + 1) >> 1
@@ -59,8 +57,7 @@ func (l *Layout) bits(code int8) byte {
 	return byte(code) & (1<<l.Bits - 1)
 }
 
-// Set stores the low bits of code as element i, or, where the layout is binary,
-// its sign.
+// Set stores the low bits of code as element i. In a binary layout it stores the sign.
 func (l *Layout) Set(b []byte, i int, code int8) {
 	per := 8 / l.Bits
 	shift := i % per * l.Bits
@@ -71,7 +68,7 @@ func (l *Layout) Set(b []byte, i int, code int8) {
 // Unpack writes the codes of elements 0..len(dst)-1 of src to dst.
 func (l *Layout) Unpack(dst []int8, src []byte) {
 	if l.Bits == 4 {
-		// Shifting up and down again extends the sign.
+		// Shifting left and then right extends the sign.
 		for i, b := range src[:len(dst)/2] {
 			if l.Signed {
 				dst[2*i], dst[2*i+1] = int8(b<<4)>>4, int8(b)>>4
@@ -89,8 +86,8 @@ func (l *Layout) Unpack(dst []int8, src []byte) {
 	}
 }
 
-// Pack stores the low bits of each code of src in dst, whose length is
-// l.Bytes(len(src)); unused bits become zero.
+// Pack stores the low bits of each code of src in dst. The length of dst is l.Bytes(len(src)).
+// Unused bits become zero.
 func (l *Layout) Pack(dst []byte, src []int8) {
 	if l.Bits == 4 {
 		for i := range dst[:len(src)/2] {
