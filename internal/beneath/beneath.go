@@ -1,5 +1,5 @@
-// Package beneath opens the files that a model's folder names. They stay in the folder, and
-// they are regular files, so that none makes a reader wait.
+// Package beneath opens files named by a model's folder. It opens only files within the folder, and
+// only regular ones, so that no file makes a reader wait.
 package beneath
 
 import (
@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Open opens a regular file by a slash-separated path below the folder root. It follows
-// links that stay in the folder, and those of a cache of Hugging Face to its blobs, which
-// stay in the repository; it refuses others. The file that it judges is the one that it
-// opened, so that nothing can be exchanged in between. A file may have other names elsewhere.
+// Open opens a regular file by a slash-separated path below folder root. It follows links that stay
+// in the folder, and links of a Hugging Face cache to blobs in the same repository. It refuses
+// other links. It checks the file that it has opened, so that nothing can be exchanged in between.
+// The file may have other names elsewhere.
 func Open(root *os.Root, path string) (*os.File, error) {
 	name := filepath.FromSlash(path)
 	f, err := openRegular(root, name)
@@ -30,13 +30,12 @@ func Open(root *os.Root, path string) (*os.File, error) {
 	return f, err
 }
 
-// Named opens a regular file that a caller has named, wherever its links lead.
+// Named opens a regular file named by the caller. It follows all links.
 func Named(path string) (*os.File, error) {
 	return regular(os.Stat, os.OpenFile, path)
 }
 
-// escapes reports whether a folder refused a path because it leaves the folder. Package os
-// exports no such error.
+// escapes reports whether a folder refused a path that leaves it. Package os exports no such error.
 func escapes(err error) bool {
 	var e *fs.PathError
 	return errors.As(err, &e) && strings.Contains(e.Err.Error(), "escapes")
@@ -81,7 +80,7 @@ func openIn(folder, name string) (*os.File, error) {
 	return openRegular(root, name)
 }
 
-// FS returns a folder as a file system whose files Open opens.
+// FS returns a folder as a file system that opens files with Open.
 func FS(folder string) fs.FS { return folderFS(folder) }
 
 type folderFS string

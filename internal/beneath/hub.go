@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// blobOf returns the file that a link in a cache of Hugging Face stands for, as the folder of
-// the repository and a path in it. The link has that name below the folder root; ok is false
-// for everything else. Such a cache keeps the files of a repository in the folder blobs. Its
-// folder snapshots/REVISION has links to them, which go up to the repository and down to one
-// blob and nowhere else: ../../blobs/NAME, with one ".." more in each folder below.
+// blobOf returns the target of a link in a Hugging Face cache: the folder of the repository and a
+// path in it. name is the link's path below root. ok is false for anything else. Such a cache keeps
+// the files of a repository in the folder blobs. Its folder snapshots/REVISION has links to them. A
+// link goes up to the repository and down to one blob: ../../blobs/NAME, with one ".." more per
+// folder below.
 //
 // https://huggingface.co/docs/huggingface_hub/guides/manage-cache
 func blobOf(root *os.Root, name string) (repository, blob string, ok bool) {
@@ -25,7 +25,7 @@ func blobOf(root *os.Root, name string) (repository, blob string, ok bool) {
 	}
 	parts := strings.Split(filepath.ToSlash(path), "/")
 	slices.Reverse(parts)
-	below := slices.Index(parts, "snapshots") // folders below snapshots
+	below := slices.Index(parts, "snapshots") // number of folders below snapshots
 	if below < 1 {
 		return "", "", false
 	}

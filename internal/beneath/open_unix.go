@@ -4,5 +4,5 @@ package beneath
 
 import "syscall"
 
-// openFlags keep the opening of a pipe from waiting for a writer.
+// openFlags make the opening of a pipe not wait for a writer.
 const openFlags = syscall.O_NONBLOCK

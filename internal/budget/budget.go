@@ -1,5 +1,5 @@
-// Package budget counts the memory and the work that a file or a text asks for, before
-// either is spent.
+// Package budget counts the memory and the work that a file or a text asks for, before they are
+// spent.
 package budget
 
 import (
@@ -9,27 +9,27 @@ import (
 	"sync/atomic"
 )
 
-// Kinds of errors of a budget that is spent.
+// The kinds of errors of an exhausted budget.
 var (
 	ErrBytes = errors.New("not enough memory")
 	ErrSteps = errors.New("too much work")
 )
 
-// Limits are the bounds of a budget. A bound of 0 bounds nothing.
+// Limits are the bounds of a budget; 0 means no bound.
 type Limits struct {
-	Bytes int64 // memory that is held at once
-	Steps int64 // units of work, of about a nanosecond to a microsecond each
+	Bytes int64 // memory held at once
+	Steps int64 // units of work of about a nanosecond to a microsecond each
 }
 
-// Budget is what is left of limits. Its methods may be called at the same time, and a nil
-// Budget bounds nothing.
+// Budget is the unspent part of limits. Its methods are safe for concurrent use. A nil Budget has
+// no bounds.
 type Budget struct {
 	ctx         context.Context
 	limits      Limits
 	held, spent atomic.Int64
 }
 
-// New returns a budget that ends with ctx, too.
+// New returns a budget that also ends with ctx.
 func New(ctx context.Context, limits Limits) *Budget { return &Budget{ctx: ctx, limits: limits} }
 
 // Bytes takes n bytes. If fewer are left, it takes none and returns an error of kind ErrBytes.
@@ -51,14 +51,14 @@ func (b *Budget) Bytes(n int64) error {
 	}
 }
 
-// Release gives n bytes back.
+// Release returns n bytes to the budget.
 func (b *Budget) Release(n int64) {
 	if b != nil {
 		b.held.Add(-n)
 	}
 }
 
-// Held returns the bytes that are taken.
+// Held returns the number of bytes taken.
 func (b *Budget) Held() int64 {
 	if b == nil {
 		return 0
@@ -66,11 +66,11 @@ func (b *Budget) Held() int64 {
 	return b.held.Load()
 }
 
-// lookEvery is how many steps are taken between two looks at the context.
+// lookEvery is the number of steps between two checks of the context.
 const lookEvery = 1 << 12
 
-// Steps takes n steps. If fewer are left, it returns an error of kind ErrSteps. Now and then it
-// returns the error of the context.
+// Steps takes n steps. If fewer are left, it returns an error of kind ErrSteps. Every lookEvery
+// steps it returns the error of the context.
 func (b *Budget) Steps(n int64) error {
 	switch {
 	case b == nil:
@@ -78,7 +78,7 @@ func (b *Budget) Steps(n int64) error {
 	case n < 0:
 		return fmt.Errorf("%w: %d steps", ErrSteps, n)
 	}
-	// The count stays at the limit once it is passed, so that it never wraps.
+	// A call beyond the limit is not counted, so that the count does not wrap.
 	spent := b.spent.Load()
 	if b.limits.Steps > 0 && n > b.limits.Steps-spent {
 		return fmt.Errorf("%w: the limit is %d steps", ErrSteps, b.limits.Steps)

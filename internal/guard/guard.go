@@ -1,10 +1,10 @@
-// Package guard keeps panics inside the library. Every function of the library that reads a
-// file or runs a model begins with
+// Package guard keeps panics inside the library. Every function of the library that reads a file or
+// runs a model begins with
 //
 //	defer guard.At(file).End(&err)
 //
-// so that a defect which a file finds is an error and does not take down the program. What
-// other goroutines do is not guarded, nor is C.
+// A defect triggered by a file is then an error and does not end the program. Other goroutines and
+// C are not guarded.
 package guard
 
 import (
@@ -16,17 +16,17 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// ErrInternal marks an error that a defect caused.
+// ErrInternal is the kind of errors caused by defects.
 var ErrInternal = errors.New("internal error")
 
-// Defect is the error that a panic becomes, of kind ErrInternal.
+// Defect is the error that a panic becomes. Its kind is ErrInternal.
 type Defect struct {
 	file  string
 	cause any
 	stack []byte
 }
 
-// Error names the file and the cause, without the stack.
+// Error returns the file and the cause, without the stack.
 func (d *Defect) Error() string {
 	text := fmt.Sprintf("%v, please report it with the model: %v", ErrInternal, d.cause)
 	if d.file != "" {
@@ -35,7 +35,7 @@ func (d *Defect) Error() string {
 	return text
 }
 
-// Unwrap gives the kind and, if it is an error, the cause.
+// Unwrap returns the kind and, if it is an error, the cause.
 func (d *Defect) Unwrap() []error {
 	if err, ok := d.cause.(error); ok {
 		return []error{ErrInternal, err}
@@ -43,25 +43,24 @@ func (d *Defect) Unwrap() []error {
 	return []error{ErrInternal}
 }
 
-// Stack is the stack of the goroutine when it panicked, as debug.Stack writes it.
+// Stack returns the stack of the goroutine at the panic, as from debug.Stack.
 func (d *Defect) Stack() []byte { return d.stack }
 
-// Ended is a panic that is no defect: the guarded function ends with Err.
+// Ended is the value of a panic that is not a defect: the guarded function returns Err.
 type Ended struct{ Err error }
 
-// Guard is a function that is guarded.
+// Guard guards a function.
 type Guard struct {
 	file  string
 	watch mapped.Watch
 }
 
-// At begins to guard the calling function, whose defects name the file; "" for a function
-// whose caller names it.
+// At starts to guard the calling function. Its defects name the file; "" if the caller names it.
 func At(file string) Guard { return Guard{file, mapped.Begin()} }
 
-// End turns a panic of the function that defers it into an error: of kind graph.ErrFormat
-// if bytes were read that a mapped file has lost, else a *Defect. Goexit is no panic and
-// goes on.
+// End turns a panic of the deferring function into an error: of kind graph.ErrFormat if the
+// function read bytes that a mapped file has lost, else a *Defect. Goexit is not a panic and
+// continues.
 func (g Guard) End(err *error) { *err = g.Caught(recover(), *err) }
 
 // EndAll is End for functions that return all problems of a file.
@@ -74,9 +73,8 @@ func (g Guard) EndAll(problems *[]error) {
 	}
 }
 
-// Caught is End for functions that do more when they are deferred: p is what recover
-// returned, nil for no panic, and err what the guarded function returns. An error with a
-// *mapped.Lost becomes one of kind graph.ErrFormat.
+// Caught is End for deferred functions that do more. p is the result of recover, err the result of
+// the guarded function. An error with a *mapped.Lost becomes one of kind graph.ErrFormat.
 func (g Guard) Caught(p any, err error) error {
 	g.watch.End()
 	if ended, ok := p.(Ended); ok {
@@ -90,8 +88,8 @@ func (g Guard) Caught(p any, err error) error {
 	return Named(err)
 }
 
-// Named returns an error of kind graph.ErrFormat that names the file, if err has a
-// *mapped.Lost, else err.
+// Named returns err, or, if it has a *mapped.Lost, an error of kind graph.ErrFormat that names the
+// file.
 func Named(err error) error {
 	if err == nil {
 		return nil
@@ -103,7 +101,7 @@ func Named(err error) error {
 	return &graph.Error{Stage: "load", File: lost.Name, Offset: -1, Kind: graph.ErrFormat, Err: lost}
 }
 
-// Call returns the error of a function that is guarded.
+// Call runs f guarded and returns its error.
 func Call(f func() error) (err error) {
 	defer At("").End(&err)
 	return f()

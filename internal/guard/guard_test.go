@@ -19,7 +19,7 @@ func at(file string, work func() error) (n int, err error) {
 	return 1, err
 }
 
-// TestGuard checks what becomes of panics and of errors, also in guards within guards.
+// TestGuard checks the errors that panics and errors become, also in nested guards.
 func TestGuard(t *testing.T) {
 	own := errors.New("own")
 	for _, c := range []struct {
@@ -51,7 +51,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestGuardGoexit checks that a goroutine ends that wants to.
+// TestGuardGoexit checks that a guarded goroutine can exit.
 func TestGuardGoexit(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
@@ -64,7 +64,7 @@ func TestGuardGoexit(t *testing.T) {
 	}
 }
 
-// TestGuardLost reads bytes that a mapped file has lost, in a guard within another.
+// TestGuardLost reads lost bytes of a mapped file, in nested guards.
 func TestGuardLost(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("files are read and not mapped")
@@ -100,7 +100,7 @@ func TestGuardLost(t *testing.T) {
 	}
 }
 
-// TestGuardAllocates checks that runs that do not fail take no memory to be guarded.
+// TestGuardAllocates checks that guarding a run without errors allocates nothing.
 func TestGuardAllocates(t *testing.T) {
 	var err error
 	if n := testing.AllocsPerRun(100, func() { err = guarded() }); n > 0 || err != nil {

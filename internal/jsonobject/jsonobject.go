@@ -1,9 +1,9 @@
-// Package jsonobject writes objects of JSON whose members keep their order.
+// Package jsonobject writes JSON objects with members in a given order.
 package jsonobject
 
 import "encoding/json"
 
-// Marshal returns an object of n members.
+// Marshal returns a JSON object of n members, in the order of i.
 func Marshal(n int, member func(i int) (key string, value any)) ([]byte, error) {
 	b := []byte{'{'}
 	for i := range n {

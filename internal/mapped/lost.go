@@ -8,30 +8,30 @@ import (
 	"slices"
 )
 
-// Lost is the error of a mapped file that has become shorter.
+// Lost is the error of a mapped file that has been truncated.
 type Lost struct {
-	Name string // of the file, as it was opened
+	Name string // name under which the file was opened
 }
 
-// Error says what happened, without the name.
+// Error returns what happened, without the name.
 func (e *Lost) Error() string { return "the file lost bytes while it was read" }
 
-// Watch is a stretch of work of a goroutine during which bytes that a mapped file has lost
-// are a panic and not the end of the process.
+// Watch is a period of a goroutine's work. During it, reading lost bytes of a mapped file panics
+// instead of ending the process.
 type Watch struct {
 	before  bool
-	removed uint64 // files that were unmapped before it began
+	removed uint64 // files unmapped before it began
 }
 
-// Begin begins a watch of what the calling goroutine does in Go. C that touches such bytes
-// ends the process.
+// Begin starts a watch of the calling goroutine's Go code. C code that reads lost bytes ends the
+// process.
 func Begin() Watch { return Watch{debug.SetPanicOnFault(true), files.removals.Load()} }
 
-// End ends the watch, on the goroutine that began it.
+// End ends the watch. It must run on the goroutine that began it.
 func (w Watch) End() { debug.SetPanicOnFault(w.before) }
 
-// Lost returns a *Lost if a panic of the watched work was about bytes that a mapped file
-// has lost, else nil. The file may have been unmapped while the panic left functions.
+// Lost returns a *Lost if a panic of the watched work was caused by lost bytes of a mapped file,
+// else nil. The file may have been unmapped while the panic unwound.
 func (w Watch) Lost(p any) error {
 	fault, ok := p.(interface {
 		runtime.Error
@@ -57,8 +57,8 @@ func (w Watch) Lost(p any) error {
 	return nil
 }
 
-// Check returns a *Lost if a mapped file that one of the parts lies in is shorter than
-// it was. A file whose path leads to another file by now is not looked at.
+// Check returns a *Lost if the mapped file under one of the parts is shorter than its mapping. It
+// skips a file if another one has its path now.
 func Check(parts iter.Seq[[]byte]) error {
 	met := map[*region]bool{}
 	for part := range parts {
@@ -74,8 +74,8 @@ func Check(parts iter.Seq[[]byte]) error {
 	return nil
 }
 
-// Source returns a *Lost if part lies in a mapped file: the reason for which the system
-// could not read it. It is nil for other memory.
+// Source returns a *Lost, as the reason of a failed read, if part is in a mapped file. It returns
+// nil for other memory.
 func Source(part []byte) error {
 	if r := find(part); r != nil {
 		return &Lost{r.name}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// shorter maps a file of four pages and takes its bytes away.
+// shorter maps a file of four pages and truncates it.
 func shorter(t *testing.T) (path string, data []byte, unmap func() error) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -38,7 +38,7 @@ func shorter(t *testing.T) (path string, data []byte, unmap func() error) {
 	return path, data, unmap
 }
 
-// watched returns the panic of work, and what the watch says of it.
+// watched returns the panic of work, and the watch's error for it.
 func watched(work func()) (p any, err error) {
 	w := Begin()
 	defer func() {
@@ -50,8 +50,8 @@ func watched(work func()) (p any, err error) {
 	return nil, nil
 }
 
-// TestWatch touches bytes that are gone, of a file that stays mapped and of one that is
-// unmapped when the work is left, with others after it.
+// TestWatch reads lost bytes of a file that stays mapped, and of one that is unmapped while the
+// panic unwinds, followed by others.
 func TestWatch(t *testing.T) {
 	for _, later := range []int{-1, 0, 3, 2 * mostRemoved / 5} {
 		path, data, unmap := shorter(t)
@@ -87,7 +87,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestWatchBegins makes sure that a watch does not know files that were unmapped before.
+// TestWatchBegins checks that a watch ignores files unmapped before it began.
 func TestWatchBegins(t *testing.T) {
 	_, data, unmap := shorter(t)
 	sum := 0
@@ -107,7 +107,7 @@ func TestWatchBegins(t *testing.T) {
 	}
 }
 
-// TestWatchLeavesOthers makes sure that other panics stay what they are.
+// TestWatchLeavesOthers checks that other panics are unchanged.
 func TestWatchLeavesOthers(t *testing.T) {
 	for name, work := range map[string]func(){
 		"panic": func() { panic("other") },
@@ -121,7 +121,7 @@ func TestWatchLeavesOthers(t *testing.T) {
 	}
 }
 
-// TestCheckReplaced replaces a mapped file by a shorter one, which takes nothing away.
+// TestCheckReplaced replaces a mapped file by a shorter one. No bytes are lost.
 func TestCheckReplaced(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
@@ -133,7 +133,7 @@ func TestCheckReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	data, unmap, err := File(f, 100)
-	f.Close() // some systems replace no open file
+	f.Close() // some systems cannot replace an open file
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
-// Package mapped maps files into memory, and gives pages that nobody needs for now
-// back to the system.
+// Package mapped maps files into memory, and releases pages that are not needed for now to the
+// system.
 package mapped
 
 import (
@@ -11,27 +11,27 @@ import (
 	"unsafe"
 )
 
-// files is the files that are mapped, by address.
+// files holds the mapped files, sorted by address.
 var files struct {
 	sync.RWMutex
 	list     []*region
-	removed  []*region // the files unmapped last, for watches under way
+	removed  []*region // the files unmapped last, for watches in progress
 	removals atomic.Uint64
 }
 
-// mostRemoved bounds the files that were unmapped and are still known.
+// mostRemoved bounds the length of removed.
 const mostRemoved = 1 << 12
 
 // region is the memory of a mapped file.
 type region struct {
 	data []byte
 	name string
-	path string // absolute, where that is known
+	path string // absolute if possible
 	info os.FileInfo
 }
 
-// File maps the first size bytes of a file for reading, or reads them where the system
-// cannot map. The memory may not be written. Unmap ends it.
+// File maps the first size bytes of a file for reading, or reads them if the system cannot map. The
+// memory must not be written. unmap unmaps it.
 func File(f *os.File, size int) (data []byte, unmap func() error, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -67,7 +67,7 @@ func remove(r *region, end func() error) error {
 	return end()
 }
 
-// find returns the mapped file in which part lies, or nil.
+// find returns the mapped file that contains part, or nil.
 func find(part []byte) *region {
 	if len(part) == 0 {
 		return nil
@@ -77,8 +77,8 @@ func find(part []byte) *region {
 	return at(address(part), uintptr(len(part)))
 }
 
-// at returns the mapped file that has n bytes from an address on, or nil. The list is
-// locked.
+// at returns the mapped file that contains n bytes at address begin, or nil. The caller holds the
+// lock.
 func at(begin, n uintptr) *region {
 	i, ok := slices.BinarySearchFunc(files.list, begin, above)
 	if !ok {
@@ -90,18 +90,17 @@ func at(begin, n uintptr) *region {
 	return files.list[i]
 }
 
-// has reports whether n bytes from an address on lie in the file.
+// has reports whether n bytes at address begin are in the file.
 func (r *region) has(begin, n uintptr) bool {
 	first := address(r.data)
 	return begin >= first && begin-first <= uintptr(len(r.data)) && n <= uintptr(len(r.data))-(begin-first)
 }
 
-// Contains reports whether part lies in a mapped file.
+// Contains reports whether part is in a mapped file.
 func Contains(part []byte) bool { return find(part) != nil }
 
-// Release gives the whole pages of part back to the system if part lies in a mapped
-// file; they are read from the file again when they are next touched. Other memory
-// stays as it is.
+// Release releases the whole pages of part to the system if part is in a mapped file. They are read
+// from the file again on next use. Other memory is unchanged.
 func Release(part []byte) {
 	if len(part) == 0 {
 		return
@@ -120,7 +119,7 @@ func Release(part []byte) {
 
 func address(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
-// above orders mapped files against an address.
+// above compares the address of a mapped file to an address.
 func above(r *region, at uintptr) int {
 	switch a := address(r.data); {
 	case a < at:

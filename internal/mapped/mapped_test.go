@@ -37,7 +37,7 @@ func random(t *testing.T, n int) (content, data []byte, unmap func() error) {
 	return content, data, unmap
 }
 
-// resident is the bytes of mapped files that the process holds.
+// resident returns the resident bytes of mapped files of the process.
 func resident(t *testing.T) int {
 	t.Helper()
 	data, err := os.ReadFile("/proc/self/status")
@@ -57,7 +57,7 @@ func resident(t *testing.T) int {
 	return 0
 }
 
-// TestReleaseGivesBack touches a file, releases it and reads it again.
+// TestReleaseGivesBack reads a file, releases it and reads it again.
 func TestReleaseGivesBack(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux gives pages of a private mapping back at once")
@@ -80,8 +80,8 @@ func TestReleaseGivesBack(t *testing.T) {
 	}
 }
 
-// TestReleaseParts releases parts at any offset of several files, with other memory
-// between the calls, while files come and go.
+// TestReleaseParts releases parts of several files at any offset, and other memory in between,
+// while files are mapped and unmapped.
 func TestReleaseParts(t *testing.T) {
 	var done sync.WaitGroup
 	for range 8 {

@@ -2,5 +2,5 @@ package mapped
 
 import "syscall"
 
-// release forgets whole pages. An error leaves them where they are.
+// release releases whole pages. On an error they stay.
 func release(pages []byte) { _ = syscall.Madvise(pages, syscall.MADV_DONTNEED) }

@@ -2,7 +2,7 @@
 
 package mapped
 
-// CanForget reports whether pages can be given back.
+// CanForget reports whether pages can be released.
 const CanForget = false
 
 // Reserve returns n bytes.

@@ -6,9 +6,9 @@ import (
 	"os"
 )
 
-// Temporary maps a file without a name that holds the first n bytes that write writes. The
-// system keeps them in memory or on disk, as it does for other mapped files. The memory may
-// not be written. Unmap ends it. It is an error where the system takes no pages back.
+// Temporary maps an unnamed file with the first n bytes that write writes. The system keeps them in
+// memory or on disk, as for other mapped files. The memory must not be written. unmap unmaps it. If
+// the system cannot release pages, the error is errors.ErrUnsupported.
 func Temporary(n int, write func(w io.Writer) error) (data []byte, unmap func() error, err error) {
 	if !CanForget {
 		return nil, nil, errors.ErrUnsupported

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestTemporary maps bytes of files without a name, whose pages come back.
+// TestTemporary maps bytes of unnamed files, and reads them again after a release.
 func TestTemporary(t *testing.T) {
 	want := bytes.Repeat([]byte("nacre "), 1<<15)
 	data, unmap, err := Temporary(len(want), func(w io.Writer) error {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestFaults fails each call of the operating system in turn. What was there stays until the file
-// is whole, and nothing else is left.
+// TestFaults fails each system call in turn. The old file must stay until the new one is complete,
+// and nothing else may remain.
 func TestFaults(t *testing.T) {
 	defer func() { Fault = nil }()
 	broken := errors.New("broken")
@@ -42,7 +42,7 @@ func TestFaults(t *testing.T) {
 			}
 			switch {
 			case failed == "close" && renameOpen:
-				check(t, path, "new") // it has its place already
+				check(t, path, "new") // it is already in its place
 			case old != "":
 				check(t, path, old)
 			default:

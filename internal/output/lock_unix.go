@@ -11,8 +11,8 @@ import (
 // renameOpen reports whether a file may be renamed or removed while it is open.
 const renameOpen = true
 
-// hold marks a new file as one that this process writes. It fails when another process
-// took the file for a stale one.
+// hold marks a new file as being written by this process. It returns false if another process took
+// the file for a stale one.
 func hold(f *os.File) bool {
 	if errors.Is(lock(f), syscall.EWOULDBLOCK) {
 		return false
@@ -25,8 +25,7 @@ func hold(f *os.File) bool {
 	return err == nil && os.SameFile(own, there)
 }
 
-// stale reports whether no process writes the file. File systems without locks have no
-// stale files.
+// stale reports whether no process writes the file. It returns false on file systems without locks.
 func stale(path string) bool {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

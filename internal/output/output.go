@@ -1,5 +1,5 @@
-// Package output writes files that are whole or not there. A file is written under
-// another name beside its own and takes its place when it is complete.
+// Package output writes files that are complete or absent. A file is written under another name
+// next to its own, and takes its place once it is complete.
 package output
 
 import (
@@ -16,14 +16,14 @@ import (
 	"github.com/nacre-ml/nacre/internal/mapped"
 )
 
-// ErrInterrupted is the error of files that are begun or committed after Abandon.
+// ErrInterrupted is the error of Create and Commit after Abandon.
 var ErrInterrupted = errors.New("interrupted")
 
-// Fault, unless nil, is asked before each call of the operating system that writes: open, chmod, write,
-// sync, rename or close. An error of it is the error of the call. Tests set it.
+// Fault, unless nil, is called before each system call that writes: open, chmod, write, sync,
+// rename or close. If it returns an error, the call fails with it. Tests set it.
 var Fault func(call string) error
 
-// try makes a call of the operating system.
+// try makes a system call.
 func try(call string, f func() error) error {
 	if Fault != nil {
 		if err := Fault(call); err != nil {
@@ -36,21 +36,21 @@ func try(call string, f func() error) error {
 // File is an output that is being written.
 type File struct {
 	path  string
-	file  *os.File // nil when committed or discarded
-	whole bool     // written under another name; else a device or a pipe, written as it is
+	file  *os.File // nil after Commit or Discard
+	whole bool     // written under another name; else a device or a pipe, written directly
 }
 
-// pending is the files that have another name as yet.
+// pending holds the files that still have another name.
 var pending struct {
 	sync.Mutex
 	files     map[*File]bool
 	abandoned bool
 }
 
-// Create begins an output. A symbolic link at path stands for its target, which need not
-// exist. A regular file there stays as it is until Commit. Character devices and pipes are
-// written as bytes come; folders, block devices and sockets are errors. What killed
-// processes left of earlier outputs of the same name is removed.
+// Create starts an output. A symbolic link at path stands for its target, which need not exist. A
+// regular file there stays unchanged until Commit. Character devices and pipes are written
+// directly. Folders, block devices and sockets are errors. Create removes unfinished outputs of the
+// same name that killed processes left.
 func Create(path string) (*File, error) {
 	target, mode, err := resolve(path)
 	if err != nil {
@@ -75,10 +75,10 @@ func aFolder(path string) error {
 	return &fs.PathError{Op: "write", Path: path, Err: errors.New("it is a folder; give the name of a file in it")}
 }
 
-// resolve follows symbolic links. The mode of a file that does not exist is that of a
-// regular one without permissions.
+// resolve follows symbolic links. For a file that does not exist, it returns the mode of a regular
+// file without permissions.
 func resolve(path string) (target string, mode fs.FileMode, err error) {
-	const most = 40 // links, as the kernel allows
+	const most = 40 // links, like the kernel's limit
 	at := path
 	for range most {
 		info, err := os.Lstat(at)
@@ -95,7 +95,7 @@ func resolve(path string) (target string, mode fs.FileMode, err error) {
 			return "", 0, err
 		}
 		if !filepath.IsAbs(to) {
-			// Not Join, which would cut ".." behind a link to a folder.
+			// Not Join, which would remove ".." after a link to a folder.
 			to = filepath.Dir(at) + string(filepath.Separator) + to
 		}
 		at = to
@@ -103,8 +103,8 @@ func resolve(path string) (target string, mode fs.FileMode, err error) {
 	return "", 0, &fs.PathError{Op: "write", Path: path, Err: errors.New("too many symbolic links")}
 }
 
-// begin makes a file with another name in the folder of path. A file that is there already
-// gives it its permissions.
+// begin creates a file of another name in the folder of path. It takes over the permissions of an
+// existing file.
 func begin(path string, mode fs.FileMode) (*File, error) {
 	pending.Lock()
 	defer pending.Unlock()
@@ -148,12 +148,12 @@ func begin(path string, mode fs.FileMode) (*File, error) {
 	}
 }
 
-// Names of files that are being written: a dot, the name, 8 hexadecimal digits, suffix.
+// Names of files being written are a dot, the name, a dot, 8 hexadecimal digits and suffix.
 const suffix = ".nacre-tmp"
 
 func temporary(name string) string { return fmt.Sprintf(".%s.%08x%s", name, rand.Uint32(), suffix) }
 
-// removeStale removes unfinished files of that name that no process holds.
+// removeStale removes unfinished files for that name that no process holds.
 func removeStale(folder, name string) {
 	if folder == "" {
 		folder = "."
@@ -173,8 +173,8 @@ func removeStale(folder, name string) {
 	}
 }
 
-// Write appends to the file. The error is a *mapped.Lost if b lies in a mapped file that
-// does not have it any more.
+// Write appends to the file. If b is in a mapped file that has lost those bytes, the error is a
+// *mapped.Lost.
 func (p *File) Write(b []byte) (int, error) {
 	if p.file == nil {
 		return 0, fs.ErrClosed
@@ -192,7 +192,7 @@ func (p *File) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Commit puts the file in its place.
+// Commit moves the file to its place.
 func (p *File) Commit() error {
 	if p.file == nil {
 		return fs.ErrClosed
@@ -227,7 +227,7 @@ func (p *File) Commit() error {
 	return err
 }
 
-// Discard removes the file, unless it was committed.
+// Discard removes the file unless it was committed.
 func (p *File) Discard() {
 	if p.file == nil {
 		return
@@ -242,14 +242,14 @@ func (p *File) Discard() {
 	p.remove()
 }
 
-// remove removes an unfinished file; pending is locked.
+// remove removes an unfinished file. The caller holds pending.
 func (p *File) remove() {
 	p.drop()
 	p.file.Close()
 	p.file = nil
 }
 
-// drop takes an unfinished file out of its folder and out of the list; pending is locked.
+// drop removes an unfinished file from its folder and from the list. The caller holds pending.
 func (p *File) drop() {
 	if !renameOpen {
 		p.file.Close()
@@ -258,8 +258,8 @@ func (p *File) drop() {
 	delete(pending.files, p)
 }
 
-// Abandon removes every file that is being written, and lets no other begin or take its
-// place. It is for a process that is about to end.
+// Abandon removes every file being written, and makes later calls of Create and Commit fail. It is
+// for a process that is about to end.
 func Abandon() {
 	pending.Lock()
 	defer pending.Unlock()

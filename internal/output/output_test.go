@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// write makes an output of that content.
+// write creates an output with that content.
 func write(t *testing.T, path, content string) error {
 	t.Helper()
 	f, err := Create(path)
@@ -23,7 +23,7 @@ func write(t *testing.T, path, content string) error {
 	return f.Commit()
 }
 
-// check wants a file's content, and nothing else in its folder but those names.
+// check checks a file's content, and that its folder holds only the file and as many others.
 func check(t *testing.T, path, content string, others ...string) {
 	t.Helper()
 	data, err := os.ReadFile(path)

@@ -1,6 +1,6 @@
-// Package printable shows text that a file chose. Names, documents and messages may hold control
-// sequences that steer a terminal, line breaks that forge a line, and marks that turn the order of
-// letters around; shown by this package they are visible escapes.
+// Package printable prints text chosen by a file. Names, documents and messages may contain control
+// sequences that steer a terminal, line breaks that forge a line, and marks that reverse the order
+// of letters. This package prints them as visible escapes.
 package printable
 
 import (
@@ -13,10 +13,10 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns s on one line. Control characters, invisible format characters (the marks of
-// bidirectional text among them), line and paragraph separators, and bytes that are not UTF-8
-// become escapes of Go's string literals. Other characters stay, spaces of every width and the
-// joiners of scripts and emoji among them.
+// Text returns s on one line. It replaces control characters, invisible format characters (such as
+// the marks of bidirectional text), line and paragraph separators, and bytes that are not UTF-8 by
+// escapes of Go's string literals. It keeps other characters, including spaces of every width and
+// the joiners of scripts and emoji.
 func Text(s string) string {
 	if clean(s) {
 		return s
@@ -39,7 +39,7 @@ func clean(s string) bool {
 	return true
 }
 
-// appendText appends a rune, which in UTF-8 is s, as Text shows it.
+// appendText appends rune r, encoded as s, in the form of Text.
 func appendText(b []byte, r rune, s string) []byte {
 	switch {
 	case r == utf8.RuneError && len(s) == 1:
@@ -50,7 +50,7 @@ func appendText(b []byte, r rune, s string) []byte {
 	return append(b, s...)
 }
 
-// Joiners shape letters and emoji beside them.
+// Joiners shape the letters and emoji next to them.
 const (
 	zeroWidthNonJoiner = '\u200c'
 	zeroWidthJoiner    = '\u200d'
@@ -61,16 +61,16 @@ func escaped(r rune) bool {
 	case ' ' <= r && r < 0x7f || r == zeroWidthNonJoiner || r == zeroWidthJoiner:
 		return false
 	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp):
-		return !unicode.Is(unicode.Prepended_Concatenation_Mark, r) // digits stand on such a mark
+		return !unicode.Is(unicode.Prepended_Concatenation_Mark, r) // such a mark carries digits
 	}
 	return false
 }
 
-// Error returns the message of an error as Text does. Messages that errors.Join joined keep their
-// lines.
+// Error returns the message of an error in the form of Text. Messages joined by errors.Join keep
+// their lines.
 func Error(err error) string { return message(err, err.Error()) }
 
-// message returns the text of err, which is its message.
+// message returns the printable form of text, the message of err.
 func message(err error, text string) string {
 	var within []error
 	switch e := err.(type) {
@@ -105,18 +105,19 @@ func message(err error, text string) string {
 	return Text(text)
 }
 
-// shown formats a value as Text shows it, an error as Error does.
+// shown formats a value in the form of Text, an error in the form of Error.
 type shown struct{ v any }
 
 func (s shown) Format(f fmt.State, verb rune) {
 	if err, ok := s.v.(error); ok && (verb == 'v' || verb == 's') {
-		_, _ = io.WriteString(f, Error(err)) // fmt keeps the text in memory
+		_, _ = io.WriteString(f, Error(err)) // fmt buffers the text in memory
 		return
 	}
 	_, _ = io.WriteString(f, Text(fmt.Sprintf(fmt.FormatString(f, verb), s.v)))
 }
 
-// safe replaces arguments but numbers, which may be widths, by values that format as Text shows them.
+// safe wraps arguments, so that they format in the form of Text. Numbers, which may be widths,
+// stay.
 func safe(args []any) {
 	for i, x := range args {
 		switch x.(type) {
@@ -127,29 +128,30 @@ func safe(args []any) {
 	}
 }
 
-// Fprintf is fmt.Fprintf whose arguments Text shows. It overwrites args.
+// Fprintf is fmt.Fprintf with arguments in the form of Text. It overwrites args.
 func Fprintf(w io.Writer, format string, args ...any) (int, error) {
 	safe(args)
 	return fmt.Fprintf(w, format, args...)
 }
 
-// Fprintln is fmt.Fprintln whose arguments Text shows. It overwrites args.
+// Fprintln is fmt.Fprintln with arguments in the form of Text. It overwrites args.
 func Fprintln(w io.Writer, args ...any) (int, error) {
 	safe(args)
 	return fmt.Fprintln(w, args...)
 }
 
-// Writer passes text on. Characters that Text escapes are escaped, but for tabs and ends of lines.
-// A character may come in several writes.
+// Writer writes text to W in the form of Text, but keeps tabs and line ends. A character may be
+// split over several writes.
 type Writer struct {
 	W io.Writer
-	// JSON has escapes be those of JSON strings. Such characters are then expected within strings.
+	// JSON selects the escapes of JSON strings. All characters to escape must then be within
+	// strings.
 	JSON bool
 
-	part []byte // of a character
+	part []byte // start of a split character
 }
 
-// Write passes b on. The error is W's; b counts as written wholly or not at all.
+// Write writes b. The error is W's. It counts b as written completely or not at all.
 func (w *Writer) Write(b []byte) (int, error) {
 	text := b
 	if len(w.part) > 0 {
@@ -177,7 +179,7 @@ func (w *Writer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Flush passes on the bytes of a character whose end did not come.
+// Flush writes the bytes of an incomplete character.
 func (w *Writer) Flush() error {
 	if len(w.part) == 0 {
 		return nil
@@ -188,7 +190,7 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// appendJSON appends the escape of a rune in a string of JSON.
+// appendJSON appends the escape of a rune within a JSON string.
 func appendJSON(b []byte, r rune) []byte {
 	for _, unit := range utf16.Encode([]rune{r}) {
 		b = fmt.Appendf(b, `\u%04x`, unit)

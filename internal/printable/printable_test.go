@@ -97,7 +97,7 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// TestJSON reads text back that was escaped.
+// TestJSON decodes escaped text.
 func TestJSON(t *testing.T) {
 	const text = "\x7f\u009b\u202e\U000e0041\x1b\n é"
 	var b strings.Builder

@@ -2,24 +2,24 @@ package resample
 
 import "encoding/binary"
 
-// bits is the precision of weights: sums of 256 times a weight of 1 fit half of a uint64.
+// bits is the precision of weights. Sums of 256 times a weight of 1 fit half of a uint64.
 const bits = 22
 
-// manyWeights is how many weights are rounded one by one, as Pillow rounds all. The rounding
-// of more would change their sum, by which bytes overflow.
+// manyWeights is the most weights that are rounded one by one, like Pillow's. Rounding more of them
+// would change their sum, and bytes would overflow.
 const manyWeights = 1 << 10
 
-// filter is the weights of the elements of a line from which those of another are computed.
+// filter holds the weights that compute the elements of a line from those of a source line.
 type filter struct {
 	first   []int      // by element of the result: the first source element with a weight
-	weights [][]uint64 // by element of the result; in units of 2^-bits, their sum about 1
-	copies  bool       // every element is a source element, one after the other from first[0]
+	weights [][]uint64 // by element of the result; in units of 2^-bits, with a sum of about 1
+	copies  bool       // every element equals a source element, in order from first[0]
 }
 
-// newFilter returns the weights of elements from to to-1 of a line of source elements that is
-// enlarged by 1/scale. Element i of the result lies at start + (i+1/2)·scale of the source, of
-// which there are n elements. Weights fall linearly with the distance, to 0 at the distance of
-// an element of the source or of the result, whichever is longer.
+// newFilter returns the weights of elements from to to-1 of a line enlarged by 1/scale. Element i
+// of the result is at start + (i+1/2)·scale of the source, which has n elements. Weights decrease
+// linearly with the distance, to 0 at the length of an element of the source or of the result,
+// whichever is longer.
 func newFilter(from, to, n int, start, scale float64) *filter {
 	f := &filter{first: make([]int, to-from), weights: make([][]uint64, to-from), copies: scale == 1 && start == 0}
 	reach := max(scale, 1)
@@ -42,7 +42,7 @@ func newFilter(from, to, n int, start, scale float64) *filter {
 			buf, sum, first = append(buf[:0], 1), 1, min(max(int(middle), 0), n-1)
 		}
 		f.first[i], f.weights[i] = first, make([]uint64, len(buf))
-		left := 0.0 // by rounding
+		left := 0.0 // error of rounding, carried over
 		for k, w := range buf {
 			exact := w/sum*(1<<bits) + left
 			f.weights[i][k] = uint64(exact + 0.5)
@@ -56,8 +56,8 @@ func newFilter(from, to, n int, start, scale float64) *filter {
 
 func abs(x float64) float64 { return max(x, -x) }
 
-// across computes two lines at once, from elements in the lower and the upper half of each
-// number. Element i goes to low[i*step] and high[i*step].
+// across computes two lines at once, from elements in the lower and the upper half of each number.
+// It stores element i at low[i*step] and high[i*step].
 func (f *filter) across(pairs []uint64, low, high []byte, step int) {
 	if f.copies {
 		for i, p := range pairs[f.first[0]:][:len(f.first)] {
@@ -77,7 +77,7 @@ func (f *filter) across(pairs []uint64, low, high []byte, step int) {
 	}
 }
 
-// down computes line i of the result from the rows that it reads, each as long as the line: a
+// down computes line i of the result from its source rows. Rows and line have the same length, a
 // multiple of 8 bytes.
 func (f *filter) down(dst, rows []byte, i int) {
 	const mask = 0x000000ff000000ff

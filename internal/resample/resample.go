@@ -1,6 +1,6 @@
-// Package resample resizes pictures as Pillow does by its filter BILINEAR: rows first, then
-// columns, each rounded to bytes. Values differ by one where Pillow takes columns first.
-// Brightness and colour of a JPEG are resized apart, each from as many pixels as it has.
+// Package resample resizes pictures like Pillow's filter BILINEAR: rows first, then columns, each
+// rounded to bytes. Values differ by one if Pillow resizes columns first. The luma and chroma of a
+// JPEG are resized separately, each from its own pixels.
 package resample
 
 import (
@@ -10,7 +10,7 @@ import (
 	"image/draw"
 )
 
-// RGB is rows of pixels without gaps, from the top, each red, green and blue.
+// RGB is a picture: rows of red, green and blue pixels without gaps, from the top.
 type RGB struct {
 	Width, Height int
 	Pix           []byte
@@ -27,9 +27,8 @@ func New(width, height int, c [3]uint8) *RGB {
 	return p
 }
 
-// Resize returns a part of the picture as it is when resized: its pixels in the rectangle.
-// Pixels that are not opaque are as before black. The rectangle has pixels and lies within
-// the size.
+// Resize resizes the picture to size and returns the pixels in part. Pixels that are not opaque are
+// blended with black. part is not empty and within size.
 func Resize(img image.Image, size image.Point, part image.Rectangle) *RGB {
 	switch img := img.(type) {
 	case *image.YCbCr:
@@ -56,7 +55,7 @@ func Resize(img image.Image, size image.Point, part image.Rectangle) *RGB {
 	return newTask(flat.Rect, size, part).rgba(flat.Pix, flat.Stride)
 }
 
-// task is one picture to be resized.
+// task is one picture to resize.
 type task struct {
 	bounds image.Rectangle
 	size   image.Point
@@ -67,11 +66,11 @@ func newTask(bounds image.Rectangle, size image.Point, part image.Rectangle) tas
 	return task{bounds, size, part}
 }
 
-// filters returns the weights for a plane that has a pixel for so many columns and rows of
-// the picture, and the extents of the plane.
+// filters returns the weights for a plane with one pixel per columns by rows pixels of the picture,
+// and the extents of the plane.
 func (t task) filters(columns, rows int) (across, down *filter, width, height int) {
 	line := func(min, max, size, from, to, per int) (*filter, int) {
-		n := (max+per-1)/per - min/per // as image.YCbCr has them
+		n := (max+per-1)/per - min/per // like image.YCbCr
 		start := float64(min)/float64(per) - float64(min/per)
 		return newFilter(from, to, n, start, float64(max-min)/float64(per)/float64(size)), n
 	}
@@ -87,17 +86,17 @@ func (t task) each(out *RGB, f func(row []byte, at int)) {
 	}
 }
 
-// lines makes the rows of a result from source rows, which it resizes across when they are
-// first read. It keeps the source rows that a row of the result reads, and room for some of
-// the next ones, so that a high picture takes no memory for all of its rows.
+// lines computes the rows of a result from source rows. It resizes source rows across when they are
+// first read. It keeps only the source rows of one row of the result, and some of the next ones, so
+// that a high picture takes little memory.
 type lines struct {
 	down      *filter
-	stride    int                           // of rows, a multiple of 8
+	stride    int                           // bytes of a row, a multiple of 8
 	fill      func(i int, row, next []byte) // resizes source row i, and i+1 into next if step is 2
 	step      int
 	rows      []byte
-	room      int // of rows, beside one that fill may add
-	from, end int // the source rows in rows
+	room      int // rows that fit, besides one that fill may add
+	from, end int // the range of source rows in rows
 	line      []byte
 }
 
@@ -112,10 +111,10 @@ func newLines(n int, down *filter, step int, fill func(i int, row, next []byte))
 	return l
 }
 
-// at is the room from a source row on.
+// at returns the memory from source row i on.
 func (l *lines) at(i int) []byte { return l.rows[(i-l.from)*l.stride:] }
 
-// row is a row of the result, until the next call. Calls are for increasing rows.
+// row returns row i of the result, valid until the next call. i must increase from call to call.
 func (l *lines) row(i int) []byte {
 	first := l.down.first[i]
 	end := first + len(l.down.weights[i])
@@ -172,7 +171,7 @@ func (t task) rgba(pix []byte, stride int) *RGB {
 	return out
 }
 
-// ycbcr resizes brightness and colour apart.
+// ycbcr resizes luma and chroma separately.
 func ycbcr(img *image.YCbCr, size image.Point, part image.Rectangle) *RGB {
 	t := newTask(img.Rect, size, part)
 	columns, rows := 1, 1
@@ -209,8 +208,8 @@ func ycbcr(img *image.YCbCr, size image.Point, part image.Rectangle) *RGB {
 	return out
 }
 
-// Turn returns the picture turned as the orientation of EXIF says, 1 to 8, so that it is
-// seen upright.
+// Turn returns the picture turned upright by an EXIF orientation, 1 to 8. For others it returns the
+// picture unchanged.
 func (p *RGB) Turn(orientation int) *RGB {
 	if orientation <= 1 || orientation > 8 {
 		return p
@@ -228,10 +227,10 @@ func (p *RGB) Turn(orientation int) *RGB {
 	return out
 }
 
-// Swaps reports whether an orientation makes rows columns.
+// Swaps reports whether an orientation swaps rows and columns.
 func Swaps(orientation int) bool { return orientation >= 5 && orientation <= 8 }
 
-// Origin returns where pixel x, y of the turned picture is in the stored one, of that width
+// Origin returns the place of pixel x, y of the turned picture in the stored one, of extents width
 // and height.
 func Origin(orientation, x, y, width, height int) (u, v int) {
 	if Swaps(orientation) {
@@ -248,7 +247,7 @@ func Origin(orientation, x, y, width, height int) (u, v int) {
 	return x, y
 }
 
-// Paste copies a picture to where its upper left corner is to be.
+// Paste copies a picture into p, with its upper left corner at x, y.
 func (p *RGB) Paste(from *RGB, x, y int) {
 	for i := range from.Height {
 		copy(p.Pix[3*((y+i)*p.Width+x):][:3*from.Width], from.Pix[3*i*from.Width:])

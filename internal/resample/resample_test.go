@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// noise is a picture of random pixels that are opaque.
+// noise returns a picture of random opaque pixels.
 func noise(r *rand.Rand, bounds image.Rectangle) *image.RGBA {
 	img := image.NewRGBA(bounds)
 	for i := range img.Pix {
@@ -24,7 +24,7 @@ func noise(r *rand.Rand, bounds image.Rectangle) *image.RGBA {
 	return img
 }
 
-// expected is one value of a resized picture, before it is rounded.
+// expected returns one value of a resized picture, before rounding.
 func expected(img image.Image, size image.Point, x, y, channel int) float64 {
 	b := img.Bounds()
 	columns, rows := triangle(b.Dx(), size.X, x), triangle(b.Dy(), size.Y, y)
@@ -39,7 +39,7 @@ func expected(img image.Image, size image.Point, x, y, channel int) float64 {
 	return sum / weights
 }
 
-// triangle is the weights of n elements for element i of size.
+// triangle returns the weights of n elements for element i of size.
 func triangle(n, size, i int) []float64 {
 	scale := float64(n) / float64(size)
 	list := make([]float64, n)
@@ -73,12 +73,12 @@ func TestResize(t *testing.T) {
 	}
 }
 
-// opaque is the picture in pixels whose colours are not multiplied.
+// opaque returns the picture with colours that are not premultiplied.
 func opaque(img *image.RGBA) *image.NRGBA {
 	return &image.NRGBA{Pix: img.Pix, Stride: img.Stride, Rect: img.Rect}
 }
 
-// checkPart compares a part that is resized alone with that of the whole.
+// checkPart compares a part resized alone to that part of the whole.
 func checkPart(t *testing.T, r *rand.Rand, img image.Image, size image.Point, full *RGB) {
 	t.Helper()
 	x, y := r.IntN(size.X), r.IntN(size.Y)
@@ -95,7 +95,8 @@ func checkPart(t *testing.T, r *rand.Rand, img image.Image, size image.Point, fu
 	}
 }
 
-// TestNarrow makes a high picture a wide one, which takes no memory for all rows in that width.
+// TestNarrow resizes a high narrow picture to a wide one. It must not allocate all rows at that
+// width.
 func TestNarrow(t *testing.T) {
 	size := image.Pt(64, 1000)
 	narrow := image.Rect(0, 0, 1, 1<<18)
@@ -110,7 +111,7 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-// TestManyWeights adds weights that rounding would change much. White stays white.
+// TestManyWeights checks sums of weights that rounding would change much. White must stay white.
 func TestManyWeights(t *testing.T) {
 	for _, n := range []int{1, 700, 1025, 5 << 20} {
 		for i, list := range newFilter(0, 3, n, 0, float64(n)/3).weights {
@@ -125,7 +126,7 @@ func TestManyWeights(t *testing.T) {
 	}
 }
 
-// TestSameSize keeps pixels as they are.
+// TestSameSize checks that a picture of the same size is unchanged.
 func TestSameSize(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	img := noise(r, image.Rect(-3, 2, 14, 13))
@@ -147,7 +148,7 @@ func TestSameSize(t *testing.T) {
 	}
 }
 
-// TestColourApart resizes pictures whose colour has fewer pixels than their brightness.
+// TestColourApart resizes pictures with fewer pixels of chroma than of luma.
 func TestColourApart(t *testing.T) {
 	ratios := []image.YCbCrSubsampleRatio{
 		image.YCbCrSubsampleRatio444, image.YCbCrSubsampleRatio422, image.YCbCrSubsampleRatio420,
@@ -155,7 +156,7 @@ func TestColourApart(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, ratio := range ratios {
-		// Colours that change steadily are the same however they are resized.
+		// Colours that change steadily do not depend on how they are resized.
 		img := image.NewYCbCr(image.Rect(0, 0, 64, 48), ratio)
 		for y := range 48 {
 			for x := range 64 {
@@ -188,7 +189,7 @@ func TestColourApart(t *testing.T) {
 	}
 }
 
-// TestTurn turns a picture of the numbers 1 to 6 in two rows.
+// TestTurn turns a picture of pixels 1 to 6 in two rows.
 func TestTurn(t *testing.T) {
 	for orientation, want := range map[int]string{
 		1: "3x2 123456", 2: "3x2 321654", 3: "3x2 654321", 4: "3x2 456123",

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Files returns the files that match a pattern of package filepath, and ends the test if
-// there are none, so that a test of every file is a test of one at least.
+// Files returns the files that match a pattern of package filepath. If there are none, it fails the
+// test, so that a test of all files tests at least one.
 func Files(t testing.TB, pattern ...string) []string {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(pattern...))

@@ -10,13 +10,12 @@ import (
 	"testing"
 )
 
-// reasons are the names of which one must stand in the condition of a skip that is not
-// this package's: a short run, a complete run, the race detector, or another system, processor
-// or device.
+// reasons are names allowed in the condition of a skip without this package: a short run, a
+// complete run, the race detector, or another system, processor or device.
 var reasons = map[string]bool{"Short": true, "Complete": true, "GOOS": true, "GOARCH": true, "CoopMatrix": true, "isRandom": true, "raceDetector": true}
 
-// TestNoQuietSkips reads all tests of the module. What a test lacks is for Skip to say,
-// which a complete run fails.
+// TestNoQuietSkips reads all tests of the module. A test that lacks data or a tool must call Skip,
+// which fails in a complete run.
 func TestNoQuietSkips(t *testing.T) {
 	root := Root(t)
 	skips := 0
@@ -47,7 +46,7 @@ func TestNoQuietSkips(t *testing.T) {
 	}
 }
 
-// quiet returns where a file skips without one of the reasons. It counts all skips.
+// quiet returns the skips of a file that have none of the reasons. It adds all skips to the count.
 func quiet(file *ast.File, skips *int) []token.Pos {
 	var list []token.Pos
 	var stack []ast.Node
@@ -68,7 +67,7 @@ func quiet(file *ast.File, skips *int) []token.Pos {
 	return list
 }
 
-// isSkip reports a call of a method of testing.TB that skips.
+// isSkip reports whether a call is one of a method of testing.TB that skips.
 func isSkip(call *ast.CallExpr) bool {
 	f, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -78,7 +77,7 @@ func isSkip(call *ast.CallExpr) bool {
 	return ok && of.Name != "testenv" && (f.Sel.Name == "Skip" || f.Sel.Name == "Skipf" || f.Sel.Name == "SkipNow")
 }
 
-// reasoned reports whether an if around the innermost node names a reason.
+// reasoned reports whether an if statement around the innermost node names a reason.
 func reasoned(stack []ast.Node) bool {
 	found := false
 	for _, n := range stack {

@@ -1,5 +1,5 @@
-// Package testenv decides what a test does where data or a tool is missing. An
-// ordinary run skips the test; a complete run, as scripts/test.sh makes, fails it.
+// Package testenv handles tests that lack data or a tool. An ordinary run skips such a test; a
+// complete run, as by scripts/test.sh, fails it.
 package testenv
 
 import (
@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// Variable is the environment variable that asks for a complete run: "1" for all
-// that the project's scripts install and fetch, "all" for samples beside the
-// checkout too, which no script fetches.
+// Variable is the environment variable that asks for a complete run: "1" requires everything that
+// the project's scripts install and fetch; "all" also requires samples beside the checkout, which
+// no script fetches.
 const Variable = "NACRE_TEST_COMPLETE"
 
-// Complete reports whether a test may not be skipped for want of data or a tool.
+// Complete reports whether the run is complete: no test may be skipped for lack of data or a tool.
 func Complete() bool {
 	v := os.Getenv(Variable)
 	return v != "" && v != "0"
@@ -30,7 +30,7 @@ func Skip(t testing.TB, why ...any) {
 	t.Skip(why...)
 }
 
-// Need is Skip unless err is nil.
+// Need calls Skip if err is not nil.
 func Need(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -47,7 +47,7 @@ func SkipSamples(t testing.TB, why ...any) {
 	t.Skip(why...)
 }
 
-// Root returns the folder of the module that the test belongs to.
+// Root returns the root folder of the test's module.
 func Root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -65,8 +65,8 @@ func Root(t testing.TB) string {
 	}
 }
 
-// OfficialData returns the folder of the official ONNX tests: NACRE_ONNX_DATA, or
-// where scripts/fetch-onnx-data.sh puts them.
+// OfficialData returns the folder of the official ONNX tests: NACRE_ONNX_DATA, or the folder of
+// scripts/fetch-onnx-data.sh.
 func OfficialData(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv("NACRE_ONNX_DATA")
@@ -79,8 +79,8 @@ func OfficialData(t testing.TB) string {
 	return dir
 }
 
-// FindPython returns a Python that can import the module, or an error:
-// NACRE_PYTHON, or the one that scripts/setup-test.sh makes.
+// FindPython returns a Python that can import the module: NACRE_PYTHON, or the one of
+// scripts/setup-test.sh. Otherwise it returns an error.
 func FindPython(t testing.TB, module string) (string, error) {
 	t.Helper()
 	python := os.Getenv("NACRE_PYTHON")
