@@ -16,7 +16,7 @@ func TestNewBufferErrors(t *testing.T) {
 	for _, kind := range []vulkan.Kind{vulkan.Local, vulkan.Staging} {
 		for _, n := range []int{c.MaxAllocation + 1, c.HeapBytes + 1, 1 << 44, math.MaxInt} {
 			if b, err := d.NewBuffer(n, kind); !errors.Is(err, vulkan.ErrNoMemory) {
-				t.Fatalf("%d bytes of kind %d: %v, %v", n, kind, b, err) // a software driver may really take all memory
+				t.Fatalf("%d bytes of kind %d: %v, %v", n, kind, b, err) // a software driver may take it all
 			}
 		}
 		for _, n := range []int{0, -1} {

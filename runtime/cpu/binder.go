@@ -50,7 +50,7 @@ type binder struct {
 	dev  *Device
 	step *device.Step
 	skip map[string]int   // by op: how many fitting kernels to pass over
-	held []device.Operand // by input: the operand that replaces it, or none; nil if no input is replaced
+	held []device.Operand // by input: the operand that replaces it; nil for no replacements
 
 	unsized bool // Shape or OutShape was asked for extents that are not numbers
 }

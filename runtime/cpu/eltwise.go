@@ -258,7 +258,7 @@ func (b *binder) convert(from, to tensor.DType, n graph.Dim, x, y device.Operand
 	}
 	first, later := s+"_to_"+d, ""
 	if wide(from) != from && wide(to) != to || wide(from) != from && to != tensor.F32 || wide(to) != to && from != tensor.F32 {
-		// f64_to_odd rounds to odd, so that rounding again to 16 bits is exact.
+		// f64_to_odd rounds to odd, so that rounding again to 16 bits equals rounding once.
 		if first, later = s+"_to_f32", "f32_to_"+d; from == tensor.F64 {
 			first = s + "_to_odd"
 		}

@@ -28,7 +28,7 @@ const (
 	denseTile     = 15.0  // a tile of a few pixels by two blocks
 	denseStep     = 1.0   // a step over fewer channels of such a tile than a block has
 	densePixels   = 14
-	denseCopy     = 0.1 // an element of the blocked value that is copied among zeros or beside others
+	denseCopy     = 0.1 // an element of a blocked value copied among zeros or beside others
 	denseBy2      = 0.6 // time of products with transforms of 2x2 tiles, relative to without
 	denseBy4      = 0.4 // the same with 4x4 tiles
 
@@ -114,7 +114,7 @@ func denseCost(s *nn.ConvShape, l device.Layout) float64 {
 	pixels := tilePixels(s, !plain && singlePixels(s))
 	filters := (s.Filters + block - 1) / block * block
 	if s.Groups > 1 {
-		filters = s.Filters + block - divisor(block, s.Filters) // of the blocks that share filters with a group, on average
+		filters = s.Filters + block - divisor(block, s.Filters) // of the blocks of a group, on average
 	}
 	depth := float64(s.Channels * tensor.Shape(s.Kernel).Len())
 	tiles := float64((pixels+densePixels-1)/densePixels) * float64((filters+2*block-1)/(2*block))

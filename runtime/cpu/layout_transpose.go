@@ -27,7 +27,7 @@ type phased struct {
 type phase struct {
 	conv  *nn.ConvShape
 	at    []int // the phase's first element in the result
-	first []int // the first element of the kernel that belongs to the phase; the others follow at the stride
+	first []int // the phase's first element of the kernel; the others follow by stride
 }
 
 // phasedOf returns the phases of a node. ok is false unless the weights are constant, every phase

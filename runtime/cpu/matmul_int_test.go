@@ -33,7 +33,7 @@ func TestIntGemm(t *testing.T) {
 			a, b := make([]byte, in.Bytes(2*m*k)), make([]byte, in.Bytes(k*n))
 			for _, list := range [][]byte{a, b} {
 				for i := range list {
-					list[i] = byte(r.Uint32()) | byte(r.IntN(2))*255 // includes elements of the largest magnitude
+					list[i] = byte(r.Uint32()) | byte(r.IntN(2))*255 // some of the largest magnitude
 				}
 			}
 			sums := make([]int64, 2*m*n)

@@ -119,8 +119,8 @@ func (f *forest) words(rows, features graph.Dim, targets int, how ml.TreeAggrega
 	return w
 }
 
-// bindTrees binds regressors that return the sums of the trees, in the type that these are computed
-// in. If the number of features is known, the operator has checked that it suffices.
+// bindTrees binds regressors with scores equal to the results of the trees, in the type in which
+// these are computed. The operator has checked that a known number of features suffices.
 func bindTrees(o *ml.TreeRegressor, b *binder) error {
 	in, out := b.In[0], b.Out[0]
 	kernel, double := "f32_forest", o.Double(in.DType)

@@ -162,7 +162,8 @@ func (m *mixture) expert(e, n int, w *expertWork) error {
 	return m.finish()
 }
 
-// part separates g and l of SwiGLU, g to the front of w.first and l to w.gate, and clamps both.
+// part separates g and l of SwiGLU, g to the front of w.first and l to w.gate. It clamps both and
+// adds Beta to l.
 func (m *mixture) part(n int, w *expertWork) {
 	lo, hi, deep := -m.Limit, m.Limit, m.shape.Deep
 	for i := range n {

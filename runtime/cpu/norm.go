@@ -82,7 +82,7 @@ func bindLRN(o *nn.LRN, b *binder) error {
 	if !ok {
 		return device.Refuse("extent %v is not known", dims[1])
 	}
-	size := min(o.Size, 2*channels+2-o.Size%2) // of the same parity, and reaching beyond every channel
+	size := min(o.Size, 2*channels+2-o.Size%2) // of the same parity, beyond every channel
 	alpha := float64(o.Alpha / float32(o.Size))
 	w := lrnWords(dims[0], dims[1], dims[2:].Len(), size, types[0], alpha, float64(o.Beta), float64(o.Bias), half)
 	return b.float32("f32_lrn", w, half, b.in(0), b.out(0))

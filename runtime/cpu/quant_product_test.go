@@ -18,7 +18,7 @@ import (
 type byteCase struct {
 	left, right    []int
 	aType, bType   tensor.DType
-	aCount, bCount int // scales and zero points, per row and per column; 0 for one scale and no zero point
+	aCount, bCount int // scales and zero points of a and of b; 0 for one scale, no zero point
 	bias, add      bool
 
 	a, b, aZero, bZero []byte

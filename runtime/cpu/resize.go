@@ -14,7 +14,7 @@ import (
 
 var resizeRows = []row{rowFor("resample", bindResize)}
 
-// bindResize adds the commands that resample the axes of a changed extent.
+// bindResize adds the commands that resample the axes, or one copy if no axis changes.
 func bindResize(o *vision.Resize, b *binder) error {
 	tables, err := resizeTables(o, b.Binding)
 	if err != nil {

@@ -17,7 +17,7 @@ func (p *Pinner) Pin(at unsafe.Pointer) {
 	}
 	if p.p == nil {
 		p.p = new(runtime.Pinner)
-		runtime.SetFinalizer(p.p, (*runtime.Pinner).Unpin) // without it, an unreachable runtime.Pinner panics
+		runtime.SetFinalizer(p.p, (*runtime.Pinner).Unpin) // or it panics once unreachable
 	}
 	p.p.Pin(at)
 }

@@ -18,7 +18,7 @@ const (
 type sum struct {
 	terms []term
 	size  int
-	text  string // the text it was parsed from, if the constant is textN; empty if it was not parsed
+	text  string // the parsed text, for the constant textN; empty if it was not parsed
 	textN int
 }
 

@@ -18,7 +18,7 @@ type Value interface {
 type Sequence struct {
 	Items []Value
 
-	end   *atomic.Int64 // items in use of the array that sequences share; nil if Insert may not append
+	end   *atomic.Int64 // items in use of a shared array; nil if Insert may not append
 	bytes atomic.Int64  // Footprint; 0 before it is computed
 	owned atomic.Int64  // the leading items that Own need not copy
 }
