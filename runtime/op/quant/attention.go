@@ -6,9 +6,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op/attention"
 )
 
-// QAttention is ProjectedAttention whose input and weights are quantised: with a
-// scale and a zero point for all of the input, and for all of the weights or each
-// of their columns.
+// QAttention is ProjectedAttention on quantised operands. The input has one scale and one zero
+// point. The weights have one of each for the tensor or for each column.
 type QAttention struct {
 	attention.ProjectedAttention
 }
@@ -37,7 +36,7 @@ func newQAttention(n *op.Node) (op.Op, error) {
 	return &QAttention{ProjectedAttention: *inner.(*attention.ProjectedAttention)}, nil
 }
 
-// AsProjected returns a list with an element for each input in the order of
+// AsProjected reorders list, which has an element per input, to the input order of
 // ProjectedAttention.
 func AsProjected[T any](list []T) []T {
 	out := make([]T, attention.ProjectedPast+1)
@@ -50,7 +49,7 @@ func AsProjected[T any](list []T) []T {
 	return out
 }
 
-// Infer is that of ProjectedAttention, with elements of the bias's type.
+// Infer applies the rule of ProjectedAttention. The outputs have the bias's element type.
 func (o *QAttention) Infer(c *op.Infer) error {
 	if err := checkBytes(c, QAttentionInput, QAttentionWeights); err != nil {
 		return err

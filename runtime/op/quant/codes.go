@@ -9,14 +9,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Codes of quantised tensors, and the floats that they may be of.
+// Code types of quantised tensors.
 var (
 	narrowCodes = op.Types{tensor.F8E4M3FN, tensor.F8E4M3FNUZ, tensor.F8E5M2, tensor.F8E5M2FNUZ, tensor.F4E2M1}
 	wholeCodes  = op.Types{tensor.I8, tensor.U8, tensor.I16, tensor.U16, tensor.I4, tensor.U4, tensor.I2, tensor.U2}
 	allCodes    = slices.Concat(wholeCodes, narrowCodes)
 )
 
-// inPrecision rounds to a type that is computed in float32.
+// inPrecision rounds v to d, a float type that is computed in float32.
 func inPrecision(d tensor.DType, v float32) float32 {
 	switch d {
 	case tensor.F16:
@@ -27,7 +27,7 @@ func inPrecision(d tensor.DType, v float32) float32 {
 	return v
 }
 
-// roundFloats writes codes that are floats of 8 or 4 bits for x.
+// roundFloats quantises x to y, a tensor of 8-bit or 4-bit floats.
 func roundFloats(c *op.Run, g *Grid, precision tensor.DType, x, scale []float32, zeros, y *tensor.Tensor, saturate bool) error {
 	zero, err := floatZeros(c, zeros, len(scale))
 	if err != nil {
@@ -46,8 +46,7 @@ func roundFloats(c *op.Run, g *Grid, precision tensor.DType, x, scale []float32,
 	return nil
 }
 
-// floatZeros returns n zero points of a tensor of narrow floats, nil if it is left
-// out.
+// floatZeros returns the n zero points of a tensor of narrow floats, or nil if t is nil.
 func floatZeros(c *op.Run, t *tensor.Tensor, n int) ([]float32, error) {
 	if t == nil {
 		return nil, nil
@@ -63,7 +62,7 @@ func floatZeros(c *op.Run, t *tensor.Tensor, n int) ([]float32, error) {
 	return list, nil
 }
 
-// decodeFloats stores the elements of a tensor of floats of 8 or 4 bits.
+// decodeFloats stores the elements of t, a tensor of 8-bit or 4-bit floats, in list.
 func decodeFloats(list []float32, t *tensor.Tensor) {
 	if t.DType() == tensor.F4E2M1 {
 		for i := range list {
@@ -74,7 +73,7 @@ func decodeFloats(list []float32, t *tensor.Tensor) {
 	packed.Float8Of(t.DType().String()).Decode(list, t.Bytes())
 }
 
-// Numbers returns the float32 numbers of all codes of a type of floats of 8 or 4 bits, as bytes.
+// Numbers returns, as bytes, the float32 number of each code of d, a type of 8-bit or 4-bit floats.
 func Numbers(d tensor.DType) []byte {
 	t, codes := tensor.New(tensor.F32, 1<<d.Bits()), tensor.New(d, 1<<d.Bits())
 	for c := range t.Len() {
@@ -88,8 +87,8 @@ func Numbers(d tensor.DType) []byte {
 	return t.Bytes()
 }
 
-// encoder returns what rounds numbers to the elements of a tensor of floats of 8
-// or 4 bits, one after the other.
+// encoder returns a function that stores v as element i of y, a tensor of 8-bit or 4-bit floats. It
+// must be called with i = 0, 1, ... in order.
 func encoder(y *tensor.Tensor, saturate bool) func(i int, v float32) {
 	b := y.Bytes()
 	if y.DType() == tensor.F4E2M1 {

@@ -9,8 +9,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// checkFilters reports, as far as is known, inputs that are there and neither one number
-// nor one for each filter of weights w.
+// checkFilters returns an error if a present input of numbers is known to have neither one element
+// nor one per filter of weights w.
 func checkFilters(c *op.Infer, w int, numbers ...int) error {
 	for _, i := range numbers {
 		if !c.Has(i) || c.In[i].Dims == nil || len(c.In[w].Dims) == 0 {
@@ -24,8 +24,8 @@ func checkFilters(c *op.Infer, w int, numbers ...int) error {
 	return nil
 }
 
-// ConvInteger is the convolution of x - x_zero by w - w_zero, with a zero point for all of
-// x, and for all of w or each of its filters.
+// ConvInteger convolves x - x_zero with w - w_zero. x has one zero point, w one for the tensor or
+// one per filter.
 type ConvInteger struct{ conv nn.Conv }
 
 func newConvInteger(n *op.Node) (op.Op, error) {
@@ -36,7 +36,7 @@ func newConvInteger(n *op.Node) (op.Op, error) {
 	return &ConvInteger{*inner.(*nn.Conv)}, nil
 }
 
-// Infer is that of Conv.
+// Infer applies the rule of Conv. The output is int32.
 func (o *ConvInteger) Infer(c *op.Infer) error {
 	if err := checkBytes(c, 0, 1); err != nil {
 		return err
@@ -59,15 +59,14 @@ func (o *ConvInteger) Infer(c *op.Infer) error {
 	return err
 }
 
-// Shape returns the extents of the convolution of a value by weights.
+// Shape returns the extents of the convolution of x by w.
 func (o *ConvInteger) Shape(x, w tensor.Shape) (*nn.ConvShape, error) { return o.conv.Shape(x, w) }
 
-// QLinearConv is the convolution of quantised values and weights, quantised, with a scale
-// and a zero point for all of x and of y, and for all of w or each of its filters. The bias
-// has the scale of the sums.
+// QLinearConv is Conv on quantised x and w with a quantised result. x and y have one scale and one
+// zero point, w one of each for the tensor or per filter. The bias has the scale of the sums.
 type QLinearConv struct {
 	conv         nn.Conv
-	ChannelsLast bool // x and y have their channels in the last axis
+	ChannelsLast bool // channels of x and y are the last axis
 }
 
 func newQLinearConv(n *op.Node) (op.Op, error) {
@@ -78,7 +77,7 @@ func newQLinearConv(n *op.Node) (op.Op, error) {
 	return &QLinearConv{conv: *inner.(*nn.Conv), ChannelsLast: n.Domain == op.Microsoft && n.Bool("channels_last", false)}, nil
 }
 
-// Shape returns the extents of the convolution of a value by weights.
+// Shape returns the extents of the convolution of x by w.
 func (o *QLinearConv) Shape(x, w tensor.Shape) (*nn.ConvShape, error) {
 	if o.ChannelsLast {
 		x = channelsFirst(x)
@@ -86,8 +85,7 @@ func (o *QLinearConv) Shape(x, w tensor.Shape) (*nn.ConvShape, error) {
 	return o.conv.Shape(x, w)
 }
 
-// channelsFirst and channelsLast move the axis of channels of a list with one
-// element for each axis.
+// channelsFirst and channelsLast move the channel axis of a list with one element per axis.
 func channelsFirst[T any](list []T) []T {
 	if len(list) < 2 {
 		return list
@@ -102,10 +100,10 @@ func channelsLast[T any](list []T) []T {
 	return append(append([]T{list[0]}, list[2:]...), list[1])
 }
 
-// Infer is that of Conv.
+// Infer applies the rule of Conv.
 func (o *QLinearConv) Infer(c *op.Infer) error { return o.infer(c, tensor.I32) }
 
-// infer is Infer with a bias of one of those types.
+// infer is Infer for a bias of one of the given types.
 func (o *QLinearConv) infer(c *op.Infer, bias ...tensor.DType) error {
 	if err := checkBytes(c, 0, 3, 7); err != nil {
 		return err
@@ -146,17 +144,16 @@ func (o *QLinearConv) infer(c *op.Infer, bias ...tensor.DType) error {
 	return nil
 }
 
-// FusedQLinearConv is QLinearConv to whose result, before it is quantised, a quantised
-// value is added, followed by an activation. The bias may be floats. With a stage, the
-// result is quantised by the stage's scale and zero point, and dequantised, before the value
-// is added.
+// FusedQLinearConv is QLinearConv that adds a quantised value z to the result and applies an
+// epilogue before it quantises. The bias may be floats. If a stage is given, the result is first
+// quantised and dequantised with the stage's scale and zero point, then z is added.
 type FusedQLinearConv struct {
 	QLinearConv
 	Then op.Epilogue
 }
 
-// The inputs of FusedQLinearConv behind those of QLinearConv: what is added, its scale and
-// zero point, and the scale and zero point of a stage.
+// The inputs of FusedQLinearConv after the inputs of QLinearConv: z, its scale and zero point, then
+// the scale and zero point of the stage.
 const (
 	FusedQLinearConvZ = iota + 9
 	FusedQLinearConvZScale
@@ -180,7 +177,7 @@ func newFusedQLinearConv(n *op.Node) (op.Op, error) {
 	return &FusedQLinearConv{*inner.(*QLinearConv), then}, err
 }
 
-// Infer is that of Conv; what is added has the shape of the output.
+// Infer applies the rule of Conv and requires z to have the output's extents.
 func (o *FusedQLinearConv) Infer(c *op.Infer) error {
 	if err := o.infer(c, tensor.I32, tensor.F32); err != nil {
 		return err

@@ -8,11 +8,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// embedNorm is EmbedLayerNormalization of tables of bytes, with a scale and a zero point
-// each: QEmbedLayerNormalization.
+// embedNorm is QEmbedLayerNormalization: EmbedLayerNormalization with tables of bytes, each with a
+// scale and a zero point.
 type embedNorm struct{ epsilon float32 }
 
-// The inputs of embedNorm. Scales and zero points come in the order of the tables.
+// The inputs of embedNorm. Scales and zero points follow the order of the tables.
 const (
 	embedWords = iota
 	embedSegments
@@ -33,7 +33,7 @@ func newEmbedNorm(n *op.Node) (op.Op, error) {
 	return &embedNorm{n.Float("epsilon", 1e-12)}, nil
 }
 
-// Infer sets [batch,tokens,hidden].
+// Infer sets output 0 to [batch,tokens,hidden] and output 1 to [batch].
 func (o *embedNorm) Infer(c *op.Infer) error {
 	out, batch := graph.UnknownDims(3), graph.UnknownDims(1)
 	if d := c.In[embedWords].Dims; d != nil {
@@ -91,14 +91,14 @@ func known(d graph.Dims) bool {
 	return ok
 }
 
-// byteTable is rows of bytes that stand for numbers.
+// byteTable is a table of numbers that are stored as bytes.
 type byteTable struct {
 	data    []byte
-	n       int // of a row
+	n       int // elements of a row
 	numbers [256]float32
 }
 
-// table returns table i of the inputs; nil where it is left out.
+// table returns table i of the inputs, or nil if it is left out.
 func (o *embedNorm) table(c *op.Run, i int) (*byteTable, error) {
 	t := c.Given(embedTables + i)
 	if t == nil {
@@ -119,7 +119,7 @@ func (o *embedNorm) table(c *op.Run, i int) (*byteTable, error) {
 	return b, nil
 }
 
-// add adds the numbers of a row to a list.
+// add adds a row of the table to list.
 func (b *byteTable) add(list []float32, row int) error {
 	if row < 0 || (row+1)*b.n > len(b.data) {
 		return graph.Errorf(graph.ErrShape, "there is no row %d in a table of %d", row, len(b.data)/max(b.n, 1))
@@ -131,7 +131,7 @@ func (b *byteTable) add(list []float32, row int) error {
 	return nil
 }
 
-// Run sums and normalises token by token.
+// Run sums and normalises the embeddings of one token at a time.
 func (o *embedNorm) Run(c *op.Run) error {
 	var tables [embedCount]*byteTable
 	for i := range tables {
@@ -181,7 +181,7 @@ func (o *embedNorm) Run(c *op.Run) error {
 	return nil
 }
 
-// normalise gives a row the mean 0 and the variance 1, then the scale and the bias.
+// normalise gives row mean 0 and variance 1, then applies gamma as scale and beta as bias.
 func normalise(row, gamma, beta []float32, epsilon float32) {
 	n := len(row)
 	mean, _ := moments(row, 0)
@@ -194,8 +194,7 @@ func normalise(row, gamma, beta []float32, epsilon float32) {
 	}
 }
 
-// moments returns the sum of the elements less a number, and that of the squares of these, in four
-// sums.
+// moments returns the sums of v - less and of its square over list, each in four partial sums.
 func moments(list []float32, less float64) (sum, square float64) {
 	var a, b, c, d, e, f, g, h float64
 	for ; len(list) >= 4; list = list[4:] {
@@ -211,7 +210,7 @@ func moments(list []float32, less float64) (sum, square float64) {
 	return (a + b) + (c + d), (e + f) + (g + h)
 }
 
-// countMask stores how many words of each batch the mask has.
+// countMask stores in output 1 the number of words per batch that the mask admits.
 func countMask(c *op.Run, tokens int) {
 	if !c.Wants(1) {
 		return

@@ -10,12 +10,12 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// fpQ4 is the product of a value by a matrix of codes of four bits, stored column by
-// column in blocks of 32 that have a scale each and, of one kind, a zero point:
-// MatMulFpQ4. The second half of a block has the high bits of its bytes.
+// fpQ4 is MatMulFpQ4: a product by a matrix of 4-bit codes. The matrix is stored by columns in
+// blocks of 32 codes. Each block has a scale and, if zeros is set, a zero point. The high bits of a
+// block's bytes hold its second half.
 type fpQ4 struct{ zeros bool }
 
-// Codes of a block, and their zero point where a block has none.
+// Codes in a block, and the zero point of blocks that store none.
 const (
 	fpQ4Block = 32
 	fpQ4Zero  = 8
@@ -32,10 +32,10 @@ func newFpQ4(n *op.Node) (op.Op, error) {
 	}
 }
 
-// blockBytes is the size of a block.
+// blockBytes returns the size of a block in bytes.
 func (o *fpQ4) blockBytes() int { return 4 + op.Btoi(o.zeros) + fpQ4Block/2 }
 
-// Infer sets the axes of A with those of B's columns last.
+// Infer sets A's extents with the last replaced by the number of B's columns.
 func (o *fpQ4) Infer(c *op.Infer) error {
 	a := c.In[0]
 	if a.DType != tensor.F32 || c.In[1].DType != tensor.U8 || c.In[2].DType != tensor.I64 {
@@ -63,7 +63,7 @@ func (o *fpQ4) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Run multiplies column by column.
+// Run multiplies one column of B at a time.
 func (o *fpQ4) Run(c *op.Run) error {
 	b, err := op.Ints(c.In[2])
 	if err != nil {
@@ -103,7 +103,7 @@ func (o *fpQ4) Run(c *op.Run) error {
 	return nil
 }
 
-// column stores the numbers of the blocks of a column.
+// column decodes the blocks of a column into values.
 func (o *fpQ4) column(values []float32, data []byte) {
 	for ; len(data) > 0; data = data[o.blockBytes():] {
 		scale, zero, codes := math.Float32frombits(binary.LittleEndian.Uint32(data)), float32(fpQ4Zero), data[4:o.blockBytes()]

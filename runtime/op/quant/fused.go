@@ -7,14 +7,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// MatMulIntegerToFloat is the product of quantised matrices as floats, plus a
-// number for each column. A has one scale and one zero point, B one of each or
-// those of its columns.
+// MatMulIntegerToFloat multiplies quantised matrices to floats and adds a bias per column. A has
+// one scale and one zero point, B one of each for the tensor or per column.
 type MatMulIntegerToFloat struct{}
 
 func newMatMulIntegerToFloat(*op.Node) (op.Op, error) { return &MatMulIntegerToFloat{}, nil }
 
-// Infer is that of matmul.
+// Infer applies the rule of MatMul.
 func (o *MatMulIntegerToFloat) Infer(c *op.Infer) error {
 	if err := checkBytes(c, 0, 1); err != nil {
 		return err
@@ -41,7 +40,7 @@ func (o *MatMulIntegerToFloat) Infer(c *op.Infer) error {
 	return checkAdded(c, 6, 1, c.In[2].DType)
 }
 
-// checkAdded reports input i if it is there and not floats of type d, one for each
+// checkAdded returns an error if input i is present and is not of type d with one element per
 // column of input b.
 func checkAdded(c *op.Infer, i, b int, d tensor.DType) error {
 	if !c.Has(i) {
@@ -69,13 +68,13 @@ func checkAdded(c *op.Infer, i, b int, d tensor.DType) error {
 	return graph.Errorf(graph.ErrShape, "the bias is %v; one number for each of %v columns is needed", c.In[i].Type, columns)
 }
 
-// DynamicQuantizeMatMul is the product of A, quantised as a whole for its range,
-// and a quantised B, plus a number for each column.
+// DynamicQuantizeMatMul quantises all of A by its range, multiplies it by a quantised B, and adds a
+// bias per column.
 type DynamicQuantizeMatMul struct{}
 
 func newDynamicQuantizeMatMul(*op.Node) (op.Op, error) { return &DynamicQuantizeMatMul{}, nil }
 
-// Infer is that of matmul.
+// Infer applies the rule of MatMul.
 func (o *DynamicQuantizeMatMul) Infer(c *op.Infer) error {
 	if err := checkBytes(c, 1); err != nil {
 		return err
@@ -97,8 +96,8 @@ func (o *DynamicQuantizeMatMul) Infer(c *op.Infer) error {
 	return checkAdded(c, 4, 1, tensor.F32)
 }
 
-// checkColumns reports, as far as is known, input i if it is there and not numbers for the
-// columns of input b.
+// checkColumns returns an error if input i is present and is known not to suit the columns of input
+// b.
 func checkColumns(c *op.Infer, b, i int) error {
 	if !c.Has(i) || c.In[i].Dims == nil || len(c.In[b].Dims) == 0 {
 		return nil
@@ -106,8 +105,8 @@ func checkColumns(c *op.Infer, b, i int) error {
 	return lanesAdmit(arith.AsMatrices(c.In[b].Dims, false, graph.Known(1)), false, c.In[i].Dims)
 }
 
-// QGemm is gemm of quantised matrices with a bias that has the scale of the sums.
-// The result is quantised if it has a scale, else floats.
+// QGemm is Gemm on quantised matrices. The bias has the scale of the sums. The result is quantised
+// if y_scale is given, otherwise it is float32.
 type QGemm struct{ Gemm arith.Gemm }
 
 // The inputs of QGemm.
@@ -130,7 +129,7 @@ func newQGemm(n *op.Node) (op.Op, error) {
 	return &QGemm{arith.Gemm{Alpha: n.Float("alpha", 1), Beta: 1, TransA: n.Bool("transA", false), TransB: n.Bool("transB", false)}}, nil
 }
 
-// Infer is that of gemm.
+// Infer applies the rule of Gemm.
 func (o *QGemm) Infer(c *op.Infer) error {
 	if err := checkBytes(c, QGemmA, QGemmB); err != nil {
 		return err
@@ -171,8 +170,7 @@ func (o *QGemm) Infer(c *op.Infer) error {
 	return err
 }
 
-// checkLanes reports, as far as is known, scales and zero points that do not suit the
-// columns of B.
+// checkLanes returns an error if B's scales or zero points are known not to suit its columns.
 func (o *QGemm) checkLanes(c *op.Infer) error {
 	b := c.In[QGemmB].Dims
 	if len(b) != 2 {

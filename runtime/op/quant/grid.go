@@ -8,15 +8,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// Granularity says which elements share a scale and a zero point: all, those of
-// a place along an axis, or those of a block along an axis.
+// Granularity says which elements share a scale and a zero point: all, the ones at one index of an
+// axis, or the ones in one block along an axis.
 type Granularity struct {
-	axis, block int  // block is 0 for places
+	axis, block int  // block is 0 for one scale per index
 	whole       bool // there is one scale only
 }
 
-// maxBlock is longer than an axis can be. Longer blocks mean the same, and sums with
-// extents would overflow.
+// maxBlock bounds block_size. No axis is as long, and sums with extents stay within an int.
 const maxBlock = math.MaxInt / 2
 
 func readGranularity(n *op.Node) (Granularity, error) {
@@ -33,14 +32,14 @@ func readGranularity(n *op.Node) (Granularity, error) {
 	return g, nil
 }
 
-// Grid is elements [Outer,Axis,Inner], of which (o,a,i) has scale and zero point
-// number o*PerOuter + a/Block*PerAxis + i*PerInner, with PerInner 0 or 1.
+// Grid divides a value [Outer,Axis,Inner] among scales. Element (o,a,i) has scale and zero point
+// number o*PerOuter + a/Block*PerAxis + i*PerInner. PerInner is 0 or 1.
 type Grid struct {
 	Outer, Axis, Inner, Block   graph.Dim
 	PerOuter, PerAxis, PerInner graph.Dim
 }
 
-// Grid returns where the scales of those extents belong in a value.
+// Grid returns the Grid of a value with extents x and scales with extents scale.
 func (g Granularity) Grid(x, scale graph.Dims) (*Grid, error) {
 	zero, one := graph.Known(0), graph.Known(1)
 	if scale.Len().Is(1) {
@@ -49,7 +48,7 @@ func (g Granularity) Grid(x, scale graph.Dims) (*Grid, error) {
 	}
 	axis := g.axis
 	if len(x) == 1 && axis == 1 {
-		axis = 0 // the default cannot be meant
+		axis = 0 // the default, which a vector lacks
 	}
 	axis, err := op.NormAxis(axis, len(x))
 	switch {
@@ -76,7 +75,7 @@ func (g Granularity) Grid(x, scale graph.Dims) (*Grid, error) {
 	return grid, nil
 }
 
-// sameExtents reports whether extents are the same as far as they are known.
+// sameExtents reports whether the extents that are known agree.
 func sameExtents(a, b graph.Dims) bool {
 	if len(a) != len(b) {
 		return false
@@ -89,8 +88,8 @@ func sameExtents(a, b graph.Dims) bool {
 	return true
 }
 
-// check reports, as far as is known, inputs 1 and 2, scales and zero points,
-// that do not suit input 0 or each other.
+// check returns an error if inputs 1 and 2, scales and zero points, are known not to suit input 0
+// or each other.
 func (g Granularity) check(c *op.Infer) error {
 	scale, ok := c.In[1].Dims.Concrete()
 	if !ok || c.In[1].Dims == nil {
@@ -109,8 +108,8 @@ func (g Granularity) check(c *op.Infer) error {
 	return err
 }
 
-// stretches calls f for elements that follow each other and have one scale, or
-// with step 1 scales that follow each other. All extents are known.
+// stretches calls f for runs of neighbouring elements. With step 0 they share a scale; with step 1
+// each has the next scale. All extents must be known.
 func stretches(pace *op.Pace, g *Grid, f func(at, n, scale, step int)) {
 	known := func(d graph.Dim) int { n, _ := d.Value(); return n }
 	axis, inner, block := known(g.Axis), known(g.Inner), known(g.Block)

@@ -10,8 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// typeIn returns the element type that an attribute names, Invalid where it is
-// not there or 0.
+// typeIn returns the element type that an attribute names, or Invalid if it is absent or 0.
 func typeIn(n *op.Node, name string, allowed op.Types) (tensor.DType, error) {
 	if n.Int(name, 0) == 0 {
 		return tensor.Invalid, nil
@@ -19,13 +18,13 @@ func typeIn(n *op.Node, name string, allowed op.Types) (tensor.DType, error) {
 	return n.ElementType(name, tensor.Invalid, allowed)
 }
 
-// QuantizeLinear is y = saturate(round(x / scale) + zero), with halves to even,
-// and for codes that are floats y = round(x / scale + zero).
+// QuantizeLinear computes y = saturate(round(x / scale) + zero), with halves rounded to even. Codes
+// that are floats are y = round(x / scale + zero).
 type QuantizeLinear struct {
 	Granularity
-	codes     tensor.DType // Invalid where the zero point's type is meant
-	precision tensor.DType // of the quotient; Invalid where the scale's type is meant
-	Saturate  bool         // numbers too large for codes of 8 bits become the largest
+	codes     tensor.DType // Invalid for the zero point's type
+	precision tensor.DType // of the quotient; Invalid for the scale's type
+	Saturate  bool         // numbers too large for 8-bit codes become the largest
 }
 
 func newQuantizeLinear(n *op.Node) (op.Op, error) {
@@ -47,7 +46,7 @@ func newQuantizeLinear(n *op.Node) (op.Op, error) {
 	return o, err
 }
 
-// Infer keeps the shape.
+// Infer keeps the extents.
 func (o *QuantizeLinear) Infer(c *op.Infer) error {
 	if err := checkScales(c.In[1]); err != nil {
 		return err
@@ -77,7 +76,8 @@ func checkScales(v *op.Value) error {
 	return nil
 }
 
-// Precision is the float type of quotients, and of scales in them, for scales of a type.
+// Precision returns the float type of quotients, and of scales within them, for scales of type
+// scale.
 func (o *QuantizeLinear) Precision(scale tensor.DType) tensor.DType {
 	p := o.precision
 	if p == tensor.Invalid {
@@ -111,7 +111,7 @@ func (o *QuantizeLinear) Run(c *op.Run) error {
 	return roundFloats(c, grid, precision, numbers, scale, c.Given(2), y, o.Saturate)
 }
 
-// scalesIn returns the scales in that precision.
+// scalesIn returns the scales, rounded to precision.
 func (o *QuantizeLinear) scalesIn(c *op.Run, precision tensor.DType) ([]float32, error) {
 	scale, err := readScales(c, c.In[1])
 	if err != nil || precision == tensor.F32 || precision == c.In[1].DType() {
@@ -124,11 +124,10 @@ func (o *QuantizeLinear) scalesIn(c *op.Run, precision tensor.DType) ([]float32,
 	return rounded, err
 }
 
-// DequantizeLinear is y = (x - zero) * scale, in float32 with one rounding to the
-// output's type.
+// DequantizeLinear computes y = (x - zero) * scale in float32 and rounds once to the output's type.
 type DequantizeLinear struct {
 	Granularity
-	to tensor.DType // Invalid where the scale's type is meant
+	to tensor.DType // Invalid for the scale's type
 }
 
 func newDequantizeLinear(n *op.Node) (op.Op, error) {
@@ -143,7 +142,7 @@ func newDequantizeLinear(n *op.Node) (op.Op, error) {
 	return o, err
 }
 
-// Infer keeps the shape.
+// Infer keeps the extents.
 func (o *DequantizeLinear) Infer(c *op.Infer) error {
 	to := o.to
 	if to == tensor.Invalid {
@@ -165,7 +164,7 @@ func (o *DequantizeLinear) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Run computes the numbers of codes that are floats.
+// Run decodes codes that are floats.
 func (o *DequantizeLinear) Run(c *op.Run) error {
 	x, y := c.In[0], c.Out[0]
 	if x.DType().IsInteger() {
@@ -200,13 +199,13 @@ func (o *DequantizeLinear) Run(c *op.Run) error {
 	return nil
 }
 
-// DynamicQuantizeLinear is codes without sign for the range of x with 0, their
-// scale and their zero point.
+// DynamicQuantizeLinear quantises x to uint8 by its range, extended to include 0. It outputs codes,
+// scale and zero point.
 type DynamicQuantizeLinear struct{}
 
 func newDynamicQuantizeLinear(*op.Node) (op.Op, error) { return &DynamicQuantizeLinear{}, nil }
 
-// Infer keeps the shape of codes.
+// Infer keeps the extents for the codes.
 func (o *DynamicQuantizeLinear) Infer(c *op.Infer) error {
 	c.Set(0, tensor.U8, c.In[0].Dims)
 	c.Set(1, tensor.F32, graph.Dims{})

@@ -7,15 +7,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// DynamicQuantizeLSTM is LSTM whose weights, W [directions, input, 4*hidden] and R
-// [directions, hidden, 4*hidden], are codes. Its input, as far as the longest
-// sequence goes, is quantised as a whole, and so are the states before every step. The
-// state of a sequence that has ended counts in the step behind its last, and is 0 from then
-// on. ONNX Runtime computes the same on one thread; on several it quantises the states of each
-// thread's share of the batch by themselves.
+// DynamicQuantizeLSTM is LSTM with quantised weights W [directions, input, 4*hidden] and R
+// [directions, hidden, 4*hidden]. The input, up to the longest sequence, is quantised as a whole,
+// and so are the states before every step. After a sequence ends, its state takes part in one more
+// step and is then 0. ONNX Runtime computes the same on one thread; on several it quantises the
+// states of each thread's share of the batch separately.
 type DynamicQuantizeLSTM struct{ nn.Recurrent }
 
-// The inputs of DynamicQuantizeLSTM that LSTM has not.
+// The inputs of DynamicQuantizeLSTM beyond the inputs of LSTM.
 const (
 	LSTMWScale = 8 + iota
 	LSTMWZero
@@ -31,7 +30,7 @@ func newDynamicQuantizeLSTM(n *op.Node) (op.Op, error) {
 	return &DynamicQuantizeLSTM{Recurrent: *inner.(*nn.Recurrent)}, nil
 }
 
-// Infer is that of LSTM, for weights that are transposed.
+// Infer applies the rule of LSTM to the transposed weights.
 func (o *DynamicQuantizeLSTM) Infer(c *op.Infer) error {
 	if err := checkBytes(c, 1, 2); err != nil {
 		return err
@@ -62,8 +61,8 @@ func (o *DynamicQuantizeLSTM) Infer(c *op.Infer) error {
 	return nil
 }
 
-// checkColumns reports scales or zero points that are not one number for each
-// direction, or one for each of its columns of weights.
+// checkColumns returns an error if v, scales or zero points, has neither one element per direction
+// nor one per direction and column of the weights.
 func (o *DynamicQuantizeLSTM) checkColumns(v *op.Value, weights graph.Dims) error {
 	columns := graph.Unknown()
 	if len(weights) == 3 {

@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// checkBytes reports inputs that are not bytes.
+// checkBytes returns an error if an input is not int8 or uint8.
 func checkBytes(c *op.Infer, inputs ...int) error {
 	for _, i := range inputs {
 		if !byteTypes.Has(c.In[i].DType) {
@@ -20,8 +20,7 @@ func checkBytes(c *op.Infer, inputs ...int) error {
 	return nil
 }
 
-// inferProduct sets output 0 to products of inputs a and b, with the rules of
-// matmul.
+// inferProduct sets output 0 to the product of inputs a and b by the rule of MatMul.
 func inferProduct(c *op.Infer, a, b int, d tensor.DType) error {
 	dims, err := arith.MatMulDims(c.In[a].Dims, c.In[b].Dims)
 	if err == nil {
@@ -30,13 +29,13 @@ func inferProduct(c *op.Infer, a, b int, d tensor.DType) error {
 	return err
 }
 
-// MatMulInteger is the product of A - a_zero and B - b_zero, with zero points for
-// all, for the rows of A and for the columns of B.
+// MatMulInteger multiplies A - a_zero by B - b_zero. A has one zero point for the tensor or per
+// row, B one for the tensor or per column.
 type MatMulInteger struct{}
 
 func newMatMulInteger(*op.Node) (op.Op, error) { return &MatMulInteger{}, nil }
 
-// Infer is that of matmul.
+// Infer applies the rule of MatMul. The output is int32.
 func (o *MatMulInteger) Infer(c *op.Infer) error {
 	if err := checkBytes(c, 0, 1); err != nil {
 		return err
@@ -52,8 +51,8 @@ func (o *MatMulInteger) Infer(c *op.Infer) error {
 	return inferProduct(c, 0, 1, tensor.I32)
 }
 
-// checkLanes reports, as far as is known, inputs that are not numbers for the rows of a,
-// which is input a, or for the columns of b. Rows and columns take turns.
+// checkLanes returns an error if the inputs in numbers are known not to suit their operand. They
+// alternate between the rows of input a and the columns of input b.
 func checkLanes(c *op.Infer, a, b int, numbers ...int) error {
 	for k, i := range numbers {
 		if !c.Has(i) {
@@ -73,9 +72,9 @@ func checkLanes(c *op.Infer, a, b int, numbers ...int) error {
 	return nil
 }
 
-// lanesAdmit takes numbers of those extents for the rows, or the columns, of matrices:
-// one, one for each lane, or those of each matrix, in the shape of the operand with an
-// extent of 1 where the lanes lie across.
+// lanesAdmit returns an error if numbers, the extents of scales or zero points, do not suit the
+// rows (left) or columns of matrices operand. It admits one number, one per lane, or one per lane
+// of each matrix; in the last case the axis across the lanes has extent 1.
 func lanesAdmit(operand graph.Dims, left bool, numbers graph.Dims) error {
 	want, axis := slices.Clone(operand), len(operand)-1
 	if left {
@@ -89,17 +88,16 @@ func lanesAdmit(operand graph.Dims, left bool, numbers graph.Dims) error {
 	return graph.Errorf(graph.ErrShape, "scales or zero points have shape %v; an operand of shape %v takes one, %v, or %v", numbers, operand, operand[axis], want)
 }
 
-// QLinearMatMul is the product of quantised matrices, quantised. Bytes are
-// multiplied as they are; floats of 8 bits, and what goes with them, as what they
-// stand for.
+// QLinearMatMul multiplies quantised matrices and quantises the result. If all codes are bytes, the
+// bytes are multiplied. If some codes are 8-bit floats, all codes are dequantised first.
 type QLinearMatMul struct{}
 
 func newQLinearMatMul(*op.Node) (op.Op, error) { return &QLinearMatMul{}, nil }
 
-// codesOfMatMul are the element types of its operands and results.
+// codesOfMatMul lists the element types of QLinearMatMul's operands and result.
 var codesOfMatMul = slices.Concat(byteTypes, narrowCodes[:4])
 
-// Infer is that of matmul.
+// Infer applies the rule of MatMul.
 func (o *QLinearMatMul) Infer(c *op.Infer) error {
 	for _, i := range []int{0, 3, 7} {
 		if !codesOfMatMul.Has(c.In[i].DType) {
@@ -127,12 +125,12 @@ func (o *QLinearMatMul) Infer(c *op.Infer) error {
 	return inferProduct(c, 0, 3, c.In[7].DType)
 }
 
-// OnlyBytes reports whether operands of those types make codes that are whole.
+// OnlyBytes reports whether operands a and b and result y are all int8 or uint8.
 func (o *QLinearMatMul) OnlyBytes(a, b, y tensor.DType) bool {
 	return byteTypes.Has(a) && byteTypes.Has(b) && byteTypes.Has(y)
 }
 
-// Run multiplies what codes stand for of which some are floats.
+// Run multiplies dequantised operands. It serves codes some of which are floats.
 func (o *QLinearMatMul) Run(c *op.Run) error {
 	dims, err := arith.MatMulDims(graph.DimsOf(c.In[0].Shape()), graph.DimsOf(c.In[3].Shape()))
 	if err != nil {
@@ -164,7 +162,7 @@ func (o *QLinearMatMul) Run(c *op.Run) error {
 	return putCodes(c, 7, list, scale, y)
 }
 
-// multiply is the formula, with sums in float64.
+// multiply computes the products with sums in float64.
 func (s *products) multiply(pace *op.Pace, a, b, c []float32) {
 	s.each(func(at, left, right int) {
 		for i := range s.m {
@@ -180,7 +178,7 @@ func (s *products) multiply(pace *op.Pace, a, b, c []float32) {
 	})
 }
 
-// each calls f with the first element of every product and of its operands.
+// each calls f with the offsets of every product and its operands.
 func (s *products) each(f func(at, left, right int)) {
 	rank, count := len(s.batch)/3, 1
 	for _, n := range s.batch[:rank] {
@@ -197,7 +195,7 @@ func (s *products) each(f func(at, left, right int)) {
 	}
 }
 
-// putCodes stores numbers as codes of one scale, with input i as zero point.
+// putCodes quantises list to y with one scale and input i as zero point.
 func putCodes(c *op.Run, i int, list []float32, scale float32, y *tensor.Tensor) error {
 	if !y.DType().IsInteger() {
 		grid, err := Granularity{}.Grid(graph.DimsOf(y.Shape()), nil)
@@ -221,9 +219,9 @@ func putCodes(c *op.Run, i int, list []float32, scale float32, y *tensor.Tensor)
 	return nil
 }
 
-// meant returns what the codes of input i, whose scales and zero points are the
-// inputs behind it, stand for: those go with the rows of a left operand and with the
-// columns of a right one, for each matrix or for all.
+// meant returns the numbers that the codes of input i stand for. Inputs i+1 and i+2 are the scales
+// and zero points: one for the tensor, or one per row of a left operand or column of a right one,
+// shared by the matrices or not.
 func meant(c *op.Run, i int, left bool) (*tensor.Tensor, error) {
 	t := c.In[i]
 	scale, err := readScales(c, c.In[i+1])
@@ -257,7 +255,7 @@ func meant(c *op.Run, i int, left bool) (*tensor.Tensor, error) {
 	return out, nil
 }
 
-// codeFloats stores bytes or floats of 8 bits as numbers.
+// codeFloats stores the codes of t, bytes or 8-bit floats, as numbers.
 func codeFloats(c *op.Run, list []float32, t *tensor.Tensor) error {
 	if !t.DType().IsInteger() {
 		decodeFloats(list, t)

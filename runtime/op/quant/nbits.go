@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// BlockWeights is weights [N,K] that stay stored as codes of few bits, Block
-// neighbours of which share a scale.
+// BlockWeights is a matrix [N,K] of weights that stay quantised. Block neighbouring codes share a
+// scale.
 type BlockWeights struct{ N, K, Block int }
 
 func readBlockWeights(n *op.Node) (BlockWeights, error) {
@@ -20,7 +20,7 @@ func readBlockWeights(n *op.Node) (BlockWeights, error) {
 	return o, CheckBlock(o.Block)
 }
 
-// CheckBlock reports a number of elements that cannot share a scale.
+// CheckBlock returns an error if n elements cannot share a scale.
 func CheckBlock(n int) error {
 	if n < 16 || n > 1<<30 || bits.OnesCount(uint(n)) != 1 {
 		return graph.Errorf(graph.ErrFormat, "block_size is %d; it must be a power of two, 16 at least", n)
@@ -28,9 +28,9 @@ func CheckBlock(n int) error {
 	return nil
 }
 
-// readRound reads accuracy_level, of which 4 permits rows to be rounded to 8 bits. It
-// changes answers, so only a node that says so has it; the other levels are lower
-// bounds that floats keep.
+// readRound reports whether accuracy_level is 4: the product may round its input to 8 bits.
+// Rounding changes answers, so only a node that asks for it gets it. The other levels are lower
+// bounds that floats meet.
 func readRound(n *op.Node) (bool, error) {
 	level := n.Int("accuracy_level", 0)
 	if level < 0 || level > 4 {
@@ -39,8 +39,8 @@ func readRound(n *op.Node) (bool, error) {
 	return level == 4, nil
 }
 
-// infer sets the output of a product of rows of that many elements with as many
-// columns as it says.
+// infer sets output 0 to the product of A's rows, each of deep elements, with a matrix of columns
+// columns.
 func (o *BlockWeights) infer(c *op.Infer, deep, columns int) error {
 	a := c.In[0]
 	if a.Dims == nil {
@@ -58,9 +58,9 @@ func (o *BlockWeights) infer(c *op.Infer, deep, columns int) error {
 	return nil
 }
 
-// MatMulNBits multiplies by weights of Bits bits, 2, 4 or 8, whose rows are cut in
-// blocks with a scale and a zero point each. With Rounds a block of a row of the input
-// may become whole numbers of 8 bits and a scale.
+// MatMulNBits multiplies by weights of 2, 4 or 8 bits. Each row of weights is cut into blocks with
+// a scale and a zero point each. If Rounds is set, a kernel may round each block of an input row to
+// 8-bit integers with a scale.
 type MatMulNBits struct {
 	BlockWeights
 	Bits   int
@@ -85,13 +85,13 @@ func newMatMulNBits(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// Blocks is the number of blocks in a row.
+// Blocks returns the number of blocks in a row.
 func (o *MatMulNBits) Blocks() int { return (o.K-1)/o.Block + 1 }
 
-// RowBytes is the bytes of the codes of a row.
+// RowBytes returns the size in bytes of the codes of a row.
 func (o *MatMulNBits) RowBytes() int { return o.Blocks() * (o.Block / 8 * o.Bits) }
 
-// Infer gives the output A's shape with N columns.
+// Infer sets A's extents with the last replaced by N.
 func (o *MatMulNBits) Infer(c *op.Infer) error {
 	if c.In[1].DType != tensor.U8 || !op.ComputedInF32.Has(c.In[2].DType) {
 		return graph.Errorf(graph.ErrShape, "B is %v and scales are %v; codes are packed in uint8, scales are floats", c.In[1].Type, c.In[2].Type)
@@ -111,8 +111,8 @@ func (o *MatMulNBits) Infer(c *op.Infer) error {
 	return o.infer(c, o.K, o.N)
 }
 
-// checkRows reports inputs that do not have as many elements as the weights ask for.
-// Their axes may be any.
+// checkRows returns an error if an input is known to have the wrong number of elements. Its axes
+// may be any.
 func (o *MatMulNBits) checkRows(c *op.Infer) error {
 	for _, part := range []struct {
 		name  string
@@ -129,7 +129,7 @@ func (o *MatMulNBits) checkRows(c *op.Infer) error {
 	return nil
 }
 
-// zeroRow is the elements of a row of zero points.
+// zeroRow returns the number of elements in a row of zero points.
 func (o *MatMulNBits) zeroRow(c *op.Infer) int {
 	if c.Has(3) && c.In[3].DType == tensor.U8 {
 		return (o.Blocks()*o.Bits + 7) / 8
@@ -137,7 +137,8 @@ func (o *MatMulNBits) zeroRow(c *op.Infer) int {
 	return o.Blocks()
 }
 
-// lenOf is the number of elements of input i, if it is there and they are known.
+// lenOf returns the number of elements of input i. It reports false if the input is absent or its
+// extents are unknown.
 func lenOf(c *op.Infer, i int) (int, bool) {
 	if !c.Has(i) || c.In[i].Dims == nil {
 		return 0, false

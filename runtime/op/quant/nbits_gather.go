@@ -9,12 +9,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// GatherQuantized takes slices of an axis by number from a tensor of codes, of
-// which those of a block along another axis share a scale and a zero point. An
-// index beyond the axis takes zeros.
+// GatherQuantized gathers slices along one axis of a tensor of codes and dequantises them. Blocks
+// of codes along another axis share a scale and a zero point. An index out of range gives zeros.
 type GatherQuantized struct {
 	gather, axis, block int
-	bits                int // of codes that lie in bytes
+	bits                int // of codes that are packed in bytes
 }
 
 func newGatherQuantized(n *op.Node) (op.Op, error) {
@@ -28,7 +27,7 @@ func newGatherQuantized(n *op.Node) (op.Op, error) {
 	return o, CheckBlock(o.block)
 }
 
-// width is the bits of a code.
+// width returns the bits of a code.
 func (o *GatherQuantized) width(d tensor.DType) int {
 	if d == tensor.U8 {
 		return o.bits
@@ -36,7 +35,8 @@ func (o *GatherQuantized) width(d tensor.DType) int {
 	return d.Bits()
 }
 
-// check reports types and axes that do not go together, as far as they are known.
+// check returns both axes, normalised to the rank. It returns an error if types and axes do not go
+// together.
 func (o *GatherQuantized) check(d tensor.DType, rank int, zeros bool) (gather, axis int, err error) {
 	if gather, err = op.NormAxis(o.gather, rank); err != nil {
 		return 0, 0, err
@@ -57,7 +57,7 @@ func (o *GatherQuantized) check(d tensor.DType, rank int, zeros bool) (gather, a
 	return gather, axis, err
 }
 
-// Infer gives the output the data's shape with the indices' for the gathered axis.
+// Infer sets the data's extents with the gathered axis replaced by the extents of the indices.
 func (o *GatherQuantized) Infer(c *op.Infer) error {
 	data, index, scales := c.In[0], c.In[1], c.In[2]
 	if !op.IsIndex(index.DType) || !op.ComputedInF32.Has(scales.DType) {
@@ -85,21 +85,21 @@ func (o *GatherQuantized) Infer(c *op.Infer) error {
 	return nil
 }
 
-// CodeBlocks is how codes lie, and where the scale of one is.
+// CodeBlocks describes a tensor of codes and finds the scale of each.
 type CodeBlocks struct {
 	Shape       tensor.Shape // of codes
 	Bits        int          // of a code
-	Gather      int          // the axis of which slices are taken
+	Gather      int          // the axis along which slices are taken
 	Axis, Block int          // Block codes along Axis share a scale
-	Steps       []int        // strides of scales; 0 where one serves an axis
+	Steps       []int        // strides of scales; 0 where one scale serves an axis
 	ScaleRow    int          // scales in a row
-	ZeroRow     int          // zero points in a row with what fills its last byte
-	Middle      float32      // the zero point where there are none
-	Values      [256]float32 // of codes
+	ZeroRow     int          // zero points in a row, with padding to whole bytes
+	Middle      float32      // the zero point if none are stored
+	Values      [256]float32 // the value of each code
 }
 
-// Blocks checks the shapes of the inputs, nil where one is left out, for codes of that
-// type.
+// Blocks checks the shapes of inputs for codes of type d and returns their description. zeros is
+// nil if left out.
 func (o *GatherQuantized) Blocks(d tensor.DType, data, scales, zeros tensor.Shape) (*CodeBlocks, error) {
 	gather, axis, err := o.check(d, len(data), zeros != nil)
 	if err != nil {
@@ -127,7 +127,7 @@ func (o *GatherQuantized) Blocks(d tensor.DType, data, scales, zeros tensor.Shap
 	return s, nil
 }
 
-// stride sets the strides of scales; shared permits one to serve an axis.
+// stride sets the strides of scales. If shared is set, one scale may serve an axis.
 func (s *CodeBlocks) stride(scales tensor.Shape, shared bool) error {
 	if len(scales) != len(s.Shape) {
 		return graph.Errorf(graph.ErrShape, "scales have shape %v for data of shape %v", scales, s.Shape)
@@ -147,7 +147,7 @@ func (s *CodeBlocks) stride(scales tensor.Shape, shared bool) error {
 	return nil
 }
 
-// codeValues are the numbers that codes of a type are.
+// codeValues returns the value of each code of type d with width bits.
 func codeValues(d tensor.DType, width int) (t [256]float32) {
 	f8 := packed.Float8Of(d.String())
 	for code := range 1 << width {
@@ -165,7 +165,7 @@ func codeValues(d tensor.DType, width int) (t [256]float32) {
 	return t
 }
 
-// blockCodes are the elements that codes of blocks are stored as.
+// blockCodes lists the element types that hold codes of blocks.
 var blockCodes = op.Types{tensor.U8, tensor.U4, tensor.I4, tensor.F8E4M3FN, tensor.F8E4M3FNUZ, tensor.F8E5M2, tensor.F8E5M2FNUZ, tensor.F4E2M1}
 
 var gatherQuantizedRows = []op.Row{

@@ -5,8 +5,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// QLinearPair is the sum, or with Product the product, of two quantised values, with broadcasting,
-// quantised. Each of the three has one scale and one zero point.
+// QLinearPair adds or, if Product is set, multiplies two quantised values with broadcasting. The
+// result is quantised. Operands and result have one scale and one zero point each.
 type QLinearPair struct {
 	Product bool
 }
@@ -23,7 +23,7 @@ func newPair(product bool) func(*op.Node) (op.Op, error) {
 	return func(*op.Node) (op.Op, error) { return &QLinearPair{Product: product}, nil }
 }
 
-// Infer broadcasts.
+// Infer broadcasts the operands.
 func (o *QLinearPair) Infer(c *op.Infer) error {
 	if err := checkCodes(c, QLinearPairA, QLinearPairB); err != nil {
 		return err

@@ -9,17 +9,17 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// BytePooling is a Pooling of codes, of which there are Inner at every position:
-// value [planes, in..., inner], result [planes, out..., inner].
+// BytePooling is a Pooling of codes with Inner codes at every position: [planes, in..., inner]
+// gives [planes, out..., inner].
 type BytePooling struct {
 	nn.Pooling
 	Inner int
 }
 
-// maxPoolTaps is the most positions of a window in an average, whose sum has 32 bits.
+// maxPoolTaps bounds the positions in the window of an average, so that sums fit 32 bits.
 const maxPoolTaps = 1 << 23
 
-// windowsLast is Windows of a value with its channels before or behind the spatial axes.
+// windowsLast returns o's windows over a value. If last is set, channels are its last axis.
 func windowsLast(o *nn.Pool, shape tensor.Shape, last bool) (*BytePooling, error) {
 	first := shape
 	if last {
@@ -36,7 +36,7 @@ func windowsLast(o *nn.Pool, shape tensor.Shape, last bool) (*BytePooling, error
 	return b, nil
 }
 
-// CheckAverage reports windows that are too large for averages.
+// CheckAverage returns an error if the window is too large for an average.
 func (p *BytePooling) CheckAverage() error {
 	taps := 1
 	for _, a := range p.Axes {
@@ -47,7 +47,7 @@ func (p *BytePooling) CheckAverage() error {
 	return nil
 }
 
-// NhwcMaxPool is MaxPool of codes whose channels are the last axis.
+// NhwcMaxPool is MaxPool of codes with channels as the last axis.
 type NhwcMaxPool struct {
 	pool nn.Pool
 }
@@ -57,7 +57,7 @@ func newNhwcMaxPool(n *op.Node) (op.Op, error) {
 	return &NhwcMaxPool{pool: nn.Pool{Kind: nn.PoolMax, Window: w}}, err
 }
 
-// dimsLast is what the window makes of a value whose channels are the last axis.
+// dimsLast returns the extents that o gives for x with channels as the last axis.
 func dimsLast(o *nn.Pool, x *op.Value) (graph.Dims, error) {
 	one := &op.Infer{In: []*op.Value{{Type: graph.TensorOf(x.DType, channelsFirst(x.Dims))}}, Out: []*op.Value{{}}}
 	err := o.Infer(one)
@@ -71,13 +71,12 @@ func (o *NhwcMaxPool) Infer(c *op.Infer) error {
 	return err
 }
 
-// Windows returns the windows over a value of that shape.
+// Windows returns the windows over a value of the given shape.
 func (o *NhwcMaxPool) Windows(shape tensor.Shape) (*BytePooling, error) {
 	return windowsLast(&o.pool, shape, true)
 }
 
-// Pool is the average of a quantised value over windows, or over all spatial axes
-// together, quantised.
+// Pool averages a quantised value over windows, or over all spatial axes, and quantises the result.
 type Pool struct {
 	pool   nn.Pool
 	global bool
@@ -140,7 +139,7 @@ func (o *Pool) spatial(dims graph.Dims) graph.Dims {
 	return dims[2:]
 }
 
-// Windows returns the windows over a value of that shape.
+// Windows returns the windows over a value of the given shape.
 func (o *Pool) Windows(shape tensor.Shape) (*BytePooling, error) {
 	if o.global {
 		if o.last {
@@ -157,14 +156,14 @@ func (o *Pool) Windows(shape tensor.Shape) (*BytePooling, error) {
 	if err != nil || !o.pool.CountPad {
 		return p, err
 	}
-	for i := range p.Axes { // all taps count, those too that lie beyond the padding
+	for i := range p.Axes { // count all taps, also beyond the padding
 		p.Axes[i].PadEnd += p.Axes[i].Taps * p.Axes[i].Dilation
 	}
 	return p, nil
 }
 
-// IsWhole reports whether the window is all of the input. The mean of the whole is
-// rounded before the zero point is added, as by ONNX Runtime.
+// IsWhole reports whether the window covers exactly the input. Such a mean is rounded before the
+// zero point is added, as in ONNX Runtime.
 func (p *BytePooling) IsWhole() bool {
 	for _, a := range p.Axes {
 		if a.Out != 1 || a.Taps != a.In || a.Pad != 0 {

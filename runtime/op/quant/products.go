@@ -7,16 +7,16 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// products is the extents and strides of a batch of products.
+// products holds the extents and strides of a batch of products.
 type products struct {
 	m, n, k                int
 	aRow, aCol, bRow, bCol int
 	batch                  []int // extents of the batch axes, then as many strides of a, then of b
 }
 
-// matmulProducts cuts row-major operands with at least two axes into products,
-// as few as there can be: axes that both operands, or neither, step over
-// together become one, and rows that share their right operand one matrix.
+// matmulProducts divides row-major operands with at least two axes into as few products as
+// possible. It merges batch axes that both operands step over together, and merges rows that share
+// their right operand into one matrix.
 func matmulProducts(a, b tensor.Shape) products {
 	la, lb := len(a)-2, len(b)-2
 	s := products{m: a[la], k: a[la+1], n: b[lb+1]}
@@ -34,8 +34,8 @@ func matmulProducts(a, b tensor.Shape) products {
 	return s
 }
 
-// broadcastAxes returns extent, stride in a and stride in b of the batch axes
-// of operands whose matrices are that many elements apart.
+// broadcastAxes returns extent, stride in a and stride in b for each batch axis. Consecutive
+// matrices are aStep and bStep elements apart.
 func broadcastAxes(a, b tensor.Shape, aStep, bStep int) [][3]int {
 	var axes [][3]int // innermost first
 	for i := 1; i <= max(len(a), len(b)); i++ {

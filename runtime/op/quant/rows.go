@@ -1,5 +1,5 @@
-// Package quant is the operators on quantized values: conversion, and arithmetic on codes
-// of 8 bits and weights of a few bits.
+// Package quant has the operators on quantised values: conversions, arithmetic on 8-bit codes, and
+// products with weights of a few bits.
 package quant
 
 import (

@@ -9,15 +9,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// A quantised tensor is codes with a scale and a zero point: code q stands for
-// (q - zero) * scale. Both belong to the whole tensor, to a place along one axis,
-// or to a block along one.
+// A quantised tensor is codes with scales and zero points: code q stands for (q - zero) * scale.
+// There is one of each for the whole tensor, for each index of an axis, or for each block along an
+// axis.
 
-// byteTypes are the codes that products and most other kernels take.
+// byteTypes lists the codes that products and most other kernels take.
 var byteTypes = op.Types{tensor.U8, tensor.I8}
 
-// codeRange returns the least and the greatest number of an integer type of 32
-// bits or fewer.
+// codeRange returns the least and the greatest number of d, an integer type of at most 32 bits.
 func codeRange(d tensor.DType) (low, high int) {
 	if d.Kind() == tensor.Signed {
 		return -1 << (d.Bits() - 1), 1<<(d.Bits()-1) - 1
@@ -33,7 +32,7 @@ func oneScale(c *op.Run, i int) (float32, error) {
 	return float32(op.FirstFloat(c.In[i])), nil
 }
 
-// oneZero returns the only element of input i, 0 if it is left out.
+// oneZero returns the only element of input i, or 0 if the input is left out.
 func oneZero(c *op.Run, i int) (int32, error) {
 	if !c.Has(i) {
 		return 0, nil
@@ -45,7 +44,7 @@ func oneZero(c *op.Run, i int) (int32, error) {
 	return zero[0], putZeros(zero[:], c.In[i])
 }
 
-// readScales returns the elements of a tensor of scales. A tensor left out has none.
+// readScales returns the elements of a tensor of scales, or none if t is nil.
 func readScales(c *op.Run, t *tensor.Tensor) ([]float32, error) {
 	if t == nil || op.ComputedInF32.Has(t.DType()) {
 		return c.Floats(t)
@@ -69,8 +68,7 @@ func readScales(c *op.Run, t *tensor.Tensor) ([]float32, error) {
 	return list, nil
 }
 
-// readZeros returns the n elements of a tensor of zero points, all of them 0 if it is
-// left out.
+// readZeros returns the n elements of a tensor of zero points, or n zeros if t is nil.
 func readZeros(c *op.Run, t *tensor.Tensor, n int) ([]int32, error) {
 	list, err := scratchInts(c, n)
 	if err != nil {
@@ -86,7 +84,7 @@ func readZeros(c *op.Run, t *tensor.Tensor, n int) ([]int32, error) {
 	return list, putZeros(list, t)
 }
 
-// scratchInts returns n integers, not cleared, for use until Run returns.
+// scratchInts returns n integers, not cleared, that are valid until Run returns.
 func scratchInts(c *op.Run, n int) ([]int32, error) {
 	b, err := c.Mem.Scratch(tensor.I32.Bytes(n))
 	if err != nil || n == 0 {
@@ -95,7 +93,7 @@ func scratchInts(c *op.Run, n int) ([]int32, error) {
 	return unsafe.Slice((*int32)(unsafe.Pointer(unsafe.SliceData(b))), n), nil
 }
 
-// putZeros stores the elements of a tensor of integers of 32 bits or fewer.
+// putZeros stores the elements of t, integers of at most 32 bits, in list.
 func putZeros(list []int32, t *tensor.Tensor) error {
 	switch d := t.DType(); d {
 	case tensor.U8:
@@ -125,7 +123,7 @@ func widenInts[T uint8 | int8 | uint16 | int16](list []int32, from []T) {
 	}
 }
 
-// checkScale reports, as far as is known, an input that cannot be scales.
+// checkScale returns an error if input i is absent or not of a float type that scales may have.
 func checkScale(c *op.Infer, i int) error {
 	if !c.Has(i) || !op.ComputedInF32.Has(c.In[i].DType) {
 		return graph.Errorf(graph.ErrShape, "input %d, a scale, must be of float32, float16 or bfloat16", i)
@@ -133,8 +131,7 @@ func checkScale(c *op.Infer, i int) error {
 	return nil
 }
 
-// checkZero reports an input that is there and cannot be zero points of codes of
-// that type.
+// checkZero returns an error if input i is present and not of the codes' type d.
 func checkZero(c *op.Infer, i int, d tensor.DType) error {
 	if c.Has(i) && c.In[i].DType != d {
 		return graph.Errorf(graph.ErrShape, "input %d, a zero point, is %v and its codes are %v", i, c.In[i].Type, d)
@@ -142,8 +139,8 @@ func checkZero(c *op.Infer, i int, d tensor.DType) error {
 	return nil
 }
 
-// checkPerTensor reports, as far as is known, inputs that are not the scale and the
-// zero point of a whole tensor of codes of that type.
+// checkPerTensor returns an error if inputs scale and zero are known not to be one scale and one
+// zero point for codes of type d.
 func checkPerTensor(c *op.Infer, d tensor.DType, scale, zero int) error {
 	if err := checkScale(c, scale); err != nil {
 		return err
@@ -154,8 +151,8 @@ func checkPerTensor(c *op.Infer, d tensor.DType, scale, zero int) error {
 	return checkOne(c, scale, zero)
 }
 
-// checkCodes reports, as far as is known, inputs that are not there, not bytes, or not
-// followed by the scale and the zero point of a whole tensor.
+// checkCodes returns an error if an input is not bytes, or if the two inputs after it are known not
+// to be one scale and one zero point.
 func checkCodes(c *op.Infer, inputs ...int) error {
 	for _, i := range inputs {
 		if !c.Has(i) || !byteTypes.Has(c.In[i].DType) {
@@ -168,7 +165,7 @@ func checkCodes(c *op.Infer, inputs ...int) error {
 	return nil
 }
 
-// checkOne reports, as far as is known, inputs that are not one number each.
+// checkOne returns an error if a present input is known not to have exactly one element.
 func checkOne(c *op.Infer, inputs ...int) error {
 	for _, i := range inputs {
 		if !c.Has(i) || c.In[i].Dims == nil {

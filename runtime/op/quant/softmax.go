@@ -6,8 +6,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op/nn"
 )
 
-// QLinearSoftmax is softmax of a quantised value, quantised. Which axes are normalised
-// follows the version of Softmax that an attribute names.
+// QLinearSoftmax is Softmax of a quantised value with a quantised result. The attribute opset names
+// the version of Softmax that decides which axes are normalised.
 type QLinearSoftmax struct{ axes nn.Softmax }
 
 func newQLinearSoftmax(n *op.Node) (op.Op, error) {
@@ -28,7 +28,7 @@ func (o *QLinearSoftmax) Infer(c *op.Infer) error {
 	return o.axes.Infer(c)
 }
 
-// Split returns a value of those extents as [outer, n, inner] with n to be normalised.
+// Split returns a value's extents as [outer, n, inner]. The axis of n elements is normalised.
 func (o *QLinearSoftmax) Split(dims graph.Dims) (outer, n, inner graph.Dim, err error) {
 	return o.axes.Split(dims)
 }

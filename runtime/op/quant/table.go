@@ -7,8 +7,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// QLinearUnary is a function of every element of a quantised value, quantised, with one
-// scale and one zero point on either side.
+// QLinearUnary applies a function to each element of a quantised value and quantises the result.
+// Input and result have one scale and one zero point each.
 type QLinearUnary struct {
 	Func  string  // sigmoid or leaky_relu
 	Alpha float32 // of leaky_relu
@@ -29,8 +29,8 @@ func (o *QLinearUnary) Infer(c *op.Infer) error {
 	return checkPerTensor(c, c.In[0].DType, 3, 4)
 }
 
-// QLinearConcat joins quantised values along an axis: inputs 0 and 1 are scale and zero point of the
-// result, then come a value, its scale and its zero point in turn.
+// QLinearConcat joins quantised values along an axis. Inputs 0 and 1 are the result's scale and
+// zero point. Three inputs per value follow: the value, its scale, its zero point.
 type QLinearConcat struct {
 	concat array.Concat
 	Values []int // the inputs that are values
@@ -50,7 +50,7 @@ func newQLinearConcat(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// Infer is that of concat.
+// Infer applies the rule of Concat.
 func (o *QLinearConcat) Infer(c *op.Infer) error {
 	if err := checkCodes(c, o.Values...); err != nil {
 		return err
@@ -70,10 +70,10 @@ func (o *QLinearConcat) Infer(c *op.Infer) error {
 	return err
 }
 
-// Axis is the axis along which values of that many axes are joined.
+// Axis returns the axis along which values with rank axes are joined.
 func (o *QLinearConcat) Axis(rank int) (int, error) { return op.NormAxis(o.concat.Axis, rank) }
 
-// QLinearWhere takes codes from one of two quantised values.
+// QLinearWhere selects elements from two quantised values by a condition and quantises the result.
 type QLinearWhere struct{}
 
 // The inputs of QLinearWhere.
@@ -85,7 +85,7 @@ const (
 
 func newQLinearWhere(*op.Node) (op.Op, error) { return &QLinearWhere{}, nil }
 
-// Infer broadcasts.
+// Infer broadcasts the inputs.
 func (o *QLinearWhere) Infer(c *op.Infer) error {
 	if err := checkCodes(c, QLinearWhereX, QLinearWhereY); err != nil {
 		return err
@@ -104,13 +104,13 @@ func (o *QLinearWhere) Infer(c *op.Infer) error {
 	return err
 }
 
-// CodeTable is codes that a table has for those of input 0: element b of input 1, of 256, for
-// the code whose byte is b.
+// CodeTable maps codes through a table. Element b of input 1, a table of 256 codes, replaces the
+// code of input 0 with byte b.
 type CodeTable struct{}
 
 func newCodeTable(*op.Node) (op.Op, error) { return &CodeTable{}, nil }
 
-// Infer keeps the shape.
+// Infer keeps the extents.
 func (o *CodeTable) Infer(c *op.Infer) error {
 	if err := checkBytes(c, 0, 1); err != nil {
 		return err
