@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Distances are those of every row of A [M,N] and every row of B [K,N], [M,K], as
-// nearest neighbours and Gaussian processes use them.
+// Distances computes the distance of every row of A [M,N] to every row of B [K,N], as a matrix
+// [M,K]. Nearest neighbours and Gaussian processes use it.
 type Distances struct{ Squared bool }
 
 func newDistances(n *op.Node) (op.Op, error) {
@@ -23,7 +23,7 @@ func newDistances(n *op.Node) (op.Op, error) {
 	}
 }
 
-// Infer joins the numbers of rows.
+// Infer sets the extents [M,K].
 func (o *Distances) Infer(c *op.Infer) error {
 	a, b := c.In[0], c.In[1]
 	out := graph.UnknownDims(2)
@@ -47,7 +47,7 @@ func (o *Distances) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Run computes the output.
+// Run computes the distances.
 func (o *Distances) Run(c *op.Run) error {
 	if c.Out[0].DType() == tensor.F64 {
 		return measure[float64](c, o.Squared)
@@ -55,7 +55,7 @@ func (o *Distances) Run(c *op.Run) error {
 	return measure[float32](c, o.Squared)
 }
 
-// measureGrain is the number of differences that make work for a goroutine.
+// measureGrain is the number of differences that justify a goroutine.
 const measureGrain = 1 << 14
 
 func measure[T float32 | float64](c *op.Run, squared bool) error {

@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// vectorizer puts samples side by side, cut or filled up with zeros to lengths
-// that the node gives.
+// vectorizer puts the inputs' samples side by side. The node gives the width of each input; longer
+// samples are cut and shorter ones padded with zeros.
 type vectorizer struct {
 	sizes []int
 	total int
@@ -86,11 +86,11 @@ func (o *vectorizer) Run(c *op.Run) error {
 	return nil
 }
 
-// oneHotEncoder gives every element a vector with a 1 at the place of its category.
+// oneHotEncoder gives every element a vector with a 1 at the index of its category.
 type oneHotEncoder struct {
 	table *table
 	count int
-	zeros bool // for elements of no category
+	zeros bool // elements of no category give zeros; if false, they are an error
 }
 
 func newOneHotEncoder(n *op.Node) (op.Op, error) {
@@ -144,8 +144,8 @@ func (o *oneHotEncoder) Run(c *op.Run) error {
 	return nil
 }
 
-// set sets the columns of categories to 1. It returns the first element of none if there may
-// be none such, else -1.
+// set sets the columns of categories to 1. If every element must have a category, it returns the
+// first element without one; otherwise it returns -1.
 func (o *oneHotEncoder) set(y []float32, index []int64) int {
 	for i, k := range index {
 		switch {
@@ -158,7 +158,7 @@ func (o *oneHotEncoder) set(y []float32, index []int64) int {
 	return -1
 }
 
-// cut is find for floats, which are cut to integers.
+// cut is find for floats, truncated to integers.
 func (o *oneHotEncoder) cut(x []float64, index []int64) {
 	for i, v := range x {
 		index[i] = int64(o.count)

@@ -6,8 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// extractor takes elements of the last axis by number; a vector becomes a matrix
-// of one row.
+// extractor gathers elements along the last axis. A vector becomes a matrix of one row.
 type extractor struct{}
 
 func newExtractor(*op.Node) (op.Op, error) { return extractor{}, nil }
@@ -55,7 +54,7 @@ func (extractor) Run(c *op.Run) error {
 	return nil
 }
 
-// extract takes elements of rows of n.
+// extract gathers the elements numbered by index from every row of n elements.
 func extract[T any](x, y []T, index []int64, n int) {
 	for ; len(x) >= n && len(y) >= len(index); x, y = x[n:], y[len(index):] {
 		row, out := x[:n], y[:len(index)]

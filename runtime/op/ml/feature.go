@@ -6,8 +6,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// inferFeatures gives output 0 the input's shape and an element type. Counts are
-// of numbers that there are for the last axis: one, or as many as it is long.
+// inferFeatures sets output 0 to the input's extents and element type d. Each count is the length
+// of a list of parameters: one for all features, or one per feature of the last axis.
 func inferFeatures(c *op.Infer, d tensor.DType, counts ...int) error {
 	x := c.In[0]
 	for _, count := range counts {
@@ -19,8 +19,8 @@ func inferFeatures(c *op.Infer, d tensor.DType, counts ...int) error {
 	return nil
 }
 
-// featureCount is the extent of the input's last axis, checked against the counts
-// that inferFeatures takes.
+// featureCount returns the extent of the input's last axis, checked against counts as in
+// inferFeatures.
 func featureCount(c *op.Run, counts ...int) (int, error) {
 	s, n := c.In[0].Shape(), 1
 	if len(s) > 0 {
@@ -34,7 +34,7 @@ func featureCount(c *op.Run, counts ...int) (int, error) {
 	return n, nil
 }
 
-// perFeature returns n numbers: those given, or the only one again and again.
+// perFeature returns list if it has n elements, or its only element n times.
 func perFeature[T any](list []T, n int) []T {
 	if len(list) == n {
 		return list
@@ -46,12 +46,12 @@ func perFeature[T any](list []T, n int) []T {
 	return long
 }
 
-// number are the Go types of numberTypes.
+// number lists the Go types of numberTypes.
 type number interface {
 	float32 | float64 | int64 | int32
 }
 
-// overInput lets the output take over the input's memory.
+// overInput lets the output reuse the input's memory.
 func overInput(row op.Row) op.Row {
 	row.InPlace = []int{0}
 	return row

@@ -8,23 +8,23 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TreeAggregate is how what the trees give a sample comes together, with the numbers of
+// TreeAggregate says how the votes of the trees are combined per sample. The numbers match
 // nacre_tree_aggregate in csrc/ml/ml.h.
 type TreeAggregate int
 
-// The ways to join what two trees give.
+// The ways to combine the votes of two trees.
 const (
 	TreeSum TreeAggregate = iota
 	TreeMin
 	TreeMax
 )
 
-// Forest is decision trees, computed in float32 unless the samples or the model are
-// float64.
+// Forest is a set of decision trees. It computes in float32, or in float64 if the samples or the
+// model are float64.
 type Forest struct {
 	Model     *TreeModel
 	Aggregate TreeAggregate
-	Single    bool // every leaf has one vote, for the only target
+	Single    bool // every leaf has one vote, and there is one target
 }
 
 func newForest(m *TreeModel, how TreeAggregate) *Forest { return &Forest{m, how, m.single()} }
@@ -32,13 +32,14 @@ func newForest(m *TreeModel, how TreeAggregate) *Forest { return &Forest{m, how,
 // Double reports whether samples of type d are computed in float64.
 func (o *Forest) Double(d tensor.DType) bool { return o.Model.Double || d == tensor.F64 }
 
-// Trees is the forest.
+// Trees returns the forest.
 func (o *Forest) Trees() *Forest { return o }
 
-// Maps lists none.
+// Maps returns no maps.
 func (o *Forest) Maps() (linear, vectors []*LinearMap) { return nil, nil }
 
-// checkSamples reports samples that lack features that a tree asks for.
+// checkSamples returns the number of samples. It returns an error if they have fewer features than
+// the trees need.
 func (o *Forest) checkSamples(v *op.Value) (rows graph.Dim, err error) {
 	rows, features, err := rowDims(v)
 	if err != nil {
@@ -50,8 +51,8 @@ func (o *Forest) checkSamples(v *op.Value) (rows graph.Dim, err error) {
 	return rows, nil
 }
 
-// each computes what the trees give, [rows,targets], and calls one of the
-// functions with it. Seen is nil when every target has a vote.
+// each combines the votes of the trees, [rows,targets], and passes them to singles or doubles. seen
+// is nil if the forest is Single.
 func (o *Forest) each(c *op.Run, k Kernels, singles func(s []float32, seen []byte), doubles func(s []float64, seen []byte)) error {
 	rows, features, err := matrixOf(c.In[0])
 	if err != nil {
@@ -97,7 +98,7 @@ func (o *Forest) each(c *op.Run, k Kernels, singles func(s []float32, seen []byt
 	return nil
 }
 
-// scratchDoubles returns n numbers, not cleared, for use until Run returns.
+// scratchDoubles returns n numbers, not cleared, that are valid until Run returns.
 func scratchDoubles(c *op.Run, n int) ([]float64, error) {
 	b, err := c.Mem.Scratch(tensor.F64.Bytes(n))
 	if err != nil || n == 0 {
@@ -106,8 +107,8 @@ func scratchDoubles(c *op.Run, n int) ([]float64, error) {
 	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(b))), n), nil
 }
 
-// doublesOf returns the elements of a tensor of numberTypes or of float16 as
-// float64: its own if they are that, else in scratch memory.
+// doublesOf returns the elements of t, of numberTypes or float16, as float64. It returns t's own
+// memory if t is float64, otherwise scratch memory.
 func doublesOf(c *op.Run, t *tensor.Tensor) ([]float64, error) {
 	if t.DType() == tensor.F64 {
 		return tensor.View[float64](t), nil
@@ -131,20 +132,21 @@ func doublesOf(c *op.Run, t *tensor.Tensor) ([]float64, error) {
 	return list, nil
 }
 
-// TreeRegressor is TreeEnsemble and TreeEnsembleRegressor: what the trees give
-// each target comes together, then a base value is added.
+// TreeRegressor is TreeEnsemble and TreeEnsembleRegressor. It combines the trees' votes per target,
+// then adds a base value.
 type TreeRegressor struct {
 	*Forest
 	average bool
 	base    []float64 // nil for none
 	post    postTransform
-	typed   bool // the scores have the type of the samples, else float32
+	typed   bool // the scores have the samples' type; if false, float32
 }
 
-// Plain reports whether the scores are what the trees give, with nothing added and no transform.
+// Plain reports whether the scores are the combined votes, with no average, base value or
+// transform.
 func (o *TreeRegressor) Plain() bool { return !o.average && o.base == nil && o.post == transformNone }
 
-// aggregates are the ways to join what trees give, as their names begin.
+// aggregates maps the values of aggregate_function to ways to combine votes.
 var aggregates = map[string]struct {
 	how     TreeAggregate
 	average bool
@@ -209,7 +211,7 @@ func (o *TreeRegressor) dtype(x tensor.DType) tensor.DType {
 	return tensor.F32
 }
 
-// Infer sets a score for every target.
+// Infer sets one score per sample and target.
 func (o *TreeRegressor) Infer(c *op.Infer) error {
 	rows, err := o.checkSamples(c.In[0])
 	if err != nil {
@@ -219,7 +221,7 @@ func (o *TreeRegressor) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Compute computes the output.
+// Compute computes the scores.
 func (o *TreeRegressor) Compute(c *op.Run, k Kernels) error {
 	rows, _, err := matrixOf(c.In[0])
 	if err != nil {
@@ -242,7 +244,7 @@ func (o *TreeRegressor) Compute(c *op.Run, k Kernels) error {
 	})
 }
 
-// finishScores makes of what trees give the scores of the node.
+// finishScores turns combined votes into scores: average, base value, then transform.
 func finishScores[T float32 | float64](o *TreeRegressor, s []T) {
 	n := o.Model.Targets
 	row := make([]float64, n)

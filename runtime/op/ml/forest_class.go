@@ -8,16 +8,16 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TreeClassifier is TreeEnsembleClassifier. Trees that vote for one class only,
-// where there are two, make one score for both, of which the standard does not
-// speak: as in ONNX Runtime it is that of the second class, which a sample has if
-// its score is above 0, or above 1/2 if no weight is negative.
+// TreeClassifier is TreeEnsembleClassifier. If there are two classes and the trees vote for only
+// one, both share one score. The standard does not define this case. As in ONNX Runtime the score
+// counts for the second class, and a sample is of that class if its score is above 0, or above 1/2
+// if no weight is negative.
 type TreeClassifier struct {
 	*Forest
 	labels   labels
 	base     []float64 // per class, or one for the only score; nil for none
 	post     postTransform
-	only     int  // the class of all votes, of two; -1 for others
+	only     int  // the class with all votes, of two; -1 otherwise
 	positive bool // no weight is negative
 }
 
@@ -55,9 +55,9 @@ func newTreeClassifier(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// onlyClass returns the class of all votes where there are two classes, and makes
-// it the only target; -1 where votes are for both. It looks at the signs of all
-// weights.
+// onlyClass returns the class with all votes if there are two classes and only one has votes. It
+// then makes the class the only target. Otherwise it returns -1. It also sets o.positive from the
+// signs of the weights.
 func (o *TreeClassifier) onlyClass(m *TreeModel) int {
 	var voted [2]bool
 	for _, list := range m.Votes {
@@ -89,7 +89,7 @@ func (o *TreeClassifier) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Compute computes the outputs.
+// Compute computes the labels and scores.
 func (o *TreeClassifier) Compute(c *op.Run, k Kernels) error {
 	rows, _, err := matrixOf(c.In[0])
 	if err != nil {
@@ -112,7 +112,7 @@ func (o *TreeClassifier) Compute(c *op.Run, k Kernels) error {
 	return putLabels(c, l, rows, func(r int) int { return classes[r] })
 }
 
-// classify writes the class of every sample and its scores.
+// classify stores the class of every sample in classes and its scores in z.
 func classify[T float32 | float64](o *TreeClassifier, s []T, seen []byte, classes []int, z []float32) {
 	count := o.labels.count()
 	row := make([]float64, count)
@@ -135,7 +135,7 @@ func classify[T float32 | float64](o *TreeClassifier, s []T, seen []byte, classe
 	}
 }
 
-// classifyOne sets the scores of two classes from one, and returns the class.
+// classifyOne sets the scores of two classes from one score and returns the class.
 func classifyOne[T float32 | float64](o *TreeClassifier, s T, row []float64) int {
 	switch len(o.base) {
 	case 1:
@@ -160,8 +160,8 @@ func classifyOne[T float32 | float64](o *TreeClassifier, s T, row []float64) int
 	return secondIf(s > limit)
 }
 
-// classifyMany sets the scores of classes, and returns the class with the highest
-// among those that have a vote or a base value, the first of equals.
+// classifyMany sets the scores of classes. It returns the class with the highest score among the
+// classes that have a vote or a base value, and the first of equals.
 func classifyMany[T float32 | float64](o *TreeClassifier, s []T, seen []byte, row []float64) int {
 	best := -1
 	for k := range s {

@@ -6,13 +6,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// imputer replaces one value, which may be NaN, by another, given once or for
-// every feature.
+// imputer replaces one value, which may be NaN. The replacements are one number for all features or
+// one per feature.
 type imputer struct {
 	floats []float32
-	float  float32 // what to replace
+	float  float32 // the value to replace
 	ints   []int
-	int    int // what to replace
+	int    int // the value to replace
 }
 
 func newImputer(n *op.Node) (op.Op, error) {
@@ -31,7 +31,7 @@ func (o *imputer) Infer(c *op.Infer) error {
 	return inferFeatures(c, c.In[0].DType, count)
 }
 
-// count is how many values there are to put in among elements of that type.
+// count returns the number of replacements for elements of type d.
 func (o *imputer) count(d tensor.DType) (int, error) {
 	if !d.IsInteger() {
 		if len(o.floats) == 0 {
@@ -70,7 +70,7 @@ func (o *imputer) Run(c *op.Run) error {
 		impute(c.Pace(), x, y, by, int64(o.int))
 	case tensor.I32:
 		by := op.Convert(perFeature(o.ints, n), func(v int) int32 { return int32(v) })
-		if int(int32(o.int)) != o.int { // no element is that
+		if int(int32(o.int)) != o.int { // no element has that value
 			copy(y.Bytes(), x.Bytes())
 			return nil
 		}
@@ -79,7 +79,8 @@ func (o *imputer) Run(c *op.Run) error {
 	return nil
 }
 
-// impute copies elements, but for those that are missing, or NaN where that is NaN.
+// impute copies elements and replaces the ones equal to missing. If missing is NaN, it replaces
+// NaNs.
 func impute[T number](pace *op.Pace, x, y *tensor.Tensor, by []T, missing T) {
 	from, to := tensor.View[T](x), tensor.View[T](y)
 	for n := len(by); len(from) > 0; from, to = from[n:], to[n:] {

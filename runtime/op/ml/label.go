@@ -8,21 +8,21 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// relabel replaces every element by the value that a table has for it.
+// relabel replaces every element by its value in a table.
 type relabel struct{ tables []*table } // one per element type of the input
 
-// table gives values to elements of one type.
+// table maps elements of one type to values.
 type table struct {
 	keys   tensor.DType
 	texts  map[string]int
 	bits   map[uint64]int
-	near   []int64 // the places of integers from first on; nil if keys are not near each other
+	near   []int64 // the indices of integer keys from first on; nil if the keys are spread too far
 	first  int64
-	values *tensor.Tensor // a vector; the last is for elements that have none
+	values *tensor.Tensor // a vector; the last element serves elements without a key
 }
 
-// newTable pairs the elements of two vectors. Of keys that occur again the last
-// counts, or the first.
+// newTable pairs the elements of keys and values. If a key occurs twice, the first counts if first
+// is set, otherwise the last.
 func newTable(keys, values, other *tensor.Tensor, first bool) (*table, error) {
 	n := keys.Len()
 	if values.Len() != n {
@@ -59,9 +59,9 @@ func newTable(keys, values, other *tensor.Tensor, first bool) (*table, error) {
 	return t, err
 }
 
-// list makes the list of places of integers that are near each other.
+// list makes the list of indices if the integer keys are near each other.
 func (t *table) list() {
-	const spread = 8 // entries for each key, at most
+	const spread = 8 // at most so many entries per key
 	low, high := int64(math.MaxInt64), int64(math.MinInt64)
 	for bits := range t.bits {
 		low, high = min(low, int64(bits)), max(high, int64(bits))
@@ -77,7 +77,7 @@ func (t *table) list() {
 	}
 }
 
-// findNear is find for integers, if there is a list of their places.
+// findNear is find for integers with a list of indices.
 func findNear[T int32 | int64](t *table, x []T, index []int64) {
 	none := int64(t.values.Len() - 1)
 	for i, v := range x {
@@ -97,7 +97,7 @@ func isTableKey(d tensor.DType) bool {
 	return false
 }
 
-// eachKey calls f with what identifies each number: all NaNs are one, and so are
+// eachKey calls f with bits that identify each number. All NaNs have the same bits, and so have
 // both zeros.
 func eachKey(t *tensor.Tensor, f func(i int, bits uint64)) error {
 	switch t = t.Aligned(); t.DType() {
@@ -133,7 +133,7 @@ func floatKey(v float64) uint64 {
 	return math.Float64bits(v)
 }
 
-// find writes the place of the value of each element to index.
+// find stores in index, for each element of x, the index of its value.
 func (t *table) find(pace *op.Pace, x *tensor.Tensor, index []int64) error {
 	none := int64(t.values.Len() - 1)
 	if t.keys == tensor.String {
@@ -173,7 +173,7 @@ func (o *relabel) table(d tensor.DType) (*table, error) {
 	return nil, graph.Errorf(graph.ErrShape, "elements are of type %v and keys of type %v", d, o.tables[0].keys)
 }
 
-// Infer keeps the shape.
+// Infer keeps the extents.
 func (o *relabel) Infer(c *op.Infer) error {
 	t, err := o.table(c.In[0].DType)
 	if err != nil {
@@ -215,7 +215,7 @@ func lookUp[T any](values, out []T, index []int64) {
 	}
 }
 
-// defaultText and defaultNumber are the defaults that the node has or the standard gives.
+// defaultText and defaultNumber return the node's defaults, or the standard's.
 func defaultText(n *op.Node) *tensor.Tensor {
 	t, _ := tensor.FromStrings([]string{n.Str("default_string", "_Unused")})
 	return t
@@ -223,8 +223,7 @@ func defaultText(n *op.Node) *tensor.Tensor {
 
 func defaultNumber(n *op.Node) *tensor.Tensor { return op.Scalar(int64(n.Int("default_int64", -1))) }
 
-// newBothWays is an operator that turns strings into integers and integers into
-// strings.
+// newBothWays returns an operator that maps strings to integers and integers to strings.
 func newBothWays(n *op.Node, texts, numbers *tensor.Tensor) (op.Op, error) {
 	toNumbers, err := newTable(texts, numbers, defaultNumber(n), false)
 	if err != nil {
@@ -274,7 +273,7 @@ func newLabelEncoder(n *op.Node) (op.Op, error) {
 	return &relabel{[]*table{t}}, nil
 }
 
-// readColumn returns the one list among attributes whose names begin with name.
+// readColumn returns the only list among the attributes that begin with name.
 func readColumn(n *op.Node, name string) (*tensor.Tensor, error) {
 	var found []*tensor.Tensor
 	if list := n.Strs(name + "_strings"); len(list) > 0 {
@@ -301,7 +300,7 @@ func readColumn(n *op.Node, name string) (*tensor.Tensor, error) {
 	return found[0], nil
 }
 
-// readDefault returns the value, of that type, of elements that the table lacks.
+// readDefault returns the value, of type d, for elements that the table lacks.
 func readDefault(n *op.Node, d tensor.DType) (*tensor.Tensor, error) {
 	text, number := defaultText(n), defaultNumber(n)
 	float := n.Float("default_float", float32(math.Copysign(0, -1)))

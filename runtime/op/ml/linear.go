@@ -6,14 +6,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// LinearMap is alpha·x·w' + bias on rows of float32, with weights that an attribute
-// holds.
+// LinearMap computes alpha·x·w' + bias on rows of float32. An attribute holds the weights w.
 type LinearMap struct {
 	Weights *tensor.Tensor // [n,k]
-	Bias    []float32      // n; nil for none
+	Bias    []float32      // n elements; nil for none
 }
 
-// newLinearMap makes rows of the weights, n of them.
+// newLinearMap arranges weights as n rows.
 func newLinearMap(weights []float32, n int, bias []float32) (*LinearMap, error) {
 	if n < 1 || len(weights) == 0 || len(weights)%n != 0 {
 		return nil, graph.Errorf(graph.ErrFormat, "%d coefficients are not %d rows", len(weights), n)
@@ -27,16 +26,16 @@ func newLinearMap(weights []float32, n int, bias []float32) (*LinearMap, error) 
 	return &LinearMap{Weights: w, Bias: bias}, err
 }
 
-// Rows is n.
+// Rows returns n.
 func (a *LinearMap) Rows() int { return a.Weights.Shape()[0] }
 
-// Features is k.
+// Features returns k.
 func (a *LinearMap) Features() int { return a.Weights.Shape()[1] }
 
-// Maps is the map alone.
+// Maps returns the map itself.
 func (a *LinearMap) Maps() (linear, vectors []*LinearMap) { return []*LinearMap{a}, nil }
 
-// LinearRegressor makes a score for every target.
+// LinearRegressor computes a score per target.
 type LinearRegressor struct {
 	*LinearMap
 	post postTransform
@@ -51,10 +50,10 @@ func newLinearRegressor(n *op.Node) (op.Op, error) {
 	return &LinearRegressor{a, post}, err
 }
 
-// Infer sets a score for every target.
+// Infer sets one score per sample and target.
 func (o *LinearRegressor) Infer(c *op.Infer) error { return inferScores(c, o.Features(), o.Rows()) }
 
-// inferScores says that output 0 is n scores for every sample.
+// inferScores sets output 0 to n scores per sample.
 func inferScores(c *op.Infer, features, n int) error {
 	rows, f, err := rowDims(c.In[0])
 	if err != nil {
@@ -67,7 +66,7 @@ func inferScores(c *op.Infer, features, n int) error {
 	return nil
 }
 
-// Compute computes the outputs.
+// Compute computes the scores.
 func (o *LinearRegressor) Compute(c *op.Run, k Kernels) error {
 	x, rows, err := sampleRows(c, o.Features())
 	if err != nil {
@@ -83,7 +82,7 @@ func (o *LinearRegressor) Compute(c *op.Run, k Kernels) error {
 	return o.post.rows(k, y, o.Rows())
 }
 
-// LinearClassifier makes a score for every class, or one for the second of two.
+// LinearClassifier computes a score per class, or one for the second of two classes.
 type LinearClassifier struct {
 	*LinearMap
 	labels labels
@@ -117,7 +116,7 @@ func (o *LinearClassifier) Infer(c *op.Infer) error {
 	return inferClasses(c, &o.labels, o.Features(), o.labels.count())
 }
 
-// Compute computes the outputs.
+// Compute computes the labels and scores.
 func (o *LinearClassifier) Compute(c *op.Run, k Kernels) error {
 	x, rows, err := sampleRows(c, o.Features())
 	if err != nil {
@@ -154,7 +153,7 @@ func (o *LinearClassifier) Compute(c *op.Run, k Kernels) error {
 	return o.post.pairs(k, one, y)
 }
 
-// secondIf is the place of the second of two classes, or of the first.
+// secondIf returns 1, the index of the second of two classes, if yes is true.
 func secondIf(yes bool) int {
 	if yes {
 		return 1
@@ -162,7 +161,7 @@ func secondIf(yes bool) int {
 	return 0
 }
 
-// classifierRow is the row of an operator that makes labels and scores.
+// classifierRow returns the row of an operator with labels and scores as outputs.
 func classifierRow(name string, since []int, open func(n *op.Node) (op.Op, error)) op.Row {
 	return op.Row{Domain: domain, Name: name, Since: since, In: [2]int{1, 1}, Out: [2]int{1, 2}, Types: numberTypes, New: open}
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// mapOf returns the map that input 0 is and the places of its pairs in ascending
-// order of keys.
+// mapOf returns the map of input 0 and the indices of its pairs in ascending order of keys.
 func mapOf(c *op.Run) (m *tensor.Map, order []int, err error) {
 	m, ok := c.Values[0].(*tensor.Map)
 	if !ok || m.Keys == nil || m.Values == nil || m.Keys.Len() != m.Values.Len() {
@@ -35,7 +34,7 @@ func mapOf(c *op.Run) (m *tensor.Map, order []int, err error) {
 	return m, order, nil
 }
 
-// mapTypes are the types of the keys and the values of the map that input 0 is.
+// mapTypes returns the types of keys and values of the map of input 0.
 func mapTypes(c *op.Infer) (key, value tensor.DType, err error) {
 	t := c.In[0].Type
 	if t.Kind != graph.MapType || t.Elem == nil {
@@ -44,13 +43,13 @@ func mapTypes(c *op.Infer) (key, value tensor.DType, err error) {
 	return t.Key, t.Elem.DType, nil
 }
 
-// castMap writes the values of a map of integers to a matrix of one row: in
-// ascending order of keys, or each at the place that its key names, what is
-// between being 0, or 0.f as text.
+// castMap stores the values of a map with integer keys in a matrix of one row. The dense form
+// orders values by key. The sparse form uses keys as indices and fills the gaps with 0, or "0.f" as
+// text.
 type castMap struct {
 	to     tensor.DType
 	sparse bool
-	length int // of a sparse result
+	length int // elements of a sparse result
 }
 
 func newCastMap(n *op.Node) (op.Op, error) {
@@ -128,7 +127,7 @@ func (o *castMap) Run(c *op.Run) error {
 	return nil
 }
 
-// number writes a number to element i of y.
+// number stores v in element i of y, converted to its type.
 func (o *castMap) number(y *tensor.Tensor, i int, v float64) {
 	switch o.to {
 	case tensor.String:
@@ -140,7 +139,7 @@ func (o *castMap) number(y *tensor.Tensor, i int, v float64) {
 	}
 }
 
-// text writes a string, or the number that it stands for, to element i of y.
+// text stores s, or the number it spells, in element i of y.
 func (o *castMap) text(y *tensor.Tensor, i int, s string) error {
 	switch o.to {
 	case tensor.String:
@@ -161,9 +160,9 @@ func (o *castMap) text(y *tensor.Tensor, i int, s string) error {
 	return nil
 }
 
-// dictVectorizer writes the values of a map to a matrix of one row, in the order
-// of a vocabulary of keys. Keys that the map lacks give 0 or the empty string,
-// those that the vocabulary lacks nothing.
+// dictVectorizer stores the values of a map in a matrix of one row, in the order of a vocabulary of
+// keys. A key that the map lacks gives 0 or the empty string. Keys outside the vocabulary are
+// ignored.
 type dictVectorizer struct{ vocabulary labels }
 
 func newDictVectorizer(n *op.Node) (op.Op, error) {
@@ -188,8 +187,8 @@ func (o *dictVectorizer) Infer(c *op.Infer) error {
 	return nil
 }
 
-// tableBytes is about the memory in bytes that finding one key of a map takes: its place,
-// its entry in a table and its value.
+// tableBytes estimates the bytes needed to find one key of a map: its index, its entry in a table
+// and its value.
 const tableBytes = 128
 
 func (o *dictVectorizer) Run(c *op.Run) error {
@@ -219,7 +218,7 @@ func (o *dictVectorizer) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	// One more value, 0, for keys that are not there.
+	// One more value, 0, serves keys that the map lacks.
 	values := tensor.New(m.Values.DType(), m.Values.Len()+1)
 	copy(values.Bytes(), m.Values.Bytes())
 	copy(values.Strings(), m.Values.Strings())
@@ -227,12 +226,11 @@ func (o *dictVectorizer) Run(c *op.Run) error {
 	return c.Mem.Reserve(-m.Keys.Len() * tableBytes)
 }
 
-// zipMap makes a map of every row of a matrix, whose keys the node lists; a
-// vector is one row. Maps are in ascending order of keys; of keys that occur
-// again the last counts.
+// zipMap turns every row of a matrix into a map with the node's keys. A vector is one row. Maps are
+// in ascending order of keys. If a key occurs twice, the last counts.
 type zipMap struct {
 	keys  *tensor.Tensor // ascending
-	index []int64        // of each key's column
+	index []int64        // the column of each key
 	count int            // of columns
 }
 
@@ -307,7 +305,7 @@ func (o *zipMap) Run(c *op.Run) error {
 	return nil
 }
 
-// makesRow is an operator of ml on other values than tensors.
+// makesRow returns the row of an operator with dynamic outputs.
 func makesRow(name string, types op.Types, open func(n *op.Node) (op.Op, error)) op.Row {
 	row := newRow(name, types, open)
 	row.DynamicOutputs = true
@@ -320,7 +318,7 @@ var mapRows = []op.Row{
 	makesRow("ZipMap", op.Types{tensor.F32}, newZipMap),
 }
 
-// takesMaps returns the row of an operator whose inputs are maps.
+// takesMaps returns row for an operator that takes maps.
 func takesMaps(row op.Row) op.Row {
 	row.Kinds = true
 	return row

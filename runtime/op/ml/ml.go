@@ -6,15 +6,16 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// domain is that of the operators of classical machine learning
+// domain holds the operators of classical machine learning
 // (https://onnx.ai/onnx/operators/index.html, ai.onnx.ml).
 const domain = "ai.onnx.ml"
 
-// Learned is an operator of classical machine learning. A device computes products,
-// distances and decision trees for it, of which Compute makes labels and scores.
+// Learned is an operator of classical machine learning. A device computes products, distances and
+// decision trees for it. Compute turns them into labels and scores.
 type Learned interface {
 	op.Op
-	// Maps lists the maps that are given to Kernels.Linear, and those given to RBF.
+	// Maps returns the maps that Compute passes to Kernels.Linear and the maps that it passes to
+	// Kernels.RBF.
 	Maps() (linear, vectors []*LinearMap)
 	// Compute computes the outputs.
 	Compute(c *op.Run, k Kernels) error
@@ -24,33 +25,33 @@ type Learned interface {
 type Kernels interface {
 	// Linear sets y[rows,n] to alpha·x·w' + bias of x[rows,k].
 	Linear(m *LinearMap, alpha float32, x []float32, rows int, y []float32) error
-	// RBF sets y[rows,n] to exp(-gamma·d) of the squared distances d between the rows of
-	// x[rows,k] and those of the weights.
+	// RBF sets y[rows,n] to exp(-gamma·d). d is the squared distance between a row of x[rows,k] and
+	// a row of the weights.
 	RBF(m *LinearMap, gamma float32, x []float32, rows int, y []float32) error
 	// Tanh replaces numbers by their hyperbolic tangents.
 	Tanh(y []float32) error
-	// Sigmoid replaces numbers v by 1 / (1 + exp(-v)).
+	// Sigmoid replaces every v by 1 / (1 + exp(-v)).
 	Sigmoid(y []float32) error
 	// Exp replaces numbers by their exponentials.
 	Exp(y []float32) error
-	// Forest32 sets y[rows,targets] to what trees give for the rows of x[rows,features].
-	// seen[rows,targets] is set to 1 where some tree has a vote and to 0 elsewhere; it is
-	// nil for a forest that is Single.
+	// Forest32 sets y[rows,targets] to the combined votes for the rows of x[rows,features]. It sets
+	// seen[rows,targets] to 1 if some tree votes for the target, otherwise to 0. seen is nil for a
+	// forest that is Single.
 	Forest32(f *Forest, x []float32, rows, features int, y []float32, seen []byte) error
 	// Forest64 is Forest32 in float64.
 	Forest64(f *Forest, x []float64, rows, features int, y []float64, seen []byte) error
 }
 
-// numberTypes are the element types that most of them take.
+// numberTypes lists the element types that most operators of ml take.
 var numberTypes = op.Types{tensor.F32, tensor.F64, tensor.I64, tensor.I32}
 
-// newRow is the row of an operator with one input and one output.
+// newRow returns the row of an operator with one input and one output.
 func newRow(name string, types op.Types, open func(n *op.Node) (op.Op, error)) op.Row {
 	return op.Row{Domain: domain, Name: name, Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: types, New: open}
 }
 
-// rowDims returns what is known of a matrix of samples: their number and that of
-// their features. A vector is one sample.
+// rowDims returns the number of samples and features of a matrix, as far as known. A vector is one
+// sample.
 func rowDims(v *op.Value) (rows, features graph.Dim, err error) {
 	switch rank, ok := v.Rank(); {
 	case !ok:
@@ -74,8 +75,8 @@ func matrixOf(t *tensor.Tensor) (rows, features int, err error) {
 	return 0, 0, graph.Errorf(graph.ErrShape, "input is %v; a matrix [samples,features] or a vector is needed", t)
 }
 
-// floatsOf returns the elements of a tensor of numberTypes or of float16 as float32:
-// its own if they are that, else rounded into scratch memory.
+// floatsOf returns the elements of t, of numberTypes or float16, as float32. It returns t's own
+// memory if t is float32, otherwise scratch memory.
 func floatsOf(c *op.Run, t *tensor.Tensor) ([]float32, error) {
 	if op.ComputedInF32.Has(t.DType()) || t.Len() == 0 {
 		return c.Floats(t)
@@ -102,13 +103,13 @@ func recast[D float32 | float64, S number](dst []D, src []S) {
 	}
 }
 
-// labels are the names of classes, integers or strings.
+// labels are the names of classes, either integers or strings.
 type labels struct {
 	numbers []int64
 	texts   []string
 }
 
-// readLabels returns the classes that one of two attributes lists.
+// readLabels returns the classes listed in one of two attributes.
 func readLabels(n *op.Node, numbers, texts string) (labels, error) {
 	l := labels{texts: n.Strs(texts)}
 	for _, v := range n.Ints(numbers) {
@@ -129,7 +130,7 @@ func (l *labels) dtype() tensor.DType {
 	return tensor.I64
 }
 
-// vector is the labels as a tensor.
+// vector returns the labels as a tensor.
 func (l *labels) vector() *tensor.Tensor {
 	if l.texts != nil {
 		return textVector(l.texts)

@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// normalizer divides every sample by a norm of it, unless that is 0.
+// normalizer divides every sample by its norm, unless the norm is 0.
 type normalizer struct{ norm string }
 
 func newNormalizer(n *op.Node) (op.Op, error) {
@@ -56,7 +56,7 @@ func normalize[T number](pace *op.Pace, o *normalizer, x []T, n int, out []float
 	}
 }
 
-// of is what a sample is to be divided by.
+// of returns the divisor of a sample with n elements: its norm, or 1 if the norm is 0.
 func (o *normalizer) of(n int, at func(i int) float64) float64 {
 	sum, most := 0.0, math.Inf(-1)
 	for i := range n {

@@ -1,5 +1,5 @@
-// Package ml is classical machine learning: trees, support vectors, linear models, and
-// the encoding of features.
+// Package ml has the operators of classical machine learning: trees, support vectors, linear
+// models, and encoders of features.
 package ml
 
 import (

@@ -7,7 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// binarizer makes 1 of what is above a threshold and 0 of all else.
+// binarizer gives 1 for an element above the threshold and 0 otherwise.
 type binarizer struct{ threshold float64 }
 
 func newBinarizer(n *op.Node) (op.Op, error) {
@@ -18,7 +18,7 @@ func (o *binarizer) Infer(c *op.Infer) error { return inferFeatures(c, c.In[0].D
 
 func (o *binarizer) Run(c *op.Run) error {
 	t := o.threshold
-	// An integer is above a number if it is above the next integer below that.
+	// An integer exceeds t if it exceeds the floor of t.
 	whole := int64(math.MaxInt64)
 	switch floor := math.Floor(t); {
 	case floor < -0x1p63:
@@ -54,8 +54,8 @@ func binarizeAll[T number](x, y []T, above func(T) bool) {
 	}
 }
 
-// scaler subtracts an offset and multiplies by a scale, each given once or for
-// every feature.
+// scaler subtracts an offset and multiplies by a scale. Each is one number for all features or one
+// per feature.
 type scaler struct{ offset, scale []float32 }
 
 func newScaler(n *op.Node) (op.Op, error) {

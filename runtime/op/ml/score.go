@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// postTransform names a function of the scores of one sample.
+// postTransform is a function of the scores of one sample.
 type postTransform uint8
 
 const (
@@ -19,10 +19,10 @@ const (
 	transformProbit
 )
 
-// transformNames are in the order of the numbers that TreeEnsemble uses.
+// transformNames follows the numbers that TreeEnsemble uses.
 var transformNames = [...]string{"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"}
 
-// readPostTransform returns the transform that attribute post_transform names.
+// readPostTransform returns the transform named by attribute post_transform.
 func readPostTransform(n *op.Node) (postTransform, error) {
 	name := n.Str("post_transform", "NONE")
 	for i, s := range transformNames {
@@ -33,7 +33,7 @@ func readPostTransform(n *op.Node) (postTransform, error) {
 	return 0, graph.Errorf(graph.ErrFormat, "post_transform is %q, not one of %q", name, transformNames)
 }
 
-// apply transforms the scores of one sample where they lie.
+// apply transforms the scores of one sample in place.
 func (t postTransform) apply(s []float64) {
 	switch t {
 	case transformLogistic:
@@ -49,7 +49,7 @@ func (t postTransform) apply(s []float64) {
 	}
 }
 
-// rows transforms each row of n of the scores where they lie.
+// rows transforms each row of n scores in place.
 func (t postTransform) rows(k Kernels, s []float32, n int) error {
 	if len(s) == 0 {
 		return nil
@@ -75,7 +75,7 @@ func (t postTransform) rows(k Kernels, s []float32, n int) error {
 	return nil
 }
 
-// softmaxRows is softmax of every row of n scores.
+// softmaxRows applies softmax to every row of n scores.
 func softmaxRows(k Kernels, s []float32, n int) error {
 	for at := 0; at < len(s); at += n {
 		row := s[at:][:n]
@@ -103,7 +103,7 @@ func softmaxRows(k Kernels, s []float32, n int) error {
 	return nil
 }
 
-// pairs writes the scores of two classes for each score in one.
+// pairs computes the scores of two classes in y from each score of one.
 func (t postTransform) pairs(k Kernels, one, y []float32) error {
 	if t != transformLogistic {
 		for r, s := range one {
@@ -118,10 +118,10 @@ func (t postTransform) pairs(k Kernels, one, y []float32) error {
 	return t.rows(k, y[:2*len(one)], 2)
 }
 
-// pair is what becomes of the score s of the second of two classes when it is
-// the only one: scores of both, of which the standard does not speak. ONNX
-// Runtime takes -s, or 1-s, for the first class, and knows no other transform of
-// them than the logistic one. The probit transform of both is ours.
+// pair returns the scores of two classes from s, the only score, of the second class. The standard
+// does not define this case. As in ONNX Runtime the first class gets -s if mirrored is set,
+// otherwise 1-s, and the logistic transform applies to -s and s. ONNX Runtime has no other
+// transform here; the probit transform of both is Nacre's.
 func (t postTransform) pair(s float64, mirrored bool) (first, second float64) {
 	switch first = 1 - s; {
 	case t == transformLogistic:
@@ -136,9 +136,9 @@ func (t postTransform) pair(s float64, mirrored bool) (first, second float64) {
 
 func logistic(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
 
-// probit is the inverse of the normal distribution function by Winitzki's
-// formula, as those who wrote the standard compute it (S. Winitzki, "A handy
-// approximation for the error function and its inverse", 2008).
+// probit is the inverse of the normal distribution function by Winitzki's formula, as the
+// standard's authors compute it (S. Winitzki, "A handy approximation for the error function and its
+// inverse", 2008).
 func probit(v float64) float64 {
 	const a = 0.147
 	x := 2*v - 1
@@ -147,8 +147,7 @@ func probit(v float64) float64 {
 	return math.Copysign(math.Sqrt2*math.Sqrt(math.Sqrt(b*b-l/a)-b), x)
 }
 
-// softmaxScores is softmax. With zeros left out, a score of 0 is none: it has no
-// share in the sum.
+// softmaxScores applies softmax to s. If zeros is set, scores of 0 take no part in the sum.
 func softmaxScores(s []float64, zeros bool) {
 	const nothing = 1e-7
 	top, sum := math.Inf(-1), 0.0
@@ -164,15 +163,16 @@ func softmaxScores(s []float64, zeros bool) {
 		sum += s[i]
 	}
 	if sum == 0 {
-		return // no score but zeros
+		return // all scores are zeros
 	}
 	for i := range s {
 		s[i] /= sum
 	}
 }
 
-// largest is the place of the largest score, the first of equals. A NaN at place 0 is the
-// largest, others are none. Which score is larger is no branch, for that cannot be foreseen.
+// largest returns the index of the largest score, and the first of equals. A NaN at index 0 counts
+// as the largest; other NaNs are ignored. The comparison has no branch, since the processor could
+// not predict it.
 func largest(s []float32) int {
 	if s[0] != s[0] {
 		return 0
@@ -186,14 +186,13 @@ func largest(s []float32) int {
 	return int(^uint32(best))
 }
 
-// rank is an integer of 32 bits for every number, in the order of numbers.
+// rank returns a 32-bit integer for v that is ordered as the numbers are.
 func rank(v float32) int64 {
 	b := int32(math.Float32bits(v + 0)) // 0 for -0
 	return int64(b ^ b>>31&math.MaxInt32)
 }
 
-// inferClasses says that output 0 is a label for every sample and output 1 its
-// scores.
+// inferClasses sets output 0 to a label per sample and output 1 to its scores.
 func inferClasses(c *op.Infer, l *labels, features, scores int) error {
 	rows, n, err := rowDims(c.In[0])
 	if err != nil {
@@ -207,8 +206,8 @@ func inferClasses(c *op.Infer, l *labels, features, scores int) error {
 	return nil
 }
 
-// sampleRows returns the rows of input 0 as float32, checked to have that many
-// features.
+// sampleRows returns the samples of input 0 as float32. It returns an error if they do not have the
+// given number of features.
 func sampleRows(c *op.Run, features int) (x []float32, rows int, err error) {
 	rows, n, err := matrixOf(c.In[0])
 	if err != nil {
@@ -221,7 +220,7 @@ func sampleRows(c *op.Run, features int) (x []float32, rows int, err error) {
 	return x, rows, err
 }
 
-// putLabels writes the label of every sample to output 0, if it is there.
+// putLabels stores the label of every sample in output 0 if the output is wanted.
 func putLabels(c *op.Run, l *labels, rows int, class func(row int) int) error {
 	if !c.Wants(0) {
 		return nil
@@ -242,8 +241,8 @@ func putLabels(c *op.Run, l *labels, rows int, class func(row int) int) error {
 	return nil
 }
 
-// scoresFor returns where the scores of all samples are to be computed: the
-// memory of output i, or scratch if it is not there.
+// scoresFor returns memory for n scores per sample: output i if it is wanted, otherwise scratch
+// memory.
 func scoresFor(c *op.Run, i, rows, n int) ([]float32, error) {
 	if !c.Wants(i) {
 		return c.ScratchFloats(rows * n)

@@ -12,11 +12,11 @@ type svmKernel struct {
 	kind                 string
 	gamma, coef0, degree float32
 	vectors              *LinearMap // with coef0 as bias, for POLY and SIGMOID
-	count, width         int        // of vectors and of their elements
+	count, width         int        // of vectors, and of elements in each
 }
 
-// readSVMKernel reads a kernel with n support vectors, or with coefficients in
-// their place that make the scores themselves.
+// readSVMKernel reads a kernel with count support vectors. If linear is set, vectors holds
+// coefficients that give the scores directly.
 func readSVMKernel(n *op.Node, vectors []float32, count int, linear bool) (*svmKernel, error) {
 	k := &svmKernel{kind: n.Str("kernel_type", "LINEAR"), count: count}
 	switch params := n.Floats("kernel_params"); len(params) {
@@ -45,7 +45,7 @@ func readSVMKernel(n *op.Node, vectors []float32, count int, linear bool) (*svmK
 	return k, nil
 }
 
-// maps is the vectors, for products or for distances.
+// maps returns the vectors among the maps for products or, for RBF, for distances.
 func (k *svmKernel) maps() (linear, vectors []*LinearMap) {
 	if k.kind == "RBF" {
 		return nil, []*LinearMap{k.vectors}
@@ -53,7 +53,7 @@ func (k *svmKernel) maps() (linear, vectors []*LinearMap) {
 	return []*LinearMap{k.vectors}, nil
 }
 
-// run compares every row of x with every vector, to out[rows,count].
+// run compares every row of x with every vector and stores the results in out[rows,count].
 func (k *svmKernel) run(kernels Kernels, x []float32, rows int, out []float32) error {
 	switch k.kind {
 	case "RBF":
@@ -83,8 +83,8 @@ func (k *svmKernel) run(kernels Kernels, x []float32, rows int, out []float32) e
 	return nil
 }
 
-// each compares the rows of x with every vector, some rows at a time, and calls f
-// with what came of them: [n,count] of the rows from first on.
+// each compares the rows of x with every vector, some rows at a time. It calls f with the results
+// [n,count] of the n rows from first on.
 func (k *svmKernel) each(c *op.Run, kernels Kernels, x []float32, rows int, f func(first, n int, compared []float32) error) error {
 	const most = 1 << 20 // numbers at a time
 	step := min(rows, max(1, most/k.count))
@@ -108,11 +108,11 @@ func (k *svmKernel) each(c *op.Run, kernels Kernels, x []float32, rows int, f fu
 	return nil
 }
 
-// SVMRegressor adds up the comparisons with support vectors, each with a weight.
-// As a one-class machine it says by 1 or -1 whether a sample is of the class.
+// SVMRegressor sums the weighted comparisons with support vectors. A one-class machine returns 1 if
+// a sample is of the class, otherwise -1.
 type SVMRegressor struct {
 	kernel   *svmKernel
-	sum      *LinearMap // of comparisons; nil when the kernel makes the score
+	sum      *LinearMap // of comparisons; nil if the kernel gives the score
 	rho      float32
 	oneClass bool
 	post     postTransform
@@ -148,7 +148,7 @@ func newSVMRegressor(n *op.Node) (op.Op, error) {
 // Infer sets a score for every sample.
 func (o *SVMRegressor) Infer(c *op.Infer) error { return inferScores(c, o.kernel.width, 1) }
 
-// Maps lists the vectors and the weights of comparisons.
+// Maps returns the vectors and the weights of comparisons.
 func (o *SVMRegressor) Maps() (linear, vectors []*LinearMap) {
 	if linear, vectors = o.kernel.maps(); o.sum != nil {
 		linear = append(linear, o.sum)
@@ -156,7 +156,7 @@ func (o *SVMRegressor) Maps() (linear, vectors []*LinearMap) {
 	return linear, vectors
 }
 
-// Compute computes the output.
+// Compute computes the scores.
 func (o *SVMRegressor) Compute(c *op.Run, k Kernels) error {
 	x, rows, err := sampleRows(c, o.kernel.width)
 	if err != nil {
@@ -187,12 +187,12 @@ func (o *SVMRegressor) Compute(c *op.Run, k Kernels) error {
 	return o.post.rows(k, y, 1)
 }
 
-// SVMClassifier lets one machine decide between each two classes, or scores each
-// class by a linear function when it has no support vectors.
+// SVMClassifier has one machine per pair of classes. Without support vectors it scores each class
+// by a linear function.
 type SVMClassifier struct {
 	kernel       *svmKernel
 	labels       labels
-	perClass     []int     // support vectors, class by class; nil for none
+	perClass     []int     // number of support vectors by class; nil for none
 	coefficients []float32 // [classes-1,vectors]
 	rho          []float32 // per pair of classes
 	probA, probB []float32 // per pair of classes; nil for scores
@@ -244,8 +244,8 @@ func newSVMClassifier(n *op.Node) (op.Op, error) {
 	return o, err
 }
 
-// scores is how many there are for each sample: one per class, or without
-// probabilities one per pair of classes where they are more than two.
+// scores returns the number of scores per sample: one per class, or one per pair of classes if
+// there are more than two and no probabilities.
 func (o *SVMClassifier) scores() int {
 	if n := o.labels.count(); o.perClass != nil && len(o.probA) == 0 && n > 2 {
 		return n * (n - 1) / 2
@@ -258,10 +258,10 @@ func (o *SVMClassifier) Infer(c *op.Infer) error {
 	return inferClasses(c, &o.labels, o.kernel.width, o.scores())
 }
 
-// Maps lists the vectors.
+// Maps returns the vectors.
 func (o *SVMClassifier) Maps() (linear, vectors []*LinearMap) { return o.kernel.maps() }
 
-// Compute computes the outputs.
+// Compute computes the labels and scores.
 func (o *SVMClassifier) Compute(c *op.Run, k Kernels) error {
 	x, rows, err := sampleRows(c, o.kernel.width)
 	if err != nil {
@@ -298,8 +298,8 @@ func (o *SVMClassifier) Compute(c *op.Run, k Kernels) error {
 	return putLabels(c, &o.labels, rows, func(r int) int { return classes[r] })
 }
 
-// linearClass is the class of a sample by a score for each. Of two classes ONNX
-// Runtime takes the second whenever a score is high enough.
+// linearClass returns the class of a sample from one score per class. As in ONNX Runtime the second
+// of two classes wins if the largest score is high enough.
 func (o *SVMClassifier) linearClass(s []float32) int {
 	k := largest(s)
 	if len(s) == 2 && (o.positive && s[k] >= 0.5 || !o.positive && s[k] > 0) {

@@ -2,14 +2,14 @@ package ml
 
 import "math"
 
-// svmPairs is what is known of one sample while classes are compared in pairs.
+// svmPairs holds the results for one sample while pairs of classes are compared.
 type svmPairs struct {
 	*SVMClassifier
 	classes     int
 	parts       []float64   // [classes-1,classes]: sums over the vectors of a class
 	scores      []float64   // per pair
 	votes       []int       // per class
-	r, q        [][]float64 // for probabilities: of each pair, and its matrix
+	r, q        [][]float64 // for probabilities: one per pair, and the matrix of the method
 	p, products []float64
 }
 
@@ -25,10 +25,9 @@ func newSVMPairs(o *SVMClassifier) *svmPairs {
 	return s
 }
 
-// decide scores every pair of classes and returns the class with most votes, the
-// first of equals. A score above 0 is a vote for the first of a pair. In row j of
-// the coefficients vectors of class i have their weights against class j, or j+1
-// for j >= i.
+// decide scores every pair of classes and returns the class with the most votes, and the first of
+// equals. A score above 0 is a vote for the first of the pair. Row j of the coefficients weights
+// the vectors of class i against class j, or class j+1 if j >= i.
 func (s *svmPairs) decide(compared []float32) int {
 	at, count := 0, len(compared)
 	for class, n := range s.perClass {
@@ -63,7 +62,7 @@ func (s *svmPairs) decide(compared []float32) int {
 	return best
 }
 
-// put writes the scores, or what the node makes of them.
+// put stores the scores of pairs, transformed, or the probabilities of classes in y.
 func (s *svmPairs) put(y []float32) {
 	list := s.scores
 	switch {
@@ -83,10 +82,9 @@ func (s *svmPairs) put(y []float32) {
 	}
 }
 
-// couple turns the scores of pairs into probabilities of classes: each pair's by
-// a logistic function, all together by the second method of T.-F. Wu, C.-J. Lin
-// and R. C. Weng, "Probability estimates for multi-class classification by
-// pairwise coupling", 2004.
+// couple turns the scores of pairs into probabilities of classes. It maps each pair's score by a
+// logistic function and combines them by the second method of T.-F. Wu, C.-J. Lin and R. C. Weng,
+// "Probability estimates for multi-class classification by pairwise coupling", 2004.
 func (s *svmPairs) couple() {
 	const least = 1e-7
 	pair := 0
@@ -116,8 +114,7 @@ func (s *svmPairs) couple() {
 	}
 }
 
-// improve takes one step towards the probabilities and reports whether none was
-// needed.
+// improve takes one step towards the probabilities. It reports whether they had converged already.
 func (s *svmPairs) improve() bool {
 	whole, worst := 0.0, 0.0
 	for i, q := range s.q {

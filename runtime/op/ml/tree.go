@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// BranchMode is how a node of a decision tree compares a feature with its value.
+// BranchMode says how a node of a decision tree compares a feature with its value.
 type BranchMode uint8
 
 // The modes, with the numbers of TreeEnsemble.
@@ -22,17 +22,17 @@ const (
 	BranchMember
 )
 
-// branchNames are the modes that TreeEnsembleRegressor and -Classifier have.
+// branchNames lists the modes of TreeEnsembleRegressor and TreeEnsembleClassifier.
 var branchNames = [...]string{"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"}
 
-// TreeBranch is a node of a decision tree that is not a leaf.
+// TreeBranch is an inner node of a decision tree.
 type TreeBranch struct {
 	Feature uint32
 	Mode    BranchMode
-	NaNYes  bool // a NaN goes on at Yes
+	NaNYes  bool // a NaN goes to Yes
 	Value   float64
 	Set     []float64 // of BranchMember, ascending
-	Yes, No int32     // the number of a node, or ^ that of a leaf
+	Yes, No int32     // the number of a node, or ^ the number of a leaf
 }
 
 // TreeVote is a weight for a target.
@@ -41,22 +41,20 @@ type TreeVote struct {
 	Weight float64
 }
 
-// TreeModel is decision trees as attributes give them, checked.
+// TreeModel is a set of decision trees, read from attributes and checked.
 type TreeModel struct {
 	Nodes    []TreeBranch
-	Roots    []int32      // of each tree, numbered as TreeBranch.Yes
-	Votes    [][]TreeVote // of each leaf, one at most for a target
+	Roots    []int32      // one per tree, numbered as TreeBranch.Yes
+	Votes    [][]TreeVote // per leaf, at most one for each target
 	Targets  int
-	Features int  // that samples must at least have
-	Double   bool // what attributes give is float64
+	Features int  // the least that samples must have
+	Double   bool // the attributes are float64
 }
 
-// MaxTreeNodes bounds the nodes of a forest, so that their numbers and the
-// offsets of their fields fit 32 bits.
+// MaxTreeNodes bounds the nodes of a forest, so that node numbers and field offsets fit 32 bits.
 const MaxTreeNodes = 1 << 28
 
-// check reports a node that leads to itself, and finds out how many features are
-// needed.
+// check returns an error if a node leads back to itself. It sets m.Features.
 func (m *TreeModel) check() error {
 	const (
 		unseen = iota
@@ -93,7 +91,7 @@ func (m *TreeModel) check() error {
 	return nil
 }
 
-// join makes one of the votes of a leaf that are for the same target.
+// join combines the votes of each leaf that are for the same target.
 func (m *TreeModel) join(add func(a, b float64) float64) {
 	for i, list := range m.Votes {
 		if len(list) < 2 {
@@ -112,7 +110,7 @@ func (m *TreeModel) join(add func(a, b float64) float64) {
 	}
 }
 
-// single reports whether every leaf has one vote, for the only target.
+// single reports whether every leaf has one vote and there is one target.
 func (m *TreeModel) single() bool {
 	return m.Targets == 1 && !slices.ContainsFunc(m.Votes, func(list []TreeVote) bool { return len(list) != 1 })
 }
@@ -125,7 +123,7 @@ func featureOf(id int64) (uint32, error) {
 	return uint32(id), nil
 }
 
-// targetOf checks the number of a target or a class.
+// targetOf returns the index of a target or class. An id outside [0,count) is ErrFormat.
 func targetOf(id int64, count int) (uint32, error) {
 	if id < 0 || id >= int64(count) {
 		return 0, graph.Errorf(graph.ErrFormat, "a leaf votes for target or class %d of %d", id, count)

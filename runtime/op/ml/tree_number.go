@@ -4,19 +4,19 @@ import "github.com/nacre-ml/nacre/runtime/graph"
 
 // A numbering finds entries by the numbers of their tree and node.
 type numbering struct {
-	runs map[int64]idRun    // by tree; nil if the entries of some tree are no run
-	all  map[[2]int64]int32 // of trees and nodes, in that case
+	runs map[int64]idRun    // by tree; nil if the entries of some tree do not form one run
+	all  map[[2]int64]int32 // by tree and node; used if runs is nil
 	tree int64              // of last
 	last idRun
 }
 
-// idRun is the entries of a tree that stand together and are numbered upwards by one.
+// idRun describes a tree with adjacent entries, numbered in steps of one.
 type idRun struct {
 	id        int64
 	at, count int
 }
 
-// newNumbering numbers the entries of those trees and nodes, no two of which may be equal.
+// newNumbering numbers the entries. No two entries may have equal tree and node.
 func newNumbering(trees, ids []int64) (*numbering, error) {
 	n := &numbering{runs: map[int64]idRun{}}
 	for i := 0; i < len(trees); {
@@ -32,7 +32,7 @@ func newNumbering(trees, ids []int64) (*numbering, error) {
 	return n, nil
 }
 
-// list notes every entry by itself.
+// list records every entry separately.
 func (n *numbering) list(trees, ids []int64) error {
 	n.runs, n.all = nil, make(map[[2]int64]int32, len(trees))
 	for i := range trees {
@@ -45,7 +45,7 @@ func (n *numbering) list(trees, ids []int64) error {
 	return nil
 }
 
-// find returns the number of an entry; ok is false if there is none.
+// find returns the index of an entry. It reports false if there is none.
 func (n *numbering) find(tree, id int64) (at int32, ok bool) {
 	if n.runs == nil {
 		at, ok = n.all[[2]int64{tree, id}]

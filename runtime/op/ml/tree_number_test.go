@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestNumbering looks entries up: in trees that stand together and are numbered upwards, and
-// in others.
+// TestNumbering looks up entries of trees that form runs, and of others.
 func TestNumbering(t *testing.T) {
 	for name, c := range map[string]struct{ trees, ids []int64 }{
 		"runs":        {[]int64{0, 0, 0, 7, 7, -1}, []int64{0, 1, 2, 5, 6, 3}},

@@ -9,8 +9,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// readReals returns a list of floats, or since version 3 the tensor NAME_as_tensor
-// that stands for it and may be of float64; nil for an empty one.
+// readReals returns a list of floats, or nil if it is empty. Since version 3 the tensor
+// NAME_as_tensor, which may be float64, can replace the list.
 func readReals(n *op.Node, name string) (list []float64, double bool, err error) {
 	if given := n.Floats(name); len(given) > 0 {
 		list = op.Convert(given, func(v float32) float64 { return float64(v) })
@@ -28,7 +28,7 @@ func readReals(n *op.Node, name string) (list []float64, double bool, err error)
 	return instead, d == tensor.F64, nil
 }
 
-// sameLength reports attributes whose lists are not as long as the first.
+// sameLength returns an error if the attributes' lists differ in length.
 func sameLength(names []string, lengths ...int) error {
 	for i, length := range lengths {
 		if length != lengths[0] {
@@ -38,16 +38,16 @@ func sameLength(names []string, lengths ...int) error {
 	return nil
 }
 
-// entries is the nodes of trees, leaves among them, as the older operators list
-// them: each with the number of its tree and its own number there.
+// entries holds the nodes of trees, including leaves, as the older operators list them. Each has
+// the number of its tree and its own number within the tree.
 type entries struct {
 	trees, ids []int64
 	index      *numbering
 	place      []int32 // numbered as TreeBranch.Yes
-	child      []bool  // some node leads there
+	child      []bool  // some node leads to the entry
 }
 
-// find returns the number of the entry with those numbers.
+// find returns the index of the entry with the given numbers.
 func (e *entries) find(tree, id int64) (int32, error) {
 	i, ok := e.index.find(tree, id)
 	if !ok {
@@ -58,7 +58,7 @@ func (e *entries) find(tree, id int64) (int32, error) {
 
 // readEntries reads the attributes nodes_* of the older operators into m.
 func readEntries(n *op.Node, m *TreeModel) (*entries, error) {
-	n.Ignore("nodes_hitrates", "nodes_hitrates_as_tensor") // how often samples came by
+	n.Ignore("nodes_hitrates", "nodes_hitrates_as_tensor") // how often samples passed
 	e := &entries{trees: n.Int64s("nodes_treeids"), ids: n.Int64s("nodes_nodeids")}
 	features, missing := n.Int64s("nodes_featureids"), n.Int64s("nodes_missing_value_tracks_true")
 	yes, no := n.Int64s("nodes_truenodeids"), n.Int64s("nodes_falsenodeids")
@@ -114,8 +114,8 @@ func readEntries(n *op.Node, m *TreeModel) (*entries, error) {
 	return e, e.link(m, yes, no)
 }
 
-// link sets where nodes lead, and finds the root of every tree: the first listed
-// of those that no node leads to, which is the first of all in most files.
+// link sets the children of nodes and finds the root of every tree: the first listed node that no
+// other leads to. In most files it is the first node of all.
 func (e *entries) link(m *TreeModel, yes, no []int64) error {
 	for i, at := range e.place {
 		if at < 0 {
@@ -151,11 +151,10 @@ func (e *entries) link(m *TreeModel, yes, no []int64) error {
 	return m.check()
 }
 
-// readVotes reads the attributes that begin with prefix, of votes at leaves. Old
-// converters also wrote votes of other nodes, which never count. Votes of a leaf
-// for one of several targets are joined. If there is one target, the first vote of
-// a leaf counts alone, as in ONNX Runtime: skl2onnx writes the number of a leaf
-// once per class.
+// readVotes reads the attributes that begin with prefix: the votes of leaves. It ignores votes of
+// other nodes, which old converters wrote. It joins the votes of a leaf for the same target. If
+// there is one target, only the first vote of a leaf counts, as in ONNX Runtime, since skl2onnx
+// writes a leaf's weight once per class.
 func readVotes(n *op.Node, m *TreeModel, e *entries, prefix string, join func(a, b float64) float64) error {
 	trees, ids, targets := n.Int64s(prefix+"_treeids"), n.Int64s(prefix+"_nodeids"), n.Int64s(prefix+"_ids")
 	weights, double, err := readReals(n, prefix+"_weights")
@@ -179,7 +178,7 @@ func readVotes(n *op.Node, m *TreeModel, e *entries, prefix string, join func(a,
 			all++
 		}
 	}
-	room := make([]TreeVote, all) // of all votes
+	room := make([]TreeVote, all) // all votes
 	for i, n := range counts {
 		m.Votes[i], room = room[:0:n], room[n:]
 	}
@@ -212,8 +211,7 @@ func readNumbers(n *op.Node, name string) ([]float64, tensor.DType, error) {
 	return nil, tensor.Invalid, graph.Errorf(graph.ErrFormat, "%s is %v, not of float32, float64 or float16", name, t)
 }
 
-// readTrees reads the attributes of TreeEnsemble, whose nodes and leaves have
-// lists of their own.
+// readTrees reads the attributes of TreeEnsemble, which lists nodes and leaves separately.
 func readTrees(n *op.Node) (*TreeModel, error) {
 	n.Ignore("nodes_hitrates")
 	m := &TreeModel{Targets: n.Int("n_targets", 0)}
@@ -322,14 +320,14 @@ func (m *TreeModel) readBranches(n *op.Node, splits, members []float64) error {
 			return err
 		}
 		if b := &m.Nodes[at]; b.Yes < 0 && b.Yes == b.No {
-			at = b.Yes // a tree that is a leaf
+			at = b.Yes // the tree is one leaf
 		}
 		m.Roots = append(m.Roots, at)
 	}
 	return nil
 }
 
-// memberSet cuts the first set off a list in which a NaN ends each, and sorts it.
+// memberSet takes the first set off a list in which a NaN ends each set, and sorts it.
 func memberSet(list []float64) (set, rest []float64) {
 	end := slices.IndexFunc(list, math.IsNaN)
 	if end < 0 {
