@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// truth returns the value of a condition: a bool tensor of one element.
+// truth returns the value of a condition, a bool tensor of one element.
 func truth(t *tensor.Tensor) (bool, error) {
 	if t == nil || t.DType() != tensor.Bool || t.Len() != 1 {
 		return false, graph.Errorf(graph.ErrShape, "condition is %v, not one bool", t)
@@ -16,7 +16,7 @@ func truth(t *tensor.Tensor) (bool, error) {
 	return t.Bytes()[0] != 0, nil
 }
 
-// tripCount returns the value of a trip count: an int64 tensor of one element.
+// tripCount returns the value of a trip count, an int64 tensor of one element.
 func tripCount(t *tensor.Tensor) (int64, error) {
 	if t.DType() != tensor.I64 || t.Len() != 1 {
 		return 0, graph.Errorf(graph.ErrShape, "trip count is %v, not one int64", t)
@@ -24,7 +24,7 @@ func tripCount(t *tensor.Tensor) (int64, error) {
 	return tensor.View[int64](t.Aligned())[0], nil
 }
 
-// branch is If: one of two graphs without inputs runs
+// branch is If: it runs one of two graphs without inputs
 // (https://onnx.ai/onnx/operators/onnx__If.html).
 type branch struct{}
 
@@ -49,8 +49,8 @@ func (branch) BodyTypes(attr string, in []*op.Value) ([]graph.Type, bool) {
 	return nil, err != nil || yes == (attr == thenBranch)
 }
 
-// Infer joins what both graphs give. A graph that does not fit the extents at
-// hand is one that the condition guards against, so it has no say.
+// Infer joins the outputs of both graphs. If one graph does not fit the known extents, the
+// condition guards against it, and Infer ignores it.
 func (b branch) Infer(c *op.Infer) error {
 	var known [][]*op.Value
 	var failure error
@@ -84,7 +84,7 @@ func (b branch) Infer(c *op.Infer) error {
 	return nil
 }
 
-// joinTypes is the type of a value that is of one of two types.
+// joinTypes returns the type of a value that has type a or b.
 func joinTypes(a, b graph.Type) (graph.Type, error) {
 	if a.Kind != b.Kind {
 		return a, graph.Errorf(graph.ErrShape, "one graph gives %v and the other %v", a, b)

@@ -8,23 +8,23 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// growth finds the states of a loop that become longer with every iteration, and has them lie in
-// memory with room: one plan then serves all their lengths.
+// growth finds the states of a loop that become longer with every iteration and keeps them in
+// memory with room. One plan then serves all their lengths.
 type growth struct {
-	shapes []tensor.Shape // of the states before the last iteration; nil for no tensor
-	seen   int            // iterations in a row after which states were longer, and the others as before
-	held   bool           // states are held
-	never  bool           // the graph does not grow them as they seem to
+	shapes []tensor.Shape // shapes of the states before the last iteration; nil for no tensor
+	seen   int            // consecutive iterations that made some states longer and kept the others
+	held   bool           // states are kept in memory with room
+	never  bool           // the graph does not let the states grow
 }
 
-// watched is the iterations in a row after which states count as growing.
+// watched is the number of consecutive iterations after which states count as growing.
 const watched = 2
 
-// mostRoom is the bytes up to which the memory of a state has room for all iterations at once.
+// mostRoom is the largest size in bytes at which a state gets room for all iterations at once.
 const mostRoom = 1 << 20
 
-// watch looks at the states, inputs 2 and on of the body, after an iteration. Left is how many
-// may follow.
+// watch inspects the states, inputs 2 and on of the body, after an iteration. left is the largest
+// number of iterations that may follow.
 func (g *growth) watch(runs op.Repeat, in []tensor.Value, left int64) error {
 	if g.held || g.never {
 		return nil
@@ -81,8 +81,8 @@ func (g *growth) watch(runs op.Repeat, in []tensor.Value, left int64) error {
 	return nil
 }
 
-// longer returns the only axis along which b is another shape than a, and by how much it is
-// longer; -1 if there is none such.
+// longer returns the only axis along which b is longer than a, and the difference. If b differs
+// otherwise, it returns -1.
 func longer(a, b tensor.Shape) (axis, more int) {
 	axis = -1
 	if len(a) != len(b) {

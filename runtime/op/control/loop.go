@@ -11,11 +11,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// loop runs a graph again and again, with values carried from one iteration to
-// the next (https://onnx.ai/onnx/operators/onnx__Loop.html).
+// loop runs a graph repeatedly and carries values from one iteration to the next
+// (https://onnx.ai/onnx/operators/onnx__Loop.html).
 //
-// The body is given its number and its condition in the shape that it declares: as a vector of
-// one element if it declares an axis, else as a scalar.
+// The body gets the iteration number and the condition in the shape that it declares: a vector of
+// one element if it declares an axis, otherwise a scalar.
 type loop struct {
 	number, condition tensor.Shape
 }
@@ -30,7 +30,7 @@ func newLoop(n *op.Node) (op.Op, error) {
 	return loop{declaredOne(in, 0), declaredOne(in, 1)}, nil
 }
 
-// declaredOne returns the shape of the one element that input i of a body is.
+// declaredOne returns the shape of input i of a body, which has one element.
 func declaredOne(in []*graph.Value, i int) tensor.Shape {
 	if i < len(in) && len(in[i].Type.Dims) > 0 {
 		return tensor.Shape{1}
@@ -46,8 +46,8 @@ func (o loop) BodyTypes(_ string, in []*op.Value) ([]graph.Type, bool) {
 	return append(types, carriedTypes(in[2:])...), true
 }
 
-// carriedTypes are the types of values that iterations replace: extents may
-// change.
+// carriedTypes returns the types of values that iterations replace. Their extents may change, so
+// they are left out.
 func carriedTypes(in []*op.Value) []graph.Type {
 	types := make([]graph.Type, len(in))
 	for i, v := range in {
@@ -59,7 +59,7 @@ func carriedTypes(in []*op.Value) []graph.Type {
 	return types
 }
 
-// inferBody infers the outputs of a body of whose inputs only the types are known.
+// inferBody infers the outputs of a body from the types of its inputs.
 func inferBody(c *op.Infer, types []graph.Type) ([]*op.Value, error) {
 	in := make([]*op.Value, len(types))
 	for i, t := range types {
@@ -68,7 +68,7 @@ func inferBody(c *op.Infer, types []graph.Type) ([]*op.Value, error) {
 	return c.Body(body, in)
 }
 
-// FirstTypes are those of BodyTypes with the extents of the values that are carried in.
+// FirstTypes returns the types of BodyTypes with the first extents of the carried values.
 func (o loop) FirstTypes(_ string, in []*op.Value) []graph.Type {
 	types, _ := o.BodyTypes(body, in)
 	for i, v := range in[2:] {
@@ -106,7 +106,7 @@ func (o loop) Infer(c *op.Infer) error {
 	return nil
 }
 
-// stacked is the type of tensors of type t put side by side along a new axis.
+// stacked returns the type of tensors of type t stacked along a new axis.
 func stacked(t graph.Type, axis int) graph.Type {
 	if t.Dims == nil || axis > len(t.Dims) {
 		return graph.TensorOf(t.DType, nil)
@@ -174,7 +174,7 @@ func (o loop) Run(c *op.Run) error {
 	return nil
 }
 
-// iterate runs the body, replaces the states among its inputs, and reports its condition.
+// iterate runs the body, replaces the states among its inputs, and returns its condition.
 func (loop) iterate(c *op.Run, runs op.Repeat, in []tensor.Value, piles []pile, trips int64) (more bool, err error) {
 	out, err := runs.Run(in)
 	if err != nil {
@@ -193,7 +193,7 @@ func (loop) iterate(c *op.Run, runs op.Repeat, in []tensor.Value, piles []pile, 
 	return more, nil
 }
 
-// spare returns a tensor that the op may change between runs of a graph.
+// spare returns a tensor that the operator may overwrite between runs of a graph.
 func spare(c *op.Run, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
 	b, err := c.Mem.Scratch(d.Bytes(shape.Len()))
 	if err != nil {
@@ -202,7 +202,7 @@ func spare(c *op.Run, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error
 	return tensor.Borrow(d, shape, b)
 }
 
-// extend is append whose memory counts.
+// extend appends v to list and counts memory that it allocates.
 func extend[T any](c *op.Run, list []T, v T) ([]T, error) {
 	if len(list) == cap(list) {
 		grown := slices.Grow(list, 1)

@@ -6,9 +6,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// optional is Optional: its input as a value that may be absent, or none of the
-// type that the attribute says
-// (https://onnx.ai/onnx/operators/onnx__Optional.html).
+// optional is Optional: it wraps its input or, without an input, returns an empty optional of the
+// attribute's type (https://onnx.ai/onnx/operators/onnx__Optional.html).
 type optional struct{ elem *graph.Type }
 
 func newOptional(n *op.Node) (op.Op, error) {
@@ -37,7 +36,7 @@ func (optional) Run(c *op.Run) error {
 	return c.Mem.Reserve(tensor.ItemBytes)
 }
 
-// present returns what an optional holds; a value that is none holds itself.
+// present returns the content of an optional, or v itself if v is none.
 func present(v tensor.Value) tensor.Value {
 	if o, ok := v.(*tensor.Optional); ok {
 		return o.Item

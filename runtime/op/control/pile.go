@@ -8,18 +8,18 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// pile is tensors of one type and shape, copied one behind the other along a new first axis. It
-// has room for more, which doubles when it is full. The zero value is empty.
+// pile stacks tensors of one type and shape along a new first axis. Its room doubles when it is
+// full. The zero value is empty.
 type pile struct {
 	n     int
-	whole *tensor.Tensor // with room; nil before the first
-	shape tensor.Shape   // of each
+	whole *tensor.Tensor // with room; nil before the first tensor
+	shape tensor.Shape   // of each tensor
 }
 
-// firstRoom is about the bytes that a pile takes at first if it is to hold many tensors.
+// firstRoom is about the size in bytes of a new pile for many tensors.
 const firstRoom = 64 << 10
 
-// add puts a value behind the others, of which there will be most at the most.
+// add copies v to the end of the pile. The pile will hold at most most tensors.
 func (p *pile) add(c *op.Run, v tensor.Value, most int64) error {
 	t, ok := v.(*tensor.Tensor)
 	if !ok {
@@ -45,7 +45,7 @@ func (p *pile) add(c *op.Run, v tensor.Value, most int64) error {
 	return nil
 }
 
-// resize moves the tensors into memory with another room.
+// resize moves the tensors to memory with the given room.
 func (p *pile) resize(c *op.Run, d tensor.DType, room int) error {
 	full := slices.Insert(slices.Clone(p.shape), 0, room)
 	if err := full.Check(); err != nil {
@@ -67,8 +67,8 @@ func (p *pile) resize(c *op.Run, d tensor.DType, room int) error {
 	return nil
 }
 
-// tensor returns the pile. If it is empty, the type of what it would hold is that of each,
-// extents that are not known counting 0.
+// tensor returns the pile. An empty pile takes element type and extents from each, with 0 for
+// unknown extents.
 func (p *pile) tensor(c *op.Run, each func() graph.Type) (*tensor.Tensor, error) {
 	if p.whole == nil {
 		return stack(c, nil, 0, each())

@@ -9,9 +9,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// scan runs a graph once for every index along an axis of its scan inputs, with
-// state values carried on (https://onnx.ai/onnx/operators/onnx__Scan.html).
-// Version 8 does so for every member of a batch, the first axis of all operands.
+// scan runs a graph once per index along an axis of its scan inputs and carries state values on
+// (https://onnx.ai/onnx/operators/onnx__Scan.html). Version 8 does so for every member of a batch,
+// the first axis of all operands.
 type scan struct {
 	inputs           int // scan inputs
 	inAxes, outAxes  []int
@@ -95,8 +95,7 @@ func (o *scan) BodyTypes(_ string, in []*op.Value) ([]graph.Type, bool) {
 	return carriedTypes(operands(o, in)), true
 }
 
-// FirstTypes are those of the states, and those of the scan inputs without the axis
-// along which they are scanned.
+// FirstTypes returns the types of the states, and of the scan inputs without their scanned axis.
 func (o *scan) FirstTypes(_ string, in []*op.Value) []graph.Type {
 	types, _ := o.BodyTypes(body, in)
 	for i, v := range operands(o, in) {
@@ -115,8 +114,8 @@ func (o *scan) FirstTypes(_ string, in []*op.Value) []graph.Type {
 	return types
 }
 
-// withoutAxis is the extents of all axes but one, counted from the end if it is
-// negative; nil if there is no such axis.
+// withoutAxis returns the extents of all axes but one, or nil if there is no such axis. A negative
+// axis counts from the end.
 func withoutAxis(d graph.Dims, axis int) graph.Dims {
 	if axis < 0 {
 		axis += len(d)
@@ -240,7 +239,7 @@ func (o *scan) batch(c *op.Run, list []*tensor.Tensor) error {
 	return nil
 }
 
-// lengthOf returns the number of indices of the scan inputs, and their axes.
+// lengthOf returns the extent of the scan inputs along their axes, and the axes.
 func (o *scan) lengthOf(list []*tensor.Tensor) (steps int, axes []int, err error) {
 	steps, axes = -1, make([]int, o.inputs)
 	for i, t := range list {
@@ -256,9 +255,9 @@ func (o *scan) lengthOf(list []*tensor.Tensor) (steps int, axes []int, err error
 	return steps, axes, nil
 }
 
-// one runs the body over the scan inputs, or over the first length indices. It returns the last
-// states, which the next run of the body may overwrite, and the scan outputs, filled up with
-// zeros to as many indices as the inputs have.
+// one runs the body over the first length indices of the scan inputs, or over all if length is
+// negative. It returns the last states, which the next run of the body may overwrite, and the scan
+// outputs, padded with zeros to the extent of the inputs.
 func (o *scan) one(
 	c *op.Run, runs op.Repeat, list []*tensor.Tensor, length int,
 ) (state, whole []*tensor.Tensor, err error) {
@@ -306,8 +305,8 @@ func (o *scan) one(
 	return o.results(c, in[:o.states], whole)
 }
 
-// store puts scan outputs of iteration k of count into place. The first ones make the tensors, of
-// steps indices.
+// store copies the scan outputs of iteration k of count into whole. Iteration 0 allocates the
+// tensors, each with steps indices.
 func (o *scan) store(c *op.Run, whole []*tensor.Tensor, out []tensor.Value, k, steps, count int) error {
 	for i, v := range out {
 		t, ok := v.(*tensor.Tensor)
@@ -343,7 +342,7 @@ func (o *scan) store(c *op.Run, whole []*tensor.Tensor, out []tensor.Value, k, s
 	return nil
 }
 
-// results are the last states and the scan outputs.
+// results returns the last states and the scan outputs.
 func (o *scan) results(c *op.Run, last []tensor.Value, whole []*tensor.Tensor) (state, _ []*tensor.Tensor, err error) {
 	for i, v := range last {
 		t, ok := v.(*tensor.Tensor)
@@ -362,16 +361,16 @@ func (o *scan) results(c *op.Run, last []tensor.Value, whole []*tensor.Tensor) (
 	return state, whole, nil
 }
 
-// slicer gives the indices along an axis of a tensor, without that axis.
+// slicer returns the indices along an axis of a tensor, without that axis.
 type slicer struct {
 	whole *tensor.Tensor
 	axis  int
 	shape tensor.Shape
-	part  *tensor.Tensor // that each index is copied to; nil for others
+	part  *tensor.Tensor // receives a copy of each index; nil if indices are viewed or allocated
 }
 
-// smallSlice is the bytes up to which an index is copied to memory that stays, which takes less
-// time than pinning it where it lies.
+// smallSlice is the largest size in bytes of an index that is copied to reused memory. Copying then
+// takes less time than pinning the index in place.
 const smallSlice = 16 << 10
 
 func newSlicer(c *op.Run, t *tensor.Tensor, axis int) (slicer, error) {
@@ -384,7 +383,7 @@ func newSlicer(c *op.Run, t *tensor.Tensor, axis int) (slicer, error) {
 	return s, err
 }
 
-// views reports whether the elements of each index lie together, in whole bytes.
+// views reports whether the elements of each index are contiguous and of whole bytes.
 func (s *slicer) views() bool {
 	return s.whole.Shape()[:s.axis].Len() == 1 && op.Width(s.whole.DType()) > 0
 }

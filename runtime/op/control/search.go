@@ -9,17 +9,17 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// search is what the searches of com.microsoft share: they write text with a decoder,
-// a graph from input_ids, position_ids, attention_mask and pasts to logits and presents,
-// or with an encoder and a decoder.
+// search holds the fields shared by the searches of com.microsoft. They write text with a decoder,
+// a graph from input_ids, position_ids, attention_mask and pasts to logits and presents, or with an
+// encoder and a decoder.
 type search struct {
 	init       bool // another graph runs first
 	decoder    *graph.Graph
-	beams      int   // input that tells the continuations of a text; 0 for one
+	beams      int   // the input with the number of continuations per text; 0 for one
 	pair       *pair // nil for a decoder alone
 	pad, eos   int32
-	vocabulary int // -1 for that of the logits
-	noRepeat   int // tokens of groups that must not occur twice; 0 for any
+	vocabulary int // -1 to take the logits' extent
+	noRepeat   int // length of token groups that must not repeat; 0 for any
 }
 
 const (
@@ -30,7 +30,7 @@ const (
 // maxText bounds the tokens of a text.
 const maxText = 1 << 24
 
-// readDecoderSearch is readSearch of operators that only a decoder alone goes with.
+// readDecoderSearch is readSearch for operators that take a decoder alone.
 func readDecoderSearch(n *op.Node) (*search, error) {
 	n.Ignore("decoder_start_token_id")
 	if kind := n.Int("model_type", 0); kind != 0 {
@@ -69,8 +69,8 @@ func readSearch(n *op.Node) (*search, error) {
 	return s, checkApart(s.decoder)
 }
 
-// checkApart refuses decoders whose pasts and presents are one buffer of the most tokens:
-// they take past_sequence_length.
+// checkApart refuses decoders whose pasts and presents share one buffer for the most tokens. They
+// take past_sequence_length.
 func checkApart(g *graph.Graph) error {
 	for _, in := range g.Inputs {
 		switch in.Name {
@@ -81,20 +81,20 @@ func checkApart(g *graph.Graph) error {
 	return nil
 }
 
-// wish is what a search is asked for, from its inputs.
+// wish holds the inputs of a search.
 type wish struct {
 	batch, prompt, most, least int
 	ids                        []int32        // [batch,prompt]
-	mask                       []int32        // [batch,tokens] of the first graph's input; nil where padding tells it
+	mask                       []int32        // [batch,tokens] of the first graph's input; nil to derive it from padding
 	source                     *tensor.Tensor // of the encoder, [batch,...]
 	penalty, temperature       float32
-	words, first               []int32 // masks of the vocabulary: always, and in the first step by text
-	times                      bool    // rules of timestamps hold
-	tails                      texts   // by text: tokens that it goes on with whatever their scores are; nil for none
+	words, first               []int32 // masks of the vocabulary: for every step, and by text for the first step
+	times                      bool    // the rules of timestamps hold
+	tails                      texts   // by text: tokens that follow the prompt regardless of scores; nil for none
 }
 
-// wishes reads the inputs that all searches have: ids, most and least tokens, and at
-// the places given the penalty, the masks of words and of the prompt.
+// wishes reads the inputs shared by all searches: ids, most and least tokens and, at the given
+// positions, the penalty and the masks of words and prompt.
 func (s *search) wishes(c *op.Run, penalty, words int) (*wish, error) {
 	w, err := s.start(c)
 	if err != nil {
@@ -151,7 +151,7 @@ func (w *wish) lengths(c *op.Run) (err error) {
 	return nil
 }
 
-// number returns an input that is one float, or def where it is left out.
+// number returns an input of one float, or def if it is left out.
 func number(c *op.Run, i int, what string, def float32) (float32, error) {
 	t := c.Given(i)
 	if t == nil {
@@ -161,11 +161,11 @@ func number(c *op.Run, i int, what string, def float32) (float32, error) {
 	return float32(v), err
 }
 
-// texts is a growing list of tokens for each row.
+// texts is a growing list of tokens per row.
 type texts [][]int32
 
-// textBytes is what a token of a row takes at most while texts are written: in the text
-// and the one that takes its place, and in the inputs of the decoder.
+// textBytes is the most memory in bytes that a token of a row takes while texts are written: in the
+// text, in its replacement, and in the inputs of the decoder.
 const textBytes = 4 * 6
 
 // newTexts returns the prompts, each in a number of rows. It counts what texts of the
@@ -188,7 +188,7 @@ func newTexts(c *op.Run, w *wish, copies int) (texts, error) {
 	return list, nil
 }
 
-// adjust changes scores, [rows,vocabulary], as the wish says. Step counts from 1.
+// adjust changes scores, [rows,vocabulary], by the rules of the wish. step counts from 1.
 func (s *search) adjust(w *wish, written texts, scores []float32, n, step int) error {
 	if w.words != nil && len(w.words) != n || w.first != nil && len(w.first) != w.batch*n {
 		return graph.Errorf(graph.ErrShape, "masks of %d and %d words do not go with a vocabulary of %d", len(w.words), len(w.first), n)
@@ -230,7 +230,7 @@ func (s *search) adjust(w *wish, written texts, scores []float32, n, step int) e
 	return nil
 }
 
-// tail returns the tokens that a text goes on with behind its prompt.
+// tail returns the tokens that must follow the prompt of a text.
 func (w *wish) tail(text int) []int32 {
 	if w.tails == nil {
 		return nil
@@ -238,7 +238,7 @@ func (w *wish) tail(text int) []int32 {
 	return w.tails[text]
 }
 
-// force leaves one token to choose, which does not change the score of its text.
+// force leaves one token to choose. The score of the text stays the same.
 func (s *search) force(row []float32, id int32) error {
 	if int(id) >= len(row) || id == s.eos {
 		return graph.Errorf(graph.ErrShape, "extra_decoding_ids has token %d, which ends texts or is not in a vocabulary of %d", id, len(row))
@@ -252,7 +252,7 @@ func (s *search) force(row []float32, id int32) error {
 
 const lowest = -math.MaxFloat32
 
-// penalise makes tokens that are there less likely.
+// penalise makes the tokens of text less likely.
 func penalise(row []float32, text []int32, penalty float32) {
 	if penalty == 1 {
 		return
@@ -271,7 +271,7 @@ func penalise(row []float32, text []int32, penalty float32) {
 	}
 }
 
-// forbidRepeats forbids tokens that would repeat a group of the text.
+// forbidRepeats forbids tokens that would repeat a group of n tokens of the text.
 func (s *search) forbidRepeats(row []float32, text []int32) {
 	n := s.noRepeat
 	if n == 0 || n > len(text) {
@@ -289,7 +289,7 @@ func (s *search) forbidRepeats(row []float32, text []int32) {
 	}
 }
 
-// forbid forbids the words that a mask has 0 for.
+// forbid forbids the words with 0 in the mask.
 func forbid(row []float32, mask []int32) {
 	for i, v := range mask {
 		if v == 0 {
@@ -298,7 +298,7 @@ func forbid(row []float32, mask []int32) {
 	}
 }
 
-// inferTexts sets int32 of [batch,...].
+// inferTexts sets output 0 to int32 with the given number of axes, [batch,...,max_length].
 func inferTexts(c *op.Infer, axes int) error {
 	out := graph.UnknownDims(axes)
 	if d := c.In[0].Dims; len(d) == 2 {
@@ -311,7 +311,7 @@ func inferTexts(c *op.Infer, axes int) error {
 	return nil
 }
 
-// output makes output i and counts it.
+// output allocates output i and counts its memory.
 func output(c *op.Run, i int, d tensor.DType, shape ...int) (*tensor.Tensor, error) {
 	if err := tensor.Shape(shape).Check(); err != nil {
 		return nil, err

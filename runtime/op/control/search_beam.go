@@ -9,10 +9,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// beamSearch follows the likeliest continuations of each text at once: BeamSearch.
+// beamSearch is BeamSearch: it follows the most likely continuations of each text together.
 type beamSearch struct {
 	*search
-	early bool // a text ends when it has as many finished continuations as beams
+	early bool // a text ends once it has as many finished continuations as beams
 }
 
 func newBeamSearch(n *op.Node) (op.Op, error) {
@@ -42,11 +42,11 @@ func (o *beamSearch) Infer(c *op.Infer) error {
 	return nil
 }
 
-// beamWish is what beamSearch is asked for besides.
+// beamWish adds the inputs of beamSearch.
 type beamWish struct {
 	*wish
 	beams, results int
-	length         float32 // exponent of the length that scores are divided by
+	length         float32 // scores are divided by the text's length to this power
 }
 
 // maxBeams bounds the continuations of a text.
@@ -73,7 +73,7 @@ func (o *beamSearch) beamWishes(c *op.Run) (*beamWish, error) {
 	return b, o.pair.speech(c, w)
 }
 
-// finished is the best continuations of one text that have ended, the best first.
+// finished holds the best continuations of one text that have ended, the best first.
 type finished struct {
 	list []continuation
 	most int
@@ -85,7 +85,7 @@ type continuation struct {
 	score float32
 }
 
-// add keeps a continuation that is among the best.
+// add inserts a continuation if it is among the best.
 func (f *finished) add(text []int32, sum, length float32) {
 	score := sum / float32(math.Pow(float64(len(text)), float64(length)))
 	if len(f.list) == f.most && score <= f.list[f.most-1].score {
@@ -101,7 +101,7 @@ func (f *finished) add(text []int32, sum, length float32) {
 	}
 }
 
-// end notes that no open continuation can be better than those that have ended.
+// end sets done if no open continuation can beat the ended ones.
 func (f *finished) end(best float32, tokens int, length float32, early bool) {
 	if len(f.list) < f.most {
 		return
@@ -109,15 +109,15 @@ func (f *finished) end(best float32, tokens int, length float32, early bool) {
 	f.done = early || f.list[f.most-1].score >= best/float32(math.Pow(float64(tokens), float64(length)))
 }
 
-// beams is the open continuations of all texts.
+// beams holds the open continuations of all texts.
 type beams struct {
 	o       *beamSearch
 	w       *beamWish
 	written texts
-	before  texts     // memory of the texts of the step before
-	sums    []float32 // of logarithms of probabilities
+	before  texts     // memory of the previous step's texts
+	sums    []float32 // sums of log probabilities
 	ended   []finished
-	scores  []float32 // of every step, where they are asked for
+	scores  []float32 // of every step, if they are wanted
 	keep    bool
 }
 
@@ -160,7 +160,7 @@ func (o *beamSearch) Run(c *op.Run) error {
 	return s.store(c, n)
 }
 
-// newBeams returns the prompts, each in as many rows as it has beams.
+// newBeams returns the prompts, each in one row per beam.
 func newBeams(o *beamSearch, c *op.Run, w *beamWish) (s *beams, err error) {
 	s = &beams{o: o, w: w, ended: make([]finished, w.batch), keep: c.Wants(2)}
 	if s.written, err = newTexts(c, w.wish, w.beams); err != nil {
@@ -170,7 +170,7 @@ func newBeams(o *beamSearch, c *op.Run, w *beamWish) (s *beams, err error) {
 		s.ended[i].most = w.beams
 		s.sums = append(s.sums, 0)
 		for range w.beams - 1 {
-			s.sums = append(s.sums, -1e9) // copies of the first, not to be taken at first
+			s.sums = append(s.sums, -1e9) // copies of the first, too unlikely to be chosen in step 1
 		}
 	}
 	return s, nil
@@ -180,7 +180,7 @@ func (s *beams) over() bool {
 	return !slices.ContainsFunc(s.ended, func(f finished) bool { return !f.done })
 }
 
-// score makes logits the sums that continuations would have.
+// score turns logits into the sums that the continuations would have.
 func (s *beams) score(c *op.Run, scores []float32, n, step int) error {
 	for r := range s.sums {
 		logSoftmax(scores[r*n:][:n])
@@ -207,7 +207,7 @@ func (s *beams) score(c *op.Run, scores []float32, n, step int) error {
 	return nil
 }
 
-// logSoftmax replaces logits by the logarithms of probabilities.
+// logSoftmax replaces logits by log probabilities.
 func logSoftmax(row []float32) {
 	most := slices.Max(row)
 	sum := 0.0
@@ -220,13 +220,13 @@ func logSoftmax(row []float32) {
 	}
 }
 
-// candidate is a token behind a continuation.
+// candidate is a token that may extend a continuation.
 type candidate struct {
 	score float32
 	at    int // beam and token
 }
 
-// choose takes the best tokens of each text. From is the continuation that each follows.
+// choose takes the best tokens of each text. from is the row that each token extends.
 func (s *beams) choose(scores []float32, n int) (tokens []int32, from []int, err error) {
 	m := s.w.beams
 	for b := range s.w.batch {
@@ -268,7 +268,7 @@ func (s *beams) choose(scores []float32, n int) (tokens []int32, from []int, err
 	return tokens, from, nil
 }
 
-// bestOf returns the k largest scores, the largest first; of equal ones the first.
+// bestOf returns the k largest scores in descending order, and the first of equals.
 func bestOf(scores []float32, k int) []candidate {
 	var list []candidate
 	for i, v := range scores {

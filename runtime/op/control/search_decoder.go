@@ -8,31 +8,30 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// decoder is what a search writes texts with.
+// decoder computes the logits from which a search writes texts.
 type decoder interface {
 	// run returns the logits of the token after each row, [rows,vocabulary].
 	run() (logits []float32, vocabulary int, err error)
-	// advance makes tokens the next input, one for each row, each behind the row that
-	// from names; nil for its own.
+	// advance makes tokens the next input, one per row. Token r extends row from[r], or row r if
+	// from is nil.
 	advance(tokens []int32, from []int) error
 }
 
-// decoding is the state of a decoder over some texts at once.
+// decoding is the state of a decoder over several texts.
 type decoding struct {
 	c              *op.Run
 	s              *search
 	rows, most     int
 	ids, positions []int32 // of the next run, [rows,tokens]
 	mask           []int32 // of the next run, [rows,length]
-	spare          []int32 // memory of the mask before
+	spare          []int32 // memory of the previous mask
 	length         int
 	next           []int32 // position of the token after the next run, by row
 	caches         op.Stream
 	ran            bool
 }
 
-// begin returns the state before the first run, with each text of the wish in a number
-// of rows.
+// begin returns the state before the first run, with each text of the wish in copies rows.
 func (s *search) begin(c *op.Run, w *wish, copies int) *decoding {
 	d := &decoding{c: c, s: s, rows: w.batch * copies, most: w.most, length: w.prompt}
 	room := d.rows * min(w.most, maxRoom)
@@ -85,7 +84,7 @@ func (d *decoding) run() (logits []float32, vocabulary int, err error) {
 	return logits, vocabulary, err
 }
 
-// operands are the inputs of a run that are no caches.
+// operands returns the inputs of a run other than caches.
 func (d *decoding) operands() ([]tensor.Value, error) {
 	list := make([]tensor.Value, 0, 3)
 	for _, x := range [][]int32{d.ids, d.positions, d.mask} {
@@ -98,7 +97,7 @@ func (d *decoding) operands() ([]tensor.Value, error) {
 	return list, nil
 }
 
-// start has the graph of the first run make the caches.
+// start runs the graph of the first run, which makes the caches.
 func (d *decoding) start(in []tensor.Value) (logits []float32, vocabulary int, err error) {
 	l, err := loopOf(d.c.Node.Attr(initDecoderBody).Graph, initDecoderBody, d.rows, d.most)
 	if err != nil {
@@ -126,7 +125,7 @@ func (d *decoding) start(in []tensor.Value) (logits []float32, vocabulary int, e
 	return logits, vocabulary, err
 }
 
-// open makes the caches of the decoder, without tokens.
+// open makes the decoder's caches without tokens.
 func (d *decoding) open() error {
 	l, err := loopOf(d.s.decoder, decoderBody, d.rows, d.most)
 	if err != nil {
@@ -136,11 +135,10 @@ func (d *decoding) open() error {
 	return err
 }
 
-// maxRoom bounds the tokens that caches have memory for before they are there.
+// maxRoom bounds the tokens for which caches have room before the tokens exist.
 const maxRoom = 1 << 12
 
-// loopOf describes the runs of a decoder alone, whose pasts are of
-// [2,batch,heads,tokens,size].
+// loopOf describes the runs of a decoder alone. Its pasts are [2,batch,heads,tokens,size].
 func loopOf(g *graph.Graph, body string, rows, most int) (*op.Loop, error) {
 	if len(g.Inputs) < 4 {
 		return nil, graph.Errorf(graph.ErrUnsupported, "graph %q has %d inputs, and so no pasts", body, len(g.Inputs))
@@ -164,7 +162,7 @@ func loopOf(g *graph.Graph, body string, rows, most int) (*op.Loop, error) {
 	return l, nil
 }
 
-// withRows returns extents with a number along an axis.
+// withRows returns dims with extent n along an axis.
 func withRows(dims graph.Dims, axis, n int) graph.Dims {
 	list := slices.Clone(dims)
 	list[axis] = graph.Known(n)
@@ -192,8 +190,8 @@ func (s *search) last(c *op.Run, v tensor.Value, rows int) ([]float32, int, erro
 	return list, n, nil
 }
 
-// advance makes tokens the next input, one for each row, each behind the row whose past
-// it follows; nil for its own.
+// advance makes tokens the next input, one per row. Token r extends row from[r], or row r if from
+// is nil.
 func (d *decoding) advance(tokens []int32, from []int) error {
 	mask, next := d.spare[:0], make([]int32, d.rows)
 	for r := range d.rows {

@@ -5,8 +5,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// greedySearch writes the likeliest token after each text, again and again:
-// GreedySearch.
+// greedySearch is GreedySearch: it repeatedly appends the most likely token to each text.
 type greedySearch struct{ *search }
 
 func newGreedySearch(n *op.Node) (op.Op, error) {
@@ -32,7 +31,7 @@ func (o *greedySearch) Run(c *op.Run) error {
 	})
 }
 
-// largest returns the place of the first of the largest numbers.
+// largest returns the index of the largest number, and the first of equals.
 func largest(row []float32) int32 {
 	best := 0
 	for i, v := range row {
@@ -43,7 +42,7 @@ func largest(row []float32) int32 {
 	return int32(best)
 }
 
-// write writes texts token by token, each of which choose takes from the scores.
+// write writes texts token by token. choose picks the tokens from the scores.
 func (s *search) write(c *op.Run, w *wish, choose func(scores []float32, rows, n int) ([]int32, error)) error {
 	written, err := newTexts(c, w, 1)
 	if err != nil {
@@ -86,7 +85,7 @@ func (s *search) write(c *op.Run, w *wish, choose func(scores []float32, rows, n
 	return nil
 }
 
-// store stores texts one after the other, with padding behind each.
+// store stores texts one after the other, each followed by padding.
 func (s *search) store(out []int32, list texts, most int) {
 	for i := range out {
 		out[i] = s.pad

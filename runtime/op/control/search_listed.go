@@ -9,16 +9,16 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// guess collects what a plan assumes of numbers that only the run tells.
+// guess collects the numbers that a plan assumes until a run provides them.
 type guess struct{ said []string }
 
-// assume notes a number.
+// assume records a number.
 func (g *guess) assume(what string, n int) int {
 	g.said = append(g.said, fmt.Sprintf("%s %d", what, n))
 	return n
 }
 
-// numberOr returns the number that an input holds, or one that is assumed.
+// numberOr returns the number in an input if known, otherwise it assumes n.
 func (g *guess) numberOr(in []*op.Value, i int, what string, n int) int {
 	if i < len(in) && in[i] != nil {
 		if list, ok := in[i].KnownInts(); ok && len(list) == 1 && list[0] > 0 && list[0] <= maxText {
@@ -28,7 +28,7 @@ func (g *guess) numberOr(in []*op.Value, i int, what string, n int) int {
 	return g.assume(what, n)
 }
 
-// extentOr returns an extent of an input, or one that is assumed.
+// extentOr returns an extent of an input if known, otherwise it assumes n.
 func (g *guess) extentOr(v *op.Value, axis int, what string, n int) int {
 	if axis < len(v.Dims) {
 		if known, ok := v.Dims[axis].Value(); ok {
@@ -38,7 +38,7 @@ func (g *guess) extentOr(v *op.Value, axis int, what string, n int) int {
 	return g.assume(what, n)
 }
 
-// Loops describes the runs of the decoder behind the first.
+// Loops describes the runs of the decoder after the first.
 func (s *search) Loops(attr string, in []*op.Value) *op.Loops {
 	if attr != decoderBody {
 		return nil
@@ -73,7 +73,8 @@ func (s *search) Loops(attr string, in []*op.Value) *op.Loops {
 	return l
 }
 
-// types describes the decoder of a pair, as far as it declares its inputs.
+// types describes the decoder of a pair. It reports false if the decoder's inputs are not declared
+// far enough.
 func (p *pair) types(l *op.Loops, g *guess, decoder *graph.Graph, source *op.Value, rows, most int) bool {
 	l.Loop = *p.loop(rows, most)
 	tokens := graph.Known(1)
@@ -81,7 +82,7 @@ func (p *pair) types(l *op.Loops, g *guess, decoder *graph.Graph, source *op.Val
 		tokens = tokens.Add(graph.Symbol(op.Rows))
 	}
 	l.Types[0] = graph.TensorOf(tensor.I32, graph.Dims{graph.Known(rows), tokens})
-	read := 0 // rows of what the encoder gives
+	read := 0 // rows of the encoder's outputs
 	if p.masked {
 		read = g.extentOr(source, 1, "source tokens", 1)
 	} else {
@@ -106,7 +107,7 @@ func (p *pair) types(l *op.Loops, g *guess, decoder *graph.Graph, source *op.Val
 	return true
 }
 
-// filled returns extents with numbers along some axes; nil if others are not known.
+// filled returns dims with the given numbers along some axes, or nil if other extents are unknown.
 func filled(dims graph.Dims, numbers map[int]int) graph.Dims {
 	var list graph.Dims
 	for a, d := range dims {

@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestLoops describes the runs of decoders whose inputs are declared in part.
+// TestLoops describes the runs of decoders with partly declared inputs.
 func TestLoops(t *testing.T) {
 	typed := func(d tensor.DType, dims ...string) *graph.Value {
 		v := &graph.Value{Name: "x", Type: graph.Type{Kind: graph.TensorType, DType: d}}
@@ -70,5 +70,5 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// ids2 is an input of tokens.
+// ids2 returns an input of tokens.
 func ids2() *graph.Value { return values("ids")[0] }

@@ -17,24 +17,23 @@ const (
 	speechToText        // an encoder of sound and a decoder, such as Whisper
 )
 
-// pair is an encoder and a decoder. The encoder takes its source, an attention mask
-// where it is of text, and the prompts of the decoder. It gives logits, hidden states,
-// two caches of each layer's own attention and two of each layer's attention to the
-// source. The decoder takes tokens, the mask, perhaps the hidden states, and all
-// caches; it gives logits and the caches of its own attention. An encoder of text may
-// take no prompts and give the caches of attention to the source alone: then the decoder
-// runs from the first token on.
+// pair is an encoder and a decoder. The encoder takes its source, an attention mask if the source
+// is text, and the decoder's prompts. It returns logits, hidden states, two caches of each layer's
+// own attention and two of each layer's attention to the source. The decoder takes tokens, the
+// mask, perhaps the hidden states, and all caches. It returns logits and the caches of its own
+// attention. An encoder of text may take no prompts and return only the caches of attention to the
+// source; the decoder then runs from the first token on.
 type pair struct {
 	layers int
 	masked bool // both take a mask of the source
 	hidden bool // the decoder takes the hidden states
 	apart  bool // the encoder takes no prompts
-	whole  bool // the decoder takes whole texts, not their last tokens
-	first  int  // the token that texts begin with, -1 for none
+	whole  bool // the decoder takes whole texts, not only their last tokens
+	first  int  // the token that starts texts; -1 for none
 	words  speechWords
 }
 
-// readPair returns what the graphs of a node are; nil where it has a decoder alone.
+// readPair describes the graphs of a node. It returns nil for a decoder alone.
 func readPair(n *op.Node, kind int) (*pair, error) {
 	p := &pair{masked: kind == textToText, first: n.Int("decoder_start_token_id", -1)}
 	switch {
@@ -55,7 +54,7 @@ func readPair(n *op.Node, kind int) (*pair, error) {
 	return p, p.check(n.Attr(encoderBody).Graph, n.Attr(decoderBody).Graph)
 }
 
-// check reports operands of the graphs that are not those of a pair.
+// check returns an error if the graphs' operands do not form a pair.
 func (p *pair) check(encoder, decoder *graph.Graph) error {
 	p.apart = p.masked && len(encoder.Inputs) == 2
 	if err := p.checkEncoder(encoder); err != nil {
@@ -83,7 +82,7 @@ func (p *pair) check(encoder, decoder *graph.Graph) error {
 	return named(decoderBody, "outputs", decoder.Outputs, 1+2*p.layers, "logits")
 }
 
-// checkEncoder is check of the encoder.
+// checkEncoder checks the encoder's operands.
 func (p *pair) checkEncoder(g *graph.Graph) error {
 	takes := []string{"encoder_input_ids", "encoder_attention_mask", "decoder_input_ids"}
 	gives, first, each := []string{"logits", "encoder_hidden_states", "present_key_self_0", "present_value_self_0"}, 2, 4
@@ -104,8 +103,8 @@ func (p *pair) checkEncoder(g *graph.Graph) error {
 	return named(encoderBody, "outputs", g.Outputs, len(g.Outputs), gives...)
 }
 
-// named reports operands of a graph that are not as many as wanted, or not of the names
-// that the first should have.
+// named returns an error if list does not have want operands, or if the first ones do not have the
+// given names.
 func named(body, kind string, list []*graph.Value, want int, names ...string) error {
 	if len(list) != want {
 		return graph.Errorf(graph.ErrFormat, "graph %q has %d %s and needs %d", body, len(list), kind, want)

@@ -26,7 +26,7 @@ const (
 	pastsOfOne   = " past_key_self_0 past_value_self_0 past_key_cross_0 past_value_cross_0"
 )
 
-// TestPairs reads graphs of an encoder and a decoder, of which most are none.
+// TestPairs reads graphs of an encoder and a decoder, most of them invalid.
 func TestPairs(t *testing.T) {
 	for name, c := range map[string]struct {
 		speech               bool
@@ -60,8 +60,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestPairInputs gives a pair inputs that cannot be: the search ends before the encoder
-// runs.
+// TestPairInputs gives a pair invalid inputs. The search ends before the encoder runs.
 func TestPairInputs(t *testing.T) {
 	number := func(v int32) *tensor.Tensor {
 		x := tensor.New(tensor.I32, 1)
@@ -108,7 +107,7 @@ func TestPairInputs(t *testing.T) {
 	}
 }
 
-// TestSilence asks for the probability that a text is none.
+// TestSilence asks for the probability that a text is silence.
 func TestSilence(t *testing.T) {
 	p := &pair{words: speechWords{noSpeech: 1}}
 	scores := []float32{-1, 0, -2, -3, -4, -50, -6, -7} // two texts of two rows each

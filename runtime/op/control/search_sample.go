@@ -11,9 +11,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// sampling writes a random token after each text, again and again, of those that are
-// likeliest together: Sampling. Runs with one seed write the same, others than ONNX
-// Runtime, whose generator is another one.
+// sampling is Sampling: it repeatedly appends to each text a random token of the most likely ones.
+// Runs with one seed write the same texts. They differ from ONNX Runtime's, which uses another
+// generator.
 type sampling struct {
 	*search
 	temperature, share, filter float32
@@ -98,7 +98,7 @@ func (o *sampling) Run(c *op.Run) error {
 	return err
 }
 
-// cut filters the least likely tokens, which together have what the share leaves.
+// cut filters the least likely tokens, with a total probability of at most 1 - o.share.
 func (o *sampling) cut(row []float32) {
 	order := make([]int, len(row))
 	for i := range order {
@@ -116,8 +116,7 @@ func (o *sampling) cut(row []float32) {
 	}
 }
 
-// weights returns numbers that are to each other as the probabilities of logits, and
-// their sum.
+// weights returns numbers proportional to the probabilities of logits, and their sum.
 func weights(row []float32) (list []float64, sum float64) {
 	most := slices.Max(row)
 	list = make([]float64, len(row))
@@ -128,7 +127,7 @@ func weights(row []float32) (list []float64, sum float64) {
 	return list, sum
 }
 
-// draw returns the token at a share, from 0 to 1, of the probabilities of logits.
+// draw returns the token at a share, from 0 to 1, of the cumulated probabilities of logits.
 func draw(row []float32, at float64) int32 {
 	list, sum := weights(row)
 	at *= sum

@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// speechSearch is beamSearch with what models of speech need: WhisperBeamSearch.
+// speechSearch is WhisperBeamSearch: beamSearch with the inputs of speech models.
 type speechSearch struct{ *beamSearch }
 
 func newSpeechSearch(n *op.Node) (op.Op, error) {
@@ -36,26 +36,26 @@ func newSpeechSearch(n *op.Node) (op.Op, error) {
 	return &speechSearch{&beamSearch{s, n.Bool("early_stopping", false)}}, nil
 }
 
-// Inputs that only this operator has.
+// Inputs that only speechSearch has.
 const (
 	crossHeads = 12
 	extraIDs   = 13
 	warmth     = 14
 )
 
-// Infer is that of beamSearch, with a probability for each text.
+// Infer applies the rule of beamSearch and adds a probability per text.
 func (o *speechSearch) Infer(c *op.Infer) error {
 	err := o.beamSearch.Infer(c)
 	c.Set(4, tensor.F32, graph.UnknownDims(1))
 	return err
 }
 
-// speechWords is the tokens of Whisper that are no words; -1 for none.
+// speechWords holds Whisper's special tokens; -1 for none.
 type speechWords struct {
 	translate, transcribe, startOfLM, noSpeech, noTimes, times int
 }
 
-// speech reads the inputs that only models of speech have.
+// speech reads the inputs that only speech models have.
 func (p *pair) speech(c *op.Run, w *wish) (err error) {
 	if p.masked {
 		return nil
@@ -82,8 +82,8 @@ func (p *pair) speech(c *op.Run, w *wish) (err error) {
 	return err
 }
 
-// extra reads the tokens that each text goes on with behind its prompt; nil for none. They
-// end at the first negative one.
+// extra reads the tokens that must follow the prompt of each text, or nil. A list ends at its first
+// negative token.
 func (p *pair) extra(c *op.Run, batch int) (texts, error) {
 	t := c.Given(extraIDs)
 	if t == nil {
@@ -102,8 +102,8 @@ func (p *pair) extra(c *op.Run, batch int) (texts, error) {
 	return list, nil
 }
 
-// silence sets output 4, the probability that each text is none, from the logarithms of
-// probabilities of the first step.
+// silence sets output 4, the probability that each text is silence, from the log probabilities of
+// the first step.
 func (p *pair) silence(c *op.Run, scores []float32, n, batch int) error {
 	if !c.Wants(4) {
 		return nil
@@ -121,12 +121,11 @@ func (p *pair) silence(c *op.Run, scores []float32, n, batch int) error {
 	return nil
 }
 
-// latestStart bounds the first timestamp of a text, counted from the first of all.
+// latestStart bounds the first timestamp of a text, relative to the first timestamp token.
 const latestStart = 50
 
-// ruleTimes forbids timestamps where a text cannot go on with one, and words where it
-// cannot go on with a word: timestamps stand in pairs, do not decrease, and come where
-// they are together likelier than every word.
+// ruleTimes enforces the rules of timestamps: they come in pairs and do not decrease. If timestamps
+// together are more likely than any word, it forbids words.
 func (s *search) ruleTimes(row []float32, text []int32) error {
 	w := &s.pair.words
 	if w.times >= len(row) {
@@ -168,14 +167,14 @@ func (s *search) ruleTimes(row []float32, text []int32) error {
 	return nil
 }
 
-// banRange forbids tokens from one to before another.
+// banRange forbids tokens from to to-1.
 func banRange(row []float32, from, to int) {
 	for i := max(from, 0); i < min(to, len(row)); i++ {
 		row[i] = lowest
 	}
 }
 
-// together returns the logarithm of the sum of probabilities.
+// together returns the log of the sum of probabilities, from their logs.
 func together(logs []float32) float32 {
 	most, sum := slices.Max(logs), 0.0
 	for _, v := range logs {

@@ -23,8 +23,8 @@ func (p *purse) Reserve(n int) error {
 	return nil
 }
 
-// TestSearchMemory asks for far longer texts, or for more of them, than memory holds: the
-// searches end before the decoder runs.
+// TestSearchMemory asks for texts that are too long or too many for memory. The searches end before
+// the decoder runs.
 func TestSearchMemory(t *testing.T) {
 	number := func(v int32) *tensor.Tensor {
 		x := tensor.New(tensor.I32, 1)

@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// translation is the state of an encoder and a decoder over some texts at once.
+// translation is the state of an encoder and a decoder over several texts.
 type translation struct {
 	c            *op.Run
 	s            *search
@@ -17,10 +17,10 @@ type translation struct {
 	ids          []int32        // of the next run of the decoder, [rows,tokens]
 	fixed        []tensor.Value // mask and hidden states
 	cross        []tensor.Value // caches of attention to the source
-	caches       op.Stream      // of the decoder's own attention; nil before the encoder has run
+	caches       op.Stream      // of the decoder's own attention; nil until the encoder has run
 }
 
-// translate returns the state before the encoder has run.
+// translate returns the state before the encoder runs.
 func (s *search) translate(c *op.Run, w *wish, copies int) *translation {
 	d := &translation{c: c, s: s, w: w, copies: copies, rows: w.batch * copies}
 	for b := range w.batch {
@@ -31,7 +31,7 @@ func (s *search) translate(c *op.Run, w *wish, copies int) *translation {
 	return d
 }
 
-// run runs the encoder at first, and the decoder where the encoder gives no logits.
+// run runs the encoder first. If the encoder returns no logits, it then runs the decoder.
 func (d *translation) run() ([]float32, int, error) {
 	switch {
 	case d.caches != nil:
@@ -61,7 +61,7 @@ func (d *translation) decode() ([]float32, int, error) {
 	return scores, n, err
 }
 
-// source returns what the encoder takes, but for prompts.
+// source returns the inputs of the encoder except prompts.
 func (d *translation) source() ([]tensor.Value, error) {
 	in := []tensor.Value{d.w.source}
 	if !d.s.pair.masked {
@@ -71,8 +71,8 @@ func (d *translation) source() ([]tensor.Value, error) {
 	return append(in, mask), err
 }
 
-// read runs an encoder that takes no prompts. Caches of the decoder's own attention are
-// without tokens then.
+// read runs an encoder that takes no prompts. The caches of the decoder's own attention then hold
+// no tokens.
 func (d *translation) read() error {
 	in, err := d.source()
 	if err != nil {
@@ -96,7 +96,7 @@ func (d *translation) read() error {
 	return err
 }
 
-// encode runs the encoder on the texts, and copies what it gives for the rows of each.
+// encode runs the encoder on the texts and copies its outputs for the rows of each text.
 func (d *translation) encode() ([]float32, int, error) {
 	prompts := tensor.New(tensor.I32, d.w.batch, d.w.prompt)
 	copy(tensor.View[int32](prompts), d.w.ids)
@@ -135,7 +135,7 @@ func (d *translation) encode() ([]float32, int, error) {
 	return all, n, nil
 }
 
-// open makes the caches of the decoder from those that the encoder gives.
+// open makes the decoder's caches from the encoder's.
 func (d *translation) open(given []tensor.Value) error {
 	own, err := d.expand(given)
 	if err != nil {
@@ -151,12 +151,12 @@ func (d *translation) open(given []tensor.Value) error {
 	return d.caches.Set(own)
 }
 
-// loop describes the runs of the decoder, whose caches are like those given but for their
+// loop describes the runs of the decoder. Its caches have the types of like, except for their
 // length.
 func (d *translation) loop(like []tensor.Value) (*op.Loop, error) {
 	l := d.s.pair.loop(d.rows, d.w.most)
 	for i := range l.States {
-		t := like[i].(*tensor.Tensor) // expand has seen that
+		t := like[i].(*tensor.Tensor) // checked by expand
 		if len(t.Shape()) != 4 {
 			return nil, graph.Errorf(graph.ErrShape, "the encoder gives %v as a cache, which is of [batch,heads,tokens,size]", t)
 		}
@@ -167,7 +167,7 @@ func (d *translation) loop(like []tensor.Value) (*op.Loop, error) {
 	return l, nil
 }
 
-// loop describes the runs of the decoder, but for the types of caches.
+// loop describes the runs of the decoder without the types of caches.
 func (p *pair) loop(rows, most int) *op.Loop {
 	l := &op.Loop{Room: min(most, maxRoom), Going: map[int]graph.Dims{}}
 	if p.whole {
@@ -179,8 +179,7 @@ func (p *pair) loop(rows, most int) *op.Loop {
 	return l
 }
 
-// mask returns the mask of the source, which leaves out padding before the text where
-// the wish has none.
+// mask returns the mask of the source. If the wish has none, it masks the padding before the text.
 func (d *translation) mask() (tensor.Value, error) {
 	if err := d.c.Mem.Reserve(tensor.SizeOf(tensor.I32, d.w.source.Shape())); err != nil {
 		return nil, err
@@ -202,8 +201,7 @@ func (d *translation) mask() (tensor.Value, error) {
 	return t, nil
 }
 
-// expand returns values with each row as many times as texts have copies, in place of
-// the values.
+// expand returns values with each row repeated d.copies times. It releases the values it copies.
 func (d *translation) expand(list []tensor.Value) ([]tensor.Value, error) {
 	expanded := make([]tensor.Value, len(list))
 	for i, v := range list {
@@ -233,8 +231,8 @@ func (d *translation) expand(list []tensor.Value) ([]tensor.Value, error) {
 	return expanded, nil
 }
 
-// advance makes tokens the next input. The caches of attention to the source are the
-// same for all rows of a text, and stay.
+// advance makes tokens the next input. The caches of attention to the source are the same for all
+// rows of a text and do not change.
 func (d *translation) advance(tokens []int32, from []int) error {
 	if !d.s.pair.whole {
 		d.ids = tokens
@@ -256,7 +254,7 @@ func (d *translation) advance(tokens []int32, from []int) error {
 	return d.caches.Gather(0, from)
 }
 
-// end gives back what the decoder takes beside its caches.
+// end releases the decoder's inputs other than its caches.
 func (d *translation) end() {
 	d.c.Release(d.fixed...)
 	d.c.Release(d.cross...)

@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// elemOf is the type of the elements of a sequence or an optional.
+// elemOf returns the element type of a sequence or an optional.
 func elemOf(v *op.Value) (graph.Type, error) {
 	if v == nil || v.Kind != graph.SequenceType && v.Kind != graph.OptionalType || v.Elem == nil {
 		return graph.Type{}, graph.Errorf(graph.ErrShape, "input is not a sequence or an optional")
@@ -16,7 +16,7 @@ func elemOf(v *op.Value) (graph.Type, error) {
 	return *v.Elem, nil
 }
 
-// sequenceItems returns the elements of the sequence that input i is.
+// sequenceItems returns the elements of the sequence at input i.
 func sequenceItems(c *op.Run, i int) ([]tensor.Value, error) {
 	s, err := sequenceAt(c, i)
 	if err != nil {
@@ -25,7 +25,7 @@ func sequenceItems(c *op.Run, i int) ([]tensor.Value, error) {
 	return s.Items, nil
 }
 
-// sequenceAt returns the sequence that input i is.
+// sequenceAt returns the sequence at input i.
 func sequenceAt(c *op.Run, i int) (*tensor.Sequence, error) {
 	v := c.Values[i]
 	if o, ok := v.(*tensor.Optional); ok && o.Item != nil {
@@ -38,8 +38,8 @@ func sequenceAt(c *op.Run, i int) (*tensor.Sequence, error) {
 	return s, nil
 }
 
-// readPosition returns the place that input i names among n, counted from the end
-// when it is negative; def when it is left out.
+// readPosition returns the position in input i, within [0,n), or def if it is left out. A negative
+// position counts from the end.
 func readPosition(c *op.Run, i, n, def int) (int, error) {
 	if !c.Has(i) {
 		return def, nil
@@ -58,7 +58,7 @@ func readPosition(c *op.Run, i, n, def int) (int, error) {
 	return at, nil
 }
 
-// sequenceOp is an operator on sequences in two functions.
+// sequenceOp is an operator on sequences, given by two functions.
 type sequenceOp struct {
 	infer func(c *op.Infer) error
 	run   func(c *op.Run) error
@@ -72,8 +72,8 @@ func newSequenceOp(infer func(c *op.Infer) error, run func(c *op.Run) error) fun
 	return func(*op.Node) (op.Op, error) { return sequenceOp{infer, run}, nil }
 }
 
-// sameSequence gives output 0 the type of the sequence at input 0, or where its
-// elements are unknown one of those at input 1.
+// sameSequence sets output 0 to the type of the sequence at input 0. If its element type is
+// unknown, it takes input 1's.
 func sameSequence(c *op.Infer) error {
 	elem, err := elemOf(c.In[0])
 	if err != nil {
@@ -136,7 +136,7 @@ func runInsert(c *op.Run) error {
 	if c.In[1] == nil {
 		return graph.Errorf(graph.ErrShape, "%v cannot be put into a sequence", c.Values[1])
 	}
-	// A negative position counts from the end of the sequence as it was.
+	// A negative position counts from the end of the sequence before the insertion.
 	if c.Has(2) {
 		if list, _ := op.Ints(c.In[2]); list[0] < 0 {
 			at--

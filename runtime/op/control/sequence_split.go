@@ -63,16 +63,15 @@ func (o splitToSequence) Run(c *op.Run) error {
 	return nil
 }
 
-// cutter gives parts of a tensor along an axis: over its memory where their elements lie together,
-// else copies.
+// cutter returns parts of a tensor along an axis. Contiguous parts share its memory; others are
+// copies.
 type cutter struct {
 	whole *tensor.Tensor
 	axis  int
 	views bool
 }
 
-// newCutter returns the cutter of a tensor, or of one copy of a tensor whose owner uses the memory
-// again.
+// newCutter returns the cutter of t. If t's owner reuses the memory, it cuts a copy.
 func newCutter(c *op.Run, t *tensor.Tensor, axis int) (cutter, error) {
 	whole := t.DType() == tensor.String || op.Width(t.DType()) > 0
 	if !whole || t.IsDerived() || t.Shape()[:axis].Len() != 1 {
@@ -90,7 +89,7 @@ func newCutter(c *op.Run, t *tensor.Tensor, axis int) (cutter, error) {
 	return cutter{t, axis, true}, nil
 }
 
-// part returns n indices from at on, without the axis if it is not kept.
+// part returns n indices from at on. If keep is false, it drops the axis.
 func (k cutter) part(c *op.Run, at, n int, keep bool) (*tensor.Tensor, error) {
 	shape := k.whole.Shape().Clone()
 	if shape[k.axis] = n; !keep {
@@ -109,8 +108,8 @@ func (k cutter) part(c *op.Run, at, n int, keep bool) (*tensor.Tensor, error) {
 	return p, err
 }
 
-// sizes are the lengths of the parts: those of a vector, or equal ones of a
-// scalar, the last as long as what is left.
+// sizes returns the lengths of the parts. A vector lists them. A scalar gives equal lengths, with
+// the rest in the last part.
 func (splitToSequence) sizes(c *op.Run, n int) ([]int, error) {
 	in := c.In[1]
 	list, err := op.Ints(in)
@@ -138,7 +137,7 @@ func (splitToSequence) sizes(c *op.Run, n int) ([]int, error) {
 	return sizes, nil
 }
 
-// concatFromSequence puts the elements of a sequence side by side
+// concatFromSequence joins the elements of a sequence
 // (https://onnx.ai/onnx/operators/onnx__ConcatFromSequence.html).
 type concatFromSequence struct {
 	axis    int
@@ -189,8 +188,8 @@ func (o concatFromSequence) Run(c *op.Run) error {
 	return err
 }
 
-// sequenceMap runs a graph on every element of sequences of one length, beside
-// tensors that all share (https://onnx.ai/onnx/operators/onnx__SequenceMap.html).
+// sequenceMap runs a graph on every element of sequences of one length. All runs share the inputs
+// that are tensors (https://onnx.ai/onnx/operators/onnx__SequenceMap.html).
 type sequenceMap struct{}
 
 func newSequenceMap(n *op.Node) (op.Op, error) { return sequenceMap{}, n.Graph(body) }

@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// stack puts tensors of one type and shape side by side along a new axis. With
-// none, the element type and extents are those of t, unknown ones counting 0.
+// stack stacks tensors of one type and shape along a new axis. If list is empty, element type and
+// extents come from t, with 0 for unknown extents.
 func stack(c *op.Run, list []*tensor.Tensor, axis int, t graph.Type) (*tensor.Tensor, error) {
 	shape, dtype := tensor.Shape{}, t.DType
 	if len(list) == 0 {
@@ -45,7 +45,7 @@ func stack(c *op.Run, list []*tensor.Tensor, axis int, t graph.Type) (*tensor.Te
 	return out, nil
 }
 
-// indexed returns index i along an axis, without that axis.
+// indexed returns a copy of index i along an axis, without that axis.
 func indexed(c *op.Run, t *tensor.Tensor, axis, i int) (*tensor.Tensor, error) {
 	part, err := newTensor(c, t.DType(), slices.Delete(t.Shape().Clone(), axis, axis+1))
 	if err == nil {
@@ -54,7 +54,7 @@ func indexed(c *op.Run, t *tensor.Tensor, axis, i int) (*tensor.Tensor, error) {
 	return part, err
 }
 
-// newTensor makes a tensor whose memory counts. Elements narrower than a byte are zero.
+// newTensor allocates a tensor that counts as memory. Elements narrower than a byte are zeroed.
 func newTensor(c *op.Run, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
 	t, err := c.Mem.Tensor(d, shape)
 	if err == nil && op.Width(d) == 0 {
@@ -63,8 +63,7 @@ func newTensor(c *op.Run, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, e
 	return t, err
 }
 
-// join puts tensors of one type side by side along an axis that they have; their
-// other extents are equal.
+// join concatenates tensors of one type along an axis. Their other extents must be equal.
 func join(c *op.Run, list []*tensor.Tensor, axis int) (*tensor.Tensor, error) {
 	shape := list[0].Shape().Clone()
 	shape[axis] = 0
@@ -102,13 +101,13 @@ type slab struct {
 	axis, at, n int
 }
 
-// takes reports whether part has the extents of the slab, without an axis of extent 1.
+// takes reports whether part has the extents of a slab of one index, without the axis.
 func (s slab) takes(part *tensor.Tensor) bool {
 	whole, shape := s.whole.Shape(), part.Shape()
 	return len(shape) == len(whole)-1 && shape[:s.axis].Equal(whole[:s.axis]) && shape[s.axis:].Equal(whole[s.axis+1:])
 }
 
-// copy moves the elements of the slab to part, or with in those of part to it.
+// copy copies the slab to part or, if in is set, part to the slab.
 func (s slab) copy(part *tensor.Tensor, in bool) {
 	shape := s.whole.Shape()
 	outer, n, inner := shape[:s.axis].Len(), shape[s.axis], shape[s.axis+1:].Len()
@@ -134,7 +133,7 @@ func (s slab) copy(part *tensor.Tensor, in bool) {
 	}
 }
 
-// copyRows copies between the rows of part and a column range of those of whole.
+// copyRows copies between the rows of part and a range of columns of whole's rows.
 func copyRows[T any](whole, part []T, rows, stride, at, row int, in bool) {
 	for o := range rows {
 		w, p := whole[o*stride+at:][:row], part[o*row:][:row]
