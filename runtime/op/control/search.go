@@ -168,8 +168,7 @@ type texts [][]int32
 // text, in its replacement, and in the inputs of the decoder.
 const textBytes = 4 * 6
 
-// newTexts returns the prompts, each in a number of rows. It counts what texts of the
-// most tokens will take.
+// newTexts returns the prompts, each in copies rows. It reserves memory for texts of w.most tokens.
 func newTexts(c *op.Run, w *wish, copies int) (texts, error) {
 	if w.batch > op.MaxElements/copies/w.most/textBytes {
 		return nil, graph.Errorf(graph.ErrMemory, "%d times %d texts of %d tokens are too many", w.batch, copies, w.most)
