@@ -6,10 +6,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Arg finds where along an axis the largest or smallest element is. A NaN that comes
-// first stays; others are passed over.
+// Arg finds the index of the largest or smallest element along an axis. A NaN at index 0 stays the
+// result; other NaNs are ignored.
 type Arg struct {
-	Largest, Last bool // of equal elements the last counts
+	Largest, Last bool // Last: the last of equal elements counts
 	keep          bool
 	axis          int
 }
@@ -29,13 +29,13 @@ func newArg(largest bool) func(n *op.Node) (op.Op, error) {
 	}
 }
 
-// Infer drops the axis, or makes it 1.
+// Infer drops the axis, or sets its extent to 1.
 func (o *Arg) Infer(c *op.Infer) error { return inferReduced(c, tensor.I64, []int{o.axis}, o.keep) }
 
-// Axis returns the axis of a value of that shape.
+// Axis returns the axis of a value of shape x.
 func (o *Arg) Axis(x tensor.Shape) (int, error) { return op.NormAxis(o.axis, len(x)) }
 
-// Run computes the output.
+// Run computes the indices.
 func (o *Arg) Run(c *op.Run) error {
 	axis, err := o.Axis(c.In[0].Shape())
 	if err != nil {
@@ -56,7 +56,7 @@ func (o *Arg) Run(c *op.Run) error {
 	return find[uint64](c, o, s, out)
 }
 
-// find keeps the best element of each of a block of results.
+// find keeps the best element of each result, a block of results at a time.
 func find[C number](c *op.Run, o *Arg, s op.AxisView, out []int64) error {
 	t, best, x := c.In[0].Aligned(), make([]C, block), make([]C, block)
 	for outer := range s.Outer {
@@ -80,8 +80,8 @@ func find[C number](c *op.Run, o *Arg, s op.AxisView, out []int64) error {
 	return nil
 }
 
-// better puts the elements that are beyond the best so far, or, if the last is wanted, as
-// good, in their place.
+// better replaces the best elements by better ones in x. If o.Last is set, it replaces equal ones
+// too.
 func better[C number](o *Arg, k int64, x, best []C, where []int64) {
 	for i, v := range x {
 		b := best[i]

@@ -6,12 +6,12 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// toBytes gives the bytes of a tensor as a vector.
+// toBytes returns the bytes of a tensor as a vector.
 type toBytes struct{}
 
 func newToBytes(*op.Node) (op.Op, error) { return toBytes{}, nil }
 
-// Infer tells the number of bytes.
+// Infer sets a vector of as many bytes as the tensor has.
 func (toBytes) Infer(c *op.Infer) error {
 	in := c.In[0]
 	dims := graph.UnknownDims(1)
@@ -32,7 +32,7 @@ func (toBytes) Run(c *op.Run) error {
 	return err
 }
 
-// fromBytes gives a tensor of a vector of its bytes.
+// fromBytes returns a tensor from a vector of its bytes.
 type fromBytes struct {
 	dtype tensor.DType
 	shape tensor.Shape
@@ -50,7 +50,7 @@ func newFromBytes(n *op.Node) (op.Op, error) {
 	return o, err
 }
 
-// Infer tells the type.
+// Infer sets the attributes' type and shape.
 func (o *fromBytes) Infer(c *op.Infer) error {
 	c.Set(0, o.dtype, graph.DimsOf(o.shape))
 	return nil
@@ -69,7 +69,7 @@ func (o *fromBytes) Run(c *op.Run) error {
 	return err
 }
 
-// bytesRows are the operators between tensors and their bytes.
+// bytesRows lists the operators between tensors and their bytes.
 var bytesRows = []op.Row{
 	{Domain: Domain, Name: "to_bytes", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newToBytes},
 	{Domain: Domain, Name: "from_bytes", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newFromBytes},

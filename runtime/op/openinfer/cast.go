@@ -9,14 +9,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Cast makes integers wider, and floats of integers. Floats become the nearest integer
-// that there is, after round; a NaN becomes 0.
+// Cast widens integers and converts between integers and floats. A float is rounded, then clamped
+// to the integer type. A NaN becomes 0.
 type Cast struct {
 	to   tensor.DType
 	Mode Rounding
 }
 
-// Rounding is how a float becomes a whole number.
+// Rounding says how a float is rounded to a whole number.
 type Rounding int
 
 // The roundings.
@@ -24,17 +24,17 @@ const (
 	Trunc Rounding = iota
 	Floor
 	Ceil
-	Nearest // of two the one that is further from 0
+	Nearest // the nearest, with halves away from 0
 )
 
-// castTypes are the types that a cast makes.
+// castTypes lists the types that a cast can produce.
 var castTypes = slices.Concat(op.Integers, singleTypes, doubleTypes)
 
 var castRows = []op.Row{
 	{Domain: Domain, Name: "cast", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: numberTypes, New: newCast},
 }
 
-// roundings are the roundings by name, and round is what they do.
+// roundings maps names to roundings, and round maps roundings to functions.
 var (
 	roundings = map[string]Rounding{"trunc": Trunc, "floor": Floor, "ceil": Ceil, "nearest": Nearest}
 	round     = map[Rounding]func(float64) float64{Trunc: math.Trunc, Floor: math.Floor, Ceil: math.Ceil, Nearest: math.Round}
@@ -77,14 +77,14 @@ func (o *Cast) Run(c *op.Run) error {
 	})
 }
 
-// castBuffers is a block of elements in each type to compute with.
+// castBuffers holds a block of elements in each computed type.
 type castBuffers struct {
 	x [block]float64
 	i [block]int64
 	u [block]uint64
 }
 
-// convert makes n elements, from the one numbered at on.
+// convert converts n elements from element at on.
 func (o *Cast) convert(y, t *tensor.Tensor, at, n int, b *castBuffers) {
 	x, i, u, whole := b.x[:n], b.i[:n], b.u[:n], round[o.Mode]
 	switch from, to := t.DType().Kind(), o.to.Kind(); {

@@ -10,15 +10,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// number is the types in which elements are computed.
+// number lists the types in which elements are computed.
 type number interface {
 	int64 | uint64 | float32 | float64
 }
 
-// block is the elements computed at a time, a multiple of those in a byte.
+// block is the number of elements computed at a time. It is a multiple of the elements in a byte.
 const block = 1024
 
-// share is the elements below which no further thread helps, a multiple of block.
+// share is the least number of elements for a further thread. It is a multiple of block.
 const share = 16 * block
 
 // typeNamed returns the element type that an attribute names.
@@ -30,7 +30,7 @@ func typeNamed(n *op.Node, attr string, allowed op.Types) (tensor.DType, error) 
 	return d, nil
 }
 
-// load stores the elements of t from the one numbered at on.
+// load stores the elements of t from element at on in dst.
 func load[C number](dst []C, t *tensor.Tensor, at int) {
 	switch t.DType() {
 	case tensor.I8:
@@ -80,7 +80,7 @@ func widen[T op.Number, C number](dst []C, t *tensor.Tensor, at int) {
 	}
 }
 
-// packing is how elements narrower than a byte lie: 1<<shift in each byte.
+// packing describes elements narrower than a byte, 1<<shift in each byte.
 type packing struct {
 	bits, shift int
 	mask        byte
@@ -91,10 +91,10 @@ func packingOf(d tensor.DType) packing {
 	return packing{bits: n, shift: 3 - bits.TrailingZeros(uint(n)), mask: 1<<n - 1}
 }
 
-// place returns the byte of element i and where in it the element begins.
+// place returns the byte of element i and its first bit within the byte.
 func (p packing) place(i int) (at, low int) { return i >> p.shift, i & (1<<p.shift - 1) * p.bits }
 
-// unpack is load of elements narrower than a byte.
+// unpack is load for elements narrower than a byte.
 func unpack[C number](dst []C, t *tensor.Tensor, at int) {
 	var values [16]C // by code
 	p, b := packingOf(t.DType()), t.Bytes()
@@ -111,8 +111,8 @@ func unpack[C number](dst []C, t *tensor.Tensor, at int) {
 	}
 }
 
-// unpackBytes unpacks whole bytes, if the element numbered at begins one, and returns
-// what is left to do.
+// unpackBytes unpacks whole bytes if element at begins one. It returns the first element that is
+// left and its part of dst.
 func unpackBytes[C number](dst []C, b []byte, at int, p packing, values *[16]C) (int, []C) {
 	from, low := p.place(at)
 	per := 1 << p.shift
@@ -127,8 +127,7 @@ func unpackBytes[C number](dst []C, b []byte, at int, p packing, values *[16]C) 
 	return at, dst
 }
 
-// store makes numbers the elements of t from the one numbered at on. Integers keep
-// their low bits.
+// store sets the elements of t from element at on. Integers keep their low bits.
 func store[C number](t *tensor.Tensor, at int, src []C) {
 	switch t.DType() {
 	case tensor.I8:
@@ -175,7 +174,7 @@ func store[C number](t *tensor.Tensor, at int, src []C) {
 	}
 }
 
-// eighth rounds a number to an 8-bit float. There is one NaN.
+// eighth rounds a number to an 8-bit float. All NaNs give one code.
 func eighth[C number](v C) byte {
 	if v != v {
 		return 0x7d
@@ -190,7 +189,7 @@ func cut[T op.Number, C number](t *tensor.Tensor, at int, src []C) {
 	}
 }
 
-// pack is store of elements narrower than a byte.
+// pack is store for elements narrower than a byte.
 func pack[C number](t *tensor.Tensor, at int, src []C) {
 	p, b := packingOf(t.DType()), t.Bytes()
 	to, low := p.place(at)
@@ -208,7 +207,7 @@ func pack[C number](t *tensor.Tensor, at int, src []C) {
 	}
 }
 
-// clearTail makes the bits of the last byte that belong to no element zero.
+// clearTail clears the bits of the last byte that belong to no element.
 func clearTail(t *tensor.Tensor) {
 	if used := t.Len() * t.DType().Bits() % 8; used > 0 {
 		b := t.Bytes()
@@ -216,8 +215,8 @@ func clearTail(t *tensor.Tensor) {
 	}
 }
 
-// single rounds a number to a float32 from which rounding to half as many bits or fewer
-// gives what rounding the number at once gives: what is not exact gets an odd last bit.
+// single rounds a number to a float32 such that rounding the result to half as many bits or fewer
+// equals rounding the number directly. It makes the last bit of an inexact result odd.
 func single[C number](v C) float32 {
 	x := float64(v)
 	f := float32(x)

@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Finite reports whether no element is infinite or a NaN.
+// Finite reports whether all elements are finite.
 type Finite struct{}
 
 var finiteRows = []op.Row{
@@ -16,13 +16,13 @@ var finiteRows = []op.Row{
 		New: func(*op.Node) (op.Op, error) { return &Finite{}, nil }},
 }
 
-// Infer gives one bool without axes.
+// Infer sets one bool without axes.
 func (*Finite) Infer(c *op.Infer) error {
 	c.Set(0, tensor.Bool, graph.Dims{})
 	return nil
 }
 
-// Run looks at elements until one is not finite.
+// Run inspects elements until one is not finite.
 func (*Finite) Run(c *op.Run) error {
 	t, x, all := c.In[0].Aligned(), make([]float64, block), true
 	for at := 0; at < t.Len() && all; at += block {

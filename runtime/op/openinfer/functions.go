@@ -26,7 +26,7 @@ func mul[C number](y []C, in [][]C, _ *params[C]) {
 	}
 }
 
-// quotient rounds integers towards zero; what is divided by zero becomes p.A.
+// quotient divides and rounds integers towards zero. Division by zero gives p.A.
 func quotient[C number](y []C, in [][]C, p *params[C]) {
 	for i, b := range in[1] {
 		if b == 0 {
@@ -37,7 +37,7 @@ func quotient[C number](y []C, in [][]C, p *params[C]) {
 	}
 }
 
-// euclid is the quotient whose remainder is not negative.
+// euclid divides such that the remainder is not negative. Division by zero gives p.A.
 func euclid(y []int64, in [][]int64, p *params[int64]) {
 	for i, b := range in[1] {
 		a := in[0][i]
@@ -54,7 +54,7 @@ func euclid(y []int64, in [][]int64, p *params[int64]) {
 	}
 }
 
-// remainder has the sign of the dividend; that of a division by zero is 0.
+// remainder has the sign of the dividend. For a zero divisor it is 0.
 func remainder[C int64 | uint64](y []C, in [][]C, _ *params[C]) {
 	for i, b := range in[1] {
 		y[i] = 0
@@ -85,7 +85,7 @@ func negate[C number](y []C, in [][]C, _ *params[C]) {
 	}
 }
 
-// sign of a NaN is 0.
+// sign returns -1, 0 or 1. The sign of a NaN is 0.
 func sign[C number](y []C, in [][]C, _ *params[C]) {
 	for i, a := range in[0] {
 		y[i] = is[C](a > 0) - is[C](a < 0)
@@ -109,8 +109,8 @@ func reciprocal[C float32 | float64](y []C, in [][]C, p *params[C]) {
 	}
 }
 
-// fused32 rounds the sum once: the product is exact in float64, and what the sum loses
-// there makes its last bit odd.
+// fused32 computes a*b + c with one rounding. The product is exact in float64. If the sum is
+// inexact in float64, its last bit is made odd.
 func fused32(y []float32, in [][]float32, _ *params[float32]) {
 	for i, a := range in[0] {
 		product, c := float64(a)*float64(in[1][i]), float64(in[2][i])
@@ -132,8 +132,8 @@ func fused64(y []float64, in [][]float64, _ *params[float64]) {
 	}
 }
 
-// relu multiplies what is below zero by p.A; nothing exceeds p.B, if that is given. A NaN
-// stays one.
+// relu multiplies negative elements by p.A. If p.Limit is set, it caps elements at p.B. A NaN stays
+// NaN.
 func relu[C float32 | float64](y []C, in [][]C, p *params[C]) {
 	for i, a := range in[0] {
 		if !(a >= 0) {
@@ -146,7 +146,8 @@ func relu[C float32 | float64](y []C, in [][]C, p *params[C]) {
 	}
 }
 
-// reluInts is relu with products that wrap in the width of an element, or in 8 bits.
+// reluInts is relu for integers. Products wrap in the width of an element, or in 8 bits if that is
+// wider.
 func reluInts(y []int64, in [][]int64, p *params[int64]) {
 	spare := 64 - max(p.bits, 8)
 	for i, a := range in[0] {
@@ -160,7 +161,7 @@ func reluInts(y []int64, in [][]int64, p *params[int64]) {
 	}
 }
 
-// clamp makes p.A of what is below, then p.B of what is above it. A NaN stays one.
+// clamp raises elements to p.A, then lowers them to p.B. A NaN stays NaN.
 func clamp[C number](y []C, in [][]C, p *params[C]) {
 	for i, a := range in[0] {
 		if a < p.A {
@@ -181,7 +182,7 @@ func rounded[C float32 | float64](round func(float64) float64) function[C] {
 	}
 }
 
-// least ignores a NaN beside a number.
+// least returns the smaller element and ignores a NaN beside a number.
 func least[C number](y []C, in [][]C, _ *params[C]) {
 	for i, a := range in[0] {
 		if b := in[1][i]; b < a || a != a {
@@ -191,7 +192,7 @@ func least[C number](y []C, in [][]C, _ *params[C]) {
 	}
 }
 
-// greatest ignores a NaN beside a number.
+// greatest returns the larger element and ignores a NaN beside a number.
 func greatest[C number](y []C, in [][]C, _ *params[C]) {
 	for i, a := range in[0] {
 		if b := in[1][i]; b > a || a != a {
@@ -219,7 +220,7 @@ func xor[C int64 | uint64](y []C, in [][]C, _ *params[C]) {
 	}
 }
 
-// not flips the bits of an element; a bool has one.
+// not flips the bits of an element. A bool has one bit.
 func not[C int64 | uint64](y []C, in [][]C, p *params[C]) {
 	mask := ^C(0)
 	if p.bits < 64 {
@@ -230,14 +231,14 @@ func not[C int64 | uint64](y []C, in [][]C, p *params[C]) {
 	}
 }
 
-// shiftLeft moves bits up by p.A places.
+// shiftLeft shifts bits up by p.A places.
 func shiftLeft[C int64 | uint64](y []C, in [][]C, p *params[C]) {
 	for i, a := range in[0] {
 		y[i] = a << p.A
 	}
 }
 
-// shiftRight moves bits down by p.A places, and keeps the sign.
+// shiftRight shifts bits down by p.A places and keeps the sign.
 func shiftRight[C int64 | uint64](y []C, in [][]C, p *params[C]) {
 	for i, a := range in[0] {
 		y[i] = a >> p.A
@@ -287,7 +288,7 @@ func greaterOrEqual[C number](y []C, in [][]C, _ *params[C]) {
 	}
 }
 
-// filter takes an element of operand 0 where operand 2 is not 0, else one of operand 1.
+// filter selects from operand 0 where operand 2 is not 0, otherwise from operand 1.
 func filter[C number](y []C, in [][]C, _ *params[C]) {
 	for i, cond := range in[2] {
 		y[i] = in[1][i]
@@ -303,7 +304,7 @@ func negative[C number](y []C, in [][]C, _ *params[C]) {
 	}
 }
 
-// signBit is true of a negative zero too.
+// signBit reports the sign bit, which a negative zero has too.
 func signBit[C float32 | float64](y []C, in [][]C, _ *params[C]) {
 	for i, a := range in[0] {
 		y[i] = is[C](math.Signbit(float64(a)))

@@ -9,8 +9,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// MatMul multiplies matrices, which lie in the last two axes; the axes before them
-// broadcast. Of bools it is the disjunction of conjunctions.
+// MatMul multiplies the matrices in the last two axes and broadcasts the other axes. On bools it
+// computes or over and.
 type MatMul struct{ acc tensor.DType }
 
 var matmulRows = []op.Row{
@@ -53,7 +53,7 @@ func (o *MatMul) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Run computes the output.
+// Run computes the product.
 func (o *MatMul) Run(c *op.Run) error {
 	switch d := c.In[0].DType(); {
 	case d == tensor.F64:
@@ -66,8 +66,8 @@ func (o *MatMul) Run(c *op.Run) error {
 	return multiplyMatrices[uint64](c)
 }
 
-// A tile of a product is tileRows by tileColumns results; tileDepth rows of the right
-// matrix are unpacked at a time.
+// A tile of a product has tileRows by tileColumns results. tileDepth rows of the right matrix are
+// unpacked at a time.
 const (
 	tileRows    = 32
 	tileColumns = 256
@@ -78,7 +78,7 @@ const (
 type product struct {
 	a, b, y *tensor.Tensor
 	m, k, n int
-	from    [][2]int // the places of the matrices, by product
+	from    [][2]int // offsets of the matrices, by product
 }
 
 func multiplyMatrices[C number](c *op.Run) error {
@@ -111,8 +111,8 @@ func multiplyMatrices[C number](c *op.Run) error {
 	return err
 }
 
-// grain returns how many tiles make work for a thread. Tiles that share bytes are left
-// to one.
+// grain returns the number of tiles that justify a thread. If tiles share bytes, one thread
+// computes all.
 func (p *product) grain() int {
 	if p.y.DType().Bits() < 8 && p.n%8 != 0 {
 		return math.MaxInt / 2
@@ -120,7 +120,7 @@ func (p *product) grain() int {
 	return 1 + share/(tileRows*min(p.n, tileColumns)*max(p.k, 1))
 }
 
-// tile is some results of a product and the elements that they are computed from.
+// tile holds the results of a tile and the operands' elements.
 type tile[C number] struct {
 	*product
 	row    []C // tileDepth elements of a row of a
@@ -132,7 +132,7 @@ func newTile[C number](p *product) *tile[C] {
 	return &tile[C]{p, make([]C, tileDepth), make([]C, tileDepth*tileColumns), make([]C, tileRows*tileColumns)}
 }
 
-// run computes the tile whose first result is of a row and a column.
+// run computes the tile of product number with its first result at row top and column left.
 func (t *tile[C]) run(c *op.Run, number, top, left int) error {
 	rows, columns := min(tileRows, t.m-top), min(tileColumns, t.n-left)
 	clear(t.result)
@@ -156,7 +156,7 @@ func (t *tile[C]) run(c *op.Run, number, top, left int) error {
 	return nil
 }
 
-// addRows adds to sum the rows of a panel, each times its factor, in order.
+// addRows adds the rows of a panel, each times its factor, to sum in order.
 func addRows[C number](sum, factors, panel []C) {
 	n := len(sum)
 	for len(factors) >= 4 {

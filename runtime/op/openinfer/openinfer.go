@@ -1,9 +1,9 @@
-// Package openinfer is the operators of OpenInfer where they mean something else than
-// those of ONNX: integers wrap in their own width, elements may be narrower than a byte,
-// and quotients, roundings and comparisons have rules of their own.
+// Package openinfer has the operators of OpenInfer that differ in meaning from ONNX's: integers
+// wrap in their own width, elements may be narrower than a byte, and quotients, roundings and
+// comparisons have rules of their own.
 //
-// Elements are computed in blocks: as int64 or uint64, as float64, or, if they are
-// narrower floats, as float32. A result is cut or rounded to its type once.
+// Elements are computed in blocks, as int64, uint64 or float64, or as float32 if they are narrower
+// floats. A result is cut or rounded to its type once.
 package openinfer
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Domain is that of the operators.
+// Domain is the domain of the operators.
 const Domain = "openinfer"
 
 // Rows returns the rows of the family.
@@ -38,8 +38,7 @@ var (
 	numberTypes   = slices.Concat(signedTypes, unsignedTypes, singleTypes, doubleTypes)
 )
 
-// accumulator returns the element type that the attribute acc gives the output, Invalid
-// where the node has none.
+// accumulator returns the output type given by attribute acc, or Invalid if the node has none.
 func accumulator(n *op.Node) (tensor.DType, error) {
 	if !n.Has("acc") {
 		return tensor.Invalid, nil

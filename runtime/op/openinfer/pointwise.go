@@ -8,42 +8,41 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// function computes the elements of a result from those of the operands.
+// function computes the elements y of a result from the operands' elements.
 type function[C number] func(y []C, in [][]C, p *params[C])
 
-// params is what a function needs beside elements.
+// params holds the parameters of a function.
 type params[C number] struct {
 	bits int // of an element
 	Numbers[C]
 }
 
-// Numbers is the numbers of a function that are inputs, or what they are when they are left
-// out. Limit says that B is given, where no number stands for one left out.
+// Numbers holds the numbers that a function takes as inputs, or their defaults. Limit reports that
+// B is given, for functions without a default for B.
 type Numbers[C number] struct {
 	A, B  C
 	Limit bool
 }
 
-// pointwise is an operator on elements side by side, with broadcasting.
+// pointwise is an operator on corresponding elements, with broadcasting.
 type pointwise struct {
 	name     string
 	operands int
-	result   tensor.DType // of the output; Invalid for that of the operands
+	result   tensor.DType // of the output; Invalid for the operands' type
 	acc      bool         // the attribute acc is allowed
-	bools    bool         // computed on bools too, as on unsigned integers
-	// The functions by the types in which elements are computed; nil where the
-	// operator does not take such elements.
+	bools    bool         // also computed on bools, as on unsigned integers
+	// The functions by the type in which elements are computed. A function is nil if the operator
+	// does not take such elements.
 	i function[int64]
 	u function[uint64]
 	f function[float32]
 	d function[float64]
-	// scalars is the further inputs, numbers that may be left out; how says how they
-	// become params.
+	// scalars is the number of further, optional inputs. how turns them into params.
 	scalars int
 	how     scalarRule
 }
 
-// Pointwise is an operator on elements side by side.
+// Pointwise is an operator on corresponding elements.
 type Pointwise struct {
 	*pointwise
 	acc tensor.DType // of the output; Invalid for none
@@ -52,7 +51,7 @@ type Pointwise struct {
 // Name returns the operator's name.
 func (o *Pointwise) Name() string { return o.name }
 
-// Operands returns how many inputs are operands; numbers follow.
+// Operands returns the number of inputs that are operands. Numbers follow them.
 func (o *Pointwise) Operands() int { return o.operands }
 
 func (o *pointwise) types() (list op.Types) {
@@ -141,8 +140,8 @@ func runPointwise[C number](c *op.Run, o *Pointwise, f function[C]) error {
 	return eachBlock(c, out, in, f, p)
 }
 
-// eachBlock reads all operands of a block before it writes the block, so that the output
-// may lie over an operand of its shape and width.
+// eachBlock computes the output by blocks. It reads all operands of a block before it writes the
+// block, so the output may share the memory of an operand with its shape and width.
 func eachBlock[C number](c *op.Run, out *tensor.Tensor, in []spread, f function[C], p *params[C]) error {
 	err := c.Parallel(out.Len(), share, func(from, to int) error {
 		y, blocks, now := make([]C, block), make([][]C, len(in)), make([][]C, len(in))

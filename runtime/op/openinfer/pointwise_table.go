@@ -7,8 +7,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// pointwiseTable is the operators on elements side by side. Where ONNX has an operator
-// of the same meaning for some types, programs use that instead.
+// pointwiseTable lists the operators on corresponding elements. If ONNX has the same operator for
+// some types, programs use ONNX's.
 var pointwiseTable = []pointwise{
 	{name: "add", operands: 2, acc: true, i: add[int64], u: add[uint64], f: add[float32], d: add[float64]},
 	{name: "mul", operands: 2, acc: true, i: mul[int64], u: mul[uint64], f: mul[float32], d: mul[float64]},

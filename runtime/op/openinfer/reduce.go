@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// step adds elements to results: one to each, or all to the only one.
+// step adds elements to results: one to each, or all to a single one.
 type step[C number] func(acc, x []C)
 
 // reduction is an operator on the elements along axes.
@@ -16,7 +16,7 @@ type reduction struct {
 	name  string
 	acc   bool // the attribute acc is allowed
 	mean  bool // the result is divided by the number of elements
-	first bool // results begin with their first element, else with start
+	first bool // results begin with their first element; if false, with start
 	start int
 	i     step[int64]
 	u     step[uint64]
@@ -24,7 +24,7 @@ type reduction struct {
 	d     step[float64]
 }
 
-// Reduce is a reduction for a node.
+// Reduce is the reduction of a node.
 type Reduce struct {
 	*reduction
 	axes []int
@@ -59,7 +59,8 @@ func (r *reduction) new(n *op.Node) (_ op.Op, err error) {
 // Name returns the operator's name.
 func (o *Reduce) Name() string { return o.name }
 
-// Axes returns the axes that are reduced. No elements are an error where results need one.
+// Axes returns the reduced axes. It returns an error if a result needs an element and an axis is
+// empty.
 func (o *Reduce) Axes(x tensor.Shape) ([]int, error) {
 	list, err := op.NormAxes(o.axes, len(x))
 	for _, a := range list {
@@ -70,7 +71,7 @@ func (o *Reduce) Axes(x tensor.Shape) ([]int, error) {
 	return list, err
 }
 
-// Infer drops the axes, or makes them 1.
+// Infer drops the axes, or sets their extents to 1.
 func (o *Reduce) Infer(c *op.Infer) error {
 	d := c.In[0].DType
 	if o.acc != tensor.Invalid {
@@ -105,7 +106,7 @@ func inferReduced(c *op.Infer, d tensor.DType, axes []int, keep bool) error {
 	return nil
 }
 
-// Run computes the output.
+// Run computes the results.
 func (o *Reduce) Run(c *op.Run) error {
 	switch d := c.In[0].DType(); {
 	case d == tensor.F64:
@@ -146,18 +147,18 @@ func runReduce[C number](c *op.Run, o *Reduce, f step[C]) error {
 	return err
 }
 
-// resultsFor returns how many results of that many elements make a share, a multiple of
-// those in a byte.
+// resultsFor returns the number of results, each of count elements, that justify a thread. It is a
+// multiple of the elements in a byte.
 func resultsFor(count int) int { return max(share/max(count, 1)&^7, 8) }
 
-// reduceRun computes results side by side, from the one numbered at on.
+// reduceRun computes neighbouring results from result at on.
 func reduceRun[C number](c *op.Run, o *Reduce, w *window, at int, acc, x []C, f step[C]) error {
 	for i := range acc {
 		acc[i] = C(o.start)
 	}
 	fresh := o.first
 	err := w.each(c, at, func(from int) {
-		if w.inner == 0 { // the elements of each result lie apart
+		if w.inner == 0 { // neighbouring elements belong to neighbouring results
 			load(x[:len(acc)], w.t, from)
 			if fresh {
 				copy(acc, x)
@@ -210,7 +211,7 @@ func multiply[C number](acc, x []C) {
 	}
 }
 
-// largest keeps a NaN that comes first and ignores others.
+// largest keeps a NaN in acc and ignores NaNs in x.
 func largest[C number](acc, x []C) {
 	if len(acc) > 1 {
 		for i, v := range x {
@@ -227,7 +228,7 @@ func largest[C number](acc, x []C) {
 	}
 }
 
-// smallest keeps a NaN that comes first and ignores others.
+// smallest keeps a NaN in acc and ignores NaNs in x.
 func smallest[C number](acc, x []C) {
 	if len(acc) > 1 {
 		for i, v := range x {

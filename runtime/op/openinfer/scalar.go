@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// scalar is a number that a node has as an input.
+// scalar is a number that a node takes as an input.
 type scalar struct {
 	there bool
 	kind  tensor.Kind // Signed, Unsigned or Float
@@ -17,7 +17,7 @@ type scalar struct {
 	f     float64
 }
 
-// scalarOf reads input i, which may be left out.
+// scalarOf reads input i. t is nil if it is left out.
 func scalarOf(t *tensor.Tensor, i int) (s scalar, err error) {
 	if t == nil {
 		return s, nil
@@ -44,9 +44,8 @@ func firstOf[C number](t *tensor.Tensor) C {
 	return v[0]
 }
 
-// as returns the scalar as a number to compute with. A float becomes an integer
-// without its fraction, or the nearest one that there is; other integers keep their low
-// bits.
+// as returns the scalar as a C. A float that becomes an integer loses its fraction and is clamped.
+// Integers keep their low bits.
 func as[C number](s scalar) C {
 	switch s.kind {
 	case tensor.Signed:
@@ -64,7 +63,7 @@ func as[C number](s scalar) C {
 	return C(s.f)
 }
 
-// toInt returns the integer nearest to a whole number, 0 for a NaN.
+// toInt returns the nearest int64 to a whole number, or 0 for NaN.
 func toInt(v float64) int64 {
 	switch {
 	case v != v:
@@ -77,7 +76,7 @@ func toInt(v float64) int64 {
 	return int64(v)
 }
 
-// toUint returns the unsigned integer nearest to a whole number, 0 for a NaN.
+// toUint returns the nearest uint64 to a whole number, or 0 for NaN.
 func toUint(v float64) uint64 {
 	switch {
 	case v != v, v <= 0:
@@ -88,8 +87,7 @@ func toUint(v float64) uint64 {
 	return uint64(v)
 }
 
-// limited returns the scalar as a number to compute with, the nearest one that elements
-// of type d can be.
+// limited returns the scalar as a C, clamped to the integers of type d.
 func limited[C number](s scalar, d tensor.DType) C {
 	if d.IsFloat() {
 		return as[C](s)
@@ -104,7 +102,7 @@ func limited[C number](s scalar, d tensor.DType) C {
 	return as[C](s)
 }
 
-// big is the scalar without its fraction; a NaN is 0.
+// big returns the scalar without its fraction, or 0 for NaN.
 func (s scalar) big() *big.Int {
 	switch {
 	case s.kind == tensor.Signed:
@@ -125,7 +123,7 @@ func whole[C number](v C) *big.Int {
 	return new(big.Int).SetUint64(uint64(v))
 }
 
-// bounds returns the least and the greatest integer of a type.
+// bounds returns the least and the greatest integer of type d.
 func bounds[C number](d tensor.DType) (low, high C) {
 	if d.Kind() == tensor.Unsigned {
 		return 0, C(uint64(math.MaxUint64) >> (64 - d.Bits()))

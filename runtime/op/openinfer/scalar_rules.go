@@ -7,22 +7,21 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// scalarRule says what numbers that are inputs of an operator mean for elements of a
-// type.
+// scalarRule turns the numbers a and b, inputs of an operator, into parameters for elements of type
+// d.
 type scalarRule func(name string, a, b scalar, d tensor.DType) (numbers, error)
 
-// numbers is the parameters of a function before they are converted.
+// numbers holds the parameters of a function before conversion.
 type numbers struct {
 	a, b scalar
-	// low and high say that a and b become the nearest numbers that elements can be;
-	// else integers keep their low bits.
+	// low and high clamp a and b to the elements' range. Otherwise integers keep their low bits.
 	low, high bool
 	limit     bool   // as in Numbers
 	modulo    uint64 // of a; 0 for none
 }
 
-// NumbersOf returns the numbers of a function of elements of type d; list has the inputs
-// behind the operands, nil for those left out.
+// NumbersOf returns the numbers of a function on elements of type d. list has the inputs after the
+// operands, with nil for those left out.
 func NumbersOf[C number](o *Pointwise, d tensor.DType, list []*tensor.Tensor) (p Numbers[C], err error) {
 	if o.how == nil {
 		return p, nil
@@ -52,7 +51,7 @@ func NumbersOf[C number](o *Pointwise, d tensor.DType, list []*tensor.Tensor) (p
 
 func float(v float64) scalar { return scalar{there: true, kind: tensor.Float, f: v} }
 
-// orElse returns s, or v where s is left out.
+// orElse returns s, or v if s is left out.
 func (s scalar) orElse(v float64) scalar {
 	if s.there {
 		return s
@@ -60,8 +59,8 @@ func (s scalar) orElse(v float64) scalar {
 	return float(v)
 }
 
-// maskRule is what a division by zero gives: NaN for floats and 0 for integers unless it
-// is given.
+// maskRule gives the result of a division by zero. The default is NaN for floats and 0 for
+// integers.
 func maskRule(_ string, a, _ scalar, d tensor.DType) (numbers, error) {
 	if d.IsFloat() {
 		return numbers{a: a.orElse(math.NaN())}, nil
@@ -77,8 +76,8 @@ func clampRule(_ string, a, b scalar, _ tensor.DType) (numbers, error) {
 	return numbers{low: true, high: true, a: a.orElse(math.Inf(-1)), b: b.orElse(math.Inf(1))}, nil
 }
 
-// shiftRule takes negative counts for 0, others for elements below a byte modulo 8, else
-// modulo 64.
+// shiftRule takes negative counts as 0. It takes other counts modulo 8 for elements narrower than a
+// byte, otherwise modulo 64.
 func shiftRule(name string, a, _ scalar, d tensor.DType) (numbers, error) {
 	switch {
 	case !a.there:

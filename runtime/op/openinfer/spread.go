@@ -8,13 +8,13 @@ import (
 // spread is an input that broadcasts to the shape of a result.
 type spread struct {
 	t    *tensor.Tensor
-	axes []spreadAxis // outermost first, neighbours joined
+	axes []spreadAxis // outermost first, neighbours merged
 }
 
-// spreadAxis is an axis of the result with the step that the input makes along it.
+// spreadAxis is an axis of the result and the input's step along it.
 type spreadAxis struct{ n, step int }
 
-// spreadTo returns an input as it stretches to a shape.
+// spreadTo returns t broadcast to shape.
 func spreadTo(t *tensor.Tensor, shape tensor.Shape) (s spread, err error) {
 	s.t = t.Aligned()
 	in := t.Shape()
@@ -47,7 +47,7 @@ func spreadTo(t *tensor.Tensor, shape tensor.Shape) (s spread, err error) {
 	return s, nil
 }
 
-// loadSpread stores what the elements of the result from the one numbered at on read.
+// loadSpread stores the elements that the result reads from element at on.
 func loadSpread[C number](dst []C, s *spread, at int) {
 	inner := s.axes[len(s.axes)-1]
 	for len(dst) > 0 {

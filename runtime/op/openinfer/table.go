@@ -10,13 +10,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// table is a map from tuples of indices to tensors of one shape, in a vector of bytes: the
-// size of every index as int64, then a record for each entry, in ascending order, of its
-// indices as int64 and its elements, padded to 8 bytes. An empty vector is an empty map.
+// table maps tuples of indices to tensors of one shape. It is stored as a vector of bytes: the size
+// of every index as int64, then one record per entry in ascending order of indices. A record has
+// the indices as int64 and the elements, padded to 8 bytes. An empty vector is an empty map.
 type table struct {
 	dtype tensor.DType
 	entry tensor.Shape
-	fixed []int // sizes of indices that have fixed ones; -1 for others
+	fixed []int // fixed sizes of indices; -1 for others
 }
 
 func newTable(n *op.Node) (t table, err error) {
@@ -30,10 +30,10 @@ func newTable(n *op.Node) (t table, err error) {
 	return t, t.entry.Check()
 }
 
-// bytes is the size of an entry.
+// bytes returns the size of an entry in bytes.
 func (t *table) bytes() int { return t.dtype.Bytes(t.entry.Len()) }
 
-// record is the size of an entry with its indices.
+// record returns the size of a record in bytes.
 func (t *table) record() int { return 8*len(t.fixed) + (t.bytes()+7)&^7 }
 
 // entries is the contents of a table.
@@ -43,7 +43,7 @@ type entries struct {
 	records []byte
 }
 
-// open reads a table, which may be anything that a caller has made a state.
+// open reads a table. The state may come from a caller, so open checks it and returns ErrState.
 func (t *table) open(state *tensor.Tensor) (*entries, error) {
 	e := &entries{table: t, sizes: make([]int64, len(t.fixed))}
 	data, n := state.Bytes(), 8*len(t.fixed)
@@ -69,18 +69,18 @@ func (t *table) open(state *tensor.Tensor) (*entries, error) {
 
 func (e *entries) count() int { return len(e.records) / e.record() }
 
-// index is index i of a record.
+// index returns index i of a record.
 func (e *entries) index(record, i int) int64 {
 	return int64(binary.LittleEndian.Uint64(e.records[record*e.record()+8*i:]))
 }
 
-// elements is the bytes of an entry.
+// elements returns the bytes of an entry.
 func (e *entries) elements(record int) []byte {
 	at := record*e.record() + 8*len(e.fixed)
 	return e.records[at : at+e.bytes()]
 }
 
-// compare orders a record and indices, of which those that are there count.
+// compare orders a record against the indices at, which may be fewer than the record's.
 func (e *entries) compare(record int, at []int64) int {
 	for i, n := range at {
 		if m := e.index(record, i); m != n {
@@ -93,7 +93,8 @@ func (e *entries) compare(record int, at []int64) int {
 	return 0
 }
 
-// find returns the first record that is not before indices, and whether it is at them.
+// find returns the first record that is not before the indices at. It reports whether the record
+// has them.
 func (e *entries) find(at []int64) (int, bool) {
 	low, high := 0, e.count()
 	for low < high {
@@ -107,7 +108,7 @@ func (e *entries) find(at []int64) (int, bool) {
 	return low, low < e.count() && e.compare(low, at) == 0
 }
 
-// touch checks an index and grows its size for it.
+// touch checks an index and grows its size to include it.
 func (e *entries) touch(i int, at int64) error {
 	switch {
 	case at < 0:
@@ -121,7 +122,7 @@ func (e *entries) touch(i int, at int64) error {
 	return nil
 }
 
-// save makes output out the table with room for n records, and returns the bytes of those.
+// save allocates output out as a table with room for n records and returns their bytes.
 func (e *entries) save(c *op.Run, out, n int) ([]byte, error) {
 	head := 8 * len(e.sizes)
 	if n > (op.MaxElements-head)/e.record() {
@@ -138,7 +139,7 @@ func (e *entries) save(c *op.Run, out, n int) ([]byte, error) {
 	return data[head:], nil
 }
 
-// int64s are the elements of a vector.
+// int64s returns the n elements of a vector.
 func int64s(t *tensor.Tensor, n int) ([]int64, error) {
 	if t == nil || t.DType() != tensor.I64 || t.Len() != n {
 		return nil, fmt.Errorf("indices are %v; %d of int64 are needed", t, n)
@@ -146,13 +147,12 @@ func int64s(t *tensor.Tensor, n int) ([]int64, error) {
 	return tensor.View[int64](t.Aligned()), nil
 }
 
-// tableRead gives entries of a table, and the table with the sizes that they ask for. Its
-// inputs are the table, the begin and the end of every index, and the element of entries
-// that are not there.
+// tableRead returns entries of a table, and the table grown to the requested indices. Its inputs
+// are the table, the begin and end of every index, and the element of missing entries.
 type tableRead struct {
 	table
-	single []int // 1 for an index that is one value
-	open   []int // bit 0: the begin is the first; bit 1: the end is the size
+	single []int // 1 if the index is a single value
+	open   []int // bit 0: begin at the first; bit 1: end at the size
 }
 
 func newTableRead(n *op.Node) (op.Op, error) {
@@ -164,7 +164,7 @@ func newTableRead(n *op.Node) (op.Op, error) {
 	return o, err
 }
 
-// Infer tells the rank of what is read.
+// Infer sets the rank and the entries' extents.
 func (o *tableRead) Infer(c *op.Infer) error {
 	rank := len(o.entry)
 	for _, s := range o.single {
@@ -217,7 +217,7 @@ func (o *tableRead) Run(c *op.Run) error {
 	return err
 }
 
-// box returns the begin and end of every index, and the shape of what is in it.
+// box returns the begin and end of every index, and the shape of the result.
 func (o *tableRead) box(e *entries, bounds []int64) (box [][2]int64, shape tensor.Shape, err error) {
 	for i := range e.sizes {
 		begin, end := bounds[2*i], bounds[2*i+1]
@@ -249,7 +249,7 @@ func (o *tableRead) box(e *entries, bounds []int64) (box [][2]int64, shape tenso
 	return box, append(shape, o.entry...), nil
 }
 
-// copy puts the entries in a box where they belong.
+// copy copies the entries within a box to out.
 func (o *tableRead) copy(e *entries, box [][2]int64, out []byte) {
 	size := o.bytes()
 	for r := range e.count() {
@@ -266,7 +266,7 @@ func (o *tableRead) copy(e *entries, box [][2]int64, out []byte) {
 	}
 }
 
-// repeat fills memory with copies of a part.
+// repeat fills out with copies of part.
 func repeat(out, part []byte) {
 	n := copy(out, part)
 	for n > 0 && n < len(out) {

@@ -10,14 +10,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// grown is a tensor whose extents grow by counts, in a vector of bytes: the count of every
-// axis as int64, then the elements. An empty vector is a tensor with all counts 0.
+// grown is a tensor whose extents grow by counts. It is stored as a vector of bytes: the count of
+// every axis as int64, then the elements. An empty vector is a tensor with all counts 0.
 type grown struct {
 	table
-	free []int // 1 for an index that a node leaves out
+	free []int // 1 for an index that the node leaves out
 }
 
-// read returns the counts and the elements of a state; data is nil while there are none.
+// read returns the counts and the elements of a state. data is nil if the state is empty.
 func (g *grown) read(state *tensor.Tensor) (counts []int64, data []byte, err error) {
 	counts = make([]int64, len(g.entry))
 	bytes, head := state.Bytes(), 8*len(g.entry)
@@ -40,7 +40,7 @@ func (g *grown) read(state *tensor.Tensor) (counts []int64, data []byte, err err
 	return counts, bytes[head:], nil
 }
 
-// shape returns the extents for counts.
+// shape returns the extents after growing by counts.
 func (g *grown) shape(counts []int64) (tensor.Shape, error) {
 	shape := g.entry.Clone()
 	for i, n := range counts {
@@ -55,7 +55,7 @@ func (g *grown) shape(counts []int64) (tensor.Shape, error) {
 	return shape, nil
 }
 
-// raise grows counts to indices and returns the extents that the tensor has then.
+// raise grows counts to the indices at and returns the new extents.
 func (g *grown) raise(counts []int64, at *tensor.Tensor) (tensor.Shape, error) {
 	list, err := int64s(at, len(counts))
 	if err != nil {
@@ -75,7 +75,7 @@ func (g *grown) raise(counts []int64, at *tensor.Tensor) (tensor.Shape, error) {
 	return g.shape(counts)
 }
 
-// newGrown reads the attributes, which are those of tables and open.
+// newGrown reads the attributes of tables and attribute open.
 func newGrown(n *op.Node) (grown, error) {
 	t, err := newTable(n)
 	g := grown{t, n.Ints("open")}
@@ -85,8 +85,8 @@ func newGrown(n *op.Node) (grown, error) {
 	return g, err
 }
 
-// growRead gives a tensor grown to indices, and the state with it. Its inputs are the
-// state, the indices, and the element that the tensor begins with.
+// growRead returns a tensor grown to indices, and its new state. Its inputs are the state, the
+// indices, and the initial element.
 type growRead struct{ grown }
 
 func newGrowRead(n *op.Node) (op.Op, error) {
@@ -94,7 +94,7 @@ func newGrowRead(n *op.Node) (op.Op, error) {
 	return &growRead{g}, err
 }
 
-// Infer leaves the extents open.
+// Infer leaves the extents unknown.
 func (o *growRead) Infer(c *op.Infer) error {
 	c.Set(0, o.dtype, graph.UnknownDims(len(o.entry)))
 	c.Set(1, tensor.U8, graph.UnknownDims(1))
@@ -133,7 +133,7 @@ func (o *growRead) Run(c *op.Run) error {
 	return save(c, 1, counts, out.Bytes())
 }
 
-// save makes an output a state of counts and elements.
+// save stores counts and elements as the state in output out.
 func save(c *op.Run, out int, counts []int64, data []byte) error {
 	state, err := c.Alloc(out, tensor.U8, tensor.Shape{8*len(counts) + len(data)})
 	if err != nil {
@@ -165,8 +165,8 @@ func place(to []byte, shape tensor.Shape, from []byte, old tensor.Shape, size in
 	}
 }
 
-// growWrite gives the state with another tensor, of the shape that indices grow it to. Its
-// inputs are the state, the indices, and the tensor.
+// growWrite returns the state with a new tensor. Its inputs are the state, the indices, and the
+// tensor, which must have the shape grown to the indices.
 type growWrite struct{ grown }
 
 func newGrowWrite(n *op.Node) (op.Op, error) {
@@ -174,7 +174,7 @@ func newGrowWrite(n *op.Node) (op.Op, error) {
 	return &growWrite{g}, err
 }
 
-// Infer leaves the size of the state open.
+// Infer leaves the size of the state unknown.
 func (o *growWrite) Infer(c *op.Infer) error {
 	c.Set(0, tensor.U8, graph.UnknownDims(1))
 	return nil
@@ -196,7 +196,7 @@ func (o *growWrite) Run(c *op.Run) error {
 	return save(c, 0, counts, c.In[2].Bytes())
 }
 
-// tableRows are the operators of persistent variables that grow.
+// tableRows lists the operators of persistent variables that grow.
 var tableRows = []op.Row{
 	{Domain: Domain, Name: "table_read", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 2}, DynamicOutputs: true, New: newTableRead},
 	{Domain: Domain, Name: "table_write", Since: []int{1}, In: [2]int{3, 3}, Out: [2]int{1, 1}, DynamicOutputs: true, New: newTableWrite},

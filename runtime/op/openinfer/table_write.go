@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// tableWrite gives a table with another entry at the indices. Its inputs are the table,
-// the indices, and the entry.
+// tableWrite returns a table with a new entry at the indices. Its inputs are the table, the
+// indices, and the entry.
 type tableWrite struct{ table }
 
 func newTableWrite(n *op.Node) (op.Op, error) {
@@ -17,7 +17,7 @@ func newTableWrite(n *op.Node) (op.Op, error) {
 	return &tableWrite{t}, err
 }
 
-// Infer leaves the size of the table open.
+// Infer leaves the size of the table unknown.
 func (o *tableWrite) Infer(c *op.Infer) error {
 	c.Set(0, tensor.U8, graph.UnknownDims(1))
 	return nil
@@ -60,8 +60,8 @@ func (o *tableWrite) Run(c *op.Run) error {
 	return nil
 }
 
-// tableReset gives a table without the entries whose first indices are those of the second
-// input. Sizes become those of the entries that are left.
+// tableReset returns a table without the entries that begin with the indices in input 1. It shrinks
+// sizes to the remaining entries.
 type tableReset struct{ table }
 
 func newTableReset(n *op.Node) (op.Op, error) {
@@ -69,7 +69,7 @@ func newTableReset(n *op.Node) (op.Op, error) {
 	return &tableReset{t}, err
 }
 
-// Infer leaves the size of the table open.
+// Infer leaves the size of the table unknown.
 func (o *tableReset) Infer(c *op.Infer) error {
 	c.Set(0, tensor.U8, graph.UnknownDims(1))
 	return nil

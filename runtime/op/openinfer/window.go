@@ -7,12 +7,12 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// window is the elements of a tensor that each result of a reduction is of.
+// window finds the elements of a tensor that each result of a reduction reads.
 type window struct {
 	t     *tensor.Tensor
-	kept  []spreadAxis // the axes of the results, outermost first, neighbours joined
-	over  []spreadAxis // the axes that are reduced, without inner
-	inner int          // elements side by side that are reduced to one result; 0 where results lie side by side
+	kept  []spreadAxis // the axes of the results, outermost first, neighbours merged
+	over  []spreadAxis // the reduced axes without inner
+	inner int          // contiguous elements reduced to one result; 0 if results are contiguous
 	count int          // elements of a result
 }
 
@@ -44,7 +44,7 @@ func newWindow(t *tensor.Tensor, axes []int) (*window, error) {
 	return w, nil
 }
 
-// joined appends an axis, or joins it to the last one where that continues it.
+// joined appends an axis, or merges it with the last one if they are contiguous.
 func joined(axes []spreadAxis, n, step int) []spreadAxis {
 	last := len(axes) - 1
 	switch {
@@ -57,8 +57,7 @@ func joined(axes []spreadAxis, n, step int) []spreadAxis {
 	return axes
 }
 
-// run returns how many results, from the one numbered at on, read elements that lie side
-// by side.
+// run returns the number of results from result at on that read contiguous elements.
 func (w *window) run(at int) int {
 	if w.inner > 0 || len(w.kept) == 0 {
 		return 1
@@ -67,8 +66,8 @@ func (w *window) run(at int) int {
 	return n - at%n
 }
 
-// each calls f with the place of every element of the result numbered at, or, where
-// elements that are reduced lie side by side, of the first of them.
+// each calls f with the offset of every element of result at. If w.inner is not 0, it calls f once
+// per w.inner contiguous elements.
 func (w *window) each(c *op.Run, at int, f func(from int)) error {
 	from := 0
 	for _, axis := range slices.Backward(w.kept) {
