@@ -10,24 +10,24 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// automaton is a deterministic automaton that tells if a pattern matches a whole string. It
-// takes characters as package regexp does: a byte that is not of UTF-8 is U+FFFD.
+// automaton is a deterministic automaton that decides whether a pattern matches a whole string. As
+// in package regexp, a byte that is not valid UTF-8 counts as U+FFFD.
 type automaton struct {
-	next    []uint16 // [states, classes]; state 0 is the end of all matches, 1 the start
+	next    []uint16 // [states, classes]; state 0 rejects, state 1 is the start
 	accepts []bool   // by state
 	classes int
 	ascii   [utf8.RuneSelf]uint16 // classes of characters
-	starts  []rune                // of ranges of characters of one class
+	starts  []rune                // first characters of ranges of one class
 }
 
-// Bounds on automata: the steps of a pattern, and the transitions made of it.
+// Bounds on automata: steps of a pattern, and transitions.
 const (
 	maxAutomatonSteps = 1 << 8
 	maxTransitions    = 1 << 14
 )
 
-// newAutomaton returns the automaton of a pattern; nil if it would exceed the bounds, or has to
-// look at characters before or after a place.
+// newAutomaton returns the automaton of a pattern. It returns nil if the automaton would exceed the
+// bounds, or if the pattern depends on characters around a position.
 func newAutomaton(tree *syntax.Regexp) *automaton {
 	prog, err := syntax.Compile(tree.Simplify())
 	if err != nil || len(prog.Inst) > maxAutomatonSteps {
@@ -59,7 +59,7 @@ func newAutomaton(tree *syntax.Regexp) *automaton {
 	return &b.automaton
 }
 
-// appendRanges appends the first characters of ranges, all of which a step takes or refuses.
+// appendRanges appends the first character of each range that a step takes or refuses as a whole.
 func appendRanges(starts []rune, inst syntax.Inst) []rune {
 	if len(inst.Rune) != 1 {
 		for i := 0; i+1 < len(inst.Rune); i += 2 {
@@ -77,13 +77,13 @@ func appendRanges(starts []rune, inst syntax.Inst) []rune {
 	return starts
 }
 
-// classOf returns the range that a character is in.
+// classOf returns the class of a character.
 func (a *automaton) classOf(r rune) uint16 {
 	after, _ := slices.BinarySearch(a.starts, r+1)
 	return uint16(after - 1)
 }
 
-// match tells if the pattern matches all of s.
+// match reports whether the pattern matches all of s.
 func (a *automaton) match(pace *op.Pace, s string) bool {
 	state, classes := 1, a.classes
 	for i := 0; i < len(s) && state != 0; {
@@ -104,22 +104,22 @@ func (a *automaton) match(pace *op.Pace, s string) bool {
 	return a.accepts[state]
 }
 
-// automatonBuilder makes the states of an automaton: sets of steps of a pattern.
+// automatonBuilder makes the states of an automaton. A state is a set of steps of the pattern.
 type automatonBuilder struct {
 	automaton
 	prog   *syntax.Prog
-	states [][]uint32        // the steps of each state that are no jumps
-	known  map[string]uint16 // states but the start by their steps
-	seen   []int             // the last set that has each step
+	states [][]uint32        // the steps of each state, without jumps
+	known  map[string]uint16 // states by their steps, except the start
+	seen   []int             // the last set that contains each step
 	sets   int
 }
 
-// build makes all states that the start leads to. It returns false if they exceed the bound.
+// build makes all states reachable from the start. It reports false if they exceed the bound.
 func (b *automatonBuilder) build() bool {
 	b.addState(nil, 0)
 	b.known[""] = 0
 	b.addState(b.reach([]uint32{uint32(b.prog.Start)}, syntax.EmptyBeginText), syntax.EmptyBeginText)
-	b.next = make([]uint16, b.classes) // the end leads to the end
+	b.next = make([]uint16, b.classes) // state 0 leads to itself
 	for state := 1; state < len(b.states); state++ {
 		for _, r := range b.starts {
 			var after []uint32
@@ -138,7 +138,7 @@ func (b *automatonBuilder) build() bool {
 	return true
 }
 
-// takes tells if a step takes a character.
+// takes reports whether a step takes a character.
 func takes(inst *syntax.Inst, r rune) bool {
 	switch inst.Op {
 	case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
@@ -147,8 +147,8 @@ func takes(inst *syntax.Inst, r rune) bool {
 	return false
 }
 
-// stateOf returns the state with these steps, a new one if there is none. It returns false if
-// that would be one too many.
+// stateOf returns the state with the given steps and creates it if needed. It reports false if the
+// bound is reached.
 func (b *automatonBuilder) stateOf(steps []uint32) (uint16, bool) {
 	var key []byte
 	for _, pc := range steps {
@@ -166,16 +166,15 @@ func (b *automatonBuilder) stateOf(steps []uint32) (uint16, bool) {
 	return s, true
 }
 
-// addState adds a state. It accepts a string that ends there if a match does.
+// addState adds a state. The state accepts if its steps reach a match at the end of the string.
 func (b *automatonBuilder) addState(steps []uint32, at syntax.EmptyOp) {
 	b.states = append(b.states, steps)
 	matches := func(pc uint32) bool { return b.prog.Inst[pc].Op == syntax.InstMatch }
 	b.accepts = append(b.accepts, slices.ContainsFunc(b.reach(steps, at|syntax.EmptyEndText), matches))
 }
 
-// reach returns the steps that jumps from others lead to, in ascending order: those that take a
-// character, that match, and that wait for the end of the string. at is where in the string the
-// jumps are.
+// reach returns, in ascending order, the steps reachable by jumps: steps that take a character,
+// match, or wait for the end of the string. at is the position of the jumps in the string.
 func (b *automatonBuilder) reach(from []uint32, at syntax.EmptyOp) []uint32 {
 	b.sets++
 	var list []uint32

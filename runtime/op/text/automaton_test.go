@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// TestAutomaton compares automata with package regexp on strings put together at random.
+// TestAutomaton compares automata with package regexp on random strings.
 func TestAutomaton(t *testing.T) {
 	pieces := []string{"a", "b", "A", "k", "\u212a", "é", "\n", "@", ".", "1", "\xff", "\ufffd", "語"}
 	for _, pattern := range []string{
@@ -40,7 +40,7 @@ func TestAutomaton(t *testing.T) {
 	}
 }
 
-// TestAutomatonBounds has patterns that automata are not made of.
+// TestAutomatonBounds checks that some patterns have no automaton.
 func TestAutomatonBounds(t *testing.T) {
 	for _, pattern := range []string{`a\b`, `(?m)a$`, "(a|b)*a(a|b){18}", strings.Repeat("ab", 200)} {
 		tree, err := syntax.Parse(pattern, syntax.Perl)

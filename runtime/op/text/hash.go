@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// murmur is the 32-bit hash of every element, MurmurHash3_x86_32: MurmurHash3.
+// murmur is MurmurHash3: the 32-bit hash MurmurHash3_x86_32 of every element.
 type murmur struct {
 	seed     uint32
 	positive bool
@@ -24,7 +24,7 @@ func newMurmur(n *op.Node) (op.Op, error) {
 	return &murmur{uint32(seed), n.Bool("positive", true)}, nil
 }
 
-// Infer sets uint32, or int32.
+// Infer sets uint32 if o.positive is set, otherwise int32.
 func (o *murmur) Infer(c *op.Infer) error {
 	d := tensor.I32
 	if o.positive {
@@ -70,13 +70,13 @@ func (o *murmur) Run(c *op.Run) error {
 	return nil
 }
 
-// scramble is what murmur3 makes of a word.
+// scramble mixes the bits of a word in murmur3.
 func scramble(k uint32) uint32 { return bits.RotateLeft32(k*0xcc9e2d51, 15) * 0x1b873593 }
 
-// mixed is the state of murmur3 after a word.
+// mixed returns the state of murmur3 after a word.
 func mixed(h, k uint32) uint32 { return bits.RotateLeft32(h^scramble(k), 13)*5 + 0xe6546b64 }
 
-// spread is the last step of murmur3.
+// spread is the final step of murmur3.
 func spread(h uint32) uint32 {
 	h = (h ^ h>>16) * 0x85ebca6b
 	h = (h ^ h>>13) * 0xc2b2ae35

@@ -7,26 +7,26 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// machine finds matches of a pattern by all of its steps side by side, as package regexp does,
-// in a run that may be ended meanwhile. Of the matches that start first it finds the longest.
+// machine finds matches of a pattern by following all of its steps together, as package regexp
+// does. Its run can be stopped. It finds the leftmost match, and the longest of these.
 type machine struct {
 	prog        *syntax.Prog
 	pace        *op.Pace
 	now, next   threads
-	place       int      // how many places were looked at, in all strings
+	place       int      // counts positions, in all strings
 	todo        []uint32 // steps to follow
-	anchored    bool     // matches start at the first place alone
-	start, stop int      // the match; start is -1 for none
+	anchored    bool     // matches must start at the first position
+	start, stop int      // the match; start is -1 if there is none
 }
 
-// threads is a list of steps that each wait for a character, by the start of their match.
+// threads is a list of steps that wait for a character, with the starts of their matches.
 type threads struct {
 	steps  []uint32
 	starts []int
-	seen   []int // by step: the last place at which it was listed
+	seen   []int // by step: the last position at which it was listed
 }
 
-// newMachine returns a machine for a pattern that has been parsed.
+// newMachine returns a machine for a compiled pattern.
 func newMachine(prog *syntax.Prog, pace *op.Pace) *machine {
 	m := &machine{prog: prog, pace: pace}
 	for _, t := range []*threads{&m.now, &m.next} {
@@ -35,8 +35,8 @@ func newMachine(prog *syntax.Prog, pace *op.Pace) *machine {
 	return m
 }
 
-// find looks for a match in s that starts at place from or later, or just there if the machine
-// is anchored.
+// find looks for a match in s that starts at from or later. If the machine is anchored, the match
+// must start at from.
 func (m *machine) find(s string, from int) (start, stop int, ok bool) {
 	m.start, m.stop = -1, -1
 	m.place++
@@ -79,15 +79,15 @@ func (m *machine) find(s string, from int) (start, stop int, ok bool) {
 	return m.start, m.stop, m.start >= 0
 }
 
-// each yields matches that do not overlap, as FindAllStringIndex of package regexp lists them.
+// each yields the matches that do not overlap, as FindAllStringIndex of package regexp lists them.
 func (m *machine) each(s string, yield func(start, stop int)) {
-	last := -1 // the end of the match before
+	last := -1 // the end of the previous match
 	for from := 0; from <= len(s); {
 		start, stop, ok := m.find(s, from)
 		if !ok {
 			return
 		}
-		again := stop == from && start == last // an empty match right behind another
+		again := stop == from && start == last // an empty match directly after another
 		switch last = stop; {
 		case stop > from:
 			from = stop
@@ -103,7 +103,7 @@ func (m *machine) each(s string, yield func(start, stop int)) {
 	}
 }
 
-// follow lists the steps that step pc leads to at a place, and notes a match that ends there.
+// follow lists the steps that step pc leads to at a position. It records a match that ends there.
 func (m *machine) follow(t *threads, pc uint32, start, at int, around syntax.EmptyOp) {
 	m.todo = append(m.todo[:0], pc)
 	for len(m.todo) > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// TestMachine compares machines with package regexp on strings put together at random.
+// TestMachine compares machines with package regexp on random strings.
 func TestMachine(t *testing.T) {
 	pieces := []string{"a", "b", "A", "k", "\u212a", "é", "\n", "@", ".", "1", "\xff", " ", "語"}
 	for _, text := range []string{
@@ -47,7 +47,7 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// TestLongSearch has strings that are too long for package regexp.
+// TestLongSearch matches strings that are too long for package regexp.
 func TestLongSearch(t *testing.T) {
 	long := strings.Repeat("ab ", 1<<16)
 	for text, want := range map[string]bool{"(ab )*": true, "(ab )*a": false, `(\bab )+`: true} {

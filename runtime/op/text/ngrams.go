@@ -15,16 +15,16 @@ import (
 type nGrams struct {
 	packed     bool
 	most       int // tokens in the largest group
-	heads      int // hashes of each group
+	heads      int // hashes per group
 	pad        int64
-	resets     bool // a token that ends a text hides those before it
-	updates    int  // states that state_update has for each sequence
+	resets     bool // a token that ends a text hides the tokens before it
+	updates    int  // states in state_update per sequence
 	hashes     int
 	historyLen int
 	in         nGramInputs
 }
 
-// nGramInputs is where optional inputs are.
+// nGramInputs holds the positions of optional inputs; -1 for none.
 type nGramInputs struct{ past, offsets, eos, segments, pastSegments, capture int }
 
 // maxGroup bounds the tokens of a group.
@@ -49,7 +49,7 @@ func newNGrams(packed bool) func(n *op.Node) (op.Op, error) {
 	}
 }
 
-// Infer sets one hash for each token, group and head.
+// Infer sets one hash per token, group and head.
 func (o *nGrams) Infer(c *op.Infer) error {
 	rank, batch := 2, graph.Unknown()
 	if o.packed {
@@ -82,16 +82,16 @@ func (o *nGrams) Infer(c *op.Infer) error {
 	return nil
 }
 
-// divisor is a positive number n, and 2⁶⁴ - 1 over n without its fraction.
+// divisor is a positive number n and the floor of (2⁶⁴ - 1) / n.
 type divisor struct{ n, inverse uint64 }
 
 func newDivisor(n int64) divisor { return divisor{uint64(n), math.MaxUint64 / uint64(n)} }
 
-// mod returns the remainder of v over n, from 0 to n - 1.
+// mod returns v modulo n, from 0 to n - 1.
 func (d divisor) mod(v int64) int64 {
 	size := uint64(max(v, -v)) // 2⁶³ for the smallest v
 	quotient, _ := bits.Mul64(size, d.inverse)
-	rest := size - quotient*d.n // below 2n: the quotient is right or 1 too small
+	rest := size - quotient*d.n // below 2n: the quotient is exact or 1 too small
 	if rest >= d.n {
 		rest -= d.n
 	}
@@ -101,16 +101,16 @@ func (d divisor) mod(v int64) int64 {
 	return int64(rest)
 }
 
-// nGramRun is the operands of one run as integers of 64 bits.
+// nGramRun holds the operands of one run as int64.
 type nGramRun struct {
 	*nGrams
-	narrow                                bool // numbers are of 32 bits
+	narrow                                bool // numbers have 32 bits
 	tokens, multipliers                   []int64
 	sizes                                 []divisor
 	past, offsets, segments, pastSegments []int64
 	capture                               []int64
 	fill                                  int64
-	ends                                  bool       // there is a token that ends texts, which is fill
+	ends                                  bool       // there is a token that ends texts, and it is fill
 	out                                   [4][]int64 // hashes, history, its segments, captured histories
 	all, mix, firsts                      []int64    // of one sequence
 }
@@ -137,7 +137,7 @@ func (o *nGrams) Run(c *op.Run) error {
 	return r.store(c)
 }
 
-// sequences returns where the sequences start, and where the last one ends.
+// sequences returns the start of each sequence and the end of the last.
 func (o *nGrams) sequences(c *op.Run) ([]int, error) {
 	shape := c.In[0].Shape()
 	if !o.packed {
@@ -159,8 +159,8 @@ func (o *nGrams) sequences(c *op.Run) ([]int, error) {
 	return starts, nil
 }
 
-// integers returns the elements of an input, n of them unless n is negative; nil where it
-// is left out.
+// integers returns the elements of input i, or nil if it is left out. There must be n elements,
+// unless n is negative.
 func integers(c *op.Run, i, n int, what string) ([]int64, error) {
 	t := c.Given(i)
 	if t == nil {
@@ -176,7 +176,7 @@ func integers(c *op.Run, i, n int, what string) ([]int64, error) {
 	return op.Convert(list, func(v int) int64 { return int64(v) }), err
 }
 
-// operands reads the inputs and makes room for the results.
+// operands reads the inputs and allocates the results.
 func (o *nGrams) operands(c *op.Run, batch int) (*nGramRun, error) {
 	r := &nGramRun{nGrams: o, fill: o.pad, narrow: c.In[0].DType() == tensor.I32}
 	tokens := c.In[0].Len()
@@ -216,7 +216,7 @@ func (o *nGrams) operands(c *op.Run, batch int) (*nGramRun, error) {
 	return r, r.room(c, tokens, batch)
 }
 
-// room makes room for the results.
+// room allocates the results, in the outputs if their types allow it.
 func (r *nGramRun) room(c *op.Run, tokens, batch int) error {
 	history := batch * r.historyLen
 	for i, n := range [...]int{tokens * r.hashes, history, history, history * r.updates} {
@@ -235,7 +235,7 @@ func (r *nGramRun) room(c *op.Run, tokens, batch int) error {
 	return nil
 }
 
-// scratch makes room for what is computed of one sequence.
+// scratch allocates memory for one sequence.
 func (r *nGramRun) scratch(c *op.Run, starts []int) error {
 	longest := 0
 	for i := range len(starts) - 1 {
@@ -262,7 +262,7 @@ func (r *nGramRun) sequence(i, from, to int) {
 	}
 	all = append(all, r.tokens[from:to]...)
 	segments := r.segmentsOf(i, from, to)
-	first, firsts := 0, r.firsts[:to-from] // of the tokens that can be seen
+	first, firsts := 0, r.firsts[:to-from] // of the visible tokens
 	for t := 1; t < len(all); t++ {
 		if r.resets && r.ends && all[t-1] == r.fill {
 			first = t
@@ -282,7 +282,7 @@ func (r *nGramRun) sequence(i, from, to int) {
 	r.capturePrefixes(i, all)
 }
 
-// knownFrom is the first position whose segment can be compared with the one before.
+// knownFrom returns the first position with a known segment before it.
 func (r *nGramRun) knownFrom() int {
 	if r.pastSegments != nil {
 		return 1
@@ -290,7 +290,7 @@ func (r *nGramRun) knownFrom() int {
 	return r.historyLen + 1
 }
 
-// segmentsOf returns the segments of the history and the tokens; nil where there are none.
+// segmentsOf returns the segments of the history and the tokens, or nil if there are none.
 func (r *nGramRun) segmentsOf(i, from, to int) []int64 {
 	if r.segments == nil {
 		return nil
@@ -303,7 +303,7 @@ func (r *nGramRun) segmentsOf(i, from, to int) []int64 {
 	return append(list, r.segments[from:to]...)
 }
 
-// wrap returns v as the type of the numbers holds it.
+// wrap returns v wrapped to the type of the numbers.
 func (r *nGramRun) wrap(v int64) int64 {
 	if r.narrow {
 		return int64(int32(v))
@@ -311,8 +311,8 @@ func (r *nGramRun) wrap(v int64) int64 {
 	return v
 }
 
-// hash hashes the groups that end with each of the last tokens: the one at i sees the tokens from
-// firsts[i] on. The hashes of one head are made for all tokens in turn.
+// hash hashes the groups that end with each of the last tokens. Token i sees the tokens from
+// firsts[i] on. The hashes of one head are computed for all tokens before the next head.
 func (r *nGramRun) hash(all []int64, firsts, out []int64) {
 	h := r.historyLen
 	mix := r.mix[:len(firsts)]
@@ -340,7 +340,7 @@ func (r *nGramRun) hash(all []int64, firsts, out []int64) {
 	}
 }
 
-// capturePrefixes keeps the history after each of the first tokens.
+// capturePrefixes stores the history after each of the first tokens.
 func (r *nGramRun) capturePrefixes(i int, all []int64) {
 	h, n := r.historyLen, r.updates
 	for k := range n {
@@ -355,7 +355,7 @@ func (r *nGramRun) capturePrefixes(i int, all []int64) {
 	}
 }
 
-// store writes the results.
+// store writes the results to the outputs.
 func (r *nGramRun) store(c *op.Run) error {
 	for i, list := range r.out {
 		if !c.Wants(i) {

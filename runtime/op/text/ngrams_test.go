@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestDivisor compares remainders with those of Go.
+// TestDivisor compares remainders with Go's.
 func TestDivisor(t *testing.T) {
 	const least, most = -1 << 63, 1<<63 - 1
 	list := []int64{least, least + 1, -3, -2, -1, 0, 1, 2, 3, 97, 1 << 32, 1<<62 - 1, 1 << 62, most - 1, most}

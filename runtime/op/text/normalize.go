@@ -11,12 +11,12 @@ import (
 	"golang.org/x/text/language"
 )
 
-// stringNormalizer drops strings that are stop words and changes the case of the
-// others. When none is left, or none was there, one empty string is the result.
+// stringNormalizer drops stop words and changes the case of the other strings. If none is left, the
+// result is one empty string.
 type stringNormalizer struct {
-	stop    map[string]bool // as strings are compared with them
-	compare *casing         // what strings are changed to for that; nil for exact comparison
-	change  *casing         // what becomes of strings; nil for nothing
+	stop    map[string]bool // in the case of compare
+	compare *casing         // case for comparison; nil to compare exactly
+	change  *casing         // case of the results; nil to keep it
 }
 
 func newStringNormalizer(n *op.Node) (op.Op, error) {
@@ -48,16 +48,16 @@ func newStringNormalizer(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// casing is a change of case: by the full rules of Unicode, which may change the
-// number of letters, as a language has them.
+// casing is a change of case by the rules of Unicode for a language. It may change the number of
+// letters.
 type casing struct {
 	language language.Tag
-	ascii    bool // only letters of ASCII have cases
+	ascii    bool // only ASCII letters change
 	upper    bool
 }
 
-// readLocale reads the name of a locale, a language tag or a POSIX name such as
-// tr_TR.UTF-8. Without one the rules are those that most languages share.
+// readLocale reads the name of a locale, a language tag or a POSIX name such as tr_TR.UTF-8. An
+// empty name selects the rules shared by most languages.
 func readLocale(name string) (casing, error) {
 	switch name {
 	case "":
@@ -77,7 +77,7 @@ func readLocale(name string) (casing, error) {
 	return casing{language: tag}, nil
 }
 
-// mapping returns a function that changes strings, which serves one goroutine.
+// mapping returns a function that changes strings. It is not safe for concurrent use.
 func (k *casing) mapping() func(string) string {
 	switch {
 	case k == nil:
@@ -103,7 +103,7 @@ func mapASCII(s string, first, last byte) string {
 	return string(b)
 }
 
-// Infer keeps the shape [n] or [1,n] where nothing can be dropped.
+// Infer keeps the shape [n] or [1,n] if no string can be dropped.
 func (o *stringNormalizer) Infer(c *op.Infer) error {
 	dims := c.In[0].Dims
 	if dims == nil {

@@ -10,18 +10,18 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// regexMatch tells which strings a pattern matches from end to end. Patterns are
-// those of RE2, without \C, which would match part of a character.
+// regexMatch reports which strings a pattern matches as a whole. Patterns are RE2's without \C,
+// which would match part of a character.
 type regexMatch struct {
 	automaton *automaton // nil if the pattern has none
 	pattern   *pattern
 }
 
-// Bounds on patterns: what one compiles to grows with both, and so does the time
-// that each character of a string takes.
+// Bounds on patterns. They limit the size of a compiled pattern and the time per character of a
+// string.
 const (
 	maxPatternBytes = 1 << 16
-	maxPatternSize  = 1 << 16 // steps, with repetitions written out
+	maxPatternSize  = 1 << 16 // steps, with repetitions expanded
 )
 
 func newRegexMatch(n *op.Node) (op.Op, error) {
@@ -35,8 +35,8 @@ func newRegexMatch(n *op.Node) (op.Op, error) {
 	return &regexMatch{newAutomaton(p.tree), p}, nil
 }
 
-// pattern is an expression that has been compiled. Of the matches that start first it finds the
-// longest, which spans all of a string if any match does.
+// pattern is a compiled expression. It finds the leftmost match, and the longest of these. That
+// match spans the whole string if any match does.
 type pattern struct {
 	tree *syntax.Regexp
 	re   *regexp.Regexp
@@ -44,9 +44,8 @@ type pattern struct {
 	size int
 }
 
-// shortSearch bounds the strings that package regexp searches, which does not look whether a run
-// is to end: a search for all matches takes up to the square of the length for each step of the
-// pattern.
+// shortSearch bounds the strings that package regexp searches, since it cannot be stopped. A search
+// for all matches takes time up to the square of the length per step of the pattern.
 const shortSearch = 1 << 22
 
 // isShort reports whether package regexp may search s.
@@ -84,7 +83,7 @@ func (s *search) isAll(text string) bool {
 	return ok && stop == len(text)
 }
 
-// each yields the places of matches that do not overlap.
+// each yields the bounds of matches that do not overlap.
 func (s *search) each(text string, yield func(start, stop int)) {
 	s.pace.Work(64)
 	if !s.isShort(text) {
@@ -123,8 +122,7 @@ func compilePattern(text string) (*pattern, error) {
 	return &pattern{tree, re, prog, len(prog.Inst)}, nil
 }
 
-// patternSize estimates the steps of a compiled pattern; once beyond the bound it
-// stops counting.
+// patternSize estimates the steps of a compiled pattern. It stops counting above the bound.
 func patternSize(re *syntax.Regexp) int {
 	size := 1 + len(re.Rune)
 	if re.Op == syntax.OpCharClass {
@@ -141,7 +139,7 @@ func patternSize(re *syntax.Regexp) int {
 	return size
 }
 
-// Infer keeps the shape.
+// Infer keeps the extents.
 func (o *regexMatch) Infer(c *op.Infer) error {
 	c.Set(0, tensor.Bool, c.In[0].Dims)
 	return nil

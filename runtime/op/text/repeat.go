@@ -9,9 +9,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// repeatBlock keeps a generator from repeating itself: of scores [batch,vocabulary]
-// it makes those -inf whose token would end a run of n that is in the row of tokens
-// [batch,length] already.
+// repeatBlock keeps a generator from repeating itself. In scores [batch,vocabulary] it sets to -inf
+// each token that would complete a run of n tokens already present in its row of tokens
+// [batch,length].
 type repeatBlock struct{ n int }
 
 func newRepeatBlock(n *op.Node) (op.Op, error) {
@@ -22,7 +22,7 @@ func newRepeatBlock(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// Infer keeps the shape of the scores.
+// Infer keeps the extents of the scores.
 func (o *repeatBlock) Infer(c *op.Infer) error {
 	tokens, scores := c.In[0], c.In[1]
 	c.Set(0, scores.DType, scores.Dims)
@@ -42,7 +42,7 @@ func (o *repeatBlock) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Run computes the output, which may lie over the scores.
+// Run computes the output, which may share the memory of the scores.
 func (o *repeatBlock) Run(c *op.Run) error {
 	out, words := tensor.View[float32](c.Out[0]), c.Out[0].Shape()[1]
 	copy(out, tensor.View[float32](c.In[1]))

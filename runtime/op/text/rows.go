@@ -1,4 +1,4 @@
-// Package text is the operators on strings.
+// Package text has the operators on strings.
 package text
 
 import (

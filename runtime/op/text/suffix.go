@@ -21,7 +21,7 @@ func newBifurcation(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// Infer sets vectors whose length the tokens decide.
+// Infer sets vectors. The length of the first depends on the tokens.
 func (o *bifurcation) Infer(c *op.Infer) error {
 	for i, v := range c.In {
 		if v != nil && v.DType != tensor.I64 {
@@ -72,8 +72,8 @@ func (o *bifurcation) Run(c *op.Run) error {
 	return nil
 }
 
-// match returns where the source goes on after its only occurrence of the last tokens;
-// -1 for none or several.
+// match returns the position after the only occurrence of the last tokens in the source. It returns
+// -1 if there is none or several.
 func (o *bifurcation) match(source, tokens []int64) int64 {
 	for n := o.least; n <= o.most && n <= len(tokens); n++ {
 		last := tokens[len(tokens)-n:]

@@ -45,21 +45,20 @@ func (stringConcat) Run(c *op.Run) error {
 	return nil
 }
 
-// stringSplit cuts strings at a delimiter, or at runs of white space (the
-// Unicode property White_Space) that also vanish at both ends. An empty string
-// has one part between delimiters, itself, and none between white space. Parts
-// of all strings fill rows of the length of the longest, with empty strings
-// behind them.
+// stringSplit cuts strings at a delimiter, or at runs of white space (the Unicode property
+// White_Space), which it also trims from both ends. An empty string gives one part, itself, with a
+// delimiter, and none with white space. Each string fills a row with its parts, padded with empty
+// strings to the longest row.
 type stringSplit struct {
 	delimiter string // empty for white space
-	most      int    // splits of one string; negative for no limit
+	most      int    // splits per string; negative for no limit
 }
 
 func newStringSplit(n *op.Node) (op.Op, error) {
 	return &stringSplit{delimiter: n.Str("delimiter", ""), most: n.Int("maxsplit", -1)}, nil
 }
 
-// Infer leaves the length of the rows open.
+// Infer leaves the length of the rows unknown.
 func (o *stringSplit) Infer(c *op.Infer) error {
 	x := c.In[0]
 	c.Set(1, tensor.I64, x.Dims)
@@ -103,7 +102,7 @@ func (o *stringSplit) Run(c *op.Run) error {
 	return nil
 }
 
-// each yields the parts of s in their order.
+// each yields the parts of s in order.
 func (o *stringSplit) each(s string, yield func(part string)) {
 	if o.delimiter == "" {
 		o.eachField(s, yield)
@@ -135,7 +134,7 @@ func (o *stringSplit) eachField(s string, yield func(part string)) {
 
 var text = op.Types{tensor.String}
 
-// textRows are operators on strings.
+// textRows lists operators on strings.
 var textRows = []op.Row{
 	{Name: "RegexFullMatch", Since: []int{20}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: text, New: newRegexMatch},
 	{Name: "StringConcat", Since: []int{20}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: text, Heap: 8, New: newStringConcat},

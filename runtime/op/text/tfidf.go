@@ -9,53 +9,52 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TfIdf counts the n-grams of a pool in rows of items, [n] or [rows,n]. The
-// items of an n-gram stand next to each other, or 1 to skips others lie between
-// each two of them. The pool's k-th n-gram counts at coordinate indexes[k] of
-// the output, which several may share: there their numbers are added.
+// TfIdf counts the n-grams of a pool in rows of items, [n] or [rows,n]. The items of an n-gram are
+// neighbours, or are separated by the same number of other items, at most Skips. The k-th n-gram of
+// the pool counts at coordinate indexes[k] of the output. If n-grams share a coordinate, their
+// counts are added.
 type TfIdf struct {
-	mode       string    // TF for counts, IDF for weights of what occurs, TFIDF for counts times weights
+	mode       string    // TF for counts, IDF for the weights of n-grams that occur, TFIDF for counts times weights
 	weights    []float32 // one per n-gram of the pool; nil for 1
 	indexes    []int
 	width      int // coordinates
-	Skips      int // items that may lie between two of an n-gram
-	fewest     int // items of an n-gram
+	Skips      int // most items between two neighbours of an n-gram
+	fewest     int // least items of an n-gram
 	most       int
 	strings    map[string]int32 // items of a pool of strings, and their numbers
-	ints       map[int64]int32  // those of a pool of integers
-	near       []int32          // those of integers from lowest on, -1 for none; nil if they lie too far apart
+	ints       map[int64]int32  // items of a pool of integers, and their numbers
+	near       []int32          // numbers of the integers from lowest on, -1 for none; nil if they are spread too far
 	lowest     int64
 	tree       map[gramStep]int32
-	first      []int32  // by item: the node that it leads to from the root, 0 for none
-	leads      []uint64 // by node: bit n%64 is set for the numbers n of items that lead on
-	leaves     []int32  // by node: the n-gram that ends there, from 1
-	shared     bool     // several n-grams count at one coordinate
+	first      []int32  // by item: the node below the root, 0 for none
+	leads      []uint64 // by node: bit n%64 is set if item n leads on
+	leaves     []int32  // by node: the n-gram that ends there, from 1; 0 for none
+	shared     bool     // several n-grams share a coordinate
 	ofIntegers bool
-	grams      []Gram // those that count, in order; of a pool of integers
+	grams      []Gram // the n-grams that count, in order, for a pool of integers
 }
 
-// Gram is an n-gram of a pool of integers: its items, the coordinate at which it counts, and
-// its weight.
+// Gram is an n-gram of a pool of integers: its items, its coordinate and its weight.
 type Gram struct {
 	Items  []int64
 	To     int
 	Weight float32
 }
 
-// Grams returns the n-grams of a pool of integers that count, by coordinate, and in the order
-// of the pool where they share one.
+// Grams returns the n-grams that count of a pool of integers, ordered by coordinate, then by their
+// order in the pool.
 func (o *TfIdf) Grams() []Gram {
 	return slices.SortedStableFunc(slices.Values(o.grams), func(a, b Gram) int { return a.To - b.To })
 }
 
-// Counted reports whether an n-gram counts as often as it occurs, not once.
+// Counted reports whether an n-gram counts every time it occurs, not once.
 func (o *TfIdf) Counted() bool { return o.mode != "IDF" }
 
 // Weighted reports whether n-grams have weights.
 func (o *TfIdf) Weighted() bool { return o.mode != "TF" && o.weights != nil }
 
-// gramStep is a node of the tree of n-grams, above, and the number of an item that leads to
-// another. A map of one number is faster than one of two.
+// gramStep combines a node of the tree of n-grams, in the high half, and the number of an item that
+// leads to another node. A map with one number as its key is faster than one with two.
 type gramStep uint64
 
 func stepFrom(node, item int32) gramStep { return gramStep(node)<<32 | gramStep(uint32(item)) }
@@ -96,7 +95,7 @@ func newTfIdf(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// index makes the tables that replace maps where items are looked up.
+// index makes the tables that replace maps in look-ups.
 func (o *TfIdf) index(numbers []int) {
 	o.first, o.leads = make([]int32, len(o.strings)+len(o.ints)), make([]uint64, len(o.leaves))
 	for step, next := range o.tree {
@@ -110,7 +109,7 @@ func (o *TfIdf) index(numbers []int) {
 		o.shared = o.shared || places[at]
 		places[at] = true
 	}
-	const spread = 16 // integers of a table for each item of the pool
+	const spread = 16 // at most so many entries per item of the pool
 	if len(numbers) == 0 {
 		return
 	}
@@ -124,7 +123,7 @@ func (o *TfIdf) index(numbers []int) {
 	}
 }
 
-// numbered returns the number of an item, a new one if it has none.
+// numbered returns the number of an item and assigns a new one if needed.
 func numbered[T comparable](items map[T]int32, item T) int32 {
 	n, ok := items[item]
 	if !ok {
@@ -155,8 +154,8 @@ func (o *TfIdf) check(starts []int) error {
 	return nil
 }
 
-// load builds the tree of n-grams, of which numbers has the items where these are integers; those of i+1 items lie in the pool from
-// starts[i] on.
+// load builds the tree of n-grams. The n-grams of i+1 items are in the pool from starts[i] on.
+// numbers holds the items if they are integers.
 func (o *TfIdf) load(pool []int32, numbers, starts []int) error {
 	gram := 0
 	for i, start := range starts {
@@ -195,7 +194,7 @@ func (o *TfIdf) load(pool []int32, numbers, starts []int) error {
 	return nil
 }
 
-// step returns the node that item leads to, a new one if there is none.
+// step returns the node that item leads to and adds it if needed.
 func (o *TfIdf) step(node, item int32) int32 {
 	next := numbered(o.tree, stepFrom(node, item)) + 1
 	if int(next) == len(o.leaves) {
@@ -254,13 +253,13 @@ func (o *TfIdf) Run(c *op.Run) error {
 	return nil
 }
 
-// stretch is the number of items between two looks whether a run is to end.
+// stretch is the number of items between two checks whether to stop.
 const stretch = 1 << 14
 
-// tally is how often n-grams occur in a row.
+// tally counts the n-grams of a row.
 type tally struct {
 	counts []int32 // of every n-gram of the pool
-	met    []int32 // the n-grams whose counts are not 0
+	met    []int32 // the n-grams with counts above 0
 }
 
 func (t *tally) add(gram int32) {
@@ -270,8 +269,7 @@ func (t *tally) add(gram int32) {
 	t.counts[gram]++
 }
 
-// number looks up the numbers of len(items) elements of t; -1 for items that are
-// not in the pool.
+// number looks up the numbers of len(items) elements of t. Items outside the pool get -1.
 func (o *TfIdf) number(t *tensor.Tensor, from int, items []int32) {
 	switch t.DType() {
 	case tensor.String:
@@ -299,7 +297,7 @@ func numberInts[T int32 | int64](o *TfIdf, list []T, items []int32) {
 	}
 }
 
-// lookUp returns the number of an item, -1 if it has none.
+// lookUp returns the number of an item, or -1 if it has none.
 func lookUp[T comparable](items map[T]int32, item T) int32 {
 	n, ok := items[item]
 	if !ok {
@@ -308,8 +306,8 @@ func lookUp[T comparable](items map[T]int32, item T) int32 {
 	return n
 }
 
-// count adds the n-grams of items to the tally. Those of one item do not depend on
-// skips and count once.
+// count adds the n-grams of items to the tally. An n-gram of one item counts once, independent of
+// skips.
 func (o *TfIdf) count(pace *op.Pace, items []int32, t *tally) {
 	for distance := 1; distance == 1 || distance-1 <= o.Skips && distance < len(items) && o.most > 1; distance++ {
 		for start, item := range items {
@@ -339,8 +337,8 @@ func (o *TfIdf) count(pace *op.Pace, items []int32, t *tally) {
 	}
 }
 
-// weigh writes a row of the output, and clears the tally. Numbers that share a coordinate
-// are added in the order of their n-grams.
+// weigh writes a row of the output and clears the tally. Numbers that share a coordinate are added
+// in the order of their n-grams.
 func (o *TfIdf) weigh(t *tally, row []float32) {
 	clear(row)
 	if o.shared {

@@ -11,16 +11,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// tokenizer cuts strings into tokens: what is left between separators that are
-// applied one after the other, single characters, or, where no separators are
-// given, what an expression matches.
-// Tokens of all strings fill rows of the length of the longest, with padding
-// behind them.
+// tokenizer cuts strings into tokens. Tokens are the parts between separators, applied one after
+// the other, or single characters, or the matches of an expression if no separators are given. Each
+// string fills a row with its tokens, padded to the longest row.
 type tokenizer struct {
 	expression *pattern   // nil for separators
 	separators []*pattern // none for single characters
-	least      int        // characters of a token; what is shorter is dropped
-	mark       bool       // rows are between the control characters 2 and 3
+	least      int        // fewest characters of a token; shorter ones are dropped
+	mark       bool       // rows are enclosed in the control characters 2 and 3
 	pad        string
 }
 
@@ -65,7 +63,7 @@ func newTokenizer(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// matchesEmpty reports whether a pattern matches an empty string somewhere.
+// matchesEmpty reports whether a pattern can match an empty string.
 func matchesEmpty(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpNoMatch, syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
@@ -81,11 +79,11 @@ func matchesEmpty(re *syntax.Regexp) bool {
 	case syntax.OpAlternate:
 		return slices.ContainsFunc(re.Sub, matchesEmpty)
 	}
-	return true // assertions, repetitions from none
+	return true // assertions, and repetitions that may be empty
 }
 
-// Infer leaves the length of the rows open. Input without strings keeps its rank
-// as a vector, and is a matrix without columns otherwise.
+// Infer leaves the length of the rows unknown. Input without strings gives output without strings:
+// a vector stays one, and a matrix loses its columns.
 func (o *tokenizer) Infer(c *op.Infer) error {
 	dims := c.In[0].Dims
 	var out graph.Dims
@@ -165,7 +163,7 @@ func (o *tokenizer) cutter(pace *op.Pace) *cutter {
 	return c
 }
 
-// each yields the tokens of s in their order.
+// each yields the tokens of s in order.
 func (o *cutter) each(s string, yield func(token string)) {
 	switch {
 	case o.expression != nil:
@@ -182,8 +180,8 @@ func (o *cutter) each(s string, yield func(token string)) {
 	}
 }
 
-// between yields what is left of s between matches of the first separator, cut by
-// the others.
+// between yields the parts of s between matches of the first separator, cut by the other
+// separators.
 func (o *cutter) between(s string, separators []*search, yield func(token string)) {
 	if len(separators) == 0 {
 		yield(s)
@@ -198,7 +196,7 @@ func (o *cutter) between(s string, separators []*search, yield func(token string
 		}
 		return
 	}
-	end := 0 // of the match before
+	end := 0 // of the previous match
 	separators[0].each(s, func(start, stop int) {
 		o.keep(s[end:start], rest)
 		end = stop

@@ -67,14 +67,14 @@ func (o *wordConv) Run(c *op.Run) error {
 	return nil
 }
 
-// charConv is convolutions over the embeddings of characters.
+// charConv computes convolutions over the embeddings of characters.
 type charConv struct {
 	weights, bias, table  []float32
 	filters, window, size int
 }
 
-// word stores the largest result of each filter. A word that begins with padding has
-// zeros. Windows begin at as many places as the word's own characters have.
+// word stores the tanh of each filter's largest result. A word that begins with padding gives
+// zeros. Only windows over the word's own characters count, and at least one window does.
 func (v charConv) word(ids []int32, out []float32) {
 	clear(out)
 	if len(ids) == 0 || ids[0] == 0 {
