@@ -9,9 +9,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// nGrams hashes the last tokens before each token, by groups of two tokens, three and so
-// on: NGramHashMapping of sequences of one length, [batch,tokens], and
-// VarlenNGramHashMapping of sequences one after the other, [tokens].
+// nGrams hashes, for each token, the groups of two, three and more tokens that end with it.
+// NGramHashMapping takes sequences of one length, [batch,tokens]. VarlenNGramHashMapping takes
+// sequences one after the other, [tokens].
 type nGrams struct {
 	packed     bool
 	most       int // tokens in the largest group

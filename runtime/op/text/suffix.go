@@ -8,9 +8,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// bifurcation appends predicted tokens, as far as they agree with those of a source, to
-// the current ones, and finds the one place of the source where the last tokens occur:
-// BifurcationDetector, of aggressive decoding.
+// bifurcation is BifurcationDetector, for aggressive decoding. It appends predicted tokens to the
+// current ones as far as they agree with the source. It then finds the only position in the source
+// where the last tokens occur.
 type bifurcation struct{ least, most int }
 
 func newBifurcation(n *op.Node) (op.Op, error) {

@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// wordConv embeds words, [words,characters], by convolutions over their characters and
-// the largest of the results: WordConvEmbedding. Character 0 is padding.
+// wordConv is WordConvEmbedding. It embeds words, [words,characters], by convolutions over their
+// characters and takes the largest result of each filter. Character 0 is padding.
 type wordConv struct{ characters, window, filters int }
 
 func newWordConv(n *op.Node) (op.Op, error) {
