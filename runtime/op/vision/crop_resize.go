@@ -8,12 +8,12 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// CropResize cuts regions out of feature maps and resizes each, corners on corners, to
-// the extents of an input: CropAndResize. Regions are [top,left,bottom,right] where an
-// image has 0 to 1.
+// CropResize is CropAndResize. It cuts regions out of feature maps and resizes each to the height
+// and width given by an input, corners on corners. A region is [top,left,bottom,right], with 0 to 1
+// for the whole image.
 type CropResize struct {
 	Nearest bool
-	Outside float32 // where a region leaves the image
+	Outside float32 // value outside the image
 }
 
 func newCropResize(n *op.Node) (op.Op, error) {
@@ -78,8 +78,8 @@ func (o *CropResize) Run(c *op.Run) error {
 	return nil
 }
 
-// places returns where the n samples between two ends lie along an axis of that extent.
-// A single sample lies in the middle.
+// places returns the places of n samples from one end of a region to the other, along an axis of
+// the given extent. A single sample is in the middle.
 func places(from, to float32, extent, n int) []float32 {
 	list := make([]float32, n)
 	last := float32(extent - 1)
@@ -93,8 +93,7 @@ func places(from, to float32, extent, n int) []float32 {
 	return list
 }
 
-// sample fills one plane of the output. A place outside the image, or none at all (NaN),
-// has the value for that.
+// sample fills one plane of the output. A place outside the image, or NaN, gets o.Outside.
 func (o *CropResize) sample(plane, out []float32, rows, columns []float32, width int) {
 	height := len(plane) / max(width, 1)
 	for i, y := range rows {

@@ -9,17 +9,16 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// maxGridAxes bounds the axes of an image: a place has as many neighbours as a
-// power of them.
+// maxGridAxes bounds the axes of an image, since the neighbours of a place grow exponentially with
+// them.
 const maxGridAxes = 8
 
-// GridSample reads an image of any number of axes at the places that a grid
-// names, between its pixels. Places are from -1 to 1 along each axis, innermost
-// axis first.
+// GridSample reads an image of any number of axes at the places given by a grid, between its
+// pixels. Places go from -1 to 1 along each axis, with the innermost axis first.
 type GridSample struct {
 	Mode    string // linear, nearest or cubic
 	Padding string // zeros, border or reflection
-	Corners bool   // -1 and 1 are the centres of the outermost pixels, not their edges
+	Corners bool   // -1 and 1 are the centres of the outermost pixels; if false, their edges
 }
 
 func newGridSample(n *op.Node) (op.Op, error) {
@@ -78,7 +77,7 @@ func (o *GridSample) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Run computes the output.
+// Run samples the image.
 func (o *GridSample) Run(c *op.Run) error {
 	x, out := c.In[0], c.Out[0]
 	if out.Len() == 0 {
@@ -111,17 +110,16 @@ func (o *GridSample) Run(c *op.Run) error {
 	return nil
 }
 
-// gridTaps are the pixels along one axis that a place is read from, with what each
-// counts.
+// gridTaps holds the pixels along one axis that a place reads, and their weights.
 type gridTaps struct {
 	n    int
 	at   [4]int
 	part [4]float64
 }
 
-// sampleGrid reads every channel of every image. The taps of a place are found
-// once for all channels: in float32 if image and grid have no wider elements, as PyTorch and
-// ONNX Runtime do.
+// sampleGrid reads every channel of every image. It finds the taps of a place once for all
+// channels. It computes in float32 if image and grid have no wider elements, as PyTorch and ONNX
+// Runtime do.
 func sampleGrid[T, G float32 | float64](
 	pace *op.Pace, o *GridSample, x []T, shape tensor.Shape, grid []G, out tensor.Shape, to []T,
 ) {
@@ -152,7 +150,7 @@ func sampleGrid[T, G float32 | float64](
 	}
 }
 
-// combine appends the products of one tap of each axis: offsets and parts.
+// combine appends the offsets and weights of all combinations of one tap per axis.
 func combine[T float32 | float64](list []gridTaps, steps []int, offsets []int, parts []T) ([]int, []T) {
 	offsets, parts = append(offsets, 0), append(parts, 1)
 	for a := range list {
@@ -175,7 +173,7 @@ func combine[T float32 | float64](list []gridTaps, steps []int, offsets []int, p
 	return offsets, parts
 }
 
-// tapsAt returns what a place along an axis of n pixels is read from.
+// tapsAt returns the taps of a place along an axis of n pixels.
 func tapsAt[G float32 | float64](o *GridSample, place G, n int) gridTaps {
 	lo, hi := G(-0.5), G(n)-0.5
 	x := (G((place+1)*G(n)) - 1) / 2
@@ -189,14 +187,14 @@ func tapsAt[G float32 | float64](o *GridSample, place G, n int) gridTaps {
 	if x < lo || x > hi {
 		switch o.Padding {
 		case "border":
-			// Cubic taps surround places beyond the border, as far as one is a pixel.
+			// A cubic window reaches beyond the border as long as it contains a pixel.
 			far := G(2 * op.Btoi(o.Mode == "cubic"))
 			x = min(max(x, -far), G(n-1)+far)
 		case "reflection":
 			x = reflect(x, lo, hi)
 		}
 	}
-	// Farther out than any pixel that a tap may reach; no number becomes that, too.
+	// Such a place is beyond the reach of every pixel. NaN is moved there too.
 	if !(x >= -8 && x <= G(n)+8) {
 		x = -8
 	}
@@ -217,7 +215,7 @@ func tapsAt[G float32 | float64](o *GridSample, place G, n int) gridTaps {
 	return t
 }
 
-// addTap adds pixel i, or the one that stands for it beyond the border.
+// addTap adds pixel i, or its substitute beyond the border.
 func addTap[G float32 | float64](o *GridSample, t *gridTaps, i, n int, lo, hi, part G) {
 	if i < 0 || i >= n {
 		switch o.Padding {
@@ -233,7 +231,7 @@ func addTap[G float32 | float64](o *GridSample, t *gridTaps, i, n int, lo, hi, p
 	t.n++
 }
 
-// reflect brings x between lo and hi as mirrors there would.
+// reflect mirrors x at lo and hi until it is between them.
 func reflect[G float32 | float64](x, lo, hi G) G {
 	span := hi - lo
 	if span <= 0 {
@@ -246,8 +244,8 @@ func reflect[G float32 | float64](x, lo, hi G) G {
 	return lo + x
 }
 
-// cubicParts is the convolution of R. Keys with a = -3/4, for a place that lies
-// that part behind the second of four pixels.
+// cubicParts returns the weights of four pixels by R. Keys' cubic convolution with a = -3/4. The
+// place is t after the second pixel.
 func cubicParts[G float32 | float64](t G) [4]G {
 	const a = -0.75
 	far := func(x G) G { return G((G((a*x-5*a)*x)+8*a)*x) - 4*a }
@@ -255,8 +253,7 @@ func cubicParts[G float32 | float64](t G) [4]G {
 	return [4]G{far(t + 1), near(t), near(1 - t), far(2 - t)}
 }
 
-// AffineGrid applies one affine map per batch to evenly spaced places of an image
-// or a volume.
+// AffineGrid applies one affine map per batch to evenly spaced places of an image or a volume.
 type AffineGrid struct{ Corners bool }
 
 func newAffineGrid(n *op.Node) (op.Op, error) {
@@ -293,7 +290,7 @@ func (o *AffineGrid) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Run computes the output.
+// Run computes the grid.
 func (o *AffineGrid) Run(c *op.Run) error {
 	size, err := op.Ints(c.In[1])
 	if err != nil {
@@ -319,7 +316,7 @@ func (o *AffineGrid) Run(c *op.Run) error {
 	return nil
 }
 
-// affine fills a grid of maps theta, row after row of the space.
+// affine fills a grid with the maps theta, row by row.
 func affine[T float32 | float64](o *AffineGrid, out []T, theta []float64, batch int, space tensor.Shape) {
 	axes := len(space)
 	rows, last := space[:axes-1], space[axes-1]
@@ -328,8 +325,8 @@ func affine[T float32 | float64](o *AffineGrid, out []T, theta []float64, batch 
 	for i := range places {
 		places[i] = o.place(i, last)
 	}
-	across := make([]float64, last*axes) // the parts of a row that the last axis gives
-	begin := make([]float64, axes)       // the parts that the other axes give
+	across := make([]float64, last*axes) // the summands of a row from the last axis
+	begin := make([]float64, axes)       // the summands from the other axes
 	for b := range batch {
 		lines := theta[b*axes*(axes+1):]
 		for i := range axes {
@@ -353,7 +350,7 @@ func affine[T float32 | float64](o *AffineGrid, out []T, theta []float64, batch 
 	}
 }
 
-// addPoints sets out to across, and begin added to each of its points of 2 or 3 numbers.
+// addPoints sets out to across plus begin. Each point has 2 or 3 numbers.
 func addPoints[T float32 | float64](out []T, across, begin []float64) {
 	out = out[:len(across)]
 	if len(begin) == 2 {
@@ -369,7 +366,7 @@ func addPoints[T float32 | float64](out []T, across, begin []float64) {
 	}
 }
 
-// place is where element i of n lies between -1 and 1.
+// place returns the position of element i of n between -1 and 1.
 func (o *AffineGrid) place(i, n int) float64 {
 	if !o.Corners {
 		return (2*float64(i)+1)/float64(n) - 1

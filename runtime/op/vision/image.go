@@ -9,9 +9,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// imageDecoder reads a picture from the bytes of a file, [n], to pixels,
-// [height,width,channels]. What is no picture, or a broken one, gives [0,0,channels],
-// as the standard has it. What another program could read is an error.
+// imageDecoder decodes a picture file, a vector of bytes, to pixels [height,width,channels]. As the
+// standard requires, bytes that are no valid picture give [0,0,channels]. A picture that other
+// programs could read is an error.
 type imageDecoder struct{ format string }
 
 func newImageDecoder(n *op.Node) (op.Op, error) {
@@ -30,7 +30,7 @@ func (o *imageDecoder) channels() int {
 	return 3
 }
 
-// Infer leaves height and width open.
+// Infer leaves height and width unknown.
 func (o *imageDecoder) Infer(c *op.Infer) error {
 	if rank, ok := c.In[0].Rank(); ok && rank != 1 {
 		return graph.Errorf(graph.ErrShape, "the file is %v, not a vector", c.In[0].Type)
@@ -39,7 +39,7 @@ func (o *imageDecoder) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Run reads the picture.
+// Run decodes the picture.
 func (o *imageDecoder) Run(c *op.Run) (err error) {
 	file, err := picture.Open(c.In[0].Bytes())
 	if err != nil {
@@ -65,7 +65,7 @@ func (o *imageDecoder) Run(c *op.Run) (err error) {
 	return nil
 }
 
-// refuse makes the empty output, or reports a picture that others could read.
+// refuse sets the empty output, or returns an error if other programs could read the picture.
 func (o *imageDecoder) refuse(c *op.Run, err error) error {
 	if errors.Is(err, picture.ErrUnsupported) {
 		return graph.Errorf(graph.ErrUnsupported, "%w", err)

@@ -9,12 +9,12 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Suppress picks, for every class of every batch, boxes by score, best first, and
-// leaves out those that overlap one picked before by more than a threshold. Of
-// equal scores the box with the lower index comes first. With a score threshold,
-// only boxes above it are looked at; a score that is no number never is.
+// Suppress is NonMaxSuppression. For every class of every batch it picks boxes in descending order
+// of score. It skips a box that overlaps a picked one by more than a threshold. The lower index
+// goes first on equal scores. If a score threshold is given, only boxes above it take part. A score
+// of NaN never does.
 type Suppress struct {
-	Center bool // a box is a center and extents, not two corners
+	Center bool // a box is a center and extents; if false, two corners
 }
 
 func newSuppress(n *op.Node) (op.Op, error) {
@@ -26,7 +26,7 @@ func newSuppress(n *op.Node) (op.Op, error) {
 	}
 }
 
-// Infer leaves the number of boxes open.
+// Infer leaves the number of boxes unknown.
 func (o *Suppress) Infer(c *op.Infer) error {
 	boxes, scores := c.In[0], c.In[1]
 	if scores.DType != boxes.DType {
@@ -46,7 +46,7 @@ func (o *Suppress) Infer(c *op.Infer) error {
 	return nil
 }
 
-// pickLimits are the numbers that inputs 2 to 4 hold.
+// pickLimits holds the numbers in inputs 2 to 4.
 type pickLimits struct {
 	most       int
 	iou, score float64
@@ -71,10 +71,10 @@ func (o *Suppress) limits(c *op.Run) (l pickLimits, err error) {
 	return l, err
 }
 
-// Most returns the boxes of all classes.
+// Most returns the number of boxes of all classes.
 func (o *Suppress) Most(in []tensor.Shape) int { return in[1].Len() }
 
-// Check returns an error for boxes and scores that do not fit each other.
+// Check returns an error if boxes and scores do not fit each other.
 func (o *Suppress) Check(boxes, scores tensor.Shape) error {
 	if len(boxes) != 3 || len(scores) != 3 || boxes[2] != 4 || boxes[0] != scores[0] || boxes[1] != scores[2] {
 		return graph.Errorf(graph.ErrShape, "boxes are %v and scores %v; they take [batch,boxes,4] and [batch,classes,boxes]", boxes, scores)
@@ -82,7 +82,7 @@ func (o *Suppress) Check(boxes, scores tensor.Shape) error {
 	return nil
 }
 
-// Run computes the output.
+// Run picks the boxes.
 func (o *Suppress) Run(c *op.Run) error {
 	bs, ss := c.In[0].Shape(), c.In[1].Shape()
 	if err := o.Check(bs, ss); err != nil {
@@ -120,8 +120,8 @@ func (o *Suppress) Run(c *op.Run) error {
 	return nil
 }
 
-// corners is a box by its lower and its upper corner, and its area. Keys are numbers in the order of
-// the corners: lo[0], lo[1], hi[0], hi[1].
+// corners holds the lower and upper corner of a box and its area. keys are ordered as lo[0], lo[1],
+// hi[0], hi[1] are.
 type corners struct {
 	keys   [4]int32
 	lo, hi [2]float32
@@ -148,13 +148,14 @@ func orderedKey(v float32) int32 {
 	return bits ^ int32(uint32(bits>>31)>>1)
 }
 
-// struck reports whether the intersection of a box with one of a list is more than that part of
+// struck reports whether the intersection of b with a box of list exceeds the fraction part of
 // their union.
 func struck(list []corners, b *corners, part float64) bool {
 	lo0, lo1, hi0, hi1 := int64(b.keys[0]), int64(b.keys[1]), int64(b.keys[2]), int64(b.keys[3])
 	for i := range list {
 		d := &list[i]
-		// Below 0 if the boxes do not meet along an axis: one branch in place of four.
+		// The value is below 0 if the boxes do not meet along an axis. This takes one branch
+		// instead of four.
 		if (int64(d.keys[2])-lo0-1)|(hi0-int64(d.keys[0])-1)|(int64(d.keys[3])-lo1-1)|(hi1-int64(d.keys[1])-1) < 0 {
 			continue
 		}
@@ -170,19 +171,19 @@ func struck(list []corners, b *corners, part float64) bool {
 	return false
 }
 
-// picker picks boxes of one class after another in the same memory.
+// picker picks the boxes of one class after another and reuses its memory.
 type picker struct {
 	center bool
-	heap   []uint64 // candidates, the best first; the children of i are at 2i+1 and 2i+2
+	heap   []uint64 // candidates, best first; the children of i are at 2i+1 and 2i+2
 	picked []int
-	boxes  []corners // those that are picked
+	boxes  []corners // picked boxes
 }
 
-// rank is a number that is larger for a better candidate.
+// rank returns a number that is larger for a better candidate.
 func rank(score float32, i int) uint64 {
 	bits := math.Float32bits(score)
 	switch {
-	case score == 0: // of either sign
+	case score == 0: // either sign
 		bits = 1 << 31
 	case score < 0:
 		bits = ^bits
@@ -192,7 +193,7 @@ func rank(score float32, i int) uint64 {
 	return uint64(bits)<<32 | uint64(^uint32(i))
 }
 
-// pick sets picked. It returns false if the run is to end.
+// pick sets p.picked. It returns false if the run must stop.
 func (p *picker) pick(c *op.Run, boxes []float32, scores []float32, l pickLimits) bool {
 	p.heap, p.picked, p.boxes = p.heap[:0], p.picked[:0], p.boxes[:0]
 	least := float32(math.Inf(-1))
@@ -223,7 +224,7 @@ func (p *picker) pick(c *op.Run, boxes []float32, scores []float32, l pickLimits
 	return true
 }
 
-// sink moves candidate i of the heap behind those that are better.
+// sink moves candidate i of the heap below better ones.
 func (p *picker) sink(i int) {
 	h := p.heap
 	for {

@@ -9,26 +9,26 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// filter says which inputs an output of Resize is made of.
+// filter describes how Resize computes an output from inputs.
 type filter struct {
 	mode, coords, nearest     string
 	cubicA                    float64
 	excludeOutside, antialias bool
-	first                     bool // nearest is that of Resize 10 and Upsample: ceil for axes that shrink, else floor
+	first                     bool // nearest as in Resize 10 and Upsample: ceil for axes that shrink, otherwise floor
 }
 
-// Resample is a filter worked out for one axis. Output j is the sum over t < Taps of
-// Weights[t*Out+j] times input Start[j]+t; all these inputs exist.
+// Resample is a filter prepared for one axis. Output j is the sum over t < Taps of Weights[t*Out+j]
+// times input Start[j]+t. All these inputs exist.
 type Resample struct {
 	resized
 	Taps    int
 	Start   []int32
 	Weights []float64
-	Outside []bool // outputs that extrapolation_value replaces; nil for none
+	Outside []bool // outputs set to extrapolation_value; nil for none
 }
 
-// NewResample returns a filter from n inputs to m outputs whose taps and weights are to be set. For
-// m = n it takes each input as it is.
+// NewResample returns a filter from n inputs to m outputs that takes input j for output j, clamped
+// to the last input. The caller may change taps and weights.
 func NewResample(n, m int) *Resample {
 	t := &Resample{resized: resized{In: n, Out: m}, Taps: 1, Start: make([]int32, m)}
 	t.Weights = slices.Repeat([]float64{1}, m)
@@ -38,14 +38,13 @@ func NewResample(n, m int) *Resample {
 	return t
 }
 
-// maxTaps bounds the weights of an axis before those of one input are joined. They are made
-// with the plan of a run.
+// maxTaps bounds the weights of an axis before weights of one input are joined. They are computed
+// when a run is planned.
 const maxTaps = 1 << 23
 
-// place returns the position of output j between the elements of the input. It computes in
-// float32, as PyTorch and ONNX Runtime do, so that a scale that float32 does not hold leads to
-// the element that was meant: at scale 0.1, output 1 is at 10, not just below. An axis of scale 1
-// stays as it is, unless it is cropped.
+// place returns the position of output j among the inputs. It computes in float32, as PyTorch and
+// ONNX Runtime do. A scale that float32 cannot hold then still gives the intended element: at scale
+// 0.1, output 1 is at 10, not just below. An axis of scale 1 is unchanged unless it is cropped.
 func (f *filter) place(r resized, j int) float32 {
 	x, in, out := float32(j), float32(r.In), float32(r.Out)
 	if r.scale == 1 && f.coords != "tf_crop_and_resize" {
@@ -53,7 +52,7 @@ func (f *filter) place(r resized, j int) float32 {
 	}
 	switch f.coords {
 	case "half_pixel_symmetric":
-		// The part of the output's extent that is left when it is rounded down.
+		// The fraction of the output's extent that remains after rounding down.
 		left := out / float32(r.scale*in)
 		offset := float32(in / 2 * (1 - left))
 		return float32(float64(offset) + (float64(x)+0.5)/float64(r.scale) - 0.5)
@@ -79,8 +78,8 @@ func (f *filter) place(r resized, j int) float32 {
 	return (x+0.5)/r.scale - 0.5
 }
 
-// span returns how many inputs make an output, and the first of them relative to
-// the last one before the output's place.
+// span returns the number of inputs in a window, and the first of them relative to the last input
+// before the output's place.
 func (f *filter) span(scale float64) (first, n int) {
 	radius := map[string]float64{"linear": 1, "cubic": 2}[f.mode]
 	if f.antialias {
@@ -90,7 +89,7 @@ func (f *filter) span(scale float64) (first, n int) {
 	return first, 2 - 2*first
 }
 
-// weight is the filter at a distance from the output's place.
+// weight returns the weight of an input at distance d from the output's place.
 func (f *filter) weight(d float64) float64 {
 	d = math.Abs(d)
 	if f.mode == "linear" {
@@ -106,7 +105,7 @@ func (f *filter) weight(d float64) float64 {
 	return 0
 }
 
-// resample works the filter out for an axis.
+// resample prepares the filter for an axis.
 func (f *filter) resample(r resized) (*Resample, error) {
 	first, span := 0, 1
 	if f.mode != "nearest" {
@@ -132,7 +131,7 @@ func (f *filter) resample(r resized) (*Resample, error) {
 			t.Start[j], t.Weights[j] = int32(min(max(f.round(x, r.scale), 0), r.In-1)), 1
 			continue
 		}
-		// The element before the place, which lies in (0, 1] behind it.
+		// The last element before the place. The distance is in (0, 1].
 		before := int(math.Ceil(x)) - 1
 		f.fill(list, first, x-float64(before), float64(r.scale))
 		t.join(j, before+first, list, f.excludeOutside)
@@ -140,10 +139,10 @@ func (f *filter) resample(r resized) (*Resample, error) {
 	return t, nil
 }
 
-// nearHalf is how far from the middle between two elements a place may be to count as there.
+// nearHalf is the largest distance from the middle between two elements that counts as the middle.
 const nearHalf = 1e-6
 
-// round returns the element for a place along an axis of that scale.
+// round returns the nearest element to place x along an axis of the given scale.
 func (f *filter) round(x float64, scale float32) int {
 	low := math.Floor(x)
 	if f.first && scale < 1 {
@@ -160,8 +159,8 @@ func (f *filter) round(x float64, scale float32) int {
 	return int(low)
 }
 
-// fill writes the weights of the inputs at distances first, first+1, ... from
-// the one that lies ratio before the output's place.
+// fill stores the weights of the inputs at offsets first, first+1, ... from the input that is ratio
+// before the output's place.
 func (f *filter) fill(list []float64, first int, ratio, scale float64) {
 	stretch := 1.0
 	if f.antialias {
@@ -179,8 +178,8 @@ func (f *filter) fill(list []float64, first int, ratio, scale float64) {
 	}
 }
 
-// join stores the weights of output j for inputs from at on. Those beyond an end
-// count for the element there, or are left out and the others scaled to sum 1.
+// join stores the weights of output j for inputs from at on. Weights beyond an end go to the last
+// element there. If exclude is set, they are dropped and the others scaled to a sum of 1.
 func (t *Resample) join(j, at int, list []float64, exclude bool) {
 	start := min(max(at, 0), t.In-t.Taps)
 	t.Start[j] = int32(start)
@@ -200,7 +199,7 @@ func (t *Resample) join(j, at int, list []float64, exclude bool) {
 	}
 }
 
-// identity reports whether every output is the input of the same number.
+// identity reports whether every output equals the input with the same index.
 func (t *Resample) identity() bool {
 	if t.In != t.Out || t.Outside != nil {
 		return false
@@ -237,7 +236,7 @@ func (o *Resize) resample(pace *op.Pace, x, out *tensor.Tensor, tables []*Resamp
 	}
 }
 
-// pick returns the nearest elements, of size items each.
+// pick returns the nearest elements, each of size items.
 func pick[T any](pace *op.Pace, x []T, size int, shape tensor.Shape, tables []*Resample) []T {
 	shape = shape.Clone()
 	for _, t := range tables {
@@ -279,7 +278,7 @@ func interpolate(pace *op.Pace, x []float64, shape tensor.Shape, tables []*Resam
 	return x
 }
 
-// putRounded rounds numbers, ties to even, to the nearest that the integer type has.
+// putRounded rounds numbers, ties to even, and clamps them to the integer type.
 func putRounded(t *tensor.Tensor, list []float64) {
 	switch t.DType() {
 	case tensor.I8:
@@ -314,7 +313,7 @@ func saturate[T op.Integer](dst []T, list []float64, low, high T) {
 	}
 }
 
-// elementBytes is the bytes of one element of value v; for a complex type, v + 0i.
+// elementBytes returns the bytes of one element with value v, or v + 0i for a complex type.
 func elementBytes(d tensor.DType, v float64) []byte {
 	t := tensor.New(d, 1)
 	switch {

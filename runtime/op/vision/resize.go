@@ -8,14 +8,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Resize is Resize and Upsample. Axes are resampled one after another.
+// Resize is Resize and Upsample. It resamples one axis after another.
 type Resize struct {
 	filter             filter
-	axes               []int // that scales, sizes and roi are about; nil for all
+	axes               []int // axes of scales, sizes and roi; nil for all
 	policy             string
 	extrapolation      float32
-	roi, scales, sizes int       // inputs; -1 where the operator has none
-	fixed              []float32 // scales that are attributes
+	roi, scales, sizes int       // inputs; -1 if the operator lacks one
+	fixed              []float32 // scales from attributes
 }
 
 var (
@@ -43,8 +43,8 @@ func newResize(n *op.Node) (op.Op, error) {
 	return o, o.check()
 }
 
-// newUpsample reads Upsample and the first Resize, whose coordinates are those
-// that later became asymmetric.
+// newUpsample reads Upsample and the first Resize. Their coordinates are those later called
+// asymmetric.
 func newUpsample(n *op.Node) (op.Op, error) {
 	o := &Resize{roi: -1, scales: 1, sizes: -1, policy: "stretch",
 		filter: filter{mode: n.Str("mode", "nearest"), coords: "asymmetric", nearest: "floor", first: true}}
@@ -84,7 +84,7 @@ func (o *Resize) check() error {
 	return nil
 }
 
-// resizedAxes returns the axes that scales, sizes and roi are about.
+// resizedAxes returns the axes of scales, sizes and roi.
 func (o *Resize) resizedAxes(rank int) ([]int, error) {
 	if o.axes != nil {
 		return op.NormAxes(o.axes, rank)
@@ -147,7 +147,7 @@ func (o *Resize) Infer(c *op.Infer) error {
 	return nil
 }
 
-// unknown keeps the extents of axes that are not resized.
+// unknown keeps the extents of axes that are not resized and leaves the others unknown.
 func (o *Resize) unknown(in graph.Dims, axes []int) graph.Dims {
 	return replaced(in, axes, graph.UnknownDims(len(axes)))
 }
@@ -160,7 +160,7 @@ func replaced(in graph.Dims, axes []int, by graph.Dims) graph.Dims {
 	return dims
 }
 
-// symbolic follows whole scales and their inverses through expressions.
+// symbolic computes extents from expressions if scales or their inverses are integers.
 func (o *Resize) symbolic(in graph.Dims, axes []int, t targets) graph.Dims {
 	dims := o.unknown(in, axes)
 	for i, a := range axes {
@@ -180,12 +180,11 @@ func (o *Resize) symbolic(in graph.Dims, axes []int, t targets) graph.Dims {
 // IsNearest reports whether outputs are elements of the input.
 func (o *Resize) IsNearest() bool { return o.filter.mode == "nearest" }
 
-// Reads reports whether the elements of input i, one of those behind the first, count.
+// Reads reports whether the operator reads the elements of input i > 0.
 func (o *Resize) Reads(i int) bool { return i != o.roi || o.filter.coords == "tf_crop_and_resize" }
 
-// Tables returns what becomes of the axes of a value of that shape, in the order in
-// which they are resampled, without those that stay as they are. Of in, only the inputs
-// behind the first count.
+// Tables returns the filters for the axes of a value of the given shape, in the order of
+// resampling, without unchanged axes. It reads in[1:] only.
 func (o *Resize) Tables(in []*tensor.Tensor, shape tensor.Shape) ([]*Resample, error) {
 	axes, err := o.resizedAxes(len(shape))
 	if err != nil {
@@ -212,8 +211,8 @@ func (o *Resize) Tables(in []*tensor.Tensor, shape tensor.Shape) ([]*Resample, e
 			tables = append(tables, t)
 		}
 	}
-	// Axes that shrink come first, and among others the last, whose rows are few
-	// then: both make the values between the passes small.
+	// Axes that shrink come first, and among the others the last one, since its rows are then few.
+	// Both keep the values between the passes small.
 	slices.SortStableFunc(tables, func(a, b *Resample) int {
 		if c := compareScale(a.resized, b.resized); c != 0 {
 			return c
@@ -223,14 +222,14 @@ func (o *Resize) Tables(in []*tensor.Tensor, shape tensor.Shape) ([]*Resample, e
 	return tables, nil
 }
 
-// copies reports whether the output is the input, as it is with mode nearest if no extent
-// changes, however the scales were rounded.
+// copies reports whether the output equals the input. In mode nearest it does if no extent changes,
+// however the scales were rounded.
 func (o *Resize) copies(list []resized) bool {
 	return o.IsNearest() && o.filter.coords != "tf_crop_and_resize" &&
 		!slices.ContainsFunc(list, func(r resized) bool { return r.In != r.Out })
 }
 
-// Run computes in Go what no device does.
+// Run resamples in Go. It serves cases that no device computes.
 func (o *Resize) Run(c *op.Run) error {
 	x := c.In[0]
 	tables, err := o.Tables(c.In, x.Shape())
@@ -250,12 +249,12 @@ func (o *Resize) Run(c *op.Run) error {
 	return nil
 }
 
-// OutsideBytes returns the element of outputs that stand for places outside the input.
+// OutsideBytes returns the element for outputs outside the input.
 func (o *Resize) OutsideBytes(d tensor.DType) []byte {
 	return elementBytes(d, float64(o.extrapolation))
 }
 
-// extrapolate overwrites the outputs that stand for places outside the input.
+// extrapolate overwrites the outputs outside the input.
 func (o *Resize) extrapolate(out *tensor.Tensor, tables []*Resample) {
 	size := max(out.DType().Bits()/8, 1)
 	for _, t := range tables {

@@ -9,8 +9,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// targets is what the inputs say of each resized axis: scales or sizes, and for
-// tf_crop_and_resize the region of interest.
+// targets holds the inputs for each resized axis: scales or sizes and, for tf_crop_and_resize, the
+// region of interest.
 type targets struct {
 	scales     []float32
 	sizes      []int
@@ -73,16 +73,15 @@ func (o *Resize) targets(in []*tensor.Tensor, n int) (t targets, err error) {
 	return t, nil
 }
 
-// resized is one axis that the operator changes, or may change.
+// resized is one axis that the operator may change.
 type resized struct {
 	Axis, In, Out int
 	scale         float32
 	begin, end    float32 // of the region of interest
 }
 
-// plan computes the output's extents. Like the scales themselves, their product
-// with an extent is a float32, so that a scale that was computed as a quotient
-// of extents leads back to the extent.
+// plan computes the output's extents. The product of a scale and an extent is rounded to float32,
+// as scales are. A scale that is a quotient of extents then gives back the extent.
 func (o *Resize) plan(shape tensor.Shape, axes []int, t targets) ([]resized, error) {
 	list := make([]resized, len(axes))
 	for i, a := range axes {
@@ -110,7 +109,7 @@ func (o *Resize) plan(shape tensor.Shape, axes []int, t targets) ([]resized, err
 	return list, nil
 }
 
-// keepAspect makes all scales the least or the greatest of them.
+// keepAspect sets all scales to the least or the greatest of them.
 func (o *Resize) keepAspect(list []resized) error {
 	for _, r := range list {
 		if r.In == 0 {

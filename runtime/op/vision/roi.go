@@ -8,15 +8,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// MaxRoiGrid bounds the samples of one bin along an axis, which a region far
-// larger than the image would ask for.
+// MaxRoiGrid bounds the samples of one bin along an axis, in case a region is far larger than the
+// image.
 const MaxRoiGrid = 1 << 12
 
-// RoiAlign samples regions of feature maps at points between pixels and pools
-// the samples of every bin.
+// RoiAlign samples regions of feature maps between pixels and pools the samples of every bin.
 type RoiAlign struct {
 	Height, Width int
-	Ratio         int // samples of a bin along each axis; 0 for as many as it has pixels
+	Ratio         int // samples of a bin along each axis; 0 for one per pixel
 	Scale         float64
 	Offset        float64 // of pixel centres
 	Largest       bool
@@ -57,8 +56,8 @@ func (o *RoiAlign) Infer(c *op.Infer) error {
 	return inferRegions(c, 4, o.Height, o.Width)
 }
 
-// inferRegions is the shape rule of operators on images and a list of regions,
-// each of that many numbers.
+// inferRegions infers the output of an operator on images and a list of regions, each of the given
+// count of numbers.
 func inferRegions(c *op.Infer, numbers, height, width int) error {
 	x, rois := c.In[0], c.In[1]
 	if rois.DType != x.DType {
@@ -81,7 +80,7 @@ func inferRegions(c *op.Infer, numbers, height, width int) error {
 	return nil
 }
 
-// Run computes the output.
+// Run pools the regions.
 func (o *RoiAlign) Run(c *op.Run) error {
 	batch, err := op.Ints(c.In[2])
 	if err != nil {
@@ -110,15 +109,15 @@ func (o *RoiAlign) Run(c *op.Run) error {
 	return nil
 }
 
-// between is a place between two neighbours along an axis, with what each counts;
-// outside the image neither does.
+// between is a place between two neighbours along an axis, with their weights. Outside the image
+// both weights are 0.
 type between[T float32 | float64] struct {
 	lo, hi         int
 	loPart, hiPart T
 }
 
-// axisSamples returns the places of the samples along an axis of n pixels, as
-// many for each of the bins, in the type of the image, as PyTorch and ONNX Runtime do.
+// axisSamples returns the places of the samples along an axis of n pixels, the same number for each
+// bin. It computes in the image's type, as PyTorch and ONNX Runtime do.
 func axisSamples[T float32 | float64](o *RoiAlign, from, to T, bins, n int) ([]between[T], error) {
 	start, end := T(from*T(o.Scale))-T(o.Offset), T(to*T(o.Scale))-T(o.Offset)
 	extent := end - start
@@ -156,7 +155,7 @@ func placeBetween[T float32 | float64](at T, n int) between[T] {
 	return between[T]{lo, lo + 1, 1 - part, part}
 }
 
-// alignRegions samples the regions of images of that shape.
+// alignRegions samples the regions of images of the given shape.
 func alignRegions[T float32 | float64](
 	c *op.Run, o *RoiAlign, x []T, shape tensor.Shape, rois []T, batch []int, out []T,
 ) error {
@@ -193,8 +192,8 @@ func alignRegions[T float32 | float64](
 	})
 }
 
-// poolSamples returns the mean of the samples of a bin; or the largest of their
-// terms, as a sample is the sum of four, which is how the standard has it.
+// poolSamples returns the mean of the samples of a bin. For max, it returns the largest of their
+// terms, as the standard does: a sample is the sum of four terms.
 func poolSamples[T float32 | float64](pace *op.Pace, o *RoiAlign, plane []T, row int, ys, xs []between[T]) T {
 	if len(ys)*len(xs) == 0 {
 		return 0
@@ -232,8 +231,8 @@ func poolSamples[T float32 | float64](pace *op.Pace, o *RoiAlign, plane []T, row
 	return T(sum / float64(len(ys)*len(xs)))
 }
 
-// MaxRoiPool cuts regions, in whole pixels, into bins and takes the largest pixel
-// of each; 0 where a bin has none.
+// MaxRoiPool cuts regions of whole pixels into bins and takes the largest pixel of each. An empty
+// bin gives 0.
 type MaxRoiPool struct {
 	Height, Width int
 	Scale         float64
@@ -250,7 +249,7 @@ func newMaxRoiPool(n *op.Node) (op.Op, error) {
 // Infer sets [regions,channels,height,width].
 func (o *MaxRoiPool) Infer(c *op.Infer) error { return inferRegions(c, 5, o.Height, o.Width) }
 
-// Run computes the output.
+// Run pools the regions.
 func (o *MaxRoiPool) Run(c *op.Run) error {
 	rois := op.Doubles(c.In[1])
 	if c.In[0].DType() == tensor.F64 {
@@ -267,8 +266,8 @@ func (o *MaxRoiPool) Run(c *op.Run) error {
 	return nil
 }
 
-// bins returns the first pixel of every bin along an axis of n pixels, and that
-// behind its last.
+// bins returns, for every bin along an axis of n pixels, its first pixel and the pixel after its
+// last.
 func (o *MaxRoiPool) bins(from, to float64, bins, n int) ([][2]int, error) {
 	start, end := math.Round(from*o.Scale), math.Round(to*o.Scale)
 	const far = 1 << 40
@@ -313,8 +312,8 @@ func poolRegions[T float32 | float64](
 	return nil
 }
 
-// largestInBand sets out to the largest elements of bins beside each other, 0 for those that have
-// none. Rows are as long as tops, which it writes to.
+// largestInBand sets out to the largest elements of adjacent bins, or 0 for an empty bin. It
+// overwrites tops, which has the length of a row.
 func largestInBand[T float32 | float64](plane, tops []T, ys [2]int, xs [][2]int, out []T) {
 	n, first, end := len(tops), xs[0][0], xs[len(xs)-1][1]
 	if ys[0] >= ys[1] || first >= end {
