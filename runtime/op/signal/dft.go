@@ -8,11 +8,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// DFT transforms along an axis of a value whose last axis holds one number, the
-// real part, or two. One-sided, the forward transform of real numbers leaves out
-// the half that mirrors the other, and the inverse takes only that half and
-// gives real numbers. Transforms of double numbers, and of lengths with a prime
-// factor above 5, are computed in double, all others in single precision.
+// DFT transforms along an axis of a value. The last axis holds the real part of a number, or both
+// parts. If OneSided is set, the forward transform of real numbers omits the mirrored half, and the
+// inverse takes that half and gives real numbers. It computes in double precision for float64 and
+// for lengths with a prime factor above 5, otherwise in single precision.
 type DFT struct {
 	axis              int
 	axisInput         bool
@@ -27,7 +26,7 @@ func newDFT(n *op.Node) (op.Op, error) {
 	return o, nil
 }
 
-// place checks the axis for a value of that rank.
+// place checks and normalises the axis for a value with rank axes.
 func (o *DFT) place(axis, rank int) (int, error) {
 	a, err := op.NormAxis(axis, rank)
 	if err == nil && a == rank-1 {
@@ -36,7 +35,7 @@ func (o *DFT) place(axis, rank int) (int, error) {
 	return a, err
 }
 
-// parts checks the last axis, of the parts of complex numbers.
+// parts checks the extent of the last axis, the parts of complex numbers.
 func (o *DFT) parts(n graph.Dim) error {
 	k, ok := n.Value()
 	switch {
@@ -50,7 +49,7 @@ func (o *DFT) parts(n graph.Dim) error {
 	return nil
 }
 
-// length returns how many points the transform has where none are given.
+// length returns the default number of points for an axis of extent n.
 func (o *DFT) length(n graph.Dim) graph.Dim {
 	if o.OneSided && o.Inverse {
 		return n.Sub(graph.Known(1)).Mul(graph.Known(2))
@@ -58,8 +57,7 @@ func (o *DFT) length(n graph.Dim) graph.Dim {
 	return n
 }
 
-// extents returns how many numbers come of a transform of that many points, and
-// of how many parts each is.
+// extents returns the number of results of a transform of length points, and the parts of each.
 func (o *DFT) extents(length graph.Dim) (n, parts graph.Dim) {
 	switch {
 	case o.OneSided && o.Inverse:
@@ -70,7 +68,7 @@ func (o *DFT) extents(length graph.Dim) (n, parts graph.Dim) {
 	return length, graph.Known(2)
 }
 
-// Infer sets axis and last axis.
+// Infer sets the extents of the axis and the last axis.
 func (o *DFT) Infer(c *op.Infer) error {
 	in := c.In[0]
 	c.Set(0, in.DType, nil)
@@ -115,8 +113,8 @@ func (o *DFT) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Plan returns the axis and the number of points of a transform of a value of shape in; axis
-// and length are those that inputs give, nil for none.
+// Plan returns the axis and the number of points for a value of shape in. length and axis come from
+// inputs; they are nil if left out.
 func (o *DFT) Plan(in tensor.Shape, length, axis *int) (at, points int, err error) {
 	at = o.axis
 	if o.axisInput && axis != nil {
@@ -135,7 +133,7 @@ func (o *DFT) Plan(in tensor.Shape, length, axis *int) (at, points int, err erro
 	return at, points, nil
 }
 
-// given returns the integer in an input; nil if it is left out.
+// given returns the integer in an input, or nil if it is left out.
 func given(c *op.Run, i int, what string) (*int, error) {
 	if !c.Has(i) {
 		return nil, nil
@@ -144,7 +142,7 @@ func given(c *op.Run, i int, what string) (*int, error) {
 	return &n, err
 }
 
-// Run computes the output.
+// Run computes the transform.
 func (o *DFT) Run(c *op.Run) error {
 	in := c.In[0].Shape()
 	asked, err := given(c, 1, "dft_length")
@@ -186,8 +184,8 @@ func (o *DFT) Run(c *op.Run) error {
 	return nil
 }
 
-// reserve counts the memory of a transform of that length. One by convolution takes up to 16
-// arrays of it.
+// reserve counts the memory of a transform of the given length. A transform by convolution takes up
+// to 16 arrays of that length.
 func reserve(c *op.Run, length int) error { return c.Mem.Reserve(16 * 16 * length) }
 
 // lanes transforms every lane along the axis.
@@ -220,7 +218,7 @@ func lanes[F realType](pace *op.Pace, o *DFT, x []F, in tensor.Shape, axis, leng
 	}
 }
 
-// transform changes src.
+// transform computes one transform and overwrites src.
 func transform[F realType](o *DFT, f *fourier[F], dst, src []complexOf[F], isReal bool) {
 	switch {
 	case !o.Inverse && isReal:
@@ -238,14 +236,14 @@ func transform[F realType](o *DFT, f *fourier[F], dst, src []complexOf[F], isRea
 	f.inverse(dst, src)
 }
 
-// STFT transforms frames of a signal [batch,samples,parts], each multiplied by a
-// window, to [batch,frames,points,2]. A signal [batch,samples] is real: exporters
-// leave the last axis out, and ONNX Runtime takes it so.
+// STFT transforms frames of a signal [batch,samples,parts], each multiplied by a window, to
+// [batch,frames,points,2]. A signal [batch,samples] is real. Exporters omit the last axis, and ONNX
+// Runtime accepts that.
 type STFT struct{ OneSided bool }
 
 func newSTFT(n *op.Node) (op.Op, error) { return &STFT{n.Bool("onesided", true)}, nil }
 
-// Infer sets the extents that follow from step and frame length.
+// Infer sets the extents from step and frame length.
 func (o *STFT) Infer(c *op.Infer) error {
 	in := c.In[0]
 	if err := op.SameTypes([]*op.Value{in, c.Given(2)}); err != nil {
@@ -299,7 +297,7 @@ func checkFrames(samples, step, length graph.Dim) error {
 	return nil
 }
 
-// Run computes the output.
+// Run transforms the frames.
 func (o *STFT) Run(c *op.Run) error {
 	in := c.In[0].Shape()
 	if len(in) == 2 {
@@ -357,8 +355,8 @@ func (o *STFT) Run(c *op.Run) error {
 	return nil
 }
 
-// framing is a signal [batch,samples,parts] cut into frames of `length` samples,
-// `step` apart, seen through a window, or none.
+// framing is a signal [batch,samples,parts] cut into frames of length samples, step apart. Frames
+// are multiplied by window unless it is nil.
 type framing[F realType] struct {
 	pace         *op.Pace
 	x            []F
@@ -367,7 +365,7 @@ type framing[F realType] struct {
 	window       []F
 }
 
-// transform writes the first points of the transform of every frame.
+// transform stores the first points of the transform of every frame.
 func (s *framing[F]) transform(out []F, frames, points int) {
 	f := newFourier[F](s.pace, s.length)
 	src, dst := make([]complexOf[F], s.length), make([]complexOf[F], s.length)

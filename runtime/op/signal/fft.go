@@ -8,11 +8,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// realType is the types that transforms are computed in.
+// realType lists the types in which transforms are computed.
 type realType interface{ float32 | float64 }
 
-// complexOf is a complex number. Each operation on its parts is rounded by
-// itself, so that results are the same on every machine.
+// complexOf is a complex number. Every operation on its parts is rounded separately, so results are
+// the same on every machine.
 type complexOf[F realType] struct{ re, im F }
 
 func (a complexOf[F]) add(b complexOf[F]) complexOf[F] { return complexOf[F]{a.re + b.re, a.im + b.im} }
@@ -29,32 +29,30 @@ func (a complexOf[F]) conj() complexOf[F] { return complexOf[F]{a.re, -a.im} }
 
 func (a complexOf[F]) timesMinusI() complexOf[F] { return complexOf[F]{a.im, -a.re} }
 
-// swapped exchanges the parts. Doing so before and after a transform makes it the
-// inverse one, but for the scale.
+// swapped exchanges the parts. A transform between two swaps is the inverse transform, except for
+// the scale.
 func (a complexOf[F]) swapped() complexOf[F] { return complexOf[F]{a.im, a.re} }
 
-// fourier computes discrete Fourier transforms of one length n, a pass for each
-// factor of n, from one array to another that holds what is transformed so far
-// in the order of its outputs (T. G. Stockham, 1966); for lengths with a large
-// prime factor, as a convolution whose length is a power of two (L. Bluestein,
-// 1970). It does not change, but uses memory of its own, and so serves one
-// goroutine.
+// fourier computes discrete Fourier transforms of length n. It makes one pass per factor of n. Each
+// pass goes from one array to another and keeps the order of the outputs (T. G. Stockham, 1966).
+// For lengths with a large prime factor it computes a convolution with a power of two as its length
+// (L. Bluestein, 1970). It uses memory of its own, so it is not safe for concurrent use.
 type fourier[F realType] struct {
 	pace    *op.Pace
 	n       int
-	factors []int          // n is their product
+	factors []int          // with product n
 	roots   []complexOf[F] // roots[k] is exp(-2πik/n)
 
 	chirp  []complexOf[F] // exp(-πik²/n); nil if the factors are small
 	kernel []complexOf[F] // the transform of the conjugate chirp, over the length of inner
 	inner  *fourier[F]
-	a, b   []complexOf[F] // n elements, or as many as inner takes
+	a, b   []complexOf[F] // n elements, or the length of inner
 }
 
 // largestFactor is the largest prime that is cheaper to sum over than to convolve.
 const largestFactor = 31
 
-// factors returns factors up to largestFactor of n, and what is left of it.
+// factors returns the factors of n up to largestFactor, and the remaining quotient.
 func factors(n int) (list []int, rest int) {
 	for _, r := range []int{4, 2, 3, 5, 7, 11, 13, 17, 19, 23, 29, largestFactor} {
 		for n%r == 0 {
@@ -65,9 +63,8 @@ func factors(n int) (list []int, rest int) {
 	return list, n
 }
 
-// Factors returns what the passes of a transform of n points are over, factors from 2 to 5.
-// It reports false for other lengths: long sums and convolutions lose more in single
-// precision.
+// Factors returns the factors, from 2 to 5, of the passes of a transform of n points. It reports
+// false for other lengths, since long sums and convolutions lose more precision in float32.
 func Factors(n int) ([]int, bool) {
 	list, rest := factors(n)
 	return list, rest == 1 && (len(list) == 0 || slices.Max(list) <= 5)
@@ -95,7 +92,7 @@ func newFourier[F realType](pace *op.Pace, n int) *fourier[F] {
 	return f
 }
 
-// root is exp(-2πik/n) for k in 0..n.
+// root returns exp(-2πik/n) for k in 0..n.
 func root[F realType](k, n int) complexOf[F] {
 	sin, cos := math.Sincos(-2 * math.Pi * float64(k) / float64(n))
 	return complexOf[F]{F(cos), F(sin)}
@@ -115,15 +112,15 @@ func (f *fourier[F]) convolve() {
 	f.inner.run(f.kernel, f.a)
 }
 
-// squareMod is k² modulo m.
+// squareMod returns k² modulo m.
 func squareMod(k, m int) int {
 	hi, lo := bits.Mul64(uint64(k), uint64(k))
 	_, rem := bits.Div64(hi, lo, uint64(m))
 	return int(rem)
 }
 
-// run writes the transform of src to dst; both have n elements and do not
-// overlap. src is left as it is.
+// run stores the transform of src in dst. Both have n elements and must not overlap. src is not
+// changed.
 func (f *fourier[F]) run(dst, src []complexOf[F]) {
 	if f.inner == nil {
 		f.passes(dst, src)
@@ -135,7 +132,7 @@ func (f *fourier[F]) run(dst, src []complexOf[F]) {
 	}
 	f.inner.run(f.b, f.a)
 	for k, v := range f.kernel {
-		f.b[k] = f.b[k].mul(v).swapped() // so that the next transform is the inverse one
+		f.b[k] = f.b[k].mul(v).swapped() // makes the next transform the inverse
 	}
 	f.inner.run(f.a, f.b)
 	for k, c := range f.chirp {
@@ -143,7 +140,7 @@ func (f *fourier[F]) run(dst, src []complexOf[F]) {
 	}
 }
 
-// inverse writes the inverse transform of src, which it changes, to dst.
+// inverse stores the inverse transform of src in dst and overwrites src.
 func (f *fourier[F]) inverse(dst, src []complexOf[F]) {
 	for i, v := range src {
 		src[i] = v.swapped()
@@ -154,8 +151,7 @@ func (f *fourier[F]) inverse(dst, src []complexOf[F]) {
 	}
 }
 
-// runReal is run for numbers whose imaginary parts are 0. The result is exactly
-// symmetric.
+// runReal is run for numbers with imaginary part 0. The result is exactly symmetric.
 func (f *fourier[F]) runReal(dst, src []complexOf[F]) {
 	f.run(dst, src)
 	dst[0].im = 0
@@ -167,7 +163,7 @@ func (f *fourier[F]) runReal(dst, src []complexOf[F]) {
 	}
 }
 
-// passes goes through the factors, with the last pass into dst.
+// passes makes one pass per factor, the last one into dst.
 func (f *fourier[F]) passes(dst, src []complexOf[F]) {
 	if len(f.factors) == 0 {
 		copy(dst, src)
@@ -194,9 +190,9 @@ func (f *fourier[F]) passes(dst, src []complexOf[F]) {
 	}
 }
 
-// A pass over factor r takes `done` groups of r runs of m = n/done/r elements,
-// transforms across the runs of a group, turns element i of output q by
-// roots[i*q*done], and makes it element i of group q*done + group.
+// A pass over factor r takes done groups of r runs of m = n/done/r elements. It transforms across
+// the runs of a group, multiplies element i of output q by roots[i*q*done], and stores it as
+// element i of group q*done + group.
 
 func (f *fourier[F]) pass2(dst, src []complexOf[F], done int) {
 	m := f.n / done / 2
@@ -249,12 +245,12 @@ func (f *fourier[F]) pass5(dst, src []complexOf[F], done int) {
 	}
 }
 
-// mix is a + s b + t c.
+// mix returns a + s b + t c.
 func mix[F realType](a, b, c complexOf[F], s, t F) complexOf[F] {
 	return complexOf[F]{F(a.re+F(s*b.re)) + F(t*c.re), F(a.im+F(s*b.im)) + F(t*c.im)}
 }
 
-// turn is i (s b + t c).
+// turn returns i (s b + t c).
 func turn[F realType](b, c complexOf[F], s, t F) complexOf[F] {
 	return complexOf[F]{-(F(s*b.im) + F(t*c.im)), F(s*b.re) + F(t*c.re)}
 }

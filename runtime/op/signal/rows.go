@@ -1,4 +1,4 @@
-// Package signal is Fourier transforms and the windows that go with them.
+// Package signal has Fourier transforms and windows for them.
 package signal
 
 import (

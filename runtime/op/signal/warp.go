@@ -9,10 +9,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// timeWarp finds the cheapest path from the first to the last element of a matrix of
-// costs, in steps to the next row, the next column or both: DynamicTimeWarping. Of
-// equal ways the one along the columns is taken, unless another is cheaper than both
-// others.
+// timeWarp is DynamicTimeWarping. It finds the cheapest path from the first to the last element of
+// a matrix of costs. A step goes to the next row, the next column, or both. On equal costs it takes
+// the step along the columns, unless one other step is cheaper than both.
 type timeWarp struct{}
 
 // Infer sets [2,steps].
@@ -25,14 +24,14 @@ func (timeWarp) Infer(c *op.Infer) error {
 	return nil
 }
 
-// steps of a path, back to where it came from.
+// The steps that lead to an element of a path.
 const (
 	stepBoth = iota
 	stepRow
 	stepColumn
 )
 
-// Run sums costs from the first element on and goes back from the last.
+// Run sums costs from the first element on, then follows the path back from the last.
 func (timeWarp) Run(c *op.Run) error {
 	shape := c.In[0].Shape()
 	if len(shape) == 3 && shape[0] != 1 {
@@ -68,7 +67,7 @@ func (timeWarp) Run(c *op.Run) error {
 	return nil
 }
 
-// warpSteps returns the step that leads to each element of a matrix with a row and a
+// warpSteps returns the step that leads to each element of the matrix, extended by a row and a
 // column before the first.
 func warpSteps(c *op.Run, costs []float32, rows, columns int) ([]byte, error) {
 	width := columns + 1

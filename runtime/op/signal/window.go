@@ -36,7 +36,7 @@ func (o *CosineWindow) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Run computes the output.
+// Run computes the window.
 func (o *CosineWindow) Run(c *op.Run) error {
 	size, err := op.ScalarInt(c.In[0], "size")
 	if err != nil {
@@ -55,8 +55,8 @@ func (o *CosineWindow) Run(c *op.Run) error {
 	return nil
 }
 
-// addCosines adds t·cos(i·step) to element i. Within a block it turns a unit vector by the step,
-// which is off by a few units in the last place of a float64 at the block's end.
+// addCosines adds t·cos(i·step) to element i. Within a block it rotates a unit vector by step, with
+// an error of a few units in the last place of a float64 at the end of the block.
 func addCosines(pace *op.Pace, list []float64, t, step float64) {
 	const block = 16
 	sin, cos := math.Sincos(step)
@@ -70,8 +70,8 @@ func addCosines(pace *op.Pace, list []float64, t, step float64) {
 	}
 }
 
-// Terms returns what the cosines of a window of that size are multiplied by, at most three
-// numbers, and the period.
+// Terms returns the factors of the cosines, at most three, and the period of a window of the given
+// size.
 func (o *CosineWindow) Terms(size int) (terms []float64, period int) {
 	terms, period = slices.Clone(o.terms), size
 	if !o.periodic {
@@ -79,14 +79,14 @@ func (o *CosineWindow) Terms(size int) (terms []float64, period int) {
 	}
 	if size == 1 {
 		for k, t := range terms {
-			terms[k] = math.Abs(t) // the top of the window
+			terms[k] = math.Abs(t) // the maximum of the window
 		}
 	}
 	return terms, period
 }
 
-// MelWeights makes the matrix [bins of a spectrum, bands] of triangles that are
-// evenly spaced on the mel scale.
+// MelWeights computes the matrix [bins,bands] of triangles evenly spaced on the mel scale. bins are
+// the bins of a spectrum.
 type MelWeights struct{ to tensor.DType }
 
 func newMelWeights(n *op.Node) (op.Op, error) {
@@ -113,7 +113,7 @@ func (o *MelWeights) Infer(c *op.Infer) error {
 	return nil
 }
 
-// Run computes the output.
+// Run computes the matrix.
 func (o *MelWeights) Run(c *op.Run) error {
 	var whole [3]int
 	for i, name := range []string{"num_mel_bins", "dft_length", "sample_rate"} {
@@ -152,7 +152,7 @@ func (o *MelWeights) Run(c *op.Run) error {
 	return nil
 }
 
-// triangles writes the matrix of triangles with those corners.
+// triangles stores the matrix of triangles with the given corners.
 func triangles[T float32 | float64](pace *op.Pace, list []T, bands int, corners []int) {
 	clear(list)
 	for band := range bands {
@@ -161,8 +161,8 @@ func triangles[T float32 | float64](pace *op.Pace, list []T, bands int, corners 
 	}
 }
 
-// MelCorners returns the bins of a spectrum of that many points where triangles begin, peak
-// and end. The rate is positive.
+// MelCorners returns the bins at which triangles begin, peak and end, for a spectrum of length
+// points. rate must be positive.
 func MelCorners(bands, length, rate int, edges [2]float64) ([]int, error) {
 	bins := length/2 + 1
 	mel := func(hertz float64) float64 { return 2595 * math.Log10(1+hertz/700) }
@@ -180,8 +180,7 @@ func MelCorners(bands, length, rate int, edges [2]float64) ([]int, error) {
 	return corners, nil
 }
 
-// triangle writes a column of a matrix: rising from bin a to 1 at bin b, falling
-// to bin c.
+// triangle stores a column of the matrix: it rises from bin a to 1 at bin b and falls to bin c.
 func triangle[T float32 | float64](column []T, step, a, b, c int) {
 	if a == b {
 		column[b*step] = 1
