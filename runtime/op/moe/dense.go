@@ -6,11 +6,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// MoE is a mixture of experts whose weights are floats.
+// MoE is a mixture of experts with float weights.
 type MoE struct{ Experts }
 
-// LayerInputs are the inputs of layer i: weights [experts,out,in] and bias
-// [experts,out].
+// LayerInputs returns the inputs of layer i: weights [experts,out,in] and bias [experts,out].
 func (*MoE) LayerInputs(i int) (weights, bias int) { return 2 + 2*i, 3 + 2*i }
 
 func newMoE(n *op.Node) (op.Op, error) {
@@ -22,7 +21,7 @@ func newMoE(n *op.Node) (op.Op, error) {
 	return &MoE{e}, err
 }
 
-// Infer keeps the input's shape.
+// Infer keeps the input's extents.
 func (o *MoE) Infer(c *op.Infer) error {
 	for i := 2; i < len(c.In); i++ {
 		if c.Has(i) && c.In[i].DType != c.In[0].DType {
@@ -32,7 +31,7 @@ func (o *MoE) Infer(c *op.Infer) error {
 	return o.infer(c)
 }
 
-// Shape checks the shapes of the inputs, nil where one is left out.
+// Shape checks the shapes of the inputs. in returns nil for one that is left out.
 func (o *MoE) Shape(in func(i int) tensor.Shape) (*ExpertShape, error) {
 	if err := expertWeights(in, 2, 4); err != nil {
 		return nil, err

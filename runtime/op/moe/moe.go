@@ -8,33 +8,35 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Experts is a mixture of experts, networks of two layers, of which k are computed for
-// each row x of the input:
+// Experts is a mixture of experts, networks of two layers. For each row x of the input it computes
+// k of them:
 //
 //	y = sum over the chosen e of share(e) * (W2(e) f(W1(e) x + b1(e)) + b2(e))
 //
-// f is an activation; with W3 its result is multiplied by W3(e) x + b3(e). In SwiGLU
-// f takes both a gate g and what it is multiplied by, l, from W1 or from W1 and W3:
-// min(g,limit) sigmoid(alpha min(g,limit)) (min(max(l,-limit),limit) + beta). The
-// rows of an expert are multiplied together.
+// f is an activation. If W3 is given, the result of f is multiplied by W3(e) x + b3(e). SwiGLU
+// takes a gate g and its factor l, from W1 or from W1 and W3:
+//
+//	min(g,limit) sigmoid(alpha min(g,limit)) (min(max(l,-limit),limit) + beta)
+//
+// The rows of one expert are multiplied together.
 type Experts struct {
 	routing
-	Activation string // an element-wise function as kernels call it, "" for none
+	Activation string // an element-wise function by its kernel name; "" for none
 	SwiGLU     bool
-	Fusion     int // 0: l is W3's; 1: g and l alternate in W1; 2: g lies before l
+	Fusion     int // 0: l is W3's; 1: g and l alternate in W1; 2: g is before l
 	Alpha      float64
 	Beta       float32
 	Limit      float32
 }
 
-// Inputs of mixtures of experts, whatever else lies between them.
+// Inputs common to all mixtures of experts.
 const (
 	ExpertInput, ExpertRouter = 0, 1
 )
 
 var expertActivations = map[string]string{"relu": "relu", "gelu": "gelu_tanh", "silu": "swish", "identity": "", "swiglu": "swish"}
 
-// readExperts reads the attributes; third says that the node has W3.
+// readExperts reads the attributes. third says that the node has W3.
 func readExperts(n *op.Node, third bool) (Experts, error) {
 	o := Experts{Alpha: 1, Fusion: n.Int("swiglu_fusion", 0), Limit: n.Float("swiglu_limit", float32(math.Inf(1)))}
 	alpha := n.Float("activation_alpha", 1)
@@ -64,7 +66,7 @@ func readExperts(n *op.Node, third bool) (Experts, error) {
 	return o, err
 }
 
-// Fused is how many rows of W1 make one number behind the activation.
+// Fused returns the number of W1's rows that give one number after the activation.
 func (o *Experts) Fused() int {
 	if o.SwiGLU && o.Fusion != 0 {
 		return 2
@@ -72,7 +74,7 @@ func (o *Experts) Fused() int {
 	return 1
 }
 
-// infer keeps the input's shape, and checks that of the router's logits.
+// infer keeps the input's extents and checks the router's logits.
 func (o *Experts) infer(c *op.Infer) error {
 	x, router := c.In[ExpertInput], c.In[ExpertRouter]
 	c.Set(0, x.DType, x.Dims)
@@ -85,20 +87,19 @@ func (o *Experts) infer(c *op.Infer) error {
 	return nil
 }
 
-// ExpertShape is the extents of a mixture: rows of Size elements, and Deep elements
-// behind the activation.
+// ExpertShape holds the extents of a mixture: Rows rows of Size elements, with Deep elements after
+// the activation.
 type ExpertShape struct {
 	Experts, Rows, Size, Deep int
-	// Layers are the extents of W1, W2 and W3, of which the last may be left out.
+	// Layers holds the extents of W1, W2 and W3. W3 may be left out.
 	Layers [3]ExpertLayer
 }
 
-// ExpertLayer is the extents of weights [experts,Out,In]; Out is 0 where they are left
-// out.
+// ExpertLayer holds the extents of weights [experts,Out,In]. Out is 0 if they are left out.
 type ExpertLayer struct{ Out, In int }
 
-// shape returns the extents that follow from those of the inputs and Deep. Has says
-// whether layer i is there.
+// shape returns the extents that follow from the inputs and deep. has reports whether layer i
+// exists.
 func (o *Experts) shape(in func(i int) tensor.Shape, experts, deep int, has func(layer int) bool) (*ExpertShape, error) {
 	s := &ExpertShape{Experts: experts, Deep: deep, Size: op.FromEnd(in(ExpertInput), 1)}
 	if s.Size > 0 {
@@ -115,7 +116,7 @@ func (o *Experts) shape(in func(i int) tensor.Shape, experts, deep int, has func
 	return s, wantInput(in, ExpertRouter, tensor.Shape{s.Rows, experts})
 }
 
-// wantInput reports an input that is there with another shape.
+// wantInput returns an error if input i is present with another shape.
 func wantInput(in func(i int) tensor.Shape, i int, want tensor.Shape) error {
 	if s := in(i); s != nil && !s.Equal(want) {
 		return graph.Errorf(graph.ErrShape, "input %d has shape %v, not %v", i, s, want)
@@ -123,7 +124,7 @@ func wantInput(in func(i int) tensor.Shape, i int, want tensor.Shape) error {
 	return nil
 }
 
-// expertWeights reports weights of W1 and W2, inputs first and second, that are not of
+// expertWeights returns an error if the weights W1 and W2, inputs first and second, do not have
 // three axes or are empty.
 func expertWeights(in func(i int) tensor.Shape, first, second int) error {
 	a, b := in(first), in(second)

@@ -9,24 +9,23 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// QMoE is a mixture of experts whose weights are codes of 2, 4 or 8 bits, which stay
-// stored so. Shares are scaled to a sum of 1 whatever normalize_routing_weights
-// says, as ONNX Runtime does on CPUs, unless they are an input of their own.
+// QMoE is a mixture of experts with weights that stay stored as codes of 2, 4 or 8 bits. As in ONNX
+// Runtime on CPUs, shares are scaled to a sum of 1 whatever normalize_routing_weights is, unless an
+// input provides them.
 type QMoE struct {
 	Experts
 	bits  [3]int
-	block int // 0 for one scale a row
+	block int // 0 for one scale per row
 }
 
-// LayerInputs are the inputs of layer i: codes [experts,out,in*bits/8], scales
-// [experts,out] or [experts,out,blocks], bias [experts,out], and zero points
-// [experts,out*bits/8] or [experts,out,blocks*bits/8], their last axis rounded up.
+// LayerInputs returns the inputs of layer i: codes [experts,out,in*bits/8], scales [experts,out] or
+// [experts,out,blocks], bias [experts,out], and zero points [experts,out*bits/8] or
+// [experts,out,blocks*bits/8]. The last axis of zero points is rounded up.
 func (*QMoE) LayerInputs(i int) (codes, scales, bias, zeros int) {
 	return 2 + 3*i, 3 + 3*i, 4 + 3*i, 11 + i
 }
 
-// Inputs of QMoE: shares, and from the second one on those that integer codes do not
-// have.
+// Inputs of QMoE: the shares, and the first input that integer codes do not take.
 const (
 	ExpertShares = 14
 	expertInts   = 15
@@ -55,7 +54,7 @@ func newQMoE(n *op.Node) (op.Op, error) {
 	if n.Int("weights_prepacked", -1) == 1 {
 		return nil, graph.Errorf(graph.ErrUnsupported, "weights_prepacked is 1: weights in the layout of one kind of GPU; export them without it")
 	}
-	// How coarsely rows may be rounded is a permission.
+	// The rounding of rows is allowed, not required.
 	if l := n.Int("accuracy_level", 0); l < 0 || l > 4 {
 		return nil, graph.Errorf(graph.ErrFormat, "accuracy_level is %d, not in 0 to 4", l)
 	}
@@ -72,7 +71,7 @@ func newQMoE(n *op.Node) (op.Op, error) {
 	return o, err
 }
 
-// Infer keeps the input's shape.
+// Infer keeps the input's extents.
 func (o *QMoE) Infer(c *op.Infer) error {
 	for i := range o.bits {
 		codes, scales, bias, zeros := o.LayerInputs(i)
@@ -90,17 +89,17 @@ func (o *QMoE) Infer(c *op.Infer) error {
 	return o.infer(c)
 }
 
-// QMoELayer is how the codes of a layer lie.
+// QMoELayer describes the codes of a layer.
 type QMoELayer struct {
 	ExpertLayer
 	Bits, Block, Blocks int // of a code, codes in a block, blocks in a row
-	RowBytes            int // of codes
-	// PackedZeros says that the zero points of all rows of an expert, one for each, lie
-	// in one row of codes.
+	RowBytes            int // bytes of codes in a row
+	// PackedZeros reports that the zero points of an expert, one per row, are packed in one row of
+	// codes.
 	PackedZeros bool
 }
 
-// ZeroBytes is the bytes of the zero points of an expert.
+// ZeroBytes returns the size in bytes of an expert's zero points.
 func (l *QMoELayer) ZeroBytes() int {
 	if l.PackedZeros {
 		return (l.Out*l.Bits + 7) / 8
@@ -108,7 +107,7 @@ func (l *QMoELayer) ZeroBytes() int {
 	return l.Out * ((l.Blocks*l.Bits + 7) / 8)
 }
 
-// Shape checks the shapes of the inputs, nil where one is left out.
+// Shape checks the shapes of the inputs. in returns nil for one that is left out.
 func (o *QMoE) Shape(in func(i int) tensor.Shape) (*ExpertShape, *[3]QMoELayer, error) {
 	if err := expertWeights(in, 2, 5); err != nil {
 		return nil, nil, err

@@ -7,16 +7,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// routing chooses k experts for every row of router logits [rows,experts], and how
-// much each counts.
+// routing chooses k experts for every row of router logits [rows,experts], and their shares.
 type routing struct {
 	k      int
-	all    bool // shares are of all experts, not of the chosen
-	scaled bool // to a sum of 1
-	mixer  bool // two experts, each with its share of those hardly worse than it
+	all    bool // softmax over all experts; if false, over the chosen
+	scaled bool // shares are scaled to a sum of 1
+	mixer  bool // two experts, with shares by SparseMixer
 }
 
-// Route is a row that an expert computes, and how much its result counts.
+// Route is a row that an expert computes, and the weight of its result.
 type Route struct {
 	Row   int
 	Share float32
@@ -33,9 +32,9 @@ func readRouting(n *op.Node) (routing, error) {
 	return o, nil
 }
 
-// Routes returns the rows that every expert computes, in ascending order. Weights,
-// if there are any, are the shares instead of what follows from logits. Rows without
-// a share, as those of logits that are no numbers, are left out.
+// Routes returns the rows of every expert in ascending order. If weights is not nil, it provides
+// the shares instead of the logits. A row without a positive share is left out, for example if its
+// logits are NaN.
 func (o *routing) Routes(logits, weights []float32, experts int) [][]Route {
 	list := make([][]Route, experts)
 	chosen, shares := make([]int, o.k), make([]float32, o.k)
@@ -65,8 +64,8 @@ func (o *routing) Routes(logits, weights []float32, experts int) [][]Route {
 	return list
 }
 
-// choose sets the places of the largest numbers, in descending order and of equal
-// ones the last first, and returns how many there are.
+// choose sets places to the indices of the largest numbers in descending order, with the last of
+// equals first. It ignores NaNs and returns the number of indices.
 func choose(list []float32, places []int) int {
 	n := 0
 	for i, v := range list {
@@ -111,9 +110,9 @@ func (o *routing) soften(logits []float32, chosen []int, shares []float32) {
 	}
 }
 
-// sparseMix sets the shares of the first choice and the second by SparseMixer
-// (https://arxiv.org/abs/2310.00811): of softmax over the logits that are at most
-// 2% worse than the choice, and that are no earlier choice.
+// sparseMix sets the shares of both choices by SparseMixer (https://arxiv.org/abs/2310.00811). A
+// share comes from a softmax over the logits that are at most 2% worse than the choice, without an
+// earlier choice.
 func sparseMix(logits []float32, chosen []int, shares []float32) {
 	const jitter = 0.01
 	for i, e := range chosen {
@@ -130,7 +129,7 @@ func sparseMix(logits []float32, chosen []int, shares []float32) {
 	}
 }
 
-// scaleShares divides shares by their sum, unless that is 0.
+// scaleShares divides shares by their sum. If the sum is 0, it sets them to 0.
 func scaleShares(shares []float32) {
 	sum := float32(0)
 	for _, v := range shares {

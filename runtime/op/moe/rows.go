@@ -1,4 +1,4 @@
-// Package moe is mixtures of experts, with weights in floats and in a few bits.
+// Package moe has mixtures of experts, with weights as floats or as codes of a few bits.
 package moe
 
 import "github.com/nacre-ml/nacre/runtime/op"
