@@ -13,7 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// codeOf is ONNX's code of an element type.
+// codeOf returns ONNX's code of an element type.
 func codeOf(d tensor.DType) int {
 	for code := 1; ; code++ {
 		if t, err := op.ElementType(code); t == d || err != nil {
@@ -30,8 +30,8 @@ func castValue(x *tensor.Tensor, to tensor.DType, more ...any) (*tensor.Tensor, 
 	return out[0], nil
 }
 
-// TestCastPairs casts small integers, which every type but a few holds, between
-// all pairs of types, in blocks and odd tails.
+// TestCastPairs casts small integers, which almost every type can hold, between all pairs of types,
+// in whole blocks and odd tails.
 func TestCastPairs(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	const n = 2*4096 + 3 // more than two blocks
@@ -53,7 +53,7 @@ func TestCastPairs(t *testing.T) {
 					}
 				}
 				for i, v := range tensor.View[float32](x) {
-					// float8e8m0 has no zero: its least value stands for it.
+					// float8e8m0 has no zero. Its least value stands for it.
 					if v != ones[i] && !(ones[i] == 0 && v < 1e-38) && from != tensor.F8E8M0 {
 						t.Fatalf("element %d is %g, want %g", i, v, ones[i])
 					}
@@ -105,8 +105,7 @@ func TestCast(t *testing.T) {
 	}
 }
 
-// TestCastNarrow checks casts by way of float32, which holds every value of the
-// narrow types.
+// TestCastNarrow checks casts through float32, which holds every value of the narrow types.
 func TestCastNarrow(t *testing.T) {
 	tests := []struct {
 		name string

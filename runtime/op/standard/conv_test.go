@@ -12,8 +12,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestConvTypes checks that every element type, prepared in every way, gives
-// what doubles give, which are computed by the formula.
+// TestConvTypes checks that every element type, prepared in every way, gives the results of
+// float64, which is computed by the formula.
 func TestConvTypes(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	pool, err := bindings.NewPool(2)

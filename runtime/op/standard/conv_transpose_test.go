@@ -6,8 +6,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestConvTransposeOddPadding puts the larger half of an odd padding behind with SAME_UPPER, else in
-// front, in every version.
+// TestConvTransposeOddPadding checks the larger half of an odd padding in every version: at the end
+// with SAME_UPPER, otherwise at the beginning.
 func TestConvTransposeOddPadding(t *testing.T) {
 	x, w := from([]float32{1}, 1, 1, 1), from([]float32{1, 2}, 1, 1, 2)
 	one := tensor.Shape{1, 1, 1}

@@ -32,7 +32,7 @@ func from[T tensor.Element](data []T, shape ...int) *tensor.Tensor {
 	return t
 }
 
-// counted is 0, 1, 2, ... in that shape.
+// counted returns 0, 1, 2, ... in the given shape.
 func counted(shape ...int) *tensor.Tensor {
 	t := tensor.New(tensor.F32, shape...)
 	for i, s := 0, tensor.View[float32](t); i < len(s); i++ {
@@ -41,7 +41,7 @@ func counted(shape ...int) *tensor.Tensor {
 	return t
 }
 
-// evalNode computes a node with that many outputs; a nil input is left out.
+// evalNode computes a node with outs outputs. A nil input is left out.
 func evalNode(name string, version, outs int, list []*graph.Attr, in ...*tensor.Tensor) ([]*tensor.Tensor, error) {
 	n := &graph.Node{Op: name, Version: version, Attrs: list}
 	for i, t := range in {
@@ -56,7 +56,7 @@ func evalNode(name string, version, outs int, list []*graph.Attr, in ...*tensor.
 	return cpu.Eval(standard.Registry(), n, bindings.DetectISA(), nil, in)
 }
 
-// An evalCase is a node and the elements that its outputs should have, in a row.
+// An evalCase is a node and the expected elements of its output, in row-major order.
 type evalCase struct {
 	name    string
 	op      string
@@ -96,7 +96,7 @@ func closeLists(got, want []float64) bool {
 	})
 }
 
-// refused checks that each case is an error with a kind.
+// refused checks that each case returns an error with a kind.
 func refused(t *testing.T, list []evalCase) {
 	testenv.Need(t, bindings.Available())
 	for _, c := range list {

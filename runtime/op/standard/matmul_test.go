@@ -15,7 +15,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// evalPrepared is evalNode of one output with input `constant` alone constant.
+// evalPrepared is evalNode with one output. Only input constant is constant.
 func evalPrepared(name string, version, constant int, pool *bindings.Pool, list []*graph.Attr, in ...*tensor.Tensor) (*tensor.Tensor, error) {
 	n := &graph.Node{Op: name, Version: version, Attrs: list, Outputs: []string{"out"}}
 	for i, t := range in {
@@ -31,8 +31,8 @@ func evalPrepared(name string, version, constant int, pool *bindings.Pool, list 
 	return got[0], nil
 }
 
-// smallInts is a tensor of small whole numbers, exact in every type, whose bytes
-// lie at an odd address.
+// smallInts returns a tensor of small integers, exact in every type, with its bytes at an odd
+// address.
 func smallInts(r *rand.Rand, d tensor.DType, shape ...int) *tensor.Tensor {
 	t := tensor.New(d, shape...)
 	for i := range t.Len() {
@@ -170,7 +170,7 @@ func TestGemmCases(t *testing.T) {
 	runEvalCases(t, list)
 }
 
-// turned is a matrix transposed.
+// turned returns the transpose of a matrix.
 func turned(t *tensor.Tensor) *tensor.Tensor {
 	rows, cols, size := t.Shape()[0], t.Shape()[1], t.DType().Bits()/8
 	out := tensor.New(t.DType(), cols, rows)
@@ -230,7 +230,7 @@ func TestProductDims(t *testing.T) {
 	}
 }
 
-// productElements lists the element types that the products take.
+// productElements lists the element types that products take.
 func productElements(t *testing.T) op.Types {
 	row, _, err := standard.Registry().Find(&graph.Node{Op: "MatMul", Version: 13})
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// answer is a node with inputs and what ONNX Runtime makes of them, as
-// oracles/microsoft/cases.py and oracles/ml/cases.py write it.
+// answer is a node with inputs and ONNX Runtime's outputs, as written by oracles/microsoft/cases.py
+// and oracles/ml/cases.py.
 type answer struct {
 	Name, Op, Domain string
 	Version          int // 0 for the first
@@ -107,7 +107,7 @@ func (a *answer) node(t *testing.T) *graph.Node {
 // TestMicrosoft compares operators of ONNX Runtime's own domain with its answers.
 func TestMicrosoft(t *testing.T) { compareStored(t, "microsoft") }
 
-// compareStored computes the answers in that folder of testdata anew.
+// compareStored recomputes the answers in a folder of testdata and compares them.
 func compareStored(t *testing.T, folder string) {
 	testenv.Need(t, bindings.Available())
 	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.json"))
@@ -155,7 +155,7 @@ func (a *answer) check(t *testing.T, r *op.Registry) {
 	unknown(t, r, n, in)
 }
 
-// compare reports the first element of an output that is too far off.
+// compare reports the first element of an output outside the tolerance.
 func (a *answer) compare(t *testing.T, mode string, output int, got, want *tensor.Tensor) {
 	if got.DType() != want.DType() || !got.Shape().Equal(want.Shape()) {
 		t.Errorf("%s: output %d is %v, not %v", mode, output, got, want)

@@ -23,18 +23,17 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// What the official runner allows, unless a test says otherwise.
+// The official runner's tolerances, unless a test sets others.
 const (
 	officialRel = 1e-3
 	officialAbs = 1e-7
 )
 
-// random lists operators whose results the official data cannot fix.
+// random lists operators with results that the official data cannot fix.
 var random = []string{"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 
-// TestOfficial runs the official tests of single operators that the registry
-// has, each as a subtest named like its folder, in every way that an operator
-// can be prepared.
+// TestOfficial runs the official tests of single operators in the registry, each as a subtest named
+// after its folder, with every way to prepare an operator.
 func TestOfficial(t *testing.T) {
 	root := testenv.OfficialData(t)
 	testenv.Need(t, bindings.Available())
@@ -64,8 +63,7 @@ func TestOfficial(t *testing.T) {
 	t.Logf("%d of %d tests are of single operators that the registry has", ran, len(files))
 }
 
-// singleNode returns the only node of a model on plain tensors, if its operator
-// has a row.
+// singleNode returns the only node of a model on plain tensors, if its operator has a row.
 func singleNode(m *graph.Model, r *op.Registry) (*graph.Node, bool) {
 	if len(m.Graph.Nodes) != 1 || slices.Contains(random, m.Graph.Nodes[0].Op) {
 		return nil, false
@@ -134,7 +132,7 @@ func officialSet(t *testing.T, r *op.Registry, m *graph.Model, n *graph.Node, fo
 	unknown(t, r, n, in)
 }
 
-// compute computes a node whose inputs are constant or not.
+// compute computes a node with all inputs constant or none.
 func compute(r *op.Registry, n *graph.Node, in []*tensor.Tensor, constant bool, isa bindings.ISA, pool *bindings.Pool) ([]*tensor.Tensor, error) {
 	if constant {
 		return cpu.Eval(r, n, isa, pool, in)
@@ -142,9 +140,8 @@ func compute(r *op.Registry, n *graph.Node, in []*tensor.Tensor, constant bool, 
 	return cpu.EvalVariable(r, n, isa, pool, in, nil)
 }
 
-// unknown infers with less and less known of the inputs: the operator must not
-// fail, must say the element types, and must not contradict what it says when
-// all is known.
+// unknown infers the outputs from less and less knowledge of the inputs. The operator must not
+// fail, must return the element types, and must not contradict its outputs for fully known inputs.
 func unknown(t *testing.T, r *op.Registry, n *graph.Node, in []*tensor.Tensor) {
 	infer := func(what string, forget func(v *op.Value)) []*op.Value {
 		o, _, err := r.New(n)
@@ -220,8 +217,8 @@ func readSet(t *testing.T, folder, prefix string, list []*graph.Value, into map[
 	}
 }
 
-// closeTo reports the first element of got that differs from want: by more than
-// the tolerance if it is a float of 16 bits or more, else at all.
+// closeTo reports the first element of got that differs from want. Floats of 16 bits or more may
+// differ by the tolerance; other elements must be equal.
 func closeTo(got, want *tensor.Tensor, abs float64) error {
 	if got.DType() != want.DType() || !got.Shape().Equal(want.Shape()) {
 		return fmt.Errorf("is %v, not %v", got, want)

@@ -74,8 +74,7 @@ func TestRandomMoments(t *testing.T) {
 	}
 }
 
-// TestSeeds checks that a seed repeats the numbers, and that without one they are
-// new.
+// TestSeeds checks that a seed repeats the numbers, and that runs without a seed give new ones.
 func TestSeeds(t *testing.T) {
 	shape := &graph.Attr{Name: "shape", Kind: graph.AttrInts, Ints: []int64{8}}
 	same := func(a, b []float64) bool {

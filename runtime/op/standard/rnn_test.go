@@ -11,8 +11,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestRecurrentWeights compares weights that are packed ahead with those that
-// come with a run, on one thread and on more.
+// TestRecurrentWeights compares weights packed ahead of runs with weights passed to a run, on one
+// thread and on several.
 func TestRecurrentWeights(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	r := rand.New(rand.NewPCG(41, 42))

@@ -27,10 +27,10 @@ func sym(list ...any) graph.Dims {
 	return d
 }
 
-// of is a value of that type and those extents.
+// of returns a value of the given type and extents.
 func of(d tensor.DType, dims graph.Dims) *op.Value { return &op.Value{Type: graph.TensorOf(d, dims)} }
 
-// vec is a vector of int64 of which those elements are known.
+// vec returns a vector of int64 with the given elements.
 func vec(list ...any) *op.Value {
 	return &op.Value{Type: graph.TensorOf(tensor.I64, sym(len(list))), Ints: sym(list...)}
 }
@@ -58,8 +58,8 @@ func attrs(list ...any) []*graph.Attr {
 	return out
 }
 
-// TestSymbolicShapes checks what follows from extents that are not numbers:
-// extents of every output, and elements of those that are vectors of integers.
+// TestSymbolicShapes infers from symbolic extents: the extents of every output, and the elements of
+// integer vectors.
 func TestSymbolicShapes(t *testing.T) {
 	x := of(tensor.F32, sym("batch", "seq", 768))
 	one, err := tensor.From([]int64{7}, 1)
@@ -178,7 +178,7 @@ func TestSymbolicShapes(t *testing.T) {
 	}
 }
 
-// TestHostileShapes feeds numbers that no honest model holds; each is refused.
+// TestHostileShapes passes numbers that no honest model holds. Each must be refused.
 func TestHostileShapes(t *testing.T) {
 	const big = math.MaxInt64
 	x := of(tensor.F32, sym(2, 3))

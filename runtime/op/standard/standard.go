@@ -19,7 +19,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op/vision"
 )
 
-// families are the rows of every family.
+// families lists the rows of every family.
 var families = []func() []op.Row{
 	arith.Rows,
 	array.Rows,
@@ -35,8 +35,8 @@ var families = []func() []op.Row{
 	vision.Rows,
 }
 
-// Registry returns a registry of all operators: those of ONNX and of its extensions for
-// machine learning and training, and those of ONNX Runtime. A program may register more.
+// Registry returns a registry of all operators: ONNX's, its extensions for machine learning and
+// training, and ONNX Runtime's. A program may register more.
 func Registry() *op.Registry { return all().Copy() }
 
 var all = sync.OnceValue(func() *op.Registry {

@@ -15,8 +15,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestStrips checks that operators which take 16-bit floats run by run give what
-// they give for the same numbers in float32, rounded, on more than one run holds.
+// TestStrips checks operators that compute 16-bit floats in strips. Their results must equal the
+// rounded results of float32, on inputs longer than one strip.
 func TestStrips(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	r := rand.New(rand.NewPCG(3, 1))
