@@ -7,10 +7,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/internal/optest/cases"
 )
 
-// copied says which version of a standard operator one of com.microsoft is.
+// copied maps operators of com.microsoft to the version of the standard operator that they copy.
 var copied = map[string]int{"Pad": 13, "Range": 11, "Trilu": 14, "GatherND": 11, "GridSample": 16}
 
-// copies are the cases of such operators, for com.microsoft.
+// copies returns the cases of such operators, for com.microsoft.
 func copies(list []*cases.Case) []*cases.Case {
 	var out []*cases.Case
 	for _, c := range list {

@@ -22,15 +22,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// everyDeadline is the environment variable that asks for all operators: "all", or a part of
-// the names of some.
+// everyDeadline is the environment variable that selects operators: "all", or a part of their
+// names.
 const everyDeadline = "NACRE_TEST_DEADLINES"
 
-// sampledDeadlines is one in how many operators a run without the variable tries.
+// sampledDeadlines is the inverse share of operators tried in a run without the variable.
 const sampledDeadlines = 100
 
-// TestDeadlines grows the inputs of operators until a run takes long, and ends runs before that.
-// An operator that does not look whether it is to end takes as long as without an end.
+// TestDeadlines grows the inputs of operators until a run takes long, then stops runs early. An
+// operator that does not check for a stop takes the full time.
 func TestDeadlines(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	list := growths(t)
@@ -58,13 +58,13 @@ func isAsked(name string) bool {
 	}
 }
 
-// heavyDevice runs nodes on a CPU with kernels, or in Go.
+// heavyDevice runs nodes on a CPU with kernels, or only in Go.
 type heavyDevice struct {
 	device.Device
 	only     bool
 	registry *op.Registry
 	bytes    int              // of outputs and scratch of a run
-	made     []*tensor.Tensor // for the run, of which later runs take those that fit
+	made     []*tensor.Tensor // allocated by the run; later runs reuse those that fit
 	idle     []*tensor.Tensor
 }
 
@@ -78,7 +78,7 @@ func newHeavyDevice(t *testing.T, only bool) *heavyDevice {
 	return &heavyDevice{Device: cpu, only: only, registry: standard.Registry()}
 }
 
-// Bind refuses nodes that run in Go.
+// Bind refuses kernels for nodes that can run in Go, if d.only is set.
 func (d *heavyDevice) Bind(b *device.Binding) (*device.Step, error) {
 	if _, ok := b.Op.(op.Runner); d.only && ok {
 		return nil, device.Refuse("the test wants Go")
@@ -86,15 +86,15 @@ func (d *heavyDevice) Bind(b *device.Binding) (*device.Step, error) {
 	return d.Device.Bind(b)
 }
 
-// growth is a node whose inputs grow.
+// growth is a node with inputs that grow.
 type growth struct {
 	name string
 	node *graph.Node
 	in   []*tensor.Tensor
 }
 
-// growths returns nodes of the operators that are tried: rows of bench/operators, else a case of
-// the suite.
+// growths returns nodes of the operators that are tried: rows of bench/operators, or a case of the
+// suite.
 func growths(t *testing.T) []growth {
 	rows, err := operators.Rows()
 	if err != nil {
@@ -162,11 +162,11 @@ func valueOf(m *operators.Model, name string) *tensor.Tensor {
 
 var errHeavy = errors.New("more memory than the test takes")
 
-// mostHeavy bounds, in bytes, the inputs of a node, and what it takes beside them.
+// mostHeavy bounds, in bytes, the inputs of a node, and the memory that it takes besides.
 const mostHeavy = 32 << 20
 
-// run runs a node, to the end or until a flag is set that long after it began. late is for how
-// long it ran on.
+// run runs a node until it ends, or until a flag is set after the duration end. late is how long
+// the run continued after the flag was set.
 func (d *heavyDevice) run(g growth, end time.Duration) (took, late time.Duration, err error) {
 	flag, err := d.NewFlag()
 	if err != nil {
@@ -205,11 +205,11 @@ func (d *heavyDevice) make(t tensor.DType, shape tensor.Shape) (*tensor.Tensor, 
 }
 
 const (
-	heavy = 200 * time.Millisecond // what a run is to take
+	heavy = 200 * time.Millisecond // the intended duration of a run
 	never = time.Hour
 )
 
-// try grows a node and ends runs of it.
+// try grows a node and stops runs of it.
 func (d *heavyDevice) try(t *testing.T, g growth) {
 	took, _, err := d.run(g, never)
 	if err != nil {
@@ -217,7 +217,7 @@ func (d *heavyDevice) try(t *testing.T, g growth) {
 	}
 	g, took = d.grow(g, took)
 	if took < heavy/2 {
-		return // it takes no time in the memory that there is
+		return // it takes no time within the memory
 	}
 	t.Logf("%s: %v", g, took)
 	for _, end := range []time.Duration{took / 8, took / 2} {

@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 )
 
-// Device is the CPU without vector kernels, on the caller's thread alone.
+// Device returns the CPU without vector kernels, on the caller's thread alone.
 func Device(t testing.TB) device.Device {
 	t.Helper()
 	testenv.Need(t, bindings.Available())

@@ -8,10 +8,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// step makes a node larger. It returns false if it does not apply.
+// step makes a node larger. It reports false if it does not apply.
 type step func(g growth) (growth, bool)
 
-// grow applies steps that the operator bears until a run is heavy, or none is left.
+// grow applies steps that the operator accepts until a run is heavy or no step is left.
 func (d *heavyDevice) grow(g growth, took time.Duration) (growth, time.Duration) {
 	steps := stepsOf(g)
 	for len(steps) > 0 && took < heavy {
@@ -34,7 +34,7 @@ func (d *heavyDevice) grow(g growth, took time.Duration) (growth, time.Duration)
 		}
 		steps = kept
 	}
-	// The last step may have been larger than those before.
+	// The last step may have been larger than the earlier ones.
 	again, _, err := d.run(g, never)
 	if err == nil {
 		took = min(took, again)
@@ -42,7 +42,7 @@ func (d *heavyDevice) grow(g growth, took time.Duration) (growth, time.Duration)
 	return g, took
 }
 
-// stepsOf returns the ways to make a node larger: axes of one extent together, axes alone,
+// stepsOf returns the ways to make a node larger: axes of equal extent together, single axes,
 // texts, small integers, and attributes.
 func stepsOf(g growth) []step {
 	var list []step
@@ -91,7 +91,7 @@ func stepsOf(g growth) []step {
 	return list
 }
 
-// axesStep doubles axes of inputs. The new elements are those that are there.
+// axesStep doubles axes of inputs by repeating their elements.
 func axesStep(axes [][2]int) step {
 	return func(g growth) (growth, bool) {
 		g.in = slices.Clone(g.in)
@@ -112,7 +112,7 @@ func axesStep(axes [][2]int) step {
 	}
 }
 
-// doubled returns a tensor with an axis repeated; nil if that is too large.
+// doubled returns a tensor with an axis repeated, or nil if that is too large.
 func doubled(x *tensor.Tensor, axis int) *tensor.Tensor {
 	shape := x.Shape().Clone()
 	inner := shape[axis:].Len()
@@ -162,7 +162,7 @@ func numberStep(i int) step {
 	}
 }
 
-// attrStep doubles integers of an attribute.
+// attrStep doubles the integers of an attribute.
 func attrStep(i int) step {
 	return func(g growth) (growth, bool) {
 		n := *g.node

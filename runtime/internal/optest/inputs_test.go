@@ -16,8 +16,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestNeededInputs leaves out each input that a version of an operator needs, as ""
-// and by ending the list before it, in nodes of every row.
+// TestNeededInputs omits each required input of every version of every row, as "" and by ending the
+// list before it.
 func TestNeededInputs(t *testing.T) {
 	registry := standard.Registry()
 	for name, row := range Rows() {
@@ -55,9 +55,9 @@ func TestNeededInputs(t *testing.T) {
 	}
 }
 
-// TestInputsLeftOut leaves out each input of the cases that succeed. One that the
-// operator needs is an error of the file's; without another the node may succeed or
-// be refused, and never meets a defect.
+// TestInputsLeftOut omits each input of the cases that succeed. A missing required input is
+// ErrFormat. Without another input the node may succeed or be refused, but never fail with an
+// internal error.
 func TestInputsLeftOut(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	registry, rows := standard.Registry(), Rows()
@@ -86,10 +86,11 @@ func TestInputsLeftOut(t *testing.T) {
 	}
 }
 
-// kinds are those that an operator may refuse a node with.
+// kinds lists the errors with which an operator may refuse a node.
 var kinds = []error{graph.ErrFormat, graph.ErrShape, graph.ErrUnsupported}
 
-// kindOf returns the kind of an operator's error; nil for a defect's and one without.
+// kindOf returns the kind of an operator's error. It returns nil for an internal error and for one
+// without a kind.
 func kindOf(err error) error {
 	i := slices.IndexFunc(kinds, func(kind error) bool { return errors.Is(err, kind) })
 	if i < 0 || errors.Is(err, guard.ErrInternal) {
@@ -98,8 +99,8 @@ func kindOf(err error) error {
 	return kinds[i]
 }
 
-// TestInferWithout infers nodes of every row without the inputs that they may leave out,
-// with operands of every kind and of several ranks. No shape rule meets a defect.
+// TestInferWithout infers nodes of every row without optional inputs, with operands of every kind
+// and of several ranks. No shape rule fails with an internal error.
 func TestInferWithout(t *testing.T) {
 	registry := standard.Registry()
 	inferred := map[string]bool{}
@@ -123,7 +124,7 @@ func TestInferWithout(t *testing.T) {
 				}
 				o, row, err := registry.New(n)
 				if err != nil {
-					continue // it needs attributes, which the cases have
+					continue // it needs attributes; the cases have them
 				}
 				for _, v := range operands() {
 					c := &op.Infer{In: make([]*op.Value, count), Out: []*op.Value{{}}}
@@ -150,7 +151,7 @@ func TestInferWithout(t *testing.T) {
 	}
 }
 
-// operands are types of every kind that an operator may take.
+// operands returns types of every kind that an operator may take.
 func operands() (list []*op.Value) {
 	for _, d := range []tensor.DType{tensor.F32, tensor.I64, tensor.U8, tensor.Bool, tensor.String} {
 		list = append(list, &op.Value{Type: graph.TensorOf(d, nil)})

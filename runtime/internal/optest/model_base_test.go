@@ -17,13 +17,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// A mutant is a model and what its runs are given.
+// A mutant is a model and the inputs of its runs.
 type mutant struct {
 	model *graph.Model
 	feeds map[string]tensor.Value
 }
 
-// opsetOf are the versions of operators of domains in mutants.
+// opsetOf lists the operator sets of mutants.
 var opsetOf = []graph.Opset{{Version: 24}, {Domain: "ai.onnx.ml", Version: 5}, {Domain: cases.Microsoft, Version: 1}, {Domain: op.Internal, Version: 1}}
 
 // ofCase returns a model of one node. Bit i of fixed makes input i a constant.
@@ -49,7 +49,7 @@ func ofCase(c *cases.Case, version int, fixed int) *mutant {
 	return m
 }
 
-// casesOf returns the cases that models are made of: those of operators in the table.
+// casesOf returns the cases from which models are made: the small ones of operators in the table.
 var casesOf = sync.OnceValue(func() []*cases.Case {
 	return slices.DeleteFunc(slices.Clone(Cases()), func(c *cases.Case) bool {
 		row := Rows()[c.Key()]
@@ -57,7 +57,7 @@ var casesOf = sync.OnceValue(func() []*cases.Case {
 	})
 })
 
-// size is the bytes that tensors take.
+// size returns the size of tensors in bytes.
 func size(list []*tensor.Tensor) (n int) {
 	for _, t := range list {
 		if t != nil {
@@ -67,7 +67,7 @@ func size(list []*tensor.Tensor) (n int) {
 	return n
 }
 
-// officials lists the official models, where they are there.
+// officials lists the official models, if their folder is named.
 var officials = sync.OnceValue(func() (list []string) {
 	root := os.Getenv("NACRE_ONNX_DATA")
 	if root == "" {
@@ -102,7 +102,7 @@ func ofFile(t testing.TB, path string) *mutant {
 	return mut
 }
 
-// copiedModel returns the model with nodes, values and lists of its own, all the way down.
+// copiedModel returns a deep copy of the model's nodes, values and lists.
 func copiedModel(m *graph.Model) *graph.Model {
 	c := *m
 	c.Closer, c.Graph = nil, copiedGraph(m.Graph)

@@ -10,15 +10,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// A script chooses the edits of a mutant. One that has ended chooses 0.
+// A script chooses the edits of a mutant. At its end it chooses 0.
 type script struct {
 	data []byte
-	made int // names
+	made int // number of names made
 }
 
 func (s *script) ended() bool { return len(s.data) == 0 }
 
-// pick returns a number below n, which is not 0.
+// pick returns a number from 0 to n-1.
 func (s *script) pick(n int) int {
 	if len(s.data) == 0 || n <= 1 {
 		return 0
@@ -156,7 +156,7 @@ func changedList[T any](s *script, list []T, values []T) []T {
 	return list
 }
 
-// values returns the names that are defined before a node, and those of the graph around.
+// values returns the names defined before a node in g, and in the main graph.
 func (m *mutant) values(g *graph.Graph, before int) []string {
 	var list []string
 	for _, h := range []*graph.Graph{g, m.model.Graph} {
@@ -282,7 +282,7 @@ func changedTensor(s *script, t *tensor.Tensor) *tensor.Tensor {
 	return filled(d, shape)
 }
 
-// filled makes a tensor of small numbers that differ.
+// filled returns a tensor of small, differing numbers.
 func filled(d tensor.DType, shape tensor.Shape) *tensor.Tensor {
 	t := tensor.New(d, shape...)
 	list := make([]float64, shape.Len())
@@ -299,7 +299,7 @@ func filled(d tensor.DType, shape tensor.Shape) *tensor.Tensor {
 	return t
 }
 
-// inserts are nodes between a value and its reader.
+// inserts lists nodes to put between a value and its reader.
 var inserts = []graph.Node{
 	{Op: "Identity", Version: 13}, {Op: "Identity", Version: 16, Attrs: []*graph.Attr{graph.IntAttr("axis", 1)}}, {Op: "Neg", Version: 13}, {Op: "Abs", Version: 13},
 	{Op: "Cast", Version: 13, Attrs: []*graph.Attr{graph.IntAttr("to", 1)}}, {Op: "Cast", Version: 13, Attrs: []*graph.Attr{graph.IntAttr("to", 7)}},
@@ -327,10 +327,10 @@ func (m *mutant) insert(s *script, g *graph.Graph, at int) {
 	g.Nodes = slices.Insert(g.Nodes, at, by)
 }
 
-// binary are nodes of two operands.
+// binary lists operators with two operands.
 var binary = []string{"Add", "Mul", "Sub", "Div", "MatMul", "Max", "Equal", "Pow", "Less"}
 
-// follow has a node read an output of another, and gives its result out.
+// follow adds a node that reads an output of node at, and makes its result an output of the graph.
 func (m *mutant) follow(s *script, g *graph.Graph, at int) {
 	n := g.Nodes[at]
 	if len(n.Outputs) == 0 || n.Outputs[0] == "" {
@@ -350,7 +350,7 @@ func (m *mutant) follow(s *script, g *graph.Graph, at int) {
 	}
 }
 
-// twice adds a node like another, and the sum of both.
+// twice adds a copy of a node, and the sum of both.
 func (m *mutant) twice(s *script, g *graph.Graph, at int) {
 	n := copiedNode(g.Nodes[at])
 	if len(n.Outputs) == 0 || n.Outputs[0] == "" {
@@ -372,7 +372,7 @@ func (m *mutant) twice(s *script, g *graph.Graph, at int) {
 	}
 }
 
-// wrap puts a node into a graph of If, or of Loop.
+// wrap puts a node into a graph of If or Loop.
 func (m *mutant) wrap(s *script, g *graph.Graph, at int) {
 	n := g.Nodes[at]
 	if len(n.Outputs) == 0 || slices.Contains(n.Outputs, "") {
@@ -452,7 +452,7 @@ func (m *mutant) fix(s *script, g *graph.Graph) {
 	}
 }
 
-// declare has the model say the type of a value.
+// declare declares the type of a value.
 func (m *mutant) declare(s *script, g *graph.Graph) {
 	list := slices.Concat(m.values(g, len(g.Nodes)))
 	if len(list) == 0 {

@@ -27,8 +27,8 @@ import (
 var tableRows = sync.OnceValue(func() []*op.Row { return standard.Registry().Rows() })
 
 // FuzzModel changes models in a few places and compares sessions with and without passes: the
-// verdict, the results, and the last rows of results. The models are the cases of the suite, or
-// the official ones if their folder is named.
+// verdict, the results, and the last rows of results. The models are the cases of the suite and, if
+// their folder is named, the official ones.
 func FuzzModel(f *testing.F) {
 	testenv.Need(f, bindings.Available())
 	r := rand.New(rand.NewPCG(1, 2))
@@ -102,19 +102,19 @@ func tryMutant(t testing.TB, base uint16, data []byte) bool {
 	return ran
 }
 
-// outcome is what became of one way to run a model.
+// outcome is the result of one way to run a model.
 type outcome struct {
 	err     error
 	results map[string]tensor.Value
 }
 
-// limit is the memory that runs of mutants may take, and the time.
+// Limits on the memory and the time of mutants' runs.
 const (
 	mutantMemory = 64 << 20
 	mutantTime   = 20 * time.Second
 )
 
-// run makes a session, runs it twice, and returns its results, and the last rows of results.
+// run makes a session and runs it twice. It returns the results, and the last rows of results.
 func (m *mutant) run(ctx context.Context, plain bool, feeds func(*runtime.Session) map[string]tensor.Value) (o outcome, err error) {
 	packs := cpudevice.NewPacks()
 	defer packs.Close()
@@ -145,7 +145,7 @@ func (m *mutant) run(ctx context.Context, plain bool, feeds func(*runtime.Sessio
 	return o, m.lastRows(ctx, p, o, options, in)
 }
 
-// lastRows runs a program for the last rows of the outputs that have rows.
+// lastRows runs a program for the last rows of all outputs that have rows.
 func (m *mutant) lastRows(ctx context.Context, p *runtime.Program, whole outcome, options runtime.Options, in map[string]tensor.Value) error {
 	var names []string
 	for _, v := range m.model.Graph.Outputs {
@@ -199,7 +199,7 @@ func lastRow(x *tensor.Tensor) *tensor.Tensor {
 	return y
 }
 
-// compare reports whether the model runs, and what is wrong with its sessions; "" for nothing.
+// compare reports whether the model runs, and the fault of its sessions; "" for none.
 func (m *mutant) compare() (ran bool, why string) {
 	ctx, cancel := context.WithTimeout(context.Background(), mutantTime)
 	defer cancel()
@@ -231,7 +231,7 @@ func (m *mutant) compare() (ran bool, why string) {
 	return true, ""
 }
 
-// impure reports whether nodes may give other results each time.
+// impure reports whether nodes may give different results each time.
 func (m *mutant) impure() bool { return impure(m.model.Graph) }
 
 func impure(g *graph.Graph) bool {
@@ -241,7 +241,7 @@ func impure(g *graph.Graph) bool {
 	})
 }
 
-// inputs returns what a run is given: what the case has if it has the declared type, else
+// inputs returns the inputs of a run: the mutant's own if they have the declared type, otherwise
 // numbers.
 func (m *mutant) inputs(s *runtime.Session) map[string]tensor.Value {
 	in := map[string]tensor.Value{}
@@ -277,7 +277,7 @@ func (m *mutant) inputs(s *runtime.Session) map[string]tensor.Value {
 	return in
 }
 
-// tolerance is how far results with and without passes may differ, in parts of the largest.
+// tolerance bounds the difference of results with and without passes, relative to the largest.
 const tolerance = 1e-3
 
 func sameResults(want, got map[string]tensor.Value, tolerance float64) error {
@@ -299,7 +299,7 @@ func sameValue(want, got tensor.Value, tolerance float64) error {
 	}
 	g, ok := got.(*tensor.Tensor)
 	if ok && w.Len() == 0 && g.Len() == 0 && w.DType() == g.DType() && tolerance > 0 {
-		return nil // passes may know more of the extents that a Loop without iterations gives
+		return nil // passes may know more extents of a Loop without iterations
 	}
 	if !ok || w.DType() != g.DType() || !w.Shape().Equal(g.Shape()) {
 		return fmt.Errorf("%v, want %v", got, want)

@@ -1,8 +1,7 @@
-// Package optest holds one suite of operator cases for every device: nodes,
-// inputs made from a seed, and outputs that plain Go code computes by the
-// definition of the operator, in float64 and by index arithmetic. It shares no
-// code with the operators that it checks. Package cases says what a case is; each
-// family of operators has a package of cases.
+// Package optest holds one suite of operator cases for every device: nodes, inputs made from a
+// seed, and outputs that plain Go code computes by the definition of the operator, in float64 and
+// by index arithmetic. It shares no code with the operators that it checks. Package cases defines a
+// case. Each family of operators has a package of cases.
 package optest
 
 import (
@@ -26,7 +25,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 )
 
-// Cases returns every case of the suite, which must not be changed.
+// Cases returns every case of the suite. Callers must not change them.
 var Cases = sync.OnceValue(func() []*cases.Case {
 	var list []*cases.Case
 	for seed, f := range slices.Concat(
@@ -47,8 +46,8 @@ var Cases = sync.OnceValue(func() []*cases.Case {
 	return append(list, copies(list)...)
 })
 
-// Run checks every case, in every version that it holds for, on one device.
-// Operators without a row are left out.
+// Run checks every case on one device, in every version for which it holds. It skips operators
+// without a row.
 func Run(t *testing.T, eval cases.Eval) {
 	rows := Rows()
 	for _, c := range Cases() {
@@ -64,8 +63,8 @@ func Run(t *testing.T, eval cases.Eval) {
 	}
 }
 
-// Rows are the rows of the operator table by name, behind the domain if it is not
-// the standard's.
+// Rows returns the rows of the operator table by name, prefixed by the domain unless it is the
+// standard's.
 var Rows = sync.OnceValue(func() map[string]*op.Row {
 	rows := map[string]*op.Row{}
 	for _, row := range standard.Registry().Rows() {

@@ -21,15 +21,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// cpu evaluates nodes as a session does, in memory that is hard on operators:
-// it holds rubbish, and requests may fail.
+// cpu evaluates nodes as a session does, with hostile memory: it holds rubbish, and requests may
+// fail.
 type cpu struct {
 	registry *op.Registry
 	isa      bindings.ISA
 	pool     *bindings.Pool
 	variable bool
-	inPlace  int // the input whose memory output 0 takes over, from 1; 0 for none
-	fail     int // the request of Run that fails, from 1; 0 for none
+	inPlace  int // the input, from 1, whose memory output 0 reuses; 0 for none
+	fail     int // the request of Run, from 1, that fails; 0 for none
 	requests int
 }
 
@@ -56,7 +56,7 @@ func (d *cpu) eval(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error)
 	return once.Eval(d.registry, n, in)
 }
 
-// rubbish is a tensor that holds nothing of use, but for clear unused bits.
+// rubbish returns a tensor of useless elements with clear unused bits.
 func rubbish(d tensor.DType, shape tensor.Shape) *tensor.Tensor {
 	t := tensor.New(d, shape...)
 	for i := range t.Bytes() {
@@ -94,7 +94,7 @@ func TestCPU(t *testing.T) {
 	}
 }
 
-// TestInPlace gives output 0 the memory of every input that it may take over.
+// TestInPlace gives output 0 the memory of every input that it may reuse.
 func TestInPlace(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	d := &cpu{registry: standard.Registry(), isa: bindings.DetectISA()}
@@ -156,8 +156,7 @@ func TestMemoryFails(t *testing.T) {
 	})
 }
 
-// eachCase calls f for every case of an operator that has a row, in its first
-// version.
+// eachCase calls f for every case of an operator with a row, in its first version.
 func eachCase(f func(c *cases.Case, row *op.Row, version int)) {
 	rows := Rows()
 	for _, c := range Cases() {
@@ -169,8 +168,8 @@ func eachCase(f func(c *cases.Case, row *op.Row, version int)) {
 	}
 }
 
-// TestCasesAreWhole checks that every case says what it expects and holds for a
-// version of its operator.
+// TestCasesAreWhole checks that every case has an expectation and holds for a version of its
+// operator.
 func TestCasesAreWhole(t *testing.T) {
 	rows := Rows()
 	for _, c := range Cases() {
@@ -188,8 +187,8 @@ func TestCasesAreWhole(t *testing.T) {
 	}
 }
 
-// answered returns the operators of which ONNX Runtime's answers are stored, which the
-// tests of op/standard compare with.
+// answered returns the operators with stored answers of ONNX Runtime. The tests of op/standard
+// compare with them.
 func answered(t *testing.T) map[string]bool {
 	files, err := filepath.Glob(filepath.Join("..", "..", "op", "standard", "testdata", "microsoft", "*.json"))
 	if err != nil || files == nil {
@@ -212,9 +211,8 @@ func answered(t *testing.T) map[string]bool {
 	return found
 }
 
-// TestEveryRowHasCases checks that the suite covers the operator table: every
-// row, every version of it, every element type. Rows with stored answers of ONNX Runtime
-// may have none here.
+// TestEveryRowHasCases checks that the suite covers every row of the operator table with every
+// version and element type. Rows with stored answers of ONNX Runtime need no cases.
 func TestEveryRowHasCases(t *testing.T) {
 	type seen struct {
 		versions map[int]bool
@@ -240,8 +238,8 @@ func TestEveryRowHasCases(t *testing.T) {
 		}
 	}
 	for name, row := range rows {
-		// Cases are tensors in and tensors out; operators on other values and those
-		// that run graphs are tested with whole models, in package runtime.
+		// Cases have only tensors as inputs and outputs. Package runtime tests operators on other
+		// values and operators that run graphs, with whole models.
 		if row.DynamicOutputs {
 			continue
 		}

@@ -17,7 +17,7 @@ type binary struct {
 	nonzero bool // the second operand is
 }
 
-// quotient is a/b, cut off to a whole number for integers.
+// quotient returns a/b, truncated for integers.
 func quotient(d tensor.DType) func(a, b float64) float64 {
 	if d.IsInteger() {
 		return func(a, b float64) float64 { return math.Trunc(a / b) }
@@ -89,7 +89,7 @@ func manyElements(s *cases.Suite) {
 	}
 }
 
-// oldBroadcast is what the attributes broadcast and axis meant before opset 7.
+// oldBroadcast adds cases of the attributes broadcast and axis as they were before opset 7.
 func oldBroadcast(s *cases.Suite, b binary) {
 	if b.version != 7 || b.types[0] != tensor.F32 {
 		return
@@ -108,7 +108,7 @@ func oldBroadcast(s *cases.Suite, b binary) {
 	s.Add(cases.Case{Op: b.op, Version: 1, Until: 7, Attrs: cases.Attrs("broadcast", 1), In: cases.In(x, y), Want: cases.Want(cases.Broadcasted(tensor.F32, f, x, y)), Ulps: b.ulps})
 }
 
-// oldPRelu has one slope for all elements, or one per channel.
+// oldPRelu adds cases with one slope for all elements, and one per channel.
 func oldPRelu(s *cases.Suite) {
 	x, one, three := s.Any(tensor.F32, 2, 3, 4), s.Any(tensor.F32, 1), s.Any(tensor.F32, 3)
 	f := func(v []float64) float64 { return cases.Choose(v[0] < 0, v[0]*v[1], v[0]) }

@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// smallFloat is a format of a byte or less: sign, exponent, fraction.
+// smallFloat is a format of at most a byte: sign, exponent, fraction.
 type smallFloat struct {
 	bits, fraction, bias int
 	isNaN                func(code int) bool
@@ -18,7 +18,7 @@ type smallFloat struct {
 
 func never(int) bool { return false }
 
-// SmallFloats are the formats by element type.
+// SmallFloats maps element types to formats.
 var SmallFloats = map[tensor.DType]smallFloat{
 	tensor.F8E4M3FN:   {8, 3, 7, func(c int) bool { return c&0x7f == 0x7f }, never},
 	tensor.F8E4M3FNUZ: {8, 3, 8, func(c int) bool { return c == 0x80 }, never},
@@ -27,7 +27,7 @@ var SmallFloats = map[tensor.DType]smallFloat{
 	tensor.F4E2M1:     {4, 1, 1, never, never},
 }
 
-// Value is the number that a code stands for.
+// Value returns the number that a code stands for.
 func (f smallFloat) Value(code int) float64 {
 	sign := 1.0
 	if code>>(f.bits-1) != 0 {
@@ -46,8 +46,8 @@ func (f smallFloat) Value(code int) float64 {
 	return sign * math.Ldexp(float64(frac+1<<f.fraction), exp-f.bias-f.fraction)
 }
 
-// Code is the number nearest to v, of two the one with an even code, and the
-// largest one for what is beyond all.
+// Code returns the code of the number nearest to v. A tie goes to the even code. Beyond the range
+// it returns the code of the largest number.
 func (f smallFloat) Code(v float64) int {
 	best, gap := 0, math.Inf(1)
 	for c := range 1 << f.bits {
@@ -62,7 +62,7 @@ func (f smallFloat) Code(v float64) int {
 	return best
 }
 
-// Coded is a tensor of elements of a small format.
+// Coded returns a tensor of a small format from codes.
 func Coded(d tensor.DType, list []int) *tensor.Tensor {
 	t := tensor.New(d, len(list))
 	for i, c := range list {
@@ -75,7 +75,7 @@ func Coded(d tensor.DType, list []int) *tensor.Tensor {
 	return t
 }
 
-// holding is a tensor of type d with those numbers, which d can hold.
+// holding returns a tensor of type d with the given numbers, which d must hold.
 func holding(d tensor.DType, list ...float64) *tensor.Tensor {
 	f, small := SmallFloats[d]
 	t := tensor.New(d, len(list))
@@ -140,7 +140,7 @@ func castCase(s *cases.Suite, from, to tensor.DType) {
 	s.Add(cases.Case{Op: "CastLike", Version: max(since(from, to), 15), In: cases.In(x, tensor.New(to)), Want: cases.Want(y)})
 }
 
-// since is the version from which both types can be cast.
+// since returns the first version that can cast all given types.
 func since(types ...tensor.DType) int {
 	v := 6
 	for _, d := range types {
@@ -164,7 +164,7 @@ func since(types ...tensor.DType) int {
 	return v
 }
 
-// roundingCases check every value of the small formats, and numbers between.
+// roundingCases checks every value of the small formats, and numbers between them.
 func roundingCases(s *cases.Suite) {
 	for _, d := range tensor.DTypes() {
 		f, ok := SmallFloats[d]

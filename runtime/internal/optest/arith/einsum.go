@@ -12,8 +12,8 @@ import (
 func einsumCases(s *cases.Suite) {
 	for _, d := range cases.Numeric {
 		for _, c := range []struct {
-			equation string // as the reference reads it: no ellipsis, explicit result
-			given    string // as the node has it, if not alike
+			equation string // for the reference: no ellipsis, explicit result
+			given    string // for the node, if different
 			shapes   [][]int
 		}{
 			{"ij->ji", "", [][]int{{3, 4}}},
@@ -63,7 +63,7 @@ func einsumCases(s *cases.Suite) {
 	s.Add(cases.Case{Op: "Einsum", Version: 12, Note: "extents", Attrs: cases.Attrs("equation", "ij,ij"), In: cases.In(x, s.Any(tensor.F32, 3, 2)), Fails: graph.ErrShape})
 }
 
-// summation adds up the products of all elements, one for each index of all axes.
+// summation adds up the products of the inputs' elements over all indices of all axes.
 func summation(d tensor.DType, equation string, inputs []*tensor.Tensor) *tensor.Tensor {
 	left, right, _ := strings.Cut(equation, "->")
 	terms := strings.Split(left, ",")
@@ -104,7 +104,7 @@ func summation(d tensor.DType, equation string, inputs []*tensor.Tensor) *tensor
 	return y
 }
 
-// sumLikeCases undo a broadcast.
+// sumLikeCases adds cases that undo a broadcast.
 func sumLikeCases(s *cases.Suite) {
 	for _, d := range cases.Numeric {
 		for _, c := range [][2][]int{{{2, 3, 4}, {3, 1}}, {{3, 4}, {3, 4}}, {{3, 4}, {}}, {{3, 1}, {1, 1}}, {{2, 0}, {1, 0}}} {

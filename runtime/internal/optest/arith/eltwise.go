@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// unary is an operator with one input of which every element becomes f of it.
+// unary is an operator with one input that applies f to every element.
 type unary struct {
 	op      string
 	version int
@@ -113,7 +113,7 @@ func trigonometry() []unary {
 	}
 }
 
-// specials are floats at which functions bend or end.
+// specials lists floats at which functions bend or end.
 var specials = []float64{0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), 0x1p-14, 30000, -30000}
 
 func unaryCases(s *cases.Suite) {
@@ -154,7 +154,7 @@ func variadicCases(s *cases.Suite) {
 	list := []struct {
 		op     string
 		first  int
-		intsAt int // the version from which integers are taken; 0 for never
+		intsAt int // the version from which integers are allowed; 0 for never
 		f      func(x []float64) float64
 	}{
 		{"Sum", 8, 0, sum},
@@ -203,7 +203,7 @@ func clipCases(s *cases.Suite) {
 	}
 }
 
-// integerCases are the operators on bits, and sums that wrap around.
+// integerCases adds operators on bits, and sums that wrap around.
 func integerCases(s *cases.Suite) {
 	bits := map[string]func(a, b uint64) uint64{
 		"BitwiseAnd": func(a, b uint64) uint64 { return a & b },
@@ -244,7 +244,7 @@ func integerCases(s *cases.Suite) {
 	}
 }
 
-// order is -1, 0 or 1 as a is less than b, equal or greater.
+// order returns -1, 0 or 1 if a is less than, equal to or greater than b.
 func order(a, b float64) int {
 	switch {
 	case a < b:

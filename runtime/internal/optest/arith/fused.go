@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// sumMatMulCases add a vector and a value to products, and apply a function.
+// sumMatMulCases adds a vector and a value to products and applies a function.
 func sumMatMulCases(s *cases.Suite, d tensor.DType) {
 	for _, c := range []struct{ m, k, n, batch int }{{3, 20, 17, 2}, {1, 700, 33, 1}, {0, 4, 5, 1}} {
 		a, b, v, z := s.Any(d, c.batch, c.m, c.k), s.Any(d, c.k, c.n), s.Any(d, c.n), s.Any(d, c.batch, c.m, c.n)
@@ -30,7 +30,7 @@ func sumMatMulCases(s *cases.Suite, d tensor.DType) {
 	}
 }
 
-// widenedCases are products of float32 by weights of 16 bits.
+// widenedCases multiplies float32 by weights of 16 bits.
 func widenedCases(s *cases.Suite) {
 	for _, d := range []tensor.DType{tensor.F16, tensor.BF16} {
 		for _, c := range []struct{ m, k, n, trans int }{{3, 20, 17, 0}, {1, 90, 33, 1}, {5, 64, 40, 1}} {
@@ -56,7 +56,7 @@ func widenedCases(s *cases.Suite) {
 	s.Add(cases.Case{Domain: "nacre", Op: "WidenedGemm", Version: 1, Note: "weights of 32 bits", In: cases.In(a, b), Fails: graph.ErrShape})
 }
 
-// fusedFunctions are functions that may stand behind sums.
+// fusedFunctions lists functions that may follow sums.
 var fusedFunctions = []struct {
 	name   string
 	params []float64
@@ -97,8 +97,7 @@ func biasedGelus(s *cases.Suite, d tensor.DType) {
 	s.Add(cases.Case{Domain: cases.Microsoft, Op: "BiasGelu", Version: 1, Note: "a bias of another length", In: cases.In(x, s.Any(d, 1024)), Fails: graph.ErrShape})
 }
 
-// fusedProducts are products of operands with their axes in another order, and
-// products with an activation.
+// fusedProducts adds products of operands with permuted axes, and products with an activation.
 func fusedProducts(s *cases.Suite, d tensor.DType) {
 	const m, k, n, batch = 3, 20, 17, 2
 	a, b := s.Any(d, batch, m, k), s.Any(d, k, batch, n)
@@ -130,7 +129,7 @@ func fusedProducts(s *cases.Suite, d tensor.DType) {
 		Attrs: cases.Attrs("transB", 1, "activation", "Softmax")})
 }
 
-// fusedCases are functions of sums, and products with functions behind them.
+// fusedCases adds functions of sums, and products followed by functions.
 func fusedCases(s *cases.Suite) {
 	for _, d := range cases.Floats {
 		biasedGelus(s, d)

@@ -6,13 +6,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// inverses are of matrices whose inverses are known.
+// inverses adds matrices with known inverses.
 func inverses(s *cases.Suite, d tensor.DType) {
 	const n = 6
 	x, y := tensor.New(d, 3, n, n), tensor.New(d, 3, n, n)
 	for b := range 3 {
 		for i := range n {
-			// A permutation, scaled: its inverse goes back and scales back.
+			// The inverse of a scaled permutation permutes back and scales back.
 			to := (i*5 + b) % n
 			cases.SetNumber(x, (b*n+i)*n+to, float64(int(2)<<i))
 			cases.SetNumber(y, (b*n+to)*n+i, 1/float64(int(2)<<i))
@@ -24,7 +24,7 @@ func inverses(s *cases.Suite, d tensor.DType) {
 	s.Add(cases.Case{Domain: cases.Microsoft, Op: "Inverse", Version: 1, Note: "not square", In: cases.In(s.Any(d, 2, 3)), Fails: graph.ErrShape})
 }
 
-// inverseCases are inverses, and products of transposed matrices.
+// inverseCases adds inverses, and products of transposed matrices.
 func inverseCases(s *cases.Suite) {
 	for _, d := range []tensor.DType{tensor.F32, tensor.F64, tensor.I32, tensor.I64, tensor.U32, tensor.U64} {
 		a, b := s.Any(d, 4, 3), s.Any(d, 5, 4)

@@ -85,8 +85,8 @@ func nanCases(s *cases.Suite) {
 		s.Add(cases.Case{Op: "IsInf", Version: version, Attrs: cases.Attrs("detect_negative", 0), In: cases.In(x), Want: cases.Want(isInf(1))})
 		s.Add(cases.Case{Op: "IsInf", Version: version, Attrs: cases.Attrs("detect_positive", 0), In: cases.In(x), Want: cases.Want(isInf(-1))})
 	}
-	// In these formats the bits say it: all ones behind the sign, and for
-	// float8e5m2 all exponents one with a fraction.
+	// These codes are NaN: all bits set after the sign or, for float8e5m2, all exponent bits set
+	// with a fraction.
 	for _, c := range []struct {
 		d    tensor.DType
 		nans []byte

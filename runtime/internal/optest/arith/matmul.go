@@ -36,7 +36,7 @@ func matmulCases(s *cases.Suite) {
 	s.Add(cases.Case{Op: "MatMul", Version: 1, Note: "scalar", In: cases.In(s.Any(tensor.F32), s.Any(tensor.F32, 4, 2)), Fails: graph.ErrShape})
 }
 
-// Product is the matrix product with the rules of numpy.matmul.
+// Product returns the matrix product by the rules of numpy.matmul.
 func Product(d tensor.DType, a, b *tensor.Tensor) *tensor.Tensor {
 	sa, sb := a.Shape(), b.Shape()
 	x, y := a, b
@@ -103,7 +103,7 @@ func gemmCases(s *cases.Suite, d tensor.DType, first int) {
 	s.Add(cases.Case{Op: "Gemm", Version: max(first, 7), Note: "no sum", In: cases.In(tensor.New(d, m, 0), zero, c), Want: cases.Want(gemm(d, tensor.New(d, m, 0), zero, c, 1, 1))})
 }
 
-// gemm is alpha·a·b + beta·c.
+// gemm returns alpha·a·b + beta·c.
 func gemm(d tensor.DType, a, b, c *tensor.Tensor, alpha, beta float64) *tensor.Tensor {
 	m, k, n := a.Shape()[0], a.Shape()[1], b.Shape()[1]
 	z := tensor.New(d, m, n)

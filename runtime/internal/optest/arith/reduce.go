@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// reduction is an operator that makes one number of those along some axes.
+// reduction is an operator that reduces the elements along some axes to one number.
 type reduction struct {
 	op     string
 	f      func(list []float64) float64
@@ -106,7 +106,7 @@ func logAdd(a, b float64) float64 {
 	return m + math.Log(math.Exp(a-m)+math.Exp(b-m))
 }
 
-// Reduced collects the elements along the axes and applies f to each collection.
+// Reduced applies f to the elements along the axes, collected for each result.
 func Reduced(x *tensor.Tensor, axes []int, keep bool, f func([]float64) float64) *tensor.Tensor {
 	kept := slices.Clone(x.Shape())
 	for _, a := range axes {
@@ -158,8 +158,8 @@ func argCases(s *cases.Suite) {
 	}
 }
 
-// argBest is the index along the axis of the element better than the others; of
-// equals, the first or the last.
+// argBest returns the index along the axis of the best element: the first of equals, or the last if
+// last is set.
 func argBest(x *tensor.Tensor, axis int, last bool, better func(a, b float64) bool) *tensor.Tensor {
 	y := tensor.New(tensor.I64, cases.With(x.Shape(), axis, 1)...)
 	cases.Each(y.Shape(), func(i int, at []int) {

@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// uniqueMicrosoftCases are Unique of ONNX Runtime's own domain.
+// uniqueMicrosoftCases adds cases of Unique in ONNX Runtime's domain.
 func uniqueMicrosoftCases(s *cases.Suite) {
 	for _, d := range append(slices.Clone(cases.Numeric), tensor.Bool) {
 		given := s.Between(d, 0, 1, 9)
@@ -37,7 +37,7 @@ func topKCases(s *cases.Suite, d tensor.DType) {
 			values := tensor.New(d, 3, k, 2)
 			places := tensor.New(tensor.I64, 3, k, 2)
 			cases.Each(x.Shape(), func(i int, at []int) {
-				better := 0 // elements of the lane that come before this one
+				better := 0 // elements of the lane that precede this one
 				for j := range 17 {
 					v := cases.Number(x, cases.Flat(x.Shape(), at[0], j, at[2]))
 					if w := cases.Number(x, i); v == w && j < at[1] || largest == 1 && v > w || largest == 0 && v < w {
@@ -78,7 +78,7 @@ func uniqueCases(s *cases.Suite, d tensor.DType) {
 	}
 }
 
-// before compares elements of any type that has an order.
+// before compares elements of any ordered type.
 func before(t *tensor.Tensor, i, j int) int {
 	if t.DType() == tensor.String {
 		a, b := t.Strings()[i], t.Strings()[j]
@@ -123,7 +123,7 @@ func uniqueCase(s *cases.Suite, x *tensor.Tensor, axis int, sorted, unsorted cas
 	add(sorted, inOrder)
 }
 
-// sortCases are the largest elements, and those that differ.
+// sortCases adds cases of the largest elements and of distinct elements.
 func sortCases(s *cases.Suite) {
 	for _, d := range cases.Numeric {
 		topKCases(s, d)

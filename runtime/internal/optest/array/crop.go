@@ -32,7 +32,7 @@ func cropPadCases(s *cases.Suite, d tensor.DType) {
 	}
 }
 
-// cropCases crop and pad around the centre.
+// cropCases crops and pads around the centre.
 func cropCases(s *cases.Suite) {
 	for _, d := range tensor.DTypes() {
 		cropPadCases(s, d)

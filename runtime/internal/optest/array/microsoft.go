@@ -6,7 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// expandDimsCases insert axes.
+// expandDimsCases inserts axes.
 func expandDimsCases(s *cases.Suite) {
 	x := s.Any(tensor.F32, 2, 3)
 	one := func(i int) *tensor.Tensor { return cases.Scalar(tensor.I32, float64(i)) }
@@ -19,7 +19,7 @@ func expandDimsCases(s *cases.Suite) {
 	s.Add(cases.Case{Domain: cases.Microsoft, Op: "ExpandDims", Version: 1, Note: "two", In: cases.In(x, cases.Ints(0, 1)), Fails: graph.ErrShape})
 }
 
-// rangeByOneCases count without a step.
+// rangeByOneCases counts without a step.
 func rangeByOneCases(s *cases.Suite) {
 	s.Add(cases.Case{Domain: cases.Microsoft, Op: "Range", Version: 1, Note: "by one", In: cases.In(cases.Scalar(tensor.I64, 3), cases.Scalar(tensor.I64, 6)), Want: cases.Want(cases.Ints(3, 4, 5))})
 }

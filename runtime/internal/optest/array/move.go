@@ -120,8 +120,7 @@ func splitCases(s *cases.Suite, d tensor.DType) {
 	s.Add(cases.Case{Op: "Split", Version: 13, Note: "wrong sum", Attrs: cases.Attrs("axis", 1), In: cases.In(x, cases.Ints(5)), Fails: graph.ErrShape})
 }
 
-// sliceCase takes a cut of every listed axis, by the rule that Python's ranges
-// obey.
+// sliceCase adds a case that slices every listed axis by the rule of Python's ranges.
 func sliceCase(s *cases.Suite, d tensor.DType, shape, starts, ends, axes, steps []int) {
 	x := s.Any(d, shape...)
 	picks := make([][]int, len(shape))
@@ -147,7 +146,7 @@ func sliceCase(s *cases.Suite, d tensor.DType, shape, starts, ends, axes, steps 
 	s.Add(cases.Case{Op: "Slice", Version: 10, In: cases.In(x, cases.Ints(starts...), cases.Ints(ends...), cases.Ints(axes...), cases.Ints(steps...)), Want: cases.Want(y)})
 }
 
-// cutOf lists the indices of a cut of n elements.
+// cutOf lists the indices of a slice of n elements.
 func cutOf(n, start, end, step int) []int {
 	if start < 0 {
 		start = max(start+n, 0)

@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// padded is the definition of Pad: crop what negative counts remove, then make
-// every element that is added from one that is left, or from value.
+// padded is the definition of Pad. It crops elements by negative counts, then fills each added
+// element from a remaining one or from value.
 func padded(x *tensor.Tensor, mode string, before, after []int, value *tensor.Tensor) *tensor.Tensor {
 	shape := slices.Clone(x.Shape())
 	for a := range shape {
@@ -48,7 +48,7 @@ func padded(x *tensor.Tensor, mode string, before, after []int, value *tensor.Te
 	return out
 }
 
-// mirror bounces an index between the first and the last of n elements.
+// mirror reflects an index at the first and the last of n elements.
 func mirror(i, n int) int {
 	for n > 1 && (i < 0 || i >= n) {
 		if i < 0 {

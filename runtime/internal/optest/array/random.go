@@ -6,7 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// randomCases are draws of which only one result is possible.
+// randomCases adds draws with only one possible result.
 func randomCases(s *cases.Suite) {
 	shape := []int{2, 3, 4}
 	filled := func(d tensor.DType, v float64) *tensor.Tensor {

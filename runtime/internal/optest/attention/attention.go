@@ -29,7 +29,7 @@ func attentionCases(s *cases.Suite) {
 	tensorScatterCases(s)
 }
 
-// Headed reads element [batch,head,row,i] of a tensor, whichever way it lies.
+// Headed reads element [batch,head,row,i] of a tensor in any layout.
 type Headed func(b, h, r, i int) float64
 
 // byHead reads [batch,heads,rows,size].
@@ -43,8 +43,8 @@ func byRow(t *tensor.Tensor, heads int) Headed {
 	return func(b, h, r, i int) float64 { return cases.Number(t, cases.Flat(t.Shape(), b, r, h*size+i)) }
 }
 
-// Attention describes attention; score says what is added to the score of query i
-// and key j, -inf where j is left out.
+// Attention describes attention. Score returns the term added to the score of query i and key j,
+// -inf to mask the key.
 type Attention struct {
 	Batch, Heads, KVHeads, Queries, Keys, D, DV int
 	Q, K, V                                     Headed
@@ -53,7 +53,7 @@ type Attention struct {
 	sink                                        func(h int) float64 // nil for none
 }
 
-// Run returns output [batch,heads,queries,dv] and the scores of the four stages.
+// Run returns the output [batch,heads,queries,dv] and the scores of the four stages.
 func (a *Attention) Run() (out func(b, h, i, e int) float64, stages [4]func(b, h, i, j int) float64) {
 	at := func(b, h, i int) int { return (b*a.Heads+h)*a.Queries + i }
 	rows := make([][4][]float64, a.Batch*a.Heads*a.Queries)
@@ -112,7 +112,7 @@ func (a *Attention) row(b, h, i int) (stages [4][]float64) {
 	return stages
 }
 
-// joined is two tensors one after the other along axis 2; the first may be nil.
+// joined concatenates two tensors along axis 2. The first may be nil.
 func joined(a, b *tensor.Tensor) *tensor.Tensor {
 	if a == nil {
 		return b
@@ -126,12 +126,12 @@ func joined(a, b *tensor.Tensor) *tensor.Tensor {
 	}, s[0], s[1], past+s[2], s[3])
 }
 
-// Ulps is what rounding may do to sums of a few dozen terms, beside the
-// rounding of scores in the type itself.
+// Ulps is the error that rounding may cause in sums of a few dozen terms, apart from the rounding
+// of scores to the type itself.
 const Ulps = 24
 
-// standardAttention are cases of the standard's operator: with few queries and
-// with many, alone and behind a cache.
+// standardAttention adds cases of the standard's operator: with few and with many queries, with and
+// without a cache.
 func standardAttention(s *cases.Suite, d tensor.DType) {
 	for _, c := range []struct {
 		note                                          string
@@ -188,9 +188,9 @@ func attentionCase(s *cases.Suite, d tensor.DType, note string, n []int, causal 
 		Ulps: Ulps, Attrs: cases.Attrs("scale", 0.25, "softcap", 4.0, "is_causal", causal, "q_num_heads", heads, "kv_num_heads", kvHeads)})
 }
 
-// hideAll adds a case whose mask holds the least float32 for all keys of some queries, as
-// exporters write it: such scores are all the same, so that all keys count alike. Products
-// of queries and keys are 0.
+// hideAll adds a case with a mask that holds the least float32 for all keys of some queries, as
+// exporters write it. All such scores are equal, so all keys have equal weight. Products of queries
+// and keys are 0.
 func hideAll(s *cases.Suite, queries int) {
 	const keys, size = 40, 8
 	q, k, v := s.Any(tensor.F32, 1, 2, queries, size), tensor.New(tensor.F32, 1, 2, keys, size), s.Any(tensor.F32, 1, 2, keys, size)
@@ -214,9 +214,9 @@ func hideAll(s *cases.Suite, queries int) {
 	s.Add(cases.Case{Op: "Attention", Version: 23, Note: "mask of the least number", In: cases.In(q, k, v, mask), Want: cases.Want(y), Ulps: 64, Attrs: cases.Attrs()})
 }
 
-// composedAttention adds a case of attention in the place of a softmax between two products. The
-// mask leaves no key to one query of three, and the products of another are NaN. The first
-// softmax is NaN too. If zeroed, zeros take the place of NaN.
+// composedAttention adds a case of attention that replaces a softmax between two products. The mask
+// hides all keys from one query of three, and the products of another query are NaN. The softmax is
+// NaN too. If zeroed is set, zeros replace NaN.
 func composedAttention(s *cases.Suite, d tensor.DType, queries, zeroed int) {
 	const keys, size = 40, 8
 	q, k, v := s.Any(d, 1, 2, queries, size), s.Any(d, 1, 2, keys, size), s.Any(d, 1, 2, keys, size)
@@ -248,7 +248,7 @@ func composedAttention(s *cases.Suite, d tensor.DType, queries, zeroed int) {
 		Attrs: cases.Attrs("scale", 0.25, "zeroed", zeroed)})
 }
 
-// attentionShapes are lengths, windows, masks and sequences longer than a block.
+// attentionShapes adds lengths, windows, masks and sequences longer than a block.
 func attentionShapes(s *cases.Suite) {
 	const d = tensor.F32
 	var operands []*tensor.Tensor
@@ -309,8 +309,7 @@ func attentionShapes(s *cases.Suite) {
 		In: cases.In(s.Any(d, 1, 1, 2, 4), s.Any(d, 1, 1, 2, 4), s.Any(d, 1, 1, 2, 4), nil, nil, nil, cases.Ints(3))})
 }
 
-// gatedCases are SwiGLU, and attention through graphs of the node's when it has
-// none.
+// gatedCases adds SwiGLU, and attention with graphs as attributes where the node has none.
 func gatedCases(s *cases.Suite, d tensor.DType) {
 	x, y := s.Any(d, 3, 1001), s.Any(d, 3, 1001)
 	s.Add(cases.Case{Op: "SwiGLU", Version: 28, Attrs: cases.Attrs("alpha", 0.5), In: cases.In(x, y), Ulps: 8,
@@ -326,7 +325,7 @@ func gatedCases(s *cases.Suite, d tensor.DType) {
 		Want: cases.Want(cases.Filled(d, func(at []int) float64 { return out(at[0], at[1], at[2], at[3]) }, 2, 4, 3, 6))})
 }
 
-// rotaryCases turn heads by the angles of their positions.
+// rotaryCases rotates heads by the angles of their positions.
 func rotaryCases(s *cases.Suite, d tensor.DType, domain string, version int) {
 	for _, c := range []struct {
 		size, turned, interleaved int
@@ -369,7 +368,7 @@ func rotaryCases(s *cases.Suite, d tensor.DType, domain string, version int) {
 		if domain != "" {
 			continue
 		}
-		// Without positions every token has rows of its own.
+		// Without positions every token has its own rows.
 		own := func(t *tensor.Tensor) *tensor.Tensor {
 			return cases.Filled(d, func(at []int) float64 {
 				return cases.Number(t, cases.Flat(t.Shape(), int(cases.Number(ids, at[0]*rows+at[1])), at[2]))
@@ -384,7 +383,7 @@ func rotaryCases(s *cases.Suite, d tensor.DType, domain string, version int) {
 		}[domain == ""]})
 }
 
-// linearAttentionCases run the recurrence token by token.
+// linearAttentionCases runs the recurrence token by token.
 func linearAttentionCases(s *cases.Suite, d tensor.DType, domain string, version int) {
 	for _, c := range []struct {
 		rule                                  string
@@ -417,8 +416,8 @@ func linearAttentionCases(s *cases.Suite, d tensor.DType, domain string, version
 	}
 }
 
-// recur takes one token of one head; n is batch, head, token, heads, heads of
-// keys, rows and columns of the state.
+// recur computes one token of one head. n holds batch, head, token, number of heads, number of key
+// heads, and rows and columns of the state.
 func recur(list []*tensor.Tensor, out, state *tensor.Tensor, n []int) {
 	b, h, t, heads, kvHeads, dk, dv := n[0], n[1], n[2], n[3], n[4], n[5], n[6]
 	q, k, v := byRow(list[0], heads), byRow(list[1], kvHeads), byRow(list[2], kvHeads)
@@ -449,7 +448,7 @@ func recur(list []*tensor.Tensor, out, state *tensor.Tensor, n []int) {
 	}
 }
 
-// causalConvCases look back at a state, at more of it than there is input too.
+// causalConvCases looks back at a state, also further than the input is long.
 func causalConvCases(s *cases.Suite, d tensor.DType, domain string, version int) {
 	for _, c := range []struct {
 		n, taps, step int

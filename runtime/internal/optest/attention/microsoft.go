@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// PackedRows is [batch,rows,heads*size] of what f gives for [batch,head,row,i].
+// PackedRows returns f, indexed by [batch,head,row,i], as a tensor [batch,rows,heads*size].
 func PackedRows(d tensor.DType, f func(b, h, r, i int) float64, batch, heads, rows, size int) *tensor.Tensor {
 	return cases.Filled(d, func(at []int) float64 { return f(at[0], at[2]/size, at[1], at[2]%size) }, batch, rows, heads*size)
 }
@@ -52,7 +52,7 @@ func multiHeadCases(s *cases.Suite, d tensor.DType) {
 		if c.past > 0 {
 			continue
 		}
-		// The same with all heads of all operands side by side.
+		// The same with all heads of all operands interleaved.
 		packed := cases.Filled(d, func(at []int) float64 {
 			return byRow([]*tensor.Tensor{q, k, v}[at[3]], heads)(at[0], at[2], at[1], at[4])
 		}, batch, c.queries, heads, 3, size)
@@ -166,7 +166,7 @@ func groupedAttentionCases(s *cases.Suite, d tensor.DType) {
 		Attrs: cases.Attrs("num_heads", heads, "kv_num_heads", kvHeads, "k_quant_type", "PER_TENSOR")})
 }
 
-// projectedCases are the attentions of ONNX Runtime's own domain.
+// projectedCases adds the attention operators of ONNX Runtime's domain.
 func projectedCases(s *cases.Suite) {
 	for _, d := range cases.NarrowFloats {
 		multiHeadCases(s, d)

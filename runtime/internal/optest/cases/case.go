@@ -1,5 +1,5 @@
-// Package cases says what a case of the suite is, and has what the families make cases of:
-// seeded tensors, element types, and index arithmetic.
+// Package cases defines the cases of the suite and helpers that build them: seeded tensors, element
+// types, and index arithmetic.
 package cases
 
 import (
@@ -13,21 +13,21 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Case is a node with its inputs and the outputs that it must have.
+// Case is a node with its inputs and expected outputs.
 type Case struct {
 	Domain  string
 	Op      string
-	Version int    // the first version of the operator that it holds for
-	Until   int    // the first version that it does not hold for; 0 for none
-	Note    string // what is special about it
+	Version int    // the first version of the operator for which it holds
+	Until   int    // the first version for which it no longer holds; 0 for none
+	Note    string // the distinction of the case
 	Attrs   []*graph.Attr
-	In      []*tensor.Tensor // nil where an input is left out
-	Want    []*tensor.Tensor // nil where an output is left out
-	// Ulps is how far floats may be off: in units of the last place of the
-	// expected number, or of 1 when that is smaller. Other types must be equal.
+	In      []*tensor.Tensor // nil for an input that is left out
+	Want    []*tensor.Tensor // nil for an output that is left out
+	// Ulps is the largest error of floats, in units in the last place of the expected number, or of
+	// 1 if that is larger. Other types must be equal.
 	Ulps float64
-	// Fails is the kind of error that refuses the node, for errors.Is: one of those
-	// of package graph. A case has Want or Fails.
+	// Fails is the kind of error that refuses the node, for errors.Is: one of package graph's. A
+	// case has either Want or Fails.
 	Fails error
 }
 
@@ -40,10 +40,10 @@ func (c *Case) Name() string {
 	return fmt.Sprintf("%s-%d %s %s", c.Key(), c.Version, c.Note, strings.Join(types, " "))
 }
 
-// Key is RowKey of the operator.
+// Key returns the RowKey of the operator.
 func (c *Case) Key() string { return RowKey(c.Domain, c.Op) }
 
-// RowKey is the name of an operator, behind its domain if that is not the standard's.
+// RowKey returns the name of an operator, prefixed by its domain unless that is the standard's.
 func RowKey(domain, name string) string {
 	if domain == "" {
 		return name
@@ -51,7 +51,7 @@ func RowKey(domain, name string) string {
 	return domain + "." + name
 }
 
-// Node is the case's node in the given version of the operator set.
+// Node returns the case's node in the given version of the operator set.
 func (c *Case) Node(version int) *graph.Node {
 	n := &graph.Node{Name: c.Note, Domain: c.Domain, Op: c.Op, Version: version, Attrs: c.Attrs}
 	for i, t := range c.In {
@@ -73,7 +73,7 @@ func operand(what string, i int, there bool) string {
 	return fmt.Sprint(what, i)
 }
 
-// Versions are those of the row that the case holds for.
+// Versions returns the versions of the row for which the case holds.
 func (c *Case) Versions(row *op.Row) []int {
 	var list []int
 	for i, v := range row.Since {
@@ -91,7 +91,7 @@ func (c *Case) Versions(row *op.Row) []int {
 // Eval computes one node on a device.
 type Eval func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error)
 
-// Check runs the case in one version and reports what is wrong.
+// Check runs the case in one version and reports any difference.
 func (c *Case) Check(eval Eval, version int) error {
 	got, err := eval(c.Node(version), c.In)
 	if c.Fails != nil {
@@ -103,7 +103,7 @@ func (c *Case) Check(eval Eval, version int) error {
 	return c.Compare(got)
 }
 
-// checkError reports an error of another kind than the case names.
+// checkError reports an error of a kind other than c.Fails.
 func (c *Case) checkError(got []*tensor.Tensor, err error) error {
 	switch {
 	case err == nil:
@@ -116,7 +116,7 @@ func (c *Case) checkError(got []*tensor.Tensor, err error) error {
 	return nil
 }
 
-// Compare reports an output that differs from the one that is wanted.
+// Compare reports outputs that differ from the expected ones.
 func (c *Case) Compare(got []*tensor.Tensor) error {
 	if len(got) != len(c.Want) {
 		return fmt.Errorf("%d outputs, want %d", len(got), len(c.Want))
@@ -139,12 +139,12 @@ type Suite struct {
 	list []*Case
 }
 
-// Make returns the cases that a function adds to a suite with that seed.
+// Make returns the cases that f adds to a suite with the given seed.
 func Make(seed uint64, f func(*Suite)) []*Case {
 	s := &Suite{Source: NewSource(seed)}
 	f(s)
 	return s.list
 }
 
-// Add puts a case into the suite.
+// Add adds a case to the suite.
 func (s *Suite) Add(c Case) { s.list = append(s.list, &c) }

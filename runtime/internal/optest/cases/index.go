@@ -19,7 +19,7 @@ func Each(shape tensor.Shape, f func(flat int, at []int)) {
 	}
 }
 
-// Flat is the number of the element at an index.
+// Flat returns the row-major offset of an index.
 func Flat(shape tensor.Shape, at ...int) int {
 	n := 0
 	for a, d := range shape {
@@ -28,8 +28,8 @@ func Flat(shape tensor.Shape, at ...int) int {
 	return n
 }
 
-// Pick makes a tensor whose elements are those of t at the index that from
-// returns, or zero where it returns nil.
+// Pick returns a tensor with the elements of t at the indices that from returns. If from returns
+// nil, the element is zero.
 func Pick(t *tensor.Tensor, shape tensor.Shape, from func(at []int) []int) *tensor.Tensor {
 	out := tensor.New(t.DType(), shape...)
 	Each(shape, func(i int, at []int) {
@@ -40,25 +40,24 @@ func Pick(t *tensor.Tensor, shape tensor.Shape, from func(at []int) []int) *tens
 	return out
 }
 
-// Mod is the remainder with the sign of n.
+// Mod returns the remainder of x over n with the sign of n.
 func Mod(x, n int) int { return ((x % n) + n) % n }
 
-// With returns a copy of list in which element i is v.
+// With returns a copy of list with v as element i.
 func With(list []int, i, v int) []int {
 	list = slices.Clone(list)
 	list[i] = v
 	return list
 }
 
-// Filled makes a tensor of a function of the index.
+// Filled returns a tensor with element f(at) at each index.
 func Filled(d tensor.DType, f func(at []int) float64, shape ...int) *tensor.Tensor {
 	t := tensor.New(d, shape...)
 	Each(t.Shape(), func(i int, at []int) { SetNumber(t, i, f(at)) })
 	return t
 }
 
-// Broadcasted is f of the elements of tensors that broadcast to one shape; the
-// result has elements of type d.
+// Broadcasted returns a tensor of type d: f of the elements of tensors that broadcast to one shape.
 func Broadcasted(d tensor.DType, f func(x []float64) float64, list ...*tensor.Tensor) *tensor.Tensor {
 	shape := tensor.Shape{}
 	for _, t := range list {
@@ -75,19 +74,19 @@ func Broadcasted(d tensor.DType, f func(x []float64) float64, list ...*tensor.Te
 	return y
 }
 
-// ShapePairs are shapes that broadcast to each other in every manner.
+// ShapePairs lists shapes that broadcast to each other in every manner.
 var ShapePairs = [][2][]int{
 	{{3, 5}, {3, 5}}, {{2, 3, 19}, {}}, {{}, {7}}, {{2, 3, 5}, {5}}, {{2, 3, 5}, {3, 1}},
 	{{1, 5}, {3, 1}}, {{2, 1, 4, 1}, {3, 1, 6}}, {{2, 3, 17}, {2, 1, 17}}, {{0, 3}, {1}}, {{1}, {1, 1}},
 }
 
-// Transposed is a matrix with its axes swapped.
+// Transposed returns the transpose of a matrix.
 func Transposed(x *tensor.Tensor) *tensor.Tensor {
 	sh := x.Shape()
 	return Pick(x, tensor.Shape{sh[1], sh[0]}, func(at []int) []int { return []int{at[1], at[0]} })
 }
 
-// BroadcastShape is the shape that two shapes broadcast to.
+// BroadcastShape returns the shape to which two shapes broadcast.
 func BroadcastShape(a, b []int) tensor.Shape {
 	out := make(tensor.Shape, max(len(a), len(b)))
 	for i := range out {
@@ -101,8 +100,8 @@ func BroadcastShape(a, b []int) tensor.Shape {
 	return out
 }
 
-// BroadcastIndex is the index into a shape of the element that broadcasting puts
-// at an index of the result.
+// BroadcastIndex returns the index into shape of the element that broadcasts to index at of the
+// result.
 func BroadcastIndex(shape tensor.Shape, at []int) []int {
 	src := slices.Clone(at[len(at)-len(shape):])
 	for a, n := range shape {
@@ -113,7 +112,7 @@ func BroadcastIndex(shape tensor.Shape, at []int) []int {
 	return src
 }
 
-// Seen is t with another shape.
+// Seen returns t reshaped.
 func Seen(t *tensor.Tensor, shape ...int) *tensor.Tensor {
 	return Pick(t, shape, func(at []int) []int {
 		rest := Flat(shape, at...)
@@ -126,7 +125,7 @@ func Seen(t *tensor.Tensor, shape ...int) *tensor.Tensor {
 	})
 }
 
-// Inside reports whether an index is one of the shape.
+// Inside reports whether an index is within the shape.
 func Inside(shape, at []int) bool {
 	for a, i := range at {
 		if i < 0 || i >= shape[a] {

@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// canCompute reports whether Number and SetNumber know the type.
+// canCompute reports whether Number and SetNumber support the type.
 func canCompute(d tensor.DType) bool {
 	switch d {
 	case tensor.F32, tensor.F64, tensor.F16, tensor.BF16, tensor.Bool:
@@ -17,7 +17,7 @@ func canCompute(d tensor.DType) bool {
 	return d.IsInteger()
 }
 
-// Number is element i as a float64, exact up to 2^53.
+// Number returns element i as a float64, exact up to 2^53.
 func Number(t *tensor.Tensor, i int) float64 {
 	switch d := t.DType(); d {
 	case tensor.F32:
@@ -86,7 +86,7 @@ func SetNumber(t *tensor.Tensor, i int, v float64) {
 	}
 }
 
-// Numbers are the elements as float64.
+// Numbers returns the elements as float64.
 func Numbers(t *tensor.Tensor) []float64 {
 	list := make([]float64, t.Len())
 	for i := range list {
@@ -95,7 +95,7 @@ func Numbers(t *tensor.Tensor) []float64 {
 	return list
 }
 
-// FromNumbers is a tensor of those elements, each rounded once.
+// FromNumbers returns a tensor of the given elements, each rounded once.
 func FromNumbers(d tensor.DType, list []float64, shape ...int) *tensor.Tensor {
 	t := tensor.New(d, shape...)
 	for i, v := range list {
@@ -104,7 +104,7 @@ func FromNumbers(d tensor.DType, list []float64, shape ...int) *tensor.Tensor {
 	return t
 }
 
-// ulp is the distance from 1 to the next float.
+// ulp returns the distance from 1 to the next float of type d.
 func ulp(d tensor.DType) float64 {
 	switch d {
 	case tensor.F64:
@@ -141,8 +141,8 @@ func compare(got, want *tensor.Tensor, ulps float64) error {
 	return unusedBits(got)
 }
 
-// near reports whether floats are equal, or both not numbers, or apart by at
-// most that part of want or of 1.
+// near reports whether floats are equal, both NaN, or differ by at most part times want, or part if
+// |want| is below 1.
 func near(got, want, part float64) bool {
 	if got == want || math.IsNaN(got) && math.IsNaN(want) {
 		return true
@@ -153,7 +153,7 @@ func near(got, want, part float64) bool {
 	return math.Abs(got-want) <= part*max(1, math.Abs(want))
 }
 
-// unusedBits reports bits behind the last element that are not zero.
+// unusedBits returns an error if bits after the last element are not zero.
 func unusedBits(t *tensor.Tensor) error {
 	used := t.Len() * t.DType().Bits() % 8
 	if b := t.Bytes(); used > 0 && b[len(b)-1]>>used != 0 {
@@ -162,7 +162,7 @@ func unusedBits(t *tensor.Tensor) error {
 	return nil
 }
 
-// Element is element i in a form that can be compared and copied.
+// Element returns element i as a value that can be compared and copied.
 func Element(t *tensor.Tensor, i int) any {
 	switch d := t.DType(); {
 	case d == tensor.String:
@@ -175,7 +175,7 @@ func Element(t *tensor.Tensor, i int) any {
 	}
 }
 
-// SetElement is the inverse of element.
+// SetElement is the inverse of Element.
 func SetElement(t *tensor.Tensor, i int, v any) {
 	switch d := t.DType(); {
 	case d == tensor.String:
@@ -187,7 +187,7 @@ func SetElement(t *tensor.Tensor, i int, v any) {
 	}
 }
 
-// Applied is f of every element.
+// Applied applies f to every element.
 func Applied(x *tensor.Tensor, f func(float64) float64) *tensor.Tensor {
 	list := Numbers(x)
 	for i, v := range list {
@@ -196,7 +196,7 @@ func Applied(x *tensor.Tensor, f func(float64) float64) *tensor.Tensor {
 	return FromNumbers(x.DType(), list, x.Shape()...)
 }
 
-// Choose is a where ok holds, else b.
+// Choose returns a if ok, otherwise b.
 func Choose(ok bool, a, b float64) float64 {
 	if ok {
 		return a
@@ -204,23 +204,23 @@ func Choose(ok bool, a, b float64) float64 {
 	return b
 }
 
-// Truth is 1 where ok holds, else 0.
+// Truth returns 1 if ok, otherwise 0.
 func Truth(ok bool) float64 { return Choose(ok, 1, 0) }
 
-// Rounded makes equal elements likely.
+// Rounded rounds elements to whole numbers, so that equal elements are likely.
 func Rounded(t *tensor.Tensor) *tensor.Tensor { return Applied(t, math.Round) }
 
-// Wide is x with elements of type float64.
+// Wide returns x as float64.
 func Wide(x *tensor.Tensor) *tensor.Tensor {
 	return FromNumbers(tensor.F64, Numbers(x), x.Shape()...)
 }
 
-// Narrow is x rounded to elements of type d.
+// Narrow returns x rounded to type d.
 func Narrow(d tensor.DType, x *tensor.Tensor) *tensor.Tensor {
 	return FromNumbers(d, Numbers(x), x.Shape()...)
 }
 
-// Total is the sum.
+// Total returns the sum.
 func Total(list []float64) float64 {
 	sum := 0.0
 	for _, v := range list {

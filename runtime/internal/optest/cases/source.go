@@ -15,8 +15,8 @@ type Source struct{ *rand.Rand }
 // NewSource returns the source of a seed.
 func NewSource(seed uint64) *Source { return &Source{rand.New(rand.NewPCG(seed, 0x6e61637265))} }
 
-// Any returns a tensor of elements that suit the type: floats around zero, small
-// integers, short strings.
+// Any returns a tensor of elements that suit the type: floats around zero, small integers, short
+// strings.
 func (s *Source) Any(d tensor.DType, shape ...int) *tensor.Tensor {
 	switch d.Kind() {
 	case tensor.Signed:
@@ -27,8 +27,8 @@ func (s *Source) Any(d tensor.DType, shape ...int) *tensor.Tensor {
 	return s.Between(d, -3, 3, shape...)
 }
 
-// Between returns a tensor of numbers from lo to hi, whole ones for integers. It
-// fills types of other kinds with whatever they hold.
+// Between returns a tensor of numbers from lo to hi, whole numbers for integers. It fills other
+// types with arbitrary elements.
 func (s *Source) Between(d tensor.DType, lo, hi float64, shape ...int) *tensor.Tensor {
 	t := tensor.New(d, shape...)
 	for i := range t.Len() {
@@ -61,7 +61,7 @@ func (s *Source) Indices(d tensor.DType, lo, hi int, shape ...int) *tensor.Tenso
 // Huge is more elements than any memory holds.
 const Huge = min(1<<40, math.MaxInt)
 
-// Ints is a vector of int64.
+// Ints returns a vector of int64.
 func Ints(list ...int) *tensor.Tensor {
 	t := tensor.New(tensor.I64, len(list))
 	for i, v := range list {
@@ -70,30 +70,30 @@ func Ints(list ...int) *tensor.Tensor {
 	return t
 }
 
-// Longs is ints of numbers that need 64 bits.
+// Longs is Ints for numbers that need 64 bits.
 func Longs(list ...int64) *tensor.Tensor {
 	t := tensor.New(tensor.I64, len(list))
 	copy(tensor.View[int64](t), list)
 	return t
 }
 
-// Scalar is a tensor without axes.
+// Scalar returns a tensor without axes.
 func Scalar(d tensor.DType, v float64) *tensor.Tensor {
 	t := tensor.New(d)
 	SetNumber(t, 0, v)
 	return t
 }
 
-// Vector is a tensor of one axis.
+// Vector returns a tensor with one axis.
 func Vector(d tensor.DType, list ...float64) *tensor.Tensor { return FromNumbers(d, list, len(list)) }
 
-// In is the inputs of a case; nil where one is left out.
+// In lists the inputs of a case; nil for one that is left out.
 func In(list ...*tensor.Tensor) []*tensor.Tensor { return list }
 
-// Want is the outputs of a case; nil where one is left out.
+// Want lists the outputs of a case; nil for one that is left out.
 func Want(list ...*tensor.Tensor) []*tensor.Tensor { return list }
 
-// Attrs makes attributes from names and values in turn.
+// Attrs returns attributes from alternating names and values.
 func Attrs(list ...any) []*graph.Attr {
 	var out []*graph.Attr
 	for i := 0; i < len(list); i += 2 {
@@ -134,7 +134,7 @@ func Attrs(list ...any) []*graph.Attr {
 	return out
 }
 
-// Bits returns integers of any value.
+// Bits returns arbitrary integers.
 func (s *Source) Bits(d tensor.DType, shape ...int) *tensor.Tensor {
 	t := tensor.New(d, shape...)
 	for i := range t.Len() {
@@ -143,7 +143,7 @@ func (s *Source) Bits(d tensor.DType, shape ...int) *tensor.Tensor {
 	return t
 }
 
-// GetBits is the bits of element i of integers, the high ones zero.
+// GetBits returns the bits of element i of integers, zero-extended.
 func GetBits(t *tensor.Tensor, i int) uint64 {
 	w, v := t.DType().Bits()/8, uint64(0)
 	for j := range w {
@@ -160,7 +160,7 @@ func PutBits(t *tensor.Tensor, i int, v uint64) {
 	}
 }
 
-// Codes returns a tensor of all codes that a type narrower than a byte has.
+// Codes returns a tensor of random codes of d, a type narrower than a byte.
 func (s *Source) Codes(d tensor.DType, shape ...int) *tensor.Tensor {
 	t := tensor.New(d, shape...)
 	for i := range t.Len() {

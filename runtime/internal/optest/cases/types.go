@@ -7,7 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Codes are the numbers that ONNX gives the element types.
+// Codes maps element types to their ONNX numbers.
 var Codes = map[tensor.DType]int{
 	tensor.F32: 1, tensor.U8: 2, tensor.I8: 3, tensor.U16: 4, tensor.I16: 5, tensor.I32: 6, tensor.I64: 7, tensor.String: 8,
 	tensor.Bool: 9, tensor.F16: 10, tensor.F64: 11, tensor.U32: 12, tensor.U64: 13, tensor.C64: 14, tensor.C128: 15, tensor.BF16: 16,
@@ -15,7 +15,7 @@ var Codes = map[tensor.DType]int{
 	tensor.F4E2M1: 23, tensor.F8E8M0: 24, tensor.U2: 25, tensor.I2: 26,
 }
 
-// Microsoft is the domain of operators that ONNX Runtime adds to the standard's.
+// Microsoft is the domain of operators that ONNX Runtime adds to the standard.
 const Microsoft = "com.microsoft"
 
 // Sets of element types.
@@ -25,9 +25,9 @@ var (
 	Unsigned = []tensor.DType{tensor.U8, tensor.U16, tensor.U32, tensor.U64}
 	Integers = slices.Concat(Signed, Unsigned)
 	Numeric  = slices.Concat(Floats, Integers)
-	// NarrowFloats are those of 32 bits or fewer.
+	// NarrowFloats lists the floats of at most 32 bits.
 	NarrowFloats = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16}
-	// ProductTypes are those of products of matrices.
+	// ProductTypes lists the element types of matrix products.
 	ProductTypes = slices.Concat(Floats, []tensor.DType{tensor.I32, tensor.I64, tensor.U32, tensor.U64})
 )
 

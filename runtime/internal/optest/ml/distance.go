@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// distanceCases are distances between rows.
+// distanceCases adds distances between rows.
 func distanceCases(s *cases.Suite) {
 	for _, d := range []tensor.DType{tensor.F32, tensor.F64} {
 		a, b := s.Any(d, 3, 17), s.Any(d, 5, 17)

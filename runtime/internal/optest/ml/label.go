@@ -16,7 +16,7 @@ func texts(list ...string) *tensor.Tensor {
 	return t
 }
 
-// mappings are tables between strings and integers in both directions.
+// mappings adds tables between strings and integers in both directions.
 func mappings(s *cases.Suite) {
 	cats := cases.Attrs("cats_strings", []string{"a", "b", "a", ""}, "cats_int64s", []int{3, -5, 9, 3})
 	addCase(s, "CategoryMapper", 1, "to numbers", cats, cases.In(cases.Seen(texts("b", "a", "c", ""), 2, 2)), cases.Want(cases.Seen(cases.Ints(-5, 9, -1, 3), 2, 2)))
@@ -36,7 +36,7 @@ func mappings(s *cases.Suite) {
 	first("defaults", append(classes, cases.Attrs("default_int64", 5, "default_string", "x")...), cases.In(cases.Ints(9)), cases.Want(texts("x")))
 }
 
-// encodings are LabelEncoder in every pair of types.
+// encodings adds LabelEncoder for every pair of types.
 func encodings(s *cases.Suite) {
 	lists := map[string]any{
 		"strings": []string{"a", "b", "c"},

@@ -15,8 +15,8 @@ const domain = "ai.onnx.ml"
 var numberTypes = []tensor.DType{tensor.F32, tensor.F64, tensor.I64, tensor.I32}
 
 func mlCases(s *cases.Suite) {
-	// Models are chosen with care for what they amplify: not by the place of the
-	// family in the list.
+	// The models amplify errors, so they get a seed of their own instead of one that depends on the
+	// family's place in the list.
 	s.Source = cases.NewSource(0x6d6c)
 	for _, d := range numberTypes {
 		scalings(s, d)
@@ -44,8 +44,7 @@ func addFailure(s *cases.Suite, kind error, op string, version int, note string,
 	s.Add(cases.Case{Domain: domain, Op: op, Version: version, Note: note, Attrs: list, In: in, Fails: kind})
 }
 
-// mapped is a tensor whose elements f computes from those of x and their place
-// along the last axis.
+// mapped returns a tensor of f of each element of x and its index along the last axis.
 func mapped(d tensor.DType, x *tensor.Tensor, f func(v float64, k int) float64) *tensor.Tensor {
 	y := tensor.New(d, x.Shape()...)
 	n := 1
@@ -237,7 +236,7 @@ func categories(s *cases.Suite, d tensor.DType) {
 	addFailure(s, graph.ErrFormat, "OneHotEncoder", 1, "none", nil, cases.In(tensor.New(d, 1)))
 }
 
-// pickText is a tensor of the strings s0 to s4.
+// pickText returns a tensor of the strings s0 to s4.
 func pickText(s *cases.Suite, shape []int) *tensor.Tensor {
 	x := tensor.New(tensor.String, shape...)
 	for i := range x.Strings() {

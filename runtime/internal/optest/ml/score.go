@@ -12,7 +12,7 @@ import (
 
 var transforms = []string{"NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO", "PROBIT"}
 
-// postTransformed is what a post_transform makes of the scores of a sample.
+// postTransformed applies a post_transform to the scores of a sample.
 func postTransformed(name string, s []float64) []float64 {
 	out := slices.Clone(s)
 	var sum float64
@@ -48,9 +48,8 @@ func postTransformed(name string, s []float64) []float64 {
 	return out
 }
 
-// quantile is the approximation of the normal distribution's inverse that
-// operators of the domain have: with w = ln(1 - (2p-1)^2), ±sqrt(2) times the root
-// of sqrt((2/(πa) + w/2)^2 - w/a) - (2/(πa) + w/2).
+// quantile is the domain's approximation of the inverse normal distribution: with w = ln(1 -
+// (2p-1)^2), ±sqrt(2) times the root of sqrt((2/(πa) + w/2)^2 - w/a) - (2/(πa) + w/2).
 func quantile(p float64) float64 {
 	y := 2*p - 1
 	w := math.Log(1 - y*y)
@@ -62,7 +61,7 @@ func quantile(p float64) float64 {
 	return r
 }
 
-// both is the scores of two classes of which only the second has one.
+// both returns the scores of two classes from the only score, of the second class.
 func both(name string, s float64, mirrored bool) []float64 {
 	switch {
 	case name == "LOGISTIC":
@@ -75,7 +74,7 @@ func both(name string, s float64, mirrored bool) []float64 {
 	return []float64{1 - s, s}
 }
 
-// listed are the elements of a float32 tensor, as attributes hold them.
+// listed returns the elements of a float32 tensor as attributes hold them.
 func listed(t *tensor.Tensor) []float64 { return cases.Numbers(t) }
 
 func dotted(a, b []float64) (sum float64) {
@@ -85,8 +84,8 @@ func dotted(a, b []float64) (sum float64) {
 	return sum
 }
 
-// classified is labels and scores of samples; scores gives those of a row and
-// its class.
+// classified returns labels and scores of samples. scores returns the scores of a row and its
+// class.
 func classified(l any, rows, n int, scores func(r int) ([]float64, int)) []*tensor.Tensor {
 	y, z := tensor.New(tensor.I64, rows), tensor.New(tensor.F32, rows, n)
 	if _, ok := l.([]string); ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// compared is a kernel of a support vector machine.
+// compared computes a kernel of a support vector machine.
 func compared(kind string, params, a, b []float64) float64 {
 	gamma, coef0, degree := params[0], params[1], params[2]
 	switch kind {
@@ -27,7 +27,7 @@ func compared(kind string, params, a, b []float64) float64 {
 	return dotted(a, b)
 }
 
-// rounded32 are numbers that float32 holds.
+// rounded32 rounds numbers to float32.
 func rounded32(list ...float64) []float64 { return listed(cases.Vector(tensor.F32, list...)) }
 
 func svmModels(s *cases.Suite, d tensor.DType) {
@@ -109,7 +109,7 @@ func svmRegressions(s *cases.Suite, d tensor.DType, kind string, params []float6
 				}
 				ulps := 1e4 // of 1: comparisons reach thousands and cancel
 				if post == "PROBIT" && kind != "RBF" {
-					continue // beyond what has a quantile
+					continue // the scores have no quantiles
 				}
 				s.Add(cases.Case{Domain: domain, Op: "SVMRegressor", Version: 1, Note: fmt.Sprint(kind, c, post, one), In: cases.In(x), Want: cases.Want(y), Ulps: ulps,
 					Attrs: cases.Attrs("n_supports", c.vectors, "support_vectors", vectors, "coefficients", weights, "rho", []float64{0.5},
@@ -135,7 +135,7 @@ func svmClassifications(s *cases.Suite, d tensor.DType, kind string, params []fl
 	for i := range l {
 		l[i] = fmt.Sprint("class ", i)
 	}
-	// decide gives the score of every pair and the class with most votes.
+	// decide returns the score of every pair and the class with the most votes.
 	decide := func(r int) ([]float64, int) {
 		k := make([]float64, count)
 		for v := range k {
@@ -182,7 +182,7 @@ func svmClassifications(s *cases.Suite, d tensor.DType, kind string, params []fl
 		if post != "NONE" && d != tensor.F32 {
 			continue
 		}
-		ulps := 1e5 // the probabilities are improved until they are good enough
+		ulps := 1e5 // the iteration stops when the probabilities are close enough
 		if post == "PROBIT" {
 			ulps = 1e6
 		}
@@ -195,8 +195,8 @@ func svmClassifications(s *cases.Suite, d tensor.DType, kind string, params []fl
 	}
 }
 
-// coupled are probabilities p that make sum over pairs of (r_ji p_i - r_ij p_j)^2
-// least, found by solving the linear system of its gradient.
+// coupled returns the probabilities p that minimise the sum over pairs of (r_ji p_i - r_ij p_j)^2.
+// It solves the linear system of the gradient.
 func coupled(scores, a, b []float64, classes int) []float64 {
 	r := make([][]float64, classes)
 	for i := range r {
@@ -210,7 +210,7 @@ func coupled(scores, a, b []float64, classes int) []float64 {
 			pair++
 		}
 	}
-	// Q p = e·1 with the sum of p being 1: solve Q p = 1 and scale.
+	// Q p = e·1 and the sum of p is 1: solve Q p = 1 and scale.
 	m := make([][]float64, classes)
 	for i := range m {
 		m[i] = make([]float64, classes+1)

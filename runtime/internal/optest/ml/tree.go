@@ -13,7 +13,7 @@ import (
 // tree is a decision tree: a leaf if it has no branches.
 type tree struct {
 	feature int
-	mode    int // as TreeEnsemble numbers them
+	mode    int // numbered as in TreeEnsemble
 	value   float64
 	set     []float64 // of mode 6
 	nanYes  bool
@@ -26,7 +26,7 @@ type ballot struct {
 	weight float64
 }
 
-// leaf is where a sample ends up.
+// leaf returns the leaf that a sample reaches.
 func (t *tree) leaf(x []float64) *tree {
 	for t.yes != nil {
 		v := x[t.feature]
@@ -40,7 +40,7 @@ func (t *tree) leaf(x []float64) *tree {
 	return t
 }
 
-// plant grows a tree whose leaves have the votes that f gives.
+// plant grows a tree. f returns the votes of a leaf.
 func plant(s *cases.Suite, depth, features int, modes []int, f func() []ballot) *tree {
 	if depth == 0 || depth < 4 && s.IntN(4) == 0 {
 		return &tree{votes: f()}
@@ -65,8 +65,8 @@ func plants(s *cases.Suite, count, depth, features int, modes []int, f func() []
 
 var treeModes = []string{"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"}
 
-// asEntries are the attributes of the older operators, numbers as float32 or as
-// tensors of float64.
+// asEntries returns the attributes of the older operators, with numbers as float32 or as tensors of
+// float64.
 func asEntries(prefix string, double bool, trees []*tree) cases.AttrList {
 	var treeIDs, ids, features, yes, no, missing, voteTrees, voteIDs, targets []int
 	var modes []string
@@ -107,7 +107,7 @@ func asEntries(prefix string, double bool, trees []*tree) cases.AttrList {
 	return append(list, cases.Attrs("nodes_values", values, prefix+"_weights", weights)...)
 }
 
-// asLists are the attributes of TreeEnsemble; every leaf has one vote.
+// asLists returns the attributes of TreeEnsemble. Every leaf has one vote.
 func asLists(d tensor.DType, targets int, trees []*tree) cases.AttrList {
 	var roots, features, yes, yesLeaf, no, noLeaf, missing, ids []int
 	var splits, weights, members []float64
@@ -132,7 +132,7 @@ func asLists(d tensor.DType, targets int, trees []*tree) cases.AttrList {
 	}
 	for _, root := range trees {
 		i, leaf := add(root)
-		if leaf == 1 { // a node whose branches are the same
+		if leaf == 1 { // a node with equal branches
 			yes, yesLeaf, no, noLeaf = append(yes, i), append(yesLeaf, 1), append(no, i), append(noLeaf, 1)
 			i = len(kinds)
 			kinds, features, splits, missing = append(kinds, 0), append(features, 0), append(splits, 0), append(missing, 0)
@@ -149,7 +149,7 @@ func asLists(d tensor.DType, targets int, trees []*tree) cases.AttrList {
 	return list
 }
 
-// grid is samples whose numbers often equal what trees compare them with.
+// grid returns samples with numbers that often equal the values of tree nodes.
 func grid(s *cases.Suite, d tensor.DType, rows, features int) *tensor.Tensor {
 	x := tensor.New(d, rows, features)
 	for i := range x.Len() {
@@ -162,7 +162,7 @@ func grid(s *cases.Suite, d tensor.DType, rows, features int) *tensor.Tensor {
 	return x
 }
 
-// more adds votes for the target of some vote in list: none, one or two.
+// more adds up to two votes for targets that list already has.
 func more(s *cases.Suite, list []ballot) []ballot {
 	for range s.IntN(3) {
 		list = append(list, ballot{list[s.IntN(len(list))].target, weight(s, 0, 1)})
@@ -170,8 +170,8 @@ func more(s *cases.Suite, list []ballot) []ballot {
 	return list
 }
 
-// scoresOf joins what trees give one sample. Seen is the targets with a vote. Of several votes for
-// the only target of a forest, the first counts.
+// scoresOf combines the votes of the trees for one sample. seen marks the targets with a vote. If a
+// forest has one target, only the first vote of a leaf counts.
 func scoresOf(trees []*tree, x []float64, targets int, how string) (scores []float64, seen []bool) {
 	scores, seen = make([]float64, targets), make([]bool, targets)
 	for _, t := range trees {
@@ -201,7 +201,7 @@ func scoresOf(trees []*tree, x []float64, targets int, how string) (scores []flo
 	return scores, seen
 }
 
-// forestRows are shapes that meet the lanes of kernels, their tails, and threads.
+// forestRows lists extents that exercise the lanes of kernels, their tails, and threads.
 var forestRows = []struct{ rows, features, trees, depth int }{
 	{0, 1, 1, 1}, {1, 1, 1, 0}, {1, 3, 40, 5}, {16, 2, 3, 3}, {37, 5, 17, 6}, {600, 4, 9, 4},
 }
@@ -232,12 +232,12 @@ func treeModels(s *cases.Suite) {
 	brokenTrees(s)
 }
 
-// modeSets are the modes of the nodes of one forest.
+// modeSets lists the node modes that one forest may use.
 var modeSets = [][]int{{0}, {1}, {2}, {3}, {4}, {5}, {0, 1, 2, 3, 4, 5}}
 
 func modeSet(s *cases.Suite) []int { return modeSets[s.IntN(len(modeSets))] }
 
-// weight is a number that float32 holds, from lo to hi.
+// weight returns a number from lo to hi, rounded to float32.
 func weight(s *cases.Suite, lo, hi float64) float64 {
 	return float64(float32(lo + s.Float64()*(hi-lo)))
 }
@@ -373,7 +373,7 @@ func treeEnsembles(s *cases.Suite, d tensor.DType, rows, features, count, depth,
 		return []ballot{{s.IntN(targets), cases.Number(s.Between(d, -1, 1, 1), 0)}}
 	})
 	for how, name := range []string{"AVERAGE", "SUM", "MIN", "MAX"} {
-		post := s.IntN(4) // as TreeEnsemble numbers them
+		post := s.IntN(4) // numbered as in TreeEnsemble
 		y := tensor.New(d, rows, targets)
 		for r := range rows {
 			list, _ := scoresOf(trees, cases.Numbers(x)[r*features:][:features], targets, name)
@@ -386,13 +386,13 @@ func treeEnsembles(s *cases.Suite, d tensor.DType, rows, features, count, depth,
 	}
 }
 
-// without is the attributes but one, and others at the end.
+// without returns the attributes except one, with more at the end.
 func without(list cases.AttrList, name string, more ...any) cases.AttrList {
 	list = slices.DeleteFunc(slices.Clone(list), func(a *graph.Attr) bool { return a.Name == name })
 	return append(list, cases.Attrs(more...)...)
 }
 
-// brokenTrees are models that no tool writes.
+// brokenTrees adds models that no tool writes.
 func brokenTrees(s *cases.Suite) {
 	x := s.Any(tensor.F32, 2, 2)
 	stump := &tree{feature: 1, yes: &tree{votes: []ballot{{0, 1}}}, no: &tree{votes: []ballot{{0, 2}}}}

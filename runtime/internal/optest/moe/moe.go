@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// expertCases are mixtures of experts.
+// expertCases adds mixtures of experts.
 func expertCases(s *cases.Suite) {
 	for _, d := range cases.NarrowFloats {
 		denseExpertCases(s, d)
@@ -18,8 +18,8 @@ func expertCases(s *cases.Suite) {
 	}
 }
 
-// expertNet is a mixture by its definition; a layer is the weights of an expert,
-// nil where it is left out.
+// expertNet is a mixture by its definition. A layer's weights take expert, row and column. They are
+// nil if the layer is left out.
 type expertNet struct {
 	rows, size, deep, experts, k int
 	all, scaled                  bool
@@ -87,7 +87,7 @@ func silus(h, third []float64) []float64 {
 	return out
 }
 
-// swiglus takes gates and numbers in pairs or in halves.
+// swiglus takes gates and their factors, alternating or one half after the other.
 func swiglus(pairs bool) func(h, third []float64) []float64 {
 	return func(h, _ []float64) []float64 {
 		n := len(h) / 2
@@ -108,7 +108,7 @@ func swigluAttrs(fusion int) []any {
 	return []any{"activation_type", "swiglu", "swiglu_fusion", fusion, "activation_alpha", 1.25, "activation_beta", 0.5, "swiglu_limit", 1.5}
 }
 
-// expertRouter makes logits that no rounding brings into another order.
+// expertRouter returns logits whose order no rounding changes.
 func expertRouter(s *cases.Suite, d tensor.DType, rows, experts int) *tensor.Tensor {
 	t := tensor.New(d, rows, experts)
 	for r := range rows {
@@ -189,8 +189,8 @@ func denseExpertFails(s *cases.Suite, good []*tensor.Tensor) {
 	fails(graph.ErrFormat, "no fc2", with(4, nil))
 }
 
-// expertCodes are codes of a layer [experts,rows,cols] with what goes with them, and the
-// weights that they are.
+// expertCodes returns codes of a layer [experts,rows,cols] with scales and zero points, and the
+// weights that they stand for.
 func expertCodes(s *cases.Suite, d tensor.DType, experts, rows, cols, bits, block int, zeros bool) (list [3]*tensor.Tensor, w func(e, j, p int) float64) {
 	blocks := 1
 	if block > 0 {
@@ -259,7 +259,7 @@ func lowBitExpertCases(s *cases.Suite, d tensor.DType) {
 		a := cases.Attrs("k", 2, "activation_type", "silu", "expert_weight_bits", c.bits, "block_size", c.block)
 		y := m.run(d, x, router, 1)
 		if c.scaled {
-			// Shares that are an input count as they are.
+			// Shares from an input are not scaled.
 			share := tensor.New(d, c.rows, experts)
 			for r := range c.rows {
 				sum := 0.0

@@ -27,9 +27,8 @@ func convCases(s *cases.Suite) {
 	shortConvCases(s)
 }
 
-// shortConvCases convolve values of few places by many filters: along one axis with
-// strides, padding, dilation and results that leave a part of the value out, and along
-// two.
+// shortConvCases convolves small values by many filters: along one axis with strides, padding,
+// dilation and a stride that skips the end of the value, and along two axes.
 func shortConvCases(s *cases.Suite) {
 	for _, c := range []struct {
 		space    []int
@@ -49,7 +48,7 @@ func shortConvCases(s *cases.Suite) {
 	}
 }
 
-// convCase convolves images with group·filters filters of some channels.
+// convCase convolves images by group·filters filters with the given channels each.
 func convCase(s *cases.Suite, d tensor.DType, version int, space []int, w Window, group, channels, filters int) {
 	x := s.Any(d, slices.Concat([]int{2, group * channels}, space)...)
 	k := s.Any(d, slices.Concat([]int{group * filters, channels}, w.Kernel)...)
@@ -77,9 +76,8 @@ func convCase(s *cases.Suite, d tensor.DType, version int, space []int, w Window
 	s.Add(cases.Case{Op: "Conv", Version: version, Note: w.Auto, Attrs: w.Attrs("group", group), In: cases.In(x, k, bias), Want: cases.Want(biased), Ulps: ulps})
 }
 
-// transposeConvCase spreads every input element over the window that it is the
-// result of in a convolution. Only windows with pads of their own are tried:
-// what auto_pad means here differs between versions.
+// transposeConvCase spreads every input element over the window from which a convolution computes
+// it. It tries only explicit pads, since the meaning of auto_pad differs between versions.
 func transposeConvCase(s *cases.Suite, d tensor.DType, version int, space []int, w Window, group, channels, filters int) {
 	if w.Auto != "" {
 		return
@@ -126,7 +124,7 @@ func fusedConvCases(s *cases.Suite, d tensor.DType) {
 		In: cases.In(x, w, b, z), Want: cases.Want(y), Ulps: 16})
 }
 
-// convFusedCases are convolutions with functions behind them.
+// convFusedCases adds convolutions followed by functions.
 func convFusedCases(s *cases.Suite) {
 	for _, d := range cases.Floats {
 		fusedConvCases(s, d)

@@ -60,7 +60,7 @@ func deformConvCase(s *cases.Suite, d tensor.DType, space []int, w Window, group
 	}
 }
 
-// blended reads between pixels; those outside are 0.
+// blended interpolates between pixels. Pixels outside are 0.
 func blended(at func(pixel []int) float64, pixel, space []int, place func(a int) float64) float64 {
 	a := len(pixel)
 	if a == len(space) {

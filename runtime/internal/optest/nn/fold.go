@@ -60,7 +60,7 @@ func maxUnpoolCases(s *cases.Suite, d tensor.DType) {
 	s.Add(cases.Case{Op: "MaxUnpool", Version: 9, Note: "outside", Attrs: cases.Attrs("kernel_shape", []int{2, 2}, "strides", []int{1, 1}), In: cases.In(x, places), Fails: graph.ErrShape})
 }
 
-// foldCases put windows together again, and read them at offsets.
+// foldCases combines windows again, and reads them at offsets.
 func foldCases(s *cases.Suite) {
 	for _, d := range cases.Numeric {
 		col2imCases(s, d)

@@ -44,7 +44,7 @@ func lossCase(s *cases.Suite, d tensor.DType, space []int, reduction string, wei
 	if weighted {
 		inputs = append(inputs, weights)
 	}
-	// Sums are of logarithms that are not yet rounded to the element type.
+	// Sums are of logarithms that are not rounded to the element type.
 	exact := grouped(cases.Wide(x), along(x.Shape(), 1), logSoftmax)
 	losses := func(logs *tensor.Tensor) *tensor.Tensor {
 		y := make([]float64, classes.Len())
@@ -76,7 +76,7 @@ func lossCase(s *cases.Suite, d tensor.DType, space []int, reduction string, wei
 	s.Add(cases.Case{Op: "SoftmaxCrossEntropyLoss", Version: 12, Note: "one output", Attrs: list, In: small, Want: cases.Want(losses(exact)), Ulps: 8})
 }
 
-// trainingCases optimize two values of different shapes.
+// trainingCases optimizes two values of different shapes.
 func trainingCases(s *cases.Suite, d tensor.DType) {
 	shapes := [][]int{{2, 3}, {4}}
 	tensors := func(lo float64, kinds int) (list []*tensor.Tensor) {

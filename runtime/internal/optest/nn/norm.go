@@ -23,8 +23,8 @@ func normCases(s *cases.Suite) {
 	s.Add(cases.Case{Op: "Softmax", Version: 13, Note: "far apart", In: cases.In(x), Want: cases.Want(cases.Vector(tensor.F32, 1/(1+math.E), math.E/(1+math.E), 0, 0)), Ulps: 4})
 }
 
-// grouped replaces the elements that belong together, in row-major order, by f of
-// them; key says which do.
+// grouped replaces each group of elements, in row-major order, by f of them. key returns the group
+// of an index.
 func grouped(x *tensor.Tensor, key func(at []int) int, f func(list []float64) []float64) *tensor.Tensor {
 	groups, places := map[int][]float64{}, map[int][]int{}
 	cases.Each(x.Shape(), func(i int, at []int) {
@@ -41,12 +41,12 @@ func grouped(x *tensor.Tensor, key func(at []int) int, f func(list []float64) []
 	return y
 }
 
-// along groups the elements that differ only in one axis.
+// along groups the elements that differ only along one axis.
 func along(shape tensor.Shape, axis int) func(at []int) int {
 	return func(at []int) int { return cases.Flat(shape, cases.With(at, axis, 0)...) }
 }
 
-// behind groups the elements that differ only in the axes from one on.
+// behind groups the elements that differ only along the axes from axis on.
 func behind(shape tensor.Shape, axis int) func(at []int) int {
 	return func(at []int) int { return cases.Flat(shape[:axis], at[:axis]...) }
 }
@@ -156,7 +156,7 @@ func lpNormCases(s *cases.Suite, d tensor.DType) {
 	s.Add(cases.Case{Op: "MeanVarianceNormalization", Version: 9, Note: "three axes", In: cases.In(flat), Want: cases.Want(cases.Seen(y, 2, 3, 20)), Ulps: 16})
 }
 
-// moments are the mean and the variance.
+// moments returns the mean and the variance.
 func moments(list []float64) (mean, variance float64) {
 	for _, v := range list {
 		mean += v
@@ -177,7 +177,7 @@ func standardized(list []float64, epsilon float64) []float64 {
 	return out
 }
 
-// scaled is x·scale + bias with one of each per index that of returns.
+// scaled returns x·scale + bias. of returns the index of an element's scale and bias.
 func scaled(x, scale, bias *tensor.Tensor, of func(at []int) int) *tensor.Tensor {
 	y := tensor.New(x.DType(), x.Shape()...)
 	cases.Each(x.Shape(), func(i int, at []int) {
@@ -210,8 +210,8 @@ func batchNormCases(s *cases.Suite, d tensor.DType) {
 	}
 }
 
-// trainedBatchNorm is BatchNormalization with statistics of the batch, which
-// update the running ones.
+// trainedBatchNorm adds BatchNormalization with statistics of the batch. It updates the running
+// statistics.
 func trainedBatchNorm(s *cases.Suite, d tensor.DType, list []*tensor.Tensor) {
 	x, scale, bias := list[0], list[1], list[2]
 	y := grouped(cases.Wide(x), channel, func(l []float64) []float64 { return standardized(l, 0.5) })

@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// rootMeanSquare divides numbers by theirs.
+// rootMeanSquare divides numbers by their root mean square.
 func rootMeanSquare(list []float64, epsilon float64) []float64 {
 	sum := 0.0
 	for _, v := range list {
@@ -33,7 +33,7 @@ func simplifiedNorms(s *cases.Suite, d tensor.DType) {
 	}
 }
 
-// skipNorms add before they normalise; what is added may serve several batches.
+// skipNorms adds cases that add before they normalise. Several batches may share the added value.
 func skipNorms(s *cases.Suite, d tensor.DType) {
 	for _, shape := range [][]int{{2, 3, 37}, {1, 3, 37}, {3, 37}} {
 		x, skip := s.Any(d, 2, 3, 37), s.Any(d, shape...)
@@ -71,7 +71,7 @@ func embedNormCases(s *cases.Suite, d tensor.DType) {
 		In: cases.In(s.Indices(tensor.I32, 9, 10, 2, 3), segments, table, places, parts, scale, bias)})
 }
 
-// skipNormCases are norms of ONNX Runtime's own domain.
+// skipNormCases adds norms of ONNX Runtime's domain.
 func skipNormCases(s *cases.Suite) {
 	for _, d := range cases.Floats {
 		simplifiedNorms(s, d)

@@ -13,7 +13,7 @@ func poolCases(s *cases.Suite) {
 		for _, c := range Windows() {
 			poolCase(s, d, c.In, c.W)
 		}
-		// With rounding up, the last window hangs over the end.
+		// With rounding up, the last window extends beyond the end.
 		poolCase(s, d, []int{6, 19}, Window{[]int{3, 2}, []int{2, 3}, []int{1, 1}, []int{1, 0}, []int{0, 1}, "", true})
 		poolCase(s, d, []int{5}, Window{[]int{2}, []int{3}, []int{1}, []int{0}, []int{1}, "", true})
 	}
@@ -23,8 +23,8 @@ func poolCases(s *cases.Suite) {
 	poolCase(s, tensor.F32, []int{56, 57}, Window{[]int{3, 3}, []int{2, 2}, []int{1, 1}, []int{1, 1}, []int{1, 1}, "", false})
 }
 
-// Pooled applies f to the elements under every window; padded counts those under
-// it that are not elements but pads.
+// Pooled applies f to the elements under every window. padded is the number of pads under the
+// window.
 func Pooled(x *tensor.Tensor, w Window, f func(list []float64, padded int) float64) *tensor.Tensor {
 	space := []int(x.Shape()[2:])
 	placed, out := w.Over(space)
@@ -49,7 +49,7 @@ func Pooled(x *tensor.Tensor, w Window, f func(list []float64, padded int) float
 	return y
 }
 
-// Largest is the greatest number.
+// Largest returns the greatest number.
 func Largest(list []float64, _ int) float64 {
 	top := math.Inf(-1)
 	for _, v := range list {
@@ -58,7 +58,7 @@ func Largest(list []float64, _ int) float64 {
 	return top
 }
 
-// Mean is the mean of the numbers.
+// Mean returns the mean of the numbers.
 func Mean(list []float64, _ int) float64 { return cases.Total(list) / float64(len(list)) }
 
 func paddedMean(list []float64, padded int) float64 {
@@ -109,8 +109,8 @@ func poolCase(s *cases.Suite, d tensor.DType, space []int, w Window) {
 	}
 }
 
-// largestPlaces are the largest elements and the numbers of the first of them
-// within the whole input, its images stored by rows or by columns.
+// largestPlaces returns the largest elements and the offset of the first of each in the whole
+// input, with images stored by rows or by columns.
 func largestPlaces(x *tensor.Tensor, w Window, columns bool) (values, places *tensor.Tensor) {
 	values = Pooled(x, w, Largest)
 	places = tensor.New(tensor.I64, values.Shape()...)

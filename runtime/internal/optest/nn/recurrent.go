@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// recurrence is a node of RNN, GRU or LSTM, written out number by number.
+// recurrence is a node of RNN, GRU or LSTM, computed number by number.
 type recurrence struct {
 	op                          string
 	gates                       int
@@ -25,7 +25,7 @@ type recurrence struct {
 	x, w, r, bias, peepholes, h0, c0 *tensor.Tensor // the last four may be nil
 }
 
-// recurrentFunction is a name with parameters, as many as the function has.
+// recurrentFunction is a function by name, with its parameters.
 type recurrentFunction struct {
 	name   string
 	params []float64
@@ -66,16 +66,16 @@ func (f recurrentFunction) of(x float64) float64 {
 	panic("optest: function " + f.name)
 }
 
-// recurrentParams is how many parameters each function has.
+// recurrentParams maps functions to their number of parameters.
 var recurrentParams = map[string]int{
 	"Relu": 0, "Tanh": 0, "Sigmoid": 0, "Affine": 2, "LeakyRelu": 1, "ThresholdedRelu": 1, "ScaledTanh": 2, "HardSigmoid": 2, "Elu": 1,
 	"Softsign": 0, "Softplus": 0,
 }
 
-// usualFunctions are those of a node that names none.
+// usualFunctions lists the functions of a node that names none.
 var usualFunctions = map[string][]string{"RNN": {"Tanh"}, "GRU": {"Sigmoid", "Tanh"}, "LSTM": {"Sigmoid", "Tanh", "Tanh"}}
 
-// at is the number at those indices of a tensor; 0 of one that is not there.
+// at returns the number at an index of t, or 0 if t is nil.
 func at(t *tensor.Tensor, index ...int) float64 {
 	if t == nil {
 		return 0
@@ -91,7 +91,7 @@ func offset(shape tensor.Shape, index []int) int {
 	return n
 }
 
-// outer is the indices of a value of one step, or of a state if step is -1.
+// outer returns the index of an element of one step, or of a state if step is -1.
 func (c *recurrence) outer(step, dir, b, i int) []int {
 	switch {
 	case step < 0 && c.batchFirst:
@@ -122,7 +122,7 @@ func (c *recurrence) shape(step int) []int {
 	return shape
 }
 
-// outputs are Y, Y_h and, for LSTM, Y_c.
+// outputs returns Y, Y_h and, for LSTM, Y_c.
 func (c *recurrence) outputs() []*tensor.Tensor {
 	d := c.x.DType()
 	out := []*tensor.Tensor{tensor.New(d, c.shape(0)...), tensor.New(d, c.shape(-1)...), tensor.New(d, c.shape(-1)...)}
@@ -221,7 +221,7 @@ func (c *recurrence) step(dir, b, t int, h, cell []float64) (nextH, nextCell []f
 	return nextH, nextCell
 }
 
-// node is the case, with names for what is not the default.
+// node returns the case. It names only attributes that differ from the default.
 func (c *recurrence) node() cases.Case {
 	direction := "forward"
 	if c.reverse {
@@ -323,7 +323,7 @@ func (c *recurrence) random(s *cases.Suite, d tensor.DType) {
 	c.c0, c.peepholes = small(c.op == "LSTM" && coin(), c.shape(-1)...), small(c.op == "LSTM" && coin(), c.directions, 3*c.hidden)
 }
 
-// recurrentCases are nodes with attributes and operands at random.
+// recurrentCases adds nodes with random attributes and operands.
 func recurrentCases(s *cases.Suite) {
 	for _, d := range cases.Floats {
 		for _, name := range []string{"RNN", "GRU", "LSTM"} {
@@ -337,7 +337,7 @@ func recurrentCases(s *cases.Suite) {
 	recurrentFailures(s)
 }
 
-// recurrentFailures are nodes whose operands do not go together.
+// recurrentFailures adds nodes with operands that do not fit each other.
 func recurrentFailures(s *cases.Suite) {
 	good := func() *recurrence {
 		c := &recurrence{op: "GRU", gates: 3, steps: 2, batch: 2, input: 3, hidden: 4, directions: 1}

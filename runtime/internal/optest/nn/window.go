@@ -7,20 +7,20 @@ import (
 	"github.com/nacre-ml/nacre/runtime/internal/optest/cases"
 )
 
-// Window is how convolutions and pools walk over the axes of space.
+// Window describes how convolutions and pools step over the spatial axes.
 type Window struct {
 	Kernel, Stride, Dilation, Before, After []int
 	Auto                                    string // auto_pad, if not empty
 	Ceil                                    bool
 }
 
-// Plain is a window without steps, gaps or pads.
+// Plain returns a window without strides, gaps or pads.
 func Plain(kernel ...int) Window {
 	one, zero := slices.Repeat([]int{1}, len(kernel)), make([]int, len(kernel))
 	return Window{Kernel: kernel, Stride: one, Dilation: one, Before: zero, After: zero}
 }
 
-// Attrs are the attributes that say so, and more.
+// Attrs returns the attributes of the window, and more.
 func (w Window) Attrs(more ...any) []*graph.Attr {
 	list := append([]any{"kernel_shape", w.Kernel, "strides", w.Stride}, more...)
 	if slices.Max(w.Dilation) > 1 {
@@ -37,11 +37,11 @@ func (w Window) Attrs(more ...any) []*graph.Attr {
 	return cases.Attrs(list...)
 }
 
-// span is how many elements the kernel covers along an axis.
+// span returns the number of elements that the kernel covers along an axis.
 func (w Window) span(a int) int { return w.Dilation[a]*(w.Kernel[a]-1) + 1 }
 
-// Over returns the window with its pads for an input of that extents, and the
-// extents of the output.
+// Over returns the window with its pads for an input of the given extents, and the extents of the
+// output.
 func (w Window) Over(in []int) (Window, []int) {
 	w.Before, w.After = slices.Clone(w.Before), slices.Clone(w.After)
 	out := make([]int, len(in))
@@ -59,14 +59,14 @@ func (w Window) Over(in []int) (Window, []int) {
 		room := n + w.Before[a] + w.After[a] - w.span(a)
 		out[a] = room/w.Stride[a] + 1
 		if w.Ceil && room%w.Stride[a] != 0 && out[a]*w.Stride[a] < n+w.Before[a] {
-			out[a]++ // a last window that hangs over, but starts on the input
+			out[a]++ // a last window that starts on the input and extends beyond it
 		}
 	}
 	return w, out
 }
 
-// Visit calls f for every element that the window at an output index covers:
-// its index in the kernel and in the input, which may lie outside.
+// Visit calls f for every element that the window at an output index covers, with its index in the
+// kernel and in the input. The latter may be outside.
 func (w Window) Visit(at []int, f func(kernel, in []int)) {
 	cases.Each(w.Kernel, func(_ int, k []int) {
 		in := make([]int, len(at))
@@ -77,13 +77,13 @@ func (w Window) Visit(at []int, f func(kernel, in []int)) {
 	})
 }
 
-// Slide is a window, and the extents of space of an input that it slides over.
+// Slide is a window and the spatial extents of an input.
 type Slide struct {
 	In []int
 	W  Window
 }
 
-// Windows are those that pools and convolutions are tried with, by input.
+// Windows lists the windows of pools and convolutions, by input.
 func Windows() []Slide {
 	return []Slide{
 		{[]int{9}, Plain(3)},

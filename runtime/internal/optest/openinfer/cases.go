@@ -9,10 +9,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// domain is that of the operators.
+// domain is the domain of the operators.
 const domain = "openinfer"
 
-// Cases lists what makes the cases of the family.
+// Cases lists the functions that add the cases of the family.
 func Cases() []func(*cases.Suite) {
 	return []func(*cases.Suite){pairCases, loneCases, scalarCases, reduceCases, argCases, matmulCases, castCases, refusedCases}
 }
@@ -29,5 +29,5 @@ var (
 	all            = slices.Concat(numbers, []tensor.DType{tensor.Bool})
 )
 
-// names are the keys in order, so that cases are the same every time.
+// names returns the keys in order, so that the cases are the same every time.
 func names[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// ofOne is the definition of an operator with one operand.
+// ofOne returns the definition of an operator with one operand.
 func ofOne(whole func(bits int, x *big.Int) *big.Int, real func(x float64) float64) definition {
 	var f definition
 	if whole != nil {
@@ -26,7 +26,8 @@ func (f definition) giving(d tensor.DType) definition {
 	return f
 }
 
-// rounds returns the whole number that a number is rounded to: one of those next to it.
+// rounds returns a function that rounds to a neighbouring whole number. up reports whether to round
+// up.
 func rounds(up func(below, x float64) bool) func(float64) float64 {
 	return func(x float64) float64 {
 		if x-x != 0 || math.Abs(x) >= 1<<53 {

@@ -73,7 +73,7 @@ func matmulCase(s *cases.Suite, a, b *tensor.Tensor, out tensor.DType) {
 	s.Add(cases.Case{Domain: domain, Op: "matmul", Version: 1, Attrs: attrs, In: cases.In(a, b), Want: cases.Want(y)})
 }
 
-// castMakes are the types that a cast makes of elements.
+// castMakes lists the types to which elements can be cast.
 func castMakes(d tensor.DType) []tensor.DType {
 	if d.IsFloat() {
 		return append(append([]tensor.DType{}, floats...), cases.Integers...)
@@ -105,7 +105,7 @@ func castTo(x *tensor.Tensor, to tensor.DType, round func(float64) float64) *ten
 		switch d := x.DType(); {
 		case d.IsInteger() && to.IsInteger():
 			putInt(y, i, intAt(x, i))
-		case d.IsInteger(): // by way of float64
+		case d.IsInteger(): // through float64
 			v, _ := new(big.Float).SetInt(intAt(x, i)).Float64()
 			putFloat(y, i, v)
 		case to.IsFloat():
@@ -117,7 +117,7 @@ func castTo(x *tensor.Tensor, to tensor.DType, round func(float64) float64) *ten
 	return y
 }
 
-// nearestInt is the integer of a type nearest to a whole number, 0 for a NaN.
+// nearestInt returns the integer of type d nearest to a whole number, or 0 for NaN.
 func nearestInt(v float64, d tensor.DType) *big.Int {
 	low, high := limits(d)
 	switch {
@@ -132,7 +132,7 @@ func nearestInt(v float64, d tensor.DType) *big.Int {
 	return limited(whole, low, high)
 }
 
-// refusedCases are those of attributes and types that no operator takes.
+// refusedCases adds attributes and types that no operator takes.
 func refusedCases(s *cases.Suite) {
 	x, y := some(s, tensor.I4, 3), some(s, tensor.F32, 3)
 	refuse := func(op, note string, kind error, attrs cases.AttrList, in ...*tensor.Tensor) {

@@ -8,16 +8,16 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// definition is what an operator makes of elements; one of the functions is nil where
-// it takes no such elements.
+// definition computes an operator on elements. A function is nil if the operator does not take such
+// elements.
 type definition struct {
 	ints   func(bits int, x []*big.Int) *big.Int
 	floats func(d tensor.DType, x []float64) float64
-	// result is the type of the output; Invalid for that of the operands.
+	// result is the type of the output; Invalid for the operands' type.
 	result tensor.DType
 }
 
-// computed is the output of a definition on tensors that broadcast.
+// computed returns the output of a definition on tensors that broadcast.
 func computed(f definition, out tensor.DType, list ...*tensor.Tensor) *tensor.Tensor {
 	shape := tensor.Shape{}
 	for _, t := range list {
@@ -46,7 +46,7 @@ func computed(f definition, out tensor.DType, list ...*tensor.Tensor) *tensor.Te
 	return y
 }
 
-// wider are the types to which acc may widen elements.
+// wider lists the types to which acc may widen elements.
 func wider(d tensor.DType) (list []tensor.DType) {
 	for _, to := range cases.Integers {
 		if d.IsInteger() && to.Kind() == d.Kind() && to.Bits() > d.Bits() {
@@ -56,14 +56,14 @@ func wider(d tensor.DType) (list []tensor.DType) {
 	return list
 }
 
-// flushed is, by element type, the part of a unit in the last place by which results may be off:
-// so little that those below the normal numbers alone may be 0, which they are on some devices.
+// flushed is the error, by element type, in parts of a unit in the last place, that lets only
+// subnormal results be 0. Some devices flush them.
 var flushed = map[tensor.DType]float64{tensor.F32: 0x1p-103, tensor.BF16: 0x1p-119}
 
 func truth(v bool) *big.Int { return big.NewInt(int64(cases.Truth(v))) }
 
-// compared is the definition of a comparison: of its result for -1, 0 and 1, and of
-// what it is for a NaN.
+// compared returns the definition of a comparison. f gives its result for the orders -1, 0 and 1,
+// nan for a NaN.
 func compared(f func(order int) bool, nan bool) definition {
 	return definition{result: tensor.Bool,
 		ints: func(_ int, x []*big.Int) *big.Int { return truth(f(x[0].Cmp(x[1]))) },
@@ -80,19 +80,19 @@ func compared(f func(order int) bool, nan bool) definition {
 		}}
 }
 
-// ofBits is the definition of an operator on the bits of integers.
+// ofBits returns the definition of an operator on the bits of integers.
 func ofBits(f func(z, x, y *big.Int) *big.Int) definition {
 	return definition{ints: func(_ int, x []*big.Int) *big.Int { return f(new(big.Int), x[0], x[1]) }}
 }
 
-// ofTwo is the definition of an operator of arithmetic.
+// ofTwo returns the definition of an arithmetic operator.
 func ofTwo(whole func(z, x, y *big.Int) *big.Int, real func(a, b float64) float64) definition {
 	f := ofBits(whole)
 	f.floats = func(_ tensor.DType, x []float64) float64 { return real(x[0], x[1]) }
 	return f
 }
 
-// pick is the definition of the one of two elements that an order prefers.
+// pick returns the definition of the smaller (-1) or greater (1) of two elements.
 func pick(order int) definition {
 	return definition{
 		ints: func(_ int, x []*big.Int) *big.Int {
@@ -136,7 +136,7 @@ var pairs = map[string]definition{
 	"ge":  compared(func(o int) bool { return o >= 0 }, false),
 }
 
-// takes returns the types that a definition is of.
+// takes returns the element types of a definition.
 func (f definition) takes() (list []tensor.DType) {
 	if f.floats != nil {
 		list = append(list, floats...)
@@ -165,7 +165,7 @@ func pairCases(s *cases.Suite) {
 		for _, d := range types {
 			pairCase(s, name, f, d, crossed)
 			shapes := cases.ShapePairs
-			if name != "add" { // all read their operands alike
+			if name != "add" { // all operators read their operands alike
 				shapes = shapes[1:3]
 			}
 			for _, shapes := range shapes {
@@ -192,7 +192,7 @@ func pairCase(s *cases.Suite, name string, f definition, d tensor.DType, operand
 	}
 }
 
-// filterCases are those of the operators with three operands.
+// filterCases adds the operators with three operands.
 func filterCases(s *cases.Suite) {
 	filter := definition{
 		ints: func(_ int, x []*big.Int) *big.Int {
@@ -220,7 +220,7 @@ func filterCases(s *cases.Suite) {
 	}
 }
 
-// fused is x0·x1 + x2, rounded once.
+// fused returns x0·x1 + x2, rounded once.
 func fused(d tensor.DType, x []float64) float64 {
 	plain := x[0]*x[1] + x[2]
 	for _, v := range append(x, x[0]*x[1]) {

@@ -10,8 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// reducedTo calls f for every result of a reduction with the numbers of its elements, in
-// order, and returns the shape of the results.
+// reducedTo calls f for every result of a reduction with the offsets of its elements in order. It
+// returns the shape of the results.
 func reducedTo(shape tensor.Shape, axes []int, keep bool, f func(result int, elements []int)) tensor.Shape {
 	drop := make([]bool, len(shape))
 	for _, a := range axes {
@@ -45,7 +45,7 @@ func reducedTo(shape tensor.Shape, axes []int, keep bool, f func(result int, ele
 	return out
 }
 
-// fold is what a reduction makes of elements.
+// fold computes a reduction of elements.
 type fold struct {
 	ints   func(x []*big.Int) *big.Int
 	floats func(x []float64, single func(float64) float64) float64
@@ -69,8 +69,8 @@ func joined(start float64, real func(a, b float64) float64, start64 int64, whole
 		}}
 }
 
-// best is the first element that no other is beyond; a NaN is never beyond and only
-// another first one stays.
+// best returns the reduction to the first of the best elements. A NaN stays if it is first; other
+// NaNs are ignored.
 func best(order int) fold {
 	return fold{
 		func(x []*big.Int) *big.Int {
@@ -108,7 +108,7 @@ var (
 				if len(x) == 0 {
 					return new(big.Int)
 				}
-				// the sum wraps in 64 bits before it is divided
+				// the sum wraps in 64 bits before the division
 				return new(big.Int).Quo(sumOf.ints(x), big.NewInt(int64(len(x))))
 			},
 			func(x []float64, single func(float64) float64) float64 {
@@ -146,8 +146,8 @@ func reduceCases(s *cases.Suite) {
 	s.Add(cases.Case{Domain: domain, Op: "max_axis", Version: 1, Note: "empty", Attrs: cases.Attrs("axes", []int{1}), In: cases.In(x), Fails: graph.ErrShape})
 }
 
-// small is elements whose sums fit 64 bits where a mean divides them, and whose products are
-// not below the normal numbers, which are 0 on some devices.
+// small returns elements with limited sums and products. For a mean, sums fit 64 bits. For a
+// product on types that devices flush, products stay normal numbers.
 func small(s *cases.Suite, name string, d tensor.DType, shape ...int) *tensor.Tensor {
 	if name == "mean_axis" && d.Bits() == 64 && d.IsInteger() {
 		return s.Any(d, shape...)

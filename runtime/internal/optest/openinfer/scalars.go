@@ -9,19 +9,19 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// numbered is an operator whose last inputs are numbers that may be left out.
+// numbered is an operator with optional numbers as its last inputs.
 type numbered struct {
 	name  string
 	types []tensor.DType
-	// operands is how many there are, before the numbers.
+	// operands is the number of operands before the numbers.
 	operands int
-	// numbers are those that cases have: floats only for elements that are.
+	// numbers lists the numbers of the cases. Only elements that are floats get floats.
 	numbers [][]any
 	ints    func(d tensor.DType, x []*big.Int, p []any) *big.Int
 	floats  func(x []float64, p []any, single func(float64) float64) float64
 }
 
-// inputOf is a number as a tensor: an int64, a uint64, a float64 or a bool.
+// inputOf returns a number as a tensor of int64, uint64, float64 or bool.
 func inputOf(v any) *tensor.Tensor {
 	switch v := v.(type) {
 	case int:
@@ -38,7 +38,7 @@ func inputOf(v any) *tensor.Tensor {
 	return nil
 }
 
-// wholeOf is a number as an integer, def where it is left out.
+// wholeOf returns a number as an integer, or def if it is left out.
 func wholeOf(v any, def int64) *big.Int {
 	switch v := v.(type) {
 	case int:
@@ -51,7 +51,7 @@ func wholeOf(v any, def int64) *big.Int {
 	return big.NewInt(def)
 }
 
-// realOf is a number as a float, def where it is left out.
+// realOf returns a number as a float, or def if it is left out.
 func realOf(v any, def float64) float64 {
 	switch v := v.(type) {
 	case nil:
@@ -65,7 +65,7 @@ func realOf(v any, def float64) float64 {
 	return f
 }
 
-// limits are the least and the greatest integer of a type.
+// limits returns the least and the greatest integer of type d.
 func limits(d tensor.DType) (low, high *big.Int) {
 	size := new(big.Int).Lsh(big.NewInt(1), uint(d.Bits()))
 	if !isSigned(d) {
@@ -93,7 +93,7 @@ var (
 func scalarCases(s *cases.Suite) {
 	for _, f := range []numbered{
 		{"div", numbers, 2, masks, quotientOf((*big.Int).Quo), divided},
-		{"floor_div", integers, 2, masks, quotientOf((*big.Int).Div), nil}, // Div is Euclid's
+		{"floor_div", integers, 2, masks, quotientOf((*big.Int).Div), nil}, // Div is Euclidean division
 		{"recip", floats, 1, masks, nil, func(x []float64, p []any, single func(float64) float64) float64 {
 			return divided([]float64{1, x[0]}, p, single)
 		}},
@@ -153,7 +153,7 @@ func divided(x []float64, p []any, single func(float64) float64) float64 {
 	return x[0] / x[1]
 }
 
-// reluOf wraps products in the width of elements, or in 8 bits.
+// reluOf wraps products in the width of elements, or in 8 bits if that is wider.
 func reluOf(d tensor.DType, x []*big.Int, p []any) *big.Int {
 	v := x[0]
 	if v.Sign() < 0 {
@@ -207,7 +207,7 @@ func clampFloats(x []float64, p []any, single func(float64) float64) float64 {
 	return v
 }
 
-// shifted takes counts modulo 64, of elements narrower than a byte modulo 8.
+// shifted takes counts modulo 64, or modulo 8 for elements narrower than a byte.
 func shifted(f func(z, x *big.Int, n uint) *big.Int) func(tensor.DType, []*big.Int, []any) *big.Int {
 	return func(d tensor.DType, x []*big.Int, p []any) *big.Int {
 		n := wholeOf(p[0], 0).Int64()

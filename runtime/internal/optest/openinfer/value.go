@@ -11,7 +11,7 @@ import (
 // isSigned reports whether elements are signed integers.
 func isSigned(d tensor.DType) bool { return d.Kind() == tensor.Signed }
 
-// bitsAt is the bits of element i, read one by one.
+// bitsAt returns the bits of element i, read one by one.
 func bitsAt(t *tensor.Tensor, i int) (v uint64) {
 	for k := range t.DType().Bits() {
 		at := i*t.DType().Bits() + k
@@ -28,13 +28,13 @@ func putBitsAt(t *tensor.Tensor, i int, v uint64) {
 	}
 }
 
-// intAt is element i of integers or bools.
+// intAt returns element i of integers or bools.
 func intAt(t *tensor.Tensor, i int) *big.Int {
 	v := new(big.Int).SetUint64(bitsAt(t, i))
 	return wrapped(v, t.DType().Bits(), isSigned(t.DType()))
 }
 
-// wrapped is v modulo 2 to the power of bits, as a number of that many bits.
+// wrapped returns v modulo 2^bits, as a signed number if negative is set.
 func wrapped(v *big.Int, bits int, negative bool) *big.Int {
 	size := new(big.Int).Lsh(big.NewInt(1), uint(bits))
 	v = new(big.Int).Mod(v, size)
@@ -44,7 +44,7 @@ func wrapped(v *big.Int, bits int, negative bool) *big.Int {
 	return v
 }
 
-// putInt stores the low bits of v as element i; of a bool, whether it is not 0.
+// putInt stores the low bits of v as element i. A bool is true if v is not 0.
 func putInt(t *tensor.Tensor, i int, v *big.Int) {
 	if t.DType() == tensor.Bool {
 		putBitsAt(t, i, uint64(abs(v.Sign())))
@@ -55,7 +55,7 @@ func putInt(t *tensor.Tensor, i int, v *big.Int) {
 
 func abs(v int) int { return max(v, -v) }
 
-// eighth is the number that a code of an 8-bit float stands for.
+// eighth returns the number that the code of an 8-bit float stands for.
 func eighth(code int) float64 {
 	exponent, fraction := code>>2&31, float64(code&3)
 	v := math.Ldexp(1+fraction/4, exponent-15)
@@ -73,7 +73,7 @@ func eighth(code int) float64 {
 	return v
 }
 
-// eighthCode is the code of the nearest number, of two the one whose last bit is 0.
+// eighthCode returns the code of the nearest number. A tie goes to the even code.
 func eighthCode(v float64) int {
 	if v != v {
 		return 0x7d
@@ -85,7 +85,7 @@ func eighthCode(v float64) int {
 			code = c
 		}
 	}
-	if math.Abs(v) >= 61440 { // halfway to what would follow the greatest
+	if math.Abs(v) >= 61440 { // halfway to the successor of the greatest number
 		code = 0x7c
 	}
 	if math.Signbit(v) {
@@ -94,7 +94,7 @@ func eighthCode(v float64) int {
 	return code
 }
 
-// floatAt is element i of floats.
+// floatAt returns element i of floats.
 func floatAt(t *tensor.Tensor, i int) float64 {
 	if t.DType() == tensor.F8E5M2 {
 		return eighth(int(t.Bytes()[i]))
@@ -102,8 +102,7 @@ func floatAt(t *tensor.Tensor, i int) float64 {
 	return cases.Number(t, i)
 }
 
-// putFloat rounds v, of which operators on floats below 64 bits know as much as a
-// float32, to element i.
+// putFloat rounds v to element i. For types below 64 bits, v is a float32, as operators compute it.
 func putFloat(t *tensor.Tensor, i int, v float64) {
 	if t.DType() == tensor.F8E5M2 {
 		t.Bytes()[i] = byte(eighthCode(v))
@@ -112,7 +111,7 @@ func putFloat(t *tensor.Tensor, i int, v float64) {
 	cases.SetNumber(t, i, v)
 }
 
-// narrow is v as elements of a type are computed: in float32 but for those of 64 bits.
+// narrow rounds v to float32 unless d is float64, as operators compute elements.
 func narrow(d tensor.DType, v float64) float64 {
 	if d == tensor.F64 {
 		return v
@@ -120,7 +119,7 @@ func narrow(d tensor.DType, v float64) float64 {
 	return float64(float32(v))
 }
 
-// edges are elements at which operators go wrong.
+// edges returns elements at which operators go wrong.
 func edges(s *cases.Suite, d tensor.DType) *tensor.Tensor {
 	var t *tensor.Tensor
 	switch {
@@ -164,7 +163,7 @@ func some(s *cases.Suite, d tensor.DType, shape ...int) *tensor.Tensor {
 	return t
 }
 
-// crossed returns every pair of edges in two tensors, whose length is odd where it can be.
+// crossed returns every pair of edges in two tensors.
 func crossed(s *cases.Suite, d tensor.DType) (a, b *tensor.Tensor) {
 	e := edges(s, d)
 	n := e.Len()

@@ -10,8 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// byteValue is a quantised value whose codes share one scale. The scale is a power of two, so
-// that the order of products does not matter.
+// byteValue is a quantised value with one scale. The scale is a power of two, so the order of
+// products does not matter.
 type byteValue struct {
 	codes, scale, zero *tensor.Tensor
 }
@@ -20,16 +20,16 @@ func newByteValue(s *cases.Suite, d tensor.DType, shape ...int) byteValue {
 	return byteValue{codesOf(s, d, shape...), cases.Scalar(tensor.F32, math.Ldexp(1, -s.IntN(4))), codesOf(s, d)}
 }
 
-// operands are the value as inputs of an operator.
+// operands returns the value as inputs of an operator.
 func (v byteValue) operands() []*tensor.Tensor { return cases.In(v.codes, v.scale, v.zero) }
 
-// meant is the numbers that the codes stand for.
+// meant returns the numbers that the codes stand for.
 func (v byteValue) meant() *tensor.Tensor {
 	return cases.Broadcasted(tensor.F64, func(x []float64) float64 { return (x[0] - x[2]) * x[1] }, v.codes, v.scale, v.zero)
 }
 
-// coded is numbers as codes with the scale and the zero point of v. The zero point goes
-// in before the rounding if `before` says so.
+// coded quantises numbers with the scale and the zero point of v. If before is set, it adds the
+// zero point before it rounds.
 func (v byteValue) coded(x *tensor.Tensor, before bool) *tensor.Tensor {
 	y := tensor.New(v.zero.DType(), x.Shape()...)
 	scale, zero := cases.Number(v.scale, 0), cases.Number(v.zero, 0)
@@ -43,7 +43,7 @@ func (v byteValue) coded(x *tensor.Tensor, before bool) *tensor.Tensor {
 	return y
 }
 
-// byteCases are the operators of ONNX Runtime from codes to codes.
+// byteCases adds ONNX Runtime's operators from codes to codes.
 func byteCases(s *cases.Suite) {
 	for _, d := range byteCodes {
 		pairCases(s, d)
@@ -90,7 +90,7 @@ func softmaxCases(s *cases.Suite, d tensor.DType) {
 	for _, c := range []struct {
 		shape       []int
 		axis, opset int
-		group       func(at []int) []int // the same for elements that are normalised together
+		group       func(at []int) []int // equal for elements that are normalised together
 	}{
 		{[]int{3, 17}, -1, 13, func(at []int) []int { return at[:1] }},
 		{[]int{2, 300}, 1, 13, func(at []int) []int { return at[:1] }},
@@ -140,7 +140,7 @@ func joinCases(s *cases.Suite, d tensor.DType) {
 	}
 }
 
-// chosen is 1 where a condition holds and 0 elsewhere.
+// chosen returns 1 where a condition is true, otherwise 0.
 func chosen(cond *tensor.Tensor) *tensor.Tensor {
 	t := tensor.New(tensor.F64, cond.Shape()...)
 	for i, b := range cond.Bytes() {

@@ -11,7 +11,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// fusedCases are the operators on codes that ONNX Runtime adds.
+// fusedCases adds the operators on codes that ONNX Runtime defines.
 func fusedCases(s *cases.Suite) {
 	for _, shapes := range shapes() {
 		for _, d := range byteCodes {
@@ -30,7 +30,7 @@ func fusedCases(s *cases.Suite) {
 	fusedFails(s)
 }
 
-// addColumns is numbers plus one for each column, as elements of that type.
+// addColumns returns sums plus a bias per column, as elements of type d.
 func addColumns(d tensor.DType, sums, bias *tensor.Tensor) *tensor.Tensor {
 	y := tensor.New(d, sums.Shape()...)
 	for i, v := range cases.Numbers(sums) {
@@ -42,7 +42,7 @@ func addColumns(d tensor.DType, sums, bias *tensor.Tensor) *tensor.Tensor {
 	return y
 }
 
-// columnsOf is how many columns a right operand has.
+// columnsOf returns the number of columns of a right operand.
 func columnsOf(shape []int) int {
 	if len(shape) == 1 {
 		return 1
@@ -88,8 +88,7 @@ func dynamicProductCases(s *cases.Suite, codes tensor.DType, left, right []int) 
 	}
 }
 
-// gemmCases have scales that are powers of two, so that the order of products
-// does not matter.
+// gemmCases uses scales that are powers of two, so the order of products does not matter.
 func gemmCases(s *cases.Suite, da, db tensor.DType) {
 	const m, k, n = 5, 9, 18
 	for _, trans := range [][2]int{{0, 0}, {1, 0}, {0, 1}, {1, 1}} {
@@ -133,7 +132,7 @@ func gemmCases(s *cases.Suite, da, db tensor.DType) {
 	}
 }
 
-// attentionCases see the past and what is before them.
+// attentionCases adds attention to the past and to earlier tokens.
 func attentionCases(s *cases.Suite, codes, d tensor.DType) {
 	const batch, heads, size, hidden, tokens = 2, 2, 4, 6, 5
 	for _, columns := range [][]int{{}, {3 * heads * size}} {

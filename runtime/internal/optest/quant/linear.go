@@ -11,14 +11,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Codes that whole numbers, and those that small floats, are quantised to.
+// Integer codes, codes that are small floats, and bytes.
 var (
 	wholeCodes = []tensor.DType{tensor.U8, tensor.I8, tensor.U16, tensor.I16, tensor.U4, tensor.I4, tensor.U2, tensor.I2}
 	smallCodes = []tensor.DType{tensor.F8E4M3FN, tensor.F8E4M3FNUZ, tensor.F8E5M2, tensor.F8E5M2FNUZ, tensor.F4E2M1}
 	byteCodes  = []tensor.DType{tensor.U8, tensor.I8}
 )
 
-// firstWith is the first version of QuantizeLinear that has codes of that type.
+// firstWith returns the first version of QuantizeLinear with codes of type d.
 func firstWith(d tensor.DType) int {
 	switch d {
 	case tensor.U8, tensor.I8:
@@ -48,13 +48,13 @@ func scaleCases(s *cases.Suite) {
 	convCases(s)
 }
 
-// scaling is a scale and a zero point, and to which elements they belong.
+// scaling is a scale and a zero point, and the elements that they belong to.
 type scaling struct {
 	axis, block int
-	scale, zero *tensor.Tensor // zero is nil where it is left out
+	scale, zero *tensor.Tensor // zero is nil if left out
 }
 
-// at is where the scale of an element is.
+// at returns the index of an element's scale.
 func (q *scaling) at(at []int) int {
 	switch s := q.scale.Shape(); {
 	case s.Len() == 1:
@@ -67,8 +67,7 @@ func (q *scaling) at(at []int) int {
 	}
 }
 
-// meaning is the number that element i of a tensor of codes, or of any numbers,
-// holds.
+// meaning returns the number that element i of a tensor of codes, or of any numbers, stands for.
 func meaning(t *tensor.Tensor, i int) float64 {
 	f, small := arith.SmallFloats[t.DType()]
 	switch {
@@ -101,7 +100,7 @@ func putCode(t *tensor.Tensor, i int, v float64) {
 	cases.SetNumber(t, i, math.Min(math.Max(v, low), high))
 }
 
-// narrowed is v as a float of that type.
+// narrowed rounds v to a float of type d.
 func narrowed(d tensor.DType, v float64) float32 {
 	return float32(cases.Number(cases.FromNumbers(d, []float64{v}), 0))
 }
@@ -143,7 +142,7 @@ func dequantized(x *tensor.Tensor, q *scaling, to tensor.DType) *tensor.Tensor {
 	return y
 }
 
-// codesOf returns codes of any value but those of no number.
+// codesOf returns arbitrary codes except NaN and infinities.
 func codesOf(s *cases.Suite, d tensor.DType, shape ...int) *tensor.Tensor {
 	t := tensor.New(d, shape...)
 	width := 600.0
@@ -158,7 +157,7 @@ func codesOf(s *cases.Suite, d tensor.DType, shape ...int) *tensor.Tensor {
 	return t
 }
 
-// scales returns numbers that divide others to codes of all sizes.
+// scales returns scales by which quotients fill the range of the codes.
 func scales(s *cases.Suite, d tensor.DType, codes tensor.DType, shape ...int) *tensor.Tensor {
 	t := s.Between(d, 0.5, 1.5, shape...)
 	for i := range t.Len() {
@@ -173,7 +172,7 @@ func scales(s *cases.Suite, d tensor.DType, codes tensor.DType, shape ...int) *t
 	return t
 }
 
-// zeroPoints are codes that are no numbers too large to add.
+// zeroPoints returns codes as zero points. For small floats they are 0, 1 or 2.
 func zeroPoints(s *cases.Suite, d tensor.DType, shape ...int) *tensor.Tensor {
 	t := codesOf(s, d, shape...)
 	if _, small := arith.SmallFloats[d]; small {
@@ -184,8 +183,7 @@ func zeroPoints(s *cases.Suite, d tensor.DType, shape ...int) *tensor.Tensor {
 	return t
 }
 
-// quantizeCases quantises all kinds of numbers to codes of that type, and takes
-// them back.
+// quantizeCases quantises all kinds of numbers to codes of the given type and dequantises them.
 func quantizeCases(s *cases.Suite, codes tensor.DType) {
 	first := firstWith(codes)
 	floating := []tensor.DType{tensor.F32}
@@ -259,10 +257,10 @@ func quantizeCase(s *cases.Suite, d tensor.DType, q *scaling, codes tensor.DType
 	}
 }
 
-// typeNumber is the number that ONNX gives an element type.
+// typeNumber returns ONNX's number of an element type.
 func typeNumber(d tensor.DType) int { return cases.Codes[d] }
 
-// dequantizeInts takes back sums, which are int32.
+// dequantizeInts dequantises int32 sums.
 func dequantizeInts(s *cases.Suite) {
 	x := s.Between(tensor.I32, -5e8, 5e8, 4, 9)
 	one := scaling{scale: cases.Scalar(tensor.F32, 0.001)}
@@ -274,7 +272,7 @@ func dequantizeInts(s *cases.Suite) {
 	s.Add(cases.Case{Op: "QuantizeLinear", Version: 23, Note: "whole scale", In: cases.In(x, whole.scale), Want: cases.Want(quantized(x, &whole, tensor.U8, tensor.F32))})
 }
 
-// quantizeExtremes is what lies between codes, beyond them, and no number.
+// quantizeExtremes quantises numbers between codes, numbers beyond them, and NaN.
 func quantizeExtremes(s *cases.Suite) {
 	inf := math.Inf(1)
 	x := cases.Vector(tensor.F32, 0.5, 1.5, 2.5, -0.5, -1.5, inf, -inf, math.NaN(), 1e30, -1e30, 254.5, 255.5, 127.5, -128.5, 0)
@@ -335,7 +333,7 @@ func dynamicQuantizeCase(s *cases.Suite, x *tensor.Tensor) {
 	s.Add(cases.Case{Op: "DynamicQuantizeLinear", Version: 11, Note: "no codes", In: cases.In(x), Want: cases.Want(nil, scale, zero)})
 }
 
-// dynamicScale is the scale and the zero point of codes without sign for x and 0.
+// dynamicScale returns the scale and the zero point of uint8 codes for x and 0.
 func dynamicScale(x *tensor.Tensor) (scale float32, zero float64) {
 	low, high := float32(0), float32(0)
 	for _, v := range cases.Numbers(x) {

@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// lstmCases take a rounding of a state to the next code for right.
+// lstmCases accepts a state that rounds to the next code.
 func lstmCases(s *cases.Suite) {
 	for i, d := range byteCodes {
 		for _, columns := range []bool{false, true} {
@@ -30,7 +30,7 @@ func lstmCases(s *cases.Suite) {
 	fails(graph.ErrShape, "scales of another type", one, zero, s.Any(tensor.F16, 1), zero)
 }
 
-// dynamicCodes are numbers as they are after they were quantised as a whole.
+// dynamicCodes quantises numbers as a whole and dequantises them.
 func dynamicCodes(list []float64) []float64 {
 	step, zero := dynamicScale(cases.FromNumbers(tensor.F32, list, len(list)))
 	out := make([]float64, len(list))

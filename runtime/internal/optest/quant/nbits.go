@@ -6,7 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// nbitsCases are products with weights that stay stored as codes of few bits.
+// nbitsCases adds products with weights that stay stored as codes of few bits.
 func nbitsCases(s *cases.Suite) {
 	for _, d := range cases.NarrowFloats {
 		for _, bits := range []int{2, 4, 8} {
@@ -23,8 +23,7 @@ func nbitsCases(s *cases.Suite) {
 	}
 }
 
-// CodeBits is code number i of those that lie one after the other in bytes, the
-// first in the lowest bits.
+// CodeBits returns code i of codes packed in bytes from the lowest bits up.
 func CodeBits(b []byte, i, bits int) float64 {
 	return float64(int(b[i*bits/8]) >> (i * bits % 8) & (1<<bits - 1))
 }
@@ -95,7 +94,7 @@ func matMulNBitsCases(s *cases.Suite, d tensor.DType, bits int) {
 		plain := rowProducts(d, a, c.n, c.k, func(j, p int) float64 { return of(j, p, p/c.block) }, bias)
 		s.Add(cases.Case{Domain: cases.Microsoft, Op: "MatMulNBits", Version: 1, Note: c.zeros, Attrs: settings, In: list, Want: cases.Want(plain), Ulps: nbitsUlps})
 		group := s.Indices(tensor.I32, 0, blocks, c.k)
-		permuted := tensor.New(tensor.I32, c.k) // as many columns in a block as it holds
+		permuted := tensor.New(tensor.I32, c.k) // a group has as many columns as a block
 		for p := range c.k {
 			cases.SetNumber(permuted, p, float64((p*7+3)%c.k/c.block))
 		}
@@ -108,7 +107,7 @@ func matMulNBitsCases(s *cases.Suite, d tensor.DType, bits int) {
 	}
 }
 
-// roundedNBits are rows of whole numbers that rounding leaves as they are.
+// roundedNBits adds rows of whole numbers that rounding does not change.
 func roundedNBits(s *cases.Suite, d tensor.DType, bits int) {
 	const n, k, block = 7, 70, 32
 	a, codes := s.Any(d, 3, k), s.Between(tensor.U8, 0, 255, n, 3, block*bits/8)
@@ -127,8 +126,8 @@ func roundedNBits(s *cases.Suite, d tensor.DType, bits int) {
 		Attrs: cases.Attrs("N", n, "K", k, "bits", bits, "block_size", block, "accuracy_level", 4), In: cases.In(a, codes, scales)})
 }
 
-// bnb4Values are what bitsandbytes' codes mean: FP4 by sign, exponent and
-// fraction, NF4 by its table.
+// bnb4Values returns the values of bitsandbytes' codes: FP4 by sign, exponent and fraction, NF4 by
+// its table.
 func bnb4Values(kind int) func(code int) float64 {
 	if kind == 1 {
 		return func(code int) float64 {

@@ -11,15 +11,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// operand is an operand of a product of codes: its scale and its zero point
-// are one number, one for each row or column, or an array that broadcasts; nil
-// where they are left out.
+// operand is an operand of a product of codes. scale and zero are one number, one per row or
+// column, or an array that broadcasts. They are nil if left out.
 type operand struct {
 	t, scale, zero *tensor.Tensor
 	left           bool
 }
 
-// lane is element p of a scale or a zero point for an element of the operand.
+// lane returns the element of scale or zero point p for the operand's element at an index.
 func (o *operand) lane(p *tensor.Tensor, at []int) float64 {
 	switch n := len(at); {
 	case p.Len() == 1:
@@ -33,7 +32,7 @@ func (o *operand) lane(p *tensor.Tensor, at []int) float64 {
 	}
 }
 
-// shifted is the codes less their zero points, as float64.
+// shifted returns the codes less their zero points, as float64.
 func (o *operand) shifted() *tensor.Tensor {
 	y := tensor.New(tensor.F64, o.t.Shape()...)
 	cases.Each(o.t.Shape(), func(i int, at []int) {
@@ -46,21 +45,20 @@ func (o *operand) shifted() *tensor.Tensor {
 	return y
 }
 
-// scaled is shifted times the scales.
+// scaled returns shifted times the scales.
 func (o *operand) scaled() *tensor.Tensor {
 	y := o.shifted()
 	cases.Each(o.t.Shape(), func(i int, at []int) { cases.SetNumber(y, i, cases.Number(y, i)*o.lane(o.scale, at)) })
 	return y
 }
 
-// shapes are operands of products, and whether numbers for rows or columns of
-// every matrix of an operand are tried.
+// shapes lists the shapes of the operands of products.
 func shapes() [][2][]int {
 	return [][2][]int{{{3, 4}, {4, 5}}, {{1, 70}, {70, 33}}, {{2, 3, 5, 7}, {7, 9}}, {{4, 9}, {3, 9, 2}}, {{2, 1, 5, 6}, {3, 6, 40}},
 		{{7}, {7, 3}}, {{5, 7}, {7}}, {{7}, {7}}, {{2, 4, 17}, {2, 17, 1}}, {{17, 21}, {21, 67}}, {{3, 0}, {0, 4}}, {{0, 3}, {3, 4}}}
 }
 
-// parametersOf are the shapes that scales and zero points of an operand may have.
+// parametersOf lists the shapes that scales and zero points of an operand may have.
 func parametersOf(shape []int, axis int) [][]int {
 	list := [][]int{{}, {1}}
 	n := len(shape)
@@ -109,8 +107,8 @@ func integerProduct(a, az, b, bz *tensor.Tensor) *tensor.Tensor {
 	return cases.FromNumbers(tensor.I32, cases.Numbers(sums), sums.Shape()...)
 }
 
-// qLinearCase multiplies codes with scales of the shapes that their zero points
-// have: powers of two, so that the order of products does not matter.
+// qLinearCase multiplies codes. Scales have the shapes of the zero points and are powers of two, so
+// the order of products does not matter.
 func qLinearCase(s *cases.Suite, d, codes tensor.DType, a, az, b, bz *tensor.Tensor) {
 	powers := func(shape tensor.Shape) *tensor.Tensor {
 		t := tensor.New(d, shape...)
@@ -184,7 +182,7 @@ func tableCases(s *cases.Suite) {
 	}
 }
 
-// convCase convolves images with group·filters filters of some channels.
+// convCase convolves images by group·filters filters with the given channels each.
 func convCase(s *cases.Suite, dx, dw, codes tensor.DType, space []int, w nn.Window, group, channels, filters int) {
 	x := codesOf(s, dx, slices.Concat([]int{2, group * channels}, space)...)
 	k := codesOf(s, dw, slices.Concat([]int{group * filters, channels}, w.Kernel)...)
@@ -243,8 +241,8 @@ func convCase(s *cases.Suite, dx, dw, codes tensor.DType, space []int, w nn.Wind
 	}
 }
 
-// fusedConvCases are convolutions with those inputs of QLinearConv and those sums, with a bias of
-// floats, a value that is added, a clamp, and a stage before the value.
+// fusedConvCases adds convolutions with the inputs plain of QLinearConv and their sums: with a
+// float bias, an added value, a clamp, and a stage before the value.
 func fusedConvCases(s *cases.Suite, window []*graph.Attr, note string, plain []*tensor.Tensor, sums []float64, shape tensor.Shape) {
 	scale, yScale, yZero := plain[4], float32(cases.Number(plain[6], 0)), plain[7]
 	bias := s.Between(tensor.F32, -2, 2, shape[1])
@@ -272,7 +270,7 @@ func fusedConvCases(s *cases.Suite, window []*graph.Attr, note string, plain []*
 	s.Add(cases.Case{Domain: "nacre", Op: "FusedQLinearConv", Version: 1, Note: "stage " + note, Attrs: attrs, In: append(slices.Clone(in), stage, stageZero), Want: cases.Want(staged)})
 }
 
-// behindChannels is t with axis 1 behind all others.
+// behindChannels returns t with axis 1 moved to the end.
 func behindChannels(t *tensor.Tensor) *tensor.Tensor {
 	sh := t.Shape()
 	n := len(sh)

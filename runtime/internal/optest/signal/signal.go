@@ -44,7 +44,7 @@ func transformed(x []complex128, inverse bool) []complex128 {
 	return out
 }
 
-// complexAt is the number whose parts begin at an index without the last axis.
+// complexAt returns the complex number at an index without the last axis.
 func complexAt(x *tensor.Tensor, at ...int) complex128 {
 	parts := x.Shape()[len(x.Shape())-1]
 	i := cases.Flat(x.Shape()[:len(x.Shape())-1], at...) * parts
@@ -72,7 +72,7 @@ func dftCases(s *cases.Suite, d tensor.DType) {
 	s.Add(cases.Case{Op: "DFT", Version: 17, Note: "length", In: cases.In(x, cases.Scalar(tensor.I64, 0)), Fails: graph.ErrShape})
 }
 
-// dftCase transforms along axis 1 of x to that many points.
+// dftCase transforms along axis 1 of x to length points.
 func dftCase(s *cases.Suite, x *tensor.Tensor, length int, inverse, oneSided bool) {
 	d, shape := x.DType(), x.Shape()
 	extent, parts := length, 2
@@ -116,7 +116,7 @@ func dftCase(s *cases.Suite, x *tensor.Tensor, length int, inverse, oneSided boo
 	}
 }
 
-// transformUlps is how far sums over a hundred or so elements may be off.
+// transformUlps returns the error allowed for sums of about a hundred elements.
 func transformUlps(d tensor.DType) float64 {
 	switch d {
 	case tensor.F64:
@@ -191,7 +191,7 @@ func windowCases(s *cases.Suite, d tensor.DType) {
 							v = 1
 						}
 						if to.IsInteger() && math.Abs(v-math.Round(v)) < 1e-9 {
-							continue // rounding decides whether it is cut to a whole number
+							continue // rounding decides to which whole number it is truncated
 						}
 						cases.SetNumber(y, i, v)
 					}
@@ -244,7 +244,7 @@ func detCases(s *cases.Suite, d tensor.DType) {
 	s.Add(cases.Case{Op: "Det", Version: 11, Note: "not square", In: cases.In(s.Any(d, 2, 3)), Fails: graph.ErrShape})
 }
 
-// expanded is the determinant by expansion along the first row.
+// expanded returns the determinant by expansion along the first row.
 func expanded(n int, m func(r, c int) float64) float64 {
 	if n == 0 {
 		return 1

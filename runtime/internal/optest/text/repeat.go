@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// repeatCases leave out tokens that would repeat others.
+// repeatCases excludes tokens that would repeat others.
 func repeatCases(s *cases.Suite) {
 	tokens, scores := cases.Seen(cases.Ints(1, 2, 0, 1, 2, 3, 3, 3, 3, 3), 2, 5), s.Any(tensor.F32, 2, 4)
 	y := scores.Clone()

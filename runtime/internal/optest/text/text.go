@@ -20,7 +20,7 @@ func textCases(s *cases.Suite) {
 	tokenizerCases(s)
 }
 
-// words is a vector of strings.
+// words returns a vector of strings.
 func words(list ...string) *tensor.Tensor {
 	t := tensor.New(tensor.String, len(list))
 	copy(t.Strings(), list)
@@ -41,8 +41,7 @@ func concatTextCases(s *cases.Suite) {
 	s.Add(cases.Case{Op: "StringConcat", Version: 20, Note: "numbers", In: cases.In(words("a"), cases.Ints(1)), Fails: graph.ErrShape})
 }
 
-// table is rows of strings with empty ones behind those that are shorter, and
-// the lengths of the rows.
+// table returns rows of strings, padded with empty strings, and the lengths of the rows.
 func table(rows ...[]string) (parts, counts *tensor.Tensor) {
 	longest := 0
 	for _, r := range rows {
@@ -162,16 +161,15 @@ func normalizerCases(s *cases.Suite) {
 	}
 }
 
-// tfIdfPool is n-grams of integers, those of equal length together, with the
-// coordinates and weights of all.
+// tfIdfPool is a pool of n-grams of integers, grouped by length, with their coordinates and
+// weights.
 type tfIdfPool struct {
 	grams   [][]int
 	indexes []int
 	weights []float64
 }
 
-// tfIdfCase counts, for every n-gram and every distance, the places where it
-// begins.
+// tfIdfCase counts, for every n-gram and every distance, the positions where it begins.
 func tfIdfCase(s *cases.Suite, p tfIdfPool, d tensor.DType, mode string, fewest, most, skips int, x [][]int, rank int) cases.Case {
 	pool, starts, width := []int{}, make([]int, most), slices.Max(p.indexes)+1
 	for size := 1; size <= most; size++ {

@@ -3,7 +3,7 @@ package vision
 
 import "github.com/nacre-ml/nacre/runtime/internal/optest/cases"
 
-// Cases lists what makes the cases of the family.
+// Cases lists the functions that add the cases of the family.
 func Cases() []func(*cases.Suite) {
 	return []func(*cases.Suite){
 		imageCases,

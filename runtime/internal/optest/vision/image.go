@@ -15,7 +15,7 @@ import (
 	"golang.org/x/image/tiff"
 )
 
-// imageCases are pictures of formats without loss; package picture has others.
+// imageCases adds pictures of lossless formats. Package picture tests others.
 func imageCases(s *cases.Suite) {
 	encoders := map[string]func(w io.Writer, m image.Image) error{
 		"png": png.Encode,
@@ -42,7 +42,7 @@ func imageCases(s *cases.Suite) {
 	s.Add(cases.Case{Op: "ImageDecoder", Version: 20, Note: "grey of nothing", Attrs: cases.Attrs("pixel_format", "Grayscale"), In: cases.In(fileOf(nil)), Want: cases.Want(tensor.New(tensor.U8, 0, 0, 1))})
 	s.Add(cases.Case{Op: "ImageDecoder", Version: 20, Note: "format", Attrs: cases.Attrs("pixel_format", "rgb"), In: cases.In(fileOf(good)), Fails: graph.ErrFormat})
 	s.Add(cases.Case{Op: "ImageDecoder", Version: 20, Note: "shape", In: cases.In(cases.Seen(fileOf(good), 1, len(good))), Fails: graph.ErrShape})
-	// Arithmetic coding is sound and not supported.
+	// Arithmetic coding is valid but not supported.
 	s.Add(cases.Case{Op: "ImageDecoder", Version: 20, Note: "unsupported", In: cases.In(fileOf([]byte("\xff\xd8\xff\xc9\x00\x0b\x08\x00\x01\x00\x01\x01\x01\x11\x00"))), Fails: graph.ErrUnsupported})
 }
 
@@ -59,7 +59,7 @@ func pictureCases(s *cases.Suite, name string, encode func(w io.Writer, m image.
 			bgr.Bytes()[3*i+k], three.Bytes()[3*i+k] = p[2-k], p[0]
 		}
 		single.Bytes()[i] = p[0]
-		// The weights of ITU-R BT.601 in fractions of 65536.
+		// The weights are ITU-R BT.601's in fractions of 65536.
 		luma.Bytes()[i] = byte((19595*int(p[0]) + 38470*int(p[1]) + 7471*int(p[2]) + 32768) / 65536)
 	}
 	coloured, plain := fileOf(encoded(encode, m)), fileOf(encoded(encode, grey))
@@ -100,7 +100,7 @@ func encodePNM(w io.Writer, m image.Image) error {
 	return nil
 }
 
-// fileOf is the bytes of a file as a vector.
+// fileOf returns the bytes of a file as a vector.
 func fileOf(data []byte) *tensor.Tensor {
 	t := tensor.New(tensor.U8, len(data))
 	copy(t.Bytes(), data)

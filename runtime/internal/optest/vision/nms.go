@@ -32,7 +32,7 @@ func suppressionCases(s *cases.Suite) {
 	s.Add(cases.Case{Op: "NonMaxSuppression", Version: 10, Note: "boxes", In: cases.In(s.Any(tensor.F32, 1, 3, 4), s.Any(tensor.F32, 1, 1, 2), cases.Ints(1)), Fails: graph.ErrShape})
 }
 
-// suppressed picks the best box again and again and strikes out what overlaps it.
+// suppressed repeatedly picks the best box and removes the boxes that overlap it.
 func suppressed(corners, scores *tensor.Tensor, b, class int, center bool, most int) []int {
 	n := corners.Shape()[1]
 	span := func(i, axis int) (lo, hi float64) {

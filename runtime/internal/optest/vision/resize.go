@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// sampling is how Resize finds an output element along one axis.
+// sampling describes how Resize computes an output element along one axis.
 type sampling struct {
 	mode, coords, nearest string
 	excludeOutside        bool
@@ -20,12 +20,13 @@ type tap struct {
 	weight float64
 }
 
-// place is where in the input, of n elements, output element i of m lies, in float32.
+// place returns the position of output element i of m in an input of n elements, computed in
+// float32.
 func (p sampling) place(i, n, m int, factor float64) float64 {
 	x, in, scale := float32(i), float32(n), float32(factor)
 	switch p.coords {
 	case "align_corners":
-		// The standard takes the extent before it is rounded down.
+		// The standard uses the extent before it is rounded down.
 		if exact := scale * in; exact != 1 {
 			return float64(float32(x*(in-1)) / (exact - 1))
 		}
@@ -45,7 +46,7 @@ func (p sampling) place(i, n, m int, factor float64) float64 {
 	return float64((x+0.5)/scale - 0.5)
 }
 
-// taps are the input elements that make up the one at x.
+// taps returns the input elements and weights of the place x.
 func (p sampling) taps(x float64, n int) []tap {
 	clamp := func(i int) int { return min(max(i, 0), n-1) }
 	low := math.Floor(x)
@@ -156,8 +157,8 @@ func resizeCases(s *cases.Suite) {
 	roundedCases(s)
 }
 
-// roundedCases are rows of numbers 0, 1, ... resized by scales that float32 does not hold. A
-// place that is a whole number or a half, but for rounding, counts as that.
+// roundedCases resizes 0, 1, ... by scales that float32 cannot hold. A place that is a whole number
+// or a half, except for rounding, counts as exact.
 func roundedCases(s *cases.Suite) {
 	for _, c := range []struct {
 		n       int
@@ -184,7 +185,7 @@ func roundedCases(s *cases.Suite) {
 		given := cases.In(x, tensor.New(tensor.F32, 0), cases.Vector(tensor.F32, c.scale))
 		s.Add(cases.Case{Op: "Resize", Version: version, Note: "rounded " + c.coords, Attrs: a, In: given, Want: cases.Want(cases.Vector(tensor.F32, c.want...))})
 	}
-	// The first version takes the element behind the place along axes that shrink.
+	// The first version takes the element after the place along axes that shrink.
 	given := cases.In(cases.Vector(tensor.F32, count(8)...), cases.Vector(tensor.F32, 0.6))
 	s.Add(cases.Case{Op: "Resize", Version: 10, Until: 11, Note: "shrunk", In: given, Want: cases.Want(cases.Vector(tensor.F32, 0, 2, 4, 5))})
 }
@@ -223,7 +224,7 @@ func resizeCase(s *cases.Suite, d tensor.DType, shape []int, scales []float64, p
 	given := cases.In(x, tensor.New(tensor.F32, 0), cases.Vector(tensor.F32, scales...))
 	s.Add(cases.Case{Op: "Resize", Version: version, Note: p.mode + " " + p.coords, Attrs: a, In: given, Want: cases.Want(resized(x, to, scales, p)), Ulps: 32})
 
-	// Sizes stand for scales of their own.
+	// Sizes imply scales.
 	for i := range scales {
 		scales[i] = float64(to[i]) / float64(shape[i])
 	}

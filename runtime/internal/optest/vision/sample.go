@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// bilinear reads a plane between pixels; the terms are its four parts.
+// bilinear reads a plane between pixels. terms are the four weighted pixels.
 func bilinear(plane func(y, x int) float64, h, w int, y, x float64) (terms [4]float64) {
 	if y < -1 || y > float64(h) || x < -1 || x > float64(w) {
 		return terms
@@ -126,7 +126,7 @@ func gridSampleCases(s *cases.Suite, d tensor.DType) {
 		for _, padding := range []string{"zeros", "border", "reflection"} {
 			for corners := range 2 {
 				if d.IsInteger() && mode != "nearest" {
-					continue // rounding decides which whole number a sum is cut to
+					continue // rounding decides to which whole number a sum is truncated
 				}
 				gridCase(s, d, 16, mode, padding, corners, []int{4, 5}, []int{3, 6})
 				if d == tensor.F32 {
@@ -162,8 +162,8 @@ func gridCase(s *cases.Suite, d tensor.DType, version int, mode, padding string,
 	}
 }
 
-// sampled interpolates along one axis after the other; pixel is the index along
-// the axes before.
+// sampled interpolates along one axis after the other. pixel is the index along the axes already
+// chosen.
 func sampled(at func(pixel []int) float64, pixel, space []int, place func(a int) float64, mode, padding string, corners bool) float64 {
 	a := len(pixel)
 	if a == len(space) {
@@ -254,7 +254,7 @@ func affineGridCases(s *cases.Suite, d tensor.DType) {
 	}
 }
 
-// sampleCases read images at places, and regions of them.
+// sampleCases reads images at places, and regions of images.
 func sampleCases(s *cases.Suite) {
 	for _, d := range cases.Numeric {
 		gridSampleCases(s, d)
