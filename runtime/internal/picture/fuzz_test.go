@@ -9,10 +9,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/internal/picture"
 )
 
-// enough is the memory that these tests allow a picture.
+// enough is the memory in bytes that these tests allow a picture.
 const enough = 32 << 20
 
-// open reads a picture, whole or broken, and checks what it gets.
+// open reads a picture, whole or broken, and checks the result.
 func open(t *testing.T, data []byte) {
 	f, err := picture.Open(data)
 	if err != nil || f.Memory > enough {
@@ -54,7 +54,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(open)
 }
 
-// TestBroken cuts pictures off and changes bytes of them at random.
+// TestBroken truncates pictures and changes bytes at random.
 func TestBroken(t *testing.T) {
 	rounds := 100
 	if testing.Short() {

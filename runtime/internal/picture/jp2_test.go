@@ -13,7 +13,7 @@ func box(kind, body string) string {
 	return string(binary.BigEndian.AppendUint32(nil, uint32(8+len(body)))) + kind + body
 }
 
-// jp2 puts boxes around a stored codestream and decodes it.
+// jp2 wraps a stored codestream in boxes and decodes it.
 func jp2(t *testing.T, stream, header string) (*picture.Picture, error) {
 	t.Helper()
 	data, err := os.ReadFile("testdata/openjpeg/" + stream)
@@ -29,7 +29,7 @@ func jp2(t *testing.T, stream, header string) (*picture.Picture, error) {
 
 func grey(pixels []byte, i int) (r, g, b byte) { return pixels[i], pixels[i], pixels[i] }
 
-// TestJP2 checks what boxes around a codestream say of its components.
+// TestJP2 checks the effect of boxes on the components of a codestream.
 func TestJP2(t *testing.T) {
 	colours := func(pixels []byte, i int) (r, g, b byte) { return pixels[3*i], pixels[3*i+1], pixels[3*i+2] }
 	enumerated := func(space byte) string { return box("colr", "\x01\x00\x00\x00\x00\x00"+string([]byte{space})) }
@@ -88,7 +88,7 @@ func TestJP2(t *testing.T) {
 	}
 }
 
-// TestUnsupported opens headers of what other programs may read.
+// TestUnsupported opens headers of pictures that other programs may read.
 func TestUnsupported(t *testing.T) {
 	frame := func(mark, precision, components string) string {
 		return "\xff\xd8\xff" + mark + "\x00\x11" + precision + "\x00\x08\x00\x08" + components

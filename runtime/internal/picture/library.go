@@ -14,15 +14,15 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// Bytes per pixel that readers of libraries take at most: pixels of 8 bytes, and
-// as much again for what they unpack, whose buffers grow to twice their size.
+// libraryBytes bounds the bytes per pixel that library readers take: 8 for the pixels and as much
+// for unpacked data, in buffers that grow to twice their size.
 const libraryBytes = 8 + 2*8
 
 func openPNG(data []byte) (*File, error) { return openLibrary(data, png.DecodeConfig, png.Decode, 0) }
 
 func openBMP(data []byte) (*File, error) { return openLibrary(data, bmp.DecodeConfig, bmp.Decode, 0) }
 
-// Tiles may be larger than the picture, up to this many pixels.
+// A tile may be larger than the picture, up to this many pixels.
 const largestTile = 1024 * 1024
 
 func openTIFF(data []byte) (*File, error) {
@@ -43,9 +43,8 @@ func openTIFF(data []byte) (*File, error) {
 	return f, nil
 }
 
-// isFaxOnBlack reports whether the first picture of a TIFF is a fax whose zeros
-// are black. Runs that faxes call white are zeros whatever zeros mean, which the
-// library has the other way round.
+// isFaxOnBlack reports whether the first picture of a TIFF is a fax with black zeros. In a fax the
+// white runs are zeros, whatever zeros mean. The library inverts them.
 func isFaxOnBlack(data []byte) bool {
 	var order binary.ByteOrder = binary.LittleEndian
 	if data[0] == 'M' {
@@ -73,8 +72,7 @@ func openWebP(data []byte) (*File, error) {
 	return openLibrary(data, webp.DecodeConfig, webp.Decode, 0)
 }
 
-// openLibrary reads a header; extra is how many pixels more than the picture's
-// are unpacked.
+// openLibrary reads a header. extra is the number of pixels unpacked beyond the picture's.
 func openLibrary(data []byte, config func(io.Reader) (image.Config, error), decode func(io.Reader) (image.Image, error), extra int) (*File, error) {
 	c, err := config(reader(data))
 	if err != nil {
@@ -93,7 +91,7 @@ func openLibrary(data []byte, config func(io.Reader) (image.Config, error), deco
 	}}, nil
 }
 
-// libraryError marks what a library does not support.
+// libraryError marks errors for features that a library does not support.
 func libraryError(err error) error {
 	var inPNG png.UnsupportedError
 	var inTIFF tiff.UnsupportedError
@@ -103,8 +101,7 @@ func libraryError(err error) error {
 	return err
 }
 
-// fromImage takes the colours of an image as they are stored, without regard to
-// how opaque they are.
+// fromImage takes the colours of an image as stored and ignores opacity.
 func fromImage(img image.Image) (*Picture, error) {
 	b := img.Bounds()
 	p := &Picture{Width: b.Dx(), Height: b.Dy(), Channels: 3}
@@ -148,15 +145,15 @@ func (p *Picture) fill(src []byte, stride int, row func(dst, src []byte)) {
 	}
 }
 
-// thirds copies the first three of every four values, of which src has the upper
-// byte first in each width bytes.
+// thirds copies the first three of every four values. A value of src has width bytes with the upper
+// byte first.
 func thirds(dst, src []byte, width int) {
 	for i, j := 0, 0; i+2 < len(dst); i, j = i+3, j+4*width {
 		dst[i], dst[i+1], dst[i+2] = src[j], src[j+width], src[j+2*width]
 	}
 }
 
-// undim is thirds of colours that were multiplied by their opacity.
+// undim is thirds for colours premultiplied by opacity.
 func undim(dst, src []byte, width int) {
 	thirds(dst, src, width)
 	for i, j := 0, 3*width; i+2 < len(dst); i, j = i+3, j+4*width {

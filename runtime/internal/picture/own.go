@@ -34,7 +34,7 @@ func newFile(width, height, channels, memory int, decode func() ([]byte, error))
 	}}
 }
 
-// ownError marks what the readers of this folder do not support.
+// ownError marks errors for features that this folder's readers do not support.
 func ownError(err error) error {
 	var inJPEG jpeg.UnsupportedError
 	var inJPEG2000 jpeg2000.UnsupportedError

@@ -1,7 +1,7 @@
-// Package picture reads pictures of the formats that the ImageDecoder operator
-// of ONNX takes, to the bit as the C libraries that most programs use: lossy
-// formats leave rounding and the enlarging of colour planes open, and models are
-// trained on what libjpeg, libwebp and OpenJPEG make of them.
+// Package picture reads pictures in the formats of ONNX's ImageDecoder operator. Pixels equal, to
+// the bit, the results of the C libraries that most programs use. Lossy formats leave rounding and
+// the enlarging of colour planes open, and models are trained on the output of libjpeg, libwebp and
+// OpenJPEG.
 package picture
 
 import (
@@ -12,23 +12,22 @@ import (
 	"math/bits"
 )
 
-// Picture is rows of pixels without gaps, from the top, each pixel Channels
-// bytes: 1 for grey, 3 for red, green and blue. Transparency is left out, and of
-// 16 bits the upper 8 are kept.
+// Picture is rows of pixels without gaps, from the top. A pixel has Channels bytes: 1 for grey, 3
+// for red, green and blue. Transparency is dropped, and of 16 bits the upper 8 are kept.
 type Picture struct {
 	Width, Height, Channels int
 	Pixels                  []byte
 }
 
-// ErrUnsupported marks errors of files that are well formed as far as they were
-// read, but use what this package does not know.
+// ErrUnsupported marks errors of files that are well formed as far as read, but use features
+// unknown to this package.
 var ErrUnsupported = errors.New("not supported")
 
-// File is a picture of which only the header was read.
+// File is a picture with only its header read.
 type File struct {
 	Format        string
 	Width, Height int
-	// Memory is how many bytes Decode takes at most, those of its result included.
+	// Memory is the most bytes that Decode takes, including its result.
 	Memory int
 
 	decode func() (*Picture, error)
@@ -37,7 +36,7 @@ type File struct {
 // format is one row of the table of formats.
 type format struct {
 	name  string
-	magic []string // what files begin with; a point stands for any byte
+	magic []string // first bytes of files; a dot matches any byte
 	open  func(data []byte) (*File, error)
 }
 
@@ -51,8 +50,8 @@ var formats = []format{
 	{"PNM", []string{"P1", "P2", "P3", "P4", "P5", "P6"}, openPNM},
 }
 
-// Open tells the format from the first bytes and reads the header. Data must not
-// change before Decode.
+// Open detects the format from the first bytes and reads the header. data must not change before
+// Decode. A file of no known format is an error.
 func Open(data []byte) (*File, error) {
 	for _, row := range formats {
 		for _, magic := range row.magic {
@@ -97,10 +96,10 @@ func (f *File) Decode() (*Picture, error) {
 	return p, nil
 }
 
-// maxBytes bounds the pixels of a picture, so that sums of a few fit an int.
+// maxBytes bounds the pixels of a picture, so that sums of a few such sizes fit an int.
 const maxBytes = min(1<<56, math.MaxInt>>2)
 
-// memory is the bytes of width·height pixels of that many bytes each.
+// memory returns the size in bytes of width·height pixels of each bytes.
 func memory(width, height, each int) (int, error) {
 	if width <= 0 || height <= 0 {
 		return 0, fmt.Errorf("a picture of %d by %d pixels", width, height)
@@ -112,8 +111,8 @@ func memory(width, height, each int) (int, error) {
 	return int(n) * each, nil
 }
 
-// Convert writes the pixels to dst, Width·Height times 3 bytes as red, green and
-// blue, or as blue, green and red.
+// Convert stores the pixels in dst, 3·Width·Height bytes: red, green and blue or, if blueFirst is
+// set, blue, green and red.
 func (p *Picture) Convert(dst []byte, blueFirst bool) {
 	if p.Channels == 1 {
 		for i, v := range p.Pixels {
@@ -129,8 +128,8 @@ func (p *Picture) Convert(dst []byte, blueFirst bool) {
 	}
 }
 
-// Grey writes the pixels to dst, Width·Height bytes, as luma of ITU-R BT.601 in
-// fractions of 65536, rounded.
+// Grey stores the pixels in dst, Width·Height bytes, as luma of ITU-R BT.601. The weights are
+// rounded to fractions of 65536.
 func (p *Picture) Grey(dst []byte) {
 	if p.Channels == 1 {
 		copy(dst, p.Pixels)
@@ -142,5 +141,5 @@ func (p *Picture) Grey(dst []byte) {
 	}
 }
 
-// reader is data as the readers of the standard library want it.
+// reader wraps data for the readers of the standard library.
 func reader(data []byte) *bytes.Reader { return bytes.NewReader(data) }

@@ -15,12 +15,12 @@ import (
 
 var more = flag.String("pictures", "", "another folder of pictures that oracles/operators/pictures.py made")
 
-// folders hold pictures, and what other programs read of them as NAME.png: those
-// that oracles/operators/pictures.py made, and what Pillow cannot write, made with
-// OpenJPEG's opj_compress and with Glymur.
+// folders hold pictures and, as NAME.png, the results of other programs: pictures made by
+// oracles/operators/pictures.py, and pictures that Pillow cannot write, made with OpenJPEG's
+// opj_compress and with Glymur.
 var folders = []string{"testdata/pillow", "testdata/openjpeg"}
 
-// TestPictures compares the stored pictures with what other programs read.
+// TestPictures compares the stored pictures with the results of other programs.
 func TestPictures(t *testing.T) {
 	folders := folders
 	if *more != "" {

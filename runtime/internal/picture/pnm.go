@@ -6,11 +6,11 @@ import (
 	"math"
 )
 
-// pnm is a portable bitmap, greymap or pixmap (P1 to P6): a header of decimal
-// numbers, then samples from 0 to most, as decimals or as bytes, in bitmaps bits
-// of which 1 is black. See https://netpbm.sourceforge.net/doc/pnm.html.
+// pnm is a portable bitmap, greymap or pixmap (P1 to P6). It has a header of decimal numbers, then
+// samples from 0 to most, as decimals or as bytes. A bitmap has bits, with 1 for black. See
+// https://netpbm.sourceforge.net/doc/pnm.html.
 type pnm struct {
-	data          []byte // what follows the header
+	data          []byte // the data after the header
 	kind          byte   // '1' to '6'
 	width, height int
 	most          int // the largest sample
@@ -57,7 +57,7 @@ func (p *pnm) channels() int {
 	return 1
 }
 
-// least is how many bytes n samples take at least.
+// least returns the least number of bytes that n samples take.
 func (p *pnm) least(n int) int {
 	switch {
 	case p.kind == '1':
@@ -101,7 +101,7 @@ func (p pnm) decode() (*Picture, error) {
 	return out, nil
 }
 
-// sample returns sample i, the next of those that are written as decimals.
+// sample returns sample i. Decimal samples must be read in order.
 func (p *pnm) sample(i int) (int, error) {
 	switch {
 	case p.kind == '1':
@@ -120,7 +120,7 @@ func (p *pnm) sample(i int) (int, error) {
 	return int(p.data[i]), nil
 }
 
-// number reads a decimal behind space and comments.
+// number reads a decimal after space and comments.
 func (p *pnm) number() (int, error) {
 	p.skip()
 	v, digits := 0, 0
@@ -137,7 +137,7 @@ func (p *pnm) number() (int, error) {
 	return v, nil
 }
 
-// skip passes space, and comments, which go from # to the end of the line.
+// skip skips space and comments. A comment goes from # to the end of the line.
 func (p *pnm) skip() {
 	comment := false
 	for len(p.data) > 0 {

@@ -54,7 +54,7 @@ func TestPNM(t *testing.T) {
 	}
 }
 
-// TestNoPicture opens what has no known beginning.
+// TestNoPicture opens data of no known format.
 func TestNoPicture(t *testing.T) {
 	for _, data := range [][]byte{nil, {0}, []byte("GIF89a"), []byte("P7\n"), []byte("RIFF1234WAVE"), bytes.Repeat([]byte{0xff}, 100)} {
 		if f, err := picture.Open(data); err == nil {

@@ -2,16 +2,15 @@ package picture
 
 import "image"
 
-// fromVP8 makes pixels of planes whose colours have half the width and height,
-// as libwebp does: a colour is the mean of the four around its place, weighted 9,
-// 3, 3 and 1, and fractions are rounded step by step. Beyond the borders the
-// last colours go on.
+// fromVP8 makes pixels from planes with colours of half the width and height, as libwebp does. A
+// colour is the mean of the four around its position, weighted 9, 3, 3 and 1, with rounding at each
+// step. Beyond the borders the last colours repeat.
 func (p *Picture) fromVP8(img *image.YCbCr) {
 	p.Pixels = make([]byte, 3*p.Width*p.Height)
 	blue, red := make([]byte, p.Width), make([]byte, p.Width)
 	last := (p.Height - 1) / 2
 	for y := range p.Height {
-		// Odd rows lie below the middle of their colours, even ones above it.
+		// Odd rows are below the middle of their colours, even rows above it.
 		near, far := y/2, y/2-1+y%2*2
 		far = min(max(far, 0), last)
 		widen(blue, img.Cb[near*img.CStride:], img.Cb[far*img.CStride:], p.Width)
@@ -26,7 +25,7 @@ func (p *Picture) fromVP8(img *image.YCbCr) {
 	}
 }
 
-// widen writes n colours between those of the rows near and far.
+// widen stores n colours interpolated between the rows near and far.
 func widen(dst, near, far []byte, n int) {
 	ends := func(i int) byte { return byte((3*int(near[i]) + int(far[i]) + 2) >> 2) }
 	dst[0] = ends(0)
@@ -41,5 +40,5 @@ func widen(dst, near, far []byte, n int) {
 	}
 }
 
-// limit6 cuts a number with 6 binary places to a byte.
+// limit6 clamps a number with 6 binary places to a byte.
 func limit6(v int) byte { return byte(min(max(v>>6, 0), 255)) }

@@ -1,6 +1,6 @@
 package jpeg
 
-// pixels brings the planes to the size of the picture and makes colours of them.
+// pixels enlarges the planes to the size of the picture and converts them to colours.
 func (d *Decoder) pixels() ([]byte, error) {
 	out := make([]byte, d.Width*d.Height*d.Channels)
 	rows := make([][]byte, len(d.components))
@@ -17,9 +17,9 @@ func (d *Decoder) pixels() ([]byte, error) {
 	return out, nil
 }
 
-// enlarge writes row y of the picture's size from the samples of a component.
-// Planes of half the width or height, or both, are interpolated: 3 parts of the
-// nearer sample and 1 of the farther, in both directions. Others are repeated.
+// enlarge computes row y at the picture's size from the samples of a component. Planes of half the
+// width or height, or both, are interpolated: 3 parts of the nearer sample and 1 of the farther, in
+// both directions. Other planes are repeated.
 func (d *Decoder) enlarge(c *component, y int, out []byte) {
 	h, v := d.maxH/c.h, d.maxV/c.v
 	row := func(y int) []byte {
@@ -46,9 +46,9 @@ func (d *Decoder) enlarge(c *component, y int, out []byte) {
 	}
 }
 
-// wide interpolates between n samples, whose results then have that many binary
-// places. Halves are rounded down and up in turns: up in odd columns of planes
-// of full height, in even ones of others.
+// wide interpolates between n samples. The sums have the given number of binary places. Halves are
+// rounded down and up alternately: up in odd columns of planes with full height, in even columns of
+// others.
 func wide(out []byte, n, places int, sample func(x int) int) {
 	half := 1 << (places - 1)
 	even, odd := half-1, half
@@ -67,7 +67,7 @@ func wide(out []byte, n, places int, sample func(x int) int) {
 	}
 }
 
-// conversion returns what makes a row of pixels of rows of samples.
+// conversion returns a function that converts rows of samples to a row of pixels.
 func (d *Decoder) conversion() func(out []byte, rows [][]byte) {
 	switch len(d.components) {
 	case 1:
@@ -100,14 +100,14 @@ func (d *Decoder) conversion() func(out []byte, rows [][]byte) {
 	}
 }
 
-// inked is what an ink, 255 for none, leaves of the light.
+// inked returns the light that remains under an ink, 255 for none.
 func inked(ink, light byte) byte {
 	v := int(255-ink)*int(light) + 128
 	return light - byte((v>>8+v)>>8)
 }
 
-// isRGB reports whether components are colours rather than luma and differences
-// of colours: as the Adobe segment says, else by their names.
+// isRGB reports whether components are colours rather than luma and colour differences. The Adobe
+// segment decides, otherwise the components' names do.
 func (d *Decoder) isRGB() bool {
 	c := d.components
 	switch {
@@ -119,7 +119,7 @@ func (d *Decoder) isRGB() bool {
 	return c[0].id == 'R' && c[1].id == 'G' && c[2].id == 'B'
 }
 
-// fromYCC makes colours of luma and differences, ITU-R BT.601 over the full range.
+// fromYCC converts luma and colour differences, ITU-R BT.601 over the full range, to colours.
 func fromYCC(y, cb, cr byte) (r, g, b byte) {
 	l, u, v := int32(y), int32(cb)-128, int32(cr)-128
 	const half = 1 << 15

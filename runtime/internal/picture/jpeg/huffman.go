@@ -6,13 +6,13 @@ import "errors"
 type huffman struct {
 	values []byte
 	last   [17]int32 // the largest code of each length; -1 for none
-	first  [17]int32 // what turns a code of each length into the index of its value
+	first  [17]int32 // added to a code of each length, gives the index of its value
 	fast   [256]struct {
-		length, value byte // of the code that 8 bits begin with; length 0 if it is longer
+		length, value byte // of the code that begins with 8 bits; length 0 if it is longer
 	}
 }
 
-// huffmanTables reads a segment of them.
+// huffmanTables reads a segment of Huffman tables.
 func (d *Decoder) huffmanTables(body []byte) error {
 	for len(body) > 0 {
 		if len(body) < 17 {
@@ -42,8 +42,7 @@ func (d *Decoder) huffmanTables(body []byte) error {
 	return nil
 }
 
-// newHuffman numbers codes in their order: counts has how many there are of each
-// length from 1 on.
+// newHuffman numbers codes in order. counts holds the number of codes of each length from 1 on.
 func newHuffman(counts, values []byte) (*huffman, error) {
 	h := &huffman{values: values}
 	code, index := int32(0), int32(0)
@@ -69,8 +68,8 @@ func newHuffman(counts, values []byte) (*huffman, error) {
 	return h, nil
 }
 
-// bits reads the bits of a scan, in which a byte 0xff that is data has a 0 behind
-// it. It ends at the first marker.
+// bits reads the bits of a scan. A data byte 0xff is followed by a 0. The bits end at the first
+// marker.
 type bits struct {
 	data  []byte
 	at    int
@@ -79,7 +78,7 @@ type bits struct {
 	err   error
 }
 
-// fill makes at least 25 bits ready, or all that there are.
+// fill makes at least 25 bits ready, or all that are left.
 func (b *bits) fill() {
 	for b.count <= 24 && b.at < len(b.data) {
 		v := b.data[b.at]
@@ -94,7 +93,7 @@ func (b *bits) fill() {
 	}
 }
 
-// get returns the next n bits, at most 16; 0 behind the end, which is an error.
+// get returns the next n bits, at most 16. Past the end it returns 0 and sets an error.
 func (b *bits) get(n int) int32 {
 	if b.count < n {
 		if b.fill(); b.count < n {
@@ -130,7 +129,7 @@ func (b *bits) value(h *huffman) byte {
 	return 0
 }
 
-// number reads a number of n bits, whose first bit is 0 if it is negative.
+// number reads a number of n bits. Its first bit is 0 if it is negative.
 func (b *bits) number(n int) int32 {
 	if n == 0 {
 		return 0
@@ -142,7 +141,7 @@ func (b *bits) number(n int) int32 {
 	return v
 }
 
-// align passes the restart marker that must be next.
+// align skips the restart marker, which must be next.
 func (b *bits) align(k int) error {
 	mark, next, ok := nextMarker(b.data, b.at)
 	if !ok || mark != markRST0+byte(k%8) {

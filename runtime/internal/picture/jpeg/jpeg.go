@@ -1,8 +1,7 @@
-// Package jpeg reads JPEG pictures (ITU-T T.81) of 8 bits, baseline, extended
-// and progressive, coded by Huffman's method. What the standard leaves open it
-// does as libjpeg does by default, to the bit: the inverse transform in integers,
-// colours between their places, and rounding. The standard library's reader
-// differs from that by 1 in some pixels, and by more where colours are enlarged.
+// Package jpeg reads JPEG pictures (ITU-T T.81) of 8 bits: baseline, extended and progressive, with
+// Huffman coding. Where the standard leaves a choice, it follows the defaults of libjpeg to the
+// bit: the inverse transform in integers, interpolated colours, and rounding. The standard
+// library's reader differs by 1 in some pixels, and by more where colours are enlarged.
 package jpeg
 
 import (
@@ -11,13 +10,13 @@ import (
 	"fmt"
 )
 
-// UnsupportedError names what a file uses and this package does not know.
+// UnsupportedError names a feature of a file that this package does not know.
 type UnsupportedError string
 
-// Error names it, too.
+// Error returns the name of the feature.
 func (e UnsupportedError) Error() string { return string(e) }
 
-// Markers, behind a byte 0xff. See ITU-T T.81, table B.1.
+// Markers, which follow a byte 0xff. See ITU-T T.81, table B.1.
 const (
 	markSOF0  = 0xc0 // frames: baseline,
 	markSOF1  = 0xc1 // extended,
@@ -37,11 +36,11 @@ const (
 	markAPP14 = 0xee
 )
 
-// Scans beyond this number are refused: each passes over the whole picture, and
-// a small file could have many.
+// maxScans bounds the scans of a file. Each passes over the whole picture, and a small file could
+// have many.
 const maxScans = 200
 
-// Decoder is a file of which the header was read.
+// Decoder is a file with its header read.
 type Decoder struct {
 	Width, Height int
 	Channels      int // of the result: 1 for grey, 3 for red, green and blue
@@ -54,9 +53,9 @@ type Decoder struct {
 	mcusX       int // units of all components in a row
 	mcusY       int
 	jfif        bool
-	adobe       int // its transform; -1 without its segment
+	adobe       int // the Adobe segment's transform; -1 without the segment
 	quant       [4]*[64]uint16
-	huffman     [2][4]*huffman // for first coefficients and for others
+	huffman     [2][4]*huffman // for first coefficients, and for others
 	restart     int            // units between restart markers; 0 for none
 	scans       int
 }
@@ -66,15 +65,15 @@ type component struct {
 	id            byte
 	h, v          int // sampling factors
 	table         byte
-	quant         *[64]uint16 // when its first scan begins
-	width, height int         // samples that belong to the picture
+	quant         *[64]uint16 // set when the first scan begins
+	width, height int         // samples within the picture
 	blocksX       int         // blocks of a row of whole units
 	blocksY       int
-	coefficients  []int16 // 64 of each block, in the order of rows
+	coefficients  []int16 // 64 per block, in row-major order
 	samples       []byte
 }
 
-// Open reads the header of a file, which must not change before Decode.
+// Open reads the header of a file. data must not change before Decode.
 func Open(data []byte) (*Decoder, error) {
 	d := &Decoder{data: data, adobe: -1}
 	return d, d.read(true)
@@ -149,7 +148,7 @@ func (d *Decoder) complete() bool {
 	return true
 }
 
-// nextMarker finds the next marker from at on and returns what follows it.
+// nextMarker finds the next marker from at on and returns the position after it.
 func nextMarker(data []byte, at int) (mark byte, next int, ok bool) {
 	for ; at+1 < len(data); at++ {
 		if data[at] == 0xff && data[at+1] != 0 && data[at+1] != 0xff {
@@ -159,7 +158,7 @@ func nextMarker(data []byte, at int) (mark byte, next int, ok bool) {
 	return 0, 0, false
 }
 
-// segment reads those before scans.
+// segment reads a segment before a scan.
 func (d *Decoder) segment(mark byte, body []byte) error {
 	switch {
 	case mark >= markSOF0 && mark <= markSOF2:
@@ -223,7 +222,7 @@ func (d *Decoder) frame(body []byte) error {
 	return d.layOut()
 }
 
-// layOut derives the sizes of planes.
+// layOut computes the sizes of planes.
 func (d *Decoder) layOut() error {
 	d.mcusX, d.mcusY = up(d.Width, 8*d.maxH), up(d.Height, 8*d.maxV)
 	d.Channels = min(len(d.components), 3)
@@ -239,7 +238,7 @@ func (d *Decoder) layOut() error {
 	return nil
 }
 
-// up is a/b rounded up.
+// up returns a/b rounded up.
 func up(a, b int) int { return (a + b - 1) / b }
 
 func (d *Decoder) quantTables(body []byte) error {
@@ -263,8 +262,7 @@ func (d *Decoder) quantTables(body []byte) error {
 	return nil
 }
 
-// zigzag is the place in a block, row by row, of each coefficient in the order of
-// files.
+// zigzag maps coefficients in file order to their row-major positions in a block.
 var zigzag = [64]byte{
 	0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5,
 	12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7, 14, 21, 28,

@@ -2,24 +2,24 @@ package jpeg
 
 import "errors"
 
-// scan is the decoding of some coefficients of some components.
+// scan decodes some coefficients of some components.
 type scan struct {
 	bits
 	d           *Decoder
 	parts       []part
-	first, last int // coefficients, in the order of files
-	high, low   int // bits of coefficients: those above low are new if high is 0, else bit low
-	run         int // blocks that have no more coefficients
+	first, last int // coefficients, in file order
+	high, low   int // bits of coefficients: the bits from low up are new if high is 0, otherwise bit low
+	run         int // blocks without further coefficients
 }
 
 // part is a component in a scan.
 type part struct {
 	*component
 	dc, ac *huffman
-	before int32 // the last first coefficient
+	before int32 // the previous first coefficient
 }
 
-// scan reads the header of a scan and what follows from at on; it returns the end.
+// scan reads the header of a scan and its data from at on. It returns the end of the data.
 func (d *Decoder) scan(body []byte, at int) (int, error) {
 	s := &scan{bits: bits{data: d.data, at: at}, d: d}
 	if d.scans++; d.scans > maxScans {
@@ -80,7 +80,7 @@ func (s *scan) header(body []byte) error {
 	return s.check()
 }
 
-// check checks which coefficients are coded, and for the tables that they need.
+// check checks the coded coefficients and the tables that they need.
 func (s *scan) check() error {
 	if s.last > 63 || s.first > s.last || s.low > 13 || s.high != 0 && s.high != s.low+1 {
 		return errors.New("a scan has coefficients or bits that do not exist")
@@ -96,8 +96,8 @@ func (s *scan) check() error {
 	return nil
 }
 
-// walk decodes every unit: a block if there is one component, else as many blocks
-// of each as its factors say.
+// walk decodes every unit. With one component a unit is a block. Otherwise it has as many blocks of
+// each component as its factors say.
 func (s *scan) walk() error {
 	columns, rows := s.d.mcusX, s.d.mcusY
 	single := len(s.parts) == 1
@@ -132,7 +132,7 @@ func (s *scan) walk() error {
 	return nil
 }
 
-// block decodes what the scan has of one block.
+// block decodes the scan's bits of one block.
 func (s *scan) block(p *part, x, y int) {
 	at := 64 * (y*p.blocksX + x)
 	b := (*[64]int16)(p.coefficients[at:])
@@ -152,7 +152,7 @@ func (s *scan) block(p *part, x, y int) {
 	}
 }
 
-// others decodes coefficients behind the first.
+// others decodes the coefficients after the first.
 func (s *scan) others(p *part, b *[64]int16) {
 	if s.run > 0 {
 		s.run--
@@ -162,7 +162,8 @@ func (s *scan) others(p *part, b *[64]int16) {
 		v := s.value(p.ac)
 		zeros, size := int(v>>4), int(v&15)
 		if size == 0 && zeros < 15 {
-			// The other coefficients are 0, in a progressive scan those of more blocks, too.
+			// The other coefficients are 0. In a progressive scan, further blocks may have none
+			// either.
 			if s.d.progressive {
 				s.run = 1<<zeros - 1 + int(s.get(zeros))
 			}
@@ -180,8 +181,7 @@ func (s *scan) others(p *part, b *[64]int16) {
 	}
 }
 
-// refine decodes one more bit of coefficients that are not 0, and those that have
-// been 0.
+// refine decodes one more bit of coefficients that are not 0, and coefficients that were 0 so far.
 func (s *scan) refine(p *part, b *[64]int16) {
 	k := s.first
 	for ; k <= s.last && s.run == 0 && s.err == nil; k++ {
@@ -210,8 +210,8 @@ func (s *scan) refine(p *part, b *[64]int16) {
 	}
 }
 
-// more adds a bit to the coefficients from k on that are not 0, until it has
-// passed that many zeros and meets another; it returns the place of that.
+// more adds a bit to the nonzero coefficients from k on. It skips the given number of zeros and
+// returns the position of the next zero.
 func (s *scan) more(b *[64]int16, k, zeros int) int {
 	for ; k <= s.last; k++ {
 		c := &b[zigzag[k]]
@@ -221,7 +221,7 @@ func (s *scan) more(b *[64]int16, k, zeros int) int {
 		case *c == 0:
 			zeros--
 		case s.get(1) == 1 && *c>>s.low&1 == 0:
-			// A bit that is there already came twice.
+			// If the bit is set already, it came twice.
 			if *c > 0 {
 				*c += 1 << s.low
 			} else {

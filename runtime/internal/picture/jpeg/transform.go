@@ -16,7 +16,7 @@ const (
 	c3072 = 25172 // 3.072711026
 )
 
-// transform makes samples of coefficients, block by block, and lets these go.
+// transform computes samples from coefficients block by block, then drops the coefficients.
 func (c *component) transform() {
 	stride := 8 * c.blocksX
 	c.samples = make([]byte, 64*c.blocksX*c.blocksY)
@@ -41,11 +41,10 @@ func (c *component) transform() {
 
 func limit(v int32) byte { return byte(min(max(v, 0), 255)) }
 
-// inverse is the inverse cosine transform of 8 numbers, times the square root of
-// 8, by the method of Loeffler, Ligtenberg and Moschytz ("Practical fast 1-D DCT
-// algorithms with 11 multiplications", ICASSP 1989). Of the 13 binary places that
-// the constants add, and those that the input has, the lowest shift are rounded
-// away.
+// inverse is the inverse cosine transform of 8 numbers, times the square root of 8, by the method
+// of Loeffler, Ligtenberg and Moschytz ("Practical fast 1-D DCT algorithms with 11
+// multiplications", ICASSP 1989). The constants add 13 binary places to the input's. The lowest
+// shift places are rounded away.
 func inverse(b *[64]int32, at, step int, shift uint) {
 	in := func(i int) int32 { return b[at+i*step] }
 	// Even coefficients.

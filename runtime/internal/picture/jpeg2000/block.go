@@ -1,7 +1,7 @@
 package jpeg2000
 
-// Bits of what is known of a coefficient and its neighbours: which of these are
-// not 0, and which of the four next ones are negative.
+// Flags of a coefficient and its neighbours: the eight neighbours that are not 0, and the negative
+// ones of the four nearest.
 const (
 	flagNW = 1 << iota
 	flagN
@@ -23,8 +23,8 @@ const (
 	flagsBelow  = flagSW | flagS | flagSE | flagMinusS
 )
 
-// Contexts: 0 to 8 for what becomes other than 0, then for signs, for further
-// bits, for runs of zeros and for equal odds.
+// Contexts: 0 to 8 for coefficients that may become nonzero, then for signs, for further bits, for
+// runs of zeros and for equal odds.
 const (
 	contextSign   = 9
 	contextMore   = 14
@@ -86,7 +86,7 @@ func (t *tier) decode(b *band, bl *block, style byte, shift int) {
 	t.store(b, bl, shift)
 }
 
-// cleared is n zeros, in the memory of list if that is large enough.
+// cleared returns n zeros, in the memory of list if it is large enough.
 func cleared[T any](list []T, n int) []T {
 	if cap(list) < n {
 		return make([]T, n)
@@ -96,8 +96,8 @@ func cleared[T any](list []T, n int) []T {
 	return list
 }
 
-// store writes the coefficients; those of a region of interest, whose lowest bit
-// lies above all bits of others, come down to these.
+// store stores the coefficients. The bits of a region of interest are above all bits of other
+// coefficients; store shifts them down.
 func (t *tier) store(b *band, bl *block, shift int) {
 	stride := b.width()
 	for y := range t.h {
@@ -119,8 +119,8 @@ func (t *tier) resetContexts() {
 	t.contexts = [contextsCount]context{0: {state: 4}, contextRun: {state: 3}, contextEven: {state: 46}}
 }
 
-// places yields the index of every coefficient and that of its flags, in stripes
-// of four rows, column by column.
+// places yields the index of every coefficient and the index of its flags, in stripes of four rows,
+// column by column.
 func (t *tier) places(yield func(i, at int) bool) {
 	for top := 0; top < t.h; top += 4 {
 		for x := range t.w {
@@ -133,7 +133,7 @@ func (t *tier) places(yield func(i, at int) bool) {
 	}
 }
 
-// seen is the flags at a place, without the next stripe if that does not count.
+// seen returns the flags at a position. If t.causal is set, it hides the next stripe.
 func (t *tier) seen(i, at int) uint16 {
 	if t.causal && i/t.w%4 == 3 {
 		return t.flags[at] &^ flagsBelow
@@ -141,7 +141,7 @@ func (t *tier) seen(i, at int) uint16 {
 	return t.flags[at]
 }
 
-// spread decodes coefficients that have been 0 beside others that have not.
+// spread decodes coefficients that were 0 and have nonzero neighbours.
 func (t *tier) spread(plane int) {
 	for i, at := range t.places {
 		flags := t.seen(i, at)
@@ -161,7 +161,7 @@ func (t *tier) spread(plane int) {
 	}
 }
 
-// refine decodes one more bit of coefficients that have not been 0 before.
+// refine decodes one more bit of coefficients that were nonzero before.
 func (t *tier) refine(plane int) {
 	for i, at := range t.places {
 		flags := t.seen(i, at)
@@ -181,7 +181,7 @@ func (t *tier) refine(plane int) {
 		} else {
 			bit = t.mq.bit(&t.contexts[x])
 		}
-		// What is not known yet counts as its middle.
+		// Unknown lower bits count as the middle of their range.
 		if bit == 1 {
 			t.values[i] += 1 << plane
 		} else {
@@ -191,8 +191,8 @@ func (t *tier) refine(plane int) {
 	}
 }
 
-// cleanup decodes all other coefficients; where four of a column have nothing
-// around them, first how many of them stay 0.
+// cleanup decodes all other coefficients. If four of a column have no nonzero neighbours, it first
+// decodes how many of them stay 0.
 func (t *tier) cleanup(plane int) {
 	for top := 0; top < t.h; top += 4 {
 		for x := range t.w {
@@ -222,8 +222,8 @@ func (t *tier) cleanup(plane int) {
 	}
 }
 
-// quiet reports whether four coefficients of a column are 0, with 0 around them,
-// and not decoded yet.
+// quiet reports whether four coefficients of a column are 0, have no nonzero neighbours, and are
+// not decoded yet.
 func (t *tier) quiet(x, top int) bool {
 	for y := top; y < top+4; y++ {
 		if t.seen(y*t.w+x, (y+1)*(t.w+2)+x+1)&(flagsAround|flagSet|flagSeen) != 0 {
@@ -233,7 +233,7 @@ func (t *tier) quiet(x, top int) bool {
 	return true
 }
 
-// set decodes the sign of a coefficient that is no longer 0.
+// set decodes the sign of a coefficient that becomes nonzero.
 func (t *tier) set(i, at int, flags uint16, plane int) {
 	var minus uint8
 	if t.bypassed {

@@ -6,15 +6,15 @@ import (
 	"fmt"
 )
 
-// boxes is what a JP2 file says of its codestream: ITU-T T.800, annex I.
+// boxes holds a JP2 file's description of its codestream: ITU-T T.800, annex I.
 type boxes struct {
 	space    int      // enumerated colour space; 0 if none is named
-	palette  [][]byte // colours, of one byte per column
-	mapped   []column // channels that components and the palette make
-	channels []int    // that are colours, in the order of these; nil for the first ones
+	palette  [][]byte // colours, one byte per column
+	mapped   []column // channels made from components and the palette
+	channels []int    // the channels that are colours, in colour order; nil for the first ones
 }
 
-// column is where a channel comes from.
+// column is the source of a channel.
 type column struct {
 	component int
 	palette   int // column of the palette; -1 for the component itself
@@ -119,7 +119,7 @@ func (b *boxes) readPalette(body []byte) error {
 	return nil
 }
 
-// readChannels notes which channel is the first colour, and so on.
+// readChannels records the channel of each colour.
 func (b *boxes) readChannels(body []byte) {
 	if len(body) < 2 {
 		return
@@ -133,7 +133,7 @@ func (b *boxes) readChannels(body []byte) {
 	}
 }
 
-// check completes the list of channels and returns how many colours there are.
+// check completes the list of channels and returns the number of colours.
 func (b *boxes) check(s *codestream) (int, error) {
 	if b.palette == nil || b.mapped == nil {
 		b.mapped = nil

@@ -26,14 +26,14 @@ const (
 	markEOC = 0xffd9
 )
 
-// codestream is a picture: an area of a reference grid, which tiles divide.
+// codestream is a picture: an area of a reference grid, divided into tiles.
 type codestream struct {
 	x0, y0, x1, y1                      int // the picture
 	tileX, tileY, tileWidth, tileHeight int // the first tile
 	across, down                        int // tiles
 	components                          []component
 	main                                params
-	parts                               [][][]byte // of every tile, each its header and packets
+	parts                               [][][]byte // the parts of every tile, each with header and packets
 }
 
 // component is a plane of samples, one for every dx by dy points of the grid.
@@ -45,11 +45,11 @@ type component struct {
 	width, height int
 }
 
-// params is what the main header or a tile's says of how things are coded.
+// params holds the coding parameters from the main header or a tile's header.
 type params struct {
 	order      byte // of packets
 	layers     int
-	mixed      bool // the first three components are transformed to one another
+	mixed      bool // the first three components are transformed together
 	components []coding
 	changes    []change
 }
@@ -65,13 +65,13 @@ type coding struct {
 	guard               int
 	steps               []step
 	shift               int  // of the region of interest
-	ownCoding, ownQuant bool // that a header gave this component alone
+	ownCoding, ownQuant bool // a header gave this component its own
 }
 
 // step is a quantisation step: (1+mantissa/2048)·2^(range-exponent).
 type step struct{ exponent, mantissa int }
 
-// change is a part of the packets, with an order of their own.
+// change is a subset of the packets with its own order.
 type change struct {
 	firstResolution, resolutions int
 	firstComponent, components   int
@@ -79,7 +79,7 @@ type change struct {
 	order                        byte
 }
 
-// maxComponents is what pictures have, and a few more.
+// maxComponents bounds the components: as many as pictures have, and a few more.
 const maxComponents = 8
 
 // openStream reads the main header and finds the parts of tiles.
@@ -172,7 +172,7 @@ func (s *codestream) segment(mark int, body []byte, p *params, main bool) (err e
 	return err
 }
 
-// fields reads numbers one after the other; 0 behind the end.
+// fields reads consecutive numbers. Past the end it returns 0 and sets short.
 type fields struct {
 	data  []byte
 	short bool
@@ -264,8 +264,8 @@ func (p *params) readDefaults(b *fields) error {
 	return nil
 }
 
-// readCoding reads the transform and the blocks; precincts of other sizes than
-// 2^15 are defined.
+// readCoding reads the transform and the blocks. If defined is set, it also reads the sizes of
+// precincts; otherwise they are 2^15.
 func (c *coding) readCoding(b *fields, defined bool) error {
 	c.levels, c.blockX, c.blockY = b.uint8(), uint(b.uint8())+2, uint(b.uint8())+2
 	c.style, c.reversible = byte(b.uint8()), b.uint8() == 1
@@ -318,7 +318,7 @@ func (p *params) readChanges(b *fields) {
 	}
 }
 
-// findParts lists the parts of tiles, which may come in any order.
+// findParts lists the parts of tiles, which may be in any order.
 func (s *codestream) findParts(data []byte) error {
 	s.parts = make([][][]byte, s.across*s.down)
 	for len(data) >= 12 && binary.BigEndian.Uint16(data) == markSOT {

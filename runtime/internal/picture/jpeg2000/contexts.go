@@ -1,7 +1,7 @@
 package jpeg2000
 
-// zeroContexts is the context of a coefficient that is 0 so far, by orientation
-// of its band and by the flags around it: ITU-T T.800, table D.1.
+// zeroContexts is the context of a coefficient that is still 0, by the orientation of its band and
+// the flags around it: ITU-T T.800, table D.1.
 var zeroContexts = func() (t [4][256]byte) {
 	for o := range t {
 		for flags := range t[o] {
@@ -27,7 +27,7 @@ var zeroContexts = func() (t [4][256]byte) {
 	return t
 }()
 
-// lineContext is that of bands whose neighbours in one direction say the most.
+// lineContext returns the context in bands where neighbours along one direction matter most.
 func lineContext(along, across, diagonal int) byte {
 	switch {
 	case along == 2:
@@ -44,7 +44,7 @@ func lineContext(along, across, diagonal int) byte {
 	return byte(min(diagonal, 2))
 }
 
-// diagonalContext is that of bands of high frequencies in both directions.
+// diagonalContext returns the context in bands of high frequencies in both directions.
 func diagonalContext(next, diagonal int) byte {
 	switch {
 	case diagonal > 2:
@@ -57,11 +57,11 @@ func diagonalContext(next, diagonal int) byte {
 	return byte(min(next, 2))
 }
 
-// sign is the context of a sign, and whether the decision is the other way round.
+// sign is the context of a sign; flip inverts the decision.
 type sign struct{ context, flip uint8 }
 
-// signs is by neighbours that are not 0, north, west, east and south in the bits
-// from 0 on, and of which those are negative, from 4 on: table D.3.
+// signs is indexed by the neighbours that are not 0, north, west, east and south from bit 0 on, and
+// by the negative ones from bit 4 on: table D.3.
 var signs = func() (t [256]sign) {
 	for i := range t {
 		value := func(k int) int {

@@ -1,7 +1,7 @@
-// Package jpeg2000 reads JPEG 2000 pictures (ITU-T T.800), bare codestreams and
-// JP2 files: both transforms, any number of tiles, layers and precincts, every
-// order of packets, every style of code blocks, regions of interest and palettes.
-// Where the standard leaves rounding open it does as OpenJPEG does.
+// Package jpeg2000 reads JPEG 2000 pictures (ITU-T T.800), as bare codestreams and as JP2 files. It
+// supports both transforms, any number of tiles, layers and precincts, every order of packets,
+// every style of code blocks, regions of interest and palettes. Where the standard leaves rounding
+// open, it follows OpenJPEG.
 package jpeg2000
 
 import (
@@ -10,35 +10,35 @@ import (
 	"math"
 )
 
-// UnsupportedError names what a file uses and this package does not know.
+// UnsupportedError names a feature of a file that this package does not know.
 type UnsupportedError string
 
-// Error names it, too.
+// Error returns the name of the feature.
 func (e UnsupportedError) Error() string { return string(e) }
 
 var errShort = errors.New("the file ends too soon")
 
-// Decoder is a file of which the header was read.
+// Decoder is a file with its header read.
 type Decoder struct {
 	Width, Height int
 	Channels      int // of the result: 1 for grey, 3 for red, green and blue
-	Memory        int // bytes that Decode takes at most
+	Memory        int // the most bytes that Decode takes
 
 	stream *codestream
 	box    boxes
 }
 
-// Bounds that leave room for sums and small multiples in an int.
+// Bounds that let sums and small multiples fit an int.
 const (
 	maxSamples = min(1<<40, math.MaxInt)      // of a component, and pixels of a picture
 	maxExtent  = min(1<<32-1, math.MaxInt>>2) // extents and offsets on the reference grid
 )
 
-// sampleBytes is what one sample of a component takes: as result and coefficient,
-// twice while it is transformed, and its part of blocks and precincts.
+// sampleBytes is the memory of one sample of a component: result and coefficient, each twice during
+// the transform, and its share of blocks and precincts.
 const sampleBytes = 4*4 + structBytes/samplesPerStruct
 
-// Open reads the header of a file, which must not change before Decode.
+// Open reads the header of a file. data must not change before Decode.
 func Open(data []byte) (*Decoder, error) {
 	d := &Decoder{}
 	stream, err := d.box.read(data)
@@ -80,8 +80,8 @@ func (d *Decoder) Decode() ([]byte, error) {
 	return d.pixels(planes), nil
 }
 
-// up is a/b rounded up, down a/b rounded down, for a that is not negative.
+// up returns a/b rounded up, for a that is not negative.
 func up(a, b int) int { return (a + b - 1) / b }
 
-// upShift is a/2^n rounded up.
+// upShift returns a/2^n rounded up.
 func upShift(a int, n uint) int { return (a + 1<<n - 1) >> n }

@@ -1,7 +1,7 @@
 package jpeg2000
 
-// mq decodes binary decisions: ITU-T T.800, annex C. Behind the end of its data
-// there are bytes 0xff, in which no marker is.
+// mq decodes binary decisions: ITU-T T.800, annex C. Past the end of its data it reads bytes 0xff,
+// which begin no marker.
 type mq struct {
 	data []byte
 	at   int
@@ -13,7 +13,7 @@ type mq struct {
 type state struct {
 	qe         uint32
 	more, less byte  // the next state after the likely and the unlikely decision
-	swap       uint8 // 1 if the unlikely one becomes the likely
+	swap       uint8 // 1 if the unlikely decision becomes the likely one
 }
 
 var states = [47]state{
@@ -49,7 +49,7 @@ func (m *mq) byteAt(i int) byte {
 	return 0xff
 }
 
-// fill adds a byte; behind 0xff it has 7 bits, unless that begins a marker.
+// fill adds a byte. After 0xff a byte has 7 bits, unless it belongs to a marker.
 func (m *mq) fill() {
 	if m.byteAt(m.at) != 0xff {
 		m.at++
@@ -92,7 +92,7 @@ func (m *mq) bit(x *context) uint8 {
 	return d
 }
 
-// adapt moves a context on and returns the decision.
+// adapt updates a context and returns the decision.
 func (m *mq) adapt(x *context, s *state, likely bool) uint8 {
 	d := x.likely
 	if likely {
@@ -104,8 +104,7 @@ func (m *mq) adapt(x *context, s *state, likely bool) uint8 {
 	return 1 - d
 }
 
-// raw reads bits that are not coded; a byte behind 0xff has 7. Behind the end
-// they are 1.
+// raw reads bits that are not coded. A byte after 0xff has 7 bits. Past the end, bits are 1.
 type raw struct {
 	data  []byte
 	at    int

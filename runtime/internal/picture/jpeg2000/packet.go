@@ -17,17 +17,17 @@ const (
 	orderCPRL
 )
 
-// block is a code block: bit planes of coefficients, coded alone.
+// block is a code block: bit planes of coefficients, coded independently.
 type block struct {
 	area
 	included bool
-	planes   int // of bits that are not all 0
+	planes   int // bit planes that are not all 0
 	passes   int
-	length   int // bits of lengths of segments
+	length   int // bits of the lengths of segments
 	segments []segment
 }
 
-// segment is passes of a block that share a code word.
+// segment is the passes of a block that share a code word.
 type segment struct {
 	passes, most int
 	data         []byte
@@ -37,23 +37,23 @@ type segment struct {
 type packets struct {
 	tile *tile
 	data []byte
-	// Of the header that is read:
-	last  byte // the byte before
+	// Of the current header:
+	last  byte // the previous byte
 	store byte
 	count int
-	// skipped counts precincts of which the layer in turn had been read before, as
-	// changes of the order make possible.
+	// skipped counts precincts whose current layer was read before. Changes of the order can cause
+	// that.
 	skipped int
 	err     error
 }
 
-// Bounds on what changes of the order can cost without any packet.
+// Bounds on the cost of changes of the order without any packet.
 const (
 	maxChanges = 64
 	maxSkipped = 1 << 26
 )
 
-// readPackets reads all packets, in their order.
+// readPackets reads all packets in order.
 func (t *tile) readPackets(data []byte) error {
 	r := &packets{tile: t, data: data}
 	changes := t.changes
@@ -78,7 +78,7 @@ func (t *tile) readPackets(data []byte) error {
 	return r.err
 }
 
-// walk reads the packets of precincts, up to that many layers, in an order.
+// walk reads the packets of precincts in the given order, up to layers layers.
 func (r *packets) walk(list []*precinct, order byte, layers int) {
 	slices.SortStableFunc(list, func(a, b *precinct) int {
 		res, comp, place := a.resolution-b.resolution, a.component-b.component, cmp.Or(a.y-b.y, a.x-b.x)
@@ -111,8 +111,8 @@ func (r *packets) walk(list []*precinct, order byte, layers int) {
 	}
 }
 
-// layers reads the packets of one layer after the other. A tile may end before
-// all of them, so that what is finer is left out.
+// layers reads the packets layer by layer. A tile may end before all of them; finer layers are then
+// missing.
 func (r *packets) layers(list []*precinct, layers int) {
 	for l := range layers {
 		for _, p := range list {
@@ -134,13 +134,13 @@ func (r *packets) layers(list []*precinct, layers int) {
 	}
 }
 
-// part is what a packet adds to a segment of a block.
+// part is a packet's addition to a segment of a block.
 type part struct {
 	*block
 	segment, size int
 }
 
-// packet reads what the next layer has of a precinct.
+// packet reads a precinct's data of the next layer.
 func (r *packets) packet(p *precinct) {
 	if len(r.data) >= 6 && r.data[0] == markSOP>>8 && r.data[1] == markSOP&255 {
 		r.data = r.data[6:]
@@ -178,7 +178,7 @@ func (r *packets) take(n int) []byte {
 	return b
 }
 
-// bit reads a bit of a header; a byte behind 0xff has 7.
+// bit reads a bit of a header. A byte after 0xff has 7 bits.
 func (r *packets) bit() int {
 	if r.count == 0 {
 		r.last, r.count = r.store, 8
@@ -203,7 +203,7 @@ func (r *packets) bits(n int) int {
 	return v
 }
 
-// blockHeader reads what a packet says of a block and adds its parts to others.
+// blockHeader reads a packet's header of a block and appends its parts.
 func (r *packets) blockHeader(p *precinct, b *blocks, k int, parts []part) []part {
 	bl := &b.list[k]
 	x, y := k%b.across, k/b.across
@@ -269,16 +269,16 @@ func (r *packets) passes() int {
 const (
 	styleBypass   = 1 << iota // some passes are not coded
 	styleReset                // every pass begins with fresh contexts
-	styleTerminal             // every pass has a code word of its own
+	styleTerminal             // every pass has its own code word
 	styleCausal               // stripes do not see the next one
-	stylePredict              // errors can be told, which is of no use here
+	stylePredict              // errors can be detected; not used here
 	styleSymbols              // cleanups end with a symbol
 )
 
-// firstRaw is the pass from which on bypassed blocks have bits that are not coded.
+// firstRaw is the first pass that may be uncoded in bypassed blocks.
 const firstRaw = 10
 
-// open returns the segment that the next pass is in.
+// open returns the index of the segment of the next pass.
 func (b *block) open(style byte) int {
 	n := len(b.segments)
 	if n > 0 && b.segments[n-1].passes < b.segments[n-1].most {
@@ -300,8 +300,8 @@ func (b *block) open(style byte) int {
 	return n
 }
 
-// tagTree codes numbers of a matrix by the smallest ones of larger and larger
-// parts: ITU-T T.800, B.10.2.
+// tagTree codes a matrix of numbers by the smallest numbers of larger and larger parts: ITU-T
+// T.800, B.10.2.
 type tagTree struct {
 	levels []tagLevel // the matrix first
 }
@@ -311,7 +311,7 @@ type tagLevel struct {
 	nodes  []tagNode
 }
 
-// tagNode is a number of which is known that it is low or more, or low.
+// tagNode is a number that is at least low or, if known is set, low.
 type tagNode struct {
 	low   int32
 	known bool
@@ -328,7 +328,7 @@ func newTagTree(across, down int) *tagTree {
 	}
 }
 
-// below reads on until it is known whether a number is below a limit.
+// below reads bits until it can report whether a number is below limit.
 func (t *tagTree) below(r *packets, x, y, limit int) bool {
 	low := int32(0)
 	for i := len(t.levels) - 1; i >= 0; i-- {

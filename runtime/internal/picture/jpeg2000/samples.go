@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// samples decodes the blocks of a tile and writes its samples to the planes of
-// the picture.
+// samples decodes the blocks of a tile and stores its samples in the planes of the picture.
 func (t *tile) samples(out [][]int32) error {
 	for _, p := range t.components {
 		for _, r := range p.resolutions {
@@ -52,8 +51,7 @@ func (t *tile) samples(out [][]int32) error {
 	return nil
 }
 
-// unmix makes colours of what the first three components were transformed to:
-// ITU-T T.800, annex G.
+// unmix inverts the transform of the first three components to colours: ITU-T T.800, annex G.
 func (t *tile) unmix(whole [][]int32, fractions [][]float32) error {
 	if len(t.components) < 3 {
 		return errors.New("fewer than three components are mixed")
@@ -84,8 +82,7 @@ func (t *tile) unmix(whole [][]int32, fractions [][]float32) error {
 	return nil
 }
 
-// store rounds the samples, adds half of the range to those without a sign, and
-// cuts them to their bits.
+// store rounds the samples, adds half of the range to unsigned ones, and clamps them to their bits.
 func (t *tile) store(component int, whole []int32, fractions []float32, out []int32) {
 	p, c := t.components[component], t.stream.components[component]
 	low, high, offset := int32(0), int32(1)<<c.bits-1, int32(1)<<(c.bits-1)
@@ -107,7 +104,7 @@ func (t *tile) store(component int, whole []int32, fractions []float32, out []in
 	}
 }
 
-// pixels makes bytes of planes: of components or the colours that they name.
+// pixels converts planes to bytes, through the palette for channels that use it.
 func (d *Decoder) pixels(planes [][]int32) []byte {
 	s := d.stream
 	out := make([]byte, d.Width*d.Height*d.Channels)
@@ -135,7 +132,7 @@ func (d *Decoder) pixels(planes [][]int32) []byte {
 	return out
 }
 
-// toByte brings a sample of any depth to 8 bits, rounded.
+// toByte converts a sample of any depth to 8 bits, rounded.
 func (c component) toByte(v int32) byte {
 	if c.signed {
 		v += 1 << (c.bits - 1)
@@ -151,7 +148,7 @@ func (c component) toByte(v int32) byte {
 	return byte(v)
 }
 
-// fromYCC makes colours of luma and differences, ITU-R BT.601 over the full range.
+// fromYCC converts luma and colour differences, ITU-R BT.601 over the full range, to colours.
 func fromYCC(p []byte) {
 	y, u, v := float64(p[0]), float64(p[1])-128, float64(p[2])-128
 	for i, f := range []float64{y + 1.402*v, y - 0.344136*u - 0.714136*v, y + 1.772*u} {

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// area is what lies from (x0,y0) up to, but without, (x1,y1).
+// area is the points from (x0,y0) to (x1,y1), exclusive.
 type area struct{ x0, y0, x1, y1 int }
 
 func (a area) width() int  { return a.x1 - a.x0 }
 func (a area) height() int { return a.y1 - a.y0 }
 func (a area) empty() bool { return a.x0 >= a.x1 || a.y0 >= a.y1 }
 
-// tile is a part of the picture that is coded alone.
+// tile is a part of the picture that is coded independently.
 type tile struct {
 	area
 	params
@@ -30,8 +30,8 @@ type plane struct {
 	resolutions []*resolution
 }
 
-// resolution is a plane at a fraction of its size, and what is needed beside the
-// next smaller one to make it.
+// resolution is a plane at a fraction of its size, with the bands that extend the next smaller
+// resolution to it.
 type resolution struct {
 	area
 	bands []*band
@@ -41,16 +41,16 @@ type resolution struct {
 type band struct {
 	area
 	orientation  byte // 0 for low frequencies, 1 for high horizontal, 2 for high vertical, 3 for both
-	planes       int  // of bits, at most
+	planes       int  // bit planes, at most
 	delta        float32
 	coefficients []int32 // in halves
 }
 
-// precinct is the blocks of the bands of a resolution that lie in a part of it.
+// precinct is the blocks in one part of a resolution, of all its bands.
 type precinct struct {
 	resolution, component, number int
 	x, y                          int // on the reference grid
-	layers                        int // that were read
+	layers                        int // number of layers read
 	bands                         []*blocks
 }
 
@@ -63,8 +63,8 @@ type blocks struct {
 	zeros    *tagTree
 }
 
-// Blocks and precincts are bounded by the number of samples: a header can ask for
-// one of each per sample.
+// Bounds on blocks and precincts relative to samples, since a header can ask for one of each per
+// sample.
 const (
 	samplesPerStruct = 12
 	structBytes      = 320
@@ -112,7 +112,7 @@ func (t *tile) addResolution(component, r int) error {
 	return t.addPrecincts(component, r)
 }
 
-// shrunk is the plane at 1/2^n of its size.
+// shrunk returns the area at 1/2^n of its size.
 func (a area) shrunk(n uint) area {
 	return area{upShift(a.x0, n), upShift(a.y0, n), upShift(a.x1, n), upShift(a.y1, n)}
 }
@@ -129,7 +129,7 @@ func (p *plane) newBand(r int, orientation byte) (*band, error) {
 	st := p.steps[0]
 	switch {
 	case p.quantStyle == 1:
-		// The first step is that of the lowest band; it halves with each level.
+		// The first step is the lowest band's. It halves with each level.
 		if r > 0 {
 			st.exponent -= r - 1
 		}
@@ -158,7 +158,7 @@ func exp2(n int) float32 {
 	return v
 }
 
-// addPrecincts divides a resolution and its bands.
+// addPrecincts divides a resolution and its bands into precincts.
 func (t *tile) addPrecincts(component, r int) error {
 	p := t.components[component]
 	res := p.resolutions[r]
@@ -196,7 +196,7 @@ func (t *tile) addPrecincts(component, r int) error {
 	return nil
 }
 
-// count adds to the number of structures, which it bounds.
+// count adds across·down to the number of structures. Too many are an UnsupportedError.
 func (t *tile) count(across, down int) error {
 	limit := fewStructs
 	for _, p := range t.components {

@@ -1,11 +1,11 @@
 package jpeg2000
 
-// number is samples while they are transformed: integers without loss, floats
-// with it.
+// number is the type of samples during the transform: integers for the lossless one, floats for the
+// lossy one.
 type number interface{ int32 | float32 }
 
-// steps calls f for every element of n, at even places or at odd ones, with its
-// neighbours; at the ends there is one, which counts twice.
+// steps calls f for every second element of n, from from on, with its neighbours. At an end the
+// only neighbour counts twice.
 func steps(n, from int, f func(at, before, after int)) {
 	for i := from; i < n; i += 2 {
 		before, after := i-1, i+1
@@ -19,10 +19,10 @@ func steps(n, from int, f func(at, before, after int)) {
 	}
 }
 
-// lift is one step of the inverse transform of a line, which changes every second
-// element by its neighbours.
+// lift is one step of the inverse transform of a line. It changes every second element by its
+// neighbours.
 type lift[T number] struct {
-	odd int // 1 for elements at odd places of the plane, which are high frequencies
+	odd int // 1 for odd positions of the plane, the high frequencies
 	add func(v, before, after T) T
 }
 
@@ -40,16 +40,14 @@ var (
 	}
 )
 
-// What low and high frequencies are multiplied by before the irreversible
-// transform. By the standard the second is 1/1.230174104914001, 0.812893066;
-// OpenJPEG's number is used, so that pixels come out as its own.
+// Factors of low and high frequencies before the irreversible transform. By the standard the second
+// is 1/1.230174104914001, 0.812893066. OpenJPEG's number gives the same pixels as OpenJPEG.
 const (
 	lowScale  = 1.230174104914001
 	highScale = 0.812866211
 )
 
-// rebuild makes the samples of a plane of its bands, whose coefficients read gives
-// their values.
+// rebuild computes the samples of a plane from its bands. read returns the value of a coefficient.
 func rebuild[T number](p *plane, transform []lift[T], low, high T, read func(b *band, i int) T) []T {
 	lowest := p.resolutions[0]
 	out := make([]T, lowest.width()*lowest.height())
@@ -83,8 +81,8 @@ func rebuild[T number](p *plane, transform []lift[T], low, high T, read func(b *
 	return out
 }
 
-// line transforms a line of n elements, samples or rows of them, of which the
-// first has that place in the plane. One alone of high frequency is halved.
+// line transforms a line of n elements, which are samples or rows of them. from is the position of
+// the first in the plane. A single element of high frequency is halved.
 func line[T number](n, from int, transform []lift[T], low, high T, multiply func(at int, factor T), apply func(f func(v, a, b T) T, at, before, after int), halve func()) {
 	if n == 1 {
 		if from%2 == 1 {
@@ -106,7 +104,7 @@ func line[T number](n, from int, transform []lift[T], low, high T, multiply func
 	}
 }
 
-// interleave puts elements of low and high frequencies in their places.
+// interleave combines the elements of low and high frequencies.
 func interleave[T number](r *resolution, low []T, read func(b *band, i int) T) []T {
 	w := r.width()
 	out := make([]T, w*r.height())
