@@ -156,7 +156,8 @@ func changedList[T any](s *script, list []T, values []T) []T {
 	return list
 }
 
-// values returns the names defined before a node in g, and in the main graph.
+// values returns the names defined in g before a node, and the inputs and initializers of the main
+// graph.
 func (m *mutant) values(g *graph.Graph, before int) []string {
 	var list []string
 	for _, h := range []*graph.Graph{g, m.model.Graph} {

@@ -215,8 +215,8 @@ func hideAll(s *cases.Suite, queries int) {
 }
 
 // composedAttention adds a case of attention that replaces a softmax between two products. The mask
-// hides all keys from one query of three, and the products of another query are NaN. The softmax is
-// NaN too. If zeroed is set, zeros replace NaN.
+// hides all keys from one query of three, so its softmax is NaN. The products of another query are
+// NaN. If zeroed is 1, zeros replace both.
 func composedAttention(s *cases.Suite, d tensor.DType, queries, zeroed int) {
 	const keys, size = 40, 8
 	q, k, v := s.Any(d, 1, 2, queries, size), s.Any(d, 1, 2, keys, size), s.Any(d, 1, 2, keys, size)
@@ -309,7 +309,7 @@ func attentionShapes(s *cases.Suite) {
 		In: cases.In(s.Any(d, 1, 1, 2, 4), s.Any(d, 1, 1, 2, 4), s.Any(d, 1, 1, 2, 4), nil, nil, nil, cases.Ints(3))})
 }
 
-// gatedCases adds SwiGLU, and attention with graphs as attributes where the node has none.
+// gatedCases adds SwiGLU, and FlexAttention without graphs that change scores.
 func gatedCases(s *cases.Suite, d tensor.DType) {
 	x, y := s.Any(d, 3, 1001), s.Any(d, 3, 1001)
 	s.Add(cases.Case{Op: "SwiGLU", Version: 28, Attrs: cases.Attrs("alpha", 0.5), In: cases.In(x, y), Ulps: 8,
