@@ -36,7 +36,7 @@ func (optional) Run(c *op.Run) error {
 	return c.Mem.Reserve(tensor.ItemBytes)
 }
 
-// present returns the content of an optional, or v itself if v is none.
+// present returns the content of an optional, or v itself if v is no optional.
 func present(v tensor.Value) tensor.Value {
 	if o, ok := v.(*tensor.Optional); ok {
 		return o.Item

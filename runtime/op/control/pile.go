@@ -19,7 +19,7 @@ type pile struct {
 // firstRoom is about the size in bytes of a new pile for many tensors.
 const firstRoom = 64 << 10
 
-// add copies v to the end of the pile. The pile will hold at most most tensors.
+// add copies v to the end of the pile. The final number of tensors is at most most.
 func (p *pile) add(c *op.Run, v tensor.Value, most int64) error {
 	t, ok := v.(*tensor.Tensor)
 	if !ok {

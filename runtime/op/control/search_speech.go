@@ -167,7 +167,7 @@ func (s *search) ruleTimes(row []float32, text []int32) error {
 	return nil
 }
 
-// banRange forbids tokens from to to-1.
+// banRange forbids the tokens in [from,to).
 func banRange(row []float32, from, to int) {
 	for i := max(from, 0); i < min(to, len(row)); i++ {
 		row[i] = lowest

@@ -31,7 +31,8 @@ func (s *search) translate(c *op.Run, w *wish, copies int) *translation {
 	return d
 }
 
-// run runs the encoder first. If the encoder returns no logits, it then runs the decoder.
+// run runs the encoder in the first step and the decoder in later ones. If the encoder returns no
+// logits, the first step runs the decoder too.
 func (d *translation) run() ([]float32, int, error) {
 	switch {
 	case d.caches != nil:
