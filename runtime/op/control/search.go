@@ -85,7 +85,7 @@ func checkApart(g *graph.Graph) error {
 type wish struct {
 	batch, prompt, most, least int
 	ids                        []int32        // [batch,prompt]
-	mask                       []int32        // [batch,tokens] of the first graph's input; nil to derive it from padding
+	mask                       []int32        // [batch,tokens] of the first graph's input; nil to mask padding
 	source                     *tensor.Tensor // of the encoder, [batch,...]
 	penalty, temperature       float32
 	words, first               []int32 // masks of the vocabulary: for every step, and by text for the first step

@@ -194,7 +194,7 @@ func tapsAt[G float32 | float64](o *GridSample, place G, n int) gridTaps {
 			x = reflect(x, lo, hi)
 		}
 	}
-	// Such a place is beyond the reach of every pixel. NaN is moved there too.
+	// Places beyond the reach of every pixel, and NaN, become -8.
 	if !(x >= -8 && x <= G(n)+8) {
 		x = -8
 	}

@@ -120,8 +120,8 @@ func (o *Suppress) Run(c *op.Run) error {
 	return nil
 }
 
-// corners holds the lower and upper corner of a box and its area. keys are ordered as lo[0], lo[1],
-// hi[0], hi[1] are.
+// corners holds the lower and upper corner of a box and its area. keys holds integers
+// ordered as lo[0], lo[1], hi[0] and hi[1].
 type corners struct {
 	keys   [4]int32
 	lo, hi [2]float32
