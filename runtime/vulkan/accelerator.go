@@ -17,20 +17,20 @@ type Accelerator struct {
 	directConv bool
 }
 
-// Name is vulkan.
+// Name returns "vulkan".
 func (a *Accelerator) Name() string { return a.dev.Name() }
 
-// WithDirectConv returns the device with convolutions without transforms.
+// WithDirectConv returns the device with convolutions that use no transforms.
 func (a *Accelerator) WithDirectConv() device.Accelerator {
 	c := *a
 	c.directConv = true
 	return &c
 }
 
-// Align is the alignment of values, in bytes.
+// Align returns the alignment of values in bytes.
 func (a *Accelerator) Align() int { return align }
 
-// NewMemory returns n bytes of the device's memory.
+// NewMemory allocates n bytes of the device's memory.
 func (a *Accelerator) NewMemory(n int) (device.Memory, error) {
 	m, err := a.dev.pool.alloc(n)
 	if err != nil {
@@ -39,11 +39,11 @@ func (a *Accelerator) NewMemory(n int) (device.Memory, error) {
 	return m, nil
 }
 
-// Close frees the model's constants. No plan may use them any more.
+// Close frees the model's constants. No plan may use them afterwards.
 func (a *Accelerator) Close() { a.weights.free() }
 
-// The estimates of times: of a session's device, which computes cpuRate multiply-adds and
-// reads cpuBytes bytes in a second, and of copies to and from the device.
+// Rates for estimates of time. The session's device computes cpuRate multiply-adds and reads
+// cpuBytes bytes per second. Copies to and from the device move linkBytes bytes per second.
 const (
 	cpuRate      = 5e9
 	cpuBytes     = 4e9
@@ -54,8 +54,8 @@ const (
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// Saves estimates the time that a bound step takes less than the session's device does.
-// Constants of which steps read few elements do not count.
+// Saves estimates how much less time a bound step takes here than on the session's device. Constant
+// inputs that the step copies few elements of do not count.
 func (a *Accelerator) Saves(b *device.Binding, s *device.Step) time.Duration {
 	if a.dev.options.Everything {
 		return time.Hour
@@ -83,7 +83,8 @@ func (a *Accelerator) Transfer(n int) time.Duration {
 	return transferTime + seconds(float64(n)/linkBytes)
 }
 
-// Bind asks the rows of the node's operator, best first.
+// Bind tries the rows of the node's operator, best first, and returns the first step that one
+// makes. If every row refuses, the error is a *device.Refusal that lists their reasons.
 func (a *Accelerator) Bind(b *device.Binding) (*device.Step, error) {
 	if _, ok := b.Op.(device.Reorder); ok {
 		if b.InLayout(0) == b.OutLayout(0) {
@@ -145,10 +146,10 @@ const (
 // Op returns the name of the transfer.
 func (t transferKernel) Op() string { return string(t) }
 
-// Variant is staged: copies go through memory that both sides see.
+// Variant returns "staged": copies pass through memory that host and device both see.
 func (t transferKernel) Variant() string { return "staged" }
 
-// bindTransfer makes the step of a copy to the device or back, whose word is its bytes.
+// bindTransfer makes the step of a copy to the device or back. Its word is the number of bytes.
 func bindTransfer(b *device.Binding) *device.Step {
 	k := upload
 	if b.InLayout(0) == device.Offloaded {

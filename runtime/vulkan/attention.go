@@ -22,21 +22,21 @@ var attentionRows = []row{
 	rowFor("rows", bindTensorScatter),
 }
 
-// The most elements of a head, and the invocations of a group, of attention/attention.
+// Bounds of attention/attention: the most elements of a head, and the invocations of a workgroup.
 const (
 	mostHead      = 256
 	attentionSide = 64
 )
 
-// headRows is an operand of attention in memory: [batch,heads,rows,size], the elements from
-// one to the next along the first three, and the first.
+// headRows is an operand of attention [batch,heads,rows,size] in memory. It begins at element
+// start; perBatch, perHead and perRow are the strides of the first three axes in elements.
 type headRows struct {
 	batch, heads, rows, size         int
 	start, perBatch, perHead, perRow int
 	at                               device.Operand
 }
 
-// heads is an operand that a view of it describes.
+// heads returns operand x as the view h describes it.
 func heads(x device.Operand, h attention.HeadRows) (headRows, error) {
 	s, err := known(h.Batch, h.Heads, h.Rows, h.Size, h.Start, h.PerBatch, h.PerHead, h.PerRow)
 	if err != nil {
@@ -45,12 +45,12 @@ func heads(x device.Operand, h attention.HeadRows) (headRows, error) {
 	return headRows{s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], x}, nil
 }
 
-// whole is [batch,heads,rows,size] whose heads have room for more rows.
+// whole returns operand x as [batch,heads,rows,size]. Each head has room for that many rows.
 func whole(x device.Operand, batch, heads, rows, size, room int) headRows {
 	return headRows{batch, heads, rows, size, 0, heads * room * size, room * size, size, x}
 }
 
-// len is the number of elements.
+// len returns the number of elements.
 func (h *headRows) len() int { return h.batch * h.heads * h.rows * h.size }
 
 func (w *words) heads(h headRows) { w.int(h.start, h.perBatch, h.perHead, h.perRow) }
@@ -74,12 +74,12 @@ type attending struct {
 	q, k, v    headRows
 	scale      *float32 // nil for 1/sqrt(size)
 	cap        float32
-	past       int // keys before that of the first query, without lengths
+	past       int // keys before the key of the first query; not used with lengths
 	causal     bool
 	window     int
-	lengths    device.Operand // none where all batches have all keys
+	lengths    device.Operand // none if all batches have all keys
 	scores     int            // input that is added to scores; negative for none
-	there      int            // input of integers that tell keys; negative for none
+	there      int            // input of integers that select keys; negative for none
 	filter     float32
 	sink       int
 	sinkInput  int
@@ -88,7 +88,8 @@ type attending struct {
 	nan        attention.NaN
 }
 
-// attend adds the dispatch, whose result is output 0.
+// attend adds the dispatch. Its result is output 0. If few workgroups would run, each query's keys
+// are split among several, and a second dispatch joins their sums.
 func (b *binder) attend(a *attending) error {
 	variant, err := floatName(b.DType(0))
 	if err != nil {
@@ -163,8 +164,8 @@ func (b *binder) attend(a *attending) error {
 	return b.flat("attention/join", typeNames[b.DType(0)], total, []uint32{uint32(op.Btoi(a.sideBySide)), uint32(a.nan)}, w, partial, b.out(0))
 }
 
-// maskWords appends the steps of what is added along the axes of scores and the keys that
-// it has, and returns its kind and where it lies.
+// maskWords appends the strides of the added mask along the axes of scores, and its number of
+// columns, -1 if it is stretched. It returns the mask's kind and operand.
 func (b *binder) maskWords(a *attending, w *words) (uint32, device.Operand, error) {
 	if a.scores < 0 || !b.Has(a.scores) {
 		w.int(0, 0, 0, 0, -1)
@@ -191,8 +192,8 @@ func (b *binder) maskWords(a *attending, w *words) (uint32, device.Operand, erro
 	return 0, device.Operand{}, device.Refuse("masks are %v", b.DType(a.scores))
 }
 
-// keyWords appends the columns of integers that tell keys and what the others add, and
-// returns their form, where they lie, and their words.
+// keyWords appends the columns of the integers that select keys, and the number that is added for
+// the other keys. It returns the integers' form, their operand, and the words of each.
 func (b *binder) keyWords(a *attending, w *words) (form attention.KeyMask, there device.Operand, words int, err error) {
 	if a.there < 0 || !b.Has(a.there) {
 		w.int(0)
@@ -224,7 +225,8 @@ func (b *binder) keyWords(a *attending, w *words) (form attention.KeyMask, there
 	return form, b.in(a.there), words, nil
 }
 
-// intWords returns the words of an integer of a type that shaders read as words.
+// intWords returns the 32-bit words of an integer of type d. It refuses types that shaders do not
+// read as words.
 func intWords(d tensor.DType) (int, error) {
 	switch d {
 	case tensor.I32:
@@ -280,7 +282,7 @@ func bindAttention(o *attention.Attention, b *binder) error {
 	return b.attend(a)
 }
 
-// bindFlexAttention is attention without graphs.
+// bindFlexAttention binds attention without graphs for scores.
 func bindFlexAttention(o *attention.FlexAttention, b *binder) error {
 	if o.InFloat64(b.DType(0)) {
 		return device.Refuse("scores are computed in float64")

@@ -13,20 +13,20 @@ import (
 	"github.com/nacre-ml/nacre/shaders"
 )
 
-// row is one way in which the device computes operators of one Go type.
+// row is one way to compute operators of one Go type on the device.
 type row struct {
 	of   reflect.Type
 	name string
 	bind func(o op.Op, b *binder) error
-	room bool // operands may lie in memory with more room than they take
+	room bool // operands may be in memory with room
 }
 
-// rowFor is a row of operators of type T. Bind adds dispatches to the step or refuses.
+// rowFor returns a row for operators of type T. Bind adds dispatches to the step or refuses.
 func rowFor[T op.Op](name string, bind func(o T, b *binder) error) row {
 	return row{of: reflect.TypeFor[T](), name: name, bind: func(o op.Op, b *binder) error { return bind(o.(T), b) }}
 }
 
-// withRoom returns the row with operands that may lie in memory with room.
+// withRoom returns the row for operands that may be in memory with room.
 func (r row) withRoom() row {
 	r.room = true
 	return r
@@ -39,11 +39,11 @@ func rowsOf(b *device.Binding) []row { return byType()[reflect.TypeOf(b.Op)] }
 type binder struct {
 	*device.Binding
 	dev        *Device
-	directConv bool // convolutions are computed without transforms
+	directConv bool // convolutions use no transforms
 	step       *device.Step
 }
 
-// groupSize is the invocations of a workgroup along x, unless a kernel says otherwise.
+// groupSize is the number of invocations of a workgroup along x, unless a kernel says otherwise.
 const groupSize = 64
 
 // words is the push constants of a dispatch.
@@ -56,28 +56,28 @@ func (w *words) int(list ...int) {
 	}
 }
 
-// float appends the bits of numbers.
+// float appends the bits of numbers as float32.
 func (w *words) float(list ...float64) {
 	for _, f := range list {
 		*w = append(*w, math.Float32bits(float32(f)))
 	}
 }
 
-// bool appends 1 or 0.
+// bool appends 1 for true and 0 for false.
 func (w *words) bool(list ...bool) {
 	for _, b := range list {
 		w.int(op.Btoi(b))
 	}
 }
 
-// typeNames are the names that variants have for element types; bools are bytes.
+// typeNames are the names of element types in variants. Bools are bytes.
 var typeNames = map[tensor.DType]string{
 	tensor.F32: "f32", tensor.F16: "f16", tensor.BF16: "bf16",
 	tensor.I8: "i8", tensor.I16: "i16", tensor.I32: "i32", tensor.I64: "i64",
 	tensor.U8: "u8", tensor.U16: "u16", tensor.U32: "u32", tensor.U64: "u64", tensor.Bool: "u8",
 }
 
-// typeName returns the name that variants have for elements of type d.
+// typeName returns the name of element type d in variants.
 func typeName(d tensor.DType) (string, error) {
 	if name := typeNames[d]; name != "" {
 		return name, nil
@@ -85,7 +85,7 @@ func typeName(d tensor.DType) (string, error) {
 	return "", device.Refuse("no shader computes on %v elements", d)
 }
 
-// floatName is typeName of a type of floats.
+// floatName is typeName for floats. It refuses other types.
 func floatName(d tensor.DType) (string, error) {
 	if d == tensor.F32 || d == tensor.F16 || d == tensor.BF16 {
 		return typeName(d)
@@ -93,7 +93,7 @@ func floatName(d tensor.DType) (string, error) {
 	return "", device.Refuse("the shader computes on floats, not on %v elements", d)
 }
 
-// widths are the names of variants that move elements of so many bytes.
+// widths are the names of variants that move elements, by bytes of an element.
 var widths = map[int]string{1: "w1", 2: "w2", 4: "w4", 8: "w8"}
 
 // widthName returns the name that variants have for the width of elements of type d.
@@ -104,7 +104,8 @@ func widthName(d tensor.DType) (string, error) {
 	return "", device.Refuse("no shader moves %v elements", d)
 }
 
-// checkOperands refuses operands that a shader cannot see as a whole, or index.
+// checkOperands refuses operands with unknown extents or with more elements than a shader can
+// index.
 func (b *binder) checkOperands() error {
 	for _, list := range [][]*op.Value{b.In, b.Out} {
 		for _, v := range list {
@@ -123,10 +124,10 @@ func (b *binder) checkOperands() error {
 	return nil
 }
 
-// isVisible reports whether a shader sees so many bytes at a time.
+// isVisible reports whether a shader can see n bytes as one operand.
 func (b *binder) isVisible(n int) bool { return n <= b.dev.info.Caps.MaxRange }
 
-// checkVisible refuses operands of a dispatch that a shader does not see as a whole.
+// checkVisible refuses a dispatch if a shader cannot see one of its operands as a whole.
 func (b *binder) checkVisible(operands []device.Operand) error {
 	for _, o := range operands {
 		if o.Place == device.In && b.memory(o.Index).Len() == 0 {
@@ -149,7 +150,7 @@ func (b *binder) checkVisible(operands []device.Operand) error {
 	return nil
 }
 
-// memory returns the extents of the memory of input i, and outMemory that of output i.
+// memory returns the extents of the memory of input i.
 func (b *binder) memory(i int) tensor.Shape {
 	s, _ := b.Memory(i).Concrete()
 	return s
@@ -160,7 +161,7 @@ func (b *binder) outMemory(i int) tensor.Shape {
 	return s
 }
 
-// in is input i as an operand; none if it is left out.
+// in returns input i as an operand. If it is left out, the operand is none.
 func (b *binder) in(i int) device.Operand {
 	if !b.Has(i) {
 		return device.Operand{}
@@ -168,7 +169,7 @@ func (b *binder) in(i int) device.Operand {
 	return device.Operand{Place: device.In, Index: i}
 }
 
-// out is output i as an operand; none if it is left out.
+// out returns output i as an operand. If it is left out, the operand is none.
 func (b *binder) out(i int) device.Operand {
 	if !b.Wants(i) {
 		return device.Operand{}
@@ -176,19 +177,20 @@ func (b *binder) out(i int) device.Operand {
 	return device.Operand{Place: device.Out, Index: i}
 }
 
-// temp is n bytes of scratch that last for all dispatches of the step.
+// temp returns n bytes of scratch, valid for all dispatches of the step.
 func (b *binder) temp(n int) device.Operand {
 	o := device.Operand{Place: device.Temp, Offset: graph.Known(b.step.Temp), Bytes: n}
 	b.step.Temp += alignUp(n)
 	return o
 }
 
-// constant is numbers that the step brings with it.
+// constant returns numbers as an operand that the step brings with it.
 func constant[T float32 | int32 | uint32](list ...T) device.Operand {
 	return device.Operand{Place: device.Const, Data: unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), 4*len(list))}
 }
 
-// module returns a shader's variant, or refuses what the device lacks.
+// module returns a variant of a shader. It refuses if the device lacks a feature that the variant
+// needs.
 func (b *binder) module(name, variant string) (*shaders.Module, error) {
 	m, err := shaders.Find(name, variant)
 	if err != nil {
@@ -200,13 +202,13 @@ func (b *binder) module(name, variant string) (*shaders.Module, error) {
 	return m, nil
 }
 
-// flat adds a dispatch of n invocations in a flat grid. Constants are those of the row
-// behind the size of a workgroup.
+// flat adds a dispatch of at least n invocations in a flat grid. Constants follow the size of a
+// workgroup among the shader's specialization constants.
 func (b *binder) flat(name, variant string, n int, constants []uint32, w words, operands ...device.Operand) error {
 	return b.dispatch(name, variant, groupSize, b.flatGroups((n+groupSize-1)/groupSize), constants, w, operands...)
 }
 
-// flatGroups spreads groups over the axes of a grid.
+// flatGroups spreads n workgroups over the axes of a grid.
 func (b *binder) flatGroups(n int) [3]int { return b.dev.flatGroups(n) }
 
 func (d *Device) flatGroups(n int) [3]int {
@@ -218,8 +220,8 @@ func (d *Device) flatGroups(n int) [3]int {
 	return [3]int{(n + y - 1) / y, y, 1}
 }
 
-// dispatch adds a dispatch of a grid of workgroups of so many invocations. Nothing is added
-// for an empty grid.
+// dispatch adds a dispatch of a grid of workgroups with size invocations each. An empty grid adds
+// nothing.
 func (b *binder) dispatch(name, variant string, size int, groups [3]int, constants []uint32, w words, operands ...device.Operand) error {
 	m, err := b.module(name, variant)
 	if err != nil {
@@ -251,7 +253,7 @@ func (b *binder) dispatch(name, variant string, size int, groups [3]int, constan
 	return nil
 }
 
-// loops refuses invocations whose loops take more iterations than the device ends them after.
+// loops refuses n loop iterations of one invocation if the device would end them early.
 func (b *binder) loops(n int) error {
 	if most := b.dev.mostLoop(); n > most {
 		return device.Refuse("loops of an invocation take %d iterations, and the device ends them after %d", n, most)
@@ -259,7 +261,7 @@ func (b *binder) loops(n int) error {
 	return nil
 }
 
-// works says how many multiply-adds the last dispatch takes.
+// works sets the multiply-adds of the last dispatch to n and adds them to the step's.
 func (b *binder) works(n int) {
 	b.step.Work += n
 	if c := b.step.Commands; len(c) > 0 {

@@ -21,8 +21,8 @@ type lengths struct {
 	ends                bool
 }
 
-// lengths adds the dispatch, which reads how many keys there are from inputs, the second of
-// which may be negative for none, and returns where it puts them.
+// lengths adds the dispatch, and returns the scratch for its result. Input has the number of keys
+// or the last position of each batch, and input all the number of keys of all; negative for none.
 func (b *binder) lengths(l lengths, input, all int) (device.Operand, error) {
 	to := b.temp(4 * (2*l.batch + 1))
 	n, err := intWords(b.DType(input))
@@ -43,18 +43,18 @@ func (b *binder) lengths(l lengths, input, all int) (device.Operand, error) {
 		b.fault("the keys of batch %d are not as many as there is room for"))
 }
 
-// appending is a cache of keys or values that grows.
+// appending describes rows that are appended to a cache of keys or values.
 type appending struct {
-	kept    int            // rows of the past that count, without lengths
-	lengths device.Operand // none where all batches have as many rows
-	bias    device.Operand // none without
-	biasAt  int            // its first element
-	room    int            // rows that the cache has; 0 for those of the past and the new ones
+	kept    int            // rows of the past that count; not used with lengths
+	lengths device.Operand // none if all batches have the same number of rows
+	bias    device.Operand // none without a bias
+	biasAt  int            // first element of the bias
+	room    int            // rows of the cache; 0 for kept and the new ones
 }
 
-// grown is the rows of an operand behind those of the past in an input, in an output if the
-// node has that. Without both, and without a bias, it is the operand itself. The past stays
-// where it is if it lies in the output's memory.
+// grown returns x appended to the past in an input. The result is in an output if the node has it,
+// else in scratch. A past that shares the output's memory stays in place. Without past, output and
+// bias, grown returns x.
 func (b *binder) grown(x headRows, past, output int, a appending) (headRows, error) {
 	hasPast, wants := past >= 0 && b.Has(past), output >= 0 && b.Wants(output)
 	if !hasPast && !wants && a.bias.Place == device.None {
@@ -81,19 +81,19 @@ func (b *binder) grown(x headRows, past, output int, a appending) (headRows, err
 	return b.append(x, a, c)
 }
 
-// isRoom reports whether input i and output k are the memory of a state, which has room.
+// isRoom reports whether input i and output k are both in memory with room, as states are.
 func (b *binder) isRoom(i, k int) bool {
 	return i < len(b.InRoom) && b.InRoom[i] != nil && k < len(b.OutRoom) && b.OutRoom[k] != nil
 }
 
-// cache is where rows behind a past are put.
+// cache is the memory for the rows of a past and the rows appended to them.
 type cache struct {
 	from       device.Operand // the past; none without
-	fromAt     int            // its first element
-	pastRoom   int            // rows that its memory has for a head
+	fromAt     int            // first element of the past
+	pastRoom   int            // rows of a head that its memory has room for
 	at         device.Operand
-	start      int // its first element
-	rows, room int // rows that count, and those that memory has for a head
+	start      int // first element of the cache
+	rows, room int // rows of a head that count, and rows that memory has room for
 	inPlace    bool
 }
 
@@ -227,8 +227,8 @@ func bindGroupQueryAttention(o *attention.GroupQueryAttention, b *binder) error 
 	return b.attend(a)
 }
 
-// normalisedHeads is queries or keys with heads scaled to a mean square of 1, and by the
-// weights in an input; without that, as they are.
+// normalisedHeads returns queries or keys with each head scaled to a mean square of 1 and
+// multiplied by an input of weights. Without that input it returns x.
 func (b *binder) normalisedHeads(x headRows, weights int, epsilon float64) (headRows, error) {
 	if !b.Has(weights) {
 		return x, nil
@@ -250,7 +250,7 @@ func (b *binder) normalisedHeads(x headRows, weights int, epsilon float64) (head
 	return y, b.normRows(variant, &rows{rows: x.batch * x.rows * x.heads, n: x.size, epsilon: epsilon, x: from, scale: b.in(weights), y: y.at})
 }
 
-// groupRoom is the rows that the past has room for and those that the cache has.
+// groupRoom returns the rows of the past, and the rows of the cache.
 func (b *binder) groupRoom(rows int) (past, room int, err error) {
 	if !b.Has(attention.GroupPastKey) {
 		return 0, rows, nil
@@ -269,8 +269,8 @@ func (b *binder) groupRoom(rows int) (past, room int, err error) {
 	return past, 0, device.Refuse("the number of keys is known only while running")
 }
 
-// bindProjectedAttention makes queries, keys and values by one product, side by side in
-// rows, and attends to them.
+// bindProjectedAttention computes queries, keys and values by one product, side by side in rows,
+// and attends to them.
 func bindProjectedAttention(o *attention.ProjectedAttention, b *binder) error {
 	if err := b.OnlyRoom([]int{attention.ProjectedPast}, []int{1}); err != nil {
 		return err
@@ -320,7 +320,7 @@ func bindProjectedAttention(o *attention.ProjectedAttention, b *binder) error {
 	return b.attendHalves(a, grow, d)
 }
 
-// attendHalves puts keys and values into the two halves of a cache, and attends to them.
+// attendHalves appends keys and values to the two halves of a cache, and attends to them.
 func (b *binder) attendHalves(a *attending, grow appending, d tensor.DType) (err error) {
 	c := cache{rows: grow.room, room: grow.room}
 	if b.Has(attention.ProjectedPast) {

@@ -18,7 +18,7 @@ var convRows = []row{
 	rowFor("deform", bindDeformConv),
 }
 
-// bindDeformConv reads every pixel at an offset of its own.
+// bindDeformConv binds convolutions that read each pixel at an offset of its own.
 func bindDeformConv(o *nn.DeformConv, b *binder) error {
 	variant, err := b.sameTypes()
 	if err != nil {
@@ -52,17 +52,17 @@ func bindDeformConv(o *nn.DeformConv, b *binder) error {
 	return b.flat("conv/deform", variant, n, constants, w, b.in(0), b.in(1), b.in(2), b.in(3), b.in(4), b.out(0))
 }
 
-// spatialAxes is the spatial axes that shaders compute on.
+// spatialAxes is the most spatial axes that shaders compute on.
 const spatialAxes = 3
 
-// spread puts extents of up to three axes behind ones of value fill.
+// spread returns three extents: list, after as many of value fill as it is short of.
 func spread(list []int, fill int) []int {
 	out := []int{fill, fill, fill}
 	copy(out[spatialAxes-len(list):], list)
 	return out
 }
 
-// convWords is the words of a convolution up to its paddings.
+// convWords returns the words of a convolution up to its paddings.
 func convWords(s *nn.ConvShape) (w words, err error) {
 	if len(s.In) > spatialAxes {
 		return nil, device.Refuse("a convolution over %d axes", len(s.In))
@@ -83,7 +83,7 @@ func product3(list []int) int {
 	return n
 }
 
-// convolution is a convolution of floats, and the function that follows.
+// convolution is a convolution of floats, and the number of its epilogue's function.
 type convolution struct {
 	*nn.ConvShape
 	variant  string
@@ -104,8 +104,8 @@ func (b *binder) convolution(o *nn.Conv, then op.Epilogue) (*convolution, error)
 	return &convolution{s, variant, function}, err
 }
 
-// bindPointwise binds convolutions by single elements as products of the filters and each
-// image, whose planes are the rows of a matrix.
+// bindPointwise binds convolutions by filters of one element as products of the filters and each
+// image. The planes of an image are the rows of a matrix.
 func bindPointwise(o *nn.Conv, then op.Epilogue, b *binder) error {
 	s, err := b.convolution(o, then)
 	if err != nil {
@@ -140,7 +140,7 @@ func bindPointwise(o *nn.Conv, then op.Epilogue, b *binder) error {
 	return b.products(&multiplying{product: p, dtype: b.DType(0), left: b.in(1), right: b.in(0), out: b.out(0), alpha: 1, c: c, then: then})
 }
 
-// fewFilters is the filters of a group below which an invocation computes one element.
+// fewFilters is a number of filters per group. With fewer, one invocation computes one element.
 const fewFilters = 8
 
 func bindConv(o *nn.Conv, then op.Epilogue, b *binder) error {

@@ -27,7 +27,7 @@ var copyRows = []row{
 	copiesRow[*array.Slice](),
 }
 
-// copiesRow is the row of operators that are strided copies.
+// copiesRow returns the row of an operator that is strided copies.
 func copiesRow[T array.Copier]() row {
 	return rowFor("copy", func(o T, b *binder) error { return bindCopies(o, b) })
 }
@@ -52,8 +52,8 @@ func bindCopies(o array.Copier, b *binder) error {
 	return nil
 }
 
-// bindAppend puts the values behind the first into the memory of the first, which has
-// room for them, where the output lies too.
+// bindAppend copies the inputs one after another into the output's memory, which has room. If the
+// first input is there already, its copy does nothing.
 func bindAppend(o *array.Concat, b *binder) error {
 	if b.InRoom == nil || b.OutRoom == nil {
 		return device.Refuse("no operand lies in memory with room")
@@ -90,15 +90,14 @@ func bindAppend(o *array.Concat, b *binder) error {
 	return nil
 }
 
-// staysWhole says of the last dispatch that it has nothing to do where both operands lie in
-// one place.
+// staysWhole marks the last dispatch as a copy with nothing to do if both operands share memory.
 func (b *binder) staysWhole() {
 	if c := b.step.Commands; len(c) > 0 {
 		c[len(c)-1].Kernel.(*kernel).whole = true
 	}
 }
 
-// bindTransposeOfRoom permutes the axes of a value whose memory has more room.
+// bindTransposeOfRoom permutes the axes of a value in memory with room.
 func bindTransposeOfRoom(o *array.Transpose, b *binder) error {
 	if b.InRoom == nil || b.OutRoom != nil {
 		return device.Refuse("the input fills its memory, or the output does not")
@@ -137,14 +136,14 @@ func (b *binder) copy(c *array.Copy) error {
 	return b.strided(b.Out[c.Out].DType, ends[0], ends[1], axes, src, b.out(c.Out))
 }
 
-// axisSteps is an extent, and the steps along it in a source and a destination.
+// axisSteps is an extent, and its strides in a source and a destination.
 type axisSteps struct{ n, from, to int }
 
 // copyAxes is the most axes of a copy.
 const copyAxes = 8
 
-// strided adds a dispatch that copies elements of type d between places that steps along
-// axes tell. Steps may be negative.
+// strided adds a dispatch that copies elements of type d along axes. From and to are the first
+// elements. Strides may be negative.
 func (b *binder) strided(d tensor.DType, from, to int, axes []axisSteps, x, y device.Operand) error {
 	variant, err := widthName(d)
 	if err != nil {
@@ -182,7 +181,7 @@ func (b *binder) strided(d tensor.DType, from, to int, axes []axisSteps, x, y de
 	return b.flat("copy/strided", variant, n, nil, w, x, y)
 }
 
-// clear adds a dispatch that makes n elements of type d 0.
+// clear adds a dispatch that sets n elements of type d to 0.
 func (b *binder) clear(y device.Operand, d tensor.DType, n int) error {
 	return b.fill(y, tensor.New(d, 1), n)
 }

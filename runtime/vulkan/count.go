@@ -18,8 +18,8 @@ var countRows = []row{
 	rowFor("count", bindSuppress),
 }
 
-// count is where a step leaves the number that it counts: the output behind those of the
-// node, or scratch where the extents are known.
+// count returns the operand for the number that a step counts: the output after the node's own. If
+// the extents are known there is none, and count returns scratch.
 func (b *binder) count() device.Operand {
 	if n := len(b.Node.Outputs); b.Wants(n) {
 		return b.out(n)
@@ -27,10 +27,10 @@ func (b *binder) count() device.Operand {
 	return b.temp(4)
 }
 
-// sumsPiece is the elements of which a workgroup adds up the sums.
+// sumsPiece is the number of elements that one workgroup sums.
 const sumsPiece = 1024
 
-// wordsOf is scratch for n words that sums may add up.
+// wordsOf returns scratch for n words that sums may add up.
 func (b *binder) wordsOf(n int) device.Operand {
 	if n > sumsPiece {
 		n = (n + sumsPiece - 1) / sumsPiece * sumsPiece
@@ -38,7 +38,8 @@ func (b *binder) wordsOf(n int) device.Operand {
 	return b.temp(4 * n)
 }
 
-// sums adds dispatches that add up the n words of wordsOf: a sum for each, of all up to it.
+// sums adds dispatches of running sums of the n words of x, which wordsOf returned. Word i of the
+// result is the sum of words 0 to i.
 func (b *binder) sums(n int, x device.Operand) (device.Operand, error) {
 	y := b.wordsOf(n)
 	if n <= sumsPiece {
@@ -60,8 +61,8 @@ func (b *binder) sums(n int, x device.Operand) (device.Operand, error) {
 	return y, b.flat("count/sums", "place", n, nil, w, before, y)
 }
 
-// running adds a dispatch of the sums of words along lanes; exclusive ones leave out the word
-// itself.
+// running adds a dispatch of running sums of words along lanes. An exclusive sum leaves out the
+// word itself.
 func (b *binder) running(lanes, n int, exclusive bool, x, y device.Operand) error {
 	if err := b.loops(2 * ((n + 15) / 16)); err != nil {
 		return err
@@ -74,8 +75,8 @@ func (b *binder) running(lanes, n int, exclusive bool, x, y device.Operand) erro
 	return b.lanes("reduce/running", "u32", lanes, n, flags, w, x, device.Operand{}, y, device.Operand{})
 }
 
-// list adds dispatches that list the places of the ones among n flags, which must be below
-// limit, and count them.
+// list adds dispatches that list the places of the ones among n flags, and count them. If a place
+// is not below limit, the run fails.
 func (b *binder) list(n, limit int, flags, count, fault device.Operand) (device.Operand, error) {
 	places := b.temp(4 * min(n, limit))
 	rank, err := b.sums(n, flags)
@@ -87,8 +88,7 @@ func (b *binder) list(n, limit int, flags, count, fault device.Operand) (device.
 	return places, b.flat("count/list", "place", n, nil, w, rank, places, count, fault)
 }
 
-// set adds a dispatch that makes flags of the elements of input i: ones where they are not
-// zero.
+// set adds a dispatch that makes flags of the elements of input i: 1 for each that is not zero.
 func (b *binder) set(i int) (device.Operand, error) {
 	d, n := b.DType(i), b.Shape(i).Len()
 	width := d.Bits()
@@ -103,8 +103,8 @@ func (b *binder) set(i int) (device.Operand, error) {
 	return flags, b.flat("count/set", "packed", n, []uint32{uint32(width), mask}, words{uint32(n)}, b.in(i), flags)
 }
 
-// take adds a dispatch that gathers the slices of input 0 along an axis which a list names,
-// as many as were counted, and most at most.
+// take adds a dispatch that gathers slices of input 0 along an axis, at the places in list. Count
+// holds how many; there are at most most.
 func (b *binder) take(s op.AxisView, most int, list, count device.Operand) error {
 	variant, err := widthName(b.DType(0))
 	if err != nil {
@@ -235,7 +235,7 @@ func (b *binder) sorted(s op.AxisView, variant string, kind uint32) (device.Oper
 	return order, nil
 }
 
-// bindSuppress picks boxes in a workgroup for each class of an image.
+// bindSuppress picks boxes with one workgroup for each class of an image.
 func bindSuppress(o *vision.Suppress, b *binder) error {
 	if err := o.Check(b.Shape(0), b.Shape(1)); err != nil {
 		return device.Refuse("%v", err)

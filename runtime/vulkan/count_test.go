@@ -12,8 +12,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
-// countedNodes are nodes whose extents a run counts, of more elements than one workgroup sums
-// up.
+// countedNodes are nodes with extents that a run counts. Their inputs have more elements than one
+// workgroup sums.
 func countedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 	const rows, columns, inner = 3, 1021, 2
 	n := rows * columns * inner
@@ -47,7 +47,7 @@ func countedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 	scores := few(r, images*classes*boxes)
 	for i, v := range scores {
 		if 0 < v && v < 0x1p-126 {
-			scores[i] = 0x1p-126 // devices may take less for 0
+			scores[i] = 0x1p-126 // devices may take smaller ones for 0
 		}
 	}
 	part, least := tensorOf(t, []float32{0.25}), tensorOf(t, []float32{-20}, 1)
@@ -61,8 +61,8 @@ func countedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 	return list
 }
 
-// TestCounted has nodes on the device read values whose extents were counted there, which are
-// others in each run, and none at last.
+// TestCounted checks nodes on the device that read values with extents counted there. The extents
+// differ in each run, and the last run has none.
 func TestCounted(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 8))
 	const n = 2000

@@ -1,7 +1,7 @@
-// Package vulkan computes nodes on GPUs through Vulkan. Open returns a device that is
-// handed to the options of a session; plans then put the nodes on it that it computes.
+// Package vulkan computes nodes on GPUs through Vulkan. Open returns a device to pass in the
+// options of a session. Plans then place nodes on it.
 //
-// Each family of operators is one file: the rows of its operators, each a function that
+// Each family of operators is one file. It holds the rows of the operators, each a function that
 // turns a node with known extents into dispatches of shaders.
 package vulkan
 
@@ -17,41 +17,42 @@ import (
 	"github.com/nacre-ml/nacre/shaders"
 )
 
-// Options say how a device is used. The zero value is a good choice.
+// Options configure a device. The zero value is a good choice.
 type Options struct {
-	// Validate gets the messages of the validation layers, which are loaded unless it is nil.
+	// Validate receives the messages of the validation layers. They are loaded only if it is not
+	// nil.
 	Validate func(message string)
-	// Everything has every node computed on the device that it can compute, even where the
-	// copies of operands take longer than that saves.
+	// Everything places every node on the device that it can compute, even if copies of operands
+	// take longer than that saves.
 	Everything bool
 	// Level bounds the features that shaders may use; 0 for all that the device has.
 	Level Level
-	// Progress is told, while constants are copied to the device, how many bytes of those that
-	// a segment of a plan reads are there. It is called by one goroutine at a time.
+	// Progress is called while constants are copied to the device: done of the total bytes that a
+	// segment of a plan reads are there. It is called by one goroutine at a time.
 	Progress func(done, total int)
-	// MaxRange bounds, in bytes, what of a buffer a shader sees; 0 for the device's limit.
+	// MaxRange bounds the bytes of a buffer that a shader sees as one operand; 0 for the device's
+	// limit.
 	MaxRange int
 	// MaxGroups bounds the workgroups along an axis of a dispatch; 0 for the device's limit.
 	MaxGroups int
 }
 
-// Device is an open Vulkan device. It may be used from many goroutines at once, and by
-// sessions of many models.
+// Device is an open Vulkan device. It may be used from many goroutines at once, and by sessions of
+// many models.
 type Device struct {
 	instance *vk.Instance
 	dev      *vk.Device
 	info     vk.Info
 	options  Options
 	features shaders.Feature
-	matrices map[string]vk.Matrix // by elements of operands
+	matrices map[string]vk.Matrix // by element type of the operands
 	pool     *pool
 
 	mu        sync.Mutex
 	pipelines map[string]*vk.Pipeline
 }
 
-// Devices describes the Vulkan devices of the machine. The error says what is missing
-// where there is no Vulkan.
+// Devices describes the Vulkan devices of the machine. If Vulkan is missing, the error says why.
 func Devices() ([]vk.Info, error) {
 	i, err := vk.Open(vk.Options{})
 	if err != nil {
@@ -61,9 +62,9 @@ func Devices() ([]vk.Info, error) {
 	return i.Devices(), nil
 }
 
-// Open opens the device of that name: an index of Devices, or a part of a device's name.
-// Without a name it opens the first that is no CPU: drivers in software are slower than the
-// kernels, and are there for tests. The error is graph.ErrDevice.
+// Open opens the device with that name: an index of Devices, or a part of a device's name. An empty
+// name opens the first device that is not a CPU. Drivers in software are slower than the CPU
+// kernels and meant for tests. Errors wrap graph.ErrDevice.
 func Open(name string, o Options) (*Device, error) {
 	i, err := vk.Open(vk.Options{Validate: o.Validate})
 	if err != nil {
@@ -101,7 +102,7 @@ func open(i *vk.Instance, name string, o Options) (*Device, error) {
 	return d, nil
 }
 
-// find returns the index of the device that a name means.
+// find returns the index of the device that a name selects.
 func find(list []vk.Info, name string) (int, error) {
 	if len(list) == 0 {
 		return 0, fmt.Errorf("no Vulkan device was found; install the driver of the GPU, or mesa-vulkan-drivers for one in software")
@@ -129,7 +130,7 @@ func find(list []vk.Info, name string) (int, error) {
 	return 0, fmt.Errorf("no Vulkan device has %q in its name; have %s", name, have)
 }
 
-// failure marks an error as one of a device.
+// failure wraps an error in graph.ErrDevice.
 func failure(err error) error {
 	if err == nil {
 		return nil
@@ -137,7 +138,7 @@ func failure(err error) error {
 	return graph.Errorf(graph.ErrDevice, "vulkan: %w", err)
 }
 
-// Features returns what a device has of what shaders may need.
+// Features returns the features for shaders that a device has.
 func Features(i *vk.Info) (f shaders.Feature) {
 	c := &i.Caps
 	for _, x := range []struct {
@@ -164,7 +165,7 @@ func Features(i *vk.Info) (f shaders.Feature) {
 	return f
 }
 
-// mostLoop is the most iterations of loops that an invocation may take in all: drivers in
+// mostLoop returns the most loop iterations that one invocation may take in all. Drivers in
 // software end its loops after 65535.
 func (d *Device) mostLoop() int {
 	if d.info.Type == "cpu" {
@@ -173,19 +174,19 @@ func (d *Device) mostLoop() int {
 	return 1 << 24
 }
 
-// Name is vulkan.
+// Name returns "vulkan".
 func (d *Device) Name() string { return "vulkan" }
 
 // Info describes the device.
 func (d *Device) Info() vk.Info { return d.info }
 
-// Accelerator returns what the plans of one model use the device with, which holds the
-// model's constants until it is closed.
+// Accelerator returns the device for the plans of one model. It holds the model's constants until
+// it is closed.
 func (d *Device) Accelerator() (device.Accelerator, error) {
 	return &Accelerator{dev: d, weights: newWeights(d)}, nil
 }
 
-// Close gives the device back. No session may use it any more.
+// Close releases the device. No session may use it afterwards.
 func (d *Device) Close() {
 	for _, p := range d.pipelines {
 		p.Free()
@@ -195,7 +196,7 @@ func (d *Device) Close() {
 	d.instance.Close()
 }
 
-// pipeline returns the pipeline of a kernel, which is made once.
+// pipeline returns the pipeline of a kernel. The first call for a key makes it.
 func (d *Device) pipeline(k *kernel) (*vk.Pipeline, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

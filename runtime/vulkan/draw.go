@@ -8,14 +8,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op/array"
 )
 
-// drawIndex is the index of a Const operand that is a key of Philox, which each run draws
-// anew.
+// drawIndex is the index of a Const operand that holds a Philox key. Each run draws a new key.
 const drawIndex = -2
 
 // keyBytes is the size of a key.
 const keyBytes = 8
 
-// key is an operand for the key of a node's numbers: that of its seed, or one that each run
+// key returns an operand for the key of a node's random numbers: its seed, or a key that each run
 // draws.
 func (b *binder) key(s array.RandomSource) device.Operand {
 	if s.Seeded {
@@ -30,17 +29,17 @@ type drawn struct {
 	at      int // in the constants
 }
 
-// drawnAt returns where staging memory has key i.
+// drawnAt returns the offset of key i in staging memory.
 func (s *segment) drawnAt(i int) int { return s.keysAt + keyBytes*i }
 
-// draw makes the keys of a run in staging memory.
+// draw writes new keys for a run to staging memory.
 func (s *segment) draw() {
 	for i := range s.keys {
 		binary.LittleEndian.PutUint64(s.staging.Host()[s.drawnAt(i):], rand.Uint64())
 	}
 }
 
-// copyKeys records that the keys of a chunk are copied from staging memory.
+// copyKeys records the copies of a chunk's keys from staging memory.
 func (s *segment) copyKeys(c *chunk) {
 	any := false
 	for i, k := range s.keys {

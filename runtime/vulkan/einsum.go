@@ -14,11 +14,10 @@ var einsumRows = []row{
 // einsum makes the dispatches of one summation.
 type einsum struct {
 	*binder
-	dtype tensor.DType // in which sums are computed
+	dtype tensor.DType // of sums
 }
 
-// sumTypes are the types in which sums are computed: narrow integers wrap around in 32 bits
-// as in 64.
+// sumTypes are the types of sums by element type. Narrow integers wrap around in 32 bits as in 64.
 var sumTypes = map[tensor.DType]tensor.DType{
 	tensor.F32: tensor.F32, tensor.F16: tensor.F32, tensor.BF16: tensor.F32,
 	tensor.I8: tensor.I32, tensor.I32: tensor.I32, tensor.I64: tensor.I64,
@@ -53,7 +52,7 @@ func bindEinsum(o *arith.Einsum, b *binder) error {
 	return arith.Walk[device.Operand](e, len(b.In), moves)
 }
 
-// Input is input i in the type that sums are computed in.
+// Input returns input i, converted to the type of sums.
 func (e *einsum) Input(i int) (device.Operand, error) {
 	d, n := e.DType(0), e.Shape(i).Len()
 	if d == e.dtype {
@@ -63,10 +62,10 @@ func (e *einsum) Input(i int) (device.Operand, error) {
 	return t, e.convert(d, e.dtype, n, e.in(i), t)
 }
 
-// Scratch is room for n sums.
+// Scratch returns scratch for n sums.
 func (e *einsum) Scratch(n int) device.Operand { return e.temp(e.dtype.Bytes(n)) }
 
-// Output is the output.
+// Output returns the output.
 func (e *einsum) Output() device.Operand { return e.out(0) }
 
 // Copy adds a dispatch that copies elements.
@@ -78,7 +77,7 @@ func (e *einsum) Copy(list []arith.SummationAxis, x, y device.Operand) error {
 	return e.strided(e.dtype, 0, 0, axes, x, y)
 }
 
-// Sum adds up rows.
+// Sum adds a dispatch that sums rows.
 func (e *einsum) Sum(m *arith.SummationMove, x, y device.Operand) error {
 	return e.part(&part{reduction: reduction{m.M, m.K, 1}, first: arith.ReduceSum, divisor: 1, from: e.dtype, to: e.dtype}, false, x, y)
 }
@@ -92,7 +91,7 @@ func (e *einsum) Products(m *arith.SummationMove, left, right, y device.Operand)
 	return e.products(&multiplying{product: p, dtype: e.dtype, left: left, right: right, out: y, alpha: 1})
 }
 
-// Convert gives sums the type of the output.
+// Convert converts sums to the type of the output.
 func (e *einsum) Convert(x device.Operand) error {
 	return e.convert(e.dtype, e.DType(0), e.OutShape(0).Len(), x, e.out(0))
 }

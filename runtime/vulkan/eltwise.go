@@ -24,7 +24,7 @@ var eltwiseRows = []row{
 	rowFor("fused", bindFused),
 }
 
-// function returns the number that shaders have for a function.
+// function returns the number of a function in a shader's include file.
 func function(include, name string) (uint32, error) {
 	n, ok := shaders.Number(include, name)
 	if !ok {
@@ -33,7 +33,7 @@ func function(include, name string) (uint32, error) {
 	return n, nil
 }
 
-// epilogueNumber returns the number of the function of an epilogue; 0 for none.
+// epilogueNumber returns the number of an epilogue's function; 0 for none.
 func epilogueNumber(e op.Epilogue) (uint32, error) {
 	if e.Func == "" {
 		return 0, nil
@@ -41,8 +41,8 @@ func epilogueNumber(e op.Epilogue) (uint32, error) {
 	return function("unary", e.Func)
 }
 
-// computedAs returns the element type that a function takes elements of type d for: that
-// of the bits, if the function is one of bits.
+// computedAs returns the element type in which a function computes elements of type d. For a
+// function of bits, a signed type becomes unsigned.
 func computedAs(d tensor.DType, bits bool) tensor.DType {
 	unsigned, ok := map[tensor.DType]tensor.DType{tensor.I8: tensor.U8, tensor.I16: tensor.U16, tensor.I32: tensor.U32, tensor.I64: tensor.U64}[d]
 	if bits && ok {
@@ -85,8 +85,8 @@ func (b *binder) unary(shader, name string, d tensor.DType, n int, p, q float64,
 	return b.flat(shader, variant, n, []uint32{f}, w, x, y)
 }
 
-// bindClip moves elements up to the lower end and down to the upper one, which may be
-// values.
+// bindClip binds clips as a maximum with the lower end and a minimum with the upper one, if the
+// ends are inputs.
 func bindClip(o *arith.Clip, b *binder) error {
 	if !o.Inputs {
 		return bindUnary(&o.Unary, b)
@@ -111,8 +111,8 @@ func bindClip(o *arith.Clip, b *binder) error {
 // broadcastAxes is the most axes of values that shaders broadcast.
 const broadcastAxes = 6
 
-// broadcast returns the extents of out with as few axes as there can be, and of each
-// input the steps along them: 0 where it is stretched.
+// broadcast merges the axes of out into as few as possible. It returns their extents, and the
+// strides of each input along them: 0 if it is stretched.
 func broadcast(out tensor.Shape, inputs ...tensor.Shape) (dims []int, steps [][]int) {
 	steps = make([][]int, len(inputs))
 	for a := range out {
@@ -143,8 +143,8 @@ func broadcast(out tensor.Shape, inputs ...tensor.Shape) (dims []int, steps [][]
 	return dims, steps
 }
 
-// stepAlong is the elements between neighbours along an axis; 0 for an axis of one element
-// and one that is not there.
+// stepAlong returns the stride of an axis in elements; 0 for a missing axis and for an axis of one
+// element.
 func stepAlong(s tensor.Shape, axis int) int {
 	if axis < 0 || s[axis] == 1 {
 		return 0
@@ -152,7 +152,7 @@ func stepAlong(s tensor.Shape, axis int) int {
 	return s[axis+1:].Len()
 }
 
-// under appends n extents, and steps of each input along them, innermost last.
+// under appends n extents, and n strides of each input, innermost last. Missing axes have extent 1.
 func (w *words) under(n int, dims []int, steps ...[]int) error {
 	if len(dims) > n {
 		return device.Refuse("values are stretched along %d axes", len(dims))
@@ -228,7 +228,7 @@ func bindPow(o *arith.Pow, b *binder) error {
 	return b.pairs("eltwise/binary", "pow", base, b.in(0), b.in(1), b.out(0), b.OutShape(0), b.Shape(0), ys)
 }
 
-// powers adds a dispatch of powers whose exponents are integers.
+// powers adds a dispatch of powers with integer exponents.
 func (b *binder) powers(ys tensor.Shape) error {
 	variant, err := floatName(b.DType(0))
 	if err != nil {
@@ -252,7 +252,8 @@ func set(names ...string) map[string]bool {
 	return m
 }
 
-// The functions of integers, and of two numbers those of floats alone and of all numbers.
+// Names of functions: intFunctions take one integer, floatPairs two floats, anyPairs two numbers of
+// any type.
 var (
 	intFunctions = set("abs", "neg", "sign", "relu", "bitnot", "not")
 	floatPairs   = set()
@@ -262,8 +263,9 @@ var (
 // floats are the element types that shaders compute on as floats.
 var floats = map[tensor.DType]bool{tensor.F32: true, tensor.F16: true, tensor.BF16: true}
 
-// bindVariadic joins the first two inputs into the output and then the others one by one.
-// The output may lie over the first input only if none of the later ones is the same.
+// bindVariadic joins the first two inputs into the output, and then the others one by one. With
+// more than two inputs the output shares no memory with the first, since a later one may be the
+// same value.
 func bindVariadic(o *arith.Variadic, b *binder) error {
 	d, out := b.DType(0), b.OutShape(0)
 	if len(b.In) == 1 {
@@ -281,7 +283,7 @@ func bindVariadic(o *arith.Variadic, b *binder) error {
 	return b.joinAll(o, d, func(i int) (device.Operand, error) { return b.in(i), nil }, b.out(0))
 }
 
-// joinAll adds the dispatches that join all inputs, at places with elements of type d.
+// joinAll adds the dispatches that join all inputs. Place returns an input as elements of type d.
 func (b *binder) joinAll(o *arith.Variadic, d tensor.DType, place func(i int) (device.Operand, error), y device.Operand) error {
 	out, xs := b.OutShape(0), b.Shape(0)
 	x, err := place(0)
@@ -304,7 +306,7 @@ func (b *binder) joinAll(o *arith.Variadic, d tensor.DType, place func(i int) (d
 	return b.pairs("eltwise/binary", "div", d, x, constant(float32(len(b.In))), y, out, out, nil)
 }
 
-// widened is input i, of floats, as float32.
+// widened returns input i, of floats, as float32.
 func (b *binder) widened(i int) (device.Operand, error) {
 	d, n := b.DType(i), b.Shape(i).Len()
 	if d == tensor.F32 {
@@ -314,8 +316,7 @@ func (b *binder) widened(i int) (device.Operand, error) {
 	return t, b.convert(d, tensor.F32, n, b.in(i), t)
 }
 
-// inFloat32 adds dispatches that compute output 0, of floats, as float32, which is rounded
-// once.
+// inFloat32 lets add compute output 0, of floats, as float32, and rounds it once.
 func (b *binder) inFloat32(add func(y device.Operand) error) error {
 	d, n := b.Out[0].DType, b.OutShape(0).Len()
 	if d == tensor.F32 {
@@ -412,7 +413,7 @@ func bindCast(o *arith.Cast, b *binder) error {
 	return b.convert(from, to, n, b.in(0), b.out(0))
 }
 
-// convert adds a dispatch that turns n elements into another type.
+// convert adds a dispatch that converts n elements to another type.
 func (b *binder) convert(from, to tensor.DType, n int, x, y device.Operand) error {
 	name, err := typeName(from)
 	if err != nil {
@@ -433,7 +434,7 @@ func (b *binder) convert(from, to tensor.DType, n int, x, y device.Operand) erro
 	return b.flat("eltwise/cast", name+"_"+other, n, nil, w, x, y)
 }
 
-// known returns the numbers of extents; refused where one is none.
+// known returns extents as numbers. It refuses an extent that is not known.
 func known(list ...graph.Dim) ([]int, error) {
 	out := make([]int, len(list))
 	for i, d := range list {
@@ -454,7 +455,7 @@ func bindBitCast(_ *arith.BitCast, b *binder) error {
 	return b.copyAll(b.Out[0].DType, b.OutShape(0).Len(), b.in(0), b.out(0))
 }
 
-// bindDropout copies its input, and has the mask keep all elements.
+// bindDropout copies its input, and fills the mask so that it keeps all elements.
 func bindDropout(o *nn.Dropout, b *binder) error {
 	if !o.Copies(b.In) {
 		return device.Refuse("elements may be dropped by chance")

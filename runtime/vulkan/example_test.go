@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
-// A session puts the nodes on a GPU that it computes.
+// A session with a GPU computes on it the nodes that the GPU supports.
 func ExampleOpen() {
 	gpu, err := vulkan.Open("", vulkan.Options{})
 	if err != nil {

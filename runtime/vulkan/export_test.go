@@ -5,7 +5,7 @@ import (
 	"github.com/nacre-ml/nacre/shaders"
 )
 
-// PoolBytes returns the device memory that blocks take, and what of it is in use.
+// PoolBytes returns the bytes of device memory that blocks take, and how many of them are in use.
 func (d *Device) PoolBytes() (all, used int) {
 	d.pool.mu.Lock()
 	defer d.pool.mu.Unlock()
@@ -18,15 +18,15 @@ func (d *Device) PoolBytes() (all, used int) {
 	return all, used
 }
 
-// Pipelines returns how many pipelines there are.
+// Pipelines returns the number of pipelines.
 func (d *Device) Pipelines() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.pipelines)
 }
 
-// MatrixTile returns the rows and columns of the tiles by which a device with such caps computes
-// z products [m,n] of row-major matrices; 0 for none.
+// MatrixTile returns the rows and columns of the tiles for z products [m,n] of row-major matrices
+// on a device with caps c; 0 for none.
 func MatrixTile(c vk.Caps, elements string, m, n, z int) (rows, cols int) {
 	d := &Device{info: vk.Info{Caps: c}, matrices: matrices(&c, shaders.CoopMatrix)}
 	t := d.matrixTiling("matmul/matrix", elements, m, n, z, 1, matrixSide{words: true}, matrixSide{down: true, words: true})

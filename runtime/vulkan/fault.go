@@ -8,21 +8,20 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// faultIndex is the index of a Const operand that is a word in which a shader notes a fault,
-// and whose data is the message.
+// faultIndex is the index of a Const operand for a word in which a shader notes a fault. The
+// operand's data is the message.
 const faultIndex = -1
 
 // faultBytes is the size of the word.
 const faultBytes = 4
 
-// fault is an operand for elements that make a run fail: a word that is 0, of which a shader
-// makes the complement of the number of the first such element. The message has %d for
-// that number.
+// fault returns an operand for a word that starts as 0. If elements make the run fail, the shader
+// sets it to the complement of the first such element's number. The message has %d for that number.
 func (b *binder) fault(message string) device.Operand {
 	return device.Operand{Place: device.Const, Index: faultIndex, Data: []byte(message)}
 }
 
-// brought returns the bytes that the device gets of a Const operand.
+// brought returns the bytes of a Const operand that are copied to the device.
 func brought(o *device.Operand) []byte {
 	if o.Index == faultIndex {
 		return make([]byte, faultBytes)
@@ -30,17 +29,17 @@ func brought(o *device.Operand) []byte {
 	return o.Data
 }
 
-// fault is a word of a segment's constants.
+// fault is the word of a fault operand among a segment's constants.
 type fault struct {
 	command int
 	at      int // in the constants
 	message string
 }
 
-// staged returns where staging memory has the copy of fault i.
+// staged returns the offset of the copy of fault i in staging memory.
 func (s *segment) staged(i int) int { return s.faultsAt + faultBytes*i }
 
-// copyFaults records that the words of a chunk's faults are copied to staging memory.
+// copyFaults records copies of the words of a chunk's faults to staging memory.
 func (s *segment) copyFaults(c *chunk) {
 	any := false
 	for i, f := range s.faults {
@@ -55,8 +54,8 @@ func (s *segment) copyFaults(c *chunk) {
 	}
 }
 
-// failed returns the first command of a chunk that noted a fault, with its error, and
-// makes the words of the chunk's faults 0 again.
+// failed returns the command of the chunk's first fault that a shader noted, with its error. It
+// then clears the words of all faults.
 func (s *segment) failed(c *chunk) (command int, err error) {
 	for i, f := range s.faults {
 		if !c.has(f.command) {
@@ -75,7 +74,7 @@ func (s *segment) failed(c *chunk) (command int, err error) {
 	return command, err
 }
 
-// clearFaults makes the words of all faults 0.
+// clearFaults sets the words of all faults to 0.
 func (s *segment) clearFaults() error {
 	clear(s.staging.Host()[s.faultsAt:][:faultBytes*len(s.faults)])
 	return once(s.acc.dev.dev, func(r *vk.Recorder) {

@@ -7,7 +7,7 @@ import (
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
 )
 
-// TestFind says which device a name means. One in software must be named.
+// TestFind checks which device a name selects. A device in software must be named.
 func TestFind(t *testing.T) {
 	const software, first, second = "llvmpipe (LLVM)", "Radeon 1", "GeForce 2"
 	both := []vk.Info{{Name: software, Type: "cpu"}, {Name: first, Type: "integrated"}, {Name: second, Type: "discrete"}}

@@ -14,11 +14,11 @@ var generateRows = []row{
 	rowFor("window", bindMelWeights),
 }
 
-// mostNarrow is the elements of 16 bits that a range may have: the shader multiplies by parts
-// of 12 and 13 bits of their places.
+// mostNarrow is the most elements of 16 bits that a range may have. The shader multiplies by the
+// 12- and 13-bit parts of an element's place.
 const mostNarrow = 1 << 25
 
-// bindRange has a delta of 1 where none is given.
+// bindRange computes a range. A missing delta is 1.
 func bindRange(b *binder) error {
 	d, n := b.DType(0), b.OutShape(0).Len()
 	if !op.IsIndex(d) && d != tensor.I16 {
@@ -36,8 +36,7 @@ func bindRange(b *binder) error {
 	return b.flat("generate/range", typeNames[d], n, nil, words{uint32(n)}, b.scalar(0), delta, b.out(0))
 }
 
-// scalar is the element of input i as an operand, which the step brings with it where it is
-// known.
+// scalar returns the element of input i as an operand. If it is constant, the step brings it.
 func (b *binder) scalar(i int) device.Operand {
 	if t := b.Const(i); t != nil {
 		return elementOf(t)
@@ -45,12 +44,12 @@ func (b *binder) scalar(i int) device.Operand {
 	return b.in(i)
 }
 
-// elementOf is the element of a tensor as an operand that the step brings with it.
+// elementOf returns the element of a tensor as an operand that the step brings with it.
 func elementOf(t *tensor.Tensor) device.Operand {
 	return device.Operand{Place: device.Const, Data: t.Aligned().Bytes()}
 }
 
-// bindWindow takes the size of the window from its extents.
+// bindWindow takes the size of the window from the output's extents.
 func bindWindow(o *signal.CosineWindow, b *binder) error {
 	variant, err := floatName(b.Out[0].DType)
 	if err != nil {
@@ -69,7 +68,7 @@ func bindWindow(o *signal.CosineWindow, b *binder) error {
 	return b.flat("generate/window", variant, n, nil, w, b.out(0))
 }
 
-// bindMelWeights finds the corners of the triangles, which are two more than bands.
+// bindMelWeights computes the corners of the triangles on the host: two more than bands.
 func bindMelWeights(_ *signal.MelWeights, b *binder) error {
 	variant, err := floatName(b.Out[0].DType)
 	if err != nil {

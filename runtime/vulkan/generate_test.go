@@ -25,7 +25,7 @@ func rangeNode(domain string, in ...*tensor.Tensor) nodeCase {
 	return nodeCase{domain: domain, op: "Range", in: in, outs: 1}
 }
 
-// generatedNodes are nodes whose elements follow from a few numbers that a run finds.
+// generatedNodes are nodes that generate elements from a few numbers known only to a run.
 func generatedNodes(t *testing.T) (list []nodeCase) {
 	floats := [][3]float32{{0, 5, 1}, {2, 1.5, -0.3}, {-7.25, 1000, 0.7}, {1000, -3, -0.125}, {3, 4, 8}, {0.5, 20000, 0.9}, {2, 2, 1}, {5, 2, 1}}
 	wide := [][3]float32{{0, 200000, 1}, {-3e38, 3e38, 1e38}, {3e38, -3e38, -7e37}, {1 << 24, 1<<24 + 5000, 1}, {0, 1, 1e-5}}
@@ -78,8 +78,8 @@ func generatedNodes(t *testing.T) (list []nodeCase) {
 	return list
 }
 
-// TestFoldedNodes has nodes whose inputs are constants of the model computed before a run, and
-// those that make short integers before the stage that they belong to.
+// TestFoldedNodes checks that nodes with constant inputs, and nodes that make short integers, are
+// computed without the device.
 func TestFoldedNodes(t *testing.T) {
 	s := &single{device: open(t, vulkan.Options{Everything: true}), registry: standard.Registry(), offload: map[string]int{}}
 	for _, known := range []bool{false, true} {

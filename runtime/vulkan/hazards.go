@@ -2,24 +2,24 @@ package vulkan
 
 import vk "github.com/nacre-ml/nacre/bindings/vulkan"
 
-// hazards is the memory that commands since the last barrier read and write.
+// hazards is the memory that commands have read and written since the last barrier.
 type hazards struct{ reads, writes []vk.Operand }
 
 func (h *hazards) clear() { h.reads, h.writes = h.reads[:0], h.writes[:0] }
 
-// conflicts reports whether command i must wait for those before it.
+// conflicts reports whether command i must wait for the commands before it.
 func (h *hazards) conflicts(s *segment, i int) bool {
 	reads, writes := s.touches(i)
 	return overlap(reads, h.writes) || overlap(writes, h.writes) || overlap(writes, h.reads)
 }
 
-// add notes what command i reads and writes.
+// add notes the reads and writes of command i.
 func (h *hazards) add(s *segment, i int) {
 	reads, writes := s.touches(i)
 	h.reads, h.writes = append(h.reads, reads...), append(h.writes, writes...)
 }
 
-// touches lists what command i reads and writes of the device's memory.
+// touches lists the device memory that command i reads and writes.
 func (s *segment) touches(i int) (reads, writes []vk.Operand) {
 	if t := &s.copies[i]; t.isCopy {
 		if t.bytes == 0 {

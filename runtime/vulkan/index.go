@@ -19,10 +19,10 @@ var indexRows = []row{
 	rowFor("triangle", bindTrilu),
 }
 
-// indexWords is the words of an index of input i.
+// indexWords returns the 32-bit words of an index of input i.
 func (b *binder) indexWords(i int) uint32 { return uint32(b.DType(i).Bits() / 32) }
 
-// indexFault is the fault of an index into n elements.
+// indexFault returns the fault operand for indices into n elements.
 func (b *binder) indexFault(n int) device.Operand {
 	return b.fault(fmt.Sprintf("element %%d of the indices is not in -%d..%d", n, n-1))
 }
@@ -44,17 +44,17 @@ func bindGather(o *array.Gather, b *binder) error {
 	return b.flat("gather/gather", variant, n, []uint32{b.indexWords(1)}, w, b.in(0), b.in(1), b.out(0), b.indexFault(s.N))
 }
 
-// targets is what include/target.glsl needs to find the elements that indices name.
+// targets is the operands of include/target.glsl, which finds the elements that indices name.
 type targets struct {
 	words     words
 	constants []uint32
 	fault     device.Operand
 }
 
-// targetAxes is the most axes of indices, and of tuples.
+// targetAxes is the most axes of indices, and the most indices of a tuple.
 const targetAxes = 8
 
-// tuplesOf returns the targets of n elements of blocks that the tuples of input 1 name.
+// tuplesOf returns the targets of n elements in blocks that the tuples of input 1 name.
 func (b *binder) tuplesOf(n, batch int) (*targets, error) {
 	data, index := b.Shape(0), b.Shape(1)
 	last := len(index) - 1
@@ -117,7 +117,7 @@ func (b *binder) gatherEach(t *targets) error {
 	return b.flat("gather/each", variant, b.OutShape(0).Len(), t.constants, t.words, b.in(0), b.in(1), b.out(0), t.fault)
 }
 
-// floatIndices stands for the words of an index in gather/one_hot.
+// floatIndices takes the place of the words of an index in gather/one_hot.
 const floatIndices = 3
 
 func bindOneHot(o *array.OneHot, b *binder) error {

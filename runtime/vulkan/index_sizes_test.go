@@ -36,17 +36,17 @@ func onCPU(s *single, n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, err
 	return out, nil
 }
 
-// ints is an attribute.
+// ints returns an attribute of an integer.
 func ints(name string, v int64) *graph.Attr {
 	return &graph.Attr{Name: name, Kind: graph.AttrInt, Int: v}
 }
 
-// text is an attribute.
+// text returns an attribute of a string.
 func text(name, v string) *graph.Attr {
 	return &graph.Attr{Name: name, Kind: graph.AttrString, Str: []byte(v)}
 }
 
-// picks are n numbers below so many, or as far below 0, with equals among them.
+// picks returns n numbers from -below to below - 1, some of them equal.
 func picks(r *rand.Rand, n, below int) []int64 {
 	list := make([]int64, n)
 	for i := range list {
@@ -55,7 +55,7 @@ func picks(r *rand.Rand, n, below int) []int64 {
 	return list
 }
 
-// few are n numbers of which many are equal, with NaNs, infinities and zeros of both signs.
+// few returns n numbers with many equals, NaNs, infinities and zeros of both signs.
 func few(r *rand.Rand, n int) []float32 {
 	odd := []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1), 0, 1e-41}
 	list := make([]float32, n)
@@ -67,7 +67,7 @@ func few(r *rand.Rand, n int) []float32 {
 	return list
 }
 
-// some are n numbers between -2 and 2.
+// some returns n numbers between -2 and 2.
 func some(r *rand.Rand, n int) []float32 {
 	list := make([]float32, n)
 	for i := range list {
@@ -76,7 +76,7 @@ func some(r *rand.Rand, n int) []float32 {
 	return list
 }
 
-// indexNode is a node with its inputs; the device may be off by near.
+// indexNode is a node with its inputs. The device's results may be off by near.
 type indexNode struct {
 	op    string
 	attrs []*graph.Attr
@@ -154,8 +154,8 @@ func placeNodes(t *testing.T, r *rand.Rand) (list []indexNode) {
 	return list
 }
 
-// TestIndexSizes compares nodes of odd sizes with those on the CPU: many elements with equals
-// and NaNs among them, and many indices of one place.
+// TestIndexSizes compares nodes of odd sizes with the CPU: many elements with equals and NaNs among
+// them, and many indices of one place.
 func TestIndexSizes(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 13))
 	s := &single{device: open(t, vulkan.Options{Everything: true}), registry: standard.Registry(), offload: map[string]int{}}
@@ -186,9 +186,9 @@ func TestIndexSizes(t *testing.T) {
 	}
 }
 
-// differ returns the first element of got that is not within near of that of want, by the
-// larger of 1 and the element; -1 for none. With near 0 the bits must be the same, else NaNs
-// are alike.
+// differ returns the index of the first element of got that differs from want; -1 for none.
+// Elements may differ by near times the larger of 1 and the element, and all NaNs are alike. If
+// near is 0, the bits must be the same.
 func differ(got, want *tensor.Tensor, near float64) int {
 	if near == 0 {
 		for i, v := range want.Bytes() {
@@ -208,8 +208,7 @@ func differ(got, want *tensor.Tensor, near float64) int {
 	return -1
 }
 
-// TestScatterOver compares a chain whose scattered updates may be written over the data
-// with that on the CPU.
+// TestScatterOver compares a chain with the CPU. Its scattered updates may overwrite the data.
 func TestScatterOver(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 13))
 	chain := func() *graph.Model {

@@ -15,8 +15,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
-// indexOperators are the operators that move elements by indices or by their order. Those
-// that need the elements of an input to be bound are true.
+// indexOperators are the operators that move elements by indices or by their order. True means that
+// binding needs the elements of an input.
 var indexOperators = map[string]bool{
 	"ArgMax": false, "ArgMin": false, "CumSum": false, "CumProd": false, "TopK": true, "ReduceLogSumExp": true, "ReduceMax": true, "GlobalLpPool": false,
 	"Gather": false, "GatherElements": false, "GatherND": false,
@@ -24,8 +24,8 @@ var indexOperators = map[string]bool{
 	"OneHot": true, "ReverseSequence": false, "Trilu": false,
 }
 
-// TestIndexOperators checks the cases of operators that move elements by indices, which are
-// inputs.
+// TestIndexOperators checks the cases of operators that move elements by indices, with all indices
+// as inputs.
 func TestIndexOperators(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many models: not in short runs")
@@ -61,7 +61,7 @@ func tensorOf[T tensor.Element](t testing.TB, list []T, shape ...int) *tensor.Te
 	return x
 }
 
-// TestFaults has runs fail at elements of indices, and has the runs after them go on.
+// TestFaults makes runs fail at elements of indices, and checks that later runs work.
 func TestFaults(t *testing.T) {
 	x := tensorOf(t, []float32{1, 2, 3, 4, 5, 6}, 2, 3)
 	zero, one := tensorOf(t, []int64{0, 0}, 2), tensorOf(t, []int64{1, -1}, 2)
@@ -103,12 +103,12 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestTables has few rows of a large table taken on the CPU, where they are read: a copy of
-// them takes longer than the device saves.
+// TestTables checks that few rows of a large table are read on the CPU. Copying the table takes
+// longer than the device saves.
 func TestTables(t *testing.T) {
 	s := &single{constant: func(i int, _ *tensor.Tensor) bool { return i == 0 }}
 	m, in := s.model(node("Gather", "ab", "y"), []*tensor.Tensor{tensor.New(tensor.F32, 100000, 64), tensorOf(t, []int64{3, 5}, 2)})
-	m.Graph.Nodes = append(m.Graph.Nodes, node("Cast", "y", "z", ints("to", 11))) // float64, for which there are no shaders
+	m.Graph.Nodes = append(m.Graph.Nodes, node("Cast", "y", "z", ints("to", 11))) // float64, without shaders
 	m.Graph.Outputs = []*graph.Value{{Name: "z"}}
 	_, prof, err := session(t, m, accelerator(t, open(t, vulkan.Options{}))).Profile(context.Background(), in)
 	if err != nil {
@@ -121,7 +121,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestFaultMessages has runs fail at what an input holds, by operator.
+// TestFaultMessages checks the errors of runs that fail at elements of an input, by operator.
 func TestFaultMessages(t *testing.T) {
 	x := tensorOf(t, []float32{1, 2, 3, 4, 5, 6}, 2, 3)
 	s := &single{device: open(t, vulkan.Options{Everything: true}), constant: func(int, *tensor.Tensor) bool { return false }, offload: map[string]int{}}

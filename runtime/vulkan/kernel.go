@@ -12,7 +12,7 @@ type kernel struct {
 	constants []uint32
 	groups    [3]int
 	work      int  // multiply-adds
-	whole     bool // operand 1 becomes a copy of operand 0; nothing is to do where they lie in one place
+	whole     bool // operand 1 becomes a copy of operand 0: nothing to do if they share memory
 }
 
 // Op returns the shader's name, such as eltwise/unary.
@@ -21,5 +21,5 @@ func (k *kernel) Op() string { return k.module.Kernel.Name }
 // Variant returns the name of the shader's variant, such as f32.
 func (k *kernel) Variant() string { return k.module.Variant.Name }
 
-// key is the same for kernels that have one pipeline.
+// key identifies the pipeline: kernels with equal keys share one.
 func (k *kernel) key() string { return fmt.Sprint(k.Op(), "/", k.Variant(), k.constants) }

@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op/attention"
 )
 
-// oneType returns the variant for inputs and outputs of one type.
+// oneType returns the variant if all inputs and outputs have the type of input 0.
 func (b *binder) oneType() (string, error) {
 	for i := range b.Out {
 		if b.Wants(i) && b.Out[i].DType != b.DType(0) {

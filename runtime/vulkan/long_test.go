@@ -12,8 +12,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
-// TestLongRecurrences compares recurrent nodes of many steps, which take several dispatches,
-// with those of the CPU.
+// TestLongRecurrences compares recurrent nodes of many steps with the CPU. They take several
+// dispatches.
 func TestLongRecurrences(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 14))
 	s := &single{device: open(t, vulkan.Options{Everything: true}), registry: standard.Registry(), offload: map[string]int{},
@@ -56,8 +56,8 @@ func TestLongRecurrences(t *testing.T) {
 	}
 }
 
-// TestViewOfConstant adds a view of a constant, which stays with the session, to a value of
-// the device.
+// TestViewOfConstant adds a view of a constant, which stays with the session, to a value of the
+// device.
 func TestViewOfConstant(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 15))
 	build := func() *graph.Model {

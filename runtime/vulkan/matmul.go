@@ -24,19 +24,18 @@ var matmulRows = []row{
 // batchAxes is the most axes of a batch that a dispatch steps over.
 const batchAxes = 3
 
-// product is a batch of products of matrices [m,k] and [k,n], whose results follow each
-// other without gaps. Strides are in elements.
+// product is a batch of products of matrices [m,k] and [k,n]. The results follow each other without
+// gaps. Strides are in elements.
 type product struct {
 	m, n, k                int
 	aRow, aCol, bRow, bCol int
 	batch                  []batchAxis // outermost first
 }
 
-// batchAxis is an extent and the strides of both operands: 0 where one is shared.
+// batchAxis is an extent and the strides of both operands. A shared operand has stride 0.
 type batchAxis struct{ n, a, b int }
 
-// stridesOf is the elements from one index to the next along each axis of a row-major
-// value.
+// stridesOf returns the strides of a row-major value in elements.
 func stridesOf(s tensor.Shape) []int {
 	list, step := make([]int, len(s)), 1
 	for i := len(s) - 1; i >= 0; i-- {
@@ -46,8 +45,8 @@ func stridesOf(s tensor.Shape) []int {
 	return list
 }
 
-// matrixAxes returns the extents of an operand and its strides in memory, in the order of its
-// axes. A vector has the axis that makes it a row or a column.
+// matrixAxes returns the extents of an operand and its strides in memory, in the order of its axes.
+// A vector gets a second axis that makes it a row or a column.
 func matrixAxes(order arith.AxisOrder, s, memory tensor.Shape, row bool) (dims, steps []int) {
 	strides := stridesOf(memory)
 	if len(s) == 1 {
@@ -67,8 +66,8 @@ func numbers(list []graph.Dim) []int {
 	return out
 }
 
-// productOf cuts inputs left and right into products, as few as there can be: axes of a batch that both
-// operands step over alike become one, and rows that share their right operand one matrix.
+// productOf splits inputs left and right into as few products as possible. Batch axes merge if both
+// operands step over them alike. Rows that share a right operand form one matrix.
 func productOf(order [2]arith.AxisOrder, b *binder, left, right int) *product {
 	da, sa := matrixAxes(order[0], b.Shape(left), b.memory(left), true)
 	db, sb := matrixAxes(order[1], b.Shape(right), b.memory(right), false)
@@ -103,16 +102,16 @@ func (p *product) step(x batchAxis) {
 	p.batch = append(p.batch, x)
 }
 
-// addend is what is added to products: an operand and its strides over rows, columns and
-// matrices, and its factor.
+// addend is a value added to products: an operand with strides over rows, columns and matrices, and
+// its factor.
 type addend struct {
 	operand         device.Operand
 	row, col, batch int
 	beta            float32
 }
 
-// multiply adds the dispatches of products. A right operand that a shader does not see as
-// a whole is cut at rows, whose products are added up in the output.
+// multiply adds the dispatches of products. If a shader cannot see the whole right operand, it is
+// cut at rows, and the output sums the products of the parts.
 func (b *binder) multiply(p *product, alpha float32, c addend, then op.Epilogue) error {
 	d := b.DType(0)
 	if b.DType(1) != d || b.Has(2) && b.DType(2) != d {
@@ -170,7 +169,7 @@ type multiplying struct {
 	*product
 	dtype            tensor.DType
 	left, right, out device.Operand
-	first            int // element of left with which its rows begin
+	first            int // first element of the rows of left
 	alpha            float32
 	c                addend
 	then             op.Epilogue
@@ -224,7 +223,7 @@ func (b *binder) products(x *multiplying) error {
 	return b.flat("matmul/join", variant, total, nil, append(w, after...), sums, x.c.operand, x.out)
 }
 
-// tiling chooses cooperative matrices where the device has them, and else tiles in shared memory.
+// tiling returns tiles of cooperative matrices if the device has them, else tiles in shared memory.
 func (b *binder) tiling(x *multiplying, batch []batchAxis, z int, variant string) *tiling {
 	left := sideOf(x.m, x.k, x.aRow, x.aCol, x.first, batch[0].a, batch[1].a, batch[2].a)
 	right := sideOf(x.n, x.k, x.bCol, x.bRow, batch[0].b, batch[1].b, batch[2].b)
@@ -236,16 +235,16 @@ func (b *binder) tiling(x *multiplying, batch []batchAxis, z int, variant string
 	return t
 }
 
-// The groups that a dispatch should have, and the most that share an axis; the least terms of
-// a sum, and keys of a query, that one of these takes.
+// The workgroups that a dispatch should have, the most that share an axis, and the least terms of a
+// sum (or keys of a query) that each of these takes.
 const (
 	manyGroups = 128
 	mostParts  = 16
 	leastTerms = 256
 )
 
-// parts returns among how many groups an axis of n elements is shared, where a dispatch would
-// have few: of at least so many elements each, with results of so many bytes each.
+// parts returns the number of workgroups that share an axis of n elements, if a dispatch would have
+// few groups without. Each takes at least least elements, and has results of bytes bytes.
 func (b *binder) parts(groups, n, least, bytes int) int {
 	parts := min(manyGroups/max(groups, 1), n/least, mostParts)
 	for parts > 1 && !b.isVisible(parts*bytes) {
@@ -254,7 +253,7 @@ func (b *binder) parts(groups, n, least, bytes int) int {
 	return max(parts, 1)
 }
 
-// fewRows is the rows of products up to which groups share the axis that is summed over.
+// fewRows is the most rows of products for which workgroups share the axis that is summed over.
 const fewRows = 4
 
 // fewRows adds the dispatch of products of few rows.
@@ -286,7 +285,7 @@ func bindMatMulBias(o *arith.MatMulBias, b *binder) error {
 	case o.Then.Func != "" || b.DType(3) != b.DType(0):
 		return device.Refuse("a bias and a value are added, and a function follows")
 	default:
-		b.step.InPlace = nil // products come before the value is read
+		b.step.InPlace = nil // the value is read after the products are written
 		if err := b.multiply(p, 1, c, o.Then); err != nil {
 			return err
 		}
@@ -301,7 +300,7 @@ func bindGemm(o *arith.Gemm, then op.Epilogue, b *binder) error {
 	return b.multiply(p, o.Alpha, b.gemmAddend(o), then)
 }
 
-// bindWidenedGemm has the right operand become float32 first.
+// bindWidenedGemm converts the right operand to float32 first.
 func bindWidenedGemm(o *arith.WidenedGemm, b *binder) error {
 	p := productOf([2]arith.AxisOrder{{Matrix: o.TransA}, {Matrix: o.TransB}}, b, 0, 1)
 	n := b.Shape(1).Len()
@@ -312,7 +311,7 @@ func bindWidenedGemm(o *arith.WidenedGemm, b *binder) error {
 	return b.products(&multiplying{product: p, dtype: tensor.F32, left: b.in(0), right: right, out: b.out(0), alpha: o.Alpha, c: b.gemmAddend(&o.Gemm)})
 }
 
-// gemmAddend is what Gemm adds: its input 2, unless the factor is 0.
+// gemmAddend returns the addend of Gemm: input 2, unless its factor is 0.
 func (b *binder) gemmAddend(o *arith.Gemm) addend {
 	c := addend{beta: 1}
 	if s := b.Shape(2); b.Has(2) && o.Beta != 0 {
@@ -327,7 +326,7 @@ func (b *binder) gemmAddend(o *arith.Gemm) addend {
 	return c
 }
 
-// The most rows of a matrix whose determinant, and whose inverse, one invocation computes.
+// The most rows of a matrix for which one invocation computes the determinant, or the inverse.
 const (
 	mostDet     = 40
 	mostInverse = 30
@@ -364,7 +363,7 @@ func bindInverse(_ arith.Inverse, b *binder) error {
 	return b.flat("matmul/inverse", variant, count, nil, words{uint32(count), uint32(n)}, b.in(0), b.temp(tensor.F64.Bytes(s.Len())), b.temp(4*count*n), b.out(0))
 }
 
-// bindPackedMatMul multiplies matrices of integers of 16 bits or fewer as they lie.
+// bindPackedMatMul multiplies matrices of integers of 16 bits or fewer, read as they are stored.
 func bindPackedMatMul(_ *openinfer.MatMul, b *binder) error {
 	d, result := b.DType(0), b.Out[0].DType
 	kind, err := packedKind(d)
@@ -372,7 +371,7 @@ func bindPackedMatMul(_ *openinfer.MatMul, b *binder) error {
 		return err
 	}
 	p := productOf([2]arith.AxisOrder{}, b, 0, 1)
-	// Sums of 32 bits are those of 64 while they do not wrap.
+	// Sums of 32 bits equal sums of 64 bits while they do not wrap.
 	const most = 1<<31 - 1
 	switch {
 	case len(p.batch) > batchAxes:

@@ -9,15 +9,15 @@ import (
 	"github.com/nacre-ml/nacre/shaders"
 )
 
-// matrixTile is how a workgroup computes by cooperative matrices: its subgroups, the matrices
-// of each of these, and the matrices along k that lie in shared memory at a time.
+// matrixTile is the work of a workgroup on cooperative matrices: its subgroups, the matrices of a
+// subgroup, and the matrices along k that are in shared memory at a time.
 type matrixTile struct {
 	down, across, rows, cols, deep int
-	leastM, leastN                 int // rows and columns of products that take it
+	leastM, leastN                 int // least rows and columns of products that use the tile
 }
 
-// matrixTiles are the tiles, largest first. A product takes the first that fits it and makes
-// enough workgroups, or the last that fits it; one that none fits is computed without matrices.
+// matrixTiles are the tiles, largest first. A product takes the first that fits it and makes enough
+// workgroups, else the last that fits. If none fits, it is computed without matrices.
 var matrixTiles = []matrixTile{
 	{2, 4, 4, 4, 2, 65, 129},
 	{2, 4, 4, 2, 2, 65, 65},
@@ -26,7 +26,7 @@ var matrixTiles = []matrixTile{
 	{1, 2, 1, 1, 2, fewRows + 1, fewRows + 1},
 }
 
-// matrixElement is a type of the elements of operands: its bytes, and the type of sums.
+// matrixElement is an element type of operands: its bytes, and the type of sums.
 type matrixElement struct {
 	bytes int
 	sums  string
@@ -34,12 +34,12 @@ type matrixElement struct {
 
 var matrixElements = map[string]matrixElement{"f16": {2, "f32"}, "bf16": {2, "f32"}, "i8": {1, "i32"}}
 
-// wordElements is the elements that shaders read at a time. Matrices have whole multiples of
-// them along each axis.
+// wordElements is the number of elements that shaders read at a time. Extents of matrices are
+// multiples of it.
 const wordElements = 8
 
-// matrices returns the largest products of matrices that shaders of a device may use, by the
-// elements of operands.
+// matrices returns, by element type of operands, the largest products of matrices that shaders of a
+// device may use.
 func matrices(c *vk.Caps, f shaders.Feature) map[string]vk.Matrix {
 	best := map[string]vk.Matrix{}
 	if f&shaders.CoopMatrix == 0 {
@@ -55,7 +55,7 @@ func matrices(c *vk.Caps, f shaders.Feature) map[string]vk.Matrix {
 	return best
 }
 
-// Matrices lists the products of cooperative matrices that shaders use of a device, as in f16
+// Matrices lists the products of cooperative matrices that shaders use on a device, such as f16
 // 16x16x16.
 func Matrices(i *vk.Info) (list []string) {
 	all := matrices(&i.Caps, Features(i))
@@ -67,12 +67,12 @@ func Matrices(i *vk.Info) (list []string) {
 
 // matrixSide is an operand of products by matrices.
 type matrixSide struct {
-	down  bool // neighbours in memory lie along rows or columns, not along k
-	words bool // it is read by whole words
+	down  bool // neighbours in memory are along rows or columns, not along k
+	words bool // read by whole words
 }
 
-// sideOf describes an operand of n rows or columns of k elements, with its strides along
-// those and along k. The other numbers say where it begins.
+// sideOf describes an operand of n rows or columns of k elements, with strides step and kStep.
+// Begins are its offsets and the strides of its batch.
 func sideOf(n, k, step, kStep int, begins ...int) matrixSide {
 	s := matrixSide{down: step == 1 && kStep != 1}
 	neighbours, next, line := k, kStep, step
@@ -86,7 +86,7 @@ func sideOf(n, k, step, kStep int, begins ...int) matrixSide {
 	return s
 }
 
-// wordConstants returns whether operands are read by words.
+// wordConstants returns, for each operand, 1 if it is read by words.
 func wordConstants(sides ...matrixSide) (list []uint32) {
 	for _, s := range sides {
 		list = append(list, uint32(op.Btoi(s.words)))
@@ -94,8 +94,8 @@ func wordConstants(sides ...matrixSide) (list []uint32) {
 	return list
 }
 
-// matrixTiling returns the tiles of a shader that computes z products [m,n] by cooperative
-// matrices, each tile shared by as many groups as parts; nil where there are no such matrices.
+// matrixTiling returns the tiles for z products [m,n] by cooperative matrices. Parts workgroups
+// share each tile. It is nil if the device has no such matrices or no tile fits.
 func (d *Device) matrixTiling(shader, elements string, m, n, z, parts int, left, right matrixSide) *tiling {
 	x, ok := d.matrices[elements]
 	if !ok {
@@ -118,8 +118,7 @@ func (d *Device) matrixTiling(shader, elements string, m, n, z, parts int, left,
 	return best
 }
 
-// holds reports whether a workgroup of the device has the invocations and the memory for a
-// tile.
+// holds reports whether a workgroup of the device has the invocations and the memory for a tile.
 func (d *Device) holds(x vk.Matrix, t matrixTile, left, right matrixSide) bool {
 	c := &d.info.Caps
 	subgroups := t.down * t.across

@@ -13,7 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
-// matrixNodes are products and convolutions of extents that matrices divide and do not, with
+// matrixNodes are products and convolutions with and without extents that matrices divide, and with
 // neighbours along every axis.
 func matrixNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 	for _, d := range []tensor.DType{tensor.F16, tensor.BF16} {
@@ -67,8 +67,8 @@ func convolutions(t *testing.T, r *rand.Rand, d tensor.DType, near float64) (lis
 	return list
 }
 
-// fewBits are products by weights of few bits, which are rounded to elements of type d. They
-// are so small that this is within what results may be off.
+// fewBits are products by weights of few bits, rounded to elements of type d. The products are so
+// small that this rounding is within near.
 func fewBits(t *testing.T, r *rand.Rand, d tensor.DType, near float64) (list []nodeCase) {
 	for _, s := range [][3]int{{7, 37, 100}, {40, 64, 128}} {
 		m, n, k := s[0], s[1], s[2]
@@ -121,8 +121,7 @@ func codeProducts(t *testing.T, r *rand.Rand) (list []nodeCase) {
 	return list
 }
 
-// TestMatrices compares products by cooperative matrices with those on the CPU, and with those
-// of the level below.
+// TestMatrices compares products by cooperative matrices with the CPU, and with the level below.
 func TestMatrices(t *testing.T) {
 	if d := open(t, vulkan.Options{}); !d.Info().Caps.CoopMatrix {
 		t.Skip("the device has no cooperative matrices")
@@ -148,7 +147,7 @@ func TestMatrices(t *testing.T) {
 	}
 }
 
-// TestMatrixTiles checks which tiles products take on devices of different limits.
+// TestMatrixTiles checks the tiles of products on devices of different limits.
 func TestMatrixTiles(t *testing.T) {
 	nvidia := vk.Caps{SubgroupSize: 32, Subgroups: 64, MaxInvocations: 1024, MaxGroupSize: [3]int{1024, 1024, 64}, MaxShared: 48 << 10}
 	for _, x := range []struct {

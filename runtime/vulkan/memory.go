@@ -8,13 +8,13 @@ import (
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
 )
 
-// align is the alignment of memory: the most that Vulkan lets a device ask of the offsets
-// of storage buffers.
+// align is the alignment of memory. Vulkan lets no device ask for more of the offsets of storage
+// buffers.
 const align = 256
 
 func alignUp(n int) int { return (n + align - 1) / align * align }
 
-// blockBytes is the size of blocks that memory is cut from, where the heap is not small.
+// blockBytes is the size of a block of a pool. Small heaps have smaller blocks.
 const blockBytes = 64 << 20
 
 // pool hands out device memory in pieces of few large blocks.
@@ -27,7 +27,7 @@ type pool struct {
 	blocks []*block
 }
 
-// block is a buffer of which pieces are in use.
+// block is a buffer with pieces in use.
 type block struct {
 	buffer *vk.Buffer
 	bytes  int
@@ -49,8 +49,8 @@ func newPool(dev *vk.Device, c *vk.Caps) *pool {
 	return &pool{dev: dev, most: c.MaxAllocation, size: alignUp(min(blockBytes, c.HeapBytes/share))}
 }
 
-// alloc returns n bytes at a multiple of align. Pieces of more than half a block have one
-// of their own.
+// alloc returns n bytes at a multiple of align. A piece larger than half a block gets a block of
+// its own.
 func (p *pool) alloc(n int) (*Memory, error) {
 	n = alignUp(max(n, 1))
 	if p.most > 0 && n > p.most {
@@ -114,7 +114,7 @@ func (b *block) give(at, n int) {
 // Bytes returns the size of the memory.
 func (m *Memory) Bytes() int { return m.bytes }
 
-// Free gives the memory back. The last block that is not in use is kept.
+// Free gives the memory back. The pool keeps one unused block.
 func (m *Memory) Free() {
 	p := m.pool
 	p.mu.Lock()
@@ -138,15 +138,15 @@ func (p *pool) free() {
 	p.blocks = nil
 }
 
-// operand returns bytes of the memory as an operand of a dispatch.
+// operand returns n bytes of the memory, from offset at on, as an operand of a dispatch.
 func (m *Memory) operand(at, n int) vk.Operand {
 	return vk.Operand{Buffer: m.block.buffer, Offset: m.at + at, Bytes: n}
 }
 
-// stagingBytes is the most bytes that are copied to or from the device at a time.
+// stagingBytes is the most bytes that one copy to or from the device moves.
 const stagingBytes = 16 << 20
 
-// Write copies src to the memory from an offset on.
+// Write copies src to the memory at an offset.
 func (m *Memory) Write(at int, src []byte) error {
 	return m.pool.staged(len(src), func(r *vk.Recorder, staging *vk.Buffer, done, n int) func() {
 		copy(staging.Host(), src[done:][:n])
@@ -155,7 +155,7 @@ func (m *Memory) Write(at int, src []byte) error {
 	})
 }
 
-// Read copies bytes of the memory from an offset on to dst.
+// Read copies bytes of the memory at an offset to dst.
 func (m *Memory) Read(at int, dst []byte) error {
 	return m.pool.staged(len(dst), func(r *vk.Recorder, staging *vk.Buffer, done, n int) func() {
 		r.Copy(staging, 0, m.block.buffer, m.at+at+done, n)
@@ -163,8 +163,8 @@ func (m *Memory) Read(at int, dst []byte) error {
 	})
 }
 
-// staged copies bytes by way of staging memory, in pieces. Record records the copy of one,
-// and returns what is done when it is there.
+// staged copies bytes through staging memory, in pieces. Record records the copy of one piece and
+// returns a function that staged calls after the copy.
 func (p *pool) staged(bytes int, record func(r *vk.Recorder, staging *vk.Buffer, done, n int) func()) error {
 	staging, err := p.dev.NewBuffer(min(wholeWords(bytes), stagingBytes), vk.Staging)
 	if err != nil {

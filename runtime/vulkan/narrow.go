@@ -7,8 +7,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// rulesOf returns how numbers are rounded to a type of floats of 4 or 8 bits; it reports false
-// for other types.
+// rulesOf returns how numbers are rounded to a type of floats of 4 or 8 bits. It reports false for
+// other types.
 func rulesOf(d tensor.DType) (packed.Rules, bool) {
 	if f := packed.Float8Of(d.String()); f != nil {
 		return f.Rules(), true
@@ -16,14 +16,14 @@ func rulesOf(d tensor.DType) (packed.Rules, bool) {
 	return packed.RulesE2M1, d == tensor.F4E2M1
 }
 
-// unscaled is the words of quant/narrow and quant/unpack for n elements without scales.
+// unscaled returns the words of quant/narrow and quant/unpack for n elements without scales.
 func unscaled(n int) (w words) {
 	w.int(n, 1, 1, 1, 0, 0, 0, 0)
 	return w
 }
 
-// narrow adds a dispatch that rounds numbers of type from, scaled or not, to floats of 4 or 8
-// bits, those of a word by an invocation.
+// narrow adds a dispatch that rounds numbers of type from, scaled or not, to floats of 4 or 8 bits.
+// An invocation writes one 32-bit word.
 func (b *binder) narrow(from tensor.DType, saturate, scaled bool, precision uint32, w words) error {
 	variant, err := scaleVariant(from)
 	if err != nil {
@@ -51,7 +51,7 @@ func (b *binder) narrow(from tensor.DType, saturate, scaled bool, precision uint
 	return b.flat("quant/narrow", variant, (n+each-1)/each, constants, w, b.in(0), scale, zero, table, b.out(0))
 }
 
-// widen adds a dispatch that makes floats of elements of fewer bits.
+// widen adds a dispatch that converts elements of fewer bits to floats.
 func (b *binder) widen() error {
 	variant, err := scaleVariant(b.Out[0].DType)
 	if err != nil {
@@ -66,10 +66,10 @@ func (b *binder) widen() error {
 	return b.flat("quant/unpack", variant, n, append(codes.constants, 0), unscaled(n), b.in(0), device.Operand{}, device.Operand{}, codes.table, b.out(0))
 }
 
-// lowTypes are the types of low bits of integers.
+// lowTypes are the types that hold low bits of integers.
 var lowTypes = map[tensor.DType]bool{tensor.I2: true, tensor.U2: true, tensor.I4: true, tensor.U4: true}
 
-// low adds dispatches that keep the low bits of elements as integers of 32 bits.
+// low adds dispatches that keep the low bits of elements, by way of integers of 32 bits.
 func (b *binder) low(from tensor.DType) error {
 	bits, n, whole := b.Out[0].DType.Bits(), b.OutShape(0).Len(), b.in(0)
 	b.step.InPlace = nil
@@ -89,7 +89,7 @@ type codes struct {
 	table     device.Operand
 }
 
-// codesOf returns how codes of a type are decoded: integers, or floats of 4 or 8 bits.
+// codesOf returns how codes of type d are decoded: integers, or floats of 4 or 8 bits.
 func codesOf(d tensor.DType) (codes, error) {
 	if _, ok := rulesOf(d); ok {
 		return codes{words{uint32(d.Bits()), 0, 1}, device.Operand{Place: device.Const, Data: quant.Numbers(d)}}, nil

@@ -16,33 +16,32 @@ import (
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
-// nodeCase is a node whose outputs on the device must be those on the CPU, within near.
+// nodeCase is a node to compute on the device and on the CPU. Outputs may differ by near.
 type nodeCase struct {
 	domain, op string
 	attrs      []*graph.Attr
-	in         []*tensor.Tensor // nil where an input is left out
+	in         []*tensor.Tensor // nil for an input that is left out
 	outs       int
 	near       float64
 }
 
-// narrowFloats are the types that shaders compute on as floats, and nears how far results of
-// sums may be off.
+// narrowFloats are the types that shaders compute on as floats. Nears are the tolerances of sums.
 var (
 	narrowFloats = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16}
 	nears        = map[tensor.DType]float64{tensor.F32: 1e-5, tensor.F16: 2e-3, tensor.BF16: 2e-2}
 )
 
-// number is an attribute.
+// number returns an attribute of a float.
 func number(name string, v float64) *graph.Attr {
 	return &graph.Attr{Name: name, Kind: graph.AttrFloat, Float: float32(v)}
 }
 
-// extents is an attribute.
+// extents returns an attribute of a list of integers.
 func extents(name string, list ...int64) *graph.Attr {
 	return &graph.Attr{Name: name, Kind: graph.AttrInts, Ints: list}
 }
 
-// odd are n numbers from -2 to 2 with some that are none, or have no digits left.
+// odd returns n numbers from -2 to 2, with NaN, infinities, a subnormal and -0 among them.
 func odd(r *rand.Rand, n int) []float32 {
 	list := some(r, n)
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e-41, math.Copysign(0, -1)} {
@@ -51,7 +50,7 @@ func odd(r *rand.Rand, n int) []float32 {
 	return list
 }
 
-// drawnNodes are nodes that draw numbers.
+// drawnNodes are nodes that draw random numbers.
 func drawnNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 	const n = 20011
 	for _, d := range narrowFloats {
@@ -86,7 +85,7 @@ func drawnNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 	return list
 }
 
-// groupedNodes are attentions whose queries and keys are normalised, apart and packed.
+// groupedNodes are attentions with normalised queries and keys, apart and packed.
 func groupedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 	const batch, tokens, heads, kvHeads, size, room, positions = 2, 3, 4, 2, 10, 9, 16
 	attrs := []*graph.Attr{ints("num_heads", heads), ints("kv_num_heads", kvHeads), number("qk_norm_epsilon", 1e-3)}
@@ -125,7 +124,7 @@ func roundedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 	return list
 }
 
-// typed is numbers as elements of float32, float16 or bfloat16.
+// typed returns numbers as elements of float32, float16 or bfloat16.
 func typed(t *testing.T, d tensor.DType, list []float32, shape ...int) *tensor.Tensor {
 	switch d {
 	case tensor.F16:
@@ -136,14 +135,15 @@ func typed(t *testing.T, d tensor.DType, list []float32, shape ...int) *tensor.T
 	return tensorOf(t, list, shape...)
 }
 
-// sharedNodes are nodes with so few results, of so many terms, that groups share these.
+// sharedNodes are nodes with few results of many terms, so that workgroups share the terms of a
+// result.
 func sharedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 	const m, n, k, keys = 33, 70, 2101, 1501
 	small := func(count int) []float32 {
 		return op.Convert(some(r, count), func(v float32) float32 { return v / 16 })
 	}
 	for _, d := range narrowFloats {
-		near := 4 * nears[d] // scalar code adds so many terms one by one
+		near := 4 * nears[d] // scalar code adds the terms one by one
 		a, b, c := typed(t, d, odd(r, 2*m*k), 2, m, k), typed(t, d, small(k*n), k, n), typed(t, d, some(r, n), n)
 		list = append(list, nodeCase{op: "MatMul", in: []*tensor.Tensor{a, b}, outs: 1, near: near},
 			nodeCase{op: "Gemm", attrs: []*graph.Attr{number("alpha", 0.5), number("beta", 2), ints("transA", 1)}, in: []*tensor.Tensor{typed(t, d, small(k*m), k, m), b, c}, outs: 1, near: near})
@@ -175,7 +175,7 @@ func transformedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 	return list
 }
 
-// packedNodes are OpenInfer's functions of all bits that elements can have, stretched.
+// packedNodes are OpenInfer's functions of elements with all their bit patterns, stretched.
 func packedNodes(r *rand.Rand) (list []nodeCase) {
 	const rows, columns = 5, 131
 	for _, d := range []tensor.DType{tensor.I1, tensor.U2, tensor.I4, tensor.I8, tensor.U16, tensor.I32, tensor.F8E5M2, tensor.F16, tensor.BF16, tensor.F32} {
@@ -184,7 +184,7 @@ func packedNodes(r *rand.Rand) (list []nodeCase) {
 			for i := range t.Bytes() {
 				t.Bytes()[i] = byte(r.Uint32())
 			}
-			switch d { // whose numbers below the normal ones devices may take for 0
+			switch d { // devices may take subnormal numbers of these types for 0
 			case tensor.F32:
 				copy(tensor.View[float32](t), few(r, t.Len()))
 			case tensor.BF16:
@@ -215,14 +215,14 @@ func packedNodes(r *rand.Rand) (list []nodeCase) {
 	return list
 }
 
-// transformNodes are Fourier transforms, by passes and by sums, and powers, sums and products that have
+// transformNodes are Fourier transforms, by passes and by sums, and powers, sums and products with
 // shaders of their own.
 func transformNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 	for _, d := range narrowFloats {
 		for _, n := range []int{1, 2, 3, 10, 16, 45, 360, 77} {
 			near := nears[d]
 			if n != 77 && d == tensor.F32 {
-				near = 0 // passes that are those of the CPU
+				near = 0 // the same passes as on the CPU
 			}
 			for _, inverse := range []int64{0, 1} {
 				for _, parts := range []int{1, 2} {
@@ -274,8 +274,8 @@ func recurrentNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 	return list
 }
 
-// TestNodes compares nodes on the device with those on the CPU, with all that it has and with
-// low limits.
+// TestNodes compares nodes on the device with the CPU, with all of the device's features and limits
+// and with low limits.
 func TestNodes(t *testing.T) {
 	t.Run("all", func(t *testing.T) {
 		s := compareNodes(t, vulkan.Options{})
@@ -297,7 +297,7 @@ func TestNodes(t *testing.T) {
 	})
 }
 
-// element is an element as text.
+// element returns an element as text.
 func element(t *tensor.Tensor, at int) string {
 	if list := op.Doubles(t); list != nil {
 		return fmt.Sprint(list[at])
@@ -306,11 +306,11 @@ func element(t *tensor.Tensor, at int) string {
 	return fmt.Sprintf("bytes %x", t.Bytes()[at*size:][:size])
 }
 
-// compared is nodes that were compared.
+// compared counts nodes that were compared.
 type compared struct {
 	*single
 	ran map[string]int // by operator
-	how string         // what computed them
+	how string         // the kernels that computed them
 }
 
 func compareNodes(t *testing.T, o vulkan.Options) *compared {

@@ -22,8 +22,8 @@ var normRows = []row{
 	rowFor("batch_norm", bindBatchNorm),
 }
 
-// lanes adds a dispatch of a workgroup for each of so many lanes, of as many invocations
-// as a lane of n elements keeps busy.
+// lanes adds a dispatch of one workgroup for each lane of n elements. The size of a workgroup grows
+// with n.
 func (b *binder) lanes(name, variant string, lanes, n int, constants []uint32, w words, operands ...device.Operand) error {
 	size := 16
 	for size < 256 && size < n {
@@ -34,7 +34,7 @@ func (b *binder) lanes(name, variant string, lanes, n int, constants []uint32, w
 	return b.dispatch(name, variant, size, b.flatGroups(lanes), constants, w, operands...)
 }
 
-// sameTypes returns the variant for inputs that have the elements of input 0.
+// sameTypes returns the variant if all inputs have the element type of input 0.
 func (b *binder) sameTypes() (string, error) {
 	for i, v := range b.In {
 		if v != nil && v.DType != b.DType(0) {
@@ -83,7 +83,7 @@ func bindLpNorm(o *nn.LpNorm, b *binder) error {
 	return b.lanes("norm/lp", variant, s.Outer*s.Inner, s.N, []uint32{uint32(o.P)}, w, b.in(0), b.out(0))
 }
 
-// bindMeanVariance subtracts means and divides by deviations, to which 1e-9 is added.
+// bindMeanVariance subtracts means, and divides by deviations plus 1e-9.
 func bindMeanVariance(o *nn.MeanVariance, b *binder) error {
 	if _, err := floatName(b.DType(0)); err != nil {
 		return err
@@ -96,8 +96,7 @@ func bindMeanVariance(o *nn.MeanVariance, b *binder) error {
 	return b.inFloat32(func(y device.Operand) error { return b.normalise(axes, y) })
 }
 
-// normalise adds the dispatches that move what lies along axes to mean 0 and variance 1, in
-// float32.
+// normalise adds the dispatches that normalise along axes to mean 0 and variance 1, in float32.
 func (b *binder) normalise(axes []int, y device.Operand) error {
 	x := b.Shape(0)
 	in, err := b.widened(0)
@@ -272,8 +271,8 @@ func bindBatchNorm(o *nn.BatchNorm, b *binder) error {
 	return b.flat("norm/batch", variant, n, nil, w, b.in(0), b.in(1), b.in(2), b.in(3), b.in(4), b.out(0))
 }
 
-// train adds a dispatch of channels [batch,channels,inner] by their own statistics, which are
-// outputs.
+// train adds a dispatch that normalises channels [batch,channels,inner] by their own statistics.
+// The statistics are outputs.
 func (b *binder) train(variant string, s []int, w words) error {
 	const inputs, outputs = 5, 5
 	size := s[0] * s[2]
@@ -293,7 +292,7 @@ func (b *binder) train(variant string, s []int, w words) error {
 	return b.lanes("norm/train", variant, s[1], size, []uint32{wants}, w, operands...)
 }
 
-// haveElements refuses inputs that do not have that many elements.
+// haveElements refuses inputs that do not have n elements.
 func (b *binder) haveElements(n int, inputs ...int) error {
 	for _, i := range inputs {
 		if b.Shape(i).Len() != n {

@@ -16,14 +16,14 @@ var orderRows = []row{
 	rowFor("top", bindTopK),
 }
 
-// kinds are the numbers of include/order.glsl for what the bits of elements mean.
+// kinds are the numbers that include/order.glsl has for the meaning of an element's bits.
 var kinds = map[tensor.DType]uint32{
 	tensor.Bool: 0, tensor.U8: 0, tensor.U16: 0, tensor.U32: 0, tensor.U64: 0,
 	tensor.I8: 1, tensor.I16: 1, tensor.I32: 1, tensor.I64: 1,
 	tensor.F32: 2, tensor.BF16: 2, tensor.F64: 2, tensor.F16: 3,
 }
 
-// ordered returns the variant and the kind of elements of type d that are compared.
+// ordered returns the variant and the kind for comparisons of elements of type d.
 func ordered(d tensor.DType) (variant string, kind uint32, err error) {
 	kind, ok := kinds[d]
 	if !ok {
@@ -48,17 +48,17 @@ func bindArg(o *arith.ArgReduce, b *binder) error {
 	return b.along("reduce/arg", variant, s, flags, b.in(0), b.out(0))
 }
 
-// along adds a dispatch of a workgroup for each lane of a view.
+// along adds a dispatch of one workgroup for each lane of a view.
 func (b *binder) along(name, variant string, s op.AxisView, constants words, operands ...device.Operand) error {
 	var w words
 	w.int(s.Outer*s.Inner, s.N, s.Inner)
 	return b.lanes(name, variant, s.Outer*s.Inner, s.N, constants, w, operands...)
 }
 
-// runningAxes is the most axes of a value whose axis is known only while running.
+// runningAxes is the most axes of a value if the axis is known only while running.
 const runningAxes = 8
 
-// bindRunning computes sums and products. Integers wrap around alike whatever their sign.
+// bindRunning computes running sums and products. Signed and unsigned integers wrap around alike.
 func bindRunning(o *arith.Cumulate, b *binder) error {
 	variant, err := typeName(computedAs(b.DType(0), true))
 	if err != nil {
@@ -66,7 +66,7 @@ func bindRunning(o *arith.Cumulate, b *binder) error {
 	}
 	x, axis := b.Shape(0), b.in(1)
 	extents := []int(x)
-	var longest, most int // the elements of a lane, and the lanes
+	var longest, most int // the most elements of a lane, and the most lanes
 	var flags words
 	flags.bool(o.Product, o.Exclusive, o.Reverse)
 	w := words{uint32(x.Len())}

@@ -27,7 +27,7 @@ const (
 	kindBFloat
 )
 
-// elementKind is the kind of elements of a type.
+// elementKind returns the kind of elements of type d.
 func elementKind(d tensor.DType) (uint32, error) {
 	switch {
 	case d == tensor.Bool:
@@ -45,7 +45,7 @@ func elementKind(d tensor.DType) (uint32, error) {
 	return 0, device.Refuse("elements are %v", d)
 }
 
-// packedFunction is a function of elements that are decoded in registers, of so many operands.
+// packedFunction is a function of elements that a shader decodes in registers.
 type packedFunction struct {
 	name     string
 	operands int
@@ -53,7 +53,8 @@ type packedFunction struct {
 	limited  bool
 }
 
-// packed adds a dispatch that computes elements as they lie, those of a word by an invocation.
+// packed adds a dispatch that computes elements in packed form. An invocation writes one 32-bit
+// word.
 func (b *binder) packed(f packedFunction) error {
 	d, out := b.DType(0), b.Out[0].DType
 	kind, err := elementKind(d)
@@ -133,7 +134,7 @@ func bindPackedFinite(_ *openinfer.Finite, b *binder) error {
 	return b.window("is_finite", axes, false)
 }
 
-// The most axes of results, and of the elements of one, and the most of those.
+// Bounds of reductions: the axes of results and of the elements of one result, and these elements.
 const (
 	windowAxes = 4
 	mostWindow = 1 << 16
@@ -197,7 +198,7 @@ func (b *binder) window(name string, axes []int, last bool) error {
 	return b.flat("reduce/window", "packed", (total+each-1)/each, constants, w, b.in(0), b.out(0))
 }
 
-// numbersOf returns the numbers of a function that are inputs, as words.
+// numbersOf returns the inputs that are numbers of a function, as words.
 func (b *binder) numbersOf(o *openinfer.Pointwise) (list [2]uint32, limited bool, err error) {
 	var given []*tensor.Tensor
 	for i := o.Operands(); i < len(b.In); i++ {

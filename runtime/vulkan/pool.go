@@ -13,7 +13,7 @@ var poolRows = []row{
 	rowFor("unpool", bindMaxUnpool),
 }
 
-// bindCol2Im adds up, for each pixel, the elements of blocks that lie over it.
+// bindCol2Im sums, for each pixel, the elements of all blocks that cover it.
 func bindCol2Im(o *nn.Col2Im, b *binder) error {
 	variant, err := typeName(b.DType(0))
 	if err != nil {
@@ -51,7 +51,7 @@ func bindCol2Im(o *nn.Col2Im, b *binder) error {
 // unpoolAxes is the axes of pool/unpool.
 const unpoolAxes = 2 + spatialAxes
 
-// bindMaxUnpool notes the last element of each place, and writes those.
+// bindMaxUnpool notes the last element written to each place, and writes only these.
 func bindMaxUnpool(o *nn.MaxUnpool, b *binder) error {
 	variant, err := widthName(b.DType(0))
 	if err != nil {

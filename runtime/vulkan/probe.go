@@ -10,33 +10,33 @@ import (
 	"github.com/nacre-ml/nacre/shaders"
 )
 
-// Probe is what a device does in a second, by timestamps of its own: the ceilings, and what
-// products reach of them.
+// Probe is the rates of a device per second, by its own timestamps if it has them: ceilings, and
+// rates that products reach.
 type Probe struct {
 	CopyBytes   float64 // read and written by copies
 	Multiplies  float64 // multiply-adds of float32
-	GEMVBytes   float64 // of the matrix, in products of one row and a square matrix of float32
-	GEMVSide    int     // of that matrix
+	GEMVBytes   float64 // bytes of the matrix, in products of one row and a square matrix of float32
+	GEMVSide    int     // side of that matrix
 	GEMM        float64 // multiply-adds, in products of square matrices of float32
-	GEMMSide    int     // of those matrices
+	GEMMSide    int     // side of these matrices
 	Matrices    []MatrixProbe
-	HasTimes    bool // false: the device has no timestamps, and the host's clock is taken
-	Repetitions int  // of which the best counts
+	HasTimes    bool // if false, the host's clock timed the runs
+	Repetitions int  // runs of each measurement; the best one counts
 }
 
-// MatrixProbe is what a device does in a second by cooperative matrices of one type. Of
-// Multiplies, whose operands stay the same, drivers in software compute a part once.
+// MatrixProbe is the rates per second of cooperative matrices of one element type. For Multiplies
+// operands stay the same, and drivers in software then compute some of it only once.
 type MatrixProbe struct {
-	Matrix     string  // its extents, as in f16 16x16x16
+	Matrix     string  // its extents, such as f16 16x16x16
 	Multiplies float64 // multiply-adds
 	GEMM       float64 // multiply-adds, in products of square matrices of GEMMSide
-	Shader     string  // that computes these
+	Shader     string  // the shader of GEMM
 }
 
-// probeRuns is the runs of which the best counts.
+// probeRuns is the number of runs of a measurement. The best one counts.
 const probeRuns = 7
 
-// Probe measures the device. One in software is given less to do.
+// Probe measures the device. A device in software gets smaller measurements.
 func (d *Device) Probe() (*Probe, error) {
 	p := &Probe{Repetitions: probeRuns, HasTimes: d.info.Caps.TimestampBits > 0, GEMVSide: 4096, GEMMSide: 4096}
 	loops, bytes := 4096, 256<<20
@@ -74,8 +74,8 @@ func (d *Device) Probe() (*Probe, error) {
 	return p, nil
 }
 
-// probeMatrix measures cooperative matrices of a type of elements, in loops and in products of
-// square matrices of that side.
+// probeMatrix measures cooperative matrices of an element type, in loops and in products of square
+// matrices with that side.
 func (d *Device) probeMatrix(elements string, side, loops int) (*MatrixProbe, error) {
 	x, subgroup := d.matrices[elements], d.info.Caps.SubgroupSize
 	p := &MatrixProbe{Matrix: x.String()}
@@ -100,7 +100,7 @@ func squares(m, n int) words {
 	return w
 }
 
-// plainSums appends the words of a product to which nothing is done.
+// plainSums appends the words of a product without bias and epilogue.
 func (w words) plainSums() words {
 	w.int(0, 0, 0, 0)
 	w.float(1, 0)
@@ -114,8 +114,8 @@ func (d *Device) timeRow(n int) (float64, error) {
 	return d.time("matmul/gemv", "f32", []uint32{256, 1, columns, 1}, squares(1, n).plainSums(), [3]int{n / columns, 1, 1}, 4*n, 4*n*n, 256, 4*n)
 }
 
-// TimeProduct returns the seconds of a product of square matrices of that side, whose elements
-// are f32, f16, bf16 or i8, and the shader that computes it.
+// TimeProduct returns the seconds of a product of n by n matrices, and the name of the shader that
+// computes it. Elements are f32, f16, bf16 or i8.
 func (d *Device) TimeProduct(elements string, n int) (seconds float64, shader string, err error) {
 	left, right := matrixSide{words: true}, matrixSide{down: true, words: true}
 	bytes := map[string]int{"f32": 4, "f16": 2, "bf16": 2, "i8": 1}[elements] * n * n
@@ -139,7 +139,7 @@ func (d *Device) TimeProduct(elements string, n int) (seconds float64, shader st
 	return seconds, t.shader, err
 }
 
-// time returns the seconds of the fastest run of a shader on buffers of those bytes.
+// time returns the seconds of the fastest run of a shader on buffers with sizes in bytes.
 func (d *Device) time(name, variant string, constants []uint32, w words, groups [3]int, sizes ...int) (float64, error) {
 	m, err := shaders.Find(name, variant)
 	if err != nil {
@@ -186,7 +186,7 @@ func (d *Device) time(name, variant string, constants []uint32, w words, groups 
 	return best(r, stamps > 0)
 }
 
-// best returns the seconds of the fastest of several runs.
+// best returns the seconds of the fastest of probeRuns runs.
 func best(r *vk.Recorder, stamped bool) (seconds float64, err error) {
 	for i := range probeRuns {
 		begin := time.Now()

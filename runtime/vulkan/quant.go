@@ -24,15 +24,15 @@ var quantRows = []row{
 	rowFor("lookup", bindQLinearConcat),
 }
 
-// codeRanges are the least and the greatest code of types that values are quantised to.
+// codeRanges are the least and the greatest code of the types that values are quantised to.
 var codeRanges = map[tensor.DType][2]int{
 	tensor.I8: {-128, 127}, tensor.U8: {0, 255}, tensor.I16: {-32768, 32767}, tensor.U16: {0, 65535},
 }
 
-// precisions are the numbers of include/scale.glsl for types.
+// precisions are the numbers that include/scale.glsl has for types.
 var precisions = map[tensor.DType]uint32{tensor.F32: 0, tensor.F16: 1, tensor.BF16: 2}
 
-// grid adds a dispatch on codes of type d with scales, which are input 1.
+// grid adds a dispatch on codes of type d. Input 1 has their scales.
 func (b *binder) grid(shader string, g quant.Granularity, d tensor.DType, constants []uint32) error {
 	if d == tensor.Bool || b.Has(2) && b.DType(2) != d {
 		return device.Refuse("codes are %v and zero points %v", d, b.DType(2))
@@ -89,7 +89,7 @@ func bindDequantizeLinear(o *quant.DequantizeLinear, b *binder) error {
 	return b.grid("quant/dequantize", o.Granularity, b.DType(0), nil)
 }
 
-// gridWords is the words of where scales lie: those of grid.
+// gridWords returns the words of a grid of scales for n elements, as grid passes them.
 func (b *binder) gridWords(g quant.Granularity, n int) (words, error) {
 	at, err := g.Grid(b.In[0].Dims, b.In[1].Dims)
 	if err != nil {
@@ -106,7 +106,7 @@ func (b *binder) gridWords(g quant.Granularity, n int) (words, error) {
 	return w, nil
 }
 
-// scaleVariant is the variant for scales of a type.
+// scaleVariant returns the variant for scales of type d.
 func scaleVariant(d tensor.DType) (string, error) {
 	if !floats[d] {
 		return "", device.Refuse("scales are %v", d)
@@ -114,7 +114,7 @@ func scaleVariant(d tensor.DType) (string, error) {
 	return typeName(d)
 }
 
-// packedKind is the kind of integers of a type, as packed.glsl numbers them.
+// packedKind returns the kind of integers of type d, as packed.glsl numbers them.
 func packedKind(d tensor.DType) (uint32, error) {
 	switch {
 	case d == tensor.T1:
@@ -147,7 +147,7 @@ func (b *binder) unpack(g quant.Granularity, d tensor.DType) error {
 	return b.flat("quant/unpack", variant, n, append(codes.constants, 1), w, b.in(0), b.in(1), b.in(2), codes.table, b.out(0))
 }
 
-// pack makes codes of fewer than 8 bits.
+// pack encodes codes of fewer than 8 bits.
 func (b *binder) pack(o *quant.QuantizeLinear, d tensor.DType) error {
 	variant, err := scaleVariant(b.DType(1))
 	if err != nil {
@@ -170,7 +170,7 @@ func (b *binder) pack(o *quant.QuantizeLinear, d tensor.DType) error {
 	return b.flat("quant/pack", variant, (n+each-1)/each, []uint32{uint32(least), uint32(most), uint32(bits), precisions[o.Precision(b.DType(1))]}, w, b.in(0), b.in(1), b.in(2), b.out(0))
 }
 
-// bindNBits multiplies by weights of few bits as they lie.
+// bindNBits multiplies by weights of few bits, read as they are stored.
 func bindNBits(o *quant.MatMulNBits, b *binder) error {
 	d := b.DType(0)
 	variant, err := floatName(d)
@@ -221,7 +221,7 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 	return b.dispatch("quant/nbits", variant, min(256, b.dev.info.Caps.MaxInvocations), groups, []uint32{uint32(o.Bits), uint32(rows), columns}, w, operands...)
 }
 
-// bindBnb4 multiplies by weights of 4 bits whose codes a table explains.
+// bindBnb4 multiplies by weights of 4 bits, decoded by a table.
 func bindBnb4(o *quant.MatMulBnb4, b *binder) error {
 	d := b.DType(0)
 	variant, err := floatName(d)
@@ -250,8 +250,8 @@ func bindBnb4(o *quant.MatMulBnb4, b *binder) error {
 	return b.dispatch("quant/bnb4", variant, size, groups, []uint32{uint32(rows), columns}, w, b.in(0), b.in(1), b.in(2), constant(o.Table...), b.out(0))
 }
 
-// quantizeDynamic adds dispatches that quantise the n floats of input 0 for their range, with
-// the scale and the zero point that they find.
+// quantizeDynamic adds dispatches that find the range of the n floats of input 0, store its scale
+// and zero point, and quantise the floats.
 func (b *binder) quantizeDynamic(n int, codes, scale, zero device.Operand) error {
 	if b.DType(0) != tensor.F32 {
 		return device.Refuse("values are %v", b.DType(0))
@@ -261,7 +261,7 @@ func (b *binder) quantizeDynamic(n int, codes, scale, zero device.Operand) error
 		return err
 	}
 	var w words
-	w.int(n, 1, n, 1, 0, 0, 0, 1) // all elements lie behind one axis of one element
+	w.int(n, 1, n, 1, 0, 0, 0, 1) // all elements follow one axis of one element
 	return b.flat("quant/quantize", "u8", n, []uint32{0, 255, 0}, w, b.in(0), scale, zero, codes)
 }
 
@@ -296,8 +296,8 @@ func bindQLinearPair(o *quant.QLinearPair, b *binder) error {
 	return b.flat("quant/pair", "bytes", n, constants, w, append(operands, b.out(0))...)
 }
 
-// lookup adds a dispatch that takes codes from a table, in rows of n that lie to apart in the
-// result from an element on.
+// lookup adds a dispatch that maps codes by a table. Rows of n codes begin at element start of the
+// result, to elements apart.
 func (b *binder) lookup(total, n, start, to int, x, table device.Operand) error {
 	b.step.InPlace = nil
 	var w words
@@ -305,11 +305,11 @@ func (b *binder) lookup(total, n, start, to int, x, table device.Operand) error 
 	return b.flat("quant/lookup", "bytes", total, nil, w, x, table, b.out(0))
 }
 
-// tableFunctions are the numbers of quant/table for functions of what codes stand for.
+// tableFunctions are the numbers that quant/table has for functions of dequantised values.
 var tableFunctions = map[string]uint32{"": 0, "sigmoid": 1, "leaky_relu": 2}
 
-// table adds a dispatch that makes the codes of a function of codes, both of the type of input
-// x: the scales are inputs from and to, with zero points behind them.
+// table adds a dispatch that computes a function of all 256 codes. Codes and results have the type
+// of input x. Inputs from and to are the scales; their zero points are the inputs after them.
 func (b *binder) table(x, from, to int, f string, alpha float32) (device.Operand, error) {
 	t := b.temp(256)
 	if b.DType(from) != b.DType(to) || b.DType(to) != tensor.F32 && b.DType(to) != tensor.F16 {

@@ -20,12 +20,12 @@ var quantConvRows = []row{
 type byteConv struct {
 	shape   *nn.ConvShape
 	last    bool
-	inputs  [14]int // for operands in order; negative for none
+	inputs  [14]int // by operand; negative for none
 	variant string
 	then    op.Epilogue
 }
 
-// at is the input for operand i; a number that no node has for none.
+// at returns the input for operand i. For none, it is a number that no node has.
 func (c *byteConv) at(i int) int {
 	if c.inputs[i] < 0 {
 		return math.MaxInt
@@ -77,7 +77,7 @@ func (b *binder) convBytes(c *byteConv) error {
 	default:
 		return device.Refuse("activation %s", c.then.Func)
 	}
-	// What codes are of: 0 for none, 1 for codes without signs and 2 with.
+	// The kind of codes: 0 for none, 1 for unsigned and 2 for signed codes.
 	kind := func(codes, there int) uint32 {
 		if !b.Has(c.at(there)) {
 			return 0

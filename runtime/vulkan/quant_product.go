@@ -21,11 +21,11 @@ var quantProductRows = []row{
 	rowFor("product", bindQGemm),
 }
 
-// byteInputs says which inputs of a node are what of a product of bytes; 0 stands for none
-// but for a and b.
+// byteInputs is the inputs of a node that are operands of a product of bytes. For all but a and b,
+// 0 is none.
 type byteInputs struct {
 	a, aScale, aZero, b, bScale, bZero, yScale, yZero, bias, add int
-	dynamic                                                      []device.Operand // a, its scale and its zero point, instead of inputs
+	dynamic                                                      []device.Operand // a, its scale and its zero point, if they are not inputs
 }
 
 // bytes is the products of a node of bytes.
@@ -39,7 +39,7 @@ func (b *binder) byteProductOf(left, right int) *bytes {
 	return &bytes{product: productOf([2]arith.AxisOrder{}, b, left, right), alpha: 1}
 }
 
-// optional is input i, and how many elements it has; none for 0.
+// optional returns input i and its number of elements. For i = 0 it returns none.
 func (b *binder) optional(i int) (device.Operand, int) {
 	if i == 0 || !b.Has(i) {
 		return device.Operand{}, 0
@@ -47,7 +47,8 @@ func (b *binder) optional(i int) (device.Operand, int) {
 	return b.in(i), b.Shape(i).Len()
 }
 
-// halfScales reports whether the scales among inputs are float16; they must have one type.
+// halfScales reports whether the scales among inputs are float16. It refuses scales of several
+// types.
 func (b *binder) halfScales(list ...int) (uint32, error) {
 	d := tensor.Invalid
 	for _, i := range list {
@@ -64,8 +65,8 @@ func (b *binder) halfScales(list ...int) (uint32, error) {
 
 func signed(d tensor.DType) uint32 { return uint32(op.Btoi(d == tensor.I8)) }
 
-// byteProduct adds the dispatch of products of bytes, by cooperative matrices or with an
-// instruction for dot products where the device has them.
+// byteProduct adds the dispatch of products of bytes. It uses cooperative matrices or an
+// instruction for dot products if the device has them.
 func (b *binder) byteProduct(in byteInputs, g *bytes, result tensor.DType, y device.Operand) error {
 	half, err := b.halfScales(in.aScale, in.bScale, in.yScale)
 	if err != nil {

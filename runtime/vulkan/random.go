@@ -33,7 +33,7 @@ func bindRandomFill(o *array.RandomFill, b *binder) error {
 	return b.flat("random/fill", variant, n, constants, w, b.key(o.RandomSource), b.out(0))
 }
 
-// bindBernoulli draws integers and turns them into the output's type.
+// bindBernoulli draws integers and converts them to the output's type.
 func bindBernoulli(o *array.Bernoulli, b *binder) error {
 	variant, err := floatName(b.DType(0))
 	if err != nil {
@@ -51,8 +51,8 @@ func bindBernoulli(o *array.Bernoulli, b *binder) error {
 	return b.convert(tensor.U32, d, n, drawn, b.out(0))
 }
 
-// bindMultinomial adds up the chances of the outcomes of a row, and looks up each sample among
-// the sums.
+// bindMultinomial computes running sums of the chances in a row, and looks up each sample among the
+// sums.
 func bindMultinomial(o *array.Multinomial, b *binder) error {
 	variant, err := floatName(b.DType(0))
 	if err != nil {
@@ -74,5 +74,5 @@ func bindMultinomial(o *array.Multinomial, b *binder) error {
 	return b.flat("random/outcome", "f64", total, []uint32{b.outWords(0)}, w, sums, b.key(o.RandomSource), b.out(0))
 }
 
-// outWords is the words of an integer of output i.
+// outWords returns the 32-bit words of an integer of output i.
 func (b *binder) outWords(i int) uint32 { return uint32(b.Out[i].DType.Bits() / 32) }

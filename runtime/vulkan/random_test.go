@@ -12,8 +12,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
-// TestUnseeded has nodes without a seed draw numbers that are new in every run, and not those
-// of another node.
+// TestUnseeded checks that nodes without a seed draw new numbers in every run, different from
+// another node's.
 func TestUnseeded(t *testing.T) {
 	const n, rows = 4000, 3
 	x := tensor.New(tensor.F32, rows, n)

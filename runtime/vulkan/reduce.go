@@ -17,8 +17,8 @@ var reduceRows = []row{
 // reduction takes the middle axis out of a value [outer,n,inner].
 type reduction struct{ outer, n, inner int }
 
-// reductions returns one for each run of neighbouring axes that are reduced, the last
-// first, and at least one.
+// reductions returns a reduction for each run of neighbouring reduced axes, the last run first.
+// There is at least one.
 func reductions(s tensor.Shape, reduced []bool) []reduction {
 	var list []reduction
 	inner := 1
@@ -69,7 +69,7 @@ func bindReduce(o *arith.Reduce, b *binder) error {
 	return b.runs(reductions(b.Shape(0), reduced), whole, o.Logs, b.in(0), b.out(0))
 }
 
-// bindSumLike adds up over the axes along which a value was stretched.
+// bindSumLike sums over the axes along which a value was stretched.
 func bindSumLike(o arith.SumLike, b *binder) error {
 	reduced, err := o.Reduced(b.Shape(0), b.Shape(1))
 	if err != nil {
@@ -80,7 +80,7 @@ func bindSumLike(o arith.SumLike, b *binder) error {
 	return b.runs(reductions(b.Shape(0), reduced), part{first: arith.ReduceSum, divisor: 1, from: d, to: d}, false, b.in(0), b.out(0))
 }
 
-// runs reduces one run of axes after another. All but the first join partial results.
+// runs adds a reduction for each run of axes. All but the first join partial results.
 func (b *binder) runs(list []reduction, whole part, logs bool, x, out device.Operand) error {
 	for i, r := range list {
 		p, y := whole, out
@@ -100,7 +100,7 @@ func (b *binder) runs(list []reduction, whole part, logs bool, x, out device.Ope
 	return nil
 }
 
-// joining is the reduction that joins results of another.
+// joining returns the reduction that joins results of first.
 func joining(first arith.Reduction) arith.Reduction {
 	if first == arith.ReduceSumSquare || first == arith.ReduceSumAbs {
 		return arith.ReduceSum
@@ -108,7 +108,7 @@ func joining(first arith.Reduction) arith.Reduction {
 	return first
 }
 
-// partial is the type of partial results.
+// partial returns the type of partial results for elements of type d.
 func partial(d tensor.DType) tensor.DType {
 	if floats[d] {
 		return tensor.F32
@@ -116,7 +116,7 @@ func partial(d tensor.DType) tensor.DType {
 	return d
 }
 
-// divisor is what results are divided by: the elements of each, if means are asked for.
+// divisor returns the divisor of results: for means the number of elements of each, else 1.
 func divisor(o *arith.Reduce, s tensor.Shape, reduced []bool) int {
 	n := 1
 	for i := range s {
@@ -136,7 +136,7 @@ type part struct {
 	from, to tensor.DType
 }
 
-// part adds the dispatch of a reduction: with logs, of logarithms of sums of exponentials.
+// part adds the dispatch of a reduction. With logs it is the logarithm of a sum of exponentials.
 func (b *binder) part(p *part, logs bool, x, y device.Operand) error {
 	variant, err := typeName(p.from)
 	if err != nil {

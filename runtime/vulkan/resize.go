@@ -13,8 +13,8 @@ var resizeRows = []row{
 	rowFor("resample", bindResize),
 }
 
-// bindResize adds a dispatch for each axis that changes. Values between them are float32
-// where elements are interpolated.
+// bindResize adds a dispatch for each axis that changes. Interpolated values between two of these
+// are float32.
 func bindResize(o *vision.Resize, b *binder) error {
 	tables, err := resizeTables(o, b)
 	if err != nil {
@@ -71,8 +71,8 @@ func (b *binder) outside(o *vision.Resize, tables []*vision.Resample) error {
 	return nil
 }
 
-// resizeTables returns what becomes of the axes of input 0. The elements of the others must
-// be constant where they count.
+// resizeTables returns how the axes of input 0 are resampled. It refuses if an input that matters
+// is not constant.
 func resizeTables(o *vision.Resize, b *binder) ([]*vision.Resample, error) {
 	list := make([]*tensor.Tensor, len(b.In))
 	for i := 1; i < len(list); i++ {
@@ -86,7 +86,7 @@ func resizeTables(o *vision.Resize, b *binder) ([]*vision.Resample, error) {
 	return o.Tables(list, b.Shape(0))
 }
 
-// resample adds the dispatch of one axis, to a value of that shape.
+// resample adds the dispatch of one axis. Shape is the extents of its result.
 func (b *binder) resample(nearest bool, t *vision.Resample, shape tensor.Shape, from, to tensor.DType, x, y device.Operand) error {
 	n := shape.Len()
 	var w words

@@ -13,13 +13,13 @@ var rnnRows = []row{
 	rowFor("rnn", bindRecurrent),
 }
 
-// The most units, and the invocations of a group, of rnn/cells.
+// Bounds of rnn/cells: the most units, and the invocations of a workgroup.
 const (
 	mostUnits = 1024
 	cellsSide = 128
 )
 
-// ownFunctions are the numbers of functions that rnn/cells has beside those of unary.glsl.
+// ownFunctions are the numbers of functions that rnn/cells adds to unary.glsl.
 var ownFunctions = map[string]uint32{"Affine": 1000, "ScaledTanh": 1001}
 
 // cellFunction returns the number of an activation.
@@ -74,7 +74,7 @@ func bindRecurrent(o *nn.Recurrent, b *binder) error {
 	if err := b.products(&multiplying{product: p, dtype: tensor.F32, left: in[0], right: in[1], out: sums, alpha: 1}); err != nil {
 		return err
 	}
-	// What a dispatch hands on to the next: states, and cells of LSTM.
+	// Values from one dispatch to the next: states, and cells of an LSTM.
 	size := tensor.F32.Bytes(o.Directions * batch * n)
 	carried := [2]device.Operand{b.temp(size), b.temp(size)}
 	each := max(1, b.dev.mostLoop()/(gates*((n+cellsSide-1)/cellsSide)))
@@ -104,10 +104,10 @@ func bindRecurrent(o *nn.Recurrent, b *binder) error {
 	return b.narrowed(out[:])
 }
 
-// lengthsInput is the input of the lengths of sequences, the one of integers.
+// lengthsInput is the input for the lengths of sequences. All others are floats.
 const lengthsInput = 4
 
-// recurrentOperands returns the inputs as float32, and places for such outputs.
+// recurrentOperands returns inputs as float32, and operands for float32 outputs.
 func (b *binder) recurrentOperands() (in [8]device.Operand, out [3]device.Operand, err error) {
 	for i := range in {
 		if in[i] = b.in(i); i == lengthsInput || !b.Has(i) {
@@ -128,7 +128,7 @@ func (b *binder) recurrentOperands() (in [8]device.Operand, out [3]device.Operan
 	return in, out, nil
 }
 
-// narrowed adds dispatches that round outputs, where they lie in other places as float32.
+// narrowed adds dispatches that round the outputs that are in scratch as float32.
 func (b *binder) narrowed(list []device.Operand) error {
 	for i, y := range list {
 		if y.Place != device.Temp {
@@ -141,10 +141,10 @@ func (b *binder) narrowed(list []device.Operand) error {
 	return nil
 }
 
-// lstmGates is the gates of an LSTM.
+// lstmGates is the number of gates of an LSTM.
 const lstmGates = 4
 
-// bits returns a number whose bit k says whether list[k] is true.
+// bits returns a number with bit k set if list[k] is true.
 func bits(list ...bool) (n int) {
 	for k, x := range list {
 		n |= op.Btoi(x) << k

@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// The rows of tables that tokens take, as attention/rotary numbers them.
+// How tokens select rows of the tables, as attention/rotary numbers them.
 const (
 	positionsOfTokens = iota
 	positionsGiven
@@ -92,7 +92,7 @@ func (r *rotation) tables(b *binder, cos, sin int) error {
 	return nil
 }
 
-// angles makes cosines and sines of so many positions: pair i turns by a position over
+// angles computes cosines and sines for positions 0 to positions - 1. Pair i turns by position /
 // base^(i/pairs).
 func (r *rotation) angles(d tensor.DType, positions int, base float64) {
 	cosines, sines := make([]float64, positions*r.pairs), make([]float64, positions*r.pairs)
@@ -108,14 +108,14 @@ func (r *rotation) angles(d tensor.DType, positions int, base float64) {
 	r.cos, r.sin, r.table = list(cosines), list(sines), positions
 }
 
-// sideBySide is scratch for as many heads, side by side in rows.
+// sideBySide returns scratch for the elements of x, with the heads of a row side by side.
 func (b *binder) sideBySide(x headRows) headRows {
 	width := x.heads * x.size
 	return headRows{x.batch, x.heads, x.rows, x.size, 0, x.rows * width, x.size, width, b.temp(b.DType(0).Bytes(x.len()))}
 }
 
-// turnedHeads is queries or keys, rotated as ProjectedAttention asks: by the positions behind
-// those of the past.
+// turnedHeads returns queries or keys, rotated as ProjectedAttention asks. Their positions follow
+// the past.
 func (b *binder) turnedHeads(o *attention.ProjectedAttention, x headRows, past appending) (headRows, error) {
 	if !o.Rotary || o.Pairs(x.size) == 0 {
 		return x, nil
@@ -129,8 +129,8 @@ func (b *binder) turnedHeads(o *attention.ProjectedAttention, x headRows, past a
 	return r.out, b.rotate(r)
 }
 
-// rotatedHeads is queries or keys, rotated by the positions of lengths, or by those of an
-// input that is there.
+// rotatedHeads returns queries or keys, rotated by the positions in list. If the node has input
+// positions, they come from there.
 func (b *binder) rotatedHeads(x headRows, interleaved bool, cos, sin, positions int, list device.Operand) (headRows, error) {
 	y := b.sideBySide(x)
 	r := &rotation{x: x, out: y, pairs: b.Shape(cos)[1], interleaved: interleaved, positions: positionsOfBatches, index: list}

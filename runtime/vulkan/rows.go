@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// families lists the rows of every family, one line per file; of one operator the best
-// row stands first.
+// families lists the rows of every family, one line per file. The best row of an operator comes
+// first.
 func families() [][]row {
 	return [][]row{
 		attentionRows,

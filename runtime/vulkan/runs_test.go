@@ -52,7 +52,7 @@ func perceptron(r *rand.Rand) *graph.Model {
 	}}
 }
 
-// session makes a session of a model, on a device unless that is nil.
+// session makes a session of a model. If a is not nil, it uses the device.
 func session(t testing.TB, m *graph.Model, a device.Accelerator) *engine.Session {
 	t.Helper()
 	s, err := engine.New(m, engine.Options{Accelerator: a, Threads: 1})
@@ -78,7 +78,7 @@ func newPair(t testing.TB) *pair {
 	return &pair{d, session(t, m, nil), session(t, m, accelerator(t, d))}
 }
 
-// compare runs both on a value of so many rows.
+// compare runs both on a value of rows rows.
 func (p *pair) compare(t testing.TB, rows int) {
 	in := map[string]*tensor.Tensor{"x": random(rand.New(rand.NewPCG(3, uint64(rows))), rows, 20)}
 	want, err := p.near.Run(context.Background(), in)
@@ -100,8 +100,8 @@ func (p *pair) compare(t testing.TB, rows int) {
 	}
 }
 
-// TestChangingShapes checks that runs of more shapes than plans are kept for take no more
-// memory in the end than after each has come once.
+// TestChangingShapes checks that repeated runs of more shapes than there are kept plans take no
+// more memory than the first two runs of each.
 func TestChangingShapes(t *testing.T) {
 	p := newPair(t)
 	const shapes, runs = 50, 1000
@@ -118,8 +118,8 @@ func TestChangingShapes(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce checks runs of several goroutines on one device while Go's heap is
-// collected all the time.
+// TestManyAtOnce checks runs of several goroutines on one device while Go's heap is collected all
+// the time.
 func TestManyAtOnce(t *testing.T) {
 	p := newPair(t)
 	var ended atomic.Bool
@@ -141,8 +141,7 @@ func TestManyAtOnce(t *testing.T) {
 	collecting.Wait()
 }
 
-// TestMemoryComesBack checks that all device memory is free when sessions and models are
-// closed.
+// TestMemoryComesBack checks that all device memory is free after sessions and models are closed.
 func TestMemoryComesBack(t *testing.T) {
 	d := open(t, vulkan.Options{Everything: true})
 	m := perceptron(rand.New(rand.NewPCG(1, 2)))

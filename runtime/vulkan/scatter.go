@@ -7,7 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// scatterReductions are the numbers of scatter/reduce for reductions.
+// scatterReductions are the numbers that scatter/reduce has for reductions.
 var scatterReductions = map[string]uint32{"add": 0, "mul": 1, "max": 2, "min": 3}
 
 // scatterLane is the most updates that one invocation joins.
@@ -42,8 +42,8 @@ func bindScatter(o *array.Scatter, b *binder) error {
 	return b.scatterJoined(t, s, scatterReductions[o.Reduce])
 }
 
-// scatterLast adds dispatches that write of the updates of a block the last one. Updates
-// of tuples are blocks of inner elements, others single ones.
+// scatterLast adds dispatches that write the last update of each block. With tuples a block has
+// inner elements, otherwise one.
 func (b *binder) scatterLast(t *targets, n, inner int, tuples bool) error {
 	variant, err := widthName(b.DType(0))
 	if err != nil {

@@ -10,35 +10,35 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// maxDispatches bounds the dispatches of one submission, and maxWork their multiply-adds:
-// drivers of phones give up on submissions that take long.
+// Bounds of one submission: its dispatches, and their multiply-adds. Drivers of phones give up on
+// submissions that take long.
 const (
 	maxDispatches = 100
 	maxWork       = 1 << 30
 )
 
-// segment is commands that a run submits: copies of values from the session's memory,
-// dispatches, and copies back. They are recorded once, or for the lengths and the attached
-// memory of each run where they depend on them.
+// segment is commands that a run submits: copies from the session's memory, dispatches, and copies
+// back. They are recorded once. If they depend on lengths or on attached memory, they are recorded
+// again when these change.
 type segment struct {
 	acc       *Accelerator
 	memory    *Memory           // of the frame
 	given     []device.Recorded // as the plan has them
 	hosts     map[int]unsafe.Pointer
-	attached  map[int]*Memory // by base: what is not in the frame's memory
+	attached  map[int]*Memory // by base: memory outside the frame's
 	lengths   string          // for which the commands are recorded
 	stale     bool            // memory was attached since
-	names     []string        // of the lengths that count; nil before they are asked for
-	constants *Memory         // those that steps bring with them; nil for none
+	names     []string        // of the lengths that commands depend on; nil before the first call of symbols
+	constants *Memory         // constants that steps bring with them; nil for none
 	staging   *vk.Buffer
-	list      []device.Recorded // what is recorded: given, with dispatches instead of nodes
-	owner     []int             // by command of list: the one of given that it is of
+	list      []device.Recorded // the recorded commands: given, with dispatches in place of nodes with lengths
+	owner     []int             // by command of list: its index in given
 	copies    []transfer        // by command
 	operands  [][]vk.Operand
 	faults    []fault // in the order of commands
-	faultsAt  int     // where staging memory has their words
+	faultsAt  int     // offset of their words in staging memory
 	keys      []drawn
-	keysAt    int // where staging memory has them
+	keysAt    int // their offset in staging memory
 	plain     []*chunk
 	timed     []*chunk // nil until a run is timed
 	times     []int64
@@ -47,14 +47,14 @@ type segment struct {
 // transfer is a copy between the session's memory and staging memory.
 type transfer struct {
 	base, offset int            // in the session's memory
-	host         unsafe.Pointer // what base stands for
+	host         unsafe.Pointer // the address that base stands for
 	staging      int            // offset in staging memory
 	bytes        int
-	isCopy       bool // else the command is a dispatch
+	isCopy       bool // if false, the command is a dispatch
 	up           bool
 }
 
-// chunk is commands from first up to end that are submitted together.
+// chunk is the commands from first to end - 1, submitted together.
 type chunk struct {
 	first, end int
 	recorder   *vk.Recorder
@@ -63,7 +63,8 @@ type chunk struct {
 // has reports whether the chunk has command i.
 func (c *chunk) has(i int) bool { return i >= c.first && i < c.end }
 
-// Record lays commands out for runs in memory m.
+// Record prepares commands for runs in memory m. Commands that depend on lengths or on attached
+// memory are recorded by Resize instead.
 func (a *Accelerator) Record(list []device.Recorded, m device.Memory) (device.AcceleratorSegment, error) {
 	memory, _ := m.(*Memory)
 	s := &segment{acc: a, memory: memory, given: list, hosts: map[int]unsafe.Pointer{}, attached: map[int]*Memory{}}
@@ -107,7 +108,7 @@ func (s *segment) lay(length func(symbol string) (int, bool)) error {
 	return failure(err)
 }
 
-// expand puts the dispatches of nodes whose extents have lengths in their place.
+// expand fills list: a node with lengths in its extents is replaced by its dispatches.
 func (s *segment) expand(length func(symbol string) (int, bool)) error {
 	s.list, s.owner = make([]device.Recorded, 0, len(s.given)), make([]int, 0, len(s.given))
 	for i := range s.given {
@@ -127,7 +128,7 @@ func (s *segment) expand(length func(symbol string) (int, bool)) error {
 	return nil
 }
 
-// prepare finds the operands of all commands, and makes staging memory.
+// prepare finds the operands of all commands and makes staging memory.
 func (s *segment) prepare(length func(symbol string) (int, bool)) error {
 	staged := 0
 	err := s.bringConstants()
@@ -207,7 +208,7 @@ func (s *segment) bringConstants() error {
 	return err
 }
 
-// transfer returns the copy of an upload or a download, whose operands are the value and
+// transfer returns the copy of an upload or a download. The command's operands are the value and
 // its copy.
 func (s *segment) transfer(r *device.Recorded, up bool, staged int, length func(symbol string) (int, bool)) (transfer, error) {
 	host := 0
@@ -226,8 +227,8 @@ func (s *segment) transfer(r *device.Recorded, up bool, staged int, length func(
 	return transfer{base: r.Bases[host], host: from, offset: at, staging: staged, bytes: n, isCopy: true, up: up}, nil
 }
 
-// operand returns operand k of a dispatch. Own is where in the segment's constants the next
-// lies; the bytes that the operand has of them are returned.
+// operand returns operand k of a dispatch, and the bytes that it takes of the segment's constants.
+// Own is the offset of the next of these constants.
 func (s *segment) operand(r *device.Recorded, k, own int) (vk.Operand, int, error) {
 	o := &r.Operands[k]
 	at, ok := r.Offsets[k].Value()
@@ -267,7 +268,7 @@ func (s *segment) operand(r *device.Recorded, k, own int) (vk.Operand, int, erro
 	return memory.operand(at, n), 0, nil
 }
 
-// record records the commands in chunks, with times of all of them if timed.
+// record records the commands in chunks. If timed, each command gets a timestamp.
 func (s *segment) record(timed bool) (list []*chunk, err error) {
 	defer func() {
 		if err != nil {
@@ -285,7 +286,7 @@ func (s *segment) record(timed bool) (list []*chunk, err error) {
 	return list, nil
 }
 
-// chunkEnd returns where the chunk ends that begins with command first.
+// chunkEnd returns the end of the chunk that begins with command first.
 func (s *segment) chunkEnd(first int) int {
 	dispatches, work := 0, 0
 	for i := first; i < len(s.list); i++ {
@@ -365,7 +366,7 @@ func (s *segment) command(r *vk.Recorder, i int) error {
 	return r.Dispatch(p, s.operands[i], push, k.groups)
 }
 
-// deviceAt returns where the device's side of a transfer lies in the frame's memory.
+// deviceAt returns the offset of a transfer's device side in the frame's memory.
 func (s *segment) deviceAt(i int) int {
 	side := 1
 	if !s.copies[i].up {
@@ -393,7 +394,7 @@ func (s *segment) Attach(base int, m device.Memory) {
 	}
 }
 
-// Resize records the commands again if lengths, or memory, are others than before.
+// Resize records the commands again if lengths or attached memory have changed.
 func (s *segment) Resize(length func(symbol string) (int, bool)) error {
 	if !s.varies() {
 		return nil
@@ -411,7 +412,7 @@ func (s *segment) Resize(length func(symbol string) (int, bool)) error {
 	return nil
 }
 
-// lengthsOf writes the lengths on which the commands depend.
+// lengthsOf formats the lengths on which the commands depend.
 func (s *segment) lengthsOf(length func(symbol string) (int, bool)) string {
 	var key []byte
 	for _, symbol := range s.symbols() {
@@ -445,7 +446,8 @@ func (s *segment) symbols() []string {
 	return s.names
 }
 
-// Run copies values in, submits the chunks, and copies values out.
+// Run copies values in, submits the chunks, and copies values out. It returns the number of
+// commands that ran; on an error, the index of the command that failed or of its chunk's first.
 func (s *segment) Run(stop device.Flag, timed bool) (int, error) {
 	chunks := s.plain
 	if timed {
@@ -480,7 +482,7 @@ func (s *segment) Run(stop device.Flag, timed bool) (int, error) {
 	return len(s.given), nil
 }
 
-// move copies values to staging memory, or from there.
+// move copies values to staging memory if up, else from it.
 func (s *segment) move(up bool) {
 	for i := range s.copies {
 		t := &s.copies[i]
@@ -497,7 +499,7 @@ func (s *segment) move(up bool) {
 	}
 }
 
-// addTimes adds when each command of a chunk began, and when the last ended.
+// addTimes appends the start of each command of a chunk and the end of the last.
 func (s *segment) addTimes(c *chunk) error {
 	list, err := c.recorder.Times()
 	if err != nil {
@@ -510,7 +512,7 @@ func (s *segment) addTimes(c *chunk) error {
 	return nil
 }
 
-// Times is when each command of a timed run began, and when the last ended.
+// Times returns the start of each command of a timed run, and the end of the last.
 func (s *segment) Times() []int64 {
 	list, at := make([]int64, 0, len(s.given)+1), 0
 	if len(s.times) == 0 {
@@ -525,7 +527,7 @@ func (s *segment) Times() []int64 {
 	return append(list, s.times[len(s.times)-1])
 }
 
-// Bytes returns the session's memory that the segment takes.
+// Bytes returns the bytes of the session's memory that the segment takes.
 func (s *segment) Bytes() int {
 	if s.staging == nil {
 		return 0
@@ -533,13 +535,13 @@ func (s *segment) Bytes() int {
 	return s.staging.Bytes()
 }
 
-// Free gives back what the segment holds.
+// Free releases the memory and the recorders of the segment.
 func (s *segment) Free() {
 	s.freeRecorded()
 	s.freeStaging()
 }
 
-// freeRecorded gives back what is recorded.
+// freeRecorded releases recorders and constants.
 func (s *segment) freeRecorded() {
 	freeChunks(s.plain)
 	freeChunks(s.timed)

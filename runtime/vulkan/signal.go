@@ -18,7 +18,7 @@ const mostPoints = 4096
 
 // transforming is a transform of lanes of numbers.
 type transforming struct {
-	lanes, points, n           int // lanes of numbers of the result, and points of the transform
+	lanes, points, n           int // lanes of the result, points of a lane of it, and points of the transform
 	there                      int // numbers of a lane of x
 	frames, perOuter, perFrame int
 	inner                      int
@@ -28,8 +28,8 @@ type transforming struct {
 	window                     device.Operand
 }
 
-// transform adds dispatches for passes over the factors of n where the session's device goes
-// by these too, with the same rounding errors, or a dispatch of sums.
+// transform adds the dispatches of a transform. If the session's device factors n, it adds passes
+// over the same factors, with the same rounding errors; otherwise one dispatch of sums.
 func (b *binder) transform(t *transforming) error {
 	variant, err := floatName(b.DType(0))
 	if err != nil {
@@ -57,8 +57,7 @@ func (b *binder) transform(t *transforming) error {
 	return b.flat("signal/dft", variant, total, constants, w, b.in(0), constant(table...), t.window, b.out(0))
 }
 
-// passes adds dispatches that bring the numbers of lanes together, transform them, and take
-// the points apart.
+// passes adds dispatches that gather the numbers of lanes, transform them, and scatter the points.
 func (b *binder) passes(t *transforming, variant string, factors []int, table device.Operand) error {
 	total, size := t.lanes*t.n, tensor.F32.Bytes(2*t.lanes*t.n)
 	from, to := b.temp(size), b.temp(size)
@@ -88,7 +87,7 @@ func (b *binder) passes(t *transforming, variant string, factors []int, table de
 	return b.flat("signal/points", variant, t.lanes*t.points, constants, w, from, b.out(0))
 }
 
-// number returns the integer of an input that is known; nil if it is left out.
+// number returns input i as a known integer; nil if it is left out.
 func (b *binder) number(i int) (*int, error) {
 	if !b.Has(i) {
 		return nil, nil

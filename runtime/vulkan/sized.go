@@ -12,9 +12,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// sized is the command of a node whose extents are expressions over lengths: the
-// dispatches of the node, which is bound again for the lengths of a run. Its operands are
-// all inputs, all outputs, and scratch.
+// sized is the command of a node with lengths in its extents. The node is bound again for the
+// lengths of a run, and the command becomes its dispatches. Its operands are all inputs, all
+// outputs, and scratch.
 type sized struct {
 	device.Kernel // the first kernel for the greatest lengths
 	binding       *device.Binding
@@ -28,7 +28,7 @@ type noKernel struct{}
 func (noKernel) Op() string      { return "nothing" }
 func (noKernel) Variant() string { return "none" }
 
-// hasLengths reports whether what is known of operands has lengths in it.
+// hasLengths reports whether extents or known elements of an operand contain lengths.
 func hasLengths(b *device.Binding) bool {
 	has := func(d graph.Dim) bool { return len(d.Symbols()) > 0 }
 	for _, list := range [][]*op.Value{b.In, b.Out} {
@@ -41,7 +41,7 @@ func hasLengths(b *device.Binding) bool {
 	return false
 }
 
-// bindStore makes the step of a node whose output is integers that are known.
+// bindStore makes the step of a node with known integers as its output.
 func (a *Accelerator) bindStore(b *device.Binding) (*device.Step, error) {
 	return a.bindRow(row{name: "store", room: true, bind: func(_ op.Op, b *binder) error {
 		list, ok := b.Out[0].IntVec()
@@ -68,7 +68,7 @@ func (a *Accelerator) bindStore(b *device.Binding) (*device.Step, error) {
 	}}, b)
 }
 
-// eachLength calls f for every extent of operands.
+// eachLength calls f for every extent and every known element of operands.
 func (k *sized) eachLength(f func(graph.Dim)) {
 	for _, list := range [][]*op.Value{k.binding.In, k.binding.Out} {
 		for _, v := range list {
@@ -82,8 +82,8 @@ func (k *sized) eachLength(f func(graph.Dim)) {
 	}
 }
 
-// bindLengths makes the step of a node whose extents are expressions. The node must be one
-// that is computed for the greatest lengths.
+// bindLengths makes the step of a node with lengths in its extents. The device must be able to
+// compute the node for the greatest lengths.
 func (a *Accelerator) bindLengths(b *device.Binding) (*device.Step, error) {
 	most, ok := withExtents(b, b.Max)
 	if !ok {
@@ -128,7 +128,8 @@ func sizedOperands(b *device.Binding) (list []device.Operand) {
 	return append(list, device.Operand{Place: device.Temp})
 }
 
-// withExtents returns the binding with the numbers that eval makes of extents.
+// withExtents returns the binding with extents evaluated by eval. It reports whether eval knew all
+// of them.
 func withExtents(b *device.Binding, eval func(graph.Dim) (int, bool)) (*device.Binding, bool) {
 	x := *b
 	all := true
@@ -172,8 +173,8 @@ func withExtents(b *device.Binding, eval func(graph.Dim) (int, bool)) (*device.B
 	return &x, all
 }
 
-// expand returns the commands of a node for the lengths of a run, with the memory of the
-// command's own operands.
+// expand returns the commands of a node for the lengths of a run. Their operands refer to the
+// memory of r's operands.
 func (k *sized) expand(r *device.Recorded, length func(symbol string) (int, bool)) ([]device.Recorded, error) {
 	b, ok := withExtents(k.binding, func(d graph.Dim) (int, bool) { return d.Eval(length) })
 	if !ok {
@@ -207,7 +208,7 @@ func (k *sized) expand(r *device.Recorded, length func(symbol string) (int, bool
 	return list, nil
 }
 
-// operand returns which operand of the command one of a dispatch is; -1 for none.
+// operand returns the operand of the command that a dispatch's operand is; -1 for none.
 func (k *sized) operand(o *device.Operand) int {
 	switch o.Place {
 	case device.In:

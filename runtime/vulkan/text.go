@@ -9,7 +9,7 @@ var textRows = []row{
 	rowFor("grams", bindTfIdf),
 }
 
-// The most coordinates of a result, whose n-grams are listed, and the most items of a row.
+// Bounds of a result: its coordinates, each with a list of n-grams, and the items of a row.
 const (
 	mostCoordinates = 1 << 20
 	mostItems       = 1 << 16

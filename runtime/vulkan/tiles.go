@@ -1,6 +1,6 @@
 package vulkan
 
-// tiling is how a shader computes products by tiles, one per workgroup.
+// tiling describes how a shader computes products by tiles, one per workgroup.
 type tiling struct {
 	shader     string
 	size       int // invocations of a workgroup
@@ -8,15 +8,15 @@ type tiling struct {
 	constants  []uint32
 }
 
-// grid returns the grid of tiles of results [m,n], z of them.
+// grid returns the grid of tiles for z results [m,n].
 func (t *tiling) grid(m, n, z int) [3]int {
 	return [3]int{(n + t.cols - 1) / t.cols, (m + t.rows - 1) / t.rows, z}
 }
 
-// tileSide is the side of a workgroup of tiles in shared memory.
+// tileSide is the side of a workgroup that computes tiles in shared memory.
 const tileSide = 16
 
-// plainTiling returns the tiles of a shader for results [m,n] whose constants are the rows and
+// plainTiling returns the tiles of a shader for results [m,n]. Its constants are the rows and
 // columns that an invocation computes.
 func plainTiling(shader string, m, n int) *tiling {
 	rows, cols := 4, 4

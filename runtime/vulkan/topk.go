@@ -50,8 +50,8 @@ func bindTopK(o *arith.TopK, b *binder) error {
 	return b.top(t, 1, t.view.N, x, from, b.out(0), b.out(1))
 }
 
-// The least elements of a lane that is searched in pieces, the lanes of which there must not
-// be more, and the least elements of a piece.
+// Lanes are searched in pieces if they have at least topLane elements and there are at most
+// topLanes of them. A piece has at least topPiece elements.
 const (
 	topLane  = 8192
 	topLanes = 64
@@ -67,8 +67,8 @@ func (t *top) pieces() (pieces, piece int) {
 	return (t.view.N + piece - 1) / piece, piece
 }
 
-// top adds a dispatch that searches pieces of lanes. What another gave comes with its
-// places in from.
+// top adds a dispatch that searches pieces of lanes. If x is the result of another search, from has
+// its places.
 func (b *binder) top(t *top, pieces, piece int, x, from, values, places device.Operand) error {
 	constants := words{t.kind}
 	constants.bool(t.smallest)

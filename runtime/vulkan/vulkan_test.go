@@ -16,7 +16,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
-// open opens the first device. What the validation layer says fails the test.
+// open opens the first device. A message of the validation layers fails the test.
 func open(t testing.TB, o vulkan.Options) *vulkan.Device {
 	t.Helper()
 	o.Validate = func(message string) { t.Errorf("the validation layer says: %s", message) }
@@ -26,7 +26,7 @@ func open(t testing.TB, o vulkan.Options) *vulkan.Device {
 	return d
 }
 
-// accelerator returns what the plans of one model use a device with.
+// accelerator returns the device for the plans of one model.
 func accelerator(t testing.TB, d *vulkan.Device) device.Accelerator {
 	t.Helper()
 	a, err := d.Accelerator()
@@ -43,7 +43,7 @@ type single struct {
 	registry *op.Registry
 	constant func(i int, t *tensor.Tensor) bool // whether input i is one
 	offload  map[string]int                     // by operator: nodes that the device computed
-	how      string                             // what computed the last of them
+	how      string                             // the kernels of the last of them
 }
 
 // isParameter reports whether an operator may need the elements of an input to be bound.
@@ -103,8 +103,8 @@ func (s *single) model(n *graph.Node, in []*tensor.Tensor) (*graph.Model, map[st
 	return &graph.Model{Graph: g}, inputs
 }
 
-// TestOperators checks the cases of all operators: with all that the device has, without
-// what devices may lack, and with low limits.
+// TestOperators checks the cases of all operators: with all of the device's features, without
+// features that some devices lack, and with low limits.
 func TestOperators(t *testing.T) {
 	if testing.Short() {
 		t.Skip("thousands of models: not in short runs")

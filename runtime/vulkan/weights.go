@@ -5,18 +5,18 @@ import (
 	"unsafe"
 )
 
-// weights is the constants of a model that lie in the device's memory, each once however
-// many plans and sessions read it.
+// weights is the constants of a model in the device's memory. Each is there once for all plans and
+// sessions.
 type weights struct {
 	dev *Device
 
 	mu   sync.Mutex
 	held map[weight]*Memory
 
-	progress sync.Mutex // held while progress is told
+	progress sync.Mutex // held while progress is reported
 }
 
-// weight is the bytes of a constant, which stay where they are.
+// weight identifies the bytes of a constant by address and length. They never move.
 type weight struct {
 	data  *byte
 	bytes int
@@ -24,7 +24,7 @@ type weight struct {
 
 func newWeights(d *Device) *weights { return &weights{dev: d, held: map[weight]*Memory{}} }
 
-// get returns the device memory that holds the bytes of a constant.
+// get returns the device memory with the bytes of a constant. The first call copies them.
 func (w *weights) get(data []byte) (*Memory, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -39,7 +39,7 @@ func (w *weights) get(data []byte) (*Memory, error) {
 	return m, err
 }
 
-// hold has constants in the device's memory, and reports progress.
+// hold copies missing constants to the device's memory, and reports progress.
 func (w *weights) hold(list [][]byte) error {
 	total, done := 0, 0
 	missing := map[weight][]byte{}
@@ -75,7 +75,7 @@ func (w *weights) free() {
 	w.held = nil
 }
 
-// upload returns device memory with a copy of the bytes.
+// upload returns device memory with a copy of data.
 func (d *Device) upload(data []byte) (*Memory, error) {
 	m, err := d.pool.alloc(len(data))
 	if err != nil {
@@ -88,5 +88,5 @@ func (d *Device) upload(data []byte) (*Memory, error) {
 	return m, nil
 }
 
-// wholeWords is n rounded up to words of 32 bits.
+// wholeWords rounds n up to a multiple of 4 bytes, at least 4.
 func wholeWords(n int) int { return (max(n, 1) + 3) &^ 3 }

@@ -10,9 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Tiles of include/winograd.glsl: the pixels of a side, and the points of one. Convolutions
-// have at least so many tiles, channels and filters for transforms to take less time than
-// what they save of products.
+// Tiles of include/winograd.glsl: the side in pixels, and the points of a tile. Below leastTiles
+// tiles, or leastChannels channels or filters, transforms take longer than they save.
 const (
 	winogradTile   = 4
 	winogradPoints = (winogradTile + 2) * (winogradTile + 2)
@@ -20,8 +19,8 @@ const (
 	leastChannels  = 16
 )
 
-// bindWinograd binds convolutions by 3x3 filters as products of points of tiles, all of one
-// point a matrix.
+// bindWinograd binds convolutions by 3x3 filters as products of points of tiles, one matrix per
+// point.
 func bindWinograd(o *nn.Conv, then op.Epilogue, b *binder) error {
 	s, err := b.convolution(o, then)
 	if err != nil {

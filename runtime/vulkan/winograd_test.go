@@ -16,7 +16,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
-// convolved is a convolution by 3x3 filters on a device, or the CPU, and what computed it.
+// convolved computes a convolution by 3x3 filters on a device, or on the CPU if a is nil. How is
+// the kernels that computed it.
 func convolved(t *testing.T, a device.Accelerator, direct bool, in []*tensor.Tensor, pads ...int64) (y *tensor.Tensor, how string) {
 	t.Helper()
 	g := &graph.Graph{Name: "conv", Outputs: []*graph.Value{{Name: "y"}}}
@@ -41,8 +42,8 @@ func convolved(t *testing.T, a device.Accelerator, direct bool, in []*tensor.Ten
 	return out["y"].(*tensor.Tensor), how
 }
 
-// TestWinograd compares convolutions with those in float64: they may be off by three times
-// what sums of products are.
+// TestWinograd compares convolutions with float64. Their errors may be three times the errors of
+// sums of products.
 func TestWinograd(t *testing.T) {
 	r := rand.New(rand.NewPCG(27, 28))
 	a := accelerator(t, open(t, vulkan.Options{Everything: true}))
@@ -84,8 +85,8 @@ func TestWinograd(t *testing.T) {
 	}
 }
 
-// TestWinogradOdd checks that an element that is no number reaches every pixel whose filter
-// meets it, and none of other tiles.
+// TestWinogradOdd checks that a NaN or an infinity reaches every pixel with a filter that covers
+// it, and no pixel of other tiles.
 func TestWinogradOdd(t *testing.T) {
 	const channels, side, row, col = 16, 20, 9, 6
 	r := rand.New(rand.NewPCG(29, 30))
@@ -101,7 +102,7 @@ func TestWinogradOdd(t *testing.T) {
 			i, j := i/side%side, i%side
 			odd := math.IsNaN(float64(v)) || math.IsInf(float64(v), 0)
 			met := i >= row-1 && i <= row+1 && j >= col-1 && j <= col+1
-			// The tiles whose pixels, and those around them, have the element.
+			// The tiles with the element among their pixels or around them.
 			near := i >= 8 && i <= 11 && j >= 4 && j <= 7
 			if met && !odd && v != 0 || odd && !near {
 				t.Fatalf("with an element %v at %d,%d, pixel %d,%d is %v", tensor.View[float32](x)[row*side+col], row, col, i, j, v)
