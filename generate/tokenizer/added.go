@@ -11,9 +11,9 @@ import (
 type AddedToken struct {
 	ID         int64  `json:"id"`
 	Content    string `json:"content"`
-	SingleWord bool   `json:"single_word"` // not where a letter or digit stands beside it
+	SingleWord bool   `json:"single_word"` // never beside a letter or digit
 	LStrip     bool   `json:"lstrip"`      // takes the white space before it too
-	RStrip     bool   `json:"rstrip"`      // takes the white space behind it too
+	RStrip     bool   `json:"rstrip"`      // takes the white space after it too
 	Normalized bool   `json:"normalized"`  // matched in normalized text, after normalizing its content
 	Special    bool   `json:"special"`     // left out of decoded text
 }
@@ -28,7 +28,7 @@ type added struct {
 	normal  matcher
 }
 
-// newAdded checks the added tokens and makes the two matchers. A token of the vocabulary
+// newAdded checks the added tokens and makes the two matchers. A token that the vocabulary has
 // keeps its id there.
 func newAdded(w *work, v *vocabulary, list []AddedToken, n normalizer) (added, error) {
 	a := added{tokens: map[int32]AddedToken{}, ids: map[string]int32{}, special: map[string]bool{}, largest: -1}
@@ -65,7 +65,7 @@ func newAdded(w *work, v *vocabulary, list []AddedToken, n normalizer) (added, e
 	return a, nil
 }
 
-// A matcher finds tokens in texts: the leftmost first, of those the longest.
+// A matcher finds tokens in texts: the leftmost, and the longest of several at one place.
 type matcher struct {
 	starts [256]bool
 	next   map[uint64]int32 // node and byte to node
@@ -100,7 +100,8 @@ func (m *matcher) add(w *work, content string, id int32, token AddedToken) {
 	m.tokens[id] = token
 }
 
-// find returns the longest token that begins at a place of a text.
+// find returns the longest token that begins at byte from of a text, and its end. If there is none,
+// end is 0.
 func (m *matcher) find(w *work, text string, from int) (id int32, end int) {
 	node, i := int32(0), from
 	for ; i < len(text); i++ {
@@ -117,12 +118,12 @@ func (m *matcher) find(w *work, text string, from int) (id int32, end int) {
 	return id, end
 }
 
-// split calls f for the parts of a text, which is not empty: with the id of a token, or
-// with the text between tokens and -1.
+// split calls f for the parts of a text that is not empty: for a token with its id, and for the
+// text between tokens with -1.
 func (m *matcher) split(w *work, text string, f func(part string, id int32)) {
 	w.steps(len(text))
 	done := 0
-	spaces := 0 // the end of the white space that was looked at last
+	spaces := 0 // the end of the last white space looked at
 	for at := 0; at < len(text) && m.next != nil; {
 		if !m.starts[text[at]] {
 			at++
@@ -168,7 +169,7 @@ func startsWithWord(text string) bool {
 	return size > 0 && isWord(r)
 }
 
-// isWord reports a character of \w of Unicode's regular expressions.
+// isWord reports whether a character is in \w of Unicode's regular expressions.
 func isWord(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.M, unicode.Nd, unicode.Nl, unicode.Pc, unicode.Other_Alphabetic, unicode.Join_Control)
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// answers are what the package tokenizers of PyPI gives for the texts of its folder.
+// answers are the results of the package tokenizers of PyPI for the texts of its folder.
 type answers struct {
 	Vocabulary int
 	Plain      [][]int32 // nil: not known
@@ -20,8 +20,8 @@ type answers struct {
 	Whole      []*string
 }
 
-// answersFolder returns the folder of answers: that of the variable NACRE_TOKENIZERS, which
-// oracles/tokenizers/compare.sh makes, or the small one of the tests.
+// answersFolder returns the folder of answers: the one that the variable NACRE_TOKENIZERS names,
+// made by oracles/tokenizers/compare.sh, or the small one of the tests.
 func answersFolder(t testing.TB) fs.FS {
 	if path := os.Getenv("NACRE_TOKENIZERS"); path != "" {
 		return os.DirFS(path)

@@ -9,11 +9,11 @@ import (
 // maxProgram bounds the instructions of a regular expression.
 const maxProgram = 1 << 14
 
-// A program is a compiled regular expression, which finds matches by the rules of Perl: the
-// leftmost, and of those the one that the order of alternatives and repetitions prefers.
+// A program is a compiled regular expression. It finds matches by the rules of Perl: the leftmost,
+// and of several the one that the order of alternatives and repetitions prefers.
 type program struct {
 	code  *syntax.Prog
-	words int // numbers of 64 bits with a bit for each instruction
+	words int // 64-bit numbers with a bit for each instruction
 	begin [256]bool
 	empty bool // a match may be empty
 }
@@ -38,7 +38,7 @@ func newProgram(w *work, pattern string) (*program, *syntax.Regexp, error) {
 	return p, tree, nil
 }
 
-// begins finds the bytes with which matches begin that an instruction leads to.
+// begins collects the bytes that a match from instruction pc on can begin with.
 func (p *program) begins(pc uint32, seen []bool) {
 	for !seen[pc] {
 		seen[pc] = true
@@ -62,8 +62,8 @@ func (p *program) begins(pc uint32, seen []bool) {
 	}
 }
 
-// extent returns how many instructions a pattern has at most, or more than maxProgram, and
-// the numbers of its classes.
+// extent returns an upper bound of a pattern's instructions, cut off above maxProgram, and the
+// numbers in its classes.
 func extent(t *syntax.Regexp) (size, runes int) {
 	for _, sub := range t.Sub {
 		n, m := extent(sub)
@@ -81,31 +81,31 @@ func extent(t *syntax.Regexp) (size, runes int) {
 	return min(size, maxProgram+1), runes
 }
 
-// marksShift is the binary logarithm of the places of a text whose marks lie together.
+// marksShift is the binary logarithm of the number of places whose marks share a page.
 const marksShift = 8
 
-// A search finds matches in one text, from left to right. It marks the alternatives at each
-// place from which no match is reached, and never tries them again: the steps of all matches
-// together follow the places of the text, not their square.
+// A search finds matches in one text, from left to right. At each place it marks the alternatives
+// that reach no match, and never tries them again. The steps of all matches together are linear in
+// the text.
 type search struct {
 	*program
 	work  *work
 	text  string
 	pages [][]uint64 // of marks, by place
 	free  [][]uint64 // pages without a place
-	first int        // the first page that may be there
+	first int        // no page before it is in use
 	stack []attempt
 }
 
-// An attempt is a place of the text and one of the program that is left to try. Spaced says
-// that the way there leads through the first group.
+// An attempt is a place of the text and a place of the program, left to try. Spaced is true if the
+// way there leads through the first group.
 type attempt struct {
 	at     int
 	pc     uint32
 	spaced bool
 }
 
-// search returns the search of a text. It is good until the next one of the same program.
+// search returns the search of a text. It is valid until the next search of the same program.
 func (p *program) search(w *work, text string) *search {
 	s := w.searches[p]
 	if s == nil {
@@ -125,7 +125,7 @@ func (p *program) search(w *work, text string) *search {
 	return s
 }
 
-// forget takes the pages below a place away.
+// forget frees the pages before page below.
 func (s *search) forget(below int) {
 	for ; s.first < below; s.first++ {
 		if page := s.pages[s.first]; page != nil {
@@ -153,9 +153,9 @@ func (s *search) marks(at int) []uint64 {
 	return page[k : k+s.words]
 }
 
-// match returns the end of the match that begins at a place, and whether it leads through the
-// first group; ok is false if none begins there. From call to call places ascend, and none
-// lies within a match, unless again has been called.
+// match returns the end of the match that begins at a place, and whether it leads through the first
+// group. If none begins there, ok is false. Places must ascend from call to call, and must not be
+// within a match unless again was called.
 func (s *search) match(at int) (end int, spaced, ok bool) {
 	if !s.empty && (at == len(s.text) || !s.begin[s.text[at]]) {
 		s.work.steps(1)
@@ -174,10 +174,10 @@ func (s *search) match(at int) (end int, spaced, ok bool) {
 	return 0, false, false
 }
 
-// again takes the marks of a place of a match away: they may be those of ways to the match.
+// again clears the marks of a match's end: they may belong to ways to the match.
 func (s *search) again(at int) { clear(s.marks(at)) }
 
-// try goes on with an attempt until it fails or is a match.
+// try follows an attempt until it fails or is a match.
 func (s *search) try(a *attempt) bool {
 	for {
 		s.work.steps(1)
@@ -234,8 +234,8 @@ func (s *search) around(at int) syntax.EmptyOp {
 	return syntax.EmptyOpContext(before, after)
 }
 
-// replace returns a text whose matches are another text, as ReplaceAllLiteralString of
-// package regexp does: no empty match follows a match.
+// replace returns text with every match replaced, as ReplaceAllLiteralString of package regexp
+// does: no empty match follows a match.
 func (p *program) replace(w *work, text, to string) string {
 	s, b := p.search(w, text), w.builder(len(text))
 	done := 0

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// A bpe is a model of byte pair encoding: characters are joined to tokens by merges, the
-// first of the list first, the leftmost of equals first.
+// A bpe is a model of byte pair encoding. Merges join characters to tokens: the first in the list
+// comes first, and of several places the leftmost.
 type bpe struct {
 	vocab        *vocabulary
 	merges       map[uint64]merge
@@ -17,10 +17,10 @@ type bpe struct {
 	bytes        [256]int32 // ids of the byte tokens, with byteFallback; -1: none
 	whole        bool       // words of the vocabulary are tokens whatever the merges say
 	prefix       string     // before characters inside a word
-	suffix       string     // behind the last character of a word
+	suffix       string     // after the last character of a word
 }
 
-// A merge says what a pair becomes, and its place in the list.
+// A merge is the token that a pair becomes, and the merge's place in the list.
 type merge struct{ rank, id int32 }
 
 func pair(left, right int32) uint64 { return uint64(uint32(left))<<32 | uint64(uint32(right)) }
@@ -71,9 +71,9 @@ func (m *bpe) tokens(s *scratch, ids []int32, word string) []int32 {
 	return ids
 }
 
-// characters fills the scratch with a symbol for each character of a word. Characters
-// without a token are kept back until one with a token comes, as the reference does, so
-// that byte tokens between them stand first.
+// characters fills the scratch with a symbol for each character of a word. Like the reference, it
+// delays the unknown token of a character until a character with a token follows, so that byte
+// tokens between the two come first.
 func (m *bpe) characters(s *scratch, word string) {
 	s.work.steps(len(word))
 	unknown := false

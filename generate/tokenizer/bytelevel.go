@@ -2,8 +2,8 @@ package tokenizer
 
 import "strings"
 
-// byteCharacter is the table of byte-level vocabularies: the character that stands for a
-// byte. Bytes that print stand for themselves, the others for U+0100 and following.
+// byteCharacter is the table of byte-level vocabularies: the character that stands for a byte.
+// Printing bytes stand for themselves, the others for U+0100 and the following characters.
 var byteCharacter, characterByte = byteTables()
 
 func byteTables() (table [256]rune, back map[rune]byte) {
@@ -40,8 +40,8 @@ func toByteCharacters(text string) string {
 	return b.String()
 }
 
-// fromByteCharacters appends the bytes of a token: the token itself where a character is
-// not in the table.
+// fromByteCharacters appends the bytes of a token. If a character is not in the table, it appends
+// the token itself.
 func fromByteCharacters(list []byte, token string) []byte {
 	from := len(list)
 	for _, r := range token {

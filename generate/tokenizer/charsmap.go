@@ -8,8 +8,8 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// A charsMap is a table of SentencePiece that maps sequences of characters to others: a
-// double array of 32-bit units, and the texts to which its values point.
+// A charsMap is a table of SentencePiece that maps sequences of characters to others: a double
+// array of 32-bit units, and the texts that its values point to.
 type charsMap struct {
 	units []uint32
 	texts string
@@ -33,7 +33,7 @@ func newCharsMap(w *work, data []byte) (*charsMap, error) {
 	return m, nil
 }
 
-// longest returns the bytes of the longest text of the map, 1 at least.
+// longest returns the bytes of the longest text of the map, at least 1.
 func (m *charsMap) longest() int {
 	most := 1
 	for value := range strings.SplitSeq(m.texts, "\x00") {
@@ -42,8 +42,8 @@ func (m *charsMap) longest() int {
 	return most
 }
 
-// prefixes calls f for each entry of maxToken bytes at most that begins a text, the shortest
-// first, until f returns false.
+// prefixes calls f for each entry that begins a text and has at most maxToken bytes. The shortest
+// comes first. If f returns false, prefixes stops.
 func (m *charsMap) prefixes(w *work, text string, f func(length int, value string) bool) {
 	if len(m.units) == 0 {
 		return
@@ -75,7 +75,7 @@ func (m *charsMap) prefixes(w *work, text string, f func(length int, value strin
 // offset returns the distance of a unit to its children.
 func offset(unit uint32) uint32 { return unit >> 10 << (unit & (1 << 9) >> 6) }
 
-// text returns the text at a place, which ends with a zero.
+// text returns the text at a place, up to a zero byte.
 func (m *charsMap) text(w *work, at uint32) (string, bool) {
 	if uint64(at) > uint64(len(m.texts)) {
 		return "", false
@@ -85,11 +85,11 @@ func (m *charsMap) text(w *work, at uint32) (string, bool) {
 	return value, true
 }
 
-// A precompiled normalizer looks up the graphemes of a text, and where the map lacks
-// one, its characters, as the tokenizers of Hugging Face do.
+// A precompiled normalizer looks up the graphemes of a text. Of a grapheme that the map lacks it
+// looks up the characters, as the tokenizers of Hugging Face do.
 type precompiled struct{ chars *charsMap }
 
-// maxGrapheme is the bytes of the graphemes that are looked up as a whole.
+// maxGrapheme is the most bytes of a grapheme that is looked up as a whole.
 const maxGrapheme = 5
 
 func (p precompiled) normalize(w *work, text string) string {

@@ -26,22 +26,22 @@ type Message struct {
 	Fields  map[string]json.RawMessage // further fields, such as tool_calls
 }
 
-// ChatOptions are what a chat template reads beside the messages.
+// ChatOptions are values that a chat template reads beside the messages.
 type ChatOptions struct {
 	Generate  bool                       // ends with the beginning of the answer
 	Tools     []json.RawMessage          // the functions that the model may call, as JSON objects
 	Variables map[string]json.RawMessage // further variables, such as enable_thinking
-	Now       time.Time                  // the time that templates ask for; zero: the present
+	Now       time.Time                  // the time for templates that ask for it; zero: the present
 }
 
-// A Chat is the template of a model's chats, in the language of Jinja.
+// A Chat is the Jinja templates of a model's chats.
 type Chat struct {
 	templates map[string]string // by name: default, tool_use
 	tokens    map[string]string // bos_token and such
 }
 
-// newChat reads the templates of a folder: chat_template.jinja, else what
-// tokenizer_config.json says. It returns nil if there is none.
+// newChat reads the templates of a folder: from chat_template.jinja, else from
+// tokenizer_config.json. If there is none, it returns nil.
 func newChat(f *folder, c *settings) (*Chat, error) {
 	chat := &Chat{templates: map[string]string{}, tokens: map[string]string{}}
 	switch data, err := f.read("chat_template.jinja"); {
@@ -90,7 +90,7 @@ func (c *Chat) named(raw json.RawMessage) error {
 	return nil
 }
 
-// tokenText returns a token that a file writes as text or as an added token.
+// tokenText returns the text of a token, written in a file as text or as an added token.
 func tokenText(raw json.RawMessage) string {
 	var token AddedToken
 	if absent(raw) || json.Unmarshal(raw, &token.Content) == nil {
@@ -102,7 +102,7 @@ func tokenText(raw json.RawMessage) string {
 	return token.Content
 }
 
-// HasChat reports whether the file came with a template of chats.
+// HasChat reports whether the file came with a chat template.
 func (t *Tokenizer) HasChat() bool { return t != nil && t.chat != nil }
 
 // ApplyChat is ApplyChatContext without a context.
@@ -110,9 +110,9 @@ func (t *Tokenizer) ApplyChat(messages []Message, o ChatOptions) (string, error)
 	return t.ApplyChatContext(context.Background(), messages, o)
 }
 
-// ApplyChatContext returns the text of a chat as the model's template writes it. Its special
-// tokens are part of the text: encode it without further ones. The error is ErrLimit for a
-// template that takes more memory or more steps than the limits allow.
+// ApplyChatContext returns the text of a chat as the model's template writes it. Its special tokens
+// are part of the text: encode it without adding others. If the template takes more memory or more
+// steps than the limits allow, the error is ErrLimit.
 func (t *Tokenizer) ApplyChatContext(ctx context.Context, messages []Message, o ChatOptions) (text string, err error) {
 	defer guard.At("").End(&err)
 	defer caught(&err)
@@ -217,8 +217,8 @@ func fromJSON(w *work, data []byte) (any, error) {
 	return jinja.FromJSON(data)
 }
 
-// value returns a message as templates read it: its role, its content, and the further
-// fields by their names.
+// value returns a message as templates read it: its role, its content, and the further fields by
+// their names.
 func (m Message) value(w *work) (any, error) {
 	d := jinja.NewDict()
 	d.Set("role", m.Role)
@@ -233,16 +233,16 @@ func (m Message) value(w *work) (any, error) {
 	return d, nil
 }
 
-// layouts are the forms of a time that strftime knows.
+// layouts are the letters of strftime, with the layouts of package time.
 var layouts = map[byte]string{
 	'Y': "2006", 'm': "01", 'd': "02", 'b': "Jan", 'B': "January", 'H': "15", 'M': "04", 'S': "05", 'y': "06",
 	'a': "Mon", 'A': "Monday", 'p': "PM", 'I': "03", 'j': "002", 'Z': "MST", 'z': "-0700", 'F': "2006-01-02", 'T': "15:04:05",
 }
 
-// maxFormat bounds the bytes of a form of a time.
+// maxFormat bounds the bytes of a format of strftime.
 const maxFormat = 1 << 10
 
-// strftime returns a time in the form that a template asks for.
+// strftime returns a time in the format that a template asks for.
 func strftime(t time.Time, args []any) (string, error) {
 	format, ok := "", false
 	if len(args) == 1 {

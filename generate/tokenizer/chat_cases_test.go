@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A chatCase is a chat and what the package transformers writes of it.
+// A chatCase is a chat and its text by the package transformers.
 type chatCase struct {
 	Name, Template string
 	Messages       []map[string]json.RawMessage

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// A decoder is a step of the way from tokens to text.
+// A decoder is a step from tokens to text.
 type decoder interface {
 	// tokens returns a stage that takes the tokens of a text one by one.
 	tokens(w *work, next stage) stage
@@ -16,20 +16,20 @@ type decoder interface {
 // A stage takes texts, changes them and gives the texts to the next stage.
 type stage interface {
 	push(text string)
-	// end says that no text follows.
+	// end is called once after the last text.
 	end()
 }
 
-// A fuser is a decoder that makes one token of all.
+// A fuser is a decoder that joins all tokens to one.
 type fuser interface{ fuses() }
 
-// A decoding is the way of one text. Its text grows with each token.
+// A decoding is the stages of one text. The text grows with each token.
 type decoding struct {
 	first stage
 	last  *collected
 }
 
-// decoding returns the stages of decoders. No decoders join tokens by blanks.
+// decoding returns the stages of decoders. Without decoders, blanks join the tokens.
 func (t *Tokenizer) decoding(w *work, by []decoder) *decoding {
 	d := &decoding{last: &collected{work: w}}
 	if by == nil {
@@ -58,13 +58,13 @@ func (d *decoding) push(token string) {
 	d.first.push(token)
 }
 
-// end returns the text that was not taken.
+// end ends the text, and returns the part of it not yet taken.
 func (d *decoding) end() string {
 	d.first.end()
 	return d.last.take()
 }
 
-// take returns the text that was not taken yet, up to the last whole character.
+// take returns the text not yet taken, up to the last whole character.
 func (d *decoding) take() string {
 	text := d.last.take()
 	n := whole(text)
@@ -74,7 +74,7 @@ func (d *decoding) take() string {
 	return text[:n]
 }
 
-// collected is the last stage, which keeps the text.
+// collected is the last stage. It keeps the text.
 type collected struct {
 	work *work
 	text strings.Builder
@@ -117,7 +117,7 @@ func (s *spaced) push(text string) {
 
 func (s *spaced) end() { s.next.end() }
 
-// each is a stage that changes tokens by themselves. At is the place of the token.
+// each is a stage that changes each token by itself. At is the place of the token.
 type each struct {
 	work *work
 	next stage
@@ -133,7 +133,7 @@ func (e *each) push(token string) {
 
 func (e *each) end() { e.next.end() }
 
-// gathered is a stage that changes a token whose parts it keeps to the end.
+// gathered is a stage that collects all parts of a token, and changes the token at the end.
 type gathered struct {
 	next  stage
 	parts collected
@@ -151,17 +151,17 @@ func (g *gathered) end() {
 	g.next.end()
 }
 
-// replaced is a stage that replaces a text within a token that comes in parts. It keeps the
-// longest end that may begin another place of the text.
+// replaced is a stage that replaces a text in a token that comes in parts. It keeps the longest end
+// that may begin another match.
 type replaced struct {
 	work     *work
 	next     stage
 	from, to string
-	falls    []int // the longest beginning of from that ends its first n bytes, for every n
+	falls    []int // for each n, the longest prefix of from that also ends its first n bytes
 	met      int   // bytes of from that came last and are kept
 }
 
-// replace returns a stage with a text in place of another. An empty one stays.
+// replace returns a stage that replaces from by to. An empty from changes nothing.
 func replace(w *work, next stage, from, to string) stage {
 	switch {
 	case from == "":
@@ -218,7 +218,7 @@ func (r *replaced) end() {
 	r.next.end()
 }
 
-// whole returns how many bytes of a text come before a character that does not end in it.
+// whole returns the length of a text without an unfinished character at its end.
 func whole(text string) int {
 	for i := max(0, len(text)-utf8.UTFMax+1); i < len(text); i++ {
 		if utf8.RuneStart(text[i]) && !utf8.FullRuneInString(text[i:]) {

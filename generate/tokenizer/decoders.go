@@ -42,17 +42,17 @@ func (d decodeBytes) parts(w *work, next stage) stage {
 	return gather(w, d.tokens(w, next), func(token string) string { return token })
 }
 
-// bytePortion is how many bytes become text at once.
+// bytePortion is the number of bytes that become text at once.
 const bytePortion = 1 << 12
 
-// byteText is the stage that makes text of the bytes that tokens stand for. It keeps a portion
-// of bytes unless eager.
+// byteText is the stage that converts the bytes of tokens to text. Unless eager, it keeps a portion
+// of bytes.
 type byteText struct {
 	work   *work
 	next   stage
 	strict bool
 	eager  bool
-	bytes  []byte // of a character that has not ended; if strict, of all
+	bytes  []byte // of an unfinished character; if strict, of all tokens
 	held   int
 }
 
@@ -123,7 +123,7 @@ func (d decodeWordPiece) parts(w *work, next stage) stage {
 	return next
 }
 
-// cleanups take away the blanks that splitting put before punctuation of English.
+// cleanups remove the blanks that splitting put before English punctuation.
 var cleanups = [][2]string{
 	{" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"},
 	{" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
@@ -149,8 +149,8 @@ func (d decodeSuffix) tokens(w *work, next stage) stage {
 
 func (d decodeSuffix) parts(w *work, next stage) stage { return replace(w, next, d.suffix, "") }
 
-// suffixed is the stage that makes blanks of suffixes, and nothing of suffixes of the last
-// token, which it keeps.
+// suffixed is the stage that turns suffixes into blanks. It keeps the last token, and removes
+// suffixes of the last of all.
 type suffixed struct {
 	work   *work
 	next   stage
@@ -241,7 +241,7 @@ type byteParts struct {
 	work  *work
 	next  stage
 	begin string
-	open  bool // more than a byte token has come
+	open  bool // more bytes than a byte token has have come
 }
 
 func (b *byteParts) push(text string) {
@@ -300,13 +300,13 @@ func (d decodeStrip) parts(_ *work, next stage) stage {
 	return &stripped{next: next, content: string(d.content), start: d.start, stop: d.stop}
 }
 
-// stripped is the stage that takes a character away from the ends of a token that comes in
-// parts. It keeps a run of it at the end.
+// stripped is the stage that removes a character from the ends of a token that comes in parts. It
+// keeps a run of the character at the end.
 type stripped struct {
 	next        stage
 	content     string
-	start, stop int // characters that may still be taken at the beginning, and at the end
-	run         int // of content behind the text that was given, at most stop
+	start, stop int // characters that may still be removed at the beginning, and at the end
+	run         int // number of content after the text already given, at most stop
 }
 
 func (s *stripped) push(text string) {
@@ -333,7 +333,7 @@ func (s *stripped) push(text string) {
 	}
 }
 
-// give gives characters of the run.
+// give gives n characters of the run.
 func (s *stripped) give(n int) {
 	if n > 0 {
 		s.next.push(strings.Repeat(s.content, n))

@@ -2,14 +2,14 @@ package tokenizer
 
 import "strings"
 
-// maxCache bounds the words that an encoder remembers, and maxCached the bytes of one.
+// Bounds of an encoder's memory: the words that it remembers, and the bytes of one of them.
 const (
 	maxCache  = 1 << 16
 	maxCached = 64
 )
 
-// An encoder is what one call of Encode works with: the words met so far with their ids,
-// and room for the model.
+// An encoder is the state of a call of Encode: the words met so far with their ids, and scratch for
+// the model.
 type encoder struct {
 	t       *Tokenizer
 	ids     []int32
@@ -20,8 +20,7 @@ type encoder struct {
 	emit    func(piece)
 }
 
-// growingID is the memory of an id in a list that grows, and wordRoom the most memory that the
-// models take for a byte of a word.
+// Memory of an id in a growing list, and the most memory that models take for a byte of a word.
 const (
 	growingID = 8
 	wordRoom  = 128
@@ -29,7 +28,7 @@ const (
 
 type span struct{ from, to int32 }
 
-// A piece is a part of a text. First says that it begins where the text begins.
+// A piece is a part of a text. First is true if it begins where the text begins.
 type piece struct {
 	text  string
 	first bool

@@ -9,8 +9,8 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// TestFolderLinks loads folders with links: those that leave the folder are refused, whichever
-// file they are.
+// TestFolderLinks loads folders with links. Links that leave the folder are refused, whichever file
+// they are.
 func TestFolderLinks(t *testing.T) {
 	files := map[string]string{
 		"tokenizer.json":        document1(""),
@@ -53,7 +53,7 @@ func TestFolderLinks(t *testing.T) {
 	}
 }
 
-// TestFolderCache loads the snapshot of a cache of Hugging Face, whose files are links to blobs.
+// TestFolderCache loads the snapshot of a Hugging Face cache. Its files are links to blobs.
 func TestFolderCache(t *testing.T) {
 	repository := filepath.Join(t.TempDir(), "models--x--y")
 	snapshot := filepath.Join(repository, "snapshots", "1")
@@ -70,7 +70,7 @@ func TestFolderCache(t *testing.T) {
 	}
 }
 
-// TestFolderIrregular loads folders in which a file is none.
+// TestFolderIrregular loads folders with a folder in place of a file.
 func TestFolderIrregular(t *testing.T) {
 	for _, name := range []string{"tokenizer.json", "tokenizer_config.json", "chat_template.jinja"} {
 		dir := write(t, map[string]string{"vocab.txt": "[UNK]\na"})

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestFolderPipe loads folders in which a file is a pipe without a writer, which is refused and
-// not waited for.
+// TestFolderPipe loads folders with a pipe without a writer in place of a file. Loading refuses it
+// and does not wait.
 func TestFolderPipe(t *testing.T) {
 	for _, name := range []string{"tokenizer.json", "tokenizer_config.json", "chat_template.jinja"} {
 		dir := write(t, map[string]string{"vocab.txt": "[UNK]\na"})

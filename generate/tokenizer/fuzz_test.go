@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// FuzzRead reads files of any bytes and encodes with those that are accepted.
+// FuzzRead reads files of any bytes, and encodes and decodes with those that are accepted.
 func FuzzRead(f *testing.F) {
 	f.Add(knownFile(f, "sp_bpe.model")[:4<<10], "Hello, wörld 中 <s>")
 	for _, document := range stepDocuments() {
@@ -53,8 +53,8 @@ func streamed(t *testing.T, tok *Tokenizer, ids []int32, special bool) {
 	}
 }
 
-// FuzzChat runs templates of any bytes on a chat of any text, by way of a folder's files: they
-// end within their steps and their memory.
+// FuzzChat runs templates of any bytes on a chat of any text. They end within their steps and their
+// memory.
 func FuzzChat(f *testing.F) {
 	data, err := os.ReadFile("testdata/chats.json")
 	if err != nil {
@@ -92,7 +92,7 @@ func FuzzChat(f *testing.F) {
 	})
 }
 
-// FuzzEncode encodes texts of any bytes: what byte-level vocabularies decode is the text.
+// FuzzEncode encodes texts of any bytes. Byte-level vocabularies decode the ids to the text.
 func FuzzEncode(f *testing.F) {
 	f.Add("Hello, wörld 中 \x00 'S")
 	gpt2, o200k := known(f, "gpt2_pattern.json"), known(f, "o200k.json")

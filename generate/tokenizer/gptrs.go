@@ -8,14 +8,14 @@ import (
 	"github.com/nacre-ml/nacre/internal/guard"
 )
 
-// LoadGPTRS reads a file by the rules of gpt.rs, whichever steps it names: words as those
-// of GPT-2 with white space of its own, the model of byte pairs, no special tokens.
+// LoadGPTRS reads a file by the rules of gpt.rs, whichever steps it names: words like GPT-2's with
+// rules of its own for white space, a model of byte pairs, no special tokens.
 func LoadGPTRS(path string) (*Tokenizer, error) {
 	return LoadGPTRSContext(context.Background(), path, Options{})
 }
 
-// LoadGPTRSContext is LoadGPTRS with a context and limits. The error is ErrLimit for a file
-// past the limits of o.
+// LoadGPTRSContext is LoadGPTRS with a context and limits. If the file is past the limits of o, the
+// error is ErrLimit.
 func LoadGPTRSContext(ctx context.Context, path string, o Options) (t *Tokenizer, err error) {
 	defer guard.At(path).End(&err)
 	return load(ctx, path, o, func(f *folder, data []byte) (*Tokenizer, error) { return readGPTRS(f.work, data) })
@@ -67,8 +67,8 @@ func readGPTRS(w *work, data []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
-// gptrsUnknown returns the unknown token of the second schema where the model names
-// none: <unk> of the added tokens, else the token with the id 0.
+// gptrsUnknown returns the unknown token of the second schema if the model names none: <unk> of the
+// added tokens, else the token with the id 0.
 func gptrsUnknown(tables gptrsTables, list []AddedToken) string {
 	for _, token := range list {
 		if token.Content == "<unk>" {
@@ -83,11 +83,11 @@ func gptrsUnknown(tables gptrsTables, list []AddedToken) string {
 	return "<unk>"
 }
 
-// A textBPE is a model of byte pair encoding whose merges may make tokens that the
-// vocabulary lacks; what is left of those at the end is unknown.
+// A textBPE is a model of byte pair encoding with merges that may make tokens outside the
+// vocabulary. Any of these left at the end is unknown.
 type textBPE struct {
 	bpe
-	ids []int32 // of the tokens that merges know, those of the vocabulary
+	ids []int32 // from the tokens of merges to the ids of the vocabulary
 }
 
 // textMergeBytes is the memory of the three tokens of a merge, beside their texts.

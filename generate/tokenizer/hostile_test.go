@@ -51,8 +51,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestLongWords encodes words of a quarter of a million characters, which no step may take the square
-// of.
+// TestLongWords encodes words of a quarter of a million characters. No step may take quadratic
+// time.
 func TestLongWords(t *testing.T) {
 	const n = 1 << 18
 	ladder := `{"type":"BPE","vocab":{"a":0,"aa":1,"aaaa":2,"aaaaaaaa":3,"b":4},"merges":["a a","aa aa","aaaa aaaa"]}`

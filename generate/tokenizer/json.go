@@ -7,15 +7,14 @@ import (
 	"slices"
 )
 
-// maxParts bounds the parts of a file's steps, all sequences together, and maxDepth how
-// deep they stand in one another.
+// Bounds of a file's steps: their parts, all sequences together, and how deep they are nested.
 const (
 	maxParts = 256
 	maxDepth = 16
 )
 
-// A document is a tokenizer.json. Truncation and padding are for batches of a fixed
-// size and change no text here.
+// A document is a tokenizer.json. Truncation and padding are for batches of a fixed size and change
+// no text here.
 type document struct {
 	Version       string          `json:"version"`
 	Truncation    json.RawMessage `json:"truncation"`
@@ -51,7 +50,7 @@ func (r *reader) surrounds(ids int) error {
 // maxGrowth bounds how many times longer the steps of a file may make a text.
 const maxGrowth = 1 << 14
 
-// grows counts a step that makes a text so many times longer.
+// grows counts a step that makes a text up to times times longer.
 func (r *reader) grows(times int) error {
 	if r.growth = max(r.growth, 1) * max(times, 1); r.growth > maxGrowth {
 		return fmt.Errorf("the steps of the file make texts more than %d times longer", maxGrowth)
@@ -78,27 +77,26 @@ func (r *reader) enter(raw json.RawMessage, what string) (string, error) {
 	return head.Type, nil
 }
 
-// fields reads a part into a struct, whose field Type takes the type. A field that the
-// struct lacks is an error.
+// fields reads a part into a struct. Its field Type takes the type. A field that the struct lacks
+// is an error.
 func fields(raw json.RawMessage, to any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	return d.Decode(to)
 }
 
-// absent reports a part that a file leaves out.
+// absent reports whether a file leaves out a part.
 func absent(raw json.RawMessage) bool {
 	raw = bytes.TrimSpace(raw)
 	return len(raw) == 0 || string(raw) == "null"
 }
 
-// kind is the field of every part.
+// kind is the field that every part has.
 type kind struct {
 	Type string `json:"type"`
 }
 
-// sequence reads the parts of a sequence, whose field has a name of its own for each
-// kind of step.
+// sequence reads the parts of a sequence. The name of its field differs among the kinds of steps.
 func sequence[T any](r *reader, raw json.RawMessage, field string, read func(json.RawMessage) (T, error)) ([]T, error) {
 	var part map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &part); err != nil {
@@ -168,7 +166,7 @@ func readDocument(w *work, data []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
-// checkPost checks that the ids around a text are those of tokens.
+// checkPost checks that the ids around a text have tokens.
 func (t *Tokenizer) checkPost() error {
 	for _, p := range t.post {
 		for _, id := range slices.Concat(p.before, p.after) {
@@ -180,8 +178,8 @@ func (t *Tokenizer) checkPost() error {
 	return nil
 }
 
-// fuseBytes leaves the table of bytes of a last pre-tokenizer ByteLevel to the model's
-// side, where it is read once for each word that is new.
+// fuseBytes moves the table of bytes of a last pre-tokenizer ByteLevel to the model. There it is
+// used once for each new word.
 func (t *Tokenizer) fuseBytes() {
 	last := t.split
 	if list, ok := last.(pretokenizers); ok && len(list) > 0 {

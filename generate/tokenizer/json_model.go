@@ -35,7 +35,7 @@ func (r *reader) model(raw json.RawMessage) (model, error) {
 	return m, nil
 }
 
-// guessModel returns the type of a model that an old file leaves out.
+// guessModel returns the type of a model if an old file leaves it out.
 func guessModel(raw json.RawMessage) string {
 	var part map[string]json.RawMessage
 	if json.Unmarshal(raw, &part) != nil {
@@ -53,7 +53,7 @@ func guessModel(raw json.RawMessage) string {
 	return "WordLevel"
 }
 
-// unknownToken returns the id of the token for what a vocabulary lacks.
+// unknownToken returns the id of the unknown token.
 func (r *reader) unknownToken(token string) (int32, error) {
 	id, ok := r.vocab.id(token)
 	if !ok {
@@ -111,7 +111,8 @@ func text(s *string) string {
 	return *s
 }
 
-// A mergeList is a list of pairs, in a file pairs or texts with a blank between.
+// A mergeList is a list of pairs. A file writes a pair as a list, or as a text with a blank in
+// between.
 type mergeList [][2]string
 
 // UnmarshalJSON reads both forms.
@@ -164,7 +165,7 @@ func (r *reader) unigram(raw json.RawMessage) (model, error) {
 	return newUnigram(r.work, r.vocab, scores, int32(*f.Unk), f.ByteFallback)
 }
 
-// A scoredPair is a token and its score, in a file a list of the two.
+// A scoredPair is a token and its score. A file writes it as a list.
 type scoredPair struct {
 	token string
 	score float64
@@ -188,8 +189,8 @@ func (p *scoredPair) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// listVocabulary returns the vocabulary whose ids are the places in a list. Of equal
-// tokens the last has the id.
+// listVocabulary returns a vocabulary with places in a list as ids. Of equal tokens the last has
+// the id.
 func listVocabulary(tokens []string) *vocabulary {
 	v := &vocabulary{ids: make(map[string]int32, len(tokens)), list: tokens, known: slices.Repeat([]bool{true}, len(tokens))}
 	for i, token := range tokens {
@@ -199,8 +200,7 @@ func listVocabulary(tokens []string) *vocabulary {
 	return v
 }
 
-// unknownPenalty is how much less than the least score a character without a token
-// counts.
+// unknownPenalty is the distance from the least score to the score of a character without a token.
 const unknownPenalty = 10
 
 func newUnigram(w *work, v *vocabulary, scores []float64, unk int32, fallback bool) (*unigram, error) {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// behaviors are the names in files of what becomes of matches.
+// behaviors are the names of behaviors in files.
 var behaviors = map[string]behavior{
 	"Removed":            removed,
 	"Isolated":           isolated,
@@ -89,7 +89,7 @@ func readCharacterSplit(name string, raw json.RawMessage) (pretokenizer, error) 
 	return nil, fmt.Errorf("the type is not supported")
 }
 
-// byteLevelFields are those of the three kinds of steps called ByteLevel.
+// byteLevelFields are the fields of the three kinds of steps called ByteLevel.
 type byteLevelFields struct {
 	kind
 	Prefix bool  `json:"add_prefix_space"`

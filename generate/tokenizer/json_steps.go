@@ -21,7 +21,7 @@ var forms = map[string]normalizer{
 	"ByteLevel":    byteLevels{},
 }
 
-// formGrowth is how many times longer the normalizers without fields make a text.
+// formGrowth is how many times longer the normalizers without fields may make a text.
 var formGrowth = map[string]int{"NFC": 3, "NFD": 4, "NFKC": 11, "NFKD": 11, "Lowercase": 2, "ByteLevel": 2}
 
 func (r *reader) normalizer(raw json.RawMessage) (normalizer, error) {
@@ -177,7 +177,7 @@ func (r *reader) onePostprocessor(name string, raw json.RawMessage) ([]template,
 	return nil, fmt.Errorf("the type is not supported")
 }
 
-// A tokenPair is a token and its id, in a file a list of the two.
+// A tokenPair is a token and its id. A file writes it as a list.
 type tokenPair struct {
 	token string
 	id    int32

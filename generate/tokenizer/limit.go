@@ -18,8 +18,8 @@ type Options struct {
 	Limit Limit
 }
 
-// Limit bounds one call. A number of 0 stands for the default, which depends on the bytes
-// of the file, the text, the ids or the chat that the call is given:
+// Limit bounds one call. A number of 0 stands for the default, which depends on the bytes of the
+// call's file, text, ids or chat:
 //
 //	call       Bytes                     Steps
 //	Load       64 MiB + 64 for a byte    no bound: they follow the bytes
@@ -45,12 +45,12 @@ var (
 // idBytes is the size that an id counts as.
 const idBytes = 16
 
-// A work counts what one call takes. Past a limit, and when the context ends, it panics with
-// a failure, which caught makes an error of.
+// A work counts the memory and the steps of one call. Past a limit, or when the context ends, it
+// panics with a failure, which caught turns into an error.
 type work struct {
 	budget   *budget.Budget
 	open     int // steps that the budget has not counted yet
-	counted  int // steps that it has
+	counted  int // steps that the budget has counted
 	room     int // bytes that the budget has counted and that are free
 	searches map[*program]*search
 	spare    []*cursor
@@ -58,10 +58,10 @@ type work struct {
 	ofByte   int  // memory that the default limit allows for a byte of the argument
 }
 
-// A failure is an error on its way out of a call.
+// A failure is the error of a panic that ends a call.
 type failure struct{ error }
 
-// caught makes an error of a failure.
+// caught turns a failure into an error.
 func caught(err *error) {
 	switch f := recover().(type) {
 	case nil:
@@ -72,7 +72,7 @@ func caught(err *error) {
 	}
 }
 
-// work begins to count a call with an argument of that many bytes.
+// work begins to count a call with an argument of bytes bytes.
 func (l Limit) work(ctx context.Context, r rate, bytes int) *work {
 	limits := budget.Limits(l)
 	if limits.Bytes == 0 {
@@ -88,7 +88,7 @@ func (l Limit) work(ctx context.Context, r rate, bytes int) *work {
 	return w
 }
 
-// argument counts bytes of the argument that are known only now.
+// argument counts bytes of the argument that become known during the call.
 func (w *work) argument(bytes int) { w.budget.Release(int64(w.ofByte) * int64(bytes)) }
 
 func check(err error) {
@@ -101,20 +101,20 @@ func check(err error) {
 	}
 }
 
-// The budget counts portions of steps and of bytes.
+// Portions of steps and of bytes that the budget counts at once.
 const (
 	portion     = 1 << 10
 	roomPortion = 1 << 14
 )
 
-// steps counts work.
+// steps counts n steps of work.
 func (w *work) steps(n int) {
 	if w.open += n; w.open >= portion {
 		w.settle()
 	}
 }
 
-// settle has the budget count the open steps.
+// settle passes the open steps to the budget.
 func (w *work) settle() {
 	n := w.open
 	w.open = 0
@@ -122,14 +122,14 @@ func (w *work) settle() {
 	check(w.budget.Steps(int64(n)))
 }
 
-// hold counts memory before it is made.
+// hold counts memory before it is allocated.
 func (w *work) hold(bytes int) {
 	if w.room -= bytes; w.room < 0 {
 		w.grow()
 	}
 }
 
-// grow has the budget count the bytes that room lacks, and a portion if there is one.
+// grow passes the missing bytes to the budget, and a further portion if the budget has it.
 func (w *work) grow() {
 	lack := int64(-w.room)
 	if w.budget.Bytes(lack+roomPortion) == nil {
@@ -148,8 +148,8 @@ func (w *work) release(bytes int) {
 	}
 }
 
-// text returns the text that f makes of one of that many bytes, and that has times as many at
-// most.
+// text returns the result of f, which makes it from a text of bytes bytes. The result is at most
+// times times longer.
 func (w *work) text(bytes, times int, f func() string) string {
 	w.steps(bytes)
 	w.hold(times * bytes)
@@ -158,8 +158,8 @@ func (w *work) text(bytes, times int, f func() string) string {
 	return text
 }
 
-// jsonValue is the memory that a value of a JSON file takes at most in all tables made of it,
-// beside its bytes.
+// jsonValue is the most memory that a value of a JSON file takes in all tables made of it, beside
+// its bytes.
 const jsonValue = 64
 
 // json counts the memory for the values of a JSON text.
@@ -179,7 +179,7 @@ func (w *work) json(data []byte) {
 	w.hold(2*len(data) + jsonValue*values)
 }
 
-// A builder makes a text, whose bytes it counts before it takes them.
+// A builder makes a text. It counts bytes before it allocates them.
 type builder struct {
 	work    *work
 	bytes   strings.Builder
@@ -193,7 +193,7 @@ func (w *work) builder(bytes int) *builder {
 	return b
 }
 
-// count counts that many bytes more.
+// count counts bytes further bytes.
 func (b *builder) count(bytes int) {
 	if size := b.bytes.Len() + bytes; size > b.counted {
 		more := size - b.counted + b.counted/2
@@ -202,14 +202,14 @@ func (b *builder) count(bytes int) {
 	}
 }
 
-// WriteString appends a text. It returns what a writer does.
+// WriteString appends a text. It never fails.
 func (b *builder) WriteString(s string) (int, error) {
 	b.work.steps(1 + len(s)/16)
 	b.count(len(s))
 	return b.bytes.WriteString(s)
 }
 
-// String returns the text, whose bytes stay counted.
+// String returns the text. Its bytes stay counted.
 func (b *builder) String() string {
 	b.work.release(b.counted - b.bytes.Len())
 	b.counted = b.bytes.Len()

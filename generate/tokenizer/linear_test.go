@@ -30,7 +30,8 @@ func all(t testing.TB) map[string]*Tokenizer {
 	return out
 }
 
-// stepDocuments returns documents of each kind of step, which the fixtures lack or have in one form.
+// stepDocuments returns documents for each kind of step that the fixtures lack, or have in one form
+// only.
 func stepDocuments() map[string]string {
 	long := strings.Repeat("a", maxToken)
 	out := map[string]string{}
@@ -65,7 +66,8 @@ func stepDocuments() map[string]string {
 	return out
 }
 
-// loopedMap returns a map of characters whose array leads from a node to itself for a letter.
+// loopedMap returns a map of characters with an array that leads from a node to itself for a
+// letter.
 func loopedMap() []byte {
 	units := make([]uint32, 512)
 	for i := range units {
@@ -78,10 +80,10 @@ func loopedMap() []byte {
 	return append(data, 'x', 0)
 }
 
-// units are what texts that may take long are made of.
+// units are repeated to make texts that may take long.
 var units = []string{"a", " ", "ab", "a ", "\u0301", "é", "A", "1", ".", "\n", "\t\u3000", "中", "👩‍", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac", "'s", "ʰA", "\x00", "ﷺ", "<", "▁"}
 
-// TestLinear encodes texts of a size, of twice and of four times the size: the steps grow no
+// TestLinear encodes texts of a size, and of twice and four times the size. The steps grow no
 // faster than the text, but for a logarithm.
 func TestLinear(t *testing.T) {
 	tokenizers := all(t)
@@ -112,7 +114,7 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// TestLimits asks for more than limits allow: the error is ErrLimit, or that of the context.
+// TestLimits asks for more than limits allow. The error is ErrLimit or the context's.
 func TestLimits(t *testing.T) {
 	grow := strings.Replace(document1(""), `"normalizer":null`, `"normalizer":{"type":"Replace","pattern":{"String":"a"},"content":"`+strings.Repeat("b", 16000)+`"}`, 1)
 	tok, err := Read([]byte(grow))

@@ -19,7 +19,7 @@ import (
 // maxFile bounds the bytes of a file.
 const maxFile = 1 << 28
 
-// names are the files of a folder that hold a tokenizer, the best first.
+// names are the files of a folder that may hold a tokenizer, the best first.
 var names = []string{"tokenizer.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "vocab.json", "vocab.txt"}
 
 // Load is LoadContext without a context, with the default limits.
@@ -27,16 +27,15 @@ func Load(path string) (*Tokenizer, error) {
 	return LoadContext(context.Background(), path, Options{})
 }
 
-// LoadContext reads a file, or the file of a folder that holds its tokenizer: tokenizer.json,
-// tokenizer.model, spiece.model, sentencepiece.bpe.model, vocab.json with merges.txt, or
-// vocab.txt. The error is fs.ErrNotExist where a folder has none of them. The file
-// tokenizer_config.json beside it says whether a SentencePiece model adds tokens at the
-// beginning and the end, whether a WordPiece vocabulary is of small letters, and which
-// template chats have.
+// LoadContext reads a tokenizer from a file, or from the first of these files in a folder:
+// tokenizer.json, tokenizer.model, spiece.model, sentencepiece.bpe.model, vocab.json with
+// merges.txt, vocab.txt. If a folder has none of them, the error is fs.ErrNotExist. The file
+// tokenizer_config.json beside it says whether a SentencePiece model adds tokens at the beginning
+// and the end, whether a WordPiece vocabulary is in lower case, and which template chats have.
 //
-// All files but the one that path names lie in its folder: a link that leaves the folder is
-// refused, unless it is a link of a cache of Hugging Face to its blobs. The error is ErrLimit
-// for a file past the limits of o.
+// Every file but the one that path names must be in its folder. A link that leaves the folder is
+// refused, unless it is a link of a Hugging Face cache to its blobs. If a file is past the limits
+// of o, the error is ErrLimit.
 func LoadContext(ctx context.Context, path string, o Options) (t *Tokenizer, err error) {
 	defer guard.At(path).End(&err)
 	return load(ctx, path, o, func(f *folder, data []byte) (*Tokenizer, error) {
@@ -191,9 +190,9 @@ func Read(data []byte) (*Tokenizer, error) {
 	return ReadContext(context.Background(), data, Options{})
 }
 
-// ReadContext reads the bytes of a file that holds all of a tokenizer: a tokenizer.json, the
-// schemas of gpt.rs, or a model of SentencePiece. A JSON file that has a model and names
-// no step is one of gpt.rs. The error is ErrLimit for a file past the limits of o.
+// ReadContext reads a tokenizer from the bytes of one file: a tokenizer.json, the schemas of
+// gpt.rs, or a model of SentencePiece. A JSON file with a model and without steps is one of gpt.rs.
+// If the file is past the limits of o, the error is ErrLimit.
 func ReadContext(ctx context.Context, data []byte, o Options) (t *Tokenizer, err error) {
 	defer guard.At("").End(&err)
 	defer caught(&err)
@@ -229,14 +228,14 @@ func isJSON(data []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n\xEF\xBB\xBF"), []byte("{"))
 }
 
-// hasTables reports a JSON file whose vocabulary is a part of it.
+// hasTables reports whether a JSON file contains its vocabulary.
 func (f *folder) hasTables(data []byte) bool {
 	f.work.json(data)
 	var head struct{ Vocab, Model map[string]json.RawMessage }
 	return json.Unmarshal(data, &head) == nil && (head.Vocab != nil || head.Model != nil)
 }
 
-// settings are what tokenizer_config.json and the chat template beside a file say.
+// settings are the contents of tokenizer_config.json, and the chat template.
 type settings struct {
 	AddBOS      *bool                 `json:"add_bos_token"`
 	AddEOS      *bool                 `json:"add_eos_token"`

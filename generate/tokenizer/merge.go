@@ -1,7 +1,7 @@
 package tokenizer
 
-// A scratch is the room in which a word is merged: a list of symbols, linked so that
-// joined ones are left out, and a heap of the merges that are possible.
+// A scratch is the memory to merge a word in: a list of symbols, linked so that joined ones are
+// left out, and a heap of possible merges.
 type scratch struct {
 	symbols []symbol
 	heap    []candidate
@@ -9,7 +9,7 @@ type scratch struct {
 	work    *work
 }
 
-// A symbol is a token of the word. One that was joined to its left has the id -1.
+// A symbol is a token of the word. A symbol joined to its left neighbour has the id -1.
 type symbol struct{ id, prev, next int32 }
 
 // A candidate is a merge at a place of the word. Its key orders by rank, then by place.
@@ -23,7 +23,7 @@ func (s *scratch) add(id int32) {
 	s.symbols = append(s.symbols, symbol{id: id, prev: n - 1, next: n + 1})
 }
 
-// merge joins the symbols until no merge is left: n log n steps for n symbols.
+// merge joins the symbols until no merge is left, in O(n log n) steps for n symbols.
 func (s *scratch) merge(merges map[uint64]merge) {
 	n := int32(len(s.symbols))
 	if n < 2 {
@@ -57,7 +57,7 @@ func (s *scratch) merge(merges map[uint64]merge) {
 	}
 }
 
-// offer puts the merge of a symbol with the next one on the heap, if there is one.
+// offer puts the merge of a symbol and the next one on the heap, if there is one.
 func (s *scratch) offer(merges map[uint64]merge, at int32) {
 	left := &s.symbols[at]
 	if m, ok := merges[pair(left.id, s.symbols[left.next].id)]; ok {

@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// A wordPiece is the model of BERT: the longest token that begins a word, then the
-// longest that continues it.
+// A wordPiece is the model of BERT: the longest token that begins a word, then the longest that
+// continues it.
 type wordPiece struct {
 	trie  trie
-	inner int32 // the node where tokens that continue a word begin; -1: there are none
+	inner int32 // root of the tokens that continue a word; -1 if there are none
 	unk   int32
 	most  int // longer words, in characters, are unknown
 }
@@ -61,7 +61,7 @@ func (m *wordPiece) longest(w *work, word string, at int) (id int32, end int) {
 	return id, end
 }
 
-// A wordLevel is the model whose tokens are whole words.
+// A wordLevel is the model with whole words as tokens.
 type wordLevel struct {
 	vocab *vocabulary
 	unk   int32
@@ -75,8 +75,8 @@ func (m *wordLevel) tokens(_ *scratch, ids []int32, word string) []int32 {
 	return append(ids, id)
 }
 
-// A unigram is the model of SentencePiece: of all ways to split a word, the one whose
-// tokens have the greatest sum of scores.
+// A unigram is the model of SentencePiece. It splits a word into the tokens with the greatest sum
+// of scores.
 type unigram struct {
 	vocab        *vocabulary
 	trie         trie
@@ -85,11 +85,11 @@ type unigram struct {
 	penalty      float64 // the score of a character without a token
 	byteFallback bool
 	bytes        [256]int32
-	single       bool // sums are kept as numbers of 32 bits, as SentencePiece does
+	single       bool // sums are rounded to 32 bits, as SentencePiece does
 }
 
-// A path is the best way to a place of a word: its score, where its last token begins,
-// and that token. From is -1 where there is none yet.
+// A path is the best way to a place of a word: its score, and its last token with the place where
+// that begins. From is -1 if no way is known yet.
 type path struct {
 	score float64
 	from  int32

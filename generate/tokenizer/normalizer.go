@@ -13,7 +13,7 @@ type normalizer interface {
 	normalize(w *work, text string) string
 }
 
-// drops reports whether a normalizer takes away the first character of a text.
+// drops reports whether a normalizer removes the first character of a text.
 func drops(w *work, n normalizer, text string) bool {
 	_, size := utf8.DecodeRuneInString(text)
 	return size > 0 && n.normalize(w, text[:size]) == ""
@@ -53,8 +53,8 @@ func (f unicodeForm) normalize(w *work, text string) string {
 
 func (lowercase) normalize(w *work, text string) string {
 	return w.text(len(text), formGrowth["Lowercase"], func() string {
-		// The capital I with a dot is the one letter whose small form has two characters
-		// wherever it stands.
+		// The capital I with a dot is the only letter with a lower case of two characters in every
+		// context.
 		return strings.ToLower(strings.ReplaceAll(text, "İ", "i̇"))
 	})
 }
@@ -73,7 +73,7 @@ func without(w *work, text string, is func(rune) bool) string {
 	})
 }
 
-// mapped returns a text with each character replaced by one that is no longer, or by none.
+// mapped returns a text with each character replaced by one with at most as many bytes, or removed.
 func mapped(w *work, text string, by func(rune) rune) string {
 	return w.text(len(text), 1, func() string { return strings.Map(by, text) })
 }
@@ -110,8 +110,8 @@ func (r replaceRegexp) normalize(w *work, text string) string {
 	return r.from.replace(w, text, r.to)
 }
 
-// normalize takes away control characters and makes odd white space blanks, as the rule
-// "nmt" of SentencePiece does.
+// normalize removes control characters and replaces unusual white space by blanks, like the rule
+// "nmt" of SentencePiece.
 func (nmt) normalize(w *work, text string) string {
 	return mapped(w, text, func(r rune) rune {
 		switch {
@@ -165,7 +165,7 @@ func (ideographs) normalize(w *work, text string) string {
 	return w.text(len(text), 2, func() string { return spaceIdeographs(text) })
 }
 
-// cleanRune returns a blank for white space and -1 for what does not print.
+// cleanRune returns a blank for white space and -1 for characters that do not print.
 func cleanRune(r rune) rune {
 	switch {
 	case r == '\t', r == '\n', r == '\r':

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// patterns are the ones that scanners know, by their text in the files.
+// patterns are the patterns that scanners know, by their text in files.
 var patterns = map[string]scanner{
 	gpt2: {contractions: true},
 	`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`:                                     {contractions: true, fold: true, lead: true, digits: 3, lines: true},
@@ -25,7 +25,7 @@ const (
 // gpt2 is the pattern of the pre-tokenizer ByteLevel.
 const gpt2 = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 
-// pattern returns a cutter for a regular expression: a scanner where one knows it.
+// pattern returns a cutter for a regular expression: a scanner for a known one.
 func pattern(w *work, text string) (cutter, error) {
 	if s, ok := patterns[text]; ok {
 		s.classes = classes()
@@ -49,8 +49,8 @@ func pattern(w *work, text string) (cutter, error) {
 	return &matched{p, spaces}, nil
 }
 
-// matched is a cutter of a regular expression. With spaces, its first group is white space,
-// of which the last character stays with the word behind it.
+// matched is a cutter of a regular expression. With spaces, its first group is white space, and the
+// last character of that joins the word after it.
 type matched struct {
 	program *program
 	spaces  bool
@@ -61,7 +61,7 @@ func (m *matched) next(c *cursor, at int) (bool, int) {
 		c.search, c.from, c.to = m.program.search(c.work, c.text), -1, 0
 	}
 	if at == c.from {
-		return true, c.to // it was found on the way from a place before
+		return true, c.to // found by the call for an earlier place
 	}
 	for from := at; from < len(c.text); {
 		end, spaced, ok := c.search.match(from)
@@ -85,7 +85,7 @@ func (m *matched) next(c *cursor, at int) (bool, int) {
 	return false, len(c.text)
 }
 
-// bound reports whether a pattern depends on what stands before a match.
+// bound reports whether a pattern depends on the text before a match.
 func bound(t *syntax.Regexp) bool {
 	switch t.Op {
 	case syntax.OpBeginLine, syntax.OpBeginText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:

@@ -1,7 +1,7 @@
 package tokenizer
 
-// A template is the post-processor of single texts: it puts ids of special tokens around
-// those of a text.
+// A template is the post-processor of single texts. It puts ids of special tokens before and after
+// the ids of a text.
 type template struct{ before, after []int32 }
 
 func (t template) process(w *work, ids []int32) []int32 {

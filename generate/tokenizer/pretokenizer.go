@@ -103,19 +103,19 @@ func (f fixedLength) split(w *work, p piece, emit func(piece)) {
 	}
 }
 
-// A behavior says what becomes of the parts of a text that a pattern matches.
+// A behavior is the use of the parts of a text that a pattern matches.
 type behavior int
 
 const (
 	isolated           behavior = iota // they are words
 	removed                            // they are left out
 	mergedWithPrevious                 // they end the word before them
-	mergedWithNext                     // they begin the word behind them
+	mergedWithNext                     // they begin the word after them
 	contiguous                         // a run of them is one word
 )
 
 func (c *cut) split(w *work, p piece, emit func(piece)) {
-	from, before := 0, false // the word that is not given yet, and whether a match came last
+	from, before := 0, false // start of the word not given yet, and whether a match came last
 	give := func(end int) {
 		if end > from {
 			emit(piece{p.text[from:end], p.first && from == 0})
@@ -153,12 +153,12 @@ func (c *cut) split(w *work, p piece, emit func(piece)) {
 	w.put(places)
 }
 
-// A cursor is what a cutter keeps of one text.
+// A cursor is the state of a cutter in one text.
 type cursor struct {
 	work     *work
 	text     string
 	search   *search // of a cutter that is a regular expression
-	from, to int     // the match that it has found beyond the place of the call
+	from, to int     // the match already found beyond the place of the call
 }
 
 // cursor returns a cursor at the beginning of a text.
@@ -173,7 +173,7 @@ func (w *work) cursor(text string) *cursor {
 	return c
 }
 
-// put takes a cursor back.
+// put returns a cursor for reuse.
 func (w *work) put(c *cursor) { w.spare = append(w.spare, c) }
 
 // next calls a cutter and counts the part.
@@ -183,15 +183,14 @@ func (c *cursor) next(by cutter, at int) (match bool, end int) {
 	return match, end
 }
 
-// A cutter divides a text into matches and what lies between them.
+// A cutter divides a text into matches and the text between them.
 type cutter interface {
-	// next returns the end of the part that begins at a place, which is inside the
-	// text of the cursor, and whether the part is a match. The place is the beginning of
-	// the text or the end of the part before.
+	// next returns the end of the part that begins at a place inside the cursor's text, and whether
+	// the part is a match. The place is the beginning of the text or the end of the part before.
 	next(c *cursor, at int) (match bool, end int)
 }
 
-// A class is a cutter whose matches are single characters of a kind.
+// A class is a cutter that matches single characters of a kind.
 type class func(r rune) bool
 
 func (is class) next(c *cursor, at int) (bool, int) {
@@ -207,7 +206,7 @@ func (is class) next(c *cursor, at int) (bool, int) {
 	return false, len(c.text)
 }
 
-// A literal is a cutter whose matches are a text.
+// A literal is a cutter that matches a text.
 type literal string
 
 func (l literal) next(c *cursor, at int) (bool, int) {
@@ -221,8 +220,8 @@ func (l literal) next(c *cursor, at int) (bool, int) {
 	}
 }
 
-// A run is a cutter whose matches are runs of characters of one kind; those of kind 0
-// lie between them.
+// A run is a cutter that matches runs of characters of one kind. Characters of kind 0 are between
+// the matches.
 type run func(r rune) int
 
 func (f run) next(c *cursor, at int) (bool, int) {
@@ -237,7 +236,7 @@ func (f run) next(c *cursor, at int) (bool, int) {
 	return kind > 0, len(c.text)
 }
 
-// inverted is a cutter whose matches are what lies between those of another.
+// inverted is a cutter that matches the text between the matches of another.
 type inverted struct{ cutter }
 
 func (v inverted) next(c *cursor, at int) (bool, int) {
@@ -245,8 +244,8 @@ func (v inverted) next(c *cursor, at int) (bool, int) {
 	return !match, end
 }
 
-// wordKind is the rule of the pre-tokenizer Whitespace: runs of word characters and runs
-// of what is neither a word nor white space.
+// wordKind is the rule of the pre-tokenizer Whitespace: runs of word characters, and runs of
+// characters that are neither word nor white space.
 func wordKind(r rune) int {
 	switch {
 	case isWord(r):

@@ -9,10 +9,9 @@ import (
 // maxPattern bounds the bytes of a regular expression.
 const maxPattern = 1 << 12
 
-// compile returns a regular expression of a file, which is written for Oniguruma. White
-// space, digits and words are those of Unicode; ^ and $ are those of lines; classes may
-// stand in classes. What the regular expressions of Go lack is an error: looking around,
-// references, possessive repetition.
+// compile returns a regular expression of a file, written for Oniguruma. White space, digits and
+// words are Unicode's; ^ and $ match at lines; classes may be nested. Features that the regular
+// expressions of Go lack are an error: looking around, references, possessive repetition.
 func compile(w *work, text string) (*program, error) {
 	out, err := translate(text)
 	if err != nil {
@@ -22,7 +21,7 @@ func compile(w *work, text string) (*program, error) {
 	return p, err
 }
 
-// translate returns a pattern of Oniguruma as one of Go, which has no groups of its own.
+// translate returns a pattern of Oniguruma as one of Go, without capturing groups.
 func translate(text string) (string, error) {
 	if len(text) > maxPattern {
 		return "", fmt.Errorf("a pattern of %d bytes is too long: at most %d are allowed", len(text), maxPattern)
@@ -55,7 +54,7 @@ func (t *translator) fail(what string) {
 
 const spaceClass = `\t\n\v\f\r\x{85}\p{Z}`
 
-// inside are the escapes that mean the same in a class and outside, as a class's inside.
+// inside are escapes with the same meaning inside and outside a class, as the inside of a class.
 var inside = map[byte]string{
 	's': spaceClass,
 	'd': `\p{Nd}`,
@@ -116,7 +115,7 @@ func (t *translator) group() {
 	}
 }
 
-// escape rewrites a backslash and what follows.
+// escape rewrites a backslash and the character after it.
 func (t *translator) escape(class bool) {
 	if t.at+1 >= len(t.in) {
 		t.fail("a backslash at the end")

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// The bits of a character's class. Characters that are neither letter, number nor space
-// are punctuation to the patterns; marks among them may also stand in cased words.
+// The bits of a character's class. Characters that are neither letter, number nor space are
+// punctuation to the patterns. Marks among them may also be part of cased words.
 const (
 	letter  = 1 << iota
 	number  // \p{N}
@@ -46,23 +46,23 @@ var classes = sync.OnceValue(func() []uint8 {
 	return table
 })
 
-// A scanner is a cutter for the patterns that byte-level vocabularies have in common. All
-// of them match every character, so that each part is a match. The patterns are
-// alternatives, of which the first that matches counts:
+// A scanner is a cutter for the usual patterns of byte-level vocabularies. They match every
+// character, so each part is a match. A pattern is a list of alternatives, and the first that
+// matches counts:
 //
 //	contractions    's|'t|'re|'ve|'m|'ll|'d
 //	letters          ?\p{L}+          or [^\r\n\p{L}\p{N}]?\p{L}+, or words by case
 //	numbers          ?\p{N}+          or \p{N}{1,3}, or \p{N}
-//	punctuation      ?[^\s\p{L}\p{N}]+ and line ends behind it
+//	punctuation      ?[^\s\p{L}\p{N}]+ and line ends after it
 //	lines           \s*[\r\n]+
 //	white space     \s+(?!\S)|\s+
 type scanner struct {
 	contractions bool
 	fold         bool // contractions in either case
 	lead         bool // any one character before letters that is not a line end
-	cased        bool // words by case, contractions behind them
+	cased        bool // words by case, contractions after them
 	digits       int  // the most in a run; 0: no bound, and a blank before it
-	slash        bool // slashes among the line ends behind punctuation
+	slash        bool // slashes among the line ends after punctuation
 	lines        bool
 	whole        bool // white space before a word stays together
 	classes      []uint8
@@ -203,8 +203,8 @@ func (s *scanner) punctuation(text string, at int, c uint8, size int) int {
 	return at
 }
 
-// spaces returns the end of the white space at a place: behind the last line end of the
-// run, else before the blank that belongs to the next word.
+// spaces returns the end of the white space at a place. With lines, it is after the last line end
+// of the run, if there is one. Else it is before the blank that belongs to the next word.
 func (s *scanner) spaces(text string, at int) int {
 	line, last, end := 0, at, at
 	for {

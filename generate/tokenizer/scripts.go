@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// scripts is the pre-tokenizer that splits where the script of the characters changes.
-// Characters of no script, such as blanks, belong to the word before them and are left
-// out at the beginning. The Japanese syllables count as Han.
+// scripts is the pre-tokenizer that splits between characters of different scripts. Characters of
+// no script, such as blanks, belong to the word before them, and are left out at the beginning. The
+// Japanese syllables count as Han.
 type scripts struct{}
 
 func (scripts) split(w *work, p piece, emit func(piece)) {
@@ -59,8 +59,8 @@ func appendRange(list []scriptRange, low, high, stride rune, name string) []scri
 	return list
 }
 
-// scriptOf returns the script of a character as the package tokenizers has it, or "" for a
-// blank and for characters of none.
+// scriptOf returns the script of a character in the package tokenizers. For a blank and for
+// characters of no script it returns "".
 func scriptOf(r rune) string {
 	switch r {
 	case ' ':

@@ -1,8 +1,7 @@
 package tokenizer
 
-// withoutScript are the characters that have a script in Unicode 15 and none in the
-// Unicode of the package tokenizers, which is older, and those between them that have
-// none in either.
+// withoutScript are the characters with a script in Unicode 15 and none in the older Unicode of the
+// package tokenizers, and characters between them with a script in neither.
 var withoutScript = [][2]rune{
 	{0x560, 0x560}, {0x588, 0x588}, {0x5ef, 0x5ef}, {0x61d, 0x61d}, {0x7fd, 0x7ff}, {0x860, 0x89f}, {0x8b5, 0x8b5}, {0x8be, 0x8d3}, {0x9fc, 0x9fe},
 	{0xa76, 0xa76}, {0xafa, 0xaff}, {0xb55, 0xb55}, {0xc04, 0xc04}, {0xc3c, 0xc3c}, {0xc5d, 0xc5d}, {0xc77, 0xc77}, {0xc84, 0xc84}, {0xcdd, 0xcdd},

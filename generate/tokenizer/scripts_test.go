@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestScripts splits characters whose script has changed, or that are newer than the
-// Unicode of the package tokenizers.
+// TestScripts splits characters that changed their script, or that are newer than the Unicode of
+// the package tokenizers.
 func TestScripts(t *testing.T) {
 	for _, tt := range []struct {
 		text string

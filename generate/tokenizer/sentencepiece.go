@@ -43,12 +43,12 @@ type spModel struct {
 	bos, eos     string
 	charsmap     []byte
 	dummy        bool // a blank before the text
-	squeeze      bool // runs of blanks are one, none at the ends
+	squeeze      bool // runs of blanks become one blank, or none at the ends
 	escape       bool // blanks become their mark
 }
 
-// message calls f for each field of a protobuf message. Of numbers, f gets the value,
-// of texts and messages the bytes.
+// message calls f for each field of a protobuf message: with the value of a number, or with the
+// bytes of a text or message.
 func message(data []byte, f func(field protowire.Number, number uint64, data []byte) error) error {
 	for len(data) > 0 {
 		field, typ, n := protowire.ConsumeTag(data)
@@ -165,8 +165,8 @@ func (m *spModel) normalizer(data []byte) error {
 	})
 }
 
-// readSentencePiece makes a tokenizer of a SentencePiece model. Control pieces are
-// special tokens, which are matched in texts as the tokenizers of Hugging Face do.
+// readSentencePiece makes a tokenizer of a SentencePiece model. Control pieces are special tokens,
+// and are matched in texts as the tokenizers of Hugging Face do.
 func readSentencePiece(w *work, data []byte, c *settings) (*Tokenizer, error) {
 	m, err := parseSentencePiece(w, data)
 	if err != nil {
@@ -208,8 +208,8 @@ func readSentencePiece(w *work, data []byte, c *settings) (*Tokenizer, error) {
 	return t, nil
 }
 
-// ends returns the tokens around a text: those that tokenizer_config.json asks for, else
-// that of the beginning, or where the model lacks it that of the end.
+// ends returns the tokens around a text. By default it is the token of the beginning, or if the
+// model lacks that, the token of the end. tokenizer_config.json may ask for others.
 func (m *spModel) ends(v *vocabulary, c *settings) []template {
 	bos, hasBOS := v.id(m.bos)
 	eos, hasEOS := v.id(m.eos)
@@ -236,8 +236,7 @@ func (m *spModel) model(w *work, v *vocabulary, unk int32) (model, error) {
 	return nil, fmt.Errorf("the kind %d of SentencePiece models is not supported: 1 (unigram) and 2 (bpe) are", m.kind)
 }
 
-// unigram returns the model of scores. Symbols of the user are worth more than any way
-// to split them.
+// unigram returns the model of scores. Symbols of the user score more than any way to split them.
 func (m *spModel) unigram(w *work, v *vocabulary, unk int32) *unigram {
 	u := &unigram{vocab: v, scores: make([]float64, len(m.pieces)), unk: unk, byteFallback: m.byteFallback, bytes: byteTokens(v), single: true}
 	low, high := math.Inf(1), math.Inf(-1)

@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// A spBPE is the BPE of SentencePiece: of the neighbours whose text is a piece, those of
-// the greatest score are joined first, the leftmost of equals first. Symbols of the user
-// stay as they are, and unused pieces fall apart again.
+// A spBPE is the BPE of SentencePiece. Of the neighbours that form a piece, the piece with the
+// greatest score is joined first, and of several places the leftmost. Symbols of the user stay as
+// they are, and unused pieces are split again.
 type spBPE struct {
 	vocab        *vocabulary
 	kinds        []uint64
-	ranks        []int32 // the place of a piece by its score, the greatest first
+	ranks        []int32 // the rank of a piece by its score, the greatest first
 	user         trie
 	unk          int32
 	byteFallback bool
@@ -39,14 +39,13 @@ func (m *spModel) bpe(w *work, v *vocabulary, unk int32) (*spBPE, error) {
 	return b, nil
 }
 
-// A part is a run of a word that one token covers. One that was joined to its left has
-// no length.
+// A part is a run of a word that one token covers. A part joined to its left neighbour has size 0.
 type part struct {
 	from, size, prev, next int32
 	frozen                 bool
 }
 
-// A joined says which parts made an unused piece.
+// A joined is the two parts of an unused piece.
 type joined struct{ left, right string }
 
 func (b *spBPE) tokens(s *scratch, ids []int32, word string) []int32 {

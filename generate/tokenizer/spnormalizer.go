@@ -54,8 +54,7 @@ func (t *trie) longest(w *work, text string, at int) int {
 	return end
 }
 
-// prefix returns what the first characters of a text become, and how many bytes they
-// have.
+// prefix returns the replacement of the first characters of a text, and their bytes.
 func (n *spNormalizer) prefix(w *work, text string) (value string, size int) {
 	if end := n.user.longest(w, text, 0); end > 0 {
 		return text[:end], end

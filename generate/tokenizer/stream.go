@@ -6,11 +6,10 @@ import (
 	"github.com/nacre-ml/nacre/internal/guard"
 )
 
-// A Stream decodes ids one by one. It gives text as soon as no id that follows can change
-// it: whole characters, for byte tokens such as <0x0A> all of their run, and nothing before
-// the end where a step of the file takes the whole text. All texts that it gives are
-// together the text of Decode; of a file of gpt.rs, whose Decode gives nothing for text that
-// is not UTF-8, they are that text with U+FFFD.
+// A Stream decodes ids one by one. It gives text as soon as no later id can change it: whole
+// characters, whole runs of byte tokens such as <0x0A>, and all text at the end if a step of the
+// file takes the whole text. The texts that it gives add up to the text of Decode. A file of gpt.rs
+// is an exception: for text that is not UTF-8, Decode gives nothing, and the Stream gives U+FFFD.
 type Stream struct {
 	t        *Tokenizer
 	special  bool
@@ -18,8 +17,8 @@ type Stream struct {
 	err      error
 }
 
-// Stream returns a decoder of ids that come one by one. With special, the text of special
-// tokens is given too.
+// Stream returns a decoder of ids that come one by one. With special, the text of special tokens is
+// given too.
 func (t *Tokenizer) Stream(special bool) *Stream {
 	return &Stream{t: t, special: special}
 }
@@ -37,7 +36,7 @@ func (s *Stream) Push(id int32) string {
 	})
 }
 
-// Flush returns the text that is left, and begins anew.
+// Flush returns the rest of the text, and begins anew.
 func (s *Stream) Flush() string {
 	if s == nil {
 		return ""
@@ -47,8 +46,8 @@ func (s *Stream) Flush() string {
 	return text
 }
 
-// Err returns ErrLimit if Push gave nothing because the text that it holds is past the limit.
-// It is nil again after Flush.
+// Err returns ErrLimit if Push gave nothing because the text that it holds is past the limit. After
+// Flush it is nil again.
 func (s *Stream) Err() error {
 	if s == nil {
 		return nil

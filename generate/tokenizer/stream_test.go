@@ -40,7 +40,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestStreamBroken gives bytes that never make a character: the stream holds none of them.
+// TestStreamBroken gives bytes that never make a character. The stream holds none of them back.
 func TestStreamBroken(t *testing.T) {
 	tok := known(t, "gpt2.json")
 	id, ok := tok.ID(string(byteCharacter[0xE4]))
@@ -58,9 +58,9 @@ func TestStreamBroken(t *testing.T) {
 	}
 }
 
-// TestStreamRandom streams lists of random ids: all texts together are the text of Decode, and
-// each is whole characters. Ids without text, special ones, byte tokens and halves of
-// characters are among them.
+// TestStreamRandom streams lists of random ids. The texts add up to the text of Decode, and each is
+// whole characters. Ids without text, special ids, byte tokens and halves of characters are among
+// them.
 func TestStreamRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for name, tok := range decoders(t) {
@@ -105,8 +105,8 @@ func TestStreamRandom(t *testing.T) {
 	}
 }
 
-// decoders returns the fixtures, but for files of gpt.rs, and tokenizers of each decoder in
-// many orders.
+// decoders returns the fixtures, except files of gpt.rs, and tokenizers with the decoders in many
+// orders.
 func decoders(t testing.TB) map[string]*Tokenizer {
 	out := all(t)
 	for name, tok := range out {
@@ -141,8 +141,8 @@ func decoders(t testing.TB) map[string]*Tokenizer {
 	return out
 }
 
-// wholeText decodes by decoders that are given all tokens at once, as the package tokenizers
-// does: the oracle of the stages.
+// wholeText decodes with decoders that get all tokens at once, as the package tokenizers does. It
+// is the oracle of the stages.
 func wholeText(w *work, by []decoder, tokens []string) string {
 	for _, d := range by {
 		var next []string

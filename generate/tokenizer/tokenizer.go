@@ -9,8 +9,8 @@ import (
 	"github.com/nacre-ml/nacre/internal/guard"
 )
 
-// A Tokenizer holds a vocabulary and the steps between text and ids. It is safe for
-// use by several goroutines.
+// A Tokenizer holds a vocabulary and the steps between text and ids. It is safe for use by several
+// goroutines.
 type Tokenizer struct {
 	vocab   *vocabulary
 	added   added
@@ -20,15 +20,15 @@ type Tokenizer struct {
 	model   model
 	post    []template
 	decoder []decoder // nil: tokens are joined by blanks
-	partial []decoder // the decoder of texts that may end inside a character; nil: decoder
+	partial []decoder // for texts that may end inside a character; nil: decoder
 	unknown func(id int32) (string, bool)
 	chat    *Chat
 	limit   Limit
 	pool    sync.Pool // of *encoder
 }
 
-// made reports whether a function of the package made the tokenizer. Methods of others find
-// nothing.
+// made reports whether the tokenizer was made by a function of the package. Methods of other
+// tokenizers, such as nil, find nothing.
 func (t *Tokenizer) made() bool { return t != nil && t.vocab != nil }
 
 var errNotRead = errors.New("tokenizer: Load or Read gave no such tokenizer")
@@ -39,17 +39,17 @@ type model interface {
 	tokens(s *scratch, ids []int32, word string) []int32
 }
 
-// Encode is EncodeContext without a context. It returns nil if the text takes more than the
-// limits allow.
+// Encode is EncodeContext without a context. If the text takes more than the limits allow, it
+// returns nil.
 func (t *Tokenizer) Encode(text string, special bool) []int32 {
 	ids, _ := t.EncodeContext(context.Background(), text, special)
 	return ids
 }
 
-// EncodeContext returns the ids of a text. With special, the special tokens that the file puts
-// around a text, such as that of its beginning, are among them. Special tokens that the
-// text itself names are matched in either case. Bytes that are not UTF-8 count as
-// U+FFFD. The error is ErrLimit, or that of the context.
+// EncodeContext returns the ids of a text. With special, it adds the special tokens that the file
+// puts around a text, such as the one for its beginning. Special tokens in the text itself are
+// matched in either case. Bytes that are not UTF-8 count as U+FFFD. The error is ErrLimit or the
+// context's.
 func (t *Tokenizer) EncodeContext(ctx context.Context, text string, special bool) (ids []int32, err error) {
 	defer guard.At("").End(&err)
 	defer caught(&err)
@@ -82,8 +82,8 @@ func (t *Tokenizer) encode(w *work, text string, special bool) []int32 {
 	return ids
 }
 
-// Decode is DecodeContext without a context and without the text of special tokens. It
-// returns an empty text if the ids take more than the limits allow.
+// Decode is DecodeContext without a context and without the text of special tokens. If the ids take
+// more than the limits allow, it returns an empty text.
 func (t *Tokenizer) Decode(ids []int32) string {
 	text, _ := t.DecodeContext(context.Background(), ids, false)
 	return text
@@ -95,9 +95,8 @@ func (t *Tokenizer) DecodeSpecial(ids []int32) string {
 	return text
 }
 
-// DecodeContext returns the text of ids; with special, the text of special tokens is part of
-// it. Ids that the vocabulary lacks are left out. The error is ErrLimit, or that of the
-// context.
+// DecodeContext returns the text of ids. With special, the text of special tokens is part of it.
+// Ids that the vocabulary lacks are left out. The error is ErrLimit or the context's.
 func (t *Tokenizer) DecodeContext(ctx context.Context, ids []int32, special bool) (text string, err error) {
 	defer guard.At("").End(&err)
 	defer caught(&err)
@@ -117,7 +116,7 @@ func (t *Tokenizer) DecodeContext(ctx context.Context, ids []int32, special bool
 	return text, nil
 }
 
-// textOf returns the token of an id that is part of a text.
+// textOf returns the token of an id, and whether it is part of a text.
 func (t *Tokenizer) textOf(id int32, special bool) (string, bool) {
 	token, ok := t.Token(id)
 	if !ok && t.unknown != nil {
@@ -126,7 +125,7 @@ func (t *Tokenizer) textOf(id int32, special bool) (string, bool) {
 	return token, ok && (special || !t.added.special[token])
 }
 
-// Vocabulary returns the count of ids, added tokens included: one more than the largest.
+// Vocabulary returns the largest id plus one, added tokens included.
 func (t *Tokenizer) Vocabulary() int {
 	if !t.made() {
 		return 0
@@ -156,7 +155,7 @@ func (t *Tokenizer) ID(token string) (int32, bool) {
 	return t.vocab.id(token)
 }
 
-// Special reports whether an id is that of a special token.
+// Special reports whether an id has a special token.
 func (t *Tokenizer) Special(id int32) bool {
 	token, ok := t.Token(id)
 	return ok && t.added.special[token]

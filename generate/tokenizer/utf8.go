@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// lossy returns bytes as text. Each longest part that begins a character and does not
-// end it becomes one U+FFFD, as Unicode recommends.
+// lossy returns bytes as text. Each longest prefix of a character without its end becomes one
+// U+FFFD, as Unicode recommends.
 func lossy(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
@@ -25,8 +25,8 @@ func lossy(b []byte) string {
 	return s.String()
 }
 
-// begun returns how many of the first bytes, which are not a character, begin one: at
-// least 1.
+// begun returns how many of the first bytes begin a character. The bytes must not begin with a
+// whole one. The result is at least 1.
 func begun(b []byte) int {
 	low, high, need := byte(0x80), byte(0xBF), 0
 	switch c := b[0]; {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// readPairs reads vocab.json and merges.txt of a byte-level BPE as GPT-2 has it.
+// readPairs reads vocab.json and merges.txt of a byte-level BPE like GPT-2's.
 func readPairs(f *folder, vocab, pairs []byte, c *settings) (*Tokenizer, error) {
 	w := f.work
 	w.json(vocab)
@@ -42,13 +42,13 @@ func readPairs(f *folder, vocab, pairs []byte, c *settings) (*Tokenizer, error) 
 	return t, err
 }
 
-// mergeBytes is the memory of a merge, and lineBytes that of a token on a line of its own.
+// The memory of a merge, and of a token on a line of its own.
 const (
 	mergeBytes = 128
 	lineBytes  = 128
 )
 
-// mergeLines reads the lines of merges.txt, of which the first may say a version.
+// mergeLines reads the lines of merges.txt. The first line may give a version.
 func mergeLines(w *work, text string) (mergeList, error) {
 	lines := strings.Count(text, "\n") + 1
 	w.hold(2*len(text) + mergeBytes*lines)
@@ -103,8 +103,8 @@ func readWordPieces(w *work, data []byte, c *settings) (*Tokenizer, error) {
 	return t, err
 }
 
-// specials returns the added tokens of tokenizer_config.json, and the usual ones that a
-// vocabulary has.
+// specials returns the added tokens of tokenizer_config.json, and the usual ones that a vocabulary
+// has.
 func (c *settings) specials(v *vocabulary, usual ...string) ([]AddedToken, error) {
 	var list []AddedToken
 	seen := map[string]bool{}

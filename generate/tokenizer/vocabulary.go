@@ -2,11 +2,11 @@ package tokenizer
 
 import "fmt"
 
-// maxToken bounds the bytes of one token, so that the search for the longest one at each
-// place of a text stays linear.
+// maxToken bounds the bytes of one token. It keeps the search for the longest token at each place
+// of a text linear.
 const maxToken = 1 << 10
 
-// maxHoles bounds the ids without a token beyond one for each token.
+// maxHoles bounds how far ids without a token may exceed the number of tokens.
 const maxHoles = 1 << 20
 
 // A vocabulary maps tokens to ids and back.

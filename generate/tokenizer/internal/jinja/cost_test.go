@@ -13,8 +13,8 @@ import (
 	"github.com/nacre-ml/nacre/internal/budget"
 )
 
-// cost returns the steps that a template takes; ok is false if it fails for another reason than
-// steps.
+// cost returns the steps that a template takes. If it fails for another reason than steps, ok is
+// false.
 func cost(t *testing.T, source string, vars map[string]any) (steps int64, ok bool) {
 	t.Helper()
 	tpl, err := Parse(source)
@@ -47,8 +47,8 @@ func sized(n int) map[string]any {
 	return map[string]any{"text": strings.Repeat("aB c", n/4), "digits": " " + strings.Repeat("7", n), "blanks": strings.Repeat(" ", n), "list": NewList(list), "numbers": NewList(slices.Repeat([]any{1}, n)), "fields": fields}
 }
 
-// grows reports whether a construct with a value x costs steps as the value grows, for one
-// kind of value at least; and whether it can be run at all.
+// grows reports whether the steps of a construct with a value x grow with the value, for at least
+// one kind of value, and whether it runs at all.
 func grows(t *testing.T, source string) (costs, runs bool) {
 	t.Helper()
 	const n = 1 << 7
@@ -62,7 +62,7 @@ func grows(t *testing.T, source string) (costs, runs bool) {
 	return costs, runs
 }
 
-// constantWork names what looks at no more than a part of a value, whatever its size.
+// constantWork names the constructs that look at a bounded part of a value, whatever its size.
 var constantWork = map[string]string{
 	"tests":   "defined undefined none string boolean integer float number mapping callable true false iterable sequence odd even divisibleby",
 	"filters": "safe default d abs round attr",
@@ -70,8 +70,8 @@ var constantWork = map[string]string{
 	"fields":  "get",
 }
 
-// TestCost runs each test, filter, method, operator and statement on values of a size and of
-// four times the size: the steps grow with the work.
+// TestCost runs each test, filter, method, operator and statement on values of a size and of four
+// times the size. The steps grow with the work.
 func TestCost(t *testing.T) {
 	templates := map[string]map[string]string{"tests": {}, "filters": {}, "text": {}, "list": {}, "fields": {}, "operators": {}, "statements": {}, "functions": {}}
 	add := func(table, name, source string) { templates[table][name] = source }
@@ -150,8 +150,8 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// TestMemory runs templates that ask for more memory than the budget has: they end before they
-// have made much of it.
+// TestMemory runs templates that ask for more memory than the budget has. They end before they have
+// allocated much of it.
 func TestMemory(t *testing.T) {
 	big := "{% set s = 'a' * 8000000 %}"
 	for _, source := range []string{

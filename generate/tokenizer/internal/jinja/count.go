@@ -2,7 +2,7 @@ package jinja
 
 import "strings"
 
-// The most that values take beside the bytes of texts.
+// The most memory that values take beside the bytes of texts.
 const (
 	itemBytes  = 32  // an item of a list
 	fieldBytes = 160 // a field of an object
@@ -12,7 +12,7 @@ const (
 // scopeSteps is the work of a scope and its variables.
 const scopeSteps = 8
 
-// steps counts work: a step is the work of a small construct, or of 16 bytes of a text.
+// steps counts work. A step is the work of a small construct, or of 16 bytes of a text.
 func (r *run) steps(n int) {
 	if err := r.budget.Steps(int64(n)); err != nil {
 		panic(failure{err})
@@ -22,7 +22,7 @@ func (r *run) steps(n int) {
 // reads counts the work on the bytes of a text.
 func (r *run) reads(bytes int) { r.steps(1 + bytes/16) }
 
-// hold counts memory before it is made.
+// hold counts memory before it is allocated.
 func (r *run) hold(bytes int) {
 	if err := r.budget.Bytes(int64(bytes)); err != nil {
 		panic(failure{err})
@@ -42,7 +42,7 @@ func bounded(bytes int) {
 	}
 }
 
-// list returns a list of values, whose memory the caller has counted.
+// list returns a list of values. The caller has counted their memory.
 func (r *run) list(items []any) *List {
 	r.steps(1 + len(items))
 	r.hold(2 * itemBytes)
@@ -65,7 +65,7 @@ func (r *run) set(d *Dict, key string, value any) {
 	d.check()
 }
 
-// A builder makes a text, whose bytes it counts before it takes them.
+// A builder makes a text. It counts bytes before it allocates them.
 type builder struct {
 	run     *run
 	bytes   strings.Builder
@@ -74,7 +74,7 @@ type builder struct {
 
 func (r *run) builder() *builder { return &builder{run: r} }
 
-// count counts the bytes of a text that follows, in portions.
+// count counts the bytes of a text to append, in portions.
 func (b *builder) count(bytes int) {
 	size := b.bytes.Len() + bytes
 	bounded(size)
@@ -85,7 +85,7 @@ func (b *builder) count(bytes int) {
 	}
 }
 
-// WriteString appends a text. It returns what fmt and strings ask of a writer.
+// WriteString appends a text, as fmt and strings require of a writer.
 func (b *builder) WriteString(s string) (int, error) {
 	b.count(len(s))
 	return b.bytes.WriteString(s)

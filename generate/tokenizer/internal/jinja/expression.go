@@ -18,7 +18,7 @@ var comparisons = map[string]func(r *run, a, b any) bool{
 	"not in": func(r *run, a, b any) bool { return !r.contains(b, a) },
 }
 
-// compare gives the value of an operator that compares.
+// compare returns the result of a comparison.
 func (r *run) compare(name string, a, b any) bool {
 	r.steps(1)
 	return comparisons[name](r, a, b)
@@ -96,7 +96,7 @@ func (x *expressions) power() expression {
 	return x.binary(func() expression { return x.unary(true) }, "**")
 }
 
-// unary reads a value with its signs. Filters belong to the value with its sign.
+// unary reads a value with its signs. Filters apply to the value with its sign.
 func (x *expressions) unary(filtered bool) expression {
 	defer x.p.deeper()()
 	var e expression
@@ -116,7 +116,7 @@ func (x *expressions) unary(filtered bool) expression {
 	return e
 }
 
-// compute gives the value of an operator.
+// compute returns the result of an operator.
 func (r *run) compute(name string, a, b any) any {
 	r.steps(1)
 	if name == "~" {

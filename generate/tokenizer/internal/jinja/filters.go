@@ -16,7 +16,7 @@ func (a *arguments) at(i int, name string) any {
 	return a.names[name]
 }
 
-// text returns an argument that is a text, or what stands for none.
+// text returns an argument that is a text. If it is missing, it returns absent.
 func (a *arguments) text(i int, name, absent string) string {
 	v := a.at(i, name)
 	if v == nil {
@@ -29,10 +29,10 @@ func (a *arguments) text(i int, name, absent string) string {
 	return s
 }
 
-// A filter gives another value for a value. It counts its work.
+// A filter returns a value made from another. It counts its work.
 type filter = func(r *run, v any, a *arguments) any
 
-// filters are the ones that are known.
+// filters are the known filters.
 var filters map[string]filter
 
 func init() {
@@ -59,13 +59,13 @@ func init() {
 	filters["trim"] = func(r *run, v any, a *arguments) any { return textMethods["strip"](r, r.text(v), a) }
 }
 
-// filter gives the value of a filter.
+// filter applies a filter.
 func (r *run) filter(f filter, v any, a *arguments) any {
 	r.steps(1)
 	return f(r, v, a)
 }
 
-// clone returns the parts of a value, which may be changed.
+// clone returns the parts of a value in a slice that the caller may change.
 func (r *run) clone(v any) []any {
 	list := r.items(v)
 	r.steps(len(list))
@@ -191,7 +191,7 @@ func joinFilter(r *run, v any, a *arguments) any {
 	return b.text()
 }
 
-// part returns a field of a value, or the value if no name is given.
+// part returns a field of a value. Without a name it returns the value.
 func (r *run) part(v any, name string) any {
 	if name == "" {
 		return v
@@ -314,8 +314,8 @@ func mapFilter(r *run, v any, a *arguments) any {
 	return r.list(list)
 }
 
-// selectFilter returns the filter that keeps the items, or the items with an attribute, of
-// which a test holds.
+// selectFilter returns the filter that keeps or drops the items that pass a test. With attr, the
+// test is of an attribute of the item.
 func selectFilter(keep, attr bool) filter {
 	return func(r *run, v any, a *arguments) any {
 		args, name := a.list, ""

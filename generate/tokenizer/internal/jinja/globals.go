@@ -1,6 +1,6 @@
 package jinja
 
-// globals are the functions that every template has.
+// globals returns the functions that every template has.
 func globals() map[string]any {
 	return map[string]any{
 		"range": call(rangeOf),

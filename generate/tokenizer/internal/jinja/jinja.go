@@ -1,8 +1,7 @@
-// Package jinja runs the templates that models bring along for their chats: the part of
-// the language Jinja that those use, with the settings trim_blocks and lstrip_blocks. A
-// template is a program of strangers. A budget counts its steps and the memory of its
-// values, its depth and the size of a text are bounded, and it reaches nothing but the
-// values that it is given.
+// Package jinja runs the chat templates of models. It supports the part of the language Jinja that
+// they use, with the settings trim_blocks and lstrip_blocks. A template is a program of strangers.
+// A budget counts its steps and the memory of its values, its depth and the size of a text are
+// bounded, and it reaches only the values that it is given.
 package jinja
 
 import (
@@ -22,7 +21,7 @@ type Template struct {
 	body []statement
 }
 
-// A failure is an error on its way out of the parser or of a run.
+// A failure is the error of a panic that ends the parser or a run.
 type failure struct{ error }
 
 func fail(format string, args ...any) {
@@ -51,8 +50,8 @@ func Parse(source string) (t *Template, err error) {
 	return &Template{body}, nil
 }
 
-// Render runs a template within a budget. Values of variables are nil, bool, int, float64,
-// string, *List, *Dict and Function. The values of variables do not count.
+// Render runs a template within a budget. Values of variables are nil, bool, int, float64, string,
+// *List, *Dict and Function. Their memory does not count.
 func (t *Template) Render(b *budget.Budget, vars map[string]any) (text string, err error) {
 	defer catch(&err)
 	r := &run{budget: b}
@@ -66,7 +65,7 @@ func (t *Template) Render(b *budget.Budget, vars map[string]any) (text string, e
 	return r.out.text(), nil
 }
 
-// A run is the state of a template that runs.
+// A run is the state of a running template.
 type run struct {
 	out    *builder
 	scope  *scope
@@ -74,7 +73,7 @@ type run struct {
 	depth  int
 }
 
-// A scope holds variables. The variables of a loop's turn are gone after it, unless a macro
+// A scope holds variables. The variables of one turn of a loop are gone after it, unless a macro
 // keeps their scope.
 type scope struct {
 	vars  map[string]any
@@ -96,7 +95,7 @@ func (r *run) get(name string) any {
 // A statement is a part of a template. It returns how it leaves the loop around it.
 type statement func(r *run) leave
 
-// leave says what a statement does to the loop around it.
+// leave is the effect of a statement on the loop around it.
 type leave int
 
 const (
@@ -116,7 +115,7 @@ func (r *run) all(list []statement) leave {
 	return stay
 }
 
-// capture returns what statements write.
+// capture runs statements and returns the text that they write.
 func (r *run) capture(list []statement) string {
 	before := r.out
 	r.out = r.builder()
@@ -141,7 +140,7 @@ func (r *run) enter(vars map[string]any, above *scope) {
 	r.scope = &scope{vars: vars, above: above}
 }
 
-// leave ends the scope and goes on in another.
+// leave ends the scope and continues in another.
 func (r *run) leave(before *scope) {
 	if !r.scope.kept {
 		r.budget.Release(scopeBytes)

@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/budget"
 )
 
-// limited returns a budget as chats have it.
+// limited returns a budget like a chat's.
 func limited() *budget.Budget {
 	return budget.New(context.Background(), budget.Limits{Bytes: 64 << 20, Steps: 1 << 22})
 }
@@ -52,8 +52,7 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// TestRefused parses and runs templates that are wrong or without end: each ends in an
-// error, and soon.
+// TestRefused parses and runs templates that are wrong or endless. Each ends soon, with an error.
 func TestRefused(t *testing.T) {
 	loops := strings.Repeat("{% for i in range(30) %}", 8) + strings.Repeat("{% endfor %}", 8)
 	cases := []struct{ template, want string }{

@@ -67,8 +67,8 @@ func readJSON(d *json.Decoder, depth int) (any, error) {
 	return t, nil
 }
 
-// toJSON is the filter tojson, which writes as json.dumps of Python does: blanks behind
-// commas and colons, characters beyond ASCII as they are.
+// toJSON is the filter tojson. It writes as json.dumps of Python does: blanks after commas and
+// colons, characters beyond ASCII as they are.
 func toJSON(r *run, v any, a *arguments) any {
 	w := jsonWriter{out: r.builder(), indent: whole(a.at(1, "indent"), -1), comma: ", ", colon: ": "}
 	if len(a.list) > 2 {
@@ -101,7 +101,7 @@ func toJSON(r *run, v any, a *arguments) any {
 	return w.out.text()
 }
 
-// A jsonWriter writes values. An indent below 0 writes all in one line.
+// A jsonWriter writes values. With an indent below 0 it writes one line.
 type jsonWriter struct {
 	out           *builder
 	indent        int

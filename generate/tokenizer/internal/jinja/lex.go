@@ -6,16 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// A segment is a part of a template: text that is written as it is, or the inside of a
-// tag.
+// A segment is a part of a template: text that is written as it is, or the inside of a tag.
 type segment struct {
 	kind byte // 't' for text, '{' for an expression, '%' for a statement
 	text string
 	line int
 }
 
-// segments divides a template into text and tags. Of the text around statements and
-// comments it leaves out what the settings and the signs - and + say.
+// segments divides a template into text and tags. It trims the text around statements and comments
+// by the settings and the signs - and +.
 func segments(source string) []segment {
 	source = strings.ReplaceAll(source, "\r\n", "\n")
 	source = strings.TrimSuffix(source, "\n")
@@ -96,7 +95,7 @@ func trimBefore(text string, kind, sign byte, fresh bool) string {
 	return text
 }
 
-// trimAfter returns how much of the text behind a tag is left out.
+// trimAfter returns the length of the text after a tag that is left out.
 func trimAfter(rest string, kind, sign byte) int {
 	if sign == '-' {
 		return len(rest) - len(strings.TrimLeftFunc(rest, unicode.IsSpace))
@@ -107,8 +106,8 @@ func trimAfter(rest string, kind, sign byte) int {
 	return 0
 }
 
-// inside returns the inside of a tag, its last sign included, and where the text behind
-// it begins. Ends within texts in quotes are none.
+// inside returns the inside of a tag, including its last sign, and where the text after it begins.
+// An end in quotes does not count.
 func inside(body string, kind byte, line int) (string, int) {
 	end := string([]byte{kind, '}'})
 	if kind == '{' {

@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// A method gives a value for the value it belongs to, which it does not change. It counts
-// its work.
+// A method returns a value made from its receiver, without changing it. It counts its work.
 type method[T any] = func(r *run, v T, a *arguments) any
 
 // bind returns a method of a value as a function.
@@ -83,7 +82,7 @@ func init() {
 	}
 }
 
-// each returns a list of what f makes of the fields of an object.
+// each returns the list of f's results for the fields of an object.
 func (r *run) each(d *Dict, f func(key string, v any) any) *List {
 	r.hold(itemBytes * len(d.keys))
 	list := make([]any, len(d.keys))
@@ -103,7 +102,7 @@ func listIndex(r *run, l *List, a *arguments) any {
 	return nil
 }
 
-// caseGrowth is how many times longer a text becomes at most when its letters change case.
+// caseGrowth is how many times longer a text may become if its letters change case.
 const caseGrowth = 2
 
 func (r *run) upper(s string) string {
@@ -139,7 +138,7 @@ func capitalize(r *run, s string, _ *arguments) any {
 	return string(unicode.ToTitle(c)) + r.lower(s[size:])
 }
 
-// strip takes characters of a set away from the ends of a text.
+// strip removes the characters of a set from the ends of a text.
 func (r *run) strip(s string, a *arguments, left, right bool) string {
 	cut := unicode.IsSpace
 	if chars := a.at(0, "chars"); chars != nil {
@@ -165,7 +164,7 @@ func (r *run) strip(s string, a *arguments, left, right bool) string {
 	return rest
 }
 
-// anyOf reports whether a test of a text holds for another, or for one of a list.
+// anyOf reports whether is holds for a text and another, or for the text and one of a list.
 func (r *run) anyOf(a *arguments, s string, is func(s, t string) bool) bool {
 	if l, ok := a.at(0, "prefix").(*List); ok {
 		for _, v := range l.Items {

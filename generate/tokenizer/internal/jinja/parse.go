@@ -12,7 +12,7 @@ type parser struct {
 	depth    int
 }
 
-// deeper counts how deep statements and expressions stand in one another.
+// deeper counts how deep statements and expressions are nested.
 func (p *parser) deeper() func() {
 	p.depth++
 	if p.depth > maxDepth {
@@ -21,8 +21,8 @@ func (p *parser) deeper() func() {
 	return func() { p.depth-- }
 }
 
-// body reads statements up to a tag of one of the names, whose name it returns with the
-// rest of the tag, or to the end of the template.
+// body reads statements up to a tag with one of the names, or to the end of the template. It
+// returns the tag's name.
 func (p *parser) body(ends ...string) ([]statement, string) {
 	list, end, rest := p.until(ends...)
 	if end != "" && len(rest.list) > 0 {
@@ -65,8 +65,8 @@ func (p *parser) until(ends ...string) ([]statement, string, *expressions) {
 	return list, "", nil
 }
 
-// statements are the ones that are known. They read the rest of their tag, and what
-// follows up to their end.
+// statements are the known statements. They read the rest of their tag, and the template up to
+// their end.
 var statements map[string]func(p *parser, x *expressions) statement
 
 func init() {
@@ -131,7 +131,7 @@ func (p *parser) forStatement(x *expressions) statement {
 	}
 }
 
-// filtered returns the items of a loop for which its condition holds.
+// filtered returns the items of a loop that meet its condition.
 func (r *run) filtered(list []any, targets []string, only expression) []any {
 	if only == nil {
 		return list
@@ -287,7 +287,7 @@ func (p *parser) macroStatement(x *expressions) statement {
 	}
 }
 
-// macro calls a macro in a scope within that of its definition.
+// macro calls a macro in a scope within the scope of its definition.
 func (r *run) macro(name string, above *scope, names []string, defaults []expression, a *arguments, body []statement) any {
 	if len(a.list) > len(names) {
 		fail("%s takes %d arguments, not %d", name, len(names), len(a.list))
@@ -353,7 +353,7 @@ func (p *parser) withStatement(x *expressions) statement {
 	}
 }
 
-// generationStatement reads the mark of what the model wrote, which writes its inside.
+// generationStatement reads the statement around text of the model. It writes its inside.
 func (p *parser) generationStatement(x *expressions) statement {
 	x.end()
 	body, _ := p.body("endgeneration")

@@ -108,7 +108,7 @@ func (r *run) contains(in, v any) bool {
 	return false
 }
 
-// items returns the parts of a value that loops go through, which are not to be changed.
+// items returns the parts of a value that loops go through. Callers must not change them.
 func (r *run) items(v any) []any {
 	r.steps(1)
 	switch x := v.(type) {
@@ -138,7 +138,7 @@ func (r *run) items(v any) []any {
 	return nil
 }
 
-// length returns the count of parts of a value.
+// length returns the number of parts of a value.
 func (r *run) length(v any) int {
 	r.steps(1)
 	switch x := v.(type) {
@@ -186,7 +186,7 @@ func (r *run) index(v, at any) any {
 	return undefined{fmt.Sprint(i)}
 }
 
-// character returns a character of a text; an index below 0 counts from the end.
+// character returns a character of a text. An index below 0 counts from the end.
 func (r *run) character(s string, i int) (string, bool) {
 	if i < 0 {
 		i += r.length(s)
@@ -201,7 +201,7 @@ func (r *run) character(s string, i int) (string, bool) {
 	return "", false
 }
 
-// attribute returns a field or a method of a value. Item says that it was written in
+// attribute returns a field or a method of a value. Item means that the name was written in
 // brackets, so that fields come first.
 func (r *run) attribute(v any, name string, item bool) any {
 	r.reads(len(name))
@@ -288,7 +288,7 @@ func (r *run) between(n int, from, to, step any, take func(i int)) {
 // maxWhole bounds the integers that count something.
 const maxWhole = 1 << 22
 
-// whole returns an integer, or what stands for none.
+// whole returns an integer. If v is nil, it returns absent.
 func whole(v any, absent int) int {
 	switch x := v.(type) {
 	case nil:

@@ -2,7 +2,7 @@ package jinja
 
 import "strings"
 
-// primary reads a value that has no operator.
+// primary reads a value without operators.
 func (x *expressions) primary() expression {
 	t := x.peek()
 	if t.kind == 0 {
@@ -53,7 +53,7 @@ func nameExpression(name string) expression {
 	return func(r *run) any { return r.get(name) }
 }
 
-// group reads what stands in round brackets.
+// group reads the inside of round brackets.
 func (x *expressions) group() expression {
 	first := x.expression()
 	if !x.operator(",") {
@@ -69,7 +69,7 @@ func (x *expressions) group() expression {
 	return listOf(list, true)
 }
 
-// sequence reads expressions with commas between up to a bracket.
+// sequence reads expressions with commas in between, up to a bracket.
 func (x *expressions) sequence(end string) []expression {
 	var list []expression
 	for !x.operator(end) {
@@ -102,7 +102,7 @@ func (x *expressions) object() expression {
 	}
 }
 
-// postfix reads the attributes, indices and calls behind a value.
+// postfix reads the attributes, indices and calls after a value.
 func (x *expressions) postfix(e expression) expression {
 	for {
 		of := e
@@ -164,7 +164,7 @@ type arguments struct {
 	names map[string]any
 }
 
-// arguments reads the arguments of a call behind its open bracket.
+// arguments reads the arguments of a call after its open bracket.
 func (x *expressions) arguments() func(r *run) *arguments {
 	var list []expression
 	names := map[string]expression{}
@@ -213,7 +213,7 @@ func (r *run) call(f any, a *arguments) any {
 	return nil
 }
 
-// filters reads the filters and tests behind a value.
+// filters reads the filters and tests after a value.
 func (x *expressions) filters(e expression) expression {
 	for {
 		of := e
@@ -238,7 +238,7 @@ func (x *expressions) filters(e expression) expression {
 	}
 }
 
-// test reads the test behind the word is.
+// test reads the test after the word is.
 func (x *expressions) test(of expression) expression {
 	negated := x.word("not")
 	name := x.name()

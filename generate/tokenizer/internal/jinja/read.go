@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// An expression gives a value.
+// An expression computes a value.
 type expression func(r *run) any
 
 // expressions reads the inside of a tag.
@@ -85,7 +85,7 @@ func (x *expressions) targets() []string {
 	return names
 }
 
-// tuple reads an expression, or several with commas between as a list.
+// tuple reads an expression, or several with commas in between as a list.
 func (x *expressions) tuple() expression {
 	first := x.expression()
 	if t := x.peek(); t.kind != 'o' || t.text != "," {
@@ -114,7 +114,7 @@ func listOf(list []expression, tuple bool) expression {
 	}
 }
 
-// expression reads a condition: a value if one holds, else another.
+// expression reads a conditional: a value if a condition holds, else another.
 func (x *expressions) expression() expression {
 	defer x.p.deeper()()
 	e := x.or()

@@ -1,15 +1,15 @@
 package jinja
 
-// A test tells something of a value. It counts its work.
+// A test reports something about a value. It counts its work.
 type test = func(r *run, v any, a *arguments) bool
 
-// test gives the value of a test.
+// test runs a test.
 func (r *run) test(is test, v any, a *arguments) bool {
 	r.steps(1)
 	return is(r, v, a)
 }
 
-// tests are the ones that are known.
+// tests are the known tests.
 var tests = map[string]test{
 	"defined":     func(_ *run, v any, _ *arguments) bool { return kindOf(v) != "undefined" },
 	"undefined":   func(_ *run, v any, _ *arguments) bool { return kindOf(v) == "undefined" },

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// maxWeight bounds the values within a value that a template makes; a text counts one for
-// each 16 bytes.
+// maxWeight bounds the values within a value that a template makes. A text counts one for each 16
+// bytes.
 const maxWeight = maxText / 16
 
 // A List is a list of values.
@@ -29,14 +29,14 @@ func NewList(items []any) *List {
 
 func (l *List) check() { checkWeight(l.weight) }
 
-// tuple returns a list that is shown as one that does not change.
+// tuple returns a list that is shown as a tuple.
 func (r *run) tuple(items ...any) *List {
 	l := r.list(items)
 	l.tuple = true
 	return l
 }
 
-// weight returns how many values a value holds, itself included.
+// weight returns the number of values in a value, itself included.
 func weight(v any) int {
 	switch x := v.(type) {
 	case string:
@@ -55,7 +55,7 @@ func checkWeight(weight int) {
 	}
 }
 
-// A Dict is an object whose fields have an order.
+// A Dict is an object with ordered fields.
 type Dict struct {
 	keys   []string
 	fields map[string]any
@@ -83,13 +83,13 @@ func (d *Dict) check() { checkWeight(d.weight) }
 // A Function is a value that templates call.
 type Function func(args []any) (any, error)
 
-// A call is a function that takes arguments with names and the run.
+// A call is a function that takes named arguments and the run.
 type call func(r *run, a *arguments) any
 
-// namespace is an object whose attributes templates may set.
+// namespace is an object with attributes that templates may set.
 type namespace struct{ *Dict }
 
-// undefined is the value of a variable that is not there.
+// undefined is the value of a missing variable.
 type undefined struct{ name string }
 
 // truth reports whether a value counts as true.
@@ -182,7 +182,7 @@ func (b *builder) repr(v any, depth int) {
 	}
 }
 
-// quotes escape the inside of a text by the quotes around it.
+// quotes escape the inside of a text, by the quotes around it.
 var quotes = map[string]*strings.Replacer{
 	"'": strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\t", `\t`, "\r", `\r`, "'", `\'`),
 	`"`: strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\t", `\t`, "\r", `\r`, `"`, `\"`),
