@@ -11,9 +11,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// TestBoundRunsDoNotAllocate checks that runs of every generated network that is bound
-// to memory leave Go's heap alone. Operators of ai.onnx.ml make scores in Go around
-// commands, which takes some memory, and no more for many rows than for one.
+// TestBoundRunsDoNotAllocate checks that bound runs of every generated network leave Go's heap
+// alone. Operators of ai.onnx.ml compute scores in Go around commands. They may allocate a little,
+// but no more for many rows than for one.
 func TestBoundRunsDoNotAllocate(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	if testing.Short() {
@@ -36,8 +36,7 @@ func TestBoundRunsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// checkAllocs runs what is bound that many times, and once more before. A run may
-// allocate so often.
+// checkAllocs runs b once and then runs times more. A run may allocate up to most times.
 func checkAllocs(t *testing.T, b *nacre.Bound, runs int, most float64) {
 	t.Helper()
 	run := func() {
@@ -51,8 +50,8 @@ func checkAllocs(t *testing.T, b *nacre.Bound, runs int, most float64) {
 	}
 }
 
-// TestBoundStreamDoesNotAllocate checks the same of tokens that a bound stream of a
-// decoder is given, while its caches have room.
+// TestBoundStreamDoesNotAllocate checks that a bound stream of a decoder does not allocate for
+// tokens while its caches have room.
 func TestBoundStreamDoesNotAllocate(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	s := session(t, save(t, Topology{Name: "decoder", Build: func() *graph.Model { return Decoder(2, 64, 4, 16) }}), nacre.Options{})

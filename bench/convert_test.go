@@ -15,11 +15,10 @@ import (
 	"time"
 )
 
-// BenchmarkConvert converts a checkpoint of 2 GB (NACRE_BENCH_BYTES for another
-// size) to every other container, in turn with cp of the same file; both are on
-// the disk when the clock stops. "cp-ratio" is the median time of cp over that of
-// the conversion, "anon-MB" the most memory that the conversion took beside the
-// files that it maps.
+// BenchmarkConvert converts a checkpoint of 2 GB (NACRE_BENCH_BYTES for another size) to every
+// other container, in turn with cp of the same file. Both are on disk when the clock stops.
+// "cp-ratio" is the median time of cp over the conversion's. "anon-MB" is the most memory that the
+// conversion took beside the files that it maps.
 func BenchmarkConvert(b *testing.B) {
 	size := 2 << 30
 	if s := os.Getenv("NACRE_BENCH_BYTES"); s != "" {
@@ -84,8 +83,8 @@ func watched(b *testing.B, cmd *exec.Cmd) (most int) {
 	}
 }
 
-// anonymous is the memory of a process that is no file's, in bytes, where the
-// system tells it.
+// anonymous returns the bytes of a process's memory that belong to no file; 0 if the system does
+// not tell.
 func anonymous(pid int) int {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -100,7 +99,7 @@ func anonymous(pid int) int {
 	return kb << 10
 }
 
-// checkpoint writes a safetensors file of tensors of 64 MB and what is left.
+// checkpoint writes a safetensors file of size bytes in tensors of 64 MB and a smaller last one.
 func checkpoint(b *testing.B, path string, size int) {
 	b.Helper()
 	const part = 64 << 20

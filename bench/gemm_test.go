@@ -15,11 +15,10 @@ import (
 // gemmShape is one line of shapes/*.txt.
 type gemmShape struct{ Shape }
 
-// BenchmarkGemm multiplies float32 matrices of the shapes of shapes/*.txt, and float64 and
-// bfloat16 matrices of those of squares.txt, on
-// one thread, right operands that are constant packed, with every variant that the CPU has. It reports the best rate, the
-// median, and what part the best is of the best rate of multiply-adds alone,
-// which is measured in turn with the product.
+// BenchmarkGemm multiplies float32 matrices of the shapes in shapes/*.txt, and float64 and bfloat16
+// matrices of the shapes in squares.txt. It runs every variant that the CPU has on one thread, and
+// packs constant right operands. It reports the best rate, the median, and the best as a part of
+// the best rate of multiply-adds alone, measured in turn with the product.
 func BenchmarkGemm(b *testing.B) {
 	files, err := filepath.Glob("shapes/*.txt")
 	if err != nil || files == nil {
@@ -42,7 +41,7 @@ func BenchmarkGemm(b *testing.B) {
 	}
 }
 
-// element is what matrices have: uint16 is the bits of bfloat16.
+// element is an element of matrices. uint16 is the bits of bfloat16.
 type element interface{ float32 | float64 | uint16 }
 
 // gemms times every variant of an op that takes such matrices of type T.
@@ -70,7 +69,7 @@ func gemmWords[T element](s *gemmShape, packed bool) []int64 {
 	}
 }
 
-// gemmCode is a command of the product, with its right operand packed if that is constant.
+// gemmCode returns a command of the product. If its right operand is constant, it is packed.
 func gemmCode[T element](b *testing.B, s *gemmShape, kernel bindings.Kernel) *bindings.Code {
 	a, x, c := floatsOf[T](b, s.M*s.K), floatsOf[T](b, s.K*s.N), floatsOf[T](b, s.M*s.N)
 	words := gemmWords[T](s, false)
@@ -148,8 +147,7 @@ func floatsOf[T element](b *testing.B, n int) []T {
 	return list
 }
 
-// BenchmarkRead reads memory that no cache holds: the ceiling of products with
-// few rows.
+// BenchmarkRead reads memory that no cache holds: the ceiling of products with few rows.
 func BenchmarkRead(b *testing.B) {
 	buf := bindings.Alloc(256 << 20)
 	if buf == nil {

@@ -16,8 +16,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// wide is the decoder of the benchmarks: two layers of the width of a model of a billion
-// parameters.
+// wide is the decoder of the benchmarks: two layers as wide as a model of a billion parameters.
 var wide = LlamaSize{Layers: 2, Width: 2048, Heads: 16, KVHeads: 16, Hidden: 5504, Words: 8192}
 
 func generator(t testing.TB, s *nacre.Session) *generate.Generator {
@@ -29,7 +28,7 @@ func generator(t testing.TB, s *nacre.Session) *generate.Generator {
 	return g
 }
 
-// begin computes a prompt of that many tokens.
+// begin computes a prompt of prompt tokens.
 func begin(t testing.TB, g *generate.Generator, prompt, tokens int) *generate.Sequence {
 	t.Helper()
 	q, err := g.Start(context.Background(), side.Ascending(prompt), generate.Sampling{MaxTokens: tokens})
@@ -47,8 +46,8 @@ func next(q *generate.Sequence) error {
 	return nil
 }
 
-// BenchmarkGenerate times prompts of 128 tokens, and tokens after 512 others. The peer
-// runs the network once, with the cache in bound memory, and samples nothing.
+// BenchmarkGenerate times prompts of 128 tokens, and tokens after 512 others. The peer runs the
+// network once, with the cache in bound memory, and samples nothing.
 func BenchmarkGenerate(b *testing.B) {
 	path := save(b, Topology{Name: "llama", Build: func() *graph.Model { return Llama(wide) }})
 	const prompt, past = 128, 512
@@ -70,8 +69,8 @@ func BenchmarkGenerate(b *testing.B) {
 	}
 }
 
-// BenchmarkGenerated generates 2,048 tokens on one thread and reports what a token takes
-// at several positions: the median of the 64 before.
+// BenchmarkGenerated generates 2,048 tokens on one thread. It reports the time of a token at
+// several positions: the median of the 64 before.
 func BenchmarkGenerated(b *testing.B) {
 	size := LlamaSize{Layers: 4, Width: 512, Heads: 8, KVHeads: 2, Hidden: 1408, Words: 4096}
 	g := generator(b, session(b, save(b, Topology{Name: "llama", Build: func() *graph.Model { return Llama(size) }}), nacre.Options{Threads: 1}))
@@ -121,8 +120,8 @@ func TestGenerateMemory(t *testing.T) {
 	}
 }
 
-// TestLlama compares the answers of the decoder with those of the network as built, by
-// scalar kernels alone, and those with ONNX Runtime's.
+// TestLlama compares the answers of the decoder with the network as built, run by scalar kernels
+// alone, and with ONNX Runtime.
 func TestLlama(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	size := LlamaSize{Layers: 2, Width: 64, Heads: 4, KVHeads: 2, Hidden: 96, Words: 100}

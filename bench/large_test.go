@@ -7,7 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Stack is dense layers of one width, each with a bias and a Relu.
+// Stack returns dense layers of one width, each with a bias and a Relu.
 func Stack(layers, width int) *graph.Model {
 	b := newBuilder("stack")
 	x := b.input("x", tensor.F32, 1, width)
@@ -18,11 +18,11 @@ func Stack(layers, width int) *graph.Model {
 	return b.model()
 }
 
-// BenchmarkLarge makes a session of a float32 network of 550 MB and runs it once, in a
-// process of its own, in turn with ONNX Runtime. Memory counts when that run has ended:
-// "ort-memory-ratio" is what Nacre holds over what ONNX Runtime holds, and
-// "ort-peak-ratio" that of the most that each held. "ort-open-ratio" is the median
-// time of ONNX Runtime to make the session over Nacre's.
+// BenchmarkLarge makes a session of a float32 network of 550 MB and runs it once, in a process of
+// its own, in turn with ONNX Runtime. Memory counts after that run. "ort-memory-ratio" is the
+// memory that Nacre holds over the memory that ONNX Runtime holds, and "ort-peak-ratio" the ratio
+// of the most that each held. "ort-open-ratio" is ONNX Runtime's median time to make the session
+// over Nacre's.
 func BenchmarkLarge(b *testing.B) {
 	path := save(b, Topology{Name: "large", Build: func() *graph.Model { return Stack(33, 2048) }})
 	side := func(p *peer) (opened, held, most float64) {

@@ -10,8 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// BenchmarkLayouts times the networks of images on one thread with plain values, with
-// the layouts that estimates choose, and with blocked ones wherever there are any.
+// BenchmarkLayouts times the networks of images on one thread with plain values, with the layouts
+// that estimates choose, and with blocked layouts wherever possible.
 func BenchmarkLayouts(b *testing.B) {
 	policies := map[string]device.LayoutPolicy{"plain": device.LayoutsPlain, "cost": device.LayoutsByCost, "blocked": device.LayoutsBlocked}
 	for _, top := range Topologies[:4] {

@@ -12,11 +12,11 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// peer is a process of a test; a nil peer is one that is not installed.
+// peer is a process of a test. A nil peer is not installed.
 type peer struct{ *side.Process }
 
-// startPeer opens a model in ONNX Runtime; it is an error if no Python has it. Sizes
-// are of open extents, such as past=200.
+// startPeer opens a model in ONNX Runtime. If no Python has it, startPeer returns an error. Sizes
+// give open extents, such as past=200.
 func startPeer(t testing.TB, model string, threads int, sizes ...string) (*peer, error) {
 	t.Helper()
 	python, err := testenv.FindPython(t, "onnxruntime")
@@ -41,7 +41,7 @@ func startProcess(t testing.TB, cmd *exec.Cmd) *peer {
 // run returns the seconds of one run.
 func (p *peer) run(t testing.TB) float64 { return p.seconds(t, "run") }
 
-// seconds returns what a request that takes time answers; 0 of a nil peer.
+// seconds returns the answer to a request that takes time; 0 for a nil peer.
 func (p *peer) seconds(t testing.TB, request string) float64 {
 	if p == nil {
 		return 0
@@ -53,8 +53,8 @@ func (p *peer) seconds(t testing.TB, request string) float64 {
 	return seconds
 }
 
-// memory returns the bytes that the peer holds, and the most that it held, beyond what
-// it held before it opened the model.
+// memory returns the bytes that the peer holds, and the most that it held, beyond the bytes that it
+// held before it opened the model.
 func (p *peer) memory(t testing.TB) (held, most float64) {
 	held, most, err := p.Memory()
 	if err != nil {

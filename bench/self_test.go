@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// startSelf opens a model in Nacre in a process of its own, whose memory is that of the
-// session alone. It answers "run", "generate PROMPT TOKENS" and "memory".
+// startSelf opens a model in Nacre in a process of its own, so that the process holds only the
+// session's memory. It answers "run", "generate PROMPT TOKENS" and "memory".
 func startSelf(t testing.TB, model string) *peer {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Shape is the extents of a product of matrices, of an M x K by a K x N one.
+// Shape is the extents of a product of an M x K and a K x N matrix.
 type Shape struct {
 	Name     string
 	M, N, K  int
 	Constant string // the operand that is a weight: a, b or none
 }
 
-// ReadShapes reads a file of shapes: a name, m, n, k and the constant operand in a line,
-// and what stands behind # is a comment.
+// ReadShapes reads a file of shapes. A line has a name, m, n, k and the constant operand. Text
+// after # is a comment.
 func ReadShapes(path string) ([]Shape, error) {
 	f, err := os.Open(path)
 	if err != nil {

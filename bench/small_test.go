@@ -14,8 +14,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// BenchmarkBound times bound runs of networks and operators whose runs are short, on
-// one thread, in blocks of a hundred. The peer's inputs and outputs are bound likewise.
+// BenchmarkBound times bound runs of networks and operators with short runs, on one thread, in
+// blocks of a hundred. The peer's inputs and outputs are bound too.
 func BenchmarkBound(b *testing.B) {
 	for _, top := range append(small(), operators()...) {
 		b.Run(top.Name, func(b *testing.B) {
@@ -33,7 +33,7 @@ func BenchmarkBound(b *testing.B) {
 	}
 }
 
-// decoding is a way to run a decoder whose cache holds that many rows on one token more.
+// decoding is the ways to run a decoder with a cache of rows rows on one more token.
 var decoding = []struct {
 	name string
 	step func(b *testing.B, s *nacre.Session, rows int) func() error
@@ -51,7 +51,7 @@ var decoding = []struct {
 	{"stream", streamStep},
 }
 
-// streamStep runs the token in a bound stream that holds about as many rows.
+// streamStep runs the token in a bound stream that holds about rows rows.
 func streamStep(b *testing.B, s *nacre.Session, rows int) func() error {
 	st, err := side.NewStream(s, map[string]int{"past": rows})
 	if err != nil {
@@ -61,8 +61,8 @@ func streamStep(b *testing.B, s *nacre.Session, rows int) func() error {
 	return st.Run
 }
 
-// BenchmarkDecoder times one token of a small decoder after a few and after many, on
-// one thread. The peer is given its cache in bound memory.
+// BenchmarkDecoder times one token of a small decoder after a few and after many, on one thread.
+// The peer gets its cache in bound memory.
 func BenchmarkDecoder(b *testing.B) {
 	path := save(b, Topology{Name: "decoder", Build: func() *graph.Model { return Decoder(24, 64, 4, 256) }})
 	for _, way := range decoding {
@@ -77,8 +77,8 @@ func BenchmarkDecoder(b *testing.B) {
 	}
 }
 
-// BenchmarkPositions decodes 2,048 tokens one by one with a stream, on one thread, and
-// reports what a token takes at several positions: the median of the 64 before.
+// BenchmarkPositions decodes 2,048 tokens one by one with a stream, on one thread. It reports the
+// time of a token at several positions: the median of the 64 before.
 func BenchmarkPositions(b *testing.B) {
 	path := save(b, Topology{Name: "decoder", Build: func() *graph.Model { return Decoder(24, 64, 4, 256) }})
 	s := session(b, path, nacre.Options{Threads: 1})
@@ -114,8 +114,8 @@ func BenchmarkPositions(b *testing.B) {
 	}
 }
 
-// BenchmarkCallers times a hundred runs that few goroutines share, and many, of sessions
-// of one thread. The peer's runs are shared by as many threads.
+// BenchmarkCallers times a hundred runs shared by few goroutines and by many, of sessions of one
+// thread. As many threads share the peer's runs.
 func BenchmarkCallers(b *testing.B) {
 	path := save(b, Topology{Name: "mobilenetv3", Build: MobileNetV3})
 	const runs = 100
@@ -129,7 +129,7 @@ func BenchmarkCallers(b *testing.B) {
 	}
 }
 
-// shared has goroutines run a session until all runs are done.
+// shared lets goroutines run a session until all runs are done.
 func shared(callers, runs int, s *nacre.Session, inputs map[string]*nacre.Tensor) error {
 	var done sync.WaitGroup
 	var started atomic.Int64

@@ -1,6 +1,6 @@
-// Package bench measures speed: kernels against the machine's ceilings and
-// models against other runtimes. Models are the published topologies with
-// random weights, made here, since speed does not depend on what was learned.
+// Package bench measures speed: kernels against the machine's ceilings, and models against other
+// runtimes. Models are published topologies with random weights, made here, since speed does not
+// depend on the values of weights.
 package bench
 
 import (
@@ -17,8 +17,8 @@ import (
 type Topology struct {
 	Name  string
 	Build func() *graph.Model
-	// Share is how far answers of two runtimes may be apart, as a part of the largest;
-	// 0 for what sums in another order make of it.
+	// Share is how far answers of two runtimes may be apart, as a part of the largest. 0 allows for
+	// sums in another order only.
 	Share float64
 	Kind  Kind
 }
@@ -26,8 +26,8 @@ type Topology struct {
 // Kind is a kind of networks.
 type Kind int
 
-// The kinds: whole networks, single recurrent layers, networks whose runs are short, and
-// single operators.
+// The kinds: whole networks, single recurrent layers, networks with short runs, and single
+// operators.
 const (
 	Whole Kind = iota
 	Layer
@@ -44,7 +44,7 @@ var Topologies = slices.Concat([]Topology{
 	{Name: "bert_base_128", Build: func() *graph.Model { return BERT(12, 768, 12, 128) }},
 }, sight(), sound(), recurrent(), small(), operators())
 
-// builder collects nodes; every method returns the name of a new value.
+// builder collects nodes. Every method returns the name of a new value.
 type builder struct {
 	g    *graph.Graph
 	rand *rand.Rand
@@ -75,7 +75,7 @@ func (b *builder) name(kind string) string {
 	return fmt.Sprintf("%s_%d", kind, b.next)
 }
 
-// weight adds a constant of normal numbers scaled to keep activations near one.
+// weight adds a constant of normal numbers, scaled to keep activations near one.
 func (b *builder) weight(fanIn int, shape ...int) string {
 	t := tensor.New(tensor.F32, shape...)
 	scale := 1 / math.Sqrt(float64(max(fanIn, 1)))
@@ -123,7 +123,7 @@ func integer(name string, v int64) *graph.Attr {
 	return &graph.Attr{Name: name, Kind: graph.AttrInt, Int: v}
 }
 
-// conv returns a convolution with a bias, of a square kernel padded to keep extents.
+// conv returns a convolution with a bias, by a square kernel padded to keep extents.
 func (b *builder) conv(x string, in, out, kernel, stride, groups int) string {
 	k, s, p := int64(kernel), int64(stride), int64(kernel/2)
 	return b.node("Conv", []*graph.Attr{
@@ -131,7 +131,7 @@ func (b *builder) conv(x string, in, out, kernel, stride, groups int) string {
 	}, x, b.weight(in/groups*kernel*kernel, out, in/groups, kernel, kernel), b.weight(100, out))
 }
 
-// classifier is global pooling, a fully connected layer and a softmax.
+// classifier adds global pooling, a fully connected layer and a softmax.
 func (b *builder) classifier(x string, channels int) {
 	x = b.node("GlobalAveragePool", nil, x)
 	x = b.node("Flatten", []*graph.Attr{integer("axis", 1)}, x)
@@ -139,9 +139,8 @@ func (b *builder) classifier(x string, channels int) {
 	b.output(b.node("Softmax", []*graph.Attr{integer("axis", -1)}, x), 1, 1000)
 }
 
-// ResNet50 returns the network of He et al., "Deep Residual Learning for Image
-// Recognition" (2015), with the stride in the 3x3 convolution and batch
-// normalisation folded into the convolutions.
+// ResNet50 returns the network of He et al., "Deep Residual Learning for Image Recognition" (2015),
+// with the stride in the 3x3 convolution and batch normalisation folded into the convolutions.
 func ResNet50() *graph.Model {
 	b := newBuilder("resnet50")
 	x := b.input("x", tensor.F32, 1, 3, 224, 224)
@@ -170,8 +169,8 @@ func ResNet50() *graph.Model {
 	return b.model()
 }
 
-// MobileNetV2 returns the network of Sandler et al., "MobileNetV2: Inverted Residuals
-// and Linear Bottlenecks" (2018), width 1, with batch normalisation folded in.
+// MobileNetV2 returns the network of Sandler et al., "MobileNetV2: Inverted Residuals and Linear
+// Bottlenecks" (2018), width 1, with batch normalisation folded in.
 func MobileNetV2() *graph.Model {
 	b := newBuilder("mobilenetv2")
 	zero, six := b.scalar(0), b.scalar(6)
@@ -204,8 +203,8 @@ func MobileNetV2() *graph.Model {
 	return b.model()
 }
 
-// BERT returns the encoder of Devlin et al., "BERT" (2018), on embedded tokens, as
-// exporters write it: layer normalisation and GELU from primitive operators.
+// BERT returns the encoder of Devlin et al., "BERT" (2018), on embedded tokens, as exporters write
+// it: layer normalisation and GELU from primitive operators.
 func BERT(layers, width, heads, tokens int) *graph.Model {
 	b := newBuilder("bert")
 	x := b.input("x", tensor.F32, 1, tokens, width)

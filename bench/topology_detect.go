@@ -5,8 +5,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// YOLO returns a detector of the structure of YOLOv8, of its smallest size, for a
-// picture of 320 x 320: boxes as distributions of 16 and 80 classes at 2100 places.
+// YOLO returns a detector with the structure of YOLOv8, of its smallest size, for a picture of 320
+// x 320: boxes as distributions of 16 and 80 classes at 2100 places.
 func YOLO() *graph.Model {
 	y := &yolo{newBuilder("yolo")}
 	x := y.input("x", tensor.F32, 1, 3, 320, 320)
@@ -30,8 +30,8 @@ func (y *yolo) step(x string, in, out, kernel, stride int) string {
 	return y.silu(y.conv(x, in, out, kernel, stride, 1))
 }
 
-// block splits the channels, lets one half through residual pairs of convolutions, and
-// joins all that they give.
+// block splits the channels, passes one half through residual pairs of convolutions, and joins all
+// their results.
 func (y *yolo) block(x string, in, out, pairs int, residual bool) string {
 	half := out / 2
 	parts := y.nodes("Split", 2, []*graph.Attr{integer("axis", 1)}, y.step(x, in, out, 1, 1), y.ints(int64(half), int64(half)))
@@ -88,9 +88,9 @@ func (y *yolo) detect(features []string, widths []int, places int64) {
 	y.output(y.concat(box, score), 1, 4+classes, int(places))
 }
 
-// DETR returns a detection transformer as that of Carion et al., "End-to-End Object
-// Detection with Transformers" (2020), on the features that ResNet-18 finds in a
-// picture of 320 x 320: six layers of 256 channels on either side, and 100 queries.
+// DETR returns a detection transformer like the one of Carion et al., "End-to-End Object Detection
+// with Transformers" (2020), on features that ResNet-18 finds in a picture of 320 x 320: six layers
+// of 256 channels on either side, and 100 queries.
 func DETR() *graph.Model {
 	b := newBuilder("detr")
 	const width, heads, layers, places, queries, classes = 256, 8, 6, 100, 100, 92

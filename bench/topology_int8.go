@@ -7,14 +7,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// residual is the parts that residual networks are made of.
+// residual is the parts of a residual network.
 type residual struct {
 	conv func(x string, in, out, kernel, stride int, active bool) string
-	add  func(x, y string) string // with the activation behind it
+	add  func(x, y string) string // with the activation after it
 	pool func(x string) string
 }
 
-// resnet18 is the network of 18 layers of He et al., "Deep Residual Learning for Image
+// resnet18 adds the network of 18 layers of He et al., "Deep Residual Learning for Image
 // Recognition" (2015), up to its last convolution.
 func (r residual) resnet18(x string) string {
 	x = r.pool(r.conv(x, 3, 64, 7, 2, true))
@@ -34,9 +34,9 @@ func (r residual) resnet18(x string) string {
 	return x
 }
 
-// ResNet18QDQ returns ResNet-18 as quantisers write it: activations of 8 bits without
-// sign, weights of 8 bits with a scale for each filter, and float32 operators between
-// DequantizeLinear and QuantizeLinear.
+// ResNet18QDQ returns ResNet-18 as quantisers write it: unsigned activations of 8 bits, weights of
+// 8 bits with a scale for each filter, and float32 operators between DequantizeLinear and
+// QuantizeLinear.
 func ResNet18QDQ() *graph.Model {
 	q := &quantised{newBuilder("resnet18_int8"), map[string][]string{}}
 	x := q.quantise(q.input("x", tensor.F32, 1, 3, 224, 224), 1.0/255, 0)
@@ -57,8 +57,8 @@ func ResNet18QDQ() *graph.Model {
 	return q.model()
 }
 
-// MobileNetV2QDQ returns the network of Sandler et al., "MobileNetV2" (2018), as quantisers
-// write it.
+// MobileNetV2QDQ returns the network of Sandler et al., "MobileNetV2" (2018), as quantisers write
+// it.
 func MobileNetV2QDQ() *graph.Model {
 	q := &quantised{newBuilder("mobilenetv2_int8"), map[string][]string{}}
 	least, most := q.scalar(0), q.scalar(6)
@@ -87,7 +87,7 @@ func MobileNetV2QDQ() *graph.Model {
 }
 
 // RegNetQDQ returns the network X of 1.6 GF of Radosavovic et al., "Designing Network Design
-// Spaces" (2020), whose groups have 24 channels, as quantisers write it.
+// Spaces" (2020), with groups of 24 channels, as quantisers write it.
 func RegNetQDQ() *graph.Model {
 	q := &quantised{newBuilder("regnet_int8"), map[string][]string{}}
 	active := func(x string) string { return q.quantise(q.node("Relu", nil, x), step, 0) }
@@ -118,7 +118,7 @@ func (q *quantised) filtered(x string, in, out, kernel, stride, group int) strin
 		q.float(x), q.filters(out, in/group, kernel), q.bias(out))
 }
 
-// step is the scale of activations and middle their zero point where they have a sign.
+// The scale of activations, and their zero point if they are signed.
 const (
 	step   = 4.0 / 255
 	middle = 128
@@ -130,7 +130,7 @@ type quantised struct {
 	points map[string][]string // scale and zero point of values
 }
 
-// quantise returns x in 8 bits without sign.
+// quantise returns x as unsigned numbers of 8 bits.
 func (q *quantised) quantise(x string, scale float32, zero uint8) string {
 	z, err := tensor.From([]uint8{zero})
 	if err != nil {
@@ -147,7 +147,7 @@ func (q *quantised) float(x string) string {
 	return q.node("DequantizeLinear", nil, append([]string{x}, q.points[x]...)...)
 }
 
-// filters returns weights in 8 bits as float32.
+// filters returns weights of 8 bits as float32.
 func (q *quantised) filters(out, in, kernel int) string {
 	t, scales := tensor.New(tensor.I8, out, in, kernel, kernel), tensor.New(tensor.F32, out)
 	for i := range tensor.View[int8](t) {

@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// sound is networks of sound and of language.
+// sound lists networks of sound and of language.
 func sound() []Topology {
 	return []Topology{
 		{Name: "vocoder", Build: Vocoder},
@@ -32,13 +32,13 @@ func (t *transformer) dense(x string, in, out int) string {
 	return t.node("Add", nil, t.node("MatMul", nil, x, t.weight(in, in, out)), t.weight(100, out))
 }
 
-// split returns the heads of a projection of that many rows.
+// split returns the heads of a projection of rows rows.
 func (t *transformer) split(x string, rows int, perm ...int64) string {
 	x = t.node("Reshape", nil, t.dense(x, t.width, t.width), t.ints(1, int64(rows), int64(t.heads), int64(t.width/t.heads)))
 	return t.node("Transpose", []*graph.Attr{ints("perm", perm...)}, x)
 }
 
-// attend lets rows of x attend to those of y; mask is added to scores where it is given.
+// attend lets rows of x attend to rows of y. If mask is not empty, it is added to scores.
 func (t *transformer) attend(x, y string, rows, others int, mask string) string {
 	q, k, v := t.split(x, rows, 0, 2, 1, 3), t.split(y, others, 0, 2, 3, 1), t.split(y, others, 0, 2, 1, 3)
 	a := t.node("Mul", nil, t.node("MatMul", nil, q, k), t.scalar(float32(1/math.Sqrt(float64(t.width/t.heads)))))
@@ -50,8 +50,8 @@ func (t *transformer) attend(x, y string, rows, others int, mask string) string 
 	return t.dense(t.node("Reshape", nil, a, t.ints(1, int64(rows), int64(t.width))), t.width, t.width)
 }
 
-// layer adds attention to the rows themselves, to those of memory where it is given, and
-// the dense part.
+// layer adds attention to the rows themselves, attention to memory if it is not empty, and the
+// dense part.
 func (t *transformer) layer(x, memory string, rows, others int, mask string) string {
 	y := t.norm(x)
 	x = t.node("Add", nil, x, t.attend(y, y, rows, rows, mask))
@@ -61,8 +61,8 @@ func (t *transformer) layer(x, memory string, rows, others int, mask string) str
 	return t.node("Add", nil, x, t.dense(t.act(t.dense(t.norm(x), t.width, t.hidden)), t.hidden, t.width))
 }
 
-// ViT returns the tiny network of Dosovitskiy et al., "An Image is Worth 16x16 Words"
-// (2020), as Touvron et al. size it.
+// ViT returns the tiny network of Dosovitskiy et al., "An Image is Worth 16x16 Words" (2020), in
+// the size of Touvron et al.
 func ViT() *graph.Model {
 	b := newBuilder("vit")
 	const width, rows = 192, 197
@@ -80,8 +80,8 @@ func ViT() *graph.Model {
 	return b.model()
 }
 
-// WhisperEncoder returns the encoder of the tiny network of Radford et al., "Robust
-// Speech Recognition" (2022), on 30 seconds of sound.
+// WhisperEncoder returns the encoder of the tiny network of Radford et al., "Robust Speech
+// Recognition" (2022), on 30 seconds of sound.
 func WhisperEncoder() *graph.Model {
 	b := newBuilder("whisper")
 	const width, rows = 384, 1500
@@ -112,8 +112,8 @@ func Attention(heads, width, rows int) *graph.Model {
 // GPT2Words is the size of the vocabulary of GPT-2.
 const GPT2Words = 50257
 
-// GPT2 returns the small network of Radford et al., "Language Models are Unsupervised
-// Multitask Learners" (2019), on a prompt of that many tokens, for the logits of the last.
+// GPT2 returns the small network of Radford et al., "Language Models are Unsupervised Multitask
+// Learners" (2019), on a prompt of rows tokens, for the logits of the last.
 func GPT2(rows int) *graph.Model {
 	b := newBuilder("gpt2")
 	const width = 768
@@ -135,8 +135,8 @@ func GPT2(rows int) *graph.Model {
 	return b.model()
 }
 
-// Product returns a product of matrices: m x k by k x n. The operand named constant, a
-// or b, is a weight; none is an input.
+// Product returns a product of matrices, m x k by k x n. The operand named constant, a or b, is a
+// weight. For none, both are inputs.
 func Product(d tensor.DType, m, n, k int, constant string) *graph.Model {
 	b := newBuilder(fmt.Sprint("product_", m, "_", n, "_", k))
 	operand := func(name string, rows, cols int) string {

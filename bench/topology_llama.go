@@ -9,15 +9,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// LlamaSize is the extents of a decoder, and whether its products take weights of 4 bits, in
-// blocks of 32 with a scale each, or of float32.
+// LlamaSize is the extents of a decoder. With FourBits, its products take weights of 4 bits, in
+// blocks of 32 with a scale each, else of float32.
 type LlamaSize struct {
 	Layers, Width, Heads, KVHeads, Hidden, Words int
 	FourBits                                     bool
 }
 
-// Llama returns the decoder of Touvron et al., "LLaMA" (2023), as converters write it:
-// with the input input_ids, the output logits and a cache of keys and values.
+// Llama returns the decoder of Touvron et al., "LLaMA" (2023), as converters write it: with the
+// input input_ids, the output logits and a cache of keys and values.
 func Llama(size LlamaSize) *graph.Model {
 	l := &llama{Builder: graph.NewBuilder("llama"), LlamaSize: size, rand: rand.New(rand.NewPCG(1, 2))}
 	l.build()
@@ -36,7 +36,7 @@ type llama struct {
 
 func (l *llama) head() int { return l.Width / l.Heads }
 
-// weight is a constant of normal numbers.
+// weight adds a constant of normal numbers.
 func (l *llama) weight(scale float64, shape ...int) string {
 	t := tensor.New(tensor.F32, shape...)
 	for i := range tensor.View[float32](t) {
@@ -53,7 +53,7 @@ func (l *llama) linear(x string, in, out int) string {
 	return l.Op("MatMul", []string{x, l.weight(1/math.Sqrt(float64(in)), in, out)})
 }
 
-// fourBits is linear by random codes.
+// fourBits is linear with random codes as weights.
 func (l *llama) fourBits(x string, in, out int) string {
 	const block = 32
 	codes, scales := tensor.New(tensor.U8, out, in/block, block/2), tensor.New(tensor.F32, out*in/block)
@@ -128,7 +128,7 @@ func (l *llama) positions(ids, past string) {
 	l.sines = l.Op("Expand", []string{l.Op("Sin", []string{turns}), shape})
 }
 
-// attention returns what is attended to, and the next states.
+// attention returns the attended values and the next states.
 func (l *llama) attention(x string, past []string) (y string, present []string) {
 	narrow := l.KVHeads * l.head()
 	rotated := func(x string, heads int) string {

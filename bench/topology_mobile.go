@@ -9,8 +9,8 @@ func float(name string, v float32) *graph.Attr {
 	return &graph.Attr{Name: name, Kind: graph.AttrFloat, Float: v}
 }
 
-// MobileNetV3 returns the large network of Howard et al., "Searching for MobileNetV3"
-// (2019), with batch normalisation folded in.
+// MobileNetV3 returns the large network of Howard et al., "Searching for MobileNetV3" (2019), with
+// batch normalisation folded in.
 func MobileNetV3() *graph.Model {
 	b := newBuilder("mobilenetv3")
 	squeeze := func(x string, n int) string {
@@ -56,8 +56,8 @@ func MobileNetV3() *graph.Model {
 	return b.model()
 }
 
-// ConvNeXt returns the tiny network of Liu et al., "A ConvNet for the 2020s" (2022), as
-// exporters write it: channels last between its transpositions.
+// ConvNeXt returns the tiny network of Liu et al., "A ConvNet for the 2020s" (2022), as exporters
+// write it: channels last between its transpositions.
 func ConvNeXt() *graph.Model {
 	b := newBuilder("convnext")
 	turn := func(x string, perm ...int64) string {

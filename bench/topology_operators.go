@@ -7,7 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// operators is operators alone, on 2 MB.
+// operators lists operators alone, on 2 MB.
 func operators() []Topology {
 	var list []Topology
 	add := func(name string, rows, cols int, share float64, op func(b *builder, x string) (y string, shape []int)) {

@@ -7,8 +7,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// recurrent is LSTM and GRU layers on one sequence: a step at a time, as
-// networks that listen take them, and a hundred; and a few on batches and in both directions.
+// recurrent lists LSTM and GRU layers on one sequence: a step at a time, as networks that listen
+// take them, and a hundred steps. A few are on batches and in both directions.
 func recurrent() []Topology {
 	var list []Topology
 	for _, op := range []string{"LSTM", "GRU"} {
@@ -31,9 +31,9 @@ func recurrent() []Topology {
 	return list
 }
 
-// Listener returns a network for one frame of sound on a device that listens: a dense
-// layer, two GRU layers of 64 whose states are inputs and outputs, and a dense
-// layer, in which the time of a node is not that of its arithmetic.
+// Listener returns a network for one frame of sound on a device that listens: a dense layer, two
+// GRU layers of 64 with states as inputs and outputs, and a dense layer. Its nodes take more time
+// than their arithmetic.
 func Listener() *graph.Model {
 	b := newBuilder("listener")
 	const features, hidden = 40, 64
@@ -54,7 +54,7 @@ func Listener() *graph.Model {
 	return b.model()
 }
 
-// Recurrent is one layer of that operator from a state that is an input.
+// Recurrent returns one layer of operator op. Its state is an input.
 func Recurrent(op string, steps, batch, directions, input, hidden int) *graph.Model {
 	gates := map[string]int{"LSTM": 4, "GRU": 3, "RNN": 1}[op]
 	b := newBuilder(op)

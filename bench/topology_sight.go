@@ -5,7 +5,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// sight is networks that read pictures, beside those of topology.go and topology_mobile.go.
+// sight lists networks that read pictures, beside the ones of topology.go and topology_mobile.go.
 func sight() []Topology {
 	return []Topology{
 		{Name: "efficientnet_b0", Build: EfficientNetB0},
@@ -40,15 +40,15 @@ func (b *builder) concat(parts ...string) string {
 	return b.node("Concat", []*graph.Attr{integer("axis", 1)}, parts...)
 }
 
-// pool returns the largest values of squares of that extent, padded to keep extents when the stride is 1.
+// pool returns the largest values of squares with side kernel. With stride 1, pad keeps extents.
 func (b *builder) pool(x string, kernel, stride, pad int64) string {
 	return b.node("MaxPool", []*graph.Attr{
 		ints("kernel_shape", kernel, kernel), ints("strides", stride, stride), ints("pads", pad, pad, pad, pad),
 	}, x)
 }
 
-// EfficientNetB0 returns the smallest network of Tan and Le, "EfficientNet" (2019),
-// with batch normalisation folded in.
+// EfficientNetB0 returns the smallest network of Tan and Le, "EfficientNet" (2019), with batch
+// normalisation folded in.
 func EfficientNetB0() *graph.Model {
 	b := newBuilder("efficientnet_b0")
 	squeeze := func(x string, n, less int) string {
@@ -82,8 +82,8 @@ func EfficientNetB0() *graph.Model {
 	return b.model()
 }
 
-// UNet returns the network of Ronneberger et al., "U-Net" (2015), on a picture of 128 x
-// 128, with 32 channels at its widest extent and padded convolutions.
+// UNet returns the network of Ronneberger et al., "U-Net" (2015), on a picture of 128 x 128, with
+// 32 channels at its widest extent and padded convolutions.
 func UNet() *graph.Model {
 	b := newBuilder("unet")
 	twice := func(x string, in, out int) string {
@@ -110,8 +110,8 @@ func UNet() *graph.Model {
 	return b.model()
 }
 
-// VGG returns the convolutions of network A of Simonyan and Zisserman, "Very Deep
-// Convolutional Networks" (2014), with global pooling in place of the wide dense layers.
+// VGG returns the convolutions of network A of Simonyan and Zisserman, "Very Deep Convolutional
+// Networks" (2014), with global pooling in place of the wide dense layers.
 func VGG() *graph.Model {
 	b := newBuilder("vgg")
 	x, in := b.input("x", tensor.F32, 1, 3, 224, 224), 3
@@ -125,8 +125,8 @@ func VGG() *graph.Model {
 	return b.model()
 }
 
-// DenseNet returns the network of 121 layers of Huang et al., "Densely Connected
-// Convolutional Networks" (2016), with its batch normalisation before convolutions.
+// DenseNet returns the network of 121 layers of Huang et al., "Densely Connected Convolutional
+// Networks" (2016), with its batch normalisation before convolutions.
 func DenseNet() *graph.Model {
 	b := newBuilder("densenet")
 	const growth = 32

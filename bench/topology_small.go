@@ -7,7 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// small is networks whose runs are short.
+// small lists networks with short runs.
 func small() []Topology {
 	return []Topology{
 		{Name: "perceptron", Kind: Short, Build: func() *graph.Model { return Perceptron(4, 16, 16, 3) }},
@@ -19,7 +19,7 @@ func small() []Topology {
 	}
 }
 
-// Perceptron is dense layers of those widths with a Relu between them and a Softmax.
+// Perceptron returns dense layers of the given widths with a Relu between them and a Softmax.
 func Perceptron(widths ...int) *graph.Model {
 	b := newBuilder("perceptron")
 	x := b.input("x", tensor.F32, 1, widths[0])
@@ -34,9 +34,9 @@ func Perceptron(widths ...int) *graph.Model {
 	return b.model()
 }
 
-// Voice tells speech in 32 ms of sound at 16 kHz, as Silero VAD does: magnitudes of a
-// short-time Fourier transform by convolution, four convolutions, and an LSTM whose
-// state is an input and an output.
+// Voice returns a network that detects speech in 32 ms of sound at 16 kHz, as Silero VAD does:
+// magnitudes of a short-time Fourier transform by convolution, four convolutions, and an LSTM with
+// its state as input and output.
 func Voice() *graph.Model {
 	const window, context, hop, bins, hidden = 512, 64, 128, 129, 128
 	b := newBuilder("voice")
@@ -76,8 +76,8 @@ func (b *builder) conv1(x string, in, out, kernel, stride, pad int) string {
 	}, x, b.weight(in*kernel, out, in, kernel), b.weight(100, out))
 }
 
-// Decoder returns a transformer that takes one token and, of every layer, the keys and the
-// values of the tokens before it, and gives them back with those of the token behind.
+// Decoder returns a transformer that takes one token and, for every layer, the keys and values of
+// the tokens before it. It returns them with the token's own keys and values added.
 func Decoder(layers, width, heads, words int) *graph.Model {
 	b := newBuilder("decoder")
 	x := b.node("Gather", nil, b.weight(1, words, width), b.input("token", tensor.I64, 1, 1))
@@ -106,7 +106,7 @@ func Decoder(layers, width, heads, words int) *graph.Model {
 	return b.model()
 }
 
-// cached adds new rows to those of the past, which is an input and grows.
+// cached appends new rows to the rows of the past, which is an input and grows.
 func (b *builder) cached(layer int, what, rows string, heads, width int) string {
 	extents := func(symbol string) graph.Type {
 		return graph.TensorOf(tensor.F32, graph.Dims{graph.Known(1), graph.Known(heads), graph.Symbol(symbol), graph.Known(width / heads)})
@@ -120,7 +120,7 @@ func (b *builder) cached(layer int, what, rows string, heads, width int) string 
 	return present
 }
 
-// Chain returns that many operators of elements, each of which takes the result of the one before.
+// Chain returns a chain of operators of elements. Each takes the result of the one before.
 func Chain(nodes int) *graph.Model {
 	b := newBuilder("chain")
 	x := b.input("x", tensor.F32, 1, 16)

@@ -5,8 +5,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Vocoder returns the generator V2 of Kong et al., "HiFi-GAN" (2020): 64 frames of a
-// spectrum become 16384 samples by convolutions along one axis.
+// Vocoder returns the generator V2 of Kong et al., "HiFi-GAN" (2020): 64 frames of a spectrum
+// become 16384 samples by convolutions along one axis.
 func Vocoder() *graph.Model {
 	b := newBuilder("vocoder")
 	leaky := func(x string) string { return b.node("LeakyRelu", []*graph.Attr{float("alpha", 0.1)}, x) }
@@ -33,7 +33,7 @@ func Vocoder() *graph.Model {
 	return b.model()
 }
 
-// stretch makes the last axis that many times as long.
+// stretch makes the last axis rate times as long.
 func (b *builder) stretch(x string, in, out, rate int) string {
 	s, p := int64(rate), int64(rate/2)
 	return b.node("ConvTranspose", []*graph.Attr{ints("kernel_shape", 2*s), ints("strides", s), ints("pads", p, p)},

@@ -12,8 +12,8 @@ const (
 	swinHead   = 32
 )
 
-// Swin returns the tiny network of Liu et al., "Swin Transformer" (2021): attention within
-// windows, which every second layer shifts.
+// Swin returns the tiny network of Liu et al., "Swin Transformer" (2021): attention within windows,
+// shifted in every second layer.
 func Swin() *graph.Model {
 	b := newBuilder("swin")
 	side, width := 56, 96
@@ -49,7 +49,7 @@ func (b *builder) permute(x string, axes ...int64) string {
 	return b.node("Transpose", []*graph.Attr{ints("perm", axes...)}, x)
 }
 
-// merged joins the channels of squares of four pixels and halves what they are then.
+// merged joins the channels of squares of four pixels and then halves them.
 func (b *builder) merged(x string, side, width int) string {
 	x = b.reshape(x, 1, side, side, width)
 	var parts []string
@@ -62,7 +62,7 @@ func (b *builder) merged(x string, side, width int) string {
 	return b.node("MatMul", nil, x, b.weight(4*width, 4*width, 2*width))
 }
 
-// swin is layers on pictures of one extent.
+// swin adds layers on pictures of one extent.
 type swin struct {
 	transformer
 	side int
@@ -85,7 +85,7 @@ func (s *swin) layer(x string, shifted bool) string {
 	return s.node("Add", nil, x, s.dense(s.act(s.dense(s.norm(x), s.width, s.hidden)), s.hidden, s.width))
 }
 
-// rolled moves rows and columns up and left, and those that leave to the other end.
+// rolled moves rows and columns up and left. The ones that leave go to the other end.
 func (s *swin) rolled(x string, by int) string {
 	for axis := range int64(2) {
 		at, axes := s.ints(int64(by)), s.ints(axis+1)
@@ -95,7 +95,7 @@ func (s *swin) rolled(x string, by int) string {
 	return x
 }
 
-// attention is that of the pixels of each window.
+// attention lets the pixels of each window attend to each other.
 func (s *swin) attention(x string, shifted bool) string {
 	const rows = swinWindow * swinWindow
 	n := (s.side / swinWindow) * (s.side / swinWindow)

@@ -7,8 +7,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Trees returns an ensemble of full binary trees of that depth which adds up one number
-// for each of that many rows of features.
+// Trees returns an ensemble of full binary trees of a depth. It sums one number for each of rows
+// rows of features.
 func Trees(trees, depth, features, rows int) *graph.Model {
 	b := newBuilder("trees")
 	e := &ensemble{builder: b, features: features}
@@ -38,7 +38,7 @@ type ensemble struct {
 	leafTrees, leafNodes, leafTargets  []int64
 }
 
-// tree adds a full tree whose node i has the children 2i+1 and 2i+2.
+// tree adds a full tree. Node i has the children 2i+1 and 2i+2.
 func (e *ensemble) tree(tree, depth int) {
 	inner := 1<<depth - 1
 	for i := range 2*inner + 1 {

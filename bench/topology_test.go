@@ -10,14 +10,14 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// answerShare is how far an answer may be from the expected one, as a part of the
-// largest expected magnitude: float32 sums of thousands of terms in another order,
-// through tens of layers.
+// answerShare is how far an answer may be from the expected one, as a part of the largest expected
+// magnitude. It allows for float32 sums of thousands of terms in another order, through tens of
+// layers.
 const answerShare = 1e-5
 
-// TestTopologies compares the answers of every generated network with ONNX
-// Runtime's or, where no Python has it, with those of the network as built, by
-// scalar kernels alone. On one thread they are the same to the last bit as on two.
+// TestTopologies compares the answers of every generated network with ONNX Runtime or, if no Python
+// has it, with the network as built, run by scalar kernels alone. On one thread they are the same
+// to the last bit as on two.
 func TestTopologies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds networks of a hundred megabytes: not in short runs")
@@ -39,7 +39,7 @@ func TestTopologies(t *testing.T) {
 	}
 }
 
-// checkAnswers compares answers, which may be apart by that share of the largest.
+// checkAnswers compares answers. They may be apart by share of the largest.
 func checkAnswers(t *testing.T, got, want []float32, share float64) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -78,7 +78,7 @@ func answers(t *testing.T, path string, o nacre.Options) []float32 {
 	return outputs(t, s, inputs)
 }
 
-// outputs returns those of a run, in the model's order, one after the other.
+// outputs returns the outputs of a run of s, in the model's order, one after the other.
 func outputs(t *testing.T, s *nacre.Session, inputs map[string]*nacre.Tensor) []float32 {
 	t.Helper()
 	out, err := s.Run(context.Background(), inputs)

@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// versus times runs in turn with those of a peer, as that request has it, in blocks of
-// n runs. With a Python that has ONNX Runtime (NACRE_PYTHON, or .venv/bin/python at the
-// root) "ort-ratio" is the median time of ONNX Runtime divided by Nacre's: above one,
-// Nacre is faster. "ort-best-ratio" is that of the best blocks, which other work on the
-// machine disturbs less.
+// versus times runs in turn with a peer's runs of a request, in blocks of n runs. It needs a Python
+// with ONNX Runtime (NACRE_PYTHON, or .venv/bin/python at the root). "ort-ratio" is the median time
+// of ONNX Runtime over Nacre's: above one, Nacre is faster. "ort-best-ratio" is the ratio of the
+// best blocks, which other work on the machine disturbs less.
 func versus(b *testing.B, n int, run func() error, p *peer, request string) {
 	b.Helper()
 	if n > 1 {
@@ -44,7 +43,7 @@ func versus(b *testing.B, n int, run func() error, p *peer, request string) {
 	}
 }
 
-// alone says that there is no peer.
+// alone logs that there is no peer.
 func alone(b *testing.B, err error) {
 	if err != nil {
 		b.Logf("%v: Nacre alone is timed", err)

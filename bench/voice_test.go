@@ -11,10 +11,10 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// BenchmarkVoice times one frame of voice activity by Silero VAD, 32 ms of sound at 16 kHz
-// behind 64 samples of the frame before, on one thread, in blocks of ten. The state is
-// kept by a bound stream; the peer's inputs and outputs are bound. NACRE_VOICE names the
-// model; without it the copies that the tests know are looked for.
+// BenchmarkVoice times one frame of voice activity by Silero VAD, 32 ms of sound at 16 kHz after 64
+// samples of the frame before, on one thread, in blocks of ten. A bound stream keeps the state, and
+// the peer's inputs and outputs are bound. NACRE_VOICE names the model. Without it, the copies that
+// the tests know are looked for.
 func BenchmarkVoice(b *testing.B) {
 	path := voice(b)
 	s := session(b, path, nacre.Options{Threads: 1})

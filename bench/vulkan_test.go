@@ -10,9 +10,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
-// BenchmarkVulkanGemm multiplies square matrices on the first Vulkan device, of every type of
-// elements and at every level of features, by the device's own clock. It reports the rate of
-// multiply-adds, counted as two operations, and names the shader.
+// BenchmarkVulkanGemm multiplies square matrices on the first Vulkan device, of every element type
+// and at every level of features, by the device's own clock. It reports the rate of multiply-adds,
+// counted as two operations, and names the shader.
 func BenchmarkVulkanGemm(b *testing.B) {
 	for level := vulkan.L0; level <= vulkan.L3; level++ {
 		d, err := vulkan.Open("0", vulkan.Options{Level: level})

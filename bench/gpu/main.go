@@ -26,13 +26,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
-// decoders are of about a billion weights, and of few for a device in software.
+// decoders have about a billion weights, or few for a device in software.
 var decoders = map[bool]bench.LlamaSize{
 	false: {Layers: 22, Width: 2048, Heads: 32, KVHeads: 4, Hidden: 5632, Words: 32000, FourBits: true},
 	true:  {Layers: 2, Width: 256, Heads: 4, KVHeads: 2, Hidden: 512, Words: 1024, FourBits: true},
 }
 
-// row is a rate beside what bounds it.
+// row is a rate beside its ceiling.
 type row struct {
 	what          string
 	rate, ceiling float64 // in units; no ceiling if it is 0
@@ -70,7 +70,7 @@ func run(which, out string) error {
 	return report.WriteFile(filepath.Join(out, fmt.Sprintf("%s-%s-vulkan.txt", date, commit)), []byte(text))
 }
 
-// measure probes the device and then has it decode.
+// measure probes the device and then runs a decoder on it.
 func measure(d *vulkan.Device) ([]row, error) {
 	const giga = 1e9
 	p, err := d.Probe()
@@ -105,7 +105,7 @@ func decode(d *vulkan.Device) (seconds float64, bytes int, err error) {
 	for _, w := range built.Graph.Initializers {
 		bytes += len(w.Tensor.Bytes())
 	}
-	bytes -= 4 * size.Words * size.Width // of the table of words, of which a token reads a row
+	bytes -= 4 * size.Words * size.Width // of the table of words: a token reads one row of it
 	folder, err := os.MkdirTemp("", "nacre-gpu")
 	if err != nil {
 		return 0, 0, err
@@ -132,7 +132,7 @@ func decode(d *vulkan.Device) (seconds float64, bytes int, err error) {
 	return times[len(times)/2].Seconds(), bytes, nil
 }
 
-// tokens returns what each token takes behind a prompt and a few others, in ascending order.
+// tokens returns the time of each token after a prompt and a few others, in ascending order.
 func tokens(s *nacre.Session) ([]time.Duration, error) {
 	const prompt, before, timed = 16, 8, 32
 	g, err := generate.New(s, generate.Options{})
@@ -159,7 +159,7 @@ func tokens(s *nacre.Session) ([]time.Duration, error) {
 	return times, nil
 }
 
-// table is the rows below a title.
+// table returns the rows below a title.
 func table(title string, rows []row) string {
 	var b strings.Builder
 	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

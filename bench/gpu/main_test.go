@@ -8,7 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
-// TestMeasure measures a device: every rate is above 0, and those of products are beside ceilings.
+// TestMeasure measures a device. Every rate is above 0, and the rates of products are beside
+// ceilings.
 func TestMeasure(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures a device: not in short runs")

@@ -1,6 +1,6 @@
 package operators
 
-// Why operators have no row.
+// Reasons for operators to have no row.
 const (
 	absent   = "ONNX Runtime has no kernel of it, or of no version that it takes"
 	training = "it trains, which ONNX Runtime's packages for inference do not"
@@ -31,5 +31,5 @@ var Exempt = map[string]string{
 	"com.microsoft.SparseToDenseMatMul":          "it takes a sparse tensor, which no input of a folder can be",
 }
 
-// ExemptDomains are those of operators that other runtimes lack.
+// ExemptDomains are the domains of operators that other runtimes lack.
 var ExemptDomains = []string{"nacre", "openinfer"}

@@ -25,7 +25,7 @@ var graphs = []struct {
 	{"ai.onnx.ml.TreeEnsembleRegressor/row", func(m *Model) { treeLists(m, "TreeEnsembleRegressor", 1) }},
 }
 
-// must returns what the notation makes of a word.
+// must returns the operand of a word in the notation.
 func (m *Model) must(word string) string {
 	name, err := m.operand(word)
 	if err != nil {
@@ -61,7 +61,7 @@ func conditional(m *Model) {
 	m.add(plain("if", "If", []*graph.Attr{branch("Relu"), branch("Neg")}, []string{condition}), 1)
 }
 
-// loop adds a matrix to a state that many times, and keeps a row of every time.
+// loop adds a matrix to a state times times, and keeps a row of every time.
 func loop(m *Model, times, rows, columns int) {
 	count := m.must(fmt.Sprintf("int64[]{%d}", times))
 	x := m.must(fmt.Sprintf("float32[%d,%d]", rows, columns))
@@ -85,7 +85,7 @@ func loop(m *Model, times, rows, columns int) {
 	m.add(plain("loop", "Loop", []*graph.Attr{graph.GraphAttr("body", body)}, []string{count, "", x}), 2)
 }
 
-// scan adds up rows.
+// scan sums rows.
 func scan(m *Model, rows, columns int) {
 	state, x := m.must(fmt.Sprintf("float32[%d]", columns)), m.must(fmt.Sprintf("float32[%d,%d]", rows, columns))
 	body := &graph.Graph{
@@ -170,7 +170,7 @@ func (m *Model) learned(n *graph.Node, outputs int) {
 	m.add(n, outputs)
 }
 
-// trees adds an ensemble of trees whose nodes and leaves are apart.
+// trees adds an ensemble of trees with separate lists of nodes and leaves.
 func trees(m *Model) {
 	const inner, leaves = 1<<treeDepth - 1, 1 << treeDepth
 	var roots, feature, left, right, leftLeaf, rightLeaf, targets []int64
@@ -207,7 +207,7 @@ func trees(m *Model) {
 	}}, 1)
 }
 
-// known returns a tensor whose extents fit its elements.
+// known returns a tensor that was made without an error.
 func known(t *tensor.Tensor, err error) *tensor.Tensor {
 	if err != nil {
 		panic(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// counter is memory of an operator that counts what it is asked for.
+// counter is memory of an operator that counts the bytes it is asked for.
 type counter struct {
 	run     *op.Run
 	counted int // at its most
@@ -44,18 +44,18 @@ func (c *counter) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Ten
 	return t, err
 }
 
-// taken is what a run of a node takes.
+// taken is the memory of a node's run.
 type taken struct {
-	extra    int // bytes of Go's heap beside those that Mem counts
+	extra    int // bytes of Go's heap beside the bytes that Mem counts
 	elements int // of the operands
 	heap     int // Row.Heap
 }
 
-// within reports whether the row says as much, but for what does not grow with operands.
+// within reports whether the row allows that much, apart from memory that does not grow with
+// operands.
 func (t taken) within() bool { return t.extra <= t.heap*t.elements+t.elements/2+256<<10 }
 
-// uncounted runs a node in Go. Ok is false for a node that Go does not run
-// on such operands.
+// uncounted runs a node in Go. If Go does not run it on such operands, ok is false.
 func uncounted(n *graph.Node, values map[string]*tensor.Tensor) (t taken, ok bool) {
 	o, row, err := standard.Registry().New(n)
 	if err != nil {
@@ -103,7 +103,7 @@ func uncounted(n *graph.Node, values map[string]*tensor.Tensor) (t taken, ok boo
 	return t, err == nil
 }
 
-// variant returns a tensor with elements of another type, if its own are of the first.
+// variant returns t with elements of type to, if its own are of type from.
 func variant(t *tensor.Tensor, from, to tensor.DType) *tensor.Tensor {
 	if t == nil || t.DType() != from {
 		return t
@@ -114,8 +114,8 @@ func variant(t *tensor.Tensor, from, to tensor.DType) *tensor.Tensor {
 	return v
 }
 
-// TestMemory runs the operators in Go, on elements of several types. Each takes what Mem
-// counts and Row.Heap says.
+// TestMemory runs the operators in Go, on elements of several types. Each takes the memory that Mem
+// counts and Row.Heap allows.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fills hundreds of megabytes: not in short runs")
@@ -139,7 +139,7 @@ func TestMemory(t *testing.T) {
 				continue
 			}
 			most, ok := uncounted(m.Graph.Nodes[0], values)
-			for range 2 { // what else the process does counts, too
+			for range 2 { // other work of the process counts too
 				if !ok || most.within() {
 					break
 				}
@@ -155,8 +155,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// changed returns the values of a model by name, with elements of one type for those of
-// another. It reports whether there are any.
+// changed returns the values of a model by name, with elements of type from converted to type to.
+// It reports whether any changed.
 func changed(m *Model, from, to tensor.DType) (values map[string]*tensor.Tensor, changed bool) {
 	values = map[string]*tensor.Tensor{}
 	for i, v := range m.Graph.Inputs {

@@ -145,7 +145,7 @@ func span(d tensor.DType) (low, high float64) {
 	return -1, 1
 }
 
-// filled returns a tensor of values; types that no Go type holds get random bits.
+// filled returns a tensor of values. Elements of types without a Go type are random bits.
 func (m *Model) filled(d tensor.DType, shape []int, value func(i int) float64) *tensor.Tensor {
 	t := tensor.New(d, shape...)
 	switch d {

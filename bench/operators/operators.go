@@ -1,12 +1,12 @@
-// Package operators is a table with a model of every operator, to compare what runs of them take.
+// Package operators is a table with a model of every operator, to compare runs of them.
 //
 // A line of a .txt file is the name of a row, inputs and attributes, separated by spaces:
 //
 //	Conv/1x1  float32[1,64,56,56] =float32[64,64,1,1]  strides=[1,1]
 //
-// The name is an operator, with its domain before it unless that is the standard's, with @N behind
-// it where the model names another version of the domain than the newest that ONNX Runtime has, and
-// with /FORM behind that where the operator has several rows. The other words:
+// The name is an operator, with its domain before it unless that is the standard domain. If the
+// model needs another version of the domain than the newest that ONNX Runtime has, @N follows. If
+// the operator has several rows, /FORM follows. The other words:
 //
 //	float32[2,3]        an input of random elements: floats in -1..1, any integers
 //	float32[2,3](0,5)   of elements from 0 up to 5
@@ -17,14 +17,14 @@
 //	$ or $2             the first output of the node before, or the second
 //	axis=1 x=[1,2]      attributes: integers, numbers with a point, words, and lists of these
 //	x=[1,2]*64          a list of 64 times these elements
-//	->2                 how many outputs the node has, 1 where the line does not say
-//	|                   ends a node; the operator that follows takes what it gives by $
-//	~                   results are drawn at random, so that types and shapes are compared alone
+//	->2                 how many outputs the node has; 1 if the line does not say
+//	|                   ends a node; the operator that follows takes its results by $
+//	~                   results are drawn at random: only types and shapes are compared
 //	~0.001              results may differ by that part of the largest
 //
-// A row of several nodes has a colon behind its name, and the name of the first node follows.
+// A row of several nodes has a colon after its name, and the name of the first node follows.
 //
-// What has subgraphs is built by a function in graphs.go.
+// A function in graphs.go builds the rows with subgraphs.
 package operators
 
 import (
@@ -45,7 +45,7 @@ var files embed.FS
 type Row struct {
 	Name  string  // of the operator, and its form
 	Drawn bool    // results are random numbers
-	Share float64 // how far results may be from the peer's, as a part of the largest; 0 for what rounding makes
+	Share float64 // how far results may be from the peer's, as a part of the largest; 0 for rounding only
 
 	text  string
 	chain bool // the text has the names of all nodes
@@ -105,13 +105,13 @@ func Rows() ([]Row, error) {
 	return rows, nil
 }
 
-// opset and ir are the newest of those that ONNX Runtime 1.31 takes.
+// The newest versions that ONNX Runtime 1.31 takes.
 const (
 	opset = 24
 	ir    = 11
 )
 
-// versions are those of other domains.
+// versions are the versions by domain.
 var versions = map[string]int{"": opset, "com.microsoft": 1, "ai.onnx.ml": 5, "ai.onnx.preview.training": 1}
 
 // Build returns the model of the row.
@@ -190,7 +190,7 @@ func (m *Model) node(name string, words []string) error {
 	return nil
 }
 
-// imports has the model import the version of a node.
+// imports sets the version of a node's domain that the model imports to the node's.
 func (m *Model) imports(n *graph.Node) {
 	for i := range m.Opsets {
 		if m.Opsets[i].Domain == n.Domain {
@@ -199,7 +199,7 @@ func (m *Model) imports(n *graph.Node) {
 	}
 }
 
-// add adds a node with that many outputs.
+// add adds a node with outputs outputs.
 func (m *Model) add(n *graph.Node, outputs int) {
 	m.given = nil
 	for range outputs {

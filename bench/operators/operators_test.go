@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 )
 
-// TestRows compares the table with the registry: an operator has rows, or a reason to have none.
+// TestRows compares the table with the registry. An operator has rows, or a reason to have none.
 func TestRows(t *testing.T) {
 	list, err := Rows()
 	if err != nil {
@@ -48,7 +48,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestBuild makes every model, with an input for each of the graph's.
+// TestBuild makes every model, with a value for each input of its graph.
 func TestBuild(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fills hundreds of megabytes: not in short runs")

@@ -46,10 +46,10 @@ func draws(path string) error {
 	return p.Save(8*vg.Inch, vg.Inch+vg.Length(rows)*0.3*vg.Inch, strings.TrimSuffix(path, ".json")+".png")
 }
 
-// colors are those of one thread and of two.
+// colors are for one thread and for two.
 var colors = []color.Color{color.RGBA{R: 0x1b, G: 0x6c, B: 0xa8, A: 0xff}, color.RGBA{R: 0x8f, G: 0xc1, B: 0xe3, A: 0xff}}
 
-// picture returns bars of the best ratios of networks, and how many networks there are.
+// picture returns bars of the best ratios of networks, and the number of networks.
 func picture(r *report.Results) (*plot.Plot, int, error) {
 	names, threads := networks(r)
 	if len(names) == 0 {
@@ -122,8 +122,8 @@ func marks(p *plot.Plot, r *report.Results, names []string) error {
 	return nil
 }
 
-// networks returns the names of networks that a peer ran too, the last first, and the
-// numbers of threads: one where the machine was busy.
+// networks returns the names of networks that a peer ran too, the last first, and the numbers of
+// threads. If the machine was busy, it returns one thread only.
 func networks(r *report.Results) (names []string, threads []int) {
 	for i := range r.Rows {
 		row := &r.Rows[i]

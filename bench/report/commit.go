@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Commit returns the commit of the working tree, with "+" behind it where files differ.
+// Commit returns the commit of the working tree, followed by "+" if files differ from it.
 func Commit() string {
 	id, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package report has the results of a comparison of runtimes: as a file, as tables, and
-// the ratios in them.
+// Package report has the results of a comparison of runtimes: as a file, as tables, and the ratios
+// in them.
 package report
 
 import (
@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// Results is what one run of the comparison measured.
+// Results is the measurements of one run of the comparison.
 type Results struct {
 	Date     string // as 2006-01-02
 	CPU      string
 	Cores    int
-	Commit   string     // with "+" behind it where files were changed since
+	Commit   string     // followed by "+" if files were changed since
 	Load     [2]float64 // processes that wanted to run in the minute before the start, and before the end, this one's own among them
 	Rounds   int        // runs of each side, if time does not end them
 	Peers    []string
@@ -46,13 +46,13 @@ type Ceiling struct {
 type Row struct {
 	Group, Name string
 	Threads     int
-	Wide        bool    // float64, whose ceiling is half that of float32
+	Wide        bool    // float64: half the ceiling of float32
 	Operations  float64 // of one run, in convolutions, products and recurrent layers
 	Bytes       float64 // of weights, inputs and outputs
 	Goal        float64 // the least ratio that is aimed for; 0 for none
-	ScaleGoal   float64 // the least time on one thread over that with this many; 0 for none
+	ScaleGoal   float64 // the least time on one thread over the time with this many; 0 for none
 	Sides       []Side  // Nacre first
-	Costly      []Steps // of Nacre, where the goal is missed
+	Costly      []Steps // of Nacre, if the goal is missed
 	Error       string  // why the row has no times
 }
 
@@ -68,25 +68,25 @@ type Steps struct {
 	Longest float64 // its seconds
 }
 
-// Side is what one runtime took.
+// Side is the time and memory that one runtime took.
 type Side struct {
 	Name         string
 	Best, Median float64 // seconds of a run
 	Rounds       int
 	Opened       float64 // seconds until the model was open
-	Held, Peak   float64 // bytes after and in a run, beyond those before the model was opened
+	Held, Peak   float64 // bytes after and in a run, beyond the bytes before the model was opened
 	OpenPeak     float64 // the most bytes until the first runs had ended
 }
 
-// Best returns the time of the best peer's best run over that of Nacre's: above 1,
-// Nacre is faster. It is 0 where there is no peer.
+// Best returns the best time of the fastest peer over Nacre's best: above 1, Nacre is faster.
+// Without a peer it returns 0.
 func (r *Row) Best() float64 { return r.ratio(func(s Side) float64 { return s.Best }) }
 
 // Median is Best for median runs.
 func (r *Row) Median() float64 { return r.ratio(func(s Side) float64 { return s.Median }) }
 
-// Memory returns the most memory in runs of Nacre over that of the first peer; 0 where
-// either is not known.
+// Memory returns the most memory in runs of Nacre over the first peer's. If either is not known, it
+// returns 0.
 func (r *Row) Memory() float64 {
 	if len(r.Sides) < 2 || r.Sides[0].Peak <= 0 || r.Sides[1].Peak <= 0 {
 		return 0
@@ -94,8 +94,8 @@ func (r *Row) Memory() float64 {
 	return r.Sides[0].Peak / r.Sides[1].Peak
 }
 
-// Opening returns the time that the first peer took to open the model over Nacre's; 0
-// where either is not known.
+// Opening returns the time that the first peer took to open the model over Nacre's. If either is
+// not known, it returns 0.
 func (r *Row) Opening() float64 {
 	if len(r.Sides) < 2 || r.Sides[0].Opened <= 0 {
 		return 0
@@ -119,8 +119,8 @@ func (r *Row) Missed() bool {
 	return r.Goal > 0 && len(r.Sides) > 1 && min(r.Best(), r.Median()) < r.Goal
 }
 
-// Shares returns the operations and the bytes of Nacre's best run as parts of what the
-// ceilings allow in its time; 0 where there is no ceiling.
+// Shares returns the operations and the bytes of Nacre's best run as parts of what the ceilings
+// allow in its time. Without a ceiling it returns 0.
 func (r *Results) Shares(row *Row) (fma, read float64) {
 	i := slices.IndexFunc(r.Ceilings, func(c Ceiling) bool { return c.Threads == row.Threads })
 	if i < 0 || len(row.Sides) == 0 {
@@ -133,8 +133,8 @@ func (r *Results) Shares(row *Row) (fma, read float64) {
 	return row.Operations / t / rate, row.Bytes / t / r.Ceilings[i].Read
 }
 
-// Scale returns the time of Nacre's best run on one thread over that of the row; 0 for a
-// row of one thread and where there is none to compare with.
+// Scale returns the time of Nacre's best run on one thread over the row's. It returns 0 for a row
+// of one thread, and if there is none to compare with.
 func (r *Results) Scale(row *Row) float64 {
 	one := r.Find(row.Name, 1)
 	if row.Threads == 1 || one == nil || len(one.Sides) == 0 || len(row.Sides) == 0 {
@@ -143,11 +143,11 @@ func (r *Results) Scale(row *Row) float64 {
 	return one.Sides[0].Best / row.Sides[0].Best
 }
 
-// Busy reports whether others worked on the machine, so that times of several threads say
-// little: more wanted to run than cores and this run's own process.
+// Busy reports whether more processes wanted to run than cores and this run's own. Times of several
+// threads then say little.
 func (r *Results) Busy() bool { return max(r.Load[0], r.Load[1]) > float64(r.Cores+1) }
 
-// Find returns the row of that name and number of threads, or nil.
+// Find returns the row of a name and number of threads, or nil.
 func (r *Results) Find(name string, threads int) *Row {
 	for i := range r.Rows {
 		if r.Rows[i].Name == name && r.Rows[i].Threads == threads {
@@ -157,10 +157,10 @@ func (r *Results) Find(name string, threads int) *Row {
 	return nil
 }
 
-// Save writes the results as a file of JSON.
+// Save writes the results as a JSON file.
 func (r *Results) Save(path string) error { return writeJSON(path, r) }
 
-// Load reads what Save wrote.
+// Load reads a file of Save.
 func Load(path string) (*Results, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -180,8 +180,8 @@ func Load(path string) (*Results, error) {
 	return r, nil
 }
 
-// Newest returns the last results of a folder, whose names are a date and a commit. Other names are
-// those of other programs.
+// Newest returns the last results of a folder. Their names are a date and a commit; files with
+// other names belong to other programs.
 func Newest(folder string) (string, error) {
 	list, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	list = slices.DeleteFunc(list, func(path string) bool { return strings.Count(filepath.Base(path), "-") != 3 })

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// sample is two networks on one thread and two, one of them below its goal, and a product
-// that two peers have.
+// sample returns two networks on one thread and two, one of them below its goal, and a product that
+// two peers have.
 func sample() *Results {
 	side := func(name string, ms float64) Side {
 		return Side{Name: name, Best: ms / 1e3, Median: 2 * ms / 1e3, Rounds: 3, Opened: 1, Peak: 1e6 * ms}

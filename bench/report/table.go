@@ -20,7 +20,7 @@ func Groups[R any](rows []R, group func(R) string) []string {
 	return list
 }
 
-// Text returns all that was measured as tables, one for each group of rows.
+// Text returns all results as tables, one for each group of rows.
 func (r *Results) Text() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s, commit %s, %s, %d cores\n", r.Date, r.Commit, r.CPU, r.Cores)
@@ -115,11 +115,11 @@ func (r *Results) missed(out io.Writer) {
 	}
 }
 
-// perLine is how many networks a line of Markdown has.
+// perLine is the number of networks in a line of Markdown.
 const perLine = 4
 
-// Markdown returns the ratios of the best runs of networks on one thread and, unless the
-// machine was busy, on two, several networks in a line.
+// Markdown returns the ratios of the best runs of networks, several networks in a line. They are
+// for one thread and, unless the machine was busy, for two.
 func (r *Results) Markdown() string {
 	var cells []string
 	for i := range r.Rows {

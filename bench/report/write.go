@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// WriteTables writes what was measured to a folder, as NAME.json and, as tables, to NAME.txt. It
-// makes the folder if there is none, and says what it wrote.
+// WriteTables writes measurements to a folder, as NAME.json, and as tables in NAME.txt. It makes
+// the folder if there is none, and prints the names of the files.
 func WriteTables(folder, name string, measured any, tables string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err

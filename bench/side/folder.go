@@ -16,15 +16,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Folders is a process that opens one model after the other, and answers as peers/folders.py
-// does.
+// Folders is a process that opens one model after the other, and answers as peers/folders.py does.
 type Folders struct {
 	model   *nacre.Model
 	session *nacre.Session
 	inputs  map[string]*nacre.Tensor
 }
 
-// Serve answers requests until the input ends. A request that fails is answered with "error" and
+// Serve answers requests until the input ends. The answer to a request that fails is "error" and
 // the reason.
 func (f *Folders) Serve(in io.Reader, out io.Writer) error {
 	defer f.close()
@@ -110,7 +109,7 @@ func (f *Folders) values() map[string]nacre.Value {
 	return list
 }
 
-// run runs the model, and releases what it gives.
+// run runs the model, and releases its results.
 func (f *Folders) run() error {
 	out, err := f.session.RunValues(context.Background(), f.values())
 	for _, v := range out {
@@ -119,7 +118,7 @@ func (f *Folders) run() error {
 	return err
 }
 
-// answers writes the tensors that a run gives to files that are numbered behind that path.
+// answers writes the tensors of a run's results to files with numbers after path.
 func (f *Folders) answers(path string) error {
 	out, err := f.session.RunValues(context.Background(), f.values())
 	if err != nil {
@@ -158,7 +157,7 @@ func written(path string, t *nacre.Tensor) error {
 	return os.WriteFile(path, data, 0o666)
 }
 
-// walk calls f with every tensor of a value: of a map its keys, then its values.
+// walk calls f with every tensor of a value. A map gives its keys, then its values.
 func walk(v nacre.Value, f func(t *nacre.Tensor)) {
 	switch v := v.(type) {
 	case *nacre.Tensor:
@@ -177,8 +176,8 @@ func walk(v nacre.Value, f func(t *nacre.Tensor)) {
 	}
 }
 
-// opened returns the seconds until a session of a model is made or, where run is set, until its
-// first run has ended.
+// opened returns the seconds until a session of a model is made or, if run is set, until its first
+// run has ended.
 func opened(path string, run bool) (string, error) {
 	start := time.Now()
 	m, err := nacre.Open(path)

@@ -6,7 +6,7 @@ import (
 	"github.com/nacre-ml/nacre"
 )
 
-// Ramps returns the inputs that peers/onnxruntime.py makes; sizes are of open extents.
+// Ramps returns the inputs that peers/onnxruntime.py makes. Sizes are for open extents.
 func Ramps(s *nacre.Session, sizes map[string]int) (map[string]*nacre.Tensor, error) {
 	inputs, err := s.ZeroInputs(sizes)
 	if err != nil {

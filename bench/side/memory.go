@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// memory returns the bytes that the process holds and the most that it held; 0 where
-// the system does not tell.
+// memory returns the bytes that the process holds and the most that it held; 0 if the system does
+// not tell.
 func memory() (held, most int) {
 	data, _ := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(data)) {
@@ -26,5 +26,5 @@ func memory() (held, most int) {
 	return held, most
 }
 
-// forget makes the most that the process held what it holds; the system may not let it.
+// forget resets the most that the process held to the bytes that it holds. The system may refuse.
 func forget() error { return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }

@@ -1,5 +1,5 @@
-// Package side has the two sides of a comparison: a runtime in a process of its own,
-// which answers lines, and Nacre as such a process.
+// Package side has the two sides of a comparison: a runtime in a process of its own, which answers
+// lines, and Nacre as such a process.
 package side
 
 import (
@@ -17,12 +17,12 @@ import (
 // ServeWord, as the first argument, makes a program one side of a comparison.
 const ServeWord = "serve"
 
-// Serving reports whether the program is to be one side of a comparison.
+// Serving reports whether the program runs as one side of a comparison.
 func Serving() bool { return len(os.Args) > 1 && os.Args[1] == ServeWord }
 
-// Process is a runtime in a process of its own that has opened a model. It answers each
-// line that it is asked with one line, as peers/onnxruntime.py says. It is stopped while it
-// has no line to answer.
+// Process is a runtime in a process of its own that has opened a model. It answers each line of a
+// request with one line, as peers/onnxruntime.py says. It is stopped while it has no request to
+// answer.
 type Process struct {
 	Opened float64 // seconds that opening the model took
 	Close  func()  // ends the process and waits for its end
@@ -32,10 +32,10 @@ type Process struct {
 	out *bufio.Reader
 }
 
-// patience is how long a request may take: a process that hangs is killed.
+// patience is how long a request may take. A process that hangs is killed.
 const patience = 3 * time.Minute
 
-// Start starts a process, whose first line is "ready" and the seconds that opening took.
+// Start starts a process. Its first line must be "ready" and the seconds that opening took.
 func Start(cmd *exec.Cmd) (*Process, error) {
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
@@ -69,8 +69,8 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	return p, nil
 }
 
-// Ask sends a line and returns the line that answers it. A process that takes minutes is
-// killed, which is an error.
+// Ask sends a line and returns the line of the answer. A process that takes longer than patience is
+// killed, and Ask returns an error.
 func (p *Process) Ask(request string) (string, error) {
 	late := time.AfterFunc(patience, func() { p.cmd.Process.Kill() })
 	defer late.Stop()
@@ -87,7 +87,7 @@ func (p *Process) Ask(request string) (string, error) {
 	return "", fmt.Errorf("%s does not answer %q: %w", p.cmd, request, err)
 }
 
-// Seconds returns what a request that takes time answers.
+// Seconds returns the answer to a request that takes time.
 func (p *Process) Seconds(request string) (float64, error) {
 	line, err := p.Ask(request)
 	if err != nil {
@@ -96,8 +96,8 @@ func (p *Process) Seconds(request string) (float64, error) {
 	return strconv.ParseFloat(line, 64)
 }
 
-// Memory returns the bytes that the process holds, and the most that it held since the
-// request "forget", or ever, beyond what it held before it opened the model.
+// Memory returns the bytes that the process holds, and the most that it held since the request
+// "forget", or ever. Both are beyond the bytes that it held before it opened the model.
 func (p *Process) Memory() (held, most float64, err error) {
 	line, err := p.Ask("memory")
 	if err == nil {

@@ -17,18 +17,18 @@ import (
 	"github.com/nacre-ml/nacre/generate"
 )
 
-// Options say what Serve opens.
+// Options are the model that Serve opens, and how.
 type Options struct {
 	Model   string
 	Threads int
 	Sizes   map[string]int // of open extents
 }
 
-// Serve opens a model in Nacre and answers requests until the input ends: "run",
-// "bound", "memory" and "forget" as peers/onnxruntime.py does, and
+// Serve opens a model in Nacre and answers requests until the input ends: "run", "bound", "memory"
+// and "forget" as peers/onnxruntime.py does, and
 //
 //	stream [N]        the seconds of a run of a stream, as the mean of N
-//	generate P TOKENS the seconds of that many tokens after a prompt of P
+//	generate P TOKENS the seconds of TOKENS tokens after a prompt of P
 //	profile           the steps that take longest, as a list of report.Steps in JSON
 func Serve(o Options, in io.Reader, out io.Writer) error {
 	before, _ := memory()
@@ -76,7 +76,7 @@ func (v *server) close() {
 	}
 }
 
-// answer returns what a request is answered with.
+// answer returns the answer to a request.
 func (v *server) answer(request []string) (string, error) {
 	if len(request) == 0 {
 		return "", fmt.Errorf("nothing is asked")
@@ -125,7 +125,7 @@ func mean(n int, run func() error) (string, error) {
 	return fmt.Sprint(time.Since(start).Seconds() / float64(n)), nil
 }
 
-// run returns a run of the kind that is asked for.
+// run returns a run of a kind.
 func (v *server) run(kind string) (func() error, error) {
 	ctx := context.Background()
 	var err error
@@ -161,7 +161,7 @@ func (v *server) run(kind string) (func() error, error) {
 	return nil, fmt.Errorf("no request %q", kind)
 }
 
-// continued generates that many tokens after a prompt of that many.
+// continued generates tokens tokens after a prompt of prompt tokens.
 func continued(s *nacre.Session, prompt, tokens int) error {
 	g, err := generate.New(s, generate.Options{})
 	if err != nil {
@@ -175,7 +175,7 @@ func continued(s *nacre.Session, prompt, tokens int) error {
 	return nil
 }
 
-// Ascending is a prompt of that many tokens.
+// Ascending returns a prompt of n tokens.
 func Ascending(n int) []int32 {
 	list := make([]int32, n)
 	for i := range list {
@@ -205,8 +205,8 @@ func (v *server) profile() (string, error) {
 	return string(data), err
 }
 
-// costly returns the groups of steps of one operator with the same kernels that take
-// longest, each with its longest step.
+// costly returns the groups of steps of one operator with the same kernels that take longest, each
+// with its longest step.
 func costly(p *nacre.Profile) []report.Steps {
 	var list []report.Steps
 	all := 0.0
@@ -232,7 +232,7 @@ func costly(p *nacre.Profile) []report.Steps {
 	return list
 }
 
-// groups is how many groups of steps a profile has.
+// groups is the number of groups of steps in a profile.
 const groups = 3
 
 // profiled returns the profile of one run.

@@ -7,7 +7,7 @@ import (
 	"github.com/nacre-ml/nacre"
 )
 
-// Stream is a bound stream whose states hold a number of rows, again and again.
+// Stream is a bound stream with states that hold a number of rows, again and again.
 type Stream struct {
 	stream *nacre.Stream
 	bound  *nacre.Bound
@@ -15,7 +15,7 @@ type Stream struct {
 	rows   int
 }
 
-// NewStream returns a stream of states as Ramps makes them for those sizes.
+// NewStream returns a stream with the states that Ramps makes for sizes.
 func NewStream(s *nacre.Session, sizes map[string]int) (*Stream, error) {
 	states, err := Ramps(s, sizes)
 	if err != nil {
@@ -42,8 +42,8 @@ func NewStream(s *nacre.Session, sizes map[string]int) (*Stream, error) {
 	return v, nil
 }
 
-// Run gives the stream its input once more, and takes rows back from time to time, so
-// that there are about as many.
+// Run gives the stream its input once more. From time to time it truncates the states, so that
+// their rows stay about as many.
 func (v *Stream) Run() error {
 	const most = 16
 	if v.stream.Len() >= v.rows+most {

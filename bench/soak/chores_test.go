@@ -29,7 +29,7 @@ func resultsOf(out map[string]*nacre.Tensor) results {
 	return a
 }
 
-// same returns an error for an answer that is another, or not there.
+// same returns an error if results are missing or differ.
 func (a results) same(out map[string]*nacre.Tensor) error {
 	if len(out) != len(a) {
 		return fmt.Errorf("%d results, not %d", len(out), len(a))
@@ -42,7 +42,7 @@ func (a results) same(out map[string]*nacre.Tensor) error {
 	return nil
 }
 
-// ramps are inputs of a session, and its answer to them.
+// ramps returns inputs of a session, and its answer to them.
 func ramps(t *testing.T, s *nacre.Session) (map[string]*nacre.Tensor, results) {
 	t.Helper()
 	inputs, err := side.Ramps(s, nil)
@@ -161,7 +161,7 @@ func binding(t *testing.T, name string, s *nacre.Session) chore {
 	}}
 }
 
-// cancelling ends runs at any time. One that ends by itself gives its answer.
+// cancelling ends runs at any time. A run that ends by itself gives its answer.
 func cancelling(t *testing.T, name string, s *nacre.Session) chore {
 	t.Helper()
 	inputs, want := ramps(t, s)
@@ -177,7 +177,8 @@ func cancelling(t *testing.T, name string, s *nacre.Session) chore {
 	}}
 }
 
-// looking makes a plan, a profile and statistics, warms the session up and trims it, while others run.
+// looking makes a plan, a profile and statistics, warms the session up and trims it, while others
+// run.
 func looking(t *testing.T, name string, s *nacre.Session) chore {
 	t.Helper()
 	inputs, want := ramps(t, s)
@@ -270,7 +271,7 @@ func streaming(t *testing.T, s *nacre.Session) chore {
 	return chore{"stream", func(r *rand.Rand) error { return do(r.IntN(len(tokens))) }}
 }
 
-// generating samples tokens with seeds, each of which gives the same tokens again.
+// generating samples tokens with seeds. Each seed gives the same tokens again.
 func generating(t *testing.T, s *nacre.Session) chore {
 	t.Helper()
 	g, err := generate.New(s, generate.Options{})
@@ -304,7 +305,7 @@ func generating(t *testing.T, s *nacre.Session) chore {
 	}}
 }
 
-// limited runs within limits of memory and places that are too small now and then.
+// limited runs within limits of memory and places that are sometimes too small.
 func limited(t *testing.T) chore {
 	t.Helper()
 	file := encode(t, bench.MobileNetV3())
@@ -346,8 +347,8 @@ type prepared struct {
 	inputs map[string]nacre.Value
 }
 
-// prepare makes the small models of the table of operators: all for a test that goes on, or
-// every eighth.
+// prepare makes the small models of the table of operators: all for a test that goes on, or every
+// eighth.
 func prepare(t *testing.T) (list []prepared) {
 	t.Helper()
 	rows, err := operators.Rows()

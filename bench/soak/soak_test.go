@@ -27,18 +27,17 @@ var (
 	deviceName = flag.String("soak-device", "", "the Vulkan device that TestSoak has sessions on, too")
 )
 
-// goroutines is how many goroutines TestSoak has.
+// goroutines is the number of goroutines of TestSoak.
 const goroutines = 16
 
-// chore is a piece of work that any number of goroutines may do at once, with an error for
-// an answer that is not the right one.
+// chore is a piece of work for any number of goroutines at once. A wrong answer is an error.
 type chore struct {
 	name string
 	do   func(r *rand.Rand) error
 }
 
-// TestSoak has goroutines open, run, bind, stream, generate, cancel and close without pause. Every
-// answer is, bit for bit, the first that the same session gave, and memory does not grow.
+// TestSoak lets goroutines open, run, bind, stream, generate, cancel and close without pause. Every
+// answer equals the session's first, bit for bit, and memory does not grow.
 //
 //	go test -race -run '^TestSoak$' -timeout 0 ./bench/soak -soak 1h -soak-device 0 -v
 func TestSoak(t *testing.T) {
@@ -111,7 +110,7 @@ func watch(t *testing.T, d time.Duration, done *atomic.Int64) {
 	}
 }
 
-// residentBytes returns the resident memory of the process, 0 where the system does not say.
+// residentBytes returns the resident memory of the process; 0 if the system does not tell.
 func residentBytes(t *testing.T) int {
 	t.Helper()
 	data, err := os.ReadFile("/proc/self/statm")
@@ -125,7 +124,7 @@ func residentBytes(t *testing.T) int {
 	return resident * os.Getpagesize()
 }
 
-// chores makes models and sessions, and says what to do with them. End closes them.
+// chores makes models and sessions, and returns chores that use them. End closes them.
 func chores(t *testing.T) (list []chore, end func()) {
 	t.Helper()
 	var closers []func()

@@ -1,5 +1,5 @@
-// Package turns has what programs share that time rows on several sides in turn: options of
-// their command lines, the choice of rows, and the turns.
+// Package turns is shared by programs that time rows on several sides in turn: options of their
+// command lines, the choice of rows, and the turns.
 package turns
 
 import (
@@ -11,27 +11,27 @@ import (
 	"time"
 )
 
-// Bounds say how long a row is timed.
+// Bounds bound how long a row is timed.
 type Bounds struct {
 	Rounds int           // runs, or blocks of short runs, of each side
-	Budget time.Duration // after which a row has fewestRounds rounds, or as many as it has
+	Budget time.Duration // after it a row has fewestRounds rounds, or as many as it has
 }
 
-// fewestRounds is how many rounds a row has however long they take.
+// fewestRounds is the number of rounds that a row has however long they take.
 const fewestRounds = 3
 
-// Options are those of the command line.
+// Options are the options of the command line.
 type Options struct {
 	Bounds
 	Python string // program that has the peer
-	Out    string // folder for what was measured; none if empty
+	Out    string // folder for results; none if empty
 
 	pattern *regexp.Regexp
 	list    bool
 }
 
-// Parse reads a command line of these options, whose bounds are those of usual, or of quick
-// where it asks for few rounds, and of the options that f has already.
+// Parse reads a command line of these options and of the options that f has already. The bounds are
+// usual's, or quick's with -quick.
 func Parse(f *flag.FlagSet, args []string, usual, quick Bounds) (Options, error) {
 	o := Options{Bounds: usual}
 	pattern := f.String("run", "", "rows whose GROUP/NAME match this `expression`")
@@ -58,8 +58,8 @@ func Parse(f *flag.FlagSet, args []string, usual, quick Bounds) (Options, error)
 	return o, err
 }
 
-// Choose returns the rows to time, of those with a name that matches. If a list is asked for,
-// it prints their names and returns none.
+// Choose returns the rows to time: the rows with a name that matches. If a list is asked for, it
+// prints their names and returns none.
 func Choose[R interface{ Title() string }](o Options, rows []R) ([]R, error) {
 	chosen := slices.DeleteFunc(slices.Clone(rows), func(r R) bool { return !o.pattern.MatchString(r.Title()) })
 	if len(chosen) == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 )
 
-// ceilings are the best rates that were probed so far.
+// ceilings are the best rates probed so far.
 type ceilings struct {
 	buffers [][]byte // larger than caches, one for each thread
 	list    []report.Ceiling
@@ -61,7 +61,7 @@ func (c *ceilings) probe() error {
 	return nil
 }
 
-// together returns the sum of what that many threads measure at the same time.
+// together returns the sum of the rates that threads threads measure at the same time.
 func together(threads int, measure func(thread int) (float64, error)) (float64, error) {
 	rates, errs := make([]float64, threads), make([]error, threads)
 	var all sync.WaitGroup

@@ -79,7 +79,7 @@ func (c *comparison) compare(ctx context.Context, rows []row) (failed int) {
 	return failed
 }
 
-// progress says what came out of a row.
+// progress describes the result of a row.
 func progress(r *report.Row) string {
 	if r.Error != "" {
 		return r.Error
@@ -136,7 +136,7 @@ func (r *row) extents() map[string]int {
 	return list
 }
 
-// time fills a row of the results in.
+// time fills in a row of the results.
 func (c *comparison) time(r *row, path string, found *report.Row) error {
 	var sides []*started
 	for _, p := range c.sides {
@@ -176,8 +176,7 @@ func cpuName() string {
 	return runtime.GOARCH
 }
 
-// load returns how many processes wanted to run in the last minute; 0 where the system
-// does not tell.
+// load returns how many processes wanted to run in the last minute; 0 if the system does not tell.
 func load() float64 {
 	data, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

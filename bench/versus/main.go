@@ -1,5 +1,5 @@
-// Versus times Nacre in turn with other runtimes, and writes tables to standard output
-// and what it measured to a folder. scripts/bench-peers.sh sets up the peers and runs it.
+// Versus times Nacre in turn with other runtimes. It writes tables to standard output and results
+// to a folder. scripts/bench-peers.sh sets up the peers and runs it.
 package main
 
 import (
@@ -48,11 +48,11 @@ func serve(args []string) error {
 			return err
 		}
 	}
-	signal.Ignore(os.Interrupt) // which is for the program that asks; it closes the input
+	signal.Ignore(os.Interrupt) // meant for the program that asks; it closes the input
 	return side.Serve(o, os.Stdin, os.Stdout)
 }
 
-// options are those of the command line.
+// options are the options of the command line.
 type options struct {
 	turns.Options
 	threads  []int
@@ -101,7 +101,7 @@ func run(args []string) error {
 	return finish(c.finished(), o.Out, failed)
 }
 
-// finish prints the tables, and writes them where a folder is given.
+// finish prints the tables. If a folder is given, it writes them there.
 func finish(r *report.Results, folder string, failed int) error {
 	text := r.Text()
 	fmt.Print(text)

@@ -15,7 +15,7 @@ const (
 	mostRuns     = 1000
 )
 
-// measure times the sides in turn and returns what each took, in the order of sides.
+// measure times the sides in turn and returns the times of each, in the order of sides.
 func measure(sides []*started, b turns.Bounds) ([]report.Side, error) {
 	requests, err := warm(sides)
 	if err != nil {
@@ -38,8 +38,8 @@ func measure(sides []*started, b turns.Bounds) ([]report.Side, error) {
 	return list, nil
 }
 
-// warm runs every side twice and returns the requests for a block of runs of each, of
-// which all sides have as many.
+// warm runs every side twice and returns the requests for a block of runs of each. All blocks have
+// the same number of runs.
 func warm(sides []*started) ([]string, error) {
 	least := math.Inf(1)
 	for range 2 {
@@ -59,7 +59,7 @@ func warm(sides []*started) ([]string, error) {
 	return list, nil
 }
 
-// memory measures what the sides of a network hold after and in runs.
+// memory measures the bytes that the sides of a network hold after and in runs.
 func memory(sides []*started, list []report.Side) error {
 	for i, s := range sides {
 		if _, err := s.Ask("forget"); err != nil {
@@ -78,7 +78,7 @@ func memory(sides []*started, list []report.Side) error {
 	return nil
 }
 
-// costly returns the steps of Nacre's that take longest.
+// costly returns the steps of Nacre that take longest.
 func costly(s *started) (list []report.Steps, err error) {
 	line, err := s.Ask("profile")
 	if err != nil {

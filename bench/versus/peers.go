@@ -22,7 +22,7 @@ type peer struct {
 
 const onnxRuntime = "ONNX Runtime"
 
-// peers returns those that are there, and names the others with the cause.
+// peers returns the installed peers, and names the others with the cause.
 func peers(o options) (found []peer, names, missing []string) {
 	if version, err := exec.Command(o.Python, "-c", "import onnxruntime; print(onnxruntime.__version__)").Output(); err != nil {
 		missing = append(missing, fmt.Sprintf("%s: %s: %v", onnxRuntime, o.Python, err))
@@ -76,8 +76,8 @@ func libraryPeer(name, program string, wide bool) peer {
 	}
 }
 
-// libraryEnv is the environment with the kernels that OpenBLAS shall take, unless it says
-// so itself: releases that do not know a CPU yet take it for a very old one.
+// libraryEnv returns the environment with the kernels that OpenBLAS shall take, unless the
+// environment names them. Releases that do not know a CPU yet take it for a very old one.
 func libraryEnv() []string {
 	const variable = "OPENBLAS_CORETYPE"
 	if os.Getenv(variable) != "" {

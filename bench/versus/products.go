@@ -17,7 +17,7 @@ type product struct {
 	wide bool // float64
 }
 
-// args are those of the programs that multiply with other libraries.
+// args returns the arguments of the programs that multiply with other libraries.
 func (p *product) args() []string {
 	kind := "f32"
 	if p.wide {
@@ -39,7 +39,7 @@ func (p *product) row(name string) row {
 	return r
 }
 
-// productRows are squares in both types, and those of the files of a folder.
+// productRows returns squares in both types, and the products of the files of a folder.
 func productRows(folder string) ([]row, error) {
 	var list []row
 	for _, wide := range []bool{false, true} {

@@ -13,12 +13,12 @@ import (
 type row struct {
 	group, name string
 	build       func() *graph.Model
-	request     string     // what Nacre is asked for: run, bound or stream
-	peer        string     // what ONNX Runtime is asked for
+	request     string     // request to Nacre: run, bound or stream
+	peer        string     // request to ONNX Runtime
 	sizes       []string   // SYMBOL=SIZE of open extents
-	peerSizes   []string   // those that only ONNX Runtime's outputs have
+	peerSizes   []string   // sizes of extents that only ONNX Runtime's outputs have
 	goals       [2]float64 // ratios to reach on one thread and on more; 0 for none
-	scale       float64    // the least time on one thread over that on more; 0 for none
+	scale       float64    // the least time on one thread over the time on more; 0 for none
 	product     *product   // of a row that libraries of products take too
 }
 
@@ -32,13 +32,13 @@ var goals = map[string][2]float64{
 	"resnet18_int8": {3, 2.5}, "bert_base_128": {1.1, 1.1}, "attention_12x64_512": {1.25, 1.25},
 }
 
-// scales are the ratios to reach of times on one thread over those on two.
+// scales are the ratios to reach of times on one thread over times on two.
 var scales = map[string]float64{"resnet50": 1.9, "bert_base_128": 1.9}
 
-// goalOf are goals of groups.
+// goalOf are the goals of groups.
 var goalOf = map[string][2]float64{report.Recurrent: {1.15, 1.1}, report.Operators: {1, 1}, report.Products: {0.97, 0}}
 
-// rows returns all rows; shapes is the folder of extents of products.
+// rows returns all rows. Shapes is the folder of extents of products.
 func rows(shapes string) ([]row, error) {
 	var list []row
 	for _, top := range bench.Topologies {
@@ -67,7 +67,7 @@ func rows(shapes string) ([]row, error) {
 	return list, nil
 }
 
-// language is a decoder: a prompt at once, and a token after others from a stream.
+// language returns the rows of a decoder: a prompt at once, and a token after others from a stream.
 func language() []row {
 	const prompt, past = 128, 512
 	return []row{

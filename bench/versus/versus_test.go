@@ -51,7 +51,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestWork counts what small networks take.
+// TestWork counts the operations and bytes of small networks.
 func TestWork(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	for _, c := range []struct {
@@ -120,7 +120,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestMissingPeers names what is not installed.
+// TestMissingPeers names the peers that are not installed.
 func TestMissingPeers(t *testing.T) {
 	found, _, missing := peers(options{Options: turns.Options{Python: filepath.Join(t.TempDir(), "python")}, programs: t.TempDir()})
 	if len(found) != 0 || len(missing) != 3 {

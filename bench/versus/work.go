@@ -7,9 +7,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// work returns the operations of a run, in convolutions, products and recurrent layers,
-// and the bytes of weights, inputs and outputs. Tables that rows are taken from do not
-// count as weights.
+// work returns the operations of a run, in convolutions, products and recurrent layers, and the
+// bytes of weights, inputs and outputs. Tables that rows are taken from do not count as weights.
 func work(m *graph.Model, path string, sizes map[string]int) (operations, bytes float64, err error) {
 	file, err := nacre.Open(path)
 	if err != nil {
@@ -38,8 +37,8 @@ func work(m *graph.Model, path string, sizes map[string]int) (operations, bytes 
 	return operations, bytes + weightBytes(m.Graph) + float64(plan.OutputBytes()), nil
 }
 
-// stepOperations returns the operations of a step, a multiply-add counted as two; 0 for
-// operators of other families.
+// stepOperations returns the operations of a step, a multiply-add counted as two. For operators of
+// other families it returns 0.
 func stepOperations(s nacre.Step) float64 {
 	op, _, _ := strings.Cut(s.Op, "-")
 	switch op {
@@ -47,7 +46,7 @@ func stepOperations(s nacre.Step) float64 {
 		return 2 * count(s.Inputs[1].Shape) * places(s.Outputs[0].Shape)
 	case "ConvTranspose": // and of the input
 		return 2 * count(s.Inputs[1].Shape) * places(s.Inputs[0].Shape)
-	case "MatMul", "Gemm": // as many sums as results, over what the left operand has for each row
+	case "MatMul", "Gemm": // one sum per result, over the elements of a row of the left operand
 		out := s.Outputs[0].Shape
 		rows := count(out) / float64(out[len(out)-1].Size)
 		return 2 * count(out) * count(s.Inputs[0].Shape) / rows

@@ -10,8 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// compareAnswers compares the tensors of two sides, by types and shapes alone where they are drawn
-// at random.
+// compareAnswers compares the tensors of two sides. If they are drawn at random, it compares only
+// types and shapes.
 func compareAnswers(ours, theirs string, r *row) error {
 	for number := 0; ; number++ {
 		got, err := readTensor(fmt.Sprintf("%s_%d.pb", ours, number))
@@ -47,8 +47,8 @@ func readTensor(path string) (*tensor.Tensor, error) {
 	return t, err
 }
 
-// Answers may be apart by floatShare of the largest float, by halfShare where it has 16 bits, and
-// integers by one where few of them are: values that lie between two codes round either way.
+// Floats may be apart by floatShare of the largest, or by halfShare if they have 16 bits. Integers
+// may be apart by one if at most apartShare of them are: values between two codes round either way.
 const (
 	floatShare = 1e-4
 	halfShare  = 5e-3

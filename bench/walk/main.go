@@ -20,7 +20,7 @@ import (
 
 func main() {
 	if side.Serving() {
-		signal.Ignore(os.Interrupt) // which is for the program that asks; it closes the input
+		signal.Ignore(os.Interrupt) // meant for the program that asks; it closes the input
 		if err := new(side.Folders).Serve(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, "walk:", err)
 			os.Exit(1)
@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// options are those of the command line.
+// options are the options of the command line.
 type options struct {
 	turns.Options
 	keep string

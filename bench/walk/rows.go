@@ -18,7 +18,7 @@ const (
 	ofOpening   = "opening"
 )
 
-// row is a model whose runs, or whose opening, is timed.
+// row is a model. Its runs, or its opening, are timed.
 type row struct {
 	group, name string
 	drawn       bool    // results are random numbers
@@ -50,7 +50,8 @@ func rows() ([]row, error) {
 	return list, nil
 }
 
-// networks are those of package bench, and two that have many nodes and many numbers in attributes.
+// networks returns the networks of package bench, and others with many nodes or many numbers in
+// attributes.
 func networks() []bench.Topology {
 	var list []bench.Topology
 	for _, t := range bench.Topologies {

@@ -11,15 +11,15 @@ import (
 	"github.com/nacre-ml/nacre/bench/report"
 )
 
-// results is what a walk measured.
+// results is the measurements of a walk.
 type results struct {
-	Date, Commit string // a "+" behind the commit says that files were changed since
+	Date, Commit string // a "+" after the commit says that files were changed since
 	Peer         string
 	Rounds       int
 	Rows         []timed
 }
 
-// timed is what a row took.
+// timed is the times of a row.
 type timed struct {
 	Group, Name  string
 	Best, Median [2]float64 // seconds of Nacre and of the peer
@@ -32,7 +32,7 @@ func (t *timed) ratio() float64 { return t.Best[1] / t.Best[0] }
 // medianRatio is ratio for the median runs.
 func (t *timed) medianRatio() float64 { return t.Median[1] / t.Median[0] }
 
-// line says what came out of a row.
+// line describes the result of a row.
 func (t *timed) line() string {
 	if t.Error != "" {
 		return fmt.Sprintf("%s/%s: %s", t.Group, t.Name, t.Error)
@@ -41,7 +41,7 @@ func (t *timed) line() string {
 		t.Group, t.Name, 1e3*t.Best[0], 1e3*t.Best[1], t.ratio(), t.medianRatio())
 }
 
-// worst is how many rows are printed apart.
+// worst is the number of rows that are printed apart.
 const worst = 20
 
 // groups returns the groups of the rows in their order.
@@ -49,7 +49,7 @@ func (r *results) groups() []string {
 	return report.Groups(r.Rows, func(t timed) string { return t.Group })
 }
 
-// sorted returns the rows of a group that have times, worst first, and those that failed.
+// sorted returns the rows of a group that have times, worst first, and the rows that failed.
 func (r *results) sorted(group string) (list, failed []timed) {
 	for _, row := range r.Rows {
 		switch {
@@ -64,7 +64,7 @@ func (r *results) sorted(group string) (list, failed []timed) {
 	return list, failed
 }
 
-// summary returns what was found of a group: the rows that failed, and the worst.
+// summary returns the findings of a group: the rows that failed, and the worst.
 func (r *results) summary(group string) string {
 	list, failed := r.sorted(group)
 	var b bytes.Buffer
@@ -101,7 +101,7 @@ func table(b *bytes.Buffer, list []timed) {
 	w.Flush()
 }
 
-// text returns all tables, each behind its summary.
+// text returns all tables, each after its summary.
 func (r *results) text() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s, commit %s, beside %s, one thread\n", r.Date, r.Commit, r.Peer)
@@ -115,8 +115,8 @@ func (r *results) text() string {
 	return b.String()
 }
 
-// finish prints the summaries, and writes the tables where a folder is given. It is an error if a
-// row failed.
+// finish prints the summaries. If a folder is given, it writes the tables there. If a row failed,
+// it returns an error.
 func (w *walk) finish() error {
 	r := &w.results
 	for _, g := range r.groups() {

@@ -23,7 +23,7 @@ type walk struct {
 	results results
 }
 
-// contender is a side with a process, which is started anew after it has failed.
+// contender is a side with a process. After a failure the process is started anew.
 type contender struct {
 	name    string
 	command func() *exec.Cmd
@@ -66,7 +66,7 @@ func (w *walk) close() {
 	}
 }
 
-// ask returns the answer of a side, whose process is started if it has none.
+// ask returns the answer of a side. It starts the side's process if there is none.
 func (c *contender) ask(request, argument string) (string, error) {
 	if c.process == nil {
 		p, err := side.Start(c.command())
