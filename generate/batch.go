@@ -17,19 +17,19 @@ func (g *Generator) Tokens(ctx context.Context, prompt []int32, s Sampling) iter
 }
 
 // Text yields the text that follows a prompt, up to an error or the end. Pieces are whole
-// characters. Special tokens of the prompt are those that its text names and those that
-// the tokenizer puts around it.
+// characters. The prompt's special tokens are the ones in its text and the ones that the tokenizer
+// puts around it.
 func (g *Generator) Text(ctx context.Context, prompt string, s Sampling) iter.Seq2[Piece, error] {
 	return g.BatchText(ctx, []string{prompt}, s)
 }
 
-// Batch yields the tokens that follow several prompts, which may be of different lengths.
-// They come in rounds: in each the next token of every prompt that has one, in the order
-// of the prompts, so that the order does not depend on time. The first error is the end.
+// Batch yields the tokens that follow several prompts of any lengths. They come in rounds: each
+// round has the next token of every prompt that has one, in the order of the prompts, so the order
+// does not depend on time. Batch ends after the first error.
 //
-// Each prompt has a stream of its own, and as many streams run at once as there are CPUs.
-// The tokens of a prompt do not depend on the other prompts; its random numbers are those
-// of the seed and of its index. The memory is that of the states of all prompts.
+// Each prompt has a stream of its own, and as many streams run at once as there are CPUs. The
+// tokens of a prompt do not depend on the other prompts. Its random numbers depend on the seed and
+// on its index. The states of all prompts are in memory at once.
 func (g *Generator) Batch(ctx context.Context, prompts [][]int32, s Sampling) iter.Seq2[Token, error] {
 	return tokens(ctx, &s, func() ([]*Sequence, error) { return g.batch(prompts, s) })
 }
@@ -51,8 +51,8 @@ func (g *Generator) BatchText(ctx context.Context, prompts []string, s Sampling)
 	})
 }
 
-// Continuations yields n continuations of one prompt, in rounds as those of Batch. The
-// prompt is computed once, and its states are copied for each.
+// Continuations yields n continuations of one prompt, in rounds like Batch. The prompt is computed
+// once, and its states are copied for each continuation.
 func (g *Generator) Continuations(ctx context.Context, prompt []int32, n int, s Sampling) iter.Seq2[Token, error] {
 	return tokens(ctx, &s, func() ([]*Sequence, error) { return g.forks(ctx, prompt, n, s) })
 }
@@ -95,7 +95,7 @@ func (g *Generator) batch(prompts [][]int32, s Sampling) ([]*Sequence, error) {
 	return list, nil
 }
 
-// forks begins sequences with the same prompt.
+// forks begins n sequences with the same prompt.
 func (g *Generator) forks(ctx context.Context, prompt []int32, n int, s Sampling) ([]*Sequence, error) {
 	if !g.made() {
 		return nil, errNotMade
@@ -137,7 +137,7 @@ func tokens(ctx context.Context, s *Sampling, open func() ([]*Sequence, error)) 
 	}
 }
 
-// opened is open, guarded.
+// opened calls open and turns a panic into an error.
 func opened(open func() ([]*Sequence, error)) (list []*Sequence, err error) {
 	defer guard.At("").End(&err)
 	return open()
@@ -170,15 +170,15 @@ func closeAll(list []*Sequence) {
 	}
 }
 
-// result is what a step of a sequence gives.
+// result is the result of a step of a sequence.
 type result[T any] struct {
 	value T
 	more  bool
 	err   error
 }
 
-// rounds has sequences make a step each, in rounds, and takes the results in their order,
-// until all have ended, one fails, or take returns false.
+// rounds runs a step of each sequence per round, and passes the results to take in order. It stops
+// if all have ended, one fails, or take returns false.
 func rounds[T any](ctx context.Context, list []*Sequence, step func(*Sequence, context.Context) (T, bool, error), take func(*Sequence, result[T]) bool) {
 	live := append([]*Sequence(nil), list...)
 	results := make([]result[T], len(live))

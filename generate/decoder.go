@@ -7,7 +7,7 @@ import (
 	"github.com/nacre-ml/nacre"
 )
 
-// decoder is what a session takes and gives.
+// decoder is a session with the inputs and outputs of a decoder.
 type decoder struct {
 	session *nacre.Session
 	file    string
@@ -22,8 +22,7 @@ type decoder struct {
 // idNames are names of the input for tokens, the usual first.
 var idNames = []string{"input_ids", "token_ids", "tokens", "ids", "token", "input"}
 
-// find finds what a session takes and gives. Without states, all tokens are given to each
-// run.
+// find finds the inputs and outputs of a session. Without states, each run takes all tokens.
 func find(s *nacre.Session, o *Options) (*decoder, error) {
 	m := s.Model()
 	d := &decoder{session: s, file: m.Metadata().File}
@@ -57,7 +56,7 @@ func find(s *nacre.Session, o *Options) (*decoder, error) {
 	return d, nil
 }
 
-// inputs returns the inputs that are no states and that a stream does not make.
+// inputs returns the inputs that are not states and that a stream does not make.
 func (d *decoder) inputs() ([]nacre.Info, error) {
 	if !d.states {
 		return d.session.Inputs(), nil
@@ -70,7 +69,7 @@ func (d *decoder) inputs() ([]nacre.Info, error) {
 	return st.Inputs(), nil
 }
 
-// integers reports whether a value is a tensor that tokens may have: integers of two axes.
+// integers reports whether a value can hold tokens: a tensor of integers with two axes.
 func integers(v nacre.Info) bool {
 	return (v.DType == nacre.Int64 || v.DType == nacre.Int32) && v.Kind == nacre.TensorKind && len(v.Shape) == 2
 }
@@ -136,7 +135,7 @@ func orWord(name, otherwise string) string {
 	return name
 }
 
-// list writes names.
+// list formats names.
 func list(infos []nacre.Info) string {
 	if len(infos) == 0 {
 		return "nothing else"
@@ -148,9 +147,8 @@ func list(infos []nacre.Info) string {
 	return strings.Join(words, ", ")
 }
 
-// extraInputs are the inputs of decoders that this package makes, for a run of that many
-// tokens. Those with whole are for runs that are given all tokens, since streams make
-// them otherwise.
+// extraInputs are the inputs of decoders that this package makes. Inputs marked whole are only for
+// runs on all tokens; for other runs streams make them.
 var extraInputs = map[string]struct {
 	whole bool
 	at    func(i int) int
@@ -162,8 +160,8 @@ var extraInputs = map[string]struct {
 	"logits_to_keep":     {false, func(int) int { return 1 }},
 }
 
-// extraTensor returns the tensor for an input that this package makes; nil if it makes no
-// such input.
+// extraTensor returns the tensor for an input that this package makes, for a run of rows tokens.
+// For other inputs it returns nil.
 func (d *decoder) extraTensor(in nacre.Info, rows int) *nacre.Tensor {
 	rule, ok := extraInputs[in.Name]
 	if !ok || in.Kind != nacre.TensorKind || rule.whole && d.states {
@@ -184,8 +182,8 @@ func (d *decoder) extraTensor(in nacre.Info, rows int) *nacre.Tensor {
 	return t
 }
 
-// fill sets the elements of a tensor. It reports false for one that is not of integers,
-// of float32 or of bool.
+// fill sets the elements of a tensor. It reports false for a type other than integers, float32 and
+// bool.
 func fill(t *nacre.Tensor, at func(i int) int) bool {
 	switch t.DType() {
 	case nacre.Int64:
@@ -202,7 +200,7 @@ func fill(t *nacre.Tensor, at func(i int) int) bool {
 	return true
 }
 
-// set sets the elements of a tensor of that type.
+// set sets the elements of a tensor of type T.
 func set[T nacre.Element](t *nacre.Tensor, at func(i int) T) {
 	data, err := nacre.Data[T](t)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
-// TestDevice compares greedy tokens that a device computes with those of the CPU.
+// TestDevice compares greedy tokens of a device with the CPU's.
 func TestDevice(t *testing.T) {
 	if testing.Short() {
 		t.Skip("hundreds of runs of a device in software: not in short runs")

@@ -1,8 +1,8 @@
-// Package generate continues texts with decoders: networks that take tokens and give, for
-// each, the logits of the token that follows.
+// Package generate continues texts with decoders: networks that take tokens and return, for each,
+// the logits of the next token.
 //
-// New finds what a session takes and gives. Generator.Text and Generator.Tokens yield
-// what follows a prompt, one piece at a time:
+// New finds the inputs and outputs of a session. Generator.Text and Generator.Tokens yield the
+// continuation of a prompt, one piece at a time:
 //
 //	model, err := nacre.Open("llama/model.onnx")
 //	session, err := model.NewSession(nacre.Options{})
@@ -17,24 +17,23 @@
 // # Decoders
 //
 // A decoder has an input input_ids, int64 [batch,sequence], and an output logits
-// [batch,sequence,vocabulary]. Exports of Hugging Face Optimum and of onnxruntime-genai
-// are such, and the networks of gpt.rs, Loom and Hugging Face folders become such. Other
-// names are found by type, or given in Options. Masks and positions are made.
+// [batch,sequence,vocabulary]. Exports of Hugging Face Optimum and of onnxruntime-genai have them,
+// and the networks that Nacre makes of gpt.rs, Loom and Hugging Face folders too. Other names are
+// found by type, or given in Options. The package makes masks and positions.
 //
-// States, such as caches of keys and values, are kept in a nacre.Stream: a token costs
-// the arithmetic of a token. A network without states is given all tokens at each step.
-// A prompt is computed in chunks, so that memory is that of the weights, of the states and
-// of a chunk.
+// A nacre.Stream keeps states, such as caches of keys and values: a token costs the arithmetic of
+// one token. A network without states gets all tokens at each step. A prompt is computed in chunks,
+// so memory holds the weights, the states and one chunk.
 //
 // # The window
 //
-// Options.Window is how many tokens a decoder sees at most. A longer prompt is ErrWindow.
-// When the window is full, generation ends; it ends with ErrWindow if Sampling.MaxTokens
-// asked for more. With Options.Slide it goes on with the last tokens alone.
+// Options.Window is how many tokens a decoder sees at most. For a longer prompt the error is
+// ErrWindow. When the window is full, generation ends. If Sampling.MaxTokens asked for more, it
+// ends with ErrWindow. With Options.Slide it goes on with the last tokens alone.
 //
 // # Several texts at once
 //
-// Batch and BatchText continue several prompts, Continuations and ContinuationsText one
-// prompt several times. Sequence has the steps by themselves: Start computes a prompt, Next
-// gives a token, and Fork copies what is computed.
+// Batch and BatchText continue several prompts, Continuations and ContinuationsText one prompt
+// several times. Sequence has the single steps: Start computes a prompt, Next returns a token, and
+// Fork copies a sequence without computing it again.
 package generate

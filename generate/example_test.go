@@ -32,7 +32,7 @@ func Example() {
 	// Output: defghijkl
 }
 
-// Several continuations of one prompt, which is computed once.
+// Several continuations of one prompt. The prompt is computed once.
 func ExampleGenerator_Continuations() {
 	model, err := nacre.Decode("alphabet.onnx", alphabet())
 	check(err)
@@ -52,7 +52,7 @@ func ExampleGenerator_Continuations() {
 	// Output: 0:y 1:y 0:z 1:z 0:{ 1:{
 }
 
-// alphabet is a file with a decoder whose likeliest token is the one after the last.
+// alphabet returns a file with a decoder. Its likeliest token is the one after the last.
 func alphabet() []byte {
 	b := graph.NewBuilder("alphabet")
 	open := graph.Dims{graph.Symbol("batch"), graph.Symbol("sequence")}

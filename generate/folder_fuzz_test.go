@@ -19,7 +19,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// beside are the files of a folder of Hugging Face that stand beside its weights, but for config.json.
+// beside are files that a Hugging Face folder has beside its weights, except config.json.
 var beside = []struct{ name, text string }{
 	{"generation_config.json", `{"do_sample":true,"temperature":0.6,"top_k":5,"top_p":0.9,"eos_token_id":[2,3],"repetition_penalty":1.1}`},
 	{"genai_config.json", `{"model":{"eos_token_id":2,"context_length":64,"decoder":{"filename":"model.onnx","inputs":{"input_ids":"input_ids"},"outputs":{"logits":"logits"}}},"search":{"top_k":3}}`},
@@ -35,11 +35,12 @@ var beside = []struct{ name, text string }{
 	{"added_tokens.json", `{"<s>":1}`},
 }
 
-// families are the decoders that FuzzFolder has folders of.
+// families are the decoders for which FuzzFolder has folders.
 var families = []string{"llama", "gemma3_text", "phi3_long", "qwen3"}
 
-// FuzzFolder replaces one file of a folder of Hugging Face, and generates from the folder. No error
-// is a defect. Which is the family, and in the lower four bits the file.
+// FuzzFolder replaces one file of a Hugging Face folder, and generates from the folder. Only
+// nacre.ErrInternal is a defect. The upper four bits of which select the family, and the lower four
+// the file.
 func FuzzFolder(f *testing.F) {
 	testenv.Need(f, bindings.Available())
 	dirs, configs := make([]string, len(families)), make([][]byte, len(families))

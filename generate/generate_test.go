@@ -31,8 +31,8 @@ func collect(t testing.TB, n int, seq iter.Seq2[generate.Token, error]) [][]int3
 
 func one(t testing.TB, seq iter.Seq2[generate.Token, error]) []int32 { return collect(t, 1, seq)[0] }
 
-// naive continues a prompt greedily by runs of the session on all tokens, of which it
-// sees the last ones.
+// naive continues a prompt greedily by runs of the session on all tokens, or on the last window
+// ones.
 func naive(t testing.TB, s *nacre.Session, prompt []int32, n, window int) []int32 {
 	t.Helper()
 	list := slices.Clone(prompt)
@@ -83,7 +83,7 @@ var ways = []generate.Options{
 	{}, {Chunk: 1}, {Chunk: 3}, {NoCache: true}, {Window: 100}, {Window: 11, Slide: true}, {Window: 11, Slide: true, NoCache: true},
 }
 
-// TestGreedy compares greedy tokens with those of runs on all tokens.
+// TestGreedy compares greedy tokens with runs on all tokens.
 func TestGreedy(t *testing.T) {
 	prompt := []int32{7, 200, 31, 7, 7, 90, 255, 0, 13}
 	for name, build := range map[string]func() *graph.Model{"llama": llama, "sums": sums} {
@@ -110,8 +110,8 @@ func TestGreedy(t *testing.T) {
 	}
 }
 
-// TestSeed checks that a seed gives the same tokens on any number of threads, and another
-// seed other ones.
+// TestSeed checks that a seed gives the same tokens on any number of threads, and another seed
+// gives others.
 func TestSeed(t *testing.T) {
 	sampling := generate.Sampling{MaxTokens: 40, Temperature: 1.5, TopK: 50, TopP: 0.95, RepetitionPenalty: 1.1, Seed: 5}
 	var first []int32
@@ -176,7 +176,7 @@ func TestContinuations(t *testing.T) {
 	}
 }
 
-// TestForkMiddle forks a sequence within what it generates.
+// TestForkMiddle forks a sequence in the middle of its generation.
 func TestForkMiddle(t *testing.T) {
 	ctx := context.Background()
 	g := generator(t, session(t, llama(), nacre.Options{Threads: 1}), generate.Options{})
@@ -310,7 +310,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestRefused checks what is refused before anything is computed.
+// TestRefused checks errors that come before any computation.
 func TestRefused(t *testing.T) {
 	g := generator(t, session(t, llama(), nacre.Options{Threads: 1}), generate.Options{Window: 8})
 	ten := generate.Sampling{MaxTokens: 10}
@@ -358,7 +358,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestNotDecoder makes generators of networks that are none.
+// TestNotDecoder makes generators of networks that are not decoders.
 func TestNotDecoder(t *testing.T) {
 	network := func(inputs, outputs []*graph.Value) *graph.Model {
 		b := graph.NewBuilder("other")
@@ -410,7 +410,7 @@ func TestNotDecoder(t *testing.T) {
 	}
 }
 
-// TestAllocs checks that a token takes no memory but what the caller gets.
+// TestAllocs checks that a token allocates only memory that the caller gets.
 func TestAllocs(t *testing.T) {
 	g := generator(t, session(t, llama(), nacre.Options{Threads: 1}), generate.Options{})
 	for _, s := range []generate.Sampling{

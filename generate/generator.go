@@ -8,17 +8,17 @@ import (
 	"github.com/nacre-ml/nacre/internal/guard"
 )
 
-// Generator generates tokens and text with a session of a decoder. Its methods may be
-// called from many goroutines at once.
+// Generator generates tokens and text with a session of a decoder. Its methods may be called from
+// many goroutines at once.
 type Generator struct {
 	options Options
 	decoder *decoder
 	chunk   int
 }
 
-// New returns a generator. The session must stay open while it is used. The error is
-// nacre.ErrUnsupported for a network that is no decoder of tokens, with what it lacks, and
-// nacre.ErrOption for an option that is out of range.
+// New returns a generator. The session must stay open while the generator is in use. If the network
+// is not a decoder of tokens, the error is nacre.ErrUnsupported and says what is missing. If an
+// option is out of range, it is nacre.ErrOption.
 func New(session *nacre.Session, o Options) (_ *Generator, err error) {
 	defer guard.At(fileOf(session)).End(&err)
 	if session == nil {
@@ -45,7 +45,7 @@ func fileOf(session *nacre.Session) string {
 	return ""
 }
 
-// check looks at a prompt and at sampling before anything is computed.
+// check checks a prompt and sampling before any computation.
 func (g *Generator) check(prompt []int32, s *Sampling) error {
 	if err := s.Validate(); err != nil {
 		return err
@@ -67,11 +67,11 @@ func (g *Generator) check(prompt []int32, s *Sampling) error {
 	return nil
 }
 
-// most is the largest room that is made at once for tokens that may not come.
+// most is the largest room that is reserved at once for tokens that may not come.
 const most = 4096
 
-// room is how many tokens a sequence has at most where that is few, so that its states
-// need not grow; else 0.
+// room returns the most tokens that a sequence can have, so that its states need not grow. If that
+// is unknown or more than most, it returns 0.
 func (g *Generator) room(prompt, tokens int) int {
 	n := 0
 	if tokens > 0 && tokens <= most {
@@ -83,7 +83,7 @@ func (g *Generator) room(prompt, tokens int) int {
 	return n
 }
 
-// vocabulary says which tokens there are.
+// vocabulary describes the range of tokens.
 func (d *decoder) vocabulary() string {
 	if d.vocab == 0 {
 		return "none below 0"

@@ -29,8 +29,8 @@ func samples(t *testing.T, format string) string {
 	return dir
 }
 
-// TestGPTRS compares greedy tokens of checkpoints of gpt.rs with those that gpt.rs gave,
-// across the window, with a cache and without.
+// TestGPTRS compares greedy tokens of checkpoints of gpt.rs with gpt.rs's own, across the window,
+// with a cache and without.
 func TestGPTRS(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	dir := samples(t, "gptrs")

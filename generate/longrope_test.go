@@ -16,8 +16,8 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// longrope returns a folder with a decoder of the family phi3, whose original window has that
-// many tokens.
+// longrope returns a folder with a decoder of the family phi3 with an original window of original
+// tokens.
 func longrope(t *testing.T, original int) string {
 	t.Helper()
 	const hidden, inner, heads, vocab, layers = 16, 24, 4, 29, 2
@@ -58,8 +58,8 @@ func longrope(t *testing.T, original int) string {
 	return dir
 }
 
-// TestLongrope generates past the original window: with the states and without, from prompts
-// below, at and above it, in one chunk and in several, the tokens are the same.
+// TestLongrope generates past the original window. With and without states, from prompts below, at
+// and above it, in one chunk and in several, the tokens are the same.
 func TestLongrope(t *testing.T) {
 	const original = 9
 	dir := longrope(t, original)

@@ -20,12 +20,12 @@ import (
 // words is the vocabulary of the networks of these tests: a token for every byte.
 const words = 256
 
-// llama is a small decoder with a cache.
+// llama returns a small decoder with a cache.
 func llama() *graph.Model {
 	return bench.Llama(bench.LlamaSize{Layers: 2, Width: 32, Heads: 4, KVHeads: 2, Hidden: 48, Words: words})
 }
 
-// sums is a decoder without states: logits go with the sum of the tokens' rows.
+// sums returns a decoder without states. Logits follow the sum of the tokens' rows.
 func sums() *graph.Model {
 	b := graph.NewBuilder("sums")
 	open := graph.Dims{graph.Symbol("batch"), graph.Symbol("sequence")}
@@ -78,7 +78,7 @@ func generator(t testing.TB, s *nacre.Session, o generate.Options) *generate.Gen
 	return g
 }
 
-// bytewise is a tokenizer whose tokens are bytes.
+// bytewise is a tokenizer with bytes as tokens.
 type bytewise struct{}
 
 func (bytewise) Encode(text string, _ bool) []int32 {

@@ -12,8 +12,8 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// TestGenaiNetworks generates with decoders that the model builder of onnxruntime-genai
-// wrote, with a cache, in chunks and without a cache.
+// TestGenaiNetworks generates with decoders that the model builder of onnxruntime-genai wrote, with
+// a cache, in chunks and without a cache.
 func TestGenaiNetworks(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	folders, err := filepath.Glob(filepath.Join(testenv.Root(t), ".cache", "networks", "genai_*"))

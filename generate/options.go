@@ -13,89 +13,86 @@ import (
 // Tokenizer turns text into the ids of a decoder's vocabulary, and ids into text, as
 // tokenizer.Tokenizer does. It must be safe for use by several goroutines.
 type Tokenizer interface {
-	// Encode returns the ids of a text; with special, those that the vocabulary puts
-	// around a text are among them.
+	// Encode returns the ids of a text. With special, it adds the ids that the vocabulary puts
+	// around a text.
 	Encode(text string, special bool) []int32
-	// Decode returns the text of ids. Bytes that are no whole character become U+FFFD.
+	// Decode returns the text of ids. Bytes that form no whole character become U+FFFD.
 	Decode(ids []int32) string
 }
 
-// ContextEncoder is a Tokenizer that says why it cannot encode a text: the context has ended,
-// or the text takes more than its limits allow. The methods of a Generator use EncodeContext
-// of a tokenizer that has it, as tokenizer.Tokenizer does.
+// ContextEncoder is a Tokenizer that says why it cannot encode a text: the context has ended, or
+// the text takes more than its limits allow. The methods of a Generator call EncodeContext if the
+// tokenizer has it, as tokenizer.Tokenizer does.
 type ContextEncoder interface {
 	EncodeContext(ctx context.Context, text string, special bool) ([]int32, error)
 }
 
-// Options say what is known of a decoder beside its network. The zero value is for a
-// decoder whose inputs and outputs have usual names. SettingsOf fills it from the files
-// beside a model.
+// Options describe a decoder beyond its network. The zero value is for a decoder with the usual
+// names of inputs and outputs. SettingsOf fills it from the files beside a model.
 type Options struct {
-	// Tokenizer is for the methods that take or give text; nil if none of them is called.
+	// Tokenizer is for the methods that take or return text; nil if none of them is called.
 	Tokenizer Tokenizer
-	// StopIDs are tokens that end a text, such as that of its end. They are not delivered.
+	// StopIDs are tokens that end a text, such as an end-of-text token. They are not delivered.
 	StopIDs []int32
 	// Window is how many tokens the decoder sees at most; 0 if that is not known.
 	Window int
-	// Original is how many tokens are rotated as in the original window of a decoder of the type
-	// longrope; 0 for other decoders. Past it, all tokens are rotated otherwise: they are
-	// computed again, once.
+	// Original is how many tokens the original window of a decoder of the type longrope has; 0 for
+	// other decoders. Beyond it, all tokens are rotated differently, so they are computed again,
+	// once.
 	Original int
-	// Slide has tokens follow that stand beyond the window: of each, the last Window tokens
-	// are then computed again from position 0, as gpt.rs does. Without Slide a full
-	// window is the end.
+	// Slide continues beyond the window: each token is then computed from the last Window tokens,
+	// again from position 0, as gpt.rs does. Without Slide, generation ends when the window is
+	// full.
 	Slide bool
-	// LastOfEqual has greedy sampling take the token with the largest number of those
-	// whose logits are equal, as gpt.rs does; else it takes the one with the smallest.
+	// LastOfEqual makes greedy sampling take the largest token of several with equal logits, as
+	// gpt.rs does. Otherwise it takes the smallest.
 	LastOfEqual bool
 	// NoCache computes all tokens again for each new one, without states.
 	NoCache bool
 	// Chunk is how many tokens of a prompt are computed at once; 0 for 128.
 	Chunk int
-	// IDs and Logits name the input for tokens and the output for logits; empty for those
-	// that their names and types tell.
+	// IDs and Logits name the input for tokens and the output for logits. If empty, they are found
+	// by name and type.
 	IDs, Logits string
 }
 
-// Sampling says how tokens are chosen and when they end. The zero value is greedy and
-// goes on to a stop, or until the window is full.
+// Sampling says how tokens are chosen and when generation ends. The zero value is greedy and goes
+// on to a stop, or until the window is full.
 //
-// The logits are changed in this order: penalties, temperature, top-k, top-p, min-p. NaN
-// counts as negative infinity.
+// The logits are changed in this order: penalties, temperature, top-k, top-p, min-p. NaN counts as
+// negative infinity.
 type Sampling struct {
-	// MaxTokens is how many tokens are generated at most; 0 for as many as the window has
-	// room for.
+	// MaxTokens is the most tokens to generate; 0 for as many as the window has space for.
 	MaxTokens int
-	// Temperature divides the logits. At 0 the token of the largest logit is taken, and
-	// TopK, TopP and MinP have no effect.
+	// Temperature divides the logits. At 0 the token of the largest logit is taken, and TopK, TopP
+	// and MinP have no effect.
 	Temperature float64
-	// TopK keeps the K largest logits, and those that are equal to the smallest of
-	// them; 0 keeps all.
+	// TopK keeps the K largest logits, and any logits equal to the smallest of them; 0 keeps all.
 	TopK int
-	// TopP keeps the likeliest tokens, as few as together have that probability; of equal
-	// ones the smaller number first. 0 and 1 keep all.
+	// TopP keeps the fewest likeliest tokens that together have that probability. Of equal ones the
+	// smaller token comes first. 0 and 1 keep all.
 	TopP float64
-	// MinP keeps the tokens with at least that part of the probability of the likeliest; 0
-	// keeps all.
+	// MinP keeps the tokens with at least that part of the probability of the likeliest; 0 keeps
+	// all.
 	MinP float64
-	// RepetitionPenalty divides the positive logits of tokens of the prompt and of those
-	// generated, and multiplies their negative ones; 0 and 1 change nothing.
+	// RepetitionPenalty divides the positive logits of tokens in the prompt and of generated
+	// tokens, and multiplies their negative ones; 0 and 1 change nothing.
 	RepetitionPenalty float64
-	// PresencePenalty is subtracted from the logits of tokens that were generated, and
-	// FrequencyPenalty as often as they were.
+	// PresencePenalty is subtracted from the logits of generated tokens. FrequencyPenalty is
+	// subtracted once for each time that a token was generated.
 	PresencePenalty, FrequencyPenalty float64
-	// Seed chooses the random numbers. The same seed gives the same tokens, on any
-	// number of threads.
+	// Seed chooses the random numbers. The same seed gives the same tokens, on any number of
+	// threads.
 	Seed uint64
-	// StopIDs are tokens that end a text, beside those of Options.
+	// StopIDs are tokens that end a text, beside the StopIDs of Options.
 	StopIDs []int32
-	// Stop are texts that end a text, for methods that give text. The text up to
-	// the first that is complete is delivered, and no more.
+	// Stop are texts that end a text, for methods that yield text. The text before the first
+	// complete stop is delivered, and no more.
 	Stop []string
 }
 
-// Validate checks what can be checked without a decoder. The error is nacre.ErrOption and
-// names every value that is out of range.
+// Validate checks the values that can be checked without a decoder. The error is nacre.ErrOption
+// and names every value that is out of range.
 func (s Sampling) Validate() error {
 	var errs []error
 	check := func(ok bool, name string, v any, must string) {
@@ -139,12 +136,11 @@ func (o *Options) validate() error {
 // ErrWindow reports tokens that do not fit in the window of a decoder.
 var ErrWindow = errors.New("generate: the window is full")
 
-// ErrPrompt reports a prompt that a decoder cannot take: without tokens, or with tokens
-// that its vocabulary lacks.
+// ErrPrompt reports a prompt that a decoder cannot take: without tokens, or with tokens that its
+// vocabulary lacks.
 var ErrPrompt = errors.New("generate: unfit prompt")
 
-// kindError is an error with a kind that errors.Is finds and its message does not
-// repeat.
+// kindError is an error with a kind for errors.Is. Its message does not repeat the kind.
 type kindError struct{ kind, err error }
 
 func (e *kindError) Error() string   { return e.err.Error() }

@@ -11,7 +11,7 @@ import (
 type runner struct {
 	*decoder
 	chunk  int
-	first  int           // tokens that the first run takes at least, of as many or more
+	first  int           // least tokens of the first run on that many or more
 	stream *nacre.Stream // nil for a network without states
 	done   int           // tokens that the states hold
 	width  int           // logits of a token; 0 before the first run
@@ -21,8 +21,7 @@ type runner struct {
 	noStep  bool // the network cannot be bound
 }
 
-// newRunner returns a runner whose states have room for that many tokens; 0 for the
-// room that streams have.
+// newRunner returns a runner with room for room tokens in its states; 0 for a stream's default.
 func (d *decoder) newRunner(chunk, room, original int) (*runner, error) {
 	r := &runner{decoder: d, chunk: chunk}
 	if original > 0 && d.rows == 0 {
@@ -39,7 +38,7 @@ func (d *decoder) newRunner(chunk, room, original int) (*runner, error) {
 	return r, nil
 }
 
-// chunkOf is how many tokens of a prompt are computed at once.
+// chunkOf returns how many tokens of a prompt are computed at once.
 func (d *decoder) chunkOf(o *Options) int {
 	switch {
 	case d.rows > 0:
@@ -50,8 +49,8 @@ func (d *decoder) chunkOf(o *Options) int {
 	return 128
 }
 
-// compute returns the logits of the last token. Those of tokens[:done] are not computed
-// again. The slice is valid until the next call.
+// compute returns the logits of the last token. Tokens[:done] are not computed again. The slice is
+// valid until the next call.
 func (r *runner) compute(ctx context.Context, tokens []int32) ([]float32, error) {
 	if r.stream == nil {
 		out, err := r.session.Run(ctx, r.inputs(tokens))
@@ -76,7 +75,8 @@ func (r *runner) compute(ctx context.Context, tokens []int32) ([]float32, error)
 	return row, nil
 }
 
-// switches reports whether the states hold tokens whose rotation changes with that many.
+// switches reports whether the states hold tokens that rotate differently once there are tokens
+// tokens.
 func (r *runner) switches(tokens int) bool {
 	return r.done > 0 && r.done < r.first && tokens >= r.first
 }
@@ -93,7 +93,7 @@ func (r *runner) rowsOf(ctx context.Context, tokens []int32) ([]float32, error) 
 	return r.last(out[r.logits.Name])
 }
 
-// one runs the stream on one token, in memory that is there already.
+// one runs the stream on one token, in memory that it allocates only once.
 func (r *runner) one(ctx context.Context, token int32) ([]float32, error) {
 	if r.step == nil {
 		b, err := r.stream.Bind(r.inputs([]int32{token}))
@@ -126,11 +126,11 @@ func setToken(t *nacre.Tensor, token int32) {
 	data[0] = token
 }
 
-// inputs makes the inputs of a run on those tokens.
+// inputs makes the inputs of a run on tokens.
 func (r *runner) inputs(tokens []int32) map[string]*nacre.Tensor {
 	ids, err := nacre.Zeros(r.ids.DType, 1, len(tokens))
 	if err != nil {
-		panic(err) // no more than the tokens, which lie in memory
+		panic(err) // no more than the tokens, which are in memory
 	}
 	fill(ids, func(i int) int { return int(tokens[i]) })
 	in := map[string]*nacre.Tensor{r.ids.Name: ids}
@@ -140,7 +140,7 @@ func (r *runner) inputs(tokens []int32) map[string]*nacre.Tensor {
 	return in
 }
 
-// last returns the logits of a run, which are those of its last token.
+// last returns the logits of a run's last token.
 func (r *runner) last(t *nacre.Tensor) ([]float32, error) {
 	if t == nil {
 		return nil, errorf(nacre.ErrUnsupported, "%s: a run gives no output %s", r.file, r.logits.Name)
@@ -192,7 +192,7 @@ func (r *runner) unbind() {
 	}
 }
 
-// close gives back the memory of the states.
+// close releases the memory of the states.
 func (r *runner) close() {
 	r.unbind()
 	if r.stream != nil {

@@ -79,7 +79,7 @@ func (s *sampler) choose(logits []float32) (int32, error) {
 	return s.draw(), nil
 }
 
-// penalized returns logits with the penalties, in memory of the sampler if there are any.
+// penalized returns logits with the penalties. If there are any, the slice is the sampler's.
 func (s *sampler) penalized(logits []float32) []float32 {
 	if !s.penalizes() {
 		return logits
@@ -103,8 +103,8 @@ func (s *sampler) penalized(logits []float32) []float32 {
 	return s.scores
 }
 
-// largest returns the token of the largest logit; -1 if there is none above negative
-// infinity.
+// largest returns the token of the largest logit. If none is above negative infinity, it returns
+// -1.
 func (s *sampler) largest(logits []float32) int32 {
 	best, most := -1, float32(math.Inf(-1))
 	for i, x := range logits {
@@ -115,8 +115,8 @@ func (s *sampler) largest(logits []float32) int32 {
 	return int32(best)
 }
 
-// keep leaves the candidates that top-k, min-p and top-p keep, in the order of their
-// numbers. The largest logit is most.
+// keep sets kept to the candidates that top-k, min-p and top-p keep, in ascending order of tokens.
+// Most is the largest logit.
 func (s *sampler) keep(logits []float32, most float32) {
 	cut := s.cut(logits)
 	s.kept = s.kept[:0]

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// reference returns the probability of every token, by sorting: an independent reading of
-// what Sampling says.
+// reference returns the probability of every token, by sorting. It follows the documentation of
+// Sampling independently.
 func reference(s Sampling, logits []float32) []float64 {
 	type item struct {
 		id int
@@ -68,7 +68,7 @@ func reference(s Sampling, logits []float32) []float64 {
 	return out
 }
 
-// probabilities are those with which a sampler draws.
+// probabilities returns the probabilities with which a sampler draws.
 func probabilities(s Sampling, logits []float32) ([]float64, error) {
 	p := newSampler(s, false, 0)
 	if _, err := p.choose(logits); err != nil {
@@ -85,7 +85,7 @@ func probabilities(s Sampling, logits []float32) ([]float64, error) {
 	return out, nil
 }
 
-// randomLogits has ties, infinities and NaN.
+// randomLogits returns logits with ties, infinities and NaN.
 func randomLogits(r *rand.Rand, n int) []float32 {
 	list := make([]float32, n)
 	rough := r.IntN(2) == 0
@@ -142,7 +142,7 @@ func TestSamplingReference(t *testing.T) {
 	}
 }
 
-// TestNoToken has no logit to choose.
+// TestNoToken checks logits without a token to choose.
 func TestNoToken(t *testing.T) {
 	nan, none := float32(math.NaN()), float32(math.Inf(-1))
 	for _, logits := range [][]float32{{nan}, {none}, {nan, none, nan}} {
@@ -168,8 +168,7 @@ func TestGreedyTies(t *testing.T) {
 	}
 }
 
-// TestFrequencies draws often and compares how often each token comes with its
-// probability.
+// TestFrequencies draws often and compares how often each token comes with its probability.
 func TestFrequencies(t *testing.T) {
 	logits := []float32{1, 2, 3, 0, 2.5, -1, 2.5, float32(math.NaN())}
 	for _, s := range []Sampling{
@@ -213,8 +212,8 @@ func TestPenalties(t *testing.T) {
 	}
 }
 
-// TestTransformers compares with the answers of the package transformers, which
-// oracles/hugging/sampling.py made.
+// TestTransformers compares with the answers of the package transformers, made by
+// oracles/hugging/sampling.py.
 func TestTransformers(t *testing.T) {
 	data, err := os.ReadFile("testdata/transformers.json")
 	if err != nil {

@@ -1,22 +1,21 @@
 package generate
 
-// candidate is a token, its logit and its weight, which is its probability times a factor
-// that all candidates share.
+// candidate is a token, its logit and its weight: its probability times a factor that all
+// candidates share.
 type candidate struct {
 	id     int32
 	logit  float32
 	weight float64
 }
 
-// before reports whether a stands before b in the order of top-p: that of the larger logit
-// first, of equal ones the smaller number.
+// before reports whether a comes before b in the order of top-p: the larger logit first, and the
+// smaller token of equal logits.
 func (a candidate) before(b candidate) bool {
 	return a.logit > b.logit || a.logit == b.logit && a.id < b.id
 }
 
-// nucleus returns the last of the first candidates, in that order, that together weigh
-// target; the last of all if all do not. It moves the candidates, and takes time in
-// proportion to their number.
+// nucleus returns the last of the first candidates, in that order, that together weigh target. If
+// all weigh less, it returns the last of all. It moves the candidates, and takes linear time.
 func nucleus(list []candidate, target float64) candidate {
 	for {
 		pivot := middle(list[0], list[len(list)/2], list[len(list)-1])
@@ -58,13 +57,13 @@ func middle(a, b, c candidate) candidate {
 	return c
 }
 
-// kthLargest returns the number that k-1 others are not smaller than. It moves the
-// numbers, none of which is NaN, and takes time in proportion to their number.
+// kthLargest returns the k-th largest number. It moves the numbers, and takes linear time. None may
+// be NaN.
 func kthLargest(list []float32, k int) float32 {
 	for {
 		a, b, c := list[0], list[len(list)/2], list[len(list)-1]
 		pivot := max(min(a, b), min(max(a, b), c))
-		larger, equal := 0, 0 // the numbers larger than the pivot stand first, then those equal
+		larger, equal := 0, 0 // numbers larger than the pivot come first, then equal ones
 		for i, x := range list {
 			switch {
 			case x > pivot:

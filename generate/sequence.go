@@ -30,20 +30,20 @@ func (r Reason) String() string {
 
 var reasons = []string{"not ended", "stop token", "stop text", "max tokens", "window full"}
 
-// Token is a token that was generated.
+// Token is a generated token.
 type Token struct {
 	Index int // of the prompt or of the continuation
 	ID    int32
 }
 
-// Piece is text that was generated: whole characters, never empty.
+// Piece is generated text: whole characters, never empty.
 type Piece struct {
 	Index int // of the prompt or of the continuation
 	Text  string
 }
 
-// Sequence is a prompt and the tokens that follow it. It holds the states of the decoder
-// until Close. The methods of a Sequence may be called from one goroutine at a time.
+// Sequence is a prompt and the tokens that follow it. It holds the states of the decoder until
+// Close. The methods of a Sequence may be called from one goroutine at a time.
 type Sequence struct {
 	generator *Generator
 	runner    *runner
@@ -57,9 +57,8 @@ type Sequence struct {
 	end       Reason
 }
 
-// Start computes a prompt and returns the sequence that begins with it. The error is
-// ErrPrompt, ErrWindow, nacre.ErrOption for sampling that is out of range, or that of a
-// run.
+// Start computes a prompt and returns the sequence that begins with it. The error is ErrPrompt,
+// ErrWindow, nacre.ErrOption for sampling that is out of range, or the error of a run.
 func (g *Generator) Start(ctx context.Context, prompt []int32, s Sampling) (_ *Sequence, err error) {
 	defer guard.At(g.file()).End(&err)
 	if !g.made() {
@@ -76,7 +75,7 @@ func (g *Generator) Start(ctx context.Context, prompt []int32, s Sampling) (_ *S
 	return q, nil
 }
 
-// begin makes a sequence of which nothing is computed.
+// begin makes a sequence without computing anything.
 func (g *Generator) begin(prompt []int32, s Sampling, index int) (*Sequence, error) {
 	if err := g.check(prompt, &s); err != nil {
 		return nil, err
@@ -97,7 +96,7 @@ func (g *Generator) begin(prompt []int32, s Sampling, index int) (*Sequence, err
 	return q, nil
 }
 
-// compute has the logits follow the last token.
+// compute computes the logits that follow the last token.
 func (q *Sequence) compute(ctx context.Context) error {
 	if q.computed == len(q.tokens) {
 		return nil
@@ -118,7 +117,7 @@ func (q *Sequence) compute(ctx context.Context) error {
 	return nil
 }
 
-// Next returns the next token; false at the end, which Reason gives. After an error the
+// Next returns the next token. At the end it returns false, and Reason says why. After an error the
 // sequence is of no use, unless its context ended.
 func (q *Sequence) Next(ctx context.Context) (_ int32, _ bool, err error) {
 	defer guard.At(q.file()).End(&err)
@@ -151,7 +150,7 @@ func (q *Sequence) Next(ctx context.Context) (_ int32, _ bool, err error) {
 	return id, true, nil
 }
 
-// full ends a sequence whose last token has no place in the window.
+// full ends a sequence with no space in the window for its last token.
 func (q *Sequence) full() (int32, bool, error) {
 	if q.sampler.MaxTokens == 0 {
 		q.end = Window
@@ -161,7 +160,7 @@ func (q *Sequence) full() (int32, bool, error) {
 		q.generator.decoder.file, q.generator.options.Window, q.prompt, len(q.tokens)-q.prompt, q.sampler.MaxTokens)
 }
 
-// piece returns the next text, which may be empty; false at the end.
+// piece returns the next text, which may be empty. At the end it returns false.
 func (q *Sequence) piece(ctx context.Context) (_ string, _ bool, err error) {
 	defer guard.At(q.file()).End(&err)
 	id, ok, err := q.Next(ctx)
@@ -198,8 +197,8 @@ func (q *Sequence) Tokens(ctx context.Context) iter.Seq2[Token, error] {
 	}
 }
 
-// Text yields the text that follows, up to an error or the end. Pieces are whole
-// characters. The error is nacre.ErrOption without a tokenizer.
+// Text yields the text that follows, up to an error or the end. Pieces are whole characters.
+// Without a tokenizer the error is nacre.ErrOption.
 func (q *Sequence) Text(ctx context.Context) iter.Seq2[Piece, error] {
 	return func(yield func(Piece, error) bool) {
 		switch {
@@ -224,9 +223,8 @@ func (q *Sequence) Text(ctx context.Context) iter.Seq2[Piece, error] {
 	}
 }
 
-// Fork returns a sequence with the same tokens, which shares nothing with q and goes on
-// with random numbers of its own: those of the seed and the index. Nothing is computed
-// again.
+// Fork returns a sequence with the same tokens that shares nothing with q. It goes on with random
+// numbers of its own, chosen by the seed and the index. Nothing is computed again.
 func (q *Sequence) Fork(index int) (_ *Sequence, err error) {
 	defer guard.At(q.file()).End(&err)
 	if !q.made() {
@@ -246,7 +244,7 @@ func (q *Sequence) Fork(index int) (_ *Sequence, err error) {
 	return &f, nil
 }
 
-// IDs returns the tokens, those of the prompt first, in a new slice.
+// IDs returns the tokens, starting with the prompt, in a new slice.
 func (q *Sequence) IDs() []int32 {
 	if !q.made() {
 		return nil
@@ -270,7 +268,7 @@ func (q *Sequence) Reason() Reason {
 	return q.end
 }
 
-// Close gives back the memory of the states. Further calls do nothing.
+// Close releases the memory of the states. Further calls do nothing.
 func (q *Sequence) Close() (err error) {
 	defer guard.At(q.file()).End(&err)
 	if q.made() {

@@ -12,8 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/guard"
 )
 
-// Files beside a model that say how it generates. What one says holds before what
-// those behind it say.
+// Files beside a model that say how it generates. Earlier files take precedence.
 const (
 	genaiFile      = "genai_config.json"
 	generationFile = "generation_config.json"
@@ -23,10 +22,10 @@ const (
 // maxConfig is the largest file of settings, in bytes.
 const maxConfig = 4 << 20
 
-// SettingsOf returns what a model and the files in its folder say of generation: tokens
+// SettingsOf returns the settings for generation from a model and the files in its folder: tokens
 // that stop, the window, and how to choose tokens. The files are genai_config.json,
-// generation_config.json and config.json; none of them has to be there, and folder may be
-// nil. The error is nacre.ErrFormat for a file that is damaged.
+// generation_config.json and config.json. Any of them may be missing, and folder may be nil. If a
+// file is damaged, the error is nacre.ErrFormat.
 //
 // Sampling is greedy unless the files ask for sampling.
 func SettingsOf(m *nacre.Model, folder fs.FS) (_ Options, _ Sampling, err error) {
@@ -126,8 +125,8 @@ type choice struct {
 	Repetition  float64  `json:"repetition_penalty"`
 }
 
-// defaultTopK is what the package transformers takes where a file asks for sampling and
-// says nothing of top-k.
+// defaultTopK is the top-k of the package transformers if a file asks for sampling and does not set
+// top-k.
 const defaultTopK = 50
 
 // sampling returns the choice as Sampling.
@@ -184,7 +183,7 @@ func first(numbers ...int) int {
 	return 0
 }
 
-// read reads a file of settings; one that is not there leaves v as it is.
+// read reads a file of settings. If it is missing, v stays as it is.
 func read(folder fs.FS, name string, v any) error {
 	info, err := fs.Stat(folder, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -214,8 +213,8 @@ func read(folder fs.FS, name string, v any) error {
 	return nil
 }
 
-// DecoderFile returns the name of the decoder's file that genai_config.json in a folder
-// gives; empty if there is no such file or it names none.
+// DecoderFile returns the name of the decoder's file from genai_config.json in a folder. If there
+// is no such file, or it names none, it returns an empty name.
 func DecoderFile(folder fs.FS) (_ string, err error) {
 	defer guard.At("").End(&err)
 	var g genaiConfig

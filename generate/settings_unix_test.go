@@ -15,8 +15,8 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// TestSettingsPipe reads folders in which a file is a pipe without a writer, which is refused
-// and not waited for.
+// TestSettingsPipe reads folders with a pipe without a writer in place of a file. Reading refuses
+// it and does not wait.
 func TestSettingsPipe(t *testing.T) {
 	m := session(t, llama(), nacre.Options{Threads: 1}).Model()
 	for _, name := range []string{"genai_config.json", "generation_config.json", "config.json"} {

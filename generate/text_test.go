@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// letters is a tokenizer whose tokens are pieces of bytes.
+// letters is a tokenizer with pieces of bytes as tokens.
 type letters []string
 
 func (l letters) Encode(string, bool) []int32 { return nil }
@@ -30,7 +30,7 @@ func cutUp(r *rand.Rand, text string) letters {
 	return l
 }
 
-// until is the text in front of the stop that is complete first, found byte by byte.
+// until returns the text before the first complete stop, found byte by byte.
 func until(text string, stops []string) string {
 	for end := range len(text) + 1 {
 		at := -1
@@ -46,8 +46,8 @@ func until(text string, stops []string) string {
 	return text
 }
 
-// TestTexts cuts texts at random, also within characters, and looks for whole characters
-// and for the text up to the first stop.
+// TestTexts cuts texts at random, also within characters, and looks for whole characters and for
+// the text up to the first stop.
 func TestTexts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	alphabet := []rune("aab ébc日🙂")
@@ -87,7 +87,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestTextsInvalid has tokens that never make a character.
+// TestTextsInvalid checks tokens that never make a character.
 func TestTextsInvalid(t *testing.T) {
 	l := letters{"\xff", "a", "\xe6\x97"}
 	s := newTexts(l, nil, nil)
@@ -109,13 +109,12 @@ func TestTextsInvalid(t *testing.T) {
 	}
 }
 
-// spaced is a tokenizer that takes the space away in front of a text, as SentencePiece
-// does.
+// spaced is a tokenizer that removes the space before a text, as SentencePiece does.
 type spaced struct{ letters }
 
 func (s spaced) Decode(ids []int32) string { return strings.TrimPrefix(s.letters.Decode(ids), " ") }
 
-// TestTextsAfterPrompt keeps the space between a prompt and what follows.
+// TestTextsAfterPrompt checks that the space between a prompt and its continuation stays.
 func TestTextsAfterPrompt(t *testing.T) {
 	l := spaced{letters{" Hello", " world", "\xe6", "\x97\xa5", " again"}}
 	s := newTexts(l, nil, []int32{0})

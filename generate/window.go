@@ -20,12 +20,12 @@ type rotation struct {
 	Full     *rotation `json:"full_attention"` // of layers of a type
 }
 
-// window returns how many tokens the decoder is made for; 0 if that is not said, or if
-// the rotation goes with the number of tokens, whatever that is.
+// window returns how many tokens the decoder is made for. If the file does not say, or the rotation
+// adapts to any number of tokens, it returns 0.
 //
-// Types linear and yarn multiply a number of tokens: that of before, for yarn, where the
-// file has it, else max_position_embeddings, which files with types longrope and llama3
-// give as it is with the rotation changed.
+// Types linear and yarn multiply a number of tokens by a factor: yarn the original number if the
+// file has it, else max_position_embeddings. In files with types longrope and llama3,
+// max_position_embeddings already counts the changed rotation.
 func (p *positions) window() int {
 	r, kind := p.rotation()
 	switch {
@@ -41,7 +41,7 @@ func (p *positions) window() int {
 	return p.Positions
 }
 
-// rotation returns the rotation and its type; an empty one if there is none.
+// rotation returns the rotation and its type. If there is none, it returns an empty one.
 func (p *positions) rotation() (r rotation, kind string) {
 	for _, from := range []*rotation{p.Parameters, p.Scaling} {
 		if from != nil {
@@ -57,11 +57,11 @@ func (p *positions) rotation() (r rotation, kind string) {
 	return r, r.Type
 }
 
-// defaultOriginal is the original window of the family phi3 where a file does not say it.
+// defaultOriginal is the original window of the family phi3 if a file does not say it.
 const defaultOriginal = 4096
 
-// original returns how many tokens are rotated as in the original window; 0 if more tokens do
-// not change the rotation. Older files of the family phi3 call the type yarn.
+// original returns how many tokens are rotated as in the original window. If more tokens do not
+// change the rotation, it returns 0. Older files of the family phi3 call the type yarn.
 func (p *positions) original() int {
 	r, kind := p.rotation()
 	phi3 := p.ModelType == "phi3"
@@ -74,7 +74,8 @@ func (p *positions) original() int {
 	return max(0, first(p.Original, int(min(r.Original, math.MaxInt32)), p.Positions))
 }
 
-// longer returns the larger of two numbers of tokens, the second as far as it is one.
+// longer returns the larger of two numbers of tokens. If n is not positive or other is NaN, it
+// returns n.
 func longer(n int, other float64) int {
 	if n <= 0 || !(other > float64(n)) {
 		return n
