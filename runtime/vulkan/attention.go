@@ -45,7 +45,8 @@ func heads(x device.Operand, h attention.HeadRows) (headRows, error) {
 	return headRows{s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], x}, nil
 }
 
-// whole returns operand x as [batch,heads,rows,size]. Each head has room for that many rows.
+// whole returns operand x as [batch,heads,rows,size]. Room is the rows that the memory of a head
+// has space for.
 func whole(x device.Operand, batch, heads, rows, size, room int) headRows {
 	return headRows{batch, heads, rows, size, 0, heads * room * size, room * size, size, x}
 }

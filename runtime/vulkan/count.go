@@ -104,7 +104,7 @@ func (b *binder) set(i int) (device.Operand, error) {
 }
 
 // take adds a dispatch that gathers slices of input 0 along an axis, at the places in list. Count
-// holds how many; there are at most most.
+// holds the number of places, at most most.
 func (b *binder) take(s op.AxisView, most int, list, count device.Operand) error {
 	variant, err := widthName(b.DType(0))
 	if err != nil {

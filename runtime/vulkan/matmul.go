@@ -243,8 +243,9 @@ const (
 	leastTerms = 256
 )
 
-// parts returns the number of workgroups that share an axis of n elements, if a dispatch would have
-// few groups without. Each takes at least least elements, and has results of bytes bytes.
+// parts returns the number of workgroups that share an axis of n elements, if a dispatch would
+// otherwise have few groups. Each takes least elements or more. The results of one have the given
+// bytes.
 func (b *binder) parts(groups, n, least, bytes int) int {
 	parts := min(manyGroups/max(groups, 1), n/least, mostParts)
 	for parts > 1 && !b.isVisible(parts*bytes) {

@@ -78,7 +78,7 @@ func newPair(t testing.TB) *pair {
 	return &pair{d, session(t, m, nil), session(t, m, accelerator(t, d))}
 }
 
-// compare runs both on a value of rows rows.
+// compare runs both on a value with the given number of rows.
 func (p *pair) compare(t testing.TB, rows int) {
 	in := map[string]*tensor.Tensor{"x": random(rand.New(rand.NewPCG(3, uint64(rows))), rows, 20)}
 	want, err := p.near.Run(context.Background(), in)
