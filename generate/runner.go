@@ -11,7 +11,7 @@ import (
 type runner struct {
 	*decoder
 	chunk  int
-	first  int           // least tokens of the first run on that many or more
+	first  int           // the first run takes at least as many tokens, if there are that many
 	stream *nacre.Stream // nil for a network without states
 	done   int           // tokens that the states hold
 	width  int           // logits of a token; 0 before the first run
@@ -21,7 +21,8 @@ type runner struct {
 	noStep  bool // the network cannot be bound
 }
 
-// newRunner returns a runner with room for room tokens in its states; 0 for a stream's default.
+// newRunner returns a runner. Room is the tokens that its states have room for; 0 for a stream's
+// default.
 func (d *decoder) newRunner(chunk, room, original int) (*runner, error) {
 	r := &runner{decoder: d, chunk: chunk}
 	if original > 0 && d.rows == 0 {
@@ -75,8 +76,7 @@ func (r *runner) compute(ctx context.Context, tokens []int32) ([]float32, error)
 	return row, nil
 }
 
-// switches reports whether the states hold tokens that rotate differently once there are tokens
-// tokens.
+// switches reports whether the states hold tokens that rotate differently once there are that many.
 func (r *runner) switches(tokens int) bool {
 	return r.done > 0 && r.done < r.first && tokens >= r.first
 }

@@ -50,7 +50,7 @@ func (r *reader) surrounds(ids int) error {
 // maxGrowth bounds how many times longer the steps of a file may make a text.
 const maxGrowth = 1 << 14
 
-// grows counts a step that makes a text up to times times longer.
+// grows counts a step that makes a text longer by at most a factor of times.
 func (r *reader) grows(times int) error {
 	if r.growth = max(r.growth, 1) * max(times, 1); r.growth > maxGrowth {
 		return fmt.Errorf("the steps of the file make texts more than %d times longer", maxGrowth)

@@ -72,7 +72,7 @@ func caught(err *error) {
 	}
 }
 
-// work begins to count a call with an argument of bytes bytes.
+// work begins to count a call. Bytes is the size of its argument.
 func (l Limit) work(ctx context.Context, r rate, bytes int) *work {
 	limits := budget.Limits(l)
 	if limits.Bytes == 0 {
@@ -148,8 +148,8 @@ func (w *work) release(bytes int) {
 	}
 }
 
-// text returns the result of f, which makes it from a text of bytes bytes. The result is at most
-// times times longer.
+// text returns the result of f, made from a text of a size in bytes. The result is longer by at
+// most a factor of times.
 func (w *work) text(bytes, times int, f func() string) string {
 	w.steps(bytes)
 	w.hold(times * bytes)
@@ -193,7 +193,7 @@ func (w *work) builder(bytes int) *builder {
 	return b
 }
 
-// count counts bytes further bytes.
+// count counts bytes to append.
 func (b *builder) count(bytes int) {
 	if size := b.bytes.Len() + bytes; size > b.counted {
 		more := size - b.counted + b.counted/2
