@@ -28,7 +28,7 @@ func generator(t testing.TB, s *nacre.Session) *generate.Generator {
 	return g
 }
 
-// begin computes a prompt of prompt tokens.
+// begin computes a prompt of the given length.
 func begin(t testing.TB, g *generate.Generator, prompt, tokens int) *generate.Sequence {
 	t.Helper()
 	q, err := g.Start(context.Background(), side.Ascending(prompt), generate.Sampling{MaxTokens: tokens})

@@ -33,7 +33,7 @@ func BenchmarkBound(b *testing.B) {
 	}
 }
 
-// decoding is the ways to run a decoder with a cache of rows rows on one more token.
+// decoding is the ways to run a decoder on one more token. Rows is the length of its cache.
 var decoding = []struct {
 	name string
 	step func(b *testing.B, s *nacre.Session, rows int) func() error
@@ -51,7 +51,7 @@ var decoding = []struct {
 	{"stream", streamStep},
 }
 
-// streamStep runs the token in a bound stream that holds about rows rows.
+// streamStep runs the token in a bound stream with about the given number of rows.
 func streamStep(b *testing.B, s *nacre.Session, rows int) func() error {
 	st, err := side.NewStream(s, map[string]int{"past": rows})
 	if err != nil {

@@ -32,7 +32,7 @@ func (t *transformer) dense(x string, in, out int) string {
 	return t.node("Add", nil, t.node("MatMul", nil, x, t.weight(in, in, out)), t.weight(100, out))
 }
 
-// split returns the heads of a projection of rows rows.
+// split returns the heads of a projection. The value has the given number of rows.
 func (t *transformer) split(x string, rows int, perm ...int64) string {
 	x = t.node("Reshape", nil, t.dense(x, t.width, t.width), t.ints(1, int64(rows), int64(t.heads), int64(t.width/t.heads)))
 	return t.node("Transpose", []*graph.Attr{ints("perm", perm...)}, x)

@@ -7,8 +7,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Trees returns an ensemble of full binary trees of a depth. It sums one number for each of rows
-// rows of features.
+// Trees returns an ensemble of full binary trees of a depth. For each row of features it sums to
+// one number.
 func Trees(trees, depth, features, rows int) *graph.Model {
 	b := newBuilder("trees")
 	e := &ensemble{builder: b, features: features}

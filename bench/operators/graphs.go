@@ -61,7 +61,7 @@ func conditional(m *Model) {
 	m.add(plain("if", "If", []*graph.Attr{branch("Relu"), branch("Neg")}, []string{condition}), 1)
 }
 
-// loop adds a matrix to a state times times, and keeps a row of every time.
+// loop adds a matrix to a state several times, and keeps a row of every time.
 func loop(m *Model, times, rows, columns int) {
 	count := m.must(fmt.Sprintf("int64[]{%d}", times))
 	x := m.must(fmt.Sprintf("float32[%d,%d]", rows, columns))

@@ -199,7 +199,7 @@ func (m *Model) imports(n *graph.Node) {
 	}
 }
 
-// add adds a node with outputs outputs.
+// add adds a node with the given number of outputs.
 func (m *Model) add(n *graph.Node, outputs int) {
 	m.given = nil
 	for range outputs {

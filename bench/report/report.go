@@ -35,7 +35,7 @@ const (
 	Products  = "products"
 )
 
-// Ceiling is the best rates that were probed between the rows with that many threads.
+// Ceiling is the best rates with a number of threads, probed between the rows.
 type Ceiling struct {
 	Threads int
 	FMA     float64 // float32 operations a second, a multiply-add counted as two

@@ -161,7 +161,7 @@ func (v *server) run(kind string) (func() error, error) {
 	return nil, fmt.Errorf("no request %q", kind)
 }
 
-// continued generates tokens tokens after a prompt of prompt tokens.
+// continued generates tokens after a prompt. Both numbers count tokens.
 func continued(s *nacre.Session, prompt, tokens int) error {
 	g, err := generate.New(s, generate.Options{})
 	if err != nil {

@@ -61,7 +61,7 @@ func (c *ceilings) probe() error {
 	return nil
 }
 
-// together returns the sum of the rates that threads threads measure at the same time.
+// together returns the sum of the rates that several threads measure at the same time.
 func together(threads int, measure func(thread int) (float64, error)) (float64, error) {
 	rates, errs := make([]float64, threads), make([]error, threads)
 	var all sync.WaitGroup
