@@ -55,7 +55,7 @@ func bindDeformConv(o *nn.DeformConv, b *binder) error {
 // spatialAxes is the most spatial axes that shaders compute on.
 const spatialAxes = 3
 
-// spread returns three extents: list, after as many of value fill as it is short of.
+// spread returns three extents: list, padded at the front with fill.
 func spread(list []int, fill int) []int {
 	out := []int{fill, fill, fill}
 	copy(out[spatialAxes-len(list):], list)
