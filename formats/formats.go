@@ -16,6 +16,7 @@
 package formats
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +35,7 @@ import (
 	"github.com/nacre-ml/nacre/formats/openinfer"
 	"github.com/nacre-ml/nacre/formats/safetensors"
 	"github.com/nacre-ml/nacre/internal/guard"
+	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -48,10 +50,10 @@ type Format struct {
 	save       func(path string, m *graph.Model, o Options) error
 	read       func(name string, data []byte) (*graph.Model, error)
 	verify     func(f *binio.File) []error
-	summary    func(w io.Writer, m *graph.Model) error // nil for none
+	summary    func(ctx context.Context, w io.Writer, m *graph.Model) error // nil for none
 
 	// dequantize returns models of the format with numbers for codes; nil where none has codes.
-	dequantize func(m *graph.Model) (*graph.Model, error)
+	dequantize func(ctx context.Context, m *graph.Model) (*graph.Model, error)
 
 	// Bounds lists how much the reader takes of a file, beside what ReaderBytes says.
 	Bounds []Bound
@@ -127,7 +129,7 @@ var Formats = []Format{
 	},
 }
 
-func gptrsRow(f *gptrs.Format, about string, summary func(w io.Writer, m *graph.Model) error, extensions ...string) Format {
+func gptrsRow(f *gptrs.Format, about string, summary func(ctx context.Context, w io.Writer, m *graph.Model) error, extensions ...string) Format {
 	return Format{
 		Name: f.Name, About: about, Extensions: extensions, Begins: f.Magic(), Probe: f.Probe,
 		open: mapped(f.Read), read: f.Read, save: written(f.Write), verify: inMemory(f.Verify), summary: summary, lower: gptrs.Lower,
@@ -265,7 +267,10 @@ func Save(path string, m *graph.Model, o Options) (err error) {
 
 // write saves a model of another format too.
 func (f *Format) write(path string, m *graph.Model, o Options) error {
-	m, err := dequantized(m, o)
+	err := o.Context().Err()
+	if err == nil {
+		m, err = dequantized(m, o)
+	}
 	if err == nil {
 		err = f.keepsProgram(m, o)
 	}
@@ -293,7 +298,7 @@ func dequantized(m *graph.Model, o Options) (*graph.Model, error) {
 	if !o.Dequantize || i < 0 || Formats[i].dequantize == nil {
 		return m, nil
 	}
-	return Formats[i].dequantize(m)
+	return Formats[i].dequantize(o.Context(), m)
 }
 
 // ErrExtension is the error of a name to Save whose extension says no format.
@@ -345,14 +350,15 @@ func Verify(path string) (problems []error) {
 }
 
 // Summary writes what a model read by Load holds, as users of its format know it:
-// nothing where the format has no such text.
-func Summary(w io.Writer, m *graph.Model) (err error) {
+// nothing where the format has no such text. It ends with the error of the context when the
+// context is done.
+func Summary(ctx context.Context, w io.Writer, m *graph.Model) (err error) {
 	defer guard.At(m.File).End(&err)
 	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Name == m.Format })
 	if i < 0 || Formats[i].summary == nil {
 		return nil
 	}
-	return Formats[i].summary(w, m)
+	return Formats[i].summary(ctx, output.Within(ctx, w), m)
 }
 
 // opening reports why a file was not opened, without naming it twice.

@@ -84,12 +84,12 @@ formats/huggingface      : internal/guard runtime/graph runtime/tensor formats/i
 formats/oinf             : internal/guard runtime/graph runtime/tensor formats/internal/binio formats/internal/container
 formats/openinfer        : formats/internal/container internal/guard internal/jsonobject runtime/graph runtime/tensor packed
 formats/gptrs            : internal/guard runtime/graph runtime/tensor formats/internal/binio formats/internal/container formats/internal/decoder internal/printable
-formats/hnw              : internal/guard runtime/graph runtime/tensor formats/internal/binio formats/internal/container
+formats/hnw              : internal/guard internal/output runtime/graph runtime/tensor formats/internal/binio formats/internal/container
 formats/loom             : internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/mapped
 formats/chelis           : internal/guard runtime/graph runtime/tensor formats/hnw
 generate/tokenizer/internal/jinja : internal/budget
 generate/tokenizer       : internal/guard generate/tokenizer/internal/jinja internal/beneath internal/budget
-formats                  : internal/guard formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
+formats                  : internal/guard internal/output formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
 .                        : internal/budget internal/guard internal/resample formats runtime runtime/device runtime/graph runtime/op runtime/plan runtime/exec runtime/tensor packed bindings runtime/cpu
 generate                 : internal/guard .
 cmd                      : . bindings formats formats/chelis formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/jsonobject internal/output internal/printable packed runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan

@@ -110,7 +110,7 @@ func TestRuntime(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	if err := Summary(&b, m); err != nil {
+	if err := Summary(t.Context(), &b, m); err != nil {
 		t.Fatal(err)
 	}
 	for _, word := range []string{"matmul", "force=fast", "softmax", "benchmark", "not used"} {

@@ -1,6 +1,7 @@
 package gptrs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -66,7 +67,7 @@ func Check(m *graph.Model) (err error) {
 
 // Summary writes of which kind the network of a checkpoint is, and what the checkpoint says
 // of running that is not used.
-func Summary(w io.Writer, m *graph.Model) (err error) {
+func Summary(_ context.Context, w io.Writer, m *graph.Model) (err error) {
 	defer guard.At(m.File).End(&err)
 	raw, ok := configOf(m)
 	if !ok {

@@ -137,7 +137,7 @@ func (p *plan) write(to io.Writer) error {
 	w.U32(uint32(len(index)))
 	w.Write(index)
 	for _, t := range p.list {
-		t.payload.WriteTo(w)
+		w.Append(t.payload)
 	}
 	return w.Err()
 }

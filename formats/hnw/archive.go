@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -18,10 +19,14 @@ func newArchive(m *graph.Model, o container.Options) (*archive, error) {
 	var refused container.Refusals
 	a := &archive{man: manifest{major: major, format: formatName, chelisMin: "0.19.1", version: "nacre", graph: m.Graph.Name, module: ModuleName(m)}}
 	drops(m, o, &refused)
-	a.facts(m)
+	sum, err := sourceSum(m, o)
+	if err != nil {
+		return nil, err
+	}
+	a.facts(m, sum)
 	a.settings(m, o, &refused)
 	if len(m.Graph.Nodes) > 0 {
-		a.facts(m)
+		a.facts(m, sum)
 	}
 	a.tensors(initializers(m), o, &refused)
 	if err := refused.Err(); err != nil {
@@ -31,10 +36,20 @@ func newArchive(m *graph.Model, o container.Options) (*archive, error) {
 	return a, nil
 }
 
-// facts takes what an ONNX model says by itself.
-func (a *archive) facts(m *graph.Model) {
-	if m.Format == "onnx" && m.Raw != nil {
-		a.man.source = sha256.Sum256(m.Raw)
+// sourceSum returns the checksum of the file of an ONNX model; none of others.
+func sourceSum(m *graph.Model, o container.Options) ([]byte, error) {
+	if m.Format != "onnx" || m.Raw == nil {
+		return nil, nil
+	}
+	h := sha256.New()
+	_, err := output.Within(o.Context(), h).Write(m.Raw)
+	return h.Sum(nil), err
+}
+
+// facts takes what an ONNX model says by itself, and the checksum of its file.
+func (a *archive) facts(m *graph.Model, sum []byte) {
+	if sum != nil {
+		a.man.source = digest(sum)
 	}
 	for _, s := range m.Opsets {
 		if s.Domain == "" {

@@ -1,6 +1,7 @@
 package loom
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -11,8 +12,9 @@ import (
 
 // Dequantize returns the model that a reader of this package returned with weights of
 // float32 in place of codes and scales: the numbers that Loom computes with. Floats of 16
-// bits and more stay. The matrices of a ternary bundle still multiply rows of 8 bits.
-func Dequantize(m *graph.Model) (_ *graph.Model, err error) {
+// bits and more stay. The matrices of a ternary bundle still multiply rows of 8 bits. It ends
+// with the error of the context when the context is done.
+func Dequantize(ctx context.Context, m *graph.Model) (_ *graph.Model, err error) {
 	defer guard.At(m.File).End(&err)
 	n, ok := m.Source.(*Network)
 	if !ok {
@@ -22,14 +24,14 @@ func Dequantize(m *graph.Model) (_ *graph.Model, err error) {
 	if n.Transformer != nil {
 		g := *m.Graph
 		out.Graph = &g
-		return &out, n.plainTensors(&g)
+		return &out, n.plainTensors(ctx, &g)
 	}
 	var problem error
 	c := n.mapped(func(l *Layer, b *Blob) *Blob {
-		if b.Shape == nil || !b.DType.Scaled() {
+		if b.Shape == nil || !b.DType.Scaled() || problem != nil {
 			return b
 		}
-		w, err := b.Float32()
+		w, err := b.float32Within(ctx)
 		if err != nil {
 			problem = fmt.Errorf("%v layer: %w", l.Type, err)
 			return b
@@ -49,15 +51,23 @@ func Dequantize(m *graph.Model) (_ *graph.Model, err error) {
 	return &out, nil
 }
 
+// float32Within is Float32, unless the context is done.
+func (b *Blob) float32Within(ctx context.Context) ([]float32, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return b.Float32()
+}
+
 // plainTensors gives the graph of a bundle the numbers of its blobs.
-func (n *Network) plainTensors(g *graph.Graph) error {
+func (n *Network) plainTensors(ctx context.Context, g *graph.Graph) error {
 	g.Initializers = slices.Clone(g.Initializers)
 	blobs, paths := n.ordered()
 	for _, b := range blobs {
 		if b.Shape == nil || b.Kind == "" && !b.DType.Scaled() {
 			continue
 		}
-		w, err := b.Float32()
+		w, err := b.float32Within(ctx)
 		if err != nil {
 			return fmt.Errorf("%s: %w", paths[b], err)
 		}

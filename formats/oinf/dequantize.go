@@ -1,6 +1,7 @@
 package oinf
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -12,8 +13,9 @@ import (
 )
 
 // Dequantize returns the model with float32 in place of quantised tensors: scale * (code -
-// zero point). Tensors that are declared without data become float32 too.
-func Dequantize(m *graph.Model) (_ *graph.Model, err error) {
+// zero point). Tensors that are declared without data become float32 too. It ends with the
+// error of the context when the context is done.
+func Dequantize(ctx context.Context, m *graph.Model) (_ *graph.Model, err error) {
 	defer guard.At(m.File).End(&err)
 	out, g := *m, *m.Graph
 	out.Graph = &g
@@ -26,7 +28,7 @@ func Dequantize(m *graph.Model) (_ *graph.Model, err error) {
 		if q == nil {
 			continue
 		}
-		t, err := q.apply(init.Tensor)
+		t, err := q.apply(ctx, init.Tensor)
 		if err != nil {
 			return nil, fmt.Errorf("tensor %q: quantisation: %w", init.Name, err)
 		}
@@ -50,7 +52,7 @@ func Dequantize(m *graph.Model) (_ *graph.Model, err error) {
 }
 
 // apply returns the numbers that codes stand for.
-func (q *quant) apply(codes *tensor.Tensor) (*tensor.Tensor, error) {
+func (q *quant) apply(ctx context.Context, codes *tensor.Tensor) (*tensor.Tensor, error) {
 	at := tensor.Numbers(codes)
 	if at == nil {
 		return nil, fmt.Errorf("elements of %v are no codes", codes.DType())
@@ -63,6 +65,11 @@ func (q *quant) apply(codes *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	w := make([]float32, codes.Len())
 	for i := range w {
+		if i%chunk == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+		}
 		c := i / inner % channels
 		zero := 0.0
 		if q.zeroMode != none {

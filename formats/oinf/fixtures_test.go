@@ -2,6 +2,7 @@ package oinf
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -289,7 +290,7 @@ func sameValue(t *testing.T, p graph.Pair, want any, bits string) {
 func sameNumbers(t *testing.T, x *tensor.Tensor, want []any) {
 	t.Helper()
 	var got []float64
-	walk(x, func(list []float64) { got = append(got, list...) })
+	walk(context.Background(), x, func(list []float64) { got = append(got, list...) })
 	for i, w := range want {
 		ok := false
 		switch w := w.(type) {

@@ -1,6 +1,7 @@
 package oinf
 
 import (
+	"context"
 	"os"
 	"testing"
 
@@ -36,7 +37,7 @@ func hostile(t *testing.T, data []byte) {
 	if err := graph.Validate(m); err != nil {
 		t.Fatal(err)
 	}
-	if err := Summary(discard{}, m); err != nil {
+	if err := Summary(context.Background(), discard{}, m); err != nil {
 		t.Fatal(err)
 	}
 	again(t, m)

@@ -1,6 +1,7 @@
 package oinf
 
 import (
+	"context"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -31,12 +32,12 @@ const (
 )
 
 // describe computes the statistics in passes over the elements, in memory of a fixed
-// size.
-func describe(t *tensor.Tensor) stats {
+// size. They are incomplete if the context is done.
+func describe(ctx context.Context, t *tensor.Tensor) stats {
 	nan := math.NaN()
 	s := stats{min: math.Inf(1), max: math.Inf(-1)}
 	var sum float64
-	walk(t, func(list []float64) {
+	whole := walk(ctx, t, func(list []float64) {
 		part := 0.0
 		for _, v := range list {
 			switch {
@@ -54,14 +55,14 @@ func describe(t *tensor.Tensor) stats {
 		}
 		sum += part
 	})
-	if s.n == 0 {
+	if s.n == 0 || !whole {
 		s.min, s.max, s.mean, s.median, s.std = nan, nan, nan, nan, nan
 		return s
 	}
 	s.mean = sum / float64(s.n)
 	h := newHistogram(t.DType(), s.min, s.max)
 	sum = 0
-	finite(t, func(list []float64) {
+	whole = finite(ctx, t, func(list []float64) {
 		part := 0.0
 		for _, v := range list {
 			d := v - s.mean
@@ -71,10 +72,12 @@ func describe(t *tensor.Tensor) stats {
 		sum += part
 	})
 	s.std = math.Sqrt(sum / float64(s.n))
-	if h.byValue {
+	switch {
+	case !whole:
+	case h.byValue:
 		s.median = h.median(s.n)
-	} else {
-		s.median = median(t, s.n)
+	default:
+		s.median = median(ctx, t, s.n)
 	}
 	if s.median == 0 {
 		s.median = 0 // of two zeros, either may be in the middle
@@ -86,21 +89,26 @@ func describe(t *tensor.Tensor) stats {
 	return s
 }
 
-// walk calls visit with the elements as float64, some at a time.
-func walk(t *tensor.Tensor, visit func(list []float64)) {
+// walk calls visit with the elements as float64, some at a time. It reports whether these
+// were all, which they are not if the context is done.
+func walk(ctx context.Context, t *tensor.Tensor, visit func(list []float64)) bool {
 	d := t.DType()
 	decode := decoder(d)
 	list := make([]float64, min(chunk, t.Len()))
 	for at := 0; at < t.Len(); at += chunk {
+		if ctx.Err() != nil {
+			return false
+		}
 		part := list[:min(chunk, t.Len()-at)]
 		decode(part, t.Bytes()[d.Bytes(at):])
 		visit(part)
 	}
+	return true
 }
 
 // finite is walk without NaN and infinities.
-func finite(t *tensor.Tensor, visit func(list []float64)) {
-	walk(t, func(list []float64) {
+func finite(ctx context.Context, t *tensor.Tensor, visit func(list []float64)) bool {
+	return walk(ctx, t, func(list []float64) {
 		visit(slices.DeleteFunc(list, func(v float64) bool { return v-v != 0 }))
 	})
 }
@@ -216,18 +224,20 @@ func (h *histogram) median(n int) float64 {
 // median returns the middle of the n finite elements, or the mean of the two in the middle.
 // It narrows down where they are by counting leading bits, until few enough are left
 // to be sorted.
-func median(t *tensor.Tensor, n int) float64 {
+func median(ctx context.Context, t *tensor.Tensor, n int) float64 {
 	rank, rest := (n-1)/2, n // of the lower one, among those that are left
 	shift, prefix := 64, uint64(0)
 	for rest > most && shift > 0 {
 		counts := make([]int, 1<<16)
-		finite(t, func(list []float64) {
+		if !finite(ctx, t, func(list []float64) {
 			for _, v := range list {
 				if k := key(v); k>>shift == prefix {
 					counts[k>>(shift-16)&0xffff]++
 				}
 			}
-		})
+		}) {
+			return math.NaN()
+		}
 		shift -= 16
 		digit := 0
 		for ; rank >= counts[digit]; digit++ {
@@ -237,7 +247,7 @@ func median(t *tensor.Tensor, n int) float64 {
 	}
 	var middle []float64 // those that are left
 	next := math.Inf(1)  // the smallest that is greater
-	finite(t, func(list []float64) {
+	whole := finite(ctx, t, func(list []float64) {
 		for _, v := range list {
 			switch k := key(v) >> shift; {
 			case k == prefix && len(middle) < most:
@@ -247,6 +257,9 @@ func median(t *tensor.Tensor, n int) float64 {
 			}
 		}
 	})
+	if !whole {
+		return math.NaN()
+	}
 	slices.Sort(middle)
 	low := middle[min(rank, len(middle)-1)]
 	if n%2 == 1 {

@@ -2,6 +2,8 @@ package oinf
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -18,9 +20,9 @@ import (
 // elements, statistics and a histogram. Statistics are of the finite elements; NaN and
 // infinities are counted. The standard deviation is that of the elements themselves,
 // not of what they are a sample of.
-func Summary(w io.Writer, m *graph.Model) (err error) {
+func Summary(ctx context.Context, w io.Writer, m *graph.Model) (err error) {
 	defer guard.At(m.File).End(&err)
-	s := &summary{w: bufio.NewWriter(w), m: m, budget: budget(m.Graph.Initializers)}
+	s := &summary{ctx: ctx, w: bufio.NewWriter(w), m: m, budget: budget(m.Graph.Initializers)}
 	if og, ok := m.Source.(*origin); ok {
 		s.bitsets = og.bitsets
 	}
@@ -34,6 +36,9 @@ func Summary(w io.Writer, m *graph.Model) (err error) {
 	s.gap(len(m.Meta))
 	held, declared := m.Graph.Initializers, m.Graph.Values
 	for len(held)+len(declared) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if len(held) == 0 || len(declared) > 0 && declared[0].Name < held[0].Name {
 			s.declared(declared[0])
 			declared = declared[1:]
@@ -43,7 +48,7 @@ func Summary(w io.Writer, m *graph.Model) (err error) {
 		}
 		s.gap(1)
 	}
-	return s.w.Flush()
+	return errors.Join(ctx.Err(), s.w.Flush())
 }
 
 // budget is how many bytes statistics are computed of: many times those of the file,
@@ -61,6 +66,7 @@ func budget(list []*graph.Initializer) int {
 }
 
 type summary struct {
+	ctx     context.Context
 	w       *bufio.Writer // keeps the first error
 	m       *graph.Model
 	bitsets map[string]bool
@@ -125,7 +131,7 @@ func (s *summary) stats(t *tensor.Tensor) {
 		return
 	}
 	s.budget -= size
-	d := describe(t)
+	d := describe(s.ctx, t)
 	others := ""
 	for _, o := range []struct {
 		word string

@@ -94,7 +94,7 @@ func TestSummary(t *testing.T) {
 		{Name: "late", Type: graph.TensorOf(tensor.I2, graph.Dims{}), Meta: (&quant{scheme: 1, scaleMode: perTensor, scaleCount: 1, scales: make([]byte, 4)}).pairs()},
 	}
 	var b strings.Builder
-	if err := Summary(&b, m); err != nil {
+	if err := Summary(t.Context(), &b, m); err != nil {
 		t.Fatal(err)
 	}
 	if b.String() != summaryText {
@@ -123,7 +123,7 @@ func TestStats(t *testing.T) {
 				for i := range list {
 					list[i] = f()
 				}
-				checkStats(t, list, describe(must(tensor.From(list, n))))
+				checkStats(t, list, describe(t.Context(), must(tensor.From(list, n))))
 			})
 		}
 	}
@@ -187,7 +187,7 @@ func TestIntegerStats(t *testing.T) {
 				codes[i] = int16(r.IntN(width) - 10)
 				list[i] = float64(codes[i])
 			}
-			checkStats(t, list, describe(must(tensor.From(codes, n))))
+			checkStats(t, list, describe(t.Context(), must(tensor.From(codes, n))))
 		}
 	}
 }
@@ -206,7 +206,7 @@ func TestDecoders(t *testing.T) {
 		}
 		x := view(d, tensor.Shape{300}, raw[:d.Bytes(300)])
 		i := 0
-		walk(x, func(list []float64) {
+		walk(t.Context(), x, func(list []float64) {
 			for _, v := range list {
 				want := x.Text(i)
 				if d == tensor.F8E5M2 {
@@ -234,7 +234,7 @@ func TestSummaryBudget(t *testing.T) {
 		m.Graph.Initializers = append(m.Graph.Initializers, &graph.Initializer{Name: fmt.Sprint(i), Tensor: x, Stored: &graph.Stored{Offset: 8}})
 	}
 	var b strings.Builder
-	if err := Summary(&b, m); err != nil {
+	if err := Summary(t.Context(), &b, m); err != nil {
 		t.Fatal(err)
 	}
 	if with, without := strings.Count(b.String(), "- hist"), strings.Count(b.String(), "no statistics"); with != 16 || without != 4 {

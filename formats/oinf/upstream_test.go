@@ -143,7 +143,7 @@ func TestGraphBaselines(t *testing.T) {
 		if found[name] == nil {
 			t.Fatalf("no tensor %q", name)
 		}
-		walk(found[name].Tensor, func(part []float64) { list = append(list, part...) })
+		walk(t.Context(), found[name].Tensor, func(part []float64) { list = append(list, part...) })
 		return list
 	}
 	near := func(what string, i int, got, want float64) {

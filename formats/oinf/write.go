@@ -214,7 +214,7 @@ func (f *file) payloads(w *binio.Writer) {
 // writeData writes a payload, unless it is nil, and pads what lies before it.
 func writeData(w *binio.Writer, p *container.Payload) {
 	if p != nil {
-		p.WriteTo(w)
+		w.Append(p)
 	}
 	w.Align(8)
 }

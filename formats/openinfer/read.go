@@ -2,6 +2,7 @@ package openinfer
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -144,7 +145,7 @@ func Write(w io.Writer, m *graph.Model, asJSON bool) (err error) {
 }
 
 // Summary writes the program in the text language.
-func Summary(w io.Writer, m *graph.Model) (err error) {
+func Summary(_ context.Context, w io.Writer, m *graph.Model) (err error) {
 	defer guard.At(m.File).End(&err)
 	if p, ok := m.Source.(*Program); ok {
 		return p.WriteText(w)

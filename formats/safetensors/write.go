@@ -38,7 +38,7 @@ func Write(w io.Writer, m *graph.Model, o container.Options) (err error) {
 	b.U64(uint64(len(head)))
 	b.Write(head)
 	for _, t := range list {
-		t.payload.WriteTo(b)
+		b.Append(t.payload)
 	}
 	return b.Err()
 }

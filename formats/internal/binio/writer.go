@@ -33,6 +33,16 @@ func (w *Writer) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// Append appends all bytes of a source. An error of the source counts as one of writing.
+func (w *Writer) Append(src io.WriterTo) {
+	if w.err != nil {
+		return
+	}
+	if _, err := src.WriteTo(w); w.err == nil {
+		w.err = err
+	}
+}
+
 // U8 appends a byte.
 func (w *Writer) U8(v uint8) { w.Write([]byte{v}) }
 

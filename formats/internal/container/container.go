@@ -4,6 +4,7 @@
 package container
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +35,23 @@ type Options struct {
 	Rename bool
 	// Progress is told how many bytes are written of how many; nil for nobody.
 	Progress func(written, total int64)
+
+	ctx context.Context // nil for none
+}
+
+// Within returns the options for writing that ends with the error of the context, and with
+// what was there before, when the context is done.
+func (o Options) Within(ctx context.Context) Options {
+	o.ctx = ctx
+	return o
+}
+
+// Context returns the context that the writing ends with.
+func (o Options) Context() context.Context {
+	if o.ctx == nil {
+		return context.Background()
+	}
+	return o.ctx
 }
 
 // maxProblems bounds a list of problems.
@@ -96,8 +114,10 @@ func Save(path string, write func(w io.Writer) error) error {
 	return Saving(path, err)
 }
 
-// Counted returns a writer that tells o.Progress of what is written of a model.
+// Counted returns a writer that tells o.Progress of what is written of a model. It ends
+// with the context.
 func (o Options) Counted(w io.Writer, m *graph.Model) io.Writer {
+	w = output.Within(o.Context(), w)
 	if o.Progress == nil {
 		return w
 	}

@@ -1,11 +1,13 @@
 package container
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
 
+	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -13,15 +15,16 @@ import (
 // Payload is the elements of a tensor on their way to a file, as that or another
 // floating-point type. It holds no copy of them.
 type Payload struct {
-	t  *tensor.Tensor
-	to tensor.DType
+	t   *tensor.Tensor
+	to  tensor.DType
+	ctx context.Context
 }
 
 // For returns the payload of a tensor under the options: floating-point elements
 // become o.DType, all others stay. A type that nothing can be converted to is an
 // error.
 func (o Options) For(t *tensor.Tensor) (Payload, error) {
-	p := Payload{t, t.DType()}
+	p := Payload{t, t.DType(), o.Context()}
 	if o.DType == tensor.Invalid || t.DType() == o.DType || !t.DType().IsFloat() {
 		return p, nil
 	}
@@ -41,16 +44,14 @@ func (p Payload) DType() tensor.DType { return p.to }
 // Len returns the number of bytes written.
 func (p Payload) Len() int64 { return int64(p.to.Bytes(p.t.Len())) }
 
-// chunk is how many bytes are written at a time, and elements converted.
-const (
-	chunkBytes = 1 << 20
-	chunk      = 1 << 16
-)
+// chunk is how many elements are converted at a time.
+const chunk = 1 << 16
 
-// WriteTo writes the elements. Values are rounded to nearest, ties to even; those
+// WriteTo writes the elements, until the context of the options is done. Values are rounded to nearest, ties to even; those
 // too large for an eight-bit type become its infinity or, where it has none, NaN.
 // Booleans are written as 0 and 1, bits of the last byte that no element takes as 0.
 func (p Payload) WriteTo(w io.Writer) (int64, error) {
+	w = output.Within(p.ctx, w)
 	if p.to == p.t.DType() {
 		return p.writeStored(w)
 	}
@@ -81,15 +82,16 @@ func (p Payload) writeStored(w io.Writer) (int64, error) {
 	}
 	used := p.t.Len() * p.to.Bits() % 8
 	if used == 0 {
-		return writeAll(w, b)
+		n, err := w.Write(b)
+		return int64(n), err
 	}
 	last := len(b) - 1
-	n, err := writeAll(w, b[:last])
+	n, err := w.Write(b[:last])
 	if err != nil {
-		return n, err
+		return int64(n), err
 	}
 	m, err := w.Write([]byte{b[last] & (1<<used - 1)})
-	return n + int64(m), err
+	return int64(n + m), err
 }
 
 func writeBools(w io.Writer, b []byte) (int64, error) {
@@ -104,20 +106,6 @@ func writeBools(w io.Writer, b []byte) (int64, error) {
 			}
 		}
 		n, err := w.Write(out)
-		written += int64(n)
-		if err != nil {
-			return written, err
-		}
-		b = b[n:]
-	}
-	return written, nil
-}
-
-// writeAll writes in parts, so that progress shows.
-func writeAll(w io.Writer, b []byte) (int64, error) {
-	var written int64
-	for len(b) > 0 {
-		n, err := w.Write(b[:min(len(b), chunkBytes)])
 		written += int64(n)
 		if err != nil {
 			return written, err
