@@ -236,9 +236,14 @@ func (s *Session) Profile(ctx context.Context, inputs map[string]Value) (_ map[s
 // Plan returns the plan of a run with inputs of these types and shapes; their
 // elements do not matter. A later run with such inputs uses the plan. The error is as for
 // Run, except that the memory limit does not matter.
-func (s *Session) Plan(inputs map[string]*Tensor) (_ *Plan, err error) {
+func (s *Session) Plan(inputs map[string]*Tensor) (*Plan, error) {
+	return s.PlanContext(context.Background(), inputs)
+}
+
+// PlanContext is Plan that ends with the context's error when the context is done.
+func (s *Session) PlanContext(ctx context.Context, inputs map[string]*Tensor) (_ *Plan, err error) {
 	defer s.enter().end(&err)
-	s, in, err := accept(context.Background(), s, inputs, belowTensor)
+	s, in, err := accept(ctx, s, inputs, belowTensor)
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +251,7 @@ func (s *Session) Plan(inputs map[string]*Tensor) (_ *Plan, err error) {
 	for name, v := range in {
 		tensors[name] = v.(*tensor.Tensor)
 	}
-	p, err := s.engine.Plan(tensors)
+	p, err := s.engine.Plan(ctx, tensors)
 	if err != nil {
 		return nil, public(err)
 	}
@@ -255,13 +260,18 @@ func (s *Session) Plan(inputs map[string]*Tensor) (_ *Plan, err error) {
 
 // PlanTypes is Plan for types in place of tensors: the Infos of Inputs, with a number for
 // every extent. Inputs that are not required may be left out.
-func (s *Session) PlanTypes(inputs []Info) (_ *Plan, err error) {
+func (s *Session) PlanTypes(inputs []Info) (*Plan, error) {
+	return s.PlanTypesContext(context.Background(), inputs)
+}
+
+// PlanTypesContext is PlanTypes that ends with the context's error when the context is done.
+func (s *Session) PlanTypesContext(ctx context.Context, inputs []Info) (_ *Plan, err error) {
 	defer s.enter().end(&err)
-	s, types, err := s.types(inputs)
+	s, types, err := s.types(ctx, inputs)
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.engine.PlanTypes(types)
+	p, err := s.engine.PlanTypes(ctx, types)
 	if err != nil {
 		return nil, public(err)
 	}
@@ -269,13 +279,13 @@ func (s *Session) PlanTypes(inputs []Info) (_ *Plan, err error) {
 }
 
 // types returns the types of inputs for the engine, and the session that has the engine.
-func (s *Session) types(inputs []Info) (*Session, map[string]graph.Type, error) {
+func (s *Session) types(ctx context.Context, inputs []Info) (*Session, map[string]graph.Type, error) {
 	named := make(map[string]Info, len(inputs))
 	for _, v := range inputs {
 		named[v.Name] = v
 	}
 	types := map[string]graph.Type{}
-	s, in, err := accept(context.Background(), s, named, func(v Info) (tensor.Value, error) {
+	s, in, err := accept(ctx, s, named, func(v Info) (tensor.Value, error) {
 		if !s.program.unused[v.Name] {
 			types[v.Name] = v.below()
 		}

@@ -314,15 +314,20 @@ func (s *Stream) Bind(inputs map[string]*Tensor) (_ *Bound, err error) {
 
 // Plan returns the plan of the next run on inputs of these types and shapes. It runs nothing,
 // and states stay as they are. The error is as for Run.
-func (s *Stream) Plan(inputs map[string]*Tensor) (_ *Plan, err error) {
+func (s *Stream) Plan(inputs map[string]*Tensor) (*Plan, error) {
+	return s.PlanContext(context.Background(), inputs)
+}
+
+// PlanContext is Plan that ends with the context's error when the context is done.
+func (s *Stream) PlanContext(ctx context.Context, inputs map[string]*Tensor) (_ *Plan, err error) {
 	defer s.enter().end(&err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	in, err := s.accept(context.Background(), inputs)
+	in, err := s.accept(ctx, inputs)
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.engine.Plan(in)
+	p, err := s.engine.Plan(ctx, in)
 	if err != nil {
 		return nil, public(err)
 	}

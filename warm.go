@@ -24,11 +24,11 @@ func (s *Session) Warm(ctx context.Context, sizes ...map[string]int) (err error)
 		if err != nil {
 			return err
 		}
-		s, types, err := s.types(inputs)
+		s, types, err := s.types(ctx, inputs)
 		if err != nil {
 			return err
 		}
-		if err := s.engine.Warm(types); err != nil {
+		if err := s.engine.Warm(ctx, types); err != nil {
 			return public(err)
 		}
 	}

@@ -19,7 +19,12 @@ type Generator struct {
 // New returns a generator. The session must stay open while the generator is in use. If the network
 // is not a decoder of tokens, the error is nacre.ErrUnsupported and says what is missing. If an
 // option is out of range, it is nacre.ErrOption.
-func New(session *nacre.Session, o Options) (_ *Generator, err error) {
+func New(session *nacre.Session, o Options) (*Generator, error) {
+	return NewContext(context.Background(), session, o)
+}
+
+// NewContext is New with a context. When the context is done it returns the context's error.
+func NewContext(ctx context.Context, session *nacre.Session, o Options) (_ *Generator, err error) {
 	defer guard.At(fileOf(session)).End(&err)
 	if session == nil {
 		return nil, errorf(nacre.ErrOption, "the session is nil")
@@ -31,7 +36,7 @@ func New(session *nacre.Session, o Options) (_ *Generator, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.session, err = session.LastRows(context.Background(), d.logits.Name); err != nil {
+	if d.session, err = session.LastRows(ctx, d.logits.Name); err != nil {
 		return nil, err
 	}
 	return &Generator{options: o, decoder: d, chunk: d.chunkOf(&o)}, nil

@@ -35,7 +35,7 @@ func runLayouts(m *graph.Model, o runtime.Options, p device.LayoutPolicy, in map
 		return nil, err
 	}
 	defer s.Close()
-	pl, err := s.Plan(in)
+	pl, err := s.Plan(context.Background(), in)
 	if err != nil {
 		return nil, err
 	}

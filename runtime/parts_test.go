@@ -147,7 +147,7 @@ func TestDenseBlock(t *testing.T) {
 	}
 	defer s.Close()
 	in := n.input()
-	pl, err := s.Plan(in)
+	pl, err := s.Plan(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}

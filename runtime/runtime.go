@@ -284,13 +284,13 @@ func (s *Session) Stats() exec.Stats { return s.exec.Stats() }
 func (s *Session) Plans() int { return s.program.Plans() }
 
 // Warm makes the plan of PlanTypes, and memory for one run of it.
-func (s *Session) Warm(types map[string]graph.Type) error {
+func (s *Session) Warm(ctx context.Context, types map[string]graph.Type) error {
 	s.use.RLock()
 	defer s.use.RUnlock()
 	if s.closed {
 		return ErrClosed
 	}
-	pl, err := s.PlanTypes(types)
+	pl, err := s.PlanTypes(ctx, types)
 	if err != nil {
 		return err
 	}
@@ -369,12 +369,12 @@ func itself(v tensor.Value) tensor.Value { return v }
 
 // Plan returns the plan for inputs of those types and extents; only the types
 // and extents of the tensors matter.
-func (s *Session) Plan(inputs map[string]*tensor.Tensor) (*plan.Plan, error) {
+func (s *Session) Plan(ctx context.Context, inputs map[string]*tensor.Tensor) (*plan.Plan, error) {
 	list, err := order(s, inputs, asValue)
 	if err != nil {
 		return nil, err
 	}
-	return s.program.For(context.Background(), list)
+	return s.program.For(ctx, list)
 }
 
 // Bind makes memory for runs with inputs of those types and extents.
@@ -423,7 +423,7 @@ func (b *Bound) Run(ctx context.Context) error {
 }
 
 // PlanTypes is Plan for inputs of those types. The extents of tensors must be numbers.
-func (s *Session) PlanTypes(types map[string]graph.Type) (*plan.Plan, error) {
+func (s *Session) PlanTypes(ctx context.Context, types map[string]graph.Type) (*plan.Plan, error) {
 	list := make([]graph.Type, len(s.program.Decl))
 	symbols := map[string]int{}
 	for i, v := range s.program.Decl {
@@ -441,7 +441,7 @@ func (s *Session) PlanTypes(types map[string]graph.Type) (*plan.Plan, error) {
 			return nil, s.reject(graph.ErrShape, "the model takes no input %q; it needs %s", name, describe(s.program.Decl))
 		}
 	}
-	return s.program.ForTypes(context.Background(), list)
+	return s.program.ForTypes(ctx, list)
 }
 
 // run returns the results in the order of the outputs.

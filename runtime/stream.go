@@ -60,12 +60,12 @@ func (st *Stream) Run(ctx context.Context, inputs map[string]tensor.Value, prof 
 }
 
 // Plan returns the plan of the next run on such inputs.
-func (st *Stream) Plan(inputs map[string]tensor.Value) (*plan.Plan, error) {
+func (st *Stream) Plan(ctx context.Context, inputs map[string]tensor.Value) (*plan.Plan, error) {
 	list, err := st.order(inputs)
 	if err != nil {
 		return nil, err
 	}
-	return st.Stream.Plan(list)
+	return st.Stream.Plan(ctx, list)
 }
 
 // Bind makes memory for runs of the stream on inputs of those extents. Inputs that are

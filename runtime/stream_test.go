@@ -68,7 +68,7 @@ func checkStreams(t *testing.T, accelerator func(testing.TB) device.Accelerator)
 				d.step(1)
 				d.step(4)
 			}
-			pl, err := st.Plan(d.inputs(1))
+			pl, err := st.Plan(t.Context(), d.inputs(1))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -272,13 +272,13 @@ func TestStreamPlans(t *testing.T) {
 			d := &driver{t: t, session: s, stream: st, states: states, rand: rand.New(rand.NewPCG(7, 8))}
 			d.reset()
 			d.step(2)
-			first, err := st.Plan(d.inputs(1))
+			first, err := st.Plan(t.Context(), d.inputs(1))
 			if err != nil {
 				t.Fatal(err)
 			}
 			for range 10 {
 				d.step(1)
-				if pl, err := st.Plan(d.inputs(1)); err != nil || pl != first {
+				if pl, err := st.Plan(t.Context(), d.inputs(1)); err != nil || pl != first {
 					t.Fatalf("length %d has a plan of its own (%v): inputs %v and %v", st.Length(), err, inputTypes(pl), inputTypes(first))
 				}
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/cmd/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -98,7 +99,7 @@ func (f *benchFlags) run(ctx context.Context, path string, stdout io.Writer) (er
 	if err != nil {
 		return err
 	}
-	inputs, err := f.inputs(s, e)
+	inputs, err := f.inputs(ctx, s, e)
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func (f *benchFlags) run(ctx context.Context, path string, stdout io.Writer) (er
 }
 
 // inputs are those of files, and random ones for the rest.
-func (f *benchFlags) inputs(s *nacre.Session, e *openExtents) (map[string]*nacre.Tensor, error) {
+func (f *benchFlags) inputs(ctx context.Context, s *nacre.Session, e *openExtents) (map[string]*nacre.Tensor, error) {
 	inputs, err := f.input.load(s)
 	var missing missingError
 	if err != nil && !errors.As(err, &missing) {
@@ -137,7 +138,7 @@ func (f *benchFlags) inputs(s *nacre.Session, e *openExtents) (map[string]*nacre
 		if inputs[v.Name] != nil {
 			continue
 		}
-		t, err := randomTensor(r, v, e)
+		t, err := randomTensor(ctx, r, v, e)
 		if err != nil {
 			return nil, fmt.Errorf("input %q: %w", v.Name, err)
 		}
@@ -146,8 +147,9 @@ func (f *benchFlags) inputs(s *nacre.Session, e *openExtents) (map[string]*nacre
 	return inputs, nil
 }
 
-// randomTensor makes a tensor of that type; open extents come from e.
-func randomTensor(r *rand.Rand, in nacre.Info, e *openExtents) (*nacre.Tensor, error) {
+// randomTensor makes a tensor of that type, unless the context is done; open extents come
+// from e.
+func randomTensor(ctx context.Context, r *rand.Rand, in nacre.Info, e *openExtents) (*nacre.Tensor, error) {
 	if in.Kind != nacre.TensorKind || in.Shape == nil || !in.DType.Valid() {
 		return nil, fmt.Errorf("no random value of type %s can be made; give one with --input", in.Type())
 	}
@@ -157,30 +159,37 @@ func randomTensor(r *rand.Rand, in nacre.Info, e *openExtents) (*nacre.Tensor, e
 	}
 	switch in.DType {
 	case nacre.Float32:
-		err = fill(x, func() float32 { return float32(r.NormFloat64()) })
+		err = fill(ctx, x, func() float32 { return float32(r.NormFloat64()) })
 	case nacre.Float64:
-		err = fill(x, r.NormFloat64)
+		err = fill(ctx, x, r.NormFloat64)
 	case nacre.Float16:
-		err = fill(x, func() packed.F16 { return packed.ToF16(float32(r.NormFloat64())) })
+		err = fill(ctx, x, func() packed.F16 { return packed.ToF16(float32(r.NormFloat64())) })
 	case nacre.BFloat16:
-		err = fill(x, func() packed.BF16 { return packed.ToBF16(float32(r.NormFloat64())) })
+		err = fill(ctx, x, func() packed.BF16 { return packed.ToBF16(float32(r.NormFloat64())) })
 	default:
 		// One bit in the lowest place of every element: 0 or 1 in any integer type.
 		if size := in.DType.Bits() / 8; size > 0 && (in.DType.IsInteger() || in.DType == nacre.Bool) {
-			for i := 0; i < len(x.Bytes()); i += size {
-				x.Bytes()[i] = byte(r.IntN(2))
-			}
+			b := x.Bytes()
+			err = pieces.Each(ctx, len(b)/size, func(from, to int) {
+				for i := from; i < to; i++ {
+					b[i*size] = byte(r.IntN(2))
+				}
+			})
 		}
 	}
 	return x, err
 }
 
-func fill[T nacre.Element](t *nacre.Tensor, next func() T) error {
+func fill[T nacre.Element](ctx context.Context, t *nacre.Tensor, next func() T) error {
 	s, err := nacre.Data[T](t)
-	for i := range s {
-		s[i] = next()
+	if err != nil {
+		return err
 	}
-	return err
+	return pieces.Each(ctx, len(s), func(from, to int) {
+		for i := from; i < to; i++ {
+			s[i] = next()
+		}
+	})
 }
 
 // measure times whole runs, then one more with the time of every step.
@@ -206,7 +215,7 @@ func (f *benchFlags) measure(ctx context.Context, s *nacre.Session, inputs map[s
 	if err != nil {
 		return nil, err
 	}
-	pl, err := s.Plan(inputs)
+	pl, err := s.PlanContext(ctx, inputs)
 	if err != nil {
 		return nil, err
 	}

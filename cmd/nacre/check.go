@@ -83,7 +83,7 @@ func (f *checkFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 		return err
 	}
 	nodes := network.Graph.Live()
-	inputs, err := f.values(m, theirs)
+	inputs, err := f.values(ctx, m, theirs)
 	if err != nil {
 		return err
 	}
@@ -149,9 +149,12 @@ func (c *checking) compare(ctx context.Context, nodes []*graph.Node) (found bool
 	}
 	for _, n := range nodes {
 		for _, name := range outputsOf([]*graph.Node{n}) {
-			r := compare.Values(plain(got[name]), plain(want[name]), c.tol)
+			r, err := compare.Values(ctx, plain(got[name]), plain(want[name]), c.tol)
+			if err != nil {
+				return false, err
+			}
 			if c.worst = max(c.worst, r.Share); !r.Match() {
-				return true, c.differ(n, name, r, got, want, c.inputs, c.stdout, c.stderr)
+				return true, c.differ(ctx, n, name, r, got, want, c.inputs, c.stdout, c.stderr)
 			}
 		}
 	}
@@ -181,8 +184,8 @@ func values(ctx context.Context, m *nacre.Model, o nacre.Options, inputs map[str
 }
 
 // values are the inputs of files, and random ones for the rest.
-func (f *checkFlags) values(m *nacre.Model, o nacre.Options) (_ map[string]nacre.Value, err error) {
-	s, err := m.NewSession(o)
+func (f *checkFlags) values(ctx context.Context, m *nacre.Model, o nacre.Options) (_ map[string]nacre.Value, err error) {
+	s, err := m.NewSessionContext(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -191,12 +194,12 @@ func (f *checkFlags) values(m *nacre.Model, o nacre.Options) (_ map[string]nacre
 	if err != nil {
 		return nil, err
 	}
-	inputs, err := f.inputs.inputs(s, e)
+	inputs, err := f.inputs.inputs(ctx, s, e)
 	return asValues(inputs), err
 }
 
 // differ reports the node of which an output differs, and writes its operands.
-func (f *checkFlags) differ(n *graph.Node, output string, r compare.Result, got, want, inputs map[string]nacre.Value, stdout, stderr io.Writer) error {
+func (f *checkFlags) differ(ctx context.Context, n *graph.Node, output string, r compare.Result, got, want, inputs map[string]nacre.Value, stdout, stderr io.Writer) error {
 	printable.Fprintf(stdout, "node %s (%s) differs first: output %q: %s\n", n.Label(), n.OpName(), output, r.Reason)
 	for i, name := range n.Inputs {
 		v, ok := want[name]
@@ -222,7 +225,7 @@ func (f *checkFlags) differ(n *graph.Node, output string, r compare.Result, got,
 	for _, name := range slices.Sorted(maps.Keys(operands)) {
 		list = append(list, nacre.Info{Name: name})
 	}
-	if err := writeOutputs(stderr, f.save, list, operands); err != nil {
+	if err := writeOutputs(ctx, stderr, f.save, list, operands); err != nil {
 		return err
 	}
 	return errReported

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,10 +18,9 @@ const shownParts = 8
 
 // describe prints an output: the summary of a tensor, the entries of a map, and for
 // sequences and optional values a line for each item.
-func describe(w io.Writer, name string, v nacre.Value) {
+func describe(ctx context.Context, w io.Writer, name string, v nacre.Value) error {
 	if t, ok := v.(*nacre.Tensor); ok {
-		summary(w, name, t)
-		return
+		return summary(ctx, w, name, t)
 	}
 	switch v := v.(type) {
 	case *nacre.Sequence:
@@ -34,6 +34,7 @@ func describe(w io.Writer, name string, v nacre.Value) {
 	default:
 		printable.Fprintf(w, "%s %s\n", name, brief(v))
 	}
+	return nil
 }
 
 // kindAndCount returns the type of a value in a few words, however many items it has.
@@ -56,7 +57,7 @@ func brief(v nacre.Value) string {
 	keys, values := plainTensor(m.Keys), plainTensor(m.Values)
 	list := make([]string, min(keys.Len(), shownParts), shownParts+1)
 	at := tensor.Numbers(values)
-	names, plainValues := numbers(keys, len(list)), numbers(values, len(list))
+	names, plainValues := numbers(context.Background(), keys, len(list)), numbers(context.Background(), values, len(list))
 	for i := range list {
 		if at != nil && values.DType().IsFloat() {
 			list[i] = fmt.Sprintf("%v: %.4g", names[i], at(i))
@@ -92,11 +93,12 @@ func (o jsonObject) MarshalJSON() ([]byte, error) {
 
 // asJSON returns a value as JSON has it: a tensor with its type and shape, a sequence as a
 // list, a map as an object whose keys are text, and null for an optional value that is not there.
-func asJSON(v nacre.Value) any {
+// It is incomplete if the context is done.
+func asJSON(ctx context.Context, v nacre.Value) any {
 	switch v := v.(type) {
 	case *nacre.Tensor:
 		t := plainTensor(v)
-		list := numbers(t, t.Len())
+		list := numbers(ctx, t, t.Len())
 		if list == nil {
 			list = []any{}
 		}
@@ -104,29 +106,29 @@ func asJSON(v nacre.Value) any {
 	case *nacre.Sequence:
 		list := make([]any, len(v.Items))
 		for i, item := range v.Items {
-			list[i] = asJSON(item)
+			list[i] = asJSON(ctx, item)
 		}
 		return list
 	case *nacre.Map:
 		keys, values := plainTensor(v.Keys), plainTensor(v.Values)
-		o, names := make(jsonObject, keys.Len()), numbers(keys, keys.Len())
-		for i, value := range numbers(values, values.Len()) {
+		o, names := make(jsonObject, keys.Len()), numbers(ctx, keys, keys.Len())
+		for i, value := range numbers(ctx, values, values.Len()) {
 			o[i] = jsonMember{fmt.Sprint(names[i]), value}
 		}
 		return o
 	case *nacre.Optional:
 		if v.Item != nil {
-			return asJSON(v.Item)
+			return asJSON(ctx, v.Item)
 		}
 	}
 	return json.RawMessage("null")
 }
 
 // outputsJSON returns the outputs as one object, in the order of the model.
-func outputsJSON(values []nacre.Info, out map[string]nacre.Value) jsonObject {
+func outputsJSON(ctx context.Context, values []nacre.Info, out map[string]nacre.Value) jsonObject {
 	o := make(jsonObject, len(values))
 	for i, v := range values {
-		o[i] = jsonMember{v.Name, asJSON(out[v.Name])}
+		o[i] = jsonMember{v.Name, asJSON(ctx, out[v.Name])}
 	}
 	return o
 }

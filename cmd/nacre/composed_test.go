@@ -70,11 +70,11 @@ func TestComposedValues(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b bytes.Buffer
-			if describe(&b, "v", c.v); b.String() != c.shown {
+			if _ = describe(t.Context(), &b, "v", c.v); b.String() != c.shown {
 				t.Errorf("shown as %q, want %q", b.String(), c.shown)
 			}
 			dir := t.TempDir()
-			if err := writeOutputs(&b, dir, []nacre.Info{{Name: "v"}}, map[string]nacre.Value{"v": c.v}); err != nil {
+			if err := writeOutputs(t.Context(), &b, dir, []nacre.Info{{Name: "v"}}, map[string]nacre.Value{"v": c.v}); err != nil {
 				t.Fatal(err)
 			}
 			data, err := os.ReadFile(filepath.Join(dir, "v.json"))

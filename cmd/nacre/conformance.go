@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -112,6 +113,9 @@ func (f *conformanceFlags) run(ctx context.Context, dirs []string, stdout, stder
 	}
 	bar := newProgress(stderr, len(cases))
 	for _, c := range cases {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		r := f.judge(ctx, c, o)
 		t.add(r)
 		_ = bar.Add(1)
@@ -123,12 +127,12 @@ func (f *conformanceFlags) run(ctx context.Context, dirs []string, stdout, stder
 	_ = bar.Clear()
 	printable.Fprintf(stdout, "%d passed, %d failed, %d skipped\n", t.Passed, t.Failed, t.Skipped)
 	if f.json != "" {
-		if err := writeFile(f.json, func(w io.Writer) error { return writeJSON(w, t) }); err != nil {
+		if err := writeFile(ctx, f.json, func(w io.Writer) error { return writeJSON(w, t) }); err != nil {
 			return err
 		}
 	}
 	if f.where != "" {
-		if err := writeFile(f.where, f.places.write); err != nil {
+		if err := writeFile(ctx, f.where, f.places.write); err != nil {
 			return err
 		}
 	}
@@ -194,71 +198,64 @@ func newProgress(w io.Writer, n int) *progressbar.ProgressBar {
 }
 
 // judge runs one case within the time limit. A panic is a failure like another.
-// A case that does not end in time is left behind, still running.
 func (f *conformanceFlags) judge(ctx context.Context, c testCase, o nacre.Options) outcome {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
 	start := time.Now()
-	done := make(chan outcome, 1)
-	go func() {
-		var r outcome
-		defer func() {
-			if p := recover(); p != nil {
-				r.Reason = fmt.Sprintf("panic: %v", p)
-			}
-			done <- r
-		}()
-		r.Reason = f.attempt(ctx, c, o, &r.Error)
-	}()
 	var r outcome
-	select {
-	case r = <-done:
-	case <-time.After(f.timeout + time.Second):
+	var worst float64 // not to be read while work that was left behind may go on
+	err := untilDone(ctx, func() error { return f.attempt(ctx, c, o, &worst) })
+	switch {
+	case err == nil:
+		r.Error = worst
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		r.Reason = fmt.Sprintf("did not end within %v", f.timeout)
+	default:
+		r.Reason, r.Error = err.Error(), worst
 	}
 	r.Name, r.Passed = c.name, r.Reason == ""
 	r.Seconds = time.Since(start).Seconds()
 	return r
 }
 
-// attempt runs one case and says why it fails; the empty string is a pass. It
-// raises worst to the largest error.
-func (f *conformanceFlags) attempt(ctx context.Context, c testCase, o nacre.Options, worst *float64) string {
+// attempt runs one case and says why it fails. It raises worst to the largest error.
+func (f *conformanceFlags) attempt(ctx context.Context, c testCase, o nacre.Options, worst *float64) error {
 	m, err := nacre.OpenContext(ctx, c.model)
 	if err != nil {
-		return err.Error()
+		return err
 	}
 	defer m.Close()
 	s, err := m.NewSessionContext(ctx, o)
 	if err != nil {
-		return err.Error()
+		return err
 	}
 	defer s.Close()
 	sets, err := c.data(s)
 	if err != nil {
-		return err.Error()
+		return err
 	}
 	tol, err := c.tolerance(f.tol)
 	if err != nil {
-		return err.Error()
+		return err
 	}
 	for i, data := range sets {
-		if reason := f.places.check(ctx, m, s, data, tol, worst); reason != "" {
-			if len(sets) > 1 {
-				reason = fmt.Sprintf("set %d: %s", i, reason)
-			}
-			return reason
+		err := f.places.check(ctx, m, s, data, tol, worst)
+		if err != nil && len(sets) > 1 {
+			err = fmt.Errorf("set %d: %w", i, err)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return ""
+	return nil
 }
 
 // check runs the model on one set and compares, up to the first output that
 // differs.
-func (p places) check(ctx context.Context, m *nacre.Model, s *nacre.Session, data *testData, tol compare.Tolerance, worst *float64) string {
+func (p places) check(ctx context.Context, m *nacre.Model, s *nacre.Session, data *testData, tol compare.Tolerance, worst *float64) error {
 	out, err := p.run(ctx, s, data.inputs)
 	if err != nil {
-		return err.Error()
+		return err
 	}
 	shapeOnly := isRandom(m.Source())
 	for _, want := range data.outputs {
@@ -266,13 +263,16 @@ func (p places) check(ctx context.Context, m *nacre.Model, s *nacre.Session, dat
 		if shapeOnly && got != nil {
 			got, expected = blank(got), blank(expected)
 		}
-		r := compare.Values(got, expected, tol)
+		r, err := compare.Values(ctx, got, expected, tol)
+		if err != nil {
+			return err
+		}
 		*worst = max(*worst, r.Share)
 		if !r.Match() {
-			return fmt.Sprintf("output %q: %s", want.name, r.Reason)
+			return fmt.Errorf("output %q: %s", want.name, r.Reason)
 		}
 	}
-	return ""
+	return nil
 }
 
 // blank returns a value of that type and shape without its elements.

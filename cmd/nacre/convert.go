@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -39,7 +40,7 @@ floats of it. OUT appears when it is complete; a file that was there stays until
 				}
 				o.DType = d
 			}
-			return convert(args[0], weights, args[1], to, o, cmd.ErrOrStderr())
+			return convert(cmd.Context(), args[0], weights, args[1], to, o, cmd.ErrOrStderr())
 		},
 	}
 	addProgramModel(cmd.Flags(), &weights)
@@ -63,12 +64,14 @@ func extensions() string {
 	return strings.Join(list, ", ")
 }
 
-func convert(in, weights, out, to string, o formats.Options, stderr io.Writer) (err error) {
-	m, err := loadModel(in, weights)
+func convert(ctx context.Context, in, weights, out, to string, o formats.Options, stderr io.Writer) (err error) {
+	opened, err := openModel(ctx, in, weights)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, m.Close()) }()
+	defer func() { err = join(err, opened) }()
+	m := opened.Source()
+	o = o.Within(ctx)
 	var bar *progressbar.ProgressBar
 	o.Progress = func(written, total int64) {
 		if bar == nil {
@@ -96,12 +99,4 @@ func convert(in, weights, out, to string, o formats.Options, stderr io.Writer) (
 		printable.Fprintf(stderr, "%s: %s, %d bytes\n", out, plural(len(m.Graph.Initializers), "tensor"), info.Size())
 	}
 	return err
-}
-
-// loadModel loads a model, or a program with its tensors.
-func loadModel(path, weights string) (*graph.Model, error) {
-	if weights != "" {
-		return formats.LoadProgram(path, weights)
-	}
-	return formats.Load(path)
 }

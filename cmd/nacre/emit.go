@@ -1,7 +1,9 @@
 package main
 
 import (
-	"errors"
+	"context"
+	"crypto/sha256"
+	"fmt"
 	"io"
 	"regexp"
 	"slices"
@@ -52,7 +54,7 @@ too large, or holds infinities or NaNs).`,
 				return usagef("--module %s: a name is words in title case with dots between, such as Hydronnx.Iris", o.Module)
 			}
 			o.Placeholder, o.Archive = weights == "placeholder", weights == "archive"
-			return emitFile(args[0], out, archive, o)
+			return emitFile(cmd.Context(), args[0], out, archive, o)
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the file to write")
@@ -66,12 +68,13 @@ too large, or holds infinities or NaNs).`,
 
 // emitFile writes the text of a file's network, and an archive of its weights beside it
 // where one is named.
-func emitFile(path, out, archive string, o chelis.Options) (err error) {
-	m, err := formats.Load(path)
+func emitFile(ctx context.Context, path, out, archive string, o chelis.Options) (err error) {
+	opened, err := openModel(ctx, path, "")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, m.Close()) }()
+	defer func() { err = join(err, opened) }()
+	m := opened.Source()
 	n, err := formats.Network(m, formats.Lowering{})
 	if err != nil {
 		return err
@@ -79,7 +82,7 @@ func emitFile(path, out, archive string, o chelis.Options) (err error) {
 	if o.Module == "" {
 		o.Module = hnw.ModuleName(n)
 	}
-	text, err := emit(n, o)
+	text, err := emit(ctx, n, o)
 	if err == nil {
 		err = formats.Intact(m)
 	}
@@ -89,18 +92,20 @@ func emitFile(path, out, archive string, o chelis.Options) (err error) {
 	if archive != "" {
 		n.Meta = append(slices.Clone(n.Meta), graph.Pair{Key: "module.name", Value: o.Module},
 			graph.Pair{Key: "module.generated_source_sha256", Value: digest(text)})
-		if err := formats.SaveAs(archive, hnw.Name, n, formats.Options{DropGraph: true, DropMeta: true}); err != nil {
+		if err := formats.SaveAs(archive, hnw.Name, n, formats.Options{DropGraph: true, DropMeta: true}.Within(ctx)); err != nil {
 			return err
 		}
 	}
-	return writeFile(out, func(w io.Writer) error {
+	return writeFile(ctx, out, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})
 }
 
-// emit returns the text of a network.
-func emit(m *graph.Model, o chelis.Options) ([]byte, error) {
+func digest(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
+
+// emit returns the text of a network. It looks at the context at each node.
+func emit(ctx context.Context, m *graph.Model, o chelis.Options) ([]byte, error) {
 	if err := graph.Validate(m); err != nil {
 		return nil, err
 	}
@@ -109,6 +114,9 @@ func emit(m *graph.Model, o chelis.Options) ([]byte, error) {
 		return nil, err
 	}
 	o.Infer = func(n *graph.Node, in []*chelis.Fact) ([]*chelis.Fact, error) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		values := make([]*op.Value, len(in))
 		for i, f := range in {
 			values[i] = (*op.Value)(f)

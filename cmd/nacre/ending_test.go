@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -48,7 +49,7 @@ func TestFullOutput(t *testing.T) {
 				t.Fatalf("exit code %d, prints %q, %s", code, stdout, stderr)
 			}
 			var stderr bytes.Buffer
-			if code := run(args, full{}, &stderr); code != exitFailed || !strings.Contains(stderr.String(), syscall.ENOSPC.Error()) {
+			if code := run(context.Background(), args, full{}, &stderr); code != exitFailed || !strings.Contains(stderr.String(), syscall.ENOSPC.Error()) {
 				t.Errorf("exit code %d, %q", code, stderr.String())
 			}
 		})
@@ -59,7 +60,7 @@ func TestFullOutput(t *testing.T) {
 func TestClosedReader(t *testing.T) {
 	want := exitCode(syscall.SIGPIPE)
 	var stderr bytes.Buffer
-	if code := run([]string{"formats"}, goneWriter{}, &stderr); code != want || stderr.Len() > 0 {
+	if code := run(context.Background(), []string{"formats"}, goneWriter{}, &stderr); code != want || stderr.Len() > 0 {
 		t.Errorf("exit code %d, %q", code, stderr.String())
 	}
 	r, w, err := os.Pipe()
@@ -90,7 +91,7 @@ const calling = "NACRE_TEST_CALLING"
 func TestChild(t *testing.T) {
 	if args := os.Getenv(calling); args != "" {
 		endOnSignals()
-		os.Exit(run(strings.Split(args, " "), os.Stdout, os.Stderr))
+		os.Exit(run(context.Background(), strings.Split(args, " "), os.Stdout, os.Stderr))
 	}
 }
 

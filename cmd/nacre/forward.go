@@ -119,7 +119,7 @@ func (f *runFlags) forward(ctx context.Context, m *nacre.Model, stdout, stderr i
 		return err
 	}
 	printable.Fprintf(stderr, "wall_s=%.3f\n", time.Since(start).Seconds())
-	return f.answer(network.Graph.Name, out, traced, stdout)
+	return f.answer(ctx, network.Graph.Name, out, traced, stdout)
 }
 
 // notes says what the file asks for that is not done.
@@ -210,7 +210,7 @@ func decode(ctx context.Context, m *nacre.Model, s *nacre.Session, inputs map[st
 }
 
 // answer prints and stores the results.
-func (f *runFlags) answer(kind string, out map[string]*nacre.Tensor, traced []string, stdout io.Writer) error {
+func (f *runFlags) answer(ctx context.Context, kind string, out map[string]*nacre.Tensor, traced []string, stdout io.Writer) error {
 	logits := out[logitsOutput]
 	if logits == nil || logits.DType() != nacre.Float32 || logits.Len() == 0 {
 		return graph.Errorf(graph.ErrUnsupported, "the model gives no %s of float32; without --tokens its outputs are shown", logitsOutput)
@@ -235,23 +235,23 @@ func (f *runFlags) answer(kind string, out map[string]*nacre.Tensor, traced []st
 		printable.Fprintf(stdout, "top1=%d logit=%.6f\n", max(best, 0), v[max(best, 0)])
 	}
 	if f.out != "" {
-		if err := writeArchive(f.out, out, []string{logitsOutput}); err != nil {
+		if err := writeArchive(ctx, f.out, out, []string{logitsOutput}); err != nil {
 			return err
 		}
 	}
 	if traced == nil {
 		return nil
 	}
-	return writeArchive(f.forwards.trace, out, traced)
+	return writeArchive(ctx, f.forwards.trace, out, traced)
 }
 
 // writeArchive stores tensors of those names as an archive of gpt.rs.
-func writeArchive(path string, values map[string]*nacre.Tensor, names []string) error {
+func writeArchive(ctx context.Context, path string, values map[string]*nacre.Tensor, names []string) error {
 	m := &graph.Model{Graph: &graph.Graph{}}
 	for _, name := range names {
 		m.Graph.Initializers = append(m.Graph.Initializers, &graph.Initializer{Name: name, Tensor: plainTensor(values[name])})
 	}
-	return formats.SaveAs(path, gptrs.Archive.Name, m, formats.Options{})
+	return formats.SaveAs(path, gptrs.Archive.Name, m, formats.Options{}.Within(ctx))
 }
 
 // archived reads a tensor of an archive of gpt.rs: that of the key, or the only one.

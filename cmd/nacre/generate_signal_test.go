@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -22,7 +23,7 @@ const generating = "NACRE_TEST_GENERATING"
 func TestGenerateSignals(t *testing.T) {
 	if args := os.Getenv(generating); args != "" {
 		endOnSignals()
-		os.Exit(run(strings.Split(args, " "), os.Stdout, os.Stderr))
+		os.Exit(run(context.Background(), strings.Split(args, " "), os.Stdout, os.Stderr))
 	}
 	dir := decoderFolder(t, map[string]string{"tokenizer.json": byteTokenizer(t)})
 	call := "generate " + dir + " --tokens 72,105 --max-tokens 10000000 --threads 1"

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"sort"
@@ -11,6 +13,7 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/gptrs"
+	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
@@ -37,19 +40,19 @@ func inspectCommand() *cobra.Command {
 			}
 			defer func() { err = join(err, m) }()
 			if style == "hydronnx" {
-				return inspectHydronnx(cmd.OutOrStdout(), m.Source())
+				return inspectHydronnx(within(cmd), m.Source())
 			}
-			r := inspect(m, values)
+			r := inspect(cmd.Context(), m, values)
 			if asJSON {
-				r.digest()
+				err = r.digest(cmd.Context())
 			}
-			if err := formats.Intact(m.Source()); err != nil {
+			if err = errors.Join(err, cmd.Context().Err(), formats.Intact(m.Source())); err != nil {
 				return err
 			}
 			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), r)
+				return writeJSON(within(cmd), r)
 			}
-			return r.text(cmd.OutOrStdout(), values)
+			return r.text(within(cmd), values)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, with every node and weight")
@@ -134,7 +137,8 @@ type reportNode struct {
 	Outputs []string `json:"outputs"`
 }
 
-func inspect(model *nacre.Model, values int) *report {
+// inspect returns the report of a model, which is incomplete if the context is done.
+func inspect(ctx context.Context, model *nacre.Model, values int) *report {
 	m := model.Source()
 	r := &report{
 		File: m.File, Format: m.Format, Version: int64(m.Container), Opsets: map[string]int{}, Domain: m.Domain, ModelVersion: m.Version,
@@ -152,13 +156,16 @@ func inspect(model *nacre.Model, values int) *report {
 		r.Notes = wants.Unused()
 	}
 	for _, p := range m.Meta {
-		r.Meta = append(r.Meta, reportedMeta(p))
+		r.Meta = append(r.Meta, reportedMeta(ctx, p))
 	}
 	for _, s := range m.Sizes {
 		r.Sizes[s.Name] = s.Value
 	}
 	for _, w := range m.Graph.Initializers {
-		row := reportedTensor(w, values)
+		if ctx.Err() != nil {
+			return r
+		}
+		row := reportedTensor(ctx, w, values)
 		r.Tensors = append(r.Tensors, row)
 		r.TensorBytes += row.Bytes
 	}
@@ -178,21 +185,26 @@ func inspect(model *nacre.Model, values int) *report {
 }
 
 // digest adds the checksums, for which every byte is read.
-func (r *report) digest() {
+func (r *report) digest(ctx context.Context) error {
 	for i := range r.Tensors {
-		if t := &r.Tensors[i]; t.payload != nil || t.Data && t.DType != "string" {
-			t.SHA256 = digest(t.payload)
+		t := &r.Tensors[i]
+		if t.payload == nil && !(t.Data && t.DType != "string") {
+			continue
 		}
+		h := sha256.New()
+		if _, err := output.Within(ctx, h).Write(t.payload); err != nil {
+			return err
+		}
+		t.SHA256 = fmt.Sprintf("%x", h.Sum(nil))
 	}
+	return nil
 }
 
-func digest(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
-
-func reportedMeta(p graph.Pair) reportMeta {
+func reportedMeta(ctx context.Context, p graph.Pair) reportMeta {
 	row := reportMeta{Key: p.Key, Kind: p.Kind, Value: p.Value}
 	if t := p.Data; t != nil {
 		row.DType = t.DType().String()
-		list := numbers(t, t.Len())
+		list := numbers(ctx, t, t.Len())
 		if row.Value = any(list); len(t.Shape()) == 0 && len(list) == 1 {
 			row.Value = list[0]
 		} else {
@@ -202,11 +214,11 @@ func reportedMeta(p graph.Pair) reportMeta {
 	return row
 }
 
-func reportedTensor(w *graph.Initializer, values int) reportTensor {
+func reportedTensor(ctx context.Context, w *graph.Initializer, values int) reportTensor {
 	t := w.Tensor
-	row := reportTensor{Name: w.Name, DType: t.DType().String(), Stored: t.DType().String(), Shape: t.Shape(), Data: true, Values: numbers(t, values)}
+	row := reportTensor{Name: w.Name, DType: t.DType().String(), Stored: t.DType().String(), Shape: t.Shape(), Data: true, Values: numbers(ctx, t, values)}
 	for _, p := range w.Meta {
-		row.Meta = append(row.Meta, reportedMeta(p))
+		row.Meta = append(row.Meta, reportedMeta(ctx, p))
 	}
 	payload := t.Bytes()
 	if s := w.Stored; s != nil {

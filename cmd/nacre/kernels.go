@@ -27,7 +27,7 @@ type wayTiming struct {
 
 // kernelTimes times all ways to compute the steps of a run on those inputs.
 func (f *benchFlags) kernelTimes(ctx context.Context, s *nacre.Session, inputs map[string]*nacre.Tensor, stdout io.Writer) error {
-	p, err := s.Plan(inputs)
+	p, err := s.PlanContext(ctx, inputs)
 	if err != nil {
 		return err
 	}

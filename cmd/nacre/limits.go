@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	goruntime "runtime"
 	"runtime/metrics"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
@@ -49,11 +51,7 @@ func bounded(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// ending is the time that a command has to end by itself when its timeout is over.
-const ending = time.Second
-
-// withTimeout does the work of a command within its --timeout, if it has one. Work that
-// does not end by itself is left behind: the process is about to end.
+// withTimeout does the work of a command within its --timeout, if it has one.
 func withTimeout(cmd *cobra.Command, limit time.Duration, work func() error) error {
 	switch {
 	case limit == 0:
@@ -64,19 +62,37 @@ func withTimeout(cmd *cobra.Command, limit time.Duration, work func() error) err
 	ctx, cancel := context.WithTimeout(cmd.Context(), limit)
 	defer cancel()
 	cmd.SetContext(ctx)
-	done := make(chan error, 1)
-	go func() { done <- formats.Guard(work) }()
-	var err error
-	select {
-	case err = <-done:
-	case <-time.After(limit + ending):
-		err = context.DeadlineExceeded
-	}
+	err := untilDone(ctx, work)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("the timeout of %v is over: %w", limit, err)
 	}
 	return err
 }
+
+// ending is the time that work has to end by itself when its context is done.
+const ending = time.Second
+
+// untilDone returns the error of work, which looks at the context wherever it can take long.
+// A call of the operating system looks at nothing: a file is synced to a slow disk, a page of a
+// mapped file comes from another machine. Work that is in one when its time is over is left behind.
+func untilDone(ctx context.Context, work func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- formats.Guard(work) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(ending):
+		return ctx.Err()
+	}
+}
+
+// within returns the standard output of a command, which ends with its context.
+func within(cmd *cobra.Command) io.Writer { return output.Within(cmd.Context(), cmd.OutOrStdout()) }
 
 // heapBounded gives a command that loads files and runs nothing the flag --memory-limit.
 func heapBounded(cmd *cobra.Command) *cobra.Command {

@@ -7,6 +7,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,12 +18,15 @@ import (
 	"golang.org/x/term"
 
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/internal/printable"
 )
 
 func main() {
 	endOnSignals()
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	code := run(context.Background(), os.Args[1:], os.Stdout, os.Stderr)
+	output.Abandon() // what work that was left behind writes
+	os.Exit(code)
 }
 
 // Exit codes.
@@ -33,7 +37,7 @@ const (
 )
 
 // run runs the command with its arguments and returns the exit code.
-func run(args []string, stdout, stderr io.Writer) int {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	began := false
 	out := &results{w: stdout}
 	shown := &printable.Writer{W: out}
@@ -66,7 +70,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		_ = root.Help()
 		return exitUsage
 	}
-	cmd, err := root.ExecuteC()
+	cmd, err := root.ExecuteContextC(ctx)
 	var usage usageError
 	var stopped signalError
 	err = errors.Join(err, shown.Flush())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"image"
 	"image/color"
@@ -29,7 +30,7 @@ const digits = "demo/digits.onnx"
 // call runs the command in this process.
 func call(args ...string) (code int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	code = run(args, &out, &err)
+	code = run(context.Background(), args, &out, &err)
 	return code, out.String(), err.String()
 }
 

@@ -1,17 +1,19 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"strconv"
 
+	"github.com/nacre-ml/nacre/cmd/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // numbers returns the first n elements as JSON has them: integers in full, floats
 // as the shortest number that gives them back, truth values, text, and the words
 // NaN, Infinity and -Infinity. Complex numbers are pairs.
-func numbers(t *tensor.Tensor, n int) []any {
+func numbers(ctx context.Context, t *tensor.Tensor, n int) []any {
 	n = min(n, t.Len())
 	if n <= 0 {
 		return nil
@@ -20,38 +22,41 @@ func numbers(t *tensor.Tensor, n int) []any {
 	list := make([]any, n)
 	switch t.DType() {
 	case tensor.String:
-		return each(list, func(i int) any { return t.Strings()[i] })
+		return each(ctx, list, func(i int) any { return t.Strings()[i] })
 	case tensor.Bool:
-		return each(list, func(i int) any { return t.Bytes()[i] != 0 })
+		return each(ctx, list, func(i int) any { return t.Bytes()[i] != 0 })
 	case tensor.I64:
-		return each(list, func(i int) any { return tensor.View[int64](t)[i] })
+		return each(ctx, list, func(i int) any { return tensor.View[int64](t)[i] })
 	case tensor.U64:
-		return each(list, func(i int) any { return tensor.View[uint64](t)[i] })
+		return each(ctx, list, func(i int) any { return tensor.View[uint64](t)[i] })
 	case tensor.C64:
-		return each(list, func(i int) any {
+		return each(ctx, list, func(i int) any {
 			v := tensor.View[complex64](t)[i]
 			return []any{number(float64(real(v)), 32), number(float64(imag(v)), 32)}
 		})
 	case tensor.C128:
-		return each(list, func(i int) any {
+		return each(ctx, list, func(i int) any {
 			v := tensor.View[complex128](t)[i]
 			return []any{number(real(v), 64), number(imag(v), 64)}
 		})
 	}
 	at, bits := tensor.Numbers(t), 32
 	if kind := t.DType().Kind(); kind == tensor.Signed || kind == tensor.Unsigned {
-		return each(list, func(i int) any { return int64(at(i)) })
+		return each(ctx, list, func(i int) any { return int64(at(i)) })
 	}
 	if t.DType() == tensor.F64 {
 		bits = 64
 	}
-	return each(list, func(i int) any { return number(at(i), bits) })
+	return each(ctx, list, func(i int) any { return number(at(i), bits) })
 }
 
-func each(list []any, at func(i int) any) []any {
-	for i := range list {
-		list[i] = at(i)
-	}
+// each fills a list, until the context is done.
+func each(ctx context.Context, list []any, at func(i int) any) []any {
+	_ = pieces.Each(ctx, len(list), func(from, to int) {
+		for i := from; i < to; i++ {
+			list[i] = at(i)
+		}
+	})
 	return list
 }
 

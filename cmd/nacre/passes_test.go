@@ -167,10 +167,15 @@ func (p *passChecker) results(t *testing.T, passes []optimize.Pass, before map[s
 func (p *passChecker) check(t *testing.T, what string, want, got map[string]tensor.Value, exact bool) {
 	t.Helper()
 	for name, w := range want {
-		r := compare.Values(got[name], w, compare.Tolerance{Rel: 1, Abs: 1e30})
+		tol := compare.Tolerance{Rel: 1, Abs: 1e30}
 		if exact {
-			r = compare.Values(got[name], w, compare.Tolerance{})
-		} else if r.Match() && r.Share > p.tolerance {
+			tol = compare.Tolerance{}
+		}
+		r, err := compare.Values(t.Context(), got[name], w, tol)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !exact && r.Match() && r.Share > p.tolerance {
 			r.Reason = fmt.Sprintf("largest error %g, %g of the largest number", r.MaxAbs, r.Share)
 		}
 		if !r.Match() {

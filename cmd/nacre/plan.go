@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +21,7 @@ type printedPlan struct {
 
 // printPlan prints the plan of a run on the inputs of files, and on inputs of the
 // declared types for the rest.
-func (f *runFlags) printPlan(path string, m *nacre.Model, s *nacre.Session, stdout io.Writer) error {
+func (f *runFlags) printPlan(ctx context.Context, path string, m *nacre.Model, s *nacre.Session, stdout io.Writer) error {
 	infos, held := s.Inputs(), map[string]bool{}
 	if f.stream {
 		for _, state := range m.States() {
@@ -36,7 +37,7 @@ func (f *runFlags) printPlan(path string, m *nacre.Model, s *nacre.Session, stdo
 	if err != nil {
 		return err
 	}
-	p, err := f.planOf(s, inputs)
+	p, err := f.planOf(ctx, s, inputs)
 	if err != nil && e.assumed != nil {
 		return fmt.Errorf("%w; extents are 1 for want of --dim: %s", err, strings.Join(e.assumed, ", "))
 	}
@@ -58,9 +59,9 @@ func (f *runFlags) printPlan(path string, m *nacre.Model, s *nacre.Session, stdo
 }
 
 // planOf returns the plan of a run, or of the first run of a stream, on inputs of those types.
-func (f *runFlags) planOf(s *nacre.Session, types []nacre.Info) (*nacre.Plan, error) {
+func (f *runFlags) planOf(ctx context.Context, s *nacre.Session, types []nacre.Info) (*nacre.Plan, error) {
 	if !f.stream {
-		return s.PlanTypes(types)
+		return s.PlanTypesContext(ctx, types)
 	}
 	var overridden []string
 	for _, v := range s.Overridable() {
@@ -86,7 +87,7 @@ func (f *runFlags) planOf(s *nacre.Session, types []nacre.Info) (*nacre.Plan, er
 			return nil, fmt.Errorf("input %v: %w", v, err)
 		}
 	}
-	return stream.Plan(inputs)
+	return stream.PlanContext(ctx, inputs)
 }
 
 // types are those of the inputs that are given, and of the required ones among infos, with

@@ -67,7 +67,7 @@ func comparePlan(t *testing.T, c testCase) {
 	for name, v := range inputs {
 		types[name] = op.TypeOf(v)
 	}
-	pl, err := s.PlanTypes(types)
+	pl, err := s.PlanTypes(t.Context(), types)
 	_, prof, failure := s.Profile(context.Background(), inputs)
 	if failure != nil {
 		t.Fatal(failure)

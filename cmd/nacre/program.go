@@ -76,7 +76,7 @@ func (f *runFlags) program(ctx context.Context, m *nacre.Model, o nacre.Options,
 		}
 	}
 	if trace != "" {
-		return writeFile(trace, func(w io.Writer) error { return writeEvents(w, p.events, filepath.Ext(trace) == ".txt") })
+		return writeFile(ctx, trace, func(w io.Writer) error { return writeEvents(w, p.events, filepath.Ext(trace) == ".txt") })
 	}
 	return nil
 }
@@ -120,14 +120,16 @@ func (p *programRun) step(ctx context.Context, i int, stdout, stderr io.Writer) 
 		if p.programs.steps > 1 {
 			folder = filepath.Join(folder, "step"+strconv.Itoa(i))
 		}
-		return writeOutputs(stdout, folder, computed, asValues(out))
+		return writeOutputs(ctx, stdout, folder, computed, asValues(out))
 	}
 	for _, v := range computed {
 		name := v.Name
 		if p.programs.steps > 1 {
 			name = fmt.Sprintf("step %d: %s", i, name)
 		}
-		summary(stdout, name, out[v.Name])
+		if err := summary(ctx, stdout, name, out[v.Name]); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/hnw"
+	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/internal/printable"
 )
 
@@ -123,7 +124,7 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 		return err
 	}
 	defer func() { err = join(err, m) }()
-	if err := f.archives(m, stderr); err != nil || f.exportOnly() {
+	if err := f.archives(ctx, m, stderr); err != nil || f.exportOnly() {
 		return err
 	}
 	program := isProgram(m) && f.testData == "" && f.profile == "" && !f.plan
@@ -152,7 +153,7 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 		return f.compare(ctx, s, stdout, stderr)
 	}
 	if f.plan {
-		return f.printPlan(path, m, s, stdout)
+		return f.printPlan(ctx, path, m, s, stdout)
 	}
 	stream, err := f.begin(m, s)
 	if err != nil {
@@ -175,11 +176,11 @@ func (f *runFlags) plain(ctx context.Context, s *nacre.Session, stdout, stderr i
 	if err != nil {
 		return err
 	}
-	return f.show(s, out, time.Since(start), stdout, stderr)
+	return f.show(ctx, s, out, time.Since(start), stdout, stderr)
 }
 
 // show writes what a run computed.
-func (f *runFlags) show(s *nacre.Session, out map[string]nacre.Value, took time.Duration, stdout, stderr io.Writer) error {
+func (f *runFlags) show(ctx context.Context, s *nacre.Session, out map[string]nacre.Value, took time.Duration, stdout, stderr io.Writer) error {
 	printable.Fprintf(stderr, "ran in %v\n", took.Round(time.Microsecond))
 	computed := slices.DeleteFunc(s.Outputs(), func(v nacre.Info) bool { return out[v.Name] == nil })
 	listing := stdout
@@ -187,24 +188,30 @@ func (f *runFlags) show(s *nacre.Session, out map[string]nacre.Value, took time.
 		listing = stderr
 	}
 	if f.out != "" {
-		if err := writeOutputs(listing, f.out, computed, out); err != nil {
+		if err := writeOutputs(ctx, listing, f.out, computed, out); err != nil {
 			return err
 		}
 	}
 	switch {
 	case f.json:
-		return writeJSON(stdout, outputsJSON(computed, out))
+		o := outputsJSON(ctx, computed, out)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return writeJSON(output.Within(ctx, stdout), o)
 	case f.out != "":
 		return nil
 	}
 	for _, v := range computed {
-		describe(stdout, v.Name, out[v.Name])
+		if err := describe(ctx, stdout, v.Name, out[v.Name]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 // archives takes weights from an archive and writes them to one, as the flags say.
-func (f *runFlags) archives(m *nacre.Model, stderr io.Writer) error {
+func (f *runFlags) archives(ctx context.Context, m *nacre.Model, stderr io.Writer) error {
 	if f.weights != "" {
 		if err := m.ReplaceWeights(f.weights); err != nil {
 			return err
@@ -213,7 +220,7 @@ func (f *runFlags) archives(m *nacre.Model, stderr io.Writer) error {
 	if f.export == "" {
 		return nil
 	}
-	if err := formats.SaveAs(f.export, hnw.Name, m.Source(), formats.Options{DropGraph: true, DropMeta: true}); err != nil {
+	if err := formats.SaveAs(f.export, hnw.Name, m.Source(), formats.Options{DropGraph: true, DropMeta: true}.Within(ctx)); err != nil {
 		return err
 	}
 	printable.Fprintf(stderr, "%s: weights of %s\n", f.export, m.Source().File)
@@ -242,7 +249,7 @@ func (f *runFlags) once(ctx context.Context, s *nacre.Session, inputs map[string
 	if err != nil {
 		return nil, err
 	}
-	if err := writeFile(f.profile, prof.WriteTrace); err != nil {
+	if err := writeFile(ctx, f.profile, prof.WriteTrace); err != nil {
 		return nil, err
 	}
 	return out, prof.WriteTable(stderr)
@@ -265,7 +272,10 @@ func (f *runFlags) compare(ctx context.Context, s *nacre.Session, stdout, stderr
 			return fmt.Errorf("%s: %w", set, err)
 		}
 		for _, want := range data.outputs {
-			r := compare.Values(plain(out[want.name]), plain(want.value), f.tol)
+			r, err := compare.Values(ctx, plain(out[want.name]), plain(want.value), f.tol)
+			if err != nil {
+				return err
+			}
 			verdict := "ok"
 			if !r.Match() {
 				verdict, failed = "MISMATCH: "+r.Reason, failed+1

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -24,7 +25,7 @@ const convertTo = "NACRE_TEST_CONVERT_TO"
 // TestShorterInput shortens a file while a process writes what it holds to a pipe.
 func TestShorterInput(t *testing.T) {
 	if pipe := os.Getenv(convertTo); pipe != "" {
-		os.Exit(run([]string{"convert", filepath.Join(filepath.Dir(pipe), "in.safetensors"), pipe, "--to", "oinf"}, os.Stdout, os.Stderr))
+		os.Exit(run(context.Background(), []string{"convert", filepath.Join(filepath.Dir(pipe), "in.safetensors"), pipe, "--to", "oinf"}, os.Stdout, os.Stderr))
 	}
 	dir := t.TempDir()
 	in, pipe := filepath.Join(dir, "in.safetensors"), filepath.Join(dir, "pipe")

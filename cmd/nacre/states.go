@@ -45,7 +45,7 @@ func (f *runFlags) first(ctx context.Context, s *nacre.Session, stream *nacre.St
 	if err != nil {
 		return err
 	}
-	return f.show(s, asValues(tensors), time.Since(start), stdout, stderr)
+	return f.show(ctx, s, asValues(tensors), time.Since(start), stdout, stderr)
 }
 
 // profiled is a run with a profile.
@@ -54,7 +54,7 @@ func (f *runFlags) profiled(ctx context.Context, stream *nacre.Stream, inputs ma
 	if err != nil {
 		return nil, err
 	}
-	if err := writeFile(f.profile, prof.WriteTrace); err != nil {
+	if err := writeFile(ctx, f.profile, prof.WriteTrace); err != nil {
 		return nil, fmt.Errorf("profile: %w", err)
 	}
 	return out, prof.WriteTable(stderr)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/npy"
+	"github.com/nacre-ml/nacre/cmd/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -18,21 +20,26 @@ import (
 
 // summary prints what an output looks like: its type, its range, its first
 // elements, and for a vector of scores the best classes.
-func summary(w io.Writer, name string, out *nacre.Tensor) {
+func summary(ctx context.Context, w io.Writer, name string, out *nacre.Tensor) error {
 	t := plainTensor(out)
 	printable.Fprintf(w, "%s %v\n", name, t)
 	if t.DType() == tensor.String {
 		printable.Fprintf(w, "  first %q\n", t.Strings()[:min(t.Len(), 8)])
-		return
+		return nil
 	}
 	at := tensor.Numbers(t)
 	if at == nil || t.Len() == 0 {
-		return
+		return nil
 	}
 	lo, hi, sum := math.Inf(1), math.Inf(-1), 0.0
-	for i := range t.Len() {
-		v := at(i)
-		lo, hi, sum = min(lo, v), max(hi, v), sum+v
+	err := pieces.Each(ctx, t.Len(), func(from, to int) {
+		for i := from; i < to; i++ {
+			v := at(i)
+			lo, hi, sum = min(lo, v), max(hi, v), sum+v
+		}
+	})
+	if err != nil {
+		return err
 	}
 	printable.Fprintf(w, "  min %.6g  max %.6g  mean %.6g\n", lo, hi, sum/float64(t.Len()))
 	first := make([]string, min(t.Len(), 8))
@@ -43,6 +50,7 @@ func summary(w io.Writer, name string, out *nacre.Tensor) {
 	if isScores(t) {
 		printable.Fprintf(w, "  best %s\n", strings.Join(best(at, t.Len(), 5), "  "))
 	}
+	return nil
 }
 
 // isScores reports whether the tensor is one vector of floats that is long
@@ -70,15 +78,15 @@ func best(at func(int) float64, n, k int) []string {
 // writeOutputs stores every output in the folder: a tensor as a .npy file, sequences,
 // maps and optional values as a .json file. Element types that .npy lacks are widened
 // to one that holds every value of theirs.
-func writeOutputs(w io.Writer, folder string, values []nacre.Info, out map[string]nacre.Value) error {
+func writeOutputs(ctx context.Context, w io.Writer, folder string, values []nacre.Info, out map[string]nacre.Value) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
 	used := map[string]bool{}
 	for _, v := range values {
-		ending, write := ".json", func(f io.Writer) error { return writeJSON(f, asJSON(out[v.Name])) }
+		ending, write := ".json", func(f io.Writer) error { return writeJSON(f, asJSON(ctx, out[v.Name])) }
 		if x, ok := out[v.Name].(*nacre.Tensor); ok {
-			t, err := writable(plainTensor(x))
+			t, err := writable(ctx, plainTensor(x))
 			if err != nil {
 				return fmt.Errorf("output %q: %w", v.Name, err)
 			}
@@ -90,7 +98,7 @@ func writeOutputs(w io.Writer, folder string, values []nacre.Info, out map[strin
 		}
 		used[name+ending] = true
 		path := filepath.Join(folder, name+ending)
-		if err := writeFile(path, write); err != nil {
+		if err := writeFile(ctx, path, write); err != nil {
 			return err
 		}
 		printable.Fprintf(w, "%s %s -> %s\n", v.Name, kindAndCount(out[v.Name]), path)
@@ -112,7 +120,7 @@ func fileName(name string) string {
 	return clean
 }
 
-func writable(t *tensor.Tensor) (*tensor.Tensor, error) {
+func writable(ctx context.Context, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if npy.Holds(t.DType()) {
 		return t, nil
 	}
@@ -122,33 +130,38 @@ func writable(t *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	switch t.DType().Kind() {
 	case tensor.Float:
-		return widen[float32](t, at), nil
+		return widen[float32](ctx, t, at)
 	case tensor.Signed:
-		return widen[int8](t, at), nil
+		return widen[int8](ctx, t, at)
 	}
-	return widen[uint8](t, at), nil
+	return widen[uint8](ctx, t, at)
 }
 
 func widen[T interface {
 	tensor.Element
 	float32 | int8 | uint8
-}](t *tensor.Tensor, at func(int) float64) *tensor.Tensor {
+}](ctx context.Context, t *tensor.Tensor, at func(int) float64) (*tensor.Tensor, error) {
 	w := tensor.New(tensor.Of[T](), t.Shape()...)
 	s := tensor.View[T](w)
-	for i := range s {
-		s[i] = T(at(i))
-	}
-	return w
+	err := pieces.Each(ctx, len(s), func(from, to int) {
+		for i := from; i < to; i++ {
+			s[i] = T(at(i))
+		}
+	})
+	return w, err
 }
 
-// writeFile writes a file that is whole or, after an error, not there.
-func writeFile(path string, write func(io.Writer) error) error {
+// writeFile writes a file that is whole or, after an error such as the context's, not there.
+func writeFile(ctx context.Context, path string, write func(io.Writer) error) error {
 	f, err := output.Create(path)
 	if err != nil {
 		return err
 	}
 	defer f.Discard()
-	if err = write(f); err == nil {
+	if err = write(output.Within(ctx, f)); err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
 		err = f.Commit()
 	}
 	if err != nil {

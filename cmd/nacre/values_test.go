@@ -41,7 +41,7 @@ func TestWriteOutputs(t *testing.T) {
 		values = append(values, nacre.Info{Name: c.name})
 	}
 	var log bytes.Buffer
-	if err := writeOutputs(&log, dir, values, asValues(out)); err != nil {
+	if err := writeOutputs(t.Context(), &log, dir, values, asValues(out)); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range cases {
@@ -79,8 +79,8 @@ func TestSummary(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	summary(&b, "scores", scores)
-	summary(&b, "words", wrapped(t, words))
-	summary(&b, "none", wrapped(t, tensor.New(tensor.F32, 0, 3)))
+	_ = summary(t.Context(), &b, "scores", scores)
+	_ = summary(t.Context(), &b, "words", wrapped(t, words))
+	_ = summary(t.Context(), &b, "none", wrapped(t, tensor.New(tensor.F32, 0, 3)))
 	golden(t, "summary.txt", b.String())
 }

@@ -49,7 +49,7 @@ func canRun(ctx context.Context, w, stderr io.Writer, path, weights string) (err
 	}
 	g := m.Source().Graph
 	printable.Fprintf(w, "%s: well formed, %s, %s\n", path, plural(len(g.Nodes), "node"), plural(len(g.Initializers), "weight"))
-	if err := formats.Summary(w, m.Source()); err != nil {
+	if err := formats.Summary(ctx, w, m.Source()); err != nil {
 		return err
 	}
 	if isProgram(m) && weights == "" {

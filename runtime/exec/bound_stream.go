@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"bytes"
 	"fmt"
 	"slices"
@@ -51,7 +52,7 @@ func (b *Bound) replan() error {
 	if b.frame != nil {
 		b.steps.follow(b.frame.plan)
 	}
-	pl, err := st.prepare(slices.Clone(b.steps.given))
+	pl, err := st.prepare(context.Background(), slices.Clone(b.steps.given))
 	if err != nil {
 		return err
 	}

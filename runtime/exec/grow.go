@@ -55,7 +55,7 @@ func (x *repetition) chooseGrown(in []tensor.Value) (held bool, err error) {
 		if _, err := bodyOf(x.at, x.attr, in, g.Holds); err != nil {
 			return false, err
 		}
-		if pl, err = g.prepare(x.in); err == nil && g.grows(pl) {
+		if pl, err = g.prepare(x.run.ctx, x.in); err == nil && g.grows(pl) {
 			return true, x.begin(pl)
 		}
 		if err != nil && x.run.ctx.Err() != nil {

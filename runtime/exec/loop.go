@@ -74,7 +74,7 @@ func (x *loop) Run(in []tensor.Value) ([]tensor.Value, error) {
 		return nil, err
 	}
 	return x.run.inner(x.frame, x.at, x.attr, func() ([]tensor.Value, error) {
-		return x.step(x.frame.captured(b, in), func(pl *plan.Plan, in []tensor.Value) ([]tensor.Value, error) {
+		return x.step(x.run.ctx, x.frame.captured(b, in), func(pl *plan.Plan, in []tensor.Value) ([]tensor.Value, error) {
 			return x.run.program(pl, in, x.Stream)
 		})
 	})

@@ -214,14 +214,16 @@ func (st *Stream) Extents() map[string]int {
 // Run computes the results of the program from inputs, of which those that are states are
 // not looked at, and moves the states on. Results that are states are nil.
 func (st *Stream) Run(ctx context.Context, inputs []tensor.Value, prof *Profile) ([]tensor.Value, error) {
-	return st.step(slices.Clone(inputs), func(pl *plan.Plan, inputs []tensor.Value) ([]tensor.Value, error) {
+	return st.step(ctx, slices.Clone(inputs), func(pl *plan.Plan, inputs []tensor.Value) ([]tensor.Value, error) {
 		return st.exec.start(ctx, pl, inputs, st, prof)
 	})
 }
 
 // step is Run, with the plan run as a caller says.
-func (st *Stream) step(inputs []tensor.Value, run func(*plan.Plan, []tensor.Value) ([]tensor.Value, error)) ([]tensor.Value, error) {
-	pl, err := st.prepare(inputs)
+func (st *Stream) step(
+	ctx context.Context, inputs []tensor.Value, run func(*plan.Plan, []tensor.Value) ([]tensor.Value, error),
+) ([]tensor.Value, error) {
+	pl, err := st.prepare(ctx, inputs)
 	if err != nil {
 		return nil, err
 	}
@@ -246,12 +248,12 @@ func (st *Stream) failed(pl *plan.Plan) {
 }
 
 // Plan returns the plan for the next run on inputs of those extents.
-func (st *Stream) Plan(inputs []tensor.Value) (*plan.Plan, error) {
-	return st.prepare(slices.Clone(inputs))
+func (st *Stream) Plan(ctx context.Context, inputs []tensor.Value) (*plan.Plan, error) {
+	return st.prepare(ctx, slices.Clone(inputs))
 }
 
 // prepare fills in the inputs that are states and returns the plan.
-func (st *Stream) prepare(inputs []tensor.Value) (*plan.Plan, error) {
+func (st *Stream) prepare(ctx context.Context, inputs []tensor.Value) (*plan.Plan, error) {
 	if st.spoilt {
 		return nil, st.program.Fail("run", nil, graph.Errorf(graph.ErrState, "a run that did not end has left the states half changed; reset the stream"))
 	}
@@ -259,7 +261,7 @@ func (st *Stream) prepare(inputs []tensor.Value) (*plan.Plan, error) {
 		return nil, st.program.Fail("run", nil, err)
 	}
 	for {
-		pl, err := st.plan(inputs)
+		pl, err := st.plan(ctx, inputs)
 		if err != nil {
 			return nil, err
 		}
@@ -328,16 +330,16 @@ func (st *Stream) extent(symbol string, inputs []tensor.Value) (int, bool) {
 }
 
 // plan returns the plan for the next run, with lengths as symbols if that can be.
-func (st *Stream) plan(inputs []tensor.Value) (*plan.Plan, error) {
+func (st *Stream) plan(ctx context.Context, inputs []tensor.Value) (*plan.Plan, error) {
 	if st.numbers != nil {
-		return st.program.ForLengths(st.types(inputs, false), st.lengths(false))
+		return st.program.ForLengths(ctx, st.types(inputs, false), st.lengths(false))
 	}
-	pl, err := st.program.ForLengths(st.types(inputs, true), st.lengths(true))
+	pl, err := st.program.ForLengths(ctx, st.types(inputs, true), st.lengths(true))
 	if err == nil || len(st.groups) == 0 {
 		return pl, err
 	}
 	why := err
-	if pl, err = st.program.ForLengths(st.types(inputs, false), st.lengths(false)); err == nil {
+	if pl, err = st.program.ForLengths(ctx, st.types(inputs, false), st.lengths(false)); err == nil {
 		st.numbers = why
 	}
 	return pl, err

@@ -73,7 +73,7 @@ func (p *Program) ForTypes(ctx context.Context, types []graph.Type) (*Plan, erro
 
 // ForLengths is For inputs of those types, whose extents may be expressions over the
 // lengths of l. The plan keeps l.
-func (p *Program) ForLengths(types []graph.Type, l *Lengths) (*Plan, error) {
+func (p *Program) ForLengths(ctx context.Context, types []graph.Type, l *Lengths) (*Plan, error) {
 	var key []byte
 	for _, t := range types {
 		key = append(key, byte(t.DType), byte(t.Kind))
@@ -88,7 +88,6 @@ func (p *Program) ForLengths(types []graph.Type, l *Lengths) (*Plan, error) {
 	for _, s := range l.States {
 		key = fmt.Appendf(key, "%d>%d:%d,%d,%t;", s.In, s.Out, s.Axis, s.Room, s.InRoom)
 	}
-	ctx := context.Background()
 	return p.plans.get(ctx, key, func() (*Plan, error) {
 		return p.planWith(ctx, p.declared(slices.Clone(types)), l)
 	})

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -68,7 +69,7 @@ func (pl *Plan) loop(b *Body, l *op.Loops) (*Plan, error) {
 	for _, s := range l.States {
 		types[s.In] = graph.TensorOf(s.DType, s.Dims)
 	}
-	planned, err := b.ForLengths(types, b.lengths(&l.Loop, true))
+	planned, err := b.ForLengths(context.Background(), types, b.lengths(&l.Loop, true))
 	if err == nil {
 		return planned, nil
 	}
@@ -82,7 +83,7 @@ func (pl *Plan) loop(b *Body, l *op.Loops) (*Plan, error) {
 		}
 		types[i].Dims = dims
 	}
-	return b.ForLengths(types, b.lengths(&l.Loop, false))
+	return b.ForLengths(context.Background(), types, b.lengths(&l.Loop, false))
 }
 
 // ListedState is a state of a graph that a node runs again and again.

@@ -137,7 +137,7 @@ func TestRangeOfLengths(t *testing.T) {
 		defer st.Close()
 		for _, x := range steps {
 			in := map[string]tensor.Value{"x": x}
-			pl, err := st.Plan(in)
+			pl, err := st.Plan(t.Context(), in)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,11 +2,13 @@
 package compare
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/cmplx"
 	"strconv"
 
+	"github.com/nacre-ml/nacre/cmd/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -31,72 +33,81 @@ type Result struct {
 // Match reports whether the tensors agree.
 func (r Result) Match() bool { return r.Reason == "" }
 
-// Values compares got with want, part by part where they are not tensors.
-func Values(got, want tensor.Value, tol Tolerance) Result {
+// Values compares got with want, part by part where they are not tensors. It ends with the
+// error of the context when the context is done.
+func Values(ctx context.Context, got, want tensor.Value, tol Tolerance) (Result, error) {
 	switch w := want.(type) {
 	case *tensor.Tensor:
 		g, ok := got.(*tensor.Tensor)
 		if got != nil && !ok {
-			return Result{Reason: fmt.Sprintf("got %v, want %v", got, want)}
+			return Result{Reason: fmt.Sprintf("got %v, want %v", got, want)}, nil
 		}
-		return Tensors(g, w, tol)
+		return Tensors(ctx, g, w, tol)
 	case *tensor.Sequence:
 		if g, ok := got.(*tensor.Sequence); ok && len(g.Items) == len(w.Items) {
-			return all(g.Items, w.Items, tol)
+			return all(ctx, g.Items, w.Items, tol)
 		}
 	case *tensor.Optional:
 		if g, ok := got.(*tensor.Optional); ok && (g.Item == nil) == (w.Item == nil) {
 			if w.Item == nil {
-				return Result{}
+				return Result{}, nil
 			}
-			return Values(g.Item, w.Item, tol)
+			return Values(ctx, g.Item, w.Item, tol)
 		}
 		if w.Item != nil && got != nil {
-			return Values(got, w.Item, tol)
+			return Values(ctx, got, w.Item, tol)
 		}
 	case *tensor.Map:
 		if g, ok := got.(*tensor.Map); ok {
-			return all([]tensor.Value{g.Keys, g.Values}, []tensor.Value{w.Keys, w.Values}, tol)
+			return all(ctx, []tensor.Value{g.Keys, g.Values}, []tensor.Value{w.Keys, w.Values}, tol)
 		}
 	}
-	return Result{Reason: fmt.Sprintf("got %v, want %v", got, want)}
+	return Result{Reason: fmt.Sprintf("got %v, want %v", got, want)}, nil
 }
 
 // all compares parts that are as many; the first that differs gives the reason.
-func all(got, want []tensor.Value, tol Tolerance) Result {
-	var sum Result
+func all(ctx context.Context, got, want []tensor.Value, tol Tolerance) (sum Result, err error) {
 	for i := range want {
-		r := Values(got[i], want[i], tol)
+		r, err := Values(ctx, got[i], want[i], tol)
+		if err != nil {
+			return Result{}, err
+		}
 		sum.MaxAbs, sum.MaxRel, sum.Share = max(sum.MaxAbs, r.MaxAbs), max(sum.MaxRel, r.MaxRel), max(sum.Share, r.Share)
 		if sum.Match() && !r.Match() {
 			sum.Reason = fmt.Sprintf("part %d: %s", i, r.Reason)
 		}
 	}
-	return sum
+	return sum, nil
 }
 
 // Tensors compares got with want: type and shape exactly, numbers within tol,
-// strings exactly.
-func Tensors(got, want *tensor.Tensor, tol Tolerance) Result {
+// strings exactly. It ends with the error of the context when the context is done.
+func Tensors(ctx context.Context, got, want *tensor.Tensor, tol Tolerance) (Result, error) {
+	c := counter{tol: tol}
+	var element func(i int)
 	switch {
 	case got == nil:
-		return Result{Reason: fmt.Sprintf("there is none, want %v", want)}
+		return Result{Reason: fmt.Sprintf("there is none, want %v", want)}, nil
 	case got.DType() != want.DType() || !got.Shape().Equal(want.Shape()):
-		return Result{Reason: fmt.Sprintf("got %v, want %v", got, want)}
+		return Result{Reason: fmt.Sprintf("got %v, want %v", got, want)}, nil
 	case got.DType() == tensor.String:
-		return texts(got, want)
+		element = c.texts(got.Strings(), want.Strings())
 	case got.DType().Kind() == tensor.Complex:
-		return complexes(got, want, tol)
+		element = c.complexes(got, want)
+	default:
+		g, w := tensor.Numbers(got), tensor.Numbers(want)
+		element = func(i int) { c.number(i, g(i), w(i)) }
 	}
-	g, w := tensor.Numbers(got), tensor.Numbers(want)
-	c := counter{tol: tol}
-	for i := range want.Len() {
-		c.number(i, g(i), w(i))
-	}
-	return c.result(want)
+	err := pieces.Each(ctx, want.Len(), func(from, to int) {
+		for i := from; i < to; i++ {
+			element(i)
+		}
+	})
+	return c.result(want), err
 }
 
-func complexes(got, want *tensor.Tensor, tol Tolerance) Result {
+// complexes returns what compares one element of complex tensors.
+func (c *counter) complexes(got, want *tensor.Tensor) func(i int) {
 	at := func(t *tensor.Tensor) func(int) complex128 {
 		if t.DType() == tensor.C64 {
 			s := tensor.View[complex64](t.Aligned())
@@ -106,26 +117,22 @@ func complexes(got, want *tensor.Tensor, tol Tolerance) Result {
 		return func(i int) complex128 { return s[i] }
 	}
 	g, w := at(got), at(want)
-	c := counter{tol: tol}
-	for i := range want.Len() {
+	return func(i int) {
 		a, b := g(i), w(i)
 		c.size(cmplx.Abs(b))
-		if a == b || cmplx.IsNaN(a) && cmplx.IsNaN(b) {
-			continue
+		if a != b && !(cmplx.IsNaN(a) && cmplx.IsNaN(b)) {
+			c.add(i, cmplx.Abs(a-b), cmplx.Abs(b), a, b)
 		}
-		c.add(i, cmplx.Abs(a-b), cmplx.Abs(b), a, b)
 	}
-	return c.result(want)
 }
 
-func texts(got, want *tensor.Tensor) Result {
-	var c counter
-	for i, w := range want.Strings() {
-		if g := got.Strings()[i]; g != w {
-			c.miss(i, strconv.Quote(g), strconv.Quote(w))
+// texts returns what compares one element of tensors of text.
+func (c *counter) texts(got, want []string) func(i int) {
+	return func(i int) {
+		if got[i] != want[i] {
+			c.miss(i, strconv.Quote(got[i]), strconv.Quote(want[i]))
 		}
 	}
-	return c.result(want)
 }
 
 // counter collects the differences of elements.

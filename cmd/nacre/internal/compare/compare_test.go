@@ -63,7 +63,10 @@ func TestTensors(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			r := Tensors(c.got, c.want, tol)
+			r, err := Tensors(t.Context(), c.got, c.want, tol)
+			if err != nil {
+				t.Fatal(err)
+			}
 			if r.Match() != (c.reason == "") || !strings.Contains(r.Reason, c.reason) {
 				t.Errorf("reason %q, want %q", r.Reason, c.reason)
 			}
@@ -72,7 +75,10 @@ func TestTensors(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	r := Tensors(of[float64](t, 1, 2.5, 0.5), of[float64](t, 1, 2, 0), Tolerance{Abs: 10})
+	r, err := Tensors(t.Context(), of[float64](t, 1, 2.5, 0.5), of[float64](t, 1, 2, 0), Tolerance{Abs: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if !r.Match() || r.MaxAbs != 0.5 || r.MaxRel != 0.25 || r.Share != 0.25 {
 		t.Errorf("got %+v", r)
 	}
@@ -87,7 +93,7 @@ func TestDecisions(t *testing.T) {
 	}{
 		{0.51, 0.99, true}, {0.1, 0.5, true}, {0.51, 0.5, false}, {0.4, 0.6, false}, {float32(math.NaN()), 0.1, false}, {float32(math.NaN()), 0.9, false},
 	} {
-		if r := Tensors(of(t, tt.got), of(t, tt.want), tol); r.Match() != tt.match {
+		if r, err := Tensors(t.Context(), of(t, tt.got), of(t, tt.want), tol); r.Match() != tt.match || err != nil {
 			t.Errorf("%v for %v: %q", tt.got, tt.want, r.Reason)
 		}
 	}
