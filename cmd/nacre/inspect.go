@@ -40,7 +40,7 @@ func inspectCommand() *cobra.Command {
 			}
 			defer func() { err = join(err, m) }()
 			if style == "hydronnx" {
-				return inspectHydronnx(within(cmd), m.Source())
+				return inspectHydronnx(cmd.Context(), within(cmd), m.Source())
 			}
 			r := inspect(cmd.Context(), m, values)
 			if asJSON {

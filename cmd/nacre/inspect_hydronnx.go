@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -15,8 +16,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// inspectHydronnx writes the report that the inspect command of Hydronnx has.
-func inspectHydronnx(w io.Writer, m *graph.Model) error {
+// inspectHydronnx writes the report that the inspect command of Hydronnx has, to a writer that
+// ends with the context.
+func inspectHydronnx(ctx context.Context, w io.Writer, m *graph.Model) error {
 	if err := formats.Intact(m); err != nil {
 		return err
 	}
@@ -52,7 +54,7 @@ func inspectHydronnx(w io.Writer, m *graph.Model) error {
 		return fmt.Sprintf("%s : %s (%d bytes)", i.Name, typed(graph.TensorOf(t.DType(), graph.DimsOf(t.Shape()))), len(t.Bytes()))
 	})
 	section(w, "non-differentiable operators", flat(m.Graph.Nodes), func(s string) string { return s })
-	return nil
+	return ctx.Err()
 }
 
 // section writes a heading with a count and a line for each item.

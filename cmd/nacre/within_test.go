@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/cmd/nacre/internal/npy"
+	"github.com/nacre-ml/nacre/cmd/nacre/internal/pieces"
+	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/formats/onnx"
+	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// sum writes a model that adds n weights to its input, and a set of test data beside it.
+func sum(t *testing.T, dir string, n int) (model, input string) {
+	t.Helper()
+	w := tensor.New(tensor.F32, n)
+	for i := range tensor.View[float32](w) {
+		tensor.View[float32](w)[i] = float32(i % 251)
+	}
+	value := func(name string) *graph.Value {
+		return &graph.Value{Name: name, Type: graph.TensorOf(tensor.F32, graph.DimsOf(tensor.Shape{n}))}
+	}
+	m := &graph.Model{IR: 8, Opsets: []graph.Opset{{Version: 17}}, Graph: &graph.Graph{
+		Name: "sum", Inputs: []*graph.Value{value("x")}, Outputs: []*graph.Value{value("y")},
+		Initializers: []*graph.Initializer{{Name: "w", Tensor: w}},
+		Nodes:        []*graph.Node{{Op: "Add", Version: 17, Inputs: []string{"x", "w"}, Outputs: []string{"y"}}},
+	}}
+	model, input = filepath.Join(dir, "model.onnx"), filepath.Join(dir, "x.npy")
+	if err := formats.Save(model, m, formats.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	var zeros bytes.Buffer
+	if err := npy.Write(&zeros, tensor.New(tensor.F32, n)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, input, zeros.Bytes())
+	for name, x := range map[string]*tensor.Tensor{"input_0.pb": tensor.New(tensor.F32, n), "output_0.pb": w} {
+		data, err := onnx.WriteTensor(nil, "", x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, "test_data_set_0", name), data)
+	}
+	return model, input
+}
+
+// commands returns calls of every command that works on a model, on one of n weights.
+func commands(t *testing.T, dir string, n int) map[string][]string {
+	model, input := sum(t, dir, n)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	return map[string][]string{
+		"run":            {"run", model, "--input", "x=" + input},
+		"run --json":     {"run", model, "--input", "x=" + input, "--json"},
+		"run --out":      {"run", model, "--input", "x=" + input, "--out", at("out")},
+		"run with data":  {"run", model, "--test-data", at("test_data_set_0")},
+		"run --plan":     {"run", model, "--plan"},
+		"run --profile":  {"run", model, "--input", "x=" + input, "--profile", at("profile.json")},
+		"export":         {"run", model, "--export-weights", at("weights.hnw")},
+		"inspect":        {"inspect", model, "--values", "1000000"},
+		"inspect --json": {"inspect", model, "--json", "--values", "1000000"},
+		"hydronnx":       {"inspect", model, "--style", "hydronnx"},
+		"verify":         {"verify", model},
+		"convert":        {"convert", model, at("copy.onnx"), "--dtype", "float16", "--drop-graph"},
+		"emit":           {"emit", model, "-o", at("text.ch"), "--weights", "archive", "--archive", at("archive.hnw")},
+		"bench":          {"bench", model, "--count", "1"},
+		"kernels":        {"bench", model, "--count", "1", "--kernels"},
+		"check":          {"check", model},
+		"conformance":    {"conformance", dir},
+	}
+}
+
+// looks calls a command in contexts that end at places where it looks, and
+// returns how many these are.
+func looks(t *testing.T, name string, args []string, every bool) int {
+	t.Helper()
+	for at := 0; ; at += 1 + at/16 {
+		if !every && at == 0 {
+			at = 1 << 40
+		}
+		ctx := testenv.EndingAfter(at)
+		var stdout, stderr bytes.Buffer
+		code := run(ctx, args, &stdout, &stderr)
+		if !ctx.Over() {
+			if code != exitDone {
+				t.Errorf("%s: exit code %d, %s", name, code, &stderr)
+			}
+			return ctx.Asked()
+		}
+		if code != exitFailed || !strings.Contains(stderr.String(), "deadline exceeded") {
+			t.Errorf("%s: the context ends when it was asked %d times: exit code %d, %s", name, at, code, &stderr)
+		}
+	}
+}
+
+// TestEnds ends the context of every command at places where the command looks, and counts the
+// looks on a long tensor.
+func TestEnds(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	short, long := t.TempDir(), t.TempDir()
+	const n = 9 * pieces.Length
+	same := []string{"run --plan", "hydronnx", "verify", "conformance"} // or with a context of their own
+	few, many := commands(t, short, 8), commands(t, long, n)
+	for name, args := range few {
+		t.Run(name, func(t *testing.T) {
+			a := looks(t, name, args, true)
+			if b := looks(t, name, many[name], false); b < a+2 && !slices.Contains(same, name) {
+				t.Errorf("it looks %d times where tensors are short and %d times where they have %d elements", a, b, n)
+			}
+		})
+	}
+	program, weights := programFiles(t, counting)
+	decoder := decoderFolder(t, map[string]string{"tokenizer.json": byteTokenizer(t)})
+	for name, args := range map[string][]string{
+		"demo":            {"demo"},
+		"generate":        {"generate", decoder, "--prompt", "ab", "--max-tokens", "3", "--count", "2"},
+		"generate --json": {"generate", decoder, "--prompt", "ab", "--max-tokens", "3", "--json"},
+		"run --tokens":    {"run", filepath.Join(decoder, "model.onnx"), "--tokens", "1,2,3"},
+		"program":         {"run", program, "--model", weights, "--input", "x=" + filepath.Join(filepath.Dir(program), "x0.bin")},
+	} {
+		t.Run(name, func(t *testing.T) { looks(t, name, args, true) })
+	}
+	for _, dir := range []string{short, long} {
+		files, err := filepath.Glob(filepath.Join(dir, ".*"))
+		if err != nil || len(files) > 0 {
+			t.Errorf("%v is left, %v", files, err)
+		}
+	}
+}
