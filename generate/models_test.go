@@ -3,9 +3,7 @@ package generate_test
 import (
 	"bytes"
 	"slices"
-	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/bench"
@@ -89,16 +87,6 @@ func (bytewise) Encode(text string, _ bool) []int32 {
 	return ids
 }
 
-func (bytewise) Decode(ids []int32) string {
-	var b strings.Builder
-	var raw []byte
-	for _, id := range ids {
-		raw = append(raw, byte(id))
-	}
-	for len(raw) > 0 {
-		r, n := utf8.DecodeRune(raw)
-		b.WriteRune(r)
-		raw = raw[n:]
-	}
-	return b.String()
+func (bytewise) Decoding() generate.Stream {
+	return &generate.ByteStream{Bytes: func(id int32) string { return string([]byte{byte(id)}) }}
 }

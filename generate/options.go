@@ -16,8 +16,19 @@ type Tokenizer interface {
 	// Encode returns the ids of a text. With special, it adds the ids that the vocabulary puts
 	// around a text.
 	Encode(text string, special bool) []int32
-	// Decode returns the text of ids. Bytes that form no whole character become U+FFFD.
-	Decode(ids []int32) string
+	// Decoding returns a stream for the ids of one text, which one goroutine uses.
+	Decoding() Stream
+}
+
+// Stream turns ids into text one by one, as tokenizer.Stream does.
+type Stream = interface {
+	// Push takes the next id and returns the text that no id after it can change: whole
+	// characters, or U+FFFD for bytes that make none.
+	Push(id int32) string
+	// Flush returns the text that is left.
+	Flush() string
+	// Err says why Push gives no more text; nil while it does.
+	Err() error
 }
 
 // ContextEncoder is a Tokenizer that says why it cannot encode a text: the context has ended, or

@@ -170,7 +170,10 @@ func (q *Sequence) piece(ctx context.Context) (_ string, _ bool, err error) {
 	if !ok {
 		return q.texts.flush(), false, nil
 	}
-	text, stopped := q.texts.push(id)
+	text, stopped, err := q.texts.push(id)
+	if err != nil {
+		return "", false, err
+	}
 	if stopped {
 		q.end = StopText
 	}

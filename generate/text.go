@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -10,53 +11,60 @@ type texts struct {
 	tokenizer Tokenizer
 	stops     []string
 
-	ids  []int32 // the last tokens
-	told int     // of ids, how many have their text in held or behind it
-	text string  // of ids[:told]
-	held string  // text that may be the beginning of a stop
+	ids    []int32 // that the stream has taken: the last of the prompt, and all that follow
+	stream Stream
+	prompt string // text of the prompt that the stream has not given yet
+	held   string // text that may be the beginning of a stop
 }
 
 // seen is how many tokens of a prompt show how text goes on after them: whether with
 // a space, and from which bytes of a character.
 const seen = 8
 
-func newTexts(t Tokenizer, stops []string, prompt []int32) *texts {
-	tail := prompt[max(0, len(prompt)-seen):]
-	return &texts{tokenizer: t, stops: stops, ids: append([]int32(nil), tail...), told: len(tail), text: t.Decode(tail)}
+func newTexts(tokenizer Tokenizer, stops []string, prompt []int32) *texts {
+	t := &texts{tokenizer: tokenizer, stops: stops, ids: slices.Clone(prompt[max(0, len(prompt)-seen):])}
+	t.prompt = t.again().Flush()
+	t.stream = t.again()
+	return t
 }
 
-// maxUntold is how many tokens may stand behind each other without ending a character
-// before their text is taken as it is. A character has four bytes, and a token one or more.
-const maxUntold = 16
+// again returns a stream that has taken all ids.
+func (t *texts) again() Stream {
+	s := t.tokenizer.Decoding()
+	for _, id := range t.ids {
+		s.Push(id)
+	}
+	return s
+}
 
 // push takes a token and returns the text that it completes, and whether a stop ended the
 // text.
-func (t *texts) push(id int32) (text string, stopped bool) {
+func (t *texts) push(id int32) (text string, stopped bool, err error) {
 	t.ids = append(t.ids, id)
-	whole := t.tokenizer.Decode(t.ids)
-	if strings.HasSuffix(whole, "\uFFFD") && len(t.ids)-t.told < maxUntold {
-		return "", false
+	text = t.stream.Push(id)
+	if err := t.stream.Err(); err != nil {
+		return "", false, err
 	}
-	return t.deliver(t.take(whole))
+	text, stopped = t.deliver(t.behind(text))
+	return text, stopped, nil
 }
 
-// take returns the new text of all ids, of which the last go on to give their context to
-// the next.
-func (t *texts) take(whole string) string {
+// behind returns a text that the stream gives without what is still the prompt's. The end of a
+// prompt is not a character, or another text, once tokens follow that belong to it.
+func (t *texts) behind(text string) string {
 	n := 0
-	for n < len(whole) && n < len(t.text) && whole[n] == t.text[n] {
+	for n < len(text) && n < len(t.prompt) && text[n] == t.prompt[n] {
 		n++
 	}
-	for n > 0 && n < len(whole) && !utf8.RuneStart(whole[n]) {
-		n--
-	}
-	fresh := whole[n:]
-	if fresh == "" && len(t.ids)-t.told < maxUntold {
+	if n == len(text) {
+		t.prompt = t.prompt[n:]
 		return ""
 	}
-	t.ids = t.ids[:copy(t.ids, t.ids[t.told:])]
-	t.told, t.text = len(t.ids), t.tokenizer.Decode(t.ids)
-	return fresh
+	t.prompt = ""
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[n:]
 }
 
 // deliver returns the text that no stop can begin with any more.
@@ -77,22 +85,19 @@ func (t *texts) deliver(fresh string) (text string, stopped bool) {
 
 // flush returns what is left when no token follows.
 func (t *texts) flush() string {
-	rest := ""
-	if len(t.ids) > t.told {
-		rest = t.take(t.tokenizer.Decode(t.ids))
-	}
-	text, stopped := t.deliver(rest)
+	text, stopped := t.deliver(t.behind(t.stream.Flush()))
 	if !stopped {
 		text += t.held
 	}
-	t.ids, t.told, t.text, t.held = t.ids[:0], 0, "", ""
+	t.ids, t.prompt, t.held = t.ids[:0], "", ""
 	return text
 }
 
 // fork returns a copy.
 func (t *texts) fork() *texts {
 	f := *t
-	f.ids = append([]int32(nil), t.ids...)
+	f.ids = slices.Clone(t.ids)
+	f.stream = f.again()
 	return &f
 }
 

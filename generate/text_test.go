@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -12,13 +13,34 @@ type letters []string
 
 func (l letters) Encode(string, bool) []int32 { return nil }
 
-func (l letters) Decode(ids []int32) string {
-	var raw []byte
-	for _, id := range ids {
-		raw = append(raw, l[id]...)
-	}
-	return strings.ToValidUTF8(string(raw), "\uFFFD")
+func (l letters) Decoding() Stream {
+	return &ByteStream{Bytes: func(id int32) string { return l[id] }}
 }
+
+// ByteStream gives the characters of bytes, and U+FFFD for a byte that is part of none.
+type ByteStream struct {
+	Bytes func(id int32) string
+	raw   string // no whole character
+}
+
+func (s *ByteStream) Push(id int32) string {
+	s.raw += s.Bytes(id)
+	var b strings.Builder
+	for s.raw != "" && utf8.FullRuneInString(s.raw) {
+		r, n := utf8.DecodeRuneInString(s.raw)
+		b.WriteRune(r)
+		s.raw = s.raw[n:]
+	}
+	return b.String()
+}
+
+func (s *ByteStream) Flush() string {
+	text := strings.ToValidUTF8(s.raw, "\uFFFD")
+	s.raw = ""
+	return text
+}
+
+func (s *ByteStream) Err() error { return nil }
 
 // cutUp cuts a text into random pieces of bytes.
 func cutUp(r *rand.Rand, text string) letters {
@@ -70,7 +92,7 @@ func TestTexts(t *testing.T) {
 		stopped := false
 		for id := range tokens {
 			var piece string
-			if piece, stopped = s.push(int32(id)); !utf8.ValidString(piece) || strings.ContainsRune(piece, utf8.RuneError) {
+			if piece, stopped, _ = s.push(int32(id)); !utf8.ValidString(piece) || strings.ContainsRune(piece, utf8.RuneError) {
 				t.Fatalf("%q as %q: piece %q is no whole characters", &text, tokens, piece)
 			}
 			got.WriteString(piece)
@@ -93,14 +115,14 @@ func TestTextsInvalid(t *testing.T) {
 	s := newTexts(l, nil, nil)
 	got := ""
 	for range 100 {
-		piece, _ := s.push(0)
-		got += piece
-		if len(s.ids) > 3*maxUntold {
-			t.Fatalf("%d tokens wait", len(s.ids))
+		piece, _, err := s.push(0)
+		if err != nil {
+			t.Fatal(err)
 		}
+		got += piece
 	}
 	for _, id := range []int32{1, 2} {
-		piece, _ := s.push(id)
+		piece, _, _ := s.push(id)
 		got += piece
 	}
 	got += s.flush()
@@ -112,7 +134,17 @@ func TestTextsInvalid(t *testing.T) {
 // spaced is a tokenizer that removes the space before a text, as SentencePiece does.
 type spaced struct{ letters }
 
-func (s spaced) Decode(ids []int32) string { return strings.TrimPrefix(s.letters.Decode(ids), " ") }
+func (s spaced) Decoding() Stream {
+	first := true
+	return &ByteStream{Bytes: func(id int32) string {
+		text := s.letters[id]
+		if first {
+			text = strings.TrimPrefix(text, " ")
+		}
+		first = false
+		return text
+	}}
+}
 
 // TestTextsAfterPrompt checks that the space between a prompt and its continuation stays.
 func TestTextsAfterPrompt(t *testing.T) {
@@ -120,14 +152,102 @@ func TestTextsAfterPrompt(t *testing.T) {
 	s := newTexts(l, nil, []int32{0})
 	got := ""
 	for _, id := range []int32{1, 4, 2, 3} {
-		piece, _ := s.push(id)
+		piece, _, _ := s.push(id)
 		got += piece
 	}
 	if got != " world again日" {
 		t.Errorf("text %q", got)
 	}
 	s = newTexts(l, nil, []int32{0, 2}) // the prompt ends within a character
-	if piece, _ := s.push(3); piece != "日" {
+	if piece, _, _ := s.push(3); piece != "日" {
 		t.Errorf("the rest of a character is %q", piece)
+	}
+}
+
+// failing is a tokenizer whose stream is full after two tokens.
+type failing struct{ letters }
+
+var errFull = errors.New("full")
+
+func (f failing) Decoding() Stream { return &failingStream{f.letters.Decoding(), 0} }
+
+type failingStream struct {
+	Stream
+	n int
+}
+
+func (s *failingStream) Push(id int32) string { s.n++; return s.Stream.Push(id) }
+
+func (s *failingStream) Err() error {
+	if s.n > 2 {
+		return errFull
+	}
+	return nil
+}
+
+// TestTextsFail has a stream that gives no more text.
+func TestTextsFail(t *testing.T) {
+	s := newTexts(failing{letters{"a"}}, nil, nil)
+	for i := range 3 {
+		if _, _, err := s.push(0); errors.Is(err, errFull) != (i == 2) {
+			t.Errorf("token %d: %v", i, err)
+		}
+	}
+}
+
+// TestTextsFork forks within a character, and behind the beginning of a stop.
+func TestTextsFork(t *testing.T) {
+	l := letters{"x", "\xe6", "\x97\xa5", "a", "b"}
+	s := newTexts(l, []string{"ab"}, []int32{0})
+	s.push(1)
+	f := s.fork()
+	for _, x := range []*texts{s, f} {
+		if text, stopped, _ := x.push(2); text != "日" || stopped {
+			t.Errorf("%q, %v", text, stopped)
+		}
+	}
+	s.push(3)
+	f = s.fork()
+	for _, x := range []*texts{s, f} {
+		if text, stopped, _ := x.push(4); text != "" || !stopped {
+			t.Errorf("%q, %v", text, stopped)
+		}
+	}
+}
+
+// late is a tokenizer whose stream holds newlines until another token follows.
+type late struct{ letters }
+
+func (l late) Decoding() Stream { return &lateStream{Stream: l.letters.Decoding(), l: l.letters} }
+
+type lateStream struct {
+	Stream
+	l    letters
+	held string
+}
+
+func (s *lateStream) Push(id int32) string {
+	if s.l[id] == "\n" {
+		s.held += "\n"
+		return ""
+	}
+	return s.Flush() + s.Stream.Push(id)
+}
+
+func (s *lateStream) Flush() (text string) {
+	text, s.held = s.held, ""
+	return text + s.Stream.Flush()
+}
+
+// TestTextsLate has a prompt whose text is given when tokens follow.
+func TestTextsLate(t *testing.T) {
+	s := newTexts(late{letters{"a", "\n"}}, nil, []int32{0, 1, 1})
+	got := ""
+	for _, id := range []int32{1, 0, 1} {
+		piece, _, _ := s.push(id)
+		got += piece
+	}
+	if got += s.flush(); got != "\na\n" {
+		t.Errorf("text %q", got)
 	}
 }

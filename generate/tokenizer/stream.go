@@ -23,6 +23,15 @@ func (t *Tokenizer) Stream(special bool) *Stream {
 	return &Stream{t: t, special: special}
 }
 
+// Decoding is Stream without the text of special tokens, as package generate takes it.
+func (t *Tokenizer) Decoding() interface {
+	Push(id int32) string
+	Flush() string
+	Err() error
+} {
+	return t.Stream(false)
+}
+
 // streamRate is the default limit of a stream.
 var streamRate = rate{base: 64 << 20}
 
