@@ -76,7 +76,7 @@ func (o Options) checked(ctx context.Context, m *graph.Model, d device.Device, i
 	if err != nil {
 		return nil, err
 	}
-	if err := plan.Check(m, o.Registry, d); err != nil || o.NoOptimize {
+	if m, err = plan.Check(m, o.Registry, d); err != nil || o.NoOptimize {
 		return m, err
 	}
 	return optimize.Run(m, optimize.Optional(), c)

@@ -96,6 +96,9 @@ type Value struct {
 	Type Type
 	Doc  string
 	Meta []Pair
+	// Unrun is, of an output of a graph that a node has, the type that results of the graph
+	// have for a node that never runs it. NoType says that nobody has found out.
+	Unrun Type
 }
 
 // Initializer is a named constant.

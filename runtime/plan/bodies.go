@@ -86,13 +86,9 @@ func (pl *Plan) bodyInputs(s *Step, in []*op.Value) map[string][]graph.Type {
 	return seen
 }
 
-// DeclaredType returns the type of output i as the graph declares it. The extents that follow
+// declaredTypes returns the types of the outputs as the graph declares them. Extents that follow
 // from those of the declared inputs are added, and an extent that contradicts them is unknown.
-func (b *Body) DeclaredType(i int) graph.Type {
-	t := b.Type(b.Outputs[i])
-	if t.Kind != graph.TensorType {
-		return t
-	}
+func (b *Body) declaredTypes() []graph.Type {
 	in := make([]*op.Value, len(b.Inputs))
 	for k, id := range b.Inputs {
 		in[k] = b.values[id]
@@ -101,10 +97,23 @@ func (b *Body) DeclaredType(i int) graph.Type {
 		}
 	}
 	// A graph that its own declarations do not fit says nothing of its results.
-	if values, err := b.infer(in); err == nil {
-		t.Dims = values[b.Outputs[i]].Dims
+	values, err := b.infer(in)
+	list := make([]graph.Type, len(b.Outputs))
+	for i, id := range b.Outputs {
+		list[i] = b.Type(id)
+		if list[i].Kind != graph.TensorType {
+			continue
+		}
+		if err == nil {
+			list[i].Dims = values[id].Dims
+		}
+		list[i] = declaredAs(list[i], b.results[i].Type.Dims)
 	}
-	said := b.results[i].Type.Dims
+	return list
+}
+
+// declaredAs returns a type with the extents that a graph says it has.
+func declaredAs(t graph.Type, said graph.Dims) graph.Type {
 	switch {
 	case said == nil:
 	case len(said) != len(t.Dims):

@@ -14,15 +14,25 @@ import (
 //
 // Declared extents may differ from the computed extents: exporters leave stale ones, which no
 // plan uses, and ONNX Runtime takes such files.
-func Check(m *graph.Model, registry *op.Registry, dev device.Device) error {
-	c := &compiler{Program: &Program{File: m.File, device: dev}, registry: registry, ids: map[string]int{}, check: &check{}}
-	return c.compile(m.Graph, nil)
+//
+// In the model that it returns, outputs of the graphs of nodes have types for nodes that never
+// run the graphs. Passes, which may find out more, do not change these.
+func Check(m *graph.Model, registry *op.Registry, dev device.Device) (*graph.Model, error) {
+	c := &compiler{Program: &Program{File: m.File, device: dev}, registry: registry, ids: map[string]int{}, check: &check{unrun: map[*graph.Graph][]*graph.Value{}}}
+	if err := c.compile(m.Graph, nil); err != nil {
+		return nil, err
+	}
+	noted := *m
+	noted.Graph = c.check.noted(m.Graph)
+	return &noted, nil
 }
 
 // check is what Check knows of one graph.
 type check struct {
 	types map[string]graph.Type // that the file declares of outputs and of values of nodes
 	live  map[*graph.Node]bool  // that outputs need
+
+	unrun map[*graph.Graph][]*graph.Value // outputs of the graphs of nodes, of all graphs
 }
 
 // begin returns all nodes of the graph in an order in which they can be bound.

@@ -257,7 +257,7 @@ func (c *compiler) bodies(b *Node, in []*op.Value) error {
 		}
 		sub := &compiler{Program: &Program{File: c.File, Inner: true, device: c.device}, registry: c.registry, ids: map[string]int{}, outer: c}
 		if c.check != nil {
-			sub.check = &check{}
+			sub.check = &check{unrun: c.check.unrun}
 		}
 		if err := sub.compile(a.Graph, types); err != nil {
 			return fmt.Errorf("graph %q: %w", a.Name, err)
@@ -266,6 +266,9 @@ func (c *compiler) bodies(b *Node, in []*op.Value) error {
 			b.Bodies = map[string]*Body{}
 		}
 		b.Bodies[a.Name] = &Body{sub.Program, sub.captures}
+		if c.check != nil {
+			c.check.noteUnrun(a.Graph, b.Bodies[a.Name])
+		}
 		b.In = append(b.In, sub.captures...)
 	}
 	return nil

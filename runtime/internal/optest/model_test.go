@@ -298,9 +298,6 @@ func sameValue(want, got tensor.Value, tolerance float64) error {
 		return nil
 	}
 	g, ok := got.(*tensor.Tensor)
-	if ok && w.Len() == 0 && g.Len() == 0 && w.DType() == g.DType() && tolerance > 0 {
-		return nil // passes may know more extents of a Loop without iterations
-	}
 	if !ok || w.DType() != g.DType() || !w.Shape().Equal(g.Shape()) {
 		return fmt.Errorf("%v, want %v", got, want)
 	}

@@ -1,0 +1,73 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// noteUnrun notes the types of the outputs of a node's graph before passes rewrite the graph.
+func (k *check) noteUnrun(g *graph.Graph, b *Body) {
+	list := slices.Clone(g.Outputs)
+	for i, t := range b.declaredTypes() {
+		v := *list[i]
+		v.Unrun = t
+		list[i] = &v
+	}
+	k.unrun[g] = list
+}
+
+// noted returns a graph in which the graphs of nodes have the types that were noted.
+func (k *check) noted(g *graph.Graph) *graph.Graph {
+	out := *g
+	outputs, changed := k.unrun[g]
+	if changed {
+		out.Outputs = outputs
+	}
+	for i, n := range g.Nodes {
+		m := k.notedNode(n)
+		if m == n {
+			continue
+		}
+		if len(g.Nodes) > 0 && &out.Nodes[0] == &g.Nodes[0] {
+			out.Nodes = slices.Clone(g.Nodes)
+		}
+		out.Nodes[i], changed = m, true
+	}
+	if !changed {
+		return g
+	}
+	return &out
+}
+
+// notedNode is noted for the graphs of one node.
+func (k *check) notedNode(n *graph.Node) *graph.Node {
+	out := n
+	for i, a := range n.Attrs {
+		if a.Graph == nil {
+			continue
+		}
+		g := k.noted(a.Graph)
+		if g == a.Graph {
+			continue
+		}
+		if out == n {
+			m := *n
+			m.Attrs = slices.Clone(n.Attrs)
+			out = &m
+		}
+		b := *a
+		b.Graph = g
+		out.Attrs[i] = &b
+	}
+	return out
+}
+
+// DeclaredType returns the type of output i that was noted before passes, or that of
+// declaredTypes.
+func (b *Body) DeclaredType(i int) graph.Type {
+	if t := b.results[i].Unrun; t.Kind != graph.NoType {
+		return t
+	}
+	return b.declaredTypes()[i]
+}
