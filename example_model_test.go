@@ -38,8 +38,8 @@ func ExampleOpenReaderAt() {
 
 // Files has what belongs to a model in memory, by the names that the model has for it.
 func ExampleFiles() {
-	file, weights := splitModel() // m.onnx and m.onnx.data
-	model, err := nacre.Decode("m.onnx", file, nacre.Files{"m.onnx.data": weights})
+	file, weights := splitModel() // m.onnx and the file of its constants
+	model, err := nacre.Decode("m.onnx", file, nacre.Files{shiftedData: weights})
 	check(err)
 	defer model.Close()
 	w, err := model.Weight("w")

@@ -36,13 +36,16 @@ func shifted() *graph.Model {
 	}}
 }
 
-// saveSplit saves that model as m.onnx with its weights in m.onnx.data.
+// shiftedData is the file of the weights of that model, saved as m.onnx.
+const shiftedData = "m.onnx.8e628779e6a74ee0.data"
+
+// saveSplit saves that model as m.onnx with its weights beside it.
 func saveSplit(dir string) (model, weights []byte) {
 	path := filepath.Join(dir, "m.onnx")
 	check(onnx.Save(path, shifted(), onnx.SaveOptions{External: 1}))
 	model, err := os.ReadFile(path)
 	check(err)
-	weights, err = os.ReadFile(path + ".data")
+	weights, err = os.ReadFile(filepath.Join(dir, shiftedData))
 	check(err)
 	return model, weights
 }
@@ -93,8 +96,8 @@ func checkShifted(t *testing.T, m *nacre.Model, err error) {
 // TestExternalData reads one model in every way.
 func TestExternalData(t *testing.T) {
 	dir, model, weights := externalFiles(t)
-	beside := nacre.Files{"m.onnx.data": weights}
-	all := nacre.Files{"models/m.onnx": model, "models/m.onnx.data": weights}
+	beside := nacre.Files{shiftedData: weights}
+	all := nacre.Files{"models/m.onnx": model, "models/" + shiftedData: weights}
 	mapFS := fstest.MapFS{}
 	for name, data := range all {
 		mapFS[name] = &fstest.MapFile{Data: data}
@@ -129,14 +132,17 @@ func TestExternalData(t *testing.T) {
 // TestExternalDataRefused gives models names of files that they must not have.
 func TestExternalDataRefused(t *testing.T) {
 	dir, model, weights := externalFiles(t)
-	const location = "m.onnx.data"
+	const location = shiftedData
+	fill := func(begin, unit string) string {
+		return begin + strings.Repeat(unit, len(location))[:len(location)-len(begin)]
+	}
 	secret := filepath.Join(dir, "models", "sub")
 	if err := os.Mkdir(secret, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	for name, kind := range map[string]error{
-		"../m.x.data": nacre.ErrFormat, "/etc/passwd": nacre.ErrFormat, "a/../m.data": nacre.ErrFormat, "m\x00onnx.data": nacre.ErrFormat,
-		"sub////////": nacre.ErrFormat, "./././././.": nacre.ErrFormat, "m.onnx.DATX": fs.ErrNotExist,
+		fill("../", "m"): nacre.ErrFormat, fill("/etc/", "p"): nacre.ErrFormat, fill("a/../", "m"): nacre.ErrFormat, fill("m\x00", "m"): nacre.ErrFormat,
+		fill("sub", "/"): nacre.ErrFormat, fill("", "./"): nacre.ErrFormat, fill("m.onnx.", "X"): fs.ErrNotExist,
 	} {
 		if len(name) != len(location) {
 			t.Fatalf("%q does not take the place of %q", name, location)
@@ -165,10 +171,10 @@ func TestLinks(t *testing.T) {
 	dir, _, _ := externalFiles(t)
 	inner := filepath.Join(dir, "models")
 	outside := filepath.Join(dir, "outside.data")
-	if err := os.Rename(filepath.Join(inner, "m.onnx.data"), outside); err != nil {
+	if err := os.Rename(filepath.Join(inner, shiftedData), outside); err != nil {
 		t.Fatal(err)
 	}
-	testenv.Need(t, os.Symlink(outside, filepath.Join(inner, "m.onnx.data")))
+	testenv.Need(t, os.Symlink(outside, filepath.Join(inner, shiftedData)))
 	root, err := os.OpenRoot(inner)
 	if err != nil {
 		t.Fatal(err)

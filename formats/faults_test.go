@@ -15,6 +15,7 @@ import (
 	"github.com/nacre-ml/nacre/formats/openinfer"
 	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var errBroken = errors.New("broken")
@@ -95,6 +96,68 @@ func TestSaveFaults(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSaveDataFaults saves a model with external data over another, and fails each call of the
+// operating system in turn. At each call, as after a crash there, the model that the path has is
+// the old or the new one, with its own data; in the end no other file is left.
+func TestSaveDataFaults(t *testing.T) {
+	defer func() { output.Fault = nil }()
+	model := func(first float32) *graph.Model {
+		m := large(t, 64)
+		for _, init := range m.Graph.Initializers {
+			tensor.View[float32](init.Tensor)[0] = first
+		}
+		return m
+	}
+	for at := 0; ; at++ {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "model.onnx")
+		if err := onnx.Save(path, model(1), onnx.SaveOptions{External: 1}); err != nil {
+			t.Fatal(err)
+		}
+		first := func() float32 {
+			m, err := formats.Load(path)
+			if err != nil {
+				t.Fatalf("call %d: %v", at, err)
+			}
+			defer m.Close()
+			got := tensor.View[float32](m.Graph.Initializers[0].Tensor.Aligned())[0]
+			for _, init := range m.Graph.Initializers {
+				if v := tensor.View[float32](init.Tensor.Aligned())[0]; v != got || v != 1 && v != 2 {
+					t.Fatalf("call %d: %q begins with %v beside %v", at, init.Name, v, got)
+				}
+			}
+			return got
+		}
+		calls, failed := 0, ""
+		output.Fault = func(call string) error {
+			first()
+			if calls++; calls-1 == at {
+				failed = call
+				return errBroken
+			}
+			return nil
+		}
+		err := onnx.Save(path, model(2), onnx.SaveOptions{External: 1})
+		output.Fault = nil
+		if got := first(); (failed == "" || err == nil) && got != 2 || failed != "" && failed != "close" && got != 1 {
+			t.Errorf("call %d, %s, fails: the model is %v (%v)", at, failed, got, err)
+		}
+		if errors.Is(err, errBroken) != (failed != "") {
+			t.Errorf("call %d, %s, fails: %v", at, failed, err)
+		}
+		files, err := os.ReadDir(dir)
+		if err != nil || len(files) != 2 && failed != "close" {
+			t.Errorf("call %d, %s, fails: %v, %v", at, failed, files, err)
+		}
+		if failed == "" {
+			if at < 10 {
+				t.Errorf("%d calls", at)
+			}
+			return
+		}
 	}
 }
 

@@ -157,7 +157,7 @@ func saveONNX(path string, m *graph.Model, o Options) error {
 	return onnx.Save(path, target, onnx.SaveOptions{
 		Watch: func(w io.Writer) io.Writer { return o.Counted(w, target) },
 		Last:  func() error { return Intact(m) },
-	})
+	}.Within(o.Context()))
 }
 
 func verifyONNX(f *binio.File) []error { return onnx.Verify(f, onnx.Options{}) }

@@ -1,14 +1,13 @@
 package onnx
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 
 	"github.com/nacre-ml/nacre/internal/guard"
-	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -21,74 +20,10 @@ const (
 	Never      = -1 // not at all
 )
 
-// SaveOptions change how Save writes a model.
-type SaveOptions struct {
-	// External is the size in bytes from which on constants are written to a
-	// file beside the model, or WhenNeeded or Never.
-	External int
-	// Watch wraps the writer of the file that holds the constants; nil for none.
-	Watch func(w io.Writer) io.Writer
-	// Last is called when all is written and before the files take their places, which
-	// an error prevents; nil for nothing.
-	Last func() error
-}
-
-// Save writes a model to a file, and constants that are to lie outside it to a
-// file with .data appended to the name. Files that were there are replaced when
-// the new ones are complete.
-func Save(path string, m *graph.Model, o SaveOptions) (err error) {
-	defer guard.At(path).End(&err)
-	e, side, err := encode(m, filepath.Base(path)+".data", o.External)
-	if err != nil {
-		return saving(path, err)
-	}
-	files := []newFile{{path, e}}
-	if side != nil && len(side.parts) > 0 {
-		files = []newFile{{path + ".data", side}, {path, e}}
-	}
-	return saving(path, replace(files, o))
-}
-
-type newFile struct {
-	path    string
-	content io.WriterTo
-}
-
-// replace writes all files before the first takes its place.
-func replace(files []newFile, o SaveOptions) error {
-	pending := make([]*output.File, len(files))
-	for i, file := range files {
-		p, err := output.Create(file.path)
-		if err != nil {
-			return err
-		}
-		defer p.Discard()
-		w := io.Writer(p)
-		if i == 0 && o.Watch != nil { // the constants come first
-			w = o.Watch(w)
-		}
-		if _, err := file.content.WriteTo(w); err != nil {
-			return err
-		}
-		pending[i] = p
-	}
-	if o.Last != nil {
-		if err := o.Last(); err != nil {
-			return err
-		}
-	}
-	for _, p := range pending {
-		if err := p.Commit(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Write writes a model in one piece.
 func Write(w io.Writer, m *graph.Model) (err error) {
 	defer guard.At(m.File).End(&err)
-	e, _, err := encode(m, "", Never)
+	e, _, err := encode(context.Background(), m, "", Never)
 	if err != nil {
 		return saving("", err)
 	}
@@ -103,16 +38,21 @@ func saving(path string, err error) error {
 	return &graph.Error{Stage: "save", File: path, Offset: -1, Err: err}
 }
 
-// encode builds the ModelProto, and the file for constants if there is to be one.
-func encode(m *graph.Model, location string, external int) (*encoder, *sideFile, error) {
+// encode builds the ModelProto, and the file for constants if there is to be one. Base is the
+// name of the model's file.
+func encode(ctx context.Context, m *graph.Model, base string, external int) (*encoder, *sideFile, error) {
 	var side *sideFile
+	var err error
 	if external > 0 {
-		side = &sideFile{location: location, from: external}
+		if side, err = newSideFile(ctx, m, base, external); err != nil {
+			return nil, nil, err
+		}
 	}
 	e, err := encodeModel(m, side)
 	if err == nil && e.len() > maxMessage && external == WhenNeeded {
-		side = &sideFile{location: location, from: 1024}
-		e, err = encodeModel(m, side)
+		if side, err = newSideFile(ctx, m, base, 1024); err == nil {
+			e, err = encodeModel(m, side)
+		}
 	}
 	if err == nil && e.len() > maxMessage {
 		err = graph.Errorf(graph.ErrUnsupported, "model takes %d bytes in one file and %d are the most; save constants outside it", e.len(), maxMessage)
@@ -216,49 +156,4 @@ func imports(given, around []graph.Opset, nodes []*graph.Node) ([]graph.Opset, e
 		return nil
 	}
 	return list, walk(nodes)
-}
-
-// sideFile is the file of constants that lie outside the model.
-type sideFile struct {
-	location string
-	from     int // bytes
-	parts    []sidePart
-	size     int64
-}
-
-type sidePart struct {
-	offset int64
-	data   []byte
-}
-
-// page is where long constants start, so that they can be mapped one by one.
-const page = 4096
-
-// add takes data and returns its offset.
-func (s *sideFile) add(data []byte) int64 {
-	align := int64(64)
-	if len(data) >= page {
-		align = page
-	}
-	s.size = (s.size + align - 1) / align * align
-	at := s.size
-	s.parts = append(s.parts, sidePart{at, data})
-	s.size += int64(len(data))
-	return at
-}
-
-// WriteTo writes the file.
-func (s *sideFile) WriteTo(w io.Writer) (int64, error) {
-	var zeros [page]byte
-	at := int64(0)
-	for _, p := range s.parts {
-		for _, b := range [][]byte{zeros[:p.offset-at], p.data} {
-			n, err := w.Write(b)
-			at += int64(n)
-			if err != nil {
-				return at, err
-			}
-		}
-	}
-	return at, nil
 }

@@ -38,6 +38,7 @@ type File struct {
 	path  string
 	file  *os.File // nil after Commit or Discard
 	whole bool     // written under another name; else a device or a pipe, written directly
+	there bool     // in its place
 }
 
 // pending holds the files that still have another name.
@@ -218,6 +219,7 @@ func (p *File) Commit() error {
 	if err == nil {
 		err = try("rename", func() error { return os.Rename(f.Name(), p.path) })
 	}
+	p.there = err == nil
 	if err != nil {
 		os.Remove(f.Name())
 	}
@@ -226,6 +228,10 @@ func (p *File) Commit() error {
 	}
 	return err
 }
+
+// InPlace reports whether the file has replaced an earlier one. After an error of Commit it may
+// have.
+func (p *File) InPlace() bool { return p.there }
 
 // Discard removes the file unless it was committed.
 func (p *File) Discard() {

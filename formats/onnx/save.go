@@ -1,0 +1,202 @@
+package onnx
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/nacre-ml/nacre/internal/guard"
+	"github.com/nacre-ml/nacre/internal/output"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// SaveOptions change how Save writes a model.
+type SaveOptions struct {
+	// External is the size in bytes from which on constants are written to a
+	// file beside the model, or WhenNeeded or Never.
+	External int
+	// Watch wraps the writer of the file that holds the constants; nil for none.
+	Watch func(w io.Writer) io.Writer
+	// Last is called when all is written and before the files take their places, which
+	// an error prevents; nil for nothing.
+	Last func() error
+
+	ctx context.Context // nil for none
+}
+
+// Within returns the options for a model whose saving ends with the error of the context when
+// the context is done.
+func (o SaveOptions) Within(ctx context.Context) SaveOptions {
+	o.ctx = ctx
+	return o
+}
+
+func (o *SaveOptions) context() context.Context {
+	if o.ctx == nil {
+		return context.Background()
+	}
+	return o.ctx
+}
+
+// Save writes a model to a file, which replaces a file that was there when the new one is
+// complete. Constants that are to lie outside the file are written to another, whose name is
+// the model's, 16 hexadecimal digits that follow from the constants, and .data. It takes its
+// place before the model does, so that at every moment the model at that path, the old one or
+// the new one, has its constants beside it. Then files of constants of earlier models at that
+// path are removed.
+func Save(path string, m *graph.Model, o SaveOptions) (err error) {
+	defer guard.At(path).End(&err)
+	e, side, err := encode(o.context(), m, filepath.Base(path), o.External)
+	if err != nil {
+		return saving(path, err)
+	}
+	files := []newFile{{path, e}}
+	data := ""
+	if side != nil && len(side.parts) > 0 {
+		data = filepath.Join(filepath.Dir(path), side.location)
+		files = []newFile{{data, side}, {path, e}}
+	}
+	if err := replace(files, o); err != nil {
+		return saving(path, err)
+	}
+	removeData(path, data)
+	return nil
+}
+
+type newFile struct {
+	path    string
+	content io.WriterTo
+}
+
+// replace writes all files before the first takes its place. If one cannot take its place,
+// files that were not there before are removed.
+func replace(files []newFile, o SaveOptions) error {
+	pending := make([]*output.File, len(files))
+	for i, file := range files {
+		p, err := output.Create(file.path)
+		if err != nil {
+			return err
+		}
+		defer p.Discard()
+		w := output.Within(o.context(), p)
+		if i == 0 && o.Watch != nil { // the constants come first
+			w = o.Watch(w)
+		}
+		if _, err := file.content.WriteTo(w); err != nil {
+			return err
+		}
+		pending[i] = p
+	}
+	if o.Last != nil {
+		if err := o.Last(); err != nil {
+			return err
+		}
+	}
+	var made []string
+	for i, p := range pending {
+		_, missing := os.Lstat(files[i].path)
+		if err := p.Commit(); err != nil {
+			if !p.InPlace() {
+				removeAll(made)
+			}
+			return err
+		}
+		if errors.Is(missing, fs.ErrNotExist) {
+			made = append(made, files[i].path)
+		}
+	}
+	return nil
+}
+
+func removeAll(paths []string) {
+	for _, path := range paths {
+		os.Remove(path)
+	}
+}
+
+// dataName matches the rest of the name of a file of constants behind that of its model.
+var dataName = regexp.MustCompile(`^\.[0-9a-f]{16}\.data$`)
+
+// removeData removes files of constants that Save made for a model, but for one. A file that
+// cannot be removed stays.
+func removeData(path, but string) {
+	folder, base := filepath.Split(path)
+	if folder == "" {
+		folder = "."
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if len(name) > len(base) && name[:len(base)] == base && dataName.MatchString(name[len(base):]) && name != filepath.Base(but) && e.Type().IsRegular() {
+			os.Remove(filepath.Join(folder, name))
+		}
+	}
+}
+
+// sideFile is the file of constants that lie outside the model.
+type sideFile struct {
+	location string
+	from     int // bytes
+	parts    []sidePart
+	size     int64
+}
+
+// newSideFile returns the file for the constants of a model of so many bytes and more. The model
+// is encoded to find these, since the file's name, which the model holds, follows from them.
+func newSideFile(ctx context.Context, m *graph.Model, base string, from int) (*sideFile, error) {
+	side := &sideFile{from: from}
+	if _, err := encodeModel(m, side); err != nil {
+		return nil, err
+	}
+	h := sha256.New()
+	if _, err := side.WriteTo(output.Within(ctx, h)); err != nil {
+		return nil, err
+	}
+	return &sideFile{location: fmt.Sprintf("%s.%x.data", base, h.Sum(nil)[:8]), from: from}, nil
+}
+
+type sidePart struct {
+	offset int64
+	data   []byte
+}
+
+// page is where long constants start, so that they can be mapped one by one.
+const page = 4096
+
+// add takes data and returns its offset.
+func (s *sideFile) add(data []byte) int64 {
+	align := int64(64)
+	if len(data) >= page {
+		align = page
+	}
+	s.size = (s.size + align - 1) / align * align
+	at := s.size
+	s.parts = append(s.parts, sidePart{at, data})
+	s.size += int64(len(data))
+	return at
+}
+
+// WriteTo writes the file.
+func (s *sideFile) WriteTo(w io.Writer) (int64, error) {
+	var zeros [page]byte
+	at := int64(0)
+	for _, p := range s.parts {
+		for _, b := range [][]byte{zeros[:p.offset-at], p.data} {
+			n, err := w.Write(b)
+			at += int64(n)
+			if err != nil {
+				return at, err
+			}
+		}
+	}
+	return at, nil
+}
