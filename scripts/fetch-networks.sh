@@ -20,7 +20,8 @@ made() {
   local tools=.cache/tools
   if ! cmp -s oracles/networks/tools.txt $tools/tools.txt; then
     $python -m venv $tools
-    $tools/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir -r oracles/networks/tools.txt
+    $tools/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir \
+      --require-hashes -r oracles/networks/tools.txt
     cp oracles/networks/tools.txt $tools/tools.txt
   fi
   $tools/bin/python -W ignore oracles/networks .cache/networks --group made

@@ -1,5 +1,5 @@
 """What the rows of made networks share: exporters of others write their files, with weights of no meaning or trained on
-numbers drawn here. The exporters come from tools.txt and are imported when a network is made, not before."""
+numbers drawn here. The exporters come from tools.in and are imported when a network is made, not before."""
 
 import os
 import re
@@ -9,8 +9,8 @@ from network import add
 
 
 def pinned(package):
-    """The version of a package that tools.txt names."""
-    with open(os.path.join(os.path.dirname(__file__), "tools.txt")) as f:
+    """The version of a package that tools.in names."""
+    with open(os.path.join(os.path.dirname(__file__), "tools.in")) as f:
         return re.search(rf"^{package}==(\S+)", f.read(), re.M).group(1)
 
 

@@ -50,30 +50,32 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRequirements has every package that the Python environment of tests is asked for in the file
-// that it is installed from, and a hash for each package of that.
+// TestRequirements has every package that the Python environments of tests, and of the exporters of
+// networks, are asked for in the file that they are installed from, each with a version and hashes.
 func TestRequirements(t *testing.T) {
-	var asked, locked []byte
-	var err error
-	if asked, err = os.ReadFile("../requirements.in"); err == nil {
-		locked, err = os.ReadFile("../requirements.txt")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	packages := strings.Split(strings.ReplaceAll("\n"+string(locked), "\n    --hash=", " --hash="), "\n")
-	for line := range strings.Lines(string(asked)) {
-		name := strings.TrimSpace(line)
-		if name == "" || strings.HasPrefix(name, "#") {
-			continue
+	for _, list := range []string{"../requirements", "../../oracles/networks/tools"} {
+		asked, err := os.ReadFile(list + ".in")
+		if err != nil {
+			t.Fatal(err)
 		}
-		if !strings.Contains(string(locked), "\n"+name+" ") {
-			t.Errorf("requirements.txt lacks %s (scripts/lock-requirements.sh writes it)", name)
+		locked, err := os.ReadFile(list + ".txt")
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	for _, p := range packages {
-		if p != "" && !strings.HasPrefix(p, "#") && !(strings.Contains(p, "==") && strings.Contains(p, "--hash=sha256:")) {
-			t.Errorf("no version and hash in %q", p)
+		packages := strings.Split(strings.ReplaceAll("\n"+string(locked), "\n    --hash=", " --hash="), "\n")
+		for line := range strings.Lines(string(asked)) {
+			name := strings.TrimSpace(line)
+			if name == "" || strings.HasPrefix(name, "#") {
+				continue
+			}
+			if !strings.Contains(string(locked), "\n"+name+" ") {
+				t.Errorf("%s.txt lacks %s (scripts/lock-requirements.sh writes it)", list, name)
+			}
+		}
+		for _, p := range packages {
+			if p != "" && !strings.HasPrefix(p, "#") && !(strings.Contains(p, "==") && strings.Contains(p, "--hash=sha256:")) {
+				t.Errorf("%s.txt: no version and hash in %q", list, p)
+			}
 		}
 	}
 }
