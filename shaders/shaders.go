@@ -18,6 +18,7 @@ package shaders
 import (
 	"embed"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -162,6 +163,9 @@ func Find(kernel, variant string) (*Module, error) {
 	return found.(*Module), nil
 }
 
+// ErrVariant is the error of Find for a kernel without the variant.
+var ErrVariant = errors.New("has no variant")
+
 func row(kernel, variant string) (*Kernel, *Variant, error) {
 	i := slices.IndexFunc(table, func(k Kernel) bool { return k.Name == kernel })
 	if i < 0 {
@@ -170,7 +174,7 @@ func row(kernel, variant string) (*Kernel, *Variant, error) {
 	k := &table[i]
 	j := slices.IndexFunc(k.Variants, func(v Variant) bool { return v.Name == variant })
 	if j < 0 {
-		return nil, nil, fmt.Errorf("shaders: kernel %s has no variant %s", kernel, variant)
+		return nil, nil, fmt.Errorf("shaders: kernel %s %w %s", kernel, ErrVariant, variant)
 	}
 	return k, &k.Variants[j], nil
 }

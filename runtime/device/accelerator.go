@@ -15,7 +15,8 @@ type Accelerator interface {
 	Name() string
 	// Bind makes the step of a node. All operands have the layout Offloaded except constants; the
 	// step copies these to the device's memory. A Reorder copies between Plain and Offloaded. If
-	// the device does not compute the node, the error is a *Refusal.
+	// the device does not compute the node, the error is a *Refusal or another one that Refused
+	// knows.
 	Bind(b *Binding) (*Step, error)
 	// Saves estimates how much less time a bound step takes than the session's device. Transfer
 	// estimates the time of a copy of n bytes to or from the device.

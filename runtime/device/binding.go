@@ -1,6 +1,7 @@
 package device
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -181,6 +182,15 @@ func (r *Refusal) Error() string {
 		parts[i] = x.Row + ": " + x.Reason
 	}
 	return strings.Join(parts, "; ")
+}
+
+// Refused reports whether an error of Bind says only that the device does not compute the node, or
+// not yet: a refusal, elements that it needs, memory that it lacks. Other errors are defects of
+// the device's rows.
+func Refused(err error) bool {
+	var refusal *Refusal
+	var need *NeedValue
+	return errors.As(err, &refusal) || errors.As(err, &need) || errors.Is(err, graph.ErrDevice)
 }
 
 // NeedValue is the error of a node that cannot be bound until the elements of an input are known.

@@ -39,6 +39,7 @@ type inferred struct {
 	offloaded *device.Step // of an accelerator that can compute it
 	most      []*op.Value  // what it makes of a node whose extents it counts
 	stays     string       // why none does
+	defect    error        // of the accelerator's rows
 }
 
 // facts is what is known, by id, when a stage begins.
@@ -270,6 +271,9 @@ func (b *builder) bind(x *inferred) error {
 		}
 		b.nodes = append(b.nodes, placed{x.Node, -1})
 		return b.alignConst(x.In[0])
+	}
+	if x.defect != nil {
+		return x.defect
 	}
 	step, err := b.step(x, b.binding(x))
 	if err != nil {

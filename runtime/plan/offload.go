@@ -34,6 +34,9 @@ func (b *builder) offload(a device.Accelerator, x *inferred) []device.LayoutChoi
 		d.InLayouts = nil
 	}
 	step, err := a.Bind(d)
+	if err != nil && !device.Refused(err) {
+		x.defect = fmt.Errorf("%s: %w", a.Name(), err)
+	}
 	if err != nil {
 		x.stays = refusal(err)
 		return nil

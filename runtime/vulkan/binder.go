@@ -1,6 +1,7 @@
 package vulkan
 
 import (
+	"errors"
 	"math"
 	"reflect"
 	"unsafe"
@@ -193,8 +194,11 @@ func constant[T float32 | int32 | uint32](list ...T) device.Operand {
 // needs.
 func (b *binder) module(name, variant string) (*shaders.Module, error) {
 	m, err := shaders.Find(name, variant)
-	if err != nil {
+	if errors.Is(err, shaders.ErrVariant) {
 		return nil, device.Refuse("%v", err)
+	}
+	if err != nil {
+		return nil, graph.Errorf(graph.ErrFormat, "%w: %w", guard.ErrInternal, err)
 	}
 	if missing := m.Variant.Needs &^ b.dev.features; missing != 0 {
 		return nil, device.Refuse("shader %s/%s needs %v, which the device lacks", name, variant, missing)

@@ -1,0 +1,37 @@
+package vulkan_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/nacre-ml/nacre/internal/guard"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+	"github.com/nacre-ml/nacre/runtime/vulkan"
+	"github.com/nacre-ml/nacre/shaders"
+)
+
+// TestDefect changes a row of the table of shaders. A node that the row belongs to is an error,
+// which names the operator and the shader, and no node that stays with the host.
+func TestDefect(t *testing.T) {
+	s := &single{
+		device: open(t, vulkan.Options{}), registry: standard.Registry(), constant: isParameter, offload: map[string]int{},
+	}
+	n := &graph.Node{Name: "n", Op: "Erf", Version: 13, Inputs: []string{"x"}, Outputs: []string{"y"}}
+	in := []*tensor.Tensor{tensor.New(tensor.F32, 1<<20)}
+	if _, err := s.eval(n, in); err != nil {
+		t.Fatal(err)
+	}
+	m, err := shaders.Find("eltwise/unary", "f32")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Kernel.Push++
+	defer func() { m.Kernel.Push-- }()
+	_, err = s.eval(n, in)
+	if !errors.Is(err, guard.ErrInternal) || !strings.Contains(err.Error(), "Erf") || !strings.Contains(err.Error(), "eltwise/unary") {
+		t.Errorf("a row with another number of words: %v", err)
+	}
+}
