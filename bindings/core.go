@@ -110,9 +110,7 @@ func (p *Pool) Threads() int {
 	return p.size
 }
 
-// Alloc returns n bytes outside Go's heap at a multiple of 64, not cleared, or nil if there is no
-// memory. Free releases them.
-func Alloc(n int) []byte {
+func alloc(n int) []byte {
 	p := C.nacre_alloc(C.size_t(n))
 	if p == nil {
 		return nil
@@ -120,12 +118,7 @@ func Alloc(n int) []byte {
 	return unsafe.Slice((*byte)(p), max(n, 1))[:n]
 }
 
-// Free releases memory of Alloc.
-func Free(b []byte) {
-	if cap(b) > 0 {
-		C.nacre_free(unsafe.Pointer(unsafe.SliceData(b)))
-	}
-}
+func free(b []byte) { C.nacre_free(unsafe.Pointer(unsafe.SliceData(b))) }
 
 // PhysicalMemory returns the main memory of the machine in bytes, 0 if unknown.
 func PhysicalMemory() int { return int(C.nacre_physical_memory()) }

@@ -45,11 +45,10 @@ func (*Pool) Close() {}
 // Threads returns 1.
 func (*Pool) Threads() int { return 1 }
 
-// Alloc returns memory from Go's heap.
-func Alloc(n int) []byte { return make([]byte, n) }
+// alloc returns memory from Go's heap.
+func alloc(n int) []byte { return make([]byte, max(n, 1))[:n] }
 
-// Free does nothing.
-func Free([]byte) {}
+func free([]byte) {}
 
 // PhysicalMemory returns 0.
 func PhysicalMemory() int { return 0 }

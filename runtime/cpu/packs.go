@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"errors"
 	"sync"
 	"unsafe"
 
@@ -126,7 +125,7 @@ func (p *Packs) keep(k packKey, of any, fill func() ([]byte, error)) ([]byte, er
 func allocPack(n int) ([]byte, error) {
 	b := bindings.Alloc(n)
 	if b == nil {
-		return nil, errors.New("no memory for packed constants")
+		return nil, graph.Errorf(graph.ErrMemory, "there are no %d bytes for packed constants", n)
 	}
 	return b, nil
 }
@@ -139,7 +138,7 @@ func aligned(w *tensor.Tensor, f func(w *tensor.Tensor) error) error {
 	}
 	b := bindings.Alloc(len(w.Bytes()))
 	if b == nil {
-		return errors.New("no memory for a copy of constants")
+		return graph.Errorf(graph.ErrMemory, "there are no %d bytes for a copy of constants", len(w.Bytes()))
 	}
 	defer bindings.Free(b)
 	move(b, w.Bytes())
