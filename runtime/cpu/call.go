@@ -83,7 +83,10 @@ func (c *calls) finish() error {
 // room returns n floats, not cleared.
 func (c *calls) room(n int) ([]float32, error) {
 	b, err := c.memory.Scratch(tensor.F32.Bytes(n))
-	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), n), err
+	if err != nil {
+		return nil, err
+	}
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), n), nil
 }
 
 // read returns the elements of t as float32; they are valid after finish. It returns nil if t is

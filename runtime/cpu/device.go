@@ -84,7 +84,7 @@ func (d *Device) Weights() device.Weights {
 func (d *Device) NewFlag() (device.Flag, error) {
 	f := bindings.NewFlag()
 	if f == nil {
-		return nil, errors.New("no memory for a flag")
+		return nil, graph.Errorf(graph.ErrMemory, "no memory for a flag")
 	}
 	return f, nil
 }
@@ -167,7 +167,7 @@ func (d *Device) Record(list []device.Recorded) (device.Segment, error) {
 	}
 	code := bindings.NewCode(len(list), words, operands)
 	if code == nil {
-		return nil, errors.New("no memory for commands")
+		return nil, graph.Errorf(graph.ErrMemory, "no memory for commands")
 	}
 	s := &segment{dev: d, code: code}
 	for _, r := range list {

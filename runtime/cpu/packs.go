@@ -125,7 +125,7 @@ func (p *Packs) keep(k packKey, of any, fill func() ([]byte, error)) ([]byte, er
 func allocPack(n int) ([]byte, error) {
 	b := bindings.Alloc(n)
 	if b == nil {
-		return nil, graph.Errorf(graph.ErrMemory, "there are no %d bytes for packed constants", n)
+		return nil, graph.Errorf(graph.ErrMemory, "no memory for %d bytes of packed constants", n)
 	}
 	return b, nil
 }
@@ -138,7 +138,7 @@ func aligned(w *tensor.Tensor, f func(w *tensor.Tensor) error) error {
 	}
 	b := bindings.Alloc(len(w.Bytes()))
 	if b == nil {
-		return graph.Errorf(graph.ErrMemory, "there are no %d bytes for a copy of constants", len(w.Bytes()))
+		return graph.Errorf(graph.ErrMemory, "no memory for a copy of constants of %d bytes", len(w.Bytes()))
 	}
 	defer bindings.Free(b)
 	move(b, w.Bytes())
