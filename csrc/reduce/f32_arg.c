@@ -1,7 +1,7 @@
-// Places of the largest or the smallest numbers.
+// Op f32_arg: the positions of the largest or smallest elements.
 #include "reduce/reduce.h"
 
-enum { ARG_GRAIN = 1 << 15 };  // elements that a chunk of work should at least read
+enum { ARG_GRAIN = 1 << 15 };  // elements that a chunk reads, at least
 
 int64_t nacre_arg_lane(const float *x, size_t n, size_t stride, int least, int last) {
     float best = x[0];
@@ -27,7 +27,7 @@ typedef struct {
     nacre_f32_arg_fn *kernel;
     const float *x;
     int64_t *out;
-    size_t n, inner, all, tiles;  // all tiles of columns, and those of an outer index
+    size_t n, inner, all, tiles;  // all: tiles in total; tiles: tiles per outer index
     size_t per_chunk;
 } arg_job;
 

@@ -1,14 +1,15 @@
-// Reductions in tiles of columns.
+// Op f32_reduce: reductions, computed in tiles of columns.
 #include <math.h>
 
 #include "core/simd.h"
 #include "half/half.h"
 #include "reduce/reduce.h"
 
-// Elements that a chunk of work should at least read.
+// REDUCE_GRAIN is the least number of elements that a chunk reads.
 enum { REDUCE_GRAIN = 1 << 15 };
 
-// Floats that a block of 16-bit elements is widened to, or exponentials of a block.
+// REDUCE_ROOM is the number of floats of scratch per thread. They hold a block of widened 16-bit
+// elements, or the exponentials of a block.
 enum { REDUCE_ROOM = NACRE_REDUCE_ROWS * NACRE_REDUCE_COLS };
 
 typedef struct {
@@ -21,10 +22,10 @@ typedef struct {
     nacre_reduce_op op;
     nacre_reduce_root root;
     double scale;
-    float *scratch;    // REDUCE_ROOM elements per thread, if x is of 16 bits or has exponentials taken
+    float *scratch;    // REDUCE_ROOM floats per thread, if x is 16-bit or exp is set
     void (*exp)(const void *x, void *y, size_t n, const void *params);  // or NULL
-    size_t tiles;      // of columns per outer index
-    size_t per_chunk;  // tiles
+    size_t tiles;      // tiles of columns per outer index
+    size_t per_chunk;  // tiles per chunk
     nacre_team *team;
 } reduce_job;
 
@@ -46,7 +47,7 @@ static inline double reduce_of_nothing(nacre_reduce_op op) {
     }
 }
 
-// Rows of cols columns from element at on.
+// reduce_block sets out to op over rows x cols elements of x. The first one is element `at`.
 static void reduce_block(const reduce_job *j, nacre_reduce_op op, size_t at, size_t rows, size_t cols, float *room, float *out) {
     if (j->x_type == NACRE_FLOAT32) {
         j->kernel((const float *)j->x + at, rows, j->inner, cols, op, out);
@@ -62,7 +63,7 @@ static void reduce_block(const reduce_job *j, nacre_reduce_op op, size_t at, siz
     j->kernel(room, rows, NACRE_REDUCE_COLS, cols, op, out);
 }
 
-// The same of the exponentials of what each column has above `shift`.
+// reduce_exp_block sets out to the sums over rows of exp(x - shift), for cols columns.
 static void reduce_exp_block(const reduce_job *j, size_t at, size_t rows, size_t cols, const float *shift, float *room, float *out) {
     const float none[2] = {0, 0};
     const int line = j->inner == 1;
@@ -85,7 +86,7 @@ static void reduce_exp_block(const reduce_job *j, size_t at, size_t rows, size_t
     j->kernel(room, rows, line ? 1 : cols, cols, NACRE_REDUCE_SUM, out);
 }
 
-// out = the results that sums acc stand for.
+// reduce_roots sets out to root(acc * scale).
 static void reduce_roots(const reduce_job *j, const double *acc, size_t cols, float *out) {
     NACRE_SIMD for (size_t c = 0; c < cols; c++) out[c] = (float)(acc[c] * j->scale);
     if (j->root == NACRE_REDUCE_SQRT) {
@@ -95,7 +96,8 @@ static void reduce_roots(const reduce_job *j, const double *acc, size_t cols, fl
     }
 }
 
-// acc = what op makes of a tile, or of its exponentials where there is a shift.
+// reduce_over sets acc to op over a tile of x. If shift is given, it reduces exp(x - shift)
+// instead.
 static void reduce_over(const reduce_job *j, nacre_reduce_op op, size_t from, size_t cols, const float *shift, float *room, double *acc) {
     float part[NACRE_REDUCE_COLS];
     const size_t block = j->inner == 1 ? NACRE_REDUCE_ROW : NACRE_REDUCE_ROWS;
@@ -116,7 +118,7 @@ static void reduce_over(const reduce_job *j, nacre_reduce_op op, size_t from, si
     }
 }
 
-// Stores n results from number `to` on.
+// reduce_store stores n results from element `to` of out on, in the output's type.
 static void reduce_store(const reduce_job *j, const float *part, size_t n, size_t to) {
     if (j->out_type == NACRE_FLOAT32) {
         NACRE_SIMD for (size_t c = 0; c < n; c++) ((float *)j->out)[to + c] = part[c];
@@ -125,12 +127,12 @@ static void reduce_store(const reduce_job *j, const float *part, size_t n, size_
     }
 }
 
-// Whether rows are short enough to be reduced as columns side by side.
+// reduce_is_short reports whether rows are short enough to be reduced as columns side by side.
 static int reduce_is_short(const reduce_job *j) {
     return j->inner == 1 && j->n > 0 && j->n <= NACRE_TURN_ROW && j->exp == NULL;
 }
 
-// Up to NACRE_REDUCE_COLS short rows.
+// reduce_rows reduces up to NACRE_REDUCE_COLS short rows at a time, turned into columns.
 static void reduce_rows(const reduce_job *j, size_t first, size_t rows, float *room) {
     float columns[NACRE_TURN_ROW * NACRE_REDUCE_COLS], part[NACRE_REDUCE_COLS];
     double acc[NACRE_REDUCE_COLS];
@@ -146,7 +148,8 @@ static void reduce_rows(const reduce_job *j, size_t first, size_t rows, float *r
     reduce_store(j, part, rows, first);
 }
 
-// One tile of columns; a single column of a value whose inner extent is 1 is a row.
+// reduce_tile reduces one tile of columns. If the inner extent is 1, the tile is one row of n
+// elements.
 static void reduce_tile(const reduce_job *j, size_t from, size_t cols, float *room, size_t to) {
     float part[NACRE_REDUCE_COLS], shift[NACRE_REDUCE_COLS] = {0};
     double acc[NACRE_REDUCE_COLS];

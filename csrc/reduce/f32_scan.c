@@ -1,20 +1,20 @@
-// Running sums and products.
+// Op f32_scan: running sums and products.
 #include "core/vec.h"
 #include "reduce/reduce.h"
 
 enum {
-    SCAN_GRAIN = 1 << 15,  // elements that a chunk of work should at least read
-    SCAN_LANES = 2,        // whose sums are formed at a time: more share sets of the first-level cache
-    SCAN_ROWS = 16,        // of a piece, where lanes are rows
-    SCAN_LEAST = 64        // columns of a piece
+    SCAN_GRAIN = 1 << 15,  // elements that a chunk reads, at least
+    SCAN_LANES = 2,        // lanes summed together; more would compete for sets of the first-level cache
+    SCAN_ROWS = 16,        // lanes of a piece, if lanes are rows
+    SCAN_LEAST = 64        // columns of a piece are a multiple of this
 };
 
 NACRE_INLINE void scan_lanes(size_t lanes, const float *x, size_t n, ptrdiff_t step, size_t lane, int product, int exclusive, float *y) {
     float sums[SCAN_LANES];
     for (size_t l = 0; l < lanes; l++) sums[l] = product ? 1.0f : exclusive ? 0.0f : -0.0f;
     for (size_t k = 0; k < n; k++, x += step, y += step) {
-        // Numbers are read before any is written: processors take addresses that differ by a
-        // multiple of 4096 for the same at first.
+        // Read all lanes before writing any: a processor first takes a load for dependent on an
+        // earlier store if their addresses differ by a multiple of 4096.
         float read[SCAN_LANES], before[SCAN_LANES];
         for (size_t l = 0; l < lanes; l++) read[l] = x[l * lane];
         for (size_t l = 0; l < lanes; l++) {
@@ -42,8 +42,8 @@ typedef struct {
     nacre_f32_scan_fn *kernel;
     const float *x;
     float *y;
-    size_t n, inner, lanes;      // lanes that lie side by side: the outer ones where the inner extent is 1
-    size_t tile, tiles, all;     // lanes of a piece, pieces side by side, and all pieces
+    size_t n, inner, lanes;      // lanes: outer if inner is 1, else inner
+    size_t tile, tiles, all;     // tile: lanes of a piece; tiles: pieces side by side; all: pieces
     size_t per_chunk;
 } scan_job;
 

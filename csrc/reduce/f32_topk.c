@@ -1,9 +1,9 @@
-// The best elements of rows.
+// Op f32_topk: the k best elements of each row.
 #include <string.h>
 
 #include "reduce/reduce.h"
 
-enum { TOPK_GRAIN = 1 << 14 };  // elements that a chunk of work should at least read
+enum { TOPK_GRAIN = 1 << 14 };  // elements that a chunk reads, at least
 
 void nacre_f32_topk__scalar(const float *x, size_t n, size_t k, int least, float *best, int64_t *places) {
     size_t count = 0;

@@ -1,4 +1,4 @@
-// Reductions of integers: sums and products wrap.
+// Reductions of integers. Sums and products wrap around.
 #include "reduce/reduce.h"
 
 enum { INT_REDUCE_GRAIN = 1 << 16 };  // elements of x that a chunk reads

@@ -1,4 +1,4 @@
-// The bodies of the family for each level.
+// Compiles the bodies of the family for each level.
 #include "reduce/reduce.h"
 
 #define NACRE_BODY "reduce/f32_reduce.inc"
