@@ -1,13 +1,13 @@
-// Windows added up into the image that they were cut from. Every element of the image has
-// its terms in the order of the window's elements, so results do not depend on how the
-// work is cut.
+// Ops <type>_fold: add windows up into the image that they were cut from. Each element of the image
+// adds its terms in the order of the window's elements, so results do not depend on how the work is
+// divided.
 #include <string.h>
 
 #include "copy/copy.h"
 #include "half/half.h"
 
-// Elements of the image that are added up at a time: they stay in a cache, and terms that
-// follow each other in memory are read together. Additions that a chunk of work has.
+// FOLD_TILE is the number of image elements summed at a time. They stay in a cache, and
+// neighbouring terms are read together. FOLD_GRAIN is the number of additions per chunk.
 enum { FOLD_TILE = 32 << 10, FOLD_GRAIN = 64 << 10 };
 
 #define FOLD(name, T)                                                                                                 \
@@ -26,10 +26,10 @@ FOLD(nacre_u16_fold__scalar, uint16_t)
 FOLD(nacre_u32_fold__scalar, uint32_t)
 FOLD(nacre_u64_fold__scalar, uint64_t)
 
-// The windows of which one element of an axis lies in a tile.
+// fold_span is the range of windows that have a given element of their axis inside a tile.
 typedef struct {
     size_t first, count;  // windows
-    size_t at;            // where the first one lies in the tile
+    size_t at;            // position of the first one in the tile
 } fold_span;
 
 typedef struct {
@@ -41,21 +41,22 @@ typedef struct {
     nacre_team *team;
     const char *x;
     char *y;
-    size_t window, blocks;   // elements of a window; windows of a plane
+    size_t window, blocks;   // elements per window; windows per plane
     size_t planes;           // images of the last two axes
     size_t rows, cols;       // extents of a tile
-    size_t tiles_along;      // tiles of a row
-    size_t per_chunk;        // planes of a chunk
+    size_t tiles_along;      // tiles side by side
+    size_t per_chunk;        // planes per chunk
     char *scratch;
 } fold_job;
 
-// The scratch of a thread.
+// fold_room is the scratch of a thread.
 typedef struct {
-    fold_span *across, *along;  // one for each element of those axes of a window
-    float *sums, *terms;        // of a tile, and of a row of it; for 16-bit floats
+    fold_span *across, *along;  // per element of a window, along each of the last two axes
+    float *sums, *terms;        // floats of a tile, and of one row of it; for 16-bit floats
 } fold_room;
 
-// The axis a from the last; one of a single window of a single element where there is none.
+// fold_axis_of returns axis a, counted from the last. If there is none, it returns an axis with one
+// window of one element.
 static nacre_fold_axis fold_axis_of(const nacre_fold_words *w, int64_t a) {
     const nacre_fold_axis none = {.image = 1, .window = 1, .blocks = 1, .stride = 1, .dilation = 1, .pad = 0};
     return w->axes > a ? w->list[w->axes - 1 - a] : none;
@@ -65,7 +66,7 @@ static size_t fold_span_bytes(const nacre_fold_axis *a) {
     return nacre_align_bytes((size_t)a->window * sizeof(fold_span));
 }
 
-// The most elements of a tile.
+// fold_tile returns the largest number of elements of a tile.
 static size_t fold_tile(const nacre_fold_axis *across, const nacre_fold_axis *along) {
     return nacre_align_floats(nacre_min((size_t)across->image * (size_t)along->image, FOLD_TILE));
 }
@@ -84,7 +85,7 @@ static fold_room fold_room_of(const fold_job *j, size_t thread) {
     return (fold_room){(fold_span *)(void *)across, (fold_span *)(void *)along, sums, terms};
 }
 
-// The first window whose element at shift lies at x or behind it.
+// fold_from returns the first window in which the element at offset shift is at x or after it.
 static size_t fold_from(int64_t x, int64_t shift, const nacre_fold_axis *a) {
     return x <= shift ? 0 : nacre_min(nacre_strides((size_t)(x - shift), (size_t)a->stride), (size_t)a->blocks);
 }
@@ -98,8 +99,8 @@ static void fold_spans(const nacre_fold_axis *a, size_t from, size_t n, fold_spa
     }
 }
 
-// Adds the elements of the last two axes that lie in a tile, of the windows from number
-// block on, whose elements begin with number element.
+// fold_add adds the elements of the last two axes that are in a tile. Elements are numbered from
+// element on, windows from block on.
 static void fold_add(const fold_job *j, const fold_room *room, const char *plane, size_t element, size_t block,
                      char *dst) {
     const size_t width = (size_t)j->w->width, pitch = (size_t)j->along.image, blocks = (size_t)j->along.blocks;
@@ -124,8 +125,8 @@ static void fold_add(const fold_job *j, const fold_room *room, const char *plane
     }
 }
 
-// Adds all that lies in a tile of the image whose index in the outer axes is at: of axis a
-// and those behind it, for the elements and windows that the axes before it leave.
+// fold_axes adds all terms of a tile of the image, at index `at` of the outer axes. It goes through
+// axis a and the axes after it; element and block are the indices of the axes before.
 static void fold_axes(const fold_job *j, const fold_room *room, const char *plane, const int64_t *at, size_t a,
                       size_t element, size_t block, char *dst) {
     if (a == j->outer) {
@@ -133,7 +134,7 @@ static void fold_axes(const fold_job *j, const fold_room *room, const char *plan
         fold_add(j, room, plane, element * (size_t)elements, block * (size_t)blocks, dst);
         return;
     }
-    // Elements before the first one are in windows behind the last.
+    // Elements before the first one would be in windows after the last.
     const nacre_fold_axis *const x = &j->w->list[a];
     const int64_t behind = at[a] + x->pad - (x->blocks - 1) * x->stride;
     const int64_t least = behind <= 0 ? 0 : (int64_t)nacre_ceil_div((size_t)behind, (size_t)x->dilation);
@@ -195,7 +196,7 @@ static void fold_run(const nacre_call *c) {
         .planes = (size_t)w->planes,
         .scratch = c->scratch,
     };
-    size_t terms = 1;  // of an element of the image, about
+    size_t terms = 1;  // terms per element of the image, about
     for (size_t a = 0; a < (size_t)w->axes; a++) {
         j.window *= (size_t)w->list[a].window;
         j.blocks *= (size_t)w->list[a].blocks;

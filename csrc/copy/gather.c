@@ -1,19 +1,20 @@
-// Blocks and elements by index.
+// Ops gather and gather_elements: blocks and elements by index.
 #include "copy/index.h"
 
-// A block is copied in pieces, so that chunks of large ones are not too long.
+// gather_job copies each block in pieces, so that chunks of large blocks are not too long.
 typedef struct {
     const nacre_call *c;
     const nacre_gather_words *w;
     const char *src;
     const void *index;
     char *dst;
-    size_t axis;                    // blocks of src for each o
-    size_t total, piece, pieces;    // blocks of dst; bytes of a piece, pieces of a block
-    size_t per_chunk;               // pieces
+    size_t axis;                    // blocks of src per o
+    size_t total, piece, pieces;    // blocks of dst; bytes of a piece; pieces of a block
+    size_t per_chunk;               // pieces per chunk
 } gather_job;
 
-// The number of the block of src that block i of dst is; -1 when an index is bad.
+// gather_number returns the number of the src block for block i of dst. If an index is out of
+// range, it fails and returns -1.
 static int64_t gather_number(const gather_job *g, size_t i) {
     const nacre_gather_words *const w = g->w;
     const size_t outer = i / (size_t)w->count, tuple = (size_t)w->tuple;
@@ -27,7 +28,7 @@ static int64_t gather_number(const gather_job *g, size_t i) {
     return (int64_t)(outer * g->axis) + n;
 }
 
-// Whole blocks first..end - 1 by one index each, the same for every o.
+// gather_each copies whole blocks first..end-1, with one index each that is the same for every o.
 static void gather_each(const gather_job *g, size_t first, size_t end) {
     const nacre_gather_words *const w = g->w;
     const size_t count = (size_t)w->count, block = (size_t)w->block;
@@ -74,7 +75,7 @@ static void gather_run(const nacre_call *c) {
 
 const nacre_entry nacre_gather_entry = {.words = sizeof(nacre_gather_words) / 8, .operands = 3, .run = gather_run};
 
-// Elements of a chunk.
+// ELEMENTS_PER_CHUNK is the number of elements per chunk.
 enum { ELEMENTS_PER_CHUNK = 8 << 10 };
 
 typedef struct {
@@ -86,8 +87,8 @@ typedef struct {
     size_t total;
 } elements_job;
 
-// Gathers elements p..p+n-1, neighbours along the last axis. It returns 0 if an index is bad.
-// Writes through dst may alias g, so the loop reads local copies.
+// gather_neighbours gathers elements p..p+n-1, neighbours along the last axis. If an index is out
+// of range, it fails and returns 0. Writes through dst may alias g, so the loop reads local copies.
 static inline int gather_neighbours(const elements_job *g, size_t p, size_t n, int64_t base, size_t width, int64_t bytes) {
     const nacre_elements_words *const w = g->w;
     const int64_t step = w->axes == 0 ? 0 : w->list[2 * w->axes - 1], along = w->along, extent = w->extent;

@@ -1,4 +1,4 @@
-// What the files of the family share: numbers, indices, boxes.
+// Helpers shared by the files of the family: integers, indices, boxes.
 #ifndef NACRE_COPY_INDEX_H
 #define NACRE_COPY_INDEX_H
 
@@ -10,22 +10,22 @@ typedef struct {
     uint64_t half[2];
 } nacre_w16;
 
-// What a chunk of work copies.
+// COPY_CHUNK_BYTES is the number of bytes that a chunk copies.
 enum { COPY_CHUNK_BYTES = 64 << 10 };
 
-// Whether n rows of c elements, stride apart, are pixels of few channels without gaps between
-// them. Transposes move all channels of such pixels together.
+// nacre_few reports whether n rows of c elements, stride apart, are pixels of 2 to 4 channels
+// without gaps. Transposes move all channels of such pixels together.
 static inline int nacre_few(size_t n, size_t c, ptrdiff_t stride) {
     return c >= 2 && c <= 4 && stride == (ptrdiff_t)c && n > c;
 }
 
-// Element i of a list of integers of 4 or 8 bytes.
+// copy_integer returns element i of a list of integers of 4 or 8 bytes.
 static inline int64_t copy_integer(const void *list, int64_t bytes, size_t i) {
     return bytes == 4 ? ((const int32_t *)list)[i] : ((const int64_t *)list)[i];
 }
 
-// Index i of a list into an axis, counted from the front; -1 for one that is not in it,
-// which ends the run.
+// copy_index returns index i of a list into an axis, counted from the front. If it is out of range,
+// copy_index ends the run and returns -1.
 static inline int64_t copy_index(const nacre_call *c, const void *list, int64_t bytes, size_t i, int64_t extent) {
     const int64_t given = copy_integer(list, bytes, i), x = given < 0 ? given + extent : given;
     if (x >= 0 && x < extent) return x;
@@ -33,7 +33,7 @@ static inline int64_t copy_index(const nacre_call *c, const void *list, int64_t 
     return -1;
 }
 
-// Copies n bytes. A size that the compiler knows makes it one move.
+// copy_block copies n bytes. If n is a constant, the copy is one move.
 static inline void copy_block(char *dst, const char *src, size_t n) {
     switch (n) {
     case 1: *dst = *src; return;
@@ -45,8 +45,8 @@ static inline void copy_block(char *dst, const char *src, size_t n) {
     }
 }
 
-// Sets at to the indices of position p in axes given as a list of extent and step, and
-// returns the sum of steps.
+// copy_odometer sets at to the indices of position p. list holds extent and step of each axis. It
+// returns the sum of index * step.
 static inline int64_t copy_odometer(const int64_t *list, size_t axes, size_t p, int64_t *at) {
     int64_t sum = 0;
     for (size_t a = axes; a-- > 0;) {
@@ -57,7 +57,7 @@ static inline int64_t copy_odometer(const int64_t *list, size_t axes, size_t p, 
     return sum;
 }
 
-// Goes on to the next position, and returns what that adds to the sum of steps.
+// copy_advance moves to the next position and returns the change of the sum of copy_odometer.
 static inline int64_t copy_advance(const int64_t *list, size_t axes, int64_t *at) {
     int64_t change = 0;
     for (size_t a = axes; a-- > 0;) {
@@ -69,14 +69,14 @@ static inline int64_t copy_advance(const int64_t *list, size_t axes, int64_t *at
     return change;
 }
 
-// The boxes of a copy.
+// copy_boxes are the boxes of a copy.
 typedef struct {
     nacre_transpose_fn *transpose;
     size_t width, axes, boxes;
     const int64_t *list;
 } copy_boxes;
 
-// starts is scratch for as many numbers as there are boxes.
+// nacre_copy_boxes copies the boxes. starts is scratch for one number per box.
 void nacre_copy_boxes(const copy_boxes *b, const void *src, void *dst, size_t *starts, nacre_team *team);
 
 #endif

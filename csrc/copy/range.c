@@ -1,4 +1,4 @@
-// Commands <type>_range, and their scalar variants.
+// Ops <type>_range: the command and the scalar variants.
 #include "copy/copy.h"
 
 enum { RANGE_CHUNK = 16 << 10 };

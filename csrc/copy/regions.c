@@ -1,5 +1,4 @@
-// Copies whose regions the elements of an operand say: triangles, reversed sequences,
-// single elements of an axis.
+// Copies of regions given by an operand: triangles, reversed sequences, one-hot elements.
 #include "copy/index.h"
 
 typedef struct {
@@ -19,8 +18,7 @@ static void triangle_task(void *arg, size_t chunk, size_t thread) {
     const size_t width = (size_t)w->width, row = (size_t)w->cols * width;
     const size_t first = chunk * j->per_chunk, end = nacre_min(first + j->per_chunk, j->total);
     for (size_t i = first; i < end; i++) {
-        // The row is cut at the first element of the upper triangle, or behind the last of
-        // the lower one.
+        // Cut the row at the first element of the upper triangle, or after the last of the lower.
         const int64_t r = (int64_t)(i % (size_t)w->rows), cut = r + j->k + (w->upper ? 0 : 1);
         const size_t at = (size_t)nacre_clamp(cut, 0, w->cols) * width;
         const char *const from = x + i * row;

@@ -1,6 +1,6 @@
-// Blocks and elements written, or reduced, to places given by index. Places may be
-// named twice: what comes later in the list wins, so only elements that cannot meet
-// are shared among threads.
+// Ops scatter and scatter_elements: write or reduce blocks and elements to given indices. If an
+// index is repeated, the last update wins. Threads therefore share only elements that have
+// different destinations.
 #include <math.h>
 
 #include "copy/index.h"
@@ -44,8 +44,8 @@ static void scatter_put(nacre_scatter_reduce_fn *reduce, char *dst, const char *
     }
 }
 
-// Elements of a block that a chunk takes, of all blocks; updates between two looks at
-// the flag that ends the run.
+// SCATTER_PIECE is the number of elements of every block that a chunk writes. SCATTER_POLL is the
+// number of updates between two checks of the stop flag.
 enum { SCATTER_PIECE = 4 << 10, SCATTER_POLL = 1 << 10 };
 
 typedef struct {

@@ -1,11 +1,12 @@
-// A slice whose cuts are read when it runs.
+// Op slice: a slice with bounds that are read at run time.
 #include "copy/index.h"
 
 typedef struct {
     int64_t start, end, step;
 } slice_cut;
 
-// The first index of a cut of n elements, its step, and how many indices it has.
+// slice_span returns the number of indices of a cut of an axis of n elements. It sets the first
+// index and the step.
 static int64_t slice_span(slice_cut k, int64_t n, int64_t *first, int64_t *step) {
     *step = nacre_clamp(k.step, -n - 1, n + 1);
     *first = 0;
@@ -23,7 +24,8 @@ static int64_t slice_span(slice_cut k, int64_t n, int64_t *first, int64_t *step)
     return (from - to - 1) / -*step + 1;
 }
 
-// Reads the cut of each axis; step 0 stands for none. Reports 0 when the run ends.
+// slice_cuts reads the cut of each axis. Step 0 means that an axis has none. It returns 0 if the
+// run ends.
 static int slice_cuts(const nacre_call *c, const nacre_slice_words *w, slice_cut *cuts) {
     const void *const starts = nacre_operand(c, 2), *const ends = nacre_operand(c, 3);
     const void *const axes = nacre_operand(c, 4), *const steps = nacre_operand(c, 5);

@@ -1,4 +1,4 @@
-// Integers that a plan knows as expressions over lengths, written to memory.
+// Ops store_i64 and store_i32: write integers that the plan computes from lengths.
 #include "copy/index.h"
 
 static void store_i64_run(const nacre_call *c) {

@@ -1,11 +1,11 @@
-// Strided copies: boxes cut into planes, planes into blocks.
+// Op copy: strided copies of boxes, divided into planes and planes into blocks.
 #include "copy/index.h"
 #include "core/simd.h"
 
-// What one block of a plane amounts to.
+// COPY_BLOCK_BYTES is the size of one block of a plane.
 enum { COPY_BLOCK_BYTES = 16 << 10 };
 
-// Copies m rows of n elements. Steps along a row and from row to row are signed.
+// plane_fn copies m rows of n elements. Steps along a row and between rows are signed.
 typedef void (*plane_fn)(const void *src, void *dst, size_t m, size_t n, const ptrdiff_t *from, const ptrdiff_t *to);
 
 #define COPY_PLANE(name, T)                                                                                  \
@@ -43,23 +43,23 @@ static plane_fn copy_plane(size_t width) {
     }
 }
 
-// How a box is walked: planes of m x n elements, cut into blocks, for every
-// index of the other axes.
+// copy_walk divides a box into planes of m x n elements, one for every index of the other axes, and
+// each plane into blocks.
 typedef struct {
     size_t m, n;                        // extents of the plane
-    ptrdiff_t from[2], to[2];           // steps along m, along n
+    ptrdiff_t from[2], to[2];           // steps along m and along n
     int transposed;                     // from[0] and to[1] are 1
     size_t block_m, block_n;            // extents of a block
     size_t blocks_m, blocks_n;          // blocks of a plane
-    size_t axes;                        // the others, last one fastest
+    size_t axes;                        // axes outside the plane, last one fastest
     size_t extent[NACRE_COPY_AXES];
     ptrdiff_t outer_from[NACRE_COPY_AXES], outer_to[NACRE_COPY_AXES];
-    size_t unit;                        // elements of a whole block
-    size_t units, units_per_chunk;      // blocks of the box, blocks of a chunk
+    size_t unit;                        // elements of a full block
+    size_t units, units_per_chunk;      // blocks of the box; blocks per chunk
 } copy_walk;
 
-// A box without axes of extent 1, neighbours joined where one goes on as the other
-// does.
+// copy_box is a box without axes of extent 1. Neighbouring axes are joined if one continues the
+// other.
 typedef struct {
     ptrdiff_t src_at, dst_at;
     size_t axes;
@@ -88,14 +88,15 @@ static copy_box copy_box_of(const copy_boxes *list, size_t number) {
     return b;
 }
 
-// Whether the last axis and axis a are pixels and few channels, or channels and pixels.
+// copy_few reports whether the last axis and axis a are pixels and few channels, in either order.
 static int copy_few(const copy_box *b, size_t a) {
     const size_t last = b->axes - 1;
     return nacre_few(b->extent[last], b->extent[a], b->from[last]) ||
            nacre_few(b->extent[a], b->extent[last], b->to[a]);
 }
 
-// The axis to transpose the last one with; the last one itself if there is none.
+// copy_partner returns the axis to transpose with the last one. If there is none, it returns the
+// last axis.
 static size_t copy_partner(const copy_box *b) {
     const size_t last = b->axes - 1;
     if (b->to[last] != 1 || b->from[last] == 1 || b->from[last] == 0) return last;
@@ -167,7 +168,7 @@ static void copy_tile(const copy_job *job, const copy_walk *w, const char *src, 
     }
 }
 
-// Blocks first..last-1 of a box, walked like an odometer.
+// copy_units copies blocks first..last-1 of a box, in order.
 static void copy_units(const copy_job *job, const copy_box *b, const copy_walk *w, size_t first, size_t last) {
     size_t bn = first % w->blocks_n, rest = first / w->blocks_n;
     size_t bm = rest % w->blocks_m;
@@ -201,7 +202,7 @@ static void copy_units(const copy_job *job, const copy_box *b, const copy_walk *
 static void copy_task(void *arg, size_t chunk, size_t thread) {
     (void)thread;
     const copy_job *const job = arg;
-    size_t lo = 0, hi = job->list->boxes;  // the last box that starts at or before chunk is in lo..hi-1
+    size_t lo = 0, hi = job->list->boxes;  // the box is the last one in lo..hi-1 that starts at or before chunk
     while (hi - lo > 1) {
         const size_t mid = lo + (hi - lo) / 2;
         if (job->starts[mid] <= chunk) {
@@ -216,7 +217,7 @@ static void copy_task(void *arg, size_t chunk, size_t thread) {
     copy_units(job, &b, &w, first, nacre_min(first + w.units_per_chunk, w.units));
 }
 
-// Whether the elements of a box lie where they would be copied to.
+// copy_lies reports whether the elements of a box already are where the copy would put them.
 static int copy_lies(const copy_boxes *list, const copy_box *b, const void *src, const void *dst) {
     const ptrdiff_t width = (ptrdiff_t)list->width;
     return (const char *)src + b->src_at * width == (const char *)dst + b->dst_at * width && memcmp(b->from, b->to, b->axes * sizeof *b->from) == 0;

@@ -9,9 +9,9 @@
 #include "copy/transposes.inc"
 #undef NACRE_KERNEL
 
-// Defines function `name` over tiles of N x N elements of type T, which the
-// function-like TILE(src, dst, src_stride, dst_stride) transposes; the edges that
-// tiles do not cover go through the scalar row, and what nacre_few says through FEW.
+// NACRE_TRANSPOSE_BY_TILES defines function `name` over tiles of N x N elements of type T. The
+// function-like TILE(src, dst, src_stride, dst_stride) transposes one tile, SCALAR the edges that
+// tiles do not cover, and FEW the matrices for which nacre_few holds.
 #define NACRE_TRANSPOSE_BY_TILES(name, T, N, TILE, FEW, SCALAR)                                                     \
     void name(const void *src, void *dst, size_t rows, size_t cols, ptrdiff_t src_stride, ptrdiff_t dst_stride) {   \
         if (nacre_few(rows, cols, src_stride) || nacre_few(cols, rows, dst_stride)) {                               \

@@ -8,8 +8,7 @@ NACRE_TARGET_BEGIN(NACRE_AVX2)
 
 #include "copy/few.inc"
 
-// One round of merging row i with row i + 8; four rounds put column bits before
-// row bits.
+// w1_merge_avx2 merges each row i with row i + 8. Four rounds put column bits before row bits.
 static inline void w1_merge_avx2(const __m128i *from, __m128i *to) {
     for (int i = 0; i < 8; i++) {
         to[2 * i] = _mm_unpacklo_epi8(from[i], from[i + 8]);
