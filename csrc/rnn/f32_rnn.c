@@ -1,21 +1,20 @@
-// Networks of floats. What the inputs add to the sums of gates is computed for a
-// block of steps by one product; then each step adds what the state gives and
-// goes through the gates.
+// Op f32_rnn: networks of floats. One product per block of steps computes the inputs' part of the
+// gates' sums. Then each step adds the state's part and applies the gates.
 //
-// Sequences are cut into units of as many as fit a tile of a product. Units run
-// on their own through all steps of a block, in any thread; where threads cannot
-// share them evenly, and a step is long, the hidden states of every step are shared
-// out instead. Neither changes the order in which one element is computed.
+// Sequences are divided into units, each as many sequences as fit a tile of a product. A unit runs
+// through all steps of a block by itself, on any thread. If threads cannot share the units evenly
+// and a step is long, threads share the hidden states of every step instead. The order in which an
+// element is computed is the same either way.
 #include "rnn/f32_rnn.h"
 
 #include "core/simd.h"
 
 enum {
-    RNN_BLOCK = 1 << 18, // sums of a block of steps: second-level cache
-    RNN_ROWS = 64        // of the input that are worth a product of their own
+    RNN_BLOCK = 1 << 18,  // most sums of a block of steps; they stay in the second-level cache
+    RNN_ROWS = 64        // least input rows of a product
 };
 
-// Extents and strides; the pointers follow when there is memory.
+// rnn_make_plan sets the extents and strides of a plan. rnn_place sets its pointers.
 static rnn_plan rnn_make_plan(const nacre_rnn *n, const rnn_operands *o, size_t threads) {
     const nacre_f32_gemm_driver *const driver = o->gemm->driver;
     rnn_plan p = {.n = n, .o = o, .width = n->gates * n->hidden};
@@ -32,7 +31,7 @@ static rnn_plan rnn_make_plan(const nacre_rnn *n, const rnn_operands *o, size_t 
     p.block = nacre_max(1, nacre_min(p.block, n->steps));
     p.packed_w = driver->packed_b(o->gemm, p.width, n->input);
     p.packed_r = driver->packed_b(o->gemm, n->hidden, n->hidden);
-    // One product for all sequences, or one for each: the longest blocks need most.
+    // There is one product for all sequences or one per sequence; reserve the larger scratch.
     const size_t axes[] = {batch, 1, 0};
     nacre_f32_gemm g = {.impl = o->gemm, .m = p.block * batch, .n = p.width, .k = n->input, .b.packed = 1, .row_count = 1};
     g.a = (nacre_f32_operand){.type = o->type, .row = n->input, .col = 1};
@@ -43,7 +42,8 @@ static rnn_plan rnn_make_plan(const nacre_rnn *n, const rnn_operands *o, size_t 
     return p;
 }
 
-// Hands out scratch in the order of the plan's pointers, from NULL only counting.
+// rnn_place sets the plan's pointers into scratch and returns the floats used. If scratch is NULL,
+// it only counts.
 static size_t rnn_place(rnn_plan *p, float *scratch) {
     const nacre_rnn *const n = p->n;
     const size_t states = n->directions * n->batch * n->hidden;
@@ -75,7 +75,7 @@ static size_t rnn_place(rnn_plan *p, float *scratch) {
     return used;
 }
 
-// ---- what is there before the first step, and after the last ----
+// ---- before the first step, and after the last ----
 
 static void rnn_get_or_clear(const rnn_plan *p, const void *base, size_t at, size_t n, float *dst) {
     if (base == NULL) {
@@ -85,8 +85,8 @@ static void rnn_get_or_clear(const rnn_plan *p, const void *base, size_t at, siz
     }
 }
 
-// The biases of input and state together, but for the hidden gate of a GRU that
-// multiplies the state's part: that has its bias with the product.
+// rnn_add_biases adds the biases of input and state. For the hidden gate of a linear GRU, it takes
+// the input's bias only: the state's bias is added with the product.
 static void rnn_add_biases(const rnn_plan *p, size_t dir) {
     float *const sum = p->bias + dir * p->width;
     if (p->o->bias == NULL) {
@@ -130,13 +130,13 @@ static void rnn_end(const rnn_plan *p) {
     }
 }
 
-// ---- what the inputs add ----
+// ---- the inputs' part of the sums ----
 
 typedef struct {
     size_t dir;
-    size_t products, stride;  // of rows of the input that follow each other, and what is between them
+    size_t products, stride;  // products of consecutive input rows, and the stride between them
     size_t rows, row_step;
-    size_t from;              // the first row's element of x
+    size_t from;              // element of x at the first row
     float *to;
 } rnn_inputs;
 
@@ -160,13 +160,13 @@ static void rnn_add_inputs(const rnn_plan *p, nacre_team *team, const rnn_inputs
     o->gemm->driver->run(&g, team, p->gemm);
 }
 
-// Fills the sums of the block's steps. A step of a sequence has the slot
-// step - first, or last - 1 - step where time runs backward.
+// rnn_sum_inputs computes the inputs' part of the sums for the block's steps. A step has slot step
+// - first, or last - 1 - step if time runs backward.
 static void rnn_sum_inputs(rnn_plan *p, nacre_team *team) {
     const nacre_rnn *const n = p->n;
     const size_t count = p->last - p->first, row = n->batch_first ? n->input : n->batch * n->input;
     const size_t sequence = n->batch_first ? n->steps * n->input : n->input;
-    // Sequences whose steps lie side by side make one product.
+    // Sequences with adjacent steps make one product.
     const bool merged = p->even && (!n->batch_first || n->batch == 1);
     p->sums_step = merged ? n->batch * p->width : p->width;
     p->sums_batch = merged ? p->width : count * p->width;
@@ -198,7 +198,7 @@ static void rnn_sum_inputs(rnn_plan *p, nacre_team *team) {
 typedef struct {
     const rnn_plan *p;
     const void *src;
-    size_t n, k, size;  // of a matrix [n, k] and of its packed form
+    size_t n, k, size;  // extents of a matrix [n, k], and the size of its packed form
     size_t panels;
     float *dst;
 } rnn_weights;
@@ -237,7 +237,7 @@ static rnn_operands rnn_operands_of(const nacre_kernel *kernel, const int64_t *w
     };
 }
 
-// Brings operands that come in other forms into those of rnn_operands.
+// rnn_take sets the operands, converted to the forms of rnn_operands.
 static void rnn_take(const nacre_call *c, rnn_plan *p, rnn_operands *o) {
     const nacre_rnn *const n = p->n;
     o->x = nacre_operand(c, 0);
@@ -292,7 +292,7 @@ static size_t rnn_command_scratch(const nacre_kernel *k, const int64_t *words, s
     return rnn_place(&p, NULL) * sizeof(float);
 }
 
-// Weights are packed unless the padding would be most of them.
+// rnn_packed returns the bytes of packed weights. It returns 0 if most of them would be padding.
 static size_t rnn_packed(const nacre_kernel *k, const int64_t *words, size_t operand) {
     enum { MOST_PADDING = 4, SMALL = 1 << 16 };
     if (operand != 1 && operand != 2) return 0;

@@ -1,4 +1,4 @@
-// What the parts of f32_rnn share: the plan of a run, and where it keeps what.
+// Shared by the files of f32_rnn: the plan of a run and the positions of its elements.
 #ifndef NACRE_RNN_F32_RNN_H
 #define NACRE_RNN_F32_RNN_H
 
@@ -8,7 +8,7 @@
 #include "half/half.h"
 #include "rnn/rnn.h"
 
-// The operands of rnn.h: w and r are packed, bias and peepholes are floats.
+// rnn_operands are the operands of rnn.h. w and r are packed; bias and peepholes are floats.
 typedef struct {
     const nacre_f32_gemm_impl *gemm;
     const nacre_f32_rnn_cell_impl *impl;
@@ -16,32 +16,32 @@ typedef struct {
     const void *x, *h0, *c0;
     void *y, *y_h, *y_c;
     const float *w, *r, *bias, *peepholes;
-    bool pack_w, pack_r;  // as they come they are not packed
+    bool pack_w, pack_r;  // w, r must be packed first
 } rnn_operands;
 
 typedef struct {
     const nacre_rnn *n;
     const rnn_operands *o;
     nacre_team *team;
-    size_t width;          // sums of one step of one sequence
-    size_t block;          // steps at a time
-    size_t rows, units;    // sequences of a unit, units of a direction
+    size_t width;          // sums per step of one sequence
+    size_t block;          // steps per block
+    size_t rows, units;    // sequences per unit; units per direction
     size_t longest;        // steps of the longest sequence
-    bool even;             // all sequences are as long as that
+    bool even;             // all sequences have length longest
     size_t packed_w, packed_r;
     size_t gemm_scratch;
-    // Of a block: steps first..last-1, whose sums lie at sums + direction * sums_dir +
-    // sequence * sums_batch + slot * sums_step.
+    // The block's steps are first..last-1. Their sums are at sums + direction * sums_dir + sequence
+    // * sums_batch + slot * sums_step.
     size_t first, last;
     size_t sums_dir, sums_batch, sums_step;
     float *sums, *bias;
-    // [directions, batch, hidden]; _t are those of a unit transposed, of which the
-    // state's are read and written in turn.
+    // Arrays [directions, batch, hidden]. Arrays _t hold each unit transposed; steps alternate
+    // between the two state_t.
     float *state, *state_t[2], *cell, *reset, *reset_t, *linear;
     float *gemm;
-    // Where operands are brought into the form of rnn_operands.
+    // Memory for operands converted to the form of rnn_operands.
     float *wide_bias, *wide_peepholes, *wide_w, *wide_r;
-    // Of a step that is shared out: hidden states of a part, and parts of a unit.
+    // For a step shared among threads: hidden states of a part, and parts of a unit.
     size_t columns, chunks;
 } rnn_plan;
 
@@ -63,9 +63,9 @@ static inline void rnn_put(const rnn_plan *p, void *base, size_t at, size_t n, c
     p->o->gemm->half()->narrow[p->o->type](src, rnn_at(p, base, at), n);
 }
 
-// ---- where things lie ----
+// ---- positions of elements ----
 
-// The element of a state as the operands lie.
+// rnn_state_at returns the index of the first element of a state in h0, c0, y_h and y_c.
 static inline size_t rnn_state_at(const nacre_rnn *n, size_t dir, size_t b) {
     return (n->batch_first ? b * n->directions + dir : dir * n->batch + b) * n->hidden;
 }
@@ -75,7 +75,7 @@ static inline size_t rnn_y_at(const nacre_rnn *n, size_t dir, size_t b, size_t t
     return row * n->hidden;
 }
 
-// dst[i * rows + b] = src[b * hidden + i] for the unit's sequences and i < n.
+// rnn_transpose sets dst[i * rows + b] = src[b * hidden + i] for the unit's sequences and i < n.
 static inline void rnn_transpose(const rnn_plan *p, size_t rows, size_t n, const float *src, float *dst) {
     if (rows == 1) {
         memcpy(dst, src, n * sizeof *dst);
@@ -84,10 +84,10 @@ static inline void rnn_transpose(const rnn_plan *p, size_t rows, size_t n, const
     }
 }
 
-// A unit is some of the sequences in one direction.
+// rnn_unit is a few sequences in one direction.
 typedef struct {
     size_t dir, b, rows;
-    size_t states;  // where the unit's states begin
+    size_t states;  // index of the unit's first state
 } rnn_unit;
 
 static inline rnn_unit rnn_unit_at(const rnn_plan *p, size_t index) {
@@ -98,7 +98,7 @@ static inline rnn_unit rnn_unit_at(const rnn_plan *p, size_t index) {
     return u;
 }
 
-// Runs steps first..last-1, whose sums hold what the inputs add.
+// nacre_f32_rnn_run_steps runs steps first..last-1, given the inputs' part of their sums.
 void nacre_f32_rnn_run_steps(rnn_plan *p, nacre_team *team);
 
 #endif

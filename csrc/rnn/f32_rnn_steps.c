@@ -1,31 +1,31 @@
-// The steps of f32_rnn: what the state adds to the sums of gates, and the gates.
+// The steps of f32_rnn: add the state's part to the sums of gates, then apply the gates.
 #include "core/phases.h"
 #include "rnn/f32_rnn.h"
 
 enum {
-    RNN_GRAIN = 1 << 18, // multiply-adds that are worth a thread's attention
-    RNN_STEP = 1 << 15   // of a step that threads who wait for it share
+    RNN_GRAIN = 1 << 18,  // multiply-adds that are worth more than one thread
+    RNN_STEP = 1 << 15   // multiply-adds of a step that are worth sharing among threads
 };
 
-// Hidden states j0..j1-1 of a unit in one step, or in half of one where the second needs
-// all that the first makes: of these the gates from first to last - 1.
+// rnn_stride is hidden states j0..j1-1 of a unit in one step, for gates first..last-1. A step has
+// two halves if the second half needs all states of the first.
 typedef struct {
     const rnn_unit *u;
     size_t step;
     bool halves, second;
     size_t first, last;
     size_t j0, j1;
-    const float *x;  // what the gates' weights multiply, transposed
+    const float *x;  // the transposed operand of the gates' weights
     float *sums;
-    // Operands of products with `panels` panels of each gate from state `at` on.
+    // The operands of products: `count` panels, `panels` of each gate, from state `at` on.
     size_t at, panels, count;
     const void *b[NACRE_GEMM_PANELS];
     float *c[NACRE_GEMM_PANELS];
     nacre_f32_epilogue e[NACRE_GEMM_PANELS];
 } rnn_stride;
 
-// What becomes of the products of gate g with n states from j on: they are added to the
-// gate's sums, or are GRU's linear.
+// rnn_epilogue returns the epilogue for the products of gate g from state j on. It adds them to the
+// gate's sums; the products of a linear GRU's hidden gate are stored apart, with their bias.
 static nacre_f32_epilogue rnn_epilogue(const rnn_plan *p, const rnn_stride *s, size_t g, size_t j) {
     nacre_f32_epilogue e = {.alpha = 1, .ld_add = p->sums_batch};
     if (!p->n->linear || g != 2) {
@@ -44,7 +44,7 @@ static const float *rnn_panel(const rnn_plan *p, const rnn_stride *s, size_t g, 
     return p->o->r + (s->u->dir * p->n->gates + g) * p->packed_r + j * p->n->hidden;
 }
 
-// Points the operands at that many panels of each gate from state j on.
+// rnn_point sets the operands to `panels` panels of each gate, from state j on.
 static void rnn_point(const rnn_plan *p, rnn_stride *s, size_t j, size_t panels) {
     s->count = 0;
     for (size_t g = s->first; g < s->last; g++) {
@@ -58,7 +58,7 @@ static void rnn_point(const rnn_plan *p, rnn_stride *s, size_t j, size_t panels)
     s->panels = panels;
 }
 
-// Moves the operands to state j.
+// rnn_move moves the operands to state j.
 static void rnn_move(const rnn_plan *p, rnn_stride *s, size_t j) {
     const ptrdiff_t by = (ptrdiff_t)j - (ptrdiff_t)s->at;
     for (size_t q = 0; q < s->count; q++) {
@@ -69,8 +69,8 @@ static void rnn_move(const rnn_plan *p, rnn_stride *s, size_t j) {
     }
 }
 
-// Adds what the state gives to n states from j on: of one panel, or of a few whole ones
-// in a unit of one row.
+// rnn_multiply adds the state's part to the sums of n states from j on: one panel, or several whole
+// panels if the unit has one row.
 static void rnn_multiply(const rnn_plan *p, rnn_stride *s, size_t j, size_t n) {
     const nacre_f32_gemm_impl *const gemm = p->o->gemm;
     const size_t panels = nacre_ceil_div(n, gemm->nr);
@@ -90,7 +90,7 @@ static void rnn_multiply(const rnn_plan *p, rnn_stride *s, size_t j, size_t n) {
     }
 }
 
-// Takes the sums of n states from j on through the gates.
+// rnn_activate applies the gates to the sums of n states from j on.
 static void rnn_activate(const rnn_plan *p, const rnn_stride *s, size_t j, size_t n) {
     const nacre_f32_rnn_cell_impl *const impl = p->o->impl;
     const size_t hidden = p->n->hidden;
@@ -111,7 +111,7 @@ static void rnn_activate(const rnn_plan *p, const rnn_stride *s, size_t j, size_
     }
 }
 
-// Hands on what a step made: to the next, and to y.
+// rnn_hand_on transposes the new states for the next step, or half step, and writes them to y.
 static void rnn_hand_on(const rnn_plan *p, const rnn_stride *s) {
     const nacre_rnn *const n = p->n;
     const rnn_unit *const u = s->u;
@@ -126,7 +126,7 @@ static void rnn_hand_on(const rnn_plan *p, const rnn_stride *s) {
     }
 }
 
-// Takes hidden states j0..j1-1 of a unit through a step, or through half of one.
+// rnn_step computes hidden states j0..j1-1 of a unit for one step, or for half of one.
 static void rnn_step(const rnn_plan *p, const rnn_unit *u, size_t step, bool second, size_t j0, size_t j1) {
     const nacre_rnn *const n = p->n;
     rnn_stride s;
@@ -142,9 +142,9 @@ static void rnn_step(const rnn_plan *p, const rnn_unit *u, size_t step, bool sec
     const size_t slot = rnn_backward(n, u->dir) ? p->last - 1 - step : step - p->first;
     s.sums = p->sums + u->dir * p->sums_dir + u->b * p->sums_batch + slot * p->sums_step;
     s.x = (s.halves && second ? p->reset_t : p->state_t[step % 2]) + u->states;
-    // Every other step goes through the weights from their end, where the step before left
-    // them in the cache. Gates are one stride behind the sums: their arithmetic is done while
-    // weights arrive.
+    // Every other step reads the weights backward, because the end of them is still in the cache.
+    // Gates are applied one stride after the sums, so that their arithmetic overlaps the loads of
+    // weights.
     const size_t nr = p->o->gemm->nr, gates = s.last - s.first, most = (u->rows == 1 ? NACRE_GEMM_PANELS / gates : 1) * nr;
     const size_t strides = nacre_ceil_div(j1 - j0, most);
     size_t before = 0, made = 0;
@@ -178,8 +178,8 @@ static void rnn_columns_part(void *job, size_t phase, size_t part) {
     rnn_step(p, &u, p->first + phase / halves, phase % halves != 0, j0, nacre_min(p->n->hidden, j0 + p->columns));
 }
 
-// Parts of a step of one unit: as many as threads share units evenly, and one where units
-// are enough or a step too short.
+// rnn_chunks returns into how many parts to divide a step of each unit so that threads share the
+// work evenly. It returns 1 if there are enough units or a step is too short.
 static size_t rnn_chunks(const rnn_plan *p, size_t threads) {
     enum { ENOUGH = 4 };  // units per thread
     const size_t units = p->n->directions * p->units, work = p->rows * p->width * p->n->hidden;

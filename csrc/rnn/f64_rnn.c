@@ -1,5 +1,4 @@
-// Networks of doubles, gate by gate. One chunk of work is a sequence in one
-// direction.
+// Op f64_rnn: networks of doubles, gate by gate. One chunk of work is a sequence in one direction.
 #include <math.h>
 #include <string.h>
 
@@ -20,7 +19,7 @@ typedef struct {
 
 nacre_f64_rnn_fn nacre_f64_rnn__scalar;
 
-// The operands of rnn.h.
+// f64_rnn_operands are the operands of rnn.h.
 typedef struct {
     const double *x, *w, *r, *bias, *h0, *c0, *peepholes;
     double *y, *y_h, *y_c;
@@ -33,7 +32,7 @@ typedef struct {
     nacre_team *team;
 } f64_rnn_job;
 
-// One sequence in one direction.
+// f64_rnn_sequence is one sequence in one direction.
 typedef struct {
     const nacre_rnn *n;
     const double *w, *r, *bias;
@@ -42,7 +41,7 @@ typedef struct {
 
 static size_t f64_rnn_per_thread(const nacre_rnn *n) { return (n->gates + 3) * n->hidden; }
 
-// In four sums, which do not wait for each other.
+// f64_rnn_dot returns the dot product of a and b, in four independent sums.
 static double f64_rnn_dot(const double *a, const double *b, size_t n) {
     double s[4] = {0};
     size_t i = 0;
@@ -53,7 +52,8 @@ static double f64_rnn_dot(const double *a, const double *b, size_t n) {
     return (s[0] + s[1]) + (s[2] + s[3]);
 }
 
-// Gates first..last-1 get what the input and v, the state or a part of it, give.
+// f64_rnn_sums sets the sums of gates first..last-1 from input x and from v, the state or reset
+// state. If v is NULL, it uses the input only.
 static void f64_rnn_sums(const f64_rnn_sequence *q, size_t first, size_t last, const double *x, const double *v) {
     const nacre_rnn *const n = q->n;
     for (size_t i = first * n->hidden; i < last * n->hidden; i++) {

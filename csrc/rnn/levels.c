@@ -1,4 +1,4 @@
-// The bodies of the family for each level.
+// Compiles the bodies of the family for each level.
 #include "core/vec.h"
 #include "eltwise/f32_math.h"
 #include "rnn/rnn.h"

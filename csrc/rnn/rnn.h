@@ -1,5 +1,5 @@
-// Recurrent networks of one layer: RNN, GRU and LSTM, in one or two directions,
-// with the names and formulas of the ONNX operators.
+// Recurrent networks of one layer: RNN, GRU and LSTM, in one or two directions, with the names and
+// formulas of the ONNX operators.
 #ifndef NACRE_RNN_RNN_H
 #define NACRE_RNN_RNN_H
 
@@ -15,7 +15,7 @@
 
 const nacre_kernel *nacre_rnn_kernels(size_t *count);
 
-// Functions of one number, with parameters a and b.
+// nacre_rnn_activation is a function of one number, with parameters a and b.
 typedef enum {
     NACRE_RNN_RELU,              // max(x, 0)
     NACRE_RNN_TANH,              // tanh x
@@ -35,8 +35,8 @@ typedef struct {
     float a, b;
 } nacre_rnn_function;
 
-// The functions f, g, h of the operator, as many as it has, and what comes
-// before them: sums are brought into -clip..clip.
+// nacre_rnn_cell holds the functions f, g, h of the operator, as many as it has. Sums are clipped
+// to -clip..clip before f and g.
 typedef struct {
     nacre_rnn_function f[3];
     float clip;         // INFINITY for none
@@ -45,22 +45,22 @@ typedef struct {
 
 // ---- one step of one sequence -------------------------------------------------
 
-// n units; a pointer that the step does not need is not looked at.
+// nacre_f32_rnn_units are the operands of n units. A step reads only the pointers that it needs.
 typedef struct {
     size_t n;
-    size_t step;             // from one gate of sums, or of peepholes, to the next
-    float *sums;             // what the input and the recurrence add up to, per gate
-    const float *peepholes;  // LSTM's, of input, output and forget gate; NULL for none
+    size_t step;             // distance between gates, in sums and in peepholes
+    float *sums;             // input plus recurrence, per gate
+    const float *peepholes;  // LSTM's: input, output and forget gate; NULL for none
     const float *linear;     // GRU's product of the state with the hidden gate's weights
     float *reset;            // GRU's reset state
-    float *cell;             // LSTM's
+    float *cell;             // LSTM's cell
     float *state;
 } nacre_f32_rnn_units;
 typedef void nacre_f32_rnn_step(const nacre_rnn_cell *c, const nacre_f32_rnn_units *u);
 
-// The steps for one ISA level. A kernel row of op f32_rnn_cell has the signature
-// nacre_f32_rnn_cell_fn and returns them. With s_k and p_k the sums and peepholes
-// of gate k, in the order of the operator's weights, and the clip before f and g:
+// nacre_f32_rnn_cell_impl holds the steps of one level. A kernel row of op f32_rnn_cell has the
+// signature nacre_f32_rnn_cell_fn and returns them. s_k and p_k are the sums and peepholes of gate
+// k, in the order of the operator's weights. Sums are clipped before f and g.
 typedef struct {
     // state = f(s_0)
     nacre_f32_rnn_step *rnn;
@@ -78,20 +78,19 @@ typedef const nacre_f32_rnn_cell_impl *nacre_f32_rnn_cell_fn(void);
 
 // ---- whole networks -------------------------------------------------------------
 
-// What is computed, whatever the element type. gates is 1 for RNN, 3 for GRU, 4
-// for LSTM. The state of a sequence is the initial one until its first step, and
-// y is 0 behind its last.
+// nacre_rnn describes a network of any element type. gates is 1 for RNN, 3 for GRU, 4 for LSTM.
+// Before its first step, the state of a sequence is the initial one. After its last step, y is 0.
 typedef struct {
     size_t gates, steps, batch, input, hidden, directions;
-    bool reverse;      // the first direction runs from the end; the second does always
-    bool batch_first;  // x, y and the states have their batch axis before all others
+    bool reverse;      // the first direction runs from the end; the second always does
+    bool batch_first;  // batch is the first axis of x, y and the states
     bool linear;       // GRU's linear_before_reset
     nacre_rnn_cell cells[2];
-    const int32_t *lengths;  // steps of each sequence, 0..steps; NULL for all of them
+    const int32_t *lengths;  // steps of each sequence, 0..steps; NULL if all have `steps`
 } nacre_rnn;
 
-// The words of commands f32_rnn, whose rows return the steps of a level, and f64_rnn.
-// Operands are those of the ONNX operators, all without gaps:
+// The words of commands f32_rnn, with rows that return the steps of a level, and f64_rnn. The
+// operands are the operands of the ONNX operators, without gaps:
 //     0 x[steps, batch, input]
 //     1 w[directions, gates * hidden, input]
 //     2 r[directions, gates * hidden, hidden]
@@ -103,12 +102,12 @@ typedef struct {
 //     8 y[steps, directions, batch, hidden]
 //     9 y_h, like h0
 //    10 y_c, like h0
-// bias, h0, c0 and peepholes may be left out for zeros, lengths for full ones, y, y_h and
-// y_c where they are not wanted. A length beyond 0..steps ends the run.
+// If bias, h0, c0 or peepholes are left out, they are zeros; if lengths is left out, all sequences
+// are full. y, y_h and y_c may be left out. A length out of 0..steps ends the run.
 //
-// Elements are of one type: doubles in f64_rnn, of a nacre_float_type in f32_rnn, where
-// w and r may be packed: as `directions` right operands [input, gates * hidden] of a
-// product of floats, and as directions * gates of [hidden, hidden].
+// All elements have one type: double in f64_rnn, type (a nacre_float_type) in f32_rnn. In f32_rnn,
+// w and r may be packed: w as `directions` right operands [input, gates * hidden] of a product of
+// floats, r as directions * gates right operands [hidden, hidden].
 typedef struct {
     int64_t gates, steps, batch, input, hidden, directions;
     int64_t reverse, batch_first, linear;  // flags
@@ -124,7 +123,7 @@ typedef struct {
 
 extern const nacre_entry nacre_f32_rnn_entry, nacre_f64_rnn_entry;
 
-// What the words say, without lengths.
+// nacre_rnn_of_words returns the network that the words describe, without lengths.
 static inline nacre_rnn nacre_rnn_of_words(const int64_t *words) {
     enum { FUNCTIONS = 3 };
     const nacre_rnn_words *const w = (const void *)words;
@@ -150,8 +149,8 @@ static inline nacre_rnn nacre_rnn_of_words(const int64_t *words) {
     return n;
 }
 
-// Takes lengths from operand 4. It reports false, and ends the run, for one that is not
-// in 0..steps.
+// nacre_rnn_take_lengths sets lengths from operand 4. If one is not in 0..steps, it ends the run
+// and returns false.
 static inline bool nacre_rnn_take_lengths(const nacre_call *c, nacre_rnn *n) {
     n->lengths = nacre_operand(c, 4);
     for (size_t b = 0; n->lengths != NULL && b < n->batch; b++) {
@@ -163,7 +162,7 @@ static inline bool nacre_rnn_take_lengths(const nacre_call *c, nacre_rnn *n) {
     return true;
 }
 
-// The signature of a row of op f64_rnn.
+// nacre_f64_rnn_fn is the signature of a row of op f64_rnn.
 typedef void nacre_f64_rnn_fn(const nacre_call *c, const nacre_rnn *n);
 
 #endif
