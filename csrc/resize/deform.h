@@ -1,12 +1,12 @@
-// What follows from the extents of a deformable convolution.
+// Numbers computed from the extents of a deformable convolution.
 #ifndef NACRE_RESIZE_DEFORM_H
 #define NACRE_RESIZE_DEFORM_H
 
 #include "resize/resize.h"
 
 typedef struct {
-    size_t kernel, places, pixels;  // elements of the kernel, of the output's space, of the input's
-    size_t field, fields;           // the first field that channels have, and how many
+    size_t kernel, places, pixels;  // elements of the kernel, of the output, of the input
+    size_t field, fields;           // first field of the channels, and number of fields
     int64_t kernel_step[NACRE_DEFORM_AXES], out_step[NACRE_DEFORM_AXES], in_step[NACRE_DEFORM_AXES];
 } deform_space;
 

@@ -1,4 +1,4 @@
-// Commands f32_deform_columns and f64_deform_columns, of any extents, place by place.
+// Commands f32_deform_columns and f64_deform_columns for all extents, one position at a time.
 #include <math.h>
 
 #include "core/simd.h"
@@ -6,10 +6,10 @@
 
 enum {
     DEFORM_TAPS = 1 << NACRE_DEFORM_AXES,
-    DEFORM_GRAIN = 1 << 15,  // products that a chunk of work should have
+    DEFORM_GRAIN = 1 << 15,  // products of a chunk, at least
 };
 
-// Places of a chunk.
+// deform_per_chunk returns the number of positions per chunk.
 static size_t deform_per_chunk(const nacre_deform_words *w) {
     const size_t work = (size_t)nacre_min_i64(w->channels, w->per_field) << w->axes;
     return work < DEFORM_GRAIN ? DEFORM_GRAIN / work : 1;

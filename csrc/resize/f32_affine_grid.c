@@ -1,5 +1,6 @@
-// Command f32_affine_grid. A chunk of work is up to AFFINE_PLACES places of the last axis in up to
-// AFFINE_ROWS rows. The last axis adds the same to all of these rows, and it is computed once.
+// Command f32_affine_grid. A chunk is up to AFFINE_PLACES positions of the last axis in up to
+// AFFINE_ROWS rows. The terms of the last axis are the same in all of these rows and are computed
+// once.
 #include "resize/resize.h"
 
 enum { AFFINE_PLACES = 240, AFFINE_ROWS = 64 };
@@ -11,16 +12,16 @@ typedef struct {
     float *y;
     size_t axes;
     size_t last, rows;      // extent of the last axis, product of the others
-    size_t columns, bands;  // chunks of an image along last and along rows
+    size_t columns, bands;  // chunks of an image along the last axis, and along rows
 } affine_job;
 
-// Returns the coordinate of place i of an axis of n.
+// affine_place returns the coordinate of position i of an axis of n.
 static double affine_place(const nacre_affine_grid_words *w, size_t i, int64_t n) {
     if (!w->corners) return (2 * (double)i + 1) / (double)n - 1;
     return n == 1 ? -1 : 2 * (double)i / (double)(n - 1) - 1;
 }
 
-// Returns the sum for row p without the last axis's term. Line is the row of theta.
+// affine_begin returns the sum for row p without the term of the last axis. line is a row of theta.
 static double affine_begin(const affine_job *j, const float *line, size_t p) {
     double sum = line[j->axes];
     for (size_t a = 0, step = j->rows; a + 1 < j->axes; a++) {

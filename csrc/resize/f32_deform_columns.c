@@ -1,12 +1,12 @@
-// Command f32_deform_columns.
+// Command f32_deform_columns, by tables of taps.
 #include <string.h>
 
 #include "resize/deform.h"
 #include "resize/taps.h"
 
 enum {
-    DEFORM_CHANNELS = 64,  // channels of a chunk at most
-    DEFORM_LINEAR = 5,     // axes whose taps tables hold
+    DEFORM_CHANNELS = 64,  // most channels per chunk
+    DEFORM_LINEAR = 5,     // most axes of a table of taps
 };
 
 typedef struct {
@@ -20,7 +20,7 @@ typedef struct {
     size_t per_thread;
 } f32_deform_job;
 
-// Places p = first.. along an axis, before they are moved.
+// deform_places sets x to the positions from first on along an axis, before offsets are added.
 static void deform_places(const f32_deform_job *j, size_t axis, size_t k, size_t first, size_t n, int32_t *x) {
     const nacre_deform_words *const w = j->w;
     const int64_t tap = (int64_t)k / j->s.kernel_step[axis] % w->kernel[axis], step = j->s.out_step[axis];

@@ -2,7 +2,7 @@
 #include "resize/taps.h"
 
 enum {
-    GRID_CHANNELS = 64,  // channels of a chunk at most
+    GRID_CHANNELS = 64,  // most channels per chunk
 };
 
 typedef struct {
@@ -10,8 +10,8 @@ typedef struct {
     const nacre_grid_words *w;
     const float *x, *grid;
     float *y;
-    size_t places, space, channels, blocks, groups;  // chunks of an image: blocks of places, groups of channels
-    size_t most;                                     // taps of a place
+    size_t places, space, channels, blocks, groups;  // chunks of an image: blocks of positions, groups of channels
+    size_t most;                                     // taps per position
     char *scratch;
     size_t per_thread;
 } grid_job;
@@ -52,7 +52,7 @@ static void grid_task(void *job, size_t chunk, size_t thread) {
     }
 }
 
-// The taps of a place along one axis, and along all.
+// grid_taps returns the number of taps per position, along all axes.
 static size_t grid_taps(const nacre_grid_words *w) {
     const size_t along = w->mode == NACRE_GRID_NEAREST ? 1 : w->mode == NACRE_GRID_LINEAR ? 2 : NACRE_TAPS_AXIS;
     size_t n = 1;

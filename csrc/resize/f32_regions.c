@@ -1,18 +1,18 @@
-// Command f32_regions. Elements of a region are sums over rows, then over columns: the weights of
-// samples are products of one for each axis, and so are those of their means.
+// Command f32_regions. An element of a region is a sum over rows, then over columns: the weight of
+// a sample is a product of one weight per axis, and so is the weight of a mean of samples.
 #include <math.h>
 
 #include "core/simd.h"
 #include "resize/taps.h"
 
 enum {
-    REGIONS_CHANNELS = 64,    // channels of a chunk at most
-    REGIONS_TAPS = 16,        // columns of an element that a table holds
-    REGIONS_STRIP = 1 << 14,  // floats of the rows of a strip at most, unless it has one row
+    REGIONS_CHANNELS = 64,    // most channels per chunk
+    REGIONS_TAPS = 16,        // most columns per element in a table
+    REGIONS_STRIP = 1 << 14,  // most floats in the rows of a strip, unless it has one row
 };
 
-// What the elements of a region take of one axis: element i the inputs at[i * most ...], count[i]
-// of them, each with a weight. It has none if it lies outside the image.
+// region_axis holds the inputs of each element along one axis: element i reads count[i] inputs,
+// at[i * most ...], each with a weight part. An element outside the image has none.
 typedef struct {
     size_t most;
     int32_t *at, *count;
@@ -26,16 +26,16 @@ typedef struct {
     const float *x, *regions;
     const void *batch;
     float *y;
-    size_t groups;           // of channels
+    size_t groups;           // groups of channels
     size_t rows_most, columns_most;
     size_t strip;            // rows of elements that are summed over columns together
     char *scratch;
     size_t per_thread;
 } regions_job;
 
-// Adds an input to element i. Weights of the same input are added up, so that an element has no
-// more inputs than the axis. Samples of an element follow each other in one direction, and so an
-// input that it has is among the last three.
+// region_add adds an input to element i. If the element already has that input, the weights are
+// added, so an element has at most as many inputs as the axis. The samples of an element go in one
+// direction, so only the last three inputs need a check.
 static void region_add(region_axis *a, size_t i, int32_t at, float part) {
     int32_t *const list = a->at + i * a->most;
     float *const parts = a->part + i * a->most;
@@ -50,7 +50,8 @@ static void region_add(region_axis *a, size_t i, int32_t at, float part) {
     a->count[i]++;
 }
 
-// A place along an axis, between two inputs or at one; outside the image both weights are 0.
+// region_place is a position along an axis: two neighbouring inputs and their weights. Outside the
+// image both weights are 0.
 typedef struct {
     int32_t low, high;
     float low_part, high_part;
@@ -65,7 +66,8 @@ static region_place region_place_at(float at, int64_t extent) {
     return (region_place){low, low + 1, 1 - part, part};
 }
 
-// Where a region begins along an axis, and the extent of each of its n elements.
+// region_bins returns the start of a region along an axis. It sets bin to the extent of each of its
+// n elements.
 static float region_bins(const nacre_regions_words *w, float from, float to, size_t n, float *bin) {
     const float start = from * (float)w->scale - (float)w->offset, end = to * (float)w->scale - (float)w->offset;
     float length = end - start;
@@ -74,13 +76,13 @@ static float region_bins(const nacre_regions_words *w, float from, float to, siz
     return start;
 }
 
-// Sample k of count in element i.
+// region_sample returns the position of sample k of count in element i.
 static float region_sample(float start, float bin, size_t i, int64_t k, int64_t count) {
     return start + (float)i * bin + ((float)k + 0.5f) * bin / (float)count;
 }
 
-// Finds what the n elements between two ends of a region take of an axis. Fails, and returns
-// false, for a region of too many samples. Returns false if the run is to end, too.
+// region_align finds the inputs of the n elements of a region along an axis. It fails and returns
+// false if the region has too many samples, and returns false if the run is stopped.
 static bool region_align(const regions_job *j, float from, float to, int64_t extent, size_t n, size_t region,
         region_axis *a) {
     const nacre_regions_words *const w = j->w;
@@ -133,7 +135,8 @@ static region_axis region_axis_in(char **memory, size_t n, size_t most) {
     return a;
 }
 
-// The columns that elements take: from first to end, and how many an element takes at most.
+// region_columns sets the range of columns that elements read. It returns the most inputs of one
+// element.
 static size_t region_columns(const region_axis *a, size_t n, size_t *first, size_t *end) {
     size_t most = 0;
     *first = SIZE_MAX;
@@ -149,7 +152,8 @@ static size_t region_columns(const region_axis *a, size_t n, size_t *first, size
     return most;
 }
 
-// Fills the table of the taps of strip rows of elements, in a buffer of rows of that width.
+// region_table fills the table of taps for a strip of rows of elements. The taps are positions in a
+// buffer with rows of `width` floats.
 static nacre_taps region_table(const regions_job *j, const region_axis *columns, size_t taps, size_t first,
         size_t width, void *memory) {
     const size_t n = (size_t)j->w->columns, all = j->strip * n;
@@ -170,7 +174,7 @@ static nacre_taps region_table(const regions_job *j, const region_axis *columns,
     return t;
 }
 
-// Sums over columns without a table.
+// region_row sums over columns without a table.
 static void region_row(const region_axis *columns, const float *row, size_t first, size_t n, float *y) {
     for (size_t i = 0; i < n; i++) {
         const int32_t *const at = columns->at + i * columns->most;
@@ -181,7 +185,7 @@ static void region_row(const region_axis *columns, const float *row, size_t firs
     }
 }
 
-// Whether an element of the axis takes nothing of it.
+// region_leaves reports whether an element of the axis has no inputs.
 static bool region_leaves(const region_axis *a, size_t n) {
     for (size_t i = 0; i < n; i++) {
         if (a->count[i] == 0) return true;
@@ -189,7 +193,7 @@ static bool region_leaves(const region_axis *a, size_t n) {
     return false;
 }
 
-// Sets elements of a plane that lie outside the image.
+// region_outside sets the elements of a plane that are outside the image.
 static void region_outside(const regions_job *j, const region_axis *rows, const region_axis *columns, float *y) {
     const float value = (float)j->w->outside;
     for (int64_t i = 0; i < j->w->rows; i++) {
@@ -210,7 +214,7 @@ static bool region_image(const regions_job *j, size_t region, size_t *image) {
     return true;
 }
 
-// Fills the table of the terms of `all` elements of a region, from the first element of a row on.
+// region_terms fills the table of terms for `all` elements of a region, beginning at row.
 static nacre_taps region_terms(const regions_job *j, const float *r, size_t row, size_t all, void *memory) {
     const nacre_regions_words *const w = j->w;
     const size_t n = (size_t)w->columns;
@@ -247,7 +251,7 @@ static void regions_largest(const regions_job *j, size_t region, size_t image, s
     }
 }
 
-// Bytes of the rows of a strip.
+// regions_strip_bytes returns the bytes of the rows of a strip.
 static size_t regions_strip_bytes(const nacre_regions_words *w) {
     return nacre_align_bytes(nacre_max((size_t)w->width, REGIONS_STRIP) * sizeof(float));
 }
@@ -304,7 +308,7 @@ static void regions_task(void *job, size_t chunk, size_t thread) {
     }
 }
 
-// The inputs along an axis of that extent that an element takes at most.
+// region_most returns the most inputs of an element along an axis of the given extent.
 static size_t region_most(const nacre_regions_words *w, int64_t extent) {
     int64_t taps = 2;
     if (w->kind == NACRE_REGIONS_LARGEST) taps = 0;

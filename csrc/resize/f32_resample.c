@@ -1,7 +1,7 @@
 // Command f32_resample.
 #include "resize/resize.h"
 
-// Products that a chunk of work should at least have.
+// RESAMPLE_GRAIN is the least number of products per chunk.
 enum { RESAMPLE_GRAIN = 1 << 14 };
 
 typedef struct {
@@ -12,7 +12,7 @@ typedef struct {
     void *y;
     size_t rows, n, inner;  // rows of the output
     nacre_resampling r;
-    size_t in, per_thread;  // floats of what a row is made of, and of a thread's scratch
+    size_t in, per_thread;  // floats of input per output row; floats of scratch per thread
     float *scratch;
     size_t per_chunk;
 } resample_job;

@@ -1,4 +1,4 @@
-// The oracle of sampling.
+// The oracle of f32_grid_sample, f32_regions and f32_deform_columns.
 #include <math.h>
 
 #include "core/simd.h"

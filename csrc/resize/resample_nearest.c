@@ -3,7 +3,7 @@
 
 #include "resize/resize.h"
 
-enum { NEAREST_GRAIN = 1 << 16 };  // bytes that a chunk of work should at least write
+enum { NEAREST_GRAIN = 1 << 16 };  // bytes that a chunk writes, at least
 
 void nacre_resample_nearest__scalar(const void *x, const int32_t *start, size_t m, size_t size, size_t repeat,
         void *y) {
@@ -16,7 +16,7 @@ typedef struct {
     const char *x;
     const int32_t *start[2];
     char *y;
-    size_t rows, n[2], m[2], inner, size, repeat;  // rows of the output; bytes of inner elements
+    size_t rows, n[2], m[2], inner, size, repeat;  // rows of the output; bytes per inner elements
     size_t per_chunk;
 } nearest_job;
 
@@ -32,7 +32,8 @@ static void nearest_row(const nearest_job *j, const char *from, char *to) {
     }
 }
 
-// A row is a copy of the row before it if both are made of the same one.
+// nearest_task computes a chunk of output rows. If a row reads the same input row as the row
+// before, it copies the row before.
 static void nearest_task(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const nearest_job *const j = job;
