@@ -1,4 +1,4 @@
-// Normalisation of channels: by statistics of runs of them, or by given ones.
+// Normalisation of channels, with statistics of groups of channels or with given ones.
 #include <math.h>
 #include <string.h>
 
@@ -11,16 +11,16 @@ typedef struct {
     void *out;
     size_t groups;  // of the whole batch
     size_t per_group, channels, inner;
-    const float *sub;  // by channel, or NULL for the mean of the group
+    const float *sub;  // per channel, or NULL for the mean of the group
     const float *scale, *bias;
-    size_t per_param;  // channels that share an element of scale and bias
+    size_t per_param;  // channels per element of scale and bias
     float epsilon;
     float *scratch;  // NACRE_NORM_BLOCK elements per thread
     size_t per_chunk;
 } channel_norm_job;
 
-// The sum of n elements, or of the squares of their distances from shift, in blocks
-// that sum is defined by.
+// channel_norm_sum returns the sum of n elements, or of the squares of their distances from shift.
+// It sums in blocks of NACRE_NORM_BLOCK, as nacre_f32_norm_impl.sum does.
 static double channel_norm_sum(const channel_norm_job *j, size_t at, size_t n, bool squares, float shift, float *room) {
     if (j->type.type == NACRE_FLOAT32) return j->impl->sum((const float *)j->x + at, n, squares, shift);
     double sum = 0;
@@ -31,7 +31,7 @@ static double channel_norm_sum(const channel_norm_job *j, size_t at, size_t n, b
     return sum;
 }
 
-// One channel of one sample.
+// channel_norm_affine normalises one channel of one sample.
 static void channel_norm_affine(const channel_norm_job *j, size_t at, float sub, float mul, float add, float *room) {
     for (size_t i = 0; i < j->inner; i += NACRE_NORM_BLOCK) {
         const size_t count = nacre_min(NACRE_NORM_BLOCK, j->inner - i);
@@ -46,7 +46,7 @@ static void channel_norm_chunk(void *job, size_t chunk, size_t thread) {
     float *const room = j->scratch + thread * NACRE_NORM_BLOCK;
     const size_t last = nacre_min((chunk + 1) * j->per_chunk, j->groups);
     for (size_t g = chunk * j->per_chunk; g < last; g++) {
-        const size_t first = g * j->per_group, n = j->per_group * j->inner;  // first counts channels through the batch
+        const size_t first = g * j->per_group, n = j->per_group * j->inner;  // first is a channel index within the batch
         float mean = 0, inv_std = 1;
         if (j->sub == NULL) {
             const double inverse = 1 / (double)n;
@@ -105,8 +105,8 @@ const nacre_entry nacre_f32_group_norm_entry = {
 
 // ---- f32_batch_norm ----
 
-// The parameters by channel as an affine function, folded in double. With one element
-// per channel and sample, the mean is a part of add.
+// batch_norm_fold turns the parameters of each channel into an affine function, computed in double.
+// If inner is 1, add includes the mean.
 typedef struct {
     const nacre_call *call;
     const nacre_f32_batch_norm_words *w;
@@ -140,7 +140,7 @@ typedef struct {
     size_t per_chunk;
 } batch_norm_rows;
 
-// Blocks of rows of channels.
+// batch_norm_rows_chunk normalises blocks of rows if inner is 1.
 static void batch_norm_rows_chunk(void *job, size_t chunk, size_t thread) {
     const batch_norm_rows *const r = job;
     const channel_norm_job *const j = r->base;

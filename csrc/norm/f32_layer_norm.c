@@ -4,8 +4,8 @@
 
 #include "norm/strip.h"
 
-// Rows of a table that numbers name. Numbers are the places of a token where there are
-// none.
+// embed_table is a table with the row numbers to read from it. If there are no numbers, row i is
+// read for token i of a sequence.
 typedef struct {
     const void *table, *numbers;
     size_t rows, bytes, count;
@@ -21,12 +21,12 @@ typedef struct {
     norm_type x_type, out_type, stats_type;
     const void *x, *skip;
     size_t skip_rows;
-    const nacre_call *call;  // of f32_embed_norm
+    const nacre_call *call;  // for f32_embed_norm
     embed_table tables[EMBED_TABLES];
     size_t tokens;
     const float *scale, *beta, *bias;
     void *out, *mean, *inv_std, *sum;
-    float *scratch;  // a row per thread, or two where there is something to add
+    float *scratch;  // a row per thread, or two if rows are added
     size_t per_chunk;
 } row_norm_job;
 
@@ -37,7 +37,8 @@ static void row_norm_moments(const row_norm_job *j, const float *x, float *mean,
     *inv_std = 1.0f / sqrtf(variance + j->epsilon);
 }
 
-// The sum of a row of each table; NULL when a number ends the run.
+// row_norm_embed returns the sum of one row of each table. If a number is out of range, it fails
+// and returns NULL.
 static const float *row_norm_embed(const row_norm_job *j, size_t r, float *room) {
     const size_t n = j->n;
     float *const sum = norm_room(j->x_type, j->sum == NULL ? j->out : j->sum, r * n, room);
@@ -62,7 +63,8 @@ static const float *row_norm_embed(const row_norm_job *j, size_t r, float *room)
     return sum;
 }
 
-// The row to be normalised, which is written to sum.
+// row_norm_sum returns row r before it is normalised, and stores it in sum. It returns NULL if the
+// run ends.
 static const float *row_norm_sum(const row_norm_job *j, size_t r, float *room) {
     const size_t n = j->n, at = r * n;
     if (j->call != NULL) return row_norm_embed(j, r, room);

@@ -1,7 +1,7 @@
-// Normalisation by neighbouring channels, in tiles of columns.
+// Local response normalisation, by neighbouring channels, in tiles of columns.
 #include "norm/strip.h"
 
-enum { LRN_WORK = 1 << 26 }; // elements under the windows of a tile at most
+enum { LRN_WORK = 1 << 26 };  // most elements in the windows of a tile
 
 typedef struct {
     nacre_f32_lrn_fn *kernel;
@@ -61,7 +61,7 @@ static size_t lrn_scratch(const nacre_kernel *k, const int64_t *words, size_t th
     return w->type == NACRE_FLOAT32 ? 0 : threads * 2 * lrn_room((size_t)w->channels, (size_t)w->inner) * sizeof(float);
 }
 
-// A tile is work that a run cannot end within: wide windows over many channels are left to others.
+// lrn_fits refuses wide windows over many channels: a run cannot stop within a tile.
 static int lrn_fits(const nacre_kernel *k, const int64_t *words) {
     (void)k;
     const nacre_f32_lrn_words *const w = (const void *)words;

@@ -4,8 +4,8 @@
 #include "core/turn.h"
 #include "norm/strip.h"
 
-// Elements of a column at most that are read where they lie. Those of longer ones may evict each
-// other from the cache, where extents are powers of two, so they are copied.
+// SOFTMAX_IN_PLACE is the length up to which columns are read in place. Longer columns are copied,
+// because their elements may evict each other from the cache if extents are powers of two.
 enum { SOFTMAX_IN_PLACE = 8 };
 
 typedef struct {
@@ -19,7 +19,7 @@ typedef struct {
     size_t tiles, per_chunk;
 } softmax_job;
 
-// A tile in scratch has rows of as many elements as the widest one.
+// softmax_width returns the elements of each row of a tile in scratch.
 static size_t softmax_width(size_t inner) { return nacre_min(inner, NACRE_NORM_COLS); }
 
 static int softmax_in_place(nacre_float_type type, size_t n, size_t inner) {
@@ -49,7 +49,7 @@ _Static_assert((size_t)NACRE_TURN_COLS <= (size_t)NACRE_NORM_COLS,
 
 static int softmax_is_short(size_t n, size_t inner) { return inner == 1 && n <= NACRE_TURN_ROW; }
 
-// The rows from first to last, which are short.
+// softmax_rows computes short rows first..last-1.
 static void softmax_rows(const softmax_job *j, size_t first, size_t last) {
     float lines[NACRE_TURN_ROW * NACRE_TURN_COLS], columns[NACRE_TURN_ROW * NACRE_TURN_COLS];
     for (size_t r = first; r < last; r += NACRE_TURN_COLS) {
