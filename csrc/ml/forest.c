@@ -7,13 +7,14 @@
 
 enum {
     FOREST_LANES = NACRE_TREE_LANES,
-    FOREST_ROWS = 256,        // at most in a chunk of work
-    FOREST_GRAIN = 1 << 14,   // steps that a chunk of work should at least have
-    FOREST_DEPTH = 8,         // taken for the depth of a tree
-    FOREST_WIDE = 1 << 26,    // features beyond which offsets of rows may be too large
+    FOREST_ROWS = 256,        // most rows of a chunk
+    FOREST_GRAIN = 1 << 14,   // steps of a chunk, at least
+    FOREST_DEPTH = 8,         // assumed depth of a tree
+    FOREST_WIDE = 1 << 26,    // features from which offsets of rows may overflow
 };
 
-// Rows that make a chunk: a multiple of the lanes that does not depend on threads.
+// forest_per_chunk returns the number of rows per chunk: a multiple of the lanes that does not
+// depend on the number of threads.
 static size_t forest_per_chunk(size_t trees) {
     const size_t rows = FOREST_GRAIN / (trees * FOREST_DEPTH + 1) + 1, lanes = nacre_round_up(rows, FOREST_LANES);
     return nacre_min(lanes, FOREST_ROWS);

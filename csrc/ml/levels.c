@@ -1,4 +1,4 @@
-// The bodies of the family for each level.
+// Compiles the bodies of the family for each level.
 #include "ml/ml.h"
 
 #define NACRE_BODY "ml/f32_rbf.inc"

@@ -2,9 +2,9 @@
 #include "ml/ml.h"
 
 enum {
-    RBF_GRAIN = 1 << 17,    // subtractions that a chunk of work should have
+    RBF_GRAIN = 1 << 17,    // subtractions of a chunk, about
     RBF_NUMBERS = 6 << 10,  // floats of packed vectors that stay in the first-level cache
-    RBF_COLUMNS = 64,       // the fewest vectors compared at a time, and a divisor of their number
+    RBF_COLUMNS = 64,       // fewest vectors compared at a time; their number is a multiple of it
 };
 
 typedef struct {
@@ -14,7 +14,7 @@ typedef struct {
     nacre_rbf_function function;
     float gamma;
     float *y;
-    size_t rows_per, columns_per, blocks;  // of a chunk; chunks of columns
+    size_t rows_per, columns_per, blocks;  // of a chunk; blocks: chunks of columns
     size_t columns_at_once;                // a multiple of NACRE_ML_PAD
 } rbf_job;
 
@@ -40,7 +40,7 @@ typedef struct {
     float *to;
 } pack_job;
 
-// Transposes rows_per rows of the packed vectors.
+// pack_task transposes rows_per rows of the packed vectors.
 static void pack_task(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const pack_job *const j = job;

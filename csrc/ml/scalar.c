@@ -1,11 +1,11 @@
-// The oracle of f32_rbf, and the one variant of forests.
+// The oracle of f32_rbf, and the only variant of forests.
 #include <math.h>
 
 #include "core/vec.h"
 #include "ml/ml.h"
 
-// All lanes take a step at a time, also those that are in a leaf already, so that
-// no branch depends on a sample and the loads of all lanes overlap.
+// DESCEND moves all lanes one step at a time, including lanes that have reached a leaf. So no
+// branch depends on a sample, and the loads of all lanes overlap.
 #define DESCEND(type, T)                                                                                                      \
     NACRE_INLINE void type##_descend_scalar(const nacre_##type##_tree_node *nodes, const T *x, const uint32_t *offset,        \
                                             bool missing, uint32_t *at) {                                                     \
