@@ -1,4 +1,4 @@
-// Conversions of 16-bit floats with AVX2. To be included outside any target region.
+// Conversions of 16-bit floats with AVX2. Include outside any target region.
 #ifndef NACRE_HALF_HALF_AVX2_H
 #define NACRE_HALF_HALF_AVX2_H
 
@@ -35,8 +35,9 @@ static inline void nacre_bf16_to_f32__avx2(const void *px, void *py, size_t n) {
     NACRE_SIMD for (size_t i = 0; i < n; i++) y[i] = _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128((int)((uint32_t)x[i] << 16))));
 }
 
-// The upper halves, after adding half of the last place kept and the bit that
-// breaks ties to even; NaNs keep their upper half and turn quiet.
+// half_narrow_bf16_8 rounds 8 floats to bfloat16: it adds half of the last place kept, with the bit
+// that breaks ties to even, and takes the upper 16 bits. A NaN keeps its upper 16 bits and becomes
+// quiet.
 static inline __m128i half_narrow_bf16_8(__m256 v) {
     const __m256i bits = _mm256_castps_si256(v), one = _mm256_set1_epi32(1);
     const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), one);

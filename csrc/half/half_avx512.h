@@ -1,4 +1,4 @@
-// Conversions of 16-bit floats with AVX-512. To be included outside any target region.
+// Conversions of 16-bit floats with AVX-512. Include outside any target region.
 #ifndef NACRE_HALF_HALF_AVX512_H
 #define NACRE_HALF_HALF_AVX512_H
 

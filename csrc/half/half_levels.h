@@ -1,5 +1,5 @@
-// The conversions of 16-bit floats of every level of this processor. Functions are
-// static, so that a family that has them as rows or as members needs no other.
+// The conversions of 16-bit floats for every level of this processor. The functions are static, so
+// that a family can use them without linking another one.
 #ifndef NACRE_HALF_HALF_LEVELS_H
 #define NACRE_HALF_HALF_LEVELS_H
 
