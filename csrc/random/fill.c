@@ -1,11 +1,11 @@
-// Commands random_fill and random_bernoulli: blocks of a stream, computed on in float64 and
-// converted to the type of the elements.
+// Commands random_fill and random_bernoulli: blocks of a stream, computed in float64 and converted
+// to the type of the elements.
 #include <string.h>
 
 #include "core/simd.h"
 #include "random/random.h"
 
-// Blocks of a chunk of work.
+// RANDOM_CHUNK is the number of blocks per chunk.
 enum { RANDOM_CHUNK = 64 };
 
 typedef void random_convert_fn(const void *x, void *y, size_t n);
@@ -16,12 +16,12 @@ typedef struct {
     int normal;
     double low, high;
     size_t n;
-    const char *x;  // NULL unless numbers are compared
+    const char *x;  // NULL for random_fill
     char *y;
     nacre_random_lane x_lane, y_lane;
 } random_job;
 
-// Converts n elements of x to those of y by the rows of a lane.
+// random_convert converts n elements of x to elements of y by the rows of a lane.
 static void random_convert(nacre_random_lane l, const void *x, void *y, size_t n) {
     double middle[NACRE_RANDOM_BLOCK];
     if (l.first == 0) {

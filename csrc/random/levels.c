@@ -1,4 +1,4 @@
-// The bodies of the family for each level.
+// Compiles the bodies of the family for each level.
 #include "random/units.h"
 
 #define NACRE_BODY "random/units.inc"

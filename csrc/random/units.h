@@ -1,4 +1,4 @@
-// What units.inc is made of.
+// Helpers of units.inc.
 #ifndef NACRE_RANDOM_UNITS_H
 #define NACRE_RANDOM_UNITS_H
 
@@ -10,7 +10,7 @@
 
 enum { RANDOM_PAIRS = NACRE_RANDOM_BLOCK / 2 };
 
-// A round of Philox on the counter c0..c3, and the next round's key.
+// RANDOM_ROUND is a round of Philox on the counter c0..c3. It also sets the key of the next round.
 #define RANDOM_ROUND                                                             \
     {                                                                            \
         const uint64_t p0 = (uint64_t)c0 * 0xD2511F53u, p1 = (uint64_t)c2 * 0xCD9E8D57u; \
@@ -34,8 +34,8 @@ NACRE_INLINE uint64_t random_bits(double d) {
     return u;
 }
 
-// The upper 53 bits of two words as a number in [0,1): 26 and 27 bits in the fractions of
-// numbers of which 1 and 2^-26 are taken away.
+// random_unit returns the upper 53 bits of two words as a number in [0,1). It puts 26 bits into the
+// fraction of 1 and 27 bits into the fraction of 2^-26, and subtracts 1 and 2^-26 again.
 NACRE_INLINE double random_unit(uint32_t high, uint32_t low) {
     const uint64_t v = ((uint64_t)high << 32 | low) >> 11;
     const double above = random_of_bits(0x3ff0000000000000u | v >> 27 << 26) - 1;
@@ -43,8 +43,8 @@ NACRE_INLINE double random_unit(uint32_t high, uint32_t low) {
     return above + below;
 }
 
-// The logarithm of x in [2^-53, 1]: x = 2^e m with m from sqrt(1/2) to sqrt(2), whose
-// logarithm is twice the area tangent of s = (m - 1) / (m + 1).
+// random_log returns the logarithm of x in [2^-53, 1]. x is 2^e m, with m from sqrt(1/2) to
+// sqrt(2). log m is 2 artanh(s), with s = (m - 1) / (m + 1).
 NACRE_INLINE double random_log(double x) {
     const uint64_t root = 0x3fe6a09e667f3bcdu, from = random_bits(x) - root + ((uint64_t)1023 << 52);
     const double m = random_of_bits((from & 0xfffffffffffffu) + root);
@@ -64,8 +64,9 @@ NACRE_INLINE double random_log(double x) {
     return e * 0.69314718055994530942 + 2 * (s + s * (z * sum));
 }
 
-// The square root of x from 0 to 100 as a product with 1 / sqrt(x), by Newton's steps from an
-// estimate that halves the exponent. The library's root, which sets errno, keeps loops scalar.
+// random_root returns the square root of x from 0 to 100, as x * (1 / sqrt(x)), by Newton's steps
+// from an estimate that halves the exponent. The library's sqrt sets errno, so that loops would
+// stay scalar.
 NACRE_INLINE double random_root(double x) {
     double y = random_of_bits(0x5fe6eb50c7b537a9u - (random_bits(x) >> 1));
     y = y * (1.5 - 0.5 * x * y * y);
@@ -80,8 +81,8 @@ typedef struct {
     double sine, cosine;
 } random_turn;
 
-// Sine and cosine of 2 pi b for b in [0,1): those of at most an eighth of a turn, from the
-// nearest quarter, by their series.
+// random_turn_of returns sine and cosine of 2 pi b for b in [0,1). It evaluates their series for
+// the distance to the nearest quarter turn, at most an eighth of a turn.
 NACRE_INLINE random_turn random_turn_of(double b) {
     const double quarter =
         (b >= 0.125 ? 1.0 : 0.0) + (b >= 0.375 ? 1.0 : 0.0) + (b >= 0.625 ? 1.0 : 0.0) + (b >= 0.875 ? 1.0 : 0.0);
