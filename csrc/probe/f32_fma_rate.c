@@ -85,7 +85,7 @@ size_t nacre_f32_fma_rate__neon(size_t ops) {
 
 enum { SUMS = 8 };
 
-// Plain C: a product and a sum on each of a few independent numbers. The
+// nacre_f32_fma_rate__scalar multiplies and adds on a few independent numbers, in plain C. The
 // compiler may use the vectors that every CPU of the architecture has.
 size_t nacre_f32_fma_rate__scalar(size_t ops) {
     const size_t per_round = SUMS * 2;

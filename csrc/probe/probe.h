@@ -1,5 +1,5 @@
-// Ceilings of the machine, for benchmarks to relate kernels to. Callers take
-// the time; a probe does a known amount of work.
+// Probes of the machine's ceilings, with which benchmarks compare kernels. A probe does a known
+// amount of work; the caller measures the time.
 #ifndef NACRE_PROBE_PROBE_H
 #define NACRE_PROBE_PROBE_H
 
@@ -10,13 +10,12 @@
 
 const nacre_kernel *nacre_probe_kernels(size_t *count);
 
-// Rows of op f32_fma_rate: at least `ops` floating-point operations, a
-// multiply-add counted as two, none of which waits for another. Returns how many
-// it did. The loops are assembly: a compiler that spills one accumulator makes
-// the ceiling a lie.
+// Rows of op f32_fma_rate: at least `ops` independent floating-point operations; a multiply-add
+// counts as two. It returns how many it did. The loops are assembly, because a spilled accumulator
+// would lower the ceiling.
 typedef size_t nacre_f32_fma_rate_fn(size_t ops);
 
-// Reads n bytes at a multiple of 64, in four streams as bandwidth needs, and
+// nacre_probe_read reads n bytes at a multiple of 64, in four streams for full bandwidth. It
 // returns a value that depends on all of them.
 unsigned long nacre_probe_read(const void *src, size_t n);
 
