@@ -46,7 +46,7 @@ static void channel_norm_chunk(void *job, size_t chunk, size_t thread) {
     float *const room = j->scratch + thread * NACRE_NORM_BLOCK;
     const size_t last = nacre_min((chunk + 1) * j->per_chunk, j->groups);
     for (size_t g = chunk * j->per_chunk; g < last; g++) {
-        const size_t first = g * j->per_group, n = j->per_group * j->inner;  // first is a channel index within the batch
+        const size_t first = g * j->per_group, n = j->per_group * j->inner;  // first counts channels through the batch
         float mean = 0, inv_std = 1;
         if (j->sub == NULL) {
             const double inverse = 1 / (double)n;

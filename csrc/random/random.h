@@ -24,7 +24,8 @@ typedef struct {
 // Op random_fill, operand y: y[i] = low + (high - low) * u[i] for i < n. If normal is set, y[i] =
 // low + high * g[i]. g is a stream of normally distributed numbers with mean 0 and deviation 1. Two
 // of them are computed from two of u (G. Box and M. Muller, 1958):
-//     g[2i] = r * cos(2 pi u[2i + 1]), g[2i + 1] = r * sin(2 pi u[2i + 1]), r = sqrt(-2 log(1 - u[2i]))
+//     g[2i] = r * cos(2 pi u[2i + 1]), g[2i + 1] = r * sin(2 pi u[2i + 1]),
+//     r = sqrt(-2 log(1 - u[2i]))
 typedef struct {
     int64_t n, key, normal;
     double low, high;  // or mean, deviation
