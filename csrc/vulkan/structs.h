@@ -1,5 +1,5 @@
-// Structs of the Vulkan specification, as far as vulkan.c fills them in. A test compares
-// their sizes with the system's header.
+// Structs of the Vulkan specification, as far as vulkan.c needs them. A test compares their sizes
+// with the system's header.
 #ifndef NACRE_VULKAN_STRUCTS
 #define NACRE_VULKAN_STRUCTS
 
@@ -32,7 +32,7 @@ typedef struct {
     uint32_t flags;
     const char *id_name;
     int32_t id;
-    const char *message; // more follows
+    const char *message;  // other fields follow
 } vk_message;
 
 typedef uint32_t (*vk_message_function)(uint32_t severity, uint32_t types, const vk_message *data, void *user);
@@ -54,13 +54,13 @@ typedef struct {
     uint32_t flags, count, timestamp_bits, granularity[3];
 } vk_family;
 
-// The head of a struct in a chain.
+// vk_head is the head of a struct in a chain.
 typedef struct {
     uint32_t type;
     void *next;
 } vk_head;
 
-// A feature struct: its head and up to 55 flags.
+// vk_features is a feature struct: its head and up to 55 flags.
 typedef struct {
     vk_head head;
     uint32_t flags[56];

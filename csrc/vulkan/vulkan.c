@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Structure types, and other numbers of the specification.
+// Structure types and other numbers of the specification.
 enum {
     APPLICATION = 0,
     INSTANCE = 1,
@@ -55,7 +55,7 @@ enum {
     WHOLE_SUBGROUPS = 2,
     SUBGROUP_SCOPE = 3,
 
-    // Places of flags in the features of Vulkan 1.0.
+    // Indices of flags in the features of Vulkan 1.0.
     FLOAT64_FLAG = 39,
     INT64_FLAG = 40,
     INT16_FLAG = 41,
@@ -157,7 +157,7 @@ void nacre_vk_deaf(void *load, nacre_vk_log *log, uint64_t instance) {
     log->messenger = 0;
 }
 
-// The extensions of a device.
+// extensions are the extensions of a device.
 typedef struct {
     vk_extension *list;
     uint32_t count;
@@ -186,7 +186,7 @@ static const char STORAGE8_NAME[] = "VK_KHR_8bit_storage", FLOAT16_NAME[] = "VK_
                   COOP_NAME[] = "VK_KHR_cooperative_matrix", MODEL_NAME[] = "VK_KHR_vulkan_memory_model", CONTROL_NAME[] = "VK_EXT_subgroup_size_control",
                   BFLOAT16_NAME[] = "VK_KHR_shader_bfloat16", DRIVER_NAME[] = "VK_KHR_driver_properties", IMPORT_NAME[] = "VK_EXT_external_memory_host";
 
-// Puts a struct in a chain if a device has the extension that it is of.
+// chain adds struct s to a chain if the device has its extension.
 static void chain(vk_head *first, vk_head *s, uint32_t type, int there) {
     s->type = type;
     if (!there) return;
@@ -194,8 +194,8 @@ static void chain(vk_head *first, vk_head *s, uint32_t type, int there) {
     first->next = s;
 }
 
-// Lists the products of matrices whose operands have one type, and whose sums are added to
-// sums of the same type without saturating.
+// list_matrices lists the matrix products of a device that have operands of one type, add to sums
+// of the type of the result, do not saturate, and are computed by a subgroup.
 static void list_matrices(vk_load load, void *instance, void *physical, nacre_vk_caps *caps) {
     int32_t (*list)(void *, uint32_t *, vk_matrix *) = (int32_t (*)(void *, uint32_t *, vk_matrix *))load(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
     uint32_t n = 0;
@@ -240,7 +240,7 @@ int32_t nacre_vk_query(void *loader, uint64_t instance, uint64_t physical, nacre
     caps->float16 = f[2].flags[0];
     caps->int8 = f[2].flags[1];
     caps->int_dot = f[3].flags[0];
-    caps->memory_model = f[5].flags[0] & f[5].flags[1]; // with the scope of a device, which atomics have
+    caps->memory_model = f[5].flags[0] & f[5].flags[1];  // with device scope, for atomics
     caps->subgroup_control = f[6].flags[0] & f[6].flags[1]; // with whole subgroups
     caps->coop_matrix = f[4].flags[0];
     caps->coop_bf16 = f[7].flags[0] & f[7].flags[2];

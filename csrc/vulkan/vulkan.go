@@ -1,7 +1,7 @@
 //go:build cgo && linux && (amd64 || arm64)
 
-// Package vulkan compiles the helper of this folder, which does what the Go package for
-// Vulkan cannot do or not safely.
+// Package vulkan compiles the C helper of this folder. It makes the Vulkan calls that the Go
+// package for Vulkan lacks or makes unsafely.
 package vulkan
 
 /*
@@ -21,12 +21,12 @@ import (
 	"unsafe"
 )
 
-// Sources holds what the C files include, so that an edit of it is one of the package.
+// Sources holds the files that the C files include, so that an edit of one rebuilds the package.
 //
 //go:embed *.h
 var Sources embed.FS
 
-// How many operands and specialization constants a pipeline has at most.
+// MostOperands and MostConstants are the limits of a pipeline.
 const (
 	MostOperands  = C.NACRE_VK_OPERANDS
 	MostConstants = C.NACRE_VK_CONSTANTS
@@ -35,7 +35,7 @@ const (
 // Status is a VkResult.
 type Status int32
 
-// Load returns the loader's entry point. The error says why there is none.
+// Load returns the loader's entry point. If there is none, the error says why.
 func Load() (unsafe.Pointer, error) {
 	var why *C.char
 	p := C.nacre_vk_load(&why)
@@ -45,13 +45,13 @@ func Load() (unsafe.Pointer, error) {
 	return p, nil
 }
 
-// Log is messages of the validation layer.
+// Log holds messages of the validation layer.
 type Log struct{ log *C.nacre_vk_log }
 
 // NewLog returns an empty log.
 func NewLog() *Log { return &Log{C.nacre_vk_log_new()} }
 
-// Take returns the messages so far, a line each, and forgets them.
+// Take returns the messages so far, one per line, and removes them from the log.
 func (l *Log) Take() string {
 	var all []byte
 	for {
@@ -64,10 +64,11 @@ func (l *Log) Take() string {
 	}
 }
 
-// Free gives back the log.
+// Free frees the log.
 func (l *Log) Free() { C.nacre_vk_log_free(l.log) }
 
-// Instance makes an instance; with a log it has the validation layer.
+// Instance makes an instance. If log is not nil, it enables the validation layer and logs its
+// messages.
 func Instance(load unsafe.Pointer, log *Log) (instance uint64, s Status) {
 	var l *C.nacre_vk_log
 	if log != nil {
@@ -78,12 +79,12 @@ func Instance(load unsafe.Pointer, log *Log) (instance uint64, s Status) {
 	return uint64(i), s
 }
 
-// Deaf ends the messages of an instance, which is to be destroyed next.
+// Deaf stops the messages of an instance. Call it before the instance is destroyed.
 func Deaf(load unsafe.Pointer, log *Log, instance uint64) {
 	C.nacre_vk_deaf(load, log.log, C.uint64_t(instance))
 }
 
-// Caps is what a device can do beside the limits of Vulkan 1.0.
+// Caps holds the capabilities of a device beyond the limits of Vulkan 1.0.
 type Caps struct {
 	Storage16, Storage8, Float16, Int8, Int16, Int64, Float64              bool
 	IntDot, IntDotFast, CoopMatrix, CoopBF16, MemoryModel, SubgroupControl bool
@@ -101,10 +102,10 @@ type Matrix struct {
 	Operands, Sums ElementType
 }
 
-// ElementType is a type of the elements of matrices.
+// ElementType is the type of matrix elements.
 type ElementType int
 
-// The types of elements that shaders use.
+// The element types that shaders use.
 const (
 	F16  ElementType = C.NACRE_VK_F16
 	BF16 ElementType = C.NACRE_VK_BF16
@@ -113,7 +114,7 @@ const (
 	I32  ElementType = C.NACRE_VK_I32
 )
 
-// Query returns what a physical device can do.
+// Query returns the capabilities of a physical device.
 func Query(load unsafe.Pointer, instance, physical uint64) (*Caps, Status) {
 	x := &Caps{}
 	c := &x.caps
@@ -140,14 +141,15 @@ func Query(load unsafe.Pointer, instance, physical uint64) (*Caps, Status) {
 	return x, 0
 }
 
-// Family returns the queue family for compute and the bits of its timestamps; -1 for none.
+// Family returns the compute queue family with the most timestamp bits, and these bits. If there is
+// none, family is -1.
 func Family(load unsafe.Pointer, instance, physical uint64) (family, timestampBits int) {
 	var bits C.uint32_t
 	n := C.nacre_vk_family(load, C.uint64_t(instance), C.uint64_t(physical), &bits)
 	return int(n), int(bits)
 }
 
-// Device is a device, its queue, and its calls.
+// Device is a device with its queue and its functions.
 type Device struct {
 	Device, Queue uint64
 	calls         *C.nacre_vk_calls
@@ -162,19 +164,19 @@ func NewDevice(load unsafe.Pointer, instance, physical uint64, family int, caps 
 	return d, s
 }
 
-// Free gives back the calls; the device itself stays.
+// Free frees the functions. The device itself stays.
 func (d *Device) Free() { C.nacre_vk_calls_free(d.calls) }
 
-// Layouts makes the layouts of a set of storage buffers and of a pipeline with push
-// constants of so many bytes.
+// Layouts makes the layouts of a set of storage buffers and of a pipeline with push bytes of push
+// constants.
 func (d *Device) Layouts(operands, push int) (set, pipeline uint64, s Status) {
 	var a, b C.uint64_t
 	s = Status(C.nacre_vk_layouts(d.calls, C.uint32_t(operands), C.uint32_t(push), &a, &b))
 	return uint64(a), uint64(b), s
 }
 
-// Pipeline makes a compute pipeline of a module whose entry is main. Constant id k has
-// value k of the constants. With a subgroup other than 0 all subgroups have that size.
+// Pipeline makes a compute pipeline from the entry point main of a module. Constant id k is
+// constants[k]. If subgroup is not 0, all subgroups have that size.
 func (d *Device) Pipeline(module, layout, cache uint64, constants []uint32, subgroup int) (uint64, Status) {
 	var p C.uint64_t
 	s := Status(C.nacre_vk_pipeline(d.calls, C.uint64_t(module), C.uint64_t(layout), C.uint64_t(cache),
@@ -189,7 +191,7 @@ func (d *Device) Pool(sets, operands int) (uint64, Status) {
 	return uint64(p), s
 }
 
-// Operand is bytes of a buffer.
+// Operand is a range of bytes of a buffer.
 type Operand struct{ Buffer, Offset, Bytes uint64 }
 
 // Set makes a set of storage buffers.
@@ -199,7 +201,7 @@ func (d *Device) Set(pool, layout uint64, list []Operand) (uint64, Status) {
 	return uint64(p), s
 }
 
-// Barrier makes what was written before visible to what follows and to the host.
+// Barrier makes earlier writes visible to later commands and to the host.
 func (d *Device) Barrier(commands uint64) { C.nacre_vk_barrier(d.calls, C.uint64_t(commands)) }
 
 // Copy copies n bytes between buffers.
@@ -207,12 +209,12 @@ func (d *Device) Copy(commands, src uint64, srcAt int, dst uint64, dstAt, n int)
 	C.nacre_vk_copy(d.calls, C.uint64_t(commands), C.uint64_t(src), C.uint64_t(srcAt), C.uint64_t(dst), C.uint64_t(dstAt), C.uint64_t(n))
 }
 
-// Submit submits commands, whose end signals a fence.
+// Submit submits commands. Their end signals the fence.
 func (d *Device) Submit(commands, fence uint64) Status {
 	return Status(C.nacre_vk_submit(d.calls, C.uint64_t(d.Queue), C.uint64_t(commands), C.uint64_t(fence)))
 }
 
-// Wait waits for a fence, nanoseconds at most, and resets it.
+// Wait waits for a fence, at most the given nanoseconds. If it is signalled, it resets it.
 func (d *Device) Wait(fence uint64, nanoseconds int64) Status {
 	return Status(C.nacre_vk_wait(d.calls, C.uint64_t(fence), C.uint64_t(nanoseconds)))
 }
