@@ -1,12 +1,12 @@
-// Tiles of AMX: eight registers of 16 rows of 64 bytes. The instructions are named in
-// assembler, so that a compiler needs no flag for them, and with a clobber of memory, which
-// the intrinsics of some compilers lack.
+// Tiles of AMX: eight registers of 16 rows of 64 bytes. The instructions are written in assembler.
+// So a compiler needs no flag for them, and they clobber memory, unlike the intrinsics of some
+// compilers.
 //
-// A task that uses tiles begins with nacre_amx_begin and ends with nacre_amx_end: between
-// them all tiles are whole, and after them a switch of threads saves none.
+// A task that uses tiles begins with nacre_amx_begin and ends with nacre_amx_end. Between them all
+// tiles have full size. After them, a switch of threads saves no tiles.
 //
-// With NACRE_EMULATED defined, tiles are memory of the thread and their instructions are
-// C, and kernels use tiles also where these cost time: tests run them on small operands.
+// With NACRE_EMULATED defined, tiles are memory of the thread, their instructions are C, and
+// kernels use tiles even if these cost time: tests run them on small operands.
 #ifndef NACRE_CORE_AMX_H
 #define NACRE_CORE_AMX_H
 
@@ -24,7 +24,7 @@ enum { NACRE_AMX_ROWS = 16, NACRE_AMX_LINE = 64, NACRE_AMX_BYTES = NACRE_AMX_ROW
 #else
 #define NACRE_AMX_ALWAYS 0
 
-// The layout of LDTILECFG.
+// nacre_amx_shape has the layout of LDTILECFG.
 typedef struct {
     uint8_t palette, start, reserved[14];
     uint16_t line[16];
@@ -42,13 +42,14 @@ static inline void nacre_amx_begin(void) {
 
 static inline void nacre_amx_end(void) { __asm__ volatile("tilerelease" : : : "memory"); }
 
-// t is the number of a tile; rows lie `line` bytes apart.
+// t is the number of a tile. Its rows are `line` bytes apart in memory.
 #define NACRE_AMX_ZERO(t) __asm__ volatile("tilezero %%tmm" #t : : : "memory")
 #define NACRE_AMX_LOAD(t, p, line) __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #t : : "r"(p), "r"((size_t)(line)) : "memory")
 #define NACRE_AMX_STORE(t, p, line) __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" : : "r"(p), "r"((size_t)(line)) : "memory")
 
-// c += a b: of 16 rows of 32 bfloat16 and 16 pairs of rows, [k/2][column][2], in float32; and
-// of 16 rows of 64 signed bytes and 16 fours of rows of bytes without sign, in int32.
+// c += a b. NACRE_AMX_BF16: a is 16 rows of 32 bfloat16, b is 16 pairs of rows, [k/2][column][2], c
+// is float32. NACRE_AMX_S8U8: a is 16 rows of 64 signed bytes, b is 16 fours of rows of unsigned
+// bytes, c is int32.
 #define NACRE_AMX_BF16(c, a, b) __asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : : "memory")
 #define NACRE_AMX_S8U8(c, a, b) __asm__ volatile("tdpbsud %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : : "memory")
 

@@ -1,5 +1,5 @@
-// The tiles of amx.h as memory and C. A use of tiles outside of nacre_amx_begin and
-// nacre_amx_end stops the program, as it does on a processor.
+// The tiles of amx.h as memory and C. Using tiles outside nacre_amx_begin and nacre_amx_end aborts
+// the program, as on a processor.
 #ifndef NACRE_CORE_AMX_EMULATED_H
 #define NACRE_CORE_AMX_EMULATED_H
 
@@ -17,7 +17,7 @@ typedef union {
     int32_t i32[NACRE_AMX_ROWS][NACRE_AMX_LINE / 4];
 } nacre_amx_tile;
 
-// A file's kernels begin, use and end tiles by themselves, so each may have its own.
+// Each file may have its own tiles, because its kernels begin, use and end them by themselves.
 static _Thread_local struct {
     int begun;
     nacre_amx_tile tile[NACRE_AMX_TILES];
@@ -45,7 +45,7 @@ static inline void nacre_amx_store(int t, void *p, size_t line) {
     for (size_t i = 0; i < NACRE_AMX_ROWS; i++) memcpy((uint8_t *)p + i * line, x->bytes[i], NACRE_AMX_LINE);
 }
 
-// A bfloat16 as a float32; numbers below the normal ones are zeros, as TDPBF16PS has them.
+// nacre_amx_wide returns a bfloat16 as a float32. Subnormal numbers become zeros, as in TDPBF16PS.
 static inline float nacre_amx_wide(uint16_t x) {
     const uint32_t bits = (x & 0x7f80) ? (uint32_t)x << 16 : (uint32_t)(x & 0x8000) << 16;
     float y;

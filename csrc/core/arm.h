@@ -1,4 +1,4 @@
-// Target regions of 64-bit ARM and its intrinsics.
+// Target regions and intrinsics of 64-bit ARM.
 #ifndef NACRE_CORE_ARM_H
 #define NACRE_CORE_ARM_H
 

@@ -1,6 +1,6 @@
-// The intrinsics of AVX-512 that kernels use, as C and halves that are vectors of AVX2, for
-// core/x86.h. A kernel that takes one more adds it here. Those with immediate operands are
-// macros of some compilers, so each name is undefined first.
+// The intrinsics of AVX-512 that kernels use, emulated in C and with two AVX2 vectors, for
+// core/x86.h. If a kernel needs another one, add it here. Some compilers define intrinsics with
+// immediate operands as macros, so each name is undefined first.
 #ifndef NACRE_CORE_AVX512_EMULATED_H
 #define NACRE_CORE_AVX512_EMULATED_H
 
@@ -11,8 +11,8 @@
 
 NACRE_TARGET_BEGIN(NACRE_AVX2)
 
-// Functions of an intrinsic with an immediate operand, or of a few instructions; and others,
-// which compilers are quicker to call than to unroll wherever they stand.
+// EMULATED functions have an immediate operand, or few instructions. CALLED functions are not
+// inlined, because compilers call them faster than they unroll them at every use.
 #define EMULATED static inline __attribute__((always_inline, unused))
 #define CALLED static __attribute__((noinline, unused))
 #define EACH(n) for (int i = 0; i < (n); i++)
@@ -36,7 +36,8 @@ typedef union {
     uint64_t u64[8];
 } nacre_512;
 
-// Functions of AVX2 on both halves, none of which moves anything between its own.
+// Functions that apply an AVX2 function to both halves. None of them moves elements between 128-bit
+// lanes.
 #define BOTH1(R, X, name, half)               \
     CALLED R nacre_512_##name(R a) {          \
         nacre_512 x = {.X = a};               \
@@ -93,9 +94,10 @@ BOTH2(__m512i, si, unpackhi_epi64, _mm256_unpackhi_epi64)
 #undef BOTH2
 #undef BOTH3
 
-// ---- of each lane ----
+// ---- per lane ----
 
-// A lane of the result, for each i of n, from the vectors a, b and c.
+// LANES1, LANES2 and COUNT set lane i of the result to expr, for i < n. The operands are a and b,
+// or a and a count.
 #define LANES1(name, R, RX, A, AX, n, lane, expr)  \
     CALLED R nacre_512_##name(A va) {              \
         const nacre_512 a = {.AX = va};            \
@@ -203,7 +205,8 @@ CALLED __m512 nacre_512_maskz_scalef_ps(__mmask16 m, __m512 a, __m512 n) {
 
 EMULATED __m512 nacre_512_scalef_ps(__m512 a, __m512 n) { return nacre_512_maskz_scalef_ps(0xffff, a, n); }
 
-// The one form in use: mantissas from 1 on, with the sign of the number.
+// nacre_512_getmant_ps supports only the form in use: mantissas from 1 up, with the sign of the
+// number.
 CALLED __m512 nacre_512_getmant_ps(__m512 a, _MM_MANTISSA_NORM_ENUM from, _MM_MANTISSA_SIGN_ENUM sign) {
     (void)from, (void)sign;
     nacre_512 x = {.ps = a};
@@ -221,7 +224,8 @@ CALLED __m512 nacre_512_getexp_ps(__m512 a) {
     return x.ps;
 }
 
-// Each bit of the result is that of a, b and c's in the table of eight.
+// nacre_512_ternarylogic_epi32 looks each bit of the result up in a table of eight bits, by the
+// bits of a, b and c.
 CALLED __m512i nacre_512_ternarylogic_epi32(__m512i va, __m512i vb, __m512i vc, const int table) {
     const nacre_512 a = {.si = va}, b = {.si = vb}, c = {.si = vc};
     nacre_512 y;
@@ -234,7 +238,8 @@ CALLED __m512i nacre_512_ternarylogic_epi32(__m512i va, __m512i vb, __m512i vc, 
     return y.si;
 }
 
-// Sums of four products of a byte of a, without sign, and one of b.
+// nacre_512_dpbusd_epi32 adds four products of an unsigned byte of a and a signed byte of b to each
+// sum.
 CALLED __m512i nacre_512_dpbusd_epi32(__m512i c, __m512i a, __m512i b) {
     const nacre_512 x = {.si = a}, y = {.si = b};
     nacre_512 z = {.si = c};
@@ -279,7 +284,7 @@ CALLED __mmask32 nacre_512_movepi16_mask(__m512i a) {
     return m;
 }
 
-// b where the mask has ones, a elsewhere.
+// nacre_512_mask_blend_ps returns b in lanes with a mask bit of 1, else a.
 CALLED __m512 nacre_512_mask_blend_ps(__mmask16 m, __m512 a, __m512 b) {
     const nacre_512 x = {.ps = a};
     nacre_512 y = {.ps = b};
@@ -331,7 +336,7 @@ CALLED __m512 nacre_512_permute_ps(__m512 a, const int from) {
     return y.ps;
 }
 
-// Two quarters of a and two of b.
+// nacre_512_shuffle_i32x4 returns two quarters of a and two of b.
 CALLED __m512i nacre_512_shuffle_i32x4(__m512i a, __m512i b, const int from) {
     const nacre_512 x = {.si = a}, y = {.si = b};
     nacre_512 z;
@@ -384,7 +389,7 @@ MEMORY(pd, __m512d)
 MEMORY(si512, __m512i)
 #undef MEMORY
 
-// Lanes that the mask leaves out are not touched in memory.
+// Memory of lanes with a mask bit of 0 is not accessed.
 #define SOME(X, M, R, n, T)                                                       \
     CALLED R nacre_512_mask_loadu_##X(R old, M m, const void *p) {                \
         union {                                                                   \

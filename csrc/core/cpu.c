@@ -21,14 +21,14 @@ const nacre_isa_row *nacre_isa_at(int i) {
 #include <unistd.h>
 #endif
 
-// XCR0 says which register files the operating system saves.
+// xcr0 returns a mask of the register files that the operating system saves.
 static uint64_t xcr0(void) {
     uint32_t lo, hi;
     __asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
     return (uint64_t)hi << 32 | lo;
 }
 
-// Whether this process may use tiles. Linux gives them to processes that ask, once for all
+// may_use_tiles reports whether this process may use tiles. On Linux it asks for them, once for all
 // threads.
 static int may_use_tiles(uint64_t os) {
 #if defined(__linux__)
@@ -41,8 +41,8 @@ static int may_use_tiles(uint64_t os) {
 #endif
 }
 
-// The levels of AVX-512 and those that build on them, of a processor with such leaves 7.0 and
-// 7.1 of CPUID.
+// detect_avx512 returns the level avx512 and the levels that build on it. b, c and d are EBX, ECX and
+// EDX of CPUID leaf 7.0, a1 is EAX of leaf 7.1, and os is xcr0.
 static uint32_t detect_avx512(uint32_t b, uint32_t c, uint32_t d, uint32_t a1, uint64_t os) {
     const uint32_t amx = 1u << 22 | 1u << 24 | 1u << 25;
     const uint32_t f = 1u << 16, dq = 1u << 17, bw = 1u << 30, vl = 1u << 31;
@@ -69,7 +69,7 @@ uint32_t nacre_cpu_detect(void) {
     return NACRE_ISA_avx2 | NACRE_ISA_avx512 | NACRE_ISA_avx512vnni | NACRE_ISA_avx512bf16 | NACRE_ISA_avx512fp16 | NACRE_ISA_amx;
 #else
     uint32_t a1 = 0, b1, c1, d1;
-    if (a >= 1) __cpuid_count(7, 1, a1, b1, c1, d1);  // a is the last leaf 7 there is
+    if (a >= 1) __cpuid_count(7, 1, a1, b1, c1, d1);  // a is the last subleaf of leaf 7
     return NACRE_ISA_avx2 | detect_avx512(b, c, d, a1, os);
 #endif
 }
@@ -77,7 +77,7 @@ uint32_t nacre_cpu_detect(void) {
 #elif defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
 
-// Bits of AT_HWCAP and AT_HWCAP2 as the kernel documents them for arm64.
+// nacre_cpu_detect reads AT_HWCAP and AT_HWCAP2, with the bits that the kernel documents for arm64.
 uint32_t nacre_cpu_detect(void) {
     const unsigned long cap = getauxval(AT_HWCAP), cap2 = getauxval(AT_HWCAP2);
     uint32_t mask = 0;

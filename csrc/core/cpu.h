@@ -11,10 +11,10 @@ enum {
     NACRE_ISA_scalar = 0
 };
 
-// The levels that both this CPU and its operating system offer.
+// nacre_cpu_detect returns the levels that both this CPU and its operating system support.
 uint32_t nacre_cpu_detect(void);
 
-// Rows of isa.inc; NULL past the last.
+// nacre_isa_at returns row i of isa.inc, or NULL if there is none.
 typedef struct {
     const char *name;
     const char *text;

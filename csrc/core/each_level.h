@@ -1,8 +1,8 @@
-// Compiles a body for each level of core/levels.h. The file that includes this header
-// defines, and the header undefines,
+// Compiles a body for each level of core/levels.h. Before it includes this header, a file defines
 //     NACRE_BODY  the body's file, in quotes
-//     NACRE_NAME  a prefix for the names that belong to the body
-// and may do so for many bodies. Outside any target region.
+//     NACRE_NAME  a prefix for the body's static names
+// The header undefines both, so a file may include it for many bodies. Include outside any target
+// region.
 #include "core/levels.h"
 #include "core/simd.h"
 

@@ -1,14 +1,14 @@
 // Products of floats on tiles of bfloat16 (core/amx.h).
 //
-// A float32 is the sum of three parts, each a bfloat16: its digits by eights, rounded to
-// nearest, so that a part is at most 2^-8 of the one before. A product is the sum of the
-// products of parts whose numbers, from 0 on, add up to 2 at most; what is left out is at most 2^-24
-// of it. A bfloat16 is one part, a float16 the sum of two. Sums are float32. Digits below
-// 2^-126 are lost, of numbers below 2^-102. Infinities, NaNs and numbers that would round to an
-// infinity have no parts: who meets them computes with floats.
+// A float32 is the sum of three bfloat16 parts: each part rounds the rest to 8 digits, so it is at
+// most 2^-8 of the one before. A product is the sum of the products of parts p and q with p + q <=
+// 2, counted from 0. The products left out are at most 2^-24 of it. A bfloat16 is one part, a
+// float16 the sum of two. Sums are float32. Numbers below 2^-102 lose their digits below 2^-126.
+// Infinities, NaNs and numbers that would round to infinity have no parts; callers compute them
+// with floats.
 //
-// Numbers come in steps of 32 of a sum, which lie as 16 and 16: a line of a part holds, for 16
-// places, the pair of a number of the first half and its neighbour of the second.
+// A sum takes steps of 32 numbers, as two halves of 16. A line of a part holds 16 pairs. A pair is
+// a number of the first half and the number at the same position of the second.
 #ifndef NACRE_CORE_F32_PARTS_H
 #define NACRE_CORE_F32_PARTS_H
 
@@ -22,16 +22,16 @@
 
 enum {
     NACRE_PARTS = 3,
-    NACRE_PARTS_DEPTH = 32,  // numbers of a sum in a step
+    NACRE_PARTS_DEPTH = 32,  // numbers of a sum per step
     NACRE_PARTS_SIDE = 32,   // rows and columns of a square of sums
     NACRE_PARTS_SUMS = NACRE_PARTS_SIDE * NACRE_PARTS_SIDE,
-    NACRE_PARTS_RIGHT = 2 * NACRE_AMX_BYTES  // bytes of a part of a step of the right operand
+    NACRE_PARTS_RIGHT = 2 * NACRE_AMX_BYTES  // bytes of one part of one step of the right operand
 };
 
 NACRE_TARGET_BEGIN(NACRE_AVX512)
 
-// Writes the first `parts` parts of 16 pairs, `part` bytes apart; returns ones for numbers
-// without parts.
+// nacre_parts_split writes the first `parts` parts of 16 pairs, `part` bytes apart. It returns a
+// mask of pairs with a number that has no parts.
 NACRE_INLINE __mmask16 nacre_parts_split(size_t parts, __m512 x0, __m512 x1, char *dst, size_t part) {
     const __m512i half = _mm512_set1_epi32(0x8000), high = _mm512_set1_epi32((int)0xffff0000u), top = _mm512_set1_epi32(0x7f800000);
     __mmask16 odd = 0;
@@ -49,8 +49,9 @@ NACRE_INLINE __mmask16 nacre_parts_split(size_t parts, __m512 x0, __m512 x1, cha
     return odd;
 }
 
-// Lines of `rows` rows: row i has `first` numbers at x + i*row and `second` ones `gap` behind
-// them, and zeros where these are below 16. Returns whether a number has no parts.
+// nacre_parts_lines writes the lines of `rows` rows. Row i has `first` numbers at x + i*row and
+// `second` numbers `gap` after them, padded with zeros to 16 each. It returns whether a number has
+// no parts.
 NACRE_INLINE int nacre_parts_lines(size_t parts, const float *x, size_t row, size_t gap, size_t first, size_t second, size_t rows, char *dst,
                                    size_t part) {
     const __mmask16 m0 = (__mmask16)((1u << first) - 1), m1 = (__mmask16)((1u << second) - 1);
@@ -68,8 +69,8 @@ NACRE_INLINE int nacre_parts_lines(size_t parts, const float *x, size_t row, siz
     return odd != 0;
 }
 
-// Splits k numbers of each of n columns, 32 at most, for a right operand: number p of column j
-// is x[p*row + j]. Returns whether a number has no parts.
+// nacre_parts_right splits k numbers of each of n <= 32 columns for a right operand. Number p of
+// column j is x[p*row + j]. It returns whether a number has no parts.
 NACRE_INLINE int nacre_parts_right(size_t parts, const float *x, size_t row, size_t k, size_t n, char *dst) {
     int odd = 0;
     for (size_t p = 0; p < k; p += NACRE_PARTS_DEPTH, x += NACRE_PARTS_DEPTH * row, dst += parts * NACRE_PARTS_RIGHT) {
@@ -85,26 +86,27 @@ NACRE_INLINE int nacre_parts_right(size_t parts, const float *x, size_t row, siz
     return odd;
 }
 
-// A square of sums, [32][32].
+// nacre_parts_square is the computation of a square of sums, [32][32].
 typedef struct {
-    size_t a_parts, b_parts;  // of a number of either operand
+    size_t a_parts, b_parts;  // parts per number of each operand
     size_t steps;
-    const char *a;            // lines of the first row, step 0; other rows follow
-    size_t a_part;            // bytes from a part to the next
+    const char *a;            // lines of row 0, step 0; other rows follow
+    size_t a_part;            // bytes between parts
     const size_t *step;       // bytes from a to each step
     const char *b;            // [steps][b_parts][2] tiles
-    size_t rows, columns;     // that count: of 17 and more, both tiles
+    size_t rows, columns;     // in use; with more than 16, both tiles
     float *sums;
-    int add;                  // whether sums hold some already
-    const char *next;         // rows of two lines that will be read later, fetched on the way
+    int add;                  // whether to add to sums, else store
+    const char *next;         // rows of two lines each, to prefetch for a later call
     size_t next_row, next_rows;
 } nacre_parts_square;
 
-// Moves tile (r, c) of the sums.
+// NACRE_PARTS_SQUARE loads or stores tile (r, c) of the sums.
 #define NACRE_PARTS_SQUARE(move, t, r, c) \
     NACRE_AMX_##move(t, x->sums + (r) * NACRE_AMX_ROWS * NACRE_PARTS_SIDE + (c) * NACRE_AMX_ROWS, NACRE_PARTS_SIDE * sizeof(float))
 
-// The tiles of parts are loaded between the products that need none of them.
+// NACRE_PARTS_MULTIPLY loads a tile of parts only if it is not loaded already, between products
+// that do not need it.
 #define NACRE_PARTS_LEFT(t, p, tile) NACRE_AMX_LOAD(t, a + (p) * x->a_part + (tile) * NACRE_AMX_BYTES, NACRE_AMX_LINE)
 #define NACRE_PARTS_WEIGHTS(t, q, tile) NACRE_AMX_LOAD(t, b + (q) * NACRE_PARTS_RIGHT + (tile) * NACRE_AMX_BYTES, NACRE_AMX_LINE)
 #define NACRE_PARTS_MULTIPLY(p, q)                                                       \
@@ -177,8 +179,8 @@ static void nacre_parts_multiply(const nacre_parts_square *x) {
     }
 }
 
-// Adds `count` numbers of a sum, computed with floats: of rows x + i*row by those at
-// w + k*w_row of each column.
+// nacre_parts_plain adds `count` products of a sum, computed with floats: of rows x + i*row with
+// the numbers of each column at w + k*w_row.
 static inline void nacre_parts_plain(const float *x, size_t row, size_t count, size_t rows, const float *w, size_t w_row, size_t columns,
                                      float *sums) {
     const __mmask16 m0 = (__mmask16)((1u << nacre_min(columns, 16)) - 1), m1 = (__mmask16)((1u << (columns > 16 ? columns - 16 : 0)) - 1);

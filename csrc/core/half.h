@@ -1,5 +1,5 @@
-// Conversions between float and the 16-bit float formats, as bits. Rounding is
-// to nearest, ties to even; a NaN stays one.
+// Conversions between float and the 16-bit float formats, as bits. Rounding is to nearest, ties to
+// even. A NaN stays a NaN.
 #ifndef NACRE_CORE_HALF_H
 #define NACRE_CORE_HALF_H
 
@@ -9,7 +9,7 @@
 
 typedef enum { NACRE_FLOAT32, NACRE_FLOAT16, NACRE_BFLOAT16 } nacre_float_type;
 
-// Bytes of an element.
+// nacre_float_size returns the bytes of an element.
 static inline size_t nacre_float_size(nacre_float_type type) { return type == NACRE_FLOAT32 ? 4 : 2; }
 
 static inline float nacre_float_of_bits(uint32_t u) {
@@ -24,9 +24,8 @@ static inline uint32_t nacre_bits_of_float(float f) {
     return u;
 }
 
-// Moving exponent and fraction up 13 bits leaves the exponent short of the
-// difference of the biases, which a product with 2^112 makes up: exactly, also
-// for subnormals.
+// nacre_f16_to_f32 shifts exponent and fraction by 13 bits. The exponent is then short by the
+// difference of the biases. The product with 2^112 corrects it exactly, also for subnormal numbers.
 static inline float nacre_f16_to_f32(uint16_t h) {
     const uint32_t magnitude = (uint32_t)(h & 0x7fff) << 13;
     uint32_t u = nacre_bits_of_float(nacre_float_of_bits(magnitude) * 0x1p112f);

@@ -1,17 +1,17 @@
-// Arithmetic of 16-bit floats in vectors: AVX512-BF16; and of float16 by AVX512-FP16, with a
-// compiler that knows it (NACRE_AVX512FP16 of core/target.h), and by the half-precision
-// arithmetic of 64-bit ARM. The instructions are named in assembler, so that a compiler needs
-// no flag of the whole file for them. To be included outside any target region.
+// Arithmetic of 16-bit floats in vectors: products of bfloat16 with AVX512-BF16; float16 with
+// AVX512-FP16, if the compiler knows it (NACRE_AVX512FP16 of core/target.h), or with the
+// half-precision arithmetic of 64-bit ARM. The instructions are written in assembler, so that the
+// file needs no compiler flag for them. Include outside any target region.
 //
-// Where float16 has arithmetic, NACRE_F16_LEVEL is the level's name, NACRE_F16_BEGIN and
-// NACRE_F16_END its target region, nacre_f16 a vector of NACRE_F16_LANES numbers and
-// nacre_f16_mask what a comparison gives, and there are, each with the prefix nacre_f16_,
-//     load store set     lanes at p; all of the same bits
+// If there is float16 arithmetic, NACRE_F16_LEVEL is the level's name, NACRE_F16_BEGIN and
+// NACRE_F16_END are its target region, nacre_f16 is a vector of NACRE_F16_LANES numbers, and
+// nacre_f16_mask is the result of a comparison. These functions have the prefix nacre_f16_:
+//     load store set     lanes at p; set: all lanes of the same bits
 //     and xor            of bits
 //     add sub mul div sqrt
 //     rint floor ceil    rint rounds halves to even
 //     eq gt ge           false for a NaN
-//     pick(m, a, b)      a in the lanes where m is true, b in others
+//     pick(m, a, b)      a in lanes where m is true, else b
 //     store_tests        m as bytes 0 and 1
 #ifndef NACRE_CORE_HALVES_H
 #define NACRE_CORE_HALVES_H
@@ -32,8 +32,9 @@ NACRE_TARGET_BEGIN(NACRE_AVX512)
 #include "core/halves_emulated.h"
 #else
 
-// Adds to each sum the products of its pair of bfloat16. The sum and each product are rounded
-// together, one after the other; numbers below the normal ones are zeros, sums too.
+// nacre_bf16_add_products adds two products to each sum, of its pairs of bfloat16 in a and b, one
+// after the other. Each product is added with one rounding. Subnormal operands and sums become
+// zeros.
 NACRE_INLINE void nacre_bf16_add_products(__m512 *sum, __m512i a, __m512i b) {
     __asm__("vdpbf16ps %2, %1, %0" : "+v"(*sum) : "v"(a), "v"(b));
 }
@@ -85,7 +86,7 @@ NACRE_F16_OF_ONE(sqrt, "vsqrtph")
 NACRE_F16_OF_ONE(rint, "vrndscaleph $8,")
 NACRE_F16_OF_ONE(floor, "vrndscaleph $9,")
 NACRE_F16_OF_ONE(ceil, "vrndscaleph $10,")
-// Predicates that are false for a NaN and signal none.
+// These predicates are false for a NaN and raise no exception.
 NACRE_F16_TEST(eq, "vcmpph $0x00")
 NACRE_F16_TEST(ge, "vcmpph $0x1d")
 NACRE_F16_TEST(gt, "vcmpph $0x1e")

@@ -1,12 +1,12 @@
-// The instructions of halves.h as C. A float16 is computed as a float32 and rounded: for what
-// is here that is the same, as a float32 has twice the digits and two more. To be included in
-// a target region.
+// The instructions of halves.h as C. A float16 is computed as a float32 and rounded. For these
+// operations the result is the same, because a float32 has 2 * 11 + 2 digits, and a float16 has 11.
+// Include inside a target region.
 #ifndef NACRE_CORE_HALVES_EMULATED_H
 #define NACRE_CORE_HALVES_EMULATED_H
 
 #define CALLED static __attribute__((noinline, unused))
 
-// The bits of a float32, but for numbers below the normal ones.
+// nacre_bf16_normal returns the float32 of the given bits. Subnormal numbers become zeros.
 static inline float nacre_bf16_normal(uint32_t bits) {
     float y;
     if ((bits & 0x7f800000) == 0) bits &= 0x80000000;

@@ -1,4 +1,4 @@
-// Compiles NACRE_BODY for NACRE_LEVEL; core/vec.h says what a body finds.
+// Compiles NACRE_BODY for NACRE_LEVEL. core/vec.h lists the names that a body may use.
 #ifndef NACRE_CORE_LEVEL_H
 #define NACRE_CORE_LEVEL_H
 

@@ -24,8 +24,8 @@ size_t nacre_physical_memory(void) {
 #include <sys/mman.h>
 #endif
 
-// Large blocks are asked for in large pages, as far as they fill them: a page of which a
-// block has a part would hold memory that nobody uses.
+// nacre_alloc asks for large pages as far as a large block fills them. A page that a block fills in
+// part would waste memory.
 void *nacre_alloc(size_t bytes) {
     const size_t huge = (size_t)2 << 20, align = bytes >= huge ? huge : NACRE_ALIGN;
     void *p;

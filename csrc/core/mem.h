@@ -6,12 +6,12 @@
 
 enum { NACRE_ALIGN = 64 };
 
-// At least `bytes` bytes at a multiple of NACRE_ALIGN, not cleared; on Linux, blocks of
-// 2 MiB and more ask for huge pages. NULL when there is no memory.
+// nacre_alloc returns at least `bytes` bytes at a multiple of NACRE_ALIGN, not cleared, or NULL if
+// there is no memory. On Linux, blocks of 2 MiB and more ask for huge pages.
 void *nacre_alloc(size_t bytes);
 void nacre_free(void *p);
 
-// Bytes of main memory that the machine has; 0 when the system does not say.
+// nacre_physical_memory returns the bytes of main memory, or 0 if the system does not tell.
 size_t nacre_physical_memory(void);
 
 #endif

@@ -9,40 +9,38 @@
 
 #include "core/mem.h"
 
-// How long a thread looks for work before it sleeps, since a wake-up costs the caller
-// more than most jobs take. One that took part in the last job looks until no run has
-// been under way for LINGER nanoseconds. It offers its core to others every SPIN pauses,
-// and sleeps if they take it for longer than WANTED nanoseconds: a thread that slept is
-// soon scheduled when there is work, one that has used up its share is not.
+// A thread looks for work for a while before it sleeps, because a wake-up costs the caller more
+// than most jobs take. A thread that took part in the last job looks until no run has been under
+// way for LINGER nanoseconds. It yields its core every SPIN pauses, and sleeps if a yield takes
+// longer than WANTED nanoseconds: the system soon schedules a thread that slept, but not one that
+// has used up its share.
 enum { SPIN = 500, LINGER = 200000, WANTED = 20000 };
 
-// The chunks first..end-1 of a job, of which the next one is still to be taken. Neighbours
-// go to one thread as far as it comes to them, in all jobs alike: what one job wrote is in
-// the caches of the thread that reads it in the next.
+// pool_share is chunks next..end-1 of a job. Jobs are divided among threads in the same way, so
+// that a thread has in its caches the chunks that it wrote in the job before.
 typedef struct {
     _Alignas(NACRE_ALIGN) atomic_size_t next;
     size_t end;
 } pool_share;
 
 struct nacre_pool {
-    size_t threads;  // the caller counted in
+    size_t threads;  // including the caller
     pthread_t *workers;
     pthread_mutex_t owner;  // held by the caller whose job is running
 
     pthread_mutex_t mutex;
     pthread_cond_t wake;
-    atomic_uint generation;  // one up for each job
-    atomic_size_t runs;      // under way
+    atomic_uint generation;  // incremented for each job
+    atomic_size_t runs;      // runs under way
     atomic_bool stop;
 
-    // The job, written by the owner while the gate is shut. A worker counts
-    // itself in before it looks at the gate, and the owner shuts the gate before
-    // it looks at the count, so a worker that comes late never touches a job that
-    // is over and the owner never waits for one that is asleep.
+    // The job, written by the owner while the gate is shut. A worker counts itself in before it
+    // looks at the gate, and the owner shuts the gate before it looks at the count. So a late
+    // worker never touches a finished job, and the owner never waits for a sleeping worker.
     nacre_task task;
     void *job;
     size_t limit;   // threads that take part
-    size_t shares;  // of the job's chunks, at most one for each of these threads
+    size_t shares;  // shares of the job's chunks, at most one per thread that takes part
     pool_share *share;
     const nacre_team *team;
     atomic_bool open;
@@ -54,7 +52,7 @@ typedef struct {
     size_t thread;
 } worker_arg;
 
-// Takes chunks of the thread's own share, and then of the others.
+// take_chunks takes the chunks of the thread's own share, then the chunks of the others.
 static void take_chunks(nacre_pool *p, size_t thread) {
     for (size_t i = 0; i < p->shares; i++) {
         pool_share *const s = &p->share[(thread + i) % p->shares];
@@ -75,8 +73,8 @@ static int64_t pool_clock(void) {
 
 static bool has_job(nacre_pool *p, unsigned seen) { return atomic_load_explicit(&p->generation, memory_order_acquire) != seen; }
 
-// Looks for a job after the one that was seen, at most as long as it may; took_part is
-// whether that one had room for the thread.
+// look waits for a job after job number seen, for a limited time. took_part says whether the thread
+// took part in that job.
 static void look(nacre_pool *p, unsigned seen, bool took_part) {
     for (int64_t last = pool_clock();;) {
         for (int i = 0; i < SPIN; i++) {

@@ -1,9 +1,9 @@
 // Threads that go through the phases of one job together.
 //
-// A phase has as many parts as every other, and begins when all parts of the phase
-// before are done. Threads wait for each other without sleep, so a phase may take
-// microseconds. A part belongs to a thread, whose caches keep what it reads in every
-// phase; it is done by another where its own does not come to it.
+// All phases have the same number of parts. A phase begins when all parts of the phase before are
+// done. Threads wait for each other without sleeping, so a phase may be as short as microseconds.
+// Each part belongs to a thread, so that the thread's caches keep what the part reads in every
+// phase. If that thread is late, another thread takes the part.
 #ifndef NACRE_CORE_PHASES_H
 #define NACRE_CORE_PHASES_H
 
@@ -14,28 +14,30 @@
 
 enum {
     NACRE_PHASE_PARTS = 64,        // most parts of a phase
-    NACRE_PHASE_PATIENCE = 64,     // looks at a part of another thread before it is taken from it
-    NACRE_PHASE_SPIN = 1 << 10     // looks before a thread leaves its processor to others
+    NACRE_PHASE_PATIENCE = 64,     // looks at another thread's parts before taking them
+    NACRE_PHASE_SPIN = 1 << 10     // looks before a thread yields its processor
 };
 
-// A part of a phase. Parts of one phase run at the same time, in any order.
+// nacre_phase_task computes a part of a phase. Parts of one phase run at the same time, in any
+// order.
 typedef void (*nacre_phase_task)(void *job, size_t phase, size_t part);
 
 typedef struct {
     nacre_team *team;
     size_t phases, parts;
-    size_t threads;  // as many as parts at most
+    size_t threads;  // at most as many as parts
     nacre_phase_task task;
     void *job;
-    // Parts that are done, of all phases. A thread adds to it when it has done one.
+    // Parts done, in all phases. A thread increments it after each part.
     _Alignas(64) size_t done;
-    // How many phases a part was taken in.
+    // The number of phases in which each part was taken.
     struct {
         _Alignas(64) size_t phases;
     } taken[NACRE_PHASE_PARTS];
 } nacre_phases;
 
-// Runs a part unless another thread has taken it, which it reports.
+// nacre_phase_take runs a part and returns true. If another thread has taken the part, it returns
+// false.
 static inline bool nacre_phase_take(nacre_phases *p, size_t phase, size_t part) {
     size_t expected = phase;
     if (__atomic_load_n(&p->taken[part].phases, __ATOMIC_RELAXED) != phase) return false;
@@ -45,8 +47,8 @@ static inline bool nacre_phase_take(nacre_phases *p, size_t phase, size_t part) 
     return true;
 }
 
-// Takes the parts of others and waits for what they have under way. It reports false
-// at the end of the run.
+// nacre_phase_wait waits until the phase is done. If its patience ends, it takes parts of other
+// threads. It returns false if the run is stopped.
 static inline bool nacre_phase_wait(nacre_phases *p, size_t phase, size_t *patience) {
     const size_t all = (phase + 1) * p->parts;
     bool helped = false;
@@ -63,7 +65,7 @@ static inline bool nacre_phase_wait(nacre_phases *p, size_t phase, size_t *patie
     return true;
 }
 
-// Each chunk is a thread of those that go through the phases.
+// nacre_phases_chunk is one of the threads that go through the phases.
 static inline void nacre_phases_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     nacre_phases *const p = job;
@@ -80,8 +82,9 @@ static inline void nacre_phases_chunk(void *job, size_t chunk, size_t thread) {
     }
 }
 
-// Runs task for parts 0..parts-1, NACRE_PHASE_PARTS at most, of phases 0..phases-1 and returns when all are done, or
-// when none is left under way once the team is stopped.
+// nacre_run_phases runs task for parts 0..parts-1, at most NACRE_PHASE_PARTS, of phases
+// 0..phases-1, and returns when all are done. If the team is stopped, it returns when no part is
+// under way.
 static inline void nacre_run_phases(nacre_team *team, size_t phases, size_t parts, nacre_phase_task task, void *job) {
     const size_t most = nacre_team_threads(team), threads = most < parts ? most : parts;
     if (threads > 1) {

@@ -1,9 +1,10 @@
-// Pixels of a tile of convolutions, 14 at most. Pixel i is at one of few pointers plus 0,
-// 1, 2, 4 or 8 times the pitch, which addresses of x86 can hold.
+// The pixels of a tile of convolutions, at most 14. The address of pixel i is one of a few pointers
+// plus 0, 1, 2, 4 or 8 times the pitch, as x86 addressing can express.
 #ifndef NACRE_CORE_PIXELS_H
 #define NACRE_CORE_PIXELS_H
 
-// X(i) for all pixels; X(i) for the pointers beside x0, x<i> = x0 + i*pitch.
+// NACRE_PIXELS expands X(i) for all pixels. NACRE_PIXEL_BASES expands it for the pointers besides
+// x0: x<i> = x0 + i*pitch.
 #define NACRE_PIXELS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
 #define NACRE_PIXEL_BASES(X) X(3) X(6) X(9) X(12)
 #define NACRE_PIXEL_AT0 x0

@@ -1,6 +1,6 @@
-// Target regions: the code between BEGIN and END is compiled for the named ISA
-// level, whatever the flags of the file, under gcc and clang alike. A kernel is
-// reached only through its row, so only on a CPU that has the level.
+// Target regions: the code between BEGIN and END is compiled for the given level, whatever the
+// flags of the file, by gcc and clang alike. A kernel is reached only through its row, so it only
+// runs on a CPU with the level.
 #ifndef NACRE_CORE_TARGET_H
 #define NACRE_CORE_TARGET_H
 
@@ -11,14 +11,14 @@
 #define NACRE_AARCH64 1
 #endif
 
-// gcc keeps vectors at multiples of 16 on the stack of Windows, whatever alignment they have, and
-// moves them by instructions that fault there.
+// On Windows, gcc aligns vectors on the stack to 16 bytes only, and moves them by instructions that
+// fault if wider vectors are not aligned.
 #if defined(_WIN32) && defined(NACRE_X86_64) && !defined(__clang__)
 #error "on Windows gcc does not align vectors on the stack; compile with clang, such as CC='zig cc'"
 #endif
 
-// Whether kernels are compiled for AVX512-FP16: compilers that know it come with assemblers
-// that do.
+// NACRE_AVX512FP16 is defined if kernels are compiled for AVX512-FP16. Compilers that know it come
+// with assemblers that do.
 #if NACRE_X86_64
 #if defined(NACRE_EMULATED) || (defined(__clang__) ? __clang_major__ >= 14 : __GNUC__ >= 12)
 #define NACRE_AVX512FP16 1
@@ -37,7 +37,7 @@
 #define NACRE_TARGET_END NACRE_PRAGMA(GCC pop_options)
 #endif
 
-// Feature strings of the levels in isa.inc; the row and the region must agree.
+// The feature strings of the levels in isa.inc. A row and its region must agree.
 #define NACRE_AVX2 "avx2,fma,f16c"
 #ifdef NACRE_EMULATED
 #define NACRE_AVX512 NACRE_AVX2
@@ -49,8 +49,8 @@
 #if defined(__clang__)
 #define NACRE_DOTPROD "dotprod"
 #define NACRE_I8MM "i8mm"
-// A clang with versions of functions takes the architecture's name of half-precision arithmetic,
-// an older one the name of its own backend alone.
+// A clang with function versions takes the architecture's name for half-precision arithmetic. An
+// older one only takes the name in its own backend.
 #if __has_attribute(target_version)
 #define NACRE_FP16 "fp16"
 #else
@@ -62,8 +62,8 @@
 #define NACRE_FP16 "arch=armv8.2-a+fp16"
 #endif
 
-// A product and a sum stay two roundings unless a kernel asks for fma: results
-// of tails, bodies and scalar twins must not depend on the compiler's choice.
+// A product and a sum are rounded separately unless a kernel asks for fma: results of tails, bodies
+// and scalar variants must not depend on the compiler's choice.
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #endif

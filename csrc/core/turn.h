@@ -7,8 +7,8 @@
 #include "core/simd.h"
 
 enum {
-    NACRE_TURN_ROW = 16,  // elements of a short row at most
-    NACRE_TURN_COLS = 64  // columns side by side, and so rows at most
+    NACRE_TURN_ROW = 16,  // most elements of a short row
+    NACRE_TURN_COLS = 64  // columns side by side: most rows turned at a time
 };
 
 static inline __attribute__((always_inline)) void turn_rows(const float *x, size_t n, size_t rows,
@@ -25,7 +25,7 @@ static inline __attribute__((always_inline)) void turn_columns(const float *colu
     }
 }
 
-// Calls turn with an n that is constant where rows are that short often.
+// NACRE_TURN calls turn with a constant n for common lengths of rows.
 #define NACRE_TURN(turn, from, n, rows, to) \
     switch (n) {                            \
     case 2: turn(from, 2, rows, to); return;  \
@@ -36,12 +36,12 @@ static inline __attribute__((always_inline)) void turn_columns(const float *colu
     default: turn(from, n, rows, to);       \
     }
 
-// Sets columns[k * NACRE_TURN_COLS + r] to x[r * n + k] for r < rows and k < n.
+// nacre_turn sets columns[k * NACRE_TURN_COLS + r] to x[r * n + k] for r < rows and k < n.
 static inline __attribute__((unused)) void nacre_turn(const float *x, size_t n, size_t rows, float *columns) {
     NACRE_TURN(turn_rows, x, n, rows, columns)
 }
 
-// Sets out[r * n + k] to columns[k * NACRE_TURN_COLS + r] for r < rows and k < n.
+// nacre_turn_back sets out[r * n + k] to columns[k * NACRE_TURN_COLS + r] for r < rows and k < n.
 static inline __attribute__((unused)) void nacre_turn_back(const float *columns, size_t n, size_t rows, float *out) {
     NACRE_TURN(turn_columns, columns, n, rows, out)
 }

@@ -16,7 +16,7 @@ typedef __m256 nacre_avx2_f;
 
 NACRE_TARGET_BEGIN(NACRE_AVX2)
 
-// Ones in the first n lanes.
+// nacre_avx2_mask returns ones in the first n lanes.
 NACRE_INLINE __m256i nacre_avx2_mask(size_t n) {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
@@ -78,8 +78,8 @@ NACRE_INLINE __m256 nacre_avx2_power(__m256i n) {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(n, _mm256_set1_epi32(127)), 23));
 }
 
-// In two halves, of which only the second product can leave the range of
-// normal numbers, so it alone rounds.
+// nacre_avx2_ldexp multiplies by two powers. Only the second product can leave the range of normal
+// numbers, so it alone rounds.
 NACRE_INLINE __m256 nacre_avx2_ldexp(__m256 a, __m256 n) {
     const __m256i whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1);
     return a * nacre_avx2_power(half) * nacre_avx2_power(_mm256_sub_epi32(whole, half));

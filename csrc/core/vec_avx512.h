@@ -16,7 +16,7 @@ typedef __m512 nacre_avx512_f;
 
 NACRE_TARGET_BEGIN(NACRE_AVX512)
 
-// Ones in the first n lanes.
+// nacre_avx512_mask returns ones in the first n lanes.
 NACRE_INLINE __mmask16 nacre_avx512_mask(size_t n) { return (__mmask16)((1u << n) - 1); }
 
 NACRE_INLINE __m512 nacre_avx512_load(const float *p) { return _mm512_loadu_ps(p); }
@@ -87,7 +87,7 @@ NACRE_INLINE __m512 nacre_avx512_split(__m512 x, __m512 *e) {
 }
 NACRE_INLINE __m512 nacre_avx512_once(__m512 a) {
 #ifndef NACRE_EMULATED
-    __asm__("" : "+v"(a));  // compilers would read it from memory in each product
+    __asm__("" : "+v"(a));  // else compilers read a from memory in each product
 #endif
     return a;
 }

@@ -72,8 +72,8 @@ NACRE_INLINE float32x4_t nacre_neon_power(int32x4_t n) {
     return vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(n, vdupq_n_s32(127)), 23));
 }
 
-// In two halves, of which only the second product can leave the range of
-// normal numbers, so it alone rounds.
+// nacre_neon_ldexp multiplies by two powers. Only the second product can leave the range of normal
+// numbers, so it alone rounds.
 NACRE_INLINE float32x4_t nacre_neon_ldexp(float32x4_t a, float32x4_t n) {
     const int32x4_t whole = vcvtq_s32_f32(n), half = vshrq_n_s32(whole, 1);
     return a * nacre_neon_power(half) * nacre_neon_power(vsubq_s32(whole, half));

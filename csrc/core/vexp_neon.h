@@ -1,5 +1,5 @@
-// e^x on 4 floats: at most 1 ULP from the exact value, subnormal results
-// included; 0 and inf beyond the range, NaN for NaN.
+// e^x on 4 floats, with an error of at most 1 ULP, subnormal results included. It is 0 and inf
+// beyond the range, and NaN for NaN.
 #ifndef NACRE_CORE_VEXP_NEON_H
 #define NACRE_CORE_VEXP_NEON_H
 
@@ -8,7 +8,7 @@
 
 #if NACRE_AARCH64
 
-// With n = round(x / ln 2) and r = x - n ln 2, e^x is 2^n e^r. Returns e^r.
+// nacre_vexp_part_neon returns e^r, with n = round(x / ln 2) and r = x - n ln 2. e^x is 2^n e^r.
 static inline float32x4_t nacre_vexp_part_neon(float32x4_t x, float32x4_t *n) {
     *n = vrndnq_f32(vmulq_f32(x, vdupq_n_f32(NACRE_VEXP_LOG2E)));
     float32x4_t r = vfmsq_f32(x, *n, vdupq_n_f32(NACRE_VEXP_LN2_HI));
@@ -21,8 +21,8 @@ static inline float32x4_t nacre_vexp_part_neon(float32x4_t x, float32x4_t *n) {
     return vaddq_f32(vfmaq_f32(r, vmulq_f32(q, r), r), vdupq_n_f32(1.0f));
 }
 
-// The power is applied in two factors, as n reaches beyond the exponents of one float.
-// X is at most NACRE_VEXP_HIGH, or NaN.
+// nacre_vexp_below_neon returns e^x for x up to NACRE_VEXP_HIGH, or NaN. It multiplies by two
+// powers, because n exceeds the exponents of one float.
 static inline float32x4_t nacre_vexp_below_neon(float32x4_t x) {
     x = vmaxq_f32(x, vdupq_n_f32(NACRE_VEXP_LOW));
     float32x4_t n;
@@ -35,7 +35,8 @@ static inline float32x4_t nacre_vexp_below_neon(float32x4_t x) {
 
 static inline float32x4_t nacre_vexp_neon(float32x4_t x) { return nacre_vexp_below_neon(vminq_f32(x, vdupq_n_f32(NACRE_VEXP_HIGH))); }
 
-// e^x for x <= 0 or NaN; 0 where it is subnormal, which processors are slow to make.
+// nacre_vfall_neon returns e^x for x <= 0, or NaN. Subnormal results become 0, because processors
+// are slow to compute them.
 static inline float32x4_t nacre_vfall_neon(float32x4_t x) {
     const float32x4_t least = vdupq_n_f32(NACRE_VEXP_NORMAL);
     float32x4_t n;
@@ -44,7 +45,8 @@ static inline float32x4_t nacre_vfall_neon(float32x4_t x) {
     return vbslq_f32(vcltq_f32(x, least), vdupq_n_f32(0.0f), vmulq_f32(p, vreinterpretq_f32_s32(power)));
 }
 
-// 2^x for x <= 0 or NaN; 0 below -125, as processors are slow to make subnormal numbers.
+// nacre_vpower_neon returns 2^x for x <= 0, or NaN. Below -125 it is 0, because processors are slow
+// to compute subnormal numbers.
 static inline float32x4_t nacre_vpower_neon(float32x4_t x) {
     const float32x4_t least = vdupq_n_f32(NACRE_VPOWER_LOW), r = vsubq_f32(x, vrndmq_f32(x));
     float32x4_t q = vfmaq_f32(vdupq_n_f32(NACRE_VPOWER_C5), vdupq_n_f32(NACRE_VPOWER_C6), r);
