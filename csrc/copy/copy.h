@@ -51,8 +51,8 @@ typedef struct {
 } nacre_gather_words;
 
 // Op scatter, operands index, updates, dst: dst[index(j)[0], ...] = updates[j] for j < count in
-// order, or dst op updates if reduce, a row of a reduction, is not 0. block counts elements of
-// `width` bytes.
+// order. If reduce, a row of a reduction, is not 0, updates are reduced into dst instead. block
+// counts elements of `width` bytes.
 typedef struct {
     int64_t index_bytes, reduce, width, count, block, tuple;
     int64_t extents[];

@@ -1,6 +1,6 @@
-// Ops scatter and scatter_elements: write or reduce blocks and elements to given indices. If an index
-// is repeated, its updates apply in order. Threads therefore share only elements that have different
-// destinations.
+// Ops scatter and scatter_elements: write or reduce blocks and elements to given indices. If an
+// index is repeated, its updates apply in order. Threads therefore share only elements that have
+// different destinations.
 #include <math.h>
 
 #include "copy/index.h"

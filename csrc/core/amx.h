@@ -6,7 +6,7 @@
 // tiles have full size. After them, a switch of threads saves no tiles.
 //
 // With NACRE_EMULATED defined, tiles are memory of the thread, their instructions are C, and
-// kernels use tiles even if these cost time: tests run them on small operands.
+// kernels use tiles even if that is slower: tests run them on small operands.
 #ifndef NACRE_CORE_AMX_H
 #define NACRE_CORE_AMX_H
 

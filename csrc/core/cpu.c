@@ -41,8 +41,8 @@ static int may_use_tiles(uint64_t os) {
 #endif
 }
 
-// detect_avx512 returns the level avx512 and the levels that build on it. b, c and d are EBX, ECX and
-// EDX of CPUID leaf 7.0, a1 is EAX of leaf 7.1, and os is xcr0.
+// detect_avx512 returns the level avx512 and the levels that build on it. b, c and d are EBX, ECX
+// and EDX of CPUID leaf 7.0, a1 is EAX of leaf 7.1, and os is xcr0.
 static uint32_t detect_avx512(uint32_t b, uint32_t c, uint32_t d, uint32_t a1, uint64_t os) {
     const uint32_t amx = 1u << 22 | 1u << 24 | 1u << 25;
     const uint32_t f = 1u << 16, dq = 1u << 17, bw = 1u << 30, vl = 1u << 31;

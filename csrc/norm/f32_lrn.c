@@ -1,7 +1,7 @@
 // Local response normalisation, by neighbouring channels, in tiles of columns.
 #include "norm/strip.h"
 
-enum { LRN_WORK = 1 << 26 };  // most elements in the windows of a tile
+enum { LRN_WORK = 1 << 26 }; // most elements in the windows of a tile
 
 typedef struct {
     nacre_f32_lrn_fn *kernel;

@@ -80,7 +80,8 @@ typedef struct {
 // Command: sum[batch * tokens, n] = the rows of three tables, of words, positions and segments, at
 // given numbers. out is f32_layer_norm of sum, centred. Operands:
 //     0 numbers of words[batch, tokens]
-//     1 numbers of segments; tables of 2 words, 3 positions, 4 segments
+//     1 numbers of segments
+//     2 table of words, 3 table of positions, 4 table of segments
 //     5 scale[n], 6 bias[n]
 //     7 mask[batch, tokens], integers
 //     8 numbers of positions; if left out, they are 0, 1, 2, ...

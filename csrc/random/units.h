@@ -82,7 +82,7 @@ typedef struct {
 } random_turn;
 
 // random_turn_of returns sine and cosine of 2 pi b for b in [0,1). It evaluates their series for
-// the distance to the nearest quarter turn, at most an eighth of a turn.
+// the angle from the nearest quarter turn, at most an eighth of a turn.
 NACRE_INLINE random_turn random_turn_of(double b) {
     const double quarter =
         (b >= 0.125 ? 1.0 : 0.0) + (b >= 0.375 ? 1.0 : 0.0) + (b >= 0.625 ? 1.0 : 0.0) + (b >= 0.875 ? 1.0 : 0.0);

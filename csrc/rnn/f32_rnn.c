@@ -10,8 +10,8 @@
 #include "core/simd.h"
 
 enum {
-    RNN_BLOCK = 1 << 18,  // most sums of a block of steps; they stay in the second-level cache
-    RNN_ROWS = 64        // least input rows of a product
+    RNN_BLOCK = 1 << 18, // sums of a block of steps, about; they stay in the second-level cache
+    RNN_ROWS = 64        // fewest input rows that are worth a product
 };
 
 // rnn_make_plan sets the extents and strides of a plan. rnn_place sets its pointers.

@@ -3,7 +3,7 @@
 #include "rnn/f32_rnn.h"
 
 enum {
-    RNN_GRAIN = 1 << 18,  // multiply-adds that are worth more than one thread
+    RNN_GRAIN = 1 << 18, // multiply-adds that are worth more than one thread
     RNN_STEP = 1 << 15   // multiply-adds of a step that are worth sharing among threads
 };
 

@@ -32,7 +32,7 @@ typedef struct {
     uint32_t flags;
     const char *id_name;
     int32_t id;
-    const char *message;  // other fields follow
+    const char *message; // other fields follow
 } vk_message;
 
 typedef uint32_t (*vk_message_function)(uint32_t severity, uint32_t types, const vk_message *data, void *user);

@@ -240,7 +240,7 @@ int32_t nacre_vk_query(void *loader, uint64_t instance, uint64_t physical, nacre
     caps->float16 = f[2].flags[0];
     caps->int8 = f[2].flags[1];
     caps->int_dot = f[3].flags[0];
-    caps->memory_model = f[5].flags[0] & f[5].flags[1];  // with device scope, for atomics
+    caps->memory_model = f[5].flags[0] & f[5].flags[1]; // with device scope, for atomics
     caps->subgroup_control = f[6].flags[0] & f[6].flags[1]; // with whole subgroups
     caps->coop_matrix = f[4].flags[0];
     caps->coop_bf16 = f[7].flags[0] & f[7].flags[2];

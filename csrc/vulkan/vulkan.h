@@ -26,10 +26,10 @@ enum { NACRE_VK_MATRICES = 32 };
 typedef struct {
     uint32_t storage16, storage8, float16, int8, int16, int64, float64;
     uint32_t int_dot, int_dot_fast, coop_matrix, coop_bf16, memory_model, subgroup_control;
-    uint32_t subgroup_size, subgroup_least, subgroup_most, subgroups, subgroup_basic, subgroup_arithmetic;  // subgroups: most per workgroup
+    uint32_t subgroup_size, subgroup_least, subgroup_most, subgroups, subgroup_basic, subgroup_arithmetic; // subgroups: most per workgroup
     uint32_t matrix_count;
     nacre_vk_matrix matrices[NACRE_VK_MATRICES];
-    uint64_t import_align;  // 0 if host memory cannot be imported
+    uint64_t import_align; // 0 if host memory cannot be imported
     uint64_t max_allocation, max_set;
     char driver[256];
 } nacre_vk_caps;
@@ -65,7 +65,8 @@ int32_t nacre_vk_device(void *load, uint64_t instance, uint64_t physical, uint32
                         nacre_vk_calls **calls);
 void nacre_vk_calls_free(nacre_vk_calls *calls);
 
-// nacre_vk_family returns the compute family with the most timestamp bits, or -1 if there is none.
+// nacre_vk_family returns the compute family with the most timestamp bits and sets *timestamp_bits,
+// or returns -1 if there is none.
 int32_t nacre_vk_family(void *load, uint64_t instance, uint64_t physical, uint32_t *timestamp_bits);
 
 int32_t nacre_vk_layouts(nacre_vk_calls *c, uint32_t operands, uint32_t push, uint64_t *set, uint64_t *pipeline);

@@ -1,5 +1,4 @@
-// Compiles only where structs and numbers of the helper are those of the system's Vulkan
-// header.
+// Compiles only if the structs and numbers of the helper equal those in the system's Vulkan header.
 #include "vulkan/vulkan.c"
 
 #include <vulkan/vulkan_core.h>
@@ -8,7 +7,7 @@
 #define ROOM(ours, theirs) _Static_assert(sizeof(ours) >= sizeof(theirs), "room for " #theirs)
 #define PLACE(ours, our, theirs, their) _Static_assert(offsetof(ours, our) == offsetof(theirs, their), #theirs "." #their)
 #define NUMBER(our, their) _Static_assert((long long)(our) == (long long)(their), #their)
-// A word behind the head of a struct of features or properties.
+// WORD checks that a field is word n after the head of a struct of features or properties.
 #define WORD(i, theirs, their) _Static_assert(sizeof(vk_head) + 4 * (i) == offsetof(theirs, their), #theirs "." #their)
 
 SIZE(vk_application, VkApplicationInfo);
