@@ -1,4 +1,4 @@
-// Constants of the vector exponentials vexp_<isa>.h.
+// Constants of the vector exponentials vexp_<level>.h.
 #ifndef NACRE_CORE_VEXP_H
 #define NACRE_CORE_VEXP_H
 
