@@ -35,8 +35,8 @@ func read(t *testing.T, file string) []byte {
 	return data
 }
 
-// TestFamilies checks that every family is a package like the first one, and that
-// the program has it.
+// TestFamilies checks that every family is a package like the first one, and that the program has
+// it.
 func TestFamilies(t *testing.T) {
 	list := families(t)
 	program := string(read(t, "../bindings/internal/families/families.go"))
@@ -69,8 +69,8 @@ func TestCore(t *testing.T) {
 	}
 }
 
-// TestShared checks that Sources has what packages include from the folders of
-// others: the go command would not see an edit of a file that it lacks.
+// TestShared checks that Sources has all files that packages include from other folders: the go
+// command would not see an edit of a file missing there.
 func TestShared(t *testing.T) {
 	shared := map[string]bool{}
 	use := func(user, folder string, from []byte) {
@@ -115,8 +115,8 @@ func TestShared(t *testing.T) {
 
 var include = regexp.MustCompile(`(?m)^(?://)?\s*#(?:include|define NACRE_BODY) "([a-z0-9_]+/[a-z0-9_.]+)"`)
 
-// includes returns the files of csrc that C code includes, among them the bodies for
-// core/each_level.h and the vectors of every level, which it includes by the level's name.
+// includes returns the files of csrc that C code includes. They include the bodies for
+// core/each_level.h, and the vectors of every level, which are included by the level's name.
 func includes(code []byte) []string {
 	var list []string
 	if bytes.Contains(code, []byte("#include NACRE_LEVEL_HEADER")) {

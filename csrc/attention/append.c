@@ -14,14 +14,14 @@ typedef struct {
     char *cache;
     int in_place;
     size_t size;  // of an element
-    int64_t rows, pieces, per_piece;  // of a head that are written
+    int64_t rows, pieces, per_piece;  // rows of a head that are written, pieces of them, and rows of a piece
     float *scratch;
     size_t per_thread;
 } append_job;
 
 static size_t append_per_thread(const nacre_attention_append_words *w) { return nacre_align_floats((size_t)w->d * 2); }
 
-// n new rows of a head from row r on.
+// Writes n new rows of a head, from row r on.
 static void append_new(const append_job *j, int64_t b, int64_t h, int64_t r, int64_t n, char *dst, float *wide) {
     const nacre_attention_append_words *const w = j->w;
     const size_t d = (size_t)w->d;

@@ -4,7 +4,7 @@ extern const nacre_entry nacre_attention_gemv_entry, nacre_attention_tiles_entry
     nacre_linear_attention_entry, nacre_causal_conv_entry, nacre_attention_lengths_entry, nacre_attention_append_entry,
     nacre_tensor_scatter_entry;
 
-// The signature of each op's rows.
+// The signature of the kernel rows of each op.
 typedef nacre_f32_attention_fn attention_row_f32_attention;
 typedef nacre_f32_rotary_fn attention_row_f32_rotary;
 typedef nacre_f32_linear_attention_fn attention_row_f32_linear_attention;

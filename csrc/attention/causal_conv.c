@@ -8,14 +8,14 @@ typedef struct {
     const nacre_call *c;
     const nacre_causal_conv_words *w;
     const nacre_half *half;
-    size_t before;  // elements that an output looks back
+    size_t before;  // elements before its own that an output needs
     size_t size;    // of an element
     size_t per_chunk, per_thread;
 } causal_job;
 
 static size_t causal_before(const nacre_causal_conv_words *w) { return (size_t)((w->taps - 1) * w->step); }
 
-// Elements of scratch: inputs of a piece, its outputs, weights and a bias.
+// Returns the elements of scratch: inputs of a piece, its outputs, weights and a bias.
 static size_t causal_per_thread(const nacre_causal_conv_words *w) {
     const size_t n = (size_t)w->n < CAUSAL_PIECE ? (size_t)w->n : CAUSAL_PIECE;
     return nacre_align_floats(causal_before(w) + 2 * n + (size_t)w->taps + 1);
@@ -29,7 +29,7 @@ static const float *causal_floats(const causal_job *j, const void *x, size_t n, 
     return wide;
 }
 
-// Inputs from t - before on, for n outputs.
+// Returns the inputs from t - before on, for n outputs.
 static const float *causal_inputs(const causal_job *j, size_t row, size_t t, size_t n, float *line) {
     const size_t before = j->before, length = (size_t)j->w->n;
     if (t >= before) return causal_floats(j, causal_at(j, 0, row * length + t - before), before + n, line);
@@ -58,7 +58,7 @@ static void causal_row(const causal_job *j, size_t row, float *scratch) {
         if (to == outputs) j->half->narrow[w->type](outputs, out, m);
     }
     if (nacre_operand(j->c, 5) == NULL) return;
-    // What of the past stays, then the last inputs.
+    // Copies the part of the past that is still needed, then the last inputs.
     const size_t left = n < before ? before - n : 0;
     char *const present = causal_at(j, 5, row * before);
     if (nacre_operand(j->c, 3) == NULL) {

@@ -1,4 +1,4 @@
-// Elements of operands whose type a word tells.
+// Elements of operands of a type that a word gives.
 #ifndef NACRE_ATTENTION_ELEMENTS_H
 #define NACRE_ATTENTION_ELEMENTS_H
 
@@ -8,7 +8,7 @@
 
 #include "core/half.h"
 
-// The first three are those of nacre_float_type.
+// The first three equal the values of nacre_float_type.
 enum {
     NACRE_ELEMENT_F32 = NACRE_FLOAT32,
     NACRE_ELEMENT_F16 = NACRE_FLOAT16,
@@ -31,12 +31,12 @@ static inline size_t nacre_element_size(int64_t type) {
     return 4;
 }
 
-// The address of element i.
+// Returns the address of element i.
 static inline const void *nacre_element_at(const void *x, int64_t type, int64_t i) {
     return (const char *)x + i * (int64_t)nacre_element_size(type);
 }
 
-// Element i of integers.
+// Returns element i of an array of integers.
 static inline int64_t nacre_element_int(const void *x, int64_t type, int64_t i) {
     switch (type) {
     case NACRE_ELEMENT_BOOL: case NACRE_ELEMENT_U8: return ((const uint8_t *)x)[i];
@@ -47,7 +47,7 @@ static inline int64_t nacre_element_int(const void *x, int64_t type, int64_t i) 
     return ((const int64_t *)x)[i];
 }
 
-// Element i of any type as a number.
+// Returns element i of an array of any type as a number.
 static inline double nacre_element_number(const void *x, int64_t type, int64_t i) {
     switch (type) {
     case NACRE_ELEMENT_F32: return ((const float *)x)[i];
@@ -58,7 +58,7 @@ static inline double nacre_element_number(const void *x, int64_t type, int64_t i
     return (double)nacre_element_int(x, type, i);
 }
 
-// Element i of an attention mask as what it adds to a score: false adds -infinity.
+// Returns the number that element i of an attention mask adds to a score; false adds -infinity.
 static inline double nacre_element_bias(const void *x, int64_t type, int64_t i) {
     if (type == NACRE_ELEMENT_BOOL) return ((const uint8_t *)x)[i] ? 0 : -INFINITY;
     return nacre_element_number(x, type, i);

@@ -1,4 +1,4 @@
-// What the two ways to compute f32_attention share.
+// Code shared by the two ways to compute f32_attention.
 #ifndef NACRE_ATTENTION_F32_ATTENTION_H
 #define NACRE_ATTENTION_F32_ATTENTION_H
 
@@ -7,13 +7,13 @@
 #include "eltwise/eltwise.h"
 
 enum {
-    ATTENTION_GEMV = 4,     // queries per head that are not worth packing for
-    ATTENTION_WHOLE = 1024, // keys that few queries take at once
-    ATTENTION_PART = 512,   // of more keys than those, at most
+    ATTENTION_GEMV = 4,     // queries per head up to which packing does not pay
+    ATTENTION_WHOLE = 1024, // keys that few queries take in one part
+    ATTENTION_PART = 512,   // largest part if there are more keys
     ATTENTION_KEYS = 16     // keys that the queries of a group of heads take in turn
 };
 
-// What becomes of the scores of one query.
+// The state of the scores of one query.
 typedef struct {
     int64_t batch, head, query;
     size_t lo, hi;  // keys that it attends to
@@ -30,22 +30,22 @@ typedef struct {
     size_t group;  // heads of q per head of k
     size_t block;  // keys
     size_t ld;     // of scores
-    size_t rows;   // at most, of a piece of work
-    size_t acc;    // elements of sums of a piece of work; 0 if these are the output's
+    size_t rows;   // largest number of rows of a piece of work
+    size_t acc;    // elements of sums of a piece of work; 0 if the sums are in the output
     size_t per_thread;
     // gemv
-    int by_head;    // a piece of work is a head of q, not one of k
+    int by_head;    // a piece of work is a head of q, not of k
     size_t parts;   // of the keys
-    float *joined;  // of each query, what its parts have; NULL for one part
+    float *joined;  // the results of each part of each query; NULL for one part
     // tiles
     size_t pieces;  // of the queries of a head
-    size_t k_size, v_size;  // of a head, packed; 0 for values that are taken where they lie
+    size_t k_size, v_size;  // of a head, packed; 0 if it is read unpacked
     float *k_packed, *v_packed, *threads;
 } attention_plan;
 
 static inline size_t attention_ld(size_t block) { return nacre_align_floats(block) + 16; }
 
-// Rows of scores for the bias and for what qk takes.
+// Rows of scores, for the bias and for qk.
 enum { ATTENTION_LINES = 2 };
 
 static int attention_start(const nacre_call *c, attention_plan *p) {
@@ -80,7 +80,7 @@ static attention_row attention_begin(const attention_plan *p, int64_t batch, int
     return r;
 }
 
-// What the mask adds to the scores of keys lo to hi - 1.
+// Sets line to the mask's addends for the scores of keys lo to hi - 1.
 static void attention_mask_line(const attention_args *a, const attention_row *r, size_t lo, size_t hi, float *line) {
     const attention_mask m = attention_mask_of(a, r->batch, r->query);
     const float filter = (float)a->w->filter;
@@ -97,8 +97,8 @@ static void attention_mask_line(const attention_args *a, const attention_row *r,
     NACRE_SIMD for (int64_t j = position < from ? from : position + 1; j < to; j++) line[j - from] = ATTENTION_LOWEST;
 }
 
-// What is added to the scores of keys lo to hi - 1, in line if it does not lie there as
-// floats; NULL for nothing.
+// Returns the addends for the scores of keys lo to hi - 1, or NULL if there are none. It uses line
+// unless they are floats in memory.
 static const float *attention_line(const attention_plan *p, const attention_row *r, size_t lo, size_t hi, float *line) {
     const attention_args *const a = &p->a;
     const nacre_attention_words *const w = a->w;
@@ -122,7 +122,7 @@ static const float *attention_line(const attention_plan *p, const attention_row 
     return line;
 }
 
-// Shows scores s * gain of keys c0 to c1 - 1; line is room for them, and may be s.
+// Writes scores s * gain of keys c0 to c1 - 1 to qk. line has room for them, and may be s.
 static void attention_show(const attention_plan *p, const attention_row *r, const float *s, size_t c0, size_t c1, float gain, float *line) {
     const nacre_attention_words *const w = p->a.w;
     char *const qk = (char *)attention_qk(&p->a, r->batch, r->head, r->query) + c0 * nacre_element_size(w->qk_type);
@@ -134,7 +134,7 @@ static void attention_show(const attention_plan *p, const attention_row *r, cons
     if (to == line) p->half->narrow[w->qk_type](line, qk, c1 - c0);
 }
 
-// Scores with their bias, -infinity where the query does not attend.
+// Writes scores with their bias to qk, -infinity where the query does not attend.
 static void attention_show_biased(const attention_plan *p, const attention_row *r, const float *s, size_t c0, size_t c1, size_t lo, size_t hi,
                                   float gain, const float *bias, float *line) {
     for (size_t j = c0; j < c1; j++) {
@@ -143,9 +143,8 @@ static void attention_show_biased(const attention_plan *p, const attention_row *
     attention_show(p, r, line, c0, c1, 1, line);
 }
 
-// Scores s of keys c0..c1-1 become weights, with zeros where the query does not
-// attend; what was weighted before is to be scaled by r->factor. lines is room for
-// ATTENTION_LINES rows of scores.
+// Turns the scores s of keys c0..c1-1 into weights, with zeros where the query does not attend.
+// r->factor is the factor for everything weighted before. lines has ATTENTION_LINES rows of scores.
 static void attention_scores(const attention_plan *p, attention_row *r, float *s, size_t c0, size_t c1, float *lines) {
     const nacre_attention_words *const w = p->a.w;
     const float none[2] = {0, 0}, gain = w->cap == 0 ? 1 : (float)w->cap;
@@ -171,7 +170,7 @@ static void attention_scores(const attention_plan *p, attention_row *r, float *s
     }
 }
 
-// Writes the sums, divided by that of the weights.
+// Writes the sums, divided by the sum of the weights.
 static void attention_end(const attention_plan *p, const attention_row *r, float *sums) {
     const nacre_attention_words *const w = p->a.w;
     const size_t dv = (size_t)w->dv;
@@ -190,7 +189,7 @@ static void attention_end(const attention_plan *p, const attention_row *r, float
     if (to == sums && w->out.type != NACRE_ELEMENT_F32) p->half->narrow[w->out.type](sums, out, dv);
 }
 
-// The keys that any of the rows attends to; all when their scores are asked for.
+// Sets the range of keys that any of the rows attends to, or all keys if qk is asked for.
 static void attention_rows_range(const attention_plan *p, const attention_row *rows, size_t n, size_t *lo, size_t *hi) {
     *lo = (size_t)p->a.keys;
     *hi = 0;

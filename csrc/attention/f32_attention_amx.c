@@ -1,7 +1,7 @@
-// Attention of many queries on tiles of bfloat16 parts (core/f32_parts.h). Keys, and values
-// transposed, are split into parts once per head. Scores are keys by queries, and so are at once
-// the right operand of the product with the values, whose sums are elements by queries. Numbers
-// that have no parts, in an operand or among weights, have all computed with floats.
+// Attention of many queries on tiles of bfloat16 parts (core/f32_parts.h). Keys, and transposed
+// values, are split into parts once per head. Scores are keys by queries, and so directly the right
+// operand of the product with the values; its sums are elements by queries. If an operand or a
+// weight has numbers without parts, all is computed with floats.
 #include "attention/attention.h"
 #include "core/target.h"
 
@@ -16,15 +16,15 @@
 enum {
     PARTS_STEPS = 2,          // steps of weights at a time
     PARTS_KEYS = 256,         // keys of a block, about
-    PARTS_QUERIES = 96,       // of a key, from which on splitting it pays
+    PARTS_QUERIES = 96,       // per key, from which splitting it pays
     PARTS_HEADS = 32 << 20    // bytes of all heads at most
 };
 
-// What all threads share.
+// Data shared by all threads.
 typedef struct {
     attention_plan p;
-    size_t d_steps, k_steps;       // of scores, of sums
-    size_t k_lines, v_lines;       // keys, elements of a value: lines of a part
+    size_t d_steps, k_steps;       // of scores, and of sums
+    size_t k_lines, v_lines;       // keys, and elements of a value: lines of a part
     size_t k_bytes, v_bytes;       // of the parts of a head
     char *keys, *values;
     size_t per_thread, square;     // bytes of a thread; floats of its scores
@@ -45,16 +45,16 @@ static void parts_sizes(parts_job *j, const nacre_attention_words *w, size_t key
     j->v_lines = nacre_round_up((size_t)w->dv, NACRE_PARTS_SIDE);
     j->k_bytes = j->d_steps * NACRE_PARTS * j->k_lines * NACRE_AMX_LINE;
     j->v_bytes = j->k_steps * NACRE_PARTS * j->v_lines * NACRE_AMX_LINE;
-    // Scores of a block, or the sums of a panel turned.
+    // Scores of a block, or the transposed sums of a panel.
     j->square = nacre_max(nacre_min(j->k_lines, nacre_round_up(PARTS_KEYS, NACRE_PARTS_SIDE)), nacre_align_floats((size_t)w->dv)) * NACRE_PARTS_SIDE;
 }
 
-// Floats of a panel: its queries, their parts, its sums.
+// Returns the floats of a panel: its queries, their parts, its sums.
 static size_t parts_panel(const parts_job *j, const nacre_attention_words *w) {
     return (size_t)w->d * NACRE_PARTS_SIDE + j->d_steps * NACRE_PARTS * NACRE_PARTS_RIGHT / sizeof(float) + j->v_lines * NACRE_PARTS_SIDE;
 }
 
-// Floats of a thread.
+// Returns the floats of a thread.
 static size_t parts_floats(const parts_job *j, const nacre_attention_words *w, const nacre_f32_gemm_impl *g, size_t keys) {
     const size_t panels = tiles_rows(g, w) / g->nr;
     size_t n = j->square + PARTS_STEPS * NACRE_PARTS * NACRE_PARTS_RIGHT / sizeof(float) + panels * parts_panel(j, w);
@@ -92,7 +92,7 @@ static void parts_split_chunk(void *job, size_t chunk, size_t thread) {
     if (odd) __atomic_store_n(&j->odd, 1, __ATOMIC_RELAXED);
 }
 
-// What a piece of work has.
+// The memory of a piece of work.
 typedef struct {
     tiles_room room;
     char *weights;  // parts
@@ -100,7 +100,7 @@ typedef struct {
     char *queries[TILES_PANELS];  // parts
 } parts_piece;
 
-// Scores of keys c0 to c1 - 1.
+// Computes the scores of keys c0 to c1 - 1.
 static void parts_products(const parts_job *j, size_t kv, const parts_piece *x, size_t panel, size_t c0, size_t c1) {
     enum { MOST = 64 };
     size_t step[MOST];
@@ -120,7 +120,7 @@ static void parts_products(const parts_job *j, size_t kv, const parts_piece *x, 
     }
 }
 
-// Scales sums of a panel, by powers of 2 by which the largest scores grew.
+// Scales the sums of a panel by 2^(before - top): the largest scores grew from before to top.
 static void parts_rescale(const parts_job *j, tiles_panel *y, const float *before) {
     float by[NACRE_PARTS_SIDE];
     int all_one = 1;
@@ -137,14 +137,15 @@ static void parts_rescale(const parts_job *j, tiles_panel *y, const float *befor
     }
 }
 
-// Whether all weights so far are finite: they are not negative, and their sums would tell.
+// Reports whether all weights so far are finite. Weights are not negative, so their sums show it.
 static int parts_finite(const tiles_panel *y) {
     int finite = 1;
     for (size_t i = 0; i < y->n; i++) finite &= y->sum[i] <= FLT_MAX;
     return finite;
 }
 
-// The values of keys c0 to c1 - 1, weighted, go to the sums: are these, or come to them.
+// Multiplies the weights of keys c0 to c1 - 1 by their values. The first block stores into sums;
+// later blocks add.
 static void parts_sums(const parts_job *j, size_t kv, const parts_piece *x, tiles_panel *y, size_t c0, size_t c1) {
     const size_t part = j->v_lines * NACRE_AMX_LINE;
     size_t step[PARTS_STEPS];
@@ -167,7 +168,7 @@ static void parts_sums(const parts_job *j, size_t kv, const parts_piece *x, tile
 
 NACRE_TARGET_END
 
-// Sums become rows of the output.
+// Writes the sums to rows of the output.
 static void parts_end(const parts_job *j, const parts_piece *x, tiles_panel *y) {
     const attention_plan *const p = &j->p;
     const size_t dv = (size_t)p->a.w->dv, ld = tiles_sum(p->a.w);
@@ -178,7 +179,7 @@ static void parts_end(const parts_job *j, const parts_piece *x, tiles_panel *y) 
     }
 }
 
-// Where a thread has its scores, panels and lines.
+// Sets the places of a thread's scores, panels and lines.
 static void parts_operands(const parts_job *j, size_t thread, parts_piece *x) {
     const attention_plan *const p = &j->p;
     const nacre_attention_words *const w = p->a.w;

@@ -1,22 +1,23 @@
-// Attention of few queries, which are not worth packing keys and values for: the heads
-// that share these go along them where they lie. Many keys are cut into parts, and what
-// these give is joined in their order. Parts do not depend on the threads, so results do not.
+// Attention of too few queries for packing keys and values: the heads that share these go along
+// them unpacked. Many keys are cut into parts, and the results of these are joined in order. Parts
+// do not depend on the threads, so results do not.
 #include <math.h>
 
 #include "attention/f32_attention.h"
 #include "core/simd.h"
 
-// Parts of so many keys; one where scores are shown.
+// Returns the parts of that many keys; one if scores are written to qk.
 static size_t gemv_parts(const nacre_attention_words *w, size_t keys) {
     return keys <= ATTENTION_WHOLE || w->qk_stage != NACRE_QK_NONE ? 1 : nacre_ceil_div(keys, ATTENTION_PART);
 }
 
-// The most keys of a part of so many keys or fewer.
+// Returns the largest part for that many keys or fewer.
 static size_t gemv_most_part(const nacre_attention_words *w, size_t keys) {
     return nacre_round_up(nacre_max(w->qk_stage != NACRE_QK_NONE ? keys : nacre_min(keys, ATTENTION_WHOLE), 1), ATTENTION_KEYS);
 }
 
-// What a query has of a part: sums of values, the largest score and the sum of weights.
+// Returns the floats of a query's result of a part: sums of values, the largest score and the sum
+// of weights.
 static inline size_t gemv_joint(const nacre_attention_words *w) { return nacre_align_floats((size_t)w->dv + 2); }
 
 static size_t gemv_joined(const nacre_attention_words *w, size_t parts) {
@@ -33,7 +34,8 @@ static inline size_t gemv_acc(const nacre_attention_words *w, size_t rows) {
     return w->out.type == NACRE_ELEMENT_F32 ? 0 : nacre_align_floats(rows * (size_t)w->dv);
 }
 
-// Where the sums of row i of a piece of work lie: in the output, at acc, or with the part.
+// Returns the place of the sums of row i of a piece of work: in the output, at acc, or with the
+// part.
 static float *gemv_sums(const attention_plan *p, const attention_row *r, float *acc, size_t i, size_t part) {
     const nacre_attention_words *const w = p->a.w;
     if (p->parts > 1) return gemv_join_at(p, r, part);
@@ -47,7 +49,7 @@ static size_t gemv_per_thread(const nacre_attention_words *w, size_t rows, size_
     return nacre_align_floats(n) + gemv_acc(w, rows);
 }
 
-// n rows of k or v from t on, as floats.
+// Returns n rows of k or v from t on, as floats.
 static const float *gemv_rows(const attention_plan *p, const void *x, const nacre_attention_rows *r, int64_t b, int64_t h, size_t t, size_t n,
                               size_t d, float *wide, size_t *ld) {
     const void *const from = attention_at(x, r, b, h, (int64_t)t);
@@ -55,13 +57,14 @@ static const float *gemv_rows(const attention_plan *p, const void *x, const nacr
         *ld = (size_t)r->row;
         return from;
     }
-    const size_t whole = (size_t)r->row == d ? n : 1;  // rows at once
+    const size_t whole = (size_t)r->row == d ? n : 1;  // rows that are widened at once
     for (size_t i = 0; i < n; i += whole) p->half->widen[r->type]((const uint16_t *)from + i * (size_t)r->row, wide + i * d, whole * d);
     *ld = d;
     return wide;
 }
 
-// Fetches the share of query i of n in rows from t on, up to end, which the queries take next.
+// Prefetches the share of query i of n in the rows from t on, up to end, which the queries take
+// next.
 static inline void gemv_fetch(const void *x, const nacre_attention_rows *r, int64_t b, int64_t h, size_t t, size_t end, size_t d, size_t i, size_t n) {
     enum { LINE = 64 };
     const size_t bytes = d * nacre_element_size(r->type), last = nacre_min(t + ATTENTION_KEYS * (i + 1) / n, end);
@@ -71,7 +74,7 @@ static inline void gemv_fetch(const void *x, const nacre_attention_rows *r, int6
     }
 }
 
-// A piece of work: queries that share keys and values, and a part of these.
+// A piece of work: queries that share keys and values, and a part of the keys.
 typedef struct {
     size_t n, part;
     int64_t batch, kv;
@@ -97,7 +100,7 @@ static void gemv_begin(const attention_plan *p, size_t chunk, size_t thread, gem
     for (size_t i = 0; i < x->n; i++) {
         attention_row *const r = &x->rows[i];
         *r = attention_begin(p, x->batch, (int64_t)(h0 + i / q_len), (int64_t)(i % q_len));
-        if (x->part > 0) {  // a sink is of the first part
+        if (x->part > 0) {  // a sink belongs to the first part
             r->top = -INFINITY;
             r->sum = 0;
         }
@@ -107,7 +110,7 @@ static void gemv_begin(const attention_plan *p, size_t chunk, size_t thread, gem
     }
 }
 
-// Weighs the values of keys c0 to c1 - 1.
+// Adds the weighted values of keys c0 to c1 - 1 to the sums.
 static void gemv_weigh(const attention_plan *p, const gemv_piece *x, size_t c0, size_t c1) {
     const nacre_attention_words *const w = p->a.w;
     const size_t n = x->n, d = (size_t)w->d, dv = (size_t)w->dv;
@@ -150,7 +153,7 @@ static void gemv_chunk(void *job, size_t chunk, size_t thread) {
     }
 }
 
-// Joins the parts of the queries of a head in those of the first.
+// Joins the parts of the queries of a head into the first part.
 static void gemv_join(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const attention_plan *const p = job;

@@ -1,19 +1,19 @@
-// Attention of many queries. Panels of queries stand as columns of tiles: scores are
-// keys by queries, so that a softmax goes down columns, and its weights are at once the left
-// operand of the product with the values. Keys and values are taken where they lie if
-// tiles can read them there, and else are packed once per head. A piece of work is a few
-// panels of queries of one head, which meet the keys block by block. Blocks of keys do not
-// depend on the threads, so results do not.
+// Attention of many queries. Panels of queries are the columns of tiles: scores are keys by
+// queries, so that a softmax goes down columns, and its weights are directly the left operand of
+// the product with the values. Keys and values are read unpacked if tiles can do so, and otherwise
+// packed once per head. A piece of work is a few panels of queries of one head, which meet the keys
+// block by block. Blocks of keys do not depend on the threads, so results do not.
 #include "attention/tiles.h"
 #include "core/simd.h"
 
-// Keys of a block: blocks of about the same size, in whole panels; one where scores are shown.
+// Returns the keys of a block: blocks of about equal size, in whole panels; one if scores are
+// written to qk.
 static size_t tiles_block(const nacre_f32_gemm_impl *g, const nacre_attention_words *w, size_t keys) {
     const size_t blocks = w->qk_stage != NACRE_QK_NONE ? 1 : nacre_ceil_div(keys, TILES_KEYS);
     return nacre_round_up(nacre_max(nacre_ceil_div(keys, nacre_max(blocks, 1)), 1), g->mr);
 }
 
-// The most that tiles_block is for so many keys or fewer.
+// Returns the largest tiles_block for that many keys or fewer.
 static size_t tiles_most_block(const nacre_f32_gemm_impl *g, const nacre_attention_words *w, size_t keys) {
     return nacre_round_up(nacre_max(w->qk_stage != NACRE_QK_NONE ? keys : nacre_min(keys, TILES_KEYS), 1), g->mr);
 }
@@ -24,19 +24,19 @@ static size_t tiles_per_thread(const nacre_f32_gemm_impl *g, const nacre_attenti
     return nacre_align_floats(n);
 }
 
-// Of a head of packed keys.
+// Returns the floats of a head of packed keys.
 static size_t tiles_k_room(const nacre_f32_gemm_impl *g, const nacre_attention_words *w, size_t keys) {
     return nacre_align_floats(nacre_round_up(keys, g->mr) * (size_t)w->d);
 }
 
-// The same; 0 if they are taken where they lie.
+// Returns the same, or 0 if keys are read unpacked.
 static size_t tiles_k_size(const nacre_f32_gemm_impl *g, const nacre_attention_words *w, size_t keys) {
     if (w->k.type == NACRE_ELEMENT_F32 && (w->k.row < TILES_APART || w->k.row % TILES_APART != 0)) return 0;
     return tiles_k_room(g, w, keys);
 }
 
-// Of a head of values in whole vectors; 0 if they are taken where they lie, which rows far
-// apart are if few queries meet them.
+// Returns the floats of a head of values in whole vectors, or 0 if they are read unpacked. Rows
+// with gaps between them are read unpacked if few queries meet them.
 static size_t tiles_v_size(const nacre_attention_words *w, size_t keys) {
     const int few = w->v.row < 2 * w->dv || w->q_len * w->heads < TILES_MANY * w->kv_heads;
     return few && w->v.type == NACRE_ELEMENT_F32 && (size_t)w->dv == tiles_sum(w) ? 0 : keys * tiles_sum(w);
@@ -62,26 +62,26 @@ static void tiles_pack(void *job, size_t chunk, size_t thread) {
     }
 }
 
-// Rows that a later piece of work reads or writes, fetched line by line.
+// Rows that a later piece of work reads or writes, to be prefetched line by line.
 typedef struct {
     const char *at;
-    size_t row, bytes, rows;  // bytes from row to row, and of a row
+    size_t row, bytes, rows;  // bytes from row to row, bytes of a row, and number of rows
 } tiles_fetch;
 
 enum { TILES_LINE = 64, TILES_FETCHES = 4 };
 
-// What a piece of work has.
+// The memory of a piece of work.
 typedef struct {
     const float *keys, *values;
-    size_t key, key_element;  // from one key of a tile, and from one of its elements, to the next
+    size_t key, key_element;  // from one key of a tile, and from one element of a key, to the next
     size_t ld_values;
     tiles_room room;
     tiles_panel panels[TILES_PANELS];
     tiles_fetch fetches[TILES_FETCHES];
-    size_t fetched;  // of fetches, all in
+    size_t fetched;  // number of fetches that are complete
 } tiles_piece;
 
-// Fetches rows of about TILES_LINES lines in all.
+// Prefetches rows of about TILES_LINES lines in all.
 static void tiles_fetch_some(tiles_piece *x) {
     if (x->fetched == TILES_FETCHES) return;
     tiles_fetch *const f = &x->fetches[x->fetched];
@@ -95,18 +95,18 @@ static void tiles_fetch_some(tiles_piece *x) {
     if (f->rows == 0) x->fetched++;
 }
 
-// Rows from row on.
+// Returns a fetch of the rows from row on.
 static tiles_fetch tiles_rows_ahead(const void *x, const nacre_attention_rows *r, int64_t b, int64_t h, size_t row, size_t rows, size_t d) {
     const size_t size = nacre_element_size(r->type);
     return (tiles_fetch){.at = attention_at(x, r, b, h, (int64_t)row), .row = (size_t)r->row * size, .bytes = d * size, .rows = rows};
 }
 
-// The same of packed heads, whose rows have d floats.
+// Returns a fetch of rows of d floats of a packed head.
 static tiles_fetch tiles_packed_ahead(const float *head, size_t row, size_t rows, size_t d) {
     return (tiles_fetch){.at = (const char *)(head + row * d), .row = d * sizeof *head, .bytes = d * sizeof *head, .rows = rows};
 }
 
-// Finds what the piece after a chunk needs: its queries and its part of the output, and a share
+// Sets the fetches for the piece after a chunk: its queries and its part of the output, and a share
 // of the keys and values of the next head.
 static void tiles_look_ahead(const attention_plan *p, size_t chunk, tiles_piece *x) {
     const attention_args *const a = &p->a;
@@ -132,7 +132,7 @@ static void tiles_look_ahead(const attention_plan *p, size_t chunk, tiles_piece 
                                   : tiles_rows_ahead(a->v, &w->v, b, h, first, n, (size_t)w->dv);
 }
 
-// Scores of keys c0 to c1 - 1.
+// Computes the scores of keys c0 to c1 - 1.
 static void tiles_products(const attention_plan *p, tiles_piece *x, const tiles_panel *y, size_t c0, size_t c1) {
     const nacre_f32_gemm_impl *const g = p->gemm;
     const size_t d = (size_t)p->a.w->d;
@@ -143,7 +143,8 @@ static void tiles_products(const attention_plan *p, tiles_piece *x, const tiles_
     }
 }
 
-// The values of keys c0 to c1 - 1, weighted, go to the sums: are these, or come to them.
+// Multiplies the weights of keys c0 to c1 - 1 by their values. The first block stores into sums;
+// later blocks add.
 static void tiles_sums(const attention_plan *p, const tiles_piece *x, tiles_panel *y, size_t c0, size_t c1) {
     const nacre_f32_gemm_impl *const g = p->gemm;
     const size_t dv = tiles_sum(p->a.w), rows = g->driver->panel_rows(g, y->n);
@@ -160,7 +161,7 @@ static void tiles_sums(const attention_plan *p, const tiles_piece *x, tiles_pane
     y->started = 1;
 }
 
-// Sums become rows of the output.
+// Writes the sums to rows of the output.
 static void tiles_end(const attention_plan *p, tiles_panel *y) {
     for (size_t i = 0; i < y->n; i++) {
         y->rows[i].sum = y->sum[i];
@@ -168,7 +169,7 @@ static void tiles_end(const attention_plan *p, tiles_panel *y) {
     }
 }
 
-// The keys and values of a head, and scratch of a thread.
+// Sets the keys and values of a head, and the scratch of a thread.
 static void tiles_operands(const attention_plan *p, int64_t b, int64_t h, size_t thread, tiles_piece *x) {
     const nacre_attention_words *const w = p->a.w;
     const size_t kv = (size_t)b * (size_t)w->kv_heads + (size_t)h / p->group, nr = p->gemm->nr;
@@ -248,7 +249,7 @@ static size_t tiles_scratch(const nacre_kernel *k, const int64_t *words, size_t 
     const nacre_attention_words *const w = (const void *)words;
     const nacre_f32_gemm_impl *const g = nacre_f32_gemm_part(w->gemm);
     const size_t heads = (size_t)(w->batch * w->kv_heads), keys = (size_t)w->kv_len;
-    // Strides and widths of heads that grow may come to where heads are packed.
+    // If strides and widths of heads grow, heads may have to be packed.
     const size_t k_size = w->k.type == NACRE_ELEMENT_F32 && w->k.row < TILES_APART ? 0 : tiles_k_room(g, w, keys);
     const size_t packed = k_size + keys * tiles_sum(w);
     return (heads * packed + threads * tiles_per_thread(g, w, tiles_most_block(g, w, keys))) * sizeof(float);

@@ -21,13 +21,13 @@ static void wide_put(const wide_plan *p, const double *x, int64_t n, int64_t typ
     }
 }
 
-// Shows the scores if this is the stage that is asked for.
+// Writes the scores to qk if they are of the stage that is asked for.
 static void wide_show(const wide_plan *p, int64_t stage, int64_t b, int64_t h, int64_t i, const double *s) {
     const attention_args *const a = &p->a;
     if (a->qk != NULL && a->w->qk_stage == stage) wide_put(p, s, a->keys, a->w->qk_type, attention_qk(a, b, h, i));
 }
 
-// Scores become weights.
+// Turns scores into weights.
 static void wide_weights(const wide_plan *p, int64_t b, int64_t h, int64_t i, double *s) {
     const attention_args *const a = &p->a;
     const nacre_attention_words *const w = a->w;

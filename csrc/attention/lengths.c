@@ -1,6 +1,6 @@
 #include "attention/attention.h"
 
-// Whether n keys before the new ones are there and leave room for them.
+// Reports whether n keys before the new ones exist and leave room for them.
 static int lengths_past(const nacre_call *c, int64_t batch, int64_t n) {
     const nacre_attention_lengths_words *const w = (const void *)c->words;
     if (n < 0 || n > w->past) {
@@ -27,8 +27,8 @@ static void lengths_last(const nacre_call *c, int64_t *first, int64_t *valid, in
             nacre_fail(c, NACRE_FAILED_attention_last, b, last, *total, 0);
             return;
         }
-        // With as many tokens as there are in all these are the first. Batches with fewer
-        // have padding behind them, which sees itself, as its queries do not count.
+        // With as many tokens as keys in all, these are the first. Batches with fewer keys have
+        // padding after them; it attends to itself, as its queries do not count.
         const int whole = w->tokens == *total;
         valid[b] = whole ? *total : last + 1;
         first[b] = whole ? 0 : last + 1 - w->tokens;

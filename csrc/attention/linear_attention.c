@@ -3,7 +3,7 @@
 
 #include "attention/attention.h"
 
-// Floats that operands of a token lie in unless they are float32.
+// The operands of a token as floats, unless they are float32.
 typedef struct {
     float *q, *k, *v, *out, *decay, *beta, *state;
 } linear_room;
@@ -69,14 +69,14 @@ static void linear_token(const linear_job *j, size_t b, size_t h, size_t t, cons
     if (to == r->out) j->half->narrow[w->type](to, out, j->queries * dv);
 }
 
-// The state of a head in slot number s of past or present.
+// Returns the state of a head in slot number s of past or present.
 static void *linear_slot(const linear_job *j, size_t operand, size_t s, size_t head) {
     const nacre_linear_attention_words *const w = j->w;
     return (void *)(uintptr_t)nacre_element_at(nacre_operand(j->c, operand), w->state_type,
                                                (int64_t)(s * (size_t)(w->batch * w->kv_heads) + head) * w->dk * w->dv);
 }
 
-// One head of the state goes through all tokens, for each depends on the one before.
+// Computes all tokens of one head of the state, in order: each depends on the one before.
 static void linear_head(void *job, size_t chunk, size_t thread) {
     const linear_job *const j = job;
     const nacre_linear_attention_words *const w = j->w;

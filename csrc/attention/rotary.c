@@ -14,10 +14,10 @@ typedef struct {
     size_t per_thread;
 } rotary_job;
 
-// Elements of scratch: cosines, sines, the factors of the normalisation, a head.
+// Returns the elements of scratch: cosines, sines, the factors of the normalisation, a head.
 static size_t rotary_per_thread(const nacre_rotary_words *w) { return nacre_align_floats((size_t)(2 * w->pairs + 2 * w->d)); }
 
-// The position of a token, or its row of the caches; -1 after a failure.
+// Returns the position of a token, or its row of the caches, or -1 after a failure.
 static int64_t rotary_position(const rotary_job *j, int64_t batch, int64_t token) {
     const nacre_rotary_words *const w = j->w;
     const void *const index = nacre_operand(j->c, 3);
@@ -33,7 +33,8 @@ static int64_t rotary_position(const rotary_job *j, int64_t batch, int64_t token
     return -1;
 }
 
-// Floats of an operand from element `at` on, in wide unless they lie there as such.
+// Returns n floats of an operand from element `at` on. It uses wide unless they are float32 in
+// memory.
 static const float *rotary_floats(const rotary_job *j, size_t operand, int64_t type, int64_t at, int64_t n, float *wide) {
     const void *const x = nacre_element_at(nacre_operand(j->c, operand), type, at);
     if (type == NACRE_ELEMENT_F32) return x;
@@ -41,7 +42,7 @@ static const float *rotary_floats(const rotary_job *j, size_t operand, int64_t t
     return wide;
 }
 
-// The root mean square of a head becomes 1, and each element is multiplied by a factor.
+// Scales a head to a root mean square of 1, and multiplies each element by a factor.
 static void rotary_normalise(const float *x, size_t n, float epsilon, const float *factors, float *out) {
     double sums[4] = {0};
     for (size_t i = 0; i < n; i++) sums[i % 4] += (double)x[i] * x[i];
@@ -67,7 +68,7 @@ static void rotary_head(const rotary_job *j, const void *from, const float *cos,
     if (out == head) j->half->narrow[w->out.type](head, to, d);
 }
 
-// Cosines and sines of a position.
+// Computes the cosines and sines of a position.
 static void rotary_angles(const nacre_rotary_words *w, int64_t position, float *cosines, float *sines) {
     for (int64_t i = 0; i < w->pairs; i++) {
         const double angle = (double)position / pow(w->base, (double)i / (double)w->pairs);

@@ -39,7 +39,7 @@ static float online_softmax_scalar(float *x, size_t n, float gain, const float *
     }
     if (now == -INFINITY) {
         for (size_t j = 0; j < n; j++) {
-            x[j] = x[j] == now ? 0 : x[j];  // what is left is NaN
+            x[j] = x[j] == now ? 0 : x[j];  // only NaN is left
             *sum += x[j];
         }
         return 1;
@@ -55,7 +55,7 @@ static float online_softmax_scalar(float *x, size_t n, float gain, const float *
     return scale;
 }
 
-// Score j of row i, in range or -infinity.
+// Returns score j of row i, or -infinity if it is out of range.
 static float column_score(const nacre_softmax_columns *c, size_t j, size_t i) {
     if ((float)j < c->lo[i] || (float)j >= c->hi[i]) return -INFINITY;
     float s = c->x[j * c->width + i] * c->gain;

@@ -1,4 +1,4 @@
-// What becomes of scores: masks, lengths and the outputs that show them.
+// Masks and lengths of scores, and the output qk that shows them.
 #ifndef NACRE_ATTENTION_SCORES_H
 #define NACRE_ATTENTION_SCORES_H
 
@@ -6,7 +6,7 @@
 
 #include "attention/attention.h"
 
-// The operands of a command of attention.
+// The operands of an attention command.
 typedef struct {
     const nacre_attention_words *w;
     const void *q, *k, *v, *bias, *mask, *sink;
@@ -14,11 +14,10 @@ typedef struct {
     void *out, *qk;
     int64_t total;  // keys of all batches
     int64_t cols;   // of the bias
-    int64_t keys;   // that a query may see, or whose scores are shown
+    int64_t keys;   // that a query may see, or with scores in qk
 } attention_args;
 
-// Reads the operands and checks masks against the number of keys. It returns 0 after a
-// failure.
+// Reads the operands and checks masks against the number of keys. It returns 0 after a failure.
 static int attention_open(const nacre_call *c, attention_args *a) {
     const nacre_attention_words *const w = (const void *)c->words;
     *a = (attention_args){
@@ -60,7 +59,7 @@ static inline int64_t attention_position(const attention_args *a, int64_t batch,
     return (a->first == NULL ? a->w->past : a->first[batch]) + query;
 }
 
-// The keys lo to hi - 1 that a query sees; none if lo is not below hi.
+// Sets the keys lo to hi - 1 that a query sees; none if lo is not below hi.
 static void attention_range(const attention_args *a, int64_t batch, int64_t query, int64_t *lo, int64_t *hi) {
     const nacre_attention_words *const w = a->w;
     const int64_t position = attention_position(a, batch, query);
@@ -71,9 +70,8 @@ static void attention_range(const attention_args *a, int64_t batch, int64_t quer
     if (a->bias != NULL && *hi > a->cols) *hi = a->cols;
 }
 
-// What the mask says of the keys of one query: those before `always` are there; of the
-// others those from begin to end - 1, whose element at + key is positive if there
-// is a list.
+// The mask of the keys of one query. Keys before `always` exist. Of the others, those from begin to
+// end - 1 exist; if there is a list, only those with a positive element at + key.
 typedef struct {
     int64_t always, begin, end;
     int list;
@@ -104,15 +102,15 @@ static inline int attention_there(const attention_args *a, const attention_mask 
     return key >= m->begin && key < m->end && (!m->list || nacre_element_int(a->mask, a->w->mask_type, m->at + key) > 0);
 }
 
-// What the mask adds to the score of a key behind a causal query.
+// The addend of the mask for a key after a causal query.
 #define ATTENTION_LOWEST (-3.402823466e+38f)
 
-// The place of the bias of a query.
+// Returns the offset of the bias of a query.
 static inline int64_t attention_bias_row(const nacre_attention_words *w, int64_t batch, int64_t head, int64_t query) {
     return batch * w->bias_batch + head * w->bias_head + query * w->bias_row;
 }
 
-// The row of qk of a query.
+// Returns the row of qk of a query.
 static inline void *attention_qk(const attention_args *a, int64_t batch, int64_t head, int64_t query) {
     const nacre_attention_words *const w = a->w;
     return (void *)(uintptr_t)nacre_element_at(a->qk, w->qk_type, ((batch * w->heads + head) * w->q_len + query) * w->qk_cols);

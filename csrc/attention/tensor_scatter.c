@@ -9,7 +9,7 @@ typedef struct {
     char *out;
 } scatter_job;
 
-// Where the update of a batch begins.
+// Returns the row where the update of a batch begins.
 static int64_t scatter_start(const scatter_job *j, int64_t batch) {
     if (j->index == NULL) return 0;
     const int64_t i = nacre_element_int(j->index, j->w->index_type, batch);

@@ -1,8 +1,8 @@
-// Attention of many queries by tiles: what its commands share.
+// Code shared by the commands that compute attention of many queries by tiles.
 //
-// Panels of queries stand as columns of tiles: scores are keys by queries, so that a softmax goes
-// down columns. A piece of work is a few panels of queries of one head, which meet the keys
-// block by block. Blocks of keys do not depend on the threads, so results do not.
+// Panels of queries are the columns of tiles: scores are keys by queries, so that a softmax goes
+// down columns. A piece of work is a few panels of queries of one head, which meet the keys block
+// by block. Blocks of keys do not depend on the threads, so results do not.
 #ifndef NACRE_ATTENTION_TILES_H
 #define NACRE_ATTENTION_TILES_H
 
@@ -12,28 +12,28 @@
 
 enum {
     TILES_PANELS = 4,   // panels of queries of one piece of work
-    TILES_WIDTH = 32,   // queries of a panel, at most
+    TILES_WIDTH = 32,   // largest number of queries of a panel
     TILES_KEYS = 256,   // keys of a block, about
     TILES_PACK = 256,   // keys of a piece of packing, about
-    TILES_MANY = 256,   // queries that are many for a key
-    TILES_LINES = 14,   // lines of a cache that are fetched beside a tile of scores, about
-    TILES_FETCH = 1 << 19,  // bytes of keys and values of a head that are fetched before the head's turn
-    TILES_APART = 512   // floats: rows that are multiples of these apart meet in few sets of a cache
+    TILES_MANY = 256,   // queries per key from which packing pays
+    TILES_LINES = 14,   // lines of a cache prefetched beside a tile of scores, about
+    TILES_FETCH = 1 << 19,  // bytes of keys and values of a head that are prefetched before its turn
+    TILES_APART = 512   // floats: rows that are multiples of this apart share few sets of a cache
 };
 
 static int tiles_lines(const nacre_attention_words *w) {
     return w->bias_cols != 0 || w->mask != NACRE_MASK_NONE || w->qk_stage != NACRE_QK_NONE;
 }
 
-// Queries of a piece of work, in whole panels.
+// Returns the queries of a piece of work, in whole panels.
 static size_t tiles_rows(const nacre_f32_gemm_impl *g, const nacre_attention_words *w) {
     return nacre_min(nacre_round_up((size_t)w->q_len, g->nr), TILES_PANELS * g->nr);
 }
 
-// Floats of a row of sums: whole vectors of any level.
+// Returns the floats of a row of sums: whole vectors of any level.
 static size_t tiles_sum(const nacre_attention_words *w) { return nacre_align_floats((size_t)w->dv); }
 
-// Queries that are columns of tiles.
+// The queries of a panel.
 typedef struct {
     size_t n, cols;  // queries; columns, in whole vectors
     size_t lo, hi;   // keys that any of them attends to
@@ -43,13 +43,13 @@ typedef struct {
     float *q, *sums;
 } tiles_panel;
 
-// Room for what becomes of scores.
+// Memory for scores and the steps on them.
 typedef struct {
     float *s;                   // keys by queries
-    float *bias, *lines, *rows; // where there is a bias or scores are shown
+    float *bias, *lines, *rows; // if there is a bias or qk
 } tiles_room;
 
-// Whether queries are multiplied by the scale, not their scores.
+// Reports whether queries are multiplied by the scale, not their scores.
 static int tiles_scales(const attention_plan *p) { return p->a.w->cap != 0 || p->a.qk != NULL; }
 
 static void tiles_begin(const attention_plan *p, int64_t b, int64_t h, size_t i0, tiles_panel *x) {
@@ -72,7 +72,7 @@ static void tiles_begin(const attention_plan *p, int64_t b, int64_t h, size_t i0
     NACRE_SIMD for (size_t i = 0; i < d * nr; i++) q[i] *= scale;
 }
 
-// The bias of keys c0 to c1 - 1, laid out as scores.
+// Returns the bias of keys c0 to c1 - 1 in the layout of scores, or NULL.
 static const float *tiles_bias(const attention_plan *p, const tiles_room *x, const tiles_panel *y, size_t c0, size_t c1) {
     const nacre_attention_words *const w = p->a.w;
     const attention_row *const r = &y->rows[0];
@@ -94,7 +94,7 @@ static const float *tiles_bias(const attention_plan *p, const tiles_room *x, con
     return x->bias;
 }
 
-// Scores of all keys that are shown become weights, one query after the other.
+// Turns the scores of all keys into weights, one query after the other, and writes qk.
 static void tiles_show(const attention_plan *p, const tiles_room *x, tiles_panel *y, size_t c0, size_t c1) {
     const size_t nr = p->gemm->nr;
     p->gemm->driver->pack_panel(p->half, y->n, c1 - c0, x->s, NACRE_FLOAT32, nr, 1, p->ld, x->rows);
@@ -105,7 +105,7 @@ static void tiles_show(const attention_plan *p, const tiles_room *x, tiles_panel
     p->gemm->driver->pack_panel(p->half, c1 - c0, y->n, x->rows, NACRE_FLOAT32, p->ld, 1, nr, x->s);
 }
 
-// Scores become weights, and sums, NULL for none, are scaled.
+// Turns scores into weights, and scales sums unless sums is NULL.
 static void tiles_weights(const attention_plan *p, const tiles_room *x, tiles_panel *y, size_t c0, size_t c1, float *sums) {
     const nacre_attention_words *const w = p->a.w;
     const float none[2] = {0, 0};

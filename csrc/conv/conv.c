@@ -9,7 +9,7 @@
 
 extern const nacre_entry nacre_f32_conv_depthwise_entry, nacre_f32_conv_depthwise_blocked_entry, nacre_f32_conv_blocked_entry, nacre_f32_conv_parts_entry, nacre_f32_conv_expand_entry, nacre_f32_conv_winograd_entry, nacre_f32_conv_gemm_entry, nacre_f32_conv_transpose_entry, nacre_f64_conv_gemm_entry, nacre_f64_conv_entry;
 
-// The signature of each op's rows.
+// The signature of the kernel rows of each op.
 typedef nacre_f32_im2col_fn conv_row_f32_conv_gemm;
 typedef nacre_f32_depthwise_fn conv_row_f32_conv_depthwise;
 typedef nacre_f32_blocked_depthwise_fn conv_row_f32_conv_depthwise_blocked;
@@ -23,7 +23,7 @@ typedef nacre_f64_conv_fn conv_row_f64_conv, conv_row_f64_conv_transpose;
 #define NACRE_FAMILY conv
 #include "core/table.inc"
 
-// ---- what commands share ----
+// ---- shared by commands ----
 
 enum { WIDEN_CHUNK = 1 << 15, STORE_PIECE = 1024 };
 

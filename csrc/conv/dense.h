@@ -4,78 +4,79 @@
 
 #include "conv/blocked.h"
 
-// The words of command f32_conv_blocked. Operands are those of f32_conv_gemm: add and y
-// are blocked, x is blocked or, with plain, plain, w is what pack wrote, and bias, which
-// may be left out, is plain. All are float32. There is one group, or x is blocked; there are up to
-// three axes. Add may be y.
+// The words of command f32_conv_blocked. It has the operands of f32_conv_gemm: add and y are
+// blocked, x is blocked, or plain if `plain` is set, w is written by pack, and bias, which may be
+// absent, is plain. All are float32. There is one group, or x is blocked. There are at most three
+// axes. add may be y.
 typedef struct {
     nacre_conv_words conv;
     int64_t block;  // at most NACRE_CONV_BLOCK
     int64_t plain;  // whether x is plain
 } nacre_conv_dense_words;
 
-enum { NACRE_DENSE_PIXELS = 14, NACRE_DENSE_BLOCKS = 2 };  // of a tile at most
+enum { NACRE_DENSE_PIXELS = 14, NACRE_DENSE_BLOCKS = 2 };  // largest tile
 
-// A tile of the result: pixels that follow each other of one or two blocks of filters.
-// What it is summed over comes in steps, each of the channels of a block, which lie side by
-// side, or of a plain value's one channel.
+// A tile of the result: consecutive pixels of one or two blocks of filters. Its sums consist of
+// steps. Each step has the contiguous channels of a block, or one channel of a plain value.
 typedef struct {
     size_t pixels, blocks;
     size_t lanes;         // of a block, and floats from one pixel of y to the next
     size_t pitch;         // floats of x from one pixel to the next
     const float *x;       // of the first pixel
-    const size_t *step;   // floats from x to the first channel of a step
-    size_t steps, whole;  // of the steps the first `whole` have a block of channels
-    size_t rest;          // channels of the others
+    const size_t *step;   // floats from x to the first channel of each step
+    size_t steps, whole;  // the first `whole` steps have a block of channels
+    size_t rest;          // channels of each other step
     const float *w;       // [channels of all steps][blocks][lanes]
-    const float *start;   // what is added to sums, [blocks][lanes]; NULL for what y holds
-    const float *add;     // and beside it: laid out as y, which it may be, or NULL
-    const float *own;     // of blocked values, [blocks][lanes]: below 0 for lanes that are stored, else 0; NULL where all are
+    const float *start;   // added to the sums, [blocks][lanes]; NULL to add y instead
+    const float *add;     // added as well, in the layout of y, which it may be, or NULL
+    const float *own;     // of blocked values, [blocks][lanes]: below 0 for lanes to store, else 0; NULL for all
     float *y;
     size_t y_block;                  // floats from a block of y to the next
-    const nacre_f32_finish *finish;  // NULL where more is to be summed; of it the clamp counts
-    const float *next;               // weights that will be needed: some for each channel of this tile
-    size_t next_step;                // floats of them for a channel
+    const nacre_f32_finish *finish;  // only its clamp is used; NULL if more sums follow
+    const float *next;               // weights to prefetch: some for each channel of this tile
+    size_t next_step;                // floats to prefetch for a channel
 } nacre_f32_dense_tile;
 
-// A row of op f32_conv_blocked with l lanes takes blocks of l channels, one of 1 lane any.
+// A kernel row of op f32_conv_blocked with l lanes takes blocks of l channels; the row with 1 lane
+// takes any.
 typedef struct {
     size_t lanes;
-    size_t band;     // floats of the value that a band of rows meets at most, or one row: second-level cache
+    size_t band;     // floats of the value under a band of rows at most, or one row: second-level cache
     size_t weights;  // floats of weights of a chunk of steps at most, or one step: first-level cache
     size_t pixels[8];  // the sizes of tiles, largest first, 1 and then 0 at the end
-    void (*tile)(const nacre_f32_dense_tile *t);        // of blocked values: a pitch of lanes
+    void (*tile)(const nacre_f32_dense_tile *t);        // of blocked values, with pitch == lanes
     size_t plain_pixels[8];
-    void (*plain_tile)(const nacre_f32_dense_tile *t);  // of plain ones: steps of 1 channel, any pitch
+    void (*plain_tile)(const nacre_f32_dense_tile *t);  // of plain values, with steps of 1 channel and any pitch
 } nacre_f32_dense_impl;
 typedef const nacre_f32_dense_impl *nacre_f32_dense_fn(void);
 const nacre_f32_dense_impl *nacre_f32_conv_blocked__scalar(void);
 
-// Whether the channels are summed up in halves, of which a thread can have each: those of small maps with
-// many channels and half as many filters or fewer. Such a value lies by channels in the caches of the
-// threads that wrote it. Half is the floats that a kernel needs for the sums of the second, laid out as y; it
-// does not depend on how many pixels there are. Join adds these to y, and finishes it.
+// nacre_dense_halved reports whether the channels are summed in two halves, which two threads can
+// compute. It holds for small maps with many channels and at most half as many filters: the caches
+// of the threads that wrote such a value hold it by channels. nacre_dense_half returns the floats
+// that a kernel needs for the sums of the second half, in the layout of y; it does not depend on
+// the number of pixels. nacre_dense_join adds these sums to y and applies the epilogue.
 int nacre_dense_halved(const nacre_conv_dense_words *w);
 size_t nacre_dense_half(const nacre_conv_dense_words *w);
 void nacre_dense_join(const nacre_call *c, float *half);
 
-// Of the entry of these rows, for others of the op: which convolutions there are, and weights, which all
-// rows pack alike.
+// Members of the entry, for other kernel rows of the op: the convolutions they take, and packing,
+// which is the same for all rows.
 int nacre_dense_fits(const nacre_kernel *kernel, const int64_t *words);
 size_t nacre_dense_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand);
 void nacre_dense_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst);
 
-// A row of pixels in tiles: all of the largest size but for the last few.
+// A row of pixels cut into tiles: all of the largest size but for the last few.
 enum { NACRE_DENSE_TAIL = 2 * NACRE_DENSE_PIXELS };
 typedef struct {
-    int plain;  // whether tiles are those of any pitch
+    int plain;  // whether tiles take any pitch
     size_t most, full, tail[NACRE_DENSE_TAIL], tails;
 } dense_cut;
-dense_cut nacre_dense_cut_by(const size_t *sizes, size_t n);  // sizes as of an impl
+dense_cut nacre_dense_cut_by(const size_t *sizes, size_t n);  // sizes as in an impl
 dense_cut nacre_dense_cut(const nacre_f32_dense_impl *impl, int plain, size_t n);
 
-// Computes a row of which t is the first tile, which it changes: x, y and add move on with
-// the pixels, and next by a portion.
+// Computes a row that begins with tile t. It advances x, y and add of t by the pixels, and next by
+// `portion` for each tile.
 void nacre_dense_row(const nacre_f32_dense_impl *impl, const dense_cut *cut, nacre_f32_dense_tile *t, size_t portion);
 
 #endif

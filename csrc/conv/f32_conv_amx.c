@@ -1,12 +1,12 @@
 // Convolutions of blocked values on tiles of bfloat16 parts (core/f32_parts.h).
 //
-// The part of the value that a band of the result meets is split into parts, with zeros
-// around, two blocks of channels to a step of the sums. Columns and rows lie by what is left of
-// a stride, so that whatever the stride, pixels of the result that follow each other meet
-// lines that follow each other: a band is one run of pixels, which from row to row of the result has the pixels
-// between in it, whose sums are of no use. Weights are split where they are needed, a few
-// steps of 32 filters. Steps are computed with floats for pixels with numbers that have no parts, and
-// for all pixels where weights have none. The order of the sums of a pixel depends on neither threads nor bands.
+// The value under a band of the result is split into parts, with zeros around it; a step of the
+// sums has two blocks of channels. Columns and rows are ordered by their remainder modulo the
+// stride, so that consecutive pixels of the result meet consecutive lines for any stride. A band is
+// thus one run of pixels. Between two rows of the result the run has pixels with sums that are not
+// used. Weights are split when they are needed, a few steps of 32 filters at a time. Pixels with
+// numbers that have no parts are computed with floats, and all pixels if weights have none. The
+// order of the sums of a pixel depends neither on threads nor on bands.
 #include <math.h>
 #include <string.h>
 
@@ -18,24 +18,24 @@
 
 enum {
     PARTS_BLOCK = 16,         // channels of a block
-    PARTS_LEFT = 1250 << 10,  // bytes of parts of a band, or 32 pixels: in the second-level cache
+    PARTS_LEFT = 1250 << 10,  // bytes of parts of a band, or 32 pixels: fits the second-level cache
     PARTS_PIXELS = 2048,      // of a band at most
     PARTS_STEPS = 3,          // steps of weights at a time,
     PARTS_MOST_STEPS = 4,     // or all, if there are no more
-    PARTS_MORE_BANDS = 4,     // than fit in the cache, up to which a cut is looked for, and as many for each of several threads
-    PARTS_CHANNELS = 24,      // from which on most of a step is there
-    // Estimates of cycles: of 16 pixels and 32 filters in a step, of splitting 32 numbers of the value and of
-    // the weights, and of 16 numbers of the result.
+    PARTS_MORE_BANDS = 4,     // more bands than the cache requires, per thread, that a cut may have
+    PARTS_CHANNELS = 24,      // from which most of a step is used
+    // Estimates of cycles: 16 pixels and 32 filters in a step; splitting 32 numbers of the value,
+    // and of the weights; 16 numbers of the result.
     PARTS_SIXTEEN = 350,
     PARTS_SPLIT_X = 23,
     PARTS_SPLIT_W = 25,
     PARTS_FINISH = 7,
-    PARTS_LONG = 200000 // of a piece, whose thread may be slower than others: half of what is beyond is waited for
+    PARTS_LONG = 200000 // of a piece that another thread may wait for: half of the excess counts
 };
-#define PARTS_FLOATS 1.15 // of a number of the value and 32 filters
+#define PARTS_FLOATS 1.15 // for a number of the value and 32 filters
 
-// An axis: tap k meets slot k % slots, `shift` places behind where the first tap does. A slot
-// has a place for every place of the result and `more`.
+// An axis: tap k reads slot k % slots, k * dilation / stride places after the result's place. A
+// slot has a place for every place of the result, and `more`.
 typedef struct {
     size_t in, out, kernel, stride, dilation, pad, slots, more;
 } parts_axis;
@@ -45,13 +45,13 @@ typedef struct {
     parts_axis h, w;
     size_t in_blocks, out_blocks, groups, pairs, taps, steps, steps_each;
     size_t depth;                    // channels of all steps
-    size_t halves, first_block;      // of the channels: pairs and steps are those of one, channels those of the one at hand
+    size_t halves, first_block;      // of the channels; pairs and steps are of one half, channels of the current half
     size_t rows_each, columns_each;  // of a band
-    size_t down, across, parts;      // bands, and parts of the filters, of which each is computed by itself
+    size_t down, across, parts;      // bands, and parts of the filters that are computed separately
     size_t part, line, lines;        // places of a row of a slot, of a slot, and of a part of a pair
     size_t left, squares;            // bytes of all parts of a band; squares of it
     char *memory;
-    float *half;                     // sums of the second half; NULL where it is added to the result
+    float *half;                     // sums of the second half; NULL if it is added to the result
     size_t per_thread;
     const nacre_team *team;
     const float *x, *weights, *bias, *add;
@@ -70,7 +70,7 @@ static parts_axis parts_axis_of(const nacre_conv *c, size_t d) {
 
 static int parts_is_pointwise(const parts_axis *a) { return a->kernel == 1 && a->stride == 1 && a->pad == 0 && a->in == a->out; }
 
-// Pixels of a band at most, or one row of a slot.
+// Returns the largest number of pixels of a band, or one row of a slot.
 static size_t parts_most(const parts_job *j) {
     const size_t pixel = j->pairs * NACRE_PARTS * NACRE_AMX_LINE * j->h.slots * j->w.slots;
     return nacre_max(NACRE_PARTS_SIDE, nacre_min(PARTS_PIXELS, PARTS_LEFT / pixel));
@@ -84,7 +84,7 @@ static size_t parts_room(size_t squares) {
     return nacre_align_bytes(PARTS_MOST_STEPS * NACRE_PARTS * NACRE_PARTS_RIGHT + squares * NACRE_PARTS_SUMS * sizeof(float));
 }
 
-// Sets what depends on the rows and columns of a band.
+// Sets the members that depend on the rows and columns of a band.
 static void parts_extents(parts_job *j) {
     j->part = j->columns_each + j->w.more;
     j->line = (j->rows_each + j->h.more) * j->part;
@@ -95,7 +95,7 @@ static void parts_extents(parts_job *j) {
     j->across = nacre_ceil_div(j->w.out, j->columns_each);
 }
 
-// Cuts the result into bands of at most so many pixels.
+// Cuts the result into bands of at most `most` pixels.
 static void parts_bands(parts_job *j, size_t most) {
     j->columns_each = j->w.out;
     if (j->w.out > most) {
@@ -107,12 +107,12 @@ static void parts_bands(parts_job *j, size_t most) {
     parts_extents(j);
 }
 
-// Cycles of all bands on so many threads.
+// Returns the cycles of all bands on that many threads.
 static double parts_cycles(const parts_job *j, size_t threads) {
     const size_t span = (j->rows_each - 1) * j->part + j->columns_each, pieces = j->halves * j->c.images * j->down * j->across * j->parts;
     const double blocks = (double)j->out_blocks / NACRE_DENSE_BLOCKS, groups = (double)j->groups;
     const double sixteens = (double)nacre_ceil_div(span, NACRE_AMX_ROWS) * blocks * PARTS_SIXTEEN, weights = groups * NACRE_PARTS_SIDE * PARTS_SPLIT_W;
-    const double pairs = (double)nacre_ceil_div(j->in_blocks, 2) / (double)j->halves; // of a half, one with another
+    const double pairs = (double)nacre_ceil_div(j->in_blocks, 2) / (double)j->halves; // of an average half
     const double sums = pairs * (double)j->taps * (sixteens + weights) + (double)(j->rows_each * j->columns_each * j->out_blocks) * PARTS_FINISH / (double)j->halves;
     const double split = pairs * (double)j->lines * PARTS_SPLIT_X;
     const double piece = (double)nacre_ceil_div(j->groups, j->parts) / groups * sums + split;
@@ -120,7 +120,7 @@ static double parts_cycles(const parts_job *j, size_t threads) {
     return (double)nacre_ceil_div(pieces, threads) * piece + wait;
 }
 
-// Cuts the result for so many threads as the estimate has it.
+// Cuts the result for that many threads so that the estimated time is least.
 static void parts_cut(parts_job *j, size_t threads) {
     const size_t pixels = j->h.out * j->w.out, most = parts_most(j), least = nacre_ceil_div(pixels, most);
     const size_t last = least + PARTS_MORE_BANDS * threads;
@@ -146,7 +146,7 @@ static parts_job parts_of(const nacre_conv_dense_words *w, size_t threads) {
     j.h = j.c.axes == 1 ? one : parts_axis_of(&j.c, 0);
     j.w = parts_axis_of(&j.c, j.c.axes - 1);
     if (parts_is_pointwise(&j.h) && parts_is_pointwise(&j.w)) {
-        // Rows of such a value follow each other as pixels do.
+        // The rows of such a value are consecutive, like its pixels.
         j.w.in = j.w.out = j.w.out * j.h.out;
         j.h = one;
     }
@@ -164,7 +164,8 @@ static parts_job parts_of(const nacre_conv_dense_words *w, size_t threads) {
     return j;
 }
 
-// Whether parts take less time than floats. It is asked of one thread, so that results do not depend on their number.
+// Reports whether parts take less time than floats. The estimate is for one thread, so that results
+// do not depend on the number of threads.
 static int parts_pay(const parts_job *j) {
     const double pixels = (double)(j->c.images * j->h.out * j->w.out), sums = (double)(j->c.channels * j->taps) * (double)j->out_blocks / NACRE_DENSE_BLOCKS;
     return parts_cycles(j, 1) < PARTS_FLOATS * pixels * sums;
@@ -181,7 +182,7 @@ static int parts_fits(const nacre_kernel *kernel, const int64_t *words) {
     return NACRE_AMX_ALWAYS || (j.h.out * j.w.out >= NACRE_AMX_ROWS && parts_pay(&j));
 }
 
-// What bands of any number take: it does not fall when the value grows.
+// Returns enough for any number of bands. It does not fall if the value grows.
 static size_t parts_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
     (void)kernel;
     const nacre_conv_dense_words *const w = (const void *)words;
@@ -194,7 +195,7 @@ static size_t parts_scratch(const nacre_kernel *kernel, const int64_t *words, si
 
 // ---- the value ----
 
-// A band: rows o.. and columns p.. of the result.
+// A band: rows from o and columns from p of the result.
 typedef struct {
     size_t image, o, rows, p, columns;
 } parts_band;
@@ -206,13 +207,13 @@ static parts_band parts_band_of(const parts_job *j, size_t band) {
     return b;
 }
 
-// Channels of a block.
+// Returns the channels of a block.
 static size_t parts_channels(const parts_job *j, size_t block) {
     return block * PARTS_BLOCK >= j->c.channels ? 0 : nacre_min(PARTS_BLOCK, j->c.channels - block * PARTS_BLOCK);
 }
 
-// Whether a pair has lines with numbers that have no parts, [pairs], and which, [pairs][lines]: these
-// are there only where it has.
+// Returns the flags of lines with numbers that have no parts: [pairs] says whether a pair has such
+// lines; [pairs][lines], valid only for those pairs, says which.
 static uint8_t *parts_odd(const parts_job *j, char *left) { return (uint8_t *)left + (j->pairs * NACRE_PARTS * j->lines + NACRE_PARTS_SIDE) * NACRE_AMX_LINE; }
 
 NACRE_TARGET_BEGIN(NACRE_AVX512)
@@ -223,7 +224,7 @@ static void parts_zeros(const parts_job *j, char *dst, size_t n) {
 
 static uint8_t *parts_odd_lines(const parts_job *j, char *left, size_t pair) { return parts_odd(j, left) + j->pairs + pair * j->lines; }
 
-// Splits n places of a pair, a stride apart, to lines from place `line` of the pair's on. Lines with
+// Splits n places of a pair, a stride apart, into lines from line `line` of the pair on. Lines with
 // numbers that have no parts become zeros.
 static void parts_split_lines(const parts_job *j, size_t pair, const float *x, size_t gap, size_t first, size_t second, size_t n, char *left, size_t line) {
     const size_t row = j->w.stride * PARTS_BLOCK, part = j->lines * NACRE_AMX_LINE;
@@ -238,7 +239,8 @@ static void parts_split_lines(const parts_job *j, size_t pair, const float *x, s
     }
 }
 
-// A row of a slot, from a pair's place `line` on: n places from place `at` of the padded axis on, a stride apart.
+// Splits a row of a slot into lines from `line` on: n places from place `at` of the padded axis on,
+// a stride apart.
 static void parts_slot_row(const parts_job *j, size_t pair, const float *x, size_t gap, size_t first, size_t second, size_t at, size_t n, char *left, size_t line) {
     const parts_axis *const a = &j->w;
     const size_t end = a->in + a->pad;
@@ -250,7 +252,7 @@ static void parts_slot_row(const parts_job *j, size_t pair, const float *x, size
     parts_zeros(j, dst + (before + inside) * NACRE_AMX_LINE, n - before - inside);
 }
 
-// Splits two blocks of channels of what a band meets.
+// Splits two blocks of channels of the value under a band.
 static void parts_split_pair(const parts_job *j, const parts_band *b, size_t pair, char *left) {
     const size_t plane = j->h.in * j->w.in * PARTS_BLOCK, first = parts_channels(j, 2 * pair), second = parts_channels(j, 2 * pair + 1);
     const float *const x = j->x + (b->image * j->in_blocks + 2 * pair) * plane;
@@ -274,13 +276,13 @@ static void parts_split_pair(const parts_job *j, const parts_band *b, size_t pai
 
 // ---- weights ----
 
-// Those of step (block, tap) of a group of so many blocks.
+// Returns the weights of step (block, tap) of a group of `blocks` blocks.
 static const float *parts_weights(const parts_job *j, size_t group, size_t blocks, size_t block, size_t tap) {
     const size_t from = (j->first_block + block) * PARTS_BLOCK * j->taps + tap * parts_channels(j, block);
     return j->weights + (group * NACRE_DENSE_BLOCKS * j->depth + blocks * from) * PARTS_BLOCK;
 }
 
-// Splits the weights of a step; returns whether a number has no parts.
+// Splits the weights of a step. It reports whether a number has no parts.
 static int parts_split_weights(const parts_job *j, size_t group, size_t blocks, size_t s, char *dst) {
     const size_t pair = s / j->taps, tap = s % j->taps, row = blocks * PARTS_BLOCK;
     const size_t first = parts_channels(j, 2 * pair), second = parts_channels(j, 2 * pair + 1);
@@ -298,7 +300,7 @@ static int parts_split_weights(const parts_job *j, size_t group, size_t blocks, 
 
 // ---- sums ----
 
-// Filters of a group for a band.
+// The filters of a group, for a band.
 typedef struct {
     const parts_band *b;
     size_t group, blocks;
@@ -307,7 +309,7 @@ typedef struct {
     float *sums;
 } parts_group;
 
-// Writes n pixels of a block, whose sums are in rows of a square that follow each other.
+// Writes n pixels of a block from their sums in consecutive rows of a square.
 static void parts_store(const parts_job *j, const float *sums, __m512 start, size_t at, size_t n) {
     const nacre_f32_finish *const f = &j->finish;
     const __m512 low = _mm512_set1_ps(f->clamp ? f->low : -INFINITY), high = _mm512_set1_ps(f->clamp ? f->high : INFINITY);
@@ -351,7 +353,7 @@ static void parts_finish(const parts_job *j, const parts_group *g, size_t square
 
 NACRE_TARGET_END
 
-// Applies the function of elements to the rows of a group.
+// Applies map to the rows of a group.
 static void parts_map(const parts_job *j, const parts_group *g) {
     const parts_band *const b = g->b;
     const size_t plane = j->h.out * j->w.out * PARTS_BLOCK, corner = (b->image * j->out_blocks + g->group * NACRE_DENSE_BLOCKS) * plane;
@@ -363,8 +365,8 @@ static void parts_map(const parts_job *j, const parts_group *g) {
     }
 }
 
-// Adds a step with floats to the pixels of a group whose places are odd, which begin with that of the first,
-// or to all for NULL.
+// Adds a step, computed with floats, to the pixels of a group with a set flag in odd, or to all
+// pixels if odd is NULL.
 static void parts_plainly(const parts_job *j, const parts_group *g, size_t s, const uint8_t *odd) {
     const parts_band *const b = g->b;
     const size_t pair = s / j->taps, tap = s % j->taps, ky = tap / j->w.kernel, kx = tap % j->w.kernel;
@@ -384,7 +386,7 @@ static void parts_plainly(const parts_job *j, const parts_group *g, size_t s, co
     }
 }
 
-// Fetches the weights of a step that square q of so many is to fetch, of those that follow step s.
+// Prefetches the share of square q, of `squares`, in the weights of the steps from s on.
 static void parts_ahead(const parts_job *j, const parts_group *g, size_t s, size_t q, size_t squares, nacre_parts_square *t) {
     const size_t runs = 2 * j->steps_each, each = nacre_ceil_div(runs, squares);
     t->next_rows = 0;
@@ -438,7 +440,7 @@ static void parts_add(const parts_job *j, const parts_group *g, size_t s, size_t
     for (size_t q = 0; q < squares && last; q++) parts_finish(j, g, q, g->sums + q * NACRE_PARTS_SUMS);
 }
 
-// The groups of a part of the filters for a band.
+// Computes the groups of a part of the filters for a band.
 static void parts_groups(const parts_job *j, const parts_band *b, size_t part, const char *left, char *memory) {
     const size_t first = part * j->groups / j->parts, end = (part + 1) * j->groups / j->parts;
     parts_group g = {.b = b, .left = left, .right = memory, .sums = (float *)(void *)(memory + PARTS_MOST_STEPS * NACRE_PARTS * NACRE_PARTS_RIGHT)};
@@ -451,12 +453,13 @@ static void parts_groups(const parts_job *j, const parts_band *b, size_t part, c
     nacre_amx_end();
 }
 
-// The number of the band whose parts a thread has, and 1; 0 for none.
+// Returns the place of 1 + the number of the band that a thread has split, or 0 for none.
 static size_t *parts_held(const parts_job *j, size_t thread) {
     return (size_t *)(void *)j->memory + thread * (nacre_align_bytes(sizeof(size_t)) / sizeof(size_t));
 }
 
-// A half of the channels. The second is summed up beside the result, or added to it by a thread that has both.
+// Returns the job for a half of the channels. The second half is summed in memory of its own, or
+// added to the result by a thread that computes both.
 static parts_job parts_half_of(const parts_job *j, size_t half) {
     parts_job v = *j;
     if (j->halves == 1) return v;

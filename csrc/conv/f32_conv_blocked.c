@@ -5,10 +5,10 @@
 #include "conv/dense.h"
 
 enum {
-    DENSE_CHUNKS = 4,          // chunks of work for each of several threads, where they are long enough
+    DENSE_CHUNKS = 4,          // chunks of work for each of several threads, if they are long enough
     DENSE_GRAIN = 1 << 18,     // multiply-adds of a chunk of work
-    DENSE_HALF_PIXELS = 256,   // of all images at most, whose channels are summed up in halves,
-    DENSE_HALF_CHANNELS = 256  // and channels at least
+    DENSE_HALF_PIXELS = 256,   // of all images at most, for channels to be summed in halves
+    DENSE_HALF_CHANNELS = 256  // least number of channels for that
 };
 
 size_t nacre_dense_half(const nacre_conv_dense_words *w) {
@@ -32,30 +32,30 @@ typedef struct {
 typedef struct {
     const nacre_f32_dense_impl *impl;
     size_t images, groups, channels, filters, lanes;  // images are all slices; channels and filters of one group
-    size_t first;                  // of the images at hand
-    size_t chunks;                 // that there are to be at least
-    dense_axis d, h, w;            // a result has slices along d, of which each is computed by itself
-    dense_axis from_h, from_w;     // of a picked value: its rows and columns as they lie
-    size_t width;                  // pixels of a row of the result; the last may have fewer. Rows are segments of one where it is below w.out
+    size_t first;                  // of the current images
+    size_t chunks;                 // least number of chunks wanted
+    dense_axis d, h, w;            // slices of a result along d are computed separately
+    dense_axis from_h, from_w;     // of a picked value: its rows and columns in memory
+    size_t width;                  // pixels of a row of the result (a segment if width < w.out); the last may have fewer
     size_t in_blocks, out_blocks;  // of all groups
-    size_t group_blocks;           // of filters that a group has a part of, at most
-    size_t step_channels;          // of a block, which weights have together: all, or those of which groups are made
-    size_t in_period, out_period;  // groups after which another begins where a block does
+    size_t group_blocks;           // largest number of blocks of filters that a group shares in
+    size_t step_channels;          // of a block, with contiguous weights: all, or a divisor
+    size_t in_period, out_period;  // number of groups after which a group begins at a block again
     size_t taps, steps, steps_each;  // of one group
     size_t halves, half_steps;     // of the channels
-    int beside;                    // whether the second half is summed up beside the result; else it is added to that
-    size_t whole, rest;            // steps of whole blocks, channels of the others
-    size_t slice_steps;            // of a position of the kernel along d
+    int beside;                    // whether the second half is summed in its own memory, else added to the result
+    size_t whole, rest;            // steps of whole blocks, channels of each other step
+    size_t slice_steps;            // steps of a position of the kernel along d
     size_t depth;                  // channels of all steps
-    int plain, copied, shared;     // of x; whether steps lie in a copy, one copy for all chunks
-    int picked;                    // whether the copy is of pixels a stride apart, which then follow each other
-    size_t planes, unit;           // of x: channels of a plain one, or blocks, and floats of a pixel of either
+    int plain, copied, shared;     // of x; whether steps refer to a copy, and whether all chunks share it
+    int picked;                    // whether the copy has pixels a stride apart, which become consecutive
+    size_t planes, unit;           // of x: channels if plain, else blocks; floats of a pixel of either
     size_t rows_each, bands, parts, groups_each;
-    // Of a copy: slots of a row, of which tap kx of a row of the kernel meets slot kx % slots,
-    // pixels of a slot, and rows. Plain rows are one slot.
+    // Of a copy: slots of a row, of which tap kx of a row of the kernel meets slot kx % slots;
+    // pixels of a slot; and rows. Plain rows are one slot.
     size_t slots, part, band_rows;
     size_t pitch;                  // of tiles
-    dense_cut cut, last;           // of a row, and of the last
+    dense_cut cut, last;           // of a row, and of the last row
     size_t *step;
     float *scratch;
     const float *x, *weights, *bias, *add;
@@ -63,8 +63,8 @@ typedef struct {
     nacre_f32_finish finish;
 } dense_job;
 
-// Takes the sizes of the least cost that add up to n; a tile below 4 pixels takes as long
-// as one of 4.
+// Takes the sizes of least cost that add up to n. A tile of fewer than 4 pixels takes as long as
+// one of 4.
 dense_cut nacre_dense_cut_by(const size_t *sizes, size_t n) {
     const size_t most = sizes[0];
     dense_cut cut = {.most = most};
@@ -92,47 +92,49 @@ static dense_axis dense_axis_of(const nacre_conv *c, size_t d) {
     return (dense_axis){c->in[d], c->out[d], c->kernel[d], c->stride[d], c->dilation[d], c->pad[d]};
 }
 
-// Groups of blocks of filters: of one group of the convolution, of all.
+// dense_groups_in returns the groups of blocks of filters of one group of the convolution,
+// dense_groups of all.
 static size_t dense_groups_in(const dense_job *j) { return nacre_ceil_div(j->group_blocks, NACRE_DENSE_BLOCKS); }
 
 static size_t dense_groups(const dense_job *j) { return j->groups * dense_groups_in(j); }
 
 static size_t dense_copy_floats(const dense_job *j) { return j->planes * j->d.kernel * j->band_rows * j->slots * j->part * j->unit; }
 
-// Pixels of a slice of the value.
+// Returns the pixels of a slice of the value.
 static size_t dense_slice(const dense_job *j) { return j->w.in * (j->width < j->w.out ? 1 : j->h.in); }
 
-// What `n` places of the result reach along an axis of the value, its padding counted in.
+// Returns the extent, with padding, of the value under n places of the result along an axis.
 static size_t dense_reach(const dense_axis *a, size_t n) { return (n - 1) * a->stride + (a->kernel - 1) * a->dilation + 1; }
 
 static size_t dense_divisor(size_t a, size_t b) { return b == 0 ? a : dense_divisor(b, a % b); }
 
-// Groups of a part, where groups alone are to make so many chunks. Those of the convolution that
-// share a block are of one part.
+// Returns the groups of a part if the groups alone make that many chunks. Groups of the convolution
+// that share a block are in one part.
 static size_t dense_groups_of(const dense_job *j, size_t chunks) {
     const size_t groups = dense_groups(j), unit = j->out_period == 1 ? 1 : j->out_period * dense_groups_in(j);
     return nacre_round_up(nacre_ceil_div(groups, nacre_max(1, nacre_min(groups, chunks))), unit);
 }
 
-// The blocks of filters of which group g of the convolution has a part: the first, and how many.
+// dense_first_block and dense_blocks return the first block of filters that group g of the
+// convolution shares in, and the number of such blocks.
 static size_t dense_first_block(const dense_job *j, size_t g) { return g * j->filters / j->lanes; }
 
 static size_t dense_blocks(const dense_job *j, size_t g) { return nacre_ceil_div((g + 1) * j->filters, j->lanes) - dense_first_block(j, g); }
 
-// Blocks of a group of those of group g, from block `within` of that on.
+// Returns the blocks that a tile takes of group g, from its block `within` on.
 static size_t dense_blocks_from(const dense_job *j, size_t g, size_t within) {
     const size_t blocks = dense_blocks(j, g);
     return within < blocks ? nacre_min(NACRE_DENSE_BLOCKS, blocks - within) : 0;
 }
 
-// Bands that there are to be of a value whose pixels all follow each other, so that with
-// parts of the filters there are chunks enough.
+// Returns the number of bands wanted of a value of consecutive pixels, so that with the parts of
+// the filters there are enough chunks.
 static size_t dense_segments(const dense_job *j) {
     return nacre_ceil_div(j->chunks, j->images * nacre_ceil_div(dense_groups(j), dense_groups_of(j, j->chunks)));
 }
 
-// Pixels of a row of such a value: few enough for a band of them and for chunks enough, and
-// of half a tile or more.
+// Returns the pixels of a row of such a value: at least half a tile, and few enough for a band and
+// for enough chunks.
 static size_t dense_segment(const dense_job *j) {
     const size_t half = NACRE_DENSE_PIXELS / 2, pixel = j->planes * j->unit * j->w.stride;
     const size_t most = nacre_max(1, j->impl->band / pixel / NACRE_DENSE_PIXELS / 2) * NACRE_DENSE_PIXELS;
@@ -141,14 +143,15 @@ static size_t dense_segment(const dense_job *j) {
     return nacre_min(j->w.out, nacre_min(most, each));
 }
 
-// Makes a value of one row one of segments, each of which meets a row that is copied or lies in it.
+// Cuts a value of one row into segments. Each meets a row of the copy, or a part of the value's
+// row.
 static void dense_cut_line(dense_job *j) {
     j->width = dense_segment(j);
     const size_t n = nacre_ceil_div(j->w.out, j->width);
     j->h = (dense_axis){n, n, 1, 1, 1, 0};
 }
 
-// Cuts the work: rows into bands, where the weights are few, and filters into parts.
+// Cuts the work: rows into bands if the weights are few, and filters into parts.
 static void dense_divide(dense_job *j) {
     const size_t rows = j->h.out, row = j->planes * j->d.kernel * j->unit * (j->copied ? j->slots * j->part : j->width);
     const size_t weights = j->groups * j->depth * j->filters, halo = dense_reach(&j->h, 1);
@@ -166,12 +169,13 @@ static void dense_divide(dense_job *j) {
     j->band_rows = dense_reach(&j->h, j->shared ? rows : j->rows_each);
 }
 
-// Pixels of row o of the result.
+// Returns the pixels of row o of the result.
 static size_t dense_pixels(const dense_job *j, size_t o) { return nacre_min(j->width, j->w.out - (j->width < j->w.out ? o * j->width : 0)); }
 
-// What packed weights depend on. A step has the channels of a block, and the last ones may have fewer.
-// Where groups do not begin where blocks do, and along three axes, of which each slice of the kernel
-// has steps of all channels, all steps have as many as divide both.
+// Returns the members that packed weights depend on. A step has the channels of a block; the last
+// ones may have fewer. If groups do not begin at blocks, all steps have the largest number of
+// channels that divides both. The same holds for three axes, where each slice of the kernel has
+// steps of all channels.
 static dense_job dense_form(const nacre_conv_dense_words *w) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const dense_axis one = {1, 1, 1, 1, 1, 0};
@@ -215,7 +219,7 @@ static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_wor
         j.w = (dense_axis){j.w.out, j.w.out, 1, 1, 1, 0};
     }
     if ((j.picked || !j.copied) && j.taps == 1 && j.w.out == j.w.in && j.h.out == j.h.in) {
-        // Rows of such a value follow each other as pixels do.
+        // The rows of such a value are consecutive, like its pixels.
         j.w.in = j.w.out = j.w.out * j.h.out;
         dense_cut_line(&j);
     } else if (j.h.in == 1 && j.h.out == 1 && j.h.kernel == 1 && j.h.pad == 0) {
@@ -233,15 +237,16 @@ static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_wor
     return j;
 }
 
-// ---- the copy: rows of the value with zeros around, columns by what is left of a stride ----
+// ---- the copy: rows of the value with zeros around, columns ordered by remainder of the stride
+// ----
 
-// Every step-th pixel of x, n of them.
+// Copies n pixels of x, every step-th.
 static inline void dense_pick(const float *x, size_t step, size_t lanes, size_t n, float *dst) {
     for (size_t i = 0; i < n; i++) memcpy(dst + i * lanes, x + i * step * lanes, lanes * sizeof(float));
 }
 
-// n pixels of a slot, of which the first is column `at` of the padded row of which x are the
-// columns behind the padding.
+// Copies n pixels of a slot. The first is column `at` of a padded row; x points to the columns
+// after its padding.
 static void dense_copy_slot(const dense_job *j, const float *x, size_t at, size_t step, size_t n, float *dst) {
     const size_t unit = j->unit, end = j->w.in + j->w.pad;
     const size_t before = at < j->w.pad ? nacre_min(n, nacre_ceil_div(j->w.pad - at, step)) : 0;
@@ -259,7 +264,7 @@ static void dense_copy_slot(const dense_job *j, const float *x, size_t at, size_
     memset(dst + inside * unit, 0, (n - before - inside) * unit * sizeof(float));
 }
 
-// A row of the copy from a slice of a plane of a picked value.
+// Copies a row from a slice of a plane of a picked value.
 static void dense_pick_row(const dense_job *j, size_t slice, size_t at, float *dst) {
     const dense_axis *const h = &j->from_h, *const w = &j->from_w;
     for (size_t p = at * j->width, end = p + dense_pixels(j, at), n; p < end; p += n, dst += n * j->unit) {
@@ -269,7 +274,7 @@ static void dense_pick_row(const dense_job *j, size_t slice, size_t at, float *d
     }
 }
 
-// A row of the copy from a slice of a plane: zeros where the value has no row.
+// Copies a row from a slice of a plane. It writes zeros if the value has no such row.
 static void dense_copy_row(const dense_job *j, size_t slice, size_t at, float *dst) {
     const size_t line = j->part * j->unit;
     if (j->picked) {
@@ -288,8 +293,8 @@ static void dense_copy_row(const dense_job *j, size_t slice, size_t at, float *d
     }
 }
 
-// Whether a row of the value's band, counted from the first that row 0 of the result
-// meets, is met by any row of the result.
+// Reports whether any row of the result meets a row of the value's band. Rows count from the first
+// one under row 0 of the result.
 static int dense_meets(const dense_job *j, size_t row) {
     for (size_t ky = 0; ky < j->h.kernel && ky * j->h.dilation <= row; ky++) {
         if ((row - ky * j->h.dilation) % j->h.stride == 0) return 1;
@@ -297,7 +302,8 @@ static int dense_meets(const dense_job *j, size_t row) {
     return 0;
 }
 
-// The positions of the kernel along d, first..stop-1, that meet the value from slice o of the result.
+// Returns the end of the positions of the kernel along d that meet the value from slice o of the
+// result, and sets *first to their beginning.
 static size_t dense_slices(const dense_job *j, size_t o, size_t *first) {
     const size_t at = o * j->d.stride, end = j->d.in + j->d.pad;
     const size_t stop = at >= end ? 0 : nacre_min(j->d.kernel, nacre_ceil_div(end - at, j->d.dilation));
@@ -306,7 +312,7 @@ static size_t dense_slices(const dense_job *j, size_t o, size_t *first) {
     return stop;
 }
 
-// The rows of a plane that `rows` rows of the result from o on meet, of each slice that it meets.
+// Copies the rows of a plane under `rows` rows of the result from o on, of each slice under them.
 static void dense_copy(const dense_job *j, size_t image, size_t plane, size_t o, size_t rows, float *dst) {
     const size_t line = j->slots * j->part * j->unit, at = image % j->d.out * j->d.stride;
     size_t kd;
@@ -323,19 +329,20 @@ static void dense_copy(const dense_job *j, size_t image, size_t plane, size_t o,
 
 typedef struct {
     const dense_job *j;
-    const float *x;     // what steps count from, for row 0 of the band
-    size_t x_row;       // floats from what a row meets to what the next does
+    const float *x;     // base of the steps, for row 0 of the band
+    size_t x_row;       // floats from the value of one row to the value of the next
     size_t x_plane;     // floats from a block of channels to the next
     size_t image, o, rows;
     size_t half;        // of the channels
 } dense_band;
 
-// Channels of the first s steps.
+// Returns the channels of the first s steps.
 static size_t dense_channels(const dense_job *j, size_t s) {
     return nacre_min(s, j->whole) * j->lanes + (s > j->whole ? s - j->whole : 0) * j->rest;
 }
 
-// Weights of blocks from block `first` of group g of the convolution on, from step s on.
+// Returns the weights of `blocks` blocks, from block `first` of group g of the convolution and from
+// step s on.
 static const float *dense_weights(const dense_job *j, size_t g, size_t first, size_t blocks, size_t s) {
     return j->weights + ((g * j->group_blocks + first) * j->depth + blocks * dense_channels(j, s)) * j->lanes;
 }
@@ -353,7 +360,7 @@ void nacre_dense_row(const nacre_f32_dense_impl *impl, const dense_cut *cut, nac
     }
 }
 
-// Filters of a group, from the first block of those on.
+// Computes the filters of a group, from its first block.
 static void dense_group(const dense_band *b, size_t group) {
     const dense_job *const j = b->j;
     const size_t of = group / dense_groups_in(j), within = group % dense_groups_in(j) * NACRE_DENSE_BLOCKS;
@@ -364,7 +371,7 @@ static void dense_group(const dense_band *b, size_t group) {
     const size_t plane = j->w.out * (j->width < j->w.out ? 1 : j->h.out) * j->lanes;
     const size_t image = b->image / j->d.out, slice = b->image % j->d.out;
     float start[NACRE_DENSE_BLOCKS * NACRE_CONV_BLOCK], own[NACRE_DENSE_BLOCKS * NACRE_CONV_BLOCK];
-    int shared = 0;  // whether other groups have filters of the blocks
+    int shared = 0;  // whether other groups have filters in these blocks
     for (size_t l = 0, f = first * j->lanes; l < blocks * j->lanes; l++, f++) {
         const int there = f >= of * j->filters && f < (of + 1) * j->filters;
         start[l] = there && j->bias != NULL ? j->bias[f] : 0;
@@ -383,7 +390,7 @@ static void dense_group(const dense_band *b, size_t group) {
     do {
         const size_t stop = nacre_min(end, s + j->steps_each), last = stop == end;
         const size_t channels = nacre_max(1, dense_channels(j, stop) - dense_channels(j, s));
-        const size_t more = last ? dense_blocks_from(j, of, within + blocks) : 0;  // whose weights are next
+        const size_t more = last ? dense_blocks_from(j, of, within + blocks) : 0;  // weights to prefetch
         const float *const next = more > 0 ? dense_weights(j, of, within + blocks, more, begin) : dense_weights(j, of, within, blocks, stop);
         const nacre_f32_dense_tile common = {
             .blocks = blocks, .lanes = j->lanes, .pitch = j->pitch, .step = step + s, .steps = stop - s,
@@ -401,7 +408,7 @@ static void dense_group(const dense_band *b, size_t group) {
             t.next_step = nacre_ceil_div(portion, channels);
             nacre_dense_row(j->impl, cut, &t, portion);
             for (size_t k = 0; k < blocks && last && finish != NULL && finish->map != NULL; k++) {
-                if ((of + 1) * j->filters < nacre_min((first + k + 1) * j->lanes, j->groups * j->filters)) continue;  // the next group's, too
+                if ((of + 1) * j->filters < nacre_min((first + k + 1) * j->lanes, j->groups * j->filters)) continue;  // the next group maps it
                 float *const made = y + at + k * j->d.out * plane;
                 finish->map(made, made, pixels * j->lanes, finish->params);
             }
@@ -410,7 +417,7 @@ static void dense_group(const dense_band *b, size_t group) {
     } while (s < end);
 }
 
-// Filters of a part for the rows of a band.
+// Computes the filters of a part for the rows of a band.
 static void dense_chunk(void *job, size_t chunk, size_t thread) {
     const dense_job *const j = job;
     const size_t part = chunk % j->parts, band = chunk / j->parts % j->bands, image = chunk / j->parts / j->bands;
@@ -418,7 +425,7 @@ static void dense_chunk(void *job, size_t chunk, size_t thread) {
     b.rows = nacre_min(j->rows_each, j->h.out - b.o);
     if (!j->copied) {
         b.x_row = (j->width < j->w.out ? j->width : j->w.in) * j->lanes;
-        // Where the first positions of the kernel along d meet padding, this begins before the value.
+        // If the first positions of the kernel along d meet padding, x begins before the value.
         const ptrdiff_t slice = (ptrdiff_t)(b.image % j->d.out * j->d.stride) - (ptrdiff_t)j->d.pad;
         b.x_plane = j->d.in * dense_slice(j) * j->lanes;
         b.x = j->x + b.image / j->d.out * j->planes * b.x_plane + slice * (ptrdiff_t)(dense_slice(j) * j->lanes) + b.o * b.x_row;
@@ -431,7 +438,7 @@ static void dense_chunk(void *job, size_t chunk, size_t thread) {
     for (size_t g = part * j->groups_each; g < nacre_min(dense_groups(j), (part + 1) * j->groups_each); g++) dense_group(&b, g);
 }
 
-// Adds the second half of the channels to a block of filters: tiles of no steps.
+// Adds the second half of the channels to a block of filters, by tiles without steps.
 static void dense_join_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const dense_job *const j = job;
@@ -454,8 +461,8 @@ static void dense_fill_chunk(void *job, size_t chunk, size_t thread) {
     dense_copy(f->j, f->image, chunk, 0, f->j->h.out, f->j->scratch);
 }
 
-// Where the steps of a position of the kernel and the channels from `first` on lie, counted from what
-// the first pixel of a row meets. Returns the next step.
+// Writes the offsets of the steps of a position of the kernel and of the channels from `first` on,
+// relative to the value under the first pixel of a row. It returns the address of the next step.
 static size_t *dense_steps_at(const dense_job *j, size_t first, size_t kd, size_t ky, size_t kx, size_t *step) {
     const size_t row = ky * j->h.dilation, column = kx * j->w.dilation, block = first / j->lanes, lane = first % j->lanes;
     if (!j->copied) {
@@ -470,7 +477,7 @@ static size_t *dense_steps_at(const dense_job *j, size_t first, size_t kd, size_
     return step;
 }
 
-// The steps of each group of a period.
+// Writes the steps of each group of a period.
 static void dense_steps(dense_job *j) {
     size_t *step = j->step;
     for (size_t i = 0; i < j->in_period * j->d.kernel; i++) {
@@ -483,7 +490,7 @@ static void dense_steps(dense_job *j) {
     }
 }
 
-// Floats of the copies, or of the second half of the channels.
+// Returns the floats of the copies, or of the second half of the channels.
 static size_t dense_room(const dense_job *j, const nacre_conv_dense_words *w, size_t threads) {
     return nacre_align_floats(j->copied ? dense_copy_floats(j) * (j->shared ? 1 : threads) : nacre_dense_half(w));
 }
@@ -545,10 +552,11 @@ size_t nacre_dense_packed(const nacre_kernel *kernel, const int64_t *words, size
     return operand == CONV_W ? j.groups * j.group_blocks * j.lanes * j.depth * sizeof(float) : 0;
 }
 
-// The weights of `wide` filters of group g from filter f on, counted from the block where the group
-// begins, for a step of channels from k on and a position of the kernel. Returns what follows them.
+// Packs the weights of `wide` filters of group g from filter f on, counted from the first filter of
+// the block where the group begins, for a position of the kernel and the step of channels from k
+// on. It returns the end of what it wrote.
 static float *dense_pack_step(const dense_job *j, const float *w, size_t g, size_t f, size_t wide, size_t k, size_t tap, float *out) {
-    const size_t before = g * j->filters % j->lanes;  // filters of that block
+    const size_t before = g * j->filters % j->lanes;  // filters of other groups in that block
     for (size_t from = k; from < nacre_min(j->channels, k + j->step_channels); from++) {
         for (size_t l = f; l < f + wide; l++) {
             const int there = l >= before && l - before < j->filters;
@@ -558,9 +566,9 @@ static float *dense_pack_step(const dense_job *j, const float *w, size_t g, size
     return out;
 }
 
-// Weights are [filters][channels][taps] of each group of the convolution; packed, [groups of
-// blocks][taps along the first of three axes][steps of channels][other taps][channels][blocks of
-// filters][lanes] of each, with zeros for filters of others.
+// Weights of each group of the convolution are [filters][channels][taps]. Packed they are [groups
+// of blocks][taps along the first of three axes][steps of channels][other taps][channels][blocks of
+// filters][lanes], with zeros for filters of other groups.
 void nacre_dense_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
     (void)kernel;
     (void)operand;

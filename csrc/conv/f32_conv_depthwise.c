@@ -27,7 +27,7 @@ static void depthwise_write(const void *source, size_t filter, size_t at, size_t
     nacre_conv_store(j->half, j->type, &j->finish, j->add, at, n, sums, j->y);
 }
 
-// The convolution of a command, without its operands.
+// Returns the convolution of a command, without its operands.
 static nacre_f32_depthwise depthwise_of(const nacre_kernel *kernel, const nacre_conv_words *w, depthwise_job *j) {
     *j = (depthwise_job){.c = nacre_conv_of(&w->extents), .type = (nacre_float_type)w->type, .finish = conv_finish(w)};
     nacre_f32_depthwise t = {.c = j->c, .impl = ((nacre_f32_depthwise_fn *)kernel->fn)()};
@@ -42,7 +42,8 @@ static nacre_f32_depthwise depthwise_of(const nacre_kernel *kernel, const nacre_
     return t;
 }
 
-// Filters of one plane whose rows fill no vector are a product of matrices rather.
+// Reports whether a matrix product is faster: many filters of one plane with rows that fill no
+// vector.
 static int is_product(const nacre_conv *c) { return c->filters >= 16 && c->out[c->axes - 1] < 16; }
 
 static int depthwise_command_fits(const nacre_kernel *kernel, const int64_t *words) {

@@ -4,8 +4,8 @@
 
 enum {
     BLOCKED_GRAIN = 1 << 16,  // multiply-adds of a chunk of work
-    BLOCKED_BAND = 1 << 9,    // pixels of slices that threads share by rows
-    BLOCKED_PIECE = 1 << 11   // floats of rows that are gone over again, where a row has less
+    BLOCKED_BAND = 1 << 9,    // pixels of a slice from which threads share it by rows
+    BLOCKED_PIECE = 1 << 11   // floats of rows processed at a time if several passes go over them
 };
 
 typedef struct {
@@ -17,20 +17,20 @@ typedef struct {
     nacre_conv c;
     size_t block, blocks;
     size_t channels;         // of the result
-    blocked_axis d, h;       // of slices and of rows
+    blocked_axis d, h;       // of slices, and of rows
     size_t columns;          // the axis of the columns
-    size_t rows, rows_each;  // of the result in all, of a chunk
-    size_t bands;            // of the rows of a slice: those of one band follow each other, of all slices, as pixels do for other convolutions
+    size_t rows, rows_each;  // of the result in all, and of a chunk
+    size_t bands;            // of the rows of a slice. Chunks follow each band through all slices
     nacre_conv_span *meet;   // under each column of the kernel
     int32_t *from;           // of rows
-    size_t begin, stop;      // under all of them
+    size_t begin, stop;      // under all columns
     size_t begin_h, stop_h;  // the rows that meet no padding
     const float *x, *w, *bias, *add;
     float *y;
     nacre_f32_finish finish;
 } blocked_job;
 
-// Axis d, or one of a single position where there are fewer.
+// Returns axis d, or an axis of one position if there is none.
 static blocked_axis blocked_axis_of(const nacre_conv *c, size_t d) {
     if (d >= c->axes) return (blocked_axis){1, 1, 1, 1, 1, 0};
     return (blocked_axis){c->in[d], c->out[d], c->kernel[d], c->stride[d], c->dilation[d], c->pad[d]};
@@ -50,14 +50,15 @@ static blocked_job blocked_of(const nacre_kernel *kernel, const nacre_conv_block
     return j;
 }
 
-// The positions of the result along an axis that meet no padding under position k of the kernel.
+// Returns the positions of the result along an axis that meet no padding under position k of the
+// kernel.
 static nacre_conv_span blocked_span(const blocked_axis *a, size_t k) {
     const size_t at = k * a->dilation, end = a->in + a->pad;
     return (nacre_conv_span){.first = at >= a->pad ? 0 : nacre_min(a->out, nacre_strides(a->pad - at, a->stride)),
                              .stop = at >= end ? 0 : nacre_min(a->out, nacre_strides(end - at, a->stride))};
 }
 
-// What meets no padding: under each column of the kernel, under all, and rows.
+// Sets the ranges that meet no padding: under each column of the kernel, under all, and rows.
 static void blocked_meets(blocked_job *j) {
     const blocked_axis w = blocked_axis_of(&j->c, j->columns);
     for (size_t kx = 0; kx < w.kernel; kx++) j->meet[kx] = blocked_span(&w, kx);
@@ -67,8 +68,8 @@ static void blocked_meets(blocked_job *j) {
     j->stop_h = blocked_span(&j->h, j->h.kernel - 1).stop;
 }
 
-// The positions of the kernel along an axis that meet the value from position o of the result: from
-// *first on. What the first meets is at *at.
+// Returns the number of positions of the kernel along an axis that meet the value from position o
+// of the result, and sets *first to the first of them and *at to its position in the value.
 static size_t blocked_meet(const blocked_axis *a, size_t o, size_t *first, size_t *at) {
     const size_t from = o * a->stride, end = a->in + a->pad;
     const size_t begin = from >= a->pad ? 0 : nacre_strides(a->pad - from, a->dilation);
@@ -80,8 +81,8 @@ static size_t blocked_meet(const blocked_axis *a, size_t o, size_t *first, size_
     return stop - begin;
 }
 
-// Rows of the result from row o of a slice on, one or such as meet no padding. Slices of the
-// kernel follow each other, and what they add up to lies in the result.
+// Computes rows of the result from row o of a slice on: one row, or rows that meet no padding.
+// Slices of the kernel are added one after the other, with partial sums in the result.
 static void blocked_rows(const blocked_job *j, size_t slice, size_t o, size_t rows, const float *bias) {
     static const float zeros[NACRE_CONV_BLOCK];
     const nacre_f32_finish none = {0};
@@ -121,7 +122,7 @@ static void blocked_rows(const blocked_job *j, size_t slice, size_t o, size_t ro
     if (j->finish.map != NULL) j->finish.map(r.y, r.y, rows * r.out * j->block, j->finish.params);
 }
 
-// The row at place i of the order of rows: *o of *slice. Returns the rows of its band from there on.
+// Sets *slice and *o to row i of the order of rows, and returns the rows left in its band.
 static size_t blocked_at(const blocked_job *j, size_t i, size_t *slice, size_t *o) {
     const size_t slices = j->rows / j->h.out;
     size_t band = 0, first = 0, end = j->h.out / j->bands;
@@ -152,8 +153,8 @@ static void blocked_chunk(void *job, size_t chunk, size_t thread) {
     }
 }
 
-// Cuts rows into chunks of whole slices, with which the slices are shared evenly, as those are that
-// other convolutions wrote.
+// Cuts rows into chunks of whole slices, so that threads share the slices evenly, as other
+// convolutions do that wrote them.
 static void blocked_share(blocked_job *j, size_t threads) {
     const size_t slices = j->rows / j->h.out;
     if (threads < 2 || j->bands > 1 || slices < threads) return;
@@ -182,8 +183,8 @@ static size_t blocked_packed(const nacre_kernel *kernel, const int64_t *words, s
     return operand == CONV_W ? j.blocks * conv_depth(&j.c) * j.block * sizeof(float) : 0;
 }
 
-// Weights are [filters][channels][kernel]; packed, [blocks][kernel][channels][block] with zeros
-// behind the last filter.
+// Weights are [filters][channels][kernel]. Packed they are [blocks][kernel][channels][block], with
+// zeros after the last filter.
 static void blocked_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
     (void)operand;
     const blocked_job j = blocked_of(kernel, (const void *)words);

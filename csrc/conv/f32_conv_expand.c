@@ -7,31 +7,31 @@
 enum { EXPAND_X, EXPAND_W, EXPAND_BIAS, EXPAND_DEPTHWISE_W, EXPAND_DEPTHWISE_BIAS, EXPAND_Y, EXPAND_OPERANDS };
 enum {
     EXPAND_CHUNKS = 4,      // chunks of work for each of several threads
-    EXPAND_ROWS = 4,        // rows of the result of a chunk at least
-    EXPAND_ROOM = 1 << 15   // floats of rows of the first result that are there at a time, where that is rows enough
+    EXPAND_ROWS = 4,        // least rows of the result of a chunk
+    EXPAND_ROOM = 1 << 15   // floats of rows of the first result in memory at a time, if that is rows enough
 };
 
-// The first convolution is computed by groups of blocks of filters, and the second of these.
-// Rows and columns of the first result are counted with the padding before them.
+// Groups of blocks of filters of the first convolution are computed in turn, and the second from
+// each. Rows and columns of the first result count from the padding before them.
 typedef struct {
     const nacre_f32_dense_impl *dense;
     const nacre_f32_blocked_depthwise_impl *depthwise;
     nacre_conv c;                      // the second
     size_t channels;                   // of x
     size_t lanes, blocks, groups;
-    size_t width, reach;               // columns of a row among zeros, rows that a row of the result meets
-    size_t room;                       // rows of a group that are there at a time
+    size_t width, reach;               // columns of a row with its zeros; rows of the first result under one row
+    size_t room;                       // rows of a group in memory at a time
     size_t rows_each, bands;           // of the result
     dense_cut cut;                     // of a row
     float *scratch;                    // [threads][blocks of a group][room][width][lanes]
     size_t *step;                      // of the tiles of the first
-    nacre_conv_span *meet;             // of the second, which meets no padding among zeros
+    nacre_conv_span *meet;             // of the second convolution: all pixels, because its rows have zeros around
     const float *x, *w, *bias, *depthwise_w, *depthwise_bias;
     float *y;
     nacre_f32_finish finish, depthwise_finish;
 } expand_job;
 
-// Positions that `n` positions of the result meet along axis d, from the first to the last.
+// Returns the extent under `n` positions of the result along axis d, from the first to the last.
 static size_t expand_reach(const nacre_conv *c, size_t d, size_t n) { return (n - 1) * c->stride[d] + (c->kernel[d] - 1) * c->dilation[d] + 1; }
 
 static size_t expand_row_floats(const expand_job *j) { return j->width * j->lanes; }
@@ -45,7 +45,8 @@ static expand_job expand_of(const nacre_kernel *kernel, const nacre_conv_expand_
     j.groups = nacre_ceil_div(j.blocks, NACRE_DENSE_BLOCKS);
     j.width = nacre_max(c->pad[1] + c->in[1], expand_reach(c, 1, c->out[1]));
     j.reach = expand_reach(c, 0, 1);
-    // Bands whose part of x stays in the cache while all groups read it, and chunks enough.
+    // Bands are such that their part of x stays in the cache while all groups read it, and that
+    // there are enough chunks.
     const size_t line = nacre_round_up(j.channels, j.lanes) * c->in[1] * c->stride[0];
     const size_t chunks = threads > 1 ? nacre_ceil_div(threads * EXPAND_CHUNKS, c->images * j.groups) : 1;
     j.rows_each = nacre_min(nacre_max(j.dense->band / line, EXPAND_ROWS), nacre_max(nacre_ceil_div(c->out[0], chunks), EXPAND_ROWS));
@@ -57,18 +58,18 @@ static expand_job expand_of(const nacre_kernel *kernel, const nacre_conv_expand_
     return j;
 }
 
-// What a chunk computes: rows of the result of an image and a group.
+// The work of a chunk: rows of the result of an image and a group.
 typedef struct {
     const expand_job *j;
     size_t image, group, blocks;
-    float *rows;                       // [blocks][room][width][lanes], of which the first is row `base`
-    size_t base, top;                  // rows base..top-1 are there
+    float *rows;                       // [blocks][room][width][lanes]; the first is row `base`
+    size_t base, top;                  // rows base..top-1 are computed
     nacre_f32_dense_tile tile;         // of a row, but for x and y
     float start[NACRE_DENSE_BLOCKS * NACRE_CONV_BLOCK];
     float bias[NACRE_DENSE_BLOCKS * NACRE_CONV_BLOCK];
 } expand_band;
 
-// Biases of the blocks of a group; zeros behind the last.
+// Copies the biases of the blocks of a group, with zeros after the last.
 static void expand_biases(const expand_job *j, const float *bias, size_t group, float *dst) {
     const size_t n = NACRE_DENSE_BLOCKS * j->lanes, first = group * n;
     for (size_t i = 0; i < n; i++) dst[i] = bias == NULL || first + i >= j->c.groups ? 0 : bias[first + i];
@@ -103,7 +104,7 @@ static nacre_f32_dense_tile expand_tile(const expand_band *b) {
         .finish = &j->finish, .next = w};
 }
 
-// Has rows first..stop-1 of the first result there, of which those that are there move.
+// Provides rows first..stop-1 of the first result. It moves those that are computed already.
 static void expand_rows(expand_band *b, size_t first, size_t stop) {
     const size_t line = expand_row_floats(b->j), plane = b->j->room * line;
     for (size_t k = 0; k < b->blocks && b->top > first && first > b->base; k++) {
@@ -113,7 +114,7 @@ static void expand_rows(expand_band *b, size_t first, size_t stop) {
     for (b->top = nacre_max(b->top, first); b->top < stop; b->top++) expand_row(b, b->top);
 }
 
-// Rows of the result from row o on.
+// Computes rows of the result from row o on.
 static void expand_result(const expand_band *b, size_t o, size_t rows) {
     const expand_job *const j = b->j;
     const size_t line = expand_row_floats(j), taps = j->c.kernel[0] * j->c.kernel[1];
@@ -152,7 +153,7 @@ static void expand_chunk(void *job, size_t chunk, size_t thread) {
     }
 }
 
-// Floats of scratch for a thread: they do not fall when an extent grows.
+// Returns the floats of scratch of a thread. It does not fall if an extent grows.
 static size_t expand_floats(const expand_job *j) {
     const size_t row = NACRE_DENSE_BLOCKS * expand_row_floats(j);
     return nacre_min(nacre_max(EXPAND_ROOM, j->reach * row), expand_reach(&j->c, 0, j->c.out[0]) * row);

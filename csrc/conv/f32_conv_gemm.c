@@ -1,6 +1,5 @@
-// Command f32_conv_gemm: weights times columns. With a 1x1 kernel that does not skip
-// positions the columns are the value itself; else they are made where the product
-// packs them, never as a whole.
+// Command f32_conv_gemm: weights times columns. If a 1x1 kernel skips no positions, the columns are
+// the value itself. Otherwise they are made where the product packs them, never as a whole.
 #include "conv/command.h"
 
 enum { GEMM_BATCH = 6 };  // extents and strides of the batch axes: images, groups
@@ -26,7 +25,7 @@ static void make_columns(const void *source, size_t index, size_t k0, size_t k, 
     }
 }
 
-// The product of a command, without its operands; it refers to j.
+// Sets j to the product of a command, without its operands. The product refers to j.
 static void make_product(conv_gemm *j, const nacre_kernel *kernel, const nacre_conv_words *w) {
     *j = (conv_gemm){.c = nacre_conv_of(&w->extents), .gemm = nacre_f32_gemm_part(w->gemm), .im2col = (nacre_f32_im2col_fn *)kernel->fn,
                      .type = (nacre_float_type)w->type, .has_add = w->has_add != 0};
@@ -48,14 +47,14 @@ static void make_product(conv_gemm *j, const nacre_kernel *kernel, const nacre_c
     g->batch = (nacre_batch){2, j->axes};
 }
 
-// Columns are made in whole vectors, so a panel is a multiple of them.
+// Columns are made in whole vectors, so a panel must be a multiple of them.
 static int gemm_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_conv_words *const w = (const void *)words;
     const size_t lanes = kernel->isa & NACRE_ISA_avx512 ? 16 : kernel->isa & NACRE_ISA_avx2 ? 8 : 1;
     return nacre_f32_gemm_part(w->gemm)->nr % lanes == 0;
 }
 
-// Elements of what is converted to floats: the bias and what is added.
+// Returns the elements that are converted to floats: the bias and the added operand.
 static size_t converted(const conv_gemm *j) {
     const size_t filters = j->c.groups * j->c.filters;
     if (j->type == NACRE_FLOAT32) return 0;

@@ -1,15 +1,15 @@
 // Command f32_conv_transpose.
 //
-// A chunk of work is a few filters of one image. Blocks of positions of the value
-// are multiplied with their weights, one row for each filter and position of the
-// kernel, and each row is then added to the result where it falls. Blocks are the same
-// whatever the threads, and no two chunks write to one place.
+// A chunk of work is a few filters of one image. Blocks of positions of the value are multiplied by
+// their weights, with one row for each filter and position of the kernel. Each row is then added to
+// its places in the result. Blocks are the same for any number of threads, and no two chunks write
+// to one place.
 #include "conv/command.h"
 #include "core/simd.h"
 
 enum {
     TRANSPOSE_ROWS = 112,  // of a product, about
-    TRANSPOSE_CUT = 8      // chunks that the filters of a group make, if there are enough
+    TRANSPOSE_CUT = 8      // chunks of the filters of a group, if there are enough
 };
 
 typedef struct {
@@ -43,7 +43,7 @@ static nacre_f32_gemm chunk_product(const transpose_plan *p, size_t filters, siz
     return g;
 }
 
-// The plan of a command whose result is not empty, without its operands.
+// Sets p to the plan of a command with a result that is not empty, without its operands.
 static void make_plan(transpose_plan *p, const nacre_conv_words *w) {
     *p = (transpose_plan){.c = nacre_conv_of(&w->extents), .gemm = nacre_f32_gemm_part(w->gemm), .type = (nacre_float_type)w->type,
                           .finish = conv_finish(w), .packed = w->w_packed != 0};
@@ -55,8 +55,8 @@ static void make_plan(transpose_plan *p, const nacre_conv_words *w) {
     p->blocks = nacre_ceil_div(c->filters, p->each);
     p->a_size = p->gemm->driver->packed_a(p->gemm, p->each * p->taps, c->channels);
     const size_t columns = nacre_min(p->in, NACRE_COL2IM_SPAN);
-    // The last block of positions and the last chunk of filters may be smaller,
-    // and a smaller product may take another way.
+    // The last block of positions and the last chunk of filters may be smaller, and gemm may
+    // compute a smaller product in another way.
     const size_t n[2] = {columns, p->in % NACRE_COL2IM_SPAN}, f[2] = {p->each, c->filters % p->each};
     for (int a = 0; a < 2; a++) {
         for (int b = 0; b < 2; b++) {

@@ -5,11 +5,11 @@
 #include "conv/winograd.h"
 
 enum {
-    WINOGRAD_BANDS = 2,           // of points of some tiles at most, where these are enough: those of dense convolutions
-    WINOGRAD_TILES = 40,          // so many, which have weights read once
+    WINOGRAD_BANDS = 2,           // bands of points of some tiles at most, unless WINOGRAD_TILES is more
+    WINOGRAD_TILES = 40,          // tiles at a time that suffice to read weights once
     WINOGRAD_DEPTH = 288,         // channels of a chunk of weights at most, or one block
     WINOGRAD_STEPS = 64,          // blocks of such a chunk at most
-    WINOGRAD_CHUNKS = 3,          // of tiles for each thread, which then shares none
+    WINOGRAD_CHUNKS = 3,          // of tiles for each thread, from which threads share no tiles
     WINOGRAD_APART = 16           // floats: a line of a cache
 };
 
@@ -19,8 +19,8 @@ typedef struct {
     nacre_conv c;
     size_t m, points, lanes, in_blocks, out_blocks, groups;
     size_t down, across, tiles;   // tiles of an image, and of all
-    size_t each, first, now;      // tiles at a time; those that are computed
-    dense_cut cut;                // of those
+    size_t each, first, now;      // tiles at a time; the tiles in work
+    dense_cut cut;                // of the tiles in work
     float *before, *after;        // [points][blocks][each][lanes]
     const float *x, *weights, *bias, *add;
     float *y;
@@ -44,10 +44,11 @@ static winograd_job winograd_of(const nacre_kernel *kernel, const nacre_conv_win
     return j;
 }
 
-// Floats from a point of all blocks to the next: points of a tile lie in sets of a cache of their own.
+// Returns the floats from one point of all blocks to the next. The points of a tile use different
+// sets of a cache.
 static size_t winograd_gap(const winograd_job *j, size_t blocks) { return blocks * j->each * j->lanes + WINOGRAD_APART; }
 
-// A tile: its image, and the pixel of the result where it begins.
+// A tile: its image, and the first of its pixels of the result.
 typedef struct {
     size_t image, row, column;
 } winograd_tile;
@@ -135,7 +136,7 @@ static void winograd_back(void *job, size_t block, size_t thread) {
 
 static size_t winograd_floats(const winograd_job *j) { return j->points * (winograd_gap(j, j->in_blocks) + winograd_gap(j, j->out_blocks)); }
 
-// Has the tiles from `first` on computed, between points that lie at memory.
+// Sets j to the tiles from `first` on, with their points at memory.
 static void winograd_take(winograd_job *j, size_t first, float *memory) {
     j->first = first;
     j->now = nacre_min(j->each, j->tiles - first);
@@ -144,7 +145,7 @@ static void winograd_take(winograd_job *j, size_t first, float *memory) {
     j->after = memory + j->points * winograd_gap(j, j->in_blocks);
 }
 
-// All of some tiles, on one thread.
+// Computes some tiles on one thread.
 static void winograd_chunk(void *job, size_t chunk, size_t thread) {
     winograd_job j = *(const winograd_job *)job;
     winograd_take(&j, chunk * j.each, j.before + thread * nacre_align_floats(winograd_floats(&j)));
@@ -153,7 +154,8 @@ static void winograd_chunk(void *job, size_t chunk, size_t thread) {
     for (size_t block = 0; block < j.out_blocks; block++) winograd_back(&j, block, thread);
 }
 
-// Whether threads have tiles of their own: chunks enough that all have work to the end.
+// Reports whether threads have tiles of their own: if there are enough chunks for all to work to
+// the end.
 static int winograd_apart(const winograd_job *j, size_t threads) {
     const size_t chunks = nacre_ceil_div(j->tiles, j->each);
     return chunks >= WINOGRAD_CHUNKS * threads || (chunks % threads == 0 && j->tiles % j->each == 0);
@@ -203,8 +205,8 @@ static size_t winograd_packed(const nacre_kernel *kernel, const int64_t *words, 
     return operand == CONV_W ? points * nacre_round_up(c.filters, (size_t)w->block) * c.channels * sizeof(float) : 0;
 }
 
-// The rows that transform three numbers to points: those of a polynomial at the points,
-// divided by the product of their distances from the other points.
+// Sets row to the rows that transform three numbers to points: the values of a polynomial at the
+// points, divided by the product of a point's distances from the others. Returns their number.
 static size_t winograd_rows(size_t m, double (*row)[3]) {
     const double a = 2.0 / 3, b = 1.5, at4[] = {0, a, -a, b, -b}, at2[] = {0, 1, -1}, *const at = m == 4 ? at4 : at2;
     const size_t n = m + 1;
@@ -220,8 +222,8 @@ static size_t winograd_rows(size_t m, double (*row)[3]) {
     return n + 1;
 }
 
-// Weights are [filters][channels][3][3]; packed, [points][groups][channels][blocks of
-// filters][lanes] with zeros behind the last filter.
+// Weights are [filters][channels][3][3]. Packed they are [points][groups][channels][blocks of
+// filters][lanes], with zeros after the last filter.
 static void winograd_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
     (void)operand;
     const nacre_conv_winograd_words *const w = (const void *)words;

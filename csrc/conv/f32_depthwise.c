@@ -1,12 +1,12 @@
-// Convolutions of groups of one channel by taps. Bands of the value are copied to
-// scratch such that every tap is an offset.
+// Convolutions of groups of one channel by taps. Bands of the value are copied to scratch so that
+// every tap is an offset.
 #include "conv/conv.h"
 #include "conv/space.h"
 
 enum {
-    DEPTHWISE_BAND = 4096,    // elements of the bands made at a time, where a row of the result does not take more
+    DEPTHWISE_BAND = 4096,    // elements of the bands made at a time, unless a row of the result takes more
     DEPTHWISE_GRAIN = 65536,  // multiply-adds of one chunk of work
-    DEPTHWISE_REACH = 1 << 22 // elements of the least band that is worth copying
+    DEPTHWISE_REACH = 1 << 22 // elements of the least band up to which copying pays
 };
 
 typedef struct {
@@ -17,16 +17,16 @@ typedef struct {
     size_t row;             // elements of a row of a band
     size_t rows, bands;     // rows of the result from one band; bands of a plane
     size_t bands_each;      // of one chunk
-    size_t bands_ahead;     // made before the first of them is read: what was just written is slow to read
+    size_t bands_ahead;     // made before the first of them is read, because recent writes are slow to read
     size_t band_size;       // elements of a band
-    size_t x_size, y_size;  // of what it is made of and of its results, where they are converted
+    size_t x_size, y_size;  // of the source of a band and of its results, if they are converted
     size_t offset[NACRE_DEPTHWISE_KERNEL];
     float *scratch;
 } depthwise_plan;
 
 static size_t depthwise_reach(const depthwise_plan *p, size_t rows) { return (rows - 1) * p->step_h + (p->kernel_h - 1) * p->gap_h + 1; }
 
-// Returns whether it is a depthwise convolution that bands serve: with wide strides or
+// Sets p and reports whether t is a depthwise convolution that bands serve. With wide strides or
 // dilations most of a band would meet no element of the kernel.
 static int plan_depthwise(depthwise_plan *p, const nacre_f32_depthwise *t) {
     const nacre_conv *const c = &t->c;
@@ -70,7 +70,7 @@ static int plan_depthwise(depthwise_plan *p, const nacre_f32_depthwise *t) {
     return 1;
 }
 
-// Makes the band for rows o and on of the result of a plane of the value.
+// Makes the band for the rows from o on of the result of a plane of the value.
 static void fill_band(const depthwise_plan *p, size_t plane, size_t o, float *band, float *buffer) {
     const nacre_f32_depthwise *const t = p->t;
     const size_t count = depthwise_reach(p, nacre_min(p->rows, p->out_h - o)), first = o * p->step_h, stop = p->in_h + p->pad_h;
@@ -89,7 +89,7 @@ static void fill_band(const depthwise_plan *p, size_t plane, size_t o, float *ba
     t->impl->fill(&p->form, from, begin, end - begin, count - end, band);
 }
 
-// Computes the rows of the result that belong to a band.
+// Computes the rows of the result of a band.
 static void filter_band(const depthwise_plan *p, size_t plane, size_t o, const float *band, float *buffer) {
     const nacre_f32_depthwise *const t = p->t;
     const size_t rows = nacre_min(p->rows, p->out_h - o), n = rows * p->out_w;

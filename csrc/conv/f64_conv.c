@@ -1,5 +1,4 @@
-// Commands f64_conv and f64_conv_transpose: the formula. It is also what tests compare
-// others with.
+// Commands f64_conv and f64_conv_transpose: the formula. Tests compare other convolutions with it.
 #include "conv/command.h"
 #include "core/simd.h"
 
@@ -11,9 +10,9 @@ typedef struct {
     double *y;
 } f64_job;
 
-enum { TAPS_LOOKED = 1 << 16 }; // taps between two looks whether the run is to end
+enum { TAPS_LOOKED = 1 << 16 }; // taps between two checks whether the run has stopped
 
-// What becomes of the sums of a plane.
+// Applies clamp and map to the sums of a plane.
 static void finish_plane(const f64_job *j, size_t plane, size_t n) {
     const nacre_f64_finish *const e = j->e;
     double *const y = j->y + plane * n;
@@ -24,7 +23,7 @@ static void finish_plane(const f64_job *j, size_t plane, size_t n) {
     if (e->map != NULL) e->map(y, y, n, e->params);
 }
 
-// One plane of the result of a convolution.
+// Computes one plane of the result of a convolution.
 static void conv_plane(void *job, size_t plane, size_t thread) {
     (void)thread;
     const f64_job *const j = job;
@@ -54,7 +53,7 @@ void nacre_f64_conv__scalar(const nacre_conv *c, const nacre_f64_finish *e, nacr
     nacre_parallel(team, c->images * c->groups * c->filters, conv_plane, &j);
 }
 
-// One plane of the result of a transposed convolution.
+// Computes one plane of the result of a transposed convolution.
 static void transpose_plane(void *job, size_t plane, size_t thread) {
     (void)thread;
     const f64_job *const j = job;

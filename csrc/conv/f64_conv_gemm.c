@@ -1,4 +1,4 @@
-// Command f64_conv_gemm: weights times columns of doubles, as f32_conv_gemm.c has them.
+// Command f64_conv_gemm: weights times columns of doubles, as in f32_conv_gemm.c.
 #include "conv/command.h"
 
 enum { GEMM_BATCH = 6 };  // extents and strides of the batch axes: images, groups
@@ -16,7 +16,7 @@ static void make_columns(const void *source, size_t index, size_t k0, size_t k, 
     j->im2col(&j->c, j->x + index * j->c.channels * conv_count(j->c.in, j->c.axes), k0, k, j0, n, j->g.impl->nr, dst);
 }
 
-// The product of a command, without its operands; it refers to j.
+// Sets j to the product of a command, without its operands. The product refers to j.
 static void make_product(conv_gemm *j, const nacre_kernel *kernel, const nacre_conv_words *w) {
     *j = (conv_gemm){.c = nacre_conv_of(&w->extents), .im2col = (nacre_f64_im2col_fn *)kernel->fn};
     const nacre_conv *const c = &j->c;

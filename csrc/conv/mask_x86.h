@@ -1,11 +1,10 @@
-// Masks of lanes of 64-bit x86, for f32_im2col_x86.inc. To be included outside any target
-// region.
+// Masks of lanes of 64-bit x86, for f32_im2col_x86.inc. To be included outside any target region.
 //     conv_mask__<level>          a set of lanes
-//     between(begin, end)         lanes begin..end-1, of which those outside a vector are left out
+//     between(begin, end)         lanes begin..end-1 that are in the vector
 //     even(m)                     the lanes of m with even numbers
-//     of(flags)                   the lanes whose flag is -1, not 0
-//     load(v, m, p)               v, in which the lanes of m are zero, with these lanes of p
-//     gather(m, p, index)         p[index[i]] in the lanes of m, and zeros
+//     of(flags)                   the lanes with a flag of -1, not 0
+//     load(v, m, p)               v with the lanes of m, which are zero in v, taken from p
+//     gather(m, p, index)         p[index[i]] in the lanes of m, else zeros
 #ifndef NACRE_CONV_MASK_X86_H
 #define NACRE_CONV_MASK_X86_H
 

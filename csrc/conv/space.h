@@ -12,7 +12,7 @@ static inline size_t conv_count(const size_t *extent, size_t axes) {
     return n;
 }
 
-// The position of element `index` of a row-major block.
+// Sets at to the position of element `index` of a row-major block.
 static inline void conv_place(size_t *at, const size_t *extent, size_t axes, size_t index) {
     for (size_t d = axes; d-- > 0;) {
         at[d] = index % extent[d];
@@ -20,7 +20,7 @@ static inline void conv_place(size_t *at, const size_t *extent, size_t axes, siz
     }
 }
 
-// The next position; after the last the first.
+// Advances to the next position; after the last comes the first.
 static inline void conv_next(size_t *at, const size_t *extent, size_t axes) {
     for (size_t d = axes; d-- > 0;) {
         if (++at[d] < extent[d]) return;
@@ -28,8 +28,8 @@ static inline void conv_next(size_t *at, const size_t *extent, size_t axes) {
     }
 }
 
-// Where tap `tap` at position `at` of the stepping side falls on the other side,
-// whose extents are given: an offset, or -1 for beyond an edge.
+// Returns the offset on the other side, of the given extents, of tap `tap` at position `at` of the
+// stepping side, or -1 if it is beyond an edge.
 static inline ptrdiff_t conv_meet(const nacre_conv *c, const size_t *extent, const size_t *at, const size_t *tap) {
     ptrdiff_t offset = 0;
     for (size_t d = 0; d < c->axes; d++) {
@@ -40,13 +40,13 @@ static inline ptrdiff_t conv_meet(const nacre_conv *c, const size_t *extent, con
     return offset;
 }
 
-// Positions of the stepping side that follow each other on the last axis.
+// Consecutive positions of the stepping side on the last axis.
 typedef struct {
-    size_t lane, lanes;        // of a stretch of positions: the first and how many
+    size_t lane, lanes;        // the first position, counted from j0, and their number
     size_t at[NACRE_CONV_AXES];  // position of the first
 } conv_span;
 
-// Cuts positions j0..j0+n-1 of a block into spans; there are n at most.
+// Cuts positions j0..j0+n-1 of a block into spans, at most n, and returns their number.
 static inline size_t conv_spans(const nacre_conv *c, const size_t *extent, size_t j0, size_t n, conv_span *spans) {
     const size_t last = c->axes - 1;
     size_t at[NACRE_CONV_AXES], count = 0;
@@ -63,8 +63,8 @@ static inline size_t conv_spans(const nacre_conv *c, const size_t *extent, size_
     return count;
 }
 
-// The part of a span that falls inside the other side at one tap: its lanes and
-// the offset of its first on the other side; further ones are a stride apart.
+// The part of a span that falls inside the other side at one tap: its lanes, and the offset of the
+// first on the other side. Further lanes are a stride apart.
 typedef struct {
     size_t lane, lanes, offset;
 } conv_run;
@@ -91,8 +91,8 @@ static inline int conv_clip(const nacre_conv *c, const size_t *extent, const con
     return 1;
 }
 
-// Part p of the rows of a band: how many columns are padding before the value, how
-// many are the value's.
+// conv_part_pad returns the columns of part p of a band's row that are padding before the value,
+// conv_part_size the columns of the value.
 static inline size_t conv_part_pad(const nacre_f32_band *b, size_t p) {
     return p < b->pad ? nacre_ceil_div(b->pad - p, b->parts) : 0;
 }

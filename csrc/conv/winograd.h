@@ -1,11 +1,11 @@
 // Convolutions by 3x3 kernels with fewer products (Winograd, "Arithmetic complexity of
-// computations", 1980; Lavin and Gray, "Fast algorithms for convolutional neural
-// networks", 2015), of blocked values.
+// computations", 1980; Lavin and Gray, "Fast algorithms for convolutional neural networks", 2015),
+// of blocked values.
 //
-// The result is cut into tiles of m x m pixels, each of which follows from (m+2) x (m+2)
-// pixels of the value: these, and the kernels, are transformed, multiplied point by point
-// with sums over channels, and transformed back. With m = 4 the points of interpolation are
-// 0, +-2/3, +-3/2 and infinity, with m = 2 they are 0, +-1 and infinity.
+// The result is cut into tiles of m x m pixels, each computed from (m+2) x (m+2) pixels of the
+// value. These and the kernels are transformed, multiplied point by point with sums over channels,
+// and transformed back. The points of interpolation are 0, +-2/3, +-3/2 and infinity if m = 4, and
+// 0, +-1 and infinity if m = 2.
 #ifndef NACRE_CONV_WINOGRAD_H
 #define NACRE_CONV_WINOGRAD_H
 
@@ -15,31 +15,30 @@
 #include "core/simd.h"
 #include "core/vec.h"
 
-// The words of command f32_conv_winograd. Operands are those of f32_conv_blocked, where x
-// is blocked; kernels are 3x3, strides and dilations 1.
+// The words of command f32_conv_winograd. It has the operands of f32_conv_blocked; x is blocked,
+// kernels are 3x3, strides and dilations 1.
 typedef struct {
     nacre_conv_words conv;
     int64_t block;  // at most NACRE_CONV_BLOCK
     int64_t tile;   // m, 2 or 4
 } nacre_conv_winograd_words;
 
-enum { NACRE_WINOGRAD_SIDE = 6, NACRE_WINOGRAD_POINTS = NACRE_WINOGRAD_SIDE * NACRE_WINOGRAD_SIDE };  // at most
+enum { NACRE_WINOGRAD_SIDE = 6, NACRE_WINOGRAD_POINTS = NACRE_WINOGRAD_SIDE * NACRE_WINOGRAD_SIDE };  // largest tile
 
-// What a tile of the result becomes: element (i,j) of a block of channels is at
-// y + i*pitch + j*block, as are those of add, NULL for none.
+// The destination of a tile of the result: element (i,j) of a block of channels is at y + i*pitch +
+// j*block. add has the same layout, or is NULL.
 typedef struct {
     const float *bias;  // a block
     const float *add;
     float *y;
     size_t pitch, block;
-    const nacre_f32_finish *finish;  // of which only the clamp counts
+    const nacre_f32_finish *finish;  // only its clamp is used
 } nacre_f32_winograd_out;
 
-// Kernels of one channel, of n filters. Element i of the kernel of filter f is at
-// x + f*step + i, and point p of it becomes y[p*stride + f]. Behind the last filter
-// are zeros up to a block.
+// Kernels of one channel of n filters. Element i of the kernel of filter f is at x + f*step + i,
+// and its point p goes to y[p*stride + f]. Zeros fill the block after the last filter.
 typedef struct {
-    const double (*row)[3];  // which transform three numbers to points
+    const double (*row)[3];  // transform three numbers to points
     size_t side, n, block;
     const float *x;
     size_t step;
@@ -47,7 +46,7 @@ typedef struct {
     size_t stride;
 } nacre_f32_winograd_weights;
 
-// Transforms kernels in double precision. Block, a constant of the caller's, is that of w.
+// Transforms kernels in double precision. block equals w->block and is a constant of the caller.
 NACRE_INLINE void nacre_winograd_weights(const nacre_f32_winograd_weights *w, size_t block) {
     float x[9][NACRE_CONV_BLOCK];
     double half[3][NACRE_CONV_BLOCK];
@@ -75,16 +74,17 @@ NACRE_INLINE void nacre_winograd_weights(const nacre_f32_winograd_weights *w, si
     }
 }
 
-// A row of op f32_conv_winograd with l lanes takes blocks of l channels, one of 1 lane any.
+// A kernel row of op f32_conv_winograd with l lanes takes blocks of l channels; the row with 1 lane
+// takes any.
 typedef struct {
     size_t lanes;
     nacre_f32_dense_fn *dense;
-    // Point p of the transformed pixels of a block, at v + p*gap. Pixel (i,j) is at
-    // x + i*pitch + j*block.
+    // Writes point p of the transformed pixels of a block to v + p*gap. Pixel (i,j) is at x +
+    // i*pitch + j*block.
     void (*forward)(size_t m, const float *x, size_t pitch, size_t block, float *v, size_t gap);
-    // A tile of the result from its points, at v + p*gap.
+    // Computes a tile of the result from its points at v + p*gap.
     void (*back)(size_t m, const float *v, size_t gap, const nacre_f32_winograd_out *o);
-    // The points of the kernels of a channel.
+    // Computes the points of the kernels of a channel.
     void (*weights)(const nacre_f32_winograd_weights *w);
 } nacre_f32_winograd_impl;
 typedef const nacre_f32_winograd_impl *nacre_f32_winograd_fn(void);

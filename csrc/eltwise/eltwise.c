@@ -6,10 +6,10 @@
 
 enum {
     ELTWISE_CHUNK = 1 << 14,  // elements that a thread takes at a time
-    ELTWISE_CHEAP = 1 << 15,  // the same of unary functions of vectors
-    ELTWISE_COSTLY = 1 << 12,  // the same of those that compute one number after the other
-    ELTWISE_BLOCK = 1 << 10,  // elements that are converted at a time
-    ELTWISE_AXES = 64,        // extents of 2 and more that an address space holds
+    ELTWISE_CHEAP = 1 << 15,  // the same for unary functions with vectors
+    ELTWISE_COSTLY = 1 << 12,  // the same for unary functions that compute one number after the other
+    ELTWISE_BLOCK = 1 << 10,  // elements converted at a time
+    ELTWISE_AXES = 64,        // largest number of extents of at least 2 in an address space
     ELTWISE_WIDTH = 8,        // bytes of the widest element that is converted
 };
 
@@ -33,7 +33,7 @@ typedef struct {
     size_t chunk;  // a multiple of ELTWISE_BLOCK
 } map_job;
 
-// Runs up to ELTWISE_BLOCK elements through those of the three steps that are there.
+// Runs up to ELTWISE_BLOCK elements through the given ones of the three steps.
 static void map_block(const map_job *j, const char *x, char *y, size_t n) {
     _Alignas(64) char in[ELTWISE_BLOCK * ELTWISE_WIDTH], out[ELTWISE_BLOCK * ELTWISE_WIDTH];
     const void *at = x;
@@ -60,7 +60,7 @@ static void map_chunk(void *arg, size_t chunk, size_t thread) {
     }
 }
 
-// Chunks take tens of microseconds whatever the function costs.
+// Chunks take tens of microseconds for any cost of the function.
 void nacre_eltwise_map(nacre_team *team, nacre_unary_fn fn, int costly, const void *x, nacre_lane x_lane, void *y,
                        nacre_lane y_lane, size_t n, const void *params) {
     map_job job = {fn, x, y, x_lane, y_lane, n, params, costly ? ELTWISE_COSTLY : ELTWISE_CHEAP};
@@ -71,9 +71,8 @@ void nacre_eltwise_map(nacre_team *team, nacre_unary_fn fn, int costly, const vo
 
 enum { ELTWISE_INPUTS = 3 };
 
-// The axes of an operation from the innermost outwards. Axes of extent 1 are
-// left out, and neighbours along which all inputs step alike are one axis, so
-// the innermost step of an input is 0 or 1.
+// The axes of an operation from the innermost outwards. Axes of extent 1 are left out. Neighbouring
+// axes are merged if all inputs step alike along them, so the innermost step of an input is 0 or 1.
 typedef struct {
     size_t rank, n;  // axes, elements
     size_t extent[ELTWISE_AXES];
@@ -112,10 +111,10 @@ static void walk_axes(eltwise_walk *w, const size_t *dims, size_t rank, size_t i
     }
 }
 
-// Computes n elements of one row; offsets are in elements.
+// Computes n elements of one row. Offsets are in elements.
 typedef void (*eltwise_row)(const void *job, const size_t *offsets, const size_t *steps, size_t y, size_t n);
 
-// Cuts elements from..to of the output into pieces of rows.
+// Cuts elements from..to-1 of the output into pieces of rows.
 static void walk_rows(const eltwise_walk *w, size_t from, size_t to, eltwise_row row, const void *job) {
     size_t index[ELTWISE_AXES], at[ELTWISE_INPUTS] = {0, 0, 0};
     for (size_t a = 0, rest = from; a < w->rank; a++) {
@@ -141,7 +140,7 @@ static void walk_rows(const eltwise_walk *w, size_t from, size_t to, eltwise_row
 
 // --- two inputs ---
 
-enum { ELTWISE_PERIOD = 64 };  // elements of a short row that is repeated
+enum { ELTWISE_PERIOD = 64 };  // largest short row that is repeated
 
 typedef struct {
     eltwise_walk walk;
@@ -149,13 +148,13 @@ typedef struct {
     const char *a, *b;
     char *y;
     nacre_lane a_lane, b_lane, y_lane;
-    // Where an input repeats a short row along the innermost axis: its elements, and
-    // which input that is. It stays at the start of the row while the axis is walked.
+    // If an input repeats a short row along the innermost axis: the elements of the row, and the
+    // index of the input. Its offset stays at the start of the row while the axis is walked.
     size_t period, repeated;
 } binary_job;
 
-// Makes one axis of the two innermost ones where one input steps along both and the
-// other along the first alone, which is short.
+// Merges the two innermost axes if one input steps along both and the other along the innermost
+// alone, which is short.
 static void binary_repeat(binary_job *j) {
     eltwise_walk *const w = &j->walk;
     if (w->rank < 2 || w->extent[0] > ELTWISE_PERIOD || nacre_max(j->a_lane.bytes, j->b_lane.bytes) > ELTWISE_WIDTH) return;
@@ -174,8 +173,8 @@ static void binary_repeat(binary_job *j) {
     }
 }
 
-// A piece of a row of the output, n elements from y on: a block at a time, of whole
-// repetitions.
+// Computes a piece of a row of the output, n elements from y on, a block of whole repetitions at a
+// time.
 static void binary_repeated(const binary_job *j, const char *a, const char *b, char *out, size_t y, size_t n) {
     _Alignas(64) char row[ELTWISE_BLOCK * ELTWISE_WIDTH];
     const size_t size = j->repeated == 0 ? j->a_lane.bytes : j->b_lane.bytes, phase = y % j->period;
@@ -273,7 +272,7 @@ void nacre_eltwise_where(nacre_team *team, nacre_where_fn fn, const uint8_t *con
 
 static nacre_lane lane_of(nacre_lane_words w) { return (nacre_lane){(size_t)w.bytes, (nacre_convert_fn)nacre_part_fn(w.via)}; }
 
-// The dims of a command are not negative, so they are sizes as they stand.
+// Returns the dims of a command as sizes; they are not negative.
 static const size_t *dims_of(const int64_t *dims) { return (const size_t *)dims; }
 
 static void unary_command(const nacre_call *c) {

@@ -1,4 +1,4 @@
-// Functions of float16 in its own arithmetic, where a level has it.
+// Functions of float16 in float16 arithmetic, for levels that have it.
 #include <string.h>
 
 #include "core/halves.h"
@@ -19,7 +19,7 @@ typedef nacre_f16 H;
 #define ONE C(0x3c00)
 #define MINUS_ONE C(0xbc00)
 
-// a if it is larger or a NaN.
+// larger returns a if it is larger or NaN, smaller if it is smaller or NaN; else b.
 NACRE_INLINE H larger(H a, H b) { return nacre_f16_pick(nacre_f16_eq(a, a), nacre_f16_pick(nacre_f16_gt(a, b), a, b), a); }
 NACRE_INLINE H smaller(H a, H b) { return nacre_f16_pick(nacre_f16_eq(a, a), nacre_f16_pick(nacre_f16_gt(b, a), a, b), a); }
 
@@ -65,8 +65,8 @@ UNARY(round, nacre_f16_rint(x))
 
 // ---- of two numbers ----
 
-// Where whole vectors of n numbers of an operand lie, fewer than a vector: behind each other
-// in rest.
+// Returns n numbers of an operand, fewer than a vector, as a whole vector in rest, filled with
+// zeros.
 static const uint16_t *filled(const uint16_t *x, size_t n, uint16_t *rest) {
     memset(rest, 0, LANES * sizeof *rest);
     memcpy(rest, x, n * sizeof *rest);

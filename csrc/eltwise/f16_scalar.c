@@ -1,4 +1,4 @@
-// Functions of float16 as those of float32, rounded: the oracle of arithmetic in float16.
+// Functions of float16 computed in float32 and rounded: the oracle of float16 arithmetic.
 #include "core/half.h"
 #include "eltwise/eltwise.h"
 #include "eltwise/ops.inc"

@@ -1,15 +1,15 @@
-// The functions of f32_math.inc for each level. In bodies that follow, M(name) is one
-// of them.
+// The functions of f32_math.inc for each level. In bodies included afterwards, M(name) is one of
+// them.
 #ifndef NACRE_ELTWISE_F32_MATH_H
 #define NACRE_ELTWISE_F32_MATH_H
 
 #include <math.h>
 #include <stddef.h>
 
-// How far from 0 sine, cosine and tangent are computed.
+// Largest distance from 0 at which sine, cosine and tangent are computed.
 #define NACRE_PERIODIC_MOST 1e5f
 
-// The functions that compute what vectors do not.
+// Scalar functions, for the numbers that vectors do not compute.
 void nacre_f32_sin__scalar(const void *x, void *y, size_t n, const void *params);
 void nacre_f32_cos__scalar(const void *x, void *y, size_t n, const void *params);
 void nacre_f32_tan__scalar(const void *x, void *y, size_t n, const void *params);

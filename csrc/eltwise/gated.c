@@ -9,7 +9,7 @@ typedef struct {
     size_t rows, n;
 } gated_job;
 
-// Computes elements i..i+n-1 with gates that lie gate_step apart.
+// Computes elements i..i+n-1 with gates that are gate_step apart.
 static void gated_block(const gated_job *j, size_t i, const float *gate, size_t gate_step, size_t n) {
     _Alignas(64) float product[GATED_BLOCK];
     j->mul(j->y + i, 1, gate, gate_step, product, n);

@@ -1,4 +1,4 @@
-// The bodies of the family for each level, and its rows.
+// The bodies of the family for each level, and its kernel rows.
 #include "eltwise/eltwise.h"
 #include "eltwise/f32_math.h"
 #include "eltwise/loop.h"
@@ -18,8 +18,7 @@
 #define NACRE_NAME f32_fmod
 #include "core/each_level.h"
 
-// Advanced SIMD is part of the base instruction set, for which the scalar loops are
-// compiled.
+// Advanced SIMD is part of the base instruction set, for which the scalar loops are compiled.
 #if NACRE_X86_64
 #define NACRE_BODY "eltwise/f32_binary.inc"
 #define NACRE_NAME f32_binary

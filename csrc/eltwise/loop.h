@@ -1,5 +1,5 @@
-// The loops that every elementwise kernel is made of. The compiler turns them
-// into vector code for the target region they stand in.
+// The loops of all elementwise kernels. The compiler turns them into vector code for the target
+// region that contains them.
 #ifndef NACRE_ELTWISE_LOOP_H
 #define NACRE_ELTWISE_LOOP_H
 
@@ -9,7 +9,7 @@
 
 #include "core/simd.h"
 
-// An iteration touches only its own index, even where y is x.
+// An iteration touches only its own index, even if y is x.
 #define NACRE_EACH NACRE_SIMD for (size_t i = 0; i < n; i++)
 
 // y = expr of x.
@@ -39,7 +39,7 @@
 // Repeats the first of n elements of that many bytes.
 void nacre_repeat(void *y, size_t size, size_t n);
 
-// y = expr of a and b, either of which may be one number.
+// y = expr of a and b. Either may be one number.
 #define NACRE_BINARY_LOOP(function, T, R, expr)                                                            \
     void function(const void *pa, size_t step_a, const void *pb, size_t step_b, void *py, size_t n) {      \
         const T *const pa_ = pa, *const pb_ = pb;                                                          \

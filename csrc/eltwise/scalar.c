@@ -1,4 +1,5 @@
-// The loops of every type for the base instruction set; of float32 they are the oracles of the vector variants.
+// The loops of every type for the base instruction set. For float32 they are the oracles of the
+// vector variants.
 #include <string.h>
 
 #include "core/half.h"
@@ -29,16 +30,16 @@ NACRE_UNARY_LOGIC(TEST, bool, uint8_t)
 #undef SAME
 #undef TEST
 
-// Binary operations and comparisons for every type. Integers have no other
-// variant: the compiler's vector code for the base instruction set serves, and one
-// loop for each is half of what compiling three would take.
+// Binary operations and comparisons for every type. Integers have no other variant: the compiler's
+// vector code for the base instruction set suffices, and one loop for each takes half of the
+// compile time of three.
 
 enum { BLOCK = 256 };
 
 typedef void each_fn(const void *a, const void *b, void *y, size_t n);
 
-// y = f of n elements of a and of b, either of which may be one number: it is
-// repeated for a block, so that f needs but one loop.
+// Computes y = f of n elements of a and of b. If either is one number, it is repeated for a block,
+// so that f needs only one loop.
 static __attribute__((noinline)) void binary(each_fn *f, size_t size, const void *a, size_t step_a, const void *b, size_t step_b, uint8_t *y, size_t size_y,
                    size_t n) {
     if (step_a != 0 && step_b != 0) {
@@ -86,8 +87,8 @@ static __attribute__((noinline)) void binary(each_fn *f, size_t size, const void
 SAME(f32, float, fmod, fmodf(a, b))
 SAME(f64, double, fmod, fmod(a, b))
 
-// Networks mostly raise to a constant: the powers that are one or two
-// multiplications are not worth a call for each element.
+// Networks mostly raise to a constant. Powers that are one or two multiplications do without a call
+// for each element.
 #define POWER(t, T, pow)                                                                               \
     EACH(power_##t##_any, T, T, pow(a, b))                                                             \
     EACH(power_##t##_square, T, T, ((void)b, a *a))                                                    \
@@ -113,8 +114,8 @@ NACRE_LOGIC(TEST, bool, uint8_t)
 #undef BINARY
 #undef EACH
 
-// Conversions between element types. float16 and bfloat16 convert to and from
-// float32 only (half/half.h); nacre_eltwise_map joins two conversions.
+// Conversions between element types. float16 and bfloat16 convert to and from float32 only
+// (half/half.h); nacre_eltwise_map joins two conversions.
 
 #define ROW(s, S, d, D, expr) NACRE_CONVERT_LOOP(nacre_##s##_to_##d##__scalar, S, D, expr)
 #define NACRE_DTYPE(t, name, T, kind) \
@@ -134,7 +135,7 @@ typedef struct {
 
 typedef void pick_fn(const uint8_t *cond, const void *a, const void *b, void *y, size_t n);
 
-// What n elements are read from: x, or where all are one, a block of it.
+// Returns the source of n elements: x, or if x is one element, a block of it in same.
 static const void *where_source(const void *x, size_t step, size_t size, void *same, size_t n) {
     if (step != 0) return x;
     memcpy(same, x, size);
@@ -142,8 +143,8 @@ static const void *where_source(const void *x, size_t step, size_t size, void *s
     return same;
 }
 
-// y = f of n elements, each of cond, a and b its own or one for all: that is repeated for
-// a block, so that f needs but one loop.
+// Computes y = f of n elements of cond, a and b. If one of them is a single element, it is repeated
+// for a block, so that f needs only one loop.
 static __attribute__((noinline)) void where(pick_fn *f, size_t size, const uint8_t *cond, size_t step_cond, const void *a, size_t step_a,
                                             const void *b, size_t step_b, uint8_t *y, size_t n) {
     nacre_pair64 same_a[BLOCK], same_b[BLOCK];
@@ -160,8 +161,7 @@ static __attribute__((noinline)) void where(pick_fn *f, size_t size, const uint8
     }
 }
 
-// Both elements are read and the bits of one kept, so that no branch depends on the
-// condition.
+// Both elements are read and the bits of one kept, so that no branch depends on the condition.
 #define PICK(T, c, u, v) ((T)(v ^ ((u ^ v) & (T)-(T)(c))))
 #define PICK_PAIR(T, c, u, v) ((c) ? u : v)
 #define WHERE(name, T, KEEP)                                                                                \

@@ -1,4 +1,4 @@
-// What the expressions of ops.inc need to know of each element type.
+// Types, bounds and functions for each element type, for the expressions of ops.inc.
 #ifndef NACRE_ELTWISE_TYPES_H
 #define NACRE_ELTWISE_TYPES_H
 
@@ -8,8 +8,8 @@
 
 #include "core/half.h"
 
-// The type in which sums and products of T are taken: for integers an unsigned
-// one, in which overflow is defined, and no narrower than int.
+// The type in which sums and products of T are computed: for integers an unsigned one, with defined
+// overflow, no narrower than int.
 typedef float nacre_wrap_f32;
 typedef double nacre_wrap_f64;
 typedef uint32_t nacre_wrap_i8, nacre_wrap_i16, nacre_wrap_i32, nacre_wrap_u8, nacre_wrap_u16, nacre_wrap_u32;
@@ -38,7 +38,7 @@ typedef uint64_t nacre_wrap_i64, nacre_wrap_u64;
 #define NACRE_MIN_u32 0
 #define NACRE_MIN_u64 0
 
-// x moved into lo..hi, hi where lo > hi; a NaN stays one.
+// Returns x clamped to lo..hi, or hi if lo > hi; a NaN stays NaN.
 #define NACRE_DTYPE(t, name, T, kind)                          \
     static inline T nacre_clip_##t(T x, T lo, T hi) {          \
         const T low = x < lo ? lo : x;                         \
@@ -47,7 +47,7 @@ typedef uint64_t nacre_wrap_i64, nacre_wrap_u64;
 #include "core/dtypes.inc"
 #undef NACRE_DTYPE
 
-// The remainder with the sign of b, for b neither 0 nor -1.
+// Returns the remainder with the sign of b, for b neither 0 nor -1.
 static inline int64_t nacre_floor_mod(int64_t a, int64_t b) {
     const int64_t r = a % b;
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
@@ -62,8 +62,8 @@ static inline int64_t nacre_ipow(int64_t a, int64_t b) {
     return (int64_t)power;
 }
 
-// Rounds to the neighbour with an odd last bit unless x is exact: rounding that
-// again, to at most 22 bits, gives what rounding x once would.
+// Rounds to the neighbour with an odd last bit unless x is exact. If the result is rounded again,
+// to at most 22 bits, it equals x rounded once.
 static inline float nacre_narrow_odd(double x) {
     const float f = (float)x;
     const uint32_t bits = nacre_bits_of_float(f);
@@ -72,8 +72,8 @@ static inline float nacre_narrow_odd(double x) {
     return nacre_float_of_bits((bits - down) | inexact);
 }
 
-// Conversions by the kinds of source and destination. Integers keep their low
-// bits; floats out of an integer's range give its nearest value, a NaN gives 0.
+// Conversions by the kinds of source and destination. Integers keep their low bits. Floats out of
+// an integer's range give its nearest value, and a NaN gives 0.
 #define NACRE_FROM_FLOAT_TO_FLOAT(s, S, d, D) (D) x
 #define NACRE_FROM_SIGNED_TO_FLOAT(s, S, d, D) (D) x
 #define NACRE_FROM_SIGNED_TO_SIGNED(s, S, d, D) (D) x
@@ -84,13 +84,13 @@ static inline float nacre_narrow_odd(double x) {
 #define NACRE_FROM_FLOAT_TO_SIGNED(s, S, d, D) NACRE_SATURATE(s, S, d, D)
 #define NACRE_FROM_FLOAT_TO_UNSIGNED(s, S, d, D) NACRE_SATURATE(s, S, d, D)
 
-// The first float past the range: a power of two, so exact in any float type. The last
-// float before it.
+// The first float past the range, a power of two and so exact in any float type, and the last float
+// before it.
 #define NACRE_PAST(S, d) ((S)(NACRE_MAX_##d / 2 + 1) * 2)
 #define NACRE_LAST(S, d) (NACRE_PAST(S, d) * (1 - (sizeof(S) == 4 ? (S)FLT_EPSILON : (S)DBL_EPSILON) / 2))
 
-// The integer type on the way to one: conversions of vectors make signed ones of a float's
-// size.
+// The intermediate integer type of a conversion to an integer: vector conversions give signed
+// integers of a float's size.
 #define NACRE_VIA_i8 int32_t
 #define NACRE_VIA_i16 int32_t
 #define NACRE_VIA_i32 int32_t
@@ -100,9 +100,9 @@ static inline float nacre_narrow_odd(double x) {
 #define NACRE_VIA_u32 int64_t
 #define NACRE_VIA_u64 uint64_t
 
-// Numbers are moved into the range first, so that no lane of a vector takes a branch. The
-// last float before the end of the range may lie below the greatest integer: if not, both ends
-// are floats, and compilers have an instruction for each.
+// Numbers are clamped to the range first, so that no lane of a vector branches. The last float
+// before the end of the range may be below the greatest integer. If it is not, both ends are
+// floats, and compilers have an instruction for each.
 #define NACRE_MOVED(S, d) (x >= (S)NACRE_MIN_##d ? x < NACRE_PAST(S, d) ? x : NACRE_LAST(S, d) : (S)NACRE_MIN_##d)
 #define NACRE_ENDS_FIT(S, d) ((NACRE_VIA_##d)NACRE_LAST(S, d) == NACRE_MAX_##d)
 #define NACRE_SATURATE(s, S, d, D)                                                                                 \
@@ -111,8 +111,8 @@ static inline float nacre_narrow_odd(double x) {
     : x != x                ? 0                                                                                    \
                             : (D)(NACRE_VIA_##d)(NACRE_MOVED(S, d))
 
-// The rows of conversions between floats and integers, which have instructions that differ
-// from level to level.
+// The kernel rows of conversions between floats and integers, with instructions that differ by
+// level.
 #define NACRE_CONVERSIONS_OF_FLOATS(ROW)                                \
     NACRE_CONVERSIONS(ROW, f32, float, FLOAT)                           \
     NACRE_CONVERSIONS(ROW, f64, double, FLOAT)                          \
@@ -128,7 +128,7 @@ static inline float nacre_narrow_odd(double x) {
     ROW(s, S, f32, float, (float)x)            \
     ROW(s, S, f64, double, (double)x)
 
-// The rows of conversions from s to every type that C code computes on.
+// The kernel rows of conversions from s to every type that C code computes on.
 #define NACRE_CONVERSIONS(ROW, s, S, kind)                                 \
     ROW(s, S, f32, float, NACRE_FROM_##kind##_TO_FLOAT(s, S, f32, float))  \
     ROW(s, S, f64, double, NACRE_FROM_##kind##_TO_FLOAT(s, S, f64, double)) \

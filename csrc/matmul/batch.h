@@ -4,9 +4,8 @@
 
 #include <stddef.h>
 
-// Batch axes, outermost first, are `rank` extents, then as many strides of a,
-// then of b: 0 where an operand is shared. Results follow each other without
-// gaps.
+// The batch axes, outermost first: `rank` extents, then as many strides of a, then of b. A stride
+// is 0 if the operand is shared. Results follow each other without gaps.
 typedef struct {
     size_t rank;
     const size_t *axes;
@@ -18,7 +17,7 @@ static inline size_t nacre_batch_count(const nacre_batch *b) {
     return n;
 }
 
-// The offset of operand 0 (a) or 1 (b) for product `index`.
+// Returns the offset of operand 0 (a) or 1 (b) for product `index`.
 static inline size_t nacre_batch_offset(const nacre_batch *b, int operand, size_t index) {
     const size_t *const strides = b->axes + (size_t)(operand + 1) * b->rank;
     size_t offset = 0;
@@ -29,8 +28,8 @@ static inline size_t nacre_batch_offset(const nacre_batch *b, int operand, size_
     return offset;
 }
 
-// How many different matrices of an operand there are; axes along which it is
-// shared are not counted.
+// Returns the number of different matrices of an operand. Axes along which it is shared do not
+// count.
 static inline size_t nacre_batch_distinct(const nacre_batch *b, int operand) {
     const size_t *const strides = b->axes + (size_t)(operand + 1) * b->rank;
     size_t n = 1;
@@ -38,7 +37,7 @@ static inline size_t nacre_batch_distinct(const nacre_batch *b, int operand) {
     return n;
 }
 
-// Which of its different matrices product `index` takes.
+// Returns the number, among the different matrices of an operand, of the one in product `index`.
 static inline size_t nacre_batch_number(const nacre_batch *b, int operand, size_t index) {
     const size_t *const strides = b->axes + (size_t)(operand + 1) * b->rank;
     size_t number = 0, weight = 1;
@@ -52,7 +51,7 @@ static inline size_t nacre_batch_number(const nacre_batch *b, int operand, size_
     return number;
 }
 
-// The offset of one of the different matrices.
+// Returns the offset of different matrix `number` of an operand.
 static inline size_t nacre_batch_distinct_offset(const nacre_batch *b, int operand, size_t number) {
     const size_t *const strides = b->axes + (size_t)(operand + 1) * b->rank;
     size_t offset = 0;

@@ -1,16 +1,15 @@
 // Drivers of f32_gemm: blocking, batches, threads. f32_gemm_tiles.c runs the tiles.
 //
-// Few rows by an operand that is not packed are computed from where it lies
-// (lines). All else goes through tiles. They read rows of a where they lie, and other
-// forms of a large product's a packed whole, beforehand. Rows of a b that few rows of a
-// need are read where they lie, too; else b is packed in blocks, by whoever needs them.
-// On some levels the second-level cache holds a block of rows of a, which strips of b
-// pass by, each asked for while the one before is in use; on others it holds a block of b, which
-// panels of a pass by.
-// The sum of one element is cut in the same blocks of k whatever the threads,
-// so results do not depend on their number. Blocks of 16-bit floats are widened
-// as they are packed, unless both operands are bfloat16 and there are tiles of
-// pairs of these, and results in such a type are summed up in a block of
+// A product of few rows by an unpacked operand is computed in lines, without copies. All else goes
+// through tiles. If rows of a are contiguous, tiles read them unpacked; otherwise all of a large
+// product's a is packed beforehand. If few rows of a need the rows of b, tiles read these unpacked,
+// too; otherwise the thread that needs a block of b packs it. On some levels the second-level cache
+// holds a block of rows of a while strips of b pass, each prefetched while the one before is in
+// use. On others it holds a block of b while panels of a pass.
+//
+// The sum of one element is cut into the same blocks of k for any number of threads, so results do
+// not depend on it. Blocks of 16-bit floats are widened as they are packed, unless both operands
+// are bfloat16 and the level has tiles of pairs. Results of a 16-bit type are summed in a block of
 // floats and rounded once.
 #include <string.h>
 
@@ -19,21 +18,21 @@
 #include "matmul/f32_gemm_plan.h"
 
 enum {
-    BLOCK_K = 512,           // of a sum, at full panels of a
-    ROWS_K = 768,            // of a sum, at blocks of rows of a
-    FEW_PANELS = 2,          // of a, at which b is read once, and in longer pieces
+    BLOCK_K = 512,           // of a sum, if a is cut into panels
+    ROWS_K = 768,            // of a sum, if a is cut into blocks of rows
+    FEW_PANELS = 2,          // of a, up to which b is read once, and in longer pieces
     PANEL_A = 12 * BLOCK_K,  // elements of one block of a panel of a: first-level cache
-    FEW_ROWS = 512,          // of a, that are read again for smaller blocks of b at no cost
-    FEW_B = 128 * BLOCK_K,   // elements of such a block at most
-    GEMV_ROWS = 4,          // rows that are worth more than packing b
-    ROW_COLUMNS = 1024,      // of a block of packed b that one row is multiplied by
-    HALF_K = 256,            // of a sum, where a panel of 16-bit floats is used once
-    HALF_ROWS = 128,         // of a result of 16-bit floats that are summed up at a time
+    FEW_ROWS = 512,          // of a, which may be read again at no cost, so that blocks of b are smaller
+    FEW_B = 128 * BLOCK_K,   // elements of such a block of b at most
+    GEMV_ROWS = 4,          // rows up to which packing b does not pay
+    ROW_COLUMNS = 1024,      // of a block of packed b, for one row
+    HALF_K = 256,            // of a sum, if a panel of 16-bit floats is used once
+    HALF_ROWS = 128,         // of a 16-bit result, summed at a time
     HALF_COLUMNS = 1024,     // of such a result
-    LINE = 2048,             // columns of a result that are computed at a time in lines
-    GRAIN = 1 << 18,         // multiply-adds that are worth a thread's attention
-    READING_ROWS = 8,        // rows that are multiplied while b is read: fewer take as long
-    SMALL_B = 1 << 18,       // elements of b for which rows of a are read where they lie, whatever their strides
+    LINE = 2048,             // columns of a result computed at a time in lines
+    GRAIN = 1 << 18,         // least multiply-adds of a piece for a thread
+    READING_ROWS = 8,        // rows that are multiplied in the time that reading b takes
+    SMALL_B = 1 << 18,       // elements of b up to which rows of a are read unpacked, whatever their strides
     MOST_ROWS = 14,          // of a tile of any variant
     SHARES = 4               // pieces per thread, so that a slow one does not hold up the rest
 };
@@ -49,7 +48,7 @@ static gemm_path choose_path(const nacre_f32_gemm *g) {
     return g->b.col == 1 ? GEMV_AXPY : TILES;
 }
 
-// A single column is a single row of the transposed product.
+// Turns a product with a single column of c into the transposed product, with a single row.
 static void transpose_column(nacre_f32_gemm *g, size_t *transposed) {
     nacre_f32_operand b = g->a;
     b.row = g->a.col;
@@ -79,8 +78,9 @@ static int is_column(const nacre_f32_gemm *g) {
            g->batch.rank <= COLUMN_RANK;
 }
 
-// Cuts one product into pieces: of columns first, for rows share a block of b; of rows alone where b is packed
-// and the smaller operand, for pieces of rows all read b and those of columns all read a.
+// Cuts one product into pieces. Columns are cut first, because rows share a block of b. Only rows
+// are cut if b is packed and the smaller operand: pieces of rows all read b, pieces of columns all
+// read a.
 static void cut(gemm_plan *p, size_t threads) {
     const nacre_f32_gemm *const g = &p->g;
     const size_t mk = nacre_max(g->m, READING_ROWS) * nacre_max(g->k, 1), work = mk / GRAIN * g->n + mk % GRAIN * g->n / GRAIN;
@@ -97,20 +97,20 @@ static void cut(gemm_plan *p, size_t threads) {
     p->i_count = nacre_ceil_div(g->m, p->i_step);
 }
 
-// What a block of b has at most; it does not fall when an extent grows.
+// Returns the largest size of a block of b. It does not fall if an extent grows.
 static size_t most_of_b(const nacre_f32_gemm *g, int one_strip) {
     const size_t nr = g->impl->nr, k = nacre_min(g->k, PANEL_A);
     return nacre_min(nacre_round_up(g->n, nr) * k, one_strip ? GEMM_STRIP * nr * k : nacre_max(g->impl->block_b, nr * k));
 }
 
-// What the copy of a block of rows has at most; it does not fall when an extent grows.
+// Returns the largest size of the copy of a block of rows. It does not fall if an extent grows.
 static size_t most_of_rows(const nacre_f32_gemm *g) {
     if (g->impl->block_a == 0) return PANEL_A + MOST_ROWS * GEMM_PITCH;
     return g->n < GEMM_PACK_SAME * g->impl->nr ? 0 : nacre_min(g->impl->block_a, nacre_round_up(g->m, g->impl->mr) * g->k);
 }
 
-// Rows of a up to which b is read where it lies. Where caches are small, they are fewer the
-// fewer sets the rows of b are spread over, and few if b is large.
+// Returns the rows of a up to which b is read unpacked. If caches are small, the limit falls with
+// the number of sets that the rows of b are spread over, and is low if b is large.
 static size_t plain_rows(const nacre_f32_gemm *g) {
     if (g->impl->plain_spread == 0) return g->impl->plain_rows;
     const size_t most = (g->impl->plain_spread - 1) / gemm_spread(g->b.row * nacre_float_size(g->b.type));
@@ -159,7 +159,7 @@ static gemm_plan make_plan(const nacre_f32_gemm *given, size_t threads, size_t *
     return p;
 }
 
-// Whether the product goes another way than those below.
+// Reports whether the product is computed by impl->parts.
 static int by_parts(const nacre_f32_gemm *g) { return g->impl->parts != NULL && g->impl->parts->fits(g); }
 
 size_t nacre_f32_gemm_scratch(const nacre_f32_gemm *g, size_t threads) {
@@ -171,7 +171,7 @@ size_t nacre_f32_gemm_scratch(const nacre_f32_gemm *g, size_t threads) {
 
 // ---- lines ----
 
-// Row i of columns j0..j0+n-1 of c from the sums in line.
+// Writes row i of columns j0..j0+n-1 of c from the sums in line.
 static void finish_line(const nacre_f32_gemm *g, size_t index, size_t i, size_t j0, size_t n, const float *line) {
     const nacre_f32_finish *const f = &g->finish;
     const size_t corner = (index * g->m + i) * g->ldc + j0;
@@ -200,7 +200,7 @@ static void lines_chunk(void *job, size_t chunk, size_t thread) {
     const float *const b = (const float *)gemm_at(&g->b, nacre_batch_offset(&g->batch, 1, index)) + j0 * g->b.col;
     float lines[GEMV_ROWS][LINE];
     if (p->path == GEMV_DOT) {
-        // Rows of a take turns on a few rows of b, which so are read once.
+        // A few rows of b at a time serve all rows of a, so that b is read once.
         enum { GROUP = 4 };
         for (size_t j = 0; j < n; j += GROUP) {
             for (size_t i = 0; i < g->m; i++) {
@@ -283,7 +283,7 @@ static size_t gemm_command_scratch(const nacre_kernel *kernel, const int64_t *wo
     return nacre_f32_gemm_scratch(&g, threads) * sizeof(float);
 }
 
-// Whether the product goes that way.
+// Reports whether make_plan chooses path for the product.
 static int gemm_goes(const nacre_kernel *kernel, const int64_t *words, gemm_path path) {
     const nacre_f32_gemm g = gemm_of(kernel, words);
     size_t transposed[3 * COLUMN_RANK];
@@ -293,10 +293,10 @@ static int gemm_goes(const nacre_kernel *kernel, const int64_t *words, gemm_path
 static int gemv_dot_fits(const nacre_kernel *kernel, const int64_t *words) { return gemm_goes(kernel, words, GEMV_DOT); }
 static int gemv_axpy_fits(const nacre_kernel *kernel, const int64_t *words) { return gemm_goes(kernel, words, GEMV_AXPY); }
 
-// How many matrices of a constant operand there are, one behind the other.
+// Returns the number of matrices of a constant operand, stored one after the other.
 static size_t gemm_matrices(const nacre_f32_gemm *g, int operand) { return nacre_batch_distinct(&g->batch, operand); }
 
-// A right operand is packed unless the padding would be most of it.
+// Returns the bytes of a packed right operand, or 0 if most of them would be padding.
 static size_t gemm_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {
     enum { MOST_PADDING = 4 };
     const nacre_f32_gemm g = gemm_of(kernel, words);

@@ -1,10 +1,11 @@
 // Products of f32_gemm on tiles of bfloat16 parts (core/f32_parts.h).
 //
-// A block of rows of a is split into parts by the thread that multiplies by it, some steps of the sums at
-// a time, which stay in its second-level cache. b is split where it is needed, a few steps of 32
-// columns that stay in the first-level cache. Sums lie in squares of 32 until they are
-// whole. Steps of a square with numbers that have no parts are computed with floats. The order of the sums of an
-// element depends on k alone, so results depend neither on the threads nor on where an element lies.
+// The thread that multiplies by a block of rows of a splits it into parts, some steps of the sums
+// at a time, which fit its second-level cache. b is split where it is needed, a few steps of 32
+// columns at a time, which fit the first-level cache. Sums stay in squares of 32 until they are
+// complete. If a square's step has numbers without parts, it is computed with floats. The order of
+// an element's sum depends on k alone, so results depend neither on the threads nor on where an
+// element is.
 #include <string.h>
 
 #include "core/f32_parts.h"
@@ -13,15 +14,15 @@
 #if NACRE_X86_64
 
 enum {
-    // Extents from which on splitting b pays.
+    // Least extents for which splitting b pays.
     PARTS_LEAST_M = NACRE_AMX_ALWAYS ? 1 : 32,
     PARTS_LEAST_N = NACRE_AMX_ALWAYS ? 1 : 16,
     PARTS_LEAST_K = NACRE_AMX_ALWAYS ? 1 : 32,
     PARTS_ROWS = 256,        // rows of a block of a
-    PARTS_BLOCK = 768 << 10, // bytes of its parts: in the second-level cache
+    PARTS_BLOCK = 768 << 10, // bytes of its parts, which fit the second-level cache
     PARTS_STEPS = 3,         // steps of b at a time
     PARTS_WIDE = 32,         // squares side by side that wait for the next steps of a
-    PARTS_AHEAD = 64         // numbers of a that are fetched before they are split
+    PARTS_AHEAD = 64         // numbers of a prefetched before they are split
 };
 
 typedef struct {
@@ -36,10 +37,10 @@ typedef struct {
     size_t per_thread;
 } parts_job;
 
-// What a thread has.
+// The memory of a thread.
 typedef struct {
     char *b;       // [PARTS_STEPS][b_parts][2] tiles
-    float *panel;  // of b, where it does not lie as floats
+    float *panel;  // of b, unless b is stored as floats
     float *sums;   // squares
     char *a;       // [k_steps][a_parts][i_step] lines
     uint8_t *odd;  // [k_steps][i_step / 32]: whether a number of a has no parts
@@ -49,20 +50,20 @@ enum { PANEL_FLOATS = PARTS_STEPS * NACRE_PARTS_DEPTH * NACRE_PARTS_SIDE, RIGHT_
 
 static size_t parts_of(nacre_float_type type) { return type == NACRE_FLOAT32 ? 3 : type == NACRE_BFLOAT16 ? 1 : 2; }
 
-// Estimates of cycles for a step of a sum: of a square, of splitting 32 numbers of a and of b,
-// and of a product with floats and packing 32 numbers of b for it; for a square that is begun and finished; and
-// the length of a piece of work whose thread may be slower than others: half of what is beyond is waited for.
+// Estimates in cycles. For a step of a sum: a square; splitting 32 numbers of a, and of b; packing
+// 32 numbers of b for a product with floats. For a square: beginning and finishing it. PARTS_LONG
+// is the length of a piece from which another thread may wait for it: half of the excess counts.
 enum { PARTS_SQUARE = 620, PARTS_SPLIT_A = 30, PARTS_SPLIT_B = 45, PARTS_PACK_B = 12, PARTS_FINISH = 700, PARTS_LONG = 200000 };
 #define PARTS_FLOATS 1.25
 
-// Cycles of rows by columns.
+// Returns the cycles of a product of rows by columns.
 static double parts_cycles(const nacre_f32_gemm *g, size_t rows, size_t columns) {
     const double squares = (double)nacre_ceil_div(rows, NACRE_PARTS_SIDE) * (double)nacre_ceil_div(columns, NACRE_PARTS_SIDE);
     const double split = (double)rows * PARTS_SPLIT_A + (double)columns * (double)nacre_ceil_div(rows, PARTS_ROWS) * PARTS_SPLIT_B;
     return (double)nacre_ceil_div(g->k, NACRE_PARTS_DEPTH) * (squares * PARTS_SQUARE + split) + squares * PARTS_FINISH;
 }
 
-// Whether parts take less time than floats, whatever the threads.
+// Reports whether parts take less time than floats on any number of threads.
 static int parts_pay(const nacre_f32_gemm *g) {
     const double floats = PARTS_FLOATS * (double)g->m + (g->b.packed ? 0 : PARTS_PACK_B);
     return parts_cycles(g, g->m, g->n) < (double)g->k / NACRE_PARTS_DEPTH * (double)g->n * floats;
@@ -74,10 +75,10 @@ static int parts_can(const nacre_f32_gemm *g) {
 
 static int parts_fits(const nacre_f32_gemm *g) { return parts_can(g) && (NACRE_AMX_ALWAYS || parts_pay(g)); }
 
-// Bytes of the parts of 32 rows of a for a step.
+// Returns the bytes of the parts of 32 rows of a for a step.
 static size_t parts_side(const parts_job *p) { return p->a_parts * NACRE_PARTS_SIDE * NACRE_AMX_LINE; }
 
-// Steps of a block of so many rows.
+// Returns the steps of a block of that many rows.
 static size_t parts_steps(const parts_job *p, size_t rows) {
     const size_t most = PARTS_BLOCK / (nacre_ceil_div(rows, NACRE_PARTS_SIDE) * parts_side(p));
     return nacre_min(p->steps, nacre_max(1, most / PARTS_STEPS) * PARTS_STEPS);
@@ -90,14 +91,14 @@ static parts_job parts_make(const nacre_f32_gemm *g) {
     return p;
 }
 
-// Bytes of the parts of a that a thread has, at most.
+// Returns the largest size in bytes of a thread's parts of a.
 static size_t parts_left(const parts_job *p) {
     return nacre_min(nacre_ceil_div(p->g->m, NACRE_PARTS_SIDE) * p->steps * parts_side(p), PARTS_BLOCK);
 }
 
 static size_t parts_odd(const parts_job *p) { return nacre_align_bytes(parts_left(p) / (NACRE_PARTS_SIDE * NACRE_AMX_LINE)); }
 
-// Squares of a thread, at most.
+// Returns the largest number of squares of a thread.
 static size_t parts_squares(const parts_job *p) {
     const size_t rows = nacre_min(p->g->m, PARTS_ROWS), wait = p->steps > parts_steps(p, rows);
     return nacre_ceil_div(rows, NACRE_PARTS_SIDE) * (wait ? nacre_min(nacre_ceil_div(p->g->n, NACRE_PARTS_SIDE), PARTS_WIDE) : 1);
@@ -122,7 +123,7 @@ static parts_memory parts_memory_of(const parts_job *p, size_t thread) {
     return m;
 }
 
-// A block of rows and steps, and columns.
+// A block of rows, steps and columns.
 typedef struct {
     size_t index;          // of the product
     size_t i0, rows, squares;
@@ -132,14 +133,14 @@ typedef struct {
     float *sums;           // squares, one below the other
 } parts_block;
 
-// Bytes from a part of a of a step to the next.
+// Returns the bytes from one part of a step of a to the next.
 static size_t parts_part(const parts_block *x) { return x->squares * NACRE_PARTS_SIDE * NACRE_AMX_LINE; }
 
 // ---- a ----
 
 NACRE_TARGET_BEGIN(NACRE_AVX512)
 
-// Splits the block of a.
+// Splits the block of a into parts.
 static void parts_split(const parts_job *p, const parts_block *x) {
     const nacre_f32_gemm *const g = p->g;
     const size_t size = nacre_float_size(g->a.type), part = parts_part(x);
@@ -169,13 +170,14 @@ static void parts_split(const parts_job *p, const parts_block *x) {
 
 // ---- b ----
 
-// Where numbers of b lie as floats: that of row k and column j at at[k*row + j].
+// Numbers of b as floats: row k, column j is at[k*row + j].
 typedef struct {
     const float *at;
     size_t row;
 } parts_right;
 
-// Rows k0..k0+k-1 of n columns from j on.
+// Returns rows k0..k0+k-1 of n columns from j on as floats. It uses panel unless they are stored
+// so.
 static parts_right parts_floats(const parts_job *p, size_t index, size_t k0, size_t k, size_t j, size_t n, float *panel) {
     const nacre_f32_gemm *const g = p->g;
     const size_t nr = NACRE_PARTS_SIDE, size = nacre_float_size(g->b.type);
@@ -198,7 +200,7 @@ static parts_right parts_floats(const parts_job *p, size_t index, size_t k0, siz
 
 // ---- sums ----
 
-// Writes the rows of a square that are whole sums, from row i and column j of product index on.
+// Writes the complete sums of a square to rows from i and columns from j on of product index.
 static void parts_finish(const parts_job *p, size_t index, size_t i, size_t j, size_t rows, size_t columns, const float *sums) {
     const nacre_f32_gemm *const g = p->g;
     const nacre_f32_finish *const f = &g->finish;
@@ -223,7 +225,7 @@ static void parts_finish(const parts_job *p, size_t index, size_t i, size_t j, s
     }
 }
 
-// The steps s..s+n-1 of square q with floats.
+// Computes the steps s..s+n-1 of square q with floats.
 static void parts_plainly(const parts_job *p, const parts_block *x, parts_right b, size_t s, size_t n, size_t q) {
     const nacre_f32_gemm *const g = p->g;
     const size_t size = nacre_float_size(g->a.type), k0 = s * NACRE_PARTS_DEPTH, k = nacre_min(g->k - k0, n * NACRE_PARTS_DEPTH);
@@ -242,7 +244,7 @@ static void parts_plainly(const parts_job *p, const parts_block *x, parts_right 
     }
 }
 
-// Adds a few steps to all squares of a block.
+// Adds n steps, from s on, to all squares of a block.
 static void parts_add(const parts_job *p, const parts_block *x, size_t s, size_t n) {
     const size_t k0 = s * NACRE_PARTS_DEPTH, k = nacre_min(p->g->k - k0, n * NACRE_PARTS_DEPTH), part = parts_part(x);
     const parts_right b = parts_floats(p, x->index, k0, k, x->j, x->columns, x->m.panel);
@@ -250,7 +252,7 @@ static void parts_add(const parts_job *p, const parts_block *x, size_t s, size_t
     size_t step[PARTS_STEPS];
     for (size_t i = 0; i < n; i++) step[i] = i * p->a_parts * part;
     nacre_parts_square t = {.a_parts = p->a_parts, .b_parts = p->b_parts, .steps = n, .a_part = part, .step = step, .b = x->m.b, .columns = x->columns, .add = s > 0};
-    // The numbers of b that come next, of which each square fetches its share.
+    // The numbers of b that come next. Each square prefetches its share.
     if (b.at != x->m.panel) {
         t.next = (const char *)(b.at + k * b.row);
         t.next_row = b.row * sizeof(float);
@@ -299,7 +301,7 @@ static void parts_chunk(void *job, size_t chunk, size_t thread) {
     nacre_amx_end();
 }
 
-// Cuts c into so many blocks of rows and pieces of columns, or more.
+// Cuts c into at least `down` blocks of rows and `across` pieces of columns.
 static void parts_pieces(parts_job *p, size_t down, size_t across) {
     p->i_step = nacre_round_up(nacre_ceil_div(p->g->m, down), NACRE_PARTS_SIDE);
     p->i_count = nacre_ceil_div(p->g->m, p->i_step);
@@ -309,7 +311,7 @@ static void parts_pieces(parts_job *p, size_t down, size_t across) {
     p->j_count = nacre_ceil_div(p->g->n, p->j_step);
 }
 
-// Cuts c for so many threads as the estimate has it.
+// Cuts c for that many threads so that the estimated time is least.
 static void parts_cut(parts_job *p, size_t threads) {
     const size_t least = nacre_ceil_div(p->g->m, PARTS_ROWS), more = threads < 2 ? 0 : 2 * threads;
     double best = 0;

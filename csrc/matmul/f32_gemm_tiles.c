@@ -5,9 +5,9 @@
 #include "matmul/f32_gemm_plan.h"
 
 enum {
-    COPY_ROWS = 4,    // rows that have room in a set of the first-level cache
-    COPY_PANELS = 4,  // panels of b from which on copying rows of a that share sets pays
-    FETCH_PANELS = 2  // row panels from which on a block of b lasts until the next one is here
+    COPY_ROWS = 4,    // rows that fit a set of the first-level cache
+    COPY_PANELS = 4,  // panels of b from which copying rows of a that share sets pays
+    FETCH_PANELS = 2  // row panels from which a block of b lasts until the next one is fetched
 };
 
 void nacre_f32_gemm_pack_chunk(void *job, size_t chunk, size_t thread) {
@@ -55,34 +55,34 @@ static void pack_b_block(const gemm_plan *p, size_t index, size_t k0, size_t k, 
 typedef struct {
     size_t index;           // of the product
     size_t k0, k;
-    int last;               // the sums end with this block
+    int last;               // the sums end with this block of k
     size_t i0, i1, j0, j1;  // the piece of c
-    const void *a;          // the product's: all panels, or as it lies
-    float *rows;            // room for a copy of rows of a
-    float *block;           // room for b
+    const void *a;          // of the product: all panels, or unpacked
+    float *rows;            // memory for a copy of rows of a
+    float *block;           // memory for b
     const void *b;          // panel of column j0, row k0, or of the strip in use
     size_t b_panel, b_row;  // from one panel of b to the next, and from row to row
-    const float *b_last;    // the panel that is not whole, where others are read as they lie
-    int b_packs;            // strips are packed as the first block of rows meets them
+    const float *b_last;    // the panel that is not whole, if others are read unpacked
+    int b_packs;            // strips are packed when the first block of rows reaches them
     float *c;               // row i0, column j0
     size_t ldc;
     nacre_f32_epilogue e;   // for row 0 and column 0 of c
-    // What follows b, to be fetched while this block is in use: panels of so many bytes each.
+    // The memory after b, to be prefetched while this block is in use: panels of next_bytes each.
     const char *next;
     size_t next_panels, next_bytes, next_step;
-    int next_once;          // even by a single panel of a
+    int next_once;          // even for a single panel of a
 } tile_block;
 
-// Rows i to i + m - 1 of a from step k0 of the sums on, in panels, and columns j to j_end - 1 of b.
+// Rows i to i + m - 1 of a in panels, from step k0 of the sums on, and columns j to j_end - 1 of b.
 typedef struct {
     size_t i, m;
     const float *a;
-    size_t row, col, panel;  // from one row of a to the next, from one step to the next, and from one panel to the next
+    size_t row, col, panel;  // from one row of a to the next, from one p to the next, and from one panel to the next
     size_t j, j_end;
     const char *b;
 } tile_strip;
 
-// The epilogue of the tile at row i and column j.
+// Returns the epilogue of the tile at row i and column j.
 static nacre_f32_epilogue tile_epilogue(const tile_block *t, size_t i, size_t j) {
     nacre_f32_epilogue e = t->e;
     if (e.add != NULL) e.add += (i - t->i0) * e.ld_add + (j - t->j0);
@@ -91,12 +91,12 @@ static nacre_f32_epilogue tile_epilogue(const tile_block *t, size_t i, size_t j)
     return e;
 }
 
-// Bytes from one panel of b to the next.
+// Returns the bytes from one panel of b to the next.
 static size_t panel_bytes(const gemm_plan *p, const tile_block *t) {
     return t->b_panel * nacre_float_size(p->b_row || p->pairs ? p->g.b.type : NACRE_FLOAT32);
 }
 
-// Row i by a strip, of which a holds the numbers.
+// Multiplies row i, the numbers at a, by a strip.
 static void run_row(const gemm_plan *p, const tile_block *t, const tile_strip *s, size_t i, const void *a, size_t lda) {
     const size_t nr = p->g.impl->nr, step = panel_bytes(p, t);
     float *const row = t->c + (i - t->i0) * t->ldc;
@@ -121,8 +121,8 @@ static void run_row(const gemm_plan *p, const tile_block *t, const tile_strip *s
     }
 }
 
-// What the tile of panel q of a strip fetches, at row panel i of n: its part of the same panel of the
-// next strip, where that is packed, or of the next block.
+// Sets the prefetch of the tile of panel q of a strip at row panel i of n: its share of the same
+// panel of the next strip, if that is packed, or of the next block.
 static void fetch_next(const gemm_plan *p, const tile_block *t, const tile_strip *s, size_t i, size_t n, size_t q, nacre_f32_epilogue *e) {
     if (n < FETCH_PANELS && !t->next_once) return;
     const size_t nr = p->g.impl->nr, ahead = s->j_end + q * nr;
@@ -136,9 +136,9 @@ static void fetch_next(const gemm_plan *p, const tile_block *t, const tile_strip
     }
 }
 
-// Finds rows i to i + m - 1 of a, or copies them: into panels where there are columns enough for it to pay, and
-// where there is no block of them, if they lie so many bytes apart that they evict each other. Pairs of 16-bit
-// floats stay where they are.
+// Sets s to rows i to i + m - 1 of a, read in place or copied. If there are blocks of rows and
+// enough columns to pay for it, the rows are packed into panels. If there are no blocks, rows that
+// evict each other are copied. Pairs of 16-bit floats are never copied.
 static void take_rows(const gemm_plan *p, const tile_block *t, size_t i, size_t m, tile_strip *s) {
     const nacre_f32_gemm *const g = &p->g;
     const size_t columns = t->j1 - t->j0;
@@ -167,11 +167,11 @@ static void take_rows(const gemm_plan *p, const tile_block *t, size_t i, size_t 
     s->a = t->rows;
 }
 
-// The panel of rows from row i on by the strip.
+// Multiplies the panel of rows from row i on by the strip.
 static void run_panel(const gemm_plan *p, const tile_block *t, const tile_strip *s, size_t i) {
     const nacre_f32_gemm *const g = &p->g;
     const size_t nr = g->impl->nr, m = nacre_min(p->rows, s->i + s->m - i), step = panel_bytes(p, t);
-    // Rows that a strip passes by before the next one is in use.
+    // The rows that a strip meets before the next strip is in use.
     const size_t first = p->m_step > p->rows ? s->i : t->i0, end = p->m_step > p->rows ? s->i + s->m : t->i1;
     const size_t panel = (i - first) / p->rows, panels = nacre_ceil_div(end - first, p->rows);
     const uint16_t *const pairs = p->pairs ? (const uint16_t *)t->a + i * p->a_row + t->k0 : NULL;
@@ -214,7 +214,7 @@ static void run_tiles(const gemm_plan *p, tile_block *t) {
     }
 }
 
-// Sets where the block's part of b is, or will be.
+// Sets the place of the block's part of b, which may still have to be packed.
 static void take_b(const gemm_plan *p, tile_block *t) {
     const nacre_f32_gemm *const g = &p->g;
     const size_t nr = g->impl->nr, n = t->j1 - t->j0, whole = n / nr * nr;
@@ -237,8 +237,8 @@ static void take_b(const gemm_plan *p, tile_block *t) {
     }
 }
 
-// Finds the block of a packed b after this one, in the piece of columns j_first to j_end - 1
-// or in the one that this thread may take after it.
+// Finds the block of packed b after this one: in the piece of columns j_first to j_end - 1, or in
+// the piece that this thread may take next.
 static void find_next(const gemm_plan *p, tile_block *t, size_t j_first, size_t j_end) {
     const nacre_f32_gemm *const g = &p->g;
     const size_t nr = g->impl->nr, row = nr * nacre_float_size(g->b.type);

@@ -3,7 +3,7 @@
 #include "core/base.h"
 #include "matmul/matmul.h"
 
-// Four lanes by four steps at once, for floats whose steps follow each other.
+// Transposes four lanes by four steps of floats. The steps of a lane are contiguous in src.
 #if NACRE_X86_64
 static void transpose_4x4(const float *src, size_t lane, float *dst, size_t width) {
     __m128 r0 = _mm_loadu_ps(src), r1 = _mm_loadu_ps(src + lane);
@@ -45,7 +45,7 @@ static void pack_transposed(size_t k, size_t lanes, const float *src, size_t lan
     }
 }
 
-// Steps whose lanes follow each other. Calls with a constant number of lanes need no loop over them.
+// Copies steps with contiguous lanes. If the number of lanes is a constant, the copy needs no loop.
 static inline void pack_steps(size_t k, size_t lanes, const float *src, size_t step, size_t width, float *dst) {
     for (size_t p = 0; p < k; p++) memcpy(dst + p * width, src + p * step, lanes * sizeof *dst);
 }
@@ -72,7 +72,7 @@ static void pack_f32(const nacre_half *half, size_t k, size_t lanes, const float
     }
 }
 
-// The bits of 0 are those of every float type's 0.
+// Packs 16-bit elements. Zero bits are 0 in every float type.
 static void pack_16(size_t k, size_t lanes, const uint16_t *src, size_t lane, size_t step, size_t width, uint16_t *dst) {
     if (lane == 1) {
         for (size_t p = 0; p < k; p++) memcpy(dst + p * width, src + p * step, lanes * sizeof *dst);
@@ -133,8 +133,8 @@ void nacre_f32_gemm_pack_a(const nacre_f32_gemm_impl *impl, size_t m, size_t k, 
     }
 }
 
-// Panels of n columns of b that follow each other. A few rows at a time go to all panels, so that a line is
-// read beside the one before, while the next rows are fetched.
+// Packs n columns of b into consecutive panels. It writes a few rows to all panels at a time, so
+// that it reads neighbouring lines together, and prefetches the next rows meanwhile.
 static void pack_rows(const nacre_f32_gemm_impl *impl, size_t n, size_t k, const float *src, size_t row, float *dst) {
     enum { ROWS = 8, LINE = 64 / sizeof(float) };
     for (size_t p = 0, rows; p < k; p += rows) {
@@ -151,7 +151,7 @@ static void pack_rows(const nacre_f32_gemm_impl *impl, size_t n, size_t k, const
 }
 
 void nacre_f32_gemm_pack_b(const nacre_f32_gemm_impl *impl, size_t n, size_t k, const nacre_f32_operand *b, void *dst) {
-    enum { PANELS = 8 };  // that are written at a time: more would evict each other
+    enum { PANELS = 8 };  // written at a time; more would evict each other
     if (b->type == NACRE_FLOAT32 && b->col == 1) {
         const size_t each = PANELS * impl->nr;
         for (size_t j = 0; j < n; j += each) pack_rows(impl, nacre_min(each, n - j), k, (const float *)b->data + j, b->row, (float *)dst + j * k);

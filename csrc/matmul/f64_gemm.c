@@ -7,44 +7,44 @@
 
 enum {
     PANEL_A = 12 * 256,      // elements of one block of a panel of a: first-level cache
-    ROWS_K = 384,            // of a sum, at blocks of rows of a
-    PLAIN_SPREAD = 64 << 10, // more than rows of a times bytes between the sets of a cache that rows of b lie in, where b is read as it lies
-    LINE_ROWS = 4,           // rows that are not worth packing b
-    LINE = 1024,             // columns of a result that are computed at a time in lines
-    GRAIN = 1 << 17,         // multiply-adds that are worth a thread's attention
-    PLAIN = 1 << 18,         // elements of b for which operands are not packed
-    PLAIN_ROWS = 256,        // of a, for which packing b costs more than it saves
-    SHARED_ROWS = 32,        // PLAIN_ROWS where rows of b evict each other
-    SMALL_ROWS = 24,         // PLAIN_ROWS where the second-level cache is small
-    SMALL = 1 << 15,         // PLAIN there
+    ROWS_K = 384,            // of a sum, if a is cut into blocks of rows
+    PLAIN_SPREAD = 64 << 10, // rows of a times gemm_spread of the rows of b must be less if b is read unpacked
+    LINE_ROWS = 4,           // rows up to which packing b does not pay
+    LINE = 1024,             // columns of a result computed at a time in lines
+    GRAIN = 1 << 17,         // least multiply-adds of a piece for a thread
+    PLAIN = 1 << 18,         // elements of b up to which operands are not packed
+    PLAIN_ROWS = 256,        // of a, up to which packing b costs more than it saves
+    SHARED_ROWS = 32,        // PLAIN_ROWS if rows of b evict each other
+    SMALL_ROWS = 24,         // PLAIN_ROWS if the second-level cache is small
+    SMALL = 1 << 15,         // PLAIN in that case
     SHARES = 4,              // pieces per thread, so that a slow one does not hold up the rest
-    COLUMN_RANK = 8          // batch axes of a single column at most
+    COLUMN_RANK = 8          // largest number of batch axes of a single column
 };
 
 typedef enum { TILES, LINE_DOT, LINE_AXPY } gemm_path;
 
 typedef struct {
     nacre_f64_gemm g;
-    const nacre_team *team;  // whose end is looked for within a chunk
+    const nacre_team *team;  // chunks check whether it has stopped
     gemm_path path;
     size_t products;
-    size_t i_step, i_count;  // the piece of c that is one chunk of work
+    size_t i_step, i_count;  // the piece of c in one chunk of work
     size_t j_step, j_count;
     // Tiles only.
     size_t rows;        // of a panel of a
-    size_t m_step;      // rows of a block of a: panels
-    size_t k_step;      // of a sum at a time
+    size_t m_step;      // of a block of rows of a, a multiple of rows
+    size_t k_step;      // depth of one block of a sum
     size_t n_step;      // columns of a block of b
-    size_t n_strip;     // columns of it that all rows of a block of a are multiplied by before the next ones
-    int one_strip;      // no strip is needed again, so the room is for one
+    size_t n_strip;     // of a block of b, multiplied by all rows of a block of a before the next ones
+    int one_strip;      // no strip is needed again, so there is memory for one
     size_t a_distinct;  // matrices of a to pack
     size_t a_size;      // of one of them, packed
-    size_t b_size;      // of a block of b; 0 where b is packed
+    size_t b_size;      // of a block of b; 0 if b is packed
     size_t rows_size;   // of a packed block of rows of a
-    // Operands that are read where they lie, but for rows and columns that fill no tile: those
-    // of a have a panel per thread.
+    // The operands read unpacked, but for rows and columns that fill no tile: each thread has a
+    // panel for those rows of a.
     int a_plain, b_plain;
-    size_t a_last;      // elements of that panel; as many where there is none, so that scratch does not fall
+    size_t a_last;      // elements of that panel, counted even if there is none, so that scratch does not fall
     double *a_packed, *b_blocks;
 } gemm_plan;
 
@@ -60,7 +60,7 @@ static int is_column(const nacre_f64_gemm *g) {
     return g->n == 1 && g->m > 1 && g->ldc == 1 && g->row_count <= 1 && !g->b_packed && g->make_b == NULL && g->batch.rank <= COLUMN_RANK;
 }
 
-// A single column is a single row of the transposed product.
+// Turns a product with a single column of c into the transposed product, with a single row.
 static void transpose_column(nacre_f64_gemm *g, size_t *transposed) {
     const nacre_f64_operand a = g->a;
     g->a = (nacre_f64_operand){g->b.data, g->b.col, g->b.row};
@@ -79,7 +79,7 @@ static void transpose_column(nacre_f64_gemm *g, size_t *transposed) {
     g->batch.axes = transposed;
 }
 
-// Cuts one product into pieces: columns first, for rows share a block of b.
+// Cuts one product into pieces. Columns are cut first, because rows share a block of b.
 static void cut(gemm_plan *p, size_t threads) {
     const nacre_f64_gemm *const g = &p->g;
     const size_t mk = g->m * nacre_max(g->k, 1), work = mk / GRAIN * g->n + mk % GRAIN * g->n / GRAIN;
@@ -92,20 +92,20 @@ static void cut(gemm_plan *p, size_t threads) {
     p->i_count = nacre_ceil_div(g->m, p->i_step);
 }
 
-// What a block of b has at most; it does not fall when an extent grows.
+// Returns the largest size of a block of b. It does not fall if an extent grows.
 static size_t most_of_b(const nacre_f64_gemm *g, int one_strip) {
     const size_t nr = g->impl->nr, k = nacre_min(g->k, PANEL_A / g->impl->mr);
     return nacre_min(nacre_round_up(g->n, nr) * k, one_strip ? GEMM_STRIP * nr * k : nacre_max(g->impl->block_b, nr * k));
 }
 
-// What a packed block of rows has at most; it does not fall when an extent grows.
+// Returns the largest size of a packed block of rows. It does not fall if an extent grows.
 static size_t most_of_rows(const nacre_f64_gemm *g) {
     if (g->n < GEMM_PACK_SAME * g->impl->nr) return 0;
     return nacre_min(g->impl->block_a, nacre_round_up(g->m, g->impl->mr) * g->k);
 }
 
-// Rows of a up to which b is read where it lies. Where the second-level cache is small, they are fewer the
-// fewer sets the rows of b are spread over, and few if b is large.
+// Returns the rows of a up to which b is read unpacked. If the second-level cache is small, the
+// limit falls with the number of sets that the rows of b are spread over, and is low if b is large.
 static size_t plain_rows(const nacre_f64_gemm *g) {
     const size_t bytes = g->b.row * sizeof(double);
     const int small = g->k * g->n <= (g->impl->block_a > 0 ? SMALL : PLAIN);
@@ -152,15 +152,15 @@ static size_t gemm_scratch(const nacre_f64_gemm *g, size_t threads) {
     return p.a_distinct * p.a_size + threads * (p.a_last + p.b_size + p.rows_size);
 }
 
-// Steps whose lanes follow each other. Calls with a constant number of lanes need no loop over them.
+// Copies steps with contiguous lanes. If the number of lanes is a constant, the copy needs no loop.
 static inline void pack_steps(size_t k, size_t lanes, const double *src, size_t step, size_t width, double *dst) {
     for (size_t p = 0; p < k; p++) memcpy(dst + p * width, src + p * step, lanes * sizeof *dst);
 }
 
-// dst[p*width + l] = src[l*lane + p*step] for p < k and l < lanes <= width, and 0 for the
+// Sets dst[p*width + l] to src[l*lane + p*step] for p < k and l < lanes <= width, and to 0 for the
 // other l < width.
 static void pack_panel(size_t k, size_t lanes, const double *src, size_t lane, size_t step, size_t width, double *dst) {
-    enum { DEPTH = 8 };  // rows of a panel that are written while they are near
+    enum { DEPTH = 8 };  // rows of a panel that are written while they are in the cache
     if (lane == 1 && lanes == 8) {
         pack_steps(k, 8, src, step, width, dst);
     } else if (lane == 1) {
@@ -178,8 +178,9 @@ static void pack_panel(size_t k, size_t lanes, const double *src, size_t lane, s
     }
 }
 
-// Panels of n columns of b that follow each other, whose columns lie side by side. A few rows at a time go to
-// all panels, so that a line is read beside the one before, while the next rows are fetched.
+// Packs n columns of b with contiguous rows into consecutive panels. It writes a few rows to all
+// panels at a time, so that it reads neighbouring lines together, and prefetches the next rows
+// meanwhile.
 static void pack_rows(size_t nr, size_t n, size_t k, const double *src, size_t row, double *dst) {
     enum { ROWS = 8, LINE = 64 / sizeof(double) };
     for (size_t p = 0, rows; p < k; p += rows) {
@@ -197,7 +198,7 @@ static void pack_rows(size_t nr, size_t n, size_t k, const double *src, size_t r
 
 // ---- tiles ----
 
-// Packs the panel from row i on of a matrix of a.
+// Packs the panel of a from row i on, of the matrix at offset.
 static void pack_a(const gemm_plan *p, size_t offset, size_t i, double *dst) {
     const nacre_f64_gemm *const g = &p->g;
     pack_panel(g->k, nacre_min(p->rows, g->m - i), g->a.data + offset + i * g->a.row, g->a.row, g->a.col, p->rows, dst);
@@ -219,7 +220,7 @@ static void pack_b_block(const gemm_plan *p, size_t index, size_t k0, size_t k, 
     }
     const size_t nr = g->impl->nr;
     const double *const b = g->b.data + nacre_batch_offset(&g->batch, 1, index) + k0 * g->b.row;
-    enum { PANELS = 8 };  // that are written at a time: more would evict each other
+    enum { PANELS = 8 };  // written at a time; more would evict each other
     if (g->b.col == 1) {
         for (size_t j = 0; j < n; j += PANELS * nr) pack_rows(nr, nacre_min(PANELS * nr, n - j), k, b + j0 + j, g->b.row, dst + j * k);
         return;
@@ -232,25 +233,25 @@ static void pack_b_block(const gemm_plan *p, size_t index, size_t k0, size_t k, 
 typedef struct {
     size_t index, k0, k;
     size_t i0, i1, j0, j1;  // the piece of c
-    const double *a;        // the product's: as it lies, or all panels
-    const double *a_last;   // the panel of rows that fill no tile, where others are read as they lie
-    double *rows;           // room for a packed block of rows
-    double *block;          // room for b
-    const double *b;        // panel of column j0, row k0, but of strips that are packed
+    const double *a;        // of the product: unpacked, or all panels
+    const double *a_last;   // the panel of rows that fill no tile, if others are read unpacked
+    double *rows;           // memory for a packed block of rows
+    double *block;          // memory for b
+    const double *b;        // panel of column j0, row k0, unless strips are packed
     size_t b_panel, b_row;  // from one panel of b to the next, and from row to row
-    const double *b_last;   // the panel of columns that fill no tile, where others are read as they lie
-    int b_packs;            // strips are packed as the first block of rows meets them
+    const double *b_last;   // the panel of columns that fill no tile, if others are read unpacked
+    int b_packs;            // strips are packed when the first block of rows reaches them
 } tile_block;
 
 // Rows i to i + m - 1 of a and columns j to j_end - 1 of b.
 typedef struct {
     size_t i, m;
-    const double *a;  // the rows in panels, or NULL where a panel is found for itself
+    const double *a;  // the rows in panels, or NULL if a_panel finds each panel
     size_t j, j_end;
     const double *b;
 } tile_strip;
 
-// What follows the sums of a block: those of blocks before it are in c.
+// Returns the epilogue of a block. It adds the sums of earlier blocks of k, which are in c.
 static nacre_f64_epilogue epilogue_of(const nacre_f64_gemm *g, const tile_block *t, size_t i, size_t j) {
     const size_t at = (t->index * g->m + i) * g->ldc + j;
     nacre_f64_epilogue e = {.alpha = g->alpha, .ld_add = g->ldc};
@@ -264,14 +265,14 @@ static nacre_f64_epilogue epilogue_of(const nacre_f64_gemm *g, const tile_block 
     return e;
 }
 
-// Asks for lines of the next panel of a, of which each tile on the way there takes its share.
+// Prefetches the next panel of a. Each of the tiles before it takes a share.
 static void fetch_ahead(const double *next, size_t size, size_t tile, size_t tiles) {
     enum { LINE_DOUBLES = 8 };
     const size_t share = nacre_round_up(nacre_ceil_div(size, tiles), LINE_DOUBLES);
     for (size_t i = tile * share; i < nacre_min(size, (tile + 1) * share); i += LINE_DOUBLES) __builtin_prefetch(next + i, 0, 2);
 }
 
-// The panel of a from row i on, and its strides.
+// Returns the panel of a from row i on, and its strides.
 static const double *a_panel(const gemm_plan *p, const tile_block *t, const tile_strip *s, size_t i, size_t *row, size_t *col) {
     const nacre_f64_gemm *const g = &p->g;
     const int lies = s->a == NULL && p->a_plain && g->m - i >= p->rows;
@@ -283,7 +284,7 @@ static const double *a_panel(const gemm_plan *p, const tile_block *t, const tile
     return t->a + i * g->k + t->k0 * p->rows;
 }
 
-// Packs rows i to i + m - 1 of a where there are columns enough for it to pay.
+// Packs rows i to i + m - 1 of a if there are enough columns to pay for it.
 static void take_rows(const gemm_plan *p, const tile_block *t, size_t i, size_t m, tile_strip *s) {
     const nacre_f64_gemm *const g = &p->g;
     *s = (tile_strip){.i = i, .m = m};
@@ -295,7 +296,7 @@ static void take_rows(const gemm_plan *p, const tile_block *t, size_t i, size_t 
     s->a = t->rows;
 }
 
-// The panel of rows from row i on by the strip.
+// Multiplies the panel of rows from row i on by the strip.
 static void run_panel(const gemm_plan *p, const tile_block *t, const tile_strip *s, size_t i) {
     const nacre_f64_gemm *const g = &p->g;
     const size_t nr = g->impl->nr, m = nacre_min(p->rows, s->i + s->m - i), panel = (i - s->i) / p->rows, panels = nacre_ceil_div(s->m, p->rows);
@@ -338,7 +339,7 @@ static void run_tiles(const gemm_plan *p, tile_block *t) {
     }
 }
 
-// Sets where the block's part of b is, or will be.
+// Sets the place of the block's part of b, which may still have to be packed.
 static void take_b(const gemm_plan *p, tile_block *t) {
     const nacre_f64_gemm *const g = &p->g;
     const size_t nr = g->impl->nr, n = t->j1 - t->j0, whole = n / nr * nr;
@@ -398,7 +399,7 @@ static void lines_chunk(void *job, size_t chunk, size_t thread) {
     const nacre_f64_epilogue e = epilogue_of(g, &all, 0, j0);
     double lines[LINE_ROWS][LINE];
     for (size_t i = 0; i < g->m; i++) memset(lines[i], 0, n * sizeof lines[i][0]);
-    // Rows of a take turns on a few rows of b, which so are read once.
+    // A few rows of b at a time serve all rows of a, so that b is read once.
     enum { GROUP = 8 };
     for (size_t at = 0; at < (p->path == LINE_DOT ? n : g->k); at += GROUP) {
         for (size_t i = 0; i < g->m; i++) {
@@ -464,10 +465,11 @@ static size_t gemm_command_scratch(const nacre_kernel *kernel, const int64_t *wo
     return gemm_scratch(&g, threads) * sizeof(double);
 }
 
-// Elements of a packed matrix of b: panels of nr columns, each k deep.
+// Returns the elements of a packed matrix of b: panels of nr columns, each k deep.
 static size_t packed_b(const nacre_f64_gemm *g) { return align_doubles(nacre_round_up(g->n, g->impl->nr) * g->k); }
 
-// A right operand is packed unless the padding would be most of it, or one column.
+// Returns the bytes of a packed right operand, or 0 if it has one column or would be mostly
+// padding.
 static size_t gemm_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {
     enum { MOST_PADDING = 4 };
     const nacre_f64_gemm g = gemm_of(kernel, words);

@@ -1,5 +1,4 @@
-// Matrix products of doubles; matmul.h says how operands, batches and packed forms are
-// laid out.
+// Matrix products of doubles. matmul.h defines the layouts of operands, batches and packed forms.
 #ifndef NACRE_MATMUL_F64_GEMM_H
 #define NACRE_MATMUL_F64_GEMM_H
 
@@ -11,7 +10,7 @@
 
 // c(i,j) = map(clamp(alpha * sum_p a(i,p) b(p,j) + add(i,j) + row[i] + col[j]))
 
-// nacre_f32_finish of doubles.
+// nacre_f32_finish for doubles.
 typedef struct {
     const double *add;
     int clamp;
@@ -20,7 +19,7 @@ typedef struct {
     const void *params;
 } nacre_f64_finish;
 
-// nacre_f32_epilogue of doubles.
+// nacre_f32_epilogue for doubles.
 typedef struct {
     double alpha;
     const double *add;
@@ -29,21 +28,21 @@ typedef struct {
     const double *col;
     int clamp;
     double low, high;
-    const char *next;   // memory that later tiles read, fetched on the way: so many bytes
+    const char *next;   // next_bytes of memory for later tiles, to be prefetched meanwhile
     size_t next_bytes;
 } nacre_f64_epilogue;
 
 typedef struct nacre_f64_gemm nacre_f64_gemm;
 typedef struct nacre_f64_gemm_driver nacre_f64_gemm_driver;
 
-// The parts of a product for one ISA level, as those of nacre_f32_gemm_impl.
+// The functions of a product for one level, as in nacre_f32_gemm_impl.
 typedef struct {
     size_t mr, nr;
-    size_t few;      // rows of a lower tile, which fill the multipliers as well
-    size_t block_a;  // elements of a block of rows of a: most of the second-level cache; 0 where b has it
-    size_t block_b;  // elements of one block of b: a part of the second-level cache, or of the next one where a has that
-    // A tile of c from a[i*a_row + p*a_col] and b[p*b_row + j], of which nr columns are read,
-    // and few rows if m is at most that, else mr.
+    size_t few;      // rows of a lower tile that keeps the multipliers as busy
+    size_t block_a;  // elements of a block of rows of a, most of the second-level cache; 0 if that cache holds b
+    size_t block_b;  // elements of one block of b: part of the second-level cache, or of the next if block_a is not 0
+    // Computes a tile of c from a[i*a_row + p*a_col] and b[p*b_row + j]. It reads nr columns of b,
+    // and of a few rows if m <= few, else mr.
     void (*tile)(size_t k, const double *a, size_t a_row, size_t a_col, const double *b, size_t b_row, double *c, size_t ldc, size_t m,
                  size_t n, const nacre_f64_epilogue *e);
     void (*dot)(size_t k, const double *x, const double *b, size_t ldb, double *y, size_t n);
@@ -63,7 +62,7 @@ struct nacre_f64_gemm {
     nacre_f64_operand a, b;
     int b_packed;
     nacre_batch batch;
-    // As of nacre_f32_gemm.
+    // As in nacre_f32_gemm.
     void (*make_b)(const void *source, size_t index, size_t k0, size_t k, size_t j0, size_t n, double *dst);
     const void *source;
     double alpha;
@@ -75,18 +74,18 @@ struct nacre_f64_gemm {
     size_t ldc;
 };
 
-// What other families call.
+// The functions that other families call.
 struct nacre_f64_gemm_driver {
-    // In elements; scratch lies at a multiple of 64 bytes.
+    // Returns the size in elements. Scratch is aligned to 64 bytes.
     size_t (*scratch)(const nacre_f64_gemm *g, size_t threads);
     void (*run)(const nacre_f64_gemm *g, nacre_team *team, double *scratch);
 };
 extern const nacre_f64_gemm_driver nacre_f64_gemm_drivers;
 
-// The implementation that a part of a command is.
+// Returns the implementation in a word that holds a part of a command.
 static inline const nacre_f64_gemm_impl *nacre_f64_gemm_part(int64_t word) { return ((nacre_f64_gemm_fn *)nacre_part_fn(word))(); }
 
-// Command f64_gemm has the words and operands of f32_gemm, all of them doubles; its words
-// for types are not looked at, and a is not packed.
+// Command f64_gemm has the words and operands of f32_gemm. All operands are doubles. It ignores the
+// words for types, and a is never packed.
 
 #endif

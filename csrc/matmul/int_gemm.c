@@ -1,6 +1,6 @@
-// Command int_gemm. A chunk of work is INT_ROWS rows by NACRE_INT_COLUMNS columns of one
-// product. It decodes INT_DEPTH rows of b and of a at a time into the scratch of a thread.
-// So few products of 16 bits, one factor cut into bytes, are summed without loss in 32 bits.
+// Command int_gemm. A chunk of work is INT_ROWS rows by NACRE_INT_COLUMNS columns of one product.
+// It decodes INT_DEPTH rows of b and of a at a time into the scratch of a thread. With 16 bits, one
+// factor is cut into bytes, so that INT_DEPTH products add up exactly in 32 bits.
 #include <string.h>
 
 #include "core/simd.h"
@@ -26,7 +26,7 @@ typedef struct {
     int_scratch *scratch;
 } int_job;
 
-// Elements of whole bytes from number `at` on.
+// Reads n elements of whole bytes, from element `at` on.
 static void int_load_bytes(const uint8_t *src, size_t at, size_t n, size_t bytes, uint32_t sign, uint32_t *dst) {
     src += at * bytes;
     if (bytes == 1) {
@@ -40,7 +40,7 @@ static void int_load_bytes(const uint8_t *src, size_t at, size_t n, size_t bytes
     }
 }
 
-// Elements from number `at` on. sign is the bit of the sign, or 0.
+// Reads n elements from element `at` on. sign is the bit of the sign, or 0.
 static void int_load(const int_job *j, const uint8_t *src, size_t at, size_t n, uint32_t *dst) {
     const size_t bits = (size_t)j->w->bits, per = 8 / bits;
     const uint32_t sign = j->w->is_signed ? 1u << (bits - 1) : 0, mask = (1u << bits) - 1;
@@ -55,7 +55,7 @@ static void int_load(const int_job *j, const uint8_t *src, size_t at, size_t n, 
     }
 }
 
-// Results from number `at` on. Those narrower than a byte join bits that are 0.
+// Stores n results from element `at` on. Those narrower than a byte are ORed into zero bits.
 static void int_store(const int_job *j, size_t at, size_t n, const uint64_t *total) {
     const size_t bits = (size_t)j->w->out_bits;
     if (bits < 8) {
@@ -75,7 +75,7 @@ static void int_store(const int_job *j, size_t at, size_t n, const uint64_t *tot
     }
 }
 
-// Adds products of the rows in scratch, times a power of two, to totals.
+// Adds products of the rows in scratch, times a power of two, to total.
 static void int_add(const int_job *j, int_scratch *s, const uint32_t *a, size_t k, size_t n, int shift, uint64_t *total) {
     memset(s->sum, 0, n * sizeof *s->sum);
     j->fn(a, s->b, k, n, s->sum);

@@ -1,6 +1,6 @@
-// The bodies of the family for each level. A tile's sums, the vectors of b and the numbers
-// of a in use fill the registers: 24, 2 and 1 of 32; 12, 2 and 1 of 16; 24, 3 and 5 of 32.
-// Tiles of doubles have the same vectors.
+// The bodies of the family for each level. The registers hold the sums of a tile, the vectors of b
+// and the numbers of a in use: 24 + 2 + 1 of 32 (avx512), 12 + 2 + 1 of 16 (avx2), 24 + 3 + 5 of 32
+// (neon). Tiles of doubles have as many vectors.
 #include <math.h>
 #include <string.h>
 

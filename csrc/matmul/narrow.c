@@ -1,5 +1,5 @@
-// Commands f32_narrow and f64_narrow: products of tall matrices and of batches of small ones,
-// whose right matrix has few columns. Tiles of products have many, and take time to begin.
+// Commands f32_narrow and f64_narrow: products of tall matrices and of batches of small ones by a
+// matrix of few columns. Tiles have many columns and take time to begin.
 #include "matmul/narrow.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "core/simd.h"
 #include "matmul/batch.h"
 
-// Products of a chunk of work; the most of columns.
+// Multiply-adds of a chunk of work; the largest number of columns.
 enum { NARROW_GRAIN = 64 << 10, NARROW_COLUMNS = 16 };
 
 typedef struct {
@@ -18,11 +18,11 @@ typedef struct {
     size_t size;  // bytes of an element
     const char *a, *b, *col;
     char *c;
-    size_t rows, blocks;  // of a chunk within a product, and such chunks
+    size_t rows, blocks;  // rows of a chunk within a product, and chunks of a product
     size_t per_chunk;     // products of a chunk, if blocks is 1
 } narrow_job;
 
-// Sets the elements of a row of b to those of columns side by side, zeros behind them.
+// Copies n elements of b, step apart, to a row of width elements and appends zeros.
 static void narrow_row(size_t size, const char *b, ptrdiff_t step, size_t n, size_t width, char *to) {
     if (size == sizeof(float)) {
         const float *const x = (const void *)b;
@@ -35,7 +35,7 @@ static void narrow_row(size_t size, const char *b, ptrdiff_t step, size_t n, siz
     }
 }
 
-// Moves n results into an interval; a NaN stays one.
+// Clamps n results to low..high; a NaN stays NaN.
 static void narrow_clamp(size_t size, double low, double high, size_t n, void *c) {
     if (size == sizeof(float)) {
         float *const y = c;
@@ -104,7 +104,8 @@ static int narrow_fits(const nacre_f32_gemm_words *w) {
            w->ldc == w->n && w->alpha == 1 && w->map == 0 && w->m > 1;
 }
 
-// Two vectors of a row, or many terms of long ones, are faster in tiles.
+// Reports whether the product fits. Rows of two vectors, or deep products of long vectors, are
+// faster in tiles.
 static int f32_narrow_fits(const nacre_kernel *kernel, const int64_t *words) {
     (void)kernel;
     const nacre_f32_gemm_words *const w = (const void *)words;

@@ -1,4 +1,4 @@
-// Vectors of the columns of narrow matrices.
+// Vectors of columns for narrow matrices.
 #ifndef NACRE_MATMUL_NARROW_H
 #define NACRE_MATMUL_NARROW_H
 
@@ -14,11 +14,11 @@ typedef double f64_4_vector __attribute__((vector_size(32)));
 typedef double f64_8_vector __attribute__((vector_size(64)));
 
 enum {
-    NACRE_NARROW_DEPTH = 32,  // the most of k
-    NACRE_COLUMN_DEPTH = 64   // the most of k for one column
+    NACRE_NARROW_DEPTH = 32,  // largest k
+    NACRE_COLUMN_DEPTH = 64   // largest k for one column
 };
 
-// The elements of a vector that holds n columns.
+// Returns the elements of a vector that holds n columns.
 static inline size_t nacre_narrow_width(size_t n) { return n <= 4 ? 4 : n <= 8 ? 8 : 16; }
 
 #endif

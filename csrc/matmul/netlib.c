@@ -1,5 +1,5 @@
-// The rows netlib of f32_gemm and f64_gemm: products by the system's CBLAS, on the threads
-// that it takes, in builds with the tag netlib.
+// The kernel rows netlib of f32_gemm and f64_gemm: products by the system's CBLAS, on the threads
+// that it chooses, in builds with the tag netlib.
 #if NACRE_NETLIB
 #include <string.h>
 
@@ -7,9 +7,10 @@
 #include "core/simd.h"
 #include "matmul/matmul.h"
 
-enum { FEW = 4 };  // rows or columns of a result, for which CBLAS is not called
+enum { FEW = 4 };  // rows or columns of a result up to which CBLAS is not called
 
-// Whether rows of a matrix of that many columns follow each other as BLAS wants them.
+// Reports whether the rows of a matrix of that many columns are contiguous and do not overlap, as
+// BLAS requires.
 static int plain(int64_t row, int64_t col, int64_t cols) { return col == 1 && row >= cols; }
 
 static int is_int(int64_t n) { return n <= INT32_MAX; }

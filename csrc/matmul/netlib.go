@@ -14,7 +14,8 @@ import (
 	"gonum.org/v1/netlib/blas/netlib"
 )
 
-// stored is what BLAS calls a matrix of that many rows and columns, the second transposed.
+// stored returns the transposition and the stored extents, for BLAS, of an operand with these rows
+// and columns.
 func stored(transposed C.int, rows, cols C.int) (blas.Transpose, int, int) {
 	if transposed != 0 {
 		return blas.Trans, int(cols), int(rows)
@@ -22,7 +23,7 @@ func stored(transposed C.int, rows, cols C.int) (blas.Transpose, int, int) {
 	return blas.NoTrans, int(rows), int(cols)
 }
 
-// elements is a stored matrix, whose rows are ld elements apart.
+// elements returns the elements of a stored matrix with row stride ld.
 func elements[T float32 | float64](p unsafe.Pointer, rows, cols int, ld C.int) []T {
 	return unsafe.Slice((*T)(p), (rows-1)*int(ld)+cols)
 }

@@ -16,12 +16,12 @@ import (
 	_ "github.com/nacre-ml/nacre/csrc"
 )
 
-// Sources holds what the C files include, so that an edit of it is one of the package.
+// Sources holds the files that the C files include, so that an edit of one rebuilds the package.
 //
 //go:embed *.h *.inc
 var Sources embed.FS
 
-// Kernels returns the address of the rows of kernels.inc and how many there are.
+// Kernels returns the address and the number of the kernel rows of kernels.inc.
 func Kernels() (rows unsafe.Pointer, count int) {
 	var n C.size_t
 	return unsafe.Pointer(C.nacre_ml_kernels(&n)), int(n)

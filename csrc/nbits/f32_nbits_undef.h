@@ -1,4 +1,4 @@
-// What a level defines for f32_nbits.inc alone.
+// Undefines the macros that a level defines for f32_nbits.inc alone.
 #undef K
 #undef WIDE_COLS
 #undef T

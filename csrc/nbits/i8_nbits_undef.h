@@ -1,4 +1,4 @@
-// What a level defines for i8_nbits.inc alone.
+// Undefines the macros that a level defines for i8_nbits.inc alone.
 #undef K
 #undef WIDE_COLS
 #undef SELF

@@ -1,4 +1,4 @@
-// What a level defines for f32_nbits.inc and i8_nbits.inc.
+// Undefines the macros that a level defines for f32_nbits.inc and i8_nbits.inc.
 #undef F
 #undef LANES
 #undef LANES_N

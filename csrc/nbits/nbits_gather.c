@@ -1,12 +1,12 @@
-// Rows f32_columns and nbits_gather: columns of floats in another order, and slices of
-// codes as what they stand for.
+// Kernel rows f32_columns and nbits_gather: columns of floats in another order, and decoded slices
+// of codes.
 #include "nbits/nbits.h"
 
 #include <string.h>
 
 enum {
     GATHER_CHUNK = 1 << 14,  // elements that a thread takes at a time
-    GATHER_BLOCK = 1 << 9    // elements that are floats at a time
+    GATHER_BLOCK = 1 << 9    // elements decoded at a time
 };
 
 // ---- columns ----
@@ -44,8 +44,8 @@ typedef struct {
     char *y;
 } gather_job;
 
-// Turns n numbers of codes, which lie in one row of data from element first on, into
-// what they stand for.
+// Decodes n numbers of codes in one row of data, from element first on: applies zero points and
+// scales.
 static void gather_scale(const gather_job *j, size_t first, size_t n, float *x) {
     const nacre_nbits_gather_words *const w = j->w;
     const size_t last = (size_t)w->rank - 1, axis = (size_t)w->axis, block = (size_t)w->block;
@@ -73,7 +73,7 @@ static void gather_scale(const gather_job *j, size_t first, size_t n, float *x) 
     }
 }
 
-// The place along the axis that index i names, or -1.
+// Returns the position along the axis of index i, or -1.
 static int64_t gather_pick(const gather_job *j, size_t i) {
     const int64_t extent = j->w->extent;
     int64_t v = j->w->index_bytes == 4 ? ((const int32_t *)j->indices)[i] : ((const int64_t *)j->indices)[i];

@@ -1,19 +1,19 @@
-// Rows of f32_nbits and i8_nbits: few rows of a are multiplied by codes as they lie; for
-// many, the floats that codes stand for are made block by block within a product of
-// floats. Rounded rows are multiplied by codes as they lie however many there are.
+// Kernel rows of f32_nbits and i8_nbits. Few rows of a are multiplied by the codes directly. For
+// many rows, a product of floats decodes the codes block by block. Rounded rows are always
+// multiplied by the codes directly.
 #include "nbits/nbits.h"
 
 #include <string.h>
 
 enum {
-    NBITS_GEMV = 24,         // rows that are worth less than making floats of codes
-    NBITS_GRAIN = 1 << 17,    // multiply-adds that are worth a thread's attention
-    NBITS_COLUMNS = 16,       // of a piece of c, at least
+    NBITS_GEMV = 24,         // rows up to which decoding codes to floats does not pay
+    NBITS_GRAIN = 1 << 17,    // least multiply-adds of a piece for a thread
+    NBITS_COLUMNS = 16,       // least columns of a piece of c
     NBITS_PANEL = 128,        // rounded rows at a time
-    NBITS_FARTHEST = 1 << 26  // bytes of a row that kernels take
+    NBITS_FARTHEST = 1 << 26  // largest bytes of a row that kernels take
 };
 
-// One product; impl is NULL where rows are rounded.
+// One product. impl is NULL if rows are rounded.
 typedef struct {
     const nacre_f32_nbits_impl *impl;
     const nacre_f32_gemm_impl *gemm;
@@ -72,7 +72,7 @@ static nacre_f32_gemm nbits_gemm(const nbits_product *g) {
 
 // ---- gemv ----
 
-// Rows from first on, as x has them, and the columns of a piece.
+// Rows from first on, arranged or rounded in x, and the columns of a piece.
 typedef struct {
     const nbits_product *g;
     size_t first, rows, columns;
@@ -126,7 +126,8 @@ static void nbits_gemv_run(const nbits_product *g, nacre_team *team, float *scra
 
 // ---- commands ----
 
-// What the words of a command say; the words group and table stand in for operands.
+// Returns the product of the words of a command. group and table only say whether the operands are
+// given.
 static nbits_product nbits_said(const int64_t *words) {
     const nacre_nbits_words *const w = (const void *)words;
     return (nbits_product){
@@ -152,7 +153,7 @@ static nbits_product nbits_i8(const nacre_kernel *kernel, const int64_t *words) 
     return g;
 }
 
-// Sets the operands. It returns whether all groups are there.
+// Sets the operands. It reports whether all groups are in range.
 static int nbits_operands(nbits_product *g, const nacre_call *c) {
     g->a = nacre_operand(c, 0);
     g->w.codes = nacre_operand(c, 1);

@@ -78,7 +78,7 @@ const nacre_i8_nbits_impl *nacre_i8_nbits__neon(void) { return &K(impl); }
 
 NACRE_TARGET_BEGIN(NACRE_DOTPROD)
 
-// Compilers have the intrinsic only where flags of the whole file allow it.
+// Compilers offer the intrinsic only if flags of the whole file allow it.
 NACRE_INLINE int32x4_t K(multiply)(int32x4_t d, int8x16_t v, int8x16_t q) {
     __asm__("sdot %0.4s, %1.16b, %2.16b" : "+w"(d) : "w"(v), "w"(q));
     return d;

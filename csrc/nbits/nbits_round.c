@@ -4,8 +4,8 @@
 
 enum { NBITS_INFINITE = 0x7f800000 };
 
-// The largest magnitude of n floats as its bits: one of an infinity or a NaN, if there
-// is any, else of a number.
+// Returns the largest magnitude of n floats as its bits. An infinity or a NaN is larger than any
+// number.
 static uint32_t nbits_largest(const float *a, size_t n) {
     uint32_t most = 0;
     for (size_t i = 0; i < n; i++) {
@@ -17,7 +17,7 @@ static uint32_t nbits_largest(const float *a, size_t n) {
     return most;
 }
 
-// The scale of a block, and what its numbers are multiplied by.
+// Returns the scale of a block, and sets *by to the factor for its numbers.
 static float nbits_scale_of(const float *a, size_t n, float *by) {
     const uint32_t most = nbits_largest(a, n);
     float largest;
@@ -29,7 +29,7 @@ static float nbits_scale_of(const float *a, size_t n, float *by) {
     return largest / 127;
 }
 
-// The nearest whole number to one within 2^21, of two the even one.
+// Returns the nearest whole number to v, within 2^21, halves to even.
 static int32_t nbits_nearest(float v) {
     const float shifted = v + 0x1.8p23f;
     int32_t bits;

@@ -19,8 +19,8 @@
 #define WIDENED(p) _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(p)))
 #define PERMUTED(v, index) _mm512_permutexvar_ps(index, v)
 
-// A permutation of 16 floats by the low four bits of each lane is a table of what
-// codes stand for; it needs no mask.
+// A permutation of 16 floats by the low four bits of each lane decodes codes by a table; it needs
+// no mask.
 NACRE_TARGET_BEGIN(NACRE_AVX512)
 
 #define K(name) f32_nbits_##name##_avx512
@@ -49,7 +49,7 @@ const nacre_f32_nbits_impl *nacre_f32_nbits__avx512(void) { return &K(impl); }
 NACRE_TARGET_END
 #include "nbits/f32_nbits_undef.h"
 
-// The product of bytes takes codes as they are, without a sign, on the left.
+// The instruction takes unsigned codes as the left operand.
 NACRE_TARGET_BEGIN(NACRE_AVX512VNNI)
 
 #define K(name) i8_nbits_##name##_avx512vnni
@@ -115,8 +115,8 @@ const nacre_f32_nbits_impl *nacre_f32_nbits__avx2(void) { return &K(impl); }
 NACRE_TARGET_END
 #include "nbits/f32_nbits_undef.h"
 
-// Products of bytes are added in pairs with saturation at 16 bits. Codes of 8 bits
-// are centred, and give their sign to the other factor: 2*128*127 is within them.
+// Products of bytes are added in pairs with saturation at 16 bits. Codes of 8 bits are centred, and
+// their sign is moved to the other factor: 2*128*127 does not saturate.
 NACRE_TARGET_BEGIN(NACRE_AVX2)
 
 #define K(name) i8_nbits_##name##_avx2

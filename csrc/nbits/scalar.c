@@ -29,7 +29,7 @@ const nacre_f32_nbits_impl *nacre_f32_nbits__scalar(void) {
     return &impl;
 }
 
-// Word number i of row x.
+// One word of a rounded row.
 typedef struct {
     const int8_t *q;
     float scale, sum;

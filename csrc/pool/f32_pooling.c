@@ -6,13 +6,13 @@
 #include "pool/taps.h"
 
 enum {
-    POOL_BATCH = 4,       // output rows joined before the first is read: a row just stored is slow to load
+    POOL_BATCH = 4,       // output rows joined before the first is read, because a row just stored is slow to load
 };
 
-// Floats of a row's buffer.
+// Returns the floats of a row's buffer.
 static inline size_t pool_buffer(const nacre_pooling_axis *a) { return a->in + 2 * NACRE_POOLING_PAD + NACRE_POOLING_SLACK; }
 
-// Floats of the buffers of a thread.
+// Returns the floats of the buffers of a thread.
 static inline size_t pool_buffers(const nacre_pooling *p, nacre_float_type type) {
     const nacre_pooling_axis *const a = &p->axis[p->axes - 1];
     return POOL_BATCH * pool_buffer(a) + (type == NACRE_FLOAT32 ? 0 : NACRE_POOLING_ROWS * a->in + a->out);
@@ -25,23 +25,23 @@ typedef struct {
     const nacre_pooling *p;
     const void *x;
     void *out;
-    float *counts;          // of the last axis, per output
-    float *buffers;         // of each thread: rows, and for 16-bit floats those of the value and the output as floats
+    float *counts;          // of the last axis, by output
+    float *buffers;         // of each thread: rows, and for 16-bit floats rows of the value and of the output as floats
     size_t in_plane;        // elements
     size_t rows_per_plane;  // of the output
     size_t per_chunk;       // rows
     size_t lead;            // cells before the row in a buffer
-    size_t inside, outside; // outputs of the last axis whose taps all lie in the buffer
+    size_t inside, outside; // outputs of the last axis with all taps in the buffer, inside..outside-1
     const nacre_team *team;
 } pooling_job;
 
-// The rows of one output row being joined.
+// The input rows that are joined into one row.
 typedef struct {
     const float *list[NACRE_POOLING_ROWS];
     size_t count;
     bool fresh;
     float *buf;
-    float *widened;  // room for rows of 16-bit floats
+    float *widened;  // memory for widened rows of 16-bit floats
 } pooling_rows;
 
 static inline size_t pool_size(const pooling_job *j) { return j->type == NACRE_FLOAT32 ? 4 : 2; }
@@ -62,7 +62,7 @@ static void pooling_flush(const pooling_job *j, pooling_rows *r) {
     r->count = 0;
 }
 
-// Joins the input rows under the window at `at`, one index per axis but the last.
+// Joins the input rows under the window at `at`, which has one index per axis but the last.
 static void pooling_join(const pooling_job *j, size_t plane, const size_t *at, float *widened, float *buf) {
     const nacre_pooling *p = j->p;
     const size_t outer = p->axes - 1, width = p->axis[outer].in;
@@ -80,7 +80,7 @@ static void pooling_join(const pooling_job *j, size_t plane, const size_t *at, f
         NACRE_SIMD for (size_t i = 0; i < width; i++) buf[i] = p->max ? -INFINITY : 0.0f;
         return;
     }
-    // The last of these axes is a loop, those before it an odometer.
+    // The last of these axes is a loop, the others are an odometer.
     pooling_rows r = {.count = 0, .fresh = true, .buf = buf, .widened = widened};
     const size_t inner = outer == 0 ? 0 : outer - 1;
     const size_t rows = outer == 0 ? 1 : count[inner], step = outer == 0 ? 0 : p->axis[inner].dilation * width;
@@ -103,7 +103,7 @@ static void pooling_join(const pooling_job *j, size_t plane, const size_t *at, f
     pooling_flush(j, &r);
 }
 
-// n outputs whose taps all lie in the row.
+// Computes n outputs with all taps in the row.
 static void pooling_inside(const pooling_job *j, const float *row, size_t n, nacre_pooling_cols c, float *out) {
     const size_t piece = pool_piece(c.taps);
     for (; n > piece && !nacre_stopped(j->team); n -= piece, row += piece * c.stride, out += piece, c.counts += piece) {
@@ -112,7 +112,8 @@ static void pooling_inside(const pooling_job *j, const float *row, size_t n, nac
     j->impl->cols(row, nacre_min(n, piece), &c, out);
 }
 
-// The outputs of the joined row, those deep in the padding one by one.
+// Computes the outputs of the joined row. Those with taps beyond the buffer are computed one by
+// one.
 static void pooling_row(const pooling_job *j, const float *buf, float outer, float *out) {
     const nacre_pooling_axis *a = &j->p->axis[j->p->axes - 1];
     nacre_pooling_cols c = {a->taps, a->dilation, a->stride, j->p->max, j->counts, outer};

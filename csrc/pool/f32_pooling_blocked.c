@@ -2,7 +2,7 @@
 #include "pool/blocked.h"
 #include "pool/taps.h"
 
-enum { BLOCKED_POOL_GRAIN = 1 << 18 };  // elements that a chunk of work reads
+enum { BLOCKED_POOL_GRAIN = 1 << 18 };  // elements read by a chunk of work
 
 typedef struct {
     const nacre_f32_blocked_pooling_impl *impl;
@@ -28,7 +28,8 @@ static blocked_pooling_job blocked_pooling_of(const nacre_kernel *kernel, const 
     return j;
 }
 
-// Where the first tap of output o that lies in the input is, and how many lie there.
+// Returns the position of the first tap of output o in the input, and sets *count to the number of
+// taps in the input.
 static size_t blocked_pooling_meets(const nacre_pooling_axis *a, size_t o, size_t *count) {
     size_t first;
     pool_taps(a, o, &first, count);

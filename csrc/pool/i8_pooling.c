@@ -1,22 +1,22 @@
-// Command i8_pooling. The rows under a window become one row and then the columns of
-// that row the results; of some means of many codes at a position, the rows are those of
-// all positions under a window.
+// Command i8_pooling. The rows under a window are joined into one row, and the columns of that row
+// into the results. Some means of many codes at a position join the rows of all positions under a
+// window.
 #include <string.h>
 
 #include "pool/pool.h"
 #include "pool/taps.h"
 
 enum {
-    I8_POOLING_PLANES = 64,  // planes whose totals are finished at a time
-    I8_POOLING_STRIDE = 4,   // strides up to which windows at all positions take less than those at some
-    I8_POOLING_ROW = 1 << 16 // sums of a row of many codes at a position, at most
+    I8_POOLING_PLANES = 64,  // planes with totals that are finished at a time
+    I8_POOLING_STRIDE = 4,   // strides up to which windows at all positions are cheaper than at some
+    I8_POOLING_ROW = 1 << 16 // largest number of sums of a row of many codes at a position
 };
 
 typedef struct {
     const nacre_i8_pooling_impl *impl;
     nacre_pooling p;
     size_t inner;        // above 0
-    nacre_i8_mean mean;  // of a maximum only is_signed
+    nacre_i8_mean mean;  // for a maximum only is_signed is used
     const nacre_team *team;
 } i8_pooling;
 
@@ -26,18 +26,17 @@ typedef struct {
     uint8_t *y;
     size_t in_plane;         // bytes
     size_t cells;            // rows or positions of a plane's result
-    size_t per_chunk;        // of them
-    size_t inside, outside;  // outputs of the last axis whose taps all lie in the input
-    int32_t *valid;          // taps of each output of the last axis in the input, for each code there
-    float *counted;          // and those that count
+    size_t per_chunk;        // cells of a chunk
+    size_t inside, outside;  // outputs of the last axis with all taps in the input, inside..outside-1
+    int32_t *valid;          // taps in the input of each output of the last axis, for each code there
+    float *counted;          // taps that count, likewise
     uint8_t *buffers;        // of each thread: a row as sums or codes, sums of results, and windows at all positions
-    size_t buffer;           // bytes of all
-    size_t results, all;     // where the second and the third begin
+    size_t buffer;           // bytes of all three
+    size_t results, all;     // offsets of the second and of the third
 } i8_pooling_job;
 
-// Joins rows of `width` bytes, one for each tap of the first n axes that lies in the
-// input, to codes or sums. Returns how many there were; of none the result is that
-// of nothing.
+// Joins rows of `width` bytes to codes or sums, one row for each tap of the first n axes that is in
+// the input. Returns the number of rows. Without rows, the result is the least code or 0.
 static size_t i8_pooling_join(const i8_pooling_job *j, size_t n, size_t width, const uint8_t *plane, const size_t *at, void *to) {
     const i8_pooling *const o = j->o;
     const int is_signed = o->mean.is_signed;
@@ -80,17 +79,17 @@ static float i8_pooling_counted(const nacre_pooling *p, size_t n, const size_t *
     return divisor;
 }
 
-// The place of an output in the first n axes.
+// Sets at to the place of an output in the first n axes.
 static void i8_pooling_place(const nacre_pooling *p, size_t n, size_t cell, size_t *at) {
     for (size_t a = n; a-- > 0; cell /= p->axis[a].out) at[a] = cell % p->axis[a].out;
 }
 
-// Every stride-th of n positions of so many bytes.
+// Copies every stride-th of n positions of `bytes` bytes.
 static inline void i8_pooling_pick(const void *x, size_t stride, size_t bytes, size_t n, void *y) {
     for (size_t i = 0; i < n; i++) memcpy((char *)y + i * bytes, (const char *)x + i * stride * bytes, bytes);
 }
 
-// i8_pooling_pick, whose copies take an instruction each for the codes and the sums of blocks.
+// i8_pooling_pick, with one instruction per copy for the codes and the sums of blocks.
 static void i8_pooling_spread(const void *x, size_t stride, size_t bytes, size_t n, void *y) {
     switch (bytes) {
         case 4: i8_pooling_pick(x, stride, 4, n, y); break;
@@ -104,10 +103,10 @@ static void i8_pooling_spread(const void *x, size_t stride, size_t bytes, size_t
 
 // ---- rows ----
 
-// Of one code at a position.
+// Computes the maxima of outputs from..to-1, for one code at a position.
 static void i8_pooling_max_edge(const i8_pooling *o, const uint8_t *row, size_t from, size_t to, uint8_t *y) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
-    const uint8_t flip = o->mean.is_signed ? 0x80 : 0;  // orders codes with sign as those without
+    const uint8_t flip = o->mean.is_signed ? 0x80 : 0;  // maps signed codes to unsigned ones in the same order
     for (size_t i = from; i < to && !nacre_stopped(o->team); i++) {
         size_t first, count;
         pool_taps(a, i, &first, &count);
@@ -133,7 +132,8 @@ static void i8_pooling_sum_edge(const i8_pooling *o, const int32_t *row, size_t 
     }
 }
 
-// Maxima of n windows of one code at a position that lie inside a row, from the first on.
+// Computes the maxima of n windows inside a row, for one code at a position. `first` is the first
+// window.
 static void i8_pooling_max_along(const i8_pooling *o, const uint8_t *first, size_t n, uint8_t *y) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     const size_t piece = pool_piece(a->taps);
@@ -142,7 +142,7 @@ static void i8_pooling_max_along(const i8_pooling *o, const uint8_t *first, size
     }
 }
 
-// Sums of the elements of n windows that move by `stride` of them, from the first on.
+// Computes the sums of n windows that move by `stride` elements, from the first on.
 static void i8_pooling_sum_along(const i8_pooling *o, const int32_t *first, size_t stride, size_t n, int32_t *sums) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     const size_t piece = pool_piece(a->taps);
@@ -151,7 +151,7 @@ static void i8_pooling_sum_along(const i8_pooling *o, const int32_t *first, size
     }
 }
 
-// Sums of n windows that lie inside a row, from the first on.
+// Computes the sums of n windows inside a row, from the first on.
 static void i8_pooling_sum_inside(const i8_pooling *o, const int32_t *first, size_t n, int32_t *all, int32_t *sums) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     if (o->inner == 1 || a->stride == 1) {
@@ -162,7 +162,7 @@ static void i8_pooling_sum_inside(const i8_pooling *o, const int32_t *first, siz
     i8_pooling_spread(all, a->stride, o->inner * sizeof(int32_t), n, sums);
 }
 
-// Maxima of one code at a position, and means.
+// Computes maxima of one code at a position, and means.
 static void i8_pooling_rows(void *job, size_t chunk, size_t thread) {
     const i8_pooling_job *const j = job;
     const i8_pooling *const o = j->o;
@@ -177,7 +177,7 @@ static void i8_pooling_rows(void *job, size_t chunk, size_t thread) {
         const uint8_t *const plane = j->x + r / j->cells * j->in_plane;
         uint8_t *const y = j->y + r * a->out * n;
         const size_t rows = i8_pooling_join(j, outer, a->in * n, plane, at, buffer);
-        const size_t begin = from * a->stride - a->pad;  // of the first window that lies inside
+        const size_t begin = from * a->stride - a->pad;  // of the first window inside the row
         if (o->p.max) {
             i8_pooling_max_edge(o, buffer, 0, from, y);
             if (to > from) i8_pooling_max_along(o, buffer + begin, to - from, y + from);
@@ -191,7 +191,7 @@ static void i8_pooling_rows(void *job, size_t chunk, size_t thread) {
     }
 }
 
-// Windows that are whole planes.
+// Computes the means of windows that are whole planes.
 static void i8_pooling_totals(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const i8_pooling_job *const j = job;
@@ -210,7 +210,7 @@ static void i8_pooling_totals(void *job, size_t chunk, size_t thread) {
 
 // ---- many codes at a position ----
 
-// Means, position by position.
+// Computes means, position by position.
 static void i8_pooling_cells(void *job, size_t chunk, size_t thread) {
     const i8_pooling_job *const j = job;
     const i8_pooling *const o = j->o;
@@ -229,7 +229,7 @@ static void i8_pooling_cells(void *job, size_t chunk, size_t thread) {
     }
 }
 
-// Maxima of the columns from..to of a row of positions, whose windows lie inside it or not.
+// Computes the maxima of columns from..to-1 of a row of positions. Their windows may leave the row.
 static void i8_pooling_max_columns(const i8_pooling *o, const uint8_t *row, size_t from, size_t to, uint8_t *y) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     const uint8_t *rows[NACRE_POOLING_ROWS];
@@ -247,7 +247,7 @@ static void i8_pooling_max_columns(const i8_pooling *o, const uint8_t *row, size
     }
 }
 
-// Maxima of n codes from the first on, of windows that move by one code at a time.
+// Computes the maxima of n codes from the first on, of windows that move by one code at a time.
 static void i8_pooling_max_moving(const i8_pooling *o, const uint8_t *first, size_t n, uint8_t *y) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     const uint8_t *rows[NACRE_POOLING_ROWS];
@@ -260,8 +260,8 @@ static void i8_pooling_max_moving(const i8_pooling *o, const uint8_t *first, siz
     }
 }
 
-// Maxima of the columns from..to of a row of positions, whose windows lie inside it: of all
-// positions between them, and then of those that windows reach by their stride.
+// Computes the maxima of columns from..to-1 of a row of positions, with windows inside it. It
+// computes all positions between them, and picks those that windows reach by their stride.
 static void i8_pooling_max_inside(const i8_pooling *o, const uint8_t *row, size_t from, size_t to, uint8_t *all, uint8_t *y) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     const uint8_t *const first = row + (from * a->stride - a->pad) * o->inner;
@@ -273,7 +273,7 @@ static void i8_pooling_max_inside(const i8_pooling *o, const uint8_t *row, size_
     i8_pooling_spread(all, a->stride, o->inner, to - from, y + from * o->inner);
 }
 
-// Maxima: the rows of positions under a window become one, and its columns the results.
+// Computes maxima: joins the rows of positions under a window, and then columns of the joined row.
 static void i8_pooling_lines(void *job, size_t chunk, size_t thread) {
     const i8_pooling_job *const j = job;
     const i8_pooling *const o = j->o;
@@ -304,14 +304,15 @@ static int i8_pooling_whole(const nacre_pooling *p) {
     return !p->max;
 }
 
-// Whether means go by cells: of whole planes, of windows far apart and of long rows.
+// Reports whether means are computed by cells: of whole planes, of windows far apart and of long
+// rows.
 static int i8_pooling_by_cells(const i8_pooling *o) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     if (o->inner == 1 || o->p.max) return 0;
     return i8_pooling_whole(&o->p) || a->stride > I8_POOLING_STRIDE || nacre_max(a->in, a->out) > I8_POOLING_ROW / o->inner;
 }
 
-// Lays the scratch out, and returns how many bytes it has.
+// Lays out scratch and returns its bytes.
 static size_t i8_pooling_layout(const i8_pooling *o, size_t threads, uint8_t *scratch, i8_pooling_job *j) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     const size_t n = o->inner, most = n == 1 || o->p.max ? SIZE_MAX : nacre_max(I8_POOLING_ROW, n);

@@ -37,7 +37,8 @@ static void max_index_lowest(nacre_max_type type, size_t n, void *y) {
     }
 }
 
-// A position that counts the last axis fastest, as one that counts the first axis fastest.
+// Returns a position counted with the first axis fastest, from one counted with the last axis
+// fastest.
 static int64_t max_index_turned(const nacre_pooling *p, size_t at) {
     size_t turned = 0, step = 1;
     for (size_t a = 0; a < p->axes; a++) step *= p->axis[a].in;
@@ -48,8 +49,8 @@ static int64_t max_index_turned(const nacre_pooling *p, size_t at) {
     return (int64_t)turned;
 }
 
-// The elements under the windows of a row that lie in one row of the input, at element `row` of the
-// plane.
+// Raises the maxima of a row of windows by their elements in one row of the input, which begins at
+// element `row` of the plane.
 static void max_index_join(const max_index_job *j, const char *plane, size_t row, char *y, int32_t *where) {
     const nacre_pooling_axis *const a = &j->p->axis[j->p->axes - 1];
     for (size_t t = 0; t < a->taps && !nacre_stopped(j->team); t++) {
@@ -64,7 +65,7 @@ static void max_index_join(const max_index_job *j, const char *plane, size_t row
     }
 }
 
-// A row of the output: of the plane, the windows that begin at `at` along the axes but the last.
+// Computes a row of the output. Its windows begin at `at` along the axes but the last.
 static void max_index_row(const max_index_job *j, size_t number, const size_t *at, int32_t *where) {
     const nacre_pooling *const p = j->p;
     const size_t outer = p->axes - 1, n = p->axis[outer].out, plane = number / j->rows_per_plane * j->in_plane;
@@ -80,7 +81,7 @@ static void max_index_row(const max_index_job *j, size_t number, const size_t *a
         lead = lead * x->in + start[a];
         more = more && count[a] > 0;
     }
-    // Where nothing is larger than the lowest number, the first element is the one.
+    // If nothing is larger than the lowest number, the result is the first element.
     const nacre_pooling_axis *const last = &p->axis[outer];
     max_index_lowest(j->type, n, y);
     for (size_t o = 0; o < n; o++) {

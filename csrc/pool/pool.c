@@ -5,7 +5,7 @@
 extern const nacre_entry nacre_f32_pooling_entry, nacre_f32_pooling_blocked_entry, nacre_i8_pooling_entry,
     nacre_max_index_entry;
 
-// The signature of each op's rows.
+// The signature of the kernel rows of each op.
 typedef nacre_f32_pooling_fn pool_row_f32_pooling;
 typedef nacre_f32_blocked_pooling_fn pool_row_f32_pooling_blocked;
 typedef nacre_i8_pooling_fn pool_row_i8_pooling;

@@ -1,6 +1,5 @@
-// Maximum and average over windows that slide along the last axes of a
-// contiguous value [planes, in...]. Here "pooling" is the operation and
-// nacre_pool a set of threads.
+// Maximum and average over windows that slide along the last axes of a contiguous value [planes,
+// in...]. Here "pooling" is the operation and nacre_pool a set of threads.
 #ifndef NACRE_POOL_POOL_H
 #define NACRE_POOL_POOL_H
 
@@ -15,14 +14,13 @@
 
 enum {
     NACRE_POOLING_ROWS = 16,  // rows that one call of rows joins at most
-    NACRE_POOLING_SLACK = 32, // floats behind a row that cols may read
+    NACRE_POOLING_SLACK = 32, // floats after a row that cols may read
     NACRE_POOLING_AXES = 8,   // axes of a window at most
-    NACRE_POOLING_PAD = 64,   // padding of a row that is laid out in memory, on either side at most
+    NACRE_POOLING_PAD = 64,   // padding of a row that is stored in memory, on either side at most
 };
 
-// One axis of the window. Positions of the kernel that lie in the padding take no part;
-// in averages they count if count_pad. pad is what stands before the input, pad_end
-// behind.
+// One axis of the window. Positions of the kernel in the padding take no part; in averages they
+// count if count_pad. pad is before the input, pad_end after it.
 typedef struct {
     size_t in, out, taps, stride, dilation, pad, pad_end;
 } nacre_pooling_axis;
@@ -54,12 +52,12 @@ static inline nacre_pooling nacre_pooling_of(const nacre_pooling_extents *w) {
 
 // ---- f32_pooling ----------------------------------------------------------------
 
-// The words of command f32_pooling. Operands are x and y, of the type. A maximum passes
-// over NaNs; of nothing it is -inf.
+// The words of command f32_pooling. Operands are x and y, of the type. A maximum ignores NaNs. The
+// maximum of an empty window is -inf.
 typedef struct {
     nacre_pooling_extents extents;
     int64_t type;  // nacre_float_type
-    int64_t half;  // part half; looked at for 16-bit floats only
+    int64_t half;  // part half; used for 16-bit floats only
 } nacre_f32_pooling_words;
 
 typedef struct {
@@ -69,41 +67,41 @@ typedef struct {
     float outer;
 } nacre_pooling_cols;
 
-// A window is taken apart: first the rows it touches become one row, then the columns
-// of that row become the outputs. A row of op f32_pooling has the signature
-// nacre_f32_pooling_fn and returns its parts.
+// A window is computed in two steps: the rows under it are joined into one row, then the columns of
+// that row into the outputs. A kernel row of op f32_pooling has the signature nacre_f32_pooling_fn
+// and returns these functions.
 typedef struct {
-    // buf[i] = max or sum over r < count of rows[r][i], for i < width; unless fresh, buf[i]
-    // itself is one of the operands. count > 0.
+    // buf[i] = max or sum over r < count of rows[r][i], for i < width. Unless fresh, buf[i] itself
+    // is also an operand. count > 0.
     void (*rows)(const float *const *rows, size_t count, bool max, bool fresh, size_t width, float *buf);
     // For i < n, over t < taps:
     //     max:      out[i] = max of row[i * stride + t * dilation]
     //     otherwise out[i] = (sum of row[i * stride + t * dilation]) / (counts[i] * outer)
-    // taps > 0. NACRE_POOLING_SLACK floats behind the last one used can be read.
+    // taps > 0. NACRE_POOLING_SLACK floats after the last one used may be read.
     void (*cols)(const float *row, size_t n, const nacre_pooling_cols *p, float *out);
 } nacre_f32_pooling_impl;
 typedef const nacre_f32_pooling_impl *nacre_f32_pooling_fn(void);
 
-// The oracle, which other variants use for strides that they do not vectorise.
+// The oracle. Other variants use it for strides that they do not vectorise.
 void nacre_f32_pooling_cols__scalar(const float *row, size_t n, const nacre_pooling_cols *p, float *out);
 
 // ---- max_index ------------------------------------------------------------------
 
 typedef enum { NACRE_MAX_F32, NACRE_MAX_F64, NACRE_MAX_I8, NACRE_MAX_U8 } nacre_max_type;
 
-// The words of command max_index: maxima of elements of a type, and where they are. Operands are
-// x, y and index, of int64, which may be left out. An index counts the elements of x; with
-// column_major the first axis of a plane counts fastest. Of equal elements the first counts. A
-// maximum passes over NaNs; of nothing it is the lowest number, at index 0.
+// The words of command max_index: maxima of elements of a type, and their indices. Operands are x,
+// y and index, of int64, which may be absent. An index counts the elements of x; with column_major
+// the first axis of a plane counts fastest. Of equal elements the first counts. A maximum ignores
+// NaNs. The maximum of an empty window is the lowest number, at index 0.
 typedef struct {
     nacre_pooling_extents extents;
     int64_t type;  // nacre_max_type
     int64_t column_major;
 } nacre_max_index_words;
 
-// A row of op max_index has the signature nacre_max_index_fn and returns its part, for each
-// nacre_max_type: where x[i * stride] is larger than best[i], it becomes best[i], and at + i * stride
-// where[i], for i < n.
+// A kernel row of op max_index has the signature nacre_max_index_fn and returns a function for each
+// nacre_max_type. For i < n, if x[i * stride] is larger than best[i], it sets best[i] to it and
+// where[i] to at + i * stride.
 typedef struct {
     void (*raise[4])(const void *x, int32_t at, size_t n, size_t stride, void *best, int32_t *where);
 } nacre_max_index_impl;
@@ -111,16 +109,15 @@ typedef const nacre_max_index_impl *nacre_max_index_fn(void);
 
 // ---- i8_pooling -----------------------------------------------------------------
 //
-// The same of quantised numbers of one byte, which have `inner` codes at every
-// position: value [planes, in..., inner], result [planes, out..., inner]. A mean is
+// The same for quantised numbers of one byte, with `inner` codes at every position: value [planes,
+// in..., inner], result [planes, out..., inner]. A mean is
 //     saturate(round(mean of (x - x_zero) * ratio + before) + after), halves to even,
-// where taps in the padding are 0. Of nothing the maximum is the least code and the
-// mean is 0.
+// where taps in the padding are 0. The maximum of an empty window is the least code, its mean is 0.
 
-// A window has at most so many taps in an average, as its sum has 32 bits.
+// The largest number of taps of a window in an average, so that its sum fits 32 bits.
 #define NACRE_I8_POOLING_TAPS ((size_t)1 << 23)
 
-// Where codes of a mean begin and end is their type's: is_signed.
+// is_signed gives the range of the codes of a mean.
 typedef struct {
     int is_signed;
     int32_t x_zero;
@@ -128,36 +125,35 @@ typedef struct {
     int32_t before, after;
 } nacre_i8_mean;
 
-// A kernel row of op i8_pooling has the signature nacre_i8_pooling_fn and returns
-// its parts. Unless fresh, what a result holds is one of its operands.
+// A kernel row of op i8_pooling has the signature nacre_i8_pooling_fn and returns these functions.
+// Unless fresh, the old value of a result is also an operand.
 typedef struct {
-    // y[i] = max over r < count of rows[r][i], and s[i] = their sum, for i < n.
+    // y[i] = max over r < count of rows[r][i], and s[i] = the sum of these, for i < n.
     void (*max)(int is_signed, const uint8_t *const *rows, size_t count, int fresh, size_t n, uint8_t *y);
     void (*sum)(int is_signed, const uint8_t *const *rows, size_t count, int fresh, size_t n, int32_t *s);
-    // y[i] = max over t < taps of x[i * stride + t * dilation], and s[i] = their sum;
-    // taps > 0.
+    // y[i] = max over t < taps of x[i * stride + t * dilation], and s[i] = the sum of these; taps >
+    // 0.
     void (*max_along)(int is_signed, const uint8_t *x, size_t taps, size_t stride, size_t dilation, size_t n, uint8_t *y);
     void (*sum_along)(const int32_t *x, size_t taps, size_t stride, size_t dilation, size_t n, int32_t *s);
-    // The sum of n codes.
+    // Returns the sum of n codes.
     int32_t (*total)(int is_signed, const uint8_t *x, size_t n);
-    // Means of sums of which valid[i*step] * valid_outer codes lie in the input and
+    // Computes means of sums. valid[i*step] * valid_outer codes of a sum are in the input, and
     // counted[i*step] * counted_outer count; step is 0 or 1.
     void (*mean)(const nacre_i8_mean *m, const int32_t *s, const int32_t *valid, const float *counted, size_t step,
                  int32_t valid_outer, float counted_outer, size_t n, uint8_t *y);
 } nacre_i8_pooling_impl;
 typedef const nacre_i8_pooling_impl *nacre_i8_pooling_fn(void);
 
-// The words of command i8_pooling. Operands are x, x_scale, x_zero, y_scale, y_zero and
-// y; scales are one float each, zero points one code each or left out for 0.
-// A maximum takes x and y only. Of a mean, ratio is x_scale / y_scale and y_zero is
-// added before rounding, or after.
+// The words of command i8_pooling. Operands are x, x_scale, x_zero, y_scale, y_zero and y. Scales
+// are one float each, zero points one code each, or absent for 0. A maximum takes x and y only. Of
+// a mean, ratio is x_scale / y_scale and y_zero is added before rounding, or after.
 typedef struct {
     nacre_pooling_extents extents;
     int64_t inner; // above 0
     int64_t is_signed;
     int64_t after; // whether y_zero is added after rounding
     int64_t x_type, y_type; // nacre_float_type of the scales
-    int64_t half;  // part half; looked at for 16-bit floats only
+    int64_t half;  // part half; used for 16-bit floats only
 } nacre_i8_pooling_words;
 
 const nacre_kernel *nacre_pool_kernels(size_t *count);

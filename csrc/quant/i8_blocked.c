@@ -1,11 +1,11 @@
-// What convolutions of codes in blocks have in common.
+// Code shared by the convolutions of codes in blocks.
 #include <string.h>
 
 #include "core/simd.h"
 #include "core/vec.h"
 #include "quant/i8_blocked.h"
 
-// ---- the copy: rows of the value as variants take them, with zero points around ----
+// ---- the copy: rows of the value in the form that a variant takes, with zero points around ----
 
 static void blocked8_pad(const blocked8_job *j, size_t pixels, char *dst) {
     if (j->x_bytes == 1) {
@@ -33,7 +33,7 @@ static void blocked8_codes(const blocked8_job *j, const uint8_t *x, size_t n, ch
     }
 }
 
-// n pixels of a plain value, channels side by side.
+// Copies n pixels of a plain value, with the channels of a pixel contiguous.
 static void blocked8_gather(const blocked8_job *j, const uint8_t *x, size_t n, char *dst) {
     const size_t plane = j->d.in * j->h.in * j->w.in;
     blocked8_pad(j, n, dst);
@@ -49,7 +49,7 @@ static void blocked8_gather(const blocked8_job *j, const uint8_t *x, size_t n, c
     }
 }
 
-// Row `at` of slice `slice` of the padded value.
+// Copies row `at` of slice `slice` of the padded value.
 static void blocked8_copy_row(const blocked8_job *j, size_t image, size_t block, size_t slice, size_t at, char *dst) {
     if (slice < j->d.pad || slice - j->d.pad >= j->d.in || at < j->h.pad || at - j->h.pad >= j->h.in) {
         blocked8_pad(j, j->line, dst);
@@ -67,7 +67,7 @@ static void blocked8_copy_row(const blocked8_job *j, size_t image, size_t block,
     blocked8_pad(j, j->line - before - inside, dst + (before + inside) * j->unit);
 }
 
-// Whether a row of a band is met by any row of the result.
+// Reports whether any row of the result meets a row of a band.
 static int blocked8_meets(const blocked8_job *j, size_t row) {
     for (size_t ky = 0; ky < j->h.kernel && ky * j->h.dilation <= row; ky++) {
         if ((row - ky * j->h.dilation) % j->h.stride == 0) return 1;
@@ -103,7 +103,7 @@ static int32_t blocked8_w_zero(const nacre_call *c, const nacre_i8_conv_words *w
     return (zero == NULL ? 0 : quant_integer(code, zero, w->w_zeros == 1 ? 0 : filter)) - (w->w_signed ? 0 : 128);
 }
 
-// What sums start with makes up for the zero point of x and for codes that were moved.
+// Sets the start of the sums so that it makes up for the zero point of x and for offset codes.
 void nacre_blocked8_put(blocked8_job *j, const nacre_call *c, const nacre_i8_conv_words *w, const int32_t *sums) {
     const int32_t *const bias = w->bias_float ? NULL : nacre_operand(c, CONV8_BIAS);
     const int32_t moved = j->x_bytes == 2 || j->flip == 0 ? 0 : j->x_unsigned ? 128 : -128;

@@ -11,7 +11,7 @@ typedef struct {
     size_t axes[6];  // of the batch
 } i8_conv_job;
 
-// Whether the columns of a value are its planes as they lie.
+// Reports whether the columns of a value are its planes in memory.
 static int i8_conv_direct(const nacre_conv *c) {
     for (size_t d = 0; d < c->axes; d++) {
         if (c->kernel[d] != 1 || c->stride[d] != 1 || c->pad[d] != 0 || c->in[d] != c->out[d]) return 0;
@@ -32,8 +32,8 @@ static void i8_fill_row(const conv_run *runs, size_t count, size_t step, const u
     }
 }
 
-// A row for each channel and tap. Runs depend on the tap only, so they are made
-// once for all channels.
+// Fills a row for each channel and tap. Runs depend on the tap only, so they are made once for all
+// channels.
 static void i8_fill_columns(const nacre_i8_conv *j, const uint8_t *x, size_t j0, size_t n, size_t ld, uint8_t *dst) {
     const nacre_conv *const c = &j->c;
     conv_span spans[I8_SPAN_COLUMNS];
@@ -69,7 +69,7 @@ static const uint8_t *i8_conv_columns(const void *source, size_t index, size_t j
 
 static size_t i8_conv_depth(const nacre_conv *c) { return c->channels * conv_count(c->kernel, c->axes); }
 
-// The vectors of columns are left as j has them.
+// Leaves the vectors of columns as j has them.
 static void i8_conv_product(i8_conv_job *job, const nacre_i8_conv *j) {
     const nacre_conv *const c = &j->c;
     nacre_i8_gemm *const g = &job->g;
@@ -97,7 +97,7 @@ static void i8_conv_product(i8_conv_job *job, const nacre_i8_conv *j) {
 // ---- depthwise ----
 
 enum {
-    I8_DEPTHWISE_KERNEL = 256,  // whose sums are below 2^24, so that floats hold them
+    I8_DEPTHWISE_KERNEL = 256,  // largest kernel with sums below 2^24, which floats hold exactly
     I8_WRITE = 256
 };
 
@@ -161,9 +161,8 @@ static nacre_i8_conv i8_conv_of(const nacre_kernel *k, const nacre_i8_conv_words
     return j;
 }
 
-// What a command lays out in scratch, before that of the convolution: numbers of filters
-// and of positions, and, where channels are the last axis, value and result with their
-// channels first.
+// The part of scratch before the convolution's: numbers of filters and of positions and, if
+// channels are the last axis, value and result with their channels first.
 typedef struct {
     size_t filters, positions;
     quant_vectors numbers;
@@ -203,7 +202,7 @@ static void i8_conv_put(const nacre_call *c, const i8_conv_layout *v, const i8_c
     }
 }
 
-// Matrices [rows,cols] of bytes, each transposed, in bands of rows.
+// Matrices [rows,cols] of bytes to transpose, in bands of rows.
 typedef struct {
     size_t rows, cols, bands;
     const uint8_t *x;
@@ -285,7 +284,7 @@ static int i8_conv_depthwise_fits(const nacre_kernel *k, const int64_t *words) {
     return !w->w_packed && w->depthwise != 0 && i8_conv_goes_depthwise(&j);
 }
 
-// Few filters go by lines, which take weights as they are.
+// Returns the bytes of packed weights. Few filters are computed in lines, from plain weights.
 static size_t i8_conv_packed(const nacre_kernel *k, const int64_t *words, size_t operand) {
     const nacre_i8_conv j = i8_conv_of(k, (const void *)words);
     if (operand != CONV8_W || nacre_i8_gemm_by_lines(j.c.filters)) return 0;

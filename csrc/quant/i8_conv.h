@@ -1,4 +1,4 @@
-// Numbers of convolutions of codes, which commands for plain and for blocked values share.
+// Numbers of convolutions of codes, shared by commands for plain and for blocked values.
 #ifndef NACRE_QUANT_I8_CONV_H
 #define NACRE_QUANT_I8_CONV_H
 
@@ -9,10 +9,10 @@ enum {
     CONV8_ADD, CONV8_ADD_SCALE, CONV8_ADD_ZERO, CONV8_STAGE_SCALE, CONV8_STAGE_ZERO, CONV8_Y, CONV8_OPERANDS
 };
 
-// The numbers of whole tensors, and what follows sums times scales but for row_add.
+// The numbers of whole tensors, and the steps after sums times scales, but for row_add.
 typedef struct {
     quant_tensor x, y, add;
-    float step;  // of sums times scales: of the stage, or of y
+    float step;  // scale of sums times scales: of the stage, or of y
     nacre_i8_then then;
 } i8_conv_numbers;
 
@@ -39,7 +39,8 @@ static inline i8_conv_numbers i8_conv_numbers_of(const nacre_call *c, const nacr
     return n;
 }
 
-// What sums of a filter are multiplied by, and what is added to them then, in those steps.
+// i8_conv_scale returns the factor of the sums of a filter, and i8_conv_add the number then added,
+// both in units of step.
 static inline float i8_conv_scale(const nacre_call *c, const nacre_i8_conv_words *w, const i8_conv_numbers *n, size_t filter) {
     const void *const scale = nacre_operand(c, CONV8_W_SCALE);
     return n->x.scale * (scale == NULL ? 1 : quant_float((nacre_quant_type)w->w_scale, scale, w->w_scales == 1 ? 0 : filter)) / n->step;

@@ -7,14 +7,14 @@
 #include "quant/i8_blocked.h"
 
 enum {
-    BLOCKED8_BAND = 192 << 10,  // bytes of the value that a band of rows meets at most, or one row
-    BLOCKED8_CHUNKS = 8,        // chunks of work that there are, where they are long enough
+    BLOCKED8_BAND = 192 << 10,  // bytes of the value under a band of rows at most, or one row
+    BLOCKED8_CHUNKS = 8,        // chunks of work wanted, if they are long enough
     BLOCKED8_GRAIN = 1 << 20,   // multiply-adds of a chunk of work
-    BLOCKED8_TILES = 4          // whose sums become codes together
+    BLOCKED8_TILES = 4          // tiles with sums that become codes together
 };
 
-// The steps that a group of blocks of filters meets: first..stop-1, the first `whole` of all channels
-// of a step.
+// The steps that a group of blocks of filters meets, first..stop-1. The first `whole` have all
+// channels of a step.
 typedef struct {
     size_t first, stop, whole;
 } blocked8_span;
@@ -23,7 +23,7 @@ static size_t blocked8_groups(const blocked8_job *j) { return nacre_ceil_div(j->
 
 static size_t blocked8_blocks(const blocked8_job *j, size_t group) { return nacre_min(j->blocks, j->out_blocks - group * j->blocks); }
 
-// The steps that groups first..last of the convolution meet.
+// Returns the steps that groups first..last of the convolution meet.
 static blocked8_span blocked8_span_of_groups(const blocked8_job *j, size_t first, size_t last) {
     blocked8_span s = {0, j->steps, j->whole};
     if (j->group_channels == j->channels) return s;
@@ -38,7 +38,7 @@ static blocked8_span blocked8_span_of(const blocked8_job *j, size_t group) {
     return blocked8_span_of_groups(j, group * wide / j->group_filters, last / j->group_filters);
 }
 
-// Channels of steps.
+// Returns the channels of the steps of a span.
 static size_t blocked8_span_depth(const blocked8_job *j, blocked8_span s) {
     return (s.whole * j->groups + (s.stop - s.first - s.whole) * j->rest) * j->impl->group;
 }
@@ -53,8 +53,8 @@ static size_t blocked8_count_weights(const blocked8_job *j) {
 
 static size_t blocked8_copy_bytes(const blocked8_job *j) { return nacre_align_bytes(j->in_blocks * blocked8_copy_lines(j) * j->line * j->unit); }
 
-// Behind the packed weights there are the sums of the weights of filters and, where weights have zero
-// points, weights of 1 for each group of the convolution, of a block.
+// The packed weights are followed by the sums of the weights of filters and, if weights have zero
+// points, by weights of 1 for a block, for each group of the convolution.
 static size_t blocked8_weight_bytes(const blocked8_job *j) { return nacre_align_bytes(j->weight_count); }
 
 static size_t blocked8_sum_bytes(const blocked8_job *j) { return nacre_align_bytes(j->out_blocks * j->lanes * sizeof(int32_t)); }
@@ -65,14 +65,14 @@ static size_t blocked8_one_bytes(const blocked8_job *j) {
     return nacre_align_bytes(sum);
 }
 
-// Of a thread.
+// Returns the bytes of totals of a thread.
 static size_t blocked8_total_bytes(const blocked8_job *j) {
     return j->moved ? nacre_align_bytes(j->filters / j->group_filters * j->rows_each * j->width * sizeof(int32_t)) : 0;
 }
 
 static size_t blocked8_row_pixels(const blocked8_job *j, size_t o) { return j->flat ? nacre_min(j->width, j->pixels - o * j->width) : j->width; }
 
-// Cuts the work: rows into bands, where the weights are few, and filters into parts.
+// Cuts the work: rows into bands if the weights are few, and filters into parts.
 static void blocked8_divide(blocked8_job *j) {
     const size_t rows = j->h.out, row = nacre_max(j->in_blocks * j->d.kernel * j->line * j->unit, 1), halo = blocked8_reach(&j->h, 1);
     const size_t weights = j->weight_count, room = BLOCKED8_BAND / row;
@@ -100,12 +100,12 @@ static void blocked8_flatten(blocked8_job *j) {
     j->h.in = j->h.out = nacre_ceil_div(j->pixels, j->width);
 }
 
-// Whether the kernel meets padding, or what is behind it.
+// Reports whether the kernel meets padding before the value or beyond its end.
 static int blocked8_beyond(const blocked8_axis *a) { return a->pad != 0 || blocked8_reach(a, a->out) > a->in; }
 
 static size_t blocked8_divisor(size_t a, size_t b) { return b == 0 ? a : blocked8_divisor(b, a % b); }
 
-// What packed weights depend on.
+// Returns a job with the members that packed weights depend on.
 static blocked8_job blocked8_form(const nacre_kernel *kernel, const nacre_i8_conv_blocked_words *w) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     blocked8_job j = {.impl = ((nacre_i8_blocked_fn *)kernel->fn)(), .channels = c.groups * c.channels,
@@ -125,7 +125,7 @@ static blocked8_job blocked8_form(const nacre_kernel *kernel, const nacre_i8_con
     j.groups = j.step_channels / j.impl->group;
     j.rest = j.plain ? 0 : nacre_ceil_div(j.channels % j.step_channels, j.impl->group);
     j.unit = channels * j.x_bytes;
-    // Single blocks meet fewer channels of other groups, and take more time for each.
+    // Single blocks meet fewer channels of other groups, but take more time for each.
     j.blocks = 1;
     const size_t single = blocked8_count_weights(&j);
     j.blocks = NACRE_DENSE_BLOCKS;
@@ -164,13 +164,13 @@ static blocked8_job blocked8_of(const nacre_kernel *kernel, const nacre_i8_conv_
 
 typedef struct {
     const blocked8_job *j;
-    const char *x;  // what steps count from, for the first row of the band
-    size_t x_row;   // bytes from what a row meets to what the next does
+    const char *x;  // base of the steps, for the first row of the band
+    size_t x_row;   // bytes from the value of one row to the value of the next
     size_t image, o, rows;
-    int32_t *totals;  // of codes under the kernel: [groups of the convolution][rows][width], where weights have zero points
+    int32_t *totals;  // of codes under the kernel: [groups of the convolution][rows][width], if w has zero points
 } blocked8_band;
 
-// A tile of a band that meets steps.
+// Returns a tile of a band for the steps of a span.
 static nacre_i8_tile blocked8_tile_of(const blocked8_job *j, blocked8_span s, size_t blocks, const int8_t *weights, int32_t *sums) {
     return (nacre_i8_tile){.blocks = blocks, .lanes = j->lanes, .pitch = j->w.stride * j->unit, .step = j->step + s.first / j->run,
                            .steps = (s.stop - s.first) / j->run, .whole = s.whole / j->run, .groups = j->groups * j->run, .rest = j->rest,
@@ -183,7 +183,7 @@ static int32_t *blocked8_totals_of(const blocked8_band *b, size_t group, size_t 
     return b->totals + (group * b->j->rows_each + o - b->o) * b->j->width;
 }
 
-// The totals of groups first..last of the convolution: sums by weights of 1.
+// Computes the totals of groups first..last of the convolution: sums by weights of 1.
 static void blocked8_sum_codes(const blocked8_band *b, size_t first, size_t last) {
     const blocked8_job *const j = b->j;
     int32_t sums[NACRE_DENSE_PIXELS * NACRE_CONV_BLOCK];
@@ -206,7 +206,7 @@ static void blocked8_sum_codes(const blocked8_band *b, size_t first, size_t last
     }
 }
 
-// Takes what zero points of weights add away from the sums of pixels from `pixel` on.
+// Subtracts the share of the weights' zero points from the sums of pixels from `pixel` on.
 static void blocked8_move(const blocked8_band *b, size_t first, size_t o, size_t pixel, const nacre_i8_tile *t) {
     const blocked8_job *const j = b->j;
     const size_t begin = first * j->lanes, stop = nacre_min(j->filters, begin + t->blocks * j->lanes);
@@ -221,7 +221,7 @@ static void blocked8_move(const blocked8_band *b, size_t first, size_t o, size_t
     }
 }
 
-// Codes of pixels from `pixel` on of row o of the result, of blocks `first` and on.
+// Computes the codes of pixels from `pixel` on of row o of the result, of blocks from `first` on.
 static void blocked8_finish(const blocked8_band *b, size_t first, size_t o, size_t pixel, const nacre_i8_tile *t, size_t pixels) {
     const blocked8_job *const j = b->j;
     const size_t image = b->image / j->d.out, slice = b->image % j->d.out;
@@ -239,13 +239,13 @@ static void blocked8_finish(const blocked8_band *b, size_t first, size_t o, size
     }
 }
 
-// Row o of the result, of blocks `first` and on.
+// Computes row o of the result, of blocks from `first` on.
 static void blocked8_row(const blocked8_band *b, size_t first, size_t o, nacre_i8_tile *t, size_t portion) {
     const blocked8_job *const j = b->j;
     const dense_cut *const cut = blocked8_cut(j, o);
     const size_t tiles = cut->full + cut->tails;
     int32_t *const sums = t->sums;
-    size_t pixel = 0, pixels = 0;  // pixels have sums and no codes
+    size_t pixel = 0, pixels = 0;  // pixels have sums and no codes yet
     t->x = b->x + (o - b->o) * b->x_row;
     for (size_t i = 0; i < tiles; i++) {
         t->pixels = i < cut->full ? cut->most : cut->tail[i - cut->full];
@@ -263,7 +263,7 @@ static void blocked8_row(const blocked8_band *b, size_t first, size_t o, nacre_i
     }
 }
 
-// Filters of a group for the rows of a band.
+// Computes the filters of a group for the rows of a band.
 static void blocked8_group(const blocked8_band *b, size_t group) {
     const blocked8_job *const j = b->j;
     int32_t sums[BLOCKED8_TILES * NACRE_DENSE_PIXELS * NACRE_DENSE_BLOCKS * NACRE_CONV_BLOCK];
@@ -275,7 +275,7 @@ static void blocked8_group(const blocked8_band *b, size_t group) {
     for (size_t r = 0; r < b->rows; r++) blocked8_row(b, group * j->blocks, b->o + r, &t, portion);
 }
 
-// Filters of a part for the rows of a band.
+// Computes the filters of a part for the rows of a band.
 static void blocked8_chunk(void *job, size_t chunk, size_t thread) {
     const blocked8_job *const j = job;
     const size_t part = chunk % j->parts, band = chunk / j->parts % j->bands;
@@ -306,7 +306,7 @@ static void blocked8_fill_chunk(void *job, size_t chunk, size_t thread) {
     nacre_blocked8_copy(j, j->first, chunk, 0, j->h.out, j->copies);
 }
 
-// Where steps lie, counted from what the first pixel of a row meets, and weights.
+// Sets the offsets of steps, relative to the value under the first pixel of a row, and of weights.
 static void blocked8_places(blocked8_job *j) {
     const size_t slice = j->copied ? j->slice_lines * j->line : j->d.dilation * blocked8_slice(j);
     const size_t plane = j->copied ? blocked8_copy_lines(j) * j->line : j->d.in * blocked8_slice(j);
@@ -322,7 +322,7 @@ static void blocked8_places(blocked8_job *j) {
 
 // ---- the command ----
 
-// Lays out scratch; j may lack copies.
+// Lays out scratch and returns its bytes. The memory for copies comes last.
 static size_t blocked8_place(blocked8_job *j, char *scratch, size_t threads) {
     const size_t numbers = nacre_blocked8_place(j, scratch);
     j->step = (size_t *)(void *)(scratch + numbers);
@@ -373,7 +373,8 @@ static size_t blocked8_packed(const nacre_kernel *kernel, const int64_t *words, 
     return blocked8_weight_bytes(&j) + blocked8_sum_bytes(&j) + blocked8_one_bytes(&j);
 }
 
-// Weights of 1 of the channels of each group of the convolution, [steps][groups of channels][lanes][group].
+// Writes weights of 1 for the channels of each group of the convolution, [steps][groups of
+// channels][lanes][group], and 0 for others.
 static void blocked8_pack_ones(const blocked8_job *j, int8_t *out) {
     const size_t each = j->lanes * j->impl->group;
     for (size_t g = 0; j->moved && g < j->filters / j->group_filters; g++) {
@@ -387,7 +388,7 @@ static void blocked8_pack_ones(const blocked8_job *j, int8_t *out) {
     }
 }
 
-// Packs a group of channels of a filter, which lie step apart.
+// Packs a group of channels of a filter, which are step apart.
 NACRE_INLINE void blocked8_pack_whole(const uint8_t *w, size_t step, size_t group, uint8_t flip, int8_t *out) {
     if (group == 4) {
         const uint8_t four[] = {w[0] ^ flip, w[step] ^ flip, w[2 * step] ^ flip, w[3 * step] ^ flip};
@@ -397,8 +398,8 @@ NACRE_INLINE void blocked8_pack_whole(const uint8_t *w, size_t step, size_t grou
     for (size_t i = 0; i < group; i++) out[i] = (int8_t)(w[i * step] ^ flip);
 }
 
-// Packs the weights of a tap, `channels` of all from `first` on: groups of channels, each for the
-// filters from..from+lanes-1. Zeros stand for filters and channels that are not there.
+// Packs the weights of a tap, for `channels` channels from `first` on: groups of channels, each for
+// the filters from..from+lanes-1. Filters and channels that do not exist get zeros.
 NACRE_INLINE void blocked8_pack_tap(const blocked8_job *j, size_t group, const uint8_t *w, size_t tap, size_t first,
                                     size_t channels, size_t from, size_t lanes, uint8_t flip, int8_t *out) {
     const size_t taps = j->taps, each = j->group_channels;
@@ -409,7 +410,7 @@ NACRE_INLINE void blocked8_pack_tap(const blocked8_job *j, size_t group, const u
                 before += each;
                 next += j->group_filters;
             }
-            const size_t own = c - before;  // of the filter's group, wrapped below it
+            const size_t own = c - before;  // channel within the filter's group; wraps if it is before the group
             const size_t at = (f * each + own) * taps + tap;
             if (f < j->filters && own < each && each - own >= group) {
                 blocked8_pack_whole(w + at, taps, group, flip, out);
@@ -422,10 +423,10 @@ NACRE_INLINE void blocked8_pack_tap(const blocked8_job *j, size_t group, const u
     }
 }
 
-// Weights are [filters][channels][taps]; packed, [groups of blocks of filters][steps]
-// [groups of channels][blocks of filters][lanes][group] with zeros behind the last filter
-// and the last channel, and for channels of other groups of the convolution. Codes without
-// sign are moved by 128.
+// Weights are [filters][channels][taps]. Packed they are [groups of blocks of filters][steps]
+// [groups of channels][blocks of filters][lanes][group], with zeros after the last filter and the
+// last channel, and for channels of other groups of the convolution. Unsigned codes are offset by
+// 128.
 static void blocked8_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
     (void)operand;
     const nacre_i8_conv_blocked_words *const w = (const void *)words;

@@ -7,15 +7,15 @@
 #include "quant/i8_blocked.h"
 
 enum {
-    DEPTHWISE8_ROWS = 8,         // rows of the result of a chunk of work, at least
+    DEPTHWISE8_ROWS = 8,         // least rows of the result of a chunk of work
     DEPTHWISE8_GRAIN = 1 << 17,  // multiply-adds of a chunk of work
-    DEPTHWISE8_SLACK = 64        // bytes that are read behind a copy
+    DEPTHWISE8_SLACK = 64        // bytes after a copy that may be read
 };
 
-// The groups of taps of a row of the kernel.
+// Returns the groups of taps of a row of the kernel.
 static size_t depthwise8_groups(const blocked8_job *j) { return nacre_ceil_div(j->w.kernel, NACRE_I8_TAPS); }
 
-// Rows of the kernel, of all slices.
+// Returns the rows of the kernel, of all slices.
 static size_t depthwise8_rows(const blocked8_job *j) { return j->d.kernel * j->h.kernel; }
 
 static size_t depthwise8_weight_bytes(const blocked8_job *j) {
@@ -24,9 +24,9 @@ static size_t depthwise8_weight_bytes(const blocked8_job *j) {
 
 static size_t depthwise8_copy_bytes(const blocked8_job *j) { return nacre_align_bytes(blocked8_copy_lines(j) * j->line * j->unit + DEPTHWISE8_SLACK); }
 
-// Bands of rows of a block: a copy has those of one block, each row with those of other slices that the
-// kernel meets behind it. So all rows under the kernel are as far apart, where rows have no dilation or
-// there is one slice.
+// Returns a job of bands of rows of a block. A copy has the rows of one block; each row is followed
+// by the same row of the other slices under the kernel. All rows under the kernel are therefore the
+// same distance apart, if rows have no dilation or there is one slice.
 static blocked8_job depthwise8_of(const nacre_kernel *kernel, const nacre_i8_conv_blocked_words *w) {
     const nacre_i8_depthwise_impl *const impl = ((nacre_i8_depthwise_fn *)kernel->fn)();
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
@@ -57,7 +57,8 @@ typedef struct {
     const nacre_i8_depthwise_impl *impl;
 } depthwise8_work;
 
-// Numbers of a row of the copy, and of one of the result.
+// depthwise8_column_bytes returns the bytes of column sums of a row of the copy, and
+// depthwise8_more_bytes of the numbers added to a row of the result.
 static size_t depthwise8_column_bytes(const blocked8_job *j) { return j->moved ? nacre_align_bytes(j->line * j->lanes * sizeof(int32_t)) : 0; }
 
 static size_t depthwise8_more_bytes(const blocked8_job *j) { return j->moved ? nacre_align_bytes(j->w.out * j->lanes * sizeof(int32_t)) : 0; }
@@ -133,8 +134,8 @@ static size_t depthwise8_packed(const nacre_kernel *kernel, const int64_t *words
     return depthwise8_weight_bytes(&j) + nacre_align_bytes(j.out_blocks * j.lanes * sizeof(int32_t));
 }
 
-// Weights are [filters][slices][rows][columns]; packed, [blocks][rows][slices][groups of columns][lanes][4]
-// with zeros behind the last filter and the last column, and then their sums.
+// Weights are [filters][slices][rows][columns]. Packed they are [blocks][rows][slices][groups of
+// columns][lanes][4], with zeros after the last filter and the last column, followed by their sums.
 static void depthwise8_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
     (void)operand;
     const nacre_i8_conv_blocked_words *const w = (const void *)words;

@@ -8,22 +8,22 @@
 
 enum {
     WINOGRAD8_BAND = 192 << 10,  // bytes of points of a band at most, or one row of tiles
-    WINOGRAD8_TILES = 24,        // of a band at least, for which weights are read once
-    WINOGRAD8_CHUNKS = 8,        // chunks of work that there are
-    // Four times the sum of so many products of codes and weights fits 32 bits.
+    WINOGRAD8_TILES = 24,        // least tiles of a band, so that weights are read once for many
+    WINOGRAD8_CHUNKS = 8,        // chunks of work wanted
+    // Largest number of channels for which four times the sum of the products fits 32 bits.
     WINOGRAD8_CHANNELS = (1 << 29) / (9 * 255 * 128)
 };
 
 typedef struct {
-    blocked8_job of;  // extents of the result are even: behind the last row and column there may be one that is left out
+    blocked8_job of;  // extents of the result are rounded up to even; a last row or column may be left out
     const nacre_i8_winograd_impl *impl;
     size_t rows, width;       // of the result
     size_t depth;             // channels, of whole blocks
     size_t groups;            // of blocks of filters
     size_t tiles_w, rows_each, bands;  // tiles of a row; rows of tiles of a band
     size_t parts, groups_each;
-    size_t point, weight;     // numbers of points of all tiles that lie together, and weights of a group of filters for one
-    size_t products;          // sums of points of a band for a group of filters
+    size_t point, weight;     // numbers of a point of all tiles; weights of a group of filters for one point
+    size_t products;          // sums of the points of a band for a group of filters
     char *scratch;
     int16_t *points;
 } winograd8_job;
@@ -69,7 +69,7 @@ static winograd8_job winograd8_of(const nacre_kernel *kernel, const nacre_i8_con
 
 static size_t winograd8_point_bytes(const winograd8_job *j) { return nacre_align_bytes(NACRE_I8_POINTS * j->point * sizeof(int16_t)); }
 
-// Rows of one block.
+// Returns the bytes of the rows of one block.
 static size_t winograd8_copy_bytes(const winograd8_job *j) { return nacre_align_bytes(j->of.band_rows * j->of.line * j->of.unit); }
 
 static size_t winograd8_sum_bytes(const winograd8_job *j) {
@@ -92,7 +92,7 @@ static char *winograd8_own(const winograd8_job *j, size_t thread) { return j->sc
 
 // ---- points ----
 
-// Points of a block of `rows` rows of tiles from row o on.
+// Computes the points of a block, for `rows` rows of tiles from row o on.
 static void winograd8_forward(const winograd8_job *j, size_t image, size_t block, size_t o, size_t rows, char *copy, int16_t *points) {
     blocked8_job one = j->of;
     one.x += block * one.h.in * one.w.in * one.lanes;
@@ -107,7 +107,7 @@ static void winograd8_forward(const winograd8_job *j, size_t image, size_t block
 
 // ---- products ----
 
-// What rows of tiles of a chunk have.
+// The rows of tiles of a chunk.
 typedef struct {
     const winograd8_job *j;
     size_t image, o, rows;
@@ -115,7 +115,7 @@ typedef struct {
     int32_t *products, *sums;
 } winograd8_band;
 
-// Sums of points of a group of blocks of filters: [points][tiles][blocks][lanes].
+// Computes the sums of points of a group of blocks of filters: [points][tiles][blocks][lanes].
 static void winograd8_multiply(const winograd8_band *b, size_t group, size_t blocks) {
     const winograd8_job *const j = b->j;
     const size_t tiles = b->rows * j->tiles_w, lanes = blocks * j->of.lanes, bytes = j->depth * lanes * sizeof(int16_t), step = 0;
@@ -137,7 +137,7 @@ static void winograd8_multiply(const winograd8_band *b, size_t group, size_t blo
     }
 }
 
-// The rows of the result of one block of filters.
+// Computes the rows of the result of one block of filters.
 static void winograd8_back(const winograd8_band *b, size_t block, size_t first, size_t blocks) {
     const winograd8_job *const j = b->j;
     const size_t lanes = j->of.lanes, lane = block * lanes, wide = blocks * lanes, points = b->rows * j->tiles_w * wide;
@@ -156,7 +156,7 @@ static void winograd8_back(const winograd8_band *b, size_t block, size_t first, 
     }
 }
 
-// Filters of a part for the rows of a band.
+// Computes the filters of a part for the rows of a band.
 static void winograd8_chunk(void *job, size_t chunk, size_t thread) {
     const winograd8_job *const j = job;
     const size_t part = chunk % j->parts, band = chunk / j->parts % j->bands;
@@ -186,7 +186,7 @@ static void winograd8_fill_chunk(void *job, size_t chunk, size_t thread) {
 
 // ---- the command ----
 
-// The sums of the weights of filters follow the packed weights.
+// Returns the bytes of the packed weights. The sums of the weights of filters follow them.
 static size_t winograd8_weight_bytes(const winograd8_job *j) {
     return nacre_align_bytes(NACRE_I8_POINTS * j->depth * j->of.out_blocks * j->of.lanes * sizeof(int16_t));
 }
@@ -238,7 +238,7 @@ static size_t winograd8_packed(const nacre_kernel *kernel, const int64_t *words,
     return winograd8_weight_bytes(&j) + nacre_align_bytes(j.of.out_blocks * j.of.lanes * sizeof(int32_t));
 }
 
-// Twice the points of three numbers that lie `step` apart.
+// Computes twice the points of three numbers that are `step` apart.
 static void winograd8_points(const int *x, size_t step, int *y, size_t gap) {
     y[0] = 2 * x[0];
     y[gap] = x[0] + x[step] + x[2 * step];
@@ -246,10 +246,10 @@ static void winograd8_points(const int *x, size_t step, int *y, size_t gap) {
     y[3 * gap] = 2 * x[2 * step];
 }
 
-// Weights are [filters][channels][3][3]; packed, four times their points, [groups of filters]
-// [points][pairs of channels][blocks of filters][lanes][2] with zeros behind the last filter
-// and the last channel, and then the sums of weights. Codes without sign have a zero point
-// of 128.
+// Weights are [filters][channels][3][3]. Packed they are four times their points, [groups of
+// filters] [points][pairs of channels][blocks of filters][lanes][2], with zeros after the last
+// filter and the last channel, followed by the sums of weights. Unsigned codes have a zero point of
+// 128.
 static void winograd8_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
     (void)operand;
     const nacre_i8_conv_blocked_words *const w = (const void *)words;

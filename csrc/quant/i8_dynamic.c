@@ -1,4 +1,4 @@
-// Products whose left operand is floats, quantised as a whole beforehand.
+// Products with a left operand of floats, quantised as a whole beforehand.
 #include "quant/quant.h"
 
 static size_t dynamic_own(const nacre_i8_gemm *g, size_t n, size_t threads) {

@@ -1,31 +1,31 @@
 // Drivers of i8_gemm: blocking, batches, threads.
 //
-// Few rows by a b whose rows lie as they are needed are computed from there
-// (lines). All else goes through tiles: a is packed whole, beforehand; b is packed
-// by whoever needs it, in blocks that stay in the second-level cache. Sums are
-// never cut along k: a tile is finished when it is computed.
+// A product of few rows by a b with contiguous rows is computed in lines, from the unpacked b. All
+// else goes through tiles: a is packed whole, beforehand; the thread that needs a block of b packs
+// it, in a size that stays in the second-level cache. Sums are never cut along k: a tile is
+// finished when it is computed.
 #include "quant/numbers.h"
 
 enum {
     I8_BLOCK_B = 1 << 18,  // bytes of a block of b: second-level cache
-    I8_MOST_LINES = 3,     // rows that are worth more than packing b
-    I8_LINE = 1024,        // columns that are computed at a time in lines
-    I8_GRAIN = 1 << 19,    // multiply-adds that are worth a thread's attention
+    I8_MOST_LINES = 3,     // rows up to which packing b does not pay
+    I8_LINE = 1024,        // columns computed at a time in lines
+    I8_GRAIN = 1 << 19,    // least multiply-adds of a piece for a thread
     I8_SHARES = 4          // pieces per thread, so that a slow one does not hold up the rest
 };
 
 typedef struct {
     const nacre_i8_gemm *g;
-    const nacre_team *team;  // whose end is looked for within a chunk
+    const nacre_team *team;  // chunks check whether it has stopped
     int lines, need_sums;
     size_t products;
-    size_t i_step, i_count, j_step, j_count;  // the piece of c that is one chunk of work
-    size_t depth;       // k, the last group filled up
+    size_t i_step, i_count, j_step, j_count;  // the piece of c in one chunk of work
+    size_t depth;       // k, rounded up to whole groups
     size_t rows;        // of a panel of a
     size_t a_distinct;  // matrices of a to pack
     size_t a_size;      // bytes of one of them
     size_t b_size;      // of a thread's block of b with its sums
-    size_t made_size;   // of a thread's rows of b, when these are made
+    size_t made_size;   // of a thread's rows of b, if make_b makes them
     size_t thread_size; // of a thread's memory
     uint8_t *a_packed, *thread_memory;
 } i8_plan;
@@ -36,7 +36,7 @@ static int i8_lines(const nacre_i8_gemm *g) {
     return !g->no_lines && nacre_i8_gemm_by_lines(g->m) && !g->a.packed && (g->make_b != NULL || (!g->b.packed && g->b.col == 1));
 }
 
-// Whether a zero point of a' is not 0.
+// Reports whether a zero point of a' is not 0.
 static int i8_need_sums(const nacre_i8_gemm *g) {
     const int32_t none = g->a.is_signed ? 0 : 128;
     for (size_t i = 0; i < g->m * g->row_count; i++) {
@@ -45,7 +45,7 @@ static int i8_need_sums(const nacre_i8_gemm *g) {
     return 0;
 }
 
-// Cuts one product into pieces: columns first, for rows share a block of b.
+// Cuts one product into pieces. Columns are cut first, because rows share a block of b.
 static void i8_cut(i8_plan *p, size_t threads) {
     const nacre_i8_gemm *const g = p->g;
     const size_t row = g->m * nacre_max(g->k, 1), work = row / I8_GRAIN * g->n + row % I8_GRAIN * g->n / I8_GRAIN;
@@ -78,8 +78,8 @@ static i8_plan i8_make_plan(const nacre_i8_gemm *g, size_t threads) {
         p.a_size = nacre_i8_gemm_packed_a(g->impl, g->m, g->k);
         if (!g->b.packed) p.b_size = nacre_i8_gemm_packed_b(g->impl, columns, g->k);
     }
-    // Rows of lines have their own zero points taken off, which may differ between
-    // products that share a.
+    // In lines, each row has its own zero points subtracted, which may differ between products that
+    // share a.
     p.a_distinct = g->a.packed ? 0 : p.lines ? p.products : nacre_batch_distinct(&g->batch, 0);
     p.thread_size = p.made_size + p.b_size;
     return p;
@@ -134,7 +134,7 @@ static void i8_widen_a_chunk(void *job, size_t chunk, size_t thread) {
     }
 }
 
-// What is the same for all of a piece.
+// Returns the members shared by all tiles of a piece.
 static nacre_i8_finish i8_finish_of(const i8_plan *p, size_t index, size_t j0) {
     const nacre_i8_gemm *const g = p->g;
     const size_t rows = index % g->row_count * g->m, cols = index % g->col_count * g->n + j0;
@@ -160,7 +160,7 @@ static nacre_i8_finish i8_finish_of(const i8_plan *p, size_t index, size_t j0) {
     };
 }
 
-// The block from row i and column j of what f describes.
+// Returns f moved to the block from row i and column j on.
 static nacre_i8_finish i8_finish_at(const nacre_i8_finish *f, size_t i, size_t j) {
     nacre_i8_finish t = *f;
     const size_t size = f->type == NACRE_QUANT_U8 || f->type == NACRE_QUANT_I8 ? 1 : 4;
@@ -206,7 +206,7 @@ static void i8_lines_chunk(void *job, size_t chunk, size_t thread) {
     g->impl->finish(&f);
 }
 
-// One row by the panels of n columns of b, several at a time.
+// Multiplies one row by the panels of n columns of b, several at a time.
 static void i8_row(const i8_plan *p, const nacre_i8_finish *f, size_t n, const uint8_t *a, const uint8_t *b) {
     const nacre_i8_gemm_impl *const impl = p->g->impl;
     const size_t groups = p->depth / impl->group, panel = impl->nr * p->depth, wide = NACRE_I8_WIDE * impl->nr;

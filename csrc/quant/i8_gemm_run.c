@@ -1,8 +1,8 @@
-// Commands of products of bytes: what belongs to rows and columns is laid out in
-// scratch, before that of the product.
+// Commands of products of bytes. The numbers of rows and columns are laid out in scratch, before
+// the scratch of the product.
 #include "quant/numbers.h"
 
-// Vectors of numbers of rows (0) and columns (1), and how many there are of each.
+// Vectors of numbers of rows (0) and columns (1), and the count of each.
 typedef struct {
     size_t vectors[2], lanes[2];
     quant_vectors numbers;
@@ -26,8 +26,8 @@ static nacre_i8_gemm gemm_of(const nacre_i8_gemm_impl *impl, const nacre_i8_gemm
 
 static int gemm_one(nacre_quant_numbers scale, nacre_quant_numbers zero) { return scale.count <= 1 && zero.count <= 1; }
 
-// Lays out the vectors, from NULL only counting. The left operand of a dynamic product
-// brings its own.
+// Lays out the vectors; a NULL scratch only counts. The left operand of a dynamic product has its
+// own.
 static gemm_vectors gemm_place(const nacre_i8_gemm_words *w, const nacre_i8_gemm *g, char *scratch) {
     const size_t products = nacre_batch_count(&g->batch);
     gemm_vectors v = {.bytes = 0};
@@ -40,7 +40,7 @@ static gemm_vectors gemm_place(const nacre_i8_gemm_words *w, const nacre_i8_gemm
     return v;
 }
 
-// The number of the first row, or column, of product q among those of all matrices.
+// Returns the number of the first row, or column, of product q among the rows of all matrices.
 static size_t gemm_first(const nacre_i8_gemm_words *w, const nacre_i8_gemm *g, int side, size_t q) {
     const size_t offset = nacre_batch_offset(&g->batch, side, q);
     if (side == 0) return g->k == 0 ? 0 : offset / g->k;
@@ -58,7 +58,7 @@ static void gemm_put_zeros(const nacre_i8_gemm_words *w, const nacre_i8_gemm *g,
     }
 }
 
-// Scales times alpha over the divisor.
+// Puts scales times alpha over the divisor.
 static void gemm_put_scales(const nacre_i8_gemm_words *w, const nacre_i8_gemm *g, const gemm_vectors *v, int side, nacre_quant_numbers of, const void *x,
                             float alpha, float divisor) {
     for (size_t q = 0; q < v->vectors[side]; q++) {
@@ -73,7 +73,7 @@ static void gemm_put_scales(const nacre_i8_gemm_words *w, const nacre_i8_gemm *g
 
 enum { GEMM_A, GEMM_A_SCALE, GEMM_A_ZERO, GEMM_B, GEMM_B_SCALE, GEMM_B_ZERO, GEMM_C_SCALE, GEMM_C_ZERO, GEMM_BIAS, GEMM_ADD, GEMM_C, GEMM_OPERANDS };
 
-// One scale of all rows goes into those of the columns.
+// A single scale for all rows is multiplied into the scales of the columns.
 static void gemm_scales(const nacre_call *c, const nacre_i8_gemm *g, const gemm_vectors *v, float divisor) {
     const nacre_i8_gemm_words *const w = (const void *)c->words;
     const void *rows = nacre_operand(c, GEMM_A_SCALE);
@@ -129,8 +129,8 @@ static int gemm_few_rows(const nacre_kernel *k, const int64_t *words) {
     return nacre_i8_gemm_by_lines((size_t)w->m) && !w->b_packed && w->b_col == 1;
 }
 
-// Matrices of a packed b follow each other. Tiles that would be mostly filling are not
-// worth it.
+// Matrices of a packed b follow each other. A b is not packed if most of its tiles would be
+// padding.
 enum { GEMM_MOST_FILLING = 4 };
 
 static size_t gemm_packed(const nacre_kernel *k, const int64_t *words, size_t operand) {

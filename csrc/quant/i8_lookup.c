@@ -5,7 +5,7 @@ enum { I8_LOOKUP_GRAIN = 1 << 15 };
 
 typedef struct {
     nacre_i8_lookup_fn *kernel;
-    size_t rows, n, x_row, y_row, parts, per_chunk;  // parts of a row, or rows, that a chunk is
+    size_t rows, n, x_row, y_row, parts, per_chunk;  // parts of a row; rows of a chunk if there is one part
     const uint8_t *x, *table;
     uint8_t *y;
 } i8_lookup_job;

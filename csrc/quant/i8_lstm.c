@@ -1,14 +1,14 @@
-// LSTM over quantised weights: one product for the inputs of all steps, then one
-// for the states before each.
+// LSTM over quantised weights: one product for the inputs of all steps, then one for the states
+// before each step.
 #include "core/simd.h"
 #include "quant/numbers.h"
 
-enum { I8_LSTM_GRAIN = 1 << 12 };  // states that are worth a thread's attention
+enum { I8_LSTM_GRAIN = 1 << 12 };  // least states of a piece for a thread
 
-// The operands behind those of f32_rnn.
+// The operands after the operands of f32_rnn.
 enum { I8_LSTM_SCALES = 11, I8_LSTM_OPERANDS = 15 };
 
-// Weights of the inputs or of the states.
+// The weights of the inputs or of the states.
 typedef struct {
     nacre_i8_operand matrix;  // of the first direction
     size_t depth, step;       // rows; bytes from one direction to the next
@@ -51,8 +51,8 @@ static i8_lstm i8_lstm_of(const int64_t *words) {
     return p;
 }
 
-// The product of m rows of floats by the inputs' weights or the states', in a plan for
-// no more than `planned` rows.
+// Returns the product of m rows of floats by the inputs' weights or the states', in a plan for at
+// most `planned` rows.
 static nacre_i8_gemm i8_lstm_product(const i8_lstm *p, size_t m, size_t planned, size_t which) {
     const i8_lstm_weights *const w = &p->w[which];
     return (nacre_i8_gemm){
@@ -69,7 +69,7 @@ static nacre_i8_gemm i8_lstm_product(const i8_lstm *p, size_t m, size_t planned,
     };
 }
 
-// Hands out scratch, from NULL only counting.
+// Lays out scratch and returns its bytes; a NULL scratch only counts.
 static size_t i8_lstm_place(i8_lstm *p, size_t threads, uint8_t *scratch) {
     const size_t batch = p->n.batch, states = batch * p->n.hidden, columns = p->n.directions * p->width;
     size_t used = 0;
@@ -114,7 +114,7 @@ static float *i8_lstm_y(const i8_lstm *p, size_t t, size_t b) {
     return p->y + ((t * n->directions + p->dir) * n->batch + b) * n->hidden;
 }
 
-// One sequence's step.
+// Computes one sequence's step.
 static void i8_lstm_chunk(void *job, size_t b, size_t thread) {
     (void)thread;
     const i8_lstm *const p = job;
@@ -137,7 +137,7 @@ static void i8_lstm_chunk(void *job, size_t b, size_t thread) {
     if (p->y != NULL) memcpy(i8_lstm_y(p, t, b), units.state, hidden * sizeof(float));
 }
 
-// The weights of the direction.
+// Sets the weights of the direction.
 static void i8_lstm_weigh(const i8_lstm *p, nacre_i8_gemm *g, size_t which) {
     const i8_lstm_weights *const w = &p->w[which];
     g->b.data = (const uint8_t *)w->matrix.data + p->dir * w->step;
@@ -176,7 +176,8 @@ static void i8_lstm_direction(i8_lstm *p, nacre_team *team) {
     if (x.m > 0) nacre_i8_gemm_dynamic_run(&x, p->quantize, team, x.m * x.k, p->x, p->scratch);
     for (p->step = 0; p->step < p->longest && !nacre_stopped(team); p->step++) {
         for (size_t b = 0; b < n->batch; b++) {
-            // The last state of a sequence is quantised with the others once more, as in ONNX Runtime.
+            // The last state of a sequence is quantised with the others once more, as in ONNX
+            // Runtime.
             const size_t at = b * n->hidden;
             i8_lstm_copy(p->active + at, p->step <= i8_lstm_length(n, b) ? p->state + at : NULL, n->hidden);
         }
@@ -186,7 +187,7 @@ static void i8_lstm_direction(i8_lstm *p, nacre_team *team) {
     i8_lstm_end(p);
 }
 
-// Scales and zero points for every column of every direction.
+// Sets scales and zero points for every column of every direction.
 static void i8_lstm_numbers(const nacre_call *c, i8_lstm *p) {
     const nacre_i8_lstm_words *const w = (const void *)c->words;
     const size_t counts[2][2] = {{(size_t)w->w_scales, (size_t)w->w_zeros}, {(size_t)w->r_scales, (size_t)w->r_zeros}};
@@ -226,7 +227,7 @@ static size_t i8_lstm_scratch(const nacre_kernel *k, const int64_t *words, size_
     return i8_lstm_place(&p, threads, NULL);
 }
 
-// Tiles that would be mostly filling are not worth it.
+// Returns the bytes of packed weights, or 0 if most of the tiles would be padding.
 static size_t i8_lstm_packed(const nacre_kernel *k, const int64_t *words, size_t operand) {
     enum { MOST_FILLING = 4 };
     (void)k;

@@ -12,7 +12,7 @@ size_t nacre_i8_panel_rows(const nacre_i8_gemm_impl *impl, size_t m) {
 
 static size_t i8_depth(const nacre_i8_gemm_impl *impl, size_t k) { return nacre_round_up(k, impl->a_group); }
 
-// Where the sums lie behind the panels.
+// i8_panels_a and i8_panels_b return the bytes of the panels, which the sums follow.
 static size_t i8_panels_a(const nacre_i8_gemm_impl *impl, size_t m, size_t k) {
     return nacre_align_bytes(nacre_round_up(m, nacre_i8_panel_rows(impl, m)) * i8_depth(impl, k) * impl->a_bytes);
 }
@@ -32,7 +32,7 @@ size_t nacre_i8_gemm_packed_b(const nacre_i8_gemm_impl *impl, size_t n, size_t k
 
 // ---- a ----
 
-// A row of a' as bytes: to places `step` groups apart.
+// Puts a row of a' as a_bytes each into places `step` groups apart, and returns its sum.
 static int32_t i8_put_row(const nacre_i8_gemm_impl *impl, size_t k, const uint8_t *a, size_t col, uint8_t flip, uint8_t *dst,
                           size_t step) {
     int32_t sum = 0;
@@ -49,7 +49,7 @@ static int32_t i8_put_row(const nacre_i8_gemm_impl *impl, size_t k, const uint8_
     return sum;
 }
 
-// The same for groups of four bytes that lie together in a.
+// Does the same for groups of four bytes that are contiguous in a.
 static int32_t i8_put_row_of_fours(size_t k, const uint8_t *a, uint8_t flip, uint8_t *dst, size_t step) {
     const uint32_t flips = flip * 0x01010101u;
     size_t p = 0;
@@ -65,7 +65,7 @@ static int32_t i8_put_row_of_fours(size_t k, const uint8_t *a, uint8_t flip, uin
     return sum;
 }
 
-// The same as numbers of 16 bits, in groups of two.
+// Does the same for 16-bit numbers in groups of two.
 static int32_t i8_put_row_of_twos(size_t k, const uint8_t *a, uint8_t flip, uint8_t *dst, size_t step) {
     int32_t sum = 0;
     size_t p = 0;
@@ -82,7 +82,7 @@ static int32_t i8_put_row_of_twos(size_t k, const uint8_t *a, uint8_t flip, uint
     return sum;
 }
 
-// Groups of any size that lie together in a, as bytes.
+// Does the same for bytes in groups of any size that are contiguous in a.
 static int32_t i8_put_lines(size_t group, size_t k, const uint8_t *a, uint8_t flip, uint8_t *dst, size_t step) {
     int32_t sum = 0;
     for (size_t p = 0; p < k; p += group, dst += step * group) {
@@ -94,7 +94,7 @@ static int32_t i8_put_lines(size_t group, size_t k, const uint8_t *a, uint8_t fl
     return sum;
 }
 
-// A row alone as numbers of 16 bits.
+// Puts a single row as 16-bit numbers.
 static int32_t i8_put_numbers(size_t k, const uint8_t *a, uint8_t flip, int16_t *dst) {
     int32_t sum = 0;
     NACRE_SIMD for (size_t i = 0; i < k; i++) dst[i] = (int8_t)(a[i] ^ flip);
@@ -135,7 +135,7 @@ void nacre_i8_gemm_pack_a(const nacre_i8_gemm_impl *impl, size_t m, size_t k, co
 
 // ---- b ----
 
-// dst[4*j + l] = rows[l][j] ^ flip for j < n, or two rows and dst[2*j + l].
+// Sets dst[4*j + l] to rows[l][j] ^ flip for j < n. i8_interleave2 does so for two rows.
 static void i8_interleave4(const uint8_t *const *rows, size_t n, uint8_t flip, uint8_t *dst) {
     size_t j = 0;
 #if NACRE_X86_64
@@ -165,7 +165,7 @@ static void i8_interleave4(const uint8_t *const *rows, size_t n, uint8_t flip, u
     }
 }
 
-// dst[8*j + l] = rows[l][j] ^ flip for j < n.
+// Sets dst[8*j + l] to rows[l][j] ^ flip for j < n.
 static void i8_interleave8(const uint8_t *const *rows, size_t n, uint8_t flip, uint8_t *dst) {
     size_t j = 0;
 #if NACRE_AARCH64
@@ -205,8 +205,8 @@ static void i8_interleave2(const uint8_t *const *rows, size_t n, uint8_t flip, u
     }
 }
 
-// One group of one panel from rows whose columns follow each other. Rows beyond
-// the last stand for zeros of b'.
+// Packs one group of one panel from rows with contiguous columns. Rows beyond the last are zeros of
+// b'.
 static void i8_pack_group(const nacre_i8_gemm_impl *impl, size_t there, size_t n, const uint8_t *b, size_t row, uint8_t flip,
                           uint8_t *dst) {
     const uint8_t *rows[8];
@@ -248,7 +248,7 @@ void nacre_i8_pack_b_panels(const nacre_i8_gemm_impl *impl, size_t k, size_t n, 
 }
 
 void nacre_i8_column_sums(const nacre_i8_gemm_impl *impl, size_t k, size_t n, const uint8_t *panels, int32_t *sums) {
-    // Products with a row of ones, a stretch of k at a time.
+    // The sums are products with a row of ones, STRETCH of k at a time.
     enum { STRETCH = 1024 };
     int16_t ones[STRETCH];
     if (impl->a_bytes == 1) {

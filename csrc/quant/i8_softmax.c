@@ -1,4 +1,4 @@
-// Softmax of codes, whose weights stand in a table.
+// Softmax of codes, with weights from a table.
 #include "core/simd.h"
 #include "quant/numbers.h"
 
@@ -8,12 +8,12 @@ typedef struct {
     nacre_i8_lookup_fn *lookup;
     const nacre_i8_softmax *s;
     size_t outer, n, inner;
-    size_t parts, per_chunk;  // blocks of columns of a slice; slices of a chunk, where there is one block
+    size_t parts, per_chunk;  // blocks of columns of a slice; slices of a chunk, if there is one block
     const uint8_t *x;
     uint8_t *y;
 } i8_softmax_job;
 
-// Codes with sign become codes without, in the same order.
+// Returns the bits that turn signed codes into unsigned ones in the same order.
 static uint8_t i8_softmax_flip(const i8_softmax_job *j) { return j->s->is_signed ? 0x80 : 0; }
 
 static uint8_t i8_softmax_code(const i8_softmax_job *j, float weight, float sum) {
@@ -48,7 +48,7 @@ static void i8_softmax_row(const i8_softmax_job *j, const uint8_t *x, uint8_t *y
     j->lookup(j->n, x, table, y);
 }
 
-// `count` columns side by side.
+// Computes `count` adjacent columns.
 static void i8_softmax_columns(const i8_softmax_job *j, size_t count, const uint8_t *x, uint8_t *y) {
     const float *const weights = j->s->weights;
     const uint8_t flip = i8_softmax_flip(j);
@@ -98,7 +98,7 @@ void nacre_i8_softmax_run(nacre_i8_lookup_fn *lookup, const nacre_i8_softmax *s,
 
 // ---- commands ----
 
-// ONNX Runtime rounds down how many steps of the result there are to 1, and so it is here.
+// ONNX Runtime rounds down the number of steps of the result up to 1, and so does this.
 static void i8_softmax_table_command(const nacre_call *c) {
     const nacre_i8_softmax_table_words *const w = (const void *)c->words;
     const double x = (double)quant_float((nacre_quant_type)w->x_scale, nacre_operand(c, 0), 0);

@@ -1,9 +1,9 @@
-// Convolutions of codes in blocks by 3x3 kernels with fewer products (conv/winograd.h), of
-// tiles of 2x2 pixels.
+// Convolutions of codes in blocks by 3x3 kernels with fewer products (conv/winograd.h), of tiles of
+// 2x2 pixels.
 //
-// Everything is exact: points of codes and four times the points of kernels are integers of
-// 16 bits, and sums of their products are four times those of the convolution. These fit 32
-// bits, so sums on the way may wrap.
+// Everything is exact. Points of codes, and four times the points of kernels, are 16-bit integers.
+// Sums of their products are four times the sums of the convolution. These fit 32 bits, so
+// intermediate sums may wrap.
 #ifndef NACRE_QUANT_I8_WINOGRAD_H
 #define NACRE_QUANT_I8_WINOGRAD_H
 
@@ -11,28 +11,28 @@
 
 enum { NACRE_I8_SIDE = 4, NACRE_I8_POINTS = NACRE_I8_SIDE * NACRE_I8_SIDE };
 
-// Points of the pixels of a row of tiles of a block.
+// Computes the points of the pixels of a row of tiles of a block.
 typedef struct {
     size_t tiles, lanes;
     const int16_t *x;  // the first pixel of four rows
     size_t line;       // numbers from one row to the next
     int16_t *y;
-    size_t tile, point;  // numbers of y from one tile to the next, and from one point
+    size_t tile, point;  // numbers of y from one tile to the next, and from one point to the next
 } nacre_i8_forward;
 
-// The sums of two rows of pixels from those of points of a row of tiles of a block.
+// Computes the sums of two rows of pixels from the sums of the points of a row of tiles of a block.
 typedef struct {
     size_t tiles, lanes;
     const int32_t *x;
-    size_t tile, point;  // numbers of x from one tile to the next, and from one point
+    size_t tile, point;  // numbers of x from one tile to the next, and from one point to the next
     int32_t *y;          // [2][2*tiles][lanes]
 } nacre_i8_back;
 
-// A row of op i8_conv_winograd with l lanes takes blocks of l channels, one of 1 lane any.
-// Steps of tiles have two channels, their codes and their weights 16 bits.
+// A kernel row of op i8_conv_winograd with l lanes takes blocks of l channels; the row with 1 lane
+// takes any. Steps of tiles have two channels, with 16-bit codes and weights.
 typedef struct {
     size_t lanes;
-    size_t pixels[8];  // as of nacre_i8_blocked_impl
+    size_t pixels[8];  // as in nacre_i8_blocked_impl
     void (*tile)(const nacre_i8_tile *t);
     void (*forward)(const nacre_i8_forward *f);
     void (*back)(const nacre_i8_back *b);

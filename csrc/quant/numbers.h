@@ -1,4 +1,4 @@
-// Elements of scales, zero points and codes, whatever their type.
+// Elements of scales, zero points and codes of any type.
 #ifndef NACRE_QUANT_NUMBERS_H
 #define NACRE_QUANT_NUMBERS_H
 
@@ -9,7 +9,7 @@
 
 static inline uint16_t quant_bits16(const void *x, size_t i) { return ((const uint16_t *)x)[i]; }
 
-// Element i of a type of integers.
+// Returns element i of an array of an integer type.
 static inline int32_t quant_integer(nacre_quant_type type, const void *x, size_t i) {
     const uint8_t *const b = x;
     switch (type) {
@@ -25,7 +25,7 @@ static inline int32_t quant_integer(nacre_quant_type type, const void *x, size_t
     }
 }
 
-// Element i of a type of scales.
+// Returns element i of an array of a type of scales.
 static inline float quant_float(nacre_quant_type type, const void *x, size_t i) {
     switch (type) {
         case NACRE_QUANT_F16: return nacre_f16_to_f32(quant_bits16(x, i));
@@ -45,7 +45,7 @@ typedef struct {
     int32_t zero;
 } quant_tensor;
 
-// Operands i and i+1 of a command.
+// Returns the numbers in operands i and i+1 of a command.
 static inline quant_tensor quant_tensor_of(const nacre_call *c, size_t i, int64_t scale, nacre_quant_type zero) {
     const void *const s = nacre_operand(c, i), *const z = nacre_operand(c, i + 1);
     return (quant_tensor){s == NULL ? 1 : quant_float((nacre_quant_type)scale, s, 0), z == NULL ? 0 : quant_integer(zero, z, 0)};
@@ -57,8 +57,8 @@ typedef struct {
     float *scales[2];
 } quant_vectors;
 
-// Lays out vectors of that many numbers from scratch + *bytes on, and adds their size to
-// *bytes. Scratch may be NULL.
+// Lays out vectors of count numbers from scratch + *bytes on, and adds their size to *bytes.
+// scratch may be NULL.
 static inline quant_vectors quant_place_vectors(const size_t count[2], char *scratch, size_t *bytes) {
     quant_vectors v;
     for (size_t i = 0; i < 2; i++) {
@@ -70,7 +70,7 @@ static inline quant_vectors quant_place_vectors(const size_t count[2], char *scr
     return v;
 }
 
-// The operands of a command that are a product's a, bias and c.
+// The numbers of a command's operands that are a, bias and c of a product.
 typedef struct {
     size_t a, bias, c;
 } quant_product_operands;

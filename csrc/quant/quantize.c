@@ -4,7 +4,7 @@
 
 enum {
     QUANT_CHUNK = 1 << 14,
-    QUANT_BLOCK = 1 << 10  // elements that are converted at a time
+    QUANT_BLOCK = 1 << 10  // elements converted at a time
 };
 
 
@@ -12,16 +12,16 @@ enum {
 
 typedef struct {
     const nacre_f32_quantize_impl *impl;
-    const nacre_half *half;  // needed for floats of 16 bits
+    const nacre_half *half;  // for 16-bit floats
     nacre_quant_grid grid;
-    nacre_quant_codes codes;  // when dequantising the type only
+    nacre_quant_codes codes;  // of kernels; only the type if back is set
     int back;                 // dequantise
     nacre_quant_type stored;  // of codes in memory
     nacre_quant_type floats;  // of numbers in memory
     const void *x;
     const float *scale;
     const int32_t *zero;
-    const float *table;  // numbers of codes that are places in it, else NULL
+    const float *table;  // numbers that the codes index, else NULL
     void *y;
 } grid_job;
 
@@ -45,7 +45,7 @@ static size_t quant_bits(nacre_quant_type type) {
 
 static nacre_float_type quant_half_type(nacre_quant_type type) { return type == NACRE_QUANT_F16 ? NACRE_FLOAT16 : NACRE_BFLOAT16; }
 
-// The type of which kernels take codes that are stored so.
+// Returns the type of codes that kernels take for codes that are stored in a type.
 static nacre_quant_type quant_kernel_type(nacre_quant_type type) {
     switch (type) {
         case NACRE_QUANT_U2:
@@ -56,8 +56,8 @@ static nacre_quant_type quant_kernel_type(nacre_quant_type type) {
     }
 }
 
-// Elements from number `at` on that have one scale, or scales that follow each
-// other: how many, and where the scales begin.
+// Returns the number of elements from element `at` on that have one scale, or consecutive scales,
+// and sets *scale to the first scale and *step to the distance of the scales.
 static size_t grid_stretch(const nacre_quant_grid *g, size_t at, size_t *scale, size_t *step) {
     const size_t i = at % g->inner, a = at / g->inner % g->axis, o = at / g->inner / g->axis;
     *scale = o * g->per_outer + a / g->block * g->per_axis + i * g->per_inner;
@@ -71,7 +71,7 @@ static size_t grid_stretch(const nacre_quant_grid *g, size_t at, size_t *scale, 
     return (end - a) * g->inner - i;
 }
 
-// Elements at..at+n-1, the first of which are at x and y, in types of kernels.
+// Converts elements at..at+n-1, which begin at x and y, in types of kernels.
 static void grid_run(const grid_job *j, size_t at, size_t n, const char *x, char *y) {
     const size_t size = quant_bits(j->codes.type) / 8;
     for (size_t done = 0; done < n;) {
@@ -86,7 +86,7 @@ static void grid_run(const grid_job *j, size_t at, size_t n, const char *x, char
     }
 }
 
-// The numbers of codes at..at+n-1, the first of which are at x and y.
+// Looks up the numbers of codes at..at+n-1, which begin at x and y.
 static void grid_look_up(const grid_job *j, size_t at, size_t n, const uint8_t *x, float *y) {
     if (j->stored == NACRE_QUANT_TABLE4) {
         for (size_t i = 0; i < n; i++) y[i] = j->table[x[i / 2] >> i % 2 * 4 & 15];
@@ -106,7 +106,7 @@ static void grid_look_up(const grid_job *j, size_t at, size_t n, const uint8_t *
     }
 }
 
-// Numbers in memory as float32: where they lie or in a buffer.
+// Returns numbers in memory as float32: x itself, or a converted copy in buffer.
 static const void *grid_widen(const grid_job *j, const char *x, size_t n, float *buffer) {
     if (j->floats == NACRE_QUANT_F32) return x;
     if (j->floats == NACRE_QUANT_I32) {
@@ -167,7 +167,7 @@ typedef struct {
     const nacre_f32_quantize_impl *impl;
     const float *x;
     size_t n;
-    float *ranges;  // of each thread: its least and its greatest
+    float *ranges;  // least and greatest number of each thread
 } range_job;
 
 static void range_chunk(void *job, size_t chunk, size_t thread) {
@@ -209,7 +209,7 @@ typedef struct {
     uint8_t *c;
 } pairs_job;
 
-// Lines along the innermost axis; a chunk is some lines, or a part of one.
+// Computes lines along the innermost axis. A chunk is some lines, or a part of one.
 static void pairs_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const pairs_job *const j = job;
@@ -239,7 +239,8 @@ void nacre_quant_pairs(const nacre_f32_quantize_impl *impl, nacre_team *team, co
 
 static const nacre_f32_quantize_impl *quantize_impl(const nacre_call *c) { return ((nacre_f32_quantize_fn *)c->kernel->fn)(); }
 
-// What kernels cannot take where it lies is converted in scratch, scales first.
+// quantize_scale_bytes returns the scratch for scales that kernels cannot take as given. Converted
+// scales come first, zero points follow.
 static size_t quantize_scale_bytes(const nacre_quantize_words *w) {
     return w->scale == NACRE_QUANT_F32 && w->precision == NACRE_FLOAT32 ? 0 : nacre_align_bytes((size_t)w->scales * sizeof(float));
 }
@@ -331,8 +332,8 @@ static void quantize_dynamic_command(const nacre_call *c) {
     if (to_zero != NULL) *to_zero = zero;
 }
 
-// Extents and strides of axes, outermost first: those of extent 1 left out, and
-// neighbours along which both operands step alike made one.
+// Extents and strides of axes. Axes of extent 1 are left out. Neighbouring axes are merged if both
+// operands step alike along them.
 typedef struct {
     size_t rank;
     size_t extent[NACRE_QUANT_AXES], step[2][NACRE_QUANT_AXES];  // innermost first
