@@ -83,6 +83,44 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// TestVerdictOfRuns checks that runs with and without passes end alike: passes neither remove a
+// node that refuses an operand, nor compute one that only a run can.
+func TestVerdictOfRuns(t *testing.T) {
+	floats := tensor.New(tensor.F32, 1, 1, 2, 2)
+	score := subgraph("t", "u", node("Neg", "t", "u"))
+	score.Inputs[0].Type = graph.TensorOf(tensor.F32, nil)
+	flex := node("FlexAttention", "q q q", "y", body("score_mod", score))
+	flex.Domain, flex.Version = "ai.onnx.preview", 1
+	for _, tt := range []struct {
+		name  string
+		graph *graph.Graph
+		in    values
+		fails bool
+	}{
+		{"a reshape that refuses, below another", subgraph("x s", "y", constant("two", vec(2, 3)), constant("six", vec(-1)),
+			node("Slice", "x s s", "z"), node("Reshape", "z two", "r"), node("Reshape", "r six", "y")), values{"x": vec(1, 2, 3), "s": vec(0)}, true},
+		{"a squeeze that refuses, below a reshape", subgraph("x:rows", "y", constant("all", vec(-1)), constant("first", vec(0)),
+			node("Squeeze", "x first", "r"), node("Reshape", "r all", "y")), values{"x": rows(2, 1, 2, 3, 4)}, true},
+		{"a reshape of nothing", subgraph("x:rows", "y", constant("same", vec(0, -1)), node("Reshape", "x same", "y")),
+			values{"x": tensor.New(tensor.I64, 0, 3)}, false},
+		{"bodies on constants", subgraph("", "y", constant("q", floats), flex), values{}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, plain := range []bool{false, true} {
+				m := &graph.Model{File: "verdict.onnx", Opsets: []graph.Opset{{Version: opset}}, Graph: tt.graph}
+				s, err := runtime.New(m, runtime.Options{Threads: 1, NoOptimize: plain})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer s.Close()
+				if _, err := s.RunValues(t.Context(), tt.in); (kindOf(err) != nil) != tt.fails || !tt.fails && err != nil {
+					t.Errorf("without passes %v: %v", plain, err)
+				}
+			}
+		})
+	}
+}
+
 // kindOf returns the kind of an error of the model; nil for another.
 func kindOf(err error) error {
 	for _, kind := range []error{graph.ErrFormat, graph.ErrShape, graph.ErrUnsupported} {

@@ -96,9 +96,10 @@ func (s *Scope) allOf(n *graph.Node, attr string, input, number int) bool {
 }
 
 // viewed returns the operand of the reshaping node that computes a value; "" if no
-// such node does.
+// such node does, or if the node may refuse operands that fit the types.
 func (s *Scope) viewed(name string) string {
-	if m := s.maker(name); is(m, "Reshape", "Flatten", "Squeeze", "Unsqueeze") {
+	m := s.maker(name)
+	if is(m, "Reshape", "Flatten", "Squeeze", "Unsqueeze") && s.value(m.Inputs[0]).Dims.Len().Same(s.value(name).Dims.Len()) {
 		return m.Inputs[0]
 	}
 	return ""

@@ -82,9 +82,10 @@ func (b *Body) outputs(in, around []*op.Value) ([]*op.Value, error) {
 	return out, nil
 }
 
-// fold computes a small node whose inputs are all constant.
+// fold computes a small node whose inputs are all constant. A node with bodies waits for a run,
+// which has a frame for them.
 func fold(p *Program, n *Node, in, out []*op.Value) error {
-	if n.Row.DynamicOutputs || n.Row.Impure {
+	if n.Row.DynamicOutputs || n.Row.Impure || len(n.Bodies) > 0 {
 		return nil
 	}
 	total := 0

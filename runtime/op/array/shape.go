@@ -69,6 +69,7 @@ func (o *reshape) Infer(c *op.Infer) error {
 func (o *reshape) resolve(in, want graph.Dims) (graph.Dims, error) {
 	out := slices.Clone(want)
 	rest := -1
+	all, part := slices.Clone(in), graph.Dims{} // the extents that -1 is a quotient of
 	for i, d := range want {
 		n, known := d.Value()
 		switch {
@@ -77,8 +78,9 @@ func (o *reshape) resolve(in, want graph.Dims) (graph.Dims, error) {
 			out[i] = graph.Unknown()
 		case n == 0 && i >= len(in):
 			return nil, graph.Errorf(graph.ErrShape, "shape %v takes axis %d from an input with %d axes", want, i, len(in))
-		case n == 0:
-			out[i] = in[i]
+		case n == 0: // cancels in the quotient, which even an extent of 0 leaves defined
+			out[i], all[i] = in[i], graph.Known(1)
+			continue
 		case n == -1 && rest < 0:
 			rest = i
 		case n == -1:
@@ -86,10 +88,12 @@ func (o *reshape) resolve(in, want graph.Dims) (graph.Dims, error) {
 		default:
 			return nil, graph.Errorf(graph.ErrShape, "shape %v has a negative extent", want)
 		}
+		if i != rest {
+			part = append(part, out[i])
+		}
 	}
 	if rest >= 0 {
-		others := slices.Delete(slices.Clone(out), rest, rest+1)
-		d, err := quotient(in, others)
+		d, err := quotient(all, part)
 		if err != nil {
 			return nil, graph.Errorf(graph.ErrShape, "shape %v does not fit an input of %v", want, in)
 		}

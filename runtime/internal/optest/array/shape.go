@@ -31,6 +31,7 @@ func shapeCases(s *cases.Suite) {
 	empty := tensor.New(tensor.F32, 0, 3)
 	s.Add(cases.Case{Op: "Reshape", Version: 14, Note: "zero", Attrs: cases.Attrs("allowzero", 1), In: cases.In(empty, cases.Ints(3, 0)), Want: cases.Want(tensor.New(tensor.F32, 3, 0))})
 	s.Add(cases.Case{Op: "Reshape", Version: 5, Note: "copied zero", In: cases.In(empty, cases.Ints(0, 5, 1)), Want: cases.Want(tensor.New(tensor.F32, 0, 5, 1))})
+	s.Add(cases.Case{Op: "Reshape", Version: 5, Note: "rest beside a copied zero", In: cases.In(empty, cases.Ints(0, -1, 1)), Want: cases.Want(tensor.New(tensor.F32, 0, 3, 1))})
 	s.Add(cases.Case{Op: "Reshape", Version: 5, Note: "wrong count", In: cases.In(x, cases.Ints(5)), Fails: graph.ErrShape})
 	s.Add(cases.Case{Op: "Reshape", Version: 5, Note: "two left open", In: cases.In(x, cases.Ints(-1, -1)), Fails: graph.ErrShape})
 	one := s.Any(tensor.F32, 1)
