@@ -61,6 +61,7 @@ runtime/vulkan           : internal/guard bindings/vulkan shaders runtime/device
 runtime/plan             : runtime/device runtime/graph runtime/op runtime/tensor internal/printable
 runtime/exec             : internal/guard runtime/device runtime/plan runtime/op runtime/graph runtime/tensor internal/printable
 runtime/internal/optest/cases : internal/guard runtime/graph runtime/op runtime/tensor packed
+runtime/internal/optest/bodies : runtime/graph runtime/op runtime/tensor
 runtime/internal/optest/array : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest/arith : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest/nn : runtime/graph runtime/tensor runtime/internal/optest/cases runtime/internal/optest/arith

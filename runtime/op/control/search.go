@@ -3,6 +3,7 @@ package control
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -91,6 +92,7 @@ type wish struct {
 	words, first               []int32 // masks of the vocabulary: for every step, and by text for the first step
 	times                      bool    // the rules of timestamps hold
 	tails                      texts   // by text: tokens that follow the prompt regardless of scores; nil for none
+	pace                       *op.Pace
 }
 
 // wishes reads the inputs shared by all searches: ids, most and least tokens and, at the given
@@ -173,6 +175,7 @@ func newTexts(c *op.Run, w *wish, copies int) (texts, error) {
 	if w.batch > op.MaxElements/copies/w.most/textBytes {
 		return nil, graph.Errorf(graph.ErrMemory, "%d times %d texts of %d tokens are too many", w.batch, copies, w.most)
 	}
+	w.pace = c.Pace()
 	rows := w.batch * copies
 	if err := c.Mem.Reserve(rows * w.most * textBytes); err != nil {
 		return nil, err
@@ -187,6 +190,9 @@ func newTexts(c *op.Run, w *wish, copies int) (texts, error) {
 	return list, nil
 }
 
+// textWork is the work of penalise for a token of a text.
+const textWork = 32
+
 // adjust changes scores, [rows,vocabulary], by the rules of the wish. step counts from 1.
 func (s *search) adjust(w *wish, written texts, scores []float32, n, step int) error {
 	if w.words != nil && len(w.words) != n || w.first != nil && len(w.first) != w.batch*n {
@@ -195,6 +201,7 @@ func (s *search) adjust(w *wish, written texts, scores []float32, n, step int) e
 	copies := len(written) / w.batch
 	for r, text := range written {
 		row, tail := scores[r*n:][:n], w.tail(r/copies)
+		w.pace.Work(4*n + textWork*len(text))
 		if step <= len(tail) {
 			if err := s.force(row, tail[step-1]); err != nil {
 				return err
@@ -207,7 +214,7 @@ func (s *search) adjust(w *wish, written texts, scores []float32, n, step int) e
 			}
 		}
 		penalise(row, text, w.penalty)
-		s.forbidRepeats(row, text)
+		s.forbidRepeats(w.pace, row, text)
 		forbid(row, w.words)
 		if step == len(tail)+1 && w.first != nil {
 			forbid(row, w.first[r/copies*n:][:n])
@@ -271,18 +278,15 @@ func penalise(row []float32, text []int32, penalty float32) {
 }
 
 // forbidRepeats forbids tokens that would repeat a group of n tokens of the text.
-func (s *search) forbidRepeats(row []float32, text []int32) {
+func (s *search) forbidRepeats(pace *op.Pace, row []float32, text []int32) {
 	n := s.noRepeat
 	if n == 0 || n > len(text) {
 		return
 	}
 	last := text[len(text)-n+1:]
 	for at := 0; at+n <= len(text); at++ {
-		same := true
-		for i, id := range last {
-			same = same && text[at+i] == id
-		}
-		if same {
+		pace.Work(n)
+		if slices.Equal(text[at:at+n-1], last) {
 			row[text[at+n-1]] = lowest
 		}
 	}

@@ -1,7 +1,9 @@
 package control
 
 import (
+	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -183,6 +185,7 @@ func (s *beams) over() bool {
 // score turns logits into the sums that the continuations would have.
 func (s *beams) score(c *op.Run, scores []float32, n, step int) error {
 	for r := range s.sums {
+		s.w.pace.Work(16 * n)
 		logSoftmax(scores[r*n:][:n])
 	}
 	if s.o.pair != nil && step == 1 {
@@ -194,6 +197,7 @@ func (s *beams) score(c *op.Run, scores []float32, n, step int) error {
 		return err
 	}
 	for r, sum := range s.sums {
+		s.w.pace.Work(n)
 		for i := range scores[r*n:][:n] {
 			scores[r*n+i] += sum
 		}
@@ -237,7 +241,7 @@ func (s *beams) choose(scores []float32, n int) (tokens []int32, from []int, err
 			}
 			continue
 		}
-		best := bestOf(scores[b*m*n:][:m*n], 2*m)
+		best := bestOf(s.w.pace, scores[b*m*n:][:m*n], 2*m)
 		taken := 0
 		for j, k := range best {
 			row, id := b*m+k.at/n, int32(k.at%n)
@@ -269,21 +273,28 @@ func (s *beams) choose(scores []float32, n int) (tokens []int32, from []int, err
 }
 
 // bestOf returns the k largest scores in descending order, and the first of equals.
-func bestOf(scores []float32, k int) []candidate {
-	var list []candidate
-	for i, v := range scores {
-		if len(list) == k && !(v > list[k-1].score) {
-			continue
-		}
-		at := len(list)
-		for at > 0 && list[at-1].score < v {
-			at--
-		}
-		list = slices.Insert(list, at, candidate{v, i})
-		if len(list) > k {
-			list = list[:k]
+func bestOf(pace *op.Pace, scores []float32, k int) []candidate {
+	var list []candidate // those that may be among the k; the first k are once it has been cut
+	cut := func() {
+		pace.Work(len(list) * bits.Len(uint(len(list))))
+		slices.SortFunc(list, func(a, b candidate) int {
+			return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.at, b.at))
+		})
+		list = list[:min(k, len(list))]
+	}
+	full := false
+	for from, to := range pace.Stretches(len(scores), 1) {
+		for i, v := range scores[from:to] {
+			if full && !(v > list[k-1].score) {
+				continue
+			}
+			if list = append(list, candidate{v, from + i}); len(list) == 2*k {
+				cut()
+				full = true
+			}
 		}
 	}
+	cut()
 	return list
 }
 

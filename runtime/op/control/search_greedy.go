@@ -25,6 +25,7 @@ func (o *greedySearch) Run(c *op.Run) error {
 	return o.write(c, w, func(scores []float32, rows, n int) ([]int32, error) {
 		list := make([]int32, rows)
 		for r := range list {
+			w.pace.Work(n)
 			list[r] = largest(scores[r*n:][:n])
 		}
 		return list, nil

@@ -82,7 +82,8 @@ func (o *sampling) Run(c *op.Run) error {
 		}
 		for k := range list {
 			row := scores[k*n:][:n]
-			o.cut(row)
+			w.pace.Work(64 * n)
+			o.cut(w.pace, row)
 			list[k] = draw(row, r.Float64())
 		}
 		last = scores
@@ -99,12 +100,15 @@ func (o *sampling) Run(c *op.Run) error {
 }
 
 // cut filters the least likely tokens, with a total probability of at most 1 - o.share.
-func (o *sampling) cut(row []float32) {
+func (o *sampling) cut(pace *op.Pace, row []float32) {
 	order := make([]int, len(row))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(row[a], row[b]) })
+	slices.SortStableFunc(order, func(a, b int) int {
+		pace.Work(8)
+		return cmp.Compare(row[a], row[b])
+	})
 	probabilities, sum := weights(row)
 	left := 0.0
 	for k, i := range order {
