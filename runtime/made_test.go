@@ -193,3 +193,33 @@ func TestMadePacked(t *testing.T) {
 		t.Errorf("%d bytes are packed with a limit of %d (%v)", packs.Bytes(), 40*mib, err)
 	}
 }
+
+// TestMadeTables resizes an axis whose places and weights take more than the limit of a run,
+// which its elements do not.
+func TestMadeTables(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	const n = 4 << 20
+	resize := node("Resize", "x roi scales sizes", "y", graph.StringAttr("mode", "nearest"))
+	resize.Inputs[1], resize.Inputs[2] = "", ""
+	g := &graph.Graph{
+		Nodes:   []*graph.Node{constant("sizes", vec(n)), resize},
+		Inputs:  []*graph.Value{{Name: "x", Type: graph.TensorOf(tensor.U8, graph.DimsOf(tensor.Shape{1}))}},
+		Outputs: []*graph.Value{{Name: "y"}},
+	}
+	x := tensor.New(tensor.U8, 1)
+	x.Bytes()[0] = 7
+	for limit, fits := range map[int]bool{16 << 20: false, 128 << 20: true, 1 << 30: true} {
+		s, err := runtime.New(&graph.Model{File: "tables", Graph: g}, runtime.Options{Threads: 1, MemoryLimit: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		out, err := s.Run(t.Context(), map[string]*tensor.Tensor{"x": x})
+		switch {
+		case !fits && !errors.Is(err, graph.ErrMemory):
+			t.Errorf("a limit of %d: got %v", limit, err)
+		case fits && (err != nil || out["y"].Len() != n || out["y"].Bytes()[n-1] != 7):
+			t.Errorf("a limit of %d: got %v and %v", limit, out, err)
+		}
+	}
+}

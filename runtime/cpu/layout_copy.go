@@ -99,6 +99,9 @@ func bindBlockedParts(b *binder, parts []*op.Value, join bool) error {
 	return nil
 }
 
+// mostOffered bounds, in bytes, the table of an axis that offerResize looks at.
+const mostOffered = 1 << 20
+
 // offerResize accepts values resampled neither along images nor along channels.
 func offerResize(o *vision.Resize, b *device.Binding, l device.Layout) *offer {
 	if !blockable(b.In[0]) || !blockable(b.Out[0]) || !b.Shape(0)[:2].Equal(b.OutShape(0)[:2]) {
@@ -109,7 +112,12 @@ func offerResize(o *vision.Resize, b *device.Binding, l device.Layout) *offer {
 			return nil
 		}
 	}
-	tables, err := resizeTables(o, b)
+	tables, err := resizeTables(o, b, func(bytes int) error {
+		if bytes > mostOffered {
+			return device.Refuse("the places and weights of an axis take %d bytes", bytes)
+		}
+		return nil
+	})
 	if err != nil || len(tables) == 0 {
 		return nil
 	}
@@ -128,7 +136,7 @@ func offerResize(o *vision.Resize, b *device.Binding, l device.Layout) *offer {
 // bindBlockedResize resamples the spatial axes of blocks. The channels of a block are the last
 // axis.
 func bindBlockedResize(o *vision.Resize, b *binder) error {
-	tables, err := resizeTables(o, b.Binding)
+	tables, err := b.dev.resizeTables(o, b.Binding)
 	if err != nil {
 		return err
 	}

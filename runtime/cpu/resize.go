@@ -16,7 +16,7 @@ var resizeRows = []row{rowFor("resample", bindResize)}
 
 // bindResize adds the commands that resample the axes, or one copy if no axis changes.
 func bindResize(o *vision.Resize, b *binder) error {
-	tables, err := resizeTables(o, b.Binding)
+	tables, err := b.dev.resizeTables(o, b.Binding)
 	if err != nil {
 		return err
 	}
@@ -36,9 +36,23 @@ func bindResize(o *vision.Resize, b *binder) error {
 	return b.resample(o.IsNearest(), tables)
 }
 
+// resizeTables is resizeTables within what is left of the device's budget. A node of larger tables
+// is for a run in Go, which counts them.
+func (d *Device) resizeTables(o *vision.Resize, b *device.Binding) ([]*vision.Resample, error) {
+	taken := int64(0)
+	defer func() { d.made.Release(taken) }()
+	return resizeTables(o, b, func(bytes int) error {
+		if err := d.made.Bytes(int64(bytes)); err != nil {
+			return device.Refuse("the places and weights of an axis take %d bytes", bytes)
+		}
+		taken += int64(bytes)
+		return nil
+	})
+}
+
 // resizeTables returns the tables of the resampled axes of input 0. Other inputs that they depend
-// on must be constant.
-func resizeTables(o *vision.Resize, b *device.Binding) ([]*vision.Resample, error) {
+// on must be constant. Resize.Tables says what take is.
+func resizeTables(o *vision.Resize, b *device.Binding, take func(bytes int) error) ([]*vision.Resample, error) {
 	list := make([]*tensor.Tensor, len(b.In))
 	for i := 1; i < len(list); i++ {
 		if !b.Has(i) || !o.Reads(i) || b.Shape(i).Len() == 0 {
@@ -48,7 +62,7 @@ func resizeTables(o *vision.Resize, b *device.Binding) ([]*vision.Resample, erro
 			return nil, &device.NeedValue{Input: i}
 		}
 	}
-	return o.Tables(list, b.Shape(0))
+	return o.Tables(list, b.Shape(0), take)
 }
 
 // nearestRow is how many bytes of a row fill a chunk of resample_nearest, which does not divide

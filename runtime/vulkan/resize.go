@@ -71,6 +71,9 @@ func (b *binder) outside(o *vision.Resize, tables []*vision.Resample) error {
 	return nil
 }
 
+// mostResampled bounds, in bytes, the places and weights of an axis.
+const mostResampled = 1 << 24
+
 // resizeTables returns how the axes of input 0 are resampled. It refuses if an input that matters
 // is not constant.
 func resizeTables(o *vision.Resize, b *binder) ([]*vision.Resample, error) {
@@ -83,7 +86,12 @@ func resizeTables(o *vision.Resize, b *binder) ([]*vision.Resample, error) {
 			return nil, device.Refuse("the elements of input %d are known only while running", i)
 		}
 	}
-	return o.Tables(list, b.Shape(0))
+	return o.Tables(list, b.Shape(0), func(bytes int) error {
+		if bytes > mostResampled {
+			return device.Refuse("the places and weights of an axis take %d bytes", bytes)
+		}
+		return nil
+	})
 }
 
 // resample adds the dispatch of one axis. Shape is the extents of its result.

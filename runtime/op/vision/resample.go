@@ -105,8 +105,8 @@ func (f *filter) weight(d float64) float64 {
 	return 0
 }
 
-// resample prepares the filter for an axis.
-func (f *filter) resample(r resized) (*Resample, error) {
+// resample prepares the filter for an axis, within the memory that take gives.
+func (f *filter) resample(r resized, take func(bytes int) error) (*Resample, error) {
 	first, span := 0, 1
 	if f.mode != "nearest" {
 		first, span = f.span(float64(r.scale))
@@ -114,8 +114,11 @@ func (f *filter) resample(r resized) (*Resample, error) {
 	if span > maxTaps/max(r.Out, 1) {
 		return nil, graph.Errorf(graph.ErrUnsupported, "axis %d takes %d inputs for each of %d outputs, too many", r.Axis, span, r.Out)
 	}
-	t := &Resample{resized: r, Start: make([]int32, r.Out)}
-	t.Taps = min(span, r.In)
+	t := &Resample{resized: r, Taps: min(span, r.In)}
+	if err := take(r.Out*(4+8*t.Taps) + 8*span); err != nil {
+		return nil, err
+	}
+	t.Start = make([]int32, r.Out)
 	t.Weights = make([]float64, t.Taps*r.Out)
 	list := make([]float64, span)
 	for j := range r.Out {

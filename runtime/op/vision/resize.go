@@ -184,8 +184,9 @@ func (o *Resize) IsNearest() bool { return o.filter.mode == "nearest" }
 func (o *Resize) Reads(i int) bool { return i != o.roi || o.filter.coords == "tf_crop_and_resize" }
 
 // Tables returns the filters for the axes of a value of the given shape, in the order of
-// resampling, without unchanged axes. It reads in[1:] only.
-func (o *Resize) Tables(in []*tensor.Tensor, shape tensor.Shape) ([]*Resample, error) {
+// resampling, without unchanged axes. It reads in[1:] only. Tables calls take with the bytes of
+// each filter before it makes the filter.
+func (o *Resize) Tables(in []*tensor.Tensor, shape tensor.Shape, take func(bytes int) error) ([]*Resample, error) {
 	axes, err := o.resizedAxes(len(shape))
 	if err != nil {
 		return nil, err
@@ -203,7 +204,7 @@ func (o *Resize) Tables(in []*tensor.Tensor, shape tensor.Shape) ([]*Resample, e
 		return tables, nil
 	}
 	for _, r := range list {
-		t, err := o.filter.resample(r)
+		t, err := o.filter.resample(r, take)
 		if err != nil {
 			return nil, err
 		}
@@ -232,7 +233,7 @@ func (o *Resize) copies(list []resized) bool {
 // Run resamples in Go. It serves cases that no device computes.
 func (o *Resize) Run(c *op.Run) error {
 	x := c.In[0]
-	tables, err := o.Tables(c.In, x.Shape())
+	tables, err := o.Tables(c.In, x.Shape(), c.Mem.Reserve)
 	if err != nil {
 		return err
 	}
