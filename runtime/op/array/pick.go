@@ -148,9 +148,10 @@ func (NonZero) Run(c *op.Run) error {
 	}
 	isSet, pace := setTest(in), c.Pace()
 	count := 0
-	for i := range in.Len() {
-		pace.Work(4)
-		count += op.Btoi(isSet(i))
+	for from, to := range pace.Stretches(in.Len(), 4) {
+		for i := from; i < to; i++ {
+			count += op.Btoi(isSet(i))
+		}
 	}
 	shape := in.Shape()
 	out, err := c.Alloc(0, tensor.I64, tensor.Shape{len(shape), count})
@@ -159,16 +160,16 @@ func (NonZero) Run(c *op.Run) error {
 	}
 	list, steps := tensor.View[int64](out), shape.Strides()
 	at := 0
-	for i := range in.Len() {
-		pace.Work(4)
-		if !isSet(i) {
-			continue
+	for from, to := range pace.Stretches(in.Len(), 4+4*len(shape)) {
+		for i := from; i < to; i++ {
+			if !isSet(i) {
+				continue
+			}
+			for a, n := range shape {
+				list[a*count+at] = int64(i / steps[a] % n)
+			}
+			at++
 		}
-		pace.Work(4 * len(shape))
-		for a, n := range shape {
-			list[a*count+at] = int64(i / steps[a] % n)
-		}
-		at++
 	}
 	return nil
 }

@@ -310,29 +310,36 @@ func lookUp[T comparable](items map[T]int32, item T) int32 {
 // skips.
 func (o *TfIdf) count(pace *op.Pace, items []int32, t *tally) {
 	for distance := 1; distance == 1 || distance-1 <= o.Skips && distance < len(items) && o.most > 1; distance++ {
-		for start, item := range items {
-			pace.Work(1)
-			if item < 0 || o.first[item] == 0 {
-				continue
+		for from, to := range pace.Stretches(len(items), 1) {
+			for start := from; start < to; start++ {
+				o.countFrom(pace, items, start, distance, t)
 			}
-			node := o.first[item]
-			if gram := o.leaves[node]; gram != 0 && distance == 1 {
-				t.add(gram - 1)
-			}
-			for size, at := 2, start+distance; size <= o.most && at < len(items); size, at = size+1, at+distance {
-				if items[at] < 0 || o.leads[node]>>(items[at]&63)&1 == 0 {
-					break
-				}
-				pace.Work(16)
-				next, ok := o.tree[stepFrom(node, items[at])]
-				if !ok {
-					break
-				}
-				node = next + 1
-				if gram := o.leaves[node]; gram != 0 {
-					t.add(gram - 1)
-				}
-			}
+		}
+	}
+}
+
+// countFrom adds the n-grams of items at a distance of each other, from a start on.
+func (o *TfIdf) countFrom(pace *op.Pace, items []int32, start, distance int, t *tally) {
+	item := items[start]
+	if item < 0 || o.first[item] == 0 {
+		return
+	}
+	node := o.first[item]
+	if gram := o.leaves[node]; gram != 0 && distance == 1 {
+		t.add(gram - 1)
+	}
+	for size, at := 2, start+distance; size <= o.most && at < len(items); size, at = size+1, at+distance {
+		if items[at] < 0 || o.leads[node]>>(items[at]&63)&1 == 0 {
+			return
+		}
+		pace.Work(16)
+		next, ok := o.tree[stepFrom(node, items[at])]
+		if !ok {
+			return
+		}
+		node = next + 1
+		if gram := o.leaves[node]; gram != 0 {
+			t.add(gram - 1)
 		}
 	}
 }
