@@ -1,6 +1,7 @@
 package attention
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -214,6 +215,33 @@ func hideAll(s *cases.Suite, queries int) {
 	s.Add(cases.Case{Op: "Attention", Version: 23, Note: "mask of the least number", In: cases.In(q, k, v, mask), Want: cases.Want(y), Ulps: 64, Attrs: cases.Attrs()})
 }
 
+// farScores adds cases whose scores are as large as products of damaged weights: rounding moves
+// them by more than a softmax looks at, and the largest of a row takes all of its weight.
+func farScores(s *cases.Suite, queries int) {
+	const keys, size = 40, 8
+	v := s.Any(tensor.F32, 1, 2, keys, size)
+	value := byHead(v)
+	for _, scale := range []float64{1e10, -1e16, 3e30} {
+		// Query i multiplies the sum of a key, which is largest for key 7 and least for key 23.
+		q := cases.Filled(tensor.F32, func(at []int) float64 { return scale * float64(1+at[2]%3) }, 1, 2, queries, size)
+		k := cases.Filled(tensor.F32, func(at []int) float64 {
+			switch at[2] {
+			case 7:
+				return 1.75
+			case 23:
+				return -1.25
+			}
+			return float64(at[2]*7%11) / 8
+		}, 1, 2, keys, size)
+		best := 7
+		if scale < 0 {
+			best = 23
+		}
+		y := cases.Filled(tensor.F32, func(at []int) float64 { return value(at[0], at[1], best, at[3]) }, 1, 2, queries, size)
+		s.Add(cases.Case{Op: "Attention", Version: 23, Note: fmt.Sprintf("%d queries, scores of %g", queries, scale), In: cases.In(q, k, v), Want: cases.Want(y), Ulps: 4})
+	}
+}
+
 // composedAttention adds a case of attention that replaces a softmax between two products. The mask
 // hides all keys from one query of three, so its softmax is NaN. The products of another query are
 // NaN. If zeroed is 1, zeros replace both.
@@ -278,6 +306,7 @@ func attentionShapes(s *cases.Suite) {
 	}
 	for _, queries := range []int{3, 30} {
 		hideAll(s, queries)
+		farScores(s, queries)
 		a := build(1, 2, queries, 40, 8)
 		a.Score = func(_, _, i, j int) float64 {
 			if j > i || j <= i-4 {
