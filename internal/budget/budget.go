@@ -25,12 +25,21 @@ type Limits struct {
 // no bounds.
 type Budget struct {
 	ctx         context.Context
+	whole       *Budget // that this one is a part of
 	limits      Limits
 	held, spent atomic.Int64
 }
 
 // New returns a budget that also ends with ctx.
 func New(ctx context.Context, limits Limits) *Budget { return &Budget{ctx: ctx, limits: limits} }
+
+// Part returns a budget that takes from b, too, and ends with b.
+func (b *Budget) Part(limits Limits) *Budget {
+	if b == nil {
+		return New(context.Background(), limits)
+	}
+	return &Budget{ctx: b.ctx, whole: b, limits: limits}
+}
 
 // Bytes takes n bytes. If fewer are left, it takes none and returns an error of kind ErrBytes.
 func (b *Budget) Bytes(n int64) error {
@@ -46,14 +55,19 @@ func (b *Budget) Bytes(n int64) error {
 			return fmt.Errorf("%w: %d bytes beside %d that are held, and the limit is %d", ErrBytes, n, held, b.limits.Bytes)
 		}
 		if b.held.CompareAndSwap(held, held+n) {
-			return nil
+			break
 		}
 	}
+	err := b.whole.Bytes(n)
+	if err != nil {
+		b.held.Add(-n)
+	}
+	return err
 }
 
 // Release returns n bytes to the budget.
 func (b *Budget) Release(n int64) {
-	if b != nil {
+	for ; b != nil; b = b.whole {
 		b.held.Add(-n)
 	}
 }
@@ -83,7 +97,11 @@ func (b *Budget) Steps(n int64) error {
 	if b.limits.Steps > 0 && n > b.limits.Steps-spent {
 		return fmt.Errorf("%w: the limit is %d steps", ErrSteps, b.limits.Steps)
 	}
-	if b.spent.Add(n)/lookEvery != spent/lookEvery {
+	looks := b.spent.Add(n)/lookEvery != spent/lookEvery
+	switch {
+	case b.whole != nil:
+		return b.whole.Steps(n)
+	case looks:
 		return b.Err()
 	}
 	return nil

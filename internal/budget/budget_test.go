@@ -72,6 +72,42 @@ func TestStepsEnd(t *testing.T) {
 	}
 }
 
+// TestPart takes from a part, from another one and from the whole.
+func TestPart(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	whole := New(ctx, Limits{Bytes: 10, Steps: 10})
+	a, b := whole.Part(Limits{Bytes: 8, Steps: 8}), whole.Part(Limits{})
+	for i, take := range []struct {
+		from *Budget
+		n    int64
+		want error
+		held int64 // of the whole, then
+	}{{a, 9, ErrBytes, 0}, {a, 6, nil, 6}, {b, 5, ErrBytes, 6}, {b, 4, nil, 10}, {a, 1, ErrBytes, 10}} {
+		if err := take.from.Bytes(take.n); !errors.Is(err, take.want) || whole.Held() != take.held {
+			t.Errorf("%d: %v and %d bytes held, want %v and %d", i, err, whole.Held(), take.want, take.held)
+		}
+	}
+	if a.Held() != 6 || b.Held() != 4 {
+		t.Errorf("the parts hold %d and %d bytes, want 6 and 4", a.Held(), b.Held())
+	}
+	if a.Release(6); a.Held() != 0 || whole.Held() != 4 {
+		t.Errorf("%d bytes of a part and %d of the whole are held, want 0 and 4", a.Held(), whole.Held())
+	}
+	if err := errors.Join(a.Steps(8), b.Steps(2)); err != nil {
+		t.Error(err)
+	}
+	if !errors.Is(a.Steps(1), ErrSteps) || !errors.Is(b.Steps(1), ErrSteps) {
+		t.Error("parts take more steps than there are")
+	}
+	if cancel(); !errors.Is(a.Err(), context.Canceled) {
+		t.Errorf("the error of a part is %v", a.Err())
+	}
+	var none *Budget
+	if p := none.Part(Limits{Bytes: 1}); p.Err() != nil || p.Bytes(1) != nil || !errors.Is(p.Bytes(1), ErrBytes) {
+		t.Error("a part of no budget does not bound its bytes")
+	}
+}
+
 func TestNone(t *testing.T) {
 	var b *Budget
 	b.Release(1)
