@@ -10,9 +10,18 @@ const (
 )
 
 // Validate returns the first of the model's Problems, or nil.
-func Validate(m *Model) error {
-	if p := Problems(m); len(p) > 0 {
-		return p[0]
+func Validate(m *Model) error { return ValidateWithin(m, nil) }
+
+// ValidateWithin is Validate that calls look for every node, and ends with its error. A nil
+// look is not called.
+func ValidateWithin(m *Model, look func() error) error {
+	c := &checker{file: m.File, look: look}
+	c.model(m)
+	switch {
+	case c.ended != nil:
+		return &Error{Stage: "validate", File: m.File, Offset: -1, Err: c.ended}
+	case len(c.problems) > 0:
+		return c.problems[0]
 	}
 	return nil
 }
@@ -23,6 +32,12 @@ func Validate(m *Model) error {
 // entries. A name may hide one of a surrounding graph.
 func Problems(m *Model) []error {
 	c := &checker{file: m.File}
+	c.model(m)
+	return c.problems
+}
+
+// model checks the graph and the functions of a model.
+func (c *checker) model(m *Model) {
 	c.calls(m.Functions)
 	if m.Graph == nil {
 		c.report(nil, "model has no graph")
@@ -32,7 +47,6 @@ func Problems(m *Model) []error {
 	for _, f := range m.Functions {
 		c.function(f)
 	}
-	return c.problems
 }
 
 // checker collects problems.
@@ -42,6 +56,17 @@ type checker struct {
 	in       *Function       // the function under check
 	attrs    map[string]bool // the attributes of that function
 	depth    int
+
+	look  func() error // whether to go on; nil for always
+	ended error        // of look
+}
+
+// ends reports whether look has ended the check, after asking it.
+func (c *checker) ends() bool {
+	if c.look != nil && c.ended == nil {
+		c.ended = c.look()
+	}
+	return c.ended != nil
 }
 
 // report adds a problem of node n, or of no node if n is nil.
@@ -147,6 +172,9 @@ func (c *checker) initialType(name string, declared, has Type) {
 
 func (c *checker) nodes(nodes []*Node, l *level) {
 	for _, n := range nodes {
+		if c.ends() {
+			return
+		}
 		for _, name := range n.Outputs {
 			if name != "" {
 				c.add(l, n, "output", name, false)
@@ -154,6 +182,9 @@ func (c *checker) nodes(nodes []*Node, l *level) {
 		}
 	}
 	for _, n := range nodes {
+		if c.ends() {
+			return
+		}
 		l.node = n
 		c.node(n, l)
 		for _, name := range n.Outputs {
