@@ -3,13 +3,13 @@ package nacre
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"io/fs"
 	"strings"
 	"time"
 
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -23,42 +23,14 @@ import (
 // file cannot be read. Errors name the file and, where there is one, the offset in it.
 func Open(path string) (*Model, error) { return OpenContext(context.Background(), path) }
 
-// OpenContext is Open that ends with the context's error when the context is done. The
-// file may then be read for a little longer, and must not change while it is. The error
+// OpenContext is Open that ends with the context's error when the context is done. The error
 // is ErrOption if ctx is nil.
 func OpenContext(ctx context.Context, path string) (_ *Model, err error) {
 	defer enter(path).end(&err)
 	if ctx == nil {
 		return nil, markf(ErrOption, "%s: the context of opening is nil", path)
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if ctx.Done() == nil {
-		return loaded(formats.Load(path))
-	}
-	opened := make(chan opening, 1)
-	go func() {
-		m, err := formats.Load(path)
-		opened <- opening{m, err}
-	}()
-	select {
-	case o := <-opened:
-		return loaded(o.model, o.err)
-	case <-ctx.Done():
-		go func() {
-			if o := <-opened; o.err == nil {
-				o.model.Close()
-			}
-		}()
-		return nil, fmt.Errorf("%s: %w", path, ctx.Err())
-	}
-}
-
-// opening is what loading a file came to.
-type opening struct {
-	model *graph.Model
-	err   error
+	return loaded(formats.LoadWithin(budget.New(ctx, budget.Limits{}), path))
 }
 
 // OpenFS is Open of a file, or of a folder of safetensors files, in a file system.

@@ -63,9 +63,10 @@ type network struct {
 }
 
 // lowered returns the source with the nodes of its network, and the bytes of weights made
-// for it. The first call with the options makes it. A network of more than limit bytes is an
-// error, and the next call tries again; 0 is no limit.
-func (m *Model) lowered(o formats.Lowering, limit int) (*graph.Model, int, error) {
+// for it. The first call with the options makes it. A network of more than limit bytes, or
+// one that is not made before the context ends, is an error, and the next call tries again;
+// 0 is no limit.
+func (m *Model) lowered(ctx context.Context, o formats.Lowering, limit int) (*graph.Model, int, error) {
 	made, ok := m.networks.Load(o)
 	if !ok {
 		made, _ = m.networks.LoadOrStore(o, &network{})
@@ -74,17 +75,17 @@ func (m *Model) lowered(o formats.Lowering, limit int) (*graph.Model, int, error
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.done {
-		o.Budget = budget.New(context.Background(), budget.Limits{Bytes: int64(limit)})
+		o.Budget = budget.New(ctx, budget.Limits{Bytes: int64(limit)})
 		n.model, n.err = formats.Network(m.source, o)
 		n.err = public(n.err)
-		n.bytes, n.done = int(o.Budget.Held()), !errors.Is(n.err, ErrMemory)
+		n.bytes, n.done = int(o.Budget.Held()), n.err == nil || !errors.Is(n.err, ErrMemory) && ctx.Err() == nil
 	}
 	return n.model, n.bytes, n.err
 }
 
 // network returns the network of sessions with zero Options.
 func (m *Model) network() (*graph.Model, error) {
-	n, _, err := m.lowered(formats.Lowering{}, runtime.DefaultMemoryLimit())
+	n, _, err := m.lowered(context.Background(), formats.Lowering{}, runtime.DefaultMemoryLimit())
 	return n, err
 }
 

@@ -1,7 +1,10 @@
 package nacre
 
 import (
+	"context"
+
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/internal/budget"
 )
 
 // OpenProgram opens a program of OpenInfer, as JSON or in its text language, with the file
@@ -15,9 +18,18 @@ import (
 // variable by its name with "past." before it.
 //
 // The error is as for Open. Network and NewSession report faults of the program.
-func OpenProgram(program, weights string) (_ *Model, err error) {
+func OpenProgram(program, weights string) (*Model, error) {
+	return OpenProgramContext(context.Background(), program, weights)
+}
+
+// OpenProgramContext is OpenProgram that ends with the context's error when the context is
+// done. The error is ErrOption if ctx is nil.
+func OpenProgramContext(ctx context.Context, program, weights string) (_ *Model, err error) {
 	defer enter(program).end(&err)
-	return loaded(formats.LoadProgram(program, weights))
+	if ctx == nil {
+		return nil, markf(ErrOption, "%s: the context of opening is nil", program)
+	}
+	return loaded(formats.LoadProgramWithin(budget.New(ctx, budget.Limits{}), program, weights))
 }
 
 // ProgramEvent is a node of a program of OpenInfer that ran. A list of events, as JSON, is a

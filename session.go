@@ -54,9 +54,9 @@ func (p *program) make(ctx context.Context, m *Model, o Options, taken []string)
 	if limit == 0 {
 		limit = runtime.DefaultMemoryLimit()
 	}
-	network, made, err := m.lowered(o.lowering(), limit)
+	network, made, err := m.lowered(ctx, o.lowering(), limit)
 	if err != nil {
-		p.err = err
+		p.err, p.stopped = err, ctx.Err() != nil
 		return
 	}
 	source, err := withOutputs(network, o.Outputs)

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
-	"github.com/nacre-ml/nacre/formats/onnx"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
@@ -40,7 +40,7 @@ func LoadFS(fsys fs.FS, name string) (m *graph.Model, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return checked(read)
+	return checked(nil, read)
 }
 
 // loadFileFS reads a file, which the model closes.
@@ -53,7 +53,7 @@ func loadFileFS(fsys fs.FS, f *binio.File) (*graph.Model, error) {
 	if err != nil {
 		return nil, opening(f.Path, err)
 	}
-	m, err := format.decode(f.Path, f.Data, beside)
+	m, err := format.decode(nil, f.Path, f.Data, beside)
 	if err != nil {
 		if !known {
 			err = misnamed(f, format, err)
@@ -70,11 +70,11 @@ func loadFolderFS(fsys fs.FS, name string) (*graph.Model, error) {
 	if err != nil {
 		return nil, opening(name, err)
 	}
-	m, err := Formats[i].openFolderFS(name, files)
+	m, err := Formats[i].openFolderFS(nil, name, files)
 	if err != nil {
 		return nil, err
 	}
-	return checked(m)
+	return checked(nil, m)
 }
 
 // both closes the two files of a model; the first may be nil.
@@ -95,11 +95,11 @@ func DecodeFiles(name string, data []byte, files fs.FS) (_ *graph.Model, err err
 	if i < 0 {
 		return nil, unknown(name, data)
 	}
-	m, err := Formats[i].decode(name, data, files)
+	m, err := Formats[i].decode(nil, name, data, files)
 	if err != nil {
 		return nil, err
 	}
-	return checked(m)
+	return checked(nil, m)
 }
 
 // LoadReaderAt is DecodeFiles of what a reader of that size holds, which is read into
@@ -114,18 +114,14 @@ func LoadReaderAt(name string, r io.ReaderAt, size int64, files fs.FS) (_ *graph
 }
 
 // decode reads a model from memory, which the model keeps.
-func (f *Format) decode(name string, data []byte, files fs.FS) (m *graph.Model, err error) {
+func (f *Format) decode(b *budget.Budget, name string, data []byte, files fs.FS) (m *graph.Model, err error) {
 	if files != nil && f.readFiles != nil {
-		m, err = f.readFiles(name, data, files)
+		m, err = f.readFiles(b, name, data, files)
 	} else {
-		m, err = f.read(name, data)
+		m, err = f.read(b, name, data)
 	}
 	if err == nil {
 		m.Raw = data
 	}
 	return m, err
-}
-
-func readFilesONNX(name string, data []byte, files fs.FS) (*graph.Model, error) {
-	return onnx.ReadFiles(name, data, files, onnx.Options{})
 }

@@ -34,6 +34,7 @@ import (
 	"github.com/nacre-ml/nacre/formats/onnx"
 	"github.com/nacre-ml/nacre/formats/openinfer"
 	"github.com/nacre-ml/nacre/formats/safetensors"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -46,10 +47,10 @@ type Format struct {
 	Extensions []string // that its files have, the first for new ones
 	Begins     string   // what Probe looks for, for people
 	Probe      func(data []byte) bool
-	open       func(f *binio.File) (*graph.Model, error)
+	open       func(b *budget.Budget, f *binio.File) (*graph.Model, error)
 	save       func(path string, m *graph.Model, o Options) error
-	read       func(name string, data []byte) (*graph.Model, error)
-	verify     func(f *binio.File) []error
+	read       func(b *budget.Budget, name string, data []byte) (*graph.Model, error)
+	verify     func(b *budget.Budget, f *binio.File) []error
 	summary    func(ctx context.Context, w io.Writer, m *graph.Model) error // nil for none
 
 	// dequantize returns models of the format with numbers for codes; nil where none has codes.
@@ -64,12 +65,12 @@ type Format struct {
 	lower func(m *graph.Model, o Lowering) (*graph.Model, error)
 
 	// Of formats that have models in folders; nil for others.
-	openFolder   func(path string) (*graph.Model, error)
-	openFolderFS func(name string, files fs.FS) (*graph.Model, error)
-	verifyFolder func(path string) []error
+	openFolder   func(b *budget.Budget, path string) (*graph.Model, error)
+	openFolderFS func(b *budget.Budget, name string, files fs.FS) (*graph.Model, error)
+	verifyFolder func(b *budget.Budget, path string) []error
 
 	// readFiles is read for models of several files, in formats that have such.
-	readFiles func(name string, data []byte, files fs.FS) (*graph.Model, error)
+	readFiles func(b *budget.Budget, name string, data []byte, files fs.FS) (*graph.Model, error)
 }
 
 // Bound is the most of something that a reader takes of a file.
@@ -100,10 +101,10 @@ var Formats = []Format{
 	{
 		Name: onnx.Name, About: "models with their graphs, opsets 1 to 28, external data",
 		Extensions: []string{".onnx"}, Begins: "protobuf fields of a ModelProto", Probe: onnx.Probe,
-		open: openONNX, read: readONNX, readFiles: readFilesONNX, save: saveONNX, verify: verifyONNX, nodes: true, Bounds: onnx.Bounds(),
+		open: onnx.Open, read: onnx.Read, readFiles: onnx.ReadFiles, save: saveONNX, verify: onnx.Verify, nodes: true, Bounds: onnx.Bounds(),
 	},
-	gptrsRow(gptrs.Checkpoint, "checkpoints of gpt.rs: tensors by name and id, and a model's configuration", gptrs.Summary, ".chk", ".gptrschk"),
-	gptrsRow(gptrs.Archive, "tensors of gpt.rs by name", nil, ".ten", ".gptrsten"),
+	gptrsRow(gptrs.Checkpoint, gptrs.Bounds, "checkpoints of gpt.rs: tensors by name and id, and a model's configuration", gptrs.Summary, ".chk", ".gptrschk"),
+	gptrsRow(gptrs.Archive, nil, "tensors of gpt.rs by name", nil, ".ten", ".gptrsten"),
 	{
 		Name: hnw.Name, About: "weight archives of Hydronnx with three levels of checksums",
 		Extensions: []string{".hnw"}, Begins: "HNXWGT", Probe: hnw.Probe,
@@ -125,14 +126,15 @@ var Formats = []Format{
 		Name: openinfer.Name, About: "programs of OpenInfer: variables and blocks, as JSON or in a text language; tensors are in a file of oinf",
 		Extensions: []string{".oig", ".json", ".txt"}, Begins: "a section of variables or a block, or a JSON object with vars and blocks", Probe: openinfer.Probe,
 		open: mapped(openinfer.Read), read: openinfer.Read, save: saveProgram, verify: inMemory(openinfer.Verify), summary: openinfer.Summary, Bounds: openinfer.Bounds,
-		lower: func(m *graph.Model, _ Lowering) (*graph.Model, error) { return openinfer.Lower(m) },
+		lower: openinfer.Lower,
 	},
 }
 
-func gptrsRow(f *gptrs.Format, about string, summary func(ctx context.Context, w io.Writer, m *graph.Model) error, extensions ...string) Format {
+func gptrsRow(f *gptrs.Format, bounds []Bound, about string, summary func(ctx context.Context, w io.Writer, m *graph.Model) error, extensions ...string) Format {
 	return Format{
 		Name: f.Name, About: about, Extensions: extensions, Begins: f.Magic(), Probe: f.Probe,
 		open: mapped(f.Read), read: f.Read, save: written(f.Write), verify: inMemory(f.Verify), summary: summary, lower: gptrs.Lower,
+		Bounds: bounds,
 	}
 }
 
@@ -140,13 +142,7 @@ func gptrsRow(f *gptrs.Format, about string, summary func(ctx context.Context, w
 // format hnw, as hnw.Replace says.
 func ReplaceWeights(m *graph.Model, path string) (err error) {
 	defer guard.At(path).End(&err)
-	return hnw.Replace(m, path)
-}
-
-func openONNX(f *binio.File) (*graph.Model, error) { return onnx.Open(f, onnx.Options{}) }
-
-func readONNX(name string, data []byte) (*graph.Model, error) {
-	return onnx.Read(name, data, onnx.Options{})
+	return hnw.Replace(nil, m, path)
 }
 
 func saveONNX(path string, m *graph.Model, o Options) error {
@@ -160,12 +156,10 @@ func saveONNX(path string, m *graph.Model, o Options) error {
 	}.Within(o.Context()))
 }
 
-func verifyONNX(f *binio.File) []error { return onnx.Verify(f, onnx.Options{}) }
-
 // mapped opens files of a format that reads from memory.
-func mapped(read func(name string, data []byte) (*graph.Model, error)) func(f *binio.File) (*graph.Model, error) {
-	return func(f *binio.File) (*graph.Model, error) {
-		m, err := read(f.Path, f.Data)
+func mapped(read func(b *budget.Budget, name string, data []byte) (*graph.Model, error)) func(b *budget.Budget, f *binio.File) (*graph.Model, error) {
+	return func(b *budget.Budget, f *binio.File) (*graph.Model, error) {
+		m, err := read(b, f.Path, f.Data)
 		if err == nil {
 			m.Closer = both{m.Closer, f}
 		}
@@ -174,8 +168,8 @@ func mapped(read func(name string, data []byte) (*graph.Model, error)) func(f *b
 }
 
 // inMemory verifies files of a format that verifies memory.
-func inMemory(verify func(name string, data []byte) []error) func(f *binio.File) []error {
-	return func(f *binio.File) []error { return verify(f.Path, f.Data) }
+func inMemory(verify func(b *budget.Budget, name string, data []byte) []error) func(b *budget.Budget, f *binio.File) []error {
+	return func(b *budget.Budget, f *binio.File) []error { return verify(b, f.Path, f.Data) }
 }
 
 // written saves files of a format that is written in one piece.
@@ -193,14 +187,21 @@ func written(write func(w io.Writer, m *graph.Model, o Options) error) func(path
 // Load opens the model in a file, or in a folder of safetensors files, and checks it.
 // The files stay mapped until the model is closed. A file that loses bytes while it is
 // read is an error of kind graph.ErrFormat.
-func Load(path string) (m *graph.Model, err error) {
+func Load(path string) (*graph.Model, error) { return LoadWithin(nil, path) }
+
+// LoadWithin is Load that takes memory within a budget, too, and ends with the budget's
+// context. It holds nothing of the file then.
+func LoadWithin(b *budget.Budget, path string) (m *graph.Model, err error) {
 	defer guard.At(path).End(&err)
+	if err := b.Err(); err != nil {
+		return nil, opening(path, err)
+	}
 	if row, ok := folder(path); ok {
-		m, err := row.openFolder(path)
+		m, err := row.openFolder(b, path)
 		if err != nil {
 			return nil, err
 		}
-		return checked(m)
+		return checked(b, m)
 	}
 	f, err := binio.Open(path)
 	if err != nil {
@@ -215,7 +216,7 @@ func Load(path string) (m *graph.Model, err error) {
 	if err != nil {
 		return nil, err
 	}
-	read, err := format.open(f)
+	read, err := format.open(b, f)
 	if err != nil {
 		if !known {
 			err = misnamed(f, format, err)
@@ -223,18 +224,18 @@ func Load(path string) (m *graph.Model, err error) {
 		return nil, err
 	}
 	read.Raw = f.Data
-	return checked(read)
+	return checked(b, read)
 }
 
 // checked closes models that are not sound.
-func checked(m *graph.Model) (*graph.Model, error) {
+func checked(b *budget.Budget, m *graph.Model) (*graph.Model, error) {
 	sound := false
 	defer func() {
 		if !sound {
 			m.Close()
 		}
 	}()
-	if err := graph.Validate(m); err != nil {
+	if err := validated(b, m); err != nil {
 		return nil, err
 	}
 	if err := Intact(m); err != nil {
@@ -243,6 +244,18 @@ func checked(m *graph.Model) (*graph.Model, error) {
 	sound = true
 	return m, nil
 }
+
+// validated checks the names of a model, until the context of a budget ends.
+func validated(b *budget.Budget, m *graph.Model) error {
+	err := graph.ValidateWithin(m, func() error { return b.Steps(nodeSteps) })
+	if err == nil && b.Err() != nil {
+		err = opening(m.File, b.Err())
+	}
+	return err
+}
+
+// nodeSteps is how many steps it takes to check the names of a node.
+const nodeSteps = 8
 
 // Decode reads a model from memory, which the model keeps, and checks it. The
 // name stands for the file in messages. There is no folder to find external data
@@ -275,7 +288,7 @@ func (f *Format) write(path string, m *graph.Model, o Options) error {
 		err = f.keepsProgram(m, o)
 	}
 	if err == nil && f.nodes && !o.DropGraph {
-		m, err = network(m)
+		m, err = network(o, m)
 	}
 	if err != nil {
 		return container.Saving(path, err)
@@ -284,8 +297,8 @@ func (f *Format) write(path string, m *graph.Model, o Options) error {
 }
 
 // network returns the network that a model is or describes, or m where it describes none.
-func network(m *graph.Model) (*graph.Model, error) {
-	n, err := Network(m, Lowering{Ranks: true, Portable: true})
+func network(o Options, m *graph.Model) (*graph.Model, error) {
+	n, err := Network(m, Lowering{Ranks: true, Portable: true, Budget: budget.New(o.Context(), budget.Limits{})})
 	if errors.Is(err, ErrNoNetwork) {
 		return m, nil
 	}
@@ -325,10 +338,17 @@ func SaveAs(path, format string, m *graph.Model, o Options) (err error) {
 
 // Verify returns every problem that can be found in a file and what belongs to
 // it, with checksums; nil when there is none.
-func Verify(path string) (problems []error) {
+func Verify(path string) []error { return VerifyWithin(nil, path) }
+
+// VerifyWithin is Verify that takes memory within a budget, too, and ends with the budget's
+// context, whose error is then one of the problems.
+func VerifyWithin(b *budget.Budget, path string) (problems []error) {
 	defer guard.At(path).EndAll(&problems)
+	if err := b.Err(); err != nil {
+		return []error{opening(path, err)}
+	}
 	if row, ok := folder(path); ok {
-		return row.verifyFolder(path)
+		return row.verifyFolder(b, path)
 	}
 	f, err := binio.Open(path)
 	if err != nil {
@@ -339,7 +359,7 @@ func Verify(path string) (problems []error) {
 	if err != nil {
 		return []error{err}
 	}
-	problems = format.verify(f)
+	problems = format.verify(b, f)
 	if err := container.Intact(slices.Values([][]byte{f.Data})); err != nil {
 		return []error{err}
 	}

@@ -36,7 +36,7 @@ func lowered(m *graph.Model, o Lowering, lower func(m *graph.Model, o Lowering) 
 		err = noNetwork(m)
 	}
 	if err == nil {
-		err = graph.Validate(n)
+		err = validated(o.Budget, n)
 	}
 	if err != nil {
 		return nil, err

@@ -104,7 +104,7 @@ func roundTrip(m *graph.Model) error {
 	if err := onnx.Write(&first, m); err != nil {
 		return err
 	}
-	again, err := onnx.Read(m.File, first.Bytes(), onnx.Options{})
+	again, err := onnx.Read(nil, m.File, first.Bytes())
 	if err != nil {
 		return err
 	}

@@ -6,19 +6,26 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/formats/openinfer"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
 // LoadProgram is Load of a program of OpenInfer and of the file that has its tensors, sizes
 // and metadata.
-func LoadProgram(program, weights string) (_ *graph.Model, err error) {
+func LoadProgram(program, weights string) (*graph.Model, error) {
+	return LoadProgramWithin(nil, program, weights)
+}
+
+// LoadProgramWithin is LoadProgram that takes memory within a budget, too, and ends with the
+// budget's context.
+func LoadProgramWithin(b *budget.Budget, program, weights string) (_ *graph.Model, err error) {
 	defer guard.At(program).End(&err)
-	p, err := Load(program)
+	p, err := LoadWithin(b, program)
 	if err != nil {
 		return nil, err
 	}
-	w, err := Load(weights)
+	w, err := LoadWithin(b, weights)
 	if err != nil {
 		return nil, errors.Join(err, p.Close())
 	}

@@ -80,20 +80,20 @@ formats/internal/container : internal/budget internal/guard runtime/graph runtim
 formats/internal/converted : . formats formats/onnx runtime/tensor
 formats/internal/decoder : runtime/graph runtime/tensor
 formats/onnx             : internal/budget internal/guard runtime/graph runtime/tensor formats/internal/binio formats/internal/container internal/output
-formats/safetensors      : internal/guard runtime/graph runtime/tensor formats/internal/binio formats/internal/container
+formats/safetensors      : internal/budget internal/guard runtime/graph runtime/tensor formats/internal/binio formats/internal/container
 formats/huggingface      : internal/guard runtime/graph runtime/tensor formats/internal/container formats/internal/decoder
-formats/oinf             : internal/guard runtime/graph runtime/tensor formats/internal/binio formats/internal/container
-formats/openinfer        : formats/internal/container internal/guard internal/jsonobject runtime/graph runtime/tensor packed
-formats/gptrs            : internal/guard runtime/graph runtime/tensor formats/internal/binio formats/internal/container formats/internal/decoder internal/printable
-formats/hnw              : internal/guard internal/output runtime/graph runtime/tensor formats/internal/binio formats/internal/container
-formats/loom             : internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/mapped
+formats/oinf             : internal/budget internal/guard runtime/graph runtime/tensor formats/internal/binio formats/internal/container
+formats/openinfer        : formats/internal/container internal/budget internal/guard internal/jsonobject runtime/graph runtime/tensor packed
+formats/gptrs            : internal/budget internal/guard runtime/graph runtime/tensor formats/internal/binio formats/internal/container formats/internal/decoder internal/printable
+formats/hnw              : internal/budget internal/guard internal/output runtime/graph runtime/tensor formats/internal/binio formats/internal/container
+formats/loom             : internal/budget internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/mapped
 formats/chelis           : internal/guard runtime/graph runtime/tensor formats/hnw
 generate/tokenizer/internal/jinja : internal/budget
 generate/tokenizer       : internal/guard generate/tokenizer/internal/jinja internal/beneath internal/budget
-formats                  : internal/guard internal/output formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
+formats                  : internal/budget internal/guard internal/output formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
 .                        : internal/budget internal/guard internal/resample formats runtime runtime/device runtime/graph runtime/op runtime/plan runtime/exec runtime/tensor packed bindings runtime/cpu
 generate                 : internal/guard .
-cmd                      : . bindings formats formats/chelis formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/jsonobject internal/output internal/printable packed runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan
+cmd                      : . bindings formats formats/chelis formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/jsonobject internal/output internal/printable packed runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan
 bench                    : . bindings formats formats/onnx generate packed runtime/graph runtime/tensor runtime/vulkan
 examples/device          : . runtime/vulkan
 scripts/sbom             :

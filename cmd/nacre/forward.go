@@ -256,7 +256,7 @@ func writeArchive(ctx context.Context, path string, values map[string]*nacre.Ten
 
 // archived reads a tensor of an archive of gpt.rs: that of the key, or the only one.
 func archived(path string, data []byte, key string) (*nacre.Tensor, error) {
-	m, err := gptrs.Archive.Read(path, data)
+	m, err := gptrs.Archive.Read(nil, path, data)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -128,6 +129,16 @@ func withinHeap(limit size, work func() error) error {
 			return graph.Errorf(graph.ErrMemory, "the command takes more than the memory limit of %v; --memory-limit sets it", &limit)
 		}
 	}
+}
+
+// budgetOf returns the budget of the files of a command: what its --memory-limit says, if it
+// has that flag, until its --timeout is over.
+func budgetOf(cmd *cobra.Command) *budget.Budget {
+	var limits budget.Limits
+	if f := cmd.Flags().Lookup("memory-limit"); f != nil {
+		limits.Bytes = int64(*f.Value.(*size))
+	}
+	return budget.New(cmd.Context(), limits)
 }
 
 // heap returns the bytes of objects in Go's heap, with those that are not needed any more.

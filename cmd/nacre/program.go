@@ -37,7 +37,7 @@ func addProgramModel(flags *pflag.FlagSet, model *string) {
 // openModel opens a model, or a program with its tensors.
 func openModel(ctx context.Context, path, weights string) (*nacre.Model, error) {
 	if weights != "" {
-		return nacre.OpenProgram(path, weights)
+		return nacre.OpenProgramContext(ctx, path, weights)
 	}
 	return nacre.OpenContext(ctx, path)
 }

@@ -26,7 +26,7 @@ kind that is not known is said to be so and is no failure), and make the model r
 that are missing and shapes that cannot be.`,
 		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if problems := formats.Verify(args[0]); len(problems) > 0 {
+			if problems := formats.VerifyWithin(budgetOf(cmd), args[0]); len(problems) > 0 {
 				return errors.Join(problems...)
 			}
 			return canRun(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], weights)

@@ -80,7 +80,7 @@ func TestFixtureRuns(t *testing.T) {
 			continue
 		}
 		if r.Weights != "" {
-			if err := hnw.Replace(m, filepath.Join(dir, r.Weights)); err != nil {
+			if err := hnw.Replace(nil, m, filepath.Join(dir, r.Weights)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -16,6 +16,12 @@ const (
 	configKind = "json"
 )
 
+// maxConfig bounds, in bytes, the text of a configuration, and configRate the memory for each.
+const (
+	maxConfig  = 1 << 20
+	configRate = 16
+)
+
 // config is the configuration of a checkpoint.
 type config struct {
 	kind    string
@@ -28,6 +34,9 @@ type fields map[string]json.RawMessage
 
 // parseConfig checks what does not depend on the kind.
 func parseConfig(data []byte) (config, error) {
+	if len(data) > maxConfig {
+		return config{}, fmt.Errorf("it is of %d bytes; at most %d are read", len(data), maxConfig)
+	}
 	if !utf8.Valid(data) {
 		return config{}, errors.New("it is not UTF-8")
 	}

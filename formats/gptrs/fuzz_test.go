@@ -18,13 +18,13 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, format := range []*Format{Checkpoint, Archive} {
 			var err error
-			if n := fixtures.Allocated(func() { _, err = format.Read("x", data) }); n > 1<<16+100*uint64(len(data)) {
+			if n := fixtures.Allocated(func() { _, err = format.Read(nil, "x", data) }); n > 1<<16+100*uint64(len(data)) {
 				t.Errorf("%d bytes allocated for %d", n, len(data))
 			}
-			if problems := format.Verify("x", data); (err == nil) != (len(problems) == 0) {
+			if problems := format.Verify(nil, "x", data); (err == nil) != (len(problems) == 0) {
 				t.Errorf("read says %v and verify %v", err, problems)
 			}
-			m, err := format.Read("x", data)
+			m, err := format.Read(nil, "x", data)
 			if err != nil {
 				continue
 			}
@@ -37,7 +37,7 @@ func FuzzRead(f *testing.F) {
 			if err := format.Write(&b, m, container.Options{}); err != nil {
 				t.Fatal(err)
 			}
-			again, err := format.Read("written", b.Bytes())
+			again, err := format.Read(nil, "written", b.Bytes())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -16,20 +17,21 @@ import (
 
 // Read reads a file from memory, which the model keeps: every tensor is a view of
 // it. The error is the first problem, a *graph.Error with the offset in the file and
-// a Kind.
-func (f *Format) Read(name string, data []byte) (_ *graph.Model, err error) {
+// a Kind. Read takes memory within b, and ends with it.
+func (f *Format) Read(b *budget.Budget, name string, data []byte) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
-	s := f.scan(name, data, false)
+	s := f.scan(b, name, data, false)
 	if err := s.First(); err != nil {
 		return nil, err
 	}
 	return s.model(), nil
 }
 
-// Verify returns every problem that a file has, each with its offset.
-func (f *Format) Verify(name string, data []byte) (problems []error) {
+// Verify returns every problem that a file has, each with its offset. It takes memory within
+// b, and ends with it.
+func (f *Format) Verify(b *budget.Budget, name string, data []byte) (problems []error) {
 	defer guard.At(name).EndAll(&problems)
-	return f.scan(name, data, true).All()
+	return f.scan(b, name, data, true).All()
 }
 
 // kept is the facts about a tensor in a file that Write would choose differently.
@@ -64,8 +66,8 @@ type entry struct {
 	sound  bool // all of the entry
 }
 
-func (f *Format) scan(name string, data []byte, all bool) *scanner {
-	s := &scanner{Problems: container.Problems{File: name}, Format: f, data: data, all: all}
+func (f *Format) scan(b *budget.Budget, name string, data []byte, all bool) *scanner {
+	s := &scanner{Problems: container.Problems{File: name, Budget: container.Reading(b, len(data))}, Format: f, data: data, all: all}
 	if !s.header() || s.stop() {
 		return s
 	}
@@ -77,7 +79,7 @@ func (f *Format) scan(name string, data []byte, all bool) *scanner {
 }
 
 // stop reports whether nothing more is to be looked for.
-func (s *scanner) stop() bool { return !s.all && s.First() != nil }
+func (s *scanner) stop() bool { return !s.Goes() || !s.all && s.First() != nil }
 
 // reader reads data from an offset on; its end is the end of a file cut off.
 func (s *scanner) reader(data []byte, off int) *binio.Reader {
@@ -106,6 +108,9 @@ func (s *scanner) header() bool {
 		at := r.Offset()
 		s.config = r.Bytes(uint64(n), "the configuration")
 		if !r.Failed() {
+			if !s.Take(at, configRate*int(n)) {
+				return false
+			}
 			if _, err := parseConfig(s.config); err != nil {
 				s.Add(at, BadConfig, "configuration: %w", err)
 			}
@@ -121,6 +126,10 @@ func (s *scanner) header() bool {
 	return s.entriesFrom(at)
 }
 
+// entrySize is how much memory an entry of the index takes, with the tensor that it becomes
+// and beside its name and extents.
+const entrySize = 768
+
 // entriesFrom reads the index, which begins at an offset.
 func (s *scanner) entriesFrom(at int) bool {
 	r := s.reader(s.data[:s.index], at)
@@ -128,11 +137,14 @@ func (s *scanner) entriesFrom(at int) bool {
 	if !r.Count(uint64(n), s.entryBytes(), "entries of the index") {
 		return false
 	}
+	if !s.Take(at, entrySize*int(n)) {
+		return false
+	}
 	s.entries = make([]entry, 0, n)
 	met := make(map[string]bool, n)
 	for range n {
 		e := s.entry(r)
-		if r.Failed() {
+		if r.Failed() || !s.Take(e.at, len(e.name)) {
 			return false
 		}
 		if met[e.name] {
@@ -161,6 +173,9 @@ func (s *scanner) entry(r *binio.Reader) entry {
 	}
 	rank := r.U32("a rank")
 	if !r.Count(uint64(rank), 8, "extents") {
+		return e
+	}
+	if !s.Take(e.at, 3*8*int(rank)) {
 		return e
 	}
 	dims := make([]uint64, rank)

@@ -30,7 +30,7 @@ func unhex(parts ...string) []byte {
 }
 
 func TestRead(t *testing.T) {
-	m, err := Checkpoint.Read("w.chk", smallCheckpoint)
+	m, err := Checkpoint.Read(nil, "w.chk", smallCheckpoint)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestRead(t *testing.T) {
 	if w.Name != "w" || w.Tensor.String() != "float32[1,2]" || w.Stored.DType != "f32" || w.Stored.Offset != 110 || &w.Tensor.Bytes()[0] != &smallCheckpoint[110] {
 		t.Errorf("tensor %+v %+v", w, w.Stored)
 	}
-	if m, err = Archive.Read("ids.ten", smallArchive); err != nil {
+	if m, err = Archive.Read(nil, "ids.ten", smallArchive); err != nil {
 		t.Fatal(err)
 	}
 	ids := m.Graph.Initializers[0]
@@ -108,7 +108,7 @@ func TestRefused(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Archive.Read("x", c.data)
+			_, err := Archive.Read(nil, "x", c.data)
 			var kind Kind
 			if !errors.As(err, &kind) || kind != c.kind || !errors.Is(err, c.kind) || !errors.Is(err, c.base) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v of kind %s, want %q of kind %s", err, kind, c.want, c.kind)
@@ -159,7 +159,7 @@ func TestConfig(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(fmt.Sprintf("%.60s", c.config), func(t *testing.T) {
-			_, err := Checkpoint.Read("x", build(c.config, index(), nil))
+			_, err := Checkpoint.Read(nil, "x", build(c.config, index(), nil))
 			var kind Kind
 			errors.As(err, &kind)
 			if kind != c.kind || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -198,7 +198,7 @@ func TestMinistral(t *testing.T) {
 			list = append(list, fmt.Sprintf("%q:%s", c.key, c.value))
 		}
 		config := `{"kind":"ministral","config":{` + strings.Join(list, ",") + `}}`
-		if _, err := Checkpoint.Read("x", build(config, index(), nil)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Checkpoint.Read(nil, "x", build(config, index(), nil)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %s: %v, want %q", c.key, c.value, err, c.want)
 		}
 	}
@@ -208,15 +208,15 @@ func TestMinistral(t *testing.T) {
 func TestDamaged(t *testing.T) {
 	for f, data := range map[*Format][]byte{Checkpoint: smallCheckpoint, Archive: smallArchive} {
 		for n := range data {
-			if m, err := f.Read("x", data[:n]); err == nil || m != nil || n >= 8 && !errors.Is(err, Truncated) {
+			if m, err := f.Read(nil, "x", data[:n]); err == nil || m != nil || n >= 8 && !errors.Is(err, Truncated) {
 				t.Errorf("%s cut off after %d bytes: %v", f.Name, n, err)
 			}
 		}
 		for i := range 8 * len(data) {
 			b := bytes.Clone(data)
 			b[i/8] ^= 1 << (i % 8)
-			m, err := f.Read("x", b)
-			if (err == nil) == (m == nil) || (err == nil) != (len(f.Verify("x", b)) == 0) {
+			m, err := f.Read(nil, "x", b)
+			if (err == nil) == (m == nil) || (err == nil) != (len(f.Verify(nil, "x", b)) == 0) {
 				t.Errorf("%s with bit %d turned: %v", f.Name, i, err)
 			}
 		}
@@ -227,7 +227,7 @@ func TestDamaged(t *testing.T) {
 func TestVerifyAll(t *testing.T) {
 	data := build("", index(archiveEntry("a", 9, 0, 0, 0), archiveEntry("\xff", 0, 0, 0, 0), archiveEntry("c", 0, 0, 3, 1), archiveEntry("d", 0, 3, 4, 1)), make([]byte, 4))
 	var kinds []Kind
-	for _, err := range Archive.Verify("x", data) {
+	for _, err := range Archive.Verify(nil, "x", data) {
 		var k Kind
 		errors.As(err, &k)
 		kinds = append(kinds, k)

@@ -41,7 +41,7 @@ func manifest(t *testing.T, dir string) (valid, broken []sample) {
 
 // load reads a file and, where it is a checkpoint, asks whether it is a network.
 func load(f *Format, name string, data []byte) (m *graph.Model, opened, built error) {
-	m, opened = f.Read(name, data)
+	m, opened = f.Read(nil, name, data)
 	built = opened
 	if opened == nil && f == Checkpoint {
 		built = Check(m)
@@ -66,7 +66,7 @@ func TestSamples(t *testing.T) {
 			if (built != nil) != (s.LoadModel != "") || s.LoadModel != "" && !errors.Is(built, UnsupportedKind) {
 				t.Errorf("as a network: %v, and the manifest says %q", built, s.LoadModel)
 			}
-			if p := f.Verify(s.File, data); len(p) > 0 {
+			if p := f.Verify(nil, s.File, data); len(p) > 0 {
 				t.Errorf("problems %v", p)
 			}
 			rewrite(t, f, m, data)
@@ -88,7 +88,7 @@ func TestSamples(t *testing.T) {
 			case built != nil && string(kind) != s.Kind && !slices.Contains(s.AlsoOK, string(kind)):
 				t.Errorf("refused as %s, not %s %v: %v", kind, s.Kind, s.AlsoOK, built)
 			}
-			if problems := f.Verify(s.File, data); (len(problems) > 0) != (opened != nil) {
+			if problems := f.Verify(nil, s.File, data); (len(problems) > 0) != (opened != nil) {
 				t.Errorf("verify finds %v, read %v", problems, opened)
 			} else if opened != nil && problems[0].Error() != opened.Error() {
 				t.Errorf("verify finds %v first, read %v", problems[0], opened)
@@ -112,7 +112,7 @@ func rewrite(t *testing.T, f *Format, m *graph.Model, data []byte) {
 	if canonical(m, len(data)) && !bytes.Equal(b.Bytes(), data) {
 		t.Error("the file is written otherwise than it was")
 	}
-	again, err := f.Read("written", b.Bytes())
+	again, err := f.Read(nil, "written", b.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}

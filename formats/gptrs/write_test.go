@@ -40,7 +40,7 @@ func TestWriteSmall(t *testing.T) {
 	if got := write(t, Archive, m, container.Options{}); !bytes.Equal(got, smallArchive) {
 		t.Errorf("archive %x", got)
 	}
-	again, err := Checkpoint.Read("x", write(t, Checkpoint, m, container.Options{}))
+	again, err := Checkpoint.Read(nil, "x", write(t, Checkpoint, m, container.Options{}))
 	if err != nil || again.Meta[0].Value != noConfig || !errors.Is(Check(again), UnsupportedKind) {
 		t.Errorf("without a configuration: %v, %v", err, Check(again))
 	}
@@ -54,7 +54,7 @@ func TestWriteAllTypes(t *testing.T) {
 	m := &graph.Model{Graph: &graph.Graph{Initializers: []*graph.Initializer{f16, scalar, bf16, from(t, "i", []int32{1, 2}, 2, 1)}}}
 	for _, f := range []*Format{Checkpoint, Archive} {
 		data := write(t, f, m, container.Options{})
-		again, err := f.Read("x", data)
+		again, err := f.Read(nil, "x", data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,14 +106,14 @@ func TestWriteRefused(t *testing.T) {
 	o := container.Options{DropMeta: true, DropGraph: true, Rename: true, DType: tensor.F32}
 	refused(Archive, o, "int64", "more than once")
 	m.Graph.Initializers = append(m.Graph.Initializers[:2], from(t, "100%", []int32{1}, 1))
-	got, err := Archive.Read("x", write(t, Archive, m, o))
+	got, err := Archive.Read(nil, "x", write(t, Archive, m, o))
 	if err != nil || got.Graph.Initializers[0].Name != "%" || got.Graph.Initializers[1].Name != "100%25" || got.Graph.Initializers[2].Name != "gr%C3%B6%C3%9Fe" {
 		t.Errorf("renamed: %v", err)
 	}
 	m.Meta[1].Value = `{"kind":"gpt"}`
 	refused(Checkpoint, o, "vocab_size is missing")
 	m.Meta = nil
-	if got, err = Checkpoint.Read("x", write(t, Checkpoint, m, o)); err != nil || got.Graph.Initializers[2].Tensor.DType() != tensor.F32 {
+	if got, err = Checkpoint.Read(nil, "x", write(t, Checkpoint, m, o)); err != nil || got.Graph.Initializers[2].Tensor.DType() != tensor.F32 {
 		t.Errorf("converted: %v", err)
 	}
 }
@@ -125,7 +125,7 @@ func TestSource(t *testing.T) {
 	at := bytes.Index(data, []byte("w\xf2")) + 1
 	clear(data[at : at+16])
 	data[at+16+4+16+4] = 7
-	m, err := Checkpoint.Read("x", data)
+	m, err := Checkpoint.Read(nil, "x", data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -185,7 +185,7 @@ func (a *archive) add(init *graph.Initializer, e entry, o container.Options, ref
 		return
 	}
 	if t.DType() == tensor.Bool {
-		if k := notBool(t.Bytes()); k >= 0 {
+		if k := notBool(nil, t.Bytes()); k >= 0 {
 			refused.Add("initialiser %q: element %d is %d, and bool is 0 or 1", init.Name, k, t.Bytes()[k])
 		}
 	}

@@ -2,12 +2,12 @@ package hnw
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"math"
 	"slices"
 	"sync"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -145,14 +145,20 @@ func (r *reader) sums(list []*entry) {
 	var whole sync.WaitGroup
 	defer whole.Wait()
 	whole.Go(func() {
-		lost = guard.Call(func() error { got = sha256.Sum256(r.payload); return nil })
+		lost = guard.Call(func() error { got = r.sum(r.payload); return nil })
 	})
 	sums := make([]digest, len(list))
 	for i, e := range list {
-		sums[i] = sha256.Sum256(r.bytes(e))
+		if !r.problems.Goes() {
+			return
+		}
+		sums[i] = r.sum(r.bytes(e))
 	}
 	if whole.Wait(); lost != nil {
 		r.bad(-1, ErrArchiveChecksum, "%w", lost)
+		return
+	}
+	if !r.problems.Goes() {
 		return
 	}
 	if want := digest(r.data[48:80]); want != r.man.payloadSum {
@@ -167,14 +173,18 @@ func (r *reader) sums(list []*entry) {
 			r.add(at, ErrTensorChecksum, e.onnxName, "the tensor has SHA-256 %v, the manifest says %v", sums[i], e.sum)
 		}
 		if e.dtype == "bool" {
-			if k := notBool(r.bytes(e)); k >= 0 {
+			if !r.problems.Goes() {
+				return
+			}
+			if k := notBool(r.problems.Budget, r.bytes(e)); k >= 0 {
 				r.add(at+k, ErrMalformed, e.onnxName, "element %d is %d, and bool is 0 or 1", k, r.bytes(e)[k])
 			}
 		}
 	}
 }
 
-// notBool is where a byte is neither 0 nor 1; negative when there is none.
-func notBool(b []byte) int {
-	return slices.IndexFunc(b, func(c byte) bool { return c > 1 })
+// notBool is where a byte is neither 0 nor 1; negative when there is none, or the context of
+// b ends the search.
+func notBool(b *budget.Budget, data []byte) int {
+	return container.Index(b, data, func(c byte) bool { return c > 1 })
 }

@@ -105,7 +105,7 @@ func TestFixtures(t *testing.T) {
 	for _, s := range append(list.Valid, list.Broken...) {
 		t.Run(s.File, func(t *testing.T) {
 			path := filepath.Join(dir, s.File)
-			m, err := Open(path)
+			m, err := Open(nil, path)
 			want := s.Expect
 			if s.Recommend != "" {
 				want = s.Recommend
@@ -125,7 +125,7 @@ func TestFixtures(t *testing.T) {
 			if readErr != nil {
 				t.Fatal(readErr)
 			}
-			if problems := Verify(path, data); len(problems) == 0 != (err == nil) {
+			if problems := Verify(nil, path, data); len(problems) == 0 != (err == nil) {
 				t.Errorf("verify finds %v, reading %v", problems, err)
 			} else if err != nil && len(problems) > 0 && problems[0].Error() != err.Error() {
 				t.Errorf("verify finds %v first, reading %v", problems[0], err)
@@ -172,7 +172,7 @@ func TestFixtureLookups(t *testing.T) {
 	var list samples
 	load(t, filepath.Join(dir, "manifest.json"), &list)
 	for _, l := range list.Lookups {
-		m, err := Open(filepath.Join(dir, l.File))
+		m, err := Open(nil, filepath.Join(dir, l.File))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,7 @@ func openONNX(t *testing.T, path string) *graph.Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := onnx.Read(path, data, onnx.Options{})
+	m, err := onnx.Read(nil, path, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestFixtureMismatch(t *testing.T) {
 	for _, s := range list.Mismatch {
 		model := openONNX(t, filepath.Join(dir, s.Model))
 		before := model.Graph.Initializers[0].Tensor
-		err := Replace(model, filepath.Join(dir, s.File))
+		err := Replace(nil, model, filepath.Join(dir, s.File))
 		if err == nil {
 			if s.Expect == "reject" {
 				t.Errorf("%s fits %s", s.File, s.Model)
@@ -264,7 +264,7 @@ func TestFixtureExports(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		m, err := Read("export", b.Bytes())
+		m, err := Read(nil, "export", b.Bytes())
 		if err != nil {
 			t.Error(err)
 			continue

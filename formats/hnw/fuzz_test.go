@@ -24,7 +24,7 @@ func FuzzRead(f *testing.F) {
 		var m *graph.Model
 		var err error
 		var problems []error
-		if used := fixtures.Allocated(func() { m, err = Read("x", data); problems = Verify("x", data) }); used > 200*uint64(len(data))+4<<20 {
+		if used := fixtures.Allocated(func() { m, err = Read(nil, "x", data); problems = Verify(nil, "x", data) }); used > 200*uint64(len(data))+4<<20 {
 			t.Errorf("%d bytes take %d of memory", len(data), used)
 		}
 		if (err == nil) != (len(problems) == 0) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -41,7 +42,7 @@ func Probe(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
 
 // Open maps an archive and reads it. A file that is not there is of the kind
 // ErrArchiveMissing.
-func Open(path string) (_ *graph.Model, err error) {
+func Open(b *budget.Budget, path string) (_ *graph.Model, err error) {
 	defer guard.At(path).End(&err)
 	f, err := binio.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,7 +51,7 @@ func Open(path string) (_ *graph.Model, err error) {
 	if err != nil {
 		return nil, &graph.Error{Stage: "load", File: path, Offset: -1, Err: err}
 	}
-	m, err := Read(path, f.Data)
+	m, err := Read(b, path, f.Data)
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -60,10 +61,11 @@ func Open(path string) (_ *graph.Model, err error) {
 }
 
 // Read reads an archive, of which tensors become views. Every byte of it is
-// checked. Errors have one of the kinds of this package.
-func Read(name string, data []byte) (_ *graph.Model, err error) {
+// checked. Errors have one of the kinds of this package, unless they are of the budget: Read
+// takes memory within b, and ends with it.
+func Read(b *budget.Budget, name string, data []byte) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
-	r := &reader{problems: container.Problems{File: name}, data: data}
+	r := newReader(b, name, data)
 	m := r.read()
 	if err := r.problems.First(); err != nil {
 		return nil, err
@@ -72,10 +74,11 @@ func Read(name string, data []byte) (_ *graph.Model, err error) {
 }
 
 // Verify returns every problem of an archive that can be found. Tensors that overlap
-// others are not compared with their digests.
-func Verify(name string, data []byte) (problems []error) {
+// others are not compared with their digests. Verify takes memory within b, and ends with it.
+func Verify(b *budget.Budget, name string, data []byte) (problems []error) {
 	defer guard.At(name).EndAll(&problems)
-	r := &reader{problems: container.Problems{File: name}, data: data, all: true}
+	r := newReader(b, name, data)
+	r.all = true
 	r.read()
 	return r.problems.All()
 }
@@ -88,6 +91,10 @@ type reader struct {
 	man      manifest
 	payload  []byte // as much of it as there is
 	start    int    // of the payload
+}
+
+func newReader(b *budget.Budget, name string, data []byte) *reader {
+	return &reader{problems: container.Problems{File: name, Budget: container.Reading(b, len(data))}, data: data}
 }
 
 func (r *reader) bad(off int, kind error, format string, args ...any) {
@@ -103,7 +110,7 @@ func (r *reader) add(off int, kind error, initializer, format string, args ...an
 }
 
 // enough reports whether there is no reason to go on.
-func (r *reader) enough() bool { return !r.all && r.problems.First() != nil }
+func (r *reader) enough() bool { return !r.problems.Goes() || !r.all && r.problems.First() != nil }
 
 // read returns the model, unless there is a problem.
 func (r *reader) read() *graph.Model {
@@ -112,7 +119,7 @@ func (r *reader) read() *graph.Model {
 		return nil
 	}
 	text := r.data[headerLen : headerLen+manifestLen]
-	if got, want := digest(sha256.Sum256(text)), digest(r.data[16:48]); got != want {
+	if got, want := r.sum(text), digest(r.data[16:48]); got != want {
 		r.bad(16, ErrArchiveChecksum, "the manifest has SHA-256 %v, the header says %v", got, want)
 	}
 	if r.enough() || !r.manifest(text, headerLen) {
@@ -127,6 +134,14 @@ func (r *reader) read() *graph.Model {
 		return nil
 	}
 	return r.model(headerLen - headerSize)
+}
+
+// sum returns the digest of data, or of a part of it if reading ends.
+func (r *reader) sum(data []byte) (d digest) {
+	h := sha256.New()
+	_ = container.Sum(r.problems.Budget, h, data)
+	h.Sum(d[:0])
+	return d
 }
 
 // header reads the bytes before the manifest; ok says that the manifest can be found.
@@ -159,11 +174,8 @@ func (r *reader) header() (headerLen, manifestLen int, ok bool) {
 
 // zeros reports the first byte of a range that is not zero.
 func (r *reader) zeros(from, to int, what string) {
-	for at, c := range r.data[from:to] {
-		if c != 0 {
-			r.bad(from+at, ErrMalformed, "%s must be zeros", what)
-			return
-		}
+	if i := container.Index(r.problems.Budget, r.data[from:to], func(c byte) bool { return c != 0 }); i >= 0 {
+		r.bad(from+i, ErrMalformed, "%s must be zeros", what)
 	}
 }
 
@@ -174,7 +186,7 @@ func (r *reader) manifest(text []byte, base int) bool {
 		kind, err   error
 	}
 	var list []noted
-	s := scanner{data: text}
+	s := scanner{data: text, goes: func(bytes int) bool { return r.problems.Take(base, bytes) }}
 	s.note = func(off int, kind error, format string, args ...any) {
 		list = append(list, noted{base + off, s.index, kind, fmt.Errorf(format, args...)})
 	}

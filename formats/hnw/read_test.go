@@ -77,7 +77,7 @@ func tensorText(id string, offset, bytes int, shape string, content []byte) stri
 func TestReadRefused(t *testing.T) {
 	four := []byte{1, 2, 3, 4}
 	good := tensorText("a", 0, 4, "1", four)
-	if _, err := Read("good", sealed(text(4, good), four)); err != nil {
+	if _, err := Read(nil, "good", sealed(text(4, good), four)); err != nil {
 		t.Fatal(err)
 	}
 	replaced := func(old, new string) []byte {
@@ -124,11 +124,11 @@ func TestReadRefused(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Read("x.hnw", c.data)
+			_, err := Read(nil, "x.hnw", c.data)
 			if !errors.Is(err, c.kind) {
 				t.Errorf("got %v, want kind %v", err, c.kind)
 			}
-			problems := Verify("x.hnw", c.data)
+			problems := Verify(nil, "x.hnw", c.data)
 			all := fmt.Sprint(problems)
 			for _, want := range c.want {
 				if !strings.Contains(all, want) {
@@ -148,7 +148,7 @@ func TestReadRefused(t *testing.T) {
 // TestVerifyFindsAll breaks an archive in many places at once.
 func TestVerifyFindsAll(t *testing.T) {
 	data := rewritten(t, small(t))
-	m, err := Read("", data)
+	m, err := Read(nil, "", data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestVerifyFindsAll(t *testing.T) {
 	data[headerSize-1]++ // digest of the payload
 	data[16]++           // of the manifest
 	var missing []string
-	all := fmt.Sprint(Verify("", data))
+	all := fmt.Sprint(Verify(nil, "", data))
 	for _, want := range []string{"the manifest has SHA-256", "the header says that the payload", "the payload has SHA-256", `"conv.weight": the tensor`,
 		`"conv.bias": the tensor`, `"axes": the tensor`, `"mask": the tensor`, "element 0 is 129"} {
 		if !strings.Contains(all, want) {
@@ -178,7 +178,7 @@ func TestManyProblems(t *testing.T) {
 	for i := range entries {
 		entries[i] = "{}"
 	}
-	list := Verify("", sealed(text(0, entries...), nil))
+	list := Verify(nil, "", sealed(text(0, entries...), nil))
 	if n := len(list); n == 0 || n > maxNotes+1 || !strings.Contains(list[n-1].Error(), "more than") {
 		t.Errorf("%d problems", n)
 	}
@@ -189,13 +189,13 @@ func TestManyProblems(t *testing.T) {
 func TestDamaged(t *testing.T) {
 	data := rewritten(t, small(t))
 	for n := range data {
-		if _, err := Read("", data[:n]); err == nil || !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrArchiveChecksum) {
+		if _, err := Read(nil, "", data[:n]); err == nil || !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrArchiveChecksum) {
 			t.Errorf("cut at %d: %v", n, err)
 		}
 		for bit := range 8 {
 			broken := bytes.Clone(data)
 			broken[n] ^= 1 << bit
-			if _, err := Read("", broken); err == nil {
+			if _, err := Read(nil, "", broken); err == nil {
 				t.Errorf("bit %d of byte %d: no error", bit, n)
 			}
 		}
@@ -204,17 +204,17 @@ func TestDamaged(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Open(filepath.Join(dir, "nix.hnw")); !errors.Is(err, ErrArchiveMissing) || !errors.Is(err, os.ErrNotExist) {
+	if _, err := Open(nil, filepath.Join(dir, "nix.hnw")); !errors.Is(err, ErrArchiveMissing) || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Open(dir); err == nil || errors.Is(err, ErrArchiveMissing) || errors.Is(err, ErrMalformed) {
+	if _, err := Open(nil, dir); err == nil || errors.Is(err, ErrArchiveMissing) || errors.Is(err, ErrMalformed) {
 		t.Errorf("a folder: %v", err)
 	}
 	path := filepath.Join(dir, "a.hnw")
 	if err := os.WriteFile(path, rewritten(t, small(t)), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	m, err := Open(path)
+	m, err := Open(nil, path)
 	if err != nil {
 		t.Fatal(err)
 	}

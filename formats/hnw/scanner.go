@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/nacre-ml/nacre/formats/internal/container"
 )
 
 // Bounds of what a scanner looks into.
@@ -18,6 +20,7 @@ const (
 // noted, and reading goes on behind it; what is no canonical JSON ends reading.
 type scanner struct {
 	data   []byte
+	goes   func(bytes int) bool // counts memory, and reports whether reading goes on
 	off    int
 	path   []string // of keys around
 	index  int      // of the tensor around; negative outside
@@ -49,6 +52,9 @@ func (s *scanner) manifest(m *manifest) bool {
 
 // invalid is where text stops being UTF-8; negative when it does not.
 func invalid(data []byte) int {
+	if utf8.Valid(data) {
+		return -1
+	}
 	for at := 0; at < len(data); {
 		r, n := utf8.DecodeRune(data[at:])
 		if r == utf8.RuneError && n == 1 {
@@ -87,7 +93,7 @@ func (s *scanner) wrong(off int, kind error, format string, args ...any) {
 
 // peek returns the next byte; 0 at the end and after a failure.
 func (s *scanner) peek() byte {
-	if s.failed || s.off == len(s.data) {
+	if s.failed || s.off == len(s.data) || s.off%container.Piece == 0 && s.ended(0) {
 		return 0
 	}
 	return s.data[s.off]
@@ -169,8 +175,24 @@ func (s *scanner) value(value any) {
 	s.wrong(at, ErrMalformed, "must be %s", want)
 }
 
+// How much memory an item of a list takes, and what an entry takes beside.
+const (
+	itemBytes  = 24
+	entryBytes = 1 << 10
+)
+
+// ended reports whether reading ends because memory for that many bytes, or the time, is
+// spent.
+func (s *scanner) ended(bytes int) bool {
+	s.failed = s.failed || !s.goes(bytes)
+	return s.failed
+}
+
 // entry reads what is said of a tensor.
 func (s *scanner) entry(i int) entry {
+	if s.ended(entryBytes) {
+		return entry{broken: true}
+	}
 	e := entry{at: s.off}
 	noted := s.noted
 	s.path[0], s.index = "tensors["+strconv.Itoa(i)+"]", i
@@ -188,6 +210,9 @@ func (s *scanner) list(member func(i int)) {
 		return
 	}
 	for i := 0; !s.failed; i++ {
+		if s.ended(itemBytes) {
+			return
+		}
 		if member(i); !s.more(']') {
 			return
 		}
@@ -207,6 +232,9 @@ func (s *scanner) members(member func(at int, key string)) {
 		key := s.text()
 		if !first && key <= last {
 			s.fail(at, "key %.80q must not stand behind key %.80q", key, last)
+		}
+		if s.ended(len(key)) {
+			return
 		}
 		last = key
 		s.take(':')
@@ -313,6 +341,9 @@ func (s *scanner) text() string {
 		case c == '"':
 			part := s.data[from:s.off]
 			s.off++
+			if s.ended(len(b) + len(part)) {
+				return ""
+			}
 			if b == nil {
 				return string(part)
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -56,10 +57,10 @@ func Match(archive, model *graph.Model) (err error) {
 
 // Replace opens an archive that must Match a model, and gives its tensors to the
 // model's initialisers, as views. Closing the model closes the archive. After an error
-// the model is as it was.
-func Replace(model *graph.Model, path string) (err error) {
+// the model is as it was. Replace takes memory within b, and ends with it.
+func Replace(b *budget.Budget, model *graph.Model, path string) (err error) {
 	defer guard.At(model.File).End(&err)
-	archive, err := Open(path)
+	archive, err := Open(b, path)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 func TestMatch(t *testing.T) {
-	archive, err := Read("", rewritten(t, small(t)))
+	archive, err := Read(nil, "", rewritten(t, small(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,10 +63,10 @@ func TestReplace(t *testing.T) {
 	}
 	own := &closed{}
 	model.Closer = own
-	if err := Replace(model, path+"x"); !errors.Is(err, ErrArchiveMissing) {
+	if err := Replace(nil, model, path+"x"); !errors.Is(err, ErrArchiveMissing) {
 		t.Errorf("got %v", err)
 	}
-	if err := Replace(model, path); err != nil {
+	if err := Replace(nil, model, path); err != nil {
 		t.Fatal(err)
 	}
 	for i, init := range model.Graph.Initializers {

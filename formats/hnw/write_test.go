@@ -19,7 +19,7 @@ func TestWrite(t *testing.T) {
 	m := small(t)
 	m.Opsets = []graph.Opset{{Domain: "x", Version: 3}, {Version: 21}}
 	data := rewritten(t, m)
-	got, err := Read("copy", data)
+	got, err := Read(nil, "copy", data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestWrite(t *testing.T) {
 func TestWriteKeepsLayout(t *testing.T) {
 	data := sealed(text(256, tensorText("b", 192, 4, "1", []byte{1, 0, 0, 0}), tensorText("a", 64, 4, "", []byte{2, 0, 0, 0})),
 		append(append(append(make([]byte, 64), 2), make([]byte, 127)...), append([]byte{1}, make([]byte, 63)...)...))
-	m, err := Read("", data)
+	m, err := Read(nil, "", data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestWriteKeepsLayout(t *testing.T) {
 	}
 	m.Graph.Initializers[0].Tensor = tensor.New(tensor.I64, 1)
 	m.Meta[1].Value = "Other.Name"
-	again, err := Read("", rewritten(t, m))
+	again, err := Read(nil, "", rewritten(t, m))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestWriteSource(t *testing.T) {
 		if err := Write(&b, m, container.Options{DropGraph: true}); err != nil {
 			t.Fatal(err)
 		}
-		got, err := Read("", b.Bytes())
+		got, err := Read(nil, "", b.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func TestWriteRefused(t *testing.T) {
 			if err := Write(&b, c.m, *c.fix); err != nil {
 				t.Fatal(err)
 			}
-			if list := Verify("", b.Bytes()); list != nil {
+			if list := Verify(nil, "", b.Bytes()); list != nil {
 				t.Error(list)
 			}
 		})

@@ -38,7 +38,7 @@ func TestImportSamples(t *testing.T) {
 					l.Extra = nil
 				}
 			}
-			want, err := ReadEntity(name, data)
+			want, err := ReadEntity(nil, name, data)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +126,7 @@ func TestImport(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := asEntity(t, model(t, bitnet))
-	if m, err := ReadEntity("x", first); err != nil || !bytes.Equal(asEntity(t, m), first) || len(m.Graph.Initializers) != 12 {
+	if m, err := ReadEntity(nil, "x", first); err != nil || !bytes.Equal(asEntity(t, m), first) || len(m.Graph.Initializers) != 12 {
 		t.Errorf("ternary: %v", err)
 	}
 	plain, _, err := Import([]byte(smallConfig), packedTiny(t), Float32)
@@ -153,7 +153,7 @@ func TestImport(t *testing.T) {
 			t.Fatal(d, err, unknown)
 		}
 		first := asEntity(t, model(t, n))
-		m, err := ReadEntity("x", first)
+		m, err := ReadEntity(nil, "x", first)
 		if err != nil || !bytes.Equal(asEntity(t, m), first) {
 			t.Errorf("%v: %v", d, err)
 		}

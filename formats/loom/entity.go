@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
@@ -24,22 +25,22 @@ func ProbeEntity(data []byte) bool {
 }
 
 // ReadEntity reads an ENTITY file from memory, of which tensors are views. The error
-// is the first of VerifyEntity's.
-func ReadEntity(name string, data []byte) (_ *graph.Model, err error) {
+// is the first of VerifyEntity's. ReadEntity takes memory within b, and ends with it.
+func ReadEntity(b *budget.Budget, name string, data []byte) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
-	return readEntity(name, data, nil)
+	return readEntity(b, name, data, nil)
 }
 
 // ReadEntityLayers is ReadEntity with the weights of those layers of the grid only,
 // by number, without any of a bundle's own; of no layer for an empty list. Such a
 // model cannot be written.
-func ReadEntityLayers(name string, data []byte, layers []int) (_ *graph.Model, err error) {
+func ReadEntityLayers(b *budget.Budget, name string, data []byte, layers []int) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
-	return readEntity(name, data, append([]int{}, layers...))
+	return readEntity(b, name, data, append([]int{}, layers...))
 }
 
-func readEntity(name string, data []byte, layers []int) (*graph.Model, error) {
-	r := newReader(name, data)
+func readEntity(b *budget.Budget, name string, data []byte, layers []int) (*graph.Model, error) {
+	r := newReader(b, name, data)
 	m := r.entity(data, layers)
 	if err := r.First(); err != nil {
 		return nil, err
@@ -47,10 +48,11 @@ func readEntity(name string, data []byte, layers []int) (*graph.Model, error) {
 	return m, nil
 }
 
-// VerifyEntity returns every problem of an ENTITY file, with its offset.
-func VerifyEntity(name string, data []byte) (problems []error) {
+// VerifyEntity returns every problem of an ENTITY file, with its offset. It takes memory
+// within b, and ends with it.
+func VerifyEntity(b *budget.Budget, name string, data []byte) (problems []error) {
 	defer guard.At(name).EndAll(&problems)
-	r := newReader(name, data)
+	r := newReader(b, name, data)
 	r.entity(data, nil)
 	return r.All()
 }
@@ -75,7 +77,7 @@ func (r *reader) entity(data []byte, layers []int) *graph.Model {
 	if b.Failed() {
 		return nil
 	}
-	v, off, err := parse(header, entityHead)
+	v, off, err := parse(r.Budget, header, entityHead)
 	if err != nil {
 		r.Add(off, graph.ErrFormat, "header: %w", err)
 		return nil
@@ -196,6 +198,9 @@ func (r *reader) blobs(v value, payload []byte, start int, layers []int) {
 		if !m.is('{') {
 			r.bad(m, "a blob is an object, not %s", m.shown())
 			return true
+		}
+		if !r.Take(m.off, layerBytes+len(m.text)) {
+			return false
 		}
 		var e entry
 		m.each(func(key string, f value) bool { return r.member(e.fields(), key, f) })

@@ -62,9 +62,9 @@ func load(t *testing.T, path string) []byte {
 // file reads a file of either format.
 func file(name string, data []byte) (*graph.Model, error) {
 	if ProbeEntity(data) || strings.HasSuffix(name, ".entity") {
-		return ReadEntity(name, data)
+		return ReadEntity(nil, name, data)
 	}
-	return Read(name, data)
+	return Read(nil, name, data)
 }
 
 func asJSON(t *testing.T, m *graph.Model) []byte {
@@ -170,7 +170,7 @@ func TestNetworkSamples(t *testing.T) {
 					t.Errorf("JSON is written as %s", asJSON(t, m))
 				}
 			default:
-				again, err := Read("again", asJSON(t, m))
+				again, err := Read(nil, "again", asJSON(t, m))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -205,7 +205,7 @@ func TestNegativeSamples(t *testing.T) {
 			}
 			return
 		}
-		again, err := ReadEntity("again", asEntity(t, m))
+		again, err := ReadEntity(nil, "again", asEntity(t, m))
 		if err != nil || !bytes.Equal(asEntity(t, again), asEntity(t, m)) {
 			t.Error(err)
 		}
@@ -214,15 +214,15 @@ func TestNegativeSamples(t *testing.T) {
 
 func verify(name string, data []byte) []error {
 	if ProbeEntity(data) || strings.HasSuffix(name, ".entity") {
-		return VerifyEntity(name, data)
+		return VerifyEntity(nil, name, data)
 	}
-	return Verify(name, data)
+	return Verify(nil, name, data)
 }
 
 func TestTransformerSamples(t *testing.T) {
 	samples(t, "transformer", func(t *testing.T, dir string, s sample) {
 		data := load(t, filepath.Join(dir, s.Files["entity"]))
-		m, err := ReadEntity("x", data)
+		m, err := ReadEntity(nil, "x", data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +249,7 @@ func TestTransformerSamples(t *testing.T) {
 		if err := WriteEntity(&half, m, container.Options{DType: tensor.F16}); err != nil {
 			t.Fatal(err)
 		}
-		if m, err = ReadEntity("half", half.Bytes()); err != nil || m.Source.(*Network).WeightDType() != Float16 || m.Source.(*Network).Layers[1].Weights.DType != Float16 {
+		if m, err = ReadEntity(nil, "half", half.Bytes()); err != nil || m.Source.(*Network).WeightDType() != Float16 || m.Source.(*Network).Layers[1].Weights.DType != Float16 {
 			t.Errorf("in half precision: %v", err)
 		}
 	})
@@ -257,7 +257,7 @@ func TestTransformerSamples(t *testing.T) {
 
 func TestArchitectureSamples(t *testing.T) {
 	samples(t, "architecture", func(t *testing.T, dir string, s sample) {
-		m, err := Read("x", load(t, filepath.Join(dir, s.Files["spec"])))
+		m, err := Read(nil, "x", load(t, filepath.Join(dir, s.Files["spec"])))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -324,7 +324,7 @@ func TestArchitectureSamples(t *testing.T) {
 func again(t *testing.T, m *graph.Model) *graph.Model {
 	t.Helper()
 	first := asJSON(t, m)
-	a, err := Read("again", first)
+	a, err := Read(nil, "again", first)
 	if err != nil {
 		t.Fatal(err)
 	}

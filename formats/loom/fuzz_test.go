@@ -12,9 +12,9 @@ func FuzzRead(f *testing.F) {
 	seeds(f, false)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		bounded(t, len(data), func() {
-			if m, err := Read("x", data); err == nil {
+			if m, err := Read(nil, "x", data); err == nil {
 				stable(t, m)
-			} else if problems := Verify("x", data); len(problems) == 0 || problems[0].Error() != err.Error() {
+			} else if problems := Verify(nil, "x", data); len(problems) == 0 || problems[0].Error() != err.Error() {
 				t.Errorf("verify finds %v, read %v", problems, err)
 			}
 			Probe(data)
@@ -26,9 +26,9 @@ func FuzzReadEntity(f *testing.F) {
 	seeds(f, true)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		bounded(t, len(data), func() {
-			if m, err := ReadEntity("x", data); err == nil {
+			if m, err := ReadEntity(nil, "x", data); err == nil {
 				stable(t, m)
-			} else if problems := VerifyEntity("x", data); len(problems) == 0 || problems[0].Error() != err.Error() {
+			} else if problems := VerifyEntity(nil, "x", data); len(problems) == 0 || problems[0].Error() != err.Error() {
 				t.Errorf("verify finds %v, read %v", problems, err)
 			}
 		})

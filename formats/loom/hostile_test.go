@@ -141,7 +141,7 @@ func stable(t *testing.T, m *graph.Model) {
 	}
 	if m.Format == EntityName {
 		first := asEntity(t, m)
-		again, err := ReadEntity("again", first)
+		again, err := ReadEntity(nil, "again", first)
 		if err != nil {
 			t.Fatalf("%q: %v", first, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -15,14 +16,26 @@ const mostInitialized = 1 << 28
 // Initialize returns weights for a store: n numbers that are uniform in [-0.1, 0.1), as
 // Loom's are. They depend on the seed and on the path of the layer, and on nothing else.
 func Initialize(seed uint64, path string, n int) []float32 {
+	list, _ := initialize(nil, seed, path, n)
+	return list
+}
+
+// initialize is Initialize that ends with the context of a budget.
+func initialize(b *budget.Budget, seed uint64, path string, n int) ([]float32, error) {
 	h := fnv.New64a()
 	h.Write([]byte(path))
 	from := rand.New(rand.NewPCG(seed, h.Sum64()))
 	list := make([]float32, n)
-	for i := range list {
-		list[i] = 0.2*from.Float32() - 0.1
+	for at := 0; at < n; at += chunk {
+		if err := b.Err(); err != nil {
+			return nil, err
+		}
+		part := list[at:min(at+chunk, n)]
+		for i := range part {
+			part[i] = 0.2*from.Float32() - 0.1
+		}
 	}
-	return list
+	return list, nil
 }
 
 // initialize gives every layer of a spec that needs weights some, in its dtype.
@@ -43,18 +56,32 @@ func (w *lowerer) initialize(o container.Lowering) error {
 			err = o.Take(4*n + l.DType.Bytes(n))
 		}
 		if n > 0 && err == nil {
-			b := NewStore(l.DType, Initialize(o.Seed, path(), n))
-			o.Budget.Release(int64(4 * n))
-			if err = b.fit(l); err == nil {
-				var list []*graph.Initializer
-				if list, err = b.initializers(path()); err == nil {
-					w.inits[path()] = list[0]
-				}
-			}
+			w.inits[path()], err = l.seeded(o, path(), n)
 		}
 		problem = err
 	})
 	return problem
+}
+
+// seeded returns n weights of a layer, which are drawn from the seed.
+func (l *Layer) seeded(o container.Lowering, path string, n int) (*graph.Initializer, error) {
+	w, err := initialize(o.Budget, o.Seed, path, n)
+	if err != nil {
+		return nil, err
+	}
+	b, err := newStore(o.Budget, l.DType, w)
+	if err != nil {
+		return nil, err
+	}
+	o.Budget.Release(int64(4 * n))
+	if err := b.fit(l); err != nil {
+		return nil, err
+	}
+	list, err := b.initializers(path)
+	if err != nil {
+		return nil, err
+	}
+	return list[0], nil
 }
 
 // countable fails where the layers need more weights than are made.

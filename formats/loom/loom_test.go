@@ -96,11 +96,11 @@ func TestIdempotent(t *testing.T) {
 				n := grid(layer(t, r, kind, d), layer(t, r, kind, d))
 				m := model(t, n)
 				text, entity := asJSON(t, m), asEntity(t, m)
-				fromText, err := Read("x", text)
+				fromText, err := Read(nil, "x", text)
 				if err != nil {
 					t.Fatal(err)
 				}
-				fromEntity, err := ReadEntity("x", entity)
+				fromEntity, err := ReadEntity(nil, "x", entity)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -275,7 +275,7 @@ func TestSelected(t *testing.T) {
 		{nil, nil}, {[]int{0}, []string{"layers.0"}}, {[]int{2}, []string{"layers.2"}},
 		{[]int{1}, []string{"layers.1.parallel_branches.0", "layers.1.parallel_branches.1"}},
 	} {
-		m, err := ReadEntityLayers("x", data, c.layers)
+		m, err := ReadEntityLayers(nil, "x", data, c.layers)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -457,7 +457,7 @@ func TestScan(t *testing.T) {
 		`{}`: nil, `[ ]`: nil, `{"a":1}`: {"a=1"}, ` { "a" : [1, {"b":"]"}] , "c\"d" : "x\\" , "e":null}`: {`a=[1, {"b":"]"}]`, `c"d="x\\"`, "e=null"},
 		`["\\\"", "\"", -1e5, true]`: {`="\\\""`, `="\""`, "=-1e5", "=true"}, `[[],[[]],{"x":{}}]`: {"=[]", "=[[]]", `={"x":{}}`},
 	} {
-		v, _, err := parse([]byte(text), 0)
+		v, _, err := parse(nil, []byte(text), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -473,7 +473,7 @@ func TestScan(t *testing.T) {
 			t.Errorf("%s holds %v, want %v", text, got, want)
 		}
 		for n := range text { // a text that ends early must not break the walk
-			v := value{[]byte(text)[:n:n], 0}
+			v := value{text: []byte(text)[:n:n]}
 			v.each(func(string, value) bool { return true })
 		}
 	}

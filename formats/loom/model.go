@@ -1,6 +1,7 @@
 package loom
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -30,9 +31,23 @@ func (n *Network) sort() {
 // store to hold less than its layer needs.
 func (n *Network) Model() (_ *graph.Model, err error) {
 	defer guard.At("").End(&err)
+	return n.model(func(int) bool { return true })
+}
+
+// errEnded ends work whose budget is spent.
+var errEnded = errors.New("the budget is spent")
+
+// model is Model that counts memory before it is made, and ends where take says so.
+func (n *Network) model(take func(bytes int) bool) (*graph.Model, error) {
 	m := &graph.Model{Format: Name, Graph: &graph.Graph{}, Source: n, Meta: n.topology()}
 	var problem error
 	n.walk(func(path func() string, l *Layer) {
+		if problem == nil && !take(0) {
+			problem = errEnded
+		}
+		if problem != nil {
+			return
+		}
 		if b := l.Weights; b != nil {
 			if err := b.fit(l); err != nil && problem == nil {
 				problem = fmt.Errorf("weights of %s: %w", path(), err)
@@ -51,6 +66,9 @@ func (n *Network) Model() (_ *graph.Model, err error) {
 		if b.Shape == nil {
 			continue
 		}
+		if !take(b.made()) {
+			return nil, errEnded
+		}
 		list, err := b.initializers(paths[b])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", paths[b], err)
@@ -58,6 +76,18 @@ func (n *Network) Model() (_ *graph.Model, err error) {
 		m.Graph.Initializers = append(m.Graph.Initializers, list...)
 	}
 	return m, nil
+}
+
+// made returns how many bytes the tensors of a blob take at the most that are no views of it.
+func (b *Blob) made() int {
+	n := b.Shape.Len()
+	switch row := dtypes[b.DType]; {
+	case b.Kind == "" && row.codes == tensor.Invalid:
+		return 4 * n
+	case b.Kind == "" && row.bits >= 8:
+		return 0
+	}
+	return n
 }
 
 // declared returns the store that a layer needs and does not have; nil where it needs

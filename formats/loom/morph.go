@@ -1,21 +1,36 @@
 package loom
 
-import "math"
+import (
+	"math"
+
+	"github.com/nacre-ml/nacre/internal/budget"
+)
 
 // Morph quantises weights as Loom does and returns the packed codes and the scale
 // they go with. A scale of 1 is computed anew from the weights; any other is used as
 // it is, 0 included, which gives codes without meaning. Float32 keeps its scale. What
 // does not fit an integer without bounds wraps around.
 func Morph(d DType, w []float32, scale float32) ([]byte, float32) {
+	codes, scale, _ := morph(nil, d, w, scale)
+	return codes, scale
+}
+
+// morph is Morph that ends with the context of a budget.
+func morph(b *budget.Budget, d DType, w []float32, scale float32) ([]byte, float32, error) {
 	if d != Float32 && scale == 1 && len(w) > 0 {
 		scale = autoScale(d, w)
 	}
 	codes := make([]byte, d.Bytes(len(w)))
 	code := d.coder()
-	for i, x := range w {
-		d.setBits(codes, i, code(x, x/scale))
+	for at := 0; at < len(w); at += chunk {
+		if err := b.Err(); err != nil {
+			return nil, scale, err
+		}
+		for i, x := range w[at:min(at+chunk, len(w))] {
+			d.setBits(codes, at+i, code(x, x/scale))
+		}
 	}
-	return codes, scale
+	return codes, scale, nil
 }
 
 // autoScale returns the scale that the weights ask for, computed in float32.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -122,8 +123,14 @@ func (b *Blob) word() string {
 
 // NewStore quantises weights for the store of a layer, as many as its Count says.
 func NewStore(d DType, w []float32) *Blob {
-	codes, scale := Morph(d, w, 1)
-	return &Blob{DType: d, Scale: scale, Native: true, Data: codes, Shape: tensor.Shape{len(w)}, offset: -1}
+	s, _ := newStore(nil, d, w)
+	return s
+}
+
+// newStore is NewStore that ends with the context of a budget.
+func newStore(b *budget.Budget, d DType, w []float32) (*Blob, error) {
+	codes, scale, err := morph(b, d, w, 1)
+	return &Blob{DType: d, Scale: scale, Native: true, Data: codes, Shape: tensor.Shape{len(w)}, offset: -1}, err
 }
 
 // Float32 returns the weights as Loom computes with them.

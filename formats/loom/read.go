@@ -3,6 +3,7 @@ package loom
 import (
 	"errors"
 
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
@@ -14,7 +15,14 @@ const Name = "loom"
 // the extent of their grid, and without what tells an index of weights in other
 // files.
 func Probe(data []byte) bool {
-	v := value{data[blank(data, 0):], 0}
+	begin := data[:min(len(data), mostProbed)]
+	return value{text: begin[blank(begin, 0):]}.probe()
+}
+
+// mostProbed is how many bytes of a text are looked through for layers.
+const mostProbed = 1 << 20
+
+func (v value) probe() bool {
 	found := false
 	if v.is('{') {
 		v.each(func(key string, _ value) bool {
@@ -30,10 +38,11 @@ func Probe(data []byte) bool {
 }
 
 // Read reads a checkpoint, or the spec of an architecture, from memory, which the
-// model does not keep. The error is the first of Verify's.
-func Read(name string, data []byte) (_ *graph.Model, err error) {
+// model does not keep. The error is the first of Verify's. Read takes memory within b, and
+// ends with it.
+func Read(b *budget.Budget, name string, data []byte) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
-	r := newReader(name, data)
+	r := newReader(b, name, data)
 	m := r.json(data)
 	if err := r.First(); err != nil {
 		return nil, errors.Join(err, r.unmaps.Close())
@@ -44,10 +53,11 @@ func Read(name string, data []byte) (_ *graph.Model, err error) {
 	return m, nil
 }
 
-// Verify returns every problem of a checkpoint or spec, with its offset.
-func Verify(name string, data []byte) (problems []error) {
+// Verify returns every problem of a checkpoint or spec, with its offset. It takes memory
+// within b, and ends with it.
+func Verify(b *budget.Budget, name string, data []byte) (problems []error) {
 	defer guard.At(name).EndAll(&problems)
-	r := newReader(name, data)
+	r := newReader(b, name, data)
 	r.json(data)
 	if err := r.unmaps.Close(); err != nil {
 		r.Add(-1, graph.ErrFormat, "%w", err)
@@ -56,12 +66,12 @@ func Verify(name string, data []byte) (problems []error) {
 }
 
 func (r *reader) json(data []byte) *graph.Model {
-	v, off, err := parse(data, 0)
+	v, off, err := parse(r.Budget, data, 0)
 	if err != nil {
 		r.Add(off, graph.ErrFormat, "%w", err)
 		return nil
 	}
-	if !Probe(v.text) {
+	if !v.probe() && r.Goes() {
 		r.Add(0, graph.ErrUnsupported, "this JSON has no layers: it is neither a checkpoint nor the spec of an architecture")
 		return nil
 	}
@@ -83,7 +93,7 @@ func (r *reader) model() *graph.Model {
 	if r.First() != nil {
 		return nil
 	}
-	m, err := r.net.Model()
+	m, err := r.net.model(func(bytes int) bool { return r.Take(-1, bytes) })
 	if err != nil {
 		r.Add(-1, graph.ErrFormat, "%w", err)
 		return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -15,6 +16,13 @@ const (
 	minLayer = 16
 )
 
+// How much memory a layer takes, with its tensor, a rule, and an item of a list.
+const (
+	layerBytes = 1 << 10
+	ruleBytes  = 128
+	itemBytes  = 16
+)
+
 // reader reads one file.
 type reader struct {
 	container.Problems
@@ -24,8 +32,8 @@ type reader struct {
 	unmaps unmaps // of weights in files of their own
 }
 
-func newReader(name string, data []byte) *reader {
-	return &reader{Problems: container.Problems{File: name}, net: &Network{}, layers: len(data)/minLayer + 16}
+func newReader(b *budget.Budget, name string, data []byte) *reader {
+	return &reader{Problems: container.Problems{File: name, Budget: container.Reading(b, len(data))}, net: &Network{}, layers: len(data)/minLayer + 16}
 }
 
 // bad notes a problem of what v says.
@@ -116,6 +124,9 @@ func (r *reader) layer(v value, depth int) *Layer {
 		r.bad(v, "layers are nested more than %d deep", maxNesting)
 		return nil
 	}
+	if !r.Take(v.off, layerBytes) {
+		return nil
+	}
 	l := &Layer{Activation: Linear, DType: Float32}
 	if !v.is('{') && !v.null() {
 		r.bad(v, "a layer is an object, not %s", v.shown())
@@ -199,6 +210,9 @@ func many[T any](r *reader, key string, v value) []T {
 	var list []T
 	v.each(func(_ string, m value) bool {
 		var x T
+		if !r.Take(m.off, itemBytes) {
+			return false
+		}
 		r.into(key, m, &x)
 		list = append(list, x)
 		return true
@@ -220,6 +234,9 @@ func (r *reader) rules(v value) []Rule {
 		}
 		if r.layers--; r.layers < 0 {
 			r.bad(m, "there are more rules than a file of this size can describe")
+			return false
+		}
+		if !r.Take(m.off, ruleBytes) {
 			return false
 		}
 		var rule Rule
@@ -250,8 +267,11 @@ func (r *Rule) fields() [6]member {
 
 // text returns the characters of a string, a view of the file unless it has escapes.
 func (r *reader) text(key string, v value) []byte {
-	if b := v.text; v.is('"') && !hasByte(b, '\\') {
+	if b := v.text; v.is('"') && indexByte(v.in, b, 0, '\\') < 0 {
 		return b[1 : len(b)-1]
+	}
+	if !r.Take(v.off, 2*len(v.text)) {
+		return nil
 	}
 	s, err := v.str()
 	if err != nil {
@@ -262,7 +282,7 @@ func (r *reader) text(key string, v value) []byte {
 
 // decode makes codes of the bytes of a layer's store. Plain float32 weights are
 // quantised.
-func (b *Blob) decode(l *Layer) error {
+func (b *Blob) decode(r *reader, l *Layer) error {
 	data := b.Data
 	if b.DType = l.DType; !b.Native {
 		b.DType = Float32
@@ -286,12 +306,17 @@ func (b *Blob) decode(l *Layer) error {
 	case l.DType == Float32:
 		b.Native, b.Data = true, data[:4*n:4*n]
 	default:
+		if !r.Take(int(b.offset), 4*n+l.DType.Bytes(n)) {
+			return r.First()
+		}
 		w, err := b.Float32()
 		if err != nil {
 			return err
 		}
 		b.Native, b.DType = true, l.DType
-		b.Data, b.Scale = Morph(l.DType, w, b.Scale)
+		b.Data, b.Scale, err = morph(r.Budget, l.DType, w, b.Scale)
+		r.Budget.Release(int64(4 * n))
+		return err
 	}
 	return nil
 }

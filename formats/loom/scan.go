@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/mapped"
 )
 
@@ -16,21 +18,17 @@ import (
 type value struct {
 	text []byte
 	off  int
+	in   *budget.Budget // whose context ends walks over the value
 }
 
 // parse returns the value that text is, which begins at off in the file. Malformed
 // text is an error with its offset.
-func parse(text []byte, off int) (value, int, error) {
-	short, cuts := elided(text)
-	if !json.Valid(short) {
-		err := json.Unmarshal(short, new(any))
-		if s, ok := err.(*json.SyntaxError); ok {
-			return value{}, off + cuts.original(max(int(s.Offset)-1, 0)), fmt.Errorf("malformed JSON: %w", err)
-		}
-		return value{}, off, fmt.Errorf("malformed JSON: %w", err)
+func parse(b *budget.Budget, text []byte, off int) (value, int, error) {
+	if at, err := container.Valid(b, text); err != nil {
+		return value{}, off + at, fmt.Errorf("malformed JSON: %w", err)
 	}
 	start := blank(text, 0)
-	return value{text[start:], off + start}, 0, nil
+	return value{text[start:], off + start, b}, 0, nil
 }
 
 // blank returns the index of the first byte from i that is no white space.
@@ -41,14 +39,17 @@ func blank(b []byte, i int) int {
 	return i
 }
 
-// skip returns the index after the value that begins at i; len(b) where the text ends
-// first.
-func skip(b []byte, i int) int {
-	depth := 0
-	for i < len(b) {
+// skip returns the index after the value that begins at i; len(b) where the text or the
+// context ends first.
+func (v value) skip(i int) int {
+	b, depth := v.text, 0
+	for n := 1; i < len(b); n++ {
+		if n%lookEvery == 0 && v.in.Err() != nil {
+			return len(b)
+		}
 		switch b[i] {
 		case '"':
-			i = skipString(b, i)
+			i = v.skipString(i)
 		case '{', '[':
 			depth++
 			i++
@@ -60,8 +61,10 @@ func skip(b []byte, i int) int {
 			i++
 			continue
 		default:
-			for i < len(b) && !bytes.ContainsRune([]byte(",]}\" \n\t\r:{["), rune(b[i])) {
-				i++
+			for i < len(b) && !strings.ContainsRune(",]}\" \n\t\r:{[", rune(b[i])) {
+				if i++; i%chunk == 0 && v.in.Err() != nil {
+					return len(b)
+				}
 			}
 		}
 		if depth <= 0 {
@@ -73,9 +76,10 @@ func skip(b []byte, i int) int {
 
 // skipString returns the index after the string that begins at i: after the first
 // quote with an even number of backslashes before it.
-func skipString(b []byte, i int) int {
+func (v value) skipString(i int) int {
+	b := v.text
 	for start := i + 1; ; {
-		at := indexByte(b, start, '"')
+		at := indexByte(v.in, b, start, '"')
 		if at < 0 {
 			return len(b)
 		}
@@ -91,9 +95,9 @@ func skipString(b []byte, i int) int {
 }
 
 // indexByte returns the first index of c from i on, or -1. Pages of a mapped file that
-// long texts lie on are given back.
-func indexByte(b []byte, i int, c byte) int {
-	for ; i < len(b); i += chunk {
+// long texts lie on are given back. It is -1, too, if the context ends the search.
+func indexByte(in *budget.Budget, b []byte, i int, c byte) int {
+	for ; i < len(b) && in.Err() == nil; i += chunk {
 		part := b[i:min(i+chunk, len(b))]
 		if at := bytes.IndexByte(part, c); at >= 0 {
 			return i + at
@@ -103,8 +107,8 @@ func indexByte(b []byte, i int, c byte) int {
 	return -1
 }
 
-// hasByte reports whether b has a byte c.
-func hasByte(b []byte, c byte) bool { return indexByte(b, 0, c) >= 0 }
+// lookEvery is how many values are passed between two looks at the context.
+const lookEvery = 1 << 12
 
 // is reports whether the value begins with c, which tells objects, arrays and
 // strings.
@@ -123,15 +127,15 @@ func (v value) each(f func(key string, m value) bool) {
 	for i := blank(v.text, 1); i < len(v.text) && v.text[i] != '}' && v.text[i] != ']'; {
 		key := ""
 		if object {
-			end := skip(v.text, i)
-			key, _ = value{v.text[i:end], 0}.str()
+			end := v.skip(i)
+			key, _ = value{text: v.text[i:end]}.str()
 			if i = blank(v.text, end); i >= len(v.text) || v.text[i] != ':' {
 				return
 			}
 			i = blank(v.text, i+1)
 		}
-		end := skip(v.text, i)
-		if end <= i || !f(key, value{v.text[i:end:end], v.off + i}) {
+		end := v.skip(i)
+		if end <= i || v.in.Steps(1) != nil || !f(key, value{v.text[i:end:end], v.off + i, v.in}) {
 			return
 		}
 		if i = blank(v.text, end); i < len(v.text) && v.text[i] == ',' {

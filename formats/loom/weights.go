@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/mapped"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
@@ -37,10 +38,13 @@ func (r *reader) stores() {
 		if b == nil {
 			return
 		}
+		if !r.Goes() {
+			return
+		}
 		text := b.Data
 		err := b.unpack(r)
 		if err == nil {
-			err = b.decode(l)
+			err = b.decode(r, l)
 		}
 		mapped.Release(text)
 		if err != nil {
@@ -59,7 +63,7 @@ func (b *Blob) unpack(r *reader) error {
 	if len(text) >= leastFile && mapped.Contains(text) {
 		var bad error
 		data, unmap, err := mapped.Temporary(decodedLen(text), func(w io.Writer) error {
-			bad = decodeText(w, text)
+			bad = decodeText(r.Budget, w, text)
 			return bad
 		})
 		if bad == nil && err == nil {
@@ -68,13 +72,16 @@ func (b *Blob) unpack(r *reader) error {
 			return nil
 		}
 		var wrong base64.CorruptInputError
-		if errors.As(bad, &wrong) || errors.Is(bad, errBreaks) {
+		if errors.As(bad, &wrong) || errors.Is(bad, errBreaks) || !r.Goes() {
 			return bad
 		}
 	}
+	if !r.Take(int(b.offset), decodedLen(text)) {
+		return r.First()
+	}
 	var data bytes.Buffer
 	data.Grow(decodedLen(text))
-	err := decodeText(&data, text)
+	err := decodeText(r.Budget, &data, text)
 	b.Data = data.Bytes()
 	return err
 }
@@ -92,10 +99,13 @@ func decodedLen(text []byte) int {
 	return n
 }
 
-// decodeText writes the bytes that base64 stands for, piece by piece.
-func decodeText(w io.Writer, text []byte) error {
+// decodeText writes the bytes that base64 stands for, piece by piece, until the context ends.
+func decodeText(b *budget.Budget, w io.Writer, text []byte) error {
 	buffer := make([]byte, 0, base64.StdEncoding.DecodedLen(min(chunk, len(text))))
 	for at := 0; at < len(text); at += chunk {
+		if err := b.Err(); err != nil {
+			return err
+		}
 		part := text[at:min(at+chunk, len(text))]
 		if bytes.IndexByte(part, '\r') >= 0 || bytes.IndexByte(part, '\n') >= 0 {
 			return errBreaks

@@ -1,6 +1,10 @@
 package oinf
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/formats/internal/container"
+)
 
 // boolRange is booleans somewhere in a file.
 type boolRange struct {
@@ -17,14 +21,19 @@ func (r *reader) boolean(at, n int, what string, set func(clean []byte)) {
 
 // spoiled returns the ranges that hold something other than 0 and 1, by where they
 // begin. It looks at each byte once, however often ranges share it.
-func spoiled(data []byte, list []boolRange) []boolRange {
-	slices.SortStableFunc(list, func(a, b boolRange) int { return a.at - b.at })
+func (r *reader) spoiled() []boolRange {
+	slices.SortStableFunc(r.bools, func(a, b boolRange) int { return a.at - b.at })
 	var found []boolRange
 	next := 0 // nothing from where the range begins to here is spoiled
-	for _, b := range list {
-		next = max(next, b.at)
-		for next < b.at+b.n && data[next] <= 1 {
-			next++
+	for _, b := range r.bools {
+		if next = max(next, b.at); next < b.at+b.n {
+			i := container.Index(r.Budget, r.data[next:b.at+b.n], spoils)
+			if next += i; i < 0 {
+				next = b.at + b.n
+			}
+		}
+		if !r.Goes() {
+			return nil
 		}
 		if next < b.at+b.n {
 			b.first = next
@@ -34,20 +43,28 @@ func spoiled(data []byte, list []boolRange) []boolRange {
 	return found
 }
 
+// spoils reports whether a byte is neither 0 nor 1.
+func spoils(c byte) bool { return c > 1 }
+
 // normalize gives the ranges that are spoiled a copy in which everything but 0 is 1;
 // those that share bytes share the copy.
-func normalize(data []byte, list []boolRange) {
-	list = spoiled(data, list)
+func (r *reader) normalize() {
+	list := r.spoiled()
 	for len(list) > 0 {
 		begin, end, n := list[0].at, list[0].at+list[0].n, 1
 		for n < len(list) && list[n].at < end {
 			end = max(end, list[n].at+list[n].n)
 			n++
 		}
-		clean := make([]byte, end-begin)
-		for i, v := range data[begin:end] {
-			clean[i] = min(v, 1)
+		if !r.Take(begin, end-begin) {
+			return
 		}
+		clean := make([]byte, end-begin)
+		_ = container.Pieces(r.Budget, r.data[begin:end], func(at int, piece []byte) {
+			for i, v := range piece {
+				clean[at+i] = min(v, 1)
+			}
+		})
 		for _, b := range list[:n] {
 			b.set(clean[b.at-begin : b.at-begin+b.n : b.at-begin+b.n])
 		}

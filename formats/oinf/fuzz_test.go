@@ -24,10 +24,10 @@ func FuzzRead(f *testing.F) {
 func hostile(t *testing.T, data []byte) {
 	var m *graph.Model
 	var err error
-	if used, limit := fixtures.Allocated(func() { m, err = Read("", data) }), uint64(1<<16+100*len(data)); used > limit {
+	if used, limit := fixtures.Allocated(func() { m, err = Read(nil, "", data) }), uint64(1<<16+100*len(data)); used > limit {
 		t.Fatalf("%d bytes for a file of %d", used, len(data))
 	}
-	problems := Verify("", data)
+	problems := Verify(nil, "", data)
 	if err != nil {
 		if len(problems) == 0 || problems[0].Error() != err.Error() {
 			t.Fatalf("%v is not the first of %v", err, problems)

@@ -82,6 +82,9 @@ func (v *value) text() bool {
 		return false
 	}
 	n := binary.LittleEndian.Uint32(v.data)
+	if !v.r.Take(v.at, int(n)) {
+		return false
+	}
 	v.pair.Value = string(v.data[4 : 4+n])
 	if !holds(v.pair.Value) {
 		return v.wrong(4, "text %.64q: it takes one or more of letters, digits, '.', '_' and '-'", v.pair.Value)
@@ -113,6 +116,9 @@ func (v *value) array() bool {
 		return v.wrong(4, "%d extents and %d bytes for them", rank, len(v.data)-8)
 	}
 	begin := 8 + 8*int(rank)
+	if !v.r.Take(v.at, 3*8*int(rank)) {
+		return false
+	}
 	shape, n, ok := container.Size(dtype, extents(v.data[8:begin]))
 	if !ok {
 		return v.wrong(8, "its extents are too large")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -43,24 +44,27 @@ type origin struct {
 func Probe(data []byte) bool { return bytes.HasPrefix(data, magic) }
 
 // Read reads a model from memory, which its tensors are views of. The name stands for
-// the file in messages.
-func Read(name string, data []byte) (_ *graph.Model, err error) {
+// the file in messages. Read takes memory within b, and ends with it.
+func Read(b *budget.Budget, name string, data []byte) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
-	r := newReader(name, data)
+	r := newReader(b, name, data)
 	r.file()
+	if r.First() == nil {
+		r.normalize()
+	}
 	if err := r.First(); err != nil {
 		return nil, err
 	}
-	normalize(data, r.bools)
 	return r.m, nil
 }
 
-// Verify returns every problem of a file in memory, up to a hundred.
-func Verify(name string, data []byte) (problems []error) {
+// Verify returns every problem of a file in memory, up to a thousand. It takes memory
+// within b, and ends with it.
+func Verify(b *budget.Budget, name string, data []byte) (problems []error) {
 	defer guard.At(name).EndAll(&problems)
-	r := newReader(name, data)
+	r := newReader(b, name, data)
 	r.file()
-	for _, b := range spoiled(data, r.bools) {
+	for _, b := range r.spoiled() {
 		r.Add(b.first, graph.ErrFormat, "%s: boolean is %d, not 0 or 1", b.what, data[b.first])
 	}
 	return r.All()
@@ -78,9 +82,9 @@ type reader struct {
 	bitsets map[string]bool
 }
 
-func newReader(name string, data []byte) *reader {
+func newReader(b *budget.Budget, name string, data []byte) *reader {
 	return &reader{
-		Problems: container.Problems{File: name}, data: data, bitsets: map[string]bool{},
+		Problems: container.Problems{File: name, Budget: container.Reading(b, len(data))}, data: data, bitsets: map[string]bool{},
 		m: &graph.Model{Format: Name, File: name, Graph: &graph.Graph{}},
 	}
 }
@@ -158,6 +162,9 @@ func (r *reader) layout() bool {
 	return ok
 }
 
+// entryBytes is how much memory an entry of a table takes beside its name and extents.
+const entryBytes = 512
+
 // table reads the entries of a table, each of at least so many bytes.
 func (r *reader) table(section, least int, what string, entry func(t *binio.Reader)) {
 	t := r.Reader(r.data[:r.at[section+1]], int(r.at[section]))
@@ -166,8 +173,10 @@ func (r *reader) table(section, least int, what string, entry func(t *binio.Read
 		return
 	}
 	for range n {
-		entry(t)
-		if t.Failed() {
+		if !r.Take(t.Offset(), entryBytes) {
+			return
+		}
+		if entry(t); t.Failed() {
 			return
 		}
 	}
@@ -178,7 +187,7 @@ func (r *reader) text(t *binio.Reader, what string) string {
 	n := uint64(t.U32("the length of a name"))
 	at := t.Offset()
 	b := t.Bytes(padded(4+n)-4, "a name")
-	if t.Failed() {
+	if t.Failed() || !r.Take(at, 2*int(n)) {
 		return ""
 	}
 	s := string(b[:n])
@@ -232,7 +241,7 @@ func (r *reader) tensor(t *binio.Reader, seen map[string]bool) {
 	name := r.name(t, "tensor", seen)
 	at := t.Offset()
 	tag, rank, flags := t.U32("type"), t.U32("rank"), t.U32("flags")
-	if !t.Count(uint64(rank), 8, "extents") {
+	if !t.Count(uint64(rank), 8, "extents") || !r.Take(at, 4*8*int(rank)) {
 		return
 	}
 	dims := extents(t.Bytes(8*uint64(rank), "extents"))

@@ -82,7 +82,7 @@ func TestRoundTrip(t *testing.T) {
 // TestViews checks that what is read is a view of the file.
 func TestViews(t *testing.T) {
 	data := encode(t, sample(), container.Options{})
-	m := must(Read("", data))
+	m := must(Read(nil, "", data))
 	for _, init := range m.Graph.Initializers {
 		if n := init.Tensor.Len(); n > 0 && &init.Tensor.Bytes()[0] != &data[init.Stored.Offset] {
 			t.Errorf("%s is a copy", init.Name)
@@ -118,8 +118,8 @@ func put64(at int, v uint64) func(b []byte) []byte {
 func (e edit) check(t *testing.T, data []byte) {
 	t.Helper()
 	data = e.do(slices.Clone(data))
-	m, err := Read("f", data)
-	problems := Verify("f", data)
+	m, err := Read(nil, "f", data)
+	problems := Verify(nil, "f", data)
 	if e.kind == nil {
 		if err != nil || problems != nil {
 			t.Fatalf("refused: %v, %v", err, problems)
@@ -229,7 +229,7 @@ func TestQuant(t *testing.T) {
 	}
 	for name, do := range map[string]func(b []byte) []byte{"size": put64(116, 64), "small size": put64(116, 40), "offset": put64(124, 80), "declared": put32(88, 2)} {
 		t.Run("entry "+name, func(t *testing.T) {
-			if _, err := Read("", do(slices.Clone(data))); !errors.Is(err, graph.ErrFormat) {
+			if _, err := Read(nil, "", do(slices.Clone(data))); !errors.Is(err, graph.ErrFormat) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -242,14 +242,14 @@ func TestTruncated(t *testing.T) {
 	for _, m := range []*graph.Model{sample(), quantized()} {
 		data := encode(t, m, container.Options{})
 		for n := range data {
-			if _, err := Read("", data[:n]); err == nil || len(Verify("", data[:n])) == 0 {
+			if _, err := Read(nil, "", data[:n]); err == nil || len(Verify(nil, "", data[:n])) == 0 {
 				t.Fatalf("the first %d bytes of %d are accepted", n, len(data))
 			}
 			if n < headerLen {
 				continue
 			}
 			cut := put64(61, uint64(n))(slices.Clone(data[:n]))
-			if _, err := Read("", cut); (err == nil) != (len(Verify("", cut)) == 0) {
+			if _, err := Read(nil, "", cut); (err == nil) != (len(Verify(nil, "", cut)) == 0) {
 				t.Fatalf("cut to %d bytes: %v", n, err)
 			}
 		}
@@ -262,8 +262,8 @@ func TestFlipped(t *testing.T) {
 		data := encode(t, m, container.Options{})
 		for i := range data {
 			data[i] ^= 1 << (i % 8)
-			m, err := Read("", data)
-			if problems := Verify("", data); err != nil && len(problems) == 0 {
+			m, err := Read(nil, "", data)
+			if problems := Verify(nil, "", data); err != nil && len(problems) == 0 {
 				t.Fatalf("byte %d: %v is no problem", i, err)
 			}
 			if err == nil && i%7 == 0 {
@@ -283,16 +283,16 @@ func TestBooleans(t *testing.T) {
 	}
 	m.Meta = []graph.Pair{{Key: "f", Data: view(tensor.Bool, tensor.Shape{}, []byte{1})}, {Key: "g", Data: view(tensor.Bool, tensor.Shape{3}, []byte{1, 0, 1})}}
 	data := encode(t, m, container.Options{})
-	begin := int(must(Read("", data)).Graph.Initializers[0].Stored.Offset)
+	begin := int(must(Read(nil, "", data)).Graph.Initializers[0].Stored.Offset)
 	// b0 and b1 share eight bytes, of which one is spoiled, b2 lies where b1 does.
-	r := newReader("", data)
+	r := newReader(nil, "", data)
 	r.file()
 	entry := func(i int) int { return int(r.at[tensors]) + i*44 + 36 }
 	put64(entry(1), uint64(begin+8))(data)
 	put64(entry(2), uint64(begin+8))(data)
 	data[begin+10] = 7
 	data[begin+23] = 255
-	m = must(Read("", data))
+	m = must(Read(nil, "", data))
 	for i, want := range []string{"2:1", "2:1 15:1", "2:1 15:1", ""} {
 		if i == 0 {
 			want = "10:1"
@@ -311,17 +311,17 @@ func TestBooleans(t *testing.T) {
 			t.Errorf("%s: stored are %v", init.Name, init.Stored.Bytes)
 		}
 	}
-	problems := Verify("f", data)
+	problems := Verify(nil, "f", data)
 	if len(problems) != 3 || !strings.Contains(problems[0].Error(), fmt.Sprint("at byte ", begin+10, ": load: tensor \"b0\": boolean is 7")) {
 		t.Errorf("problems %v", problems)
 	}
 	data[r.at[payloads]] = 2
 	data[r.at[payloads]+8+16] = 3
-	m = must(Read("", data))
+	m = must(Read(nil, "", data))
 	if f, g := m.Meta[0].Data.Bytes(), m.Meta[1].Data.Bytes(); f[0] != 1 || !bytes.Equal(g, []byte{1, 0, 1}) {
 		t.Errorf("metadata %v and %v", f, g)
 	}
-	if n := len(Verify("", data)); n != 5 {
+	if n := len(Verify(nil, "", data)); n != 5 {
 		t.Errorf("%d problems", n)
 	}
 }
@@ -337,7 +337,7 @@ func TestAllocation(t *testing.T) {
 		size := 1 << 16
 		first := len(data)
 		data = append(data, bytes.Repeat([]byte{9}, size)...)
-		r := newReader("", data)
+		r := newReader(nil, "", data)
 		put64(61, uint64(len(data)))(data)
 		r.file()
 		for i := range n {
@@ -353,13 +353,13 @@ func TestAllocation(t *testing.T) {
 		"booleans": shared,
 	} {
 		t.Run(name, func(t *testing.T) {
-			used := fixtures.Allocated(func() { Read("", data) }) + fixtures.Allocated(func() { Verify("", data) })
+			used := fixtures.Allocated(func() { Read(nil, "", data) }) + fixtures.Allocated(func() { Verify(nil, "", data) })
 			if limit := uint64(1<<16 + 100*len(data)); used > limit {
 				t.Errorf("%d bytes for a file of %d", used, len(data))
 			}
 		})
 	}
-	if m, err := Read("", shared); err != nil || m.Graph.Initializers[1999].Tensor.Bytes()[1] != 1 {
+	if m, err := Read(nil, "", shared); err != nil || m.Graph.Initializers[1999].Tensor.Bytes()[1] != 1 {
 		t.Error(err)
 	}
 }

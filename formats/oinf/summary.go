@@ -22,7 +22,7 @@ import (
 // not of what they are a sample of.
 func Summary(ctx context.Context, w io.Writer, m *graph.Model) (err error) {
 	defer guard.At(m.File).End(&err)
-	s := &summary{ctx: ctx, w: bufio.NewWriter(w), m: m, budget: budget(m.Graph.Initializers)}
+	s := &summary{ctx: ctx, w: bufio.NewWriter(w), m: m, left: statistics(m.Graph.Initializers)}
 	if og, ok := m.Source.(*origin); ok {
 		s.bitsets = og.bitsets
 	}
@@ -51,9 +51,9 @@ func Summary(ctx context.Context, w io.Writer, m *graph.Model) (err error) {
 	return errors.Join(ctx.Err(), s.w.Flush())
 }
 
-// budget is how many bytes statistics are computed of: many times those of the file,
+// statistics is how many bytes statistics are computed of: many times those of the file,
 // and yet not what a file can claim whose tensors share their bytes.
-func budget(list []*graph.Initializer) int {
+func statistics(list []*graph.Initializer) int {
 	begin, end := int64(math.MaxInt64), int64(0)
 	for _, init := range list {
 		if init.Stored == nil {
@@ -70,7 +70,7 @@ type summary struct {
 	w       *bufio.Writer // keeps the first error
 	m       *graph.Model
 	bitsets map[string]bool
-	budget  int
+	left    int
 }
 
 func (s *summary) line(format string, args ...any) { fmt.Fprintf(s.w, format+"\n", args...) }
@@ -126,11 +126,11 @@ func (s *summary) tensor(init *graph.Initializer) {
 
 func (s *summary) stats(t *tensor.Tensor) {
 	size := len(t.Bytes())
-	if size > s.budget {
+	if size > s.left {
 		s.line("- [nbytes: %d; no statistics: the tensors of the file share their bytes many times over]", size)
 		return
 	}
-	s.budget -= size
+	s.left -= size
 	d := describe(s.ctx, t)
 	others := ""
 	for _, o := range []struct {

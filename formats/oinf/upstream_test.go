@@ -35,14 +35,14 @@ func TestUpstream(t *testing.T) {
 	for _, a := range index {
 		t.Run(a.File, func(t *testing.T) {
 			data := slurp(t, filepath.Join(dir, a.File))
-			m, err := Read(a.File, data)
+			m, err := Read(nil, a.File, data)
 			if a.Version == 0 {
-				if err == nil || len(Verify(a.File, data)) == 0 {
+				if err == nil || len(Verify(nil, a.File, data)) == 0 {
 					t.Error("accepted")
 				}
 				return
 			}
-			if err != nil || Verify(a.File, data) != nil {
+			if err != nil || Verify(nil, a.File, data) != nil {
 				t.Fatal(err)
 			}
 			if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != a.SHA256 || len(data) != a.Bytes {
@@ -67,7 +67,7 @@ func TestUpstream(t *testing.T) {
 			}
 			m.Meta = nil
 			all.model(t, m, data)
-			rewrite(t, must(Read(a.File, data)), data)
+			rewrite(t, must(Read(nil, a.File, data)), data)
 		})
 	}
 }
@@ -95,7 +95,7 @@ func upstream(t *testing.T, path ...string) string {
 // named reads a file as tensors by name.
 func named(t *testing.T, path string) map[string]*graph.Initializer {
 	t.Helper()
-	m, err := Read(path, slurp(t, path))
+	m, err := Read(nil, path, slurp(t, path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,6 +273,6 @@ func TestGraphRuns(t *testing.T) {
 		if n == 0 || n != len(found) {
 			t.Errorf("%s has %d tensors, and %d are used", path, len(found), n)
 		}
-		rewrite(t, must(Read(path, slurp(t, path))), slurp(t, path))
+		rewrite(t, must(Read(nil, path, slurp(t, path))), slurp(t, path))
 	}
 }

@@ -29,11 +29,11 @@ func encode(t testing.TB, m *graph.Model, o container.Options) []byte {
 func again(t testing.TB, m *graph.Model) {
 	t.Helper()
 	data := encode(t, m, container.Options{})
-	n, err := Read("again", data)
+	n, err := Read(nil, "again", data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if problems := Verify("again", data); problems != nil {
+	if problems := Verify(nil, "again", data); problems != nil {
 		t.Fatal(problems)
 	}
 	if a, b := content(m), content(n); !slices.Equal(a, b) {
@@ -97,7 +97,7 @@ func TestSorted(t *testing.T) {
 	if !bytes.Equal(encode(t, m, container.Options{}), want) {
 		t.Error("the order matters")
 	}
-	n := must(Read("", want))
+	n := must(Read(nil, "", want))
 	if n.Meta[0].Key != "empty" || n.Graph.Initializers[0].Name != "t_bf16" || n.Graph.Values[0].Name != "u_bf16" {
 		t.Errorf("%s, %s, %s are first", n.Meta[0].Key, n.Graph.Initializers[0].Name, n.Graph.Values[0].Name)
 	}
@@ -162,7 +162,7 @@ func TestRefused(t *testing.T) {
 				t.Errorf("got %v after %d bytes, want %q", err, b.Len(), c.want)
 			}
 			if c.o != nil {
-				if problems := Verify("", encode(t, c.m, *c.o)); problems != nil {
+				if problems := Verify(nil, "", encode(t, c.m, *c.o)); problems != nil {
 					t.Error(problems)
 				}
 			}
@@ -201,7 +201,7 @@ func TestQuantRefused(t *testing.T) {
 	if err := Write(&bytes.Buffer{}, m, container.Options{}); err == nil || !strings.Contains(err.Error(), "no place in version 1") {
 		t.Error(err)
 	}
-	again(t, must(Read("", encode(t, m, container.Options{DropMeta: true}))))
+	again(t, must(Read(nil, "", encode(t, m, container.Options{DropMeta: true}))))
 }
 
 // TestOthers writes what a model of another format may have.
@@ -221,7 +221,7 @@ func TestOthers(t *testing.T) {
 			Values: []*graph.Value{{Name: "w", Type: graph.Type{}}}, // says what is known
 		},
 	}
-	got := content(must(Read("", encode(t, m, container.Options{DType: tensor.F16}))))
+	got := content(must(Read(nil, "", encode(t, m, container.Options{DType: tensor.F16}))))
 	want := []string{
 		"b boolbool[1] true", "format string pt", "list ndarray int64[2] 2 3", "q i4int4[3] 1 2 3",
 		"scale f32 float32[] 00000040", "version 1", "w f16float16[3] 003c0041007c",
@@ -242,7 +242,7 @@ func TestRename(t *testing.T) {
 	for name := range cases {
 		m.Graph.Initializers = append(m.Graph.Initializers, weight(name, tensor.U8))
 	}
-	n := must(Read("", encode(t, m, container.Options{Rename: true})))
+	n := must(Read(nil, "", encode(t, m, container.Options{Rename: true})))
 	var got, want []string
 	for _, init := range n.Graph.Initializers {
 		got = append(got, init.Name)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
+	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -96,19 +97,20 @@ func (d *decoder) externalTensor(p *tensorProto) (*tensor.Tensor, error) {
 		return nil, fmt.Errorf("external data %q has %d bytes, too few for %d from byte %d on", at.location, size, need, at.offset)
 	}
 	data := f.Data[at.offset : at.offset+need : at.offset+need]
-	if d.ext.sums != nil && at.checksum != "" && !strings.EqualFold(at.checksum, d.ext.sum(f)) {
+	if d.ext.sums != nil && at.checksum != "" && !strings.EqualFold(at.checksum, d.sum(f)) {
 		return nil, fmt.Errorf("external data %q does not have the checksum %s", at.location, at.checksum)
 	}
-	return view(p.dtype, p.shape, data)
+	return d.view(p.dtype, p.shape, data)
 }
 
-// sum returns the SHA-1 checksum of a whole file.
-func (e *external) sum(f *binio.File) string {
-	s, ok := e.sums[f]
+// sum returns the SHA-1 checksum of a whole file of external data.
+func (d *decoder) sum(f *binio.File) string {
+	s, ok := d.ext.sums[f]
 	if !ok {
-		sum := sha1.Sum(f.Data)
-		s = hex.EncodeToString(sum[:])
-		e.sums[f] = s
+		h := sha1.New()
+		d.spends(-1, container.Sum(d.budget, h, f.Data))
+		s = hex.EncodeToString(h.Sum(nil))
+		d.ext.sums[f] = s
 	}
 	return s
 }

@@ -52,7 +52,7 @@ func openPath(path string) (*graph.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := Open(f, Options{})
+	m, err := Open(nil, f)
 	if err != nil {
 		f.Close()
 	}
@@ -184,7 +184,9 @@ func TestExternalFiles(t *testing.T) {
 	write(t, filepath.Join(dir, "model.onnx"), outside(entries...))
 	f := must(binio.Open(filepath.Join(dir, "model.onnx")))
 	defer f.Close()
-	if _, err := Open(f, Options{Limits: Limits{Files: 4}}); err == nil || !strings.Contains(err.Error(), "more than 4 files") {
+	d := newDecoder(nil, f.Path, f.Data)
+	d.ext = newExternal(beside(f.Path), 4)
+	if _, err := d.opened(); err == nil || !strings.Contains(err.Error(), "more than 4 files") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -200,7 +202,7 @@ func TestVerify(t *testing.T) {
 		write(t, path, model)
 		f := must(binio.Open(path))
 		defer f.Close()
-		return Verify(f, Options{})
+		return Verify(nil, f)
 	}
 	if got := verify(outside("location=w.data checksum=" + strings.ToUpper(good))); len(got) != 0 {
 		t.Errorf("sound model: %v", got)

@@ -10,7 +10,7 @@ import (
 )
 
 // fuzzLimits keep a single input from taking long.
-var fuzzLimits = Options{Limits: Limits{Objects: 1 << 14, Strings: 1 << 16}}
+var fuzzLimits = limits{objects: 1 << 14, strings: 1 << 16}
 
 // checkFuzz fails unless err is nil or of a kind that readers give.
 func checkFuzz(t *testing.T, err error) {
@@ -27,7 +27,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add(outside("location=w.data offset=0 length=8"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m, err := Read("fuzz.onnx", data, fuzzLimits)
+		m, err := readLimited(data, fuzzLimits)
 		if err == nil {
 			err = graph.Validate(m)
 			dump(m)
@@ -41,7 +41,7 @@ func FuzzRead(f *testing.F) {
 		if err := Write(&first, m); err != nil {
 			return // such as operators of several versions
 		}
-		again, err := Read("fuzz.onnx", first.Bytes(), Options{})
+		again, err := Read(nil, "fuzz.onnx", first.Bytes())
 		if err != nil {
 			t.Fatalf("what was written does not read: %v", err)
 		}

@@ -16,19 +16,21 @@ import (
 // or gives an error of no kind.
 func openAll(t *testing.T, data []byte) error {
 	t.Helper()
-	m, err := Read("test.onnx", data, Options{})
+	m, err := Read(nil, "test.onnx", data)
 	if err == nil {
 		err = graph.Validate(m)
 	}
 	checkRefused(t, err)
-	checkVerify(t, data, Options{}, err)
+	checkVerify(t, data, limits{}, err)
 	return err
 }
 
 // checkVerify fails the test unless verifying finds first what reading found.
-func checkVerify(t *testing.T, data []byte, o Options, err error) {
+func checkVerify(t *testing.T, data []byte, l limits, err error) {
 	t.Helper()
-	problems := newDecoder("test.onnx", data, o).verify()
+	d := newDecoder(nil, "test.onnx", data)
+	d.limits = l.withDefaults()
+	problems := d.verify()
 	if (len(problems) > 0) != (err != nil) {
 		t.Fatalf("reading finds %v, verifying %v", err, problems)
 	}
@@ -39,11 +41,19 @@ func checkVerify(t *testing.T, data []byte, o Options, err error) {
 	}
 }
 
+// readLimited is Read with other limits.
+func readLimited(data []byte, l limits) (*graph.Model, error) {
+	d := newDecoder(nil, "fuzz.onnx", data)
+	d.limits = l.withDefaults()
+	m := d.model()
+	return m, d.result()
+}
+
 func TestTruncated(t *testing.T) {
 	for _, m := range []*graph.Model{small(), everything()} {
 		data := written(t, m)
 		for n := range data {
-			m, err := Read("test.onnx", data[:n], Options{})
+			m, err := Read(nil, "test.onnx", data[:n])
 			checkRefused(t, err)
 			if err == nil && m.Graph == nil {
 				t.Fatalf("%d bytes give a model without a graph", n)
@@ -231,7 +241,7 @@ func TestHostile(t *testing.T) {
 // TestLimits makes sure that what takes two bytes in a file and hundreds in
 // memory is counted.
 func TestLimits(t *testing.T) {
-	l := Limits{Objects: 1000, Strings: 1000}
+	l := limits{objects: 1000, strings: 1000}
 	const n = 2000
 	cases := []struct {
 		name string
@@ -253,7 +263,7 @@ func TestLimits(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Read("", modelBytes(c.fill), Options{Limits: l})
+			_, err := readLimited(modelBytes(c.fill), l)
 			checkRefused(t, err)
 			if err == nil {
 				t.Error("read")
@@ -332,7 +342,7 @@ func TestVersions(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			m, err := Read("", c.data, Options{})
+			m, err := Read(nil, "", c.data)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -366,7 +376,7 @@ func TestImplicitKinds(t *testing.T) {
 				})
 			})
 		})
-		m, err := Read("", data, Options{})
+		m, err := Read(nil, "", data)
 		if err != nil {
 			t.Errorf("%v: %v", row.kind, err)
 			continue
@@ -395,7 +405,7 @@ func TestProbe(t *testing.T) {
 func TestUnsorted(t *testing.T) {
 	m := small()
 	m.Graph.Nodes[0], m.Graph.Nodes[1] = m.Graph.Nodes[1], m.Graph.Nodes[0]
-	again := must(Read("", written(t, m), Options{}))
+	again := must(Read(nil, "", written(t, m)))
 	if again.Graph.Nodes[0].Op != "Add" {
 		t.Error("nodes are not put in order")
 	}

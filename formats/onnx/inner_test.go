@@ -43,7 +43,7 @@ func TestInnerDomains(t *testing.T) {
 			if err := Write(&file, m); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Read("file", file.Bytes(), Options{}); !errors.Is(err, graph.ErrUnsupported) || !strings.Contains(err.Error(), domain) {
+			if _, err := Read(nil, "file", file.Bytes()); !errors.Is(err, graph.ErrUnsupported) || !strings.Contains(err.Error(), domain) {
 				t.Errorf("%s in a %s: %v", domain, name, err)
 			}
 		}

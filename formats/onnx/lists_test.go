@@ -44,7 +44,7 @@ func TestLists(t *testing.T) {
 					f(e)
 				}
 			})
-			d := newDecoder("m", data[:len(data)-c.cut], Options{})
+			d := newDecoder(nil, "m", data[:len(data)-c.cut])
 			var gotInts []int64
 			var gotFloats []float32
 			for m := d.root("AttributeProto"); m.next(); {

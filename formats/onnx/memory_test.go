@@ -34,12 +34,12 @@ func TestSmallFields(t *testing.T) {
 	} {
 		most := uint64(container.SpareBytes + container.MostBytes*len(data))
 		var err error
-		took := fixtures.Allocated(func() { _, err = Read("crowd.onnx", data, Options{}) })
+		took := fixtures.Allocated(func() { _, err = Read(nil, "crowd.onnx", data) })
 		if took > 3*most/2 {
 			t.Errorf("%s: a file of %d bytes takes %d, and %d are allowed (%v)", name, len(data), took, most, err)
 		}
 		small := budget.New(context.Background(), budget.Limits{Bytes: 1 << 20})
-		if _, err := Read("crowd.onnx", data, Options{Budget: small}); !errors.Is(err, graph.ErrMemory) {
+		if _, err := Read(small, "crowd.onnx", data); !errors.Is(err, graph.ErrMemory) {
 			t.Errorf("%s: with a budget of 1 MiB the error is %v", name, err)
 		}
 	}
@@ -50,7 +50,7 @@ func TestReadEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	data := crowd([]byte{0x0a, 0x00}, 1<<14)
-	if _, err := Read("crowd.onnx", data, Options{Budget: budget.New(ctx, budget.Limits{})}); !errors.Is(err, context.Canceled) {
+	if _, err := Read(budget.New(ctx, budget.Limits{}), "crowd.onnx", data); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -156,7 +156,7 @@ func checkRefused(t *testing.T, err error) {
 func TestRoundTrip(t *testing.T) {
 	m := everything()
 	first := written(t, m)
-	again, err := Read(m.File, first, Options{})
+	again, err := Read(nil, m.File, first)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestWriteAddsImports(t *testing.T) {
 	m := small()
 	m.Opsets, m.IR = nil, 0
 	m.Graph.Nodes[0].Domain, m.Graph.Nodes[0].Version = "com.microsoft", 1
-	again := must(Read("", written(t, m), Options{}))
+	again := must(Read(nil, "", written(t, m)))
 	want := []graph.Opset{{Domain: "com.microsoft", Version: 1}, {Version: 13}}
 	if !reflect.DeepEqual(again.Opsets, want) || again.IR != 8 {
 		t.Errorf("imports %v, IR %d", again.Opsets, again.IR)
@@ -252,7 +252,7 @@ func TestWriteIRVersion(t *testing.T) {
 		for _, n := range m.Graph.Nodes {
 			n.Version = int(c.opset)
 		}
-		if got := must(Read("", written(t, m), Options{})).IR; got != c.want {
+		if got := must(Read(nil, "", written(t, m))).IR; got != c.want {
 			t.Errorf("IR %d of operator set %d becomes %d, want %d", c.ir, c.opset, got, c.want)
 		}
 	}

@@ -13,7 +13,7 @@ var modelFields = map[protowire.Number]protowire.Type{
 // ir_version or there being one with a graph. What lies behind a field that is
 // cut off is not looked at, so that damaged models are still known as such.
 func Probe(data []byte) bool {
-	d := newDecoder("", data, Options{})
+	d := newDecoder(nil, "", data)
 	met := 0
 	for m := d.root("ModelProto"); m.next(); met++ {
 		if t, ok := modelFields[m.num]; !ok || t != m.typ {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
@@ -18,10 +19,10 @@ const Name = "onnx"
 // data is looked for in its folder. Model.Close closes f; after an error f stays
 // open. The functions and names of the model are not checked: graph.Validate
 // does that.
-func Open(f *binio.File, o Options) (_ *graph.Model, err error) {
+func Open(b *budget.Budget, f *binio.File) (_ *graph.Model, err error) {
 	defer guard.At(f.Path).End(&err)
-	d := newDecoder(f.Path, f.Data, o)
-	d.ext = newExternal(beside(f.Path), d.limits.Files)
+	d := newDecoder(b, f.Path, f.Data)
+	d.ext = newExternal(beside(f.Path), d.limits.files)
 	m, err := d.opened()
 	if err == nil {
 		m.Closer = closers{f, d.ext}
@@ -52,9 +53,9 @@ func (d *decoder) opened() (*graph.Model, error) {
 
 // Read reads a model from memory, of which tensors become views. The name is
 // for errors. External data is refused.
-func Read(name string, data []byte, o Options) (_ *graph.Model, err error) {
+func Read(b *budget.Budget, name string, data []byte) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
-	d := newDecoder(name, data, o)
+	d := newDecoder(b, name, data)
 	m := d.model()
 	if err := d.result(); err != nil {
 		return nil, err
@@ -64,20 +65,20 @@ func Read(name string, data []byte, o Options) (_ *graph.Model, err error) {
 
 // ReadFiles is Read for models with external data, whose locations are names in
 // files.
-func ReadFiles(name string, data []byte, files fs.FS, o Options) (_ *graph.Model, err error) {
+func ReadFiles(b *budget.Budget, name string, data []byte, files fs.FS) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
-	d := newDecoder(name, data, o)
-	d.ext = newExternal(within(files), d.limits.Files)
+	d := newDecoder(b, name, data)
+	d.ext = newExternal(within(files), d.limits.files)
 	return d.opened()
 }
 
 // Verify returns every problem that can be found in an open file and the files
 // of its external data: what the reader refuses, going on behind each broken
 // message, what graph.Problems finds, and checksums that differ.
-func Verify(f *binio.File, o Options) (problems []error) {
+func Verify(b *budget.Budget, f *binio.File) (problems []error) {
 	defer guard.At(f.Path).EndAll(&problems)
-	d := newDecoder(f.Path, f.Data, o)
-	d.ext = newExternal(beside(f.Path), d.limits.Files)
+	d := newDecoder(b, f.Path, f.Data)
+	d.ext = newExternal(beside(f.Path), d.limits.files)
 	d.ext.sums = map[*binio.File]string{}
 	defer d.ext.Close()
 	problems = d.verify()

@@ -48,7 +48,7 @@ func TestRepeated(t *testing.T) {
 		{"output", modelBytes(func(e *encoder) { output(e); output(e) }), 17, 0, `output "y" is listed twice`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m, err := Read("m", c.data, Options{})
+			m, err := Read(nil, "m", c.data)
 			if err != nil {
 				t.Fatal(err)
 			}

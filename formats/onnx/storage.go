@@ -8,6 +8,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -33,7 +35,7 @@ func (p *tensorProto) elements() (*tensor.Tensor, error) {
 	case p.count == 0:
 		return tensor.New(p.dtype, p.shape...), nil
 	case p.isBytes():
-		return view(p.dtype, p.shape, p.chunk)
+		return p.msg.d.view(p.dtype, p.shape, p.chunk)
 	}
 	return p.decode()
 }
@@ -80,26 +82,31 @@ func (p *tensorProto) checkCount() error {
 }
 
 // view returns a tensor over bytes of the file, unless they need to be changed.
-func view(d tensor.DType, shape tensor.Shape, data []byte) (*tensor.Tensor, error) {
-	t, err := tensor.FromBytes(d, shape, data)
-	if err != nil || d != tensor.Bool {
+func (d *decoder) view(dtype tensor.DType, shape tensor.Shape, data []byte) (*tensor.Tensor, error) {
+	t, err := tensor.FromBytes(dtype, shape, data)
+	if err != nil || dtype != tensor.Bool {
 		return t, err
 	}
-	for _, b := range data {
-		if b > 1 {
-			t = t.Clone()
-			for i, b := range t.Bytes() {
-				t.Bytes()[i] = min(b, 1)
-			}
-			return t, nil
-		}
+	if container.Index(d.budget, data, func(c byte) bool { return c > 1 }) < 0 {
+		return t, d.budget.Err()
 	}
-	return t, nil
+	if err := container.Take(d.budget, len(data)); err != nil {
+		return nil, err
+	}
+	t = t.Clone()
+	return t, container.Pieces(d.budget, t.Bytes(), func(_ int, piece []byte) {
+		for i, c := range piece {
+			piece[i] = min(c, 1)
+		}
+	})
 }
 
 func (p *tensorProto) stringElements() []string {
-	list := make([]string, 0, p.count)
 	m := p.msg
+	if !m.d.take(m.start, 2*stringBytes*p.count) {
+		return nil
+	}
+	list := make([]string, 0, p.count)
 	for m.next() {
 		if m.num == stringData {
 			list = append(list, m.text())
@@ -110,8 +117,11 @@ func (p *tensorProto) stringElements() []string {
 
 // decode converts typed entries, whose number is that of the tensor's words.
 func (p *tensorProto) decode() (*tensor.Tensor, error) {
+	if err := container.Take(p.msg.d.budget, p.dtype.Bytes(p.shape.Len())); err != nil {
+		return nil, err
+	}
 	t := tensor.New(p.dtype, p.shape...)
-	w := words{dst: t.Bytes(), width: max(p.dtype.Bits()/8, 1), dtype: p.dtype}
+	w := words{budget: p.msg.d.budget, dst: t.Bytes(), width: max(p.dtype.Bits()/8, 1), dtype: p.dtype}
 	switch p.dtype {
 	case tensor.C64:
 		w.width = 4
@@ -138,9 +148,10 @@ func (p *tensorProto) decode() (*tensor.Tensor, error) {
 
 // words writes entries one behind the other, little-endian.
 type words struct {
-	dst   []byte
-	width int
-	dtype tensor.DType
+	budget *budget.Budget
+	dst    []byte
+	width  int
+	dtype  tensor.DType
 }
 
 func (w *words) packed(field protowire.Number, b []byte) error {
@@ -148,7 +159,10 @@ func (w *words) packed(field protowire.Number, b []byte) error {
 		w.dst = w.dst[copy(w.dst, b):]
 		return nil
 	}
-	for len(b) > 0 {
+	for i := 0; len(b) > 0; i++ {
+		if i%lookEvery == 0 && w.budget.Err() != nil {
+			return w.budget.Err()
+		}
 		v, n := protowire.ConsumeVarint(b)
 		if n < 0 {
 			return fmt.Errorf("%s: %w", storageNames[field], protowire.ParseError(n))
@@ -186,7 +200,7 @@ func (w *words) put(v uint64) error {
 }
 
 // checkSparse compares values, indices and shape of a sparse tensor.
-func checkSparse(s *graph.SparseTensor) error {
+func checkSparse(b *budget.Budget, s *graph.SparseTensor) error {
 	if s.Values == nil {
 		return errors.New("no values")
 	}
@@ -206,17 +220,20 @@ func checkSparse(s *graph.SparseTensor) error {
 	if s.Indices.DType() != tensor.I64 || !flat && !rows {
 		return fmt.Errorf("indices are %v where int64[%d] or int64[%d,%d] belongs", s.Indices, n, n, len(s.Shape))
 	}
-	return checkIndices(tensor.View[int64](s.Indices.Aligned()), s.Shape, flat)
+	return checkIndices(b, tensor.View[int64](s.Indices.Aligned()), s.Shape, flat)
 }
 
 // checkIndices tests that indices lie in the shape and ascend strictly.
-func checkIndices(idx []int64, shape tensor.Shape, flat bool) error {
+func checkIndices(b *budget.Budget, idx []int64, shape tensor.Shape, flat bool) error {
 	step, extents := len(shape), shape
 	if flat {
 		step, extents = 1, tensor.Shape{shape.Len()}
 	}
 	last := int64(-1)
 	for i := 0; i+step <= len(idx) && step > 0; i += step {
+		if i%lookEvery < step && b.Err() != nil {
+			return b.Err()
+		}
 		at := int64(0)
 		for k, n := range extents {
 			v := idx[i+k]

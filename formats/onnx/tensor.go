@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -37,11 +38,16 @@ func (d *decoder) namedTensor(m message) (*tensorProto, *tensor.Tensor) {
 	}
 	t, err := p.elements()
 	if err != nil {
-		kind := graph.ErrFormat
-		if errors.Is(err, graph.ErrUnsupported) {
-			kind = nil
+		switch {
+		case d.budget.Err() != nil:
+			d.goes(m.start)
+		case errors.Is(err, budget.ErrBytes):
+			d.spends(m.start, err)
+		case errors.Is(err, graph.ErrUnsupported):
+			d.fail(m.start, nil, "tensor %q: %w", p.name, err)
+		default:
+			d.bad(m.start, "tensor %q: %w", p.name, err)
 		}
-		d.fail(m.start, kind, "tensor %q: %w", p.name, err)
 		return p, nil
 	}
 	return p, t
@@ -63,8 +69,8 @@ func (p *tensorProto) header() {
 		case 1:
 			p.dims = m.at
 			dims = m.ints(dims)
-			if len(dims) > d.limits.Rank {
-				d.bad(m.at, "tensor %q has more than %d axes", p.name, d.limits.Rank)
+			if len(dims) > d.limits.rank {
+				d.bad(m.at, "tensor %q has more than %d axes", p.name, d.limits.rank)
 			}
 		case 2:
 			code = m.int()
@@ -208,16 +214,16 @@ func (d *decoder) sparse(m message) (string, *graph.SparseTensor) {
 			s.Indices = d.tensor(m.sub("TensorProto"))
 		case 3:
 			dims = m.ints(dims)
-			if len(dims) > d.limits.Rank {
-				d.bad(m.at, "sparse tensor %q has more than %d axes", name, d.limits.Rank)
+			if len(dims) > d.limits.rank {
+				d.bad(m.at, "sparse tensor %q has more than %d axes", name, d.limits.rank)
 			}
 		}
 	}
 	var err error
 	if s.Shape, err = shapeOf(dims); err == nil && d.err == nil {
-		err = checkSparse(s)
+		err = checkSparse(d.budget, s)
 	}
-	if err != nil {
+	if err != nil && d.goes(start) {
 		d.bad(start, "sparse tensor %q: %w", name, err)
 	}
 	return name, s

@@ -51,8 +51,8 @@ func (d *decoder) dims(m message) graph.Dims {
 		if m.num != 1 {
 			continue
 		}
-		if len(dims) == d.limits.Rank {
-			d.bad(m.at, "more than %d axes", d.limits.Rank)
+		if len(dims) == d.limits.rank {
+			d.bad(m.at, "more than %d axes", d.limits.rank)
 			break
 		}
 		dims = append(dims, d.dim(m.sub("TensorShapeProto.Dimension")))

@@ -24,7 +24,7 @@ type Value struct {
 // ReadTensor reads a TensorProto and its name. The tensor may be a view of data.
 func ReadTensor(data []byte) (_ string, _ *tensor.Tensor, err error) {
 	defer guard.At("").End(&err)
-	d := newDecoder("", data, Options{})
+	d := newDecoder(nil, "", data)
 	p, t := d.namedTensor(d.root("TensorProto"))
 	return p.name, t, d.result()
 }
@@ -34,7 +34,7 @@ func ReadTensor(data []byte) (_ string, _ *tensor.Tensor, err error) {
 // be views of data.
 func ReadValue(data []byte, want graph.Type) (_ *Value, err error) {
 	defer guard.At("").End(&err)
-	d := newDecoder("", data, Options{})
+	d := newDecoder(nil, "", data)
 	v := d.valueOf(d.root("value"), want)
 	if err := d.result(); err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package onnx
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -19,11 +18,12 @@ import (
 type decoder struct {
 	file    string
 	data    []byte
-	limits  Limits
+	limits  limits
 	budget  *budget.Budget
 	names   map[string]string
 	words   map[string][]byte // of lists of strings
 	depth   int
+	fields  int
 	objects int
 	strings int
 	ext     *external
@@ -35,11 +35,9 @@ type decoder struct {
 	warnings []error // of what the standard forbids and is read all the same
 }
 
-func newDecoder(file string, data []byte, o Options) *decoder {
-	d := &decoder{file: file, data: data, limits: o.Limits.withDefaults(), budget: o.Budget, names: map[string]string{}}
-	if d.budget == nil {
-		d.budget = container.Reading(context.Background(), len(data))
-	}
+func newDecoder(b *budget.Budget, file string, data []byte) *decoder {
+	d := &decoder{file: file, data: data, limits: limits{}.withDefaults(), budget: container.Reading(b, len(data)), names: map[string]string{}}
+	d.goes(0)
 	return d
 }
 
@@ -87,29 +85,39 @@ const (
 	stringBytes = 24
 )
 
-// take counts memory before it is made, and looks at the context now and then.
-func (d *decoder) take(at, bytes int) bool {
-	err := d.budget.Steps(1)
-	if err != nil {
-		d.fail(at, nil, "%w", err)
-	} else if err = d.budget.Bytes(int64(bytes)); err != nil {
-		d.fail(at, graph.ErrMemory, "the file is small beside what it asks for: %w", err)
+// take counts memory before it is made, and looks at the context now and then. If it returns
+// false, the budget is spent, or its context done, and nothing more is read.
+func (d *decoder) take(at, bytes int) bool { return d.spends(at, container.Take(d.budget, bytes)) }
+
+// goes looks at the context. If it returns false, the context is done, and nothing more is
+// read.
+func (d *decoder) goes(at int) bool { return d.spends(at, d.budget.Err()) }
+
+// spends notes an error of the budget, which ends reading, and reports whether there is none.
+func (d *decoder) spends(at int, err error) bool {
+	if err == nil {
+		return true
 	}
-	return err == nil
+	d.fail(at, container.KindOf(err), "%w", err)
+	d.collect = false
+	return false
 }
+
+// lookEvery is how many fields or entries are read between two looks at the context.
+const lookEvery = 1 << 14
 
 // object counts one object against the limits.
 func (d *decoder) object(at int) {
 	d.take(at, objectBytes)
-	if d.objects++; d.objects > d.limits.Objects {
-		d.bad(at, "more than %d nodes, attributes, tensors and values", d.limits.Objects)
+	if d.objects++; d.objects > d.limits.objects {
+		d.bad(at, "more than %d nodes, attributes, tensors and values", d.limits.objects)
 	}
 }
 
 // enter counts one level of nesting; leave ends it, also when enter says no.
 func (d *decoder) enter(at int, what string) bool {
-	if d.depth++; d.depth > d.limits.Depth {
-		d.bad(at, "%s nested more than %d deep", what, d.limits.Depth)
+	if d.depth++; d.depth > d.limits.depth {
+		d.bad(at, "%s nested more than %d deep", what, d.limits.depth)
 	}
 	return d.err == nil
 }
@@ -139,6 +147,9 @@ func (m *message) next() bool {
 		return false
 	}
 	m.at = m.pos
+	if m.d.fields++; m.d.fields%lookEvery == 0 && !m.d.goes(m.at) {
+		return false
+	}
 	b := m.d.data[m.pos:m.end]
 	num, typ, tag := protowire.ConsumeTag(b)
 	if tag < 0 {
@@ -209,8 +220,8 @@ func (m *message) float() float32 {
 func (m *message) bytes() []byte {
 	m.is(protowire.BytesType)
 	m.d.take(m.at, stringBytes+len(m.body))
-	if m.d.strings++; m.d.strings > m.d.limits.Strings {
-		m.d.bad(m.at, "more than %d strings", m.d.limits.Strings)
+	if m.d.strings++; m.d.strings > m.d.limits.strings {
+		m.d.bad(m.at, "more than %d strings", m.d.limits.strings)
 	}
 	return m.body
 }
@@ -274,7 +285,9 @@ func (m *message) ints(list []int64) []int64 {
 				return list // which next reports
 			}
 			list = append(list, int64(v))
-			m.skip(n)
+			if m.skip(n); len(list)%lookEvery == 0 && !m.d.goes(m.at) {
+				return list
+			}
 		}
 		return list
 	}
@@ -292,7 +305,9 @@ func (m *message) ints(list []int64) []int64 {
 			return list
 		}
 		list = append(list, int64(v))
-		b = b[n:]
+		if b = b[n:]; len(list)%lookEvery == 0 && !m.d.goes(m.at) {
+			return list
+		}
 	}
 	return list
 }
@@ -301,7 +316,11 @@ func (m *message) ints(list []int64) []int64 {
 func (m *message) floats(list []float32) []float32 {
 	if m.typ != protowire.BytesType {
 		if list == nil {
-			list = make([]float32, 0, m.alike())
+			n := m.alike()
+			if !m.d.take(m.at, 4*n) {
+				return nil
+			}
+			list = make([]float32, 0, n)
 		}
 		list = append(list, m.float())
 		for b := m.repeated(); len(b) > 0; b = m.repeated() {
@@ -310,7 +329,9 @@ func (m *message) floats(list []float32) []float32 {
 				return list // which next reports
 			}
 			list = append(list, math.Float32frombits(v))
-			m.skip(n)
+			if m.skip(n); len(list)%lookEvery == 0 && !m.d.goes(m.at) {
+				return list
+			}
 		}
 		return list
 	}
@@ -318,10 +339,16 @@ func (m *message) floats(list []float32) []float32 {
 		m.d.bad(m.at, "%s: field %d: %d bytes of floats", m.what, m.num, len(m.body))
 		return list
 	}
+	if !m.d.take(m.at, len(m.body)) {
+		return nil
+	}
 	if list == nil {
 		list = make([]float32, 0, len(m.body)/4)
 	}
 	for b := m.body; len(b) > 0; b = b[4:] {
+		if len(list)%lookEvery == 0 && !m.d.goes(m.at) {
+			return list
+		}
 		list = append(list, math.Float32frombits(binary.LittleEndian.Uint32(b)))
 	}
 	return list

@@ -107,7 +107,7 @@ func readTensors(t *testing.T, file string) map[string]*tensor.Tensor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := oinf.Read(file, data)
+	m, err := oinf.Read(nil, file, data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,6 +59,9 @@ func (s *scope) list(nodes []*node) error {
 		if s.expanded++; s.expanded > maxExpanded {
 			return describe(s.block, n, graph.Errorf(graph.ErrUnsupported, "branches and loops make more than %d nodes of the program; it must be smaller", maxExpanded))
 		}
+		if err := s.making.Budget.Err(); err != nil {
+			return &nodeError{err}
+		}
 		e := s.note(n)
 		first := len(s.b.Graph().Nodes)
 		if err := s.node(n, e); err != nil {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -14,13 +16,18 @@ import (
 // missing or there twice, are errors that name their place.
 func ParseJSON(data []byte) (_ *Program, err error) {
 	defer guard.At("").End(&err)
+	return parseJSON(nil, data)
+}
+
+// parseJSON is ParseJSON that takes memory within b, and ends with it.
+func parseJSON(b *budget.Budget, data []byte) (*Program, error) {
 	if len(data) > maxBytes {
 		return nil, fmt.Errorf("the program is of %d bytes; at most %d are read", len(data), maxBytes)
 	}
-	if err := wholeJSON(data); err != nil {
-		return nil, err
+	if at, err := container.Valid(b, data); err != nil {
+		return nil, fmt.Errorf("this is no JSON, at byte %d: %w", at, err)
 	}
-	top, err := jsonValue{raw: data}.object()
+	top, err := jsonValue{raw: data, in: b}.object()
 	if err != nil {
 		return nil, err
 	}

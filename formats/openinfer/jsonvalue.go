@@ -4,19 +4,23 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
+
+	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/budget"
 )
 
 // jsonValue is a part of a JSON text with its place.
 type jsonValue struct {
 	raw  json.RawMessage
-	path string // such as blocks.entry.nodes[2]
+	path string         // such as blocks.entry.nodes[2]
+	in   *budget.Budget // of the reader
 }
 
 // jsonObject is the members of an object in their order. Members are taken one by one;
 // those that nobody takes are errors.
 type jsonObject struct {
 	path string
+	in   *budget.Budget
 	keys []string
 	vals map[string]json.RawMessage
 }
@@ -35,10 +39,27 @@ func (v jsonValue) isNull() bool {
 	return len(t) == 0 || string(t) == "null"
 }
 
+// memberBytes is how much memory a member of an object or an item of a list takes beside its
+// text.
+const memberBytes = 128
+
+// looking reads text in pieces, and looks at the context before each.
+type looking struct {
+	text bytes.Reader
+	in   *budget.Budget
+}
+
+func (l *looking) Read(p []byte) (int, error) {
+	if err := l.in.Err(); err != nil {
+		return 0, err
+	}
+	return l.text.Read(p[:min(len(p), container.Piece)])
+}
+
 // object reads an object, each of whose members is there once.
 func (v jsonValue) object() (*jsonObject, error) {
-	o := &jsonObject{path: v.path, vals: map[string]json.RawMessage{}}
-	d := json.NewDecoder(bytes.NewReader(v.raw))
+	o := &jsonObject{path: v.path, in: v.in, vals: map[string]json.RawMessage{}}
+	d := json.NewDecoder(&looking{*bytes.NewReader(v.raw), v.in})
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return nil, v.errorf("an object is needed")
 	}
@@ -50,6 +71,9 @@ func (v jsonValue) object() (*jsonObject, error) {
 		key, _ := t.(string)
 		var raw json.RawMessage
 		if err := d.Decode(&raw); err != nil {
+			return nil, v.errorf("%w", err)
+		}
+		if err := container.Take(v.in, memberBytes+len(raw)); err != nil {
 			return nil, v.errorf("%w", err)
 		}
 		if _, twice := o.vals[key]; twice {
@@ -64,7 +88,7 @@ func (v jsonValue) object() (*jsonObject, error) {
 // list reads an array of at most most values.
 func (v jsonValue) list(most int) ([]jsonValue, error) {
 	var raw []json.RawMessage
-	d := json.NewDecoder(bytes.NewReader(v.raw))
+	d := json.NewDecoder(&looking{*bytes.NewReader(v.raw), v.in})
 	if t, err := d.Token(); err != nil || t != json.Delim('[') {
 		return nil, v.errorf("a list is needed")
 	}
@@ -73,13 +97,16 @@ func (v jsonValue) list(most int) ([]jsonValue, error) {
 		if err := d.Decode(&item); err != nil {
 			return nil, v.errorf("%w", err)
 		}
+		if err := container.Take(v.in, memberBytes+len(item)); err != nil {
+			return nil, v.errorf("%w", err)
+		}
 		if raw = append(raw, item); len(raw) > most {
 			return nil, v.errorf("the list has more than %d values", most)
 		}
 	}
 	list := make([]jsonValue, len(raw))
 	for i, r := range raw {
-		list[i] = jsonValue{r, fmt.Sprintf("%s[%d]", v.path, i)}
+		list[i] = jsonValue{r, fmt.Sprintf("%s[%d]", v.path, i), v.in}
 	}
 	return list, nil
 }
@@ -88,13 +115,13 @@ func (v jsonValue) list(most int) ([]jsonValue, error) {
 // word as its name.
 func (v jsonValue) variant() (word string, inner jsonValue, err error) {
 	if json.Unmarshal(v.raw, &word) == nil && !v.isNull() {
-		return word, jsonValue{nil, v.path + "." + word}, nil
+		return word, jsonValue{nil, v.path + "." + word, v.in}, nil
 	}
 	o, err := v.object()
 	if err != nil || len(o.keys) != 1 {
 		return "", inner, v.errorf("a word, or an object with one member, is needed")
 	}
-	return o.keys[0], jsonValue{o.vals[o.keys[0]], v.path + "." + o.keys[0]}, nil
+	return o.keys[0], jsonValue{o.vals[o.keys[0]], v.path + "." + o.keys[0], v.in}, nil
 }
 
 // take removes a member; ok is false where it is not there.
@@ -105,7 +132,7 @@ func (o *jsonObject) take(key string) (v jsonValue, ok bool) {
 	if o.path != "" {
 		path = o.path + "." + key
 	}
-	return jsonValue{raw, path}, ok
+	return jsonValue{raw, path, o.in}, ok
 }
 
 // need removes a member that must be there.
@@ -162,17 +189,4 @@ func clip(raw []byte) string {
 		return string(raw[:40]) + "…"
 	}
 	return string(raw)
-}
-
-// wholeJSON reports text that is not one JSON value.
-func wholeJSON(data []byte) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	var raw json.RawMessage
-	if err := d.Decode(&raw); err != nil {
-		return fmt.Errorf("this is no JSON: %w", err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return fmt.Errorf("something follows the JSON value, at byte %d", d.InputOffset())
-	}
-	return nil
 }

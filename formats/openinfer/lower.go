@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -57,8 +58,9 @@ type loopIndex struct {
 // lower returns a model whose graph computes one step of a program. Its inputs are the dynamic
 // variables, its outputs the volatile variables that the program writes and, under their
 // names with ".out", the dynamic ones. Persistent variables are states.
-func lower(p *Program, m *graph.Model) (*graph.Model, error) {
+func lower(p *Program, m *graph.Model, o container.Lowering) (*graph.Model, error) {
 	u := newUnit(p, m)
+	u.making = o
 	if err := u.check(); err != nil {
 		return nil, err
 	}
@@ -263,6 +265,9 @@ func (s *scope) filled(d dtype, dims []int, t *tensor.Tensor) (string, error) {
 		return s.b.Op("ConstantOfShape", []string{s.b.Ints(list...)}, graph.TensorAttr("value", one)), nil
 	}
 	n := d.tensor().Bytes(shape.Len())
+	if err := s.making.Take(n); err != nil {
+		return "", err
+	}
 	if s.spelled += min(n, maxSpelled+1); s.spelled > maxSpelled {
 		return "", graph.Errorf(graph.ErrMemory, "a value of type %v%v that is used before it is written takes %d bytes; at most %d are made of all such", d, shape, n, maxSpelled)
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
 )
 
@@ -30,7 +32,12 @@ import (
 // Commas between the items of a list may be left out. The error is a TextError.
 func Parse(text string) (_ *Program, err error) {
 	defer guard.At("").End(&err)
-	p := &parser{text: text, program: &Program{}}
+	return parseText(nil, text)
+}
+
+// parseText is Parse that takes memory within b, and ends with it.
+func parseText(b *budget.Budget, text string) (*Program, error) {
+	p := &parser{text: text, budget: b, program: &Program{}}
 	if err := p.parse(); err != nil {
 		return nil, err
 	}
@@ -40,6 +47,7 @@ func Parse(text string) (_ *Program, err error) {
 // parser reads a program token by token.
 type parser struct {
 	text    string
+	budget  *budget.Budget
 	tok     token // the next
 	end     int   // of it
 	program *Program
@@ -65,8 +73,14 @@ func (p *parser) parse() error {
 	return nil
 }
 
+// partBytes is how much memory a variable or a node takes.
+const partBytes = 512
+
 // advance reads the next token.
 func (p *parser) advance() (err error) {
+	if err := container.Take(p.budget, 0); err != nil {
+		return err
+	}
 	p.tok, p.end, err = lex(p.text, p.end)
 	return err
 }
@@ -128,6 +142,9 @@ func (p *parser) section() error {
 		return err
 	}
 	for !p.is("}") {
+		if err := container.Take(p.budget, partBytes); err != nil {
+			return err
+		}
 		if err := p.declaration(memory(i)); err != nil {
 			return err
 		}
@@ -162,6 +179,9 @@ func (p *parser) nodes(block string, depth int) ([]*node, error) {
 	for !p.is("}") {
 		if p.count >= maxNodes {
 			return nil, p.errorf("the program has more than %d nodes", maxNodes)
+		}
+		if err := container.Take(p.budget, partBytes); err != nil {
+			return nil, err
 		}
 		kind, err := p.node(block, depth)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/formats/internal/fixtures"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -221,7 +222,7 @@ func TestJSONErrors(t *testing.T) {
 	deep += strings.Repeat(`]}}}`, 100)
 	for _, c := range []struct{ data, want string }{
 		{`{"vars":{},"blocks":{}`, "this is no JSON"},
-		{`{"vars":{},"blocks":{},"next_index":0} 1`, "something follows"},
+		{`{"vars":{},"blocks":{},"next_index":0} 1`, "follows the value"},
 		{`[]`, "the top level: an object is needed"},
 		{`{"vars":{},"next_index":0}`, `"blocks" is missing`},
 		{`{"vars":{},"blocks":{},"next_index":0,"more":1}`, `"more" is not known`},
@@ -293,7 +294,7 @@ func lowerAll(t *testing.T, p *Program) {
 	for _, name := range []string{"A", "B", "D", "x", "n"} {
 		m.Sizes = append(m.Sizes, graph.Size{Name: name, Value: 2})
 	}
-	if n, err := Lower(m); err == nil {
+	if n, err := Lower(m, container.Lowering{}); err == nil {
 		if err := graph.Validate(n); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
@@ -65,32 +67,47 @@ func hasMembers(data []byte, names ...string) bool {
 }
 
 // Read reads a program from memory, which the model does not keep. The model has no
-// tensors; WithWeights gives it some.
-func Read(name string, data []byte) (_ *graph.Model, err error) {
+// tensors; WithWeights gives it some. Read takes memory within b, and ends with it.
+func Read(b *budget.Budget, name string, data []byte) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
-	p, err := parseAny(data)
-	if err != nil {
-		offset := int64(-1)
-		var place *TextError
-		if errors.As(err, &place) {
-			offset = int64(place.Offset)
-		}
-		return nil, &graph.Error{Stage: "load", File: name, Offset: offset, Kind: graph.ErrFormat, Err: err}
+	b = container.Reading(b, len(data))
+	p, err := parseAny(b, data)
+	if err != nil || b.Err() != nil {
+		return nil, refused(b, name, err)
 	}
 	return &graph.Model{Format: Name, File: name, Graph: &graph.Graph{}, Source: p}, nil
 }
 
-func parseAny(data []byte) (*Program, error) {
-	if begin := bytes.TrimLeft(data, " \t\r\n"); len(begin) > 0 && begin[0] == '{' {
-		return ParseJSON(data)
+// refused returns the error of a file that was not read: err, or the one of the budget's
+// context.
+func refused(b *budget.Budget, name string, err error) error {
+	e := &graph.Error{Stage: "load", File: name, Offset: -1, Kind: graph.ErrFormat, Err: err}
+	var place *TextError
+	switch {
+	case b.Err() != nil:
+		e.Kind, e.Err = nil, b.Err()
+	case errors.Is(err, budget.ErrBytes):
+		e.Kind = graph.ErrMemory
+	case errors.As(err, &place):
+		e.Offset = int64(place.Offset)
 	}
-	return Parse(string(data))
+	return e
+}
+
+func parseAny(b *budget.Budget, data []byte) (*Program, error) {
+	if begin := bytes.TrimLeft(data, " \t\r\n"); len(begin) > 0 && begin[0] == '{' {
+		return parseJSON(b, data)
+	}
+	if err := container.Take(b, len(data)); err != nil {
+		return nil, err
+	}
+	return parseText(b, string(data))
 }
 
 // Verify returns the first problem of a program, as Read has it.
-func Verify(name string, data []byte) (problems []error) {
+func Verify(b *budget.Budget, name string, data []byte) (problems []error) {
 	defer guard.At(name).EndAll(&problems)
-	if _, err := Read(name, data); err != nil {
+	if _, err := Read(b, name, data); err != nil {
 		return []error{err}
 	}
 	return nil
@@ -111,19 +128,22 @@ func WithWeights(program, weights *graph.Model) (_ *graph.Model, err error) {
 
 // Lower returns a model with the nodes of one step of the program, as Lowered describes
 // them; nil for a model without a program.
-func Lower(m *graph.Model) (_ *graph.Model, err error) {
+func Lower(m *graph.Model, o container.Lowering) (_ *graph.Model, err error) {
 	defer guard.At(m.File).End(&err)
 	p, ok := m.Source.(*Program)
 	if !ok {
 		return nil, nil
 	}
-	n, err := lower(p, m)
+	n, err := lower(p, m, o)
 	if err != nil {
 		kind := error(graph.ErrFormat)
 		for _, k := range []error{graph.ErrUnsupported, graph.ErrMemory} {
 			if errors.Is(err, k) {
 				kind = k
 			}
+		}
+		if o.Budget.Err() != nil {
+			kind, err = nil, o.Budget.Err()
 		}
 		return nil, &graph.Error{Stage: "validate", File: m.File, Offset: -1, Kind: kind, Err: err}
 	}

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"strconv"
 
+	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -14,6 +15,7 @@ import (
 type unit struct {
 	*Program
 	model    *graph.Model
+	making   container.Lowering
 	sizes    map[string]uint64
 	weights  map[string]*graph.Initializer
 	declared map[string]*graph.Value // tensors of the model without elements

@@ -29,7 +29,7 @@ func TestHubCache(t *testing.T) {
 	link("b.safetensors", "../../blobs/2")
 	link("config.json", "../../blobs/3")
 	link(indexFile, "../../blobs/4")
-	m, err := OpenFolder(snapshot)
+	m, err := OpenFolder(nil, snapshot)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestHubCache(t *testing.T) {
 	}
 	for _, to := range []string{"../../secret.safetensors", "../../blobs/../secret.safetensors", "../../../blobs/2"} {
 		link("b.safetensors", to)
-		if _, err := OpenFolder(snapshot); err == nil || !strings.Contains(err.Error(), "leaves the model's folder") {
+		if _, err := OpenFolder(nil, snapshot); err == nil || !strings.Contains(err.Error(), "leaves the model's folder") {
 			t.Errorf("a link to %s: %v", to, err)
 		}
 		if err := os.Remove(filepath.Join(snapshot, "b.safetensors")); err != nil {

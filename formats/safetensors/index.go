@@ -11,10 +11,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
+// mostProbed is how many bytes of a text are looked through for weight_map.
+const mostProbed = 1 << 20
+
 // isIndex reports whether data is an object with weight_map, in front of which no list
 // stands: models in JSON of other formats need not be looked through.
 func isIndex(data []byte) bool {
-	l := &lexer{data: data} // what matters of the text is checked when it is read
+	l := &lexer{data: data[:min(len(data), mostProbed)]} // what matters of the text is checked when it is read
 	found := false
 	if l.next() != '{' {
 		return false
@@ -43,7 +46,7 @@ type index struct {
 func parseIndex(p *container.Problems, data []byte) index {
 	ix := index{shard: map[string]string{}}
 	met := map[string]bool{}
-	l := newLexer(data, 0)
+	l := newLexer(p, data, 0)
 	l.object(func(key string, _ int) {
 		switch key {
 		case "weight_map":

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/nacre-ml/nacre/formats/internal/container"
 )
 
 // maxDepth is how deep values lie in each other that are not looked into.
@@ -22,11 +24,19 @@ type lexer struct {
 	base int // of data in the file
 	err  error
 	off  int // of the error in the file
+
+	// goes counts memory, and reports whether reading goes on; nil counts none.
+	goes func(bytes int) bool
 }
 
-// newLexer returns a lexer of data that lies at an offset of a file.
-func newLexer(data []byte, base int) *lexer {
-	l := &lexer{data: data, base: base}
+// newLexer returns a lexer of data that lies at an offset of a file, whose memory is counted
+// among the problems of the file.
+func newLexer(p *container.Problems, data []byte, base int) *lexer {
+	l := &lexer{data: data, base: base, goes: func(bytes int) bool { return p.Take(base, bytes) }}
+	if len(data) > maxHeader {
+		l.fail(0, "the text is of %d bytes; at most %d are read", len(data), maxHeader)
+		return l
+	}
 	if !utf8.Valid(data) {
 		l.fail(invalid(data), "the text is not UTF-8")
 	}
@@ -51,6 +61,14 @@ func (l *lexer) fail(at int, format string, args ...any) {
 	if l.err == nil {
 		l.err, l.off = fmt.Errorf(format, args...), l.base+at
 	}
+}
+
+// room counts memory before it is made. If it returns false, there is an error.
+func (l *lexer) room(bytes int) bool {
+	if l.err == nil && l.goes != nil && !l.goes(bytes) {
+		l.fail(l.at, "the budget is spent")
+	}
+	return l.err == nil
 }
 
 // next returns the next byte that is no white space; 0 at the end and after an error.
@@ -88,6 +106,12 @@ func (l *lexer) end() {
 	}
 }
 
+// How much memory an item of a list takes, and a key of an object beside.
+const (
+	itemBytes = 24
+	keyBytes  = 64
+)
+
 // list reads a list in brackets, with commas between its items.
 func (l *lexer) list(open, end byte, item func()) {
 	if !l.take(open) {
@@ -97,7 +121,7 @@ func (l *lexer) list(open, end byte, item func()) {
 		l.at++
 		return
 	}
-	for l.err == nil {
+	for l.room(itemBytes) {
 		item()
 		if l.next() != ',' {
 			l.take(end)
@@ -115,7 +139,7 @@ func (l *lexer) object(member func(key string, at int)) {
 		l.next()
 		at := l.at
 		key := l.text()
-		if l.take(':') {
+		if l.room(keyBytes+2*len(key)) && l.take(':') {
 			if met[key] {
 				l.fail(at, "the key %q is there more than once", key)
 				return
@@ -132,7 +156,10 @@ func (l *lexer) array(element func()) { l.list('[', ']', element) }
 // text passes a string.
 func (l *lexer) text() string {
 	raw, plain := l.quoted()
-	if plain || l.err != nil {
+	if !l.room(len(raw)) {
+		return ""
+	}
+	if plain {
 		return string(raw)
 	}
 	out := make([]byte, 0, len(raw))
@@ -185,7 +212,9 @@ func (l *lexer) quoted() (raw []byte, plain bool) {
 			l.fail(l.at, "a string has an escape that stands for nothing")
 			return nil, true
 		}
-		l.at++
+		if l.at++; l.at%container.Piece == 0 && !l.room(0) {
+			return nil, true
+		}
 	}
 	l.fail(l.at, "the text ends in a string")
 	return nil, true

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -36,10 +37,10 @@ func Probe(data []byte) bool {
 
 // Read reads one file from memory, which the model keeps: every tensor is a view of
 // it. The error is the first problem, a *graph.Error with the offset in the file. An
-// index is refused, as its shards are files.
-func Read(name string, data []byte) (_ *graph.Model, err error) {
+// index is refused, as its shards are files. Read takes memory within b, and ends with it.
+func Read(b *budget.Budget, name string, data []byte) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
-	s := scan(name, data)
+	s := scan(b, name, data)
 	if err := s.First(); err != nil {
 		return nil, err
 	}
@@ -75,8 +76,8 @@ type entry struct {
 	begin, end uint64 // of the payload, from the first on
 }
 
-func scan(name string, data []byte) *scanner {
-	s := &scanner{Problems: container.Problems{File: name}, data: data}
+func scan(b *budget.Budget, name string, data []byte) *scanner {
+	s := &scanner{Problems: container.Problems{File: name, Budget: container.Reading(b, len(data))}, data: data}
 	if isIndex(data) {
 		s.Add(0, graph.ErrUnsupported, "an index of shards cannot be read here; open it as a file")
 		return s
@@ -99,18 +100,24 @@ func scan(name string, data []byte) *scanner {
 		return s
 	}
 	s.begin = r.Offset()
-	l := newLexer(s.raw, 8)
+	l := newLexer(&s.Problems, s.raw, 8)
 	s.header = parseHeader(l)
 	if l.err != nil {
 		s.Add(l.off, graph.ErrFormat, "header: %w", l.err)
 		return s
 	}
 	for i := range s.tensors {
+		if !s.Take(s.tensors[i].at, tensorBytes) {
+			return s
+		}
 		s.check(&s.tensors[i])
 	}
 	s.places()
 	return s
 }
+
+// tensorBytes is how much memory a tensor takes beside its name and extents.
+const tensorBytes = 768
 
 // parseHeader reads what a header says.
 func parseHeader(l *lexer) header {

@@ -28,7 +28,7 @@ const one = `{"dtype":"F32","shape":[1],"data_offsets":[0,4]}`
 
 func TestRead(t *testing.T) {
 	data := file(`{"b":{"shape":[2,0],"data_offsets":[6,6],"dtype":"I64","more":{"x":[null]}},"__metadata__":{"k":"v","a":""},"\u0061":{"dtype":"BF16","shape":[3],"data_offsets":[0,6]}}`+" \n", 6)
-	m, err := Read("x", data)
+	m, err := Read(nil, "x", data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,18 +94,18 @@ func TestRefused(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			data := file(c.header, c.n)
-			_, err := Read("x", data)
+			_, err := Read(nil, "x", data)
 			var g *graph.Error
 			if !errors.As(err, &g) || !strings.Contains(err.Error(), c.want) || g.Offset < 0 || g.Kind == nil {
 				t.Fatalf("got %v, want %q", err, c.want)
 			}
-			if got := scan("x", data); got.All()[0].Error() != err.Error() {
+			if got := scan(nil, "x", data); got.All()[0].Error() != err.Error() {
 				t.Errorf("verify finds %v first", got.All()[0])
 			}
 		})
 	}
 	for _, data := range [][]byte{nil, make([]byte, 7), make([]byte, 8), {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, '{'}, {3, 0, 0, 0, 0, 0, 0, 0, '{', '}'}} {
-		if _, err := Read("x", data); !errors.Is(err, graph.ErrFormat) {
+		if _, err := Read(nil, "x", data); !errors.Is(err, graph.ErrFormat) {
 			t.Errorf("%x: %v", data, err)
 		}
 	}
@@ -119,7 +119,7 @@ func TestDTypes(t *testing.T) {
 		}
 		n := row.dtype.Bytes(5)
 		data := file(fmt.Sprintf(`{"a":{"dtype":"%s","shape":[5],"data_offsets":[0,%d]}}`, row.name, n), n)
-		m, err := Read("x", data)
+		m, err := Read(nil, "x", data)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -131,7 +131,7 @@ func TestDTypes(t *testing.T) {
 		var b bytes.Buffer
 		if err := Write(&b, m, container.Options{}); err != nil {
 			t.Error(err)
-		} else if again, err := Read("y", b.Bytes()); err != nil || again.Graph.Initializers[0].Tensor.DType() != row.dtype {
+		} else if again, err := Read(nil, "y", b.Bytes()); err != nil || again.Graph.Initializers[0].Tensor.DType() != row.dtype {
 			t.Errorf("%s written and read: %v", row.name, err)
 		}
 	}
@@ -141,14 +141,14 @@ func TestDTypes(t *testing.T) {
 func TestDamaged(t *testing.T) {
 	data := file(`{"__metadata__":{"a":"b"},"w":{"dtype":"F16","shape":[2,1],"data_offsets":[0,4]},"v":{"dtype":"U8","shape":[3],"data_offsets":[4,7]}}`, 7)
 	for n := range data {
-		if m, err := Read("x", data[:n]); err == nil || m != nil {
+		if m, err := Read(nil, "x", data[:n]); err == nil || m != nil {
 			t.Errorf("cut off after %d bytes: %v", n, err)
 		}
 	}
 	for i := range 8 * len(data) {
 		b := bytes.Clone(data)
 		b[i/8] ^= 1 << (i % 8)
-		if m, err := Read("x", b); (err == nil) == (m == nil) {
+		if m, err := Read(nil, "x", b); (err == nil) == (m == nil) {
 			t.Errorf("bit %d turned: %v", i, err)
 		}
 	}
@@ -165,7 +165,7 @@ func FuzzRead(f *testing.F) {
 		var m *graph.Model
 		var err error
 		Probe(data)
-		if n := fixtures.Allocated(func() { m, err = Read("x", data) }); n > 1<<16+100*uint64(len(data)) {
+		if n := fixtures.Allocated(func() { m, err = Read(nil, "x", data) }); n > 1<<16+100*uint64(len(data)) {
 			t.Errorf("%d bytes allocated for %d", n, len(data))
 		}
 		var p container.Problems
@@ -177,7 +177,7 @@ func FuzzRead(f *testing.F) {
 		if err := Write(&b, m, container.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		if again, err := Read("y", b.Bytes()); err != nil {
+		if again, err := Read(nil, "y", b.Bytes()); err != nil {
 			t.Fatal(err)
 		} else if clean(m) && !bytes.Equal(b.Bytes(), data) || b.Len() != len(data) {
 			t.Error("written otherwise than it was")
@@ -189,7 +189,7 @@ func FuzzRead(f *testing.F) {
 		if err := Write(&b, m, container.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		again, err := Read("y", b.Bytes())
+		again, err := Read(nil, "y", b.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func TestSamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := Read(s.ID, data)
+			m, err := Read(nil, s.ID, data)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,12 +119,12 @@ func TestFolderSamples(t *testing.T) {
 	for _, s := range list {
 		t.Run(s.ID, func(t *testing.T) {
 			folder := filepath.Join(dir, s.Files["dir"])
-			m, err := OpenFolder(folder)
+			m, err := OpenFolder(nil, folder)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer m.Close()
-			if p := VerifyFolder(folder); len(p) > 0 {
+			if p := VerifyFolder(nil, folder); len(p) > 0 {
 				t.Error(p)
 			}
 			for key, path := range s.Files {
@@ -135,7 +135,7 @@ func TestFolderSamples(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if m, err := Read(path, f.Data); err != nil || !bytes.Equal(write(t, m, container.Options{}), f.Data) {
+				if m, err := Read(nil, path, f.Data); err != nil || !bytes.Equal(write(t, m, container.Options{}), f.Data) {
 					t.Errorf("%s is written otherwise than it was (%v)", path, err)
 				}
 				f.Close()

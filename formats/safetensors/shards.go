@@ -11,6 +11,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
@@ -22,21 +23,24 @@ const (
 	extension  = ".safetensors"
 )
 
+// maxConfig bounds, in bytes, the configurations of a folder.
+const maxConfig = 1 << 24
+
 // configFiles are the files of a folder whose text becomes metadata under their names.
 var configFiles = []string{configFile, "generation_config.json"}
 
 // Open opens a file, which the model keeps until it is closed, or the shards of an
-// index.
-func Open(f *binio.File) (_ *graph.Model, err error) {
+// index. Open takes memory within b, and ends with it.
+func Open(b *budget.Budget, f *binio.File) (_ *graph.Model, err error) {
 	defer guard.At(f.Path).End(&err)
 	if !isIndex(f.Data) {
-		m, err := Read(f.Path, f.Data)
+		m, err := Read(b, f.Path, f.Data)
 		if err == nil {
 			m.Closer = f
 		}
 		return m, err
 	}
-	s := setOf(f.Path, filepath.Dir(f.Path))
+	s := setOf(b, f.Path, filepath.Dir(f.Path))
 	defer s.unless()
 	s.index(f.Data)
 	f.Close()
@@ -44,25 +48,25 @@ func Open(f *binio.File) (_ *graph.Model, err error) {
 }
 
 // ReadFiles is Read for models that may be an index, whose shards are names in files.
-func ReadFiles(name string, data []byte, files fs.FS) (_ *graph.Model, err error) {
+func ReadFiles(b *budget.Budget, name string, data []byte, files fs.FS) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
 	if !isIndex(data) {
-		return Read(name, data)
+		return Read(b, name, data)
 	}
-	s := newSet(name, files)
+	s := newSet(b, name, files)
 	defer s.unless()
 	s.index(data)
 	return s.opened()
 }
 
 // Verify returns every problem of a file or of an index and its shards.
-func Verify(f *binio.File) (problems []error) {
+func Verify(b *budget.Budget, f *binio.File) (problems []error) {
 	defer guard.At(f.Path).EndAll(&problems)
 	if !isIndex(f.Data) {
-		s := scan(f.Path, f.Data)
+		s := scan(b, f.Path, f.Data)
 		return s.All()
 	}
-	s := setOf(f.Path, filepath.Dir(f.Path))
+	s := setOf(b, f.Path, filepath.Dir(f.Path))
 	defer s.Close()
 	s.index(f.Data)
 	return s.intact()
@@ -72,9 +76,9 @@ func Verify(f *binio.File) (problems []error) {
 // model.safetensors.index.json names or, without one, every file *.safetensors. The
 // texts of config.json and of generation_config.json become metadata entries under their
 // names, of kind json. Links that lead out of the folder are refused.
-func OpenFolder(folder string) (_ *graph.Model, err error) {
+func OpenFolder(b *budget.Budget, folder string) (_ *graph.Model, err error) {
 	defer guard.At(folder).End(&err)
-	s := setOf(folder, folder)
+	s := setOf(b, folder, folder)
 	defer s.unless()
 	s.folder()
 	return s.opened()
@@ -82,18 +86,18 @@ func OpenFolder(folder string) (_ *graph.Model, err error) {
 
 // OpenFS is OpenFolder for the top folder of a file system. The name stands for it in
 // messages. Which links are followed is up to the file system.
-func OpenFS(name string, files fs.FS) (_ *graph.Model, err error) {
+func OpenFS(b *budget.Budget, name string, files fs.FS) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
-	s := newSet(name, files)
+	s := newSet(b, name, files)
 	defer s.unless()
 	s.folder()
 	return s.opened()
 }
 
 // VerifyFolder returns every problem of the shards in a folder.
-func VerifyFolder(folder string) (problems []error) {
+func VerifyFolder(b *budget.Budget, folder string) (problems []error) {
 	defer guard.At(folder).EndAll(&problems)
-	s := setOf(folder, folder)
+	s := setOf(b, folder, folder)
 	defer s.Close()
 	s.folder()
 	return s.intact()
@@ -110,14 +114,14 @@ type set struct {
 	meta  map[graph.Pair]bool
 }
 
-func newSet(file string, fsys fs.FS) *set {
-	return &set{Problems: container.Problems{File: file}, from: map[string]string{}, meta: map[graph.Pair]bool{},
+func newSet(b *budget.Budget, file string, fsys fs.FS) *set {
+	return &set{Problems: container.Problems{File: file, Budget: b}, from: map[string]string{}, meta: map[graph.Pair]bool{},
 		model: &graph.Model{Format: Name, File: file, Graph: &graph.Graph{}}, fsys: fsys}
 }
 
 // setOf returns a set in a folder, of the files that binio.Beneath opens.
-func setOf(file, folder string) *set {
-	s := newSet(file, nil)
+func setOf(b *budget.Budget, file, folder string) *set {
+	s := newSet(b, file, nil)
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		s.Add(-1, nil, "%w", cause(err))
@@ -213,7 +217,9 @@ func (s *set) folder() {
 		s.Add(-1, graph.ErrFormat, "%w", cause(err))
 	}
 	for _, name := range list {
-		s.shard(name)
+		if s.Goes() {
+			s.shard(name)
+		}
 	}
 }
 
@@ -226,14 +232,21 @@ func (s *set) config(name string) {
 	if f == nil {
 		return
 	}
-	l := newLexer(f.Data, 0)
+	p := container.Problems{File: f.Path, Budget: container.Reading(s.Budget, len(f.Data))}
+	l := newLexer(&p, f.Data, 0)
+	if len(f.Data) > maxConfig {
+		l.fail(0, "the text is of %d bytes; at most %d are read", len(f.Data), maxConfig)
+	}
 	if l.next() != '{' {
 		l.fail(l.at, "it is no object")
 	}
 	l.skip()
 	l.end()
 	if l.err != nil {
-		s.in(f, l.off, "%w", l.err)
+		p.Add(l.off, graph.ErrFormat, "%w", l.err)
+	}
+	if p.First() != nil || !p.Take(0, len(f.Data)) {
+		s.Join(&p)
 		return
 	}
 	s.model.Meta = append(s.model.Meta, graph.Pair{Key: name, Kind: "json", Value: string(f.Data)})
@@ -246,13 +259,6 @@ func (s *set) has(name string) bool {
 		s.Add(-1, nil, "%s: %w", name, cause(err))
 	}
 	return err == nil
-}
-
-// in notes a problem of one of the files.
-func (s *set) in(f *binio.File, off int, format string, args ...any) {
-	p := container.Problems{File: f.Path}
-	p.Add(off, graph.ErrFormat, format, args...)
-	s.Join(&p)
 }
 
 // open maps a file of the folder; nil after a problem.
@@ -276,13 +282,17 @@ func (s *set) find(name string) (*binio.File, error) {
 
 // index opens the shards that an index names and compares what they have with it.
 func (s *set) index(data []byte) {
-	ix := parseIndex(&s.Problems, data)
+	p := container.Problems{File: s.File, Budget: container.Reading(s.Budget, len(data))}
+	ix := parseIndex(&p, data)
+	s.Join(&p)
 	if s.First() != nil {
 		return
 	}
 	s.model.Meta = append(s.model.Meta, ix.meta...)
 	for _, name := range ix.shards {
-		s.shard(name)
+		if s.Goes() {
+			s.shard(name)
+		}
 	}
 	if s.First() != nil {
 		return
@@ -313,7 +323,7 @@ func (s *set) shard(name string) {
 	if f == nil {
 		return
 	}
-	sc := scan(f.Path, f.Data)
+	sc := scan(s.Budget, f.Path, f.Data)
 	s.Join(&sc.Problems)
 	if sc.First() != nil {
 		return

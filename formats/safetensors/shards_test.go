@@ -43,7 +43,7 @@ func openAt(t *testing.T, path string) (*graph.Model, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := Open(f)
+	m, err := Open(nil, f)
 	if err != nil {
 		f.Close()
 	}
@@ -78,7 +78,7 @@ func TestIndex(t *testing.T) {
 	if x := m.Graph.Initializers[2]; x.Stored.Offset != -1 || x.Stored.DType != "U8" || x.Tensor.Bytes()[0] != 0 {
 		t.Errorf("%+v", x.Stored)
 	}
-	one, err := Read("one", write(t, m, container.Options{}))
+	one, err := Read(nil, "one", write(t, m, container.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,10 +91,10 @@ func TestIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if p := Verify(f); len(p) > 0 {
+	if p := Verify(nil, f); len(p) > 0 {
 		t.Error(p)
 	}
-	if _, err := Read("x", f.Data); !errors.Is(err, graph.ErrUnsupported) {
+	if _, err := Read(nil, "x", f.Data); !errors.Is(err, graph.ErrUnsupported) {
 		t.Errorf("an index in memory: %v", err)
 	}
 }
@@ -145,7 +145,7 @@ func TestIndexRefused(t *testing.T) {
 
 func TestOpenFolder(t *testing.T) {
 	dir := folderOf(t, map[string]string{"b.safetensors": shard("", "y"), "a.safetensors": shard("", "x"), "config.json": `{"a":1} `, "generation_config.json": "{}", "notes.txt": "?"})
-	m, err := OpenFolder(dir)
+	m, err := OpenFolder(nil, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestOpenFolder(t *testing.T) {
 		t.Error(err)
 	}
 	dir = folderOf(t, map[string]string{"b.safetensors": shard("", "y"), "a.safetensors": shard("", "y"), indexFile: `{"weight_map":{"y":"a.safetensors"}}`})
-	if m, err = OpenFolder(dir); err != nil || names(m) != "y" {
+	if m, err = OpenFolder(nil, dir); err != nil || names(m) != "y" {
 		t.Errorf("with an index: %v", err)
 	} else {
 		m.Close()
@@ -170,15 +170,15 @@ func TestOpenFolder(t *testing.T) {
 		"index":                              {indexFile: "[]", "a.safetensors": shard("", "y")},
 	} {
 		dir := folderOf(t, files)
-		_, err := OpenFolder(dir)
+		_, err := OpenFolder(nil, dir)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
-		if p := VerifyFolder(dir); len(p) == 0 || p[0].Error() != err.Error() {
+		if p := VerifyFolder(nil, dir); len(p) == 0 || p[0].Error() != err.Error() {
 			t.Errorf("verify finds %v, open %v", p, err)
 		}
 	}
-	if _, err := OpenFolder(filepath.Join(dir, "nix")); err == nil {
+	if _, err := OpenFolder(nil, filepath.Join(dir, "nix")); err == nil {
 		t.Error("opened a folder that is not there")
 	}
 }

@@ -113,7 +113,7 @@ func restored(m *graph.Model, meta []graph.Pair, list []item) []byte {
 	if !ok {
 		return nil
 	}
-	l := newLexer(raw, 0)
+	l := newLexer(&container.Problems{}, raw, 0)
 	h := parseHeader(l)
 	if l.err != nil || !slices.Equal(h.meta, meta) || len(h.tensors) != len(list) {
 		return nil

@@ -65,7 +65,7 @@ func TestWriteMeta(t *testing.T) {
 func TestWriteRestored(t *testing.T) {
 	data := file(`{ "v":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}, "w":{"dtype":"F32","shape":[1],"data_offsets":[3,7]}}`, 7)
 	read := func() *graph.Model {
-		m, err := Read("x", data)
+		m, err := Read(nil, "x", data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestWriteRestored(t *testing.T) {
 		m, o := read(), container.Options{}
 		change(m, &o)
 		got := write(t, m, o)
-		again, err := Read("y", got)
+		again, err := Read(nil, "y", got)
 		if err != nil || bytes.Contains(got, []byte(`{ "v"`)) {
 			t.Errorf("%s changed: %v", name, err)
 			continue
@@ -118,7 +118,7 @@ func TestWriteRefused(t *testing.T) {
 		t.Errorf("%d reasons:\n%v", n+1, err)
 	}
 	m.Graph.Initializers = []*graph.Initializer{zeros("__metadata__", tensor.F64, 1), zeros("\xffé", tensor.I32, 1), zeros("a%", tensor.F16, 1)}
-	again, err := Read("x", write(t, m, container.Options{DropMeta: true, Rename: true, DType: tensor.BF16}))
+	again, err := Read(nil, "x", write(t, m, container.Options{DropMeta: true, Rename: true, DType: tensor.BF16}))
 	if err != nil {
 		t.Fatal(err)
 	}

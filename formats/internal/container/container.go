@@ -11,6 +11,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -60,15 +61,42 @@ const maxProblems = 1000
 // Problems is a list of the faults of a file. A list of 1000 ends with a note that there
 // are more.
 type Problems struct {
-	File string
-	list []error
+	File   string
+	Budget *budget.Budget // of the reader; nil bounds nothing
+	list   []error
+	ended  error // the problem that the budget is spent or its context done
+}
+
+// Take counts bytes before they are made for what is at an offset of the file, and looks at
+// the context now and then. If it returns false, the budget is spent, which is a problem,
+// and reading must end.
+func (p *Problems) Take(offset, bytes int) bool {
+	if p.ended == nil {
+		p.end(offset, Take(p.Budget, bytes))
+	}
+	return p.ended == nil
+}
+
+// Goes reports whether reading goes on, after a look at the context.
+func (p *Problems) Goes() bool {
+	if p.ended == nil {
+		p.end(-1, p.Budget.Err())
+	}
+	return p.ended == nil
+}
+
+// end notes that reading ends with an error of the budget, unless it is nil.
+func (p *Problems) end(offset int, err error) {
+	if err != nil {
+		p.ended = &graph.Error{Stage: "load", File: p.File, Offset: int64(offset), Kind: KindOf(err), Err: err}
+	}
 }
 
 // Add notes a problem at an offset of the file, negative for none. The kind is one
 // of package graph's.
 func (p *Problems) Add(offset int, kind error, format string, args ...any) {
 	switch {
-	case len(p.list) > maxProblems:
+	case len(p.list) > maxProblems || p.ended != nil:
 		return
 	case len(p.list) == maxProblems:
 		kind, format, args = graph.ErrFormat, "there are more than %d problems", []any{maxProblems}
@@ -83,6 +111,9 @@ func (p *Problems) Join(q *Problems) {
 	if n < len(q.list) {
 		p.Add(-1, nil, "")
 	}
+	if p.ended == nil {
+		p.ended = q.ended
+	}
 }
 
 // Reader returns a reader of data whose failure is a problem of the format.
@@ -90,16 +121,24 @@ func (p *Problems) Reader(data []byte, off int) *binio.Reader {
 	return binio.NewReader(data, off, func(off int, err error) { p.Add(off, graph.ErrFormat, "%w", err) })
 }
 
-// First returns the first problem, or nil.
+// First returns the error of the budget or, if reading goes on, the first problem, or nil.
 func (p *Problems) First() error {
-	if len(p.list) == 0 {
+	switch {
+	case !p.Goes():
+		return p.ended
+	case len(p.list) == 0:
 		return nil
 	}
 	return p.list[0]
 }
 
 // All returns every problem, in the order in which they were found.
-func (p *Problems) All() []error { return p.list }
+func (p *Problems) All() []error {
+	if !p.Goes() {
+		return append(p.list, p.ended)
+	}
+	return p.list
+}
 
 // Save writes a file: all of it or, after an error, nothing. Write must find every
 // reason not to write before its first byte.

@@ -1,9 +1,13 @@
 package container
 
 import (
-	"context"
+	"errors"
+	"fmt"
+	"hash"
+	"slices"
 
 	"github.com/nacre-ml/nacre/internal/budget"
+	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
 // What a reader may make of a file in memory: SpareBytes, and MostBytes for each byte of the
@@ -13,9 +17,60 @@ const (
 	MostBytes  = 64
 )
 
-// Reading returns the budget of a reader of a file of that size.
-func Reading(ctx context.Context, size int) *budget.Budget {
-	return budget.New(ctx, budget.Limits{Bytes: SpareBytes + MostBytes*int64(size)})
+// Reading returns the part of a budget that the reader of a file of that size has.
+func Reading(b *budget.Budget, size int) *budget.Budget {
+	return b.Part(budget.Limits{Bytes: SpareBytes + MostBytes*int64(size)})
+}
+
+// Take counts bytes before they are made, and looks at the context now and then.
+func Take(b *budget.Budget, bytes int) error {
+	if err := b.Steps(1 + int64(bytes)/64); err != nil {
+		return err
+	}
+	if err := b.Bytes(int64(bytes)); err != nil {
+		return fmt.Errorf("the file is small beside what it asks for: %w", err)
+	}
+	return nil
+}
+
+// KindOf returns the kind of an error of a budget; nil for an error of its context.
+func KindOf(err error) error {
+	if errors.Is(err, budget.ErrBytes) {
+		return graph.ErrMemory
+	}
+	return nil
+}
+
+// Piece is how many bytes are looked through between two looks at the context.
+const Piece = 1 << 20
+
+// Pieces calls work with one piece of data after the other, until the context ends. The error
+// is that of the context.
+func Pieces(b *budget.Budget, data []byte, work func(at int, piece []byte)) error {
+	for at := 0; at < len(data); at += Piece {
+		if err := b.Err(); err != nil {
+			return err
+		}
+		work(at, data[at:min(at+Piece, len(data))])
+	}
+	return nil
+}
+
+// Index returns the index of the first byte that is wanted; negative if there is none, or the
+// context ends the search.
+func Index(b *budget.Budget, data []byte, wanted func(c byte) bool) int {
+	found := -1
+	for at := 0; at < len(data) && found < 0 && b.Err() == nil; at += Piece {
+		if i := slices.IndexFunc(data[at:min(at+Piece, len(data))], wanted); i >= 0 {
+			found = at + i
+		}
+	}
+	return found
+}
+
+// Sum adds data to a hash, until the context ends.
+func Sum(b *budget.Budget, h hash.Hash, data []byte) error {
+	return Pieces(b, data, func(_ int, piece []byte) { h.Write(piece) })
 }
 
 // A Bound is the most of something that a reader takes of a file.
