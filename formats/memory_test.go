@@ -1,8 +1,10 @@
 package formats
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -23,6 +25,38 @@ func TestReaderMemory(t *testing.T) {
 	header := func(text string) string {
 		return string(binary.LittleEndian.AppendUint64(nil, uint64(len(text)))) + text
 	}
+	word := func(list ...uint64) string { // of four bytes each
+		var b []byte
+		for _, v := range list {
+			b = binary.LittleEndian.AppendUint32(b, uint32(v))
+		}
+		return string(b)
+	}
+	// oinf is a file with a table of that many entries; all sections are behind the header.
+	oinf := func(table int, count uint64, entries string) string {
+		counts, at := make([]uint64, 3), make([]uint64, 4)
+		counts[table] = count
+		for i := range at {
+			if at[i] = 72; i > table {
+				at[i] += uint64(len(entries)+7) / 8 * 8
+			}
+		}
+		text := "OINF\x00" + word(1, 0) + word(counts...) + word(0)
+		for _, v := range append(at, at[3]) {
+			text += word(v, v>>32)
+		}
+		return (text + "\x00\x00\x00" + entries + "\x00\x00\x00\x00\x00\x00\x00")[:at[3]]
+	}
+	index := func(count uint64, entries string) string {
+		return "GPTRSTEN" + word(2, uint64(4+len(entries)), count) + entries
+	}
+	hnw := func(manifest string) string {
+		sum := sha256.Sum256([]byte(manifest))
+		return "HNXWGT\x00\x01" + word(80, uint64(len(manifest))) + string(sum[:]) + string(make([]byte, 32)) + manifest
+	}
+	entity := func(head string) string {
+		return "ENTITY\x00\x00\x01\x00\x00\x00" + word(uint64(len(head)), 0) + head
+	}
 	const grid = `{"depth":1,"rows":1,"cols":1,"layers_per_cell":1,`
 	for name, text := range map[string]string{
 		"layers":               grid + `"layers":[` + list("{}") + `]}`,
@@ -36,13 +70,35 @@ func TestReaderMemory(t *testing.T) {
 		"nodes":                "dynamic {\na:f32;\n}\nblock b {\n" + strings.Repeat("a=a;\n", many) + "}\n",
 		"tensors":              header(`{` + named(`"%d":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}`) + `}`),
 		"metadata":             header(`{"__metadata__":{` + named(`"%d":""`) + `}}`),
+		"sizes of oinf":        oinf(0, many, strings.Repeat(word(1)+"a\x00\x00\x00"+word(0, 0), many)),
+		"metadata of oinf":     oinf(1, many, strings.Repeat(word(1)+"a\x00\x00\x00"+word(1, 0, 0, 0, 0, 0), many)),
+		"tensors of oinf":      oinf(2, many, strings.Repeat(word(1)+"a\x00\x00\x00"+word(1, 0, 0, 0, 0, 0, 0), many)),
+		"axes of oinf":         oinf(2, 1, word(1)+"a\x00\x00\x00"+word(1, many, 0)+strings.Repeat(word(1, 0), many)+word(0, 0, 0, 0)),
+		"counts of oinf":       oinf(2, 1<<32-1, strings.Repeat(word(0), many)),
+		"entries of gptrs":     index(many, strings.Repeat(word(1)+"a"+word(0, 0)+"\x00"+word(0, 0, 0, 0), many)),
+		"counts of gptrs":      index(1<<32-1, strings.Repeat(word(0), many)),
+		"axes of gptrs":        index(1, word(1)+"a"+word(many)+strings.Repeat(word(1, 0), many)+word(0)+"\x00"+word(0, 0, 0, 0)),
+		"configuration":        "GPTRSCHK" + word(2, 2*many+1) + "[" + list("1") + "]" + word(4, 0),
+		"entries of hnw":       hnw(`{"tensors":[` + list("{}") + `]}`),
+		"axes of hnw":          hnw(`{"tensors":[{"shape":[` + list("1") + `]}]}`),
+		"keys of hnw":          hnw(`{` + named(`"a%06d":0`) + `}`),
+		"blobs of entity":      entity(`{"network":` + grid + `"layers":[]},"blobs":[` + list(`{"path":"layers.0"}`) + `]}`),
+		"layers of entity":     entity(`{"network":` + grid + `"layers":[` + list(`{}`) + `]},"blobs":[]}`),
+		"index of shards":      `{"weight_map":{` + named(`"%d":"a"`) + `}}`,
 		"axes":                 header(`{"a":{"dtype":"F32","shape":[` + list("0") + `],"data_offsets":[0,0]}}`),
 	} {
 		const spare = 1 << 20
 		most := uint64(ReaderBytes(len(text)) - ReaderBytes(0) + spare)
 		var err error
-		if took := fixtures.Allocated(func() { _, err = Decode("x", []byte(text)) }); took > most {
+		if took := fixtures.Allocated(func() { _, err = DecodeFiles("x", []byte(text), none{}) }); took > most {
 			t.Errorf("%s: a file of %d bytes takes %d, more than %d (%v)", name, len(text), took, most, err)
 		}
 	}
+}
+
+// none is a file system without files.
+type none struct{}
+
+func (none) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }

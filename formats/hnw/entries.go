@@ -121,6 +121,9 @@ func (r *reader) apart(list []*entry) []*entry {
 				r.add(e.at, ErrMalformed, e.onnxName, "byte %d of the payload belongs to initialiser %.100q already", e.offset, last)
 				continue
 			}
+			if !r.problems.Goes() {
+				return nil
+			}
 			if all {
 				r.zeros(r.start+int(end), r.start+int(e.offset), "what lies between tensors")
 			}

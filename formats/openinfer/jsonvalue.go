@@ -117,9 +117,16 @@ func (v jsonValue) variant() (word string, inner jsonValue, err error) {
 	if json.Unmarshal(v.raw, &word) == nil && !v.isNull() {
 		return word, jsonValue{nil, v.path + "." + word, v.in}, nil
 	}
+	errOther := v.errorf("a word, or an object with one member, is needed")
+	if raw := bytes.TrimSpace(v.raw); len(raw) == 0 || raw[0] != '{' {
+		return "", inner, errOther
+	}
 	o, err := v.object()
-	if err != nil || len(o.keys) != 1 {
-		return "", inner, v.errorf("a word, or an object with one member, is needed")
+	if err == nil && len(o.keys) != 1 {
+		err = errOther
+	}
+	if err != nil {
+		return "", inner, err
 	}
 	return o.keys[0], jsonValue{o.vals[o.keys[0]], v.path + "." + o.keys[0], v.in}, nil
 }
@@ -156,11 +163,10 @@ func (o *jsonObject) done() error {
 
 // scalarOf reads a value of a Go type that is no struct.
 func scalarOf[T any](v jsonValue) (x T, err error) {
-	d := json.NewDecoder(bytes.NewReader(v.raw))
 	if v.isNull() {
 		return x, v.errorf("null is no %T", x)
 	}
-	if err := d.Decode(&x); err != nil {
+	if err := json.Unmarshal(v.raw, &x); err != nil {
 		return x, v.errorf("%s is no %T", clip(v.raw), x)
 	}
 	return x, nil

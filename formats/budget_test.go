@@ -1,0 +1,227 @@
+package formats_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/formats/internal/fixtures"
+	"github.com/nacre-ml/nacre/formats/loom"
+	"github.com/nacre-ml/nacre/formats/onnx"
+	"github.com/nacre-ml/nacre/formats/openinfer"
+	"github.com/nacre-ml/nacre/internal/budget"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Parts of the files of this test, and elements of their largest tensor.
+const (
+	manyParts = 1 << 11
+	longest   = 1 << 19
+)
+
+// crowded returns a model of many small parts and a large one that a format can hold.
+func crowded(t *testing.T, f *formats.Format) *graph.Model {
+	t.Helper()
+	switch f.Name {
+	case loom.Name, loom.EntityName:
+		n := &loom.Network{Depth: manyParts / 8, Rows: 1, Cols: 1, LayersPerCell: 1}
+		for i := range n.Depth {
+			size := 1
+			if i == 0 {
+				size = longest
+			}
+			n.Layers = append(n.Layers, &loom.Layer{Z: i, Type: loom.RMSNorm, Activation: loom.Linear, DType: loom.Float32, InputHeight: size,
+				OutputHeight: size, SeqLength: 1, Weights: loom.NewStore(loom.Float32, make([]float32, size))})
+		}
+		return must(n.Model())
+	case openinfer.Name:
+		var text strings.Builder
+		text.WriteString("dynamic {\nx: f32[4];\n}\nvolatile {\ny: f32[4];\n}\nblock entry {\n")
+		for range manyParts {
+			text.WriteString("op relu(x) >> y;\n")
+		}
+		text.WriteString("return;\n}\n")
+		return must(formats.Decode("many.oig", []byte(text.String())))
+	}
+	m := &graph.Model{Graph: &graph.Graph{}}
+	add := func(name string, x *tensor.Tensor) {
+		m.Graph.Initializers = append(m.Graph.Initializers, &graph.Initializer{Name: name, Tensor: x})
+	}
+	for i := range manyParts {
+		add(fmt.Sprint("tensor", i), tensor.New(tensor.F32, 2, 1, 3))
+	}
+	// Booleans that are neither 0 nor 1 have to be copied. Other formats refuse such.
+	kind := tensor.F32
+	if f.Name == "oinf" {
+		kind = tensor.Bool
+	}
+	add("long", tensor.New(kind, longest))
+	if f.Name == "gptrschk" {
+		m.Meta = []graph.Pair{{Key: "config", Kind: "json", Value: `{"kind":"other"}`}}
+	}
+	return m
+}
+
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+// crowds calls f with a file of each format that has many parts, and with the other forms
+// that formats have.
+func crowds(t *testing.T, f func(t *testing.T, path string)) {
+	for i := range formats.Formats {
+		row := &formats.Formats[i]
+		t.Run(row.Name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "model"+row.Extensions[0])
+			m := crowded(t, row)
+			if err := formats.SaveAs(path, row.Name, m, formats.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			f(t, path)
+		})
+	}
+	t.Run("program in JSON", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "model.json")
+		row := formats.Formats[len(formats.Formats)-1]
+		if err := formats.SaveAs(path, openinfer.Name, crowded(t, &row), formats.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		f(t, path)
+	})
+	t.Run("external data", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "model.onnx")
+		if err := onnx.Save(path, crowded(t, &formats.Format{}), onnx.SaveOptions{External: 1}); err != nil {
+			t.Fatal(err)
+		}
+		f(t, path)
+	})
+	shards := func(t *testing.T) string {
+		dir := t.TempDir()
+		var index bytes.Buffer
+		index.WriteString(`{"metadata":{},"weight_map":{`)
+		for i := range 2 {
+			m := crowded(t, &formats.Format{})
+			for k, x := range m.Graph.Initializers {
+				x.Name = fmt.Sprint(i, ".", k)
+				fmt.Fprintf(&index, `"%s":"%d.safetensors",`, x.Name, i)
+			}
+			if err := formats.Save(filepath.Join(dir, fmt.Sprint(i, ".safetensors")), m, formats.Options{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		index.Truncate(index.Len() - 1)
+		index.WriteString(`}}`)
+		for name, text := range map[string]string{"model.safetensors.index.json": index.String(), "config.json": `{"model_type":"llama"}`} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return dir
+	}
+	t.Run("folder", func(t *testing.T) { f(t, shards(t)) })
+	t.Run("index", func(t *testing.T) { f(t, filepath.Join(shards(t), "model.safetensors.index.json")) })
+}
+
+// looks is a context that is done from some look at it on.
+type looks struct {
+	context.Context
+	n, most atomic.Int64
+}
+
+func (l *looks) Err() error {
+	if l.n.Add(1) > l.most.Load() {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestReadersEnd opens and verifies files with contexts that are done from the first look on,
+// from the last, and from some between. Readers look often, and end soon.
+func TestReadersEnd(t *testing.T) {
+	crowds(t, func(t *testing.T, path string) {
+		for name, read := range map[string]func(b *budget.Budget) error{
+			"load": func(b *budget.Budget) error {
+				m, err := formats.LoadWithin(b, path)
+				if err == nil {
+					err = m.Close()
+				}
+				return err
+			},
+			"verify": func(b *budget.Budget) error { return errors.Join(formats.VerifyWithin(b, path)...) },
+		} {
+			within := func(most int64) (int64, error) {
+				l := &looks{Context: context.Background()}
+				l.most.Store(most)
+				err := read(budget.New(l, budget.Limits{}))
+				return l.n.Load(), err
+			}
+			all, err := within(math.MaxInt64)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			// Each MiB of a file and some hundreds of parts take a look.
+			if all < manyParts/512 {
+				t.Errorf("%s: the context is looked at %d times", name, all)
+			}
+			const after = 16
+			for _, most := range []int64{0, 1, 2, all / 4, all / 2, all - 1} {
+				n, err := within(most)
+				if !errors.Is(err, context.Canceled) {
+					t.Errorf("%s, done after %d looks of %d: %v", name, most, all, err)
+				}
+				if n > most+after {
+					t.Errorf("%s, done after %d looks of %d: %d follow", name, most, all, n-most)
+				}
+			}
+		}
+	})
+}
+
+// TestReadersMemory opens files with little memory, and with more, until it is enough. What
+// readers count is of the order of what they take, with what they let go of again.
+func TestReadersMemory(t *testing.T) {
+	crowds(t, func(t *testing.T, path string) {
+		open := func(bytes int64) (int64, error) {
+			b := budget.New(context.Background(), budget.Limits{Bytes: bytes})
+			m, err := formats.LoadWithin(b, path)
+			if err == nil {
+				err = m.Close()
+			}
+			return b.Held(), err
+		}
+		refused := 0
+		for bytes := int64(1); ; bytes *= 2 {
+			_, err := open(bytes)
+			if err == nil {
+				break
+			}
+			refused++
+			if !errors.Is(err, graph.ErrMemory) {
+				t.Fatalf("%d bytes: %v", bytes, err)
+			}
+			if problems := formats.VerifyWithin(budget.New(context.Background(), budget.Limits{Bytes: bytes}), path); !errors.Is(errors.Join(problems...), graph.ErrMemory) {
+				t.Errorf("%d bytes: verifying finds %v", bytes, problems)
+			}
+		}
+		if refused == 0 {
+			t.Error("no memory is enough")
+		}
+		held, _ := open(0)
+		const spare, most = 1 << 20, 8
+		if took := int64(fixtures.Allocated(func() { _, _ = open(0) })); took > most*held+spare {
+			t.Errorf("%d bytes are taken, and %d counted", took, held)
+		}
+	})
+}
