@@ -19,8 +19,8 @@ const (
 	configFile     = "config.json"
 )
 
-// maxConfig is the largest file of settings, in bytes.
-const maxConfig = 4 << 20
+// MaxSettings bounds, in bytes, the files of settings that SettingsOf and DecoderFile read.
+const MaxSettings = 4 << 20
 
 // SettingsOf returns the settings for generation from a model and the files in its folder: tokens
 // that stop, the window, and how to choose tokens. The files are genai_config.json,
@@ -200,12 +200,12 @@ func read(folder fs.FS, name string, v any) error {
 		return err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	data, err := io.ReadAll(io.LimitReader(f, MaxSettings+1))
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	if len(data) > maxConfig {
-		return errorf(nacre.ErrFormat, "%s: more than %d bytes; a file of settings is smaller", name, maxConfig)
+	if len(data) > MaxSettings {
+		return errorf(nacre.ErrFormat, "%s: more than %d bytes; a file of settings is smaller", name, MaxSettings)
 	}
 	if err := json.Unmarshal(data, v); err != nil {
 		return errorf(nacre.ErrFormat, "%s: %w", name, err)

@@ -12,6 +12,8 @@ import (
 	measured "github.com/nacre-ml/nacre/bench/report"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/chelis"
+	"github.com/nacre-ml/nacre/generate"
+	"github.com/nacre-ml/nacre/generate/tokenizer"
 )
 
 // pages are those with parts that are printed, not written: what stands between the
@@ -121,7 +123,7 @@ func formatsBlock(t *testing.T) string {
 	return "\n" + out + "\n"
 }
 
-// limitsBlock is the table of what readers take of files.
+// limitsBlock is the table of what readers, tokenizers and templates take of files.
 func limitsBlock(*testing.T) string {
 	var b strings.Builder
 	b.WriteString("\n| format | what | most |\n|---|---|---|\n")
@@ -132,6 +134,14 @@ func limitsBlock(*testing.T) string {
 			fmt.Fprintf(&b, "| %s | %s | %d |\n", f.Name, bound.What, bound.Most)
 		}
 	}
+	for _, bound := range tokenizer.Bounds() {
+		fmt.Fprintf(&b, "| %s | %s | %d", bound.Of, bound.What, bound.Most)
+		if bound.Each > 0 {
+			fmt.Fprintf(&b, " and %d for each byte of the file or the text", bound.Each)
+		}
+		b.WriteString(" |\n")
+	}
+	fmt.Fprintf(&b, "| settings of generation | bytes of a file | %d |\n", generate.MaxSettings)
 	return b.String() + "\n"
 }
 

@@ -4,6 +4,7 @@ import "github.com/nacre-ml/nacre/formats/internal/container"
 
 // Bounds lists how much the reader takes of a file.
 var Bounds = []container.Bound{
+	{What: "nested values", Most: container.MaxJSON},
 	{What: "layers within layers", Most: maxNesting},
 	{What: "weights made from a seed", Most: mostInitialized},
 	{What: "layers of a network beyond those of its file", Most: spareLayers},

@@ -5,6 +5,7 @@ import "github.com/nacre-ml/nacre/formats/internal/container"
 // Bounds lists how much the reader takes of a file.
 var Bounds = []container.Bound{
 	{What: "bytes", Most: maxBytes},
+	{What: "nested values of JSON", Most: container.MaxJSON},
 	{What: "nested loops", Most: maxNesting},
 	{What: "nodes", Most: maxNodes},
 	{What: "variables", Most: maxVars},

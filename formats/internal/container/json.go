@@ -7,8 +7,8 @@ import (
 	"github.com/nacre-ml/nacre/internal/mapped"
 )
 
-// maxJSON bounds values within values.
-const maxJSON = 10000
+// MaxJSON bounds values of JSON within values.
+const MaxJSON = 10000
 
 // Valid checks that text is one value of JSON. It returns the offset and the reason if it is
 // none, and the error of the context if that ends first. Pages of a mapped file that long
@@ -91,8 +91,8 @@ func (v *validator) value() {
 			v.at++
 			return
 		}
-		if v.open = append(v.open, c); len(v.open) > maxJSON {
-			v.fail("values are nested more than %d deep", maxJSON)
+		if v.open = append(v.open, c); len(v.open) > MaxJSON {
+			v.fail("values are nested more than %d deep", MaxJSON)
 		}
 		if c == '{' {
 			v.key()

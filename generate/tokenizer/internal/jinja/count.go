@@ -37,8 +37,8 @@ func (r *run) makes(bytes int) {
 }
 
 func bounded(bytes int) {
-	if bytes > maxText {
-		fail("a text of more than %d bytes", maxText)
+	if bytes > MaxText {
+		fail("a text of more than %d bytes", MaxText)
 	}
 }
 

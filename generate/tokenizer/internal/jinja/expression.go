@@ -162,8 +162,8 @@ func (r *run) computeText(name, s string, b any) any {
 	case int:
 		if name == "*" {
 			n := max(v, 0)
-			if len(s) > 0 && n > maxText/len(s) {
-				bounded(maxText + 1)
+			if len(s) > 0 && n > MaxText/len(s) {
+				bounded(MaxText + 1)
 			}
 			r.makes(len(s) * n)
 			return strings.Repeat(s, n)

@@ -369,7 +369,7 @@ func indentFilter(r *run, v any, a *arguments) any {
 	by := a.at(0, "width")
 	with, ok := by.(string)
 	if !ok {
-		with = strings.Repeat(" ", min(max(whole(by, 4), 0), maxDepth))
+		with = strings.Repeat(" ", min(max(whole(by, 4), 0), MaxDepth))
 	}
 	first, blank := truth(a.at(1, "first")), truth(a.at(2, "blank"))
 	b, i := r.builder(), 0

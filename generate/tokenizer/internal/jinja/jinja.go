@@ -12,8 +12,8 @@ import (
 
 // The bounds of a template and its run, beside the budget.
 const (
-	maxDepth = 100
-	maxText  = 1 << 24
+	MaxDepth = 100
+	MaxText  = 1 << 24
 )
 
 // A Template is a parsed template. It is safe for use by several goroutines.

@@ -103,7 +103,7 @@ func FuzzRender(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if text, err := tpl.Render(limited(), map[string]any{"list": NewList([]any{1, "b", nil})}); err == nil && len(text) > maxText {
+		if text, err := tpl.Render(limited(), map[string]any{"list": NewList([]any{1, "b", nil})}); err == nil && len(text) > MaxText {
 			t.Fatalf("a text of %d bytes", len(text))
 		}
 	})

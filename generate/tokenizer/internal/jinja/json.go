@@ -23,8 +23,8 @@ func FromJSON(data []byte) (v any, err error) {
 }
 
 func readJSON(d *json.Decoder, depth int) (any, error) {
-	if depth > maxDepth {
-		return nil, fmt.Errorf("values stand more than %d deep in one another", maxDepth)
+	if depth > MaxDepth {
+		return nil, fmt.Errorf("values stand more than %d deep in one another", MaxDepth)
 	}
 	t, err := d.Token()
 	if err != nil {
@@ -74,7 +74,7 @@ func toJSON(r *run, v any, a *arguments) any {
 	if len(a.list) > 2 {
 		fail("tojson takes its further arguments by name")
 	}
-	if w.indent > maxDepth {
+	if w.indent > MaxDepth {
 		fail("an indent of %d is not supported", w.indent)
 	}
 	if w.indent >= 0 {
@@ -110,8 +110,8 @@ type jsonWriter struct {
 }
 
 func (w *jsonWriter) write(v any, depth int) {
-	if depth > maxDepth {
-		fail("values stand more than %d deep in one another", maxDepth)
+	if depth > MaxDepth {
+		fail("values stand more than %d deep in one another", MaxDepth)
 	}
 	w.out.run.steps(1)
 	switch x := v.(type) {

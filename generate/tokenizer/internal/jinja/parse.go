@@ -15,8 +15,8 @@ type parser struct {
 // deeper counts how deep statements and expressions are nested.
 func (p *parser) deeper() func() {
 	p.depth++
-	if p.depth > maxDepth {
-		fail("line %d: the template stands more than %d deep in itself", p.line, maxDepth)
+	if p.depth > MaxDepth {
+		fail("line %d: the template stands more than %d deep in itself", p.line, MaxDepth)
 	}
 	return func() { p.depth-- }
 }
@@ -293,8 +293,8 @@ func (r *run) macro(name string, above *scope, names []string, defaults []expres
 		fail("%s takes %d arguments, not %d", name, len(names), len(a.list))
 	}
 	r.depth++
-	if r.depth > maxDepth {
-		fail("macros call each other more than %d deep", maxDepth)
+	if r.depth > MaxDepth {
+		fail("macros call each other more than %d deep", MaxDepth)
 	}
 	before := r.scope
 	r.enter(map[string]any{}, above)

@@ -10,8 +10,8 @@ import (
 func (r *run) equal(a, b any) bool { return r.equalAt(a, b, 0) }
 
 func (r *run) equalAt(a, b any, depth int) bool {
-	if depth > maxDepth {
-		fail("values stand more than %d deep in one another", maxDepth)
+	if depth > MaxDepth {
+		fail("values stand more than %d deep in one another", MaxDepth)
 	}
 	r.steps(1)
 	if x, ok := number(a); ok {

@@ -9,7 +9,7 @@ import (
 
 // maxWeight bounds the values within a value that a template makes. A text counts one for each 16
 // bytes.
-const maxWeight = maxText / 16
+const maxWeight = MaxText / 16
 
 // A List is a list of values.
 type List struct {
@@ -129,8 +129,8 @@ func (r *run) text(v any) string {
 
 // repr appends a value as Python shows it.
 func (b *builder) repr(v any, depth int) {
-	if depth > maxDepth {
-		fail("values stand more than %d deep in one another", maxDepth)
+	if depth > MaxDepth {
+		fail("values stand more than %d deep in one another", MaxDepth)
 	}
 	b.run.steps(1)
 	switch x := v.(type) {
