@@ -26,8 +26,12 @@ type lexer struct {
 	off  int // of the error in the file
 
 	// goes counts memory, and reports whether reading goes on; nil counts none.
-	goes func(bytes int) bool
+	goes   func(bytes int) bool
+	needed int // bytes that goes has not counted yet
 }
+
+// portion is how many bytes are counted at once.
+const portion = 16 << 10
 
 // newLexer returns a lexer of data that lies at an offset of a file, whose memory is counted
 // among the problems of the file.
@@ -65,10 +69,18 @@ func (l *lexer) fail(at int, format string, args ...any) {
 
 // room counts memory before it is made. If it returns false, there is an error.
 func (l *lexer) room(bytes int) bool {
-	if l.err == nil && l.goes != nil && !l.goes(bytes) {
-		l.fail(l.at, "the budget is spent")
+	if l.needed += bytes; l.needed >= portion || bytes == 0 {
+		l.settle()
 	}
 	return l.err == nil
+}
+
+// settle counts what is not counted yet.
+func (l *lexer) settle() {
+	if l.err == nil && l.goes != nil && !l.goes(l.needed) {
+		l.fail(l.at, "the budget is spent")
+	}
+	l.needed = 0
 }
 
 // next returns the next byte that is no white space; 0 at the end and after an error.
@@ -101,6 +113,7 @@ func (l *lexer) take(c byte) bool {
 
 // end makes sure that nothing but white space is left.
 func (l *lexer) end() {
+	l.settle()
 	if l.next(); l.err == nil && l.at < len(l.data) {
 		l.fail(l.at, "%q stands behind the end", l.data[l.at])
 	}

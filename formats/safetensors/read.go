@@ -106,10 +106,10 @@ func scan(b *budget.Budget, name string, data []byte) *scanner {
 		s.Add(l.off, graph.ErrFormat, "header: %w", l.err)
 		return s
 	}
+	if !s.Take(8, tensorBytes*len(s.tensors)) {
+		return s
+	}
 	for i := range s.tensors {
-		if !s.Take(s.tensors[i].at, tensorBytes) {
-			return s
-		}
 		s.check(&s.tensors[i])
 	}
 	s.places()

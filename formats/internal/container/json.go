@@ -150,9 +150,11 @@ func (v *validator) quoted() {
 	for v.err == nil {
 		from := v.at
 		end := min(from+Piece, len(v.text))
-		for v.at < end && v.text[v.at] != '"' && v.text[v.at] != '\\' && v.text[v.at] >= ' ' {
-			v.at++
+		n, part := 0, v.text[from:end]
+		for n < len(part) && part[n] != '"' && part[n] != '\\' && part[n] >= ' ' {
+			n++
 		}
+		v.at += n
 		if v.at-from == Piece {
 			mapped.Release(v.text[from:v.at])
 			v.look()
