@@ -94,14 +94,19 @@ func (b *Budget) Steps(n int64) error {
 	}
 	// A call beyond the limit is not counted, so that the count does not wrap.
 	spent := b.spent.Load()
-	if b.limits.Steps > 0 && n > b.limits.Steps-spent {
-		return fmt.Errorf("%w: the limit is %d steps", ErrSteps, b.limits.Steps)
+	for {
+		if b.limits.Steps > 0 && n > b.limits.Steps-spent {
+			return fmt.Errorf("%w: the limit is %d steps", ErrSteps, b.limits.Steps)
+		}
+		if b.spent.CompareAndSwap(spent, spent+n) {
+			break
+		}
+		spent = b.spent.Load()
 	}
-	looks := b.spent.Add(n)/lookEvery != spent/lookEvery
 	switch {
 	case b.whole != nil:
 		return b.whole.Steps(n)
-	case looks:
+	case (spent+n)/lookEvery != spent/lookEvery:
 		return b.Err()
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -113,5 +114,26 @@ func TestNone(t *testing.T) {
 	b.Release(1)
 	if b.Bytes(math.MaxInt64) != nil || b.Steps(math.MaxInt64) != nil || b.Err() != nil || b.Held() != 0 {
 		t.Error("a nil budget bounds something")
+	}
+}
+
+// TestStepsTogether takes steps from many goroutines: together they take no more than there are.
+func TestStepsTogether(t *testing.T) {
+	const limit = 1000
+	b := New(context.Background(), Limits{Steps: limit})
+	var taken atomic.Int64
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range limit {
+				if b.Steps(3) == nil {
+					taken.Add(3)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if n := taken.Load(); n != limit-1 {
+		t.Errorf("%d steps were taken of %d", n, limit)
 	}
 }
