@@ -1,8 +1,8 @@
 package exec
 
 import (
-	"context"
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 
