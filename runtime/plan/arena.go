@@ -5,14 +5,13 @@ import (
 	"sort"
 )
 
-// alignment of values in the arena, in bytes: a cache line.
+// alignment is the alignment of values in the arena in bytes: a cache line.
 const alignment = 64
 
 func alignUp(n int) int { return (n + alignment - 1) / alignment * alignment }
 
-// layout gives every buffer an offset such that buffers in use at the same step
-// do not overlap: largest first, each into the smallest gap that holds it
-// between the buffers placed already (best fit).
+// layout gives every buffer an offset such that buffers in use at the same step do not overlap. It
+// places the largest first, each in the smallest gap that holds it (best fit).
 func layout(list []*buffer) {
 	order := slices.Clone(list)
 	slices.SortStableFunc(order, func(a, b *buffer) int { return b.bytes - a.bytes })
@@ -24,8 +23,8 @@ func layout(list []*buffer) {
 	}
 }
 
-// bestGap returns the offset of the smallest gap that holds b between the
-// placed buffers in use at the same time, or the end of the last of them.
+// bestGap returns the offset of the smallest gap that holds b between placed buffers in use at the
+// same time. If no gap is large enough, it returns the end of these buffers.
 func bestGap(placed []*buffer, b *buffer) int {
 	best, bestSize, end := -1, 0, 0
 	for _, o := range placed {

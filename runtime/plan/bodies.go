@@ -8,18 +8,17 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// bodyPlan is the plan of a graph that a node holds. It is nil where the types of the
-// graph's inputs are known only while running, or do not fit it.
+// bodyPlan is the plan of a graph in a node. If the types of the graph's inputs are known only
+// while running, or do not fit the graph, plan is nil.
 type bodyPlan struct {
 	attr  string
 	plan  *Plan
-	first bool      // it is that of the first iteration
-	loops *op.Loops // it is that of a run in a stream; nil for others
-	err   error     // why there is no plan
+	first bool      // plan is for the first iteration
+	loops *op.Loops // plan is for runs in a stream; nil for others
+	err   error     // the reason why there is no plan
 }
 
-// bodies plans the graphs that the node of a step may run, in the order of its
-// attributes.
+// bodies plans the graphs that the node of a step may run, in the order of its attributes.
 func (pl *Plan) bodies(s *Step) []bodyPlan {
 	if s.Bodies == nil {
 		return nil
@@ -55,7 +54,7 @@ func (pl *Plan) bodies(s *Step) []bodyPlan {
 	return list
 }
 
-// body plans a graph for inputs of its own of those types.
+// body plans a graph for its own inputs of the given types.
 func (pl *Plan) body(b *Body, types []graph.Type) (*Plan, error) {
 	if types == nil && len(b.Decl) > 0 {
 		return nil, graph.Errorf(graph.ErrShape, "its inputs are known only then")
@@ -70,7 +69,7 @@ func (pl *Plan) body(b *Body, types []graph.Type) (*Plan, error) {
 	return b.Program.ForTypes(context.Background(), types)
 }
 
-// bodyInputs are the types of the inputs that a node's shape rule gives its graphs.
+// bodyInputs returns the types that a node's shape rule passes to each of its graphs.
 func (pl *Plan) bodyInputs(s *Step, in []*op.Value) map[string][]graph.Type {
 	seen := map[string][]graph.Type{}
 	c := &op.Infer{In: in, Body: func(attr string, in []*op.Value) ([]*op.Value, error) {
@@ -81,13 +80,13 @@ func (pl *Plan) bodyInputs(s *Step, in []*op.Value) map[string][]graph.Type {
 		seen[attr] = types
 		return s.Bodies[attr].outputs(in, pl.values)
 	}}
-	// A graph that does not fit is one that does not run, or one that fails the run.
+	// If a graph does not fit, it never runs or it fails the run. Both are ignored here.
 	_, _ = op.InferWith(s.Op, s.Node.Node, c)
 	return seen
 }
 
 // declaredTypes returns the types of the outputs as the graph declares them. Extents that follow
-// from those of the declared inputs are added, and an extent that contradicts them is unknown.
+// from the declared inputs are added. An extent that contradicts the declared one becomes unknown.
 func (b *Body) declaredTypes() []graph.Type {
 	in := make([]*op.Value, len(b.Inputs))
 	for k, id := range b.Inputs {
@@ -96,7 +95,7 @@ func (b *Body) declaredTypes() []graph.Type {
 			in[k] = &op.Value{Type: b.Decl[k].Type}
 		}
 	}
-	// A graph that its own declarations do not fit says nothing of its results.
+	// If the graph does not fit its own declarations, infer says nothing about its outputs.
 	values, err := b.infer(in)
 	list := make([]graph.Type, len(b.Outputs))
 	for i, id := range b.Outputs {
@@ -112,7 +111,7 @@ func (b *Body) declaredTypes() []graph.Type {
 	return list
 }
 
-// declaredAs returns a type with the extents that a graph says it has.
+// declaredAs merges the declared extents into a type.
 func declaredAs(t graph.Type, said graph.Dims) graph.Type {
 	switch {
 	case said == nil:

@@ -12,45 +12,44 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// exposedLen bounds the elements of a value that decides extents: shapes and counts
-// are short.
+// exposedLen bounds the elements of a value that decides extents. Shapes and counts are short.
 const exposedLen = 1024
 
-// builder makes one stage of a plan: it infers the nodes in order, keeps those that
-// results need, and binds them.
+// builder makes one stage of a plan: it infers the nodes in order, keeps the nodes that results
+// need, and binds them.
 type builder struct {
 	*Plan
 	todo   []inferred
 	expose map[int]bool
-	moving map[int]*tensor.Tensor // by id: constants whose elements are there while they are held
-	wait   map[*Node]int          // nodes that cannot be bound before the elements of a value are known
+	moving map[int]*tensor.Tensor // by id: aligned copies of constants that move in and out of memory
+	wait   map[*Node]int          // nodes that need the elements of a value before they can be bound
 }
 
-// inferred is a node whose inputs have known extents.
+// inferred is a node with inputs of known extents.
 type inferred struct {
 	*Node
 	in, out []*op.Value
-	dynamic bool // only a run finds out the extents of its outputs
+	dynamic bool // extents of outputs are known only while running
 	needed  bool
 
-	inLayouts, outLayouts []device.Layout // nil for all plain
+	inLayouts, outLayouts []device.Layout // nil if all are plain
 
 	unread    bool         // no device reads the inputs
-	offloaded *device.Step // of an accelerator that can compute it
-	most      []*op.Value  // what it makes of a node whose extents it counts
-	stays     string       // why none does
-	defect    error        // of the accelerator's rows
+	offloaded *device.Step // the accelerator's step, if it can compute the node
+	most      []*op.Value  // outputs at their largest, if an accelerator counts the extents
+	stays     string       // the reason why no accelerator computes the node
+	defect    error        // error in the accelerator's rows
 }
 
-// facts is what is known, by id, when a stage begins.
+// facts is the knowledge about values, by id, when a stage begins.
 type facts struct {
 	values      []*op.Value
 	ready, late []bool
 }
 
-// stage plans as many of the nodes as have inputs of known extents. The values of
-// given are there already, in that place.
-// Lengths are the lengths and states that the extents depend on, or nil.
+// stage plans the nodes with inputs of known extents, and leaves the others to the next stage. The
+// values in given already exist, in the given place. lengths holds the lengths and states that
+// extents depend on, or nil.
 func (p *Program) stage(ctx context.Context, at *facts, nodes []*Node, given []int, place Place, lengths *Lengths) (*Plan, error) {
 	wait := map[*Node]int{}
 	for {
@@ -81,7 +80,7 @@ func (p *Program) stage(ctx context.Context, at *facts, nodes []*Node, given []i
 	}
 }
 
-// infer infers one node, or leaves it to the next stage.
+// infer infers one node or leaves it to the next stage.
 func (b *builder) infer(n *Node) error {
 	for _, id := range n.In {
 		if id >= 0 && !b.ready[id] {
@@ -132,8 +131,8 @@ func (b *builder) infer(n *Node) error {
 	return nil
 }
 
-// hasExtents reports whether a value is a tensor whose extents are numbers, or
-// expressions over lengths that are known when a run starts, or no tensor.
+// hasExtents reports whether a value has extents that are known when a run starts: numbers or
+// expressions over lengths. It is true for a value that is not a tensor.
 func (b *builder) hasExtents(v *op.Value) bool {
 	if v.Kind != graph.TensorType {
 		return true
@@ -148,8 +147,8 @@ func (b *builder) counts(n *Node) bool {
 	return ok && b.Program.device.Accelerator() != nil
 }
 
-// generates reports whether an accelerator fills the memory of what a node makes of a few
-// numbers. Short integers are not left to it: shapes and indices may follow from them.
+// generates reports whether an accelerator can compute a node that fills a value from a few
+// numbers. It is false for short integers, because shapes and indices may follow from them.
 func (b *builder) generates(x *inferred) bool {
 	a := b.Program.device.Accelerator()
 	if a == nil || !x.Row.Generates {
@@ -170,8 +169,8 @@ func (b *builder) generates(x *inferred) bool {
 
 func (b *builder) leave(n *Node) { b.rest = append(b.rest, n) }
 
-// exposeInputs asks for the elements of the inputs that may decide extents: those
-// behind the first, or else the first. It reports whether there are any.
+// exposeInputs asks for the elements of the inputs after the first, or else of the first: they may
+// decide extents. It reports whether it found any.
 func (b *builder) exposeInputs(n *Node) bool {
 	found := false
 	for i := len(n.inputs()) - 1; i >= 0; i-- {
@@ -185,8 +184,8 @@ func (b *builder) exposeInputs(n *Node) bool {
 	return found
 }
 
-// exposeValue asks for the elements of a value that is not constant. It reports false
-// for one whose elements are known, or which has too many.
+// exposeValue asks for the elements of a value that is not constant. If they are known or too many,
+// it reports false.
 func (b *builder) exposeValue(id int) bool {
 	v := b.values[id]
 	if v.Const != nil || v.Kind != graph.TensorType {
@@ -200,8 +199,8 @@ func (b *builder) exposeValue(id int) bool {
 	return true
 }
 
-// prune marks the nodes that results, or nodes left to the next stage, need, and drops
-// those of the rest that nothing needs.
+// prune marks the nodes that results or the next stage need, and drops nodes of the rest that
+// nothing needs.
 func (b *builder) prune() {
 	needed := make([]bool, len(b.values))
 	for _, id := range b.Program.Outputs {
@@ -237,8 +236,8 @@ func (b *builder) prune() {
 	}
 }
 
-// bindAll makes the steps. It reports true if a node turned out to depend on the
-// elements of a value, so that the stage is to be made again.
+// bindAll makes the steps. If a node turns out to need the elements of a value, or a state without
+// room, it reports true: the stage must be made again.
 func (b *builder) bindAll(ctx context.Context) (again bool, err error) {
 	for _, x := range b.todo {
 		if !x.needed {
@@ -263,7 +262,7 @@ func (b *builder) bindAll(ctx context.Context) (again bool, err error) {
 	return false, nil
 }
 
-// bind makes a node a view or a step: of the device, or else of the host.
+// bind makes a node a view, a step of a device, or a step on the host.
 func (b *builder) bind(x *inferred) error {
 	if !x.dynamic && x.Row.View && len(x.Out) == 1 && x.out[0].Kind == graph.TensorType {
 		if b.Lengths.inRoom(x) {
@@ -298,8 +297,7 @@ func (b *builder) binding(x *inferred) *device.Binding {
 	return d
 }
 
-// align makes sure that constants whose elements a step reads lie as the device needs
-// them, which a mapped file does not promise.
+// align aligns constants that a step reads. Constants in a mapped file may be unaligned.
 func (b *builder) align(x *inferred, step *device.Step) error {
 	if x.isOffloaded() {
 		return nil
@@ -333,8 +331,8 @@ func (b *builder) alignConst(id int) error {
 	return nil
 }
 
-// step makes the step of a node. One on the host whose extents are expressions infers
-// them when it runs.
+// step makes the step of a node. A step on the host with extents that are expressions infers them
+// when it runs.
 func (b *builder) step(x *inferred, d *device.Binding) (*device.Step, error) {
 	var refusal *device.Refusal
 	if x.isOffloaded() {

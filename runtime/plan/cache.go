@@ -14,29 +14,27 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// maxPlans bounds the plans that a cache keeps; the one unused for longest goes
-// first.
+// maxPlans bounds the plans in a cache. The least recently used plan is dropped first.
 const maxPlans = 32
 
-// planCache keeps plans by what they depend on. The zero value is ready.
+// planCache keeps plans under keys of types and extents. The zero value is ready to use.
 type planCache struct {
 	mu    sync.Mutex
 	plans map[string]*cachedPlan
 	clock int
 }
 
-// cachedPlan is a plan that the first caller makes. The plan and the error are set when
-// made is closed.
+// cachedPlan is a plan that the first caller makes. plan and err are set once made is closed.
 type cachedPlan struct {
 	made    chan struct{}
 	plan    *Plan
 	err     error
-	stopped bool // the context of the caller that was to make it ended
+	stopped bool // the first caller's context ended before the plan was made
 	used    int
 }
 
-// For returns the plan for inputs like these, made by the first call that needs
-// it and kept for the next. When the context is done For ends with its error.
+// For returns the plan for inputs with these types and extents. The first call makes the plan, and
+// later calls reuse it. If ctx ends before, For returns an error.
 func (p *Program) For(ctx context.Context, inputs []tensor.Value) (*Plan, error) {
 	var buf [128]byte
 	key := buf[:0]
@@ -52,7 +50,7 @@ func (p *Program) For(ctx context.Context, inputs []tensor.Value) (*Plan, error)
 	})
 }
 
-// ForTypes is For inputs of those types. The extents of tensors must be numbers.
+// ForTypes is For with types in place of inputs. The extents of tensors must be numbers.
 func (p *Program) ForTypes(ctx context.Context, types []graph.Type) (*Plan, error) {
 	var key []byte
 	for i, t := range types {
@@ -71,8 +69,8 @@ func (p *Program) ForTypes(ctx context.Context, types []graph.Type) (*Plan, erro
 	})
 }
 
-// ForLengths is For inputs of those types, whose extents may be expressions over the
-// lengths of l. The plan keeps l.
+// ForLengths is ForTypes with extents that may be expressions over the lengths of l. A new plan
+// keeps l and updates its States.
 func (p *Program) ForLengths(ctx context.Context, types []graph.Type, l *Lengths) (*Plan, error) {
 	var key []byte
 	for _, t := range types {
@@ -93,8 +91,8 @@ func (p *Program) ForLengths(ctx context.Context, types []graph.Type, l *Lengths
 	})
 }
 
-// Forget drops the plans of the program and of the graphs that its nodes hold. Runs
-// under way keep theirs, and later ones make new plans.
+// Forget drops the plans of the program and of the graphs in its nodes. Current runs keep their
+// plans, and later runs make new ones.
 func (p *Program) Forget() {
 	p.plans.clear()
 	for _, n := range p.Nodes {
@@ -104,15 +102,14 @@ func (p *Program) Forget() {
 	}
 }
 
-// Plans is how many plans Forget would drop, but for the graphs that nodes hold.
+// Plans returns how many plans Forget would drop, without the graphs in nodes.
 func (p *Program) Plans() int {
 	p.plans.mu.Lock()
 	defer p.plans.mu.Unlock()
 	return len(p.plans.plans)
 }
 
-// declared replaces the types of values that are no tensors by those that the program
-// knows, on which alone plans depend.
+// declared replaces types other than tensor types by the program's own. Plans depend only on these.
 func (p *Program) declared(types []graph.Type) []graph.Type {
 	for i, t := range types {
 		if t.Kind != graph.TensorType {
@@ -122,7 +119,7 @@ func (p *Program) declared(types []graph.Type) []graph.Type {
 	return types
 }
 
-// Static plans ahead of the first run when the model says all extents of its inputs.
+// Static plans ahead of the first run if the model declares all extents of its inputs.
 func (p *Program) Static(ctx context.Context) error {
 	types, key := make([]graph.Type, len(p.Inputs)), []byte(nil)
 	for i, id := range p.Inputs {
@@ -137,7 +134,7 @@ func (p *Program) Static(ctx context.Context) error {
 	return err
 }
 
-// notTensor stands for a value whose extents no plan depends on.
+// notTensor stands in keys for a value that is not a tensor.
 const notTensor = 0xff
 
 func appendType(key []byte, v tensor.Value) []byte {
@@ -157,8 +154,8 @@ func appendTensor(key []byte, d tensor.DType, shape tensor.Shape) []byte {
 	return key
 }
 
-// get returns the plan of that key, which the first call makes. When its context ends
-// the next makes it.
+// get returns the plan under a key. The first call makes it. If the context of that call ends, a
+// waiting call makes the plan instead.
 func (c *planCache) get(ctx context.Context, key []byte, make func() (*Plan, error)) (*Plan, error) {
 	for {
 		e, first := c.entry(key)
@@ -175,7 +172,7 @@ func (c *planCache) get(ctx context.Context, key []byte, make func() (*Plan, err
 	}
 }
 
-// fill makes the plan of an entry, and forgets the entry if the context ended.
+// fill makes the plan of an entry. If the context ended, it removes the entry.
 func (c *planCache) fill(ctx context.Context, key string, e *cachedPlan, make func() (*Plan, error)) {
 	defer close(e.made)
 	e.err = errEarly
@@ -193,7 +190,7 @@ func (c *planCache) fill(ctx context.Context, key string, e *cachedPlan, make fu
 
 var errEarly = errors.New("making the plan ended early")
 
-// wait returns when the plan is made, or with the context's error.
+// wait waits until the plan is made. If the context ends first, it returns its error.
 func (e *cachedPlan) wait(ctx context.Context) error {
 	select {
 	case <-e.made:
@@ -214,7 +211,7 @@ func (c *planCache) clear() {
 	clear(c.plans)
 }
 
-// entry returns the entry of that key. The first caller is to fill it.
+// entry returns the entry of a key. If first is true, the caller must fill the entry.
 func (c *planCache) entry(key []byte) (e *cachedPlan, first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

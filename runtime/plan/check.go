@@ -8,15 +8,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// Check reports the first node of a validated model that Compile refuses, and the first value
-// whose declared type is not the type that its node computes. Unlike Compile it looks at nodes
-// that no output needs too, unless their operator is not there.
+// Check reports the first node of a validated model that Compile refuses, and the first value with
+// a declared type other than the type that its node computes. Unlike Compile, it also checks nodes
+// that no output needs, unless the registry lacks their operator.
 //
-// Declared extents may differ from the computed extents: exporters leave stale ones, which no
-// plan uses, and ONNX Runtime takes such files.
+// Declared extents may differ from the computed extents. Exporters leave stale ones, no plan uses
+// them, and ONNX Runtime accepts such files.
 //
-// In the model that it returns, outputs of the graphs of nodes have types for nodes that never
-// run the graphs. Passes, which may find out more, do not change these.
+// The returned model has types for the outputs of graphs in nodes. A node that never runs its graph
+// uses them. Passes may learn more, but do not change these types.
 func Check(m *graph.Model, registry *op.Registry, dev device.Device) (*graph.Model, error) {
 	c := &compiler{Program: &Program{File: m.File, device: dev}, registry: registry, ids: map[string]int{}, check: &check{unrun: map[*graph.Graph][]*graph.Value{}}}
 	if err := c.compile(m.Graph, nil); err != nil {
@@ -27,12 +27,12 @@ func Check(m *graph.Model, registry *op.Registry, dev device.Device) (*graph.Mod
 	return &noted, nil
 }
 
-// check is what Check knows of one graph.
+// check is the state of Check for one graph.
 type check struct {
-	types map[string]graph.Type // that the file declares of outputs and of values of nodes
-	live  map[*graph.Node]bool  // that outputs need
+	types map[string]graph.Type // types that the file declares for outputs and inner values
+	live  map[*graph.Node]bool  // nodes that outputs need
 
-	unrun map[*graph.Graph][]*graph.Value // outputs of the graphs of nodes, of all graphs
+	unrun map[*graph.Graph][]*graph.Value // outputs of the graphs of nodes, shared by all graphs
 }
 
 // begin returns all nodes of the graph in an order in which they can be bound.
@@ -48,8 +48,8 @@ func (k *check) begin(g *graph.Graph, live []*graph.Node) []*graph.Node {
 	return graph.Sorted(g.Nodes)
 }
 
-// skips reports whether a node is not checked: no output needs it, and its operator is not
-// there, or a node before it that was skipped computes one of its inputs.
+// skips reports whether a node is not checked. No output needs such a node, and the registry lacks
+// its operator or an earlier skipped node computes one of its inputs.
 func (k *check) skips(c *compiler, n *graph.Node) bool {
 	if k.live[n] {
 		return false
@@ -63,7 +63,7 @@ func (k *check) skips(c *compiler, n *graph.Node) bool {
 	})
 }
 
-// declared compares the type that the file declares of a value with its type.
+// declared returns an error if the file declares another type for a value than it has.
 func (k *check) declared(name string, has graph.Type) error {
 	if t := k.types[name]; !t.SameElements(has) {
 		return graph.Errorf(graph.ErrFormat, "%q is declared to be %v, and is %v", name, t, has)

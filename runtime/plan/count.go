@@ -7,10 +7,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// counted returns what an accelerator makes of a node whose extents it counts: each output
-// as a vector of the most elements that it can have, and behind them the number that stands
-// for the unknown extents. It is nil for a node that is not an op.Counter on inputs of known
-// extents.
+// counted returns the outputs of a node with extents that an accelerator counts: each output as a
+// vector of the most elements that it can have, then the count, which stands for the unknown
+// extents. If the node is not an op.Counter with inputs of known extents, it returns nil.
 func (x *inferred) counted() []*op.Value {
 	o, ok := x.Op.(op.Counter)
 	if !ok {
@@ -48,8 +47,8 @@ func (x *inferred) counted() []*op.Value {
 	return append(list, &op.Value{Type: graph.TensorOf(tensor.I32, graph.Dims{graph.Known(1)})})
 }
 
-// count adds a node that an accelerator counts, and one that brings as much of its results as
-// there is: a run then has their extents.
+// count adds a node that computes and counts on the accelerator, and a node that copies as many of
+// its results as there are. The run then knows their extents.
 func (a *assignment) count(x *inferred) {
 	n := *x.Node
 	n.Out = make([]int, len(x.most))
@@ -74,8 +73,8 @@ func (a *assignment) count(x *inferred) {
 	a.todo = append(a.todo, counting, fetched)
 }
 
-// Extents returns the extents of output k of a step that fetches, where count stands for what
-// was counted.
+// Extents returns the extents of output k of a step that fetches. count replaces the unknown
+// extents.
 func (pl *Plan) Extents(s *Step, k, count int) tensor.Shape {
 	dims := pl.Slots[s.Out[k]].Type.Dims
 	shape := make(tensor.Shape, len(dims))
@@ -88,14 +87,14 @@ func (pl *Plan) Extents(s *Step, k, count int) tensor.Shape {
 	return shape
 }
 
-// fetch is the operator of the nodes that bring what an accelerator counted.
+// fetch is the operator of nodes that copy counted results from an accelerator.
 type fetch struct{}
 
-// Infer leaves the extents to a run.
+// Infer leaves the extents to the run.
 func (fetch) Infer(*op.Infer) error { return nil }
 
-// Fetches reports whether the step brings what an accelerator counted: the number is its last
-// input, which it reads first.
+// Fetches reports whether the step copies counted results from an accelerator. The count is its
+// last input, and it reads the count first.
 func (s *Step) Fetches() bool {
 	_, ok := s.Op.(fetch)
 	return ok

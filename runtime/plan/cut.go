@@ -2,18 +2,18 @@ package plan
 
 import "math"
 
-// cut is a graph with capacities, whose least cut between vertices source and sink
-// divides the others into those that stay with either.
+// cut is a graph with capacities. Its minimum cut separates the vertices that stay with source from
+// the vertices that stay with sink.
 type cut struct {
-	edges []cutEdge // an edge and its reverse stand side by side
+	edges []cutEdge // each edge is followed by its reverse
 	out   [][]int   // by vertex: its edges
-	level []int     // by vertex: the steps from source while a flow is sought
-	tried []int     // by vertex: its edges through which no more flows
+	level []int     // by vertex: edges from source; -1 if not reached
+	tried []int     // by vertex: how many of its edges are exhausted
 }
 
 type cutEdge struct{ to, left int }
 
-// The vertices that every cut has, and the capacity of edges that no cut severs.
+// The vertices of every cut, and the capacity of edges that no cut severs.
 const (
 	source = iota
 	sink
@@ -30,7 +30,7 @@ func (c *cut) vertex() int {
 	return len(c.out) - 1
 }
 
-// edge adds what it costs when from stays with source and to with sink.
+// edge adds a cost that is paid if from stays with source and to with sink.
 func (c *cut) edge(from, to, cost int) {
 	if from == to || cost == 0 {
 		return
@@ -40,8 +40,8 @@ func (c *cut) edge(from, to, cost int) {
 	c.edges = append(c.edges, cutEdge{to, cost}, cutEdge{from, 0})
 }
 
-// solve finds the greatest flow and reports, by vertex, which stay with source in the
-// least cut; of several such cuts, in that with the fewest.
+// solve finds the maximum flow and reports, by vertex, whether it stays with source in the minimum
+// cut. Of several minimum cuts it takes the one with the fewest vertices at source.
 func (c *cut) solve() []bool {
 	for c.levels() {
 		c.tried = make([]int, len(c.out))
@@ -55,7 +55,7 @@ func (c *cut) solve() []bool {
 	return side
 }
 
-// levels counts the steps from source, and reports whether sink is reached.
+// levels counts the edges from source to each vertex, and reports whether sink is reached.
 func (c *cut) levels() bool {
 	c.level = make([]int, len(c.out))
 	for v := range c.level {
@@ -76,7 +76,7 @@ func (c *cut) levels() bool {
 	return c.level[sink] >= 0
 }
 
-// push sends at most so much from v to sink, and returns how much.
+// push sends at most most units from v to sink, and returns how many it sent.
 func (c *cut) push(v, most int) int {
 	if v == sink {
 		return most

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// cutEdges is a graph as it was written.
+// cutEdges is an edge as it was added.
 type cutEdges struct{ from, to, cost int }
 
-// costOf is what a division of the vertices costs; bit v of side says that vertex v stays
+// costOf returns the cost of a division of the vertices. If bit v of side is set, vertex v stays
 // with source.
 func costOf(edges []cutEdges, side int) int {
 	cost := 0
@@ -20,8 +20,8 @@ func costOf(edges []cutEdges, side int) int {
 	return cost
 }
 
-// TestCut compares cuts of random graphs with the cheapest of all divisions, and of these
-// with that of the fewest vertices beside source.
+// TestCut compares cuts of random graphs with the cheapest of all divisions. Of several such
+// divisions the cut must have the fewest vertices at source.
 func TestCut(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {

@@ -9,17 +9,16 @@ import (
 	"github.com/nacre-ml/nacre/internal/printable"
 )
 
-// String returns the text of the plan's listing.
+// String returns the plan's listing as text.
 func (pl *Plan) String() string {
 	var b strings.Builder
-	_ = pl.Listing().WriteText(&b) // a Builder takes all
+	_ = pl.Listing().WriteText(&b) // a Builder does not fail
 	return b.String()
 }
 
-// WriteText writes every step with its operator and what computes it, and below it
-// its operands, in columns: name, type, bytes and place. Graphs that nodes hold stand
-// below their node, moved to the right. Then it writes what is planned only in the
-// run, and the memory that a run takes.
+// WriteText writes every step with its operator, device and kernels, followed by a line per operand
+// with name, type, bytes and place. Graphs of nodes follow their node, indented. Then come the
+// nodes that are planned during the run, and the memory of a run.
 func (l *Listing) WriteText(w io.Writer) error {
 	t := &listingText{}
 	t.listing(l, "")
@@ -28,7 +27,7 @@ func (l *Listing) WriteText(w io.Writer) error {
 	return err
 }
 
-// listingText is the text of a listing while it is made.
+// listingText builds the text of a listing.
 type listingText struct{ strings.Builder }
 
 func (t *listingText) listing(l *Listing, margin string) {
@@ -60,7 +59,7 @@ func (t *listingText) step(i int, s *ListedStep, margin string) {
 	for _, o := range s.Outputs {
 		fmt.Fprintf(tw, "%s       out\t%d\t%s\n", margin, o.Index, o.text())
 	}
-	_ = tw.Flush() // a Builder takes all
+	_ = tw.Flush() // a Builder does not fail
 	if s.Stays != "" {
 		printable.Fprintf(t, "%s       stays  %s\n", margin, s.Stays)
 	}
@@ -72,7 +71,7 @@ func (t *listingText) step(i int, s *ListedStep, margin string) {
 	}
 }
 
-// text returns the columns of an operand, safe to show.
+// text returns the columns of an operand with unprintable characters replaced.
 func (o *ListedOperand) text() string {
 	bytes := "?"
 	if o.Bytes != nil {

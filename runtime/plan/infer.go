@@ -11,15 +11,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// foldBytes bounds what planning computes ahead of a run: shape arithmetic
-// stays far below it.
+// foldBytes bounds the inputs and outputs of a node that planning folds. Shape arithmetic needs far
+// less.
 const foldBytes = 1 << 16
 
-// foldReserve bounds what a node computed ahead of a run may take beside its outputs.
+// foldReserve bounds the memory that a folded node takes beside its outputs.
 const foldReserve = 64 << 20
 
-// infer walks the program with the given inputs and returns what is known of
-// every value, by id, before anything runs.
+// infer walks the program with the given inputs and returns the facts, by id, that are known of
+// every value before anything runs.
 func (p *Program) infer(inputs []*op.Value) ([]*op.Value, error) {
 	values := append([]*op.Value(nil), p.values...)
 	for i, id := range p.Inputs {
@@ -48,8 +48,8 @@ func (p *Program) infer(inputs []*op.Value) ([]*op.Value, error) {
 	return values, nil
 }
 
-// infer runs the shape rule of one node. Values, by id, are where bodies take
-// what they capture from.
+// infer runs the shape rule of one node. Bodies take the values that they capture from values, by
+// id.
 func (n *Node) infer(in, values []*op.Value) ([]*op.Value, error) {
 	c := &op.Infer{In: in, Body: func(attr string, in []*op.Value) ([]*op.Value, error) {
 		b := n.Bodies[attr]
@@ -61,8 +61,7 @@ func (n *Node) infer(in, values []*op.Value) ([]*op.Value, error) {
 	return op.InferWith(n.Op, n.Node, c)
 }
 
-// outputs infers what a body returns for inputs of its own and the values around
-// it.
+// outputs infers the outputs of a body from its own inputs and the values around it.
 func (b *Body) outputs(in, around []*op.Value) ([]*op.Value, error) {
 	if want := len(b.Inputs) - len(b.Captures); len(in) != want {
 		return nil, graph.Errorf(graph.ErrFormat, "the graph takes %d inputs and is given %d", want, len(in))
@@ -82,8 +81,7 @@ func (b *Body) outputs(in, around []*op.Value) ([]*op.Value, error) {
 	return out, nil
 }
 
-// fold computes a small node whose inputs are all constant. A node with bodies waits for a run,
-// which has a frame for them.
+// fold computes a small node if all its inputs are constant.
 func fold(p *Program, n *Node, in, out []*op.Value) error {
 	if n.Row.DynamicOutputs || n.Row.Impure || len(n.Bodies) > 0 {
 		return nil

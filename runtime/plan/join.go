@@ -6,8 +6,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 )
 
-// join has one node compute what two of the session's device do where the device offers
-// that, so that what is between them is never stored.
+// join merges two nodes of the session's device if the device can compute both in one step. The
+// value between them is then never stored.
 func (b *builder) join() {
 	reads := make([]int, len(b.values))
 	read := func(id int) {
@@ -15,7 +15,7 @@ func (b *builder) join() {
 			reads[id]++
 		}
 	}
-	from := make([]int, len(b.values)) // the index in todo, and 1, of what computes a value
+	from := make([]int, len(b.values)) // by value id: the index in todo of the node that computes it, plus 1
 	for i := range b.todo {
 		x := &b.todo[i]
 		if !x.needed {
@@ -45,12 +45,12 @@ func (b *builder) join() {
 	}
 }
 
-// joins reports whether a node may become part of another.
+// joins reports whether a node may be merged with another.
 func (x *inferred) joins() bool {
 	return x.needed && !x.dynamic && !x.Row.View && !x.isOffloaded() && len(x.In) > 0 && len(x.In) == len(x.Node.Inputs)
 }
 
-// become makes the node that of a binding, which reads those values.
+// become replaces the node by the node of a binding that reads the values in.
 func (x *inferred) become(d *device.Binding, in []int) {
 	x.Node = &Node{Node: d.Node, Op: d.Op, Row: d.Row, In: in, Out: x.Out}
 	x.in, x.inLayouts, x.outLayouts = d.In, d.InLayouts, d.OutLayouts

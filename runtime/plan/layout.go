@@ -8,21 +8,19 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// assignment is the layouts of the nodes of a stage while they are decided. Values of
-// the program are plain. What a node computes or reads in another layout is a value of
-// its own, which the plan adds.
+// assignment decides the layouts of the nodes of a stage. Values of the program are plain. If a
+// node computes or reads a value in another layout, the plan adds a value for it.
 type assignment struct {
 	*builder
-	choices [][]device.LayoutChoice // by index in todo: plain, and another; nil for plain alone
-	vertex  []int                   // by index in todo: in the cut
+	choices [][]device.LayoutChoice // by index in todo: plain, then another; nil for only plain
+	vertex  []int                   // by index in todo: the node's vertex in the cut
 	other   device.Layout
-	blocked map[int]int  // the added value that has the elements of a value
-	missing map[int]bool // values of which only the added one is computed so far
+	blocked map[int]int  // by value id: the added value with the same elements
+	missing map[int]bool // values computed so far only in the other layout
 }
 
-// assignLayouts decides which nodes an accelerator computes, and then in which layouts the
-// others compute, so that their time and that of copies is the least by the devices'
-// estimates, and puts the copies among the nodes.
+// assignLayouts decides which nodes an accelerator computes, then the layouts of the other nodes,
+// and inserts copies between layouts. It minimises the estimated time of nodes and copies.
 func (b *builder) assignLayouts() {
 	if a := b.Program.device.Accelerator(); a != nil {
 		b.assign(func(x *inferred) []device.LayoutChoice { return b.offload(a, x) })
@@ -30,7 +28,7 @@ func (b *builder) assignLayouts() {
 	b.assign(b.block)
 }
 
-// assign has nodes compute in one of the two layouts that ask offers for them.
+// assign lets each node compute in one of the two layouts that ask offers.
 func (b *builder) assign(ask func(x *inferred) []device.LayoutChoice) {
 	a := &assignment{builder: b, choices: make([][]device.LayoutChoice, len(b.todo)), blocked: map[int]int{}, missing: map[int]bool{}}
 	for i := range a.todo {
@@ -48,7 +46,7 @@ func (b *builder) assign(ask func(x *inferred) []device.LayoutChoice) {
 	}
 }
 
-// block asks the session's device for its choices.
+// block returns the choices of the session's device.
 func (b *builder) block(x *inferred) []device.LayoutChoice {
 	if x.dynamic || x.Row.View {
 		return nil
@@ -60,20 +58,20 @@ func (b *builder) block(x *inferred) []device.LayoutChoice {
 	return b.Program.device.Layouts(d)
 }
 
-// layoutIn returns the layout beside Plain that a choice has.
+// layoutIn returns the layout other than Plain in a choice.
 func layoutIn(c *device.LayoutChoice) device.Layout {
 	return slices.Max(append(slices.Clone(c.In), c.Out...))
 }
 
-// valueUse is who computes a value and who reads it: vertices of nodes that may do so in
-// another layout, and sink for all others.
+// valueUse has the vertices of the node that computes a value and of the nodes that read it. The
+// vertex is sink for a node that can use only the plain layout.
 type valueUse struct {
 	from int
 	to   []int
 }
 
-// decide returns which nodes compute in the other layout: those that stay with the source
-// in a cut whose cost is that of the nodes and of the copies.
+// decide reports, per node, whether it uses the other layout. It minimises the cost of nodes and
+// copies by a minimum cut.
 func (a *assignment) decide() []bool {
 	c := newCut()
 	a.vertex = make([]int, len(a.todo))
@@ -101,7 +99,7 @@ func (a *assignment) decide() []bool {
 	return chosen
 }
 
-// uses lists, by id, the uses of values that a node may read or compute in another layout.
+// uses returns the uses, by id, of values that a node may read or compute in another layout.
 func (a *assignment) uses() []*valueUse {
 	uses := make([]*valueUse, len(a.values))
 	at := func(id int) *valueUse {
@@ -134,8 +132,8 @@ func (a *assignment) uses() []*valueUse {
 	return uses
 }
 
-// eachPlain calls f for every value that is read as it is whatever is decided. What a run
-// returns is copied out of an accelerator's memory in any case, which decides nothing.
+// eachPlain calls f for every value that is read in the plain layout under any decision. It omits
+// the results of an accelerator: a run copies them in any case.
 func (a *assignment) eachPlain(choices [][]device.LayoutChoice, f func(id int)) {
 	for i := range a.todo {
 		for k, id := range a.todo[i].In {
@@ -149,7 +147,7 @@ func (a *assignment) eachPlain(choices [][]device.LayoutChoice, f func(id int)) 
 	}
 }
 
-// eachLeft calls f for every value that is read when the stage has ended.
+// eachLeft calls f for every value that is read after the stage.
 func (b *builder) eachLeft(f func(id int)) {
 	for _, n := range b.rest {
 		for _, id := range n.In {
@@ -166,9 +164,9 @@ func (b *builder) eachLeft(f func(id int)) {
 	}
 }
 
-// copies adds the cost of a copy of a value: it is there once if any node reads the value
-// in another layout than it is computed in. What no node of the stage computes is copied to
-// an accelerator in any case.
+// copies adds the cost of copying a value. The value is copied at most once in each direction, if
+// any node reads it in a layout in which it is not computed. A value from outside the stage is
+// copied to an accelerator in any case, and adds no cost.
 func (a *assignment) copies(c *cut, id int, u *valueUse) {
 	cost := a.copyCost(id)
 	if u.from != sink {
@@ -190,7 +188,7 @@ func (a *assignment) copies(c *cut, id int, u *valueUse) {
 	}
 }
 
-// copyCost is the time of a copy of a value between the two layouts.
+// copyCost returns the time to copy a value between the two layouts.
 func (a *assignment) copyCost(id int) int {
 	v := a.values[id]
 	if a.other != device.Offloaded {
@@ -205,8 +203,8 @@ func (b *builder) computes(id int) bool {
 	return slices.ContainsFunc(b.todo, func(x inferred) bool { return x.needed && slices.Contains(x.Out, id) })
 }
 
-// rewrite has the chosen nodes compute in the other layout, and puts copies before the
-// first nodes that need them.
+// rewrite makes the chosen nodes compute in the other layout, and inserts each copy before the
+// first node that needs it.
 func (a *assignment) rewrite(chosen []bool) {
 	if !slices.Contains(chosen, true) {
 		return
@@ -244,7 +242,7 @@ func (a *assignment) rewrite(chosen []bool) {
 	a.eachLeft(a.needPlain)
 }
 
-// forgetInputs has a node read no input.
+// forgetInputs removes the inputs of a node.
 func (x *inferred) forgetInputs() {
 	n := *x.Node
 	n.In = make([]int, len(x.In))
@@ -254,7 +252,7 @@ func (x *inferred) forgetInputs() {
 	x.Node = &n
 }
 
-// relayout has a node compute in the layouts of a choice.
+// relayout makes a node compute in the layouts of a choice.
 func (a *assignment) relayout(x *inferred, c *device.LayoutChoice) {
 	n := *x.Node
 	n.In, n.Out = slices.Clone(n.In), slices.Clone(n.Out)
@@ -281,7 +279,7 @@ func (a *assignment) relayout(x *inferred, c *device.LayoutChoice) {
 	x.Node, x.inLayouts, x.outLayouts = &n, c.In, c.Out
 }
 
-// add adds the value that has the elements of value id in the other layout.
+// add adds a value for the elements of value id in the other layout.
 func (a *assignment) add(id int) int {
 	a.blocked[id] = a.extra(a.values[id].Type, a.Program.Names[id]+" ("+a.other.String()+")")
 	return a.blocked[id]
@@ -297,7 +295,7 @@ func (a *assignment) extra(t graph.Type, name string) int {
 	return added
 }
 
-// needPlain copies value id out of the other layout unless it is there.
+// needPlain copies value id out of the other layout if it exists only there.
 func (a *assignment) needPlain(id int) {
 	if id >= 0 && a.missing[id] {
 		delete(a.missing, id)
@@ -305,7 +303,7 @@ func (a *assignment) needPlain(id int) {
 	}
 }
 
-// needOther returns the value that has the elements of value id in the other layout.
+// needOther returns the value with the elements of value id in the other layout.
 func (a *assignment) needOther(id int) int {
 	if _, ok := a.blocked[id]; !ok {
 		a.add(id)
@@ -321,7 +319,7 @@ func (a *assignment) reorder(from, to int, f, t device.Layout) {
 	a.todo = append(a.todo, inferred{Node: n, in: d.In, out: d.Out, needed: true, inLayouts: d.InLayouts, outLayouts: d.OutLayouts})
 }
 
-// Name returns the name of value id, which the plan may have added.
+// Name returns the name of value id, of the program or added by the plan.
 func (pl *Plan) Name(id int) string {
 	if n := len(pl.Program.Names); id >= n {
 		return pl.added[id-n]

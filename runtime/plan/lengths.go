@@ -10,41 +10,41 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Lengths is the lengths that a run brings, over which extents are expressions, and the
-// states whose memory a run updates.
+// Lengths has the lengths of a run and the states that the run updates. Symbols in extents stand
+// for lengths.
 type Lengths struct {
-	// Bounds is, by symbol, the most that a length can be.
+	// Bounds is the upper limit of each length, by symbol.
 	Bounds map[string]int
-	// States are those with a growing axis, whose past has a length as its extent there.
+	// States lists the states. The input of a growing state has a length as its extent along Axis.
 	States []State
 }
 
-// State is a value that a run reads and another that the next run reads in its place.
+// State is a value that a run reads and the value that the next run reads instead.
 type State struct {
 	In, Out int // ids: an input and a result
-	Axis    int // along which Out is longer than In; -1 for none
+	Axis    int // the axis along which Out may be longer than In; -1 for none
 	Room    int // extent of the memory along Axis
-	// InRoom says that both lie in memory with that room, where steps add rows to the
-	// past without moving it. Else each run makes a new tensor.
+	// InRoom says that both values are in memory with space for Room rows: steps add rows without
+	// moving the past. Otherwise each run makes a new tensor.
 	InRoom bool
-	// InPlace says that a state without a growing axis is updated where it lies.
+	// InPlace says that a state without a growing axis is updated in its own memory.
 	InPlace bool
-	// Offloaded says that a state without a growing axis lies in an accelerator's memory, to
-	// which a run copies the result that replaces it, value from, unless that is computed there.
+	// Offloaded says that a state without a growing axis stays in an accelerator's memory. A run
+	// copies value from, the next state, there unless a step computes it there.
 	Offloaded bool
 	from      int
 }
 
-// errRoom says that an operand cannot lie in memory with room.
+// errRoom reports an operand that cannot be in memory with room.
 var errRoom = errors.New("an operand lies in memory with room")
 
-// bound returns the most that a length can be.
+// bound returns the upper limit of a length.
 func (l *Lengths) bound(symbol string) (int, bool) {
 	n, ok := l.Bounds[symbol]
 	return n, ok
 }
 
-// most returns the extents of a value at most.
+// most returns upper limits of extents. If there are none, it reports false.
 func (l *Lengths) most(d graph.Dims) (tensor.Shape, bool) {
 	if l == nil {
 		return d.Concrete()
@@ -66,7 +66,7 @@ func (l *Lengths) most(d graph.Dims) (tensor.Shape, bool) {
 	return s, true
 }
 
-// of returns the index of the state in memory with room that a value belongs to, or -1.
+// of returns the index of the state in memory with room that contains value id, or -1.
 func (l *Lengths) of(id int) int {
 	if l == nil || id < 0 {
 		return -1
@@ -74,13 +74,13 @@ func (l *Lengths) of(id int) int {
 	return slices.IndexFunc(l.States, func(s State) bool { return s.InRoom && (s.In == id || s.Out == id) })
 }
 
-// inRoom reports whether an operand of a node lies in memory with room.
+// inRoom reports whether an operand of a node is in memory with room.
 func (l *Lengths) inRoom(x *inferred) bool {
 	has := func(id int) bool { return l.of(id) >= 0 }
 	return slices.ContainsFunc(x.In, has) || slices.ContainsFunc(x.Out, has)
 }
 
-// demote has the states that a node touches lie in tensors without room.
+// demote moves the states that a node touches to tensors without room.
 func (l *Lengths) demote(x *inferred) {
 	for _, id := range slices.Concat(x.In, x.Out) {
 		if i := l.of(id); i >= 0 {
@@ -89,7 +89,7 @@ func (l *Lengths) demote(x *inferred) {
 	}
 }
 
-// describe sets the bounds of lengths and the memory of operands.
+// describe sets the bounds of lengths and the room of operands in a binding.
 func (l *Lengths) describe(d *device.Binding, n *Node) {
 	if l == nil {
 		return
@@ -99,7 +99,7 @@ func (l *Lengths) describe(d *device.Binding, n *Node) {
 	if d.OutRoom != nil {
 		return
 	}
-	// Rows that follow each other in memory lie as they would without room behind them.
+	// If no axis before the growing one is longer than 1, the room does not separate rows.
 	spread := false
 	for i, id := range n.inputs() {
 		if d.InRoom == nil || d.InRoom[i] == nil {
@@ -115,7 +115,7 @@ func (l *Lengths) describe(d *device.Binding, n *Node) {
 	}
 }
 
-// isOneBlock reports whether the rows of a value of those extents follow each other in memory.
+// isOneBlock reports whether the rows of a value with extents d are adjacent in memory.
 func (s *State) isOneBlock(d graph.Dims) bool {
 	return !slices.ContainsFunc(d[:s.Axis], func(n graph.Dim) bool { return !n.Is(1) })
 }
@@ -136,8 +136,8 @@ func (l *Lengths) rooms(ids []int, values []*op.Value) []graph.Dims {
 	return list
 }
 
-// settle takes the states out of memory with room for which this stage cannot add rows
-// in place. It reports whether there were any.
+// settle takes states out of memory with room if this stage cannot add their rows in place. It
+// reports whether it changed any.
 func (b *builder) settle() bool {
 	if b.Lengths == nil {
 		return false
@@ -152,8 +152,8 @@ func (b *builder) settle() bool {
 	return changed
 }
 
-// grows reports whether the result of a state is computed in this stage, and is its
-// input with more rows.
+// grows reports whether this stage computes the result of a state, and the result is the input with
+// more rows.
 func (b *builder) grows(s *State) bool {
 	in, out := b.values[s.In], b.values[s.Out]
 	if !b.Done() || s.In == s.Out || !b.adds(s) || out.Const != nil ||
@@ -175,7 +175,7 @@ func (b *builder) adds(s *State) bool {
 	})
 }
 
-// place puts the values of states into their memory.
+// place puts the values of states into the memory of the states.
 func (l *Lengths) place(pl *Plan) {
 	if l == nil {
 		return
@@ -191,8 +191,8 @@ func (l *Lengths) place(pl *Plan) {
 	}
 }
 
-// updates puts a result of a step over the state that it replaces, if the step computes
-// it there and nothing reads the state after it.
+// updates puts a result of a step over the state that it replaces. The step must be able to compute
+// it there, and nothing may read the state afterwards.
 func (p *placer) updates(step, id int) bool {
 	if p.Lengths == nil {
 		return false
@@ -214,7 +214,8 @@ func (p *placer) updates(step, id int) bool {
 	return false
 }
 
-// replaces reports whether a step may compute value id, the result of a state, over its input.
+// replaces reports whether a step may compute value id, the next value of a state, over the state's
+// input.
 func (p *placer) replaces(step int, s *State, id int) bool {
 	st, in, out := &p.Steps[step], &p.Slots[s.In], &p.Slots[id]
 	if st.OnHost() || st.Out[0] != id || p.last[s.In] != step || in.Shape == nil || !in.Shape.Equal(out.Shape) || in.Type.DType != out.Type.DType {

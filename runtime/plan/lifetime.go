@@ -10,16 +10,16 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// buffer is a piece of the arena that one or more values share, because they
-// are views of each other or because one was computed over another.
+// buffer is a piece of the arena that several values share if they are views of each other or one
+// is computed over another.
 type buffer struct {
 	bytes       int
-	first, last int // the steps between which it is in use, both counted in
+	first, last int // the first and the last step that use it
 	offset      int
 	members     []int
 }
 
-// piece is a place in a buffer.
+// piece is a position in a buffer.
 type piece struct {
 	of *buffer
 	at int // bytes from its start
@@ -28,22 +28,22 @@ type piece struct {
 // placer gives every value of the steps a slot, in the order of the steps.
 type placer struct {
 	*Plan
-	last     []int // by value id: the last step that reads it; -1 for none
+	last     []int // by value id: the last step that reads it; -1 if none does
 	isResult []bool
-	of       []*buffer     // by value id; nil when it is not in the arena
+	of       []*buffer     // by value id; nil for a value outside the arena
 	at       []int         // by value id: bytes from the start of its buffer
-	kept     map[int]piece // by value id: where a value that later steps join is computed
+	kept     map[int]piece // by value id: the position of a value in the output of a step that joins it
 	list     []*buffer
-	device   []*buffer // those in an accelerator's memory
-	apart    int       // bytes of device if no two values shared memory
+	device   []*buffer // the buffers in an accelerator's memory
+	apart    int       // the size of device if no two values shared memory
 }
 
-// maxBytes bounds the values of one plan together: more than any machine has,
-// and little enough to count without overflow.
+// maxBytes bounds the total size of the values of a plan: more than any machine has, and small
+// enough to count without overflow.
 const maxBytes = min(1<<48, math.MaxInt>>2)
 
-// finish sets up the slots, which values of given fill in part, gives every value a
-// place, and records the segments.
+// finish sets up the slots, gives every value a place, and records the segments. Values in given
+// get the given place.
 func (b *builder) finish(given []int, place Place) error {
 	used := make([]bool, len(b.values))
 	for _, list := range [][]*Node{b.rest, b.nodesOf()} {
@@ -95,14 +95,14 @@ func (b *builder) nodesOf() []*Node {
 	return list
 }
 
-// rebase gives a value a base of its own.
+// rebase gives a value its own base.
 func (pl *Plan) rebase(id int) {
 	pl.Slots[id].Base = pl.Bases
 	pl.Bases++
 }
 
-// findLive lists what the rest reads of the values that are there when the stage ends,
-// and the values that decide its extents.
+// findLive lists the values that exist at the end of the stage and that the rest reads, and the
+// values that decide extents of the rest.
 func (b *builder) findLive(given []int) {
 	if b.Done() {
 		return
@@ -168,7 +168,7 @@ func (b *builder) placeAll() error {
 		}
 	}
 	p.keepParts()
-	at := 0 // the step whose inputs a view's value stands among
+	at := 0 // the last step so far
 	for _, node := range p.nodes {
 		if node.step < 0 {
 			p.view(node.Out[0], node.In[0])
@@ -190,9 +190,8 @@ func (b *builder) placeAll() error {
 	return nil
 }
 
-// copies counts the memory of results that a run copies for the caller: views of the
-// arena, inputs, constants, and values that are results twice. What only the run knows
-// the size of is not counted.
+// copies counts the memory of results that a run copies for the caller: views of the arena, inputs,
+// constants, and values that are results twice. Results of unknown size are not counted.
 func (p *placer) copies() {
 	given := map[int]bool{}
 	for _, id := range p.Program.Outputs {
@@ -225,7 +224,7 @@ func (p *placer) layOut() {
 	p.DeviceBytes = p.DeviceScratch + scratch
 }
 
-// place lays out buffers of one memory and returns the bytes that they take together.
+// place lays out the buffers of one memory and returns their total size in bytes.
 func (p *placer) place(list []*buffer) (bytes int) {
 	layout(list)
 	for _, b := range list {
@@ -261,7 +260,7 @@ func (p *placer) step(i int) {
 	}
 }
 
-// view gives value id the bytes of value src.
+// view makes value id a view of value src.
 func (p *placer) view(id, src int) {
 	p.Slots[id].Place, p.Slots[id].ViewOf = View, src
 	if b := p.of[src]; b != nil {
@@ -269,7 +268,7 @@ func (p *placer) view(id, src int) {
 	}
 }
 
-// join puts a value at a place in a buffer.
+// join puts a value at an offset of a buffer.
 func (p *placer) join(b *buffer, at, id int) {
 	b.members = append(b.members, id)
 	p.at[id] = at
@@ -277,8 +276,8 @@ func (p *placer) join(b *buffer, at, id int) {
 	p.of[id] = b
 }
 
-// arena puts output k of a step in the arena, over an input that dies there if
-// the step allows it.
+// arena puts output k of a step in the arena. If the step allows it, the output takes over an input
+// that nothing reads afterwards.
 func (p *placer) arena(step, k, id int) {
 	st, s := &p.Steps[step], &p.Slots[id]
 	s.Place = Arena
@@ -315,9 +314,9 @@ func (p *placer) arena(step, k, id int) {
 	p.join(b, 0, id)
 }
 
-// canTakeOver reports whether value id, an input of the step, lies in the arena
-// with the extents, layout and element size of s, and no other input of the step and
-// nothing after it reads that memory.
+// canTakeOver reports whether s can take over the memory of value id, an input of the step. The
+// value must be in the arena and have the extents, layout and element size of s. No other input of
+// the step and no later step may read that memory.
 func (p *placer) canTakeOver(step int, s *Slot, id int) bool {
 	if id < 0 || p.of[id] == nil {
 		return false
@@ -335,7 +334,7 @@ func (p *placer) canTakeOver(step int, s *Slot, id int) bool {
 	return !slices.ContainsFunc(p.of[id].members, func(m int) bool { return p.last[m] > step })
 }
 
-// root returns the value whose bytes value id has.
+// root returns the value that owns the bytes of value id.
 func (pl *Plan) root(id int) int {
 	for pl.Slots[id].Place == View {
 		id = pl.Slots[id].ViewOf
@@ -343,5 +342,5 @@ func (pl *Plan) root(id int) int {
 	return id
 }
 
-// Root returns the value whose bytes value id has: itself, or the one that it views.
+// Root returns the value that owns the bytes of value id: itself, or the value that it views.
 func (pl *Plan) Root(id int) int { return pl.root(id) }

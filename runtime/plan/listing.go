@@ -7,7 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 )
 
-// Listing is a plan for readers: what runs, where, on what, and what memory it takes.
+// Listing describes a plan for readers: steps, devices, operands and memory.
 type Listing struct {
 	Steps  []ListedStep `json:"steps"`
 	Left   []LeftNode   `json:"left,omitempty"`
@@ -26,7 +26,8 @@ type ListedStep struct {
 	Inputs  []ListedOperand `json:"inputs"`
 	Outputs []ListedOperand `json:"outputs"`
 	Bodies  []ListedBody    `json:"bodies,omitempty"`
-	// Stays is why an accelerator does not compute the step; empty where there is none.
+	// Stays is the reason why the accelerator does not compute the step; empty without an
+	// accelerator.
 	Stays string `json:"stays,omitempty"`
 }
 
@@ -43,29 +44,29 @@ type ListedOperand struct {
 	Name   string `json:"name"`
 	Type   string `json:"type"`
 	Layout string `json:"layout,omitempty"` // empty for plain
-	Bytes  *int   `json:"bytes,omitempty"`  // nil when only a run tells
+	Bytes  *int   `json:"bytes,omitempty"`  // nil if known only while running
 	Place  string `json:"place"`
-	Room   int    `json:"room,omitempty"`         // rows that the memory of a growing state has
+	Room   int    `json:"room,omitempty"`         // rows of the memory of a growing state
 	Offset *int   `json:"offset,omitempty"`       // in the arena
-	Packed int    `json:"packed_bytes,omitempty"` // of a constant that is rearranged
+	Packed int    `json:"packed_bytes,omitempty"` // packed size of a constant
 	View   string `json:"view_of,omitempty"`
-	Over   string `json:"over,omitempty"` // the input whose memory the output takes over
+	Over   string `json:"over,omitempty"` // the input that the output overwrites in place
 }
 
-// ListedBody is a graph that a step may run. Plan is nil where its inputs' extents
-// are known only while running.
+// ListedBody is a graph that a step may run. If the extents of its inputs are known only while
+// running, Plan is nil.
 type ListedBody struct {
 	Name  string `json:"name"`
 	First bool   `json:"first_iteration,omitempty"` // later ones may have other extents
-	// States are those that runs of the graph hand on, and Assumed what stands for numbers
-	// that are known only while running.
+	// States are the states that runs of the graph hand on. Assumed lists the values assumed for
+	// numbers that are known only while running.
 	States  []ListedState `json:"states,omitempty"`
 	Assumed string        `json:"assumed,omitempty"`
 	Plan    *Listing      `json:"plan,omitempty"`
-	Why     string        `json:"why,omitempty"` // there is no plan
+	Why     string        `json:"why,omitempty"` // the reason why there is no plan
 }
 
-// LeftNode is a node that is planned in the run, when what it waits for is there.
+// LeftNode is a node that is planned during the run, once the values that it waits for exist.
 type LeftNode struct {
 	Node     string   `json:"node"`
 	Op       string   `json:"op"`
@@ -73,8 +74,8 @@ type LeftNode struct {
 	Elements []string `json:"waits_for_elements,omitempty"` // of these values
 }
 
-// Memory is the memory of a run in bytes, without weights, inputs and values whose size
-// is known only while running. Bodies is the most that the graphs of one step take.
+// Memory is the memory of a run in bytes, without weights, inputs and values of unknown size.
+// Bodies is the most that the graphs of one step take.
 type Memory struct {
 	Arena    int `json:"arena_bytes"`
 	Unshared int `json:"arena_bytes_without_sharing"`
@@ -86,7 +87,7 @@ type Memory struct {
 	Peak     int `json:"peak_bytes"`
 }
 
-// Listing lists the plan. It plans the graphs that nodes hold, as a run does.
+// Listing lists the plan. It plans the graphs of nodes as a run does.
 func (pl *Plan) Listing() *Listing {
 	packed := map[*byte]int{}
 	l := pl.list(packed)
@@ -171,7 +172,7 @@ func listKernel(c *device.Command) ListedKernel {
 
 func kernelName(k device.Kernel) string { return k.Op() + "/" + k.Variant() }
 
-// places are the names of the places of values.
+// places are the names of places.
 var places = map[Place]string{
 	Unused: "unused", Input: "input", Const: "constant", Arena: "arena", Result: "result",
 	Dynamic: "made while running", View: "view", Earlier: "earlier stage", Held: "state",
@@ -199,7 +200,7 @@ func (pl *Plan) listOperand(k, id int, layouts []device.Layout) ListedOperand {
 	return o
 }
 
-// listState says how a value lies in the memory of a state.
+// listState sets the fields of an operand that is held in the memory of a state.
 func (pl *Plan) listState(o *ListedOperand, id int) {
 	for _, s := range pl.Lengths.States {
 		if s.In != id && s.Out != id {
@@ -227,8 +228,8 @@ func (b *bodyPlan) list(packed map[*byte]int) ListedBody {
 	return l
 }
 
-// listLeft says what a node waits for: the extents of its inputs, or the elements of
-// those that decide extents.
+// listLeft lists the values that a node waits for: inputs with unknown extents, and inputs with
+// elements that decide extents.
 func (pl *Plan) listLeft(n *Node) LeftNode {
 	l := LeftNode{Node: n.Label(), Op: n.OpName()}
 	for _, id := range n.In {
@@ -243,9 +244,9 @@ func (pl *Plan) listLeft(n *Node) LeftNode {
 	return l
 }
 
-// How says where and with what a step runs, such as "cpu gemm: f32_gemm/12x32_avx512", or
-// for a step in Go that makes commands while it runs the row that bound it, such as
-// "host: trees".
+// How says where a step runs and with which kernels, such as "cpu gemm: f32_gemm/12x32_avx512". For
+// a step in Go that makes commands while it runs, it names the row that bound it, such as "host:
+// trees".
 func (pl *Plan) How(i int) string {
 	s := &pl.Steps[i]
 	if s.OnHost() {

@@ -9,8 +9,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// LoopTypes are the types of the program's inputs, with the extents that go with the rows
-// of a loop's states. Other extents are not known.
+// LoopTypes returns the types of the program's inputs. Extents that depend on the rows of a loop's
+// states are expressions, other extents unknown.
 func (b *Body) LoopTypes(l *op.Loop) []graph.Type {
 	types := make([]graph.Type, len(b.Inputs))
 	for i, id := range b.Inputs {
@@ -20,8 +20,8 @@ func (b *Body) LoopTypes(l *op.Loop) []graph.Type {
 	return types
 }
 
-// LoopStates are the states of a loop by name. The error is for states that name no
-// input or output of the graph, or of other types.
+// LoopStates returns the states of a loop by name. It returns an error if a state is no input or
+// output of the graph, or has another type there.
 func (b *Body) LoopStates(l *op.Loop) ([]graph.State, error) {
 	list := make([]graph.State, len(l.States))
 	for i, s := range l.States {
@@ -40,7 +40,7 @@ func (b *Body) LoopStates(l *op.Loop) ([]graph.State, error) {
 	return list, nil
 }
 
-// lengths describes states in memory with room, or in tensors of that many rows.
+// lengths describes states in memory with room, or in tensors with that many rows.
 func (b *Body) lengths(l *op.Loop, inRoom bool) *Lengths {
 	x := &Lengths{Bounds: map[string]int{}}
 	if inRoom {
@@ -73,7 +73,7 @@ func (pl *Plan) loop(b *Body, l *op.Loops) (*Plan, error) {
 	if err == nil {
 		return planned, nil
 	}
-	// Extents must be numbers: those of states with one row.
+	// Plan with extents that are numbers, for states of one row.
 	for i := range types {
 		dims := slices.Clone(types[i].Dims)
 		for a, d := range dims {
@@ -94,7 +94,7 @@ type ListedState struct {
 	Room   int    `json:"room,omitempty"` // rows
 }
 
-// listStates lists the states of a plan of a stream.
+// listStates lists the states of a stream's plan.
 func (pl *Plan) listStates() []ListedState {
 	var list []ListedState
 	for _, s := range pl.Lengths.States {

@@ -10,8 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Next returns the plan that goes on after this one, which is not Done. Values are
-// those of the run, by id: the ones of Live must be there.
+// Next returns the plan that continues a plan that is not Done. values are the run's values by id,
+// and must have all values of Live.
 func (pl *Plan) Next(ctx context.Context, values []tensor.Value) (*Plan, error) {
 	var buf [256]byte
 	key := buf[:0]
@@ -36,18 +36,19 @@ func (pl *Plan) Next(ctx context.Context, values []tensor.Value) (*Plan, error) 
 	})
 }
 
-// mostDecided is how many plans of a graph in a node are made for elements that decide extents.
+// mostDecided bounds the plans of a body for elements that decide extents.
 const mostDecided = 8
 
-// decide counts a plan for elements that decide extents. After many of them a graph in a node,
-// which may be run with other elements each time, is planned so that runs find extents out.
+// decide counts a plan for elements that decide extents. A body may see other elements in each run.
+// After mostDecided plans it drops the plans of the body, and new plans leave such extents to the
+// run.
 func (p *Program) decide() {
 	if n := p.decided.Add(1); p.Inner && n%mostDecided == 0 {
 		p.plans.clear()
 	}
 }
 
-// leavesToRun reports whether a run is to find out the extents of what a node makes.
+// leavesToRun reports whether the outputs of a node get their extents while running.
 func (p *Program) leavesToRun(n *Node) bool {
 	_, ok := n.Op.(op.Runner)
 	return ok && p.Inner && p.decided.Load() >= mostDecided

@@ -10,8 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// offload returns the choices between the session's device and an accelerator for a node,
-// and notes why there is none.
+// offload returns the choices for a node between the session's device and an accelerator. If there
+// is no choice, it sets x.stays to the reason.
 func (b *builder) offload(a device.Accelerator, x *inferred) []device.LayoutChoice {
 	d := b.binding(x)
 	if x.dynamic {
@@ -43,12 +43,12 @@ func (b *builder) offload(a device.Accelerator, x *inferred) []device.LayoutChoi
 	}
 	x.offloaded = step
 	if x.most != nil {
-		d.OutLayouts = nil // its results are copied when the stage ends, which decides nothing
+		d.OutLayouts = nil // the results are copied at the end of the stage in any case
 	}
 	return []device.LayoutChoice{{Cost: a.Saves(d, step)}, {In: d.InLayouts, Out: d.OutLayouts}}
 }
 
-// refusal says why an accelerator does not compute a node.
+// refusal returns the reason why an accelerator does not compute a node.
 func refusal(err error) string {
 	var need *device.NeedValue
 	if errors.As(err, &need) {
@@ -57,13 +57,13 @@ func refusal(err error) string {
 	return err.Error()
 }
 
-// isView reports whether a node gives its input's bytes another shape.
+// isView reports whether a node only reshapes its input.
 func (b *builder) isView(x *inferred) bool {
 	return x.Row.View && len(x.Out) == 1 && x.out[0].Kind == graph.TensorType
 }
 
-// keptBack says why a node stays on the session's device whatever an accelerator
-// computes; empty if nothing speaks against another.
+// keptBack returns the reason why a node must stay on the session's device; empty if it may run on
+// an accelerator.
 func (b *builder) keptBack(x *inferred, d *device.Binding) string {
 	switch {
 	case x.dynamic && x.most == nil:
@@ -100,15 +100,16 @@ func (b *builder) keptBack(x *inferred, d *device.Binding) string {
 	return ""
 }
 
-// isHeld reports whether a value is that of a state in memory with room, or of one that an
-// accelerator holds. It has no copies: the memory is that of the device whose nodes read it.
+// isHeld reports whether a value is a state in memory with room or a state that an accelerator
+// holds. Such a value is never copied: its memory belongs to the device with the nodes that read
+// it.
 func (a *assignment) isHeld(id int) bool {
 	return a.Lengths.of(id) >= 0 ||
 		a.Lengths != nil && slices.ContainsFunc(a.Lengths.States, func(s State) bool { return s.Offloaded && s.In == id })
 }
 
-// holdFixed finds the states without a growing axis that can lie in the accelerator's memory:
-// nodes there are all that read them, and compute what replaces them, which no other reads.
+// holdFixed finds the states without a growing axis that can stay in the accelerator's memory. Only
+// nodes there may read the state, and they must compute its next value, which nothing else reads.
 func (a *assignment) holdFixed(chosen []bool) {
 	if a.Lengths == nil {
 		return
@@ -120,7 +121,7 @@ func (a *assignment) holdFixed(chosen []bool) {
 	}
 }
 
-// isOne reports whether a value is one result of the program.
+// isOne reports whether a value is exactly one result of the program.
 func (a *assignment) isOne(id int) bool {
 	n := 0
 	for _, x := range a.Program.Outputs {
@@ -131,7 +132,7 @@ func (a *assignment) isOne(id int) bool {
 	return n == 1
 }
 
-// sameValue reports whether two values have the same type and extents, which are numbers.
+// sameValue reports whether two values have equal types and extents, and the extents are numbers.
 func (a *assignment) sameValue(id, other int) bool {
 	v, w := a.values[id], a.values[other]
 	s, ok := v.Dims.Concrete()
@@ -139,8 +140,8 @@ func (a *assignment) sameValue(id, other int) bool {
 	return ok && known && v.Const == nil && w.Const == nil && v.DType == w.DType && s.Equal(t) && s.Len() > 0
 }
 
-// onlyThere reports whether nodes on the accelerator are all that read in and out, and
-// compute out.
+// onlyThere reports whether only nodes on the accelerator read in and out, and one of them computes
+// out.
 func (a *assignment) onlyThere(chosen []bool, in, out int) bool {
 	read, made := false, false
 	for i := range a.todo {
@@ -166,7 +167,7 @@ func (a *assignment) onlyThere(chosen []bool, in, out int) bool {
 	return read && made
 }
 
-// replaceFixed puts copies of results over the states in the accelerator's memory that they
+// replaceFixed adds copies of results over the states in the accelerator's memory that they
 // replace.
 func (a *assignment) replaceFixed() {
 	if a.Lengths == nil {
@@ -182,7 +183,7 @@ func (a *assignment) replaceFixed() {
 	}
 }
 
-// holdTogether has the nodes that touch a state in memory with room compute on one device.
+// holdTogether makes the nodes that touch a state in memory with room compute on one device.
 func (a *assignment) holdTogether(c *cut) {
 	touch := map[int]int{} // the vertex of a node, by state
 	for i := range a.todo {

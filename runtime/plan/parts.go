@@ -8,19 +8,19 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// joiner decides which values are computed where a later step joins them, so that it
-// copies nothing.
+// joiner decides which values are computed directly in the output of a later step that joins them,
+// so that the step copies nothing.
 type joiner struct {
 	*placer
-	made []int // by value id: the step that computes it, from 1
-	live []int // by step: bytes of the arena's values that are in use
-	most int   // bytes that may be in use
+	made []int // by value id: the index of the step that computes it, plus 1
+	live []int // by step: the bytes of values in use in the arena
+	most int   // the limit of bytes in use
 }
 
-// keepParts finds the values that are computed where later steps join them. The last step
-// comes first: a value that is itself joined lies within another. Memory for the whole is
-// in use from its first part on; parts for which that is much more than a run takes anyway
-// are left to be copied.
+// keepParts finds the values that are computed directly in the output of a step that joins them. It
+// begins at the last step, because a joined value may itself be a part of another. The memory of
+// the output is in use from its first part on. If that takes much more memory than the run takes
+// anyway, parts are copied.
 func (p *placer) keepParts() {
 	j := &joiner{placer: p}
 	for i := len(p.Steps) - 1; i >= 0; i-- {
@@ -36,7 +36,7 @@ func (p *placer) keepParts() {
 	}
 }
 
-// count finds when values are made and how many bytes are in use at every step.
+// count finds the steps that compute values and the bytes in use at every step.
 func (j *joiner) count() {
 	j.made, j.live = make([]int, len(j.Slots)), make([]int, len(j.Steps))
 	for i := range j.Steps {
@@ -54,7 +54,7 @@ func (j *joiner) count() {
 	j.most = peak + peak/8
 }
 
-// join has parts that step i joins computed in its output.
+// join places parts that step i joins in its output.
 func (j *joiner) join(i int) {
 	st := &j.Steps[i]
 	whole, kept := j.kept[st.Out[0]]
@@ -86,8 +86,8 @@ func (j *joiner) join(i int) {
 	}
 }
 
-// parts lists what a step joins that may be computed in place, the part that is made first
-// in front.
+// parts lists the operands that a step joins and that may be computed in place, in the order of the
+// steps that compute them.
 func (j *joiner) parts(st *Step) (list []device.Share) {
 	for _, share := range st.Joins {
 		id := st.In[share.Operand]
@@ -102,7 +102,7 @@ func (j *joiner) parts(st *Step) (list []device.Share) {
 	return list
 }
 
-// hasRoom reports whether the whole may be in use from the first of its parts on.
+// hasRoom reports whether the whole may be in use from its first part on.
 func (j *joiner) hasRoom(whole *buffer, st *Step, parts []device.Share) bool {
 	for at := j.made[st.In[parts[0].Operand]] - 1; at < whole.first; at++ {
 		if j.live[at]+j.extra(whole, st, parts, at) > j.most {
@@ -112,7 +112,7 @@ func (j *joiner) hasRoom(whole *buffer, st *Step, parts []device.Share) bool {
 	return true
 }
 
-// extra is the bytes of the whole that none of its parts has at a step.
+// extra returns the bytes of the whole that no part occupies at a step.
 func (j *joiner) extra(whole *buffer, st *Step, parts []device.Share, at int) int {
 	n := whole.bytes
 	for _, share := range parts {
@@ -123,8 +123,8 @@ func (j *joiner) extra(whole *buffer, st *Step, parts []device.Share, at int) in
 	return n
 }
 
-// together returns where all parts that a step joins lie, one behind the other, because a
-// later step joins them and more.
+// together returns the position of an output if all its parts are already adjacent, because a later
+// step joins them with others.
 func (p *placer) together(st *Step) (whole piece, ok bool) {
 	for k, share := range st.Joins {
 		part, ok := p.kept[st.In[share.Operand]]
@@ -138,19 +138,19 @@ func (p *placer) together(st *Step) (whole piece, ok bool) {
 	return whole, len(st.Joins) > 0
 }
 
-// movable reports whether value id, which step i computes, may lie anywhere in the arena.
+// movable reports whether value id, an output of step i, may be anywhere in the arena.
 func (p *placer) movable(i, id int) bool {
 	s, st := &p.Slots[id], &p.Steps[i]
 	return s.Place == Unused && s.Shape != nil && s.Type.Kind == graph.TensorType && s.Type.DType != tensor.String &&
 		s.Bytes() <= maxBytes && !p.isResult[id] && !st.Dynamic && !(st.Row.View && id == st.Out[0]) && !p.isState(id)
 }
 
-// isState reports whether a value is one of those of a state.
+// isState reports whether a value is the input or the output of a state.
 func (pl *Plan) isState(id int) bool {
 	return pl.Lengths != nil && slices.ContainsFunc(pl.Lengths.States, func(s State) bool { return s.In == id || s.Out == id })
 }
 
-// splitOf returns the place of output k of a step in the value that the step splits.
+// splitOf returns the position of output k of a step in the value that the step splits.
 func (p *placer) splitOf(st *Step, k, id int) (piece, bool) {
 	at := slices.IndexFunc(st.Splits, func(s device.Share) bool { return s.Operand == k })
 	if at < 0 || st.In[0] < 0 || p.of[st.In[0]] == nil || p.Slots[id].Shape == nil {

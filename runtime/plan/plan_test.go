@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// unary has one input and one output of its type and extents.
+// unary copies its input, with unknown extents if unknown is set.
 type unary struct{ unknown bool }
 
 func (u unary) Infer(c *op.Infer) error {
@@ -81,8 +81,8 @@ func parse(t *testing.T, text string) *graph.Model {
 	return &graph.Model{File: "m", Graph: g}
 }
 
-// TestGolden plans every graph of testdata/*.txt for inputs of shape [4,8] and
-// compares the dump behind the line "---".
+// TestGolden plans every graph of testdata/*.txt for inputs of shape [4,8] and compares the dump
+// with the text after the line "---".
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -151,7 +151,7 @@ func TestCompileErrors(t *testing.T) {
 	}
 }
 
-// TestTooLarge plans values that no machine can hold; none may be allocated.
+// TestTooLarge plans values that no machine can hold. None may be allocated.
 func TestTooLarge(t *testing.T) {
 	p, err := plan.Compile(parse(t, "in a\nout y\nb = Copy a\ny = Copy b"), registry(t), optest.Device(t))
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package plan decides, before anything runs, what runs in which order and
-// where every value lies. A Program is a graph bound to operators; a Plan is a
-// Program for inputs of known extents. Both are immutable and may be used from
-// many goroutines at once.
+// Package plan decides, before anything runs, the order of the steps and the place of every value.
+// A Program is a graph bound to operators. A Plan is a Program for inputs of known extents. Both
+// are immutable and safe for concurrent use.
 package plan
 
 import (
@@ -16,45 +15,45 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Program is a graph whose nodes are bound to operators and whose values are
-// numbered. Nodes stand in an order in which they can run.
+// Program is a graph with nodes bound to operators and values numbered. Nodes are in an order in
+// which they can run.
 type Program struct {
 	File    string
-	Inner   bool           // it is the program of a body
+	Inner   bool           // the program belongs to a body
 	Names   []string       // of values, by id
-	Inputs  []int          // ids of the values that a run must be given
-	Decl    []*graph.Value // what the model says of them, in that order
+	Inputs  []int          // ids of the values that a run takes
+	Decl    []*graph.Value // the model's declarations of Inputs
 	Outputs []int          // ids of the results
 	Nodes   []*Node
 
-	values  []*op.Value    // by id: what is known before the inputs' extents are
-	results []*graph.Value // what the model says of Outputs
+	values  []*op.Value    // by id: facts known without the extents of the inputs
+	results []*graph.Value // the model's declarations of Outputs
 	device  device.Device
 	plans   planCache
 	decided atomic.Int64 // plans made for elements that decide extents
 }
 
-// Node is one bound node. An id of -1 is an operand left out.
+// Node is one bound node. Id -1 stands for an operand left out.
 type Node struct {
 	*graph.Node
 	Op      op.Op
 	Row     *op.Row
-	In, Out []int // In goes on, behind the node's inputs, with what Bodies capture
+	In, Out []int // In has the node's inputs, then the captures of Bodies
 	Bodies  map[string]*Body
 }
 
-// Body is a graph that an attribute of a node holds. Its program takes, behind
-// the graph's own inputs, the values that it captures from around it.
+// Body is a graph in an attribute of a node. Its program takes the graph's own inputs, then the
+// values that it captures from the graph around it.
 type Body struct {
 	*Program
-	Captures []int // ids around it
+	Captures []int // ids in the graph around it
 }
 
 // inputs returns the ids of the node's own inputs.
 func (n *Node) inputs() []int { return n.In[:len(n.Inputs)] }
 
-// Compile binds the graph of a validated model to operators. Initializers are constants,
-// also those that are inputs with a default.
+// Compile binds the graph of a validated model to operators. Initializers are constants, even if
+// they are defaults of inputs.
 func Compile(m *graph.Model, registry *op.Registry, dev device.Device) (*Program, error) {
 	c := &compiler{Program: &Program{File: m.File, device: dev}, registry: registry, ids: map[string]int{}}
 	return c.Program, c.compile(m.Graph, nil)
@@ -64,13 +63,13 @@ type compiler struct {
 	*Program
 	registry *op.Registry
 	ids      map[string]int
-	outer    *compiler // of the graph around, or nil
+	outer    *compiler // ids there, one for each input after the graph's own
 	captures []int     // ids there, one for each input behind the graph's own
 	check    *check    // of the graph; nil unless Check compiles it
 }
 
-// lookup finds a name here or in the graphs around. What is found there becomes
-// a constant or an input of this graph.
+// lookup finds a name here or in the graphs around. A name found there becomes a constant or an
+// input of this graph.
 func (c *compiler) lookup(name string) (id int, ok bool) {
 	if id, ok = c.ids[name]; ok || c.outer == nil {
 		return id, ok
@@ -97,8 +96,7 @@ func (c *compiler) define(name string, v *op.Value) int {
 	return id
 }
 
-// compile binds a graph. Types are those of its inputs that it does not say
-// itself.
+// compile binds a graph. types are used for inputs without a declared type.
 func (c *compiler) compile(g *graph.Graph, types []graph.Type) error {
 	nodes := g.Live()
 	if err := c.known(nodes); err != nil {
@@ -155,8 +153,8 @@ func (c *compiler) compile(g *graph.Graph, types []graph.Type) error {
 	return nil
 }
 
-// known reports the first node of an operator that the registry lacks, and with
-// it the other such operators.
+// known returns an error for the first node with an operator that the registry lacks. The message
+// also names the other missing operators.
 func (c *compiler) known(nodes []*graph.Node) error {
 	var first *graph.Node
 	var cause error
@@ -232,8 +230,8 @@ func (c *compiler) node(n *graph.Node) error {
 	return nil
 }
 
-// loose returns a type without extents: those of a value that a body is given may
-// differ from one call to the next, whatever the file says of the first.
+// loose returns a type without extents. A body may be given other extents in each call, even if the
+// file declares extents for the first.
 func loose(t graph.Type) graph.Type {
 	t.Dims = nil
 	return t
@@ -274,8 +272,8 @@ func (c *compiler) bodies(b *Node, in []*op.Value) error {
 	return nil
 }
 
-// Fail says at which node a stage failed. File and stage are said once, by the
-// outermost graph.
+// Fail returns an error that names the node at which a stage failed. Only the outermost graph adds
+// file and stage, so that they appear once.
 func (p *Program) Fail(stage string, n *graph.Node, err error) error {
 	e := &graph.Error{Stage: stage, File: p.File, Offset: -1, Err: err}
 	if p.Inner {
@@ -301,5 +299,5 @@ func describe(in []*op.Value) string {
 	return strings.Join(parts, ", ")
 }
 
-// Type returns the type of a value as far as it follows from the model alone.
+// Type returns the type of a value as far as the model alone determines it.
 func (p *Program) Type(id int) graph.Type { return p.values[id].Type }

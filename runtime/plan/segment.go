@@ -27,8 +27,7 @@ func (b *builder) record() {
 	}
 }
 
-// resolve finds the bases of a command's operands. Operands that are constants become
-// their data.
+// resolve finds the bases of a command's operands. A constant operand gets its data instead.
 func (b *builder) resolve(st *Step, c *device.Command) device.Recorded {
 	own := *c
 	own.Operands = append([]device.Operand(nil), c.Operands...)

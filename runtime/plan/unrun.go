@@ -6,7 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// noteUnrun notes the types of the outputs of a node's graph before passes rewrite the graph.
+// noteUnrun notes the types of the outputs of a node's graph before passes rewrite it.
 func (k *check) noteUnrun(g *graph.Graph, b *Body) {
 	list := slices.Clone(g.Outputs)
 	for i, t := range b.declaredTypes() {
@@ -17,7 +17,7 @@ func (k *check) noteUnrun(g *graph.Graph, b *Body) {
 	k.unrun[g] = list
 }
 
-// noted returns a graph in which the graphs of nodes have the types that were noted.
+// noted returns the graph with the noted types in the graphs of its nodes.
 func (k *check) noted(g *graph.Graph) *graph.Graph {
 	out := *g
 	outputs, changed := k.unrun[g]
@@ -40,7 +40,7 @@ func (k *check) noted(g *graph.Graph) *graph.Graph {
 	return &out
 }
 
-// notedNode is noted for the graphs of one node.
+// notedNode returns the node with the noted types in its graphs.
 func (k *check) notedNode(n *graph.Node) *graph.Node {
 	out := n
 	for i, a := range n.Attrs {
@@ -63,8 +63,8 @@ func (k *check) notedNode(n *graph.Node) *graph.Node {
 	return out
 }
 
-// DeclaredType returns the type of output i that was noted before passes, or that of
-// declaredTypes.
+// DeclaredType returns the type of output i that was noted before passes. If none was noted, it
+// returns the type of declaredTypes.
 func (b *Body) DeclaredType(i int) graph.Type {
 	if t := b.results[i].Unrun; t.Kind != graph.NoType {
 		return t

@@ -6,10 +6,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/device"
 )
 
-// segmentWeights finds the constants that the steps of a segment read and that come and
-// go.
+// segmentWeights collects the constants that the steps of a segment read and that move in and out
+// of memory.
 type segmentWeights struct {
-	all   device.Weights // nil where all constants stay
+	all   device.Weights // nil if all constants stay in memory
 	met   map[unsafe.Pointer]bool
 	bytes int
 }
@@ -24,7 +24,7 @@ type reading struct {
 // begin starts a segment.
 func (w *segmentWeights) begin() { w.met, w.bytes = map[unsafe.Pointer]bool{}, 0 }
 
-// of returns the constants of a step, some perhaps more than once.
+// of returns the constants of a step. A constant may occur more than once.
 func (w *segmentWeights) of(b *builder, st *Step) (list []reading) {
 	if w.all == nil || st.Offloaded() {
 		return nil
@@ -45,7 +45,7 @@ func (w *segmentWeights) of(b *builder, st *Step) (list []reading) {
 	return list
 }
 
-// exceed reports whether a step that reads those constants belongs to another segment.
+// exceed reports whether a step that reads the constants in list must start another segment.
 func (w *segmentWeights) exceed(list []reading) bool {
 	n := 0
 	for _, c := range list {
@@ -56,7 +56,7 @@ func (w *segmentWeights) exceed(list []reading) bool {
 	return n > 0 && w.bytes > 0 && w.bytes+n > w.all.Segment()
 }
 
-// add counts the constants of a step among those of its segment.
+// add adds the constants of a step to its segment.
 func (w *segmentWeights) add(seg *Segment, list []reading) {
 	for _, c := range list {
 		at := unsafe.Pointer(unsafe.SliceData(c.data))
