@@ -34,7 +34,7 @@ type cachedPlan struct {
 }
 
 // For returns the plan for inputs with these types and extents. The first call makes the plan, and
-// later calls reuse it. If ctx ends before, For returns an error.
+// later calls reuse it. If ctx ends first, For returns its error.
 func (p *Program) For(ctx context.Context, inputs []tensor.Value) (*Plan, error) {
 	var buf [128]byte
 	key := buf[:0]

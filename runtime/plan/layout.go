@@ -164,9 +164,9 @@ func (b *builder) eachLeft(f func(id int)) {
 	}
 }
 
-// copies adds the cost of copying a value. The value is copied at most once in each direction, if
-// any node reads it in a layout in which it is not computed. A value from outside the stage is
-// copied to an accelerator in any case, and adds no cost.
+// copies adds the cost of copying a value. If any node reads the value in a layout other than the
+// computed one, the cost is paid once. A value from outside the stage is copied to an accelerator
+// in any case, and its copy adds no cost.
 func (a *assignment) copies(c *cut, id int, u *valueUse) {
 	cost := a.copyCost(id)
 	if u.from != sink {

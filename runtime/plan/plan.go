@@ -20,8 +20,8 @@ const (
 	Const                // known before the run
 	Arena                // the run's arena, at an offset
 	Result               // memory made for the caller
-	Dynamic              // made while running: extents unknown until then, or no tensor of numbers
-	View                 // computed while running: extents unknown before, or not a tensor of numbers
+	Dynamic              // made while running: extents unknown before, or not a tensor of numbers
+	View                 // the bytes of another value
 	Earlier              // computed by an earlier stage of the run
 	Held                 // memory of a state that a run updates
 )

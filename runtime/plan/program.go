@@ -63,8 +63,8 @@ type compiler struct {
 	*Program
 	registry *op.Registry
 	ids      map[string]int
-	outer    *compiler // ids there, one for each input after the graph's own
-	captures []int     // ids there, one for each input behind the graph's own
+	outer    *compiler // of the graph around, or nil
+	captures []int     // ids there, one for each input after the graph's own
 	check    *check    // of the graph; nil unless Check compiles it
 }
 
