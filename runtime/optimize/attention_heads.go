@@ -11,14 +11,14 @@ type heads struct {
 	dims   graph.Dims // [batch,heads,rows,size], or [batch,rows,size] with one head
 	value  string     // has these extents after a transpose by perm
 	perm   []int64    // nil for none
-	split  string     // the operand as [batch,rows,heads,size]; "" if no value is
-	rows   string     // the operand as [batch,rows,heads·size] over scale; "" if no value is
+	split  string     // the operand as [batch,rows,heads,size]; "" for none
+	rows   string     // the operand as [batch,rows,heads·size] over scale; "" for none
 	scale  float64    // factor of rows
 	repeat int        // number of query heads that share a head
 }
 
-// headed returns a value as queries, keys or values. If shared, it returns repeated
-// heads as they were before they were repeated.
+// headed returns a value as queries, keys or values. If shared, it looks through a repetition of
+// heads to the heads before it.
 func (m *matcher) headed(name string, shared bool) *heads {
 	h := &heads{dims: m.dims(name), value: name, scale: 1, repeat: 1}
 	if len(h.dims) != 3 && len(h.dims) != 4 {
@@ -35,8 +35,8 @@ func (m *matcher) headed(name string, shared bool) *heads {
 	return h
 }
 
-// splitFrom sets the values that an operand was before its heads were moved before
-// its rows, and before they were split.
+// splitFrom sets split, the operand before its heads were moved before its rows, and rows, the
+// operand before its heads were split.
 func (m *matcher) splitFrom(h *heads, split string) {
 	h.split = split
 	r := m.producer(split, "Reshape")
@@ -49,7 +49,7 @@ func (m *matcher) splitFrom(h *heads, split string) {
 	}
 }
 
-// transposed returns a value as keys whose last two axes were swapped.
+// transposed returns a value, with its last two axes swapped, as keys.
 func (m *matcher) transposed(name string, shared bool) *heads {
 	if n := m.producer(name, "Transpose"); n != nil && n.Attr("perm") != nil {
 		perm := slices.Clone(n.Attr("perm").Ints)
@@ -71,8 +71,8 @@ func (m *matcher) transposed(name string, shared bool) *heads {
 	return m.transposedFlat(name, shared)
 }
 
-// transposedFlat is transposed for keys whose batch and heads form one axis while
-// they are transposed.
+// transposedFlat is transposed for keys with batch and heads joined in one axis during the
+// transpose.
 func (m *matcher) transposedFlat(name string, shared bool) *heads {
 	after := m.producer(name, "Reshape")
 	if after == nil {
@@ -107,8 +107,7 @@ func (m *matcher) transposedFlat(name string, shared bool) *heads {
 	return nil
 }
 
-// repeated returns the value whose heads Unsqueeze, Expand and Reshape repeat n
-// times each.
+// repeated returns the value before Unsqueeze, Expand and Reshape repeat each of its heads n times.
 func (m *matcher) repeated(name string) (of string, n int) {
 	join := m.producer(name, "Reshape")
 	if join == nil {
@@ -117,8 +116,7 @@ func (m *matcher) repeated(name string) (of string, n int) {
 	return m.repeatedTo(join.Inputs[0], m.dims(name))
 }
 
-// repeatedTo is repeated for the output of an Expand before a Reshape to those
-// extents.
+// repeatedTo is repeated for the output of an Expand before a Reshape to extents out.
 func (m *matcher) repeatedTo(name string, out graph.Dims) (of string, n int) {
 	expand := m.producer(name, "Expand")
 	if expand == nil {
@@ -141,7 +139,7 @@ func (m *matcher) repeatedTo(name string, out graph.Dims) (of string, n int) {
 	return more.Inputs[0], n
 }
 
-// isTranspose reports whether a node is a Transpose by that permutation.
+// isTranspose reports whether a node is a Transpose by perm.
 func (m *matcher) isTranspose(n *graph.Node, perm ...int64) bool {
 	if !is(n, "Transpose") {
 		return false

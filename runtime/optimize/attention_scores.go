@@ -15,7 +15,7 @@ type scores struct {
 	cap      float64 // 0 for none
 	mask     string  // floats to add; "" for none
 	maskRank int
-	extra    []*graph.Node // compute the mask and are not in the graph
+	extra    []*graph.Node // nodes, not yet in the graph, that compute the mask
 	nodes    []*graph.Node
 	matrix   graph.Dims // extents of the scores
 }
@@ -50,12 +50,11 @@ func (m *matcher) masked(name string, shared bool, depth int) (s scores, ok bool
 	return s, ok
 }
 
-// lowest is a number that does not change in float32 if a score below 1e22 is
-// added.
+// lowest is a number that stays the same in float32 if a score below 1e22 is added.
 const lowest = -1e30
 
-// chosen adds a Where node to the scores in its input i as a mask. The other input
-// must be -Inf, or so low that adding it is the same as choosing it.
+// chosen adds a Where node to the scores in its input i as a mask. The other input must be -Inf, or
+// so low that adding it has the same effect as choosing it.
 func (m *matcher) chosen(s *scores, n *graph.Node, i int) bool {
 	low := n.Inputs[3-i]
 	c, ok := m.number(low, len(s.matrix))
@@ -82,15 +81,15 @@ func (m *matcher) added(s *scores, name string) {
 	m.computed(s, "Add", 14, s.mask, name)
 }
 
-// computed makes a new node compute the mask.
+// computed adds a new node that computes the mask.
 func (m *matcher) computed(s *scores, op string, version int, inputs ...string) {
 	s.mask = m.fresh("mask")
 	s.extra = append(slices.Clone(s.extra), &graph.Node{Name: s.mask, Op: op, Version: version, Inputs: inputs, Outputs: []string{s.mask}})
 }
 
-// stretches reports whether a value broadcasts to those extents without extending
-// them. An extent that is the smaller of a wanted one and a number above 1 equals
-// the wanted one: the sum fails otherwise.
+// stretches reports whether a value broadcasts to extents to without extending them. If an extent
+// is the smaller of the wanted one and a number above 1, it counts as the wanted one, because
+// otherwise the sum fails.
 func (m *matcher) stretches(name string, to graph.Dims) bool {
 	d := m.dims(name)
 	if d == nil || len(d) > len(to) {
@@ -140,8 +139,8 @@ func (m *matcher) products(name string, shared bool) (s scores, ok bool) {
 	return s, s.q != nil && s.k != nil
 }
 
-// unscaled returns the value that numbers were multiplied with to compute another,
-// and the nodes that multiply. It multiplies scale by the numbers.
+// unscaled returns the value before multiplications by numbers, and the nodes that multiply. It
+// multiplies scale by the numbers.
 func (m *matcher) unscaled(name string, scale *float64) (of string, nodes []*graph.Node) {
 	for len(nodes) < maxProduct {
 		of, c, n := m.scaled(name)

@@ -4,7 +4,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// An attentionWriter replaces the nodes of attention by the operator.
+// attentionWriter replaces the nodes of attention by the operator.
 type attentionWriter struct {
 	builder
 	a *attention
@@ -28,8 +28,8 @@ func (w *attentionWriter) out() graph.Dims {
 	return graph.Dims{q[0], q[2], q[1].Mul(v[3])}
 }
 
-// write replaces root by the operator, which takes the heads of its operands side
-// by side or before their rows.
+// write replaces root by the operator. If side, the operands have their heads side by side;
+// otherwise before their rows.
 func (w *attentionWriter) write(root *graph.Node, side bool) bool {
 	a := w.a
 	attrs := []*graph.Attr{floatAttr("scale", a.scale)}

@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// A builder collects the nodes that replace a pattern.
+// builder collects the nodes that replace a pattern.
 type builder struct {
 	*matcher
 	nodes []*graph.Node
@@ -53,8 +53,7 @@ func (m *matcher) add(like string, t *tensor.Tensor) string {
 	return m.edit.add(name, t)
 }
 
-// vector adds a vector of integers and returns its name. Equal vectors are added
-// once.
+// vector adds a vector of integers and returns its name. It adds equal vectors once.
 func (m *matcher) vector(list ...int) string {
 	key := fmt.Sprint(list)
 	if m.vectors[key] == "" {

@@ -7,28 +7,28 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// elementwise are the operators each element of whose result depends on the elements of that
-// place alone.
+// elementwise lists operators that compute each element from the elements at the same position
+// alone.
 var elementwise = []string{
 	"Abs", "Add", "Ceil", "Celu", "Clip", "Cos", "Div", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Max", "Min",
 	"Mish", "Mul", "Neg", "Pow", "Reciprocal", "Relu", "Round", "Selu", "Sigmoid", "Sign", "Sin", "Softplus", "Softsign", "Sqrt", "Sub", "Swish", "Tanh",
 	"ThresholdedRelu",
 }
 
-// maxTableNodes bounds the nodes whose work a table does, and codeCount is the codes of 8 bits.
+// maxTableNodes bounds the nodes that a table replaces. codeCount is the number of codes of 8 bits.
 const (
 	maxTableNodes = 64
 	codeCount     = 256
 )
 
-// A codeChain is nodes between values of codes that work on elements one by one.
+// codeChain is a set of elementwise nodes between values of codes.
 type codeChain struct {
 	*matcher
 	nodes  []*graph.Node
-	leaves []string // codes that the nodes start from
+	leaves []string // codes that the chain starts from
 }
 
-// codedTable is a function of the codes of one value.
+// codedTable computes y by a table, if it is a function of the codes of one value.
 func (m *matcher) codedTable(root *graph.Node, y coded) (by, used []*graph.Node) {
 	c := &codeChain{matcher: m}
 	if !c.take(root) {
@@ -52,9 +52,9 @@ func (m *matcher) codedTable(root *graph.Node, y coded) (by, used []*graph.Node)
 	return []*graph.Node{instead(root, nacreDomain, "CodeTable", 1, []string{c.leaves[0], m.add("table", table)})}, nil
 }
 
-// convert appends to list a node that computes a value from the only leaf of the chain, a
-// node of DequantizeLinear, as the codes that node to, of QuantizeLinear, makes of its
-// numbers; it reports false, and appends nothing, if it cannot.
+// convert appends to list a CodeTable that computes value from the codes of the chain's only leaf.
+// The table applies the chain, a DequantizeLinear, and then to, a QuantizeLinear. If there is no
+// table, convert appends nothing and reports false.
 func (c *codeChain) convert(to *graph.Node, value string, list *[]*graph.Node) bool {
 	from := *to
 	from.Inputs = append([]string{c.nodes[0].Outputs[0]}, to.Inputs[1:]...)
@@ -68,7 +68,7 @@ func (c *codeChain) convert(to *graph.Node, value string, list *[]*graph.Node) b
 	return true
 }
 
-// take adds a node and those behind it up to values of codes.
+// take adds a node and the nodes that compute its inputs, back to values of codes.
 func (c *codeChain) take(n *graph.Node) bool {
 	if slices.Contains(c.nodes, n) {
 		return true
@@ -104,7 +104,8 @@ func (c *codeChain) take(n *graph.Node) bool {
 	return true
 }
 
-// producer returns the node that computes a value as its first output, whatever it applies.
+// producer returns the node that computes a value as its first output. Without ops, any operator
+// matches.
 func (c *codeChain) producer(name string, ops ...string) *graph.Node {
 	if len(ops) > 0 {
 		return c.matcher.producer(name, ops...)
@@ -116,14 +117,14 @@ func (c *codeChain) producer(name string, ops ...string) *graph.Node {
 	return nil
 }
 
-// inside reports whether only nodes of the chain read what a node computes.
+// inside reports whether only nodes of the chain read the first output of a node.
 func (c *codeChain) inside(n *graph.Node) bool {
 	name := c.canonical(n.Outputs[0])
 	return !c.escaping[name] && !slices.ContainsFunc(c.consumers[name], func(by *graph.Node) bool { return !slices.Contains(c.nodes, by) })
 }
 
-// extend lets the chain start from what the node that quantises one of its leaves does; it
-// reports false, and changes nothing, if it cannot.
+// extend replaces a leaf by from, the node that quantises it, and the nodes before it. If that
+// fails, it changes nothing and reports false.
 func (c *codeChain) extend(from *graph.Node) bool {
 	nodes, leaves := slices.Clone(c.nodes), slices.Clone(c.leaves)
 	leaf := c.canonical(from.Outputs[0])
@@ -135,17 +136,17 @@ func (c *codeChain) extend(from *graph.Node) bool {
 	return false
 }
 
-// closed reports whether nothing else reads the values between the leaves and the result,
-// but for dequantised leaves.
+// closed reports whether only the chain reads the values between the leaves and the result.
+// Dequantised leaves may have other readers.
 func (c *codeChain) closed(root *graph.Node) bool {
 	return !slices.ContainsFunc(c.nodes, func(n *graph.Node) bool { return n != root && !is(n, dequantizers...) && !c.inside(n) })
 }
 
-// sorted lists the nodes so that each stands behind those whose results it reads.
+// sorted returns the nodes in topological order.
 func (c *codeChain) sorted() []*graph.Node { return graph.Sorted(c.nodes) }
 
-// table returns the codes that the chain makes of all codes; nil if a node cannot be
-// evaluated.
+// table returns, for each code, the code that the chain computes from it. If a node cannot be
+// evaluated, it returns nil.
 func (c *codeChain) table(result string) *tensor.Tensor {
 	d := c.dtype(c.leaves[0])
 	codes := tensor.New(d, codeCount)

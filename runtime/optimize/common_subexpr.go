@@ -21,7 +21,7 @@ func commonSubexpr(s *Scope) (*Edit, error) {
 	e := newEdit()
 	s.commonConstants(e)
 	h := hasher{seed: maphash.MakeSeed(), edit: e}
-	alone := map[uint64]*graph.Node{} // by head: the first node, until there is another
+	alone := map[uint64]*graph.Node{} // by head: the node with it; nil if there are several
 	first := map[uint64][]*graph.Node{}
 	for _, n := range s.Nodes {
 		row, _, err := s.Registry.Find(n)
@@ -49,9 +49,8 @@ func commonSubexpr(s *Scope) (*Edit, error) {
 	return e, nil
 }
 
-// share removes node n and renames its outputs to those of m, which computes the
-// same. It does nothing if an output of n must keep its name, or if a subgraph
-// redefines the name of an output of m.
+// share removes node n and renames its outputs to the outputs of m, an equal node. If an output of
+// n must keep its name, or a subgraph redefines the name of an output of m, it does nothing.
 func (e *Edit) share(s *Scope, n, m *graph.Node) {
 	if len(n.Outputs) == 1 {
 		e.bypass(s, n, m.Outputs[0])
@@ -99,7 +98,7 @@ func equalTensors(a, b *tensor.Tensor) bool {
 	return a.DType() == b.DType() && a.Shape().Equal(b.Shape()) && slices.Equal(a.Strings(), b.Strings()) && bytes.Equal(a.Bytes(), b.Bytes())
 }
 
-// same reports whether two nodes compute the same.
+// same reports whether two nodes compute the same values.
 func (e *Edit) same(n, m *graph.Node) bool {
 	inputs := func(a, b string) bool { return e.name(a) == e.name(b) }
 	outputs := func(a, b string) bool { return (a == "") == (b == "") }
@@ -118,15 +117,15 @@ func isPlain(a *graph.Attr) bool {
 	return false
 }
 
-// hasher computes numbers that are equal for nodes that compute the same. Attributes are read
-// only of nodes with equal heads: they may be long lists.
+// hasher computes hashes that are equal for nodes that compute the same values. It reads the
+// attributes only of nodes with equal heads, because attributes may be long lists.
 type hasher struct {
 	seed  maphash.Seed
 	edit  *Edit
-	block []byte // of numbers
+	block []byte // bytes of numbers
 }
 
-// head stands for a node without its attributes.
+// head returns the hash of a node without its attributes.
 func (h *hasher) head(n *graph.Node) uint64 {
 	type shape struct {
 		domain, op, overload             string
@@ -147,7 +146,7 @@ func (h *hasher) head(n *graph.Node) uint64 {
 	return sum.Sum64()
 }
 
-// attrs adds the attributes, in any order, to the head.
+// attrs adds the hashes of the attributes, in any order, to the head.
 func (h *hasher) attrs(head uint64, n *graph.Node) uint64 {
 	for _, a := range n.Attrs {
 		head += h.attr(a)
@@ -178,7 +177,7 @@ func (h *hasher) attr(a *graph.Attr) uint64 {
 	return sum.Sum64()
 }
 
-// writeNumbers adds the bytes of the numbers of a list, some at a time.
+// writeNumbers adds the bytes of a list of numbers in chunks.
 func writeNumbers[T any](h *hasher, sum *maphash.Hash, list []T, appendTo func([]byte, T) []byte) {
 	for part := range slices.Chunk(list, 128) {
 		h.block = h.block[:0]
@@ -189,7 +188,7 @@ func writeNumbers[T any](h *hasher, sum *maphash.Hash, list []T, appendTo func([
 	}
 }
 
-// equalAttrs reports whether two attributes have the same value, floats bit for bit; b may
+// equalAttrs reports whether two attributes have the same value, comparing floats bit by bit. b may
 // be nil.
 func equalAttrs(a, b *graph.Attr) bool {
 	bits := func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) }

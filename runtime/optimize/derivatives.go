@@ -7,12 +7,12 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// A derivative adds nodes that compute the derivative with respect to input i of n
-// from dy, that with respect to its output. It returns the name of the result; "" if
-// the derivative is zero. n has the inputs and outputs that its operator takes.
+// derivative adds nodes that compute the derivative with respect to input i of n from dy, the
+// derivative with respect to output 0. It returns the name of the result, or "" if the derivative
+// is zero. n has the inputs and outputs that its operator takes.
 type derivative func(d *differentiator, n *graph.Node, dy string, i int) (string, error)
 
-// flat is the set of operators whose derivative is zero or undefined.
+// flat is the set of operators with a derivative that is zero or undefined.
 var flat = map[string]bool{
 	"Shape": true, "Size": true, "ConstantOfShape": true, "EyeLike": true, "Constant": true,
 	"Equal": true, "Greater": true, "Less": true, "GreaterOrEqual": true, "LessOrEqual": true, "Not": true, "And": true, "Or": true, "Xor": true,
@@ -132,8 +132,8 @@ func transposeRule(d *differentiator, n *graph.Node, dy string, _ int) (string, 
 	return d.add("Transpose", []string{dy}, back), nil
 }
 
-// reduceRule returns the rule of a sum, or of a mean: dy broadcasts to the shape of
-// the input after its reduced axes are restored.
+// reduceRule returns the rule of a sum, or of a mean. It restores the reduced axes of dy and
+// broadcasts dy to the shape of the input.
 func reduceRule(mean bool) derivative {
 	return func(d *differentiator, n *graph.Node, dy string, i int) (string, error) {
 		if i > 0 {

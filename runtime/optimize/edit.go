@@ -8,20 +8,20 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Edit is a set of changes to one graph. A nil Edit changes nothing. Added nodes
-// may precede the nodes whose outputs they use; the edited graph is sorted.
+// Edit is a set of changes to one graph. A nil Edit changes nothing. Added nodes may precede the
+// nodes that compute their inputs, because the edited graph is sorted.
 type Edit struct {
-	// Replace maps each removed node to the nodes that take its place.
+	// Replace maps each removed node to the nodes that replace it.
 	Replace map[*graph.Node][]*graph.Node
 	// Add lists new constants.
 	Add []*graph.Initializer
 	// Drop is the set of removed constants.
 	Drop map[string]bool
-	// Sparse maps removed sparse constants to the nodes that take their place.
+	// Sparse maps removed sparse constants to the nodes that replace them.
 	Sparse map[string]*graph.Node
-	// Rename maps values to new names, in nodes and in subgraphs. Graph outputs
-	// must not be renamed. If the new name is that of another value, one of the two
-	// nodes that compute them must be removed.
+	// Rename maps values to new names, in nodes and in subgraphs. Graph outputs must not be
+	// renamed. If the new name already names another value, one of the two nodes that compute them
+	// must be removed.
 	Rename map[string]string
 }
 
@@ -58,9 +58,9 @@ func (e *Edit) name(s string) string {
 	}
 }
 
-// bypass removes a node whose output 0 equals the value x. It does nothing if
-// further outputs are used, or if neither value can take the other's name: both are
-// graph outputs, or only the node's is one and no node of this graph computes x.
+// bypass removes node n, with output 0 equal to value x, and gives both values one name. If further
+// outputs are used, it does nothing. Nor does it if neither can take the other's name: both are
+// graph outputs, n's is one and no node of this graph computes x, or a subgraph redefines the name.
 func (e *Edit) bypass(s *Scope, n *graph.Node, x string) {
 	x, y := e.name(x), e.name(n.Outputs[0])
 	switch {
@@ -112,8 +112,7 @@ func (e *Edit) apply(old *graph.Graph) *graph.Graph {
 	return &g
 }
 
-// unfold puts nodes in the place of sparse constants, also of those that are defaults of
-// inputs.
+// unfold replaces sparse constants by nodes, even if they are defaults of inputs.
 func (e *Edit) unfold(g, old *graph.Graph) {
 	if len(e.Sparse) == 0 {
 		return
@@ -173,8 +172,8 @@ func graphRenamed(old *graph.Graph, to map[string]string) *graph.Graph {
 	return &g
 }
 
-// withGraphs returns a copy of the node with its subgraphs mapped by change, or the
-// node itself if change returns every subgraph as it is.
+// withGraphs returns a copy of the node with its subgraphs mapped by change. If change returns
+// every subgraph as it is, it returns the node itself.
 func withGraphs(n *graph.Node, change func(attr string, g *graph.Graph) *graph.Graph) *graph.Node {
 	r, same := *n, true
 	r.Attrs = slices.Clone(n.Attrs)

@@ -9,9 +9,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// expandComposed replaces operators that the CPU has no kernels of by the operators that they are
-// composed of, if their results are of float32 or integers. Results are rounded at each of these.
-// If nodes go to an accelerator, it changes nothing.
+// expandComposed replaces operators without CPU kernels by operators with kernels, if the results
+// are float32 or integers. Each new node rounds its results. If nodes go to an accelerator, it
+// changes nothing.
 func expandComposed(s *Scope) (*Edit, error) {
 	if s.Accelerated {
 		return nil, nil
@@ -29,7 +29,7 @@ func expandComposed(s *Scope) (*Edit, error) {
 	return m.result()
 }
 
-// composed has functions that add the nodes that compute what a node does, or return false.
+// composed has, by operator, a function that adds the nodes that replace a node, or returns false.
 var composed = map[string]map[string]func(b *builder, n *graph.Node) bool{
 	"": {
 		"Affine":                    expandAffine,
@@ -59,11 +59,12 @@ func (b *builder) float(v float64) string {
 	return b.add("number", t)
 }
 
-// Affine is computed as a normalization if there are at most affineChannels channels, and at least
-// affineRun neighbours in a channel or, of channels of one element, in all of them.
+// affineChannels and affineRun limit the Affine nodes that become a normalization: at most
+// affineChannels channels, and at least affineRun elements in each channel, or affineRun channels
+// of one element.
 const affineChannels, affineRun = 1 << 12, 64
 
-// expandAffine computes alpha·x + beta. A normalization reads x once.
+// expandAffine computes alpha·x + beta. A normalization reads x only once.
 func expandAffine(b *builder, n *graph.Node) bool {
 	alpha, beta := floatOr(n, "alpha", 1), floatOr(n, "beta", 0)
 	if dims := b.dims(n.Inputs[0]); len(dims) > 1 {
@@ -81,8 +82,8 @@ func expandAffine(b *builder, n *graph.Node) bool {
 	return true
 }
 
-// normalize has a BatchNormalization of the mean 0 and the variance 1 compute n, which multiplies
-// by a number and adds one for each channel.
+// normalize replaces n by a BatchNormalization with mean 0 and variance 1. It multiplies each
+// channel by its scale and adds its bias.
 func (b *builder) normalize(n *graph.Node, scale, bias []float32) {
 	inputs := []string{n.Inputs[0]}
 	zeros, ones := make([]float32, len(scale)), slices.Repeat([]float32{1}, len(scale))
@@ -104,15 +105,15 @@ func expandScaled(f string) func(b *builder, n *graph.Node) bool {
 	}
 }
 
-// expandImageScaler multiplies by a number and adds one for each channel.
+// expandImageScaler multiplies by a number and adds a bias to each channel.
 func expandImageScaler(b *builder, n *graph.Node) bool {
 	bias := attrs(n).Floats("bias")
 	b.normalize(n, slices.Repeat([]float32{float32(floatOr(n, "scale", 1))}, len(bias)), bias)
 	return true
 }
 
-// expandMeanVariance subtracts means and divides by the roots of the means of squares, to which the
-// definition adds 1e-9. If the node names no axes, they depend on the rank.
+// expandMeanVariance subtracts means and divides by standard deviations plus 1e-9, as the operator
+// is defined. If the node names no axes, they depend on the rank.
 func expandMeanVariance(b *builder, n *graph.Node) bool {
 	var axes []int64
 	if a := n.Attr("axes"); a != nil {
@@ -136,7 +137,7 @@ func expandHardmax(b *builder, n *graph.Node) bool {
 	axis := int(intOr(n, "axis", -1))
 	if n.Version < 13 {
 		if axis = int(intOr(n, "axis", 1)); known && axis != rank-1 && axis != -1 {
-			return false // several axes are one
+			return false // the operator joins several axes
 		}
 	}
 	axis, err := op.NormAxis(axis, rank)
@@ -155,7 +156,7 @@ func expandHardmax(b *builder, n *graph.Node) bool {
 	return true
 }
 
-// expandLinearGate computes the decay, and the rate of update if it is wanted.
+// expandLinearGate computes the decay, and the update rate if it is an output.
 func expandLinearGate(b *builder, n *graph.Node) bool {
 	decay := b.apply("Softplus", 1, []string{b.apply("Add", 14, []string{n.Inputs[0], n.Inputs[1]})})
 	if len(n.Outputs) > 1 && n.Outputs[1] != "" {
@@ -170,10 +171,11 @@ func expandLinearGate(b *builder, n *graph.Node) bool {
 // maxTaps bounds the characters of a window of expandWordConv.
 const maxTaps = 8
 
-// expandWordConv embeds words by a convolution over their characters: the sum over the places in a
-// window of what the character there gives at that place. Windows begin no later than the last that
-// lies in the word, or at the first character. Characters below 0 are looked up as numbers that are
-// too large for the table, because Gather counts from its end.
+// expandWordConv embeds words by a convolution over their characters, a maximum over its windows,
+// and tanh. Each position of a window has a table with a row per character. A window sums the rows
+// of its characters. Windows end within the word; if it is shorter than a window, there is one, at
+// its first character. Characters below 0 become too large for the table, because Gather would
+// count them from the end.
 func expandWordConv(b *builder, n *graph.Node) bool {
 	ids, weights, bias, table := n.Inputs[0], n.Inputs[1], n.Inputs[2], n.Inputs[3]
 	words, w := b.dims(ids), b.dims(weights)
@@ -219,7 +221,7 @@ func expandWordConv(b *builder, n *graph.Node) bool {
 	return true
 }
 
-// int32s adds a vector.
+// int32s adds a vector of int32.
 func (b *builder) int32s(v ...int32) string {
 	t := tensor.New(tensor.I32, len(v))
 	copy(tensor.View[int32](t), v)
@@ -233,8 +235,8 @@ func (b *builder) index(v int) string {
 	return b.add("index", t)
 }
 
-// expandInteger16 multiplies in float64, in which sums of that many products are exact, and keeps
-// the low 32 bits.
+// expandInteger16 multiplies in float64 and keeps the low 32 bits. Sums of at most most products
+// are exact there.
 func expandInteger16(b *builder, n *graph.Node) bool {
 	const most = 1 << 21 // products of 31 bits in sums of 52
 	d := b.dims(n.Inputs[0])
@@ -249,9 +251,9 @@ func expandInteger16(b *builder, n *graph.Node) bool {
 	return true
 }
 
-// expandFpQ4 arranges constant weights as MatMulNBits takes them.
+// expandFpQ4 rearranges constant weights for MatMulNBits.
 func expandFpQ4(b *builder, n *graph.Node) bool {
-	const block, codes = 32, 16 // numbers and bytes of them; a block begins with its scale
+	const block, codes = 32, 16 // numbers of a block and bytes of their codes; a block begins with its scale
 	data, extents := b.constant(n.Inputs[1]), b.constant(n.Inputs[2])
 	if data == nil || extents == nil || intOr(n, "blk_quant_type", 1) != 0 {
 		return false
@@ -278,7 +280,7 @@ func expandFpQ4(b *builder, n *graph.Node) bool {
 	return true
 }
 
-// expandCrossEntropy takes the loss of logarithms that a node of their own computes.
+// expandCrossEntropy computes the logarithms by a LogSoftmax, and the loss from them.
 func expandCrossEntropy(b *builder, n *graph.Node) bool {
 	logs := &graph.Node{
 		Name: b.fresh("LogSoftmax"), Op: "LogSoftmax", Version: 13, Inputs: n.Inputs[:1:1],

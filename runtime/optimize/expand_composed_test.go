@@ -11,8 +11,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestComposed compares the results of the graphs that TestPasses has for expand_composed, with
-// passes and without.
+// TestComposed compares the results of the graphs in expand_composed.txt with and without passes.
 func TestComposed(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "passes", "expand_composed.txt"))
 	if err != nil {
@@ -40,7 +39,7 @@ func TestComposed(t *testing.T) {
 	}
 }
 
-// composedNet gives the inputs of a graph values, and extents that have no number one.
+// composedNet gives the inputs of a graph random values, and extent 5 for unknown extents.
 func composedNet(g *graph.Graph) *net {
 	b := newNet(tensor.F32, false)
 	b.g = g
@@ -70,8 +69,8 @@ func composedNet(g *graph.Graph) *net {
 	return b
 }
 
-// TestComposedCharacters has characters that are not in the table of a WordConvEmbedding: they are
-// refused with passes too.
+// TestComposedCharacters checks that characters outside the table of a WordConvEmbedding are
+// errors, with passes and without.
 func TestComposedCharacters(t *testing.T) {
 	for i, wrong := range []int32{-1, -9, 9, 1<<31 - 1, -1 << 31} {
 		g := parseGraph(t, `

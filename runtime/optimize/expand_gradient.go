@@ -12,11 +12,10 @@ import (
 
 const trainingDomain = "ai.onnx.preview.training"
 
-// expandGradient replaces every Gradient node of the main graph by nodes that
-// compute the derivatives of the sum of y's elements with respect to xs, in reverse
-// mode. If the inputs of the node are other values than those that xs and zs name,
-// the nodes between them and y are copied to compute from the inputs. A Gradient may
-// differentiate the output of another.
+// expandGradient replaces every Gradient node of the main graph by nodes that compute the
+// derivatives of the sum of y's elements with respect to xs, in reverse mode. If the inputs of the
+// node are other values than xs and zs name, it copies the nodes between these and y to compute
+// from the inputs. A Gradient may differentiate the output of another.
 func expandGradient(s *Scope) (*Edit, error) {
 	isGradient := func(n *graph.Node) bool { return n.Domain == trainingDomain && n.Op == "Gradient" }
 	if s.outer != nil || !slices.ContainsFunc(s.Graph.Nodes, isGradient) {
@@ -32,7 +31,7 @@ func expandGradient(s *Scope) (*Edit, error) {
 		}
 	}
 	for len(list) > 0 {
-		// Expand one whose y depends on no other.
+		// Expand a Gradient with a y that depends on no other Gradient.
 		i := slices.IndexFunc(list, func(n *graph.Node) bool { return !slices.ContainsFunc(d.between(n), isGradient) })
 		if i < 0 {
 			return nil, graph.Errorf(graph.ErrFormat, "the Gradient nodes depend on each other in a circle")
@@ -61,16 +60,16 @@ func freePrefix(g *graph.Graph) string {
 	return prefix
 }
 
-// A differentiator adds nodes that compute derivatives to a graph.
+// differentiator adds nodes that compute derivatives to a graph.
 type differentiator struct {
 	registry  *op.Registry
 	prefix    string
 	made      int
-	maker     map[string]*graph.Node // of every value that a node computes
+	maker     map[string]*graph.Node // the node that computes each value
 	constants []*graph.Initializer
 
-	nodes []*graph.Node     // of the Gradient node at hand
-	grads map[string]string // the derivative of each value, as far as it is known
+	nodes []*graph.Node     // nodes for the current Gradient node
+	grads map[string]string // the derivatives of values found so far
 }
 
 func (d *differentiator) record(n *graph.Node) {
@@ -203,8 +202,8 @@ func (d *differentiator) expand(n *graph.Node) ([]*graph.Node, error) {
 	return d.nodes, nil
 }
 
-// anew adds copies of nodes that compute from the values instead of those named. It
-// returns the copies and a function from a name to the name in the copies.
+// anew adds copies of nodes that compute from values instead of names. It returns the copies, and a
+// function from a name to the name in the copies.
 func (d *differentiator) anew(nodes []*graph.Node, names, values []string) ([]*graph.Node, func(string) string) {
 	called := map[string]string{}
 	for i, name := range names {

@@ -82,8 +82,8 @@ func total(x *tensor.Tensor) float64 {
 	return sum
 }
 
-// TestDerivatives compares with quotients of differences, for each operator and
-// each of its inputs.
+// TestDerivatives compares derivatives with difference quotients, for each operator and each of its
+// inputs.
 func TestDerivatives(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	axes, err := tensor.From([]int64{-1}, 1)
@@ -152,7 +152,7 @@ func TestDerivatives(t *testing.T) {
 				values[x] = random64(r, 0.5, 1.5, sh...)
 				xs, first, second = append(xs, x), append(first, "d"+x), append(second, "dd"+x)
 			}
-			// y is squared, so that not all elements count alike.
+			// y is the square of f, so that elements have different weights.
 			m := &graph.Model{Graph: &graph.Graph{Nodes: []*graph.Node{
 				gradientOf("y", xs, xs, first),
 				gradientOf("da", xs, xs, second),
@@ -168,7 +168,8 @@ func TestDerivatives(t *testing.T) {
 	}
 }
 
-// compareDerivatives moves every element of xs a little and looks at the sum of y.
+// compareDerivatives compares derivatives of the sum of y with difference quotients, for every
+// element of xs.
 func compareDerivatives(t *testing.T, m *graph.Model, values map[string]*tensor.Tensor, xs []string, y string, derivatives []string) {
 	t.Helper()
 	all := evaluate(t, m, values)
@@ -193,7 +194,7 @@ func compareDerivatives(t *testing.T, m *graph.Model, values map[string]*tensor.
 	}
 }
 
-// TestGradientElsewhere takes derivatives at other values than those of the graph.
+// TestGradientElsewhere takes derivatives at values other than the graph's own.
 func TestGradientElsewhere(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	m := &graph.Model{Graph: &graph.Graph{Nodes: []*graph.Node{

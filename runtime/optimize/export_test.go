@@ -1,4 +1,4 @@
 package optimize
 
-// RowOperands are the operators that compute each row apart.
+// RowOperands lists the operators that compute each row on its own.
 var RowOperands = rowOperands

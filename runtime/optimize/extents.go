@@ -2,8 +2,8 @@ package optimize
 
 import "github.com/nacre-ml/nacre/runtime/graph"
 
-// classes partitions extents into classes of equal ones. It maps the text of an
-// extent to another one of its class. Numbers, and representatives, have no entry.
+// classes partitions extents into classes of equal extents. It maps the text of an extent to
+// another extent of its class. Numbers and representatives have no entry.
 type classes map[string]graph.Dim
 
 // learn joins the extents that must be equal for a node to run.

@@ -6,18 +6,17 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// foldGrowth bounds the size in bytes of a folded result beyond that of its inputs.
-// A constant that expands is cheaper to compute than to keep.
+// foldGrowth bounds how many bytes a folded result may take beyond its inputs. A constant that
+// expands is cheaper to compute than to keep.
 const foldGrowth = 1 << 20
 
-// foldTotal bounds the size in bytes of all folded results of a graph beyond twice
-// that of the constants that they come from. Without it, each node of a chain could
-// double a constant.
+// foldTotal bounds the bytes of all folded results of a graph beyond twice the constants that they
+// come from. Without it, each node of a chain could double a constant.
 const foldTotal = 64 << 20
 
-// foldConst replaces nodes by constants if their inputs are constants, or if their
-// results follow from extents, as those of Shape do. Nodes that fail to compute
-// stay: the planner or the run reports them.
+// foldConst replaces nodes by constants if their inputs are constants, or if their results follow
+// from extents, as for Shape. Nodes that fail to compute stay, so that the planner or the run
+// reports them.
 func foldConst(s *Scope) (*Edit, error) {
 	e := newEdit()
 	folded := map[string]*op.Value{}
@@ -67,8 +66,8 @@ func foldConst(s *Scope) (*Edit, error) {
 	return e, nil
 }
 
-// fold returns the outputs of a node. It returns nil if the node cannot or must not be folded,
-// or if the budget lacks the memory.
+// fold returns the outputs of a node. If the node cannot or must not be folded, or the budget lacks
+// the memory, it returns nil.
 func (s *Scope) fold(n *graph.Node, value func(name string) *op.Value) []*tensor.Tensor {
 	o, row, err := s.Registry.New(n)
 	if err != nil || row.DynamicOutputs || row.Impure {

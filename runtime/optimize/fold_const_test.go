@@ -10,8 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestFoldChain gives a chain of nodes each of which doubles a constant: folding
-// must stop, and leave the rest to a run and its memory limit.
+// TestFoldChain folds a chain of nodes that each double a constant. Folding must stop, and leave
+// the rest to a run and its memory limit.
 func TestFoldChain(t *testing.T) {
 	g := &graph.Graph{Name: "chain", Initializers: []*graph.Initializer{{Name: "v0", Tensor: tensor.New(tensor.F32, 1024)}}}
 	const links = 60

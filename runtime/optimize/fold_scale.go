@@ -9,9 +9,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// foldScale folds constant factors and addends per channel, such as those of a
-// BatchNormalization, into the constant weights of the convolution or the product
-// before them. Results are rounded differently.
+// foldScale folds constant factors and addends per channel, such as a BatchNormalization has, into
+// the constant weights of the convolution or the product before them. Results are rounded
+// differently.
 func foldScale(s *Scope) (*Edit, error) {
 	m := newMatcher(s)
 	for _, n := range m.live {
@@ -34,15 +34,15 @@ func foldScale(s *Scope) (*Edit, error) {
 	return m.result()
 }
 
-// A linear is a convolution or a product with constant weights. Each channel of the
-// result has weights and an addend of its own.
+// linear is a convolution or a product with constant weights. Each channel of the result has its
+// own weights and addend.
 type linear struct {
 	node    *graph.Node
 	weights *tensor.Tensor
 	bias    []float64 // of every channel
 	rank    int       // of the result
 	axis    int       // of the result's channels
-	bare    bool      // there is no place for addends
+	bare    bool      // the node cannot take addends
 	// Element i of the weights belongs to channel i/step%count + i/group*count.
 	step, count, group int
 	mul, add           []float64 // factor and addend to apply to each channel
@@ -99,13 +99,12 @@ func (m *matcher) linear(n *graph.Node) (l linear, ok bool) {
 	return l, ok
 }
 
-// own reports whether changed weights may take the place of a constant: it is
-// small, or used once.
+// own reports whether changed weights may replace a constant: it is small, or used once.
 func (m *matcher) own(name string, t *tensor.Tensor) bool {
 	return t.Size() <= foldGrowth || m.defined[name] && m.uses(name) == 1
 }
 
-// addends returns what input 2 of a node adds to each channel.
+// addends returns the values that input 2 of a node adds to the channels.
 func (m *matcher) addends(n *graph.Node, channels int) (list []float64, ok bool) {
 	list = make([]float64, channels)
 	if len(n.Inputs) < 3 || n.Inputs[2] == "" {
@@ -126,15 +125,15 @@ func (m *matcher) addends(n *graph.Node, channels int) (list []float64, ok bool)
 	return list, ok
 }
 
-// lists reports whether the budget has the memory of a list of a number for each channel.
-// Lists of few channels do not count.
+// lists reports whether the budget has memory for a list of a number for each channel. Lists of few
+// channels do not count.
 func (m *matcher) lists(channels int) bool {
 	const few = 1 << 12
 	return channels <= few || m.take(8*channels) == nil
 }
 
-// perChannel returns the element that a tensor has for each channel of a value of
-// that rank; ok is false if its elements differ along another axis than channels.
+// perChannel returns the element of a tensor for each channel of a value of the given rank. If the
+// elements differ along another axis than channels, ok is false.
 func perChannel(t *tensor.Tensor, rank, axis, channels int) (list []float64, ok bool) {
 	shape := t.Shape()
 	if len(shape) > rank || t.Len() != 1 && t.Len() != channels {
@@ -156,8 +155,8 @@ func perChannel(t *tensor.Tensor, rank, axis, channels int) (list []float64, ok 
 	return list, true
 }
 
-// then applies the factors and addends of node n to those of l, whose result so far
-// is x. It reports false, and changes nothing, if n is no such node.
+// then applies the factors and addends of node n to l, with x as the result so far. If n has none,
+// or they cannot be folded, it changes nothing and reports false.
 func (m *matcher) then(l *linear, n *graph.Node, x string) bool {
 	mul, add, ok := m.channelwise(n, x, l.rank, l.axis, len(l.mul))
 	if !ok {
@@ -175,8 +174,8 @@ func (m *matcher) then(l *linear, n *graph.Node, x string) bool {
 	return true
 }
 
-// channelwise returns the factor and the addend that a node applies to each
-// channel of x, a value of that rank.
+// channelwise returns the factor and the addend that a node applies to each channel of x, a value
+// of the given rank.
 func (m *matcher) channelwise(n *graph.Node, x string, rank, axis, channels int) (mul, add []float64, ok bool) {
 	if is(n, "BatchNormalization") {
 		if !m.same(n.Inputs[0], x) || axis != 1 {
@@ -218,8 +217,8 @@ func (m *matcher) channelwise(n *graph.Node, x string, rank, axis, channels int)
 	return mul, add, true
 }
 
-// normalizing returns the factors and addends of a BatchNormalization that infers
-// with constant statistics.
+// normalizing returns the factors and addends of a BatchNormalization for inference with constant
+// statistics.
 func (m *matcher) normalizing(n *graph.Node, channels int) (mul, add []float64, ok bool) {
 	a := attrs(n)
 	if a.Bool("training_mode", false) || !a.Bool("spatial", true) || len(n.Outputs) > 1 || len(n.Inputs) != 5 {
@@ -244,8 +243,8 @@ func (m *matcher) normalizing(n *graph.Node, channels int) (mul, add []float64, 
 	return mul, add, true
 }
 
-// folded returns the node with changed weights and addends; nil if they exceed
-// their element type.
+// folded returns the node with changed weights and addends. If the weights exceed their element
+// type, it returns nil.
 func (m *matcher) folded(l *linear) *graph.Node {
 	r := *l.node
 	r.Inputs = slices.Clone(r.Inputs[:2])

@@ -35,7 +35,7 @@ var activations = []string{
 	"Elu", "Selu", "Celu", "Softplus", "Softsign", "Gelu", "Mish",
 }
 
-// attrs returns the attributes that make a node of that operator apply the function.
+// attrs returns the attributes that make a node of operator op apply the function.
 func (f activation) attrs(op string) []*graph.Attr {
 	list := []*graph.Attr{{Name: "activation", Kind: graph.AttrString, Str: []byte(f.name)}}
 	switch {
@@ -50,8 +50,7 @@ func (f activation) attrs(op string) []*graph.Attr {
 	return list
 }
 
-// activation returns the function that a node applies; ok is false if fused nodes
-// cannot apply it.
+// activation returns the function that a node applies. If fused nodes cannot apply it, ok is false.
 func (s *Scope) activation(n *graph.Node) (f activation, ok bool) {
 	a := attrs(n)
 	f.name = n.Op
@@ -83,8 +82,8 @@ func (s *Scope) activation(n *graph.Node) (f activation, ok bool) {
 // single reports whether float32 represents a number exactly.
 func single(v float64) bool { return float64(float32(v)) == v }
 
-// clip returns the limits of a Clip, which are attributes before version 11 and
-// inputs since. An omitted limit is the largest number of the element type.
+// clip returns the limits of a Clip. They are attributes before version 11 and inputs since. An
+// omitted limit is the largest number of the element type.
 func (s *Scope) clip(n *graph.Node) (f activation, ok bool) {
 	d := s.dtype(n.Inputs[0])
 	ends := [2]float64{-largest[d], largest[d]}

@@ -6,12 +6,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// fuseAttention replaces softmax(q·kᵀ + masks)·v by Attention. Scores may be scaled
-// on either side or after their product, and capped. The operator also takes over
-// the Reshape and Transpose nodes that split heads before and join them after, and
-// the Expand that repeats keys and values for several heads of queries. A query
-// whose mask leaves no key gives NaN, as its softmax does, or zeros if the graph has zeros in the
-// place of NaN.
+// fuseAttention replaces softmax(q·kᵀ + masks)·v by Attention. Scores may be scaled on either side
+// or after their product, and capped. The operator also takes over the Reshape and Transpose nodes
+// that split heads before and join them after, and the Expand that repeats keys and values for
+// several heads of queries. If a mask leaves a query no key, the result is NaN as with softmax, or
+// 0 if the graph replaces NaN by 0.
 func fuseAttention() run {
 	weights := uncast(zeroed(uncast(where(apply("Softmax", x), (*match).isLastSoftmax))))
 	product := apply("MatMul", weights, y)
@@ -40,10 +39,10 @@ func (m *match) isLastSoftmax(n *graph.Node) bool {
 	return (rank == 3 || rank == 4) && (axis == -1 || axis == int64(rank-1))
 }
 
-// uncast matches a, or a cast of it.
+// uncast matches a, or a cast of a.
 func uncast(a pattern) formula { return either(a, apply("Cast", a)) }
 
-// zeroed matches a, or a with 0 in the place of NaN.
+// zeroed matches a, or a with NaN replaced by 0.
 func zeroed(a pattern) formula {
 	const weights, zero variable = "weights", "zero"
 	replaced := apply("Where", apply("IsNaN", as(weights, a)), zero, weights)
@@ -57,11 +56,11 @@ func zeroed(a pattern) formula {
 type attention struct {
 	scores
 	v      *heads
-	zeroed bool // weights that are NaN are 0
+	zeroed bool // NaN weights become 0
 }
 
-// attend replaces a match, with x for the scores and y for the values, by the
-// operator. If shared, it takes repeated keys and values as they were before.
+// attend replaces a match, with x for the scores and y for the values, by the operator. If shared,
+// it takes keys and values from before their repetition.
 func (m *match) attend(shared bool) bool {
 	var a attention
 	var ok bool

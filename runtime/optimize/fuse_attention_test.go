@@ -190,8 +190,8 @@ func TestAttentionLookAlikes(t *testing.T) {
 	})
 }
 
-// TestAttentionOfNothing compares attention with its nodes where a mask leaves some queries no
-// key: additive masks and Where, -Inf and the least number, in several that add up.
+// TestAttentionOfNothing compares attention with its nodes if masks leave some queries no key.
+// Masks are additive or by Where, with -Inf or the lowest number, alone or added up.
 func TestAttentionOfNothing(t *testing.T) {
 	const lowest = -math.MaxFloat32
 	mask := func(b *net, name string, low float64, row int) string {

@@ -19,8 +19,8 @@ func fuseHardSwish() run {
 	})
 }
 
-// limits returns both limits of a Clip, which are attributes before version 11 and
-// inputs since; ok is false if one is omitted or not constant.
+// limits returns both limits of a Clip. They are attributes before version 11 and inputs since. If
+// one is omitted or not constant, ok is false.
 func (m *matcher) limits(n *graph.Node) (lo, hi float64, ok bool) {
 	if n.Version < 11 {
 		if n.Attr("min") == nil || n.Attr("max") == nil {

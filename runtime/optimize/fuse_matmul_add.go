@@ -32,9 +32,9 @@ func (s *Scope) multipliesMatrices(n *graph.Node) bool {
 	return ok && ok2 && a >= 2 && b >= 2 && s.ofType(n.Outputs[0], floats)
 }
 
-// columnVector returns the name of a vector with the element that an addend adds to
-// each column of a product. It is empty if the addend differs between rows. A
-// constant addend may have leading axes of extent 1.
+// columnVector returns the name of a vector with the element that an addend adds to each column of
+// a product. If the addend differs between rows, it returns "". A constant addend may have leading
+// axes of extent 1.
 func (m *matcher) columnVector(addend, product string) string {
 	d, v := m.dims(product), m.value(addend)
 	if d == nil || v.DType != m.dtype(product) {

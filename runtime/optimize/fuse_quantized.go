@@ -7,7 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// A coded value is codes of 8 bits that stand for (codes - zero) * scale.
+// coded is a value of 8-bit codes that stand for (codes - zero) * scale.
 type coded struct {
 	codes, scale, zero string
 }
@@ -15,10 +15,10 @@ type coded struct {
 // inputs lists the codes, the scale and the zero point.
 func (c *coded) inputs() []string { return []string{c.codes, c.scale, c.zero} }
 
-// fuseQuantized has float32 operators between DequantizeLinear and QuantizeLinear computed
-// on codes of 8 bits: convolutions with what is added and a clamp behind them, functions of
-// elements, which become tables, products, sums, averages, and operators that move elements. Codes may differ by one where the
-// floats that they are rounded from lie halfway.
+// fuseQuantized makes float32 operators between DequantizeLinear and QuantizeLinear compute on
+// codes of 8 bits: convolutions with an added value and a clamp, functions of elements (by tables),
+// products, sums, averages, and operators that move elements. A code may differ by one if the float
+// that it is rounded from is halfway between two codes.
 func fuseQuantized(s *Scope) (*Edit, error) {
 	m := newMatcher(s)
 	for _, n := range m.live {
@@ -51,8 +51,8 @@ var (
 	dequantizers = []string{"DequantizeLinear", microsoft + ".DequantizeLinear"}
 )
 
-// codeRules return nodes that compute what a QuantizeLinear node does, whose result is y, and
-// the nodes whose work they do; nil for none.
+// codeRules are functions that return the nodes that replace a QuantizeLinear node with result y,
+// and the nodes before it that they also replace. They return nil if they do not apply.
 var codeRules = []func(m *matcher, root *graph.Node, y coded) (by, used []*graph.Node){
 	(*matcher).codedConv,
 	(*matcher).codedTable,
@@ -63,8 +63,8 @@ var codeRules = []func(m *matcher, root *graph.Node, y coded) (by, used []*graph
 	(*matcher).codedConcat,
 }
 
-// point returns codes with the scale and the zero point of a node between floats and codes;
-// ok is false unless they are one float32 and one zero point.
+// point returns codes with the scale and the zero point of a node between floats and codes. Unless
+// these are a single float32 and a single zero point, ok is false.
 func (m *matcher) point(n *graph.Node, codes string) (c coded, ok bool) {
 	d := m.dtype(codes)
 	if d != tensor.U8 && d != tensor.I8 || m.dtype(n.Inputs[1]) != tensor.F32 || !m.isOne(n.Inputs[1]) {
@@ -84,7 +84,7 @@ func (m *matcher) isOne(name string) bool {
 	return d != nil && d.Len().Is(1)
 }
 
-// noZero is a zero point of 0.
+// noZero returns the name of a zero point of 0.
 func (m *matcher) noZero(d tensor.DType) string {
 	key := "zero point of " + d.String()
 	if m.vectors[key] == "" {
@@ -93,7 +93,7 @@ func (m *matcher) noZero(d tensor.DType) string {
 	return m.vectors[key]
 }
 
-// dequantised returns what DequantizeLinear makes a float32 value of.
+// dequantised returns the codes that DequantizeLinear turns into a float32 value.
 func (m *matcher) dequantised(name string) (c coded, ok bool) {
 	n := m.producer(name, dequantizers...)
 	if n == nil || m.dtype(name) != tensor.F32 {
@@ -102,8 +102,8 @@ func (m *matcher) dequantised(name string) (c coded, ok bool) {
 	return m.point(n, n.Inputs[0])
 }
 
-// weights returns what DequantizeLinear makes weights of, with a scale and a zero point for
-// all or for each place along an axis.
+// weights returns the codes that DequantizeLinear turns into weights, with a scale and a zero point
+// for all or for each index along an axis.
 func (m *matcher) weights(name string, axis int) (c coded, ok bool) {
 	if c, ok = m.dequantised(name); ok {
 		return c, true
@@ -128,8 +128,8 @@ func (m *matcher) weights(name string, axis int) (c coded, ok bool) {
 	return c, true
 }
 
-// only returns the node that computes a float32 value for one consumer, if it applies one of
-// the operators.
+// only returns the node that computes a float32 value, if it applies one of the operators and has
+// one consumer.
 func (m *matcher) only(name string, ops ...string) *graph.Node {
 	if n := m.producer(name, ops...); n != nil && m.consumer(n) != nil && m.dtype(name) == tensor.F32 {
 		return n
@@ -137,8 +137,8 @@ func (m *matcher) only(name string, ops ...string) *graph.Node {
 	return nil
 }
 
-// clamped returns the operand of a clamp that computes a value, and the clamp as attributes
-// of a node; without one it is the value.
+// clamped returns the operand of the clamp that computes a value, the clamp as attributes of a
+// node, and its node. If there is no clamp, it returns the value.
 func (m *matcher) clamped(name string) (of string, list []*graph.Attr, used []*graph.Node) {
 	n := m.only(name, "Relu", "Clip")
 	if n == nil {
@@ -151,7 +151,7 @@ func (m *matcher) clamped(name string) (of string, list []*graph.Attr, used []*g
 	return n.Inputs[0], f.attrs("FusedConv"), []*graph.Node{n}
 }
 
-// codedConv is a convolution, to which a value may be added, and a clamp.
+// codedConv computes a convolution, an added value if there is one, and a clamp on codes.
 func (m *matcher) codedConv(root *graph.Node, y coded) (by, used []*graph.Node) {
 	value, clamp, used := m.clamped(root.Inputs[0])
 	conv, z := m.only(value, "Conv"), []string(nil)
@@ -184,8 +184,8 @@ func (m *matcher) codedConv(root *graph.Node, y coded) (by, used []*graph.Node) 
 	return []*graph.Node{instead(root, nacreDomain, "FusedQLinearConv", 1, inputs, slices.Concat(conv.Attrs, clamp)...)}, append(used, conv)
 }
 
-// staged returns the convolution that computes a value, which may be quantised and
-// dequantised then: by that scale and zero point, and by those nodes.
+// staged returns the convolution that computes a value. If its result is quantised and dequantised,
+// it also returns the scale and the zero point, and the two nodes.
 func (m *matcher) staged(value string) (conv *graph.Node, stage []string, between []*graph.Node) {
 	if conv = m.only(value, "Conv"); conv != nil {
 		return conv, nil, nil
@@ -206,8 +206,8 @@ func (m *matcher) staged(value string) (conv *graph.Node, stage []string, betwee
 	return m.only(from.Inputs[0], "Conv"), []string{c.scale, c.zero}, []*graph.Node{from, to}
 }
 
-// codedPair is a sum or a product of two values. A Relu behind it is what saturation does
-// where the zero point is the least code.
+// codedPair computes a sum or a product of two values on codes. If the zero point is the least
+// code, saturation replaces a Relu.
 func (m *matcher) codedPair(root *graph.Node, y coded) (by, used []*graph.Node) {
 	value := root.Inputs[0]
 	if relu := m.only(value, "Relu"); relu != nil && m.isLeast(y) {
@@ -235,7 +235,7 @@ func (m *matcher) isLeast(y coded) bool {
 	return ok && zero == least
 }
 
-// codedMatMul is a product.
+// codedMatMul computes a product on codes.
 func (m *matcher) codedMatMul(root *graph.Node, y coded) (by, used []*graph.Node) {
 	n := m.only(root.Inputs[0], "MatMul")
 	if n == nil {
@@ -249,7 +249,7 @@ func (m *matcher) codedMatMul(root *graph.Node, y coded) (by, used []*graph.Node
 	return []*graph.Node{instead(root, "", "QLinearMatMul", 10, slices.Concat(a.inputs(), b.inputs(), []string{y.scale, y.zero}))}, []*graph.Node{n}
 }
 
-// codedMean is an average.
+// codedMean computes an average on codes.
 func (m *matcher) codedMean(root *graph.Node, y coded) (by, used []*graph.Node) {
 	n := m.only(root.Inputs[0], "AveragePool", "GlobalAveragePool")
 	if n == nil {
@@ -262,13 +262,13 @@ func (m *matcher) codedMean(root *graph.Node, y coded) (by, used []*graph.Node) 
 	return []*graph.Node{instead(root, microsoft, "QLinear"+n.Op, 1, append(x.inputs(), y.scale, y.zero), n.Attrs...)}, []*graph.Node{n}
 }
 
-// moves are the operators whose result has elements of their first input and no others.
+// moves lists the operators that only move elements of their first input to the result.
 var moves = []string{"MaxPool", "Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze", "Slice", "Gather", "Expand", "Tile", "DepthToSpace", "SpaceToDepth"}
 
 // byteMaxPool is the first version of MaxPool that takes codes.
 const byteMaxPool = 12
 
-// codedMove is an operator that moves elements, of codes that mean the same before and behind.
+// codedMove moves codes instead of floats, if codes mean the same before and after.
 func (m *matcher) codedMove(root *graph.Node, y coded) (by, used []*graph.Node) {
 	n := m.only(root.Inputs[0], moves...)
 	if n == nil || len(n.Outputs) > 1 {
@@ -296,7 +296,7 @@ func (m *matcher) equals(a, b string) bool {
 	return ok && ok2 && x == y
 }
 
-// codedConcat is values that are joined; codes that mean something else are looked up.
+// codedConcat joins codes. Codes with another meaning are converted by a table.
 func (m *matcher) codedConcat(root *graph.Node, y coded) (by, used []*graph.Node) {
 	n := m.only(root.Inputs[0], "Concat")
 	if n == nil {
@@ -323,7 +323,7 @@ func (m *matcher) codedConcat(root *graph.Node, y coded) (by, used []*graph.Node
 	return append(by, joined), []*graph.Node{n}
 }
 
-// codedProduct is a product of codes whose result stays float32.
+// codedProduct computes a product of codes with a float32 result.
 func (m *matcher) codedProduct(n *graph.Node) *graph.Node {
 	if !is(n, "MatMul", "Gemm") || m.dtype(n.Outputs[0]) != tensor.F32 {
 		return nil

@@ -31,12 +31,12 @@ func fuseResidual() run {
 	})
 }
 
-// fusible names the operators that fused returns nodes for.
+// fusible lists the operators for which fused returns nodes.
 var fusible = []string{"Conv", "Gemm", "MatMul", fusedConv, fusedGemm, fusedMatMul}
 
-// fused returns a convolution or a product as a node that can also add a residual
-// and apply an activation. It is nil if the node applies one already, or if its
-// operands are no floats or no matrices.
+// fused returns a convolution or a product as a node that can also add a residual and apply an
+// activation. If the node already applies one, or its operands are no floats or no matrices, it
+// returns nil.
 func (m *matcher) fused(n *graph.Node) *graph.Node {
 	if !m.ofType(n.Outputs[0], floats) {
 		return nil

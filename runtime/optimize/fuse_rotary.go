@@ -4,12 +4,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// fuseRotary replaces rotary position embeddings by RotaryEmbedding: x·cos +
-// swap(x)·sin, where swap exchanges the halves of the last axis, or each pair of
-// neighbours, and negates the second of both. Only the head of the axis may rotate.
-// Cosines and sines as wide as x must hold each number twice; the operator gets it
-// once. The Reshape and Transpose that split heads move behind the operator, where
-// fuseAttention finds them.
+// fuseRotary replaces rotary position embeddings by RotaryEmbedding: x·cos + swap(x)·sin, where
+// swap exchanges the halves of the last axis, or each pair of neighbours, and negates the second.
+// Only the head of the axis may rotate. Cosines and sines as wide as x must hold each number twice;
+// the operator gets it once. The Reshape and Transpose that split heads move after the operator, so
+// that fuseAttention finds them.
 func fuseRotary() run {
 	forms := rotaryForms()
 	return func(s *Scope) (*Edit, error) {
@@ -33,7 +32,7 @@ const (
 	rotated variable = "rotated" // x, or the head of it that rotates
 )
 
-// A rotaryForm is a way to write a rotation.
+// rotaryForm is a way to write a rotation.
 type rotaryForm struct {
 	pattern     pattern
 	interleaved bool // pairs are neighbours, not elements of two halves
@@ -63,7 +62,7 @@ func rotations(a pattern) []rotaryForm {
 	}
 }
 
-// like matches what p matches if it has the extents of the variable.
+// like matches p, if its value has the extents of v.
 func like(v variable, p pattern) formula {
 	return where(p, func(m *match, n *graph.Node) bool { return m.hasDims(n.Outputs[0], m.dims(m.values[v])) })
 }
@@ -83,7 +82,7 @@ func unsqueezed(a pattern) formula {
 	})
 }
 
-// A rotation is a match of a rotary form.
+// rotation is a match of a rotary form.
 type rotation struct {
 	rotaryForm
 	x        string

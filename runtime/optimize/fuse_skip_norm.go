@@ -7,9 +7,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// fuseSkipNorm replaces the normalization of x + y over the last axis by an operator
-// that also adds. Other consumers of the sum read it as an output of that operator.
-// Halves of floats stay: each of the two operators alone converts them in passing.
+// fuseSkipNorm replaces the normalization of x + y over the last axis by an operator that also
+// adds. Other consumers of the sum read it as an output of that operator. Only float32 is replaced:
+// the two separate operators convert narrower floats in passing.
 func fuseSkipNorm() run {
 	skip := map[string]string{"LayerNormalization": "SkipLayerNormalization", "RMSNormalization": "SkipSimplifiedLayerNormalization"}
 	normalization := applyAny(slices.Sorted(maps.Keys(skip)), add(x, y))

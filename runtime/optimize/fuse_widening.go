@@ -7,8 +7,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// fuseWidening lets a product of float32 take constants of 16 bits that a Cast widens as
-// they are: they stay half as large and are widened where they are multiplied.
+// fuseWidening makes a float32 product take constants of 16 bits without the Cast that widens them.
+// They stay half as large, and the product widens them.
 func fuseWidening() run {
 	const narrow variable = "narrow"
 	return rewriting(rule{

@@ -16,9 +16,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestPasses runs one pass on small graphs and compares what it makes of them. A
-// file testdata/passes/PASS.txt holds cases: a line "== name", the graph, a line
-// "->", and the dump of the graph after the pass. A graph is lines such as
+// TestPasses runs one pass on small graphs and compares the results. A file
+// testdata/passes/PASS.txt holds cases: a line "== name", the graph, a line "->", and the dump of
+// the graph after the pass. A graph is lines such as
 //
 //	in x float32[n,3]
 //	const c float32[2] 1 2
@@ -32,8 +32,8 @@ import (
 //	}
 //	out v
 //
-// where operators without a version are those of version 18, and elements of
-// constants are given over and over as often as it takes.
+// Operators without a version have version 18. The listed elements of a constant repeat as often as
+// it takes.
 func TestPasses(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "passes", "*.txt"))
 	if err != nil || len(files) == 0 {
@@ -54,7 +54,7 @@ func TestPasses(t *testing.T) {
 		for _, c := range strings.Split(string(text), "== ")[1:] {
 			name, rest, _ := strings.Cut(c, "\n")
 			source, want, _ := strings.Cut(rest, "->\n")
-			got := want // of cases that -run leaves out
+			got := want // for cases that -run leaves out
 			t.Run(pass+"/"+name, func(t *testing.T) { got = golden(t, source, optimize.Passes()[i]) })
 			if !*update && got != want {
 				t.Errorf("%s, %s: got\n%swant\n%s", pass, name, got, want)
@@ -108,7 +108,7 @@ func parseGraph(t *testing.T, source string) *graph.Graph {
 	return g
 }
 
-// graph reads lines up to one that starts with "}", of which it returns the rest.
+// graph reads lines up to one that starts with "}", and returns the rest of that line.
 func (p *parser) graph() (g *graph.Graph, rest string) {
 	g = &graph.Graph{}
 	for len(p.lines) > 0 {
@@ -218,7 +218,7 @@ func (p *parser) node(line string) *graph.Node {
 	return n
 }
 
-// list reads an attribute that is a list: of floats if one has a point.
+// list reads a list attribute: floats if there is a point, else integers.
 func (p *parser) list(a *graph.Attr, s string) {
 	a.Kind = graph.AttrInts
 	if strings.Contains(s, ".") {
@@ -237,7 +237,7 @@ func (p *parser) list(a *graph.Attr, s string) {
 	}
 }
 
-// names reads a list in which _ stands for one left out.
+// names reads a list of names. _ stands for a name left out.
 func names(s string) []string {
 	var list []string
 	for _, name := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' }) {

@@ -8,14 +8,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Inference computes nodes whose constant inputs take at most inferBytes and whose
-// outputs take at most inferGrowth bytes more. Shape arithmetic stays far below both.
+// inferBytes and inferGrowth limit the nodes that inference computes: their constant inputs take at
+// most inferBytes, and each output at most inferGrowth bytes more. Shape arithmetic needs far less.
 const (
 	inferBytes  = 1 << 16
 	inferGrowth = 1 << 12
 )
 
-// inferTotal bounds, in bytes, what inference of one graph and of those in it computes.
+// inferTotal bounds, in bytes, the values that inference computes for one graph and its subgraphs.
 const inferTotal = 16 << 20
 
 // infer computes the facts about every value of the graph. The outputs of an invalid
@@ -36,8 +36,8 @@ func (s *Scope) infer() {
 	s.inferFrom(in)
 }
 
-// declared returns the extents of an input with symbols in place of expressions:
-// a run sees to it that equal ones are equally long, not what they add up to.
+// declared returns the extents of an input with symbols instead of expressions. A run checks that
+// equal expressions have equal lengths, but does not evaluate them.
 func declared(dims graph.Dims) graph.Dims {
 	dims = slices.Clone(dims)
 	for i, d := range dims {
@@ -85,7 +85,7 @@ func (s *Scope) named(v *op.Value) *op.Value {
 	return &known
 }
 
-// node infers the outputs of a node; nil if nothing is known about them.
+// node infers the outputs of a node. If nothing is known about them, it returns nil.
 func (s *Scope) node(n *graph.Node) []*op.Value {
 	in := make([]*op.Value, len(n.Inputs))
 	for i, name := range n.Inputs {
@@ -168,8 +168,8 @@ func (s *Scope) bodyTypes(n *graph.Node, attr string) []graph.Type {
 	return types
 }
 
-// compute returns the outputs of a node with constant inputs; nil if an input is not
-// constant or an output takes more than growth bytes beyond the inputs.
+// compute returns the outputs of a node with constant inputs. If an input is not constant, or an
+// output takes more than growth bytes beyond the inputs, it returns nil.
 func (s *Scope) compute(n *graph.Node, row *op.Row, in, out []*op.Value, growth int) []*tensor.Tensor {
 	if row.DynamicOutputs || row.Impure {
 		return nil

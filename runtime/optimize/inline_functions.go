@@ -41,7 +41,7 @@ type inliner struct {
 	nodes     int
 }
 
-// expand returns the nodes that replace n; n itself if it calls no function.
+// expand returns the nodes that replace n. If n calls no function, it returns n.
 func (in *inliner) expand(n *graph.Node) ([]*graph.Node, error) {
 	f := in.functions[functionKey{n.Domain, n.Op, n.Overload}]
 	if f == nil {
@@ -117,7 +117,7 @@ func (in *inliner) expandAttrs(n *graph.Node) ([]*graph.Node, error) {
 	return []*graph.Node{&changed}, nil
 }
 
-// A call binds the names and attributes of a function to those of its caller.
+// call binds the names and attributes of a function to the caller's.
 type call struct {
 	names  map[string]string
 	attrs  map[string]*graph.Attr
@@ -146,7 +146,7 @@ func (c *call) node(n *graph.Node) *graph.Node {
 		if a.Ref != "" {
 			value, ok := c.attrs[a.Ref]
 			if !ok {
-				continue // neither given nor with a default: the node has no such attribute
+				continue // neither given nor a default: the node lacks the attribute
 			}
 			b := *value
 			b.Name = a.Name

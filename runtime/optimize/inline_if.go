@@ -17,8 +17,8 @@ func inlineIf(s *Scope) (*Edit, error) {
 	return in.edit, nil
 }
 
-// taken returns the branch that an If takes in every run, or nil. Constant returns
-// the value of a name in the scope of the node.
+// taken returns the branch that an If takes in every run, or nil. constant returns the value of a
+// name in the scope of the node.
 func taken(n *graph.Node, constant func(name string) *tensor.Tensor) *graph.Graph {
 	if n.Domain != "" || n.Op != "If" || len(n.Inputs) != 1 {
 		return nil
@@ -43,8 +43,8 @@ type brancher struct {
 	edit *Edit
 }
 
-// expand returns the nodes of a branch with new names, except that they compute the
-// outputs of the If.
+// expand returns the nodes of a branch with new names, except that outputs get the names of the
+// If's outputs.
 func (in *brancher) expand(n *graph.Node, body *graph.Graph, constant func(name string) *tensor.Tensor) []*graph.Node {
 	defined, held, to := map[string]bool{}, map[string]*tensor.Tensor{}, map[string]string{}
 	define(body, defined)

@@ -7,10 +7,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// LastRows returns a model whose named outputs are the last rows of those of m: of
-// [batch,rows,n], [batch,1,n]. Nodes that compute each row apart, and of which no other
-// row is needed, compute that row alone. The error is graph.ErrUnsupported for an output
-// that is an input.
+// LastRows returns a model with only the last row of each named output: [batch,1,n] instead of
+// [batch,rows,n]. If only the last row of a node's results is needed, and the node computes each
+// row on its own, it computes that row alone. If no node or constant defines an output, or it is an
+// input, the error is graph.ErrUnsupported.
 func LastRows(m *graph.Model, outputs []string, c Context) (*graph.Model, error) {
 	for _, name := range outputs {
 		if slices.ContainsFunc(m.Graph.Inputs, func(v *graph.Value) bool { return v.Name == name }) || !defines(m.Graph, name) {
@@ -36,7 +36,7 @@ func defines(g *graph.Graph, name string) bool {
 	return names[name]
 }
 
-// withLastRows returns a graph that cuts the last rows off its outputs.
+// withLastRows returns a graph that takes the last rows of outputs.
 func withLastRows(s *Scope, outputs []string) *graph.Graph {
 	g := *s.Graph
 	rows := newRowCutter(s)
@@ -74,14 +74,14 @@ func withLastRows(s *Scope, outputs []string) *graph.Graph {
 	return &g
 }
 
-// A rowCutter makes nodes compute the last rows of values.
+// rowCutter makes nodes compute the last rows of values.
 type rowCutter struct {
 	*matcher
-	readers map[string][]*graph.Node // with nil for bodies
-	cutters map[*graph.Node]bool     // nodes that cut rows off outputs of the graph
-	rowwise map[*graph.Node]bool     // nodes of whose outputs the last row alone is needed, and cutters
-	last    map[string]bool          // those outputs
-	cuts    map[string]string        // names of last rows of other values
+	readers map[string][]*graph.Node // nil for bodies
+	cutters map[*graph.Node]bool     // nodes that take the last row of an output of the graph
+	rowwise map[*graph.Node]bool     // cutters, and nodes of which only the last row is needed
+	last    map[string]bool          // outputs of the latter
+	cuts    map[string]string        // by value: the name of its last row
 }
 
 func newRowCutter(s *Scope) *rowCutter {
@@ -96,8 +96,8 @@ func (r *rowCutter) slice(x, y string) *graph.Node {
 	return &graph.Node{Name: y, Op: "Slice", Version: 13, Inputs: []string{x, r.vector(-1), r.vector(math.MaxInt), r.vector(-2)}, Outputs: []string{y}}
 }
 
-// cutEarly cuts rows off the operands of nodes that compute rows apart, where it would
-// cut them off outputs.
+// cutEarly takes the last rows of the operands of nodes that compute each row on its own, instead
+// of the last rows of their outputs.
 func cutEarly(s *Scope, outputs []string) *Edit {
 	r := newRowCutter(s)
 	for _, n := range s.Graph.Nodes {
@@ -122,7 +122,7 @@ func cutEarly(s *Scope, outputs []string) *Edit {
 	return r.edit
 }
 
-// look finds out whether a node computes rows apart, and only the last is needed.
+// look adds n to rowwise if it computes each row on its own and only the last row is needed.
 func (r *rowCutter) look(n *graph.Node) {
 	if r.rowwise[n] || len(r.rows(n)) == 0 {
 		return
@@ -143,7 +143,7 @@ func (r *rowCutter) look(n *graph.Node) {
 	}
 }
 
-// onlyRows reports whether a node takes of a value nothing but its rows.
+// onlyRows reports whether a node reads a value only row by row.
 func (r *rowCutter) onlyRows(n *graph.Node, name string) bool {
 	rows := r.rows(n)
 	for i, in := range n.Inputs {
@@ -154,8 +154,8 @@ func (r *rowCutter) onlyRows(n *graph.Node, name string) bool {
 	return true
 }
 
-// rewrite makes a node take last rows; one that cuts rows off a value that has no more
-// goes.
+// rewrite makes a node read last rows. If the input of a cutter is a last row already, it removes
+// the cutter.
 func (r *rowCutter) rewrite(n *graph.Node) {
 	if !r.rowwise[n] {
 		return
@@ -183,8 +183,8 @@ func (r *rowCutter) rewrite(n *graph.Node) {
 	r.edit.Replace[n] = append(nodes, &by)
 }
 
-// rowOperands are the inputs whose rows the rows of the outputs follow from, with nil for
-// all inputs.
+// rowOperands lists, by operator, the inputs of which a row of the outputs needs only the same row.
+// Nil stands for all inputs.
 var rowOperands = map[string][]int{
 	"MatMul": {0}, fusedMatMul: {0, 3}, "Gemm": {0, 2}, fusedGemm: {0, 2, 3}, microsoft + ".FusedMatMul": {0}, microsoft + ".MatMulNBits": {0},
 	"LayerNormalization": {0}, "RMSNormalization": {0}, "SimplifiedLayerNormalization": {0}, microsoft + ".SimplifiedLayerNormalization": {0},
@@ -197,8 +197,9 @@ var rowOperands = map[string][]int{
 	microsoft + ".QuickGelu": nil,
 }
 
-// rows returns the inputs of a node with more than one row, if row i of each output, along
-// the last axis but one, follows from row i of them, and from the other inputs.
+// rows returns the inputs of a node with more than one row, if row i of each output, along the last
+// axis but one, follows from row i of these inputs and from the other inputs. Otherwise it returns
+// nil.
 func (r *rowCutter) rows(n *graph.Node) []int {
 	if r.cutters[n] {
 		return []int{0}
@@ -227,7 +228,7 @@ func (r *rowCutter) rows(n *graph.Node) []int {
 	return list
 }
 
-// keepsRows reports whether a node of rowOperands computes along columns alone.
+// keepsRows reports whether a node of rowOperands computes along the last axis alone.
 func (r *rowCutter) keepsRows(n *graph.Node) bool {
 	out, ok := r.rank(n.Outputs[0])
 	if !ok || out < 2 {
@@ -247,7 +248,7 @@ func (r *rowCutter) keepsRows(n *graph.Node) bool {
 		axis := intOr(n, "axis", 0)
 		return axis == -1 || axis == int64(out-1)
 	}
-	// Before version 7 the second operand may stand along the first axes.
+	// Before version 7 the second operand may be aligned with the first axes.
 	return len(n.Inputs) == 1 || n.Domain != "" || n.Version >= 7
 }
 

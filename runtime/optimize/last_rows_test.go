@@ -14,8 +14,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// checkLastRows compares the last rows of outputs, which are results of the net, with
-// what a program for last rows computes, and returns its model.
+// checkLastRows compares the last rows of outputs in whole, the results of the net, with the
+// results of a program for last rows. It returns the model of that program.
 func (b *net) checkLastRows(t *testing.T, passes bool, outputs []string, whole []*tensor.Tensor) *graph.Model {
 	t.Helper()
 	m := b.model()
@@ -63,7 +63,7 @@ func lastRow(x *tensor.Tensor) *tensor.Tensor {
 	return y
 }
 
-// rowCases are nodes that compute each row of y from x, or from x and z, apart.
+// rowCases are nodes that compute y from x, or from x and z, row by row.
 var rowCases = []string{
 	"y = MatMul(x, w)", "y = nacre.FusedMatMul-1(x, w, v, z)", "y = nacre.FusedMatMul-1(x, w, v)", "y = Gemm(flat, w, v)", "y = Gemm(flat, w, flat)",
 	"y = com.microsoft.FusedGemm-1(flat, w, v)", "y = com.microsoft.FusedMatMul-1(x, w) transB=1", "y = com.microsoft.MatMulNBits-1(x, codes, scales) K=8 N=8 bits=4 block_size=16",
@@ -91,7 +91,7 @@ const codes uint8[8,1,8] 17 250 3 99 128
 const scales float32[8] 0.5 1
 `
 
-// rowFeeds returns inputs of three rows, or of so many.
+// rowFeeds returns inputs with the given number of rows.
 func rowFeeds(rows int) map[string]*tensor.Tensor {
 	b := newNet(tensor.F32, true)
 	b.symbols["tokens"] = rows
@@ -106,8 +106,8 @@ func rowFeeds(rows int) map[string]*tensor.Tensor {
 	return b.feeds
 }
 
-// lastRowsOf runs a graph whole, and for the last rows of outputs. It returns the latter
-// graph.
+// lastRowsOf runs a graph whole and for the last rows of outputs, and compares the results. It
+// returns the graph for last rows.
 func lastRowsOf(t *testing.T, source string, rows int, outputs ...string) *graph.Graph {
 	t.Helper()
 	b := newNet(tensor.F32, true)
@@ -126,7 +126,8 @@ func lastRowsOf(t *testing.T, source string, rows int, outputs ...string) *graph
 	return nil
 }
 
-// cutsOf returns the values that a graph cuts rows off, and the operators behind.
+// cutsOf returns the values of which a graph takes last rows, and the operators that read these
+// rows.
 func cutsOf(g *graph.Graph) (values []string, behind []string) {
 	cut := map[string]bool{}
 	for _, n := range g.Nodes {
@@ -166,7 +167,7 @@ func TestLastRows(t *testing.T) {
 	for _, c := range []struct {
 		name, lines string
 		outputs     []string
-		cut         []string // values whose last rows are taken early
+		cut         []string // values of which last rows are taken early
 	}{
 		{"a head", "a = Relu(x)\nb = Softmax-13(a) axis=1\nc = MatMul(b, w)\ny = Add(c, v)\nout y", []string{"y"}, []string{"b"}},
 		{"a value with two readers", "a = Relu(x)\nb = MatMul(a, w)\nc = Tanh(a)\ny = Add(b, c)\nout y", []string{"y"}, []string{"x"}},

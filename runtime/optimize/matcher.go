@@ -8,10 +8,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// A matcher looks for patterns in one graph and collects the edit that replaces
-// them. It identifies a value with its copies by Identity, and by Cast to the type
-// that it has. Only nodes that bind to an operator take part in patterns. A
-// consumer reads elements of a value: dead nodes, Shape and Size are none.
+// matcher looks for patterns in one graph and collects the edit that replaces them. It identifies a
+// value with copies of it: by Identity, and by Cast to its own type. Only nodes that bind to an
+// operator take part in patterns. A consumer reads elements of a value: dead nodes, Shape and Size
+// are no consumers.
 type matcher struct {
 	*Scope
 	*index
@@ -20,14 +20,14 @@ type matcher struct {
 	edit     *Edit
 }
 
-// An index is what matchers know of one graph. It does not change.
+// index is the knowledge of matchers about one graph. It does not change.
 type index struct {
 	live      []*graph.Node            // nodes that bind, in topological order
 	bound     map[*graph.Node]bool     // set of live
 	consumers map[string][]*graph.Node // by canonical name, one entry per input
 	escaping  map[string]bool          // canonical names of graph outputs and captured values
 	copies    map[string]string        // canonical names of copies
-	makes     map[string][]int         // by operator, which of live have a first output that it computes or copies of that
+	makes     map[string][]int         // by operator: indices in live of nodes with a first output that it computes, or copies of it
 	extents   classes
 }
 
@@ -64,7 +64,7 @@ func (m *matcher) read() {
 	}
 }
 
-// opName names an operator as is has it.
+// opName returns the name of an operator as function is takes it.
 func opName(n *graph.Node) string {
 	if n.Domain == "" {
 		return n.Op
@@ -72,13 +72,13 @@ func opName(n *graph.Node) string {
 	return n.Domain + "." + n.Op
 }
 
-// alignsAxes reports whether the attributes of a node of an operator set before 7
-// align the axes of its operands.
+// alignsAxes reports whether a node of an operator set before 7 aligns the axes of its operands by
+// attributes.
 func alignsAxes(n *graph.Node) bool {
 	return n.Version < 7 && is(n, "Add", "Sub", "Mul", "Div", "Pow") && len(n.Attrs) > 0
 }
 
-// note records what a node reads.
+// note records the values that a node reads.
 func (m *matcher) note(n *graph.Node) {
 	switch {
 	case m.bound[n] && m.isCopy(n):
@@ -116,8 +116,8 @@ func (m *matcher) canonical(name string) string {
 // same reports whether two names denote one value or copies of it.
 func (m *matcher) same(a, b string) bool { return m.canonical(a) == m.canonical(b) }
 
-// producer returns the node that computes a value as its first output, if it
-// applies one of the operators, else nil.
+// producer returns the node that computes a value as its first output. If it applies none of the
+// operators, producer returns nil.
 func (m *matcher) producer(name string, ops ...string) *graph.Node {
 	n := m.maker(m.canonical(name))
 	if m.bound[n] && is(n, ops...) && m.same(n.Outputs[0], name) {
@@ -126,8 +126,8 @@ func (m *matcher) producer(name string, ops ...string) *graph.Node {
 	return nil
 }
 
-// consumer returns the only node that reads the first output of n. It is nil if
-// there are several, if the node reads it twice or if the value escapes.
+// consumer returns the only node that reads the first output of n. If there are several, if the
+// node reads it twice or if the value escapes, it returns nil.
 func (m *matcher) consumer(n *graph.Node) *graph.Node {
 	name := m.canonical(n.Outputs[0])
 	if m.escaping[name] || len(m.consumers[name]) != 1 || !m.bound[m.consumers[name][0]] {
@@ -136,8 +136,8 @@ func (m *matcher) consumer(n *graph.Node) *graph.Node {
 	return m.consumers[name][0]
 }
 
-// private reports whether only nodes of a pattern read what the pattern computes,
-// except for the outputs of its roots.
+// private reports whether only nodes of a pattern read the pattern's values, except for the outputs
+// of its roots.
 func (m *matcher) private(nodes []*graph.Node, roots ...*graph.Node) bool {
 	outside := func(n *graph.Node) bool { return !slices.Contains(roots, n) && !slices.Contains(nodes, n) }
 	for _, n := range nodes {
@@ -156,14 +156,14 @@ func (m *matcher) private(nodes []*graph.Node, roots ...*graph.Node) bool {
 // equal reports whether two extents are equal in every run that succeeds.
 func (m *matcher) equal(d, e graph.Dim) bool { return m.extents.equal(d, e) }
 
-// hasDims reports whether a value is known to have those extents.
+// hasDims reports whether a value is known to have extents want.
 func (m *matcher) hasDims(name string, want graph.Dims) bool {
 	d := m.dims(name)
 	return d != nil && slices.EqualFunc(d, want, m.equal)
 }
 
-// number returns the element of a constant of one element with at most that many
-// axes. One with more would add axes to the other operand.
+// number returns the element of a constant of one element with at most the given number of axes. A
+// constant with more axes would add axes to the other operand.
 func (m *matcher) number(name string, axes int) (float64, bool) {
 	if t := m.constant(name); t == nil || len(t.Shape()) > axes {
 		return 0, false
@@ -180,7 +180,7 @@ func (m *matcher) numericOperand(n *graph.Node, i int) (float64, bool) {
 	return m.number(n.Inputs[i], len(m.dims(n.Inputs[1-i])))
 }
 
-// withNumber separates the operands of a binary node into the number and the other.
+// withNumber separates the operands of a binary node into the number and the other operand.
 func (m *matcher) withNumber(n *graph.Node) (other string, c float64, ok bool) {
 	for i := range 2 {
 		if c, ok := m.numericOperand(n, i); ok {
@@ -190,8 +190,8 @@ func (m *matcher) withNumber(n *graph.Node) (other string, c float64, ok bool) {
 	return "", 0, false
 }
 
-// scaled returns the value and the number whose product, or quotient, a value is,
-// and the node that computes it. The node is nil if the value is neither.
+// scaled returns the value and the number that a value is the product of, and the node that
+// multiplies or divides. If the value is no such product, the node is nil.
 func (m *matcher) scaled(name string) (of string, c float64, n *graph.Node) {
 	n = m.producer(name, "Mul", "Div")
 	if n == nil {
@@ -203,9 +203,8 @@ func (m *matcher) scaled(name string) (of string, c float64, n *graph.Node) {
 	return name, 1, nil
 }
 
-// replace replaces root by nodes that compute its outputs. It reports false, and
-// changes nothing, if root is replaced already, if a new node does not bind or if
-// an output would have another type.
+// replace replaces root by nodes that compute its outputs. If root is replaced already, a new node
+// does not bind or an output would have another type, it replaces nothing and reports false.
 func (m *matcher) replace(root *graph.Node, by ...*graph.Node) bool {
 	if m.edit.removes(root) {
 		return false

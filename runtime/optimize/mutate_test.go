@@ -87,8 +87,8 @@ func (b *net) values(node int) []string {
 	return list
 }
 
-// mutated runs networks that differ from a pattern in one place. One that runs without
-// passes must give the same results with them.
+// mutated runs networks that differ from a pattern in one place. If one runs without passes, it
+// must give the same results with them.
 func mutated(t *testing.T, p pattern, d tensor.DType, count int) {
 	t.Helper()
 	for seed := range count {
@@ -138,8 +138,8 @@ func (b *net) results(passes bool) ([]*tensor.Tensor, error) {
 	return list, err
 }
 
-// close compares tensors. It skips elements that are NaN or infinite in want: passes
-// may change where sums of large numbers overflow.
+// close compares tensors. It skips elements that are NaN or infinite in want, because with passes
+// other sums of large numbers may overflow.
 func close(want, got *tensor.Tensor, tolerance float64) error {
 	if !want.Shape().Equal(got.Shape()) || want.DType() != got.DType() {
 		return errors.New("types or shapes differ")

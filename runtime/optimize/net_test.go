@@ -13,8 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// net builds a network as an exporter writes it. Every method returns the name
-// of a new value.
+// net builds a network as an exporter writes it. Every method that adds a value returns its name.
 type net struct {
 	g       *graph.Graph
 	dtype   tensor.DType // of floats
@@ -56,7 +55,7 @@ func (b *net) in(name string, list ...any) string {
 	return name
 }
 
-// given adds an input with those elements.
+// given adds an input with the elements of t.
 func (b *net) given(name string, t *tensor.Tensor, list ...any) string {
 	_, dims := b.dims(list)
 	b.feeds[name] = t
@@ -160,8 +159,8 @@ func (b *net) optimized(t *testing.T) *graph.Model {
 	return m
 }
 
-// tolerances of outputs, relative to the largest element: float32 differs in the
-// order of sums, half types in where they round.
+// tolerances are the tolerances of outputs, relative to the largest element. float32 differs by the
+// order of sums, half types by the places where they round.
 var tolerances = map[tensor.DType]float64{tensor.F32: 4e-6, tensor.F64: 1e-6, tensor.F16: 4e-3, tensor.BF16: 3e-2}
 
 // same compares outputs with and without passes.
@@ -187,11 +186,11 @@ func attrFloat(name string, v float32) *graph.Attr {
 	return &graph.Attr{Name: name, Kind: graph.AttrFloat, Float: v}
 }
 
-// pattern is a network that a pass rewrites, or one that it must leave as it is.
+// pattern is a network that a pass rewrites, or that it must leave as it is.
 type pattern struct {
 	name  string
 	build func(b *net)
-	want  []string // operators that there must be after all passes
+	want  []string // operators after all passes
 	types []tensor.DType
 }
 
@@ -223,7 +222,7 @@ func check(t *testing.T, patterns []pattern) {
 	}
 }
 
-// applied lists the operators of a graph's nodes, in their order.
+// applied lists the operators of a graph's nodes in order.
 func applied(m *graph.Model) []string {
 	var list []string
 	for _, n := range m.Graph.Nodes {

@@ -9,10 +9,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// normAsConv rewrites a BatchNormalization with constant statistics, whose result an
-// activation alone reads, as a depthwise convolution of single pixels, which can apply the
-// activation. Those behind a convolution are left to foldScale, which runs before. Results
-// are rounded differently.
+// normAsConv rewrites a BatchNormalization with constant statistics, if only an activation reads
+// the result, as a depthwise convolution of single pixels, which can apply the activation. A
+// BatchNormalization after a convolution is left to foldScale, an earlier pass. Results are rounded
+// differently.
 func normAsConv(s *Scope) (*Edit, error) {
 	m := newMatcher(s)
 	for _, n := range m.live {
@@ -29,8 +29,8 @@ func normAsConv(s *Scope) (*Edit, error) {
 	return m.result()
 }
 
-// depthwise returns the convolution that computes a BatchNormalization of float32 with one
-// or two spatial axes; nil for others, and where factors or addends exceed the type.
+// depthwise returns the convolution that computes a float32 BatchNormalization with one or two
+// spatial axes. For others, or if factors or addends exceed the type, it returns nil.
 func (m *matcher) depthwise(n *graph.Node) *graph.Node {
 	rank, known := m.rank(n.Inputs[0])
 	scale := m.constant(n.Inputs[1])

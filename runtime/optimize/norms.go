@@ -10,7 +10,7 @@ import (
 
 // Parameters of the formulas of normalizations.
 const (
-	axes    parameter = "axes" // number of normalized axes, which are the last
+	axes    parameter = "axes" // number of normalized axes, the last ones
 	epsilon parameter = "epsilon"
 )
 
@@ -19,7 +19,7 @@ func inverseRoot(a pattern) formula {
 	return either(apply("Reciprocal", sqrt(a)), over(exact(1), sqrt(a)), power(a, exact(-0.5)))
 }
 
-// mean matches the mean of a over its last axes, which stay with an extent of 1.
+// mean matches the mean of a over its last axes. These axes stay with extent 1.
 func mean(a pattern) formula {
 	f := formula{roots: []string{"ReduceMean"}, needs: append(needsOf(a), "ReduceMean")}
 	f.find = func(m *match, value string, next func() bool) bool {
@@ -35,8 +35,8 @@ func mean(a pattern) formula {
 	return f
 }
 
-// lastAxes returns the number of axes that a node reduces, if they are the last ones
-// of its operand, else 0.
+// lastAxes returns the number of axes that a node reduces. If they are not the last axes of its
+// operand, it returns 0.
 func (s *Scope) lastAxes(n *graph.Node) int {
 	given, _ := s.ints(n, "axes", 1)
 	rank, known := s.rank(n.Inputs[0])
@@ -85,8 +85,7 @@ func backToX(a pattern) formula {
 	})
 }
 
-// A norm is a normalization found in a graph, with the scale and the bias that
-// follow it.
+// norm is a normalization found in a graph, with the scale and the bias that follow it.
 type norm struct {
 	x           string
 	axes        int
@@ -121,12 +120,11 @@ func fuseNorms(op string, version int, biased bool, patterns ...pattern) run {
 	}
 }
 
-// maxNorms bounds the normalizations that have nodes in common.
+// maxNorms bounds the normalizations with nodes in common.
 const maxNorms = 8
 
-// withParameters returns the normalization with the parameters that follow it,
-// unless it has some. If every consumer applies parameters, there is one
-// normalization for each.
+// withParameters returns the normalization with the parameters that follow it, unless it already
+// has a bias. If every consumer applies parameters, it returns one normalization for each.
 func (m *matcher) withParameters(s norm, biased bool) []norm {
 	name := m.canonical(s.end.Outputs[0])
 	if n := len(m.consumers[name]); s.bias != "" || m.escaping[name] || n == 0 || n > maxNorms {
@@ -151,8 +149,8 @@ func (m *matcher) withParameters(s norm, biased bool) []norm {
 	return list
 }
 
-// parameter extends the normalization by a node of that operator with a parameter as
-// its other operand, which it returns; "" if the node is another.
+// parameter extends the normalization by a node of operator op with a parameter as its other
+// operand, and returns the parameter. If the node is another, it returns "".
 func (m *matcher) parameter(s *norm, n *graph.Node, op string) string {
 	if !m.bound[n] || !is(n, op) || len(n.Inputs) != 2 {
 		return ""
@@ -166,8 +164,7 @@ func (m *matcher) parameter(s *norm, n *graph.Node, op string) string {
 	return ""
 }
 
-// isParameter reports whether a value has one element for each of the normalized
-// ones.
+// isParameter reports whether a value has one element for each normalized element.
 func (m *matcher) isParameter(name string, s *norm) bool {
 	x, p := m.dims(s.x), m.dims(name)
 	if m.dtype(name) != m.dtype(s.x) || len(x) < s.axes || p == nil {
@@ -179,8 +176,8 @@ func (m *matcher) isParameter(name string, s *norm) bool {
 	return slices.EqualFunc(x[len(x)-s.axes:], p, m.equal)
 }
 
-// normalize replaces normalizations if their nodes are private to them. It reports
-// whether it replaced one.
+// normalize replaces normalizations if only they use their nodes. It reports whether it replaced
+// one.
 func (m *matcher) normalize(list []norm, op string, version int) bool {
 	var ends, nodes []*graph.Node
 	for _, s := range list {
@@ -210,8 +207,8 @@ func (m *matcher) normalize(list []norm, op string, version int) bool {
 	return done
 }
 
-// ones adds a scale of ones and returns its name; "" if the normalized extents are
-// unknown.
+// ones adds a scale of ones and returns its name. If the normalized extents are unknown or too
+// large, or the budget lacks the memory, it returns "".
 func (m *matcher) ones(s *norm) string {
 	x := m.dims(s.x)
 	if len(x) < s.axes {

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// double is y = 2x on float32, or 3x when the node's attribute says so.
+// double multiplies float32 by a factor, 2 unless the node's attribute says otherwise.
 type double struct{ factor float32 }
 
 func (double) Infer(c *op.Infer) error {
@@ -73,7 +73,7 @@ func factor(f float32) *graph.Attr {
 	return &graph.Attr{Name: "factor", Kind: graph.AttrFloat, Float: f}
 }
 
-// TestGolden compares the dump after all passes with the one expected.
+// TestGolden compares the dump after all passes with the expected one.
 func TestGolden(t *testing.T) {
 	scale := &graph.Function{Domain: "test", Name: "Scale", Inputs: []string{"a"}, Outputs: []string{"b"},
 		Attrs: []string{"by"}, Defaults: []*graph.Attr{{Name: "twice", Kind: graph.AttrFloat, Float: 5}},

@@ -29,19 +29,20 @@ type run = func(s *Scope) (*Edit, error)
 type Context struct {
 	// Registry finds operators.
 	Registry *op.Registry
-	// Eval computes a node from constant inputs. An omitted input is nil. Passes
-	// leave a node as it is if Eval fails.
+	// Eval computes a node from constant inputs. An omitted input is nil. If Eval fails, passes
+	// leave the node as it is.
 	Eval func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error)
-	// Accelerated reports that a device beside the CPU computes the nodes that it can. It may
-	// have a kernel of an operator that the CPU composes of others, so these stay whole.
+	// Accelerated reports that a device beside the CPU computes the nodes that it can. It may have
+	// kernels of operators that the CPU composes of others, so these operators stay whole.
 	Accelerated bool
-	// Budget counts the bytes of the constants that passes compute; nil for any number.
+	// Budget counts the bytes of constants that passes compute; nil for no limit.
 	Budget *budget.Budget
-	// Done returns an error when passes are to end; nil for never.
+	// Done returns an error once passes must end; nil for never.
 	Done func() error
 }
 
-// take counts bytes of a constant before it is made.
+// take counts the bytes of a constant before it is made. If the budget lacks them, it returns an
+// error.
 func (c *Context) take(bytes int) error {
 	if err := c.Budget.Bytes(int64(bytes)); err != nil {
 		return fmt.Errorf("%w; the option MemoryLimit sets the limit", err)
@@ -49,7 +50,7 @@ func (c *Context) take(bytes int) error {
 	return nil
 }
 
-// done is the error of a context that ended.
+// done returns the error of a context that ended.
 func (c *Context) done() error {
 	if c.Done == nil {
 		return nil
@@ -57,8 +58,8 @@ func (c *Context) done() error {
 	return c.Done()
 }
 
-// Required returns the passes that replace constructs which no operator implements:
-// function calls, Gradient nodes and sparse constants.
+// Required returns the passes that replace constructs without an operator: function calls, Gradient
+// nodes and sparse constants.
 func Required() []Pass {
 	return []Pass{
 		{"inline_functions", inlineFunctions},
@@ -70,10 +71,11 @@ func Required() []Pass {
 // Passes returns all passes in the order in which they should run.
 func Passes() []Pass { return append(Required(), optional()...) }
 
-// Optional returns the passes behind Required, which make a model faster.
+// Optional returns the passes after Required. They make a model faster.
 func Optional() []Pass { return slices.Clone(optional()) }
 
-// Passes keep the patterns that they look for, so they are made once.
+// optional returns the optional passes. It makes them once, because they keep the patterns that
+// they look for.
 var optional = sync.OnceValue(func() []Pass {
 	return []Pass{
 		{"inline_if", inlineIf},
@@ -126,8 +128,8 @@ func Run(m *graph.Model, passes []Pass, c Context) (*graph.Model, error) {
 	return m, nil
 }
 
-// A rewriter applies passes to a model. Scopes of graphs that a pass leaves as they are
-// serve the next pass too, with everything that is known of their values.
+// rewriter applies passes to a model. If a pass leaves a graph as it is, the next pass reuses its
+// scope, with all known facts about values.
 type rewriter struct {
 	pass    Pass
 	context Context
@@ -137,7 +139,7 @@ type rewriter struct {
 	scopes  map[place]*Scope // of this pass
 }
 
-// place is where a graph stands: in an attribute of a node, or at the top.
+// place is the position of a graph: in an attribute of a node, or at the top.
 type place struct {
 	outer *Scope // of the graph around; nil at the top
 	node  *graph.Node
@@ -145,8 +147,8 @@ type place struct {
 	graph *graph.Graph
 }
 
-// scope returns the scope of a graph. Types are those of graph inputs that the file does
-// not declare, which follow from the place.
+// scope returns the scope of a graph. types are the types of graph inputs that the file does not
+// declare; they follow from the place.
 func (r *rewriter) scope(g *graph.Graph, at place, types []graph.Type) *Scope {
 	at.graph = g
 	s := r.before[at]

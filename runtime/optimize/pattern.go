@@ -8,8 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// A pattern is a formula over values of a graph. Patterns are written as the
-// formulas that they find:
+// pattern is a formula over values of a graph. Patterns are written as the formulas that they find:
 //
 //	mul(x, apply("Sigmoid", product(alpha, x)))
 //
@@ -22,17 +21,17 @@ type pattern interface {
 	match(m *match, value string, next func() bool) bool
 }
 
-// A match holds what a pattern has found.
+// match holds the values that a pattern has found.
 type match struct {
 	*matcher
 	root    *graph.Node
 	values  map[variable]string
 	numbers map[parameter]float64
-	nodes   []*graph.Node // that compute the formula
+	nodes   []*graph.Node // nodes that compute the formula
 }
 
-// A variable matches any value and is bound to its canonical name. Its further
-// occurrences match the same value only.
+// variable matches any value and is bound to its canonical name. Its further occurrences match the
+// same value only.
 type variable string
 
 func (v variable) match(m *match, value string, next func() bool) bool {
@@ -59,12 +58,12 @@ const (
 	bias  variable = "bias"
 )
 
-// A formula is a pattern given by its match method. Roots and needs let graphs, and nodes of
-// them, be passed over in which it matches nothing.
+// formula is a pattern given by its match method. If roots or needs exclude a graph, or a node, the
+// matcher skips it.
 type formula struct {
 	find  func(m *match, value string, next func() bool) bool
-	roots []string // operators one of which computes every value that it matches; nil for any
-	needs []string // operators all of which a graph must have
+	roots []string // operators that may compute a matching value; nil for any
+	needs []string // operators that a graph must have, all of them
 }
 
 func (f formula) match(m *match, value string, next func() bool) bool { return f.find(m, value, next) }
@@ -75,7 +74,7 @@ func limits(p pattern) (roots, needs []string) {
 	return f.roots, f.needs
 }
 
-// needsOf returns what all of several patterns need.
+// needsOf returns the operators that any of several patterns needs.
 func needsOf(list ...pattern) (needs []string) {
 	for _, p := range list {
 		_, n := limits(p)
@@ -84,10 +83,10 @@ func needsOf(list ...pattern) (needs []string) {
 	return needs
 }
 
-// apply matches the first output of an operator whose first operands match.
+// apply matches the first output of an operator if its first operands match.
 func apply(op string, operands ...pattern) formula { return applyAny([]string{op}, operands...) }
 
-// applyAny matches like apply the first output of one of several operators.
+// applyAny is apply for any of several operators.
 func applyAny(ops []string, operands ...pattern) formula {
 	f := formula{roots: ops, needs: needsOf(operands...)}
 	if len(ops) == 1 {
@@ -133,7 +132,7 @@ func div(a, b pattern) formula { return apply("Div", a, b) }
 
 func sqrt(a pattern) formula { return apply("Sqrt", a) }
 
-// either matches what one of several patterns matches.
+// either matches a value if one of several patterns does.
 func either(list ...pattern) formula {
 	var f formula
 	for i, p := range list {
@@ -155,7 +154,7 @@ func either(list ...pattern) formula {
 	return f
 }
 
-// as binds a variable to what a pattern matches.
+// as binds a variable to the value that a pattern matches.
 func as(v variable, p pattern) formula {
 	roots, needs := limits(p)
 	return formula{roots: roots, needs: needs, find: func(m *match, value string, next func() bool) bool {
@@ -163,8 +162,7 @@ func as(v variable, p pattern) formula {
 	}}
 }
 
-// where matches what a pattern matches if the node that computes the value meets a
-// condition.
+// where matches like p, if the node that computes the value meets a condition.
 func where(p pattern, condition func(m *match, n *graph.Node) bool) formula {
 	roots, needs := limits(p)
 	return formula{roots: roots, needs: needs, find: func(m *match, value string, next func() bool) bool {
@@ -172,15 +170,13 @@ func where(p pattern, condition func(m *match, n *graph.Node) bool) formula {
 	}}
 }
 
-// once matches what a pattern matches if the value is used once. Unlike a private
-// value it has no dead consumers and no Shape nodes either, so that the node that
-// computes it is certain to go.
+// once matches like p, if the value is used once. Unlike a private value, it has no dead consumers
+// and no Shape nodes either. The node that computes it is then certain to go.
 func once(p pattern) formula {
 	return where(p, func(m *match, n *graph.Node) bool { return m.uses(n.Outputs[0]) == 1 })
 }
 
-// A numeral is a pattern of a number. The number meets values with the element type
-// of like.
+// numeral is a pattern of a number. The value like has the element type of the number's operation.
 type numeral interface {
 	accept(m *match, c float64, like string, next func() bool) bool
 }
@@ -206,8 +202,7 @@ func (want near) accept(m *match, c float64, like string, next func() bool) bool
 	return math.Abs(c-float64(want)) <= tolerance*math.Abs(float64(want)) && next()
 }
 
-// A parameter accepts any number. Its further occurrences accept the same number
-// only.
+// parameter accepts any number. Its further occurrences accept the same number only.
 type parameter string
 
 func (p parameter) accept(m *match, c float64, _ string, next func() bool) bool {
@@ -263,12 +258,11 @@ func numeric(op string, i int, c numeral, a pattern) formula {
 	return f
 }
 
-// product matches the product of a number and factors in any order and grouping.
-// Quotients by numbers and squares and cubes are products too. Without a number in
-// the graph the number is 1.
+// product matches the product of a number and factors in any order and grouping. Quotients by
+// numbers, squares and cubes are products too. If the graph has no number, the number is 1.
 func product(c numeral, factors ...pattern) formula {
 	f := formula{roots: products, needs: needsOf(factors...)}
-	if len(factors) == 1 { // which may be all there is
+	if len(factors) == 1 { // the factor may be all there is
 		f.roots = either(formula{roots: products}, factors[0]).roots
 	}
 	f.find = func(m *match, value string, next func() bool) bool {
@@ -277,10 +271,10 @@ func product(c numeral, factors ...pattern) formula {
 	return f
 }
 
-// products are the operators of products.
+// products lists the operators of products.
 var products = []string{"Mul", "Div", "Pow"}
 
-// maxProduct bounds the nodes that a product is spread over.
+// maxProduct bounds the nodes of a product.
 const maxProduct = 6
 
 // product matches number times values with factors. It splits at most depth values
@@ -311,8 +305,8 @@ func (m *match) product(values []string, number float64, factors []pattern, dept
 	})
 }
 
-// factorsOf returns the values and the number whose product a node computes; nil if
-// it computes no product.
+// factorsOf returns the values and the number that a node multiplies. If it computes no product,
+// the values are nil.
 func (m *matcher) factorsOf(n *graph.Node) (values []string, c float64) {
 	if len(n.Inputs) != 2 {
 		return nil, 0

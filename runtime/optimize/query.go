@@ -9,22 +9,22 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Domains of operators beside those of ONNX. Operators of nacreDomain appear in
-// rewritten graphs only.
+// Domains of operators beside the ONNX domain. Operators of nacreDomain appear in rewritten graphs
+// only.
 const (
 	microsoft   = "com.microsoft"
 	nacreDomain = "nacre"
 )
 
-// Operators of these domains that passes both write and match.
+// Operators of these domains that passes write and match.
 const (
 	fusedConv   = microsoft + ".FusedConv"
 	fusedGemm   = microsoft + ".FusedGemm"
 	fusedMatMul = nacreDomain + ".FusedMatMul"
 )
 
-// is reports whether n applies one of the operators, named "Op" in the standard
-// domain and "domain.Op" elsewhere. It is false if n is nil.
+// is reports whether n applies one of the operators, named "Op" in the standard domain and
+// "domain.Op" elsewhere. If n is nil, it reports false.
 func is(n *graph.Node, ops ...string) bool {
 	return n != nil && slices.ContainsFunc(ops, func(name string) bool {
 		if n.Domain == "" {
@@ -38,7 +38,7 @@ func is(n *graph.Node, ops ...string) bool {
 // attrs returns typed access to the attributes of a node.
 func attrs(n *graph.Node) *op.Node { return &op.Node{Node: n} }
 
-// intOr returns an integer attribute, or def if the node does not have it.
+// intOr returns an integer attribute. If the node lacks it, it returns def.
 func intOr(n *graph.Node, name string, def int64) int64 {
 	if a := n.Attr(name); a != nil {
 		return a.Int
@@ -46,7 +46,7 @@ func intOr(n *graph.Node, name string, def int64) int64 {
 	return def
 }
 
-// floatOr returns a float attribute, or def if the node does not have it.
+// floatOr returns a float attribute. If the node lacks it, it returns def.
 func floatOr(n *graph.Node, name string, def float32) float64 {
 	if a := n.Attr(name); a != nil {
 		def = a.Float
@@ -54,13 +54,13 @@ func floatOr(n *graph.Node, name string, def float32) float64 {
 	return float64(def)
 }
 
-// without returns the attributes except those of that name.
+// without returns the attributes without the attributes of the given name.
 func without(list []*graph.Attr, name string) []*graph.Attr {
 	return slices.DeleteFunc(slices.Clone(list), func(a *graph.Attr) bool { return a.Name == name })
 }
 
-// value returns the known facts about a value of this graph or of one around it.
-// The result is never nil. Its kind is graph.NoType if the type is unknown.
+// value returns the known facts about a value of this graph or of an enclosing graph. The result is
+// never nil. If the type is unknown, its kind is graph.NoType.
 func (s *Scope) value(name string) *op.Value {
 	for ; s != nil; s = s.outer {
 		if s.defined[name] {
@@ -76,8 +76,8 @@ func (s *Scope) value(name string) *op.Value {
 	return &op.Value{}
 }
 
-// constant returns a value that is equal in every run, or nil. The tensor holds
-// all elements. It need not be aligned.
+// constant returns a value that is equal in every run, or nil. The tensor holds all elements, but
+// may be unaligned.
 func (s *Scope) constant(name string) *tensor.Tensor { return s.value(name).Const }
 
 // scalar returns the number in a constant of one element.
@@ -108,9 +108,9 @@ func (s *Scope) sameDims(a, b string) bool {
 	return x != nil && y != nil && slices.EqualFunc(x, y, graph.Dim.Same)
 }
 
-// ints returns a list of integers that older versions of an operator take as an
-// attribute and newer ones as input i. The list is nil if the node omits it; ok is
-// false if it is not constant, or has more than op.MaxInts elements.
+// ints returns a list of integers that older versions of an operator take as an attribute and newer
+// ones as input i. If the node omits it, the list is nil. If it is not constant, or has more than
+// op.MaxInts elements, ok is false.
 func (s *Scope) ints(n *graph.Node, attr string, i int) (list []int, ok bool) {
 	if a := n.Attr(attr); a != nil {
 		return attrs(n).Ints(attr), a.Kind == graph.AttrInts

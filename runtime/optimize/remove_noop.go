@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// removeNoop removes nodes whose output equals an input bit by bit. It also merges
+// removeNoop removes nodes with an output that equals an input bit by bit. It also merges
 // consecutive Transpose nodes, and a Reshape with the reshaping nodes before it.
 func removeNoop(s *Scope) (*Edit, error) {
 	e := newEdit()
@@ -28,8 +28,7 @@ func removeNoop(s *Scope) (*Edit, error) {
 	return e, nil
 }
 
-// unchanged returns the input that output 0 of a node always equals, if there is
-// one.
+// unchanged returns the input that output 0 of a node always equals, if any.
 func (s *Scope) unchanged(n *graph.Node) (string, bool) {
 	x := n.Inputs[0]
 	switch n.Op {
@@ -40,7 +39,7 @@ func (s *Scope) unchanged(n *graph.Node) (string, bool) {
 	case "Sum", "Max", "Min", "Mean":
 		return x, len(n.Inputs) == 1
 	case "Concat":
-		_, ok := s.rank(x) // else the axis may be none of x
+		_, ok := s.rank(x) // otherwise x may lack the axis
 		return x, ok && len(n.Inputs) == 1
 	case "Cast", "CastLike":
 		return x, s.dtype(x) != tensor.Invalid && s.dtype(x) == s.dtype(n.Outputs[0])
@@ -71,7 +70,7 @@ func (s *Scope) unchanged(n *graph.Node) (string, bool) {
 	return "", false
 }
 
-// infers reports whether a Dropout is certain to run in inference mode, and to take its ratio.
+// infers reports whether a Dropout certainly runs in inference mode and has a valid ratio.
 func (s *Scope) infers(n *graph.Node) bool {
 	if len(n.Inputs) > 1 && n.Inputs[1] != "" {
 		if d := s.value(n.Inputs[1]).Dims; d == nil || !d.Len().Is(1) {
@@ -88,15 +87,15 @@ func (s *Scope) infers(n *graph.Node) bool {
 	return ok && train == 0
 }
 
-// allOf reports whether a list of integers, given as an attribute or an input, is
-// known and holds only that number.
+// allOf reports whether a list of integers, given as an attribute or an input, is known and
+// contains no other number.
 func (s *Scope) allOf(n *graph.Node, attr string, input, number int) bool {
 	list, ok := s.ints(n, attr, input)
 	return ok && !slices.ContainsFunc(list, func(v int) bool { return v != number })
 }
 
-// viewed returns the operand of the reshaping node that computes a value; "" if no
-// such node does, or if the node may refuse operands that fit the types.
+// viewed returns the operand of the reshaping node that computes a value. If no such node does, it
+// returns "".
 func (s *Scope) viewed(name string) string {
 	m := s.maker(name)
 	if is(m, "Reshape", "Flatten", "Squeeze", "Unsqueeze") && s.value(m.Inputs[0]).Dims.Len().Same(s.value(name).Dims.Len()) {
@@ -105,8 +104,8 @@ func (s *Scope) viewed(name string) string {
 	return ""
 }
 
-// neutral returns the operand that the constant beside it leaves as it is: in
-// x·1, x/1, x + -0 and x - 0. For floats x + 0 is another value if x is -0.
+// neutral returns the operand that a constant leaves unchanged: x in x·1, x/1, x + -0 and x - 0.
+// For floats x + 0 differs from x if x is -0.
 func (s *Scope) neutral(n *graph.Node) (string, bool) {
 	if len(n.Inputs) != 2 || n.Attr("broadcast") != nil {
 		return "", false
@@ -163,8 +162,7 @@ func ascending(perm []int) bool {
 	return true
 }
 
-// merged returns a node that computes what n and the producer of its operand
-// compute together, or nil.
+// merged returns a node that computes the same as n after the producer of its operand, or nil.
 func (s *Scope) merged(n *graph.Node) *graph.Node {
 	m := s.maker(n.Inputs[0])
 	switch {

@@ -6,13 +6,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// A rule replaces matches of a pattern.
+// rule replaces matches of a pattern.
 type rule struct {
 	pattern pattern
-	// when is a condition on the match; nil accepts every match.
+	// when is a condition on the match. Nil accepts every match.
 	when func(m *match) bool
-	// write returns a node that computes the first output of the match's root; nil
-	// refuses the match.
+	// write returns a node that computes the first output of the match's root. Nil refuses the
+	// match.
 	write func(m *match) *graph.Node
 }
 
@@ -35,15 +35,15 @@ func rewriting(rules ...rule) run {
 	}
 }
 
-// reads reports whether a node reads a value that nodes of the match compute, which
-// would keep them in the graph.
+// reads reports whether a node reads a value that nodes of the match compute. These nodes would
+// then stay in the graph.
 func (m *match) reads(n *graph.Node) bool {
 	return slices.ContainsFunc(n.Inputs, func(name string) bool {
 		return slices.Contains(m.nodes, m.maker(m.canonical(name)))
 	})
 }
 
-// candidates returns the nodes whose first outputs a pattern may match, in topological order.
+// candidates returns the nodes with first outputs that a pattern may match, in topological order.
 func (m *matcher) candidates(p pattern) []*graph.Node {
 	roots, needs := limits(p)
 	switch {
@@ -65,9 +65,9 @@ func (m *matcher) candidates(p pattern) []*graph.Node {
 	return list
 }
 
-// find matches a pattern with the first output of root and calls accept for every
-// match, until accept returns true. It reports whether a call returned true. A root
-// that is part of a replaced match has none.
+// find matches a pattern with the first output of root and calls accept for every match, until
+// accept returns true. It reports whether a call returned true. If root is part of a replaced
+// match, it has no match.
 func (m *matcher) find(p pattern, root *graph.Node, accept func(found *match) bool) bool {
 	if m.replaced[root] || root.Outputs[0] == "" {
 		return false
@@ -92,7 +92,7 @@ func (m *matcher) retire(nodes ...*graph.Node) {
 	}
 }
 
-// nodeOf returns the node that computes what a variable is bound to.
+// nodeOf returns the node that computes the value of a variable.
 func (m *match) nodeOf(v variable) *graph.Node { return m.maker(m.values[v]) }
 
 // instead returns a node that computes the first output of the root from variables.

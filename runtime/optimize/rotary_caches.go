@@ -11,8 +11,8 @@ import (
 // maxTrace bounds the nodes that repeats looks through.
 const maxTrace = 24
 
-// repeats reports whether a value is certain to hold each number twice along the
-// last axis: once in either half or, if interleaved, as neighbours.
+// repeats reports whether a value certainly holds each number twice along the last axis: once in
+// either half or, if interleaved, as neighbours.
 func (m *matcher) repeats(name string, interleaved bool, depth int) bool {
 	d := m.dims(name)
 	if len(d) == 0 || depth > maxTrace {
@@ -60,7 +60,7 @@ func (m *matcher) repeats(name string, interleaved bool, depth int) bool {
 	return false
 }
 
-// twice reports whether a Concat or Tile repeats a value once along the last axis.
+// twice reports whether a Concat or Tile gives the value two times along the last axis.
 func (m *matcher) twice(n *graph.Node) bool {
 	if n.Op == "Concat" {
 		return len(n.Inputs) == 2 && m.same(n.Inputs[0], n.Inputs[1]) && m.onLastAxis(n, n.Inputs[0])
@@ -83,7 +83,7 @@ func (m *matcher) paired(name string) bool {
 	return len(from) == len(d) && from[len(from)-1].Is(1) && (n.Op != "Concat" || m.twice(n))
 }
 
-// repeatsIn is repeats for the rows of a tensor.
+// repeatsIn is repeats for the matrix rows of a tensor.
 func repeatsIn(t *tensor.Tensor, width int, interleaved bool) bool {
 	size := t.DType().Bytes(1)
 	if width%2 != 0 || t.DType().Bits() != 8*size {

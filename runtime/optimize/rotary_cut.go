@@ -2,8 +2,7 @@ package optimize
 
 import "github.com/nacre-ml/nacre/runtime/graph"
 
-// A cut is a part of a value along its last axis: every step-th element from start
-// up to end.
+// cut is a part of a value along its last axis: every step-th element from start to end-1.
 type cut struct {
 	of                       string
 	extent, start, end, step int
@@ -19,7 +18,7 @@ func (c cut) isHalf(i int, interleaved bool) bool {
 	return c.step == 1 && c.start == i*c.extent/2 && c.end == (i+1)*c.extent/2
 }
 
-// cutOf matches a cut of a that is accepted.
+// cutOf matches a cut of a, if accept accepts it.
 func cutOf(a pattern, accept func(m *match, c cut, next func() bool) bool) formula {
 	f := formula{roots: []string{"Slice", "Split"}, needs: needsOf(a)}
 	f.find = func(m *match, value string, next func() bool) bool {
@@ -49,7 +48,7 @@ func head(a pattern) formula {
 	})
 }
 
-// tail matches the elements of the last axis of a behind head.
+// tail matches the elements of the last axis of a after head.
 func tail(a pattern) formula {
 	return cutOf(a, func(m *match, c cut, next func() bool) bool {
 		return c.step == 1 && c.end == c.extent && width.accept(m, float64(c.start), c.of, next)

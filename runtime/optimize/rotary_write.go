@@ -7,15 +7,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// A rotaryWriter replaces rotations by RotaryEmbedding.
+// rotaryWriter replaces rotations by RotaryEmbedding.
 type rotaryWriter struct {
 	builder
 	caches map[string]string // names of the caches that the edit adds, by origin and form
-	made   map[string]string // names of those that nodes add, likewise
+	made   map[string]string // names of the caches that nodes add, likewise
 }
 
-// write replaces a rotation by the operator. Caches without a batch are indexed by
-// positions from 0 on, which only the operator of ONNX Runtime takes.
+// write replaces a rotation by the operator. If caches have no batch, positions from 0 on index
+// them; only the operator of ONNX Runtime takes such caches.
 func (w *rotaryWriter) write(found *match, r rotation) bool {
 	x, cache := w.dims(r.x), w.padded(r.cos, r)
 	if len(x) != 4 || cache == nil {
@@ -88,8 +88,8 @@ func (w *rotaryWriter) done(found *match) bool {
 	return true
 }
 
-// rows returns x as [batch,rows,heads·size]; "" if no value holds its heads side by
-// side.
+// rows returns x as [batch,rows,heads·size]. If no value holds its heads side by side, it returns
+// "".
 func (w *rotaryWriter) rows(x string, tokens, width int) string {
 	h := &heads{dims: w.dims(x), scale: 1}
 	if tokens == 1 {
@@ -108,8 +108,8 @@ func (w *rotaryWriter) rows(x string, tokens, width int) string {
 	return ""
 }
 
-// padded returns the extents of a cache with leading axes up to a rank of four; nil
-// if it has more axes or another width than the rotation.
+// padded returns the extents of a cache with leading axes up to a rank of four. If it has more axes
+// or another width than the rotation, it returns nil.
 func (w *rotaryWriter) padded(name string, r rotation) graph.Dims {
 	d := w.dims(name)
 	width := r.size
@@ -124,8 +124,8 @@ func (w *rotaryWriter) padded(name string, r rotation) graph.Dims {
 	return out
 }
 
-// cache returns cosines or sines as the operator takes them: each number once, as
-// [positions,pairs] or, with batches, [batch,positions,pairs].
+// cache returns cosines or sines as the operator takes them: each number once, as [positions,pairs]
+// or, with batches, [batch,positions,pairs].
 func (w *rotaryWriter) cache(name string, r rotation, tokens int, batches bool) string {
 	key := fmt.Sprint(w.canonical(name), r.halved, r.interleaved, r.size, tokens, batches)
 	if made, ok := w.caches[key]; ok {

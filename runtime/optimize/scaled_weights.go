@@ -9,15 +9,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// scaledRun is the number of weights that are scaled at a time. It bounds the
-// memory of their copy in float64.
+// scaledRun is the number of weights that are scaled at a time. It bounds the memory of the float64
+// copy.
 const scaledRun = 1 << 14
 
-// largest is the largest number of each type of floats.
+// largest is the largest number of each float type.
 var largest = map[tensor.DType]float64{tensor.F32: math.MaxFloat32, tensor.F64: math.MaxFloat64, tensor.F16: 65504, tensor.BF16: 0x1.fep127}
 
-// scaled returns the weights with each channel multiplied by its factor; ok is false if a
-// product exceeds the element type.
+// scaled returns the weights with each channel multiplied by its factor. If a product exceeds the
+// element type, ok is false.
 func (l *linear) scaled() (t *tensor.Tensor, ok bool) {
 	w := *l
 	if !w.within(largest[w.weights.DType()]) {
@@ -37,8 +37,8 @@ func (l *linear) scaled() (t *tensor.Tensor, ok bool) {
 	}), true
 }
 
-// within reports whether no weight times its factor exceeds most. It asks the largest weight and
-// the largest factor before it multiplies each.
+// within reports whether no weight times its factor exceeds most. For float32 it first tries the
+// largest weight times the largest factor.
 func (l *linear) within(most float64) bool {
 	if l.weights.DType() == tensor.F32 {
 		factor, bits := 0.0, uint32(0)
@@ -46,7 +46,7 @@ func (l *linear) within(most float64) bool {
 			factor = max(factor, math.Abs(v))
 		}
 		for b := l.weights.Bytes(); len(b) > 0; b = b[4:] {
-			bits = max(bits, binary.NativeEndian.Uint32(b)&math.MaxInt32) // a NaN has more than a number
+			bits = max(bits, binary.NativeEndian.Uint32(b)&math.MaxInt32) // the bits of a NaN exceed the bits of a number
 		}
 		l.weights.Forget()
 		if factor*float64(math.Float32frombits(bits)) <= most {
@@ -63,8 +63,8 @@ func (l *linear) within(most float64) bool {
 	return true
 }
 
-// runs yields copies of some weights at a time with the index of the first, in memory that the
-// next ones take over.
+// runs yields copies of some weights at a time, with the index of the first. The next run
+// overwrites the copies.
 func (l *linear) runs() iter.Seq2[int, *tensor.Tensor] {
 	return func(yield func(int, *tensor.Tensor) bool) {
 		w := l.weights
@@ -101,12 +101,12 @@ func (l *linear) products() iter.Seq2[int, []float64] {
 func floatsOf(run *tensor.Tensor) []float32 {
 	list, err := tensor.Data[float32](run)
 	if err != nil {
-		panic(err) // it has that type
+		panic(err) // run is F32
 	}
 	return list
 }
 
-// elements returns n elements of the type of t, which are those of data from an index on.
+// elements returns elements at..at+n-1 of data as a tensor of the type of t. They share memory.
 func elements(t *tensor.Tensor, data []byte, at, n int) *tensor.Tensor {
 	size := t.DType().Bytes(1)
 	p, err := tensor.FromBytes(t.DType(), tensor.Shape{n}, data[at*size:][:n*size])
@@ -116,7 +116,7 @@ func elements(t *tensor.Tensor, data []byte, at, n int) *tensor.Tensor {
 	return p
 }
 
-// scaleBy multiplies weights of l, from an index on, by the factors of their channels.
+// scaleBy multiplies weights of l, from index at on, by the factors of their channels.
 func scaleBy[T float32 | float64](l *linear, list []T, at int) {
 	for len(list) > 0 {
 		by := l.mul[at/l.group*l.count:][at/l.step%l.count : l.count]

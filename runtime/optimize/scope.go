@@ -16,9 +16,8 @@ type Scope struct {
 	Context
 	Model *graph.Model // the model before the pass
 	Graph *graph.Graph
-	// Nodes lists the nodes of registered operators with a valid number of inputs
-	// and outputs, in topological order. Passes ignore the others: the planner
-	// reports them.
+	// Nodes lists the nodes of registered operators with a valid number of inputs and outputs, in
+	// topological order. Passes ignore other nodes: the planner reports them.
 	Nodes []*graph.Node
 
 	outer   *Scope
@@ -26,7 +25,7 @@ type Scope struct {
 	inputs  []graph.Type           // types of graph inputs that the file does not declare
 	defined map[string]bool        // names that the graph defines
 	inner   map[string]bool        // names that its subgraphs define
-	makers  map[string]*graph.Node // by output
+	makers  map[string]*graph.Node // by output: the node of Nodes that computes it
 	users   map[string]int         // number of uses by nodes, including captures of subgraphs
 	outputs map[string]bool
 	nested  bool                 // whether nodes have subgraphs
@@ -143,8 +142,7 @@ func (n *names) in(d graph.Dim) bool {
 	return slices.ContainsFunc(d.Symbols(), func(s string) bool { return strings.Contains(s, n.prefix) })
 }
 
-// without returns the extents with unknown ones in the place of those that contain
-// new symbols.
+// without returns the extents with unknown extents instead of extents with new symbols.
 func (n *names) without(list []graph.Dim) []graph.Dim {
 	list = slices.Clone(list)
 	for i, d := range list {
@@ -155,8 +153,7 @@ func (n *names) without(list []graph.Dim) []graph.Dim {
 	return list
 }
 
-// fresh returns a new name that begins with another one and that no graph of the
-// model defines.
+// fresh returns a new name that begins with like. No graph of the model defines it.
 func (s *Scope) fresh(like string) string {
 	n := s.names
 	if n.taken == nil {
@@ -172,8 +169,7 @@ func (s *Scope) fresh(like string) string {
 	}
 }
 
-// maker returns the node of Nodes that computes a value, as any of its outputs, or
-// nil.
+// maker returns the node of Nodes that computes a value as any of its outputs, or nil.
 func (s *Scope) maker(name string) *graph.Node { return s.makers[name] }
 
 // isOutput reports whether a value is an output of the graph.

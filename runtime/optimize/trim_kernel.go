@@ -8,9 +8,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// trimKernel leaves out the outer rows and columns of a convolution's constant kernel that
-// meet padding alone, as those far apart do on a small value. Results differ only where
-// such weights are infinite or not numbers, as their products by zero are none.
+// trimKernel leaves out the outer rows and columns of a convolution's constant kernel that meet
+// only padding, as with a large dilation on a small value. Results differ only if such weights are
+// infinite or NaN, because their products with zero are NaN.
 func trimKernel(s *Scope) (*Edit, error) {
 	m := newMatcher(s)
 	for _, n := range m.live {
@@ -24,8 +24,8 @@ func trimKernel(s *Scope) (*Edit, error) {
 	return m.result()
 }
 
-// trimmed returns a convolution with a smaller kernel; nil for one whose kernel is met, or
-// whose extents or weights are not known.
+// trimmed returns a convolution with a smaller kernel. If the whole kernel meets the value, or
+// extents or weights are unknown, it returns nil.
 func (m *matcher) trimmed(n *graph.Node) *graph.Node {
 	w := m.constant(n.Inputs[1])
 	in, known := m.dims(n.Inputs[0]).Concrete()
@@ -67,9 +67,9 @@ func (m *matcher) trimmed(n *graph.Node) *graph.Node {
 	return &r
 }
 
-// met returns the first element of the kernel that meets the value, how many there are from
-// it to the last, and the padding that these need. It reports false where none meets the
-// value, or where the padding would be below 0.
+// met returns the first element of the kernel that meets the value, the number of elements from it
+// to the last that does, and the padding that these need. If none meets the value, or the padding
+// would be negative or change the result's extent, it reports false.
 func met(s op.Slide) (first, n, before, behind int, ok bool) {
 	first, last := -1, -1
 	for i := range s.Kernel {
@@ -92,8 +92,8 @@ func met(s op.Slide) (first, n, before, behind int, ok bool) {
 	return first, n, before, behind, (s.In+before+behind-reach)/s.Stride+1 == s.Out
 }
 
-// cutOut returns the box of those extents that begins at first along the axes behind the
-// first two.
+// cutOut returns the box of w that begins at first and has the given extents, along the axes after
+// the first two.
 func cutOut(w *tensor.Tensor, first, extents []int) *tensor.Tensor {
 	shape, size := w.Shape(), w.DType().Bytes(1)
 	return tensor.Derive(w.DType(), append(slices.Clone(shape[:2]), extents...), func(to []byte) {

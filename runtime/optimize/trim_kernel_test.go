@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestTrimKernel compares the kernels that are left of convolutions, and their results.
+// TestTrimKernel compares the trimmed kernels of convolutions, and their results.
 func TestTrimKernel(t *testing.T) {
 	pads := func(v ...int64) *graph.Attr { return attrInts("pads", v...) }
 	dilations := func(v ...int64) *graph.Attr { return attrInts("dilations", v...) }

@@ -5,9 +5,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// unfoldSparse replaces sparse constants of a graph, and Constant nodes with a sparse
-// value, by Constant nodes with all their elements. If the budget lacks the memory of one,
-// that is the error. The planner reports one that is wrong.
+// unfoldSparse replaces sparse constants of a graph, and Constant nodes with a sparse value, by
+// Constant nodes with all elements. If the budget lacks the memory of one, it returns an error. The
+// planner reports invalid ones.
 func unfoldSparse(s *Scope) (*Edit, error) {
 	e := newEdit()
 	for _, init := range s.Graph.Sparse {
@@ -37,8 +37,8 @@ func unfoldSparse(s *Scope) (*Edit, error) {
 	return e, nil
 }
 
-// unfolded returns a node with all elements of the sparse value of a node. It returns nil
-// for a node without such a value, or with a wrong one.
+// unfolded returns a node with all elements of the sparse value of a node. If the node has no such
+// value, or an invalid one, it returns nil.
 func (s *Scope) unfolded(n *graph.Node) (*graph.Node, error) {
 	if !is(n, "Constant") || len(n.Attrs) != 1 || n.Attrs[0].Name != "sparse_value" || n.Attrs[0].Sparse == nil {
 		return nil, nil
