@@ -12,29 +12,29 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Tolerance is how far a number may be from the expected one: by at most
-// Abs + Rel*|expected|. NaN equals NaN, infinities equal themselves.
+// Tolerance bounds the difference of a number from the expected one: at most Abs + Rel*|expected|.
+// NaN equals NaN, and infinities equal themselves.
 type Tolerance struct {
 	Rel, Abs float64
-	// Threshold, if there is one, turns real numbers into decisions: both must lie
-	// above it, or neither, and how far apart they are does not matter.
+	// Threshold, unless it is nil, turns real numbers into decisions. Two numbers then match if
+	// both are above it or neither is, at any difference.
 	Threshold *float64
 }
 
-// Result is the outcome of one comparison. Errors of elements that are not both
-// finite numbers are not counted in MaxAbs, MaxRel and Share.
+// Result is the outcome of one comparison. MaxAbs, MaxRel and Share leave out elements that are not
+// finite in both tensors, and elements that decide otherwise.
 type Result struct {
-	Reason string  // why the tensors do not match; empty when they do
+	Reason string  // first difference; empty if the values match
 	MaxAbs float64 // largest |got - want|
-	MaxRel float64 // largest |got - want| / |want| where want is not 0
-	Share  float64 // MaxAbs / largest finite |want|, of the tensor where that is largest; 0 where all of want is 0
+	MaxRel float64 // largest |got - want| / |want|, without elements of want 0
+	Share  float64 // largest MaxAbs / largest finite |want| of a tensor; 0 if all of want is 0
 }
 
 // Match reports whether the tensors agree.
 func (r Result) Match() bool { return r.Reason == "" }
 
-// Values compares got with want, part by part where they are not tensors. It ends with the
-// error of the context when the context is done.
+// Values compares got with want, item by item if they are not tensors. If ctx is done, it returns
+// the error of ctx.
 func Values(ctx context.Context, got, want tensor.Value, tol Tolerance) (Result, error) {
 	switch w := want.(type) {
 	case *tensor.Tensor:
@@ -65,7 +65,7 @@ func Values(ctx context.Context, got, want tensor.Value, tol Tolerance) (Result,
 	return Result{Reason: fmt.Sprintf("got %v, want %v", got, want)}, nil
 }
 
-// all compares parts that are as many; the first that differs gives the reason.
+// all compares two lists of the same length. The first difference gives the reason.
 func all(ctx context.Context, got, want []tensor.Value, tol Tolerance) (sum Result, err error) {
 	for i := range want {
 		r, err := Values(ctx, got[i], want[i], tol)
@@ -80,8 +80,8 @@ func all(ctx context.Context, got, want []tensor.Value, tol Tolerance) (sum Resu
 	return sum, nil
 }
 
-// Tensors compares got with want: type and shape exactly, numbers within tol,
-// strings exactly. It ends with the error of the context when the context is done.
+// Tensors compares got with want: type, shape and strings exactly, numbers within tol. If ctx is
+// done, it returns the error of ctx.
 func Tensors(ctx context.Context, got, want *tensor.Tensor, tol Tolerance) (Result, error) {
 	c := counter{tol: tol}
 	var element func(i int)
@@ -106,7 +106,7 @@ func Tensors(ctx context.Context, got, want *tensor.Tensor, tol Tolerance) (Resu
 	return c.result(want), err
 }
 
-// complexes returns what compares one element of complex tensors.
+// complexes returns a function that compares element i of two complex tensors.
 func (c *counter) complexes(got, want *tensor.Tensor) func(i int) {
 	at := func(t *tensor.Tensor) func(int) complex128 {
 		if t.DType() == tensor.C64 {
@@ -126,7 +126,7 @@ func (c *counter) complexes(got, want *tensor.Tensor) func(i int) {
 	}
 }
 
-// texts returns what compares one element of tensors of text.
+// texts returns a function that compares element i of two tensors of strings.
 func (c *counter) texts(got, want []string) func(i int) {
 	return func(i int) {
 		if got[i] != want[i] {
@@ -135,14 +135,14 @@ func (c *counter) texts(got, want []string) func(i int) {
 	}
 }
 
-// counter collects the differences of elements.
+// counter collects the differences between elements.
 type counter struct {
 	tol     Tolerance
 	maxAbs  float64
 	maxRel  float64
-	largest float64 // finite |want|
+	largest float64 // largest finite |want|
 	missed  int
-	first   string // the first miss, in words
+	first   string // text of the first miss
 }
 
 func (c *counter) number(i int, got, want float64) {

@@ -38,7 +38,7 @@ func TestTensors(t *testing.T) {
 	cases := []struct {
 		name      string
 		got, want *tensor.Tensor
-		reason    string // a part of it; empty for a match
+		reason    string // substring; empty for a match
 	}{
 		{"equal", of[float32](t, 1, 2), of[float32](t, 1, 2), ""},
 		{"within the relative part", of[float32](t, 1000.9), of[float32](t, 1000), ""},

@@ -1,6 +1,6 @@
 // Package npy reads and writes tensors in NumPy's .npy format, versions 1 to 3
-// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html):
-// little-endian elements in C order. Holds says which element types it has.
+// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html). Elements are
+// little-endian and in C order. Holds reports which element types the format has.
 package npy
 
 import (
@@ -19,10 +19,10 @@ import (
 
 const magic = "\x93NUMPY"
 
-// maxHeader bounds the header that a reader accepts; NumPy writes about 128 bytes.
+// maxHeader is the most bytes of a header that Decode accepts; NumPy writes about 128.
 const maxHeader = 1 << 16
 
-// descrs is the table of element types: NumPy's name for each.
+// descrs lists the element types with NumPy's names.
 var descrs = []struct {
 	descr string
 	dtype tensor.DType
@@ -64,8 +64,8 @@ func descrOf(d tensor.DType) string {
 	return ""
 }
 
-// Holds reports whether the format has the element type. Strings count: they
-// are written as fixed-width text.
+// Holds reports whether the format has the element type. It is true for strings, which are written
+// as text of a fixed width.
 func Holds(d tensor.DType) bool { return d == tensor.String || descrOf(d) != "" }
 
 var (
@@ -74,7 +74,7 @@ var (
 	shapeField   = regexp.MustCompile(`'shape':\s*\(([^)]*)\)`)
 )
 
-// Decode reads a file's bytes. The tensor may share memory with data.
+// Decode returns the tensor of a file. The tensor may share memory with data.
 func Decode(data []byte) (*tensor.Tensor, error) {
 	header, body, err := split(data)
 	if err != nil {
@@ -110,7 +110,7 @@ func Decode(data []byte) (*tensor.Tensor, error) {
 	return t.Aligned(), nil
 }
 
-// split finds the header's text and the elements.
+// split returns the text of the header and the bytes of the elements.
 func split(data []byte) (header, body []byte, err error) {
 	if len(data) < 10 || string(data[:6]) != magic {
 		return nil, nil, errors.New("not a .npy file: it does not begin as one")
@@ -146,7 +146,7 @@ func parseShape(text string) (tensor.Shape, error) {
 	return shape, shape.Check()
 }
 
-// decodeText reads strings of that many UTF-32 characters, filled up with zeros.
+// decodeText reads strings of width UTF-32 characters each, padded with zeros.
 func decodeText(width string, shape tensor.Shape, body []byte) (*tensor.Tensor, error) {
 	w, err := strconv.Atoi(width)
 	if err != nil || w < 0 || w > maxHeader {
@@ -174,7 +174,7 @@ func decodeText(width string, shape tensor.Shape, body []byte) (*tensor.Tensor, 
 	return tensor.FromStrings(list, shape...)
 }
 
-// Write writes a tensor whose element type Holds accepts.
+// Write writes a tensor to w. If Holds is false for its element type, it returns an error.
 func Write(w io.Writer, t *tensor.Tensor) error {
 	descr, body := descrOf(t.DType()), t.Bytes()
 	if t.DType() == tensor.String {

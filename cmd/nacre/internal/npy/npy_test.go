@@ -47,7 +47,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// file is a .npy file of version 1 with that header and those elements.
+// file returns a .npy file of version 1 with this header and these elements.
 func file(header, body string) string {
 	return fmt.Sprintf("%s\x01\x00%c%c%s%s", magic, len(header)%256, len(header)/256, header, body)
 }

@@ -1,13 +1,13 @@
-// Package pieces cuts loops over elements so that they end with a context.
+// Package pieces splits loops over elements into pieces, so that they end soon after a context.
 package pieces
 
 import "context"
 
-// Length is the most elements between two looks at the context.
+// Length is the most elements of one piece.
 const Length = 1 << 16
 
-// Each calls visit with consecutive ranges of the numbers below n. It ends with the error of
-// the context when the context is done.
+// Each calls visit for the numbers below n, in ranges of at most Length. Before each range, if ctx
+// is done, it returns the error of ctx.
 func Each(ctx context.Context, n int, visit func(from, to int)) error {
 	for from := 0; ; from += Length {
 		if err := ctx.Err(); err != nil || from >= n {
