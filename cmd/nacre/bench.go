@@ -70,7 +70,7 @@ type timing struct {
 	MinMS    float64    `json:"min_ms"`
 	MedianMS float64    `json:"median_ms"`
 	P90MS    float64    `json:"p90_ms"`
-	GFLOP    float64    `json:"gflop"` // of convolutions and matrix products in one run
+	GFLOP    float64    `json:"gflop"` // in convolutions and matrix products of one run
 	GFLOPS   float64    `json:"gflops"`
 	Inputs   []string   `json:"inputs"`
 	Ops      []opTiming `json:"operators"`
@@ -121,7 +121,7 @@ func (f *benchFlags) run(ctx context.Context, path string, stdout io.Writer) (er
 	return nil
 }
 
-// inputs are those of files, and random ones for the rest.
+// inputs returns the inputs of a run: tensors from files, random ones for the rest.
 func (f *benchFlags) inputs(ctx context.Context, s *nacre.Session, e *openExtents) (map[string]*nacre.Tensor, error) {
 	inputs, err := f.input.load(s)
 	var missing missingError
@@ -147,8 +147,8 @@ func (f *benchFlags) inputs(ctx context.Context, s *nacre.Session, e *openExtent
 	return inputs, nil
 }
 
-// randomTensor makes a tensor of that type, unless the context is done; open extents come
-// from e.
+// randomTensor returns a tensor of random values for the input in. Open extents come from e. If ctx
+// is done, it returns the error of ctx.
 func randomTensor(ctx context.Context, r *rand.Rand, in nacre.Info, e *openExtents) (*nacre.Tensor, error) {
 	if in.Kind != nacre.TensorKind || in.Shape == nil || !in.DType.Valid() {
 		return nil, fmt.Errorf("no random value of type %s can be made; give one with --input", in.Type())
@@ -167,7 +167,7 @@ func randomTensor(ctx context.Context, r *rand.Rand, in nacre.Info, e *openExten
 	case nacre.BFloat16:
 		err = fill(ctx, x, func() packed.BF16 { return packed.ToBF16(float32(r.NormFloat64())) })
 	default:
-		// One bit in the lowest place of every element: 0 or 1 in any integer type.
+		// The lowest bit of every element is random: 0 or 1 in any integer type.
 		if size := in.DType.Bits() / 8; size > 0 && (in.DType.IsInteger() || in.DType == nacre.Bool) {
 			b := x.Bytes()
 			err = pieces.Each(ctx, len(b)/size, func(from, to int) {
@@ -192,7 +192,7 @@ func fill[T nacre.Element](ctx context.Context, t *nacre.Tensor, next func() T) 
 	})
 }
 
-// measure times whole runs, then one more with the time of every step.
+// measure times count whole runs, then profiles one more for the time of every step.
 func (f *benchFlags) measure(ctx context.Context, s *nacre.Session, inputs map[string]*nacre.Tensor) (*timing, error) {
 	for range f.warmup {
 		if _, err := s.Run(ctx, inputs); err != nil {
@@ -232,8 +232,8 @@ func (f *benchFlags) measure(ctx context.Context, s *nacre.Session, inputs map[s
 	return t, nil
 }
 
-// work returns the multiplications and additions of a plan's convolutions and matrix
-// products, as far as their extents are known.
+// work counts the multiplications and additions of a plan's convolutions and matrix products. It
+// leaves out steps with extents that are not known.
 func work(pl *nacre.Plan) float64 {
 	total := 0.0
 	for _, s := range pl.Steps() {
@@ -258,14 +258,14 @@ func work(pl *nacre.Plan) float64 {
 	return total
 }
 
-// weightsOf is which input of convolutions and products is the right operand.
+// weightsOf is the index of the right operand among the inputs of a convolution or matrix product.
 var weightsOf = map[string]int{
 	"Conv": 1, "com.microsoft.FusedConv": 1, "QLinearConv": 3, "com.microsoft.QLinearConv": 3, "nacre.FusedQLinearConv": 3,
 	"MatMul": 1, "nacre.FusedMatMul": 1, "com.microsoft.FusedMatMul": 1, "MatMulInteger": 1, "com.microsoft.MatMulIntegerToFloat": 1, "QLinearMatMul": 3,
 	"Gemm": 1, "com.microsoft.FusedGemm": 1, "nacre.WidenedGemm": 1,
 }
 
-// extents returns the shape of a value of a plan; nil if it is not known.
+// extents returns the shape of a value of a plan; nil if an extent is not known.
 func extents(v nacre.Info) tensor.Shape {
 	shape := make(tensor.Shape, len(v.Shape))
 	for i, d := range v.Shape {

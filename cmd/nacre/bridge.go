@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// tensorOf returns a tensor of files and comparisons as sessions take it, over the
-// same memory where that is aligned.
+// tensorOf returns t, a tensor of files and comparisons, in the type that sessions take. Aligned
+// elements are shared, not copied.
 func tensorOf(t *tensor.Tensor) (*nacre.Tensor, error) {
 	if t.DType() == tensor.String {
 		return nacre.Strings(t.Strings(), t.Shape()...)
@@ -17,7 +17,7 @@ func tensorOf(t *tensor.Tensor) (*nacre.Tensor, error) {
 	return nacre.FromBytes(nacre.DType(t.DType()), t.Bytes(), t.Shape()...)
 }
 
-// plainTensor returns the inverse of tensorOf.
+// plainTensor is the inverse of tensorOf.
 func plainTensor(t *nacre.Tensor) *tensor.Tensor {
 	var p *tensor.Tensor
 	var err error
@@ -64,7 +64,7 @@ func valueOf(v tensor.Value) (nacre.Value, error) {
 	return nil, fmt.Errorf("%v is no value that a model takes", v)
 }
 
-// plain returns the inverse of valueOf; nil for a value that is not there.
+// plain is the inverse of valueOf. It returns nil for a value that is not there.
 func plain(v nacre.Value) tensor.Value {
 	switch v := v.(type) {
 	case *nacre.Tensor:
@@ -83,13 +83,13 @@ func plain(v nacre.Value) tensor.Value {
 	return nil
 }
 
-// kindOf is the engine's name of a kind.
+// kindOf maps a kind to the engine's kind.
 var kindOf = map[nacre.Kind]graph.TypeKind{
 	nacre.TensorKind: graph.TensorType, nacre.SequenceKind: graph.SequenceType, nacre.OptionalKind: graph.OptionalType,
 	nacre.MapKind: graph.MapType, nacre.SparseKind: graph.SparseType, nacre.OpaqueKind: graph.OpaqueType,
 }
 
-// typeOf returns the type that stored values of an input or output are read as.
+// typeOf returns the type by which stored values of the input or output in are read.
 func typeOf(in nacre.Info) graph.Type {
 	t := graph.Type{Kind: kindOf[in.Kind], DType: tensor.DType(in.DType), Key: tensor.DType(in.Key)}
 	if in.Elem != nil {

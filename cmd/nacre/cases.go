@@ -16,20 +16,20 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// testCase is one model with what is known of its results.
+// testCase is one model with the results that are known for it.
 type testCase struct {
-	name  string // the path under the folder that was given
+	name  string // path relative to the folder of the command line
 	model string
 	sets  []testSet
-	// rampOutput is the stored output 0 of a light model, which is run on
-	// elements i/n of an input of n elements; empty for other models.
+	// rampOutput is the file with output 0 of a light model, "" for other models. The input of such
+	// a model, of n elements, has elements i/n.
 	rampOutput string
-	// settings is the data.json that may widen the tolerance, or name a threshold.
+	// settings is the path of data.json, a file that may widen the tolerance or name a threshold.
 	settings string
 }
 
-// tolerance is tol, or what the case's data.json says where that is wider, with the
-// threshold of decisions if that has one.
+// tolerance returns tol. If the case's data.json has a wider relative or absolute part, that part
+// is widened. The threshold of decisions comes from data.json.
 func (c *testCase) tolerance(tol compare.Tolerance) (compare.Tolerance, error) {
 	data, err := readFile(c.settings, mostOfSettings)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -48,10 +48,10 @@ func (c *testCase) tolerance(tol compare.Tolerance) (compare.Tolerance, error) {
 	return compare.Tolerance{Rel: max(tol.Rel, own.RTol), Abs: max(tol.Abs, own.ATol), Threshold: own.Threshold}, nil
 }
 
-// findCases returns the cases under a folder, by name: folders that hold
-// model.onnx and sets of inputs and outputs, and light models, which are files
-// light_NAME.onnx beside light_NAME_output_0.pb. A model without results is not
-// a case; their number is returned.
+// findCases returns the cases under a folder, sorted by name, that match does not exclude. A case
+// is a folder with model.onnx and sets of inputs and outputs, or a light model: a file
+// light_NAME.onnx beside light_NAME_output_0.pb. Folders with a model and no results are not cases;
+// bare counts them.
 func findCases(dir string, match *regexp.Regexp) (cases []testCase, bare int, err error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil { // WalkDir does not follow a link
 		return nil, 0, err
@@ -78,7 +78,8 @@ func findCases(dir string, match *regexp.Regexp) (cases []testCase, bare int, er
 	return cases, bare, err
 }
 
-// caseOf tells whether the file is the model of a case, by the names of files.
+// caseOf reports by file names whether path is the model of a case, and returns the case without
+// its sets.
 func caseOf(root, path string) (testCase, bool) {
 	c := testCase{model: path}
 	stem, isModel := strings.CutSuffix(path, ".onnx")
@@ -162,16 +163,15 @@ func (c *testCase) ramp(s *nacre.Session) (*testData, error) {
 	}, nil
 }
 
-// random lists the operators whose results are drawn by chance, so that only
-// type and shape can be compared: the standard fixes no generator, with a seed or
-// without.
+// random lists the operators with random results, for which only type and shape can be compared.
+// The standard fixes no generator, with a seed or without.
 var random = map[string]bool{
 	"Bernoulli": true, "Multinomial": true, "RandomNormal": true, "RandomNormalLike": true,
 	"RandomUniform": true, "RandomUniformLike": true,
 }
 
-// isRandom reports whether a node of the graph, or of the functions that it
-// calls, is one of those.
+// isRandom reports whether a node of the graph, or of one of the model's functions, draws random
+// numbers.
 func isRandom(m *graph.Model) bool {
 	found := false
 	visit := func(n *graph.Node) {

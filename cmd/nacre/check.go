@@ -17,9 +17,9 @@ import (
 
 // checkFlags are the flags of nacre check.
 type checkFlags struct {
-	session sessionFlags // the side that is checked
-	against sessionFlags // the side that it is compared with
-	inputs  benchFlags   // inputs and extents
+	session sessionFlags // the side to check
+	against sessionFlags // the side to compare with
+	inputs  benchFlags   // only its inputs and extents are used
 	tol     compare.Tolerance
 	save    string
 
@@ -134,8 +134,8 @@ type checking struct {
 	stdout, stderr io.Writer
 }
 
-// compare runs the model for what nodes compute, and reports whether it found one that
-// differs.
+// compare runs the model on both sides with the outputs of nodes as outputs. It reports whether a
+// node differs, and then prints it.
 func (c *checking) compare(ctx context.Context, nodes []*graph.Node) (found bool, err error) {
 	names := outputsOf(nodes)
 	c.mine.Outputs, c.theirs.Outputs = names, names
@@ -161,7 +161,7 @@ func (c *checking) compare(ctx context.Context, nodes []*graph.Node) (found bool
 	return false, nil
 }
 
-// outputsOf lists what nodes compute.
+// outputsOf returns the names of all values that nodes compute.
 func outputsOf(nodes []*graph.Node) (names []string) {
 	for _, n := range nodes {
 		for _, name := range n.Outputs {
@@ -173,7 +173,7 @@ func outputsOf(nodes []*graph.Node) (names []string) {
 	return names
 }
 
-// values runs the model with options and returns all values of its nodes.
+// values runs the model with options o and returns the values of o.Outputs.
 func values(ctx context.Context, m *nacre.Model, o nacre.Options, inputs map[string]nacre.Value) (_ map[string]nacre.Value, err error) {
 	s, err := m.NewSessionContext(ctx, o)
 	if err != nil {
@@ -183,7 +183,7 @@ func values(ctx context.Context, m *nacre.Model, o nacre.Options, inputs map[str
 	return s.RunValues(ctx, inputs)
 }
 
-// values are the inputs of files, and random ones for the rest.
+// values returns the inputs: tensors from files, random ones for the rest.
 func (f *checkFlags) values(ctx context.Context, m *nacre.Model, o nacre.Options) (_ map[string]nacre.Value, err error) {
 	s, err := m.NewSessionContext(ctx, o)
 	if err != nil {
@@ -198,7 +198,8 @@ func (f *checkFlags) values(ctx context.Context, m *nacre.Model, o nacre.Options
 	return asValues(inputs), err
 }
 
-// differ reports the node of which an output differs, and writes its operands.
+// differ prints node n because its output differs. With --save it writes n's operands and both
+// results. The error is errReported unless writing fails.
 func (f *checkFlags) differ(ctx context.Context, n *graph.Node, output string, r compare.Result, got, want, inputs map[string]nacre.Value, stdout, stderr io.Writer) error {
 	printable.Fprintf(stdout, "node %s (%s) differs first: output %q: %s\n", n.Label(), n.OpName(), output, r.Reason)
 	for i, name := range n.Inputs {

@@ -13,9 +13,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestCheck compares scalar code with the best kernels: all values of a network agree within the
-// tolerance, outputs that nodes leave out are none of them, and with no tolerance the first node
-// that is rounded differently is named and its operands are written.
+// TestCheck compares scalar code with the best kernels. All values of a network agree within the
+// tolerance, and outputs that nodes leave out do not count. With tolerance 0 the first node that
+// rounds differently is named, and its operands are written.
 func TestCheck(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	b := graph.NewBuilder("check")
@@ -61,8 +61,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckOptimised compares, without another way, the optimised network with the graph as
-// it is: a GELU of five nodes, which become one when only its last value is asked for.
+// TestCheckOptimised compares the optimised network with the graph as the file has it, without a
+// flag for another way. The five nodes of a GELU become one if only its last value is an output.
 func TestCheckOptimised(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	b := graph.NewBuilder("gelu")

@@ -13,11 +13,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// shownParts is the number of items or keys of a value that a terminal is shown.
+// shownParts is the most items or keys of a value that are printed.
 const shownParts = 8
 
-// describe prints an output: the summary of a tensor, the entries of a map, and for
-// sequences and optional values a line for each item.
+// describe prints an output: the summary of a tensor, the entries of a map, a line for each item of
+// a sequence, and the item of an optional value.
 func describe(ctx context.Context, w io.Writer, name string, v nacre.Value) error {
 	if t, ok := v.(*nacre.Tensor); ok {
 		return summary(ctx, w, name, t)
@@ -37,7 +37,7 @@ func describe(ctx context.Context, w io.Writer, name string, v nacre.Value) erro
 	return nil
 }
 
-// kindAndCount returns the type of a value in a few words, however many items it has.
+// kindAndCount returns the type of a value, for a sequence only the number of its items.
 func kindAndCount(v nacre.Value) string {
 	if s, ok := v.(*nacre.Sequence); ok {
 		return "sequence of " + plural(len(s.Items), "value")
@@ -45,7 +45,7 @@ func kindAndCount(v nacre.Value) string {
 	return fmt.Sprint(v)
 }
 
-// brief returns a value in one line: entries of a map, and types of anything else.
+// brief returns a value in one line: the entries of a map, the type of any other.
 func brief(v nacre.Value) string {
 	if o, ok := v.(*nacre.Optional); ok && o != nil && o.Item != nil {
 		return brief(o.Item)
@@ -71,14 +71,14 @@ func brief(v nacre.Value) string {
 	return "{" + strings.Join(list, ", ") + "}"
 }
 
-// jsonTensor is a tensor in JSON. The elements are in row-major order.
+// jsonTensor is a tensor in JSON. Values are in row-major order.
 type jsonTensor struct {
 	DType  string       `json:"dtype"`
 	Shape  tensor.Shape `json:"shape"`
 	Values []any        `json:"values"`
 }
 
-// jsonObject is an object of JSON whose members keep their order.
+// jsonObject is a JSON object that keeps the order of its members.
 type jsonObject []jsonMember
 
 type jsonMember struct {
@@ -91,9 +91,9 @@ func (o jsonObject) MarshalJSON() ([]byte, error) {
 	return jsonobject.Marshal(len(o), func(i int) (string, any) { return o[i].key, o[i].value })
 }
 
-// asJSON returns a value as JSON has it: a tensor with its type and shape, a sequence as a
-// list, a map as an object whose keys are text, and null for an optional value that is not there.
-// It is incomplete if the context is done.
+// asJSON returns a value in its JSON form: a tensor with its type and shape, a sequence as a list,
+// a map as an object with its keys as text, and null for an optional value without item. If ctx is
+// done, the result is incomplete.
 func asJSON(ctx context.Context, v nacre.Value) any {
 	switch v := v.(type) {
 	case *nacre.Tensor:
@@ -124,7 +124,7 @@ func asJSON(ctx context.Context, v nacre.Value) any {
 	return json.RawMessage("null")
 }
 
-// outputsJSON returns the outputs as one object, in the order of the model.
+// outputsJSON returns the outputs as one object, in the order of values.
 func outputsJSON(ctx context.Context, values []nacre.Info, out map[string]nacre.Value) jsonObject {
 	o := make(jsonObject, len(values))
 	for i, v := range values {

@@ -16,7 +16,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// mapOf returns a map of numbers.
+// mapOf returns a map from keys to values.
 func mapOf(t *testing.T, keys *tensor.Tensor, values ...float32) *nacre.Map {
 	t.Helper()
 	v, err := tensor.From(values, len(values))
@@ -44,7 +44,7 @@ func texts(t *testing.T, list ...string) *tensor.Tensor {
 	return x
 }
 
-// TestComposedValues shows and stores values that are not tensors.
+// TestComposedValues prints and stores maps, sequences and optional values.
 func TestComposedValues(t *testing.T) {
 	two := mapOf(t, integers(t, 10, 2), 0.25, 0.75)
 	many := &nacre.Sequence{}
@@ -89,7 +89,7 @@ func TestComposedValues(t *testing.T) {
 	}
 }
 
-// zipped saves a model that gives every row of its input as a map.
+// zipped saves a model that returns a map for every matrix row of its input.
 func zipped(t *testing.T, path string) {
 	t.Helper()
 	zip := &graph.Node{Op: "ZipMap", Domain: "ai.onnx.ml", Version: 1, Inputs: []string{"scores"}, Outputs: []string{"maps"},
@@ -106,7 +106,7 @@ func zipped(t *testing.T, path string) {
 	}
 }
 
-// TestRunMaps runs a classifier that gives its probabilities as maps.
+// TestRunMaps runs a classifier that returns its probabilities as maps.
 func TestRunMaps(t *testing.T) {
 	dir := t.TempDir()
 	model := filepath.Join(dir, "model.onnx")

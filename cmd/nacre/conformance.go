@@ -29,7 +29,7 @@ type conformanceFlags struct {
 	list    bool
 	timeout time.Duration
 	where   string
-	places  places // nil unless where is asked for
+	places  places // nil without where
 }
 
 func conformanceCommand() *cobra.Command {
@@ -65,7 +65,7 @@ type outcome struct {
 	Name    string  `json:"name"`
 	Passed  bool    `json:"passed"`
 	Reason  string  `json:"reason,omitempty"`
-	Error   float64 `json:"error"` // the largest compare.Result.Share of the outputs that were compared
+	Error   float64 `json:"error"` // largest compare.Result.Share of the compared outputs
 	Seconds float64 `json:"seconds"`
 }
 
@@ -142,11 +142,11 @@ func (f *conformanceFlags) run(ctx context.Context, dirs []string, stdout, stder
 	return nil
 }
 
-// places is operators with the element type of their first operand, such as "Add float32",
-// that a device beside the CPU computed.
+// places is the set of operators, with the element type of their first operand, that a device
+// beside the CPU computed, such as "Add float32".
 type places map[string]bool
 
-// run is RunValues that notes the steps; nil notes none.
+// run calls RunValues and adds the steps that ran to p, unless p is nil.
 func (p places) run(ctx context.Context, s *nacre.Session, in map[string]nacre.Value) (map[string]nacre.Value, error) {
 	if p == nil {
 		return s.RunValues(ctx, in)
@@ -172,7 +172,7 @@ func (p places) run(ctx context.Context, s *nacre.Session, in map[string]nacre.V
 	return out, nil
 }
 
-// write writes a line for each.
+// write writes a line for each member, sorted.
 func (p places) write(w io.Writer) error {
 	for _, line := range slices.Sorted(maps.Keys(p)) {
 		if _, err := printable.Fprintln(w, line); err != nil {
@@ -191,19 +191,19 @@ func (t *tally) add(r outcome) {
 	}
 }
 
-// newProgress returns a bar that shows itself only on a terminal.
+// newProgress returns a progress bar, visible only on a terminal.
 func newProgress(w io.Writer, n int) *progressbar.ProgressBar {
 	return progressbar.NewOptions(n, progressbar.OptionSetWriter(asIs(w)), progressbar.OptionSetVisibility(terminal(w)),
 		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
 }
 
-// judge runs one case within the time limit. A panic is a failure like another.
+// judge runs one case within the time limit. A panic counts as a failure.
 func (f *conformanceFlags) judge(ctx context.Context, c testCase, o nacre.Options) outcome {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
 	start := time.Now()
 	var r outcome
-	var worst float64 // not to be read while work that was left behind may go on
+	var worst float64 // not read if work may still run
 	err := untilDone(ctx, func() error { return f.attempt(ctx, c, o, &worst) })
 	switch {
 	case err == nil:
@@ -218,7 +218,8 @@ func (f *conformanceFlags) judge(ctx context.Context, c testCase, o nacre.Option
 	return r
 }
 
-// attempt runs one case and says why it fails. It raises worst to the largest error.
+// attempt runs one case. It returns an error if the case fails, and raises worst to the largest
+// error of an output.
 func (f *conformanceFlags) attempt(ctx context.Context, c testCase, o nacre.Options, worst *float64) error {
 	m, err := nacre.OpenContext(ctx, c.model)
 	if err != nil {
@@ -250,8 +251,7 @@ func (f *conformanceFlags) attempt(ctx context.Context, c testCase, o nacre.Opti
 	return nil
 }
 
-// check runs the model on one set and compares, up to the first output that
-// differs.
+// check runs the model on one set and compares its outputs, up to the first that differs.
 func (p places) check(ctx context.Context, m *nacre.Model, s *nacre.Session, data *testData, tol compare.Tolerance, worst *float64) error {
 	out, err := p.run(ctx, s, data.inputs)
 	if err != nil {
@@ -275,7 +275,7 @@ func (p places) check(ctx context.Context, m *nacre.Model, s *nacre.Session, dat
 	return nil
 }
 
-// blank returns a value of that type and shape without its elements.
+// blank returns a copy of v with the same types and shapes and zero elements.
 func blank(v tensor.Value) tensor.Value {
 	return tensor.Replace(v, func(t *tensor.Tensor) *tensor.Tensor { return tensor.New(t.DType(), t.Shape()...) })
 }

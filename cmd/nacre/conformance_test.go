@@ -23,7 +23,7 @@ func TestConformance(t *testing.T) {
 	checkPassing(t, dir, "conformance.txt", compare.Tolerance{Rel: 1e-3, Abs: 1e-7})
 }
 
-// TestNetworks runs real networks that may lie beside the checkout.
+// TestNetworks runs real networks, if a folder of them is beside the checkout.
 func TestNetworks(t *testing.T) {
 	dir := filepath.Join("..", "..", "..", "shared", "models")
 	if _, err := os.Stat(dir); err != nil {
@@ -32,9 +32,8 @@ func TestNetworks(t *testing.T) {
 	checkPassing(t, dir, "networks.txt", compare.Tolerance{Rel: 1e-3, Abs: 1e-4})
 }
 
-// checkPassing runs the cases of a folder. Those that pass are listed in a file
-// of testdata; the test fails when one of them does not, and when one that is
-// not listed does.
+// checkPassing runs the cases of a folder and compares the ones that pass with a list in testdata.
+// It fails if a listed case fails, or a case passes that is not listed.
 func checkPassing(t *testing.T, dir, list string, tol compare.Tolerance) {
 	cases, _, err := findCases(dir, nil)
 	if err != nil {

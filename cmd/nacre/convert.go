@@ -53,7 +53,7 @@ floats of it. OUT appears when it is complete; a file that was there stays until
 	return cmd
 }
 
-// extensions lists the formats with theirs.
+// extensions lists the formats with their extensions.
 func extensions() string {
 	var list []string
 	for _, f := range formats.Formats {

@@ -15,7 +15,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// checkpoint is a file of tensors, metadata and no nodes.
+// checkpoint writes a file with tensors and metadata and without nodes, and returns path.
 func checkpoint(t *testing.T, path string) string {
 	t.Helper()
 	w, err := tensor.From([]float32{1, -0.1, float32(math.Inf(1)), float32(math.NaN()), 65519, 1e-8}, 2, 3)
@@ -90,7 +90,7 @@ func read(t *testing.T, path string) []byte {
 	return b
 }
 
-// TestConvertRefuses leaves what was there as it was.
+// TestConvertRefuses makes conversions fail. The file at the output's path stays unchanged.
 func TestConvertRefuses(t *testing.T) {
 	dir := t.TempDir()
 	in := checkpoint(t, filepath.Join(dir, "in.onnx"))
@@ -151,8 +151,8 @@ func TestInspectTensors(t *testing.T) {
 	}
 }
 
-// TestVerifyTensors verifies files that have nothing to run: what they hold is shown
-// where the format has such a text.
+// TestVerifyTensors verifies files of tensors alone. If the format has a listing of its contents,
+// it is printed.
 func TestVerifyTensors(t *testing.T) {
 	dir := t.TempDir()
 	plain, oinf := checkpoint(t, filepath.Join(dir, "a.onnx")), filepath.Join(dir, "a.oinf")

@@ -102,7 +102,7 @@ func readDigit(ctx context.Context, s *nacre.Session, p demo.Picture) (answer, e
 	return answer{slices.Index(scores, top), top, took}, nil
 }
 
-// perRow is how many pictures stand side by side.
+// perRow is the number of pictures side by side.
 const perRow = 3
 
 func showDigits(ctx context.Context, w io.Writer, s *nacre.Session, pictures []demo.Picture, unicode bool) error {
@@ -142,7 +142,7 @@ func showDigits(ctx context.Context, w io.Writer, s *nacre.Session, pictures []d
 	return nil
 }
 
-// Drawings have that many dots; a character is one dot wide and two high.
+// A drawing is dotsWide by dotsHigh dots; a character is one dot wide and two high.
 const dotsWide, dotsHigh = 24, 24
 
 // drawing renders a picture as lines of characters, all equally wide.
@@ -175,7 +175,7 @@ func drawing(g *image.Gray, unicode bool) []string {
 	return lines
 }
 
-// beside prints drawings next to each other, captions below.
+// beside prints drawings next to each other, with their captions below.
 func beside(w io.Writer, drawings [][]string, captions []string) {
 	for y := range drawings[0] {
 		var line string
@@ -191,7 +191,7 @@ func beside(w io.Writer, drawings [][]string, captions []string) {
 	printable.Fprintf(w, "%s\n\n", strings.TrimRight(line, " "))
 }
 
-// unicodeTerminal reports whether w is a terminal whose locale is UTF-8.
+// unicodeTerminal reports whether w is a terminal and the locale is UTF-8.
 func unicodeTerminal(w io.Writer) bool {
 	if !terminal(w) {
 		return false

@@ -20,7 +20,7 @@ func TestDemo(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 	}
-	// Confidences and times vary in their last places.
+	// Confidences and times vary in their last digits.
 	stdout = regexp.MustCompile(`\([0-9.]+ %\) *`).ReplaceAllString(stdout, "(C %) ")
 	golden(t, "demo.txt", regexp.MustCompile(`takes [^ ]+`).ReplaceAllString(stdout, "takes T"))
 }
@@ -32,7 +32,7 @@ func TestDemoOwnPicture(t *testing.T) {
 	}
 }
 
-// TestDemoAccuracy reads the digits that train.py held back from training.
+// TestDemoAccuracy runs the network on the digits that train.py held back from training.
 func TestDemoAccuracy(t *testing.T) {
 	python := filepath.Join("..", "..", ".venv", "bin", "python")
 	if _, err := os.Stat(python); err != nil {

@@ -61,7 +61,7 @@ func devicesCommand() *cobra.Command {
 	return cmd
 }
 
-// cpuReport is the part of the output of devices about the CPU.
+// cpuReport is the output of devices: the CPU, its kernels and the Vulkan devices.
 type cpuReport struct {
 	Device  string        `json:"device"`
 	Name    string        `json:"name,omitempty"`
@@ -69,7 +69,7 @@ type cpuReport struct {
 	Levels  []levelReport `json:"levels"`
 	InUse   string        `json:"in_use"`
 	Kernels []kernelRow   `json:"kernels"`
-	// Vulkan is the devices for --device vulkan, or NoVulkan why there are none.
+	// Vulkan lists the devices for --device vulkan. NoVulkan is the reason if there are none.
 	Vulkan   []vulkanReport `json:"vulkan"`
 	NoVulkan string         `json:"no_vulkan,omitempty"`
 }
@@ -84,13 +84,13 @@ type vulkanReport struct {
 	Memory   int    `json:"memory_bytes"`
 	Level    string `json:"level"`
 	Features string `json:"features"`
-	// Matrices is the extents of the products that cooperative matrices compute, by elements.
+	// Matrices lists the products of cooperative matrices that shaders use, such as f16 16x16x16.
 	Matrices []string `json:"matrices,omitempty"`
-	// Probe is what the device does in a second, if that was asked for.
+	// Probe has the measured rates of the device, with --probe only.
 	Probe *vulkan.Probe `json:"probe,omitempty"`
 }
 
-// probe measures the Vulkan devices.
+// probe measures the Vulkan devices and sets their Probe.
 func (c *cpuReport) probe() error {
 	for i := range c.Vulkan {
 		d, err := vulkan.Open(strconv.Itoa(c.Vulkan[i].Index), vulkan.Options{})
@@ -106,7 +106,7 @@ func (c *cpuReport) probe() error {
 	return nil
 }
 
-// probeText writes what a probe measured, and its part of the ceilings.
+// probeText writes the measured rates of a probe, each product's with its share of the ceiling.
 func probeText(w io.Writer, p *vulkan.Probe) {
 	const giga = 1e9
 	printable.Fprintf(w, "  copy\t%.2f GB/s\tread and written\n", p.CopyBytes/giga)
@@ -140,7 +140,7 @@ type levelReport struct {
 	Present bool   `json:"present"`
 }
 
-// kernelRow is one op of csrc and its variants, best first.
+// kernelRow is one op of csrc with its variants, best first, and the variant in use.
 type kernelRow struct {
 	Op       string   `json:"op"`
 	Variants []string `json:"variants"`
@@ -178,7 +178,7 @@ func describeCPU() (*cpuReport, error) {
 	return c, nil
 }
 
-// cpuName returns the processor's name where Linux tells it.
+// cpuName returns the processor's name, or "" on systems other than Linux.
 func cpuName() string {
 	data, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -229,7 +229,7 @@ func (c *cpuReport) text(w io.Writer) error {
 	return tw.Flush()
 }
 
-// operatorRow is one operator as devices --ops shows it.
+// operatorRow is one operator in the output of devices --ops.
 type operatorRow struct {
 	Domain   string `json:"domain"`
 	Name     string `json:"name"`

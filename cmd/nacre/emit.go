@@ -18,7 +18,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
-// moduleName matches the names of modules that the linter of Chelis lets pass.
+// moduleName matches the names of modules that the linter of Chelis accepts.
 var moduleName = regexp.MustCompile(`^[A-Z][a-z0-9]*([A-Z][a-z0-9]+)*(\.[A-Z][a-z0-9]*([A-Z][a-z0-9]+)*)*$`)
 
 func emitCommand() *cobra.Command {
@@ -66,8 +66,8 @@ too large, or holds infinities or NaNs).`,
 	return cmd
 }
 
-// emitFile writes the text of a file's network, and an archive of its weights beside it
-// where one is named.
+// emitFile writes the text of a file's network to out. If archive is not "", it saves the weights
+// there.
 func emitFile(ctx context.Context, path, out, archive string, o chelis.Options) (err error) {
 	opened, err := openModel(ctx, path, "")
 	if err != nil {
@@ -104,7 +104,7 @@ func emitFile(ctx context.Context, path, out, archive string, o chelis.Options) 
 
 func digest(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
 
-// emit returns the text of a network. It looks at the context at each node.
+// emit returns the text of a network. At each node it checks ctx.
 func emit(ctx context.Context, m *graph.Model, o chelis.Options) ([]byte, error) {
 	if err := graph.Validate(m); err != nil {
 		return nil, err

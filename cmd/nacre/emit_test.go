@@ -13,7 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// iris writes a network like the example of Hydronnx's documentation.
+// iris saves a network like the example of Hydronnx's documentation, and returns the path.
 func iris(t *testing.T) string {
 	b := graph.NewBuilder("")
 	floats := func(dims ...int) graph.Type { return graph.TensorOf(tensor.F32, graph.DimsOf(dims)) }
@@ -35,7 +35,7 @@ func iris(t *testing.T) string {
 	return file
 }
 
-// TestInspectHydronnx compares the report with its form in Hydronnx.
+// TestInspectHydronnx compares the report with one in Hydronnx's form.
 func TestInspectHydronnx(t *testing.T) {
 	file := iris(t)
 	m, err := formats.Load(file)
@@ -73,7 +73,8 @@ non-differentiable operators (0):
 	}
 }
 
-// TestEmit writes modules and refuses what cannot be one.
+// TestEmit writes modules. Wrong flags and networks are refused, and the file there stays
+// unchanged.
 func TestEmit(t *testing.T) {
 	file := iris(t)
 	out := filepath.Join(t.TempDir(), "iris.ch")

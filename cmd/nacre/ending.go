@@ -15,21 +15,20 @@ import (
 	"github.com/nacre-ml/nacre/internal/printable"
 )
 
-// Signals that package syscall does not name on every system, by the numbers that all give them.
+// Signals that package syscall does not name on every system. The numbers are the same on all.
 const (
 	hangup     = syscall.Signal(1)
 	brokenPipe = syscall.Signal(13)
 )
 
-// results is standard output. It keeps the first error, so that a command whose results
-// got lost does not end as if all were well.
+// results is standard output. It keeps the first error, so that a command with lost results fails.
 type results struct {
 	w   io.Writer
 	err error
 }
 
-// Write writes b as it is. If the reader of a pipe is gone, the process ends as SIGPIPE ends others,
-// but without files that are half written: nobody waits for more.
+// Write writes b unchanged. If the reader of a pipe is gone, the process ends with the exit code of
+// SIGPIPE, and files being written are removed.
 func (r *results) Write(b []byte) (int, error) {
 	if r.err != nil {
 		return 0, r.err
@@ -47,7 +46,7 @@ func (r *results) Write(b []byte) (int, error) {
 	return n, r.err
 }
 
-// asIs returns the writer below one that escapes text of files.
+// asIs returns the writer below w if w is a printable.Writer, else w.
 func asIs(w io.Writer) io.Writer {
 	if p, ok := w.(*printable.Writer); ok {
 		return p.W
@@ -55,34 +54,34 @@ func asIs(w io.Writer) io.Writer {
 	return w
 }
 
-// endOnSignals ends the process on the signals that a terminal, a user or a system ends processes by,
-// with the exit code of a shell for them, and without files that are half written. A signal that
-// was ignored when the process began stays so.
+// endOnSignals makes the process end on SIGINT, SIGTERM, SIGHUP and SIGQUIT with a shell's exit
+// code. Files being written are removed. A signal that was ignored when the process began stays
+// ignored.
 func endOnSignals() {
 	c := make(chan os.Signal, 1)
 	notify(c, os.Interrupt, syscall.SIGTERM, hangup, syscall.SIGQUIT)
-	// Writes to pipes without a reader are errors, to standard output as to files.
+	// Writes to pipes without a reader then return errors, for standard output as for files.
 	signal.Notify(make(chan os.Signal, 1), brokenPipe)
 	go func() { end(<-c) }()
 }
 
-// notify has signals sent to c, but for those that are ignored.
+// notify has signals sent to c, except ignored ones.
 func notify(c chan os.Signal, signals ...os.Signal) {
 	for _, s := range signals {
 		if !signal.Ignored(s) {
-			signal.Reset(s) // no other channel has it
+			signal.Reset(s) // so that no other channel gets it
 			signal.Notify(c, s)
 		}
 	}
 }
 
-// end ends the process as the signal does.
+// end ends the process with the exit code of s. Files being written are removed.
 func end(s os.Signal) {
 	output.Abandon()
 	os.Exit(exitCode(s))
 }
 
-// exitCode returns the exit code of a shell for a process that a signal ended.
+// exitCode returns a shell's exit code for a process that s ended.
 func exitCode(s os.Signal) int {
 	if s, ok := s.(syscall.Signal); ok {
 		return 128 + int(s)
@@ -95,13 +94,13 @@ type signalError struct{ os.Signal }
 
 func (e signalError) Error() string { return e.String() }
 
-// untilSignal returns a context that SIGINT and SIGTERM end, with a signalError as its
-// cause. They do not end the process, so that the command can end its results; a second
-// one does. The function that is returned gives back what the context takes.
+// untilSignal returns a context that SIGINT and SIGTERM end, with a signalError as its cause. The
+// first such signal does not end the process, so that the command can complete its results; a
+// second one does. The returned function releases the context.
 func untilSignal(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	c := make(chan os.Signal, 1)
-	notify(c, os.Interrupt, syscall.SIGTERM) // endOnSignals waits for them no longer
+	notify(c, os.Interrupt, syscall.SIGTERM) // takes them from endOnSignals
 	go func() {
 		select {
 		case s := <-c:

@@ -19,7 +19,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// full is a device without room.
+// full is a device without space.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
@@ -56,7 +56,7 @@ func TestFullOutput(t *testing.T) {
 	}
 }
 
-// TestClosedReader writes to a pipe that nobody reads. The exit code is that of SIGPIPE.
+// TestClosedReader writes to a pipe without a reader. The exit code is SIGPIPE's.
 func TestClosedReader(t *testing.T) {
 	want := exitCode(syscall.SIGPIPE)
 	var stderr bytes.Buffer
@@ -77,17 +77,17 @@ func TestClosedReader(t *testing.T) {
 	}
 }
 
-// goneWriter is a pipe that nobody reads.
+// goneWriter is a pipe without a reader.
 type goneWriter struct{}
 
 func (goneWriter) Write([]byte) (int, error) {
 	return 0, &os.PathError{Op: "write", Path: "pipe", Err: syscall.EPIPE}
 }
 
-// calling holds the arguments of the command that a child process of the tests below runs.
+// calling is an environment variable with the arguments that TestChild runs the command with.
 const calling = "NACRE_TEST_CALLING"
 
-// TestChild is that process.
+// TestChild is the child process of the tests below.
 func TestChild(t *testing.T) {
 	if args := os.Getenv(calling); args != "" {
 		endOnSignals()
@@ -95,7 +95,7 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// shell runs a line of sh in which $NACRE is the command, and returns its standard error.
+// shell runs a line of sh and returns its standard error. $NACRE is the command.
 func shell(t *testing.T, line string) string {
 	t.Helper()
 	sh, err := exec.LookPath("sh")
@@ -112,8 +112,8 @@ func shell(t *testing.T, line string) string {
 	return said.String()
 }
 
-// TestStandardOutput ends commands whose standard output is closed or full, and one that does not
-// write to it.
+// TestStandardOutput runs commands with standard output closed or full, and one that does not write
+// to it.
 func TestStandardOutput(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	folder := t.TempDir()
@@ -141,10 +141,12 @@ func TestStandardOutput(t *testing.T) {
 	}
 }
 
-// unfinished names the file that TestSignals has its child process write.
+// unfinished is an environment variable with the path of the file that TestSignals has its child
+// process write.
 const unfinished = "NACRE_TEST_UNFINISHED"
 
-// TestSignals ends a process that writes a file: by signals, and by closing the pipe that it writes to.
+// TestSignals ends a process that writes a file, by signals and by closing the pipe that it writes
+// to.
 func TestSignals(t *testing.T) {
 	if path := os.Getenv(unfinished); path != "" {
 		endOnSignals()
@@ -199,10 +201,10 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// TestIgnoredSignals has signals that were ignored when the command began end nothing.
+// TestIgnoredSignals checks that signals ignored at the start do not end the command.
 func TestIgnoredSignals(t *testing.T) {
 	dir := decoderFolder(t, nil)
-	// The command generates until the last signal, whose exit code it has.
+	// The command generates until the last signal, and ends with its exit code.
 	said := shell(t, `trap "" HUP INT
 `+calling+`="generate `+dir+` --tokens 1 --max-tokens 10000000 --threads 1" $NACRE >/dev/null &
 sleep 0.3; kill -HUP $!; kill -INT $!; sleep 0.3; kill -TERM $!; wait $!; echo code $? >&2`)

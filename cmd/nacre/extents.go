@@ -14,14 +14,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// dimFlags are numbers for the axes that a model leaves open.
+// dimFlags are the extents of open axes from the command line.
 type dimFlags struct{ list []string }
 
 func (f *dimFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.list, "dim", nil, "`NAME=N`: extent of an open axis, of one without a name as INPUT[AXIS]; repeat for more")
 }
 
-// extents checks the flags for the inputs of a session.
+// extents parses the flags. A name that is no open axis of inputs is an error.
 func (f *dimFlags) extents(inputs []nacre.Info) (*openExtents, error) {
 	e := &openExtents{numbers: map[string]int{}}
 	for _, arg := range f.list {
@@ -39,10 +39,10 @@ func (f *dimFlags) extents(inputs []nacre.Info) (*openExtents, error) {
 	return e, nil
 }
 
-// normal returns an expression in the form in which equal ones are the same text.
+// normal returns the normal form of an expression. Equal expressions have the same normal form.
 func normal(text string) string { return graph.ParseDim(text).String() }
 
-// hasAxis reports whether an open axis has that name, or an expression with it.
+// hasAxis reports whether name is an open axis of an input, or a symbol of an open axis.
 func hasAxis(inputs []nacre.Info, name string) bool {
 	for _, v := range inputs {
 		for k, d := range v.Shape {
@@ -54,7 +54,7 @@ func hasAxis(inputs []nacre.Info, name string) bool {
 	return false
 }
 
-// axisName returns the symbol of an axis, or for want of one the input and the axis.
+// axisName returns the normal form of an axis's symbol. An axis without one is INPUT[AXIS].
 func axisName(v nacre.Info, axis int) string {
 	if s := v.Shape[axis].Symbol; s != "" {
 		return normal(s)
@@ -62,17 +62,17 @@ func axisName(v nacre.Info, axis int) string {
 	return fmt.Sprintf("%s[%d]", v.Name, axis)
 }
 
-// openExtents are the numbers of open axes by their names, and what was taken as 1 for
-// want of one.
+// openExtents has the extents of open axes by name, and the names that were assumed to be 1.
 type openExtents struct {
 	numbers map[string]int
 	assumed []string
 }
 
-// take takes the numbers of axes with names from the shape of an input that is given.
+// take sets the extents of v's axes with symbols from shape, the shape of a given tensor. A symbol
+// with another extent before is an error.
 func (e *openExtents) take(v nacre.Info, shape []int) error {
 	if len(shape) != len(v.Shape) {
-		return nil // the session says what is wrong
+		return nil // the session reports the error
 	}
 	for k, d := range v.Shape {
 		if d.Symbol == "" {
@@ -87,8 +87,8 @@ func (e *openExtents) take(v nacre.Info, shape []int) error {
 	return nil
 }
 
-// of returns the extent of an axis. Symbols of an expression without a number are 1, and so
-// is an expression that has no value then.
+// of returns the extent of an axis. Symbols without a number count as 1. If the expression still
+// has no value, the extent is 1.
 func (e *openExtents) of(v nacre.Info, axis int) int {
 	d := v.Shape[axis]
 	if !d.Open() {
@@ -117,7 +117,7 @@ func (e *openExtents) of(v nacre.Info, axis int) int {
 	return n
 }
 
-// shape returns the extents of a tensor.
+// shape returns the extents of all axes of v.
 func (e *openExtents) shape(v nacre.Info) []int {
 	shape := make([]int, len(v.Shape))
 	for k := range shape {

@@ -41,7 +41,7 @@ func formatsCommand() *cobra.Command {
 	return cmd
 }
 
-// formatRow is one format as the command shows it.
+// formatRow is one format in the output of formats.
 type formatRow struct {
 	Name       string   `json:"name"`
 	Extensions []string `json:"extensions"`

@@ -35,7 +35,8 @@ func (f *forwardFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.trace, "trace", "", "`FILE` (.ten) for every activation under its name; of a program of OpenInfer, for the nodes that ran, as JSON or text (.txt)")
 }
 
-// used reports whether a run answers as users of gpt.rs know it.
+// used reports whether the output has the form of gpt.rs: with tokens or text, or for a checkpoint
+// of gpt.rs.
 func (f *forwardFlags) used(m *nacre.Model) bool {
 	return f.given() || m.Source().Format == gptrs.Checkpoint.Name
 }
@@ -43,7 +44,7 @@ func (f *forwardFlags) used(m *nacre.Model) bool {
 // given reports whether there are tokens or text for a decoder.
 func (f *forwardFlags) given() bool { return f.tokens != "" || f.prompt != "" }
 
-// tokenizerFor loads a tokenizer: for a checkpoint of gpt.rs by the rules of gpt.rs.
+// tokenizerFor loads the tokenizer at path, by the rules of gpt.rs if m is a checkpoint of gpt.rs.
 func tokenizerFor(ctx context.Context, m *nacre.Model, path string) (*tokenizer.Tokenizer, error) {
 	if m.Source().Format == gptrs.Checkpoint.Name {
 		return tokenizer.LoadGPTRSContext(ctx, path, tokenizer.Options{})
@@ -51,7 +52,7 @@ func tokenizerFor(ctx context.Context, m *nacre.Model, path string) (*tokenizer.
 	return tokenizer.LoadContext(ctx, path, tokenizer.Options{})
 }
 
-// ids returns the tokens that the flags list, or those of the text.
+// ids returns the tokens of --tokens or of the text as an int64 tensor of shape [1, n].
 func (f *forwardFlags) ids(ctx context.Context, m *nacre.Model) (*nacre.Tensor, error) {
 	var list []int64
 	if f.prompt != "" {
@@ -81,15 +82,14 @@ func (f *forwardFlags) ids(ctx context.Context, m *nacre.Model) (*nacre.Tensor, 
 	return nacre.NewTensor(list, 1, len(list))
 }
 
-// The input and the output of decoders, and the output of classifiers.
+// The input and output of decoders. Classifiers of gpt.rs have the same output.
 const (
 	idsInput     = "input_ids"
 	logitsOutput = "logits"
 )
 
-// forward runs a decoder on tokens, or a network of gpt.rs on inputs from files, and
-// prints its kind, the shape of its logits and the best of the last token, or of the
-// first picture.
+// forward runs a decoder on tokens, or a network of gpt.rs on inputs from files. It prints the kind
+// of network, the shape of the logits, and the best class of the last token or the first picture.
 func (f *runFlags) forward(ctx context.Context, m *nacre.Model, stdout, stderr io.Writer) (err error) {
 	o, err := f.session.options()
 	if err != nil {
@@ -122,7 +122,7 @@ func (f *runFlags) forward(ctx context.Context, m *nacre.Model, stdout, stderr i
 	return f.answer(ctx, network.Graph.Name, out, traced, stdout)
 }
 
-// notes says what the file asks for that is not done.
+// notes prints the settings of the file that Nacre does not follow.
 func (f *runFlags) notes(m *nacre.Model, stderr io.Writer) error {
 	r, err := gptrs.RuntimeOf(m.Source())
 	for _, line := range r.Unused() {
@@ -139,8 +139,8 @@ func namesOf(list []nacre.Info) []string {
 	return names
 }
 
-// tracedOf lists the values that have names of their own and hold activations; nil
-// without --trace.
+// tracedOf returns the names of the values to trace: every value of a node with a name of its own,
+// except caches. Without --trace it returns nil.
 func (f *runFlags) tracedOf(g *graph.Graph) []string {
 	if f.forwards.trace == "" {
 		return nil
@@ -160,8 +160,8 @@ func (f *runFlags) tracedOf(g *graph.Graph) []string {
 	return list
 }
 
-// logits runs the network: a decoder on tokens behind an empty past, another one on the
-// inputs from files. Tensors of a decoder have no axis of batches, as there is one.
+// logits runs the network: a decoder on tokens after an empty past, any other on the inputs from
+// files. With tokens, results lose their first axis if it is 1, the batch.
 func (f *runFlags) logits(ctx context.Context, m *nacre.Model, s *nacre.Session) (map[string]*nacre.Tensor, error) {
 	decoder := find(s.Inputs(), idsInput).Name != ""
 	if !f.forwards.given() && decoder && len(f.input.files) == 0 {
@@ -196,7 +196,7 @@ func (f *runFlags) logits(ctx context.Context, m *nacre.Model, s *nacre.Session)
 	return out, nil
 }
 
-// decode runs a decoder on an empty past.
+// decode runs a decoder after an empty past.
 func decode(ctx context.Context, m *nacre.Model, s *nacre.Session, inputs map[string]*nacre.Tensor) (map[string]*nacre.Tensor, error) {
 	if len(m.States()) == 0 {
 		return s.Run(ctx, inputs)
@@ -209,7 +209,8 @@ func decode(ctx context.Context, m *nacre.Model, s *nacre.Session, inputs map[st
 	return st.Run(ctx, inputs)
 }
 
-// answer prints and stores the results.
+// answer prints the shape and the best class of the logits, and stores the logits with --out and
+// the traced values with --trace.
 func (f *runFlags) answer(ctx context.Context, kind string, out map[string]*nacre.Tensor, traced []string, stdout io.Writer) error {
 	logits := out[logitsOutput]
 	if logits == nil || logits.DType() != nacre.Float32 || logits.Len() == 0 {
@@ -245,7 +246,7 @@ func (f *runFlags) answer(ctx context.Context, kind string, out map[string]*nacr
 	return writeArchive(ctx, f.forwards.trace, out, traced)
 }
 
-// writeArchive stores tensors of those names as an archive of gpt.rs.
+// writeArchive saves the named tensors as an archive of gpt.rs.
 func writeArchive(ctx context.Context, path string, values map[string]*nacre.Tensor, names []string) error {
 	m := &graph.Model{Graph: &graph.Graph{}}
 	for _, name := range names {
@@ -254,7 +255,8 @@ func writeArchive(ctx context.Context, path string, values map[string]*nacre.Ten
 	return formats.SaveAs(path, gptrs.Archive.Name, m, formats.Options{}.Within(ctx))
 }
 
-// archived reads a tensor of an archive of gpt.rs: that of the key, or the only one.
+// archived returns the tensor key of an archive of gpt.rs. If the archive has one tensor, key does
+// not matter.
 func archived(path string, data []byte, key string) (*nacre.Tensor, error) {
 	m, err := gptrs.Archive.Read(nil, path, data)
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// gptrsFile writes one of gpt.rs with random tensors of those shapes.
+// gptrsFile saves a checkpoint of gpt.rs with random tensors of the given shapes, and returns the
+// path.
 func gptrsFile(t *testing.T, config string, shapes map[string][]int) string {
 	t.Helper()
 	r := rand.New(rand.NewPCG(3, 4))
@@ -36,7 +37,7 @@ func gptrsFile(t *testing.T, config string, shapes map[string][]int) string {
 	return path
 }
 
-// smallGPT writes a decoder of 5 tokens with a window of 6.
+// smallGPT saves a decoder of 5 tokens and a window of 6, and returns the path.
 func smallGPT(t *testing.T) string {
 	return gptrsFile(t, `{"kind":"gpt","config":{"vocab_size":5,"context_length":6,"embed_dim":8,"num_layers":1,"num_heads":2,"mlp_ratio":2,"dropout":0},`+
 		`"runtime":{"functional_overrides":{"softmax":"force=fast"}}}`, map[string][]int{
@@ -62,7 +63,7 @@ func archive(t *testing.T, path string) map[string]*tensor.Tensor {
 	return list
 }
 
-// TestRunTokens runs a decoder and compares what it prints and stores with a run of the
+// TestRunTokens runs a decoder and compares the printed and stored results with a run by the
 // package.
 func TestRunTokens(t *testing.T) {
 	path := smallGPT(t)
@@ -101,7 +102,7 @@ func TestRunTokens(t *testing.T) {
 	}
 }
 
-// TestRunPrompt runs a decoder on a text, whose tokens a tokenizer of gpt.rs gives.
+// TestRunPrompt runs a decoder on a text, with a tokenizer of gpt.rs.
 func TestRunPrompt(t *testing.T) {
 	path := smallGPT(t)
 	words := write(t, filepath.Join(t.TempDir(), "words.json"), []byte(`{"vocab":{"a":0,"b":1,"ab":2,"<unk>":3},"merges":[["a","b"]],"unk_token":"<unk>"}`))
@@ -120,7 +121,7 @@ func TestRunPrompt(t *testing.T) {
 	}
 }
 
-// sameLogits runs a decoder without a stream.
+// sameLogits runs a decoder without a stream and compares the logits with want.
 func sameLogits(t *testing.T, path string, tokens []int64, want []float32) {
 	t.Helper()
 	m, err := nacre.Open(path)
@@ -158,7 +159,7 @@ func sameLogits(t *testing.T, path string, tokens []int64, want []float32) {
 	}
 }
 
-// TestRunTokensRefused gives a decoder what it cannot take.
+// TestRunTokensRefused runs models with tokens and flags that they cannot take.
 func TestRunTokensRefused(t *testing.T) {
 	path := smallGPT(t)
 	for _, c := range []struct {
@@ -187,7 +188,7 @@ func TestRunTokensRefused(t *testing.T) {
 	}
 }
 
-// TestRunArchive takes a tensor of an archive as input of any model, by its key.
+// TestRunArchive takes an input of a model from a tensor of an archive, by its key.
 func TestRunArchive(t *testing.T) {
 	m := &graph.Model{Graph: &graph.Graph{}}
 	for _, name := range []string{"other", "picture"} {

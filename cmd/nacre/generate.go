@@ -35,7 +35,7 @@ type generateFlags struct {
 	changed    func(name string) bool
 }
 
-// defaultTokens is how many tokens are generated where the window has room for them.
+// defaultTokens is the number of tokens to generate, if the window has space for them.
 const defaultTokens = 256
 
 func generateCommand() *cobra.Command {
@@ -106,10 +106,12 @@ func (f *generateFlags) add(flags *pflag.FlagSet) {
 	flags.Lookup("seed").Usage = "seed of the random numbers, and of weights that the file leaves to chance"
 }
 
-// sample are the flags that choose among tokens, and so ask for a temperature.
+// sample lists the flags that choose among tokens. Each of them needs a temperature.
 var sample = []string{"top-k", "top-p", "min-p"}
 
-// choice puts the flags that are given in place of what the files beside the model say.
+// choice returns the sampling for a prompt of this many tokens. Flags that are given replace the
+// settings of the files beside the model. Without --max-tokens, tokens end with the window unless
+// it slides.
 func (f *generateFlags) choice(files generate.Sampling, o *generate.Options, prompt int) generate.Sampling {
 	s := f.sampling
 	s.Seed = f.session.seed
@@ -139,7 +141,7 @@ func (f *generateFlags) choice(files generate.Sampling, o *generate.Options, pro
 	return s
 }
 
-// check refuses flags that are wrong whatever the model is.
+// check returns an error for flags that are wrong for every model.
 func (f *generateFlags) check() error {
 	if f.count < 1 {
 		return usagef("--count %d: it must be 1 at least", f.count)
@@ -154,7 +156,7 @@ func (f *generateFlags) check() error {
 	return err
 }
 
-// ids returns the tokens of --tokens; nil without.
+// ids returns the tokens of --tokens, or nil without the flag.
 func (f *generateFlags) ids() ([]int32, error) {
 	if f.tokens == "" {
 		return nil, nil
@@ -215,9 +217,9 @@ func (f *generateFlags) run(ctx context.Context, path string, stdout, stderr io.
 	return w.all(ctx, g, prompt, f.count, f.choice(files, &o, len(prompt)))
 }
 
-// decoderFile returns the model that a path means, and the folder of the files beside it.
-// A folder of ONNX files has model.onnx, or onnx/model.onnx, or the one that
-// genai_config.json names; another folder is the model itself.
+// decoderFile returns the model file that path names and the folder of the files beside it. In a
+// folder, the model is the file that genai_config.json names, else model.onnx, else
+// onnx/model.onnx. A folder without these is itself the model.
 func decoderFile(path string) (file, folder string, err error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {

@@ -11,14 +11,14 @@ import (
 	"github.com/nacre-ml/nacre/internal/printable"
 )
 
-// writer prints what is generated.
+// writer prints generated tokens and text.
 type writer struct {
 	stdout, stderr io.Writer
-	json           bool // a line for each continuation
+	json           bool // one line for each continuation
 	text           bool // there is a tokenizer
 }
 
-// continuation is what --json prints.
+// continuation is one line of --json.
 type continuation struct {
 	Index  int     `json:"index"`
 	Text   *string `json:"text,omitempty"`
@@ -26,8 +26,8 @@ type continuation struct {
 	Reason string  `json:"reason"`
 }
 
-// all computes the prompt and prints that many continuations. A signal ends the last of
-// them, and its error is the result.
+// all computes the prompt and prints count continuations. A signal ends the current one, and all
+// returns the signal as its error.
 func (w *writer) all(ctx context.Context, g *generate.Generator, prompt []int32, count int, s generate.Sampling) (err error) {
 	ctx, free := untilSignal(ctx)
 	defer free()
@@ -60,8 +60,7 @@ func (w *writer) all(ctx context.Context, g *generate.Generator, prompt []int32,
 	return nil
 }
 
-// one prints a continuation. Where its context ends it, what there is of it is printed as
-// if it had ended by itself.
+// one prints a continuation. If ctx ends it, one prints the beginning in the same form.
 func (w *writer) one(ctx context.Context, q *generate.Sequence, index, prompt int) error {
 	start := time.Now()
 	text, err := w.stream(ctx, q)
@@ -88,8 +87,8 @@ func (w *writer) one(ctx context.Context, q *generate.Sequence, index, prompt in
 	return err
 }
 
-// stream prints text, or the numbers of tokens, as they come, and returns the text, also
-// where it ends with an error. Text is printed as it is, but for escapes on a terminal.
+// stream prints text, or the numbers of tokens, as they come; with --json nothing. It returns the
+// text, even with an error. A terminal gets text with escapes, any other writer gets it unchanged.
 func (w *writer) stream(ctx context.Context, q *generate.Sequence) (string, error) {
 	var text []byte
 	to := w.stdout
@@ -127,8 +126,8 @@ func (w *writer) stream(ctx context.Context, q *generate.Sequence) (string, erro
 	return string(text), nil
 }
 
-// speed writes a number of tokens, what they took, and how many a second. Clocks of some systems
-// do not see short times.
+// speed returns a number of tokens, their time, and tokens per second. Some systems' clocks do not
+// see short times.
 func speed(tokens int, took time.Duration) string {
 	switch {
 	case tokens == 0:

@@ -13,7 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/generate/tokenizer"
 )
 
-// encoded returns the tokenizer, nil for none, and the prompt.
+// encoded returns the tokenizer, nil if there is none, and the ids of the prompt.
 func (f *generateFlags) encoded(ctx context.Context, m *nacre.Model, folder string) (*tokenizer.Tokenizer, []int32, error) {
 	text, err := f.text()
 	if err != nil {
@@ -46,15 +46,16 @@ func (f *generateFlags) encoded(ctx context.Context, m *nacre.Model, folder stri
 	return encodedBy(ctx, t, text, false)
 }
 
-// encodedBy returns a tokenizer and the ids of a text.
+// encodedBy returns t and the ids of a text.
 func encodedBy(ctx context.Context, t *tokenizer.Tokenizer, text string, special bool) (*tokenizer.Tokenizer, []int32, error) {
 	ids, err := t.EncodeContext(ctx, text, special)
 	return t, ids, err
 }
 
-// text returns the text of the file that a flag names, or that of --prompt.
+// text returns the contents of the file that --prompt-file or --messages names, else the text of
+// --prompt.
 func (f *generateFlags) text() (string, error) {
-	path := f.promptFile + f.messages // one of them at most
+	path := f.promptFile + f.messages // at most one is set
 	if path == "" {
 		return f.prompt, nil
 	}
@@ -62,7 +63,7 @@ func (f *generateFlags) text() (string, error) {
 	return string(data), err
 }
 
-// turns returns the messages of a chat; nil without a chat.
+// turns returns the messages of a chat, or nil without a chat.
 func (f *generateFlags) turns(text string) ([]tokenizer.Message, error) {
 	if f.chat {
 		return []tokenizer.Message{{Role: "user", Content: text}}, nil
@@ -87,7 +88,8 @@ func (f *generateFlags) turns(text string) ([]tokenizer.Message, error) {
 	return messages, nil
 }
 
-// loadTokenizer loads that of --tokenizer, or the one in the folder; nil if there is none.
+// loadTokenizer loads the tokenizer of --tokenizer, else the one in folder. It returns nil if there
+// is none.
 func (f *generateFlags) loadTokenizer(ctx context.Context, m *nacre.Model, folder string) (*tokenizer.Tokenizer, error) {
 	if f.tokenizer != "" {
 		return tokenizerFor(ctx, m, f.tokenizer)
@@ -99,10 +101,10 @@ func (f *generateFlags) loadTokenizer(ctx context.Context, m *nacre.Model, folde
 	return t, err
 }
 
-// maxPrompt is the largest file of a prompt, in bytes.
+// maxPrompt is the most bytes of a prompt file.
 const maxPrompt = 64 << 20
 
-// readBounded reads a file of a prompt.
+// readBounded reads a prompt file of at most maxPrompt bytes.
 func readBounded(path string) ([]byte, error) {
 	r, err := os.Open(path)
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// generating holds the arguments of the command that TestGenerateSignals has its child
+// generating is an environment variable with the arguments that TestGenerateSignals has its child
 // process run.
 const generating = "NACRE_TEST_GENERATING"
 
-// TestGenerateSignals ends a process that generates. Its text ends with a line, the speeds
-// follow, and its exit code is that of the signal.
+// TestGenerateSignals ends a process that generates. The text ends with a line break, the speeds
+// follow, and the exit code is the signal's.
 func TestGenerateSignals(t *testing.T) {
 	if args := os.Getenv(generating); args != "" {
 		endOnSignals()
@@ -40,7 +40,7 @@ func TestGenerateSignals(t *testing.T) {
 			ended := make(chan struct{})
 			go func() { child.Wait(); close(ended) }()
 			select {
-			case <-speeds.done: // the prompt is computed
+			case <-speeds.done: // the prompt is computed now
 			case <-ended:
 				t.Fatalf("the child ended, %s", stderr.String())
 			}
@@ -67,7 +67,7 @@ func TestGenerateSignals(t *testing.T) {
 	}
 }
 
-// firstLine passes text on, and closes a channel after its first line.
+// firstLine passes text on to w, and closes done after the first line.
 type firstLine struct {
 	w    *bytes.Buffer
 	done chan struct{}

@@ -15,8 +15,8 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// decoderFolder is a folder with a small decoder whose tokens are bytes, and with other
-// files by name.
+// decoderFolder makes a folder with a small decoder of bytes as tokens and the given files, by
+// name.
 func decoderFolder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	testenv.Need(t, bindings.Available())
@@ -31,7 +31,7 @@ func decoderFolder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// byteTokenizer is a tokenizer.json whose tokens are bytes.
+// byteTokenizer returns a tokenizer.json with bytes as tokens.
 func byteTokenizer(t *testing.T) string {
 	t.Helper()
 	vocab := map[string]int{}
@@ -92,7 +92,7 @@ func TestGenerateCommand(t *testing.T) {
 	}
 }
 
-// TestGenerateChat writes prompts as the template of the folder has chats.
+// TestGenerateChat compares chats with prompts in the form of the folder's chat template.
 func TestGenerateChat(t *testing.T) {
 	dir := decoderFolder(t, map[string]string{"tokenizer.json": byteTokenizer(t), "tokenizer_config.json": `{
 		"chat_template": "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"}`})
@@ -116,8 +116,7 @@ func TestGenerateChat(t *testing.T) {
 	}
 }
 
-// collapse makes one U+FFFD of several, as how many stand for bytes that are no
-// character is up to the tokenizer.
+// collapse replaces adjacent U+FFFD by one. Tokenizers differ in how many stand for invalid bytes.
 func collapse(s string) string {
 	for strings.Contains(s, "\uFFFD\uFFFD") {
 		s = strings.ReplaceAll(s, "\uFFFD\uFFFD", "\uFFFD")
@@ -125,7 +124,7 @@ func collapse(s string) string {
 	return s
 }
 
-// TestGenerateSampling prints continuations as JSON; the same seed gives the same.
+// TestGenerateSampling prints continuations as JSON. The same seed gives the same ones.
 func TestGenerateSampling(t *testing.T) {
 	dir := decoderFolder(t, map[string]string{"tokenizer.json": byteTokenizer(t), "generation_config.json": `{"eos_token_id":[1,2,3,4,5,6,7,8,9]}`})
 	args := []string{"generate", dir, "--prompt", "ab", "--count", "3", "--temperature", "2", "--max-tokens", "9", "--json", "--seed", "4"}
@@ -169,7 +168,7 @@ func TestGenerateStop(t *testing.T) {
 	}
 }
 
-// TestGenerateRefused calls the command wrongly.
+// TestGenerateRefused calls the command with wrong arguments.
 func TestGenerateRefused(t *testing.T) {
 	dir := decoderFolder(t, nil)
 	other := decoderFolder(t, map[string]string{"genai_config.json": `{"model":{"decoder":{"filename":"../model.onnx"}}}`})
@@ -203,8 +202,8 @@ func TestGenerateRefused(t *testing.T) {
 	}
 }
 
-// TestGenerateEnd ends what is generated at a token of the lists in the files beside the
-// model, also in a chat. The file that is asked first holds.
+// TestGenerateEnd ends text at a stop token of the files beside the model, in a chat too. The first
+// file with a list decides.
 func TestGenerateEnd(t *testing.T) {
 	template := `{"chat_template":"{% for m in messages %}<{{ m.content }}>{% endfor %}"}`
 	_, text, _ := call("generate", decoderFolder(t, nil), "--tokens", "60,72,62", "--max-tokens", "20", "--temperature", "2", "--seed", "3")

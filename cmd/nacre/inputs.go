@@ -13,10 +13,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// inputFlags say where the inputs of a model come from.
+// inputFlags are the flags that give inputs of a model.
 type inputFlags struct {
 	files []string
-	key   string // of the tensor of an archive
+	key   string // name of the tensor in an archive
 	image pictureFlags
 }
 
@@ -29,8 +29,8 @@ func (f *inputFlags) add(flags *pflag.FlagSet) {
 // taker is a session or a stream.
 type taker interface{ Inputs() []nacre.Info }
 
-// accepted describes the inputs that runs must be given and those that have a value in the
-// model, which runs may override.
+// accepted returns the inputs that a run needs and the ones with a value in the model that a run
+// may override.
 func accepted(s taker) []nacre.Info {
 	list := s.Inputs()
 	if o, ok := s.(interface{ Overridable() []nacre.Info }); ok {
@@ -39,7 +39,8 @@ func accepted(s taker) []nacre.Info {
 	return list
 }
 
-// load reads the files that the flags name, as the inputs of a session or of a stream.
+// load reads the files of --input as inputs of s. If a required input has no file, it returns the
+// others with a missingError.
 func (f *inputFlags) load(s taker) (map[string]*nacre.Tensor, error) {
 	inputs, known := map[string]*nacre.Tensor{}, accepted(s)
 	for _, arg := range f.files {
@@ -69,17 +70,17 @@ func (f *inputFlags) load(s taker) (map[string]*nacre.Tensor, error) {
 	return inputs, nil
 }
 
-// missingError is an input that no flag names.
+// missingError reports an input without a file.
 type missingError struct{ error }
 
-// file reads one input by the ending of its name.
+// file reads the input v in the format of the path's extension.
 func (f *inputFlags) file(path string, v nacre.Info) (*nacre.Tensor, error) {
 	most := mostOf(v)
 	ext := strings.ToLower(filepath.Ext(path))
 	switch ext {
 	case ".npy", ".pb", ".bin":
 	case ".ten":
-		most = anySize() // other tensors may lie beside it
+		most = anySize() // other tensors may be in the file too
 	case ".png", ".jpg", ".jpeg":
 		most = f.image.most()
 	default:
@@ -110,8 +111,8 @@ func (f *inputFlags) file(path string, v nacre.Info) (*nacre.Tensor, error) {
 	return f.image.tensor(data, v)
 }
 
-// rawTensor takes bytes as the elements of a value whose extents are known, but
-// for one that the number of bytes gives.
+// rawTensor returns a tensor with data as its elements. One extent of in may be open: the number of
+// bytes gives it.
 func rawTensor(data []byte, in nacre.Info) (*nacre.Tensor, error) {
 	if in.Kind != nacre.TensorKind || in.DType.Bits() == 0 || in.Shape == nil {
 		return nil, fmt.Errorf("raw elements do not say what they are, and the model only says %s; use .npy or .pb", in.Type())
@@ -136,7 +137,7 @@ func rawTensor(data []byte, in nacre.Info) (*nacre.Tensor, error) {
 	return nacre.FromBytes(in.DType, data, shape...)
 }
 
-// find returns the value of that name; the zero Info if there is none.
+// find returns the value called name, or the zero Info if there is none.
 func find(list []nacre.Info, name string) nacre.Info {
 	for _, v := range list {
 		if v.Name == name {

@@ -66,7 +66,7 @@ func inspectCommand() *cobra.Command {
 type report struct {
 	File         string            `json:"file"`
 	Format       string            `json:"format"`
-	Version      int64             `json:"version"` // of the file format; of ONNX, its IR
+	Version      int64             `json:"version"` // version of the file format; for ONNX, its IR
 	Opsets       map[string]int    `json:"opsets,omitempty"`
 	Producer     string            `json:"producer,omitempty"`
 	Domain       string            `json:"domain,omitempty"`
@@ -82,19 +82,18 @@ type report struct {
 	Operators    []reportOperator  `json:"operators"`
 	Functions    []string          `json:"functions,omitempty"`
 	Nodes        []reportNode      `json:"nodes"`
-	// Notes are what the file asks for that is not done.
+	// Notes list the settings of the file that Nacre does not follow.
 	Notes []string `json:"notes,omitempty"`
 }
 
 type reportValue struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
-	// Required is false for an input that has a value in the model; nil for outputs.
+	// Required is false for an input with a value in the model, and nil for outputs.
 	Required *bool `json:"required,omitempty"`
 }
 
-// reportMeta is one metadata entry. The value is text, a number, or, with a shape,
-// a list of numbers.
+// reportMeta is one metadata entry. Value is text or a number, or with a shape a list of numbers.
 type reportMeta struct {
 	Key   string `json:"key"`
 	Kind  string `json:"kind,omitempty"`
@@ -109,7 +108,7 @@ type reportTensor struct {
 	Stored string       `json:"stored_dtype"` // the format's own word
 	Shape  tensor.Shape `json:"shape"`
 	Bytes  int          `json:"bytes"`            // as stored
-	Offset *int64       `json:"offset,omitempty"` // in the file; none where it lies elsewhere or in pieces
+	Offset *int64       `json:"offset,omitempty"` // in the file; nil if not there in one piece
 	SHA256 string       `json:"sha256,omitempty"` // of the bytes as stored
 	Data   bool         `json:"has_data"`
 	Meta   []reportMeta `json:"metadata,omitempty"`
@@ -124,8 +123,8 @@ type reportOperator struct {
 	Count       int    `json:"count"`
 	Implemented bool   `json:"implemented"`
 
-	first *graph.Node // has it
-	err   error       // why it is not implemented
+	first *graph.Node // first node with the operator
+	err   error       // the reason if it is not implemented
 }
 
 type reportNode struct {
@@ -137,7 +136,8 @@ type reportNode struct {
 	Outputs []string `json:"outputs"`
 }
 
-// inspect returns the report of a model, which is incomplete if the context is done.
+// inspect returns the report of a model, with the first values elements of each weight. If ctx is
+// done, the report is incomplete.
 func inspect(ctx context.Context, model *nacre.Model, values int) *report {
 	m := model.Source()
 	r := &report{
@@ -184,7 +184,7 @@ func inspect(ctx context.Context, model *nacre.Model, values int) *report {
 	return r
 }
 
-// digest adds the checksums, for which every byte is read.
+// digest adds the checksums of tensors. It reads every byte of them.
 func (r *report) digest(ctx context.Context) error {
 	for i := range r.Tensors {
 		t := &r.Tensors[i]
@@ -241,7 +241,7 @@ func reportedTensor(ctx context.Context, w *graph.Initializer, values int) repor
 	return row
 }
 
-// declared returns the report of a tensor that a file names but does not hold.
+// declared returns the report of a tensor that a file declares without data.
 func declared(v *graph.Value) reportTensor {
 	row := reportTensor{Name: v.Name, DType: v.Type.DType.String(), Stored: v.Type.DType.String()}
 	for _, d := range v.Type.Dims {
@@ -262,7 +262,7 @@ func reportValues(list []nacre.Info, inputs bool) []reportValue {
 	return out
 }
 
-// domainName writes the domain of the standard operators as files do.
+// domainName returns the name of a domain; for the standard operators, ai.onnx.
 func domainName(d string) string {
 	if d == "" {
 		return "ai.onnx"
@@ -270,8 +270,7 @@ func domainName(d string) string {
 	return d
 }
 
-// operators counts the operators of all graphs and functions and says which of
-// them Nacre has.
+// operators counts the operators in all graphs and functions, and finds which of them Nacre has.
 func operators(m *graph.Model) []reportOperator {
 	registry := standard.Registry()
 	counts := map[string]*reportOperator{}
@@ -310,7 +309,7 @@ func isFunction(m *graph.Model, n *graph.Node) bool {
 	return false
 }
 
-// walk visits the nodes and those of their subgraphs.
+// walk visits the nodes and the nodes of their subgraphs.
 func walk(nodes []*graph.Node, visit func(*graph.Node)) {
 	for _, n := range nodes {
 		visit(n)
@@ -325,7 +324,7 @@ func walk(nodes []*graph.Node, visit func(*graph.Node)) {
 	}
 }
 
-// text prints the report for people.
+// text prints the report as text.
 func (r *report) text(w io.Writer, values int) error {
 	printable.Fprintf(w, "%s: %s", r.File, r.Format)
 	switch {
@@ -384,7 +383,7 @@ func (r *report) text(w io.Writer, values int) error {
 	return tw.Flush()
 }
 
-// first returns the values shown of a tensor, or that it has none.
+// first returns the first elements of a tensor, or says that it has no data.
 func (x *reportTensor) first() string {
 	if !x.Data {
 		return "declared, without data"
@@ -392,7 +391,7 @@ func (x *reportTensor) first() string {
 	return strings.Trim(fmt.Sprint(x.Values), "[]")
 }
 
-// shortened cuts text that is too long for a line.
+// shortened joins the words of a text with single spaces, and cuts it after 100 characters.
 func shortened(s string) string {
 	const most = 100
 	s = strings.Join(strings.Fields(s), " ")

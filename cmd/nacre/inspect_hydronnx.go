@@ -16,8 +16,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// inspectHydronnx writes the report that the inspect command of Hydronnx has, to a writer that
-// ends with the context.
+// inspectHydronnx writes the report in the form of Hydronnx's inspect command. Writes to w fail
+// once ctx is done.
 func inspectHydronnx(ctx context.Context, w io.Writer, m *graph.Model) error {
 	if err := formats.Intact(m); err != nil {
 		return err
@@ -57,7 +57,7 @@ func inspectHydronnx(ctx context.Context, w io.Writer, m *graph.Model) error {
 	return ctx.Err()
 }
 
-// section writes a heading with a count and a line for each item.
+// section writes a heading with the number of items, and a line for each item.
 func section[T any](w io.Writer, name string, list []T, line func(T) string) {
 	printable.Fprintf(w, "%s (%d):\n", name, len(list))
 	for _, x := range list {
@@ -65,7 +65,7 @@ func section[T any](w io.Writer, name string, list []T, line func(T) string) {
 	}
 }
 
-// named returns a name, or the word for one that is blank.
+// named returns s, or "(unnamed)" if s is blank.
 func named(s string) string {
 	if strings.TrimSpace(s) == "" {
 		return "(unnamed)"
@@ -73,7 +73,7 @@ func named(s string) string {
 	return s
 }
 
-// typed writes a type as "f32 [1, 4]".
+// typed returns a type in the form "f32 [1, 4]".
 func typed(t graph.Type) string {
 	if t.Kind != graph.TensorType {
 		return t.String()
@@ -95,7 +95,7 @@ func dtypeWord(d tensor.DType) string {
 	return d.String()
 }
 
-// flat returns the operators of nodes through which no gradient flows, sorted.
+// flat returns the sorted operators of nodes that pass no gradient on.
 func flat(nodes []*graph.Node) []string {
 	var list []string
 	for _, n := range nodes {
@@ -107,7 +107,7 @@ func flat(nodes []*graph.Node) []string {
 	return list
 }
 
-// withoutGradient are the standard operators whose results do not change with a small
-// change of an input, or are no numbers.
+// withoutGradient lists the standard operators with results that are no numbers, or that do not
+// change with a small change of an input.
 var withoutGradient = strings.Fields(`And ArgMax ArgMin BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Ceil ConstantOfShape Equal Floor
 	Greater GreaterOrEqual IsInf IsNaN Less LessOrEqual NonZero Not OneHot Or Round Shape Sign Size Unique Xor`)

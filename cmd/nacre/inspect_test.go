@@ -11,7 +11,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestInspectRequired tells inputs that must be given from those that have a value.
+// TestInspectRequired tells required inputs from inputs with a value in the model.
 func TestInspectRequired(t *testing.T) {
 	vector := graph.TensorOf(tensor.F32, graph.Dims{graph.Known(2)})
 	path := filepath.Join(t.TempDir(), "listed.onnx")

@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/internal/printable"
 )
 
-// writeJSON writes a value as JSON. Lists that are nil become []. Characters that could steer a
-// terminal are escapes, which mean the same.
+// writeJSON writes a value as indented JSON. Nil lists become []. Characters that could steer a
+// terminal are written as JSON escapes.
 func writeJSON(w io.Writer, v any) error {
 	top := reflect.New(reflect.TypeOf(v)).Elem()
 	top.Set(reflect.ValueOf(v))
@@ -19,7 +19,7 @@ func writeJSON(w io.Writer, v any) error {
 	return e.Encode(top.Interface())
 }
 
-// emptyLists makes nil slices in what a value holds and may be set, empty.
+// emptyLists replaces nil slices within v by empty ones, as far as they can be set.
 func emptyLists(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:

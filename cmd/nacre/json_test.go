@@ -15,7 +15,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// nulls lists where JSON has null.
+// nulls lists the paths of nulls in JSON.
 func nulls(v any, at string) []string {
 	var list []string
 	switch v := v.(type) {
@@ -33,7 +33,7 @@ func nulls(v any, at string) []string {
 	return list
 }
 
-// lacking writes models that lack as much as can be lacking.
+// lacking saves two models without most optional fields: one of tensors, one with constant outputs.
 func lacking(t *testing.T, folder string) (void, constant string) {
 	t.Helper()
 	void, constant = filepath.Join(folder, "void.oinf"), filepath.Join(folder, "constant.onnx")
@@ -58,7 +58,7 @@ func lacking(t *testing.T, folder string) (void, constant string) {
 	return void, constant
 }
 
-// TestNoNull looks through all JSON that the command prints.
+// TestNoNull checks that no JSON of the command has a null.
 func TestNoNull(t *testing.T) {
 	folder := t.TempDir()
 	testFolder(t, folder)
@@ -101,7 +101,7 @@ func TestNoNull(t *testing.T) {
 	}
 }
 
-// TestInspectPacked shows every code of the types narrower than a byte, as text and as JSON.
+// TestInspectPacked prints every code of the types narrower than a byte, as text and as JSON.
 func TestInspectPacked(t *testing.T) {
 	types := map[string][]float64{
 		"int4": {0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1}, "uint4": {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},

@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/printable"
 )
 
-// kernelTiming is the ways to compute one step.
+// kernelTiming has the timings of all ways to compute one step.
 type kernelTiming struct {
 	Node   string      `json:"node"`
 	Op     string      `json:"op"`
@@ -25,7 +25,7 @@ type wayTiming struct {
 	Error string  `json:"error,omitempty"`
 }
 
-// kernelTimes times all ways to compute the steps of a run on those inputs.
+// kernelTimes times all ways to compute the steps of a run on inputs, and prints the timings.
 func (f *benchFlags) kernelTimes(ctx context.Context, s *nacre.Session, inputs map[string]*nacre.Tensor, stdout io.Writer) error {
 	p, err := s.PlanContext(ctx, inputs)
 	if err != nil {

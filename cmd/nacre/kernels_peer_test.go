@@ -10,22 +10,22 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 )
 
-// internal are the kernels that ONNX Runtime puts into graphs itself. Only files that it saved
-// for itself hold them (op.Unportable). The key is a domain, or a domain and an operator.
+// internal lists kernels that ONNX Runtime itself puts into graphs, by domain or by domain and
+// operator, with their purpose. Only files that it saves for itself hold them (op.Unportable).
 var internal = map[string]string{
 	"com.microsoft.nchwc":    "blocked layouts",
 	"ai.onnx MemcpyFromHost": "copies between devices",
 	"ai.onnx MemcpyToHost":   "copies between devices",
 }
 
-// ownFiles ends the lines of internal kernels.
+// ownFiles is the end of lines about internal kernels.
 const ownFiles = ", of files that ONNX Runtime saves for itself; the error says how to get a portable file"
 
-// absent are the kernels that files may hold and that are not here, with the reason.
+// absent lists the kernels that files may hold and Nacre lacks, with the reason.
 var absent = map[string]string{}
 
-// peerKernels returns "domain operator" of every kernel of ONNX Runtime's CPU, and the
-// line that says of which version.
+// peerKernels returns "domain operator" for every kernel of ONNX Runtime's CPU, and the version of
+// ONNX Runtime.
 func peerKernels(t *testing.T) (list []string, version string) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(string(read(t, filepath.Join("testdata", "kernels.txt")))), "\n")
@@ -33,7 +33,7 @@ func peerKernels(t *testing.T) (list []string, version string) {
 	return lines[1:], version
 }
 
-// TestPeerKernels compares the operators here with those of ONNX Runtime's CPU.
+// TestPeerKernels compares Nacre's operators with the kernels of ONNX Runtime's CPU.
 func TestPeerKernels(t *testing.T) {
 	have := map[string]bool{}
 	for _, row := range standard.Registry().Rows() {
@@ -59,7 +59,7 @@ func TestPeerKernels(t *testing.T) {
 	}
 }
 
-// peerBlock is the comparison for OPERATORS.md.
+// peerBlock returns the comparison for OPERATORS.md.
 func peerBlock(t *testing.T) string {
 	list, version := peerKernels(t)
 	have := map[string]bool{}

@@ -20,7 +20,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// size is a flag of a number of bytes.
+// size is a flag with a number of bytes.
 type size int
 
 func (s *size) String() string {
@@ -41,7 +41,7 @@ func (s *size) Set(text string) error {
 
 func (s *size) Type() string { return "size" }
 
-// bounded gives a command the flag --timeout.
+// bounded adds the flag --timeout to a command.
 func bounded(cmd *cobra.Command) *cobra.Command {
 	var limit time.Duration
 	cmd.Flags().DurationVar(&limit, "timeout", 0, "time that the command may take, such as 30s; 0 for any")
@@ -52,7 +52,7 @@ func bounded(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// withTimeout does the work of a command within its --timeout, if it has one.
+// withTimeout does the work of a command and ends it after limit; 0 is no limit.
 func withTimeout(cmd *cobra.Command, limit time.Duration, work func() error) error {
 	switch {
 	case limit == 0:
@@ -70,12 +70,13 @@ func withTimeout(cmd *cobra.Command, limit time.Duration, work func() error) err
 	return err
 }
 
-// ending is the time that work has to end by itself when its context is done.
+// ending is how long work may take to end by itself after its context is done.
 const ending = time.Second
 
-// untilDone returns the error of work, which looks at the context wherever it can take long.
-// A call of the operating system looks at nothing: a file is synced to a slow disk, a page of a
-// mapped file comes from another machine. Work that is in one when its time is over is left behind.
+// untilDone does work and returns its error. Work checks ctx wherever it can take long, but a call
+// of the operating system does not, for example while it syncs a file to a slow disk or reads a
+// page of a mapped file from another machine. If work has not ended soon after ctx, untilDone
+// returns the error of ctx and leaves work running.
 func untilDone(ctx context.Context, work func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- formats.Guard(work) }()
@@ -92,10 +93,10 @@ func untilDone(ctx context.Context, work func() error) error {
 	}
 }
 
-// within returns the standard output of a command, which ends with its context.
+// within returns the standard output of a command. Writes fail once the command's context is done.
 func within(cmd *cobra.Command) io.Writer { return output.Within(cmd.Context(), cmd.OutOrStdout()) }
 
-// heapBounded gives a command that loads files and runs nothing the flag --memory-limit.
+// heapBounded adds the flag --memory-limit to a command that loads files and runs nothing.
 func heapBounded(cmd *cobra.Command) *cobra.Command {
 	limit := size(runtime.DefaultMemoryLimit())
 	cmd.Flags().Var(&limit, "memory-limit", `memory that the command may take beside mapped files, such as "512MiB"`)
@@ -106,8 +107,8 @@ func heapBounded(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// withinHeap does work that takes at most so many bytes of Go's heap; 0 is no limit. Work
-// that takes more is left behind: the process is about to end.
+// withinHeap does work and returns its error. If objects on Go's heap take more than limit bytes,
+// it returns ErrMemory and leaves work running: the process is about to end. A limit of 0 is none.
 func withinHeap(limit size, work func() error) error {
 	if limit == 0 {
 		return work()
@@ -131,17 +132,7 @@ func withinHeap(limit size, work func() error) error {
 	}
 }
 
-// budgetOf returns the budget of the files of a command: what its --memory-limit says, if it
-// has that flag, until its --timeout is over.
-func budgetOf(cmd *cobra.Command) *budget.Budget {
-	var limits budget.Limits
-	if f := cmd.Flags().Lookup("memory-limit"); f != nil {
-		limits.Bytes = int64(*f.Value.(*size))
-	}
-	return budget.New(cmd.Context(), limits)
-}
-
-// heap returns the bytes of objects in Go's heap, with those that are not needed any more.
+// heap returns the bytes of objects on Go's heap, including garbage.
 func heap() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)

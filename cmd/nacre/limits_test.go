@@ -65,7 +65,7 @@ func TestWithinHeap(t *testing.T) {
 	}
 }
 
-// TestInspectIntegers prints integers that float32 has no room for.
+// TestInspectIntegers prints integers that float32 cannot hold.
 func TestInspectIntegers(t *testing.T) {
 	signed, err := tensor.From([]int32{-1 << 31, 1<<31 - 1, -7}, 3)
 	if err != nil {

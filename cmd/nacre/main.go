@@ -1,9 +1,9 @@
-// Command nacre runs, checks and measures neural networks. Results go to
-// standard output, progress and diagnostics to standard error. It exits with 0
-// when the work is done, 1 when it failed, 2 when it was called wrongly, and 128 and the
-// signal's number when SIGINT, SIGTERM, SIGHUP or SIGQUIT ended it, or when nobody reads
-// standard output any more (SIGPIPE). Text that comes from files is shown with escapes in
-// place of control characters.
+// Command nacre runs, checks and measures neural networks. Results go to standard output, progress
+// and diagnostics to standard error. Control characters in text of files are escaped.
+//
+// The exit code is 0 if the work is done, 1 if it fails, and 2 if the arguments are wrong. It is
+// 128 plus the signal's number if SIGINT, SIGTERM, SIGHUP or SIGQUIT ends the command, or SIGPIPE,
+// as when nobody reads standard output any more.
 package main
 
 import (
@@ -25,7 +25,7 @@ import (
 func main() {
 	endOnSignals()
 	code := run(context.Background(), os.Args[1:], os.Stdout, os.Stderr)
-	output.Abandon() // what work that was left behind writes
+	output.Abandon() // files of work that still runs
 	os.Exit(code)
 }
 
@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		bounded(heapBounded(convertCommand())), bounded(heapBounded(emitCommand())), conformanceCommand(),
 		bounded(benchCommand()), bounded(checkCommand()), devicesCommand(), formatsCommand(), bounded(demoCommand()), versionCommand(),
 	)
-	// Cobra calls RunE when flags and arguments are what the command takes.
+	// Cobra calls RunE if flags and arguments are right.
 	for _, c := range root.Commands() {
 		work := c.RunE
 		c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -94,10 +94,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
-// errReported ends a command that failed and has already said how.
+// errReported ends a command that failed and has already printed the reason.
 var errReported = errors.New("reported")
 
-// usageError is a call that flags and arguments alone show to be wrong.
+// usageError reports flags or arguments that are wrong.
 type usageError struct{ err error }
 
 func (e usageError) Error() string { return e.err.Error() }
@@ -105,7 +105,7 @@ func (e usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// takes checks that a command is given n arguments.
+// takes checks that a command has n arguments.
 func takes(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
@@ -115,7 +115,7 @@ func takes(n int) cobra.PositionalArgs {
 	}
 }
 
-// atLeast checks that a command is given n arguments or more.
+// atLeast checks that a command has n arguments or more.
 func atLeast(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {
@@ -125,7 +125,7 @@ func atLeast(n int) cobra.PositionalArgs {
 	}
 }
 
-// terminal reports whether w is one, and so may show progress and colours.
+// terminal reports whether w is a terminal, where progress and colours may appear.
 func terminal(w io.Writer) bool {
 	w = asIs(w)
 	if r, ok := w.(*results); ok {
@@ -135,7 +135,7 @@ func terminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// plural writes a count with its noun.
+// plural returns a count with its noun.
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

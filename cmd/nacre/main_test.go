@@ -64,7 +64,7 @@ func write(t *testing.T, path string, data []byte) string {
 	return path
 }
 
-// seven is the network's input for the first drawn seven.
+// seven returns the network's input for the first picture of a seven.
 func seven(t *testing.T) *tensor.Tensor {
 	t.Helper()
 	pictures, err := demo.Pictures()
@@ -97,7 +97,7 @@ func npyBytes(t *testing.T, x *tensor.Tensor) []byte {
 	return buf.Bytes()
 }
 
-// pbBytes is a TensorProto of float32 elements.
+// pbBytes returns a TensorProto of float32 elements.
 func pbBytes(name string, x *tensor.Tensor) []byte {
 	var b []byte
 	for _, d := range x.Shape() {
@@ -120,7 +120,7 @@ func TestExitCodes(t *testing.T) {
 		name   string
 		args   []string
 		code   int
-		stderr string // a part of it
+		stderr string // substring
 	}{
 		{"nothing", nil, 2, "Usage"},
 		{"help", []string{"--help"}, 0, ""},
@@ -255,8 +255,8 @@ func TestRunOut(t *testing.T) {
 	}
 }
 
-// testFolder fills a folder with the model, its stored answer to x, and that of
-// a model which says otherwise.
+// testFolder fills a folder with the input x.npy, the network's output and four cases: right and
+// wrong have stored results, bare has none, and the model of broken is not one.
 func testFolder(t *testing.T, dir string) {
 	t.Helper()
 	x := seven(t)
@@ -289,8 +289,8 @@ func testFolder(t *testing.T, dir string) {
 	write(t, filepath.Join(dir, "cases", "broken", "test_data_set_0", "output_0.pb"), nil)
 }
 
-// TestRunOverridden gives an input that has a value in the model another, by --input and by
-// stored data that counts it or does not.
+// TestRunOverridden overrides an input with a value in the model, by --input and by stored data,
+// with and without a file for that input.
 func TestRunOverridden(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	vector := func(v ...float32) *tensor.Tensor {
@@ -362,7 +362,7 @@ func TestConformanceCommand(t *testing.T) {
 	if code != 1 || stderr != "" {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
 	}
-	// What stands in a reason depends on kernels and on the protobuf package.
+	// The text of a reason depends on kernels and on the protobuf package.
 	stdout = regexp.MustCompile(`(?m)at byte.*$`).ReplaceAllString(strings.ReplaceAll(stdout, dir, "DIR"), "at byte N")
 	golden(t, "conformance-command.txt", regexp.MustCompile(`element 3 is [-+.e0-9]+`).ReplaceAllString(stdout, "element 3 is X"))
 	var r tally
@@ -427,7 +427,7 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// TestVerifyWarns verifies a model whose metadata has a key twice.
+// TestVerifyWarns verifies a model with a metadata key twice.
 func TestVerifyWarns(t *testing.T) {
 	data, err := os.ReadFile(digits)
 	if err != nil {

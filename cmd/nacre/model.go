@@ -43,7 +43,7 @@ func (f *sessionFlags) add(flags *pflag.FlagSet) {
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of weights that the file leaves to chance (architectures of Loom)")
 }
 
-// options checks the flags.
+// options checks the flags and opens the device.
 func (f *sessionFlags) options() (nacre.Options, error) {
 	o := nacre.Options{Threads: f.threads, ISA: f.isa, NoOptimize: f.noOptimize, DirectConv: f.directConv, MemoryLimit: int(f.memory), WeightBudget: int(f.weights),
 		Quirks: f.quirks, Seed: f.seed}
@@ -55,14 +55,13 @@ func (f *sessionFlags) options() (nacre.Options, error) {
 	return o, err
 }
 
-// devices has the devices that the process has opened, by what --device says. They stay
-// open until it ends.
+// devices has the open devices by the value of --device. They stay open until the process ends.
 var devices = struct {
 	sync.Mutex
 	open map[string]nacre.Device
 }{open: map[string]nacre.Device{}}
 
-// openDevice returns the device beside the CPU that --device says; nil for none.
+// openDevice returns the device beside the CPU for a value of --device, or nil for none.
 func openDevice(name string) (nacre.Device, error) {
 	device, level := vulkan.CutLevel(name)
 	kind, which, _ := strings.Cut(device, ":")
@@ -88,8 +87,8 @@ func openDevice(name string) (nacre.Device, error) {
 	return nil, fmt.Errorf("--device %s: %w; --device cpu runs every model", name, err)
 }
 
-// uploadBar returns a function that shows how many bytes of weights are on a device; nil
-// where w is no terminal.
+// uploadBar returns a function that shows how many bytes of weights a device has, or nil if w is
+// not a terminal.
 func uploadBar(w io.Writer) func(done, total int) {
 	if !terminal(w) {
 		return nil
@@ -108,7 +107,7 @@ func uploadBar(w io.Writer) func(done, total int) {
 	}
 }
 
-// count returns the number of threads that runs use.
+// count returns the number of threads for a run.
 func (f *sessionFlags) count() int {
 	if f.threads == 0 {
 		return goruntime.GOMAXPROCS(0)
@@ -116,7 +115,7 @@ func (f *sessionFlags) count() int {
 	return f.threads
 }
 
-// session opens a model file and makes it ready to run.
+// session opens a model file and makes a session of it.
 func (f *sessionFlags) session(ctx context.Context, path string) (*nacre.Model, *nacre.Session, error) {
 	o, err := f.options()
 	if err != nil {
@@ -133,7 +132,7 @@ func (f *sessionFlags) session(ctx context.Context, path string) (*nacre.Model, 
 	return m, s, nil
 }
 
-// join returns the error of the work and, if there was none, of closing.
+// join closes the closers in order and returns err joined with their errors.
 func join(err error, closers ...interface{ Close() error }) error {
 	for _, c := range closers {
 		err = errors.Join(err, c.Close())

@@ -10,9 +10,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// numbers returns the first n elements as JSON has them: integers in full, floats
-// as the shortest number that gives them back, truth values, text, and the words
-// NaN, Infinity and -Infinity. Complex numbers are pairs.
+// numbers returns the first n elements in their JSON form: integers in full, floats as the shortest
+// decimals that parse to the same float, or "NaN", "Infinity" and "-Infinity", booleans, text, and
+// complex numbers as pairs. If ctx is done, the result is incomplete.
 func numbers(ctx context.Context, t *tensor.Tensor, n int) []any {
 	n = min(n, t.Len())
 	if n <= 0 {
@@ -50,7 +50,7 @@ func numbers(ctx context.Context, t *tensor.Tensor, n int) []any {
 	return each(ctx, list, func(i int) any { return number(at(i), bits) })
 }
 
-// each fills a list, until the context is done.
+// each sets the elements of list by at, until ctx is done, and returns list.
 func each(ctx context.Context, list []any, at func(i int) any) []any {
 	_ = pieces.Each(ctx, len(list), func(from, to int) {
 		for i := from; i < to; i++ {
@@ -60,7 +60,7 @@ func each(ctx context.Context, list []any, at func(i int) any) []any {
 	return list
 }
 
-// number returns a float of that many bits.
+// number returns a float of bits bits in its JSON form.
 func number(v float64, bits int) any {
 	switch {
 	case v != v:

@@ -16,8 +16,8 @@ import (
 	"github.com/nacre-ml/nacre/generate/tokenizer"
 )
 
-// pages are those with parts that are printed, not written: what stands between the
-// lines "<!-- NAME -->" and "<!-- end -->".
+// pages lists the pages with printed blocks, and the functions that print a block. A block is the
+// text between the lines "<!-- NAME -->" and "<!-- end -->".
 var pages = map[string]map[string]func(t *testing.T) string{
 	"README.md":    {"example": exampleBlock, "serving": servingBlock, "generation": generationBlock, "commands": commandsBlock, "scores": scoresBlock, "speed": speedBlock},
 	"OPERATORS.md": {"operators": operatorsBlock, "operator": customBlock, "kernels": peerBlock},
@@ -28,7 +28,7 @@ var pages = map[string]map[string]func(t *testing.T) string{
 // maxREADME is the most lines of README.md.
 const maxREADME = 200
 
-// TestPages compares the printed parts of pages with what is printed now.
+// TestPages compares the blocks of pages with newly printed ones.
 func TestPages(t *testing.T) {
 	for page, blocks := range pages {
 		path := filepath.Join("..", "..", page)
@@ -56,15 +56,15 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// exampleBlock is the function Example, which the tests of the root run.
+// exampleBlock returns the body of Example, which the tests of the root run.
 func exampleBlock(t *testing.T) string { return example(t, "example_test.go", "Example") }
 
-// servingBlock is the example of a session that many goroutines use.
+// servingBlock returns the example of a session that many goroutines use.
 func servingBlock(t *testing.T) string {
 	return example(t, "example_program_test.go", "Example_callers")
 }
 
-// generationBlock is the loop of an example of a stream.
+// generationBlock returns the loop of the example of a stream.
 func generationBlock(t *testing.T) string {
 	all := example(t, "example_program_test.go", "Example_tokens")
 	_, code, ok := strings.Cut(all, "defer session.Close()\n")
@@ -74,7 +74,7 @@ func generationBlock(t *testing.T) string {
 	return "```go\n" + code
 }
 
-// example is the body of an example of the root, without its output.
+// example returns the body of an example of the root, without its output.
 func example(t *testing.T, file, function string) string {
 	t.Helper()
 	_, code, _ := strings.Cut(string(read(t, filepath.Join("..", "..", file))), "func "+function+"() {\n")
@@ -85,7 +85,7 @@ func example(t *testing.T, file, function string) string {
 	return "```go\n" + strings.ReplaceAll("\n"+strings.TrimSuffix(code, "\n"), "\n\t", "\n")[1:] + "\n```\n"
 }
 
-// customBlock is the example of an operator that a program brings.
+// customBlock returns the example of an operator that a program defines.
 func customBlock(t *testing.T) string {
 	_, code, _ := strings.Cut(string(read(t, filepath.Join("..", "..", "example_custom_op_test.go"))), "// snake is")
 	kind, rest, found := strings.Cut(code, "// A program brings")
@@ -123,7 +123,7 @@ func formatsBlock(t *testing.T) string {
 	return "\n" + out + "\n"
 }
 
-// limitsBlock is the table of what readers, tokenizers and templates take of files.
+// limitsBlock returns the table of bounds that readers set on files.
 func limitsBlock(*testing.T) string {
 	var b strings.Builder
 	b.WriteString("\n| format | what | most |\n|---|---|---|\n")
@@ -145,7 +145,7 @@ func limitsBlock(*testing.T) string {
 	return b.String() + "\n"
 }
 
-// emittedBlock names the operators that modules of Chelis can have.
+// emittedBlock lists the operators that modules of Chelis can have.
 func emittedBlock(t *testing.T) string {
 	list := chelis.Operators()
 	if len(list) == 0 {
@@ -166,13 +166,13 @@ func emittedBlock(t *testing.T) string {
 	return "\n" + b.String() + line + ".\n\n"
 }
 
-// suites are the official ones, with the number of their models.
+// suites lists the official suites with the numbers of their models.
 var suites = []struct {
 	name string
 	of   int
 }{{"node", 1765}, {"simple", 23}, {"pytorch-converted", 82}, {"pytorch-operator", 35}, {"light", 9}}
 
-// passing counts the list that TestConformance guards, by suite.
+// passing counts the cases in the list of TestConformance, by suite.
 func passing(t *testing.T) map[string]int {
 	passed := map[string]int{}
 	for _, name := range strings.Fields(string(read(t, filepath.Join("testdata", "conformance.txt")))) {
@@ -195,7 +195,7 @@ func conformanceBlock(t *testing.T) string {
 	return b.String()
 }
 
-// scoresBlock puts together what other pages have of official tests and networks.
+// scoresBlock summarises the official tests and the networks of other pages.
 func scoresBlock(t *testing.T) string {
 	total, all := 0, 0
 	for _, s := range suites {
@@ -205,7 +205,7 @@ func scoresBlock(t *testing.T) string {
 	return fmt.Sprintf("%d of %d official tests of ONNX 1.22.0 pass. %d of %d networks of others agree with ONNX Runtime.\n", total, all, alike, alike+differ)
 }
 
-// speedBlock is the networks of the newest results of bench/.
+// speedBlock returns the networks in the newest results of bench.
 func speedBlock(t *testing.T) string {
 	path, err := measured.Newest(filepath.Join("..", "..", "bench", "results"))
 	if err != nil {
@@ -221,7 +221,8 @@ func speedBlock(t *testing.T) string {
 		name, r.CPU, r.Cores, max(r.Load[0], r.Load[1]), r.Markdown())
 }
 
-// verdicts counts the networks of NETWORKS.md: rows of one, and of a family.
+// verdicts counts the networks of NETWORKS.md that agree or differ, in rows of one network and in
+// rows of a family.
 func verdicts(text string) (alike, differ int) {
 	for row := range strings.Lines(text) {
 		switch {

@@ -22,16 +22,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// restructuring names the passes that leave every number as it is.
+// restructuring lists the passes that change no number.
 var restructuring = []string{"drop_dead", "remove_noop", "common_subexpr"}
 
-// foldTolerance is what passes may change that compute in another order, as a part
-// of the largest number of an output, by the narrowest floats of a model: those of
-// 16 bits are rounded less often when nodes become one.
+// foldTolerance is the largest change by passes that compute in another order, relative to the
+// largest number of an output, by the narrowest floats of a model. Floats of 16 bits are rounded
+// less often if nodes become one.
 var foldTolerance = map[tensor.DType]float64{tensor.F32: 2e-4, tensor.F16: 8e-3, tensor.BF16: 6e-2}
 
-// narrowest returns the floats among constants and values of a graph that have the
-// fewest bits of precision.
+// narrowest returns the type with the fewest bits of precision among the floats of a graph.
 func narrowest(g *graph.Graph) tensor.DType {
 	d := tensor.F32
 	note := func(t tensor.DType) {
@@ -48,9 +47,8 @@ func narrowest(g *graph.Graph) tensor.DType {
 	return d
 }
 
-// TestPassesKeepResults runs whole networks as the file has them, with each pass
-// alone, with all passes, and with all but one. NACRE_PEER_DATA may name a folder
-// of more cases.
+// TestPassesKeepResults runs whole networks without passes, with each pass alone, with all passes,
+// and with all but one. The variable NACRE_PEER_DATA names a folder of more cases.
 func TestPassesKeepResults(t *testing.T) {
 	official := testenv.OfficialData(t)
 	dirs := []string{filepath.Join(official, "simple"), filepath.Join(official, "pytorch-converted"), filepath.Join(official, "pytorch-operator"),
@@ -65,7 +63,7 @@ func TestPassesKeepResults(t *testing.T) {
 		}
 		for _, c := range cases {
 			if testing.Short() && c.rampOutput != "" {
-				continue // whole networks
+				continue // light models are whole networks
 			}
 			t.Run(filepath.Base(dir)+"/"+c.name, func(t *testing.T) { checkPasses(t, c) })
 		}
@@ -101,8 +99,8 @@ func checkPasses(t *testing.T, c testCase) {
 		return
 	}
 	p.check(t, "all passes", plain, p.results(t, optimize.Passes(), plain), false)
-	// Constants are folded beforehand, for kernels may add up in another order
-	// where an operand is constant.
+	// Constants are folded first, because kernels may add in another order if an operand is
+	// constant.
 	i := slices.IndexFunc(optimize.Passes(), func(p optimize.Pass) bool { return p.Name == "fold_const" })
 	first = append(first, optimize.Passes()[i])
 	folded := p.results(t, first, plain)
@@ -120,7 +118,7 @@ func checkPasses(t *testing.T, c testCase) {
 	}
 }
 
-// passChecker runs a model after passes. What gives the same graph runs once.
+// passChecker runs a model after passes. It runs each graph once.
 type passChecker struct {
 	source    *graph.Model
 	inputs    map[string]tensor.Value
@@ -128,7 +126,8 @@ type passChecker struct {
 	tolerance float64
 }
 
-// results runs the model. It is an error of the test if it fails and did not before.
+// results runs the model after passes. If the run fails and before is nil, it returns nil; if it
+// fails otherwise, so does the test.
 func (p *passChecker) results(t *testing.T, passes []optimize.Pass, before map[string]tensor.Value) map[string]tensor.Value {
 	t.Helper()
 	registry := standard.Registry()
@@ -148,7 +147,7 @@ func (p *passChecker) results(t *testing.T, passes []optimize.Pass, before map[s
 	if out := p.dumps[text.String()]; out != nil {
 		return out
 	}
-	// Other layouts have other sums, and which are taken depends on the whole graph.
+	// Other layouts add in another order, and the choice of layouts depends on the whole graph.
 	s, err := runtime.New(m, runtime.Options{NoOptimize: true, Registry: registry, Layouts: device.LayoutsPlain})
 	if err == nil {
 		defer s.Close()

@@ -9,9 +9,8 @@ import (
 	"github.com/nacre-ml/nacre"
 )
 
-// pictureFlags say how a picture becomes a tensor: it is fitted to the input's
-// extents, and each channel becomes (value*scale - mean) / std with values from
-// 0 to 255.
+// pictureFlags are the flags that say how a picture becomes a tensor. It is fitted to the input's
+// extents, and a value of 0 to 255 becomes (value*scale - mean) / std, by channel.
 type pictureFlags struct {
 	scale   float64
 	mean    []float64
@@ -22,10 +21,10 @@ type pictureFlags struct {
 	fill    []uint
 	bgr     bool
 	stored  bool
-	memory  *size // the flag --memory-limit of the command; nil for a command without one
+	memory  *size // --memory-limit; nil if the command has no such flag
 }
 
-// fits is the ways of fitting a picture by name.
+// fits lists the ways to fit a picture, by name.
 var fits = map[string]nacre.ImageFit{
 	"stretch": nacre.FitStretch, "crop": nacre.FitCrop, "letterbox": nacre.FitLetterbox,
 }
@@ -43,7 +42,7 @@ func (f *pictureFlags) add(flags *pflag.FlagSet) {
 	flags.Lookup("image-scale").DefValue = "1/255"
 }
 
-// most returns the most bytes of a file with a picture.
+// most returns the most bytes of a picture file.
 func (f *pictureFlags) most() int64 {
 	if f.memory != nil && *f.memory > 0 {
 		return min(mostOfPicture, int64(*f.memory))
@@ -51,7 +50,7 @@ func (f *pictureFlags) most() int64 {
 	return mostOfPicture
 }
 
-// tensor makes the picture a tensor for an input.
+// tensor returns the picture in data as a tensor for the input in.
 func (f *pictureFlags) tensor(data []byte, in nacre.Info) (*nacre.Tensor, error) {
 	if f.scale == 0 || len(f.mean) == 0 || len(f.std) == 0 {
 		return nil, usagef("--image-scale must not be 0, and --image-mean and --image-std not empty")

@@ -28,7 +28,7 @@ func input(d nacre.DType, shape []nacre.Dim) nacre.Info {
 	return nacre.Info{Kind: nacre.TensorKind, DType: d, Shape: shape}
 }
 
-// TestPictureFlags makes pictures inputs as flags say, and says which flags are wrong.
+// TestPictureFlags makes pictures inputs by flags, and checks the errors of wrong flags.
 func TestPictureFlags(t *testing.T) {
 	var file bytes.Buffer
 	if err := png.Encode(&file, image.NewRGBA(image.Rect(0, 0, 4, 2))); err != nil {

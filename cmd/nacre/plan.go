@@ -15,12 +15,12 @@ import (
 type printedPlan struct {
 	Model   string         `json:"model"`
 	Inputs  []string       `json:"inputs"`
-	Assumed map[string]int `json:"assumed,omitempty"` // extents that nothing says
+	Assumed map[string]int `json:"assumed,omitempty"` // extents that no flag or file gives
 	Plan    *nacre.Plan    `json:"plan"`
 }
 
-// printPlan prints the plan of a run on the inputs of files, and on inputs of the
-// declared types for the rest.
+// printPlan prints the plan of a run on inputs from files, and for the other inputs on tensors of
+// their declared types.
 func (f *runFlags) printPlan(ctx context.Context, path string, m *nacre.Model, s *nacre.Session, stdout io.Writer) error {
 	infos, held := s.Inputs(), map[string]bool{}
 	if f.stream {
@@ -58,7 +58,7 @@ func (f *runFlags) printPlan(ctx context.Context, path string, m *nacre.Model, s
 	return writeJSON(stdout, out)
 }
 
-// planOf returns the plan of a run, or of the first run of a stream, on inputs of those types.
+// planOf returns the plan of a run on inputs of these types, or of the first run of a stream.
 func (f *runFlags) planOf(ctx context.Context, s *nacre.Session, types []nacre.Info) (*nacre.Plan, error) {
 	if !f.stream {
 		return s.PlanTypesContext(ctx, types)
@@ -90,8 +90,8 @@ func (f *runFlags) planOf(ctx context.Context, s *nacre.Session, types []nacre.I
 	return stream.PlanContext(ctx, inputs)
 }
 
-// types are those of the inputs that are given, and of the required ones among infos, with
-// numbers for all extents.
+// types returns the types of the given inputs and of the required ones among infos. Every extent
+// has a number.
 func (f *runFlags) types(s *nacre.Session, infos []nacre.Info, e *openExtents) ([]nacre.Info, error) {
 	given, err := f.input.load(s)
 	var missing missingError
@@ -121,7 +121,7 @@ func (f *runFlags) types(s *nacre.Session, infos []nacre.Info, e *openExtents) (
 	return list, nil
 }
 
-// sizes returns a shape without open extents.
+// sizes returns a shape as dimensions that are not open.
 func sizes(shape []int) []nacre.Dim {
 	list := make([]nacre.Dim, len(shape))
 	for k, n := range shape {

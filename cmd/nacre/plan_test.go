@@ -20,8 +20,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestPlanIsWhatRuns compares the plans of networks and of the official node tests
-// with profiles of runs on inputs of the same types: the steps and the memory.
+// TestPlanIsWhatRuns compares plans of networks and of the official node tests with profiles of
+// runs on inputs of the same types: the steps and the memory.
 func TestPlanIsWhatRuns(t *testing.T) {
 	dirs := []string{filepath.Join(testenv.OfficialData(t), "node"), filepath.Join("..", "..", "..", "shared", "models")}
 	compared := 0
@@ -78,7 +78,7 @@ func comparePlan(t *testing.T, c testCase) {
 	comparePlanned(t, pl.Listing(), prof)
 }
 
-// firstInputs are the stored inputs of a case.
+// firstInputs returns the required inputs in a case's first set.
 func firstInputs(c testCase, m *nacre.Model) (map[string]tensor.Value, error) {
 	s, err := m.NewSession(nacre.Options{Threads: 1})
 	if err != nil {
@@ -119,14 +119,15 @@ func comparePlanned(t *testing.T, l *plan.Listing, prof *exec.Profile) {
 	}
 }
 
-// planReader compares steps that ran, in their order, with those of listings.
+// planReader compares steps that ran with the steps of listings, in order.
 type planReader struct {
 	*testing.T
 	ran    []exec.StepTime // not read yet
 	bodies bool
 }
 
-// steps reads the steps of a listing. All of them must have run if it is exact.
+// steps compares the steps of a listing with the next steps that ran. If exact, all of the listing
+// must have run.
 func (p *planReader) steps(l *plan.Listing, within string, exact bool) {
 	p.Helper()
 	for i, want := range l.Steps {
@@ -149,8 +150,8 @@ func (p *planReader) steps(l *plan.Listing, within string, exact bool) {
 	}
 }
 
-// graphs reads the steps of graphs that a node ran. Later runs of one may have other
-// extents.
+// graphs compares the first run of each graph of a node with its listing, and skips later runs.
+// These may have other extents.
 func (p *planReader) graphs(list []plan.ListedBody, path string) {
 	p.Helper()
 	p.bodies = p.bodies || list != nil
@@ -207,7 +208,7 @@ func TestRunPlan(t *testing.T) {
 	}
 }
 
-// TestPlanOfStream prints the plan of a stream, whose state lies in memory with room.
+// TestPlanOfStream prints the plan of a stream with a growing state.
 func TestPlanOfStream(t *testing.T) {
 	dims := func(list ...string) graph.Type {
 		d := graph.Dims{}

@@ -17,15 +17,16 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// forged is the word that every hostile name has begin a line.
+// forged is a word that every hostile name tries to print at the beginning of a line.
 const forged = "FORGED"
 
-// hostile returns a name that steers a terminal, forges a line and turns letters around.
+// hostile returns a name that steers a terminal, forges lines and reverses letters.
 func hostile(word string) string {
 	return word + "\x1b]0;title\a\x1b[2J\u009b31m\b\x7f\r\n" + forged + "\r\u2028" + forged + "\t\u202e" + word
 }
 
-// shownSafely checks what a command printed.
+// shownSafely checks that text, the output of a command, has no control characters and no forged
+// line.
 func shownSafely(t *testing.T, args []string, text string) {
 	t.Helper()
 	for line := range strings.SplitSeq(text, "\n") {
@@ -38,7 +39,7 @@ func shownSafely(t *testing.T, args []string, text string) {
 	}
 }
 
-// hostileModel returns a model all of whose names and texts are hostile: y = relu(x) + w.
+// hostileModel returns the model y = relu(x) + w. All its names and texts are hostile.
 func hostileModel(typ graph.Type, op string) *graph.Model {
 	meta := []graph.Pair{{Key: hostile("key"), Value: hostile("value")}}
 	value := func(name string, typ graph.Type) *graph.Value {
@@ -73,7 +74,7 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-// TestShownNames runs every command on files whose names and texts are hostile.
+// TestShownNames runs every command on files with hostile names and texts.
 func TestShownNames(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	dir := filepath.Join(t.TempDir(), hostile("dir"))
@@ -147,7 +148,7 @@ func TestShownNames(t *testing.T) {
 	}
 }
 
-// TestPrinting finds printing that goes round printable.
+// TestPrinting finds output that bypasses package printable.
 func TestPrinting(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {

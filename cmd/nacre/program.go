@@ -18,9 +18,9 @@ import (
 	"github.com/nacre-ml/nacre/internal/printable"
 )
 
-// programFlags are the flags of programs of OpenInfer.
+// programFlags are the flags for programs of OpenInfer.
 type programFlags struct {
-	model string // weights
+	model string // path of the weights
 	steps int
 }
 
@@ -29,12 +29,13 @@ func (f *programFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.steps, "steps", 1, "`N` steps of a program of OpenInfer; {step} in the names of --input is their number, from 0")
 }
 
-// addProgramModel adds the flag of the file that a program's tensors are in.
+// addProgramModel adds the flag --model, the file of a program's tensors.
 func addProgramModel(flags *pflag.FlagSet, model *string) {
 	flags.StringVar(model, "model", "", "`FILE` (.oinf) with the tensors of a program of OpenInfer")
 }
 
-// openModel opens a model, or a program with its tensors.
+// openModel opens the model at path. If weights is not "", path is a program and weights the file
+// of its tensors.
 func openModel(ctx context.Context, path, weights string) (*nacre.Model, error) {
 	if weights != "" {
 		return nacre.OpenProgramContext(ctx, path, weights)
@@ -45,10 +46,10 @@ func openModel(ctx context.Context, path, weights string) (*nacre.Model, error) 
 // isProgram reports whether a model is a program of OpenInfer.
 func isProgram(m *nacre.Model) bool { return formats.IsProgram(m.Source()) }
 
-// given reports whether flags for programs are used.
+// given reports whether a flag for programs is used.
 func (f *programFlags) given() bool { return f.model != "" || f.steps != 1 }
 
-// program runs the steps of a program.
+// program runs the steps of a program and stores its trace with --trace.
 func (f *runFlags) program(ctx context.Context, m *nacre.Model, o nacre.Options, stdout, stderr io.Writer) (err error) {
 	if f.programs.steps < 1 {
 		return usagef("--steps %d: it takes 1 or more", f.programs.steps)
@@ -81,7 +82,7 @@ func (f *runFlags) program(ctx context.Context, m *nacre.Model, o nacre.Options,
 	return nil
 }
 
-// programRun is the steps of a program.
+// programRun has the state of a program between its steps.
 type programRun struct {
 	*runFlags
 	model   *nacre.Model
@@ -91,7 +92,7 @@ type programRun struct {
 	events  []nacre.ProgramEvent
 }
 
-// step runs a step and prints what comes out, or stores it.
+// step runs step i and prints its outputs, or stores them with --out.
 func (p *programRun) step(ctx context.Context, i int, stdout, stderr io.Writer) error {
 	takes := p.session.Inputs()
 	if p.stream != nil {
@@ -134,7 +135,7 @@ func (p *programRun) step(ctx context.Context, i int, stdout, stderr io.Writer) 
 	return nil
 }
 
-// once runs a step; the profile is nil unless the run is traced.
+// once runs a step. The profile is nil unless the run is traced.
 func (p *programRun) once(ctx context.Context, inputs map[string]*nacre.Tensor) (map[string]*nacre.Tensor, *nacre.Profile, error) {
 	switch {
 	case p.stream != nil && p.traced:
@@ -154,7 +155,7 @@ func (p *programRun) once(ctx context.Context, inputs map[string]*nacre.Tensor) 
 	return out, prof, err
 }
 
-// step reads the inputs of a step of a program. All may be left out.
+// step reads the inputs of step i of a program. No input is required.
 func (f *inputFlags) step(takes []nacre.Info, i int) (map[string]*nacre.Tensor, error) {
 	inputs := map[string]*nacre.Tensor{}
 	for _, arg := range f.files {
@@ -176,7 +177,7 @@ func (f *inputFlags) step(takes []nacre.Info, i int) (map[string]*nacre.Tensor, 
 	return inputs, nil
 }
 
-// writeEvents writes the nodes that ran.
+// writeEvents writes the nodes that ran, as lines of text or as JSON.
 func writeEvents(w io.Writer, events []nacre.ProgramEvent, text bool) error {
 	if text {
 		for _, e := range events {

@@ -26,7 +26,7 @@ block entry {
 }
 `
 
-// programFiles writes a program and its model.
+// programFiles writes a program and its model, and returns their paths.
 func programFiles(t *testing.T, text string) (program, model string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -46,7 +46,7 @@ func programFiles(t *testing.T, text string) (program, model string) {
 	return program, model
 }
 
-// TestRunProgram runs the steps of a program, with a trace.
+// TestRunProgram runs the steps of a program with a trace.
 func TestRunProgram(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	program, model := programFiles(t, counting)
@@ -81,7 +81,7 @@ func TestRunProgram(t *testing.T) {
 	}
 }
 
-// TestRunProgramDefaults runs a program whose inputs are left out.
+// TestRunProgramDefaults runs a program without inputs.
 func TestRunProgramDefaults(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	program, model := programFiles(t, strings.Replace(counting, "f32[N];", "f32[N] @init(3.0);", 1))
@@ -91,7 +91,7 @@ func TestRunProgramDefaults(t *testing.T) {
 	}
 }
 
-// TestProgramRefused gives programs to commands that cannot take them so.
+// TestProgramRefused calls commands with programs and wrong flags.
 func TestProgramRefused(t *testing.T) {
 	program, model := programFiles(t, counting)
 	onnx := filepath.Join(t.TempDir(), "m.onnx")
@@ -113,8 +113,8 @@ func TestProgramRefused(t *testing.T) {
 	}
 }
 
-// TestConvertProgram writes a program as JSON, as text again, and as an ONNX model with states,
-// which runs.
+// TestConvertProgram converts a program to JSON, back to text, and to an ONNX model with states. It
+// runs the model.
 func TestConvertProgram(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	program, model := programFiles(t, counting)
@@ -143,7 +143,7 @@ func TestConvertProgram(t *testing.T) {
 	}
 }
 
-// TestConvertProgramOperators lists what ONNX has no operators for.
+// TestConvertProgramOperators checks that the error names operators that ONNX lacks.
 func TestConvertProgramOperators(t *testing.T) {
 	program, model := programFiles(t, `volatile { x: i4[2]; y: i4[2]; all: f32[1]; } persistent { K(i): f32 @table; }
 block entry { op add(x, x) >> y; cache.read K >> all; }`)

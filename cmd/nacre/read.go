@@ -11,8 +11,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// readFile reads a regular file of at most so many bytes. Devices and pipes, which may
-// have no end, are errors.
+// readFile reads a regular file of at most the given number of bytes. It refuses devices and pipes,
+// because they may have no end.
 func readFile(path string, most int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -36,7 +36,7 @@ func readFile(path string, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// anySize returns the most bytes of a file with a value of any size: what a run may take.
+// anySize returns the most bytes of a file with a value of any size: the memory of a run.
 func anySize() int64 {
 	if n := runtime.DefaultMemoryLimit(); n > 0 {
 		return int64(n)
@@ -47,12 +47,12 @@ func anySize() int64 {
 const (
 	mostOfPicture  = 256 << 20
 	mostOfSettings = 1 << 20
-	// mostOfHeader bounds what a .npy or .pb file has beside elements, of which each
-	// takes mostOfElement bytes at most: a negative integer in a TensorProto.
+	// mostOfHeader bounds the bytes of a .npy or .pb file beside its elements, and mostOfElement
+	// the bytes of an element: a negative integer in a TensorProto takes the most.
 	mostOfHeader, mostOfElement = 64 << 10, 16
 )
 
-// mostOf returns the most bytes of a file with a value of that type.
+// mostOf returns the most bytes of a file with a value of type v.
 func mostOf(v nacre.Info) int64 {
 	if v.Kind != nacre.TensorKind || v.DType.Bits() == 0 || v.Shape == nil {
 		return anySize()

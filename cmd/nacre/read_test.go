@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// TestReadFile gives the command inputs that have no end, or too many bytes.
+// TestReadFile runs the command on inputs without end and on files that are too large.
 func TestReadFile(t *testing.T) {
 	dir := t.TempDir()
 	endless := filepath.Join(dir, "endless.bin")

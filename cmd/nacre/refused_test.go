@@ -14,7 +14,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// tensorFile writes a file of one tensor without a graph.
+// tensorFile saves a file of one tensor without a graph, and returns the path.
 func tensorFile(t *testing.T, name string, meta ...graph.Pair) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -25,7 +25,7 @@ func tensorFile(t *testing.T, name string, meta ...graph.Pair) string {
 	return path
 }
 
-// TestRunWithoutGraph runs files that hold tensors alone.
+// TestRunWithoutGraph runs files of tensors alone.
 func TestRunWithoutGraph(t *testing.T) {
 	path := tensorFile(t, "w.safetensors")
 	for _, args := range [][]string{{"run", path}, {"run", path, "--plan"}, {"bench", path, "--count", "1"}} {
@@ -40,7 +40,7 @@ func TestRunWithoutGraph(t *testing.T) {
 	}
 }
 
-// TestEmptyFile gives empty files to commands, under names of every format.
+// TestEmptyFile calls commands on empty files with the extensions of every format.
 func TestEmptyFile(t *testing.T) {
 	dir := t.TempDir()
 	names := []string{"m", "m.bin"}
@@ -60,7 +60,7 @@ func TestEmptyFile(t *testing.T) {
 	}
 }
 
-// TestRandomFile gives bytes that mean nothing to commands, under the name of an ONNX model.
+// TestRandomFile calls commands on random bytes in a file with the extension of ONNX.
 func TestRandomFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.onnx")
 	if err := os.WriteFile(path, []byte("\x93\x07\xf1random\x00\xffbytes\x12\x85"), 0o666); err != nil {
@@ -73,7 +73,7 @@ func TestRandomFile(t *testing.T) {
 	}
 }
 
-// TestConvertMessages names outputs that cannot be written.
+// TestConvertMessages checks the errors for outputs that cannot be written.
 func TestConvertMessages(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct {
@@ -135,8 +135,8 @@ func TestVerifyKind(t *testing.T) {
 	}
 }
 
-// TestVerifyNamesOperators verifies a model with operators that are not implemented: each is
-// named once, with its node.
+// TestVerifyNamesOperators verifies a model with operators that are not implemented. Each is named
+// once, with its first node.
 func TestVerifyNamesOperators(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.onnx")
 	x := &graph.Value{Name: "x", Type: graph.Type{DType: tensor.F32}}

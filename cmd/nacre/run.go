@@ -179,7 +179,7 @@ func (f *runFlags) plain(ctx context.Context, s *nacre.Session, stdout, stderr i
 	return f.show(ctx, s, out, time.Since(start), stdout, stderr)
 }
 
-// show writes what a run computed.
+// show stores or prints the outputs of a run.
 func (f *runFlags) show(ctx context.Context, s *nacre.Session, out map[string]nacre.Value, took time.Duration, stdout, stderr io.Writer) error {
 	printable.Fprintf(stderr, "ran in %v\n", took.Round(time.Microsecond))
 	computed := slices.DeleteFunc(s.Outputs(), func(v nacre.Info) bool { return out[v.Name] == nil })
@@ -210,7 +210,7 @@ func (f *runFlags) show(ctx context.Context, s *nacre.Session, out map[string]na
 	return nil
 }
 
-// archives takes weights from an archive and writes them to one, as the flags say.
+// archives replaces the model's weights with --weights, and writes them with --export-weights.
 func (f *runFlags) archives(ctx context.Context, m *nacre.Model, stderr io.Writer) error {
 	if f.weights != "" {
 		if err := m.ReplaceWeights(f.weights); err != nil {
@@ -227,7 +227,7 @@ func (f *runFlags) archives(ctx context.Context, m *nacre.Model, stderr io.Write
 	return nil
 }
 
-// exportOnly reports whether there is nothing to do but to write an archive.
+// exportOnly reports whether an archive is all that the flags ask for.
 func (f *runFlags) exportOnly() bool {
 	return f.export != "" && len(f.input.files) == 0 && f.testData == "" && f.out == "" && f.profile == "" && !f.plan
 }
@@ -240,7 +240,7 @@ func asValues(tensors map[string]*nacre.Tensor) map[string]nacre.Value {
 	return m
 }
 
-// once runs the model, with a profile if one is asked for.
+// once runs the model, with a profile if --profile asks for one.
 func (f *runFlags) once(ctx context.Context, s *nacre.Session, inputs map[string]nacre.Value, stderr io.Writer) (map[string]nacre.Value, error) {
 	if f.profile == "" {
 		return s.RunValues(ctx, inputs)
@@ -255,7 +255,7 @@ func (f *runFlags) once(ctx context.Context, s *nacre.Session, inputs map[string
 	return out, prof.WriteTable(stderr)
 }
 
-// compare runs the model on every stored data set and prints a line per output.
+// compare runs the model on every stored data set and prints a line for each output.
 func (f *runFlags) compare(ctx context.Context, s *nacre.Session, stdout, stderr io.Writer) error {
 	sets, err := findSets(f.testData)
 	if err != nil {

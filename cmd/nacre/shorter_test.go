@@ -19,10 +19,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// convertTo names the pipe that TestShorterInput has its child process convert to.
+// convertTo is an environment variable with the path of the pipe that TestShorterInput has its
+// child process convert to.
 const convertTo = "NACRE_TEST_CONVERT_TO"
 
-// TestShorterInput shortens a file while a process writes what it holds to a pipe.
+// TestShorterInput shortens a file while a process writes its contents to a pipe.
 func TestShorterInput(t *testing.T) {
 	if pipe := os.Getenv(convertTo); pipe != "" {
 		os.Exit(run(context.Background(), []string{"convert", filepath.Join(filepath.Dir(pipe), "in.safetensors"), pipe, "--to", "oinf"}, os.Stdout, os.Stderr))

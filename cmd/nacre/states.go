@@ -11,8 +11,8 @@ import (
 	"github.com/nacre-ml/nacre"
 )
 
-// begin returns a stream for a model whose states no flag names, so that a run begins
-// with empty ones; nil for other models.
+// begin returns a stream for a model with states that no --input names, so that a run begins with
+// empty ones. For other models it returns nil.
 func (f *runFlags) begin(m *nacre.Model, s *nacre.Session) (*nacre.Stream, error) {
 	states := m.States()
 	for _, arg := range f.input.files {
@@ -23,7 +23,7 @@ func (f *runFlags) begin(m *nacre.Model, s *nacre.Session) (*nacre.Stream, error
 	}
 	network, err := m.Network()
 	if len(states) == 0 || err != nil || network == m.Source() {
-		return nil, nil // a file that has its nodes says all of its inputs
+		return nil, nil // a file with nodes declares all of its inputs
 	}
 	return s.NewStream(nacre.StreamOptions{})
 }
@@ -48,7 +48,7 @@ func (f *runFlags) first(ctx context.Context, s *nacre.Session, stream *nacre.St
 	return f.show(ctx, s, asValues(tensors), time.Since(start), stdout, stderr)
 }
 
-// profiled is a run with a profile.
+// profiled runs a stream once with a profile, and writes the profile.
 func (f *runFlags) profiled(ctx context.Context, stream *nacre.Stream, inputs map[string]*nacre.Tensor, stderr io.Writer) (map[string]*nacre.Tensor, error) {
 	out, prof, err := stream.Profile(ctx, inputs)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestRunNetwork runs networks of Loom: attention, whose cache begins empty, with weights of
-// a seed, and ways of combining branches that only quirks compute.
+// TestRunNetwork runs networks of Loom: an attention with an empty cache and weights drawn from a
+// seed, and a way to combine branches that needs quirks.
 func TestRunNetwork(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	dir := t.TempDir()

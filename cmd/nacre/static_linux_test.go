@@ -13,8 +13,8 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// TestStatic builds the command as README.md says for an empty container, and runs
-// a network with it where there is no other file.
+// TestStatic builds the command as README.md says for an empty container, and runs a network with
+// it in a root folder without other files.
 func TestStatic(t *testing.T) {
 	if !testenv.Complete() {
 		t.Skip("a second build of the command")
@@ -54,7 +54,7 @@ func TestStatic(t *testing.T) {
 	}
 }
 
-// checkStatic checks that a program asks for no dynamic linker and no library.
+// checkStatic checks that a program needs no dynamic linker and no library.
 func checkStatic(t *testing.T, program string) {
 	t.Helper()
 	f, err := elf.Open(program)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestSystems compares the table of systems in README.md with the scripts that check them. The
-// steps cross and ports read their systems from the table.
+// TestSystems compares the table of systems in README.md with the scripts that check the systems.
+// The steps cross and ports read their systems from the table.
 func TestSystems(t *testing.T) {
 	root := filepath.Join("..", "..")
 	steps := string(read(t, filepath.Join(root, "scripts", "test.sh")))

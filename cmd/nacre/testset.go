@@ -14,9 +14,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// testSet is a folder of stored inputs and outputs of a model, in the form of
-// the official ONNX tests: input_K.pb and output_K.pb, K counting the model's
-// inputs and outputs from 0.
+// testSet is a folder of stored inputs and outputs in the form of the official ONNX tests:
+// input_K.pb and output_K.pb, with K the number of the model's input or output, from 0.
 type testSet struct {
 	dir string
 }
@@ -24,7 +23,7 @@ type testSet struct {
 // String returns the folder's own name.
 func (t testSet) String() string { return filepath.Base(t.dir) }
 
-// testData is a set that was read.
+// testData has the inputs and expected outputs of a set.
 type testData struct {
 	inputs  map[string]nacre.Value
 	outputs []namedValue
@@ -35,7 +34,7 @@ type namedValue struct {
 	value nacre.Value
 }
 
-// findSets returns the folder itself if it is a set, else the sets in it.
+// findSets returns dir if it is a set, else the sets in it.
 func findSets(dir string) ([]testSet, error) {
 	if isSet(dir) {
 		return []testSet{{dir}}, nil
@@ -61,7 +60,7 @@ func isSet(dir string) bool {
 	return err == nil
 }
 
-// load reads the set for the model of a session.
+// load reads the set for the model of session s.
 func (t testSet) load(s *nacre.Session) (*testData, error) {
 	numbers, err := t.numbers("input")
 	if err != nil {
@@ -85,8 +84,8 @@ func (t testSet) load(s *nacre.Session) (*testData, error) {
 	return data, nil
 }
 
-// inputsFor returns the inputs that the numbers of n files count: those of the session,
-// or, where there are more files, those that runs may override too, in the order of the model.
+// inputsFor returns the inputs that the numbers of n files count: the required inputs or, with more
+// files, also those that a run may override, in the order of the model.
 func inputsFor(s *nacre.Session, n int) []nacre.Info {
 	inputs := s.Inputs()
 	if n <= len(inputs) {
@@ -96,8 +95,7 @@ func inputsFor(s *nacre.Session, n int) []nacre.Info {
 	return slices.DeleteFunc(s.Model().Inputs(), func(v nacre.Info) bool { return find(known, v.Name).Name == "" })
 }
 
-// read returns the values of one kind with the names that the model has for
-// them: the files' number is the place in values.
+// read reads the files of one kind with these numbers. File K has the name and type of values[K].
 func (t testSet) read(kind string, numbers []int, values []nacre.Info) ([]namedValue, error) {
 	var list []namedValue
 	for _, k := range numbers {
@@ -119,7 +117,7 @@ func (t testSet) read(kind string, numbers []int, values []nacre.Info) ([]namedV
 	return list, nil
 }
 
-// numbers returns the K of the files of one kind, ascending.
+// numbers returns the numbers K of the files of one kind, in ascending order.
 func (t testSet) numbers(kind string) ([]int, error) {
 	entries, err := os.ReadDir(t.dir)
 	if err != nil {
@@ -145,7 +143,7 @@ func (t testSet) numbers(kind string) ([]int, error) {
 	return list, nil
 }
 
-// readValue reads a value of that type; one of no known type is a tensor.
+// readValue reads a value of type t, or a tensor if t is not known.
 func readValue(data []byte, t graph.Type) (nacre.Value, error) {
 	if t.Kind == graph.NoType {
 		t.Kind = graph.TensorType

@@ -18,8 +18,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// summary prints what an output looks like: its type, its range, its first
-// elements, and for a vector of scores the best classes.
+// summary prints the type, the range and the first elements of an output, and the best classes if
+// it is a vector of scores.
 func summary(ctx context.Context, w io.Writer, name string, out *nacre.Tensor) error {
 	t := plainTensor(out)
 	printable.Fprintf(w, "%s %v\n", name, t)
@@ -53,15 +53,15 @@ func summary(ctx context.Context, w io.Writer, name string, out *nacre.Tensor) e
 	return nil
 }
 
-// isScores reports whether the tensor is one vector of floats that is long
-// enough, and short enough, to be the scores of classes.
+// isScores reports whether the tensor is one vector of floats, of a length that is plausible for
+// the scores of classes.
 func isScores(t *tensor.Tensor) bool {
 	n := t.Len()
 	return t.DType().IsFloat() && n >= 5 && n <= 100000 && len(t.Shape()) > 0 &&
 		t.Shape()[len(t.Shape())-1] == n
 }
 
-// best lists the indices and values of the k largest of n numbers.
+// best returns "index: value" for the k largest of n numbers, largest first.
 func best(at func(int) float64, n, k int) []string {
 	order := make([]int, n)
 	for i := range order {
@@ -75,9 +75,8 @@ func best(at func(int) float64, n, k int) []string {
 	return list
 }
 
-// writeOutputs stores every output in the folder: a tensor as a .npy file, sequences,
-// maps and optional values as a .json file. Element types that .npy lacks are widened
-// to one that holds every value of theirs.
+// writeOutputs stores every output in folder: a tensor as a .npy file, any other value as a .json
+// file. Element types that .npy lacks are widened to a type that holds all of their values.
 func writeOutputs(ctx context.Context, w io.Writer, folder string, values []nacre.Info, out map[string]nacre.Value) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -106,7 +105,7 @@ func writeOutputs(ctx context.Context, w io.Writer, folder string, values []nacr
 	return nil
 }
 
-// fileName makes a value's name usable as a file's.
+// fileName returns the name of a value as a valid name of a file.
 func fileName(name string) string {
 	clean := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>|`, r) || printable.Text(string(r)) != string(r) {
@@ -151,7 +150,8 @@ func widen[T interface {
 	return w, err
 }
 
-// writeFile writes a file that is whole or, after an error such as the context's, not there.
+// writeFile writes a file. After an error, the error of ctx included, a regular file at path is as
+// it was before.
 func writeFile(ctx context.Context, path string, write func(io.Writer) error) error {
 	f, err := output.Create(path)
 	if err != nil {

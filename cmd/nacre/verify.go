@@ -36,8 +36,8 @@ that are missing and shapes that cannot be.`,
 	return cmd
 }
 
-// canRun shows warnings and what a sound file holds, makes a session of it, and says what the model
-// takes and gives.
+// canRun prints the warnings and contents of a well-formed file, makes a session of it, and prints
+// the model's inputs and outputs.
 func canRun(ctx context.Context, w, stderr io.Writer, path, weights string) (err error) {
 	m, err := openModel(ctx, path, weights)
 	if err != nil {
@@ -53,7 +53,7 @@ func canRun(ctx context.Context, w, stderr io.Writer, path, weights string) (err
 		return err
 	}
 	if isProgram(m) && weights == "" {
-		return nil // it cannot be judged without its sizes
+		return nil // the sizes are in the file of weights
 	}
 	network, err := m.Network()
 	if errors.Is(err, formats.ErrNoNetwork) {

@@ -14,7 +14,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// given is a model file whose outputs are its weights.
+// given saves a model with its weights as outputs, and returns path.
 func given(t *testing.T, path string, weights map[string]*tensor.Tensor) string {
 	t.Helper()
 	g := &graph.Graph{Name: "given"}
@@ -31,7 +31,7 @@ func given(t *testing.T, path string, weights map[string]*tensor.Tensor) string 
 	return path
 }
 
-// outputs runs the command and returns every file that it leaves in a folder.
+// outputs runs the command and returns the files that it writes to a folder, by name.
 func outputs(t *testing.T, args ...string) map[string][]byte {
 	t.Helper()
 	dir := t.TempDir()
@@ -70,7 +70,7 @@ func export(t *testing.T, model, archive string) {
 	}
 }
 
-// TestWeightsBits carries numbers through an archive that arithmetic would change.
+// TestWeightsBits exports and imports numbers with bits that arithmetic would change.
 func TestWeightsBits(t *testing.T) {
 	dir := t.TempDir()
 	of := func(d tensor.DType, words ...uint64) *tensor.Tensor {

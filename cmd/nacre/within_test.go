@@ -17,7 +17,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// sum writes a model that adds n weights to its input, and a set of test data beside it.
+// sum saves a model that adds n weights to its input, with a set of test data beside it.
 func sum(t *testing.T, dir string, n int) (model, input string) {
 	t.Helper()
 	w := tensor.New(tensor.F32, n)
@@ -51,7 +51,7 @@ func sum(t *testing.T, dir string, n int) (model, input string) {
 	return model, input
 }
 
-// commands returns calls of every command that works on a model, on one of n weights.
+// commands returns a call of every command that works on a model, with a model of n weights.
 func commands(t *testing.T, dir string, n int) map[string][]string {
 	model, input := sum(t, dir, n)
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -76,8 +76,8 @@ func commands(t *testing.T, dir string, n int) map[string][]string {
 	}
 }
 
-// looks calls a command in contexts that end at places where it looks, and
-// returns how many these are.
+// looks calls a command in contexts that end at different checks, and returns how often the command
+// checks its context. If every is false, it counts with a context that does not end.
 func looks(t *testing.T, name string, args []string, every bool) int {
 	t.Helper()
 	for at := 0; ; at += 1 + at/16 {
@@ -99,13 +99,13 @@ func looks(t *testing.T, name string, args []string, every bool) int {
 	}
 }
 
-// TestEnds ends the context of every command at places where the command looks, and counts the
-// looks on a long tensor.
+// TestEnds ends the context of every command at different checks, and counts the checks again on a
+// long tensor.
 func TestEnds(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	short, long := t.TempDir(), t.TempDir()
 	const n = 9 * pieces.Length
-	same := []string{"run --plan", "hydronnx", "verify", "conformance"} // or with a context of their own
+	same := []string{"run --plan", "hydronnx", "verify", "conformance"} // these check no elements, or have a context of their own
 	few, many := commands(t, short, 8), commands(t, long, n)
 	for name, args := range few {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,5 @@
-// Package demo holds a small network for handwritten digits and pictures to try
-// it on. The network was trained by train.py and the pictures were drawn by
-// draw.py, both beside this file.
+// Package demo holds a small network for handwritten digits, and pictures to try it on. Beside this
+// file, train.py trained the network and draw.py drew the pictures.
 package demo
 
 import (
@@ -15,8 +14,8 @@ import (
 	"strings"
 )
 
-// Model is the network as an ONNX file. Its input "image" takes float32 counts
-// of shape [batch,1,8,8]; its output "probabilities" has shape [batch,10].
+// Model is the network as an ONNX file. Its input "image" takes float32 counts of shape
+// [batch,1,8,8]; its output "probabilities" has shape [batch,10].
 //
 //go:embed digits.onnx
 var Model []byte
@@ -24,17 +23,17 @@ var Model []byte
 //go:embed pictures/*.png
 var files embed.FS
 
-// Side is the number of counts in a row of the network's input.
+// Side is the width and height of the network's input.
 const Side = 8
 
 // Picture is a drawn digit.
 type Picture struct {
 	Name  string
-	Digit int // the digit that it shows; negative when unknown
+	Digit int // the drawn digit; negative if unknown
 	Grey  *image.Gray
 }
 
-// Pictures returns the drawn digits, by name.
+// Pictures returns the embedded pictures, sorted by name.
 func Pictures() ([]Picture, error) {
 	entries, err := files.ReadDir("pictures")
 	if err != nil {
@@ -56,7 +55,7 @@ func Pictures() ([]Picture, error) {
 	return list, nil
 }
 
-// Decode reads a PNG or JPEG picture of one digit.
+// Decode reads a PNG or JPEG picture of one digit. The Digit of the result is negative.
 func Decode(name string, r io.Reader) (Picture, error) {
 	img, _, err := image.Decode(r)
 	if err != nil {
@@ -65,8 +64,8 @@ func Decode(name string, r io.Reader) (Picture, error) {
 	return Picture{Name: name, Digit: -1, Grey: Grey(img)}, nil
 }
 
-// Grey returns the picture with light ink on a dark ground, whichever way round
-// it was drawn: the ground is what most of the border is.
+// Grey returns the picture in grey, with light ink on a dark ground. If the mean of the border is
+// light, it inverts the picture.
 func Grey(img image.Image) *image.Gray {
 	b := img.Bounds()
 	g := image.NewGray(image.Rect(0, 0, b.Dx(), b.Dy()))
@@ -88,9 +87,9 @@ func Grey(img image.Image) *image.Gray {
 	return g
 }
 
-// Counts turns a picture into the network's input the way the digits that it
-// learned from were made: the square around the ink becomes a bitmap of 32x32
-// dots, and each block of 4x4 dots gives its number of dots, 0 to 16.
+// Counts returns the network's input for a picture, made as the training data were: the square
+// around the ink becomes a bitmap of 32x32 dots, and each element, 0 to 16, counts the ink in 4x4
+// dots. A picture without ink is an error.
 func Counts(g *image.Gray) ([]float32, error) {
 	const dots = 4 * Side
 	ink := inkBounds(g)

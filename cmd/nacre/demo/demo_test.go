@@ -37,7 +37,7 @@ func TestPictures(t *testing.T) {
 }
 
 func TestCounts(t *testing.T) {
-	// A square of ink half as wide as high stands in the middle of its square.
+	// The ink is half as wide as high, in the middle of the square around it.
 	draw := func(ground, ink uint8) *image.Gray {
 		g := image.NewGray(image.Rect(0, 0, 100, 90))
 		for y := range 90 {
