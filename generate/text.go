@@ -11,14 +11,14 @@ type texts struct {
 	tokenizer Tokenizer
 	stops     []string
 
-	ids    []int32 // that the stream has taken: the last of the prompt, and all that follow
+	ids    []int32 // taken by stream: the last of the prompt, and all after it
 	stream Stream
-	prompt string // text of the prompt that the stream has not given yet
-	held   string // text that may be the beginning of a stop
+	prompt string // end of the prompt's text that stream has not returned yet
+	held   string // may be the beginning of a stop
 }
 
-// seen is how many tokens of a prompt show how text goes on after them: whether with
-// a space, and from which bytes of a character.
+// seen is the number of a prompt's last tokens that decide how text goes on after them: with a
+// space or not, and from which byte of a character.
 const seen = 8
 
 func newTexts(tokenizer Tokenizer, stops []string, prompt []int32) *texts {
@@ -28,7 +28,7 @@ func newTexts(tokenizer Tokenizer, stops []string, prompt []int32) *texts {
 	return t
 }
 
-// again returns a stream that has taken all ids.
+// again returns a new stream that has taken all ids.
 func (t *texts) again() Stream {
 	s := t.tokenizer.Decoding()
 	for _, id := range t.ids {
@@ -37,8 +37,8 @@ func (t *texts) again() Stream {
 	return s
 }
 
-// push takes a token and returns the text that it completes, and whether a stop ended the
-// text.
+// push takes a token and returns the text that it completes. If a stop is complete, the text ends
+// before the stop and stopped is true.
 func (t *texts) push(id int32) (text string, stopped bool, err error) {
 	t.ids = append(t.ids, id)
 	text = t.stream.Push(id)
@@ -49,8 +49,8 @@ func (t *texts) push(id int32) (text string, stopped bool, err error) {
 	return text, stopped, nil
 }
 
-// behind returns a text that the stream gives without what is still the prompt's. The end of a
-// prompt is not a character, or another text, once tokens follow that belong to it.
+// behind returns text, the next text of the stream, without the end of the prompt's text. If the
+// prompt ends within a character that later tokens complete, it returns the whole character.
 func (t *texts) behind(text string) string {
 	n := 0
 	for n < len(text) && n < len(t.prompt) && text[n] == t.prompt[n] {
@@ -67,7 +67,8 @@ func (t *texts) behind(text string) string {
 	return text[n:]
 }
 
-// deliver returns the text that no stop can begin with any more.
+// deliver adds fresh text and returns as much as no stop can begin in any more. If a stop is
+// complete, it returns the text before the stop.
 func (t *texts) deliver(fresh string) (text string, stopped bool) {
 	t.held += fresh
 	if at := firstStop(t.held, t.stops); at >= 0 {
@@ -83,7 +84,7 @@ func (t *texts) deliver(fresh string) (text string, stopped bool) {
 	return text, false
 }
 
-// flush returns what is left when no token follows.
+// flush returns the text that is left at the end of the tokens.
 func (t *texts) flush() string {
 	text, stopped := t.deliver(t.behind(t.stream.Flush()))
 	if !stopped {
@@ -93,7 +94,7 @@ func (t *texts) flush() string {
 	return text
 }
 
-// fork returns a copy.
+// fork returns a copy that goes on independently.
 func (t *texts) fork() *texts {
 	f := *t
 	f.ids = slices.Clone(t.ids)
@@ -101,8 +102,8 @@ func (t *texts) fork() *texts {
 	return &f
 }
 
-// firstStop returns where the stop begins that is complete first, the longest of several;
-// -1 if none is.
+// firstStop returns the beginning of the stop that ends first in text, the longest of several; -1
+// if text has none.
 func firstStop(text string, stops []string) int {
 	at, end := -1, len(text)+1
 	for _, stop := range stops {
@@ -114,7 +115,7 @@ func firstStop(text string, stops []string) int {
 	return at
 }
 
-// begun returns how many bytes at the end of a text are the beginning of a stop.
+// begun returns the number of bytes at the end of text that are the beginning of stop.
 func begun(text, stop string) int {
 	for n := min(len(text), len(stop)-1); n > 0; n-- {
 		if text[len(text)-n:] == stop[:n] {

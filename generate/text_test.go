@@ -17,10 +17,10 @@ func (l letters) Decoding() Stream {
 	return &ByteStream{Bytes: func(id int32) string { return l[id] }}
 }
 
-// ByteStream gives the characters of bytes, and U+FFFD for a byte that is part of none.
+// ByteStream decodes bytes to characters. A byte that is part of no character becomes U+FFFD.
 type ByteStream struct {
 	Bytes func(id int32) string
-	raw   string // no whole character
+	raw   string // not a whole character yet
 }
 
 func (s *ByteStream) Push(id int32) string {
@@ -52,7 +52,7 @@ func cutUp(r *rand.Rand, text string) letters {
 	return l
 }
 
-// until returns the text before the first complete stop, found byte by byte.
+// until returns the text before the first complete stop. It searches byte by byte.
 func until(text string, stops []string) string {
 	for end := range len(text) + 1 {
 		at := -1
@@ -68,8 +68,8 @@ func until(text string, stops []string) string {
 	return text
 }
 
-// TestTexts cuts texts at random, also within characters, and looks for whole characters and for
-// the text up to the first stop.
+// TestTexts cuts texts at random, also within characters. It checks that pieces are whole
+// characters and that the text ends at the first stop.
 func TestTexts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	alphabet := []rune("aab ébc日🙂")
@@ -109,7 +109,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestTextsInvalid checks tokens that never make a character.
+// TestTextsInvalid checks tokens that never complete a character.
 func TestTextsInvalid(t *testing.T) {
 	l := letters{"\xff", "a", "\xe6\x97"}
 	s := newTexts(l, nil, nil)
@@ -164,7 +164,7 @@ func TestTextsAfterPrompt(t *testing.T) {
 	}
 }
 
-// failing is a tokenizer whose stream is full after two tokens.
+// failing is a tokenizer with a stream that is full after two tokens.
 type failing struct{ letters }
 
 var errFull = errors.New("full")
@@ -185,7 +185,7 @@ func (s *failingStream) Err() error {
 	return nil
 }
 
-// TestTextsFail has a stream that gives no more text.
+// TestTextsFail checks that an error of the stream is returned.
 func TestTextsFail(t *testing.T) {
 	s := newTexts(failing{letters{"a"}}, nil, nil)
 	for i := range 3 {
@@ -195,7 +195,7 @@ func TestTextsFail(t *testing.T) {
 	}
 }
 
-// TestTextsFork forks within a character, and behind the beginning of a stop.
+// TestTextsFork forks within a character, and after the beginning of a stop.
 func TestTextsFork(t *testing.T) {
 	l := letters{"x", "\xe6", "\x97\xa5", "a", "b"}
 	s := newTexts(l, []string{"ab"}, []int32{0})
@@ -215,7 +215,7 @@ func TestTextsFork(t *testing.T) {
 	}
 }
 
-// late is a tokenizer whose stream holds newlines until another token follows.
+// late is a tokenizer with a stream that holds newlines until another token follows.
 type late struct{ letters }
 
 func (l late) Decoding() Stream { return &lateStream{Stream: l.letters.Decoding(), l: l.letters} }
@@ -239,7 +239,7 @@ func (s *lateStream) Flush() (text string) {
 	return text + s.Stream.Flush()
 }
 
-// TestTextsLate has a prompt whose text is given when tokens follow.
+// TestTextsLate checks a prompt with text that the stream returns only after later tokens.
 func TestTextsLate(t *testing.T) {
 	s := newTexts(late{letters{"a", "\n"}}, nil, []int32{0, 1, 1})
 	got := ""
