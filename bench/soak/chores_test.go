@@ -18,7 +18,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// results is the elements of results by name.
+// results has the elements of a run's results, by name.
 type results map[string][]byte
 
 func resultsOf(out map[string]*nacre.Tensor) results {
@@ -42,7 +42,7 @@ func (a results) same(out map[string]*nacre.Tensor) error {
 	return nil
 }
 
-// ramps returns inputs of a session, and its answer to them.
+// ramps returns inputs of a session and the session's results for them.
 func ramps(t *testing.T, s *nacre.Session) (map[string]*nacre.Tensor, results) {
 	t.Helper()
 	inputs, err := side.Ramps(s, nil)
@@ -94,7 +94,7 @@ func unlessCancelled(err error) error {
 	return err
 }
 
-// broken reads a file with a byte changed, or without its end.
+// broken reads the beginning of a file with one byte changed. Any error but ErrInternal is right.
 func broken(name string, file []byte) chore {
 	return chore{"open a broken " + name, func(r *rand.Rand) error {
 		data := bytes.Clone(file[:1+r.IntN(len(file))])
@@ -161,7 +161,8 @@ func binding(t *testing.T, name string, s *nacre.Session) chore {
 	}}
 }
 
-// cancelling ends runs at any time. A run that ends by itself gives its answer.
+// cancelling cancels runs at random times. A run that still ends without an error has the right
+// results.
 func cancelling(t *testing.T, name string, s *nacre.Session) chore {
 	t.Helper()
 	inputs, want := ramps(t, s)
@@ -177,8 +178,8 @@ func cancelling(t *testing.T, name string, s *nacre.Session) chore {
 	}}
 }
 
-// looking makes a plan, a profile and statistics, warms the session up and trims it, while others
-// run.
+// looking makes plans and profiles, reads statistics, trims and warms up a session while others run
+// it.
 func looking(t *testing.T, name string, s *nacre.Session) chore {
 	t.Helper()
 	inputs, want := ramps(t, s)
@@ -207,7 +208,7 @@ func looking(t *testing.T, name string, s *nacre.Session) chore {
 	}}
 }
 
-// streaming gives a decoder tokens, takes some back and goes on in a fork.
+// streaming runs a stream on tokens, truncates it and goes on in a fork.
 func streaming(t *testing.T, s *nacre.Session) chore {
 	t.Helper()
 	tokens := []int64{3, 1, 41, 5, 9, 26, 5, 35, 8, 9, 7, 9}
@@ -271,7 +272,7 @@ func streaming(t *testing.T, s *nacre.Session) chore {
 	return chore{"stream", func(r *rand.Rand) error { return do(r.IntN(len(tokens))) }}
 }
 
-// generating samples tokens with seeds. Each seed gives the same tokens again.
+// generating samples tokens with seeds. A seed gives the same tokens every time.
 func generating(t *testing.T, s *nacre.Session) chore {
 	t.Helper()
 	g, err := generate.New(s, generate.Options{})
@@ -305,7 +306,8 @@ func generating(t *testing.T, s *nacre.Session) chore {
 	}}
 }
 
-// limited runs within limits of memory and places that are sometimes too small.
+// limited runs with a memory limit, a shared budget and no waiting, so that runs are sometimes
+// refused.
 func limited(t *testing.T) chore {
 	t.Helper()
 	file := encode(t, bench.MobileNetV3())
@@ -340,15 +342,15 @@ func unlessRefused(err error) error {
 	return err
 }
 
-// prepared is a model of the table of operators.
+// prepared is a model of the table of operators, encoded, with its inputs.
 type prepared struct {
 	row    operators.Row
 	file   []byte
 	inputs map[string]nacre.Value
 }
 
-// prepare makes the small models of the table of operators: all for a test that goes on, or every
-// eighth.
+// prepare makes the small models of the table of operators: all of them with -soak, else every
+// eighth row's.
 func prepare(t *testing.T) (list []prepared) {
 	t.Helper()
 	rows, err := operators.Rows()
@@ -383,7 +385,7 @@ func prepare(t *testing.T) (list []prepared) {
 	return list
 }
 
-// operating opens one of the models and runs it twice.
+// operating opens one of the models and runs it twice, with the same results.
 func operating(list []prepared, device nacre.Device) chore {
 	name := fmt.Sprintf("operators (%d)", len(list))
 	if device != nil {
@@ -421,7 +423,7 @@ func operating(list []prepared, device nacre.Device) chore {
 	}}
 }
 
-// publicTensor returns a copy of a tensor as programs have it.
+// publicTensor returns a copy of a tensor in the type that programs use.
 func publicTensor(t *testing.T, x *tensor.Tensor) *nacre.Tensor {
 	t.Helper()
 	var y *nacre.Tensor

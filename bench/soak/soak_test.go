@@ -1,4 +1,4 @@
-// Package soak has a test that does everything at once for as long as one likes.
+// Package soak has a test that runs all features of a session at once, for as long as one likes.
 package soak
 
 import (
@@ -30,14 +30,15 @@ var (
 // goroutines is the number of goroutines of TestSoak.
 const goroutines = 16
 
-// chore is a piece of work for any number of goroutines at once. A wrong answer is an error.
+// chore is a piece of work that any number of goroutines may do at once. Wrong results are an
+// error.
 type chore struct {
 	name string
 	do   func(r *rand.Rand) error
 }
 
-// TestSoak lets goroutines open, run, bind, stream, generate, cancel and close without pause. Every
-// answer equals the session's first, bit for bit, and memory does not grow.
+// TestSoak has goroutines open, run, bind, stream, generate, cancel and close without pause. All
+// results equal the session's first, bit for bit, and memory does not grow.
 //
 //	go test -race -run '^TestSoak$' -timeout 0 ./bench/soak -soak 1h -soak-device 0 -v
 func TestSoak(t *testing.T) {
@@ -93,7 +94,8 @@ func TestSoak(t *testing.T) {
 	end()
 }
 
-// watch waits, and compares the resident memory of the second half with the most of the first.
+// watch waits for d. It is an error if resident memory in the second half clearly exceeds its most
+// in the first.
 func watch(t *testing.T, d time.Duration, done *atomic.Int64) {
 	t.Helper()
 	const samples = 60
@@ -110,7 +112,7 @@ func watch(t *testing.T, d time.Duration, done *atomic.Int64) {
 	}
 }
 
-// residentBytes returns the resident memory of the process; 0 if the system does not tell.
+// residentBytes returns the resident memory of the process, or 0 if the system does not report it.
 func residentBytes(t *testing.T) int {
 	t.Helper()
 	data, err := os.ReadFile("/proc/self/statm")
@@ -124,7 +126,7 @@ func residentBytes(t *testing.T) int {
 	return resident * os.Getpagesize()
 }
 
-// chores makes models and sessions, and returns chores that use them. End closes them.
+// chores makes models and sessions, and returns chores that use them. The function end closes them.
 func chores(t *testing.T) (list []chore, end func()) {
 	t.Helper()
 	var closers []func()
@@ -166,7 +168,7 @@ func chores(t *testing.T) (list []chore, end func()) {
 	add(generating(t, s))
 	add(limited(t))
 	models := prepare(t)
-	const share = 10 // of the operators, which are many
+	const share = 10 // more chores for operators, because they are many
 	add(slices.Repeat([]chore{operating(models, nil)}, share)...)
 	if device != nil {
 		add(slices.Repeat([]chore{operating(models, device)}, share)...)
