@@ -1,6 +1,6 @@
-// Command sbom prints which modules a program of Go is built of, as a bill of materials in the
-// JSON form of CycloneDX 1.5. It reads what the linker wrote into the program, so it lists the
-// modules that are in it and no others.
+// Command sbom prints the modules of a Go program as a bill of materials in the JSON form of
+// CycloneDX 1.5. It reads the program's own build information, so it lists the modules in it and no
+// others.
 package main
 
 import (
@@ -35,7 +35,7 @@ func run(args []string, w io.Writer) error {
 	return e.Encode(materials(info))
 }
 
-// bill is the part of CycloneDX's document that is used.
+// bill is the part of a CycloneDX document that sbom writes.
 type bill struct {
 	Format       string       `json:"bomFormat"`
 	Spec         string       `json:"specVersion"`
@@ -68,7 +68,7 @@ type dependency struct {
 	DependsOn []string `json:"dependsOn"`
 }
 
-// materials returns the bill of a program.
+// materials returns the bill of materials of a program.
 func materials(info *debug.BuildInfo) *bill {
 	program := componentOf("application", info.Main.Path, info.Main.Version)
 	program.Name = path.Base(info.Path)
@@ -98,7 +98,7 @@ func materials(info *debug.BuildInfo) *bill {
 	return b
 }
 
-// componentOf returns a module without properties.
+// componentOf returns the component of a module, without properties.
 func componentOf(kind, path, version string) component {
 	purl := "pkg:golang/" + path + "@" + version
 	return component{Type: kind, Ref: purl, Name: path, Version: version, PURL: purl}

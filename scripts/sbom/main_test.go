@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestMaterials makes the bill of a program with a module that another replaces.
+// TestMaterials makes the bill of a program with a replaced module.
 func TestMaterials(t *testing.T) {
 	info := &debug.BuildInfo{
 		GoVersion: "go1.26.1", Path: "example.com/m/cmd/tool", Main: debug.Module{Path: "example.com/m", Version: "(devel)"},
@@ -36,7 +36,7 @@ func TestMaterials(t *testing.T) {
 	}
 }
 
-// TestRun refuses what is no program.
+// TestRun checks that run refuses wrong arguments and files that are no Go programs.
 func TestRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "text")
 	if err := os.WriteFile(file, []byte("no program"), 0o666); err != nil {
@@ -50,8 +50,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRequirements has every package that the Python environments of tests, and of the exporters of
-// networks, are asked for in the file that they are installed from, each with a version and hashes.
+// TestRequirements checks that the lock files of the Python environments, for tests and for
+// exporters of networks, have every package of the .in files, each with a version and hashes.
 func TestRequirements(t *testing.T) {
 	for _, list := range []string{"../requirements", "../../oracles/networks/tools"} {
 		asked, err := os.ReadFile(list + ".in")
