@@ -132,6 +132,16 @@ func withinHeap(limit size, work func() error) error {
 	}
 }
 
+// budgetOf returns the budget of the files of a command: what its --memory-limit says, if it
+// has that flag, until its --timeout is over.
+func budgetOf(cmd *cobra.Command) *budget.Budget {
+	var limits budget.Limits
+	if f := cmd.Flags().Lookup("memory-limit"); f != nil {
+		limits.Bytes = int64(*f.Value.(*size))
+	}
+	return budget.New(cmd.Context(), limits)
+}
+
 // heap returns the bytes of objects on Go's heap, including garbage.
 func heap() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
