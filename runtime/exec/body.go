@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// body runs a graph that the step's node holds, in frames of its own.
+// body runs a body of the step's node, in frames of its own.
 func (r *run) body(f *frame, s *plan.Step, attr string, in []tensor.Value) ([]tensor.Value, error) {
 	b, err := bodyOf(s, attr, in, nil)
 	if err != nil {
@@ -26,8 +26,8 @@ func (r *run) body(f *frame, s *plan.Step, attr string, in []tensor.Value) ([]te
 	return r.inner(f, s, attr, func() ([]tensor.Value, error) { return r.program(pl, in, nil) })
 }
 
-// bodyOf returns a graph that the step's node holds. Inputs of the graph must be of the
-// types that it declares; those of held are not looked at.
+// bodyOf returns the body of the step under attr, a graph that its node holds as an attribute. The
+// inputs must have the types that the body declares. Inputs for which held is true are not checked.
 func bodyOf(s *plan.Step, attr string, in []tensor.Value, held func(input int) bool) (*plan.Body, error) {
 	b := s.Bodies[attr]
 	if b == nil {
@@ -45,7 +45,7 @@ func bodyOf(s *plan.Step, attr string, in []tensor.Value, held func(input int) b
 	return b, nil
 }
 
-// captured returns the inputs of a graph with the values behind them that it captures.
+// captured returns in followed by the values that the body captures.
 func (f *frame) captured(b *plan.Body, in []tensor.Value) []tensor.Value {
 	in = slices.Clone(in)
 	for _, id := range b.Captures {
@@ -54,7 +54,7 @@ func (f *frame) captured(b *plan.Body, in []tensor.Value) []tensor.Value {
 	return in
 }
 
-// inner runs a graph that the step's node holds, and counts what it gives.
+// inner runs program, a body of the step's node, and counts the memory of its results.
 func (r *run) inner(f *frame, s *plan.Step, attr string, program func() ([]tensor.Value, error)) ([]tensor.Value, error) {
 	if r.prof != nil {
 		defer r.enterBody(s, attr)()
@@ -77,8 +77,7 @@ func (r *run) inner(f *frame, s *plan.Step, attr string, program func() ([]tenso
 	return out, nil
 }
 
-// enterBody has the profile say of steps that they are of a graph that the step's node holds, until
-// leave is called.
+// enterBody names the body in the profile of the steps that run until leave is called.
 func (r *run) enterBody(s *plan.Step, attr string) (leave func()) {
 	outer := r.within
 	if r.within = s.Label() + "." + attr; outer != "" {
@@ -87,12 +86,12 @@ func (r *run) enterBody(s *plan.Step, attr string) (leave func()) {
 	return func() { r.within = outer }
 }
 
-// bodyGarbage is about the memory in bytes of Go's heap that running a graph which a node
-// holds takes beside its values.
+// bodyGarbage is roughly the memory in bytes of Go's heap that running a body takes beside its
+// values.
 const bodyGarbage = 2 << 10
 
-// takes reports whether a body that declares one type can be given another. A
-// value stands for an optional that holds it.
+// takes reports whether a body that declares type want accepts type have. An optional accepts a
+// value of its element type.
 func takes(want, have graph.Type) bool {
 	if want.Kind == graph.OptionalType && have.Kind != graph.OptionalType && want.Elem != nil {
 		return takes(*want.Elem, have)

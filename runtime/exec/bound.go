@@ -10,9 +10,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Bound is a plan with memory of its own for inputs, values and results, which stays
-// from run to run. A plan that consists of commands runs without allocating. One run
-// may be under way at a time.
+// Bound is a plan with memory of its own for inputs, values and results. The memory stays from run
+// to run. A plan that consists of commands runs without allocating. One run may be under way at a
+// time.
 type Bound struct {
 	run     run
 	frame   *frame
@@ -21,12 +21,12 @@ type Bound struct {
 	inputs  []*tensor.Tensor
 	outputs []*tensor.Tensor
 	pins    []device.Pinner // of outputs
-	placed  []bool          // by output: commands write it where it lies
-	steps   *boundStream    // of a stream; nil for runs that do not follow each other
+	placed  []bool          // by output: commands write directly to it
+	steps   *boundStream    // of a stream; nil for independent runs
 }
 
-// Bind makes memory for a plan all of whose inputs and results are tensors with known
-// extents. Inputs hold zeros at first.
+// Bind makes memory for a plan. All its inputs and results must be tensors with known extents, and
+// not of strings. Inputs hold zeros at first.
 func (e *Executor) Bind(pl *plan.Plan) (*Bound, error) {
 	b := &Bound{run: run{Executor: e, limited: e.limit > 0, budget: e.limit, bound: true}}
 	for _, id := range append(append([]int(nil), pl.Program.Inputs...), pl.Program.Outputs...) {
@@ -56,7 +56,7 @@ func (e *Executor) Bind(pl *plan.Plan) (*Bound, error) {
 	return b, nil
 }
 
-// makeInputs lays the inputs out in one block outside Go's heap.
+// makeInputs places the inputs in one block outside Go's heap.
 func (b *Bound) makeInputs(pl *plan.Plan) error {
 	at := make([]int, len(pl.Program.Inputs)+1)
 	for i, id := range pl.Program.Inputs {
@@ -79,7 +79,7 @@ func (b *Bound) makeInputs(pl *plan.Plan) error {
 	return nil
 }
 
-// grow makes memory of inputs at least n bytes.
+// grow makes memory, of inputs, at least n bytes. It does not keep the elements.
 func (b *Bound) grow(memory *[]byte, n int) error {
 	more := n - len(*memory)
 	if more <= 0 {
@@ -92,14 +92,14 @@ func (b *Bound) grow(memory *[]byte, n int) error {
 	return b.frame.grow(memory, n, "inputs")
 }
 
-// Input returns the memory of input i, for the caller to fill before a run.
+// Input returns the memory of input i. The caller fills it before a run.
 func (b *Bound) Input(i int) *tensor.Tensor { return b.inputs[i] }
 
 // Output returns the tensor that runs write result i to.
 func (b *Bound) Output(i int) *tensor.Tensor { return b.outputs[i] }
 
-// SetOutput has the next runs write result i to t, which must have its element type and
-// shape and may not overlap another operand.
+// SetOutput makes the next runs write result i to t. The tensor t must have the element type and
+// shape of the result, and must not overlap another operand.
 func (b *Bound) SetOutput(i int, t *tensor.Tensor) error {
 	pl := b.frame.plan
 	id := pl.Program.Outputs[i]
@@ -130,8 +130,8 @@ func firstOf(list []int, id int) int {
 	return -1
 }
 
-// Run computes the results from the elements of the inputs. A flag that follows the
-// context is kept for later runs with the same context.
+// Run computes the results from the elements of the inputs. Runs with the same context share one
+// stop flag.
 func (b *Bound) Run(ctx context.Context, prof *Profile) (err error) {
 	r := &b.run
 	r.ctx, r.prof = ctx, prof
@@ -180,7 +180,7 @@ func (b *Bound) Run(ctx context.Context, prof *Profile) (err error) {
 	return nil
 }
 
-// Close gives back the memory. Inputs and their tensors may not be used any more.
+// Close frees the memory. Tensors returned by Input must not be used afterwards.
 func (b *Bound) Close() {
 	d := b.run.device
 	b.run.unwatch()

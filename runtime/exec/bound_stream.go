@@ -12,26 +12,25 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// boundStream is the additional memory of a Bound whose runs move the states of a stream.
+// boundStream is the additional memory of a Bound that runs a stream.
 type boundStream struct {
 	stream *Stream
 	given  []tensor.Value // the inputs that the memory was made for; nil for states
 	turns  []*turn        // by state; nil for one in memory with room, or updated in place
-	masks  []byte         // memory of inputs that go with the length
-	looked bool           // steps in Go may look at inputs
+	masks  []byte         // memory of inputs that grow with the length
+	looked bool           // the plan has steps in Go, and they may read inputs
 }
 
-// turn is two tensors of a state outside Go's heap: one that a run reads, and one that it
-// writes.
+// turn is two tensors of a state outside Go's heap: a run reads one and writes the other.
 type turn struct {
 	memory  []byte
 	now, to *tensor.Tensor
 }
 
-// Bind makes memory for runs of the stream on inputs of those extents. Extents that
-// follow the length of the states go on doing so, and all elements of such an input must
-// be equal; they stay as they are. States must lie in memory with room or have fixed
-// extents, and the extents of results may not depend on lengths.
+// Bind makes memory for runs of the stream on inputs with these extents. Extents that follow the
+// length of the states keep following it. All elements of such an input must be equal, and keep
+// their value. States must be in memory with room or have fixed extents, and the extents of results
+// must not depend on lengths.
 func (st *Stream) Bind(inputs []tensor.Value) (*Bound, error) {
 	e := st.exec
 	b := &Bound{run: run{Executor: e, limited: e.limit > 0, budget: e.limit, bound: true}}
@@ -45,8 +44,8 @@ func (st *Stream) Bind(inputs []tensor.Value) (*Bound, error) {
 	return b, nil
 }
 
-// replan makes the memory for the plan of the next run, and keeps what inputs hold and
-// where results go.
+// replan makes the memory for the plan of the next run. It keeps the elements of fixed inputs and
+// the output tensors.
 func (b *Bound) replan() error {
 	st := b.steps.stream
 	if b.frame != nil {
@@ -86,7 +85,7 @@ func (b *Bound) replan() error {
 	return nil
 }
 
-// follow gives the inputs that go with the length the extents that they have now.
+// follow gives the inputs that grow with the length their current extents.
 func (s *boundStream) follow(pl *plan.Plan) {
 	for i, id := range pl.Program.Inputs {
 		slot := &pl.Slots[id]
@@ -107,7 +106,7 @@ func (s *boundStream) follow(pl *plan.Plan) {
 	}
 }
 
-// check refuses plans whose values change their extents from run to run.
+// check rejects plans with values that change their extents from run to run.
 func (s *boundStream) check(pl *plan.Plan) error {
 	if !pl.Done() {
 		return graph.Errorf(graph.ErrUnsupported, "extents depend on elements; use Run of the stream")
@@ -129,8 +128,8 @@ func (s *boundStream) check(pl *plan.Plan) error {
 	return nil
 }
 
-// fillInputs gives the frame the inputs. Those of fixed extents are made once, and hold
-// what the caller gave; those that go with the length are made for every room.
+// fillInputs gives the frame the inputs. Inputs of fixed extents are made once, with the caller's
+// elements. Inputs that grow with the length are made again for every room.
 func (b *Bound) fillInputs(pl *plan.Plan) error {
 	fixed, going := b.steps.layOut(pl)
 	if b.inputs == nil {
@@ -168,8 +167,8 @@ func (b *Bound) fillInputs(pl *plan.Plan) error {
 	return nil
 }
 
-// layOut gives the offsets of inputs of fixed extents in one block of memory, and of those
-// that go with the length in another. Both end with the sizes of the blocks.
+// layOut returns the offsets of inputs of fixed extents in one block of memory, and of inputs that
+// grow with the length in another. Both lists end with the size of their block.
 func (s *boundStream) layOut(pl *plan.Plan) (fixed, going []int) {
 	n := len(pl.Program.Inputs)
 	fixed, going = make([]int, n+1), make([]int, n+1)
@@ -186,7 +185,7 @@ func (s *boundStream) layOut(pl *plan.Plan) (fixed, going []int) {
 	return fixed, going
 }
 
-// repeat fills memory with the element that all elements of t are.
+// repeat fills memory with the first element of t. All elements of t must be equal.
 func repeat(memory []byte, t *tensor.Tensor) error {
 	size := t.DType().Bits() / 8
 	if t.Len() == 0 || size == 0 {
@@ -204,7 +203,7 @@ func repeat(memory []byte, t *tensor.Tensor) error {
 	return nil
 }
 
-// begin makes the frame ready for the next run.
+// begin prepares the frame for the next run.
 func (b *Bound) begin() error {
 	s := b.steps
 	if s.stream.spoilt || b.frame == nil || !s.fits(b.frame.plan) {
@@ -236,7 +235,7 @@ func (b *Bound) begin() error {
 	return b.look()
 }
 
-// look has steps in Go see the inputs that go with the length.
+// look makes tensors of the inputs that grow with the length, for steps in Go.
 func (b *Bound) look() error {
 	if !b.steps.looked {
 		return nil
@@ -258,7 +257,7 @@ func (b *Bound) look() error {
 	return nil
 }
 
-// fits reports whether the states have room for what a run leaves.
+// fits reports whether the states have room for the rows that the next run leaves.
 func (s *boundStream) fits(pl *plan.Plan) bool {
 	for _, h := range s.stream.states {
 		if h.shape == nil {
@@ -274,7 +273,7 @@ func (s *boundStream) fits(pl *plan.Plan) bool {
 	return true
 }
 
-// take puts the state among the tensors that take turns.
+// take moves state i into the tensors of its turn.
 func (s *boundStream) take(d device.Device, i int) error {
 	h := s.stream.states[i]
 	x := s.turns[i]
@@ -299,7 +298,7 @@ func (s *boundStream) take(d device.Device, i int) error {
 	return nil
 }
 
-// end moves the states on.
+// end makes the states and lengths that the run wrote the current ones.
 func (b *Bound) end() {
 	f, s := b.frame, b.steps
 	for i, h := range s.stream.states {
@@ -329,7 +328,7 @@ func (b *Bound) end() {
 	}
 }
 
-// release gives back the memory, and leaves the stream states of its own.
+// release frees the memory. The stream gets copies of the states in it.
 func (s *boundStream) release(d device.Device) {
 	for i, x := range s.turns {
 		if x == nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestCancelWithinStep cancels products that take seconds, in commands of a plan and in
-// those that a step in Go makes.
+// TestCancelWithinStep cancels products that take seconds, in commands of a plan and in commands
+// that a step in Go makes.
 func TestCancelWithinStep(t *testing.T) {
 	const n, features = 3000, 500
 	shape := tensor.Shape{n, n}
@@ -55,8 +55,8 @@ func TestCancelWithinStep(t *testing.T) {
 	}
 }
 
-// checkCancelled cancels runs of a graph. Of a few attempts one must end soon after,
-// whatever else the machine does.
+// checkCancelled cancels runs of a graph. One of a few attempts must end soon after, so a busy
+// machine does not fail the test.
 func checkCancelled(t *testing.T, g *graph.Graph, in []tensor.Value) {
 	const attempts, most = 5, 100 * time.Millisecond
 	d := optest.Device(t)
@@ -79,8 +79,7 @@ func checkCancelled(t *testing.T, g *graph.Graph, in []tensor.Value) {
 	t.Errorf("the run ended %v after it was cancelled", late)
 }
 
-// cancelLater runs the plan, cancels the run when it is under way, and returns how long
-// it went on.
+// cancelLater cancels a run of the plan under way, and returns the time from there to its end.
 func cancelLater(t *testing.T, e *exec.Executor, pl *plan.Plan, in []tensor.Value) time.Duration {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

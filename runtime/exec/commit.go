@@ -37,7 +37,7 @@ func (st *Stream) commit(pl *plan.Plan, results []tensor.Value) error {
 	return st.lengthen(next)
 }
 
-// replace makes a tensor the state, and counts it.
+// replace makes t the state, and counts the change of its memory.
 func (st *Stream) replace(h *held, t *tensor.Tensor) error {
 	n := len(t.Bytes()) - len(h.memory)
 	if h.value != nil {
@@ -54,7 +54,8 @@ func (st *Stream) replace(h *held, t *tensor.Tensor) error {
 	return nil
 }
 
-// lengthen sets the lengths of groups to those of their states.
+// lengthen sets the lengths of groups to the lengths of their states. If states of one group
+// differ, it fails, or gives each state a group if st.apart allows it.
 func (st *Stream) lengthen(lengths []int) error {
 	set := map[*group]bool{}
 	for i, h := range st.states {
@@ -82,7 +83,7 @@ func (st *Stream) part(lengths []int) error {
 		if h.group == nil {
 			continue
 		}
-		h.group.length = lengths[i] // for the rows in memory with room
+		h.group.length = lengths[i] // leaveRoom copies this many rows
 		if err := h.leaveRoom(st); err != nil {
 			return err
 		}

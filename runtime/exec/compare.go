@@ -15,8 +15,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Comparison is a step and the ways in which its device can compute it, that of the
-// plan among them.
+// Comparison is a step and the ways in which its device can compute it, including the plan's.
 type Comparison struct {
 	Node, Op string
 	Inputs   string
@@ -31,10 +30,9 @@ type Way struct {
 	Err   error         // of the kernels, which may reject random inputs
 }
 
-// Compare times, for every step of the plan that runs on the device, all ways to
-// compute it: in turns, so many times each, and on operands of its own, the same for
-// all. Constants are those of the plan, other inputs are random. A label of a node
-// restricts it to steps of that node.
+// Compare times, for every step of the plan that has commands, all ways to compute it, in turns,
+// rounds times each. All ways of a step share operands: constants of the plan, and random elements
+// for other inputs. If node is not empty, only steps of the node with this label are timed.
 func (e *Executor) Compare(ctx context.Context, pl *plan.Plan, node string, rounds int) ([]Comparison, error) {
 	var list []Comparison
 	for i := range pl.Steps {
@@ -86,8 +84,8 @@ func describeTypes(b *device.Binding) string {
 	return strings.Join(parts, ", ")
 }
 
-// trials is recorded steps that share their operands. The base of scratch is 1; those
-// of inputs and outputs follow.
+// trials are recorded steps that share their operands. Base 1 is scratch; the inputs and outputs
+// follow.
 type trials struct {
 	device   device.Device
 	in, out  []*tensor.Tensor
@@ -119,8 +117,8 @@ func (t *trials) operands(b *device.Binding) error {
 	return nil
 }
 
-// operand returns a constant, or zeros in memory of the device as the layout has it; nil for
-// no value.
+// operand returns a constant, or zeros in memory of the device with the extents of the layout. It
+// returns nil for an absent value.
 func (t *trials) operand(v *op.Value, l device.Layout) (*tensor.Tensor, error) {
 	if v == nil {
 		return nil, nil
@@ -150,7 +148,7 @@ func (t *trials) alloc(n int) ([]byte, error) {
 	return b[:n], nil
 }
 
-// record makes a step ready to run on the operands.
+// record prepares a step to run on the operands.
 func (t *trials) record(step *device.Step) error {
 	list := make([]device.Recorded, len(step.Commands))
 	for i := range step.Commands {
@@ -180,7 +178,7 @@ func (t *trials) record(step *device.Step) error {
 	return nil
 }
 
-// sample is the least time of one measurement; shorter steps are repeated.
+// sample is the shortest time of one measurement. Shorter steps are repeated.
 const sample = 200 * time.Microsecond
 
 // measure times the ways in turns.

@@ -13,10 +13,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/plan"
 )
 
-// Stats is what an executor does and has done.
+// Stats is the current load of an executor, and its counts since it was made.
 type Stats struct {
-	Waiting, Running      int           // runs that wait to begin, and that are under way
-	Runs, Failed, Refused int           // that ended, of these with an error, and that never began
+	Waiting, Running      int           // runs that wait to begin, and runs under way
+	Runs, Failed, Refused int           // ended, ended with an error, and never began
 	Waited, Ran           time.Duration // of all runs together
 	RunBytes, StreamBytes int           // taken by runs under way, and by streams and Bounds
 	IdleBytes             int           // kept for later runs
@@ -27,7 +27,7 @@ type counters struct {
 	begun, runs, failed, refused, waited, ran, runBytes, streamBytes atomic.Int64
 }
 
-// Stats returns what the executor does and has done.
+// Stats returns the current load of the executor, and its counts since it was made.
 func (e *Executor) Stats() Stats {
 	c := &e.counts
 	runs := int(c.runs.Load()) // before begun, so that none ends in between
@@ -40,8 +40,8 @@ func (e *Executor) Stats() Stats {
 	}
 }
 
-// enter waits until the run may begin: for a place, and for n bytes of the shared memory. A
-// run that an operator of another run starts does not wait, as the other run waits for it.
+// enter waits for a place, and for n bytes of the shared memory. If an operator of another run
+// started this one, enter does not wait, because the other run waits for this one.
 func (r *run) enter(pl *plan.Plan, n int) error {
 	nested := op.Within(r.ctx)
 	var err error
@@ -98,7 +98,7 @@ func (r *run) waitMemory(n int, nested bool) error {
 	return r.shared.wait(r.ctx, n, &r.line)
 }
 
-// leave ends a run that enter let begin.
+// leave ends a run that enter admitted.
 func (r *run) leave(err error) {
 	c := &r.counts
 	c.ran.Add(int64(now() - r.begun))
@@ -111,7 +111,7 @@ func (r *run) leave(err error) {
 	r.leavePlace()
 }
 
-// epoch is any moment. The time since then is read faster than a moment.
+// epoch is an arbitrary moment. Reading the time since it is faster than reading the clock.
 var epoch = time.Now()
 
 func now() time.Duration { return time.Since(epoch) }
@@ -123,10 +123,11 @@ func (r *run) leavePlace() {
 	}
 }
 
-// leastClaim is the number of bytes that a run under way takes of the shared memory at least.
+// leastClaim is the least number of bytes that claim takes of the shared memory for a run, if as
+// many are left.
 const leastClaim = 64 << 10
 
-// claim takes of the shared memory what the run holds beyond what it has taken.
+// claim takes the bytes that the run holds beyond its earlier claims from the shared memory.
 func (r *run) claim() error {
 	need := r.limit - r.budget - r.claimed
 	if need <= 0 {
@@ -151,7 +152,7 @@ func (r *run) claim() error {
 	return nil
 }
 
-// unclaim gives back what the run has taken of the shared memory.
+// unclaim gives the run's bytes back to the shared memory.
 func (r *run) unclaim() {
 	if r.bound {
 		r.move(-r.claimed)
@@ -171,7 +172,7 @@ func (e *Executor) keep(n int) error {
 	return nil
 }
 
-// move is keep of bytes that are in use already, or gives them back if n is negative.
+// move counts n bytes that are in use already, as keep does. If n is negative it gives them back.
 func (e *Executor) move(n int) {
 	e.shared.move(n)
 	e.counts.streamBytes.Add(int64(n))
@@ -182,7 +183,7 @@ func (e *Executor) move(n int) {
 //go:noinline
 func callOperator(s *plan.Step, c *op.Run) error { return s.Call(c) }
 
-// operatorFrame is the address on the stack of the one call in callOperator.
+// operatorFrame is the return address on the stack of the one call in callOperator.
 var operatorFrame = sync.OnceValue(func() (pc uintptr) {
 	probe := func(*op.Run) error {
 		name := goruntime.FuncForPC(reflect.ValueOf(callOperator).Pointer()).Name()
@@ -198,7 +199,7 @@ var operatorFrame = sync.OnceValue(func() (pc uintptr) {
 	return pc
 })
 
-// stack is the callers of the caller.
+// stack returns the program counters of its caller's callers.
 func stack() []uintptr {
 	pcs := make([]uintptr, 64)
 	for {
@@ -210,6 +211,6 @@ func stack() []uintptr {
 	}
 }
 
-// inOperator reports whether an operator of a run has called the caller, on the goroutine of
-// that run. Such an operator may start a run with a context of its own.
+// inOperator reports whether an operator of a run has called the caller, on the goroutine of that
+// run. Such an operator may start a run with a context of its own.
 func inOperator() bool { return slices.Contains(stack(), operatorFrame()) }

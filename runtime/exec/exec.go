@@ -1,5 +1,5 @@
-// Package exec runs plans: segments of commands on their device, in one call each, and
-// the steps between them that are Go.
+// Package exec runs plans: segments of commands on their device, in one call each, and the steps in
+// Go between them.
 package exec
 
 import (
@@ -17,12 +17,12 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Executor runs plans of one program. Run may be called from many goroutines;
-// each call has frames of its own, and frames are kept for the next calls.
+// Executor runs plans of one program. Run may be called from many goroutines. Each call has frames
+// of its own, and frames are kept for later calls.
 type Executor struct {
 	device device.Device
 	limit  int     // bytes that one run may take; 0 for no limit
-	shared *Memory // beside other executors; nil for no limit
+	shared *Memory // budget shared with other executors; nil for no limit
 	idle   frames
 	memory *recycler // of results
 	line   device.Line
@@ -31,11 +31,11 @@ type Executor struct {
 
 // Limits bound the runs of an executor. The zero value is no limit.
 type Limits struct {
-	// Run is how many bytes one run may take.
+	// Run is the number of bytes that one run may take; 0 for no limit.
 	Run int
-	// Memory is what all runs take their bytes from.
+	// Memory is the budget that all runs take their bytes from; nil for no limit.
 	Memory *Memory
-	// Waiting is how many runs may wait to begin, negative for none, and Patience how long
+	// Waiting is the number of runs that may wait to begin, negative for none. Patience is how long
 	// one waits.
 	Waiting  int
 	Patience time.Duration
@@ -51,21 +51,20 @@ func New(d device.Device, l Limits) *Executor {
 	return e
 }
 
-// Close frees the idle frames and the memory of results that came back. No run may be
-// under way.
+// Close frees the idle frames and the returned memory of results. No run may be under way.
 func (e *Executor) Close() {
 	e.Trim()
 	e.shared.part(e)
 }
 
-// Trim frees the idle frames and the memory of results that came back, and the frames of
-// runs under way when these end.
+// Trim frees the idle frames and the returned memory of results. Frames of runs under way are freed
+// when these end.
 func (e *Executor) Trim() {
 	e.idle.trim()
 	e.memory.trim()
 }
 
-// Warm has memory ready for a run of the plan.
+// Warm prepares memory for a run of the plan.
 func (e *Executor) Warm(pl *plan.Plan) error {
 	r := &run{Executor: e, limited: e.limit > 0, budget: e.limit}
 	f, err := r.frame(pl)
@@ -77,16 +76,15 @@ func (e *Executor) Warm(pl *plan.Plan) error {
 	return nil
 }
 
-// Run computes the results of the plan, in the order of the program's outputs.
-// Inputs are as the plan was made for, in the order of the program's inputs;
-// they are not written, and results do not share their memory. A cancelled
-// context ends the run, also within a step. With a profile, the time of every
-// step is added to it.
+// Run computes the results of the plan, in the order of the program's outputs. Inputs are in the
+// order of the program's inputs, with the types and extents that the plan was made for. They are
+// not written, and results do not share their memory. Cancelling the context ends the run, also
+// within a step. If prof is not nil, the time of every step is added to it.
 func (e *Executor) Run(ctx context.Context, pl *plan.Plan, inputs []tensor.Value, prof *Profile) ([]tensor.Value, error) {
 	return e.start(ctx, pl, inputs, nil, prof)
 }
 
-// start is Run, of a stream unless that is nil.
+// start runs the plan, as a run of the stream st unless st is nil.
 func (e *Executor) start(
 	ctx context.Context, pl *plan.Plan, inputs []tensor.Value, st *Stream, prof *Profile,
 ) (results []tensor.Value, err error) {
@@ -112,35 +110,35 @@ func (e *Executor) start(
 	return results, err
 }
 
-// run is one run of a program, the bodies of its control flow counted in.
+// run is one run of a program, including the bodies of its control flow.
 type run struct {
 	*Executor
 	ctx     context.Context
 	prof    *Profile
-	stop    device.Flag // set when ctx is done; nil when that cannot be
+	stop    device.Flag // set when ctx is done; nil if ctx cannot end
 	watched *device.Watched
 	limited bool
 	budget  int    // bytes left, if limited
-	garbage int    // bytes of Go's heap that the run took and does not need any more
+	garbage int    // bytes of Go's heap that the run took and no longer needs
 	taken   int    // bytes of arenas, scratch and results that frames hold
-	most    int    // that taken was
-	within  string // the nodes whose graphs run, as StepTime has them
+	most    int    // the highest value of taken
+	within  string // path of the bodies that run, as in StepTime.Within
 
 	bound   bool          // the run is of a Bound, which keeps its memory
 	claimed int           // bytes of the shared memory that the run has taken
 	placed  bool          // the run has a place
-	begun   time.Duration // when it did, after it waited
+	begun   time.Duration // when it began, after it waited
 }
 
-// take counts memory of a frame.
+// take counts n bytes of memory of a frame.
 func (r *run) take(f *frame, n int) {
 	f.taken += n
 	r.taken += n
 	r.most = max(r.most, r.taken)
 }
 
-// program runs all stages of a program and returns its results. A stream, unless it is
-// nil, gives lengths and the memory of states.
+// program runs all stages of a program and returns its results. If st is not nil it provides the
+// lengths and the memory of states.
 func (r *run) program(pl *plan.Plan, inputs []tensor.Value, st *Stream) (results []tensor.Value, err error) {
 	var list []*frame
 	defer func() {
@@ -188,7 +186,7 @@ func (r *run) program(pl *plan.Plan, inputs []tensor.Value, st *Stream) (results
 	}
 }
 
-// frame returns a frame for the plan whose memory counts for the run.
+// frame returns a frame for the plan. Its memory counts for the run.
 func (r *run) frame(pl *plan.Plan) (*frame, error) {
 	n := pl.PeakBytes()
 	if r.limited && n > r.budget {
@@ -209,7 +207,7 @@ func (r *run) frame(pl *plan.Plan) (*frame, error) {
 	return f, nil
 }
 
-// release gives back what counts for a frame.
+// release gives the bytes of a frame back to the run's limit.
 func (r *run) release(f *frame) {
 	r.budget += f.held + f.reserved
 	r.taken -= f.taken
@@ -232,12 +230,11 @@ func (r *run) count(n int) error {
 	return r.claim()
 }
 
-// leastGarbage is the memory in bytes that a run drops at least before it has Go's heap
-// collected.
+// leastGarbage is the least memory in bytes that a run drops before it collects Go's heap.
 const leastGarbage = 32 << 20
 
-// collect has Go's heap collected before what the run needs, and what it does not need
-// any more, go beyond the limit by a quarter.
+// collect collects Go's heap if the run's garbage is larger than a quarter of the limit, than
+// leastGarbage, and than the bytes left of the limit.
 func (r *run) collect() {
 	if r.limited && r.garbage > max(r.limit/4, leastGarbage) && r.garbage > r.budget {
 		r.garbage = 0
@@ -245,7 +242,7 @@ func (r *run) collect() {
 	}
 }
 
-// waited reports why a run did not begin.
+// waited returns the error of a run that did not begin.
 func (r *run) waited(pl *plan.Plan, err error) error {
 	switch {
 	case errors.Is(err, graph.ErrMemory):
@@ -257,7 +254,7 @@ func (r *run) waited(pl *plan.Plan, err error) error {
 	return r.fail(pl, nil, err)
 }
 
-// exceeds reports n bytes that go beyond the limit, of which left bytes are free.
+// exceeds returns the error of n bytes beyond the limit, with left bytes free.
 func (r *run) exceeds(n, left int) error {
 	return fmt.Errorf("%w: it takes %d bytes and %d of the memory limit of %d are left; the option MemoryLimit sets it", graph.ErrMemory, n, max(left, 0), r.limit)
 }
@@ -278,7 +275,7 @@ func (r *run) stage(f *frame) error {
 	return nil
 }
 
-// segment runs a segment with its constants in memory. With an error it returns the step
+// segment runs segment i while its constants are held in memory. With an error it returns the step
 // that failed.
 func (r *run) segment(f *frame, i int) (at int, err error) {
 	seg := &f.plan.Segments[i]
@@ -303,8 +300,7 @@ func (r *run) segment(f *frame, i int) (at int, err error) {
 	return r.commands(f, i)
 }
 
-// commands runs a segment in one call of the device. With an error it returns the step
-// that failed.
+// commands runs a segment in one call of the device. With an error it returns the step that failed.
 func (r *run) commands(f *frame, i int) (int, error) {
 	seg := &f.plan.Segments[i]
 	s, err := f.segment(i)
@@ -334,8 +330,8 @@ func (r *run) commands(f *frame, i int) (int, error) {
 	return 0, nil
 }
 
-// alignedAll returns the values with every tensor in a sequence, an optional or a map as kernels
-// need it.
+// alignedAll returns the values with the tensors of sequences, optionals and maps aligned as
+// kernels need them.
 func alignedAll(values []tensor.Value) []tensor.Value {
 	list := values
 	for i, v := range values {
@@ -356,7 +352,7 @@ func isAligned(v tensor.Value) bool {
 	return all
 }
 
-// fail says where a run ended.
+// fail returns err with the place in the model where a run ended.
 func (r *run) fail(pl *plan.Plan, s *plan.Step, err error) error {
 	var n *graph.Node
 	if s != nil {

@@ -19,9 +19,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// The operators of these tests, in a domain of their own: float32 vectors,
-// element by element. Their results depend on every element and operand, so a
-// value that is overwritten too early changes the outputs.
+// The operators of these tests, in a domain of their own: float32 vectors, element by element.
+// Their results depend on every element and operand, so a value that is overwritten too early
+// changes the outputs.
 const domain = "test"
 
 type elementwise struct {
@@ -70,7 +70,7 @@ func (part) Run(c *op.Run) error {
 	return nil
 }
 
-// keepPositive has an output whose extent depends on the elements.
+// keepPositive has an output with an extent that depends on the elements.
 type keepPositive struct{}
 
 func (keepPositive) Infer(c *op.Infer) error {
@@ -213,8 +213,8 @@ func naive(t testing.TB, m *graph.Model, inputs []*tensor.Tensor) []*tensor.Tens
 	return list
 }
 
-// randomModel chains operators over values chosen at random, so that lifetimes,
-// views, in-place steps and sizes mix in every way.
+// randomModel chains operators over values chosen at random, so that lifetimes, views, in-place
+// steps and sizes mix in every way.
 func randomModel(r *rand.Rand, nodes, length int) *graph.Model {
 	type value struct {
 		name   string
@@ -248,7 +248,7 @@ func randomModel(r *rand.Rand, nodes, length int) *graph.Model {
 		case k < 11:
 			list = append(list, node("Late", x.name+" "+y.name, out))
 			list = append(list, node("Step", out, out+"s"))
-			continue // of unknown extent to the planner: nothing else may use it
+			continue // the planner does not know its extents: nothing else may use it
 		default:
 			list = append(list, node("Sum", x.name+" "+x.name, out))
 		}

@@ -1,4 +1,4 @@
 package exec
 
-// KeepNoResults has memory made for every result: none comes back.
+// KeepNoResults makes the executor allocate every result anew.
 func (e *Executor) KeepNoResults() { e.memory = newRecycler(1, nil) }

@@ -7,7 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// fetch makes the values whose extents an accelerator counted.
+// fetch makes the values with extents that an accelerator counted.
 func (r *run) fetch(f *frame, at int) error {
 	bring := func() error { return f.bring(at) }
 	if r.prof != nil {
@@ -16,7 +16,7 @@ func (r *run) fetch(f *frame, at int) error {
 	return bring()
 }
 
-// bring reads the number that was counted, and as much of the outputs as there is.
+// bring reads the number that was counted, and the counted part of each output.
 func (f *frame) bring(at int) error {
 	s := &f.plan.Steps[at]
 	from := func(k int) int { return f.plan.Slots[s.In[k]].Offset }

@@ -11,8 +11,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// frame is the memory of one run of one plan: the arena, scratch, the commands with
-// their addresses, and the tensors that steps in Go look at.
+// frame is the memory of one run of one plan: the arena, scratch, the commands with their
+// addresses, and the tensors that steps in Go read.
 type frame struct {
 	device   device.Device
 	plan     *plan.Plan
@@ -20,11 +20,11 @@ type frame struct {
 	scratch  []byte
 	memory   device.Memory    // of an accelerator; nil for none
 	segments []device.Segment // by segment of the plan; nil for a step in Go or no command
-	fixed    []*tensor.Tensor // by value id: those that stay from run to run
-	values   []tensor.Value   // by value id: those that were asked for
+	fixed    []*tensor.Tensor // by value id: tensors that stay from run to run
+	values   []tensor.Value   // by value id: values that were asked for
 	shared   []bool           // by value id: it may share memory with another
 	lengths  func(symbol string) (int, bool)
-	sizes    []tensor.Shape // by value id: extents over lengths, of those that were asked for
+	sizes    []tensor.Shape // by value id: extents over lengths, for values that were asked for
 	pinned   device.Pinner
 	more     scratch // for steps in Go
 	call     op.Run
@@ -32,10 +32,10 @@ type frame struct {
 	repeats  []*repetition // of the step that runs
 
 	run      *run
-	held     int // bytes that the plan takes and that count for the run's limit
-	reserved int // bytes that steps took beside them and that count for it
+	held     int // bytes of the plan that count for the run's limit
+	reserved int // bytes that steps took beside held, and that count for the limit
 	taken    int // bytes that the run took for the frame
-	epoch    int // of the idle frames when it was taken from them
+	epoch    int // of the idle frames when the frame was taken from them
 }
 
 // setUp makes the frame fit the plan.
@@ -75,7 +75,7 @@ func (f *frame) setUp(pl *plan.Plan) error {
 	return nil
 }
 
-// resize sets the lengths over which extents are expressions.
+// resize sets the lengths that symbolic extents are computed from.
 func (f *frame) resize(lengths func(symbol string) (int, bool)) error {
 	f.lengths = lengths
 	for _, s := range f.segments {
@@ -92,13 +92,13 @@ func (f *frame) resize(lengths func(symbol string) (int, bool)) error {
 		}
 		f.sizes[id], f.fixed[id] = f.sizes[id][:0], nil
 		if s.Place == plan.Arena || s.Place == plan.View {
-			f.values[id] = nil // which fix made
+			f.values[id] = nil // fix made it for the old lengths
 		}
 	}
 	return nil
 }
 
-// shape returns the extents of a value; nil when only a step finds them out.
+// shape returns the extents of a value, or nil if only a step determines them.
 func (f *frame) shape(id int) tensor.Shape {
 	s := &f.plan.Slots[id]
 	if s.Most == nil || s.Shape != nil {
@@ -149,7 +149,7 @@ func (f *frame) record(seg *plan.Segment) (device.Segment, error) {
 	return f.device.Record(seg.Recorded)
 }
 
-// set gives an input its value.
+// set sets the value of id, an input of the frame.
 func (f *frame) set(id int, v tensor.Value) {
 	if t, ok := v.(*tensor.Tensor); ok {
 		t = t.Aligned()
@@ -159,7 +159,7 @@ func (f *frame) set(id int, v tensor.Value) {
 	f.values[id] = v
 }
 
-// rebase tells the commands where a value lies whose place is not in the plan.
+// rebase tells the commands the address of a value that the plan does not place, and pins it.
 func (f *frame) rebase(id int, t *tensor.Tensor) {
 	if f.plan.Slots[id].Base == 0 || len(f.segments) == 0 {
 		return
@@ -168,10 +168,10 @@ func (f *frame) rebase(id int, t *tensor.Tensor) {
 	f.readdress(id, t)
 }
 
-// readdress is rebase for memory that stays where it is.
+// readdress is rebase for memory that does not move.
 func (f *frame) readdress(id int, t *tensor.Tensor) { f.readdressAt(id, t.Bytes()) }
 
-// attach tells the commands in which memory of an accelerator a value lies.
+// attach tells the commands which memory of an accelerator holds a value.
 func (f *frame) attach(id int, m device.Memory) {
 	for _, s := range f.segments {
 		if a, ok := s.(device.AcceleratorSegment); ok {
@@ -189,7 +189,7 @@ func (f *frame) readdressAt(id int, memory []byte) {
 	}
 }
 
-// inherit takes over the values of the stage before that this one reads.
+// inherit copies the values that this stage reads from the earlier stage.
 func (f *frame) inherit(from *frame) {
 	for id := range f.plan.Slots {
 		if f.plan.Slots[id].Place == plan.Earlier {
@@ -199,7 +199,7 @@ func (f *frame) inherit(from *frame) {
 	}
 }
 
-// value returns the value of that id as Go sees it; nil when it is not there.
+// value returns the value with this id as steps in Go see it, or nil if it is absent.
 func (f *frame) value(id int) tensor.Value {
 	if v := f.values[id]; v != nil {
 		return v
@@ -214,8 +214,8 @@ func (f *frame) value(id int) tensor.Value {
 	return t
 }
 
-// fix makes the tensor of a value that lies where the plan says. It stays from run to
-// run unless it is a view of a value that does not.
+// fix makes the tensor of a value in the place that the plan gives it. It stays from run to run,
+// except for a view of a value that does not.
 func (f *frame) fix(id int) *tensor.Tensor {
 	s := &f.plan.Slots[id]
 	var t *tensor.Tensor
@@ -245,7 +245,7 @@ func (f *frame) fix(id int) *tensor.Tensor {
 	return t
 }
 
-// segment is segment i with the results in it that commands make.
+// segment returns segment i, after it has made the results that its commands write.
 func (f *frame) segment(i int) (device.Segment, error) {
 	seg := &f.plan.Segments[i]
 	for at := seg.First; at < seg.End; at++ {
@@ -269,7 +269,7 @@ func (f *frame) bury(step int) {
 	}
 }
 
-// reset forgets what belongs to the run that ended.
+// reset forgets everything that belongs to the run that ended.
 func (f *frame) reset() {
 	clear(f.values)
 	clear(f.shared)
@@ -327,7 +327,7 @@ func (f *frame) keep(v tensor.Value) (tensor.Value, error) {
 	return tensor.Own(v), nil
 }
 
-// holdConst has a constant in memory until drop.
+// holdConst holds a constant in memory until drop is called.
 func holdConst(w device.Weights, t *tensor.Tensor) (drop func(), err error) {
 	list := [][]byte{t.Bytes()}
 	if w.Takes(list[0]) == 0 {
@@ -336,8 +336,8 @@ func holdConst(w device.Weights, t *tensor.Tensor) (drop func(), err error) {
 	return func() { w.Drop(list) }, w.Hold(list)
 }
 
-// computes returns the last stage in which a value is computed; the last of all for a view of a
-// value of an earlier one.
+// computes returns the last stage that computes a value. For a view of a value of an earlier stage
+// it returns the last of all.
 func computes(stages []*frame, id int) *frame {
 	for k := len(stages) - 1; k >= 0; k-- {
 		if p := stages[k].plan.Slots[stages[k].plan.Root(id)].Place; p != plan.Unused && p != plan.Earlier {
@@ -347,9 +347,9 @@ func computes(stages []*frame, id int) *frame {
 	return stages[len(stages)-1]
 }
 
-// collect returns the values of the program's outputs, none of which shares memory
-// with another, with an input, with a constant or with a frame. Results that are states of
-// the stream and lie in its memory are nil. The stages of the run are in order.
+// collect returns the values of the program's outputs. No output shares memory with another, with
+// an input, with a constant or with a frame. Results that are states in the stream's memory are
+// nil. The stages of the run are in order.
 func collect(stages []*frame, st *Stream) ([]tensor.Value, error) {
 	last := stages[len(stages)-1]
 	list := make([]tensor.Value, len(last.plan.Program.Outputs))

@@ -22,7 +22,7 @@ func (x *repetition) Grow(states []op.LoopState, in []tensor.Value, room int) (b
 		if err := x.outer.Reserve(tensor.Footprint(v)); err != nil {
 			return false, err
 		}
-		if values[i] = tensor.Own(v); values[i] == v { // the stream changes what it owns
+		if values[i] = tensor.Own(v); values[i] == v { // the stream changes its states in place
 			values[i] = v.(*tensor.Tensor).Clone()
 		}
 	}
@@ -41,8 +41,8 @@ func (x *repetition) Grow(states []op.LoopState, in []tensor.Value, room int) (b
 	return held, err
 }
 
-// chooseGrown is choose while states grow. If the plan for the inputs does not grow them it
-// reports false, and the states are inputs again.
+// chooseGrown is choose while states grow. If the plan for the inputs does not grow them, it
+// returns false and makes the states inputs again.
 func (x *repetition) chooseGrown(in []tensor.Value) (held bool, err error) {
 	g := x.grown
 	for i, v := range in {
@@ -67,7 +67,7 @@ func (x *repetition) chooseGrown(in []tensor.Value) (held bool, err error) {
 			}
 		}
 		x.leave()
-		_ = g.take(-g.Bytes()) // less than before cannot be too much
+		_ = g.take(-g.Bytes()) // giving bytes back cannot exceed the limit
 		g.Close()
 		x.grown = nil
 		return false, nil
@@ -91,7 +91,7 @@ func (x *repetition) State(input int) (tensor.Value, error) {
 	return h.tensor()
 }
 
-// commit moves the growing states on.
+// commit makes the growing states that the run wrote the current ones.
 func (x *repetition) commit() error {
 	if x.grown == nil {
 		return nil
@@ -105,7 +105,7 @@ func (x *repetition) commit() error {
 	return nil
 }
 
-// grows reports whether the plan serves all lengths of the states up to their rooms and leaves
+// grows reports whether the plan serves all lengths of the states up to their rooms, and keeps
 // their other extents.
 func (st *Stream) grows(pl *plan.Plan) bool {
 	if st.numbers != nil || !pl.Done() {
@@ -125,8 +125,8 @@ func (st *Stream) grows(pl *plan.Plan) bool {
 	})
 }
 
-// planned returns the plan of the last run if it is one for these inputs, and the rooms hold what
-// a run of it leaves; else nil.
+// planned returns the plan of the last run if it fits these inputs and the rooms hold the rows that
+// a run of it leaves. Otherwise it returns nil.
 func (st *Stream) planned(inputs []tensor.Value) *plan.Plan {
 	pl := st.last
 	if pl == nil || st.numbers != nil || st.spoilt {

@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// takes reports whether a value of that shape can be the state.
+// takes reports whether a value of this shape can be the state.
 func (h *held) takes(shape tensor.Shape) bool {
 	if len(shape) != len(h.shape) {
 		return false
@@ -23,13 +23,13 @@ func (h *held) takes(shape tensor.Shape) bool {
 	return true
 }
 
-// blocks is how many blocks of rows there are, and the bytes of a row in a block.
+// blocks returns the number of blocks of rows, and the bytes of a row in a block.
 func (h *held) blocks() (count, row int) {
 	return h.shape[:h.axis].Len(), h.dtype.Bytes(h.shape[h.axis+1:].Len())
 }
 
-// inRoom reports whether the state lies in memory with the room of its group: of the
-// session, or of an accelerator.
+// inRoom reports whether the state is in memory with the room of its group: memory of the
+// accelerator if offloaded, else of the session.
 func (h *held) inRoom(offloaded bool) bool {
 	return h.rows == h.group.room && (h.memory != nil && !offloaded || h.offloaded != nil && offloaded)
 }
@@ -72,7 +72,7 @@ func (h *held) enterRoom(st *Stream, offloaded bool) error {
 		}
 	}
 	if st.count != nil {
-		_ = st.count(-len(src)) // less than before cannot be too much
+		_ = st.count(-len(src)) // giving bytes back cannot exceed the limit
 	}
 	h.release(st)
 	h.memory, h.offloaded, h.rows, h.value = b, m, h.group.room, nil
@@ -105,7 +105,7 @@ func (st *Stream) offload(b []byte) (device.Memory, error) {
 	return m, nil
 }
 
-// release gives back the memory with room.
+// release frees the memory with room.
 func (h *held) release(st *Stream) {
 	st.exec.device.Free(h.memory)
 	if h.offloaded != nil {
@@ -114,7 +114,7 @@ func (h *held) release(st *Stream) {
 	h.memory, h.offloaded, h.rows = nil, nil, 0
 }
 
-// content returns the bytes of the state, and the rows that a block of them has room for.
+// content returns the bytes of the state, and the rows that each of its blocks has room for.
 func (h *held) content() (b []byte, rows int, err error) {
 	switch {
 	case h.value != nil:
@@ -174,8 +174,8 @@ func (h *held) tensor() (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// copyRows copies the first rows of each block of src, which has from rows to a block, to
-// dst, which has to.
+// copyRows copies the first rows of each block of src to dst. A block has room for from rows in
+// src, and for to rows in dst.
 func copyRows(dst, src []byte, blocks, row, to, from, rows int) {
 	for i := range blocks {
 		copy(dst[i*to*row:(i*to+rows)*row], src[i*from*row:(i*from+rows)*row])
@@ -193,8 +193,8 @@ func product(list ...int) (int, bool) {
 	return n, true
 }
 
-// Reset empties the states: growing ones have no rows, others hold zeros. Extents are
-// those of the next inputs.
+// Reset empties the states: growing ones have no rows, others hold zeros. The next inputs determine
+// their extents again.
 func (st *Stream) Reset() {
 	for _, h := range st.states {
 		h.release(st)
@@ -207,7 +207,7 @@ func (st *Stream) Reset() {
 	st.settle()
 }
 
-// claim takes n bytes of the shared memory for states that are to take so many more.
+// claim takes n bytes of the shared memory, by which the states are about to grow.
 func (st *Stream) claim(n int) error {
 	if st.count != nil || n <= 0 {
 		return nil
@@ -219,7 +219,7 @@ func (st *Stream) claim(n int) error {
 	return nil
 }
 
-// settle counts the bytes that the states take of the shared memory now.
+// settle counts the bytes of the shared memory that the states take now.
 func (st *Stream) settle() {
 	if st.count != nil {
 		return
@@ -234,7 +234,7 @@ func (st *Stream) settle() {
 	}
 }
 
-// bytes is the memory of the state outside an accelerator.
+// bytes returns the memory of the state outside an accelerator.
 func (h *held) bytes() int {
 	n := len(h.memory)
 	if h.value != nil {
@@ -243,8 +243,8 @@ func (h *held) bytes() int {
 	return n
 }
 
-// Truncate cuts the growing states to their first n rows. All states must grow, and be
-// that long.
+// Truncate cuts the growing states to their first n rows. All states must grow, and have at least n
+// rows.
 func (st *Stream) Truncate(n int) error {
 	for _, h := range st.states {
 		switch {
@@ -301,7 +301,7 @@ func (st *Stream) Fork() (*Stream, error) {
 	return out, nil
 }
 
-// copy makes the state of a stream a copy of another of the same extents.
+// copy makes the state a copy of from, a state with the same extents.
 func (h *held) copy(from *held, st *Stream) error {
 	if from.value != nil {
 		h.value = from.value.Clone()
@@ -328,7 +328,7 @@ func (h *held) copy(from *held, st *Stream) error {
 	return nil
 }
 
-// State returns a copy of the state that an input of that name reads; nil before its extents
+// State returns a copy of the state that the input with this name reads, or nil before its extents
 // are known.
 func (st *Stream) State(input string) (*tensor.Tensor, error) {
 	h, err := st.find(input)
@@ -342,8 +342,8 @@ func (st *Stream) State(input string) (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// SetState has the next run read a copy of t as an input. States that are called equally
-// long must be set together: the length is that of the last.
+// SetState copies t to the state that the next run reads as this input. If the model gives states
+// the same length, set them together: the last one sets the length of all.
 func (st *Stream) SetState(input string, t *tensor.Tensor) error {
 	h, err := st.find(input)
 	if err != nil {
@@ -377,7 +377,7 @@ func (st *Stream) find(input string) (*held, error) {
 	return st.states[i], nil
 }
 
-// Bytes returns the memory of the states.
+// Bytes returns the memory of the states, in bytes.
 func (st *Stream) Bytes() int {
 	n := 0
 	for _, h := range st.states {
@@ -388,5 +388,5 @@ func (st *Stream) Bytes() int {
 	return n
 }
 
-// Close gives back the memory of the states.
+// Close frees the memory of the states.
 func (st *Stream) Close() { st.Reset() }

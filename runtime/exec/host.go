@@ -61,7 +61,7 @@ func (r *run) hostRun(f *frame, s *plan.Step) error {
 	if err := f.outputs(s); err != nil {
 		return err
 	}
-	// After made has copied what lies in the memory of repetitions, or in scratch.
+	// Runs after f.made has copied values from scratch and from the memory of repetitions.
 	defer f.more.rewind(f.device)
 	if s.Bodies != nil {
 		defer f.endRepeats()
@@ -92,7 +92,7 @@ func (r *run) hostRun(f *frame, s *plan.Step) error {
 	return nil
 }
 
-// made notes a value that a step made by itself. Sole says that nothing else refers to its
+// made stores a value that a step allocated itself. If sole is true, nothing else refers to its
 // memory.
 func (f *frame) made(id int, v tensor.Value, sole bool) error {
 	s := &f.plan.Slots[id]
@@ -101,7 +101,7 @@ func (f *frame) made(id int, v tensor.Value, sole bool) error {
 		return graph.Errorf(graph.ErrShape, "output %q is %v where %v%v was inferred", f.plan.Program.Names[id], t, s.Type.DType, f.shape(id))
 	}
 	if t, ok := v.(*tensor.Tensor); ok && t.IsBorrowed() {
-		sole = true // what keep makes of it
+		sole = true // keep copies it
 	}
 	v, err := f.keep(v)
 	if err != nil {
@@ -112,7 +112,7 @@ func (f *frame) made(id int, v tensor.Value, sole bool) error {
 	return nil
 }
 
-// outputs makes the outputs of a step that do not lie in the arena.
+// outputs makes the outputs of a step that are not in the arena.
 func (f *frame) outputs(s *plan.Step) error {
 	var inferred []*op.Value
 	if s.Dynamic && !s.Row.DynamicOutputs {
@@ -160,7 +160,7 @@ func (f *frame) outputs(s *plan.Step) error {
 	return nil
 }
 
-// Output makes output i of the step that runs, in Go's heap.
+// Output makes output i of the current step, in Go's heap.
 func (f *frame) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
 	if err := shape.Check(); err != nil {
 		return nil, graph.Errorf(graph.ErrShape, "output %d: %w", i, err)
@@ -172,7 +172,7 @@ func (f *frame) Output(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tenso
 	return f.call.Out[i], nil
 }
 
-// Tensor makes a tensor in Go's heap that counts.
+// Tensor makes a tensor in Go's heap, and counts its bytes.
 func (f *frame) Tensor(d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
 	if err := f.Reserve(tensor.SizeOf(d, shape)); err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func (f *frame) heap(d tensor.DType, shape tensor.Shape) *tensor.Tensor {
 	return f.run.memory.tensor(d, shape)
 }
 
-// Scratch returns memory for the step that runs.
+// Scratch returns memory for the current step.
 func (f *frame) Scratch(n int) ([]byte, error) {
 	if left := f.run.budget - f.more.bytes(); f.run.limited && !f.more.has(n) && n > left {
 		return nil, fmt.Errorf("scratch: %w", f.run.exceeds(n, left))
@@ -196,8 +196,8 @@ func (f *frame) Scratch(n int) ([]byte, error) {
 	return f.more.take(f.device, n)
 }
 
-// Reserve counts n bytes until the frame's run ends, and gives memory of Go's heap back
-// where n is negative.
+// Reserve counts n bytes until the frame's run ends. If n is negative, it gives bytes of Go's heap
+// back.
 func (f *frame) Reserve(n int) error {
 	f.reserved += n
 	if n < 0 {
@@ -206,15 +206,15 @@ func (f *frame) Reserve(n int) error {
 	return f.run.count(n)
 }
 
-// scratch hands out memory that lasts to the end of a step in Go. Blocks are kept for
-// the next step, and several become one, so that steps soon need no new ones.
+// scratch hands out memory for one step in Go. Blocks are kept for the next step, and several are
+// replaced by one, so that later steps need no new blocks.
 type scratch struct {
 	blocks [][]byte
 	used   int // of the last block
-	want   int // bytes that one step took in all, when that was more than a block
+	want   int // bytes that one step took in all, if more than a block
 }
 
-// take returns n bytes at a multiple of 64 that no other call of the step has.
+// take returns n bytes, aligned to 64, that no other call in the step gets.
 func (s *scratch) take(d device.Device, n int) ([]byte, error) {
 	size := device.AlignUp(n)
 	if !s.has(n) {
@@ -234,7 +234,7 @@ func (s *scratch) has(n int) bool {
 	return len(s.blocks) > 0 && device.AlignUp(n) <= len(s.blocks[len(s.blocks)-1])-s.used
 }
 
-// bytes returns the memory that is held.
+// bytes returns the bytes of all blocks.
 func (s *scratch) bytes() int {
 	total := 0
 	for _, b := range s.blocks {

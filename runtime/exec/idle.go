@@ -7,26 +7,26 @@ import (
 	"github.com/nacre-ml/nacre/runtime/plan"
 )
 
-// frames is the memory of runs that have ended, for later ones: of every plan as many
-// frames as the device admits runs at a time. Beyond the frames of one plan they are
-// bounded in number and in bytes.
+// frames is the memory of ended runs, kept for later ones. Each plan keeps at most as many frames
+// as the device admits runs at a time. The list may hold that number of frames of any size; beyond
+// it, number and bytes are bounded.
 type frames struct {
 	mu     sync.Mutex
 	places int      // runs that the device admits at a time
-	shared *Memory  // that the frames take their bytes from
-	list   []*frame // the one that ended first in front
+	shared *Memory  // budget that the frames take their bytes from
+	list   []*frame // the one that ended first is in front
 	bytes  int      // of list
 	epoch  int      // how often trim was called
 }
 
-// The bounds of idle frames beyond those of one plan.
+// Bounds of the list of idle frames, once it is longer than the device admits runs.
 const (
 	maxIdleFrames = 64
 	maxIdleBytes  = 64 << 20
 )
 
-// get returns a frame for the plan: one that was set up for it, else a new one, or one
-// of another plan where the bounds are reached.
+// get returns a frame for the plan: one that was set up for it, else a new one. If the bounds are
+// reached, it sets up a frame of another plan instead.
 func (fs *frames) get(pl *plan.Plan, d device.Device) (*frame, error) {
 	f := fs.take(pl)
 	if f.plan == pl {
@@ -58,8 +58,8 @@ func (fs *frames) take(pl *plan.Plan) *frame {
 	return f
 }
 
-// fitting returns the frame that ended first of those whose memory is enough for the plan;
-// else the one that ended first.
+// fitting returns the index of the frame that ended first among the frames with enough memory for
+// the plan. If none has enough, it returns 0, the frame that ended first of all.
 func (fs *frames) fitting(pl *plan.Plan) int {
 	for i, f := range fs.list {
 		if len(f.arena) >= pl.ArenaBytes && len(f.scratch) >= pl.ScratchBytes {
@@ -76,7 +76,7 @@ func (fs *frames) put(f *frame) {
 	}
 }
 
-// keep adds a frame to the list and returns those for which there is no room.
+// keep adds a frame to the list and returns the frames to free.
 func (fs *frames) keep(f *frame) (rest []*frame) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -101,8 +101,7 @@ func (fs *frames) keep(f *frame) (rest []*frame) {
 	return rest
 }
 
-// beyond reports whether the list with so many frames and bytes more goes beyond the
-// bounds.
+// beyond reports whether the list exceeds the bounds with n more frames of so many bytes in all.
 func (fs *frames) beyond(n, bytes int) bool {
 	if len(fs.list)+n <= fs.places {
 		return false
@@ -121,7 +120,7 @@ func (fs *frames) remove(i int) *frame {
 	return f
 }
 
-// trim frees the idle frames. Those that are in use are freed when they are put back.
+// trim frees the idle frames. Frames in use are freed when they are put back.
 func (fs *frames) trim() {
 	fs.mu.Lock()
 	fs.epoch++
@@ -141,7 +140,7 @@ func (fs *frames) drop() {
 	fs.shared.give(bytes)
 }
 
-// held is the bytes of the idle frames.
+// held returns the bytes of the idle frames.
 func (fs *frames) held() int {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()

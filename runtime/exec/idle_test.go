@@ -37,8 +37,8 @@ func heldFrames(fs *frames) int {
 	return n
 }
 
-// TestIdleFramesOfAPlan runs one plan many times at once: as many frames stay as runs
-// are admitted, whatever their size.
+// TestIdleFramesOfAPlan runs one plan many times at once. The number of idle frames is the number
+// of runs that are admitted, for small and large frames.
 func TestIdleFramesOfAPlan(t *testing.T) {
 	d := optest.Device(t)
 	for _, arena := range []int{1 << 10, maxIdleBytes} {
@@ -59,8 +59,7 @@ func TestIdleFramesOfAPlan(t *testing.T) {
 	}
 }
 
-// TestIdleFramesOfPlans runs plans in turn: each keeps its frame until the bounds are
-// reached.
+// TestIdleFramesOfPlans runs plans in turn. Each keeps its frame until the bounds are reached.
 func TestIdleFramesOfPlans(t *testing.T) {
 	d := optest.Device(t)
 	fs := &frames{places: 2}
@@ -81,7 +80,7 @@ func TestIdleFramesOfPlans(t *testing.T) {
 	}
 }
 
-// TestTrimDuringARun trims while a frame is in use: it is freed when it is put back.
+// TestTrimDuringARun trims while a frame is in use. The frame is freed when it is put back.
 func TestTrimDuringARun(t *testing.T) {
 	d := optest.Device(t)
 	fs := &frames{places: 2}

@@ -9,18 +9,17 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// loop is a Stream of a graph that a step's node holds, within a run.
+// loop is a Stream of a body of the step's node, within a run.
 type loop struct {
 	*Stream
 	run   *run
 	frame *frame
 	at    *plan.Step
 	attr  string
-	block []byte // that Gather keeps while blocks move in a circle
+	block []byte // spare block, for Gather
 }
 
-// loop returns a stream of a graph that the step's node holds. Its memory lasts to the
-// end of the step.
+// loop returns a stream of a body of the step's node. Its memory lasts to the end of the step.
 func (r *run) loop(f *frame, s *plan.Step, attr string, l *op.Loop) (op.Stream, error) {
 	return r.newLoop(f, s, attr, l)
 }
@@ -48,10 +47,10 @@ func (r *run) newLoop(f *frame, s *plan.Step, attr string, l *op.Loop) (*loop, e
 	return x, nil
 }
 
-// endLoops gives back the memory of the streams of a step.
+// endLoops frees the memory of the streams of a step.
 func (f *frame) endLoops() {
 	for _, x := range f.loops {
-		_ = x.take(-x.Bytes() - len(x.block)) // less than before cannot be too much
+		_ = x.take(-x.Bytes() - len(x.block)) // giving bytes back cannot exceed the limit
 		x.Close()
 		f.device.Free(x.block)
 	}
@@ -64,7 +63,7 @@ func (x *loop) take(n int) error {
 	return x.run.count(n)
 }
 
-// Run runs the graph and moves the states on.
+// Run runs the graph and updates the states.
 func (x *loop) Run(in []tensor.Value) ([]tensor.Value, error) {
 	b, err := bodyOf(x.at, x.attr, in, x.Holds)
 	if err != nil {
@@ -80,7 +79,7 @@ func (x *loop) Run(in []tensor.Value) ([]tensor.Value, error) {
 	})
 }
 
-// Set replaces the states by values, which the stream owns from then on.
+// Set replaces the states by values. The stream owns them from then on.
 func (x *loop) Set(values []tensor.Value) error {
 	if len(values) != len(x.states) {
 		return graph.Errorf(graph.ErrFormat, "graph %q has %d states and is given %d", x.attr, len(x.states), len(values))
@@ -110,13 +109,13 @@ func (x *loop) Set(values []tensor.Value) error {
 	return x.lengthen(lengths)
 }
 
-// move copies a block over another. One of them may be the spare one, -1.
+// move copies block from over block to. One of them may be spare.
 type move struct{ to, from int }
 
-// spare is the block that is kept while blocks move in a circle.
+// spare is the index of the extra block that holds a copy while blocks move in a circle.
 const spare = -1
 
-// moves returns an order in which the blocks become those that from names without
+// moves returns copies, in order, that give each block i the elements of block from[i]. It needs no
 // memory but the spare block.
 func moves(from []int) []move {
 	readers, free := make([]int, len(from)), []int{}
@@ -155,8 +154,7 @@ func moves(from []int) []move {
 	return list
 }
 
-// Gather makes the blocks of each state along an axis those that from names, where the
-// state lies.
+// Gather replaces each block i along an axis of every state by block from[i], in place.
 func (x *loop) Gather(axis int, from []int) error {
 	for _, source := range from {
 		if source < 0 || source >= len(from) {
@@ -188,7 +186,7 @@ func (x *loop) gather(h *held, axis int, list []move) error {
 		memory, room = h.value.Bytes(), h.group.length
 	}
 	_, row := h.blocks()
-	heads := h.shape[axis+1 : h.axis].Len() // runs of rows in a block
+	heads := h.shape[axis+1 : h.axis].Len() // groups of consecutive rows in a block
 	size := heads * room * row
 	if err := x.keep(size); err != nil {
 		return err

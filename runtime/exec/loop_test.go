@@ -20,7 +20,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// counting is a device that counts requests for memory.
+// counting is a device that counts allocations.
 type counting struct {
 	device.Device
 	asked, held int
@@ -52,10 +52,10 @@ const (
 	copied  = "copied"  // the present is a copy
 	slides  = "slides"  // one of two presents is cut to its last 5 rows
 	both    = "both"    // one is cut and one a copy
-	first   = "first"   // a graph of the first run gives the caches to which rows are added
+	first   = "first"   // a graph of the first run makes the caches; later runs add rows to them
 )
 
-// noise returns a maker of weights.
+// noise returns a function that makes weights.
 func noise(b *graph.Builder, r *rand.Rand, scale float64) func(shape ...int) string {
 	return func(shape ...int) string {
 		x := tensor.New(tensor.F32, shape...)
@@ -66,7 +66,7 @@ func noise(b *graph.Builder, r *rand.Rand, scale float64) func(shape ...int) str
 	}
 }
 
-// declared is a type whose extents are words.
+// declared returns a type with named extents.
 func declared(d tensor.DType, text ...string) graph.Type {
 	dims := make(graph.Dims, len(text))
 	for i, x := range text {
@@ -75,7 +75,7 @@ func declared(d tensor.DType, text ...string) graph.Type {
 	return graph.TensorOf(d, dims)
 }
 
-// loopDecoder is a decoder of two layers.
+// loopDecoder builds a decoder of two layers.
 func loopDecoder(b *graph.Builder, form string) *graph.Graph {
 	weight := noise(b, rand.New(rand.NewPCG(3, 4)), 0.5)
 	heads, size := fmt.Sprint(loopHeads), fmt.Sprint(loopSize)
@@ -114,7 +114,7 @@ func loopDecoder(b *graph.Builder, form string) *graph.Graph {
 	return b.Graph()
 }
 
-// loopSearch is a search with that decoder for texts of so many tokens.
+// loopSearch builds a search with loopDecoder, for texts of most tokens.
 func loopSearch(t *testing.T, name, form string, most int) *graph.Model {
 	t.Helper()
 	number := func(v int32) *tensor.Tensor {
@@ -143,7 +143,7 @@ func loopSearch(t *testing.T, name, form string, most int) *graph.Model {
 	return m
 }
 
-// searched runs a search once and returns what it wrote.
+// searched runs a search once and returns its plan and tokens.
 func searched(t *testing.T, d device.Device, m *graph.Model) (*plan.Plan, []int32) {
 	t.Helper()
 	p, err := plan.Compile(m, standard.Registry(), d)
@@ -156,7 +156,7 @@ func searched(t *testing.T, d device.Device, m *graph.Model) (*plan.Plan, []int3
 	}
 	pl := planFor(t, p, []*tensor.Tensor{ids})
 	e := exec.New(d, exec.Limits{})
-	e.KeepNoResults() // so that what is allocated tells what is copied
+	e.KeepNoResults() // so that allocations show what is copied
 	defer e.Close()
 	out, err := e.Run(context.Background(), pl, []tensor.Value{ids}, nil)
 	if err != nil {
@@ -165,8 +165,8 @@ func searched(t *testing.T, d device.Device, m *graph.Model) (*plan.Plan, []int3
 	return pl, tensor.View[int32](out[0].(*tensor.Tensor))
 }
 
-// TestLoopsAgree compares searches whose decoders add rows to caches in place with those
-// whose caches are values, over hundreds of steps in which beams change places.
+// TestLoopsAgree compares decoders that add rows to caches in place with decoders that copy caches,
+// over hundreds of steps in which beams change places.
 func TestLoopsAgree(t *testing.T) {
 	d := optest.Device(t)
 	for _, name := range []string{"BeamSearch", "GreedySearch"} {
@@ -193,8 +193,8 @@ func TestLoopsAgree(t *testing.T) {
 	}
 }
 
-// TestLoopsApart compares decoders whose caches come to differ in length, of which one
-// adds rows to the other cache in place before they do.
+// TestLoopsApart compares two decoders with caches that come to differ in length. One of them adds
+// rows to the other cache in place before they do.
 func TestLoopsApart(t *testing.T) {
 	d := optest.Device(t)
 	_, got := searched(t, d, loopSearch(t, "BeamSearch", slides, 60))
@@ -225,8 +225,8 @@ func TestLoopLimit(t *testing.T) {
 	}
 }
 
-// TestLoopMemory counts what steps of a search allocate: as much late in a text as early,
-// and no memory of the device.
+// TestLoopMemory counts allocations of a search. Steps late in a text allocate as much as early
+// ones, and no memory of the device.
 func TestLoopMemory(t *testing.T) {
 	for _, name := range []string{"BeamSearch", "GreedySearch"} {
 		cost := func(form string, most int) (heap, asked int) {

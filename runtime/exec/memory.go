@@ -10,8 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// Memory is a number of bytes that any number of executors share for their runs, the states
-// of their streams, and what they keep for later runs. A nil Memory has no end.
+// Memory is a budget of bytes that executors share for their runs, the states of their streams, and
+// memory kept for later runs. A nil Memory has no limit.
 type Memory struct {
 	bytes *device.Supply
 
@@ -19,18 +19,18 @@ type Memory struct {
 	users map[*Executor]bool // that keep memory for later runs
 }
 
-// NewMemory returns a memory of so many bytes.
+// NewMemory returns a budget of so many bytes.
 func NewMemory(bytes int) *Memory {
 	return &Memory{bytes: device.NewSupply(bytes), users: map[*Executor]bool{}}
 }
 
-// Limit is the number of bytes in all.
+// Limit returns the number of bytes in all.
 func (m *Memory) Limit() int { return m.bytes.Units() }
 
-// Used is the number of bytes that are taken.
+// Used returns the number of bytes that are taken.
 func (m *Memory) Used() int { return m.Limit() - m.bytes.Left() }
 
-// join has reclaim look at an executor.
+// join makes reclaim include an executor.
 func (m *Memory) join(e *Executor) {
 	if m != nil {
 		m.mu.Lock()
@@ -39,7 +39,7 @@ func (m *Memory) join(e *Executor) {
 	}
 }
 
-// part ends join.
+// part undoes join.
 func (m *Memory) part(e *Executor) {
 	if m != nil {
 		m.mu.Lock()
@@ -48,7 +48,7 @@ func (m *Memory) part(e *Executor) {
 	}
 }
 
-// reclaim frees what executors keep for later runs.
+// reclaim frees the memory that executors keep for later runs.
 func (m *Memory) reclaim() {
 	m.mu.Lock()
 	list := make([]*Executor, 0, len(m.users))
@@ -62,7 +62,7 @@ func (m *Memory) reclaim() {
 	}
 }
 
-// take takes n bytes for a run that is under way.
+// take takes n bytes for a run under way.
 func (m *Memory) take(n int) error {
 	if m == nil || m.bytes.Take(n) {
 		return nil
@@ -73,13 +73,13 @@ func (m *Memory) take(n int) error {
 	return m.short(n)
 }
 
-// short reports n bytes that are not left.
+// short returns the error of n bytes that are not left.
 func (m *Memory) short(n int) error {
 	const text = "%w: it takes %d bytes and %d are left of the %d that sessions share; the option MemoryBudget sets them"
 	return fmt.Errorf(text, graph.ErrMemory, n, max(m.bytes.Left(), 0), m.Limit())
 }
 
-// wait takes n bytes for a run that is to begin, when other runs have given them back.
+// wait takes n bytes for a run that has not begun. It waits until other runs have given them back.
 func (m *Memory) wait(ctx context.Context, n int, l *device.Line) error {
 	err := m.bytes.Wait(ctx, n, l, m.reclaim)
 	if errors.Is(err, device.ErrNever) {
@@ -88,7 +88,7 @@ func (m *Memory) wait(ctx context.Context, n int, l *device.Line) error {
 	return err
 }
 
-// spare takes n bytes for memory that is kept for later runs, unless a run wants them.
+// spare takes n bytes for memory that is kept for later runs. It reports false if a run wants them.
 func (m *Memory) spare(n int) bool { return m == nil || m.bytes.Try(n) }
 
 // give gives back n bytes.
@@ -110,7 +110,7 @@ func (m *Memory) keep(n int) error {
 	return nil
 }
 
-// move is keep of bytes that are in use already, or gives them back if n is negative.
+// move counts n bytes that are in use already, as keep does. If n is negative it gives them back.
 func (m *Memory) move(n int) {
 	if m == nil {
 		return

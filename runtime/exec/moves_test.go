@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestMoves gathers blocks where they lie.
+// TestMoves gathers blocks in place.
 func TestMoves(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {

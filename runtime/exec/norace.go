@@ -2,5 +2,5 @@
 
 package exec
 
-// raceDetector is whether the race detector watches.
+// raceDetector is true in builds with the race detector.
 const raceDetector = false

@@ -12,29 +12,28 @@ import (
 	"github.com/nacre-ml/nacre/runtime/plan"
 )
 
-// Profile is the times of the steps of one or more runs. One profile may serve
-// one run at a time.
+// Profile is the times of the steps of one or more runs. One profile may serve one run at a time.
 type Profile struct {
 	Begin time.Time
 	Steps []StepTime
-	// Memory is the most bytes that arenas, scratch and results of a run took at a time,
-	// those of the graphs that nodes hold counted in.
+	// Memory is the most bytes that arenas, scratch and results of a run took at a time, including
+	// the bodies of nodes.
 	Memory int
 
-	inner time.Duration // of the steps so far that the graph of the node has which runs
+	inner time.Duration // of the steps so far in the body that runs
 }
 
-// StepTime is when and how long one step ran, and on what.
+// StepTime is the name, place and time of one step in a run.
 type StepTime struct {
 	Node, Op string
-	How      string // where and with what: as the plan says
+	How      string // device and kernel, as printed by the plan
 	Inputs   string
-	// Within is the nodes in whose graphs the step ran, each as NODE.ATTRIBUTE, outermost
-	// first with " > " between them; empty for a step of the model's own graph.
+	// Within is the path of bodies in which the step ran, each as NODE.ATTRIBUTE, outermost first
+	// with " > " between them. It is empty for a step of the model's own graph.
 	Within string
 	Start  time.Duration // since Begin
 	Time   time.Duration
-	Own    time.Duration // Time without that of steps in graphs of the node
+	Own    time.Duration // Time without the steps in bodies of the node
 }
 
 // now returns the time if the run is profiled.
@@ -52,7 +51,7 @@ func (p *Profile) start(t time.Time) time.Duration {
 	return t.Sub(p.Begin)
 }
 
-// host runs a step in Go and adds it, before the steps of graphs that it runs.
+// host runs a step in Go and adds it, before the steps of its bodies.
 func (p *Profile) host(f *frame, at int, run func() error) error {
 	begin, outer, i := time.Now(), p.inner, len(p.Steps)
 	p.step(f, at, p.start(begin), 0)
@@ -65,9 +64,9 @@ func (p *Profile) host(f *frame, at int, run func() error) error {
 	return err
 }
 
-// segment adds the steps of a segment that began at a time of the wall clock. A step
-// lasts from the beginning of its first command to the end of its last; one without
-// commands takes no time. Times is nil when no step has any.
+// segment adds the steps of a segment that began at time begin. A step lasts from the start of its
+// first command to the end of its last. A step without commands takes no time. Times is nil if no
+// step has commands.
 func (p *Profile) segment(f *frame, seg *plan.Segment, times []int64, begin time.Time) {
 	start, i := p.start(begin), 0
 	for at := seg.First; at < seg.End; at++ {
@@ -92,8 +91,8 @@ func (p *Profile) step(f *frame, at int, start, d time.Duration) {
 	})
 }
 
-// WriteTrace writes the steps in the Chrome trace event format (JSON array
-// form), which trace viewers show as a time line.
+// WriteTrace writes the steps in the Chrome trace event format (JSON array form). Trace viewers
+// show it as a time line.
 func (p *Profile) WriteTrace(w io.Writer) error {
 	type event struct {
 		Name  string            `json:"name"`
@@ -115,8 +114,7 @@ func (p *Profile) WriteTrace(w io.Writer) error {
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// OpTime is the time of all steps of one operator, without that of steps in graphs
-// that its nodes hold.
+// OpTime is the time of all steps of one operator, without the steps in bodies of its nodes.
 type OpTime struct {
 	Op    string
 	Steps int
@@ -124,7 +122,7 @@ type OpTime struct {
 	Share float64 // of the time of all steps
 }
 
-// Operators returns the time of each operator, most first.
+// Operators returns the time of each operator, longest first.
 func (p *Profile) Operators() []OpTime {
 	var list []OpTime
 	var total time.Duration
@@ -149,7 +147,7 @@ func (p *Profile) Operators() []OpTime {
 	return list
 }
 
-// WriteTable writes the time of each operator, most first.
+// WriteTable writes the time of each operator, longest first.
 func (p *Profile) WriteTable(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "operator\tsteps\ttime\tshare\t")

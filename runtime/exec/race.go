@@ -2,6 +2,6 @@
 
 package exec
 
-// raceDetector is whether the race detector watches. It cannot see that the last use of
-// a block comes before its next one, so results are made anew.
+// raceDetector is true in builds with the race detector. The detector does not see that the last
+// use of a block comes before its next one, so every result is allocated anew.
 const raceDetector = true

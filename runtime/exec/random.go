@@ -7,9 +7,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// randomize fills a tensor of zeros: floats of 32 and 64 bits from a normal distribution,
-// those of 16 bits with 1/2 to 1 of either sign, integers and booleans of whole bytes
-// with 0 or 1.
+// randomize fills a tensor of zeros: float32 and float64 from a normal distribution, 16-bit floats
+// with 1/2 to 1 of either sign, integers and booleans of whole bytes with 0 or 1. Other types stay
+// zero.
 func randomize(r *rand.Rand, t *tensor.Tensor) {
 	switch d := t.DType(); d {
 	case tensor.F32:
@@ -36,8 +36,7 @@ func randomize(r *rand.Rand, t *tensor.Tensor) {
 	}
 }
 
-// halves fills floats of 16 bits that have one exponent, and signs and fractions by
-// chance.
+// halves fills b with 16-bit floats of one exponent, with random signs and fractions.
 func halves(r *rand.Rand, b []byte, exponent, rest uint16) {
 	for i := 0; i+1 < len(b); i += 2 {
 		binary.LittleEndian.PutUint16(b[i:], exponent|uint16(r.Uint32())&rest)

@@ -11,19 +11,18 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// recycler makes memory for results and takes it back once nothing refers to it. A
-// block is an object of Go's heap, so any slice of it keeps it from coming back. Blocks
-// are not cleared.
+// recycler makes memory for results and takes it back once nothing refers to it. A block is an
+// object of Go's heap, so any slice of it keeps it from coming back. Blocks are not cleared.
 type recycler struct {
-	most   int     // bytes of blocks that may come back, at most
-	shared *Memory // that free blocks take their bytes from
+	most   int     // limit of the bytes of tracked blocks
+	shared *Memory // budget that free blocks take their bytes from
 
 	mu         sync.Mutex
 	free       []block
 	known      int // bytes of blocks that are free or will come back
 	unused     int // bytes of free
-	room       int // bytes that known may reach for now
-	handed     int // bytes that went out a second time since the last collection
+	room       int // current limit of known
+	handed     int // bytes of reused blocks since the last collection
 	collecting bool
 	epoch      int // how often trim was called
 }
@@ -35,14 +34,14 @@ type block struct {
 }
 
 const (
-	leastBlock  = 64 << 10 // bytes of results that are worth a block
+	leastBlock  = 64 << 10 // results of fewer bytes get no block
 	firstRoom   = 16 << 20
 	mostRoom    = 32 << 20
-	largeBlocks = 3        // blocks that may come back however large they are
-	smallHeap   = 64 << 20 // bytes beside blocks that are collected for their sake
+	largeBlocks = 3        // blocks of any size that may come back
+	smallHeap   = 64 << 20 // largest heap beside blocks that is collected to get blocks back
 )
 
-// newRecycler returns a recycler for runs with a memory limit; 0 for no limit.
+// newRecycler returns a recycler for runs with a memory limit in bytes; 0 for no limit.
 func newRecycler(limit int, shared *Memory) *recycler {
 	const share = 16
 	c := &recycler{most: int(^uint(0) >> 1), shared: shared}
@@ -53,7 +52,7 @@ func newRecycler(limit int, shared *Memory) *recycler {
 	return c
 }
 
-// tensor returns a tensor whose elements are not set, of a type other than String.
+// tensor returns a tensor with elements that are not set. The type must not be String.
 func (c *recycler) tensor(d tensor.DType, shape tensor.Shape) *tensor.Tensor {
 	n := d.Bytes(shape.Len())
 	if n < leastBlock || raceDetector {
@@ -61,7 +60,7 @@ func (c *recycler) tensor(d tensor.DType, shape tensor.Shape) *tensor.Tensor {
 	}
 	b, epoch := c.take(n)
 	t, err := tensor.Lend(d, shape, alignedPart(b, n), func() { c.release(b, epoch) })
-	if err != nil { // a shape that the plan has checked
+	if err != nil { // the plan has checked the shape
 		panic(err)
 	}
 	return t
@@ -85,7 +84,8 @@ func (c *recycler) cloneValue(v tensor.Value) tensor.Value {
 	return tensor.Replace(v, tensor.Cloner(c.clone))
 }
 
-// take returns a block with room for n aligned bytes, n at least leastBlock, and the epoch.
+// take returns a block with space for n aligned bytes, and the epoch. n must be at least
+// leastBlock.
 func (c *recycler) take(n int) (block, int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +103,7 @@ func (c *recycler) take(n int) (block, int) {
 		return b, c.epoch
 	}
 	b := newBlock(n)
-	if c.collecting { // it takes longer than the blocks last
+	if c.collecting { // collecting takes longer than the blocks last
 		c.room = min(c.room+b.bytes, mostRoom, c.most)
 	}
 	if c.known+b.bytes > c.allowed(b.bytes) {
@@ -117,10 +117,10 @@ func (c *recycler) take(n int) (block, int) {
 	return b, c.epoch
 }
 
-// allowed is how many bytes known may reach with a block of that size.
+// allowed returns the limit of known for a block of this size.
 func (c *recycler) allowed(bytes int) int { return max(c.room, min(largeBlocks*bytes, c.most)) }
 
-// forget forgets free blocks of n bytes or more, those first that came back first.
+// forget forgets free blocks of n bytes or more in all, in the order in which they came back.
 func (c *recycler) forget(n int) {
 	gone, before := 0, c.unused
 	for len(c.free) > gone && n > 0 {
@@ -139,14 +139,14 @@ func (c *recycler) drop() {
 	c.forget(c.unused)
 }
 
-// idle is the bytes of the free blocks.
+// idle returns the bytes of the free blocks.
 func (c *recycler) idle() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.unused
 }
 
-// add makes a tracked block free, or forgets it where a run wants its bytes.
+// add makes a tracked block free. If a run wants its bytes, it forgets the block.
 func (c *recycler) add(b block) {
 	if !c.shared.spare(b.bytes) {
 		c.known -= b.bytes
@@ -156,7 +156,7 @@ func (c *recycler) add(b block) {
 	c.unused += b.bytes
 }
 
-// track has the block come back when nothing refers to it.
+// track sets a finalizer, so that the block comes back when nothing refers to it.
 func (c *recycler) track(b block) {
 	epoch, bytes := c.epoch, b.bytes
 	goruntime.SetFinalizer(b.start, func(start *byte) { c.put(block{start, bytes, true}, epoch) })
@@ -170,8 +170,8 @@ func (c *recycler) put(b block, epoch int) {
 	}
 }
 
-// release is put for a block whose user gives it back. One that would not have come back
-// stays if there is room.
+// release is put for a block that its user gives back. A block that was not tracked stays if
+// allowed permits it.
 func (c *recycler) release(b block, epoch int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -190,7 +190,7 @@ func (c *recycler) release(b block, epoch int) {
 	c.add(b)
 }
 
-// trim forgets all blocks; those in use do not come back.
+// trim forgets all blocks. Blocks in use do not come back.
 func (c *recycler) trim() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -199,10 +199,10 @@ func (c *recycler) trim() {
 	c.free, c.known, c.unused, c.handed = nil, 0, 0, 0
 }
 
-// collect has Go's heap collected beside the runs when few blocks are left of those
-// that came back, unless the heap is large. Blocks that users hold or release cause no
-// collection: a quarter of the known bytes, and two blocks of the size of the last one,
-// went out since the last collection or release.
+// collect starts a collection of Go's heap beside the runs, when few blocks are free and as many
+// bytes were reused since the last collection or release. Few is a quarter of the known bytes, and
+// at least two blocks of bytes. Blocks that users hold or release cause no collection, and a large
+// heap is not collected.
 func (c *recycler) collect(bytes int) {
 	few := max(c.known/4, 2*bytes)
 	if c.collecting || c.unused >= few || c.handed < few {
@@ -231,8 +231,8 @@ func heapBytes() int {
 	return int(live[0].Value.Uint64())
 }
 
-// newBlock returns a block with room for n aligned bytes. A strings.Builder does not
-// clear what it grows by.
+// newBlock returns a block with space for n aligned bytes. It uses a strings.Builder, because that
+// does not clear the memory it grows by.
 func newBlock(n int) block {
 	var b strings.Builder
 	b.Grow(n + tensor.Align - 1)
@@ -241,7 +241,7 @@ func newBlock(n int) block {
 	return block{start: unsafe.StringData(b.String()), bytes: bytes}
 }
 
-// alignedPart returns n bytes of the block.
+// alignedPart returns n aligned bytes of the block.
 func alignedPart(b block, n int) []byte {
 	skip := int(-uintptr(unsafe.Pointer(b.start)) % tensor.Align)
 	return unsafe.Slice(b.start, b.bytes)[skip : skip+n : skip+n]

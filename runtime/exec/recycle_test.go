@@ -58,8 +58,8 @@ func TestResultsComeBack(t *testing.T) {
 	}
 }
 
-// TestKeptResultsStay keeps one slice, or one view, of every result, while others of
-// the same size are made and dropped.
+// TestKeptResultsStay keeps a slice of some results while others of the same size are made and
+// dropped.
 func TestKeptResultsStay(t *testing.T) {
 	c := newRecycler(0, nil)
 	var all sync.WaitGroup
@@ -127,7 +127,7 @@ func TestRecyclerIsBounded(t *testing.T) {
 	if c.unused != c.known || c.unused > limit/16 || c.unused < limit/16-2*blockLen {
 		t.Errorf("%d bytes stay of a limit of %d", c.unused, limit)
 	}
-	// Another size takes the place of those that nobody wants.
+	// A block of another size replaces the free ones.
 	c.tensor(tensor.U8, tensor.Shape{3 * blockLen}).Release()
 	if c.unused > limit/16 || len(c.free) == 0 || c.free[len(c.free)-1].bytes < 3*blockLen {
 		t.Errorf("%d bytes in %d blocks stay", c.unused, len(c.free))

@@ -11,17 +11,17 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// repetition runs a graph that a step's node holds again and again within the step. As long as the
-// types of the inputs stay, it keeps the plan and the frame. Results that commands make lie in
-// buffers that later runs use again.
+// repetition runs a body of the step's node repeatedly within the step. While the types of the
+// inputs stay the same, it keeps the plan and the frame. Results that commands write are in buffers
+// that later runs reuse.
 type repetition struct {
 	run   *run
 	outer *frame
 	at    *plan.Step
 	attr  string
 	body  *plan.Body
-	in    []tensor.Value // of the graph, the captured values behind its own inputs
-	types []inputType    // of the graph's own inputs in the last run
+	in    []tensor.Value // of the body: its own inputs, then the captured values
+	types []inputType    // of the body's own inputs in the last run
 
 	plan    *plan.Plan
 	frames  []*frame       // of the stages of the last run
@@ -30,17 +30,17 @@ type repetition struct {
 	buffers [][]buffer     // by output
 	out     []tensor.Value
 	counted int   // bytes of results in Go's heap
-	grown   *loop // growing states that it holds; nil for none
+	grown   *loop // growing states; nil for none
 }
 
-// inputType is what plans depend on.
+// inputType is the properties of an input that plans depend on.
 type inputType struct {
 	dtype tensor.DType // Invalid for a value that is no tensor
 	shape tensor.Shape
 	other bool // the value is no tensor
 }
 
-// buffer is memory of results. The tensor is the last that lay there.
+// buffer is memory of results. The tensor is the last that was made in it.
 type buffer struct {
 	memory []byte
 	*tensor.Tensor
@@ -55,7 +55,7 @@ func (i *inputType) is(v tensor.Value) bool {
 	return !i.other && t.DType() == i.dtype && t.Shape().Equal(i.shape)
 }
 
-// repeat returns a repetition of a graph that a step's node holds. It lasts to the end of the step.
+// repeat returns a repetition of a body of the step's node. It lasts to the end of the step.
 func (r *run) repeat(f *frame, s *plan.Step, attr string) (*repetition, error) {
 	b := s.Bodies[attr]
 	if b == nil {
@@ -69,7 +69,7 @@ func (r *run) repeat(f *frame, s *plan.Step, attr string) (*repetition, error) {
 	return x, nil
 }
 
-// endRepeats gives back the memory of the repetitions of a step.
+// endRepeats frees the memory of the repetitions of a step.
 func (f *frame) endRepeats() {
 	for _, x := range f.repeats {
 		x.leave()
@@ -117,7 +117,7 @@ func (x *repetition) Run(in []tensor.Value) ([]tensor.Value, error) {
 	return x.out, x.outer.Reserve(n)
 }
 
-// choose takes the inputs of a run and sees to it that plan and frame are for their types.
+// choose takes the inputs of a run and makes plan and frame fit their types.
 func (x *repetition) choose(in []tensor.Value) error {
 	if x.grown != nil {
 		if held, err := x.chooseGrown(in); held || err != nil {
@@ -199,7 +199,7 @@ func (x *repetition) leave() {
 	x.frames, x.plan = nil, nil
 }
 
-// leaveFrom gives the frames of a stage and those behind it back.
+// leaveFrom gives back the frames of stage at and of later stages.
 func (x *repetition) leaveFrom(at int) {
 	for _, f := range x.frames[at:] {
 		x.run.release(f)
@@ -337,8 +337,8 @@ func (x *repetition) copied(k int, t *tensor.Tensor) (tensor.Value, error) {
 	return to, nil
 }
 
-// overwritten reports whether the op may write other elements to an input of the graph, t, before
-// the next run, as Loop does to its number. Buffers stay as they are while an input lies there.
+// overwritten reports whether the operator may write to t, an input of the body, before the next
+// run, as Loop does with the iteration number. Buffers do not change while they are inputs.
 func (x *repetition) overwritten(t *tensor.Tensor) bool {
 	for _, list := range x.buffers {
 		for _, b := range list {
@@ -355,8 +355,8 @@ func (x *repetition) overwritten(t *tensor.Tensor) bool {
 	return false
 }
 
-// buffer returns memory for output k that no input of the run lies in. If it is new it has room
-// for most bytes.
+// buffer returns memory for output k that is not an input of the run. A new buffer has space for at
+// least most bytes.
 func (x *repetition) buffer(k int, d tensor.DType, shape tensor.Shape, most int) (*tensor.Tensor, error) {
 	list, n := x.buffers[k], d.Bytes(shape.Len())
 	for i := range list {
@@ -395,7 +395,7 @@ func (x *repetition) buffer(k int, d tensor.DType, shape tensor.Shape, most int)
 	return t, nil
 }
 
-// reads reports whether an input of the run lies in a buffer.
+// reads reports whether the buffer is an input of the run.
 func (x *repetition) reads(b *buffer) bool {
 	for _, v := range x.in[:len(x.types)] {
 		if t, ok := v.(*tensor.Tensor); ok && t.Pointer() == unsafe.Pointer(unsafe.SliceData(b.memory)) {
@@ -405,9 +405,9 @@ func (x *repetition) reads(b *buffer) bool {
 	return false
 }
 
-// free gives back the memory of a buffer.
+// free frees the memory of a buffer.
 func (x *repetition) free(memory []byte) {
 	x.run.take(x.outer, -len(memory))
-	_ = x.run.count(-len(memory)) // less than before cannot be too much
+	_ = x.run.count(-len(memory)) // giving bytes back cannot exceed the limit
 	x.run.device.Free(memory)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// rowless is a device that computes nothing, as one is to which rows are added.
+// rowless is a device without kernels, like a new device before it has any row.
 type rowless struct{ device.Device }
 
 func (rowless) Name() string { return "rowless" }
@@ -23,8 +23,8 @@ func (rowless) Alternatives(*device.Binding) ([]*device.Step, error) { return ni
 
 func (rowless) Layouts(*device.Binding) []device.LayoutChoice { return nil }
 
-// TestDeviceWithoutRows runs a model on a device that refuses every node: what runs in Go
-// runs on the host.
+// TestDeviceWithoutRows runs a model on a device that refuses every node. The nodes run in Go on
+// the host.
 func TestDeviceWithoutRows(t *testing.T) {
 	d := rowless{optest.Device(t)}
 	p, err := plan.Compile(model("a", "y", node("Sum", "a a", "b"), node("Sum", "b a", "y")), registry(t), d)

@@ -23,8 +23,8 @@ const (
 	speechSize  = 4
 )
 
-// speechBody is an encoder or a decoder whose logits are of the mean of the words so far
-// and of the source.
+// speechBody builds an encoder or a decoder. Its logits depend on the mean of the words so far and
+// on the source.
 func speechBody(b *graph.Builder, encoder bool) *graph.Graph {
 	weight := noise(b, rand.New(rand.NewPCG(8, 9)), 1)
 	cache := declared(tensor.F32, "b", "1", "n", fmt.Sprint(speechSize))
@@ -62,8 +62,8 @@ func speechBody(b *graph.Builder, encoder bool) *graph.Graph {
 	return b.Graph()
 }
 
-// speechModel is a search for texts behind prompts and the tokens of tails, which may be
-// nil, and what it takes.
+// speechModel builds a search for texts that continue prompts followed by the tokens of tails,
+// which may be nil. It returns the model and its input.
 func speechModel(t *testing.T, prompts, tails []int32) (*graph.Model, *tensor.Tensor) {
 	t.Helper()
 	const texts = 2
@@ -121,8 +121,7 @@ func spoken(t *testing.T, prompts, tails []int32) ([]int32, []float32, error) {
 	return tensor.View[int32](result[0].(*tensor.Tensor)), tensor.View[float32](result[1].(*tensor.Tensor)), nil
 }
 
-// TestExtraDecodingIDs compares texts whose prompts have a tail of their own with those of
-// whole prompts.
+// TestExtraDecodingIDs compares texts of prompts with separate tails with texts of whole prompts.
 func TestExtraDecodingIDs(t *testing.T) {
 	want, sums, err := spoken(t, []int32{1, 2, 6, 5, 3, 7}, nil)
 	if err != nil {
@@ -161,8 +160,8 @@ func TestExtraDecodingIDs(t *testing.T) {
 	}
 }
 
-// TestRefusedForms makes searches of forms that are refused by name, which ONNX Runtime's
-// CPU refuses or has no answers for either.
+// TestRefusedForms checks the errors of searches in unsupported forms. ONNX Runtime's CPU provider
+// refuses these too, or has no answers for them.
 func TestRefusedForms(t *testing.T) {
 	speech := func() *graph.Model {
 		m, _ := speechModel(t, []int32{1, 5}, nil)

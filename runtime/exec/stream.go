@@ -12,37 +12,37 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Stream is runs of a program that follow each other: what one leaves in the states, the
-// next reads. One run may be under way at a time.
+// Stream is consecutive runs of a program: one run leaves states that the next reads. One run may
+// be under way at a time.
 //
-// States with a growing axis lie in memory with room, which doubles when it is full.
-// Their length is a symbol in the plan, so that one plan serves all lengths up to that
-// room. A program that cannot be planned so has a plan for every length.
+// States with a growing axis are in memory with room, which doubles when it is full. Their length
+// is a symbol in the plan, so that one plan serves all lengths up to the room. If a program cannot
+// be planned with symbols, every length has a plan.
 type Stream struct {
 	exec    *Executor
 	program *plan.Program
 	states  []*held
 	groups  []*group
-	room    int               // that memory has at first
+	room    int               // first room of memory
 	decl    []graph.Type      // of the program's inputs
 	near    map[string]*group // symbols of extents that follow the length of a group
 	lookup  func(symbol string) (int, bool)
-	numbers error // why extents must be numbers; nil while they need not
-	spoilt  bool  // a run that failed may have changed states
-	// count takes bytes of a limit before they are allocated, or gives them back where n is
-	// negative; nil where each state is held against the executor's limit.
+	numbers error // why extents must be numbers; nil if they may be symbols
+	spoilt  bool  // a failed run may have changed states
+	// count takes bytes of a limit before they are allocated, or gives them back if n is negative.
+	// If it is nil, the executor's limit holds for each state.
 	count func(n int) error
 	apart bool       // states may turn out to be of different lengths
 	kept  int        // bytes of the shared memory that the states take, unless count takes them
-	last  *plan.Plan // that prepare returned; nil for none
+	last  *plan.Plan // the last plan of prepare; nil for none
 }
 
-// group is the states that are equally long.
+// group is the states of equal length.
 type group struct {
 	symbol string
 	length int // rows of the past
 	room   int // of memory
-	next   int // what length becomes when a run ends
+	next   int // length after the current run
 }
 
 // held is one state.
@@ -55,15 +55,15 @@ type held struct {
 	group   *group     // nil without an axis
 	dims    graph.Dims // as the model says
 	dtype   tensor.DType
-	shape   tensor.Shape   // but for the axis; nil before it is known
-	value   *tensor.Tensor // nil while the state lies in memory with room, or is not there yet
-	memory  []byte         // with room; nil while it is elsewhere
+	shape   tensor.Shape   // without the axis; nil before it is known
+	value   *tensor.Tensor // nil while the state is in memory with room, or absent
+	memory  []byte         // with room; nil while the state is elsewhere
 	rows    int            // that memory has room for
 	// offloaded is memory of an accelerator with room; nil while the state is elsewhere.
 	offloaded device.Memory
 }
 
-// NewStream returns a stream whose states are empty. Room is how many rows the memory of
+// NewStream returns a stream with empty states. Room is the number of rows that the memory of
 // growing states has at first.
 func (e *Executor) NewStream(p *plan.Program, states []graph.State, room int) (*Stream, error) {
 	st := e.newStream(p, room)
@@ -152,7 +152,8 @@ func namesOf(p *plan.Program, ids []int) string {
 	return strings.Join(list, ", ")
 }
 
-// groupOf returns the group of states whose past has the same extent.
+// groupOf returns the group of the states with the same length as h. It makes the group if h is the
+// first.
 func (st *Stream) groupOf(h *held) *group {
 	symbol := h.dims[h.axis].String()
 	if !isSymbol(h.dims[h.axis]) {
@@ -173,7 +174,7 @@ func (st *Stream) groupOf(h *held) *group {
 
 func isSymbol(d graph.Dim) bool { return len(d.Symbols()) == 1 && d.String() == d.Symbols()[0] }
 
-// Length returns the rows of the growing states; 0 when there are none.
+// Length returns the rows of the longest growing state; 0 if no state grows.
 func (st *Stream) Length() int {
 	most := 0
 	for _, g := range st.groups {
@@ -195,7 +196,7 @@ func (st *Stream) Gives(output int) bool {
 	return slices.ContainsFunc(st.states, func(h *held) bool { return h.result == output })
 }
 
-// Extents returns the extents that the model names and the states have.
+// Extents returns the extents of the states that the model names.
 func (st *Stream) Extents() map[string]int {
 	known := map[string]int{}
 	for _, g := range st.groups {
@@ -211,15 +212,15 @@ func (st *Stream) Extents() map[string]int {
 	return known
 }
 
-// Run computes the results of the program from inputs, of which those that are states are
-// not looked at, and moves the states on. Results that are states are nil.
+// Run computes the results of the program from inputs, and updates the states. It ignores inputs
+// that are states. Results that are states are nil.
 func (st *Stream) Run(ctx context.Context, inputs []tensor.Value, prof *Profile) ([]tensor.Value, error) {
 	return st.step(ctx, slices.Clone(inputs), func(pl *plan.Plan, inputs []tensor.Value) ([]tensor.Value, error) {
 		return st.exec.start(ctx, pl, inputs, st, prof)
 	})
 }
 
-// step is Run, with the plan run as a caller says.
+// step is Run, with the function that runs the plan.
 func (st *Stream) step(
 	ctx context.Context, inputs []tensor.Value, run func(*plan.Plan, []tensor.Value) ([]tensor.Value, error),
 ) ([]tensor.Value, error) {
@@ -241,13 +242,13 @@ func (st *Stream) step(
 	return results, nil
 }
 
-// failed notes that a run of the plan did not end, which may have written over a state
-// rather than behind it or elsewhere.
+// failed notes that a run of the plan ended with an error. If the plan updates a state in place,
+// the state may be half written.
 func (st *Stream) failed(pl *plan.Plan) {
 	st.spoilt = st.spoilt || slices.ContainsFunc(pl.Lengths.States, func(s plan.State) bool { return s.InPlace })
 }
 
-// Plan returns the plan for the next run on inputs of those extents.
+// Plan returns the plan for the next run on inputs with these extents.
 func (st *Stream) Plan(ctx context.Context, inputs []tensor.Value) (*plan.Plan, error) {
 	return st.prepare(ctx, slices.Clone(inputs))
 }
@@ -278,8 +279,8 @@ func (st *Stream) prepare(ctx context.Context, inputs []tensor.Value) (*plan.Pla
 	}
 }
 
-// begin makes the states that are not there yet. Extents that the model names are those
-// of the inputs with the same names.
+// begin makes the states that do not exist yet. Their named extents are the extents with the same
+// name among the inputs.
 func (st *Stream) begin(inputs []tensor.Value) error {
 	made := 0 // bytes
 	for _, h := range st.states {
@@ -313,7 +314,7 @@ func (st *Stream) begin(inputs []tensor.Value) error {
 	return nil
 }
 
-// extent returns the extent with that name among the inputs.
+// extent returns the extent with this name among the inputs.
 func (st *Stream) extent(symbol string, inputs []tensor.Value) (int, bool) {
 	for i, decl := range st.decl {
 		t, ok := inputs[i].(*tensor.Tensor)
@@ -329,7 +330,7 @@ func (st *Stream) extent(symbol string, inputs []tensor.Value) (int, bool) {
 	return 0, false
 }
 
-// plan returns the plan for the next run, with lengths as symbols if that can be.
+// plan returns the plan for the next run, with lengths as symbols if possible.
 func (st *Stream) plan(ctx context.Context, inputs []tensor.Value) (*plan.Plan, error) {
 	if st.numbers != nil {
 		return st.program.ForLengths(ctx, st.types(inputs, false), st.lengths(false))
@@ -386,8 +387,8 @@ func (st *Stream) types(inputs []tensor.Value, symbols bool) []graph.Type {
 	return list
 }
 
-// relative returns the extents of input i, where those that follow a length are that length
-// and a number.
+// relative returns the extents of input i. An extent that grows with a length is returned as length
+// + constant.
 func (st *Stream) relative(i int, shape tensor.Shape, symbols bool) graph.Dims {
 	d := graph.DimsOf(shape)
 	decl := st.decl[i].Dims
@@ -402,8 +403,8 @@ func (st *Stream) relative(i int, shape tensor.Shape, symbols bool) graph.Dims {
 	return d
 }
 
-// follows returns the group whose length an extent of an input goes with, or nil. It is a guess
-// that costs a plan for every length when it is wrong, and nothing else.
+// follows returns the group that an extent of an input grows with, or nil. It guesses by names. A
+// wrong guess only costs a plan for every length.
 func (st *Stream) follows(input, axis int, decl graph.Dims) *group {
 	d := decl[axis]
 	if d.IsKnown() || len(st.groups) == 0 {
@@ -424,8 +425,8 @@ func (st *Stream) follows(input, axis int, decl graph.Dims) *group {
 	return nil
 }
 
-// reserve sees to it that the rooms hold what a run of the plan leaves. It reports false
-// if rooms have changed, and with them the plan.
+// reserve gives the rooms space for the rows that a run of the plan leaves. It reports false if
+// rooms have changed. The plan must then be made again.
 func (st *Stream) reserve(pl *plan.Plan) (bool, error) {
 	fits := true
 	for i, h := range st.states {
@@ -486,7 +487,7 @@ func (st *Stream) attach(f *frame) error {
 	return st.size(f)
 }
 
-// lend has steps in Go see that a run updates the state where it lies.
+// lend marks the state as borrowed, because a run updates it in place. Steps in Go see the mark.
 func (h *held) lend() (err error) {
 	if !h.value.IsBorrowed() {
 		h.value, err = tensor.Borrow(h.dtype, h.value.Shape(), h.value.Bytes())

@@ -2,8 +2,8 @@ package exec
 
 import "github.com/nacre-ml/nacre/runtime/device"
 
-// watch has the flag of the run set when its context is done. A flag that already follows
-// the same context stays.
+// watch has the run's flag set when its context is done. A flag that follows the same context
+// already is kept.
 func (r *run) watch() (err error) {
 	if r.watched.Follows(r.ctx) {
 		return nil

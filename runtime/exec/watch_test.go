@@ -40,8 +40,8 @@ func (f countedFlag) Free() {
 	f.Flag.Free()
 }
 
-// TestFlagsAreFreed ends runs by nothing, by a context that is cancelled later, and by one
-// that is cancelled before, and counts the flags that are left.
+// TestFlagsAreFreed counts the flags left by runs with a context cancelled before the run, and with
+// one cancelled after it.
 func TestFlagsAreFreed(t *testing.T) {
 	d := &flagged{Device: optest.Device(t)}
 	b := boundAdd(t, d)
@@ -63,14 +63,14 @@ func TestFlagsAreFreed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for wait := time.Millisecond; d.open.Load() > 0 && wait < 10*time.Second; wait *= 2 {
-		time.Sleep(wait) // what sets a flag runs in a goroutine of its own
+		time.Sleep(wait) // a goroutine of its own sets a flag
 	}
 	if n := d.open.Load(); n != 0 {
 		t.Errorf("%d flags are left", n)
 	}
 }
 
-// TestFlagStays runs with one context and has one flag.
+// TestFlagStays checks that runs with one context share one flag.
 func TestFlagStays(t *testing.T) {
 	d := &flagged{Device: optest.Device(t)}
 	b := boundAdd(t, d)
@@ -118,7 +118,7 @@ type full struct{ device.Device }
 
 func (full) Places() *device.Supply { return device.NewSupply(0) }
 
-// TestWaitedSays checks that a run which never began says so.
+// TestWaitedSays checks the error of a run that never began.
 func TestWaitedSays(t *testing.T) {
 	b := boundAdd(t, full{optest.Device(t)})
 	defer b.Close()
