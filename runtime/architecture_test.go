@@ -13,8 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "draw the picture of ARCHITECTURE.md again")
 
-// drawn returns the box of the picture that a row of the layering table belongs to; empty for
-// the small packages that the picture leaves out.
+// drawn returns the picture's box for a row of the layering table. It is empty for the small
+// packages that the picture leaves out.
 func drawn(row string) string {
 	first, rest, _ := strings.Cut(row, "/")
 	switch {
@@ -68,8 +68,8 @@ func picture(t *testing.T) string {
 	return "flowchart TD\n" + strings.Join(lines, "")
 }
 
-// TestArchitecture holds ARCHITECTURE.md to the code: its picture is the layering table's, its
-// tests and folders exist, and its words are sorted and have one row each.
+// TestArchitecture compares ARCHITECTURE.md with the code: its picture matches the layering table,
+// its tests and folders exist, and its words are sorted and have one row each.
 func TestArchitecture(t *testing.T) {
 	path := filepath.Join("..", "ARCHITECTURE.md")
 	data, err := os.ReadFile(path)

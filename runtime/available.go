@@ -12,10 +12,10 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 )
 
-// DefaultMemoryLimit returns the memory limit of runs without one, in bytes: three
-// quarters of the memory that the process may use, which is the limit of its control
-// group on Linux where there is a lower one, else the memory of the machine. It is 0, no
-// limit, where the system says neither. The system is asked once.
+// DefaultMemoryLimit returns the memory limit in bytes of runs without one: three quarters of the
+// memory that the process may use. On Linux that is the limit of its control group if it is lower
+// than the memory of the machine. If the system reports neither, the result is 0, no limit. The
+// system is asked once.
 func DefaultMemoryLimit() int { return defaultMemoryLimit() }
 
 var defaultMemoryLimit = sync.OnceValue(func() int {
@@ -28,8 +28,8 @@ var defaultMemoryLimit = sync.OnceValue(func() int {
 	return n - n/4
 })
 
-// groupMemory returns the least memory limit in bytes of the control groups that the
-// process is in, of either version; 0 for none.
+// groupMemory returns the lowest memory limit, in bytes, of the control groups (v1 or v2) of the
+// process; 0 for none.
 func groupMemory(root fs.FS) int {
 	list, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {
@@ -68,8 +68,8 @@ func hasController(list string) bool {
 	return false
 }
 
-// leastOnTheWay returns the least number in the files of that name in a group and in
-// those around it; 0 for none. Groups that cannot be seen from a container do not count.
+// leastOnTheWay returns the lowest number in the files with this name in a group and the groups
+// around it; 0 for none. Groups that a container cannot see do not count.
 func leastOnTheWay(root fs.FS, folder, group, name string) int {
 	least := 0
 	for at := path.Clean("/" + group); ; at = path.Dir(at) {

@@ -20,8 +20,8 @@ func contributing(t *testing.T) string {
 	return string(data)
 }
 
-// TestContributingCode checks that every piece of code in CONTRIBUTING.md stands in the
-// file that is named before it.
+// TestContributingCode checks that every piece of code in CONTRIBUTING.md is in the file that is
+// named before it.
 func TestContributingCode(t *testing.T) {
 	file, source, found := "", "", 0
 	var block []string
@@ -55,7 +55,7 @@ func TestContributingCode(t *testing.T) {
 	}
 }
 
-// unindented joins lines without what stands before and behind their text.
+// unindented joins lines without their leading and trailing space.
 func unindented(lines []string) string {
 	var b strings.Builder
 	for _, line := range lines {
@@ -64,8 +64,8 @@ func unindented(lines []string) string {
 	return b.String() + "\n"
 }
 
-// TestContributingNames checks that every path in CONTRIBUTING.md is there, and every
-// identifier of a package or a type is declared.
+// TestContributingNames checks that every path in CONTRIBUTING.md exists, and every identifier of a
+// package or a type is declared.
 func TestContributingNames(t *testing.T) {
 	text := regexp.MustCompile("(?s)```.*?```").ReplaceAllString(contributing(t), "")
 	path := regexp.MustCompile(`^(?:runtime|csrc|bindings|cmd|bench)/[\w./]+$`)
@@ -117,8 +117,7 @@ func declared(t *testing.T, folder, name string) bool {
 	return false
 }
 
-// TestContributingDevice checks that the methods of a device are those that
-// CONTRIBUTING.md lists.
+// TestContributingDevice checks that CONTRIBUTING.md lists the methods of a device.
 func TestContributingDevice(t *testing.T) {
 	_, section, ok := strings.Cut(contributing(t), "\n## A device\n")
 	if !ok {

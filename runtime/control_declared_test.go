@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// declare replaces what a graph says of an input or an output. Extents below 0 are unknown, and
-// none are a scalar.
+// declare replaces the declared type of an input or an output. Extents below 0 are unknown, and no
+// extents are a scalar.
 func declare(g *graph.Graph, name string, d tensor.DType, extents ...int) *graph.Graph {
 	dims := make(graph.Dims, len(extents))
 	for i, n := range extents {
@@ -27,8 +27,8 @@ func declare(g *graph.Graph, name string, d tensor.DType, extents ...int) *graph
 	return g
 }
 
-// TestLoopGivesWhatIsDeclared gives a body its number and condition in the shapes that it
-// declares, from a trip count and a condition of any rank, as ONNX Runtime does.
+// TestLoopGivesWhatIsDeclared gives a body its number and condition in their declared shapes, from
+// a trip count and a condition of any rank, as ONNX Runtime does.
 func TestLoopGivesWhatIsDeclared(t *testing.T) {
 	bools := func(n ...int) *tensor.Tensor {
 		x := tensor.New(tensor.Bool, n...)
@@ -79,9 +79,9 @@ func TestSliceByDeclaredNumber(t *testing.T) {
 	}
 }
 
-// TestNoIterations compares the extents of scan outputs of loops without an iteration with
-// those of ONNX Runtime: declared ones, then those that follow from the declared inputs of
-// the body, then 0.
+// TestNoIterations compares the extents of scan outputs of loops without an iteration with ONNX
+// Runtime: declared extents first, then extents that follow from the declared inputs of the body,
+// then 0.
 func TestNoIterations(t *testing.T) {
 	none := []int(nil)
 	for _, tt := range []struct {
@@ -134,8 +134,8 @@ func TestNoIterations(t *testing.T) {
 	}
 }
 
-// TestNoIterationsThenMore uses what a loop without an iteration gives, from a trip count that
-// is constant as well as from one that is not.
+// TestNoIterationsThenMore uses the results of a loop without an iteration, with a constant trip
+// count and with a given one.
 func TestNoIterationsThenMore(t *testing.T) {
 	b := declare(subgraph("i:int c:bool s", "c s z", node("Add", "s s", "z")), "s", tensor.I64, 2)
 	loop, join := node("Loop", "n _ x", "y z", body("body", b)), node("Concat", "z w", "u", attr("axis", 0))
@@ -156,7 +156,7 @@ func TestNoIterationsThenMore(t *testing.T) {
 	}
 }
 
-// TestScanOverNothing scans inputs without an index.
+// TestScanOverNothing scans inputs with extent 0 along the scanned axis.
 func TestScanOverNothing(t *testing.T) {
 	for axis, want := range map[int64]string{0: "int64[0,2,3]", 1: "int64[2,0,3]", 2: "int64[2,3,0]", -1: "int64[2,3,0]", -3: "int64[0,2,3]"} {
 		b := subgraph("s r", "s z", node("Add", "s r", "z"))
@@ -172,8 +172,8 @@ func TestScanOverNothing(t *testing.T) {
 	}
 }
 
-// TestDeclaredExtentsThatAreNotSo gives bodies that declare other extents than they are given,
-// which mean nothing.
+// TestDeclaredExtentsThatAreNotSo gives bodies inputs with other extents than they declare. The
+// declarations have no effect.
 func TestDeclaredExtentsThatAreNotSo(t *testing.T) {
 	x := rows(3, 1, 2, 3, 4, 5, 6)
 	for _, declared := range [][]int{{5}, {}, {1, 3}, {2, 3}, {-1, -1}} {

@@ -12,11 +12,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// repeated is bodies of loops whose outputs are the states that they take, in that order.
+// repeated is bodies of loops. Their outputs are their states, in the same order.
 var repeated = []struct {
 	name  string
 	nodes []*graph.Node
-	in    string // the states, and with ; what else the body reads
+	in    string // the states, then after a ; the captured values
 	out   string
 	start values
 }{
@@ -79,8 +79,8 @@ var repeated = []struct {
 		subgraph("j:int d:bool u", "d w", node("Concat", "u x", "w", attr("axis", 0)))))}, "a ; x", "a2", values{"a": vec(1), "x": vec(4)}},
 }
 
-// TestLoopIsItsIterations compares loops with as many runs of one iteration, each on what the
-// run before gave.
+// TestLoopIsItsIterations compares loops with as many runs of one iteration, each on the results of
+// the run before.
 func TestLoopIsItsIterations(t *testing.T) {
 	for _, tt := range repeated {
 		t.Run(tt.name, func(t *testing.T) {
@@ -123,8 +123,8 @@ func statesOf(in string) []string {
 	return list
 }
 
-// loopOf is a graph of one loop of n iterations. Values of any rank are declared to be vectors
-// where they are not tensors alone.
+// loopOf returns a graph of one loop of n iterations. If other values than tensors occur, values of
+// any rank are declared to be vectors.
 func loopOf(nodes []*graph.Node, in, out string) *graph.Graph {
 	list := strings.Fields(in)
 	names, results, inner, all := "n _", "", "i:int go:bool", "n:int"
@@ -164,8 +164,8 @@ func sessionOf(t *testing.T, g *graph.Graph) *runtime.Session {
 	return s
 }
 
-// TestIterationsTakeLittle bounds the memory allocations that one more iteration costs. A plan
-// for each length, or a copy of a sequence in each iteration, takes far more.
+// TestIterationsTakeLittle bounds the memory allocations that one more iteration costs. A plan for
+// each length, or a copy of a sequence in each iteration, takes far more.
 func TestIterationsTakeLittle(t *testing.T) {
 	bounds := map[string]float64{
 		"fixed": 2, "swapped": 2, "longer along the first axis": 2, "longer by its last": 2, "longer by what it holds": 2, "a sequence of states": 8,
@@ -186,7 +186,7 @@ func TestIterationsTakeLittle(t *testing.T) {
 			})
 		}
 		const few, many = 100, 500
-		results := 0.0 // of a sequence, whose elements are copied for the caller
+		results := 0.0 // of a sequence: its elements are copied for the caller
 		if strings.Contains(tt.in, ":seq") {
 			results = 4
 		}

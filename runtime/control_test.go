@@ -15,8 +15,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// These tests run whole models of the operators that hold graphs or work on
-// values other than tensors. Numbers are int64 vectors unless a name says more.
+// These tests run whole models of the operators that hold graphs or work on values other than
+// tensors. Numbers are int64 vectors unless a name says more.
 
 const opset = 17
 
@@ -98,7 +98,7 @@ func seq(items ...tensor.Value) *tensor.Sequence { return &tensor.Sequence{Items
 
 type values map[string]tensor.Value
 
-// addUp adds x to a carried sum and gives every sum out; it stops above 10.
+// addUp adds x to a carried sum and outputs every sum. It stops above 10.
 func addUp() *graph.Graph {
 	return subgraph("i:int more:bool sum", "go next next",
 		constant("ten", vec(10)), node("Add", "sum x", "next"), node("Add", "next i", "unused"),
@@ -110,7 +110,7 @@ var controlCases = []struct {
 	graph *graph.Graph
 	in    values
 	want  values
-	say   string // of the error, if there is to be one
+	say   string // part of the error message; empty for no error
 }{
 	{"if true", choose(), values{"c": scalar(true), "x": vec(1, 2)}, values{"y": vec(2, 4)}, ""},
 	{"if false", choose(), values{"c": scalar(false), "x": vec(1, 2)}, values{"y": vec(1, 2, 1, 2)}, ""},
@@ -222,8 +222,8 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// TestInputsLeftOut leaves out each input of each node of the cases. One that the
-// operator needs is an error of the file's, and none meets a defect.
+// TestInputsLeftOut leaves out each input of each node of the cases. If the operator needs the
+// input, the result is an error of the file. No case meets a defect.
 func TestInputsLeftOut(t *testing.T) {
 	for _, tt := range controlCases {
 		for k, n := range tt.graph.Nodes {
@@ -247,7 +247,7 @@ func TestInputsLeftOut(t *testing.T) {
 	}
 }
 
-// runOnce runs a graph, for as long as a second.
+// runOnce runs a graph, for at most a second.
 func runOnce(g *graph.Graph, in values) (map[string]tensor.Value, error) {
 	m := &graph.Model{File: "control.onnx", Opsets: []graph.Opset{{Version: opset}}, Graph: g}
 	s, err := runtime.New(m, runtime.Options{Threads: 1, MemoryLimit: 64 << 20})
@@ -260,8 +260,7 @@ func runOnce(g *graph.Graph, in values) (map[string]tensor.Value, error) {
 	return s.RunValues(ctx, in)
 }
 
-// TestEveryGraphOperator checks that the cases above use every row that optest
-// leaves to them.
+// TestEveryGraphOperator checks that the cases above use every row that optest leaves to them.
 func TestEveryGraphOperator(t *testing.T) {
 	used := map[string]bool{}
 	var visit func(g *graph.Graph)
@@ -295,7 +294,7 @@ func runModel(t *testing.T, g *graph.Graph, in values) (map[string]tensor.Value,
 	}
 	defer s.Close()
 	var out map[string]tensor.Value
-	for range 2 { // the second run meets what the first left behind
+	for range 2 { // the second run starts from the memory of the first
 		if out, err = s.RunValues(context.Background(), in); err != nil {
 			return nil, err
 		}
@@ -326,7 +325,7 @@ func sorted(in values) []tensor.Value {
 	return list
 }
 
-// text is the type and the elements of a value.
+// text returns the type and the elements of a value.
 func text(v tensor.Value) string {
 	if v == nil {
 		return "none"

@@ -19,9 +19,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// restless is a model whose values change their shapes with the input
-// x[batch,steps,4] and with its elements: a recurrent layer, the places of what is
-// positive, a branch, a loop that collects, and a sequence.
+// restless builds a model with values that change their shapes with the input x[batch,steps,4] and
+// with its elements: a recurrent layer, the indices of positive elements, a branch, a loop that
+// collects, and a sequence.
 func restless(r *rand.Rand) *graph.Model {
 	floats := func(name string, shape ...int) *graph.Node {
 		t := tensor.New(tensor.F32, shape...)
@@ -77,8 +77,8 @@ func restlessInput(r *rand.Rand, batch, steps int) map[string]*tensor.Tensor {
 	return map[string]*tensor.Tensor{"x": x}
 }
 
-// TestMemoryIsFlat runs a model on ever changing shapes and checks that the
-// process does not grow: NACRE_TEST_COMPLETE asks for 100,000 runs.
+// TestMemoryIsFlat runs a model on ever changing shapes and checks that the process does not grow.
+// With NACRE_TEST_COMPLETE it makes 100,000 runs.
 func TestMemoryIsFlat(t *testing.T) {
 	runs := 3000
 	if testenv.Complete() && !testing.Short() {
@@ -95,7 +95,7 @@ func TestMemoryIsFlat(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const slack = 8 << 20 // what heaps keep in reserve
+	const slack = 8 << 20 // reserve of the heaps
 	late := resident(t)
 	t.Logf("%d bytes in use after %d runs and %d after %d", early, runs/5, late, runs)
 	if late > early+slack {
@@ -103,7 +103,7 @@ func TestMemoryIsFlat(t *testing.T) {
 	}
 }
 
-// resident is the process's memory in bytes, rubbish not counted.
+// resident returns the process's memory in bytes, without garbage.
 func resident(t *testing.T) int {
 	debug.FreeOSMemory()
 	data, err := os.ReadFile("/proc/self/statm")
@@ -117,8 +117,8 @@ func resident(t *testing.T) int {
 	return pages * os.Getpagesize()
 }
 
-// TestHammer runs one session from 16 goroutines on changing shapes: every answer
-// is the same bytes as a single caller gets.
+// TestHammer runs one session from 16 goroutines on changing shapes. Every answer has the same
+// bytes as for a single caller.
 func TestHammer(t *testing.T) {
 	one, many := restlessSession(t, 1), restlessSession(t, 2)
 	r := rand.New(rand.NewPCG(5, 6))

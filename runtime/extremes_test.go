@@ -22,15 +22,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// extremes are the integers that sums, products and quotients of attributes overflow with.
+// extremes are integers that make sums, products and quotients of attributes overflow.
 var extremes = []int64{math.MinInt64, math.MaxInt64, -1, 0, 1 << 31, 1 << 62, -1 << 31, 7}
 
-// extremeFloats are the numbers that no integer and no extent can be made of.
+// extremeFloats are numbers that do not convert to an integer or an extent.
 var extremeFloats = []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), math.MaxFloat32, -math.MaxFloat32, 0, -1}
 
 // TestExtremes gives the operators of all cases numbers at the ends of their types, as attributes
-// and as inputs, other attributes, and operands of other extents, ranks and kinds. A run may succeed or be
-// refused, and meets no defect. A complete run takes more cases of each operator.
+// and as inputs, other attributes, and operands of other extents, ranks and kinds. A run may
+// succeed or be refused, and meets no defect. A complete run takes more cases of each operator.
 func TestExtremes(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	most, each := 1, 1
@@ -149,7 +149,7 @@ func mutants(c *cases.Case, version int) (list []mutant) {
 	return list
 }
 
-// attrsLike returns attributes in the place of a, nil for none.
+// attrsLike returns attributes to replace a with; nil removes it.
 func attrsLike(a *graph.Attr) map[string]*graph.Attr {
 	list := map[string]*graph.Attr{"left out": nil}
 	change := func(what string, f func(b *graph.Attr)) {
@@ -189,7 +189,7 @@ func attrsLike(a *graph.Attr) map[string]*graph.Attr {
 	return list
 }
 
-// operandsLike returns values in the place of t.
+// operandsLike returns values to replace t with.
 func operandsLike(t *tensor.Tensor) map[string]tensor.Value {
 	d, shape := t.DType(), t.Shape()
 	list := map[string]tensor.Value{
@@ -241,8 +241,7 @@ func operandsLike(t *tensor.Tensor) map[string]tensor.Value {
 	return list
 }
 
-// resized returns a tensor of another shape with the elements of t, from the first on again
-// and again.
+// resized returns a tensor of another shape that repeats the elements of t.
 func resized(t *tensor.Tensor, shape tensor.Shape) *tensor.Tensor {
 	r := tensor.New(t.DType(), shape...)
 	for at, from := 0, t.Bytes(); at < len(r.Bytes()); at += len(from) {

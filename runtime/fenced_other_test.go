@@ -8,5 +8,5 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// fenced returns x: there is no memory that cannot be read.
+// fenced returns x: this system has no memory that cannot be read.
 func fenced(_ testing.TB, x *tensor.Tensor) (*tensor.Tensor, func()) { return x, func() {} }

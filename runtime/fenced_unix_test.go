@@ -10,8 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// fenced returns a copy of t whose elements end where memory ends that can be read, and a
-// function that frees it. A kernel that reads behind them ends the test with a signal.
+// fenced returns a copy of x that ends right before memory that cannot be read, and a function that
+// frees it. A kernel that reads past the elements ends the test with a signal.
 func fenced(t testing.TB, x *tensor.Tensor) (*tensor.Tensor, func()) {
 	data := x.Bytes()
 	if len(data) == 0 {

@@ -8,12 +8,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// step is the size of one run of a stream: the batch, the new rows, and the rows before
-// them.
+// step is the size of one run of a stream: the batch, the new rows, and the rows before them.
 type step struct{ batch, rows, before int }
 
-// impliedInputs are inputs of decoders that follow from the others, by the name that
-// exporters give them.
+// impliedInputs are inputs of decoders that follow from the others, by the names that exporters
+// give them.
 var impliedInputs = map[string]struct {
 	shape func(s step) tensor.Shape
 	at    func(s step, i int) int // element i
@@ -26,9 +25,8 @@ var impliedInputs = map[string]struct {
 	"total_sequence_length": {func(step) tensor.Shape { return nil }, func(s step, _ int) int { return s.before + s.rows }},
 }
 
-// implied makes the inputs that are left out and follow from the others: a mask of ones,
-// positions that go on, counts of rows. Rows are those of input_ids, or of
-// inputs_embeds.
+// implied makes the missing inputs that follow from the others: a mask of ones, positions that
+// continue, counts of rows. It counts the rows of input_ids, or of inputs_embeds.
 func (st *Stream) implied(inputs map[string]tensor.Value) map[string]tensor.Value {
 	made := map[string]tensor.Value{}
 	s, ok := st.step(inputs)
@@ -47,7 +45,7 @@ func (st *Stream) implied(inputs map[string]tensor.Value) map[string]tensor.Valu
 	return made
 }
 
-// Implies reports whether runs may be given no tensor for an input.
+// Implies reports whether runs need no tensor for an input.
 func (st *Stream) Implies(input int) bool {
 	v := st.session.program.Decl[input]
 	rule, known := impliedInputs[v.Name]
@@ -58,10 +56,10 @@ func (st *Stream) Implies(input int) bool {
 	return impliedTensor(v.Type, rule.shape(one), one, rule.at) != nil
 }
 
-// rowInputs are the inputs whose first two axes are the batch and the new rows.
+// rowInputs are the inputs with the batch and the new rows as their first two axes.
 var rowInputs = []string{"input_ids", "inputs_embeds"}
 
-// step returns the size of the next run on those inputs.
+// step returns the size of the next run on these inputs.
 func (st *Stream) step(inputs map[string]tensor.Value) (step, bool) {
 	if !st.Grows() {
 		return step{}, false
@@ -100,7 +98,8 @@ func (st *Stream) moving(b *exec.Bound, inputs map[string]tensor.Value) func() {
 	}
 }
 
-// setInts sets the elements of a tensor of integers. It reports false for another type.
+// setInts sets the elements of a tensor to at(s, i). It returns false for an element type that is
+// not listed.
 func setInts(t *tensor.Tensor, s step, at func(s step, i int) int) bool {
 	for i := range t.Len() {
 		switch t.DType() {
@@ -119,7 +118,8 @@ func setInts(t *tensor.Tensor, s step, at func(s step, i int) int) bool {
 	return true
 }
 
-// impliedTensor returns a tensor of integers; nil for a type that is none of that rank.
+// impliedTensor returns a tensor of this shape, or nil if the input's type has another rank or an
+// element type that setInts refuses.
 func impliedTensor(want graph.Type, shape tensor.Shape, s step, at func(s step, i int) int) *tensor.Tensor {
 	if want.Kind != graph.TensorType || want.Dims != nil && len(want.Dims) != len(shape) {
 		return nil

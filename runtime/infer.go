@@ -12,19 +12,19 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Inline returns the model with the nodes of its functions in place of their calls. The
-// model is not changed. Sparse constants get all their elements, which may take
-// DefaultMemoryLimit together.
+// Inline returns the model with the nodes of its functions in place of their calls. The model is
+// not changed. Sparse constants become dense; together these may take DefaultMemoryLimit bytes.
 func Inline(m *graph.Model) (*graph.Model, error) {
 	b := budget.New(context.Background(), budget.Limits{Bytes: int64(DefaultMemoryLimit())})
 	return optimize.Run(m, optimize.Required(), optimize.Context{Registry: standard.Registry(), Eval: evaluate, Budget: b})
 }
 
-// inferBytes bounds, in bytes, the constants from which Infer computes nodes.
+// inferBytes is the limit, in bytes, of the constants that Infer computes a node from and of its
+// results.
 const inferBytes = 1 << 16
 
-// Infer returns what is known of the outputs of a node, given what is known of its
-// inputs; nil stands for an input left out. Results of small constants are computed.
+// Infer returns what is known of the outputs of a node, given the known properties of its inputs. A
+// nil input is left out. If all inputs are small constants, Infer computes the results.
 func Infer(n *graph.Node, in []*op.Value) ([]*op.Value, error) {
 	o, row, err := standard.Registry().New(n)
 	if err != nil {
@@ -43,12 +43,12 @@ func Infer(n *graph.Node, in []*op.Value) ([]*op.Value, error) {
 	}
 	list, err := evaluate(n, constants)
 	if err != nil {
-		return out, nil // the run says what is wrong
+		return out, nil // a run reports the error
 	}
 	return op.Values(list), nil
 }
 
-// small returns the inputs as constants, if all are and they and the outputs are small.
+// small returns the inputs as constants, if all are constant and they and the outputs are small.
 func small(in, out []*op.Value) ([]*tensor.Tensor, bool) {
 	list := make([]*tensor.Tensor, len(in))
 	total := 0
@@ -80,8 +80,8 @@ func evaluate(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return cpu.EvalUntil(nil, standard.Registry(), n, isa, in)
 }
 
-// Dense returns a sparse tensor with all its elements, if they take limit bytes or less; 0 is
-// DefaultMemoryLimit.
+// Dense returns a sparse tensor with all its elements, if they take at most limit bytes. A limit of
+// 0 is DefaultMemoryLimit.
 func Dense(t *graph.SparseTensor, limit int) (*tensor.Tensor, error) {
 	s, err := op.NewSparse(t)
 	if err != nil {

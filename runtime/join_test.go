@@ -11,15 +11,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// expanded adds a convolution of single pixels and returns its result and that of a depthwise
-// one behind it.
+// expanded adds a 1x1 convolution and a depthwise convolution of its result, and returns both
+// results.
 func (n *network) expanded(x string, channels, filters int) (between, y string) {
 	between = n.add("Relu", nil, n.add("Conv", nil, x, n.weight(filters, channels, 1, 1), n.weight(filters)))
 	return between, n.add("Relu", nil, n.depthwise(between, filters))
 }
 
-// TestJoin has one step compute two convolutions where nothing else reads what is between
-// them, and compares it with one step for each.
+// TestJoin computes two convolutions in one step if nothing else reads the value between them, and
+// compares the result with one step for each.
 func TestJoin(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	cases := []struct {

@@ -11,10 +11,9 @@ import (
 	"testing"
 )
 
-// allowed is the import lattice of the module: a package of the left column may
-// import, inside the module, those of the right. Do not relax a row to fix a
-// build: an edge that is missing means code stands in the wrong place. An edge that no
-// file needs is an error, too.
+// allowed is the import lattice of the module: inside the module, a package of the left column may
+// import the packages on its right. Do not relax a row to fix a build: a missing edge means that
+// code is in the wrong place. An edge that no file needs is an error, too.
 const allowed = `
 packed                   :
 csrc                     :
@@ -99,8 +98,8 @@ examples/device          : . runtime/vulkan
 scripts/sbom             :
 `
 
-// above is the packages that tests of a package import though they import the package
-// themselves. Other tests import packages below and beside their own.
+// above lists packages that tests of a package import though they import the package themselves.
+// Other tests import packages below and beside their own.
 const above = `
 .                        : generate
 formats/gptrs            : . formats formats/internal/converted
@@ -115,7 +114,7 @@ shaders                  : shaders/internal/compile
 
 const module = "github.com/nacre-ml/nacre"
 
-// lattice reads a table of packages and what they import.
+// lattice reads a table of packages and their imports.
 func lattice(t *testing.T, table string) map[string][]string {
 	t.Helper()
 	edges := map[string][]string{}
@@ -129,7 +128,7 @@ func lattice(t *testing.T, table string) map[string][]string {
 	return edges
 }
 
-// rowOf returns the row of the table that a folder of the module belongs to.
+// rowOf returns the row of the table for a folder of the module.
 func rowOf(folder string) string {
 	switch top, family, _ := strings.Cut(folder, "/"); {
 	case folder == "":
@@ -142,7 +141,7 @@ func rowOf(folder string) string {
 	return folder
 }
 
-// below returns every package that a row imports, and those that they import in turn.
+// below returns every package that a row imports, directly or indirectly.
 func below(edges map[string][]string, row string) map[string]bool {
 	found := map[string]bool{}
 	var visit func(row string)

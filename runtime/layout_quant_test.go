@@ -15,14 +15,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// codes writes networks as quantisers do: float32 operators between DequantizeLinear and
+// codes builds networks as quantisers do, with float32 operators between DequantizeLinear and
 // QuantizeLinear.
 type codes struct {
 	*network
 	of     tensor.DType      // of activations
-	points map[string]string // zero point of values; scales are all those of step
-	moved  bool              // whether zero points of weights are not in the middle of their codes
-	axes   int               // spatial ones
+	points map[string]string // zero points of values; every scale is codeStep
+	moved  bool              // zero points of weights are not in the middle of their codes
+	axes   int               // number of spatial axes
 }
 
 const codeStep = 0.0625
@@ -55,7 +55,7 @@ func (c *codes) quantise(x string) string {
 	return c.add("DequantizeLinear", nil, append([]string{c.add("QuantizeLinear", nil, append([]string{x}, point...)...)}, point...)...)
 }
 
-// filters are weights of 8 bits, with a scale for all or for each.
+// filters adds weights of 8 bits, with one scale for all or one for each filter.
 func (c *codes) filters(shape ...int) string {
 	of := []tensor.DType{tensor.U8, tensor.I8}[c.r.IntN(2)]
 	w, n := tensor.New(of, shape...), 1
@@ -80,7 +80,7 @@ func (c *codes) filters(shape ...int) string {
 	return c.add("DequantizeLinear", []*graph.Attr{axis}, c.constant(w), c.constant(scale), c.constant(zero))
 }
 
-// conv adds a convolution in groups that keeps the extents but for the stride.
+// conv adds a convolution in groups. It keeps the extents, divided by the stride.
 func (c *codes) conv(x string, in, out int, kernel, stride int64, groups int) string {
 	list := []*graph.Attr{intsAttr("pads", slices.Repeat([]int64{kernel / 2}, 2*c.axes)...), intsAttr("strides", slices.Repeat([]int64{stride}, c.axes)...)}
 	if groups > 1 {
@@ -93,7 +93,7 @@ func (c *codes) conv(x string, in, out int, kernel, stride int64, groups int) st
 	return c.add("Conv", list, x, c.filters(shape...), c.weight(out))
 }
 
-// block adds an inverted residual with one of some activations.
+// block adds an inverted residual with a random activation.
 func (c *codes) block(x string, channels, hidden int, kernel int64) string {
 	active := func(y string) string {
 		switch c.r.IntN(3) {
@@ -114,9 +114,8 @@ func (c *codes) block(x string, channels, hidden int, kernel int64) string {
 	return c.quantise(c.add("Add", nil, y, x))
 }
 
-// TestLayoutsCodes has networks of codes blocked from their first convolution on. They
-// compute the same as those of plain values, and nearly the same as the networks as they are
-// written.
+// TestLayoutsCodes blocks networks of codes from their first convolution on. The results equal
+// those with plain values, and are close to those of the networks as written.
 func TestLayoutsCodes(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	for seed := range 24 {
@@ -126,7 +125,7 @@ func TestLayoutsCodes(t *testing.T) {
 		y := c.quantise(c.add("Relu", nil, c.conv(x, 3, channels, 3, int64(1+seed%2), 1)))
 		y = c.block(y, channels, hidden, kernel)
 		pooled := c.add("MaxPool", []*graph.Attr{intsAttr("kernel_shape", 3, 3), intsAttr("strides", int64(1+seed%2), int64(1+seed%2)), intsAttr("pads", 1, 1, 1, 1)}, y)
-		q := c.g.Nodes[len(c.g.Nodes)-2] // what the last DequantizeLinear has is quantised alike
+		q := c.g.Nodes[len(c.g.Nodes)-2] // its scale and zero point also code the pooled value
 		again := append([]string{pooled}, q.Inputs[1:]...)
 		y = c.add("DequantizeLinear", nil, append([]string{c.add("QuantizeLinear", nil, again...)}, q.Inputs[1:]...)...)
 		y = c.block(y, channels, hidden, kernel)
@@ -149,7 +148,7 @@ func TestLayoutsCodes(t *testing.T) {
 	}
 }
 
-// TestLayoutsCodesAxes has networks of codes along one axis and along three blocked.
+// TestLayoutsCodesAxes blocks networks of codes with one and with three spatial axes.
 func TestLayoutsCodesAxes(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	for seed, shape := range [][]int{{2, 3, 50}, {2, 3, 6, 9, 10}, {1, 4, 40}, {1, 4, 5, 8, 7}} {
@@ -163,7 +162,7 @@ func TestLayoutsCodesAxes(t *testing.T) {
 	}
 }
 
-// TestLayoutsCodesByCost has the estimates decide: codes are in blocks from the first convolution
+// TestLayoutsCodesByCost lets the estimates decide. Codes are in blocks from the first convolution
 // to the last.
 func TestLayoutsCodesByCost(t *testing.T) {
 	testenv.Need(t, bindings.Available())
@@ -231,8 +230,8 @@ func checkCodes(t *testing.T, m *graph.Model, in map[string]*tensor.Tensor, isa 
 	}
 }
 
-// TestLayoutsConstantCodes computes a convolution of codes that are constant, whose blocks are
-// made ahead of a run.
+// TestLayoutsConstantCodes computes a convolution of constant codes. Their blocks are made before a
+// run.
 func TestLayoutsConstantCodes(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	of := func(d tensor.DType, shape ...int) *tensor.Tensor {

@@ -22,7 +22,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// layoutRun is what a model computes under a policy, and its plan.
+// layoutRun is the results of a model under a policy, and its plan.
 type layoutRun struct {
 	plan *plan.Plan
 	out  map[string]*tensor.Tensor
@@ -43,8 +43,7 @@ func runLayouts(m *graph.Model, o runtime.Options, p device.LayoutPolicy, in map
 	return &layoutRun{pl, out}, err
 }
 
-// blockedSteps counts the steps with a blocked operand and, of these, the copies between
-// layouts.
+// blockedSteps counts the steps with a blocked operand and, of these, the copies between layouts.
 func blockedSteps(pl *plan.Plan) (steps, reorders int) {
 	for i := range pl.Steps {
 		if b := pl.Binding(i); !b.IsPlain() {
@@ -57,8 +56,8 @@ func blockedSteps(pl *plan.Plan) (steps, reorders int) {
 	return steps, reorders
 }
 
-// differs returns the first element of float32 tensors that differs by more than the
-// tolerance, or an empty string.
+// differs returns the first element of float32 tensors that differs by more than the tolerance, or
+// an empty string.
 func differs(got, want *tensor.Tensor, tolerance float64) string {
 	if got.DType() != want.DType() || !got.Shape().Equal(want.Shape()) {
 		return fmt.Sprintf("%v, not %v", got, want)
@@ -76,8 +75,8 @@ func differs(got, want *tensor.Tensor, tolerance float64) string {
 	return ""
 }
 
-// TestLayoutsOfficial runs the official tests whose values can be blocked with blocked
-// and with plain values.
+// TestLayoutsOfficial runs the official tests with values that can be blocked, with blocked and
+// with plain values.
 func TestLayoutsOfficial(t *testing.T) {
 	root := testenv.OfficialData(t)
 	testenv.Need(t, bindings.Available())
@@ -107,8 +106,8 @@ func TestLayoutsOfficial(t *testing.T) {
 	}
 }
 
-// agreeOfficial compares a model with blocked values with one of plain ones. It reports
-// whether any value is blocked.
+// agreeOfficial compares a model with blocked values with the same model with plain ones. It
+// reports whether any value is blocked.
 func agreeOfficial(t *testing.T, file string, m *graph.Model, in map[string]*tensor.Tensor, isa string) bool {
 	o := runtime.Options{ISA: isa, Threads: 2}
 	got, err := runLayouts(m, o, device.LayoutsBlocked, in)
@@ -131,8 +130,8 @@ func agreeOfficial(t *testing.T, file string, m *graph.Model, in map[string]*ten
 	return true
 }
 
-// floatImages reports whether the first input of a graph is one that may be blocked, and
-// all its values are tensors.
+// floatImages reports whether the first input of a graph may be blocked, and all its values are
+// tensors.
 func floatImages(g *graph.Graph) bool {
 	for _, list := range [][]*graph.Value{g.Inputs, g.Outputs} {
 		for _, v := range list {
@@ -144,8 +143,8 @@ func floatImages(g *graph.Graph) bool {
 	return len(g.Inputs) > 0 && g.Inputs[0].Type.DType == tensor.F32 && len(g.Inputs[0].Type.Dims) >= 3
 }
 
-// officialInputs reads stored inputs. Those behind the first become constants of the
-// model, as weights are.
+// officialInputs reads stored inputs. All but the first become constants of the model, as weights
+// are.
 func officialInputs(t *testing.T, folder string, m *graph.Model) map[string]*tensor.Tensor {
 	in := map[string]*tensor.Tensor{}
 	files, _ := filepath.Glob(filepath.Join(folder, "input_*.pb"))
@@ -171,7 +170,7 @@ func officialInputs(t *testing.T, folder string, m *graph.Model) map[string]*ten
 	return in
 }
 
-// network is a graph while it is written.
+// network is a graph under construction.
 type network struct {
 	g *graph.Graph
 	r *rand.Rand
@@ -229,7 +228,7 @@ func (n *network) input() map[string]*tensor.Tensor {
 	return map[string]*tensor.Tensor{"x": t}
 }
 
-// chain is depthwise convolutions, functions, a sum and pooling.
+// chain builds a network of depthwise convolutions, functions, a sum and pooling.
 func chain(channels, size int) *network {
 	n := newNetwork(2, channels, size, size+1)
 	first := n.add("Relu", nil, n.depthwise("x", channels))
@@ -242,8 +241,8 @@ func chain(channels, size int) *network {
 	return n
 }
 
-// TestLayoutsChain has a network blocked from its first node to its last, with a copy
-// between layouts at either end, and compares it with that of plain values.
+// TestLayoutsChain blocks a network from its first node to its last, with a copy between layouts at
+// either end, and compares it with plain values.
 func TestLayoutsChain(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	for _, channels := range []int{1, 3, 16, 17, 31, 48} {
@@ -261,8 +260,8 @@ func TestLayoutsChain(t *testing.T) {
 	}
 }
 
-// TestLayoutsParts has channels that are split, joined and resampled in blocks, as in the
-// necks of detectors: the last part has padding in its last block.
+// TestLayoutsParts splits, joins and resamples channels in blocks, as in the necks of detectors.
+// The last part has padding in its last block.
 func TestLayoutsParts(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	axis := &graph.Attr{Name: "axis", Kind: graph.AttrInt, Int: 1}
@@ -296,9 +295,8 @@ func TestLayoutsParts(t *testing.T) {
 	}
 }
 
-// TestLayoutsPixels has convolutions of single pixels in blocks, as in squeeze and excitation, of
-// one image and of two whose rows have padding between them or none; and one that meets padding
-// alone.
+// TestLayoutsPixels blocks 1x1 convolutions, as in squeeze and excitation: of one image, of two
+// images with and without padding between their rows, and one that reads only padding.
 func TestLayoutsPixels(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	for _, isa := range []string{"", "avx2", "scalar"} {
@@ -323,7 +321,7 @@ func TestLayoutsPixels(t *testing.T) {
 	}
 }
 
-// TestLayoutsVolumes has a network along three axes in blocks from its first convolution to its
+// TestLayoutsVolumes blocks a network with three spatial axes from its first convolution to its
 // last, as in the segmentation of volumes.
 func TestLayoutsVolumes(t *testing.T) {
 	testenv.Need(t, bindings.Available())
@@ -356,8 +354,8 @@ func TestLayoutsVolumes(t *testing.T) {
 	}
 }
 
-// TestLayoutsTransposed has transposed convolutions whose windows lie side by side, overlap,
-// are cut off at the ends and reach beyond them.
+// TestLayoutsTransposed computes transposed convolutions with windows that touch, overlap, are cut
+// off at the ends and reach beyond them.
 func TestLayoutsTransposed(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	cases := []struct{ kernel, stride, pads, more []int64 }{
@@ -384,7 +382,7 @@ func TestLayoutsTransposed(t *testing.T) {
 			for _, filters := range []int{5, 16, 40} {
 				in, w := []int{2, 32, 6, 9, 4}[:2+len(c.kernel)], []int{32, filters}
 				if len(c.kernel) < 3 {
-					in[1], w[0] = 24, 24 // the last block has padding where it has 16 channels
+					in[1], w[0] = 24, 24 // 8 of the 16 channels in the last block are padding
 				}
 				for _, k := range c.kernel {
 					w = append(w, int(k))
@@ -409,8 +407,9 @@ func TestLayoutsTransposed(t *testing.T) {
 	}
 }
 
-// checkLayouts compares a model under a policy with one of plain values. All steps must
-// be blocked, so many of them copies; none if that is negative.
+// checkLayouts compares a model under a policy with the model with plain values. All steps must be
+// blocked, and the given number of them must be copies between layouts. If copies is negative, no
+// step may be blocked.
 func checkLayouts(t *testing.T, name string, m *graph.Model, in map[string]*tensor.Tensor, o runtime.Options, p device.LayoutPolicy, copies int) {
 	t.Helper()
 	want, err := runLayouts(m, o, device.LayoutsPlain, in)
@@ -439,7 +438,7 @@ func checkLayouts(t *testing.T, name string, m *graph.Model, in map[string]*tens
 	}
 }
 
-// TestLayoutsByCost has the estimates decide. They hold for some levels only.
+// TestLayoutsByCost lets the estimates decide. They hold for some levels only.
 func TestLayoutsByCost(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	for isa, copies := range map[string]int{"scalar": -1, "avx2": 2, "avx2,avx512": 2, "neon": 2} {
@@ -459,8 +458,8 @@ func TestLayoutsByCost(t *testing.T) {
 	checkLayouts(t, "one depthwise convolution", n.model(y), n.input(), runtime.Options{}, device.LayoutsByCost, -1)
 }
 
-// TestLayoutsBetween has values that both blocked and plain steps read, results among
-// them, and steps on the host.
+// TestLayoutsBetween has values, some of them results, that both blocked and plain steps read, and
+// steps on the host.
 func TestLayoutsBetween(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	n := newNetwork(1, 20, 7, 5)

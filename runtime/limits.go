@@ -5,7 +5,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// extents reports extents of inputs that are beyond the model's limits.
+// extents returns an error if extents of inputs exceed the model's limits.
 func (s *Session) extents(symbols map[string]int) error {
 	return s.within(func(l graph.Limit) error {
 		if l.Input != "" {
@@ -18,8 +18,8 @@ func (s *Session) extents(symbols map[string]int) error {
 	})
 }
 
-// elements reports elements of inputs, in the program's order, that are beyond the
-// model's limits.
+// elements returns an error if elements of inputs exceed the model's limits. The inputs are in the
+// program's order.
 func (s *Session) elements(inputs []tensor.Value) error {
 	return s.within(func(l graph.Limit) error {
 		for i, v := range s.program.Decl {
@@ -31,7 +31,7 @@ func (s *Session) elements(inputs []tensor.Value) error {
 	})
 }
 
-// within returns the first error of check, in place.
+// within returns the first error of check, as an error of the session.
 func (s *Session) within(check func(l graph.Limit) error) error {
 	for _, l := range s.limits {
 		if err := check(l); err != nil {

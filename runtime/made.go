@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// mostFolded is how often passes may compute the constants of a file anew beside the memory
-// limit, as when they transpose and convert them.
+// mostFolded is how many times the bytes of a file's constants passes may compute anew beside the
+// memory limit, for example to transpose and to convert them.
 const mostFolded = 3
 
 // making returns the budget of the constants that passes compute.
@@ -25,8 +25,8 @@ func (o Options) making(ctx context.Context, m *graph.Model) *budget.Budget {
 	return budget.New(ctx, budget.Limits{Bytes: int64(limit) + mostFolded*int64(max(0, sizeOf(m.Graph, nil)-o.Made))})
 }
 
-// packing returns the budget of the constants that kernels rearrange. A file's own may take
-// several times their bytes; others a part of the memory limit.
+// packing returns the budget of the constants that kernels rearrange: several times the bytes of
+// the file's constants, and a part of the memory limit for others.
 func (o Options) packing(m *graph.Model) *budget.Budget {
 	const mostPacked, part = 16, 4
 	limit := o.memoryLimit()
@@ -37,16 +37,15 @@ func (o Options) packing(m *graph.Model) *budget.Budget {
 	return budget.New(context.Background(), budget.Limits{Bytes: int64(limit/part) + mostPacked*int64(file)})
 }
 
-// madeOf returns the bytes of the constants that the rewritten graph has beyond those of the
-// file.
+// madeOf returns the bytes of the constants of the rewritten graph that are not in the source.
 func madeOf(source, rewritten *graph.Graph) int {
 	given := map[*tensor.Tensor]bool{}
 	file := sizeOf(source, given)
 	return max(0, sizeOf(rewritten, given)-file)
 }
 
-// sizeOf returns the bytes of the tensors of a graph, and of those in it, that a set lacks,
-// and adds them to it. A nil set is empty.
+// sizeOf returns the bytes of the tensors of a graph and its subgraphs that are not in met, and
+// adds them to met. A nil set is empty.
 func sizeOf(g *graph.Graph, met map[*tensor.Tensor]bool) int {
 	if met == nil {
 		met = map[*tensor.Tensor]bool{}

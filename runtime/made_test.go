@@ -16,7 +16,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// hollow is a sparse tensor of n elements of which one is not 0.
+// hollow returns a sparse tensor of n elements, one of them not 0.
 func hollow(t *testing.T, n int) *graph.SparseTensor {
 	values, err := tensor.From([]int64{1}, 1)
 	if err != nil {
@@ -38,7 +38,7 @@ func allocated(f func()) int {
 	return int(after.TotalAlloc - before.TotalAlloc)
 }
 
-// TestMadeConstants makes sessions of models of a few bytes whose constants take many.
+// TestMadeConstants makes sessions of models of a few bytes that compute large constants.
 func TestMadeConstants(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	const mib = 1 << 20
@@ -118,8 +118,7 @@ func TestMadeConstants(t *testing.T) {
 	}
 }
 
-// TestMadeShared makes sessions with other limits of one program that holds 8 MiB of
-// constants.
+// TestMadeShared makes sessions with different limits of one program that holds 8 MiB of constants.
 func TestMadeShared(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	const mib = 1 << 20
@@ -155,13 +154,13 @@ func TestMadeShared(t *testing.T) {
 	}
 }
 
-// TestMadePacked makes sessions whose limit has room for all elements of a sparse constant,
-// and not for the form that kernels take it in.
+// TestMadePacked makes sessions with a limit that all elements of a sparse constant fit in, but not
+// their packed form.
 func TestMadePacked(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	const mib = 1 << 20
 	w := hollow(t, 0)
-	w.Shape = tensor.Shape{1, 16 * mib / 2} // as float16, of which products take float32
+	w.Shape = tensor.Shape{1, 16 * mib / 2} // float16, packed as float32 for products
 	var err error
 	if w.Values, err = tensor.From([]float32{1}, 1); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// greedyModel is a model that takes as much memory as a run lets it.
+// greedyModel is a model that takes as much memory as a run allows.
 type greedyModel struct {
 	name  string
 	graph *graph.Graph
@@ -56,7 +56,7 @@ func greedy() []greedyModel {
 	}
 }
 
-// large is n large numbers.
+// large returns n large numbers.
 func large(n int) *tensor.Tensor {
 	t := tensor.New(tensor.I64, n)
 	for i := range tensor.View[int64](t) {
@@ -65,7 +65,7 @@ func large(n int) *tensor.Tensor {
 	return t
 }
 
-// same is a sequence of n elements that are one tensor.
+// same returns a sequence of n times the same tensor.
 func same(t *tensor.Tensor, n int) *tensor.Sequence {
 	q := &tensor.Sequence{Items: make([]tensor.Value, n)}
 	for i := range q.Items {
@@ -86,14 +86,14 @@ func textNode(op, in, out string, attrs ...*graph.Attr) *graph.Node {
 	return n
 }
 
-// stringLoop joins a string to itself again and again.
+// stringLoop concatenates a string with itself repeatedly.
 func stringLoop() *graph.Graph {
 	b := subgraph("i:int c:bool", "c w", textNode("StringConcat", "v v", "w"))
 	b.Inputs = append(b.Inputs, &graph.Value{Name: "v", Type: graph.TensorOf(tensor.String, graph.UnknownDims(1))})
 	return subgraph("n:int", "y", constant("x", words("word")), node("Loop", "n _ x", "y", body("body", b)))
 }
 
-// splitting cuts a string of many parts and keeps the rows.
+// splitting splits a string into many parts and keeps the rows.
 func splitting() *graph.Graph {
 	b := subgraph("i:int c:bool", "c parts", textNode("StringSplit", "x", "parts"))
 	return subgraph("n:int", "y", constant("x", words(strings.Repeat("a ", 1<<12))), node("Loop", "n _", "y", body("body", b)))
@@ -108,8 +108,8 @@ func zipping() *graph.Graph {
 	return g
 }
 
-// TestMemoryOfValues checks that a run counts what values cost in all: it fails, and the
-// heap stays near the limit.
+// TestMemoryOfValues checks that a run counts the whole cost of values. It fails, and the heap
+// stays near the limit.
 func TestMemoryOfValues(t *testing.T) {
 	const limit = 128 << 20
 	for _, tt := range greedy() {
@@ -131,8 +131,7 @@ func TestMemoryOfValues(t *testing.T) {
 	}
 }
 
-// peak returns the bytes by which Go's heap grew at most while f ran, as the system
-// sees it.
+// peak returns the most bytes by which Go's heap grew while f ran, as seen by the system.
 func peak(f func()) uint64 {
 	goruntime.GC()
 	before, most := heap(), uint64(0)
@@ -154,15 +153,15 @@ func peak(f func()) uint64 {
 	return max(most, before) - before
 }
 
-// heap is the bytes of Go's heap that hold objects, those to be collected counted in.
+// heap returns the bytes of Go's heap that hold objects, including garbage.
 func heap() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64() + sample[1].Value.Uint64()
 }
 
-// TestMemoryOfConstants makes a session of a small graph of many constants, and of one
-// whose constants grow; neither takes much memory.
+// TestMemoryOfConstants makes a session of a small graph of many constants, and of a graph with
+// growing constants. Neither takes much memory.
 func TestMemoryOfConstants(t *testing.T) {
 	const most = 384 << 20
 	many := subgraph("", "y", constant("n", vec(500)))

@@ -30,7 +30,7 @@ func textVec(v ...string) *tensor.Tensor {
 	return t
 }
 
-// row is a matrix of one row.
+// row returns a matrix of one row.
 func row(t *tensor.Tensor) *tensor.Tensor {
 	t, err := t.Reshape(tensor.Shape{1, t.Len()})
 	if err != nil {
@@ -57,7 +57,7 @@ var mlCases = []struct {
 	attrs    []*graph.Attr
 	in       tensor.Value
 	want     tensor.Value
-	say      string // of the error, if there is to be one
+	say      string // part of the error message; empty for no error
 }{
 	{"dense", "CastMap", nil, mapOf(vec(7, -3, 5), floatVec(1.5, 2, -1)), row(floatVec(2, -1, 1.5)), ""},
 	{"dense integers", "CastMap", []*graph.Attr{textAttr("cast_to", "TO_INT64")}, mapOf(vec(7, -3, 5), floatVec(1.5, 2, -1.7)), row(vec(2, -1, 1)), ""},

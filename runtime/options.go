@@ -15,23 +15,21 @@ import (
 
 // Options say how a session runs. The zero value is a good choice.
 type Options struct {
-	// Threads is the number of threads that one run may use; 0 takes as many as
-	// Go does (GOMAXPROCS).
+	// Threads is the number of threads that one run may use; 0 is GOMAXPROCS.
 	Threads int
-	// ISA names the instruction-set levels that kernels may use, such as
-	// "avx2" or "scalar"; empty for all that the CPU has, narrowed by the
-	// environment variable NACRE_ISA.
+	// ISA names the instruction-set levels that kernels may use, such as "avx2" or "scalar". If it
+	// is empty, they use all levels of the CPU, narrowed by the environment variable NACRE_ISA.
 	ISA string
-	// MemoryLimit bounds, in bytes, what one run may take beside weights of the file and
-	// inputs, with the constants that are computed for it; 0 is DefaultMemoryLimit.
+	// MemoryLimit is the most bytes that one run may take, including the constants computed for it,
+	// but not the file's weights and the inputs; 0 is DefaultMemoryLimit.
 	MemoryLimit int
 	// Made is the bytes of the model's weights that are not from its file.
 	Made int
-	// Memory is what runs and streams take their bytes from; nil for no limit beside
+	// Memory is the budget that runs and streams take their bytes from; nil for no limit beside
 	// MemoryLimit.
 	Memory *exec.Memory
-	// MaxWaiting is how many runs may wait to begin, negative for none, and MaxWait how
-	// long one waits; 0 for no bound.
+	// MaxWaiting is the number of runs that may wait to begin, negative for none. MaxWait is how
+	// long one waits. 0 is no bound for either.
 	MaxWaiting int
 	MaxWait    time.Duration
 	// NoOptimize runs the graph as the file has it.
@@ -40,16 +38,16 @@ type Options struct {
 	DirectConv bool
 	// Registry finds operators; nil is the standard one.
 	Registry *op.Registry
-	// Packs shares rearranged weights with other sessions of the same model; nil
-	// keeps them for this session.
+	// Packs shares rearranged weights with other sessions of the same model; nil keeps them for
+	// this session.
 	Packs *cpu.Packs
 	// Accelerator computes the nodes that it can; nil for none.
 	Accelerator device.Accelerator
-	// Layouts says in which layouts values lie; the zero value is a good choice.
+	// Layouts chooses the layouts of values. The zero value is a good choice.
 	Layouts device.LayoutPolicy
 }
 
-// Validate reports every problem of the options.
+// Validate returns all errors in the options, joined.
 func (o Options) Validate() error {
 	var errs []error
 	if o.Threads < 0 {

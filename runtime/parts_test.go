@@ -64,8 +64,8 @@ func partsNetwork(r *rand.Rand) *network {
 	return n
 }
 
-// TestParts compares random networks, whose values share memory, with the same networks
-// when every value is a result with memory of its own.
+// TestParts compares random networks that share memory between values with the same networks with
+// every value as a result with memory of its own.
 func TestParts(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	joined := 0
@@ -107,7 +107,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// partsInPlace counts the operands of steps that lie where they would be copied.
+// partsInPlace counts the parts of joins and splits that are in place within the whole, so that no
+// copy is needed.
 func partsInPlace(pl *plan.Plan) (count int) {
 	for i := range pl.Steps {
 		st := &pl.Steps[i]
@@ -127,8 +128,8 @@ func partsInPlace(pl *plan.Plan) (count int) {
 	return count
 }
 
-// TestDenseBlock has every value joined with all before it, as in DenseNet: no join copies
-// but those of the first value.
+// TestDenseBlock joins every value with all before it, as in DenseNet. All parts of the joins are
+// in place.
 func TestDenseBlock(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	n := newNetwork(1, 16, 4, 4)

@@ -40,8 +40,8 @@ func TestProfileOfGraphs(t *testing.T) {
 	checkOwn(t, p)
 }
 
-// checkOwn checks that the time of every step is its own and that of the steps in its
-// graphs, and that the operators share the time of the model's own steps.
+// checkOwn checks that the time of every step is its own time plus the time of the steps in its
+// bodies, and that the operators share the time of the model's own steps.
 func checkOwn(t *testing.T, p *exec.Profile) {
 	t.Helper()
 	var total, operators time.Duration

@@ -1,5 +1,5 @@
-// Package runtime runs graphs: it optimises a model's graph, binds it to
-// operators, plans a run for each set of input extents, and executes.
+// Package runtime runs graphs: it optimises a model's graph, binds it to operators, plans a run for
+// each set of input extents, and executes.
 package runtime
 
 import (
@@ -21,8 +21,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Session is a model made ready to run. Its methods may be called from many
-// goroutines at once.
+// Session is a model made ready to run. Its methods may be called from many goroutines at once.
 type Session struct {
 	use     sync.RWMutex // held for reading by runs
 	closed  bool
@@ -33,9 +32,9 @@ type Session struct {
 	limits  []graph.Limit
 }
 
-// Optimize returns the model with its graphs rewritten as a session with these
-// options runs them; with NoOptimize, only what no operator implements is. The
-// model is not changed.
+// Optimize returns the model with its graphs rewritten as a session with these options runs them.
+// With NoOptimize it only replaces constructs that no operator implements. The model is not
+// changed.
 func Optimize(m *graph.Model, o Options) (*graph.Model, error) {
 	o, isa, err := o.complete(m)
 	if err != nil {
@@ -59,7 +58,7 @@ func (o Options) complete(m *graph.Model) (Options, bindings.ISA, error) {
 	return o, isa, err
 }
 
-// optimize rewrites the graphs until the context is done, which sets the flag.
+// optimize rewrites the graphs. It ends when ctx is done, which also sets stop.
 func (o Options) optimize(ctx context.Context, m *graph.Model, isa bindings.ISA, stop device.Flag) (*graph.Model, error) {
 	passes := optimize.Passes()
 	if o.NoOptimize {
@@ -68,8 +67,8 @@ func (o Options) optimize(ctx context.Context, m *graph.Model, isa bindings.ISA,
 	return optimize.Run(m, passes, o.rewriting(ctx, m, isa, stop))
 }
 
-// checked is optimize that looks at every node of the model first, so that what is wrong with a
-// model does not depend on the passes that would remove it.
+// checked is optimize, with a check of every node before the optional passes. A model's errors
+// therefore do not depend on passes that would remove the faulty nodes.
 func (o Options) checked(ctx context.Context, m *graph.Model, d device.Device, isa bindings.ISA, stop device.Flag) (*graph.Model, error) {
 	c := o.rewriting(ctx, m, isa, stop)
 	m, err := optimize.Run(m, optimize.Required(), c)
@@ -82,7 +81,8 @@ func (o Options) checked(ctx context.Context, m *graph.Model, d device.Device, i
 	return optimize.Run(m, optimize.Optional(), c)
 }
 
-// rewriting gives passes the operators, until the context is done, which sets the flag.
+// rewriting returns the context of passes, with the operators to compute constants. Passes end when
+// ctx is done, which also sets stop.
 func (o Options) rewriting(ctx context.Context, m *graph.Model, isa bindings.ISA, stop device.Flag) optimize.Context {
 	made := o.making(ctx, m)
 	eval := func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
@@ -91,8 +91,8 @@ func (o Options) rewriting(ctx context.Context, m *graph.Model, isa bindings.ISA
 	return optimize.Context{Registry: o.Registry, Eval: eval, Budget: made, Accelerated: o.Accelerator != nil, Done: ctx.Err}
 }
 
-// Program is a model's graph, rewritten and bound to operators. It is made once for
-// all sessions that are to run it, from many goroutines at once.
+// Program is a model's graph, rewritten and bound to operators. All sessions that run it share one
+// program, and may be used from many goroutines.
 type Program struct {
 	program *plan.Program
 	device  *cpu.Device
@@ -103,10 +103,10 @@ type Program struct {
 	made    int // bytes of the constants that are not from the file
 }
 
-// Compile makes a program of a validated model, whose tensors must stay valid as
-// long as the program is used, as must Options.Packs, which may not be nil. The model
-// is not changed. MemoryLimit, or Memory if that has less, bounds the constants that it
-// computes beside those of the file. When the context is done Compile ends with its error.
+// Compile makes a program of a validated model. The model's tensors and o.Packs, which must not be
+// nil, must stay valid while the program is in use. The model is not changed. MemoryLimit, or
+// Memory if it is lower, bounds the constants that Compile computes beside the file's. If ctx is
+// done, Compile returns its error.
 func Compile(ctx context.Context, m *graph.Model, o Options) (*Program, error) {
 	o, isa, err := o.complete(m)
 	if err != nil {
@@ -168,8 +168,8 @@ func (o Options) program(ctx context.Context, m *graph.Model, d *cpu.Device) (p 
 	return p, nil
 }
 
-// LastRows makes a program of which the named outputs are the last rows, along the last
-// axis but one, of those of p. It shares all constants with p.
+// LastRows makes a program with the named outputs cut to their last row along the last axis but
+// one. It shares all constants with p.
 func (p *Program) LastRows(ctx context.Context, outputs []string) (*Program, error) {
 	o, isa, err := p.options.complete(p.model)
 	if err != nil {
@@ -191,8 +191,7 @@ func (p *Program) LastRows(ctx context.Context, outputs []string) (*Program, err
 	return last, err
 }
 
-// releaseUnused gives memory of weights back which the rewritten graph does not have any
-// more.
+// releaseUnused gives back the memory of weights that the rewritten graph no longer has.
 func releaseUnused(source, rewritten *graph.Graph) {
 	kept := map[*tensor.Tensor]bool{}
 	for _, init := range rewritten.Initializers {
@@ -205,9 +204,8 @@ func releaseUnused(source, rewritten *graph.Graph) {
 	}
 }
 
-// NewSession makes a session that runs the program. Of the options those that bound runs
-// matter. The memory limit of a run is less by the constants that the program has computed
-// beside those of the file.
+// NewSession makes a session that runs the program. It reads only the options that bound runs. The
+// program's computed constants are subtracted from the memory limit of a run.
 func (p *Program) NewSession(o Options) (*Session, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -223,8 +221,8 @@ func (p *Program) NewSession(o Options) (*Session, error) {
 	return &Session{program: p.program, outputs: p.outputs, limits: p.limits, exec: exec.New(p.device, limits)}, nil
 }
 
-// New makes a session of a validated model, whose tensors must stay valid until
-// Close. The model is not changed.
+// New makes a session of a validated model. The model's tensors must stay valid until Close. The
+// model is not changed.
 func New(m *graph.Model, o Options) (*Session, error) {
 	var own *cpu.Packs
 	if o.Packs == nil {
@@ -264,8 +262,8 @@ func (s *Session) Close() error {
 	return nil
 }
 
-// Trim frees the memory of runs that have ended and forgets all plans, also those that
-// other sessions of the program made.
+// Trim frees the memory of ended runs and forgets all plans, also plans that other sessions of the
+// program made.
 func (s *Session) Trim() error {
 	s.use.RLock()
 	defer s.use.RUnlock()
@@ -277,10 +275,10 @@ func (s *Session) Trim() error {
 	return nil
 }
 
-// Stats returns what the session does and has done.
+// Stats returns the current load of the session, and its counts since it was made.
 func (s *Session) Stats() exec.Stats { return s.exec.Stats() }
 
-// Plans is how many plans the program keeps for later runs.
+// Plans returns the number of plans that the program keeps for later runs.
 func (s *Session) Plans() int { return s.program.Plans() }
 
 // Warm makes the plan of PlanTypes, and memory for one run of it.
@@ -300,13 +298,12 @@ func (s *Session) Warm(ctx context.Context, types map[string]graph.Type) error {
 // Inputs returns the name and type of every tensor that Run must be given.
 func (s *Session) Inputs() []*graph.Value { return s.program.Decl }
 
-// Outputs returns the name and type of every result, as far as they follow from
-// the model.
+// Outputs returns the name and type of every result, as far as they follow from the model.
 func (s *Session) Outputs() []*graph.Value { return s.outputs }
 
-// Run computes the results of a model whose inputs and outputs are tensors, by
-// name. Inputs are not written, and results share no memory with them. A
-// cancelled context ends the run between two pieces of work.
+// Run computes the results of a model with tensors as inputs and outputs, by name. Inputs are not
+// written, and results share no memory with them. Cancelling the context ends the run, also within
+// a step.
 func (s *Session) Run(ctx context.Context, inputs map[string]*tensor.Tensor) (map[string]*tensor.Tensor, error) {
 	results, err := run(ctx, s, inputs, asValue, nil)
 	if err != nil {
@@ -323,7 +320,7 @@ func (s *Session) Run(ctx context.Context, inputs map[string]*tensor.Tensor) (ma
 	return out, nil
 }
 
-// RunValues is Run for models that take or give sequences, optionals or maps.
+// RunValues is Run for models with sequences, optionals or maps as inputs or outputs.
 func (s *Session) RunValues(ctx context.Context, inputs map[string]tensor.Value) (map[string]tensor.Value, error) {
 	return s.named(run(ctx, s, inputs, itself, nil))
 }
@@ -357,7 +354,7 @@ func (s *Session) Compare(ctx context.Context, pl *plan.Plan, node string, round
 	return s.exec.Compare(ctx, pl, node, rounds)
 }
 
-// asValue is t as a value; one that is not there is nil.
+// asValue returns t as a value. A nil tensor becomes a nil value.
 func asValue(t *tensor.Tensor) tensor.Value {
 	if t == nil {
 		return nil
@@ -367,8 +364,7 @@ func asValue(t *tensor.Tensor) tensor.Value {
 
 func itself(v tensor.Value) tensor.Value { return v }
 
-// Plan returns the plan for inputs of those types and extents; only the types
-// and extents of the tensors matter.
+// Plan returns the plan for inputs of these types and extents. The elements do not matter.
 func (s *Session) Plan(ctx context.Context, inputs map[string]*tensor.Tensor) (*plan.Plan, error) {
 	list, err := order(s, inputs, asValue)
 	if err != nil {
@@ -377,7 +373,7 @@ func (s *Session) Plan(ctx context.Context, inputs map[string]*tensor.Tensor) (*
 	return s.program.For(ctx, list)
 }
 
-// Bind makes memory for runs with inputs of those types and extents.
+// Bind makes memory for runs with inputs of these types and extents, and copies the inputs to it.
 func (s *Session) Bind(inputs map[string]*tensor.Tensor) (*Bound, error) {
 	s.use.RLock()
 	defer s.use.RUnlock()
@@ -406,10 +402,10 @@ func (s *Session) Bind(inputs map[string]*tensor.Tensor) (*Bound, error) {
 type Bound struct {
 	*exec.Bound
 	session *Session
-	before  func() // readies inputs for the next run; nil for nothing to do
+	before  func() // sets inputs for the next run; may be nil
 }
 
-// Run computes the results from what the inputs hold.
+// Run computes the results from the current elements of the inputs.
 func (b *Bound) Run(ctx context.Context) error {
 	b.session.use.RLock()
 	defer b.session.use.RUnlock()
@@ -422,7 +418,7 @@ func (b *Bound) Run(ctx context.Context) error {
 	return b.Bound.Run(ctx, nil)
 }
 
-// PlanTypes is Plan for inputs of those types. The extents of tensors must be numbers.
+// PlanTypes is Plan for inputs of these types. The extents of tensors must be numbers.
 func (s *Session) PlanTypes(ctx context.Context, types map[string]graph.Type) (*plan.Plan, error) {
 	list := make([]graph.Type, len(s.program.Decl))
 	symbols := map[string]int{}
@@ -465,14 +461,13 @@ func run[V any](ctx context.Context, s *Session, inputs map[string]V, value func
 	return s.exec.Run(ctx, pl, list, prof)
 }
 
-// order puts the inputs in the program's order and checks them against what the
-// model declares.
+// order puts the inputs in the program's order and checks them against the model's declarations.
 func order[V any](s *Session, inputs map[string]V, value func(V) tensor.Value) ([]tensor.Value, error) {
 	return orderWith(s, inputs, value, map[string]int{}, func(int) bool { return false })
 }
 
-// orderWith is order with extents that are known of names, without inputs that the
-// caller does not give.
+// orderWith is order with known extents of symbols. It leaves out the inputs for which without is
+// true.
 func orderWith[V any](s *Session, inputs map[string]V, value func(V) tensor.Value, symbols map[string]int, without func(i int) bool) ([]tensor.Value, error) {
 	list := make([]tensor.Value, len(s.program.Decl))
 	given := 0
@@ -503,7 +498,7 @@ func orderWith[V any](s *Session, inputs map[string]V, value func(V) tensor.Valu
 	return list, nil
 }
 
-// taken lists the inputs of a run but for those that it goes without.
+// taken lists the inputs of a run, except inputs for which without is true.
 func (s *Session) taken(without func(i int) bool) string {
 	var list []*graph.Value
 	for i, v := range s.program.Decl {
@@ -527,8 +522,8 @@ func (s *Session) reject(kind error, format string, args ...any) error {
 	return &graph.Error{Stage: "run", File: s.program.File, Offset: -1, Kind: kind, Err: fmt.Errorf(format, args...)}
 }
 
-// accepts checks a tensor against a declared type. Symbols collects the extents
-// that named axes have, so that one name means one extent.
+// accepts checks a value against a declared type. Symbols collects the extents of named axes, so
+// that one name means one extent.
 func accepts(want graph.Type, v tensor.Value, symbols map[string]int) error {
 	t, ok := v.(*tensor.Tensor)
 	if !ok {
@@ -542,7 +537,7 @@ func accepts(want graph.Type, v tensor.Value, symbols map[string]int) error {
 
 var errKinds = errors.New("these are different kinds of values")
 
-// acceptsType is accepts for a value of that type.
+// acceptsType is accepts for a value of type have.
 func acceptsType(want, have graph.Type, symbols map[string]int) error {
 	if have.Kind != want.Kind {
 		return errKinds

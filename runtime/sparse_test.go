@@ -12,7 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// sparse is the matrix [[0,2,0],[0,0,3]].
+// sparse returns the matrix [[0,2,0],[0,0,3]].
 func sparse(t *testing.T) *graph.SparseTensor {
 	values, err := tensor.From([]float32{2, 3}, 2)
 	if err != nil {
@@ -25,8 +25,8 @@ func sparse(t *testing.T) *graph.SparseTensor {
 	return &graph.SparseTensor{Values: values, Indices: indices, Shape: tensor.Shape{2, 3}}
 }
 
-// TestSparseInitializers runs models whose constants are sparse: in the main graph, as
-// the default of an input, in a branch, and as an operand of an operator for such.
+// TestSparseInitializers runs models with sparse constants: in the main graph, as the default of an
+// input, in a branch, and as an operand of an operator on sparse tensors.
 func TestSparseInitializers(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	named := func() []*graph.SparseInitializer { return []*graph.SparseInitializer{{Name: "w", Tensor: sparse(t)}} }

@@ -9,13 +9,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Stream is runs of a session that follow each other, as exec.Stream has them.
+// Stream is consecutive runs of a session, like exec.Stream.
 type Stream struct {
 	*exec.Stream
 	session *Session
 }
 
-// NewStream returns a stream whose states are empty. Room is how many rows the memory of
+// NewStream returns a stream with empty states. Room is the number of rows that the memory of
 // growing states has at first.
 func (s *Session) NewStream(states []graph.State, room int) (*Stream, error) {
 	s.use.RLock()
@@ -30,8 +30,8 @@ func (s *Session) NewStream(states []graph.State, room int) (*Stream, error) {
 	return &Stream{st, s}, nil
 }
 
-// Run computes the results that are no states, by name, from the inputs that are no
-// states, and moves the states on. Inputs for which Implies is true may be left out.
+// Run computes the results that are not states, by name, and updates the states. It takes the
+// inputs that are not states. Inputs for which Implies is true may be left out.
 func (st *Stream) Run(ctx context.Context, inputs map[string]tensor.Value, prof *exec.Profile) (map[string]tensor.Value, error) {
 	s := st.session
 	s.use.RLock()
@@ -59,7 +59,7 @@ func (st *Stream) Run(ctx context.Context, inputs map[string]tensor.Value, prof 
 	return out, nil
 }
 
-// Plan returns the plan of the next run on such inputs.
+// Plan returns the plan of the next run on these inputs.
 func (st *Stream) Plan(ctx context.Context, inputs map[string]tensor.Value) (*plan.Plan, error) {
 	list, err := st.order(inputs)
 	if err != nil {
@@ -68,8 +68,8 @@ func (st *Stream) Plan(ctx context.Context, inputs map[string]tensor.Value) (*pl
 	return st.Stream.Plan(ctx, list)
 }
 
-// Bind makes memory for runs of the stream on inputs of those extents. Inputs that are
-// implied go on as they must.
+// Bind makes memory for runs of the stream on inputs of these extents. Every run sets the implied
+// inputs.
 func (st *Stream) Bind(inputs map[string]tensor.Value) (*Bound, error) {
 	s := st.session
 	s.use.RLock()
@@ -88,7 +88,7 @@ func (st *Stream) Bind(inputs map[string]tensor.Value) (*Bound, error) {
 	return &Bound{Bound: b, session: s, before: st.moving(b, inputs)}, nil
 }
 
-// order puts the inputs in the program's order, those that are implied among them.
+// order puts the inputs in the program's order, with the implied ones added.
 func (st *Stream) order(inputs map[string]tensor.Value) ([]tensor.Value, error) {
 	s := st.session
 	all := st.implied(inputs)

@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// net makes graphs for tests of streams.
+// net builds graphs for tests of streams.
 type net struct {
 	g    *graph.Graph
 	rand *rand.Rand
@@ -52,7 +52,7 @@ func (n *net) ints(name string, list ...int64) string {
 	return name
 }
 
-// node adds a node: "Op in in -> out out", where an underscore is an operand left out.
+// node adds a node from a text "Op in in -> out out". An underscore is a missing operand.
 func (n *net) node(text string, attrs ...*graph.Attr) {
 	left, right, _ := strings.Cut(text, "->")
 	names := func(s string) []string {
@@ -88,7 +88,8 @@ func intsAttr(name string, v ...int64) *graph.Attr {
 	return &graph.Attr{Name: name, Kind: graph.AttrInts, Ints: v}
 }
 
-// projected adds x times three matrices: q of 4 heads of 8, k and v of that many heads.
+// projected adds x times three matrices: q of 4 heads of 8, and k and v with the given number of
+// heads.
 func (n *net) projected(heads int) {
 	n.node("MatMul x wq -> q")
 	n.node("MatMul x wk -> k")
@@ -127,8 +128,8 @@ func (n *net) merged() {
 	n.node("Reshape ta shapeY -> y")
 }
 
-// streamNets are networks with states. Room says whether their states are expected in
-// memory with room, here whether that is the session's where there is an accelerator.
+// streamNets are networks with states. Room says whether their states are expected in memory with
+// room, and here whether this is memory of the session even with an accelerator.
 var streamNets = []struct {
 	name   string
 	room   bool

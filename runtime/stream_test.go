@@ -25,7 +25,7 @@ func TestStreams(t *testing.T) {
 // TestStreamsOffloaded is TestStreams of streams on an accelerator.
 func TestStreamsOffloaded(t *testing.T) { checkStreams(t, offloading) }
 
-// offloading is an accelerator that computes all that it can.
+// offloading returns an accelerator that computes every node it can.
 func offloading(t testing.TB) device.Accelerator {
 	t.Helper()
 	d, err := vulkan.Open("0", vulkan.Options{Everything: true, Validate: func(message string) { t.Error(message) }})
@@ -102,7 +102,7 @@ func openNetOn(t *testing.T, m *graph.Model, a device.Accelerator) *Session {
 	return s
 }
 
-// driver runs a stream and, beside it, the session on the states of its own.
+// driver runs a stream and, beside it, the session with states that the driver passes on.
 type driver struct {
 	t       *testing.T
 	session *Session
@@ -133,7 +133,7 @@ func (d *driver) reset() {
 	}
 }
 
-// inputs makes those of a run that adds rows.
+// inputs makes the inputs of a run that adds rows.
 func (d *driver) inputs(rows int) map[string]tensor.Value {
 	in := map[string]tensor.Value{}
 	for _, v := range d.session.Inputs() {
@@ -286,7 +286,7 @@ func TestStreamPlans(t *testing.T) {
 	}
 }
 
-// TestStreamErrors gives streams what they cannot take.
+// TestStreamErrors gives streams invalid states and inputs.
 func TestStreamErrors(t *testing.T) {
 	m := streamNets[0].build()
 	s := openNet(t, m)
@@ -339,8 +339,8 @@ func inputTypes(pl *plan.Plan) []graph.Type {
 	return list
 }
 
-// TestBoundStreams compares bound runs of a stream with runs of another, and counts what
-// they allocate.
+// TestBoundStreams compares bound runs of a stream with runs of another, and counts their
+// allocations.
 func TestBoundStreams(t *testing.T) {
 	checkBoundStreams(t, func(testing.TB) device.Accelerator { return nil })
 }

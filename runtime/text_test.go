@@ -11,8 +11,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestStringsGrow joins a string with itself until no machine holds it: that
-// must be an error of the run, also where all of it is constant.
+// TestStringsGrow concatenates a string with itself until no machine can hold it. The run must
+// return an error, also if everything is constant.
 func TestStringsGrow(t *testing.T) {
 	const rounds = 60
 	for _, constant := range []bool{true, false} {

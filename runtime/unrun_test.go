@@ -10,8 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestUnrun has a Loop without iterations, whose results have the extents that the file says,
-// with passes that find out more as without.
+// TestUnrun runs a Loop without iterations. Its results have the extents that the file declares,
+// also if passes infer more.
 func TestUnrun(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	squares, err := tensor.From([]float32{4, 9}, 2)

@@ -22,14 +22,14 @@ func declaring(name string, t graph.Type, g *graph.Graph) *graph.Graph {
 	return g
 }
 
-// TestVerdict checks that what is wrong with a model is found with and without passes, also where
-// passes would remove it.
+// TestVerdict checks that a model's errors are found with and without passes, also where passes
+// would remove them.
 func TestVerdict(t *testing.T) {
 	ints, floats := graph.TensorOf(tensor.I64, nil), graph.TensorOf(tensor.F32, nil)
 	for _, tt := range []struct {
 		name  string
 		graph *graph.Graph
-		say   string // empty for a model that is sound
+		say   string // empty for a valid model
 	}{
 		{"a copy with an attribute", subgraph("x", "y", node("Identity", "x", "z", attr("to", 1)), node("Neg", "z", "y")), `attribute "to" is not one of Identity`},
 		{"a copy that is the output", subgraph("x", "y", node("Neg", "x", "z"), node("Identity", "z", "y", attr("axis", 0))), `attribute "axis" is not one of Identity`},
@@ -131,8 +131,8 @@ func kindOf(err error) error {
 	return nil
 }
 
-// TestNoOutputs runs models with nodes on constants of which no output, or only the second, has a
-// name.
+// TestNoOutputs runs models with a node on constants that has no named output, or that has a name
+// only for the second.
 func TestNoOutputs(t *testing.T) {
 	for name, n := range map[string]*graph.Node{
 		"none":   {Op: "Abs", Version: opset, Inputs: []string{"c"}, Outputs: []string{""}},

@@ -14,9 +14,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestMovingWeights runs networks whose constants come and go: one constant that is
-// looked up, multiplied by and given out, one below a body, one that Go code reads. Each
-// lies in a file, at an address that kernels can use or not.
+// TestMovingWeights runs networks with constants that are loaded and dropped: one that is looked
+// up, multiplied by and returned, one in a body, one that Go code reads. Each is in a file, at an
+// address that kernels can or cannot use.
 func TestMovingWeights(t *testing.T) {
 	const size = 128
 	build := func(w *tensor.Tensor) *graph.Model {
@@ -65,7 +65,7 @@ func TestMovingWeights(t *testing.T) {
 	}
 }
 
-// results runs a model twice and returns what the second run gives.
+// results runs a model twice and returns the results of the second run.
 func results(t *testing.T, m *graph.Model, o Options, inputs map[string]*tensor.Tensor) map[string]*tensor.Tensor {
 	t.Helper()
 	s, err := New(m, o)
@@ -82,7 +82,7 @@ func results(t *testing.T, m *graph.Model, o Options, inputs map[string]*tensor.
 	return out
 }
 
-// mappedTensor returns a square matrix in a mapped file, from that byte on.
+// mappedTensor returns a square matrix in a mapped file, starting at this byte offset.
 func mappedTensor(t *testing.T, offset, size int) *tensor.Tensor {
 	t.Helper()
 	x := tensor.New(tensor.F32, size, size)
