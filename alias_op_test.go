@@ -12,7 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// alias is an operator whose result is a tensor of its own over the memory of its input.
+// alias is an operator with a result that shares the memory of its input.
 type alias struct{}
 
 func (alias) Infer(c *op.Infer) error {
@@ -43,8 +43,8 @@ func aliasNode(in, out string) *graph.Node {
 	return &graph.Node{Domain: "org.example", Op: "Alias", Version: 1, Inputs: []string{in}, Outputs: []string{out}}
 }
 
-// TestOperatorPassesMemoryOn has an operator give memory of its input a new tensor, where the
-// memory of the input is used again for other values.
+// TestOperatorPassesMemoryOn runs an operator that returns the memory of its input in a new tensor,
+// where this memory is later reused for other values.
 func TestOperatorPassesMemoryOn(t *testing.T) {
 	r := withAlias(t)
 	// loop computes y from x in three iterations of nodes that compute w from v.
@@ -103,8 +103,8 @@ func TestOperatorPassesMemoryOn(t *testing.T) {
 	}
 }
 
-// TestOperatorPassesStateOn has an operator give memory of a state a new tensor, where the run
-// updates the state.
+// TestOperatorPassesStateOn runs an operator that returns the memory of a state in a new tensor,
+// where the run updates the state.
 func TestOperatorPassesStateOn(t *testing.T) {
 	s := ready(t, opened(t, &graph.Graph{
 		Inputs:  []*graph.Value{vectorOf("h", "n"), vectorOf("x", "n")},

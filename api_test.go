@@ -17,16 +17,16 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/api.txt again")
 
-// public is the packages that programs import: version 1 promises what they export. The other
-// packages are the engine's.
+// public lists the packages that programs import. Version 1 promises their exported identifiers.
+// The other packages are the engine's.
 var public = []string{
 	".", "formats", "formats/chelis", "formats/gptrs", "formats/hnw", "formats/huggingface", "formats/loom", "formats/oinf", "formats/onnx",
 	"formats/openinfer", "formats/safetensors", "generate", "generate/tokenizer", "packed", "runtime/graph", "runtime/op", "runtime/tensor",
 	"runtime/vulkan",
 }
 
-// TestAPI compares what the public packages export with testdata/api.txt, so that no change of it
-// goes unseen: CHANGELOG.md tells users of each.
+// TestAPI compares the exported identifiers of the public packages with testdata/api.txt, so that
+// no change goes unnoticed. CHANGELOG.md tells users of each.
 func TestAPI(t *testing.T) {
 	var lines []string
 	for _, folder := range public {
@@ -81,7 +81,7 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// identifiers returns what a declaration exports, a line each.
+// identifiers returns the exported identifiers of a declaration, one a line.
 func identifiers(t *testing.T, fset *token.FileSet, d ast.Decl) (lines []string) {
 	t.Helper()
 	text := func(node any) string {

@@ -64,7 +64,7 @@ func TestBoundEqualsRun(t *testing.T) {
 	}
 }
 
-// TestBoundOutput has results written to memory of the caller.
+// TestBoundOutput makes a bound run write results to memory of the caller.
 func TestBoundOutput(t *testing.T) {
 	_, b := bound(t)
 	was := b.Output("probabilities")
@@ -104,8 +104,8 @@ func TestBoundOutput(t *testing.T) {
 	}
 }
 
-// TestBoundAllocates counts the allocations of a run whose operators are all computed by
-// kernels, with a context that cannot be cancelled and with one that can.
+// TestBoundAllocates counts the allocations of a run that only kernels compute, with a context that
+// cannot be cancelled and with one that can.
 func TestBoundAllocates(t *testing.T) {
 	_, b := bound(t)
 	cancellable, cancel := context.WithCancel(context.Background())
@@ -130,7 +130,7 @@ func TestBoundAllocates(t *testing.T) {
 	}
 }
 
-// TestBoundClosed uses memory that is given back.
+// TestBoundClosed uses a Bound after Close.
 func TestBoundClosed(t *testing.T) {
 	s, b := bound(t)
 	var none context.Context

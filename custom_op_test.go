@@ -35,7 +35,7 @@ func withSnake(t *testing.T) *op.Registry {
 	return r
 }
 
-// TestCustomOperator runs a registered operator wherever a node can stand.
+// TestCustomOperator runs a registered operator in every place that a node can have.
 func TestCustomOperator(t *testing.T) {
 	vector := graph.TensorOf(tensor.F32, graph.Dims{graph.Symbol("n")})
 	x, y := &graph.Value{Name: "x", Type: vector}, &graph.Value{Name: "y", Type: vector}
@@ -152,7 +152,7 @@ type faulty struct{ snake }
 
 func (*faulty) Run(*op.Run) error { panic("no such place") }
 
-// TestCustomOperatorErrors are what a program is told.
+// TestCustomOperatorErrors checks the messages about custom operators.
 func TestCustomOperatorErrors(t *testing.T) {
 	row := func(change func(*op.Row)) op.Row { r := snakeRow; change(&r); return r }
 	for _, c := range []struct {
@@ -191,7 +191,7 @@ func TestCustomOperatorErrors(t *testing.T) {
 	}
 }
 
-// brought is what comes of running Snake with those rows registered.
+// brought registers the rows, runs Snake, and returns the error.
 func brought(rows []op.Row) error {
 	r := standard.Registry()
 	for _, row := range rows {
@@ -217,8 +217,8 @@ func brought(rows []op.Row) error {
 	return err
 }
 
-// TestOperatorMadeOnce counts how often a session makes the operator of a node: once, with
-// passes that change the graph around it, and with runs of several shapes.
+// TestOperatorMadeOnce counts how often a session makes the operator of a node: once, also if
+// passes change the graph around it and runs have several shapes.
 func TestOperatorMadeOnce(t *testing.T) {
 	made := 0
 	row := snakeRow

@@ -16,7 +16,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// zerosOf is a node that makes zeros, and the initializer that says how many.
+// zerosOf adds a node that makes zeros, and the initializer with their extents.
 func zerosOf(g *graph.Graph, out string, extents ...int64) {
 	shape, err := tensor.From(extents, len(extents))
 	if err != nil {
@@ -26,7 +26,7 @@ func zerosOf(g *graph.Graph, out string, extents ...int64) {
 	g.Nodes = append(g.Nodes, standardNode("ConstantOfShape", out+"_extents", out))
 }
 
-// longFold is a graph whose constants take long to compute ahead of a run.
+// longFold builds a graph with constants that take long to fold.
 func longFold() *graph.Graph {
 	g := &graph.Graph{Outputs: []*graph.Value{{Name: "y"}}}
 	zerosOf(g, "x", 1, 1, 511, 511)
@@ -37,7 +37,7 @@ func longFold() *graph.Graph {
 	return g
 }
 
-// longRun is a graph whose one product takes long.
+// longRun builds a graph with one product that takes long.
 func longRun() *graph.Graph {
 	g := &graph.Graph{Outputs: []*graph.Value{{Name: "y"}}}
 	zerosOf(g, "x", 6000, 6000)
@@ -47,7 +47,7 @@ func longRun() *graph.Graph {
 	return g
 }
 
-// manyFolds is a graph of many constants each of which takes a while.
+// manyFolds builds a graph of many constants that each take a while.
 func manyFolds() *graph.Graph {
 	g := longFold()
 	g.Nodes, g.Initializers = nil, nil
@@ -63,8 +63,9 @@ func manyFolds() *graph.Graph {
 	return g
 }
 
-// inTime calls f with a deadline that it cannot keep, and checks that it ends soon after
-// it with the context's error. Of a few attempts one must, whatever else the machine does.
+// inTime calls f with a deadline that it cannot keep, and checks that it ends soon after the
+// deadline with the context's error. One of a few attempts must, so a busy machine does not fail
+// the test.
 func inTime(t *testing.T, limit time.Duration, f func(ctx context.Context) error) {
 	t.Helper()
 	late := time.Duration(0)
@@ -107,8 +108,8 @@ func TestDeadlineOfRun(t *testing.T) {
 	}
 }
 
-// TestWaitForProgram has callers wait for the program that another one makes, whose
-// context ends.
+// TestWaitForProgram makes callers wait for a program that another caller makes. The context of
+// that caller ends.
 func TestWaitForProgram(t *testing.T) {
 	m := opened(t, longFold())
 	var wg sync.WaitGroup

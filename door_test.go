@@ -19,11 +19,11 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// guardedPackages are those whose exported functions read files and run models.
+// guardedPackages are the packages with exported functions that read files and run models.
 var guardedPackages = []string{".", "formats", "formats/chelis", "formats/gptrs", "formats/hnw", "formats/huggingface", "formats/loom", "formats/oinf",
 	"formats/onnx", "formats/openinfer", "formats/safetensors", "generate", "generate/tokenizer"}
 
-// unguarded are exported functions that return errors and are not guarded, and the reasons.
+// unguarded maps exported functions that return errors without the guard to the reason.
 var unguarded = map[string]string{
 	".ParseDType":                        "looks a name up",
 	".Data":                              "looks at a tensor's type",
@@ -45,8 +45,8 @@ var unguarded = map[string]string{
 	"generate/tokenizer.Stream.Err":      "returns a field",
 }
 
-// TestDoors reads the exported functions that return errors. Each defers the guard first, or
-// only calls one that does, or has a reason.
+// TestDoors reads the exported functions that return errors. Each must defer the guard first, only
+// call a function that does, or have a reason.
 func TestDoors(t *testing.T) {
 	met := map[string]bool{}
 	doors := 0
@@ -83,8 +83,8 @@ func TestDoors(t *testing.T) {
 	}
 }
 
-// exported returns the exported functions of a package, and the exported methods of exported
-// types as TYPE.METHOD.
+// exported returns the exported functions of a package, and the exported methods of exported types
+// as TYPE.METHOD.
 func exported(t *testing.T, folder string) map[string]*ast.FuncDecl {
 	list := map[string]*ast.FuncDecl{}
 	for _, path := range testenv.Files(t, folder, "*.go") {
@@ -131,7 +131,7 @@ func returnsErrors(f *ast.FuncDecl) bool {
 	return ok && id.Name == "error"
 }
 
-// guards reports whether a function defers End, EndAll or end of the guard before all else.
+// guards reports whether the first statement of a function defers End, EndAll or end of the guard.
 func guards(f *ast.FuncDecl) bool {
 	if len(f.Body.List) == 0 {
 		return false
@@ -157,8 +157,7 @@ func guards(f *ast.FuncDecl) bool {
 	return false
 }
 
-// delegate returns the function of the package that a function does nothing but call; "" for
-// none.
+// delegate returns the function of the package that f only calls; "" for none.
 func delegate(f *ast.FuncDecl) string {
 	if len(f.Body.List) != 1 {
 		return ""
@@ -196,8 +195,8 @@ var zeroValues = map[string][]any{
 	"generate/tokenizer": {&tokenizer.Tokenizer{}, &tokenizer.Stream{}},
 }
 
-// TestZeroValues calls every method of nil and of zero values. What returns an error returns
-// one, or did nothing; nothing panics.
+// TestZeroValues calls every method of nil and of zero values. A method that returns an error
+// returns one, or did nothing. None panics.
 func TestZeroValues(t *testing.T) {
 	for folder, values := range zeroValues {
 		listed := map[string]bool{}
@@ -233,7 +232,7 @@ func hasValueMethod(pointer reflect.Type, name string) bool {
 	return ok
 }
 
-// doing are methods that return nil errors, as they have nothing to do or to find wrong.
+// doing are methods that return nil errors, because they have nothing to do or to check.
 var doing = []string{"Close", "Validate", "MarshalJSON", "Reshape", "Err"}
 
 func callZero(t *testing.T, name string, method reflect.Value) {
@@ -267,7 +266,7 @@ func callZero(t *testing.T, name string, method reflect.Value) {
 		return
 	}
 	last := out[len(out)-1]
-	if last.Kind() == reflect.Func { // an iterator, whose errors it yields
+	if last.Kind() == reflect.Func { // an iterator yields its errors
 		last = firstError(last)
 	}
 	err, isError := last.Interface().(error)

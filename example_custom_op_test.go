@@ -40,7 +40,7 @@ var snakeRow = op.Row{
 	Types: op.Types{tensor.F32}, InPlace: []int{0}, New: newSnake,
 }
 
-// A program brings an operator that a model needs and no standard has.
+// A program brings an operator that a model needs and no standard defines.
 func Example_customOperator() {
 	model, err := nacre.Decode("snake.onnx", snakeModel())
 	check(err)
@@ -60,7 +60,7 @@ func Example_customOperator() {
 	// Output: [0.000 1.413 2.286]
 }
 
-// snakeModel is a file that holds y = Snake(x) with alpha 2.
+// snakeModel returns a file of y = Snake(x) with alpha 2.
 func snakeModel() []byte {
 	vector := graph.TensorOf(tensor.F32, graph.Dims{graph.Symbol("n")})
 	return encoded(&graph.Graph{
@@ -77,7 +77,7 @@ func snakeNode(x, y string) *graph.Node {
 	}
 }
 
-// encoded is a file of the graph and of functions that it calls.
+// encoded returns a file of the graph and of functions that it calls.
 func encoded(g *graph.Graph, functions ...*graph.Function) []byte {
 	var file bytes.Buffer
 	check(onnx.Write(&file, &graph.Model{

@@ -10,14 +10,14 @@ import (
 	"github.com/nacre-ml/nacre"
 )
 
-// digitsModel is the demo's model, as a program may embed one.
+// digitsModel returns the demo's model, as a program may embed one.
 func digitsModel() []byte {
 	data, err := os.ReadFile("cmd/nacre/demo/digits.onnx")
 	check(err)
 	return data
 }
 
-// A model in a file system, such as an embed.FS, is opened with the files beside it.
+// A model in a file system, such as an embed.FS, is opened together with the files beside it.
 func ExampleOpenFS() {
 	model, err := nacre.OpenFS(os.DirFS("cmd/nacre/demo"), "digits.onnx")
 	check(err)
@@ -26,7 +26,7 @@ func ExampleOpenFS() {
 	// Output: [image float32[batch,1,8,8]]
 }
 
-// A model is read from whatever gives bytes at offsets.
+// A model can be read from any io.ReaderAt.
 func ExampleOpenReaderAt() {
 	upload := bytes.NewReader(digitsModel())
 	model, err := nacre.OpenReaderAt("upload", upload, upload.Size())
@@ -36,7 +36,7 @@ func ExampleOpenReaderAt() {
 	// Output: [probabilities float32[batch,10]]
 }
 
-// Files has what belongs to a model in memory, by the names that the model has for it.
+// Files holds the files of a model in memory, under the names that the model uses.
 func ExampleFiles() {
 	file, weights := splitModel() // m.onnx and the file of its constants
 	model, err := nacre.Decode("m.onnx", file, nacre.Files{shiftedData: weights})
@@ -48,7 +48,7 @@ func ExampleFiles() {
 	// Output: float32[3] 1
 }
 
-// What is wrong with a file is told by errors.Is.
+// Use errors.Is to tell a broken file from a format that is not supported.
 func ExampleDecode() {
 	_, err := nacre.Decode("digits.onnx", digitsModel()[:1000])
 	fmt.Println(errors.Is(err, nacre.ErrFormat), errors.Is(err, nacre.ErrUnsupported))
@@ -83,8 +83,8 @@ func ExampleModel_Weight() {
 	// conv1.bias float32[16], the first element is 0.17021598
 }
 
-// Options.Outputs chooses what is computed: here a value inside of the model, the
-// features from which it tells digits.
+// Options.Outputs chooses the values to compute: here an inner value of the model, the features
+// from which it recognises digits.
 func ExampleOptions() {
 	model, err := nacre.Open("cmd/nacre/demo/digits.onnx")
 	check(err)
@@ -96,7 +96,7 @@ func ExampleOptions() {
 	// Output: [relu3 float32[batch,64]]
 }
 
-// The extents that a model leaves open are given by name.
+// Extents that a model leaves open are given by name.
 func ExampleSession_ZeroInputs() {
 	model, err := nacre.Open("cmd/nacre/demo/digits.onnx")
 	check(err)
@@ -112,8 +112,8 @@ func ExampleSession_ZeroInputs() {
 	// Output: float32[3,1,8,8] float32[3,10]
 }
 
-// A service makes plans for the sizes of its requests before the first comes, and gives
-// memory back when none come for a while.
+// A service makes plans for the sizes of its requests before the first one arrives. It gives memory
+// back when no requests come for a while.
 func ExampleSession_Warm() {
 	model, err := nacre.Open("cmd/nacre/demo/digits.onnx")
 	check(err)
@@ -132,7 +132,7 @@ func ExampleSession_Warm() {
 	// Output: float32[8,10]
 }
 
-// A plan says what a run does and how much memory it takes, without running.
+// A plan shows the steps of a run and its memory, without running.
 func ExampleSession_Plan() {
 	model, err := nacre.Open("cmd/nacre/demo/digits.onnx")
 	check(err)
@@ -149,7 +149,7 @@ func ExampleSession_Plan() {
 	// Output: Softmax-17 [probabilities float32[1,10]] 40 bytes
 }
 
-// A run that cannot be says why.
+// Run returns an error if an input is missing or has the wrong shape.
 func ExampleSession_Run() {
 	model, err := nacre.Open("cmd/nacre/demo/digits.onnx")
 	check(err)

@@ -12,8 +12,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// A program of OpenInfer runs step by step. Its persistent variables last over the steps
-// of a Stream.
+// A program of OpenInfer runs step by step. Its persistent variables keep their values over the
+// steps of a Stream.
 func ExampleOpenProgram() {
 	dir, err := os.MkdirTemp("", "program")
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// A service shares one session among all its requests. A request that is cancelled
-// ends its run, and one that would wait in a long line is told to come back.
+// A service shares one session among all its requests. Cancelling a request ends its run. If too
+// many runs wait already, a request is refused and the client may try again later.
 func Example_service() {
 	model, err := nacre.Open("cmd/nacre/demo/digits.onnx")
 	check(err)
@@ -76,7 +76,7 @@ func recognise(ctx context.Context, s *nacre.Session, pixels []float32) ([]float
 	return nacre.Data[float32](outputs["probabilities"])
 }
 
-// Many goroutines answer with one session, whose plans are ready before they begin.
+// Many goroutines use one session. Its plans are made before they start.
 func Example_callers() {
 	model, err := nacre.Open("cmd/nacre/demo/digits.onnx")
 	check(err)
@@ -103,8 +103,8 @@ func Example_callers() {
 	// Output: 100 sevens
 }
 
-// A model that listens gives its state out with every answer, and takes it in again with
-// the next piece. A stream keeps the state; streams at once each have one of their own.
+// A model that listens returns its state with every answer, and reads it again with the next piece
+// of sound. A stream keeps the state. Each of several concurrent streams has its own.
 func Example_stream() {
 	model, err := nacre.Decode("listener.onnx", listener())
 	check(err)
@@ -135,7 +135,7 @@ func Example_stream() {
 	// [1.5 1.5]
 }
 
-// listener is a file with level = stateN = (sound + state) / 2.
+// listener returns a file with level = stateN = (sound + state) / 2.
 func listener() []byte {
 	pair := graph.TensorOf(tensor.F32, graph.Dims{graph.Known(2)})
 	half, err := tensor.From([]float32{0.5})
@@ -150,8 +150,8 @@ func listener() []byte {
 	})
 }
 
-// A model that generates reads what it knows of earlier tokens, which grows with every
-// run. A stream keeps it in memory with room: a run is given new tokens only.
+// A model that generates reads a cache of earlier tokens, which grows with every run. A stream
+// keeps the cache in memory with room, so a run is given new tokens only.
 func Example_generation() {
 	model, err := nacre.Decode("counter.onnx", counter())
 	check(err)
@@ -173,11 +173,11 @@ func Example_generation() {
 	for range 3 {
 		token = step(stream, token)
 	}
-	beam, err := stream.Fork() // goes its own way with a copy of the state
+	beam, err := stream.Fork() // continues on its own with a copy of the state
 	check(err)
 	defer beam.Close()
 	step(beam, token)
-	check(stream.Truncate(1)) // forgets all tokens but the first
+	check(stream.Truncate(1)) // drops all tokens but the first
 	step(stream, token)
 	// Output:
 	// 1 1
@@ -187,7 +187,7 @@ func Example_generation() {
 	// 2 5
 }
 
-// A loop that generates feeds a stream what it gave last.
+// A loop that generates gives each output of a stream to the next run.
 func Example_tokens() {
 	model, err := nacre.Decode("counter.onnx", counter())
 	check(err)
@@ -209,7 +209,7 @@ func Example_tokens() {
 	// Output: 4 tokens, then 8
 }
 
-// counter is a file with present = past tokens and token, next = their sum.
+// counter returns a file with present = past tokens and token, next = their sum.
 func counter() []byte {
 	one := graph.TensorOf(tensor.I64, graph.Dims{graph.Known(1)})
 	return encoded(&graph.Graph{

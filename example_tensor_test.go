@@ -10,7 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/packed"
 )
 
-// Data returns the elements that a tensor shares with the slice it was made over.
+// Data returns the elements of a tensor. They share memory with the slice that the tensor was made
+// from.
 func ExampleNewTensor() {
 	t, err := nacre.NewTensor([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
 	check(err)
@@ -43,7 +44,8 @@ func ExampleStrings() {
 	// Output: string[3] [mother of pearl]
 }
 
-// Narrow elements of another program are taken as they lie in memory.
+// FromBytes takes elements of any type as they are in memory, for example float16 from another
+// program.
 func ExampleFromBytes() {
 	t, err := nacre.FromBytes(nacre.Float16, []byte{0x00, 0x3c, 0x00, 0xc0}, 2)
 	check(err)
@@ -60,7 +62,7 @@ func ExampleFloat32s() {
 	// Output: float16[2] [0.5 -3]
 }
 
-// A file of a picture is resized to what a model takes.
+// An image file is decoded and resized to the extents of a model's input.
 func ExampleDecodeImage() {
 	model, err := nacre.Open("cmd/nacre/demo/digits.onnx")
 	check(err)
@@ -73,8 +75,8 @@ func ExampleDecodeImage() {
 	// Output: float32[1,1,8,8]
 }
 
-// A picture becomes what the first input of a model takes; here one of three
-// channels behind each other, normalised.
+// FromImage converts an image to the first input of a model; here to three normalised channels, one
+// after another.
 func ExampleFromImage() {
 	picture := image.NewRGBA(image.Rect(0, 0, 4, 4))
 	for i := range 16 {

@@ -13,8 +13,8 @@ import (
 	"github.com/nacre-ml/nacre/internal/guard"
 )
 
-// TestHostileModels changes a model file at random and runs what still opens. It
-// may fail with any error but a defect's, and takes little memory and time.
+// TestHostileModels changes a model file at random and runs it if it still opens. It may fail with
+// any error except a defect, and takes little memory and time.
 func TestHostileModels(t *testing.T) {
 	data, err := os.ReadFile(digits)
 	if err != nil {
@@ -47,8 +47,8 @@ func TestHostileModels(t *testing.T) {
 	t.Logf("%d of %d changed models ran", ran, rounds)
 }
 
-// structural returns the places that are not weights: those outside of long runs
-// that do not change when the model is read.
+// structural returns the offsets outside weights. Weights are the long runs of bytes that
+// initializers share with the file.
 func structural(data []byte) []int {
 	m, err := nacre.Decode(digits, data)
 	if err != nil {
@@ -114,5 +114,5 @@ func openAndRun(data []byte) error {
 	return err
 }
 
-// refusals are the kinds of errors of a model that is not trusted.
+// refusals are the kinds of errors of an untrusted model.
 var refusals = []error{nacre.ErrFormat, nacre.ErrShape, nacre.ErrUnsupported, nacre.ErrMemory, nacre.ErrMissingInput, nacre.ErrUnknownInput}

@@ -14,7 +14,7 @@ import (
 	"github.com/nacre-ml/nacre"
 )
 
-// numbered is a grey picture whose pixels are 10, 20 and so on.
+// numbered returns a grey picture with the pixels 10, 20 and so on.
 func numbered(width, height int) *image.Gray {
 	img := image.NewGray(image.Rect(0, 0, width, height))
 	for i := range img.Pix {
@@ -74,7 +74,7 @@ func rowsOf(x *nacre.Tensor) string {
 	return strings.Join(list, " ")
 }
 
-// TestImageChannels checks the order of channels and what is computed of each.
+// TestImageChannels checks the order of channels and the values of each.
 func TestImageChannels(t *testing.T) {
 	img := image.NewNRGBA(image.Rect(0, 0, 1, 1))
 	img.SetNRGBA(0, 0, color.NRGBA{R: 10, G: 20, B: 30, A: 255})
@@ -110,7 +110,7 @@ func TestImageChannels(t *testing.T) {
 	}
 }
 
-// oriented is a JPEG file of a picture with EXIF data that gives an orientation.
+// oriented returns a JPEG file of a picture with EXIF data that gives an orientation.
 func oriented(t testing.TB, img image.Image, order binary.ByteOrder, orientation int) []byte {
 	t.Helper()
 	var file bytes.Buffer
@@ -139,7 +139,7 @@ func oriented(t testing.TB, img image.Image, order binary.ByteOrder, orientation
 	return bytes.Join([][]byte{data[:2], segment, exif, data[2:]}, nil)
 }
 
-// TestOrientation turns JPEG files as EXIF says, also those that are cut.
+// TestOrientation turns JPEG files by their EXIF orientation, also files that are cropped.
 func TestOrientation(t *testing.T) {
 	// Blocks of 8x8 pixels are 40, 80, 120 in one row and 160, 200, 240 in the next.
 	img := image.NewGray(image.Rect(0, 0, 24, 16))
@@ -173,7 +173,7 @@ func TestOrientation(t *testing.T) {
 			}
 		}
 	}
-	// The middle of a picture that stands on its side, to the left of which one pixel more lies.
+	// The middle of a picture that is stored on its side.
 	turned := oriented(t, img, binary.BigEndian, 6)
 	middle := nacre.ImageOptions{Fit: nacre.FitCrop, Shorter: 16}
 	x, err := nacre.DecodeImage(turned, input(nacre.Uint8, dims(1, 16, 8, 1)), middle)
@@ -185,7 +185,7 @@ func TestOrientation(t *testing.T) {
 	}
 }
 
-// sampled prints every eighth pixel of every eighth row, from one on.
+// sampled prints every eighth pixel of every eighth row, beginning at from.
 func sampled(x *nacre.Tensor, from int) string {
 	shape := x.Shape()
 	var list []string

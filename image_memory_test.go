@@ -15,8 +15,8 @@ import (
 	"github.com/nacre-ml/nacre"
 )
 
-// bytesOf returns the bytes that f allocates in Go's heap. What else the process does counts
-// too, so that more than most bytes are counted again.
+// bytesOf returns the bytes that f allocates in Go's heap. Other allocations of the process count,
+// too, so it repeats a count above most.
 func bytesOf(most int, f func()) int {
 	took := 0
 	for range 4 {
@@ -31,8 +31,8 @@ func bytesOf(most int, f func()) int {
 	return took
 }
 
-// alone reports whether the process is one that runs nothing but the test, so that nothing
-// else allocates. Otherwise it starts such a process and fails as that does.
+// alone reports whether the process runs only this test, so that nothing else allocates. Otherwise
+// it starts such a process and fails if that fails.
 func alone(t *testing.T) bool {
 	t.Helper()
 	const variable = "NACRE_TEST_ALONE"
@@ -51,8 +51,8 @@ func alone(t *testing.T) bool {
 	return false
 }
 
-// TestPictureMemory decodes pictures of every kind of pixels, within as little memory as they
-// take, and with less.
+// TestPictureMemory decodes pictures of every kind of pixels, with just enough memory and with
+// less.
 func TestPictureMemory(t *testing.T) {
 	if !alone(t) {
 		return
@@ -120,7 +120,7 @@ func TestPictureMemory(t *testing.T) {
 	}
 }
 
-// TestPictureOfFewBytes decodes a picture whose pixels take a thousand times its file.
+// TestPictureOfFewBytes decodes a picture with pixels that take a thousand times its file.
 func TestPictureOfFewBytes(t *testing.T) {
 	if !alone(t) {
 		return

@@ -17,7 +17,7 @@ import (
 	"github.com/nacre-ml/nacre"
 )
 
-// twoColours is a picture of 4x2 pixels, red on the left and blue on the right.
+// twoColours returns a picture of 4x2 pixels, red on the left and blue on the right.
 func twoColours(t *testing.T) []byte {
 	t.Helper()
 	img := image.NewRGBA(image.Rect(0, 0, 4, 2))
@@ -62,7 +62,7 @@ func TestDecodeImage(t *testing.T) {
 		options nacre.ImageOptions
 		in      nacre.Info
 		shape   string
-		first   []float64 // elements from the front
+		first   []float64 // the first elements
 	}{
 		{"nchw, extents of the picture", plain, input(nacre.Float32, dims("n", 3, "h", "w")), "float32[1,3,2,4]",
 			[]float64{1, 1, 0, 0, 1, 1, 0, 0, 0}},

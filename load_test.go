@@ -22,7 +22,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// shifted is the model y = x + w for w = 1, 2, 3.
+// shifted returns the model y = x + w for w = 1, 2, 3.
 func shifted() *graph.Model {
 	w, err := tensor.From([]float32{1, 2, 3}, 3)
 	check(err)
@@ -36,10 +36,11 @@ func shifted() *graph.Model {
 	}}
 }
 
-// shiftedData is the file of the weights of that model, saved as m.onnx.
+// shiftedData is the name of the weights file of shifted, saved as m.onnx.
 const shiftedData = "m.onnx.8e628779e6a74ee0.data"
 
-// saveSplit saves that model as m.onnx with its weights beside it.
+// saveSplit saves shifted as m.onnx with its weights beside it, and returns the bytes of both
+// files.
 func saveSplit(dir string) (model, weights []byte) {
 	path := filepath.Join(dir, "m.onnx")
 	check(onnx.Save(path, shifted(), onnx.SaveOptions{External: 1}))
@@ -50,7 +51,7 @@ func saveSplit(dir string) (model, weights []byte) {
 	return model, weights
 }
 
-// splitModel is the two files of that model.
+// splitModel returns the two files of saveSplit.
 func splitModel() (model, weights []byte) {
 	dir, err := os.MkdirTemp("", "nacre")
 	check(err)
@@ -58,7 +59,7 @@ func splitModel() (model, weights []byte) {
 	return saveSplit(dir)
 }
 
-// externalFiles has those files in the folder models.
+// externalFiles saves these files in the folder models below dir.
 func externalFiles(t testing.TB) (dir string, model, weights []byte) {
 	t.Helper()
 	dir = t.TempDir()
@@ -129,7 +130,7 @@ func TestExternalData(t *testing.T) {
 	}
 }
 
-// TestExternalDataRefused gives models names of files that they must not have.
+// TestExternalDataRefused gives models names of files that they must not use.
 func TestExternalDataRefused(t *testing.T) {
 	dir, model, weights := externalFiles(t)
 	const location = shiftedData
@@ -166,7 +167,7 @@ func TestExternalDataRefused(t *testing.T) {
 	}
 }
 
-// TestLinks refuses what leads out of a folder, where the file system does.
+// TestLinks checks that links out of a folder are refused, if the file system refuses them.
 func TestLinks(t *testing.T) {
 	dir, _, _ := externalFiles(t)
 	inner := filepath.Join(dir, "models")
@@ -234,7 +235,7 @@ func TestOpenErrors(t *testing.T) {
 
 var errBroken = errors.New("the disk is broken")
 
-// failing is a reader that gives a few bytes and then an error.
+// failing is a reader that returns a few bytes and then an error.
 type failing struct{}
 
 func (failing) ReadAt(p []byte, at int64) (int, error) {

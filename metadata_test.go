@@ -42,7 +42,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// TestMetadataNumbers reads numbers, which outlive the file.
+// TestMetadataNumbers reads numbers that outlive the file.
 func TestMetadataNumbers(t *testing.T) {
 	numbers, err := tensor.From([]int64{3, 4}, 2)
 	if err != nil {

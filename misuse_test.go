@@ -103,7 +103,7 @@ func TestModelInUse(t *testing.T) {
 	closeAll(t, s, m)
 }
 
-// TestMisuseSays checks what messages of wrong arguments say, and the way out of them.
+// TestMisuseSays checks that messages about wrong arguments name the mistake and the remedy.
 func TestMisuseSays(t *testing.T) {
 	s := open(t, nacre.Options{Threads: 1})
 	half := zeros(t, nacre.Float16, 2)

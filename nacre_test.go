@@ -65,8 +65,8 @@ func run(t testing.TB, s *nacre.Session, in map[string]*nacre.Tensor) []byte {
 	return out["probabilities"].Bytes()
 }
 
-// TestHammer runs two sessions of one model from 16 goroutines with changing
-// batches; every answer must be the same bytes as a single caller gets.
+// TestHammer runs two sessions of one model from 16 goroutines with changing batches. Every answer
+// must have the same bytes as for a single caller.
 func TestHammer(t *testing.T) {
 	m, err := nacre.Open(digits)
 	if err != nil {
@@ -157,7 +157,7 @@ func TestInputErrors(t *testing.T) {
 	}
 }
 
-// devices are a device that cannot be compared.
+// devices is a device of a type that cannot be compared.
 type devices []nacre.Device
 
 func (devices) Name() string { return "several" }
@@ -184,14 +184,14 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestAllocations checks how often a repeated run allocates: for the map, the
-// tensor and the shape of its result, and for the geometry of windows.
+// TestAllocations checks how often a repeated run allocates: for the map, the tensor and the shape
+// of its result, and for the geometry of windows.
 func TestAllocations(t *testing.T) {
 	s := open(t, nacre.Options{Threads: 1})
 	in := images(t, rand.New(rand.NewPCG(1, 1)), 1)
 	run(t, s, in)
 	n := math.Inf(1)
-	for range 5 { // what else the process does is counted too
+	for range 5 { // allocations of the rest of the process count, too
 		if n = min(n, testing.AllocsPerRun(100, func() { run(t, s, in) })); n <= mostAllocations {
 			return
 		}
@@ -199,7 +199,7 @@ func TestAllocations(t *testing.T) {
 	t.Errorf("%v allocations in a run of ten nodes, more than %d", n, mostAllocations)
 }
 
-// mostAllocations is what a run of the digits network takes.
+// mostAllocations is the number of allocations of one run of the digits network.
 const mostAllocations = 48
 
 // TestCloseOrder closes in the wrong order, twice, and runs after closing.

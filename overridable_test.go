@@ -14,9 +14,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// affine computes y = x * scale + shift, rows of which are x's. The values of scale, [2, 3],
-// and shift, [1, 0] in coordinate form, are defaults of inputs, and extra is needed by
-// nothing.
+// affine returns a file of y = x * scale + shift, row by row of x. The values of scale, [2, 3], and
+// of shift, [1, 0] in coordinate form, are defaults of inputs. No node needs the input extra.
 func affine(t *testing.T, ir int64) []byte {
 	t.Helper()
 	scale := made2(t)(tensor.From([]float32{2, 3}, 2))
@@ -76,8 +75,8 @@ func texts(x *nacre.Tensor) string {
 	return fmt.Sprintf("%.3g", list)
 }
 
-// TestOverriddenInputs gives inputs another value than the model has for them, in every
-// combination and way to run, optimised and not.
+// TestOverriddenInputs gives inputs other values than the model's defaults, in every combination
+// and way to run, optimised and not.
 func TestOverriddenInputs(t *testing.T) {
 	ctx := context.Background()
 	x := made(t)(nacre.NewTensor([]float32{1, 1, 10, 10}, 2, 2))
@@ -131,7 +130,8 @@ func TestOverriddenInputs(t *testing.T) {
 	}
 }
 
-// TestOverriddenErrors gives inputs of a wrong shape, a constant, and one after Close.
+// TestOverriddenErrors gives an input of a wrong shape, an input that the model keeps constant, and
+// inputs after Close or with a cancelled context.
 func TestOverriddenErrors(t *testing.T) {
 	ctx := context.Background()
 	in := map[string]*nacre.Tensor{"x": made(t)(nacre.NewTensor([]float32{1, 1}, 1, 2)), "scale": made(t)(nacre.NewTensor([]float32{4, 5, 6}, 3))}
@@ -192,8 +192,8 @@ func TestOverriddenSets(t *testing.T) {
 	}
 }
 
-// TestOverriddenStream has a stream whose state has a value in the model, which comes back
-// with Reset, and which overrides the step of a count.
+// TestOverriddenStream runs a stream with a state that has a default in the model. Reset restores
+// the default. The stream also overrides the step of a count.
 func TestOverriddenStream(t *testing.T) {
 	ctx := context.Background()
 	one := func(name string) *graph.Value {

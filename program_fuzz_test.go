@@ -16,8 +16,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// FuzzProgram runs programs of OpenInfer, in either of their languages, for three steps. No error is
-// a defect.
+// FuzzProgram runs programs of OpenInfer, in either of their languages, for three steps. No error
+// is a defect.
 func FuzzProgram(f *testing.F) {
 	testenv.Need(f, bindings.Available())
 	dir := f.TempDir()
@@ -59,7 +59,7 @@ block entry { ` + body + ` return; }`
 	})
 }
 
-// steps runs three steps of a program, or one of a program without persistent variables.
+// steps runs three steps of a program, or one if it has no persistent variables.
 func steps(ctx context.Context, program, weights string) error {
 	m, err := nacre.OpenProgram(program, weights)
 	if err != nil {

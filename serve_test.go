@@ -17,7 +17,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// visit is an operator that copies its input after it has called a function.
+// visit is an operator that copies its input and then calls a function.
 type visit struct{ call func(c *op.Run) error }
 
 func (o *visit) Infer(c *op.Infer) error {
@@ -30,7 +30,7 @@ func (o *visit) Run(c *op.Run) error {
 	return o.call(c)
 }
 
-// visited is options of sessions in which org.example.Visit calls a function.
+// visited returns options of sessions in which org.example.Visit calls a function.
 func visited(t testing.TB, o nacre.Options, call func(c *op.Run) error) nacre.Options {
 	t.Helper()
 	o.Threads, o.Operators = 1, standard.Registry()
@@ -61,7 +61,7 @@ func vectorInput(t testing.TB, name string, n int) map[string]*nacre.Tensor {
 	return map[string]*nacre.Tensor{name: x}
 }
 
-// admitted is how many runs go at a time.
+// admitted returns the number of runs that may be under way at a time.
 func admitted() int { return max(runtime.NumCPU(), runtime.GOMAXPROCS(0)) }
 
 // until waits until a condition holds.
@@ -93,7 +93,7 @@ func newCrowd(t *testing.T, o nacre.Options) *crowd {
 	return c
 }
 
-// enter starts n runs on inputs of that length and returns when all are in the operator.
+// enter starts n runs on inputs of this length and returns when all are in the operator.
 func (c *crowd) enter(t *testing.T, n, length int) {
 	t.Helper()
 	c.start(t, context.Background(), n, length)
@@ -102,7 +102,7 @@ func (c *crowd) enter(t *testing.T, n, length int) {
 	}
 }
 
-// start starts n runs, all of which must succeed.
+// start starts n runs. All must succeed.
 func (c *crowd) start(t *testing.T, ctx context.Context, n, length int) {
 	t.Helper()
 	in := vectorInput(t, "x", length)
@@ -121,7 +121,7 @@ func (c *crowd) open() {
 	c.ended.Wait()
 }
 
-// TestRunsWait has runs wait behind as many as go at a time.
+// TestRunsWait makes runs wait while as many as admitted are under way.
 func TestRunsWait(t *testing.T) {
 	const bound = 3
 	c := newCrowd(t, nacre.Options{MaxWaiting: bound})
@@ -165,8 +165,8 @@ func TestRunsWait(t *testing.T) {
 	}
 }
 
-// TestOperatorsRunSessions has as many runs as go at a time within an operator that runs
-// another session: all go on.
+// TestOperatorsRunSessions starts as many runs as are admitted. Each operator then runs another
+// session, and all must end.
 func TestOperatorsRunSessions(t *testing.T) {
 	budget, err := nacre.NewMemoryBudget(1 << 20)
 	if err != nil {
@@ -231,7 +231,7 @@ func TestOperatorsRunSessions(t *testing.T) {
 	}
 }
 
-// TestContextOutsideARun is what operators are given that are computed ahead of runs.
+// TestContextOutsideARun checks the context of operators that are computed before runs.
 func TestContextOutsideARun(t *testing.T) {
 	c := &op.Run{}
 	if ctx := c.Context(); ctx == nil || op.Within(ctx) {
@@ -243,7 +243,7 @@ func TestContextOutsideARun(t *testing.T) {
 	}
 }
 
-// TestMemoryBudget has runs wait for the memory that others hold.
+// TestMemoryBudget makes runs wait for memory that others hold.
 func TestMemoryBudget(t *testing.T) {
 	const n = 1 << 18
 	budget, err := nacre.NewMemoryBudget(5 * n) // one result has 4n bytes
@@ -252,7 +252,7 @@ func TestMemoryBudget(t *testing.T) {
 	}
 	c := newCrowd(t, nacre.Options{MemoryBudget: budget})
 	other := ready(t, opened(t, twoHeads()), nacre.Options{Threads: 1, Outputs: []string{"low"}, MemoryBudget: budget})
-	for range 3 { // what one keeps makes room for the other
+	for range 3 { // memory that one session keeps is freed for the other
 		if _, err := other.Run(context.Background(), vectorInput(t, "c", n)); err != nil {
 			t.Fatal(err)
 		}
@@ -287,7 +287,7 @@ func TestMemoryBudget(t *testing.T) {
 	}
 }
 
-// TestMemoryBudgetOfStreams has states take of the budget.
+// TestMemoryBudgetOfStreams checks that states take bytes of the budget.
 func TestMemoryBudgetOfStreams(t *testing.T) {
 	budget, err := nacre.NewMemoryBudget(1 << 20)
 	if err != nil {
@@ -371,7 +371,7 @@ func TestStatsOfFailures(t *testing.T) {
 	}
 }
 
-// decoderFile is a file with a state that grows by the rows of an input.
+// decoderFile returns a file with a state that grows by the rows of an input.
 func decoderFile(t testing.TB) []byte {
 	t.Helper()
 	rows := func(name, n string) *graph.Value {

@@ -131,7 +131,7 @@ func TestChosenOutputs(t *testing.T) {
 	}
 }
 
-// TestListedConstant gives an initialiser that is listed among the inputs.
+// TestListedConstant lists an initialiser among the inputs.
 func TestListedConstant(t *testing.T) {
 	w, err := tensor.From([]float32{1}, 1)
 	if err != nil {
@@ -190,7 +190,7 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// TestMemoryLimit exceeds the limit where the plan shows it and where only the run does.
+// TestMemoryLimit exceeds the limit, once visibly in the plan and once only while running.
 func TestMemoryLimit(t *testing.T) {
 	m := opened(t, &graph.Graph{
 		Inputs:  []*graph.Value{{Name: "shape", Type: graph.TensorOf(tensor.I64, graph.Dims{graph.Known(1)})}},
@@ -266,7 +266,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestSequenceOutput asks for a sequence where tensors are returned.
+// TestSequenceOutput calls Run for a model that returns a sequence.
 func TestSequenceOutput(t *testing.T) {
 	s := ready(t, opened(t, &graph.Graph{
 		Inputs: []*graph.Value{vectorOf("x", "n")}, Outputs: []*graph.Value{{Name: "list"}}, Nodes: []*graph.Node{standardNode("SequenceConstruct", "x x", "list")},
@@ -304,7 +304,7 @@ func TestZeroInputs(t *testing.T) {
 	}
 }
 
-// watched is a registry whose Snake is made by a call of f.
+// watched returns a registry that calls f whenever it makes a Snake operator.
 func watched(t *testing.T, f func() error) *op.Registry {
 	t.Helper()
 	row := snakeRow
@@ -337,8 +337,8 @@ func closeAll(t *testing.T, list ...io.Closer) {
 	}
 }
 
-// TestSessionsAtOnce makes sessions while another is being made: of other options
-// without waiting, of the same options once.
+// TestSessionsAtOnce makes sessions while another is being made. Sessions with other options do not
+// wait; sessions with the same options share one construction.
 func TestSessionsAtOnce(t *testing.T) {
 	var alone, constructed atomic.Int32
 	m := decodeSnake(t)
@@ -393,7 +393,7 @@ func TestSessionAgain(t *testing.T) {
 	closeAll(t, ready(t, m, nacre.Options{Operators: r}), m)
 }
 
-// TestSessionDropped runs sessions that nobody closes: the program goes on when they are collected.
+// TestSessionDropped drops sessions without closing them. Collecting them does not end the program.
 func TestSessionDropped(t *testing.T) {
 	drop := func() {
 		_, s, in := openDigits(t)
@@ -409,6 +409,6 @@ func TestSessionDropped(t *testing.T) {
 	}
 	for range 5 {
 		runtime.GC()
-		time.Sleep(10 * time.Millisecond) // finalizers run beside
+		time.Sleep(10 * time.Millisecond) // finalizers run in the background
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestSessionsShareWeights opens sessions of one model whose weights are computed
-// from constants: the first makes and packs them, the others take up no more.
+// TestSessionsShareWeights opens sessions of one model that computes weights from constants. The
+// first makes and packs them; the others take no more memory.
 func TestSessionsShareWeights(t *testing.T) {
 	const k, n = 96, 64
 	w := tensor.New(tensor.F32, n, k)

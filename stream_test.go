@@ -12,8 +12,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// decoder is a file whose inputs are those of a decoder: it gives out what it was given, counts,
-// and remembers tokens.
+// decoder returns a file with the inputs of a decoder. It returns its inputs, counts, and remembers
+// tokens.
 func decoder() []byte {
 	ints := func(name string, dims ...string) *graph.Value {
 		d := graph.Dims{}
@@ -80,7 +80,7 @@ func numbers(t *testing.T, x *nacre.Tensor) []int64 {
 	return list
 }
 
-// TestStreamInputs checks what a stream says that its runs take, also after Close.
+// TestStreamInputs checks the inputs that a stream lists for its runs, also after Close.
 func TestStreamInputs(t *testing.T) {
 	s, st := openStream(t, decoder(), nacre.StreamOptions{})
 	for range 2 {
@@ -141,7 +141,7 @@ func TestStreamImplied(t *testing.T) {
 	}
 }
 
-// TestStreamBind has a bound stream go on with inputs that are implied.
+// TestStreamBind continues a bound stream with implied inputs.
 func TestStreamBind(t *testing.T) {
 	_, st := openStream(t, decoder(), nacre.StreamOptions{Room: 2})
 	b, err := st.Bind(map[string]*nacre.Tensor{"input_ids": tokens(t, 1)})
@@ -174,7 +174,7 @@ func TestStreamBind(t *testing.T) {
 	}
 }
 
-// TestStreamStateInSequence has a sequence hold a state that the run then updates where it lies.
+// TestStreamStateInSequence puts a state in a sequence. The run then updates the state in place.
 func TestStreamStateInSequence(t *testing.T) {
 	_, st := openStream(t, encoded(&graph.Graph{
 		Inputs:  []*graph.Value{vectorOf("h", "n"), vectorOf("x", "n")},
@@ -201,7 +201,7 @@ func TestStreamStateInSequence(t *testing.T) {
 	}
 }
 
-// TestStreamErrors asks streams for what they cannot do.
+// TestStreamErrors calls streams in ways that they refuse.
 func TestStreamErrors(t *testing.T) {
 	s, st := openStream(t, decoder(), nacre.StreamOptions{})
 	ctx := context.Background()
@@ -305,8 +305,8 @@ func TestStatesOfFolder(t *testing.T) {
 	}
 }
 
-// TestStreamProfile compares the steps of a profile of a stream with those of its plan,
-// and the stream with one that is not profiled.
+// TestStreamProfile compares the steps of a stream's profile with its plan, and the results with a
+// stream that is not profiled.
 func TestStreamProfile(t *testing.T) {
 	_, st := openStream(t, decoder(), nacre.StreamOptions{})
 	in := map[string]*nacre.Tensor{"input_ids": tokens(t, 1, 2)}
@@ -339,8 +339,8 @@ func TestStreamProfile(t *testing.T) {
 	}
 }
 
-// TestStreamCopiesOfStates has outputs that are views of states, of a fixed extent and of a
-// growing one.
+// TestStreamCopiesOfStates returns outputs that are views of states, one with fixed extents and one
+// that grows.
 func TestStreamCopiesOfStates(t *testing.T) {
 	ints := func(name string, dims ...string) *graph.Value {
 		d := graph.Dims{}

@@ -11,7 +11,7 @@ import (
 	"github.com/nacre-ml/nacre/packed"
 )
 
-// made is the result of a constructor that must not fail.
+// made returns a function that returns the result of a constructor, or fails the test.
 func made(t testing.TB) func(x *nacre.Tensor, err error) *nacre.Tensor {
 	return func(x *nacre.Tensor, err error) *nacre.Tensor {
 		t.Helper()
@@ -66,7 +66,7 @@ func TestTensorErrors(t *testing.T) {
 	}
 }
 
-// TestTensorMemory says which tensors share memory.
+// TestTensorMemory checks which tensors share memory.
 func TestTensorMemory(t *testing.T) {
 	given := []int64{1, 2, 3, 4}
 	x := made(t)(nacre.NewTensor(given, 2, 2))

@@ -17,8 +17,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// stacked is the file of a model of dense layers on x[m,width], which it writes: MatMul,
-// or that of transposed weights.
+// stacked writes the file of a model of dense layers on x[m,width] and returns its path. The layers
+// are MatMul, with transposed weights if kind is "transposed".
 func stacked(t *testing.T, kind string, layers, width int) string {
 	t.Helper()
 	w := tensor.New(tensor.F32, width, width)
@@ -173,8 +173,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// TestPackedWeightsLeaveTheFile checks that a session holds weights once: rearranged,
-// and not as pages of the file too.
+// TestPackedWeightsLeaveTheFile checks that a session holds weights only once: rearranged, and not
+// as pages of the file too.
 func TestPackedWeightsLeaveTheFile(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux gives pages of a private mapping back at once")
@@ -202,7 +202,7 @@ func TestPackedWeightsLeaveTheFile(t *testing.T) {
 	}
 }
 
-// mappedBytes is the bytes of files that the process holds.
+// mappedBytes returns the bytes of files that are in the process's memory.
 func mappedBytes(t *testing.T) int {
 	t.Helper()
 	data, err := os.ReadFile("/proc/self/status")

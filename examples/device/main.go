@@ -1,5 +1,5 @@
-// Command device runs a model on the CPU and on a Vulkan device, on the same random
-// inputs, and prints how far results differ and how long runs take.
+// Command device runs a model on the CPU and on a Vulkan device with the same random inputs. It
+// prints the largest difference of the results and the time of runs.
 //
 //	device model.onnx [vulkan device]
 package main
@@ -77,8 +77,8 @@ func run(file, name string) error {
 	return nil
 }
 
-// randomInputs returns numbers from 0 to 1 where inputs are float32, and zeros elsewhere.
-// Open extents are 1.
+// randomInputs returns random numbers from 0 to 1 for float32 inputs, and zeros for others. Open
+// extents are 1.
 func randomInputs(s *nacre.Session) (map[string]*nacre.Tensor, error) {
 	open := map[string]int{}
 	for _, v := range s.Inputs() {
@@ -108,7 +108,7 @@ func randomInputs(s *nacre.Session) (map[string]*nacre.Tensor, error) {
 	return inputs, nil
 }
 
-// timed returns the results of a run, and the time of the shortest of ten.
+// timed runs the model ten times and returns the results and the shortest time.
 func timed(s *nacre.Session, inputs map[string]*nacre.Tensor) (out map[string]*nacre.Tensor, best time.Duration, err error) {
 	var list []time.Duration
 	for range 10 {
@@ -121,7 +121,7 @@ func timed(s *nacre.Session, inputs map[string]*nacre.Tensor) (out map[string]*n
 	return out, slices.Min(list), nil
 }
 
-// difference returns the greatest difference of numbers.
+// difference returns the largest absolute difference of two tensors' elements.
 func difference(x, y *nacre.Tensor) (most float64, err error) {
 	a, err := nacre.Float32s(x)
 	if err != nil {
