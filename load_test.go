@@ -167,7 +167,7 @@ func TestExternalDataRefused(t *testing.T) {
 	}
 }
 
-// TestLinks checks that links out of a folder are refused, if the file system refuses them.
+// TestLinks checks that neither OpenFS of a root nor Open follows a link out of the folder.
 func TestLinks(t *testing.T) {
 	dir, _, _ := externalFiles(t)
 	inner := filepath.Join(dir, "models")

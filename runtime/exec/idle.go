@@ -101,7 +101,7 @@ func (fs *frames) keep(f *frame) (rest []*frame) {
 	return rest
 }
 
-// beyond reports whether the list exceeds the bounds with n more frames of so many bytes in all.
+// beyond reports whether the list exceeds the bounds with n more frames that take bytes together.
 func (fs *frames) beyond(n, bytes int) bool {
 	if len(fs.list)+n <= fs.places {
 		return false

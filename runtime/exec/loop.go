@@ -186,7 +186,7 @@ func (x *loop) gather(h *held, axis int, list []move) error {
 		memory, room = h.value.Bytes(), h.group.length
 	}
 	_, row := h.blocks()
-	heads := h.shape[axis+1 : h.axis].Len() // groups of consecutive rows in a block
+	heads := h.shape[axis+1 : h.axis].Len() // series of rows in a block
 	size := heads * room * row
 	if err := x.keep(size); err != nil {
 		return err

@@ -19,12 +19,12 @@ type Memory struct {
 	users map[*Executor]bool // that keep memory for later runs
 }
 
-// NewMemory returns a budget of so many bytes.
+// NewMemory returns a budget of the given number of bytes.
 func NewMemory(bytes int) *Memory {
 	return &Memory{bytes: device.NewSupply(bytes), users: map[*Executor]bool{}}
 }
 
-// Limit returns the number of bytes in all.
+// Limit returns the bytes of the whole budget.
 func (m *Memory) Limit() int { return m.bytes.Units() }
 
 // Used returns the number of bytes that are taken.
@@ -88,7 +88,8 @@ func (m *Memory) wait(ctx context.Context, n int, l *device.Line) error {
 	return err
 }
 
-// spare takes n bytes for memory that is kept for later runs. It reports false if a run wants them.
+// spare takes n bytes for memory that is kept for later runs. It returns false if too few are left
+// or a run waits for memory.
 func (m *Memory) spare(n int) bool { return m == nil || m.bytes.Try(n) }
 
 // give gives back n bytes.

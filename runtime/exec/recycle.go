@@ -22,7 +22,7 @@ type recycler struct {
 	known      int // bytes of blocks that are free or will come back
 	unused     int // bytes of free
 	room       int // current limit of known
-	handed     int // bytes of reused blocks since the last collection
+	handed     int // bytes of reused blocks since the last collection or release
 	collecting bool
 	epoch      int // how often trim was called
 }
@@ -199,10 +199,10 @@ func (c *recycler) trim() {
 	c.free, c.known, c.unused, c.handed = nil, 0, 0, 0
 }
 
-// collect starts a collection of Go's heap beside the runs, when few blocks are free and as many
-// bytes were reused since the last collection or release. Few is a quarter of the known bytes, and
-// at least two blocks of bytes. Blocks that users hold or release cause no collection, and a large
-// heap is not collected.
+// collect starts a collection of Go's heap beside the runs if few bytes are free and at least as
+// many were reused since the last collection or release. Few is a quarter of the known bytes, but
+// at least twice bytes. Blocks that users hold or release cause no collection. A heap with much
+// more than the known blocks is not collected.
 func (c *recycler) collect(bytes int) {
 	few := max(c.known/4, 2*bytes)
 	if c.collecting || c.unused >= few || c.handed < few {

@@ -220,7 +220,7 @@ func (st *Stream) Run(ctx context.Context, inputs []tensor.Value, prof *Profile)
 	})
 }
 
-// step is Run, with the function that runs the plan.
+// step is Run, with run as the function that runs the plan.
 func (st *Stream) step(
 	ctx context.Context, inputs []tensor.Value, run func(*plan.Plan, []tensor.Value) ([]tensor.Value, error),
 ) ([]tensor.Value, error) {
@@ -387,8 +387,8 @@ func (st *Stream) types(inputs []tensor.Value, symbols bool) []graph.Type {
 	return list
 }
 
-// relative returns the extents of input i. An extent that grows with a length is returned as length
-// + constant.
+// relative returns the extents of input i. An extent that grows with a length is that length
+// plus a constant.
 func (st *Stream) relative(i int, shape tensor.Shape, symbols bool) graph.Dims {
 	d := graph.DimsOf(shape)
 	decl := st.decl[i].Dims
