@@ -31,6 +31,43 @@ func hasTest(t *testing.T, folder, name string) bool {
 	return false
 }
 
+// TestCorpora checks that every fuzz target has inputs in testdata/fuzz, which are small.
+func TestCorpora(t *testing.T) {
+	const most = 4 << 10
+	target := regexp.MustCompile(`(?m)^func (Fuzz\w+)\(f \*testing\.F\)`)
+	found := 0
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != "..":
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, m := range target.FindAllStringSubmatch(string(text), -1) {
+			inputs, err := os.ReadDir(filepath.Join(filepath.Dir(path), "testdata", "fuzz", m[1]))
+			if err != nil || len(inputs) == 0 {
+				t.Errorf("%s: %s has no inputs in testdata/fuzz (%v)", path, m[1], err)
+			}
+			for _, input := range inputs {
+				if info, err := input.Info(); err != nil || info.Size() >= most {
+					t.Errorf("%s: the input %s of %s has %d bytes or more (%v)", path, input.Name(), m[1], most, err)
+				}
+			}
+			found++
+		}
+		return nil
+	})
+	if err != nil || found == 0 {
+		t.Errorf("%d targets are found (%v)", found, err)
+	}
+}
+
 // TestSecurityPage checks that every claim of SECURITY.md names existing tests.
 func TestSecurityPage(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "SECURITY.md"))
