@@ -22,13 +22,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Parts of the files of this test, and elements of their largest tensor.
+// The number of parts of the files of this test, and of elements of their largest tensor.
 const (
 	manyParts = 1 << 11
 	longest   = 1 << 19
 )
 
-// crowded returns a model of many small parts and a large one that a format can hold.
+// crowded returns a model that f can hold, with many small parts and a large one.
 func crowded(t *testing.T, f *formats.Format) *graph.Model {
 	t.Helper()
 	switch f.Name {
@@ -59,7 +59,7 @@ func crowded(t *testing.T, f *formats.Format) *graph.Model {
 	for i := range manyParts {
 		add(fmt.Sprint("tensor", i), tensor.New(tensor.F32, 2, 1, 3))
 	}
-	// Booleans that are neither 0 nor 1 have to be copied. Other formats refuse such.
+	// Booleans other than 0 and 1 have to be copied. Other formats refuse them.
 	kind := tensor.F32
 	if f.Name == "oinf" {
 		kind = tensor.Bool
@@ -78,8 +78,8 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-// crowds calls f with a file of each format that has many parts, and with the other forms
-// that formats have.
+// crowds calls f with a file of many parts in each format, and in the other forms that formats
+// have.
 func crowds(t *testing.T, f func(t *testing.T, path string)) {
 	for i := range formats.Formats {
 		row := &formats.Formats[i]
@@ -134,7 +134,7 @@ func crowds(t *testing.T, f func(t *testing.T, path string)) {
 	t.Run("index", func(t *testing.T) { f(t, filepath.Join(shards(t), "model.safetensors.index.json")) })
 }
 
-// looks is a context that is done from some look at it on.
+// looks is a context that ends after a number of calls of Err.
 type looks struct {
 	context.Context
 	n, most atomic.Int64
@@ -147,8 +147,8 @@ func (l *looks) Err() error {
 	return nil
 }
 
-// TestReadersEnd opens and verifies files with contexts that are done from the first look on,
-// from the last, and from some between. Readers look often, and end soon.
+// TestReadersEnd opens and verifies files in contexts that end at the first look, at the last, and
+// at some between. Readers look often, and stop soon.
 func TestReadersEnd(t *testing.T) {
 	crowds(t, func(t *testing.T, path string) {
 		for name, read := range map[string]func(b *budget.Budget) error{
@@ -171,7 +171,7 @@ func TestReadersEnd(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			// Each MiB of a file and some hundreds of parts take a look.
+			// A reader looks at least once per MiB of a file, and once per some hundreds of parts.
 			if all < manyParts/512 {
 				t.Errorf("%s: the context is looked at %d times", name, all)
 			}
@@ -189,8 +189,8 @@ func TestReadersEnd(t *testing.T) {
 	})
 }
 
-// TestReadersMemory opens files with little memory, and with more, until it is enough. What
-// readers count is of the order of what they take, with what they let go of again.
+// TestReadersMemory opens files with a memory limit that doubles until it is enough. The bytes that
+// readers count are of the order of the bytes that they allocate.
 func TestReadersMemory(t *testing.T) {
 	crowds(t, func(t *testing.T, path string) {
 		open := func(bytes int64) (int64, error) {

@@ -14,8 +14,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// carried saves a model, loads it and saves it as format with the options, and returns
-// what that holds.
+// carried saves a model in format from, loads it, saves it in format to with the options, and
+// returns the model of the second file.
 func carried(t *testing.T, m *graph.Model, from, to string, o formats.Options) (*graph.Model, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,7 +39,7 @@ func carried(t *testing.T, m *graph.Model, from, to string, o formats.Options) (
 	return again, nil
 }
 
-// elements checks the elements of a tensor of a model.
+// elements checks the type and the elements of a tensor of a model.
 func elements(t *testing.T, m *graph.Model, name string, d tensor.DType, want []float64) {
 	t.Helper()
 	i := slices.IndexFunc(m.Graph.Initializers, func(init *graph.Initializer) bool { return init.Name == name })
@@ -58,7 +58,7 @@ func elements(t *testing.T, m *graph.Model, name string, d tensor.DType, want []
 	}
 }
 
-// TestDequantizeLoom gives a layer of 2 by 3 weights codes of every kind.
+// TestDequantizeLoom dequantizes a layer of 2 by 3 weights from codes of every kind.
 func TestDequantizeLoom(t *testing.T) {
 	for _, c := range []struct {
 		d     loom.DType
@@ -113,7 +113,7 @@ func TestDequantizeLoom(t *testing.T) {
 	}
 }
 
-// TestDequantizeBundles compares the bundles among the samples with their blobs.
+// TestDequantizeBundles compares dequantized sample bundles with the numbers of their blobs.
 func TestDequantizeBundles(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(fixtures.Dir(t, "loom"), "transformer", "*.entity"))
 	if err != nil || len(paths) == 0 {
@@ -174,7 +174,8 @@ func TestDequantizeBundles(t *testing.T) {
 	}
 }
 
-// quantised is metadata of a tensor of OINF: numbers for the whole tensor without an axis.
+// quantised returns the metadata of a quantised tensor of OINF. If axis is empty, the whole tensor
+// has one scale.
 func quantised(t *testing.T, axis string, scales []float32, zeros []int32) []graph.Pair {
 	t.Helper()
 	mode, scheme, zeroMode, zeroAxis := "per_tensor", "symmetric", "none", "0"

@@ -13,8 +13,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// Probe returns the format of a file, told by its content or, where that is of
-// no format that is known, by the name's extension.
+// Probe returns the format of a file. The content tells it; if no format knows the content, the
+// extension does.
 func Probe(path string) (row Format, err error) {
 	defer guard.At(path).End(&err)
 	if row, ok := folder(path); ok {
@@ -29,7 +29,7 @@ func Probe(path string) (row Format, err error) {
 	return format, err
 }
 
-// folder returns the format of models in folders if path is one.
+// folder returns the format of models in folders, if path is a folder.
 func folder(path string) (Format, bool) {
 	info, err := os.Stat(path)
 	i := slices.IndexFunc(Formats, func(f Format) bool { return f.openFolder != nil })
@@ -39,8 +39,8 @@ func folder(path string) (Format, bool) {
 	return Formats[i], true
 }
 
-// detect returns the format that a file's content shows; known is false where only
-// the name's extension does.
+// detect returns the format of a file. known is true if the content shows it, and false if only the
+// extension does.
 func detect(f *binio.File) (format Format, known bool, err error) {
 	for _, row := range Formats {
 		if row.Probe(f.Data) {
@@ -53,7 +53,7 @@ func detect(f *binio.File) (format Format, known bool, err error) {
 	return Format{}, false, unknown(f.Path, f.Data)
 }
 
-// unknown reports content of no format.
+// unknown returns the error for content of no known format.
 func unknown(path string, data []byte) error {
 	if len(data) == 0 {
 		return &graph.Error{Stage: "load", File: path, Offset: -1, Kind: graph.ErrFormat, Err: errors.New("the file is empty")}
@@ -62,8 +62,8 @@ func unknown(path string, data []byte) error {
 		Err: fmt.Errorf("content is of no format that is known%s (%s)", resembles(data), beginnings())}
 }
 
-// misnamed reports content of no format in a file whose extension promises one, with
-// the error of reading it as that.
+// misnamed returns the error for a file with content of no known format and the extension of the
+// format promised. err is the error of reading it in that format.
 func misnamed(f *binio.File, promised Format, err error) error {
 	e := graph.Error{Stage: "load", File: f.Path, Offset: -1, Kind: graph.ErrFormat, Err: err}
 	var inner *graph.Error
@@ -74,7 +74,7 @@ func misnamed(f *binio.File, promised Format, err error) error {
 	return &e
 }
 
-// beginnings lists what content is told by.
+// beginnings lists how files of each format begin.
 func beginnings() string {
 	list := make([]string, len(Formats))
 	for i, f := range Formats {

@@ -16,9 +16,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestSaveEnds saves models of every format in contexts that end at each of the places where
-// the writer looks. The error is the context's, and nothing is left. Long tensors are looked
-// between.
+// TestSaveEnds saves models of every format in contexts that end at each look of the writer in
+// turn. The error is the context's, and no file is left. Writers look between the pieces of long
+// tensors.
 func TestSaveEnds(t *testing.T) {
 	const elements = output.Piece/4 + 1 // of each of three tensors, of 4 bytes
 	for i := range formats.Formats {

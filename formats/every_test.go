@@ -20,9 +20,9 @@ import (
 // networksOnly lists the formats that hold networks and no other tensors.
 var networksOnly = []string{loom.Name, loom.EntityName, openinfer.Name}
 
-// TestEveryFormat saves tensors in every format that can hold them, under each of its
-// extensions and over the file that they are mapped from, and opens the file under a
-// name that says nothing.
+// TestEveryFormat saves tensors in every format that can hold them, with each of its extensions and
+// over the file that they are mapped from. It then opens the file under a name without an
+// extension.
 func TestEveryFormat(t *testing.T) {
 	w, err := tensor.From([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
 	if err != nil {
@@ -83,8 +83,8 @@ func TestEveryFormat(t *testing.T) {
 	}
 }
 
-// TestProbeLengths tells safetensors files from ONNX, whose first bytes headers of some
-// lengths have.
+// TestProbeLengths reads safetensors files with headers of every length. Some lengths begin like
+// ONNX files.
 func TestProbeLengths(t *testing.T) {
 	for n := 2; n < 5000; n++ {
 		header := "{}" + strings.Repeat(" ", n-2)

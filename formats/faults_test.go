@@ -36,9 +36,9 @@ func sample(t *testing.T, f *formats.Format) *graph.Model {
 	return m
 }
 
-// TestSaveFaults saves models of every format over a file that is there, and where none is, and
-// fails each call of the operating system in turn. The error names the file, what was there
-// stays, and nothing else is left.
+// TestSaveFaults saves models of every format, over an existing file and where there is none, and
+// makes each call of the operating system fail in turn. The error names the file, an existing file
+// stays as it is, and no other file is left.
 func TestSaveFaults(t *testing.T) {
 	defer func() { output.Fault = nil }()
 	saves := map[string]func(t *testing.T, path string) error{
@@ -99,9 +99,9 @@ func TestSaveFaults(t *testing.T) {
 	}
 }
 
-// TestSaveDataFaults saves a model with external data over another, and fails each call of the
-// operating system in turn. At each call, as after a crash there, the model that the path has is
-// the old or the new one, with its own data; in the end no other file is left.
+// TestSaveDataFaults saves a model with external data over another, and makes each call of the
+// operating system fail in turn. At each call, as after a crash there, the path has the old or the
+// new model, with its own data. No other file is left in the end.
 func TestSaveDataFaults(t *testing.T) {
 	defer func() { output.Fault = nil }()
 	model := func(first float32) *graph.Model {
@@ -161,14 +161,14 @@ func TestSaveDataFaults(t *testing.T) {
 	}
 }
 
-// faultFS is a file system one of whose calls fails. Files are not those of the operating system, so
-// that they are read and not mapped.
+// faultFS is a file system with one call that fails. Its files are not files of the operating
+// system, so they are read and not mapped.
 type faultFS struct {
 	fs.FS
 	at    int  // the call that fails
-	short bool // it is as if the file ended
+	short bool // the call behaves as at the end of the file
 	calls *int
-	name  *string // of the file whose call failed
+	name  *string // of the file at the failed call
 }
 
 func (f faultFS) fails(name string) bool {
@@ -223,8 +223,8 @@ func (f *faultFile) ReadDir(n int) ([]fs.DirEntry, error) {
 
 func (f *faultFile) Close() error { return f.file.Close() }
 
-// TestReadFaults reads models of every format, of one file and of several, and fails each call of
-// the file system in turn, or has the file end there.
+// TestReadFaults reads models of every format, of one file and of several. Each call of the file
+// system in turn fails, or meets the end of the file.
 func TestReadFaults(t *testing.T) {
 	saves := map[string]func(dir string) error{
 		"external data": func(dir string) error {
@@ -270,7 +270,7 @@ func TestReadFaults(t *testing.T) {
 							t.Errorf("%d calls, %v", at, err)
 						}
 						return
-					case short && err == nil: // the end was there
+					case short && err == nil: // the file did end there
 					case err == nil || !short && !errors.Is(err, errBroken) || !strings.Contains(err.Error(), failed):
 						t.Errorf("call %d, of %s, fails: %v", at, failed, err)
 					}

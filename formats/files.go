@@ -13,10 +13,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// LoadFS is Load of a file or a folder of a file system. Files of the operating
-// system are mapped until the model is closed, others are read into memory. What
-// belongs to the model is looked for in its folder; which links are followed is up to
-// the file system.
+// LoadFS is Load for a file or a folder of a file system. Files of the operating system are mapped
+// until the model is closed; other files are read into memory. Further files of the model are
+// opened in the same folder. The file system decides which links are followed.
 func LoadFS(fsys fs.FS, name string) (m *graph.Model, err error) {
 	defer guard.At(name).End(&err)
 	info, err := fs.Stat(fsys, name)
@@ -43,7 +42,7 @@ func LoadFS(fsys fs.FS, name string) (m *graph.Model, err error) {
 	return checked(nil, read)
 }
 
-// loadFileFS reads a file, which the model closes.
+// loadFileFS reads a model from f. The model closes f.
 func loadFileFS(fsys fs.FS, f *binio.File) (*graph.Model, error) {
 	format, known, err := detect(f)
 	if err != nil {
@@ -77,7 +76,7 @@ func loadFolderFS(fsys fs.FS, name string) (*graph.Model, error) {
 	return checked(nil, m)
 }
 
-// both closes the two files of a model; the first may be nil.
+// both closes the two files of a model. The first may be nil.
 type both [2]io.Closer
 
 func (b both) Close() error {
@@ -87,8 +86,8 @@ func (b both) Close() error {
 	return errors.Join(b[0].Close(), b[1].Close())
 }
 
-// DecodeFiles is Decode of a model that may consist of several files: external data
-// and shards are looked for in files, by the names that the model has for them.
+// DecodeFiles is Decode for a model that may consist of several files. External data and shards are
+// opened in files, under the names that the model gives.
 func DecodeFiles(name string, data []byte, files fs.FS) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
 	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Probe(data) })
@@ -102,8 +101,7 @@ func DecodeFiles(name string, data []byte, files fs.FS) (_ *graph.Model, err err
 	return checked(nil, m)
 }
 
-// LoadReaderAt is DecodeFiles of what a reader of that size holds, which is read into
-// memory.
+// LoadReaderAt reads size bytes of r into memory and decodes them as DecodeFiles does.
 func LoadReaderAt(name string, r io.ReaderAt, size int64, files fs.FS) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
 	data, err := binio.ReadAll(io.NewSectionReader(r, 0, size), size)
@@ -113,7 +111,7 @@ func LoadReaderAt(name string, r io.ReaderAt, size int64, files fs.FS) (_ *graph
 	return DecodeFiles(name, data, files)
 }
 
-// decode reads a model from memory, which the model keeps.
+// decode reads a model from data. The model keeps data.
 func (f *Format) decode(b *budget.Budget, name string, data []byte, files fs.FS) (m *graph.Model, err error) {
 	if files != nil && f.readFiles != nil {
 		m, err = f.readFiles(b, name, data, files)

@@ -10,8 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// TestFolders converts decoders in folders of Hugging Face to bundles, as Loom's own
-// import does.
+// TestFolders converts decoders in folders of Hugging Face to bundles. The bundles are as Loom's
+// own import writes them.
 func TestFolders(t *testing.T) {
 	dir := filepath.Join(fixtures.Dir(t, "loom"), "hf")
 	folders, err := filepath.Glob(filepath.Join(dir, "*", "config.json"))
@@ -31,7 +31,7 @@ func TestFolders(t *testing.T) {
 			}
 			m := load(t, out)
 			if len(want) == 0 {
-				return // of BitNet, whose blobs Loom writes in any order
+				return // Loom writes the blobs of BitNet in any order
 			}
 			names := map[string][]byte{}
 			for _, init := range load(t, want[0]).Graph.Initializers {

@@ -1,18 +1,16 @@
-// Package formats opens and saves models. The format of a file is told by its
-// content.
+// Package formats opens and saves models. The content of a file tells its format.
 //
 // # Why three formats read JSON with code of their own
 //
-// A header decides which bytes are which tensor, so two readers must not see two things in it.
-// encoding/json takes a key that is there twice, keys in the wrong case and text that is not
-// UTF-8, and gives no offsets for messages; its token interface allocates for every number of
-// headers that may have 100 MB. A lexer of what the format needs is shorter than the checks around
-// another one.
+// A header decides which bytes belong to which tensor, so two readers must not see two things in
+// it. encoding/json accepts duplicate keys, keys in the wrong case and text that is not UTF-8, and
+// gives no offsets for messages. Its token interface allocates for every number, and headers may
+// have 100 MB. A lexer for one format is shorter than the checks around another lexer.
 //
-// The three differ in what they accept, which is why they are not one: a safetensors header is
-// strict JSON; the manifest of an .hnw archive has one canonical spelling and every other is an
-// error; a Loom checkpoint is whatever encoding/json takes, which checks it first, and a walker
-// then keeps the offsets that messages name.
+// The three differ in the text that they accept, so they share no lexer: a safetensors header is
+// strict JSON; the manifest of an .hnw archive has one canonical spelling, and every other spelling
+// is an error; a Loom checkpoint is any text that encoding/json accepts. encoding/json checks a
+// checkpoint first, then a walker records the offsets that messages name.
 package formats
 
 import (
@@ -40,50 +38,52 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// Format is one kind of file.
+// Format is a kind of file.
 type Format struct {
 	Name       string
-	About      string   // what its files hold, for people
-	Extensions []string // that its files have, the first for new ones
+	About      string   // content of the files, for people
+	Extensions []string // of the files; new files get the first
 	Begins     string   // what Probe looks for, for people
 	Probe      func(data []byte) bool
 	open       func(b *budget.Budget, f *binio.File) (*graph.Model, error)
 	save       func(path string, m *graph.Model, o Options) error
 	read       func(b *budget.Budget, name string, data []byte) (*graph.Model, error)
 	verify     func(b *budget.Budget, f *binio.File) []error
-	summary    func(ctx context.Context, w io.Writer, m *graph.Model) error // nil for none
+	summary    func(ctx context.Context, w io.Writer, m *graph.Model) error // nil if the format has no summary
 
-	// dequantize returns models of the format with numbers for codes; nil where none has codes.
+	// dequantize returns a model with numbers in place of codes. It is nil if the format has no
+	// codes.
 	dequantize func(ctx context.Context, m *graph.Model) (*graph.Model, error)
 
-	// Bounds lists how much the reader takes of a file, beside what ReaderBytes says.
+	// Bounds lists the limits of the reader, beside ReaderBytes.
 	Bounds []Bound
 
 	nodes bool // files hold the nodes of a network
-	// lower returns models of the format with the nodes of their network, or nil for models
-	// that have none; nil where files of the format have no network or have nodes.
+	// lower returns a model with the nodes of its network, or nil if the model has no network.
+	// lower is nil if files of the format have no network, or have nodes.
 	lower func(m *graph.Model, o Lowering) (*graph.Model, error)
 
-	// Of formats that have models in folders; nil for others.
+	// For formats with models in folders; nil for other formats.
 	openFolder   func(b *budget.Budget, path string) (*graph.Model, error)
 	openFolderFS func(b *budget.Budget, name string, files fs.FS) (*graph.Model, error)
 	verifyFolder func(b *budget.Budget, path string) []error
 
-	// readFiles is read for models of several files, in formats that have such.
+	// readFiles is read for models of several files. It is nil if the format has no such models.
 	readFiles func(b *budget.Budget, name string, data []byte, files fs.FS) (*graph.Model, error)
 }
 
-// Bound is the most of something that a reader takes of a file.
+// Bound is a limit of a reader on one part of a file.
 type Bound = container.Bound
 
-// ReaderBytes returns the most memory that the reader of a file of that size takes beside the
-// file and what its numbers become.
+// ReaderBytes returns the most bytes of memory that a reader takes for a file of size bytes, beside
+// the file and its numbers after conversion.
 func ReaderBytes(size int) int { return container.SpareBytes + container.MostBytes*size }
 
-// Options change what Save writes. The zero value refuses all that the format cannot hold.
+// Options change the files that Save writes. With the zero value, Save fails if the format cannot
+// hold all of the model.
 type Options = container.Options
 
-// Formats is the table of formats, in the order in which content is probed.
+// Formats is the table of formats, in the order in which they are probed.
 var Formats = []Format{
 	{
 		Name: safetensors.Name, About: "tensors with text metadata; in shards, or a folder of Hugging Face",
@@ -138,8 +138,8 @@ func gptrsRow(f *gptrs.Format, bounds []Bound, about string, summary func(ctx co
 	}
 }
 
-// ReplaceWeights gives the initialisers of a model the tensors of an archive of the
-// format hnw, as hnw.Replace says.
+// ReplaceWeights replaces the initialisers of a model by the tensors of an hnw archive, as
+// hnw.Replace does.
 func ReplaceWeights(m *graph.Model, path string) (err error) {
 	defer guard.At(path).End(&err)
 	return hnw.Replace(nil, m, path)
@@ -156,7 +156,7 @@ func saveONNX(path string, m *graph.Model, o Options) error {
 	}.Within(o.Context()))
 }
 
-// mapped opens files of a format that reads from memory.
+// mapped returns a function that opens files of a format with a reader of memory.
 func mapped(read func(b *budget.Budget, name string, data []byte) (*graph.Model, error)) func(b *budget.Budget, f *binio.File) (*graph.Model, error) {
 	return func(b *budget.Budget, f *binio.File) (*graph.Model, error) {
 		m, err := read(b, f.Path, f.Data)
@@ -167,12 +167,12 @@ func mapped(read func(b *budget.Budget, name string, data []byte) (*graph.Model,
 	}
 }
 
-// inMemory verifies files of a format that verifies memory.
+// inMemory returns a function that verifies files of a format with a verifier of memory.
 func inMemory(verify func(b *budget.Budget, name string, data []byte) []error) func(b *budget.Budget, f *binio.File) []error {
 	return func(b *budget.Budget, f *binio.File) []error { return verify(b, f.Path, f.Data) }
 }
 
-// written saves files of a format that is written in one piece.
+// written returns a function that saves files of a format with a writer of whole files.
 func written(write func(w io.Writer, m *graph.Model, o Options) error) func(path string, m *graph.Model, o Options) error {
 	return func(path string, m *graph.Model, o Options) error {
 		return container.Save(path, func(w io.Writer) error {
@@ -184,13 +184,13 @@ func written(write func(w io.Writer, m *graph.Model, o Options) error) func(path
 	}
 }
 
-// Load opens the model in a file, or in a folder of safetensors files, and checks it.
-// The files stay mapped until the model is closed. A file that loses bytes while it is
-// read is an error of kind graph.ErrFormat.
+// Load opens the model in a file, or in a folder of safetensors files, and checks it. The files
+// stay mapped until the model is closed. If a file loses bytes while it is read, the error is of
+// kind graph.ErrFormat.
 func Load(path string) (*graph.Model, error) { return LoadWithin(nil, path) }
 
-// LoadWithin is Load that takes memory within a budget, too, and ends with the budget's
-// context. It holds nothing of the file then.
+// LoadWithin is Load with a budget for memory. If the budget's context ends, LoadWithin fails and
+// keeps nothing of the file.
 func LoadWithin(b *budget.Budget, path string) (m *graph.Model, err error) {
 	defer guard.At(path).End(&err)
 	if err := b.Err(); err != nil {
@@ -227,7 +227,7 @@ func LoadWithin(b *budget.Budget, path string) (m *graph.Model, err error) {
 	return checked(b, read)
 }
 
-// checked closes models that are not sound.
+// checked returns m if it is valid and its files are intact. If not, it closes m.
 func checked(b *budget.Budget, m *graph.Model) (*graph.Model, error) {
 	sound := false
 	defer func() {
@@ -245,7 +245,7 @@ func checked(b *budget.Budget, m *graph.Model) (*graph.Model, error) {
 	return m, nil
 }
 
-// validated checks the names of a model, until the context of a budget ends.
+// validated checks the names of a model. It fails if the context of the budget ends.
 func validated(b *budget.Budget, m *graph.Model) error {
 	err := graph.ValidateWithin(m, func() error { return b.Steps(nodeSteps) })
 	if err == nil && b.Err() != nil {
@@ -254,17 +254,16 @@ func validated(b *budget.Budget, m *graph.Model) error {
 	return err
 }
 
-// nodeSteps is how many steps it takes to check the names of a node.
+// nodeSteps is the number of steps that the check of one node's names counts in a budget.
 const nodeSteps = 8
 
-// Decode reads a model from memory, which the model keeps, and checks it. The
-// name stands for the file in messages. There is no folder to find external data
-// in, so a model that has some is refused.
+// Decode reads a model from data, and checks it. The model keeps data. Messages name the file name.
+// A model with external data is refused, because there is no folder to read it from.
 func Decode(name string, data []byte) (*graph.Model, error) { return DecodeFiles(name, data, nil) }
 
-// Save writes a model in the format that the name's extension says. What was
-// there is replaced when the new file is complete, so that a model may be saved
-// over the file it is mapped from.
+// Save writes a model in the format of the name's extension. If the model is of a format with this
+// extension, Save keeps its format. An existing file is replaced once the new file is complete, so
+// a model may be saved over the file that it is mapped from.
 func Save(path string, m *graph.Model, o Options) (err error) {
 	defer guard.At(path).End(&err)
 	row, ok := byExtension(path)
@@ -278,7 +277,7 @@ func Save(path string, m *graph.Model, o Options) (err error) {
 	return row.write(path, m, o)
 }
 
-// write saves a model of another format too.
+// write saves a model in format f. The model may come from another format.
 func (f *Format) write(path string, m *graph.Model, o Options) error {
 	err := o.Context().Err()
 	if err == nil {
@@ -296,7 +295,7 @@ func (f *Format) write(path string, m *graph.Model, o Options) error {
 	return f.save(path, m, o)
 }
 
-// network returns the network that a model is or describes, or m where it describes none.
+// network returns the network of a model, or m if it has none.
 func network(o Options, m *graph.Model) (*graph.Model, error) {
 	n, err := Network(m, Lowering{Ranks: true, Portable: true, Budget: budget.New(o.Context(), budget.Limits{})})
 	if errors.Is(err, ErrNoNetwork) {
@@ -305,7 +304,8 @@ func network(o Options, m *graph.Model) (*graph.Model, error) {
 	return n, err
 }
 
-// dequantized returns the model that the options ask for.
+// dequantized returns m with numbers in place of codes, if o asks for them and the format of m has
+// codes. If not, it returns m.
 func dequantized(m *graph.Model, o Options) (*graph.Model, error) {
 	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Name == m.Format })
 	if !o.Dequantize || i < 0 || Formats[i].dequantize == nil {
@@ -314,10 +314,10 @@ func dequantized(m *graph.Model, o Options) (*graph.Model, error) {
 	return Formats[i].dequantize(o.Context(), m)
 }
 
-// ErrExtension is the error of a name to Save whose extension says no format.
+// ErrExtension is the error of Save if no format has the extension of the name.
 var ErrExtension = graph.Errorf(graph.ErrUnsupported, "the extension is of no format that is known")
 
-// noFormat says why the name of a file tells no format.
+// noFormat returns the reason why the name of a file tells no format.
 func noFormat(path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return errors.New("it is a folder; give the name of a file in it")
@@ -325,7 +325,7 @@ func noFormat(path string) error {
 	return fmt.Errorf("%w (%s)", ErrExtension, names())
 }
 
-// SaveAs is Save in the format of that name, whatever the extension.
+// SaveAs is Save in the format called format, for any extension.
 func SaveAs(path, format string, m *graph.Model, o Options) (err error) {
 	defer guard.At(path).End(&err)
 	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Name == format })
@@ -336,12 +336,12 @@ func SaveAs(path, format string, m *graph.Model, o Options) (err error) {
 	return Formats[i].write(path, m, o)
 }
 
-// Verify returns every problem that can be found in a file and what belongs to
-// it, with checksums; nil when there is none.
+// Verify returns every problem found in a file and in the further files of its model. It compares
+// checksums. If there is no problem, it returns nil.
 func Verify(path string) []error { return VerifyWithin(nil, path) }
 
-// VerifyWithin is Verify that takes memory within a budget, too, and ends with the budget's
-// context, whose error is then one of the problems.
+// VerifyWithin is Verify with a budget for memory. If the budget's context ends, the context's
+// error is one of the problems.
 func VerifyWithin(b *budget.Budget, path string) (problems []error) {
 	defer guard.At(path).EndAll(&problems)
 	if err := b.Err(); err != nil {
@@ -369,9 +369,8 @@ func VerifyWithin(b *budget.Budget, path string) (problems []error) {
 	return problems
 }
 
-// Summary writes what a model read by Load holds, as users of its format know it:
-// nothing where the format has no such text. It ends with the error of the context when the
-// context is done.
+// Summary writes the content of a model read by Load, in the terms of its format. If the format has
+// no such text, it writes nothing. If ctx ends, Summary returns its error.
 func Summary(ctx context.Context, w io.Writer, m *graph.Model) (err error) {
 	defer guard.At(m.File).End(&err)
 	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Name == m.Format })
@@ -381,7 +380,7 @@ func Summary(ctx context.Context, w io.Writer, m *graph.Model) (err error) {
 	return Formats[i].summary(ctx, output.Within(ctx, w), m)
 }
 
-// opening reports why a file was not opened, without naming it twice.
+// opening returns the error for a file that could not be opened, without naming the file twice.
 func opening(path string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -6,18 +6,18 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// Guard returns the error of work. A panic of work is an error that matches ErrInternal. If
-// work reads bytes that a mapped file has lost since it was mapped, the error is of kind
-// graph.ErrFormat and names the file. What other goroutines do is not guarded, and C that
-// reads such bytes ends the process. The functions of this package guard what they do.
+// Guard calls work and returns its error. If work panics, the error matches ErrInternal. If work
+// reads bytes that a file has lost since it was mapped, the error is of kind graph.ErrFormat and
+// names the file. Guard does not cover other goroutines, and C code that reads such bytes ends the
+// process. The functions of this package guard themselves.
 func Guard(work func() error) error { return guard.Call(work) }
 
-// ErrInternal marks the error that a panic became: a defect of a reader, or of a file system
-// or a reader that the program brought.
+// ErrInternal marks an error that was a panic: a defect of a reader, or of a file system or an
+// io.ReaderAt of the caller.
 var ErrInternal = guard.ErrInternal
 
-// Intact returns an error of kind graph.ErrFormat if a file that the model is mapped from
-// has become shorter since.
+// Intact returns an error of kind graph.ErrFormat if a file has become shorter since the model was
+// mapped from it.
 func Intact(m *graph.Model) error {
 	return container.Intact(func(yield func([]byte) bool) {
 		if yield(m.Raw) {
@@ -26,7 +26,7 @@ func Intact(m *graph.Model) error {
 	})
 }
 
-// parts yields the elements of the tensors of a model, until yield returns false.
+// parts yields the bytes of every tensor of a model, until yield returns false.
 func parts(m *graph.Model, yield func([]byte) bool) {
 	var nodes func(list []*graph.Node) bool
 	within := func(g *graph.Graph) bool {

@@ -11,7 +11,8 @@ import (
 	"github.com/nacre-ml/nacre/formats/internal/fixtures"
 )
 
-// TestReaderMemory reads files of many parts of few bytes. Readers take little for each byte.
+// TestReaderMemory reads files of many parts of few bytes. Readers allocate few bytes for each
+// byte.
 func TestReaderMemory(t *testing.T) {
 	const many = 1 << 16
 	list := func(part string) string { return strings.TrimSuffix(strings.Repeat(part+",", many), ",") }
@@ -32,7 +33,7 @@ func TestReaderMemory(t *testing.T) {
 		}
 		return string(b)
 	}
-	// oinf is a file with a table of that many entries; all sections are behind the header.
+	// oinf returns a file with count entries in a table. All sections follow the header.
 	oinf := func(table int, count uint64, entries string) string {
 		counts, at := make([]uint64, 3), make([]uint64, 4)
 		counts[table] = count

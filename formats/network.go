@@ -9,14 +9,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// Lowering says how the networks of formats other than ONNX become nodes. The zero value
-// computes what each format's users expect.
+// Lowering says how the networks of formats other than ONNX become nodes. The zero value computes
+// what each format's users expect.
 type Lowering = container.Lowering
 
-// Network returns a model whose graph has the nodes of its network: m itself where the
-// file has nodes, else a copy in which the format has put them. The copy shares the
-// tensors of m and ends with it. The error is ErrNoNetwork where the file
-// describes no network.
+// Network returns a model whose graph has the nodes of its network. If the file has nodes, this is
+// m. If not, it is a copy with the nodes that the format describes. The copy shares the tensors of
+// m, and must not be used after m is closed. If the file describes no network, the error is
+// ErrNoNetwork.
 func Network(m *graph.Model, o Lowering) (n *graph.Model, err error) {
 	defer guard.At(m.File).End(&err)
 	if len(m.Graph.Nodes)+len(m.Graph.Outputs) > 0 {
@@ -29,7 +29,7 @@ func Network(m *graph.Model, o Lowering) (n *graph.Model, err error) {
 	return nil, noNetwork(m)
 }
 
-// lowered returns a checked network.
+// lowered returns the network that lower makes of m, and checks it.
 func lowered(m *graph.Model, o Lowering, lower func(m *graph.Model, o Lowering) (*graph.Model, error)) (*graph.Model, error) {
 	n, err := lower(m, o)
 	if err == nil && n == nil {
@@ -44,7 +44,7 @@ func lowered(m *graph.Model, o Lowering, lower func(m *graph.Model, o Lowering) 
 	return n, nil
 }
 
-// ErrNoNetwork is the error of Network for a file that describes none.
+// ErrNoNetwork is the error of Network for a file that describes no network.
 var ErrNoNetwork = container.ErrNoNetwork
 
 func noNetwork(m *graph.Model) error {

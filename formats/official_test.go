@@ -17,7 +17,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// officialModels lists every model beneath the folder of official test data.
+// officialModels lists every model below the folder of official test data.
 func officialModels(t *testing.T) []string {
 	root := testenv.OfficialData(t)
 	var list []string
@@ -97,8 +97,8 @@ func TestOfficialModelsRoundTrip(t *testing.T) {
 	}
 }
 
-// roundTrip reports what is not the same after writing and reading a model, and
-// a second writing that gives other bytes.
+// roundTrip writes a model, reads it and writes it again. It returns an error if the models or the
+// two files differ.
 func roundTrip(m *graph.Model) error {
 	var first, second bytes.Buffer
 	if err := onnx.Write(&first, m); err != nil {
@@ -125,7 +125,7 @@ func roundTrip(m *graph.Model) error {
 	return nil
 }
 
-// unplace forgets where the constants of a model lie in its file.
+// unplace clears the places of a model's constants in its file.
 func unplace(m *graph.Model) {
 	var inside func(nodes []*graph.Node)
 	forget := func(g *graph.Graph) {

@@ -11,14 +11,12 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// LoadProgram is Load of a program of OpenInfer and of the file that has its tensors, sizes
-// and metadata.
+// LoadProgram loads a program of OpenInfer, with tensors, sizes and metadata from the file weights.
 func LoadProgram(program, weights string) (*graph.Model, error) {
 	return LoadProgramWithin(nil, program, weights)
 }
 
-// LoadProgramWithin is LoadProgram that takes memory within a budget, too, and ends with the
-// budget's context.
+// LoadProgramWithin is LoadProgram with a budget for memory. It fails if the budget's context ends.
 func LoadProgramWithin(b *budget.Budget, program, weights string) (_ *graph.Model, err error) {
 	defer guard.At(program).End(&err)
 	p, err := LoadWithin(b, program)
@@ -36,7 +34,8 @@ func LoadProgramWithin(b *budget.Budget, program, weights string) (_ *graph.Mode
 	return m, p.Close()
 }
 
-// saveProgram writes a program: as JSON where the name says so, else in the text language.
+// saveProgram writes a program. It is JSON if the extension is .json; if not, it is in the text
+// language.
 func saveProgram(path string, m *graph.Model, o Options) error {
 	return container.Save(path, func(w io.Writer) error {
 		if err := openinfer.Write(o.Counted(w, m), m, extension(path) == ".json"); err != nil {
@@ -55,22 +54,22 @@ type ProgramEvent = openinfer.Event
 // IsProgram reports whether a model is a program of OpenInfer.
 func IsProgram(m *graph.Model) bool { return m.Format == openinfer.Name }
 
-// ProgramDefault is the value of an input of a program that a run leaves out.
+// ProgramDefault is the value of a program's input in runs that leave the input out.
 type ProgramDefault = openinfer.Default
 
-// ProgramDefaults returns the defaults of the inputs of a program's network, by name; nil
-// for other networks.
+// ProgramDefaults returns the defaults of the inputs of a program's network, by name. It returns
+// nil for other networks.
 func ProgramDefaults(network *graph.Model) map[string]*ProgramDefault {
 	return openinfer.Defaults(network)
 }
 
-// TraceProgram returns the nodes of a program that ran, from the network that ran and the
-// steps of the run; nil for other networks.
+// TraceProgram returns the nodes of a program that ran, given the steps of a run of network. It
+// returns nil for other networks.
 func TraceProgram(network *graph.Model, steps []ProgramStep) []ProgramEvent {
 	return openinfer.Trace(network, steps)
 }
 
-// keepsProgram reports a program that a format other than its own would lose.
+// keepsProgram returns an error if saving a program in format f would lose the program.
 func (f *Format) keepsProgram(m *graph.Model, o Options) error {
 	if !IsProgram(m) || f.nodes || f.Name == openinfer.Name || o.DropGraph {
 		return nil

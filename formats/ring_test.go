@@ -17,11 +17,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// containers are the formats that hold tensors of any model.
+// containers lists the formats that hold tensors of any model.
 var containers = []string{"oinf", "safetensors", "ten", "hnw", "onnx"}
 
-// tensors is a model of the given element types: two tensors of each, with every bit
-// pattern that one byte has, a scalar and an empty one.
+// tensors returns a model with two tensors of each element type, with every value of a byte, a
+// scalar and an empty tensor.
 func tensors(t *testing.T, types ...tensor.DType) *graph.Model {
 	t.Helper()
 	g := &graph.Graph{Name: "tensors"}
@@ -48,7 +48,7 @@ func tensors(t *testing.T, types ...tensor.DType) *graph.Model {
 	return &graph.Model{Graph: g}
 }
 
-// holds is the element types of each container among those tried.
+// holds returns the element types of all that a container can hold.
 func holds(t *testing.T, ext string, all []tensor.DType) (list []tensor.DType) {
 	t.Helper()
 	for _, d := range all {
@@ -68,7 +68,7 @@ func holds(t *testing.T, ext string, all []tensor.DType) (list []tensor.DType) {
 	return list
 }
 
-// same compares tensors by name: types, shapes and bytes.
+// same compares the types, shapes and bytes of tensors by name.
 func same(t *testing.T, what string, got, want *graph.Model) {
 	t.Helper()
 	byName := map[string]*tensor.Tensor{}
@@ -86,9 +86,8 @@ func same(t *testing.T, what string, got, want *graph.Model) {
 	}
 }
 
-// TestRing converts from each container to the next, with all element types that
-// both have, around the ring and between all pairs; tensors come out as they went in,
-// and the same input gives the same bytes.
+// TestRing converts all element types that two containers share, around the ring and between all
+// pairs. Tensors stay equal, and the same input gives the same bytes.
 func TestRing(t *testing.T) {
 	all := slices.DeleteFunc(tensor.AllDTypes(), func(d tensor.DType) bool { return d == tensor.String })
 	has := map[string][]tensor.DType{}
@@ -142,8 +141,8 @@ func TestRing(t *testing.T) {
 	})
 }
 
-// converted writes what a file holds to another, without metadata that it cannot hold,
-// and expects to be told of all of it.
+// converted writes the model of a file to another file, without the metadata that its format cannot
+// hold. Progress ends at the total.
 func converted(t *testing.T, from, to string) {
 	t.Helper()
 	var done, all int64
@@ -175,8 +174,8 @@ func contents(t *testing.T, path string) []byte {
 	return b
 }
 
-// TestSamplesAreKnown opens every sample by content alone: it is of its own format
-// or refused.
+// TestSamplesAreKnown opens every sample by content alone. It is recognised as its own format, or
+// refused.
 func TestSamplesAreKnown(t *testing.T) {
 	for _, c := range []struct{ folder, ext, format string }{
 		{"oinf", ".oinf", "oinf"}, {"gptrs", ".chk", "gptrschk"}, {"gptrs", ".ten", "gptrsten"}, {"hnw", ".hnw", "hnw"},
@@ -194,7 +193,7 @@ func TestSamplesAreKnown(t *testing.T) {
 				}
 				m, err := formats.Decode("sample", data)
 				if err != nil {
-					return nil // the tests of the format say which must be
+					return nil // the tests of the format say which samples must open
 				}
 				if n++; m.Format != c.format {
 					t.Errorf("%s: taken for %s", path, m.Format)

@@ -18,14 +18,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// needMaps skips where files are read and not mapped.
+// needMaps skips a test on systems where files are read and not mapped.
 func needMaps(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("files are read into memory here, and cannot get shorter under a reader")
 	}
 }
 
-// large is a model of tensors that are much longer than a page.
+// large returns a model of three tensors of elements numbers each.
 func large(t *testing.T, elements int) *graph.Model {
 	t.Helper()
 	m := &graph.Model{Graph: &graph.Graph{}}
@@ -43,7 +43,7 @@ func large(t *testing.T, elements int) *graph.Model {
 	return m
 }
 
-// network is a layer of Loom with a store that is much longer than a page.
+// network returns a layer of Loom with weights that are much longer than a page.
 func network(t *testing.T) *graph.Model {
 	t.Helper()
 	const size = 128
@@ -58,7 +58,7 @@ func network(t *testing.T) *graph.Model {
 	return m
 }
 
-// program is a program of OpenInfer that is much longer than a page.
+// program returns a program of OpenInfer that is much longer than a page.
 func program(t *testing.T) *graph.Model {
 	t.Helper()
 	m, err := formats.Decode("program", []byte("block entry {"+strings.Repeat(" barrier;\n", 1<<12)+"}"))
@@ -68,7 +68,7 @@ func program(t *testing.T) *graph.Model {
 	return m
 }
 
-// isShorter checks that an error says of a file that it lost bytes.
+// isShorter checks that err says that the file at path lost bytes.
 func isShorter(t *testing.T, path string, err error) {
 	t.Helper()
 	var e *graph.Error
@@ -77,8 +77,8 @@ func isShorter(t *testing.T, path string, err error) {
 	}
 }
 
-// TestShorterWhileSaved shortens the files of open models: at a page, so that bytes are gone,
-// and by a byte, so that they read as zeros.
+// TestShorterWhileSaved shortens the files of open models: to a page, so that bytes are gone, and
+// by a byte, so that the byte reads as zero.
 func TestShorterWhileSaved(t *testing.T) {
 	needMaps(t)
 	for _, f := range formats.Formats {
@@ -128,7 +128,7 @@ func TestShorterWhileSaved(t *testing.T) {
 	}
 }
 
-// hooked is a folder that does something when one of its files is opened.
+// hooked is a folder that calls hook when the file name is opened.
 type hooked struct {
 	dir  string
 	name string
@@ -142,8 +142,8 @@ func (h hooked) Open(name string) (fs.File, error) {
 	return os.Open(filepath.Join(h.dir, name))
 }
 
-// TestShorterWhileLoaded shortens a model when the reader has mapped it and opens the
-// second of its files.
+// TestShorterWhileLoaded shortens a model's first file after the reader has mapped it, when the
+// reader opens the second file.
 func TestShorterWhileLoaded(t *testing.T) {
 	needMaps(t)
 	t.Run("onnx", func(t *testing.T) {
@@ -192,7 +192,7 @@ func TestShorterWhileLoaded(t *testing.T) {
 	})
 }
 
-// TestShorterWhileVerified shortens archives while two goroutines compute checksums.
+// TestShorterWhileVerified shortens archives while their checksums are computed.
 func TestShorterWhileVerified(t *testing.T) {
 	needMaps(t)
 	in := filepath.Join(t.TempDir(), "in.hnw")
@@ -212,7 +212,7 @@ func TestShorterWhileVerified(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(problems) == 0 {
-			continue // it was read before
+			continue // verification ended before
 		}
 		for _, err := range problems {
 			if !errors.Is(err, graph.ErrFormat) {

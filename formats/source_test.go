@@ -31,13 +31,13 @@ func reversed(t *tensor.Tensor) *tensor.Tensor {
 	return b
 }
 
-// turnable reports whether a tensor of whole elements is another one backwards.
+// turnable reports whether reversing the elements of a tensor changes its bytes.
 func turnable(t *tensor.Tensor) bool {
 	return t.DType() != tensor.String && t.Len() > 1 && !bytes.Equal(reversed(t).Bytes(), t.Bytes())
 }
 
-// sources calls f for files of every format: those that this program writes, which hold
-// every element type that the format has, and the samples of Loom.
+// sources calls f with files of every format: files that this module writes, with every element
+// type of the format, and the samples of Loom.
 func sources(t *testing.T, f func(t *testing.T, path string)) {
 	all := slices.DeleteFunc(tensor.AllDTypes(), func(d tensor.DType) bool { return d == tensor.String })
 	for _, ext := range []string{"oinf", "safetensors", "ten", "chk", "hnw", "onnx"} {
@@ -70,8 +70,9 @@ func sources(t *testing.T, f func(t *testing.T, path string)) {
 	})
 }
 
-// TestChangedTensors saves models of every format, as they were and with one tensor of
-// each kind changed: the files then are the same, and hold the change and nothing else.
+// TestChangedTensors saves models of every format unchanged, and with one tensor of each kind
+// changed. An unchanged model gives the same file. A changed one differs in the changed tensor
+// only.
 func TestChangedTensors(t *testing.T) {
 	changes := map[string]int{}
 	sources(t, func(t *testing.T, path string) {
@@ -101,7 +102,7 @@ func TestChangedTensors(t *testing.T) {
 	}
 }
 
-// stored is the format's word for the element type.
+// stored returns the format's name of the element type.
 func stored(init *graph.Initializer) string {
 	if init.Stored == nil {
 		return ""

@@ -6,8 +6,8 @@ import (
 	"regexp"
 )
 
-// strangers are files that are often given for models, by how they begin, and what to do
-// with them.
+// strangers lists files that people often take for models: the bytes at offset at, and advice for
+// the message.
 var strangers = []struct {
 	at     int
 	begins string
@@ -27,8 +27,8 @@ var strangers = []struct {
 	{0, "GGUF", "it is a file of GGUF"},
 }
 
-// texts are the forms of ONNX models that are text, by what their beginning matches behind
-// white space and comments, and the name that package onnx has for them.
+// texts lists the text forms of ONNX models. begins matches the beginning of a text, after white
+// space and comments. format is the form's name in the Python package onnx.
 var texts = []struct {
 	begins *regexp.Regexp
 	is     string
@@ -42,10 +42,11 @@ var texts = []struct {
 // blank matches white space and comments.
 var blank = regexp.MustCompile(`^(\s+|#[^\n]*\n|//[^\n]*\n)*`)
 
-// mostBegins bounds, in bytes, the beginning of a text that is looked at.
+// mostBegins is the number of bytes at the beginning of a text that resembles looks at.
 const mostBegins = 4096
 
-// resembles says what content of no format seems to be, for messages.
+// resembles says, for messages, what content of no known format seems to be. It returns "" if it
+// cannot tell.
 func resembles(data []byte) string {
 	for _, s := range strangers {
 		if s.at <= len(data) && bytes.HasPrefix(data[s.at:], []byte(s.begins)) {

@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// TestStrangers opens files that are no models, or not in a form that is read.
+// TestStrangers opens files that are not models, or are models in a form that is not read.
 func TestStrangers(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ name, data, want string }{
