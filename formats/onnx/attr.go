@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// attrKinds has a row per kind of attribute: AttributeProto.AttributeType and
-// the field that holds the value.
+// attrKinds has a row for each kind of attribute: its AttributeProto.AttributeType, and the field
+// that holds the value.
 var attrKinds = [...]attrKind{
 	{graph.AttrFloat, 1, 2},
 	{graph.AttrInt, 2, 3},
@@ -33,8 +33,8 @@ type attrKind struct {
 	field protowire.Number
 }
 
-// attr reads an AttributeProto. IR version 1 has no type field: the kind is then
-// that of the field that is there.
+// attr reads an AttributeProto. IR version 1 has no type field; the kind is then the kind of the
+// field that is present.
 func (d *decoder) attr(m message, s *scope) *graph.Attr {
 	a := &graph.Attr{}
 	start, code := m.start, int64(0)
@@ -101,7 +101,7 @@ func (d *decoder) attrValue(m *message, a *graph.Attr, s *scope) {
 	}
 }
 
-// attrKind sets the kind from the code, or from the only field met, and drops
+// attrKind sets the kind of a from code, or from the only field in met if code is 0. It drops
 // values of other kinds.
 func (d *decoder) attrKind(at int, a *graph.Attr, code int64, met []bool) {
 	known := code == 0

@@ -2,7 +2,7 @@ package onnx
 
 import "github.com/nacre-ml/nacre/formats/internal/container"
 
-// Bounds lists how much the reader takes of a file by default.
+// Bounds lists the default limits of the reader.
 func Bounds() []container.Bound {
 	l := limits{}.withDefaults()
 	return []container.Bound{

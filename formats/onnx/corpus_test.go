@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "write the files of testdata anew")
 
-// corpus makes the models of testdata: sound ones, for which want is empty, and
-// those of which want is part of the error.
+// corpus makes the models of testdata. For a valid model, want is empty; for the others it is part
+// of the error.
 func corpus(t *testing.T) []corpusFile {
 	whole := written(t, small())
 	first := small()

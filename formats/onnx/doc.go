@@ -1,20 +1,17 @@
-// Package onnx reads and writes ONNX models: protobuf messages as onnx.proto of
-// the ONNX project defines them, with tensors that may lie in files beside the
-// model (https://onnx.ai/onnx/repo-docs/IR.html, ExternalData.html).
+// Package onnx reads and writes ONNX models: protobuf messages as defined by onnx.proto of the ONNX
+// project, with tensors in the model or in files beside it (https://onnx.ai/onnx/repo-docs/IR.html,
+// ExternalData.html).
 //
-// A file is mapped and walked once. Elements that a file stores as bytes
-// (raw_data, packed float_data and double_data, external data) are views of the
-// map at whatever alignment the file gives them; the other typed fields are
-// decoded into memory.
+// A file is mapped and walked once. Elements that a file stores as bytes (raw_data, packed
+// float_data and double_data, external data) are views of the map, at the alignment that the file
+// gives them. The other typed fields are decoded into memory.
 //
-// Read are IR versions 1 to 14, operator sets of the standard domain 1 to 28,
-// and all 26 element types. Fields this package does not know are skipped, as
-// are training information, device configurations and type denotations. Refused
-// are tensor segments, external data outside the model's folder,
-// functions that call themselves, operators of the domains nacre and openinfer, which
-// only rewritten graphs have, and whatever exceeds Limits.
+// The package reads IR versions 1 to 14, operator sets of the standard domain 1 to 28, and all 26
+// element types. It skips unknown fields, training information, device configurations and type
+// denotations. It refuses tensor segments, external data outside the model's folder, functions that
+// call themselves, operators of the domains nacre and openinfer (only rewritten graphs have them),
+// and files that exceed Bounds.
 //
-// Elements narrower than 16 bits in int32_data take one entry each, those
-// narrower than a byte one entry per packed byte. Two entries make one complex
-// element.
+// In int32_data, each element of a byte or more takes one entry. Narrower elements take one entry
+// per packed byte. Two entries of float_data or double_data make one complex element.
 package onnx

@@ -6,7 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Fields of TensorProto that hold elements.
+// The fields of TensorProto that hold elements.
 const (
 	floatData  protowire.Number = 4
 	int32Data  protowire.Number = 5
@@ -17,8 +17,8 @@ const (
 	uint64Data protowire.Number = 11
 )
 
-// dtypes has a row per TensorProto.DataType: the element type, and the typed
-// field that holds its elements when raw_data does not.
+// dtypes has a row for each TensorProto.DataType: the element type, and the typed field that holds
+// the elements of tensors without raw_data.
 var dtypes = [...]struct {
 	dtype tensor.DType
 	field protowire.Number
@@ -56,8 +56,7 @@ var storageNames = map[protowire.Number]string{
 	rawData: "raw_data", doubleData: "double_data", uint64Data: "uint64_data",
 }
 
-// dtypeOf returns the element type of a DataType; Invalid for 0 and for codes
-// that have no row.
+// dtypeOf returns the element type of a DataType. It returns Invalid for 0 and for unknown codes.
 func dtypeOf(code int64) tensor.DType {
 	if code < 0 || code >= int64(len(dtypes)) {
 		return tensor.Invalid
@@ -65,7 +64,7 @@ func dtypeOf(code int64) tensor.DType {
 	return dtypes[code].dtype
 }
 
-// codeOf returns the DataType of an element type; 0 for Invalid.
+// codeOf returns the DataType of an element type, or 0 for Invalid.
 func codeOf(d tensor.DType) int {
 	for code, row := range dtypes {
 		if row.dtype == d {

@@ -9,15 +9,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// encoder builds one message. Long payloads are not copied: the message is the
-// parts, then buf.
+// encoder builds one message. The message is the parts, then buf. Long payloads are parts that are
+// not copied.
 type encoder struct {
 	parts [][]byte
 	size  int // of all parts
 	buf   []byte
 }
 
-// minShared is the length from which on a payload is not copied.
+// minShared is the length in bytes from which payloads are not copied.
 const minShared = 4096
 
 func (e *encoder) len() int { return e.size + len(e.buf) }
@@ -42,14 +42,14 @@ func (e *encoder) float(num protowire.Number, v float32) {
 	e.buf = protowire.AppendFixed32(e.buf, math.Float32bits(v))
 }
 
-// text writes a string that may be left out when empty.
+// text writes a string field. If s is empty, it writes nothing.
 func (e *encoder) text(num protowire.Number, s string) {
 	if s != "" {
 		e.entry(num, s)
 	}
 }
 
-// entry writes a string, also an empty one.
+// entry writes a string field, even if s is empty.
 func (e *encoder) entry(num protowire.Number, s string) {
 	e.tag(num, protowire.BytesType)
 	e.buf = protowire.AppendString(e.buf, s)
@@ -81,7 +81,7 @@ func (e *encoder) flush() {
 	}
 }
 
-// message writes the message that fill builds.
+// message writes a field with the message that fill builds.
 func (e *encoder) message(num protowire.Number, fill func(*encoder)) {
 	var s encoder
 	fill(&s)
@@ -114,7 +114,7 @@ func (e *encoder) appendTo(b []byte) []byte {
 	return append(b, e.buf...)
 }
 
-// WriteTo writes the message.
+// WriteTo writes the message to w.
 func (e *encoder) WriteTo(w io.Writer) (int64, error) {
 	e.flush()
 	total := int64(0)

@@ -18,14 +18,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// external is the files of external data of one model, each mapped once.
+// external holds the files of external data of one model. Each is mapped once.
 type external struct {
 	find  func(parts []string) (*binio.File, error)
 	limit int
 	files map[string]*binio.File
 
-	// sums makes files be compared with the checksums that tensors note of them;
-	// it holds those that were computed. Nil for no comparison.
+	// sums holds the checksums of files that were computed so far. If it is nil, checksums in the
+	// model are not compared with the files.
 	sums map[*binio.File]string
 }
 
@@ -33,7 +33,7 @@ func newExternal(find func(parts []string) (*binio.File, error), limit int) *ext
 	return &external{find: find, limit: limit, files: map[string]*binio.File{}}
 }
 
-// beside finds files beneath the folder of a model.
+// beside returns a function that opens files below the folder of a model.
 func beside(model string) func(parts []string) (*binio.File, error) {
 	folder := filepath.Dir(model)
 	return func(parts []string) (*binio.File, error) {
@@ -46,7 +46,7 @@ func beside(model string) func(parts []string) (*binio.File, error) {
 	}
 }
 
-// within finds files in a file system.
+// within returns a function that opens files of a file system.
 func within(fsys fs.FS) func(parts []string) (*binio.File, error) {
 	return func(parts []string) (*binio.File, error) { return binio.OpenFS(fsys, strings.Join(parts, "/")) }
 }
@@ -60,7 +60,7 @@ func (e *external) Close() error {
 	return err
 }
 
-// bytes yields those of every file.
+// bytes yields the bytes of every file.
 func (e *external) bytes(yield func([]byte) bool) {
 	for _, f := range e.files {
 		if !yield(f.Data) {
@@ -69,11 +69,11 @@ func (e *external) bytes(yield func([]byte) bool) {
 	}
 }
 
-// place is where the elements of a tensor lie.
+// place says where the elements of a tensor are stored.
 type place struct {
 	location string
 	offset   int64
-	length   int64 // negative when not given
+	length   int64 // negative if not given
 	checksum string
 }
 
@@ -115,8 +115,7 @@ func (d *decoder) sum(f *binio.File) string {
 	return s
 }
 
-// parsePlace reads the entries of external_data. The base path that writers may
-// note is theirs and is not used.
+// parsePlace reads the entries of external_data. It ignores basepath, which is for writers.
 func parsePlace(entries []graph.Pair) (place, error) {
 	at := place{length: -1}
 	met := map[string]bool{}
@@ -157,7 +156,7 @@ func count(e graph.Pair) (int64, error) {
 	return n, nil
 }
 
-// open returns the file of a location, which must lie beneath the model's folder.
+// open returns the file at a location. The file must be below the model's folder.
 func (e *external) open(location string) (*binio.File, error) {
 	parts, err := split(location)
 	if err != nil {
@@ -182,7 +181,8 @@ func (e *external) open(location string) (*binio.File, error) {
 	return f, nil
 }
 
-// split returns the components of a relative path that stays beneath its start.
+// split returns the components of a relative path. It fails if the path may leave the folder where
+// it starts.
 func split(location string) ([]string, error) {
 	if location[0] == '/' || !filepath.IsLocal(filepath.FromSlash(location)) || strings.ContainsRune(location, 0) {
 		return nil, errors.New("location is no path beneath the model's folder")

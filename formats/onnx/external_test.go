@@ -18,8 +18,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// outside builds a model whose float32[2] constants lie in external files, each
-// told by the entries key=value of external_data.
+// outside builds a model of float32[2] constants in external files. Each entry gives the
+// external_data of a constant as key=value.
 func outside(entries ...string) []byte {
 	return modelBytes(func(e *encoder) {
 		for i, text := range entries {
@@ -82,7 +82,7 @@ func TestExternal(t *testing.T) {
 	cases := []struct {
 		name    string
 		entries string
-		want    string // empty when it must open
+		want    string // empty if it must open
 	}{
 		{"whole", "location=w.data offset=0 length=8", ""},
 		{"from the middle", "location=w.data offset=8 length=8", ""},
@@ -157,7 +157,7 @@ func TestExternal(t *testing.T) {
 	}
 }
 
-// TestExternalShared reads constants of one file, which share its map and may overlap.
+// TestExternalShared reads constants of one file. They share its map and may overlap.
 func TestExternalShared(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "w.data"), make([]byte, 16))
@@ -305,7 +305,7 @@ func TestSave(t *testing.T) {
 	}
 }
 
-// TestSaveTooLong saves a model longer than protobuf allows: its constants go to a file beside it.
+// TestSaveTooLong saves a model longer than protobuf allows. Its constants go to a file beside it.
 func TestSaveTooLong(t *testing.T) {
 	if testing.Short() || runtime.GOARCH == "386" || runtime.GOARCH == "arm" {
 		t.Skip("writes 2 GiB: not in short runs, nor with 32-bit addresses")

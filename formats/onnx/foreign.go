@@ -10,8 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// refuseForeign refuses the operators and element types of another format's network that
-// ONNX does not have.
+// refuseForeign refuses operators and element types that ONNX does not have, in the network of
+// another format.
 func refuseForeign(m *graph.Model, refused *container.Refusals) {
 	if m.Format == Name {
 		return
@@ -30,8 +30,8 @@ func listed(set map[string]bool) string {
 	return strings.Join(slices.Sorted(maps.Keys(set)), ", ")
 }
 
-// foreign notes the operators of domains that are neither the standard's nor ONNX Runtime's,
-// and the element types that only other formats have.
+// foreign adds the operators of domains other than the standard's and ONNX Runtime's to operators,
+// and the element types that only other formats have to types.
 func foreign(g *graph.Graph, operators, types map[string]bool) {
 	note := func(d tensor.DType) {
 		if d.Valid() && !slices.Contains(tensor.DTypes(), d) {

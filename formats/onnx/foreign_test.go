@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestForeign is of networks of another format with operators that ONNX does not have.
+// TestForeign refuses networks of another format with operators that ONNX does not have.
 func TestForeign(t *testing.T) {
 	b := graph.NewBuilder("network")
 	x := b.Input("x", graph.TensorOf(tensor.I1, graph.Dims{}))

@@ -12,15 +12,15 @@ import (
 // fuzzLimits keep a single input from taking long.
 var fuzzLimits = limits{objects: 1 << 14, strings: 1 << 16}
 
-// checkFuzz fails unless err is nil or of a kind that readers give.
+// checkFuzz fails unless err is nil or of a kind that readers return.
 func checkFuzz(t *testing.T, err error) {
 	if err != nil && !errors.Is(err, graph.ErrFormat) && !errors.Is(err, graph.ErrUnsupported) {
 		t.Errorf("error of no kind: %v", err)
 	}
 }
 
-// FuzzRead reads a model, checks it, prints it, and writes what is sound; that
-// must read back and give the same bytes. External data is denied.
+// FuzzRead reads a model, checks it and prints it. It writes valid models; they must read back and
+// give the same bytes. External data is refused.
 func FuzzRead(f *testing.F) {
 	for _, m := range []*graph.Model{small(), everything()} {
 		f.Add(written(f, m))
@@ -39,7 +39,7 @@ func FuzzRead(f *testing.F) {
 		}
 		var first, second bytes.Buffer
 		if err := Write(&first, m); err != nil {
-			return // such as operators of several versions
+			return // for example, operators of several versions
 		}
 		again, err := Read(nil, "fuzz.onnx", first.Bytes())
 		if err != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// Limits of what is read of a genai_config.json.
+// Limits for a genai_config.json, in bytes and layers.
 const (
 	genaiBytes  = 1 << 20
 	genaiLayers = 1 << 12
 )
 
-// genaiConfig is the part of genai_config.json, which onnxruntime-genai puts beside a
-// decoder, that names its caches: with %d for the layer.
+// genaiConfig is the part of genai_config.json that names a decoder's caches, with %d for the
+// layer. onnxruntime-genai puts the file beside the model.
 type genaiConfig struct {
 	Model struct {
 		Decoder struct {
@@ -32,16 +32,16 @@ type genaiConfig struct {
 	} `json:"model"`
 }
 
-// genaiCaches are the keys of the names of a past, and of the present that belongs to it.
+// genaiCaches pairs the key for the name of a past with the key for the name of its present.
 var genaiCaches = [][2]string{
 	{"past_key_names", "present_key_names"}, {"past_value_names", "present_value_names"}, {"past_names", "present_names"},
 }
 
-// genaiFile stands beside models of onnxruntime-genai.
+// genaiFile is the name of the file beside models of onnxruntime-genai.
 const genaiFile = "genai_config.json"
 
-// genaiStates returns the states that a genai_config.json beside the model names; nil if
-// none may be read there, or it is of another model.
+// genaiStates returns the states named by a genai_config.json beside the model. If there is no such
+// file, or it may not be read, is invalid or is for another model, genaiStates returns nil.
 func genaiStates(m *graph.Model, find func(parts []string) (*binio.File, error)) ([]graph.State, error) {
 	f, err := find([]string{genaiFile})
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {

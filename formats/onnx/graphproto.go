@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// graph reads a GraphProto, whose nodes are of the versions that s says.
+// graph reads a GraphProto. The scope s gives the versions of its nodes.
 func (d *decoder) graph(m message, s *scope) *graph.Graph {
 	g := &graph.Graph{}
 	met, outputs := initializers{}, map[string]bool{}
@@ -56,7 +56,8 @@ func (d *decoder) graph(m message, s *scope) *graph.Graph {
 	return g
 }
 
-// stored says where the elements of a tensor lie, if they are a view of this file.
+// stored returns the element type of t, and the offset of its elements if they are a view of this
+// file.
 func (d *decoder) stored(t *tensor.Tensor) *graph.Stored {
 	if t == nil {
 		return nil
@@ -137,8 +138,8 @@ func (d *decoder) node(m message, s *scope) *graph.Node {
 	return n
 }
 
-// function reads a FunctionProto, whose imports of operator sets may stand
-// behind its nodes.
+// function reads a FunctionProto. It reads the imports of operator sets first, because they may
+// follow the nodes.
 func (d *decoder) function(m message, model *scope) *graph.Function {
 	f := &graph.Function{}
 	for o := m; o.next(); {

@@ -12,8 +12,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// openAll reads and checks data as a model and fails the test when that panics
-// or gives an error of no kind.
+// openAll reads and checks data as a model. It fails the test if that panics or returns an error of
+// no kind.
 func openAll(t *testing.T, data []byte) error {
 	t.Helper()
 	m, err := Read(nil, "test.onnx", data)
@@ -25,7 +25,7 @@ func openAll(t *testing.T, data []byte) error {
 	return err
 }
 
-// checkVerify fails the test unless verifying finds first what reading found.
+// checkVerify fails the test unless the first problem of verifying is the error of reading.
 func checkVerify(t *testing.T, data []byte, l limits, err error) {
 	t.Helper()
 	d := newDecoder(nil, "test.onnx", data)
@@ -83,7 +83,7 @@ func TestBitFlips(t *testing.T) {
 	}
 }
 
-// TestSplices puts lengths and numbers of extreme size at every place.
+// TestSplices puts lengths and numbers of extreme size at every offset.
 func TestSplices(t *testing.T) {
 	data := written(t, small())
 	huge := [][]byte{
@@ -99,8 +99,7 @@ func TestSplices(t *testing.T) {
 	}
 }
 
-// modelBytes builds a ModelProto of IR version 8 and operator set 17 around the
-// fields of a graph.
+// modelBytes builds a ModelProto of IR version 8 and operator set 17 with the fields of a graph.
 func modelBytes(fill func(e *encoder), more ...func(e *encoder)) []byte {
 	return proto(func(e *encoder) {
 		e.int(1, 8)
@@ -238,8 +237,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestLimits makes sure that what takes two bytes in a file and hundreds in
-// memory is counted.
+// TestLimits checks that parts of two bytes in a file and hundreds of bytes in memory are counted.
 func TestLimits(t *testing.T) {
 	l := limits{objects: 1000, strings: 1000}
 	const n = 2000
@@ -272,7 +270,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestHostileMemory reads files that claim much and measures what that takes.
+// TestHostileMemory reads files that claim large tensors, and measures the memory allocated.
 func TestHostileMemory(t *testing.T) {
 	claims := [][]byte{
 		tensorBytes(1, []int64{1 << 40}, raw(1, 2, 3, 4)),
@@ -294,8 +292,8 @@ func TestHostileMemory(t *testing.T) {
 	}
 }
 
-// TestListMemory reads extents that stand apart before a mebibyte of elements, for which a list of
-// extents makes no room.
+// TestListMemory reads extents in fields of their own before a mebibyte of elements. The list of
+// extents must not grow with the elements.
 func TestListMemory(t *testing.T) {
 	data := tensorBytes(2, []int64{1, 1, 1, 1 << 10, 1, 1 << 10}, raw(make([]byte, 1<<20)...))
 	var before, after runtime.MemStats
@@ -353,8 +351,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestImplicitKinds reads attributes as the first IR version writes them,
-// without their kind.
+// TestImplicitKinds reads attributes without their kind, as the first IR version writes them.
 func TestImplicitKinds(t *testing.T) {
 	for _, row := range attrKinds {
 		data := modelBytes(func(e *encoder) {
@@ -401,7 +398,7 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestUnsorted reads nodes that stand in another order than they run.
+// TestUnsorted reads nodes in another order than they run.
 func TestUnsorted(t *testing.T) {
 	m := small()
 	m.Graph.Nodes[0], m.Graph.Nodes[1] = m.Graph.Nodes[1], m.Graph.Nodes[0]

@@ -10,8 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestHubCache opens models whose files are links into the blobs of a cache of Hugging
-// Face, and others that go elsewhere.
+// TestHubCache opens models with links into the blobs of a cache of Hugging Face, and with links
+// elsewhere.
 func TestHubCache(t *testing.T) {
 	const snapshot, refused = "snapshots/0123abcd", "leaves the model's folder"
 	for _, c := range []struct{ name, folder, link, want string }{

@@ -12,9 +12,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestInnerDomains checks that the reader knows every domain of the registry, and refuses
-// nodes of those that are no operators of files: in the main graph, in one within, and in a
-// function.
+// TestInnerDomains checks that inner lists every domain of the registry that files may not use. The
+// reader refuses nodes of these domains in the main graph, in a subgraph and in a function.
 func TestInnerDomains(t *testing.T) {
 	for _, row := range registry.Registry().Rows() {
 		public := row.Domain == "" || strings.HasPrefix(row.Domain, "ai.onnx.") || strings.HasPrefix(row.Domain, "com.microsoft")

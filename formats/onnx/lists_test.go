@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestLists reads lists of an attribute, one field an element, packed and in turn, which end with
-// the message, before another field and in the middle of an element.
+// TestLists reads lists of an attribute: one field per element, packed, and both in turn. They end
+// with the message, before another field, and in the middle of an element.
 func TestLists(t *testing.T) {
 	ints := func(list ...int64) func(e *encoder) { return func(e *encoder) { e.ints(8, list) } }
 	floats := func(list ...float32) func(e *encoder) {
@@ -21,7 +21,7 @@ func TestLists(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		fields fields
-		cut    int // bytes that the end lacks
+		cut    int // bytes cut off the end
 		ints   []int64
 		floats []float32
 		bad    bool

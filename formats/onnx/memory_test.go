@@ -14,15 +14,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// crowd is a model whose graph has that many copies of a field.
+// crowd returns a model with n copies of a field in its graph.
 func crowd(field []byte, n int) []byte {
 	model := []byte{0x08, 0x08, 0x42, 0x02, 0x10, 0x15} // ir_version and an operator set
 	model = protowire.AppendTag(model, 7, protowire.BytesType)
 	return protowire.AppendBytes(model, bytes.Repeat(field, n))
 }
 
-// TestSmallFields reads models of many fields of few bytes. Each takes what the budget of
-// its size has at the most.
+// TestSmallFields reads models of many fields of few bytes. Each stays near the memory budget of
+// its size.
 func TestSmallFields(t *testing.T) {
 	const many = 1 << 18
 	for name, data := range map[string][]byte{
@@ -45,7 +45,7 @@ func TestSmallFields(t *testing.T) {
 	}
 }
 
-// TestReadEnds reads a model with a context that is done.
+// TestReadEnds reads a model in a context that has ended.
 func TestReadEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -18,7 +18,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// filled returns a tensor whose bytes count up; valid for every element type.
+// filled returns a tensor with bytes that count up. They are valid for every element type.
 func filled(d tensor.DType, shape ...int) *tensor.Tensor {
 	t := tensor.New(d, shape...)
 	for i := range t.Bytes() {
@@ -41,7 +41,7 @@ func filled(d tensor.DType, shape ...int) *tensor.Tensor {
 
 func ints(v ...int64) *tensor.Tensor { return must(tensor.From(v, len(v))) }
 
-// everything is a sound model with every kind of part that this package knows.
+// everything returns a valid model with every kind of part that this package knows.
 func everything() *graph.Model {
 	f32 := graph.TensorOf(tensor.F32, graph.Dims{graph.Symbol("n"), graph.Known(2), graph.Unknown(), graph.ParseDim("past + 1"), graph.Symbol("4")})
 	anyRank := graph.TensorOf(tensor.F32, nil)
@@ -112,7 +112,7 @@ func everything() *graph.Model {
 	}
 }
 
-// small is a model of few bytes, for tests that change each of them.
+// small returns a model of few bytes, for tests that change each of them.
 func small() *graph.Model {
 	return &graph.Model{
 		Format: Name, IR: 8, Opsets: []graph.Opset{{Version: 13}},
@@ -138,7 +138,7 @@ func written(t testing.TB, m *graph.Model) []byte {
 	return b.Bytes()
 }
 
-// checkRefused fails the test unless err is one that a reader may give.
+// checkRefused fails the test unless err is nil or an error that a reader may return.
 func checkRefused(t *testing.T, err error) {
 	t.Helper()
 	if err == nil {
@@ -171,7 +171,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// unplaced forgets where the constants of a model lie in its file.
+// unplaced clears the places of a model's constants in its file.
 func unplaced(m *graph.Model) *graph.Model {
 	forget := func(g *graph.Graph) {
 		for _, init := range g.Initializers {

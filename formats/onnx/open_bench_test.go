@@ -14,14 +14,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// The model of the benchmark: as many layers of one constant and two nodes each.
+// The model of the benchmark: benchLayers layers, each of one constant and two nodes.
 const (
 	benchLayers = 350
 	benchBytes  = 4 << 20 // of a layer's constant
 )
 
-// writeLarge writes a model of 1.4 GB to a file with holes: only what is no
-// constant takes room on disk.
+// writeLarge writes a model of 1.4 GB to a file with holes. Only the bytes outside constants take
+// space on disk.
 func writeLarge(path string) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -67,7 +67,7 @@ func writeLarge(path string) error {
 	return err
 }
 
-// constantHead is all of a constant's field but the elements.
+// constantHead returns the bytes of a constant's field before its elements.
 func constantHead(i int) []byte {
 	head := proto(func(e *encoder) {
 		e.ints(1, []int64{1024, 1024})
@@ -80,7 +80,7 @@ func constantHead(i int) []byte {
 	return append(protowire.AppendVarint(field, uint64(len(head)+benchBytes)), head...)
 }
 
-// opened reads and checks the model and returns what stays on the heap.
+// opened reads and checks the model, and returns the time and the bytes that stay on the heap.
 func opened(tb testing.TB, path string) (took time.Duration, heap int64) {
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -123,7 +123,7 @@ func BenchmarkOpen(b *testing.B) {
 	b.ReportMetric(float64(heap), "heap-bytes")
 }
 
-// TestOpenLarge keeps the cost of opening apart from the size of the weights.
+// TestOpenLarge checks that the heap memory of an open model does not grow with its weights.
 func TestOpenLarge(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "large.onnx")
 	if err := writeLarge(path); err != nil {

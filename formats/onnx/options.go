@@ -1,22 +1,21 @@
 package onnx
 
-// Versions that this package reads.
+// The latest versions that this package reads.
 const (
 	maxIR    = 14
 	maxOpset = 28
 )
 
-// maxDomains bounds the operator sets that a model or a function imports.
+// maxDomains is the most operator sets that a model or a function may import.
 const maxDomains = 256
 
-// limits bound what reading a file may cost, beside the budget. A field that is zero stands
-// for its default.
+// limits bound the cost of reading a file, beside the budget. A zero field stands for its default.
 type limits struct {
 	depth   int // nested graphs, types and values; 64
-	objects int // nodes, attributes, tensors, values and the like in a file; 4 Mi
+	objects int // nodes, attributes, tensors, values and other messages in a file; 4 Mi
 	strings int // names, string elements and metadata in a file; 64 Mi
 	rank    int // axes of a tensor or type; 64
-	files   int // of external data; 16384
+	files   int // files of external data; 16384
 }
 
 func (l limits) withDefaults() limits {

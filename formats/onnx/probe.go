@@ -9,9 +9,8 @@ var modelFields = map[protowire.Number]protowire.Type{
 	14: protowire.BytesType, 20: protowire.BytesType, 25: protowire.BytesType, 26: protowire.BytesType,
 }
 
-// Probe reports whether data is the fields of a ModelProto, the first of them
-// ir_version or there being one with a graph. What lies behind a field that is
-// cut off is not looked at, so that damaged models are still known as such.
+// Probe reports whether data begins with fields of a ModelProto: with an ir_version, or with known
+// fields up to a graph. It looks no further, so it recognises damaged models too.
 func Probe(data []byte) bool {
 	d := newDecoder(nil, "", data)
 	met := 0

@@ -15,10 +15,9 @@ import (
 // Name is the format's name.
 const Name = "onnx"
 
-// Open reads the model of an open file, of which tensors become views; external
-// data is looked for in its folder. Model.Close closes f; after an error f stays
-// open. The functions and names of the model are not checked: graph.Validate
-// does that.
+// Open reads the model in an open file. Its tensors are views of the file, and external data is
+// read from the file's folder. Model.Close closes f; if Open fails, f stays open. Open does not
+// check the functions and names of the model; graph.Validate does.
 func Open(b *budget.Budget, f *binio.File) (_ *graph.Model, err error) {
 	defer guard.At(f.Path).End(&err)
 	d := newDecoder(b, f.Path, f.Data)
@@ -30,7 +29,8 @@ func Open(b *budget.Budget, f *binio.File) (_ *graph.Model, err error) {
 	return m, err
 }
 
-// opened reads a model with external data, whose files it closes unless they are the model's.
+// opened reads a model with external data. If it succeeds, the model closes the files; if not,
+// opened does.
 func (d *decoder) opened() (*graph.Model, error) {
 	done := false
 	defer func() {
@@ -51,8 +51,8 @@ func (d *decoder) opened() (*graph.Model, error) {
 	return m, nil
 }
 
-// Read reads a model from memory, of which tensors become views. The name is
-// for errors. External data is refused.
+// Read reads a model from data. Its tensors are views of data. Errors name the file name. A model
+// with external data is refused.
 func Read(b *budget.Budget, name string, data []byte) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
 	d := newDecoder(b, name, data)
@@ -63,8 +63,7 @@ func Read(b *budget.Budget, name string, data []byte) (_ *graph.Model, err error
 	return m, nil
 }
 
-// ReadFiles is Read for models with external data, whose locations are names in
-// files.
+// ReadFiles is Read for models with external data. The locations of the data are names in files.
 func ReadFiles(b *budget.Budget, name string, data []byte, files fs.FS) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
 	d := newDecoder(b, name, data)
@@ -72,9 +71,9 @@ func ReadFiles(b *budget.Budget, name string, data []byte, files fs.FS) (_ *grap
 	return d.opened()
 }
 
-// Verify returns every problem that can be found in an open file and the files
-// of its external data: what the reader refuses, going on behind each broken
-// message, what graph.Problems finds, and checksums that differ.
+// Verify returns every problem found in an open file and its files of external data: errors of the
+// reader, which skips each broken message and goes on, the problems of graph.Problems, and
+// checksums that differ.
 func Verify(b *budget.Budget, f *binio.File) (problems []error) {
 	defer guard.At(f.Path).EndAll(&problems)
 	d := newDecoder(b, f.Path, f.Data)
@@ -110,8 +109,8 @@ func (c closers) Close() error {
 	return err
 }
 
-// model reads the ModelProto: first what says how the rest is to be read, then
-// graph and functions.
+// model reads the ModelProto. It reads versions and operator sets first, then the graph and the
+// functions.
 func (d *decoder) model() *graph.Model {
 	model := &graph.Model{Format: Name, File: d.file}
 	var body message

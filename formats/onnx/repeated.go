@@ -8,12 +8,12 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// initializers are those of a graph that were read, by name.
+// initializers maps names to the initializers of a graph read so far.
 type initializers map[string]*tensor.Tensor
 
-// repeated reports whether an initializer adds nothing to those that were read: it has no
-// name, or the name, type and elements of another one. It warns then. Two of one name
-// that differ are a failure, since nothing says which is meant.
+// repeated reports whether an initializer adds nothing: it has no name, or has the name of another
+// one. If it has no name, or type, shape and elements are equal to the other's, repeated warns. If
+// they differ, reading fails, because nothing says which of the two counts.
 func (d *decoder) repeated(at int, met initializers, name string, t *tensor.Tensor) bool {
 	switch first, ok := met[name]; {
 	case d.err != nil:
@@ -43,7 +43,7 @@ func equal(a, b *tensor.Tensor) bool {
 	return bytes.Equal(a.Bytes(), b.Bytes())
 }
 
-// repeatedKeys warns of metadata that is there twice.
+// repeatedKeys warns of metadata keys that occur twice.
 func (d *decoder) repeatedKeys(meta []graph.Pair) {
 	met := map[string]bool{}
 	for _, p := range meta {

@@ -20,7 +20,8 @@ func opset(domain string, version int64) func(e *encoder) {
 	return func(e *encoder) { e.message(8, func(e *encoder) { e.text(1, domain); e.int(2, version) }) }
 }
 
-// TestRepeated reads what the standard forbids and ONNX Runtime takes, with a warning each.
+// TestRepeated reads models that the standard forbids and ONNX Runtime accepts. Each gives a
+// warning.
 func TestRepeated(t *testing.T) {
 	one := tensorBytes(1, []int64{1}, raw(1, 2, 3, 4))
 	floats := tensorBytes(1, []int64{1}, func(e *encoder) { e.bytes(4, []byte{1, 2, 3, 4}) })

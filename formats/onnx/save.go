@@ -18,20 +18,19 @@ import (
 
 // SaveOptions change how Save writes a model.
 type SaveOptions struct {
-	// External is the size in bytes from which on constants are written to a
-	// file beside the model, or WhenNeeded or Never.
+	// External is the size in bytes from which constants go to a file beside the model, or
+	// WhenNeeded or Never.
 	External int
-	// Watch wraps the writer of the file that holds the constants; nil for none.
+	// Watch wraps the writer of the file that holds the constants. It may be nil.
 	Watch func(w io.Writer) io.Writer
-	// Last is called when all is written and before the files take their places, which
-	// an error prevents; nil for nothing.
+	// Last is called after all files are written and before they take their places. If it fails, no
+	// file takes its place. It may be nil.
 	Last func() error
 
 	ctx context.Context // nil for none
 }
 
-// Within returns the options for a model whose saving ends with the error of the context when
-// the context is done.
+// Within returns the options with a context. If ctx ends, saving fails with its error.
 func (o SaveOptions) Within(ctx context.Context) SaveOptions {
 	o.ctx = ctx
 	return o
@@ -44,12 +43,11 @@ func (o *SaveOptions) context() context.Context {
 	return o.ctx
 }
 
-// Save writes a model to a file, which replaces a file that was there when the new one is
-// complete. Constants that are to lie outside the file are written to another, whose name is
-// the model's, 16 hexadecimal digits that follow from the constants, and .data. It takes its
-// place before the model does, so that at every moment the model at that path, the old one or
-// the new one, has its constants beside it. Then files of constants of earlier models at that
-// path are removed.
+// Save writes a model to a file. An existing file is replaced once the new one is complete.
+// Constants outside the model go to a second file, named after the model with 16 hexadecimal digits
+// of a hash of the constants and .data. The second file takes its place before the model does. So
+// the old or the new model at that path has its constants beside it at every moment. Save then
+// removes the constants of earlier models at that path.
 func Save(path string, m *graph.Model, o SaveOptions) (err error) {
 	defer guard.At(path).End(&err)
 	e, side, err := encode(o.context(), m, filepath.Base(path), o.External)
@@ -74,8 +72,8 @@ type newFile struct {
 	content io.WriterTo
 }
 
-// replace writes all files before the first takes its place. If one cannot take its place,
-// files that were not there before are removed.
+// replace writes all files before the first takes its place. If a file cannot take its place,
+// replace removes the files that did not exist before.
 func replace(files []newFile, o SaveOptions) error {
 	pending := make([]*output.File, len(files))
 	for i, file := range files {
@@ -120,11 +118,11 @@ func removeAll(paths []string) {
 	}
 }
 
-// dataName matches the rest of the name of a file of constants behind that of its model.
+// dataName matches the rest of the name of a file of constants, after the name of its model.
 var dataName = regexp.MustCompile(`^\.[0-9a-f]{16}\.data$`)
 
-// removeData removes files of constants that Save made for a model, but for one. A file that
-// cannot be removed stays.
+// removeData removes the files of constants that Save made for the model at path, except the file
+// but. A file that cannot be removed stays.
 func removeData(path, but string) {
 	folder, base := filepath.Split(path)
 	if folder == "" {
@@ -142,16 +140,17 @@ func removeData(path, but string) {
 	}
 }
 
-// sideFile is the file of constants that lie outside the model.
+// sideFile is a file of constants outside the model.
 type sideFile struct {
 	location string
-	from     int // bytes
+	from     int // size from which constants go here, in bytes
 	parts    []sidePart
 	size     int64
 }
 
-// newSideFile returns the file for the constants of a model of so many bytes and more. The model
-// is encoded to find these, since the file's name, which the model holds, follows from them.
+// newSideFile returns the empty file for the constants of a model of at least from bytes. It
+// encodes the model once to find these constants, because the model holds the file's name, and the
+// name contains their hash.
 func newSideFile(ctx context.Context, m *graph.Model, base string, from int) (*sideFile, error) {
 	side := &sideFile{from: from}
 	if _, err := encodeModel(m, side); err != nil {
@@ -169,10 +168,10 @@ type sidePart struct {
 	data   []byte
 }
 
-// page is where long constants start, so that they can be mapped one by one.
+// page is the alignment of long constants, so that they can be mapped one by one.
 const page = 4096
 
-// add takes data and returns its offset.
+// add appends data and returns its offset.
 func (s *sideFile) add(data []byte) int64 {
 	align := int64(64)
 	if len(data) >= page {
@@ -185,7 +184,7 @@ func (s *sideFile) add(data []byte) int64 {
 	return at
 }
 
-// WriteTo writes the file.
+// WriteTo writes the file to w.
 func (s *sideFile) WriteTo(w io.Writer) (int64, error) {
 	var zeros [page]byte
 	at := int64(0)

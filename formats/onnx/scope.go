@@ -6,11 +6,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// inner lists the domains of operators that only passes and the readers of other formats
-// put into graphs.
+// inner lists the domains of operators that no file may use. Only passes and the readers of other
+// formats put them into graphs.
 var inner = []string{"nacre", "openinfer"}
 
-// domain is how graphs spell a domain.
+// domain returns the name of a domain as graphs spell it.
 func domain(name string) string {
 	if name == "ai.onnx" {
 		return ""
@@ -18,7 +18,7 @@ func domain(name string) string {
 	return name
 }
 
-// standard is how people spell a domain.
+// standard returns the name of a domain as messages spell it.
 func standard(name string) string {
 	if name == "" {
 		return "ai.onnx"
@@ -26,10 +26,10 @@ func standard(name string) string {
 	return name
 }
 
-// scope says of which version a domain's operators are.
+// scope says which version of each domain's operators applies.
 type scope struct {
 	imports map[string]int
-	outer   *scope // of the model, around that of a function
+	outer   *scope // the model's, around a function's
 }
 
 func newScope(sets []graph.Opset, outer *scope) *scope {
@@ -40,9 +40,9 @@ func newScope(sets []graph.Opset, outer *scope) *scope {
 	return s
 }
 
-// version returns the version of a domain, 0 when it must be imported and is
-// not. Domains that the ONNX standard does not define need no import, because
-// exporters leave it out; they count as version 1.
+// version returns the version of a domain, or 0 if the domain must be imported and is not. Domains
+// outside the ONNX standard need no import, because exporters leave it out. Their version is then
+// 1.
 func (s *scope) version(domain string) int {
 	for ; s != nil; s = s.outer {
 		if v, ok := s.imports[domain]; ok {
@@ -55,8 +55,8 @@ func (s *scope) version(domain string) int {
 	return 1
 }
 
-// opset reads an OperatorSetIdProto and adds it to the list. Of two imports of a domain the
-// later one counts, as in ONNX Runtime; the standard domain has two names.
+// opset reads an OperatorSetIdProto and adds it to the list. If a domain is imported twice, the
+// later import counts, as in ONNX Runtime. The standard domain has two names.
 func (d *decoder) opset(m message, list []graph.Opset) []graph.Opset {
 	var o graph.Opset
 	at, version := m.start, int64(0)

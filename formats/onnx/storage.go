@@ -14,7 +14,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// elements makes the tensor: a view where the elements lie as bytes, else a copy.
+// elements returns the tensor. It is a view if the file holds the elements as bytes, and a copy if
+// not.
 func (p *tensorProto) elements() (*tensor.Tensor, error) {
 	switch {
 	case p.external && p.field != 0:
@@ -40,7 +41,7 @@ func (p *tensorProto) elements() (*tensor.Tensor, error) {
 	return p.decode()
 }
 
-// isBytes reports whether the elements lie as the tensor holds them.
+// isBytes reports whether the file holds the elements as the tensor does.
 func (p *tensorProto) isBytes() bool {
 	switch p.field {
 	case rawData:
@@ -51,7 +52,7 @@ func (p *tensorProto) isBytes() bool {
 	return false
 }
 
-// checkCount compares what the field holds with what type and shape need.
+// checkCount compares the number of entries in the field with the number that type and shape need.
 func (p *tensorProto) checkCount() error {
 	n := p.shape.Len()
 	field := dtypes[codeOf(p.dtype)].field
@@ -81,7 +82,7 @@ func (p *tensorProto) checkCount() error {
 	return nil
 }
 
-// view returns a tensor over bytes of the file, unless they need to be changed.
+// view returns a tensor over data. Booleans other than 0 and 1 become 1, in a copy.
 func (d *decoder) view(dtype tensor.DType, shape tensor.Shape, data []byte) (*tensor.Tensor, error) {
 	t, err := tensor.FromBytes(dtype, shape, data)
 	if err != nil || dtype != tensor.Bool {
@@ -115,7 +116,7 @@ func (p *tensorProto) stringElements() []string {
 	return list
 }
 
-// decode converts typed entries, whose number is that of the tensor's words.
+// decode converts the entries of a typed field. Their number has been checked.
 func (p *tensorProto) decode() (*tensor.Tensor, error) {
 	if err := container.Take(p.msg.d.budget, p.dtype.Bytes(p.shape.Len())); err != nil {
 		return nil, err
@@ -146,7 +147,7 @@ func (p *tensorProto) decode() (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// words writes entries one behind the other, little-endian.
+// words writes entries to dst one after another, little-endian.
 type words struct {
 	budget *budget.Budget
 	dst    []byte
@@ -175,7 +176,7 @@ func (w *words) packed(field protowire.Number, b []byte) error {
 	return nil
 }
 
-// put stores the low bits of v, all bits above which must repeat zero or the sign.
+// put stores the low bits of v. It fails if the bits above are not all zero or copies of the sign.
 func (w *words) put(v uint64) error {
 	if bits := 8 * w.width; bits < 64 {
 		if top := int64(v) >> (bits - 1); top != 0 && top != -1 && v>>bits != 0 {
@@ -199,7 +200,7 @@ func (w *words) put(v uint64) error {
 	return nil
 }
 
-// checkSparse compares values, indices and shape of a sparse tensor.
+// checkSparse checks that values, indices and shape of a sparse tensor fit each other.
 func checkSparse(b *budget.Budget, s *graph.SparseTensor) error {
 	if s.Values == nil {
 		return errors.New("no values")
@@ -223,7 +224,7 @@ func checkSparse(b *budget.Budget, s *graph.SparseTensor) error {
 	return checkIndices(b, tensor.View[int64](s.Indices.Aligned()), s.Shape, flat)
 }
 
-// checkIndices tests that indices lie in the shape and ascend strictly.
+// checkIndices checks that indices are within the shape and ascend strictly.
 func checkIndices(b *budget.Budget, idx []int64, shape tensor.Shape, flat bool) error {
 	step, extents := len(shape), shape
 	if flat {

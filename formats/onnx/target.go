@@ -10,8 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Target returns a model as an ONNX file can hold it: metadata is text there, and
-// the element types are ONNX's.
+// Target returns a model as an ONNX file can hold it: its metadata is text, and its element types
+// are types of ONNX. The error lists every part that ONNX cannot hold.
 func Target(m *graph.Model, o container.Options) (_ *graph.Model, err error) {
 	defer guard.At(m.File).End(&err)
 	var refused container.Refusals

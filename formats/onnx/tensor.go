@@ -11,7 +11,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// tensorProto is a TensorProto whose elements still lie in the file.
+// tensorProto is a TensorProto with its elements still in the file.
 type tensorProto struct {
 	msg      message // at its start, for another walk
 	name     string
@@ -19,17 +19,17 @@ type tensorProto struct {
 	meta     []graph.Pair
 	dtype    tensor.DType
 	shape    tensor.Shape
-	dims     int              // where the extents stand
+	dims     int              // offset of the extents
 	field    protowire.Number // that holds elements; 0 for none
-	count    int              // entries in it; bytes of raw_data
-	chunks   int              // pieces it comes in
+	count    int              // entries in the field; bytes of raw_data
+	chunks   int              // pieces of the field
 	chunk    []byte           // the last piece
-	at       int              // where that piece starts
+	at       int              // offset of the last piece
 	external bool
 	entries  []graph.Pair // of external_data
 }
 
-// namedTensor reads a TensorProto. After a failure the tensor is nil.
+// namedTensor reads a TensorProto. If it fails, the tensor is nil.
 func (d *decoder) namedTensor(m message) (*tensorProto, *tensor.Tensor) {
 	p := &tensorProto{msg: m, dims: m.start}
 	p.header()
@@ -58,7 +58,7 @@ func (d *decoder) tensor(m message) *tensor.Tensor {
 	return t
 }
 
-// header reads all but the elements, which it only counts.
+// header reads all fields except the elements. It counts the elements.
 func (p *tensorProto) header() {
 	m := p.msg
 	d := m.d
@@ -102,7 +102,7 @@ func (p *tensorProto) header() {
 	}
 }
 
-// shapeOf returns the shape of those extents.
+// shapeOf returns the shape with the extents dims.
 func shapeOf(dims []int64) (tensor.Shape, error) {
 	s := make(tensor.Shape, len(dims))
 	for i, n := range dims {
@@ -114,7 +114,7 @@ func shapeOf(dims []int64) (tensor.Shape, error) {
 	return s, s.Check()
 }
 
-// dtype returns the element type of a code; codes of later versions fail.
+// dtype returns the element type of a code. Unknown codes other than 0 fail.
 func (d *decoder) dtype(at int, code int64) tensor.DType {
 	t := dtypeOf(code)
 	if t == tensor.Invalid && code != 0 {
@@ -123,7 +123,7 @@ func (d *decoder) dtype(at int, code int64) tensor.DType {
 	return t
 }
 
-// storage notes one piece of a field that holds elements.
+// storage records one piece of a field that holds elements.
 func (p *tensorProto) storage(m *message) {
 	n := 1
 	switch {
@@ -163,7 +163,7 @@ func wireType(field protowire.Number) protowire.Type {
 	return protowire.VarintType
 }
 
-// entries is how many entries a packed field has; negative when the last is cut.
+// entries returns the number of entries of a packed field, or -1 if the last one is cut off.
 func entries(field protowire.Number, b []byte) int {
 	width := 1
 	switch field {
@@ -199,7 +199,7 @@ func (d *decoder) pair(m message) graph.Pair {
 	return p
 }
 
-// sparse reads a SparseTensorProto; the name is that of its values.
+// sparse reads a SparseTensorProto, and returns the name of its values.
 func (d *decoder) sparse(m message) (string, *graph.SparseTensor) {
 	s := &graph.SparseTensor{}
 	start, name := m.start, ""

@@ -22,7 +22,7 @@ func proto(fill func(e *encoder)) []byte {
 	return e.appendTo(nil)
 }
 
-// tensorBytes builds a TensorProto of some DataType and extents.
+// tensorBytes builds a TensorProto with the DataType code and the extents dims.
 func tensorBytes(code int64, dims []int64, fill func(e *encoder)) []byte {
 	return proto(func(e *encoder) {
 		e.ints(1, dims)
@@ -211,7 +211,7 @@ func TestSparseRefused(t *testing.T) {
 		name  string
 		parts []func(e *encoder)
 		dims  []int64
-		want  string // empty for a sound tensor
+		want  string // empty for a valid tensor
 	}{
 		{"flat", []func(e *encoder){values(2), indices([]int{2}, 1, 3)}, []int64{2, 2}, ""},
 		{"rows", []func(e *encoder){values(2), indices([]int{2, 2}, 0, 1, 1, 1)}, []int64{2, 2}, ""},

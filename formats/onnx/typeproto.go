@@ -60,7 +60,7 @@ func (d *decoder) dims(m message) graph.Dims {
 	return dims
 }
 
-// dim reads an extent; exporters write negative ones for those they do not know.
+// dim reads an extent. Exporters write negative numbers for unknown extents.
 func (d *decoder) dim(m message) graph.Dim {
 	dim := graph.Unknown()
 	for m.next() {
@@ -77,8 +77,9 @@ func (d *decoder) dim(m message) graph.Dim {
 	return dim
 }
 
-// namedDim returns the extent that a name stands for: an expression over symbols if it
-// is one, but no number, which would not be written as a name again.
+// namedDim returns the extent for a name. If the name is an expression over symbols, it is parsed.
+// A name that is a number stays a symbol, because a known extent would not be written as a name
+// again.
 func namedDim(name string) graph.Dim {
 	if d := graph.ParseDim(name); !d.IsKnown() {
 		return d
@@ -86,8 +87,8 @@ func namedDim(name string) graph.Dim {
 	return graph.Symbol(name)
 }
 
-// containerType reads TypeProto.Sequence, Optional and Map. Field 1 is the
-// element's type, or the key's type of a map, whose field 2 is that of values.
+// containerType reads TypeProto.Sequence, Optional and Map. Field 1 is the element's type. In a
+// map, field 1 is the key's type and field 2 the value's.
 func (d *decoder) containerType(m message, kind graph.TypeKind) graph.Type {
 	t := graph.Type{Kind: kind}
 	elem := 1

@@ -11,7 +11,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Value is a value of any type, as test data holds them.
+// Value is a value of any type in a file of test data.
 type Value struct {
 	Name   string
 	Type   graph.Type
@@ -21,7 +21,7 @@ type Value struct {
 	Keys   *tensor.Tensor      // of a map, one per element of List
 }
 
-// ReadTensor reads a TensorProto and its name. The tensor may be a view of data.
+// ReadTensor reads a TensorProto and returns its name and tensor. The tensor may be a view of data.
 func ReadTensor(data []byte) (_ string, _ *tensor.Tensor, err error) {
 	defer guard.At("").End(&err)
 	d := newDecoder(nil, "", data)
@@ -29,9 +29,8 @@ func ReadTensor(data []byte) (_ string, _ *tensor.Tensor, err error) {
 	return p.name, t, d.result()
 }
 
-// ReadValue reads the TensorProto, SequenceProto or OptionalProto that holds a
-// value of that type; the message itself does not say which it is. Tensors may
-// be views of data.
+// ReadValue reads the TensorProto, SequenceProto or OptionalProto that holds a value of type want.
+// The message itself does not tell its type. Tensors may be views of data.
 func ReadValue(data []byte, want graph.Type) (_ *Value, err error) {
 	defer guard.At("").End(&err)
 	d := newDecoder(nil, "", data)
@@ -91,9 +90,8 @@ func (d *decoder) valueOf(m message, want graph.Type) *Value {
 	return nil
 }
 
-// elemKinds has a row per kind of element of a sequence or an optional: the
-// code in elem_type and the field of SequenceProto that holds such elements; in
-// OptionalProto it is the same field.
+// elemKinds has a row for each kind of element of a sequence or an optional. The index is the code
+// in elem_type. SequenceProto and OptionalProto hold elements of kind k in field firstElem + k - 1.
 var elemKinds = [...]graph.TypeKind{
 	1: graph.TensorType,
 	2: graph.SparseType,
@@ -187,7 +185,7 @@ func (d *decoder) mapOf(m message, want graph.Type) *Value {
 	return v
 }
 
-// mapKeys makes the tensor of keys, int64 for every type of integers.
+// mapKeys returns the tensor of a map's keys. Integers of every type become int64.
 func mapKeys(t tensor.DType, keys []int64, texts []string) (*tensor.Tensor, error) {
 	switch {
 	case t == tensor.String && len(keys) == 0:
@@ -214,7 +212,7 @@ func (w *writer) value(e *encoder, v *Value) {
 	}
 }
 
-// list writes the fields of SequenceProto and OptionalProto behind the name.
+// list writes the fields of SequenceProto and OptionalProto that follow the name.
 func (w *writer) list(e *encoder, v *Value) {
 	kind := graph.NoType
 	if v.Type.Elem != nil {
@@ -247,8 +245,8 @@ func (w *writer) mapOf(e *encoder, v *Value) {
 	})
 }
 
-// Runnable returns the value as operators compute on it. There are no operators
-// on sparse tensors.
+// Runnable returns the value in the form that operators compute on. No operator computes on sparse
+// tensors, so a sparse tensor is an error.
 func (v *Value) Runnable() (_ tensor.Value, err error) {
 	defer guard.At("").End(&err)
 	switch v.Type.Kind {
@@ -269,8 +267,7 @@ func (v *Value) Runnable() (_ tensor.Value, err error) {
 	return nil, graph.Errorf(graph.ErrUnsupported, "no operator computes on %v", v.Type)
 }
 
-// runnableMap is Runnable of a map, whose values must be single elements of one
-// type.
+// runnableMap is Runnable for a map. Its values must be single elements of one type.
 func (v *Value) runnableMap() (tensor.Value, error) {
 	d := tensor.Invalid
 	if v.Type.Elem != nil {

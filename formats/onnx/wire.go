@@ -13,8 +13,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// decoder is the state that the messages of one file share. The first failure ends the
-// walk of every message and is kept in err.
+// decoder is the state that the messages of one file share. err is the first failure; it ends the
+// walk of every message.
 type decoder struct {
 	file    string
 	data    []byte
@@ -29,10 +29,10 @@ type decoder struct {
 	ext     *external
 	err     *graph.Error
 
-	// collect makes settle keep failures and go on behind the broken message.
+	// collect makes settle keep a failure and go on after the broken message.
 	collect  bool
 	problems []error
-	warnings []error // of what the standard forbids and is read all the same
+	warnings []error // for parts that the standard forbids and this package reads
 }
 
 func newDecoder(b *budget.Budget, file string, data []byte) *decoder {
@@ -52,7 +52,7 @@ func (d *decoder) bad(at int, format string, args ...any) {
 	d.fail(at, graph.ErrFormat, format, args...)
 }
 
-// warn records what is read although the standard forbids it.
+// warn records a violation of the standard that does not end reading.
 func (d *decoder) warn(at int, format string, args ...any) {
 	if len(d.warnings) < maxProblems {
 		d.warnings = append(d.warnings, &graph.Error{
@@ -61,7 +61,8 @@ func (d *decoder) warn(at int, format string, args ...any) {
 	}
 }
 
-// settle is called behind a message that others do not depend on.
+// settle is called after each message that others do not depend on. If collect is set, it moves the
+// failure of the message to problems.
 func (d *decoder) settle() {
 	if d.collect && d.err != nil && len(d.problems) < maxProblems {
 		d.problems = append(d.problems, d.err)
@@ -71,7 +72,7 @@ func (d *decoder) settle() {
 
 const maxProblems = 100
 
-// result returns err as an error that is nil when there is none.
+// result returns err as an error, or nil if there is none.
 func (d *decoder) result() error {
 	if d.err == nil {
 		return nil
@@ -79,21 +80,21 @@ func (d *decoder) result() error {
 	return d.err
 }
 
-// Bytes that an object and a string take beside what they hold.
+// The bytes that an object and a string take, beside their content.
 const (
 	objectBytes = 256
 	stringBytes = 24
 )
 
-// take counts memory before it is made, and looks at the context now and then. If it returns
-// false, the budget is spent, or its context done, and nothing more is read.
+// take counts memory before it is allocated, and looks at the context now and then. If the budget
+// is spent or its context has ended, take returns false and reading ends.
 func (d *decoder) take(at, bytes int) bool { return d.spends(at, container.Take(d.budget, bytes)) }
 
-// goes looks at the context. If it returns false, the context is done, and nothing more is
-// read.
+// goes looks at the context. If it has ended, goes returns false and reading ends.
 func (d *decoder) goes(at int) bool { return d.spends(at, d.budget.Err()) }
 
-// spends notes an error of the budget, which ends reading, and reports whether there is none.
+// spends records an error of the budget, if err is one, and ends reading. It reports whether err is
+// nil.
 func (d *decoder) spends(at int, err error) bool {
 	if err == nil {
 		return true
@@ -103,7 +104,7 @@ func (d *decoder) spends(at int, err error) bool {
 	return false
 }
 
-// lookEvery is how many fields or entries are read between two looks at the context.
+// lookEvery is the number of fields or entries between two looks at the context.
 const lookEvery = 1 << 14
 
 // object counts one object against the limits.
@@ -114,7 +115,7 @@ func (d *decoder) object(at int) {
 	}
 }
 
-// enter counts one level of nesting; leave ends it, also when enter says no.
+// enter counts one level of nesting. leave ends the level, even if enter returned false.
 func (d *decoder) enter(at int, what string) bool {
 	if d.depth++; d.depth > d.limits.depth {
 		d.bad(at, "%s nested more than %d deep", what, d.limits.depth)
@@ -131,17 +132,17 @@ type message struct {
 	d        *decoder
 	what     string
 	start    int
-	pos, end int // what remains
+	pos, end int // the rest of the message
 
 	num  protowire.Number
 	typ  protowire.Type
-	at   int    // where the field's tag stands
-	from int    // where the payload of a field with a length starts
+	at   int    // offset of the field's tag
+	from int    // offset of the payload, for fields with a length
 	val  uint64 // of any other field
 	body []byte // payload of a field with a length
 }
 
-// next moves to the next field; false at the end and after a failure.
+// next moves to the next field. At the end and after a failure it returns false.
 func (m *message) next() bool {
 	if m.d.err != nil || m.pos >= m.end {
 		return false
@@ -186,7 +187,7 @@ func (m *message) value(b []byte) (n int) {
 	return n
 }
 
-// broken says why the payload of the field cannot be read. Code is the error code of
+// broken returns the reason why the payload of the field cannot be read. code is the error code of
 // protowire.
 func (m *message) broken(b []byte, code int) error {
 	err := protowire.ParseError(code)
@@ -226,10 +227,10 @@ func (m *message) bytes() []byte {
 	return m.body
 }
 
-// text returns a string that is rarely met twice.
+// text returns a string that rarely occurs twice.
 func (m *message) text() string { return string(m.bytes()) }
 
-// name returns a string that is met often; equal ones share memory.
+// name returns a string that may occur often. Equal strings share memory.
 func (m *message) name() string {
 	b := m.bytes()
 	s, ok := m.d.names[string(b)]
@@ -240,7 +241,7 @@ func (m *message) name() string {
 	return s
 }
 
-// word returns the bytes of a string of a list; equal short ones share memory.
+// word returns the bytes of a string in a list. Equal short strings share memory.
 func (m *message) word() []byte {
 	b := m.bytes()
 	if len(b) > mostWord {
@@ -256,10 +257,10 @@ func (m *message) word() []byte {
 	return w
 }
 
-// mostWord bounds, in bytes, the strings of lists that are likely to be met again.
+// mostWord is the length in bytes up to which strings of lists share memory.
 const mostWord = 32
 
-// sub returns the message that the field holds, counted as an object.
+// sub returns the message in the field, and counts it as an object.
 func (m *message) sub(what string) message {
 	m.d.object(m.at)
 	if !m.is(protowire.BytesType) {
@@ -282,7 +283,7 @@ func (m *message) ints(list []int64) []int64 {
 		for b := m.repeated(); len(b) > 0; b = m.repeated() {
 			v, n := protowire.ConsumeVarint(b)
 			if n < 0 {
-				return list // which next reports
+				return list // next reports the failure
 			}
 			list = append(list, int64(v))
 			if m.skip(n); len(list)%lookEvery == 0 && !m.d.goes(m.at) {
@@ -326,7 +327,7 @@ func (m *message) floats(list []float32) []float32 {
 		for b := m.repeated(); len(b) > 0; b = m.repeated() {
 			v, n := protowire.ConsumeFixed32(b)
 			if n < 0 {
-				return list // which next reports
+				return list // next reports the failure
 			}
 			list = append(list, math.Float32frombits(v))
 			if m.skip(n); len(list)%lookEvery == 0 && !m.d.goes(m.at) {
@@ -354,8 +355,8 @@ func (m *message) floats(list []float32) []float32 {
 	return list
 }
 
-// repeated returns what is behind the tag of the next field if that is the tag of this
-// one, of one byte; nil if it is not.
+// repeated returns the bytes after the tag of the next field, if that is the tag of this field and
+// takes one byte. If not, it returns nil.
 func (m *message) repeated() []byte {
 	tag := m.d.data[m.at]
 	if m.d.err != nil || tag >= 0x80 || m.pos >= m.end || m.d.data[m.pos] != tag {
@@ -364,14 +365,14 @@ func (m *message) repeated() []byte {
 	return m.d.data[m.pos+1 : m.end]
 }
 
-// skip moves to the next field, whose payload takes n bytes.
+// skip moves to the next field, with a payload of n bytes.
 func (m *message) skip(n int) {
 	m.at = m.pos
 	m.pos += 1 + n
 }
 
-// alike returns how many fields from this one on have its tag, of one byte, and follow each
-// other.
+// alike returns the number of consecutive fields with the tag of this field, which is one of them.
+// If the tag takes more than one byte, the result is 1.
 func (m *message) alike() int {
 	count, tag := 1, m.d.data[m.at]
 	for b := m.repeated(); len(b) > 0; b = b[1:] {
@@ -387,7 +388,8 @@ func (m *message) alike() int {
 	return count
 }
 
-// payload returns the length of a field like this one behind its tag; below 0 if it is cut off.
+// payload returns the length of a field like this one after its tag. It is negative if the field is
+// cut off.
 func (m *message) payload(b []byte) int {
 	if m.typ != protowire.VarintType {
 		return protowire.ConsumeFieldValue(m.num, m.typ, b)

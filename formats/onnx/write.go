@@ -11,16 +11,16 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// maxMessage is the longest message that protobuf allows.
+// maxMessage is the most bytes that protobuf allows in a message.
 const maxMessage = math.MaxInt32
 
-// Sizes of constants, in bytes, from which on Save takes them out of the model.
+// Values for SaveOptions.External.
 const (
-	WhenNeeded = 0  // 1024, but only in models that would be longer than protobuf allows
-	Never      = -1 // not at all
+	WhenNeeded = 0  // from 1024 bytes, but only in models that would be longer than protobuf allows
+	Never      = -1 // all constants stay in the model
 )
 
-// Write writes a model in one piece.
+// Write writes a model in one piece, with all its constants.
 func Write(w io.Writer, m *graph.Model) (err error) {
 	defer guard.At(m.File).End(&err)
 	e, _, err := encode(context.Background(), m, "", Never)
@@ -38,7 +38,7 @@ func saving(path string, err error) error {
 	return &graph.Error{Stage: "save", File: path, Offset: -1, Err: err}
 }
 
-// encode builds the ModelProto, and the file for constants if there is to be one. Base is the
+// encode returns the ModelProto, and the file for constants, or nil if there is none. base is the
 // name of the model's file.
 func encode(ctx context.Context, m *graph.Model, base string, external int) (*encoder, *sideFile, error) {
 	var side *sideFile
@@ -97,8 +97,8 @@ func encodeModel(m *graph.Model, side *sideFile) (*encoder, error) {
 // irSince has the operator set that came with each IR version.
 var irSince = [maxIR + 1]int{4: 9, 5: 10, 6: 11, 7: 12, 8: 15, 9: 19, 10: 21, 11: 23, 12: 24, 13: 25, 14: 28}
 
-// irVersion returns the model's IR version, or the one that its operators and
-// functions need at least.
+// irVersion returns the IR version of the model, raised if operator sets or functions need more. If
+// the model has none, it is the lowest version from 8 on with its operator sets.
 func irVersion(m *graph.Model, opsets []graph.Opset) int64 {
 	ir := m.IR
 	if ir == 0 {
@@ -120,8 +120,8 @@ func irVersion(m *graph.Model, opsets []graph.Opset) int64 {
 	return ir
 }
 
-// imports returns the operator sets that nodes need: those given, and those of
-// further domains that neither they nor the ones around have.
+// imports returns the operator sets that nodes need: the given ones, and one for each further
+// domain that is neither in given nor in around.
 func imports(given, around []graph.Opset, nodes []*graph.Node) ([]graph.Opset, error) {
 	list := append([]graph.Opset(nil), given...)
 	versions := map[string]int{}

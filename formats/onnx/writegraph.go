@@ -11,10 +11,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// writer builds messages, fields in the order of their numbers. It keeps the
-// first failure.
+// writer builds messages, with fields in the order of their numbers. It keeps the first failure.
 type writer struct {
-	side *sideFile // nil when all constants lie in the model
+	side *sideFile // nil if all constants are in the model
 	err  error
 }
 
@@ -150,7 +149,7 @@ func (w *writer) dims(e *encoder, dims graph.Dims) {
 	}
 }
 
-// tensor writes a TensorProto; long elements to the side file, if there is one.
+// tensor writes a TensorProto. If side is not nil, it takes long elements.
 func (w *writer) tensor(e *encoder, c *graph.Initializer, side *sideFile) {
 	t := c.Tensor
 	if t == nil {
