@@ -7,7 +7,8 @@ import (
 	"github.com/nacre-ml/nacre/internal/beneath"
 )
 
-// Beneath returns the bytes of a regular file below the folder root, which beneath.Open opens.
+// Beneath returns the bytes of a regular file below the folder root. It opens the file with
+// beneath.Open.
 func Beneath(root *os.Root, path string) (*File, error) {
 	f, err := beneath.Open(root, path)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// TestBeneathExchanged opens a name that is exchanged all the time: a file of the folder, a
-// link to it, one to another name of it, and links that leave the folder. What is outside
-// is never read.
+// TestBeneathExchanged opens a name that is exchanged all the time: a file of the folder, a link to
+// it, a link to another name of it, and links that leave the folder. Bytes from outside the folder
+// are never read.
 func TestBeneathExchanged(t *testing.T) {
 	dir := t.TempDir()
 	inside, outside := filepath.Join(dir, "model"), filepath.Join(dir, "secret")
@@ -62,8 +62,8 @@ func TestBeneathExchanged(t *testing.T) {
 	t.Logf("%d of 2000 were read", read)
 }
 
-// TestBeneathBlobs opens what a link in a cache of Hugging Face stands for, in a repository
-// whose blobs, or the folder of these, are links themselves.
+// TestBeneathBlobs opens the target of a link in a cache of Hugging Face. The blobs of the
+// repository, or their folder, are links themselves.
 func TestBeneathBlobs(t *testing.T) {
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secrets", "data")
@@ -112,7 +112,7 @@ func TestBeneathBlobs(t *testing.T) {
 	}
 }
 
-// TestBeneathMissing opens a file that is not there and has a name like an error.
+// TestBeneathMissing opens a missing file with a name like an error.
 func TestBeneathMissing(t *testing.T) {
 	root, err := os.OpenRoot(t.TempDir())
 	testenv.Need(t, err)

@@ -36,7 +36,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestOpenKeepsReplaced reads a file whose name another file has taken over.
+// TestOpenKeepsReplaced reads an open file after another file has taken its name.
 func TestOpenKeepsReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	save := func(text string) {

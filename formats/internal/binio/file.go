@@ -1,5 +1,5 @@
-// Package binio gives the readers of formats the bytes of a file: mapped where
-// the system can, read into memory elsewhere.
+// Package binio gives the readers of formats the bytes of a file. Files are mapped where the system
+// can, and read into memory elsewhere.
 package binio
 
 import (
@@ -11,9 +11,8 @@ import (
 	"github.com/nacre-ml/nacre/internal/mapped"
 )
 
-// File is the bytes of a file. They must not be written, and are gone after
-// Close. A mapped file that another process shortens takes its bytes away:
-// touching them is a fault, of which Guard makes an error.
+// File is the bytes of a file. They must not be written, and are gone after Close. If another
+// process shortens a mapped file, touching the lost bytes is a fault; Guard turns it into an error.
 type File struct {
 	Path  string
 	Data  []byte
@@ -33,7 +32,7 @@ func Open(path string) (*File, error) {
 	return Map(f)
 }
 
-// Map returns the bytes of an open regular file, which the caller may close.
+// Map returns the bytes of an open regular file. The caller may close f.
 func Map(f *os.File) (*File, error) {
 	info, err := f.Stat()
 	if err := regular(info, err); err != nil {
@@ -53,7 +52,7 @@ func Map(f *os.File) (*File, error) {
 	return file, nil
 }
 
-// Close gives the bytes back. It may be called again.
+// Close frees the bytes. It may be called again.
 func (f *File) Close() error {
 	unmap := f.unmap
 	f.Data, f.unmap = nil, nil
@@ -63,7 +62,7 @@ func (f *File) Close() error {
 	return unmap()
 }
 
-// Offset returns where a view of data begins in it; -1 when part is no view of it.
+// Offset returns the offset of part in data, or -1 if part is not a view of data.
 func Offset(data, part []byte) int64 {
 	if len(data) == 0 || len(part) == 0 {
 		return -1

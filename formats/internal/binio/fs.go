@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// OpenFS opens a regular file of a file system: mapped where it is a file of the
-// operating system, else read into memory.
+// OpenFS opens a regular file of a file system. A file of the operating system is mapped; others
+// are read into memory.
 func OpenFS(fsys fs.FS, name string) (*File, error) {
 	if err := regular(fs.Stat(fsys, name)); err != nil {
 		return nil, err
@@ -33,11 +33,11 @@ func OpenFS(fsys fs.FS, name string) (*File, error) {
 	return &File{Path: name, Data: data}, nil
 }
 
-// firstRead bounds what ReadAll takes before it has met as many bytes.
+// firstRead is the most bytes that ReadAll allocates before it has read as many.
 const firstRead = 64 << 20
 
-// ReadAll reads size bytes, which must be all that r has. A size that is not true
-// costs little memory.
+// ReadAll reads size bytes. It fails if r has fewer or more. If size is too large, it allocates
+// about firstRead bytes, or twice the bytes that r has.
 func ReadAll(r io.Reader, size int64) ([]byte, error) {
 	if size < 0 || size != int64(int(size)) {
 		return nil, fmt.Errorf("a file of %d bytes cannot be read", size)

@@ -41,7 +41,7 @@ func TestOpenFS(t *testing.T) {
 	}
 }
 
-// TestReadAll reads what is as long as was said, more, less, or broken.
+// TestReadAll reads data of the given size, longer and shorter data, and a broken reader.
 func TestReadAll(t *testing.T) {
 	data := bytes.Repeat([]byte("0123456789"), firstRead/4) // more than two first reads
 	got, err := ReadAll(bytes.NewReader(data), int64(len(data)))

@@ -5,9 +5,8 @@ import (
 	"fmt"
 )
 
-// Reader reads little-endian numbers and byte strings one after the other. What
-// would reach past the end is reported once, with its offset; from then on every
-// read gives zeros.
+// Reader reads little-endian numbers and byte strings one after another. The first read past the
+// end is reported with its offset. That read and all later ones return zeros.
 type Reader struct {
 	data   []byte
 	off    int
@@ -15,8 +14,8 @@ type Reader struct {
 	report func(off int, err error)
 }
 
-// NewReader returns a reader of data that begins at offset off. Report is told
-// where and why reading failed.
+// NewReader returns a reader of data that begins at offset off. It calls report with the offset and
+// the reason of the first failure.
 func NewReader(data []byte, off int, report func(off int, err error)) *Reader {
 	r := &Reader{data: data, off: off, report: report}
 	if off < 0 || off > len(data) {
@@ -26,10 +25,10 @@ func NewReader(data []byte, off int, report func(off int, err error)) *Reader {
 	return r
 }
 
-// Offset is where the next read begins.
+// Offset returns the offset of the next read.
 func (r *Reader) Offset() int { return r.off }
 
-// Remaining returns the number of bytes that are left; 0 after a failure.
+// Remaining returns the number of bytes left. After a failure it is 0.
 func (r *Reader) Remaining() int {
 	if r.failed {
 		return 0
@@ -40,7 +39,7 @@ func (r *Reader) Remaining() int {
 // Failed reports whether a read failed.
 func (r *Reader) Failed() bool { return r.failed }
 
-// Fail ends reading, because of what was read before.
+// Fail ends reading with an error at offset off. After a failure it does nothing.
 func (r *Reader) Fail(off int, format string, args ...any) {
 	if !r.failed {
 		r.failed = true
@@ -50,7 +49,7 @@ func (r *Reader) Fail(off int, format string, args ...any) {
 
 func (r *Reader) fail(err error) { r.Fail(r.off, "%w", err) }
 
-// Bytes returns the next n bytes, a view; what names them in the report.
+// Bytes returns a view of the next n bytes. The report calls them what.
 func (r *Reader) Bytes(n uint64, what string) []byte {
 	if r.failed {
 		return nil
@@ -64,7 +63,7 @@ func (r *Reader) Bytes(n uint64, what string) []byte {
 	return b
 }
 
-// Count reports whether n things of at least each bytes can follow.
+// Count reports whether n items of at least each bytes can follow. If not, reading fails.
 func (r *Reader) Count(n uint64, each int, what string) bool {
 	if !r.failed && n > uint64(r.Remaining()/each) {
 		r.fail(fmt.Errorf("%d %s take at least %d bytes each and %d are left", n, what, each, r.Remaining()))

@@ -5,15 +5,15 @@ import (
 	"io"
 )
 
-// Writer writes little-endian numbers and byte strings one after the other. The
-// first error is kept, and nothing is written after it.
+// Writer writes little-endian numbers and byte strings one after another. It keeps the first error,
+// and writes nothing after it.
 type Writer struct {
 	w   io.Writer
 	n   int64
 	err error
 }
 
-// NewWriter returns a writer to w that counts from 0.
+// NewWriter returns a writer to w with offset 0.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
 // Offset returns the number of bytes written.
@@ -33,7 +33,7 @@ func (w *Writer) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Append appends all bytes of a source. An error of the source counts as one of writing.
+// Append appends all bytes of a source. An error of the source counts as an error of the writer.
 func (w *Writer) Append(src io.WriterTo) {
 	if w.err != nil {
 		return

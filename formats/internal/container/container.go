@@ -1,6 +1,5 @@
-// Package container is shared by the readers and writers of tensor files. It has lists
-// of problems, the options of writers, and payloads that are converted while they are
-// written.
+// Package container is shared by the readers and writers of tensor files. It has lists of problems,
+// the options of writers, and payloads that are converted as they are written.
 package container
 
 import (
@@ -17,37 +16,36 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Options change what a writer writes.
+// Options change the files of a writer.
 type Options struct {
-	// DType is the type that floating-point tensors are converted to; Invalid leaves them.
+	// DType is the type that floating-point tensors are converted to. Invalid keeps their types.
 	DType tensor.DType
-	// Dequantize gives quantised tensors their numbers, as float32, in place of codes and
-	// scales; DType says what becomes of these. Tensors of the formats oinf, loom and
-	// entity may be quantised.
+	// Dequantize replaces codes and scales by the numbers of quantised tensors, as float32. DType
+	// then applies to these numbers. Tensors of the formats oinf, loom and entity may be quantised.
 	Dequantize bool
-	// DropMeta leaves out metadata, size variables, declarations, and tensors beside a
-	// network that the format has no place for, which are an error otherwise.
+	// DropMeta leaves out metadata, size variables, declarations, and tensors beside a network, if
+	// the format cannot hold them. Without DropMeta they are an error.
 	DropMeta bool
-	// DropGraph leaves out the nodes of a model in formats that hold tensors only,
-	// which are an error otherwise.
+	// DropGraph leaves out the nodes of a model in formats that hold tensors only. Without
+	// DropGraph they are an error.
 	DropGraph bool
-	// Rename gives tensors and metadata names that the format can hold, where their
-	// own cannot be held, which is an error otherwise.
+	// Rename escapes names of tensors and metadata that the format cannot hold. Without Rename they
+	// are an error.
 	Rename bool
-	// Progress is told how many bytes are written of how many; nil for nobody.
+	// Progress is called with the bytes written so far and their total. It may be nil.
 	Progress func(written, total int64)
 
 	ctx context.Context // nil for none
 }
 
-// Within returns the options for writing that ends with the error of the context, and with
-// what was there before, when the context is done.
+// Within returns the options with a context. If ctx ends, writing fails with its error, and an
+// existing file stays as it is.
 func (o Options) Within(ctx context.Context) Options {
 	o.ctx = ctx
 	return o
 }
 
-// Context returns the context that the writing ends with.
+// Context returns the context of Within, or the background context.
 func (o Options) Context() context.Context {
 	if o.ctx == nil {
 		return context.Background()
@@ -55,21 +53,21 @@ func (o Options) Context() context.Context {
 	return o.ctx
 }
 
-// maxProblems bounds a list of problems.
+// maxProblems is the most problems that a list holds.
 const maxProblems = 1000
 
-// Problems is a list of the faults of a file. A list of 1000 ends with a note that there
-// are more.
+// Problems is a list of the faults of a file. After 1000 faults it ends with a note that there are
+// more.
 type Problems struct {
 	File   string
-	Budget *budget.Budget // of the reader; nil bounds nothing
+	Budget *budget.Budget // of the reader; nil for no limit
 	list   []error
-	ended  error // the problem that the budget is spent or its context done
+	ended  error // the problem that the budget is spent or its context has ended
 }
 
-// Take counts bytes before they are made for what is at an offset of the file, and looks at
-// the context now and then. If it returns false, the budget is spent, which is a problem,
-// and reading must end.
+// Take counts bytes before they are allocated for the part of the file at offset, and looks at the
+// context now and then. If it returns false, the budget is spent or the context has ended. That is
+// a problem, and reading must end.
 func (p *Problems) Take(offset, bytes int) bool {
 	if p.ended == nil {
 		p.end(offset, Take(p.Budget, bytes))
@@ -77,7 +75,7 @@ func (p *Problems) Take(offset, bytes int) bool {
 	return p.ended == nil
 }
 
-// Goes reports whether reading goes on, after a look at the context.
+// Goes looks at the context, and reports whether reading goes on.
 func (p *Problems) Goes() bool {
 	if p.ended == nil {
 		p.end(-1, p.Budget.Err())
@@ -85,15 +83,15 @@ func (p *Problems) Goes() bool {
 	return p.ended == nil
 }
 
-// end notes that reading ends with an error of the budget, unless it is nil.
+// end records that reading ends with err, unless err is nil.
 func (p *Problems) end(offset int, err error) {
 	if err != nil {
 		p.ended = &graph.Error{Stage: "load", File: p.File, Offset: int64(offset), Kind: KindOf(err), Err: err}
 	}
 }
 
-// Add notes a problem at an offset of the file, negative for none. The kind is one
-// of package graph's.
+// Add records a problem at an offset of the file. A negative offset means none. kind is one of
+// package graph's.
 func (p *Problems) Add(offset int, kind error, format string, args ...any) {
 	switch {
 	case len(p.list) > maxProblems || p.ended != nil:
@@ -116,12 +114,12 @@ func (p *Problems) Join(q *Problems) {
 	}
 }
 
-// Reader returns a reader of data whose failure is a problem of the format.
+// Reader returns a reader of data. Its failure becomes a problem of kind graph.ErrFormat.
 func (p *Problems) Reader(data []byte, off int) *binio.Reader {
 	return binio.NewReader(data, off, func(off int, err error) { p.Add(off, graph.ErrFormat, "%w", err) })
 }
 
-// First returns the error of the budget or, if reading goes on, the first problem, or nil.
+// First returns the error of the budget. If there is none, it returns the first problem, or nil.
 func (p *Problems) First() error {
 	switch {
 	case !p.Goes():
@@ -140,8 +138,7 @@ func (p *Problems) All() []error {
 	return p.list
 }
 
-// Save writes a file: all of it or, after an error, nothing. Write must find every
-// reason not to write before its first byte.
+// Save writes a file. If write fails, an existing file stays as it is.
 func Save(path string, write func(w io.Writer) error) error {
 	p, err := output.Create(path)
 	if err == nil {
@@ -153,8 +150,8 @@ func Save(path string, write func(w io.Writer) error) error {
 	return Saving(path, err)
 }
 
-// Counted returns a writer that tells o.Progress of what is written of a model. It ends
-// with the context.
+// Counted returns a writer that calls o.Progress with the bytes written of m. If the context of o
+// ends, writing fails.
 func (o Options) Counted(w io.Writer, m *graph.Model) io.Writer {
 	w = output.Within(o.Context(), w)
 	if o.Progress == nil {
@@ -182,7 +179,7 @@ func (c *counted) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Saving says which file an error is about.
+// Saving returns err as an error that names the file.
 func Saving(path string, err error) error {
 	var known *graph.Error
 	if err == nil || errors.As(err, &known) {
@@ -191,20 +188,19 @@ func Saving(path string, err error) error {
 	return &graph.Error{Stage: "save", File: path, Offset: -1, Err: err}
 }
 
-// Refusals are the reasons for which a model cannot be written in a format, all of
-// which a user wants to know at once.
+// Refusals lists the reasons why a format cannot hold a model, so that a user sees all at once.
 type Refusals struct{ list []error }
 
-// Add notes a reason.
+// Add records a reason.
 func (r *Refusals) Add(format string, args ...any) {
 	r.list = append(r.list, graph.Errorf(graph.ErrUnsupported, format, args...))
 }
 
-// Err joins the reasons; nil when there is none.
+// Err joins the reasons. It returns nil if there is none.
 func (r *Refusals) Err() error { return errors.Join(r.list...) }
 
-// Size returns the shape of those extents and the bytes that its elements take; ok
-// is false where that is more than memory can have.
+// Size returns the shape with the extents dims, and the bytes of its elements. ok is false if they
+// are more than memory can hold.
 func Size(d tensor.DType, dims []uint64) (shape tensor.Shape, bytes int, ok bool) {
 	shape = make(tensor.Shape, len(dims))
 	for i, n := range dims {

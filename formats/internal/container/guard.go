@@ -7,7 +7,6 @@ import (
 	"github.com/nacre-ml/nacre/internal/mapped"
 )
 
-// Intact returns an error of kind graph.ErrFormat that names the file, if a mapped file that
-// one of the parts lies in has become shorter. Such a file may read as zeros without a
-// fault.
+// Intact returns an error of kind graph.ErrFormat if a mapped file that contains one of the parts
+// has become shorter. The error names the file. A shorter file may read as zeros without a fault.
 func Intact(parts iter.Seq[[]byte]) error { return guard.Named(mapped.Check(parts)) }

@@ -7,12 +7,12 @@ import (
 	"github.com/nacre-ml/nacre/internal/mapped"
 )
 
-// MaxJSON bounds values of JSON within values.
+// MaxJSON is the most nested values of JSON.
 const MaxJSON = 10000
 
-// Valid checks that text is one value of JSON. It returns the offset and the reason if it is
-// none, and the error of the context if that ends first. Pages of a mapped file that long
-// strings are on are given back.
+// Valid checks that text is one value of JSON. If it is not, Valid returns the offset and the
+// reason. If the context ends first, Valid returns its error. Valid releases the pages of long
+// strings in a mapped file.
 func Valid(b *budget.Budget, text []byte) (int, error) {
 	v := validator{budget: b, text: text}
 	for v.value(); v.err == nil && len(v.open) > 0; {
@@ -29,8 +29,8 @@ type validator struct {
 	budget *budget.Budget
 	text   []byte
 	at     int
-	looked int    // where the context was asked last
-	open   []byte // the brackets around
+	looked int    // offset of the last look at the context
+	open   []byte // the open brackets
 	err    error
 }
 
@@ -40,7 +40,7 @@ func (v *validator) fail(format string, args ...any) {
 	}
 }
 
-// look asks the context once for each piece of text.
+// look looks at the context once per Piece of text.
 func (v *validator) look() {
 	if v.at-v.looked >= Piece {
 		v.looked = v.at
@@ -50,7 +50,7 @@ func (v *validator) look() {
 	}
 }
 
-// peek returns the next byte; 0 at the end and after a failure.
+// peek returns the next byte. At the end and after a failure it is 0.
 func (v *validator) peek() byte {
 	if v.err != nil || v.at >= len(v.text) {
 		return 0
@@ -58,7 +58,7 @@ func (v *validator) peek() byte {
 	return v.text[v.at]
 }
 
-// blank passes white space.
+// blank skips white space.
 func (v *validator) blank() {
 	for c := v.peek(); c == ' ' || c == '\n' || c == '\t' || c == '\r'; c = v.peek() {
 		v.at++
@@ -66,7 +66,7 @@ func (v *validator) blank() {
 	}
 }
 
-// take passes the byte c, which must be next.
+// take skips the byte c. If the next byte is another, it fails.
 func (v *validator) take(c byte) {
 	switch {
 	case v.err != nil:
@@ -79,8 +79,8 @@ func (v *validator) take(c byte) {
 	}
 }
 
-// value passes a value, or the bracket that begins one and what stands before the first
-// value in it.
+// value skips a value. Of an object or array that is not empty, it skips the text up to the end of
+// the first value in it, and adds the bracket to open.
 func (v *validator) value() {
 	v.blank()
 	v.look()
@@ -112,7 +112,8 @@ func (v *validator) value() {
 	}
 }
 
-// next passes what stands behind a value in brackets, with the value after a comma.
+// next skips the text after a value in brackets: a comma and the next value, or the closing
+// bracket.
 func (v *validator) next() {
 	v.blank()
 	c := v.open[len(v.open)-1]
@@ -129,7 +130,7 @@ func (v *validator) next() {
 	}
 }
 
-// key passes the key of a member and its value.
+// key skips the key and the value of a member.
 func (v *validator) key() {
 	v.blank()
 	v.quoted()
@@ -144,7 +145,7 @@ func (v *validator) word(word string) {
 	}
 }
 
-// quoted passes a string.
+// quoted skips a string.
 func (v *validator) quoted() {
 	v.take('"')
 	for v.err == nil {
@@ -174,7 +175,7 @@ func (v *validator) quoted() {
 	}
 }
 
-// escape passes an escape of a string.
+// escape skips an escape sequence of a string.
 func (v *validator) escape() {
 	v.at++
 	switch c := v.peek(); c {
@@ -195,7 +196,7 @@ func (v *validator) escape() {
 	v.look()
 }
 
-// number passes a number.
+// number skips a number.
 func (v *validator) number() {
 	if v.peek() == '-' {
 		v.at++
@@ -218,7 +219,7 @@ func (v *validator) number() {
 	}
 }
 
-// digits passes one digit or more.
+// digits skips one digit or more.
 func (v *validator) digits() {
 	from := v.at
 	for c := v.peek(); '0' <= c && c <= '9'; c = v.peek() {

@@ -11,7 +11,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/budget"
 )
 
-// TestValid compares Valid with package encoding/json, on texts and on changes of them.
+// TestValid compares Valid with package encoding/json, on texts and on changed texts.
 func TestValid(t *testing.T) {
 	texts := []string{
 		"", " ", "{}", "[]", "null", "true", "falsy", "nul", `"a"`, `"`, "\"\n\"", `"\u00e9\n\/"`, `"\u00g0"`, `"\x"`, "\"\xff\"", "\ufeff{}",
@@ -45,7 +45,7 @@ func TestValid(t *testing.T) {
 	}
 }
 
-// TestValidEnds walks long texts with a context that is done.
+// TestValidEnds walks long texts in a context that has ended.
 func TestValidEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -8,32 +8,32 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// ErrNoNetwork is the error of a file that describes no network.
+// ErrNoNetwork is the error for a file that describes no network.
 var ErrNoNetwork = graph.Errorf(graph.ErrUnsupported, "no network, so there is nothing to run")
 
-// Lowering says how the network of a file becomes nodes. The zero value computes what
-// the format's users expect.
+// Lowering says how the network of a file becomes nodes. The zero value computes what the format's
+// users expect.
 type Lowering struct {
-	// Quirks computes what the format's own program computes, also where that is
-	// surprising or wrong.
+	// Quirks computes the results of the format's own program, even if they are surprising or
+	// wrong.
 	Quirks bool
-	// Seed is that of weights that a file does not have and the format's own program draws
-	// at random. Equal seeds give equal weights.
+	// Seed seeds the weights that the file lacks and the format's own program draws at random.
+	// Equal seeds give equal weights.
 	Seed uint64
-	// Ranks gives inputs that the file lets have any number of axes the usual number, as
-	// files need that declare inputs.
+	// Ranks gives inputs with any number of axes their usual number. Files that declare inputs need
+	// it.
 	Ranks bool
-	// Portable uses no element types but those that ONNX Runtime computes with.
+	// Portable uses only element types that ONNX Runtime computes with.
 	Portable bool
-	// Budget counts the bytes of weights that are made; nil for any number.
+	// Budget counts the bytes of weights that are made. nil sets no limit.
 	Budget *budget.Budget
 }
 
-// Take counts bytes before weights are made. The error is of kind graph.ErrMemory if the
-// budget has too few.
+// Take counts bytes before weights are made. If the budget has too few, the error is of kind
+// graph.ErrMemory.
 func (o Lowering) Take(bytes int) error { return Memory(o.Budget.Bytes(int64(bytes))) }
 
-// Memory makes an error of a budget that has too few bytes one of kind graph.ErrMemory.
+// Memory returns err. If a budget had too few bytes, the result is of kind graph.ErrMemory.
 func Memory(err error) error {
 	if errors.Is(err, budget.ErrBytes) {
 		return fmt.Errorf("%w: %w", graph.ErrMemory, err)

@@ -7,9 +7,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// TensorsOnly refuses what a file of tensors and metadata cannot hold of a model:
-// its graph, unless o.DropGraph, and size variables, tensors without data and
-// metadata of tensors, unless o.DropMeta.
+// TensorsOnly adds a refusal for each part of a model that a file of tensors and metadata cannot
+// hold: sparse tensors; the graph, unless o.DropGraph; and size variables, tensors without data,
+// and metadata of the graph and of tensors, unless o.DropMeta.
 func (o Options) TensorsOnly(m *graph.Model, r *Refusals) {
 	g := m.Graph
 	if n := len(g.Nodes) + len(g.Inputs) + len(g.Outputs) + len(m.Functions); n > 0 && !o.DropGraph {
@@ -40,9 +40,9 @@ func (o Options) TensorsOnly(m *graph.Model, r *Refusals) {
 	}
 }
 
-// Names returns the names under which a format writes the initializers of a graph.
-// Where holds has an objection to one it is refused or, with o.Rename, every name is
-// escaped as Escape does. Names that are there twice are refused.
+// Names returns the names under which a format writes the initializers of a graph. holds returns an
+// error for a name that the format cannot hold. Such a name is refused. With o.Rename, all names
+// are escaped instead. Duplicate names are refused.
 func (o Options) Names(g *graph.Graph, holds func(name string) error, r *Refusals) []string {
 	names := make([]string, len(g.Initializers))
 	met := make(map[string]bool, len(names))
@@ -68,9 +68,9 @@ func (o Options) Names(g *graph.Graph, holds func(name string) error, r *Refusal
 	return names
 }
 
-// Escape returns a name of printable ASCII that no other name gives: bytes that are
-// no such, and '%', become '%' and two hexadecimal digits, and the empty name "%". The
-// first byte becomes so too where holds would still object.
+// Escape returns a name of printable ASCII. Different names give different results. Bytes outside
+// printable ASCII, and '%', become '%' and two hexadecimal digits. The empty name becomes "%". If
+// holds still returns an error, the first byte is escaped too.
 func Escape(name string, holds func(name string) error) string {
 	if name == "" {
 		return "%"

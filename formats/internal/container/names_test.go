@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// TestEscape makes sure that no two names become the same.
+// TestEscape checks that no two names become the same.
 func TestEscape(t *testing.T) {
 	holds := func(name string) error {
 		if name == "" || strings.HasPrefix(name, "_") || strings.ContainsFunc(name, func(r rune) bool { return r > 0x7e }) {

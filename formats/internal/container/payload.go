@@ -12,7 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Payload is the elements of a tensor on their way to a file, as that or another
+// Payload is the elements of a tensor on their way to a file, in their own type or another
 // floating-point type. It holds no copy of them.
 type Payload struct {
 	t   *tensor.Tensor
@@ -20,9 +20,8 @@ type Payload struct {
 	ctx context.Context
 }
 
-// For returns the payload of a tensor under the options: floating-point elements
-// become o.DType, all others stay. A type that nothing can be converted to is an
-// error.
+// For returns the payload of a tensor. Floating-point elements become o.DType; other elements keep
+// their type. If a conversion is not supported, For returns an error.
 func (o Options) For(t *tensor.Tensor) (Payload, error) {
 	p := Payload{t, t.DType(), o.Context()}
 	if o.DType == tensor.Invalid || t.DType() == o.DType || !t.DType().IsFloat() {
@@ -44,12 +43,13 @@ func (p Payload) DType() tensor.DType { return p.to }
 // Len returns the number of bytes written.
 func (p Payload) Len() int64 { return int64(p.to.Bytes(p.t.Len())) }
 
-// chunk is how many elements are converted at a time.
+// chunk is the number of elements that are converted at a time.
 const chunk = 1 << 16
 
-// WriteTo writes the elements, until the context of the options is done. Values are rounded to nearest, ties to even; those
-// too large for an eight-bit type become its infinity or, where it has none, NaN.
-// Booleans are written as 0 and 1, bits of the last byte that no element takes as 0.
+// WriteTo writes the elements, until the context of the options ends. Values are rounded to
+// nearest, ties to even. A value too large for an eight-bit type becomes infinity, or NaN if the
+// type has no infinity. Booleans are written as 0 and 1. Unused bits of the last byte are written
+// as 0.
 func (p Payload) WriteTo(w io.Writer) (int64, error) {
 	w = output.Within(p.ctx, w)
 	if p.to == p.t.DType() {
@@ -74,7 +74,7 @@ func (p Payload) WriteTo(w io.Writer) (int64, error) {
 	return written, nil
 }
 
-// writeStored writes elements that stay what they are.
+// writeStored writes elements that keep their type.
 func (p Payload) writeStored(w io.Writer) (int64, error) {
 	b := p.t.Bytes()
 	if p.to == tensor.Bool {
@@ -117,8 +117,8 @@ func writeBools(w io.Writer, b []byte) (int64, error) {
 
 var order = binary.LittleEndian
 
-// Decoder returns what reads elements of a floating-point type of whole bytes; nil
-// for other types.
+// Decoder returns a function that reads elements of a floating-point type of whole bytes. It
+// returns nil for other types.
 func Decoder(d tensor.DType) func(dst []float64, src []byte) {
 	switch d {
 	case tensor.F32:
@@ -156,9 +156,9 @@ func Decoder(d tensor.DType) func(dst []float64, src []byte) {
 	return nil
 }
 
-// encoder returns what writes elements of a floating-point type; nil for types that
-// nothing is converted to. Float64 reaches the narrow types through float32 that is
-// rounded to odd, so that it is rounded once.
+// encoder returns a function that writes elements of a floating-point type. It returns nil for
+// types that are no target of a conversion. Values go to types narrower than float32 by way of a
+// float32 that is rounded to odd, so that they are rounded once.
 func encoder(d tensor.DType) func(dst []byte, src []float64) {
 	switch d {
 	case tensor.F32:
@@ -196,8 +196,8 @@ func encoder(d tensor.DType) func(dst []byte, src []float64) {
 	return nil
 }
 
-// toOdd is v as float32, cut towards zero with the last bit set where something was
-// cut off: rounding that again gives what rounding v would.
+// toOdd returns v as float32, cut towards zero, with the last bit set if the cut was inexact.
+// Rounding the result gives the same as rounding v.
 func toOdd(v float64) float32 {
 	f := float32(v)
 	if float64(f) == v || v != v || math.IsInf(float64(f), 0) && math.IsInf(v, 0) {

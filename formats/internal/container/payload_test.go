@@ -11,8 +11,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestPayload converts random and special numbers between all pairs of types, over
-// more than one chunk, and compares with single conversions.
+// TestPayload converts random and special numbers between all pairs of types, in more than one
+// chunk, and compares with single conversions.
 func TestPayload(t *testing.T) {
 	types := []tensor.DType{tensor.F32, tensor.F64, tensor.F16, tensor.BF16, tensor.F8E4M3FN, tensor.F8E5M2}
 	const n = chunk + 77
@@ -98,8 +98,8 @@ func converted(t *testing.T, x *tensor.Tensor, to tensor.DType) *tensor.Tensor {
 	return y
 }
 
-// TestPayloadClean writes booleans that are neither 0 nor 1, and packed elements
-// whose last byte has bits to spare.
+// TestPayloadClean writes booleans other than 0 and 1, and packed elements with unused bits in the
+// last byte.
 func TestPayloadClean(t *testing.T) {
 	flags := make([]byte, chunk+3)
 	want := make([]byte, len(flags))

@@ -10,19 +10,19 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// What a reader may make of a file in memory: SpareBytes, and MostBytes for each byte of the
-// file.
+// The most bytes that a reader may allocate for a file in memory: SpareBytes, and MostBytes for
+// each byte of the file.
 const (
 	SpareBytes = 64 << 20
 	MostBytes  = 64
 )
 
-// Reading returns the part of a budget that the reader of a file of that size has.
+// Reading returns the part of a budget for the reader of a file of size bytes.
 func Reading(b *budget.Budget, size int) *budget.Budget {
 	return b.Part(budget.Limits{Bytes: SpareBytes + MostBytes*int64(size)})
 }
 
-// Take counts bytes before they are made, and looks at the context now and then.
+// Take counts bytes before they are allocated, and looks at the context now and then.
 func Take(b *budget.Budget, bytes int) error {
 	if err := b.Steps(1 + int64(bytes)/64); err != nil {
 		return err
@@ -33,7 +33,7 @@ func Take(b *budget.Budget, bytes int) error {
 	return nil
 }
 
-// KindOf returns the kind of an error of a budget; nil for an error of its context.
+// KindOf returns the kind of an error of a budget. It is nil for an error of the context.
 func KindOf(err error) error {
 	if errors.Is(err, budget.ErrBytes) {
 		return graph.ErrMemory
@@ -41,11 +41,11 @@ func KindOf(err error) error {
 	return nil
 }
 
-// Piece is how many bytes are looked through between two looks at the context.
+// Piece is the number of bytes between two looks at the context.
 const Piece = 1 << 20
 
-// Pieces calls work with one piece of data after the other, until the context ends. The error
-// is that of the context.
+// Pieces calls work with one piece of data after another. If the context ends, Pieces returns its
+// error.
 func Pieces(b *budget.Budget, data []byte, work func(at int, piece []byte)) error {
 	for at := 0; at < len(data); at += Piece {
 		if err := b.Err(); err != nil {
@@ -56,8 +56,8 @@ func Pieces(b *budget.Budget, data []byte, work func(at int, piece []byte)) erro
 	return nil
 }
 
-// Index returns the index of the first byte that is wanted; negative if there is none, or the
-// context ends the search.
+// Index returns the index of the first byte for which wanted returns true. It is negative if there
+// is none, or if the context ends.
 func Index(b *budget.Budget, data []byte, wanted func(c byte) bool) int {
 	found := -1
 	for at := 0; at < len(data) && found < 0 && b.Err() == nil; at += Piece {
@@ -68,12 +68,12 @@ func Index(b *budget.Budget, data []byte, wanted func(c byte) bool) int {
 	return found
 }
 
-// Sum adds data to a hash, until the context ends.
+// Sum adds data to a hash. If the context ends, Sum returns its error.
 func Sum(b *budget.Budget, h hash.Hash, data []byte) error {
 	return Pieces(b, data, func(_ int, piece []byte) { h.Write(piece) })
 }
 
-// A Bound is the most of something that a reader takes of a file.
+// A Bound is a limit of a reader on one part of a file.
 type Bound struct {
 	What string
 	Most int

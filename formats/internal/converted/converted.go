@@ -1,5 +1,5 @@
-// Package converted checks networks of other formats that were converted to ONNX, for
-// tests. Where NACRE_CONVERTED names a folder, it leaves them there with inputs and
+// Package converted checks, for tests, that networks of other formats compute the same after
+// conversion to ONNX. If NACRE_CONVERTED names a folder, the networks stay there with inputs and
 // outputs, in the form of ONNX's test data, for oracles/formats/converted.py.
 package converted
 
@@ -20,12 +20,11 @@ import (
 // variable names a folder for converted networks.
 const variable = "NACRE_CONVERTED"
 
-// Inputs is what a run of a network is given.
+// Inputs maps the inputs of a run to tensors.
 type Inputs map[string]*nacre.Tensor
 
-// Check converts the network of a file, and compares what the two give on the same
-// inputs: all outputs, states among them. The name is that of the network's folder below
-// NACRE_CONVERTED.
+// Check converts the network of a file to ONNX. It runs both networks on the same inputs, and
+// compares all outputs and states. name is the folder for the network below NACRE_CONVERTED.
 func Check(t testing.TB, name, path string, runs ...Inputs) {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), name)
@@ -81,7 +80,7 @@ func run(t testing.TB, path string, in Inputs) map[string]*nacre.Tensor {
 	return out
 }
 
-// near compares numbers: they may differ by 1e-5 and a part of 1e-5.
+// near compares tensors. Elements may differ by 1e-5 + 1e-5·|want|.
 func near(got, want *nacre.Tensor) error {
 	if got == nil || got.String() != want.String() {
 		return fmt.Errorf("%v, want %v", got, want)
@@ -96,7 +95,7 @@ func near(got, want *nacre.Tensor) error {
 	return nil
 }
 
-// plain returns a tensor of the engine that shares the elements.
+// plain returns a tensor of the engine that shares the elements of x.
 func plain(x *nacre.Tensor) *tensor.Tensor {
 	t, err := tensor.FromBytes(tensor.DType(x.DType()), x.Shape(), x.Bytes())
 	if err != nil {

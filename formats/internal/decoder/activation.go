@@ -10,7 +10,7 @@ const (
 	SiLU Activation = iota
 	GELU
 	GELUTanh
-	GELU10    // GELU, from -10 to 10
+	GELU10    // GELU, clipped to -10..10
 	QuickGELU // x·sigmoid(1.702x)
 	ReLU
 	ReLU2 // the square of ReLU
@@ -22,7 +22,7 @@ const (
 	Identity
 )
 
-// operators are the activations that are one operator of the standard.
+// operators has the activations that are a single operator of the standard.
 var operators = map[Activation]struct {
 	name  string
 	attrs []*graph.Attr

@@ -7,7 +7,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// attention adds the attention of a block, whose states it reads and gives.
+// attention adds the attention of block i. It reads the block's past states, and appends the
+// present ones to m.presents.
 func (m *maker) attention(i int, x string) string {
 	l, c := &m.c.Layers[i], m.c
 	q, k, v := m.heads(i, x)
@@ -23,7 +24,7 @@ func (m *maker) attention(i int, x string) string {
 	return m.trace(i, "attention", m.linear(l.O, m.norm(l.WithinAttention, y)))
 }
 
-// scores returns the attributes that say how scores are computed.
+// scores returns the attributes for the scale and the cap of scores.
 func (m *maker) scores() []*graph.Attr {
 	scale := m.c.Scale
 	if scale == 0 {
@@ -36,8 +37,8 @@ func (m *maker) scores() []*graph.Attr {
 	return attrs
 }
 
-// grouped is attention by an operator that knows windows and, in ONNX Runtime, heads of
-// multiples of 8 columns.
+// grouped adds GroupQueryAttention. The operator supports windows. In ONNX Runtime, the columns of
+// a head must be a multiple of 8.
 func (m *maker) grouped(l *Layer, q, k, v string, past [2]string) []string {
 	attrs := append(m.scores(), graph.IntAttr("num_heads", int64(m.c.Heads)), graph.IntAttr("kv_num_heads", int64(m.c.KVHeads)))
 	if l.Window > 0 {
@@ -46,13 +47,13 @@ func (m *maker) grouped(l *Layer, q, k, v string, past [2]string) []string {
 	return m.Node(microsoft, "GroupQueryAttention", []string{q, k, v, past[0], past[1], m.last(), m.total32()}, 3, attrs...)
 }
 
-// masked is attention by an operator that is told which keys a query sees.
+// masked adds the standard's Attention with a mask.
 func (m *maker) masked(l *Layer, q, k, v string, past [2]string) []string {
 	attrs := append(m.scores(), graph.IntAttr("q_num_heads", int64(m.c.Heads)), graph.IntAttr("kv_num_heads", int64(m.c.KVHeads)))
 	return m.Node("", "Attention", []string{q, k, v, m.mask(l.Window), past[0], past[1]}, 3, attrs...)
 }
 
-// mask returns which keys the queries of a run see, [sequence,total].
+// mask returns the keys that each query of a run sees, boolean [sequence,total].
 func (m *maker) mask(window int) string {
 	if name, ok := m.masks[window]; ok {
 		return name
@@ -68,7 +69,7 @@ func (m *maker) mask(window int) string {
 	return sees
 }
 
-// last returns of each sequence the number of its last row, int32 [batch].
+// last returns the index of the last row of each sequence, int32 [batch].
 func (m *maker) last() string {
 	if m.lastRows == "" {
 		batch := m.Op("Shape", []string{m.ids}, graph.IntAttr("end", 1))
@@ -78,7 +79,7 @@ func (m *maker) last() string {
 	return m.lastRows
 }
 
-// total32 returns the number of rows with those of the run, an int32 scalar.
+// total32 returns the number of rows at the end of the run, an int32 scalar.
 func (m *maker) total32() string {
 	if m.rows32 == "" {
 		m.rows32 = m.Op("Cast", []string{m.scalar(m.total)}, graph.IntAttr("to", 6))
@@ -86,7 +87,7 @@ func (m *maker) total32() string {
 	return m.rows32
 }
 
-// positions returns those of the tokens of a run, [sequence].
+// positions returns the positions of a run's tokens, [sequence].
 func (m *maker) positions() string {
 	if m.places == "" {
 		m.places = m.Op("Range", []string{m.scalar(m.past), m.scalar(m.total), m.Int(1)})
@@ -94,8 +95,8 @@ func (m *maker) positions() string {
 	return m.places
 }
 
-// heads returns queries, keys and values as [batch,sequence,heads·head_dim], normalized
-// and rotated.
+// heads returns queries, keys and values as [batch,sequence,heads·head_dim], normalized and
+// rotated.
 func (m *maker) heads(i int, x string) (q, k, v string) {
 	l := &m.c.Layers[i]
 	wide, narrow := m.c.Heads*m.c.HeadDim, m.c.KVHeads*m.c.HeadDim
@@ -110,16 +111,17 @@ func (m *maker) heads(i int, x string) (q, k, v string) {
 	return m.rotated(l.Rope, q, m.c.Heads), m.rotated(l.Rope, k, m.c.KVHeads), v
 }
 
-// headNorm normalizes each head, or all side by side.
+// headNorm normalizes each head or, with WideNorms, all heads together.
 func (m *maker) headNorm(l *Layer, n Norm, x string) string {
 	if !n.given() || l.WideNorms {
 		return m.norm(n, x)
 	}
 	y := m.Op("Reshape", []string{x, m.Ints(0, -1, int64(m.c.HeadDim))})
-	return m.norm(n, y) // sequences takes the axis of heads away
+	return m.norm(n, y) // sequences removes the axis of heads
 }
 
-// rotated turns pairs of columns of each head of [batch,sequence,heads·head_dim].
+// rotated rotates pairs of columns of each head of [batch,sequence,heads·head_dim]. If r is nil, it
+// returns x.
 func (m *maker) rotated(r *Rope, x string, heads int) string {
 	if r == nil {
 		return x
@@ -139,7 +141,7 @@ func (m *maker) rotated(r *Rope, x string, heads int) string {
 	return m.Op("RotaryEmbedding", []string{x, angles[0], angles[1]}, attrs...)
 }
 
-// angles returns the cosines and sines of the positions of a run, [batch,sequence,pairs].
+// angles returns the cosines and sines for the positions of a run, [batch,sequence,pairs].
 func (m *maker) angles(r *Rope) [2]string {
 	positions := m.Op("Unsqueeze", []string{m.toFloat32(m.positions()), m.Ints(1)})
 	turns := m.Op("Mul", []string{positions, m.frequencies(r)})
@@ -151,8 +153,7 @@ func (m *maker) angles(r *Rope) [2]string {
 	return out
 }
 
-// frequencies returns the frequencies for the number of tokens at the end of a run,
-// [pairs].
+// frequencies returns the frequencies for the number of tokens at the end of a run, [pairs].
 func (m *maker) frequencies(r *Rope) string {
 	short := m.vector(r.Frequencies)
 	if r.Beyond == nil {
@@ -166,7 +167,7 @@ func (m *maker) frequencies(r *Rope) string {
 	return m.Op("Where", []string{is, long, short})
 }
 
-// grown returns the frequencies of a base that goes with the number of tokens.
+// grown returns the frequencies of a base that depends on the number of tokens.
 func (m *maker) grown(r *Rope) string {
 	by, d := r.Beyond, float64(2*len(r.Frequencies))
 	n := m.times(m.toFloat32(m.total), by.Factor/float64(by.Tokens))

@@ -7,14 +7,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// PastExtent is the name of how many rows the states have.
+// PastExtent is the symbol for the number of rows of the states.
 const PastExtent = "past_sequence"
 
 // microsoft is the domain of the operators that ONNX Runtime adds to the standard's.
 const microsoft = "com.microsoft"
 
-// Build adds the inputs, nodes, states and outputs of a decoder to the graph of b. The
-// weights must have the extents that c says.
+// Build adds the inputs, nodes, states and outputs of a decoder to the graph of b. The weights must
+// have the extents given in c.
 func Build(b *graph.Builder, c *Config) {
 	m := &maker{Builder: b, c: c, shapes: map[int]string{}, masks: map[int]string{}, ropes: map[*Rope][2]string{}, floats: map[*graph.Initializer]string{}, norms: map[*graph.Initializer]string{}}
 	m.inputs()
@@ -25,21 +25,21 @@ func Build(b *graph.Builder, c *Config) {
 	m.logits(x)
 }
 
-// maker adds the nodes of a decoder. Values are [tokens,columns], with the tokens of all
-// sequences below each other, unless they are said to be otherwise.
+// maker adds the nodes of a decoder. Values are [tokens,columns], with the tokens of one sequence
+// after another, unless a comment says otherwise.
 type maker struct {
 	*graph.Builder
 	c        *Config
 	ids      string
 	extents  string // [batch,sequence] as a value
-	past     string // the number of rows that the states have, [1]
-	total    string // the number with those of the run, [1]
-	lastRows string // of last
-	rows32   string // of total32
-	places   string // of positions
+	past     string // the number of rows of the states, [1]
+	total    string // the number of rows at the end of the run, [1]
+	lastRows string // result of last
+	rows32   string // result of total32
+	places   string // result of positions
 	pasts    [][2]string
 	presents [][2]string
-	shapes   map[int]string // of sequences, by columns
+	shapes   map[int]string // for sequences, by columns
 	masks    map[int]string // by window
 	ropes    map[*Rope][2]string
 	floats   map[*graph.Initializer]string
@@ -59,12 +59,12 @@ func dims(list ...any) graph.Dims {
 	return d
 }
 
-// stateType is the type of a state with that many rows.
+// stateType returns the type of a state of rows rows.
 func (m *maker) stateType(rows string) graph.Type {
 	return graph.TensorOf(tensor.F32, dims("batch", m.c.KVHeads, rows, m.c.HeadDim))
 }
 
-// inputs adds the inputs and the counts that follow from them.
+// inputs adds the inputs, and the values computed from their extents.
 func (m *maker) inputs() {
 	m.ids = m.Input("input_ids", graph.TensorOf(tensor.I64, dims("batch", "sequence")))
 	LimitTokens(m.Builder, m.ids, m.c.Vocab)
@@ -99,7 +99,7 @@ func (m *maker) float32s(init *graph.Initializer) string {
 
 func (m *maker) toFloat32(v string) string { return m.Op("Cast", []string{v}, graph.IntAttr("to", 1)) }
 
-// times returns a value times a factor, of which 0 stands for 1.
+// times returns v times a factor. A factor of 0 stands for 1.
 func (m *maker) times(v string, by float64) string {
 	if by == 0 || by == 1 {
 		return v
@@ -121,7 +121,7 @@ func (m *maker) embedded() string {
 	return m.Op("Reshape", []string{x, m.Ints(-1, int64(m.c.Hidden))})
 }
 
-// stored32 returns a part of a constant as float32.
+// stored32 returns part, a value with the type of init, as float32.
 func (m *maker) stored32(init *graph.Initializer, part string) string {
 	if init.Tensor.DType() != tensor.F32 {
 		return m.toFloat32(part)
@@ -129,7 +129,7 @@ func (m *maker) stored32(init *graph.Initializer, part string) string {
 	return part
 }
 
-// trace shows a value and returns its name.
+// trace calls c.Trace with a value, and returns its new name.
 func (m *maker) trace(layer int, role, value string) string {
 	if m.c.Trace == nil {
 		return value
@@ -137,7 +137,7 @@ func (m *maker) trace(layer int, role, value string) string {
 	return m.c.Trace(layer, role, value)
 }
 
-// norm normalizes the last axis; a norm that is not given changes nothing.
+// norm normalizes the last axis. If n is not given, it returns x.
 func (m *maker) norm(n Norm, x string) string {
 	if !n.given() {
 		return x
@@ -161,7 +161,7 @@ func (m *maker) norm(n Norm, x string) string {
 	return m.Op("LayerNormalization", in, epsilon)
 }
 
-// linear applies a matrix.
+// linear multiplies by a matrix, and adds its bias.
 func (m *maker) linear(w Matrix, x string) string {
 	in := []string{x, m.float32s(w.Weight)}
 	if w.Bias != nil {
@@ -173,7 +173,7 @@ func (m *maker) linear(w Matrix, x string) string {
 	return m.Op("Gemm", in, graph.IntAttr("transB", 1))
 }
 
-// split cuts the columns into parts of those widths.
+// split cuts the columns into parts of the given widths.
 func (m *maker) split(x string, widths ...int) []string {
 	list := make([]int64, len(widths))
 	for i, w := range widths {
@@ -182,7 +182,7 @@ func (m *maker) split(x string, widths ...int) []string {
 	return m.Node("", "Split", []string{x, m.Ints(list...)}, len(widths), graph.IntAttr("axis", 1))
 }
 
-// sequences returns [tokens,columns] as [batch,sequence,columns].
+// sequences reshapes [tokens,columns] to [batch,sequence,columns].
 func (m *maker) sequences(x string, columns int) string {
 	shape, ok := m.shapes[columns]
 	if !ok {
@@ -203,7 +203,7 @@ func (m *maker) layer(i int, x string) string {
 	return m.trace(i, "output", m.Op("Add", []string{x, m.times(y, m.c.ResidualScale)}))
 }
 
-// mlp adds the matrices behind the attention of a block.
+// mlp adds the MLP of a block.
 func (m *maker) mlp(l *Layer, x string) string {
 	var gate, up string
 	if l.GateUp.given() {

@@ -39,7 +39,7 @@ func (w *weights) matrix(in, out int) decoder.Matrix {
 	return decoder.Matrix{Weight: w.init(out, in), Bias: w.init(out)}
 }
 
-// rope is the rotation of that many pairs.
+// rope returns a rotation of pairs pairs.
 func rope(pairs int) *decoder.Rope {
 	r := &decoder.Rope{}
 	for i := range pairs {
@@ -48,7 +48,7 @@ func rope(pairs int) *decoder.Rope {
 	return r
 }
 
-// small is a decoder of two layers; inOut turns its matrices.
+// small returns a decoder of two layers. With inOut its matrices are [in,out].
 func small(inOut bool) *decoder.Config {
 	w := &weights{Rand: rand.New(rand.NewPCG(1, 2)), inOut: inOut}
 	c := &decoder.Config{Hidden: 12, Vocab: 11, Heads: 4, KVHeads: 2, HeadDim: 8, Epsilon: 1e-5, Embedding: w.init(11, 12), Final: w.norm(12), Head: w.matrix(12, 11)}
@@ -99,7 +99,7 @@ func model(c *decoder.Config) *graph.Model {
 	return b.Model(&graph.Model{IR: 11, Producer: "test"})
 }
 
-// session returns a session and a stream of it.
+// session returns a stream of a new session.
 func session(t *testing.T, m *graph.Model, o runtime.Options) *runtime.Stream {
 	t.Helper()
 	if err := graph.Validate(m); err != nil {
@@ -118,7 +118,7 @@ func session(t *testing.T, m *graph.Model, o runtime.Options) *runtime.Stream {
 	return st
 }
 
-// run gives a stream tokens and returns the logits.
+// run runs a stream on tokens and returns the logits.
 func run(t *testing.T, st *runtime.Stream, batch int, ids ...int64) []float32 {
 	t.Helper()
 	in, err := tensor.From(ids, batch, len(ids)/batch)
@@ -144,7 +144,7 @@ func closeTo(a, b []float32) bool {
 	return true
 }
 
-// TestSteps gives decoders a prompt at once and in parts.
+// TestSteps runs decoders on a prompt at once and in parts.
 func TestSteps(t *testing.T) {
 	for _, v := range variants {
 		for _, inOut := range []bool{false, true} {

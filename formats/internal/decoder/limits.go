@@ -7,15 +7,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// LimitTokens bounds what a run of a decoder may be given as ids, an input
-// [batch,sequence]: at least one token, each of the vocabulary.
+// LimitTokens limits the input ids, [batch,sequence], of a decoder. A run must have at least one
+// token, and each must be below vocab.
 func LimitTokens(b *graph.Builder, ids string, vocab int) {
 	b.Limit(graph.Limit{Input: ids, Most: vocab - 1, About: fmt.Sprintf("token ids, of which the vocabulary has %d", vocab)})
 	b.Limit(graph.Limit{Extent: graph.ParseDim("sequence"), Least: 1, Most: math.MaxInt, About: "the tokens of a run, of which there must be one"})
 }
 
-// LimitWindow bounds the tokens of a run together with those of the past, whose extent has
-// that name; it is empty where there is no past.
+// LimitWindow limits the number of tokens of the past and of a run to window. past is the symbol
+// for the extent of the past; it is empty if there is no past.
 func LimitWindow(b *graph.Builder, past string, window int) {
 	length := graph.ParseDim("sequence")
 	if past != "" {

@@ -2,18 +2,18 @@ package decoder
 
 import "math"
 
-// Yarn changes the frequencies of a rope for Factor times as many tokens as it was made
-// for: pairs that turn often stay as they are, pairs that turn seldom turn slower, and
-// those between are blended.
+// Yarn changes the frequencies of a rope for Factor times as many tokens as the rope was made for.
+// Pairs that turn often stay as they are. Pairs that turn seldom turn slower. Pairs between these
+// are blended.
 type Yarn struct {
 	Base       float64 // of the frequencies
 	Factor     float64
 	Original   float64 // tokens that the rope was made for
-	Fast, Slow float64 // turns within those tokens that bound the blended pairs
+	Fast, Slow float64 // turns within Original tokens at the bounds of the blended pairs
 	Truncate   bool    // the bounds are whole pairs
 }
 
-// Apply changes frequencies. They are NaN where the settings have no bounds.
+// Apply changes frequencies in place. If the settings give no bounds, the frequencies become NaN.
 func (y Yarn) Apply(frequencies []float64) {
 	n := float64(2 * len(frequencies))
 	pair := func(turns float64) float64 {
@@ -33,8 +33,8 @@ func (y Yarn) Apply(frequencies []float64) {
 	}
 }
 
-// Magnitude returns the factor of cosines and sines. The scales are 0 where they are not
-// given, and count together only.
+// Magnitude returns the factor of cosines and sines. scale and allDims are 0 if they are not given;
+// they count only together.
 func (y Yarn) Magnitude(scale, allDims float64) float64 {
 	of := func(scale float64) float64 {
 		if y.Factor <= 1 {
