@@ -6,25 +6,25 @@ import (
 	"github.com/nacre-ml/nacre/formats/internal/container"
 )
 
-// boolRange is booleans somewhere in a file.
+// boolRange is a range of booleans in a file.
 type boolRange struct {
 	at, n int
 	what  string
-	set   func(clean []byte) // gives whose they are others
-	first int                // that is neither 0 nor 1; as spoiled finds it
+	set   func(clean []byte) // replaces the booleans by a clean copy
+	first int                // offset of the first that is neither 0 nor 1; set by spoiled
 }
 
-// boolean notes booleans for spoiled and normalize.
+// boolean records booleans for spoiled and normalize.
 func (r *reader) boolean(at, n int, what string, set func(clean []byte)) {
 	r.bools = append(r.bools, boolRange{at: at, n: n, what: what, set: set})
 }
 
-// spoiled returns the ranges that hold something other than 0 and 1, by where they
-// begin. It looks at each byte once, however often ranges share it.
+// spoiled returns the ranges with values other than 0 and 1, in the order of their offsets. It
+// looks at each byte once, even if ranges share it.
 func (r *reader) spoiled() []boolRange {
 	slices.SortStableFunc(r.bools, func(a, b boolRange) int { return a.at - b.at })
 	var found []boolRange
-	next := 0 // nothing from where the range begins to here is spoiled
+	next := 0 // no byte from the start of the range up to here is spoiled
 	for _, b := range r.bools {
 		if next = max(next, b.at); next < b.at+b.n {
 			i := container.Index(r.Budget, r.data[next:b.at+b.n], spoils)
@@ -46,8 +46,8 @@ func (r *reader) spoiled() []boolRange {
 // spoils reports whether a byte is neither 0 nor 1.
 func spoils(c byte) bool { return c > 1 }
 
-// normalize gives the ranges that are spoiled a copy in which everything but 0 is 1;
-// those that share bytes share the copy.
+// normalize gives each spoiled range a copy in which every nonzero byte is 1. Ranges that share
+// bytes share the copy.
 func (r *reader) normalize() {
 	list := r.spoiled()
 	for len(list) > 0 {

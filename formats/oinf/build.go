@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// builder gathers a file and the reasons why there is none.
+// builder collects the contents of a file, and the reasons why the format cannot hold the model.
 type builder struct {
 	container.Options
 	m       *graph.Model
@@ -19,7 +19,7 @@ type builder struct {
 	refused container.Refusals
 }
 
-// lost notes something of the metadata that the format cannot hold.
+// lost records metadata that the format cannot hold. With DropMeta it does nothing.
 func (b *builder) lost(format string, args ...any) {
 	if !b.DropMeta {
 		b.refused.Add(format, args...)
@@ -32,7 +32,7 @@ func (b *builder) hasGraph() bool {
 	return len(g.Nodes)+len(g.Inputs)+len(g.Outputs)+len(b.m.Functions) > 0
 }
 
-// graph looks at what the format has no place for.
+// graph records the parts of the graph that the format cannot hold.
 func (b *builder) graph() {
 	m, g := b.m, b.m.Graph
 	for _, s := range g.Sparse {
@@ -64,7 +64,8 @@ func (b *builder) graph() {
 	}
 }
 
-// name returns how a name is written, once per table.
+// name returns the name under which s is written. Names in a table must differ; taken holds those
+// in use.
 func (b *builder) name(taken map[string]string, s string) (string, error) {
 	name := s
 	if !holds(s) {
@@ -109,7 +110,7 @@ func (b *builder) metadata() {
 	}
 }
 
-// entry returns how a piece of metadata is written.
+// entry returns a piece of metadata in the form of the format.
 func entry(p graph.Pair) (e metaEntry, err error) {
 	t := p.Data
 	if t == nil {
@@ -184,7 +185,7 @@ func (b *builder) tensors() {
 	}
 }
 
-// tag returns the tag of a tensor's elements; 0 where the format has none.
+// tag returns the tag of a tensor's elements, or 0 if the format has none.
 func (b *builder) tag(d tensor.DType, name string) uint32 {
 	if d == tensor.U8 && b.bitsets[name] {
 		return tagBitset
@@ -216,7 +217,7 @@ func (b *builder) declare(taken map[string]string, v *graph.Value) {
 	b.file.tensors = append(b.file.tensors, e)
 }
 
-// details returns the quantisation among the metadata of a tensor.
+// details returns the quantisation in the metadata of a tensor, or nil.
 func (b *builder) details(what string, list []graph.Pair, shape tensor.Shape) *quant {
 	q, rest, err := quantFrom(list, shape)
 	for _, p := range rest {

@@ -12,9 +12,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Dequantize returns the model with float32 in place of quantised tensors: scale * (code -
-// zero point). Tensors that are declared without data become float32 too. It ends with the
-// error of the context when the context is done.
+// Dequantize returns the model with float32 tensors in place of quantised ones: scale * (code -
+// zero point). Tensors that are declared without data become float32 too. If ctx ends, Dequantize
+// returns its error.
 func Dequantize(ctx context.Context, m *graph.Model) (_ *graph.Model, err error) {
 	defer guard.At(m.File).End(&err)
 	out, g := *m, *m.Graph

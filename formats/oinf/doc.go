@@ -1,9 +1,8 @@
 // Package oinf reads and writes OINF files, the tensor containers of OpenInfer.
 //
-// All numbers are little-endian and follow each other without gaps. A string
-// record is a u32 length, that many bytes, and zeros up to a multiple of 8 from the
-// record's start. Names and text are of letters, digits, '.', '_' and '-', and not
-// empty.
+// All numbers are little-endian and follow each other without gaps. A string record is a u32
+// length, the bytes of the string, and zeros up to a multiple of 8 from the record's start. Names
+// and text consist of letters, digits, '.', '_' and '-', and are not empty.
 //
 //	header     "OINF" 0, u32 version, u32 flags (0), u32 counts of size variables,
 //	           metadata entries and tensors, u32 reserved (0), u64 offsets of the
@@ -15,37 +14,35 @@
 //	           quantisation
 //	data       payloads, each at a multiple of 8 and followed by zeros up to the next
 //
-// Offsets count from the start of the file, and sections begin at multiples of 8.
-// The size of a payload is without its padding, except that of text, bit sets and
-// arrays among the metadata. Bit 0 of a tensor's flags says that it has data; without,
-// it is only declared. Bit 1, in version 2, says that it has a quantisation.
+// Offsets count from the start of the file, and sections begin at multiples of 8. The size of a
+// payload does not include its padding, except for text, bit sets and arrays in the metadata. Bit 0
+// of a tensor's flags says that the tensor has data; a tensor without data is only declared. Bit 1,
+// in version 2, says that the tensor has a quantisation.
 //
-// Elements narrower than a byte lie as package packed has them, the first in the
-// lowest bits, row after row without alignment. The type f8 is E5M2. A metadata entry
-// is a scalar of any element type; text; a bit set (u32 bits, u32 bytes, the bytes);
-// or an array (u32 type, u32 rank, u64 extents, the elements).
+// Elements narrower than a byte are stored as in package packed: the first in the lowest bits, and
+// row after row without alignment. The type f8 is E5M2. A metadata entry is a scalar of any element
+// type; text; a bit set (u32 bits, u32 bytes, the bytes); or an array (u32 type, u32 rank, u64
+// extents, the elements).
 //
-// The model of a file has its tensors as initializers, in the file's order, and those
-// that are only declared as values. Its metadata has the type's word as Kind, text as
-// Value, and numbers as Data; bit sets are vectors of uint1. A tensor of bit sets is
-// one of uint8. The quantisation of a tensor is metadata of its initializer or value:
+// The model of a file has its tensors as initializers, in the file's order, and declared tensors as
+// values. Its metadata has the name of the type as Kind, text as Value, and numbers as Data. Bit
+// sets are vectors of uint1. A tensor of bit sets is a tensor of uint8. The quantisation of a
+// tensor is metadata of its initializer or value:
 //
 //	quant.scheme      symmetric or asymmetric
 //	quant.scale       float32 vector; its kind is per_tensor or per_channel
 //	quant.zero_point  int32 vector; its kind is none, per_tensor or per_channel
 //	quant.scale_axis, quant.zero_point_axis
-//	                  which extent has a channel for each element; 0 otherwise
+//	                  the axis of channels, one per element; 0 if not per channel
 //
 // A real value is scale * (stored value - zero point).
 //
-// Files are refused that have flags or types that nobody has defined, sections or
-// payloads that reach outside of where they belong, sizes that do not fit the types,
-// or a name twice. Padding, bits of the last byte that no element takes, and the
-// order of tables and payloads do not matter; payloads may share bytes. Booleans that
-// are neither 0 nor 1 are a problem that Verify reports; Read makes them 1.
+// The reader refuses files with undefined flags or types, sections or payloads outside their
+// bounds, sizes that do not match the types, or duplicate names. Padding, unused bits of the last
+// byte, and the order of tables and payloads do not matter, and payloads may share bytes. Verify
+// reports booleans other than 0 and 1 as problems; Read makes them 1.
 //
-// Write sorts each table by name and puts the payloads behind each other, first those
-// of the metadata, then those of the tensors, each followed by its quantisation, so
-// that the same model always gives the same bytes. It writes version 1, and version 2
-// for a model that was read from it.
+// Write sorts each table by name and writes the payloads one after another: metadata first, then
+// tensors, each followed by its quantisation. So the same model always gives the same bytes. It
+// writes version 1, or version 2 for a model read from version 2.
 package oinf

@@ -5,15 +5,14 @@ import "github.com/nacre-ml/nacre/runtime/tensor"
 // Name is the format's name.
 const Name = "oinf"
 
-// The types that are more than elements.
+// The tags of types that are not element types.
 const (
 	tagBitset  = 13
 	tagString  = 14
 	tagNDArray = 15
 )
 
-// types is the value types by their tags. Those without an element type are of
-// metadata only.
+// types has the value types by their tags. A type without an element type is for metadata only.
 var types = [...]struct {
 	word  string
 	dtype tensor.DType
@@ -45,7 +44,7 @@ var types = [...]struct {
 	25:         {"t1", tensor.T1},
 }
 
-// elementOf returns the element type of a tag; Invalid where it has none.
+// elementOf returns the element type of a tag, or Invalid if it has none.
 func elementOf(tag uint32) tensor.DType {
 	if tag < uint32(len(types)) {
 		return types[tag].dtype
@@ -53,7 +52,7 @@ func elementOf(tag uint32) tensor.DType {
 	return tensor.Invalid
 }
 
-// tagOf returns the tag of an element type; 0 where the format has none.
+// tagOf returns the tag of an element type, or 0 if the format has none.
 func tagOf(d tensor.DType) uint32 {
 	for tag, row := range types {
 		if row.dtype == d && d != tensor.Invalid {
@@ -63,5 +62,5 @@ func tagOf(d tensor.DType) uint32 {
 	return 0
 }
 
-// padded is n bytes with what fills them up to a multiple of 8.
+// padded returns n rounded up to a multiple of 8.
 func padded(n uint64) uint64 { return (n + 7) &^ 7 }

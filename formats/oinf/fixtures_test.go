@@ -22,7 +22,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// answer is what the samples say of a file.
+// answer is the content of a sample file, as the samples describe it.
 type answer struct {
 	File      string
 	Kind      string
@@ -74,7 +74,7 @@ type tensorAnswer struct {
 	Payload *string  `json:"payload_hex"`
 }
 
-// TestFixtures reads every sample and compares it with what stands beside it.
+// TestFixtures reads every sample and compares it with its answer.
 func TestFixtures(t *testing.T) {
 	dir := fixtures.Loose(t, Name, "generated")
 	met := 0
@@ -106,7 +106,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// unanswered reads a sample of which nothing is known but that it is one.
+// unanswered reads a sample without an answer.
 func unanswered(t *testing.T, path string) {
 	data := slurp(t, path)
 	m, err := Read(nil, path, data)
@@ -333,7 +333,7 @@ func sameBits(t *testing.T, x *tensor.Tensor, want []string) {
 	}
 }
 
-// rewrite writes a model and wants the same bytes again.
+// rewrite writes a model, and checks that the bytes are the same.
 func rewrite(t *testing.T, m *graph.Model, want []byte) {
 	t.Helper()
 	var b bytes.Buffer

@@ -11,9 +11,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// FuzzRead reads bytes: nothing panics, Read and Verify agree but for booleans, memory
-// stays in proportion, the summary can be written, and what is read can be written and
-// read again.
+// FuzzRead reads data. Nothing panics, Read and Verify agree except on booleans, memory stays in
+// proportion, the summary can be written, and a model that was read can be written and read again.
 func FuzzRead(f *testing.F) {
 	for _, m := range []*graph.Model{sample(), quantized(), {Graph: &graph.Graph{}}} {
 		f.Add(encode(f, m, container.Options{}))
@@ -47,7 +46,7 @@ type discard struct{}
 
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
 
-// TestHostile changes samples at random places.
+// TestHostile changes every byte of samples.
 func TestHostile(t *testing.T) {
 	for _, path := range testenv.Files(t, fixtures.Loose(t, Name, "generated", "layout"), "*.oinf") {
 		data, err := os.ReadFile(path)

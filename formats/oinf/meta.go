@@ -49,19 +49,18 @@ func (r *reader) meta(t *binio.Reader, seen map[string]bool) {
 type value struct {
 	r    *reader
 	what string
-	at   int // in the file
+	at   int // offset in the file
 	data []byte
 	pair graph.Pair
 }
 
-// wrong reports a problem at an offset of the payload.
+// wrong reports a problem at an offset of the payload. It returns false.
 func (v *value) wrong(at int, format string, args ...any) bool {
 	v.r.Add(v.at+at, graph.ErrFormat, "%s: "+format, append([]any{v.what}, args...)...)
 	return false
 }
 
-// sized reports whether the payload has the bytes that it needs; the count includes
-// no padding.
+// sized reports whether the payload has n bytes with padding. If not, it reports a problem.
 func (v *value) sized(n uint64) bool {
 	if n := padded(n); n != uint64(len(v.data)) {
 		return v.wrong(0, "%s takes %d bytes, not %d", v.pair.Kind, n, len(v.data))
@@ -69,7 +68,7 @@ func (v *value) sized(n uint64) bool {
 	return true
 }
 
-// long reports whether the payload has at least n bytes.
+// long reports whether the payload has at least n bytes. If not, it reports a problem.
 func (v *value) long(n int) bool {
 	if len(v.data) < n {
 		return v.wrong(0, "%s takes at least %d bytes, not %d", v.pair.Kind, n, len(v.data))
@@ -126,7 +125,7 @@ func (v *value) array() bool {
 	return v.sized(uint64(begin)+uint64(n)) && v.elements(dtype, shape, begin, begin+n)
 }
 
-// elements makes a part of the payload the numbers.
+// elements makes bytes begin to end of the payload the numbers of the entry.
 func (v *value) elements(d tensor.DType, shape tensor.Shape, begin, end int) bool {
 	if n := d.Bytes(shape.Len()); n != end-begin {
 		return v.wrong(0, "%s takes %d bytes, not %d", v.pair.Kind, n, end-begin)

@@ -20,10 +20,10 @@ func plain(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '.' || c == '_' || c == '-'
 }
 
-// escape returns a name that the format can hold: every byte that it cannot becomes
-// _x and two hexadecimal digits, in lower case, and so does an underscore that stands
-// before what looks like such an escape; the empty name becomes _x. Different names
-// become different ones, but one of them may be a name that needs no escape.
+// escape returns a name that the format can hold. Every byte that it cannot hold becomes _x and two
+// hexadecimal digits in lower case. An underscore at the start of such an escape in s is escaped
+// too. The empty name becomes _x. Different names give different results, but a result may equal
+// another name that needs no escape.
 func escape(s string) string {
 	if s == "" {
 		return "_x"

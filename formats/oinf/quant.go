@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// The metadata of a tensor that is its quantisation.
+// The keys of the metadata that describes a tensor's quantisation.
 const (
 	quantScheme    = "quant.scheme"
 	quantScale     = "quant.scale"
@@ -22,7 +22,7 @@ const (
 // quantLen is the size of a quantisation without its numbers, in bytes.
 const quantLen = 48
 
-// The words for codes of a quantisation.
+// The words for the scheme and mode codes of a quantisation.
 var (
 	schemes = []string{1: "symmetric", 2: "asymmetric"}
 	modes   = []string{none: "none", perTensor: "per_tensor", perChannel: "per_channel"}
@@ -37,15 +37,15 @@ const (
 	perChannel
 )
 
-// quant is the quantisation of a tensor as it lies in a file.
+// quant is the quantisation of a tensor as a file stores it.
 type quant struct {
 	scheme, scaleMode, zeroMode, reserved      uint32
 	scaleAxis, scaleCount, zeroAxis, zeroCount uint64
 	scales, zeros                              []byte
 }
 
-// quantOf reads the quantisation of a tensor with those extents; at is where the file
-// says its size and offset. Nil without one, and after a problem.
+// quantOf reads the quantisation of a tensor with extents dims. at is the offset of the fields size
+// and offset. It returns nil if the tensor has no quantisation, and after a problem.
 func (r *reader) quantOf(has bool, size, offset uint64, at int, dims []uint64, what string) []graph.Pair {
 	if !has {
 		if size != 0 || offset != 0 {
@@ -91,7 +91,7 @@ func parseQuant(b []byte) (*quant, error) {
 	return q, nil
 }
 
-// check checks the fields of the quantisation of a tensor with those extents.
+// check checks the fields of the quantisation of a tensor with extents dims.
 func (q *quant) check(dims []uint64) error {
 	switch {
 	case q.scheme == 0 || q.scheme >= uint32(len(schemes)):
@@ -117,7 +117,7 @@ func (q *quant) check(dims []uint64) error {
 	return spread("zero points", q.zeroMode, q.zeroAxis, q.zeroCount, dims)
 }
 
-// spread checks that so many numbers suit a tensor.
+// spread checks that the number of scales or zero points suits a tensor.
 func spread(what string, mode uint32, axis, count uint64, dims []uint64) error {
 	if mode == perTensor {
 		if axis != 0 || count != 1 {
@@ -145,8 +145,8 @@ func (q *quant) pairs() []graph.Pair {
 	}
 }
 
-// quantFrom undoes pairs for a tensor of that shape. It returns nil where the metadata
-// holds no quantisation; rest is the other metadata.
+// quantFrom is the reverse of pairs, for a tensor of the given shape. If the metadata holds no
+// quantisation, q is nil. rest is the other metadata.
 func quantFrom(list []graph.Pair, shape tensor.Shape) (q *quant, rest []graph.Pair, err error) {
 	found := map[string]graph.Pair{}
 	for _, p := range list {
@@ -205,7 +205,7 @@ func quantFrom(list []graph.Pair, shape tensor.Shape) (q *quant, rest []graph.Pa
 	return q, rest, err
 }
 
-// len returns the number of bytes that the quantisation takes, with padding.
+// len returns the number of bytes of the quantisation, with padding.
 func (q *quant) len() uint64 { return padded(quantLen + uint64(len(q.scales)) + uint64(len(q.zeros))) }
 
 func (q *quant) write(w *binio.Writer) {

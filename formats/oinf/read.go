@@ -17,10 +17,10 @@ var magic = []byte("OINF\x00")
 
 const (
 	headerLen = 69
-	headerPad = 72 // with padding, where the first table begins
+	headerPad = 72 // with padding; the first table begins here in files of Write
 )
 
-// Tensor flags.
+// The flags of tensors.
 const (
 	hasData  = 1
 	hasQuant = 2
@@ -35,7 +35,7 @@ const (
 	sections
 )
 
-// origin is the facts of a file that a model has no place for and Write needs.
+// origin has the facts of a file that Write needs and a model cannot hold.
 type origin struct {
 	bitsets map[string]bool // tensors of bit sets, by name
 }
@@ -43,8 +43,8 @@ type origin struct {
 // Probe reports whether data begins like an OINF file.
 func Probe(data []byte) bool { return bytes.HasPrefix(data, magic) }
 
-// Read reads a model from memory, which its tensors are views of. The name stands for
-// the file in messages. Read takes memory within b, and ends with it.
+// Read reads a model from data. Its tensors are views of data. Messages name the file name. Read
+// takes memory within the budget b. If its context ends, Read fails.
 func Read(b *budget.Budget, name string, data []byte) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
 	r := newReader(b, name, data)
@@ -58,8 +58,8 @@ func Read(b *budget.Budget, name string, data []byte) (_ *graph.Model, err error
 	return r.m, nil
 }
 
-// Verify returns every problem of a file in memory, up to a thousand. It takes memory
-// within b, and ends with it.
+// Verify returns every problem of a file in memory, up to a thousand. It takes memory within the
+// budget b. If its context ends, Verify stops.
 func Verify(b *budget.Budget, name string, data []byte) (problems []error) {
 	defer guard.At(name).EndAll(&problems)
 	r := newReader(b, name, data)
@@ -70,7 +70,7 @@ func Verify(b *budget.Budget, name string, data []byte) (problems []error) {
 	return r.All()
 }
 
-// reader reads a file and goes on after problems where it can.
+// reader reads a file. After a problem it goes on if it can.
 type reader struct {
 	container.Problems
 	data    []byte
@@ -103,7 +103,7 @@ func (r *reader) file() {
 	r.m.Source = &origin{r.bitsets}
 }
 
-// header reads the header and reports whether there is one to go by.
+// header reads the header. It reports whether reading can go on.
 func (r *reader) header() bool {
 	if len(r.data) >= len(magic) && !Probe(r.data) {
 		r.Add(0, graph.ErrFormat, "a file of OINF begins with %q, not %q", magic, r.data[:len(magic)])
@@ -141,7 +141,7 @@ func (r *reader) header() bool {
 
 var sectionNames = [sections]string{"size variables", "metadata", "tensors", "data"}
 
-// layout checks where the sections are.
+// layout checks the offsets of the sections.
 func (r *reader) layout() bool {
 	ok, end := true, uint64(headerLen)
 	for i, at := range r.at {
@@ -162,10 +162,10 @@ func (r *reader) layout() bool {
 	return ok
 }
 
-// entryBytes is how much memory an entry of a table takes beside its name and extents.
+// entryBytes is the memory that an entry of a table takes, beside its name and extents.
 const entryBytes = 512
 
-// table reads the entries of a table, each of at least so many bytes.
+// table reads the entries of a table, each of at least least bytes.
 func (r *reader) table(section, least int, what string, entry func(t *binio.Reader)) {
 	t := r.Reader(r.data[:r.at[section+1]], int(r.at[section]))
 	n := r.count[section]
@@ -182,7 +182,7 @@ func (r *reader) table(section, least int, what string, entry func(t *binio.Read
 	}
 }
 
-// text reads a string record; after a failure of t it is empty.
+// text reads a string record. If t fails, the result is empty.
 func (r *reader) text(t *binio.Reader, what string) string {
 	n := uint64(t.U32("the length of a name"))
 	at := t.Offset()
@@ -197,7 +197,7 @@ func (r *reader) text(t *binio.Reader, what string) string {
 	return s
 }
 
-// name reads the name of an entry, which must be the only one of its table.
+// name reads the name of an entry. It must differ from the other names of its table.
 func (r *reader) name(t *binio.Reader, what string, seen map[string]bool) string {
 	at := t.Offset()
 	s := r.text(t, what)
@@ -219,8 +219,8 @@ func (r *reader) size(t *binio.Reader, seen map[string]bool) {
 	}
 }
 
-// payload returns the bytes of a payload; the fields that say where are at an offset
-// of the file for messages. Nil with ok false is a problem that is reported.
+// payload returns the n bytes at offset. Messages give at, the offset of the fields with these
+// numbers. If payload reports a problem, ok is false.
 func (r *reader) payload(offset, n uint64, at int, what string) (b []byte, ok bool) {
 	start := r.at[payloads]
 	end := uint64(len(r.data))
@@ -301,7 +301,7 @@ func (r *reader) tensor(t *binio.Reader, seen map[string]bool) {
 	r.m.Graph.Initializers = append(r.m.Graph.Initializers, init)
 }
 
-// label names an entry in messages.
+// label returns the kind and the name of an entry, for messages.
 func label(kind, name string) string {
 	if len(name) > 80 {
 		name = name[:77] + "..."
@@ -318,7 +318,7 @@ func extents(b []byte) []uint64 {
 	return list
 }
 
-// view returns a tensor over bytes whose number was checked.
+// view returns a tensor over data. The length of data must have been checked.
 func view(d tensor.DType, shape tensor.Shape, data []byte) *tensor.Tensor {
 	t, err := tensor.FromBytes(d, shape, data)
 	if err != nil {

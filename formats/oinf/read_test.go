@@ -16,7 +16,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// sample is a model that has something of everything.
+// sample returns a model with every kind of part.
 func sample() *graph.Model {
 	m := &graph.Model{Format: Name, Container: 1, Graph: &graph.Graph{}}
 	m.Sizes = []graph.Size{{Name: "B", Value: 4}, {Name: "D", Value: math.MaxUint64}}
@@ -54,8 +54,8 @@ func sample() *graph.Model {
 	return m
 }
 
-// quantized is a model of version 2 in which tensors with and without data have
-// quantisations of every kind.
+// quantized returns a model of version 2. Its tensors, with and without data, have quantisations of
+// every kind.
 func quantized() *graph.Model {
 	m := sample()
 	m.Container = 2
@@ -79,7 +79,7 @@ func TestRoundTrip(t *testing.T) {
 	again(t, &graph.Model{Container: 1, Graph: &graph.Graph{}})
 }
 
-// TestViews checks that what is read is a view of the file.
+// TestViews checks that tensors are views of the file.
 func TestViews(t *testing.T) {
 	data := encode(t, sample(), container.Options{})
 	m := must(Read(nil, "", data))
@@ -98,15 +98,15 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// edit is a change of a file and what must come of it.
+// edit is a change of a file, with the error that must follow.
 type edit struct {
 	name string
 	do   func(b []byte) []byte
-	kind error // nil where the file stays good
+	kind error // nil if the file stays valid
 	want string
 }
 
-// put32 and put64 write a number.
+// put32 returns a function that writes a number at an offset; so does put64.
 func put32(at int, v uint32) func(b []byte) []byte {
 	return func(b []byte) []byte { binary.LittleEndian.PutUint32(b[at:], v); return b }
 }
@@ -135,8 +135,8 @@ func (e edit) check(t *testing.T, data []byte) {
 	}
 }
 
-// TestHeader changes the fields of a file of one tensor, x of f32[2], whose table is at
-// 72 and whose data are at 120.
+// TestHeader changes the fields of a file of one tensor, x of f32[2]. Its table is at 72 and its
+// data are at 120.
 func TestHeader(t *testing.T) {
 	m := &graph.Model{Graph: &graph.Graph{Initializers: []*graph.Initializer{{Name: "x", Tensor: view(tensor.F32, tensor.Shape{2}, make([]byte, 8))}}}}
 	data := encode(t, m, container.Options{})
@@ -187,7 +187,7 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// TestNothingWithData is of tensors without elements whose data lie somewhere.
+// TestNothingWithData changes the offset of a tensor without elements.
 func TestNothingWithData(t *testing.T) {
 	m := &graph.Model{Graph: &graph.Graph{Initializers: []*graph.Initializer{{Name: "x", Tensor: view(tensor.F32, tensor.Shape{0}, nil)}}}}
 	data := encode(t, m, container.Options{})
@@ -196,8 +196,7 @@ func TestNothingWithData(t *testing.T) {
 	edit{do: put64(108, 128), kind: graph.ErrFormat, want: "past the end"}.check(t, data)
 }
 
-// TestQuant changes the fields of a quantisation of u8[3,5], the last thing of a file
-// of version 2.
+// TestQuant changes the fields of a quantisation of u8[3,5] at the end of a file of version 2.
 func TestQuant(t *testing.T) {
 	m := &graph.Model{Format: Name, Container: 2, Graph: &graph.Graph{}}
 	q := quant{scheme: 2, scaleMode: perChannel, scaleCount: 3, scales: make([]byte, 12), zeroMode: perChannel, zeroCount: 3, zeros: make([]byte, 12)}
@@ -236,8 +235,7 @@ func TestQuant(t *testing.T) {
 	}
 }
 
-// TestTruncated cuts a file off everywhere, with and without the size in its header
-// following.
+// TestTruncated cuts a file at every byte. The size in the header stays, or is the new size.
 func TestTruncated(t *testing.T) {
 	for _, m := range []*graph.Model{sample(), quantized()} {
 		data := encode(t, m, container.Options{})
@@ -256,7 +254,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestFlipped turns a bit of every byte: the file is refused, or read and written again.
+// TestFlipped flips a bit of every byte. The file is refused, or read and written again.
 func TestFlipped(t *testing.T) {
 	for _, m := range []*graph.Model{sample(), quantized()} {
 		data := encode(t, m, container.Options{})
@@ -274,8 +272,7 @@ func TestFlipped(t *testing.T) {
 	}
 }
 
-// TestBooleans reads and verifies files in which booleans that are neither 0 nor 1
-// share bytes.
+// TestBooleans reads and verifies files with booleans other than 0 and 1 that share bytes.
 func TestBooleans(t *testing.T) {
 	m := &graph.Model{Graph: &graph.Graph{}}
 	for i := range 4 {
@@ -284,7 +281,7 @@ func TestBooleans(t *testing.T) {
 	m.Meta = []graph.Pair{{Key: "f", Data: view(tensor.Bool, tensor.Shape{}, []byte{1})}, {Key: "g", Data: view(tensor.Bool, tensor.Shape{3}, []byte{1, 0, 1})}}
 	data := encode(t, m, container.Options{})
 	begin := int(must(Read(nil, "", data)).Graph.Initializers[0].Stored.Offset)
-	// b0 and b1 share eight bytes, of which one is spoiled, b2 lies where b1 does.
+	// b0 and b1 share eight bytes, and one of these is spoiled. b2 has the bytes of b1.
 	r := newReader(nil, "", data)
 	r.file()
 	entry := func(i int) int { return int(r.at[tensors]) + i*44 + 36 }
@@ -326,7 +323,7 @@ func TestBooleans(t *testing.T) {
 	}
 }
 
-// TestAllocation reads files that claim much.
+// TestAllocation reads files that claim large contents.
 func TestAllocation(t *testing.T) {
 	shared := func(n int) []byte { // booleans that all have the same bytes
 		m := &graph.Model{Graph: &graph.Graph{}}

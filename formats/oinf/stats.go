@@ -12,27 +12,27 @@ import (
 
 // stats describes the finite elements of a tensor.
 type stats struct {
-	n                           int // of them
-	nan, plus, minus            int // others: NaN and infinities
+	n                           int // number of finite elements
+	nan, plus, minus            int // numbers of NaN and infinities
 	min, max, mean, median, std float64
 	bins                        []bin
 }
 
-// bin is how many elements lie between two numbers. Those that are empty are left out,
-// but of booleans.
+// bin counts the elements between two numbers. Empty bins are left out, except for booleans.
 type bin struct {
 	low, high float64
 	n         int
 }
 
-// most bounds how many numbers are sorted at once, and chunk how many are decoded.
+// most is the number of numbers that are sorted at once. chunk is the number of elements that are
+// decoded at once.
 const (
 	most  = 1 << 16
 	chunk = 1 << 12
 )
 
-// describe computes the statistics in passes over the elements, in memory of a fixed
-// size. They are incomplete if the context is done.
+// describe computes the statistics in passes over the elements, in memory of fixed size. If ctx
+// ends, they are incomplete.
 func describe(ctx context.Context, t *tensor.Tensor) stats {
 	nan := math.NaN()
 	s := stats{min: math.Inf(1), max: math.Inf(-1)}
@@ -80,7 +80,7 @@ func describe(ctx context.Context, t *tensor.Tensor) stats {
 		s.median = median(ctx, t, s.n)
 	}
 	if s.median == 0 {
-		s.median = 0 // of two zeros, either may be in the middle
+		s.median = 0 // the middle may be either of two zeros
 	}
 	s.bins = h.bins
 	if t.DType() != tensor.Bool {
@@ -89,8 +89,8 @@ func describe(ctx context.Context, t *tensor.Tensor) stats {
 	return s
 }
 
-// walk calls visit with the elements as float64, some at a time. It reports whether these
-// were all, which they are not if the context is done.
+// walk calls visit with the elements as float64, up to chunk at a time. It reports whether it
+// visited all. It stops if ctx ends.
 func walk(ctx context.Context, t *tensor.Tensor, visit func(list []float64)) bool {
 	d := t.DType()
 	decode := decoder(d)
@@ -113,7 +113,7 @@ func finite(ctx context.Context, t *tensor.Tensor, visit func(list []float64)) b
 	})
 }
 
-// decoder returns what reads elements of one of the format's types.
+// decoder returns a function that reads elements of one of the format's types.
 func decoder(d tensor.DType) func(dst []float64, src []byte) {
 	if f := container.Decoder(d); f != nil {
 		return f
@@ -151,14 +151,14 @@ func decoder(d tensor.DType) func(dst []float64, src []byte) {
 	}
 }
 
-// histogram counts elements: by value where they are integers close to each other,
-// else in ten bins of one width, of which the last includes its end.
+// histogram counts elements. Integers close to each other are counted by value. Other numbers are
+// counted in ten bins of one width; the last bin includes its end.
 type histogram struct {
 	bins    []bin
 	byValue bool
 	low     float64
 	width   float64 // of all bins
-	scale   float64 // below 1 where the width would be too large for a number
+	scale   float64 // below 1 if the width would overflow
 }
 
 func newHistogram(d tensor.DType, low, high float64) *histogram {
@@ -209,7 +209,7 @@ func (h *histogram) add(v float64) {
 	h.bins[i].n++
 }
 
-// median is that of n elements counted by value.
+// median returns the median of n elements that were counted by value.
 func (h *histogram) median(n int) float64 {
 	at := func(rank int) float64 {
 		i := 0
@@ -221,11 +221,10 @@ func (h *histogram) median(n int) float64 {
 	return (at((n-1)/2) + at(n/2)) / 2
 }
 
-// median returns the middle of the n finite elements, or the mean of the two in the middle.
-// It narrows down where they are by counting leading bits, until few enough are left
-// to be sorted.
+// median returns the middle one of the n finite elements, or the mean of the middle two. It counts
+// elements by leading bits, 16 at a time, until few enough candidates are left to sort.
 func median(ctx context.Context, t *tensor.Tensor, n int) float64 {
-	rank, rest := (n-1)/2, n // of the lower one, among those that are left
+	rank, rest := (n-1)/2, n // rank of the lower middle among the candidates, and their number
 	shift, prefix := 64, uint64(0)
 	for rest > most && shift > 0 {
 		counts := make([]int, 1<<16)
@@ -245,8 +244,8 @@ func median(ctx context.Context, t *tensor.Tensor, n int) float64 {
 		}
 		prefix, rest = prefix<<16|uint64(digit), counts[digit]
 	}
-	var middle []float64 // those that are left
-	next := math.Inf(1)  // the smallest that is greater
+	var middle []float64 // the candidates
+	next := math.Inf(1)  // the smallest element greater than all candidates
 	whole := finite(ctx, t, func(list []float64) {
 		for _, v := range list {
 			switch k := key(v) >> shift; {
@@ -275,7 +274,7 @@ func median(ctx context.Context, t *tensor.Tensor, n int) float64 {
 	return low/2 + high/2
 }
 
-// key orders numbers as they are ordered: of two, the smaller has the smaller key.
+// key returns an integer that orders like v: a smaller number has a smaller key.
 func key(v float64) uint64 {
 	bits := math.Float64bits(v)
 	if bits>>63 != 0 {

@@ -15,11 +15,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Summary writes what a model of the format holds, in the lines that the format's own
-// verifier prints: size variables, metadata, and tensors with their first and last
-// elements, statistics and a histogram. Statistics are of the finite elements; NaN and
-// infinities are counted. The standard deviation is that of the elements themselves,
-// not of what they are a sample of.
+// Summary writes the content of a model, in the lines that the format's own verifier prints: size
+// variables, metadata, and tensors with their first and last elements, statistics and a histogram.
+// Statistics are of the finite elements; NaN and infinities are counted. The standard deviation is
+// the population's, with division by n.
 func Summary(ctx context.Context, w io.Writer, m *graph.Model) (err error) {
 	defer guard.At(m.File).End(&err)
 	s := &summary{ctx: ctx, w: bufio.NewWriter(w), m: m, left: statistics(m.Graph.Initializers)}
@@ -51,8 +50,8 @@ func Summary(ctx context.Context, w io.Writer, m *graph.Model) (err error) {
 	return errors.Join(ctx.Err(), s.w.Flush())
 }
 
-// statistics is how many bytes statistics are computed of: many times those of the file,
-// and yet not what a file can claim whose tensors share their bytes.
+// statistics returns the number of bytes to compute statistics of. It is many times the bytes of
+// the file, but less than a file can claim with tensors that share their bytes.
 func statistics(list []*graph.Initializer) int {
 	begin, end := int64(math.MaxInt64), int64(0)
 	for _, init := range list {
@@ -75,7 +74,7 @@ type summary struct {
 
 func (s *summary) line(format string, args ...any) { fmt.Fprintf(s.w, format+"\n", args...) }
 
-// gap ends a part of the text, unless it is empty.
+// gap ends a section of n lines with an empty line, if n is not 0.
 func (s *summary) gap(n int) {
 	if n > 0 {
 		s.line("")
@@ -171,7 +170,7 @@ func dims(shape tensor.Shape) string {
 	return "[" + strings.Join(list, ", ") + "]"
 }
 
-// elements shows a vector, or the first few parts of what has more extents.
+// elements returns the text of a vector, or of the first few parts of a tensor with more axes.
 func elements(t *tensor.Tensor) string {
 	shape := t.Shape()
 	if len(shape) < 2 {
@@ -191,7 +190,7 @@ func elements(t *tensor.Tensor) string {
 	return b.String()
 }
 
-// vector shows n elements, of more than ten the first and last five.
+// vector returns the text of n elements. If n is more than ten, it has the first and the last five.
 func vector(t *tensor.Tensor, begin, n int) string {
 	var list []string
 	for i := 0; i < n; i++ {
@@ -204,7 +203,7 @@ func vector(t *tensor.Tensor, begin, n int) string {
 	return "{ " + strings.Join(list, ", ") + " }"
 }
 
-// element shows one element, floating-point numbers with six digits.
+// element returns the text of one element. Floating-point numbers have six digits.
 func element(t *tensor.Tensor, i int) string {
 	if !t.DType().IsFloat() {
 		return t.Text(i)
@@ -214,7 +213,7 @@ func element(t *tensor.Tensor, i int) string {
 	return number(v[0])
 }
 
-// number shows six digits.
+// number returns the text of v with six digits.
 func number(v float64) string {
 	switch {
 	case v != v:

@@ -102,8 +102,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestStats compares statistics with those of sorted numbers, over more than one chunk
-// and more numbers than are sorted at once.
+// TestStats compares statistics with statistics of sorted numbers, for more than one chunk and for
+// more numbers than are sorted at once.
 func TestStats(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	draw := map[string]func() float64{
@@ -134,7 +134,7 @@ func checkStats(t *testing.T, list []float64, s stats) {
 	n := len(list)
 	var sum float64
 	for _, v := range list {
-		sum += v / float64(n) // cannot become too large
+		sum += v / float64(n) // cannot overflow
 	}
 	var square float64
 	for _, v := range list {
@@ -176,8 +176,7 @@ func checkStats(t *testing.T, list []float64, s stats) {
 	}
 }
 
-// TestIntegerStats is TestStats of integers, which are counted by value where they are
-// close to each other.
+// TestIntegerStats is TestStats for integers. Integers close to each other are counted by value.
 func TestIntegerStats(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, width := range []int{1, 2, 21, 22, 1000} {

@@ -15,8 +15,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestUpstream reads the files that the format's own tools wrote, compares them with
-// the index, and writes them again.
+// TestUpstream reads the files of the format's own tools, compares them with the index, and writes
+// them again.
 func TestUpstream(t *testing.T) {
 	dir := upstream(t)
 	var index []struct {
@@ -81,8 +81,8 @@ func tagOfWord(word string) uint32 {
 	return 0
 }
 
-// upstream returns a folder of files of upstream's own; a set of samples without them
-// skips the test.
+// upstream returns a folder of files of the format's own tools. If the samples have none, it skips
+// the test.
 func upstream(t *testing.T, path ...string) string {
 	t.Helper()
 	dir := filepath.Join(append([]string{fixtures.Dir(t, Name), "upstream"}, path...)...)
@@ -92,7 +92,7 @@ func upstream(t *testing.T, path ...string) string {
 	return dir
 }
 
-// named reads a file as tensors by name.
+// named reads a file and returns its tensors by name.
 func named(t *testing.T, path string) map[string]*graph.Initializer {
 	t.Helper()
 	m, err := Read(nil, path, slurp(t, path))
@@ -106,8 +106,7 @@ func named(t *testing.T, path string) map[string]*graph.Initializer {
 	return found
 }
 
-// TestBaselines compares the tensors of upstream's own test data with the lists beside
-// them.
+// TestBaselines compares the tensors of upstream's own test data with the lists beside them.
 func TestBaselines(t *testing.T) {
 	dir := upstream(t)
 	lists, err := filepath.Glob(filepath.Join(dir, "v1", "*_baselines", "*.json"))
@@ -167,9 +166,8 @@ func TestGraphBaselines(t *testing.T) {
 	}
 }
 
-// TestMatrixBaselines finds the tensors of every case of the matrix of operators, and
-// computes those of add and eq on integers, which depend on what the bits of a packed
-// type mean.
+// TestMatrixBaselines finds the tensors of every case in the matrix of operators. It computes the
+// cases of add and eq on integers, because they depend on the meaning of a packed type's bits.
 func TestMatrixBaselines(t *testing.T) {
 	dir := upstream(t, "v1", "op_baselines")
 	var list struct {
@@ -224,7 +222,7 @@ func TestMatrixBaselines(t *testing.T) {
 	}
 }
 
-// integer is an element, modulo 2^64.
+// integer returns an element modulo 2^64.
 func integer(x *tensor.Tensor, i int) uint64 {
 	text := x.Text(i)
 	negative := strings.HasPrefix(text, "-")
@@ -238,7 +236,7 @@ func integer(x *tensor.Tensor, i int) uint64 {
 	return v
 }
 
-// wrapped is v in the width of a type, as text.
+// wrapped returns the text of v in the width of a type.
 func wrapped(v uint64, d tensor.DType) string {
 	raw := make([]byte, 8)
 	for i := range raw {

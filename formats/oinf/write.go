@@ -14,12 +14,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Write writes the tensors, metadata and size variables of a model. It finds every
-// reason not to before the first byte. The options leave out or rename what the format
-// cannot hold; what a model says of its nodes and of who made it (producer, domain,
-// version, documentation) goes with them. Renaming makes "a/b" a_x2fb: each byte that
-// a name cannot have becomes _x and two hexadecimal digits. Two names that would be one
-// are an error.
+// Write writes the tensors, metadata and size variables of a model. It finds every part that the
+// format cannot hold before it writes the first byte. The options leave out or rename such parts. A
+// model's producer, domain, version and documentation are left out with its nodes. Renaming makes
+// "a/b" a_x2fb: each byte that a name cannot have becomes _x and two hexadecimal digits. If two
+// names become the same, Write fails.
 func Write(w io.Writer, m *graph.Model, o container.Options) (err error) {
 	defer guard.At(m.File).End(&err)
 	f, err := target(m, o)
@@ -52,8 +51,8 @@ type metaEntry struct {
 	key    string
 	tag    uint32
 	head   []byte             // of the payload
-	data   *container.Payload // follows it; nil for nothing
-	size   uint64             // as the entry says
+	data   *container.Payload // follows head; nil for none
+	size   uint64             // as stored in the entry
 	offset uint64
 }
 
@@ -67,7 +66,7 @@ type tensorEntry struct {
 	quantOffset uint64
 }
 
-// target gathers what is written of a model, each table by name.
+// target returns the contents of a model's file, with each table sorted by name.
 func target(m *graph.Model, o container.Options) (*file, error) {
 	b := &builder{Options: o, file: &file{version: 1}, m: m}
 	if m.Graph == nil {
@@ -92,7 +91,7 @@ func target(m *graph.Model, o container.Options) (*file, error) {
 	return b.file, nil
 }
 
-// place decides where everything lies.
+// place sets the offsets of sections and payloads.
 func (f *file) place() {
 	f.at[sizes] = headerPad
 	at := uint64(headerPad)
@@ -191,7 +190,7 @@ func (f *file) tensor(w *binio.Writer, e tensorEntry) {
 	}
 }
 
-// writeText writes a string record; its padding counts from its start.
+// writeText writes a string record. Its padding counts from its start.
 func writeText(w *binio.Writer, s string) {
 	w.U32(uint32(len(s)))
 	io.WriteString(w, s)
@@ -211,7 +210,7 @@ func (f *file) payloads(w *binio.Writer) {
 	}
 }
 
-// writeData writes a payload, unless it is nil, and pads what lies before it.
+// writeData writes a payload, unless p is nil, and pads up to a multiple of 8.
 func writeData(w *binio.Writer, p *container.Payload) {
 	if p != nil {
 		w.Append(p)

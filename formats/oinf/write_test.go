@@ -24,8 +24,8 @@ func encode(t testing.TB, m *graph.Model, o container.Options) []byte {
 	return b.Bytes()
 }
 
-// again writes a model, reads it, and wants the same model but for the order; and the
-// same bytes from there on.
+// again writes a model and reads it. The model must be the same except for the order, and the next
+// file must have the same bytes.
 func again(t testing.TB, m *graph.Model) {
 	t.Helper()
 	data := encode(t, m, container.Options{})
@@ -44,7 +44,7 @@ func again(t testing.TB, m *graph.Model) {
 	}
 }
 
-// content is what a model holds, sorted.
+// content returns the sorted content of a model.
 func content(m *graph.Model) []string {
 	list := []string{fmt.Sprint("version ", m.Container)}
 	for _, s := range m.Sizes {
@@ -71,7 +71,7 @@ func content(m *graph.Model) []string {
 
 func pair(p graph.Pair) string { return p.Key + " " + p.Kind + " " + p.Value + text(p.Data) }
 
-// text is the type, the shape and the bits of all elements.
+// text returns the type, the shape and the bits of all elements.
 func text(t *tensor.Tensor) string {
 	if t == nil {
 		return ""
@@ -86,7 +86,7 @@ func text(t *tensor.Tensor) string {
 	return fmt.Sprintf("%s %x", s, t.Bytes())
 }
 
-// TestSorted writes the tables of a model in any order the same.
+// TestSorted checks that the order of a model's parts does not change the file.
 func TestSorted(t *testing.T) {
 	m := quantized()
 	want := encode(t, m, container.Options{})
@@ -103,13 +103,13 @@ func TestSorted(t *testing.T) {
 	}
 }
 
-// weight is an initializer of zeros.
+// weight returns an initializer of zeros.
 func weight(name string, d tensor.DType, shape ...int) *graph.Initializer {
 	return &graph.Initializer{Name: name, Tensor: tensor.New(d, shape...)}
 }
 
-// TestRefused writes models of other formats: every reason is named, nothing is
-// written, and options help where they say so.
+// TestRefused writes models of other formats. The error names every reason, nothing is written, and
+// the options that it names help.
 func TestRefused(t *testing.T) {
 	meta, nodes, names := &container.Options{DropMeta: true}, &container.Options{DropGraph: true}, &container.Options{Rename: true}
 	x := weight("x", tensor.F32, 2)
@@ -175,7 +175,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestQuantRefused writes quantisations that are none.
+// TestQuantRefused writes invalid quantisations.
 func TestQuantRefused(t *testing.T) {
 	good := (&quant{scheme: 1, scaleMode: perTensor, scaleCount: 1, scales: make([]byte, 4)}).pairs()
 	for want, change := range map[string]func(list []graph.Pair) []graph.Pair{
@@ -204,7 +204,7 @@ func TestQuantRefused(t *testing.T) {
 	again(t, must(Read(nil, "", encode(t, m, container.Options{DropMeta: true}))))
 }
 
-// TestOthers writes what a model of another format may have.
+// TestOthers writes parts that a model of another format may have.
 func TestOthers(t *testing.T) {
 	m := &graph.Model{
 		Format: "safetensors", Container: 2, // the version of another format
@@ -218,7 +218,7 @@ func TestOthers(t *testing.T) {
 				{Name: "b", Tensor: must(tensor.From([]bool{true}, 1))},
 				{Name: "q", Tensor: must(tensor.FromBytes(tensor.I4, tensor.Shape{3}, []byte{0x21, 0xf3}))},
 			},
-			Values: []*graph.Value{{Name: "w", Type: graph.Type{}}}, // says what is known
+			Values: []*graph.Value{{Name: "w", Type: graph.Type{}}}, // not declared: w has data
 		},
 	}
 	got := content(must(Read(nil, "", encode(t, m, container.Options{DType: tensor.F16}))))
@@ -231,8 +231,8 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// TestRename escapes names, keeps those that need no escape, and refuses to give two
-// tensors one name.
+// TestRename escapes names, keeps names that need no escape, and fails if two tensors would have
+// one name.
 func TestRename(t *testing.T) {
 	cases := map[string]string{
 		"": "_x", "a/b": "a_x2fb", "é": "_xc3_xa9", " _x2f": "_x20_x5fx2f", "a.b-c_D9": "a.b-c_D9", "_x2f": "_x2f",
@@ -261,7 +261,7 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// TestEscape checks that different names that need an escape become different ones.
+// TestEscape checks that different names that need an escape stay different.
 func TestEscape(t *testing.T) {
 	met := map[string]string{}
 	const letters = "_x2f/"
@@ -283,7 +283,7 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// TestFails writes to what takes only so many bytes.
+// TestFails writes to a writer that accepts few bytes.
 func TestFails(t *testing.T) {
 	m := quantized()
 	n := len(encode(t, m, container.Options{}))
@@ -295,7 +295,7 @@ func TestFails(t *testing.T) {
 	}
 }
 
-// narrow takes only so many bytes.
+// narrow accepts room bytes.
 type narrow struct{ room int }
 
 func (w *narrow) Write(b []byte) (int, error) {
