@@ -2,7 +2,7 @@ package safetensors
 
 import "github.com/nacre-ml/nacre/formats/internal/container"
 
-// Bounds lists how much the reader takes of a file.
+// Bounds lists the limits of the reader.
 var Bounds = []container.Bound{
 	{What: "bytes of the header", Most: maxHeader},
 	{What: "bytes of an index of shards", Most: maxHeader},

@@ -7,8 +7,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// dtypes is the element types, from narrow to wide: payloads are written in the
-// reverse order. Types that no tensor can have are Invalid.
+// dtypes has the element types, from narrow to wide. Payloads are written in the reverse order.
+// Types that no tensor can have are Invalid.
 var dtypes = []struct {
 	name  string
 	dtype tensor.DType
@@ -37,7 +37,7 @@ var dtypes = []struct {
 	{"U64", tensor.U64},
 }
 
-// named returns the row of a name; -1 when there is none.
+// named returns the row with a name, or -1 if there is none.
 func named(name string) int {
 	for i, row := range dtypes {
 		if row.name == name {
@@ -47,7 +47,7 @@ func named(name string) int {
 	return -1
 }
 
-// rowOf returns the row of an element type; -1 when there is none.
+// rowOf returns the row of an element type, or -1 if there is none.
 func rowOf(d tensor.DType) int {
 	for i, row := range dtypes {
 		if row.dtype == d && d != tensor.Invalid {

@@ -9,8 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// TestHubCache opens the folder of a model whose files are links into the blobs of a cache
-// of Hugging Face.
+// TestHubCache opens a model's folder with links into the blobs of a cache of Hugging Face.
 func TestHubCache(t *testing.T) {
 	repo := folderOf(t, map[string]string{
 		"blobs/1": shard("", "x"), "blobs/2": shard("", "y"), "blobs/3": `{"a":1}`,

@@ -11,13 +11,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// mostProbed is how many bytes of a text are looked through for weight_map.
+// mostProbed is the number of bytes in which isIndex searches for weight_map.
 const mostProbed = 1 << 20
 
-// isIndex reports whether data is an object with weight_map, in front of which no list
-// stands: models in JSON of other formats need not be looked through.
+// isIndex reports whether data is an object with weight_map and with no list before it. The search
+// ends at a list, so JSON models of other formats are not searched to their end.
 func isIndex(data []byte) bool {
-	l := &lexer{data: data[:min(len(data), mostProbed)]} // what matters of the text is checked when it is read
+	l := &lexer{data: data[:min(len(data), mostProbed)]} // the reader checks the text later
 	found := false
 	if l.next() != '{' {
 		return false
@@ -36,9 +36,9 @@ func isIndex(data []byte) bool {
 	return found
 }
 
-// index is which shard has which tensor.
+// index says in which shard each tensor is.
 type index struct {
-	shards []string          // in the order of their names
+	shards []string          // sorted by name
 	shard  map[string]string // by the tensor's name
 	meta   []graph.Pair
 }
@@ -85,7 +85,7 @@ func parseIndex(p *container.Problems, data []byte) index {
 	return ix
 }
 
-// beneath says why a name is none of a file beneath a folder.
+// beneath returns an error if name is not a path below a folder.
 func beneath(name string) error {
 	if name == "" || path.Clean(name) != name || strings.ContainsAny(name, "\\\x00") || !filepath.IsLocal(filepath.FromSlash(name)) || name == "." {
 		return errors.New("which is no path beneath the folder of the index")

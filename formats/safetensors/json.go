@@ -12,29 +12,28 @@ import (
 	"github.com/nacre-ml/nacre/formats/internal/container"
 )
 
-// maxDepth is how deep values lie in each other that are not looked into.
+// maxDepth is the most nested values in values that are skipped.
 const maxDepth = 100
 
-// lexer reads JSON, more strictly than package encoding/json: text must be Unicode, a
-// key occurs once, and numbers must be of the kind that is asked for. The first error
-// ends the text.
+// lexer reads JSON more strictly than package encoding/json: text must be Unicode, keys must not
+// repeat, and numbers must be of the expected kind. After the first error it reads no more.
 type lexer struct {
 	data []byte
 	at   int
-	base int // of data in the file
+	base int // offset of data in the file
 	err  error
-	off  int // of the error in the file
+	off  int // offset of the error in the file
 
-	// goes counts memory, and reports whether reading goes on; nil counts none.
+	// goes counts memory, and reports whether reading goes on. If it is nil, nothing is counted.
 	goes   func(bytes int) bool
 	needed int // bytes that goes has not counted yet
 }
 
-// portion is how many bytes are counted at once.
+// portion is the number of bytes that are counted at once.
 const portion = 16 << 10
 
-// newLexer returns a lexer of data that lies at an offset of a file, whose memory is counted
-// among the problems of the file.
+// newLexer returns a lexer of data, which begins at offset base of a file. Its memory is counted in
+// the budget of p.
 func newLexer(p *container.Problems, data []byte, base int) *lexer {
 	l := &lexer{data: data, base: base, goes: func(bytes int) bool { return p.Take(base, bytes) }}
 	if len(data) > maxHeader {
@@ -47,7 +46,7 @@ func newLexer(p *container.Problems, data []byte, base int) *lexer {
 	return l
 }
 
-// invalid is where text stops being UTF-8.
+// invalid returns the offset where text stops being UTF-8.
 func invalid(data []byte) int {
 	at := 0
 	for at < len(data) {
@@ -60,14 +59,14 @@ func invalid(data []byte) int {
 	return at
 }
 
-// fail ends reading because of what lies at a place of the data.
+// fail ends reading with an error at an offset of data.
 func (l *lexer) fail(at int, format string, args ...any) {
 	if l.err == nil {
 		l.err, l.off = fmt.Errorf(format, args...), l.base+at
 	}
 }
 
-// room counts memory before it is made. If it returns false, there is an error.
+// room counts memory before it is allocated. It returns false if there is an error.
 func (l *lexer) room(bytes int) bool {
 	if l.needed += bytes; l.needed >= portion || bytes == 0 {
 		l.settle()
@@ -75,7 +74,7 @@ func (l *lexer) room(bytes int) bool {
 	return l.err == nil
 }
 
-// settle counts what is not counted yet.
+// settle passes the bytes that are not counted yet to goes.
 func (l *lexer) settle() {
 	if l.err == nil && l.goes != nil && !l.goes(l.needed) {
 		l.fail(l.at, "the budget is spent")
@@ -83,7 +82,7 @@ func (l *lexer) settle() {
 	l.needed = 0
 }
 
-// next returns the next byte that is no white space; 0 at the end and after an error.
+// next returns the next byte that is not white space. At the end and after an error it returns 0.
 func (l *lexer) next() byte {
 	for l.err == nil && l.at < len(l.data) {
 		c := l.data[l.at]
@@ -95,7 +94,7 @@ func (l *lexer) next() byte {
 	return 0
 }
 
-// take passes a byte that must be next.
+// take skips the byte c. If the next byte is another, take fails and returns false.
 func (l *lexer) take(c byte) bool {
 	got := l.next()
 	switch {
@@ -111,7 +110,7 @@ func (l *lexer) take(c byte) bool {
 	return false
 }
 
-// end makes sure that nothing but white space is left.
+// end fails if anything but white space is left.
 func (l *lexer) end() {
 	l.settle()
 	if l.next(); l.err == nil && l.at < len(l.data) {
@@ -119,7 +118,8 @@ func (l *lexer) end() {
 	}
 }
 
-// How much memory an item of a list takes, and a key of an object beside.
+// The bytes of memory that an item of a list takes, and those that a key of an object takes in
+// addition.
 const (
 	itemBytes = 24
 	keyBytes  = 64
@@ -144,8 +144,8 @@ func (l *lexer) list(open, end byte, item func()) {
 	}
 }
 
-// object calls member at the value of every member, which it must pass. It is told
-// where the key stands.
+// object calls member at the value of every member of an object. member must skip the value; at is
+// the offset of the key. Duplicate keys fail.
 func (l *lexer) object(member func(key string, at int)) {
 	met := map[string]bool{}
 	l.list('{', '}', func() {
@@ -163,10 +163,10 @@ func (l *lexer) object(member func(key string, at int)) {
 	})
 }
 
-// array calls element at every element, which it must pass.
+// array calls element at every element. element must skip it.
 func (l *lexer) array(element func()) { l.list('[', ']', element) }
 
-// text passes a string.
+// text skips a string and returns it.
 func (l *lexer) text() string {
 	raw, plain := l.quoted()
 	if !l.room(len(raw)) {
@@ -197,11 +197,11 @@ func (l *lexer) text() string {
 	return string(out)
 }
 
-// escapes has the byte for every letter behind a backslash.
+// escapes has the byte for every letter after a backslash.
 var escapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// quoted reads a string and returns the bytes between the quotes, whose escapes are
-// valid; plain says that there are none.
+// quoted reads a string, and returns the bytes between the quotes. Their escapes are valid. plain
+// is true if there are none.
 func (l *lexer) quoted() (raw []byte, plain bool) {
 	if !l.take('"') {
 		return nil, true
@@ -233,8 +233,8 @@ func (l *lexer) quoted() (raw []byte, plain bool) {
 	return nil, true
 }
 
-// escape returns the length of an escape; 0 where it is none. Halves of a pair of
-// surrogates stand for nothing.
+// escape returns the length of an escape sequence, or 0 if it is invalid. Half of a surrogate pair
+// is invalid.
 func escape(b []byte) int {
 	if len(b) < 2 {
 		return 0
@@ -257,7 +257,7 @@ func escape(b []byte) int {
 	return 0
 }
 
-// hex4 returns the number of four hexadecimal digits; negative where they are none.
+// hex4 returns the number of four hexadecimal digits. It is negative if b does not begin with them.
 func hex4(b []byte) rune {
 	if len(b) < 4 || bytes.ContainsAny(b[:4], "+-_") {
 		return -1
@@ -269,7 +269,7 @@ func hex4(b []byte) rune {
 	return rune(v)
 }
 
-// number passes a number.
+// number skips a number and returns its text.
 func (l *lexer) number() []byte {
 	l.next()
 	begin := l.at
@@ -308,7 +308,7 @@ func (l *lexer) number() []byte {
 	return l.data[begin:l.at]
 }
 
-// count passes a number that is not negative and has no fraction or exponent.
+// count skips a number without sign, fraction and exponent, and returns it.
 func (l *lexer) count() uint64 {
 	if c := l.next(); l.err == nil && c != '-' && (c < '0' || c > '9') {
 		l.fail(l.at, "there is no number where a count is due")
@@ -335,7 +335,7 @@ func (l *lexer) count() uint64 {
 	return v
 }
 
-// skip passes any value.
+// skip skips any value.
 func (l *lexer) skip() { l.skipAt(0) }
 
 func (l *lexer) skipAt(depth int) {
@@ -368,7 +368,7 @@ func (l *lexer) skipAt(depth int) {
 	}
 }
 
-// appendText appends a string of JSON that escapes only what must be.
+// appendText appends a JSON string. It escapes only characters that need it.
 func appendText(b []byte, s string) []byte {
 	b = append(b, '"')
 	for _, c := range []byte(s) {
@@ -394,7 +394,7 @@ func appendText(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// textual says why a string cannot be one of JSON.
+// textual returns an error if a JSON string cannot hold s.
 func textual(s string) error {
 	if !utf8.ValidString(s) {
 		return errors.New("is not UTF-8")

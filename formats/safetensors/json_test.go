@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/formats/internal/container"
 )
 
-// TestSkip compares which texts are JSON with package encoding/json.
+// TestSkip compares with package encoding/json which texts are JSON.
 func TestSkip(t *testing.T) {
 	for _, s := range []string{`{}`, `[]`, ` { "a" : [ 1 , -2.5e+3 , true , null , "x\u00e9\ud83d\ude00\n" ] , "b" : {} } `, `0`, `-0`, `1e5`, `"\/"`, `false`,
 		``, ` `, `{`, `{"a"}`, `{"a":}`, `{"a":1,}`, `[1,]`, `[1 2]`, `01`, `-`, `1.`, `.5`, `1e`, `+1`, `tru`, `truex`, `"a`, `"\x"`, `"\u12"`, `"\u+123"`, "\"\n\"", `{} {}`, `nul`, `[}`, `{]`, `"\`} {

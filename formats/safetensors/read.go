@@ -15,15 +15,15 @@ import (
 // Name is the format's name.
 const Name = "safetensors"
 
-// maxHeader is how many bytes a header may have.
+// maxHeader is the most bytes of a header.
 const maxHeader = 100_000_000
 
 // metadataKey is the key of the metadata in a header.
 const metadataKey = "__metadata__"
 
-// Probe reports whether data begins with a header or is an index of shards. It must
-// be asked before formats that know a file by its first byte or two, which are the
-// length of a header here.
+// Probe reports whether data begins with a header, or is an index of shards. A file begins with the
+// length of its header, so Probe must be called before formats that recognise a file by its first
+// byte or two.
 func Probe(data []byte) bool {
 	if len(data) > 9 && binary.LittleEndian.Uint64(data) <= maxHeader {
 		l := &lexer{data: data, at: 8}
@@ -35,9 +35,9 @@ func Probe(data []byte) bool {
 	return isIndex(data)
 }
 
-// Read reads one file from memory, which the model keeps: every tensor is a view of
-// it. The error is the first problem, a *graph.Error with the offset in the file. An
-// index is refused, as its shards are files. Read takes memory within b, and ends with it.
+// Read reads one file from data. The model keeps data, and every tensor is a view of it. The error
+// is the first problem, a *graph.Error with the offset in the file. An index is refused, because
+// its shards are files. Read takes memory within the budget b. If its context ends, Read fails.
 func Read(b *budget.Budget, name string, data []byte) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
 	s := scan(b, name, data)
@@ -50,13 +50,13 @@ func Read(b *budget.Budget, name string, data []byte) (_ *graph.Model, err error
 // origin is the header of the file that a model was read from.
 type origin []byte
 
-// scanner finds what a file holds and what is wrong with it.
+// scanner reads the header of a file, and collects its problems.
 type scanner struct {
 	container.Problems
 	data []byte
 	header
 	raw   []byte // the header's bytes
-	begin int    // where payloads begin in the file
+	begin int    // offset of the payloads in the file
 }
 
 // header is the contents of a header: metadata and the entries of tensors.
@@ -67,13 +67,13 @@ type header struct {
 
 // entry is the description of a tensor in a header.
 type entry struct {
-	at         int // of the key in the file
+	at         int // offset of the key in the file
 	name       string
 	dtype      string
 	row        int // of dtypes
 	dims       []uint64
 	shape      tensor.Shape
-	begin, end uint64 // of the payload, from the first on
+	begin, end uint64 // of the payload, counted from the first payload
 }
 
 func scan(b *budget.Budget, name string, data []byte) *scanner {
@@ -116,10 +116,10 @@ func scan(b *budget.Budget, name string, data []byte) *scanner {
 	return s
 }
 
-// tensorBytes is how much memory a tensor takes beside its name and extents.
+// tensorBytes is the memory that a tensor takes, beside its name and extents.
 const tensorBytes = 768
 
-// parseHeader reads what a header says.
+// parseHeader reads a header.
 func parseHeader(l *lexer) header {
 	var h header
 	l.object(func(key string, at int) {
@@ -171,14 +171,14 @@ func parseEntry(l *lexer) entry {
 	return e
 }
 
-// counts passes an array of counts.
+// counts reads an array of counts.
 func (l *lexer) counts() []uint64 {
 	var list []uint64
 	l.array(func() { list = append(list, l.count()) })
 	return list
 }
 
-// check compares type, extents and number of bytes of a tensor.
+// check compares the type, the extents and the number of bytes of a tensor.
 func (s *scanner) check(e *entry) {
 	e.row = named(e.dtype)
 	if e.row < 0 {
@@ -203,7 +203,7 @@ func (s *scanner) check(e *entry) {
 	}
 }
 
-// places makes sure that payloads lie one behind the other and fill the file.
+// places checks that payloads follow each other without gaps and fill the file.
 func (s *scanner) places() {
 	end, size := uint64(0), uint64(len(s.data)-s.begin)
 	for _, e := range s.inOrder() {
@@ -243,7 +243,7 @@ func (s *scanner) model() *graph.Model {
 		begin, end := s.begin+int(e.begin), s.begin+int(e.end)
 		t, err := tensor.FromBytes(dtypes[e.row].dtype, e.shape, s.data[begin:end:end])
 		if err != nil {
-			panic(err) // check has made sure of it
+			panic(err) // check has compared them
 		}
 		m.Graph.Initializers[i] = &graph.Initializer{Name: e.name, Tensor: t,
 			Stored: &graph.Stored{DType: e.dtype, Offset: int64(begin)}}

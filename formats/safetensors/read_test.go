@@ -14,7 +14,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// file is a file of a header and n bytes of payload, which count up.
+// file returns a file of a header and n bytes of payload that count up.
 func file(header string, n int) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	b = append(b, header...)
@@ -137,7 +137,7 @@ func TestDTypes(t *testing.T) {
 	}
 }
 
-// TestDamaged reads a file cut off at every byte and with every bit turned.
+// TestDamaged reads a file cut at every byte, and with every bit flipped.
 func TestDamaged(t *testing.T) {
 	data := file(`{"__metadata__":{"a":"b"},"w":{"dtype":"F16","shape":[2,1],"data_offsets":[0,4]},"v":{"dtype":"U8","shape":[3],"data_offsets":[4,7]}}`, 7)
 	for n := range data {
@@ -154,8 +154,8 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// FuzzRead reads anything: an error or a model, of an amount of memory that goes with
-// the file's size, and a model is written as it was.
+// FuzzRead reads data. It gives an error or a model, with memory in proportion to the file. A model
+// is written as it was.
 func FuzzRead(f *testing.F) {
 	f.Add(file(`{"a":`+one+`}  `, 4))
 	f.Add(file(`{"__metadata__":{"a":"\u00e9"},"b":{"dtype":"F4","shape":[3],"data_offsets":[4,6]},"\ud83d\ude00":`+one+`}`, 6))
@@ -199,7 +199,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// clean reports whether no element is other bits than it needs to be.
+// clean reports whether every element has only one form in bits.
 func clean(m *graph.Model) bool {
 	for _, x := range m.Graph.Initializers {
 		d := x.Tensor.DType()
@@ -210,7 +210,7 @@ func clean(m *graph.Model) bool {
 	return true
 }
 
-// same compares tensors, by name, and metadata, by key.
+// same compares tensors by name, and metadata by key.
 func same(t *testing.T, got, want *graph.Model) {
 	t.Helper()
 	text := func(m *graph.Model) map[string]string {

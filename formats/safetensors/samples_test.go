@@ -16,7 +16,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// sample is a case of the samples that come with the format loom.
+// sample is a case of the samples for the format loom.
 type sample struct {
 	ID, Kind string
 	Files    map[string]string
@@ -38,8 +38,8 @@ func samples(t *testing.T, kinds string) (dir string, list []sample) {
 	return dir, list
 }
 
-// TestSamples reads files and, where they are given, compares the values of their
-// tensors. Files are written as they were.
+// TestSamples reads files, and compares the values of their tensors if the samples give them. Files
+// are written as they were.
 func TestSamples(t *testing.T) {
 	dir, list := samples(t, "safetensors universal")
 	for _, s := range list {
@@ -89,7 +89,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// loomF4 is what the codes of F4 are to Loom.
+// loomF4 has the numbers of Loom for the codes of F4.
 var loomF4 = []float64{0, 0.75, 1, 1.5, 2, 3, math.Inf(1), math.NaN(), math.Copysign(0, -1), -0.75, -1, -1.5, -2, -3, math.Inf(-1), math.NaN()}
 
 func value(t *testing.T, x *tensor.Tensor, i int) float32 {

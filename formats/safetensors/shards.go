@@ -16,21 +16,21 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// Names of files that a folder has.
+// The names of files in a folder.
 const (
 	indexFile  = "model.safetensors.index.json"
 	configFile = "config.json"
 	extension  = ".safetensors"
 )
 
-// maxConfig bounds, in bytes, the configurations of a folder.
+// maxConfig is the most bytes of a configuration in a folder.
 const maxConfig = 1 << 24
 
-// configFiles are the files of a folder whose text becomes metadata under their names.
+// configFiles are the files of a folder that become metadata. Their names are the keys.
 var configFiles = []string{configFile, "generation_config.json"}
 
-// Open opens a file, which the model keeps until it is closed, or the shards of an
-// index. Open takes memory within b, and ends with it.
+// Open opens a file, or the shards of an index. Closing the model closes f. Open takes memory
+// within the budget b. If its context ends, Open fails.
 func Open(b *budget.Budget, f *binio.File) (_ *graph.Model, err error) {
 	defer guard.At(f.Path).End(&err)
 	if !isIndex(f.Data) {
@@ -47,7 +47,7 @@ func Open(b *budget.Budget, f *binio.File) (_ *graph.Model, err error) {
 	return s.opened()
 }
 
-// ReadFiles is Read for models that may be an index, whose shards are names in files.
+// ReadFiles is Read for models that may be an index. The shards are names in files.
 func ReadFiles(b *budget.Budget, name string, data []byte, files fs.FS) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
 	if !isIndex(data) {
@@ -59,7 +59,7 @@ func ReadFiles(b *budget.Budget, name string, data []byte, files fs.FS) (_ *grap
 	return s.opened()
 }
 
-// Verify returns every problem of a file or of an index and its shards.
+// Verify returns every problem of a file, or of an index and its shards.
 func Verify(b *budget.Budget, f *binio.File) (problems []error) {
 	defer guard.At(f.Path).EndAll(&problems)
 	if !isIndex(f.Data) {
@@ -72,10 +72,10 @@ func Verify(b *budget.Budget, f *binio.File) (problems []error) {
 	return s.intact()
 }
 
-// OpenFolder opens the shards in a folder as one model: those that the index
-// model.safetensors.index.json names or, without one, every file *.safetensors. The
-// texts of config.json and of generation_config.json become metadata entries under their
-// names, of kind json. Links that lead out of the folder are refused.
+// OpenFolder opens the shards in a folder as one model: the shards in the index
+// model.safetensors.index.json or, if there is no index, every file *.safetensors. The texts of
+// config.json and generation_config.json become metadata entries of kind json, with the file names
+// as keys. Links that lead out of the folder are refused.
 func OpenFolder(b *budget.Budget, folder string) (_ *graph.Model, err error) {
 	defer guard.At(folder).End(&err)
 	s := setOf(b, folder, folder)
@@ -84,8 +84,8 @@ func OpenFolder(b *budget.Budget, folder string) (_ *graph.Model, err error) {
 	return s.opened()
 }
 
-// OpenFS is OpenFolder for the top folder of a file system. The name stands for it in
-// messages. Which links are followed is up to the file system.
+// OpenFS is OpenFolder for the top folder of a file system. Messages call the folder name. The file
+// system decides which links are followed.
 func OpenFS(b *budget.Budget, name string, files fs.FS) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
 	s := newSet(b, name, files)
@@ -106,11 +106,11 @@ func VerifyFolder(b *budget.Budget, folder string) (problems []error) {
 // set is the shards of a model.
 type set struct {
 	container.Problems
-	fsys  fs.FS    // nil when there is none
-	root  *os.Root // of fsys, if it is that of a folder
+	fsys  fs.FS    // nil if the folder cannot be opened
+	root  *os.Root // of fsys, for a folder of the operating system
 	files []*binio.File
 	model *graph.Model
-	from  map[string]string // the shard of each tensor that was met
+	from  map[string]string // the shard of each tensor so far
 	meta  map[graph.Pair]bool
 }
 
@@ -119,7 +119,7 @@ func newSet(b *budget.Budget, file string, fsys fs.FS) *set {
 		model: &graph.Model{Format: Name, File: file, Graph: &graph.Graph{}}, fsys: fsys}
 }
 
-// setOf returns a set in a folder, of the files that binio.Beneath opens.
+// setOf returns a set in a folder. binio.Beneath opens its files.
 func setOf(b *budget.Budget, file, folder string) *set {
 	s := newSet(b, file, nil)
 	root, err := os.OpenRoot(folder)
@@ -131,7 +131,8 @@ func setOf(b *budget.Budget, file, folder string) *set {
 	return s
 }
 
-// cause leaves out where a file system's error names the file, which its report does.
+// cause returns err without the file name of a file system's error, because the report names the
+// file.
 func cause(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -153,7 +154,7 @@ func (s *set) Close() error {
 	return err
 }
 
-// opened returns the model, which then closes the shards, or the first problem.
+// opened returns the model, or the first problem. Closing the model closes the shards.
 func (s *set) opened() (*graph.Model, error) {
 	if err := s.First(); err != nil {
 		return nil, err
@@ -167,14 +168,14 @@ func (s *set) opened() (*graph.Model, error) {
 	return s.model, nil
 }
 
-// unless closes the shards unless they are the model's.
+// unless closes the shards if no model owns them.
 func (s *set) unless() {
 	if s.model.Closer == nil {
 		s.Close()
 	}
 }
 
-// intact returns all problems, also that of a shard that lost bytes.
+// intact returns all problems. A shard that lost bytes is one of them.
 func (s *set) intact() []error {
 	err := container.Intact(func(yield func([]byte) bool) {
 		for _, f := range s.files {
@@ -189,7 +190,7 @@ func (s *set) intact() []error {
 	return s.All()
 }
 
-// folder adds what the top folder of the file system holds, if there is one.
+// folder adds the contents of the top folder of the file system, if there is one.
 func (s *set) folder() {
 	if s.fsys == nil {
 		return
@@ -252,7 +253,7 @@ func (s *set) config(name string) {
 	s.model.Meta = append(s.model.Meta, graph.Pair{Key: name, Kind: "json", Value: string(f.Data)})
 }
 
-// has reports whether the folder has a file. That it cannot be told is a problem.
+// has reports whether the folder has a file. If that cannot be determined, has records a problem.
 func (s *set) has(name string) bool {
 	_, err := fs.Lstat(s.fsys, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -261,7 +262,7 @@ func (s *set) has(name string) bool {
 	return err == nil
 }
 
-// open maps a file of the folder; nil after a problem.
+// open maps a file of the folder. After a problem it returns nil.
 func (s *set) open(name string) *binio.File {
 	f, err := s.find(name)
 	if err != nil {
@@ -280,7 +281,7 @@ func (s *set) find(name string) (*binio.File, error) {
 	return binio.Beneath(s.root, name)
 }
 
-// index opens the shards that an index names and compares what they have with it.
+// index opens the shards of an index, and compares their tensors with it.
 func (s *set) index(data []byte) {
 	p := container.Problems{File: s.File, Budget: container.Reading(s.Budget, len(data))}
 	ix := parseIndex(&p, data)

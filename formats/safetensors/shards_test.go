@@ -25,7 +25,7 @@ func folderOf(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// shard is a file of tensors of one byte.
+// shard returns a file of tensors of one byte.
 func shard(meta string, names ...string) string {
 	parts := []string{}
 	if meta != "" {

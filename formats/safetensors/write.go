@@ -15,9 +15,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Write writes the tensors and the text among the metadata of a model to one file.
-// The same model gives the same bytes. The error says everything that the format
-// cannot hold, before anything is written.
+// Write writes the tensors and the text metadata of a model to one file. The same model gives the
+// same bytes. If the format cannot hold the model, Write returns all reasons before it writes
+// anything.
 func Write(w io.Writer, m *graph.Model, o container.Options) (err error) {
 	defer guard.At(m.File).End(&err)
 	var r container.Refusals
@@ -70,7 +70,7 @@ func items(m *graph.Model, o container.Options, r *container.Refusals) []item {
 	return list
 }
 
-// holds says why a file cannot have a tensor of that name.
+// holds returns an error if a file cannot have a tensor called name.
 func holds(name string) error {
 	switch {
 	case name == "":
@@ -84,7 +84,7 @@ func holds(name string) error {
 	return nil
 }
 
-// metadata returns the text among the metadata of a model and refuses all else.
+// metadata returns the text metadata of a model, and refuses other metadata.
 func metadata(m *graph.Model, o container.Options, r *container.Refusals) []graph.Pair {
 	var list []graph.Pair
 	met := map[string]bool{}
@@ -106,8 +106,8 @@ func metadata(m *graph.Model, o container.Options, r *container.Refusals) []grap
 	return list
 }
 
-// restored returns the header that the file had which a model was read from and puts
-// the list in the order of its payloads; nil where there is none or it says otherwise.
+// restored returns the header of the file that a model was read from, and sorts list in the order
+// of its payloads. It returns nil if there is no such header, or if the model has changed.
 func restored(m *graph.Model, meta []graph.Pair, list []item) []byte {
 	raw, ok := m.Source.(origin)
 	if !ok {
@@ -133,7 +133,7 @@ func restored(m *graph.Model, meta []graph.Pair, list []item) []byte {
 	return raw
 }
 
-// newHeader puts the list in the order in which it is written, and says so in a header.
+// newHeader sorts list in the order of writing, and returns a header for it.
 func newHeader(meta []graph.Pair, list []item) []byte {
 	slices.SortFunc(list, func(a, b item) int { return cmp.Or(cmp.Compare(b.row, a.row), strings.Compare(a.name, b.name)) })
 	b := []byte{'{'}

@@ -24,8 +24,8 @@ func write(t *testing.T, m *graph.Model, o container.Options) []byte {
 	return b.Bytes()
 }
 
-// TestWriteOrder compares with the bytes that the reference writer gave for the same
-// tensors (safetensors 0.8.0 for Python), but for the order of metadata.
+// TestWriteOrder compares a file with the bytes of the reference writer for the same tensors
+// (safetensors 0.8.0 for Python), except for the order of metadata.
 func TestWriteOrder(t *testing.T) {
 	m := &graph.Model{Graph: &graph.Graph{Initializers: []*graph.Initializer{
 		zeros("b", tensor.Bool, 1), zeros("u8", tensor.U8, 1), zeros("i8", tensor.I8, 1), zeros("e5", tensor.F8E5M2, 1), zeros("e4", tensor.F8E4M3FN, 1),
@@ -60,8 +60,8 @@ func TestWriteMeta(t *testing.T) {
 	}
 }
 
-// TestWriteRestored writes files in an order of their own as they were, until a
-// tensor or the metadata is another.
+// TestWriteRestored writes files in their own order as they were, until a tensor or the metadata
+// changes.
 func TestWriteRestored(t *testing.T) {
 	data := file(`{ "v":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}, "w":{"dtype":"F32","shape":[1],"data_offsets":[3,7]}}`, 7)
 	read := func() *graph.Model {
