@@ -14,7 +14,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// newArchive checks everything that may keep a model from being written.
+// newArchive returns the archive of a model. Its error has every reason why the format cannot hold
+// the model.
 func newArchive(m *graph.Model, o container.Options) (*archive, error) {
 	var refused container.Refusals
 	a := &archive{man: manifest{major: major, format: formatName, chelisMin: "0.19.1", version: "nacre", graph: m.Graph.Name, module: ModuleName(m)}}
@@ -36,7 +37,7 @@ func newArchive(m *graph.Model, o container.Options) (*archive, error) {
 	return a, nil
 }
 
-// sourceSum returns the checksum of the file of an ONNX model; none of others.
+// sourceSum returns the checksum of an ONNX model's file. For other models it returns nil.
 func sourceSum(m *graph.Model, o container.Options) ([]byte, error) {
 	if m.Format != "onnx" || m.Raw == nil {
 		return nil, nil
@@ -46,7 +47,7 @@ func sourceSum(m *graph.Model, o container.Options) ([]byte, error) {
 	return h.Sum(nil), err
 }
 
-// facts takes what an ONNX model says by itself, and the checksum of its file.
+// facts takes the operator set of a model and the checksum of its file.
 func (a *archive) facts(m *graph.Model, sum []byte) {
 	if sum != nil {
 		a.man.source = digest(sum)
@@ -58,8 +59,8 @@ func (a *archive) facts(m *graph.Model, sum []byte) {
 	}
 }
 
-// drops refuses what the format has no place for, unless it is to be left out.
-// Metadata of the model and of tensors are looked at elsewhere.
+// drops refuses the parts of a model that the format cannot hold, unless the options leave them
+// out. Other functions check the metadata of the model and of tensors.
 func drops(m *graph.Model, o container.Options, refused *container.Refusals) {
 	for _, name := range sparse(m) {
 		refused.Add("initialiser %q is in sparse form, which the format does not have", name)
@@ -73,7 +74,7 @@ func drops(m *graph.Model, o container.Options, refused *container.Refusals) {
 	}
 }
 
-// settings takes from metadata what the manifest has.
+// settings sets fields of the manifest from metadata.
 func (a *archive) settings(m *graph.Model, o container.Options, refused *container.Refusals) {
 	fields := a.man.settings()
 	for _, p := range m.Meta {
@@ -94,7 +95,7 @@ func (a *archive) settings(m *graph.Model, o container.Options, refused *contain
 	}
 }
 
-// parse gives a field of the manifest the value of a text.
+// parse sets a field of the manifest from a text.
 func parse(value any, text string) (err error) {
 	switch v := value.(type) {
 	case *int64:
@@ -107,7 +108,7 @@ func parse(value any, text string) (err error) {
 	return err
 }
 
-// holds says why the format cannot hold a name.
+// holds returns an error if the format cannot hold a name.
 func holds(name string) error {
 	switch {
 	case name == "":
@@ -118,7 +119,7 @@ func holds(name string) error {
 	return nil
 }
 
-// held returns the text in a form that the manifest can hold.
+// held returns text in a form that the manifest can hold.
 func held(text, what string, o container.Options, refused *container.Refusals) string {
 	if utf8.ValidString(text) {
 		return text
@@ -129,7 +130,7 @@ func held(text, what string, o container.Options, refused *container.Refusals) s
 	return container.Escape(text, holds)
 }
 
-// tensors makes the entries, without their places.
+// tensors adds the entries, without their offsets.
 func (a *archive) tensors(list []*graph.Initializer, o container.Options, refused *container.Refusals) {
 	ids := NewIdentifiers()
 	names := o.Names(&graph.Graph{Initializers: list}, holds, refused)
@@ -196,8 +197,8 @@ func (a *archive) add(init *graph.Initializer, e entry, o container.Options, ref
 	a.payloads, a.man.tensors = append(a.payloads, p), append(a.man.tensors, e)
 }
 
-// place lays out the payload: as it was in the file that the model came from, if the
-// tensors still are as long, or else one after the other.
+// place sets the offsets in the payload. If all tensors are as long as in the archive that the
+// model came from, they keep their offsets. If not, they follow each other.
 func (a *archive) place(from any) {
 	list := a.man.tensors
 	o, ok := from.(*origin)

@@ -27,7 +27,8 @@ func dtypeOf(word string) (tensor.DType, bool) {
 	return tensor.Invalid, false
 }
 
-// wordOf returns the format's word for an element type, or Nacre's if it has none.
+// wordOf returns the format's word for an element type. If there is none, ok is false and word is
+// Nacre's.
 func wordOf(d tensor.DType) (word string, ok bool) {
 	for _, row := range dtypes {
 		if row.dtype == d {

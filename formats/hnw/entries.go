@@ -12,7 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// extents returns the shape, once it is known to be one.
+// extents returns the shape. The extents must have been checked.
 func (e *entry) extents() tensor.Shape {
 	s := make(tensor.Shape, len(e.shape))
 	for i, n := range e.shape {
@@ -21,13 +21,13 @@ func (e *entry) extents() tensor.Shape {
 	return s
 }
 
-// bytes are the elements of a tensor that the payload holds.
+// bytes returns the bytes of a tensor in the payload.
 func (r *reader) bytes(e *entry) []byte {
 	return r.payload[e.offset : e.offset+e.byteLen : e.offset+e.byteLen]
 }
 
-// entries checks what the manifest says of tensors, and returns those whose bytes are
-// theirs alone, in payload order.
+// entries checks the entries of tensors. It returns the entries with valid bytes that no other
+// tensor shares, in the order of the payload.
 func (r *reader) entries() []*entry {
 	ids, names := map[string]bool{}, map[string]bool{}
 	var list []*entry
@@ -68,7 +68,7 @@ func (r *reader) entries() []*entry {
 	return r.apart(list)
 }
 
-// typed checks the element type and that the length is what the shape needs.
+// typed checks the element type, and that the length is the one that type and shape need.
 func (r *reader) typed(e *entry) bool {
 	d, ok := dtypeOf(e.dtype)
 	if !ok {
@@ -93,7 +93,7 @@ func (r *reader) typed(e *entry) bool {
 	return ok
 }
 
-// placed checks where a tensor lies, and reports whether its bytes are there.
+// placed checks the offset and length of a tensor. It reports whether the file has its bytes.
 func (r *reader) placed(e *entry) bool {
 	switch {
 	case e.offset < 0 || e.byteLen < 0:
@@ -108,8 +108,8 @@ func (r *reader) placed(e *entry) bool {
 	return e.offset+e.byteLen <= int64(len(r.payload)) && e.byteLen <= math.MaxInt
 }
 
-// apart drops tensors that begin within others. If all tensors are in the list, what
-// lies between them must be zeros.
+// apart drops tensors that begin within others. If the list has all tensors, the bytes between them
+// must be zeros.
 func (r *reader) apart(list []*entry) []*entry {
 	all := len(list) == len(r.man.tensors)
 	var kept []*entry
@@ -137,14 +137,14 @@ func (r *reader) apart(list []*entry) []*entry {
 	return kept
 }
 
-// sums compares digests: of the payload, and of the tensors, of which no two share
-// bytes. It also looks for bytes that are no bool.
+// sums compares the digests of the payload and of the tensors. No two tensors in the list share
+// bytes. It also checks the bytes of bools.
 func (r *reader) sums(list []*entry) {
 	if r.enough() {
 		return
 	}
 	var got digest
-	var lost error // of the goroutine, whose faults are not the caller's
+	var lost error // of the goroutine; the caller's guard does not cover its faults
 	var whole sync.WaitGroup
 	defer whole.Wait()
 	whole.Go(func() {
@@ -186,8 +186,8 @@ func (r *reader) sums(list []*entry) {
 	}
 }
 
-// notBool is where a byte is neither 0 nor 1; negative when there is none, or the context of
-// b ends the search.
+// notBool returns the index of the first byte other than 0 and 1. It is negative if there is none,
+// or if the context of b ends.
 func notBool(b *budget.Budget, data []byte) int {
 	return container.Index(b, data, func(c byte) bool { return c > 1 })
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The kinds of failure, for errors.Is. Errors of reading a file that is there, such
-// as missing permission, are of none of them.
+// The kinds of failure, for errors.Is. If a file exists and cannot be read, for example for lack of
+// permission, the error is of none of these kinds.
 var (
 	ErrArchiveMissing  = errors.New("no weight archive")
 	ErrMalformed       = errors.New("malformed archive")
@@ -18,15 +18,15 @@ var (
 	ErrTensorChecksum  = errors.New("tensor checksum mismatch")
 )
 
-// Error says what is wrong with an archive or a tensor of it.
+// Error describes a fault of an archive or of one of its tensors.
 type Error struct {
 	Kind        error  // one of the kinds above
-	Module      string // that the archive belongs to; empty where it is not known
+	Module      string // of the archive; empty if it is not known
 	Initializer string // the tensor's name in the ONNX model; empty for the archive as a whole
 	Err         error
 }
 
-// Error is one line: kind, module, initialiser, what is wrong. Long names are cut.
+// Error returns one line: kind, module, initialiser, fault. Long names are cut.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Kind.Error())
@@ -40,5 +40,5 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the kind and the cause.
+// Unwrap returns the kind and the cause.
 func (e *Error) Unwrap() []error { return []error{e.Kind, e.Err} }

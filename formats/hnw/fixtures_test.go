@@ -18,14 +18,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// kinds are the names of the error kinds in the samples' manifest.
+// kinds maps the names in the samples' manifest to kinds of errors.
 var kinds = map[string]error{
 	"archive_missing": ErrArchiveMissing, "archive_malformed": ErrMalformed, "archive_version_unsupported": ErrVersion,
 	"archive_checksum_mismatch": ErrArchiveChecksum, "tensor_missing": ErrTensorMissing,
 	"tensor_metadata_mismatch": ErrTensorMetadata, "tensor_checksum_mismatch": ErrTensorChecksum,
 }
 
-// kindOf is the one kind of an error.
+// kindOf returns the name of an error's only kind.
 func kindOf(t *testing.T, err error) string {
 	t.Helper()
 	var found []string
@@ -60,7 +60,7 @@ type sample struct {
 	File, Expect, Kind, Recommend string
 	AlsoOK                        []string        `json:"also_ok"`
 	PayloadStart                  int64           `json:"payload_start"`
-	Tensors                       json.RawMessage // a list, or how many there are
+	Tensors                       json.RawMessage // a list, or their number
 	Model                         string
 	Kinds                         []string
 }
@@ -164,7 +164,7 @@ func compare(t *testing.T, got *graph.Initializer, want sampleTensor, data []byt
 	}
 }
 
-// chelisOnly are types that Chelis reads and archives do not have.
+// chelisOnly has types that Chelis reads and archives do not have.
 var chelisOnly = map[string]tensor.DType{"f16": tensor.F16, "bf16": tensor.BF16, "i16": tensor.I16, "i8": tensor.I8}
 
 func TestFixtureLookups(t *testing.T) {
@@ -241,8 +241,7 @@ func TestFixtureMismatch(t *testing.T) {
 	}
 }
 
-// TestFixtureExports writes the weights of every model, and finds in them what the
-// samples say.
+// TestFixtureExports writes the weights of every model, and compares the archive with the samples.
 func TestFixtureExports(t *testing.T) {
 	dir := fixtures.Dir(t, Name)
 	var golden struct {

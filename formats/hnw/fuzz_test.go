@@ -10,8 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// FuzzRead reads hostile archives, as they are and with digests of manifest and payload
-// that are right.
+// FuzzRead reads hostile archives, as they are and with correct digests of manifest and payload.
 func FuzzRead(f *testing.F) {
 	f.Add(rewritten(f, small(f)), false)
 	f.Add(rewritten(f, small(f)), true)
@@ -43,8 +42,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// resealed gives an archive the digests that its manifest and payload have, where they
-// can be found.
+// resealed returns an archive with correct digests of its manifest and payload, if these can be
+// found.
 func resealed(data []byte) []byte {
 	r := &reader{data: data}
 	headerLen, manifestLen, ok := r.header()

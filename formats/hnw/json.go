@@ -44,7 +44,7 @@ func separated(b []byte, i int) []byte {
 	return b
 }
 
-// short has the letter that stands behind a backslash for a character.
+// short has the letter after the backslash for each character with a short escape.
 var short = map[byte]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
 func appendText(b []byte, s string) []byte {

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// Words of the format.
+// The words of the format.
 const (
 	formatName   = "hydronnx-weights"
 	layoutWord   = "onnx-row-major"
@@ -58,21 +58,21 @@ type entry struct {
 	sum      digest
 	shape    []int64
 
-	at     int  // of the entry in the file
+	at     int  // offset of the entry in the file
 	broken bool // some keys are missing or have values of another type
 }
 
-// unset is the major version where the manifest has none.
+// unset is the major version of a manifest that has none.
 const unset = math.MinInt64
 
-// field is a key of a JSON object and what its value is kept in: *int64, *string,
-// *digest, *[]int64, *[]entry or, for an object, []field.
+// field is a key of a JSON object and the variable for its value: *int64, *string, *digest,
+// *[]int64, *[]entry or, for an object, []field.
 type field struct {
 	key   string
 	value any
 }
 
-// fields are the keys of the manifest, all of which it must have, in their order.
+// fields returns the keys of the manifest, sorted. A manifest must have all of them.
 func (m *manifest) fields() []field {
 	return []field{
 		{"format", []field{{"major", &m.major}, {"minor", &m.minor}, {"name", &m.format}}},
@@ -84,7 +84,7 @@ func (m *manifest) fields() []field {
 	}
 }
 
-// fields are the keys of a tensor's entry, in their order.
+// fields returns the keys of a tensor's entry, sorted.
 func (e *entry) fields() []field {
 	return []field{
 		{"byte_len", &e.byteLen}, {"consumer", &e.consumer}, {"dtype", &e.dtype}, {"encoding", &e.encoding},
@@ -93,8 +93,7 @@ func (e *entry) fields() []field {
 	}
 }
 
-// settings are the fields that metadata of a model hold, under keys such as
-// module.name.
+// settings returns the fields that a model has as metadata, with keys such as module.name.
 func (m *manifest) settings() []field {
 	var list []field
 	for _, group := range m.fields() {

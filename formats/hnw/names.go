@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// reserved are the identifiers that Chelis has for itself.
+// reserved has the identifiers that Chelis reserves.
 var reserved = set(`def sig type dim macro match with fn module import export if then else grad vmap jit
 	realize copy tensor cast cast_trunc par do quote unquote splice true false effect handler perform resume borrow
 	reshape permute insert expand pad shrink stride concat split gather scatter_replace scatter_elements where clamp
@@ -25,9 +25,9 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// identifier returns a name as a Chelis value may be called. A digit goes where Chelis would
-// refuse it: behind a first part of two to four letters, which it takes for a
-// namespace, behind the name of a type at the end, and behind words of its own.
+// identifier returns name as the name of a Chelis value. It adds a digit where Chelis would refuse
+// the name: after a first part of two to four letters, because Chelis takes it for a namespace;
+// after a type at the end; and after a reserved word.
 func identifier(name string) string {
 	parts := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !alphanumeric(r) })
 	if len(parts) == 0 {
@@ -59,16 +59,16 @@ func alphanumeric(r rune) bool {
 // Identifiers gives out names for values of Chelis, each once.
 type Identifiers struct {
 	taken map[string]bool
-	next  map[string]int // by identifier, the number to try behind it
+	next  map[string]int // by identifier, the last number tried after it
 }
 
-// NewIdentifiers returns the names of a module in which none is taken yet.
+// NewIdentifiers returns the names of a module, with none taken.
 func NewIdentifiers() *Identifiers {
 	return &Identifiers{taken: map[string]bool{}, next: map[string]int{}}
 }
 
-// Of returns a name for a value that a graph calls name. An archive and the module
-// emitted beside it give the same names to the same initialisers.
+// Of returns a name for a value that a graph calls name. An archive and the module beside it give
+// the same names to the same initialisers.
 func (ids *Identifiers) Of(name string) string {
 	base := identifier(name)
 	id := base
@@ -80,8 +80,8 @@ func (ids *Identifiers) Of(name string) string {
 	return id
 }
 
-// ModuleName returns the module of a model that does not say its own: named like the
-// file, or else like the graph.
+// ModuleName returns the module of a model without one in its metadata. It is named after the file
+// or, if that gives no name, after the graph.
 func ModuleName(m *graph.Model) string {
 	base := filepath.Base(m.File)
 	for _, name := range []string{strings.TrimSuffix(base, filepath.Ext(base)), m.Graph.Name} {
@@ -92,11 +92,11 @@ func ModuleName(m *graph.Model) string {
 	return "Hydronnx.Model"
 }
 
-// pascal returns a name in PascalCase: words begin where they do in the name, and at
-// capital letters behind small ones.
+// pascal returns a name in PascalCase. Words begin as in the name, and at capital letters after
+// small ones.
 func pascal(name string) string {
 	var b strings.Builder
-	before := ' ' // what stands before the rune
+	before := ' ' // the rune before
 	for _, r := range name {
 		if !alphanumeric(r) {
 			before = ' '

@@ -20,7 +20,7 @@ import (
 // Name is the format's name.
 const Name = "hnw"
 
-// Parts of the layout.
+// Constants of the layout.
 const (
 	magic      = "HNXWGT\x00"
 	major      = 1
@@ -28,7 +28,7 @@ const (
 	align      = 64
 )
 
-// origin is where an archive has what its manifest does not say.
+// origin has the facts of an archive that a model cannot hold.
 type origin struct {
 	extension int // bytes
 	minor     int64
@@ -37,11 +37,10 @@ type origin struct {
 	end       int64 // of the payload
 }
 
-// Probe reports whether data begins as an archive of any version does.
+// Probe reports whether data begins like an archive of any version.
 func Probe(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
 
-// Open maps an archive and reads it. A file that is not there is of the kind
-// ErrArchiveMissing.
+// Open maps an archive and reads it. If there is no file, the error is of kind ErrArchiveMissing.
 func Open(b *budget.Budget, path string) (_ *graph.Model, err error) {
 	defer guard.At(path).End(&err)
 	f, err := binio.Open(path)
@@ -60,9 +59,9 @@ func Open(b *budget.Budget, path string) (_ *graph.Model, err error) {
 	return m, nil
 }
 
-// Read reads an archive, of which tensors become views. Every byte of it is
-// checked. Errors have one of the kinds of this package, unless they are of the budget: Read
-// takes memory within b, and ends with it.
+// Read reads an archive from data. Its tensors are views of data. Read checks every byte. Errors
+// have one of the kinds of this package, unless they are of the budget. Read takes memory within
+// the budget b. If its context ends, Read fails.
 func Read(b *budget.Budget, name string, data []byte) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
 	r := newReader(b, name, data)
@@ -73,8 +72,8 @@ func Read(b *budget.Budget, name string, data []byte) (_ *graph.Model, err error
 	return m, nil
 }
 
-// Verify returns every problem of an archive that can be found. Tensors that overlap
-// others are not compared with their digests. Verify takes memory within b, and ends with it.
+// Verify returns every problem found in an archive. It does not compare tensors that overlap others
+// with their digests. Verify takes memory within the budget b. If its context ends, Verify stops.
 func Verify(b *budget.Budget, name string, data []byte) (problems []error) {
 	defer guard.At(name).EndAll(&problems)
 	r := newReader(b, name, data)
@@ -87,10 +86,10 @@ func Verify(b *budget.Budget, name string, data []byte) (problems []error) {
 type reader struct {
 	problems container.Problems
 	data     []byte
-	all      bool // go on behind the first problem
+	all      bool // go on after the first problem
 	man      manifest
-	payload  []byte // as much of it as there is
-	start    int    // of the payload
+	payload  []byte // up to the end of the file
+	start    int    // offset of the payload
 }
 
 func newReader(b *budget.Budget, name string, data []byte) *reader {
@@ -109,10 +108,10 @@ func (r *reader) add(off int, kind error, initializer, format string, args ...an
 	r.problems.Add(off, class, "%w", &Error{kind, r.man.module, initializer, fmt.Errorf(format, args...)})
 }
 
-// enough reports whether there is no reason to go on.
+// enough reports whether reading stops here.
 func (r *reader) enough() bool { return !r.problems.Goes() || !r.all && r.problems.First() != nil }
 
-// read returns the model, unless there is a problem.
+// read returns the model, or nil if there is a problem.
 func (r *reader) read() *graph.Model {
 	headerLen, manifestLen, ok := r.header()
 	if !ok || r.enough() {
@@ -136,7 +135,7 @@ func (r *reader) read() *graph.Model {
 	return r.model(headerLen - headerSize)
 }
 
-// sum returns the digest of data, or of a part of it if reading ends.
+// sum returns the digest of data. If the context ends, it is the digest of a part.
 func (r *reader) sum(data []byte) (d digest) {
 	h := sha256.New()
 	_ = container.Sum(r.problems.Budget, h, data)
@@ -144,7 +143,7 @@ func (r *reader) sum(data []byte) (d digest) {
 	return d
 }
 
-// header reads the bytes before the manifest; ok says that the manifest can be found.
+// header reads the bytes before the manifest. ok is true if the manifest can be found.
 func (r *reader) header() (headerLen, manifestLen int, ok bool) {
 	if n := min(len(r.data), len(magic)); string(r.data[:n]) != magic[:n] {
 		r.bad(0, ErrMalformed, "it does not begin with %q", magic)
@@ -172,14 +171,14 @@ func (r *reader) header() (headerLen, manifestLen int, ok bool) {
 	return int(first), int(second), true
 }
 
-// zeros reports the first byte of a range that is not zero.
+// zeros reports the first nonzero byte of a range.
 func (r *reader) zeros(from, to int, what string) {
 	if i := container.Index(r.problems.Budget, r.data[from:to], func(c byte) bool { return c != 0 }); i >= 0 {
 		r.bad(from+i, ErrMalformed, "%s must be zeros", what)
 	}
 }
 
-// manifest reads the JSON text and reports whether the payload can be found.
+// manifest reads the JSON text. It reports whether the payload can be found.
 func (r *reader) manifest(text []byte, base int) bool {
 	type noted struct {
 		off, tensor int
@@ -227,7 +226,7 @@ func (r *reader) manifest(text []byte, base int) bool {
 	return true
 }
 
-// extent finds the payload, which begins behind offset end.
+// extent finds the payload. It begins after offset end, where the manifest ends.
 func (r *reader) extent(end int) {
 	size := uint64(len(r.data))
 	start := (uint64(end) + align - 1) / align * align
@@ -245,7 +244,7 @@ func (r *reader) extent(end int) {
 	}
 }
 
-// model returns what was read.
+// model returns the model of an archive.
 func (r *reader) model(extension int) *graph.Model {
 	man := &r.man
 	o := &origin{extension: extension, minor: man.minor, end: man.payloadLen}
@@ -272,7 +271,7 @@ func (r *reader) model(extension int) *graph.Model {
 	return m
 }
 
-// Keys of what a tensor's metadata hold.
+// The keys of a tensor's metadata.
 const (
 	idKey       = "id"
 	consumerKey = "consumer"

@@ -16,7 +16,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// small is a model of every element type, with values that must keep their bits.
+// small returns a model of every element type, with values that must keep their bits.
 func small(t testing.TB) *graph.Model {
 	t.Helper()
 	of := func(d tensor.DType, b []byte, shape ...int) *tensor.Tensor {
@@ -48,7 +48,7 @@ func small(t testing.TB) *graph.Model {
 	}}}
 }
 
-// sealed is an archive of a manifest, in which SUM stands for the payload's digest.
+// sealed returns an archive with a manifest. SUM in text stands for the payload's digest.
 func sealed(text string, payload []byte) []byte {
 	total := sha256.Sum256(payload)
 	text = strings.ReplaceAll(text, "SUM", digest(total).String())
@@ -61,14 +61,14 @@ func sealed(text string, payload []byte) []byte {
 	return append(append(b, make([]byte, -len(b)&(align-1))...), payload...)
 }
 
-// text is a manifest around entries of tensors.
+// text returns a manifest with entries of tensors.
 func text(payload int, entries ...string) string {
 	return fmt.Sprintf(`{"format":{"major":1,"minor":0,"name":"hydronnx-weights"},"module":{"generated_source_sha256":"%064d","name":"Hydronnx.M"},`+
 		`"payload":{"byte_len":%d,"sha256":"SUM"},"producer":{"chelis_min":"0.19.1","hydronnx_version":"t","onnx_opset":17},`+
 		`"source":{"graph_name":"g","onnx_sha256":"%064d"},"tensors":[%s]}`, 0, payload, 0, strings.Join(entries, ","))
 }
 
-// tensorText is the entry of a tensor of int32.
+// tensorText returns the entry of a tensor of int32.
 func tensorText(id string, offset, bytes int, shape string, content []byte) string {
 	return fmt.Sprintf(`{"byte_len":%d,"consumer":"c","dtype":"i32","encoding":"raw-le","id":%q,"layout":"onnx-row-major","offset":%d,"onnx_name":%q,"sha256":"%v","shape":[%s]}`,
 		bytes, id, offset, "N"+id, digest(sha256.Sum256(content)), shape)
@@ -145,7 +145,7 @@ func TestReadRefused(t *testing.T) {
 	}
 }
 
-// TestVerifyFindsAll breaks an archive in many places at once.
+// TestVerifyFindsAll damages an archive in many places at once.
 func TestVerifyFindsAll(t *testing.T) {
 	data := rewritten(t, small(t))
 	m, err := Read(nil, "", data)
@@ -158,7 +158,7 @@ func TestVerifyFindsAll(t *testing.T) {
 		}
 	}
 	data[headerSize-1]++ // digest of the payload
-	data[16]++           // of the manifest
+	data[16]++           // digest of the manifest
 	var missing []string
 	all := fmt.Sprint(Verify(nil, "", data))
 	for _, want := range []string{"the manifest has SHA-256", "the header says that the payload", "the payload has SHA-256", `"conv.weight": the tensor`,
@@ -172,7 +172,7 @@ func TestVerifyFindsAll(t *testing.T) {
 	}
 }
 
-// TestManyProblems bounds what a manifest of broken entries costs.
+// TestManyProblems checks that a manifest of broken entries gives a bounded list of problems.
 func TestManyProblems(t *testing.T) {
 	entries := make([]string, 20000)
 	for i := range entries {
@@ -184,8 +184,7 @@ func TestManyProblems(t *testing.T) {
 	}
 }
 
-// TestDamaged cuts an archive at every byte and flips every bit: all of it is covered by
-// a check.
+// TestDamaged cuts an archive at every byte and flips every bit. Some check must find each change.
 func TestDamaged(t *testing.T) {
 	data := rewritten(t, small(t))
 	for n := range data {

@@ -115,7 +115,7 @@ func decoded(t *testing.T, x goldenTensor) *tensor.Tensor {
 	return nil
 }
 
-// given is a tensor as sessions take it.
+// given returns a tensor in the form that sessions take.
 func given(t *testing.T, x *tensor.Tensor) *nacre.Tensor {
 	t.Helper()
 	y, err := nacre.FromBytes(nacre.DType(x.DType()), x.Bytes(), x.Shape()...)
@@ -125,8 +125,8 @@ func given(t *testing.T, x *tensor.Tensor) *nacre.Tensor {
 	return y
 }
 
-// distance is the largest difference of two tensors of one type and shape, relative to
-// numbers above 1.
+// distance returns the largest difference of two tensors of one type and shape, relative to numbers
+// above 1.
 func distance(a, b *nacre.Tensor) float64 {
 	if a == nil || a.DType() != b.DType() || !slices.Equal(a.Shape(), b.Shape()) {
 		return math.Inf(1)

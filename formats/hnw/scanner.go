@@ -10,29 +10,29 @@ import (
 	"github.com/nacre-ml/nacre/formats/internal/container"
 )
 
-// Bounds of what a scanner looks into.
+// Limits of the scanner.
 const (
 	maxNotes = 1000
-	maxDepth = 64 // of values under keys that are not known
+	maxDepth = 64 // of values of unknown keys
 )
 
-// scanner reads canonical JSON, and nothing else. What is wrong with a value is
-// noted, and reading goes on behind it; what is no canonical JSON ends reading.
+// scanner reads canonical JSON only. A problem of a value is noted, and reading goes on after the
+// value. Text that is not canonical JSON ends reading.
 type scanner struct {
 	data   []byte
 	goes   func(bytes int) bool // counts memory, and reports whether reading goes on
 	off    int
-	path   []string // of keys around
+	path   []string // the keys around
 	index  int      // of the tensor around; negative outside
 	note   func(off int, kind error, format string, args ...any)
 	minor  *int64 // version of the format, once it is read
 	noted  int
-	within int // of those noted, in entries of tensors
+	within int // problems noted in entries of tensors
 	failed bool
 }
 
-// manifest reads the whole text and reports whether all that stands outside of the
-// entries of tensors was there.
+// manifest reads the whole text. It reports whether everything outside the entries of tensors is
+// present and valid.
 func (s *scanner) manifest(m *manifest) bool {
 	s.minor, s.index = &m.minor, -1
 	if bytes.HasPrefix(s.data, []byte("\ufeff")) {
@@ -50,7 +50,7 @@ func (s *scanner) manifest(m *manifest) bool {
 	return !s.failed && s.noted == s.within
 }
 
-// invalid is where text stops being UTF-8; negative when it does not.
+// invalid returns the offset where text stops being UTF-8, or -1.
 func invalid(data []byte) int {
 	if utf8.Valid(data) {
 		return -1
@@ -74,7 +74,7 @@ func (s *scanner) fail(off int, format string, args ...any) {
 	}
 }
 
-// wrong notes a problem of the value at hand.
+// wrong notes a problem of the current value.
 func (s *scanner) wrong(off int, kind error, format string, args ...any) {
 	if s.failed {
 		return
@@ -91,7 +91,7 @@ func (s *scanner) wrong(off int, kind error, format string, args ...any) {
 	s.note(off, kind, "%s "+format, append([]any{where}, args...)...)
 }
 
-// peek returns the next byte; 0 at the end and after a failure.
+// peek returns the next byte. At the end and after a failure it returns 0.
 func (s *scanner) peek() byte {
 	if s.failed || s.off == len(s.data) || s.off%container.Piece == 0 && s.ended(0) {
 		return 0
@@ -111,7 +111,8 @@ func (s *scanner) take(c byte) {
 	}
 }
 
-// more reads the comma between members, or the bracket that ends them.
+// more reads a comma between members and returns true, or the bracket at their end and returns
+// false.
 func (s *scanner) more(end byte) bool {
 	if s.peek() == ',' {
 		s.off++
@@ -121,7 +122,7 @@ func (s *scanner) more(end byte) bool {
 	return false
 }
 
-// value reads the next value into what a field keeps it in.
+// value reads the next value into the variable of a field.
 func (s *scanner) value(value any) {
 	at, c := s.off, s.peek()
 	want := ""
@@ -175,20 +176,20 @@ func (s *scanner) value(value any) {
 	s.wrong(at, ErrMalformed, "must be %s", want)
 }
 
-// How much memory an item of a list takes, and what an entry takes beside.
+// The bytes of memory that an item of a list takes, and those that an entry takes in addition.
 const (
 	itemBytes  = 24
 	entryBytes = 1 << 10
 )
 
-// ended reports whether reading ends because memory for that many bytes, or the time, is
-// spent.
+// ended counts bytes. It reports whether reading ends, because the budget is spent or its context
+// has ended.
 func (s *scanner) ended(bytes int) bool {
 	s.failed = s.failed || !s.goes(bytes)
 	return s.failed
 }
 
-// entry reads what is said of a tensor.
+// entry reads the entry of a tensor.
 func (s *scanner) entry(i int) entry {
 	if s.ended(entryBytes) {
 		return entry{broken: true}
@@ -219,7 +220,7 @@ func (s *scanner) list(member func(i int)) {
 	}
 }
 
-// members reads the keys of an object, which must be sorted.
+// members reads the members of an object. Their keys must be sorted.
 func (s *scanner) members(member func(at int, key string)) {
 	s.take('{')
 	if s.peek() == '}' {
@@ -247,7 +248,7 @@ func (s *scanner) members(member func(at int, key string)) {
 	}
 }
 
-// object reads an object that must have those keys.
+// object reads an object with the keys of fields. A missing key is a problem.
 func (s *scanner) object(fields []field) {
 	start := s.off
 	var lacking []string
@@ -274,7 +275,7 @@ func (s *scanner) object(fields []field) {
 	}
 }
 
-// unknown passes over a key that the format does not have, or not yet.
+// unknown notes a key that the format does not have, or not yet, and skips its value.
 func (s *scanner) unknown(at int, key string) {
 	if *s.minor > 0 {
 		s.wrong(at, ErrVersion, "has the key %.80q, which version 1.0 of the format does not have", key)
@@ -314,7 +315,7 @@ func (s *scanner) skip(depth int) {
 	}
 }
 
-// integer reads a number that has no fraction, exponent or needless zeros.
+// integer reads a number without fraction, exponent and leading zeros.
 func (s *scanner) integer() int64 {
 	at := s.off
 	for s.off++; '0' <= s.peek() && s.peek() <= '9'; s.off++ {
@@ -331,11 +332,11 @@ func (s *scanner) integer() int64 {
 	return n
 }
 
-// text reads a string that escapes only what it must, in the shortest way.
+// text reads a string. It accepts only escapes that are needed, in their shortest form.
 func (s *scanner) text() string {
 	s.take('"')
 	from := s.off
-	var b []byte // what stood before from, where that has escapes
+	var b []byte // the text before from, if it has escapes
 	for !s.failed {
 		switch c := s.peek(); {
 		case c == '"':
@@ -374,7 +375,7 @@ var escapes = func() map[string]byte {
 	return m
 }()
 
-// escape reads what a backslash begins.
+// escape reads an escape and appends its character to b.
 func (s *scanner) escape(b []byte) []byte {
 	rest := s.data[s.off:]
 	for _, n := range []int{2, 6} {

@@ -11,8 +11,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Lookup returns the tensor of an id, which must have that element type and shape.
-// Errors are of the kinds ErrTensorMissing and ErrTensorMetadata.
+// Lookup returns the tensor with an id. It must have element type d and the given shape. Errors are
+// of the kinds ErrTensorMissing and ErrTensorMetadata.
 func Lookup(archive *graph.Model, id string, d tensor.DType, shape tensor.Shape) (_ *tensor.Tensor, err error) {
 	defer guard.At(archive.File).End(&err)
 	for _, init := range archive.Graph.Initializers {
@@ -27,11 +27,10 @@ func Lookup(archive *graph.Model, id string, d tensor.DType, shape tensor.Shape)
 	return nil, about(archive, ErrTensorMissing, "", "no tensor has the id %q", id)
 }
 
-// Match compares every initialiser of a model, also of graphs within its nodes, with
-// the tensor of that name of an archive. Errors are of the kinds ErrTensorMissing
-// and ErrTensorMetadata, joined where there are several. Tensors that the model does
-// not have are no error, and neither is an archive that was made from other bytes of
-// the model: its weights fit all the same.
+// Match compares every initialiser of a model, with its subgraphs, with the tensor of the same name
+// in an archive. Errors are of the kinds ErrTensorMissing and ErrTensorMetadata, and are joined.
+// The archive may have tensors that the model lacks. It may have been made from another file of the
+// model, because its weights fit anyway.
 func Match(archive, model *graph.Model) (err error) {
 	defer guard.At(archive.File).End(&err)
 	var list []error
@@ -55,9 +54,9 @@ func Match(archive, model *graph.Model) (err error) {
 	return errors.Join(list...)
 }
 
-// Replace opens an archive that must Match a model, and gives its tensors to the
-// model's initialisers, as views. Closing the model closes the archive. After an error
-// the model is as it was. Replace takes memory within b, and ends with it.
+// Replace opens an archive, which must Match the model, and makes its tensors the tensors of the
+// model's initialisers, as views. Closing the model closes the archive. After an error the model is
+// unchanged. Replace takes memory within the budget b. If its context ends, Replace fails.
 func Replace(b *budget.Budget, model *graph.Model, path string) (err error) {
 	defer guard.At(model.File).End(&err)
 	archive, err := Open(b, path)
@@ -78,7 +77,7 @@ func Replace(b *budget.Budget, model *graph.Model, path string) (err error) {
 
 type closers [2]io.Closer
 
-// Close closes what is there of both.
+// Close closes both; each may be nil.
 func (c closers) Close() error {
 	var err error
 	for _, x := range c {
@@ -89,7 +88,7 @@ func (c closers) Close() error {
 	return err
 }
 
-// about returns an error of an archive's tensor.
+// about returns an error about an archive's tensor.
 func about(archive *graph.Model, kind error, initializer, format string, args ...any) error {
 	module, _ := value(archive.Meta, "module.name")
 	return &Error{kind, module, initializer, fmt.Errorf(format, args...)}
@@ -104,7 +103,7 @@ func same(t *tensor.Tensor, d tensor.DType, shape tensor.Shape) error {
 	return fmt.Errorf("is %s%v, and %s%v is wanted", have, t.Shape(), want, shape)
 }
 
-// value returns the text of a key, if it is there.
+// value returns the text of a key. ok is false if there is none.
 func value(meta []graph.Pair, key string) (text string, ok bool) {
 	for _, p := range meta {
 		if p.Key == key {
@@ -122,15 +121,15 @@ func tensors(m *graph.Model) map[string]*tensor.Tensor {
 	return has
 }
 
-// initializers lists those of all graphs of a model: of the main graph, then of
-// graphs within nodes, then of functions.
+// initializers lists the initialisers of all graphs of a model: of the main graph, then of
+// subgraphs, then of graphs in functions.
 func initializers(m *graph.Model) []*graph.Initializer {
 	var list []*graph.Initializer
 	graphs(m, func(g *graph.Graph) { list = append(list, g.Initializers...) })
 	return list
 }
 
-// sparse lists the names of initialisers in sparse form.
+// sparse lists the names of sparse initialisers.
 func sparse(m *graph.Model) []string {
 	var list []string
 	graphs(m, func(g *graph.Graph) {

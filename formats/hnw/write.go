@@ -12,12 +12,12 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// Write writes a model's initializers as an archive, and reads each of them twice. An
-// archive that was read and not changed becomes the same bytes again. Element types,
-// names, metadata and graphs that the format cannot hold are errors, joined, before
-// anything is written; the options say which of them are mapped or left out instead.
-// Options.Rename escapes texts that are no UTF-8, and with one name of a tensor all of
-// them, as container.Escape does.
+// Write writes a model's initializers as an archive. It reads each of them twice. An archive that
+// was read and not changed is written with the same bytes. Element types, names, metadata and
+// graphs that the format cannot hold are errors; Write returns them joined, before it writes
+// anything. The options convert or leave out such parts instead. Options.Rename escapes texts that
+// are not UTF-8. If one name of a tensor is not, it escapes the names of all tensors, as
+// container.Escape does.
 func Write(w io.Writer, m *graph.Model, o container.Options) (err error) {
 	defer guard.At(m.File).End(&err)
 	a, err := newArchive(m, o)
@@ -54,11 +54,11 @@ func Write(w io.Writer, m *graph.Model, o container.Options) (err error) {
 type archive struct {
 	man       manifest
 	payloads  []container.Payload // in the order of the manifest
-	order     []int               // that of the payload
+	order     []int               // indices of tensors in the order of the payload
 	extension int                 // bytes
 }
 
-// stream writes the payload. With sums, the digests of tensors go to the manifest.
+// stream writes the payload. With sums, it stores the digests of tensors in the manifest.
 func (a *archive) stream(w io.Writer, sums bool) error {
 	out := binio.NewWriter(w)
 	for _, i := range a.order {

@@ -76,7 +76,7 @@ func TestWriteKeepsLayout(t *testing.T) {
 	}
 }
 
-// TestWriteSource writes ONNX models that carry the metadata of an archive.
+// TestWriteSource writes ONNX models that have the metadata of an archive.
 func TestWriteSource(t *testing.T) {
 	old := strings.Repeat("ab", 32)
 	m := small(t)
@@ -175,7 +175,7 @@ func TestWriteRefused(t *testing.T) {
 	}
 }
 
-// TestWriteFails writes to what takes only so many bytes.
+// TestWriteFails writes to a writer that accepts few bytes.
 func TestWriteFails(t *testing.T) {
 	m := small(t)
 	size := len(rewritten(t, m))
