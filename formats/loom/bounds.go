@@ -2,7 +2,7 @@ package loom
 
 import "github.com/nacre-ml/nacre/formats/internal/container"
 
-// Bounds lists how much the reader takes of a file.
+// Bounds lists the limits that the reader enforces on every file.
 var Bounds = []container.Bound{
 	{What: "nested values", Most: container.MaxJSON},
 	{What: "layers within layers", Most: maxNesting},
@@ -10,5 +10,5 @@ var Bounds = []container.Bound{
 	{What: "layers of a network beyond those of its file", Most: spareLayers},
 }
 
-// EntityBounds is Bounds of the binary format.
+// EntityBounds is Bounds with the limits of ENTITY files.
 var EntityBounds = append([]container.Bound{{What: "bytes of the header", Most: maxHeader}}, Bounds...)

@@ -12,18 +12,18 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// A block of Q4_0 is q4Block weights; a file has at least q4Words words of codes, in
-// whole multiples of q4Step.
+// A block of Q4_0 is q4Block weights. A file has at least q4Words words of codes, in whole
+// multiples of q4Step.
 const (
 	q4Block = 32
 	q4Words = 512
 	q4Step  = 64
 )
 
-// PackQ4_0 quantises weights in blocks of 32, the last filled up with zeros, and
-// returns the bytes of the blob: the numbers of scales and of words, the float32
-// scales (the largest magnitude of the block over 7), the words of eight codes each,
-// the first in the lowest bits. It is not the block of that name in GGUF.
+// PackQ4_0 quantises weights in blocks of 32, pads the last block with zeros, and returns the bytes
+// of the blob: the number of scales, the number of words, the float32 scales (the block's largest
+// magnitude over 7), then words of eight codes each, the first in the lowest bits. The format
+// differs from GGUF's Q4_0.
 func PackQ4_0(w []float32) []byte {
 	blocks := (len(w) + q4Block - 1) / q4Block
 	words := max((4*blocks+q4Step-1)/q4Step*q4Step, q4Words)
@@ -61,7 +61,7 @@ func q4(b []byte, n int) (scales, codes []byte, err error) {
 	return b[8 : 8+4*blocks], b[8+4*blocks:], nil
 }
 
-// RestoreQ4_0 returns the n weights of a blob: code times the scale of its block.
+// RestoreQ4_0 returns the n weights of a blob: each code times the scale of its block.
 func RestoreQ4_0(b []byte, n int) (_ []float32, err error) {
 	defer guard.At("").End(&err)
 	scales, codes, err := q4(b, n)
@@ -76,11 +76,11 @@ func RestoreQ4_0(b []byte, n int) (_ []float32, err error) {
 	return w, nil
 }
 
-// scales is what the name of the tensor of a Q4_0 blob's scales has behind the blob's.
+// scales is the suffix that the tensor of a Q4_0 blob's scales adds to the blob's name.
 const scales = ".scales"
 
-// initQ4 gives an initializer the codes of a Q4_0 blob and returns another with the
-// scales of its blocks. Both are views of the blob.
+// initQ4 gives init the codes of a Q4_0 blob and returns another initializer with the scales of its
+// blocks. Both are views of the blob, unless a padding code has to be cleared.
 func (b *Blob) initQ4(init *graph.Initializer) (*graph.Initializer, error) {
 	n := b.Shape.Len()
 	factors, codes, err := q4(b.Data, n)
@@ -104,21 +104,20 @@ func (b *Blob) initQ4(init *graph.Initializer) (*graph.Initializer, error) {
 	return s, err
 }
 
-// bitNet is a ternary matrix as its blob has it.
+// bitNet is a ternary matrix in the form of its blob.
 type bitNet struct {
 	rows, cols int
-	offset     uint32 // of its first weight in the store of the layer
+	offset     uint32 // first weight, counted in the layer's store
 	scale      float32
-	stride     int // bytes from row to row
+	stride     int // bytes from one matrix row to the next
 	codes      []byte
 }
 
 const bitNetHead = 24
 
-// PackBitNet returns the bytes of a blob of a matrix of codes -1, 0 and 1, row by row:
-// rows, columns, the offset of its first weight in the store, the scale, words in a
-// row, words; then rows of words of 16 codes each, the first in the lowest bits, as
-// code + 1.
+// PackBitNet returns the bytes of a blob for a matrix of codes -1, 0 and 1 in row order: rows,
+// columns, the offset of its first weight in the store, the scale, words per row, words; then rows
+// of words of 16 codes each, stored as code + 1, the first in the lowest bits.
 func PackBitNet(codes []int8, rows, cols, offset int, scale float32) []byte {
 	words := (cols + 15) / 16
 	b := make([]byte, bitNetHead+4*rows*words)
@@ -163,8 +162,7 @@ func (t *bitNet) float32() []float32 {
 	return w
 }
 
-// initBitNet gives an initializer the codes of a ternary blob as t2, and the scale as
-// metadata.
+// initBitNet gives init the codes of a ternary blob as t2, and the scale as metadata.
 func (b *Blob) initBitNet(init *graph.Initializer) error {
 	t, err := parseBitNet(b.Data)
 	if err != nil {
@@ -187,8 +185,7 @@ func (b *Blob) initBitNet(init *graph.Initializer) error {
 	return err
 }
 
-// fitExtra checks what a blob below a layer of a bundle is called and how large it is,
-// and gives it its shape.
+// fitExtra checks the name and the size of a blob below a layer of a bundle, and sets its shape.
 func (b *Blob) fitExtra(l *Layer) error {
 	kind, key, keyed := strings.Cut(b.Name, ".")
 	parts, err := l.Parts()
@@ -229,7 +226,7 @@ func (b *Blob) fitExtra(l *Layer) error {
 	return fmt.Errorf("a %v layer has no part %q", l.Type, brief(b.Name))
 }
 
-// plain gives a blob of float32 its shape, if it has as many numbers.
+// plain sets the shape of a float32 blob. It fails if the blob has another number of elements.
 func (b *Blob) plain(shape tensor.Shape) error {
 	n, err := product(shape...)
 	if err != nil {
@@ -242,8 +239,8 @@ func (b *Blob) plain(shape tensor.Shape) error {
 	return nil
 }
 
-// fitGlobal gives a blob of the whole bundle its shape. Of a name that is not known,
-// float32 in one row is kept.
+// fitGlobal sets the shape of a blob that belongs to the whole bundle. A blob with an unknown name
+// keeps its float32 numbers in one row.
 func (b *Blob) fitGlobal(t *Transformer) error {
 	shape := tensor.Shape{len(b.Data) / 4}
 	if t != nil {
@@ -257,14 +254,14 @@ func (b *Blob) fitGlobal(t *Transformer) error {
 	return b.plain(shape)
 }
 
-// index reads a number of a path: digits without a leading zero.
+// index parses a number of a path: digits without a leading zero.
 func index(s string) (int, bool) {
 	n, err := strconv.Atoi(s)
 	return n, err == nil && n >= 0 && strconv.Itoa(n) == s
 }
 
-// WeightDType returns the dtype of the decoder of a bundle: the one it names or, without a
-// name, the one that its blobs tell.
+// WeightDType returns the dtype of a bundle's decoder: the dtype that the bundle names, or else the
+// one that its blobs have.
 func (n *Network) WeightDType() DType {
 	if t := n.Transformer; t != nil && t.WeightDType != "" {
 		d, _ := ParseDType(t.WeightDType)

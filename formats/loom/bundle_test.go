@@ -12,8 +12,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestBundleIsNetwork computes a transformer bundle whose heads are those of
-// GroupQueryAttention, and the same decoder as a network of layers.
+// TestBundleIsNetwork computes a transformer bundle with heads that fit GroupQueryAttention, and
+// the same decoder as a network of layers.
 func TestBundleIsNetwork(t *testing.T) {
 	const hidden, vocab, size = 16, 11, 8
 	r := rand.New(rand.NewPCG(1, 2))
@@ -68,8 +68,7 @@ func TestBundleIsNetwork(t *testing.T) {
 	}
 }
 
-// TestPackedBundle computes a bundle of Q4_0, whose matrices stay packed, and the same
-// bundle dequantised.
+// TestPackedBundle computes a Q4_0 bundle with packed matrices, and the same bundle dequantised.
 func TestPackedBundle(t *testing.T) {
 	const hidden, inner, vocab = 32, 64, 9
 	r := rand.New(rand.NewPCG(7, 8))

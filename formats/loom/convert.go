@@ -6,9 +6,9 @@ import (
 	"github.com/nacre-ml/nacre/formats/internal/container"
 )
 
-// converted returns the network with the stores of float64, float32, float16 and
-// bfloat16 in the type that the options say; everything else, and what bundles hold
-// in float32 alone, stays. It notes why that cannot be.
+// converted returns the network with its float64, float32, float16 and bfloat16 stores converted to
+// the type in the options. Other stores stay, and so do stores that bundles hold only in float32.
+// If a store cannot be converted, converted notes the reason in refused.
 func (n *Network) converted(o container.Options, refused *container.Refusals) *Network {
 	to := Float64
 	for to <= BFloat16 && dtypes[to].codes != o.DType {
@@ -42,7 +42,7 @@ func (n *Network) converted(o container.Options, refused *container.Refusals) *N
 	})
 }
 
-// mapped returns the network with the stores that f returns in place of its own.
+// mapped returns the network with every store replaced by f's result.
 func (n *Network) mapped(f func(l *Layer, b *Blob) *Blob) *Network {
 	by := map[*Blob]*Blob{}
 	n.walk(func(_ func() string, l *Layer) {
@@ -55,7 +55,7 @@ func (n *Network) mapped(f func(l *Layer, b *Blob) *Blob) *Network {
 	return n.replaced(by)
 }
 
-// as returns a store of floats in another type, rounded to nearest.
+// as returns a store of floats converted to another type, rounded to nearest.
 func (b *Blob) as(to DType, o container.Options) (*Blob, error) {
 	t, err := b.DType.tensor(b.Data, b.Scale, b.Shape)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// TestConverted converts every network and bundle of the samples that ONNX can hold: all
-// but those of one bit and ternary weights, and those that only quirks compute.
+// TestConverted converts the sample networks and bundles that ONNX can hold. It skips one-bit and
+// ternary weights, and networks that only quirks compute.
 func TestConverted(t *testing.T) {
 	done := 0
 	walk(t, "network", func(t *testing.T, dir string, c runCase) {
@@ -64,7 +64,7 @@ func TestConverted(t *testing.T) {
 	}
 }
 
-// first returns the first of the keys that a map has.
+// first returns the first key with a value in m.
 func first(m map[string]string, keys ...string) string {
 	for _, k := range keys {
 		if m[k] != "" {
@@ -74,7 +74,7 @@ func first(m map[string]string, keys ...string) string {
 	return ""
 }
 
-// networkOf returns the network of a file; nil where ONNX cannot hold it.
+// networkOf returns the network of a file, or nil if ONNX cannot hold it.
 func networkOf(t *testing.T, path string, o formats.Lowering) *graph.Model {
 	t.Helper()
 	m, err := formats.Load(path)
@@ -94,7 +94,7 @@ func networkOf(t *testing.T, path string, o formats.Lowering) *graph.Model {
 	return n
 }
 
-// ranked returns a shape with that many axes: more of 1, or the first in one.
+// ranked returns a shape with the given number of axes. It prepends 1s or merges the first axes.
 func ranked(shape []int, axes int) []int {
 	for len(shape) < axes {
 		shape = append([]int{1}, shape...)

@@ -8,10 +8,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Shape returns the extents of the layer's store: those of the matrix or the kernel where
-// it is one, else the number of weights, in the order that Parts says. Nil for types
-// without weights and for layers whose configuration gives none. Negative or too
-// large extents are an error.
+// Shape returns the extents of the layer's store: the matrix or kernel shape if the store is one
+// array, else the number of weights, in the order of Parts. It is nil for types without weights and
+// if the configuration gives none. Negative or too large extents are an error.
 func (l *Layer) Shape() (_ tensor.Shape, err error) {
 	defer guard.At("").End(&err)
 	if l.Weightless() {
@@ -58,7 +57,7 @@ func (l *Layer) Weightless() bool {
 	return false
 }
 
-// dims are the extents of a store that is one array; nil for others.
+// dims returns the extents of a store that is one array; nil for other stores.
 func (l *Layer) dims() tensor.Shape {
 	axes := 0
 	switch l.Type {
@@ -100,8 +99,8 @@ type Part struct {
 	Q4     int // the key of its Q4_0 blob in a bundle; 0 for vectors
 }
 
-// Parts returns the weights in the store of MultiHeadAttention, SwiGLU, RNN and LSTM, in
-// their order; nil for other types.
+// Parts returns the weights in the store of MultiHeadAttention, SwiGLU, RNN and LSTM, in store
+// order; nil for other types.
 func (l *Layer) Parts() (_ []Part, err error) {
 	defer guard.At("").End(&err)
 	var parts []Part
@@ -149,8 +148,8 @@ func recurrent(gate string, h, i int) []Part {
 
 var errTooLarge = fmt.Errorf("its extents are negative or give more weights than memory can hold")
 
-// product returns the number of weights of those extents, small enough that sums of a few
-// and their bits fit an int.
+// product returns the number of weights with these extents. It fails above MaxInt/1024, so that
+// sums of a few products and their bits fit an int.
 func product(dims ...int) (int, error) {
 	n := 1
 	for _, d := range dims {
@@ -170,7 +169,7 @@ const (
 	filledQueryDim
 )
 
-// defaults calls f with every field that has a default, and with that.
+// defaults calls f with every field that has a default, and with the default.
 func (l *Layer) defaults(f func(mark uint8, at *int, value int)) {
 	if l.Type == MultiHeadAttention {
 		head := 0
@@ -184,7 +183,7 @@ func (l *Layer) defaults(f func(mark uint8, at *int, value int)) {
 	f(filledSeqLength, &l.SeqLength, 1)
 }
 
-// fill gives fields that are not set their defaults, and remembers which.
+// fill sets empty fields to their defaults, and records them in filled.
 func (l *Layer) fill() {
 	l.defaults(func(mark uint8, at *int, value int) {
 		if *at == 0 && value != 0 || mark == filledSeqLength && *at < 0 {
@@ -194,7 +193,7 @@ func (l *Layer) fill() {
 	})
 }
 
-// unfilled returns the layer as a file has it, without defaults that a reader filled in.
+// unfilled returns the layer without the defaults that a reader filled in, as its file has it.
 func (l *Layer) unfilled() *Layer {
 	c := *l
 	c.defaults(func(mark uint8, at *int, value int) {
@@ -205,8 +204,8 @@ func (l *Layer) unfilled() *Layer {
 	return &c
 }
 
-// recurs reports whether the number of time steps matters to the layer, so that an
-// ENTITY file says it also where it is 1.
+// recurs reports whether the number of time steps matters to the layer. An ENTITY file then stores
+// it even if it is 1.
 func (l *Layer) recurs() bool {
 	return l.Type == MultiHeadAttention || l.Type == RNN || l.Type == LSTM
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// config is the settings of a Hugging Face config.json that a bundle needs.
+// config holds the settings of a Hugging Face config.json that a bundle needs.
 type config struct {
 	Architectures []string `json:"architectures"`
 	ModelType     string   `json:"model_type"`
@@ -28,7 +28,7 @@ type config struct {
 	Act           string   `json:"hidden_act"`
 }
 
-// decoder reports whether the config is of a decoder in the style of Llama.
+// decoder reports whether the config describes a decoder in the style of Llama.
 func (c *config) decoder() bool {
 	names := c.Architectures
 	if len(names) > 0 {
@@ -45,7 +45,7 @@ func (c *config) decoder() bool {
 		c.Layers > 0 && c.Hidden > 0 && c.Heads > 0
 }
 
-// dims are the extents that the config says, with Loom's defaults.
+// dims returns the extents in the config, with Loom's defaults for missing ones.
 func (c *config) dims() (*Dims, error) {
 	if !c.decoder() {
 		return nil, fmt.Errorf("the config of %q is not of a decoder in the style of Llama", c.ModelType)
@@ -83,12 +83,12 @@ func (c *config) dims() (*Dims, error) {
 	return d, nil
 }
 
-// Import makes a bundle of a decoder as Hugging Face keeps it: config.json and the
-// tensors of its safetensors files. The decoder's matrices become of dtype d: Int4
-// gives Q4_0 blobs, Ternary takes over the matrices of a BitNet model, every other is
-// quantised. The names of tensors that stand for nothing in a bundle are returned.
-// What is missing, of another size, or cannot be of that dtype is an error; so are
-// tensors of more blocks than the config says, and Float64, which bundles cannot name.
+// Import makes a bundle from a Hugging Face decoder: config.json and the tensors of its safetensors
+// files. The decoder's matrices become dtype d. Int4 gives Q4_0 blobs, Ternary takes the matrices
+// of a BitNet model as they are, and other dtypes quantise. Import also returns the names of
+// tensors that a bundle does not use. It fails if a tensor is missing, has another size or cannot
+// become dtype d, if there are tensors for more blocks than the config says, and for Float64, which
+// bundles cannot name.
 func Import(configJSON []byte, tensors *graph.Model, d DType) (_ *Network, _ []string, err error) {
 	defer guard.At(tensors.File).End(&err)
 	var c config
@@ -134,8 +134,8 @@ type importer struct {
 	unknown []string
 }
 
-// route gives a tensor its place by its name and returns the number of its block; -1
-// for none.
+// route files a tensor under the block and role in its name, and returns the number of its block,
+// or -1 if it belongs to no block.
 func (im *importer) route(init *graph.Initializer) (int, error) {
 	parts := strings.Split(init.Name, ".")
 	for i, p := range parts[:len(parts)-1] {
@@ -164,8 +164,7 @@ func (im *importer) route(init *graph.Initializer) (int, error) {
 	return -1, nil
 }
 
-// roleOf returns the role of a tensor of a block; empty for a tensor that a bundle has no
-// place for.
+// roleOf returns the role of a tensor of a block, or "" if bundles do not have such a tensor.
 func roleOf(name string) string {
 	has := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(name, w) })
@@ -210,8 +209,8 @@ func roleOf(name string) string {
 	return role
 }
 
-// global returns the tensor outside the blocks that has one of those names, or one
-// that ends so.
+// global takes the first tensor outside the blocks with one of these names, or with a name that
+// ends in "." and one of them.
 func (im *importer) global(names ...string) *tensor.Tensor {
 	for _, want := range names {
 		if im.globals[want] != nil {
@@ -226,7 +225,7 @@ func (im *importer) global(names ...string) *tensor.Tensor {
 	return nil
 }
 
-// take returns a tensor outside the blocks, which is then no longer there.
+// take removes a tensor from globals and returns it.
 func (im *importer) take(name string) *tensor.Tensor {
 	t := im.globals[name]
 	delete(im.globals, name)
@@ -283,7 +282,7 @@ func plainBlob(name string, w []float32, shape tensor.Shape) *Blob {
 	return &Blob{Name: name, DType: Float32, Data: data, Shape: shape, offset: -1}
 }
 
-// sized returns the numbers of a tensor that must have a shape.
+// sized returns the numbers of a tensor. It fails if the tensor has another shape.
 func sized(name string, t *tensor.Tensor, shape tensor.Shape) ([]float32, error) {
 	if t == nil {
 		return nil, fmt.Errorf("there is no %s", name)
@@ -326,8 +325,8 @@ func (im *importer) block(roles map[string]*tensor.Tensor) ([]*Layer, error) {
 	return append(layers, mlp), nil
 }
 
-// matrices gives a layer its matrices and biases in the way of the dtype, and the
-// norms of its parts.
+// matrices gives a layer its matrices and biases, stored as the dtype requires, and the norms of
+// its parts.
 func (im *importer) matrices(l *Layer, prefix string, roles map[string]*tensor.Tensor) error {
 	parts, err := l.Parts()
 	if err != nil {
@@ -408,12 +407,12 @@ func (im *importer) matrices(l *Layer, prefix string, roles map[string]*tensor.T
 // matrix is one matrix of a decoder.
 type matrix struct {
 	w     []float32
-	codes []int8 // of a BitNet matrix; nil for others
+	codes []int8 // nil unless BitNet
 	scale float32
 }
 
-// matrix reads a matrix: of its shape or, for BitNet, of a quarter of its size in
-// bytes, each with one weight from four blocks of rows.
+// matrix reads a matrix of p's shape or, for BitNet, a quarter as many bytes. Each BitNet byte
+// holds one weight from each quarter of the rows.
 func (im *importer) matrix(role string, t, scale *tensor.Tensor, p Part) (*matrix, error) {
 	n := p.Shape.Len()
 	if t.DType() != tensor.U8 || p.Shape[0]%4 != 0 || t.Len() != n/4 {

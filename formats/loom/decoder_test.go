@@ -34,7 +34,7 @@ func TestImportSamples(t *testing.T) {
 			}
 			t.Log("left out:", unknown)
 			if d == Float32 {
-				for _, l := range n.Layers { // Loom leaves the norms of queries and keys out here
+				for _, l := range n.Layers { // Loom omits the norms of queries and keys here
 					l.Extra = nil
 				}
 			}
@@ -79,7 +79,7 @@ func sameTensors(t *testing.T, got, want *graph.Model) {
 
 const smallConfig = `{"model_type":"llama","hidden_size":4,"intermediate_size":8,"num_attention_heads":2}`
 
-// tiny returns the tensors of a decoder of one block, of which some are changed.
+// tiny returns the tensors of a one-block decoder, with some shapes changed.
 func tiny(t *testing.T, change map[string][]int) *graph.Model {
 	t.Helper()
 	m := &graph.Model{Graph: &graph.Graph{}}
@@ -105,7 +105,7 @@ func tiny(t *testing.T, change map[string][]int) *graph.Model {
 	return m
 }
 
-// packedTiny is tiny with matrices as BitNet packs them.
+// packedTiny is tiny with matrices packed as in BitNet.
 func packedTiny(t *testing.T) *graph.Model {
 	t.Helper()
 	m := tiny(t, map[string][]int{"model.layers.0.self_attn.attn_sub_norm.weight": {4}, "model.layers.0.mlp.ffn_sub_norm.weight": {8}})
@@ -133,7 +133,7 @@ func TestImport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The first weights of gate, [8,4], have the numbers of the lowest two bits.
+	// The first weights of gate, [8,4], are the lowest two bits of each byte.
 	w, _ := plain.Layers[3].Weights.Float32()
 	for i := range 8 {
 		want := float32(i*37&3) - 1

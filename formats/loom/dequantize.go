@@ -10,10 +10,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Dequantize returns the model that a reader of this package returned with weights of
-// float32 in place of codes and scales: the numbers that Loom computes with. Floats of 16
-// bits and more stay. The matrices of a ternary bundle still multiply rows of 8 bits. It ends
-// with the error of the context when the context is done.
+// Dequantize returns a model of this package with float32 weights in place of codes and scales: the
+// numbers that Loom computes with. Floats of 16 bits and more stay. The matrices of a ternary
+// bundle still multiply 8-bit rows. If the context is done, Dequantize returns its error.
 func Dequantize(ctx context.Context, m *graph.Model) (_ *graph.Model, err error) {
 	defer guard.At(m.File).End(&err)
 	n, ok := m.Source.(*Network)
@@ -51,7 +50,7 @@ func Dequantize(ctx context.Context, m *graph.Model) (_ *graph.Model, err error)
 	return &out, nil
 }
 
-// float32Within is Float32, unless the context is done.
+// float32Within is Float32, but fails if the context is done.
 func (b *Blob) float32Within(ctx context.Context) ([]float32, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -59,7 +58,7 @@ func (b *Blob) float32Within(ctx context.Context) ([]float32, error) {
 	return b.Float32()
 }
 
-// plainTensors gives the graph of a bundle the numbers of its blobs.
+// plainTensors replaces the codes in the graph of a bundle by float32 numbers.
 func (n *Network) plainTensors(ctx context.Context, g *graph.Graph) error {
 	g.Initializers = slices.Clone(g.Initializers)
 	blobs, paths := n.ordered()

@@ -12,7 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// DType is how Loom keeps weights: codes that a scale turns into numbers.
+// DType is a storage type of Loom's weights: codes that a scale turns into numbers.
 type DType uint8
 
 // The dtypes, by Loom's numbers.
@@ -41,9 +41,8 @@ const (
 	dtypeCount
 )
 
-// dtypes is the one table of dtypes. The type of a tensor of codes is Invalid where
-// Nacre has none with the same values: Loom's eight-bit and four-bit floats are not
-// the standard ones.
+// dtypes is the one table of dtypes. codes is Invalid if Nacre has no type with the same values:
+// Loom's eight-bit and four-bit floats are not the standard ones.
 var dtypes = [dtypeCount]struct {
 	name    string
 	aliases []string
@@ -98,7 +97,7 @@ func ParseDType(name string) (DType, bool) {
 	return Float32, false
 }
 
-// String returns the name that files have.
+// String returns the name of d in files.
 func (d DType) String() string {
 	if d >= dtypeCount {
 		return fmt.Sprintf("dtype(%d)", uint8(d))
@@ -106,11 +105,11 @@ func (d DType) String() string {
 	return dtypes[d].name
 }
 
-// Bits returns the storage of one code.
+// Bits returns the size of one code in bits.
 func (d DType) Bits() int { return dtypes[d].bits }
 
-// Bytes returns the storage of n codes, the last byte filled up. It is negative for an n whose codes
-// no memory can hold.
+// Bytes returns the size of n codes in bytes, the last byte padded. It is negative if the codes do
+// not fit in memory.
 func (d DType) Bytes(n int) int {
 	bits := dtypes[d].bits
 	if bits >= 8 {
@@ -142,7 +141,7 @@ func (d DType) bitsAt(b []byte, i int) uint64 {
 	}
 }
 
-// setBits stores the low bits of code as element i of bytes that were zero.
+// setBits stores the low bits of code as element i. The bits of element i must be zero before.
 func (d DType) setBits(b []byte, i int, code uint64) {
 	switch bits := dtypes[d].bits; bits {
 	case 64:
@@ -159,7 +158,7 @@ func (d DType) setBits(b []byte, i int, code uint64) {
 	}
 }
 
-// values are the numbers of the codes of Loom's own floats.
+// values holds, per code, the numbers of Loom's own floats.
 var values = [dtypeCount][]float32{
 	FP8E4M3: table(8, func(c int) float64 { return small(c, 3, 7, -10, false) }),
 	FP8E5M2: table(8, func(c int) float64 { return small(c, 2, 15, -15, true) }),
@@ -172,11 +171,10 @@ var values = [dtypeCount][]float32{
 	}),
 }
 
-// standard are the element types that have the numbers of most codes of Loom's own
-// floats.
+// standard maps Loom's own floats to the element types that agree on most codes.
 var standard = [dtypeCount]tensor.DType{FP8E4M3: tensor.F8E4M3FN, FP8E5M2: tensor.F8E5M2, FP4: tensor.F4E2M1}
 
-// odd are the codes that stand for another number than in the standard type.
+// odd marks the codes that mean another number than in the standard type.
 var odd = [dtypeCount]*[256]bool{FP8E4M3: oddCodes(FP8E4M3), FP8E5M2: oddCodes(FP8E5M2)}
 
 func oddCodes(d DType) *[256]bool {
@@ -187,7 +185,7 @@ func oddCodes(d DType) *[256]bool {
 	return odd
 }
 
-// isStandard reports whether codes are those of a standard type, and have its numbers.
+// isStandard reports whether d has a standard type that gives all these codes the same numbers.
 func (d DType) isStandard(codes []byte) bool {
 	return odd[d] != nil && !slices.ContainsFunc(codes, func(c byte) bool { return odd[d][c] })
 }
@@ -200,9 +198,9 @@ func table(bits int, value func(code int) float64) []float32 {
 	return t
 }
 
-// small returns the number of an eight-bit code with that many bits of mantissa. The
-// least exponent keeps its leading one and has a power of its own. The infinity is
-// positive whatever the sign, as Loom has it.
+// small returns the number of an eight-bit code with this many mantissa bits. The least exponent
+// keeps its leading one and has a power of its own. Infinity is positive whatever the sign, as in
+// Loom.
 func small(code, mantissa, bias, least int, special bool) float64 {
 	e, m := code&0x7f>>mantissa, code&(1<<mantissa-1)
 	v := 1 + float64(m)/float64(int(1)<<mantissa)
@@ -224,7 +222,7 @@ func small(code, mantissa, bias, least int, special bool) float64 {
 	return v
 }
 
-// number returns what reads the number of a code, before it is scaled.
+// number returns a function from a code to its number, before scaling.
 func (d DType) number() func(code uint64) float32 {
 	switch d {
 	case Float64:
@@ -247,14 +245,12 @@ func (d DType) number() func(code uint64) float32 {
 	return func(c uint64) float32 { return float32(int64(c<<up) >> up) }
 }
 
-// Scaled reports whether the scale of a store counts: not for the floats of 16 bits
-// and more.
+// Scaled reports whether the scale of a store counts. It does not for floats of 16 bits and more.
 func (d DType) Scaled() bool { return d > BFloat16 }
 
-// Restore returns the numbers of n codes as Loom computes with them: the code's
-// value times the scale in float32. A scale of 0, which means that a file has none,
-// makes all numbers of a scaled dtype 0, but counts as 1 for FP4. Too few codes are
-// an error.
+// Restore returns the numbers of n codes as Loom computes with them: the code's value times the
+// scale in float32. A scale of 0 means that the file has none: it makes all numbers of a scaled
+// dtype 0, but counts as 1 for FP4. Too few codes are an error.
 func Restore(d DType, codes []byte, scale float32, n int) (_ []float32, err error) {
 	defer guard.At("").End(&err)
 	if err := d.holds(codes, n); err != nil {
@@ -276,7 +272,7 @@ func Restore(d DType, codes []byte, scale float32, n int) (_ []float32, err erro
 	return w, nil
 }
 
-// holds reports whether codes has n of them.
+// holds returns an error if codes has fewer than n of them.
 func (d DType) holds(codes []byte, n int) error {
 	if d >= dtypeCount {
 		return fmt.Errorf("%v is no dtype", d)
@@ -287,11 +283,10 @@ func (d DType) holds(codes []byte, n int) error {
 	return nil
 }
 
-// tensor returns codes as a tensor of that shape, a view where Nacre packs them the
-// same way. Loom's own floats become the float32 numbers that Restore gives, unless all
-// are codes of a standard type too. Those of FP4 become codes of float4e2m1, for numbers
-// twice as large, while they are finite. Ternary codes of -2, which Loom computes with, make a
-// tensor of int2.
+// tensor returns codes as a tensor of this shape. It is a view if Nacre packs the codes the same
+// way. Loom's 8-bit floats become the float32 numbers of Restore, unless all their codes are codes
+// of the standard type too. FP4 codes become float4e2m1 of twice the numbers if all are finite.
+// Ternary codes of -2, which Loom computes with, make a tensor of int2.
 func (d DType) tensor(codes []byte, scale float32, shape tensor.Shape) (*tensor.Tensor, error) {
 	n := shape.Len()
 	if err := d.holds(codes, n); err != nil {
@@ -318,8 +313,7 @@ func (d DType) tensor(codes []byte, scale float32, shape tensor.Shape) (*tensor.
 	return tensor.FromBytes(row.codes, shape, b)
 }
 
-// turned returns codes with the first of each byte at its low end, and zeros after
-// the last.
+// turned returns codes with the first of each byte at its low end, and zeros after the last.
 func turned(codes []byte, n, bits int) []byte {
 	var table [256]byte
 	for c := range table {

@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// emitter writes JSON as Go's encoder does: in lines indented by two spaces, or
-// without any white space. Errors are those of the writer at the end.
+// emitter writes JSON as Go's encoder does: in lines indented by two spaces, or without white
+// space. The writer reports errors at the end.
 type emitter struct {
 	w      *bufio.Writer
 	indent bool
@@ -22,7 +22,7 @@ func newEmitter(w io.Writer, indent bool) *emitter {
 	return &emitter{w: bufio.NewWriterSize(w, 1<<16), indent: indent}
 }
 
-// within writes brackets and, between them, what f writes.
+// within writes the brackets and, between them, the output of f.
 func (e *emitter) within(brackets string, f func()) {
 	e.w.WriteByte(brackets[0])
 	e.depth++
@@ -64,8 +64,8 @@ func (e *emitter) key(k string) {
 	}
 }
 
-// member writes a member whose value is a number, truth value, text or name; where
-// it may be left out it is, if it is zero.
+// member writes a member with a number, truth value, text or name. If always is false, it skips
+// zero values.
 func (e *emitter) member(key string, always bool, v any) {
 	text := ""
 	quoted := false
@@ -120,8 +120,8 @@ func (e *emitter) base64(b []byte) {
 	e.w.WriteByte('"')
 }
 
-// float returns the shortest decimal that gives a number of that many bits back: plain
-// between 1e-6 and 1e21, else with an exponent that has no leading zero.
+// float returns the shortest decimal that parses to the same number of this many bits: plain
+// between 1e-6 and 1e21, else with an exponent without a leading zero.
 func float(f float64, bits int) string {
 	format := byte('f')
 	if a := math.Abs(f); a != 0 && (bits == 64 && (a < 1e-6 || a >= 1e21) || bits == 32 && (float32(a) < 1e-6 || float32(a) >= 1e21)) {
@@ -157,8 +157,8 @@ func (e *emitter) layers(list []*Layer, in kinds, store func(*Layer)) {
 	})
 }
 
-// layer writes the object of a layer. Store writes the members of its weights; nil
-// leaves them, and what ENTITY files do not say, out.
+// layer writes the object of a layer. store writes the members of its weights. If store is nil,
+// layer omits them, and SeqLength where ENTITY files omit it.
 func (e *emitter) layer(l *Layer, in kinds, store func(*Layer)) {
 	l = l.unfilled()
 	if store != nil && l.Weights != nil {

@@ -24,16 +24,16 @@ func ProbeEntity(data []byte) bool {
 	return strings.HasPrefix(string(data[:min(len(data), 8)]), entityMagic)
 }
 
-// ReadEntity reads an ENTITY file from memory, of which tensors are views. The error
-// is the first of VerifyEntity's. ReadEntity takes memory within b, and ends with it.
+// ReadEntity reads an ENTITY file from memory. Tensors are views of data. The error is the first
+// problem that VerifyEntity finds. ReadEntity takes memory within b, and stops if b's context is
+// done.
 func ReadEntity(b *budget.Budget, name string, data []byte) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
 	return readEntity(b, name, data, nil)
 }
 
-// ReadEntityLayers is ReadEntity with the weights of those layers of the grid only,
-// by number, without any of a bundle's own; of no layer for an empty list. Such a
-// model cannot be written.
+// ReadEntityLayers is ReadEntity with the weights of these layers of the grid only, by number, and
+// without the bundle's own weights. An empty list reads no weights. The model cannot be written.
 func ReadEntityLayers(b *budget.Budget, name string, data []byte, layers []int) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
 	return readEntity(b, name, data, append([]int{}, layers...))
@@ -48,8 +48,8 @@ func readEntity(b *budget.Budget, name string, data []byte, layers []int) (*grap
 	return m, nil
 }
 
-// VerifyEntity returns every problem of an ENTITY file, with its offset. It takes memory
-// within b, and ends with it.
+// VerifyEntity returns every problem of an ENTITY file, with its offset. It takes memory within b,
+// and stops if b's context is done.
 func VerifyEntity(b *budget.Budget, name string, data []byte) (problems []error) {
 	defer guard.At(name).EndAll(&problems)
 	r := newReader(b, name, data)
@@ -57,8 +57,7 @@ func VerifyEntity(b *budget.Budget, name string, data []byte) (problems []error)
 	return r.All()
 }
 
-// entity reads a file; of layers that are not listed, unless the list is nil, no
-// weights.
+// entity reads a file. If layers is not nil, it skips the weights of other layers.
 func (r *reader) entity(data []byte, layers []int) *graph.Model {
 	b := r.Reader(data, 0)
 	if magic := b.Bytes(8, "the magic"); magic != nil && string(magic) != entityMagic {
@@ -120,7 +119,7 @@ func (r *reader) entity(data []byte, layers []int) *graph.Model {
 	return m
 }
 
-// transformer reads what a bundle says of itself.
+// transformer reads the header's description of a bundle.
 func (r *reader) transformer(v value) {
 	t := &Transformer{}
 	r.net.Transformer = t
@@ -140,7 +139,7 @@ func (r *reader) transformer(v value) {
 	})
 }
 
-// member stores the value of a key, if there is one of that name.
+// member stores the value of a key in the members of that name. Unknown keys are ignored.
 func (r *reader) member(members []optional, key string, v value) bool {
 	for _, m := range members {
 		if same(key, m.key) {
@@ -150,7 +149,7 @@ func (r *reader) member(members []optional, key string, v value) bool {
 	return true
 }
 
-// optional is a member that may be left out where it is zero, unless always is set.
+// optional is a member that is omitted if it is zero, unless always is set.
 type optional struct {
 	member
 	always bool
@@ -182,8 +181,8 @@ func (e *entry) fields() []optional {
 		{member{"dtype", &e.dtype}, true}, {member{"scale", &e.scale}, false}, {member{"native", &e.native}, true}}
 }
 
-// blobs reads the table and gives layers their weights, which are views of the
-// payload that begins at that offset of the file.
+// blobs reads the table and gives layers their weights. Weights are views of payload, which begins
+// at offset start of the file.
 func (r *reader) blobs(v value, payload []byte, start int, layers []int) {
 	if v.text != nil && !v.is('[') && !v.null() {
 		r.bad(v, "blobs is an array, not %s", v.shown())

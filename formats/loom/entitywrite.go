@@ -11,9 +11,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// WriteEntity writes the network that the model is of, with its weights one after the
-// other. The weights of RMSNorm become float32, as Loom has them there. A model of
-// another format has no network and is refused.
+// WriteEntity writes the network of a model with its weights one after the other. The weights of
+// RMSNorm become float32, as in Loom. A decoder in a folder of Hugging Face becomes a transformer
+// bundle. Models of other formats have no network and are refused.
 func WriteEntity(w io.Writer, m *graph.Model, o container.Options) (err error) {
 	defer guard.At(m.File).End(&err)
 	n, refused := network(m, o)
@@ -70,7 +70,7 @@ func WriteEntity(w io.Writer, m *graph.Model, o container.Options) (err error) {
 	return out.Err()
 }
 
-// asFloat32 returns the store as plain numbers, with the scale that it had.
+// asFloat32 returns the store as float32 numbers, and keeps its scale.
 func (b *Blob) asFloat32() (*Blob, error) {
 	w, err := b.Float32()
 	if err != nil {

@@ -3,12 +3,12 @@ package loom
 // field is one key of a layer in JSON.
 type field struct {
 	key    string
-	always bool             // written also where it is zero
-	in     kinds            // of file
-	at     func(*Layer) any // the pointer to what it sets
+	always bool             // written even if zero
+	in     kinds            // kinds of file with this key
+	at     func(*Layer) any // returns the pointer to the field
 }
 
-// kinds are the kinds of JSON that know a key.
+// kinds is a set of kinds of JSON that know a key.
 type kinds uint8
 
 const (
@@ -17,10 +17,10 @@ const (
 	inBoth = inCheckpoint | inSpec
 )
 
-// softmaxNumber is the variant in specs of an architecture.
+// softmaxNumber stores a Softmax variant as a number, as specs of an architecture do.
 type softmaxNumber struct{ at *SoftmaxType }
 
-// fields are the keys of a layer, in the order in which files have them.
+// fields lists the keys of a layer in file order.
 var fields = []field{
 	{"z", true, inBoth, func(l *Layer) any { return &l.Z }},
 	{"y", true, inBoth, func(l *Layer) any { return &l.Y }},
@@ -80,7 +80,7 @@ var fields = []field{
 	{observed, false, inCheckpoint, func(l *Layer) any { return &l.Observed }},
 }
 
-// byKey are the fields of either kind of JSON by their exact keys.
+// byKey finds the fields of each kind of JSON by their exact keys.
 var byKey = func() map[kinds]map[string]*field {
 	m := map[kinds]map[string]*field{inCheckpoint: {}, inSpec: {}}
 	for in, keys := range m {
@@ -93,7 +93,7 @@ var byKey = func() map[kinds]map[string]*field {
 	return m
 }()
 
-// find returns the field of that key in JSON of a kind; nil for unknown keys.
+// find returns the field with this key in a kind of JSON; nil for unknown keys.
 func find(key string, in kinds) *field {
 	keys := byKey[in]
 	if f := keys[key]; f != nil {

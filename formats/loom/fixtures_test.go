@@ -286,7 +286,7 @@ func TestArchitectureSamples(t *testing.T) {
 						e.within("{}", func() { e.member(f.key, true, f.at(l)) })
 						e.w.Flush()
 						if json.Unmarshal(b.Bytes(), &got) != nil {
-							continue // not a member that is a number or text
+							continue // only numbers and texts are compared
 						}
 					}
 				}
@@ -320,7 +320,7 @@ func TestArchitectureSamples(t *testing.T) {
 	})
 }
 
-// again reads what a model is written as.
+// again writes a model, reads the file, and checks that it is written the same.
 func again(t *testing.T, m *graph.Model) *graph.Model {
 	t.Helper()
 	first := asJSON(t, m)

@@ -2,13 +2,13 @@ package loom
 
 import "github.com/nacre-ml/nacre/runtime/tensor"
 
-// nibbles is a code for each code of four bits, or absent.
+// nibbles maps each four-bit code to another code, or to absent.
 type nibbles [16]byte
 
 const absent = 16
 
-// doubled has the codes of float4e2m1 for twice the numbers of FP4, and halved is its
-// inverse. The numbers that are not finite have none.
+// doubled maps FP4 codes to the float4e2m1 codes of twice the numbers, and halved is its inverse.
+// Numbers that are not finite are absent.
 var doubled, halved = func() (to, from nibbles) {
 	for c := range from {
 		from[c] = absent
@@ -23,7 +23,8 @@ var doubled, halved = func() (to, from nibbles) {
 	return to, from
 }()
 
-// of returns the codes for those of packed, two in a byte; false if one is absent.
+// of returns packed, two codes in a byte, with every code mapped. It returns false if one is
+// absent.
 func (t *nibbles) of(packed []byte) ([]byte, bool) {
 	var both [256]byte
 	var known [256]bool
@@ -41,11 +42,11 @@ func (t *nibbles) of(packed []byte) ([]byte, bool) {
 	return list, true
 }
 
-// halves reports whether half a scale of FP4 is a float32 too, so that products with it
-// and the doubled numbers are exactly those with the scale.
+// halves reports whether half the scale is an exact float32. Products of the halved scale and the
+// doubled numbers then equal the original products exactly.
 func halves(scale float32) bool { return scale/2*2 == scale }
 
-// restored returns the numbers of codes as a tensor.
+// restored returns the float32 numbers of codes as a tensor.
 func restored(d DType, codes []byte, scale float32, shape tensor.Shape) (*tensor.Tensor, error) {
 	w, err := Restore(d, codes, scale, shape.Len())
 	if err != nil {
@@ -54,8 +55,8 @@ func restored(d DType, codes []byte, scale float32, shape tensor.Shape) (*tensor
 	return tensor.From(w, shape...)
 }
 
-// scaleWith returns the factor of the elements of a tensor that holds the codes of a
-// store with that scale.
+// scaleWith returns the factor for the elements of a tensor of type t that holds the codes of a
+// store with this scale.
 func (d DType) scaleWith(t tensor.DType, scale float32) float32 {
 	if t != tensor.F4E2M1 {
 		return scale
@@ -66,7 +67,7 @@ func (d DType) scaleWith(t tensor.DType, scale float32) float32 {
 	return scale / 2
 }
 
-// wider returns elements of float4e2m1 as integers that are twice as large.
+// wider returns the elements of a float4e2m1 tensor, doubled, as int8.
 func wider(t *tensor.Tensor) *tensor.Tensor {
 	w, at := tensor.New(tensor.I8, t.Shape()...), tensor.Numbers(t)
 	list := tensor.View[int8](w)

@@ -35,7 +35,7 @@ func FuzzReadEntity(f *testing.F) {
 	})
 }
 
-// FuzzLower makes graphs of networks: sound ones, or errors.
+// FuzzLower lowers networks. The graphs are valid, or Lower returns an error.
 func FuzzLower(f *testing.F) {
 	seeds(f, false)
 	seeds(f, true)
@@ -45,7 +45,7 @@ func FuzzLower(f *testing.F) {
 			return
 		}
 		n := m.Source.(*Network)
-		large := false // weights that it takes a while to make up
+		large := false // making the weights takes long
 		n.walk(func(_ func() string, l *Layer) {
 			k, _ := l.Count()
 			large = large || n.Spec && k > 1<<20

@@ -11,8 +11,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Guess is the roles that Loom assigns to the tensors of a file from their shapes and
-// magnitudes alone. It is a hint at what the model computes, and may be wrong.
+// Guess holds the roles that Loom assigns to the tensors of a file from their shapes and magnitudes
+// alone. It is a hint, and may be wrong.
 type Guess struct {
 	Tensors    []Seen // by name
 	Archetypes []Archetype
@@ -30,16 +30,16 @@ type Seen struct {
 	w     []float32
 }
 
-// Archetype is tensors that look like one layer.
+// Archetype is a set of tensors that look like one layer.
 type Archetype struct {
 	Type    LayerType
-	Name    string         // of the kind, for people
+	Name    string         // of the kind, for display
 	Indices map[string]int // of tensors, by role
 	Geom    map[string]int // extents, by Loom's letters; nil for none
 }
 
-// GuessOf looks at the initializers of a model. Elements narrower than a byte and
-// types that are no numbers are an error.
+// GuessOf guesses the roles of a model's initializers. Elements narrower than a byte and types that
+// are not numbers are an error.
 func GuessOf(m *graph.Model) (_ *Guess, err error) {
 	defer guard.At(m.File).End(&err)
 	g := &Guess{}
@@ -94,8 +94,8 @@ func magnitude(w []float32) (mean, variance float32) {
 	return float32(m), float32(squares / float64(len(w)))
 }
 
-// Tensors whose mean magnitude is above scaleLike look like scales, below biasLike
-// like biases.
+// Tensors look like scales if their mean magnitude is above scaleLike, and like biases if it is
+// below biasLike.
 const (
 	scaleLike = 0.4
 	biasLike  = 0.2
@@ -106,7 +106,7 @@ type finder struct {
 	used []bool
 }
 
-// like returns the unused tensors other than i that fit.
+// like returns the unused tensors other than i for which fits is true.
 func (f *finder) like(i int, fits func(s *Seen) bool) []int {
 	var list []int
 	for j := range f.Tensors {
@@ -124,10 +124,10 @@ func (f *finder) add(kind LayerType, name string, indices, geom map[string]int) 
 	f.Archetypes = append(f.Archetypes, Archetype{kind, name, indices, geom})
 }
 
-// vector reports whether s has one axis of that length.
+// vector reports whether s has a single axis of length n.
 func (s *Seen) vector(n int) bool { return len(s.Shape) == 1 && s.Shape[0] == n }
 
-// group finds what tensor i forms with others.
+// group looks for a layer that tensor i forms together with others.
 func (f *finder) group(i int) {
 	s := f.Tensors[i].Shape
 	switch len(s) {
@@ -173,7 +173,7 @@ func (f *finder) group(i int) {
 		map[string]int{"h": f.Tensors[d].Shape[0], "i": f.Tensors[d].Shape[1]})
 }
 
-// norm takes the vectors as long as i for one normalisation. A role that tensor 0 has
+// norm takes all vectors of the same length as i for one normalisation. A role that tensor 0 has
 // counts as free, as in Loom.
 func (f *finder) norm(i int) {
 	n := f.Tensors[i].Shape[0]
@@ -201,7 +201,7 @@ func (f *finder) norm(i int) {
 	f.add(LayerNorm, name, roles, map[string]int{"d": n})
 }
 
-// single finds what tensor i is by itself, or with a bias.
+// single finds the layer that tensor i forms by itself, or with a bias.
 func (f *finder) single(i int) bool {
 	t := &f.Tensors[i]
 	s := t.Shape
@@ -233,9 +233,9 @@ func (f *finder) single(i int) bool {
 	return true
 }
 
-// Mount puts the archetypes in one cell, in order. Only Dense, Embedding and RMSNorm
-// get their weights; SwiGLU, LSTM, LayerNorm and MultiHeadAttention, whose heads are
-// taken to be 12, get zeros, and convolutions nothing.
+// Mount puts the archetypes in one cell, in order. Only Dense, Embedding and RMSNorm get their
+// weights. SwiGLU, LSTM, LayerNorm and MultiHeadAttention get zeros, and convolutions nothing.
+// Attention is assumed to have 12 heads.
 func (g *Guess) Mount() *Network {
 	n := &Network{Depth: 1, Rows: 1, Cols: 1, LayersPerCell: len(g.Archetypes)}
 	for i, a := range g.Archetypes {
@@ -268,9 +268,9 @@ func (g *Guess) Mount() *Network {
 	return n
 }
 
-// DecodeSafeTensor returns n elements of a tensor of a safetensors file as Loom reads
-// them: dtype is the file's word, and F4, which Loom alone writes so, is its own FP4
-// with the first element in the low bits. Other words are an error.
+// DecodeSafeTensor returns n elements of a tensor of a safetensors file as Loom reads them. dtype
+// is the name in the file. F4, which only Loom writes, is its own FP4 with the first element in the
+// low bits. Other names are an error.
 func DecodeSafeTensor(dtype string, b []byte, n int) (_ []float32, err error) {
 	defer guard.At("").End(&err)
 	words := map[string]DType{"F64": Float64, "F32": Float32, "F16": Float16, "BF16": BFloat16, "I64": Int64, "I32": Int32, "I16": Int16, "I8": Int8,

@@ -23,7 +23,7 @@ type raw struct {
 	data    []byte
 }
 
-// unpacked returns what a well-formed safetensors file holds.
+// unpacked returns the tensors of a well-formed safetensors file.
 func unpacked(t *testing.T, path string) map[string]raw {
 	t.Helper()
 	data := load(t, path)
@@ -129,7 +129,7 @@ func TestUniversalSamples(t *testing.T) {
 		n := g.Mount()
 		for i, w := range want.Mounted_layers {
 			l := n.Layers[i]
-			if l.Type == LSTM { // which Loom gives weights for a state that it does not say
+			if l.Type == LSTM { // Loom counts weights for a state that the file omits
 				w.Output_height = w.Input_height
 			}
 			count, nonzero := 0, 0

@@ -12,14 +12,14 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// cell is a checkpoint of one layer, whose float32 weights are so many zeros.
+// cell returns a checkpoint of one layer with this many float32 weights, all zero.
 func cell(weights int, fields string) string {
 	return fmt.Sprintf(`{"depth":1,"rows":1,"cols":1,"layers_per_cell":1,"layers":[{"softmax_type":"Standard","native":true,"weights":%q,%s}]}`,
 		base64.StdEncoding.EncodeToString(make([]byte, 4*weights)), fields)
 }
 
-// TestHostileRuns runs networks of configurations that cannot be. Each ends in an error
-// that says why, and takes little memory before.
+// TestHostileRuns runs networks with impossible configurations. Each fails with an error that names
+// the reason, and takes little memory.
 func TestHostileRuns(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	const limit = 64 << 20

@@ -13,7 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// entityOf makes an ENTITY file of a header and a payload of zeros.
+// entityOf makes an ENTITY file from a header and a payload of zeros.
 func entityOf(header string, payload int) []byte {
 	b := append([]byte(entityMagic), 1, 0, 0, 0)
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(header)))
@@ -28,7 +28,7 @@ func TestHostile(t *testing.T) {
 	}
 	cases := []struct {
 		name, text string
-		want       string // empty if it is read
+		want       string // empty if reading succeeds
 	}{
 		{"no network", `{"a":1}`, "neither a checkpoint"},
 		{"array", `[]`, "neither a checkpoint"},
@@ -133,7 +133,7 @@ func hostile(t *testing.T, data []byte, want string) {
 	}
 }
 
-// stable checks that a model is sound and becomes a file that is read as the same.
+// stable checks that a model is valid, and equal after writing and reading.
 func stable(t *testing.T, m *graph.Model) {
 	t.Helper()
 	if err := graph.Validate(m); err != nil {
@@ -177,7 +177,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// bounded runs f and fails if it allocates more than a file of that size may need.
+// bounded runs f and fails if it allocates more than a file of this size may need.
 func bounded(t *testing.T, size int, f func()) {
 	t.Helper()
 	if got := fixtures.Allocated(f); got > 128*uint64(size)+1<<20 {

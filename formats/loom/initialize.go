@@ -10,17 +10,17 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// mostInitialized bounds the weights that a spec is given.
+// mostInitialized bounds the number of weights made for a spec.
 const mostInitialized = 1 << 28
 
-// Initialize returns weights for a store: n numbers that are uniform in [-0.1, 0.1), as
-// Loom's are. They depend on the seed and on the path of the layer, and on nothing else.
+// Initialize returns n weights for a store, uniform in [-0.1, 0.1) as in Loom. They depend only on
+// the seed and on the path of the layer.
 func Initialize(seed uint64, path string, n int) []float32 {
 	list, _ := initialize(nil, seed, path, n)
 	return list
 }
 
-// initialize is Initialize that ends with the context of a budget.
+// initialize is Initialize, but fails if the budget's context is done.
 func initialize(b *budget.Budget, seed uint64, path string, n int) ([]float32, error) {
 	h := fnv.New64a()
 	h.Write([]byte(path))
@@ -38,7 +38,7 @@ func initialize(b *budget.Budget, seed uint64, path string, n int) ([]float32, e
 	return list, nil
 }
 
-// initialize gives every layer of a spec that needs weights some, in its dtype.
+// initialize makes weights, in the layer's dtype, for every layer of a spec that needs them.
 func (w *lowerer) initialize(o container.Lowering) error {
 	if !w.net.Spec {
 		return nil
@@ -63,7 +63,7 @@ func (w *lowerer) initialize(o container.Lowering) error {
 	return problem
 }
 
-// seeded returns n weights of a layer, which are drawn from the seed.
+// seeded returns n weights of a layer, drawn from the seed.
 func (l *Layer) seeded(o container.Lowering, path string, n int) (*graph.Initializer, error) {
 	w, err := initialize(o.Budget, o.Seed, path, n)
 	if err != nil {
@@ -84,7 +84,7 @@ func (l *Layer) seeded(o container.Lowering, path string, n int) (*graph.Initial
 	return list[0], nil
 }
 
-// countable fails where the layers need more weights than are made.
+// countable returns an error if the layers need more than mostInitialized weights.
 func (n *Network) countable() error {
 	total := 0
 	var problem error

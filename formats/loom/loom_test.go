@@ -35,8 +35,7 @@ func weighted(t *testing.T, r *rand.Rand, l *Layer) *Layer {
 	return l
 }
 
-// layer returns a small layer of a type and dtype, with layers of that dtype inside
-// where the type has such.
+// layer returns a small layer of a type and dtype. Nested layers have the same dtype.
 func layer(t *testing.T, r *rand.Rand, kind LayerType, d DType) *Layer {
 	t.Helper()
 	l := &Layer{Type: kind, DType: d, Activation: Activation(r.IntN(8) - 1)}
@@ -70,7 +69,7 @@ func layer(t *testing.T, r *rand.Rand, kind LayerType, d DType) *Layer {
 	return weighted(t, r, l)
 }
 
-// grid is a network of layers in a row.
+// grid returns a network of layers in a row.
 func grid(layers ...*Layer) *Network {
 	for i, l := range layers {
 		l.X = i
@@ -157,8 +156,7 @@ func stores(m *graph.Model) map[string]*Blob {
 	return list
 }
 
-// TestTensors compares the codes that the tensors hold, times their scale, with the
-// restored weights.
+// TestTensors compares the codes in tensors, times their scale, with the restored weights.
 func TestTensors(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, d := range DTypes() {
@@ -223,8 +221,8 @@ func TestTensors(t *testing.T) {
 	}
 }
 
-// TestOddCodes keeps codes of floats as a standard type while that has their numbers, or
-// twice those of fp4.
+// TestOddCodes checks that floats stay codes of a standard type if it has the same numbers, or
+// twice the numbers of fp4.
 func TestOddCodes(t *testing.T) {
 	for d, codes := range map[DType]map[byte]tensor.DType{
 		FP8E4M3: {0x00: tensor.F8E4M3FN, 0x80: tensor.F8E4M3FN, 0x08: tensor.F8E4M3FN, 0xfe: tensor.F8E4M3FN, 0x01: tensor.F32, 0x87: tensor.F32, 0x7f: tensor.F32, 0xff: tensor.F32},
@@ -406,7 +404,7 @@ func TestFloat(t *testing.T) {
 	}
 }
 
-// TestConverted writes floats of every type as every other.
+// TestConverted converts every float type to every other.
 func TestConverted(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	for to := Float64; to <= BFloat16; to++ {

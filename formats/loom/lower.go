@@ -11,11 +11,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Lower returns a model whose graph computes the network: its input and output are
-// float32 and named so. MultiHeadAttention layers have a cache, which is a state. A
-// transformer bundle becomes a decoder, from input_ids to logits. The spec of an
-// architecture gets weights from the seed of the options, as Initialize has them. The
-// result is nil for a model without a network.
+// Lower returns a model whose graph computes the network. Its float32 input and output are named
+// input and output. MultiHeadAttention layers have a cache, a state of the model. A transformer
+// bundle becomes a decoder from input_ids to logits. The spec of an architecture gets the weights
+// of Initialize for the seed in the options. The result is nil for a model without a network.
 func Lower(m *graph.Model, o container.Lowering) (_ *graph.Model, err error) {
 	defer guard.At(m.File).End(&err)
 	n, ok := m.Source.(*Network)
@@ -38,11 +37,11 @@ func Lower(m *graph.Model, o container.Lowering) (_ *graph.Model, err error) {
 	return w.top.Model(m), nil
 }
 
-// spareLayers is how many layers a graph may have beyond those of its file, which links
-// to layers of the grid repeat.
+// spareLayers is the number of layers that a graph may have beyond the layers of its file, because
+// links to layers of the grid repeat them.
 const spareLayers = 1 << 12
 
-// twoBits is the version of the standard operators that first take codes of two bits.
+// twoBits is the first version of the standard operators that takes two-bit codes.
 const twoBits = 25
 
 // lowerer puts the layers of a network into a graph.
@@ -50,15 +49,15 @@ type lowerer struct {
 	b        *graph.Builder // of the graph, or of a branch of it
 	top      *graph.Builder // of the graph
 	net      *Network
-	made     container.Lowering // what it counts
+	made     container.Lowering // counts memory
 	quirks   bool
-	ranks    bool // of inputs are settled
-	portable bool // element types are those of other programs
+	ranks    bool // fix the number of axes of inputs
+	portable bool // use only element types that other programs know
 	inits    map[string]*graph.Initializer
 	shares   map[string]*graph.Initializer // parts of inits
 	caches   int                           // of attention, so far
 	left     int                           // layers that may follow
-	rules    rules                         // of Metacognition layers so far
+	rules    rules                         // of earlier Metacognition layers
 }
 
 func newLowerer(m *graph.Model, n *Network, o container.Lowering) *lowerer {
@@ -71,7 +70,7 @@ func newLowerer(m *graph.Model, n *Network, o container.Lowering) *lowerer {
 	return w
 }
 
-// version chooses the operators, which must take the codes that weights have.
+// version chooses an operator version that takes the codes of the weights.
 func (w *lowerer) version() {
 	for _, init := range w.inits {
 		if d := init.Tensor.DType(); d == tensor.I2 || d == tensor.U2 {
@@ -80,7 +79,7 @@ func (w *lowerer) version() {
 	}
 }
 
-// failure says which file an error is about.
+// failure adds the name of the file to an error.
 func (w *lowerer) failure(m *graph.Model, err error) error {
 	var known *graph.Error
 	if errors.As(err, &known) {
@@ -89,15 +88,14 @@ func (w *lowerer) failure(m *graph.Model, err error) error {
 	return &graph.Error{Stage: "lower", File: m.File, Offset: -1, Kind: graph.ErrUnsupported, Err: err}
 }
 
-// flow is a value of the graph, with what is known of its extents: nil where the number
-// of axes is open, and -1 for extents that are.
+// flow is a value of the graph with its known extents. dims is nil if the number of axes is open;
+// an open extent is -1.
 type flow struct {
 	name string
 	dims []int
 }
 
-// item returns the number of elements of one row of the first axis; ok is false where
-// it is not known.
+// item returns the number of elements of one row of the first axis. ok is false if it is unknown.
 func (v flow) item() (n int, ok bool) {
 	if len(v.dims) == 0 || slices.Contains(v.dims[1:], -1) {
 		return 0, false
@@ -141,12 +139,12 @@ func (w *lowerer) grid() error {
 	return nil
 }
 
-// input declares what the network reads.
+// input declares the input of the network.
 func (w *lowerer) input(dims []int) {
 	w.b.Input("input", graph.TensorOf(tensor.F32, known(dims)))
 }
 
-// known returns extents as a graph has them, the first named batch where it is open.
+// known converts extents to the graph's form. An open first extent becomes the symbol batch.
 func known(dims []int) graph.Dims {
 	if dims == nil {
 		return nil
@@ -163,8 +161,8 @@ func known(dims []int) graph.Dims {
 	return d
 }
 
-// inputDims are the extents of what a layer reads; nil where they are not settled by its
-// configuration.
+// inputDims returns the extents of the layer's input; nil if its configuration does not settle
+// them.
 func (l *Layer) inputDims() []int {
 	switch l.Type {
 	case CNN1, CNN2, CNN3, ConvTransposed1D, ConvTransposed2D, ConvTransposed3D:
@@ -175,8 +173,8 @@ func (l *Layer) inputDims() []int {
 	return nil
 }
 
-// usualDims are the extents of what layers read that take any: sequences of rows for
-// attention, else a matrix.
+// usualDims returns input extents for layers that take any: sequences of rows for attention, else a
+// matrix.
 func usualDims(layers []*Layer) []int {
 	for _, l := range layers {
 		if l.Disabled {
@@ -207,8 +205,8 @@ func usualDims(layers []*Layer) []int {
 	return []int{-1, -1}
 }
 
-// layer puts a layer that lies that deep inside others into the graph and returns its
-// output. Errors say its path.
+// layer puts a layer, nested depth levels deep, into the graph and returns its output. Errors name
+// its path.
 func (w *lowerer) layer(l *Layer, path string, x flow, depth int) (flow, error) {
 	if w.left--; w.left < 0 || depth > maxNesting {
 		return x, fmt.Errorf("%s: links from layer to layer make more layers than a network can have", path)
@@ -232,7 +230,7 @@ func (w *lowerer) layer(l *Layer, path string, x flow, depth int) (flow, error) 
 	return y, nil
 }
 
-// layerError is why a layer has no place in a graph.
+// layerError reports that a layer cannot be put into a graph.
 type layerError struct {
 	path string
 	kind LayerType
@@ -242,7 +240,7 @@ type layerError struct {
 func (e *layerError) Error() string { return fmt.Sprintf("%s (%v): %v", e.path, e.kind, e.err) }
 func (e *layerError) Unwrap() error { return e.err }
 
-// compute puts what a layer computes into the graph.
+// compute puts the nodes of a layer into the graph.
 func (w *lowerer) compute(l *Layer, path string, x flow, depth int) (flow, error) {
 	switch l.Type {
 	case Dense:
@@ -270,14 +268,14 @@ func (w *lowerer) compute(l *Layer, path string, x flow, depth int) (flow, error
 	case Sequential:
 		return w.sequential(l, path, x, depth)
 	case Residual:
-		return x, nil // without a step before it
+		return x, nil // the sequence adds the skip connection
 	case Metacognition:
 		return w.metacognition(l, path, x, depth)
 	}
 	return x, fmt.Errorf("%v is no type of layer", l.Type)
 }
 
-// positive checks fields that a layer cannot do without.
+// positive returns an error if one of these fields is not positive.
 func positive(fields ...any) error {
 	for i := 0; i < len(fields); i += 2 {
 		if n := fields[i+1].(int); n <= 0 {

@@ -8,17 +8,17 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// float32s is the type of a value.
+// float32s returns the type of a float32 value.
 func float32s(x flow) graph.Type { return graph.TensorOf(tensor.F32, known(x.dims)) }
 
 // heads is the geometry of an attention layer.
 type heads struct {
-	model, query, key int // widths of the input, of queries, of keys
-	count, kv, size   int // heads, those of keys, and their width
+	model, query, key int // widths of the input, the queries and the keys
+	count, kv, size   int // heads, heads of keys, numbers in a head
 	base              float64
 }
 
-// heads returns the geometry that the configuration gives.
+// heads returns the layer's geometry, with defaults for query_dim and rope_freq_base.
 func (l *Layer) heads() (heads, error) {
 	h := heads{l.DModel, l.QueryDim, 0, l.NumHeads, l.NumKVHeads, l.HeadDim, l.RopeFreqBase}
 	if err := positive("d_model", h.model, "num_heads", h.count, "num_kv_heads", h.kv, "head_dim", h.size); err != nil {
@@ -49,8 +49,8 @@ func (l *Layer) heads() (heads, error) {
 	return h, finite("rope_freq_base", h.base)
 }
 
-// attention is causal self-attention with rotary positions. One row goes on from the
-// rows of the cache; any other input begins anew.
+// attention computes causal self-attention with rotary positions. A single row of one sequence
+// continues after the rows of the cache; any other input starts anew.
 func (w *lowerer) attention(l *Layer, path string, x flow) (flow, error) {
 	h, err := l.heads()
 	if err != nil {
@@ -84,18 +84,17 @@ func (w *lowerer) attention(l *Layer, path string, x flow) (flow, error) {
 	return flow{w.op("Reshape", w.linear(y, matrix, p["bo"]), shape), x.dims}, nil
 }
 
-// sequences returns the number of sequences of an input [..., rows, model]: 1 for a
-// matrix.
+// sequences returns the number of sequences in an input [..., rows, model]; 1 for a matrix.
 func (w *lowerer) sequences(x flow) string {
 	if w.quirks {
-		return w.b.Ints(1) // the batch shares a cache, and so is one sequence
+		return w.b.Ints(1) // the batch shares a cache, and is one sequence
 	}
 	lead := w.b.Op("Shape", []string{x.name}, graph.IntAttr("end", -2))
 	return w.b.Op("ReduceProd", []string{w.concat(0, w.b.Ints(1), lead)}, graph.IntAttr("keepdims", 1))
 }
 
-// split returns rows of that width as [batch, heads, rows, size], the extents being those
-// of batch and rows.
+// split returns rows of the given width as [batch, heads, rows, size]. extents holds batch and
+// rows.
 func (w *lowerer) split(x, extents string, width, count, size int) string {
 	x = w.cut(x, width, count*size)
 	return w.transpose(w.op("Reshape", x, w.concat(0, extents, w.b.Ints(int64(count), int64(size)))), 0, 2, 1, 3)
@@ -104,14 +103,14 @@ func (w *lowerer) split(x, extents string, width, count, size int) string {
 // cache is the past of an attention layer.
 type cache struct {
 	number     int
-	key, value string // of the rows that are attended to
-	length     string // how many those are
+	key, value string // past rows that queries attend to
+	length     string // number of these rows
 	batch      string
 	t          graph.Type
 }
 
-// cache declares the state of an attention layer. Its rows count where the input is one
-// row of one sequence.
+// cache declares the state of an attention layer. Its rows count only if the input is one row of
+// one sequence.
 func (w *lowerer) cache(h heads, batch, rows string) *cache {
 	c := &cache{number: w.caches, batch: batch}
 	w.caches++
@@ -131,8 +130,8 @@ func (w *lowerer) cache(h heads, batch, rows string) *cache {
 	return c
 }
 
-// keep makes the keys and values of one sequence the state. Those of several are not
-// kept.
+// keep makes the keys and values of a single sequence the state. For several sequences the state
+// becomes empty.
 func (c *cache) keep(w *lowerer, key, val string) {
 	t := c.t
 	t.Dims = graph.Dims{t.Dims[0], t.Dims[1], graph.Symbol(fmt.Sprintf("total_%d", c.number)), t.Dims[3]}
@@ -145,20 +144,21 @@ func (c *cache) keep(w *lowerer, key, val string) {
 	}
 }
 
-// places returns the numbers from one up to that and a count, as a vector.
+// places returns the vector from, from + 1, ..., from + count - 1.
 func (w *lowerer) places(from, count string) string {
 	return w.op("Range", w.op("Squeeze", from), w.op("Squeeze", w.op("Add", from, count)), w.b.Int(1))
 }
 
-// causal returns for each row which of the past and the new rows it attends to.
+// causal returns the mask [new rows, all rows]: true if a new row attends to a row of the past or
+// to a new row.
 func (w *lowerer) causal(past, rows string) string {
 	at := w.op("Unsqueeze", w.places(past, rows), w.b.Ints(1))
 	all := w.places(w.b.Ints(0), w.op("Add", past, rows))
 	return w.op("LessOrEqual", w.op("Unsqueeze", all, w.b.Ints(0)), at)
 }
 
-// angles returns the cosines and sines of the rotation of rows that follow the past, as
-// [batch, rows, size/2].
+// angles returns the cosines and sines that rotate the rows after the past, as [batch, rows,
+// size/2].
 func (w *lowerer) angles(h heads, past, batch, rows string) (cos, sin string) {
 	step := make([]float64, h.size/2)
 	for j := range step {
@@ -173,7 +173,7 @@ func (w *lowerer) angles(h heads, past, batch, rows string) (cos, sin string) {
 	return wide("Cos"), wide("Sin")
 }
 
-// rotated turns pairs of numbers of each head; the last of an odd number stays.
+// rotated rotates pairs of numbers of each head. If size is odd, the last number stays.
 func (w *lowerer) rotated(x, cos, sin string, size int) string {
 	inputs := []string{x, cos, sin}
 	if size%2 == 0 {

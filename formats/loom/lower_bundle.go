@@ -8,9 +8,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// bundle is a decoder: input_ids int64 [batch,sequence] become logits float32
+// bundle puts a decoder into the graph: input_ids int64 [batch,sequence] become logits float32
 // [batch,sequence,vocab], and each layer N has the states past_key_values.N.key and
-// past_key_values.N.value. The value last_hidden_state is what the head reads.
+// past_key_values.N.value. The input of the head is named last_hidden_state.
 func (w *lowerer) bundle() error {
 	t := w.net.Transformer
 	if err := positive("hidden_size", t.HiddenSize, "vocab_size", t.VocabSize); err != nil {
@@ -53,14 +53,14 @@ func (w *lowerer) bundle() error {
 	return nil
 }
 
-// block is four layers of a decoder.
+// block is the four layers of one block of a decoder.
 type block struct {
 	norm1, attention, norm2, mlp *Layer
 	path                         [4]string
 	heads                        heads
 }
 
-// blocks checks the layers of a decoder.
+// blocks groups the layers of a decoder into blocks, and checks them.
 func (w *lowerer) blocks() ([]*block, error) {
 	list := w.net.Layers
 	if w.net.cells() != int64(len(list)) || len(list)%4 != 0 {
@@ -86,7 +86,7 @@ func (w *lowerer) blocks() ([]*block, error) {
 	return blocks, nil
 }
 
-// prepare takes what a layer leaves to the bundle from there.
+// prepare fills settings that the attention layer lacks from the bundle, and checks the widths.
 func (b *block) prepare(t *Transformer) error {
 	l := *b.attention
 	if d := t.Dims; d != nil {
@@ -111,7 +111,7 @@ func (b *block) prepare(t *Transformer) error {
 	return positive("output_height of SwiGLU", b.mlp.OutputHeight)
 }
 
-// epsilon is that of the norms before attention and network.
+// epsilon returns the epsilon of the norms before attention and before the feed-forward network.
 func (t *Transformer) epsilon() float64 {
 	if t.Dims == nil || t.Dims.RMSNormEps == 0 {
 		return rmsEpsilon
@@ -119,15 +119,15 @@ func (t *Transformer) epsilon() float64 {
 	return t.Dims.RMSNormEps
 }
 
-// bitNet reports whether matrices are products of whole numbers.
+// bitNet reports whether matrices multiply whole numbers, as in a ternary bundle.
 func (w *lowerer) bitNet() bool { return w.net.WeightDType() == Ternary }
 
-// global returns a tensor of the whole bundle.
+// global returns a tensor of the whole bundle as float32.
 func (w *lowerer) global(name string, shape tensor.Shape) (string, error) {
 	return w.named("transformer."+name, shape)
 }
 
-// named returns an initializer of a shape as float32.
+// named returns an initializer as float32. It fails if the initializer has another shape.
 func (w *lowerer) named(name string, shape tensor.Shape) (string, error) {
 	init := w.inits[name]
 	if init == nil {
@@ -139,7 +139,7 @@ func (w *lowerer) named(name string, shape tensor.Shape) (string, error) {
 	return w.restored(init)
 }
 
-// block adds attention and network, each behind a norm, to x.
+// block adds attention and then the feed-forward network to x. Each has a norm before it.
 func (w *lowerer) block(d *decoding, b *block, x string) (string, error) {
 	attention, err := w.projections(b.attention, b.path[1])
 	if err != nil {
@@ -169,7 +169,7 @@ func (w *lowerer) block(d *decoding, b *block, x string) (string, error) {
 	return w.op("Add", x, y), nil
 }
 
-// attend is the attention of a block.
+// attend computes the attention of a block.
 func (w *lowerer) attend(d *decoding, b *block, p map[string]projection, x string) (string, error) {
 	h := b.heads
 	in := w.prepared(x)
@@ -200,7 +200,7 @@ func (w *lowerer) attend(d *decoding, b *block, p map[string]projection, x strin
 	return out.of(w, w.prepared(y)), nil
 }
 
-// cut returns the first n of the columns of x.
+// cut returns the first n columns of x.
 func (w *lowerer) cut(x string, width, n int) string {
 	if n == width {
 		return x
@@ -208,7 +208,7 @@ func (w *lowerer) cut(x string, width, n int) string {
 	return w.slice(x, 0, int64(n), 1)
 }
 
-// headNorm normalizes each head, if the bundle has a norm of that name.
+// headNorm normalises each head if the bundle has a norm of this name.
 func (w *lowerer) headNorm(name string, h heads, x string, count int) (string, error) {
 	if w.inits[name] == nil {
 		return x, nil
@@ -221,7 +221,7 @@ func (w *lowerer) headNorm(name string, h heads, x string, count int) (string, e
 	return w.reshape(y, -1, int64(count*h.size)), nil
 }
 
-// feed is the network of a block.
+// feed computes the feed-forward network of a block.
 func (w *lowerer) feed(b *block, p map[string]projection, x string) (string, error) {
 	in := w.prepared(x)
 	a := SiLU
@@ -238,7 +238,7 @@ func (w *lowerer) feed(b *block, p map[string]projection, x string) (string, err
 	return p["down"].of(w, w.prepared(y)), nil
 }
 
-// activation is that of the network.
+// activation returns the activation of the feed-forward network.
 func (b *block) activation(t *Transformer) Activation {
 	if t.Dims != nil && t.Dims.Activation != "" {
 		if a := ParseActivation(t.Dims.Activation); a != ReLU {
@@ -248,8 +248,8 @@ func (b *block) activation(t *Transformer) Activation {
 	return b.mlp.Activation
 }
 
-// head returns the logits. The head of a ternary bundle is made ternary, unless it is the
-// table of embeddings.
+// head returns the logits. A ternary bundle's own head is made ternary; the table of embeddings is
+// not.
 func (w *lowerer) head(x, table string) (string, error) {
 	t := w.net.Transformer
 	if w.inits["transformer.lm_head"] == nil {
@@ -275,7 +275,7 @@ func (w *lowerer) head(x, table string) (string, error) {
 	return p.of(w, w.prepared(x)), nil
 }
 
-// ternaryAlready reports whether all weights are -1, 0 or 1, or as good as.
+// ternaryAlready reports whether all weights are within 1e-6 of -1, 0 or 1.
 func ternaryAlready(t *tensor.Tensor) bool {
 	if t.DType() != tensor.F32 {
 		return false

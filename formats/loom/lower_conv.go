@@ -14,7 +14,7 @@ type window struct {
 	kernel, stride, padding int
 }
 
-// window returns the axes of a convolution in the order of its input.
+// window returns the geometry of a convolution, with axes in the order of its input.
 func (l *Layer) window() window {
 	g := window{kernel: l.KernelSize, stride: l.Stride, padding: l.Padding}
 	switch l.Type {
@@ -30,7 +30,7 @@ func (l *Layer) window() window {
 	return g
 }
 
-// largest bounds extents of convolutions, so that sums of a few products of two fit.
+// largest bounds extents of convolutions, so that sums of a few products of two extents fit an int.
 const largest = 1 << 28
 
 func (g window) check() error {
@@ -45,7 +45,7 @@ func (g window) check() error {
 	return nil
 }
 
-// cells returns the input as a convolution reads it.
+// cells returns the input reshaped to [batch, channels, extents].
 func (w *lowerer) cells(l *Layer, g window, x flow) (string, error) {
 	want := append([]int{-1, l.InputChannels}, g.in...)
 	if slices.Equal(x.dims, want) {
@@ -72,7 +72,7 @@ func (w *lowerer) kernel(l *Layer, path string) (window, string, error) {
 	return g, weights, err
 }
 
-// conv is a convolution whose output has the extents that the layer says.
+// conv computes a convolution and its activation. The output has the extents in the configuration.
 func (w *lowerer) conv(l *Layer, path string, x flow) (flow, error) {
 	g, kernel, err := w.kernel(l, path)
 	if err != nil {
@@ -83,7 +83,7 @@ func (w *lowerer) conv(l *Layer, path string, x flow) (flow, error) {
 		return x, err
 	}
 	y := flow{"", append([]int{-1, l.Filters}, g.out...)}
-	if g.kernel == 0 { // the sum of nothing
+	if g.kernel == 0 { // an empty sum
 		y.name = w.activate(l.Activation, w.zeros(w.concat(0, w.batch(x), w.b.Ints(ints(tensor.Shape(y.dims[1:]))...))))
 		return y, nil
 	}
@@ -91,8 +91,8 @@ func (w *lowerer) conv(l *Layer, path string, x flow) (flow, error) {
 	return y, nil
 }
 
-// convolve pads the input at its ends so that the output has its extents. Where the
-// window does not move, one output stands for all of an axis.
+// convolve pads or crops the input at its ends so that the output has the configured extents. If
+// the stride is 0, one output fills all of an axis.
 func (w *lowerer) convolve(in, kernel string, g window) string {
 	axes := len(g.in)
 	pads, crop := make([]int64, 2*axes), make([]int64, axes)
@@ -119,7 +119,7 @@ func (w *lowerer) convolve(in, kernel string, g window) string {
 	return y
 }
 
-// crop returns the part of the axes behind the first two from one place to another.
+// crop returns the elements from one index to another on the axes after the first two.
 func (w *lowerer) crop(x string, from, to []int64) string {
 	axes := make([]int64, len(from))
 	for i := range axes {
@@ -128,8 +128,8 @@ func (w *lowerer) crop(x string, from, to []int64) string {
 	return w.op("Slice", x, w.b.Ints(from...), w.b.Ints(to...), w.b.Ints(axes...))
 }
 
-// convTransposed scatters every input over a window of the output, which has the extents
-// that the layer says.
+// convTransposed scatters every input over a window of the output. The output has the extents in
+// the configuration.
 func (w *lowerer) convTransposed(l *Layer, path string, x flow) (flow, error) {
 	g, kernel, err := w.kernel(l, path)
 	if err != nil {
@@ -138,7 +138,7 @@ func (w *lowerer) convTransposed(l *Layer, path string, x flow) (flow, error) {
 	y := flow{"", append([]int{-1, l.Filters}, g.out...)}
 	full := w.concat(0, w.batch(x), w.b.Ints(ints(tensor.Shape(y.dims[1:]))...))
 	if d := w.dtype(l); w.quirks && d != Float32 && d != Float64 {
-		y.name = w.zeros(full) // as Loom has it, without the activation
+		y.name = w.zeros(full) // as in Loom, without the activation
 		return y, nil
 	}
 	if g.kernel == 0 {
@@ -150,7 +150,7 @@ func (w *lowerer) convTransposed(l *Layer, path string, x flow) (flow, error) {
 		return x, err
 	}
 	axes := len(g.in)
-	if g.stride == 0 { // all inputs lie on one window
+	if g.stride == 0 { // all inputs share one window
 		list := make([]int64, axes)
 		for i := range list {
 			list[i] = int64(i + 2)
@@ -163,8 +163,8 @@ func (w *lowerer) convTransposed(l *Layer, path string, x flow) (flow, error) {
 	return y, nil
 }
 
-// scatter is the transposed convolution of a kernel [channels, filters, ...]. What it
-// computes is cut, or zeros added, where the output begins and ends.
+// scatter is the transposed convolution with a kernel [channels, filters, ...]. The result is cut,
+// or zeros are added, at the ends of the output.
 func (w *lowerer) scatter(in, kernel string, g window) string {
 	axes := len(g.in)
 	stride := max(g.stride, 1)
@@ -187,7 +187,7 @@ func (w *lowerer) scatter(in, kernel string, g window) string {
 	return w.op("Pad", y, w.b.Ints(rest...))
 }
 
-// dtype returns the dtype of a layer's store, which may not be that of the layer.
+// dtype returns the dtype of a layer's store. It may differ from the layer's.
 func (w *lowerer) dtype(l *Layer) DType {
 	if l.Weights != nil {
 		return l.Weights.DType

@@ -7,13 +7,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// decoding is the inputs of a decoder and what its layers share.
+// decoding holds the inputs of a decoder and the values that its layers share.
 type decoding struct {
 	w                 *lowerer
 	ids               string
 	batch, rows, past string // extents, as vectors
-	last, total       string // the numbers of the last row of each sequence, and of all rows, as int32
-	mask              string // which rows each new one attends to, where those are not needed
+	last, total       string // index of each sequence's last row, and the number of all rows, as int32
+	mask              string // rows that each new row attends to; used instead of last and total
 	angles            map[string][2]string
 	states            [][2]string
 	results           [][2]string
@@ -33,20 +33,21 @@ func (w *lowerer) extent(x string, axis int64) string {
 	return w.b.Op("Shape", []string{x}, graph.IntAttr("start", axis), graph.IntAttr("end", axis+1))
 }
 
-// sequences returns rows of that width as [batch, rows, width].
+// sequences returns rows of the given width as [batch, rows, width].
 func (d *decoding) sequences(x string, width int) string {
 	return d.w.op("Reshape", x, d.w.concat(0, d.batch, d.rows, d.w.b.Ints(int64(width))))
 }
 
-// cacheType is the type of a state with that many rows.
+// cacheType returns the type of a state with the given number of rows.
 func cacheType(h heads, rows graph.Dim) graph.Type {
 	return graph.TensorOf(tensor.F32, graph.Dims{graph.Symbol("batch"), graph.Known(h.kv), rows, graph.Known(h.size)})
 }
 
-// pastRows is the name of the rows of all states.
+// pastRows is the symbol for the number of rows of all states.
 var pastRows = graph.Symbol("past_sequence")
 
-// state declares the states of the next layer and, with the first, what counts rows.
+// state declares the states of the next layer. The first call also makes the row counts or the
+// mask.
 func (d *decoding) state(h heads) [2]string {
 	w, n := d.w, len(d.states)
 	var pair [2]string
@@ -69,10 +70,10 @@ func (d *decoding) state(h heads) [2]string {
 	return pair
 }
 
-// grouped is what ONNX Runtime wants heads of GroupQueryAttention to be a multiple of.
+// grouped divides the size of a head in ONNX Runtime's GroupQueryAttention.
 const grouped = 8
 
-// attention is that of one layer over rows of all heads, with rotary positions.
+// attention computes one layer's attention over rows of all heads, with rotary positions.
 func (d *decoding) attention(h heads, q, k, v string) string {
 	past := d.state(h)
 	q, k, v = d.sequences(q, h.count*h.size), d.sequences(k, h.key), d.sequences(v, h.key)
@@ -91,7 +92,7 @@ func (d *decoding) attention(h heads, q, k, v string) string {
 	return d.w.reshape(out[0], -1, int64(h.count*h.size))
 }
 
-// rotated turns pairs of numbers of each head by angles that grow with the row.
+// rotated rotates pairs of numbers of each head by angles that grow with the row.
 func (d *decoding) rotated(h heads, x string, count int) string {
 	key := fmt.Sprint(h.size, h.base)
 	pair, ok := d.angles[key]
@@ -106,7 +107,7 @@ func (d *decoding) rotated(h heads, x string, count int) string {
 	return d.w.b.Op("RotaryEmbedding", []string{x, pair[0], pair[1]}, attrs...)
 }
 
-// finish gives the states their next contents.
+// finish outputs the next contents of the states.
 func (d *decoding) finish() {
 	rows := pastRows.Add(graph.Symbol("sequence"))
 	for i, pair := range d.results {

@@ -7,7 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// dense multiplies rows with a matrix.
+// dense multiplies rows by a matrix.
 func (w *lowerer) dense(l *Layer, path string, x flow) (flow, error) {
 	matrix, err := w.store(l, path)
 	if err != nil {
@@ -21,8 +21,8 @@ func (w *lowerer) dense(l *Layer, path string, x flow) (flow, error) {
 	return flow{w.activate(l.Activation, y), []int{-1, l.OutputHeight}}, nil
 }
 
-// embedding takes the rows that the input numbers, truncated, name. Other numbers give
-// zeros.
+// embedding gathers the table rows at the input's numbers, truncated to integers. Numbers outside
+// the vocabulary give zeros.
 func (w *lowerer) embedding(l *Layer, path string, x flow) (flow, error) {
 	table, err := w.store(l, path)
 	if err != nil {
@@ -75,8 +75,8 @@ func wholeCode(l *Layer, init *graph.Initializer) bool {
 	return d.IsInteger() && d.Bits() >= 8
 }
 
-// filled returns n numbers in the extents of x with a last one of n: those that follow
-// are zeros.
+// filled returns the n numbers of a in the extents of x, with a last extent of n. All further
+// elements are zero.
 func (w *lowerer) filled(a string, n int, x flow) flow {
 	shape := w.withLast(x, n)
 	y := flow{"", nil}
@@ -90,7 +90,7 @@ func (w *lowerer) filled(a string, n int, x flow) flow {
 	return y
 }
 
-// swiglu is a gated network of three matrices, over rows.
+// swiglu computes a gated network of three matrices over rows.
 func (w *lowerer) swiglu(l *Layer, path string, x flow) (flow, error) {
 	p, err := w.parts(l, path)
 	if err != nil {
@@ -103,7 +103,7 @@ func (w *lowerer) swiglu(l *Layer, path string, x flow) (flow, error) {
 	return flow{w.gated(SiLU, rows, p), []int{-1, l.InputHeight}}, nil
 }
 
-// gated is what a SwiGLU layer computes of its last axis.
+// gated returns down(act(gate(x)) * up(x)) along the last axis.
 func (w *lowerer) gated(a Activation, x string, p map[string]string) string {
 	gate := w.activate(a, w.linear(x, p["gate"], p["bgate"]))
 	return w.linear(w.op("Mul", gate, w.linear(x, p["up"], p["bup"])), p["down"], p["bdown"])

@@ -21,27 +21,27 @@ const (
 	avgChange
 )
 
-// storm is how many inputs of Metacognition layers the condition stdGrowing looks at.
+// storm is the number of inputs of Metacognition layers that the condition stdGrowing looks at.
 const storm = 3
 
-// rules is what Metacognition layers leave to those that run after them.
+// rules is the effect of Metacognition layers on later layers.
 type rules struct {
-	cell    int                 // of the grid, that runs
-	made    int                 // layers that commands have made
+	cell    int                 // cell of the grid that runs now
+	made    int                 // number of layers that commands have made
 	past    []string            // deviations of the inputs of Metacognition layers
-	pending map[*Layer][]change // of layers that run later
+	pending map[*Layer][]change // changes of layers that run later
 }
 
-// change is a command for a layer, which a truth value of the graph carries out.
+// change is a command for a layer, carried out if the truth value fired of the graph is true.
 type change struct {
 	fired string
 	rule  Rule
 	name  string // of the rule, for messages
 }
 
-// metacognition is the layer that it observes. Rules, which change layers while the
-// network runs, are left out, unless quirks are wanted: then those that can fire in the
-// first forward of a network are computed, and Loom's later ones are not.
+// metacognition computes the observed layer. Rules change layers while the network runs, and are
+// left out without quirks. With quirks, the rules that can fire in the first forward of a network
+// are computed, and later ones are not.
 func (w *lowerer) metacognition(l *Layer, path string, x flow, depth int) (flow, error) {
 	if w.quirks {
 		w.rules.past = append(w.rules.past, w.deviation(x))
@@ -63,7 +63,7 @@ func (w *lowerer) metacognition(l *Layer, path string, x flow, depth int) (flow,
 	return w.changed(c, path, append(before[:len(before):len(before)], own...), x, y, depth+1)
 }
 
-// target is a layer that rules of layers before it may have changed.
+// target computes a layer, with the changes that rules of earlier layers make to it.
 func (w *lowerer) target(l *Layer, path string, x flow, depth int) (flow, error) {
 	y, err := w.layer(l, path, x, depth)
 	if list := w.rules.pending[l]; err == nil && len(list) > 0 {
@@ -72,8 +72,8 @@ func (w *lowerer) target(l *Layer, path string, x flow, depth int) (flow, error)
 	return y, err
 }
 
-// fired returns the changes that the rules of a layer make to the one that it observes,
-// which reads x and gives y. Those of other layers are noted.
+// fired returns the changes that the rules of l make to the layer it observes, with input x and
+// output y. Changes of other layers are noted for later.
 func (w *lowerer) fired(l *Layer, x, y flow) ([]change, error) {
 	var own []change
 	for i, r := range l.Rules {
@@ -91,7 +91,7 @@ func (w *lowerer) fired(l *Layer, x, y flow) ([]change, error) {
 			return nil, fmt.Errorf("there are more rules than a network can have")
 		}
 		c := change{w.condition(r, x, y), r, fmt.Sprintf("rule %d", i)}
-		if target == l.Observed { // also where it is named by its cell
+		if target == l.Observed { // also if named by its cell
 			own = append(own, c)
 			continue
 		}
@@ -114,8 +114,8 @@ func (w *lowerer) possible(r Rule) bool {
 	return false
 }
 
-// later returns the layer that a rule for others means, which is the first of the cells at
-// an x of the grid, or what that observes. It is nil for those that run no more.
+// later returns the layer that a rule for others means: the first layer of the cell at this x of
+// the grid, or the layer that it observes. It is nil if the layer does not run any more.
 func (w *lowerer) later(x float32) *Layer {
 	if !(math.Abs(float64(x)) < math.MaxInt32) {
 		return nil
@@ -154,8 +154,8 @@ func (w *lowerer) deviation(x flow) string {
 	return w.op("Sqrt", w.mean(w.op("Mul", d, d)))
 }
 
-// condition is a truth value: whether a rule fires on what the layer reads and gives. All
-// but stdGrowing and avgChange are about what it gives.
+// condition returns a truth value: whether a rule fires on the layer's input x and output y. Only
+// stdGrowing and avgChange look at the input.
 func (w *lowerer) condition(r Rule, x, y flow) string {
 	limit := w.float64(r.Threshold)
 	than := func(op, v string) string { return w.op(op, w.cast(v, tensor.F64), limit) }
@@ -184,7 +184,7 @@ func (w *lowerer) condition(r Rule, x, y flow) string {
 	return w.op("And", w.op("Greater", change, limit), w.op("GreaterOrEqual", before, w.float64(1e-6)))
 }
 
-// float64 returns a constant that is a scalar of float64.
+// float64 returns a constant float64 scalar.
 func (w *lowerer) float64(v float64) string {
 	t := tensor.New(tensor.F64)
 	tensor.View[float64](t)[0] = v

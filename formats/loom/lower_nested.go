@@ -6,7 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// parallel gives each branch the same input and combines what they make of it.
+// parallel gives each branch the same input and combines their outputs.
 func (w *lowerer) parallel(l *Layer, path string, x flow, depth int) (flow, error) {
 	if len(l.Branches) == 0 {
 		return x, nil
@@ -33,12 +33,12 @@ func (w *lowerer) parallel(l *Layer, path string, x flow, depth int) (flow, erro
 	return y, nil
 }
 
-// combined joins the branches of each item, or adds them.
+// combined concatenates the branches of each item, or adds or averages them.
 func (w *lowerer) combined(l *Layer, x flow, outs []flow) flow {
 	shape := w.concat(0, w.batch(x), w.b.Ints(-1))
 	names := make([]string, len(outs))
 	sum := l.CombineMode == "add" || l.CombineMode == "avg"
-	width := 0 // of an item; -1 where that is open
+	width := 0 // of an item; -1 if open
 	for i, o := range outs {
 		n, ok := o.item()
 		switch {
@@ -66,8 +66,7 @@ func (w *lowerer) combined(l *Layer, x flow, outs []flow) flow {
 	return y
 }
 
-// sequential runs steps one after the other. A Residual adds the input of the step before
-// it.
+// sequential runs steps one after the other. A Residual adds the input of the step before it.
 func (w *lowerer) sequential(l *Layer, path string, x flow, depth int) (flow, error) {
 	var skip *flow
 	for i, c := range l.Steps {
@@ -88,7 +87,7 @@ func (w *lowerer) sequential(l *Layer, path string, x flow, depth int) (flow, er
 	return x, nil
 }
 
-// residual adds two values of equal length; x stays where lengths differ.
+// residual adds two values of equal length. If the lengths differ, it returns x.
 func (w *lowerer) residual(x, skip flow) flow {
 	y := flow{"", x.dims}
 	if n, ok := x.item(); ok {

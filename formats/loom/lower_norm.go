@@ -6,14 +6,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// The least variances of norms that say none.
+// The default epsilons of norms.
 const (
 	rmsEpsilon   = 1e-6
 	layerEpsilon = 1e-5
 )
 
-// norm is RMSNorm or LayerNorm of every row. Loom computes the first rows only, one for
-// each of the batch, and leaves zeros for the others.
+// norm is RMSNorm or LayerNorm of every row. Loom, and so quirks, computes only as many rows as the
+// batch has items, and leaves zeros for the others.
 func (w *lowerer) norm(l *Layer, path string, x flow) (flow, error) {
 	n := l.OutputHeight
 	if n == 0 {
@@ -44,8 +44,7 @@ func (w *lowerer) norm(l *Layer, path string, x flow) (flow, error) {
 	return flow{w.op("Reshape", y, w.op("Shape", x.name)), x.dims}, nil
 }
 
-// factors returns the weights of a norm of n columns: gamma and, of LayerNorm, beta, which
-// follows it.
+// factors returns the weights of a norm of n columns: gamma and, for LayerNorm, beta after it.
 func (w *lowerer) factors(l *Layer, path string, n int) ([]string, error) {
 	weights, err := w.store(l, path)
 	if err != nil {
@@ -68,7 +67,7 @@ func (w *lowerer) factors(l *Layer, path string, n int) ([]string, error) {
 	return list, nil
 }
 
-// rms is the root-mean-square norm of the last axis.
+// rms is the root-mean-square norm along the last axis.
 func (w *lowerer) rms(x, gamma string, eps float64) string {
 	return w.b.Op("RMSNormalization", []string{x, gamma}, graph.IntAttr("axis", -1), graph.FloatAttr("epsilon", float32(eps)))
 }

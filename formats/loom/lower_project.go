@@ -7,21 +7,20 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// projection is a matrix [out, in] of a decoder, with its bias, which may be the empty
-// name. A whole one multiplies whole numbers: those of rows that were quantised, and its
-// own codes, which go with a scale. A packed one is codes of MatMulNBits and scales.
+// projection is a matrix [out, in] of a decoder with its bias; no bias is the empty name. If whole
+// is set, it multiplies rows quantised to whole numbers by its own codes, and has a scale. If
+// packed is set, it holds codes of MatMulNBits and scales.
 type projection struct {
 	matrix, bias  string
 	whole, packed bool
 	scale         string
-	shape         tensor.Shape // of a packed one
+	shape         tensor.Shape // if packed
 }
 
-// row is what projections read: numbers and, in a ternary bundle, what a row's codes are
-// to be multiplied with.
+// row is the input of projections: numbers and, in a ternary bundle, the factor of the row's codes.
 type row struct{ x, factor string }
 
-// of returns the product with the last axis.
+// of returns the product with the last axis of the input.
 func (p projection) of(w *lowerer, r row) string {
 	if p.packed {
 		inputs := []string{r.x, p.matrix, p.scale}
@@ -38,7 +37,7 @@ func (p projection) of(w *lowerer, r row) string {
 	return y
 }
 
-// prepared quantises every row to 8 bits, in a ternary bundle.
+// prepared quantises every row to 8 bits in a ternary bundle.
 func (w *lowerer) prepared(x string) row {
 	if !w.bitNet() {
 		return row{x: x}
@@ -66,7 +65,7 @@ func (w *lowerer) inner(path string, width int, x string) (string, error) {
 
 const bitNetEpsilon = 1e-5
 
-// projections returns the matrices of an attention layer or a network, in the way in
+// projections returns the matrices of an attention layer or a feed-forward network, in the form in
 // which the bundle has them.
 func (w *lowerer) projections(l *Layer, path string) (map[string]projection, error) {
 	list, err := l.Parts()
@@ -97,8 +96,8 @@ func (w *lowerer) projections(l *Layer, path string) (map[string]projection, err
 	return all, nil
 }
 
-// plainProjections are those of a store. Weights of float32 in a bundle of another dtype
-// stay what they are, unless quirks are wanted: then they are quantised as Loom does.
+// plainProjections returns the projections of a store. If the bundle has another dtype, float32
+// weights stay as they are without quirks, and are quantised as Loom does with quirks.
 func (w *lowerer) plainProjections(l *Layer, path string) (map[string]projection, error) {
 	if d := w.net.WeightDType(); w.quirks && d.Scaled() && w.inits[path].Tensor.DType() == tensor.F32 && w.dtype(l) == Float32 {
 		t := w.inits[path].Tensor
@@ -127,7 +126,7 @@ func (w *lowerer) plainProjections(l *Layer, path string) (map[string]projection
 	return all, nil
 }
 
-// biasesOf returns the biases of a network whose matrices are Q4_0.
+// biasesOf returns the biases of a feed-forward network with Q4_0 matrices.
 func (w *lowerer) biasesOf(l *Layer, path string) (map[string]string, error) {
 	h, i := l.OutputHeight, l.InputHeight
 	all, err := w.named(path+".biases", tensor.Shape{2*h + i})
@@ -163,12 +162,12 @@ func (w *lowerer) packedProjection(path string, part Part) (projection, error) {
 		return projection{}, fmt.Errorf("%s is %v, not %v", name, codes.Tensor.Shape(), part.Shape)
 	}
 	if factors == nil {
-		return projection{matrix: w.weight(codes)}, nil // numbers
+		return projection{matrix: w.weight(codes)}, nil // already dequantised
 	}
 	return w.q4(codes, factors, part.Shape)
 }
 
-// q4 returns the numbers of blocks of codes.
+// q4 returns a matrix of Q4_0: packed if its columns are whole blocks, else as numbers.
 func (w *lowerer) q4(codes, factors *graph.Initializer, shape tensor.Shape) (projection, error) {
 	n := shape.Len()
 	blocks := (n + q4Block - 1) / q4Block
@@ -187,7 +186,7 @@ func (w *lowerer) q4(codes, factors *graph.Initializer, shape tensor.Shape) (pro
 	return projection{matrix: w.reshape(w.slice(w.reshape(y, -1), 0, int64(n), 0), ints(shape)...)}, nil
 }
 
-// unsigned returns codes of four bits as MatMulNBits has them: 8 stands for 0.
+// unsigned returns four-bit codes in the form of MatMulNBits, where code 8 means 0.
 func (w *lowerer) unsigned(codes *graph.Initializer, shape tensor.Shape) *graph.Initializer {
 	name := codes.Name + ".unsigned"
 	if w.shares[name] == nil {

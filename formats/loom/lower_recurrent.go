@@ -2,8 +2,8 @@ package loom
 
 import "github.com/nacre-ml/nacre/runtime/graph"
 
-// recurrent is an RNN, or an LSTM, whatever its activation says: from [batch, time, in] to
-// [batch, time, out].
+// recurrent computes an RNN or an LSTM, from [batch, time, in] to [batch, time, out]. It ignores
+// the layer's activation.
 func (w *lowerer) recurrent(l *Layer, path string, x flow) (flow, error) {
 	if err := positive("input_height", l.InputHeight, "output_height", l.OutputHeight, "seq_length", l.SeqLength); err != nil {
 		return x, err
@@ -31,7 +31,7 @@ func (w *lowerer) recurrent(l *Layer, path string, x flow) (flow, error) {
 	return flow{y, []int{-1, l.SeqLength, l.OutputHeight}}, nil
 }
 
-// gates stacks the matrices of gates, as of one direction.
+// gates stacks the matrices of gates, with a leading axis for one direction.
 func (w *lowerer) gates(p map[string]string, part string, gates []string) string {
 	list := make([]string, len(gates))
 	for i, g := range gates {
@@ -44,7 +44,7 @@ func (w *lowerer) gates(p map[string]string, part string, gates []string) string
 	return w.op("Unsqueeze", all, w.b.Ints(0))
 }
 
-// biases returns the biases of gates, followed by zeros for those of the past.
+// biases returns the biases of gates, followed by zeros for the recurrent biases.
 func (w *lowerer) biases(p map[string]string, gates []string, size int) string {
 	list := make([]string, len(gates))
 	for i, g := range gates {

@@ -13,16 +13,16 @@ const (
 	resetDense = 101
 )
 
-// made are the types that other commands make of a layer. Those that are not here change
+// made maps the other commands to the layer type that they make. Commands not listed here change
 // nothing.
 var made = map[float32]LayerType{70: Dense, 80: CNN1, 81: RNN, 83: Softmax, 90: RMSNorm, 91: SwiGLU, 92: MultiHeadAttention, 93: LSTM, 98: KMeans}
 
-// mostChanges bounds the changes of one layer that follow each other: a graph has a branch
-// for each of their combinations.
+// mostChanges bounds the changes of one layer in a row: a graph has a branch for each combination
+// of them.
 const mostChanges = 6
 
-// changed returns what a layer that reads x gives after those changes that fire. Where
-// none does, that is y.
+// changed returns the output of the layer on x with the changes in list that fire. If no change
+// fires, it returns y.
 func (w *lowerer) changed(l *Layer, path string, list []change, x, y flow, depth int) (flow, error) {
 	if l.repeats() {
 		return x, &layerError{path, l.Type, fmt.Errorf("%s of a Metacognition layer may run it again, and it holds a cache or observes another layer: no graph computes that (without the option quirks rules are left out)", list[0].name)}
@@ -64,7 +64,7 @@ func (l *Layer) repeats() bool {
 	return false
 }
 
-// either is one of two values, by a truth value.
+// either returns one of two values, chosen by a truth value.
 func (w *lowerer) either(fired string, x flow, yes, no func() (flow, error)) (flow, error) {
 	outer := w.b
 	defer func() { w.b = outer }()
@@ -86,7 +86,7 @@ func (w *lowerer) either(fired string, x flow, yes, no func() (flow, error)) (fl
 	return flow{outer.Op("If", []string{fired}, graph.GraphAttr("then_branch", bodies[0].Graph()), graph.GraphAttr("else_branch", bodies[1].Graph())), dims}, nil
 }
 
-// alike returns the extents that two values have in common.
+// alike returns the extents that two values share; -1 where they differ.
 func alike(a, b []int) []int {
 	if a == nil || b == nil || len(a) != len(b) {
 		return nil
@@ -100,8 +100,8 @@ func alike(a, b []int) []int {
 	return dims
 }
 
-// commanded returns the layer that a command makes of l, with the path of its weights; l
-// itself where it makes none.
+// commanded returns the layer that a command makes of l, with the path of its weights. It returns l
+// itself if the command changes nothing.
 func (w *lowerer) commanded(l *Layer, path string, r Rule) (*Layer, string, error) {
 	c := *l
 	c.Branches, c.Steps, c.Extra = nil, nil, nil
@@ -133,8 +133,8 @@ func (w *lowerer) commanded(l *Layer, path string, r Rule) (*Layer, string, erro
 	return w.remade(l, &c, path)
 }
 
-// remade gives a layer of another type, which a command has made of l, the weights of
-// that: as many as there are from the first, and else those that a new layer has.
+// remade gives c, a layer of another type made of l by a command, its weights: the first weights of
+// l, then the weights of a new layer.
 func (w *lowerer) remade(l, c *Layer, path string) (*Layer, string, error) {
 	old, err := w.master(l, path)
 	if err != nil {
@@ -168,7 +168,7 @@ func (w *lowerer) remade(l, c *Layer, path string) (*Layer, string, error) {
 	return w.variant(c, path, weights)
 }
 
-// requantised gives a layer another dtype, with the scale that it had unless that is 1.
+// requantised gives a layer another dtype. It keeps the scale unless that is 1.
 func (w *lowerer) requantised(l, c *Layer, path string, r Rule) (*Layer, string, error) {
 	d := DType(r.Param)
 	if r.Param < 0 || r.Param >= float32(dtypeCount) {
@@ -205,7 +205,7 @@ func (w *lowerer) master(l *Layer, path string) ([]float32, error) {
 	return tensor.View[float32](init.Tensor), nil
 }
 
-// variant notes the weights of a layer that a command has made.
+// variant registers the weights of a layer made by a command.
 func (w *lowerer) variant(c *Layer, path string, weights []float32) (*Layer, string, error) {
 	shape, err := c.Shape()
 	if err != nil {

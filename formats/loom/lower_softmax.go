@@ -5,8 +5,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// softmax is one of the variants. Each item of the batch is a distribution of its own,
-// where Loom makes one of all of them.
+// softmax computes one of the variants. Each item of the batch is a distribution of its own; Loom,
+// and so quirks, makes one of all of them.
 func (w *lowerer) softmax(l *Layer, x flow) (flow, error) {
 	for key, v := range map[string]float64{"temperature": l.Temperature, "entmax_alpha": l.EntmaxAlpha} {
 		if err := finite(key, v); err != nil {
@@ -33,8 +33,8 @@ func (w *lowerer) softmax(l *Layer, x flow) (flow, error) {
 	return flow{w.op("Reshape", w.distribution(l, rows), shape), x.dims}, nil
 }
 
-// gridSoftmax is a softmax of each row of a grid that lies at the start of the input. The
-// elements behind it are zeros.
+// gridSoftmax computes a softmax of each row of a grid at the start of the input. Elements after
+// the grid become zero.
 func (w *lowerer) gridSoftmax(l *Layer, z string, x flow) (flow, error) {
 	if err := positive("softmax_rows", l.SoftmaxRows, "softmax_cols", l.SoftmaxCols); err != nil {
 		return x, err
@@ -73,7 +73,7 @@ func (w *lowerer) distribution(l *Layer, z string) string {
 	return w.rowSoftmax(z)
 }
 
-// entmax is Loom's: a blend of softmax and sparsemax whose sum is 1.
+// entmax is Loom's variant: a blend of softmax and sparsemax, scaled to sum 1.
 func (w *lowerer) entmax(alpha float64, z string) string {
 	if alpha == 0 {
 		alpha = 1.5
@@ -88,8 +88,7 @@ func (w *lowerer) entmax(alpha float64, z string) string {
 	return w.op("Div", y, w.op("ReduceSum", y, w.b.Ints(1)))
 }
 
-// sparsemax is the projection of each row onto the distributions: the row less a
-// threshold, where that is positive.
+// sparsemax projects each row onto the distributions: max(row - threshold, 0).
 func (w *lowerer) sparsemax(z string) string {
 	size := w.b.Op("Shape", []string{z}, graph.IntAttr("start", 1), graph.IntAttr("end", 2))
 	sorted := w.b.Node("", "TopK", []string{z, size}, 2, graph.IntAttr("axis", 1))[0]

@@ -17,7 +17,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// opened returns a model of a network, by way of a file.
+// opened writes a network to a file and opens it.
 func opened(t *testing.T, n *loom.Network) *nacre.Model {
 	t.Helper()
 	testenv.Need(t, bindings.Available())
@@ -37,7 +37,7 @@ func opened(t *testing.T, n *loom.Network) *nacre.Model {
 	return out
 }
 
-// ran returns the outputs of one run of a stream or of a session.
+// ran returns the outputs of one run, of a stream if the model has states.
 func ran(m *nacre.Model, o nacre.Options, inputs map[string]*nacre.Tensor) (map[string]*nacre.Tensor, error) {
 	s, err := m.NewSession(o)
 	if err != nil {
@@ -76,7 +76,7 @@ func weighted(t *testing.T, r *rand.Rand, l *loom.Layer) *loom.Layer {
 	return l
 }
 
-// gridOf is a network of layers one after the other.
+// gridOf returns a network of layers one after the other.
 func gridOf(layers ...*loom.Layer) *loom.Network {
 	for i, l := range layers {
 		l.L = i
@@ -84,7 +84,7 @@ func gridOf(layers ...*loom.Layer) *loom.Network {
 	return &loom.Network{Depth: 1, Rows: 1, Cols: 1, LayersPerCell: len(layers), Layers: layers}
 }
 
-// TestItems computes rows and items by themselves, where Loom computes fewer, or all as
+// TestItems checks that every row and item is computed by itself. Loom computes fewer, or all as
 // one.
 func TestItems(t *testing.T) {
 	norm := &loom.Layer{Type: loom.RMSNorm, DType: loom.Float32, InputHeight: 2, OutputHeight: 2, Weights: loom.NewStore(loom.Float32, []float32{1, 1})}
@@ -118,8 +118,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// convolved is a convolution along one axis of two channels, or a transposed one, as the
-// sheet of the format defines them.
+// convolved computes a convolution, or a transposed one, along one axis of two channels, as the
+// format's specification defines it.
 func convolved(transposed bool, x, weights []float32, in, out, kernel, stride, padding int) []float32 {
 	const channels, filters = 2, 3
 	y := make([]float32, filters*out)
@@ -142,8 +142,8 @@ func convolved(transposed bool, x, weights []float32, in, out, kernel, stride, p
 	return y
 }
 
-// TestConvGeometry computes convolutions whose output has another extent than their
-// window gives, whose window does not move, and that have none.
+// TestConvGeometry computes convolutions with an output extent other than their window gives, with
+// stride 0, and with an empty kernel.
 func TestConvGeometry(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 120 {
@@ -171,7 +171,7 @@ func TestConvGeometry(t *testing.T) {
 	}
 }
 
-// TestArchitectureRuns computes architectures whose weights come from a seed.
+// TestArchitectureRuns computes architectures with weights from a seed.
 func TestArchitectureRuns(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	for name, c := range map[string]struct {
@@ -206,7 +206,7 @@ func TestArchitectureRuns(t *testing.T) {
 	}
 }
 
-// TestInitialize checks that weights have the distribution that they should.
+// TestInitialize checks the distribution of made weights.
 func TestInitialize(t *testing.T) {
 	list := loom.Initialize(1, "layers.0", 10000)
 	sum, least, most := 0.0, math.Inf(1), math.Inf(-1)
@@ -221,7 +221,7 @@ func TestInitialize(t *testing.T) {
 	}
 }
 
-// TestNoGraph lowers networks that cannot run; errors say where and why.
+// TestNoGraph lowers networks that cannot run. Errors name the layer and the reason.
 func TestNoGraph(t *testing.T) {
 	spec := func(layers string) string {
 		return `{"depth":1,"rows":1,"cols":1,"layers_per_cell":1,"layers":[` + layers + `]}`
@@ -257,8 +257,8 @@ func TestNoGraph(t *testing.T) {
 	}
 }
 
-// TestNarrowFloats computes with floats of eight and of four bits: of codes that a standard
-// type has too, and of those that are Loom's own.
+// TestNarrowFloats computes with floats of eight and four bits, both with codes of a standard type
+// and with Loom's own codes.
 func TestNarrowFloats(t *testing.T) {
 	for d, both := range map[loom.DType][][]byte{
 		loom.FP8E4M3: {{0x38, 0xb0, 0x42, 0}, {0x38, 0x01, 0x42, 0x83}},
@@ -279,7 +279,7 @@ func TestNarrowFloats(t *testing.T) {
 	}
 }
 
-// TestPackedFP4 keeps weights of fp4 in four bits where they run, and in bytes for ONNX.
+// TestPackedFP4 checks that fp4 weights stay four-bit when they run, and become int8 for ONNX.
 func TestPackedFP4(t *testing.T) {
 	m := must(gridOf(&loom.Layer{Type: loom.Dense, InputHeight: 2, OutputHeight: 3, DType: loom.FP4, Activation: loom.Linear, SeqLength: 1,
 		Weights: &loom.Blob{DType: loom.FP4, Scale: 0.3, Native: true, Data: []byte{0x15, 0xdc, 0x32}}}).Model())

@@ -8,13 +8,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// weight adds a tensor of the file to the graph, also from within a branch.
+// weight adds a tensor of the file to the top graph, also from within a branch.
 func (w *lowerer) weight(init *graph.Initializer) string { return w.top.Weight(init) }
 
 // op adds a node of a standard operator with one output.
 func (w *lowerer) op(op string, inputs ...string) string { return w.b.Op(op, inputs) }
 
-// cast returns a value in another element type.
+// cast converts a value to another element type.
 func (w *lowerer) cast(x string, to tensor.DType) string {
 	code := map[tensor.DType]int64{tensor.F32: 1, tensor.I64: 7, tensor.F64: 11, tensor.I32: 6}[to]
 	return w.b.Op("Cast", []string{x}, graph.IntAttr("to", code))
@@ -30,12 +30,12 @@ func (w *lowerer) transpose(x string, axes ...int64) string {
 	return w.b.Op("Transpose", []string{x}, graph.IntsAttr("perm", axes...))
 }
 
-// reshape returns a value with other extents, which are numbers.
+// reshape returns a value with other, constant extents.
 func (w *lowerer) reshape(x string, dims ...int64) string {
 	return w.op("Reshape", x, w.b.Ints(dims...))
 }
 
-// slice returns the elements from one place to another along an axis.
+// slice returns the elements from one index to another along an axis.
 func (w *lowerer) slice(x string, from, to, axis int64) string {
 	return w.op("Slice", x, w.b.Ints(from), w.b.Ints(to), w.b.Ints(axis))
 }
@@ -45,13 +45,13 @@ func (w *lowerer) batch(x flow) string {
 	return w.extent(x.name, 0)
 }
 
-// withLast returns the extents of a value with another last one.
+// withLast returns the extents of a value with the last one replaced by n.
 func (w *lowerer) withLast(x flow, n int) string {
 	return w.concat(0, w.b.Op("Shape", []string{x.name}, graph.IntAttr("end", -1)), w.b.Ints(int64(n)))
 }
 
-// rows returns the first n elements of a value for each of its batch, in rows of n.
-// Like Loom it counts on from row to row without regard to the extents of the value.
+// rows returns the first n elements of a value for each item of its batch, as [batch, n]. As in
+// Loom, rows follow each other in memory whatever the extents of the value.
 func (w *lowerer) rows(x flow, n int) (flow, error) {
 	y := flow{x.name, []int{-1, n}}
 	have, ok := x.item()
@@ -72,7 +72,7 @@ func (w *lowerer) rows(x flow, n int) (flow, error) {
 	return y, nil
 }
 
-// zeros returns float32 zeros of extents that are a value.
+// zeros returns float32 zeros with extents computed by the graph.
 func (w *lowerer) zeros(shape string) string {
 	return w.b.Op("ConstantOfShape", []string{shape})
 }
@@ -99,7 +99,7 @@ func (w *lowerer) activate(a Activation, x string) string {
 	return x
 }
 
-// store returns the weights of a layer as float32: what Loom computes with.
+// store returns the weights of a layer as float32, the numbers that Loom computes with.
 func (w *lowerer) store(l *Layer, path string) (string, error) {
 	init, err := w.storeOf(l, path)
 	if err != nil {
@@ -132,8 +132,7 @@ func ints(s tensor.Shape) []int64 {
 	return list
 }
 
-// restored returns an initializer as float32: the numbers of its codes, times the scale
-// that goes with them.
+// restored returns an initializer as float32: the numbers of its codes times their scale.
 func (w *lowerer) restored(init *graph.Initializer) (string, error) {
 	if init.Tensor.DType() == tensor.F4E2M1 && w.portable {
 		return w.restoredFP4(init)
@@ -156,7 +155,7 @@ func (w *lowerer) restored(init *graph.Initializer) (string, error) {
 	return w.op("Mul", w.cast(name, tensor.F32), w.b.Float(scale)), nil
 }
 
-// restoredFP4 is restored in bytes, which other programs compute with.
+// restoredFP4 is restored through int8, which other programs compute with.
 func (w *lowerer) restoredFP4(init *graph.Initializer) (string, error) {
 	scale, err := scaleOf(init)
 	if err != nil {
@@ -169,8 +168,8 @@ func (w *lowerer) restoredFP4(init *graph.Initializer) (string, error) {
 	return w.op("DequantizeLinear", w.weight(w.shares[name+".bytes"]), w.b.Float(scale/2)), nil
 }
 
-// parts returns the matrices and vectors of a store that holds several, by their names.
-// Each is an initializer of its own, which shares the elements of the store.
+// parts returns the matrices and vectors of a store that holds several, by name. Each becomes an
+// initializer that shares the elements of the store.
 func (w *lowerer) parts(l *Layer, path string) (map[string]string, error) {
 	list, err := l.Parts()
 	if err != nil {
@@ -198,8 +197,7 @@ func (w *lowerer) part(all *graph.Initializer, p Part) *graph.Initializer {
 	return w.shares[name]
 }
 
-// stretch returns elements of a tensor that follow each other: a view where they begin and
-// end with a byte.
+// stretch returns consecutive elements of a tensor. It is a view if they begin and end at a byte.
 func stretch(t *tensor.Tensor, from int, shape tensor.Shape) *tensor.Tensor {
 	n, bits := shape.Len(), t.DType().Bits()
 	if from*bits%8 == 0 && n*bits%8 == 0 {
@@ -214,8 +212,7 @@ func stretch(t *tensor.Tensor, from int, shape tensor.Shape) *tensor.Tensor {
 	return s
 }
 
-// linear multiplies rows with those of a matrix [out, in] and adds a bias, unless that is
-// the empty name.
+// linear multiplies rows by a matrix [out, in] and adds bias, unless bias is "".
 func (w *lowerer) linear(x, matrix, bias string) string {
 	in := []string{x, matrix}
 	if bias != "" {
@@ -231,7 +228,7 @@ func (w *lowerer) f64s(v []float64) string {
 	return w.b.Constant(t)
 }
 
-// finite checks a number of a layer's configuration.
+// finite returns an error if a number of a layer's configuration is NaN or infinite.
 func finite(key string, v float64) error {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return fmt.Errorf("its %s is %v; it must be a finite number", key, v)

@@ -16,7 +16,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// filled is a tensor of numbers that repeat.
+// filled returns a tensor of numbers that repeat.
 func filled(shape ...int) *tensor.Tensor {
 	r := rand.New(rand.NewPCG(7, 8))
 	few := numbersOf(r, 4093)
@@ -30,7 +30,7 @@ func filled(shape ...int) *tensor.Tensor {
 	return t
 }
 
-// largeBundle is a decoder of 66 MB.
+// largeBundle returns a decoder of 66 MB.
 func largeBundle(t *testing.T) *loom.Network {
 	t.Helper()
 	const hidden, inner, vocab = 1024, 2560, 4096
@@ -57,7 +57,7 @@ func largeBundle(t *testing.T) *loom.Network {
 	return n
 }
 
-// largeGrid is four Dense layers of 16 MB each, and one of 64 KiB.
+// largeGrid returns four Dense layers of 16 MB each, and one of 64 KiB.
 func largeGrid() *loom.Network {
 	const n = 2048
 	var layers []*loom.Layer
@@ -69,15 +69,15 @@ func largeGrid() *loom.Network {
 	return gridOf(layers...)
 }
 
-// childNetwork is the variable that tells TestMemoryChild what to run.
+// childNetwork is the environment variable that names the file for TestMemoryChild.
 const childNetwork = "NACRE_TEST_LOOM"
 
-// TestMemoryChild runs a network in a process of its own, and prints the growth of its
-// greatest memory and a sum of the output.
+// TestMemoryChild runs a network in a process of its own, and prints the growth of its peak memory
+// and a sum of the output.
 func TestMemoryChild(t *testing.T) {
 	path := os.Getenv(childNetwork)
 	if path == "" {
-		return // TestMemory starts it again
+		return // TestMemory starts this test in a child process
 	}
 	before := mostMemory(t)
 	m, err := nacre.Open(path)
@@ -100,7 +100,7 @@ func TestMemoryChild(t *testing.T) {
 	fmt.Printf("grown %d sum %g\n", mostMemory(t)-before, sum)
 }
 
-// mostMemory is the most memory that the process had, in bytes.
+// mostMemory returns the peak memory of the process in bytes.
 func mostMemory(t *testing.T) int {
 	t.Helper()
 	data, err := os.ReadFile("/proc/self/status")
@@ -115,8 +115,8 @@ func mostMemory(t *testing.T) int {
 	return n << 10
 }
 
-// TestMemory runs networks of 65 MB from files of both formats, each in a process that
-// takes their weights once, and little beside.
+// TestMemory runs networks of 65 MB from files of both formats, each in its own process. A process
+// holds the weights once, and little more.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short runs are those of sanitizers and the race detector, which hold memory of their own")

@@ -12,8 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// sort puts the layers in the order of their numbers; of two with one number the
-// later stays, as in Loom.
+// sort orders the layers by number. Of two layers with one number the later stays, as in Loom.
 func (n *Network) sort() {
 	slices.SortStableFunc(n.Layers, func(a, b *Layer) int { return n.Index(a.Z, a.Y, a.X, a.L) - n.Index(b.Z, b.Y, b.X, b.L) })
 	list := n.Layers[:0]
@@ -25,10 +24,9 @@ func (n *Network) sort() {
 	n.Layers = list
 }
 
-// Model returns the network as a model of tensors: an initializer for each blob,
-// named by its path, another for the scales of Q4_0, and a value for each store that
-// a layer needs and does not have. The model's Source is n. It is an error for a
-// store to hold less than its layer needs.
+// Model returns the network as a model of tensors: an initializer for each blob, named by its path,
+// another for the scales of Q4_0, and a value for each store that a layer needs but lacks. The
+// model's Source is n. It fails if a store holds less than its layer needs.
 func (n *Network) Model() (_ *graph.Model, err error) {
 	defer guard.At("").End(&err)
 	return n.model(func(int) bool { return true })
@@ -37,7 +35,7 @@ func (n *Network) Model() (_ *graph.Model, err error) {
 // errEnded ends work whose budget is spent.
 var errEnded = errors.New("the budget is spent")
 
-// model is Model that counts memory before it is made, and ends where take says so.
+// model is Model, but counts memory before allocating it, and stops if take returns false.
 func (n *Network) model(take func(bytes int) bool) (*graph.Model, error) {
 	m := &graph.Model{Format: Name, Graph: &graph.Graph{}, Source: n, Meta: n.topology()}
 	var problem error
@@ -78,7 +76,8 @@ func (n *Network) model(take func(bytes int) bool) (*graph.Model, error) {
 	return m, nil
 }
 
-// made returns how many bytes the tensors of a blob take at the most that are no views of it.
+// made returns an upper bound, in bytes, for the memory of the blob's tensors that are not views of
+// it.
 func (b *Blob) made() int {
 	n := b.Shape.Len()
 	switch row := dtypes[b.DType]; {
@@ -90,8 +89,8 @@ func (b *Blob) made() int {
 	return n
 }
 
-// declared returns the store that a layer needs and does not have; nil where it needs
-// none, or its parts are there.
+// declared returns the store that a layer needs but lacks. It is nil if the layer needs none or has
+// its parts.
 func declared(path func() string, l *Layer) *graph.Value {
 	shape, err := l.Shape()
 	if err != nil || shape == nil || len(l.Extra) > 0 {
@@ -108,8 +107,8 @@ func declared(path func() string, l *Layer) *graph.Value {
 	return &graph.Value{Name: path(), Type: graph.TensorOf(d, dims)}
 }
 
-// topology returns the network without its weights as metadata, for other formats to keep:
-// the JSON that the header of an ENTITY file has, or that of a spec.
+// topology returns the network without its weights as metadata for other formats to keep: the JSON
+// of an ENTITY file's header, or of a spec.
 func (n *Network) topology() []graph.Pair {
 	text := func(f func(e *emitter)) string {
 		var b strings.Builder
@@ -129,8 +128,8 @@ func (n *Network) topology() []graph.Pair {
 	return list
 }
 
-// initializers are the blob as a named tensor of codes, or of numbers where Nacre has
-// no type for the codes, and the scales that it has besides.
+// initializers returns the blob as a named tensor of codes, or of numbers if Nacre has no type for
+// the codes, followed by its scales if they are a tensor.
 func (b *Blob) initializers(name string) ([]*graph.Initializer, error) {
 	init := &graph.Initializer{Name: name, Stored: &graph.Stored{DType: b.word(), Offset: b.offset}}
 	list := []*graph.Initializer{init}
@@ -158,7 +157,7 @@ func (b *Blob) initializers(name string) ([]*graph.Initializer, error) {
 	return list, nil
 }
 
-// scaleOf returns the scale of an initializer's codes; 0 where it has none.
+// scaleOf returns the scale of an initializer's codes, or 0 if it has none.
 func scaleOf(init *graph.Initializer) (float32, error) {
 	for _, p := range init.Meta {
 		if p.Key == "scale" {

@@ -6,16 +6,16 @@ import (
 	"github.com/nacre-ml/nacre/internal/budget"
 )
 
-// Morph quantises weights as Loom does and returns the packed codes and the scale
-// they go with. A scale of 1 is computed anew from the weights; any other is used as
-// it is, 0 included, which gives codes without meaning. Float32 keeps its scale. What
-// does not fit an integer without bounds wraps around.
+// Morph quantises weights as Loom does and returns the packed codes and their scale. A scale of 1
+// is computed anew from the weights. Other scales are used as they are, even 0, which gives
+// meaningless codes. Float32 keeps its scale. Values that overflow an integer type without clamping
+// wrap around.
 func Morph(d DType, w []float32, scale float32) ([]byte, float32) {
 	codes, scale, _ := morph(nil, d, w, scale)
 	return codes, scale
 }
 
-// morph is Morph that ends with the context of a budget.
+// morph is Morph, but stops if the budget's context is done.
 func morph(b *budget.Budget, d DType, w []float32, scale float32) ([]byte, float32, error) {
 	if d != Float32 && scale == 1 && len(w) > 0 {
 		scale = autoScale(d, w)
@@ -33,7 +33,7 @@ func morph(b *budget.Budget, d DType, w []float32, scale float32) ([]byte, float
 	return codes, scale, nil
 }
 
-// autoScale returns the scale that the weights ask for, computed in float32.
+// autoScale returns the scale that suits the weights, computed in float32.
 func autoScale(d DType, w []float32) float32 {
 	var scale float32
 	if d == Binary {
@@ -73,7 +73,7 @@ func maxAbs(w []float32) float32 {
 	return m
 }
 
-// coder returns what gives the code of a weight w and of v = w / scale.
+// coder returns a function that gives the code of a weight w, where v = w / scale.
 func (d DType) coder() func(w, v float32) uint64 {
 	switch d {
 	case Float64:
@@ -115,9 +115,8 @@ func (d DType) coder() func(w, v float32) uint64 {
 	return func(_, v float32) uint64 { return integer(math.Round(float64(v))) }
 }
 
-// shortened cuts a float32 down to a float of that many bits: an exponent that
-// becomes 0 or less gives a zero, one of limit or more the code most, both with the
-// sign.
+// shortened cuts a float32 down to a float of this many bits. If the rebiased exponent is 0 or
+// less, the result is a zero, and if it is limit or more, the code most, both with the sign.
 func shortened(v float32, bits, mantissa, rebias, limit int, most uint64) uint64 {
 	b := math.Float32bits(v)
 	sign := uint64(b>>31) << (bits - 1)
@@ -131,8 +130,8 @@ func shortened(v float32, bits, mantissa, rebias, limit int, most uint64) uint64
 	return sign | uint64(e)<<mantissa | uint64(b>>(23-mantissa))&(1<<mantissa-1)
 }
 
-// integer returns the two's complement of a whole number; the least one stands for those
-// that 64 bits cannot hold, and for NaN.
+// integer returns the two's complement of a whole number. NaN and numbers outside 64 bits give the
+// least integer.
 func integer(v float64) uint64 {
 	switch {
 	case v >= -(1<<63) && v < 1<<63:
@@ -147,7 +146,8 @@ func clamped(low, high float64) func(w, v float32) uint64 {
 	return func(_, v float32) uint64 { return integer(min(max(math.Round(float64(v)), low), high)) }
 }
 
-// nearest4 returns the finite FP4 code next to v, of two the one that comes first.
+// nearest4 returns the finite FP4 code nearest to v. Of two equally near codes, it returns the
+// first.
 func nearest4(v float32) uint64 {
 	best, dist := uint64(0), float32(math.Inf(1))
 	for _, c := range [...]uint64{0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13} {

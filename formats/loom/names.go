@@ -45,7 +45,7 @@ func LayerTypes() []LayerType {
 	return list
 }
 
-// String returns the name that files have.
+// String returns the name of t in files.
 func (t LayerType) String() string {
 	if t >= layerTypeCount {
 		return fmt.Sprintf("layer(%d)", uint8(t))
@@ -53,8 +53,8 @@ func (t LayerType) String() string {
 	return layerTypes[t]
 }
 
-// ParseLayerType finds a layer type by one of its names, in letters of any case. An
-// unknown name is Dense.
+// ParseLayerType returns the layer type with this name, in any letter case. An unknown name is
+// Dense.
 func ParseLayerType(name string) LayerType {
 	for t, n := range layerTypes {
 		if strings.EqualFold(name, n) {
@@ -70,7 +70,7 @@ func ParseLayerType(name string) LayerType {
 	return Dense
 }
 
-// Activation is the function that a layer ends with.
+// Activation is the function at the end of a layer.
 type Activation int8
 
 // The activations, by Loom's numbers.
@@ -88,7 +88,7 @@ const (
 
 var activations = [activationEnd + 1]string{"Linear", "ReLU", "Silu", "GELU", "Tanh", "Sigmoid", "LeakyReLU", "ReLU2"}
 
-// String returns the name that files have.
+// String returns the name of a in files.
 func (a Activation) String() string {
 	if a < Linear || a >= activationEnd {
 		return fmt.Sprintf("activation(%d)", int8(a))
@@ -96,8 +96,8 @@ func (a Activation) String() string {
 	return activations[a+1]
 }
 
-// ParseActivation finds an activation by one of its names, in letters of any case.
-// An unknown name is Linear.
+// ParseActivation returns the activation with this name, in any letter case. An unknown name is
+// Linear.
 func ParseActivation(name string) Activation {
 	for i, n := range activations {
 		if strings.EqualFold(name, n) {
@@ -113,8 +113,8 @@ func ParseActivation(name string) Activation {
 	return Linear
 }
 
-// SoftmaxType is a variant of the Softmax layer. Checkpoints have its name, specs of
-// an architecture its number.
+// SoftmaxType is a variant of the Softmax layer. Checkpoints store its name, specs of an
+// architecture its number.
 type SoftmaxType uint8
 
 // The variants, by Loom's numbers.
@@ -134,7 +134,7 @@ const (
 
 var softmaxTypes = [softmaxTypeCount]string{"Standard", "Grid", "Hierarchical", "Temperature", "Gumbel", "Masked", "Sparse", "Adaptive", "Mixture", "Entmax"}
 
-// String returns the name that checkpoints have.
+// String returns the name of t in checkpoints.
 func (t SoftmaxType) String() string {
 	if t >= softmaxTypeCount {
 		return fmt.Sprintf("softmax(%d)", uint8(t))
@@ -142,7 +142,7 @@ func (t SoftmaxType) String() string {
 	return softmaxTypes[t]
 }
 
-// ParseSoftmaxType finds a variant by its exact name. An unknown name is Standard.
+// ParseSoftmaxType returns the variant with exactly this name. An unknown name is Standard.
 func ParseSoftmaxType(name string) SoftmaxType {
 	for t, n := range softmaxTypes {
 		if name == n {

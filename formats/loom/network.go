@@ -10,25 +10,24 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Network is the contents of a Loom file: layers in a grid of cells, and their weights. It
-// is the Source of the models that the readers of this package return, and what the
-// writers write.
+// Network holds the contents of a Loom file: layers in a grid of cells, and their weights. Readers
+// of this package return it as the Source of a model, and writers write it.
 type Network struct {
 	Depth, Rows, Cols, LayersPerCell int
-	Layers                           []*Layer     // by Index; cells that the file leaves out have none
+	Layers                           []*Layer     // by Index; cells that the file omits have none
 	Spec                             bool         // an architecture without weights, in its own JSON
-	Transformer                      *Transformer // of a bundle; nil for other networks
-	Globals                          []*Blob      // of a bundle: embeddings, lm_head, final_norm
+	Transformer                      *Transformer // for a bundle; nil for other networks
+	Globals                          []*Blob      // for a bundle: embeddings, lm_head, final_norm
 
-	order   []*Blob // as they lie in the file; nil for the order of Walk
+	order   []*Blob // in file order; nil for the order of Walk
 	partial bool    // read without the weights of some layers
 }
 
-// Layer is one layer with its configuration. Which fields count depends on the type;
-// zero is what a file leaves out, but for the defaults that readers fill in: a
-// SeqLength of 1 and, for MultiHeadAttention, HeadDim, NumKVHeads and QueryDim.
+// Layer is one layer with its configuration. The type decides which fields count. A field that the
+// file omits is zero, except for the defaults that readers fill in: a SeqLength of 1 and, for
+// MultiHeadAttention, HeadDim, NumKVHeads and QueryDim.
 type Layer struct {
-	Z, Y, X, L int // of the grid; 0 in nested layers
+	Z, Y, X, L int // in the grid; 0 in nested layers
 	Type       LayerType
 	Activation Activation
 	DType      DType // of the layer; a store may have another
@@ -38,10 +37,10 @@ type Layer struct {
 	InputChannels, Filters, KernelSize, Stride, Padding, OutputPadding int
 	NumHeads, NumKVHeads, HeadDim, QueryDim, DModel                    int
 	SeqLength                                                          int
-	RopeFreqBase                                                       float64 // 0 stands for 10000
+	RopeFreqBase                                                       float64 // 0 means 10000
 	VocabSize, EmbeddingDim                                            int
 	NumClusters                                                        int
-	KMeansTemperature                                                  float64 // 0 stands for 1
+	KMeansTemperature                                                  float64 // 0 means 1
 	OutputMode                                                         string
 	SoftmaxType                                                        SoftmaxType
 	Temperature                                                        float64
@@ -54,19 +53,19 @@ type Layer struct {
 	CombineMode                                                        string
 
 	Weights  *Blob   // the store; nil for none
-	Extra    []*Blob // of bundles: Q4_0 and BitNet matrices, biases, norms of parts
+	Extra    []*Blob // for bundles: Q4_0 and BitNet matrices, biases, norms of parts
 	Branches []*Layer
 	Steps    []*Layer // of Sequential
 	Observed *Layer   // by Metacognition
 	Rules    []Rule
 
-	// What only the spec of an architecture has.
-	Remote    bool   // stands for the layer of the grid at Target
+	// Fields that only the spec of an architecture has.
+	Remote    bool   // means the layer of the grid at Target
 	Target    [4]int // z, y, x, l
 	Mask      []bool
 	Hierarchy []int
 
-	filled uint8 // which defaults a reader filled in
+	filled uint8 // defaults that a reader filled in
 }
 
 // Rule is a condition of a Metacognition layer and the reaction to it.
@@ -78,7 +77,7 @@ type Rule struct {
 	SelfOnly       bool
 }
 
-// Transformer says what the network of a bundle is.
+// Transformer describes the network of a bundle.
 type Transformer struct {
 	Architecture             string
 	HiddenSize, VocabSize    int
@@ -87,16 +86,16 @@ type Transformer struct {
 	Dims                     *Dims  // nil for none
 }
 
-// Dims are the extents of a decoder.
+// Dims holds the extents of a decoder.
 type Dims struct {
 	NumLayers, NumHeads, NumKVHeads, HeadDim, QueryDim, KVDim, IntermediateSize int
 	RMSNormEps, RopeFreqBase                                                    float64
 	Activation                                                                  string
 }
 
-// Blob is weights as a file holds them.
+// Blob holds weights in the form of a file.
 type Blob struct {
-	Name   string // below its layer: empty for the store, else such as q4_0.200 or q_norm
+	Name   string // below its layer: empty for the store, else e.g. q4_0.200 or q_norm
 	Kind   string // empty for packed codes of DType, or Q4_0 or BITNET_TERNARY
 	DType  DType
 	Scale  float32
@@ -104,16 +103,16 @@ type Blob struct {
 	Data   []byte // packed; may be longer than the weights need
 	Shape  tensor.Shape
 
-	offset int64 // of Data in the file it is from, negative for none
+	offset int64 // of Data in its file, negative for none
 }
 
-// Names of blobs of a kind that dtypes do not say.
+// Kinds of blobs that no dtype describes.
 const (
 	Q4_0          = "Q4_0"
 	BitNetTernary = "BITNET_TERNARY"
 )
 
-// word returns the name of the dtype in files.
+// word returns the name of the blob's kind or dtype in files.
 func (b *Blob) word() string {
 	if b.Kind != "" {
 		return b.Kind
@@ -121,13 +120,13 @@ func (b *Blob) word() string {
 	return b.DType.String()
 }
 
-// NewStore quantises weights for the store of a layer, as many as its Count says.
+// NewStore quantises weights for the store of a layer. w has the layer's Count of weights.
 func NewStore(d DType, w []float32) *Blob {
 	s, _ := newStore(nil, d, w)
 	return s
 }
 
-// newStore is NewStore that ends with the context of a budget.
+// newStore is NewStore, but stops if the budget's context is done.
 func newStore(b *budget.Budget, d DType, w []float32) (*Blob, error) {
 	codes, scale, err := morph(b, d, w, 1)
 	return &Blob{DType: d, Scale: scale, Native: true, Data: codes, Shape: tensor.Shape{len(w)}, offset: -1}, err
@@ -149,7 +148,8 @@ func (b *Blob) Float32() (_ []float32, err error) {
 	return Restore(b.DType, b.Data, b.Scale, b.Shape.Len())
 }
 
-// cells returns the number of layers that the grid has room for; negative if it cannot be.
+// cells returns the number of layers in a full grid. It is negative if the extents are negative or
+// too large.
 func (n *Network) cells() int64 {
 	c := int64(1)
 	for _, d := range []int{n.Depth, n.Rows, n.Cols, n.LayersPerCell} {
@@ -161,10 +161,9 @@ func (n *Network) cells() int64 {
 	return c
 }
 
-// Index returns the number of a cell's layer in the flat order in which layers run: z
-// outermost, then y, x and l. It is negative for coordinates whose number lies
-// outside the grid. Coordinates beyond one axis whose number lies inside stand for
-// another cell, as in Loom.
+// Index returns the number of a cell's layer in the flat order in which layers run: z outermost,
+// then y, x and l. It is negative if the number is outside the grid. As in Loom, coordinates beyond
+// one axis mean another cell if their number is inside the grid.
 func (n *Network) Index(z, y, x, l int) int {
 	cells, i := n.cells(), int64(0)
 	for _, step := range [][2]int{{1, z}, {n.Rows, y}, {n.Cols, x}, {n.LayersPerCell, l}} {
@@ -180,14 +179,13 @@ func (n *Network) Index(z, y, x, l int) int {
 	return int(max(i, -1))
 }
 
-// Walk calls f for every layer: those of the grid in the order of Layers, each
-// followed by its branches, steps and observed layer. The path is the one of files,
-// such as layers.3.parallel_branches.0.
+// Walk calls f for every layer: the layers of the grid in the order of Layers, each followed by its
+// branches, steps and observed layer. path is as in files, such as layers.3.parallel_branches.0.
 func (n *Network) Walk(f func(path string, l *Layer)) {
 	n.walk(func(path func() string, l *Layer) { f(path(), l) })
 }
 
-// walk is Walk for those who need few of the paths.
+// walk is Walk for callers that need few of the paths.
 func (n *Network) walk(f func(path func() string, l *Layer)) {
 	var at []step
 	path := func() string {
@@ -217,7 +215,7 @@ func (n *Network) walk(f func(path func() string, l *Layer)) {
 	}
 }
 
-// The words of paths and of JSON for what lies inside a layer.
+// Names of nested layers in paths and in JSON.
 const (
 	branches = "parallel_branches"
 	steps    = "sequential_layers"
@@ -239,8 +237,8 @@ func (s step) append(b []byte) []byte {
 	return b
 }
 
-// ordered returns the blobs with their paths, in the order in which they lie in a
-// file: the one that was read or, for others, that of Walk with the bundle's last.
+// ordered returns the blobs with their paths, in the order of the file that was read. Other
+// networks use the order of Walk, with the bundle's own blobs last.
 func (n *Network) ordered() (blobs []*Blob, paths map[*Blob]string) {
 	paths = map[*Blob]string{}
 	add := func(b *Blob, path string) {

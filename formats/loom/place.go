@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// place gives a blob to what its path names. Of two for one place the later stays.
+// place stores a blob where its path says. Of two blobs with one path the later stays.
 func (r *reader) place(b *Blob, root, rest string, cells map[int]*Layer) error {
 	if root == "transformer" {
 		b.Name = rest
@@ -45,8 +45,8 @@ func (r *reader) place(b *Blob, root, rest string, cells map[int]*Layer) error {
 	return nil
 }
 
-// inside follows a path into a layer and returns the layer that it ends in and what
-// names no layer.
+// inside follows a path into a layer. It returns the layer where the path ends, and the rest of the
+// path.
 func (l *Layer) inside(path string) (*Layer, string, error) {
 	for {
 		word, rest, _ := strings.Cut(path, ".")
@@ -74,7 +74,7 @@ func (l *Layer) inside(path string) (*Layer, string, error) {
 	}
 }
 
-// replaced returns the list with b, instead of the one of that name.
+// replaced returns the list with b in place of the blob of the same name, or appended.
 func replaced(list []*Blob, b *Blob) []*Blob {
 	for i := range list {
 		if list[i].Name == b.Name {

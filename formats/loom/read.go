@@ -11,15 +11,14 @@ import (
 // Name is the name of the format of JSON files.
 const Name = "loom"
 
-// Probe reports whether data begins like JSON of a network: an object with layers, or
-// the extent of their grid, and without what tells an index of weights in other
-// files.
+// Probe reports whether data begins like the JSON of a network: an object with layers or
+// layers_per_cell, and without a weight_map before them, the mark of an index of weights.
 func Probe(data []byte) bool {
 	begin := data[:min(len(data), mostProbed)]
 	return value{text: begin[blank(begin, 0):]}.probe()
 }
 
-// mostProbed is how many bytes of a text are looked through for layers.
+// mostProbed is the number of bytes that Probe searches for layers.
 const mostProbed = 1 << 20
 
 func (v value) probe() bool {
@@ -37,9 +36,9 @@ func (v value) probe() bool {
 	return found
 }
 
-// Read reads a checkpoint, or the spec of an architecture, from memory, which the
-// model does not keep. The error is the first of Verify's. Read takes memory within b, and
-// ends with it.
+// Read reads a checkpoint, or the spec of an architecture, from memory. The model does not keep
+// data. The error is the first problem that Verify finds. Read takes memory within b, and stops if
+// b's context is done.
 func Read(b *budget.Budget, name string, data []byte) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
 	r := newReader(b, name, data)
@@ -53,8 +52,8 @@ func Read(b *budget.Budget, name string, data []byte) (_ *graph.Model, err error
 	return m, nil
 }
 
-// Verify returns every problem of a checkpoint or spec, with its offset. It takes memory
-// within b, and ends with it.
+// Verify returns every problem of a checkpoint or spec, with its offset. It takes memory within b,
+// and stops if b's context is done.
 func Verify(b *budget.Budget, name string, data []byte) (problems []error) {
 	defer guard.At(name).EndAll(&problems)
 	r := newReader(b, name, data)
@@ -88,7 +87,7 @@ func (r *reader) json(data []byte) *graph.Model {
 	return r.model()
 }
 
-// model returns the model of what was read, if there were no problems.
+// model returns the model of the file, or nil if there were problems.
 func (r *reader) model() *graph.Model {
 	if r.First() != nil {
 		return nil
@@ -102,8 +101,8 @@ func (r *reader) model() *graph.Model {
 	return m
 }
 
-// checkpoint reports whether an array of layers that lie that deep inside others has
-// what only checkpoints have: weights, or a variant of Softmax by name.
+// checkpoint reports whether an array of layers, nested depth levels deep, has members that only
+// checkpoints have: weights, or a variant of Softmax by name.
 func (v value) checkpoint(depth int) bool {
 	found := false
 	v.each(func(_ string, layer value) bool {

@@ -8,15 +8,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// Bounds of what is read.
+// Bounds of the reader.
 const (
 	maxNesting = 32 // layers within layers
-	// minLayer is the least that layers take on average, so that a file of empty ones
-	// cannot become hundreds of times its size.
+	// minLayer is the least average size of a layer in bytes. It keeps a file of empty layers from
+	// growing to hundreds of times its size in memory.
 	minLayer = 16
 )
 
-// How much memory a layer takes, with its tensor, a rule, and an item of a list.
+// The memory in bytes that is counted for a layer with its tensor, a rule, and an item of a list.
 const (
 	layerBytes = 1 << 10
 	ruleBytes  = 128
@@ -28,20 +28,20 @@ type reader struct {
 	container.Problems
 	kind   kinds // of the JSON
 	net    *Network
-	layers int    // that may still follow
-	unmaps unmaps // of weights in files of their own
+	layers int    // layers that may still follow
+	unmaps unmaps // for weights in files of their own
 }
 
 func newReader(b *budget.Budget, name string, data []byte) *reader {
 	return &reader{Problems: container.Problems{File: name, Budget: container.Reading(b, len(data))}, net: &Network{}, layers: len(data)/minLayer + 16}
 }
 
-// bad notes a problem of what v says.
+// bad notes a problem at the offset of v.
 func (r *reader) bad(v value, format string, args ...any) {
 	r.Add(v.off, graph.ErrFormat, format, args...)
 }
 
-// into stores a value, or notes why it cannot be.
+// into stores a value, or notes an error.
 func (r *reader) into(key string, v value, at any) {
 	if err := v.into(at); err != nil {
 		r.bad(v, "%s: %w", key, err)
@@ -88,7 +88,7 @@ func (r *reader) network(v value) {
 	}
 }
 
-// located is a layer and where it lies in the file.
+// located is a layer and its place in the file.
 type located struct {
 	*Layer
 	value
@@ -114,7 +114,7 @@ func (r *reader) list(key string, v value, depth int) []located {
 	return list
 }
 
-// layer reads a layer that lies that deep inside others; nil when reading must end.
+// layer reads a layer, nested depth levels deep. It returns nil if reading must end.
 func (r *reader) layer(v value, depth int) *Layer {
 	if r.layers--; r.layers < 0 {
 		r.bad(v, "there are more layers than a file of this size can describe")
@@ -181,8 +181,7 @@ func (r *reader) layer(v value, depth int) *Layer {
 	return l
 }
 
-// square gives the axes of convolutions that a spec leaves out the extent of the one
-// that it says.
+// square sets the axes of convolutions that a spec omits to the extent of the first axis.
 func (l *Layer) square() {
 	same := func(from int, to ...*int) {
 		for _, at := range to {
@@ -220,7 +219,7 @@ func many[T any](r *reader, key string, v value) []T {
 	return list
 }
 
-// rules reads what a Metacognition layer reacts to.
+// rules reads the rules of a Metacognition layer.
 func (r *reader) rules(v value) []Rule {
 	if !v.is('[') {
 		r.bad(v, "meta_rules is an array, not %s", v.shown())
@@ -254,7 +253,7 @@ func (r *reader) rules(v value) []Rule {
 	return list
 }
 
-// member is a key and the pointer to what it sets.
+// member is a key and a pointer to its value.
 type member struct {
 	key string
 	at  any
@@ -265,7 +264,7 @@ func (r *Rule) fields() [6]member {
 		{"Cooldown", &r.Cooldown}, {"SelfOnly", &r.SelfOnly}}
 }
 
-// text returns the characters of a string, a view of the file unless it has escapes.
+// text returns the characters of a string. It is a view of the file unless the string has escapes.
 func (r *reader) text(key string, v value) []byte {
 	if b := v.text; v.is('"') && indexByte(v.in, b, 0, '\\') < 0 {
 		return b[1 : len(b)-1]
@@ -280,8 +279,7 @@ func (r *reader) text(key string, v value) []byte {
 	return []byte(s)
 }
 
-// decode makes codes of the bytes of a layer's store. Plain float32 weights are
-// quantised.
+// decode turns the bytes of a layer's store into codes. Plain float32 weights are quantised.
 func (b *Blob) decode(r *reader, l *Layer) error {
 	data := b.Data
 	if b.DType = l.DType; !b.Native {
@@ -321,9 +319,8 @@ func (b *Blob) decode(r *reader, l *Layer) error {
 	return nil
 }
 
-// fit gives a store the shape of its layer, and fails where it holds too little for
-// it. The store of a type that has no weights keeps no shape: what it holds is
-// carried along and means nothing.
+// fit sets the shape of a store to its layer's. It fails if the store holds too little. The store
+// of a type without weights gets no shape: its bytes are kept and ignored.
 func (b *Blob) fit(l *Layer) error {
 	shape, err := l.Shape()
 	if err != nil {

@@ -17,17 +17,17 @@ func stored(l loom.Layer, weights ...float32) *loom.Layer {
 	return &l
 }
 
-// square is a Dense layer that makes 3 and 7 of 1 and 1.
+// square returns a Dense layer that maps (1, 1) to (3, 7).
 func square() *loom.Layer {
 	return stored(loom.Layer{Type: loom.Dense, InputHeight: 2, OutputHeight: 2, DType: loom.Float32}, 1, 2, 3, 4)
 }
 
-// observing is a Metacognition layer around another.
+// observing returns a Metacognition layer around another.
 func observing(l *loom.Layer, rules ...loom.Rule) *loom.Layer {
 	return &loom.Layer{Type: loom.Metacognition, Activation: loom.Linear, DType: loom.Float32, SeqLength: 1, Observed: l, Rules: rules}
 }
 
-// computed returns what a network gives for one row.
+// computed returns the output of a network for one row.
 func computed(t *testing.T, n *loom.Network, quirks bool, x ...float32) ([]float32, error) {
 	t.Helper()
 	in := must(nacre.NewTensor(x, 1, len(x)))
@@ -50,8 +50,8 @@ func close32(a, b []float32) bool {
 	return true
 }
 
-// TestConditions fires a rule at thresholds on both sides of what its condition is about.
-// The layer gives 3 and -7: mean -2, deviation 5, largest 3, all active; the mean of its
+// TestConditions fires a rule at thresholds on both sides of the value that its condition compares.
+// The layer's output is 3 and -7: mean -2, deviation 5, largest 3, all active; the mean of its
 // input is 1.
 func TestConditions(t *testing.T) {
 	for _, c := range []struct {
@@ -97,12 +97,12 @@ func TestConditions(t *testing.T) {
 
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// always is a rule that fires.
+// always returns a rule that fires.
 func always(command, param float32) loom.Rule {
 	return loom.Rule{Condition: 6, Threshold: 2, Command: command, Param: param, SelfOnly: true}
 }
 
-// TestCommands carries out commands on layers that make 3 and 7 of 1 and 1.
+// TestCommands runs commands on layers that map (1, 1) to (3, 7).
 func TestCommands(t *testing.T) {
 	gate := func(x float64) float32 { return float32(sigmoid(x) * math.Tanh(sigmoid(x)*math.Tanh(x))) }
 	norm := stored(loom.Layer{Type: loom.RMSNorm, InputHeight: 2, OutputHeight: 2, DType: loom.Float32}, 2, 3)
@@ -152,8 +152,8 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestOtherLayers has rules for layers of the grid, of which those that have run stay as
-// they are, and the growth of inputs from layer to layer.
+// TestOtherLayers runs rules for other layers of the grid, where layers that have run stay as they
+// are, and rules on the growth of inputs from layer to layer.
 func TestOtherLayers(t *testing.T) {
 	other := func(at float32) loom.Rule { r := always(101, at); r.SelfOnly = false; return r }
 	growing := func(threshold float64) loom.Rule {
@@ -191,7 +191,7 @@ func TestOtherLayers(t *testing.T) {
 	}
 }
 
-// TestNoRules has rules that no graph computes.
+// TestNoRules checks rules that no graph computes.
 func TestNoRules(t *testing.T) {
 	codes := square()
 	codes.DType, codes.Weights = loom.Int8, &loom.Blob{DType: loom.Int8, Scale: 1, Native: true, Data: []byte{1, 2, 3, 4}}

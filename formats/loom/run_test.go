@@ -18,7 +18,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// numbers are float32 in JSON, where those that are not finite are texts.
+// numbers is a list of float32 in JSON. Numbers that are not finite are texts.
 type numbers []float32
 
 func (n *numbers) UnmarshalJSON(b []byte) error {
@@ -43,7 +43,7 @@ type array struct {
 	Data  numbers
 }
 
-// answers is what a network reads and gives.
+// answers is the input and the expected output of a network.
 type answers struct {
 	Input, Output *array
 	OfEntity      *array `json:"output_entity"`
@@ -91,11 +91,11 @@ func walk(t *testing.T, kind string, f func(t *testing.T, dir string, c runCase)
 	}
 }
 
-// settings are the ways in which networks run in tests.
+// settings lists the options that tests run networks with.
 var settings = []nacre.Options{{Threads: 1}, {Threads: 2}, {Threads: 1, NoOptimize: true}}
 
-// TestNetworkRuns computes every network of the samples, in both formats. What only Loom
-// computes is asked for by quirks.
+// TestNetworkRuns computes every network of the samples, in both formats. Results that only Loom
+// gives are computed with quirks.
 func TestNetworkRuns(t *testing.T) {
 	walk(t, "network", func(t *testing.T, dir string, c runCase) {
 		var io answers
@@ -174,7 +174,7 @@ func (c runCase) compute(m *nacre.Model, o nacre.Options, in, out []*array) erro
 	return nil
 }
 
-// decoding is what a bundle makes of tokens.
+// decoding is the expected result of a bundle for tokens.
 type decoding struct {
 	Tokens       []int64
 	Hidden       *array `json:"hidden_after_final_norm"`
@@ -183,7 +183,7 @@ type decoding struct {
 	DecodeLogits numbers `json:"decode_logits"`
 }
 
-// check compares the logits of a prompt and of a token behind it, and the hidden states.
+// check compares the logits of a prompt, the logits of one further token, and the hidden states.
 func (d *decoding) check(m *nacre.Model, o nacre.Options, w within) error {
 	o.Outputs = []string{"logits", "last_hidden_state"}
 	for _, s := range m.States() {
@@ -237,7 +237,7 @@ func TestBundleRuns(t *testing.T) {
 	})
 }
 
-// checkBundle runs a file in every way.
+// checkBundle runs a file with every setting.
 func checkBundle(t *testing.T, path string, c runCase, want *decoding) {
 	t.Helper()
 	m, err := nacre.Open(path)
@@ -268,8 +268,8 @@ func imported(t *testing.T, folder string) string {
 	return path
 }
 
-// TestImportedRuns computes what Loom converted from folders of Hugging Face, and what is
-// converted here.
+// TestImportedRuns computes the bundles that Loom converted from folders of Hugging Face, and the
+// bundles that this package converts.
 func TestImportedRuns(t *testing.T) {
 	walk(t, "hf_import", func(t *testing.T, dir string, c runCase) {
 		var all map[string]json.RawMessage
@@ -292,8 +292,8 @@ func TestImportedRuns(t *testing.T) {
 		if !found {
 			t.Error("no converted file has answers")
 		}
-		// A bundle that is made here keeps norms of queries and keys, as a run without
-		// conversion does, whose last norm has the epsilon of the others.
+		// A bundle made here keeps the norms of queries and keys, as a run without conversion does.
+		// There, the last norm has the same epsilon as the others.
 		raw := all["direct_import_rmsnorm_eps_from_config"]
 		if c.Tolerance = (within{1e-3, 1e-3}); raw == nil {
 			raw = all["entity_ternary"]

@@ -13,16 +13,15 @@ import (
 	"github.com/nacre-ml/nacre/internal/mapped"
 )
 
-// value is a JSON value inside JSON text that is known to be well-formed, and where
-// it begins in the file.
+// value is a JSON value inside well-formed JSON text, with its offset in the file.
 type value struct {
 	text []byte
 	off  int
-	in   *budget.Budget // whose context ends walks over the value
+	in   *budget.Budget // stops walks over the value when its context is done
 }
 
-// parse returns the value that text is, which begins at off in the file. Malformed
-// text is an error with its offset.
+// parse returns the value in text, which begins at offset off of the file. If the text is
+// malformed, it returns the offset of the error.
 func parse(b *budget.Budget, text []byte, off int) (value, int, error) {
 	if at, err := container.Valid(b, text); err != nil {
 		return value{}, off + at, fmt.Errorf("malformed JSON: %w", err)
@@ -31,7 +30,7 @@ func parse(b *budget.Budget, text []byte, off int) (value, int, error) {
 	return value{text[start:], off + start, b}, 0, nil
 }
 
-// blank returns the index of the first byte from i that is no white space.
+// blank returns the index of the first byte from i on that is not white space.
 func blank(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
 		i++
@@ -39,8 +38,8 @@ func blank(b []byte, i int) int {
 	return i
 }
 
-// skip returns the index after the value that begins at i; len(b) where the text or the
-// context ends first.
+// skip returns the index after the value that begins at i. It is len(b) if the text ends or the
+// context is done before.
 func (v value) skip(i int) int {
 	b, depth := v.text, 0
 	for n := 1; i < len(b); n++ {
@@ -94,8 +93,8 @@ func (v value) skipString(i int) int {
 	}
 }
 
-// indexByte returns the first index of c from i on, or -1. Pages of a mapped file that
-// long texts lie on are given back. It is -1, too, if the context ends the search.
+// indexByte returns the first index of c from i on, or -1. It releases the pages of a mapped file
+// as it goes. If the context ends the search, it returns -1 too.
 func indexByte(in *budget.Budget, b []byte, i int, c byte) int {
 	for ; i < len(b) && in.Err() == nil; i += chunk {
 		part := b[i:min(i+chunk, len(b))]
@@ -107,18 +106,17 @@ func indexByte(in *budget.Budget, b []byte, i int, c byte) int {
 	return -1
 }
 
-// lookEvery is how many values are passed between two looks at the context.
+// lookEvery is the number of values between two checks of the context.
 const lookEvery = 1 << 12
 
-// is reports whether the value begins with c, which tells objects, arrays and
-// strings.
+// is reports whether the value begins with c, the mark of an object, array or string.
 func (v value) is(c byte) bool { return len(v.text) > 0 && v.text[0] == c }
 
-// null reports whether the value is null, which sets nothing.
+// null reports whether the value is null. A null sets nothing.
 func (v value) null() bool { return v.is('n') }
 
-// each calls f with the members of an object or the elements of an array, which have
-// no key, until f returns false.
+// each calls f for the members of an object or the elements of an array until f returns false.
+// Elements have the key "".
 func (v value) each(f func(key string, m value) bool) {
 	object := v.is('{')
 	if !object && !v.is('[') {
@@ -144,7 +142,7 @@ func (v value) each(f func(key string, m value) bool) {
 	}
 }
 
-// str returns the text of a string.
+// str returns the contents of a string.
 func (v value) str() (string, error) {
 	b := v.text
 	if len(b) < 2 || b[0] != '"' || b[len(b)-1] != '"' {
@@ -174,7 +172,7 @@ func brief(s string) string {
 	return s
 }
 
-// into stores a number, truth value, text or name; null stores nothing.
+// into stores a number, truth value, text or name through the pointer at. null stores nothing.
 func (v value) into(at any) error {
 	if v.null() {
 		return nil
@@ -236,5 +234,5 @@ func (v value) number(bits int, set func(float64)) error {
 	return nil
 }
 
-// same reports whether a key of a file is that one: letters of any case.
+// same reports whether a key of a file equals want in any letter case.
 func same(key, want string) bool { return key == want || strings.EqualFold(key, want) }

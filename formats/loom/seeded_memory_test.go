@@ -11,8 +11,8 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// TestSeededMemory makes sessions of a spec of 32 MB of weights. Those with a lower limit fail
-// before the weights are made, and do not keep others from having them.
+// TestSeededMemory opens sessions of a spec with 32 MB of weights. Sessions with a lower limit fail
+// before the weights are made, and do not stop others from making them.
 func TestSeededMemory(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	const spec = `{"id":"wide","depth":1,"rows":1,"cols":1,"layers_per_cell":2,"layers":[` +

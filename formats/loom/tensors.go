@@ -11,8 +11,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// with returns the network with the weights of tensors: n where they are its own. It notes
-// tensors that are missing, that have no place, and that a Loom file cannot hold.
+// with returns the network with the weights of the tensors in list, or n if they are equal to its
+// own. It notes tensors that are missing, that belong to no layer, and that a Loom file cannot
+// hold.
 func (n *Network) with(list []*graph.Initializer, refused *container.Refusals) *Network {
 	byName := make(map[string]*graph.Initializer, len(list))
 	for _, init := range list {
@@ -50,7 +51,7 @@ func (n *Network) with(list []*graph.Initializer, refused *container.Refusals) *
 	return n.replaced(changed).labelled(changed, refused)
 }
 
-// labelled returns a bundle with the name of the dtype that its weights have become.
+// labelled returns a bundle that names the new dtype of its weights.
 func (n *Network) labelled(changed map[*Blob]*Blob, refused *container.Refusals) *Network {
 	for b, c := range changed {
 		if n.Transformer == nil || b.DType == c.DType || b.Name != "" {
@@ -66,8 +67,7 @@ func (n *Network) labelled(changed map[*Blob]*Blob, refused *container.Refusals)
 	return n
 }
 
-// replaced returns a copy of the network with other blobs in place of its own; n where
-// there are none.
+// replaced returns a copy of the network with blobs replaced according to by, or n if by is empty.
 func (n *Network) replaced(by map[*Blob]*Blob) *Network {
 	if len(by) == 0 {
 		return n
@@ -112,7 +112,7 @@ func (n *Network) replaced(by map[*Blob]*Blob) *Network {
 	return &c
 }
 
-// from returns the blob with the numbers of a tensor, and b itself where they are its own.
+// from returns the blob with the numbers of a tensor, or b if they are equal to its own.
 func (b *Blob) from(init, factors *graph.Initializer) (*Blob, error) {
 	own, err := b.initializers(init.Name)
 	if err != nil {
@@ -138,7 +138,7 @@ func (b *Blob) from(init, factors *graph.Initializer) (*Blob, error) {
 	return &c, err
 }
 
-// sameTensor compares tensors and what goes with them.
+// sameTensor compares tensors and their scales.
 func sameTensor(a, b *graph.Initializer) bool {
 	x, y := a.Tensor, b.Tensor
 	if x.DType() != y.DType() || !x.Shape().Equal(y.Shape()) {
@@ -152,8 +152,8 @@ func sameTensor(a, b *graph.Initializer) bool {
 	return bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// take gives a store the elements of a tensor: as codes of its dtype where the tensor has
-// them, else in the dtype that has the tensor's own elements.
+// take gives a store the elements of a tensor: as codes of its own dtype if the tensor has such
+// elements, else in the dtype of the tensor's elements.
 func (b *Blob) take(init *graph.Initializer) error {
 	t := init.Tensor
 	before := b.Data
@@ -189,8 +189,7 @@ func (b *Blob) take(init *graph.Initializer) error {
 	return err
 }
 
-// takeDoubled gives a store of FP4 the elements of a tensor of float4e2m1, which has half
-// its scale.
+// takeDoubled gives an FP4 store the elements of a float4e2m1 tensor, whose scale is half as large.
 func (b *Blob) takeDoubled(init *graph.Initializer) error {
 	codes, ok := halved.of(init.Tensor.Bytes())
 	if !ok {
@@ -204,7 +203,7 @@ func (b *Blob) takeDoubled(init *graph.Initializer) error {
 	return nil
 }
 
-// scaleFor returns the scale that a tensor says, or the one that a store had.
+// scaleFor returns the scale in a tensor's metadata, or else the store's old one.
 func scaleFor(init *graph.Initializer, had float32) (float32, error) {
 	if !slices.ContainsFunc(init.Meta, func(p graph.Pair) bool { return p.Key == "scale" }) {
 		return had, nil
@@ -212,8 +211,8 @@ func scaleFor(init *graph.Initializer, had float32) (float32, error) {
 	return scaleOf(init)
 }
 
-// dtypeFor returns the dtype of a store that holds elements of a type: its own where that
-// may be. Numbers that it has had as codes of a standard type become float32.
+// dtypeFor returns the dtype of a store with elements of type t: its own dtype if it can hold them.
+// A store held as codes of a standard type becomes float32 if t is float32.
 func (b *Blob) dtypeFor(t tensor.DType) (DType, error) {
 	codes := dtypes[b.DType].codes
 	if codes == t || codes == tensor.Invalid && (t == tensor.F32 && !b.isCoded() || t == standard[b.DType]) || b.DType == Ternary && t == tensor.I2 {
@@ -227,13 +226,13 @@ func (b *Blob) dtypeFor(t tensor.DType) (DType, error) {
 	return 0, fmt.Errorf("a Loom file does not hold elements of %v", t)
 }
 
-// isCoded reports whether the tensor of a store of Loom's own floats has codes.
+// isCoded reports whether a store of Loom's own floats becomes a tensor of codes.
 func (b *Blob) isCoded() bool {
 	t, err := b.DType.tensor(b.Data, b.Scale, b.Shape)
 	return err == nil && t.DType() == standard[b.DType]
 }
 
-// pack returns the elements of a tensor in the order of files.
+// pack returns the elements of a tensor in the byte order of files.
 func (d DType) pack(t *tensor.Tensor) []byte {
 	if dtypes[d].bits >= 8 {
 		return bytes.Clone(t.Bytes())
@@ -241,7 +240,7 @@ func (d DType) pack(t *tensor.Tensor) []byte {
 	return turned(t.Bytes(), len(t.Bytes())*8/dtypes[d].bits, dtypes[d].bits)
 }
 
-// encode quantises numbers that the dtype must have.
+// encode quantises numbers. It fails if the dtype does not have one of them exactly.
 func (b *Blob) encode(t *tensor.Tensor) error {
 	w := tensor.View[float32](t)
 	scale := b.Scale
@@ -266,7 +265,7 @@ func (b *Blob) encode(t *tensor.Tensor) error {
 	return nil
 }
 
-// key is the bits of a number, of which those that are no numbers are one.
+// key returns the bits of a number, the same for every NaN.
 func key(v float32) uint32 {
 	if v != v {
 		return math.Float32bits(float32(math.NaN()))
@@ -274,7 +273,7 @@ func key(v float32) uint32 {
 	return math.Float32bits(v)
 }
 
-// packedQ4 returns the bytes of a blob of codes and the scales of their blocks.
+// packedQ4 returns the bytes of a blob with these codes and scales of blocks.
 func packedQ4(codes, factors *graph.Initializer) ([]byte, error) {
 	n := codes.Tensor.Len()
 	blocks := (n + q4Block - 1) / q4Block
@@ -290,7 +289,7 @@ func packedQ4(codes, factors *graph.Initializer) ([]byte, error) {
 	return b, nil
 }
 
-// packedBitNet returns the bytes of a blob of ternary codes, laid out as b is.
+// packedBitNet returns the bytes of a blob of ternary codes in the same form as b.
 func (b *Blob) packedBitNet(init *graph.Initializer) ([]byte, error) {
 	if d := init.Tensor.DType(); d != tensor.T2 {
 		return nil, fmt.Errorf("the tensor is of %v, and %s is of %v (safetensors holds it)", d, BitNetTernary, tensor.T2)

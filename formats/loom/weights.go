@@ -11,17 +11,17 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// Sizes of long texts in characters: how much is read before pages of a mapped file are
-// given back, and from where on weights go to a file of their own.
+// Sizes of long texts in characters. Pages of a mapped file are released every chunk characters.
+// Weights of leastFile characters or more go to a temporary file.
 const (
 	chunk     = 1 << 20
 	leastFile = 1 << 20
 )
 
-// unmaps ends the mappings of the files that hold the weights of a model.
+// unmaps unmaps the files that hold the weights of a model.
 type unmaps []func() error
 
-// Close ends all of them.
+// Close calls all of them.
 func (u unmaps) Close() error {
 	var all []error
 	for _, f := range u {
@@ -30,8 +30,7 @@ func (u unmaps) Close() error {
 	return errors.Join(all...)
 }
 
-// stores decodes the weights that layers of a checkpoint have, which so far are
-// base64.
+// stores decodes the base64 weights of a checkpoint's layers.
 func (r *reader) stores() {
 	r.net.walk(func(path func() string, l *Layer) {
 		b := l.Weights
@@ -55,9 +54,9 @@ func (r *reader) stores() {
 	})
 }
 
-// unpack turns the base64 of a store into bytes. Those of a large one in a mapped file lie
-// in another, so that what is packed for kernels need not stay in memory twice; on the
-// heap where the system makes no such file.
+// unpack turns the base64 of a store into bytes. The bytes of a large store in a mapped file go to
+// a temporary mapped file, so that weights packed for kernels need not stay in memory twice. If the
+// system cannot make such a file, they go to the heap.
 func (b *Blob) unpack(r *reader) error {
 	text := b.Data
 	if len(text) >= leastFile && mapped.Contains(text) {
@@ -88,8 +87,8 @@ func (b *Blob) unpack(r *reader) error {
 
 var errBreaks = errors.New("base64 has no line breaks here")
 
-// decodedLen is the number of bytes that base64 stands for. Text of another length than
-// whole groups stands for those of its whole groups.
+// decodedLen returns the number of bytes that base64 decodes to. It ignores an incomplete last
+// group.
 func decodedLen(text []byte) int {
 	text = text[:len(text)/4*4]
 	n := base64.StdEncoding.DecodedLen(len(text))
@@ -99,7 +98,7 @@ func decodedLen(text []byte) int {
 	return n
 }
 
-// decodeText writes the bytes that base64 stands for, piece by piece, until the context ends.
+// decodeText decodes base64 to w, a chunk at a time, until the context is done.
 func decodeText(b *budget.Budget, w io.Writer, text []byte) error {
 	buffer := make([]byte, 0, base64.StdEncoding.DecodedLen(min(chunk, len(text))))
 	for at := 0; at < len(text); at += chunk {

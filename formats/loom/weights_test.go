@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestDecodeText decodes texts whose ends lie around those of the pieces that are decoded
-// one by one.
+// TestDecodeText decodes texts that end near the end of a chunk.
 func TestDecodeText(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	data := make([]byte, 2*chunk)
@@ -41,12 +40,12 @@ func TestDecodeText(t *testing.T) {
 	}
 }
 
-// TestParse finds what is wrong beside long strings.
+// TestParse finds errors next to long strings.
 func TestParse(t *testing.T) {
 	long := strings.Repeat("A", 2*chunk)
 	for _, c := range []struct {
 		text string
-		off  int // of what is wrong; -1 for nothing
+		off  int // of the error; -1 for none
 	}{
 		{`{"a":"` + long + `","b":1}`, -1},
 		{`{"` + long + `":"` + long + `"}`, -1},

@@ -13,10 +13,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Write writes the network that the model is of, as a checkpoint or, if it is one, as
-// the spec of an architecture. A model of another format has no network and is
-// refused, unless it is a decoder in a folder of Hugging Face: that becomes a bundle,
-// which JSON does not have.
+// Write writes the network of a model as a checkpoint, or as the spec of an architecture if it is
+// one. A decoder in a folder of Hugging Face becomes a transformer bundle, and JSON cannot hold
+// bundles. Models of other formats have no network. Both are refused.
 func Write(w io.Writer, m *graph.Model, o container.Options) (err error) {
 	defer guard.At(m.File).End(&err)
 	n, refused := network(m, o)
@@ -50,8 +49,8 @@ func Write(w io.Writer, m *graph.Model, o container.Options) (err error) {
 	return e.w.Flush()
 }
 
-// network returns the network of a model, in the type that the options say, and
-// reasons not to write it.
+// network returns the network of a model, converted to the type in the options, and the reasons not
+// to write it.
 func network(m *graph.Model, o container.Options) (*Network, *container.Refusals) {
 	var refused container.Refusals
 	n := source(m, o, &refused)
@@ -90,8 +89,8 @@ func network(m *graph.Model, o container.Options) (*Network, *container.Refusals
 	return n, &refused
 }
 
-// source returns the network that a model is of, or that a decoder's tensors make; nil
-// where there is none, for the reason that it adds.
+// source returns the network of a model, or the one made of a decoder's tensors. If there is none,
+// it returns nil and adds the reason to refused.
 func source(m *graph.Model, o container.Options, refused *container.Refusals) *Network {
 	if n, ok := m.Source.(*Network); ok {
 		return n.with(m.Graph.Initializers, refused)
@@ -103,7 +102,7 @@ func source(m *graph.Model, o container.Options, refused *container.Refusals) *N
 	return nil
 }
 
-// configOf returns the text of config.json of a folder of Hugging Face.
+// configOf returns the config.json of a folder of Hugging Face.
 func configOf(m *graph.Model) (text string, ok bool) {
 	for _, p := range m.Meta {
 		if p.Key == "config.json" && p.Kind == "json" {
@@ -113,9 +112,9 @@ func configOf(m *graph.Model) (text string, ok bool) {
 	return "", false
 }
 
-// imported makes a bundle of a decoder's tensors: ternary ones of a BitNet model, else
-// float32; nil where there can be none. Tensors without a place in a bundle are refused, unless they may be left
-// out.
+// imported makes a bundle of a decoder's tensors, ternary for a BitNet model, else float32. It
+// returns nil if it cannot. Tensors that a bundle does not use are refused, unless o.DropMeta is
+// set.
 func imported(m *graph.Model, config string, o container.Options, refused *container.Refusals) *Network {
 	d := Float32
 	var c struct {
@@ -136,7 +135,7 @@ func imported(m *graph.Model, config string, o container.Options, refused *conta
 	return n
 }
 
-// unwritable are the reasons for which JSON cannot hold a layer.
+// unwritable returns the reasons why JSON cannot hold a layer.
 func (l *Layer) unwritable() []error {
 	var list []error
 	check := func(key string, v float64) {
@@ -163,8 +162,8 @@ func (l *Layer) unwritable() []error {
 	return list
 }
 
-// exact returns the codes as Loom reads them from JSON, which fails where floats of these
-// types follow the weights.
+// exact returns the codes for JSON. It cuts float64, float16 and bfloat16 to the layer's count,
+// because Loom fails on extra ones.
 func (b *Blob) exact() []byte {
 	switch b.DType {
 	case Float64, Float16, BFloat16:
@@ -175,7 +174,7 @@ func (b *Blob) exact() []byte {
 	return b.Data
 }
 
-// nonFinite names what JSON cannot hold of a bundle.
+// nonFinite names the numbers of a bundle that JSON cannot hold.
 func (t *Transformer) nonFinite() []string {
 	var list []string
 	if t.Dims != nil {
