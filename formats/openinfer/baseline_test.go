@@ -14,7 +14,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// baseline is a case of the manifest of operators.
+// baseline is a case of the operators' manifest.
 type baseline struct {
 	Name, Op, File, Mode string
 	Inputs               []string
@@ -28,8 +28,7 @@ type baseline struct {
 	}
 }
 
-// wrong are the cases whose expectation was computed in another width than the
-// language's.
+// wrong lists the cases with an expectation computed in another width than the language's.
 var wrong = []string{
 	"sub_acc_u8_u16", "sub_acc_u8_u32", "sub_acc_u8_u64", "sub_acc_u16_u32", "sub_acc_u16_u64", "sub_acc_u32_u64",
 	"popcount_normal_i8_to_u8", "popcount_normal_i16_to_u8", "popcount_normal_i32_to_u8", "popcount_normal_i2_to_u8", "popcount_normal_i4_to_u8",
@@ -118,7 +117,7 @@ func readTensors(t *testing.T, file string) map[string]*tensor.Tensor {
 	return list
 }
 
-// attrValue is an attribute of the manifest.
+// attrValue returns the value of an attribute of the manifest.
 func attrValue(t *testing.T, kind, scalar string, value json.RawMessage) any {
 	t.Helper()
 	switch kind + scalar {

@@ -2,7 +2,7 @@ package openinfer
 
 import "github.com/nacre-ml/nacre/formats/internal/container"
 
-// Bounds lists how much the reader takes of a file.
+// Bounds lists the limits that the reader enforces on every file.
 var Bounds = []container.Bound{
 	{What: "bytes", Most: maxBytes},
 	{What: "nested values of JSON", Most: container.MaxJSON},

@@ -8,7 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// prefixTensor returns the tensor of a prefix table at indices.
+// prefixTensor returns the tensor of a prefix table at these indices. It fails if the model has no
+// such tensor, or one of another type or shape.
 func (u *unit) prefixTensor(v *decl, at []int64) (*graph.Initializer, error) {
 	name := filled(v.pattern, v.indices, at)
 	w := u.weights[name]
@@ -18,7 +19,7 @@ func (u *unit) prefixTensor(v *decl, at []int64) (*graph.Initializer, error) {
 	return w, u.fits(v, "tensor", name, w.Tensor.DType(), w.Tensor.Shape())
 }
 
-// access looks at an access to a persistent variable.
+// access checks an access to a persistent variable and returns its declaration.
 func (c *checker) access(a access) (*decl, error) {
 	v := c.vars[a.base]
 	switch {
@@ -39,7 +40,7 @@ func (c *checker) access(a access) (*decl, error) {
 	return v, nil
 }
 
-// index looks at one index.
+// index checks index i of an access.
 func (c *checker) index(v *decl, i int, x index) error {
 	limit, fixed := v.limit(v.accessed()[i])
 	if len(v.auto) > 0 && x.slice && (x.start != nil || x.end != nil) {
@@ -75,7 +76,7 @@ func (c *checker) index(v *decl, i int, x index) error {
 	return nil
 }
 
-// indexVariable looks at a persistent scalar among indices.
+// indexVariable checks a variable used as an index; it must be an integer scalar.
 func (c *checker) indexVariable(name string) error {
 	if err := c.integer(name); err != nil {
 		return fmt.Errorf("%q: %w", name, err)

@@ -9,12 +9,12 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// checker looks at the nodes of a block.
+// checker checks the nodes of a block.
 type checker struct {
 	*unit
 	block  *block
 	locals map[string]operand // assigned so far
-	loops  []string           // indices of the loops around
+	loops  []string           // indices of the enclosing loops
 }
 
 func (c *checker) nodes(nodes []*node) error {
@@ -76,12 +76,13 @@ func (c *checker) assign(k assignNode) error {
 	return err
 }
 
-// missing is the error of a name that nothing has.
+// missing returns the error for a name without a variable or value.
 func (c *checker) missing(name string) error {
 	return fmt.Errorf("there is no variable %q; declare it, or assign it before it is used", name)
 }
 
-// local finds a value that is assigned: in the block, or in one that may run it.
+// local finds an assigned value in the block. If branches run the block, it searches the other
+// blocks too.
 func (c *checker) local(name string) (operand, bool) {
 	if o, ok := c.locals[name]; ok {
 		return o, true
@@ -96,7 +97,7 @@ func (c *checker) local(name string) (operand, bool) {
 	return operand{}, false
 }
 
-// assigned finds a value that nodes assign.
+// assigned finds a value that one of the nodes assigns.
 func (c *checker) assigned(nodes []*node, name string) (operand, bool) {
 	for _, n := range nodes {
 		switch k := n.kind.(type) {
@@ -114,7 +115,7 @@ func (c *checker) assigned(nodes []*node, name string) (operand, bool) {
 	return operand{}, false
 }
 
-// value returns the type of a variable that nodes other than those of caches may use.
+// value returns the type of a variable for nodes other than cache nodes.
 func (c *checker) value(name string) (operand, error) {
 	base, indices, ok := cutAccess(name)
 	v := c.vars[base]
@@ -132,8 +133,7 @@ func (c *checker) value(name string) (operand, error) {
 	return operand{name, v.dtype, c.dims[base]}, c.prefixIndices(v, indices)
 }
 
-// prefixIndices looks at the indices of a prefix table, and at the tensor if they are
-// numbers.
+// prefixIndices checks the indices of a prefix table, and if all are numbers, the tensor.
 func (c *checker) prefixIndices(v *decl, indices []string) error {
 	at := make([]int64, len(indices))
 	for i, s := range indices {
@@ -144,7 +144,7 @@ func (c *checker) prefixIndices(v *decl, indices []string) error {
 			}
 		}
 		if at[i] = n; err != nil {
-			return nil // a loop's
+			return nil // a loop index
 		}
 	}
 	if !v.prefix() {
@@ -197,7 +197,7 @@ func (c *checker) op(k opNode) error {
 	return row.check(attrs, inputs, out)
 }
 
-// attrs returns attributes as operators take them.
+// attrs converts attributes to the form that operators take.
 func (c *checker) attrs(list []attribute) ([]attr, error) {
 	var attrs []attr
 	for _, a := range list {
@@ -223,8 +223,8 @@ func (c *checker) attrs(list []attribute) ([]attr, error) {
 	return attrs, nil
 }
 
-// knownAttr returns the value of an attribute that a constant or a text of the metadata
-// has; nil for a variable's.
+// knownAttr returns the value of an attribute that names a constant or a text of the metadata; nil
+// for other names.
 func (u *unit) knownAttr(name string) (any, error) {
 	v := u.vars[name]
 	if v == nil {
@@ -293,7 +293,7 @@ func (c *checker) loop(l loopNode) error {
 	return nil
 }
 
-// integer reports what is wrong with a variable that is to be an integer; it may be persistent.
+// integer returns an error unless the variable is an integer scalar. It may be persistent.
 func (c *checker) integer(name string) error {
 	v := c.vars[name]
 	if v == nil {
@@ -328,7 +328,7 @@ func (c *checker) transfer(k transferNode) error {
 	return nil
 }
 
-// handed looks at the variables of yield and await.
+// handed checks the variables of yield and await.
 func (c *checker) handed(word string, names []string) error {
 	if len(names) == 0 {
 		return fmt.Errorf("%s names no variable", word)
@@ -348,7 +348,8 @@ func (c *checker) handed(word string, names []string) error {
 	return nil
 }
 
-// ends looks at where a block that entry starts yields.
+// ends checks that a block started by entry yields only as its last node, and yields all that it
+// awaits.
 func (c *checker) ends() error {
 	if c.block.name == "entry" || c.targets[c.block.name] {
 		return nil

@@ -8,16 +8,16 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// tolerance is the absolute and the relative difference of which one must hold.
+// tolerance holds an absolute and a relative difference. A value within either passes.
 type tolerance struct{ abs, rel float64 }
 
 var exact tolerance
 
-// tolerances are those of the samples by the type of the result.
+// tolerances holds the samples' tolerances by type of the result.
 var tolerances = map[dtype]tolerance{dtF16: {0.6, 0.08}, dtBF16: {0.1, 0.02}, dtF8: {0.6, 0.25}, dtF32: {1e-4, 1e-4}, dtF64: {1e-7, 1e-7}}
 
-// differs says where two tensors of a type differ; two NaNs are equal. Tensors of
-// integers and bools are compared byte for byte.
+// differs describes the first difference of two tensors of type d, or returns "". Two NaNs are
+// equal. Integers and bools are compared byte for byte.
 func differs(d dtype, got, want *tensor.Tensor, by tolerance) string {
 	if !d.isFloat() {
 		for i, b := range got.Bytes() {
@@ -38,7 +38,7 @@ func differs(d dtype, got, want *tensor.Tensor, by tolerance) string {
 	return ""
 }
 
-// floatAt is an element of a tensor of floats.
+// floatAt returns element i of a tensor of floats.
 func floatAt(t *tensor.Tensor, i int) float64 {
 	t = t.Aligned()
 	switch t.DType() {

@@ -5,16 +5,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Default is the value of a dynamic variable that a step leaves out: that of the model's
-// tensor or metadata of its name, else its @init, else zeros.
+// Default is the value of a dynamic variable that a step omits: the model's tensor or metadata of
+// this name, else the variable's @init, else zeros.
 type Default struct {
 	DType tensor.DType
 	Shape tensor.Shape
-	value *tensor.Tensor // of that shape, or of one element that all are; nil for zeros
+	value *tensor.Tensor // of Shape, or one element to repeat; nil for zeros
 }
 
-// Defaults returns the defaults of the inputs of a lowered program, by name; nil for other
-// networks.
+// Defaults returns the defaults of a lowered program's inputs, by name; nil for other networks.
 func Defaults(m *graph.Model) map[string]*Default {
 	s, ok := m.Source.(*stepSource)
 	if !ok {
@@ -23,7 +22,8 @@ func Defaults(m *graph.Model) map[string]*Default {
 	return s.defaults
 }
 
-// Tensor returns the value, which is only read. One that the model does not have is made.
+// Tensor returns the value, which is read-only. If the model does not hold all its elements, Tensor
+// allocates them.
 func (d *Default) Tensor() *tensor.Tensor {
 	if d.value != nil && d.value.Shape().Equal(d.Shape) {
 		return d.value
@@ -35,7 +35,7 @@ func (d *Default) Tensor() *tensor.Tensor {
 	return full
 }
 
-// Bytes is the memory that Tensor takes beside that of the model.
+// Bytes returns the memory that Tensor allocates.
 func (d *Default) Bytes() int {
 	if d.value != nil && d.value.Shape().Equal(d.Shape) {
 		return 0
@@ -43,7 +43,7 @@ func (d *Default) Bytes() int {
 	return d.DType.Bytes(d.Shape.Len())
 }
 
-// fallback notes the value of a dynamic variable that a step leaves out.
+// fallback registers the default of a dynamic variable.
 func (n *network) fallback(v *decl) error {
 	t, _, err := n.initial(v)
 	n.defaults[v.name] = &Default{v.dtype.tensor(), n.dims[v.name], t}

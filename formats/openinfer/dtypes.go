@@ -38,7 +38,7 @@ const (
 	dtypeCount
 )
 
-// dtypes is the element types with their words and the types of their tensors.
+// dtypes maps element types to their names and the types of their tensors.
 var dtypes = [dtypeCount]struct {
 	word   string
 	tensor tensor.DType
@@ -68,7 +68,7 @@ var dtypes = [dtypeCount]struct {
 	dtT2:     {"t2", tensor.T2},
 }
 
-// parseDType finds an element type by its word.
+// parseDType finds an element type by its name.
 func parseDType(word string) (dtype, bool) {
 	for d := noType + 1; d < dtypeCount; d++ {
 		if dtypes[d].word == word {
@@ -78,7 +78,7 @@ func parseDType(word string) (dtype, bool) {
 	return noType, false
 }
 
-// String returns the word.
+// String returns the name.
 func (d dtype) String() string {
 	if d == noType || d >= dtypeCount {
 		return fmt.Sprintf("dtype(%d)", uint8(d))
@@ -89,7 +89,7 @@ func (d dtype) String() string {
 // tensor returns the element type of the type's tensors.
 func (d dtype) tensor() tensor.DType { return dtypes[d].tensor }
 
-// bits returns the width of an element.
+// bits returns the width of an element in bits.
 func (d dtype) bits() int { return d.tensor().Bits() }
 
 // isFloat reports whether elements are floating-point numbers.
@@ -126,7 +126,7 @@ func (s dtypeSet) list() (list []dtype) {
 	return list
 }
 
-// The sets that operators share.
+// Sets that several operators share.
 var (
 	floats         = setOf(dtF8, dtBF16, dtF16, dtF32, dtF64)
 	signed         = setOf(dtI8, dtI16, dtI32, dtI64)

@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// TestFetchAssigned fetches a value that the block entry assigns, and no output.
+// TestFetchAssigned fetches a value that the block entry assigns and that is not an output.
 func TestFetchAssigned(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	w := written{program: `dynamic { x: f32[2] @init(3.0); } volatile { y: f32[2]; }

@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// call lowers the nodes of a block, after which the values that it assigned are gone.
+// call lowers the nodes of a block. Values that the block assigned are gone afterwards.
 func (s *scope) call(name string) error {
 	if i := slices.Index(s.calls, name); i >= 0 {
 		return fmt.Errorf("block %q runs itself: %s; a program must end", name, strings.Join(append(s.calls[i:], name), " → "))
@@ -33,7 +33,8 @@ func (s *scope) call(name string) error {
 	return err
 }
 
-// fetchable gives the values that the block entry assigned their names in the graph.
+// fetchable names the values that the block entry assigned in the graph, so that runs can fetch
+// them.
 func (s *scope) fetchable() {
 	for _, name := range sortedKeys(s.locals) {
 		if value := s.values[name]; value != "" {
@@ -42,7 +43,7 @@ func (s *scope) fetchable() {
 	}
 }
 
-// forget makes locals the values that are assigned.
+// forget drops the values assigned since locals.
 func (s *scope) forget(locals map[string]operand) {
 	for name := range s.locals {
 		if _, stays := locals[name]; !stays {
@@ -53,7 +54,7 @@ func (s *scope) forget(locals map[string]operand) {
 	s.locals = locals
 }
 
-// list lowers nodes up to one that returns.
+// list lowers nodes up to the first return.
 func (s *scope) list(nodes []*node) error {
 	for _, n := range nodes {
 		if s.expanded++; s.expanded > maxExpanded {
@@ -78,7 +79,7 @@ func (s *scope) list(nodes []*node) error {
 	return nil
 }
 
-// nodeError is an error that names a node.
+// nodeError is an error that names its node.
 type nodeError struct{ err error }
 
 func (e *nodeError) Error() string { return e.err.Error() }
@@ -124,7 +125,7 @@ func (s *scope) assign(k assignNode) error {
 	return err
 }
 
-// inner returns a scope for a graph within the scope's.
+// inner returns a scope for a graph nested in this scope's graph.
 func (s *scope) inner(name string, events *[]*event) *scope {
 	c := *s
 	c.b = s.b.Body(s.b.Fresh(name))
@@ -135,7 +136,7 @@ func (s *scope) inner(name string, events *[]*event) *scope {
 	return &c
 }
 
-// typeOf returns the type in the graph of a variable or of a value that is assigned.
+// typeOf returns the type in the graph of a variable or an assigned value.
 func (s *scope) typeOf(name string) graph.Type {
 	if v := s.vars[name]; v != nil {
 		if v.memory == memPersistent {
@@ -147,7 +148,7 @@ func (s *scope) typeOf(name string) graph.Type {
 	return s.network.typeOf(name, o.dtype, o.dims)
 }
 
-// truth returns a scalar as a boolean.
+// truth converts a scalar to a boolean.
 func (s *scope) truth(name string) (string, error) {
 	o, err := s.operand(name)
 	if err != nil || o.dtype == dtBool {
@@ -162,8 +163,8 @@ const (
 	onnxBool  = 9
 )
 
-// branch lowers a branch: nodes of the block, or an If whose outputs are what either block
-// changes.
+// branch lowers a branch: to the nodes of the block, or to an If that outputs the variables that
+// either block changes.
 func (s *scope) branch(k branchNode, e *event) error {
 	if k.cond == "" {
 		e.body = &[]*event{}
@@ -189,8 +190,8 @@ func (s *scope) branch(k branchNode, e *event) error {
 	return s.choice(cond, sides, sortedKeys(changed))
 }
 
-// choice adds an If of two graphs, which gives the values of variables. Where a trace could not
-// tell which of the graphs ran, they give the condition too.
+// choice adds an If with two graphs that output the values of variables. If a trace could not tell
+// which graph ran, both output the negated condition too.
 func (s *scope) choice(cond string, sides []*scope, names []string) error {
 	marked := len(names) == 0 || slices.ContainsFunc(sides, (*scope).idle)
 	for _, side := range sides {
@@ -215,8 +216,8 @@ func (s *scope) choice(cond string, sides []*scope, names []string) error {
 	return nil
 }
 
-// idle reports whether a run of the scope's graph has no steps, so that a trace cannot tell
-// that it ran.
+// idle reports whether a run of the scope's graph has no steps. A trace then cannot tell that it
+// ran.
 func (s *scope) idle() bool {
 	return !slices.ContainsFunc(s.b.Graph().Nodes, func(n *graph.Node) bool { return n.Op != "Constant" && n.Op != "Identity" })
 }

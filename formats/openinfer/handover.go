@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// handover is what a block has yielded and not awaited yet.
+// handover is the variables that a block has yielded and not awaited yet.
 type handover struct {
 	away    map[string]bool
-	results map[string]string // by variable: the value of the block that changed it
-	owners  map[string]string // blocks by the variables that they changed
+	results map[string]string // by variable: its value after the block that changed it
+	owners  map[string]string // the block that changed each variable
 }
 
 func (h *handover) clone() *handover {
@@ -29,10 +29,10 @@ func (n *network) consumers() (list []*block) {
 	return list
 }
 
-// yield lowers the blocks that take what is yielded: each on the values of this moment.
+// yield lowers the blocks that consume yielded variables. Each starts with the current values.
 func (s *scope) yield(k yieldNode) error {
 	if s.block != "entry" {
-		return nil // the end of a block that another has started
+		return nil // the end of a block that entry started
 	}
 	if len(s.handed.away) > 0 {
 		return fmt.Errorf("%v are yielded already; they must be awaited before more is yielded", sortedKeys(s.handed.away))
@@ -55,7 +55,7 @@ func (s *scope) yield(k yieldNode) error {
 	return nil
 }
 
-// consume lowers a block that takes what is yielded, and notes what it changes.
+// consume lowers a block that consumes yielded variables, and records its changes.
 func (s *scope) consume(b *block, yielded []string, h *handover) error {
 	for _, n := range b.nodes {
 		if k, ok := n.kind.(awaitNode); ok {
@@ -80,10 +80,10 @@ func (s *scope) consume(b *block, yielded []string, h *handover) error {
 	return nil
 }
 
-// await takes over what the blocks have changed.
+// await takes over the changes of the blocks.
 func (s *scope) await(k awaitNode) error {
 	if s.block != "entry" {
-		return nil // the values are those that were yielded
+		return nil // the values are already the yielded ones
 	}
 	for _, name := range k.vars {
 		if !s.handed.away[name] {
@@ -106,7 +106,7 @@ func (s *scope) take() error {
 	return nil
 }
 
-// join ends what was yielded and not awaited.
+// join ends all yields that were not awaited.
 func (s *scope) join() error {
 	s.handed.away = nil
 	return s.take()

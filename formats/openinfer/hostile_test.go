@@ -13,7 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// refused is a program that is an error before anything runs.
+// refused is a program that fails before anything runs.
 type refused struct{ name, program, err string }
 
 var refusals = []refused{
@@ -76,7 +76,7 @@ var refusals = []refused{
 	{"names that do not fit", `volatile { y: f32; } block entry { op relu(y[0]) >> y; }`, `"y" takes 0 indices, not 1`},
 }
 
-// doubling returns blocks each of which runs the next many times.
+// doubling returns blocks that each run the next block many times.
 func doubling() string {
 	var b strings.Builder
 	names := "abcdefghijklmnop"
@@ -86,7 +86,8 @@ func doubling() string {
 	return b.String() + "block p { op relu(y) >> y; }"
 }
 
-// TestRefusals gives programs that are errors: of Network and of sessions alike.
+// TestRefusals checks that opening or lowering every program in refusals fails, and that the error
+// names the file.
 func TestRefusals(t *testing.T) {
 	for _, r := range refusals {
 		t.Run(r.name, func(t *testing.T) {
@@ -105,8 +106,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestEndless runs programs that do not end, or grow without end, under a deadline and
-// within a limit of memory.
+// TestEndless runs programs that do not end, or grow without bound, under a deadline and a memory
+// limit.
 func TestEndless(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	for name, program := range map[string]string{

@@ -12,14 +12,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// ParseJSON reads a program from its JSON form. Members that are not known, that are
-// missing or there twice, are errors that name their place.
+// ParseJSON reads a program from its JSON form. Members that are unknown, missing or repeated are
+// errors that name their place.
 func ParseJSON(data []byte) (_ *Program, err error) {
 	defer guard.At("").End(&err)
 	return parseJSON(nil, data)
 }
 
-// parseJSON is ParseJSON that takes memory within b, and ends with it.
+// parseJSON is ParseJSON, but takes memory within b, and stops if b's context is done.
 func parseJSON(b *budget.Budget, data []byte) (*Program, error) {
 	if len(data) > maxBytes {
 		return nil, fmt.Errorf("the program is of %d bytes; at most %d are read", len(data), maxBytes)
@@ -166,7 +166,7 @@ func needsType(o *jsonObject) (dtype, error) {
 	return d, nil
 }
 
-// jsonType finds a type by its word in JSON, which begins with a capital letter.
+// jsonType finds a type by its name in JSON, which begins with a capital letter.
 func jsonType(word string) (dtype, bool) {
 	d, ok := parseDType(strings.ToLower(word))
 	return d, ok && jsonWord(d) == word
@@ -180,7 +180,7 @@ func jsonWord(d dtype) string {
 	return strings.ToUpper(d.String())
 }
 
-// readInit reads the value that a variable begins with.
+// readInit reads the initial value of a variable.
 func (x *decl) readInit(o *jsonObject) error {
 	v, err := o.need("init")
 	if err != nil || v.isNull() {
@@ -198,11 +198,11 @@ func (x *decl) readInit(o *jsonObject) error {
 	return err
 }
 
-// readScalar reads an element: numbers as such, and the bits of what JSON has no number for.
+// readScalar reads an element: a number, or its bits if JSON has no number for it.
 func readScalar(d dtype, v jsonValue) (*tensor.Tensor, error) {
 	switch {
 	case (d == dtF32 || d == dtF64) && v.isNull():
-		return scalarFloat(d, math.Inf(1)), nil // which JSON has as null
+		return scalarFloat(d, math.Inf(1)), nil // null means infinity
 	case d == dtF32 || d == dtF64:
 		n, err := scalarOf[float64](v)
 		return scalarFloat(d, n), err

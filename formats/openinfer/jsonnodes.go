@@ -2,7 +2,7 @@ package openinfer
 
 import "math"
 
-// kind reads what a node does.
+// kind reads the kind of a node and its members.
 func (r *jsonReader) kind(word string, v jsonValue, depth int) (nodeKind, error) {
 	switch word {
 	case "Barrier":
@@ -21,7 +21,7 @@ func (r *jsonReader) kind(word string, v jsonValue, depth int) (nodeKind, error)
 	return k, o.done()
 }
 
-// texts reads members that are texts, in the order of the names.
+// texts reads text members, in the order of names.
 func texts(o *jsonObject, names ...string) ([]string, error) {
 	list := make([]string, len(names))
 	for i, name := range names {
@@ -140,7 +140,7 @@ func readValue(v jsonValue) (any, error) {
 	}
 	switch word {
 	case "Float", "Double":
-		x := math.Inf(1) // which JSON has as null
+		x := math.Inf(1) // null means infinity
 		if !inner.isNull() {
 			if x, err = scalarOf[float64](inner); err != nil {
 				return nil, err

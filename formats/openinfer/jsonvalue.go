@@ -12,12 +12,12 @@ import (
 // jsonValue is a part of a JSON text with its place.
 type jsonValue struct {
 	raw  json.RawMessage
-	path string         // such as blocks.entry.nodes[2]
-	in   *budget.Budget // of the reader
+	path string         // e.g. blocks.entry.nodes[2]
+	in   *budget.Budget // the reader's budget
 }
 
-// jsonObject is the members of an object in their order. Members are taken one by one;
-// those that nobody takes are errors.
+// jsonObject holds the members of an object in order. Readers take members one by one; done reports
+// the members left over.
 type jsonObject struct {
 	path string
 	in   *budget.Budget
@@ -33,17 +33,16 @@ func (v jsonValue) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", path, fmt.Errorf(format, args...))
 }
 
-// isNull reports whether the value is null or not there.
+// isNull reports whether the value is null or missing.
 func (v jsonValue) isNull() bool {
 	t := bytes.TrimSpace(v.raw)
 	return len(t) == 0 || string(t) == "null"
 }
 
-// memberBytes is how much memory a member of an object or an item of a list takes beside its
-// text.
+// memberBytes is the memory of a member or a list item in bytes, without its text.
 const memberBytes = 128
 
-// looking reads text in pieces, and looks at the context before each.
+// looking reads text in pieces, and checks the context before each.
 type looking struct {
 	text bytes.Reader
 	in   *budget.Budget
@@ -56,7 +55,7 @@ func (l *looking) Read(p []byte) (int, error) {
 	return l.text.Read(p[:min(len(p), container.Piece)])
 }
 
-// object reads an object, each of whose members is there once.
+// object reads an object. A repeated member is an error.
 func (v jsonValue) object() (*jsonObject, error) {
 	o := &jsonObject{path: v.path, in: v.in, vals: map[string]json.RawMessage{}}
 	d := json.NewDecoder(&looking{*bytes.NewReader(v.raw), v.in})
@@ -85,7 +84,7 @@ func (v jsonValue) object() (*jsonObject, error) {
 	return o, nil
 }
 
-// list reads an array of at most most values.
+// list reads an array with at most most values.
 func (v jsonValue) list(most int) ([]jsonValue, error) {
 	var raw []json.RawMessage
 	d := json.NewDecoder(&looking{*bytes.NewReader(v.raw), v.in})
@@ -111,8 +110,7 @@ func (v jsonValue) list(most int) ([]jsonValue, error) {
 	return list, nil
 }
 
-// variant reads a value of an enumeration: a word, or an object whose one member has the
-// word as its name.
+// variant reads a value of an enumeration: a word, or an object with one member named by the word.
 func (v jsonValue) variant() (word string, inner jsonValue, err error) {
 	if json.Unmarshal(v.raw, &word) == nil && !v.isNull() {
 		return word, jsonValue{nil, v.path + "." + word, v.in}, nil
@@ -131,7 +129,7 @@ func (v jsonValue) variant() (word string, inner jsonValue, err error) {
 	return o.keys[0], jsonValue{o.vals[o.keys[0]], v.path + "." + o.keys[0], v.in}, nil
 }
 
-// take removes a member; ok is false where it is not there.
+// take removes a member; ok is false if it is missing.
 func (o *jsonObject) take(key string) (v jsonValue, ok bool) {
 	raw, ok := o.vals[key]
 	delete(o.vals, key)
@@ -142,7 +140,7 @@ func (o *jsonObject) take(key string) (v jsonValue, ok bool) {
 	return jsonValue{raw, path, o.in}, ok
 }
 
-// need removes a member that must be there.
+// need removes a member; a missing one is an error.
 func (o *jsonObject) need(key string) (jsonValue, error) {
 	v, ok := o.take(key)
 	if !ok {
@@ -151,7 +149,7 @@ func (o *jsonObject) need(key string) (jsonValue, error) {
 	return v, nil
 }
 
-// done reports members that nobody took.
+// done returns an error if a member was not taken.
 func (o *jsonObject) done() error {
 	for _, key := range o.keys {
 		if _, left := o.vals[key]; left {
@@ -161,7 +159,7 @@ func (o *jsonObject) done() error {
 	return nil
 }
 
-// scalarOf reads a value of a Go type that is no struct.
+// scalarOf reads a value of a Go type other than a struct.
 func scalarOf[T any](v jsonValue) (x T, err error) {
 	if v.isNull() {
 		return x, v.errorf("null is no %T", x)
@@ -172,7 +170,7 @@ func scalarOf[T any](v jsonValue) (x T, err error) {
 	return x, nil
 }
 
-// needs removes a member that must be there and reads it.
+// needs removes and reads a member; a missing one is an error.
 func needs[T any](o *jsonObject, key string) (x T, err error) {
 	v, err := o.need(key)
 	if err != nil {
@@ -181,7 +179,7 @@ func needs[T any](o *jsonObject, key string) (x T, err error) {
 	return scalarOf[T](v)
 }
 
-// may removes a member that may be left out, or null, and reads it.
+// may removes and reads a member. If it is missing or null, the result is zero.
 func may[T any](o *jsonObject, key string) (x T, err error) {
 	v, ok := o.take(key)
 	if !ok || v.isNull() {

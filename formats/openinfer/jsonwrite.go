@@ -19,7 +19,7 @@ type member struct {
 	value any
 }
 
-// MarshalJSON writes the members in their order.
+// MarshalJSON writes the members in order.
 func (m members) MarshalJSON() ([]byte, error) {
 	return jsonobject.Marshal(len(m), func(i int) (string, any) { return m[i].key, m[i].value })
 }
@@ -27,8 +27,8 @@ func (m members) MarshalJSON() ([]byte, error) {
 // variantOf is a value of an enumeration.
 func variantOf(word string, value any) members { return members{{word, value}} }
 
-// WriteJSON writes the program in its JSON form. Infinite numbers are written as null, as
-// the format has it; the error is of a number that JSON lacks.
+// WriteJSON writes the program in its JSON form. Infinite numbers become null, as in the format. It
+// fails for an attribute that is NaN or negative infinity.
 func (p *Program) WriteJSON(w io.Writer) (err error) {
 	defer guard.At("").End(&err)
 	vars, blocks := members{}, members{}
@@ -67,7 +67,7 @@ func (v *decl) json() members {
 	}
 }
 
-// some returns a list that is not nil.
+// some returns a copy of the list that is not nil.
 func some(list []string) []string { return append([]string{}, list...) }
 
 func orNull(s string) any {
@@ -89,7 +89,7 @@ func scalarJSON(d dtype, t *tensor.Tensor) any {
 	return json.RawMessage(scalarText(d, t))
 }
 
-// number returns a number that JSON can hold, or null.
+// number returns x, or nil if JSON has no such number.
 func number(x float64) any {
 	if math.IsInf(x, 0) || math.IsNaN(x) {
 		return nil
@@ -180,7 +180,7 @@ func attrJSON(a attribute) (any, error) {
 	return variantOf("Var", fmt.Sprint(a.value)), nil
 }
 
-// floatJSON writes a number; null stands for infinity.
+// floatJSON writes a number; null means infinity.
 func floatJSON(name, word string, x float64, v any) (any, error) {
 	switch {
 	case math.IsInf(x, 1):

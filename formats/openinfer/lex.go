@@ -22,7 +22,7 @@ const (
 // token is a word of the text language with its place in the text.
 type token struct {
 	kind tokenKind
-	text string // of a text, without quotes
+	text string // without quotes for a text
 	at   int
 }
 
@@ -36,7 +36,7 @@ func (t token) String() string {
 	return "\"" + t.text + "\""
 }
 
-// TextError is an error of the text language at a place.
+// TextError is an error at a place of a program text.
 type TextError struct {
 	Line, Column int // from 1; columns count characters
 	Offset       int // in bytes, from 0
@@ -55,11 +55,11 @@ func placed(text string, at int, format string, args ...any) error {
 	return &TextError{1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[line:]), at, fmt.Errorf(format, args...)}
 }
 
-// marks is the punctuation of more than one character.
+// marks lists the punctuation of more than one character.
 var marks = []string{">>", ".."}
 
-// lex returns the token that begins at or after an offset, and where it ends. White space
-// and comments, which begin with two slashes, go before a token.
+// lex returns the first token from an offset on, and the offset of its end. It skips white space
+// and comments, which begin with two slashes.
 func lex(text string, at int) (token, int, error) {
 	at = blank(text, at)
 	if at == len(text) {
@@ -90,7 +90,7 @@ func lex(text string, at int) (token, int, error) {
 	return token{tokMark, text[at : at+1], at}, at + 1, nil
 }
 
-// blank returns the offset of what follows white space and comments.
+// blank returns the first offset after white space and comments.
 func blank(text string, at int) int {
 	for at < len(text) {
 		switch {
@@ -112,7 +112,7 @@ func blank(text string, at int) int {
 func letter(c byte) bool { return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 func digit(c byte) bool  { return '0' <= c && c <= '9' }
 
-// lexNumber reads an integer or a float. Two points after digits are a range's.
+// lexNumber reads an integer or a float. Two points after digits belong to a range.
 func lexNumber(text string, at int) (token, int) {
 	end, kind := digits(text, at), tokInt
 	if end < len(text) && text[end] == '.' && !strings.HasPrefix(text[end:], "..") {

@@ -8,11 +8,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// maxUnrolled bounds the nodes that a loop is unrolled into.
+// maxUnrolled bounds the number of nodes in an unrolled loop.
 const maxUnrolled = 4096
 
-// loop lowers a loop: nodes for each turn, or a Loop where there are many or where a run
-// tells how many.
+// loop lowers a loop: to nodes for each turn, or to a Loop if there are many turns or if their
+// number is known only at run time.
 func (s *scope) loop(k loopNode, e *event) error {
 	e.body = &[]*event{}
 	start, err := s.bound(k.start)
@@ -27,7 +27,7 @@ func (s *scope) loop(k loopNode, e *event) error {
 	if start.value != "" || end.value != "" {
 		return s.turns(k, e, start, s.trips(start, end, once))
 	}
-	n := end.n - start.n // both are not negative
+	n := end.n - start.n // both are nonnegative
 	if once {
 		n = min(n, 1)
 	}
@@ -53,7 +53,7 @@ func (s *scope) turn(k loopNode, e *event, at int64) error {
 	return err
 }
 
-// weigh counts the nodes that nodes are lowered into, about.
+// weigh estimates the number of graph nodes that nodes become.
 func (s *scope) weigh(nodes []*node, depth int) int {
 	n := 1
 	for _, x := range nodes {
@@ -89,7 +89,7 @@ func (s *scope) bound(text string) (loopIndex, error) {
 	return s.integerOf(text)
 }
 
-// integerOf returns the current value of a scalar, as an int64.
+// integerOf returns the current value of a scalar as an int64.
 func (s *scope) integerOf(name string) (loopIndex, error) {
 	if v := s.vars[name]; v != nil {
 		if t, err := s.constantValue(v); err != nil || t != nil {
@@ -108,7 +108,7 @@ func (s *scope) integerOf(name string) (loopIndex, error) {
 	return loopIndex{value: s.b.Op("Cast", []string{o.value}, graph.IntAttr("to", onnxInt64))}, nil
 }
 
-// known returns an integer as a value.
+// known returns a loop index as a value of the graph.
 func (s *scope) known(x loopIndex) string {
 	if x.value == "" {
 		return s.b.Int(x.n)
@@ -116,7 +116,7 @@ func (s *scope) known(x loopIndex) string {
 	return x.value
 }
 
-// trips returns how many turns a loop makes.
+// trips returns the number of turns of a loop.
 func (s *scope) trips(start, end loopIndex, once bool) string {
 	n := s.b.Op("Max", []string{s.b.Op("Sub", []string{s.known(end), s.known(start)}), s.b.Int(0)})
 	if once {
@@ -125,7 +125,7 @@ func (s *scope) trips(start, end loopIndex, once bool) string {
 	return n
 }
 
-// turns lowers a loop to a Loop, which carries what its body changes.
+// turns lowers a loop to a Loop. The Loop carries the variables that its body changes.
 func (s *scope) turns(k loopNode, e *event, start loopIndex, count string) error {
 	e.looped = true
 	var names []string
@@ -159,7 +159,7 @@ func (s *scope) turns(k loopNode, e *event, start loopIndex, count string) error
 	for _, name := range names {
 		give(body.b, body.values[name], body.b.Fresh("out"), s.typeOf(name))
 	}
-	if len(names) == 0 { // a body of a Loop has an output
+	if len(names) == 0 { // a Loop needs a carried value
 		inputs = append(inputs, s.b.Int(0))
 		in := body.b.Input(body.b.Fresh("in"), graph.TensorOf(tensor.I64, graph.Dims{}))
 		body.b.Output(in, body.b.Fresh("out"), graph.TensorOf(tensor.I64, graph.Dims{}))

@@ -10,38 +10,38 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Names of the inputs and outputs of a lowered program that are states.
+// Names of the state inputs and outputs of a lowered program.
 const (
 	pastPrefix    = "past."
 	presentPrefix = "present."
-	startedName   = "started" // whether a step was run; of programs whose persistent variables begin with other than zeros
+	startedName   = "started" // state: a step was run; only if a persistent variable is not zero at first
 )
 
-// maxExpanded bounds the nodes of a program that branches and loops are expanded into.
+// maxExpanded bounds the nodes of a program after branches and loops are expanded.
 const maxExpanded = 1 << 15
 
-// network makes the graph of one step of a program.
+// network builds the graph of one step of a program.
 type network struct {
 	*unit
 	root      *graph.Builder
 	taken     map[string]bool // names of inputs and outputs
 	renamed   map[string]*graph.Initializer
 	written   map[string]bool // variables that the program writes
-	expanded  int             // nodes so far
+	expanded  int             // number of nodes so far
 	spelled   int             // bytes of constants so far
-	calls     []string        // blocks under way
+	calls     []string        // blocks that are being lowered
 	events    []*event
-	lastEvent int               // number of the last
-	starts    map[string]string // values that persistent variables have at first
+	lastEvent int               // number of the last event
+	starts    map[string]string // initial values of persistent variables
 	defaults  map[string]*Default
 }
 
-// scope is where nodes are lowered: a graph and the current values of variables.
+// scope is a place where nodes are lowered: a graph and the current values of variables.
 type scope struct {
 	*network
 	b       *graph.Builder
 	block   string
-	values  map[string]string  // by variable; those that have none have their first
+	values  map[string]string  // by variable; a variable without an entry has its first value
 	locals  map[string]operand // assigned
 	changed map[string]bool
 	loops   map[string]loopIndex
@@ -55,9 +55,9 @@ type loopIndex struct {
 	value string // empty for a number
 }
 
-// lower returns a model whose graph computes one step of a program. Its inputs are the dynamic
-// variables, its outputs the volatile variables that the program writes and, under their
-// names with ".out", the dynamic ones. Persistent variables are states.
+// lower returns a model that computes one step of a program. Its inputs are the dynamic variables.
+// Its outputs are the volatile variables that the program writes and, with ".out" added to the
+// name, the dynamic ones it writes. Persistent variables are states.
 func lower(p *Program, m *graph.Model, o container.Lowering) (*graph.Model, error) {
 	u := newUnit(p, m)
 	u.making = o
@@ -79,23 +79,23 @@ func lower(p *Program, m *graph.Model, o container.Lowering) (*graph.Model, erro
 		return nil, err
 	}
 	out := n.root.Model(m)
-	out.Sizes = nil // the graph has their numbers
+	out.Sizes = nil // the graph has the numbers already
 	out.Meta = slices.DeleteFunc(slices.Clone(m.Meta), func(p graph.Pair) bool { return u.vars[p.Key] != nil && p.Data != nil })
 	out.Source = &stepSource{p, n.events, n.defaults}
 	if out.States == nil {
-		out.States = []graph.State{} // names of variables tell no others
+		out.States = []graph.State{} // no states by name
 	}
 	return out, nil
 }
 
-// stepSource is what a lowered program keeps.
+// stepSource is the Source of a lowered program.
 type stepSource struct {
 	program  *Program
 	events   []*event
 	defaults map[string]*Default
 }
 
-// findWritten notes what any node writes, and the names that inputs and outputs have.
+// findWritten records the variables that nodes write, and the names of inputs and outputs.
 func (n *network) findWritten() {
 	for _, b := range n.Program.blocks {
 		maps.Copy(n.written, n.writes(b.nodes, map[string]bool{}))
@@ -110,7 +110,7 @@ func (n *network) findWritten() {
 	}
 }
 
-// writes returns the variables that nodes write, those of the blocks that they run counted in.
+// writes returns the variables that nodes write, including nodes of the blocks that they run.
 func (n *network) writes(nodes []*node, seen map[string]bool) map[string]bool {
 	found := map[string]bool{}
 	run := func(name string) {
@@ -212,12 +212,13 @@ func (n *network) outputs(s *scope) error {
 	return nil
 }
 
-// give makes a value an output of a graph. Several variables may have one value.
+// give makes a value an output. The Identity lets several outputs share one value.
 func give(b *graph.Builder, value, name string, t graph.Type) {
 	b.Output(b.Op("Identity", []string{value}), name, t)
 }
 
-// weight returns the value of a tensor of the model.
+// weight returns the value of a tensor of the model. A tensor with the name of an input or output
+// is renamed.
 func (n *network) weight(w *graph.Initializer) string {
 	if !n.taken[w.Name] {
 		return n.root.Weight(w)
@@ -228,7 +229,7 @@ func (n *network) weight(w *graph.Initializer) string {
 	return n.root.Weight(n.renamed[w.Name])
 }
 
-// first returns the value that a variable has before anything is written.
+// first returns the value of a variable before any write.
 func (s *scope) first(v *decl) (string, error) {
 	t, w, err := s.initial(v)
 	switch {
@@ -240,11 +241,11 @@ func (s *scope) first(v *decl) (string, error) {
 	return s.filled(v.dtype, s.dims[v.name], t)
 }
 
-// maxSpelled bounds the bytes of the constants of types that no operator fills.
+// maxSpelled bounds the bytes of constants of element types that no operator can fill.
 const maxSpelled = 64 << 20
 
-// filled returns a tensor, all of whose elements are one: that of a tensor with one element, or zero. A
-// tensor of that shape is returned as it is.
+// filled returns a tensor with every element equal to the one element of t, or zero if t is nil. If
+// t has the full shape, filled returns t itself.
 func (s *scope) filled(d dtype, dims []int, t *tensor.Tensor) (string, error) {
 	shape := tensor.Shape(dims)
 	if t == nil {
@@ -276,7 +277,7 @@ func (s *scope) filled(d dtype, dims []int, t *tensor.Tensor) (string, error) {
 	return s.b.Constant(full), nil
 }
 
-// spread gives every element of a tensor the bits of another's one.
+// spread repeats the bits of one's element in all of full.
 func spread(full, one *tensor.Tensor) {
 	to, from := full.Bytes(), one.Bytes()
 	if width := full.DType().Bits(); width < 8 {
@@ -291,7 +292,7 @@ func spread(full, one *tensor.Tensor) {
 	}
 }
 
-// get returns the current value of a variable or of a value that is assigned.
+// get returns the current value of a variable or an assigned value.
 func (s *scope) get(name string) (string, error) {
 	if s.handed.away[name] {
 		return "", fmt.Errorf("%q was yielded; it must be awaited before it is used", name)
@@ -314,7 +315,7 @@ func (s *scope) get(name string) (string, error) {
 	return value, err
 }
 
-// set makes a value that of a variable.
+// set makes value the current value of a variable.
 func (s *scope) set(name, value string) error {
 	if s.handed.away[name] {
 		return fmt.Errorf("%q was yielded; it must be awaited before it is written", name)
@@ -324,7 +325,7 @@ func (s *scope) set(name, value string) error {
 	return nil
 }
 
-// operand returns a value with its type. The name may be an access to a prefix table.
+// operand returns a value with its type. name may be an access to a prefix table.
 func (s *scope) operand(name string) (operand, error) {
 	base, indices, ok := cutAccess(name)
 	v := s.vars[base]
@@ -344,8 +345,7 @@ func (s *scope) operand(name string) (operand, error) {
 	return o, nil
 }
 
-// target returns the type of a variable that is written. Its value is that of the operands
-// which it is among.
+// target returns the type of a variable that is written, with its current value, if any.
 func (s *scope) target(name string) (operand, error) {
 	if v := s.vars[name]; v != nil {
 		return operand{s.values[name], v.dtype, s.dims[name]}, nil

@@ -9,10 +9,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// source makes operands whose elements are likely to make operators differ.
+// source makes operands with elements on which implementations are likely to differ.
 type source struct {
 	*rand.Rand
-	tame bool // floats whose sums and products are finite
+	tame bool // sums and products of floats are finite
 }
 
 func (s source) tensor(d dtype, dims ...int) *tensor.Tensor {
@@ -26,7 +26,7 @@ func (s source) tensor(d dtype, dims ...int) *tensor.Tensor {
 	return t
 }
 
-// set makes an element one with any bits, or one of those at the ends of the type.
+// set sets an element to random bits or to a value at the ends of the type.
 func (s source) set(t *tensor.Tensor, d dtype, i int) {
 	switch {
 	case d.isPacked():
@@ -52,7 +52,7 @@ func (s source) set(t *tensor.Tensor, d dtype, i int) {
 	}
 }
 
-// attrSets are attributes with which an operator is tried, beside those that it needs.
+// attrSets returns attributes to try an operator with, including the required ones.
 func attrSets(row *opRow, d dtype) [][]attr {
 	number := func(v any) any {
 		if i, ok := v.(int64); ok && d.isFloat() {
@@ -94,8 +94,7 @@ func attrSets(row *opRow, d dtype) [][]attr {
 	return [][]attr{nil}
 }
 
-// variable stands for a scalar that a graph has as an input, of a type that suits
-// elements of type d.
+// variable returns a scalar input of a graph. Its type suits elements of type d.
 func variable(d dtype) operand {
 	switch {
 	case d == dtF8:
@@ -106,7 +105,7 @@ func variable(d dtype) operand {
 	return operand{dtype: d}
 }
 
-// shapesOf are the shapes with which an operator is tried.
+// shapesOf returns the shapes to try an operator with.
 func shapesOf(row *opRow) [][][]int {
 	switch {
 	case row.word == "matmul":
@@ -123,7 +122,7 @@ func shapesOf(row *opRow) [][][]int {
 	return [][][]int{same(7, 19), same(), same(0, 2)}
 }
 
-// trialsOf are calls of an operator on elements of a type.
+// trialsOf returns calls of an operator on elements of a type.
 func trialsOf(t *testing.T, s source, row *opRow, d dtype) (list []trial) {
 	for _, attrs := range attrSets(row, d) {
 		for _, shapes := range shapesOf(row) {
@@ -157,11 +156,11 @@ func trialsOf(t *testing.T, s source, row *opRow, d dtype) (list []trial) {
 	return list
 }
 
-// loose are the operators whose floats depend on the order of additions.
+// loose lists the operators with float results that depend on the order of additions.
 var loose = map[string]bool{"matmul": true, "sum_axis": true, "mean_axis": true, "prod_axis": true, "fma": true}
 
-// TestLowered compares the nodes that calls become with those of the domain, whose
-// meaning the suite of operators checks.
+// TestLowered compares the standard nodes of calls with nodes of the domain openinfer. The
+// operators' own tests check the latter.
 func TestLowered(t *testing.T) {
 	s := source{Rand: rand.New(rand.NewPCG(7, 11))}
 	for i := range ops {
@@ -174,7 +173,7 @@ func TestLowered(t *testing.T) {
 			var lowered, own []trial
 			for _, d := range row.types.list() {
 				if d == dtBitset || d == dtBool && (row.word == "add" || row.word == "mul") {
-					continue // as u8, and as the operators or and and
+					continue // the same as u8, or, and and
 				}
 				for _, tr := range trialsOf(t, s, row, d) {
 					lowered = append(lowered, tr)

@@ -18,7 +18,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// products is four products by matrices of n columns and rows.
+// products returns a program of four products by n x n matrices.
 func products(dtype string, n int) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "dynamic { x: %s[3,%d]; }\nconstant { w0: %[1]s[%[2]d,%[2]d]; w1: %[1]s[%[2]d,%[2]d]; w2: %[1]s[%[2]d,%[2]d]; w3: %[1]s[%[2]d,%[2]d]; }\n", dtype, n)
@@ -27,15 +27,14 @@ func products(dtype string, n int) string {
 	return s.String()
 }
 
-// childProgram is the variable that tells TestMemoryChild what to run.
+// childProgram is the environment variable that names the folder for TestMemoryChild.
 const childProgram = "NACRE_TEST_OPENINFER"
 
-// TestMemoryChild runs a program in a process of its own, and prints the growth of its
-// greatest memory.
+// TestMemoryChild runs a program in a process of its own, and prints the growth of its peak memory.
 func TestMemoryChild(t *testing.T) {
 	folder := os.Getenv(childProgram)
 	if folder == "" {
-		return // TestMemory starts it again
+		return // TestMemory starts this test in a child process
 	}
 	before := mostMemory(t)
 	m, err := nacre.OpenProgram(filepath.Join(folder, "program.oi"), filepath.Join(folder, "weights.oinf"))
@@ -60,7 +59,7 @@ func TestMemoryChild(t *testing.T) {
 	fmt.Printf("grown %d\n", mostMemory(t)-before)
 }
 
-// mostMemory is the most memory that the process had, in bytes.
+// mostMemory returns the peak memory of the process in bytes.
 func mostMemory(t *testing.T) int {
 	t.Helper()
 	data, err := os.ReadFile("/proc/self/status")
@@ -75,8 +74,8 @@ func mostMemory(t *testing.T) int {
 	return n << 10
 }
 
-// TestMemory runs programs of 64 MB in processes that take their weights once, and little
-// beside.
+// TestMemory runs programs of 64 MB, each in its own process. A process holds the weights once, and
+// little more.
 func TestMemory(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	if testing.Short() {

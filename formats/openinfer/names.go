@@ -37,7 +37,7 @@ func cutAccess(input string) (base string, indices []string, ok bool) {
 	return base, indices, true
 }
 
-// placeholders returns the names in braces of a pattern.
+// placeholders returns the names in braces in a pattern.
 func placeholders(pattern string) (list []string) {
 	for {
 		_, rest, ok := strings.Cut(pattern, "{")

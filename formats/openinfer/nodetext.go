@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// text returns a node as the text language has it, without the semicolon; of a loop its
-// head only.
+// text returns a node in the text language, without the semicolon. For a loop, it returns only the
+// head.
 func (n assignNode) text() string {
 	return fmt.Sprintf("assign %s: %v%s", n.name, n.dtype, dimsText(n.dims))
 }
@@ -61,7 +61,7 @@ func dimsText(dims []string) string {
 	return "[" + strings.Join(dims, ", ") + "]"
 }
 
-// valueText returns the value of an attribute as the text language has it.
+// valueText returns the value of an attribute in the text language.
 func valueText(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -80,7 +80,7 @@ func valueText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// floatText returns a number that reads back as a float of the same value.
+// floatText returns a number that parses as the same float.
 func floatText(v float64, bits int) string {
 	switch {
 	case math.IsInf(v, 1):

@@ -14,32 +14,32 @@ type operand struct {
 	dims  []int
 }
 
-// String is the type.
+// String returns the type and the extents.
 func (o operand) String() string { return fmt.Sprintf("%v%v", o.dtype, o.dims) }
 
-// attr is an attribute of a call. Its value is a float64, int64, uint64, bool, string,
-// []int64, dtype, or an operand without axes, whose value is read when the graph runs.
+// attr is an attribute of a call. Its value is a float64, int64, uint64, bool, string, []int64,
+// dtype, or an operand without axes, read when the graph runs.
 type attr struct {
 	name  string
 	value any
 }
 
-// call is an operator with its operands, checked.
+// call is a checked operator with its operands.
 type call struct {
 	*opRow
 	attrs  map[string]any
 	inputs []operand
 	out    operand
-	b      *graph.Builder // while the call is lowered
+	b      *graph.Builder // set while the call is lowered
 }
 
-// check reports what is wrong with a call.
+// check returns an error if a call is invalid.
 func (r *opRow) check(attrs []attr, inputs []operand, out operand) error {
 	_, err := r.call(attrs, inputs, out)
 	return err
 }
 
-// lower adds the nodes of a call to a graph and returns the name of the result, of the
+// lower adds the nodes of a call to a graph and returns the name of the result. The result has the
 // type and extents of out.
 func (r *opRow) lower(b *graph.Builder, attrs []attr, inputs []operand, out operand) (string, error) {
 	c, err := r.call(attrs, inputs, out)
@@ -80,7 +80,8 @@ func (r *opRow) call(attrs []attr, inputs []operand, out operand) (*call, error)
 // in is the element type of the inputs.
 func (c *call) in() dtype { return c.inputs[0].dtype }
 
-// checkOut compares the output's element type and its name with what the operator allows.
+// checkOut checks the output's element type, and that its name is not an input's unless the
+// operator allows it.
 func (c *call) checkOut() error {
 	want := c.in()
 	if c.result != noType {
@@ -107,8 +108,8 @@ func (c *call) checkOut() error {
 	return nil
 }
 
-// castable reports whether elements can be cast: to floats all, to integers floats and
-// narrower integers of the same sign.
+// castable returns an error if elements cannot be cast. Every type casts to floats. Floats and
+// narrower integers of the same signedness cast to integers.
 func castable(from, to dtype) error {
 	switch {
 	case to.isFloat():
@@ -121,7 +122,7 @@ func castable(from, to dtype) error {
 	return fmt.Errorf("no cast from %v to %v; integers become floats and wider integers of the same sign", from, to)
 }
 
-// checkExtents compares the output's extents with those of the result.
+// checkExtents compares the extents of the output and the result.
 func (c *call) checkExtents() error {
 	want, err := c.extents(c)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// readAttrs checks the attributes and keeps their values by name.
+// readAttrs checks the attributes and stores their values by name.
 func (c *call) readAttrs(attrs []attr) error {
 	for _, a := range attrs {
 		i := slices.IndexFunc(c.opRow.attrs, func(r attrRule) bool { return r.name == a.name })
@@ -36,7 +36,7 @@ func (c *call) attrNames() []string {
 	return list
 }
 
-// check reports a value that is not of the attribute's kind, for elements of type d.
+// check returns an error if a value is not of the attribute's kind, for elements of type d.
 func (r attrRule) check(value any, d dtype) error {
 	switch r.kind {
 	case kindNumber, kindWhole:
@@ -72,8 +72,8 @@ func kindOf[T any](value any, what string) error {
 	return nil
 }
 
-// checkNumber reports a value that is no number, or not an integer that the elements'
-// type needs.
+// checkNumber returns an error if a value is not a number, or not an integer where elements of type
+// d need one.
 func (r attrRule) checkNumber(value any, d dtype) error {
 	whole := r.kind == kindWhole && d.isInt()
 	switch v := value.(type) {
@@ -99,7 +99,7 @@ func (r attrRule) checkNumber(value any, d dtype) error {
 	return nil
 }
 
-// flag returns an attribute that is true or false, def if it is not there.
+// flag returns a boolean attribute, or def if it is missing.
 func (c *call) flag(name string, def bool) bool {
 	if v, ok := c.attrs[name].(bool); ok {
 		return v
@@ -107,10 +107,10 @@ func (c *call) flag(name string, def bool) bool {
 	return def
 }
 
-// given reports whether an attribute is there.
+// given reports whether an attribute is present.
 func (c *call) given(name string) bool { return c.attrs[name] != nil }
 
-// named returns the axes that a reduction names: the attribute axes, or axis.
+// named returns the axes of a reduction as written: the attribute axis, or axes.
 func (c *call) named() []int64 {
 	switch v := c.attrs["axis"].(type) {
 	case int64:
@@ -122,7 +122,7 @@ func (c *call) named() []int64 {
 	return list
 }
 
-// axes returns the axes of a checked reduction, ascending, each once.
+// axes returns the axes of a checked reduction, nonnegative, ascending, each once.
 func (c *call) axes() (list []int64) {
 	for _, axis := range c.named() {
 		if axis < 0 {

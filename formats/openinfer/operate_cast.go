@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// lowerFill repeats a number that is known, or a variable that becomes a float.
+// lowerFill repeats a known number, or a variable converted to a float.
 func lowerFill(c *call) string {
 	d := c.in()
 	shape := make([]int64, len(c.out.dims))
@@ -28,7 +28,7 @@ func lowerFill(c *call) string {
 	return c.b.Op("ConstantOfShape", []string{c.b.Ints(shape...)}, graph.TensorAttr("value", t))
 }
 
-// lowerCast converts by way of float64, as the language has it.
+// lowerCast converts through float64, as the language specifies.
 func lowerCast(c *call) string {
 	from, to := c.in(), c.out.dtype
 	switch {
@@ -42,7 +42,7 @@ func lowerCast(c *call) string {
 	return c.castTo(c.x(0), to.tensor())
 }
 
-// toInteger makes 0 of NaNs, rounds, and limits floats to what the type has.
+// toInteger turns NaNs into 0, rounds, and clamps floats to the range of the type.
 func (c *call) toInteger(to dtype) string {
 	x := c.x(0)
 	if c.in() != dtF64 {
@@ -63,7 +63,7 @@ func (c *call) toInteger(to dtype) string {
 		low, end = -end/2, end/2
 	}
 	most := end - 1
-	if to.bits() == 64 { // the greatest integer is no float64
+	if to.bits() == 64 { // float64 lacks the greatest integer
 		most = math.Nextafter(end, 0)
 	}
 	y := c.castTo(c.op("Clip", x, f64(low), f64(most)), to.tensor())
@@ -79,8 +79,8 @@ func (c *call) toInteger(to dtype) string {
 	return c.where(c.op("GreaterOrEqual", x, f64(end)), c.b.Constant(greatest), y)
 }
 
-// setScalar makes a number the only element of a tensor and reports whether it could.
-// Integers keep their low bits; a float does not become an integer.
+// setScalar stores a number as the only element of a tensor and reports success. Integers keep
+// their low bits. A float cannot become an integer.
 func setScalar(t *tensor.Tensor, v any) bool {
 	var low uint64
 	switch v := v.(type) {

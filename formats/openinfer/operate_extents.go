@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// same gives the extents that all inputs have.
+// same returns the common extents of all inputs.
 func same(c *call) ([]int, error) {
 	for i, in := range c.inputs {
 		if !slices.Equal(in.dims, c.inputs[0].dims) {
@@ -15,10 +15,10 @@ func same(c *call) ([]int, error) {
 	return c.inputs[0].dims, nil
 }
 
-// scalar gives no extents.
+// scalar returns no extents.
 func scalar(*call) ([]int, error) { return nil, nil }
 
-// broadcast gives the extents to which both inputs stretch, aligned at the last axis.
+// broadcast returns the extents to which both inputs stretch, aligned at the last axis.
 func broadcast(c *call) ([]int, error) { return stretch(c.inputs[0].dims, c.inputs[1].dims) }
 
 func stretch(a, b []int) ([]int, error) {
@@ -37,7 +37,7 @@ func stretch(a, b []int) ([]int, error) {
 	return out, nil
 }
 
-// product gives the extents of a product of matrices, which lie in the last two axes.
+// product returns the extents of a product of matrices in the last two axes.
 func product(c *call) ([]int, error) {
 	a, b := c.inputs[0].dims, c.inputs[1].dims
 	if len(a) < 2 || len(b) < 2 {
@@ -54,8 +54,7 @@ func product(c *call) ([]int, error) {
 	return append(out[:len(out):len(out)], a[i], b[j+1]), nil
 }
 
-// reduced gives the extents without the axes that a reduction names, or with 1 in their
-// place.
+// reduced returns the extents without the axes of a reduction, or with 1 in their place.
 func reduced(c *call) ([]int, error) {
 	in := c.inputs[0].dims
 	drop := make([]bool, len(in))

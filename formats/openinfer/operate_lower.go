@@ -7,7 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// The element types on which standard operators compute.
+// Element types that standard operators compute with.
 var (
 	plainFloats = setOf(dtBF16, dtF16, dtF32, dtF64)
 	plain       = plainFloats | integers
@@ -20,7 +20,7 @@ func (c *call) x(i int) string { return c.inputs[i].value }
 // op adds a standard node.
 func (c *call) op(op string, inputs ...string) string { return c.b.Op(op, inputs) }
 
-// where adds a node that takes a where cond is true, else b.
+// where adds a node that selects a where cond is true, else b.
 func (c *call) where(cond, a, b string) string { return c.op("Where", cond, a, b) }
 
 // castTo adds a node that converts elements.
@@ -28,13 +28,13 @@ func (c *call) castTo(value string, d tensor.DType) string {
 	return c.b.Op("Cast", []string{value}, graph.IntAttr("to", int64(elementCodes[d])))
 }
 
-// elementCodes are the numbers that ONNX has for element types.
+// elementCodes holds ONNX's numbers of element types.
 var elementCodes = map[tensor.DType]int{
 	tensor.F32: 1, tensor.U8: 2, tensor.I8: 3, tensor.U16: 4, tensor.I16: 5, tensor.I32: 6, tensor.I64: 7, tensor.Bool: 9,
 	tensor.F16: 10, tensor.F64: 11, tensor.U32: 12, tensor.U64: 13, tensor.BF16: 16,
 }
 
-// number returns a constant scalar of the inputs' type, which is one of plain floats.
+// number returns a constant scalar of the inputs' type, one of plainFloats.
 func (c *call) number(v float64) string { return constantOf(c.b, c.in(), v) }
 
 func constantOf(b *graph.Builder, d dtype, v float64) string {
@@ -43,8 +43,8 @@ func constantOf(b *graph.Builder, d dtype, v float64) string {
 	return b.Constant(t)
 }
 
-// scalarOr is a number that is an attribute as a value of the inputs' type, which is one
-// of plain floats; def stands for one that is not there.
+// scalarOr returns a numeric attribute as a value of the inputs' type, one of plainFloats. If it is
+// missing, scalarOr returns def.
 func (c *call) scalarOr(name string, def float64) string {
 	switch v := c.attrs[name].(type) {
 	case operand:
@@ -56,8 +56,8 @@ func (c *call) scalarOr(name string, def float64) string {
 	}
 }
 
-// variable is a scalar converted to the inputs' type, which is one of plain floats; the
-// empty name where standard operators do not convert it.
+// variable converts a scalar to the inputs' type, one of plainFloats. It returns "" if standard
+// operators cannot convert it.
 func (c *call) variable(v operand) string {
 	switch {
 	case v.dtype == c.in():
@@ -68,14 +68,13 @@ func (c *call) variable(v operand) string {
 	return ""
 }
 
-// literal reports whether an attribute is not there or known.
+// literal reports whether an attribute is missing or known.
 func (c *call) literal(name string) bool {
 	_, variable := c.attrs[name].(operand)
 	return !variable
 }
 
-// ready reports whether numbers that are attributes are known or variables that
-// standard operators convert.
+// ready reports whether numeric attributes are known, or variables that standard operators convert.
 func (c *call) ready(names ...string) bool {
 	for _, name := range names {
 		if v, ok := c.attrs[name].(operand); ok && !(plain | boolean | setOf(dtBitset)).has(v.dtype) {
@@ -85,7 +84,7 @@ func (c *call) ready(names ...string) bool {
 	return true
 }
 
-// toFloat is a number as a float64.
+// toFloat converts a number to float64.
 func toFloat(v any) float64 {
 	switch v := v.(type) {
 	case float64:
@@ -100,7 +99,7 @@ func toFloat(v any) float64 {
 	return math.NaN()
 }
 
-// unary gives the standard operator of a function.
+// unary lowers a function to a standard operator.
 func unary(op string) func(*call) string {
 	return func(c *call) string {
 		if c.given("acc") || !plain.has(c.in()) {
@@ -110,8 +109,7 @@ func unary(op string) func(*call) string {
 	}
 }
 
-// arithmetic gives the standard operator of sums and products. Those of bools are
-// disjunctions and conjunctions.
+// arithmetic lowers sums and products to a standard operator. On bools they become Or and And.
 func arithmetic(op string) func(*call) string {
 	return func(c *call) string {
 		switch d := c.in(); {
@@ -128,9 +126,9 @@ func arithmetic(op string) func(*call) string {
 	}
 }
 
-// lowerMatMul takes narrow floats as standard operators do: products are added in
-// float32 and rounded once. Sums of products of bytes are those of 32 bits, cut to the
-// type of the output, which has no more bits unless they all fit.
+// lowerMatMul lets standard operators multiply narrow floats: products are added in float32 and
+// rounded once. Products of bytes are added in int32 and cut to the output's type. If that type is
+// wider, all sums must fit an int32.
 func lowerMatMul(c *call) string {
 	depth := c.inputs[1].dims[len(c.inputs[1].dims)-2]
 	switch d := c.in(); {
@@ -149,7 +147,7 @@ func lowerMatMul(c *call) string {
 	return ""
 }
 
-// deepest is the most products of two bytes whose sum fits an int32.
+// deepest is the largest number of products of two bytes whose sum fits an int32.
 const deepest = 1<<31/(255*255) - 1
 
 func lowerDiv(c *call) string {
@@ -168,7 +166,7 @@ func lowerRecip(c *call) string {
 	return c.where(zero, c.scalarOr(maskAttr.name, math.NaN()), c.op("Reciprocal", c.x(0)))
 }
 
-// lowerSign compares floats, since the sign of a NaN is 0.
+// lowerSign compares floats, because the sign of a NaN is 0.
 func lowerSign(c *call) string {
 	switch d := c.in(); {
 	case d == dtI8:
@@ -182,8 +180,8 @@ func lowerSign(c *call) string {
 	return ""
 }
 
-// lowerFMA rounds once: the product is exact in the wider type, and its sum with the
-// addend is rounded there and then to the type of the operands.
+// lowerFMA rounds once: the product is exact in the wider type. The sum is rounded there, and then
+// to the operands' type.
 func lowerFMA(c *call) string {
 	wide := tensor.F32
 	switch c.in() {
@@ -206,7 +204,7 @@ func lowerRelu(c *call) string {
 	if v := c.attrs["alpha"]; v != nil && c.literal("alpha") {
 		alpha = toFloat(v)
 	}
-	if c.in() != dtF64 && c.literal("alpha") { // ONNX Runtime has LeakyRelu of narrower floats only
+	if c.in() != dtF64 && c.literal("alpha") { // ONNX Runtime has LeakyRelu only for narrower floats
 		y = c.b.Op("LeakyRelu", []string{c.x(0)}, graph.FloatAttr("alpha", float32(alpha)))
 	} else {
 		y = c.where(c.op("GreaterOrEqual", c.x(0), c.number(0)), c.x(0), c.op("Mul", c.x(0), c.scalarOr("alpha", 0)))
@@ -217,7 +215,7 @@ func lowerRelu(c *call) string {
 	return c.op("Min", y, c.scalarOr("clamp_max", 0))
 }
 
-// lowerClamp keeps NaNs, which comparisons are false for.
+// lowerClamp keeps NaNs: comparisons with them are false.
 func lowerClamp(c *call) string {
 	if !plainFloats.has(c.in()) || !c.ready("min", "max") {
 		return ""
@@ -255,15 +253,15 @@ func lowerRound(c *call) string {
 	return c.round(c.x(0), c.in())
 }
 
-// round adds what is half or more away from zero; the fraction of a float is exact.
+// round rounds halves away from zero. The fraction of a float is exact.
 func (c *call) round(x string, d dtype) string {
 	whole := c.trunc(x, d)
 	half := c.op("GreaterOrEqual", c.op("Abs", c.op("Sub", x, whole)), constantOf(c.b, d, 0.5))
 	return c.where(half, c.op("Add", whole, c.op("Sign", x)), whole)
 }
 
-// extreme gives the standard operator of integers; of a NaN and a number the number is
-// both the least and the greatest.
+// extreme lowers a minimum or maximum to a standard operator. If one operand is NaN, the result is
+// the other one.
 func extreme(op string) func(*call) string {
 	return func(c *call) string {
 		a, b := c.x(0), c.x(1)
@@ -277,7 +275,7 @@ func extreme(op string) func(*call) string {
 	}
 }
 
-// bitwise gives the standard operator for bools and that for the bits of integers.
+// bitwise lowers to a standard operator on bools, and to its Bitwise form on integers.
 func bitwise(op string) func(*call) string {
 	return func(c *call) string {
 		var inputs []string
@@ -310,7 +308,7 @@ func comparison(op string, not bool) func(*call) string {
 func lowerFilter(c *call) string {
 	cond := c.x(2)
 	switch d := c.in(); {
-	case d == dtBool: // ONNX Runtime has Where of numbers only
+	case d == dtBool: // ONNX Runtime has Where only for numbers
 		return c.op("Or", c.op("And", cond, c.x(0)), c.op("And", c.op("Not", cond), c.x(1)))
 	case plain.has(d):
 		return c.where(c.castTo(cond, tensor.Bool), c.x(0), c.x(1))
@@ -318,7 +316,7 @@ func lowerFilter(c *call) string {
 	return ""
 }
 
-// lowerIsFinite counts what is not finite.
+// lowerIsFinite tests whether the maximum of the "not finite" flags is 0.
 func lowerIsFinite(c *call) string {
 	if !plainFloats.has(c.in()) {
 		return ""

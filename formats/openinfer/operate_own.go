@@ -5,11 +5,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// domain is that of the operators whose meaning no standard operator has.
+// domain is the domain of operators that no standard operator can express.
 const domain = "openinfer"
 
-// own adds a node of the language's own domain. Numbers that are attributes of the call
-// are inputs of the node, after the operands.
+// own adds a node of the language's own domain. Numeric attributes of the call become inputs of the
+// node, after the operands.
 func (c *call) own() string {
 	var inputs []string
 	for _, in := range c.inputs {
@@ -24,7 +24,7 @@ func (c *call) own() string {
 			attrs = append(attrs, graph.StringAttr(rule.name, v))
 		case bool:
 			if rule.kind == kindFlag {
-				if rule.name != "saturate" { // both values mean the same
+				if rule.name != "saturate" { // both values are equivalent
 					attrs = append(attrs, graph.IntAttr(rule.name, int64(bit(v))))
 				}
 				continue
@@ -47,8 +47,7 @@ func bit(v bool) int {
 	return 0
 }
 
-// scalarInput is a number that is an attribute of the call, as a value; the empty name
-// where it is not there.
+// scalarInput returns a numeric attribute of the call as a value, or "" if it is missing.
 func (c *call) scalarInput(name string) string {
 	switch v := c.attrs[name].(type) {
 	case operand:

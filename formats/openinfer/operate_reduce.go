@@ -12,11 +12,11 @@ func (c *call) keepAttr() *graph.Attr {
 	return graph.IntAttr(keepAttr.name, int64(bit(c.flag(keepAttr.name, false))))
 }
 
-// empty reports whether a result is of no elements.
+// empty reports whether the operand has no elements.
 func (c *call) empty() bool { return slices.Contains(c.inputs[0].dims, 0) }
 
-// reduction gives the standard operator. The greatest and the least of floats are NaN
-// only if the first is.
+// reduction lowers to a standard operator. The maximum and minimum of floats are NaN only if the
+// first element is.
 func reduction(op string) func(*call) string {
 	return func(c *call) string {
 		extreme := op == "ReduceMax" || op == "ReduceMin"
@@ -38,7 +38,7 @@ func (c *call) reduce(op, x string) string {
 
 func (c *call) keepsDims() bool { return c.flag(keepAttr.name, false) }
 
-// withoutNaN is the operand with numbers in the place of NaNs that are not beyond any.
+// withoutNaN returns the operand with each NaN replaced by an infinity that never wins.
 func (c *call) withoutNaN(greatest bool) string {
 	worst := math.Inf(1)
 	if greatest {
@@ -47,13 +47,13 @@ func (c *call) withoutNaN(greatest bool) string {
 	return c.where(c.op("IsNaN", c.x(0)), c.number(worst), c.x(0))
 }
 
-// firstNaN is the result, or the first element where that is a NaN.
+// firstNaN returns result, or the first element where that is NaN.
 func (c *call) firstNaN(result string, keep bool) string {
 	first := c.first(keep)
 	return c.where(c.op("IsNaN", first), first, result)
 }
 
-// first is the first element along the axes that are reduced.
+// first returns the first element along the reduced axes.
 func (c *call) first(keep bool) string {
 	axes := c.axes()
 	zeros, ones := make([]int64, len(axes)), make([]int64, len(axes))
@@ -67,8 +67,8 @@ func (c *call) first(keep bool) string {
 	return c.op("Squeeze", first, c.b.Ints(axes...))
 }
 
-// lowerArg finds floats among those that are the greatest or the least: a NaN is not one
-// of them, and where the first is a NaN it is what is found.
+// lowerArg finds the index of the maximum or minimum. It skips NaNs, but if the first element is
+// NaN, the index is 0.
 func lowerArg(op, extreme string) func(*call) string {
 	return func(c *call) string {
 		last := !c.flag("select_first", true)

@@ -4,18 +4,18 @@ package openinfer
 type opRow struct {
 	word    string
 	inputs  int
-	types   dtypeSet // of the inputs, which share one
+	types   dtypeSet // of the inputs, which share one type
 	attrs   []attrRule
 	flags   opFlags
-	result  dtype // of the output; noType for that of the inputs or of an attribute
+	result  dtype // of the output; noType if the inputs or an attribute decide
 	extents func(c *call) ([]int, error)
-	// lowered adds standard nodes that compute the operator and returns their result.
-	// It returns the empty name for a call that standard operators do not compute
-	// exactly, which is then a node of the domain openinfer.
+	// lowered adds standard nodes that compute the operator and returns their result. If standard
+	// operators do not compute the call exactly, it returns "", and the call becomes a node of the
+	// domain openinfer.
 	lowered func(c *call) string
 }
 
-// opFlags is what an operator allows.
+// opFlags is a set of options that an operator allows.
 type opFlags uint8
 
 const (
@@ -23,27 +23,27 @@ const (
 	accumulate                     // the attribute acc widens the output of integers
 )
 
-// has reports whether all of the flags are set.
+// has reports whether all flags in f are set.
 func (r *opRow) has(f opFlags) bool { return r.flags&f == f }
 
 // attrKind is a kind of attributes.
 type attrKind uint8
 
 const (
-	kindNumber attrKind = iota // a scalar, known or a variable's
-	kindWhole                  // kindNumber that is an integer where the elements are
+	kindNumber attrKind = iota // a scalar: known, or a variable
+	kindWhole                  // kindNumber, an integer if the elements are
 	kindFlag                   // true or false
 	kindAxis                   // an integer
 	kindAxes                   // a list of integers
 	kindType                   // an element type
-	kindRound                  // a word for a way of rounding
+	kindRound                  // a rounding mode
 )
 
 // attrRule is an attribute of an operator.
 type attrRule struct {
 	name  string
 	kind  attrKind
-	needs bool // calls without it are errors
+	needs bool // calls without it fail
 }
 
 var (
@@ -60,7 +60,7 @@ var (
 	shifts      = []attrRule{{name: "bits", kind: kindNumber, needs: true}}
 )
 
-// The element types that several operators share.
+// Element types that several operators share.
 var (
 	integers   = signed | unsigned
 	anyInteger = integers | packedSigned | packedUnsigned
@@ -72,7 +72,7 @@ var (
 	logical    = anyInteger | boolean
 )
 
-// ops is the operators by their words.
+// ops lists the operators by name.
 var ops = []opRow{
 	{word: "add", inputs: 2, types: everything, attrs: accumulates, flags: inPlace | accumulate, extents: broadcast, lowered: arithmetic("Add")},
 	{word: "mul", inputs: 2, types: everything, attrs: accumulates, flags: inPlace | accumulate, extents: broadcast, lowered: arithmetic("Mul")},
@@ -127,7 +127,7 @@ var ops = []opRow{
 		attrs: []attrRule{{name: "to", kind: kindType, needs: true}, {name: "rounding_mode", kind: kindRound}, {name: "saturate", kind: kindFlag}}},
 }
 
-// lookupOp finds an operator by its word.
+// lookupOp finds an operator by name.
 func lookupOp(word string) (*opRow, bool) {
 	for i := range ops {
 		if ops[i].word == word {
@@ -137,8 +137,8 @@ func lookupOp(word string) (*opRow, bool) {
 	return nil, false
 }
 
-// accumulators returns the types to which acc may widen the output of elements of type
-// d: wider integers of the same sign, of 8 bits or more.
+// accumulators returns the types to which acc may widen the output for elements of type d: wider
+// integers of the same signedness, of 8 bits or more.
 func (r *opRow) accumulators(d dtype) (list []dtype) {
 	if !r.has(accumulate) || !d.isInt() {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/nacre-ml/nacre/formats/oinf"
 )
 
-// fact is an operator as the samples have it.
+// fact is the samples' description of an operator.
 type fact struct {
 	Op         string
 	Inputs     int
@@ -25,7 +25,7 @@ type fact struct {
 	Targets    []string    `json:"output_dtypes"`
 }
 
-// TestOps compares the table with the facts of the samples.
+// TestOps compares the table with the samples' facts.
 func TestOps(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(fixtures.Dir(t, oinf.Name), "op_facts.json"))
 	if err != nil {
@@ -112,7 +112,7 @@ func words(list []dtype) (words []string) {
 	return words
 }
 
-// sortedPairs returns the pairs in the order of the element types.
+// sortedPairs sorts the pairs by their element types.
 func sortedPairs(pairs [][2]string) [][2]string {
 	order := func(p [2]string) int {
 		from, _ := parseDType(p[0])
@@ -123,7 +123,7 @@ func sortedPairs(pairs [][2]string) [][2]string {
 	return pairs
 }
 
-// TestDTypes compares the words with those of the container's types.
+// TestDTypes compares the names with the names of the container's types.
 func TestDTypes(t *testing.T) {
 	for d := noType + 1; d < dtypeCount; d++ {
 		if got, ok := parseDType(d.String()); !ok || got != d {

@@ -35,7 +35,7 @@ func Parse(text string) (_ *Program, err error) {
 	return parseText(nil, text)
 }
 
-// parseText is Parse that takes memory within b, and ends with it.
+// parseText is Parse, but takes memory within b, and stops if b's context is done.
 func parseText(b *budget.Budget, text string) (*Program, error) {
 	p := &parser{text: text, budget: b, program: &Program{}}
 	if err := p.parse(); err != nil {
@@ -48,10 +48,10 @@ func parseText(b *budget.Budget, text string) (*Program, error) {
 type parser struct {
 	text    string
 	budget  *budget.Budget
-	tok     token // the next
-	end     int   // of it
+	tok     token // the next token
+	end     int   // offset of its end
 	program *Program
-	count   int // of nodes
+	count   int // number of nodes
 }
 
 func (p *parser) parse() error {
@@ -73,7 +73,7 @@ func (p *parser) parse() error {
 	return nil
 }
 
-// partBytes is how much memory a variable or a node takes.
+// partBytes is the memory of a variable or a node in bytes.
 const partBytes = 512
 
 // advance reads the next token.
@@ -90,12 +90,12 @@ func (p *parser) errorf(format string, args ...any) error {
 	return placed(p.text, p.tok.at, format, args...)
 }
 
-// is reports whether the next token is that word or mark.
+// is reports whether the next token is this word or mark.
 func (p *parser) is(text string) bool {
 	return (p.tok.kind == tokName || p.tok.kind == tokMark) && p.tok.text == text
 }
 
-// skip takes the next token if it is that word or mark.
+// skip consumes the next token if it is this word or mark.
 func (p *parser) skip(text string) (bool, error) {
 	if !p.is(text) {
 		return false, nil
@@ -103,7 +103,7 @@ func (p *parser) skip(text string) (bool, error) {
 	return true, p.advance()
 }
 
-// expect takes words or marks that must follow.
+// expect consumes these words or marks, or fails.
 func (p *parser) expect(list ...string) error {
 	for _, text := range list {
 		if ok, err := p.skip(text); !ok || err != nil {
@@ -116,7 +116,7 @@ func (p *parser) expect(list ...string) error {
 	return nil
 }
 
-// name takes a name.
+// name consumes a name.
 func (p *parser) name(what string) (string, error) {
 	if p.tok.kind != tokName {
 		return "", p.errorf("%v stands where %s is needed", p.tok, what)
@@ -170,7 +170,7 @@ func (p *parser) block() error {
 	return err
 }
 
-// nodes reads nodes up to the brace that ends them.
+// nodes reads nodes up to the closing brace.
 func (p *parser) nodes(block string, depth int) ([]*node, error) {
 	if depth > maxNesting {
 		return nil, p.errorf("loops are nested more than %d deep", maxNesting)
@@ -193,14 +193,14 @@ func (p *parser) nodes(block string, depth int) ([]*node, error) {
 	return list, p.advance()
 }
 
-// idOf returns the identity of a node that its text does not give: a UUID of its place.
+// idOf returns the identity of a node read from text: a UUID made of its block and index.
 func idOf(block string, index int) string {
 	h := sha256.Sum256(fmt.Appendf(nil, "%s %d", block, index))
 	h[6], h[8] = h[6]&15|0x80, h[8]&63|0x80 // version 8, the common variant
 	return fmt.Sprintf("%x-%x-%x-%x-%x", h[:4], h[4:6], h[6:8], h[8:10], h[10:16])
 }
 
-// list reads items up to a mark, with commas that may be left out.
+// list reads items up to a mark. Commas between them are optional.
 func (p *parser) list(end string, item func() error) error {
 	for n := 0; !p.is(end); n++ {
 		if n > 0 {
@@ -228,7 +228,7 @@ func (p *parser) names(what, end string) (list []string, err error) {
 	return list, err
 }
 
-// integer reads an integer that may be negative.
+// integer reads an integer with an optional minus sign.
 func (p *parser) integer(what string) (int64, error) {
 	at := p.tok.at
 	minus, err := p.skip("-")

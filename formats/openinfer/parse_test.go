@@ -15,7 +15,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// allText is a program with all that the text language has, as WriteText writes it.
+// allText is a program with every construct of the text language, in the form of WriteText.
 const allText = `dynamic {
   x: f32[B, D*2];
 }
@@ -77,7 +77,7 @@ block other {
 }
 `
 
-// TestText checks that what is read from text is written as that text.
+// TestText checks that a parsed text is written as the same text.
 func TestText(t *testing.T) {
 	p, err := Parse(allText)
 	if err != nil {
@@ -101,7 +101,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestJSON checks that a program is the same after it was written as JSON.
+// TestJSON checks that a program is unchanged after writing and reading JSON.
 func TestJSON(t *testing.T) {
 	p, err := Parse(allText)
 	if err != nil {
@@ -127,7 +127,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestFixtureJSON checks that graphs of the fixtures are read and written as they are.
+// TestFixtureJSON checks that graphs of the fixtures are written as they were read.
 func TestFixtureJSON(t *testing.T) {
 	dir := fixtures.Dir(t, "oinf")
 	var files []string
@@ -179,7 +179,7 @@ func TestFixtureJSON(t *testing.T) {
 	}
 }
 
-// TestTextErrors checks that errors tell the line and the column.
+// TestTextErrors checks that errors have the line and the column.
 func TestTextErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                                          "",
@@ -214,7 +214,7 @@ func TestTextErrors(t *testing.T) {
 	}
 }
 
-// TestJSONErrors checks that errors tell the place.
+// TestJSONErrors checks that errors name the place.
 func TestJSONErrors(t *testing.T) {
 	const node = `{"vars":{},"blocks":{"entry":{"name":"entry","nodes":[%]}},"next_index":0}`
 	const decl = `{"vars":{"x":{"name":"x","kind":"Volatile","dtype":"F32","dims":[],"init":%}},"blocks":{},"next_index":0}`
@@ -244,7 +244,7 @@ func TestJSONErrors(t *testing.T) {
 	}
 }
 
-// FuzzText reads texts, and what it writes of them.
+// FuzzText parses texts, writes the programs and parses them again.
 func FuzzText(f *testing.F) {
 	f.Add(allText)
 	f.Add("block a { op relu(x[1], a=-inf) >> y; }")
@@ -268,7 +268,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// FuzzJSON reads JSON, and what it writes of it.
+// FuzzJSON parses JSON, writes the programs and parses them again.
 func FuzzJSON(f *testing.F) {
 	f.Add([]byte(`{"vars":{"x":{"name":"x","kind":"Volatile","dtype":"F32","dims":["2"],"init":null}},"blocks":{"entry":{"name":"entry","nodes":[
 		{"index":0,"uuid":"u","kind":{"Op":{"op":"relu","attrs":{"items":[{"name":"alpha","value":{"Double":0.5}}]},"inputs":["x"],"output":"x"}}}]}},"next_index":1}`))
@@ -279,7 +279,7 @@ func FuzzJSON(f *testing.F) {
 		}
 		var first bytes.Buffer
 		if err := p.WriteJSON(&first); err != nil {
-			return // a number that JSON lacks
+			return // JSON has no such number
 		}
 		if _, err := ParseJSON(first.Bytes()); err != nil {
 			t.Fatalf("%v\n%s", err, first.Bytes())
@@ -288,7 +288,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// lowerAll lowers a program without tensors, with a size for every name.
+// lowerAll lowers a program without tensors, with a size for some names.
 func lowerAll(t *testing.T, p *Program) {
 	m := &graph.Model{Format: Name, Graph: &graph.Graph{}, Source: p}
 	for _, name := range []string{"A", "B", "D", "x", "n"} {

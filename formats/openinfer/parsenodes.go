@@ -245,7 +245,7 @@ func (p *parser) transfer() (nodeKind, error) {
 	return transferNode{src, dst}, err
 }
 
-// cacheNode reads a node whose word begins with cache and a point.
+// cacheNode reads the rest of a node that begins with "cache.".
 func (p *parser) cacheNode() (nodeKind, error) {
 	at := p.tok
 	word, err := p.name("read, write, increment, decrement or reset")
@@ -294,7 +294,7 @@ func (p *parser) cacheNode() (nodeKind, error) {
 	return k, p.expect(";")
 }
 
-// access reads a persistent variable with indices.
+// access reads a persistent variable with optional indices.
 func (p *parser) access() (a access, err error) {
 	if a.base, err = p.name("a persistent variable"); err != nil {
 		return a, err
@@ -319,7 +319,7 @@ func (p *parser) access() (a access, err error) {
 	return a, p.advance()
 }
 
-// index reads one index of an access; nothing stands for all.
+// index reads one index of an access. An empty index means all.
 func (p *parser) index() (x index, err error) {
 	if p.is(",") || p.is("]") {
 		return index{slice: true}, nil

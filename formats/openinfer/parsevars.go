@@ -86,7 +86,7 @@ func (p *parser) dim() (string, error) {
 	return a + "*" + b, err
 }
 
-// atom reads a number that is not negative, or a name.
+// atom reads a nonnegative number or a name.
 func (p *parser) atom(what string) (string, error) {
 	if p.tok.kind != tokInt && p.tok.kind != tokName {
 		return "", p.errorf("%v stands where %s is needed", p.tok, what)
@@ -158,7 +158,7 @@ func (p *parser) fixed(v *decl) error {
 	return err
 }
 
-// init reads the value that a variable begins with.
+// init reads the initial value of a variable.
 func (p *parser) init(v *decl) error {
 	at := p.tok.at
 	minus, err := p.skip("-")
@@ -196,7 +196,7 @@ func (p *parser) init(v *decl) error {
 	return nil
 }
 
-// floatOf returns the number of a token that is a float.
+// floatOf returns the number of a float token.
 func floatOf(t token) (float64, bool) {
 	if t.kind != tokFloat && (t.kind != tokName || t.text != "inf" && t.text != "nan") {
 		return 0, false

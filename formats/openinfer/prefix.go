@@ -26,9 +26,9 @@ func (s *scope) prefix(v *decl, indices []string) (string, error) {
 	return s.weight(w), nil
 }
 
-// choose returns the tensor of a prefix table at indices that only a run tells. It chooses
-// from a box of tensors: an index goes from 0 as far as the model has tensors where the
-// other open ones are 0.
+// choose returns the tensor of a prefix table at indices known only at run time. It selects from a
+// box of tensors: an index runs from 0 as long as the model has tensors with the other open indices
+// at 0.
 func (s *scope) choose(v *decl, at []int64, open []int, values []string) (string, error) {
 	sizes, err := s.box(v, at, open)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *scope) choose(v *decl, at []int64, open []int, values []string) (string
 	return s.b.Op("SequenceAt", []string{s.b.Op("SequenceConstruct", list), s.placeIn(sizes, values)}), nil
 }
 
-// box returns how many tensors the model has along each open index.
+// box returns the number of tensors along each open index.
 func (s *scope) box(v *decl, at []int64, open []int) ([]int64, error) {
 	for _, i := range open {
 		at[i] = 0
@@ -77,8 +77,8 @@ func volume(sizes []int64) int64 {
 	return n
 }
 
-// placeIn returns the place of indices in a box. One that is outside gives a place behind
-// the end, which is an error of the run.
+// placeIn returns the position of indices in a box. If an index is outside the box, the position is
+// past the end, an error at run time.
 func (s *scope) placeIn(sizes []int64, values []string) string {
 	var place, bad string
 	for i, x := range values {

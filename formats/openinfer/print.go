@@ -10,8 +10,8 @@ import (
 	"github.com/nacre-ml/nacre/internal/guard"
 )
 
-// WriteText writes the program in the text language. The indices and identities of nodes
-// are not written; Parse gives nodes those of their order.
+// WriteText writes the program in the text language. It omits the indices and identities of nodes;
+// Parse numbers nodes by their order.
 func (p *Program) WriteText(w io.Writer) (err error) {
 	defer guard.At("").End(&err)
 	b := bufio.NewWriter(w)

@@ -7,27 +7,27 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Program is what a file of a graph says: variables, and blocks of nodes. Parse and
-// ParseJSON make one.
+// Program is a program of OpenInfer: variables, and blocks of nodes. Parse and ParseJSON return
+// one.
 type Program struct {
 	vars   []*decl
 	blocks []*block
 	next   int64 // index of the next node
 }
 
-// memory is how long a variable keeps its value.
+// memory is the lifetime of a variable's value.
 type memory uint8
 
 const (
-	memDynamic    memory = iota // given by the host in every step
-	memVolatile                 // begins anew in every step
+	memDynamic    memory = iota // an input of every step
+	memVolatile                 // reset in every step
 	memConstant                 // never changes
-	memPersistent               // lasts over steps
+	memPersistent               // kept between steps
 )
 
 var memories = [...]string{"dynamic", "volatile", "constant", "persistent"}
 
-// String returns the word of the text language.
+// String returns the name in the text language.
 func (m memory) String() string { return memories[m] }
 
 // decl is a declaration of a variable.
@@ -35,17 +35,17 @@ type decl struct {
 	name    string
 	memory  memory
 	dtype   dtype
-	dims    []string       // an extent each: a number, a size variable, or the product of two
+	dims    []string       // extents: a number, a size variable, or the product of two
 	init    *tensor.Tensor // one element; nil for none
-	ref     string         // name of the model's tensor; empty for the variable's own
-	pattern string         // of the names of the model's tensors
+	ref     string         // name of the model's tensor; empty for the variable's name
+	pattern string         // for the names of the model's tensors
 	table   bool
 	indices []string // of a prefix table or a table
-	auto    []string // indices by whose counts the extents grow
+	auto    []string // indices that the extents grow with
 	fixed   []fixedIndex
 }
 
-// fixedIndex is an index whose size does not change.
+// fixedIndex is an index with a constant size.
 type fixedIndex struct {
 	name string
 	size int64
@@ -57,7 +57,7 @@ func (v *decl) prefix() bool { return v.memory != memPersistent && len(v.indices
 // cached reports whether the variable is persistent and accessed by indices.
 func (v *decl) cached() bool { return v.table || len(v.auto) > 0 }
 
-// limit returns the fixed size of an index; false where it has none.
+// limit returns the fixed size of an index; false if it has none.
 func (v *decl) limit(index string) (int64, bool) {
 	for _, f := range v.fixed {
 		if f.name == index {
@@ -73,14 +73,14 @@ type block struct {
 	nodes []*node
 }
 
-// node is one step of a block.
+// node is one node of a block.
 type node struct {
 	index int64
 	uuid  string
 	kind  nodeKind
 }
 
-// nodeKind is what a node does: one of the types below.
+// nodeKind is the action of a node: one of the types below.
 type nodeKind interface{ text() string }
 
 type assignNode struct {
@@ -103,7 +103,7 @@ type attribute struct {
 	value any
 }
 
-// varName is an attribute's value that a variable or a piece of metadata has.
+// varName is an attribute value read from a variable or from metadata.
 type varName string
 
 type branchNode struct{ cond, then, otherwise string } // cond and otherwise may be empty
@@ -154,7 +154,7 @@ type access struct {
 // index is one index of an access: a value, or a range of values.
 type index struct {
 	slice      bool
-	start, end *indexValue // of a single index, start; nil for an open end
+	start, end *indexValue // a single index uses start; nil is an open end
 }
 
 // indexValue is a number or a name.

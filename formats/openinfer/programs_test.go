@@ -16,13 +16,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// want is the shape and the elements of a value, which are float32, or of another type.
+// want is the expected shape and elements of a value.
 type want struct {
 	shape []int
 	data  []float64
 }
 
-// written is a program with the values that its steps must give.
+// written is a program with the expected values of its steps.
 type written struct {
 	name    string
 	program string
@@ -112,7 +112,7 @@ func (w *written) run(t *testing.T, o nacre.Options) {
 	}
 }
 
-// TestPrograms runs programs whose results are computed by hand.
+// TestPrograms runs programs with results computed by hand.
 func TestPrograms(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	for _, w := range slices.Concat(cachePrograms, flowPrograms) {

@@ -18,8 +18,8 @@ import (
 // Name is the format's name.
 const Name = "openinfer"
 
-// Probe reports whether data begins like a program: a section of the text language, or a
-// JSON object with variables and blocks.
+// Probe reports whether data begins like a program: with a section of the text language, or as a
+// JSON object with vars and blocks.
 func Probe(data []byte) bool {
 	if len(data) > maxBytes {
 		return false
@@ -52,7 +52,7 @@ func isSection(text string) bool {
 	return err == nil && next.kind == tokMark && next.text == "{"
 }
 
-// hasMembers reports whether data is a JSON object with members of those names.
+// hasMembers reports whether data is a JSON object with these members.
 func hasMembers(data []byte, names ...string) bool {
 	o, err := jsonValue{raw: data}.object()
 	if err != nil {
@@ -66,8 +66,8 @@ func hasMembers(data []byte, names ...string) bool {
 	return true
 }
 
-// Read reads a program from memory, which the model does not keep. The model has no
-// tensors; WithWeights gives it some. Read takes memory within b, and ends with it.
+// Read reads a program from memory. The model does not keep data. It has no tensors; WithWeights
+// adds them. Read takes memory within b, and stops if b's context is done.
 func Read(b *budget.Budget, name string, data []byte) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
 	b = container.Reading(b, len(data))
@@ -78,8 +78,8 @@ func Read(b *budget.Budget, name string, data []byte) (_ *graph.Model, err error
 	return &graph.Model{Format: Name, File: name, Graph: &graph.Graph{}, Source: p}, nil
 }
 
-// refused returns the error of a file that was not read: err, or the one of the budget's
-// context.
+// refused returns the error for a file that was not read: the error of the budget's context if it
+// is done, else err.
 func refused(b *budget.Budget, name string, err error) error {
 	e := &graph.Error{Stage: "load", File: name, Offset: -1, Kind: graph.ErrFormat, Err: err}
 	var place *TextError
@@ -104,7 +104,7 @@ func parseAny(b *budget.Budget, data []byte) (*Program, error) {
 	return parseText(b, string(data))
 }
 
-// Verify returns the first problem of a program, as Read has it.
+// Verify returns the first problem of a program, the error of Read.
 func Verify(b *budget.Budget, name string, data []byte) (problems []error) {
 	defer guard.At(name).EndAll(&problems)
 	if _, err := Read(b, name, data); err != nil {
@@ -113,8 +113,8 @@ func Verify(b *budget.Budget, name string, data []byte) (problems []error) {
 	return nil
 }
 
-// WithWeights returns a program with the tensors, sizes and metadata of another model,
-// which ends with the program. The error is of a model that is no program.
+// WithWeights returns a program with the tensors, sizes and metadata of another model. Closing the
+// result closes that model. It fails if program is not a program of OpenInfer.
 func WithWeights(program, weights *graph.Model) (_ *graph.Model, err error) {
 	defer guard.At(program.File).End(&err)
 	if _, ok := program.Source.(*Program); !ok {
@@ -126,8 +126,9 @@ func WithWeights(program, weights *graph.Model) (_ *graph.Model, err error) {
 	return &m, nil
 }
 
-// Lower returns a model with the nodes of one step of the program, as Lowered describes
-// them; nil for a model without a program.
+// Lower returns a model with the nodes of one step of the program, or nil for a model without a
+// program. Dynamic variables are inputs, volatile variables that the program writes are outputs,
+// and persistent variables are states.
 func Lower(m *graph.Model, o container.Lowering) (_ *graph.Model, err error) {
 	defer guard.At(m.File).End(&err)
 	p, ok := m.Source.(*Program)
@@ -150,8 +151,7 @@ func Lower(m *graph.Model, o container.Lowering) (_ *graph.Model, err error) {
 	return n, nil
 }
 
-// Write writes a program: as JSON or in the text language. The error is of a model that is
-// no program.
+// Write writes a program as JSON or in the text language. It fails for a model without a program.
 func Write(w io.Writer, m *graph.Model, asJSON bool) (err error) {
 	defer guard.At(m.File).End(&err)
 	p, ok := m.Source.(*Program)
@@ -164,7 +164,7 @@ func Write(w io.Writer, m *graph.Model, asJSON bool) (err error) {
 	return p.WriteText(w)
 }
 
-// Summary writes the program in the text language.
+// Summary writes the program in the text language. It writes nothing for a model without a program.
 func Summary(_ context.Context, w io.Writer, m *graph.Model) (err error) {
 	defer guard.At(m.File).End(&err)
 	if p, ok := m.Source.(*Program); ok {

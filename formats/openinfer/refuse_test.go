@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestCheck is of calls that are wrong; each error names what it is about.
+// TestCheck checks calls, most of them invalid. Each error names its cause.
 func TestCheck(t *testing.T) {
 	x := func(d dtype, dims ...int) operand { return operand{"x", d, dims} }
 	y := func(d dtype, dims ...int) operand { return operand{"y", d, dims} }

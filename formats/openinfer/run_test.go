@@ -48,7 +48,7 @@ func (p *stepper) step(ctx context.Context, inputs map[string]*nacre.Tensor) (ma
 	return p.stream.Run(ctx, inputs)
 }
 
-// fetch returns what a variable is after a step.
+// fetch returns the value of a variable after a step.
 func (p *stepper) fetch(out map[string]*nacre.Tensor, name string) (*nacre.Tensor, error) {
 	for _, as := range []string{name, name + ".out"} {
 		if t := out[as]; t != nil {
@@ -61,7 +61,7 @@ func (p *stepper) fetch(out map[string]*nacre.Tensor, name string) (*nacre.Tenso
 	return nil, fmt.Errorf("there is no output %q", name)
 }
 
-// ways are the options with which every program must run alike.
+// ways returns the options under which every program must give the same results.
 func ways() map[string]nacre.Options {
 	return map[string]nacre.Options{
 		"optimised": {}, "one thread": {Threads: 1}, "two threads": {Threads: 2}, "not optimised": {NoOptimize: true, Threads: 1},
@@ -91,7 +91,7 @@ func TestFixtureGraphs(t *testing.T) {
 		}
 		var c graphCase
 		if json.Unmarshal(data, &c) != nil || c.Graph == "" {
-			continue // a graph
+			continue // a graph, not a case
 		}
 		n++
 		for name, o := range ways() {
@@ -144,7 +144,7 @@ func (c *graphCase) run(t *testing.T, dir string, o nacre.Options) {
 	}
 }
 
-// outputs returns the outputs of the model and the values that the steps name beside them.
+// outputs returns the outputs of the model, and further values that the steps name.
 func (c *graphCase) outputs(m *nacre.Model) []string {
 	var list []string
 	for _, v := range m.Outputs() {
@@ -161,7 +161,7 @@ func (c *graphCase) outputs(m *nacre.Model) []string {
 	return list
 }
 
-// beside finds a model whose path begins with that of the fixtures.
+// beside finds a model by its path in the fixtures, in dir or a folder above it.
 func beside(t *testing.T, dir, path string) string {
 	for at := dir; ; at = filepath.Dir(at) {
 		for rest := filepath.FromSlash(path); rest != "."; {
@@ -191,7 +191,7 @@ func cut(path string) (string, string, bool) {
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
-// compare compares tensors, by their bytes where the tolerance is 0.
+// compare compares tensors, byte for byte if the tolerance is 0.
 func compare(got, want *nacre.Tensor, abs, rel float64) error {
 	if got == nil {
 		return fmt.Errorf("there is no value, want %v", want)
@@ -214,7 +214,7 @@ func compare(got, want *nacre.Tensor, abs, rel float64) error {
 	return nil
 }
 
-// numbers returns the elements.
+// numbers returns the elements as float64.
 func numbers(t *nacre.Tensor) []float64 {
 	d := tensor.DType(t.DType())
 	x, err := tensor.FromBytes(d, t.Shape(), t.Bytes())

@@ -11,9 +11,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// samples are the calls of the smaller samples: file, operator, inputs, and the output.
-// The cast of a negative number to u8 is left out: there it wraps, and in the language it
-// becomes 0. So is a sum of f16 in f32, which the language does not have.
+// samples lists the calls of the smaller samples: file, operator, inputs, output. Two calls are
+// left out. One casts a negative number to u8, which wraps there and becomes 0 in the language. The
+// other sums f16 in f32, which the language cannot do.
 const samples = `
 ops_accumulate_inplace add inplace_a inplace_b inplace_out
 ops_basic add add_a add_b add_out
@@ -75,7 +75,7 @@ ops_rounding trunc round_x trunc_out
 ops_rounding sign round_x sign_out
 ops_rounding recip round_x recip_out`
 
-// attrsOf are the attributes that the samples have.
+// attrsOf returns the attributes of a sample's call.
 func attrsOf(op string, out dtype) []attr {
 	keep := attr{"keepdims", true}
 	switch {
@@ -102,7 +102,7 @@ func typeOf(t *tensor.Tensor) dtype {
 	return d
 }
 
-// TestSamples runs the calls of the smaller samples that are there.
+// TestSamples runs the calls of those smaller samples that are present.
 func TestSamples(t *testing.T) {
 	dir := filepath.Join(fixtures.Dir(t, oinf.Name), "upstream", "v1", "op_baselines")
 	for _, file := range testenv.Files(t, dir, "ops_*.oinf") {

@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// scalarBits returns a tensor of one element with those bits.
+// scalarBits returns a tensor with one element of these bits.
 func scalarBits(d dtype, code uint64) *tensor.Tensor {
 	t := tensor.New(d.tensor())
 	var b [8]byte
@@ -19,7 +19,7 @@ func scalarBits(d dtype, code uint64) *tensor.Tensor {
 	return t
 }
 
-// bitsOf returns the bits of the one element of a tensor.
+// bitsOf returns the bits of a tensor's single element.
 func bitsOf(t *tensor.Tensor) uint64 {
 	var b [8]byte
 	copy(b[:], t.Bytes())
@@ -45,14 +45,14 @@ func scalarFloat(d dtype, v float64) *tensor.Tensor {
 	return scalarBits(dtF32, uint64(math.Float32bits(float32(v))))
 }
 
-// whole is an integer of 64 bits and a sign.
+// whole is a 64-bit integer with a separate sign.
 type whole struct {
 	magnitude uint64
 	negative  bool
 }
 
-// scalarInt returns the element of type d, an integer, a bool or a bit set, that a number is. The error
-// is of a number that the type cannot hold.
+// scalarInt returns v as an element of type d: an integer, a bool or a bit set. It fails if the
+// type cannot hold v.
 func scalarInt(d dtype, v whole) (*tensor.Tensor, error) {
 	low, high := intRange(d)
 	if v.magnitude == 0 {
@@ -88,7 +88,7 @@ func intRange(d dtype) (low, high uint64) {
 	return 1 << (d.bits() - 1), 1<<(d.bits()-1) - 1
 }
 
-// scalarInteger returns the integer that an element of type d, which is no float, is.
+// scalarInteger returns an element of type d as an integer. d must not be a float.
 func scalarInteger(d dtype, t *tensor.Tensor) whole {
 	code := bitsOf(t)
 	switch {
@@ -103,7 +103,7 @@ func scalarInteger(d dtype, t *tensor.Tensor) whole {
 	return whole{code, false}
 }
 
-// scalarText returns an element as the text language has it.
+// scalarText returns an element in the text language.
 func scalarText(d dtype, t *tensor.Tensor) string {
 	switch {
 	case d == dtBool:
@@ -122,7 +122,7 @@ func scalarText(d dtype, t *tensor.Tensor) string {
 	return fmt.Sprint(v.magnitude)
 }
 
-// int64 returns the integer; false where 64 bits with a sign do not hold it.
+// int64 returns the integer, or false if an int64 cannot hold it.
 func (v whole) int64() (int64, bool) {
 	if v.negative {
 		return -int64(v.magnitude), bits.LeadingZeros64(v.magnitude-1) > 0

@@ -7,8 +7,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestShares is of calls that are big enough for several threads, with results that do
-// not fill the last byte.
+// TestShares runs calls that are large enough for several threads, with results that do not fill
+// the last byte.
 func TestShares(t *testing.T) {
 	s := source{Rand: rand.New(rand.NewPCG(3, 5)), tame: true}
 	in := func(d dtype, shapes ...[]int) (list []*tensor.Tensor) {

@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// stateType returns the type in the graph of a persistent variable: its own; that of all
-// entries of a table of fixed sizes; and the bytes of one that grows.
+// stateType returns the type in the graph of a persistent variable: all entries for a table of
+// fixed sizes, bytes for a growing variable, else the variable's own type.
 func (n *network) stateType(v *decl) graph.Type {
 	switch {
 	case v.dense():
@@ -27,7 +27,7 @@ func (n *network) state(s *scope, v *decl) error {
 		axis, t.Dims = 0, graph.Dims{graph.Symbol(pastPrefix + v.name)}
 	}
 	outer := t
-	if v.dtype.isPacked() { // states are of whole bytes
+	if v.dtype.isPacked() { // states have whole bytes
 		outer = graph.TensorOf(tensor.U8, graph.DimsOf(tensor.Shape{v.dtype.tensor().Bytes(tensor.Shape(n.dims[v.name]).Len())}))
 	}
 	value := n.root.State(pastPrefix+v.name, presentPrefix+v.name, axis, outer)
@@ -49,7 +49,7 @@ func (n *network) state(s *scope, v *decl) error {
 	return nil
 }
 
-// leave makes the last value of a persistent variable an output of the graph.
+// leave outputs the last value of a persistent variable.
 func (n *network) leave(s *scope, v *decl) {
 	value, t := s.values[v.name], n.stateType(v)
 	if v.dtype.isPacked() {
@@ -59,7 +59,7 @@ func (n *network) leave(s *scope, v *decl) {
 	give(n.root, value, presentPrefix+v.name, t)
 }
 
-// typeAttrs describes the type of a variable to operators of bytes.
+// typeAttrs describes the type of a variable to operators on bytes.
 func (s *scope) typeAttrs(v *decl) []*graph.Attr {
 	dims := make([]int64, len(s.dims[v.name]))
 	for i, n := range s.dims[v.name] {
@@ -68,17 +68,17 @@ func (s *scope) typeAttrs(v *decl) []*graph.Attr {
 	return []*graph.Attr{graph.StringAttr("type", v.dtype.tensor().String()), graph.IntsAttr("shape", dims...)}
 }
 
-// started returns whether a step was run before.
+// started returns a truth value: whether a step was run before.
 func (n *network) started(s *scope) string {
-	const name = startedName + "." // no variable's
+	const name = startedName + "." // not the name of a variable
 	if s.values[name] == "" {
 		s.values[name] = n.root.State(pastPrefix+name, presentPrefix+name, -1, graph.TensorOf(tensor.Bool, graph.Dims{}))
 	}
 	return s.values[name]
 }
 
-// begins returns the value with which a persistent variable begins. Zero reports that it
-// is zeros, and then there is no value.
+// begins returns the initial value of a persistent variable. If the value is all zeros, begins
+// returns no value, and zero is true.
 func (n *network) begins(s *scope, v *decl) (value string, zero bool, err error) {
 	if v.cached() {
 		if v.init == nil || isZero(v.init) {
@@ -88,7 +88,7 @@ func (n *network) begins(s *scope, v *decl) (value string, zero bool, err error)
 		return value, false, err
 	}
 	t, w, err := n.initial(v)
-	if zero = t == nil || t != nil && w == nil && isZero(t); err != nil || zero { // all elements are alike, or one
+	if zero = t == nil || t != nil && w == nil && isZero(t); err != nil || zero { // t is uniform, or a single element
 		return "", zero, err
 	}
 	value, err = s.first(v)
@@ -104,7 +104,7 @@ func isZero(t *tensor.Tensor) bool {
 	return true
 }
 
-// cache lowers the nodes of persistent variables, and those that do nothing.
+// cache lowers the nodes of persistent variables. Other nodes do nothing.
 func (s *scope) cache(kind nodeKind) error {
 	switch k := kind.(type) {
 	case readNode:
@@ -160,8 +160,8 @@ func (s *scope) write(k writeNode) error {
 	return s.set(v.name, s.put(v, state, value, at))
 }
 
-// put returns a dense table in which an entry, or all entries with the same first
-// indices, is another value.
+// put returns a dense table with value stored at the first indices at: one entry, or all entries
+// that share these indices.
 func (s *scope) put(v *decl, state, value string, at []string) string {
 	indices := s.b.Op("Unsqueeze", []string{s.b.Op("Concat", at, graph.IntAttr("axis", 0)), s.b.Ints(0)})
 	update := s.b.Op("Unsqueeze", []string{value, s.b.Ints(0)})
@@ -181,8 +181,8 @@ func (s *scope) place(v *decl, a access) ([]string, error) {
 	return list, nil
 }
 
-// single returns an index of a dense table as a scalar. One that is negative is beyond the
-// end, and so an error of the run.
+// single returns an index of a dense table as a scalar. A negative index becomes the limit, an
+// error at run time.
 func (s *scope) single(v *decl, i int, x indexValue) (string, error) {
 	limit, _ := v.limit(v.indices[i])
 	at, err := s.indexValue(x)
@@ -206,7 +206,7 @@ func (s *scope) indexValue(x indexValue) (loopIndex, error) {
 	return s.indexOf(x.name)
 }
 
-// part returns what an access to a dense table gives.
+// part returns the part of a dense table that an access reads.
 func (s *scope) part(v *decl, state string, a access) (string, error) {
 	for i := len(a.indices) - 1; i >= 0; i-- {
 		x := a.indices[i]
@@ -227,7 +227,7 @@ func (s *scope) part(v *decl, state string, a access) (string, error) {
 	return state, nil
 }
 
-// slice returns a range along an index of a dense table.
+// slice returns a range along index i of a dense table.
 func (s *scope) slice(v *decl, state string, i int, x index) (string, error) {
 	limit, _ := v.limit(v.indices[i])
 	var ends [2]string
@@ -251,8 +251,8 @@ func (s *scope) slice(v *decl, state string, i int, x index) (string, error) {
 	return s.b.Op("Slice", []string{state, ends[0], ends[1], s.b.Ints(int64(i))}), nil
 }
 
-// within returns an end of a range that only a run tells, if it is at most a limit; a
-// Gather makes others an error of the run.
+// within returns an end of a range that is known at run time. A Gather fails at run time if the end
+// is above limit or too small.
 func (s *scope) within(at string, limit int64, signed bool) string {
 	low := int64(0)
 	if signed {
@@ -263,7 +263,7 @@ func (s *scope) within(at string, limit int64, signed bool) string {
 	return s.b.Op("Gather", []string{s.b.Op("Reshape", []string{at, s.b.Ints(1)}), place})
 }
 
-// count adds to a persistent scalar, as the operator add does.
+// count adds to a persistent scalar, like the operators add and sub.
 func (s *scope) count(k countNode) error {
 	v := s.vars[k.target]
 	state, err := s.get(v.name)
@@ -291,7 +291,7 @@ func (s *scope) count(k countNode) error {
 	return s.set(v.name, sum)
 }
 
-// reset gives a persistent variable, or entries of it, the value with which it begins.
+// reset gives a persistent variable, or some of its entries, their initial value.
 func (s *scope) reset(k resetNode) error {
 	v := s.vars[k.target.base]
 	if v.cached() && !v.dense() {

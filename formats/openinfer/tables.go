@@ -7,7 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// tableAttrs describes a persistent variable that grows to its operators.
+// tableAttrs describes a growing persistent variable to its operators.
 func (s *scope) tableAttrs(v *decl, more ...*graph.Attr) []*graph.Attr {
 	entry, fixed := []int64{}, []int64{}
 	for _, n := range s.dims[v.name] {
@@ -25,7 +25,7 @@ func (s *scope) tableAttrs(v *decl, more ...*graph.Attr) []*graph.Attr {
 	}, more...)
 }
 
-// vector returns a vector of numbers, some of which only a run tells.
+// vector returns a vector of numbers. Some may be known only at run time.
 func (s *scope) vector(list []loopIndex) string {
 	ints := make([]int64, len(list))
 	parts := make([]string, len(list))
@@ -43,8 +43,8 @@ func (s *scope) vector(list []loopIndex) string {
 	return s.b.Op("Concat", parts, graph.IntAttr("axis", 0))
 }
 
-// ends returns the begin and the end of every index of an access to a table, whether it is
-// one value, and which ends are open.
+// ends returns, for every index of an access to a table, its start and end, whether it is a single
+// value, and a mask of its open ends: bit 0 for the start, bit 1 for the end.
 func (s *scope) ends(v *decl, a access) (list []loopIndex, single, open []int64, err error) {
 	for i := range v.accessed() {
 		x := index{slice: true}
@@ -69,8 +69,8 @@ func (s *scope) ends(v *decl, a access) (list []loopIndex, single, open []int64,
 	return list, single, open, nil
 }
 
-// begin returns the inputs of an operator that reads, with the element that the variable
-// begins with.
+// begin appends the initial element of the variable to the inputs of a reading operator, unless it
+// is zero.
 func (s *scope) begin(v *decl, inputs ...string) []string {
 	if v.init != nil && !isZero(v.init) {
 		inputs = append(inputs, s.b.Constant(v.init))
@@ -98,8 +98,8 @@ func (s *scope) readGrowing(v *decl, state string, k readNode) error {
 	return s.set(k.dst, out[0])
 }
 
-// begins returns the begins of a list of begins and ends, and 1 for those that are not of
-// one value.
+// begins returns the starts of a list of starts and ends, and 1 for each index that is not a single
+// value.
 func begins(list []loopIndex, single []int64) (at []loopIndex, free []int64) {
 	for i, one := range single {
 		at, free = append(at, list[2*i]), append(free, 1-one)

@@ -9,25 +9,25 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// event is a node of a program where it was lowered.
+// event records that a node of a program was lowered.
 type event struct {
-	id        int // 0 for a node that needs none of the graph
+	id        int // 0 for a node without graph nodes
 	block     string
 	node      *node
 	body      *[]*event // of a loop, or of the block that a branch runs
-	otherwise *[]*event // of a branch with a condition: the other block's
-	looped    bool      // the body runs as often as a run tells
+	otherwise *[]*event // for a branch with a condition: the other block
+	looped    bool      // the number of turns is known at run time
 }
 
-// note adds the event of a node to those of the scope.
+// note adds the event of a node to the scope's events.
 func (s *scope) note(n *node) *event {
 	e := &event{block: s.block, node: n}
 	*s.events = append(*s.events, e)
 	return e
 }
 
-// label names the nodes of the graph that a node of the program has become, from one on.
-// The name begins with the block and the index.
+// label names the graph nodes, from index first on, that were made for an event. The name begins
+// with the block and the index.
 func (s *scope) label(e *event, first int) {
 	k := e.node.kind
 	if _, ok := k.(loopNode); ok && !e.looped {
@@ -55,12 +55,12 @@ func (n *network) ids() int {
 
 // Step is one step of a run of a lowered program.
 type Step struct {
-	Node   string // name of the node in the graph
-	Within string // the nodes in whose graphs it ran, as NODE.ATTRIBUTE with " > " between
+	Node   string // name of the graph node
+	Within string // enclosing nodes, as NODE.ATTRIBUTE joined by " > "
 	Nanos  int64
 }
 
-// Event is one node of a program that ran, as OpenInfer's traces have it.
+// Event is one executed node of a program, in the form of OpenInfer's traces.
 type Event struct {
 	Block  string   `json:"block_name"`
 	Index  int64    `json:"node_index"`
@@ -77,8 +77,8 @@ func (e Event) String() string {
 	return fmt.Sprintf("%d %s [%s] -- %s -- (%dms %dus %dns)", e.Index, e.ID, e.Block, e.Text, e.Micros[0], e.Micros[1], e.Micros[2])
 }
 
-// Trace returns the events of a run of a lowered program, from the steps of the run in
-// their order. It returns nil for a model that is no lowered program.
+// Trace returns the events of a run of a lowered program, given the steps of the run in order. It
+// returns nil for other models.
 func Trace(m *graph.Model, steps []Step) []Event {
 	l, ok := m.Source.(*stepSource)
 	if !ok {
@@ -92,8 +92,7 @@ func Trace(m *graph.Model, steps []Step) []Event {
 // tracer gathers the events of a run.
 type tracer struct{ list []Event }
 
-// add adds events whose steps are among steps, which ran in one graph and in graphs of its
-// nodes.
+// add adds events. steps are the steps of their graph and of graphs nested in its nodes.
 func (t *tracer) add(events []*event, steps []Step, within string) {
 	for _, e := range events {
 		at := len(t.list)
@@ -126,8 +125,8 @@ func (t *tracer) branch(e *event, steps []Step, within string) {
 	}
 }
 
-// turns adds the events of the turns of a loop: each begins with the step with which the
-// first began.
+// turns adds the events of each turn of a loop. A turn begins whenever the first step of the loop
+// repeats.
 func (t *tracer) turns(e *event, steps []Step, within string) {
 	inner, path := inside(e.id, "body", steps, within)
 	for len(inner) > 0 {
@@ -140,8 +139,8 @@ func (t *tracer) turns(e *event, steps []Step, within string) {
 	}
 }
 
-// inside returns the steps that ran in a graph of a node of an event, with its path; none
-// where none did.
+// inside returns the steps of a nested graph of an event's node, and the path of that graph. Both
+// are empty if there are no such steps.
 func inside(id int, attr string, steps []Step, within string) (list []Step, path string) {
 	for _, s := range steps {
 		rest, ok := below(s.Within, within)
@@ -157,7 +156,7 @@ func inside(id int, attr string, steps []Step, within string) (list []Step, path
 	return list, path
 }
 
-// below returns the part of a path after another.
+// below returns the rest of a path after a prefix.
 func below(path, prefix string) (string, bool) {
 	if prefix == "" {
 		return path, path != ""
@@ -165,7 +164,7 @@ func below(path, prefix string) (string, bool) {
 	return strings.CutPrefix(path, prefix+" > ")
 }
 
-// idIn returns the number of the event in the name of a node; 0 for none.
+// idIn returns the event number in the name of a node; 0 for none.
 func idIn(name string) int {
 	i := strings.LastIndex(name, " #")
 	if i < 0 {
@@ -179,7 +178,7 @@ func idIn(name string) int {
 	return n
 }
 
-// timeOf adds up the time of the steps of an event in a graph.
+// timeOf adds up the times of an event's steps in a graph.
 func timeOf(id int, steps []Step, within string) (sum int64) {
 	for _, s := range steps {
 		if s.Within == within && idIn(s.Node) == id {

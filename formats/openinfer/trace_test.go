@@ -15,7 +15,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// events runs one step and returns what ran, as texts without times.
+// events runs one step and returns the executed nodes as texts without times.
 func events(t *testing.T, w written, inputs map[string]*nacre.Tensor) (list []string, raw []nacre.ProgramEvent) {
 	t.Helper()
 	m, err := w.open(t)
@@ -64,7 +64,7 @@ block yes { op relu(t) >> y; return; }
 block no { return; }
 block add1 { op add(y, y) >> y; }`
 
-// TestTrace checks that a trace has the nodes that ran, and no others, with times.
+// TestTrace checks that a trace has exactly the executed nodes, with times.
 func TestTrace(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	for _, c := range []struct {
@@ -129,7 +129,7 @@ entry: return`},
 	}
 }
 
-// TestTraceForm checks that a trace has the members of the traces of the fixtures.
+// TestTraceForm checks that a trace has the same members as the fixtures' traces.
 func TestTraceForm(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	data, err := os.ReadFile(filepath.Join(fixtures.Dir(t, "oinf"), "upstream", "traces", "branching_trace.json"))

@@ -18,17 +18,17 @@ type trial struct {
 	attrs  []attr
 	in     dtype
 	inputs []*tensor.Tensor
-	// own asks for the operator of the domain whatever standard ones there are.
+	// own uses the operator of the domain openinfer, even if standard operators exist.
 	own bool
-	// over says that the output's name is that of input 0.
+	// over gives the output the name of input 0.
 	over bool
 	out  dtype
 	dims []int
-	// vars are the scalars of attributes that are variables, by their names.
+	// vars holds the scalars of variable attributes by name.
 	vars map[string]*tensor.Tensor
 }
 
-// ways are the options under which every trial is run.
+// ways lists the options for every trial.
 var ways = []runtime.Options{
 	{Threads: 1}, {Threads: 2}, {Threads: 1, NoOptimize: true}, {Threads: 2, NoOptimize: true},
 }
@@ -70,7 +70,7 @@ func build(t *testing.T, trials []trial) (*graph.Model, map[string]*tensor.Tenso
 	return b.Model(&graph.Model{}), inputs
 }
 
-// run returns the results of trials under each of the ways, which must agree.
+// run returns the results of trials. The results must agree for all of ways.
 func run(t *testing.T, trials []trial) []*tensor.Tensor {
 	t.Helper()
 	m, inputs := build(t, trials)
@@ -105,7 +105,7 @@ func run(t *testing.T, trials []trial) []*tensor.Tensor {
 	return results
 }
 
-// lowered is lower, or, with own, a node of the domain.
+// lowered is lower, but adds a node of the domain openinfer if own is set.
 func lowered(row *opRow, b *graph.Builder, attrs []attr, inputs []operand, out operand, own bool) (string, error) {
 	if own {
 		c := *row

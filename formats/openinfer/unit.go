@@ -24,7 +24,7 @@ type unit struct {
 	blocks   map[string]*block
 	dims     map[string][]int // of the variables
 	targets  map[string]bool  // blocks that branches name
-	open     map[string]bool  // variables whose extents only a run tells
+	open     map[string]bool  // variables with extents known only at run time
 }
 
 func newUnit(p *Program, m *graph.Model) *unit {
@@ -54,7 +54,7 @@ func newUnit(p *Program, m *graph.Model) *unit {
 	return u
 }
 
-// extents resolves the extents of a type.
+// extents evaluates the extents of a type.
 func (u *unit) extents(list []string) ([]int, error) {
 	dims := make([]int, len(list))
 	for i, text := range list {
@@ -83,7 +83,7 @@ func (u *unit) extent(text string) (int, error) {
 	return int(x * y), nil
 }
 
-// size returns a number or a size variable.
+// size returns the value of a number or a size variable.
 func (u *unit) size(atom string) (uint64, error) {
 	n, known := u.sizes[atom]
 	if !known {
@@ -105,8 +105,8 @@ func (u *unit) size(atom string) (uint64, error) {
 	return n, nil
 }
 
-// initial is the value that a variable has before anything is written: nil for zeros.
-// A weight is a tensor of the model.
+// initial returns the value of a variable before any write: nil for zeros. If it is a tensor of the
+// model, weight is set too.
 func (u *unit) initial(v *decl) (t *tensor.Tensor, weight *graph.Initializer, err error) {
 	name := v.name
 	if v.ref != "" {
@@ -115,7 +115,7 @@ func (u *unit) initial(v *decl) (t *tensor.Tensor, weight *graph.Initializer, er
 	return u.stored(v, name)
 }
 
-// stored returns the value that the model has under a name, or the variable's own.
+// stored returns the model's value with this name, or else the variable's @init.
 func (u *unit) stored(v *decl, name string) (t *tensor.Tensor, weight *graph.Initializer, err error) {
 	if w := u.weights[name]; w != nil {
 		return w.Tensor, w, u.fits(v, "tensor", name, w.Tensor.DType(), w.Tensor.Shape())
@@ -138,7 +138,7 @@ func (u *unit) stored(v *decl, name string) (t *tensor.Tensor, weight *graph.Ini
 	return v.init, nil, nil
 }
 
-// metadata returns an entry as a tensor.
+// metadata returns an entry of the metadata as a tensor.
 func (u *unit) metadata(m *graph.Pair) (*tensor.Tensor, error) {
 	switch {
 	case m.Data == nil:
@@ -153,7 +153,7 @@ func (u *unit) metadata(m *graph.Pair) (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// fits compares what the model has with a declaration.
+// fits returns an error if the model's value differs from the declaration in type or shape.
 func (u *unit) fits(v *decl, what, name string, d tensor.DType, shape tensor.Shape) error {
 	if want := u.dims[v.name]; d != v.dtype.tensor() || !shape.Equal(want) {
 		return fmt.Errorf("it is declared as %v%v, and %s %q of the model is %v%v", v.dtype, tensor.Shape(want), what, name, d, shape)
@@ -161,7 +161,7 @@ func (u *unit) fits(v *decl, what, name string, d tensor.DType, shape tensor.Sha
 	return nil
 }
 
-// constantValue returns the value of a variable that no step changes; nil for others.
+// constantValue returns the value of a constant variable; nil for others.
 func (u *unit) constantValue(v *decl) (*tensor.Tensor, error) {
 	if v.memory != memConstant || v.prefix() {
 		return nil, nil

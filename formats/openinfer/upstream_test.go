@@ -14,7 +14,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// matrix is a matrix of numbers, row by row.
+// matrix is a matrix of numbers in row order.
 type matrix struct {
 	rows, cols int
 	data       []float64
@@ -32,7 +32,7 @@ func (a matrix) times(b matrix) matrix {
 	return c
 }
 
-// each applies f to the elements of a and those of b, which repeat.
+// each applies f to the elements of a and b. The elements of b repeat.
 func (a matrix) each(b matrix, f func(x, y float64) float64) matrix {
 	c := matrix{a.rows, a.cols, make([]float64, len(a.data))}
 	for i, x := range a.data {
@@ -49,7 +49,7 @@ func (a matrix) relu() matrix {
 	return a.each(a, func(x, _ float64) float64 { return max(x, 0) })
 }
 
-// upstream are programs of the models of OpenInfer's examples, and what they compute of x.
+// upstream lists programs for the models of OpenInfer's examples, and their expected results for x.
 var upstream = []struct {
 	model, program string
 	cols           int
@@ -101,7 +101,7 @@ block entry { op is_finite(x) >> ok; branch ok good bad; return; }
 block good { op add(x, bias) >> y; return; }
 block bad { op fill(x, value=0.0) >> y; return; }`, 16, func(w func(string) matrix, x matrix, step int) map[string]matrix {
 		y := x.plus(w("bias"))
-		if step == 1 { // whose input is infinite
+		if step == 1 { // the input is infinite
 			y = x.each(x, func(float64, float64) float64 { return 0 })
 		}
 		return map[string]matrix{"y": y}
@@ -139,8 +139,7 @@ block entry {
 	}},
 }
 
-// TestUpstreamModels runs programs on the models of OpenInfer's examples and computes their
-// results again.
+// TestUpstreamModels runs programs on the models of OpenInfer's examples and checks their results.
 func TestUpstreamModels(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	dir := filepath.Join(fixtures.Dir(t, "oinf"), "upstream", "v1", "models")
@@ -189,7 +188,7 @@ func TestUpstreamModels(t *testing.T) {
 					}
 					for name, want := range c.want(weight, x, step) {
 						if step == 1 && !strings.HasPrefix(c.model, "stability") {
-							continue // of infinite numbers
+							continue // the input is infinite
 						}
 						got, err := p.fetch(out, name)
 						if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// check reports the first fault of a program with its model: of the declarations, then of
-// the nodes, block by block.
+// check returns the first fault of a program with its model: in the declarations, then in the
+// nodes, block by block.
 func (u *unit) check() error {
 	for _, v := range u.Program.vars {
 		if err := u.checkVariable(v); err != nil {
@@ -70,7 +70,7 @@ func (u *unit) checkVariable(v *decl) error {
 	return err
 }
 
-// checkIndices looks at the names of indices.
+// checkIndices checks the names of indices.
 func (u *unit) checkIndices(v *decl) error {
 	for _, list := range [][]string{v.indices, v.auto} {
 		for i, name := range list {
@@ -91,7 +91,7 @@ func (u *unit) checkIndices(v *decl) error {
 	return nil
 }
 
-// checkPrefix looks at a table of tensors of the model.
+// checkPrefix checks a table of tensors of the model.
 func (u *unit) checkPrefix(v *decl) error {
 	if !v.prefix() {
 		if v.pattern != "" {
@@ -116,7 +116,7 @@ func (u *unit) checkPrefix(v *decl) error {
 	return nil
 }
 
-// checkCached looks at a persistent variable with indices.
+// checkCached checks a persistent variable with indices.
 func (u *unit) checkCached(v *decl) error {
 	if !v.cached() {
 		return nil
@@ -161,7 +161,7 @@ func (u *unit) checkFixed(v *decl) error {
 	return nil
 }
 
-// accessed returns the indices by which a persistent variable is accessed.
+// accessed returns the indices of accesses to a persistent variable.
 func (v *decl) accessed() []string {
 	if len(v.auto) > 0 {
 		return v.auto
@@ -169,7 +169,7 @@ func (v *decl) accessed() []string {
 	return v.indices
 }
 
-// dense reports whether the variable is a table all of whose sizes are fixed.
+// dense reports whether the variable is a table with all sizes fixed.
 func (v *decl) dense() bool {
 	if !v.table || len(v.indices) == 0 {
 		return false
@@ -187,8 +187,8 @@ func (u *unit) denseShape(v *decl) tensor.Shape {
 	return append(shape, u.dims[v.name]...)
 }
 
-// findOpen finds the variables whose extents only a run tells: those that reads of
-// growing variables write, and those computed of such.
+// findOpen finds the variables with extents known only at run time: results of reads of growing
+// variables, and values computed from them.
 func (u *unit) findOpen() {
 	for more := true; more; {
 		more = false
@@ -198,7 +198,8 @@ func (u *unit) findOpen() {
 	}
 }
 
-// spread adds to open what nodes write from what is open; it reports whether it did.
+// spread adds to open the variables that nodes write from open ones. It reports whether it added
+// any.
 func (u *unit) spread(nodes []*node) (more bool) {
 	for _, n := range nodes {
 		dst, opens := "", false
@@ -223,7 +224,7 @@ func (u *unit) spread(nodes []*node) (more bool) {
 	return more
 }
 
-// readShape returns the shape of an access, where the program tells it.
+// readShape returns the shape of an access, if the program determines it.
 func (u *unit) readShape(v *decl, a access) (shape tensor.Shape, known bool) {
 	if !v.cached() {
 		return u.dims[v.name], true
@@ -259,8 +260,7 @@ func (u *unit) readShape(v *decl, a access) (shape tensor.Shape, known bool) {
 	return append(shape, u.dims[v.name]...), true
 }
 
-// literal returns the number of an index that is written as one, or as a size variable;
-// def where there is none.
+// literal returns an index that is a number or a size variable. If x is nil, it returns def.
 func (u *unit) literal(x *indexValue, def int64) (int64, bool) {
 	switch {
 	case x == nil:
@@ -272,7 +272,7 @@ func (u *unit) literal(x *indexValue, def int64) (int64, bool) {
 	return int64(n), err == nil
 }
 
-// describe names a node in messages.
+// describe adds the block and the node to an error.
 func describe(block string, n *node, err error) error {
 	return fmt.Errorf("block %q, node %d (%s): %w", block, n.index, short(n.kind.text()), err)
 }
