@@ -2,5 +2,5 @@ package gptrs
 
 import "github.com/nacre-ml/nacre/formats/internal/container"
 
-// Bounds lists how much the reader of checkpoints takes of a file.
+// Bounds lists the limits that the reader of checkpoints enforces on every file.
 var Bounds = []container.Bound{{What: "bytes of the configuration", Most: maxConfig}}

@@ -18,15 +18,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// The size of the network that runs with less memory than its weights take.
+// The size of the network for runs with less memory than its weights take.
 const (
 	wideLayers = 6
 	wideEmbed  = 512
 	wideVocab  = 2048
 )
 
-// wide writes a checkpoint of 85 MB, whose payloads begin so many bytes behind a multiple
-// of 4. Runtime is a member of its configuration.
+// wide writes a checkpoint of 85 MB. Its payloads begin offset bytes after a multiple of 4. runtime
+// is a member of its configuration.
 func wide(t *testing.T, offset int, runtime string) string {
 	t.Helper()
 	m := &graph.Model{Format: gptrs.Checkpoint.Name, Graph: &graph.Graph{}}
@@ -84,15 +84,15 @@ func wide(t *testing.T, offset int, runtime string) string {
 	return ""
 }
 
-// The variables that tell TestBudgetChild what to run.
+// The environment variables of TestBudgetChild.
 const childFile, childBudget = "NACRE_TEST_CHECKPOINT", "NACRE_TEST_BUDGET"
 
-// TestBudgetChild runs a checkpoint in a process of its own and prints the growth of its
-// greatest memory and the best tokens.
+// TestBudgetChild runs a checkpoint in a process of its own and prints the growth of its peak
+// memory and the best tokens.
 func TestBudgetChild(t *testing.T) {
 	path := os.Getenv(childFile)
 	if path == "" {
-		return // TestWeightBudget starts it again
+		return // TestWeightBudget starts this test in a child process
 	}
 	var o nacre.Options
 	if _, err := fmt.Sscan(os.Getenv(childBudget), &o.WeightBudget); err != nil {
@@ -116,7 +116,7 @@ func TestBudgetChild(t *testing.T) {
 	fmt.Printf("grown %d tokens %s\n", mostMemory(t)-before, text(got))
 }
 
-// mostMemory is the most memory that the process had, in bytes.
+// mostMemory returns the peak memory of the process in bytes.
 func mostMemory(t *testing.T) int {
 	t.Helper()
 	data, err := os.ReadFile("/proc/self/status")
@@ -155,8 +155,8 @@ func child(t *testing.T, path string, budget int) (grown int, tokens string) {
 	return grown, tokens
 }
 
-// TestWeightBudget runs a checkpoint with less memory than its weights take: by the
-// option, and by what the file says. States and the memory of a run are small.
+// TestWeightBudget runs a checkpoint with less memory than its weights take, set by the option or
+// by the file. States and the memory of a run are small.
 func TestWeightBudget(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short runs are those of sanitizers and the race detector, which hold memory of their own")

@@ -10,13 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// How a model has the configuration of a checkpoint among its metadata.
+// The metadata entry that holds the configuration of a checkpoint.
 const (
 	configKey  = "config"
 	configKind = "json"
 )
 
-// maxConfig bounds, in bytes, the text of a configuration, and configRate the memory for each.
+// maxConfig bounds the text of a configuration in bytes. Each of these bytes counts as configRate
+// bytes of memory.
 const (
 	maxConfig  = 1 << 20
 	configRate = 16
@@ -29,10 +30,10 @@ type config struct {
 	fields
 }
 
-// fields is an object of JSON. Keys that nobody asks for mean nothing.
+// fields is a JSON object. Unknown keys are ignored.
 type fields map[string]json.RawMessage
 
-// parseConfig checks what does not depend on the kind.
+// parseConfig reads a configuration and checks the parts that do not depend on its kind.
 func parseConfig(data []byte) (config, error) {
 	if len(data) > maxConfig {
 		return config{}, fmt.Errorf("it is of %d bytes; at most %d are read", len(data), maxConfig)
@@ -53,7 +54,7 @@ func parseConfig(data []byte) (config, error) {
 			return config{}, fmt.Errorf("runtime: %w", err)
 		}
 	}
-	// Anything may stand here: kinds that need an object miss its keys.
+	// config may be of any type. A kind that needs an object reports its missing keys.
 	c.fields, _ = object(top["config"])
 	return c, nil
 }
@@ -80,10 +81,10 @@ func text(raw json.RawMessage) (string, error) {
 	return s, nil
 }
 
-// null reports whether there is no value.
+// null reports whether a value is missing or null.
 func null(raw json.RawMessage) bool { return len(raw) == 0 || string(bytes.TrimSpace(raw)) == "null" }
 
-// count returns a number that is not negative and has no fraction.
+// count returns a nonnegative integer.
 func (f fields) count(key string) (uint64, error) {
 	raw, ok := f[key]
 	if !ok {
@@ -109,7 +110,7 @@ func (f fields) number(key string) (float64, error) {
 	return v, nil
 }
 
-// numberOr returns a number, or the other one where there is none.
+// numberOr returns a number, or other if it is missing or not a number.
 func (f fields) numberOr(key string, other float64) float64 {
 	if v, err := f.number(key); err == nil {
 		return v
@@ -117,7 +118,7 @@ func (f fields) numberOr(key string, other float64) float64 {
 	return other
 }
 
-// flagOr returns true or false, or the other where there is neither.
+// flagOr returns a boolean, or other if it is missing or not a boolean.
 func (f fields) flagOr(key string, other bool) bool {
 	var v bool
 	if null(f[key]) || json.Unmarshal(f[key], &v) != nil {

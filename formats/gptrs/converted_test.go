@@ -9,8 +9,8 @@ import (
 	"github.com/nacre-ml/nacre/formats/internal/converted"
 )
 
-// TestConverted converts every network to ONNX. Decoders run on tokens without a past,
-// and with the past that this leaves.
+// TestConverted converts every network to ONNX. Decoders run on tokens without a past, and then
+// with the past of that run.
 func TestConverted(t *testing.T) {
 	dir, g := readGolden(t)
 	for _, want := range g.Forward {

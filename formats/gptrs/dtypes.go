@@ -6,7 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// dtypes is the element types; the index of a row is the number that files have.
+// dtypes lists the element types. The index of a row is the number in files.
 var dtypes = []struct {
 	name  string
 	dtype tensor.DType

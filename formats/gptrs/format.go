@@ -6,7 +6,7 @@ import "bytes"
 type Format struct {
 	Name  string
 	magic string
-	ids   bool // it has a configuration, and base ids, so that names are ASCII
+	ids   bool // has a configuration, base ids, and ASCII names
 }
 
 // The formats of this package.
@@ -15,10 +15,10 @@ var (
 	Archive    = &Format{Name: "gptrsten", magic: "GPTRSTEN"}
 )
 
-// version is the one that is read and written.
+// version is the only version that is read and written.
 const version = 2
 
-// Probe reports whether data begins as files of the format do.
+// Probe reports whether data begins with the magic of the format.
 func (f *Format) Probe(data []byte) bool { return bytes.HasPrefix(data, []byte(f.magic)) }
 
 // Magic returns the first bytes of files of the format.

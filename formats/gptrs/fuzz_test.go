@@ -9,8 +9,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// FuzzRead reads anything: an error or a model, of an amount of memory that goes with
-// the file's size, and a model writes and reads as the same.
+// FuzzRead reads any bytes. Read returns an error or a model, and takes memory in proportion to the
+// file's size. A model is equal after writing and reading.
 func FuzzRead(f *testing.F) {
 	f.Add(smallCheckpoint)
 	f.Add(smallArchive)

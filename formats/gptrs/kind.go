@@ -2,9 +2,8 @@ package gptrs
 
 import "github.com/nacre-ml/nacre/runtime/graph"
 
-// Kind is a kind of damage or misuse of a file. Every error of this package's readers carries
-// one, for errors.As and errors.Is, and with it graph.ErrFormat or
-// graph.ErrUnsupported.
+// Kind is a kind of damage or misuse of a file. Every error of this package's readers carries one,
+// for errors.As and errors.Is, and with it graph.ErrFormat or graph.ErrUnsupported.
 type Kind string
 
 // The kinds of failure.
@@ -30,7 +29,7 @@ const (
 // Error returns the kind's name.
 func (k Kind) Error() string { return string(k) }
 
-// Unwrap gives the kind of package graph.
+// Unwrap returns the matching error of package graph.
 func (k Kind) Unwrap() error {
 	switch k {
 	case UnsupportedVersion, UnsupportedDType, UnsupportedKind:

@@ -11,15 +11,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Lower returns the network of a checkpoint as nodes. Values have the names under which
-// gpt.rs traces them.
+// Lower returns the network of a checkpoint as nodes. Values have the names of gpt.rs's traces.
 //
-// Networks of the kinds gpt and ministral take input_ids, int64 [batch,sequence], and
-// keys and values of the past, and give logits, float32 [batch,sequence,vocabulary].
-// Those of the kinds resnet34 and mobilenet_v2 take image, float32 [batch,3,height,width],
-// and give logits, float32 [batch,classes].
+// Networks of the kinds gpt and ministral take input_ids, int64 [batch,sequence], and past keys and
+// values, and give logits, float32 [batch,sequence,vocabulary]. Networks of the kinds resnet34 and
+// mobilenet_v2 take image, float32 [batch,3,height,width], and give logits, float32
+// [batch,classes].
 //
-// The error holds all that Check finds, and tensors that are no floating-point numbers.
+// The error holds every problem that Check finds, and weights that are not floating-point numbers.
+// The result is nil for an archive.
 func Lower(m *graph.Model, _ container.Lowering) (_ *graph.Model, err error) {
 	defer guard.At(m.File).End(&err)
 	if m.Format == Archive.Name {
@@ -54,8 +54,8 @@ func Lower(m *graph.Model, _ container.Lowering) (_ *graph.Model, err error) {
 	return n, nil
 }
 
-// kept is the tensors of the file, of which the network may use a part. One that it does
-// not use and whose name it has for a value is left out.
+// kept returns the tensors of the file, used or not. It drops a tensor with the name of an input or
+// of a node's output.
 func (l *lowerer) kept(m *graph.Model) (list []*graph.Initializer) {
 	values := map[string]bool{}
 	for _, v := range l.b.Graph().Inputs {
@@ -78,10 +78,10 @@ func (l *lowerer) kept(m *graph.Model) (list []*graph.Initializer) {
 type lowerer struct {
 	b        *graph.Builder
 	file     string
-	sizes    map[string]uint64 // extents, as checker has them
+	sizes    map[string]uint64 // extents, as in checker
 	config   fields
 	weights  map[string]*graph.Initializer
-	used     map[string]bool // names that the kind asks for
+	used     map[string]bool // names that the kind needs
 	problems []error
 }
 
@@ -96,12 +96,12 @@ func newLowerer(m *graph.Model, c config) *lowerer {
 		shapes[init.Name] = init.Tensor.Shape()
 	}
 	k := &checker{shapes: shapes, sizes: map[string]uint64{}, asked: l.used, report: func(string, Kind, error) {}}
-	_ = kinds[c.kind].check(k, c.fields) // Check has reported its error
+	_ = kinds[c.kind].check(k, c.fields) // Check has reported the error
 	l.sizes = k.sizes
 	return l
 }
 
-// checkType reports a weight that is no floating-point number.
+// checkType reports a weight that is not of floating-point numbers.
 func (l *lowerer) checkType(name string) {
 	if d := l.weights[name].Tensor.DType(); !d.IsFloat() {
 		l.problems = append(l.problems, &graph.Error{Stage: "load", File: l.file, Offset: -1, Kind: UnsupportedDType,
@@ -109,10 +109,10 @@ func (l *lowerer) checkType(name string) {
 	}
 }
 
-// size returns an extent.
+// size returns an extent, capped at the largest int.
 func (l *lowerer) size(name string) int64 { return int64(min(l.sizes[name], math.MaxInt)) }
 
-// number returns a number of the configuration, which the kind has checked.
+// number returns a number of the configuration. The kind has checked that it is there.
 func (l *lowerer) number(key string) float64 {
 	v, _ := l.config.number(key)
 	return v
@@ -121,7 +121,7 @@ func (l *lowerer) number(key string) float64 {
 // shape returns the extents of a weight.
 func (l *lowerer) shape(name string) tensor.Shape { return l.weights[name].Tensor.Shape() }
 
-// weight returns a weight in float32.
+// weight returns a weight as float32.
 func (l *lowerer) weight(name string) string {
 	if l.weights[name].Tensor.DType() == tensor.F32 {
 		return name

@@ -23,8 +23,8 @@ func (l *lowerer) gpt() {
 	l.build(c)
 }
 
-// ministral makes the nodes of a network with rotary positions and fewer heads of keys
-// than of queries.
+// ministral makes the nodes of a network with rotary positions and fewer heads of keys than of
+// queries.
 func (l *lowerer) ministral() {
 	c := l.decoder("num_kv_heads")
 	c.Epsilon, c.Final = l.number("rms_norm_eps"), l.norm("final_norm")
@@ -43,8 +43,8 @@ func (l *lowerer) ministral() {
 	l.build(c)
 }
 
-// decoder describes what the causal networks have in common. The number of heads of keys
-// is the extent of that name.
+// decoder returns the settings shared by the causal networks. kvHeads names the extent that holds
+// the number of heads of keys.
 func (l *lowerer) decoder(kvHeads string) *decoder.Config {
 	size := func(name string) int { return int(l.size(name)) }
 	return &decoder.Config{
@@ -57,12 +57,12 @@ func (l *lowerer) norm(name string) decoder.Norm {
 	return decoder.Norm{Weight: l.weights[name+".gamma"], Bias: l.weights[name+".beta"]}
 }
 
-// matrix is a linear map without a bias where that is the empty name.
+// matrix returns a linear map. If bias is "", it has no bias.
 func (l *lowerer) matrix(weight, bias string) decoder.Matrix {
 	return decoder.Matrix{Weight: l.weights[weight], Bias: l.weights[bias], InOut: true}
 }
 
-// build adds the nodes.
+// build adds the nodes and limits the window.
 func (l *lowerer) build(c *decoder.Config) {
 	decoder.Build(l.b, c)
 	past := ""
@@ -72,13 +72,13 @@ func (l *lowerer) build(c *decoder.Config) {
 	decoder.LimitWindow(l.b, past, int(l.size("context_length")))
 }
 
-// traced are the names that gpt.rs gives to what blocks make, and to what is made outside.
+// traced maps roles to gpt.rs's names for values of blocks and for values outside.
 var traced = map[string]string{
 	"embeddings": "tok_embeddings", "norm_1": "norm_1", "qkv": "attention.qkv", "context": "attention.context", "attention": "attention.output",
 	"residual": "residual", "norm_2": "norm_2", "feed_forward": "feed_forward.output", "output": "output", "final_norm": "final_norm",
 }
 
-// trace names values as gpt.rs does.
+// trace returns a function that names values as gpt.rs does.
 func (l *lowerer) trace() func(layer int, role, value string) string {
 	var turned []string
 	return func(layer int, role, value string) string {

@@ -11,7 +11,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// tinyGPT returns a checkpoint of one layer whose tensors have the element type.
+// tinyGPT returns a checkpoint of one layer with tensors of this element type.
 func tinyGPT(d tensor.DType, runtime string) *graph.Model {
 	m := &graph.Model{Format: Checkpoint.Name, File: "tiny", Graph: &graph.Graph{}, Meta: []graph.Pair{{Key: configKey, Value: `{"kind":"gpt","config":` +
 		`{"vocab_size":3,"context_length":2,"embed_dim":4,"num_layers":1,"num_heads":2,"mlp_ratio":1,"dropout":0}` + runtime + `}`}}}
@@ -35,7 +35,7 @@ func tinyGPT(d tensor.DType, runtime string) *graph.Model {
 	return m
 }
 
-// TestLowerTypes makes networks of tensors of all element types.
+// TestLowerTypes lowers networks with tensors of every element type.
 func TestLowerTypes(t *testing.T) {
 	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.BF16} {
 		m, err := Lower(tinyGPT(d, ""), container.Lowering{})
@@ -55,7 +55,7 @@ func TestLowerTypes(t *testing.T) {
 	}
 }
 
-// TestLowerMissing names all tensors that are missing.
+// TestLowerMissing checks that the error names all missing tensors.
 func TestLowerMissing(t *testing.T) {
 	m := tinyGPT(tensor.F32, "")
 	m.Graph.Initializers = m.Graph.Initializers[2:]
@@ -67,7 +67,7 @@ func TestLowerMissing(t *testing.T) {
 	}
 }
 
-// TestLowerNoColumns has heads without columns, of which a file may name any number.
+// TestLowerNoColumns lowers heads without columns. A file may name any number of them.
 func TestLowerNoColumns(t *testing.T) {
 	m := tinyGPT(tensor.F32, "")
 	m.Graph.Initializers = nil
@@ -84,7 +84,7 @@ func TestLowerNoColumns(t *testing.T) {
 	}
 }
 
-// TestLowerExtra has tensors beside the network, one of a name that the network gives.
+// TestLowerExtra lowers a checkpoint with unused tensors, one with the name of an output.
 func TestLowerExtra(t *testing.T) {
 	m := tinyGPT(tensor.F32, "")
 	for _, name := range []string{"logits", "beside"} {
@@ -129,8 +129,8 @@ func TestRuntime(t *testing.T) {
 	}
 }
 
-// TestYarn compares angles with those computed by hand: pairs below the first bound keep
-// their angle, those above the second turn slower by the factor.
+// TestYarn compares angles with values computed by hand. Pairs below the first bound keep their
+// angle. Pairs above the second turn slower by the factor.
 func TestYarn(t *testing.T) {
 	f := func(text string) fields {
 		o, err := object([]byte(text))
@@ -140,7 +140,7 @@ func TestYarn(t *testing.T) {
 		return o
 	}
 	r := angles(f(`{"rope_scaling":{"kind":"yarn","factor":4,"original_max_position_embeddings":64,"beta_fast":8,"beta_slow":1}}`), 8, 100, 999)
-	// 8 ln(64/(2 pi 8))/(2 ln 100) = 0.2098, and with 1 turn 2.0160: the ramp is over pairs 0 to 3.
+	// 8 ln(64/(2 pi 8))/(2 ln 100) = 0.2098, and with 1 turn 2.0160: the ramp covers pairs 0 to 3.
 	for j, want := range []float64{1, 0.31622776601683794 * (0.25/3 + 2.0/3), 0.1 * (0.5/3 + 1.0/3), 0.031622776601683791 / 4} {
 		if got := r.Frequencies[j]; math.Abs(float64(got)-want) > 1e-7 {
 			t.Errorf("pair %d turns by %g, want %g", j, got, want)

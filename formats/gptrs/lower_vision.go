@@ -13,13 +13,13 @@ func (l *lowerer) picture() string {
 	return l.traced(x, "input.nhwc")
 }
 
-// traced adds a value, with channels last, under the name of its trace, and returns x.
+// traced adds a copy of x with channels last, under the name of its trace, and returns x.
 func (l *lowerer) traced(x, name string) string {
 	l.b.Name(l.b.Op("Transpose", []string{x}, graph.IntsAttr("perm", 0, 2, 3, 1)), name)
 	return x
 }
 
-// conv adds a convolution whose padding keeps the extents but for the stride.
+// conv adds a convolution. Its padding keeps the extents, divided by the stride.
 func (l *lowerer) conv(x, weight, trace string, stride, groups int64) string {
 	pad := int64(l.shape(weight + ".weight")[2] / 2)
 	y := l.b.Op("Conv", []string{x, l.weight(weight + ".weight"), l.weight(weight + ".bias")},
@@ -32,8 +32,8 @@ func (l *lowerer) add(x, y, trace string) string {
 	return l.traced(l.b.Op("Add", []string{x, y}), trace)
 }
 
-// classes adds the mean over the picture and the classifier, whose matrix is [out,in] or
-// [in,out].
+// classes adds the mean over the picture and the classifier. Its matrix is [out,in] if outFirst is
+// set, else [in,out].
 func (l *lowerer) classes(x, name string, outFirst bool) {
 	y := l.traced(l.b.Op("GlobalAveragePool", []string{x}), "avgpool")
 	y = l.b.Name(l.b.Op("Flatten", []string{y}, graph.IntAttr("axis", 1)), "flatten")

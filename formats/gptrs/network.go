@@ -16,13 +16,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// kind is a kind of checkpoints.
+// kind is a kind of checkpoint.
 type kind struct {
-	check func(c *checker, f fields) error // its configuration and tensors
-	lower func(l *lowerer)                 // makes nodes of what check has found sound
+	check func(c *checker, f fields) error // checks configuration and tensors
+	lower func(l *lowerer)                 // makes the nodes after check succeeded
 }
 
-// kinds has the known kinds of checkpoints.
+// kinds holds the known kinds of checkpoints.
 var kinds = map[string]kind{
 	"gpt":          {(*checker).gpt, (*lowerer).gpt},
 	"ministral":    {(*checker).ministral, (*lowerer).ministral},
@@ -35,10 +35,9 @@ func (c config) known() bool {
 	return ok
 }
 
-// Check says why the model of a checkpoint cannot be a network of gpt.rs: a
-// configuration that does not have what its kind needs, tensors that are missing or
-// of the wrong shape, a kind that is not known (UnsupportedKind). All of that but the
-// last keeps a file from being read.
+// Check returns the reasons why the model of a checkpoint cannot be a network of gpt.rs: a
+// configuration without the settings of its kind, tensors that are missing or of the wrong shape,
+// or an unknown kind (UnsupportedKind). A file with any of these but the last cannot be read.
 func Check(m *graph.Model) (err error) {
 	defer guard.At(m.File).End(&err)
 	raw, ok := configOf(m)
@@ -65,8 +64,8 @@ func Check(m *graph.Model) (err error) {
 	return errors.Join(list...)
 }
 
-// Summary writes of which kind the network of a checkpoint is, and what the checkpoint says
-// of running that is not used.
+// Summary writes the kind of a checkpoint's network, and the runtime settings of the checkpoint
+// that are not used.
 func Summary(_ context.Context, w io.Writer, m *graph.Model) (err error) {
 	defer guard.At(m.File).End(&err)
 	raw, ok := configOf(m)
@@ -103,16 +102,16 @@ func configOf(m *graph.Model) (string, bool) {
 	return "", false
 }
 
-// checker compares tensors with what a configuration asks for.
+// checker compares tensors with the tensors that a configuration needs.
 type checker struct {
 	shapes  map[string]tensor.Shape
-	sizes   map[string]uint64 // extents by the names that want uses
+	sizes   map[string]uint64 // extents by the names in want
 	report  func(tensor string, kind Kind, err error)
 	missing []string
-	asked   map[string]bool // collects the names of tensors; nil where nobody wants them
+	asked   map[string]bool // collects the names of needed tensors, unless nil
 }
 
-// check reports what is wrong with the tensors of those shapes.
+// check reports every problem of tensors with these shapes.
 func (c config) check(shapes map[string]tensor.Shape, report func(tensor string, kind Kind, err error)) {
 	k := &checker{shapes: shapes, sizes: map[string]uint64{}, report: report}
 	if err := kinds[c.kind].check(k, c.fields); err != nil {
@@ -121,8 +120,8 @@ func (c config) check(shapes map[string]tensor.Shape, report func(tensor string,
 	k.lacks()
 }
 
-// want asks for a tensor. Its extents are words: numbers, and names that stand for
-// the same extent everywhere, that of the first tensor where nothing gives it before.
+// want checks that a tensor exists. Its extents are words: numbers, or names. A name means the same
+// extent everywhere; if nothing has set it, the first tensor does.
 func (c *checker) want(name, extents string) {
 	if c.asked != nil {
 		c.asked[name] = true
@@ -156,10 +155,10 @@ func (c *checker) want(name, extents string) {
 	}
 }
 
-// maxMissing is how many missing tensors are looked for.
+// maxMissing is the number of missing tensors after which the search ends.
 const maxMissing = 100
 
-// lacks reports the tensors that are missing.
+// lacks reports the missing tensors.
 func (c *checker) lacks() {
 	if len(c.missing) == 0 {
 		return
@@ -174,14 +173,14 @@ func (c *checker) lacks() {
 	c.report(first, MissingTensor, fmt.Errorf("tensor %q is missing%s", first, rest))
 }
 
-// layers asks for what every one of n layers has.
+// layers calls each for every one of n layers.
 func (c *checker) layers(n uint64, each func(prefix string)) {
 	for i := uint64(0); i < n && len(c.missing) < maxMissing; i++ {
 		each(fmt.Sprintf("blocks.%d.", i))
 	}
 }
 
-// counts puts counts of the configuration among the sizes.
+// counts copies counts of the configuration to sizes.
 func (c *checker) counts(f fields, keys ...string) error {
 	for _, key := range keys {
 		n, err := f.count(key)
@@ -193,7 +192,7 @@ func (c *checker) counts(f fields, keys ...string) error {
 	return nil
 }
 
-// product makes a size of sizes.
+// product sets a size to the product of factors. It fails if the product exceeds 64 bits.
 func (c *checker) product(name string, factors ...uint64) error {
 	n := uint64(1)
 	for _, f := range factors {
@@ -207,7 +206,7 @@ func (c *checker) product(name string, factors ...uint64) error {
 	return nil
 }
 
-// divides checks that a size is a multiple of another.
+// divides returns an error unless size whole is a multiple of size part.
 func (c *checker) divides(part, whole string) error {
 	if c.sizes[part] == 0 || c.sizes[whole]%c.sizes[part] != 0 {
 		return fmt.Errorf("%s %d is no multiple of %s %d", whole, c.sizes[whole], part, c.sizes[part])
@@ -264,7 +263,7 @@ func (c *checker) ministral(f fields) error {
 	if r := c.sizes["rotary_dim"]; r%2 != 0 || r > head {
 		return fmt.Errorf("rotary_dim %d is odd or more than head_dim %d", r, head)
 	}
-	// There are at most as many heads of keys as of queries, so that qkv is at most 3q.
+	// There are no more heads of keys than of queries, so qkv is at most 3q.
 	if err := errors.Join(c.product("q", c.sizes["num_heads"], head), c.product("qkv", 3, c.sizes["q"])); err != nil {
 		return err
 	}
@@ -284,8 +283,7 @@ func (c *checker) ministral(f fields) error {
 	return nil
 }
 
-// headDim finds the width of a head, which is the part of the embedding's unless it
-// is given.
+// headDim sets head_dim. If it is not given, it is embed_dim / num_heads.
 func (c *checker) headDim(f fields) error {
 	if !null(f["head_dim"]) {
 		if err := c.counts(f, "head_dim"); err != nil {
@@ -307,7 +305,7 @@ func (c *checker) headDim(f fields) error {
 	return err
 }
 
-// rope checks how positions are stretched.
+// rope checks the scaling of rotary positions.
 func rope(f fields) error {
 	raw, ok := f["rope_scaling"]
 	if !ok {

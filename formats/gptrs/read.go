@@ -15,9 +15,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Read reads a file from memory, which the model keeps: every tensor is a view of
-// it. The error is the first problem, a *graph.Error with the offset in the file and
-// a Kind. Read takes memory within b, and ends with it.
+// Read reads a file from memory. The model keeps data: every tensor is a view of it. The error is
+// the first problem, a *graph.Error with the offset in the file and a Kind. Read takes memory
+// within b, and stops if b's context is done.
 func (f *Format) Read(b *budget.Budget, name string, data []byte) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
 	s := f.scan(b, name, data, false)
@@ -27,43 +27,43 @@ func (f *Format) Read(b *budget.Budget, name string, data []byte) (_ *graph.Mode
 	return s.model(), nil
 }
 
-// Verify returns every problem that a file has, each with its offset. It takes memory within
-// b, and ends with it.
+// Verify returns every problem of a file, each with its offset. It takes memory within b, and stops
+// if b's context is done.
 func (f *Format) Verify(b *budget.Budget, name string, data []byte) (problems []error) {
 	defer guard.At(name).EndAll(&problems)
 	return f.scan(b, name, data, true).All()
 }
 
-// kept is the facts about a tensor in a file that Write would choose differently.
+// kept holds the properties of a tensor in a file that Write would choose differently.
 type kept struct {
 	noID     bool
 	reserved byte
 }
 
-// origin is the kept of tensors that have any, by name.
+// origin maps the names of tensors to their kept, if it is not zero.
 type origin map[string]kept
 
-// scanner finds what a file holds and what is wrong with it.
+// scanner reads a file and finds its problems.
 type scanner struct {
 	container.Problems
 	*Format
 	data    []byte
-	all     bool // go on after a problem
+	all     bool // continue after a problem
 	config  []byte
 	entries []entry
 	origin  origin
-	index   int // where it ends and payloads may begin
+	index   int // offset of its end; payloads may begin there
 }
 
 // entry is a tensor of the index.
 type entry struct {
-	at     int // of the entry in the file
+	at     int // offset of the entry in the file
 	name   string
 	tag    uint32
 	shape  tensor.Shape
 	offset uint64
 	length uint64
-	sound  bool // all of the entry
+	sound  bool // the entry has no problem
 }
 
 func (f *Format) scan(b *budget.Budget, name string, data []byte, all bool) *scanner {
@@ -78,15 +78,15 @@ func (f *Format) scan(b *budget.Budget, name string, data []byte, all bool) *sca
 	return s
 }
 
-// stop reports whether nothing more is to be looked for.
+// stop reports whether the search for problems ends.
 func (s *scanner) stop() bool { return !s.Goes() || !s.all && s.First() != nil }
 
-// reader reads data from an offset on; its end is the end of a file cut off.
+// reader returns a reader of data at this offset. Reading past the end reports a truncated file.
 func (s *scanner) reader(data []byte, off int) *binio.Reader {
 	return binio.NewReader(data, off, func(off int, err error) { s.Add(off, Truncated, "%w", err) })
 }
 
-// header reads everything in front of the payloads; false where that cannot be done.
+// header reads everything before the payloads. It returns false if it cannot.
 func (s *scanner) header() bool {
 	r := s.reader(s.data, 0)
 	magic := r.Bytes(8, "the magic number")
@@ -126,11 +126,11 @@ func (s *scanner) header() bool {
 	return s.entriesFrom(at)
 }
 
-// entrySize is how much memory an entry of the index takes, with the tensor that it becomes
-// and beside its name and extents.
+// entrySize is the memory, in bytes, of an entry of the index and of its tensor, without name and
+// extents.
 const entrySize = 768
 
-// entriesFrom reads the index, which begins at an offset.
+// entriesFrom reads the index at an offset.
 func (s *scanner) entriesFrom(at int) bool {
 	r := s.reader(s.data[:s.index], at)
 	n := r.U32("the number of tensors")
@@ -201,7 +201,7 @@ func (s *scanner) bad(e *entry, kind Kind, format string, args ...any) {
 	e.sound = false
 }
 
-// names checks the name and what is said of it.
+// names checks the name, and notes an absent base id and the reserved byte.
 func (s *scanner) names(e *entry, id []byte, reserved byte) {
 	if err := s.holds(e.name); err != nil {
 		s.bad(e, BadName, "%w", err)
@@ -225,7 +225,7 @@ func (s *scanner) names(e *entry, id []byte, reserved byte) {
 	}
 }
 
-// holds says why a file cannot have a tensor of that name.
+// holds returns an error if a file cannot have a tensor of this name.
 func (f *Format) holds(name string) error {
 	switch {
 	case name == "":
@@ -242,7 +242,7 @@ func ascii(s string) bool {
 	return !slices.ContainsFunc([]byte(s), func(b byte) bool { return b >= utf8.RuneSelf })
 }
 
-// sizes checks type, extents, and the place of the payload.
+// sizes checks type, extents, and the length of the payload.
 func (s *scanner) sizes(e *entry, dims []uint64) {
 	if uint64(e.tag) >= uint64(len(dtypes)) {
 		s.bad(e, UnknownDType, "has the unknown element type %d", e.tag)
@@ -263,8 +263,7 @@ func (s *scanner) sizes(e *entry, dims []uint64) {
 	}
 }
 
-// places checks where the payloads lie: in the file, behind the index, each in a
-// place of its own.
+// places checks that payloads are inside the file, after the index, and do not overlap.
 func (s *scanner) places() {
 	size, total := uint64(len(s.data)), uint64(s.index)
 	for _, e := range s.entries {
@@ -292,7 +291,7 @@ func (s *scanner) places() {
 	s.overlaps(list)
 }
 
-// overlaps finds payloads that share bytes with the index or with each other.
+// overlaps reports payloads that share bytes with the index or with each other.
 func (s *scanner) overlaps(list []*entry) {
 	slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(a.offset, b.offset) })
 	end, before := uint64(s.index), "the index"
@@ -324,7 +323,7 @@ func (s *scanner) model() *graph.Model {
 		data := s.data[e.offset : e.offset+e.length : e.offset+e.length]
 		t, err := tensor.FromBytes(dtypes[e.tag].dtype, e.shape, data)
 		if err != nil {
-			panic(err) // sizes has checked it
+			panic(err) // checked by sizes
 		}
 		m.Graph.Initializers[i] = &graph.Initializer{Name: e.name, Tensor: t,
 			Stored: &graph.Stored{DType: dtypes[e.tag].name, Offset: int64(e.offset)}}
@@ -332,7 +331,7 @@ func (s *scanner) model() *graph.Model {
 	return m
 }
 
-// check compares the tensors with what the configuration asks for.
+// check compares the tensors with the configuration.
 func (s *scanner) check() {
 	c, err := parseConfig(s.config)
 	if err != nil || !c.known() {

@@ -12,7 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// The two files that the description of the formats spells out.
+// The two example files in the description of the formats.
 var (
 	smallCheckpoint = unhex(`47505452 5343484b 02000000 18000000`, `7b226b696e64223a2274222c22636f6e666967223a7b7d7d`,
 		`42000000 01000000 01000000 77 f2f21520 bebe5d07 c6813b97 2de3617a`, `02000000 0100000000000000 0200000000000000 00000000 00`,
@@ -53,7 +53,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// build makes a checkpoint, or an archive where config is empty.
+// build returns a checkpoint, or an archive if config is empty.
 func build(config string, index []byte, payload []byte) []byte {
 	b := []byte("GPTRSTEN\x02\x00\x00\x00")
 	if config != "" {
@@ -65,7 +65,7 @@ func build(config string, index []byte, payload []byte) []byte {
 	return append(append(b, index...), payload...)
 }
 
-// archiveEntry is an entry of an archive's index.
+// archiveEntry returns an entry of an archive's index.
 func archiveEntry(name string, tag uint32, offset, length uint64, dims ...uint64) []byte {
 	le := binary.LittleEndian
 	b := le.AppendUint32(nil, uint32(len(name)))
@@ -125,7 +125,7 @@ func TestConfig(t *testing.T) {
 	const gpt = `{"kind":"gpt","config":{"vocab_size":3,"context_length":2,"embed_dim":4,"num_layers":%s,"num_heads":%s,"mlp_ratio":1,"dropout":0}}`
 	cases := []struct {
 		config string
-		kind   Kind // empty: taken
+		kind   Kind // empty if reading succeeds
 		want   string
 	}{
 		{`{"kind":"x"}`, "", ""},
@@ -169,7 +169,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestMinistral asks for every key and tensor of a kind, one after the other.
+// TestMinistral checks every setting and tensor of a kind in turn.
 func TestMinistral(t *testing.T) {
 	base := map[string]string{"vocab_size": "5", "context_length": "4", "embed_dim": "6", "num_layers": "1", "num_heads": "2", "num_kv_heads": "1",
 		"mlp_hidden_dim": "7", "rms_norm_eps": "1e-6", "rope_theta": "1e4", "rotary_dim": "2"}
@@ -204,7 +204,7 @@ func TestMinistral(t *testing.T) {
 	}
 }
 
-// TestDamaged reads files cut off at every byte and with every bit turned.
+// TestDamaged reads files cut off at every byte, and with every bit flipped.
 func TestDamaged(t *testing.T) {
 	for f, data := range map[*Format][]byte{Checkpoint: smallCheckpoint, Archive: smallArchive} {
 		for n := range data {

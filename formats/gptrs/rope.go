@@ -6,7 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/formats/internal/decoder"
 )
 
-// angles returns the rotation of so many columns of a head.
+// angles returns the rotation of the first width columns of a head.
 func angles(f fields, width int, theta float64, context int64) *decoder.Rope {
 	list := make([]float64, width/2)
 	for j := range list {

@@ -17,7 +17,7 @@ import (
 	"github.com/nacre-ml/nacre/formats/internal/fixtures"
 )
 
-// golden is what gpt.rs answered.
+// golden holds the answers of gpt.rs.
 type golden struct {
 	Forward map[string]struct {
 		Model  string
@@ -47,7 +47,7 @@ func readGolden(t *testing.T) (dir string, g golden) {
 	return dir, g
 }
 
-// ways are the options with which every network runs.
+// ways lists the options that every network runs with.
 var ways = []nacre.Options{{Threads: 1}, {Threads: 2}, {Threads: 1, NoOptimize: true}, {Threads: 2, NoOptimize: true}}
 
 func open(t *testing.T, path string) *nacre.Model {
@@ -100,7 +100,7 @@ func ids(t *testing.T, list ...int64) *nacre.Tensor {
 	return x
 }
 
-// whole is the inputs of a run of a decoder without a past.
+// whole returns the inputs for a run of a decoder without a past.
 func whole(t *testing.T, s *nacre.Session, tokens []int64) map[string]*nacre.Tensor {
 	t.Helper()
 	in := map[string]*nacre.Tensor{}
@@ -128,7 +128,7 @@ func floats(t *testing.T, x *nacre.Tensor) []float32 {
 	return v
 }
 
-// near reports the greatest difference, as an error beyond the tolerance.
+// near fails if a difference exceeds 1e-4.
 func near(t *testing.T, got, want []float32) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -174,8 +174,8 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// greedy continues a prompt. Next returns the logits of the last token of a window, of
-// which the first tokens are those of the window before unless fresh is set.
+// greedy continues a prompt. next returns the logits of the last token of a window. Unless fresh is
+// set, the window begins with the tokens of the window before.
 func greedy(t *testing.T, prompt []int64, most, window int, next func(tokens []int64, fresh bool) []float32) []int64 {
 	t.Helper()
 	tokens := slices.Clone(prompt)
@@ -193,7 +193,7 @@ func greedy(t *testing.T, prompt []int64, most, window int, next func(tokens []i
 	return tokens
 }
 
-// last is the last row of logits.
+// last returns the last row of logits.
 func last(t *testing.T, out map[string]*nacre.Tensor) []float32 {
 	t.Helper()
 	v, n := floats(t, out["logits"]), out["logits"].Shape()[2]
@@ -208,7 +208,7 @@ func text(tokens []int64) string {
 	return strings.Join(list, ",")
 }
 
-// window is the tokens that a network sees at most.
+// window returns the largest number of tokens that a network sees.
 func window(t *testing.T, m *nacre.Model) int {
 	t.Helper()
 	for _, p := range m.Source().Meta {
@@ -270,8 +270,8 @@ func TestGreedy(t *testing.T) {
 	}
 }
 
-// TestOnePlan makes sure that a token costs the same wherever it stands: one plan serves
-// runs of one token after pasts of any length.
+// TestOnePlan checks that a token costs the same at every position: one plan serves runs of one
+// token after a past of any length.
 func TestOnePlan(t *testing.T) {
 	dir, g := readGolden(t)
 	for _, want := range g.Greedy {
@@ -300,7 +300,7 @@ func TestOnePlan(t *testing.T) {
 	}
 }
 
-// TestRefusedInput gives decoders what they cannot take.
+// TestRefusedInput gives decoders inputs that they must refuse.
 func TestRefusedInput(t *testing.T) {
 	dir, g := readGolden(t)
 	for _, want := range g.Greedy {
@@ -338,7 +338,7 @@ func TestRefusedInput(t *testing.T) {
 	}
 }
 
-// expect checks the kind of an error and what it says.
+// expect checks the kind of an error and the words in its message.
 func expect(t *testing.T, err, kind error, says ...string) {
 	t.Helper()
 	if !errors.Is(err, kind) {

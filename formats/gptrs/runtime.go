@@ -14,25 +14,25 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// Runtime is what a checkpoint tells gpt.rs about how to run its network.
+// Runtime holds a checkpoint's instructions to gpt.rs for running its network.
 type Runtime struct {
-	// Overrides chooses implementations of gpt.rs, by the name of a function: force=NAME,
-	// benchmark, benchmark(cache=N). They mean nothing to other programs.
+	// Overrides chooses implementations of gpt.rs by the name of a function: force=NAME, benchmark,
+	// benchmark(cache=N). Other programs ignore it.
 	Overrides map[string]string
-	// Streaming bounds the parameters in memory; nil where they may all be there.
+	// Streaming bounds the parameters in memory; nil for no bound.
 	Streaming *Streaming
 }
 
-// Streaming is the bounds of parameters in memory. Those that are not given are nil.
+// Streaming holds the bounds of parameters in memory. A missing bound is nil.
 type Streaming struct {
 	DeviceBudget, CacheCap *uint64
-	WeightsPercent         *float64 // of all parameters, 0 to 1
-	PrefetchLayers         uint64   // how many of the first blocks stay in memory
-	SmallParam             uint64   // bytes up to which a parameter stays in memory
+	WeightsPercent         *float64 // fraction of all parameters, 0 to 1
+	PrefetchLayers         uint64   // number of first blocks that stay in memory
+	SmallParam             uint64   // parameters of up to this many bytes stay in memory
 }
 
-// Budget returns the bytes that parameters may take of so many: the least of the bounds,
-// and 0 without any, where each use reads the file again.
+// Budget returns the bytes that parameters may take, given the bytes of all of them: the least of
+// the bounds. Without bounds it is 0, and each use reads the file again.
 func (s *Streaming) Budget(all uint64) uint64 {
 	var bounds []uint64
 	for _, n := range []*uint64{s.DeviceBudget, s.CacheCap} {
@@ -49,7 +49,7 @@ func (s *Streaming) Budget(all uint64) uint64 {
 	return slices.Min(bounds)
 }
 
-// of is what the bounds mean for the tensors of a checkpoint; nil for no bounds.
+// of applies the bounds to the tensors of a checkpoint. It returns nil for nil.
 func (s *Streaming) of(m *graph.Model) *graph.Streaming {
 	if s == nil {
 		return nil
@@ -66,8 +66,7 @@ func (s *Streaming) of(m *graph.Model) *graph.Streaming {
 	return &graph.Streaming{Budget: int(min(max(s.Budget(all), 1), math.MaxInt)), Stay: stay}
 }
 
-// RuntimeOf returns what the configuration of a checkpoint says; the zero value for other
-// models.
+// RuntimeOf returns the runtime settings of a checkpoint. Other models give the zero value.
 func RuntimeOf(m *graph.Model) (_ Runtime, err error) {
 	defer guard.At(m.File).End(&err)
 	raw, ok := configOf(m)
@@ -78,7 +77,7 @@ func RuntimeOf(m *graph.Model) (_ Runtime, err error) {
 	return c.runtime, err
 }
 
-// Unused lists what a checkpoint says of running that Nacre does not follow, a line each.
+// Unused lists the runtime settings that Nacre does not follow, one line each.
 func (r Runtime) Unused() []string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(r.Overrides)) {
@@ -112,8 +111,8 @@ func parseRuntime(raw json.RawMessage) (r Runtime, err error) {
 	return r, nil
 }
 
-// policy reads how an implementation is chosen: "force=NAME", "benchmark" or
-// "benchmark(cache=N)", or nothing.
+// policy reads the choice of an implementation: "force=NAME", "benchmark", "benchmark(cache=N)", or
+// nothing.
 func policy(raw json.RawMessage) (string, error) {
 	s, err := text(raw)
 	if err != nil {
@@ -141,8 +140,8 @@ func policy(raw json.RawMessage) (string, error) {
 	return s, nil
 }
 
-// streaming reads the knobs of loading weights late, which need enabled: true. It returns
-// nil where they are not enabled.
+// streaming reads the knobs of weight streaming. They need enabled: true; if it is false or
+// missing, streaming returns nil.
 func streaming(raw json.RawMessage) (*Streaming, error) {
 	f, err := object(raw)
 	if err != nil {

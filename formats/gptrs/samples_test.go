@@ -39,7 +39,7 @@ func manifest(t *testing.T, dir string) (valid, broken []sample) {
 	return m.Valid, m.Broken
 }
 
-// load reads a file and, where it is a checkpoint, asks whether it is a network.
+// load reads a file. For a checkpoint, it also checks that it is a network.
 func load(f *Format, name string, data []byte) (m *graph.Model, opened, built error) {
 	m, opened = f.Read(nil, name, data)
 	built = opened
@@ -101,8 +101,8 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// rewrite writes what was read, which must give the same file where that was in the
-// order in which Write has things, and in any case one with the same content.
+// rewrite writes the model of a file. The result has the same content, and the same bytes if the
+// file was in Write's order.
 func rewrite(t *testing.T, f *Format, m *graph.Model, data []byte) {
 	t.Helper()
 	var b bytes.Buffer
@@ -119,8 +119,8 @@ func rewrite(t *testing.T, f *Format, m *graph.Model, data []byte) {
 	same(t, again, m)
 }
 
-// canonical reports whether names are sorted and payloads lie back to back up to the
-// end of a file of that size.
+// canonical reports whether names are sorted and payloads are back to back up to the end of a file
+// of this size.
 func canonical(m *graph.Model, size int) bool {
 	end, name := int64(-1), ""
 	for _, t := range m.Graph.Initializers {
@@ -132,7 +132,7 @@ func canonical(m *graph.Model, size int) bool {
 	return end < 0 || end == int64(size)
 }
 
-// same compares the tensors, by name, and the metadata.
+// same compares the tensors by name, and the metadata.
 func same(t *testing.T, got, want *graph.Model) {
 	t.Helper()
 	if !slices.EqualFunc(got.Meta, want.Meta, func(a, b graph.Pair) bool { return a == b }) {
@@ -153,7 +153,7 @@ func same(t *testing.T, got, want *graph.Model) {
 	}
 }
 
-// TestGoldenIDs compares the ids that gpt.rs printed.
+// TestGoldenIDs compares the ids that gpt.rs prints.
 func TestGoldenIDs(t *testing.T) {
 	dir := fixtures.Dir(t, "gptrs")
 	var golden struct {

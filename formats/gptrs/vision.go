@@ -5,25 +5,24 @@ import (
 	"strings"
 )
 
-// resnetBlocks is how many blocks each stage of ResNet-34 has.
+// resnetBlocks is the number of blocks in each stage of ResNet-34.
 var resnetBlocks = []int{3, 4, 6, 3}
 
-// mobileGroups are the groups of blocks of MobileNet V2: how many there are, and the stride
-// of the first. All others add their input.
+// mobileGroups lists the groups of blocks of MobileNet V2: the number of blocks, and the stride of
+// the first. All blocks but the first of a group add their input.
 var mobileGroups = []struct {
 	blocks int
 	stride int64
 }{{1, 1}, {2, 2}, {3, 2}, {4, 2}, {3, 1}, {3, 2}, {1, 1}}
 
-// conv asks for the weight and the bias of a convolution; extents are those of the
-// weight, outputs first.
+// conv checks the weight and the bias of a convolution. extents are the weight's, outputs first.
 func (c *checker) conv(name, extents string) {
 	c.want(name+".weight", extents)
 	c.want(name+".bias", strings.Fields(extents)[0])
 }
 
-// resnet34 asks for the names of ResNet-34 with normalisation folded in. The widths
-// are the tensors' own, as far as they fit each other.
+// resnet34 checks the tensors of ResNet-34 with normalisation folded in. Widths may be any that fit
+// each other.
 func (c *checker) resnet34(fields) error {
 	c.conv("conv1", "c1 3 7 7")
 	in := "c1"
@@ -48,9 +47,9 @@ func (c *checker) resnet34(fields) error {
 	return nil
 }
 
-// mobilenetV2 asks for the names of MobileNet V2 with normalisation folded in, of any
-// widths that fit each other. Blocks of a group have the width of their output in
-// common, as all but the first add their input.
+// mobilenetV2 checks the tensors of MobileNet V2 with normalisation folded in. Widths may be any
+// that fit each other. The blocks of a group have one output width, because all but the first add
+// their input.
 func (c *checker) mobilenetV2(fields) error {
 	c.conv("stem", "stem 3 3 3")
 	in, i := "stem", 0

@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// thin is a model whose tensors are added one after the other.
+// thin is a model built tensor by tensor.
 type thin struct{ *graph.Model }
 
 func newThin(kind string) thin {
@@ -65,8 +65,8 @@ func thinMobileNet() thin {
 	return m
 }
 
-// TestVision takes networks of any width, and none that lacks a tensor or has one of
-// another shape.
+// TestVision checks that networks of any width are accepted, and that a missing tensor or one of
+// another shape is an error.
 func TestVision(t *testing.T) {
 	for kind, count := range map[string]int{"resnet34": 74, "mobilenet_v2": 106} {
 		build := map[string]func() thin{"resnet34": thinResNet, "mobilenet_v2": thinMobileNet}[kind]

@@ -14,13 +14,12 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// noConfig is the configuration of a checkpoint of tensors that are of no network.
+// noConfig is the configuration of a checkpoint for tensors without a network.
 const noConfig = `{"kind":"tensors","config":{}}`
 
-// Write writes the tensors of a model and, in a checkpoint, its metadata entry
-// config; a model without one becomes a checkpoint of kind tensors. The same model
-// gives the same bytes. The error says everything that the format cannot hold, before
-// anything is written.
+// Write writes the tensors of a model and, in a checkpoint, its metadata entry config. A model
+// without this entry becomes a checkpoint of kind tensors. Equal models give equal bytes. The error
+// lists everything that the format cannot hold; nothing is written then.
 func (f *Format) Write(w io.Writer, m *graph.Model, o container.Options) (err error) {
 	defer guard.At(m.File).End(&err)
 	var r container.Refusals
@@ -39,14 +38,14 @@ func (f *Format) Write(w io.Writer, m *graph.Model, o container.Options) (err er
 	return p.write(w)
 }
 
-// plan is a file to be written.
+// plan is a file to write.
 type plan struct {
 	*Format
 	config []byte
 	list   []item // sorted by name
 }
 
-// item is a tensor to be written.
+// item is a tensor to write.
 type item struct {
 	name    string
 	kept    kept
@@ -55,7 +54,7 @@ type item struct {
 	payload container.Payload
 }
 
-// metadata finds the configuration and refuses all else.
+// metadata finds the configuration. It refuses other metadata unless o.DropMeta is set.
 func (p *plan) metadata(m *graph.Model, o container.Options, r *container.Refusals) {
 	met := false
 	for _, pair := range m.Meta {
@@ -142,7 +141,7 @@ func (p *plan) write(to io.Writer) error {
 	return w.Err()
 }
 
-// index returns the index of a file whose payloads begin at an offset.
+// index returns the index of a file with payloads from offset at on.
 func (p *plan) index(at uint64) []byte {
 	var b bytes.Buffer
 	w := binio.NewWriter(&b)

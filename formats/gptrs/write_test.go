@@ -29,7 +29,7 @@ func write(t *testing.T, f *Format, m *graph.Model, o container.Options) []byte 
 	return b.Bytes()
 }
 
-// TestWriteSmall writes the two small files from models that no file brought.
+// TestWriteSmall writes the two small files from models made in memory.
 func TestWriteSmall(t *testing.T) {
 	m := &graph.Model{Graph: &graph.Graph{Initializers: []*graph.Initializer{from(t, "w", []float32{1, -2}, 1, 2)}},
 		Meta: []graph.Pair{{Key: "config", Value: `{"kind":"t","config":{}}`}}}
@@ -118,8 +118,8 @@ func TestWriteRefused(t *testing.T) {
 	}
 }
 
-// TestSource keeps base ids that were left out, and reserved bytes, through other
-// choices of what is written.
+// TestSource checks that absent base ids and reserved bytes are written as they were read, and that
+// a model without a Source gets the defaults.
 func TestSource(t *testing.T) {
 	data := bytes.Clone(smallCheckpoint)
 	at := bytes.Index(data, []byte("w\xf2")) + 1
