@@ -19,7 +19,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// answer is a file of testdata, which oracles/hugging/answers.py writes.
+// answer is a file of testdata, written by oracles/hugging/answers.py.
 type answer struct {
 	Config  map[string]any
 	DType   string
@@ -29,8 +29,8 @@ type answer struct {
 	Prompt  []int64
 	Chunks  []int
 	Logits  []float32
-	Chunked []float32 // nil where they are Logits
-	Steps   []float32 // nil where they are Logits
+	Chunked []float32 // nil if equal to Logits
+	Steps   []float32 // nil if equal to Logits
 	Next    []int64
 }
 
@@ -52,8 +52,7 @@ func answers(t testing.TB) map[string]*answer {
 	return all
 }
 
-// weight returns the element of a tensor that the formula of oracles/hugging/weights.py
-// gives.
+// weight returns element i of a tensor by the formula of oracles/hugging/weights.py.
 func weight(name string, shape []int, i int, offset bool) float32 {
 	h := uint32(2166136261)
 	for _, b := range []byte(name) {
@@ -76,10 +75,10 @@ func weight(name string, shape []int, i int, offset bool) float32 {
 	return float32(v)
 }
 
-// dtypes are the element types by the name that safetensors files have.
+// dtypes maps names in safetensors files to element types.
 var dtypes = map[string]tensor.DType{"F32": tensor.F32, "F16": tensor.F16, "BF16": tensor.BF16}
 
-// constant returns a tensor of the formula.
+// constant returns a tensor filled by the formula.
 func (a *answer) constant(name string) *graph.Initializer {
 	shape := a.Tensors[name]
 	t := tensor.New(tensor.F32, shape...)
@@ -89,7 +88,7 @@ func (a *answer) constant(name string) *graph.Initializer {
 	return &graph.Initializer{Name: name, Tensor: t}
 }
 
-// folder writes the folder of an answer. Change may change the tensors of the first shard.
+// folder writes the folder of an answer. change may change the tensors of the first shard.
 func (a *answer) folder(t testing.TB, change func(g *graph.Graph)) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -124,7 +123,7 @@ func (a *answer) folder(t testing.TB, change func(g *graph.Graph)) string {
 	return dir
 }
 
-// session opens a model and makes a session and a stream of it.
+// session opens a model, a session and a stream.
 func session(t *testing.T, path string, o nacre.Options) (*nacre.Session, *nacre.Stream) {
 	t.Helper()
 	m, err := nacre.Open(path)
@@ -151,7 +150,7 @@ func run(t *testing.T, st *nacre.Stream, ids []int64) []float32 {
 	return runRows(t, st, ids, 1)
 }
 
-// runRows is run of so many sequences, one behind the other.
+// runRows is run for this many sequences; ids holds one after the other.
 func runRows(t *testing.T, st *nacre.Stream, ids []int64, rows int) []float32 {
 	t.Helper()
 	in, err := nacre.NewTensor(ids, rows, len(ids)/rows)
@@ -194,7 +193,7 @@ func same(t *testing.T, what string, got, want []float32) {
 	}
 }
 
-// greedy returns the tokens that follow logits.
+// greedy returns the next n tokens after logits.
 func greedy(t *testing.T, st *nacre.Stream, logits []float32, vocab, n int) (tokens []int64) {
 	t.Helper()
 	for len(tokens) < n {
@@ -210,7 +209,7 @@ func greedy(t *testing.T, st *nacre.Stream, logits []float32, vocab, n int) (tok
 
 func (a *answer) vocab() int { return len(a.Logits) / len(a.Prompt) }
 
-// check runs the prompt in the ways that the answer has.
+// check runs the prompt in every way that the answer covers.
 func (a *answer) check(t *testing.T, st *nacre.Stream) {
 	t.Helper()
 	whole := run(t, st, a.Prompt)
@@ -255,7 +254,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestAnswers compares decoders with what the package transformers answers.
+// TestAnswers compares decoders with the answers of the package transformers.
 func TestAnswers(t *testing.T) {
 	for name, a := range answers(t) {
 		t.Run(name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// activations are the functions by the name that configurations have.
+// activations maps names in configurations to functions.
 var activations = map[string]decoder.Activation{
 	"silu": decoder.SiLU, "swish": decoder.SiLU, "gelu": decoder.GELU, "gelu_python": decoder.GELU, "gelu_pytorch_tanh": decoder.GELUTanh,
 	"gelu_python_tanh": decoder.GELUTanh, "gelu_new": decoder.GELUTanh, "gelu_fast": decoder.GELUTanh, "gelu_accurate": decoder.GELUTanh,
@@ -18,7 +18,7 @@ var activations = map[string]decoder.Activation{
 	"leaky_relu": decoder.LeakyReLU, "mish": decoder.Mish, "tanh": decoder.Tanh, "sigmoid": decoder.Sigmoid, "linear": decoder.Identity,
 }
 
-// designOf reads a configuration for a checkpoint of that many tensors.
+// designOf reads a configuration for a checkpoint with this many tensors.
 func designOf(text string, tensors int) (*design, error) {
 	s, err := parse(text)
 	if err != nil {
@@ -50,7 +50,7 @@ func designOf(text string, tensors int) (*design, error) {
 	return d, f.read(d)
 }
 
-// sizes reads the extents. A block has four tensors at least.
+// sizes reads the extents. Every block has four tensors or more.
 func (d *design) sizes(tensors int) error {
 	s, c := d.settings, &d.Config
 	var err error
@@ -96,7 +96,7 @@ func (d *design) sizes(tensors int) error {
 // maxHeadDim bounds head_dim.
 const maxHeadDim = 1 << 14
 
-// functions reads what is computed between the matrices.
+// functions reads the activation, the epsilon of norms, and whether the head is the embedding.
 func (d *design) functions() error {
 	s, name := d.settings, d.family.act
 	if name == "" {

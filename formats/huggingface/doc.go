@@ -1,8 +1,7 @@
-// Package huggingface makes the networks of the Llama-style decoders in folders of
-// Hugging Face: safetensors files beside a config.json, which says of what family the
-// decoder is and with which settings. Each family is a row of a table.
+// Package huggingface makes networks of the Llama-style decoders in folders of Hugging Face:
+// safetensors files beside a config.json with the decoder's family and settings. Each family is a
+// row of a table.
 //
-// The networks compute what the package transformers computes in float32. Tensors stay as
-// they are stored. A family, a setting or a tensor that is not understood is an error, and
-// so is a tensor that is missing or has no part in the network.
+// The networks compute the results of the package transformers in float32. Tensors stay as they are
+// stored. An unknown family, setting or tensor is an error, and so is a missing tensor.
 package huggingface

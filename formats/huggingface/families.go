@@ -9,16 +9,16 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// family is the decoders of one model_type: what stands for settings that are not given,
-// and where they differ from Llama's.
+// family holds the decoders of one model_type: defaults of settings that are not given, and the
+// differences from Llama.
 type family struct {
 	name    string
-	headDim int     // 0 for hidden_size/num_attention_heads
-	kvHeads int     // 0 for num_attention_heads
-	theta   float64 // 0 for 10000
-	epsilon float64 // 0 for 1e-6
+	headDim int     // 0 means hidden_size/num_attention_heads
+	kvHeads int     // 0 means num_attention_heads
+	theta   float64 // 0 means 10000
+	epsilon float64 // 0 means 1e-6
 	tied    bool
-	act     string // "" for silu
+	act     string // "" means silu
 	read    func(d *design) error
 }
 
@@ -30,10 +30,10 @@ type design struct {
 	layers, inner          int  // number of blocks, width of their MLP
 	tied                   bool // the head is the embedding
 	qkvBias, oBias, upBias bool
-	fused                  bool // qkv_proj, gate_up_proj
-	plainMLP               bool // c_fc, c_proj and no gate
+	fused                  bool // qkv_proj and gate_up_proj
+	plainMLP               bool // c_fc and c_proj, no gate
 	headNorms, wideNorms   bool
-	norms                  [4]string // of layers: before and after the attention, before and after the MLP
+	norms                  [4]string // before and after the attention, before and after the MLP
 	ropes                  []*decoder.Rope
 	windows                []int
 }
@@ -54,7 +54,7 @@ var families = []family{
 	{name: "starcoder2", kvHeads: 2, epsilon: 1e-5, tied: true, act: "gelu_pytorch_tanh", read: (*design).starcoder2},
 }
 
-// familyOf returns the row of the settings.
+// familyOf returns the family of the settings.
 func familyOf(s *settings) (*family, error) {
 	i := slices.IndexFunc(families, func(f family) bool { return f.name == s.ModelType })
 	if i >= 0 {
@@ -63,7 +63,7 @@ func familyOf(s *settings) (*family, error) {
 	return nil, refused(graph.ErrUnsupported, "%s is no family of decoders that is known (%s)", s.called(), strings.Join(Families(), ", "))
 }
 
-// Families returns the values of model_type for which Lower makes networks.
+// Families returns the values of model_type that Lower supports.
 func Families() []string {
 	names := make([]string, len(families))
 	for i, f := range families {
@@ -90,7 +90,7 @@ func (d *design) qwen3() error {
 	return d.lateWindows()
 }
 
-// gemma is what all versions of Gemma have.
+// gemma reads the settings common to all versions of Gemma.
 func (d *design) gemma() error {
 	d.qkvBias, d.oBias = d.AttentionBias, d.AttentionBias
 	d.UnitOffset = true

@@ -12,8 +12,8 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// TestFixtures runs the folders that another program has answers for. Those of other
-// families must be refused as such.
+// TestFixtures runs folders with answers of another program. Folders of other families must be
+// refused.
 func TestFixtures(t *testing.T) {
 	root, compared := filepath.Join(fixtures.Dir(t, "loom"), "hf"), 0
 	for _, file := range testenv.Files(t, root, "*", "expected.json") {

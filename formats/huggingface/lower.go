@@ -36,7 +36,7 @@ func kindOf(err error) error {
 	return graph.ErrFormat
 }
 
-// configured finds the tensors of what a configuration says.
+// configured finds the tensors for a configuration.
 func configured(m *graph.Model, text string) (*decoder.Config, error) {
 	d, err := designOf(text, len(m.Graph.Initializers))
 	if err != nil {
@@ -60,12 +60,12 @@ func configured(m *graph.Model, text string) (*decoder.Config, error) {
 type finder struct {
 	*design
 	prefix  string
-	left    map[string]*graph.Initializer // that nothing took
+	left    map[string]*graph.Initializer // tensors not taken yet
 	missing []string
 	wrong   []string
 }
 
-// tensor takes a tensor of those extents.
+// tensor takes a tensor with these extents.
 func (f *finder) tensor(name string, dims ...int) *graph.Initializer {
 	x := f.left[name]
 	if x == nil {
@@ -79,12 +79,12 @@ func (f *finder) tensor(name string, dims ...int) *graph.Initializer {
 	return x
 }
 
-// computed reports whether weights may be of an element type.
+// computed reports whether weights may have this element type.
 func computed(d tensor.DType) bool {
 	return d == tensor.F32 || d == tensor.F16 || d == tensor.BF16 || d == tensor.F64
 }
 
-// norm takes the parameters of a norm; none for the empty name.
+// norm takes the parameters of a norm. The empty name gives an empty norm.
 func (f *finder) norm(name string, n int) decoder.Norm {
 	if name == "" {
 		return decoder.Norm{}
@@ -96,7 +96,7 @@ func (f *finder) norm(name string, n int) decoder.Norm {
 	return w
 }
 
-// matrix takes a matrix.
+// matrix takes a matrix [out, in] and, if bias is set, its bias.
 func (f *finder) matrix(name string, out, in int, bias bool) decoder.Matrix {
 	w := decoder.Matrix{Weight: f.tensor(name+".weight", out, in)}
 	if bias {
@@ -147,11 +147,11 @@ func (f *finder) layer(i int) decoder.Layer {
 		l.Query, l.Key = f.norm(a+"q_norm", wide), f.norm(a+"k_norm", narrow)
 	}
 	f.mlp(&l, p+"mlp.")
-	delete(f.left, a+"rotary_emb.inv_freq") // follows from the settings
+	delete(f.left, a+"rotary_emb.inv_freq") // computed from the settings
 	return l
 }
 
-// mlp takes the matrices behind the attention.
+// mlp takes the matrices of the MLP.
 func (f *finder) mlp(l *decoder.Layer, p string) {
 	n := f.design.Config.Hidden
 	switch {
@@ -166,7 +166,7 @@ func (f *finder) mlp(l *decoder.Layer, p string) {
 	l.Down = f.matrix(p+"down_proj", n, f.inner, f.upBias)
 }
 
-// problems returns what is wrong with the tensors, all of it.
+// problems returns an error with every problem of the tensors.
 func (f *finder) problems() error {
 	var list []string
 	add := func(names []string, one, many string) {

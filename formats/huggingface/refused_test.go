@@ -17,7 +17,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// drop takes tensors out of a graph whose names end in one of the parts.
+// drop removes the tensors with names that end in one of the parts.
 func drop(parts ...string) func(g *graph.Graph) {
 	return func(g *graph.Graph) {
 		var left []*graph.Initializer
@@ -34,7 +34,7 @@ func drop(parts ...string) func(g *graph.Graph) {
 	}
 }
 
-// add puts a tensor into a graph in place of the one of its name.
+// add puts a tensor into a graph in place of any tensor of the same name.
 func add(name string, d tensor.DType, shape ...int) func(g *graph.Graph) {
 	return func(g *graph.Graph) {
 		drop(name)(g)
@@ -46,7 +46,7 @@ const layer = "model.layers.1."
 
 var refused = []struct {
 	answer string
-	config string // settings in JSON, which replace those of the answer; null takes one out
+	config string // JSON settings that replace the answer's; null removes one
 	change func(g *graph.Graph)
 	kind   error
 	want   string
@@ -118,8 +118,7 @@ func changed(t *testing.T, a *answer, settings string) *answer {
 	return &b
 }
 
-// TestRefused opens folders whose networks cannot be made. They are as refused when they
-// are saved as ONNX.
+// TestRefused opens folders without a valid network. Saving them as ONNX fails in the same way.
 func TestRefused(t *testing.T) {
 	all := answers(t)
 	for _, c := range refused {
@@ -144,14 +143,14 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestPassedOver opens folders with what does not matter.
+// TestPassedOver opens folders with tensors that are ignored, and with names without a prefix.
 func TestPassedOver(t *testing.T) {
 	a := answers(t)["llama_odd_heads"]
 	for _, name := range []string{"lm_head.weight", "model.layers.0.self_attn.rotary_emb.inv_freq"} {
 		_, st := session(t, a.folder(t, add(name, tensor.F32, 29, 18)), nacre.Options{Threads: 1})
 		same(t, name, run(t, st, a.Prompt), a.Logits)
 	}
-	bare := *a // as a model without a head is saved
+	bare := *a // the form of a model saved without a head
 	dir := bare.folder(t, func(g *graph.Graph) {
 		for _, x := range g.Initializers {
 			x.Name = strings.TrimPrefix(x.Name, "model.")
@@ -161,7 +160,7 @@ func TestPassedOver(t *testing.T) {
 	same(t, "without a prefix", run(t, st, a.Prompt), a.Logits)
 }
 
-// TestParameters has the settings of ropes as newer folders write them.
+// TestParameters reads settings of ropes in the form of newer folders.
 func TestParameters(t *testing.T) {
 	all := answers(t)
 	for name, config := range map[string]string{
@@ -179,7 +178,7 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// TestTokens gives a decoder tokens that it does not have.
+// TestTokens gives a decoder tokens outside its vocabulary.
 func TestTokens(t *testing.T) {
 	_, st := session(t, answers(t)["llama"].folder(t, nil), nacre.Options{Threads: 1})
 	for _, id := range []int64{29, -30} {
@@ -194,7 +193,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestPage compares the page about formats with the families.
+// TestPage checks that FORMATS.md lists every family.
 func TestPage(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "FORMATS.md"))
 	if err != nil {

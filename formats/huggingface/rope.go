@@ -19,14 +19,13 @@ type turns struct {
 	rope   decoder.Rope
 }
 
-// rules are the ways to change frequencies, by the name that configurations have.
+// rules maps names in configurations to changes of frequencies.
 var rules = map[string]func(t *turns) error{
 	"default": func(*turns) error { return nil }, "linear": (*turns).linear, "dynamic": (*turns).dynamic, "yarn": (*turns).yarn,
 	"longrope": (*turns).long, "su": (*turns).long, "llama3": (*turns).llama3,
 }
 
-// rope returns the rotation of a base and how its frequencies are changed; nil for not at
-// all.
+// rope returns the rotation with a base and changed frequencies. If s is nil, the frequencies stay.
 func (d *design) rope(theta float64, s *scaling) (*decoder.Rope, error) {
 	if err := finite("rope_theta", theta); err != nil {
 		return nil, err
@@ -46,7 +45,7 @@ func (d *design) rope(theta float64, s *scaling) (*decoder.Rope, error) {
 	}
 	kind := s.kind()
 	if d.family.name == "phi3" && kind == "yarn" {
-		kind = "longrope" // as older files say it
+		kind = "longrope" // the name in older files
 	}
 	rule, ok := rules[kind]
 	if !ok {
@@ -67,7 +66,7 @@ func narrow(list []float64) []float32 {
 	return out
 }
 
-// number returns a setting of rope_scaling that must be there.
+// number returns a required setting of rope_scaling.
 func (t *turns) number(key string, v *float64) (float64, error) {
 	if v == nil {
 		return 0, refused(graph.ErrFormat, "rope_scaling of type %q lacks %s", t.kind(), key)
@@ -75,7 +74,7 @@ func (t *turns) number(key string, v *float64) (float64, error) {
 	return *v, finite("rope_scaling."+key, *v)
 }
 
-// read sets the factor, and max_position_embeddings where that is needed.
+// read sets the factor and, if needsMax is set, max_position_embeddings.
 func (t *turns) read(needsMax bool) (err error) {
 	if t.factor, err = t.number("factor", t.Factor); err != nil || !needsMax {
 		return err
@@ -108,7 +107,7 @@ func (t *turns) dynamic() error {
 	return nil
 }
 
-// llama3 divides slow frequencies, keeps fast ones, and blends those between.
+// llama3 divides slow frequencies by the factor, keeps fast ones, and blends the ones between.
 func (t *turns) llama3() error {
 	if err := t.read(false); err != nil {
 		return err
@@ -160,7 +159,7 @@ func (t *turns) yarn() error {
 	return nil
 }
 
-// nonzero is or where 0 stands for a setting that is not there.
+// nonzero is or, but 0 counts as missing too.
 func nonzero(v *float64, otherwise float64) float64 {
 	if v == nil || *v == 0 {
 		return otherwise
@@ -168,8 +167,8 @@ func nonzero(v *float64, otherwise float64) float64 {
 	return *v
 }
 
-// long divides each frequency by a factor of its own, by others beyond the original
-// length.
+// long divides each frequency by a factor of its own, and beyond the original length by another
+// one.
 func (t *turns) long() error {
 	if err := t.readMax(); err != nil {
 		return err

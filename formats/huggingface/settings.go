@@ -9,11 +9,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// configFile is the file of the settings and the key of the metadata that has its text.
+// configFile is the name of the settings file, and the key of the metadata with its text.
 const configFile = "config.json"
 
-// settings is what config.json says, as far as it matters. Pointers are nil for what it
-// does not say.
+// settings holds the known settings of config.json. A pointer is nil if its setting is missing.
 type settings struct {
 	Architectures []string `json:"architectures"`
 	ModelType     string   `json:"model_type"`
@@ -65,7 +64,7 @@ type settings struct {
 	Quantization  *quantized `json:"quantization_config"`
 }
 
-// optional is a number that may be null, which is another thing than not to be there.
+// optional is a number that may be null. A null differs from a missing number.
 type optional struct {
 	given bool
 	value *float64
@@ -76,7 +75,7 @@ func (o *optional) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &o.value)
 }
 
-// or returns the number, 0 for null, or what stands for one that is not there.
+// or returns the number, 0 for null, or otherwise if it is missing.
 func (o optional) or(otherwise float64) float64 {
 	switch {
 	case !o.given:
@@ -87,18 +86,18 @@ func (o optional) or(otherwise float64) float64 {
 	return *o.value
 }
 
-// quantized says how a checkpoint is quantised.
+// quantized is the quantisation of a checkpoint.
 type quantized struct {
 	Method string `json:"quant_method"`
 }
 
-// scaling is how the frequencies of a rope are changed.
+// scaling describes changes of a rope's frequencies.
 type scaling struct {
 	Type         string    `json:"rope_type"`
 	OldType      string    `json:"type"`
 	Theta        *float64  `json:"rope_theta"`
 	Partial      *float64  `json:"partial_rotary_factor"`
-	Full         *scaling  `json:"full_attention"` // of layers of a type
+	Full         *scaling  `json:"full_attention"` // for layers of this type
 	Sliding      *scaling  `json:"sliding_attention"`
 	Factor       *float64  `json:"factor"`
 	Low          *float64  `json:"low_freq_factor"`
@@ -114,7 +113,7 @@ type scaling struct {
 	Long         []float64 `json:"long_factor"`
 }
 
-// kind is the name of the rule.
+// kind returns the name of the rule.
 func (s *scaling) kind() string {
 	switch {
 	case s == nil:
@@ -127,7 +126,7 @@ func (s *scaling) kind() string {
 	return "default"
 }
 
-// or returns what a setting says, or what stands for one that is not there.
+// or returns a setting, or otherwise if it is missing.
 func or[T any](v *T, otherwise T) T {
 	if v == nil {
 		return otherwise
@@ -135,7 +134,7 @@ func or[T any](v *T, otherwise T) T {
 	return *v
 }
 
-// configOf returns the text of a model's config.json; empty where it has none.
+// configOf returns the text of a model's config.json; empty if it has none.
 func configOf(m *graph.Model) string {
 	for _, p := range m.Meta {
 		if p.Key == configFile && p.Data == nil {
@@ -145,15 +144,15 @@ func configOf(m *graph.Model) string {
 	return ""
 }
 
-// refused is the error of a setting.
+// refused returns an error about a setting.
 func refused(kind error, format string, args ...any) error {
 	return graph.Errorf(kind, configFile+": "+format, args...)
 }
 
-// maxSize bounds the sizes that a configuration says.
+// maxSize bounds the sizes in a configuration.
 const maxSize = 1 << 24
 
-// size returns a size that must be given where other is 0.
+// size returns a size. If it is missing, it is other, unless other is 0.
 func size(key string, v *int, other int) (int, error) {
 	switch {
 	case v == nil && other > 0:
@@ -166,7 +165,7 @@ func size(key string, v *int, other int) (int, error) {
 	return *v, nil
 }
 
-// finite returns an error for a number that is no positive one.
+// finite returns an error unless v is positive and finite.
 func finite(key string, v float64) error {
 	if !(v > 0) || math.IsInf(v, 0) {
 		return refused(graph.ErrFormat, "%s is %v; it must be positive", key, v)
@@ -186,7 +185,7 @@ func parse(text string) (*settings, error) {
 	return &s, s.parameters()
 }
 
-// parameters puts rope_parameters, which newer files have, where older ones say the same.
+// parameters copies rope_parameters, used by newer files, to the settings of older files.
 func (s *settings) parameters() error {
 	p := s.Parameters
 	if p == nil {
@@ -216,7 +215,7 @@ func (s *settings) parameters() error {
 	return nil
 }
 
-// called names the model's family for people.
+// called names the model's family in messages.
 func (s *settings) called() string {
 	return fmt.Sprintf("model_type %q (%s)", s.ModelType, strings.Join(s.Architectures, ", "))
 }

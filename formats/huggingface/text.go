@@ -9,10 +9,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// shown bounds the names in a message.
+// shown bounds the number of names in a message.
 const shown = 20
 
-// few lists names, of many the first.
+// few lists names. Of many names, it lists the first.
 func few(names []string) string {
 	if len(names) <= shown {
 		return strings.Join(names, ", ")

@@ -6,8 +6,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// window returns how many keys sliding_window lets a query see; 0 for null. Otherwise
-// stands for a setting that is not there.
+// window returns sliding_window, the number of keys that a query sees. It is 0 for null, and
+// otherwise if the setting is missing.
 func (d *design) window(otherwise int) (int, error) {
 	w := d.settings.Window
 	switch {
@@ -30,8 +30,7 @@ func (d *design) everyWindow(otherwise int) error {
 	return err
 }
 
-// lateWindows gives the layers from max_window_layers on a window, if the configuration
-// uses it.
+// lateWindows gives a window to the layers from max_window_layers on, if use_sliding_window is set.
 func (d *design) lateWindows() (err error) {
 	w := 0
 	if d.UseWindow {
@@ -43,7 +42,7 @@ func (d *design) lateWindows() (err error) {
 	return d.windowsOf(w, func(i int) bool { return w > 0 && i >= first })
 }
 
-// someWindows gives a window to layers as windowsOf does.
+// someWindows reads the window, by default 4096, and gives it to layers as windowsOf does.
 func (d *design) someWindows(slides func(layer int) bool) error {
 	w, err := d.window(4096)
 	if err != nil {
@@ -52,8 +51,8 @@ func (d *design) someWindows(slides func(layer int) bool) error {
 	return d.windowsOf(w, slides)
 }
 
-// windowsOf gives a window to the layers that layer_types says or, without it, to those
-// for which slides is true. The error is that of layers that slide without a window.
+// windowsOf gives a window to the sliding layers in layer_types or, without layer_types, to the
+// layers for which slides is true. It fails if a layer slides without a window.
 func (d *design) windowsOf(w int, slides func(layer int) bool) error {
 	if d.LayerTypes != nil && len(d.LayerTypes) != d.layers {
 		return refused(graph.ErrFormat, "layer_types has %d names for %d layers", len(d.LayerTypes), d.layers)
