@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// archive makes the weights so far fields of a parameter.
+// archive turns the weights so far into fields of a parameter.
 func (e *emitter) archive() {
 	e.bundle = e.ids.Of("weights")
 	for _, w := range e.order {
@@ -17,7 +17,7 @@ func (e *emitter) archive() {
 	}
 }
 
-// archived returns the weights of the archive that a module uses, as fields of a record.
+// archived returns the weights of the archive that a module uses, also as fields of a record.
 func (e *emitter) archived(used map[string]bool) (list []*weight, fields []field, err error) {
 	for _, w := range e.order {
 		if !w.archived || !used[w.id] {
@@ -32,7 +32,7 @@ func (e *emitter) archived(used map[string]bool) (list []*weight, fields []field
 	return list, fields, nil
 }
 
-// imports is the line that names what reads an archive.
+// imports returns the line that imports the functions to read an archive.
 func imports(list []*weight) string {
 	names := []string{"open_hnw"}
 	for _, w := range list {
@@ -46,7 +46,7 @@ func imports(list []*weight) string {
 
 func reader(w *weight) string { return "read_" + words[w.tensor.DType()] }
 
-// reading writes the definition that reads weights of an archive.
+// reading writes the definition that reads weights from an archive.
 func (e *emitter) reading(b *strings.Builder, name string, list []*weight, fields []field) {
 	path, file := e.ids.Of("path"), e.ids.Of("archive")
 	fmt.Fprintf(b, "def %s(%s: string) -> ForwardWeights ! { IO } = {\n  %s = open_hnw(%s)\n", name, path, file, path)
@@ -59,7 +59,7 @@ func (e *emitter) reading(b *strings.Builder, name string, list []*weight, field
 	fmt.Fprintf(b, "  ForwardWeights { %s }\n}\n", strings.Join(ids, ", "))
 }
 
-// weightKind returns the type of a weight, which has elements.
+// weightKind returns the Chelis type of a weight. It fails for a weight without elements.
 func (e *emitter) weightKind(w *weight) (string, error) {
 	if w.tensor.Len() == 0 {
 		return "", fmt.Errorf("%w: weight %q of extents %v has no elements, and Chelis has no literal for that", ErrWeightConversion, w.name, w.tensor.Shape())

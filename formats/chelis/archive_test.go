@@ -25,7 +25,7 @@ func (s *source) record(name string) []parameter {
 	panic("there is no type " + name)
 }
 
-// stored reads the weights of an archive as the module says, as fields of a variable.
+// stored reads the weights of an archive as the module does, as fields of a variable.
 func (in *interpreter) stored(s *source, variable, archive string) {
 	for _, d := range s.defs {
 		if d.result.name != "ForwardWeights" {
@@ -54,7 +54,7 @@ func (in *interpreter) stored(s *source, variable, archive string) {
 	panic("nothing reads the weights")
 }
 
-// readStored is a function of Std.Io.Tensors. An archive is its path.
+// readStored evaluates a function of Std.Io.Tensors. An opened archive is its path.
 func readStored(name string, args []any) any {
 	if name == "open_hnw" {
 		return args[0].(string)
@@ -77,8 +77,8 @@ func readStored(name string, args []any) any {
 	panic(fmt.Sprintf("no tensor named %s", args[1]))
 }
 
-// mixed is a network with weights of every type, a computed constant and inputs of that
-// number.
+// mixed returns a network with weights of every type, a computed constant, and this number of
+// inputs.
 func mixed(inputs int) *graph.Model {
 	b := graph.NewBuilder("mixed")
 	n := graph.Symbol("rows")
@@ -103,7 +103,7 @@ func mixed(inputs int) *graph.Model {
 	return model(b)
 }
 
-// TestArchive evaluates modules whose weights are read from an archive.
+// TestArchive evaluates modules that read weights from an archive.
 func TestArchive(t *testing.T) {
 	for inputs := 1; inputs <= 2; inputs++ {
 		m := mixed(inputs)

@@ -24,7 +24,7 @@ func (n *node) headed(i int, word, heads string) (string, graph.Dims) {
 	return n.let(word, permute(x, []int{0, 2, 1, 3})), graph.Dims{dims[0], graph.Known(count), dims[1], size}
 }
 
-// shared repeats every head of x for the heads of the query that share it.
+// shared repeats every head of x for the query heads that share it.
 func (n *node) shared(x string, dims graph.Dims, heads int) (string, graph.Dims) {
 	have := n.extent(dims[1])
 	if n.err != nil || have == heads {
@@ -41,7 +41,7 @@ func (n *node) shared(x string, dims graph.Dims, heads int) (string, graph.Dims)
 	return n.reshape(n.spread(n.reshape(x, dims, one), one, wide), wide, all), all
 }
 
-// causal leaves a query the scores of keys up to its own position.
+// causal masks scores so that a query sees keys up to its own position.
 func (n *node) causal(scores string, dims graph.Dims) string {
 	rows, columns := n.extent(dims[2]), n.extent(dims[3])
 	if n.err != nil || columns > 0 && rows > n.o.MaxElements/columns {

@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// attending makes a network of Attention with 4 heads of queries that share 2 of keys.
+// attending returns a network of Attention with 4 query heads that share 2 key heads.
 func attending(mask *tensor.Tensor, attrs ...*graph.Attr) *graph.Model {
 	b := graph.NewBuilder("attention")
 	inputs := []string{b.Input("q", floats(known(2, 4, 3, 6)...))}
@@ -24,8 +24,8 @@ func attending(mask *tensor.Tensor, attrs ...*graph.Attr) *graph.Model {
 	return model(b)
 }
 
-// TestAttention compares modules of Attention with runs of it, and names what cannot be
-// emitted.
+// TestAttention compares modules of Attention with runs, and checks the errors of Attention that
+// cannot be emitted.
 func TestAttention(t *testing.T) {
 	for i, m := range []*graph.Model{attending(nil), attending(nil, graph.IntAttr("is_causal", 1)), attending(f32(3, 5), graph.FloatAttr("scale", 0.3)), attending(f32(2, 1, 3, 5))} {
 		text, err := emitted(m, Options{})

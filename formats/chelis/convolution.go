@@ -10,14 +10,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// lowest are the least numbers, with which a maximum begins.
+// lowest holds the least number of each type, the start of a maximum.
 var lowest = map[tensor.DType]float64{tensor.F32: -math.MaxFloat32, tensor.F64: -math.MaxFloat64}
 
-// widest bounds the extents that are written out element by element, and groups.
+// widest bounds groups, and extents that are written out element by element.
 const widest = 1 << 12
 
-// images returns the groups and dilations of a convolution, which is over images (NCHW)
-// with channels of a number.
+// images returns the groups and dilations of a convolution. It refuses all but images (NCHW) with a
+// known number of channels.
 func (n *node) images() (groups int, dilations []int) {
 	groups, dilations = n.int("group", 1), n.ints("dilations")
 	if dilations == nil {
@@ -35,7 +35,7 @@ func (n *node) images() (groups int, dilations []int) {
 	return groups, dilations
 }
 
-// apart puts the elements of the two last axes further apart, with zeros between.
+// apart spreads the elements of the two last axes, with steps - 1 zeros between neighbours.
 func (n *node) apart(x string, dims graph.Dims, steps []int) (string, graph.Dims) {
 	if slices.Max(steps) == 1 {
 		return x, dims
@@ -54,7 +54,7 @@ func (n *node) apart(x string, dims graph.Dims, steps []int) (string, graph.Dims
 	return x, wide
 }
 
-// convolve applies a kernel (OIHW) of every group to its channels.
+// convolve applies the kernel (OIHW) of each group to the group's channels.
 func (n *node) convolve(x string, in graph.Dims, kernels []string, w window) string {
 	tail := []string{numbers(w.strides), "[" + pairs("(", ")", w.before, w.after) + "]"}
 	if len(kernels) == 1 {
@@ -69,7 +69,7 @@ func (n *node) convolve(x string, in graph.Dims, kernels []string, w window) str
 	return call("concat", "["+strings.Join(parts, ", ")+"]", "1i32")
 }
 
-// kernels cuts the kernels of groups from axis 0.
+// kernels splits the kernel into groups along axis 0.
 func (n *node) kernels(k string, dims graph.Dims, groups int) []string {
 	if groups == 1 {
 		return []string{k}
@@ -83,7 +83,7 @@ func (n *node) kernels(k string, dims graph.Dims, groups int) []string {
 	return list
 }
 
-// biased adds input 2, which has a number for each channel.
+// biased adds input 2, one number per channel.
 func (n *node) biased(y string) string {
 	if !n.has(2) {
 		return y
@@ -104,8 +104,7 @@ func conv(n *node) string {
 	return n.biased(n.convolve(n.args[0], n.in[0].Dims, n.kernels(k, dims, groups), w))
 }
 
-// convTranspose convolves the image, its elements a stride apart, with kernels that are
-// turned around.
+// convTranspose convolves the image, its elements a stride apart, with reversed kernels.
 func convTranspose(n *node) string {
 	groups, dilations := n.images()
 	strides, pads := n.ints("strides"), n.ints("pads")
@@ -145,7 +144,7 @@ func convTranspose(n *node) string {
 	return n.biased(n.convolve(x, in, kernels, w))
 }
 
-// backward returns the indices of n elements, the last one first.
+// backward returns the indices of n elements, last first.
 func backward(n int) string {
 	parts := make([]string, n)
 	for i := range parts {

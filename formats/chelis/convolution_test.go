@@ -12,7 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestConvolutions compares modules of convolutions with runs of them.
+// TestConvolutions compares modules of convolutions with runs.
 func TestConvolutions(t *testing.T) {
 	ints := func(name string, v ...int64) *graph.Attr { return graph.IntsAttr(name, v...) }
 	for _, c := range []struct {
@@ -44,7 +44,7 @@ func TestConvolutions(t *testing.T) {
 	}
 }
 
-// TestConvolutionRefusals names convolutions that cannot be emitted.
+// TestConvolutionRefusals checks the errors of convolutions that cannot be emitted.
 func TestConvolutionRefusals(t *testing.T) {
 	for _, c := range []struct {
 		op            string
@@ -67,7 +67,7 @@ func TestConvolutionRefusals(t *testing.T) {
 	}
 }
 
-// TestExtremes emits slices to the greatest index and constants that no float holds.
+// TestExtremes emits slices up to the greatest index, and constants that floats cannot hold.
 func TestExtremes(t *testing.T) {
 	for _, c := range []struct {
 		start, end, step int64

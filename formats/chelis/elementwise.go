@@ -49,7 +49,7 @@ func leakyRelu(n *node) string {
 	return call("where", call("cmplt", x, n.number(0)), call("mul", x, n.number(n.float("alpha", float64(float32(0.01))))), x)
 }
 
-// exponential is alpha * (exp(x) - 1) below 0 and x elsewhere, times gamma.
+// exponential returns gamma*alpha*(exp(x)-1) below 0, and gamma*x elsewhere.
 func (n *node) exponential(alpha, gamma float64) string {
 	x, zero := n.args[0], n.let("zero", n.number(0))
 	low := call("mul", call("sub", call("exp", call("min_elem", x, zero)), n.number(1)), n.number(alpha))
@@ -77,7 +77,7 @@ func hardSigmoidNode(n *node) string {
 
 func hardSwish(n *node) string { return call("mul", n.args[0], n.hardSigmoid(1./6, 0.5)) }
 
-// softplus is log(1 + exp(x)), which stays finite.
+// softplus returns log(1 + exp(x)) in a form that does not overflow.
 func (n *node) softplus() string {
 	x := n.args[0]
 	return call("add", call("max_elem", x, n.number(0)), call("log", call("add", call("exp", call("neg", call("abs", x))), n.number(1))))
@@ -87,8 +87,8 @@ func softplusNode(n *node) string { return n.softplus() }
 
 func mish(n *node) string { return call("mul", n.args[0], call("tanh", n.softplus())) }
 
-// gelu is exact for float32: the error function is a polynomial over an exponential, with
-// an error below 2e-7 (Abramowitz and Stegun, 7.1.26).
+// gelu is exact for float32: the error function is a polynomial times an exponential, with an error
+// below 2e-7 (Abramowitz and Stegun, 7.1.26).
 func gelu(n *node) string {
 	if n.text("approximate", "none") == "tanh" {
 		return call("gelu", n.args[0])
@@ -120,7 +120,7 @@ func xor(n *node) string {
 	return call("or", call("and", a, call("not", b)), call("and", call("not", a), b))
 }
 
-// pow spells out powers whose exponent is a small integer or a half.
+// pow spells out powers with a small integer or a half as exponent.
 func pow(n *node) string {
 	p, ok := n.scalar(1)
 	if !ok || !isFloat(n.in[0].DType) {
@@ -194,7 +194,7 @@ func shapeOf(n *node) string {
 	return "to_tensor([" + strings.Join(parts, ", ") + "])"
 }
 
-// embed returns a definition of a constant.
+// embed defines a constant and returns its expression.
 func (n *node) embed(t *tensor.Tensor) string {
 	n.define(n.Outputs[0], t)
 	return n.code[n.Outputs[0]]

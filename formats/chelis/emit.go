@@ -13,8 +13,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Fact is what is known of a value before a run: its type, the value itself or, of
-// integers, expressions.
+// Fact is the knowledge of a value before a run: its type, and the value itself or, for integers,
+// expressions.
 type Fact struct {
 	graph.Type
 	Const *tensor.Tensor
@@ -24,23 +24,23 @@ type Fact struct {
 // MaxElements is the default of Options.MaxElements.
 const MaxElements = 1 << 20
 
-// Options say how a model is emitted. Infer is required.
+// Options set how a model is emitted. Infer is required.
 type Options struct {
-	// Module is the name of the module; empty for one like the file's.
+	// Module is the name of the module; if empty, it is made from the file's name.
 	Module string
 	// Placeholder gives every weight one literal in place of its values.
 	Placeholder bool
-	// Archive leaves the values of initializers to an archive, of which a definition with
-	// the IO effect reads them. They are a parameter of forward then.
+	// Archive leaves the values of initializers to an archive. A definition with the IO effect
+	// reads them, and forward takes them as a parameter.
 	Archive bool
-	// MaxElements bounds the elements of a weight with values; 0 for the constant of that name.
+	// MaxElements bounds the elements of a weight with values; 0 means the constant MaxElements.
 	MaxElements int
-	// Infer returns what is known of the outputs of a node.
+	// Infer returns the facts of a node's outputs, given its inputs'.
 	Infer func(n *graph.Node, in []*Fact) ([]*Fact, error)
 }
 
-// Emit returns the module of a model whose functions are inlined. Errors are of the
-// kinds that this package names.
+// Emit returns the module of a model. Its functions must be inlined. Errors are of the kinds in
+// this package.
 func Emit(m *graph.Model, o Options) (_ []byte, err error) {
 	defer guard.At(m.File).End(&err)
 	if o.Module == "" {
@@ -65,19 +65,19 @@ type emitter struct {
 	o       Options
 	m       *graph.Model
 	ids     *hnw.Identifiers
-	facts   map[string]*Fact   // by the names of the graph
-	code    map[string]string  // an expression without calls of operators, by the same
+	facts   map[string]*Fact   // by name in the graph
+	code    map[string]string  // by name in the graph: an expression without calls of operators
 	weights map[string]*weight // by identifier
 	order   []*weight
 	lines   []binding
 	symbols map[string]string // dimension variables by symbol
 	dims    []string          // dimension variables in order
 	extents map[string]string // expressions of their values by symbol
-	missing map[string]error  // why there is no expression of a name
+	missing map[string]error  // why a name has no expression
 	bundle  string            // parameter of forward with the weights of an archive
 }
 
-// weight is a constant that a definition holds.
+// weight is a constant with a definition of its own.
 type weight struct {
 	id, name string
 	tensor   *tensor.Tensor
@@ -116,7 +116,7 @@ func (e *emitter) module() (string, error) {
 	return e.text(inputs, tail, result)
 }
 
-// define makes a weight, whose definition is written if anything uses it.
+// define registers a weight. Its definition is written if it is used.
 func (e *emitter) define(name string, t *tensor.Tensor) {
 	w := &weight{id: e.ids.Of(name), name: name, tensor: t}
 	e.weights[w.id] = w
@@ -127,7 +127,7 @@ func (e *emitter) define(name string, t *tensor.Tensor) {
 // field is an input or an output.
 type field struct{ id, kind string }
 
-// inputs declares the inputs of the graph that no initialiser has.
+// inputs declares the inputs of the graph, except initialisers.
 func (e *emitter) inputs() ([]field, error) {
 	var list []field
 	var names []*graph.Value
@@ -174,7 +174,7 @@ func (e *emitter) inputs() ([]field, error) {
 	return list, nil
 }
 
-// kind returns a type of Chelis.
+// kind returns the Chelis type for t.
 func (e *emitter) kind(t graph.Type, what, name string) (string, error) {
 	word, err := wordOf(t.DType)
 	if err != nil {
@@ -257,8 +257,8 @@ func (e *emitter) node(n *graph.Node) error {
 	return nil
 }
 
-// skip leaves out a node that cannot be emitted, where all that follows may need is what
-// is known of its results.
+// skip leaves out a node that cannot be emitted, if its outputs are constants or known integers.
+// Otherwise it returns the node's error.
 func (e *emitter) skip(x *node) error {
 	for i, f := range x.out {
 		switch name := x.Outputs[i]; {

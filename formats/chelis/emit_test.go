@@ -18,8 +18,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestFixtureModules compares modules with those of the samples, which the names and
-// digests of their archives are of.
+// TestFixtureModules compares modules with the samples' modules. The names and digests in the
+// samples' archives refer to these.
 func TestFixtureModules(t *testing.T) {
 	dir := fixtures.Dir(t, hnw.Name)
 	files, err := filepath.Glob(filepath.Join(dir, "models", "*_inline.ch"))
@@ -131,7 +131,7 @@ func model(b *graph.Builder) *graph.Model {
 	return b.Model(&graph.Model{Format: "onnx", File: "net.onnx"})
 }
 
-// TestNames emits networks whose names are keywords, collide, or have no letters.
+// TestNames emits networks with names that are keywords, collide, or have no letters.
 func TestNames(t *testing.T) {
 	pool := []string{"def", "tensor", "relu", "matmul", "x", "X", "x ", "x_2", "", "形状", "größe", "fc.a", "fc.b", "fc_c", "conv1.w", "conv2.w", "layer/0", "layer/1",
 		"w_f32", "w_int", "a_bool", "1", "1 ", "forward", "main", "inputs", "ForwardInputs", "_", "__", "n", "shape", "f32", "true", "where0", "where", "a.b.c", "ab_cd", "ab_ef", "AB_GH"}
@@ -182,7 +182,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestSymbols keeps the names of axes as dimension variables.
+// TestSymbols checks that named axes become dimension variables.
 func TestSymbols(t *testing.T) {
 	b := graph.NewBuilder("symbols")
 	n := graph.Symbol("Batch")
@@ -208,7 +208,7 @@ func TestSymbols(t *testing.T) {
 	}
 }
 
-// TestRefusals names what cannot be emitted.
+// TestRefusals checks the errors of models that cannot be emitted.
 func TestRefusals(t *testing.T) {
 	net := func(op string, in graph.Type, w *tensor.Tensor, out graph.Type) *graph.Model {
 		b := graph.NewBuilder("refused")
@@ -257,7 +257,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestLiterals prints numbers as the formatter of Chelis does.
+// TestLiterals checks that numbers are printed as the formatter of Chelis does.
 func TestLiterals(t *testing.T) {
 	for _, c := range []struct {
 		v    float64
@@ -275,7 +275,7 @@ func TestLiterals(t *testing.T) {
 	}
 }
 
-// TestCheck shows that the style gate refuses what it should.
+// TestCheck checks that check refuses modules of bad style.
 func TestCheck(t *testing.T) {
 	const good = "module M\nexport (forward)\ndef w1() -> tensor[1, f32] = to_tensor([0.5f32])\ndef forward(x: tensor[1, f32]) -> tensor[1, f32] = add(x, w1())\n"
 	if err := check(good); err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// array is a tensor, or a scalar where shape is nil.
+// array is a tensor, or a scalar if shape is nil.
 type array struct {
 	kind  string
 	shape []int
@@ -45,7 +45,7 @@ func offset(at, shape []int) int {
 	return i
 }
 
-// made returns a tensor of which f gives every element.
+// made returns a tensor with elements given by f.
 func made(kind string, shape []int, f func(at []int) float64) *array {
 	a := newArray(kind, shape)
 	for i := range a.data {
@@ -61,13 +61,13 @@ type interpreter struct {
 	vars map[string]any
 }
 
-// evaluate calls forward and returns its results in order. It fails where types of
-// Chelis do not fit: nothing broadcasts, and no element type becomes another.
+// evaluate calls forward and returns its results in order. It fails if Chelis types do not match:
+// nothing broadcasts, and element types do not convert.
 func evaluate(text string, inputs map[string]*array, order []string) ([]*array, error) {
 	return evaluateWith(text, "", inputs, order)
 }
 
-// evaluateWith evaluates with the weights of an archive, where forward takes them.
+// evaluateWith is evaluate with the weights of an archive, if forward takes them.
 func evaluateWith(text, archive string, inputs map[string]*array, order []string) (results []*array, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -187,7 +187,7 @@ func numberOf(text string) *array {
 	return &array{kind, nil, []float64{v}}
 }
 
-// arity has the operations, with their number of arguments; negative for any.
+// arity maps the operations to their number of arguments; negative means any.
 var arity = map[string]int{
 	"relu": 1, "sigmoid": 1, "tanh": 1, "sqrt": 1, "exp": 1, "log": 1, "sin": 1, "cos": 1, "tan": 1, "floor": 1, "ceil": 1, "not": 1,
 	"recip": 1, "abs": 1, "neg": 1, "gelu": 1, "add": 2, "sub": 2, "mul": 2, "div": 2, "trunc_div": 2, "max_elem": 2, "min_elem": 2,

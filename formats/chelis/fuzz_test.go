@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// FuzzForms emits networks whose names and one weight are random: every form must pass
-// the formatter and the linter, or be refused by name.
+// FuzzForms emits networks with random names and one random weight. Every module passes the
+// formatter and the linter, or Emit returns an error of a known kind.
 func FuzzForms(f *testing.F) {
 	for _, names := range [][4]string{{"x", "w", "b", "n"}, {"weights", "stored", "path", "archive"}, {"ForwardWeights", "open_hnw", "read_f32", "load"}, {"fc.a", "fc.b", "fc.c", "IO"}, {"\x00", "\"", "\\", "\n"}} {
 		f.Add(names[0], names[1], names[2], names[3], float32(math.Copysign(0, -1)))

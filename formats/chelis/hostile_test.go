@@ -11,7 +11,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// filled returns a tensor of the values of list, over and over.
+// filled returns a tensor that repeats the values of list.
 func filled(d tensor.DType, list []float64, shape ...int) *tensor.Tensor {
 	t := tensor.New(d, shape...)
 	for i := range t.Len() {
@@ -32,11 +32,11 @@ func filled(d tensor.DType, list []float64, shape ...int) *tensor.Tensor {
 	return t
 }
 
-// steps are small numbers of both signs.
+// steps holds small numbers of both signs.
 var steps = []float64{3, -2, 0, 5, -7, 1, 4, -1, 2}
 
-// TestMeanings compares modules of operators in their less usual forms with runs of the
-// models, and names those that are refused.
+// TestMeanings compares modules of operators in unusual forms with runs of the models, and checks
+// the errors of the forms that are refused.
 func TestMeanings(t *testing.T) {
 	i, f, s := graph.IntAttr, graph.FloatAttr, graph.StringAttr
 	ints := func(name string, v ...int64) *graph.Attr { return graph.IntsAttr(name, v...) }
@@ -168,8 +168,7 @@ func single(op string, opset int, x *tensor.Tensor, weights []*tensor.Tensor, at
 	return m
 }
 
-// TestEmpty refuses weights without elements where they are used, whatever the weights are
-// written as.
+// TestEmpty checks that used weights without elements are refused, with or without placeholders.
 func TestEmpty(t *testing.T) {
 	used := single("Concat", 13, f32(2, 3), []*tensor.Tensor{tensor.New(tensor.F32, 2, 0)}, []*graph.Attr{graph.IntAttr("axis", 1)}, floats(known(2, 3)...))
 	shape := single("Reshape", 13, f32(1), []*tensor.Tensor{tensor.New(tensor.I64, 0)}, nil, floats())
@@ -183,7 +182,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// TestBits emits weights whose literals must give their bits again.
+// TestBits checks that literals of weights parse to the same bits.
 func TestBits(t *testing.T) {
 	w32, w64 := tensor.New(tensor.F32, 8), tensor.New(tensor.F64, 8)
 	copy(tensor.View[float32](w32), []float32{float32(math.Copysign(0, -1)), 1e-45, -1e-45, 1.1754942e-38, 1.1754944e-38, math.MaxFloat32, 16777217, 1e-5})

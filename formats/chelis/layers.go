@@ -2,8 +2,8 @@ package chelis
 
 import "github.com/nacre-ml/nacre/runtime/graph"
 
-// rows returns extents of two axes before version 13 of softmax, as they are from then on,
-// and the axis.
+// rows returns the extents and the axis of a softmax as of version 13. Before that version, the
+// axes before and from the given one are merged to two.
 func (n *node) rows() (graph.Dims, int) {
 	dims := n.in[0].Dims
 	if n.Version >= 13 {
@@ -87,7 +87,7 @@ func gemm(n *node) string {
 	return call("add", y, scaled(n.arg(2), n.float("beta", 1)))
 }
 
-// channels gives a vector the place of axis 1 and repeats it.
+// channels moves a vector to axis 1 and repeats it along the other axes.
 func (n *node) channels(x string, from, dims graph.Dims) string {
 	to := kept(dims, nil)
 	for k := range to {
@@ -117,7 +117,7 @@ func batchNorm(n *node) string {
 	return call("add", call("mul", n.args[0], n.channels(scale, c, dims)), n.channels(shift, c, dims))
 }
 
-// normal subtracts the mean over axes and divides by the deviation.
+// normal subtracts the mean over axes and divides by the standard deviation.
 func (n *node) normal(x string, dims graph.Dims, axes []int, eps float64) string {
 	d := n.let("centred", call("sub", x, n.across("mean", x, dims, axes)))
 	v := n.across("mean", call("mul", d, d), dims, axes)

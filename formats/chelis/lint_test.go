@@ -17,8 +17,8 @@ var (
 var keywords = strings.Fields(`def sig type dim macro match with fn module import export if then else grad vmap jit realize copy
 	tensor cast cast_trunc par do quote unquote splice true false effect handler perform resume borrow`)
 
-// check returns what Chelis would refuse of a module: a text that its formatter would
-// change, names that its linter blocks, and names used before they are there.
+// check returns an error if Chelis would refuse a module: its formatter would change the text, its
+// linter blocks a name, or a name is used before its definition.
 func check(text string) error {
 	s, err := parse(text)
 	if err != nil {
@@ -76,13 +76,13 @@ func check(text string) error {
 	return nil
 }
 
-// isReader reports whether a function is one of Std.Io.Tensors.
+// isReader reports whether name is a function of Std.Io.Tensors.
 func isReader(name string) bool {
 	kind, ok := strings.CutPrefix(name, "read_")
 	return name == "open_hnw" || ok && kinds[kind] != 0
 }
 
-// effects checks that functions of Std.Io.Tensors are imported, and used with the effect.
+// effects checks that functions of Std.Io.Tensors are imported, and used with the IO effect.
 func effects(d definition, imports []string) error {
 	var uses func(e expr) error
 	uses = func(e expr) error {
@@ -162,7 +162,7 @@ func scope(d definition, global map[string]bool, value func(string) error) error
 	return uses(d.tail)
 }
 
-// variables checks that a type has numbers and variables that are bound.
+// variables checks that the extents of a type are numbers or bound variables.
 func variables(t chType, bound []string) error {
 	for i, a := range t.args {
 		last := t.name == "tensor" && i == len(t.args)-1
@@ -173,5 +173,5 @@ func variables(t chType, bound []string) error {
 	return nil
 }
 
-// kinds are the element types, with the bits of floats.
+// kinds maps element types to their width in bits for floats, 1 for others.
 var kinds = map[string]int{"f32": 32, "f64": 64, "i32": 1, "i64": 1, "bool": 1}

@@ -9,13 +9,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// words are the element types of Chelis that ONNX has too.
+// words holds Chelis's names of the element types that it shares with ONNX.
 var words = map[tensor.DType]string{tensor.F32: "f32", tensor.F64: "f64", tensor.I32: "i32", tensor.I64: "i64", tensor.Bool: "bool"}
 
 func isFloat(d tensor.DType) bool { return d == tensor.F32 || d == tensor.F64 }
 
-// float returns a literal with the shortest decimal that is the number, positional where
-// the exponent is from -5 to 15.
+// float returns a literal with the shortest decimal that parses as v, positional for exponents from
+// -5 to 15.
 func float(d tensor.DType, v float64) string {
 	bits := 64
 	if d == tensor.F32 {
@@ -36,7 +36,7 @@ func float(d tensor.DType, v float64) string {
 	return text + words[d]
 }
 
-// integer returns a literal. The least number has no literal of its own and is cast.
+// integer returns a literal. The least integer has no literal and is cast.
 func integer(d tensor.DType, v int64) string {
 	if d == tensor.I32 && v == math.MinInt32 || v == math.MinInt64 {
 		return fmt.Sprintf("cast(%d, %s)", v, words[d])
@@ -76,7 +76,7 @@ func element(t *tensor.Tensor, i int) (string, error) {
 	return float(t.DType(), v), nil
 }
 
-// literal returns an expression of the elements, of which there is one at least, in nested lists.
+// literal returns an expression of the elements in nested lists. t must not be empty.
 func literal(t *tensor.Tensor) (string, error) {
 	t = t.Aligned()
 	shape := t.Shape()
@@ -117,7 +117,7 @@ func literal(t *tensor.Tensor) (string, error) {
 	return b.String(), nil
 }
 
-// DType returns the word of Chelis for an element type, if it can be emitted.
+// DType returns Chelis's name of an element type, if it can be emitted.
 func DType(d tensor.DType) (string, bool) {
 	w, ok := words[d]
 	return w, ok

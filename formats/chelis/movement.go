@@ -113,7 +113,7 @@ func slice(n *node) string {
 	return call("stride", args...)
 }
 
-// reversed returns the indices of a slice that goes backward over an axis.
+// reversed returns the indices of a slice with a negative step.
 func (n *node) reversed(size, start, end, step int) (list []string) {
 	if step == 0 || size > widest {
 		n.refuse(ErrUnsupportedShape, "step %d over %d elements, and those backward over at most %d can be emitted", step, size, widest)
@@ -151,7 +151,8 @@ func gather(n *node) string {
 	return call("reshape", call("gather", n.args[0], i, axisOf(axis)), n.sizes(n.out[0].Dims))
 }
 
-// least returns the least element; of values that are not known, one below 0.
+// least returns the least element or 0, whichever is smaller. If the values are unknown, it returns
+// -1.
 func least(t *tensor.Tensor) float64 {
 	if t == nil {
 		return -1
@@ -164,7 +165,8 @@ func least(t *tensor.Tensor) float64 {
 	return low
 }
 
-// axes returns those of a reduction, from input 1 or the attribute; all without one.
+// axes returns the axes of a reduction, from input 1 or the attribute, ascending. Without either,
+// it returns all axes, unless noop_with_empty_axes is set.
 func (n *node) axes() []int {
 	rank := len(n.in[0].Dims)
 	list := n.ints("axes")
@@ -184,7 +186,7 @@ func (n *node) axes() []int {
 	return slices.Compact(list)
 }
 
-// reducible reports whether Chelis reduces elements of the type of input 0 so.
+// reducible reports whether Chelis has this reduction for the type of input 0.
 func (n *node) reducible() bool {
 	d := n.in[0].DType
 	ok := isFloat(d) || d != tensor.Bool && n.Op != "ReduceMean" && n.Op != "ReduceL2"

@@ -197,7 +197,7 @@ func softmaxed(x *array, k int) *array {
 	return made(x.kind, x.shape, func(at []int) float64 { return e.at(at) / sum.at(slices.Delete(slices.Clone(at), k, k+1)) })
 }
 
-// reduced reduces one axis, which disappears.
+// reduced reduces one axis and removes it.
 func reduced(name string, x *array, k int) *array {
 	kind := x.kind
 	if name == "argmax_reduce" || name == "argmin_reduce" {

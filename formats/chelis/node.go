@@ -10,16 +10,16 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// node is a node while it is translated. After a refusal its methods return nothing of use.
+// node is a node during its translation. After a refusal its methods return meaningless values.
 type node struct {
 	*emitter
 	*graph.Node
 	in, out []*Fact
-	args    []string // the inputs' expressions; empty where one is left out
+	args    []string // expressions of the inputs; empty for a missing one
 	err     error    // the first refusal
 }
 
-// refuse notes why the node cannot be emitted.
+// refuse records the reason why the node cannot be emitted.
 func (n *node) refuse(kind error, format string, args ...any) string {
 	if n.err == nil {
 		n.err = fmt.Errorf("%w: %s", kind, fmt.Sprintf(format, args...))
@@ -27,8 +27,8 @@ func (n *node) refuse(kind error, format string, args ...any) string {
 	return ""
 }
 
-// filled refuses results and computed inputs without elements, for which no operation of
-// Chelis is known to be defined.
+// filled refuses results and computed inputs without elements, because no operation of Chelis is
+// known to be defined on them.
 func (n *node) filled() {
 	for _, f := range append(slices.Clone(n.in), n.out...) {
 		if f != nil && f.Const == nil && slices.ContainsFunc(f.Dims, func(d graph.Dim) bool { return d.Is(0) }) {
@@ -72,7 +72,7 @@ func (n *node) text(name, value string) string {
 	return value
 }
 
-// constants returns the elements of an integer input that is known in full.
+// constants returns the elements of a constant integer input.
 func (n *node) constants(i int) []int {
 	if !n.has(i) {
 		return nil
@@ -94,7 +94,7 @@ func (n *node) constants(i int) []int {
 	return list
 }
 
-// scalar returns the one element of an input that is known.
+// scalar returns the single element of a constant input.
 func (n *node) scalar(i int) (float64, bool) {
 	if !n.has(i) || n.in[i].Const == nil || n.in[i].Const.Len() != 1 {
 		return 0, false
@@ -153,7 +153,7 @@ func (n *node) reshape(x string, from, to graph.Dims) string {
 	return call("reshape", x, n.sizes(to))
 }
 
-// spread repeats x so that it has other extents, as ONNX broadcasts.
+// spread repeats x to other extents, as ONNX broadcasts.
 func (n *node) spread(x string, from, to graph.Dims) string {
 	ones := slices.Repeat(graph.Dims{graph.Known(1)}, max(0, len(to)-len(from)))
 	have := append(ones, from...)
@@ -176,7 +176,7 @@ func (n *node) spread(x string, from, to graph.Dims) string {
 // arg returns input i with the extents of output 0.
 func (n *node) arg(i int) string { return n.spread(n.args[i], n.in[i].Dims, n.out[0].Dims) }
 
-// fill returns a tensor of one number.
+// fill returns a tensor with every element equal to v.
 func (n *node) fill(d tensor.DType, v float64, dims graph.Dims) string {
 	if math.IsInf(v, 0) || math.IsNaN(v) {
 		return n.refuse(ErrWeightConversion, "an attribute is %v, for which Chelis has no literal", v)
@@ -193,7 +193,7 @@ func (n *node) repeat(literal string, dims graph.Dims) string {
 	return n.spread(one, graph.Dims{graph.Known(1)}, dims)
 }
 
-// number returns a tensor of one number with type and extents of input 0.
+// number returns a tensor of one number with the type and extents of input 0.
 func (n *node) number(v float64) string { return n.fill(n.in[0].DType, v, n.in[0].Dims) }
 
 // let binds an expression that is used more than once.
@@ -212,7 +212,7 @@ func axisOf(k int) string { return fmt.Sprintf("%di32", k) }
 
 func call(name string, args ...string) string { return name + "(" + strings.Join(args, ", ") + ")" }
 
-// reduce applies a reduction to axes, which disappear.
+// reduce applies a reduction to axes, and removes them.
 func reduce(name, x string, axes []int) string {
 	axes = slices.Clone(axes)
 	slices.Sort(axes)
@@ -222,7 +222,7 @@ func reduce(name, x string, axes []int) string {
 	return x
 }
 
-// kept returns extents with 1 for those of axes.
+// kept returns dims with 1 on each of axes.
 func kept(dims graph.Dims, axes []int) graph.Dims {
 	dims = slices.Clone(dims)
 	for _, k := range axes {
@@ -231,7 +231,7 @@ func kept(dims graph.Dims, axes []int) graph.Dims {
 	return dims
 }
 
-// across returns the reduction of x with its extents again.
+// across returns the reduction of x, repeated to its original extents.
 func (n *node) across(name, x string, dims graph.Dims, axes []int) string {
 	small := kept(dims, axes)
 	return n.spread(call("reshape", reduce(name, x, axes), n.sizes(small)), small, dims)

@@ -20,7 +20,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// emitted returns the module of a model, which Chelis must accept.
+// emitted returns the module of a model. Chelis must accept it.
 func emitted(m *graph.Model, o Options) (string, error) {
 	m, err := runtime.Inline(m)
 	if err != nil {
@@ -66,7 +66,7 @@ func arrayOf(t *tensor.Tensor) *array {
 	return a
 }
 
-// compare returns how results differ from tensors.
+// compare returns an error if results differ from tensors.
 func compare(got []*array, want []*tensor.Tensor, tolerance float64) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("%d results, want %d", len(got), len(want))
@@ -86,10 +86,10 @@ func compare(got []*array, want []*tensor.Tensor, tolerance float64) error {
 	return nil
 }
 
-// rounded has the official cases whose answers have four digits.
+// rounded lists official cases with answers of four digits.
 var rounded = map[string]bool{"test_averagepool_2d_ceil_last_window_starts_on_pad": true}
 
-// runModule compares a module with answers or, without them, with a run of the model.
+// runModule compares a module with answers or, if there are none, with a run of the model.
 func runModule(m *graph.Model, text string, inputs map[string]*tensor.Tensor, want []*tensor.Tensor) error {
 	return runWith(m, text, "", inputs, want)
 }
@@ -127,8 +127,8 @@ func runWith(m *graph.Model, text, archive string, inputs map[string]*tensor.Ten
 	return compare(got, want, 2e-5)
 }
 
-// TestOfficial emits the official tests of the operators and evaluates the modules.
-// Every operator of the table must be in one that can be emitted.
+// TestOfficial emits the official tests of the operators and evaluates the modules. Every operator
+// of the table must be in a case that can be emitted.
 func TestOfficial(t *testing.T) {
 	dirs, err := filepath.Glob(filepath.Join(testenv.OfficialData(t), "node", "*"))
 	if err != nil || len(dirs) == 0 {
@@ -154,12 +154,12 @@ func TestOfficial(t *testing.T) {
 	t.Logf("%d operators in cases that agree", total)
 }
 
-// official emits one case, and where it is refused again with all inputs but the first as
-// weights, and again with the first output alone.
+// official emits one case. If it is refused, official tries again with all inputs but the first as
+// weights, and then with the first output alone.
 func official(t *testing.T, dir string, done, refused map[string]int) {
 	m, err := formats.Load(filepath.Join(dir, "model.onnx"))
 	if err != nil {
-		return // other tests of the repository say so
+		return // other tests report it
 	}
 	defer m.Close()
 	names := map[string]bool{}
@@ -172,7 +172,7 @@ func official(t *testing.T, dir string, done, refused map[string]int) {
 	lowered := versions(m)
 	inputs, want, err := data(m, dir)
 	if err != nil {
-		return // values that are no tensors
+		return // values other than tensors
 	}
 	text, err := emitted(m, Options{})
 	if refusal(err) {
@@ -210,9 +210,8 @@ func official(t *testing.T, dir string, done, refused map[string]int) {
 	}
 }
 
-// versions gives the cases of operators that were not changed since version 11, or in
-// version 24 or later, a version that can be emitted. It reports whether that is a lower
-// one.
+// versions moves cases of operators to a version that can be emitted, if they are older than
+// version 11 or newer than 23. It reports whether the version was lowered.
 func versions(m *graph.Model) (lowered bool) {
 	for i, o := range m.Opsets {
 		if o.Domain == "" {

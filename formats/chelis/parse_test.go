@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// The types below are a parser and printer of the subset of Chelis that modules use,
-// written from the rules of its formatter and not from the emitter.
+// The types below are a parser and printer for the subset of Chelis that modules use, written from
+// the rules of its formatter, independently of the emitter.
 
 type source struct {
 	module  string
@@ -29,10 +29,10 @@ type parameter struct {
 	kind chType
 }
 
-// chType is a tensor, or a record where name is set.
+// chType is a tensor, or a record if name is set.
 type chType struct {
 	name string
-	args []string // extents, variables, and of a tensor the element type at the end
+	args []string // extents, variables and, for a tensor, the element type at the end
 }
 
 type definition struct {
@@ -47,11 +47,11 @@ type definition struct {
 
 type let struct {
 	name string
-	kind chType // where one is declared
+	kind chType // if declared
 	expr expr
 }
 
-// expr is an expression: the kind says which fields count.
+// expr is an expression. kind decides which fields count.
 type expr struct {
 	kind   byte // 'n'umber 's'tring 'i'dentifier 'c'all '['list '('tuple '{'record
 	text   string
@@ -327,8 +327,8 @@ func (e expr) String() string {
 	return e.text
 }
 
-// printNumber prints a literal from the value of its text: floats in the shortest form,
-// positional where 0.ddd * 10^p has p in -4..16.
+// printNumber prints a literal from its value: floats in the shortest form, positional if p in
+// 0.ddd * 10^p is in -4..16.
 func printNumber(text string) string {
 	body, suffix := text, ""
 	for _, s := range []string{"f32", "f64", "i32", "i64"} {

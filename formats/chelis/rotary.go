@@ -6,8 +6,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// heads returns the input with an axis of heads before its last one, and the place of
-// that of positions.
+// heads returns the input with an axis of heads, and the index of the axis of positions. A 3-axis
+// input gets its heads before the last axis.
 func (n *node) heads() (x string, dims graph.Dims, positions int) {
 	dims = n.in[0].Dims
 	if len(dims) == 4 {
@@ -22,7 +22,7 @@ func (n *node) heads() (x string, dims graph.Dims, positions int) {
 	return n.reshape(n.args[0], dims, wide), wide, 1
 }
 
-// angles returns rows of a cache, one per position, for every head.
+// angles returns rows of a cache of cosines or sines, one per position, for every head.
 func (n *node) angles(i, positions int, dims graph.Dims) string {
 	x, from := n.args[i], n.in[i].Dims
 	if n.has(3) {
@@ -35,7 +35,7 @@ func (n *node) angles(i, positions int, dims graph.Dims) string {
 	return n.let([]string{"", "cosine", "sine"}[i], n.spread(n.reshape(x, from, one), one, dims))
 }
 
-// rotaryEmbedding turns pairs of elements by the angles of their positions.
+// rotaryEmbedding rotates pairs of elements by the angles of their positions.
 func rotaryEmbedding(n *node) string {
 	x, dims, positions := n.heads()
 	if n.err != nil {

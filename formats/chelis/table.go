@@ -31,7 +31,7 @@ var translations = map[string]translation{
 	".GlobalAveragePool": one(globalPool("mean")), ".GlobalMaxPool": one(globalPool("max_reduce")),
 }
 
-// Operators returns the names of the operators of ONNX that can be emitted, in order.
+// Operators returns the names of the ONNX operators that can be emitted, sorted.
 func Operators() []string {
 	list := make([]string, 0, len(translations))
 	for name := range translations {
@@ -41,17 +41,17 @@ func Operators() []string {
 	return list
 }
 
-// one makes a translation of a function that returns output 0.
+// one makes a translation from a function that returns output 0.
 func one(f func(n *node) string) translation {
 	return func(n *node) []string { return []string{f(n)} }
 }
 
-// unary is an operation of Chelis on one tensor.
+// unary translates to a Chelis operation on one tensor.
 func unary(name string) translation {
 	return one(func(n *node) string { return call(name, n.args[0]) })
 }
 
-// binary is an operation of Chelis on two tensors of the same extents.
+// binary translates to a Chelis operation on two tensors of the same extents.
 func binary(name string) translation {
 	return one(func(n *node) string { return call(name, n.arg(0), n.arg(1)) })
 }

@@ -50,8 +50,8 @@ func (e *emitter) outputs() (tail string, result []field, err error) {
 
 var identifiers = regexp.MustCompile(`[a-z_][a-z0-9_]*`)
 
-// needed returns the lines that the last expression of forward needs, the last one first,
-// and the identifiers in them.
+// needed returns the lines that the last expression of forward needs, last first, and the
+// identifiers in them.
 func (e *emitter) needed(tail string) (lines []string, used map[string]bool) {
 	used = map[string]bool{}
 	use := func(expr string) {
@@ -69,7 +69,7 @@ func (e *emitter) needed(tail string) (lines []string, used map[string]bool) {
 	return lines, used
 }
 
-// text writes the module: what nothing uses is left out.
+// text writes the module without unused definitions and lines.
 func (e *emitter) text(inputs []field, tail string, outputs []field) (string, error) {
 	lines, used := e.needed(tail)
 	for id := range e.missing {
@@ -111,8 +111,8 @@ func (e *emitter) text(inputs []field, tail string, outputs []field) (string, er
 	return b.String() + "  " + tail + "\n}\n", nil
 }
 
-// head writes the lines before the declarations, and returns the name of the definition
-// that reads stored weights.
+// head writes the lines before the declarations. It returns the name of the definition that reads
+// stored weights.
 func (e *emitter) head(b *strings.Builder, manyInputs, manyOutputs bool, stored []*weight) (loader string) {
 	exports := "forward"
 	if manyInputs {
@@ -132,7 +132,7 @@ func (e *emitter) head(b *strings.Builder, manyInputs, manyOutputs bool, stored 
 	return loader
 }
 
-// signature returns the parameters and the result of forward, whose records it writes.
+// signature writes the records of forward, and returns its parameters and its result type.
 func (e *emitter) signature(b *strings.Builder, inputs, outputs []field) (parameters []string, result string) {
 	switch len(inputs) {
 	case 0:
@@ -147,8 +147,8 @@ func (e *emitter) signature(b *strings.Builder, inputs, outputs []field) (parame
 	return parameters, outputs[0].kind
 }
 
-// record writes the type of a record and returns its name with the dimension variables
-// that it has.
+// record writes the type of a record. It returns the name with the dimension variables that the
+// fields use.
 func (e *emitter) record(b *strings.Builder, name string, fields []field) string {
 	parts := make([]string, len(fields))
 	has := map[string]bool{}
@@ -172,7 +172,7 @@ func (e *emitter) record(b *strings.Builder, name string, fields []field) string
 	return name + list
 }
 
-// weight writes a definition.
+// weight writes the definition of a weight.
 func (e *emitter) weight(b *strings.Builder, w *weight) error {
 	t := w.tensor
 	kind, err := e.weightKind(w)

@@ -8,10 +8,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// window is how a kernel moves over the spatial axes.
+// window describes how a kernel moves over the spatial axes.
 type window struct{ kernel, strides, before, after []int }
 
-// window reads the attributes of a node whose kernel has those extents.
+// window reads the attributes of a node with a kernel of these extents.
 func (n *node) window(kernel []int) window {
 	in, out := n.in[0].Dims, n.out[0].Dims
 	rank := len(in) - 2
@@ -60,7 +60,7 @@ func pairs(open, end string, before, after []int) string {
 	return strings.Join(parts, ", ")
 }
 
-// pooling reads the window of a node that slides no further apart than one element.
+// pooling reads the window of a pooling. It refuses dilations.
 func (n *node) pooling() window {
 	if dilations := n.ints("dilations"); dilations != nil && slices.Max(dilations) > 1 {
 		n.refuse(ErrUnsupportedShape, "dilations %v", dilations)
@@ -102,7 +102,7 @@ func averagePool(n *node) string {
 	if !w.padded() || included && !past.padded() {
 		return call("reduce_window_mean", x, numbers(w.kernel), numbers(w.strides))
 	}
-	// Elements of the border count if pads are included, and those past it never.
+	// Elements of the border count if pads are included. Elements past it never count.
 	counted := append(graph.Dims{graph.Known(1), graph.Known(1)}, n.in[0].Dims[2:]...)
 	border := w
 	if included {
@@ -117,7 +117,7 @@ func averagePool(n *node) string {
 	return call("div", call("reduce_window_sum", x, numbers(w.kernel), numbers(w.strides)), n.spread(counts, results, n.out[0].Dims))
 }
 
-// past returns how far ceil_mode widens the border behind what pads say.
+// past returns the width that ceil_mode adds to the end of the border beyond pads.
 func (n *node) past(w window) []int {
 	list := slices.Clone(w.after)
 	pads := n.ints("pads")
