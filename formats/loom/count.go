@@ -183,7 +183,8 @@ func (l *Layer) defaults(f func(mark uint8, at *int, value int)) {
 	f(filledSeqLength, &l.SeqLength, 1)
 }
 
-// fill sets empty fields to their defaults, and records them in filled.
+// fill sets fields that are zero, and a negative SeqLength, to their defaults. It records them in
+// filled.
 func (l *Layer) fill() {
 	l.defaults(func(mark uint8, at *int, value int) {
 		if *at == 0 && value != 0 || mark == filledSeqLength && *at < 0 {

@@ -36,16 +36,17 @@
 // every row, a softmax each item of the batch, transposed convolutions and KMeans with weights of
 // any dtype, attention each sequence of the batch by itself. The cache of an attention continues if
 // the input is one row of one sequence. The option Quirks makes them compute Loom's results
-// instead: a norm the first row of each item, a softmax all items as one, zeros for transposed
-// convolutions of dtypes other than float32 and float64, clusters of equal weight for KMeans with
-// integers of 8 bits and more, a batch as one sequence, and zeros for modes of combining branches
-// that are unknown or need a gate. Without Quirks such modes are errors. Quirks also runs the rules
-// of Metacognition layers, which are left out otherwise. Rules fire as in the first forward of a
-// network, so rules with a cooldown never fire, and change layers for that run only. They make
-// Dense, RNN, LSTM, RMSNorm and Softmax layers, reset a Dense layer and change its dtype. A rule
-// that needs random weights, or extents that the layer lacks, is an error, and so is a rule for a
-// layer with a cache. If the blobs of a bundle are float32 and its header names another dtype, the
-// weights are then quantised. A spec gets weights uniform in [-0.1, 0.1), from a seed.
+// instead: a norm only the first rows, as many as the batch has items, a softmax all items as one,
+// zeros for transposed convolutions of dtypes other than float32 and float64, clusters of equal
+// weight for KMeans with integers of 8 bits and more, a batch as one sequence, and zeros for modes
+// of combining branches that are unknown or need a gate. Without Quirks such modes are errors.
+// Quirks also runs the rules of Metacognition layers, which are left out otherwise. Rules fire as
+// in the first forward of a network, so rules with a cooldown never fire, and change layers for
+// that run only. They make Dense, RNN, LSTM, RMSNorm and Softmax layers, reset a Dense layer and
+// change its dtype. A rule that needs random weights, or extents that the layer lacks, is an error,
+// and so is a rule for a layer with a cache. If the blobs of a bundle are float32 and its header
+// names another dtype, the weights are then quantised. A spec gets weights uniform in [-0.1, 0.1),
+// from a seed.
 //
 // The reader refuses other versions, stores that are too short, stores of layers that have no
 // weights by their configuration, blobs that overlap, layers nested more than 32 deep, grids and

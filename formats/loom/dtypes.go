@@ -81,8 +81,8 @@ func DTypes() []DType {
 	return list
 }
 
-// ParseDType finds a dtype by one of its names, in letters of any case. An unknown
-// name gives Float32 and false.
+// ParseDType returns the dtype with this name or alias, in any letter case. An unknown name gives
+// Float32 and false.
 func ParseDType(name string) (DType, bool) {
 	for d, row := range dtypes {
 		if strings.EqualFold(name, row.name) {

@@ -16,14 +16,14 @@ import (
 type Guess struct {
 	Tensors    []Seen // by name
 	Archetypes []Archetype
-	Missed     []int // tensors that fit nothing
+	Missed     []int // tensors in no archetype
 }
 
 // Seen is one tensor.
 type Seen struct {
 	Name  string
 	Shape tensor.Shape
-	// MeanAbs and VarAbs are the mean and the variance of the magnitudes.
+	// MeanAbs and VarAbs are the mean and the variance of the elements' magnitudes.
 	MeanAbs, VarAbs float32
 
 	dtype DType

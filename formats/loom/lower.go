@@ -104,7 +104,7 @@ func (v flow) item() (n int, ok bool) {
 	return n, err == nil
 }
 
-// grid runs the layers of the cells one after the other.
+// grid runs the enabled layers of all cells one after the other.
 func (w *lowerer) grid() error {
 	if cells := w.net.cells(); int64(len(w.net.Layers)) != cells {
 		return fmt.Errorf("the grid has room for %d layers, and the file describes %d: every cell needs a layer with weights to run (is_disabled leaves one out)",

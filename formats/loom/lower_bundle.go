@@ -86,7 +86,8 @@ func (w *lowerer) blocks() ([]*block, error) {
 	return blocks, nil
 }
 
-// prepare fills settings that the attention layer lacks from the bundle, and checks the widths.
+// prepare gives the attention layer the bundle's QueryDim, and its RopeFreqBase if the layer has
+// none, and checks the widths.
 func (b *block) prepare(t *Transformer) error {
 	l := *b.attention
 	if d := t.Dims; d != nil {

@@ -115,7 +115,8 @@ func (w *lowerer) possible(r Rule) bool {
 }
 
 // later returns the layer that a rule for others means: the first layer of the cell at this x of
-// the grid, or the layer that it observes. It is nil if the layer does not run any more.
+// the grid, or the layer that it observes. It is nil if there is no such layer, or if it does not
+// run any more.
 func (w *lowerer) later(x float32) *Layer {
 	if !(math.Abs(float64(x)) < math.MaxInt32) {
 		return nil

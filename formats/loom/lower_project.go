@@ -65,8 +65,8 @@ func (w *lowerer) inner(path string, width int, x string) (string, error) {
 
 const bitNetEpsilon = 1e-5
 
-// projections returns the matrices of an attention layer or a feed-forward network, in the form in
-// which the bundle has them.
+// projections returns the matrices of an attention layer or a feed-forward network, in the form
+// that the bundle has them.
 func (w *lowerer) projections(l *Layer, path string) (map[string]projection, error) {
 	list, err := l.Parts()
 	if err != nil {

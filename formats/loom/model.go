@@ -32,7 +32,7 @@ func (n *Network) Model() (_ *graph.Model, err error) {
 	return n.model(func(int) bool { return true })
 }
 
-// errEnded ends work whose budget is spent.
+// errEnded reports that the budget is spent.
 var errEnded = errors.New("the budget is spent")
 
 // model is Model, but counts memory before allocating it, and stops if take returns false.

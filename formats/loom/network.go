@@ -132,7 +132,7 @@ func newStore(b *budget.Budget, d DType, w []float32) (*Blob, error) {
 	return &Blob{DType: d, Scale: scale, Native: true, Data: codes, Shape: tensor.Shape{len(w)}, offset: -1}, err
 }
 
-// Float32 returns the weights as Loom computes with them.
+// Float32 returns the weights as the float32 numbers that Loom computes with.
 func (b *Blob) Float32() (_ []float32, err error) {
 	defer guard.At("").End(&err)
 	switch b.Kind {

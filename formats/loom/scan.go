@@ -73,8 +73,8 @@ func (v value) skip(i int) int {
 	return i
 }
 
-// skipString returns the index after the string that begins at i: after the first
-// quote with an even number of backslashes before it.
+// skipString returns the index after the string that begins at i. The string ends at the first
+// quote after an even number of backslashes.
 func (v value) skipString(i int) int {
 	b := v.text
 	for start := i + 1; ; {
