@@ -77,7 +77,7 @@ func (r *opRow) call(attrs []attr, inputs []operand, out operand) (*call, error)
 	return c, nil
 }
 
-// in is the element type of the inputs.
+// in returns the element type of the inputs.
 func (c *call) in() dtype { return c.inputs[0].dtype }
 
 // checkOut checks the output's element type, and that its name is not an input's unless the

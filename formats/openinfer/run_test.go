@@ -161,7 +161,7 @@ func (c *graphCase) outputs(m *nacre.Model) []string {
 	return list
 }
 
-// beside finds a model by its path in the fixtures, in dir or a folder above it.
+// beside finds a model by its path, or by the end of its path, in dir or a folder above it.
 func beside(t *testing.T, dir, path string) string {
 	for at := dir; ; at = filepath.Dir(at) {
 		for rest := filepath.FromSlash(path); rest != "."; {
