@@ -152,7 +152,8 @@ func refused(kind error, format string, args ...any) error {
 // maxSize bounds the sizes in a configuration.
 const maxSize = 1 << 24
 
-// size returns a size. If it is missing, it is other, unless other is 0.
+// size returns a size, or other if it is missing. If it is missing and other is 0, that is an
+// error.
 func size(key string, v *int, other int) (int, error) {
 	switch {
 	case v == nil && other > 0:
