@@ -117,7 +117,7 @@ func evaluateWith(text, archive string, inputs map[string]*array, order []string
 	return results, nil
 }
 
-// fits panics unless an array has the type.
+// fits panics unless a has type t.
 func fits(a *array, t chType, extents map[string]int) {
 	if a == nil || a.kind != t.args[len(t.args)-1] || len(a.shape) != len(t.args)-1 {
 		panic(fmt.Sprintf("%v where %v is declared", a, t))

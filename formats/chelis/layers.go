@@ -3,7 +3,7 @@ package chelis
 import "github.com/nacre-ml/nacre/runtime/graph"
 
 // rows returns the extents and the axis of a softmax as of version 13. Before that version, the
-// axes before and from the given one are merged to two.
+// axes before and from the given one are merged to two, unless it is the last.
 func (n *node) rows() (graph.Dims, int) {
 	dims := n.in[0].Dims
 	if n.Version >= 13 {

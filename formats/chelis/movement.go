@@ -38,7 +38,7 @@ func concat(n *node) string {
 	return call("concat", "["+strings.Join(n.args, ", ")+"]", axisOf(n.axis(n.int("axis", 0), len(n.in[0].Dims))))
 }
 
-// cut returns rows [from, to) of an axis.
+// cut returns the elements from index from to index to - 1 along an axis.
 func (n *node) cut(x string, dims graph.Dims, axis, from, to int) string {
 	parts := make([]string, len(dims))
 	for k, d := range dims {

@@ -102,7 +102,7 @@ func (n *node) scalar(i int) (float64, bool) {
 	return tensor.Numbers(n.in[i].Const)(0), true
 }
 
-// axis returns an axis counted from the front.
+// axis returns axis k counted from the front.
 func (n *node) axis(k, rank int) int {
 	if k < 0 {
 		k += rank
