@@ -37,7 +37,7 @@ func TestFullOutput(t *testing.T) {
 		{"inspect", digits},
 		{"inspect", digits, "--json"},
 		{"verify", digits},
-		{"run", digits, "--plan"},
+		{"plan", digits},
 		{"run", digits, "--test-data", filepath.Join(cases, "right")},
 		{"conformance", cases, "--run", "^right$"},
 		{"conformance", cases, "--list"},

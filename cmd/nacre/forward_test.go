@@ -173,7 +173,7 @@ func TestRunTokensRefused(t *testing.T) {
 		{[]string{path}, exitUsage, []string{"decoder", "--tokens"}},
 		{[]string{digits, "--tokens", "1"}, exitFailed, []string{"input_ids", "this model takes"}},
 		{[]string{digits, "--trace", "x.ten"}, exitUsage, []string{"--trace"}},
-		{[]string{path, "--tokens", "1", "--plan"}, exitUsage, []string{"--plan"}},
+		{[]string{path, "--tokens", "1", "--profile", "p.json"}, exitUsage, []string{"--profile"}},
 		{[]string{tensorFile(t, "m.chk", graph.Pair{Key: "config", Kind: "json", Value: `{"kind":"other"}`}), "--tokens", "1"}, exitFailed, []string{`"other"`, "gpt, ministral", "no network"}},
 	} {
 		code, _, stderr := call(append([]string{"run"}, c.args...)...)

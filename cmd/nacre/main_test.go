@@ -329,7 +329,7 @@ func TestRunOverridden(t *testing.T) {
 		if code, stdout, stderr := call(append([]string{"run", path}, flags...)...); code != 0 || !strings.Contains(stdout, want) {
 			t.Errorf("%q: exit code %d\n%s%s", flags, code, stdout, stderr)
 		}
-		if code, stdout, stderr := call(append([]string{"run", path, "--plan"}, flags...)...); code != 0 || !strings.Contains(stdout, "Add-17") {
+		if code, stdout, stderr := call(append([]string{"plan", path}, flags...)...); code != 0 || !strings.Contains(stdout, "Add-17") {
 			t.Errorf("%q: exit code %d\n%s%s", flags, code, stdout, stderr)
 		}
 	}

@@ -8,8 +8,72 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/nacre-ml/nacre"
 )
+
+// planFlags are the flags of nacre plan.
+type planFlags struct {
+	session sessionFlags
+	input   inputFlags
+	dims    dimFlags
+	model   string
+	stream  bool
+	json    bool
+}
+
+func planCommand() *cobra.Command {
+	var f planFlags
+	cmd := &cobra.Command{
+		Use:   "plan MODEL",
+		Short: "Print the steps of a run with their kernels, and its memory",
+		Long: `Print the plan of a run: for every step its device, its kernels, its operands and
+their places, and the memory of the whole run. Nothing runs. Extents that the model
+leaves open come from the files of --input or from --dim, and are 1 without either.
+
+With --stream the plan is of the first run of a stream: inputs that are states of the
+model are in its memory, and lengths are symbols.`,
+		Example: `  nacre plan model.onnx --dim batch=8
+  nacre plan model.onnx --input image=cat.jpg --device vulkan
+  nacre plan decoder.onnx --stream --json`,
+		Args: takes(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), args[0], cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	f.input.add(flags)
+	f.dims.add(flags)
+	flags.BoolVar(&f.stream, "stream", false, "plan a run of a stream, which holds the model's states")
+	flags.BoolVar(&f.json, "json", false, "print the plan as JSON")
+	f.session.add(flags)
+	f.input.image.memory = &f.session.memory
+	addProgramModel(flags, &f.model)
+	return cmd
+}
+
+func (f *planFlags) run(ctx context.Context, path string, stdout io.Writer) (err error) {
+	o, err := f.session.options()
+	if err != nil {
+		return err
+	}
+	m, err := openModel(ctx, path, f.model)
+	if err != nil {
+		return err
+	}
+	defer func() { err = join(err, m) }()
+	if !isProgram(m) && f.model != "" {
+		return usagef("--model is for programs of OpenInfer")
+	}
+	s, err := m.NewSessionContext(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = join(err, s) }()
+	return f.print(ctx, path, m, s, stdout)
+}
 
 // printedPlan is a plan as JSON.
 type printedPlan struct {
@@ -19,9 +83,9 @@ type printedPlan struct {
 	Plan    *nacre.Plan    `json:"plan"`
 }
 
-// printPlan prints the plan of a run on inputs from files, and for the other inputs on tensors of
+// print prints the plan of a run on inputs from files, and for the other inputs on tensors of
 // their declared types.
-func (f *runFlags) printPlan(ctx context.Context, path string, m *nacre.Model, s *nacre.Session, stdout io.Writer) error {
+func (f *planFlags) print(ctx context.Context, path string, m *nacre.Model, s *nacre.Session, stdout io.Writer) error {
 	infos, held := s.Inputs(), map[string]bool{}
 	if f.stream {
 		for _, state := range m.States() {
@@ -59,7 +123,7 @@ func (f *runFlags) printPlan(ctx context.Context, path string, m *nacre.Model, s
 }
 
 // planOf returns the plan of a run on inputs of these types, or of the first run of a stream.
-func (f *runFlags) planOf(ctx context.Context, s *nacre.Session, types []nacre.Info) (*nacre.Plan, error) {
+func (f *planFlags) planOf(ctx context.Context, s *nacre.Session, types []nacre.Info) (*nacre.Plan, error) {
 	if !f.stream {
 		return s.PlanTypesContext(ctx, types)
 	}
@@ -92,7 +156,7 @@ func (f *runFlags) planOf(ctx context.Context, s *nacre.Session, types []nacre.I
 
 // types returns the types of the given inputs and of the required ones among infos. Every extent
 // has a number.
-func (f *runFlags) types(s *nacre.Session, infos []nacre.Info, e *openExtents) ([]nacre.Info, error) {
+func (f *planFlags) types(s *nacre.Session, infos []nacre.Info, e *openExtents) ([]nacre.Info, error) {
 	given, err := f.input.load(s)
 	var missing missingError
 	if err != nil && !errors.As(err, &missing) {

@@ -172,7 +172,7 @@ func (p *planReader) graphs(list []plan.ListedBody, path string) {
 }
 
 func TestRunPlan(t *testing.T) {
-	code, stdout, stderr := call("run", digits, "--plan")
+	code, stdout, stderr := call("plan", digits)
 	if code != 0 {
 		t.Fatal(stderr)
 	}
@@ -183,12 +183,12 @@ func TestRunPlan(t *testing.T) {
 	}
 	file := write(t, filepath.Join(t.TempDir(), "x.npy"), npyBytes(t, seven(t)))
 	for _, args := range [][]string{{"--input", "image=" + file}, {"--dim", "batch=1"}} {
-		code, same, stderr := call(append([]string{"run", digits, "--plan"}, args...)...)
+		code, same, stderr := call(append([]string{"plan", digits}, args...)...)
 		if code != 0 || lines[0]+"\n"+same != stdout {
 			t.Errorf("%v: got %s %s", args, same, stderr)
 		}
 	}
-	code, stdout, stderr = call("run", digits, "--plan", "--dim", "batch=7", "--json")
+	code, stdout, stderr = call("plan", digits, "--dim", "batch=7", "--json")
 	var got struct {
 		Assumed map[string]int
 		Plan    plan.Listing
@@ -200,9 +200,9 @@ func TestRunPlan(t *testing.T) {
 		t.Errorf("got %s", stdout)
 	}
 	for say, args := range map[string][]string{
-		"--dim are for --plan": {"--dim", "batch=7"}, `named "rows"`: {"--plan", "--dim", "rows=7"}, "batch is 2": {"--plan", "--dim", "batch=2", "--input", "image=" + file},
+		`named "rows"`: {"--dim", "rows=7"}, "batch is 2": {"--dim", "batch=2", "--input", "image=" + file},
 	} {
-		if code, _, stderr := call(append([]string{"run", digits}, args...)...); code == 0 || !strings.Contains(stderr, say) {
+		if code, _, stderr := call(append([]string{"plan", digits}, args...)...); code == 0 || !strings.Contains(stderr, say) {
 			t.Errorf("%v: got %d %s", args, code, stderr)
 		}
 	}
@@ -234,16 +234,13 @@ func TestPlanOfStream(t *testing.T) {
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, stderr := call("run", path, "--plan", "--stream")
+	code, stdout, stderr := call("plan", path, "--stream")
 	for _, want := range []string{"append: copy/", "past_length+1", "state, room 256, over past"} {
 		if code != 0 || !strings.Contains(stdout, want) {
 			t.Errorf("exit %d, %s: no %q in\n%s", code, stderr, want, stdout)
 		}
 	}
-	if code, _, _ := call("run", path, "--stream"); code == 0 {
-		t.Error("--stream without --plan is taken")
-	}
-	if code, _, stderr := call("run", digits, "--plan", "--stream"); code == 0 || !strings.Contains(stderr, "states") {
+	if code, _, stderr := call("plan", digits, "--stream"); code == 0 || !strings.Contains(stderr, "states") {
 		t.Error("a model without states:", stderr)
 	}
 }

@@ -28,7 +28,7 @@ func tensorFile(t *testing.T, name string, meta ...graph.Pair) string {
 // TestRunWithoutGraph runs files of tensors alone.
 func TestRunWithoutGraph(t *testing.T) {
 	path := tensorFile(t, "w.safetensors")
-	for _, args := range [][]string{{"run", path}, {"run", path, "--plan"}, {"bench", path, "--count", "1"}} {
+	for _, args := range [][]string{{"run", path}, {"plan", path}, {"bench", path, "--count", "1"}} {
 		code, stdout, stderr := call(args...)
 		if code != exitFailed || stdout != "" || !strings.Contains(stderr, path+": load: the file (safetensors) holds 1 tensor and no network") || strings.Contains(stderr, "ran in") {
 			t.Errorf("%q: exit code %d, %s%s", args, code, stdout, stderr)

@@ -26,10 +26,7 @@ type runFlags struct {
 	testData string
 	out      string
 	profile  string
-	plan     bool
-	stream   bool
 	json     bool
-	dims     dimFlags
 	weights  string
 	export   string
 	tol      compare.Tolerance
@@ -51,12 +48,6 @@ of that form, with a member for each output, goes to stdout.
 With --test-data the model runs on folders of input_K.pb and output_K.pb, and
 every output is compared with the stored one.
 
-With --plan nothing runs. The plan of a run is printed: of every step its device,
-its kernels, its operands and where these lie, and what memory a run takes. Extents
-that the model leaves open come from the files of --input, else from --dim, and are
-1 without either. With --stream the plan is that of a stream that begins: inputs that
-are states of the model lie in its memory, and lengths are symbols.
-
 A decoder takes --tokens 1,2,3, or --prompt TEXT with --tokenizer FILE, in place of
 files. Such a run, and that of a checkpoint
 of gpt.rs, prints the kind of the network, the shape of its logits, and the best of
@@ -74,7 +65,6 @@ and shape.`,
 		Example: `  nacre run model.onnx --input image=cat.jpg --image-fit crop --image-shorter 256 --image-mean 0.485,0.456,0.406 --image-std 0.229,0.224,0.225
   nacre run model.onnx --input tokens=tokens.npy --out results
   nacre run model.onnx --test-data .
-  nacre run model.onnx --plan --dim batch=8
   nacre run model.onnx --export-weights model.hnw
   nacre run model.onnx --weights tuned.hnw --input tokens=tokens.npy
   nacre run gpt2.chk --tokens 15496,995 --out logits.ten
@@ -94,10 +84,7 @@ and shape.`,
 	flags.Float64Var(&f.tol.Abs, "atol", 1e-4, "test data: absolute part of the tolerance")
 	flags.StringVar(&f.out, "out", "", "`DIR` for the outputs, as .npy files, or .json for sequences and maps; with --tokens, and for checkpoints of gpt.rs, a .ten file for the logits")
 	flags.StringVar(&f.profile, "profile", "", "`FILE` for the time of every step (Chrome trace); a table goes to stderr")
-	flags.BoolVar(&f.plan, "plan", false, "print the plan of the run instead of running; needs no inputs")
-	flags.BoolVar(&f.stream, "stream", false, "print the plan of a run of a stream, which holds the model's states")
-	f.dims.add(flags)
-	flags.BoolVar(&f.json, "json", false, "print the outputs, or the plan, as JSON")
+	flags.BoolVar(&f.json, "json", false, "print the outputs as JSON")
 	flags.StringVar(&f.weights, "weights", "", "`FILE` (.hnw) that has the weights to run with")
 	flags.StringVar(&f.export, "export-weights", "", "`FILE` (.hnw) for the weights that the model has")
 	f.session.add(flags)
@@ -106,15 +93,11 @@ and shape.`,
 	cmd.MarkFlagsMutuallyExclusive("tokens", "prompt")
 	cmd.MarkFlagsMutuallyExclusive("test-data", "input")
 	cmd.MarkFlagsMutuallyExclusive("test-data", "out")
-	cmd.MarkFlagsMutuallyExclusive("test-data", "plan")
 	cmd.MarkFlagsMutuallyExclusive("test-data", "json")
 	return cmd
 }
 
 func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Writer) (err error) {
-	if !f.plan && (f.stream || f.dims.list != nil) {
-		return usagef("--stream and --dim are for --plan")
-	}
 	o, err := f.session.options()
 	if err != nil {
 		return err
@@ -127,10 +110,10 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	if err := f.archives(ctx, m, stderr); err != nil || f.exportOnly() {
 		return err
 	}
-	program := isProgram(m) && f.testData == "" && f.profile == "" && !f.plan
-	forward := !isProgram(m) && f.testData == "" && f.profile == "" && !f.plan && f.forwards.used(m)
+	program := isProgram(m) && f.testData == "" && f.profile == ""
+	forward := !isProgram(m) && f.testData == "" && f.profile == "" && f.forwards.used(m)
 	if f.json && (program || forward) {
-		return usagef("--json is for --plan, and for models that take their inputs from --input")
+		return usagef("--json is for models that take their inputs from --input")
 	}
 	if program {
 		return f.program(ctx, m, o, stdout, stderr)
@@ -142,7 +125,7 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 		return f.forward(ctx, m, stdout, stderr)
 	}
 	if f.forwards != (forwardFlags{}) {
-		return usagef("--tokens, --prompt and --trace are for decoders and checkpoints of gpt.rs, without --test-data, --plan and --profile")
+		return usagef("--tokens, --prompt and --trace are for decoders and checkpoints of gpt.rs, without --test-data and --profile")
 	}
 	s, err := m.NewSessionContext(ctx, o)
 	if err != nil {
@@ -151,9 +134,6 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	defer func() { err = join(err, s) }()
 	if f.testData != "" {
 		return f.compare(ctx, s, stdout, stderr)
-	}
-	if f.plan {
-		return f.printPlan(ctx, path, m, s, stdout)
 	}
 	stream, err := f.begin(m, s)
 	if err != nil {
@@ -229,7 +209,7 @@ func (f *runFlags) archives(ctx context.Context, m *nacre.Model, stderr io.Write
 
 // exportOnly reports whether an archive is all that the flags ask for.
 func (f *runFlags) exportOnly() bool {
-	return f.export != "" && len(f.input.files) == 0 && f.testData == "" && f.out == "" && f.profile == "" && !f.plan
+	return f.export != "" && len(f.input.files) == 0 && f.testData == "" && f.out == "" && f.profile == ""
 }
 
 func asValues(tensors map[string]*nacre.Tensor) map[string]nacre.Value {

@@ -60,7 +60,7 @@ func commands(t *testing.T, dir string, n int) map[string][]string {
 		"run --json":     {"run", model, "--input", "x=" + input, "--json"},
 		"run --out":      {"run", model, "--input", "x=" + input, "--out", at("out")},
 		"run with data":  {"run", model, "--test-data", at("test_data_set_0")},
-		"run --plan":     {"run", model, "--plan"},
+		"plan":           {"plan", model},
 		"run --profile":  {"run", model, "--input", "x=" + input, "--profile", at("profile.json")},
 		"export":         {"run", model, "--export-weights", at("weights.hnw")},
 		"inspect":        {"inspect", model, "--values", "1000000"},
@@ -105,7 +105,7 @@ func TestEnds(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	short, long := t.TempDir(), t.TempDir()
 	const n = 9 * pieces.Length
-	same := []string{"run --plan", "hydronnx", "verify", "conformance"} // these check no elements, or have a context of their own
+	same := []string{"plan", "hydronnx", "verify", "conformance"} // these check no elements, or have a context of their own
 	few, many := commands(t, short, 8), commands(t, long, n)
 	for name, args := range few {
 		t.Run(name, func(t *testing.T) {
