@@ -40,6 +40,22 @@ func (f countedFlag) Free() {
 	f.Flag.Free()
 }
 
+// Record returns a segment that takes counted flags.
+func (d *flagged) Record(list []device.Recorded) (device.Segment, error) {
+	s, err := d.Device.Record(list)
+	return flaggedSegment{s}, err
+}
+
+// flaggedSegment runs a segment with the flag within a counted one.
+type flaggedSegment struct{ device.Segment }
+
+func (s flaggedSegment) Run(stop device.Flag, timed bool) (int, error) {
+	if f, ok := stop.(countedFlag); ok {
+		stop = f.Flag
+	}
+	return s.Segment.Run(stop, timed)
+}
+
 // TestFlagsAreFreed counts the flags left by runs with a context cancelled before the run, and with
 // one cancelled after it.
 func TestFlagsAreFreed(t *testing.T) {
