@@ -9,8 +9,8 @@
 //
 // The three differ in the text that they accept, so they share no lexer: a safetensors header is
 // strict JSON; the manifest of an .hnw archive has one canonical spelling, and every other spelling
-// is an error; a Loom checkpoint is any text that encoding/json accepts. encoding/json checks a
-// checkpoint first, then a walker records the offsets that messages name.
+// is an error; a Loom checkpoint is any text that encoding/json accepts. container.Valid checks a
+// checkpoint first, and ends with a context; then a walker records the offsets that messages name.
 package formats
 
 import (
