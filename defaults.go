@@ -3,8 +3,8 @@ package nacre
 import (
 	"sync"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -28,7 +28,7 @@ func (d *defaults) tensor(name string, limit int) (*tensor.Tensor, error) {
 		return t, nil
 	}
 	from := d.from[name]
-	if most := bindings.PhysicalMemory(); limit == 0 || most > 0 && most < limit {
+	if most := runtime.PhysicalMemory(); limit == 0 || most > 0 && most < limit {
 		limit = most
 	}
 	if n := from.Bytes(); limit > 0 && n > limit {

@@ -9,8 +9,6 @@ import (
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/runtime"
-	"github.com/nacre-ml/nacre/runtime/cpu"
-	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
@@ -25,12 +23,12 @@ import (
 type Model struct {
 	source   *graph.Model // the file as read
 	networks sync.Map     // *network by formats.Lowering without a budget
-	packs    *cpu.Packs
+	packs    *runtime.Packs
 
 	mu       sync.Mutex
-	moving   map[int]*cpu.Packs // by budget: packs of sessions with a WeightBudget
+	moving   map[int]*runtime.Packs // by budget: packs of sessions with a WeightBudget
 	programs map[rewriting]*program
-	devices  map[Device]device.Accelerator
+	devices  map[Device]runtime.Accelerator
 	sessions int // open, or being made
 	closed   bool
 }
@@ -50,7 +48,7 @@ type rewriting struct {
 }
 
 func newModel(m *graph.Model) *Model {
-	return &Model{source: m, packs: cpu.NewPacks(), programs: map[rewriting]*program{}}
+	return &Model{source: m, packs: runtime.NewPacks(), programs: map[rewriting]*program{}}
 }
 
 // network is the source with the nodes of its network.
@@ -346,7 +344,7 @@ func (m *Model) admit(how rewriting) (p *program, first bool, err error) {
 }
 
 // accelerator returns the accelerator of a device; nil for nil.
-func (m *Model) accelerator(d Device) (device.Accelerator, error) {
+func (m *Model) accelerator(d Device) (runtime.Accelerator, error) {
 	if d == nil {
 		return nil, nil
 	}
@@ -360,7 +358,7 @@ func (m *Model) accelerator(d Device) (device.Accelerator, error) {
 		return nil, err
 	}
 	if m.devices == nil {
-		m.devices = map[Device]device.Accelerator{}
+		m.devices = map[Device]runtime.Accelerator{}
 	}
 	m.devices[d] = a
 	return a, nil

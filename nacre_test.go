@@ -1,6 +1,8 @@
 package nacre_test
 
 import (
+	"github.com/nacre-ml/nacre/runtime"
+
 	"bytes"
 	"context"
 	"errors"
@@ -12,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/runtime/device"
 )
 
 const digits = "cmd/nacre/demo/digits.onnx"
@@ -162,7 +163,7 @@ type devices []nacre.Device
 
 func (devices) Name() string { return "several" }
 
-func (devices) Accelerator() (device.Accelerator, error) { return nil, nil }
+func (devices) Accelerator() (runtime.Accelerator, error) { return nil, nil }
 
 func TestOptions(t *testing.T) {
 	m, err := nacre.Open(digits)

@@ -9,8 +9,6 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/runtime"
-	"github.com/nacre-ml/nacre/runtime/cpu"
-	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -88,7 +86,7 @@ type Device interface {
 	// Name is the name of the device in plans.
 	Name() string
 	// Accelerator returns the device's view of one model, for its plans.
-	Accelerator() (device.Accelerator, error)
+	Accelerator() (runtime.Accelerator, error)
 }
 
 // lowering returns the options of the network that sessions run.
@@ -145,7 +143,7 @@ func (o Options) check() error {
 	if err := bindings.Available(); err != nil {
 		return mark(ErrDevice, err)
 	}
-	if o.WeightBudget > 0 && !cpu.CanMove {
+	if o.WeightBudget > 0 && !runtime.CanMovePacks {
 		return markf(ErrOption, "option WeightBudget: this system does not take the memory of weights back")
 	}
 	if o.ISA == "" {
@@ -165,7 +163,7 @@ func (o Options) check() error {
 }
 
 // below returns the options of the engine.
-func (o Options) below(packs *cpu.Packs) runtime.Options {
+func (o Options) below(packs *runtime.Packs) runtime.Options {
 	return runtime.Options{
 		Threads: o.Threads, ISA: o.ISA, MemoryLimit: o.MemoryLimit, Memory: o.memory(),
 		MaxWaiting: o.MaxWaiting, MaxWait: o.MaxWait,

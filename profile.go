@@ -5,13 +5,12 @@ import (
 	"io"
 	"time"
 
-	"github.com/nacre-ml/nacre/runtime/exec"
+	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/plan"
 )
 
 // Profile is the times of the steps of one run. Session.Profile makes one.
-type Profile struct{ p *exec.Profile }
+type Profile struct{ p *runtime.Profile }
 
 // StepTime is the begin, the time and the device of one step.
 type StepTime struct {
@@ -77,7 +76,7 @@ func (p *Profile) WriteTrace(w io.Writer) (err error) {
 
 // Plan is the steps of a run with inputs of known types and shapes, and the memory
 // that it takes. Session.Plan makes one.
-type Plan struct{ p *plan.Plan }
+type Plan struct{ p *runtime.Plan }
 
 // Step is one step of a plan: a node of the optimised graph, or a change of layout
 // between two nodes.

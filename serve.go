@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre/runtime"
-	"github.com/nacre-ml/nacre/runtime/exec"
 )
 
 // MemoryBudget is a number of bytes that sessions share. A run takes Plan.PeakBytes of it
@@ -19,7 +18,7 @@ import (
 // needs more after it has begun.
 //
 // The methods of a MemoryBudget may be called from many goroutines at once.
-type MemoryBudget struct{ memory *exec.Memory }
+type MemoryBudget struct{ memory *runtime.Memory }
 
 // NewMemoryBudget returns a budget for Options.MemoryBudget of any number of sessions. The
 // error is ErrOption if bytes is not positive.
@@ -27,7 +26,7 @@ func NewMemoryBudget(bytes int) (*MemoryBudget, error) {
 	if bytes <= 0 {
 		return nil, markf(ErrOption, "a memory budget of %d bytes; it must be positive", bytes)
 	}
-	return &MemoryBudget{exec.NewMemory(bytes)}, nil
+	return &MemoryBudget{runtime.NewMemory(bytes)}, nil
 }
 
 // Limit returns the bytes of the budget.
@@ -56,11 +55,11 @@ var defaultMemoryBudget = sync.OnceValue(func() *MemoryBudget {
 	if n <= 0 {
 		return nil
 	}
-	return &MemoryBudget{exec.NewMemory(n)}
+	return &MemoryBudget{runtime.NewMemory(n)}
 })
 
 // memory returns the budget of sessions with these options; nil for no limit.
-func (o Options) memory() *exec.Memory {
+func (o Options) memory() *runtime.Memory {
 	b := o.MemoryBudget
 	if b == nil {
 		if b = DefaultMemoryBudget(); b == nil || o.MemoryLimit > b.Limit() {

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/nacre-ml/nacre/runtime"
-	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -223,7 +222,7 @@ func (s *Stream) Run(ctx context.Context, inputs map[string]*Tensor) (_ map[stri
 // Profile is Run, and also returns the time of every step.
 func (s *Stream) Profile(ctx context.Context, inputs map[string]*Tensor) (_ map[string]*Tensor, _ *Profile, err error) {
 	defer s.enter().end(&err)
-	p := &exec.Profile{}
+	p := &runtime.Profile{}
 	out, err := s.run(ctx, inputs, p)
 	if err != nil {
 		return nil, nil, err
@@ -231,7 +230,7 @@ func (s *Stream) Profile(ctx context.Context, inputs map[string]*Tensor) (_ map[
 	return out, &Profile{p}, nil
 }
 
-func (s *Stream) run(ctx context.Context, inputs map[string]*Tensor, prof *exec.Profile) (map[string]*Tensor, error) {
+func (s *Stream) run(ctx context.Context, inputs map[string]*Tensor, prof *runtime.Profile) (map[string]*Tensor, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in, err := s.accept(ctx, inputs)

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -56,7 +56,7 @@ func Zeros(d DType, shape ...int) (*Tensor, error) {
 	if d == String {
 		size = s.Len() * int(unsafe.Sizeof(""))
 	}
-	if most := bindings.PhysicalMemory(); most > 0 && size > most {
+	if most := runtime.PhysicalMemory(); most > 0 && size > most {
 		return nil, markf(ErrMemory, "%v%v takes %d bytes and the machine has %d", d, s, size, most)
 	}
 	return &Tensor{*tensor.New(tensor.DType(d), shape...)}, nil

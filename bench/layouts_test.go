@@ -6,14 +6,13 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/runtime"
-	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // BenchmarkLayouts times the networks of images on one thread with plain values, with the layouts
 // that estimates choose, and with blocked layouts wherever possible.
 func BenchmarkLayouts(b *testing.B) {
-	policies := map[string]device.LayoutPolicy{"plain": device.LayoutsPlain, "cost": device.LayoutsByCost, "blocked": device.LayoutsBlocked}
+	policies := map[string]runtime.LayoutPolicy{"plain": runtime.LayoutsPlain, "cost": runtime.LayoutsByCost, "blocked": runtime.LayoutsBlocked}
 	for _, top := range Topologies[:4] {
 		for _, name := range []string{"plain", "cost", "blocked"} {
 			b.Run(fmt.Sprintf("%s/%s", top.Name, name), func(b *testing.B) {

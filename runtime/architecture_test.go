@@ -20,14 +20,16 @@ func drawn(row string) string {
 	switch {
 	case row == ".":
 		return "nacre"
+	case strings.HasPrefix(row, "runtime/internal/ops/"), row == "runtime/op/standard":
+		return "runtime/internal/ops/FAMILY"
+	case strings.HasPrefix(row, "runtime/internal/") && !strings.Contains(row, "optest") && !strings.Contains(row, "picture"):
+		return row
 	case strings.Contains(row, "internal"), first == "scripts", first == "examples":
 		return ""
 	case first == "csrc":
 		return "csrc"
 	case first == "formats" && rest != "":
 		return "formats/FORMAT"
-	case strings.HasPrefix(row, "runtime/op/"):
-		return "runtime/op/FAMILY"
 	}
 	return row
 }

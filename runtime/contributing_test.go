@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
 )
 
 func contributing(t *testing.T) string {
@@ -69,7 +69,7 @@ func unindented(lines []string) string {
 func TestContributingNames(t *testing.T) {
 	text := regexp.MustCompile("(?s)```.*?```").ReplaceAllString(contributing(t), "")
 	path := regexp.MustCompile(`^(?:runtime|csrc|bindings|cmd|bench)/[\w./]+$`)
-	folders := map[string]string{"op": "op", "device": "device", "graph": "graph", "binder": "cpu", "runtime": "."}
+	folders := map[string]string{"op": "op", "device": "internal/device", "graph": "graph", "binder": "internal/cpu", "runtime": "."}
 	identifier := regexp.MustCompile(`^(\w+)\.(\w+)$`)
 	paths, identifiers := 0, 0
 	for _, m := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(text, -1) {
@@ -92,7 +92,7 @@ func TestContributingNames(t *testing.T) {
 	if paths < 10 || identifiers < 8 {
 		t.Errorf("only %d paths and %d identifiers were found", paths, identifiers)
 	}
-	if !declared(t, "exec", "TestDeviceWithoutRows") {
+	if !declared(t, "internal/exec", "TestDeviceWithoutRows") {
 		t.Error("there is no TestDeviceWithoutRows")
 	}
 }

@@ -3,8 +3,8 @@ package runtime
 import (
 	"slices"
 
-	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/exec"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 

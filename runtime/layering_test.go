@@ -40,25 +40,25 @@ runtime/internal/picture/jpeg :
 runtime/internal/picture/jpeg2000 :
 runtime/internal/picture : runtime/internal/picture/jpeg runtime/internal/picture/jpeg2000
 runtime/op               : internal/guard runtime/graph runtime/tensor packed
-runtime/op/array         : runtime/graph runtime/op runtime/tensor packed
-runtime/op/arith         : runtime/graph runtime/op runtime/tensor packed
-runtime/op/nn            : runtime/graph runtime/op runtime/op/arith runtime/tensor packed
-runtime/op/attention     : runtime/graph runtime/op runtime/op/nn runtime/tensor
-runtime/op/quant         : internal/guard runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/nn runtime/tensor packed
-runtime/op/moe           : runtime/graph runtime/op runtime/op/quant runtime/tensor
-runtime/op/control       : runtime/graph runtime/op runtime/op/array runtime/tensor
-runtime/op/ml            : runtime/graph runtime/op runtime/tensor
-runtime/op/text          : runtime/graph runtime/op runtime/tensor
-runtime/op/signal        : runtime/graph runtime/op runtime/tensor
-runtime/op/vision        : runtime/graph runtime/op runtime/tensor runtime/internal/picture
-runtime/op/openinfer     : runtime/graph runtime/op runtime/tensor packed
-runtime/op/standard      : runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/control runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/openinfer runtime/op/quant runtime/op/signal runtime/op/text runtime/op/vision
-runtime/optimize         : internal/budget runtime/graph runtime/op runtime/tensor
-runtime/device           : internal/guard runtime/graph runtime/op runtime/tensor
-runtime/cpu              : internal/budget internal/guard runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/ml runtime/op/moe runtime/op/nn runtime/op/openinfer runtime/op/quant runtime/op/vision runtime/tensor packed bindings internal/mapped
-runtime/vulkan           : internal/guard bindings/vulkan shaders runtime/device runtime/graph runtime/op runtime/op/arith runtime/op/array runtime/op/attention runtime/op/nn runtime/op/openinfer runtime/op/quant runtime/op/signal runtime/op/text runtime/op/vision runtime/tensor packed
-runtime/plan             : runtime/device runtime/graph runtime/op runtime/tensor internal/printable
-runtime/exec             : internal/guard runtime/device runtime/plan runtime/op runtime/graph runtime/tensor internal/printable
+runtime/internal/ops/array         : runtime/graph runtime/op runtime/tensor packed
+runtime/internal/ops/arith         : runtime/graph runtime/op runtime/tensor packed
+runtime/internal/ops/nn            : runtime/graph runtime/op runtime/internal/ops/arith runtime/tensor packed
+runtime/internal/ops/attention     : runtime/graph runtime/op runtime/internal/ops/nn runtime/tensor
+runtime/internal/ops/quant         : internal/guard runtime/graph runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/nn runtime/tensor packed
+runtime/internal/ops/moe           : runtime/graph runtime/op runtime/internal/ops/quant runtime/tensor
+runtime/internal/ops/control       : runtime/graph runtime/op runtime/internal/ops/array runtime/tensor
+runtime/internal/ops/ml            : runtime/graph runtime/op runtime/tensor
+runtime/internal/ops/text          : runtime/graph runtime/op runtime/tensor
+runtime/internal/ops/signal        : runtime/graph runtime/op runtime/tensor
+runtime/internal/ops/vision        : runtime/graph runtime/op runtime/tensor runtime/internal/picture
+runtime/internal/ops/openinfer     : runtime/graph runtime/op runtime/tensor packed
+runtime/op/standard      : runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/control runtime/internal/ops/ml runtime/internal/ops/moe runtime/internal/ops/nn runtime/internal/ops/openinfer runtime/internal/ops/quant runtime/internal/ops/signal runtime/internal/ops/text runtime/internal/ops/vision
+runtime/internal/optimize         : internal/budget runtime/graph runtime/op runtime/tensor
+runtime/internal/device           : internal/guard runtime/graph runtime/op runtime/tensor
+runtime/internal/cpu              : internal/budget internal/guard runtime/internal/device runtime/graph runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/ml runtime/internal/ops/moe runtime/internal/ops/nn runtime/internal/ops/openinfer runtime/internal/ops/quant runtime/internal/ops/vision runtime/tensor packed bindings internal/mapped
+runtime/vulkan           : internal/guard bindings/vulkan shaders runtime/internal/device runtime/graph runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/nn runtime/internal/ops/openinfer runtime/internal/ops/quant runtime/internal/ops/signal runtime/internal/ops/text runtime/internal/ops/vision runtime/tensor packed
+runtime/internal/plan             : runtime/internal/device runtime/graph runtime/op runtime/tensor internal/printable
+runtime/internal/exec             : internal/guard runtime/internal/device runtime/internal/plan runtime/op runtime/graph runtime/tensor internal/printable
 runtime/internal/optest/cases : internal/guard runtime/graph runtime/op runtime/tensor packed
 runtime/internal/optest/bodies : runtime/graph runtime/op runtime/tensor
 runtime/internal/optest/array : runtime/graph runtime/tensor runtime/internal/optest/cases
@@ -72,8 +72,8 @@ runtime/internal/optest/text : runtime/graph runtime/tensor runtime/internal/opt
 runtime/internal/optest/signal : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest/vision : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest/openinfer : runtime/graph runtime/tensor runtime/internal/optest/cases
-runtime/internal/optest  : runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/internal/optest/arith runtime/internal/optest/array runtime/internal/optest/attention runtime/internal/optest/cases runtime/internal/optest/ml runtime/internal/optest/moe runtime/internal/optest/nn runtime/internal/optest/openinfer runtime/internal/optest/quant runtime/internal/optest/signal runtime/internal/optest/text runtime/internal/optest/vision bindings internal/testenv
-runtime                  : internal/budget runtime/cpu runtime/device runtime/graph runtime/op runtime/op/standard runtime/optimize runtime/plan runtime/exec runtime/tensor bindings
+runtime/internal/optest  : runtime/internal/cpu runtime/internal/device runtime/graph runtime/op runtime/op/standard runtime/internal/optest/arith runtime/internal/optest/array runtime/internal/optest/attention runtime/internal/optest/cases runtime/internal/optest/ml runtime/internal/optest/moe runtime/internal/optest/nn runtime/internal/optest/openinfer runtime/internal/optest/quant runtime/internal/optest/signal runtime/internal/optest/text runtime/internal/optest/vision bindings internal/testenv
+runtime                  : internal/budget runtime/internal/cpu runtime/internal/device runtime/graph runtime/op runtime/op/standard runtime/internal/optimize runtime/internal/plan runtime/internal/exec runtime/tensor bindings
 formats/internal/fixtures : internal/testenv
 formats/internal/container : internal/budget internal/guard runtime/graph runtime/tensor packed formats/internal/binio internal/output internal/mapped
 formats/internal/converted : . formats formats/onnx runtime/tensor
@@ -90,7 +90,7 @@ formats/chelis           : internal/guard runtime/graph runtime/tensor formats/h
 generate/tokenizer/internal/jinja : internal/budget
 generate/tokenizer       : internal/guard generate/tokenizer/internal/jinja internal/beneath internal/budget
 formats                  : internal/budget internal/guard internal/output formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
-.                        : internal/budget internal/guard internal/resample formats runtime runtime/device runtime/graph runtime/op runtime/plan runtime/exec runtime/tensor packed bindings runtime/cpu
+.                        : internal/budget internal/guard internal/resample formats runtime runtime/graph runtime/op runtime/tensor packed bindings
 generate                 : internal/guard .
 cmd                      : . bindings formats formats/chelis formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/jsonobject internal/output internal/printable packed runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan
 bench                    : . bindings formats formats/onnx generate packed runtime/graph runtime/tensor runtime/vulkan
@@ -108,7 +108,7 @@ formats/huggingface      : . formats
 formats/loom             : . formats formats/internal/converted
 formats/openinfer        : . formats
 generate                 : bench
-runtime/optimize         : runtime
+runtime/internal/optimize         : runtime
 shaders                  : shaders/internal/compile
 `
 

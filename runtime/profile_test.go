@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre/runtime"
-	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/exec"
 )
 
 // TestProfileOfGraphs profiles a loop in a loop.

@@ -10,14 +10,14 @@ import (
 	"sync"
 
 	"github.com/nacre-ml/nacre/bindings"
-	"github.com/nacre-ml/nacre/runtime/cpu"
-	"github.com/nacre-ml/nacre/runtime/device"
-	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/cpu"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/exec"
+	"github.com/nacre-ml/nacre/runtime/internal/optimize"
+	"github.com/nacre-ml/nacre/runtime/internal/plan"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
-	"github.com/nacre-ml/nacre/runtime/optimize"
-	"github.com/nacre-ml/nacre/runtime/plan"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -276,7 +276,7 @@ func (s *Session) Trim() error {
 }
 
 // Stats returns the current load of the session, and its counts since it was made.
-func (s *Session) Stats() exec.Stats { return s.exec.Stats() }
+func (s *Session) Stats() Stats { return s.Stats() }
 
 // Plans returns the number of plans that the program keeps for later runs.
 func (s *Session) Plans() int { return s.program.Plans() }
@@ -338,14 +338,14 @@ func (s *Session) named(results []tensor.Value, err error) (map[string]tensor.Va
 }
 
 // Profile is RunValues with the time of every step.
-func (s *Session) Profile(ctx context.Context, inputs map[string]tensor.Value) (map[string]tensor.Value, *exec.Profile, error) {
-	p := &exec.Profile{}
+func (s *Session) Profile(ctx context.Context, inputs map[string]tensor.Value) (map[string]tensor.Value, *Profile, error) {
+	p := &Profile{}
 	out, err := s.named(run(ctx, s, inputs, itself, p))
 	return out, p, err
 }
 
 // Compare times all ways to compute the steps of a plan, as exec.Executor.Compare does.
-func (s *Session) Compare(ctx context.Context, pl *plan.Plan, node string, rounds int) ([]exec.Comparison, error) {
+func (s *Session) Compare(ctx context.Context, pl *Plan, node string, rounds int) ([]Comparison, error) {
 	s.use.RLock()
 	defer s.use.RUnlock()
 	if s.closed {
@@ -365,7 +365,7 @@ func asValue(t *tensor.Tensor) tensor.Value {
 func itself(v tensor.Value) tensor.Value { return v }
 
 // Plan returns the plan for inputs of these types and extents. The elements do not matter.
-func (s *Session) Plan(ctx context.Context, inputs map[string]*tensor.Tensor) (*plan.Plan, error) {
+func (s *Session) Plan(ctx context.Context, inputs map[string]*tensor.Tensor) (*Plan, error) {
 	list, err := order(s, inputs, asValue)
 	if err != nil {
 		return nil, err
@@ -419,7 +419,7 @@ func (b *Bound) Run(ctx context.Context) error {
 }
 
 // PlanTypes is Plan for inputs of these types. The extents of tensors must be numbers.
-func (s *Session) PlanTypes(ctx context.Context, types map[string]graph.Type) (*plan.Plan, error) {
+func (s *Session) PlanTypes(ctx context.Context, types map[string]graph.Type) (*Plan, error) {
 	list := make([]graph.Type, len(s.program.Decl))
 	symbols := map[string]int{}
 	for i, v := range s.program.Decl {
@@ -441,7 +441,7 @@ func (s *Session) PlanTypes(ctx context.Context, types map[string]graph.Type) (*
 }
 
 // run returns the results in the order of the outputs.
-func run[V any](ctx context.Context, s *Session, inputs map[string]V, value func(V) tensor.Value, prof *exec.Profile) ([]tensor.Value, error) {
+func run[V any](ctx context.Context, s *Session, inputs map[string]V, value func(V) tensor.Value, prof *Profile) ([]tensor.Value, error) {
 	s.use.RLock()
 	defer s.use.RUnlock()
 	if s.closed {

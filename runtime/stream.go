@@ -3,9 +3,8 @@ package runtime
 import (
 	"context"
 
-	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/plan"
+	"github.com/nacre-ml/nacre/runtime/internal/exec"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -32,7 +31,7 @@ func (s *Session) NewStream(states []graph.State, room int) (*Stream, error) {
 
 // Run computes the results that are not states, by name, and updates the states. It takes the
 // inputs that are not states. Inputs for which Implies is true may be left out.
-func (st *Stream) Run(ctx context.Context, inputs map[string]tensor.Value, prof *exec.Profile) (map[string]tensor.Value, error) {
+func (st *Stream) Run(ctx context.Context, inputs map[string]tensor.Value, prof *Profile) (map[string]tensor.Value, error) {
 	s := st.session
 	s.use.RLock()
 	defer s.use.RUnlock()
@@ -60,7 +59,7 @@ func (st *Stream) Run(ctx context.Context, inputs map[string]tensor.Value, prof 
 }
 
 // Plan returns the plan of the next run on these inputs.
-func (st *Stream) Plan(ctx context.Context, inputs map[string]tensor.Value) (*plan.Plan, error) {
+func (st *Stream) Plan(ctx context.Context, inputs map[string]tensor.Value) (*Plan, error) {
 	list, err := st.order(inputs)
 	if err != nil {
 		return nil, err

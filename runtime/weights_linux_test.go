@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/internal/mapped"
-	"github.com/nacre-ml/nacre/runtime/cpu"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/cpu"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 

@@ -70,7 +70,7 @@ wine() { # the command and the kernels for Windows, in Wine
   scripts/test-wine.sh
   conform nacre-windows all
   CC="'$PWD/scripts/zig.sh' windows/amd64" CGO_ENABLED=1 GOOS=windows GOARCH=amd64 \
-    go test "$patience" -short -exec "$PWD/scripts/wine.sh" ./bindings ./runtime/cpu ./packed
+    go test "$patience" -short -exec "$PWD/scripts/wine.sh" ./bindings ./runtime/internal/cpu ./packed
 }
 
 cold() { # the processor time of a build with an empty cache
@@ -132,7 +132,7 @@ vulkan() { # the official tests on a Vulkan device; the operators that ran there
 }
 
 netlib() { # the rows of the system's CBLAS; CGO_LDFLAGS would compile all C code again
-  go test "$patience" -short -tags netlib -ldflags='-extldflags=-lopenblas' ./bindings ./runtime/cpu ./runtime/op/standard
+  go test "$patience" -short -tags netlib -ldflags='-extldflags=-lopenblas' ./bindings ./runtime/internal/cpu ./runtime/op/standard
 }
 
 scalar() { # the same kernels and operators with no instruction-set extension
@@ -156,30 +156,30 @@ race() { # the race detector; it does not see C, and has nothing to find where o
 }
 
 asan() { # out-of-bounds and use-after-free in C, in tests of kernels and in the official tests
-  # The formulas that kernels are compared with are Go, most of it in runtime/cpu.
-  go test "$patience" -asan -gcflags=./runtime/cpu=-asan=false -short ./bindings ./runtime/cpu ./runtime/op/...
+  # The formulas that kernels are compared with are Go, most of it in runtime/internal/cpu.
+  go test "$patience" -asan -gcflags=./runtime/internal/cpu=-asan=false -short ./bindings ./runtime/internal/cpu ./runtime/op/... ./runtime/internal/ops/...
   go build -asan -o build/nacre-asan ./cmd/nacre
   conform nacre-asan all
 }
 
 ubsan() { # undefined behaviour in C, in tests of kernels and in the official tests
   local -x CGO_CFLAGS='-g -O1 -fsanitize=undefined -fno-sanitize-recover=undefined' CGO_LDFLAGS=-fsanitize=undefined
-  go test "$patience" -short ./bindings ./runtime/cpu
+  go test "$patience" -short ./bindings ./runtime/internal/cpu
   go build -o build/nacre-ubsan ./cmd/nacre
   conform nacre-ubsan all
 }
 
 emulated() { # the kernels of AVX-512, its extensions and AMX on any x86-64, as C
-  CGO_CFLAGS='-g -O2 -Wno-psabi -DNACRE_EMULATED' go test "$patience" -short ./runtime/cpu
+  CGO_CFLAGS='-g -O2 -Wno-psabi -DNACRE_EMULATED' go test "$patience" -short ./runtime/internal/cpu
 }
 
 clang() { # the kernels as clang compiles them
-  CC=clang go test "$patience" -short ./bindings ./runtime/cpu
+  CC=clang go test "$patience" -short ./bindings ./runtime/internal/cpu
 }
 
 neon() { # the kernels of 64-bit ARM, under emulation
   CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOARCH=arm64 \
-    go test "$patience" -short -exec 'qemu-aarch64 -L /usr/aarch64-linux-gnu' ./bindings ./runtime/cpu ./packed
+    go test "$patience" -short -exec 'qemu-aarch64 -L /usr/aarch64-linux-gnu' ./bindings ./runtime/internal/cpu ./packed
 }
 
 android() { # all code compiles for Android, and the programs are what its loader takes

@@ -10,15 +10,10 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime"
-	"github.com/nacre-ml/nacre/runtime/cpu"
-	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op/standard"
-	"github.com/nacre-ml/nacre/runtime/optimize"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -93,28 +88,27 @@ func checkPasses(t *testing.T, c testCase) {
 		inputs[name] = plain(v)
 	}
 	p := &passChecker{source: m.Source(), inputs: inputs, dumps: map[string]map[string]tensor.Value{}, tolerance: foldTolerance[narrowest(m.Source().Graph)]}
-	first := optimize.Required()
+	first := runtime.RequiredPasses()
 	plain := p.results(t, first, nil)
 	if plain == nil {
 		return
 	}
-	p.check(t, "all passes", plain, p.results(t, optimize.Passes(), plain), false)
+	p.check(t, "all passes", plain, p.results(t, runtime.Passes(), plain), false)
 	// Constants are folded first, because kernels may add in another order if an operand is
 	// constant.
-	i := slices.IndexFunc(optimize.Passes(), func(p optimize.Pass) bool { return p.Name == "fold_const" })
-	first = append(first, optimize.Passes()[i])
+	first = append(first, "fold_const")
 	folded := p.results(t, first, plain)
 	p.check(t, "fold_const alone", plain, folded, false)
 	met := map[string]bool{}
-	for _, pass := range optimize.Passes()[len(first):] {
-		if met[pass.Name] {
+	for _, pass := range runtime.Passes()[len(first):] {
+		if met[pass] {
 			continue
 		}
-		met[pass.Name] = true
-		exact := slices.Contains(restructuring, pass.Name)
-		p.check(t, pass.Name+" alone", folded, p.results(t, append(slices.Clone(first), pass), plain), exact)
-		rest := slices.DeleteFunc(optimize.Passes(), func(other optimize.Pass) bool { return other.Name == pass.Name })
-		p.check(t, "without "+pass.Name, plain, p.results(t, rest, plain), false)
+		met[pass] = true
+		exact := slices.Contains(restructuring, pass)
+		p.check(t, pass+" alone", folded, p.results(t, append(slices.Clone(first), pass), plain), exact)
+		rest := slices.DeleteFunc(runtime.Passes(), func(other string) bool { return other == pass })
+		p.check(t, "without "+pass, plain, p.results(t, rest, plain), false)
 	}
 }
 
@@ -128,12 +122,9 @@ type passChecker struct {
 
 // results runs the model after passes. If the run fails and before is nil, it returns nil; if it
 // fails otherwise, so does the test.
-func (p *passChecker) results(t *testing.T, passes []optimize.Pass, before map[string]tensor.Value) map[string]tensor.Value {
+func (p *passChecker) results(t *testing.T, passes []string, before map[string]tensor.Value) map[string]tensor.Value {
 	t.Helper()
-	registry := standard.Registry()
-	m, err := optimize.Run(p.source, passes, optimize.Context{Registry: registry, Eval: func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return cpu.Eval(registry, n, bindings.DetectISA(), nil, in)
-	}})
+	m, err := runtime.Rewrite(p.source, runtime.Options{}, passes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +139,7 @@ func (p *passChecker) results(t *testing.T, passes []optimize.Pass, before map[s
 		return out
 	}
 	// Other layouts add in another order, and the choice of layouts depends on the whole graph.
-	s, err := runtime.New(m, runtime.Options{NoOptimize: true, Registry: registry, Layouts: device.LayoutsPlain})
+	s, err := runtime.New(m, runtime.Options{NoOptimize: true, Layouts: runtime.LayoutsPlain})
 	if err == nil {
 		defer s.Close()
 		var out map[string]tensor.Value

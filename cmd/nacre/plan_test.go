@@ -13,10 +13,8 @@ import (
 	"github.com/nacre-ml/nacre/formats/onnx"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime"
-	"github.com/nacre-ml/nacre/runtime/exec"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
-	"github.com/nacre-ml/nacre/runtime/plan"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -98,7 +96,7 @@ func firstInputs(c testCase, m *nacre.Model) (map[string]tensor.Value, error) {
 	return inputs, nil
 }
 
-func comparePlanned(t *testing.T, l *plan.Listing, prof *exec.Profile) {
+func comparePlanned(t *testing.T, l *runtime.Listing, prof *runtime.Profile) {
 	t.Helper()
 	p := &planReader{T: t, ran: prof.Steps}
 	p.steps(l, "", true)
@@ -106,7 +104,7 @@ func comparePlanned(t *testing.T, l *plan.Listing, prof *exec.Profile) {
 		t.Errorf("the plan ends before %s %s", p.ran[0].Op, p.ran[0].Node)
 	}
 	for _, s := range p.ran {
-		if s.Within == "" && !slices.ContainsFunc(l.Left, func(n plan.LeftNode) bool { return n.Node == s.Node && n.Op == s.Op }) {
+		if s.Within == "" && !slices.ContainsFunc(l.Left, func(n runtime.LeftNode) bool { return n.Node == s.Node && n.Op == s.Op }) {
 			t.Errorf("%s %s ran, which the plan does not name", s.Op, s.Node)
 		}
 	}
@@ -122,13 +120,13 @@ func comparePlanned(t *testing.T, l *plan.Listing, prof *exec.Profile) {
 // planReader compares steps that ran with the steps of listings, in order.
 type planReader struct {
 	*testing.T
-	ran    []exec.StepTime // not read yet
+	ran    []runtime.StepTime // not read yet
 	bodies bool
 }
 
 // steps compares the steps of a listing with the next steps that ran. If exact, all of the listing
 // must have run.
-func (p *planReader) steps(l *plan.Listing, within string, exact bool) {
+func (p *planReader) steps(l *runtime.Listing, within string, exact bool) {
 	p.Helper()
 	for i, want := range l.Steps {
 		if len(p.ran) == 0 || p.ran[0].Within != within {
@@ -152,7 +150,7 @@ func (p *planReader) steps(l *plan.Listing, within string, exact bool) {
 
 // graphs compares the first run of each graph of a node with its listing, and skips later runs.
 // These may have other extents.
-func (p *planReader) graphs(list []plan.ListedBody, path string) {
+func (p *planReader) graphs(list []runtime.ListedBody, path string) {
 	p.Helper()
 	p.bodies = p.bodies || list != nil
 	for _, b := range list {
@@ -161,7 +159,7 @@ func (p *planReader) graphs(list []plan.ListedBody, path string) {
 		}
 	}
 	for len(p.ran) > 0 && strings.HasPrefix(p.ran[0].Within, path+".") {
-		if !slices.ContainsFunc(list, func(b plan.ListedBody) bool {
+		if !slices.ContainsFunc(list, func(b runtime.ListedBody) bool {
 			inside := path + "." + b.Name
 			return p.ran[0].Within == inside || strings.HasPrefix(p.ran[0].Within, inside+" > ")
 		}) {
@@ -191,7 +189,7 @@ func TestRunPlan(t *testing.T) {
 	code, stdout, stderr = call("plan", digits, "--dim", "batch=7", "--json")
 	var got struct {
 		Assumed map[string]int
-		Plan    plan.Listing
+		Plan    runtime.Listing
 	}
 	if err := json.Unmarshal([]byte(stdout), &got); code != 0 || err != nil {
 		t.Fatal(err, stderr)

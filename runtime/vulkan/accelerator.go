@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre/internal/guard"
-	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 

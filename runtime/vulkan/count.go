@@ -3,11 +3,11 @@ package vulkan
 import (
 	"fmt"
 
-	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/array"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/vision"
 	"github.com/nacre-ml/nacre/runtime/op"
-	"github.com/nacre-ml/nacre/runtime/op/arith"
-	"github.com/nacre-ml/nacre/runtime/op/array"
-	"github.com/nacre-ml/nacre/runtime/op/vision"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 

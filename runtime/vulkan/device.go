@@ -12,8 +12,8 @@ import (
 	"sync"
 
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
-	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/shaders"
 )
 

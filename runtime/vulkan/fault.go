@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
-	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
 )
 
 // faultIndex is the index of a Const operand for a word in which a shader notes a fault. The

@@ -1,10 +1,10 @@
 package vulkan
 
 import (
-	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/array"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/signal"
 	"github.com/nacre-ml/nacre/runtime/op"
-	"github.com/nacre-ml/nacre/runtime/op/array"
-	"github.com/nacre-ml/nacre/runtime/op/signal"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 

@@ -3,9 +3,9 @@ package vulkan
 import (
 	"math"
 
-	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
 	"github.com/nacre-ml/nacre/runtime/op"
-	"github.com/nacre-ml/nacre/runtime/op/attention"
 )
 
 // oneType returns the variant if all inputs and outputs have the type of input 0.

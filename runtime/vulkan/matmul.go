@@ -1,11 +1,11 @@
 package vulkan
 
 import (
-	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/openinfer"
 	"github.com/nacre-ml/nacre/runtime/op"
-	"github.com/nacre-ml/nacre/runtime/op/arith"
-	"github.com/nacre-ml/nacre/runtime/op/openinfer"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 

@@ -2,8 +2,8 @@ package vulkan
 
 import (
 	"github.com/nacre-ml/nacre/packed"
-	"github.com/nacre-ml/nacre/runtime/device"
-	"github.com/nacre-ml/nacre/runtime/op/quant"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 

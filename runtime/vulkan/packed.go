@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/openinfer"
 	"github.com/nacre-ml/nacre/runtime/op"
-	"github.com/nacre-ml/nacre/runtime/op/openinfer"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 

@@ -3,7 +3,7 @@ package vulkan
 import (
 	"math"
 
-	"github.com/nacre-ml/nacre/runtime/op/array"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/array"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 

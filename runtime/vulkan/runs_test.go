@@ -13,8 +13,8 @@ import (
 
 	"github.com/nacre-ml/nacre/internal/testenv"
 	engine "github.com/nacre-ml/nacre/runtime"
-	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
-	"github.com/nacre-ml/nacre/runtime/device"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
 )
 
 // Bounds of one submission: its dispatches, and their multiply-adds. Drivers of phones give up on

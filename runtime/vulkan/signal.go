@@ -3,8 +3,8 @@ package vulkan
 import (
 	"math"
 
-	"github.com/nacre-ml/nacre/runtime/device"
-	"github.com/nacre-ml/nacre/runtime/op/signal"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/signal"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 

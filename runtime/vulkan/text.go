@@ -1,8 +1,8 @@
 package vulkan
 
 import (
-	"github.com/nacre-ml/nacre/runtime/device"
-	"github.com/nacre-ml/nacre/runtime/op/text"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/text"
 )
 
 var textRows = []row{

@@ -1,9 +1,9 @@
 package vulkan
 
 import (
-	"github.com/nacre-ml/nacre/runtime/device"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
 	"github.com/nacre-ml/nacre/runtime/op"
-	"github.com/nacre-ml/nacre/runtime/op/arith"
 )
 
 // topScans is the most elements of a lane that one workgroup reads.

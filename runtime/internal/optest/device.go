@@ -5,8 +5,8 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/internal/testenv"
-	cpudevice "github.com/nacre-ml/nacre/runtime/cpu"
-	"github.com/nacre-ml/nacre/runtime/device"
+	cpudevice "github.com/nacre-ml/nacre/runtime/internal/cpu"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
 )
 
 // Device returns the CPU without vector kernels, on the caller's thread alone.

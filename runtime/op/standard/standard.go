@@ -4,19 +4,19 @@ package standard
 import (
 	"sync"
 
+	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/array"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/control"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/ml"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/moe"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/openinfer"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/signal"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/text"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/vision"
 	"github.com/nacre-ml/nacre/runtime/op"
-	"github.com/nacre-ml/nacre/runtime/op/arith"
-	"github.com/nacre-ml/nacre/runtime/op/array"
-	"github.com/nacre-ml/nacre/runtime/op/attention"
-	"github.com/nacre-ml/nacre/runtime/op/control"
-	"github.com/nacre-ml/nacre/runtime/op/ml"
-	"github.com/nacre-ml/nacre/runtime/op/moe"
-	"github.com/nacre-ml/nacre/runtime/op/nn"
-	"github.com/nacre-ml/nacre/runtime/op/openinfer"
-	"github.com/nacre-ml/nacre/runtime/op/quant"
-	"github.com/nacre-ml/nacre/runtime/op/signal"
-	"github.com/nacre-ml/nacre/runtime/op/text"
-	"github.com/nacre-ml/nacre/runtime/op/vision"
 )
 
 // families lists the rows of every family.

@@ -1,4 +1,4 @@
-// Package arith has the cases of the operators in runtime/op/arith.
+// Package arith has the cases of the operators in runtime/internal/ops/arith.
 package arith
 
 import "github.com/nacre-ml/nacre/runtime/internal/optest/cases"

@@ -1,4 +1,4 @@
-// Package array has the cases of the operators in runtime/op/array.
+// Package array has the cases of the operators in runtime/internal/ops/array.
 package array
 
 import "github.com/nacre-ml/nacre/runtime/internal/optest/cases"

@@ -1,4 +1,4 @@
-// Package attention has the cases of the operators in runtime/op/attention.
+// Package attention has the cases of the operators in runtime/internal/ops/attention.
 package attention
 
 import "github.com/nacre-ml/nacre/runtime/internal/optest/cases"

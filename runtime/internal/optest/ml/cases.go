@@ -1,4 +1,4 @@
-// Package ml has the cases of the operators in runtime/op/ml.
+// Package ml has the cases of the operators in runtime/internal/ops/ml.
 package ml
 
 import "github.com/nacre-ml/nacre/runtime/internal/optest/cases"

@@ -1,4 +1,4 @@
-// Package moe has the cases of the operators in runtime/op/moe.
+// Package moe has the cases of the operators in runtime/internal/ops/moe.
 package moe
 
 import "github.com/nacre-ml/nacre/runtime/internal/optest/cases"

@@ -1,4 +1,4 @@
-// Package nn has the cases of the operators in runtime/op/nn.
+// Package nn has the cases of the operators in runtime/internal/ops/nn.
 package nn
 
 import "github.com/nacre-ml/nacre/runtime/internal/optest/cases"

@@ -1,4 +1,4 @@
-// Package openinfer has the cases of the operators in runtime/op/openinfer.
+// Package openinfer has the cases of the operators in runtime/internal/ops/openinfer.
 package openinfer
 
 import (

@@ -1,4 +1,4 @@
-// Package quant has the cases of the operators in runtime/op/quant.
+// Package quant has the cases of the operators in runtime/internal/ops/quant.
 package quant
 
 import "github.com/nacre-ml/nacre/runtime/internal/optest/cases"

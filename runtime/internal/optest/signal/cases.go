@@ -1,4 +1,4 @@
-// Package signal has the cases of the operators in runtime/op/signal.
+// Package signal has the cases of the operators in runtime/internal/ops/signal.
 package signal
 
 import "github.com/nacre-ml/nacre/runtime/internal/optest/cases"

@@ -1,4 +1,4 @@
-// Package text has the cases of the operators in runtime/op/text.
+// Package text has the cases of the operators in runtime/internal/ops/text.
 package text
 
 import "github.com/nacre-ml/nacre/runtime/internal/optest/cases"

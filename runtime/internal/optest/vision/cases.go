@@ -1,4 +1,4 @@
-// Package vision has the cases of the operators in runtime/op/vision.
+// Package vision has the cases of the operators in runtime/internal/ops/vision.
 package vision
 
 import "github.com/nacre-ml/nacre/runtime/internal/optest/cases"

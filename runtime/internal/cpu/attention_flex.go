@@ -1,0 +1,87 @@
+package cpu
+
+import (
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var flexRows = []row{
+	rowFor("flex", bindFlexAttention),
+}
+
+// flexing is a run of FlexAttention; it implements attention.FlexKernels.
+type flexing struct{ *calls }
+
+// bindFlexAttention makes a step in Go, because the node's graphs run between the commands.
+func bindFlexAttention(o *attention.FlexAttention, b *binder) error {
+	dev := b.dev
+	b.step.Call = func(c *op.Run) error { return o.Compute(c, flexing{dev.calls(c)}) }
+	return nil
+}
+
+// Scores multiplies the heads of a by those of b, transposed.
+func (f flexing) Scores(a, b *tensor.Tensor, scale float32, y *tensor.Tensor) error {
+	if err := f.product(a, b, true, y); err != nil {
+		return err
+	}
+	if scale == 1 || y.Len() == 0 {
+		return f.finish()
+	}
+	d := y.DType()
+	k, err := f.function(d, "mul")
+	if err != nil {
+		return err
+	}
+	by := constant(scale)
+	if d == tensor.F64 {
+		by = constant(float64(scale))
+	}
+	l, dims, at := lane{bytes: d.Bytes(1)}, graph.DimsOf(y.Shape()), f.at(y.Pointer())
+	if err := f.pairs(k, l, l, l, at, by, at, dims, dims, graph.Dims{}); err != nil {
+		return err
+	}
+	return f.finish()
+}
+
+// Product multiplies the heads of a by those of b.
+func (f flexing) Product(a, b, y *tensor.Tensor) error {
+	if err := f.product(a, b, false, y); err != nil {
+		return err
+	}
+	return f.finish()
+}
+
+func (f flexing) product(a, b *tensor.Tensor, transposed bool, y *tensor.Tensor) error {
+	if y.Len() == 0 {
+		return nil
+	}
+	s, t, one := graph.DimsOf(a.Shape()), graph.DimsOf(b.Shape()), graph.Known(1)
+	p := &product{m: s[2], n: t[3], k: s[3], aRow: s[3], aCol: one, bRow: t[3], bCol: one}
+	if transposed {
+		p.n, p.bRow, p.bCol = t[2], one, t[3]
+	}
+	group := graph.Known(a.Shape()[1] / b.Shape()[1])
+	head, other := s[2].Mul(s[3]), t[2].Mul(t[3])
+	p.batch = []batchAxis{
+		{s[0], s[1].Mul(head), t[1].Mul(other)},
+		{t[1], group.Mul(head), other},
+		{group, head, graph.Known(0)},
+	}
+	return f.multiply(a.DType(), p, f.at(a.Pointer()), f.at(b.Pointer()), f.at(y.Pointer()))
+}
+
+// Softmax computes the softmax of rows.
+func (f flexing) Softmax(x, y *tensor.Tensor) error {
+	types, half, err := f.float32Types(x.DType())
+	if err != nil {
+		return err
+	}
+	d := graph.DimsOf(x.Shape())
+	w := softmaxWords(d[:3].Len(), d[3], graph.Known(1), false, types[0], half)
+	if err := f.float32("f32_softmax", w, half, f.at(x.Pointer()), f.at(y.Pointer())); err != nil {
+		return err
+	}
+	return f.finish()
+}

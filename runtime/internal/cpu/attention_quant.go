@@ -1,0 +1,57 @@
+package cpu
+
+import (
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// bindQAttention computes queries, keys and values by a product of bytes, with kernel. The rest is
+// ProjectedAttention.
+func bindQAttention(o *quant.QAttention, kernel string, b *binder) error {
+	all, err := b.projectBytes(kernel)
+	if err != nil {
+		return err
+	}
+	inner := *b.Binding
+	inner.In = quant.AsProjected(b.In)
+	own := b.step.Commands
+	x := &binder{Binding: &inner, dev: b.dev, step: b.step, skip: b.skip}
+	if err := x.attendProjected(&o.ProjectedAttention, all); err != nil {
+		return err
+	}
+	numbers := make([]int, len(b.In))
+	for i := range numbers {
+		numbers[i] = i
+	}
+	numbers = quant.AsProjected(numbers)
+	for _, c := range b.step.Commands[len(own):] {
+		for i := range c.Operands {
+			if p := c.Operands[i].Place; p == device.In || p == device.Packed {
+				c.Operands[i].Index = numbers[c.Operands[i].Index]
+			}
+		}
+	}
+	return nil
+}
+
+// projectBytes adds the product of the input and the weights of QAttention, plus the bias. It
+// returns the scratch with the result, [batch,tokens,columns] of float32.
+func (b *binder) projectBytes(kernel string) (device.Operand, error) {
+	rows, w, one := b.In[quant.QAttentionInput].Dims, b.In[quant.QAttentionWeights].Dims, graph.Known(1)
+	p := &product{m: rows[0].Mul(rows[1]), n: w[1], k: w[0], aRow: w[0], aCol: one, bRow: w[1], bCol: one}
+	all, err := b.tempOf(tensor.F32, p.m.Mul(p.n))
+	if err != nil {
+		return all, err
+	}
+	bias, err := b.floats(quant.QAttentionBias)
+	if err != nil {
+		return all, err
+	}
+	in := byteInputs{
+		a: quant.QAttentionInput, aScale: quant.QAttentionScale, aZero: quant.QAttentionZero, b: quant.QAttentionWeights, bScale: quant.QAttentionWeightScale,
+		bZero: quant.QAttentionWeightZero, yScale: none, yZero: none, bias: none,
+	}
+	return all, b.bytes(kernel, &byteProduct{product: p, result: tensor.F32, alpha: 1}, in, bias, all)
+}

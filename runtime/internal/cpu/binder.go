@@ -1,0 +1,280 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"unsafe"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/guard"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// row is one way in which the device computes the operators of one Go type.
+type row struct {
+	of    reflect.Type
+	name  string
+	bind  func(o op.Op, b *binder) error
+	room  bool // takes operands with room in memory
+	texts bool // takes operands other than tensors of numbers
+}
+
+// rowFor returns a row for operators of type T. Bind adds commands to the step or refuses.
+func rowFor[T op.Op](name string, bind func(o T, b *binder) error) row {
+	return row{of: reflect.TypeFor[T](), name: name, bind: func(o op.Op, b *binder) error { return bind(o.(T), b) }}
+}
+
+// inRoom returns row r as one that takes operands with room in memory.
+func inRoom(r row) row {
+	r.room = true
+	return r
+}
+
+// rowsOf returns the rows for a node, best first.
+func rowsOf(b *device.Binding) []row {
+	rows := byType()[reflect.TypeOf(b.Op)]
+	if b.OnlyNumbers() {
+		return rows
+	}
+	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return !r.texts })
+}
+
+// binder makes the step of one node.
+type binder struct {
+	*device.Binding
+	dev  *Device
+	step *device.Step
+	skip map[string]int   // by op: how many fitting kernels to pass over
+	held []device.Operand // by input: the operand that replaces it; nil for no replacements
+
+	unsized bool // Shape or OutShape was asked for extents that are not numbers
+}
+
+// Shape is device.Binding.Shape. If extents are not numbers, the step is refused.
+func (b *binder) Shape(i int) tensor.Shape {
+	s := b.Binding.Shape(i)
+	b.unsized = b.unsized || s == nil && b.Has(i)
+	return s
+}
+
+// OutShape is Shape of output i.
+func (b *binder) OutShape(i int) tensor.Shape {
+	s := b.Binding.OutShape(i)
+	b.unsized = b.unsized || s == nil && b.Wants(i)
+	return s
+}
+
+// words holds the words of a command, in the order of the C struct that reads them.
+type words []graph.Dim
+
+// int appends integers: sizes, strides, flags. Its first call allocates for the words of most
+// commands.
+func (w *words) int(list ...int) {
+	if *w == nil {
+		*w = make(words, 0, 32)
+	}
+	for _, n := range list {
+		*w = append(*w, graph.Known(n))
+	}
+}
+
+// dim appends extents. They may be expressions over lengths.
+func (w *words) dim(list ...graph.Dim) { *w = append(*w, list...) }
+
+// float appends a number as a double.
+func (w *words) float(list ...float64) {
+	for _, f := range list {
+		*w = append(*w, graph.Known(int(math.Float64bits(f))))
+	}
+}
+
+// bool appends 1 or 0.
+func (w *words) bool(list ...bool) {
+	for _, b := range list {
+		n := 0
+		if b {
+			n = 1
+		}
+		*w = append(*w, graph.Known(n))
+	}
+}
+
+// part appends kernels that the command calls; the zero Kernel for none.
+func (w *words) part(list ...bindings.Kernel) {
+	for _, k := range list {
+		*w = append(*w, graph.Known(int(k.Word())))
+	}
+}
+
+// numbers evaluates the words for the greatest lengths.
+func (b *binder) numbers(w words) ([]int64, error) {
+	list := make([]int64, len(w))
+	for i, d := range w {
+		n, ok := b.Max(d)
+		if !ok {
+			return nil, device.Refuse("extent %v is not known", d)
+		}
+		list[i] = int64(n)
+	}
+	return list, nil
+}
+
+// kernel returns the best kernel of an op within the session's levels, for use as a part.
+func (b *binder) kernel(op string) (bindings.Kernel, error) {
+	if b.skip[op] == 0 {
+		return bindings.Select(op, b.dev.isa)
+	}
+	skip := b.skip[op]
+	for _, k := range bindings.Variants(op) {
+		if !k.IsPart() || k.ISA()&^b.dev.isa != 0 {
+			continue
+		}
+		if skip == 0 {
+			return k, nil
+		}
+		skip--
+	}
+	return bindings.Kernel{}, device.Refuse("no other kernel %s", op)
+}
+
+// choose returns the best kernel of an op within the session's levels that fits the words.
+func (b *binder) choose(op string, w words) (bindings.Kernel, error) {
+	list, err := b.numbers(w)
+	if err != nil {
+		return bindings.Kernel{}, err
+	}
+	found, skip := false, b.skip[op]
+	for _, k := range bindings.Variants(op) {
+		if !k.IsCommand() || k.ISA()&^b.dev.isa != 0 {
+			continue
+		}
+		found = true
+		if !k.Fits(list) {
+			continue
+		}
+		if skip == 0 {
+			return k, nil
+		}
+		skip--
+	}
+	if !found {
+		return bindings.Kernel{}, fmt.Errorf("no kernel %q for instruction-set levels %s", op, b.dev.isa)
+	}
+	return bindings.Kernel{}, device.Refuse("no variant of kernel %s fits", op)
+}
+
+// add adds a command to the step. Parts are the kernels that words name; plans print them.
+func (b *binder) add(k bindings.Kernel, parts []bindings.Kernel, w words, operands ...device.Operand) error {
+	if !k.IsCommand() || len(w) < k.Words() || len(operands) != k.Operands() {
+		return fmt.Errorf("%w: kernel %s/%s is given %d words and %d operands", guard.ErrInternal, k.Op(), k.Variant(), len(w), len(operands))
+	}
+	list, err := b.numbers(w)
+	if err != nil {
+		return err
+	}
+	c := device.Command{Kernel: k, Words: w, Operands: operands, Scratch: k.Scratch(list, b.dev.threads)}
+	for _, p := range parts {
+		if p.Valid() {
+			c.Parts = append(c.Parts, p)
+		}
+	}
+	b.step.Commands = append(b.step.Commands, c)
+	return nil
+}
+
+// run chooses a kernel of an op and adds a command of it.
+func (b *binder) run(op string, w words, operands ...device.Operand) error {
+	k, err := b.choose(op, w)
+	if err != nil {
+		return err
+	}
+	return b.add(k, nil, w, operands...)
+}
+
+// in returns input i as an operand, or none if it is left out.
+func (b *binder) in(i int) device.Operand {
+	if !b.Has(i) {
+		return device.Operand{}
+	}
+	if i < len(b.held) && b.held[i].Place != device.None {
+		return b.held[i]
+	}
+	return device.Operand{Place: device.In, Index: i}
+}
+
+// out returns output i as an operand, or none if it is left out.
+func (b *binder) out(i int) device.Operand {
+	if !b.Wants(i) {
+		return device.Operand{}
+	}
+	return device.Operand{Place: device.Out, Index: i}
+}
+
+// temp returns n bytes of scratch. They last for all commands of the step.
+func (b *binder) temp(n int) device.Operand {
+	o := device.Operand{Place: device.Temp, Offset: graph.Known(b.step.Temp)}
+	b.step.Temp += device.AlignUp(n)
+	return o
+}
+
+// constant returns an operand with numbers that the step owns.
+func constant[T float32 | float64 | int64 | int32](list ...T) device.Operand {
+	if len(list) == 0 {
+		return device.Operand{}
+	}
+	return device.Operand{Place: device.Const, Data: unsafe.Slice((*byte)(unsafe.Pointer(&list[0])), len(list)*int(unsafe.Sizeof(list[0])))}
+}
+
+// packed returns constant input i, packed as that operand of a command of kernel k. The words are
+// the command's, without the flag for a packed operand. ok is false if the input is not constant or
+// the kernel does not pack it.
+func (b *binder) packed(i int, k bindings.Kernel, w words, operand int) (o device.Operand, ok bool, err error) {
+	data, err := b.packedTensor(b.Const(i), k, w, operand)
+	return b.packedOperand(i, data, err)
+}
+
+// packedOperand returns data as the packed bytes of constant input i. ok is false if data is nil.
+func (b *binder) packedOperand(i int, data []byte, err error) (o device.Operand, ok bool, _ error) {
+	if data == nil || err != nil {
+		return o, false, err
+	}
+	b.step.Dropped |= 1 << i
+	return device.Operand{Place: device.Packed, Index: i, Data: data}, true, nil
+}
+
+// packedTensor returns constant t, packed as that operand of a command of kernel k. It returns nil
+// if t is nil or empty, if the kernel does not pack it, or if t moves in and out of memory.
+func (b *binder) packedTensor(t *tensor.Tensor, k bindings.Kernel, w words, operand int) ([]byte, error) {
+	return b.packedPieces(t, k, w, operand, func(list []int64, _ int) pieces { return whole(k, list, operand) })
+}
+
+// whole packs a constant in one piece.
+func whole(k bindings.Kernel, list []int64, operand int) pieces {
+	return pieces{1, 1, func(t *tensor.Tensor, _, _ int, all []byte) error {
+		k.Pack(list, operand, t.Pointer(), all)
+		return nil
+	}}
+}
+
+// packedPieces is packedTensor for a constant that cut divides into pieces. cut receives the words
+// and the number of packed bytes.
+func (b *binder) packedPieces(t *tensor.Tensor, k bindings.Kernel, w words, operand int, cut func(list []int64, n int) pieces) ([]byte, error) {
+	if t == nil || t.Len() == 0 || b.dev.packs.weights.moves(t) {
+		return nil, nil
+	}
+	list, err := b.numbers(w)
+	if err != nil {
+		return nil, err
+	}
+	n := k.Packed(list, operand)
+	if n == 0 {
+		return nil, nil
+	}
+	key := packKey{packing: k.Packing(), operand: operand, words: string(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), 8*len(list)))}
+	return b.dev.packPieces(t, key, n, cut(list, n))
+}

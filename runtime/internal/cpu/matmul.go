@@ -1,0 +1,534 @@
+package cpu
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var matmulRows = []row{
+	inRoom(rowFor("narrow", func(o *arith.MatMul, b *binder) error { return bindMatMul("f32_narrow", b) })),
+	inRoom(rowFor("gemv", func(o *arith.MatMul, b *binder) error { return bindMatMul("f32_gemv", b) })),
+	inRoom(rowFor("gemm", func(o *arith.MatMul, b *binder) error { return bindMatMul("f32_gemm", b) })),
+	inRoom(rowFor("formula", func(o *arith.MatMul, b *binder) error { return bindMatMul("", b) })),
+	rowFor("narrow", func(o *arith.MatMulBias, b *binder) error { return bindMatMulBias(o, "f32_narrow", b) }),
+	rowFor("gemv", func(o *arith.MatMulBias, b *binder) error { return bindMatMulBias(o, "f32_gemv", b) }),
+	rowFor("gemm", func(o *arith.MatMulBias, b *binder) error { return bindMatMulBias(o, "f32_gemm", b) }),
+	inRoom(rowFor("narrow", func(o *arith.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "f32_narrow", b) })),
+	inRoom(rowFor("gemv", func(o *arith.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "f32_gemv", b) })),
+	inRoom(rowFor("gemm", func(o *arith.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "f32_gemm", b) })),
+	inRoom(rowFor("formula", func(o *arith.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "", b) })),
+	rowFor("narrow", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "f32_narrow", b) }),
+	rowFor("gemv", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "f32_gemv", b) }),
+	rowFor("gemm", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "f32_gemm", b) }),
+	rowFor("formula", func(o *arith.Gemm, b *binder) error { return bindWideGemm(o, b) }),
+	rowFor("narrow", func(o *arith.WidenedGemm, b *binder) error { return bindGemm(&o.Gemm, op.Epilogue{}, "f32_narrow", b) }),
+	rowFor("gemv", func(o *arith.WidenedGemm, b *binder) error { return bindGemm(&o.Gemm, op.Epilogue{}, "f32_gemv", b) }),
+	rowFor("gemm", func(o *arith.WidenedGemm, b *binder) error { return bindGemm(&o.Gemm, op.Epilogue{}, "f32_gemm", b) }),
+	rowFor("narrow", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_narrow", b) }),
+	rowFor("gemv", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_gemv", b) }),
+	rowFor("gemm", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_gemm", b) }),
+}
+
+// wideGemms are the kernels for integers. Sums that wrap have the same bits signed and unsigned.
+var wideGemms = map[tensor.DType]string{
+	tensor.I32: "u32_gemm", tensor.U32: "u32_gemm", tensor.I64: "u64_gemm", tensor.U64: "u64_gemm",
+}
+
+// product is a batch of products of matrices [m,k] and [k,n]. Results follow each other without
+// gaps. Strides are in elements.
+type product struct {
+	m, n, k                graph.Dim
+	aRow, aCol, bRow, bCol graph.Dim
+	batch                  []batchAxis // outermost first
+	scattered              bool        // right matrices do not follow each other
+}
+
+// batchAxis is an extent and the strides of both operands; the stride of a shared operand is 0.
+type batchAxis struct{ n, a, b graph.Dim }
+
+// matrices adds an axis to a vector, so that it is a matrix of one row or of one column.
+func matrices(d graph.Dims, row bool) graph.Dims {
+	one := graph.Known(1)
+	switch {
+	case len(d) > 1:
+		return d
+	case row:
+		return graph.Dims{one, d[0]}
+	}
+	return graph.Dims{d[0], one}
+}
+
+// productOf cuts row-major operands of two or more axes into as few products as possible. Batch
+// axes are merged if each operand steps over both or over neither. Matrices that share their right
+// operand become one.
+func productOf(a, b graph.Dims) *product {
+	la, lb := len(a)-2, len(b)-2
+	p := &product{m: a[la], k: a[la+1], n: b[lb+1], aRow: a[la+1], aCol: graph.Known(1), bRow: b[lb+1], bCol: graph.Known(1)}
+	p.setBatch(a[:la], b[:lb], p.m.Mul(p.k), p.k.Mul(p.n))
+	if last := len(p.batch) - 1; last >= 0 && p.batch[last].b.Is(0) && p.batch[last].a.Same(p.m.Mul(p.k)) {
+		p.m = p.m.Mul(p.batch[last].n)
+		p.batch = p.batch[:last]
+	}
+	return p
+}
+
+// setBatch sets the batch axes of operands with matrices aStep and bStep elements apart.
+func (p *product) setBatch(a, b graph.Dims, aStep, bStep graph.Dim) {
+	zero := graph.Known(0)
+	for i := 1; i <= max(len(a), len(b)); i++ {
+		x := batchAxis{graph.Known(1), zero, zero}
+		if i <= len(a) && !a[len(a)-i].Is(1) {
+			x.n, x.a = a[len(a)-i], aStep
+			aStep = aStep.Mul(x.n)
+		}
+		if i <= len(b) && !b[len(b)-i].Is(1) {
+			x.n, x.b = b[len(b)-i], bStep
+			bStep = bStep.Mul(x.n)
+		}
+		if x.n.Is(1) {
+			continue
+		}
+		if k := len(p.batch) - 1; k >= 0 && x.a.Same(p.batch[k].a.Mul(p.batch[k].n)) && x.b.Same(p.batch[k].b.Mul(p.batch[k].n)) {
+			p.batch[k].n = p.batch[k].n.Mul(x.n)
+			continue
+		}
+		p.batch = append(p.batch, x)
+	}
+	slices.Reverse(p.batch)
+}
+
+func (w *words) batch(list []batchAxis) {
+	w.int(len(list))
+	for _, x := range list {
+		w.dim(x.n)
+	}
+	for _, x := range list {
+		w.dim(x.a)
+	}
+	for _, x := range list {
+		w.dim(x.b)
+	}
+}
+
+// sum holds the addends of a product, and its epilogue, which follows them.
+type sum struct {
+	row, col, all device.Operand // one number per matrix row, per column, per element
+	then          op.Epilogue
+}
+
+// gemm is the words of f32_gemm, f32_gemv, f64_gemm, f32_narrow and f64_narrow.
+type gemm struct {
+	*product
+	dtype   tensor.DType
+	bType   tensor.DType // Invalid for dtype
+	bPacked bool
+	alpha   float64
+	then    op.Epilogue
+	apply   bindings.Kernel // kernel of the epilogue, unless that is a clamp
+}
+
+// right returns the element type of the right operand.
+func (g *gemm) right() tensor.DType {
+	if g.bType != tensor.Invalid {
+		return g.bType
+	}
+	return g.dtype
+}
+
+func (g *gemm) words() words {
+	var w words
+	t := floatTypes[g.dtype]
+	w.dim(g.m, g.n, g.k)
+	w.int(t, 0)
+	w.dim(g.aRow, g.aCol)
+	w.int(floatTypes[g.right()])
+	w.bool(g.bPacked)
+	w.dim(g.bRow, g.bCol)
+	w.int(t)
+	w.dim(g.n)
+	w.float(g.alpha)
+	w.epilogue(wide(g.dtype), g.then, g.apply)
+	w.batch(g.batch)
+	return w
+}
+
+// gemmOf returns the kernel for elements of type d that corresponds to a kernel for float32.
+func gemmOf(kernel string, d tensor.DType) (string, error) {
+	_, narrow := floatTypes[d]
+	switch {
+	case narrow:
+		return kernel, nil
+	case d == tensor.F64 && kernel == "f32_gemm":
+		return "f64_gemm", nil
+	case d == tensor.F64 && kernel == "f32_narrow":
+		return "f64_narrow", nil
+	}
+	return "", device.Refuse("elements are %v", d)
+}
+
+// floatProduct adds products of floats, by a kernel of that op or its float64 counterpart.
+func (b *binder) floatProduct(kernel string, p *product, alpha float64, s sum) error {
+	d := b.DType(0)
+	kernel, err := gemmOf(kernel, d)
+	if err != nil {
+		return err
+	}
+	apply, err := b.mapped(wide(d), s.then)
+	if err != nil {
+		return err
+	}
+	g := &gemm{product: p, dtype: d, bType: b.DType(1), alpha: alpha, then: s.then, apply: apply}
+	if kernel == "f32_gemv" {
+		if packs, err := b.packs(g); err != nil || packs {
+			return orRefuse(err, "the right operand is packed")
+		}
+	}
+	narrow := kernel == "f32_narrow" || kernel == "f64_narrow"
+	if narrow && (s.row.Place != device.None || s.all.Place != device.None) {
+		return device.Refuse("numbers are added to rows or elements")
+	}
+	k, err := b.choose(kernel, g.words())
+	if err != nil {
+		return err
+	}
+	if narrow {
+		return b.add(k, nil, g.words(), b.in(0), b.in(1), device.Operand{}, s.col, device.Operand{}, b.out(0))
+	}
+	right, packed := b.in(1), false
+	if !p.scattered {
+		data, err := b.packedPieces(b.Const(1), k, g.forPacking(), 1, func(list []int64, n int) pieces { return g.pieces(k, list, n) })
+		if right, packed, err = b.packedOperand(1, data, err); err != nil {
+			return err
+		}
+	}
+	if packed {
+		g.bPacked = true
+		g.packBatch(k)
+	} else {
+		right = b.in(1)
+	}
+	return b.add(k, []bindings.Kernel{apply}, g.words(), b.in(0), right, s.row, s.col, s.all, b.out(0))
+}
+
+func orRefuse(err error, why string) error {
+	if err != nil {
+		return err
+	}
+	return device.Refuse("%s", why)
+}
+
+// packs reports whether the kernel f32_gemm would pack the right operand.
+func (b *binder) packs(g *gemm) (bool, error) {
+	t := b.Const(1)
+	if t == nil || t.Len() == 0 || g.scattered || b.dev.packs.weights.moves(t) {
+		return false, nil
+	}
+	k, err := b.kernel("f32_gemm")
+	if err != nil {
+		return false, err
+	}
+	list, err := b.numbers(g.forPacking())
+	return err == nil && k.Packed(list, 1) > 0, err
+}
+
+// forPacking returns the words that the form of a packed right operand depends on.
+func (g *gemm) forPacking() words {
+	own := *g
+	p := *g.product
+	own.product = &p
+	p.m, p.aRow, p.aCol = graph.Known(1), graph.Known(0), graph.Known(0)
+	p.batch = nil
+	for _, x := range g.batch {
+		if !x.b.Is(0) {
+			p.batch = append(p.batch, batchAxis{x.n, graph.Known(0), x.b})
+		}
+	}
+	own.alpha, own.then, own.apply = 1, op.Epilogue{}, bindings.Kernel{}
+	return own.words()
+}
+
+// packBatch sets the strides of the right operand to those between packed matrices.
+func (g *gemm) packBatch(k bindings.Kernel) {
+	one := *g
+	p := *g.product
+	one.product = &p
+	p.batch = nil
+	list := make([]int64, 0, 32)
+	for _, d := range one.forPacking() {
+		n, _ := d.Value()
+		list = append(list, int64(n))
+	}
+	size := k.Packed(list, 1) / (g.right().Bits() / 8)
+	plain, _ := g.k.Mul(g.n).Value()
+	for i := range g.batch {
+		n, _ := g.batch[i].b.Value()
+		g.batch[i].b = graph.Known(n / plain * size)
+	}
+}
+
+// wideProduct adds products of integers.
+func (b *binder) wideProduct(d tensor.DType, p *product, x, y, out device.Operand) error {
+	name, ok := wideGemms[d]
+	if !ok {
+		return device.Refuse("elements are %v", d)
+	}
+	var w words
+	w.dim(p.m, p.n, p.k, p.aRow, p.aCol, p.bRow, p.bCol, p.n)
+	w.batch(p.batch)
+	return b.run(name, w, x, y, out)
+}
+
+// multiply adds products of elements of type d without packing. It refuses elements of 16 bits.
+func (b *binder) multiply(d tensor.DType, p *product, x, y, out device.Operand) error {
+	ops := map[tensor.DType][]string{tensor.F32: {"f32_gemv", "f32_gemm"}, tensor.F64: {"f64_gemm"}}[d]
+	if ops == nil {
+		return b.wideProduct(d, p, x, y, out)
+	}
+	w := (&gemm{product: p, dtype: d, alpha: 1}).words()
+	k, err := b.first(w, ops...)
+	if err != nil {
+		return err
+	}
+	none := device.Operand{}
+	return b.add(k, nil, w, x, y, none, none, none, out)
+}
+
+// isEmpty reports whether output 0 has no elements.
+func (b *binder) isEmpty() bool {
+	n, ok := b.Out[0].Dims.Len().Value()
+	return ok && n == 0
+}
+
+func bindMatMul(kernel string, b *binder) error {
+	if b.isEmpty() {
+		return nil
+	}
+	if b.OutRoom != nil {
+		return device.Refuse("products follow each other without gaps")
+	}
+	p := productOf(matrices(b.In[0].Dims, true), matrices(b.In[1].Dims, false))
+	if b.HasRoom() {
+		p = reordered(&arith.FusedMatMul{}, b)
+	}
+	if kernel == "" {
+		return b.wideProduct(b.DType(0), p, b.in(0), b.in(1), b.out(0))
+	}
+	return b.floatProduct(kernel, p, 1, sum{})
+}
+
+func bindMatMulBias(o *arith.MatMulBias, kernel string, b *binder) error {
+	if b.isEmpty() {
+		return nil
+	}
+	p := productOf(b.In[0].Dims, b.In[1].Dims)
+	s := sum{then: o.Then}
+	var err error
+	if s.col, err = b.widened(2); err != nil {
+		return err
+	}
+	if s.all, err = b.widened(3); err != nil {
+		return err
+	}
+	return b.floatProduct(kernel, p, 1, s)
+}
+
+// floats returns input i as float32: itself, or widened into scratch.
+func (b *binder) floats(i int) (device.Operand, error) {
+	d := b.DType(i)
+	if !b.Has(i) || d == tensor.F32 {
+		return b.in(i), nil
+	}
+	n := b.In[i].Dims.Len()
+	most, ok := b.Max(n)
+	if !ok {
+		return device.Operand{}, device.Refuse("extents %v are not known", b.In[i].Dims)
+	}
+	t := b.temp(4 * most)
+	return t, b.convert(d, tensor.F32, n, b.in(i), t)
+}
+
+// widened returns input i in the type that its elements are computed in, or none if it is left out.
+func (b *binder) widened(i int) (device.Operand, error) {
+	if b.DType(i) == tensor.F64 {
+		return b.in(i), nil
+	}
+	return b.floats(i)
+}
+
+// joinOut replaces output 0 by a function of it and x, computed in the output's type.
+func (b *binder) joinOut(name string, x device.Operand, dims graph.Dims) error {
+	d := b.Out[0].DType
+	k, err := b.function(d, name)
+	if err != nil {
+		return err
+	}
+	l := lane{bytes: d.Bits() / 8}
+	y := b.Out[0].Dims
+	return b.pairs(k, l, l, l, b.out(0), x, b.out(0), y, y, dims)
+}
+
+// reordered returns the products of operands with permuted axes or with room.
+func reordered(o *arith.FusedMatMul, b *binder) *product {
+	if o.Order == [2]arith.AxisOrder{} && !b.HasRoom() {
+		return productOf(matrices(b.In[0].Dims, true), matrices(b.In[1].Dims, false))
+	}
+	var dims, steps [2]graph.Dims
+	for i := range dims {
+		d := b.In[i].Dims
+		dims[i], steps[i] = o.Order[i].Apply(d), o.Order[i].Apply(stridesOf(b.Memory(i)))
+		if one := graph.Known(1); len(d) == 1 {
+			dims[i], steps[i] = graph.Dims{d[0], one}, graph.Dims{one, one}
+			if i == 0 {
+				dims[i], steps[i] = graph.Dims{one, d[0]}, graph.Dims{d[0], one}
+			}
+		}
+	}
+	la, lb := len(dims[0])-2, len(dims[1])-2
+	p := &product{
+		scattered: o.Order[1].Batch || b.HasRoom(), m: dims[0][la], k: dims[0][la+1], n: dims[1][lb+1],
+		aRow: steps[0][la], aCol: steps[0][la+1], bRow: steps[1][lb], bCol: steps[1][lb+1],
+	}
+	for i := max(la, lb); i > 0; i-- {
+		x := batchAxis{graph.Known(1), graph.Known(0), graph.Known(0)}
+		if i <= la && !dims[0][la-i].Is(1) {
+			x.n, x.a = dims[0][la-i], steps[0][la-i]
+		}
+		if i <= lb && !dims[1][lb-i].Is(1) {
+			x.n, x.b = dims[1][lb-i], steps[1][lb-i]
+		}
+		p.batch = append(p.batch, x)
+	}
+	return p
+}
+
+// stridesOf returns the strides, in elements, of the axes of a row-major value.
+func stridesOf(d graph.Dims) graph.Dims {
+	s, step := make(graph.Dims, len(d)), graph.Known(1)
+	for i := len(d) - 1; i >= 0; i-- {
+		s[i] = step
+		step = step.Mul(d[i])
+	}
+	return s
+}
+
+func bindFusedMatMul(o *arith.FusedMatMul, kernel string, b *binder) error {
+	if b.isEmpty() {
+		return nil
+	}
+	if b.OutRoom != nil {
+		return device.Refuse("products follow each other without gaps")
+	}
+	p := reordered(o, b)
+	if kernel != "" {
+		return b.floatProduct(kernel, p, float64(o.Alpha), sum{})
+	}
+	if o.Alpha != 1 {
+		return device.Refuse("%v elements are scaled", b.DType(0))
+	}
+	return b.wideProduct(b.DType(0), p, b.in(0), b.in(1), b.out(0))
+}
+
+func bindGemm(o *arith.Gemm, then op.Epilogue, kernel string, b *binder) error {
+	if b.isEmpty() {
+		return nil
+	}
+	p := gemmProduct(o, b.In[0].Dims, b.In[1].Dims, b.Out[0].Dims)
+	s := sum{then: then}
+	if b.Has(2) && o.Beta != 0 {
+		if err := b.addend(&s, o.Beta, p); err != nil {
+			return err
+		}
+	}
+	return b.floatProduct(kernel, p, float64(o.Alpha), s)
+}
+
+func gemmProduct(o *arith.Gemm, a, b, out graph.Dims) *product {
+	p := &product{m: out[0], n: out[1], k: a[1], aRow: a[1], aCol: graph.Known(1), bRow: b[1], bCol: graph.Known(1)}
+	if o.TransA {
+		p.k, p.aRow, p.aCol = a[0], p.aCol, p.aRow
+	}
+	if o.TransB {
+		p.bRow, p.bCol = p.bCol, p.bRow
+	}
+	return p
+}
+
+// addend sets s to beta times C, per matrix row, per column or per element.
+func (b *binder) addend(s *sum, beta float32, p *product) error {
+	dims := b.In[2].Dims
+	rows, cols := graph.Known(1), graph.Known(1)
+	if len(dims) > 0 {
+		cols = dims[len(dims)-1]
+	}
+	if len(dims) > 1 {
+		rows = dims[len(dims)-2]
+	}
+	x, err := b.widened(2)
+	if err != nil {
+		return err
+	}
+	one := rows.Is(1) && cols.Is(1)
+	if beta != 1 || one && !p.n.Is(1) {
+		if one {
+			cols = p.n
+		}
+		if x, err = b.scaled(x, dims, graph.Dims{rows, cols}, beta); err != nil {
+			return err
+		}
+	}
+	switch {
+	case rows.Is(1):
+		s.col = x
+	case cols.Is(1) && !p.n.Is(1):
+		s.row = x
+	case p.n.Is(1):
+		s.row = x
+	default:
+		s.all = x
+	}
+	return nil
+}
+
+// scaled returns x, a value of floats, broadcast to extents [rows,cols] and multiplied by a number,
+// in scratch.
+func (b *binder) scaled(x device.Operand, dims, to graph.Dims, by float32) (device.Operand, error) {
+	n, ok := b.Max(to.Len())
+	if !ok {
+		return device.Operand{}, device.Refuse("extents %v are not known", to)
+	}
+	d, factor := wide(b.DType(0)), constant(by)
+	if d == tensor.F64 {
+		factor = constant(float64(by))
+	}
+	k, err := b.function(d, "mul")
+	if err != nil {
+		return device.Operand{}, err
+	}
+	t, l := b.temp(d.Bytes(n)), lane{bytes: d.Bytes(1)}
+	return t, b.pairs(k, l, l, l, x, factor, t, to, dims, graph.Dims{})
+}
+
+// bindWideGemm binds Gemm of integers without scaling. It refuses other factors.
+func bindWideGemm(o *arith.Gemm, b *binder) error {
+	if b.isEmpty() {
+		return nil
+	}
+	d := b.DType(0)
+	if o.Alpha != 1 || b.Has(2) && o.Beta != 1 && o.Beta != 0 {
+		return device.Refuse("%v elements are scaled", d)
+	}
+	p := gemmProduct(o, b.In[0].Dims, b.In[1].Dims, b.Out[0].Dims)
+	if err := b.wideProduct(d, p, b.in(0), b.in(1), b.out(0)); err != nil {
+		return err
+	}
+	if !b.Has(2) || o.Beta == 0 {
+		return nil
+	}
+	return b.joinOut("add", b.in(2), b.In[2].Dims)
+}

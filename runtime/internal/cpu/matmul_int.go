@@ -1,0 +1,30 @@
+package cpu
+
+import (
+	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/openinfer"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var intMatMulRows = []row{
+	rowFor("gemm", func(_ *openinfer.MatMul, b *binder) error { return bindIntMatMul(b) }),
+}
+
+// bindIntMatMul multiplies matrices of integers of at most 16 bits. The kernel decodes them block
+// by block.
+func bindIntMatMul(b *binder) error {
+	d := b.DType(0)
+	if !d.IsInteger() || d.Bits() > 16 {
+		return device.Refuse("elements are %v", d)
+	}
+	return b.run("int_gemm", intGemmWords(productOf(b.In[0].Dims, b.In[1].Dims), d, b.Out[0].DType), b.in(0), b.in(1), b.out(0))
+}
+
+// intGemmWords is nacre_int_gemm_words of csrc/matmul/matmul.h.
+func intGemmWords(p *product, in, out tensor.DType) (w words) {
+	w.dim(p.m, p.n, p.k)
+	w.int(in.Bits(), op.Btoi(in.Kind() == tensor.Signed), out.Bits())
+	w.batch(p.batch)
+	return w
+}

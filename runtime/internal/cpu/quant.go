@@ -1,0 +1,261 @@
+package cpu
+
+import (
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var quantRows = []row{
+	rowFor("quantize", bindQuantizeLinear),
+	rowFor("dequantize", bindDequantizeLinear),
+	rowFor("dynamic", bindDynamicQuantizeLinear),
+	rowFor("pair", bindQLinearPair),
+	rowFor("lookup", bindCodeTable),
+	rowFor("lookup", bindQLinearUnary),
+	rowFor("lookup", bindQLinearConcat),
+	rowFor("lookup", bindQLinearWhere),
+	rowFor("lookup", bindQLinearSoftmax),
+}
+
+// quantTypes are the words for types of codes, scales and zero points, numbered as nacre_quant_type
+// of csrc/quant/quant.h.
+var quantTypes = map[tensor.DType]int{
+	tensor.F32: 0, tensor.U8: 1, tensor.I8: 2, tensor.U16: 3, tensor.I16: 4, tensor.I32: 5, tensor.F16: 6, tensor.BF16: 7,
+	tensor.F8E8M0: 8, tensor.U4: 9, tensor.I4: 10, tensor.U2: 11, tensor.I2: 12,
+	tensor.F8E4M3FN: 13, tensor.F8E4M3FNUZ: 13, tensor.F8E5M2: 13, tensor.F8E5M2FNUZ: 13, tensor.F4E2M1: 14,
+}
+
+// quantType returns the word for the type of input i, 0 if it is left out.
+func (b *binder) quantType(i int) int { return quantTypes[b.DType(i)] }
+
+// grid adds a command of kernel f32_quantize or f32_dequantize. points holds the zero points, or
+// the numbers that float codes stand for.
+func (b *binder) grid(kernel string, g quant.Granularity, precision tensor.DType, points device.Operand) error {
+	if b.isEmpty() {
+		return nil
+	}
+	at, err := g.Grid(b.In[0].Dims, b.In[1].Dims)
+	if err != nil {
+		return err
+	}
+	var w words
+	w.dim(at.Outer, at.Axis, at.Inner, at.Block, at.PerOuter, at.PerAxis, at.PerInner)
+	w.int(b.quantType(0), quantTypes[b.Out[0].DType], floatTypes[precision], b.quantType(1), b.quantType(2))
+	w.dim(b.In[1].Dims.Len())
+	w.part(b.dev.half)
+	return b.run(kernel, w, b.in(0), b.in(1), points, b.out(0))
+}
+
+func bindQuantizeLinear(o *quant.QuantizeLinear, b *binder) error {
+	if d := b.Out[0].DType; !d.IsInteger() {
+		return device.Refuse("codes of %v are rounded in Go", d)
+	}
+	return b.grid("f32_quantize", o.Granularity, o.Precision(b.DType(1)), b.in(2))
+}
+
+func bindDequantizeLinear(o *quant.DequantizeLinear, b *binder) error {
+	d, points := b.DType(0), b.in(2)
+	if !d.IsInteger() {
+		if b.Has(2) {
+			return device.Refuse("codes of %v with zero points are decoded in Go", d)
+		}
+		points = device.Operand{Place: device.Const, Data: quant.Numbers(d)}
+	}
+	return b.grid("f32_dequantize", o.Granularity, tensor.F32, points)
+}
+
+func bindDynamicQuantizeLinear(_ *quant.DynamicQuantizeLinear, b *binder) error {
+	var w words
+	w.dim(b.In[0].Dims.Len())
+	return b.run("f32_quantize_dynamic", w, b.in(0), b.out(0), b.out(1), b.out(2))
+}
+
+func bindQLinearPair(o *quant.QLinearPair, b *binder) error {
+	var w words
+	w.bool(o.Product, b.DType(quant.QLinearPairA) == tensor.I8)
+	w.int(b.quantType(quant.QLinearPairA+1), b.quantType(quant.QLinearPairB+1), b.quantType(quant.QLinearPairYScale))
+	w.under(b.Out[0].Dims, b.In[quant.QLinearPairA].Dims, b.In[quant.QLinearPairB].Dims)
+	list := make([]device.Operand, 0, 9)
+	for i := range 8 {
+		list = append(list, b.in(i))
+	}
+	return b.run("i8_pair", w, append(list, b.out(0))...)
+}
+
+// lookup adds a command that maps codes by a table, or copies them if table is none. Rows have n
+// codes and are to codes apart in the result.
+func (b *binder) lookup(rows, n, to graph.Dim, x, table, y device.Operand) error {
+	if n.Is(0) {
+		return nil
+	}
+	var w words
+	w.dim(rows, n, n, to)
+	return b.run("i8_lookup", w, x, table, y)
+}
+
+// tableFunctions are the words for functions of the numbers that codes stand for, numbered as
+// nacre_quant_function of csrc/quant/quant.h.
+var tableFunctions = map[string]int{"": 0, "sigmoid": 1, "leaky_relu": 2}
+
+// table returns a function of codes as a table of 256 codes, both of the type of input x. Inputs
+// from and to are the scales; each zero point is the next input. The table is constant if all these
+// are. It is none if it would map every code to itself.
+func (b *binder) table(x, from, to int, f string, alpha float32) (device.Operand, error) {
+	var w words
+	w.int(tableFunctions[f])
+	w.bool(b.DType(x) == tensor.I8)
+	w.int(b.quantType(from), b.quantType(to))
+	w.float(float64(alpha))
+	t, err := b.ahead("i8_table", w, 256, from, from+1, to, to+1)
+	if err == nil && t.Place == device.Const && isIdentity(t.Data) {
+		return device.Operand{}, nil
+	}
+	return t, err
+}
+
+func isIdentity(table []byte) bool {
+	for i, v := range table {
+		if v != byte(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// ahead returns n bytes that a command computes from inputs and writes to its last operand. If the
+// inputs are constant, it runs the command now; otherwise the bytes are scratch.
+func (b *binder) ahead(kernel string, w words, n int, inputs ...int) (device.Operand, error) {
+	k, err := b.choose(kernel, w)
+	if err != nil {
+		return device.Operand{}, err
+	}
+	constant := true
+	list := make([]device.Operand, 0, len(inputs)+1)
+	for _, i := range inputs {
+		list = append(list, b.in(i))
+		constant = constant && (!b.Has(i) || b.Const(i) != nil)
+	}
+	if !constant {
+		t := b.temp(n)
+		return t, b.add(k, nil, w, append(list, t)...)
+	}
+	for x, i := range inputs {
+		if b.Has(i) {
+			list[x] = device.Operand{Place: device.Const, Data: b.Const(i).Aligned().Bytes()}
+		}
+	}
+	out := device.Operand{Place: device.Const, Data: make([]byte, n)}
+	return out, b.runNow(k, w, append(list, out))
+}
+
+// runNow runs a command on constant operands.
+func (b *binder) runNow(k bindings.Kernel, w words, operands []device.Operand) error {
+	c := &device.Command{Kernel: k, Words: w, Operands: operands}
+	s, err := b.dev.Record([]device.Recorded{{Command: c, Bases: make([]int, len(operands)), Offsets: make([]graph.Dim, len(operands))}})
+	if err != nil {
+		return err
+	}
+	defer s.Free()
+	_, err = s.Run(nil, false)
+	return err
+}
+
+func bindCodeTable(_ *quant.CodeTable, b *binder) error {
+	n := b.In[0].Dims.Len()
+	return b.lookup(graph.Known(1), n, n, b.in(0), b.in(1), b.out(0))
+}
+
+func bindQLinearUnary(o *quant.QLinearUnary, b *binder) error {
+	t, err := b.table(0, 1, 3, o.Func, o.Alpha)
+	if err != nil {
+		return err
+	}
+	n := b.In[0].Dims.Len()
+	return b.lookup(graph.Known(1), n, n, b.in(0), t, b.out(0))
+}
+
+func bindQLinearConcat(o *quant.QLinearConcat, b *binder) error {
+	y := b.Out[0].Dims
+	axis, err := o.Axis(len(y))
+	if err != nil {
+		return err
+	}
+	outer, row, at := y[:axis].Len(), y[axis:].Len(), graph.Known(0)
+	for _, i := range o.Values {
+		t, err := b.table(i, i+1, 0, "", 0)
+		if err != nil {
+			return err
+		}
+		n := b.In[i].Dims[axis:].Len()
+		if err := b.lookup(outer, n, row, b.in(i), t, b.out(0).At(at)); err != nil {
+			return err
+		}
+		at = at.Add(n)
+	}
+	return nil
+}
+
+func bindQLinearWhere(_ *quant.QLinearWhere, b *binder) error {
+	if b.isEmpty() {
+		return nil
+	}
+	var values [2]device.Operand
+	for k, i := range []int{quant.QLinearWhereX, quant.QLinearWhereY} {
+		t, err := b.table(i, i+1, quant.QLinearWhereZScale, "", 0)
+		if err != nil {
+			return err
+		}
+		if values[k] = b.in(i); t.Place == device.None {
+			continue
+		}
+		n := b.In[i].Dims.Len()
+		most, ok := b.Max(n)
+		if !ok {
+			return device.Refuse("extents %v are not known", b.In[i].Dims)
+		}
+		values[k] = b.temp(most)
+		if err := b.lookup(graph.Known(1), n, n, b.in(i), t, values[k]); err != nil {
+			return err
+		}
+	}
+	k, err := b.kernel("where_1")
+	if err != nil {
+		return err
+	}
+	var w words
+	w.int(1)
+	w.under(b.Out[0].Dims, b.In[0].Dims, b.In[quant.QLinearWhereX].Dims, b.In[quant.QLinearWhereY].Dims)
+	return b.add(k, nil, w, b.in(0), values[0], values[1], b.out(0))
+}
+
+// softmaxTable is how many numbers i8_softmax reads, NACRE_I8_SOFTMAX of csrc/quant/quant.h.
+const softmaxTable = 257
+
+func bindQLinearSoftmax(o *quant.QLinearSoftmax, b *binder) error {
+	outer, n, inner, err := o.Split(b.In[0].Dims)
+	if err != nil || b.isEmpty() {
+		return err
+	}
+	var w words
+	w.int(b.quantType(1), b.quantType(3))
+	t, err := b.ahead("i8_softmax_table", w, 4*softmaxTable, 1, 3)
+	if err != nil {
+		return err
+	}
+	k, err := b.kernel("i8_lookup")
+	if err != nil {
+		return err
+	}
+	run, err := b.kernel("i8_softmax")
+	if err != nil {
+		return err
+	}
+	w = nil
+	w.bool(b.DType(0) == tensor.I8)
+	w.dim(outer, n, inner)
+	w.part(k)
+	return b.add(run, []bindings.Kernel{k}, w, b.in(0), t, b.in(4), b.out(0))
+}

@@ -1,0 +1,137 @@
+package cpu
+
+import (
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/array"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+var randomRows = []row{
+	rowFor("random", bindRandomFill),
+	rowFor("random", bindBernoulli),
+}
+
+// randomLane holds the conversions between elements of type d and float64. The zero Kernel is no
+// conversion.
+type randomLane struct {
+	bytes        int
+	first, later bindings.Kernel
+}
+
+func (w *words) randomLane(l randomLane) {
+	w.int(l.bytes)
+	w.part(l.first, l.later)
+}
+
+// fromDoubles returns the lane of an output. Float64 is rounded to float32 before it is rounded to
+// 16 bits, as in Go and in the shader, so that all devices draw the same numbers from a seed.
+func (b *binder) fromDoubles(d tensor.DType) (l randomLane, err error) {
+	l.bytes = d.Bits() / 8
+	switch {
+	case d == tensor.F64:
+		return l, nil
+	case d == tensor.F16, d == tensor.BF16:
+		if l.first, err = b.kernel("f64_to_f32"); err != nil {
+			return l, err
+		}
+		l.later, err = b.kernel("f32_to_" + kernelTypes[d])
+		return l, err
+	case kernelTypes[d] == "":
+		return l, device.Refuse("%v elements are drawn in Go", d)
+	}
+	l.first, err = b.kernel("f64_to_" + kernelTypes[d])
+	return l, err
+}
+
+// toDoubles returns the lane of an input of floats.
+func (b *binder) toDoubles(d tensor.DType) (l randomLane, err error) {
+	l.bytes = d.Bits() / 8
+	switch d {
+	case tensor.F64:
+		return l, nil
+	case tensor.F16, tensor.BF16:
+		if l.first, err = b.kernel(kernelTypes[d] + "_to_f32"); err != nil {
+			return l, err
+		}
+		l.later, err = b.kernel("f32_to_f64")
+		return l, err
+	}
+	l.first, err = b.kernel(kernelTypes[d] + "_to_f64")
+	return l, err
+}
+
+// randomFillWords is nacre_random_fill_words of csrc/random/random.h.
+func randomFillWords(n graph.Dim, key uint64, o *array.RandomFill, y randomLane) (w words) {
+	w.dim(n)
+	w.int(int(key))
+	w.bool(o.Normal)
+	w.float(o.A, o.B)
+	w.randomLane(y)
+	return w
+}
+
+// bernoulliWords is nacre_random_bernoulli_words of csrc/random/random.h.
+func bernoulliWords(n graph.Dim, key uint64, x, y randomLane) (w words) {
+	w.dim(n)
+	w.int(int(key))
+	w.randomLane(x)
+	w.randomLane(y)
+	return w
+}
+
+func bindRandomFill(o *array.RandomFill, b *binder) error {
+	y, err := b.fromDoubles(b.Out[0].DType)
+	if err != nil {
+		return err
+	}
+	wordsOf := func(n graph.Dim, key uint64) words { return randomFillWords(n, key, o, y) }
+	return b.drawn(o.RandomSource, "random_fill", wordsOf, y)
+}
+
+func bindBernoulli(o *array.Bernoulli, b *binder) error {
+	x, err := b.toDoubles(b.DType(0))
+	if err != nil {
+		return err
+	}
+	y, err := b.fromDoubles(b.Out[0].DType)
+	if err != nil {
+		return err
+	}
+	wordsOf := func(n graph.Dim, key uint64) words { return bernoulliWords(n, key, x, y) }
+	return b.drawn(o.RandomSource, "random_bernoulli", wordsOf, x, y)
+}
+
+// drawn adds a command of an op if the node has a seed. Without a seed, every run makes the command
+// with a key of its own. The operands are len(lanes)-1 inputs and output 0.
+func (b *binder) drawn(s array.RandomSource, name string, wordsOf func(n graph.Dim, key uint64) words,
+	lanes ...randomLane) error {
+	var parts []bindings.Kernel
+	for _, l := range lanes {
+		parts = append(parts, l.first, l.later)
+	}
+	inputs := len(lanes) - 1
+	if s.Seeded {
+		var operands []device.Operand
+		for i := range inputs {
+			operands = append(operands, b.in(i))
+		}
+		return b.runWith(name, parts, wordsOf(b.Out[0].Dims.Len(), s.Key()), append(operands, b.out(0))...)
+	}
+	dev := b.dev
+	b.step.Call = func(c *op.Run) error {
+		calls := dev.calls(c)
+		var operands []device.Operand
+		for i := range inputs {
+			operands = append(operands, calls.at(c.In[i].Aligned().Pointer()))
+		}
+		operands = append(operands, calls.at(c.Out[0].Pointer()))
+		if err := calls.runWith(name, parts, wordsOf(graph.Known(c.Out[0].Len()), s.Key()), operands...); err != nil {
+			return err
+		}
+		return calls.finish()
+	}
+	return nil
+}

@@ -1,0 +1,372 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// exposedLen bounds the elements of a value that decides extents. Shapes and counts are short.
+const exposedLen = 1024
+
+// builder makes one stage of a plan: it infers the nodes in order, keeps the nodes that results
+// need, and binds them.
+type builder struct {
+	*Plan
+	todo   []inferred
+	expose map[int]bool
+	moving map[int]*tensor.Tensor // by id: aligned copies of constants that move in and out of memory
+	wait   map[*Node]int          // nodes that need the elements of a value before they can be bound
+}
+
+// inferred is a node with inputs of known extents.
+type inferred struct {
+	*Node
+	in, out []*op.Value
+	dynamic bool // extents of outputs are known only while running
+	needed  bool
+
+	inLayouts, outLayouts []device.Layout // nil if all are plain
+
+	unread    bool         // no device reads the inputs
+	offloaded *device.Step // the accelerator's step, if it can compute the node
+	most      []*op.Value  // outputs at their largest, if an accelerator counts the extents
+	stays     string       // the reason why no accelerator computes the node
+	defect    error        // error in the accelerator's rows
+}
+
+// facts is the knowledge about values, by id, when a stage begins.
+type facts struct {
+	values      []*op.Value
+	ready, late []bool
+}
+
+// stage plans the nodes with inputs of known extents, and leaves the others to the next stage. The
+// values in given already exist, in the given place. lengths holds the lengths and states that
+// extents depend on, or nil.
+func (p *Program) stage(ctx context.Context, at *facts, nodes []*Node, given []int, place Place, lengths *Lengths) (*Plan, error) {
+	wait := map[*Node]int{}
+	for {
+		b := &builder{Plan: &Plan{Program: p, Slots: make([]Slot, len(at.values)), Bases: firstBase, Lengths: lengths}, expose: map[int]bool{}, moving: map[int]*tensor.Tensor{}, wait: wait}
+		b.values, b.ready, b.late = append(b.values, at.values...), append(b.ready, at.ready...), append(b.late, at.late...)
+		for _, n := range nodes {
+			if err := ctx.Err(); err != nil {
+				return nil, p.fail(n.Node, err)
+			}
+			if err := b.infer(n); err != nil {
+				return nil, err
+			}
+		}
+		b.prune()
+		b.assignLayouts()
+		b.join()
+		again, err := b.bindAll(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if again || b.settle() {
+			continue
+		}
+		if err := b.finish(given, place); err != nil {
+			return nil, err
+		}
+		return b.Plan, nil
+	}
+}
+
+// infer infers one node or leaves it to the next stage.
+func (b *builder) infer(n *Node) error {
+	for _, id := range n.In {
+		if id >= 0 && !b.ready[id] {
+			b.leave(n)
+			return nil
+		}
+	}
+	if id, ok := b.wait[n]; ok {
+		b.exposeValue(id)
+		b.leave(n)
+		return nil
+	}
+	x := inferred{Node: n, in: make([]*op.Value, len(n.inputs()))}
+	late := false
+	for i, id := range n.inputs() {
+		if id >= 0 {
+			x.in[i] = b.values[id]
+			late = late || b.late[id]
+		}
+	}
+	var err error
+	x.out, err = n.infer(x.in, b.values)
+	if err == nil && !(late && b.generates(&x)) {
+		err = fold(b.Program, n, x.in, x.out)
+	}
+	if err != nil {
+		return b.Program.fail(n.Node, fmt.Errorf("%w; inputs %s", err, describe(x.in)))
+	}
+	known := true
+	for i, id := range n.Out {
+		if id < 0 {
+			x.out[i] = nil
+		} else {
+			known = known && b.hasExtents(x.out[i])
+		}
+	}
+	if !known && !n.Row.DynamicOutputs && !b.counts(n) && !b.Program.leavesToRun(n) && b.exposeInputs(n) {
+		b.leave(n)
+		return nil
+	}
+	x.dynamic = !known || n.Row.DynamicOutputs
+	for i, id := range n.Out {
+		if id >= 0 {
+			b.values[id], b.ready[id], b.late[id] = x.out[i], b.hasExtents(x.out[i]), late
+		}
+	}
+	b.todo = append(b.todo, x)
+	return nil
+}
+
+// hasExtents reports whether a value has extents that are known when a run starts: numbers or
+// expressions over lengths. It is true for a value that is not a tensor.
+func (b *builder) hasExtents(v *op.Value) bool {
+	if v.Kind != graph.TensorType {
+		return true
+	}
+	_, ok := b.Lengths.most(v.Dims)
+	return ok
+}
+
+// counts reports whether an accelerator may count the unknown extents of a node.
+func (b *builder) counts(n *Node) bool {
+	_, ok := n.Op.(op.Counter)
+	return ok && b.Program.device.Accelerator() != nil
+}
+
+// generates reports whether an accelerator can compute a node that fills a value from a few
+// numbers. It is false for short integers, because shapes and indices may follow from them.
+func (b *builder) generates(x *inferred) bool {
+	a := b.Program.device.Accelerator()
+	if a == nil || !x.Row.Generates {
+		return false
+	}
+	v := x.out[0]
+	shape, ok := v.Dims.Concrete()
+	if !ok || v.DType.IsInteger() && shape.Len() <= op.MaxInts {
+		return false
+	}
+	d := b.binding(x)
+	if b.keptBack(x, d) != "" {
+		return false
+	}
+	_, err := a.Bind(d)
+	return err == nil
+}
+
+func (b *builder) leave(n *Node) { b.rest = append(b.rest, n) }
+
+// exposeInputs asks for the elements of the inputs after the first, or else of the first: they may
+// decide extents. It reports whether it found any.
+func (b *builder) exposeInputs(n *Node) bool {
+	found := false
+	for i := len(n.inputs()) - 1; i >= 0; i-- {
+		if i == 0 && found {
+			break
+		}
+		if id := n.In[i]; id >= 0 && b.exposeValue(id) {
+			found = true
+		}
+	}
+	return found
+}
+
+// exposeValue asks for the elements of a value that is not constant. If they are known or too many,
+// it reports false.
+func (b *builder) exposeValue(id int) bool {
+	v := b.values[id]
+	if v.Const != nil || v.Kind != graph.TensorType {
+		return false
+	}
+	shape, ok := v.Dims.Concrete()
+	if !ok || shape.Len() > exposedLen {
+		return false
+	}
+	b.expose[id] = true
+	return true
+}
+
+// prune marks the nodes that results or the next stage need, and drops nodes of the rest that
+// nothing needs.
+func (b *builder) prune() {
+	needed := make([]bool, len(b.values))
+	for _, id := range b.Program.Outputs {
+		needed[id] = b.values[id].Const == nil
+	}
+	need := func(n *Node) bool {
+		keep := false
+		for _, id := range n.Out {
+			keep = keep || id >= 0 && needed[id] && b.values[id].Const == nil
+		}
+		for _, id := range n.In {
+			if keep && id >= 0 {
+				needed[id] = true
+			}
+		}
+		return keep
+	}
+	var rest []*Node
+	for i := len(b.rest) - 1; i >= 0; i-- {
+		if n := b.rest[i]; need(n) {
+			rest = append(rest, n)
+		}
+	}
+	for i, j := 0, len(rest)-1; i < j; i, j = i+1, j-1 {
+		rest[i], rest[j] = rest[j], rest[i]
+	}
+	b.rest = rest
+	for id := range b.expose {
+		needed[id] = true
+	}
+	for i := len(b.todo) - 1; i >= 0; i-- {
+		b.todo[i].needed = need(b.todo[i].Node)
+	}
+}
+
+// bindAll makes the steps. If a node turns out to need the elements of a value, or a state without
+// room, it reports true: the stage must be made again.
+func (b *builder) bindAll(ctx context.Context) (again bool, err error) {
+	for _, x := range b.todo {
+		if !x.needed {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return false, b.Program.fail(x.Node.Node, err)
+		}
+		if err := b.bind(&x); err != nil {
+			if errors.Is(err, errRoom) {
+				b.Lengths.demote(&x)
+				return true, nil
+			}
+			var need *device.NeedValue
+			if errors.As(err, &need) && b.exposeValue(x.In[need.Input]) {
+				b.wait[x.Node] = x.In[need.Input]
+				return true, nil
+			}
+			return false, b.Program.fail(x.Node.Node, fmt.Errorf("%w; inputs %s", err, describe(x.in)))
+		}
+	}
+	return false, nil
+}
+
+// bind makes a node a view, a step of a device, or a step on the host.
+func (b *builder) bind(x *inferred) error {
+	if !x.dynamic && x.Row.View && len(x.Out) == 1 && x.out[0].Kind == graph.TensorType {
+		if b.Lengths.inRoom(x) {
+			return errRoom
+		}
+		b.nodes = append(b.nodes, placed{x.Node, -1})
+		return b.alignConst(x.In[0])
+	}
+	if x.defect != nil {
+		return x.defect
+	}
+	step, err := b.step(x, b.binding(x))
+	if err != nil {
+		return err
+	}
+	if err := b.align(x, step); err != nil {
+		return err
+	}
+	if b.Program.device.Accelerator() != nil {
+		b.stayed = append(b.stayed, x.stays)
+	}
+	b.nodes = append(b.nodes, placed{x.Node, len(b.Steps)})
+	b.Steps = append(b.Steps, Step{Node: x.Node, Step: step, InLayouts: x.inLayouts, OutLayouts: x.outLayouts, Over: -1, Dynamic: x.dynamic})
+	return nil
+}
+
+func (b *builder) binding(x *inferred) *device.Binding {
+	d := &device.Binding{
+		Op: x.Op, Row: x.Row, Node: x.Node.Node, In: x.in, Out: x.out, InLayouts: x.inLayouts, OutLayouts: x.outLayouts,
+	}
+	b.Lengths.describe(d, x.Node)
+	return d
+}
+
+// align aligns constants that a step reads. Constants in a mapped file may be unaligned.
+func (b *builder) align(x *inferred, step *device.Step) error {
+	if x.isOffloaded() {
+		return nil
+	}
+	for i, id := range x.In {
+		if id < 0 || b.values[id].Const == nil || b.values[id].Const.IsAligned() || step.Drops(i) || step.Scatters(i) {
+			continue
+		}
+		if err := b.alignConst(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *builder) alignConst(id int) error {
+	if b.values[id].Const == nil || b.values[id].Const.IsAligned() {
+		return nil
+	}
+	t, err := b.Program.device.Aligned(b.values[id].Const)
+	if err != nil {
+		return err
+	}
+	if w := b.Program.device.Weights(); w != nil && w.Takes(t.Bytes()) > 0 {
+		b.moving[id] = t
+		return nil
+	}
+	v := *b.values[id]
+	v.Const = t
+	b.values[id] = &v
+	return nil
+}
+
+// step makes the step of a node. A step on the host with extents that are expressions infers them
+// when it runs.
+func (b *builder) step(x *inferred, d *device.Binding) (*device.Step, error) {
+	var refusal *device.Refusal
+	if x.isOffloaded() {
+		if x.offloaded != nil {
+			return x.offloaded, nil
+		}
+		return b.Program.device.Accelerator().Bind(d)
+	}
+	if !x.dynamic {
+		step, err := b.Program.device.Bind(d)
+		if !errors.As(err, &refusal) || !d.IsPlain() {
+			return step, err
+		}
+	}
+	if b.Lengths.inRoom(x) {
+		return nil, errRoom
+	}
+	x.dynamic = x.dynamic || !x.sized()
+	return device.HostAfter(d, refusal)
+}
+
+// isOffloaded reports whether an accelerator computes the node.
+func (x *inferred) isOffloaded() bool {
+	return slices.Contains(x.inLayouts, device.Offloaded) || slices.Contains(x.outLayouts, device.Offloaded)
+}
+
+// sized reports whether all extents of the outputs are numbers.
+func (x *inferred) sized() bool {
+	for _, v := range x.out {
+		if v != nil && v.Kind == graph.TensorType {
+			if _, ok := v.Dims.Concrete(); !ok {
+				return false
+			}
+		}
+	}
+	return true
+}
