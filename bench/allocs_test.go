@@ -8,6 +8,7 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/internal/topologies"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -19,7 +20,7 @@ func TestBoundRunsDoNotAllocate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds networks of a hundred megabytes: not in short runs")
 	}
-	for _, top := range Topologies {
+	for _, top := range topologies.All {
 		t.Run(top.Name, func(t *testing.T) {
 			s, inputs := open(t, save(t, top), nacre.Options{})
 			b, err := s.Bind(inputs)
@@ -54,7 +55,7 @@ func checkAllocs(t *testing.T, b *nacre.Bound, runs int, most float64) {
 // tokens while its caches have room.
 func TestBoundStreamDoesNotAllocate(t *testing.T) {
 	testenv.Need(t, bindings.Available())
-	s := session(t, save(t, Topology{Name: "decoder", Build: func() *graph.Model { return Decoder(2, 64, 4, 16) }}), nacre.Options{})
+	s := session(t, save(t, topologies.Topology{Name: "decoder", Build: func() *graph.Model { return topologies.Decoder(2, 64, 4, 16) }}), nacre.Options{})
 	const room = 64
 	st, err := s.NewStream(nacre.StreamOptions{Room: room})
 	if err != nil {

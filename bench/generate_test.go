@@ -13,11 +13,12 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/generate"
 	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/internal/topologies"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
 // wide is the decoder of the benchmarks: two layers as wide as a model of a billion parameters.
-var wide = LlamaSize{Layers: 2, Width: 2048, Heads: 16, KVHeads: 16, Hidden: 5504, Words: 8192}
+var wide = topologies.LlamaSize{Layers: 2, Width: 2048, Heads: 16, KVHeads: 16, Hidden: 5504, Words: 8192}
 
 func generator(t testing.TB, s *nacre.Session) *generate.Generator {
 	t.Helper()
@@ -49,7 +50,7 @@ func next(q *generate.Sequence) error {
 // BenchmarkGenerate times prompts of 128 tokens, and tokens after 512 others. The peer runs the
 // network once, with the cache in bound memory, and samples nothing.
 func BenchmarkGenerate(b *testing.B) {
-	path := save(b, Topology{Name: "llama", Build: func() *graph.Model { return Llama(wide) }})
+	path := save(b, topologies.Topology{Name: "llama", Build: func() *graph.Model { return topologies.Llama(wide) }})
 	const prompt, past = 128, 512
 	for _, threads := range []int{1, 2} {
 		s := session(b, path, nacre.Options{Threads: threads})
@@ -72,8 +73,8 @@ func BenchmarkGenerate(b *testing.B) {
 // BenchmarkGenerated generates 2,048 tokens on one thread. It reports the time of a token at
 // several positions: the median of the 64 before.
 func BenchmarkGenerated(b *testing.B) {
-	size := LlamaSize{Layers: 4, Width: 512, Heads: 8, KVHeads: 2, Hidden: 1408, Words: 4096}
-	g := generator(b, session(b, save(b, Topology{Name: "llama", Build: func() *graph.Model { return Llama(size) }}), nacre.Options{Threads: 1}))
+	size := topologies.LlamaSize{Layers: 4, Width: 512, Heads: 8, KVHeads: 2, Hidden: 1408, Words: 4096}
+	g := generator(b, session(b, save(b, topologies.Topology{Name: "llama", Build: func() *graph.Model { return topologies.Llama(size) }}), nacre.Options{Threads: 1}))
 	const last, window = 2048, 64
 	var times [last][]float64
 	for b.Loop() {
@@ -102,8 +103,8 @@ func TestGenerateMemory(t *testing.T) {
 	if _, err := os.Stat("/proc/self/status"); err != nil {
 		testenv.Skip(t, "the system does not tell what a process holds")
 	}
-	size := LlamaSize{Layers: 2, Width: 1024, Heads: 8, KVHeads: 8, Hidden: 2048, Words: 8192}
-	path := save(t, Topology{Name: "llama", Build: func() *graph.Model { return Llama(size) }})
+	size := topologies.LlamaSize{Layers: 2, Width: 1024, Heads: 8, KVHeads: 8, Hidden: 2048, Words: 8192}
+	path := save(t, topologies.Topology{Name: "llama", Build: func() *graph.Model { return topologies.Llama(size) }})
 	file, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
@@ -124,8 +125,8 @@ func TestGenerateMemory(t *testing.T) {
 // alone, and with ONNX Runtime.
 func TestLlama(t *testing.T) {
 	testenv.Need(t, bindings.Available())
-	size := LlamaSize{Layers: 2, Width: 64, Heads: 4, KVHeads: 2, Hidden: 96, Words: 100}
-	path := save(t, Topology{Name: "llama", Build: func() *graph.Model { return Llama(size) }})
+	size := topologies.LlamaSize{Layers: 2, Width: 64, Heads: 4, KVHeads: 2, Hidden: 96, Words: 100}
+	path := save(t, topologies.Topology{Name: "llama", Build: func() *graph.Model { return topologies.Llama(size) }})
 	sizes := map[string]int{"batch": 1, "sequence": 6, "past_sequence": 5}
 	answers := func(o nacre.Options) []float32 {
 		s := session(t, path, o)

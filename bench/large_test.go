@@ -3,20 +3,9 @@ package bench
 import (
 	"testing"
 
+	"github.com/nacre-ml/nacre/internal/topologies"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
-
-// Stack returns dense layers of one width, each with a bias and a Relu.
-func Stack(layers, width int) *graph.Model {
-	b := newBuilder("stack")
-	x := b.input("x", tensor.F32, 1, width)
-	for range layers {
-		x = b.node("Relu", nil, b.node("Add", nil, b.node("MatMul", nil, x, b.weight(width, width, width)), b.weight(100, width)))
-	}
-	b.output(x, 1, width)
-	return b.model()
-}
 
 // BenchmarkLarge makes a session of a float32 network of 550 MB and runs it once, in a process of
 // its own, in turn with ONNX Runtime. Memory counts after that run. "ort-memory-ratio" is the
@@ -24,7 +13,7 @@ func Stack(layers, width int) *graph.Model {
 // of the most that each held. "ort-open-ratio" is ONNX Runtime's median time to make the session
 // over Nacre's.
 func BenchmarkLarge(b *testing.B) {
-	path := save(b, Topology{Name: "large", Build: func() *graph.Model { return Stack(33, 2048) }})
+	path := save(b, topologies.Topology{Name: "large", Build: func() *graph.Model { return topologies.Stack(33, 2048) }})
 	side := func(p *peer) (opened, held, most float64) {
 		p.run(b)
 		held, most = p.memory(b)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/nacre-ml/nacre/internal/topologies"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -13,7 +14,7 @@ import (
 // that estimates choose, and with blocked layouts wherever possible.
 func BenchmarkLayouts(b *testing.B) {
 	policies := map[string]runtime.LayoutPolicy{"plain": runtime.LayoutsPlain, "cost": runtime.LayoutsByCost, "blocked": runtime.LayoutsBlocked}
-	for _, top := range Topologies[:4] {
+	for _, top := range topologies.All[:4] {
 		for _, name := range []string{"plain", "cost", "blocked"} {
 			b.Run(fmt.Sprintf("%s/%s", top.Name, name), func(b *testing.B) {
 				s, err := runtime.New(top.Build(), runtime.Options{Threads: 1, Layouts: policies[name]})

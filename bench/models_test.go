@@ -10,11 +10,12 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/bench/side"
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/internal/topologies"
 )
 
 // BenchmarkModel times every generated network on one thread and on two.
 func BenchmarkModel(b *testing.B) {
-	for _, top := range Topologies {
+	for _, top := range topologies.All {
 		path := save(b, top)
 		for _, threads := range []int{1, 2} {
 			b.Run(fmt.Sprintf("%s/threads=%d", top.Name, threads), func(b *testing.B) {
@@ -35,7 +36,7 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-func save(t testing.TB, top Topology) string {
+func save(t testing.TB, top topologies.Topology) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), top.Name+".onnx")
 	if err := formats.Save(path, top.Build(), formats.Options{}); err != nil {

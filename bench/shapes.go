@@ -1,3 +1,5 @@
+// Package bench measures speed: kernels against the machine's ceilings, and models against other
+// runtimes.
 package bench
 
 import (

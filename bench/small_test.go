@@ -11,13 +11,17 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/bench/side"
+	"github.com/nacre-ml/nacre/internal/topologies"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
 // BenchmarkBound times bound runs of networks and operators with short runs, on one thread, in
 // blocks of a hundred. The peer's inputs and outputs are bound too.
 func BenchmarkBound(b *testing.B) {
-	for _, top := range append(small(), operators()...) {
+	for _, top := range topologies.All {
+		if top.Kind != topologies.Short && top.Kind != topologies.Operator {
+			continue
+		}
 		b.Run(top.Name, func(b *testing.B) {
 			path := save(b, top)
 			s, inputs := open(b, path, nacre.Options{Threads: 1})
@@ -64,7 +68,7 @@ func streamStep(b *testing.B, s *nacre.Session, rows int) func() error {
 // BenchmarkDecoder times one token of a small decoder after a few and after many, on one thread.
 // The peer gets its cache in bound memory.
 func BenchmarkDecoder(b *testing.B) {
-	path := save(b, Topology{Name: "decoder", Build: func() *graph.Model { return Decoder(24, 64, 4, 256) }})
+	path := save(b, topologies.Topology{Name: "decoder", Build: func() *graph.Model { return topologies.Decoder(24, 64, 4, 256) }})
 	for _, way := range decoding {
 		for _, rows := range []int{1, 200, 2000} {
 			b.Run(fmt.Sprintf("%s/rows=%d", way.name, rows), func(b *testing.B) {
@@ -80,7 +84,7 @@ func BenchmarkDecoder(b *testing.B) {
 // BenchmarkPositions decodes 2,048 tokens one by one with a stream, on one thread. It reports the
 // time of a token at several positions: the median of the 64 before.
 func BenchmarkPositions(b *testing.B) {
-	path := save(b, Topology{Name: "decoder", Build: func() *graph.Model { return Decoder(24, 64, 4, 256) }})
+	path := save(b, topologies.Topology{Name: "decoder", Build: func() *graph.Model { return topologies.Decoder(24, 64, 4, 256) }})
 	s := session(b, path, nacre.Options{Threads: 1})
 	st, err := s.NewStream(nacre.StreamOptions{})
 	if err != nil {
@@ -117,7 +121,7 @@ func BenchmarkPositions(b *testing.B) {
 // BenchmarkCallers times a hundred runs shared by few goroutines and by many, of sessions of one
 // thread. As many threads share the peer's runs.
 func BenchmarkCallers(b *testing.B) {
-	path := save(b, Topology{Name: "mobilenetv3", Build: MobileNetV3})
+	path := save(b, topologies.Topology{Name: "mobilenetv3", Build: topologies.MobileNetV3})
 	const runs = 100
 	for _, callers := range []int{2, 50} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {

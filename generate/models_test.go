@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/bench"
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/formats/onnx"
 	"github.com/nacre-ml/nacre/generate"
 	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/internal/topologies"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -20,7 +20,7 @@ const words = 256
 
 // llama returns a small decoder with a cache.
 func llama() *graph.Model {
-	return bench.Llama(bench.LlamaSize{Layers: 2, Width: 32, Heads: 4, KVHeads: 2, Hidden: 48, Words: words})
+	return topologies.Llama(topologies.LlamaSize{Layers: 2, Width: 32, Heads: 4, KVHeads: 2, Hidden: 48, Words: words})
 }
 
 // sums returns a decoder without states. Logits follow the sum of the tokens' rows.

@@ -23,6 +23,7 @@ internal/jsonobject      :
 internal/printable       :
 internal/resample        :
 internal/testenv         :
+internal/topologies      : runtime/graph runtime/tensor
 shaders                  :
 shaders/internal/compile : shaders
 shaders/internal/generate : shaders/internal/compile
@@ -93,7 +94,7 @@ formats                  : internal/budget internal/guard internal/output format
 .                        : internal/budget internal/guard internal/resample formats runtime runtime/graph runtime/op runtime/tensor packed bindings
 generate                 : internal/guard .
 cmd                      : . bindings formats formats/chelis formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/jsonobject internal/output internal/printable packed runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan
-bench                    : . bindings formats formats/onnx generate packed runtime/graph runtime/tensor runtime/vulkan
+bench                    : . bindings formats formats/onnx generate internal/topologies packed runtime/graph runtime/tensor runtime/vulkan
 examples/device          : . runtime/vulkan
 scripts/sbom             :
 `
@@ -107,7 +108,6 @@ formats/hnw              : .
 formats/huggingface      : . formats
 formats/loom             : . formats formats/internal/converted
 formats/openinfer        : . formats
-generate                 : bench
 runtime/internal/optimize         : runtime
 shaders                  : shaders/internal/compile
 `

@@ -18,16 +18,16 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/bench"
 	"github.com/nacre-ml/nacre/bench/report"
 	"github.com/nacre-ml/nacre/bench/side"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/generate"
+	"github.com/nacre-ml/nacre/internal/topologies"
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
 // decoders have about a billion weights, or few for a device in software.
-var decoders = map[bool]bench.LlamaSize{
+var decoders = map[bool]topologies.LlamaSize{
 	false: {Layers: 22, Width: 2048, Heads: 32, KVHeads: 4, Hidden: 5632, Words: 32000, FourBits: true},
 	true:  {Layers: 2, Width: 256, Heads: 4, KVHeads: 2, Hidden: 512, Words: 1024, FourBits: true},
 }
@@ -101,7 +101,7 @@ func measure(d *vulkan.Device) ([]row, error) {
 // that it reads.
 func decode(d *vulkan.Device) (seconds float64, bytes int, err error) {
 	size := decoders[d.Info().Type == "cpu"]
-	built := bench.Llama(size)
+	built := topologies.Llama(size)
 	for _, w := range built.Graph.Initializers {
 		bytes += len(w.Tensor.Bytes())
 	}

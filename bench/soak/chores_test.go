@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/bench"
 	"github.com/nacre-ml/nacre/bench/operators"
 	"github.com/nacre-ml/nacre/bench/side"
 	"github.com/nacre-ml/nacre/generate"
+	"github.com/nacre-ml/nacre/internal/topologies"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -310,7 +310,7 @@ func generating(t *testing.T, s *nacre.Session) chore {
 // refused.
 func limited(t *testing.T) chore {
 	t.Helper()
-	file := encode(t, bench.MobileNetV3())
+	file := encode(t, topologies.MobileNetV3())
 	budget, err := nacre.NewMemoryBudget(24 << 20)
 	if err != nil {
 		t.Fatal(err)

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/bench"
 	"github.com/nacre-ml/nacre/formats/onnx"
+	"github.com/nacre-ml/nacre/internal/topologies"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
@@ -141,7 +141,7 @@ func chores(t *testing.T) (list []chore, end func()) {
 		device, ways = d, 3
 		closers = append(closers, func() { d.Close() })
 	}
-	for _, top := range bench.Topologies {
+	for _, top := range topologies.All {
 		if !slices.Contains([]string{"perceptron", "trees_1000", "voice", "listener", "mobilenetv3"}, top.Name) {
 			continue
 		}
@@ -157,13 +157,13 @@ func chores(t *testing.T) (list []chore, end func()) {
 			add(running(t, name, s), binding(t, name, s), cancelling(t, name, s), looking(t, name, s))
 		}
 	}
-	file := encode(t, bench.Decoder(2, 32, 2, 50))
+	file := encode(t, topologies.Decoder(2, 32, 2, 50))
 	for _, o := range []nacre.Options{{Threads: 1}, {Threads: 2}, {Threads: 2, Device: device}}[:ways] {
 		m, s := decode(t, "decoder", file, o)
 		closers = append(closers, func() { s.Close(); m.Close() })
 		add(streaming(t, s))
 	}
-	m, s := decode(t, "llama", encode(t, bench.Llama(bench.LlamaSize{Layers: 2, Width: 64, Heads: 4, KVHeads: 2, Hidden: 96, Words: 100, FourBits: true})), nacre.Options{})
+	m, s := decode(t, "llama", encode(t, topologies.Llama(topologies.LlamaSize{Layers: 2, Width: 64, Heads: 4, KVHeads: 2, Hidden: 96, Words: 100, FourBits: true})), nacre.Options{})
 	closers = append(closers, func() { s.Close(); m.Close() })
 	add(generating(t, s))
 	add(limited(t))

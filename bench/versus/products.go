@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacre-ml/nacre/bench"
 	"github.com/nacre-ml/nacre/bench/report"
+	"github.com/nacre-ml/nacre/internal/topologies"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -35,7 +36,7 @@ func (p *product) row(name string) row {
 	if p.wide {
 		r.goals, r.scale = [2]float64{0.95}, 1.8
 	}
-	r.build = func() *graph.Model { return bench.Product(d, p.M, p.N, p.K, p.Constant) }
+	r.build = func() *graph.Model { return topologies.Product(d, p.M, p.N, p.K, p.Constant) }
 	return r
 }
 

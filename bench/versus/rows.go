@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/nacre-ml/nacre/bench"
 	"github.com/nacre-ml/nacre/bench/report"
+	"github.com/nacre-ml/nacre/internal/topologies"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -41,14 +41,14 @@ var goalOf = map[string][2]float64{report.Recurrent: {1.15, 1.1}, report.Operato
 // rows returns all rows. Shapes is the folder of extents of products.
 func rows(shapes string) ([]row, error) {
 	var list []row
-	for _, top := range bench.Topologies {
+	for _, top := range topologies.All {
 		r := row{group: report.Networks, name: top.Name, build: top.Build, request: "run", peer: "run", goals: goals[top.Name], scale: scales[top.Name]}
 		switch top.Kind {
-		case bench.Layer:
+		case topologies.Layer:
 			r.group, r.goals = report.Recurrent, goalOf[report.Recurrent]
-		case bench.Short:
+		case topologies.Short:
 			r.group, r.request, r.peer = report.Short, "bound", "bound"
-		case bench.Operator:
+		case topologies.Operator:
 			r.group, r.goals = report.Operators, goalOf[report.Operators]
 			bound := r
 			bound.name, bound.request, bound.peer = r.name+"_bound", "bound", "bound"
@@ -72,10 +72,10 @@ func language() []row {
 	const prompt, past = 128, 512
 	return []row{
 		{
-			group: report.Networks, name: "gpt2_prefill_128", build: func() *graph.Model { return bench.GPT2(prompt) }, request: "run", peer: "run",
+			group: report.Networks, name: "gpt2_prefill_128", build: func() *graph.Model { return topologies.GPT2(prompt) }, request: "run", peer: "run",
 		},
 		{
-			group: report.Networks, name: "gpt2_token_after_512", build: func() *graph.Model { return bench.Decoder(12, 768, 12, bench.GPT2Words) },
+			group: report.Networks, name: "gpt2_token_after_512", build: func() *graph.Model { return topologies.Decoder(12, 768, 12, topologies.GPT2Words) },
 			request: "stream", peer: "bound",
 			sizes: []string{fmt.Sprint("past=", past)}, peerSizes: []string{fmt.Sprint("total=", past+1)},
 		},

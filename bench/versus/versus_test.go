@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/nacre-ml/nacre/bench"
 	"github.com/nacre-ml/nacre/bench/report"
 	"github.com/nacre-ml/nacre/bench/side"
 	"github.com/nacre-ml/nacre/bench/turns"
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/internal/topologies"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -60,10 +60,10 @@ func TestWork(t *testing.T) {
 		sizes             map[string]int
 		operations, bytes float64
 	}{
-		{"dense", bench.Perceptron(4, 16, 3), nil, 2 * (4*16 + 16*3), 4 * (4 + 4*16 + 16 + 16*3 + 3 + 3)},
-		{"product", bench.Product(tensor.F64, 3, 5, 7, "none"), nil, 2 * 3 * 5 * 7, 8 * (3*7 + 7*5 + 3*5)},
-		{"recurrent", bench.Recurrent("GRU", 2, 1, 1, 4, 8), nil, 2 * 2 * 3 * 8 * (4 + 8), 4 * (2*4 + 3*8*(4+8) + 2*3*8 + 8 + 2*8 + 8)},
-		{"decoder", bench.Decoder(1, 16, 4, 32), map[string]int{"past": 3},
+		{"dense", topologies.Perceptron(4, 16, 3), nil, 2 * (4*16 + 16*3), 4 * (4 + 4*16 + 16 + 16*3 + 3 + 3)},
+		{"product", topologies.Product(tensor.F64, 3, 5, 7, "none"), nil, 2 * 3 * 5 * 7, 8 * (3*7 + 7*5 + 3*5)},
+		{"recurrent", topologies.Recurrent("GRU", 2, 1, 1, 4, 8), nil, 2 * 2 * 3 * 8 * (4 + 8), 4 * (2*4 + 3*8*(4+8) + 2*3*8 + 8 + 2*8 + 8)},
+		{"decoder", topologies.Decoder(1, 16, 4, 32), map[string]int{"past": 3},
 			2 * (4*16*16 + 2*16*64 + 16*32 + 2*16*4),
 			8 + 4*(4*16*16+2*16*64+16*32+4*16+64+16+32+6*16+1+2+1+2*3*16+32+2*4*16) + 8*(4+3)},
 	} {
@@ -101,7 +101,7 @@ func TestCompare(t *testing.T) {
 	defer c.ceilings.free()
 	r := row{
 		group: report.Networks, name: "decoder", request: "stream", sizes: []string{"past=3"}, goals: [2]float64{1e9},
-		build: func() *graph.Model { return bench.Decoder(1, 16, 4, 32) },
+		build: func() *graph.Model { return topologies.Decoder(1, 16, 4, 32) },
 	}
 	broken := r
 	broken.request = "unknown"

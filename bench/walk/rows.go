@@ -5,10 +5,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/nacre-ml/nacre/bench"
 	"github.com/nacre-ml/nacre/bench/operators"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/onnx"
+	"github.com/nacre-ml/nacre/internal/topologies"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -52,17 +52,17 @@ func rows() ([]row, error) {
 
 // networks returns the networks of package bench, and others with many nodes or many numbers in
 // attributes.
-func networks() []bench.Topology {
-	var list []bench.Topology
-	for _, t := range bench.Topologies {
-		if t.Kind != bench.Operator {
+func networks() []topologies.Topology {
+	var list []topologies.Topology
+	for _, t := range topologies.All {
+		if t.Kind != topologies.Operator {
 			list = append(list, t)
 		}
 	}
 	return append(list,
-		bench.Topology{Name: "gpt2_prefill_128", Build: func() *graph.Model { return bench.GPT2(128) }},
-		bench.Topology{Name: "chain_20000", Build: func() *graph.Model { return bench.Chain(20000) }},
-		bench.Topology{Name: "forest_100x10", Build: func() *graph.Model { return bench.Trees(100, 10, 20, 10) }},
+		topologies.Topology{Name: "gpt2_prefill_128", Build: func() *graph.Model { return topologies.GPT2(128) }},
+		topologies.Topology{Name: "chain_20000", Build: func() *graph.Model { return topologies.Chain(20000) }},
+		topologies.Topology{Name: "forest_100x10", Build: func() *graph.Model { return topologies.Trees(100, 10, 20, 10) }},
 	)
 }
 

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nacre-ml/nacre/bench"
 	"github.com/nacre-ml/nacre/bench/side"
 	"github.com/nacre-ml/nacre/bench/turns"
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/formats/onnx"
 	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/internal/topologies"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -49,7 +49,7 @@ func TestWalk(t *testing.T) {
 	}
 	opened := len(list)
 	list = append(list,
-		row{group: ofOpening, name: "chain", build: func(folder string) error { return saved(folder, bench.Chain(8)) }},
+		row{group: ofOpening, name: "chain", build: func(folder string) error { return saved(folder, topologies.Chain(8)) }},
 		row{group: ofOperators, name: "broken", build: func(folder string) error {
 			return saved(folder, &graph.Model{Graph: &graph.Graph{Nodes: []*graph.Node{{Op: "NoSuchOperator", Outputs: []string{"y"}}}}})
 		}})

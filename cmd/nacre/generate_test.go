@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nacre-ml/nacre/bench"
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/internal/topologies"
 )
 
 // decoderFolder makes a folder with a small decoder of bytes as tokens and the given files, by
@@ -21,7 +21,7 @@ func decoderFolder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	testenv.Need(t, bindings.Available())
 	dir := t.TempDir()
-	m := bench.Llama(bench.LlamaSize{Layers: 1, Width: 16, Heads: 2, KVHeads: 1, Hidden: 16, Words: 256})
+	m := topologies.Llama(topologies.LlamaSize{Layers: 1, Width: 16, Heads: 2, KVHeads: 1, Hidden: 16, Words: 256})
 	if err := formats.Save(filepath.Join(dir, "model.onnx"), m, formats.Options{}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package bench
+package topologies
 
 import (
 	"fmt"
@@ -137,5 +137,16 @@ func Chain(nodes int) *graph.Model {
 		}
 	}
 	b.output(x, 1, 16)
+	return b.model()
+}
+
+// Stack returns dense layers of one width, each with a bias and a Relu.
+func Stack(layers, width int) *graph.Model {
+	b := newBuilder("stack")
+	x := b.input("x", tensor.F32, 1, width)
+	for range layers {
+		x = b.node("Relu", nil, b.node("Add", nil, b.node("MatMul", nil, x, b.weight(width, width, width)), b.weight(100, width)))
+	}
+	b.output(x, 1, width)
 	return b.model()
 }

@@ -1,4 +1,4 @@
-package bench
+package topologies
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"

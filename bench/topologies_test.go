@@ -8,6 +8,7 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/internal/topologies"
 )
 
 // answerShare is how far an answer may be from the expected one, as a part of the largest expected
@@ -22,7 +23,7 @@ func TestTopologies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds networks of a hundred megabytes: not in short runs")
 	}
-	for _, top := range Topologies {
+	for _, top := range topologies.All {
 		t.Run(top.Name, func(t *testing.T) {
 			path := save(t, top)
 			got := answers(t, path, nacre.Options{Threads: 1})

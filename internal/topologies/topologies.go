@@ -1,7 +1,6 @@
-// Package bench measures speed: kernels against the machine's ceilings, and models against other
-// runtimes. Models are published topologies with random weights, made here, since speed does not
-// depend on the values of weights.
-package bench
+// Package topologies builds networks of published topologies with random weights, for measurements
+// and for tests: speed does not depend on the values of weights.
+package topologies
 
 import (
 	"fmt"
@@ -35,8 +34,8 @@ const (
 	Operator
 )
 
-// Topologies is the table of networks.
-var Topologies = slices.Concat([]Topology{
+// All is the table of networks.
+var All = slices.Concat([]Topology{
 	{Name: "resnet50", Build: ResNet50},
 	{Name: "mobilenetv2", Build: MobileNetV2},
 	{Name: "mobilenetv3", Build: MobileNetV3},
