@@ -45,7 +45,7 @@ func BenchmarkVoice(b *testing.B) {
 func voice(b *testing.B) string {
 	places := []string{
 		os.Getenv("NACRE_VOICE"),
-		filepath.Join("..", "..", "shared", "models", "silero_vad_op18_ifless", "model.onnx"),
+		testenv.Beside(b, "models", "silero_vad_op18_ifless", "model.onnx"),
 		filepath.Join("..", ".cache", "networks", "silero_vad", "model.onnx"),
 	}
 	for _, path := range places {

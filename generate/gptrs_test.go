@@ -20,7 +20,7 @@ func samples(t *testing.T, format string) string {
 	t.Helper()
 	root := os.Getenv("NACRE_FIXTURES")
 	if root == "" {
-		root = filepath.Join(testenv.Root(t), "..", "shared", "fixtures")
+		root = testenv.Beside(t, "fixtures")
 	}
 	dir := filepath.Join(root, format)
 	if _, err := os.Stat(dir); err != nil {

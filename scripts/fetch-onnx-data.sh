@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 version=1.22.0
 data=.cache/onnx/$version
-archive=../shared/onnx-$version-backend-tests.tgz
+archive=${NACRE_SHARED:-../shared}/onnx-$version-backend-tests.tgz
 
 if [ -e "$data/complete" ]; then
   exit 0

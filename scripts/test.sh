@@ -226,7 +226,7 @@ converted() { # networks of other formats as ONNX, which ONNX Runtime answers
   .venv/bin/python oracles/formats/converted.py build/converted
   go build -o build/nacre ./cmd/nacre
   .venv/bin/python oracles/hugging/converted.py build/nacre formats/huggingface/testdata build/hugging
-  .venv/bin/python oracles/formats/programs.py build/nacre "${NACRE_FIXTURES:-../shared/fixtures}/oinf/generated/graphs" build/programs
+  .venv/bin/python oracles/formats/programs.py build/nacre "${NACRE_FIXTURES:-${NACRE_SHARED:-../shared}/fixtures}/oinf/generated/graphs" build/programs
 }
 
 networks() { # networks of others, in every way to run them; not in the list below: it downloads. Its table is build/networks.md

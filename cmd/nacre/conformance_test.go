@@ -25,10 +25,7 @@ func TestConformance(t *testing.T) {
 
 // TestNetworks runs real networks, if a folder of them is beside the checkout.
 func TestNetworks(t *testing.T) {
-	dir := filepath.Join("..", "..", "..", "shared", "models")
-	if _, err := os.Stat(dir); err != nil {
-		testenv.SkipSamples(t, "no folder of networks beside the checkout")
-	}
+	dir := testenv.Samples(t, "models")
 	checkPassing(t, dir, "networks.txt", compare.Tolerance{Rel: 1e-3, Abs: 1e-4})
 }
 

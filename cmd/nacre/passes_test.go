@@ -47,7 +47,7 @@ func narrowest(g *graph.Graph) tensor.DType {
 func TestPassesKeepResults(t *testing.T) {
 	official := testenv.OfficialData(t)
 	dirs := []string{filepath.Join(official, "simple"), filepath.Join(official, "pytorch-converted"), filepath.Join(official, "pytorch-operator"),
-		filepath.Join(official, "light"), filepath.Join("..", "..", "..", "shared", "models"), os.Getenv("NACRE_PEER_DATA")}
+		filepath.Join(official, "light"), testenv.Beside(t, "models"), os.Getenv("NACRE_PEER_DATA")}
 	for _, dir := range dirs {
 		if _, err := os.Stat(dir); err != nil {
 			continue

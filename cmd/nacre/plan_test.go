@@ -21,7 +21,7 @@ import (
 // TestPlanIsWhatRuns compares plans of networks and of the official node tests with profiles of
 // runs on inputs of the same types: the steps and the memory.
 func TestPlanIsWhatRuns(t *testing.T) {
-	dirs := []string{filepath.Join(testenv.OfficialData(t), "node"), filepath.Join("..", "..", "..", "shared", "models")}
+	dirs := []string{filepath.Join(testenv.OfficialData(t), "node"), testenv.Beside(t, "models")}
 	compared := 0
 	for k, dir := range dirs {
 		if _, err := os.Stat(dir); err != nil {

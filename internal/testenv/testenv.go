@@ -65,6 +65,28 @@ func Root(t testing.TB) string {
 	}
 }
 
+// Beside returns the path of a file or a folder beside the checkout, which no script fetches. It is
+// below NACRE_SHARED or, if that is not set, below the folder shared next to the checkout.
+func Beside(t testing.TB, elements ...string) string {
+	t.Helper()
+	root := os.Getenv("NACRE_SHARED")
+	if root == "" {
+		root = filepath.Join(Root(t), "..", "shared")
+	}
+	return filepath.Join(append([]string{root}, elements...)...)
+}
+
+// Samples is Beside for a test that needs the file or the folder. If it does not exist, Samples
+// calls SkipSamples.
+func Samples(t testing.TB, elements ...string) string {
+	t.Helper()
+	path := Beside(t, elements...)
+	if _, err := os.Stat(path); err != nil {
+		SkipSamples(t, "no ", path, " (NACRE_SHARED names the folder that holds ", filepath.Join(elements...), ")")
+	}
+	return path
+}
+
 // OfficialData returns the folder of the official ONNX tests: NACRE_ONNX_DATA, or the folder of
 // scripts/fetch-onnx-data.sh.
 func OfficialData(t testing.TB) string {
