@@ -61,7 +61,7 @@ func TestLoadRefused(t *testing.T) {
 		{"archive", write("p.pt", "PK\x03\x04"), graph.ErrUnsupported, "torch.onnx.export"},
 		{"other framework", write("p.tflite", "\x1c\x00\x00\x00TFL3"), graph.ErrUnsupported, "TensorFlow Lite"},
 		{"unknown content, known name", write("c.onnx", "hello"), graph.ErrFormat, "no format that is known (safetensors: "},
-		{"unknown content, known name, what it was read as", write("c.onnx", "hello"), graph.ErrFormat, "read as onnx, which the extension says: ModelProto"},
+		{"unknown content, known name, what it was read as", write("c.onnx", "hello"), graph.ErrFormat, "read as onnx by its extension: ModelProto"},
 		{"empty, known name", write("d.onnx", ""), graph.ErrFormat, "d.onnx: load: the file is empty"},
 	}
 	for _, c := range cases {

@@ -53,5 +53,5 @@ func noNetwork(m *graph.Model) error {
 		tensors = "1 tensor"
 	}
 	return &graph.Error{Stage: "load", File: m.File, Offset: -1, Kind: graph.ErrUnsupported, Err: fmt.Errorf(
-		"the file (%s) holds %s and %w (nacre inspect shows what it holds, and nacre convert writes it in another format)", m.Format, tensors, ErrNoNetwork)}
+		"the file (%s) holds %s and %w (nacre inspect shows its contents, and nacre convert writes it in another format)", m.Format, tensors, ErrNoNetwork)}
 }

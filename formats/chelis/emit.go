@@ -90,7 +90,7 @@ type binding struct{ id, expr string }
 func (e *emitter) module() (string, error) {
 	for _, s := range e.m.Opsets {
 		if s.Domain == "" && (s.Version < 11 || s.Version > 23) {
-			return "", fmt.Errorf("%w: the model has operator set %d, and those from 11 to 23 can be emitted", ErrUnsupportedOpset, s.Version)
+			return "", fmt.Errorf("%w: the model has operator set %d; sets 11 to 23 can be emitted", ErrUnsupportedOpset, s.Version)
 		}
 	}
 	for _, init := range e.m.Graph.Initializers {
@@ -189,7 +189,7 @@ func (e *emitter) kind(t graph.Type, what, name string) (string, error) {
 		case e.symbols[d.Key()] != "":
 			parts = append(parts, e.symbols[d.Key()])
 		case d.IsUnknown():
-			return "", fmt.Errorf("%w: axis %d of %s %q has an extent of which nothing is known", ErrInternalInconsistency, k, what, name)
+			return "", fmt.Errorf("%w: axis %d of %s %q has an unknown extent", ErrInternalInconsistency, k, what, name)
 		default:
 			return "", fmt.Errorf("%w: axis %d of %s %q has the extent %v, and only numbers and names of axes of inputs can be written", ErrUnsupportedShape, k, what, name, d)
 		}

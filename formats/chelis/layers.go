@@ -33,7 +33,7 @@ func logSoftmax(n *node) string {
 
 func matmul(n *node) string {
 	if !isFloat(n.in[0].DType) {
-		return n.refuse(ErrUnsupportedDtype, "a product of integers, and Chelis has those of floats")
+		return n.refuse(ErrUnsupportedDtype, "a product of integers; Chelis has only products of floats")
 	}
 	a, b := n.in[0].Dims, n.in[1].Dims
 	x, y := n.args[0], n.args[1]
@@ -65,7 +65,7 @@ func matmul(n *node) string {
 
 func gemm(n *node) string {
 	if !isFloat(n.in[0].DType) {
-		return n.refuse(ErrUnsupportedDtype, "a product of integers, and Chelis has those of floats")
+		return n.refuse(ErrUnsupportedDtype, "a product of integers; Chelis has only products of floats")
 	}
 	a, b := n.args[0], n.args[1]
 	if n.int("transA", 0) != 0 {
@@ -103,7 +103,7 @@ func batchNorm(n *node) string {
 	}
 	for i, f := range n.in[1:] {
 		if f.DType != n.in[0].DType {
-			return n.refuse(ErrUnsupportedDtype, "input %d is of %v and input 0 of %v, and those of one type can be emitted", i+1, f.DType, n.in[0].DType)
+			return n.refuse(ErrUnsupportedDtype, "input %d is %v and input 0 %v; all inputs must have one type", i+1, f.DType, n.in[0].DType)
 		}
 	}
 	dims := n.in[0].Dims

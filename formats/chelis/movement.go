@@ -116,7 +116,7 @@ func slice(n *node) string {
 // reversed returns the indices of a slice with a negative step.
 func (n *node) reversed(size, start, end, step int) (list []string) {
 	if step == 0 || size > widest {
-		n.refuse(ErrUnsupportedShape, "step %d over %d elements, and those backward over at most %d can be emitted", step, size, widest)
+		n.refuse(ErrUnsupportedShape, "step %d over %d elements; backward steps over at most %d can be emitted", step, size, widest)
 		return nil
 	}
 	within := func(k, low int) int {

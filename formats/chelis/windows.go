@@ -43,7 +43,7 @@ func (n *node) window(kernel []int) window {
 			after = max(0, (results-1)*w.strides[k]+kernel[k]-size-before)
 		}
 		if n.err == nil && (size+before+after-kernel[k])/w.strides[k]+1 != results {
-			n.refuse(ErrUnsupportedShape, "axis %d of %d elements with pads %v, which do not give %d windows", k+2, size, pads, results)
+			n.refuse(ErrUnsupportedShape, "axis %d of %d elements with pads %v does not give %d windows", k+2, size, pads, results)
 		}
 		w.before, w.after = append(w.before, before), append(w.after, after)
 	}

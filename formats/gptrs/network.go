@@ -84,7 +84,7 @@ func Summary(_ context.Context, w io.Writer, m *graph.Model) (err error) {
 			}
 		}
 	default:
-		_, err = printable.Fprintf(w, "%s: tensors are sound, the network is of the unknown kind %q (%s are known), with which they were not compared\n", m.File, c.kind, kindNames())
+		_, err = printable.Fprintf(w, "%s: tensors are sound; they were not compared with the network, of the unknown kind %q (%s are known)\n", m.File, c.kind, kindNames())
 	}
 	return err
 }

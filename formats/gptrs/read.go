@@ -158,7 +158,7 @@ func (s *scanner) entriesFrom(at int) bool {
 		}
 	}
 	if left := r.Remaining(); left > 0 {
-		s.Add(r.Offset(), BadIndex, "%d bytes of the index lie behind its last entry", left)
+		s.Add(r.Offset(), BadIndex, "the index has %d bytes after its last entry", left)
 	}
 	return true
 }
@@ -297,7 +297,7 @@ func (s *scanner) overlaps(list []*entry) {
 	end, before := uint64(s.index), "the index"
 	for _, e := range list {
 		if e.offset < end {
-			s.bad(e, Overlap, "lies at byte %d, in front of the end of %s at %d", e.offset, before, end)
+			s.bad(e, Overlap, "begins at byte %d, before the end of %s at %d", e.offset, before, end)
 		}
 		if e.offset+e.length > end {
 			end, before = e.offset+e.length, "tensor "+e.name

@@ -97,7 +97,7 @@ func TestRefused(t *testing.T) {
 		{"one byte over", build("", index(archiveEntry("a", 0, at(e, e), 4, 1), archiveEntry("b", 0, at(e, e)+3, 4, 1)), make([]byte, 8)), Overlap, graph.ErrFormat, "tensor a"},
 		{"same place", build("", index(archiveEntry("a", 0, at(e, e), 4, 1), archiveEntry("b", 0, at(e, e), 4, 1)), make([]byte, 8)), Overlap, graph.ErrFormat, "tensor a"},
 		{"in the index", build("", index(archiveEntry("a", 0, at(e)-1, 4, 1)), make([]byte, 8)), Overlap, graph.ErrFormat, "the index"},
-		{"behind the index", build("", append(index(archiveEntry("a", 0, at(e)+1, 4, 1)), 0), make([]byte, 4)), BadIndex, graph.ErrFormat, "1 bytes of the index"},
+		{"behind the index", build("", append(index(archiveEntry("a", 0, at(e)+1, 4, 1)), 0), make([]byte, 4)), BadIndex, graph.ErrFormat, "1 bytes after its last entry"},
 		{"far away", build("", index(archiveEntry("a", 0, 1<<40, 4, 1)), make([]byte, 4)), OutOfFile, graph.ErrFormat, "ends at byte"},
 		{"cut off", build("", index(archiveEntry("a", 0, at(e), 4, 1)), make([]byte, 3)), Truncated, graph.ErrFormat, "ends at byte"},
 		{"all cut off", build("", index(archiveEntry("a", 0, at(e, e)+4, 4, 1), archiveEntry("b", 0, at(e, e), 4, 1)), nil), Truncated, graph.ErrFormat, "ends at byte"},

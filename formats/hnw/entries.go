@@ -125,14 +125,14 @@ func (r *reader) apart(list []*entry) []*entry {
 				return nil
 			}
 			if all {
-				r.zeros(r.start+int(end), r.start+int(e.offset), "what lies between tensors")
+				r.zeros(r.start+int(end), r.start+int(e.offset), "the bytes between tensors")
 			}
 			end, last = e.offset+e.byteLen, e.onnxName
 		}
 		kept = append(kept, e)
 	}
 	if all {
-		r.zeros(r.start+int(end), r.start+len(r.payload), "what lies behind the last tensor")
+		r.zeros(r.start+int(end), r.start+len(r.payload), "the bytes after the last tensor")
 	}
 	return kept
 }

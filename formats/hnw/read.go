@@ -231,13 +231,13 @@ func (r *reader) extent(end int) {
 	size := uint64(len(r.data))
 	start := (uint64(end) + align - 1) / align * align
 	r.start = int(min(start, size))
-	r.zeros(end, r.start, "what lies between manifest and payload")
+	r.zeros(end, r.start, "the bytes between manifest and payload")
 	switch length := uint64(r.man.payloadLen); {
 	case start > size || size-start < length:
 		r.bad(len(r.data), ErrMalformed, "it ends here, before the payload of %d bytes from %d does", length, start)
 		r.payload = r.data[r.start:]
 	case size-start > length:
-		r.bad(int(start+length), ErrMalformed, "the payload ends here, and the file %d bytes behind", size-start-length)
+		r.bad(int(start+length), ErrMalformed, "the payload ends here, and the file %d bytes later", size-start-length)
 		r.payload = r.data[start : start+length]
 	default:
 		r.payload = r.data[start:]

@@ -232,7 +232,7 @@ func (s *scanner) members(member func(at int, key string)) {
 		at := s.off
 		key := s.text()
 		if !first && key <= last {
-			s.fail(at, "key %.80q must not stand behind key %.80q", key, last)
+			s.fail(at, "key %.80q must not follow key %.80q", key, last)
 		}
 		if s.ended(len(key)) {
 			return

@@ -7,7 +7,7 @@ var Bounds = []container.Bound{
 	{What: "nested values", Most: container.MaxJSON},
 	{What: "layers within layers", Most: maxNesting},
 	{What: "weights made from a seed", Most: mostInitialized},
-	{What: "layers of a network beyond those of its file", Most: spareLayers},
+	{What: "layers of a network beyond the layers of its file", Most: spareLayers},
 }
 
 // EntityBounds is Bounds with the limits of ENTITY files.

@@ -155,7 +155,7 @@ func (im *importer) route(init *graph.Initializer) (int, error) {
 			im.blocks[block] = map[string]*tensor.Tensor{}
 		}
 		if im.blocks[block][role] != nil {
-			return -1, fmt.Errorf("%s is %s of its block, of which there is another", init.Name, role)
+			return -1, fmt.Errorf("%s is %s of its block, and so is another tensor", init.Name, role)
 		}
 		im.blocks[block][role] = init.Tensor
 		return block, nil

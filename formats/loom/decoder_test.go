@@ -181,7 +181,7 @@ func TestImport(t *testing.T) {
 		{"no embeddings", smallConfig, map[string][]int{"model.embed_tokens.weight": nil}, Float32, "no embeddings"},
 		{"no matrix", smallConfig, map[string][]int{"model.layers.0.mlp.up_proj.weight": nil}, Float32, "no mlp.up"},
 		{"no norm", smallConfig, map[string][]int{"model.layers.0.input_layernorm.weight": nil}, Float32, "no norm1"},
-		{"two of a kind", smallConfig, map[string][]int{"model.layers.0.self_attn.q_proj.other": {4, 4}}, Float32, "there is another"},
+		{"two of a kind", smallConfig, map[string][]int{"model.layers.0.self_attn.q_proj.other": {4, 4}}, Float32, "so is another tensor"},
 		{"another shape", smallConfig, map[string][]int{"model.layers.0.mlp.up_proj.weight": {4, 8}}, Float32, "mlp.up is [4,8], not [8,4]"},
 		{"biases in Q4_0", smallConfig, map[string][]int{"model.layers.0.self_attn.k_proj.bias": {4}}, Int4, "no place for the biases"},
 		{"ternary of floats", smallConfig, nil, Ternary, "not packed in two bits"},

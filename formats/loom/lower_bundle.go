@@ -28,7 +28,7 @@ func (w *lowerer) bundle() error {
 		return err
 	}
 	d := w.decoder()
-	w.b.Limit(graph.Limit{Input: d.ids, Most: t.VocabSize - 1, About: fmt.Sprintf("token ids, of which the vocabulary has %d", t.VocabSize)})
+	w.b.Limit(graph.Limit{Input: d.ids, Most: t.VocabSize - 1, About: fmt.Sprintf("token ids; the vocabulary has %d", t.VocabSize)})
 	x := w.reshape(w.b.Op("Gather", []string{table, d.ids}, graph.IntAttr("axis", 0)), -1, int64(t.HiddenSize))
 	for _, b := range blocks {
 		if x, err = w.block(d, b, x); err != nil {

@@ -26,7 +26,7 @@ func (w *lowerer) parallel(l *Layer, path string, x flow, depth int) (flow, erro
 		if l.CombineMode == "filter" {
 			return x, fmt.Errorf("its combine_mode is filter, and a file does not hold the gate of that (the option quirks gives zeros, as Loom does)")
 		}
-		return x, fmt.Errorf("%q is no combine_mode: those are concat, grid_scatter, add and avg, in small letters (the option quirks gives zeros, as Loom does)", brief(l.CombineMode))
+		return x, fmt.Errorf("%q is no combine_mode: the modes are concat, grid_scatter, add and avg, in small letters (the option quirks gives zeros, as Loom does)", brief(l.CombineMode))
 	}
 	y := w.combined(&Layer{CombineMode: "add"}, x, outs[:1])
 	y.name = w.zeros(w.op("Shape", y.name))

@@ -200,7 +200,7 @@ func (w *lowerer) master(l *Layer, path string) ([]float32, error) {
 		return nil, err
 	}
 	if d := w.dtype(l); d != Float32 {
-		return nil, fmt.Errorf("it copies weights of float32, and those of the layer are %v", d)
+		return nil, fmt.Errorf("it copies weights of float32, and the layer's weights are %v", d)
 	}
 	return tensor.View[float32](init.Tensor), nil
 }

@@ -239,7 +239,7 @@ func TestNoGraph(t *testing.T) {
 		"itself often":         {spec(`{"type":"parallel","parallel_branches":[` + twice + `]}`), "links from layer to layer"},
 		"beyond the grid":      {spec(`{"type":"sequential","sequential_layers":[{"is_remote_link":true,"target_z":7}]}`), "z 7"},
 		"heads":                {spec(`{"type":"mha","d_model":6,"num_heads":3,"num_kv_heads":2}`), "cannot share"},
-		"too little":           {spec(`{"type":"sequential","sequential_layers":[{"type":"dense","input_height":2,"output_height":2},{"type":"dense","input_height":3,"output_height":2}]}`), "it reads 3 numbers of each item, and what comes before it gives 2"},
+		"too little":           {spec(`{"type":"sequential","sequential_layers":[{"type":"dense","input_height":2,"output_height":2},{"type":"dense","input_height":3,"output_height":2}]}`), "it reads 3 numbers of each item, and the layer before gives 2"},
 		"extents":              {spec(`{"type":"cnn2","input_height":4,"output_height":99999999999,"input_channels":1,"filters":1,"kernel_size":1,"stride":1}`), "99999999999"},
 		"long combination":     {spec(`{"type":"parallel","combine_mode":"` + strings.Repeat("x", 1<<20) + `","parallel_branches":[` + deep + `]}`), `xxx..." is no combine_mode`},
 		"combination":          {spec(`{"type":"parallel","combine_mode":"ADD","parallel_branches":[` + deep + `]}`), `"ADD" is no combine_mode`},

@@ -64,7 +64,7 @@ func (w *lowerer) rows(x flow, n int) (flow, error) {
 		y.name = w.reshape(x.name, -1, int64(n))
 		return y, nil
 	case ok && have < n:
-		return y, fmt.Errorf("it reads %d numbers of each item, and what comes before it gives %d", n, have)
+		return y, fmt.Errorf("it reads %d numbers of each item, and the layer before gives %d", n, have)
 	}
 	batch := w.batch(x)
 	first := w.op("Slice", w.reshape(x.name, -1), w.b.Ints(0), w.op("Mul", batch, w.b.Ints(int64(n))), w.b.Ints(0))

@@ -79,7 +79,7 @@ func (r *reader) network(v value) {
 		n.Layers = append(n.Layers, l.Layer)
 		i := n.Index(l.Z, l.Y, l.X, l.L)
 		if i < 0 {
-			r.bad(l.value, "the layer at z %d, y %d, x %d, l %d lies outside the grid of %d by %d by %d cells of %d layers",
+			r.bad(l.value, "the layer at z %d, y %d, x %d, l %d is outside the grid of %d by %d by %d cells of %d layers",
 				l.Z, l.Y, l.X, l.L, n.Depth, n.Rows, n.Cols, n.LayersPerCell)
 		}
 	}

@@ -193,7 +193,7 @@ func (b *Blob) take(init *graph.Initializer) error {
 func (b *Blob) takeDoubled(init *graph.Initializer) error {
 	codes, ok := halved.of(init.Tensor.Bytes())
 	if !ok {
-		return fmt.Errorf("the tensor has numbers of %v whose half %v does not have (the option to dequantise writes float32)", tensor.F4E2M1, b.DType)
+		return fmt.Errorf("the tensor has a number of %v with no half in %v (the option to dequantise writes float32)", tensor.F4E2M1, b.DType)
 	}
 	if slices.ContainsFunc(init.Meta, func(p graph.Pair) bool { return p.Key == "scale" }) {
 		b.Scale *= 2

@@ -69,7 +69,7 @@ func network(m *graph.Model, o container.Options) (*Network, *container.Refusals
 	}
 	for _, l := range n.Layers {
 		if n.Index(l.Z, l.Y, l.X, l.L) < 0 {
-			refused.Add("the layer at z %d, y %d, x %d, l %d lies outside the grid", l.Z, l.Y, l.X, l.L)
+			refused.Add("the layer at z %d, y %d, x %d, l %d is outside the grid", l.Z, l.Y, l.X, l.L)
 		}
 	}
 	n.walk(func(path func() string, l *Layer) {
@@ -98,7 +98,7 @@ func source(m *graph.Model, o container.Options, refused *container.Refusals) *N
 	if config, ok := configOf(m); ok {
 		return imported(m, config, o, refused)
 	}
-	refused.Add("the model is of format %q, and a Loom file is a network of layers in a grid, of which tensors and nodes say nothing (safetensors holds tensors without a network)", m.Format)
+	refused.Add("the model is of format %q, and a Loom file is a network of layers in a grid; tensors and nodes do not tell the grid (safetensors holds tensors without a network)", m.Format)
 	return nil
 }
 

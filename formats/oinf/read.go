@@ -150,7 +150,7 @@ func (r *reader) layout() bool {
 		case at%8 != 0:
 			r.Add(field, graph.ErrFormat, "section of %s begins at %d, no multiple of 8", sectionNames[i], at)
 		case at < end:
-			r.Add(field, graph.ErrFormat, "section of %s begins at %d, before what precedes it ends or begins (%d)", sectionNames[i], at, end)
+			r.Add(field, graph.ErrFormat, "section of %s begins at %d, before the end or the beginning of the section before (%d)", sectionNames[i], at, end)
 		case at > uint64(len(r.data)):
 			r.Add(field, graph.ErrFormat, "section of %s begins at %d, after the end of the file (%d)", sectionNames[i], at, len(r.data))
 		default:

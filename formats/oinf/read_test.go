@@ -156,7 +156,7 @@ func TestHeader(t *testing.T) {
 		{"fewer tensors", put32(21, 0), nil, ""},
 		{"table in the header", put64(29, 64), wrong, "begins at 64"},
 		{"table not aligned", put64(37, 73), wrong, "no multiple of 8"},
-		{"tables out of order", put64(37, 80), wrong, "before what precedes it"},
+		{"tables out of order", put64(37, 80), wrong, "the section before"},
 		{"data after the end", put64(53, 1<<63), wrong, "after the end"},
 		{"size", put64(61, 144), wrong, "says that the file has 144 bytes"},
 		{"smaller size", put64(61, 120), wrong, "says that the file has 120 bytes"},

@@ -19,7 +19,7 @@ func refuseForeign(m *graph.Model, refused *container.Refusals) {
 	operators, types := map[string]bool{}, map[string]bool{}
 	foreign(m.Graph, operators, types)
 	if len(operators) > 0 {
-		refused.Add("ONNX has no operators that mean what these of the network do: %s", listed(operators))
+		refused.Add("ONNX has no operators with the meaning of these in the network: %s", listed(operators))
 	}
 	if len(types) > 0 {
 		refused.Add("values of the network have elements of types that ONNX does not have: %s", listed(types))

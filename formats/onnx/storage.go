@@ -19,9 +19,9 @@ import (
 func (p *tensorProto) elements() (*tensor.Tensor, error) {
 	switch {
 	case p.external && p.field != 0:
-		return nil, fmt.Errorf("elements lie in %s and in an external file", storageNames[p.field])
+		return nil, fmt.Errorf("elements are in %s and in an external file", storageNames[p.field])
 	case p.external && p.dtype == tensor.String:
-		return nil, errors.New("strings cannot lie in an external file")
+		return nil, errors.New("strings cannot be in an external file")
 	case p.external:
 		return p.msg.d.externalTensor(p)
 	case len(p.entries) > 0 && p.field == 0 && p.shape.Len() > 0:
@@ -59,7 +59,7 @@ func (p *tensorProto) checkCount() error {
 	want := n
 	switch {
 	case p.field == rawData && p.dtype == tensor.String:
-		return errors.New("strings cannot lie in raw_data")
+		return errors.New("strings cannot be in raw_data")
 	case p.field == rawData:
 		if p.chunks > 1 {
 			return errors.New("raw_data is given more than once")

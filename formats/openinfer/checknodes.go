@@ -277,7 +277,7 @@ func (c *checker) loop(l loopNode) error {
 		return fmt.Errorf("%q is no name of an index", l.index)
 	}
 	if slices.Contains(c.loops, l.index) {
-		return fmt.Errorf("index %q is that of a loop around already", l.index)
+		return fmt.Errorf("index %q is already the index of an outer loop", l.index)
 	}
 	for _, bound := range []string{l.start, l.end} {
 		if _, err := c.size(bound); err == nil {

@@ -66,7 +66,7 @@ var refusals = []refused{
 	{"output that is persistent", `volatile { a: f32; } persistent { p: f32; } block entry { op relu(a) >> p; }`, `"p" is persistent; cache.read gives its value`},
 	{"transfer of another shape", `volatile { a: f32[2]; b: f32[3]; } block entry { transfer a >> b; }`, `block "entry", node 0 (transfer a >> b): "a" is f32[2] and "b" is f32[3]`},
 	{"await of a constant", `constant { c: f32; } block entry { yield c; await c; }`, `block "entry", node 1 (await c): "c" is constant and cannot be awaited`},
-	{"loop in a loop of its index", `volatile { a: f32; } block entry { loop x (i in 0..2) { loop y (i in 0..2) { op relu(a) >> a; } } }`, `block "entry", node 1 (loop y (i in 0..2)): index "i" is that of a loop around already`},
+	{"loop in a loop of its index", `volatile { a: f32; } block entry { loop x (i in 0..2) { loop y (i in 0..2) { op relu(a) >> a; } } }`, `block "entry", node 1 (loop y (i in 0..2)): index "i" is already the index of an outer loop`},
 	{"bound that is not there", `block entry { loop x (i in 0..n) { } }`, `bound "n": it is no number, no size variable and no variable`},
 	{"counter that is not persistent", `volatile { a: i32; } block entry { cache.increment a; }`, `"a" is volatile; caches are persistent variables`},
 	{"counter of packed elements", `persistent { p: i4; } block entry { cache.increment p; }`, `"p" is of type i4; only integers of whole bytes and floats can be counted`},

@@ -103,9 +103,9 @@ func (u *unit) checkPrefix(v *decl) error {
 	case v.memory == memDynamic:
 		return fmt.Errorf("it is dynamic and has indices, which only volatile, constant and persistent variables may")
 	case v.ref != "":
-		return fmt.Errorf("it has indices and @ref; @pattern says which tensors it has")
+		return fmt.Errorf("it has indices and @ref; @pattern names its tensors")
 	case v.pattern == "":
-		return fmt.Errorf("it has indices and no @pattern, which says which tensors it has")
+		return fmt.Errorf("it has indices and no @pattern to name its tensors")
 	}
 	holes := placeholders(v.pattern)
 	slices.Sort(holes)

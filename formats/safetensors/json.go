@@ -114,7 +114,7 @@ func (l *lexer) take(c byte) bool {
 func (l *lexer) end() {
 	l.settle()
 	if l.next(); l.err == nil && l.at < len(l.data) {
-		l.fail(l.at, "%q stands behind the end", l.data[l.at])
+		l.fail(l.at, "%q follows the end", l.data[l.at])
 	}
 }
 
@@ -340,7 +340,7 @@ func (l *lexer) skip() { l.skipAt(0) }
 
 func (l *lexer) skipAt(depth int) {
 	if depth > maxDepth {
-		l.fail(l.at, "values lie more than %d deep in each other", maxDepth)
+		l.fail(l.at, "values are nested more than %d deep", maxDepth)
 		return
 	}
 	switch c := l.next(); {

@@ -209,16 +209,16 @@ func (s *scanner) places() {
 	for _, e := range s.inOrder() {
 		switch {
 		case e.end > size:
-			s.Add(e.at, graph.ErrFormat, "tensor %q ends at %d, and the file has %d bytes behind its header", e.name, e.end, size)
+			s.Add(e.at, graph.ErrFormat, "tensor %q ends at %d, and the file has %d bytes after its header", e.name, e.end, size)
 		case e.begin > end:
-			s.Add(e.at, graph.ErrFormat, "tensor %q begins at %d, and the one before ends at %d: nothing may lie between", e.name, e.begin, end)
+			s.Add(e.at, graph.ErrFormat, "tensor %q begins at %d, and the one before ends at %d; there must be no gap", e.name, e.begin, end)
 		case e.begin < end:
 			s.Add(e.at, graph.ErrFormat, "tensor %q begins at %d, in front of the end of the one before at %d", e.name, e.begin, end)
 		}
 		end = max(end, e.end)
 	}
 	if end < size {
-		s.Add(s.begin+int(end), graph.ErrFormat, "%d bytes behind the last tensor belong to none", size-end)
+		s.Add(s.begin+int(end), graph.ErrFormat, "%d bytes after the last tensor belong to no tensor", size-end)
 	}
 }
 

@@ -122,7 +122,7 @@ func TestIndexRefused(t *testing.T) {
 		`{"weight_map":{"x":"a.safetensors","x":"a.safetensors"}}`:                                   "more than once",
 		`{"weight_map":{"x":7}}`:                                                                     "due",
 		`{"weight_map":{"x":"a.safetensors","y":"a.safetensors"},"weight_map":{}}`:                   "more than once",
-		`{"weight_map":{"x":"a.safetensors","y":"a.safetensors"}} x`:                                 "behind the end",
+		`{"weight_map":{"x":"a.safetensors","y":"a.safetensors"}} x`:                                 "follows the end",
 		`{"weight_map":{"x":"a.safetensors","y":"a.safetensors"},"more":` + strings.Repeat("[", 200): "deep",
 	}
 	for text, want := range cases {

@@ -76,7 +76,7 @@ func holds(name string) error {
 	case name == "":
 		return errors.New("has no name")
 	case name == metadataKey:
-		return errors.New("has the name under which metadata stands")
+		return errors.New("has the name of the metadata")
 	}
 	if textual(name) != nil {
 		return errors.New("has a name that is not UTF-8")

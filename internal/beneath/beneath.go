@@ -24,7 +24,7 @@ func Open(root *os.Root, path string) (*os.File, error) {
 		f, err = openIn(repository, blob)
 	}
 	if escapes(err) {
-		err = errors.New("it is, or lies behind, a link that leaves the model's folder; " +
+		err = errors.New("its path has a link that leaves the model's folder; " +
 			"such links are refused, put the file itself into the folder")
 	}
 	return f, err

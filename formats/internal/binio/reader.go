@@ -20,7 +20,7 @@ func NewReader(data []byte, off int, report func(off int, err error)) *Reader {
 	r := &Reader{data: data, off: off, report: report}
 	if off < 0 || off > len(data) {
 		r.off = len(data)
-		r.fail(fmt.Errorf("offset %d lies outside the %d bytes that there are", off, len(data)))
+		r.fail(fmt.Errorf("offset %d is outside the %d bytes of data", off, len(data)))
 	}
 	return r
 }

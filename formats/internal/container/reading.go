@@ -28,7 +28,7 @@ func Take(b *budget.Budget, bytes int) error {
 		return err
 	}
 	if err := b.Bytes(int64(bytes)); err != nil {
-		return fmt.Errorf("the file is small beside what it asks for: %w", err)
+		return fmt.Errorf("the file is small for the memory it asks for: %w", err)
 	}
 	return nil
 }
