@@ -52,9 +52,9 @@ it can be computed are timed in turns, --count times each, on random inputs.`,
 	flags.SortFlags = false
 	f.dims.add(flags)
 	flags.IntVar(&f.count, "count", 20, "runs that are measured")
-	flags.IntVar(&f.warmup, "warmup", 3, "runs before those")
-	flags.BoolVar(&f.kernels, "kernels", false, "time all kernels that fit for every step, and mark those that are taken (*)")
-	flags.StringVar(&f.node, "node", "", "`NAME` of the one node whose kernels are timed")
+	flags.IntVar(&f.warmup, "warmup", 3, "runs before the measured ones")
+	flags.BoolVar(&f.kernels, "kernels", false, "time all kernels that fit every step, and mark the chosen ones (*)")
+	flags.StringVar(&f.node, "node", "", "`NAME` of the node to time kernels for")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	f.input.add(flags)
 	f.session.add(flags)

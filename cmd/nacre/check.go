@@ -103,7 +103,7 @@ func (f *checkFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 			}
 		}
 	}
-	_, err = printable.Fprintf(stdout, "%d values of %d nodes agree; the largest error is %.3g of what is allowed\n", len(outputsOf(nodes)), len(nodes), c.worst)
+	_, err = printable.Fprintf(stdout, "%d values of %d nodes agree; the largest error is %.3g of the tolerance\n", len(outputsOf(nodes)), len(nodes), c.worst)
 	return err
 }
 

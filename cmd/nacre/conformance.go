@@ -49,12 +49,12 @@ compared. A folder without stored results, or a --run that no case matches, is a
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.pattern, "run", "", "only cases whose name matches this `REGEXP`")
+	flags.StringVar(&f.pattern, "run", "", "only cases with a name that matches this `REGEXP`")
 	flags.BoolVar(&f.list, "list", false, "print the names of the cases and run none")
 	flags.StringVar(&f.json, "json", "", "write the outcome of every case to `FILE`")
 	flags.Float64Var(&f.tol.Rel, "rtol", 1e-3, "relative part of the tolerance")
 	flags.Float64Var(&f.tol.Abs, "atol", 1e-7, "absolute part of the tolerance")
-	flags.StringVar(&f.where, "where", "", "write to `FILE` which operators, on which element types, a device beside the CPU computed")
+	flags.StringVar(&f.where, "where", "", "write to `FILE` the operators and element types that a device beside the CPU computed")
 	flags.DurationVar(&f.timeout, "timeout", time.Minute, "time that one model may take")
 	f.session.add(flags)
 	return cmd

@@ -23,8 +23,8 @@ func convertCommand() *cobra.Command {
 	var dtype, to, weights string
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
-		Short: "Write what a model file holds in another format",
-		Long: `Write what a model file holds in another format, which the extension of OUT says
+		Short: "Write a model file in another format",
+		Long: `Write a model file in another format, which the extension of OUT says
 (` + extensions() + `).
 
 The same input gives the same bytes. What the other format cannot hold (an element
@@ -44,11 +44,11 @@ floats of it. OUT appears when it is complete; a file that was there stays until
 		},
 	}
 	addProgramModel(cmd.Flags(), &weights)
-	cmd.Flags().StringVar(&dtype, "dtype", "", "what floating-point tensors become, such as float16; integers stay")
+	cmd.Flags().StringVar(&dtype, "dtype", "", "element type for floating-point tensors, such as float16; integers stay")
 	cmd.Flags().BoolVar(&o.Dequantize, "dequantize", false, "make float32 of weights that have scales; --dtype makes another type of it")
-	cmd.Flags().StringVar(&to, "to", "", "the format, where the extension of OUT does not say it")
+	cmd.Flags().StringVar(&to, "to", "", "the format, if the extension of OUT does not name it")
 	cmd.Flags().BoolVar(&o.DropMeta, "drop-metadata", false, "leave out metadata, size variables, declarations and tensors beside a network that the format has no place for")
-	cmd.Flags().BoolVar(&o.DropGraph, "drop-graph", false, "leave out the nodes of a model where the format holds tensors only")
+	cmd.Flags().BoolVar(&o.DropGraph, "drop-graph", false, "leave out the nodes of a model if the format holds only tensors")
 	cmd.Flags().BoolVar(&o.Rename, "rename", false, "escape names that the format cannot hold")
 	return cmd
 }
@@ -89,7 +89,7 @@ func convert(ctx context.Context, in, weights, out, to string, o formats.Options
 	case errors.Is(err, formats.ErrExtension):
 		return fmt.Errorf("%w; --to names one", err)
 	case errors.Is(err, graph.ErrUnsupported):
-		return errors.Join(err, errors.New("--drop-graph and --drop-metadata leave out what can be left out, "+
+		return errors.Join(err, errors.New("--drop-graph and --drop-metadata leave out parts that the format lacks, "+
 			"--rename escapes names, and --dequantize makes floats of quantised weights"))
 	case err != nil:
 		return err

@@ -56,7 +56,7 @@ func devicesCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&ops, "ops", false, "print the operators: name, versions, element types")
-	cmd.Flags().BoolVar(&probe, "probe", false, "measure the memory and the arithmetic of the Vulkan devices, and what products reach of them")
+	cmd.Flags().BoolVar(&probe, "probe", false, "measure the rates of memory, arithmetic and products on the Vulkan devices")
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "with --ops: as a Markdown table")
 	return cmd
 }

@@ -59,8 +59,8 @@ too large, or holds infinities or NaNs).`,
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the file to write")
 	cmd.Flags().StringVar(&to, "to", "chelis", "the language")
-	cmd.Flags().StringVar(&weights, "weights", "inline", "inline writes the values of weights, placeholder one literal for each weight, archive what reads them from the file of --archive")
-	cmd.Flags().IntVar(&o.MaxElements, "max-elements", chelis.MaxElements, "the most elements of a weight whose values are written")
+	cmd.Flags().StringVar(&weights, "weights", "inline", "inline writes the values of weights, placeholder a literal for each weight, archive code that reads the file of --archive")
+	cmd.Flags().IntVar(&o.MaxElements, "max-elements", chelis.MaxElements, "the most elements of a weight to write")
 	cmd.Flags().StringVar(&archive, "archive", "", "`FILE` (.hnw) for the weights, which names the module and has its digest")
 	cmd.Flags().StringVar(&o.Module, "module", "", `name of the module, such as "Hydronnx.Iris" (default like the file's)`)
 	return cmd

@@ -94,12 +94,12 @@ func (f *generateFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&s.TopK, "top-k", 0, "keep the K likeliest tokens; 0 for all")
 	flags.Float64Var(&s.TopP, "top-p", 0, "keep the likeliest tokens that together have probability P; 0 for all")
 	flags.Float64Var(&s.MinP, "min-p", 0, "keep tokens of at least P times the probability of the likeliest; 0 for all")
-	flags.Float64Var(&s.RepetitionPenalty, "repetition-penalty", 1, "number above 1 that makes tokens which came less likely")
+	flags.Float64Var(&s.RepetitionPenalty, "repetition-penalty", 1, "number above 1 that makes earlier tokens less likely")
 	flags.Float64Var(&s.PresencePenalty, "presence-penalty", 0, "number taken from logits of tokens that were generated")
 	flags.Float64Var(&s.FrequencyPenalty, "frequency-penalty", 0, "the same, as often as they were")
-	flags.StringArrayVar(&s.Stop, "stop", nil, "`TEXT` that ends what is generated; may be repeated")
+	flags.StringArrayVar(&s.Stop, "stop", nil, "`TEXT` that ends a continuation; may be repeated")
 	flags.IntVar(&f.count, "count", 1, "continuations of the prompt")
-	flags.IntVar(&f.window, "window", 0, "tokens that the decoder sees at most; 0 for what its files say")
+	flags.IntVar(&f.window, "window", 0, "most tokens that the decoder sees; 0 for the window in its files")
 	flags.BoolVar(&f.noCache, "no-cache", false, "compute all tokens again for each new one")
 	flags.BoolVar(&f.json, "json", false, "print each continuation as a line of JSON, when it has ended")
 	f.session.add(flags)
@@ -165,7 +165,7 @@ func (f *generateFlags) ids() ([]int32, error) {
 	for _, word := range strings.Split(f.tokens, ",") {
 		id, err := strconv.ParseInt(strings.TrimSpace(word), 10, 32)
 		if err != nil {
-			return nil, usagef("--tokens: %q is no number of a token; have such as 1,5,7", word)
+			return nil, usagef("--tokens: %q is no number of a token; give numbers such as 1,5,7", word)
 		}
 		list = append(list, int32(id))
 	}

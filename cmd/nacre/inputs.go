@@ -22,7 +22,7 @@ type inputFlags struct {
 
 func (f *inputFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.files, "input", nil, "`NAME=FILE` of an input; .npy, .pb (TensorProto), .bin (raw elements), .ten, .png or .jpg; repeat for more")
-	flags.StringVar(&f.key, "input-key", "input", "which tensor of a .ten file that has several")
+	flags.StringVar(&f.key, "input-key", "input", "`NAME` of a tensor in a .ten file with several")
 	f.image.add(flags)
 }
 
@@ -115,7 +115,7 @@ func (f *inputFlags) file(path string, v nacre.Info) (*nacre.Tensor, error) {
 // bytes gives it.
 func rawTensor(data []byte, in nacre.Info) (*nacre.Tensor, error) {
 	if in.Kind != nacre.TensorKind || in.DType.Bits() == 0 || in.Shape == nil {
-		return nil, fmt.Errorf("raw elements do not say what they are, and the model only says %s; use .npy or .pb", in.Type())
+		return nil, fmt.Errorf("raw elements have no type and shape, and the model only says %s; use .npy or .pb", in.Type())
 	}
 	shape := make(tensor.Shape, len(in.Shape))
 	open := -1

@@ -28,7 +28,7 @@ func inspectCommand() *cobra.Command {
 	var weights string
 	cmd := &cobra.Command{
 		Use:   "inspect MODEL",
-		Short: "Show what a model file holds",
+		Short: "Show the contents of a model file",
 		Args:  takes(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if style != "nacre" && style != "hydronnx" {
@@ -56,7 +56,7 @@ func inspectCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, with every node and weight")
-	cmd.Flags().StringVar(&style, "style", "nacre", "the report: nacre, or hydronnx for that of its inspect command")
+	cmd.Flags().StringVar(&style, "style", "nacre", "the report: nacre, or hydronnx for the report of its inspect command")
 	addProgramModel(cmd.Flags(), &weights)
 	cmd.Flags().IntVar(&values, "values", 0, "print the first `N` elements of every weight")
 	return cmd

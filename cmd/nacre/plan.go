@@ -46,7 +46,7 @@ model are in its memory, and lengths are symbols.`,
 	flags.SortFlags = false
 	f.input.add(flags)
 	f.dims.add(flags)
-	flags.BoolVar(&f.stream, "stream", false, "plan a run of a stream, which holds the model's states")
+	flags.BoolVar(&f.stream, "stream", false, "plan a run of a stream, with the model's states")
 	flags.BoolVar(&f.json, "json", false, "print the plan as JSON")
 	f.session.add(flags)
 	f.input.image.memory = &f.session.memory

@@ -79,7 +79,7 @@ and shape.`,
 	flags.SortFlags = false
 	f.input.add(flags)
 	f.forwards.add(flags)
-	flags.StringVar(&f.testData, "test-data", "", "`DIR` with input_K.pb and output_K.pb, or with folders of those")
+	flags.StringVar(&f.testData, "test-data", "", "`DIR` with input_K.pb and output_K.pb, or with folders of such files")
 	flags.Float64Var(&f.tol.Rel, "rtol", 1e-3, "test data: relative part of the tolerance")
 	flags.Float64Var(&f.tol.Abs, "atol", 1e-4, "test data: absolute part of the tolerance")
 	flags.StringVar(&f.out, "out", "", "`DIR` for the outputs, as .npy files, or .json for sequences and maps; with --tokens, and for checkpoints of gpt.rs, a .ten file for the logits")

@@ -91,7 +91,7 @@ func Decode(data []byte) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	if string(fortran[1]) == "True" && len(shape) > 1 {
-		return nil, errors.New("the elements lie in Fortran order; save numpy.ascontiguousarray of it")
+		return nil, errors.New("the elements are in Fortran order; save numpy.ascontiguousarray of the array")
 	}
 	if width, ok := strings.CutPrefix(string(descr[1]), "<U"); ok {
 		return decodeText(width, shape, body)
