@@ -311,7 +311,7 @@ func (o ImageOptions) check(channels int) error {
 		}
 	}
 	if slices.Contains(o.Std, 0) {
-		return markf(ErrOption, "option Std has a 0, by which nothing can be divided")
+		return markf(ErrOption, "option Std has a 0; pixels are divided by Std")
 	}
 	return nil
 }

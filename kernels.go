@@ -38,7 +38,7 @@ func (s *Session) CompareKernels(ctx context.Context, p *Plan, node string, roun
 	}
 	switch {
 	case p == nil:
-		return nil, markf(ErrOption, "%s: there is no plan whose kernels are to be timed", file)
+		return nil, markf(ErrOption, "%s: there is no plan to time kernels of", file)
 	case rounds < 1:
 		return nil, markf(ErrOption, "%s: kernels are timed %d times; once is the least", file, rounds)
 	}

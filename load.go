@@ -58,7 +58,7 @@ func OpenReaderAt(name string, r io.ReaderAt, size int64, files ...fs.FS) (_ *Mo
 	case r == nil:
 		return nil, markf(ErrOption, "%s: the reader is nil", name)
 	case size < 0:
-		return nil, markf(ErrOption, "%s: the size is %d, which is negative", name, size)
+		return nil, markf(ErrOption, "%s: the size %d is negative", name, size)
 	}
 	beside, err := only(name, files)
 	if err != nil {

@@ -323,7 +323,7 @@ func TestRefused(t *testing.T) {
 	}{
 		{"no tokens", nil, ten, generate.ErrPrompt, "no tokens"},
 		{"a long prompt", make([]int32, 9), ten, generate.ErrWindow, "the prompt has 9 tokens, and the window 8; shorten the prompt"},
-		{"a token beyond the vocabulary", []int32{1, words}, ten, generate.ErrPrompt, "token 1 of the prompt is 256; the vocabulary has those from 0 to 255"},
+		{"a token beyond the vocabulary", []int32{1, words}, ten, generate.ErrPrompt, "token 1 of the prompt is 256; the vocabulary has tokens 0 to 255"},
 		{"a token below 0", []int32{-1}, ten, generate.ErrPrompt, "token 0 of the prompt is -1"},
 		{"temperature", []int32{1}, generate.Sampling{Temperature: -1}, nacre.ErrOption, "Temperature is -1"},
 		{"stop text of tokens", []int32{1}, generate.Sampling{MaxTokens: 1, Stop: []string{"x"}}, nacre.ErrOption, "StopIDs are for tokens"},

@@ -62,7 +62,7 @@ func (g *Generator) check(prompt []int32, s *Sampling) error {
 	case o.Window > 0 && len(prompt) > o.Window:
 		return errorf(ErrWindow, "%s: the prompt has %d tokens, and the window %d; shorten the prompt", file, len(prompt), o.Window)
 	case s.MaxTokens == 0 && (o.Window == 0 || o.Slide) && len(o.StopIDs)+len(s.StopIDs)+len(s.Stop) == 0:
-		return errorf(nacre.ErrOption, "%s: nothing ends what is generated; set Sampling.MaxTokens, or a stop", file)
+		return errorf(nacre.ErrOption, "%s: generation has no end; set Sampling.MaxTokens or a stop", file)
 	}
 	for i, id := range prompt {
 		if id < 0 || g.decoder.vocab > 0 && int(id) >= g.decoder.vocab {
@@ -93,7 +93,7 @@ func (d *decoder) vocabulary() string {
 	if d.vocab == 0 {
 		return "none below 0"
 	}
-	return fmt.Sprintf("those from 0 to %d", d.vocab-1)
+	return fmt.Sprintf("tokens 0 to %d", d.vocab-1)
 }
 
 // errNotMade is the error of a Generator and of a Sequence that are nil or zero values.

@@ -42,7 +42,7 @@ const maxAround = 1 << 12
 // surrounds counts ids around a text.
 func (r *reader) surrounds(ids int) error {
 	if r.around += ids; r.around > maxAround {
-		return fmt.Errorf("more than %d ids stand around a text", maxAround)
+		return fmt.Errorf("more than %d ids are put around a text", maxAround)
 	}
 	return nil
 }

@@ -129,7 +129,7 @@ func TestLimits(t *testing.T) {
 	}
 	many := fmt.Sprintf(`,"post_processor":{"type":"TemplateProcessing","single":[%s{"Sequence":{"id":"A","type_id":0}}],"pair":[],"special_tokens":{"x":{"id":"x","ids":[%s0],"tokens":[]}}}`,
 		strings.Repeat(`{"SpecialToken":{"id":"x","type_id":0}},`, 300), strings.Repeat("0,", 10000))
-	if _, err := Read([]byte(document1(many))); err == nil || !strings.Contains(err.Error(), "ids stand around") {
+	if _, err := Read([]byte(document1(many))); err == nil || !strings.Contains(err.Error(), "ids are put around") {
 		t.Error("ids around a text:", err)
 	}
 	var vocab strings.Builder
