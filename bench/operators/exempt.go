@@ -4,7 +4,7 @@ package operators
 const (
 	absent   = "ONNX Runtime has no kernel of it, or of no version that it takes"
 	training = "it trains, which ONNX Runtime's packages for inference do not"
-	decoding = "it runs the decoder that it holds: its time is that of the decoder"
+	decoding = "it runs the decoder that it holds: both take the same time"
 	mapped   = "it takes a map, which no input of a folder can be"
 )
 

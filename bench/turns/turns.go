@@ -34,12 +34,12 @@ type Options struct {
 // usual's, or quick's with -quick.
 func Parse(f *flag.FlagSet, args []string, usual, quick Bounds) (Options, error) {
 	o := Options{Bounds: usual}
-	pattern := f.String("run", "", "rows whose GROUP/NAME match this `expression`")
+	pattern := f.String("run", "", "rows with a GROUP/NAME that matches this `expression`")
 	few := f.Bool("quick", false, fmt.Sprintf("few rounds: %d within %v for each row", quick.Rounds, quick.Budget))
 	f.IntVar(&o.Rounds, "rounds", o.Rounds, "runs, or blocks of short runs, of each side")
-	f.DurationVar(&o.Budget, "budget", o.Budget, "time for a row, after which it has 3 rounds or as many as it has")
+	f.DurationVar(&o.Budget, "budget", o.Budget, "time for a row; after it no round follows the third")
 	f.StringVar(&o.Python, "python", filepath.Join(".venv", "bin", "python"), "Python that has ONNX Runtime")
-	f.StringVar(&o.Out, "out", "", "`folder` for what was measured, as JSON and text; none if empty")
+	f.StringVar(&o.Out, "out", "", "`folder` for the measurements, as JSON and text; none if empty")
 	f.BoolVar(&o.list, "list", false, "list the rows and run none")
 	if err := f.Parse(args); err != nil {
 		return o, err

@@ -122,7 +122,7 @@ func Open(o Options) (*Instance, error) {
 func noInstance(s helper.Status, validate bool) error {
 	switch r := vk.Result(s); {
 	case r == vk.ErrorIncompatibleDriver:
-		return errors.New("no Vulkan driver was found; install that of the GPU, or one in software (Debian: mesa-vulkan-drivers)")
+		return errors.New("no Vulkan driver was found; install the driver of the GPU, or a software driver (Debian: mesa-vulkan-drivers)")
 	case validate && (r == vk.ErrorLayerNotPresent || r == vk.ErrorExtensionNotPresent):
 		return errors.New("the validation layer was not found; install it (Debian: vulkan-validationlayers)")
 	}

@@ -207,7 +207,7 @@ func (c *checker) order(nodes []*Node, late []lateUse) {
 		s.from(i)
 	}
 	for _, i := range s.cycles {
-		c.report(nodes[i], "node is part of a cycle: it needs what is computed from its outputs")
+		c.report(nodes[i], "node is part of a cycle: it needs a value computed from its outputs")
 	}
 	if len(s.cycles) > 0 {
 		return

@@ -40,7 +40,7 @@ func CheckAddend(c *Infer, d tensor.DType) error {
 	}
 	z, y := c.In[3], c.Out[0]
 	if z.DType != d {
-		return graph.Errorf(graph.ErrShape, "Z is %v, whose element type is not %v", z.Type, d)
+		return graph.Errorf(graph.ErrShape, "Z is %v; its element type must be %v", z.Type, d)
 	}
 	if dims, ok := z.Dims.Concrete(); ok {
 		if out, ok := y.Dims.Concrete(); ok && !dims.Equal(out) {

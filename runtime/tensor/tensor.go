@@ -46,7 +46,7 @@ func FromBytes(d DType, shape Shape, data []byte) (*Tensor, error) {
 		return nil, err
 	}
 	if !d.Valid() || d == String {
-		return nil, fmt.Errorf("%v elements do not lie in bytes", d)
+		return nil, fmt.Errorf("%v elements are not stored as bytes", d)
 	}
 	if want := d.Bytes(shape.Len()); len(data) != want {
 		return nil, fmt.Errorf("%v%v takes %d bytes, not %d", d, shape, want, len(data))

@@ -119,7 +119,7 @@ func (a *Accelerator) Bind(b *device.Binding) (*device.Step, error) {
 
 func (a *Accelerator) bindRow(r row, b *device.Binding) (*device.Step, error) {
 	if b.HasRoom() && !r.room {
-		return nil, device.Refuse("an operand lies in memory with more room than it takes")
+		return nil, device.Refuse("an operand is in memory with more room than it takes")
 	}
 	x := &binder{Binding: b, dev: a.dev, directConv: a.directConv, step: &device.Step{Binder: r.name, InPlace: b.Row.InPlace}}
 	if err := x.checkOperands(); err != nil {

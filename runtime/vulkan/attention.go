@@ -135,7 +135,7 @@ func (b *binder) attend(a *attending) error {
 	stage, shown := 0, device.Operand{}
 	if a.stage >= 0 && b.Wants(3) {
 		if stage, shown = a.stage+1, b.out(3); a.lengths.Place != device.None || b.Out[3].DType != b.DType(0) {
-			return device.Refuse("scores are shown of keys whose number differs among batches, or as %v", b.Out[3].DType)
+			return device.Refuse("scores are shown as %v, or of different numbers of keys in batches", b.Out[3].DType)
 		}
 	}
 	n, parts, partial := a.q.batch*a.q.heads*a.q.rows, 1, device.Operand{}

@@ -175,7 +175,7 @@ func bindGroupQueryAttention(o *attention.GroupQueryAttention, b *binder) error 
 		return err
 	}
 	if b.Wants(3) {
-		return device.Refuse("scores of keys whose number differs among batches are a result")
+		return device.Refuse("scores are a result, and batches have different numbers of keys")
 	}
 	in := make([]*op.Value, max(len(b.In), attention.GroupKeyNorm+1))
 	copy(in, b.In)

@@ -56,7 +56,7 @@ func bindCopies(o array.Copier, b *binder) error {
 // first input is there already, its copy does nothing.
 func bindAppend(o *array.Concat, b *binder) error {
 	if b.InRoom == nil || b.OutRoom == nil {
-		return device.Refuse("no operand lies in memory with room")
+		return device.Refuse("no operand is in memory with room")
 	}
 	if err := b.OnlyRoom([]int{0}, []int{0}); err != nil {
 		return err

@@ -255,7 +255,7 @@ func (s *segment) operand(r *device.Recorded, k, own int) (vk.Operand, int, erro
 	memory := s.memory
 	if r.Bases[k] != device.BaseDevice {
 		if memory = s.attached[r.Bases[k]]; memory == nil {
-			return vk.Operand{}, 0, fmt.Errorf("operand %d of %s does not lie in the device's memory", k, r.Kernel.Op())
+			return vk.Operand{}, 0, fmt.Errorf("operand %d of %s is not in the device's memory", k, r.Kernel.Op())
 		}
 	}
 	n := r.Bytes[k]

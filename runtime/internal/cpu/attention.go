@@ -115,7 +115,7 @@ func (b *binder) memory(a *appending, past, output int) error {
 	if past >= 0 && b.Has(past) {
 		a.pastMemory = b.Memory(past)[2]
 		if !a.pastMemory.Same(a.pastRows) && !b.Wants(output) {
-			return device.Refuse("a past lies in memory with room and the rows behind it do not")
+			return device.Refuse("a past is in memory with room, and its new rows are not")
 		}
 	}
 	if output >= 0 && b.Wants(output) {

@@ -124,7 +124,7 @@ func (b *binder) projectedGrown(k, v headRows, a appending) (headRows, headRows,
 	if b.Has(attention.ProjectedPast) {
 		a.pastRows, a.pastMemory = b.In[attention.ProjectedPast].Dims[3], b.Memory(attention.ProjectedPast)[3]
 		if !a.pastMemory.Same(a.pastRows) && !b.Wants(1) {
-			return k, v, device.Refuse("a past lies in memory with room and the rows behind it do not")
+			return k, v, device.Refuse("a past is in memory with room, and its new rows are not")
 		}
 	}
 	a.past, a.cache = past, cache

@@ -72,7 +72,7 @@ func (b *binder) padded(s *nn.ConvShape, x device.Operand) (device.Operand, erro
 	for i := range need {
 		n := min(s.In[i], need[i]-s.Pad[i])
 		if n <= 0 {
-			return x, device.Refuse("windows lie in padding alone")
+			return x, device.Refuse("windows are in padding alone")
 		}
 		at += s.Pad[i] * to[i]
 		c.Axes = append(c.Axes, copyAxis(n, from[i], to[i]))

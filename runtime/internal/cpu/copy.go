@@ -51,7 +51,7 @@ func width(d tensor.DType) (int, error) {
 // holds the output too.
 func bindAppend(o *array.Concat, b *binder) error {
 	if !b.HasRoom() {
-		return device.Refuse("no operand lies in memory with room")
+		return device.Refuse("no operand is in memory with room")
 	}
 	if err := b.OnlyRoom([]int{0}, []int{0}); err != nil {
 		return err

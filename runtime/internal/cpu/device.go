@@ -118,7 +118,7 @@ func (d *Device) Bind(b *device.Binding) (*device.Step, error) {
 // bindRow makes a node's step by one row. skip says, per op, how many fitting kernels to pass over.
 func (d *Device) bindRow(r row, b *device.Binding, skip map[string]int) (*device.Step, error) {
 	if b.HasRoom() && !r.room {
-		return nil, device.Refuse("an operand lies in memory with more room than it takes")
+		return nil, device.Refuse("an operand is in memory with more room than it takes")
 	}
 	x := &binder{Binding: b, dev: d, step: &device.Step{Binder: r.name, InPlace: b.Row.InPlace}, skip: skip}
 	if err := x.holdBlocked(); err != nil {

@@ -129,7 +129,7 @@ func bindTrees(o *ml.TreeRegressor, b *binder) error {
 		kernel, d = "f64_forest", tensor.F64
 	}
 	if !o.Plain() || in.DType != d || out.DType != d || len(in.Dims) != 2 {
-		return device.Refuse("scores are made of what the trees give")
+		return device.Refuse("scores are not plain sums of the trees")
 	}
 	rows, ok := b.Max(in.Dims[0])
 	if !ok || !in.Dims[1].IsKnown() {

@@ -101,7 +101,7 @@ func (b *binder) checkWindows(p *nn.Pooling) (skip bool, err error) {
 	case b.OutShape(0).Len() == 0:
 		return true, nil
 	case b.Shape(0).Len() == 0:
-		return false, graph.Errorf(graph.ErrShape, "windows lie in padding alone")
+		return false, graph.Errorf(graph.ErrShape, "windows are in padding alone")
 	case len(p.Axes) > poolAxes:
 		return false, device.Refuse("a window of %d axes; %d are the most", len(p.Axes), poolAxes)
 	}

@@ -31,7 +31,7 @@ func bindResize(o *vision.Resize, b *binder) error {
 	case !o.IsNearest() && wide(d) != tensor.F32 && d != tensor.U8 && d != tensor.I8:
 		return device.Refuse("%v elements are interpolated in Go", d)
 	case slices.ContainsFunc(tables, func(t *vision.Resample) bool { return t.Outside != nil }):
-		return device.Refuse("outputs that lie outside the input are filled in Go")
+		return device.Refuse("outputs outside the input are filled in Go")
 	}
 	return b.resample(o.IsNearest(), tables)
 }

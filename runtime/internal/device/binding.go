@@ -35,12 +35,12 @@ func (b *Binding) HasRoom() bool { return b.InRoom != nil || b.OutRoom != nil }
 func (b *Binding) OnlyRoom(inputs, outputs []int) error {
 	for i, d := range b.InRoom {
 		if d != nil && !slices.Contains(inputs, i) {
-			return Refuse("input %d lies in memory with room", i)
+			return Refuse("input %d is in memory with room", i)
 		}
 	}
 	for i, d := range b.OutRoom {
 		if d != nil && !slices.Contains(outputs, i) {
-			return Refuse("output %d lies in memory with room", i)
+			return Refuse("output %d is in memory with room", i)
 		}
 	}
 	return nil

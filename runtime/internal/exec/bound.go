@@ -31,7 +31,7 @@ func (e *Executor) Bind(pl *plan.Plan) (*Bound, error) {
 	b := &Bound{run: run{Executor: e, limited: e.limit > 0, budget: e.limit, bound: true}}
 	for _, id := range append(append([]int(nil), pl.Program.Inputs...), pl.Program.Outputs...) {
 		if s := &pl.Slots[id]; s.Shape == nil || s.Type.DType == tensor.String || !pl.Done() {
-			return nil, b.run.fail(pl, nil, graph.Errorf(graph.ErrUnsupported, "value %q is %v, whose memory is not known before a run; use Run", pl.Program.Names[id], s.Type))
+			return nil, b.run.fail(pl, nil, graph.Errorf(graph.ErrUnsupported, "value %q is %v; its memory is not known before a run, so use Run", pl.Program.Names[id], s.Type))
 		}
 	}
 	f, err := b.run.frame(pl)

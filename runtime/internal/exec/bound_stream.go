@@ -114,7 +114,7 @@ func (s *boundStream) check(pl *plan.Plan) error {
 	for i, h := range s.stream.states {
 		x := pl.Lengths.States[i]
 		if x.Axis >= 0 && !x.InRoom {
-			return graph.Errorf(graph.ErrUnsupported, "state %q does not lie in memory with room; use Run of the stream", h.Input)
+			return graph.Errorf(graph.ErrUnsupported, "state %q is not in memory with room; use Run of the stream", h.Input)
 		}
 		if x.Axis < 0 && pl.Slots[h.out].Shape == nil {
 			return graph.Errorf(graph.ErrUnsupported, "extents of state %q are known only while running; use Run of the stream", h.Input)
@@ -189,7 +189,7 @@ func (s *boundStream) layOut(pl *plan.Plan) (fixed, going []int) {
 func repeat(memory []byte, t *tensor.Tensor) error {
 	size := t.DType().Bits() / 8
 	if t.Len() == 0 || size == 0 {
-		return graph.Errorf(graph.ErrUnsupported, "no element says what %v holds; use Run of the stream", t)
+		return graph.Errorf(graph.ErrUnsupported, "%v has no element to read its value from; use Run of the stream", t)
 	}
 	first := t.Bytes()[:size]
 	for i := 0; i < len(t.Bytes()); i += size {

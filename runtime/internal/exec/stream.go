@@ -304,7 +304,7 @@ func (st *Stream) begin(inputs []tensor.Value) error {
 		n := h.dtype.Bytes(shape.Len())
 		made += n
 		if limit := st.exec.limit; limit > 0 && (made < 0 || made > limit) {
-			return graph.Errorf(graph.ErrMemory, "state %q, %v%v, and those before it take more than the memory limit of %d", h.Input, h.dtype, shape, limit)
+			return graph.Errorf(graph.ErrMemory, "state %q, %v%v, and the states before it take more than the memory limit of %d", h.Input, h.dtype, shape, limit)
 		}
 		if err := st.claim(n); err != nil {
 			return fmt.Errorf("state %q, %v%v: %w", h.Input, h.dtype, shape, err)

@@ -256,7 +256,7 @@ func (d *differentiator) backward(nodes []*graph.Node, wanted []string) error {
 			continue
 		}
 		if len(n.Outputs) > 1 && slices.ContainsFunc(n.Outputs[1:], func(name string) bool { return d.grads[name] != "" }) {
-			return graph.Errorf(graph.ErrUnsupported, "no derivative through outputs of %s %q behind the first", n.OpName(), n.Label())
+			return graph.Errorf(graph.ErrUnsupported, "no derivative through outputs of %s %q after the first", n.OpName(), n.Label())
 		}
 		dy := d.grads[n.Outputs[0]]
 		if dy == "" {

@@ -73,7 +73,7 @@ func (b *builder) keptBack(x *inferred, d *device.Binding) string {
 	case !d.OnlyNumbers():
 		return "not all of its operands are tensors of numbers"
 	case b.Lengths.inRoom(x) && b.isView(x):
-		return "it is a view of a state whose memory has more room than its value"
+		return "it is a view of a state in memory with more room than its value"
 	case b.isView(x) && (x.in[0] == nil || x.in[0].Const != nil):
 		return "it is a view of a constant"
 	}
@@ -92,7 +92,7 @@ func (b *builder) keptBack(x *inferred, d *device.Binding) string {
 		case v.DType == tensor.String:
 			return fmt.Sprintf("elements of type %v", v.DType)
 		case v.DType.Bits()%8 != 0 && !isConcrete(v.Dims):
-			return fmt.Sprintf("elements of type %v, whose number is known only while running", v.DType)
+			return fmt.Sprintf("elements of type %v; their number is known only while running", v.DType)
 		case shape.Len() == 0 && i < len(d.Out):
 			return "it has no elements"
 		}

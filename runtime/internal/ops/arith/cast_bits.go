@@ -26,7 +26,7 @@ func newBitCast(n *op.Node) (op.Op, error) {
 // Infer keeps the shape.
 func (o *BitCast) Infer(c *op.Infer) error {
 	if from := c.In[0].DType; from.Bits() != o.to.Bits() {
-		return graph.Errorf(graph.ErrShape, "elements of type %v are not as wide as those of type %v", from, o.to)
+		return graph.Errorf(graph.ErrShape, "elements of type %v are not as wide as elements of type %v", from, o.to)
 	}
 	c.Set(0, o.to, c.In[0].Dims)
 	return nil

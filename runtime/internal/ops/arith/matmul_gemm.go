@@ -32,7 +32,7 @@ func (o *Gemm) Infer(c *op.Infer) error {
 	d := c.In[0].DType
 	for i, v := range c.In {
 		if v != nil && v.DType != d {
-			return graph.Errorf(graph.ErrShape, "input %d is %v, whose element type is not A's, %v", i, v.Type, d)
+			return graph.Errorf(graph.ErrShape, "input %d is %v; A has element type %v", i, v.Type, d)
 		}
 	}
 	var add graph.Dims

@@ -28,7 +28,7 @@ func newTensorScatter(n *op.Node) (op.Op, error) {
 func (o *TensorScatter) Axis(rank int) (int, error) {
 	axis, err := op.NormAxis(o.axis, rank)
 	if err == nil && axis == 0 {
-		err = graph.Errorf(graph.ErrShape, "axis is that of the batch")
+		err = graph.Errorf(graph.ErrShape, "axis is the batch axis")
 	}
 	return axis, err
 }

@@ -76,7 +76,7 @@ func checkApart(g *graph.Graph) error {
 	for _, in := range g.Inputs {
 		switch in.Name {
 		case "past_sequence_length", "beam_width", "cache_indirection":
-			return graph.Errorf(graph.ErrUnsupported, "graph %q takes %s, as decoders do whose pasts and presents share a buffer (past_present_share_buffer); they are not run, and ONNX Runtime has no answers for them on a CPU; export the model with separate ones, which lie in one memory here too", decoderBody, in.Name)
+			return graph.Errorf(graph.ErrUnsupported, "graph %q takes %s, as decoders with past_present_share_buffer do; they are not supported, nor by ONNX Runtime on a CPU; export the model with separate pasts and presents, which share memory here too", decoderBody, in.Name)
 		}
 	}
 	return nil

@@ -154,7 +154,7 @@ func loopOf(g *graph.Graph, body string, rows, most int) (*op.Loop, error) {
 		heads, ok1 := in.Type.Dims[2].Value()
 		size, ok2 := in.Type.Dims[4].Value()
 		if !ok1 || !ok2 {
-			return nil, graph.Errorf(graph.ErrUnsupported, "input %q of graph %q is %v, whose heads are not known", in.Name, body, in.Type)
+			return nil, graph.Errorf(graph.ErrUnsupported, "input %q of graph %q is %v; its heads are not known", in.Name, body, in.Type)
 		}
 		dims := graph.Dims{graph.Known(2), graph.Known(rows), graph.Known(heads), graph.Symbol(op.Rows), graph.Known(size)}
 		l.States = append(l.States, op.LoopState{In: 3 + i, Out: 1 + i, DType: in.Type.DType, Dims: dims, Axis: 3})

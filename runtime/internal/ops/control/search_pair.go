@@ -137,7 +137,7 @@ func (p *pair) start(c *op.Run) (*wish, error) {
 		return w, nil
 	}
 	if p.first < 0 {
-		return nil, graph.Errorf(graph.ErrFormat, "decoder_start_token_id is %d, and nothing else tells what texts begin with", p.first)
+		return nil, graph.Errorf(graph.ErrFormat, "decoder_start_token_id is %d, and nothing else gives the first token of a text", p.first)
 	}
 	w.prompt, w.ids = 1, make([]int32, w.batch)
 	for i := range w.ids {

@@ -98,7 +98,7 @@ func checkConvTypes(c *op.Infer) error {
 	}
 	for i, v := range c.In {
 		if v != nil && v.DType != c.In[0].DType {
-			return graph.Errorf(graph.ErrShape, "input %d is %v, whose element type is not X's, %v", i, v.Type, c.In[0].DType)
+			return graph.Errorf(graph.ErrShape, "input %d is %v; X has element type %v", i, v.Type, c.In[0].DType)
 		}
 	}
 	return nil

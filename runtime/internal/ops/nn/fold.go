@@ -72,7 +72,7 @@ func (o *Col2Im) Extents(x tensor.Shape, image, block []int) (*Folding, error) {
 	case err != nil:
 		return nil, graph.Errorf(graph.ErrShape, "input 1, the extents of the image, is %v: %w", image, err)
 	case len(image) != len(block):
-		return nil, graph.Errorf(graph.ErrShape, "input 1, the extents of the image, is %v and input 2, those of a block, is %v; they must be equally many", image, block)
+		return nil, graph.Errorf(graph.ErrShape, "input 1, the extents of the image, is %v and input 2, the extents of a block, is %v; both must have the same length", image, block)
 	case len(x) != 3:
 		return nil, graph.Errorf(graph.ErrShape, "input 0, the columns, has shape %v; it must have the 3 axes [batch,channels*block,blocks]", x)
 	}

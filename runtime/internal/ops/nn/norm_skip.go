@@ -60,7 +60,7 @@ func (o *SkipNorm) check(c *op.Infer, x graph.Dims) error {
 		return graph.Errorf(graph.ErrShape, "input %v has no elements to normalise", x)
 	}
 	if skip := c.In[1].Dims; skip != nil && !endsIn(x, skip) {
-		return graph.Errorf(graph.ErrShape, "input %v and what is added to it, %v, do not go together", x, skip)
+		return graph.Errorf(graph.ErrShape, "input %v and skip %v, which is added to it, do not go together", x, skip)
 	}
 	for _, v := range c.In[2:] {
 		if v == nil || v.Dims == nil {

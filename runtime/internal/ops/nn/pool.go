@@ -133,7 +133,7 @@ func (o *Pool) Run(c *op.Run) error {
 		return err
 	}
 	if c.In[0].Len() == 0 {
-		return graph.Errorf(graph.ErrShape, "windows lie in padding alone")
+		return graph.Errorf(graph.ErrShape, "windows are in padding alone")
 	}
 	var index []int64
 	if c.Wants(1) {

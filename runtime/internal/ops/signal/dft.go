@@ -30,7 +30,7 @@ func newDFT(n *op.Node) (op.Op, error) {
 func (o *DFT) place(axis, rank int) (int, error) {
 	a, err := op.NormAxis(axis, rank)
 	if err == nil && a == rank-1 {
-		err = graph.Errorf(graph.ErrShape, "axis %d is that of real and imaginary parts", axis)
+		err = graph.Errorf(graph.ErrShape, "axis %d is the axis of real and imaginary parts", axis)
 	}
 	return a, err
 }

@@ -138,7 +138,7 @@ func (o *TfIdf) check(starts []int) error {
 	case !slices.Contains([]string{"TF", "IDF", "TFIDF"}, o.mode):
 		return graph.Errorf(graph.ErrFormat, "mode is %q; it takes TF, IDF or TFIDF", o.mode)
 	case o.fewest < 1 || o.most < o.fewest || o.most > len(starts):
-		return graph.Errorf(graph.ErrFormat, "n-grams have %d to %d items, and the pool those of 1 to %d", o.fewest, o.most, len(starts))
+		return graph.Errorf(graph.ErrFormat, "n-grams have %d to %d items, and the pool has n-grams of 1 to %d", o.fewest, o.most, len(starts))
 	case o.Skips < 0:
 		return graph.Errorf(graph.ErrFormat, "max_skip_count is %d", o.Skips)
 	case len(o.indexes) == 0:

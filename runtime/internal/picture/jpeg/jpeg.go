@@ -169,7 +169,7 @@ func (d *Decoder) segment(mark byte, body []byte) error {
 	case mark == markDAC || mark > markSOF2 && mark <= markSOF15 && mark != markJPG:
 		return UnsupportedError(fmt.Sprintf("a frame of type %d: lossless, hierarchical or arithmetic", mark-markSOF0))
 	case mark == markDNL:
-		return UnsupportedError("a height behind the first scan")
+		return UnsupportedError("a height after the first scan")
 	case mark == markDQT:
 		return d.quantTables(body)
 	case mark == markDRI:
@@ -198,7 +198,7 @@ func (d *Decoder) frame(body []byte) error {
 	}
 	d.Height, d.Width = int(binary.BigEndian.Uint16(body[1:])), int(binary.BigEndian.Uint16(body[3:]))
 	if d.Height == 0 {
-		return UnsupportedError("a height behind the first scan")
+		return UnsupportedError("a height after the first scan")
 	}
 	if d.Width == 0 {
 		return errors.New("the picture has no columns")

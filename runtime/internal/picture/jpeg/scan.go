@@ -63,7 +63,7 @@ func (s *scan) header(body []byte) error {
 			}
 		}
 		if p.component == nil || dc > 3 || ac > 3 {
-			return errors.New("a scan's header names what is not there")
+			return errors.New("a scan's header names a missing component or table")
 		}
 		p.dc, p.ac = d.huffman[0][dc], d.huffman[1][ac]
 		s.parts = append(s.parts, p)
