@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/loom"
 	"github.com/nacre-ml/nacre/formats/openinfer"
-	"github.com/nacre-ml/nacre/internal/output"
+	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -20,7 +20,7 @@ import (
 // turn. The error is the context's, and no file is left. Writers look between the pieces of long
 // tensors.
 func TestSaveEnds(t *testing.T) {
-	const elements = output.Piece/4 + 1 // of each of three tensors, of 4 bytes
+	const elements = pieces.Bytes/4 + 1 // of each of three tensors, of 4 bytes
 	for i := range formats.Formats {
 		f := &formats.Formats[i]
 		for _, o := range []formats.Options{{DropMeta: true}, {DropMeta: true, DType: tensor.F16}, {DropMeta: true, DType: tensor.F64}} {

@@ -34,7 +34,7 @@ import (
 	"github.com/nacre-ml/nacre/formats/safetensors"
 	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
-	"github.com/nacre-ml/nacre/internal/output"
+	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -377,7 +377,7 @@ func Summary(ctx context.Context, w io.Writer, m *graph.Model) (err error) {
 	if i < 0 || Formats[i].summary == nil {
 		return nil
 	}
-	return Formats[i].summary(ctx, output.Within(ctx, w), m)
+	return Formats[i].summary(ctx, pieces.Writer(ctx, w), m)
 }
 
 // opening returns the error for a file that could not be opened, without naming the file twice.

@@ -20,6 +20,7 @@ csrc                     :
 internal/beneath         :
 internal/budget          :
 internal/jsonobject      :
+internal/pieces          :
 internal/printable       :
 internal/resample        :
 internal/testenv         :
@@ -76,24 +77,24 @@ runtime/internal/optest/openinfer : runtime/graph runtime/tensor runtime/interna
 runtime/internal/optest  : runtime/internal/cpu runtime/internal/device runtime/graph runtime/op runtime/op/standard runtime/internal/optest/arith runtime/internal/optest/array runtime/internal/optest/attention runtime/internal/optest/cases runtime/internal/optest/ml runtime/internal/optest/moe runtime/internal/optest/nn runtime/internal/optest/openinfer runtime/internal/optest/quant runtime/internal/optest/signal runtime/internal/optest/text runtime/internal/optest/vision bindings internal/testenv
 runtime                  : internal/budget runtime/internal/cpu runtime/internal/device runtime/graph runtime/op runtime/op/standard runtime/internal/optimize runtime/internal/plan runtime/internal/exec runtime/tensor bindings
 formats/internal/fixtures : internal/testenv
-formats/internal/container : internal/budget internal/guard runtime/graph runtime/tensor packed formats/internal/binio internal/output internal/mapped
+formats/internal/container : internal/budget internal/guard runtime/graph runtime/tensor packed formats/internal/binio internal/output internal/mapped internal/pieces
 formats/internal/converted : . formats formats/onnx runtime/tensor
 formats/internal/decoder : runtime/graph runtime/tensor
-formats/onnx             : internal/budget internal/guard runtime/graph runtime/tensor formats/internal/binio formats/internal/container internal/output
-formats/safetensors      : internal/budget internal/guard runtime/graph runtime/tensor formats/internal/binio formats/internal/container
+formats/onnx             : internal/budget internal/guard runtime/graph runtime/tensor formats/internal/binio formats/internal/container internal/output internal/pieces
+formats/safetensors      : internal/budget internal/guard internal/pieces runtime/graph runtime/tensor formats/internal/binio formats/internal/container
 formats/huggingface      : internal/guard runtime/graph runtime/tensor formats/internal/container formats/internal/decoder
-formats/oinf             : internal/budget internal/guard runtime/graph runtime/tensor formats/internal/binio formats/internal/container
-formats/openinfer        : formats/internal/container internal/budget internal/guard internal/jsonobject runtime/graph runtime/tensor packed
+formats/oinf             : internal/budget internal/guard internal/pieces runtime/graph runtime/tensor formats/internal/binio formats/internal/container
+formats/openinfer        : formats/internal/container internal/budget internal/guard internal/jsonobject internal/pieces runtime/graph runtime/tensor packed
 formats/gptrs            : internal/budget internal/guard runtime/graph runtime/tensor formats/internal/binio formats/internal/container formats/internal/decoder internal/printable
-formats/hnw              : internal/budget internal/guard internal/output runtime/graph runtime/tensor formats/internal/binio formats/internal/container
+formats/hnw              : internal/budget internal/guard internal/pieces runtime/graph runtime/tensor formats/internal/binio formats/internal/container
 formats/loom             : internal/budget internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/mapped
 formats/chelis           : internal/guard runtime/graph runtime/tensor formats/hnw
 generate/tokenizer/internal/jinja : internal/budget
 generate/tokenizer       : internal/guard generate/tokenizer/internal/jinja internal/beneath internal/budget
-formats                  : internal/budget internal/guard internal/output formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
+formats                  : internal/budget internal/guard internal/pieces formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
 .                        : internal/budget internal/guard internal/resample formats runtime runtime/graph runtime/op runtime/tensor packed bindings
 generate                 : internal/guard .
-cmd                      : . bindings formats formats/chelis formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/jsonobject internal/output internal/printable packed runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan
+cmd                      : . bindings formats formats/chelis formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/jsonobject internal/output internal/pieces internal/printable packed runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan
 bench                    : . bindings formats formats/onnx generate internal/topologies packed runtime/graph runtime/tensor runtime/vulkan
 examples/device          : . runtime/vulkan
 scripts/sbom             :

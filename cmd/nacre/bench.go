@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nacre-ml/nacre"
-	"github.com/nacre-ml/nacre/cmd/nacre/internal/pieces"
+	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -170,7 +170,7 @@ func randomTensor(ctx context.Context, r *rand.Rand, in nacre.Info, e *openExten
 		// The lowest bit of every element is random: 0 or 1 in any integer type.
 		if size := in.DType.Bits() / 8; size > 0 && (in.DType.IsInteger() || in.DType == nacre.Bool) {
 			b := x.Bytes()
-			err = pieces.Each(ctx, len(b)/size, func(from, to int) {
+			err = pieces.Each(ctx, len(b)/size, pieces.Elements, func(from, to int) {
 				for i := from; i < to; i++ {
 					b[i*size] = byte(r.IntN(2))
 				}
@@ -185,7 +185,7 @@ func fill[T nacre.Element](ctx context.Context, t *nacre.Tensor, next func() T) 
 	if err != nil {
 		return err
 	}
-	return pieces.Each(ctx, len(s), func(from, to int) {
+	return pieces.Each(ctx, len(s), pieces.Elements, func(from, to int) {
 		for i := from; i < to; i++ {
 			s[i] = next()
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/gptrs"
-	"github.com/nacre-ml/nacre/internal/output"
+	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
@@ -192,7 +192,7 @@ func (r *report) digest(ctx context.Context) error {
 			continue
 		}
 		h := sha256.New()
-		if _, err := output.Within(ctx, h).Write(t.payload); err != nil {
+		if _, err := pieces.Writer(ctx, h).Write(t.payload); err != nil {
 			return err
 		}
 		t.SHA256 = fmt.Sprintf("%x", h.Sum(nil))

@@ -15,7 +15,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/internal/budget"
-	"github.com/nacre-ml/nacre/internal/output"
+	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
@@ -94,7 +94,7 @@ func untilDone(ctx context.Context, work func() error) error {
 }
 
 // within returns the standard output of a command. Writes fail once the command's context is done.
-func within(cmd *cobra.Command) io.Writer { return output.Within(cmd.Context(), cmd.OutOrStdout()) }
+func within(cmd *cobra.Command) io.Writer { return pieces.Writer(cmd.Context(), cmd.OutOrStdout()) }
 
 // heapBounded adds the flag --memory-limit to a command that loads files and runs nothing.
 func heapBounded(cmd *cobra.Command) *cobra.Command {

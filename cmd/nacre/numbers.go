@@ -6,7 +6,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/nacre-ml/nacre/cmd/nacre/internal/pieces"
+	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -52,7 +52,7 @@ func numbers(ctx context.Context, t *tensor.Tensor, n int) []any {
 
 // each sets the elements of list by at, until ctx is done, and returns list.
 func each(ctx context.Context, list []any, at func(i int) any) []any {
-	_ = pieces.Each(ctx, len(list), func(from, to int) {
+	_ = pieces.Each(ctx, len(list), pieces.Elements, func(from, to int) {
 		for i := from; i < to; i++ {
 			list[i] = at(i)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/hnw"
-	"github.com/nacre-ml/nacre/internal/output"
+	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/internal/printable"
 )
 
@@ -178,7 +178,7 @@ func (f *runFlags) show(ctx context.Context, s *nacre.Session, out map[string]na
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return writeJSON(output.Within(ctx, stdout), o)
+		return writeJSON(pieces.Writer(ctx, stdout), o)
 	case f.out != "":
 		return nil
 	}

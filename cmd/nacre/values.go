@@ -12,8 +12,8 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/npy"
-	"github.com/nacre-ml/nacre/cmd/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/internal/output"
+	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -32,7 +32,7 @@ func summary(ctx context.Context, w io.Writer, name string, out *nacre.Tensor) e
 		return nil
 	}
 	lo, hi, sum := math.Inf(1), math.Inf(-1), 0.0
-	err := pieces.Each(ctx, t.Len(), func(from, to int) {
+	err := pieces.Each(ctx, t.Len(), pieces.Elements, func(from, to int) {
 		for i := from; i < to; i++ {
 			v := at(i)
 			lo, hi, sum = min(lo, v), max(hi, v), sum+v
@@ -142,7 +142,7 @@ func widen[T interface {
 }](ctx context.Context, t *tensor.Tensor, at func(int) float64) (*tensor.Tensor, error) {
 	w := tensor.New(tensor.Of[T](), t.Shape()...)
 	s := tensor.View[T](w)
-	err := pieces.Each(ctx, len(s), func(from, to int) {
+	err := pieces.Each(ctx, len(s), pieces.Elements, func(from, to int) {
 		for i := from; i < to; i++ {
 			s[i] = T(at(i))
 		}
@@ -158,7 +158,7 @@ func writeFile(ctx context.Context, path string, write func(io.Writer) error) er
 		return err
 	}
 	defer f.Discard()
-	if err = write(output.Within(ctx, f)); err == nil {
+	if err = write(pieces.Writer(ctx, f)); err == nil {
 		err = ctx.Err()
 	}
 	if err == nil {

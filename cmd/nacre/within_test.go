@@ -9,9 +9,9 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/npy"
-	"github.com/nacre-ml/nacre/cmd/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/onnx"
+	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -104,7 +104,7 @@ func looks(t *testing.T, name string, args []string, every bool) int {
 func TestEnds(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	short, long := t.TempDir(), t.TempDir()
-	const n = 9 * pieces.Length
+	const n = 9 * pieces.Elements
 	same := []string{"plan", "hydronnx", "verify", "conformance"} // these check no elements, or have a context of their own
 	few, many := commands(t, short, 8), commands(t, long, n)
 	for name, args := range few {

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
-	"github.com/nacre-ml/nacre/internal/output"
+	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -43,7 +43,7 @@ func sourceSum(m *graph.Model, o container.Options) ([]byte, error) {
 		return nil, nil
 	}
 	h := sha256.New()
-	_, err := output.Within(o.Context(), h).Write(m.Raw)
+	_, err := pieces.Writer(o.Context(), h).Write(m.Raw)
 	return h.Sum(nil), err
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
+	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -138,7 +139,7 @@ func (r *reader) read() *graph.Model {
 // sum returns the digest of data. If the context ends, it is the digest of a part.
 func (r *reader) sum(data []byte) (d digest) {
 	h := sha256.New()
-	_ = container.Sum(r.problems.Budget, h, data)
+	_, _ = pieces.Writer(r.problems.Budget, h).Write(data)
 	h.Sum(d[:0])
 	return d
 }

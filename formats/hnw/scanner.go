@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/pieces"
 )
 
 // Limits of the scanner.
@@ -93,7 +93,7 @@ func (s *scanner) wrong(off int, kind error, format string, args ...any) {
 
 // peek returns the next byte. At the end and after a failure it returns 0.
 func (s *scanner) peek() byte {
-	if s.failed || s.off == len(s.data) || s.off%container.Piece == 0 && s.ended(0) {
+	if s.failed || s.off == len(s.data) || s.off%pieces.Bytes == 0 && s.ended(0) {
 		return 0
 	}
 	return s.data[s.off]

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/pieces"
 )
 
 // boolRange is a range of booleans in a file.
@@ -60,9 +61,9 @@ func (r *reader) normalize() {
 			return
 		}
 		clean := make([]byte, end-begin)
-		_ = container.Pieces(r.Budget, r.data[begin:end], func(at int, piece []byte) {
-			for i, v := range piece {
-				clean[at+i] = min(v, 1)
+		_ = pieces.Each(r.Budget, len(clean), pieces.Bytes, func(from, to int) {
+			for i, v := range r.data[begin+from : begin+to] {
+				clean[from+i] = min(v, 1)
 			}
 		})
 		for _, b := range list[:n] {

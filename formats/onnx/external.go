@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
-	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -108,7 +108,8 @@ func (d *decoder) sum(f *binio.File) string {
 	s, ok := d.ext.sums[f]
 	if !ok {
 		h := sha1.New()
-		d.spends(-1, container.Sum(d.budget, h, f.Data))
+		_, err := pieces.Writer(d.budget, h).Write(f.Data)
+		d.spends(-1, err)
 		s = hex.EncodeToString(h.Sum(nil))
 		d.ext.sums[f] = s
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/internal/output"
+	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -82,7 +83,7 @@ func replace(files []newFile, o SaveOptions) error {
 			return err
 		}
 		defer p.Discard()
-		w := output.Within(o.context(), p)
+		w := pieces.Writer(o.context(), p)
 		if i == 0 && o.Watch != nil { // the constants come first
 			w = o.Watch(w)
 		}
@@ -157,7 +158,7 @@ func newSideFile(ctx context.Context, m *graph.Model, base string, from int) (*s
 		return nil, err
 	}
 	h := sha256.New()
-	if _, err := side.WriteTo(output.Within(ctx, h)); err != nil {
+	if _, err := side.WriteTo(pieces.Writer(ctx, h)); err != nil {
 		return nil, err
 	}
 	return &sideFile{location: fmt.Sprintf("%s.%x.data", base, h.Sum(nil)[:8]), from: from}, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/internal/budget"
+	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -95,9 +96,10 @@ func (d *decoder) view(dtype tensor.DType, shape tensor.Shape, data []byte) (*te
 		return nil, err
 	}
 	t = t.Clone()
-	return t, container.Pieces(d.budget, t.Bytes(), func(_ int, piece []byte) {
-		for i, c := range piece {
-			piece[i] = min(c, 1)
+	clean := t.Bytes()
+	return t, pieces.Each(d.budget, len(clean), pieces.Bytes, func(from, to int) {
+		for i := from; i < to; i++ {
+			clean[i] = min(clean[i], 1)
 		}
 	})
 }

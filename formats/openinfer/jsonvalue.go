@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/internal/budget"
+	"github.com/nacre-ml/nacre/internal/pieces"
 )
 
 // jsonValue is a part of a JSON text with its place.
@@ -42,23 +43,10 @@ func (v jsonValue) isNull() bool {
 // memberBytes is the memory of a member or a list item in bytes, without its text.
 const memberBytes = 128
 
-// looking reads text in pieces, and checks the context before each.
-type looking struct {
-	text bytes.Reader
-	in   *budget.Budget
-}
-
-func (l *looking) Read(p []byte) (int, error) {
-	if err := l.in.Err(); err != nil {
-		return 0, err
-	}
-	return l.text.Read(p[:min(len(p), container.Piece)])
-}
-
 // object reads an object. A repeated member is an error.
 func (v jsonValue) object() (*jsonObject, error) {
 	o := &jsonObject{path: v.path, in: v.in, vals: map[string]json.RawMessage{}}
-	d := json.NewDecoder(&looking{*bytes.NewReader(v.raw), v.in})
+	d := json.NewDecoder(pieces.Reader(v.in, bytes.NewReader(v.raw)))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return nil, v.errorf("an object is needed")
 	}
@@ -87,7 +75,7 @@ func (v jsonValue) object() (*jsonObject, error) {
 // list reads an array with at most most values.
 func (v jsonValue) list(most int) ([]jsonValue, error) {
 	var raw []json.RawMessage
-	d := json.NewDecoder(&looking{*bytes.NewReader(v.raw), v.in})
+	d := json.NewDecoder(pieces.Reader(v.in, bytes.NewReader(v.raw)))
 	if t, err := d.Token(); err != nil || t != json.Delim('[') {
 		return nil, v.errorf("a list is needed")
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/internal/pieces"
 )
 
 // maxDepth is the most nested values in values that are skipped.
@@ -225,7 +226,7 @@ func (l *lexer) quoted() (raw []byte, plain bool) {
 			l.fail(l.at, "a string has an escape that stands for nothing")
 			return nil, true
 		}
-		if l.at++; l.at%container.Piece == 0 && !l.room(0) {
+		if l.at++; l.at%pieces.Bytes == 0 && !l.room(0) {
 			return nil, true
 		}
 	}

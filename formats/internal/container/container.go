@@ -12,6 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/output"
+	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -153,7 +154,7 @@ func Save(path string, write func(w io.Writer) error) error {
 // Counted returns a writer that calls o.Progress with the bytes written of m. If the context of o
 // ends, writing fails.
 func (o Options) Counted(w io.Writer, m *graph.Model) io.Writer {
-	w = output.Within(o.Context(), w)
+	w = pieces.Writer(o.Context(), w)
 	if o.Progress == nil {
 		return w
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/mapped"
+	"github.com/nacre-ml/nacre/internal/pieces"
 )
 
 // MaxJSON is the most nested values of JSON.
@@ -40,9 +41,9 @@ func (v *validator) fail(format string, args ...any) {
 	}
 }
 
-// look looks at the context once per Piece of text.
+// look looks at the context once per pieces.Bytes of text.
 func (v *validator) look() {
-	if v.at-v.looked >= Piece {
+	if v.at-v.looked >= pieces.Bytes {
 		v.looked = v.at
 		if v.err == nil {
 			v.err = v.budget.Err()
@@ -150,13 +151,13 @@ func (v *validator) quoted() {
 	v.take('"')
 	for v.err == nil {
 		from := v.at
-		end := min(from+Piece, len(v.text))
+		end := min(from+pieces.Bytes, len(v.text))
 		n, part := 0, v.text[from:end]
 		for n < len(part) && part[n] != '"' && part[n] != '\\' && part[n] >= ' ' {
 			n++
 		}
 		v.at += n
-		if v.at-from == Piece {
+		if v.at-from == pieces.Bytes {
 			mapped.Release(v.text[from:v.at])
 			v.look()
 			continue

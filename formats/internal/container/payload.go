@@ -7,7 +7,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/nacre-ml/nacre/internal/output"
+	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -51,7 +51,7 @@ const chunk = 1 << 16
 // type has no infinity. Booleans are written as 0 and 1. Unused bits of the last byte are written
 // as 0.
 func (p Payload) WriteTo(w io.Writer) (int64, error) {
-	w = output.Within(p.ctx, w)
+	w = pieces.Writer(p.ctx, w)
 	if p.to == p.t.DType() {
 		return p.writeStored(w)
 	}

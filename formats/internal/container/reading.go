@@ -3,10 +3,10 @@ package container
 import (
 	"errors"
 	"fmt"
-	"hash"
 	"slices"
 
 	"github.com/nacre-ml/nacre/internal/budget"
+	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -41,36 +41,16 @@ func KindOf(err error) error {
 	return nil
 }
 
-// Piece is the number of bytes between two looks at the context.
-const Piece = 1 << 20
-
-// Pieces calls work with one piece of data after another. If the context ends, Pieces returns its
-// error.
-func Pieces(b *budget.Budget, data []byte, work func(at int, piece []byte)) error {
-	for at := 0; at < len(data); at += Piece {
-		if err := b.Err(); err != nil {
-			return err
-		}
-		work(at, data[at:min(at+Piece, len(data))])
-	}
-	return nil
-}
-
 // Index returns the index of the first byte for which wanted returns true. It is negative if there
 // is none, or if the context ends.
 func Index(b *budget.Budget, data []byte, wanted func(c byte) bool) int {
 	found := -1
-	for at := 0; at < len(data) && found < 0 && b.Err() == nil; at += Piece {
-		if i := slices.IndexFunc(data[at:min(at+Piece, len(data))], wanted); i >= 0 {
+	for at := 0; at < len(data) && found < 0 && b.Err() == nil; at += pieces.Bytes {
+		if i := slices.IndexFunc(data[at:min(at+pieces.Bytes, len(data))], wanted); i >= 0 {
 			found = at + i
 		}
 	}
 	return found
-}
-
-// Sum adds data to a hash. If the context ends, Sum returns its error.
-func Sum(b *budget.Budget, h hash.Hash, data []byte) error {
-	return Pieces(b, data, func(_ int, piece []byte) { h.Write(piece) })
 }
 
 // A Bound is a limit of a reader on one part of a file.

@@ -8,7 +8,7 @@ import (
 	"math/cmplx"
 	"strconv"
 
-	"github.com/nacre-ml/nacre/cmd/nacre/internal/pieces"
+	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -98,7 +98,7 @@ func Tensors(ctx context.Context, got, want *tensor.Tensor, tol Tolerance) (Resu
 		g, w := tensor.Numbers(got), tensor.Numbers(want)
 		element = func(i int) { c.number(i, g(i), w(i)) }
 	}
-	err := pieces.Each(ctx, want.Len(), func(from, to int) {
+	err := pieces.Each(ctx, want.Len(), pieces.Elements, func(from, to int) {
 		for i := from; i < to; i++ {
 			element(i)
 		}
