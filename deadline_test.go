@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -127,31 +129,97 @@ func TestWaitForProgram(t *testing.T) {
 	}
 }
 
+// openings are the functions that open a model in a context.
+var openings = map[string]func(ctx context.Context) (*nacre.Model, error){
+	"OpenContext": func(ctx context.Context) (*nacre.Model, error) { return nacre.OpenContext(ctx, digits) },
+	"OpenFSContext": func(ctx context.Context) (*nacre.Model, error) {
+		return nacre.OpenFSContext(ctx, os.DirFS("."), digits)
+	},
+	"OpenFSContext in memory": func(ctx context.Context) (*nacre.Model, error) {
+		return nacre.OpenFSContext(ctx, nacre.Files{"digits.onnx": digitsModel()}, "digits.onnx")
+	},
+	"OpenReaderAtContext": func(ctx context.Context) (*nacre.Model, error) {
+		data := digitsModel()
+		return nacre.OpenReaderAtContext(ctx, "digits", bytes.NewReader(data), int64(len(data)))
+	},
+	"DecodeContext": func(ctx context.Context) (*nacre.Model, error) {
+		return nacre.DecodeContext(ctx, "digits", digitsModel())
+	},
+}
+
 func TestOpenContext(t *testing.T) {
 	var none context.Context
-	if _, err := nacre.OpenContext(none, digits); !errors.Is(err, nacre.ErrOption) {
-		t.Errorf("a nil context: %v", err)
+	for name, open := range openings {
+		t.Run(name, func(t *testing.T) {
+			if _, err := open(none); !errors.Is(err, nacre.ErrOption) {
+				t.Errorf("a nil context: %v", err)
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			m, err := open(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := m.NewSessionContext(none, nacre.Options{}); !errors.Is(err, nacre.ErrOption) {
+				t.Errorf("a session of a nil context: %v", err)
+			}
+			s, err := m.NewSessionContext(ctx, nacre.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			cancel()
+			if _, err := open(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("a cancelled context: %v", err)
+			}
+			if _, err := m.NewSessionContext(ctx, nacre.Options{}); !errors.Is(err, context.Canceled) {
+				t.Errorf("a session of a cancelled context: %v", err)
+			}
+			closeAll(t, s, m)
+		})
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	m, err := nacre.OpenContext(ctx, digits)
-	if err != nil {
+}
+
+// TestReplaceWeightsContext replaces weights in contexts that are nil, done, or end on the way, and
+// then in one that stays.
+func TestReplaceWeightsContext(t *testing.T) {
+	weighted := func(w float32) *graph.Graph {
+		x := tensor.New(tensor.F32, 1)
+		tensor.View[float32](x)[0] = w
+		return &graph.Graph{Outputs: []*graph.Value{{Name: "y"}}, Initializers: []*graph.Initializer{{Name: "w", Tensor: x}},
+			Nodes: []*graph.Node{standardNode("Identity", "w", "y")}}
+	}
+	m := opened(t, weighted(1))
+	archive := filepath.Join(t.TempDir(), "weights.hnw")
+	if err := formats.Save(archive, &graph.Model{Graph: weighted(2)}, formats.Options{DropGraph: true}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.NewSessionContext(none, nacre.Options{}); !errors.Is(err, nacre.ErrOption) {
-		t.Errorf("a session of a nil context: %v", err)
+	weight := func() float32 {
+		w, err := m.Weight("w")
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := nacre.Float32s(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list[0]
 	}
-	s, err := m.NewSessionContext(ctx, nacre.Options{})
-	if err != nil {
-		t.Fatal(err)
+	var none context.Context
+	if err := m.ReplaceWeightsContext(none, archive); !errors.Is(err, nacre.ErrOption) || weight() != 1 {
+		t.Errorf("a nil context: %v, weight %v", err, weight())
 	}
-	cancel()
-	if _, err := nacre.OpenContext(ctx, digits); !errors.Is(err, context.Canceled) {
-		t.Errorf("a cancelled context: %v", err)
+	for at := 0; ; at++ {
+		ctx := testenv.EndingAfter(at)
+		err := m.ReplaceWeightsContext(ctx, archive)
+		if !ctx.Over() {
+			if err != nil || weight() != 2 || at == 0 {
+				t.Errorf("a context that stays: %v, weight %v, %d looks", err, weight(), at)
+			}
+			break
+		}
+		if !errors.Is(err, context.DeadlineExceeded) || weight() != 1 {
+			t.Errorf("a context that ends after %d looks: %v, weight %v", at, err, weight())
+		}
 	}
-	if _, err := m.NewSessionContext(ctx, nacre.Options{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("a session of a cancelled context: %v", err)
-	}
-	closeAll(t, s, m)
 }
 
 // TestOpenContextLate opens a large file with little time.

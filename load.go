@@ -27,22 +27,41 @@ func Open(path string) (*Model, error) { return OpenContext(context.Background()
 // is ErrOption if ctx is nil.
 func OpenContext(ctx context.Context, path string) (_ *Model, err error) {
 	defer enter(path).end(&err)
-	if ctx == nil {
-		return nil, markf(ErrOption, "%s: the context of opening is nil", path)
+	b, err := opening(ctx, path)
+	if err != nil {
+		return nil, err
 	}
-	return loaded(formats.LoadWithin(budget.New(ctx, budget.Limits{}), path))
+	return loaded(formats.LoadWithin(b, path))
+}
+
+// opening returns the budget for opening a file in a context.
+func opening(ctx context.Context, file string) (*budget.Budget, error) {
+	if ctx == nil {
+		return nil, markf(ErrOption, "%s: the context of opening is nil", file)
+	}
+	return budget.New(ctx, budget.Limits{}), nil
 }
 
 // OpenFS is Open of a file, or of a folder of safetensors files, in a file system.
 // Files of the operating system (os.DirFS, os.Root.FS) are mapped and must not change
 // until Close; other files are read into memory. The file system decides which links it
 // follows: os.Root.FS refuses links that lead out of its folder.
-func OpenFS(fsys fs.FS, path string) (_ *Model, err error) {
+func OpenFS(fsys fs.FS, path string) (*Model, error) {
+	return OpenFSContext(context.Background(), fsys, path)
+}
+
+// OpenFSContext is OpenFS that ends with the context's error when the context is done. A read
+// of the file system is not interrupted. The error is ErrOption if ctx is nil.
+func OpenFSContext(ctx context.Context, fsys fs.FS, path string) (_ *Model, err error) {
 	defer enter(path).end(&err)
+	b, err := opening(ctx, path)
+	if err != nil {
+		return nil, err
+	}
 	if fsys == nil {
 		return nil, markf(ErrOption, "%s: the file system is nil", path)
 	}
-	return loaded(formats.LoadFS(fsys, path))
+	return loaded(formats.LoadFSWithin(b, fsys, path))
 }
 
 // OpenReaderAt reads a model of size bytes into memory. Messages call the file name.
@@ -52,8 +71,18 @@ func OpenFS(fsys fs.FS, path string) (_ *Model, err error) {
 //
 // The error is as for Open, or an error of r, ErrOption if r is nil or size is negative,
 // ErrUnsupported if the model needs other files and no file system follows.
-func OpenReaderAt(name string, r io.ReaderAt, size int64, files ...fs.FS) (_ *Model, err error) {
+func OpenReaderAt(name string, r io.ReaderAt, size int64, files ...fs.FS) (*Model, error) {
+	return OpenReaderAtContext(context.Background(), name, r, size, files...)
+}
+
+// OpenReaderAtContext is OpenReaderAt that ends with the context's error when the context is
+// done. A read of r is not interrupted. The error is ErrOption if ctx is nil.
+func OpenReaderAtContext(ctx context.Context, name string, r io.ReaderAt, size int64, files ...fs.FS) (_ *Model, err error) {
 	defer enter(name).end(&err)
+	b, err := opening(ctx, name)
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case r == nil:
 		return nil, markf(ErrOption, "%s: the reader is nil", name)
@@ -64,18 +93,28 @@ func OpenReaderAt(name string, r io.ReaderAt, size int64, files ...fs.FS) (_ *Mo
 	if err != nil {
 		return nil, err
 	}
-	return loaded(formats.LoadReaderAt(name, r, size, beside))
+	return loaded(formats.LoadReaderAtWithin(b, name, r, size, beside))
 }
 
 // Decode reads a model from data. The model keeps data, which must not change until
 // Close. The parameters name and files are as for OpenReaderAt.
-func Decode(name string, data []byte, files ...fs.FS) (_ *Model, err error) {
+func Decode(name string, data []byte, files ...fs.FS) (*Model, error) {
+	return DecodeContext(context.Background(), name, data, files...)
+}
+
+// DecodeContext is Decode that ends with the context's error when the context is done. The
+// error is ErrOption if ctx is nil.
+func DecodeContext(ctx context.Context, name string, data []byte, files ...fs.FS) (_ *Model, err error) {
 	defer enter(name).end(&err)
+	b, err := opening(ctx, name)
+	if err != nil {
+		return nil, err
+	}
 	beside, err := only(name, files)
 	if err != nil {
 		return nil, err
 	}
-	return loaded(formats.DecodeFiles(name, data, beside))
+	return loaded(formats.DecodeFilesWithin(b, name, data, beside))
 }
 
 // only returns the one file system, or nil.

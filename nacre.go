@@ -211,8 +211,18 @@ func (m *Model) closedError() error {
 // model was made, ErrClosed if the model is closed, ErrFormat if the archive is damaged,
 // ErrShape if a weight has another type or shape, and matches hnw.ErrTensorMissing of
 // package formats/hnw if the archive lacks a weight.
-func (m *Model) ReplaceWeights(path string) (err error) {
+func (m *Model) ReplaceWeights(path string) error {
+	return m.ReplaceWeightsContext(context.Background(), path)
+}
+
+// ReplaceWeightsContext is ReplaceWeights that ends with the context's error when the context
+// is done. The error is ErrOption if ctx is nil.
+func (m *Model) ReplaceWeightsContext(ctx context.Context, path string) (err error) {
 	defer m.enter().end(&err)
+	b, err := opening(ctx, path)
+	if err != nil {
+		return err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -221,7 +231,7 @@ func (m *Model) ReplaceWeights(path string) (err error) {
 	case len(m.programs) > 0:
 		return markf(ErrInUse, "%s: a session of the model was made; weights can be replaced only before the first", m.source.File)
 	}
-	err = formats.ReplaceWeights(m.source, path)
+	err = formats.ReplaceWeightsWithin(b, m.source, path)
 	m.networks.Clear()
 	return public(err)
 }

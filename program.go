@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/nacre-ml/nacre/formats"
-	"github.com/nacre-ml/nacre/internal/budget"
 )
 
 // OpenProgram opens a program of OpenInfer, as JSON or in its text language, with the file
@@ -26,10 +25,11 @@ func OpenProgram(program, weights string) (*Model, error) {
 // done. The error is ErrOption if ctx is nil.
 func OpenProgramContext(ctx context.Context, program, weights string) (_ *Model, err error) {
 	defer enter(program).end(&err)
-	if ctx == nil {
-		return nil, markf(ErrOption, "%s: the context of opening is nil", program)
+	b, err := opening(ctx, program)
+	if err != nil {
+		return nil, err
 	}
-	return loaded(formats.LoadProgramWithin(budget.New(ctx, budget.Limits{}), program, weights))
+	return loaded(formats.LoadProgramWithin(b, program, weights))
 }
 
 // ProgramEvent is a node of a program of OpenInfer that ran. A list of events, as JSON, is a

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -147,20 +148,65 @@ func (l *looks) Err() error {
 	return nil
 }
 
+// readings returns functions that read the files at path in all ways there are.
+func readings(t *testing.T, path string) map[string]func(b *budget.Budget) error {
+	loaded := func(load func(b *budget.Budget) (*graph.Model, error)) func(b *budget.Budget) error {
+		return func(b *budget.Budget) error {
+			m, err := load(b)
+			if err == nil {
+				err = m.Close()
+			}
+			return err
+		}
+	}
+	dir, name := filepath.Split(path)
+	ways := map[string]func(b *budget.Budget) error{
+		"load":        loaded(func(b *budget.Budget) (*graph.Model, error) { return formats.LoadWithin(b, path) }),
+		"verify":      func(b *budget.Budget) error { return errors.Join(formats.VerifyWithin(b, path)...) },
+		"file system": loaded(func(b *budget.Budget) (*graph.Model, error) { return formats.LoadFSWithin(b, os.DirFS(dir), name) }),
+		"memory": loaded(func(b *budget.Budget) (*graph.Model, error) {
+			return formats.LoadFSWithin(b, unmapped{os.DirFS(dir)}, name)
+		}),
+	}
+	if data, err := os.ReadFile(path); err == nil {
+		beside := unmapped{os.DirFS(dir)}
+		ways["decode"] = loaded(func(b *budget.Budget) (*graph.Model, error) { return formats.DecodeFilesWithin(b, path, data, beside) })
+		ways["reader"] = loaded(func(b *budget.Budget) (*graph.Model, error) {
+			return formats.LoadReaderAtWithin(b, path, bytes.NewReader(data), int64(len(data)), beside)
+		})
+	}
+	if filepath.Ext(path) == ".hnw" {
+		ways["replace"] = func(b *budget.Budget) error { return replacing(t, b, path) }
+	}
+	return ways
+}
+
+// unmapped is a file system whose files are read into memory.
+type unmapped struct{ fs.FS }
+
+func (u unmapped) Open(name string) (fs.File, error) {
+	f, err := u.FS.Open(name)
+	return struct{ fs.File }{f}, err
+}
+
+// replacing replaces the weights of the model in an archive by the archive's. It checks that an
+// error leaves the model as it was.
+func replacing(t *testing.T, b *budget.Budget, path string) error {
+	t.Helper()
+	m := must(formats.Load(path))
+	before := m.Graph.Initializers[0].Tensor
+	err := formats.ReplaceWeightsWithin(b, m, path)
+	if replaced := m.Graph.Initializers[0].Tensor != before; replaced != (err == nil) {
+		t.Errorf("weights are replaced: %t, %v", replaced, err)
+	}
+	return errors.Join(err, m.Close())
+}
+
 // TestReadersEnd opens and verifies files in contexts that end at the first look, at the last, and
 // at some between. Readers look often, and stop soon.
 func TestReadersEnd(t *testing.T) {
 	crowds(t, func(t *testing.T, path string) {
-		for name, read := range map[string]func(b *budget.Budget) error{
-			"load": func(b *budget.Budget) error {
-				m, err := formats.LoadWithin(b, path)
-				if err == nil {
-					err = m.Close()
-				}
-				return err
-			},
-			"verify": func(b *budget.Budget) error { return errors.Join(formats.VerifyWithin(b, path)...) },
-		} {
+		for name, read := range readings(t, path) {
 			within := func(most int64) (int64, error) {
 				l := &looks{Context: context.Background()}
 				l.most.Store(most)

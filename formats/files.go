@@ -10,22 +10,29 @@ import (
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
+	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
 // LoadFS is Load for a file or a folder of a file system. Files of the operating system are mapped
 // until the model is closed; other files are read into memory. Further files of the model are
 // opened in the same folder. The file system decides which links are followed.
-func LoadFS(fsys fs.FS, name string) (m *graph.Model, err error) {
+func LoadFS(fsys fs.FS, name string) (*graph.Model, error) { return LoadFSWithin(nil, fsys, name) }
+
+// LoadFSWithin is LoadFS with a budget for memory. It fails if the budget's context ends.
+func LoadFSWithin(b *budget.Budget, fsys fs.FS, name string) (m *graph.Model, err error) {
 	defer guard.At(name).End(&err)
+	if err := b.Err(); err != nil {
+		return nil, opening(name, err)
+	}
 	info, err := fs.Stat(fsys, name)
 	if err != nil {
 		return nil, opening(name, err)
 	}
 	if info.IsDir() {
-		return loadFolderFS(fsys, name)
+		return loadFolderFS(b, fsys, name)
 	}
-	f, err := binio.OpenFS(fsys, name)
+	f, err := binio.OpenFS(b, fsys, name)
 	if err != nil {
 		return nil, opening(name, err)
 	}
@@ -35,15 +42,15 @@ func LoadFS(fsys fs.FS, name string) (m *graph.Model, err error) {
 			f.Close()
 		}
 	}()
-	read, err := loadFileFS(fsys, f)
+	read, err := loadFileFS(b, fsys, f)
 	if err != nil {
 		return nil, err
 	}
-	return checked(nil, read)
+	return checked(b, read)
 }
 
 // loadFileFS reads a model from f. The model closes f.
-func loadFileFS(fsys fs.FS, f *binio.File) (*graph.Model, error) {
+func loadFileFS(b *budget.Budget, fsys fs.FS, f *binio.File) (*graph.Model, error) {
 	format, known, err := detect(f)
 	if err != nil {
 		return nil, err
@@ -52,7 +59,7 @@ func loadFileFS(fsys fs.FS, f *binio.File) (*graph.Model, error) {
 	if err != nil {
 		return nil, opening(f.Path, err)
 	}
-	m, err := format.decode(nil, f.Path, f.Data, beside)
+	m, err := format.decode(b, f.Path, f.Data, beside)
 	if err != nil {
 		if !known {
 			err = misnamed(f, format, err)
@@ -63,17 +70,17 @@ func loadFileFS(fsys fs.FS, f *binio.File) (*graph.Model, error) {
 	return m, nil
 }
 
-func loadFolderFS(fsys fs.FS, name string) (*graph.Model, error) {
+func loadFolderFS(b *budget.Budget, fsys fs.FS, name string) (*graph.Model, error) {
 	i := slices.IndexFunc(Formats, func(f Format) bool { return f.openFolderFS != nil })
 	files, err := fs.Sub(fsys, name)
 	if err != nil {
 		return nil, opening(name, err)
 	}
-	m, err := Formats[i].openFolderFS(nil, name, files)
+	m, err := Formats[i].openFolderFS(b, name, files)
 	if err != nil {
 		return nil, err
 	}
-	return checked(nil, m)
+	return checked(b, m)
 }
 
 // both closes the two files of a model. The first may be nil.
@@ -88,27 +95,41 @@ func (b both) Close() error {
 
 // DecodeFiles is Decode for a model that may consist of several files. External data and shards are
 // opened in files, under the names that the model gives.
-func DecodeFiles(name string, data []byte, files fs.FS) (_ *graph.Model, err error) {
+func DecodeFiles(name string, data []byte, files fs.FS) (*graph.Model, error) {
+	return DecodeFilesWithin(nil, name, data, files)
+}
+
+// DecodeFilesWithin is DecodeFiles with a budget for memory. It fails if the budget's context ends.
+func DecodeFilesWithin(b *budget.Budget, name string, data []byte, files fs.FS) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
+	if err := b.Err(); err != nil {
+		return nil, opening(name, err)
+	}
 	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Probe(data) })
 	if i < 0 {
 		return nil, unknown(name, data)
 	}
-	m, err := Formats[i].decode(nil, name, data, files)
+	m, err := Formats[i].decode(b, name, data, files)
 	if err != nil {
 		return nil, err
 	}
-	return checked(nil, m)
+	return checked(b, m)
 }
 
 // LoadReaderAt reads size bytes of r into memory and decodes them as DecodeFiles does.
-func LoadReaderAt(name string, r io.ReaderAt, size int64, files fs.FS) (_ *graph.Model, err error) {
+func LoadReaderAt(name string, r io.ReaderAt, size int64, files fs.FS) (*graph.Model, error) {
+	return LoadReaderAtWithin(nil, name, r, size, files)
+}
+
+// LoadReaderAtWithin is LoadReaderAt with a budget for memory. It fails if the budget's context
+// ends.
+func LoadReaderAtWithin(b *budget.Budget, name string, r io.ReaderAt, size int64, files fs.FS) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
-	data, err := binio.ReadAll(io.NewSectionReader(r, 0, size), size)
+	data, err := binio.ReadAll(pieces.Reader(b, io.NewSectionReader(r, 0, size)), size)
 	if err != nil {
 		return nil, opening(name, err)
 	}
-	return DecodeFiles(name, data, files)
+	return DecodeFilesWithin(b, name, data, files)
 }
 
 // decode reads a model from data. The model keeps data.

@@ -140,9 +140,13 @@ func gptrsRow(f *gptrs.Format, bounds []Bound, about string, summary func(ctx co
 
 // ReplaceWeights replaces the initialisers of a model by the tensors of an hnw archive, as
 // hnw.Replace does.
-func ReplaceWeights(m *graph.Model, path string) (err error) {
+func ReplaceWeights(m *graph.Model, path string) error { return ReplaceWeightsWithin(nil, m, path) }
+
+// ReplaceWeightsWithin is ReplaceWeights with a budget for memory. If the budget's context ends, it
+// fails and leaves the model as it was.
+func ReplaceWeightsWithin(b *budget.Budget, m *graph.Model, path string) (err error) {
 	defer guard.At(path).End(&err)
-	return hnw.Replace(nil, m, path)
+	return hnw.Replace(b, m, path)
 }
 
 func saveONNX(path string, m *graph.Model, o Options) error {
@@ -259,7 +263,9 @@ const nodeSteps = 8
 
 // Decode reads a model from data, and checks it. The model keeps data. Messages name the file name.
 // A model with external data is refused, because there is no folder to read it from.
-func Decode(name string, data []byte) (*graph.Model, error) { return DecodeFiles(name, data, nil) }
+func Decode(name string, data []byte) (*graph.Model, error) {
+	return DecodeFilesWithin(nil, name, data, nil)
+}
 
 // Save writes a model in the format of the name's extension. If the model is of a format with this
 // extension, Save keeps its format. An existing file is replaced once the new file is complete, so

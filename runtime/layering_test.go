@@ -31,7 +31,7 @@ shaders/internal/generate : shaders/internal/compile
 internal/mapped          :
 internal/output          : internal/mapped
 internal/guard           : internal/mapped runtime/graph
-formats/internal/binio   : internal/beneath internal/mapped
+formats/internal/binio   : internal/beneath internal/mapped internal/pieces
 csrc/FAMILY              : csrc
 bindings/internal/families : csrc/FAMILY
 bindings                 : csrc bindings/internal/families

@@ -193,7 +193,7 @@ func (f *runFlags) show(ctx context.Context, s *nacre.Session, out map[string]na
 // archives replaces the model's weights with --weights, and writes them with --export-weights.
 func (f *runFlags) archives(ctx context.Context, m *nacre.Model, stderr io.Writer) error {
 	if f.weights != "" {
-		if err := m.ReplaceWeights(f.weights); err != nil {
+		if err := m.ReplaceWeightsContext(ctx, f.weights); err != nil {
 			return err
 		}
 	}

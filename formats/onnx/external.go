@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -46,9 +47,9 @@ func beside(model string) func(parts []string) (*binio.File, error) {
 	}
 }
 
-// within returns a function that opens files of a file system.
-func within(fsys fs.FS) func(parts []string) (*binio.File, error) {
-	return func(parts []string) (*binio.File, error) { return binio.OpenFS(fsys, strings.Join(parts, "/")) }
+// within returns a function that opens files of a file system, until the context of b ends.
+func within(b *budget.Budget, fsys fs.FS) func(parts []string) (*binio.File, error) {
+	return func(parts []string) (*binio.File, error) { return binio.OpenFS(b, fsys, strings.Join(parts, "/")) }
 }
 
 // Close unmaps the files.

@@ -67,7 +67,7 @@ func Read(b *budget.Budget, name string, data []byte) (_ *graph.Model, err error
 func ReadFiles(b *budget.Budget, name string, data []byte, files fs.FS) (_ *graph.Model, err error) {
 	defer guard.At(name).End(&err)
 	d := newDecoder(b, name, data)
-	d.ext = newExternal(within(files), d.limits.files)
+	d.ext = newExternal(within(b, files), d.limits.files)
 	return d.opened()
 }
 

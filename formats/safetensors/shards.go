@@ -276,7 +276,7 @@ func (s *set) open(name string) *binio.File {
 // find opens a file of the folder.
 func (s *set) find(name string) (*binio.File, error) {
 	if s.root == nil {
-		return binio.OpenFS(s.fsys, name)
+		return binio.OpenFS(s.Budget, s.fsys, name)
 	}
 	return binio.Beneath(s.root, name)
 }

@@ -6,11 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+
+	"github.com/nacre-ml/nacre/internal/pieces"
 )
 
 // OpenFS opens a regular file of a file system. A file of the operating system is mapped; others
-// are read into memory.
-func OpenFS(fsys fs.FS, name string) (*File, error) {
+// are read into memory, and reading ends with the error of ctx.
+func OpenFS(ctx pieces.Context, fsys fs.FS, name string) (*File, error) {
 	if err := regular(fs.Stat(fsys, name)); err != nil {
 		return nil, err
 	}
@@ -26,7 +28,7 @@ func OpenFS(fsys fs.FS, name string) (*File, error) {
 	if err := regular(info, err); err != nil {
 		return nil, err
 	}
-	data, err := ReadAll(f, info.Size())
+	data, err := ReadAll(pieces.Reader(ctx, f), info.Size())
 	if err != nil {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: err}
 	}

@@ -2,6 +2,7 @@ package binio
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -23,7 +24,7 @@ func TestOpenFS(t *testing.T) {
 	for name, fsys := range map[string]fs.FS{
 		"system": os.DirFS(dir), "memory": fstest.MapFS{"file": {Data: want}, "folder/file": {}},
 	} {
-		f, err := OpenFS(fsys, "file")
+		f, err := OpenFS(context.Background(), fsys, "file")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +35,7 @@ func TestOpenFS(t *testing.T) {
 			t.Error(err)
 		}
 		for _, bad := range []string{"folder", "none", "../file", "/file", ""} {
-			if _, err := OpenFS(fsys, bad); err == nil {
+			if _, err := OpenFS(context.Background(), fsys, bad); err == nil {
 				t.Errorf("%s: opened %q", name, bad)
 			}
 		}
