@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/formats/internal/decoder"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -20,12 +21,12 @@ import (
 //
 // The error holds every problem that Check finds, and weights that are not floating-point numbers.
 // The result is nil for an archive.
-func Lower(m *graph.Model, _ container.Lowering) (_ *graph.Model, err error) {
+func Lower(m *graph.Model, o container.Lowering) (_ *graph.Model, err error) {
 	defer guard.At(m.File).End(&err)
 	if m.Format == Archive.Name {
 		return nil, nil
 	}
-	if err := Check(m); err != nil {
+	if err := checkWithin(o.Budget, m); err != nil {
 		if errors.Is(err, UnsupportedKind) {
 			err = fmt.Errorf("%w: %w", err, container.ErrNoNetwork)
 		}
@@ -36,18 +37,26 @@ func Lower(m *graph.Model, _ container.Lowering) (_ *graph.Model, err error) {
 	if err != nil {
 		return nil, err
 	}
-	l := newLowerer(m, c)
+	l := newLowerer(m, c, o)
+	if err := o.Budget.Err(); err != nil {
+		return nil, l.failure(err)
+	}
 	for name := range l.used {
 		l.checkType(name)
 	}
-	if heads := l.sizes["num_heads"]; heads > 0 && l.size("head_dim") == 0 {
-		l.problems = append(l.problems, &graph.Error{Stage: "load", File: m.File, Offset: -1, Kind: BadConfig,
-			Err: fmt.Errorf("configuration of kind %s: %d heads have no columns; save it with another num_heads or head_dim", c.kind, heads)})
+	switch heads, columns := l.sizes["num_heads"], l.size("head_dim"); {
+	case heads > 0 && columns == 0:
+		l.bad(BadConfig, "configuration of kind %s: %d heads have no columns; save it with another num_heads or head_dim", c.kind, heads)
+	case columns > decoder.MaxHeadDim:
+		l.bad(UnsupportedKind, "configuration of kind %s: head_dim is %d; it takes up to %d", c.kind, columns, decoder.MaxHeadDim)
 	}
 	if len(l.problems) > 0 {
 		return nil, errors.Join(l.problems...)
 	}
 	kinds[c.kind].lower(l)
+	if err := l.b.Err(); err != nil {
+		return nil, l.failure(err)
+	}
 	l.b.Graph().Initializers = l.kept(m)
 	n := l.b.Model(m)
 	n.Streaming = c.runtime.Streaming.of(m)
@@ -85,9 +94,9 @@ type lowerer struct {
 	problems []error
 }
 
-func newLowerer(m *graph.Model, c config) *lowerer {
+func newLowerer(m *graph.Model, c config, o container.Lowering) *lowerer {
 	l := &lowerer{
-		b: graph.NewBuilder(c.kind), file: m.File, config: c.fields, used: map[string]bool{},
+		b: o.Builder(c.kind), file: m.File, config: c.fields, used: map[string]bool{},
 		weights: make(map[string]*graph.Initializer, len(m.Graph.Initializers)),
 	}
 	shapes := make(map[string]tensor.Shape, len(m.Graph.Initializers))
@@ -95,17 +104,26 @@ func newLowerer(m *graph.Model, c config) *lowerer {
 		l.weights[init.Name] = init
 		shapes[init.Name] = init.Tensor.Shape()
 	}
-	k := &checker{shapes: shapes, sizes: map[string]uint64{}, asked: l.used, report: func(string, Kind, error) {}}
+	k := &checker{budget: o.Budget, shapes: shapes, sizes: map[string]uint64{}, asked: l.used, report: func(string, Kind, error) {}}
 	_ = kinds[c.kind].check(k, c.fields) // Check has reported the error
 	l.sizes = k.sizes
 	return l
 }
 
+// bad reports a problem.
+func (l *lowerer) bad(kind Kind, format string, args ...any) {
+	l.problems = append(l.problems, &graph.Error{Stage: "load", File: l.file, Offset: -1, Kind: kind, Err: fmt.Errorf(format, args...)})
+}
+
+// failure returns the error of a budget as one of the file.
+func (l *lowerer) failure(err error) error {
+	return &graph.Error{Stage: "load", File: l.file, Offset: -1, Err: err}
+}
+
 // checkType reports a weight that is not of floating-point numbers.
 func (l *lowerer) checkType(name string) {
 	if d := l.weights[name].Tensor.DType(); !d.IsFloat() {
-		l.problems = append(l.problems, &graph.Error{Stage: "load", File: l.file, Offset: -1, Kind: UnsupportedDType,
-			Err: fmt.Errorf("tensor %q has elements of %v where the network computes with floating-point numbers; save it as f32", name, d)})
+		l.bad(UnsupportedDType, "tensor %q has elements of %v where the network computes with floating-point numbers; save it as f32", name, d)
 	}
 }
 

@@ -29,7 +29,7 @@ func (l *lowerer) ministral() {
 	c := l.decoder("num_kv_heads")
 	c.Epsilon, c.Final = l.number("rms_norm_eps"), l.norm("final_norm")
 	var rope *decoder.Rope
-	if rotary := int(l.size("rotary_dim")); rotary > 0 && len(c.Layers) > 0 {
+	if rotary := int(l.size("rotary_dim")); rotary > 0 && len(c.Layers) > 0 && l.b.Take(anglesRate*rotary) {
 		rope = angles(l.config, rotary, l.number("rope_theta"), l.size("context_length"))
 	}
 	for i := range c.Layers {

@@ -2,6 +2,7 @@ package gptrs
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -155,5 +156,23 @@ func TestYarn(t *testing.T) {
 	r = angles(f(`{"rope_scaling":{"kind":"linear","factor":4}}`), 4, 100, 64)
 	if r.Frequencies[0] != 0.25 || r.Frequencies[1] != 0.025 || r.Magnitude != 0 {
 		t.Errorf("linear: %v", r)
+	}
+}
+
+// TestLowerWide lowers a network whose heads have many columns, without weights for them.
+func TestLowerWide(t *testing.T) {
+	const columns = 1 << 36
+	m := &graph.Model{Format: Checkpoint.Name, File: "wide", Graph: &graph.Graph{}, Meta: []graph.Pair{{Key: configKey, Value: fmt.Sprintf(
+		`{"kind":"ministral","config":{"vocab_size":3,"context_length":4,"embed_dim":0,"num_layers":1,"num_heads":1,"num_kv_heads":1,`+
+			`"head_dim":%d,"mlp_hidden_dim":2,"rotary_dim":%d,"rms_norm_eps":1e-5,"rope_theta":1e4}}`, columns, columns)}}}
+	for name, shape := range map[string][]int{
+		"tok_embeddings.weight": {3, 0}, "final_norm.gamma": {0}, "lm_head": {0, 3}, "blocks.0.norm_1.gamma": {0}, "blocks.0.norm_2.gamma": {0},
+		"blocks.0.attention.w_qkv": {0, 3 * columns}, "blocks.0.attention.w_out": {columns, 0},
+		"blocks.0.feed_forward.w_gate": {0, 2}, "blocks.0.feed_forward.w_up": {0, 2}, "blocks.0.feed_forward.w_down": {2, 0},
+	} {
+		m.Graph.Initializers = append(m.Graph.Initializers, &graph.Initializer{Name: name, Tensor: tensor.New(tensor.F32, shape...)})
+	}
+	if _, err := Lower(m, container.Lowering{}); !errors.Is(err, graph.ErrUnsupported) || !strings.Contains(err.Error(), "head_dim is 68719476736") {
+		t.Error(err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -40,6 +41,11 @@ func (c config) known() bool {
 // or an unknown kind (UnsupportedKind). A file with any of these but the last cannot be read.
 func Check(m *graph.Model) (err error) {
 	defer guard.At(m.File).End(&err)
+	return checkWithin(nil, m)
+}
+
+// checkWithin is Check with a budget. If its context ends, the error is the context's.
+func checkWithin(b *budget.Budget, m *graph.Model) error {
 	raw, ok := configOf(m)
 	if !ok {
 		return &graph.Error{Stage: "load", File: m.File, Offset: -1, Kind: BadConfig, Err: errors.New("the model has no metadata entry config")}
@@ -59,7 +65,10 @@ func Check(m *graph.Model) (err error) {
 		for _, t := range m.Graph.Initializers {
 			shapes[t.Name] = t.Tensor.Shape()
 		}
-		c.check(shapes, add)
+		c.check(b, shapes, add)
+	}
+	if err := b.Err(); err != nil {
+		return &graph.Error{Stage: "load", File: m.File, Offset: -1, Err: err}
 	}
 	return errors.Join(list...)
 }
@@ -102,8 +111,10 @@ func configOf(m *graph.Model) (string, bool) {
 	return "", false
 }
 
-// checker compares tensors with the tensors that a configuration needs.
+// checker compares tensors with the tensors that a configuration needs, until the context of the
+// budget ends.
 type checker struct {
+	budget  *budget.Budget
 	shapes  map[string]tensor.Shape
 	sizes   map[string]uint64 // extents by the names in want
 	report  func(tensor string, kind Kind, err error)
@@ -111,9 +122,9 @@ type checker struct {
 	asked   map[string]bool // collects the names of needed tensors, unless nil
 }
 
-// check reports every problem of tensors with these shapes.
-func (c config) check(shapes map[string]tensor.Shape, report func(tensor string, kind Kind, err error)) {
-	k := &checker{shapes: shapes, sizes: map[string]uint64{}, report: report}
+// check reports every problem of tensors with these shapes. It ends early if the context of b ends.
+func (c config) check(b *budget.Budget, shapes map[string]tensor.Shape, report func(tensor string, kind Kind, err error)) {
+	k := &checker{budget: b, shapes: shapes, sizes: map[string]uint64{}, report: report}
 	if err := kinds[c.kind].check(k, c.fields); err != nil {
 		report("", BadConfig, fmt.Errorf("configuration of kind %s: %w", c.kind, err))
 	}
@@ -173,9 +184,12 @@ func (c *checker) lacks() {
 	c.report(first, MissingTensor, fmt.Errorf("tensor %q is missing%s", first, rest))
 }
 
+// layerSteps is the steps of a budget that the check of one layer takes.
+const layerSteps = 32
+
 // layers calls each for every one of n layers.
 func (c *checker) layers(n uint64, each func(prefix string)) {
-	for i := uint64(0); i < n && len(c.missing) < maxMissing; i++ {
+	for i := uint64(0); i < n && len(c.missing) < maxMissing && c.budget.Steps(layerSteps) == nil; i++ {
 		each(fmt.Sprintf("blocks.%d.", i))
 	}
 }

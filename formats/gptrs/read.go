@@ -343,7 +343,7 @@ func (s *scanner) check() {
 		shapes[e.name], at[e.name] = e.shape, e.at
 	}
 	begin := len(s.magic) + 8
-	c.check(shapes, func(tensor string, kind Kind, err error) {
+	c.check(s.Budget, shapes, func(tensor string, kind Kind, err error) {
 		off := begin
 		if a, ok := at[tensor]; ok {
 			off = a

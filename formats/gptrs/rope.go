@@ -6,6 +6,9 @@ import (
 	"github.com/nacre-ml/nacre/formats/internal/decoder"
 )
 
+// anglesRate is the memory that angles takes for a column, in bytes.
+const anglesRate = 8
+
 // angles returns the rotation of the first width columns of a head.
 func angles(f fields, width int, theta float64, context int64) *decoder.Rope {
 	list := make([]float64, width/2)

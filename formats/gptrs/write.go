@@ -113,7 +113,7 @@ func (p *plan) check(r *container.Refusals) error {
 	for _, t := range p.list {
 		shapes[t.name] = t.shape
 	}
-	c.check(shapes, func(_ string, _ Kind, err error) {
+	c.check(nil, shapes, func(_ string, _ Kind, err error) {
 		r.Add("the metadata entry config says that this is a network of kind %s: %w", c.kind, err)
 	})
 	return r.Err()

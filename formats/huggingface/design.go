@@ -85,16 +85,13 @@ func (d *design) sizes(tensors int) error {
 	switch {
 	case c.Heads%c.KVHeads != 0:
 		return refused(graph.ErrFormat, "num_attention_heads %d is no multiple of num_key_value_heads %d", c.Heads, c.KVHeads)
-	case c.HeadDim > maxHeadDim:
-		return refused(graph.ErrUnsupported, "head_dim is %d; it takes up to %d", c.HeadDim, maxHeadDim)
+	case c.HeadDim > decoder.MaxHeadDim:
+		return refused(graph.ErrUnsupported, "head_dim is %d; it takes up to %d", c.HeadDim, decoder.MaxHeadDim)
 	case d.layers > tensors/4:
 		return refused(graph.ErrFormat, "num_hidden_layers is %d, and the folder has only %d tensors; download all of its shards", d.layers, tensors)
 	}
 	return nil
 }
-
-// maxHeadDim bounds head_dim.
-const maxHeadDim = 1 << 14
 
 // functions reads the activation, the epsilon of norms, and whether the head is the embedding.
 func (d *design) functions() error {

@@ -1,7 +1,6 @@
 package huggingface
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -13,31 +12,26 @@ import (
 )
 
 // Lower returns the network of a folder's model, or nil for a model without config.json.
-func Lower(m *graph.Model, _ container.Lowering) (_ *graph.Model, err error) {
+func Lower(m *graph.Model, o container.Lowering) (_ *graph.Model, err error) {
 	defer guard.At(m.File).End(&err)
 	text := configOf(m)
 	if text == "" {
 		return nil, nil
 	}
-	c, err := configured(m, text)
+	c, err := configured(m, text, o)
 	if err != nil {
-		return nil, &graph.Error{Stage: "load", File: m.File, Offset: -1, Kind: kindOf(err), Err: err}
+		return nil, &graph.Error{Stage: "load", File: m.File, Offset: -1, Err: err}
 	}
-	b := graph.NewBuilder("decoder")
+	b := o.Builder("decoder")
 	decoder.Build(b, c)
+	if err := b.Err(); err != nil {
+		return nil, &graph.Error{Stage: "load", File: m.File, Offset: -1, Err: err}
+	}
 	return b.Model(m), nil
 }
 
-// kindOf returns the kind of an error.
-func kindOf(err error) error {
-	if errors.Is(err, graph.ErrUnsupported) {
-		return graph.ErrUnsupported
-	}
-	return graph.ErrFormat
-}
-
 // configured finds the tensors for a configuration.
-func configured(m *graph.Model, text string) (*decoder.Config, error) {
+func configured(m *graph.Model, text string, o container.Lowering) (*decoder.Config, error) {
 	d, err := designOf(text, len(m.Graph.Initializers))
 	if err != nil {
 		return nil, err
@@ -49,7 +43,9 @@ func configured(m *graph.Model, text string) (*decoder.Config, error) {
 	if f.left["model.embed_tokens.weight"] != nil || f.left["embed_tokens.weight"] == nil {
 		f.prefix = "model."
 	}
-	f.find()
+	if err := f.find(o); err != nil {
+		return nil, err
+	}
 	if err := f.problems(); err != nil {
 		return nil, err
 	}
@@ -105,11 +101,17 @@ func (f *finder) matrix(name string, out, in int, bias bool) decoder.Matrix {
 	return w
 }
 
-// find takes all tensors of the decoder.
-func (f *finder) find() {
+// layerBytes is the memory of a block before it has nodes, with its windows and ropes, in bytes.
+const layerBytes = 1 << 10
+
+// find takes all tensors of the decoder. Its error is of the budget of o.
+func (f *finder) find(o container.Lowering) error {
 	c := &f.design.Config
 	c.Embedding = f.tensor(f.prefix+"embed_tokens.weight", c.Vocab, c.Hidden)
 	for i := range f.layers {
+		if err := o.Take(layerBytes); err != nil {
+			return err
+		}
 		c.Layers = append(c.Layers, f.layer(i))
 	}
 	final := f.norm(f.prefix+"norm", c.Hidden)
@@ -120,6 +122,7 @@ func (f *finder) find() {
 	} else {
 		c.Head = f.matrix("lm_head", c.Vocab, c.Hidden, false)
 	}
+	return nil
 }
 
 // layer takes the tensors of a block.

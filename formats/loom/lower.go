@@ -31,6 +31,9 @@ func Lower(m *graph.Model, o container.Lowering) (_ *graph.Model, err error) {
 			err = w.grid()
 		}
 	}
+	if err == nil {
+		err = w.top.Err()
+	}
 	if err != nil {
 		return nil, w.failure(m, err)
 	}
@@ -61,7 +64,7 @@ type lowerer struct {
 }
 
 func newLowerer(m *graph.Model, n *Network, o container.Lowering) *lowerer {
-	b := graph.NewBuilder("network")
+	b := o.Builder("network")
 	w := &lowerer{b: b, top: b, net: n, made: o, quirks: o.Quirks, ranks: o.Ranks, portable: o.Portable, left: 2*len(n.Layers) + spareLayers,
 		inits: map[string]*graph.Initializer{}, shares: map[string]*graph.Initializer{}}
 	for _, init := range m.Graph.Initializers {
@@ -79,13 +82,18 @@ func (w *lowerer) version() {
 	}
 }
 
-// failure adds the name of the file to an error.
+// failure adds the name of the file to an error. Errors are of kind graph.ErrUnsupported, but for
+// the ones of the budget.
 func (w *lowerer) failure(m *graph.Model, err error) error {
 	var known *graph.Error
 	if errors.As(err, &known) {
 		return err
 	}
-	return &graph.Error{Stage: "lower", File: m.File, Offset: -1, Kind: graph.ErrUnsupported, Err: err}
+	kind := graph.ErrUnsupported
+	if errors.Is(err, graph.ErrMemory) || w.made.Budget.Err() != nil {
+		kind = nil
+	}
+	return &graph.Error{Stage: "lower", File: m.File, Offset: -1, Kind: kind, Err: err}
 }
 
 // flow is a value of the graph with its known extents. dims is nil if the number of axes is open;
@@ -208,6 +216,9 @@ func usualDims(layers []*Layer) []int {
 // layer puts a layer, nested depth levels deep, into the graph and returns its output. Errors name
 // its path.
 func (w *lowerer) layer(l *Layer, path string, x flow, depth int) (flow, error) {
+	if err := w.top.Err(); err != nil {
+		return x, err
+	}
 	if w.left--; w.left < 0 || depth > maxNesting {
 		return x, fmt.Errorf("%s: links from layer to layer make more layers than a network can have", path)
 	}

@@ -31,7 +31,10 @@ func (w *lowerer) bundle() error {
 	w.b.Limit(graph.Limit{Input: d.ids, Most: t.VocabSize - 1, About: fmt.Sprintf("token ids; the vocabulary has %d", t.VocabSize)})
 	x := w.reshape(w.b.Op("Gather", []string{table, d.ids}, graph.IntAttr("axis", 0)), -1, int64(t.HiddenSize))
 	for _, b := range blocks {
-		if x, err = w.block(d, b, x); err != nil {
+		if x, err = w.block(d, b, x); err == nil {
+			err = w.b.Err()
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -60,7 +60,11 @@ func (s *scope) list(nodes []*node) error {
 		if s.expanded++; s.expanded > maxExpanded {
 			return describe(s.block, n, graph.Errorf(graph.ErrUnsupported, "branches and loops make more than %d nodes of the program; it must be smaller", maxExpanded))
 		}
-		if err := s.making.Budget.Err(); err != nil {
+		err := s.making.Budget.Err()
+		if err == nil {
+			err = s.b.Err()
+		}
+		if err != nil {
 			return &nodeError{err}
 		}
 		e := s.note(n)

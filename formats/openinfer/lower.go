@@ -64,7 +64,7 @@ func lower(p *Program, m *graph.Model, o container.Lowering) (*graph.Model, erro
 	if err := u.check(); err != nil {
 		return nil, err
 	}
-	n := &network{unit: u, root: graph.NewBuilder("step"), taken: map[string]bool{}, renamed: map[string]*graph.Initializer{},
+	n := &network{unit: u, root: o.Builder("step"), taken: map[string]bool{}, renamed: map[string]*graph.Initializer{},
 		written: map[string]bool{}, starts: map[string]string{}, defaults: map[string]*Default{}}
 	n.findWritten()
 	s := &scope{network: n, b: n.root, block: "entry", values: map[string]string{}, locals: map[string]operand{},
@@ -76,6 +76,9 @@ func lower(p *Program, m *graph.Model, o container.Lowering) (*graph.Model, erro
 		return nil, err
 	}
 	if err := n.outputs(s); err != nil {
+		return nil, err
+	}
+	if err := n.root.Err(); err != nil {
 		return nil, err
 	}
 	out := n.root.Model(m)

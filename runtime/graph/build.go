@@ -20,6 +20,7 @@ type Builder struct {
 	shared *building
 	nodes  map[string]*Node // by output
 	consts map[string]string
+	added  map[*Initializer]bool // by Weight
 }
 
 // building is shared by the builders of a graph and of its subgraphs.
@@ -28,6 +29,8 @@ type building struct {
 	opsets map[string]int
 	states []State
 	limits []Limit
+	count  func(bytes int) error // nil for none
+	err    error                 // of count
 }
 
 // NewBuilder returns a builder of an empty graph.
@@ -36,12 +39,40 @@ func NewBuilder(name string) *Builder {
 }
 
 func newBuilder(name string, shared *building) *Builder {
-	return &Builder{graph: &Graph{Name: name}, shared: shared, nodes: map[string]*Node{}, consts: map[string]string{}}
+	return &Builder{graph: &Graph{Name: name}, shared: shared, nodes: map[string]*Node{}, consts: map[string]string{}, added: map[*Initializer]bool{}}
 }
 
 // Body returns a builder of a graph for an attribute of a node, such as the body of a
 // Loop. It may use the values of b.
 func (b *Builder) Body(name string) *Builder { return newBuilder(name, b.shared) }
+
+// The memory of a node with one output, of an input or output of a graph, of an attribute without
+// its tensor, and of a declared extent, in bytes.
+const (
+	nodeBytes   = 768
+	valueBytes  = 512
+	attrBytes   = 256
+	extentBytes = 256
+)
+
+// Count has the builder call count with the bytes of every node and value before it adds it, but
+// not of tensors. After an error of count the builder adds nothing more, and Err returns the error.
+func (b *Builder) Count(count func(bytes int) error) { b.shared.count = count }
+
+// Err returns the error of the function given to Count.
+func (b *Builder) Err() error { return b.shared.err }
+
+// Take counts the bytes of something that is about to be made for the graph, such as a tensor. If it
+// returns false, Err returns an error.
+func (b *Builder) Take(bytes int) bool {
+	if b.shared.count != nil && b.shared.err == nil {
+		b.shared.err = b.shared.count(bytes)
+	}
+	return b.shared.err == nil
+}
+
+// takesValue reports whether a value may be added.
+func (b *Builder) takesValue(t Type) bool { return b.Take(valueBytes + extentBytes*len(t.Dims)) }
 
 // Opset sets the version of a domain's operators. It is 1 by default.
 func (b *Builder) Opset(domain string, version int) { b.shared.opsets[domain] = version }
@@ -58,7 +89,9 @@ func (b *Builder) Fresh(word string) string { return b.fresh(word) }
 
 // Input adds an input of the graph and returns its name.
 func (b *Builder) Input(name string, t Type) string {
-	b.graph.Inputs = append(b.graph.Inputs, &Value{Name: name, Type: t})
+	if b.takesValue(t) {
+		b.graph.Inputs = append(b.graph.Inputs, &Value{Name: name, Type: t})
+	}
 	return name
 }
 
@@ -68,7 +101,9 @@ func (b *Builder) Output(value, name string, t Type) {
 	if value != name && !b.rename(value, name) {
 		b.add(&Node{Op: "Identity", Inputs: []string{value}, Outputs: []string{name}})
 	}
-	b.graph.Outputs = append(b.graph.Outputs, &Value{Name: name, Type: t})
+	if b.takesValue(t) {
+		b.graph.Outputs = append(b.graph.Outputs, &Value{Name: name, Type: t})
+	}
 }
 
 // State adds an input and an output that are a state of the model; see type State. It returns the
@@ -83,7 +118,8 @@ func (b *Builder) Limit(l Limit) { b.shared.limits = append(b.shared.limits, l) 
 
 // Weight adds a named constant of a file and returns its name. Repeated calls add it once.
 func (b *Builder) Weight(init *Initializer) string {
-	if !slices.Contains(b.graph.Initializers, init) {
+	if !b.added[init] {
+		b.added[init] = true
 		b.graph.Initializers = append(b.graph.Initializers, init)
 	}
 	return init.Name
@@ -147,6 +183,13 @@ func (b *Builder) Node(domain, op string, inputs []string, outputs int, attrs ..
 }
 
 func (b *Builder) add(n *Node) {
+	bytes := nodeBytes * max(len(n.Outputs), 1)
+	for _, a := range n.Attrs {
+		bytes += attrBytes + 8*(len(a.Ints)+len(a.Floats))
+	}
+	if !b.Take(bytes) {
+		return
+	}
 	n.Name = b.fresh("node")
 	if len(n.Outputs) > 0 {
 		n.Name = n.Outputs[0]
@@ -198,7 +241,9 @@ func (b *Builder) uses(value string) bool {
 
 // Declare declares the type of a value.
 func (b *Builder) Declare(value string, t Type) {
-	b.graph.Values = append(b.graph.Values, &Value{Name: value, Type: t})
+	if b.takesValue(t) {
+		b.graph.Values = append(b.graph.Values, &Value{Name: value, Type: t})
+	}
 }
 
 // Graph returns the graph. Further calls change it.

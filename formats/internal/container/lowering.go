@@ -25,13 +25,20 @@ type Lowering struct {
 	Ranks bool
 	// Portable uses only element types that ONNX Runtime computes with.
 	Portable bool
-	// Budget counts the bytes of weights that are made. nil sets no limit.
+	// Budget counts the bytes of weights and nodes that are made. nil sets no limit.
 	Budget *budget.Budget
 }
 
-// Take counts bytes before weights are made. If the budget has too few, the error is of kind
-// graph.ErrMemory.
-func (o Lowering) Take(bytes int) error { return Memory(o.Budget.Bytes(int64(bytes))) }
+// Take counts bytes before something is made, and looks at the context now and then. If the budget
+// has too few bytes, the error is of kind graph.ErrMemory.
+func (o Lowering) Take(bytes int) error { return Memory(Take(o.Budget, bytes)) }
+
+// Builder returns a builder whose nodes count in the budget.
+func (o Lowering) Builder(name string) *graph.Builder {
+	b := graph.NewBuilder(name)
+	b.Count(o.Take)
+	return b
+}
 
 // Memory returns err. If a budget had too few bytes, the result is of kind graph.ErrMemory.
 func Memory(err error) error {

@@ -180,6 +180,9 @@ func (m *maker) grown(r *Rope) string {
 }
 
 func (m *maker) vector(v []float32) string {
+	if !m.Take(4 * len(v)) {
+		return ""
+	}
 	t := tensor.New(tensor.F32, len(v))
 	copy(tensor.View[float32](t), v)
 	return m.Constant(t)

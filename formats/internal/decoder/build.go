@@ -14,12 +14,15 @@ const PastExtent = "past_sequence"
 const microsoft = "com.microsoft"
 
 // Build adds the inputs, nodes, states and outputs of a decoder to the graph of b. The weights must
-// have the extents given in c.
+// have the extents given in c. If b ends with an error, the graph is incomplete.
 func Build(b *graph.Builder, c *Config) {
 	m := &maker{Builder: b, c: c, shapes: map[int]string{}, masks: map[int]string{}, ropes: map[*Rope][2]string{}, floats: map[*graph.Initializer]string{}, norms: map[*graph.Initializer]string{}}
 	m.inputs()
 	x := m.embedded()
 	for i := range c.Layers {
+		if b.Err() != nil {
+			return
+		}
 		x = m.layer(i, x)
 	}
 	m.logits(x)
@@ -69,6 +72,9 @@ func (m *maker) inputs() {
 	m.ids = m.Input("input_ids", graph.TensorOf(tensor.I64, dims("batch", "sequence")))
 	LimitTokens(m.Builder, m.ids, m.c.Vocab)
 	for i := range m.c.Layers {
+		if m.Err() != nil {
+			break
+		}
 		var pair [2]string
 		for k, what := range []string{"key", "value"} {
 			pair[k] = m.State(fmt.Sprintf("past_key_values.%d.%s", i, what), fmt.Sprintf("present.%d.%s", i, what), 2, m.stateType(PastExtent))

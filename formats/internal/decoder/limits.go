@@ -7,6 +7,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
+// MaxHeadDim is the most columns of a head. Tables of a graph have a number for each.
+const MaxHeadDim = 1 << 14
+
 // LimitTokens limits the input ids, [batch,sequence], of a decoder. A run must have at least one
 // token, and each must be below vocab.
 func LimitTokens(b *graph.Builder, ids string, vocab int) {
