@@ -2,12 +2,15 @@ package nacre
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"image"
 	_ "image/jpeg" // a format that DecodeImage reads
 	_ "image/png"  // a format that DecodeImage reads
+	"io"
 	"slices"
 
+	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/internal/resample"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -76,9 +79,23 @@ const maxPixels = 1 << 28
 // DecodeImage is FromImage for a PNG or JPEG file in memory, or a file of another format
 // that the program registered with package image. It checks the size and the memory before it
 // decodes pixels. The error is also ErrFormat if the file cannot be decoded.
-func DecodeImage(data []byte, in Info, o ImageOptions) (_ *Tensor, err error) {
+func DecodeImage(data []byte, in Info, o ImageOptions) (*Tensor, error) {
+	return DecodeImageContext(context.Background(), data, in, o)
+}
+
+// DecodeImageContext is DecodeImage that ends with the context's error when the context is
+// done. It looks at the context as the decoder reads the file, and between rows of pixels after
+// that. The error is ErrOption if ctx is nil.
+func DecodeImageContext(ctx context.Context, data []byte, in Info, o ImageOptions) (_ *Tensor, err error) {
 	defer enter("").end(&err)
-	config, kind, err := image.DecodeConfig(bytes.NewReader(data))
+	if ctx == nil {
+		return nil, errNoPictureContext
+	}
+	open := func() io.Reader { return pieces.Reader(ctx, bytes.NewReader(data)) }
+	config, kind, err := image.DecodeConfig(open())
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if errors.Is(err, image.ErrFormat) {
 		const text = "the picture, %d bytes, is neither PNG nor JPEG nor of a format that the program registered with package image"
 		return nil, markf(ErrFormat, text, len(data))
@@ -101,12 +118,17 @@ func DecodeImage(data []byte, in Info, o ImageOptions) (_ *Tensor, err error) {
 	if err := o.allows(size, decodedBytes(data, kind, config.ColorModel), in, fr, turn); err != nil {
 		return nil, err
 	}
-	img, _, err := image.Decode(bytes.NewReader(data))
+	img, _, err := image.Decode(open())
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if err != nil {
 		return nil, mark(ErrFormat, err)
 	}
-	return o.tensor(img, in, turn)
+	return o.tensor(ctx, img, in, turn)
 }
+
+var errNoPictureContext = markf(ErrOption, "the context of a picture is nil")
 
 // FromImage makes a tensor for an input from a picture: a batch of one, of the input's element
 // type, Float32 or Uint8, and its extents. It resizes the picture to the rows and columns that
@@ -119,8 +141,17 @@ func DecodeImage(data []byte, in Info, o ImageOptions) (_ *Tensor, err error) {
 // channels, or a batch other than 1. It is ErrOption if Layout is needed or an option does not
 // fit the input, ErrUnsupported if the picture has more than ImageOptions.MaxPixels pixels, and
 // ErrMemory if the work takes more than ImageOptions.MemoryLimit beside img.
-func FromImage(img image.Image, in Info, o ImageOptions) (_ *Tensor, err error) {
+func FromImage(img image.Image, in Info, o ImageOptions) (*Tensor, error) {
+	return FromImageContext(context.Background(), img, in, o)
+}
+
+// FromImageContext is FromImage that ends with the context's error when the context is done.
+// The error is ErrOption if ctx is nil.
+func FromImageContext(ctx context.Context, img image.Image, in Info, o ImageOptions) (_ *Tensor, err error) {
 	defer enter("").end(&err)
+	if ctx == nil {
+		return nil, errNoPictureContext
+	}
 	if img == nil || img.Bounds().Empty() {
 		return nil, markf(ErrShape, "the picture has no pixels")
 	}
@@ -134,7 +165,7 @@ func FromImage(img image.Image, in Info, o ImageOptions) (_ *Tensor, err error) 
 	if err := o.allows(img.Bounds().Size(), flatten, in, fr, 1); err != nil {
 		return nil, err
 	}
-	return o.tensor(img, in, 1)
+	return o.tensor(ctx, img, in, 1)
 }
 
 // bound returns an error if a picture of this size has too many pixels.
@@ -153,7 +184,7 @@ func (o ImageOptions) bound(size image.Point) error {
 }
 
 // tensor is FromImage for a picture with an EXIF orientation.
-func (o ImageOptions) tensor(img image.Image, in Info, turn int) (*Tensor, error) {
+func (o ImageOptions) tensor(ctx context.Context, img image.Image, in Info, turn int) (*Tensor, error) {
 	fr, err := o.frame(in, turned(img.Bounds().Size(), turn))
 	if err != nil {
 		return nil, err
@@ -162,8 +193,11 @@ func (o ImageOptions) tensor(img image.Image, in Info, turn int) (*Tensor, error
 	if err != nil {
 		return nil, err
 	}
-	fr.fill(t, fr.fitted(img, turn, o.Fill), o)
-	return t, nil
+	rgb, err := fr.fitted(ctx, img, turn, o.Fill)
+	if err != nil {
+		return nil, err
+	}
+	return t, fr.fill(ctx, t, rgb, o)
 }
 
 // turned returns the extents of the picture after it is turned.
@@ -317,9 +351,9 @@ func (o ImageOptions) check(channels int) error {
 }
 
 // fitted returns the picture in the frame's rows and columns.
-func (fr *frame) fitted(img image.Image, turn int, fill [3]uint8) *resample.RGB {
+func (fr *frame) fitted(ctx context.Context, img image.Image, turn int, fill [3]uint8) (*resample.RGB, error) {
 	if fr.part.Empty() {
-		return resample.New(fr.width, fr.height, fill)
+		return resample.New(fr.width, fr.height, fill), nil
 	}
 	// The stored pixels are resized, and then turned.
 	part, stored := fr.part, turned(fr.resized, turn)
@@ -327,17 +361,20 @@ func (fr *frame) fitted(img image.Image, turn int, fill [3]uint8) *resample.RGB 
 	last := image.Pt(resample.Origin(turn, part.Max.X-1, part.Max.Y-1, stored.X, stored.Y))
 	part = image.Rectangle{Min: first, Max: last}.Canon()
 	part.Max = part.Max.Add(image.Pt(1, 1))
-	cut := resample.Resize(img, stored, part).Turn(turn)
-	if cut.Width == fr.width && cut.Height == fr.height {
-		return cut
+	cut, err := resample.Resize(ctx, img, stored, part)
+	if err == nil {
+		cut, err = cut.Turn(ctx, turn)
+	}
+	if err != nil || cut.Width == fr.width && cut.Height == fr.height {
+		return cut, err
 	}
 	all := resample.New(fr.width, fr.height, fill)
 	all.Paste(cut, fr.at.X, fr.at.Y)
-	return all
+	return all, nil
 }
 
 // fill stores the values of a picture.
-func (fr *frame) fill(t *Tensor, img *resample.RGB, o ImageOptions) {
+func (fr *frame) fill(ctx context.Context, t *Tensor, img *resample.RGB, o ImageOptions) error {
 	steps := fr.shape.Strides()
 	pixel, channel := steps[fr.w], steps[fr.c] // rows follow each other
 	for c := range fr.channels {
@@ -345,32 +382,46 @@ func (fr *frame) fill(t *Tensor, img *resample.RGB, o ImageOptions) {
 		if o.BGR {
 			from = 2 - c
 		}
+		var store func(i, end int) // of pixels i to end-1
 		switch {
 		case t.DType() == Uint8 && fr.channels == 1:
-			for i := range t.Bytes() {
-				t.Bytes()[i] = uint8(grey(img.Pix[3*i:]) + 0.5)
+			to := t.Bytes()
+			store = func(i, end int) {
+				for ; i < end; i++ {
+					to[i] = uint8(grey(img.Pix[3*i:]) + 0.5)
+				}
 			}
 		case t.DType() == Uint8:
-			to := t.Bytes()
-			for i, at := from, c*channel; i < len(img.Pix); i, at = i+3, at+pixel {
-				to[at] = img.Pix[i]
+			to := t.Bytes()[c*channel:]
+			store = func(i, end int) {
+				for ; i < end; i++ {
+					to[i*pixel] = img.Pix[3*i+from]
+				}
 			}
 		case fr.channels == 1:
 			to := tensor.View[float32](&t.t)
-			for i := range to {
-				to[i] = o.value(grey(img.Pix[3*i:]), 0)
+			store = func(i, end int) {
+				for ; i < end; i++ {
+					to[i] = o.value(grey(img.Pix[3*i:]), 0)
+				}
 			}
 		default:
 			var values [256]float32
 			for v := range values {
 				values[v] = o.value(float64(v), c)
 			}
-			to := tensor.View[float32](&t.t)
-			for i, at := from, c*channel; i < len(img.Pix); i, at = i+3, at+pixel {
-				to[at] = values[img.Pix[i]]
+			to := tensor.View[float32](&t.t)[c*channel:]
+			store = func(i, end int) {
+				for ; i < end; i++ {
+					to[i*pixel] = values[img.Pix[3*i+from]]
+				}
 			}
 		}
+		if err := pieces.Each(ctx, len(img.Pix)/3, pieces.Elements, store); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // grey returns the brightness of a pixel.

@@ -2,11 +2,13 @@ package nacre_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
 	"image"
 	"image/color"
+	"image/jpeg"
 	"image/png"
 	"math"
 	"slices"
@@ -15,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
 // twoColours returns a picture of 4x2 pixels, red on the left and blue on the right.
@@ -141,5 +144,59 @@ func TestDecodeImageErrors(t *testing.T) {
 	binary.BigEndian.PutUint32(huge[29:], crc32.ChecksumIEEE(huge[12:29]))
 	if _, err := nacre.DecodeImage(huge, good, plain); !errors.Is(err, nacre.ErrUnsupported) {
 		t.Errorf("a huge picture: got %v", err)
+	}
+}
+
+// TestImageEnds decodes pictures in contexts that end at different looks.
+func TestImageEnds(t *testing.T) {
+	const side = 300
+	colours := image.NewNRGBA(image.Rect(0, 0, side, side))
+	for i := range colours.Pix {
+		colours.Pix[i] = byte(i * i >> 3)
+	}
+	grey := &image.Gray{Pix: colours.Pix, Stride: side, Rect: colours.Rect}
+	files := map[string]func(b *bytes.Buffer) error{
+		"colours": func(b *bytes.Buffer) error { return png.Encode(b, colours) },
+		"grey":    func(b *bytes.Buffer) error { return png.Encode(b, grey) },
+		"jpeg":    func(b *bytes.Buffer) error { return jpeg.Encode(b, colours, nil) },
+	}
+	ins := []nacre.Info{input(nacre.Float32, dims(1, 3, 64, 64)), input(nacre.Uint8, dims(1, 1, "h", "w"))}
+	check := func(name string, decode func(ctx context.Context) error) {
+		t.Helper()
+		var none context.Context
+		if err := decode(none); !errors.Is(err, nacre.ErrOption) {
+			t.Errorf("%s in a nil context: %v", name, err)
+		}
+		for at := 0; ; at += 1 + at/16 {
+			ctx := testenv.EndingAfter(at)
+			err := decode(ctx)
+			if !ctx.Over() {
+				if err != nil || at < 20 {
+					t.Errorf("%s: %d looks, %v", name, at, err)
+				}
+				return
+			}
+			if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nacre.ErrFormat) || ctx.Asked() > at+16 {
+				t.Errorf("%s, done after %d looks: %v after %d", name, at, err, ctx.Asked())
+			}
+		}
+	}
+	for name, encode := range files {
+		var b bytes.Buffer
+		if err := encode(&b); err != nil {
+			t.Fatal(err)
+		}
+		for _, in := range ins {
+			check(name, func(ctx context.Context) error {
+				_, err := nacre.DecodeImageContext(ctx, b.Bytes(), in, nacre.ImageOptions{Fit: nacre.FitLetterbox})
+				return err
+			})
+		}
+	}
+	for _, in := range ins {
+		check("an image", func(ctx context.Context) error {
+			_, err := nacre.FromImageContext(ctx, colours, in, nacre.ImageOptions{})
+			return err
+		})
 	}
 }

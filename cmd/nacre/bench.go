@@ -123,7 +123,7 @@ func (f *benchFlags) run(ctx context.Context, path string, stdout io.Writer) (er
 
 // inputs returns the inputs of a run: tensors from files, random ones for the rest.
 func (f *benchFlags) inputs(ctx context.Context, s *nacre.Session, e *openExtents) (map[string]*nacre.Tensor, error) {
-	inputs, err := f.input.load(s)
+	inputs, err := f.input.load(ctx, s)
 	var missing missingError
 	if err != nil && !errors.As(err, &missing) {
 		return nil, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,8 +31,8 @@ type testCase struct {
 
 // tolerance returns tol. If the case's data.json has a wider relative or absolute part, that part
 // is widened. The threshold of decisions comes from data.json.
-func (c *testCase) tolerance(tol compare.Tolerance) (compare.Tolerance, error) {
-	data, err := readFile(c.settings, mostOfSettings)
+func (c *testCase) tolerance(ctx context.Context, tol compare.Tolerance) (compare.Tolerance, error) {
+	data, err := readFile(ctx, c.settings, mostOfSettings)
 	if errors.Is(err, fs.ErrNotExist) {
 		return tol, nil
 	}
@@ -106,14 +107,14 @@ func caseOf(root, path string) (testCase, bool) {
 }
 
 // data reads the sets of the case.
-func (c *testCase) data(s *nacre.Session) ([]*testData, error) {
+func (c *testCase) data(ctx context.Context, s *nacre.Session) ([]*testData, error) {
 	if c.rampOutput != "" {
-		d, err := c.ramp(s)
+		d, err := c.ramp(ctx, s)
 		return []*testData{d}, err
 	}
 	var list []*testData
 	for _, set := range c.sets {
-		d, err := set.load(s)
+		d, err := set.load(ctx, s)
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +123,7 @@ func (c *testCase) data(s *nacre.Session) ([]*testData, error) {
 	return list, nil
 }
 
-func (c *testCase) ramp(s *nacre.Session) (*testData, error) {
+func (c *testCase) ramp(ctx context.Context, s *nacre.Session) (*testData, error) {
 	if len(s.Inputs()) != 1 || s.Inputs()[0].DType != nacre.Float32 {
 		return nil, fmt.Errorf("a model without stored inputs must take one of float32, not %s", valueList(s.Inputs()))
 	}
@@ -145,11 +146,11 @@ func (c *testCase) ramp(s *nacre.Session) (*testData, error) {
 	for i := range x {
 		x[i] = float32(float64(i) / float64(len(x)))
 	}
-	data, err := readFile(c.rampOutput, anySize())
+	data, err := readFile(ctx, c.rampOutput, anySize())
 	if err != nil {
 		return nil, err
 	}
-	stored, err := readTensorProto(data)
+	stored, err := readTensorProto(ctx, data)
 	if err != nil {
 		return nil, err
 	}

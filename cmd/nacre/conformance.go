@@ -231,11 +231,11 @@ func (f *conformanceFlags) attempt(ctx context.Context, c testCase, o nacre.Opti
 		return err
 	}
 	defer s.Close()
-	sets, err := c.data(s)
+	sets, err := c.data(ctx, s)
 	if err != nil {
 		return err
 	}
-	tol, err := c.tolerance(f.tol)
+	tol, err := c.tolerance(ctx, f.tol)
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func stored(t *testing.T, path string) *tensor.Tensor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := npy.Decode(data)
+	x, err := npy.Decode(context.Background(), data)
 	if err != nil {
 		t.Fatal(err)
 	}

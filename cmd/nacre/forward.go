@@ -15,6 +15,7 @@ import (
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/gptrs"
 	"github.com/nacre-ml/nacre/generate/tokenizer"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -168,7 +169,7 @@ func (f *runFlags) logits(ctx context.Context, m *nacre.Model, s *nacre.Session)
 		return nil, usagef("%s is a decoder; --tokens 1,2,3 gives it tokens", m.Source().File)
 	}
 	if !f.forwards.given() {
-		inputs, err := f.input.load(s)
+		inputs, err := f.input.load(ctx, s)
 		if err != nil {
 			return nil, err
 		}
@@ -257,8 +258,8 @@ func writeArchive(ctx context.Context, path string, values map[string]*nacre.Ten
 
 // archived returns the tensor key of an archive of gpt.rs. If the archive has one tensor, key does
 // not matter.
-func archived(path string, data []byte, key string) (*nacre.Tensor, error) {
-	m, err := gptrs.Archive.Read(nil, path, data)
+func archived(ctx context.Context, path string, data []byte, key string) (*nacre.Tensor, error) {
+	m, err := gptrs.Archive.Read(budget.New(ctx, budget.Limits{}), path, data)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/npy"
 	"github.com/nacre-ml/nacre/formats/onnx"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -39,9 +41,9 @@ func accepted(s taker) []nacre.Info {
 	return list
 }
 
-// load reads the files of --input as inputs of s. If a required input has no file, it returns the
-// others with a missingError.
-func (f *inputFlags) load(s taker) (map[string]*nacre.Tensor, error) {
+// load reads the files of --input as inputs of s, until ctx ends. If a required input has no file,
+// it returns the others with a missingError.
+func (f *inputFlags) load(ctx context.Context, s taker) (map[string]*nacre.Tensor, error) {
 	inputs, known := map[string]*nacre.Tensor{}, accepted(s)
 	for _, arg := range f.files {
 		name, path, ok := strings.Cut(arg, "=")
@@ -55,7 +57,7 @@ func (f *inputFlags) load(s taker) (map[string]*nacre.Tensor, error) {
 		if inputs[name] != nil {
 			return nil, usagef("--input %s is given twice", name)
 		}
-		t, err := f.file(path, v)
+		t, err := f.file(ctx, path, v)
 		if err != nil {
 			return nil, fmt.Errorf("input %q: %s: %w", name, path, err)
 		}
@@ -74,7 +76,7 @@ func (f *inputFlags) load(s taker) (map[string]*nacre.Tensor, error) {
 type missingError struct{ error }
 
 // file reads the input v in the format of the path's extension.
-func (f *inputFlags) file(path string, v nacre.Info) (*nacre.Tensor, error) {
+func (f *inputFlags) file(ctx context.Context, path string, v nacre.Info) (*nacre.Tensor, error) {
 	most := mostOf(v)
 	ext := strings.ToLower(filepath.Ext(path))
 	switch ext {
@@ -86,29 +88,29 @@ func (f *inputFlags) file(path string, v nacre.Info) (*nacre.Tensor, error) {
 	default:
 		return nil, fmt.Errorf("files ending in %q cannot be read; have .npy, .pb, .bin, .ten, .png, .jpg", ext)
 	}
-	data, err := readFile(path, most)
+	data, err := readFile(ctx, path, most)
 	if err != nil {
 		return nil, err
 	}
 	switch ext {
 	case ".npy":
-		t, err := npy.Decode(data)
+		t, err := npy.Decode(ctx, data)
 		if err != nil {
 			return nil, err
 		}
 		return tensorOf(t)
 	case ".pb":
-		t, err := readTensorProto(data)
+		t, err := readTensorProto(ctx, data)
 		if err != nil {
 			return nil, err
 		}
 		return tensorOf(t)
 	case ".ten":
-		return archived(path, data, f.key)
+		return archived(ctx, path, data, f.key)
 	case ".bin":
 		return rawTensor(data, v)
 	}
-	return f.image.tensor(data, v)
+	return f.image.tensor(ctx, data, v)
 }
 
 // rawTensor returns a tensor with data as its elements. One extent of in may be open: the number of
@@ -159,7 +161,7 @@ func valueList(list []nacre.Info) string {
 }
 
 // readTensorProto reads the tensor of a .pb file.
-func readTensorProto(data []byte) (*tensor.Tensor, error) {
-	_, t, err := onnx.ReadTensor(data)
+func readTensorProto(ctx context.Context, data []byte) (*tensor.Tensor, error) {
+	_, t, err := onnx.ReadTensorWithin(budget.New(ctx, budget.Limits{}), data)
 	return t, err
 }

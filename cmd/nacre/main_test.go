@@ -237,7 +237,7 @@ func TestRunOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := npy.Decode(data); err != nil || got.String() != "float32[1,10]" {
+	if got, err := npy.Decode(context.Background(), data); err != nil || got.String() != "float32[1,10]" {
 		t.Errorf("stored %v (%v)", got, err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "out", ".*")); left != nil {
@@ -272,7 +272,7 @@ func testFolder(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y, err := npy.Decode(data)
+	y, err := npy.Decode(context.Background(), data)
 	if err != nil {
 		t.Fatal(err)
 	}

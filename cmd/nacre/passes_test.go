@@ -79,7 +79,7 @@ func checkPasses(t *testing.T, c testCase) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	sets, err := c.data(s)
+	sets, err := c.data(context.Background(), s)
 	if err != nil {
 		t.Fatal(err)
 	}

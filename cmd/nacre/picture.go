@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -50,8 +51,8 @@ func (f *pictureFlags) most() int64 {
 	return mostOfPicture
 }
 
-// tensor returns the picture in data as a tensor for the input in.
-func (f *pictureFlags) tensor(data []byte, in nacre.Info) (*nacre.Tensor, error) {
+// tensor returns the picture in data as a tensor for the input in, unless ctx ends.
+func (f *pictureFlags) tensor(ctx context.Context, data []byte, in nacre.Info) (*nacre.Tensor, error) {
 	if f.scale == 0 || len(f.mean) == 0 || len(f.std) == 0 {
 		return nil, usagef("--image-scale must not be 0, and --image-mean and --image-std not empty")
 	}
@@ -77,7 +78,7 @@ func (f *pictureFlags) tensor(data []byte, in nacre.Info) (*nacre.Tensor, error)
 	if f.memory != nil {
 		o.MemoryLimit = int(*f.memory)
 	}
-	t, err := nacre.DecodeImage(data, in, o)
+	t, err := nacre.DecodeImageContext(ctx, data, in, o)
 	switch {
 	case errors.Is(err, nacre.ErrOption):
 		return nil, usageError{fmt.Errorf("%w (--image-layout, --image-mean, --image-std, --image-shorter)", err)}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"image"
 	"image/png"
@@ -58,7 +59,7 @@ func TestPictureFlags(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			x, err := c.flags.tensor(file.Bytes(), c.in)
+			x, err := c.flags.tensor(context.Background(), file.Bytes(), c.in)
 			got := x.String()
 			if err != nil {
 				got = err.Error()

@@ -97,7 +97,7 @@ func (f *planFlags) print(ctx context.Context, path string, m *nacre.Model, s *n
 	if err != nil {
 		return err
 	}
-	inputs, err := f.types(s, infos, e)
+	inputs, err := f.types(ctx, s, infos, e)
 	if err != nil {
 		return err
 	}
@@ -156,8 +156,8 @@ func (f *planFlags) planOf(ctx context.Context, s *nacre.Session, types []nacre.
 
 // types returns the types of the given inputs and of the required ones among infos. Every extent
 // has a number.
-func (f *planFlags) types(s *nacre.Session, infos []nacre.Info, e *openExtents) ([]nacre.Info, error) {
-	given, err := f.input.load(s)
+func (f *planFlags) types(ctx context.Context, s *nacre.Session, infos []nacre.Info, e *openExtents) ([]nacre.Info, error) {
+	given, err := f.input.load(ctx, s)
 	var missing missingError
 	if err != nil && !errors.As(err, &missing) {
 		return nil, err

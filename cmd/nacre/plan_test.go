@@ -83,7 +83,7 @@ func firstInputs(c testCase, m *nacre.Model) (map[string]tensor.Value, error) {
 		return nil, err
 	}
 	defer s.Close()
-	sets, err := c.data(s)
+	sets, err := c.data(context.Background(), s)
 	if err != nil {
 		return nil, err
 	}

@@ -98,7 +98,7 @@ func (p *programRun) step(ctx context.Context, i int, stdout, stderr io.Writer) 
 	if p.stream != nil {
 		takes = p.stream.Inputs()
 	}
-	inputs, err := p.input.step(takes, i)
+	inputs, err := p.input.step(ctx, takes, i)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (p *programRun) once(ctx context.Context, inputs map[string]*nacre.Tensor) 
 }
 
 // step reads the inputs of step i of a program. No input is required.
-func (f *inputFlags) step(takes []nacre.Info, i int) (map[string]*nacre.Tensor, error) {
+func (f *inputFlags) step(ctx context.Context, takes []nacre.Info, i int) (map[string]*nacre.Tensor, error) {
 	inputs := map[string]*nacre.Tensor{}
 	for _, arg := range f.files {
 		name, path, ok := strings.Cut(arg, "=")
@@ -168,7 +168,7 @@ func (f *inputFlags) step(takes []nacre.Info, i int) (map[string]*nacre.Tensor, 
 			return nil, fmt.Errorf("the program takes no input %q; it takes %s", name, valueList(takes))
 		}
 		path = strings.ReplaceAll(path, "{step}", strconv.Itoa(i))
-		t, err := f.file(path, v)
+		t, err := f.file(ctx, path, v)
 		if err != nil {
 			return nil, fmt.Errorf("input %q: %s: %w", name, path, err)
 		}

@@ -1,19 +1,21 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
 	"os"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// readFile reads a regular file of at most the given number of bytes. It refuses devices and pipes,
-// because they may have no end.
-func readFile(path string, most int64) ([]byte, error) {
+// readFile reads a regular file of at most the given number of bytes, until ctx ends. It refuses
+// devices and pipes, because they may have no end.
+func readFile(ctx context.Context, path string, most int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -30,7 +32,7 @@ func readFile(path string, most int64) ([]byte, error) {
 	}
 	defer f.Close()
 	data := make([]byte, info.Size())
-	if _, err := io.ReadFull(f, data); err != nil {
+	if _, err := io.ReadFull(pieces.Reader(ctx, f), data); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return data, nil

@@ -147,7 +147,7 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 
 // plain runs a session once.
 func (f *runFlags) plain(ctx context.Context, s *nacre.Session, stdout, stderr io.Writer) error {
-	inputs, err := f.input.load(s)
+	inputs, err := f.input.load(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func (f *runFlags) compare(ctx context.Context, s *nacre.Session, stdout, stderr
 	}
 	failed := 0
 	for _, set := range sets {
-		data, err := set.load(s)
+		data, err := set.load(ctx, s)
 		if err != nil {
 			return err
 		}

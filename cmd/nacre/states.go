@@ -31,7 +31,7 @@ func (f *runFlags) begin(m *nacre.Model, s *nacre.Session) (*nacre.Stream, error
 // first runs a stream once and closes it.
 func (f *runFlags) first(ctx context.Context, s *nacre.Session, stream *nacre.Stream, stdout, stderr io.Writer) error {
 	defer stream.Close()
-	inputs, err := f.input.load(stream)
+	inputs, err := f.input.load(ctx, stream)
 	if err != nil {
 		return err
 	}

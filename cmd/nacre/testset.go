@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats/onnx"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -61,19 +63,19 @@ func isSet(dir string) bool {
 }
 
 // load reads the set for the model of session s.
-func (t testSet) load(s *nacre.Session) (*testData, error) {
+func (t testSet) load(ctx context.Context, s *nacre.Session) (*testData, error) {
 	numbers, err := t.numbers("input")
 	if err != nil {
 		return nil, err
 	}
-	in, err := t.read("input", numbers, inputsFor(s, len(numbers)))
+	in, err := t.read(ctx, "input", numbers, inputsFor(s, len(numbers)))
 	if err != nil {
 		return nil, err
 	}
 	if numbers, err = t.numbers("output"); err != nil {
 		return nil, err
 	}
-	out, err := t.read("output", numbers, s.Outputs())
+	out, err := t.read(ctx, "output", numbers, s.Outputs())
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +98,7 @@ func inputsFor(s *nacre.Session, n int) []nacre.Info {
 }
 
 // read reads the files of one kind with these numbers. File K has the name and type of values[K].
-func (t testSet) read(kind string, numbers []int, values []nacre.Info) ([]namedValue, error) {
+func (t testSet) read(ctx context.Context, kind string, numbers []int, values []nacre.Info) ([]namedValue, error) {
 	var list []namedValue
 	for _, k := range numbers {
 		file := filepath.Join(t.dir, fmt.Sprintf("%s_%d.pb", kind, k))
@@ -104,11 +106,11 @@ func (t testSet) read(kind string, numbers []int, values []nacre.Info) ([]namedV
 			return nil, fmt.Errorf("%s: the model has %s", file, plural(len(values), kind))
 		}
 		v := values[k]
-		data, err := readFile(file, mostOf(v))
+		data, err := readFile(ctx, file, mostOf(v))
 		if err != nil {
 			return nil, err
 		}
-		x, err := readValue(data, typeOf(v))
+		x, err := readValue(ctx, data, typeOf(v))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
@@ -144,11 +146,11 @@ func (t testSet) numbers(kind string) ([]int, error) {
 }
 
 // readValue reads a value of type t, or a tensor if t is not known.
-func readValue(data []byte, t graph.Type) (nacre.Value, error) {
+func readValue(ctx context.Context, data []byte, t graph.Type) (nacre.Value, error) {
 	if t.Kind == graph.NoType {
 		t.Kind = graph.TensorType
 	}
-	v, err := onnx.ReadValue(data, t)
+	v, err := onnx.ReadValueWithin(budget.New(ctx, budget.Limits{}), data, t)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -49,7 +50,7 @@ func TestWriteOutputs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := npy.Decode(data)
+		x, err := npy.Decode(context.Background(), data)
 		if err != nil || x.String() != c.stored {
 			t.Errorf("%s: stored %v (%v), want %s", c.name, x, err, c.stored)
 			continue

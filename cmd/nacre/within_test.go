@@ -2,6 +2,12 @@ package main
 
 import (
 	"bytes"
+	"image"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"maps"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +16,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/npy"
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/formats/gptrs"
 	"github.com/nacre-ml/nacre/formats/onnx"
 	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/internal/testenv"
@@ -49,6 +56,70 @@ func sum(t *testing.T, dir string, n int) (model, input string) {
 		write(t, filepath.Join(dir, "test_data_set_0", name), data)
 	}
 	return model, input
+}
+
+// copying saves a model that gives its input back, and returns a call of nacre run for it.
+func copying(t *testing.T, dir, name string, x graph.Type, file string, data []byte) []string {
+	t.Helper()
+	m := &graph.Model{IR: 8, Opsets: []graph.Opset{{Version: 17}}, Graph: &graph.Graph{
+		Name: name, Inputs: []*graph.Value{{Name: "x", Type: x}}, Outputs: []*graph.Value{{Name: "y", Type: x}},
+		Nodes: []*graph.Node{{Op: "Identity", Version: 17, Inputs: []string{"x"}, Outputs: []string{"y"}}},
+	}}
+	model := filepath.Join(dir, name+".onnx")
+	if err := formats.Save(model, m, formats.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"run", model, "--input", "x=" + write(t, filepath.Join(dir, file), data)}
+}
+
+// noise encodes a picture of about n random pixels.
+func noise(t *testing.T, n int, encode func(w io.Writer, img image.Image) error) []byte {
+	t.Helper()
+	const width = 1 << 8
+	img := image.NewNRGBA(image.Rect(0, 0, width, max(n/width, 1)))
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range img.Pix {
+		img.Pix[i] = uint8(r.Uint32())
+	}
+	var b bytes.Buffer
+	if err := encode(&b, img); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// inputs returns calls of nacre run with inputs of about n elements in every form of files.
+func inputs(t *testing.T, dir string, n int) map[string][]string {
+	t.Helper()
+	texts, err := tensor.FromStrings(slices.Repeat([]string{"ab"}, n), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text, archive bytes.Buffer
+	if err := npy.Write(&text, texts); err != nil {
+		t.Fatal(err)
+	}
+	x := tensor.New(tensor.F32, n)
+	if err := gptrs.Archive.Write(&archive, &graph.Model{Graph: &graph.Graph{Initializers: []*graph.Initializer{{Name: "input", Tensor: x}}}}, formats.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	bools := tensor.New(tensor.Bool, n)
+	proto, err := onnx.WriteTensor(nil, "", bools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vector := func(d tensor.DType) graph.Type { return graph.TensorOf(d, graph.DimsOf(tensor.Shape{n})) }
+	picture := graph.TensorOf(tensor.F32, graph.DimsOf(tensor.Shape{1, 3, 16, 16}))
+	return map[string][]string{
+		"input of text": copying(t, dir, "text", vector(tensor.String), "text.npy", text.Bytes()),
+		"input.ten":     copying(t, dir, "archive", vector(tensor.F32), "x.ten", archive.Bytes()),
+		"input.pb":      copying(t, dir, "proto", vector(tensor.Bool), "x.pb", proto),
+		"input.bin":     copying(t, dir, "raw", vector(tensor.F32), "x.bin", x.Bytes()),
+		"input.png":     copying(t, dir, "png", picture, "x.png", noise(t, n, png.Encode)),
+		"input.jpg": copying(t, dir, "jpg", picture, "x.jpg", noise(t, n, func(w io.Writer, img image.Image) error {
+			return jpeg.Encode(w, img, nil)
+		})),
+	}
 }
 
 // commands returns a call of every command that works on a model, with a model of n weights.
@@ -107,6 +178,8 @@ func TestEnds(t *testing.T) {
 	const n = 9 * pieces.Elements
 	same := []string{"plan", "hydronnx", "verify", "conformance"} // these check no elements, or have a context of their own
 	few, many := commands(t, short, 8), commands(t, long, n)
+	maps.Copy(few, inputs(t, short, 8))
+	maps.Copy(many, inputs(t, long, n))
 	for name, args := range few {
 		t.Run(name, func(t *testing.T) {
 			a := looks(t, name, args, true)

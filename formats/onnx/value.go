@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -22,18 +23,24 @@ type Value struct {
 }
 
 // ReadTensor reads a TensorProto and returns its name and tensor. The tensor may be a view of data.
-func ReadTensor(data []byte) (_ string, _ *tensor.Tensor, err error) {
+func ReadTensor(data []byte) (string, *tensor.Tensor, error) { return ReadTensorWithin(nil, data) }
+
+// ReadTensorWithin is ReadTensor with a budget for memory. It fails if the budget's context ends.
+func ReadTensorWithin(b *budget.Budget, data []byte) (_ string, _ *tensor.Tensor, err error) {
 	defer guard.At("").End(&err)
-	d := newDecoder(nil, "", data)
+	d := newDecoder(b, "", data)
 	p, t := d.namedTensor(d.root("TensorProto"))
 	return p.name, t, d.result()
 }
 
 // ReadValue reads the TensorProto, SequenceProto or OptionalProto that holds a value of type want.
 // The message itself does not tell its type. Tensors may be views of data.
-func ReadValue(data []byte, want graph.Type) (_ *Value, err error) {
+func ReadValue(data []byte, want graph.Type) (*Value, error) { return ReadValueWithin(nil, data, want) }
+
+// ReadValueWithin is ReadValue with a budget for memory. It fails if the budget's context ends.
+func ReadValueWithin(b *budget.Budget, data []byte, want graph.Type) (_ *Value, err error) {
 	defer guard.At("").End(&err)
-	d := newDecoder(nil, "", data)
+	d := newDecoder(b, "", data)
 	v := d.valueOf(d.root("value"), want)
 	if err := d.result(); err != nil {
 		return nil, err

@@ -1,6 +1,10 @@
 package resample
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/nacre-ml/nacre/internal/pieces"
+)
 
 // bits is the precision of weights. Sums of 256 times a weight of 1 fit half of a uint64.
 const bits = 22
@@ -19,39 +23,46 @@ type filter struct {
 // newFilter returns the weights of elements from to to-1 of a line enlarged by 1/scale. Element i
 // of the result is at start + (i+1/2)·scale of the source, which has n elements. Weights decrease
 // linearly with the distance, to 0 at the length of an element of the source or of the result,
-// whichever is longer.
-func newFilter(from, to, n int, start, scale float64) *filter {
+// whichever is longer. If ctx ends, some elements have no weights.
+func newFilter(ctx pieces.Context, from, to, n int, start, scale float64) *filter {
 	f := &filter{first: make([]int, to-from), weights: make([][]uint64, to-from), copies: scale == 1 && start == 0}
 	reach := max(scale, 1)
 	buf := make([]float64, 0, 2*int(reach)+3)
-	for i := range f.first {
-		middle := start + (float64(from+i)+0.5)*scale
-		first := min(max(int(middle-reach+0.5), 0), n-1)
-		end := max(min(int(middle+reach+0.5), n), first+1)
-		buf = buf[:0]
-		sum := 0.0
-		for k := first; k < end; k++ {
-			w := max(1-abs((float64(k)-middle+0.5)*(1/reach)), 0)
-			buf = append(buf, w)
-			sum += w
+	_ = pieces.Each(ctx, len(f.first), max(pieces.Elements/cap(buf), 1), func(i, end int) {
+		for ; i < end; i++ {
+			buf = f.weigh(i, n, start+(float64(from+i)+0.5)*scale, reach, buf[:0])
 		}
-		for len(buf) > 1 && buf[len(buf)-1] == 0 {
-			buf = buf[:len(buf)-1]
-		}
-		if sum == 0 { // beyond the last element
-			buf, sum, first = append(buf[:0], 1), 1, min(max(int(middle), 0), n-1)
-		}
-		f.first[i], f.weights[i] = first, make([]uint64, len(buf))
-		left := 0.0 // error of rounding, carried over
-		for k, w := range buf {
-			exact := w/sum*(1<<bits) + left
-			f.weights[i][k] = uint64(exact + 0.5)
-			if len(buf) > manyWeights {
-				left = exact - float64(f.weights[i][k])
-			}
+	})
+	return f
+}
+
+// weigh sets the weights of element i, whose middle is given in elements of the source. It appends
+// to buf, and returns it.
+func (f *filter) weigh(i, n int, middle, reach float64, buf []float64) []float64 {
+	first := min(max(int(middle-reach+0.5), 0), n-1)
+	end := max(min(int(middle+reach+0.5), n), first+1)
+	sum := 0.0
+	for k := first; k < end; k++ {
+		w := max(1-abs((float64(k)-middle+0.5)*(1/reach)), 0)
+		buf = append(buf, w)
+		sum += w
+	}
+	for len(buf) > 1 && buf[len(buf)-1] == 0 {
+		buf = buf[:len(buf)-1]
+	}
+	if sum == 0 { // beyond the last element
+		buf, sum, first = append(buf[:0], 1), 1, min(max(int(middle), 0), n-1)
+	}
+	f.first[i], f.weights[i] = first, make([]uint64, len(buf))
+	left := 0.0 // error of rounding, carried over
+	for k, w := range buf {
+		exact := w/sum*(1<<bits) + left
+		f.weights[i][k] = uint64(exact + 0.5)
+		if len(buf) > manyWeights {
+			left = exact - float64(f.weights[i][k])
 		}
 	}
-	return f
+	return buf
 }
 
 func abs(x float64) float64 { return max(x, -x) }

@@ -8,6 +8,8 @@ import (
 	"image"
 	"image/color"
 	"image/draw"
+
+	"github.com/nacre-ml/nacre/internal/pieces"
 )
 
 // RGB is a picture: rows of red, green and blue pixels without gaps, from the top.
@@ -20,76 +22,85 @@ type RGB struct {
 func New(width, height int, c [3]uint8) *RGB {
 	p := &RGB{width, height, make([]byte, 3*width*height)}
 	if c != [3]uint8{} {
-		for i := 0; i < len(p.Pix); i += 3 {
-			copy(p.Pix[i:], c[:])
+		for n := copy(p.Pix, c[:]); n < len(p.Pix); {
+			n += copy(p.Pix[n:], p.Pix[:n])
 		}
 	}
 	return p
 }
 
 // Resize resizes the picture to size and returns the pixels in part. Pixels that are not opaque are
-// blended with black. part is not empty and within size.
-func Resize(img image.Image, size image.Point, part image.Rectangle) *RGB {
+// blended with black. part is not empty and within size. If ctx ends, Resize returns its error.
+func Resize(ctx pieces.Context, img image.Image, size image.Point, part image.Rectangle) (*RGB, error) {
+	t := &task{ctx, img.Bounds(), size, part}
 	switch img := img.(type) {
 	case *image.YCbCr:
-		return ycbcr(img, size, part)
+		return t.ycbcr(img)
 	case *image.Gray:
-		t := newTask(img.Rect, size, part)
 		y := t.plane(img.Pix, img.Stride)
-		out := New(part.Dx(), part.Dy(), [3]uint8{})
-		t.each(out, func(row []byte, at int) {
-			for x, v := range y.row(at)[:out.Width] {
+		return t.each(func(row []byte, at int) {
+			for x, v := range y.row(at)[:len(row)/3] {
 				row[3*x], row[3*x+1], row[3*x+2] = v, v, v
 			}
 		})
-		return out
 	case *image.RGBA:
-		return newTask(img.Rect, size, part).rgba(img.Pix, img.Stride)
+		return t.rgba(img.Pix, img.Stride)
 	case *image.NRGBA:
 		if img.Opaque() {
-			return newTask(img.Rect, size, part).rgba(img.Pix, img.Stride)
+			return t.rgba(img.Pix, img.Stride)
 		}
 	}
-	flat := image.NewRGBA(img.Bounds())
-	draw.Draw(flat, flat.Rect, img, flat.Rect.Min, draw.Src)
-	return newTask(flat.Rect, size, part).rgba(flat.Pix, flat.Stride)
+	flat, err := t.flat(img)
+	if err != nil {
+		return nil, err
+	}
+	return t.rgba(flat.Pix, flat.Stride)
 }
 
-// task is one picture to resize.
+// task is one picture to resize, until ctx ends.
 type task struct {
+	ctx    pieces.Context
 	bounds image.Rectangle
 	size   image.Point
 	part   image.Rectangle
 }
 
-func newTask(bounds image.Rectangle, size image.Point, part image.Rectangle) task {
-	return task{bounds, size, part}
+// flat returns the picture blended with black.
+func (t *task) flat(img image.Image) (*image.RGBA, error) {
+	flat, b := image.NewRGBA(t.bounds), t.bounds
+	err := pieces.Each(t.ctx, b.Dy(), max(pieces.Elements/b.Dx(), 1), func(from, to int) {
+		band := image.Rect(b.Min.X, b.Min.Y+from, b.Max.X, b.Min.Y+to)
+		draw.Draw(flat, band, img, band.Min, draw.Src)
+	})
+	return flat, err
 }
 
 // filters returns the weights for a plane with one pixel per columns by rows pixels of the picture,
-// and the extents of the plane.
-func (t task) filters(columns, rows int) (across, down *filter, width, height int) {
+// and the extents of the plane. If the context ends, the weights are unfinished, and no row may be
+// computed.
+func (t *task) filters(columns, rows int) (across, down *filter, width, height int) {
 	line := func(min, max, size, from, to, per int) (*filter, int) {
 		n := (max+per-1)/per - min/per // like image.YCbCr
 		start := float64(min)/float64(per) - float64(min/per)
-		return newFilter(from, to, n, start, float64(max-min)/float64(per)/float64(size)), n
+		return newFilter(t.ctx, from, to, n, start, float64(max-min)/float64(per)/float64(size)), n
 	}
 	across, width = line(t.bounds.Min.X, t.bounds.Max.X, t.size.X, t.part.Min.X, t.part.Max.X, columns)
 	down, height = line(t.bounds.Min.Y, t.bounds.Max.Y, t.size.Y, t.part.Min.Y, t.part.Max.Y, rows)
 	return across, down, width, height
 }
 
-// each calls f for every row of a picture.
-func (t task) each(out *RGB, f func(row []byte, at int)) {
-	for y := range out.Height {
-		f(out.Pix[3*out.Width*y:][:3*out.Width], y)
-	}
+// each returns a picture whose rows f fills.
+func (t *task) each(f func(row []byte, at int)) (*RGB, error) {
+	out := New(t.part.Dx(), t.part.Dy(), [3]uint8{})
+	err := pieces.Each(t.ctx, out.Height, 1, func(y, _ int) { f(out.Pix[3*out.Width*y:][:3*out.Width], y) })
+	return out, err
 }
 
 // lines computes the rows of a result from source rows. It resizes source rows across when they are
 // first read. It keeps only the source rows of one row of the result, and some of the next ones, so
-// that a high picture takes little memory.
+// that a high picture takes little memory. If the context ends, rows are unfinished.
 type lines struct {
+	ctx       pieces.Context
 	down      *filter
 	stride    int                           // bytes of a row, a multiple of 8
 	fill      func(i int, row, next []byte) // resizes source row i, and i+1 into next if step is 2
@@ -101,9 +112,9 @@ type lines struct {
 }
 
 // newLines returns lines of n bytes.
-func newLines(n int, down *filter, step int, fill func(i int, row, next []byte)) *lines {
+func (t *task) newLines(n int, down *filter, step int, fill func(i int, row, next []byte)) *lines {
 	const more = 16
-	l := &lines{down: down, stride: (n + 7) &^ 7, fill: fill, step: step, from: down.first[0], end: down.first[0]}
+	l := &lines{ctx: t.ctx, down: down, stride: (n + 7) &^ 7, fill: fill, step: step, from: down.first[0], end: down.first[0]}
 	for _, w := range down.weights {
 		l.room = max(l.room, len(w)+more)
 	}
@@ -123,7 +134,7 @@ func (l *lines) row(i int) []byte {
 		copy(l.rows, l.at(first)[:(l.end-first)*l.stride])
 		l.from = first
 	}
-	for ; l.end < end; l.end += l.step {
+	for ; l.end < end && l.ctx.Err() == nil; l.end += l.step {
 		l.fill(l.end, l.at(l.end), l.at(l.end+1))
 	}
 	l.down.down(l.line, l.at(first), i)
@@ -131,10 +142,10 @@ func (l *lines) row(i int) []byte {
 }
 
 // plane resizes a plane of bytes.
-func (t task) plane(pix []byte, stride int) *lines {
+func (t *task) plane(pix []byte, stride int) *lines {
 	across, down, width, height := t.filters(1, 1)
 	pairs := make([]uint64, width)
-	return newLines(len(across.first), down, 2, func(i int, row, next []byte) {
+	return t.newLines(len(across.first), down, 2, func(i int, row, next []byte) {
 		one := pix[i*stride:][:width]
 		two := one
 		if i+1 < height {
@@ -148,11 +159,10 @@ func (t task) plane(pix []byte, stride int) *lines {
 }
 
 // rgba resizes pixels of red, green, blue and another byte.
-func (t task) rgba(pix []byte, stride int) *RGB {
+func (t *task) rgba(pix []byte, stride int) (*RGB, error) {
 	across, down, width, height := t.filters(1, 1)
-	out := New(t.part.Dx(), t.part.Dy(), [3]uint8{})
 	one, two, green := make([]uint64, width), make([]uint64, width), make([]uint64, width)
-	l := newLines(3*out.Width, down, 2, func(i int, row, next []byte) {
+	l := t.newLines(3*t.part.Dx(), down, 2, func(i int, row, next []byte) {
 		upper := pix[i*stride:][:4*width]
 		lower := upper
 		if i+1 < height {
@@ -167,13 +177,11 @@ func (t task) rgba(pix []byte, stride int) *RGB {
 		across.across(two, next, next[2:], 3)
 		across.across(green, row[1:], next[1:], 3)
 	})
-	t.each(out, func(row []byte, at int) { copy(row, l.row(at)) })
-	return out
+	return t.each(func(row []byte, at int) { copy(row, l.row(at)) })
 }
 
 // ycbcr resizes luma and chroma separately.
-func ycbcr(img *image.YCbCr, size image.Point, part image.Rectangle) *RGB {
-	t := newTask(img.Rect, size, part)
+func (t *task) ycbcr(img *image.YCbCr) (*RGB, error) {
 	columns, rows := 1, 1
 	switch img.SubsampleRatio {
 	case image.YCbCrSubsampleRatio422:
@@ -189,42 +197,42 @@ func ycbcr(img *image.YCbCr, size image.Point, part image.Rectangle) *RGB {
 	}
 	bright := t.plane(img.Y, img.YStride)
 	across, down, width, _ := t.filters(columns, rows)
-	out := New(part.Dx(), part.Dy(), [3]uint8{})
-	pairs := make([]uint64, width)
-	colour := newLines(2*out.Width, down, 1, func(i int, row, _ []byte) {
+	pairs, n := make([]uint64, width), t.part.Dx()
+	colour := t.newLines(2*n, down, 1, func(i int, row, _ []byte) {
 		cb, cr := img.Cb[i*img.CStride:][:width], img.Cr[i*img.CStride:][:width]
 		for x, v := range cb {
 			pairs[x] = uint64(v) | uint64(cr[x])<<32
 		}
-		across.across(pairs, row, row[out.Width:], 1)
+		across.across(pairs, row, row[n:], 1)
 	})
-	t.each(out, func(row []byte, at int) {
+	return t.each(func(row []byte, at int) {
 		y, both := bright.row(at), colour.row(at)
-		cb, cr := both[:out.Width], both[out.Width:]
-		for x := range out.Width {
+		cb, cr := both[:n], both[n:]
+		for x := range n {
 			row[3*x], row[3*x+1], row[3*x+2] = color.YCbCrToRGB(y[x], cb[x], cr[x])
 		}
 	})
-	return out
 }
 
 // Turn returns the picture turned upright by an EXIF orientation, 1 to 8. For others it returns the
-// picture unchanged.
-func (p *RGB) Turn(orientation int) *RGB {
+// picture unchanged. If ctx ends, Turn returns its error.
+func (p *RGB) Turn(ctx pieces.Context, orientation int) (*RGB, error) {
 	if orientation <= 1 || orientation > 8 {
-		return p
+		return p, nil
 	}
 	out := New(p.Width, p.Height, [3]uint8{})
 	if Swaps(orientation) {
 		out.Width, out.Height = p.Height, p.Width
 	}
-	for y := range out.Height {
-		for x := range out.Width {
-			u, v := Origin(orientation, x, y, p.Width, p.Height)
-			copy(out.Pix[3*(y*out.Width+x):][:3], p.Pix[3*(v*p.Width+u):])
+	err := pieces.Each(ctx, out.Height, max(pieces.Elements/max(out.Width, 1), 1), func(y, end int) {
+		for ; y < end; y++ {
+			for x := range out.Width {
+				u, v := Origin(orientation, x, y, p.Width, p.Height)
+				copy(out.Pix[3*(y*out.Width+x):][:3], p.Pix[3*(v*p.Width+u):])
+			}
 		}
-	}
-	return out
+	})
+	return out, err
 }
 
 // Swaps reports whether an orientation swaps rows and columns.

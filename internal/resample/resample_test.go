@@ -2,6 +2,8 @@ package resample
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -10,6 +12,8 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"testing"
+
+	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
 // noise returns a picture of random opaque pixels.
@@ -49,6 +53,15 @@ func triangle(n, size, i int) []float64 {
 	return list
 }
 
+// resized is Resize without an end.
+func resized(img image.Image, size image.Point, part image.Rectangle) *RGB {
+	p, err := Resize(context.Background(), img, size, part)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
 func TestResize(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
@@ -60,7 +73,7 @@ func TestResize(t *testing.T) {
 		draw.Draw(grey, grey.Rect, whole, image.Point{}, draw.Src)
 		cut := image.Rectangle{Min: at, Max: at.Add(image.Pt(w, h))}
 		for _, img := range []image.Image{whole.SubImage(cut), grey.SubImage(cut), opaque(whole).SubImage(cut)} {
-			full := Resize(img, size, image.Rectangle{Max: size})
+			full := resized(img, size, image.Rectangle{Max: size})
 			for range 20 {
 				x, y, c := r.IntN(size.X), r.IntN(size.Y), r.IntN(3)
 				got, want := float64(full.Pix[3*(y*size.X+x)+c]), expected(img, size, x, y, c)
@@ -83,7 +96,7 @@ func checkPart(t *testing.T, r *rand.Rand, img image.Image, size image.Point, fu
 	t.Helper()
 	x, y := r.IntN(size.X), r.IntN(size.Y)
 	part := image.Rect(x, y, x+1+r.IntN(size.X-x), y+1+r.IntN(size.Y-y))
-	got := Resize(img, size, part)
+	got := resized(img, size, part)
 	if got.Width != part.Dx() || got.Height != part.Dy() {
 		t.Fatalf("part %v is %dx%d", part, got.Width, got.Height)
 	}
@@ -103,7 +116,7 @@ func TestNarrow(t *testing.T) {
 	for _, img := range []image.Image{image.NewGray(narrow), image.NewRGBA(narrow), image.NewYCbCr(narrow, image.YCbCrSubsampleRatio420)} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		Resize(img, size, image.Rectangle{Max: size})
+		resized(img, size, image.Rectangle{Max: size})
 		runtime.ReadMemStats(&after)
 		if n := after.TotalAlloc - before.TotalAlloc; n > 24<<20 {
 			t.Errorf("%T: %d bytes allocated", img, n)
@@ -114,7 +127,7 @@ func TestNarrow(t *testing.T) {
 // TestManyWeights checks sums of weights that rounding would change much. White must stay white.
 func TestManyWeights(t *testing.T) {
 	for _, n := range []int{1, 700, 1025, 5 << 20} {
-		for i, list := range newFilter(0, 3, n, 0, float64(n)/3).weights {
+		for i, list := range newFilter(context.Background(), 0, 3, n, 0, float64(n)/3).weights {
 			sum := uint64(0)
 			for _, w := range list {
 				sum += w
@@ -138,7 +151,7 @@ func TestSameSize(t *testing.T) {
 	draw.Draw(deep, deep.Rect, img, img.Rect.Min, draw.Src)
 	for _, img := range []image.Image{img, clear, deep, opaque(img)} {
 		b := img.Bounds()
-		got := Resize(img, b.Size(), image.Rectangle{Max: b.Size()})
+		got := resized(img, b.Size(), image.Rectangle{Max: b.Size()})
 		for i := range b.Dx() * b.Dy() {
 			c := color.RGBAModel.Convert(img.At(b.Min.X+i%b.Dx(), b.Min.Y+i/b.Dx())).(color.RGBA)
 			if want := []byte{c.R, c.G, c.B}; !bytes.Equal(got.Pix[3*i:3*i+3], want) {
@@ -170,12 +183,12 @@ func TestColourApart(t *testing.T) {
 		}
 		for _, cut := range []image.Rectangle{img.Rect, image.Rect(8, 4, 51, 37)} {
 			size := image.Pt(31, 20)
-			got := Resize(img.SubImage(cut), size, image.Rectangle{Max: size})
+			got := resized(img.SubImage(cut), size, image.Rectangle{Max: size})
 			y := image.NewGray(image.Rect(0, 0, cut.Dx(), cut.Dy()))
 			for i := range y.Pix {
 				y.Pix[i] = img.Y[img.YOffset(cut.Min.X+i%cut.Dx(), cut.Min.Y+i/cut.Dx())]
 			}
-			bright := Resize(y, size, image.Rectangle{Max: size})
+			bright := resized(y, size, image.Rectangle{Max: size})
 			for i := range size.X * size.Y {
 				at := float64(cut.Min.X) + (float64(i%size.X)+0.5)*float64(cut.Dx())/float64(size.X)
 				red, green, blue := color.YCbCrToRGB(bright.Pix[3*i], uint8(96+at), uint8(160-at))
@@ -199,7 +212,7 @@ func TestTurn(t *testing.T) {
 		for i := range 6 {
 			copy(p.Pix[3*i:], bytes.Repeat([]byte{byte('1' + i)}, 3))
 		}
-		p = p.Turn(orientation)
+		p, _ = p.Turn(context.Background(), orientation)
 		got := fmt.Sprintf("%dx%d ", p.Width, p.Height)
 		for i := 0; i < len(p.Pix); i += 3 {
 			got += string(p.Pix[i : i+1])
@@ -210,13 +223,43 @@ func TestTurn(t *testing.T) {
 	}
 }
 
+// TestEnds resizes and turns pictures in contexts that end at different looks. Pictures with more
+// rows are looked at more often.
+func TestEnds(t *testing.T) {
+	const rows, width, size = 1 << 10, 1 << 7, 40
+	b := image.Rect(0, 0, width, rows)
+	clear := image.NewNRGBA(b)
+	for _, img := range []image.Image{image.NewGray(b), image.NewRGBA(b), clear, image.NewPaletted(b, color.Palette{color.White}), image.NewYCbCr(b, image.YCbCrSubsampleRatio420)} {
+		at := 0
+		for ; ; at += 1 + at/16 {
+			ctx := testenv.EndingAfter(at)
+			p, err := Resize(ctx, img, image.Pt(size, size), image.Rect(0, 0, size, size))
+			if err == nil {
+				p, err = p.Turn(ctx, 6)
+			}
+			if !ctx.Over() {
+				if err != nil || p.Width != size {
+					t.Errorf("%T: %v", img, err)
+				}
+				break
+			}
+			if !errors.Is(err, context.DeadlineExceeded) || ctx.Asked() > at+8 {
+				t.Errorf("%T, done after %d looks: %v after %d", img, at, err, ctx.Asked())
+			}
+		}
+		if at < rows/2 {
+			t.Errorf("%T: %d looks for %d rows", img, at, rows)
+		}
+	}
+}
+
 func BenchmarkResize(b *testing.B) {
 	rgba := noise(rand.New(rand.NewPCG(7, 8)), image.Rect(0, 0, 640, 480))
 	size := image.Pt(224, 224)
 	for _, img := range []image.Image{rgba, image.NewYCbCr(rgba.Rect, image.YCbCrSubsampleRatio420)} {
 		b.Run(fmt.Sprintf("%T", img), func(b *testing.B) {
 			for b.Loop() {
-				Resize(img, size, image.Rectangle{Max: size})
+				resized(img, size, image.Rectangle{Max: size})
 			}
 		})
 	}

@@ -5,6 +5,7 @@ package npy
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -74,8 +76,9 @@ var (
 	shapeField   = regexp.MustCompile(`'shape':\s*\(([^)]*)\)`)
 )
 
-// Decode returns the tensor of a file. The tensor may share memory with data.
-func Decode(data []byte) (*tensor.Tensor, error) {
+// Decode returns the tensor of a file, or the error of ctx if ctx ends. The tensor may share memory
+// with data.
+func Decode(ctx context.Context, data []byte) (*tensor.Tensor, error) {
 	header, body, err := split(data)
 	if err != nil {
 		return nil, err
@@ -94,7 +97,7 @@ func Decode(data []byte) (*tensor.Tensor, error) {
 		return nil, errors.New("the elements are in Fortran order; save numpy.ascontiguousarray of the array")
 	}
 	if width, ok := strings.CutPrefix(string(descr[1]), "<U"); ok {
-		return decodeText(width, shape, body)
+		return decodeText(ctx, width, shape, body)
 	}
 	d, err := dtypeOf(string(descr[1]))
 	if err != nil {
@@ -147,7 +150,7 @@ func parseShape(text string) (tensor.Shape, error) {
 }
 
 // decodeText reads strings of width UTF-32 characters each, padded with zeros.
-func decodeText(width string, shape tensor.Shape, body []byte) (*tensor.Tensor, error) {
+func decodeText(ctx context.Context, width string, shape tensor.Shape, body []byte) (*tensor.Tensor, error) {
 	w, err := strconv.Atoi(width)
 	if err != nil || w < 0 || w > maxHeader {
 		return nil, fmt.Errorf("strings of width %q cannot be read", width)
@@ -160,18 +163,28 @@ func decodeText(width string, shape tensor.Shape, body []byte) (*tensor.Tensor, 
 		return nil, fmt.Errorf("%d empty strings are too many", n)
 	}
 	list := make([]string, n)
-	for i := range list {
-		var text []byte
-		for j := range w {
-			r := rune(binary.LittleEndian.Uint32(body[4*(i*w+j):]))
-			if r == 0 {
-				break
-			}
-			text = utf8.AppendRune(text, r)
+	err = pieces.Each(ctx, n, max(pieces.Elements/(w+1), 1), func(i, end int) {
+		for ; i < end; i++ {
+			list[i] = textOf(body[4*i*w:][:4*w])
 		}
-		list[i] = string(text)
+	})
+	if err != nil {
+		return nil, err
 	}
 	return tensor.FromStrings(list, shape...)
+}
+
+// textOf returns the UTF-32 characters of a string up to the first zero.
+func textOf(chars []byte) string {
+	var text []byte
+	for ; len(chars) > 0; chars = chars[4:] {
+		r := rune(binary.LittleEndian.Uint32(chars))
+		if r == 0 {
+			break
+		}
+		text = utf8.AppendRune(text, r)
+	}
+	return string(text)
 }
 
 // Write writes a tensor to w. If Holds is false for its element type, it returns an error.

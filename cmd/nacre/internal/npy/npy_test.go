@@ -2,10 +2,14 @@ package npy
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -34,7 +38,7 @@ func TestRoundTrip(t *testing.T) {
 				if d != tensor.String && (buf.Len()-len(in.Bytes()))%64 != 0 {
 					t.Errorf("elements start at byte %d, not at a multiple of 64", buf.Len()-len(in.Bytes()))
 				}
-				out, err := Decode(buf.Bytes())
+				out, err := Decode(context.Background(), buf.Bytes())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -64,7 +68,7 @@ func TestDecode(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Decode([]byte(c.data))
+			got, err := Decode(context.Background(), []byte(c.data))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,10 +98,35 @@ func TestDecodeErrors(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := Decode([]byte(c.data)); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := Decode(context.Background(), []byte(c.data)); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got error %v, want one with %q", err, c.want)
 			}
 		})
+	}
+}
+
+// TestDecodeEnds decodes text in contexts that end at every look.
+func TestDecodeEnds(t *testing.T) {
+	x, err := tensor.FromStrings(slices.Repeat([]string{strings.Repeat("x", 100)}, 4000), 4000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := Write(&b, x); err != nil {
+		t.Fatal(err)
+	}
+	for at := 0; ; at++ {
+		ctx := testenv.EndingAfter(at)
+		_, err := Decode(ctx, b.Bytes())
+		if !ctx.Over() {
+			if err != nil || at < 6 {
+				t.Errorf("%d looks, %v", at, err)
+			}
+			return
+		}
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("done after %d looks: %v", at, err)
+		}
 	}
 }
 
@@ -105,7 +134,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(file("{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }\n", "\x01\x00\x02\x00")))
 	f.Add([]byte(file("{'descr': '<U2', 'fortran_order': False, 'shape': (1,), }\n", "\x41\x00\x00\x00\x00\x00\x00\x00")))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := Decode(data)
+		got, err := Decode(context.Background(), data)
 		if err != nil {
 			return
 		}
@@ -113,7 +142,7 @@ func FuzzDecode(f *testing.F) {
 		if err := Write(&buf, got); err != nil {
 			t.Fatal(err)
 		}
-		again, err := Decode(buf.Bytes())
+		again, err := Decode(context.Background(), buf.Bytes())
 		if err != nil || again.String() != got.String() || !bytes.Equal(again.Bytes(), got.Bytes()) {
 			t.Fatalf("%v came back as %v (%v)", got, again, err)
 		}
