@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nacre-ml/nacre/internal/guard"
+	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
@@ -59,7 +60,10 @@ type kindError struct {
 	err  error
 }
 
-func (e *kindError) Error() string   { return e.err.Error() }
+// maxMessage is about the most bytes of a message. A file chooses names and shapes in it.
+const maxMessage = 4 << 10
+
+func (e *kindError) Error() string   { return printable.Cut(e.err.Error(), maxMessage) }
 func (e *kindError) Unwrap() []error { return []error{e.kind, e.err} }
 
 // mark returns err with a kind.

@@ -6,11 +6,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/internal/guard"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // TestHostileModels changes a model file at random and runs it if it still opens. It may fail with
@@ -116,3 +119,62 @@ func openAndRun(data []byte) error {
 
 // refusals are the kinds of errors of an untrusted model.
 var refusals = []error{nacre.ErrFormat, nacre.ErrShape, nacre.ErrUnsupported, nacre.ErrMemory, nacre.ErrMissingInput, nacre.ErrUnknownInput}
+
+// TestMessages opens and runs models with long names, lists and shapes that are wrong. No message is
+// long.
+func TestMessages(t *testing.T) {
+	const longest = 5 << 10
+	long := strings.Repeat("n", 1<<17)
+	ones := slices.Repeat([]int{1}, 1<<16)
+	vector := func(name string, shape ...int) *graph.Value {
+		return &graph.Value{Name: name, Type: graph.TensorOf(tensor.F32, graph.DimsOf(shape))}
+	}
+	many := make([]int64, 1<<16)
+	for name, c := range map[string]struct {
+		inputs []*graph.Value
+		node   *graph.Node
+	}{
+		"operator":  {[]*graph.Value{vector("x", 1)}, standardNode(long, "x", "y")},
+		"name":      {[]*graph.Value{vector(long, 2)}, standardNode("Flatten", long, "y", &graph.Attr{Name: "axis", Kind: graph.AttrInt, Int: 9})},
+		"attribute": {[]*graph.Value{vector("x", 1)}, standardNode("Relu", "x", "y", &graph.Attr{Name: long, Kind: graph.AttrInt})},
+		"perm":      {[]*graph.Value{vector("x", 1, 2)}, standardNode("Transpose", "x", "y", &graph.Attr{Name: "perm", Kind: graph.AttrInts, Ints: many})},
+		"shape":     {[]*graph.Value{vector("x", ones...)}, standardNode("Gemm", "x", "y")},
+		"symbol": {[]*graph.Value{{Name: "x", Type: graph.TensorOf(tensor.F32, graph.Dims{graph.Symbol(long), graph.Symbol(long + "2")})}},
+			standardNode("Flatten", "x", "y", &graph.Attr{Name: "axis", Kind: graph.AttrInt, Int: 9})},
+		"right": {[]*graph.Value{vector("x", ones...), vector(long, 1)}, standardNode("Relu", "x", "y")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			check := func(err error) {
+				t.Helper()
+				if err == nil {
+					t.Error("no error")
+				} else if n := len(err.Error()); n > longest {
+					t.Errorf("a message of %d bytes begins with %.200q", n, err)
+				}
+			}
+			g := &graph.Graph{Inputs: c.inputs, Outputs: []*graph.Value{{Name: "y"}}, Nodes: []*graph.Node{c.node}}
+			m, err := nacre.Decode("test.onnx", encoded(g))
+			if err != nil {
+				check(err)
+				return
+			}
+			defer m.Close()
+			s, err := m.NewSession(nacre.Options{})
+			if err != nil {
+				check(err)
+				return
+			}
+			defer s.Close()
+			_, err = s.Run(context.Background(), nil)
+			check(err)
+			wrong, err := nacre.Zeros(nacre.Float32, slices.Repeat([]int{1}, 1<<15)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = s.Run(context.Background(), map[string]*nacre.Tensor{c.inputs[0].Name: wrong})
+			check(err)
+			_, err = s.Run(context.Background(), map[string]*nacre.Tensor{long + "3": wrong})
+			check(err)
+		})
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -105,11 +106,7 @@ func shapeText(shape []Dim) string {
 	if shape == nil {
 		return "[...]"
 	}
-	parts := make([]string, len(shape))
-	for i, d := range shape {
-		parts[i] = d.String()
-	}
-	return "[" + strings.Join(parts, ",") + "]"
+	return printable.List(len(shape), func(i int) string { return shape[i].String() })
 }
 
 func infoOf(v *graph.Value, required bool) Info {

@@ -36,7 +36,7 @@ csrc/FAMILY              : csrc
 bindings/internal/families : csrc/FAMILY
 bindings                 : csrc bindings/internal/families
 bindings/vulkan          : csrc/FAMILY
-runtime/tensor           : packed internal/mapped
+runtime/tensor           : packed internal/mapped internal/printable
 runtime/graph            : runtime/tensor internal/printable
 runtime/internal/picture/jpeg :
 runtime/internal/picture/jpeg2000 :
@@ -92,7 +92,7 @@ formats/chelis           : internal/guard runtime/graph runtime/tensor formats/h
 generate/tokenizer/internal/jinja : internal/budget
 generate/tokenizer       : internal/guard generate/tokenizer/internal/jinja internal/beneath internal/budget
 formats                  : internal/budget internal/guard internal/pieces formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
-.                        : internal/budget internal/guard internal/pieces internal/resample formats runtime runtime/graph runtime/op runtime/tensor packed bindings
+.                        : internal/budget internal/guard internal/pieces internal/printable internal/resample formats runtime runtime/graph runtime/op runtime/tensor packed bindings
 generate                 : internal/guard .
 cmd                      : . bindings formats formats/chelis formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/jsonobject internal/output internal/pieces internal/printable packed runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan
 bench                    : . bindings formats formats/onnx generate internal/topologies packed runtime/graph runtime/tensor runtime/vulkan

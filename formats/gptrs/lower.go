@@ -51,7 +51,7 @@ func Lower(m *graph.Model, o container.Lowering) (_ *graph.Model, err error) {
 		l.bad(UnsupportedKind, "configuration of kind %s: head_dim is %d; it takes up to %d", c.kind, columns, decoder.MaxHeadDim)
 	}
 	if len(l.problems) > 0 {
-		return nil, errors.Join(l.problems...)
+		return nil, graph.Join(l.problems...)
 	}
 	kinds[c.kind].lower(l)
 	if err := l.b.Err(); err != nil {

@@ -70,7 +70,7 @@ func checkWithin(b *budget.Budget, m *graph.Model) error {
 	if err := b.Err(); err != nil {
 		return &graph.Error{Stage: "load", File: m.File, Offset: -1, Err: err}
 	}
-	return errors.Join(list...)
+	return graph.Join(list...)
 }
 
 // Summary writes the kind of a checkpoint's network, and the runtime settings of the checkpoint

@@ -51,7 +51,7 @@ func Match(archive, model *graph.Model) (err error) {
 	for _, name := range sparse(model) {
 		list = append(list, about(archive, ErrTensorMissing, name, "the model has it in sparse form, which no archive holds"))
 	}
-	return errors.Join(list...)
+	return graph.Join(list...)
 }
 
 // Replace opens an archive, which must Match the model, and makes its tensors the tensors of the

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
@@ -153,7 +154,14 @@ func newHeader(meta []graph.Pair, list []item) []byte {
 			b = append(b, ',')
 		}
 		b = appendText(b, t.name)
-		b = fmt.Appendf(b, `:{"dtype":"%s","shape":%s,"data_offsets":[%d,%d]}`, dtypes[t.row].name, t.shape, at, at+t.payload.Len())
+		b = fmt.Appendf(b, `:{"dtype":"%s","shape":[`, dtypes[t.row].name)
+		for i, n := range t.shape {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = strconv.AppendInt(b, int64(n), 10)
+		}
+		b = fmt.Appendf(b, `],"data_offsets":[%d,%d]}`, at, at+t.payload.Len())
 		at += t.payload.Len()
 	}
 	b = append(b, '}')

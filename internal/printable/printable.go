@@ -30,6 +30,38 @@ func Text(s string) string {
 	return string(b)
 }
 
+// Cut returns s with at most about most bytes. It replaces the middle of a longer text by the number
+// of bytes left out.
+func Cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	from, to := most*3/4, len(s)-most/4
+	for from > 0 && !utf8.RuneStart(s[from]) {
+		from--
+	}
+	for to < len(s) && !utf8.RuneStart(s[to]) {
+		to++
+	}
+	return fmt.Sprintf("%s ... (%d bytes) ... %s", s[:from], to-from, s[to:])
+}
+
+// maxItems is the most items of a list that List shows.
+const maxItems = 16
+
+// List returns a list of n items like [a,b,c]. Of a longer list it shows the first items and their
+// number, [a,b,c,... 1000 in all].
+func List(n int, item func(i int) string) string {
+	list := make([]string, min(n, maxItems), maxItems+1)
+	for i := range list {
+		list[i] = item(i)
+	}
+	if n > maxItems {
+		list = append(list, fmt.Sprintf("... %d in all", n))
+	}
+	return "[" + strings.Join(list, ",") + "]"
+}
+
 func clean(s string) bool {
 	for i, r := range s {
 		if escaped(r) || r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -29,6 +30,36 @@ func TestText(t *testing.T) {
 		}
 		if got := Text(Text(c.in)); got != c.want {
 			t.Errorf("Text twice of %q is %q", c.in, got)
+		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	long := strings.Repeat("é", 500)
+	for _, c := range []struct {
+		in   string
+		most int
+		want string
+	}{
+		{"", 0, ""},
+		{"as it is", 8, "as it is"},
+		{"0123456789", 8, "012345 ... (2 bytes) ... 89"},
+		{long, 10, "ééé ... (992 bytes) ... é"},
+		{strings.Repeat("\x80", 100), 8, " ... (100 bytes) ... "},
+	} {
+		if got := Cut(c.in, c.most); got != c.want {
+			t.Errorf("Cut(%q, %d) is %q, want %q", c.in, c.most, got, c.want)
+		}
+	}
+}
+
+func TestList(t *testing.T) {
+	for n, want := range map[int]string{
+		0: "[]", 1: "[0]", 3: "[0,1,2]", 16: "[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]",
+		17: "[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,... 17 in all]", 1 << 40: "[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,... 1099511627776 in all]",
+	} {
+		if got := List(n, strconv.Itoa); got != want {
+			t.Errorf("List of %d is %s, want %s", n, got, want)
 		}
 	}
 }

@@ -130,7 +130,7 @@ func (b *Builder) Weight(init *Initializer) string {
 func (b *Builder) Constant(t *tensor.Tensor) string {
 	key := ""
 	if t.Size() <= 64 && t.DType() != tensor.String {
-		key = fmt.Sprint(t.DType(), t.Shape(), t.Bytes())
+		key = fmt.Sprint(t.DType(), []int(t.Shape()), t.Bytes())
 		if name, ok := b.consts[key]; ok {
 			return name
 		}

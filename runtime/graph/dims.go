@@ -1,10 +1,9 @@
 package graph
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -55,16 +54,13 @@ func (d Dims) Len() Dim {
 	return n
 }
 
-// String formats the extents like [batch,3,224,224], or [...] if the rank is unknown.
+// String formats the extents like [batch,3,224,224], or [...] if the rank is unknown. Of many axes
+// it shows the first, and of a long extent the ends.
 func (d Dims) String() string {
 	if d == nil {
 		return "[...]"
 	}
-	parts := make([]string, len(d))
-	for i, x := range d {
-		parts[i] = x.String()
-	}
-	return fmt.Sprintf("[%s]", strings.Join(parts, ","))
+	return printable.List(len(d), func(i int) string { return printable.Cut(d[i].String(), maxName) })
 }
 
 // Same reports whether d and e are known to have the same extents.

@@ -3,6 +3,7 @@ package graph
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nacre-ml/nacre/internal/printable"
@@ -32,11 +33,18 @@ type Error struct {
 	Err    error
 }
 
-// Error returns one line: stage, file and offset, node and op, and Err. Names are safe to print.
+// The most bytes of a message that are shown of a name, and of what is wrong. A file chooses both.
+const (
+	maxName    = 256
+	maxMessage = 3 << 10
+)
+
+// Error returns one line: stage, file and offset, node and op, and Err. Names are safe to print, and
+// long texts lack their middle.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.File != "" {
-		b.WriteString(printable.Text(e.File))
+		b.WriteString(printable.Cut(printable.Text(e.File), 2*maxName))
 		if e.Offset >= 0 {
 			fmt.Fprintf(&b, " at byte %d", e.Offset)
 		}
@@ -46,13 +54,13 @@ func (e *Error) Error() string {
 		b.WriteString(e.Stage + ": ")
 	}
 	if e.Op != "" || e.Node != "" {
-		fmt.Fprintf(&b, "node %q", e.Node)
+		fmt.Fprintf(&b, "node %q", printable.Cut(e.Node, maxName))
 		if e.Op != "" {
-			printable.Fprintf(&b, " (%s)", e.Op)
+			printable.Fprintf(&b, " (%s)", printable.Cut(e.Op, maxName))
 		}
 		b.WriteString(": ")
 	}
-	b.WriteString(e.Err.Error())
+	b.WriteString(printable.Cut(e.Err.Error(), maxMessage))
 	return b.String()
 }
 
@@ -62,6 +70,18 @@ func (e *Error) Unwrap() []error {
 		return []error{e.Err}
 	}
 	return []error{e.Kind, e.Err}
+}
+
+// Join is errors.Join of the problems of a file. If there are many, it joins the first, and their
+// number takes the place of the others.
+func Join(problems ...error) error {
+	bytes := 0
+	for i, err := range problems {
+		if bytes += len(err.Error()) + 1; bytes > maxMessage && i > 0 {
+			return errors.Join(append(slices.Clone(problems[:i]), fmt.Errorf("... %d in all", len(problems)))...)
+		}
+	}
+	return errors.Join(problems...)
 }
 
 // Errorf formats an error of a kind. errors.Is finds the kind; the message does not repeat it.

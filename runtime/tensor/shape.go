@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
+	"strconv"
+
+	"github.com/nacre-ml/nacre/internal/printable"
 )
 
 // Shape is the extent of each axis. A scalar's is empty.
@@ -55,16 +57,7 @@ func (s Shape) Strides() []int {
 	return st
 }
 
-// String formats the shape like [1,3,224,224].
+// String formats the shape like [1,3,224,224]. Of many axes it shows the first.
 func (s Shape) String() string {
-	var b strings.Builder
-	b.WriteByte('[')
-	for i, d := range s {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprint(&b, d)
-	}
-	b.WriteByte(']')
-	return b.String()
+	return printable.List(len(s), func(i int) string { return strconv.Itoa(s[i]) })
 }

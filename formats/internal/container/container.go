@@ -198,7 +198,7 @@ func (r *Refusals) Add(format string, args ...any) {
 }
 
 // Err joins the reasons. It returns nil if there is none.
-func (r *Refusals) Err() error { return errors.Join(r.list...) }
+func (r *Refusals) Err() error { return graph.Join(r.list...) }
 
 // Size returns the shape with the extents dims, and the bytes of its elements. ok is false if they
 // are more than memory can hold.

@@ -21,6 +21,9 @@ import (
 
 const magic = "\x93NUMPY"
 
+// maxAxes is the most axes of a tensor that Write writes.
+const maxAxes = 64
+
 // maxHeader is the most bytes of a header that Decode accepts; NumPy writes about 128.
 const maxHeader = 1 << 16
 
@@ -196,8 +199,15 @@ func Write(w io.Writer, t *tensor.Tensor) error {
 	if descr == "" {
 		return fmt.Errorf(".npy has no element type for %v", t.DType())
 	}
-	extents := strings.Trim(t.Shape().String(), "[]")
-	if len(t.Shape()) == 1 {
+	if n := len(t.Shape()); n > maxAxes {
+		return fmt.Errorf(".npy has no place for %d axes; NumPy reads up to %d", n, maxAxes)
+	}
+	parts := make([]string, len(t.Shape()))
+	for i, n := range t.Shape() {
+		parts[i] = strconv.Itoa(n)
+	}
+	extents := strings.Join(parts, ",")
+	if len(parts) == 1 {
 		extents += ","
 	}
 	dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, extents)
