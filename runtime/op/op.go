@@ -85,6 +85,12 @@ type Row struct {
 	// Impure reports whether Run may yield different results from the same inputs. Such nodes are
 	// never folded.
 	Impure bool
+	// Elementwise reports whether an element of output 0 follows from the elements of the inputs at
+	// its position, once the inputs are broadcast to one shape.
+	Elementwise bool
+	// Rowwise tells which inputs are read row by row, for operators that are not Elementwise; nil
+	// for none.
+	Rowwise Rowwise
 	// Generates reports whether elements follow from a few numbers and their indices, so that a
 	// device fills memory with them faster than it copies them.
 	Generates bool

@@ -7,14 +7,6 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// elementwise lists operators that compute each element from the elements at the same position
-// alone.
-var elementwise = []string{
-	"Abs", "Add", "Ceil", "Celu", "Clip", "Cos", "Div", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Max", "Min",
-	"Mish", "Mul", "Neg", "Pow", "Reciprocal", "Relu", "Round", "Selu", "Sigmoid", "Sign", "Sin", "Softplus", "Softsign", "Sqrt", "Sub", "Swish", "Tanh",
-	"ThresholdedRelu",
-}
-
 // maxTableNodes bounds the nodes that a table replaces. codeCount is the number of codes of 8 bits.
 const (
 	maxTableNodes = 64
@@ -90,7 +82,7 @@ func (c *codeChain) take(n *graph.Node) bool {
 		if p, ok := c.point(n, n.Outputs[0]); !ok || c.constant(p.scale) == nil || c.constant(p.zero) == nil {
 			return false
 		}
-	} else if !is(n, elementwise...) {
+	} else if !c.row(n).Elementwise {
 		return false
 	}
 	for _, name := range n.Inputs {

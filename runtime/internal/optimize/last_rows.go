@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
 )
 
 // LastRows returns a model with only the last row of each named output: [batch,1,n] instead of
@@ -183,77 +184,35 @@ func (r *rowCutter) rewrite(n *graph.Node) {
 	r.edit.Replace[n] = append(nodes, &by)
 }
 
-// rowOperands lists, by operator, the inputs of which a row of the outputs needs only the same row.
-// Nil stands for all inputs.
-var rowOperands = map[string][]int{
-	"MatMul": {0}, fusedMatMul: {0, 3}, "Gemm": {0, 2}, fusedGemm: {0, 2, 3}, microsoft + ".FusedMatMul": {0}, microsoft + ".MatMulNBits": {0},
-	"LayerNormalization": {0}, "RMSNormalization": {0}, "SimplifiedLayerNormalization": {0}, microsoft + ".SimplifiedLayerNormalization": {0},
-	microsoft + ".SkipLayerNormalization": {0, 1}, microsoft + ".SkipSimplifiedLayerNormalization": {0, 1},
-	"Softmax": {0}, "LogSoftmax": {0}, "Split": {0}, "Concat": nil,
-	"Abs": nil, "Add": nil, "Cast": nil, "Celu": nil, "Clip": nil, "Div": nil, "Elu": nil, "Erf": nil, "Exp": nil, "Gelu": nil, "HardSigmoid": nil,
-	"HardSwish": nil, "Identity": nil, "LeakyRelu": nil, "Log": nil, "Max": nil, "Min": nil, "Mish": nil, "Mul": nil, "Neg": nil, "PRelu": nil, "Pow": nil,
-	"Reciprocal": nil, "Relu": nil, "Selu": nil, "Sigmoid": nil, "Softplus": nil, "Softsign": nil, "Sqrt": nil, "Sub": nil, "SwiGLU": nil, "Swish": nil,
-	"Tanh": nil, "ThresholdedRelu": nil, "Where": nil, microsoft + ".BiasGelu": nil, microsoft + ".FastGelu": nil, microsoft + ".Gelu": nil,
-	microsoft + ".QuickGelu": nil,
-}
-
-// rows returns the inputs of a node with more than one row, if row i of each output, along the last
-// axis but one, follows from row i of these inputs and from the other inputs. Otherwise it returns
-// nil.
+// rows returns the inputs of a node with more than one matrix row that the node reads row by row.
 func (r *rowCutter) rows(n *graph.Node) []int {
 	if r.cutters[n] {
 		return []int{0}
 	}
-	name := n.Op
-	if n.Domain != "" {
-		name = n.Domain + "." + n.Op
-	}
-	operands, ok := rowOperands[name]
-	if !ok || !r.bound[n] || !r.keepsRows(n) {
+	if !r.bound[n] {
 		return nil
 	}
-	var list []int
+	out, ok := r.rank(n.Outputs[0])
+	if !ok || out < 2 {
+		return nil
+	}
+	in := make([]*op.Value, len(n.Inputs))
 	for i, x := range n.Inputs {
-		if x == "" || operands != nil && !slices.Contains(operands, i) {
+		if x != "" {
+			in[i] = r.value(x)
+		}
+	}
+	var list []int
+	for _, i := range r.row(n).RowInputs(n, in, out) {
+		if i >= len(in) || in[i] == nil {
 			continue
 		}
-		rank, ok := r.rank(x)
-		if !ok {
+		if _, ok := in[i].Rank(); !ok {
 			return nil
 		}
-		if rank >= 2 && !r.dims(x)[rank-2].Is(1) {
+		if op.MayHaveRows(in[i]) {
 			list = append(list, i)
 		}
 	}
 	return list
-}
-
-// keepsRows reports whether a node of rowOperands computes along the last axis alone.
-func (r *rowCutter) keepsRows(n *graph.Node) bool {
-	out, ok := r.rank(n.Outputs[0])
-	if !ok || out < 2 {
-		return false
-	}
-	switch n.Op {
-	case "MatMul", "MatMulNBits", "FusedMatMul", "Gemm", "FusedGemm":
-		b, ok := r.rank(n.Inputs[1])
-		return ok && b >= 2 && intOr(n, "transA", 0) == 0 && intOr(n, "transBatchA", 0) == 0
-	case "LayerNormalization", "RMSNormalization", "SimplifiedLayerNormalization":
-		axis := intOr(n, "axis", -1)
-		return (axis == -1 || axis == int64(out-1)) && !slices.ContainsFunc(n.Inputs[1:], r.hasRows)
-	case "Softmax", "LogSoftmax":
-		axis := intOr(n, "axis", -1)
-		return n.Version >= 13 && (axis == -1 || axis == int64(out-1))
-	case "Split", "Concat":
-		axis := intOr(n, "axis", 0)
-		return axis == -1 || axis == int64(out-1)
-	}
-	// Before version 7 the second operand may be aligned with the first axes.
-	return len(n.Inputs) == 1 || n.Domain != "" || n.Version >= 7
-}
-
-// hasRows reports whether a value may have several rows.
-func (r *rowCutter) hasRows(name string) bool {
-	rank, ok := r.rank(name)
-	return name != "" && (!ok || rank >= 2 && !r.dims(name)[rank-2].Is(1))
 }

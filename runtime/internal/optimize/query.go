@@ -35,6 +35,12 @@ func is(n *graph.Node, ops ...string) bool {
 	})
 }
 
+// row returns the row of a node that binds to an operator.
+func (s *Scope) row(n *graph.Node) *op.Row {
+	row, _, _ := s.Registry.Find(n)
+	return row
+}
+
 // attrs returns typed access to the attributes of a node.
 func attrs(n *graph.Node) *op.Node { return &op.Node{Node: n} }
 

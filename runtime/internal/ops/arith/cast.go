@@ -97,7 +97,7 @@ func (o *Cast) Run(c *op.Run) error {
 }
 
 var castRows = []op.Row{
-	{Name: "Cast", Since: []int{1, 6, 9, 13, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, InPlace: []int{0}, New: newCast},
+	{Name: "Cast", Since: []int{1, 6, 9, 13, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, InPlace: []int{0}, Elementwise: true, New: newCast},
 	{Name: "CastLike", Since: []int{15, 19, 21, 23, 24, 25}, In: [2]int{2, 2}, Out: [2]int{1, 1}, InPlace: []int{0}, New: newCastLike},
 }
 

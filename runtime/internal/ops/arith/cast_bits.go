@@ -48,5 +48,5 @@ func (o *BitCast) Run(c *op.Run) error {
 var bitTypes = slices.DeleteFunc(tensor.DTypes(), func(d tensor.DType) bool { return d == tensor.String })
 
 var bitRows = []op.Row{
-	{Name: "BitCast", Since: []int{26}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: bitTypes, InPlace: []int{0}, New: newBitCast},
+	{Name: "BitCast", Since: []int{26}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: bitTypes, InPlace: []int{0}, Elementwise: true, New: newBitCast},
 }

@@ -100,7 +100,7 @@ func newBitShift(n *op.Node) (op.Op, error) {
 }
 
 func binaryRow(name string, since []int, types op.Types, o Binary) op.Row {
-	return op.Row{Name: name, Since: since, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: types, InPlace: []int{0, 1}, New: newBinary(o)}
+	return op.Row{Name: name, Since: since, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: types, InPlace: []int{0, 1}, Elementwise: true, New: newBinary(o)}
 }
 
 var (
@@ -119,7 +119,7 @@ var binaryRows = []op.Row{
 	binaryRow("BitwiseAnd", []int{18}, op.Integers, Binary{Func: "bitand", Bits: true}),
 	binaryRow("BitwiseOr", []int{18}, op.Integers, Binary{Func: "bitor", Bits: true}),
 	binaryRow("BitwiseXor", []int{18}, op.Integers, Binary{Func: "bitxor", Bits: true}),
-	{Name: "BitShift", Since: []int{11}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Unsigned, InPlace: []int{0, 1}, New: newBitShift},
-	{Name: "Mod", Since: []int{10, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Numeric, InPlace: []int{0, 1}, New: newMod},
-	{Name: "PRelu", Since: []int{1, 6, 7, 9, 16}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: preluTypes, InPlace: []int{0, 1}, New: newPRelu},
+	{Name: "BitShift", Since: []int{11}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Unsigned, InPlace: []int{0, 1}, Elementwise: true, New: newBitShift},
+	{Name: "Mod", Since: []int{10, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Numeric, InPlace: []int{0, 1}, Elementwise: true, New: newMod},
+	{Name: "PRelu", Since: []int{1, 6, 7, 9, 16}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: preluTypes, InPlace: []int{0, 1}, Elementwise: true, New: newPRelu},
 }

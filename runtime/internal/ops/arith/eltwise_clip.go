@@ -39,5 +39,5 @@ func (o *Clip) Infer(c *op.Infer) error {
 }
 
 var clipRows = []op.Row{
-	{Name: "Clip", Since: []int{1, 6, 11, 12, 13}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 11, In: [2]int{1, 3}}}, Out: [2]int{1, 1}, Types: op.Numeric, InPlace: []int{0}, New: newClip},
+	{Name: "Clip", Since: []int{1, 6, 11, 12, 13}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 11, In: [2]int{1, 3}}}, Out: [2]int{1, 1}, Types: op.Numeric, InPlace: []int{0}, Elementwise: true, New: newClip},
 }

@@ -58,9 +58,9 @@ func newQuickGelu(n *op.Node) (op.Op, error) {
 func newPlainGelu(*op.Node) (op.Op, error) { return &Unary{Func: "gelu"}, nil }
 
 var fusedRows = []op.Row{
-	{Domain: op.Microsoft, Name: "Gelu", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, New: newPlainGelu},
-	{Domain: op.Microsoft, Name: "QuickGelu", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, New: newQuickGelu},
-	{Domain: op.Microsoft, Name: "FastGelu", Since: []int{1}, In: [2]int{1, 2}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, New: biased("gelu_tanh")},
-	{Domain: op.Microsoft, Name: "BiasGelu", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, New: biased("gelu")},
-	{Name: "SwiGLU", Since: []int{28}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0, 1}, New: newSwiGLU},
+	{Domain: op.Microsoft, Name: "Gelu", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Elementwise: true, New: newPlainGelu},
+	{Domain: op.Microsoft, Name: "QuickGelu", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Elementwise: true, New: newQuickGelu},
+	{Domain: op.Microsoft, Name: "FastGelu", Since: []int{1}, In: [2]int{1, 2}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Elementwise: true, New: biased("gelu_tanh")},
+	{Domain: op.Microsoft, Name: "BiasGelu", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Elementwise: true, New: biased("gelu")},
+	{Name: "SwiGLU", Since: []int{28}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0, 1}, Elementwise: true, New: newSwiGLU},
 }

@@ -39,7 +39,7 @@ func (o *Unary) Infer(c *op.Infer) error {
 // unaryRow returns the row of an operator with one input and a function with up to two attributes
 // as parameters.
 func unaryRow(name string, since []int, types op.Types, function string, coefficients ...coefficient) op.Row {
-	return op.Row{Name: name, Since: since, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: types, InPlace: []int{0},
+	return op.Row{Name: name, Since: since, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: types, InPlace: []int{0}, Elementwise: true,
 		New: func(n *op.Node) (op.Op, error) {
 			ignoreConsumed(n)
 			o := &Unary{Func: function}
@@ -135,9 +135,9 @@ var unaryRows = []op.Row{
 	unaryRow("Asinh", since922, op.Floats, "asinh"),
 	unaryRow("Acosh", since922, op.Floats, "acosh"),
 	unaryRow("Atanh", since922, op.Floats, "atanh"),
-	{Name: "Selu", Since: []int{1, 6, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, New: newSelu},
-	{Name: "Gelu", Since: []int{20}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, New: newGelu},
-	{Name: "Erf", Since: []int{9, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Numeric, InPlace: []int{0}, New: newErf},
-	{Name: "Shrink", Since: []int{9}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Numeric, InPlace: []int{0}, New: newShrink},
-	{Name: "BitwiseNot", Since: []int{18}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Integers, InPlace: []int{0}, New: newBitwiseNot},
+	{Name: "Selu", Since: []int{1, 6, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Elementwise: true, New: newSelu},
+	{Name: "Gelu", Since: []int{20}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Elementwise: true, New: newGelu},
+	{Name: "Erf", Since: []int{9, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Numeric, InPlace: []int{0}, Elementwise: true, New: newErf},
+	{Name: "Shrink", Since: []int{9}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Numeric, InPlace: []int{0}, Elementwise: true, New: newShrink},
+	{Name: "BitwiseNot", Since: []int{18}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Integers, InPlace: []int{0}, Elementwise: true, New: newBitwiseNot},
 }

@@ -84,5 +84,5 @@ func inferWhere(c *op.Infer) {
 }
 
 var whereRows = []op.Row{
-	{Name: "Where", Since: []int{9, 16}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Typed: 1, InPlace: []int{1, 2}, New: newWhere},
+	{Name: "Where", Since: []int{9, 16}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Typed: 1, InPlace: []int{1, 2}, Elementwise: true, New: newWhere},
 }

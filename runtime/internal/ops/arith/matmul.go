@@ -75,10 +75,22 @@ func AsMatrices[S ~[]E, E any](d S, row bool, one E) S {
 	return S{d[0], one}
 }
 
+// rowsOfProduct returns the Rowwise of a product that reads the given inputs row by row unless A is
+// transposed or B is a vector.
+func rowsOfProduct(inputs ...int) op.Rowwise {
+	return func(n *graph.Node, in []*op.Value, _ int) []int {
+		a := &op.Node{Node: n}
+		if b, ok := in[1].Rank(); !ok || b < 2 || a.Int("transA", 0) != 0 || a.Int("transBatchA", 0) != 0 {
+			return nil
+		}
+		return inputs
+	}
+}
+
 var (
 	productTypes = op.Types{tensor.F32, tensor.F64, tensor.F16, tensor.BF16, tensor.I32, tensor.I64, tensor.U32, tensor.U64}
 	matmulRows   = []op.Row{
-		{Name: "MatMul", Since: []int{1, 9, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: productTypes, New: newMatMul},
-		{Name: "Gemm", Since: []int{1, 6, 7, 9, 11, 13}, In: [2]int{3, 3}, Later: []op.Arity{{Since: 11, In: [2]int{2, 3}}}, Out: [2]int{1, 1}, Types: productTypes, New: newGemm},
+		{Name: "MatMul", Since: []int{1, 9, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: productTypes, Rowwise: rowsOfProduct(0), New: newMatMul},
+		{Name: "Gemm", Since: []int{1, 6, 7, 9, 11, 13}, In: [2]int{3, 3}, Later: []op.Arity{{Since: 11, In: [2]int{2, 3}}}, Out: [2]int{1, 1}, Types: productTypes, Rowwise: rowsOfProduct(0, 2), New: newGemm},
 	}
 )

@@ -14,7 +14,7 @@ type retired struct {
 }
 
 func retiredRow(name string, f func(v, p, q float64) float64, first, second coefficient) op.Row {
-	return op.Row{Name: name, Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 8,
+	return op.Row{Name: name, Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Elementwise: true, Heap: 8,
 		New: func(n *op.Node) (op.Op, error) {
 			ignoreConsumed(n)
 			o := &retired{p: float64(n.Float(first.name, first.def)), f: f}

@@ -331,7 +331,7 @@ func (Size) Run(c *op.Run) error {
 }
 
 var shapeRows = []op.Row{
-	{Name: "Identity", Since: []int{1, 13, 14, 16, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Kinds: true, View: true, New: newIdentity},
+	{Name: "Identity", Since: []int{1, 13, 14, 16, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Kinds: true, View: true, Elementwise: true, New: newIdentity},
 	{Name: "Reshape", Since: []int{1, 5, 13, 14, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 5, In: [2]int{2, 2}}}, Out: [2]int{1, 1}, View: true, New: newReshape},
 	{Name: "Flatten", Since: []int{1, 9, 11, 13, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, View: true, New: newFlatten},
 	{Name: "Squeeze", Since: []int{1, 11, 13, 21, 23, 24, 25}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 13, In: [2]int{1, 2}}}, Out: [2]int{1, 1}, View: true, New: newSqueeze},

@@ -328,10 +328,26 @@ func standardize[T float32 | float64](pace *op.Pace, x []T, shape tensor.Shape, 
 	}
 }
 
+// rowsOfSoftmax is Rowwise of Softmax and its siblings. Before version 13 they merge axes.
+func rowsOfSoftmax(n *graph.Node, in []*op.Value, rank int) []int {
+	if n.Version < 13 {
+		return nil
+	}
+	return op.RowsAlongLast(-1, 0)(n, in, rank)
+}
+
+// rowsOfNorm is Rowwise of normalizations with a scale, and possibly a shift, of one matrix row.
+func rowsOfNorm(n *graph.Node, in []*op.Value, rank int) []int {
+	if slices.ContainsFunc(in[1:], op.MayHaveRows) {
+		return nil
+	}
+	return op.RowsAlongLast(-1, 0)(n, in, rank)
+}
+
 var normRows = []op.Row{
-	{Name: "Softmax", Since: []int{1, 11, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 8, New: newSoftmax(false, false)},
-	{Name: "LogSoftmax", Since: []int{1, 11, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 8, New: newSoftmax(true, false)},
-	{Name: "Hardmax", Since: []int{1, 11, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, New: newSoftmax(false, true)},
+	{Name: "Softmax", Since: []int{1, 11, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 8, Rowwise: rowsOfSoftmax, New: newSoftmax(false, false)},
+	{Name: "LogSoftmax", Since: []int{1, 11, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 8, Rowwise: rowsOfSoftmax, New: newSoftmax(true, false)},
+	{Name: "Hardmax", Since: []int{1, 11, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Rowwise: rowsOfSoftmax, New: newSoftmax(false, true)},
 	{Name: "LRN", Since: []int{1, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, New: newLRN},
 	{Name: "LpNormalization", Since: []int{1, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, New: newLpNorm},
 	{Name: "MeanVarianceNormalization", Since: []int{9, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, New: newMeanVariance},
@@ -340,6 +356,6 @@ var normRows = []op.Row{
 	{Name: "GroupNormalization", Since: []int{18, 21}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 8, New: newGroupNorm},
 	// ONNX Runtime had the operator in the standard's domain before the standard had it, and its
 	// tools write version 1.
-	{Name: "LayerNormalization", Since: []int{1, 17}, In: [2]int{2, 3}, Out: [2]int{1, 3}, Types: op.Floats, InPlace: []int{0}, Heap: 24, New: newLayerNorm},
-	{Name: "RMSNormalization", Since: []int{23}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 16, New: newRMSNorm},
+	{Name: "LayerNormalization", Since: []int{1, 17}, In: [2]int{2, 3}, Out: [2]int{1, 3}, Types: op.Floats, InPlace: []int{0}, Heap: 24, Rowwise: rowsOfNorm, New: newLayerNorm},
+	{Name: "RMSNormalization", Since: []int{23}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 16, Rowwise: rowsOfNorm, New: newRMSNorm},
 }

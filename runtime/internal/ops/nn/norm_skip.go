@@ -129,9 +129,9 @@ func (o *SimplifiedNorm) Run(c *op.Run) error {
 }
 
 var skipNormRows = []op.Row{
-	{Domain: op.Microsoft, Name: "SkipLayerNormalization", Since: []int{1}, In: [2]int{3, 5}, Out: [2]int{1, 4}, Types: op.ComputedInF32, InPlace: []int{0}, New: newSkipNorm(true)},
-	{Domain: op.Microsoft, Name: "SkipSimplifiedLayerNormalization", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{1, 4}, Types: op.ComputedInF32, InPlace: []int{0}, New: newSkipNorm(false)},
+	{Domain: op.Microsoft, Name: "SkipLayerNormalization", Since: []int{1}, In: [2]int{3, 5}, Out: [2]int{1, 4}, Types: op.ComputedInF32, InPlace: []int{0}, Rowwise: op.RowsOf(0, 1), New: newSkipNorm(true)},
+	{Domain: op.Microsoft, Name: "SkipSimplifiedLayerNormalization", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{1, 4}, Types: op.ComputedInF32, InPlace: []int{0}, Rowwise: op.RowsOf(0, 1), New: newSkipNorm(false)},
 	// ONNX Runtime has this operator in the standard's domain.
-	{Name: "SimplifiedLayerNormalization", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 2}, Types: op.Floats, Heap: 16, New: newSimplifiedNorm},
-	{Domain: op.Microsoft, Name: "SimplifiedLayerNormalization", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 2}, Types: op.Floats, Heap: 16, New: newSimplifiedNorm},
+	{Name: "SimplifiedLayerNormalization", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 2}, Types: op.Floats, Heap: 16, Rowwise: rowsOfNorm, New: newSimplifiedNorm},
+	{Domain: op.Microsoft, Name: "SimplifiedLayerNormalization", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 2}, Types: op.Floats, Heap: 16, Rowwise: rowsOfNorm, New: newSimplifiedNorm},
 }

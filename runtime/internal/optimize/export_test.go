@@ -1,4 +1,0 @@
-package optimize
-
-// RowOperands lists the operators that compute each row on its own.
-var RowOperands = rowOperands
