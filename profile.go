@@ -86,6 +86,9 @@ type Step struct {
 	How     string // device, binder and kernels, as WriteText and StepTime have them
 	Inputs  []Info // without those that are left out
 	Outputs []Info
+	// Work is the number of multiplications and additions of a convolution, a product or a recurrent
+	// layer; 0 for other operators, and if an extent is not known.
+	Work float64
 }
 
 // Steps returns the steps in the order in which they run.
@@ -95,7 +98,7 @@ func (p *Plan) Steps() []Step {
 	}
 	list := make([]Step, len(p.p.Steps))
 	for i, s := range p.p.Steps {
-		list[i] = Step{Node: s.Label(), Op: s.OpName(), How: p.p.How(i), Inputs: p.infos(s.In[:len(s.Inputs)]), Outputs: p.infos(s.Out)}
+		list[i] = Step{Node: s.Label(), Op: s.OpName(), How: p.p.How(i), Inputs: p.infos(s.In[:len(s.Inputs)]), Outputs: p.infos(s.Out), Work: p.p.Work(i)}
 	}
 	return list
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/packed"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // benchFlags are the flags of nacre bench.
@@ -70,7 +69,7 @@ type timing struct {
 	MinMS    float64    `json:"min_ms"`
 	MedianMS float64    `json:"median_ms"`
 	P90MS    float64    `json:"p90_ms"`
-	GFLOP    float64    `json:"gflop"` // in convolutions and matrix products of one run
+	GFLOP    float64    `json:"gflop"` // in convolutions, products and recurrent layers of one run
 	GFLOPS   float64    `json:"gflops"`
 	Inputs   []string   `json:"inputs"`
 	Ops      []opTiming `json:"operators"`
@@ -232,49 +231,13 @@ func (f *benchFlags) measure(ctx context.Context, s *nacre.Session, inputs map[s
 	return t, nil
 }
 
-// work counts the multiplications and additions of a plan's convolutions and matrix products. It
-// leaves out steps with extents that are not known.
-func work(pl *nacre.Plan) float64 {
-	total := 0.0
+// work returns the multiplications and additions of a plan's convolutions, products and recurrent
+// layers. It leaves out steps with extents that are not known.
+func work(pl *nacre.Plan) (total float64) {
 	for _, s := range pl.Steps() {
-		name, _, _ := strings.Cut(s.Op, "-")
-		at, ok := weightsOf[name]
-		if !ok || at >= len(s.Inputs) || len(s.Outputs) < 1 {
-			continue
-		}
-		a, b, y := extents(s.Inputs[0]), extents(s.Inputs[at]), extents(s.Outputs[0])
-		if len(a) == 0 || len(b) == 0 || len(y) == 0 {
-			continue
-		}
-		switch {
-		case strings.HasSuffix(name, "Conv"):
-			total += 2 * float64(y.Len()) * float64(b[1:].Len())
-		case strings.HasSuffix(name, "Gemm"):
-			total += 2 * float64(a.Len()) * float64(y[len(y)-1])
-		default:
-			total += 2 * float64(y.Len()) * float64(a[len(a)-1])
-		}
+		total += s.Work
 	}
 	return total
-}
-
-// weightsOf is the index of the right operand among the inputs of a convolution or matrix product.
-var weightsOf = map[string]int{
-	"Conv": 1, "com.microsoft.FusedConv": 1, "QLinearConv": 3, "com.microsoft.QLinearConv": 3, "nacre.FusedQLinearConv": 3,
-	"MatMul": 1, "nacre.FusedMatMul": 1, "com.microsoft.FusedMatMul": 1, "MatMulInteger": 1, "com.microsoft.MatMulIntegerToFloat": 1, "QLinearMatMul": 3,
-	"Gemm": 1, "com.microsoft.FusedGemm": 1, "nacre.WidenedGemm": 1,
-}
-
-// extents returns the shape of a value of a plan; nil if an extent is not known.
-func extents(v nacre.Info) tensor.Shape {
-	shape := make(tensor.Shape, len(v.Shape))
-	for i, d := range v.Shape {
-		if d.Open() {
-			return nil
-		}
-		shape[i] = d.Size
-	}
-	return shape
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
@@ -283,7 +246,7 @@ func (t *timing) text(w io.Writer) {
 	printable.Fprintf(w, "%s, %s, %s\n", t.Model, plural(t.Threads, "thread"), strings.Join(t.Inputs, ", "))
 	printable.Fprintf(w, "median %.3f ms  min %.3f ms  p90 %.3f ms  of %s\n", t.MedianMS, t.MinMS, t.P90MS, plural(t.Count, "run"))
 	if t.GFLOP > 0 {
-		printable.Fprintf(w, "%.4g GFLOP in convolutions and matrix products: %.4g GFLOPS\n", t.GFLOP, t.GFLOPS)
+		printable.Fprintf(w, "%.4g GFLOP in convolutions, products and recurrent layers: %.4g GFLOPS\n", t.GFLOP, t.GFLOPS)
 	}
 	for _, o := range t.Ops {
 		printable.Fprintf(w, "%8.3f ms %5.1f %%  %s (%s)\n", o.MS, 100*o.Share, o.Op, plural(o.Steps, "step"))

@@ -15,6 +15,7 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op/standard"
 )
 
 // testCase is one model with the results that are known for it.
@@ -164,19 +165,13 @@ func (c *testCase) ramp(ctx context.Context, s *nacre.Session) (*testData, error
 	}, nil
 }
 
-// random lists the operators with random results, for which only type and shape can be compared.
-// The standard fixes no generator, with a seed or without.
-var random = map[string]bool{
-	"Bernoulli": true, "Multinomial": true, "RandomNormal": true, "RandomNormalLike": true,
-	"RandomUniform": true, "RandomUniformLike": true,
-}
-
 // isRandom reports whether a node of the graph, or of one of the model's functions, draws random
-// numbers.
+// numbers, so that only types and shapes can be compared.
 func isRandom(m *graph.Model) bool {
-	found := false
+	found, registry := false, standard.Registry()
 	visit := func(n *graph.Node) {
-		found = found || n.Domain == "" && random[n.Op]
+		row, _, err := registry.Find(n)
+		found = found || err == nil && row.Random
 	}
 	walk(m.Graph.Nodes, visit)
 	for _, f := range m.Functions {

@@ -85,12 +85,19 @@ type Row struct {
 	// Impure reports whether Run may yield different results from the same inputs. Such nodes are
 	// never folded.
 	Impure bool
+	// Random reports whether Run draws numbers from a generator that no standard fixes. Only types
+	// and shapes of two results can then be compared.
+	Random bool
 	// Elementwise reports whether an element of output 0 follows from the elements of the inputs at
 	// its position, once the inputs are broadcast to one shape.
 	Elementwise bool
 	// Rowwise tells which inputs are read row by row, for operators that are not Elementwise; nil
 	// for none.
 	Rowwise Rowwise
+	// Work returns the multiplications and additions of a run with operands of the given shapes, nil
+	// for those left out. It is nil for operators other than convolutions, products and recurrent
+	// layers.
+	Work func(in, out []tensor.Shape) float64
 	// Generates reports whether elements follow from a few numbers and their indices, so that a
 	// device fills memory with them faster than it copies them.
 	Generates bool

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // Listing describes a plan for readers: steps, devices, operands and memory.
@@ -256,6 +257,34 @@ func (pl *Plan) How(i int) string {
 		return "host"
 	}
 	return pl.deviceOf(s) + " " + s.Step.String()
+}
+
+// Work returns the multiplications and additions of step i; 0 if its row does not count them or an
+// extent is not known.
+func (pl *Plan) Work(i int) float64 {
+	s := &pl.Steps[i]
+	if s.Row.Work == nil {
+		return 0
+	}
+	in, ok := pl.shapes(s.inputs())
+	out, known := pl.shapes(s.Out)
+	if !ok || !known {
+		return 0
+	}
+	return s.Row.Work(in, out)
+}
+
+// shapes returns the extents of values, nil for -1. ok is false if one is not known.
+func (pl *Plan) shapes(ids []int) (list []tensor.Shape, ok bool) {
+	list = make([]tensor.Shape, len(ids))
+	for i, id := range ids {
+		if id >= 0 {
+			if list[i], ok = pl.Slots[id].Type.Dims.Concrete(); !ok {
+				return nil, false
+			}
+		}
+	}
+	return list, true
 }
 
 // deviceOf returns the name of the device that runs a step, or host.

@@ -198,10 +198,10 @@ func (o *Multinomial) Run(c *op.Run) error {
 }
 
 var randomRows = []op.Row{
-	{Name: "RandomUniform", Since: []int{1, 22}, In: [2]int{0, 0}, Out: [2]int{1, 1}, Impure: true, New: newRandomFill(false, false)},
-	{Name: "RandomUniformLike", Since: []int{1, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Impure: true, New: newRandomFill(false, true)},
-	{Name: "RandomNormal", Since: []int{1, 22}, In: [2]int{0, 0}, Out: [2]int{1, 1}, Impure: true, New: newRandomFill(true, false)},
-	{Name: "RandomNormalLike", Since: []int{1, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Impure: true, New: newRandomFill(true, true)},
-	{Name: "Bernoulli", Since: []int{15, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Impure: true, New: newBernoulli},
-	{Name: "Multinomial", Since: []int{7, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Impure: true, Heap: 16, New: newMultinomial},
+	{Name: "RandomUniform", Since: []int{1, 22}, In: [2]int{0, 0}, Out: [2]int{1, 1}, Impure: true, Random: true, New: newRandomFill(false, false)},
+	{Name: "RandomUniformLike", Since: []int{1, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Impure: true, Random: true, New: newRandomFill(false, true)},
+	{Name: "RandomNormal", Since: []int{1, 22}, In: [2]int{0, 0}, Out: [2]int{1, 1}, Impure: true, Random: true, New: newRandomFill(true, false)},
+	{Name: "RandomNormalLike", Since: []int{1, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Impure: true, Random: true, New: newRandomFill(true, true)},
+	{Name: "Bernoulli", Since: []int{15, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Impure: true, Random: true, New: newBernoulli},
+	{Name: "Multinomial", Since: []int{7, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Impure: true, Random: true, Heap: 16, New: newMultinomial},
 }

@@ -330,5 +330,5 @@ func output(c *op.Run, i int, d tensor.DType, shape ...int) (*tensor.Tensor, err
 var searchRows = []op.Row{
 	{Domain: op.Microsoft, Name: "GreedySearch", Since: []int{1}, In: [2]int{2, 7}, Out: [2]int{1, 1}, Types: op.Types{tensor.I32}, DynamicOutputs: true, New: newGreedySearch},
 	{Domain: op.Microsoft, Name: "BeamSearch", Since: []int{1}, In: [2]int{5, 12}, Optional: op.Inputs(2), Out: [2]int{1, 3}, Types: op.Types{tensor.I32, tensor.F32, tensor.F16}, DynamicOutputs: true, New: newBeamSearch},
-	{Domain: op.Microsoft, Name: "Sampling", Since: []int{1}, In: [2]int{2, 9}, Out: [2]int{1, 2}, Types: op.Types{tensor.I32}, DynamicOutputs: true, Impure: true, New: newSampling},
+	{Domain: op.Microsoft, Name: "Sampling", Since: []int{1}, In: [2]int{2, 9}, Out: [2]int{1, 2}, Types: op.Types{tensor.I32}, DynamicOutputs: true, Impure: true, Random: true, New: newSampling},
 }

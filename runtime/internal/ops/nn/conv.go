@@ -185,6 +185,6 @@ func (o *Conv) Slides(x, w tensor.Shape) ([]op.Slide, error) {
 }
 
 var convRows = []op.Row{
-	{Name: "Conv", Since: []int{1, 11, 22}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, New: NewConv},
-	{Name: "ConvTranspose", Since: []int{1, 11, 22}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, New: newConvTranspose},
+	{Name: "Conv", Since: []int{1, 11, 22}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, Work: ConvWork(1), New: NewConv},
+	{Name: "ConvTranspose", Since: []int{1, 11, 22}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, Work: transposedWork, New: newConvTranspose},
 }

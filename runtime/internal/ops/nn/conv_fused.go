@@ -28,5 +28,5 @@ func (o *FusedConv) Infer(c *op.Infer) error {
 }
 
 var fusedConvRows = []op.Row{
-	{Domain: op.Microsoft, Name: "FusedConv", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{3}, New: newFusedConv},
+	{Domain: op.Microsoft, Name: "FusedConv", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{3}, Work: ConvWork(1), New: newFusedConv},
 }

@@ -207,9 +207,9 @@ func (o *FusedQLinearConv) Infer(c *op.Infer) error {
 }
 
 var convRows = []op.Row{
-	{Name: "ConvInteger", Since: []int{10}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: byteTypes, New: newConvInteger},
-	{Name: "QLinearConv", Since: []int{10}, In: [2]int{8, 9}, Out: [2]int{1, 1}, Types: byteTypes, New: newQLinearConv},
-	{Domain: op.Microsoft, Name: "QLinearConv", Since: []int{1}, In: [2]int{8, 9}, Out: [2]int{1, 1}, Types: byteTypes, New: newQLinearConv},
+	{Name: "ConvInteger", Since: []int{10}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: byteTypes, Work: nn.ConvWork(1), New: newConvInteger},
+	{Name: "QLinearConv", Since: []int{10}, In: [2]int{8, 9}, Out: [2]int{1, 1}, Types: byteTypes, Work: nn.ConvWork(3), New: newQLinearConv},
+	{Domain: op.Microsoft, Name: "QLinearConv", Since: []int{1}, In: [2]int{8, 9}, Out: [2]int{1, 1}, Types: byteTypes, Work: nn.ConvWork(3), New: newQLinearConv},
 	{Domain: op.Internal, Name: "FusedQLinearConv", Since: []int{1}, In: [2]int{8, 14}, Optional: op.Inputs(8, 9, 10, 11, 12, 13), Out: [2]int{1, 1}, Types: byteTypes,
-		InPlace: []int{FusedQLinearConvZ}, New: newFusedQLinearConv},
+		InPlace: []int{FusedQLinearConvZ}, Work: nn.ConvWork(3), New: newFusedQLinearConv},
 }

@@ -191,7 +191,7 @@ func (o *QGemm) checkLanes(c *op.Infer) error {
 }
 
 var fusedRows = []op.Row{
-	{Domain: op.Microsoft, Name: "MatMulIntegerToFloat", Since: []int{1}, In: [2]int{4, 7}, Out: [2]int{1, 1}, Types: byteTypes, New: newMatMulIntegerToFloat},
-	{Domain: op.Microsoft, Name: "DynamicQuantizeMatMul", Since: []int{1}, In: [2]int{3, 5}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32}, New: newDynamicQuantizeMatMul},
-	{Domain: op.Microsoft, Name: "QGemm", Since: []int{1}, In: [2]int{6, 9}, Out: [2]int{1, 1}, Types: byteTypes, New: newQGemm},
+	{Domain: op.Microsoft, Name: "MatMulIntegerToFloat", Since: []int{1}, In: [2]int{4, 7}, Out: [2]int{1, 1}, Types: byteTypes, Work: arith.ProductWork, New: newMatMulIntegerToFloat},
+	{Domain: op.Microsoft, Name: "DynamicQuantizeMatMul", Since: []int{1}, In: [2]int{3, 5}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32}, Work: arith.ProductWork, New: newDynamicQuantizeMatMul},
+	{Domain: op.Microsoft, Name: "QGemm", Since: []int{1}, In: [2]int{6, 9}, Out: [2]int{1, 1}, Types: byteTypes, Work: arith.GemmWork, New: newQGemm},
 }

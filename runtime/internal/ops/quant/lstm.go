@@ -87,5 +87,5 @@ func (o *DynamicQuantizeLSTM) checkColumns(v *op.Value, weights graph.Dims) erro
 }
 
 var lstmRows = []op.Row{
-	{Domain: op.Microsoft, Name: "DynamicQuantizeLSTM", Since: []int{1}, In: [2]int{12, 12}, Optional: op.Inputs(3, 4, 5, 6, 7), Out: [2]int{0, 3}, Types: op.Types{tensor.F32}, New: newDynamicQuantizeLSTM},
+	{Domain: op.Microsoft, Name: "DynamicQuantizeLSTM", Since: []int{1}, In: [2]int{12, 12}, Optional: op.Inputs(3, 4, 5, 6, 7), Out: [2]int{0, 3}, Types: op.Types{tensor.F32}, Work: nn.RecurrentWork, New: newDynamicQuantizeLSTM},
 }

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -147,6 +148,6 @@ func lenOf(c *op.Infer, i int) (int, bool) {
 }
 
 var nbitsRows = []op.Row{
-	{Domain: op.Microsoft, Name: "MatMulNBits", Since: []int{1}, In: [2]int{3, 6}, Out: [2]int{1, 1}, Types: op.ComputedInF32, Rowwise: op.RowsOf(0), New: newMatMulNBits},
-	{Domain: op.Microsoft, Name: "MatMulBnb4", Since: []int{1}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: op.ComputedInF32, New: newMatMulBnb4},
+	{Domain: op.Microsoft, Name: "MatMulNBits", Since: []int{1}, In: [2]int{3, 6}, Out: [2]int{1, 1}, Types: op.ComputedInF32, Rowwise: op.RowsOf(0), Work: arith.ProductWork, New: newMatMulNBits},
+	{Domain: op.Microsoft, Name: "MatMulBnb4", Since: []int{1}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: op.ComputedInF32, Work: arith.ProductWork, New: newMatMulBnb4},
 }
