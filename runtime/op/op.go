@@ -98,6 +98,10 @@ type Row struct {
 	// for those left out. It is nil for operators other than convolutions, products and recurrent
 	// layers.
 	Work func(in, out []tensor.Shape) float64
+	// Derivative is the rule of differentiation; nil for none. Flat reports whether the derivative
+	// is zero or undefined.
+	Derivative Derivative
+	Flat       bool
 	// Generates reports whether elements follow from a few numbers and their indices, so that a
 	// device fills memory with them faster than it copies them.
 	Generates bool

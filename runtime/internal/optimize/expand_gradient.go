@@ -86,16 +86,17 @@ func (d *differentiator) name(of string) string {
 	return fmt.Sprintf("%s.%d/%s", d.prefix, d.made, of)
 }
 
-// add appends a node with one output and returns the name of the output.
-func (d *differentiator) add(op string, inputs []string, attrs ...*graph.Attr) string {
-	n := &graph.Node{Op: op, Version: 18, Inputs: inputs, Attrs: attrs}
-	if op == "SumLike" {
-		n.Domain, n.Version = "nacre", 1
-	}
-	out := d.name(op)
-	n.Name, n.Outputs = out, []string{out}
-	d.append(n)
-	return out
+// Add implements op.Derivation.
+func (d *differentiator) Add(op string, inputs []string, attrs ...*graph.Attr) string {
+	return d.AddNode(graph.Node{Op: op, Version: 18, Inputs: inputs, Attrs: attrs})
+}
+
+// AddNode implements op.Derivation.
+func (d *differentiator) AddNode(n graph.Node) string {
+	n.Name = d.name(n.Op)
+	n.Outputs = []string{n.Name}
+	d.append(&n)
+	return n.Name
 }
 
 func (d *differentiator) append(n *graph.Node) {
@@ -103,19 +104,19 @@ func (d *differentiator) append(n *graph.Node) {
 	d.record(n)
 }
 
-// number adds a scalar of the element type of like and returns its name.
-func (d *differentiator) number(v float32, like string) string {
+// Number implements op.Derivation.
+func (d *differentiator) Number(v float32, like string) string {
 	t := tensor.New(tensor.F32)
 	tensor.View[float32](t)[0] = v
 	name := d.name("number")
 	d.constants = append(d.constants, &graph.Initializer{Name: name, Tensor: t})
-	return d.add("CastLike", []string{name, like})
+	return d.Add("CastLike", []string{name, like})
 }
 
 // filled adds a tensor with the shape and type of like, filled with a number, and
 // returns its name.
 func (d *differentiator) filled(v float32, like string) string {
-	return d.add("Expand", []string{d.number(v, like), d.add("Shape", []string{like})})
+	return op.ExpandTo(d, d.Number(v, like), like)
 }
 
 func strs(n *graph.Node, name string) []string {
@@ -237,6 +238,18 @@ func (d *differentiator) anew(nodes []*graph.Node, names, values []string) ([]*g
 	return list, as
 }
 
+// row returns the row of a node's operator; nil if it has none.
+func (d *differentiator) row(n *graph.Node) *op.Row {
+	row, _, _ := d.registry.Find(n)
+	return row
+}
+
+// flat reports whether the derivative of a node is zero or undefined.
+func (d *differentiator) flat(n *graph.Node) bool {
+	row := d.row(n)
+	return row != nil && row.Flat
+}
+
 // backward visits the nodes from last to first. At each it accumulates the
 // derivatives of the inputs that depend on a wanted value.
 func (d *differentiator) backward(nodes []*graph.Node, wanted []string) error {
@@ -245,14 +258,14 @@ func (d *differentiator) backward(nodes []*graph.Node, wanted []string) error {
 		active[name] = true
 	}
 	for _, n := range nodes {
-		if !flat[n.Op] && slices.ContainsFunc(n.Inputs, func(name string) bool { return active[name] }) {
+		if !d.flat(n) && slices.ContainsFunc(n.Inputs, func(name string) bool { return active[name] }) {
 			for _, name := range n.Outputs {
 				active[name] = name != ""
 			}
 		}
 	}
 	for _, n := range slices.Backward(nodes) {
-		if flat[n.Op] || !slices.ContainsFunc(n.Inputs, func(name string) bool { return active[name] }) {
+		if d.flat(n) || !slices.ContainsFunc(n.Inputs, func(name string) bool { return active[name] }) {
 			continue
 		}
 		if len(n.Outputs) > 1 && slices.ContainsFunc(n.Outputs[1:], func(name string) bool { return d.grads[name] != "" }) {
@@ -262,8 +275,8 @@ func (d *differentiator) backward(nodes []*graph.Node, wanted []string) error {
 		if dy == "" {
 			continue
 		}
-		rule := derivatives[n.Op]
-		if rule == nil || n.Domain != "" && n.Domain != "nacre" || n.Attr("broadcast") != nil {
+		row := d.row(n)
+		if row == nil || row.Derivative == nil || n.Attr("broadcast") != nil {
 			return graph.Errorf(graph.ErrUnsupported, "no derivative of operator %s (node %q); leave it out between xs and y", n.OpName(), n.Label())
 		}
 		if _, _, err := d.registry.Match(n); err != nil {
@@ -273,7 +286,7 @@ func (d *differentiator) backward(nodes []*graph.Node, wanted []string) error {
 			if name == "" || !active[name] {
 				continue
 			}
-			g, err := rule(d, n, dy, i)
+			g, err := row.Derivative(d, n, dy, i)
 			if err != nil {
 				return err
 			}
@@ -282,7 +295,7 @@ func (d *differentiator) backward(nodes []*graph.Node, wanted []string) error {
 			case had == "":
 				d.grads[name] = g
 			default:
-				d.grads[name] = d.add("Add", []string{had, g})
+				d.grads[name] = d.Add("Add", []string{had, g})
 			}
 		}
 	}

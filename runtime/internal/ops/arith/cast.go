@@ -97,8 +97,8 @@ func (o *Cast) Run(c *op.Run) error {
 }
 
 var castRows = []op.Row{
-	{Name: "Cast", Since: []int{1, 6, 9, 13, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, InPlace: []int{0}, Elementwise: true, New: newCast},
-	{Name: "CastLike", Since: []int{15, 19, 21, 23, 24, 25}, In: [2]int{2, 2}, Out: [2]int{1, 1}, InPlace: []int{0}, New: newCastLike},
+	{Name: "Cast", Since: []int{1, 6, 9, 13, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, InPlace: []int{0}, Elementwise: true, Derivative: castDerivative, New: newCast},
+	{Name: "CastLike", Since: []int{15, 19, 21, 23, 24, 25}, In: [2]int{2, 2}, Out: [2]int{1, 1}, InPlace: []int{0}, Derivative: castDerivative, New: newCastLike},
 }
 
 func tensorTypeNamed(name string) (tensor.DType, error) {

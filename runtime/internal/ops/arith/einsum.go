@@ -51,5 +51,5 @@ func (o *Einsum) Axes(operands []graph.Dims) (names [][]rune, out []rune, extent
 }
 
 var einsumRows = []op.Row{
-	{Name: "Einsum", Since: []int{12}, In: [2]int{1, op.Any}, Out: [2]int{1, 1}, Types: op.Numeric, New: newEinsum},
+	{Name: "Einsum", Since: []int{12}, In: [2]int{1, op.Any}, Out: [2]int{1, 1}, Types: op.Numeric, Derivative: einsumDerivative, New: newEinsum},
 }

@@ -112,10 +112,10 @@ var (
 // Integers wrap around. Quotients of integers are rounded towards zero, and a quotient or remainder
 // by zero is 0.
 var binaryRows = []op.Row{
-	binaryRow("Add", arithmetic, op.Numeric, Binary{Func: "add", dim: addDims}),
-	binaryRow("Sub", arithmetic, op.Numeric, Binary{Func: "sub", dim: subDims}),
-	binaryRow("Mul", arithmetic, op.Numeric, Binary{Func: "mul", dim: mulDims}),
-	binaryRow("Div", arithmetic, op.Numeric, Binary{Func: "div", dim: divDims}),
+	differentiable(binaryRow("Add", arithmetic, op.Numeric, Binary{Func: "add", dim: addDims}), addDerivative),
+	differentiable(binaryRow("Sub", arithmetic, op.Numeric, Binary{Func: "sub", dim: subDims}), subDerivative),
+	differentiable(binaryRow("Mul", arithmetic, op.Numeric, Binary{Func: "mul", dim: mulDims}), mulDerivative),
+	differentiable(binaryRow("Div", arithmetic, op.Numeric, Binary{Func: "div", dim: divDims}), divDerivative),
 	binaryRow("BitwiseAnd", []int{18}, op.Integers, Binary{Func: "bitand", Bits: true}),
 	binaryRow("BitwiseOr", []int{18}, op.Integers, Binary{Func: "bitor", Bits: true}),
 	binaryRow("BitwiseXor", []int{18}, op.Integers, Binary{Func: "bitxor", Bits: true}),

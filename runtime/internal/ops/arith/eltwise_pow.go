@@ -49,5 +49,5 @@ func (o *Pow) Infer(c *op.Infer) error {
 
 var powRows = []op.Row{
 	{Name: "Pow", Since: []int{1, 7, 12, 13, 15}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32, tensor.F64, tensor.F16, tensor.BF16, tensor.I32, tensor.I64},
-		InPlace: []int{0}, Elementwise: true, New: newPow},
+		InPlace: []int{0}, Elementwise: true, Derivative: powDerivative, New: newPow},
 }

@@ -51,7 +51,7 @@ func variadicRow(name string, since []int, types op.Types, o Variadic) op.Row {
 }
 
 var variadicRows = []op.Row{
-	variadicRow("Sum", []int{1, 6, 8, 13}, op.Floats, Variadic{Func: "add"}),
+	differentiable(variadicRow("Sum", []int{1, 6, 8, 13}, op.Floats, Variadic{Func: "add"}), addDerivative),
 	variadicRow("Mean", []int{1, 6, 8, 13}, op.Floats, Variadic{Func: "add", Mean: true}),
 	variadicRow("Min", []int{1, 6, 8, 12, 13}, op.Numeric, Variadic{Func: "min", dim: graph.Dim.Min}),
 	variadicRow("Max", []int{1, 6, 8, 12, 13}, op.Numeric, Variadic{Func: "max", dim: graph.Dim.Max}),

@@ -43,7 +43,7 @@ func (o *Equal) Run(c *op.Run) error {
 func newNot(*op.Node) (op.Op, error) { return &Unary{Func: "not", Result: tensor.Bool}, nil }
 
 func logicRow(name string, since []int, types op.Types, function string, swap bool) op.Row {
-	return binaryRow(name, since, types, Binary{Func: function, Swap: swap, Result: tensor.Bool})
+	return flat(binaryRow(name, since, types, Binary{Func: function, Swap: swap, Result: tensor.Bool}))
 }
 
 var (
@@ -54,7 +54,7 @@ var (
 
 var compareRows = []op.Row{
 	{Name: "Equal", Since: []int{1, 7, 11, 13, 19}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: slices.Concat(op.Numeric, op.Boolean, op.Types{tensor.String}),
-		InPlace: []int{0, 1}, Elementwise: true, New: newEqual},
+		InPlace: []int{0, 1}, Elementwise: true, Flat: true, New: newEqual},
 	logicRow("Greater", since17913, op.Numeric, "gt", false),
 	logicRow("Less", since17913, op.Numeric, "gt", true),
 	logicRow("GreaterOrEqual", since1216, op.Numeric, "ge", false),
@@ -62,7 +62,7 @@ var compareRows = []op.Row{
 	logicRow("And", since17, op.Boolean, "and", false),
 	logicRow("Or", since17, op.Boolean, "or", false),
 	logicRow("Xor", since17, op.Boolean, "xor", false),
-	{Name: "Not", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Boolean, InPlace: []int{0}, Elementwise: true, New: newNot},
+	{Name: "Not", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Boolean, InPlace: []int{0}, Elementwise: true, Flat: true, New: newNot},
 }
 
 // inferEqual sets elements of the output to 0 or 1 if the elements of both inputs decide them, so

@@ -59,6 +59,6 @@ var (
 )
 
 var testRows = []op.Row{
-	{Name: "IsNaN", Since: []int{9, 13, 20}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: testTypes, Elementwise: true, New: newIsNaN},
-	{Name: "IsInf", Since: []int{10, 20}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: testTypes, Elementwise: true, New: newIsInf},
+	{Name: "IsNaN", Since: []int{9, 13, 20}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: testTypes, Elementwise: true, Flat: true, New: newIsNaN},
+	{Name: "IsInf", Since: []int{10, 20}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: testTypes, Elementwise: true, Flat: true, New: newIsInf},
 }

@@ -90,7 +90,7 @@ func rowsOfProduct(inputs ...int) op.Rowwise {
 var (
 	productTypes = op.Types{tensor.F32, tensor.F64, tensor.F16, tensor.BF16, tensor.I32, tensor.I64, tensor.U32, tensor.U64}
 	matmulRows   = []op.Row{
-		{Name: "MatMul", Since: []int{1, 9, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: productTypes, Rowwise: rowsOfProduct(0), Work: ProductWork, New: newMatMul},
-		{Name: "Gemm", Since: []int{1, 6, 7, 9, 11, 13}, In: [2]int{3, 3}, Later: []op.Arity{{Since: 11, In: [2]int{2, 3}}}, Out: [2]int{1, 1}, Types: productTypes, Rowwise: rowsOfProduct(0, 2), Work: GemmWork, New: newGemm},
+		{Name: "MatMul", Since: []int{1, 9, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: productTypes, Rowwise: rowsOfProduct(0), Work: ProductWork, Derivative: matmulDerivative, New: newMatMul},
+		{Name: "Gemm", Since: []int{1, 6, 7, 9, 11, 13}, In: [2]int{3, 3}, Later: []op.Arity{{Since: 11, In: [2]int{2, 3}}}, Out: [2]int{1, 1}, Types: productTypes, Rowwise: rowsOfProduct(0, 2), Work: GemmWork, Derivative: gemmDerivative, New: newGemm},
 	}
 )

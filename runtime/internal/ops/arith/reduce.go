@@ -217,9 +217,9 @@ func (o *Reduce) Run(c *op.Run) error {
 	return reduceAny(c.Pace(), o.Reducer, x, reduced, out)
 }
 
-var reduceRows = slices.Concat(
-	reduceRow("ReduceSum", nil, 1, 11, 13),
-	reduceRow("ReduceMean", nil, 1, 11, 13, 18),
+var reduceRows = []op.Row{
+	differentiable(reduceRow("ReduceSum", nil, 1, 11, 13), reduceDerivative(false)),
+	differentiable(reduceRow("ReduceMean", nil, 1, 11, 13, 18), reduceDerivative(true)),
 	reduceRow("ReduceMax", op.Boolean, 1, 11, 12, 13, 18, 20),
 	reduceRow("ReduceMin", op.Boolean, 1, 11, 12, 13, 18, 20),
 	reduceRow("ReduceProd", nil, 1, 11, 13, 18),
@@ -228,15 +228,13 @@ var reduceRows = slices.Concat(
 	reduceRow("ReduceSumSquare", nil, 1, 11, 13, 18),
 	reduceRow("ReduceLogSum", nil, 1, 11, 13, 18),
 	reduceRow("ReduceLogSumExp", nil, 1, 11, 13, 18),
-	[]op.Row{
-		{Name: "ArgMax", Since: []int{1, 11, 12, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Numeric, Heap: 8, New: newArgReduce(true)},
-		{Name: "ArgMin", Since: []int{1, 11, 12, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Numeric, Heap: 8, New: newArgReduce(false)},
-		{Name: "CumSum", Since: []int{11, 14}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Numeric, New: newCumulate(false)},
-		{Name: "CumProd", Since: []int{26}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: productTypes, New: newCumulate(true)},
-	},
-)
+	{Name: "ArgMax", Since: []int{1, 11, 12, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Numeric, Heap: 8, Flat: true, New: newArgReduce(true)},
+	{Name: "ArgMin", Since: []int{1, 11, 12, 13}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Numeric, Heap: 8, Flat: true, New: newArgReduce(false)},
+	{Name: "CumSum", Since: []int{11, 14}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Numeric, New: newCumulate(false)},
+	{Name: "CumProd", Since: []int{26}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: productTypes, New: newCumulate(true)},
+}
 
-func reduceRow(name string, more op.Types, since ...int) []op.Row {
+func reduceRow(name string, more op.Types, since ...int) op.Row {
 	i := slices.IndexFunc(reducers, func(r Reducer) bool { return r.name == name })
-	return []op.Row{{Name: name, Since: since, In: [2]int{1, 2}, Out: [2]int{1, 1}, Types: slices.Concat(op.Numeric, more), New: newReduce(&reducers[i])}}
+	return op.Row{Name: name, Since: since, In: [2]int{1, 2}, Out: [2]int{1, 1}, Types: slices.Concat(op.Numeric, more), New: newReduce(&reducers[i])}
 }

@@ -50,5 +50,5 @@ func (o SumLike) Run(c *op.Run) error {
 }
 
 var sumLikeRows = []op.Row{
-	{Domain: op.Internal, Name: "SumLike", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Numeric, New: newSumLike},
+	{Domain: op.Internal, Name: "SumLike", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Numeric, Derivative: sumLikeDerivative, New: newSumLike},
 }

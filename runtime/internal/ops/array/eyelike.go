@@ -78,7 +78,7 @@ func (o *EyeLike) Copies(c *op.Infer) ([]Copy, error) {
 func (o *EyeLike) Run(c *op.Run) error { return runCopies(o, c) }
 
 var eyeLikeRows = []op.Row{
-	{Name: "EyeLike", Since: []int{9, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: numericOrBool, New: newEyeLike},
+	{Name: "EyeLike", Since: []int{9, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: numericOrBool, Flat: true, New: newEyeLike},
 }
 
 var numericOrBool = slices.Concat(op.Numeric, op.Boolean)
