@@ -82,6 +82,9 @@ type Row struct {
 	// View reports whether output 0 has the bytes of input 0. Run is then called only for further
 	// outputs, if any, with Out[0] already set.
 	View bool
+	// Selects reports whether every element of output 0 is an element of input 0, found by its
+	// position or as the largest of several. A View selects all elements.
+	Selects bool
 	// Impure reports whether Run may yield different results from the same inputs. Such nodes are
 	// never folded.
 	Impure bool

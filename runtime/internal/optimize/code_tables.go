@@ -96,19 +96,6 @@ func (c *codeChain) take(n *graph.Node) bool {
 	return true
 }
 
-// producer returns the node that computes a value as its first output. Without ops, any operator
-// matches.
-func (c *codeChain) producer(name string, ops ...string) *graph.Node {
-	if len(ops) > 0 {
-		return c.matcher.producer(name, ops...)
-	}
-	n := c.maker(c.canonical(name))
-	if c.bound[n] && c.same(n.Outputs[0], name) {
-		return n
-	}
-	return nil
-}
-
 // inside reports whether only nodes of the chain read the first output of a node.
 func (c *codeChain) inside(n *graph.Node) bool {
 	name := c.canonical(n.Outputs[0])

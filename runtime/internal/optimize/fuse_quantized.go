@@ -129,7 +129,7 @@ func (m *matcher) weights(name string, axis int) (c coded, ok bool) {
 }
 
 // only returns the node that computes a float32 value, if it applies one of the operators and has
-// one consumer.
+// one consumer. Without ops, any operator matches.
 func (m *matcher) only(name string, ops ...string) *graph.Node {
 	if n := m.producer(name, ops...); n != nil && m.consumer(n) != nil && m.dtype(name) == tensor.F32 {
 		return n
@@ -262,20 +262,18 @@ func (m *matcher) codedMean(root *graph.Node, y coded) (by, used []*graph.Node) 
 	return []*graph.Node{instead(root, microsoft, "QLinear"+n.Op, 1, append(x.inputs(), y.scale, y.zero), n.Attrs...)}, []*graph.Node{n}
 }
 
-// moves lists the operators that only move elements of their first input to the result.
-var moves = []string{"MaxPool", "Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze", "Slice", "Gather", "Expand", "Tile", "DepthToSpace", "SpaceToDepth"}
-
 // byteMaxPool is the first version of MaxPool that takes codes.
 const byteMaxPool = 12
 
 // codedMove moves codes instead of floats, if codes mean the same before and after.
 func (m *matcher) codedMove(root *graph.Node, y coded) (by, used []*graph.Node) {
-	n := m.only(root.Inputs[0], moves...)
+	n := m.only(root.Inputs[0])
 	if n == nil || len(n.Outputs) > 1 {
 		return nil, nil
 	}
+	row := m.row(n)
 	x, ok := m.dequantised(n.Inputs[0])
-	if !ok || m.dtype(x.codes) != m.dtype(y.codes) || !m.equals(x.scale, y.scale) || !m.equals(x.zero, y.zero) {
+	if !ok || !row.Selects && !row.View || !row.Types.Has(m.dtype(x.codes)) || m.dtype(x.codes) != m.dtype(y.codes) || !m.equals(x.scale, y.scale) || !m.equals(x.zero, y.zero) {
 		return nil, nil
 	}
 	moved := instead(root, n.Domain, n.Op, n.Version, slices.Clone(n.Inputs), n.Attrs...)

@@ -117,10 +117,10 @@ func (m *matcher) canonical(name string) string {
 func (m *matcher) same(a, b string) bool { return m.canonical(a) == m.canonical(b) }
 
 // producer returns the node that computes a value as its first output. If it applies none of the
-// operators, producer returns nil.
+// operators, producer returns nil. Without ops, any operator matches.
 func (m *matcher) producer(name string, ops ...string) *graph.Node {
 	n := m.maker(m.canonical(name))
-	if m.bound[n] && is(n, ops...) && m.same(n.Outputs[0], name) {
+	if m.bound[n] && (len(ops) == 0 || is(n, ops...)) && m.same(n.Outputs[0], name) {
 		return n
 	}
 	return nil

@@ -46,16 +46,8 @@ func (s *Scope) unchanged(n *graph.Node) (string, bool) {
 	case "Transpose":
 		perm, ok := s.perm(n)
 		return x, ok && ascending(perm)
-	case "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand", "Tile":
-		for ; x != ""; x = s.viewed(x) {
-			if s.sameDims(x, n.Outputs[0]) {
-				return x, true
-			}
-			if n.Op == "Expand" || n.Op == "Tile" {
-				break
-			}
-		}
-		return "", false
+	case "Expand", "Tile":
+		return x, s.sameDims(x, n.Outputs[0])
 	case "Slice":
 		return x, s.sameDims(x, n.Outputs[0]) && s.allOf(n, "steps", 4, 1)
 	case "Pad":
@@ -66,6 +58,12 @@ func (s *Scope) unchanged(n *graph.Node) (string, bool) {
 		return x, s.allOf(n, attr, 1, 0) && s.sameDims(x, n.Outputs[0])
 	case "Add", "Sub", "Mul", "Div":
 		return s.neutral(n)
+	}
+	for s.row(n).View && x != "" {
+		if s.sameDims(x, n.Outputs[0]) {
+			return x, true
+		}
+		x = s.viewed(x)
 	}
 	return "", false
 }
@@ -98,7 +96,7 @@ func (s *Scope) allOf(n *graph.Node, attr string, input, number int) bool {
 // returns "".
 func (s *Scope) viewed(name string) string {
 	m := s.maker(name)
-	if is(m, "Reshape", "Flatten", "Squeeze", "Unsqueeze") && s.value(m.Inputs[0]).Dims.Len().Same(s.value(name).Dims.Len()) {
+	if m != nil && s.row(m).View && s.value(m.Inputs[0]).Dims.Len().Same(s.value(name).Dims.Len()) {
 		return m.Inputs[0]
 	}
 	return ""

@@ -172,7 +172,7 @@ func (o *GatherND) Run(c *op.Run) error {
 }
 
 var elementRows = []op.Row{
-	{Name: "GatherElements", Since: []int{11, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, New: newGatherElements},
-	{Name: "GatherND", Since: []int{11, 12, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Heap: 8, New: newGatherND},
-	{Domain: op.Microsoft, Name: "GatherND", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Heap: 8, New: op.AtVersion(11, newGatherND)},
+	{Name: "GatherElements", Since: []int{11, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Selects: true, New: newGatherElements},
+	{Name: "GatherND", Since: []int{11, 12, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Heap: 8, Selects: true, New: newGatherND},
+	{Domain: op.Microsoft, Name: "GatherND", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Heap: 8, Selects: true, New: op.AtVersion(11, newGatherND)},
 }

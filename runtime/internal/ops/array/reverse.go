@@ -60,5 +60,5 @@ func (o *ReverseSequence) Run(c *op.Run) error {
 }
 
 var reverseRows = []op.Row{
-	{Name: "ReverseSequence", Since: []int{10}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Heap: 8, New: newReverseSequence},
+	{Name: "ReverseSequence", Since: []int{10}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Heap: 8, Selects: true, New: newReverseSequence},
 }

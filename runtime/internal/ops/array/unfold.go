@@ -69,5 +69,5 @@ func (o *unfold) Copies(c *op.Infer) ([]Copy, error) {
 func (o *unfold) Run(c *op.Run) error { return runCopies(o, c) }
 
 var unfoldRows = []op.Row{
-	{Domain: op.Microsoft, Name: "UnfoldTensor", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, New: newUnfold},
+	{Domain: op.Microsoft, Name: "UnfoldTensor", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Selects: true, New: newUnfold},
 }

@@ -176,5 +176,5 @@ func (p *BytePooling) IsWhole() bool {
 var poolRows = []op.Row{
 	{Domain: op.Microsoft, Name: "QLinearAveragePool", Since: []int{1}, In: [2]int{4, 5}, Optional: op.Inputs(2), Out: [2]int{1, 1}, Types: byteTypes, New: newQLinearAveragePool},
 	{Domain: op.Microsoft, Name: "QLinearGlobalAveragePool", Since: []int{1}, In: [2]int{4, 5}, Optional: op.Inputs(2), Out: [2]int{1, 1}, Types: byteTypes, New: newQLinearGlobalAveragePool},
-	{Domain: op.Microsoft, Name: "NhwcMaxPool", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: byteTypes, New: newNhwcMaxPool},
+	{Domain: op.Microsoft, Name: "NhwcMaxPool", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: byteTypes, Selects: true, New: newNhwcMaxPool},
 }
