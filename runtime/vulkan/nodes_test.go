@@ -244,7 +244,7 @@ func transformNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 		}
 		for _, rows := range []int{1, 33} {
 			in := []*tensor.Tensor{typed(t, d, some(r, rows*7), rows, 7), typed(t, d, some(r, 35), 7, 5), typed(t, d, some(r, 5), 5), typed(t, d, some(r, rows*5), rows, 5)}
-			list = append(list, nodeCase{domain: op.Internal, op: "FusedMatMul", in: in, outs: 1, near: 2 * nears[d]})
+			list = append(list, nodeCase{domain: op.Internal, op: "MatMulBias", in: in, outs: 1, near: 2 * nears[d]})
 		}
 		batch := []*tensor.Tensor{typed(t, d, some(r, 3*5*70), 3, 5, 70)}
 		for range 4 {

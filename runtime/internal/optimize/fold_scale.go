@@ -50,7 +50,7 @@ type linear struct {
 
 // linear returns a node with constant weights and addends as a linear.
 func (m *matcher) linear(n *graph.Node) (l linear, ok bool) {
-	if !is(n, "Conv", "ConvTranspose", "Gemm", "MatMul", fusedMatMul) {
+	if !is(n, "Conv", "ConvTranspose", "Gemm", "MatMul", matMulBias) {
 		return l, false
 	}
 	w := m.constant(n.Inputs[1])

@@ -51,7 +51,7 @@ func (b *net) mask(low float64, list ...any) string {
 	return b.given("mask", b.floats(at, shape...), list...)
 }
 
-var attended = []string{"Attention"}
+var attended = []string{"ComposedAttention"}
 
 func TestFuseAttention(t *testing.T) {
 	check(t, []pattern{
@@ -60,7 +60,7 @@ func TestFuseAttention(t *testing.T) {
 			s := b.op("Add", b.op("Div", b.op("MatMul", q, k), b.c(2)), b.mask(-1e4, "batch", 1, 1, "keys"))
 			b.out(b.joined(b.op("MatMul", b.softmax(s), v), 8))
 		}},
-		{name: "scaled on both sides, split from one product", want: []string{"MatMul", "Split", "Attention"}, build: func(b *net) {
+		{name: "scaled on both sides, split from one product", want: []string{"MatMul", "Split", "ComposedAttention"}, build: func(b *net) {
 			x := b.op("MatMul", b.in("x", "batch", "tokens", 8), b.weight(8, 24))
 			split := b.op("Split", x, b.ints(8, 8, 8), attrInt("axis", 2))
 			n := b.g.Nodes[len(b.g.Nodes)-1]
@@ -94,25 +94,25 @@ func TestFuseAttention(t *testing.T) {
 			s := b.op("MatMul", b.heads(q, 6, 4, 0, 2, 1, 3), turned)
 			b.out(b.joined(b.op("MatMul", b.softmax(s), repeat(v)), 24))
 		}},
-		{name: "two masks and a cap", want: []string{"Add", "Attention"}, build: func(b *net) {
+		{name: "two masks and a cap", want: []string{"Add", "ComposedAttention"}, build: func(b *net) {
 			q, k, v := b.split()
 			s := b.op("Mul", b.op("Tanh", b.op("Div", b.op("MatMul", q, k), b.c(5))), b.c(5))
 			s = b.op("Add", b.mask(-50, "batch", 1, 1, "keys"), b.op("Add", s, b.in("places", 1, 2, "tokens", "keys")))
 			b.out(b.joined(b.op("MatMul", b.softmax(s), v), 8))
 		}},
-		{name: "keys and values with a cache, no heads to join", want: []string{"Concat", "Concat", "Attention"}, build: func(b *net) {
+		{name: "keys and values with a cache, no heads to join", want: []string{"Concat", "Concat", "ComposedAttention"}, build: func(b *net) {
 			q, k, v := b.in("q", "batch", 2, "tokens", 4), b.in("k", "batch", 2, "tokens", 4), b.in("v", "batch", 2, "tokens", 4)
 			k = b.op("Concat", b.in("past_k", "batch", 2, 3, 4), k, attrInt("axis", 2))
 			v = b.op("Concat", b.in("past_v", "batch", 2, 3, 4), v, attrInt("axis", 2))
 			s := b.op("MatMul", q, b.op("Transpose", k, attrInts("perm", 0, 1, 3, 2)))
 			b.out(b.op("MatMul", b.softmax(b.op("Mul", s, b.c(0.5))), v), k, v)
 		}},
-		{name: "one head", want: []string{"Unsqueeze", "Attention"}, build: func(b *net) {
+		{name: "one head", want: []string{"Unsqueeze", "ComposedAttention"}, build: func(b *net) {
 			q, k, v := b.qkv()
 			s := b.op("MatMul", q, b.op("Transpose", k, attrInts("perm", 0, 2, 1)))
 			b.out(b.op("MatMul", b.softmax(b.op("Add", s, b.mask(-1e4, "batch", "tokens", "keys"))), v))
 		}},
-		{name: "lowest scores by Where", types: []tensor.DType{tensor.F32}, want: []string{"Where", "Attention"}, build: func(b *net) {
+		{name: "lowest scores by Where", types: []tensor.DType{tensor.F32}, want: []string{"Where", "ComposedAttention"}, build: func(b *net) {
 			q, k, v := b.split()
 			causal := tensor.New(tensor.Bool, 1, 1, 5, 7)
 			for i := range causal.Len() {
@@ -137,11 +137,11 @@ func TestFuseAttention(t *testing.T) {
 			w := b.softmax(b.op("Cast", b.op("MatMul", q, k), attrInt("to", 1)))
 			b.out(b.joined(b.op("MatMul", b.op("Cast", w, attrInt("to", 10)), v), 8))
 		}},
-		{name: "queries scaled by a vector", want: []string{"Reshape", "Transpose", "Reshape", "Reshape", "Transpose", "Mul", "Transpose", "Attention"}, build: func(b *net) {
+		{name: "queries scaled by a vector", want: []string{"Reshape", "Transpose", "Reshape", "Reshape", "Transpose", "Mul", "Transpose", "ComposedAttention"}, build: func(b *net) {
 			q, k, v := b.split()
 			b.out(b.op("MatMul", b.softmax(b.op("MatMul", b.op("Mul", q, b.weight(4)), k)), v))
 		}},
-		{name: "heads stay apart", want: []string{"Attention", "Reshape"}, build: func(b *net) {
+		{name: "heads stay apart", want: []string{"ComposedAttention", "Reshape"}, build: func(b *net) {
 			q, k, v := b.split()
 			b.out(b.op("Transpose", b.op("MatMul", b.softmax(b.op("MatMul", q, k)), v), attrInts("perm", 0, 2, 1, 3)))
 		}},
@@ -240,7 +240,7 @@ func TestAttentionOfNothing(t *testing.T) {
 				w = b.op("Where", b.op("IsNaN", w), b.c(0), w)
 			}
 			b.out(b.joined(b.op("MatMul", w, v), 8))
-			if !slices.ContainsFunc(b.optimized(t).Graph.Nodes, func(n *graph.Node) bool { return n.Op == "Attention" }) {
+			if !slices.ContainsFunc(b.optimized(t).Graph.Nodes, func(n *graph.Node) bool { return n.Op == "ComposedAttention" }) {
 				t.Errorf("%s: no attention is found", tt.name)
 			}
 			want, got := tensor.View[float32](b.run(t, false)[0]), tensor.View[float32](b.run(t, true)[0])

@@ -6,7 +6,7 @@ import (
 )
 
 // fuseMatMulAdd replaces x·y + bias, with matrices x and y and a bias for every
-// column, by FusedMatMul.
+// column, by MatMulBias.
 func fuseMatMulAdd() run {
 	const sums variable = "sums"
 	return rewriting(rule{
@@ -18,7 +18,7 @@ func fuseMatMulAdd() run {
 			if vector == "" {
 				return nil
 			}
-			return &graph.Node{Name: product.Name, Domain: nacreDomain, Op: "FusedMatMul", Version: 1,
+			return &graph.Node{Name: product.Name, Domain: nacreDomain, Op: "MatMulBias", Version: 1,
 				Inputs: []string{m.values[x], m.values[y], vector}, Outputs: m.root.Outputs}
 		},
 	})

@@ -32,7 +32,7 @@ func fuseResidual() run {
 }
 
 // fusible lists the operators for which fused returns nodes.
-var fusible = []string{"Conv", "Gemm", "MatMul", fusedConv, fusedGemm, fusedMatMul}
+var fusible = []string{"Conv", "Gemm", "MatMul", fusedConv, fusedGemm, matMulBias}
 
 // fused returns a convolution or a product as a node that can also add a residual and apply an
 // activation. If the node already applies one, or its operands are no floats or no matrices, it
@@ -53,7 +53,7 @@ func (m *matcher) fused(n *graph.Node) *graph.Node {
 		if !m.multipliesMatrices(n) {
 			return nil
 		}
-		r.Domain, r.Op, r.Version = nacreDomain, "FusedMatMul", 1
+		r.Domain, r.Op, r.Version = nacreDomain, "MatMulBias", 1
 	default:
 		if attrs(n).Str("activation", "") != "" {
 			return nil

@@ -91,7 +91,7 @@ func TestFuseRotary(t *testing.T) {
 			add := b.op("Add", b.op("Mul", x1, sin), b.op("Mul", "x2", cos))
 			b.out(b.op("Concat", sub, add, attrInt("axis", -1)))
 		}},
-		{name: "taken over by attention", want: made("RotaryEmbedding", "RotaryEmbedding", "Attention"), build: func(b *net) {
+		{name: "taken over by attention", want: made("RotaryEmbedding", "RotaryEmbedding", "ComposedAttention"), build: func(b *net) {
 			b.symbols["keys"] = b.symbols["tokens"]
 			cos, sin := b.caches(b.angles(2), 1)
 			q, k, v := b.in("q", "batch", "tokens", 8), b.in("k", "batch", "tokens", 8), b.in("v", "batch", "tokens", 8)

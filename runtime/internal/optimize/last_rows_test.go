@@ -69,7 +69,7 @@ func lastRow(x *tensor.Tensor) *tensor.Tensor {
 // rowCases are nodes that compute y row by row. plainCase makes cases of operators without
 // attributes.
 var rowCases = []string{
-	"y = MatMul(x, w)", "y = nacre.FusedMatMul-1(x, w, v, z)", "y = nacre.FusedMatMul-1(x, w, v)", "y = Gemm(flat, w, v)", "y = Gemm(flat, w, flat)",
+	"y = MatMul(x, w)", "y = nacre.MatMulBias-1(x, w, v, z)", "y = nacre.MatMulBias-1(x, w, v)", "y = Gemm(flat, w, v)", "y = Gemm(flat, w, flat)",
 	"y = com.microsoft.FusedGemm-1(flat, w, v)", "y = com.microsoft.FusedMatMul-1(x, w) transB=1", "y = com.microsoft.MatMulNBits-1(x, codes, scales) K=8 N=8 bits=4 block_size=16",
 	"y = LayerNormalization-17(x, v, v) axis=-1", "y = RMSNormalization-23(x, v)", "y = SimplifiedLayerNormalization-1(x, v)",
 	"y = com.microsoft.SimplifiedLayerNormalization-1(x, v)", "y, _, _, s = com.microsoft.SkipLayerNormalization-1(x, z, v, v)",

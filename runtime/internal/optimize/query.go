@@ -18,9 +18,9 @@ const (
 
 // Operators of these domains that passes write and match.
 const (
-	fusedConv   = microsoft + ".FusedConv"
-	fusedGemm   = microsoft + ".FusedGemm"
-	fusedMatMul = nacreDomain + ".FusedMatMul"
+	fusedConv  = microsoft + ".FusedConv"
+	fusedGemm  = microsoft + ".FusedGemm"
+	matMulBias = nacreDomain + ".MatMulBias"
 )
 
 // is reports whether n applies one of the operators, named "Op" in the standard domain and

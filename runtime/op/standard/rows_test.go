@@ -54,3 +54,18 @@ func TestRandomIsImpure(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnNames checks that operators of passes share no name with operators of files: plans and
+// profiles that leave out the domain would not tell which one they mean.
+func TestOwnNames(t *testing.T) {
+	domains := map[string][]string{}
+	rows := standard.Registry().Rows()
+	for _, row := range rows {
+		domains[row.Name] = append(domains[row.Name], row.Domain)
+	}
+	for _, row := range rows {
+		if row.Domain == op.Internal && len(domains[row.Name]) > 1 {
+			t.Errorf("%s is an operator of the domains %q", row.Name, domains[row.Name])
+		}
+	}
+}

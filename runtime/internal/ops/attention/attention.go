@@ -190,5 +190,5 @@ func (o *Attention) InFloat64(in []*op.Value) bool {
 
 var attentionRows = []op.Row{
 	{Name: "Attention", Since: []int{23, 24, 25}, In: [2]int{3, 7}, Out: [2]int{1, 4}, Types: op.Floats, New: newAttention},
-	{Domain: op.Internal, Name: "Attention", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{1, 1}, Types: op.Floats, New: newComposed},
+	{Domain: op.Internal, Name: "ComposedAttention", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{1, 1}, Types: op.Floats, New: newComposed},
 }

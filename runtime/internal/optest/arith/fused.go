@@ -20,13 +20,13 @@ func sumMatMulCases(s *cases.Suite, d tensor.DType) {
 				}
 				return f.of(sum)
 			}, c.batch, c.m, c.n)
-			s.Add(cases.Case{Domain: "nacre", Op: "FusedMatMul", Version: 1, Attrs: cases.Attrs("activation", f.name, "activation_params", f.params),
+			s.Add(cases.Case{Domain: "nacre", Op: "MatMulBias", Version: 1, Attrs: cases.Attrs("activation", f.name, "activation_params", f.params),
 				In: cases.In(a, b, v, z), Want: cases.Want(y), Ulps: 256})
 		}
 	}
 	a, b := s.Any(d, 4, 5), s.Any(d, 5, 6)
 	for _, more := range [][]*tensor.Tensor{{s.Any(d, 5), nil}, {s.Any(d, 1, 6), nil}, {nil, s.Any(d, 6)}} {
-		s.Add(cases.Case{Domain: "nacre", Op: "FusedMatMul", Version: 1, Note: "shape", In: cases.In(a, b, more[0], more[1]), Fails: graph.ErrShape})
+		s.Add(cases.Case{Domain: "nacre", Op: "MatMulBias", Version: 1, Note: "shape", In: cases.In(a, b, more[0], more[1]), Fails: graph.ErrShape})
 	}
 }
 

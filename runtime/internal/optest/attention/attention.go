@@ -272,7 +272,7 @@ func composedAttention(s *cases.Suite, d tensor.DType, queries, zeroed int) {
 		}
 		return math.NaN()
 	}, q.Shape()...)
-	s.Add(cases.Case{Domain: "nacre", Op: "Attention", Version: 1, Note: "queries without a key", In: cases.In(q, k, v, mask), Want: cases.Want(y), Ulps: 64,
+	s.Add(cases.Case{Domain: "nacre", Op: "ComposedAttention", Version: 1, Note: "queries without a key", In: cases.In(q, k, v, mask), Want: cases.Want(y), Ulps: 64,
 		Attrs: cases.Attrs("scale", 0.25, "zeroed", zeroed)})
 }
 
