@@ -10,31 +10,13 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/formats"
-	"github.com/nacre-ml/nacre/formats/loom"
 	"github.com/nacre-ml/nacre/formats/onnx"
-	"github.com/nacre-ml/nacre/formats/openinfer"
 	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var errBroken = errors.New("broken")
-
-// sample returns a small model that a format can hold.
-func sample(t *testing.T, f *formats.Format) *graph.Model {
-	t.Helper()
-	switch f.Name {
-	case loom.Name, loom.EntityName:
-		return network(t)
-	case openinfer.Name:
-		return program(t)
-	}
-	m := large(t, 64)
-	if f.Name == "gptrschk" {
-		m.Meta = []graph.Pair{{Key: "config", Kind: "json", Value: `{"kind":"other"}`}}
-	}
-	return m
-}
 
 // TestSaveFaults saves models of every format, over an existing file and where there is none, and
 // makes each call of the operating system fail in turn. The error names the file, an existing file
@@ -49,7 +31,7 @@ func TestSaveFaults(t *testing.T) {
 	for i := range formats.Formats {
 		f := &formats.Formats[i]
 		saves[f.Name] = func(t *testing.T, path string) error {
-			return formats.SaveAs(path, f.Name, sample(t, f), formats.Options{DropMeta: true})
+			return formats.SaveAs(path, f.Name, sample(t, f.Name, 64), formats.Options{DropMeta: true})
 		}
 	}
 	for name, save := range saves {
@@ -242,7 +224,7 @@ func TestReadFaults(t *testing.T) {
 	for i := range formats.Formats {
 		f := &formats.Formats[i]
 		saves[f.Name] = func(dir string) error {
-			return formats.SaveAs(filepath.Join(dir, "model"), f.Name, sample(t, f), formats.Options{DropMeta: true})
+			return formats.SaveAs(filepath.Join(dir, "model"), f.Name, sample(t, f.Name, 64), formats.Options{DropMeta: true})
 		}
 	}
 	for what, save := range saves {

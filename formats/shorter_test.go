@@ -11,9 +11,7 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre/formats"
-	"github.com/nacre-ml/nacre/formats/loom"
 	"github.com/nacre-ml/nacre/formats/onnx"
-	"github.com/nacre-ml/nacre/formats/openinfer"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -23,49 +21,6 @@ func needMaps(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("files are read into memory here, and cannot get shorter under a reader")
 	}
-}
-
-// large returns a model of three tensors of elements numbers each.
-func large(t *testing.T, elements int) *graph.Model {
-	t.Helper()
-	m := &graph.Model{Graph: &graph.Graph{}}
-	for _, name := range []string{"a", "b", "c"} {
-		w := make([]float32, elements)
-		for i := range w {
-			w[i] = float32(i%251) / 8
-		}
-		x, err := tensor.From(w, elements)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m.Graph.Initializers = append(m.Graph.Initializers, &graph.Initializer{Name: name, Tensor: x})
-	}
-	return m
-}
-
-// network returns a layer of Loom with weights that are much longer than a page.
-func network(t *testing.T) *graph.Model {
-	t.Helper()
-	const size = 128
-	n := &loom.Network{Depth: 1, Rows: 1, Cols: 1, LayersPerCell: 1, Layers: []*loom.Layer{{
-		Type: loom.Dense, Activation: loom.Linear, DType: loom.Float32, InputHeight: size, OutputHeight: size,
-		SeqLength: 1, Weights: loom.NewStore(loom.Float32, make([]float32, size*size)),
-	}}}
-	m, err := n.Model()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-// program returns a program of OpenInfer that is much longer than a page.
-func program(t *testing.T) *graph.Model {
-	t.Helper()
-	m, err := formats.Decode("program", []byte("block entry {"+strings.Repeat(" barrier;\n", 1<<12)+"}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
 }
 
 // isShorter checks that err says that the file at path lost bytes.
@@ -86,17 +41,7 @@ func TestShorterWhileSaved(t *testing.T) {
 			t.Run(f.Name, func(t *testing.T) {
 				dir := t.TempDir()
 				in := filepath.Join(dir, "in"+f.Extensions[0])
-				m := large(t, 1<<16)
-				if f.Name == loom.Name || f.Name == loom.EntityName {
-					m = network(t)
-				}
-				if f.Name == openinfer.Name {
-					m = program(t)
-				}
-				o := formats.Options{DropMeta: true}
-				if f.Name == "gptrschk" {
-					m.Meta = []graph.Pair{{Key: "config", Kind: "json", Value: `{"kind":"other"}`}}
-				}
+				m, o := sample(t, f.Name, 1<<16), formats.Options{DropMeta: true}
 				if err := formats.SaveAs(in, f.Name, m, o); err != nil {
 					t.Fatal(err)
 				}

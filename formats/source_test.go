@@ -40,9 +40,9 @@ func turnable(t *tensor.Tensor) bool {
 // type of the format, and the samples of Loom.
 func sources(t *testing.T, f func(t *testing.T, path string)) {
 	all := slices.DeleteFunc(tensor.AllDTypes(), func(d tensor.DType) bool { return d == tensor.String })
-	for _, ext := range []string{"oinf", "safetensors", "ten", "chk", "hnw", "onnx"} {
+	for _, ext := range containers() {
 		t.Run(ext, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "x."+ext)
+			path := filepath.Join(t.TempDir(), "x"+ext)
 			if err := formats.Save(path, tensors(t, holds(t, ext, all)...), formats.Options{}); err != nil {
 				t.Fatal(err)
 			}
