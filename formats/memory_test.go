@@ -11,8 +11,8 @@ import (
 	"github.com/nacre-ml/nacre/formats/internal/fixtures"
 )
 
-// TestReaderMemory reads files of many parts of few bytes. Readers allocate few bytes for each
-// byte.
+// TestReaderMemory reads files of many parts of few bytes, of every format. Readers allocate few
+// bytes for each byte.
 func TestReaderMemory(t *testing.T) {
 	const many = 1 << 16
 	list := func(part string) string { return strings.TrimSuffix(strings.Repeat(part+",", many), ",") }
@@ -58,8 +58,13 @@ func TestReaderMemory(t *testing.T) {
 	entity := func(head string) string {
 		return "ENTITY\x00\x00\x01\x00\x00\x00" + word(uint64(len(head)), 0) + head
 	}
+	field := func(number byte, contents string) string { // of protobuf
+		return string(binary.AppendUvarint([]byte{number<<3 | 2}, uint64(len(contents)))) + contents
+	}
 	const grid = `{"depth":1,"rows":1,"cols":1,"layers_per_cell":1,`
+	met := map[string]bool{}
 	for name, text := range map[string]string{
+		"nodes of onnx":        "\x08\x08" + field(8, "\x10\x15") + field(7, strings.Repeat(field(1, field(4, "Relu")), many)),
 		"layers":               grid + `"layers":[` + list("{}") + `]}`,
 		"layers in a layer":    grid + `"layers":[{"type":"Sequential","sequential_layers":[` + list("{}") + `]}]}`,
 		"rules":                grid + `"layers":[{"type":"Metacognition","meta_rules":[` + list("{}") + `]}]}`,
@@ -88,11 +93,22 @@ func TestReaderMemory(t *testing.T) {
 		"index of shards":      `{"weight_map":{` + named(`"%d":"a"`) + `}}`,
 		"axes":                 header(`{"a":{"dtype":"F32","shape":[` + list("0") + `],"data_offsets":[0,0]}}`),
 	} {
+		for _, f := range Formats {
+			if f.Probe([]byte(text)) {
+				met[f.Name] = true
+				break
+			}
+		}
 		const spare = 1 << 20
 		most := uint64(ReaderBytes(len(text)) - ReaderBytes(0) + spare)
 		var err error
 		if took := fixtures.Allocated(func() { _, err = DecodeFiles("x", []byte(text), none{}) }); took > most {
 			t.Errorf("%s: a file of %d bytes takes %d, more than %d (%v)", name, len(text), took, most, err)
+		}
+	}
+	for _, f := range Formats {
+		if !met[f.Name] {
+			t.Errorf("no file of %s is read", f.Name)
 		}
 	}
 }

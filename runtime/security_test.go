@@ -5,12 +5,18 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
 // namedTest finds the tests that a page names, as `folder: TestName`.
 var namedTest = regexp.MustCompile("`([^`: ]+): ((?:Test|Fuzz)[A-Za-z0-9_]+)`")
+
+// fuzzTarget finds the fuzz targets of a file of tests.
+var fuzzTarget = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(f \*testing\.F\)`)
 
 // hasTest reports whether a folder of the module has the test.
 func hasTest(t *testing.T, folder, name string) bool {
@@ -34,7 +40,6 @@ func hasTest(t *testing.T, folder, name string) bool {
 // TestCorpora checks that every fuzz target has inputs in testdata/fuzz, which are small.
 func TestCorpora(t *testing.T) {
 	const most = 4 << 10
-	target := regexp.MustCompile(`(?m)^func (Fuzz\w+)\(f \*testing\.F\)`)
 	found := 0
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -49,7 +54,7 @@ func TestCorpora(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		for _, m := range target.FindAllStringSubmatch(string(text), -1) {
+		for _, m := range fuzzTarget.FindAllStringSubmatch(string(text), -1) {
 			inputs, err := os.ReadDir(filepath.Join(filepath.Dir(path), "testdata", "fuzz", m[1]))
 			if err != nil || len(inputs) == 0 {
 				t.Errorf("%s: %s has no inputs in testdata/fuzz (%v)", path, m[1], err)
@@ -68,7 +73,45 @@ func TestCorpora(t *testing.T) {
 	}
 }
 
-// TestSecurityPage checks that every claim of SECURITY.md names existing tests.
+// readers returns the folders of the packages that read a format of files, below the root.
+func readers(t *testing.T) (folders []string) {
+	t.Helper()
+	probe := regexp.MustCompile(`(?m)^func .*\bProbe\w*\(data \[\]byte\) bool`)
+	for _, path := range testenv.Files(t, "..", "formats", "*", "*.go") {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if probe.Match(text) {
+			folders = append(folders, filepath.ToSlash(strings.TrimPrefix(filepath.Dir(path), ".."+string(os.PathSeparator))))
+		}
+	}
+	folders = slices.Compact(folders)
+	if len(folders) < 7 {
+		t.Errorf("readers are found in %v only", folders)
+	}
+	return folders
+}
+
+// TestFuzzedReaders checks that the reader of every format has a fuzz target.
+func TestFuzzedReaders(t *testing.T) {
+	for _, folder := range readers(t) {
+		targets := 0
+		for _, path := range testenv.Files(t, "..", folder, "*_test.go") {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			targets += len(fuzzTarget.FindAll(text, -1))
+		}
+		if targets == 0 {
+			t.Errorf("%s has no fuzz target", folder)
+		}
+	}
+}
+
+// TestSecurityPage checks that every claim of SECURITY.md names existing tests, and that the page
+// names a test of every reader.
 func TestSecurityPage(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "SECURITY.md"))
 	if err != nil {
@@ -93,5 +136,10 @@ func TestSecurityPage(t *testing.T) {
 	}
 	if found == 0 {
 		t.Error("the page names no tests")
+	}
+	for _, folder := range readers(t) {
+		if !strings.Contains(string(page), "`"+folder+": Test") {
+			t.Errorf("the page names no test of %s, such as one of the fields that it refuses", folder)
+		}
 	}
 }
