@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -13,6 +14,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // BenchmarkConvert converts a checkpoint of 2 GB (NACRE_BENCH_BYTES for another size) to every
@@ -34,9 +39,9 @@ func BenchmarkConvert(b *testing.B) {
 	}
 	in := filepath.Join(dir, "in.safetensors")
 	checkpoint(b, in, size)
-	for _, ext := range []string{"oinf", "ten", "hnw", "safetensors", "onnx"} {
-		b.Run("to="+ext, func(b *testing.B) {
-			out, copied := filepath.Join(dir, "out."+ext), filepath.Join(dir, "copy")
+	for _, f := range containers(b) {
+		b.Run("to="+f.Name, func(b *testing.B) {
+			out, copied := filepath.Join(dir, "out"+f.Extensions[0]), filepath.Join(dir, "copy")
 			var ours, theirs []float64
 			most := 0
 			for b.Loop() {
@@ -58,6 +63,21 @@ func BenchmarkConvert(b *testing.B) {
 			b.ReportMetric(float64(most)/1e6, "anon-MB")
 		})
 	}
+}
+
+// containers lists the formats that hold the tensors of any model.
+func containers(b *testing.B) (list []formats.Format) {
+	one := &graph.Initializer{Name: "one", Tensor: tensor.New(tensor.F32, 1)}
+	for _, f := range formats.Formats {
+		m := &graph.Model{Graph: &graph.Graph{Initializers: []*graph.Initializer{one}}}
+		switch err := formats.SaveAs(filepath.Join(b.TempDir(), "one"), f.Name, m, formats.Options{}); {
+		case err == nil:
+			list = append(list, f)
+		case !errors.Is(err, graph.ErrUnsupported):
+			b.Fatal(err)
+		}
+	}
+	return list
 }
 
 // watched runs a program and returns the most anonymous memory that it had.
