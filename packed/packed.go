@@ -2,12 +2,12 @@
 // floating-point formats narrower than float32. It works on bytes and codes, without tensors.
 package packed
 
-// Layout is the storage of integer or float codes narrower than a byte. Element i takes Bits bits.
-// The first element is in the lowest bits of the first byte. Unused high bits of the last byte are
-// zero (ONNX TensorProto.raw_data).
+// Layout is the storage of integer or float codes narrower than a byte. Element i takes the bits
+// from i*Bits on, counted from the lowest bit of the first byte. An element may begin in one byte
+// and end in the next. Unused high bits of the last byte are zero (ONNX TensorProto.raw_data).
 type Layout struct {
 	Name   string
-	Bits   int  // per element: 1, 2 or 4
+	Bits   int  // per element: 1 to 7
 	Signed bool // codes are two's complement
 	Binary bool // the bits 0 and 1 mean the codes -1 and +1
 }
@@ -34,12 +34,16 @@ var (
 var Layouts = []*Layout{Int4, Uint4, Int2, Uint2, Fp4, Int1, Uint1, T1, T2}
 
 // Bytes returns the bytes of n elements.
-func (l *Layout) Bytes(n int) int { return n/(8/l.Bits) + (n%(8/l.Bits)+8/l.Bits-1)/(8/l.Bits) }
+func (l *Layout) Bytes(n int) int { return n/8*l.Bits + (n%8*l.Bits+7)/8 }
 
 // At returns the code of element i.
 func (l *Layout) At(b []byte, i int) int8 {
-	per := 8 / l.Bits
-	c := b[i/per] >> (i % per * l.Bits) & (1<<l.Bits - 1)
+	at, shift := l.place(i)
+	c := b[at] >> shift
+	if shift+l.Bits > 8 {
+		c |= b[at+1] << (8 - shift)
+	}
+	c &= 1<<l.Bits - 1
 	switch {
 	case l.Signed:
 		return int8(c<<(8-l.Bits)) >> (8 - l.Bits)
@@ -47,6 +51,12 @@ func (l *Layout) At(b []byte, i int) int8 {
 		return int8(2*c) - 1
 	}
 	return int8(c)
+}
+
+// place returns the byte in which element i begins, and its first bit there.
+func (l *Layout) place(i int) (at, shift int) {
+	bit := i % 8 * l.Bits
+	return i/8*l.Bits + bit/8, bit % 8
 }
 
 // bits returns the bits of a code in a byte.
@@ -59,10 +69,12 @@ func (l *Layout) bits(code int8) byte {
 
 // Set stores the low bits of code as element i. In a binary layout it stores the sign.
 func (l *Layout) Set(b []byte, i int, code int8) {
-	per := 8 / l.Bits
-	shift := i % per * l.Bits
-	mask := byte(1<<l.Bits-1) << shift
-	b[i/per] = b[i/per]&^mask | l.bits(code)<<shift
+	at, shift := l.place(i)
+	mask, bits := byte(1<<l.Bits-1), l.bits(code)
+	b[at] = b[at]&^(mask<<shift) | bits<<shift
+	if shift+l.Bits > 8 {
+		b[at+1] = b[at+1]&^(mask>>(8-shift)) | bits>>(8-shift)
+	}
 }
 
 // Unpack writes the codes of elements 0..len(dst)-1 of src to dst.

@@ -2,18 +2,24 @@ package packed
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 )
 
+// odd lists layouts with elements that begin in one byte and end in the next.
+var odd = []*Layout{
+	{Name: "three", Bits: 3}, {Name: "signed three", Bits: 3, Signed: true}, {Name: "five", Bits: 5}, {Name: "signed six", Bits: 6, Signed: true}, {Name: "seven", Bits: 7},
+}
+
 // TestLayouts packs and unpacks every length around a byte, with every code.
 func TestLayouts(t *testing.T) {
-	for _, l := range Layouts {
+	for _, l := range slices.Concat(Layouts, odd) {
 		t.Run(l.Name, func(t *testing.T) {
 			lo, hi := 0, 1<<l.Bits
 			if l.Signed {
 				lo, hi = -hi/2, hi/2
 			}
-			for n := range 20 {
+			for n := range 40 {
 				src := make([]int8, n)
 				for i := range src {
 					src[i] = int8(lo + i%(hi-lo))
@@ -38,7 +44,7 @@ func TestLayouts(t *testing.T) {
 				}
 				for i := range src {
 					l.Set(b, i, ^src[i])
-					if l.At(b, i) != l.wrap(^src[i]) || i > 0 && l.At(b, i-1) != l.wrap(^src[i-1]) {
+					if l.At(b, i) != l.wrap(^src[i]) || i > 0 && l.At(b, i-1) != l.wrap(^src[i-1]) || i+1 < n && l.At(b, i+1) != src[i+1] {
 						t.Fatalf("setting element %d of %d gives %x", i, n, b)
 					}
 				}
@@ -61,6 +67,7 @@ func TestLayoutOrder(t *testing.T) {
 		want   []int8
 	}{
 		{Int4, []byte{0x21, 0x8f}, []int8{1, 2, -1, -8}},
+		{odd[0], []byte{0b11_001_000, 0b1_100_010_0, 0b110_101_10}, []int8{0, 1, 3, 2, 4, 5, 5, 6}},
 		{Uint4, []byte{0x21, 0x8f}, []int8{1, 2, 15, 8}},
 		{Int2, []byte{0b11_10_01_00}, []int8{0, 1, -2, -1}},
 		{Uint2, []byte{0b11_10_01_00}, []int8{0, 1, 2, 3}},
