@@ -133,9 +133,12 @@ func (u unmapped) Open(name string) (fs.File, error) {
 // error leaves the model as it was.
 func replacing(t *testing.T, b *budget.Budget, path string) error {
 	t.Helper()
-	m := must(formats.Load(path))
+	m, err := formats.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
 	before := m.Graph.Initializers[0].Tensor
-	err := formats.ReplaceWeightsWithin(b, m, path)
+	err = formats.ReplaceWeightsWithin(b, m, path)
 	if replaced := m.Graph.Initializers[0].Tensor != before; replaced != (err == nil) {
 		t.Errorf("weights are replaced: %t, %v", replaced, err)
 	}
