@@ -55,11 +55,8 @@ func deep(t *testing.T) map[string]*graph.Model {
 			"input_layernorm.weight": {8}, "post_attention_layernorm.weight": {8},
 		})
 	}
-	for i := range formats.Formats {
-		switch f := &formats.Formats[i]; f.Name {
-		case "loom", "openinfer":
-			list[f.Name] = crowded(t, f)
-		}
+	for _, format := range []string{"loom", "openinfer"} {
+		list[format] = crowded(t, format)
 	}
 	return list
 }

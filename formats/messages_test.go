@@ -54,7 +54,7 @@ func header(text string, n int) string {
 // spacious returns a model with a long name, a tensor of many axes, and long metadata.
 func spacious(t *testing.T, f *formats.Format) *graph.Model {
 	t.Helper()
-	m := crowded(t, f)
+	m := crowded(t, f.Name)
 	if f.Name == "loom" || f.Name == "entity" || f.Name == "openinfer" {
 		return m
 	}
