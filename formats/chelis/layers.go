@@ -103,7 +103,7 @@ func batchNorm(n *node) string {
 	}
 	for i, f := range n.in[1:] {
 		if f.DType != n.in[0].DType {
-			return n.refuse(ErrUnsupportedDtype, "input %d is %v and input 0 %v; all inputs must have one type", i+1, f.DType, n.in[0].DType)
+			return n.refuse(ErrUnsupportedDtype, "input %d is %v and input 0 %v; all inputs must be of one type", i+1, f.DType, n.in[0].DType)
 		}
 	}
 	dims := n.in[0].Dims

@@ -166,7 +166,7 @@ func TestOpenFolder(t *testing.T) {
 		"no file *.safetensors":              {"config.json": "{}"},
 		"a.safetensors and in b.safetensors": {"b.safetensors": shard("", "y"), "a.safetensors": shard("", "y")},
 		"no object":                          {"config.json": "[]", "a.safetensors": shard("", "y")},
-		"behind the end":                     {"config.json": "{}}", "a.safetensors": shard("", "y")},
+		"follows the end":                    {"config.json": "{}}", "a.safetensors": shard("", "y")},
 		"index":                              {indexFile: "[]", "a.safetensors": shard("", "y")},
 	} {
 		dir := folderOf(t, files)
