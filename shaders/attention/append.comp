@@ -1,7 +1,7 @@
-// Rows of heads behind those of a past in a cache [batch,heads,room,size], an element per
-// invocation: rows [batch,heads,rows,size] plus a bias follow the first n of the past, and
-// zeros follow them. N is that of the batch with LENGTHS, else past. IN_PLACE the past lies
-// in the cache, and only the new rows are written.
+// append writes new rows after the past rows of a cache [batch,heads,room,size], an element per
+// invocation. Rows [batch,heads,rows,size] plus a bias follow the first n past rows, and zeros fill
+// the rest. n is a length of the batch if LENGTHS is set, otherwise past. If IN_PLACE is set, the
+// cache already holds the past, and only new rows are written.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

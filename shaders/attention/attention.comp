@@ -1,15 +1,14 @@
-// Attention of a query, a group per query: y = sum of weights of keys times values, where
-// weights are the softmax of F(scale q k) plus a mask. Keys are seen in blocks of a group's
-// invocations, with the greatest score and the sum of weights so far.
+// attention computes y = sum of weights of keys times values, a query per workgroup. The weights
+// are the softmax of F(scale q k) plus a mask. Keys are read in blocks of SIDE, an invocation per
+// key. The greatest score and the sum of weights are updated after every block.
 //
-// MASK is 0 for none, 1 for floats that are added, 2 for bytes that hide keys where they are
-// 0. KEYS says which integers tell the keys that are there, as runtime/op/attention numbers
-// them; others have filter added to their scores. SINK gives each head a score without a
-// value: 0 for 1, one of the operand for 2. STAGE, unless it is 0, has scores shown: 1 as
-// products, 2 capped, 3 masked, 4 as weights. If CUT, so many groups as there are parts share
-// the keys of a query; each writes its greatest score, its sum of weights and its sums of
-// values, for attention/join. NANS says what a query without any key gives, as weighted.glsl
-// has it.
+// MASK is 0 for no mask, 1 for floats that are added, and 2 for bytes, where 0 hides a key. KEYS is
+// the form of the integers that select keys, a KeyMask of runtime/internal/ops/attention; filter_
+// is added to the scores of all other keys. SINK adds a score without a value to each head: 0 if
+// SINK is 1, an element of the operand if 2. STAGE selects scores to show: 1 products, 2 capped, 3
+// masked, 4 weights, 0 none. If CUT is set, the keys of a query are split among parts workgroups.
+// Each writes its greatest score, sum of weights and weighted sum of values, and attention/join
+// combines them. NANS is the argument nans of weighted.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -26,13 +25,13 @@
 
 layout(constant_id = 1) const uint MASK = 0;
 layout(constant_id = 2) const uint CAUSAL = 0;
-layout(constant_id = 3) const uint WINDOW = 0; // keys that a query sees at most; 0 for all
+layout(constant_id = 3) const uint WINDOW = 0; // most keys that a query sees; 0 for all
 layout(constant_id = 4) const uint LENGTHS = 0;
 layout(constant_id = 5) const uint KEYS = 0;
-layout(constant_id = 6) const uint KEY_WORDS = 1; // of the integers of KEYS
+layout(constant_id = 6) const uint KEY_WORDS = 1; // words of an integer of KEYS
 layout(constant_id = 7) const uint SINK = 0;
 layout(constant_id = 8) const uint STAGE = 0;
-layout(constant_id = 9) const uint SIDE_BY_SIDE = 0; // heads of the result, in rows
+layout(constant_id = 9) const uint SIDE_BY_SIDE = 0; // heads of the result are side by side in rows
 layout(constant_id = 10) const uint CUT = 0;
 layout(constant_id = 11) const uint NANS = 0;
 
@@ -48,21 +47,21 @@ layout(std430, binding = 8) writeonly buffer Y { T y[]; };
 layout(std430, binding = 9) writeonly buffer Parts { float of_parts[]; };
 
 layout(push_constant) uniform Words {
-    uint batch, heads, group, rows, keys, size, width; // group: queries' heads of a key's head
+    uint batch, heads, group, rows, keys, size, width; // group: query heads per key head
     uint q_start, q_batch, q_head, q_row;
     uint k_start, k_batch, k_head, k_row;
     uint v_start, v_batch, v_head, v_row;
     uint m_batch, m_head, m_row, m_col;
-    int m_cols; // keys that the mask has; negative for all
+    int m_cols; // columns of the mask; negative for all keys
     float scale, cap;
-    int past;       // keys before that of the first query, without lengths
-    int there_cols; // integers of a row of KEYS
+    int past;       // keys before the key of the first query, without lengths
+    int there_cols; // columns of the integers of KEYS
     float filter_;
     uint parts;
 };
 
 const uint MOST = 256; // elements of a head
-const uint SIDE = 64;  // invocations of a group
+const uint SIDE = 64;  // invocations of a workgroup
 
 shared float query[MOST];
 shared float weight[SIDE];
@@ -80,7 +79,7 @@ float greatest(float x) {
     return part[0];
 }
 
-// The keys from lo to hi - 1 that a query sees, among total.
+// Seen is the keys lo to hi - 1 that a query sees, of total keys. position is the query's own key.
 struct Seen {
     int lo, hi, total, position;
 };
@@ -100,7 +99,7 @@ Seen seen_by(uint b, uint row) {
 
 int integer(int i) { return INT_OF(there, i, KEY_WORDS); }
 
-// What integers add to the score of a key.
+// of_key returns the number that KEYS and CAUSAL add to the score of a key.
 float of_key(uint b, uint row, int key, Seen s) {
     if (CAUSAL != 0 && key > s.position) return -3.402823466e+38;
     bool is = false;
@@ -118,7 +117,7 @@ float of_key(uint b, uint row, int key, Seen s) {
     return is ? 0.0 : filter_;
 }
 
-// The score of a key at a stage.
+// score_of returns the score of a key at a stage.
 float score_of(uint b, uint row, int key, uint k_at, uint m_at, Seen s, uint stage) {
     float score = 0.0;
     for (uint i = 0; i < size; i++) score += query[i] * LOAD(k[k_at + uint(key) * k_row + i]);

@@ -1,6 +1,6 @@
-// A depthwise convolution of [batch,channels,n] over the elements up to each and those of a
-// state [batch,channels,before] in front of them, which becomes the last before of both. An
-// element of either result per invocation.
+// causal is a depthwise convolution of [batch,channels,n]. A window ends at its own element, and
+// reads elements before the first from a state [batch,channels,before]. The new state is the last
+// before elements of state and x together. An invocation computes an element of either result.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -23,7 +23,7 @@ layout(push_constant) uniform Words {
     uint per_row; // results of a channel: n, or n and before
 };
 
-// Element i of the state and what follows it.
+// element returns element i of the state followed by x.
 float element(uint row, uint i) {
     if (i >= before) return LOAD(x[row * n + i - before]);
     if (HAS_PAST != 0) return LOAD(past[row * before + i]);

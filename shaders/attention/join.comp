@@ -1,4 +1,4 @@
-// The results of queries whose keys parts of attention/attention share, an element per
+// join combines the parts that attention/attention writes if CUT is set, an element of a result per
 // invocation.
 #version 450
 #extension GL_GOOGLE_include_directive : require

@@ -1,9 +1,11 @@
-// How many keys there are: for each batch the position of its first query, for each batch its
-// keys, and the keys of all. KIND 0: x has the position of the last key of each batch, all the
-// keys of all; with as many tokens as keys all positions begin at 0. KIND 1: x has the keys of
-// each batch; the first query stands at past, or with ENDS so that the last meets the last
-// key. KIND 2: x is the keys before the new ones. Numbers that do not fit are noted in the
-// operand fault: the complement of the batch.
+// lengths writes the position of the first query of each batch, then the number of keys of each
+// batch, then the number of all keys.
+//
+// KIND 0: x has the position of the last key of each batch, and all_ the number of all keys. If
+// there are as many tokens as keys, all first positions are 0. KIND 1: x has the number of keys of
+// each batch. The first query is at past, or, with ENDS, the last query is at the last key. KIND 2:
+// x has the number of keys before the new ones. If a number does not fit, fault is set to the
+// complement of the batch.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -21,8 +23,8 @@ layout(std430, binding = 3) buffer Fault { uint fault; };
 
 layout(push_constant) uniform Words {
     int batch, tokens;
-    int room; // keys that there are at most
-    int past; // keys that the past has at most; of KIND 1 keys before the new ones
+    int room; // most keys
+    int past; // most keys of the past; for KIND 1 the keys before the new ones
 };
 
 void main() {

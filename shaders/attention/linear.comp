@@ -1,7 +1,7 @@
-// Linear attention as a recurrence over tokens, a column of the state of a head per
-// invocation. For each token the rows of the state are scaled by exp(decay); then k v^T is
-// added, or with BETAS k (beta (v - state^T k))^T; then queries read scale * state^T q. The
-// state is computed in the operand sums. Present has the states behind the last slots tokens.
+// linear computes linear attention as a recurrence over tokens, a column of a head's state per
+// invocation. A token scales the rows of the state by exp(decay). It then adds k v^T, or, with
+// BETAS, k (beta (v - state^T k))^T. Queries read scale * state^T q. sums holds the state while it
+// is computed. present receives the states after each of the last slots tokens.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -24,7 +24,7 @@ layout(std430, binding = 8) buffer Sums { float sums[]; };
 
 layout(push_constant) uniform Words {
     uint batch, tokens, heads, kv_heads, dk, dv;
-    uint decay_cols, beta_cols; // of a token; 0 for none
+    uint decay_cols, beta_cols; // columns of a token; 0 for none
     uint slots;
     float scale;
 };

@@ -1,8 +1,9 @@
-// Heads [batch,heads,rows,size] whose first pairs are turned by angles with the cosines and
-// sines of a row of two tables; other elements are copied. An element per invocation.
-// Pairs are neighbours if INTERLEAVED, else size apart. The row is that of the token for
-// POSITIONS 0, the index of the token for 1, the first index and the tokens behind for 2, and
-// the index of the batch and the tokens behind for 3.
+// rotary rotates pairs of elements of heads [batch,heads,rows,size], an element per invocation. A
+// row of two tables has the cosines and sines of the angles. Elements from 2 * pairs on are copied.
+// The elements of a pair are neighbours if INTERLEAVED is set, otherwise pairs apart.
+//
+// POSITIONS selects the row of the tables: 0 the number of the token, 1 the index of the token, 2
+// the first index plus the token's row, 3 the index of the batch plus the token's row.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define INDEX 3

@@ -1,5 +1,5 @@
-// A convolution whose taps read every pixel at an offset of their own, between pixels where
-// that falls there; pixels outside are 0. An element of the result per invocation.
+// deform is a convolution with an offset for every tap of every window, an element of the result
+// per invocation. It interpolates between pixels. Pixels outside the image are 0.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -22,7 +22,7 @@ layout(push_constant) uniform Words {
     uint taps, places;
 };
 
-// The pixel between pixels of a plane at offsets from a place.
+// pixel interpolates the value at place + offset in a plane.
 float pixel(uint plane, int place[3], float offset[3]) {
     float sum = 0.0;
     for (uint corner = 0; corner < 1u << AXES; corner++) {

@@ -4,8 +4,8 @@
 #include "types.glsl"
 #include "epilogue.glsl"
 
-// Convolutions over three spatial axes, an element of the result per invocation, for few
-// channels in a group: y = F(w x + bias + add).
+// direct computes convolutions over three spatial axes, y = F(w x + bias + add), an element per
+// invocation. It is for groups of few channels.
 
 layout(std430, binding = 0) readonly buffer X { T x[]; };
 layout(std430, binding = 1) readonly buffer W { T w[]; };

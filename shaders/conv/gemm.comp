@@ -4,8 +4,8 @@
 #include "types.glsl"
 #include "conv.glsl"
 
-// Convolutions by tiles in shared memory. The constants are the filters and pixels that an
-// invocation computes; a workgroup of 16 x 16 invocations computes a tile of 16 times as many.
+// gemm computes convolutions by tiles in shared memory. An invocation computes ROWS filters of COLS
+// pixels. A workgroup of 16 x 16 invocations computes a tile with 16 times as many of both.
 
 layout(constant_id = 1) const uint ROWS = 4;
 layout(constant_id = 2) const uint COLS = 4;

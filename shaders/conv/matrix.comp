@@ -1,6 +1,6 @@
-// The convolutions of conv/gemm, by cooperative matrices. Behind the constants of matrix.glsl is
-// whether filters are read by whole words; neighbours of filters lie along k, those of windows
-// are pixels.
+// matrix computes the convolutions of conv/gemm by cooperative matrices. After the constants of
+// matrix.glsl, LEFT_WORDS says whether filters are read by whole words. Neighbours of filters are
+// along k; neighbours of windows are pixels.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -22,7 +22,7 @@ WORD left_word(uint line, uint at, uint k0, uint end) {
     return word_of(e);
 }
 
-// Finds the place of the first pixel in the image, and goes on from there.
+// right_word computes the coordinates of the first pixel and then steps from pixel to pixel.
 WORD right_word(uint line, uint at, uint k0, uint end) {
     uint d = k0 + line, pixel = gl_WorkGroupID.x * TILE_N + at;
     if (d >= end || pixel >= pixels()) return WORD(0);

@@ -1,5 +1,5 @@
-// The tiles of pixels of points x[36,f,tiles], a tile of a filter per invocation:
-// y[n,f,h,w] = F(pixels + bias + add).
+// pixels computes y[n,f,h,w] = F(pixels + bias + add) from points x[36,f,tiles], a tile of a filter
+// per invocation.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -15,8 +15,8 @@ layout(std430, binding = 3) writeonly buffer Y { T y[]; };
 layout(push_constant) uniform Words {
     uint total, filters, height, width;
     uint down, across; // tiles of an image
-    uint tiles;        // of all
-    uint has;          // bit 0: a bias; bit 1: something to add
+    uint tiles;        // tiles of all images
+    uint has;          // bit 0: bias; bit 1: add
     uint then;
     float p, q;
 };

@@ -1,5 +1,5 @@
-// The points of tiles of pixels of an image [n,c,h,w], a tile of a channel per invocation:
-// y[36,c,tiles].
+// points transforms tiles of an image [n,c,h,w] to points y[36,c,tiles], a tile of a channel per
+// invocation.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -13,7 +13,7 @@ layout(push_constant) uniform Words {
     uint total, channels, height, width;
     uint pad_top, pad_left;
     uint down, across; // tiles of an image
-    uint tiles;        // of all
+    uint tiles;        // tiles of all images
 };
 
 void main() {
@@ -25,7 +25,7 @@ void main() {
     float rows[POINTS], v[SIDE];
     for (uint c = 0; c < SIDE; c++) {
         for (uint r = 0; r < SIDE; r++) {
-            uint row = top + r - pad_top, col = left + c - pad_left; // beyond an edge they are large
+            uint row = top + r - pad_top, col = left + c - pad_left; // wrap to large numbers before an edge
             v[r] = row < height && col < width ? LOAD(x[at + row * width + col]) : 0.0;
         }
         points_of(v);

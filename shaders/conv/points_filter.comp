@@ -1,4 +1,5 @@
-// The points of filters [f,c,3,3], a filter of a channel per invocation: y[36,f,c].
+// points_filter transforms filters [f,c,3,3] to points y[36,f,c], a channel of a filter per
+// invocation.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

@@ -3,9 +3,9 @@
 #include "common.glsl"
 #include "types.glsl"
 
-// Transposed convolutions over three spatial axes, an element of the result per
-// invocation: the sum over the elements of x whose windows meet it, and a bias.
-// Weights are [channels, filters of a group, taps].
+// transpose computes transposed convolutions over three spatial axes, an element of the result per
+// invocation. An element is a bias plus the sum over all elements of x with the element in their
+// windows. Weights are [channels, filters of a group, taps].
 
 layout(std430, binding = 0) readonly buffer X { T x[]; };
 layout(std430, binding = 1) readonly buffer W { T w[]; };
@@ -24,7 +24,8 @@ layout(push_constant) uniform Words {
     uint n;
 };
 
-// from is the element of x whose window has tap t at position at; false for none.
+// from finds the element i of x with tap t of its window at position at. It reports false if there
+// is none.
 bool from(uint at, uint pad, uint t, uint dilation, uint stride, uint extent, out uint i) {
     int d = int(at + pad) - int(t * dilation);
     i = uint(d) / stride;

@@ -1,6 +1,6 @@
-// y[to + sum of place stride] = the element with the bits value, for n places: the last
-// axis is the first to change; strides and the offset count elements. Axes that are
-// missing come first, with extent 1. value_high is of 8-byte elements.
+// fill sets n elements: y[to + sum of place * stride] = value. Axes are in order, the last one
+// innermost. Strides and offset are in elements. Missing axes come first, with extent 1. value_high
+// is the upper word of 8-byte elements.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 

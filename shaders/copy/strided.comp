@@ -1,7 +1,6 @@
-// y[to + sum of place to_stride] = x[from + sum of place from_stride], for n places: the
-// last axis is the first to change; strides and offsets count elements, and sums of them
-// wrap around, so that strides may be negative. Axes that are missing come first, with
-// extent 1.
+// strided copies n elements: y[to + sum of place * to_stride] = x[from + sum of place *
+// from_stride]. Axes are in order, the last one innermost. Strides and offsets are in elements.
+// Sums wrap around, so that strides may be negative. Missing axes come first, with extent 1.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 

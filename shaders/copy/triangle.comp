@@ -1,6 +1,6 @@
-// y = x in the upper or the lower triangle of matrices, 0 elsewhere; an element per
-// invocation. The element at (row, column) belongs to the diagonal column - row. The
-// number of the last diagonal that is kept is a word, or with GIVEN an operand.
+// triangle copies the upper or the lower triangle of matrices, an element per invocation. Other
+// elements are 0. The element at (row, column) is on diagonal column - row. The last diagonal that
+// is kept is a push constant, or an operand if GIVEN is set.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -15,7 +15,7 @@ layout(set = 0, binding = 1) readonly buffer Diagonal { ivec2 given; };
 layout(set = 0, binding = 2) writeonly buffer Y { E y[]; };
 layout(push_constant) uniform Push { uint n, rows, columns; int diagonal; };
 
-// An integer of 64 bits beyond those of 32 is beyond all diagonals.
+// last_diagonal limits an integer of 64 bits to the range of 32, beyond all diagonals.
 int last_diagonal() {
     if (GIVEN == 0) return diagonal;
     if (given.y == given.x >> 31) return given.x;

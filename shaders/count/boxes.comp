@@ -1,8 +1,7 @@
-// Boxes of a class by score, best first, without those that overlap one before by more than a
-// part of the union. A workgroup picks for a class of an image, one box after the other. Of
-// equal scores the box at the lower place is first, and a score that is no number counts for
-// nothing. GIVEN says which of the limits are there: 1 for the most boxes, which are otherwise
-// none, 2 for the part, otherwise 0, and 4 for what scores must exceed.
+// boxes picks boxes of a class by score, best first, a class of an image per workgroup. It skips a
+// box if the overlap with a picked box exceeds part, a share of their union. Of equal scores, the
+// box with the lower index wins. A NaN score is never picked. GIVEN is the limits that are present:
+// 1 most, otherwise no box is picked; 2 part, otherwise 0; 4 least, the score to exceed.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -27,7 +26,7 @@ const uint NOWHERE = 0xffffffffu;
 shared float best[gl_WorkGroupSize.x];
 shared uint place[gl_WorkGroupSize.x];
 
-// A box by its lower corner and its upper one.
+// corners returns the lower and the upper corner of a box.
 vec4 corners(vec4 b) {
     precise vec2 low = CENTER != 0 ? b.xy - b.zw / 2.0 : b.xy, high = CENTER != 0 ? b.xy + b.zw / 2.0 : b.zw;
     return vec4(min_nan(low.x, high.x), min_nan(low.y, high.y), max_nan(low.x, high.x), max_nan(low.y, high.y));
@@ -47,7 +46,7 @@ bool overlap(vec4 c, vec4 d) {
 
 bool ahead(float u, uint i, float v, uint j) { return j == NOWHERE || i != NOWHERE && (u > v || u == v && i < j); }
 
-// Leaves the best box of an invocation at place 0 as that of all.
+// join reduces the best boxes of all invocations to one, in element 0.
 void join(uint id) {
     barrier();
     for (uint step = gl_WorkGroupSize.x / 2; step > 0; step /= 2) {

@@ -1,7 +1,6 @@
-// What there is to say about groups of equal slices: their number, the first slice of each (as
-// a word, and as an integer of 64 bits), the group of every slice, and the slices of each
-// group. Groups have the order of slices, or, unless SORTED, that of their first slices, which
-// rank of firsts numbers from 1 on.
+// groups describes groups of equal slices: their number, the first slice of each as a word and as
+// an integer of 64 bits, the group of every slice, and the size of every group. If SORTED is set,
+// groups have the order of slices, otherwise of their first slices, numbered from 1 by first_rank.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

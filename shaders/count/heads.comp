@@ -1,5 +1,5 @@
-// Ones for the slices of x [outer,n,inner], in the order of their elements, that differ from
-// the one before, else zeros.
+// heads sets flags of slices of x [outer,n,inner] in sorted order: 1 if a slice differs from the
+// one before, else 0.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

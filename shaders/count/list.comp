@@ -1,5 +1,6 @@
-// The places of ones among flags, in order, and their number. Rank is how many ones there are
-// up to each flag. The first one from place limit on is noted in fault, as its complement.
+// list writes the positions of ones among flags, in order, and their number. rank is the number of
+// ones up to each flag. If a one is at limit or beyond, fault is set to the complement of the first
+// such position.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

@@ -1,7 +1,7 @@
-// A step of a bitonic sort (K. Batcher, 1968) of the slices of x [outer,n,inner] along its
-// middle axis, which leaves their places in order. Of equal slices that at the lower place is
-// first. An invocation looks at two of them, step apart, that lie in runs of so many; the
-// first step finds each slice at its own place. Places from n on come last.
+// order is a step of a bitonic sort (K. Batcher, 1968) of the slices of x [outer,n,inner] along the
+// middle axis. The sort leaves their positions in order. Of equal slices, the one with the lower
+// position is first. An invocation compares two slices, step apart, in runs of run slices. The
+// first step starts from the slices' own positions. Positions from n on come last.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

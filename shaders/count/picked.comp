@@ -1,5 +1,5 @@
-// Image, class and box of all that classes picked, as integers of 64 bits, and how many there
-// are. Ends is how many the classes up to each have.
+// picked writes image, class and box of every pick as integers of 64 bits, and the number of picks.
+// ends is the number of picks up to the end of each class.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

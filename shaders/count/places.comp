@@ -1,5 +1,5 @@
-// The indices of elements of a value along its axes, of those whose places list has: a row of
-// integers of 64 bits for each axis.
+// places writes the indices along each axis of the elements at the positions in list, a row of
+// integers of 64 bits per axis.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

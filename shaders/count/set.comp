@@ -1,5 +1,5 @@
-// Ones for elements of BITS bits that are not zero, else zeros. MASK is what counts of an
-// element, or of its upper word.
+// set writes 1 for an element of BITS bits that is not zero, else 0. MASK selects the bits that
+// count, in an element or in the upper word of one of 64 bits.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

@@ -1,5 +1,6 @@
-// Where groups of equal slices start in the order of slices, and, unless SORTED, ones for the
-// slices that are the first of a group. Rank is the number of the group of each, from 1 on.
+// starts writes the first position of each group of equal slices in sorted order. Unless SORTED is
+// set, it also writes 1 for every slice that is first in its group. rank is the group's number,
+// from 1 on.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

@@ -1,4 +1,4 @@
-// Sums of all elements up to each, from those within pieces, and those of all pieces before.
+// sums completes running sums: it adds the sum of all pieces before to the sums within a piece.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

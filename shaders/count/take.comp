@@ -1,5 +1,5 @@
-// The slices of x [outer,n,inner] along its middle axis that list names, as many as count says,
-// without gaps.
+// take copies the slices of x [outer,n,inner] along the middle axis that list names, without gaps.
+// count is their number.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

@@ -1,6 +1,6 @@
-// y[y_offset + i] = F(a, b) for the elements of a and b at the place of i: extents are
-// the axes of y, the last first to change; strides and offsets count elements, a stride
-// of 0 repeats. Axes that y lacks come first, with extent 1.
+// y[y_offset + i] = F(a, b) for the elements of a and b at the place of i. extent has the extents
+// of y, the last one innermost. Strides and offsets are in elements; a stride of 0 repeats. Missing
+// axes come first, with extent 1.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 

@@ -1,6 +1,5 @@
-// y[y_offset + i] = x[x_offset + i] as another type. Integers keep their low bits; floats
-// out of an integer's range give its nearest value, a NaN gives 0. Of booleans all bytes
-// but 0 are true.
+// y[y_offset + i] = x[x_offset + i], converted. Integers keep their low bits. A float outside the
+// range of integers becomes the nearest integer, and NaN becomes 0. All bytes but 0 are true.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -17,7 +16,7 @@
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 #endif
 
-// S is the element of x, V what it becomes first.
+// S is the element type of x, and V the type to which READ converts an S.
 #if defined(IN_F32)
 #define S float
 #define V float
@@ -57,8 +56,8 @@
 #define READ(v) V(v)
 #endif
 
-// D is the element of y; WIDE, LEAST, MOST and PAST are of integers: what they are made
-// from, their range and the first float above it.
+// D is the element type of y. For integers, WIDE is the type before the conversion to D, LEAST and
+// MOST are the range of D, and PAST is the first float above it.
 #if defined(OUT_F32)
 #define D float
 #elif defined(OUT_F16)
@@ -101,7 +100,7 @@
 #error "no type to write"
 #endif
 
-// R is what D is made from.
+// R is the type before the conversion to D.
 #if defined(WIDE)
 #define R WIDE
 #elif defined(OUT_BOOL) || defined(OUT_BF16)

@@ -1,7 +1,6 @@
-// y[y_offset + i] = whether F holds of the elements of a and b at the place of i, as a
-// byte: extents are the axes of y, the last first to change; strides and offsets count
-// elements, a stride of 0 repeats. Axes that y lacks come first, with extent 1. With
-// LOGIC all bytes but 0 are equal.
+// y[y_offset + i] = 1 if F holds for the elements of a and b at the place of i, else 0. extent has
+// the extents of y, the last one innermost. Strides and offsets are in elements; a stride of 0
+// repeats. Missing axes come first, with extent 1. With LOGIC all bytes but 0 are equal.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_shader_8bit_storage : require

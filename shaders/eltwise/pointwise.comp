@@ -1,6 +1,6 @@
-// OpenInfer's functions of elements of 1 to 32 bits, which are decoded in registers. An
-// invocation makes the results of a word, of OUT_BITS each. Integers are computed in 32 bits
-// and keep their low ones; narrow floats are computed as float32 and rounded once.
+// pointwise computes OpenInfer's functions of elements of 1 to 32 bits, decoded in registers. An
+// invocation computes a word of results, each of OUT_BITS. Integers are computed in 32 bits and
+// keep their low bits. Narrow floats are computed as float32 and rounded once.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -20,10 +20,10 @@ layout(std430, binding = 3) writeonly buffer Y { uint y[]; };
 layout(push_constant) uniform Words {
     uint total; // results
     uint dims[6], steps[3 * 6];
-    uint a, b; // numbers of the function
+    uint a, b; // parameters of the function
 };
 
-// The place of element i of the result in an operand.
+// place returns the index in an operand of element i of the result.
 uint place(uint i, uint operand) {
     uint at = 0;
     for (int d = 5; d >= 0; d--) {
@@ -35,7 +35,7 @@ uint place(uint i, uint operand) {
 
 uint size_of(int v) { return uint(KIND == KIND_SIGNED && v < 0 ? -v : v); }
 
-// Quotient and remainder towards zero.
+// divided returns quotient and remainder, rounded towards zero.
 ivec2 divided(int u, int v) {
     int q = int(size_of(u) / size_of(v)), r = int(size_of(u) % size_of(v));
     if (KIND == KIND_SIGNED && (u ^ v) < 0) q = -q;
@@ -143,7 +143,8 @@ int compared(float u, float v) {
     }
 }
 
-// The code of the integer nearest to u, after rounding as a says, or of the float nearest to it.
+// converted returns the code of the nearest float, or of the nearest integer after rounding as a
+// says: 0 towards zero, 1 down, 2 up, else to nearest.
 uint converted(uint code) {
     if (OUT_KIND >= KIND_FLOAT) return KIND >= KIND_FLOAT ? code_of(number(code)) : code_of_integer(integer(code));
     if (KIND < KIND_FLOAT) return uint(integer(code));
@@ -155,7 +156,7 @@ uint converted(uint code) {
     case 2: u = whole_above(u); break;
     default: u = rounded(u);
     }
-    float most = uintBitsToFloat(127 + OUT_BITS - uint(OUT_KIND == KIND_SIGNED) << 23); // one more than there is
+    float most = uintBitsToFloat(127 + OUT_BITS - uint(OUT_KIND == KIND_SIGNED) << 23); // one more than the greatest
     if (u >= most) return OUT_KIND == KIND_SIGNED ? (1u << OUT_BITS - 1) - 1 : 0xffffffffu >> 32 - OUT_BITS;
     if (OUT_KIND == KIND_SIGNED) return u <= -most ? 1u << OUT_BITS - 1 : uint(int(u));
     return u <= 0.0 ? 0 : uint(u);

@@ -1,6 +1,6 @@
-// Powers of floats whose exponents are integers of EXPONENT_BITS bits, in the places of the result as in
-// binary.comp. Integers that float32 lacks are cut in two, and from 2^40 on the greatest is as
-// good as any: all that changes is the sign of negative numbers.
+// power raises floats to integers of EXPONENT_BITS bits. Operands are indexed as in binary.comp. An
+// exponent is split in two, because float32 lacks some integers. From 2^40 on all exponents give
+// the same result, except for the sign.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -17,7 +17,7 @@ layout(std430, binding = 2) writeonly buffer Y { T y[]; };
 layout(push_constant) uniform Words { uint total, extent[6], a_stride[6], b_stride[6]; };
 
 float power(float base, uvec2 size, bool negative) {
-    bool odd = (size.x & 1u) != 0 && size.y < 1u << 21; // integers are those of float64
+    bool odd = (size.x & 1u) != 0 && size.y < 1u << 21; // even from 2^53 on, as in float64
     if (size.y >= 1u << 8) size = uvec2(0u, 1u << 8);
     float high = float(size.y << 12 | size.x >> 20) * 1048576.0, low = float(size.x & 0xfffffu), far = magnitude(base);
     if (negative) {

@@ -1,5 +1,5 @@
-// y[y_offset + i] = whether F holds of x[x_offset + i], as a byte. p and q say whether
-// negative and positive infinities count.
+// y[y_offset + i] = 1 if F holds for x[x_offset + i], else 0. p and q say whether negative and
+// positive infinities count.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_shader_8bit_storage : require

@@ -1,5 +1,5 @@
-// y[y_offset + i] = F(x[x_offset + i]; p, q); offsets count elements. p and q are bits of
-// C; the high words are those of 64-bit integers.
+// y[y_offset + i] = F(x[x_offset + i]; p, q). Offsets are in elements. p and q are the bits of a C,
+// with p_high and q_high for integers of 64 bits.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 

@@ -7,7 +7,7 @@
 #include "index.glsl"
 #include "target.glsl"
 
-// The elements or blocks that indices name, an element of the result per invocation.
+// each copies the elements or blocks that indices name, an element of the result per invocation.
 
 layout(std430, binding = 0) readonly buffer X { E x[]; };
 layout(std430, binding = 2) writeonly buffer Y { E y[]; };

@@ -6,8 +6,8 @@
 #include "width.glsl"
 #include "index.glsl"
 
-// Pieces of [outer,n,inner] by indices along the middle axis, an element of the result
-// [outer,count,inner] per invocation.
+// gather copies slices of [outer,n,inner] that indices name along the middle axis, an element of
+// the result [outer,count,inner] per invocation.
 
 layout(std430, binding = 0) readonly buffer X { E x[]; };
 layout(std430, binding = 2) writeonly buffer Y { E y[]; };

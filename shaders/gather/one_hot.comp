@@ -3,10 +3,9 @@
 #include "common.glsl"
 #include "width.glsl"
 
-// An axis of depth elements between those of [outer,inner], along which the element that
-// an index names has the second value and the others the first; an element per invocation.
-// Indices are integers of 32 or 64 bits, or floats whose fraction is cut off; what is
-// beyond the axis names none.
+// one_hot adds an axis of depth elements to [outer,inner], an element per invocation. The element
+// that an index names has the second value, and all others have the first. Indices are integers of
+// 32 or 64 bits, or floats rounded towards zero. An index outside the axis names no element.
 
 #define FLOATS 3
 
@@ -19,7 +18,7 @@ layout(std430, binding = 2) writeonly buffer Y { E y[]; };
 
 layout(push_constant) uniform Words { uint total, depth, inner; };
 
-// -depth - 1 stands for what is beyond.
+// place_of returns index k, or -depth - 1 for an index outside the range of int.
 int place_of(uint k) {
     int beyond = -int(depth) - 1;
     if (INDEX_WORDS == FLOATS) {

@@ -3,9 +3,9 @@
 #include "common.glsl"
 #include "width.glsl"
 
-// The first elements along the time axis reversed, as many as the length says of an index
-// of the batch axis; an element per invocation. Steps count elements. A length that is not
-// one is noted in fault, as the complement of its number.
+// reverse reverses the first elements along the time axis, an element per invocation. Every index
+// of the batch axis has a length. Steps are in elements. If a length is out of range, fault is set
+// to the complement of its index.
 
 layout(std430, binding = 0) readonly buffer X { E x[]; };
 layout(std430, binding = 1) readonly buffer Lengths { ivec2 lengths[]; };

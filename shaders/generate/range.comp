@@ -1,6 +1,6 @@
-// y[i] = start + i delta, an element per invocation. In float32 the product is rounded before
-// it is added. Elements of 16 bits are the nearest to the exact sum. Integers wrap around; with
-// PAIRS they are words of 64 bits.
+// y[i] = start + i delta, an element per invocation. In float32 the product is rounded before the
+// sum. Elements of 16 bits are the nearest to the exact result. Integers wrap around. With PAIRS
+// they have 64 bits, in two words.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -33,8 +33,8 @@ C element(uint i) {
     return v;
 }
 #else
-// Products of a part of i, which has 13 bits, and a number of 11 bits are exact. What sums of
-// them lose is added to the last sum. Numbers are smaller by 4 where a product could be too large.
+// Products of a 13-bit part of i and an 11-bit number are exact. Rounding errors of sums are added
+// to the last sum. If a product could overflow, numbers are scaled by 1/4.
 C element(uint i) {
     const float from = LOAD(start), unit = magnitude(from) > 1.2676506e30 ? 0.25 : 1.0;
     precise const float a = from * unit, d = LOAD(delta) * unit;

@@ -1,5 +1,5 @@
-// A matrix whose columns are triangles, an element per invocation: column k rises from 0 at row
-// corners[k] to 1 at corners[k+1], and falls to 0 at corners[k+2].
+// triangles fills a matrix with a triangle per column, an element per invocation. Column k rises
+// from 0 at row corners[k] to 1 at corners[k+1], and falls to 0 at corners[k+2].
 #version 450
 #extension GL_GOOGLE_include_directive : require
 

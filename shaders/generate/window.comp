@@ -1,6 +1,6 @@
-// A sum of cosines of whole numbers of turns, an element per invocation: with
-// 1 - cos x = 2 sin^2 (x/2) it is total - first sin^2 (pi i / period) - second sin^2 (2 pi i / period),
-// which loses no digits near 0. Turns are reduced as integers.
+// window sums cosines of whole numbers of turns, an element per invocation. By 1 - cos x = 2 sin^2
+// (x/2) the sum is total - first sin^2 (pi i / period) - second sin^2 (2 pi i / period). This form
+// loses no digits near 0. Turns are reduced as integers.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 

@@ -1,4 +1,4 @@
-// The functions of eltwise/binary, by the names of the CPU's kernels.
+// F_<name> numbers the functions of eltwise/binary. The CPU's kernels have the same names.
 #define F_add 1
 #define F_sub 2
 #define F_mul 3

@@ -1,4 +1,5 @@
-// Floats as bits: what drivers may lose in arithmetic is tested here on integers.
+// Tests and conversions of floats by their bits. Drivers may lose NaN, infinities and the sign of 0
+// in float arithmetic, so these functions use integers.
 #ifndef BITS_GLSL
 #define BITS_GLSL
 
@@ -9,7 +10,7 @@ bool is_nan(float x) { return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u; 
 bool is_inf(float x) { return (floatBitsToUint(x) & 0x7fffffffu) == 0x7f800000u; }
 bool is_zero(float x) { return (floatBitsToUint(x) & 0x7fffffffu) == 0u; }
 
-// Whether the sign bit is set, that of -0 and of a NaN too.
+// is_negative reports whether the sign bit is set, also for -0 and NaN.
 bool is_negative(float x) { return (floatBitsToUint(x) >> 31) != 0u; }
 
 float magnitude(float x) { return uintBitsToFloat(floatBitsToUint(x) & 0x7fffffffu); }
@@ -18,18 +19,18 @@ float copy_sign(float x, float sign) {
     return uintBitsToFloat((floatBitsToUint(x) & 0x7fffffffu) | (floatBitsToUint(sign) & 0x80000000u));
 }
 
-// A NaN is the smaller and the larger of itself and any number.
+// min_nan and max_nan return NaN if an argument is NaN.
 float min_nan(float a, float b) { return is_nan(a) ? a : is_nan(b) ? b : a < b ? a : b; }
 float max_nan(float a, float b) { return is_nan(a) ? a : is_nan(b) ? b : a > b ? a : b; }
 
-// The bits of the nearest bfloat16, ties to even; a NaN stays one.
+// bf16_bits returns the bits of the nearest bfloat16, ties to even. A NaN stays a NaN.
 uint bf16_bits(float x) {
     const uint u = floatBitsToUint(x);
     return is_nan(x) ? (u >> 16) | 0x40u : (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
 }
 
-// The nearest float16, ties to even, as a float32 that converts without rounding: how
-// conversions round is the driver's choice.
+// rounded_f16 returns the nearest float16, ties to even, as a float32. Its conversion to float16 is
+// then exact; a driver may round other conversions as it likes.
 float rounded_f16(float x) {
     const uint u = floatBitsToUint(x) & 0x7fffffffu;
     if (u >= 0x7f800000u) return x;

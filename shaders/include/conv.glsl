@@ -1,6 +1,6 @@
-// Operands of convolutions over three spatial axes as products of filters [f, c*kd*kh*kw] and
-// the windows of an image, which are read where they lie: y = F(w x + bias + add). Z of the
-// grid is a group of an image. Behind types.glsl.
+// Operands of convolutions over three spatial axes: y = F(w x + bias + add). A convolution is the
+// product of filters [f, c*kd*kh*kw] and windows, read from the image in place. z of the grid
+// numbers the groups of all images. Include types.glsl first.
 #ifndef CONV_GLSL
 #define CONV_GLSL
 
@@ -20,7 +20,7 @@ layout(push_constant) uniform Words {
     uint sd, sh, sw;
     uint dd, dh, dw;
     uint pd, ph, pw;
-    uint has; // bit 0: a bias; bit 1: something to add
+    uint has; // bit 0: bias; bit 1: add
     uint then;
     float p, q;
 };
@@ -30,14 +30,14 @@ uint pixels() { return od * oh * ow; }
 uint taps() { return kd * kh * kw; }
 uint depth() { return channels * taps(); }
 
-// Where the filters of this group, and its channels of the image, begin.
+// w_begin and x_begin return the first element of the group's filters and of its channels.
 uint w_begin() { return gl_WorkGroupID.z % groups * filters * depth(); }
 uint x_begin() { return gl_WorkGroupID.z * channels * plane(); }
 
 const uint OUTSIDE = 0xffffffffu;
 
-// The element of the image that a pixel of the result has at place at of its window; OUTSIDE
-// for one of the padding.
+// window returns the element of the image at index at of a pixel's window, or OUTSIDE in the
+// padding.
 uint window(uint at, uint pixel) {
     uint channel = at / taps(), tap = at % taps();
     int fx = int(pixel % ow * sw + tap % kw * dw) - int(pw);
@@ -47,7 +47,7 @@ uint window(uint at, uint pixel) {
     return inside ? x_begin() + channel * plane() + (uint(fz) * ih + uint(fy)) * iw + uint(fx) : OUTSIDE;
 }
 
-// Takes the sum of a filter and a pixel, of which there may be fewer.
+// take_sum stores the result for a filter and a pixel. A filter or pixel past the end is skipped.
 void take_sum(uint row, uint col, C sum) {
     if (row >= filters || col >= pixels()) return;
     C v = sum;

@@ -1,5 +1,5 @@
-// Products of four bytes with signs that lie in a word, summed up and added to a sum. With
-// DOT the device has an instruction for it.
+// dot4 returns sum + the dot product of two words of four signed bytes. DOT selects the device's
+// instruction.
 #ifndef DOT_GLSL
 #define DOT_GLSL
 

@@ -1,5 +1,5 @@
-// Elements of 1 to 32 bits that are decoded in registers: KIND says what they are, and OUT_KIND
-// what results are. Narrow floats are computed as float32 and rounded once.
+// Elements of 1 to 32 bits, decoded in registers. KIND is the kind of operands and OUT_KIND the
+// kind of results. Narrow floats are computed as float32 and rounded once.
 #ifndef ELEMENTS_GLSL
 #define ELEMENTS_GLSL
 
@@ -8,7 +8,7 @@
 #define KIND_UNSIGNED 0
 #define KIND_SIGNED 1
 #define KIND_BOOL 2
-#define KIND_FLOAT 3 // and above
+#define KIND_FLOAT 3 // floats have this kind or a greater one
 #define KIND_BFLOAT 4
 
 layout(constant_id = 2) const uint BITS = 4;
@@ -35,8 +35,8 @@ uint code_of(float v) {
 
 bool below(int u, int v) { return KIND == KIND_SIGNED ? u < v : uint(u) < uint(v); }
 
-// The code of the float nearest to an integer: digits below those of float32 leave a last bit
-// that is odd, with which a shorter float is rounded as if at once.
+// code_of_integer returns the code of the float nearest to v. If OUT_BITS is below 32, dropped
+// digits set the last bit of digits, so that code_of rounds as if from v itself.
 uint code_of_integer(int v) {
     bool negative = KIND == KIND_SIGNED && v < 0;
     uint size = negative ? uint(-v) : uint(v);

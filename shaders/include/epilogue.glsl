@@ -1,4 +1,5 @@
-// What follows sums: a factor, and a function by its number of unary.glsl, 0 for none.
+// EPILOGUE applies function f of unary.glsl to a result, or none if f is 0. SCALED multiplies by a
+// factor. Integers have neither.
 #ifndef EPILOGUE_GLSL
 #define EPILOGUE_GLSL
 

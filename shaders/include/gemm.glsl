@@ -1,7 +1,7 @@
-// Operands of products of matrices [m,k] and [k,n], one matrix of a batch per z of the grid:
-// y = F(alpha * a b + beta * c). Strides are in elements. With PARTS above 1 that many groups
-// share the k axis of a tile and write their sums behind each other, for matmul/join. Behind
-// types.glsl.
+// Operands of products of matrices [m,k] and [k,n]: y = F(alpha * a b + beta * c). z of the grid
+// numbers the matrices of the batch. Strides are in elements. If PARTS is above 1, PARTS workgroups
+// share the k axis of a tile. They write their sums one part after another, and matmul/join adds
+// them. Include types.glsl first.
 #ifndef GEMM_GLSL
 #define GEMM_GLSL
 
@@ -24,21 +24,22 @@ layout(push_constant) uniform Words {
     float alpha, beta;
     uint then;
     float p, q;
-    uint a_first; // element of a with which the rows begin
+    uint a_first; // first element of a's rows
 };
 
-// The matrix of this group, and its part of the k axis.
+// matrix returns the workgroup's matrix of the batch, and part its part of the k axis.
 uint matrix() { return gl_WorkGroupID.z / PARTS; }
 uint part() { return gl_WorkGroupID.z % PARTS; }
 
-// Where a matrix begins in a and in b.
+// a_begin and b_begin return the first element of matrix z.
 uint a_begin(uint z) { return a_first + z / n2 / n1 * a0 + z / n2 % n1 * a1 + z % n2 * a2; }
 uint b_begin(uint z) { return z / n2 / n1 * b0 + z / n2 % n1 * b1 + z % n2 * b2; }
 
-// Terms of a part, in whole steps along k.
+// part_terms returns the terms of a part, rounded up to whole steps along k.
 uint part_terms(uint step) { return (k + PARTS * step - 1) / (PARTS * step) * step; }
 
-// Takes the sum of a row and a column, of which there may be fewer.
+// take_sum stores the result of a row and a column, or the sum of a part. A row or column past the
+// end is skipped.
 void take_sum(uint row, uint col, C sum) {
     if (row >= m || col >= n) return;
     uint z = matrix();

@@ -1,6 +1,6 @@
-// Indices of 32 or 64 bits, read as words from the operand at binding INDEX. Places beyond
-// an axis are noted in the operand at binding FAULT: the complement of the number of the
-// first of such indices.
+// Indices of 32 or 64 bits, read as words from the operand at binding INDEX. If an index is outside
+// its axis, the operand at binding FAULT is set to the complement of the index's number. The first
+// such index wins.
 #ifndef INDEX_GLSL
 #define INDEX_GLSL
 
@@ -11,8 +11,8 @@ layout(std430, binding = FAULT) buffer Fault { uint fault; };
 
 const uint NOWHERE = 0xffffffffu;
 
-// place_of returns the place among n elements that index k names, negative ones counted from
-// the end; NOWHERE if there is none.
+// place_of returns the position among n elements that index k names, or NOWHERE if there is none. A
+// negative index counts from the end.
 uint place_of(uint k, uint n) {
     int place = index[k * INDEX_WORDS];
     bool wide = INDEX_WORDS == 2 && index[k * INDEX_WORDS + 1] != place >> 31;

@@ -1,5 +1,4 @@
-// Integers of 32 or 64 bits, read as words: INT_WORDS each. Those of 64 bits that do not fit
-// in 32 become the nearest that do.
+// INT_OF reads integer i of x, of one word or two. Integers of 64 bits saturate at the range of 32.
 #ifndef INTS_GLSL
 #define INTS_GLSL
 

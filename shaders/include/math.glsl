@@ -1,18 +1,18 @@
-// Functions of float32 from sums, products, divisions and bits, so that drivers agree
-// on them: within 4 ulp where division and square root are rounded correctly and no other
-// accuracy is stated. Infinities and NaN give what the CPU's kernels give. Results below
-// the normal numbers may be 0.
-// Coefficients are minimax fits; each comment says what of.
+// Functions of float32, made of sums, products, divisions and bits, so that drivers agree. If a
+// driver rounds division and square root correctly, errors are at most 4 ulp, except where a
+// comment states another bound. For infinities and NaN, results are as in the CPU's kernels.
+// Subnormal results may be 0.
+// Coefficients are minimax fits of the function named in the comment.
 #ifndef MATH_GLSL
 #define MATH_GLSL
 
 #include "bits.glsl"
 
-const float LN2_HIGH = 0.693145751953125;  // few bits: whole numbers times it are exact
+const float LN2_HIGH = 0.693145751953125;  // few bits: its products with whole numbers are exact
 const float LN2_LOW = 1.428606765330187e-06;
 const float LOG2E = 1.4426950216293335;
 
-// a b = the result + low, if neither overflows nor is subnormal.
+// two_product returns a b rounded; low is the rounding error. Neither may overflow or be subnormal.
 float two_product(float a, float b, out float low) {
     precise const float ah = uintBitsToFloat(floatBitsToUint(a) & 0xfffff000u), al = a - ah;
     precise const float bh = uintBitsToFloat(floatBitsToUint(b) & 0xfffff000u), bl = b - bh;
@@ -22,15 +22,16 @@ float two_product(float a, float b, out float low) {
     return p;
 }
 
-// x 2^n for n from -252 to 254: the power is made of two, so that results may be subnormal.
+// scaled returns x 2^n for n from -252 to 254. It multiplies by two powers, so that results may be
+// subnormal.
 float scaled(float x, int n) {
     const int part = n >> 1;
     precise const float y = x * intBitsToFloat((part + 127) << 23) * intBitsToFloat((n - part + 127) << 23);
     return y;
 }
 
-// x = n ln 2 + r with |r| <= ln(2)/2; returns expm1(r) = r + r^2 q(r), with an error of
-// 2^-33 of exp(r) before rounding.
+// expm1_part returns expm1(r) = r + r^2 q(r) for x = n ln 2 + r with |r| <= ln(2)/2. The error
+// before rounding is 2^-33 of exp(r).
 float expm1_part(float x, out int n) {
     precise const float whole = floor(x * LOG2E + 0.5);
     precise const float r = (x - whole * LN2_HIGH) - whole * LN2_LOW;
@@ -65,7 +66,7 @@ float m_expm1(float x) {
     return y;
 }
 
-// 2^x, within 4 ulp for |x| < 16 and 1e-5 of the result beyond.
+// m_exp2 returns 2^x, within 4 ulp for |x| < 16 and within 1e-5 of the result elsewhere.
 float m_exp2(float x) {
     if (is_nan(x)) return x;
     if (x > 128.5) return INFINITY;
@@ -76,7 +77,8 @@ float m_exp2(float x) {
     return scaled(y, n + int(whole));
 }
 
-// P(f), for log(1 + f) = f - f^2/2 + f^3 P(f) with 1 + f between sqrt(1/2) and sqrt(2).
+// log_tail returns P(f), for log(1 + f) = f - f^2/2 + f^3 P(f) with 1 + f between sqrt(1/2) and
+// sqrt(2).
 float log_tail(float f) {
     precise float p = 6.9156125e-02;
     p = p * f - 1.178937e-01;
@@ -90,7 +92,8 @@ float log_tail(float f) {
     return p;
 }
 
-// x = 2^e (1 + f) with 1 + f between sqrt(1/2) and sqrt(2), for x > 0 and finite.
+// split returns f and e for x = 2^e (1 + f), with 1 + f between sqrt(1/2) and sqrt(2). x is
+// positive and finite.
 float split(float x, out float e) {
     uint u = floatBitsToUint(x);
     float low = 0.0;
@@ -103,7 +106,7 @@ float split(float x, out float e) {
     return uintBitsToFloat((u & 0x007fffffu) + 0x3f3504f3u) - 1.0;
 }
 
-// log(2^e (1 + f)) with an error of 2^-30 of f before rounding.
+// log_part returns log(2^e (1 + f)). The error before rounding is 2^-30 of f.
 float log_part(float e, float f) {
     precise const float ff = f * f;
     precise float tail = log_tail(f) * f * ff + e * LN2_LOW;
@@ -122,7 +125,8 @@ float m_log(float x) {
     return log_part(e, f);
 }
 
-// log(1 + x) for x >= 0 and finite; what 1 + x rounds away comes back as a quotient.
+// log1p_positive returns log(1 + x) for finite x >= 0. It adds the part of x lost in 1 + x as a
+// quotient.
 float log1p_positive(float x) {
     precise const float u = x + 1.0;
     float e;
@@ -138,7 +142,8 @@ float m_sqrt(float x) {
     return is_inf(x) ? x : sqrt(x);
 }
 
-// To whole numbers: the sign of 0 stays, numbers from 2^23 on are whole.
+// m_floor, m_ceil and m_round keep the sign of 0. Numbers from 2^23 on are whole and stay as they
+// are.
 float m_floor(float x) { return is_nan(x) || magnitude(x) >= 8388608.0 || is_zero(x) ? x : copy_sign(floor(x), x); }
 float m_ceil(float x) { return is_nan(x) || magnitude(x) >= 8388608.0 ? x : copy_sign(ceil(x), x); }
 float m_round(float x) { return is_nan(x) || magnitude(x) >= 8388608.0 ? x : copy_sign(roundEven(x), x); }

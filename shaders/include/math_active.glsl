@@ -1,4 +1,4 @@
-// Functions of activations, and hyperbolic ones, as exact as math.glsl says.
+// Activations and hyperbolic functions, as accurate as math.glsl says.
 #ifndef MATH_ACTIVE_GLSL
 #define MATH_ACTIVE_GLSL
 
@@ -12,7 +12,7 @@ float m_tanh(float x) {
     return copy_sign(y, x);
 }
 
-// e^x / (1 + e^x); from 44 on it is 1.
+// m_sigmoid returns e^x / (1 + e^x). Above 44 it is 1.
 float m_sigmoid(float x) {
     if (is_nan(x)) return x;
     if (x > 44.0) return 1.0;
@@ -26,7 +26,7 @@ float m_softplus(float x) {
     return y;
 }
 
-// tanh(log(1 + e^x)) = n / (n + 2) with n = e^x (e^x + 2), which is 1 from 20 on.
+// m_mish returns x tanh(log(1 + e^x)) = x n / (n + 2) with n = e^x (e^x + 2). Above 20 it is x.
 float m_mish(float x) {
     if (is_nan(x) || x > 20.0) return x;
     if (is_inf(x)) return NAN;
@@ -35,8 +35,8 @@ float m_mish(float x) {
     return y;
 }
 
-// erfc(z) for z >= 0: exp(-z^2) p(t) / (1 + 2z) with t = (z - 2) / (z + 2); p has an
-// error of 2^-25. The square is kept exact.
+// erfc_positive returns erfc(z) = exp(-z^2) p(t) / (1 + 2z) for z >= 0, with t = (z - 2) / (z + 2).
+// The error of p is 2^-25. The square is exact.
 float erfc_positive(float z) {
     if (z > 10.5) return 0.0;
     precise const float t = (z - 2.0) / (z + 2.0);
@@ -56,8 +56,8 @@ float erfc_positive(float z) {
     return y;
 }
 
-// Below 1, x + x Q(x^2) with an error of 2^-29; from there 1 - exp(-P(|x|)) with one of
-// 2^-29.
+// m_erf returns x + x Q(x^2) for |x| < 1, and 1 - exp(-P(|x|)) with the sign of x for larger |x|.
+// The error of either fit is 2^-29.
 float m_erf(float x) {
     if (is_nan(x)) return x;
     const float z = magnitude(x);
@@ -85,8 +85,8 @@ float m_erf(float x) {
     return copy_sign(y, x);
 }
 
-// x Phi(x), by the tail on the left and what it leaves on the right, so that neither
-// side cancels. Within 4 + 2 x^2 ulp below 0. Within 4 + 1.5 x^2 ulp below 0.
+// m_gelu returns x Phi(x). It computes the tail on the left, and 1 minus the tail on the right, so
+// that neither side cancels. Below 0 the error is at most 4 + 1.5 x^2 ulp.
 float m_gelu(float x) {
     if (is_nan(x)) return x;
     if (is_inf(x)) return is_negative(x) ? NAN : x;
@@ -95,7 +95,7 @@ float m_gelu(float x) {
     return y;
 }
 
-// x sigmoid(1.6 x + 0.07 x^3), within 4 + 3 x^2 ulp below 0.
+// m_gelu_tanh returns x sigmoid(1.6 x + 0.07 x^3). Below 0 the error is at most 4 + 3 x^2 ulp.
 float m_gelu_tanh(float x) {
     if (is_nan(x)) return x;
     if (is_inf(x)) return is_negative(x) ? NAN : x;
@@ -104,7 +104,7 @@ float m_gelu_tanh(float x) {
     return y;
 }
 
-// Half of e^a, for a >= 0: as a product, since e^a may be beyond the range. Within 64 ulp.
+// half_exp returns e^a / 2 for a >= 0, within 64 ulp. It is a product, because e^a may overflow.
 float half_exp(float a) {
     precise const float h = m_exp(a * 0.5), y = 0.5 * h * h;
     return y;

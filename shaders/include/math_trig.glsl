@@ -1,4 +1,4 @@
-// Sine, cosine, tangent and the arcs, as exact as math.glsl says.
+// Trigonometric functions and their inverses, as accurate as math.glsl says.
 #ifndef MATH_TRIG_GLSL
 #define MATH_TRIG_GLSL
 
@@ -9,12 +9,12 @@ const float HALF_PI_LOW = -4.371138828673793e-08;
 const float PI_HIGH = 3.1415927410125732;
 const float PI_LOW = -8.742277657347586e-08;
 
-// 2/pi after a word of zeros, 32 bits each.
+// TWO_OVER_PI has a word of zeros and then the bits of 2/pi.
 const uint TWO_OVER_PI[8] = uint[](0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu);
 
-// x - k pi/2 for the nearest whole k, of which the low two bits count, for |x| > 1:
-// the product of the fraction and those bits of 2/pi that are neither multiples of a
-// whole turn nor below 2^-70.
+// reduced_far returns x - k pi/2 for |x| > 1 and the nearest whole k; k is exact in its low two
+// bits. It multiplies the fraction of x by the bits of 2/pi that matter: others yield whole turns
+// or less than 2^-70.
 float reduced_far(float x, out int k) {
     const uint u = floatBitsToUint(x), fraction = (u & 0x007fffffu) | 0x00800000u;
     const int from = int((u >> 23) & 0xffu) - 150 - 2 + 32, word = from >> 5, shift = from & 31;
@@ -43,7 +43,7 @@ float reduced_far(float x, out int k) {
     return over != is_negative(x) ? -y : y;
 }
 
-// x - k pi/2 for the nearest whole k, of which the low two bits count; x is finite.
+// reduced returns x - k pi/2 for finite x and the nearest whole k; k is exact in its low two bits.
 float reduced(float x, out int k) {
     if (magnitude(x) > 10000.0) return reduced_far(x, k);
     precise const float n = floor(x * 0.6366197723675814 + 0.5);
@@ -53,7 +53,7 @@ float reduced(float x, out int k) {
     return y;
 }
 
-// Sine and cosine of |r| <= pi/4: Taylor's, to 2^-29.
+// sin_part and cos_part are Taylor series for |r| <= pi/4. Their errors are at most 2^-29.
 float sin_part(float r) {
     precise const float s = r * r;
     precise float q = 2.7557319e-06;
@@ -100,7 +100,7 @@ float m_tan(float x) {
     return y;
 }
 
-// By the reciprocal beyond 1; the polynomial has an error of 2^-31.
+// m_atan uses the reciprocal of x beyond 1. The error of the polynomial is 2^-31.
 float m_atan(float x) {
     if (is_nan(x)) return x;
     const float a = magnitude(x);
@@ -120,8 +120,8 @@ float m_atan(float x) {
     return copy_sign(a > 1.0 ? far : y, x);
 }
 
-// The arc of a sine up to 1/2, with an error of 2^-31; beyond that the arc of
-// sqrt((1 - a) / 2), twice which is missing from a right angle.
+// arc returns arcsin(a) for a <= 1/2, with an error of 2^-31. For larger a it returns
+// arcsin(sqrt((1 - a) / 2)) = (pi/2 - arcsin(a)) / 2.
 float arc(float a) {
     precise const float z = a > 0.5 ? m_sqrt(0.5 - a * 0.5) : a, s = z * z;
     precise float q = 0.0377766229;

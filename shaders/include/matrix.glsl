@@ -1,24 +1,24 @@
-// Products by cooperative matrices, which the invocations of a subgroup hold together. A
-// workgroup computes a tile of results; tiles of both operands are staged in shared memory,
-// a word of eight neighbouring elements per access, while the next ones are on their way.
-// Elements outside the operands are 0.
+// Products by cooperative matrices. A subgroup's invocations hold a matrix together. A workgroup
+// computes a tile of results. Tiles of both operands are staged in shared memory while the next
+// ones are fetched. An access moves a word of eight neighbouring elements. Elements outside the
+// operands are 0.
 //
-// A shader defines left_word and right_word, which fetch, and result, which takes a sum, and
-// calls multiply. Its kernel has these constants first:
+// A shader defines left_word and right_word to fetch elements, and result to store a sum, and calls
+// multiply. Its first constants are numbers 1 to 4 in matrix_types.glsl and the ones below.
 #ifndef MATRIX_GLSL
 #define MATRIX_GLSL
 
 #include "matrix_types.glsl"
 
-layout(constant_id = 5) const uint DOWN = 1;      // subgroups of a workgroup, and those along rows
+layout(constant_id = 5) const uint DOWN = 1;      // subgroups of a workgroup along m and n
 layout(constant_id = 6) const uint ACROSS = 1;
-layout(constant_id = 7) const uint ROWS = 1; // matrices of a subgroup
+layout(constant_id = 7) const uint ROWS = 1; // matrices of a subgroup along m and n
 layout(constant_id = 8) const uint COLS = 1;
-layout(constant_id = 9) const uint DEEP = 1;       // matrices of a tile along the k axis
-layout(constant_id = 10) const uint LEFT_DOWN = 0; // whether neighbours lie along rows and columns, not along k
+layout(constant_id = 9) const uint DEEP = 1;       // matrices of a tile along k
+layout(constant_id = 10) const uint LEFT_DOWN = 0; // neighbours are along m or n, not k
 layout(constant_id = 11) const uint RIGHT_DOWN = 0;
 
-// Words of eight elements, and those of them that keep lines of a tile apart.
+// WORD is eight elements. APART is the words of padding after a line of a tile.
 #ifdef TYPE_I8
 #define WORD uvec2
 #define APART 2
@@ -30,7 +30,8 @@ layout(constant_id = 11) const uint RIGHT_DOWN = 0;
 const uint TILE_M = MATRIX_M * ROWS * DOWN, TILE_N = MATRIX_N * COLS * ACROSS, TILE_K = MATRIX_K * DEEP;
 const uint SUBGROUPS = DOWN * ACROSS, INVOCATIONS = SUBGROUPS * SUBGROUP;
 
-// Lines of a tile are those along which neighbours lie.
+// A line is the elements of a tile that are neighbours in memory. LEFT_LINES counts lines, and
+// LEFT_LINE the words of a line.
 const uint LEFT_LINES = LEFT_DOWN != 0 ? TILE_K : TILE_M, LEFT_LINE = (LEFT_DOWN != 0 ? TILE_M : TILE_K) / 8;
 const uint RIGHT_LINES = RIGHT_DOWN != 0 ? TILE_K : TILE_N, RIGHT_LINE = (RIGHT_DOWN != 0 ? TILE_N : TILE_K) / 8;
 const uint LEFT_STRIDE = LEFT_LINE + APART, RIGHT_STRIDE = RIGHT_LINE + APART;
@@ -41,15 +42,15 @@ shared WORD left[LEFT_LINES * LEFT_STRIDE];
 shared WORD right[RIGHT_LINES * RIGHT_STRIDE];
 shared SUM staged[SUBGROUPS * MATRIX_M * MATRIX_N];
 
-// The eight elements from place at of a line on, of the tile that begins at k0; those from
-// end on along k are outside.
+// left_word and right_word return eight elements from index at of a line, for the tile that begins
+// at k0. Elements at end and beyond along k are 0.
 WORD left_word(uint line, uint at, uint k0, uint end);
 WORD right_word(uint line, uint at, uint k0, uint end);
 
-// What becomes of the sum of a row and a column of the tile.
+// result stores the sum of a row and a column of the tile.
 void result(uint row, uint col, SUM sum);
 
-// A word of the low bits of eight numbers.
+// word_of packs the low bits of eight numbers.
 WORD word_of(uint e[8]) {
 #ifdef TYPE_I8
     return WORD(e[0] | e[1] << 8 | e[2] << 16 | e[3] << 24, e[4] | e[5] << 8 | e[6] << 16 | e[7] << 24);
@@ -61,7 +62,7 @@ WORD word_of(uint e[8]) {
 #ifdef TYPE_I8
 #include "dot.glsl"
 
-// Sums of the codes of rows and columns, which zero points are multiplied by.
+// row_sums and column_sums are sums of codes, by which zero points are multiplied.
 shared int row_sums[TILE_M], column_sums[TILE_N];
 
 #define LINE_SUM(tile, r, down, line, stride) \
@@ -111,14 +112,14 @@ void stage() {
     }
 }
 
-// Where row r and column c of a tile begin, with step d along k.
+// left_at and right_at return the word of row r and of column c at step d along k.
 uint left_at(uint r, uint d) { return LEFT_DOWN != 0 ? d * LEFT_STRIDE + r / 8 : r * LEFT_STRIDE + d / 8; }
 uint right_at(uint c, uint d) { return RIGHT_DOWN != 0 ? d * RIGHT_STRIDE + c / 8 : c * RIGHT_STRIDE + d / 8; }
 
 const int LEFT_ORDER = LEFT_DOWN != 0 ? gl_CooperativeMatrixLayoutColumnMajor : gl_CooperativeMatrixLayoutRowMajor;
 const int RIGHT_ORDER = RIGHT_DOWN != 0 ? gl_CooperativeMatrixLayoutRowMajor : gl_CooperativeMatrixLayoutColumnMajor;
 
-// Multiplies the tiles between first and end along k, and hands over the sums.
+// multiply adds up the products from first to end along k, and passes every sum to result.
 void multiply(uint first, uint end) {
     uint row0 = gl_SubgroupID / ACROSS * MATRIX_M * ROWS, col0 = gl_SubgroupID % ACROSS * MATRIX_N * COLS;
     SUM_MATRIX sums[ROWS * COLS];
@@ -146,7 +147,7 @@ void multiply(uint first, uint end) {
         }
     }
 #ifdef TYPE_I8
-    barrier(); // for the sums of lines
+    barrier(); // row_sums and column_sums are complete
 #endif
     uint base = gl_SubgroupID * MATRIX_M * MATRIX_N;
     [[dont_unroll]] for (uint k = 0; k < ROWS * COLS; k++) {

@@ -1,5 +1,5 @@
-// Elements of cooperative matrices: ELEMENT of operands and SUM of results, by TYPE_F16, TYPE_BF16
-// or TYPE_I8.
+// TYPE_F16, TYPE_BF16 or TYPE_I8 selects ELEMENT, the element type of operands of cooperative
+// matrices, and SUM, the type of results.
 #ifndef MATRIX_TYPES_GLSL
 #define MATRIX_TYPES_GLSL
 

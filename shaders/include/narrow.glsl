@@ -1,5 +1,5 @@
-// Floats with 5 bits of exponent and so many digits, below 16 bits in all, as integers: of
-// float16 10 digits, of float8e5m2 2, which has one NaN.
+// Conversions of floats with 5 exponent bits and the given fraction digits: 10 for float16, 2 for
+// float8e5m2. A code is in the low bits of an integer. A NaN of float8e5m2 becomes 0x7d.
 #ifndef NARROW_GLSL
 #define NARROW_GLSL
 
@@ -12,7 +12,7 @@ float of_narrow(uint code, uint digits) {
     return copy_sign(float(rest) * uintBitsToFloat(113u - digits << 23), uintBitsToFloat(sign));
 }
 
-// The nearest, ties to even.
+// narrow_bits returns the nearest code, ties to even.
 uint narrow_bits(float x, uint digits) {
     uint sign = floatBitsToUint(x) >> 31 << 5 + digits, u = floatBitsToUint(x) & 0x7fffffffu, drop = 23u - digits;
     if (u > 0x7f800000u) return digits == 2u ? 0x7du : sign | 0x7e00u;

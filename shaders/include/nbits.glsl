@@ -1,6 +1,6 @@
-// Operands of products of rows [m,k] and weights [n,k] of BITS_PER_CODE bits, whose blocks of
-// columns have a scale and a zero point each: y = a w^T + bias. Codes are read as words.
-// BITS_ID is the id of the constant. Behind types.glsl.
+// Operands of products of rows [m,k] and weights [n,k] of BITS_PER_CODE bits: y = a w^T + bias.
+// Every block of columns has a scale and a zero point. Codes are read as words. BITS_ID is the id
+// of constant BITS_PER_CODE. Include types.glsl first.
 #ifndef NBITS_GLSL
 #define NBITS_GLSL
 
@@ -15,8 +15,8 @@ layout(std430, binding = 5) writeonly buffer Y { T y[]; };
 layout(push_constant) uniform Words {
     uint m, n, k;
     uint block, blocks; // columns of a block, and blocks of a row
-    uint row_words;     // of codes
-    uint zero_bytes;    // of the zero points of a row; 0 for the middle code
+    uint row_words;     // words of codes in a row
+    uint zero_bytes;    // bytes of zero points in a row; 0 if the zero point is the middle code
     uint has_bias;
 };
 

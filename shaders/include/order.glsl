@@ -1,5 +1,5 @@
-// Keys: unsigned numbers that stand in the order of elements. A NaN is above all numbers,
-// and zeros of both signs are equal. KIND says what the bits of an element mean.
+// A key is an unsigned number. Keys have the order of elements: NaN is above all numbers, and -0
+// equals 0. KIND is the kind of number that an element is.
 #ifndef ORDER_GLSL
 #define ORDER_GLSL
 
@@ -31,7 +31,7 @@ bool above(KEY a, KEY b) { return a.y > b.y || a.y == b.y && a.x > b.x; }
 #define LEAST_KEY 0u
 #define NAN_KEY 0xffffffffu
 
-// The bits of elements of fewer than 32 stand at the top of a word.
+// key_of moves an element of fewer than 32 bits to the top of a word.
 #define key_of(v) key_of_bits(uint(v) << 32 - 8 * WIDTH)
 
 KEY key_of_bits(uint bits) {

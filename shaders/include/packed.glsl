@@ -1,6 +1,6 @@
-// Elements of 1, 2, 4, 8 or 16 bits that lie in words without gaps, the first in the lowest
-// bits. KIND_UNSIGNED and KIND_SIGNED are integers, in two's complement where they have a sign;
-// of KIND_BINARY the bits 0 and 1 are -1 and 1.
+// Elements of 1, 2, 4, 8 or 16 bits, packed in words, first in the lowest bits. KIND_UNSIGNED and
+// KIND_SIGNED are integers, signed ones in two's complement. In KIND_BINARY bits 0 and 1 are -1 and
+// 1.
 #ifndef PACKED_GLSL
 #define PACKED_GLSL
 

@@ -1,10 +1,10 @@
-// Philox 4x32-10, a generator whose numbers follow from a key and a counter alone (J. Salmon
-// et al., "Parallel random numbers: as easy as 1, 2, 3", 2011). Numbers 2i and 2i+1 of a
-// stream come from counter i.
+// Philox 4x32-10, a generator of numbers that depend only on a key and a counter (J. Salmon et al.,
+// "Parallel random numbers: as easy as 1, 2, 3", 2011). Numbers 2i and 2i+1 of a stream come from
+// counter i.
 #ifndef PHILOX_GLSL
 #define PHILOX_GLSL
 
-// The image of a counter: two numbers of 53 random bits, each as its upper 21 and lower 32.
+// philox_pair returns two numbers of 53 random bits, each as the upper 21 and the lower 32.
 uvec4 philox_pair(uint i, uvec2 key) {
     uvec4 c = uvec4(i, 0u, 0u, 0u);
     for (uint round = 0; round < 10; round++) {
@@ -17,7 +17,7 @@ uvec4 philox_pair(uint i, uvec2 key) {
     return uvec4(c.x >> 11, c.x << 21 | c.y >> 11, c.z >> 11, c.z << 21 | c.w >> 11);
 }
 
-// Number i of a stream.
+// philox returns number i of a stream.
 uvec2 philox(uint i, uvec2 key) {
     uvec4 c = philox_pair(i / 2, key);
     return i % 2 == 0 ? c.xy : c.zw;

@@ -1,4 +1,4 @@
-// The numbers of the functions of eltwise/pointwise, by their names in OpenInfer.
+// F_<name> numbers the functions of eltwise/pointwise by their names in OpenInfer.
 #define F_add 1
 #define F_sub 2
 #define F_mul 3

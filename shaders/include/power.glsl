@@ -1,11 +1,10 @@
-// Powers and remainders of float32, with what the C library gives for zeros, infinities
-// and NaN.
+// Powers and remainders of float32. Zeros, infinities and NaN give the results of the C library.
 #ifndef POWER_GLSL
 #define POWER_GLSL
 
 #include "math.glsl"
 
-// b log(a), as a number and what it lacks, for a positive and finite.
+// exponent returns b log(a) for positive, finite a. lack is the rounding error of the result.
 float exponent(float a, float b, out float lack) {
     float e, square_lack, low;
     const float f = split(a, e), square = two_product(f, f, square_lack);
@@ -20,7 +19,8 @@ float exponent(float a, float b, out float lack) {
     return y;
 }
 
-// a^b for a positive and finite, within 4 ulp. From 1e10 on b decides alone.
+// power_positive returns a^b for positive, finite a, within 4 ulp. |b| is limited to 1e10; larger
+// |b| gives 0, 1 or infinity all the same.
 float power_positive(float a, float b) {
     if (a == 1.0) return 1.0;
     float lack;
@@ -50,7 +50,7 @@ float m_pow(float a, float b) {
     return b == 2.0 ? product : copy_sign(power_positive(far, b), sign);
 }
 
-// The remainder with the sign of a, exact: long division by 8 bits at a time.
+// m_fmod returns the exact remainder, with the sign of a, by long division in steps of 8 bits.
 float m_fmod(float a, float b) {
     const uint ua = floatBitsToUint(a) & 0x7fffffffu, ub = floatBitsToUint(b) & 0x7fffffffu;
     if (ub == 0u || ua >= 0x7f800000u || ub > 0x7f800000u) return NAN;

@@ -1,7 +1,7 @@
-// Operands of products of matrices of codes of 8 bits less their zero points, and what becomes
-// of sums: integers, floats, or codes. Scales and zero points go with rows of a and columns of
-// b, of each matrix or of all. A bias has the scale of the sums; what is added has that of the
-// result. SIGNS is the id of the first of four constants.
+// Operands of products of matrices of 8-bit codes less their zero points. Results are integers,
+// floats or codes. Rows of a and columns of b have scales and zero points, for each matrix or for
+// all. The integer bias is added to sums, and add to float results. SIGNS is the id of the first of
+// four constants.
 #ifndef PRODUCT_GLSL
 #define PRODUCT_GLSL
 
@@ -18,7 +18,7 @@
 layout(constant_id = SIGNS) const uint A_SIGNED = 0;
 layout(constant_id = SIGNS + 1) const uint B_SIGNED = 0;
 layout(constant_id = SIGNS + 2) const uint Y_SIGNED = 0;
-layout(constant_id = SIGNS + 3) const uint HALF = 0; // scales
+layout(constant_id = SIGNS + 3) const uint HALF = 0; // scales are float16
 
 layout(std430, binding = 0) readonly buffer A { uint a[]; };
 layout(std430, binding = 1) readonly buffer AScale { uint a_scale[]; };
@@ -35,24 +35,24 @@ layout(std430, binding = 10) writeonly buffer Y { R y[]; };
 layout(push_constant) uniform Words {
     uint m, n, k;
     uint a_row, a_col, b_row, b_col;
-    uint batch1, batch2; // extents behind the first
+    uint batch1, batch2; // extents after the first
     uint a_batch[3], b_batch[3];
-    uint a_scales, a_zeros, b_scales, b_zeros; // how many there are; 0 for none
-    uint scaled;                               // whether y has a scale, and a zero point
+    uint a_scales, a_zeros, b_scales, b_zeros; // numbers of scales and zero points; 0 for none
+    uint scaled;                               // whether y has a scale and a zero point
     uint biased, bias_row, bias_col, added;
     float alpha;
 };
 
-// What turns codes without signs into those with signs, four in a word, and adds 128 to their
-// zero points.
+// A_FLIP and B_FLIP turn four unsigned codes of a word into signed codes. Zero points are then 128
+// less.
 const uint A_FLIP = A_SIGNED != 0 ? 0u : 0x80808080u, B_FLIP = B_SIGNED != 0 ? 0u : 0x80808080u;
 
-// Where matrix q begins in a and in b.
+// a_begin and b_begin return the first element of matrix q.
 uint a_begin(uint q) { return q / batch2 / batch1 * a_batch[0] + q / batch2 % batch1 * a_batch[1] + q % batch2 * a_batch[2]; }
 uint b_begin(uint q) { return q / batch2 / batch1 * b_batch[0] + q / batch2 % batch1 * b_batch[1] + q % batch2 * b_batch[2]; }
 
-// Takes the sum of row i and column j of matrix q of codes with signs, and the sums of the
-// codes of that row of a and of that column of b.
+// take_sum stores the result at row i and column j of matrix q. sum is the sum of products of
+// signed codes, row the sum of the row's codes and column the sum of the column's codes.
 void take_sum(uint q, uint i, uint j, int sum, int row, int column) {
     uint a_lane = k == 0 ? 0 : a_begin(q) / k + i, b_lane = (k * n == 0 ? 0 : b_begin(q) / (k * n) * n) + j, at = (q * m + i) * n + j;
     int za = a_zeros == 0 ? 0 : CODE_OF(a_zero, a_lane % a_zeros, A_SIGNED), zb = b_zeros == 0 ? 0 : CODE_OF(b_zero, b_lane % b_zeros, B_SIGNED);

@@ -1,5 +1,5 @@
-// Codes of 8 bits, which lie in words, and what becomes of integer sums. SCALE_HALF has scales
-// of float16, else they are float32.
+// 8-bit codes, read from words, and the rounding of results to codes. SCALE_OF reads a scale, of
+// float16 if is_half.
 #ifndef QUANTIZED_GLSL
 #define QUANTIZED_GLSL
 
@@ -11,8 +11,8 @@
 
 int code_of(uint byte_, uint is_signed) { return is_signed != 0 ? int(byte_ << 24) >> 24 : int(byte_); }
 
-// The code of a number in steps of the result, between low and high counted from the zero
-// point: halves to even, and the least for what is no number.
+// quantized returns the code of v, a number in units of the result's scale. It clamps v to low and
+// high, counted from the zero point, and rounds ties to even. For NaN it returns the least code.
 int quantized(float v, float low, float high, int zero) {
     v = v > low ? v : low;
     v = v < high ? v : high;

@@ -1,4 +1,4 @@
-// What reductions do with elements: the numbers are those of package arith.
+// The functions of reductions. SUM to MIN are numbered as arith.Reduction.
 
 #define SUM 0
 #define SUM_SQUARE 1
@@ -23,7 +23,7 @@ C first_of(uint f, C v) {
     return v;
 }
 
-// joined returns what two results make together; a NaN stays.
+// joined combines two partial results. NaN wins.
 C joined(uint f, C a, C b) {
     if (f == PROD) return a * b;
     if (f == MAX) return is_nan(a) ? a : is_nan(b) || b > a ? b : a;

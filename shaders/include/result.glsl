@@ -1,5 +1,5 @@
-// The element type of results, after types.glsl: R, and RESULT(x), the nearest R of a C.
-// RESULT_F32, RESULT_F16 and RESULT_BF16 choose one of floats; else it is T.
+// R is the element type of results, and RESULT(x) the nearest R to a C. RESULT_F32, RESULT_F16 or
+// RESULT_BF16 selects a float type; otherwise R is T. Include types.glsl first.
 #ifndef RESULT_GLSL
 #define RESULT_GLSL
 

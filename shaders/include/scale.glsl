@@ -1,6 +1,6 @@
-// The element type of scales and of what codes stand for: S, SCALE(x) a float of it, and
-// UNSCALE(x) the nearest S of a float. SCALE_F16 chooses float16, SCALE_BF16 bfloat16, else it
-// is float32.
+// S is the element type of scales and of decoded numbers: float16 with SCALE_F16, bfloat16 with
+// SCALE_BF16, otherwise float32. SCALE(x) converts an S to float, and UNSCALE(x) a float to the
+// nearest S.
 #ifndef SCALE_GLSL
 #define SCALE_GLSL
 
@@ -22,13 +22,13 @@
 #define UNSCALE(x) (x)
 #endif
 
-// v in a precision: 0 for float32, 1 for float16, 2 for bfloat16.
+// in_precision rounds v to float32 (0), float16 (1) or bfloat16 (2).
 float in_precision(uint precision_, float v) {
     return precision_ == 1 ? rounded_f16(v) : precision_ == 2 ? float_of_bf16(bf16_bits(v)) : v;
 }
 
-// v / s: quotients of drivers may be a few units off, which decides ties; what they leave
-// corrects them. Of large quotients the last bits do not count.
+// quotient returns v / s. Drivers' quotients may be a few units off, enough to decide ties. The
+// remainder corrects quotients below 65536. Larger ones stay: their last bits do not matter.
 float quotient(float v, float s) {
     precise float q = v / s;
     if (magnitude(q) < 65536.0) {
@@ -39,13 +39,13 @@ float quotient(float v, float s) {
     return q;
 }
 
-// The quotient of numbers in a precision, in that.
+// quotient_in rounds operands and quotient to a precision.
 float quotient_in(uint precision_, float v, float s) {
     return in_precision(precision_, quotient(in_precision(precision_, v), in_precision(precision_, s)));
 }
 
-// Which scale an element of [outer,axis,inner] has: blocks of elements along the axis share
-// one.
+// scale_of returns the index of the scale of element i of [outer,axis,inner]. A block of elements
+// along the axis shares a scale.
 uint scale_of(uint i, uvec2 extent, uint block, uvec3 step) {
     uint inner = i % extent.y, along = i / extent.y % extent.x, outer = i / extent.y / extent.x;
     return outer * step.x + along / block * step.y + inner * step.z;

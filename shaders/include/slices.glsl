@@ -1,5 +1,5 @@
-// The order of slices of x [outer,n,inner] along its middle axis: that of their first elements
-// which differ, as in order.glsl.
+// The order of slices of x [outer,n,inner] along the middle axis. The first elements that differ
+// decide, as in order.glsl.
 #ifndef SLICES_GLSL
 #define SLICES_GLSL
 
@@ -7,7 +7,7 @@
 
 layout(std430, binding = 0) readonly buffer X { E x[]; };
 
-// 0 for slices whose elements are equal, else 1 if that at a comes first, and -1 if not.
+// compared returns 0 if slices a and b are equal, 1 if a comes first, and -1 if b does.
 int compared(uint a, uint b, uint n, uint outer, uint inner) {
     for (uint i = 0; i < outer * inner; i++) {
         uint at = i / inner * n * inner + i % inner;

@@ -1,15 +1,15 @@
-// Where the elements lie that indices name: with TUPLES, blocks by tuples of indices,
-// else single elements by an index along one axis.
+// target returns the element that indices name. With TUPLES, a tuple of indices names a block.
+// Otherwise an index along one axis names a single element.
 #ifndef TARGET_GLSL
 #define TARGET_GLSL
 
 layout(constant_id = 2) const uint TUPLES = 0;
 
-// Of tuples: group is the tuples of each batch, count the indices of a tuple, step the
-// elements of a block, and extent those of the axes indexed. Else group is the extent of
-// the axis indexed, count the axes, step that along the axis, extent those of the indices,
-// and skip the steps along them, 0 along the axis. With LANES, the elements are seen as
-// [outer,n,inner].
+// With TUPLES, group is the number of tuples in a batch, count the number of indices in a tuple,
+// step the number of elements in a block, and extent the extents of the indexed axes. Otherwise,
+// group is the extent of the indexed axis, count the number of axes, step the stride of the indexed
+// axis, extent the extents of the indices, and skip the strides of the elements along the same
+// axes, 0 for the indexed one. With LANES, elements are [outer,n,inner].
 layout(push_constant) uniform Words {
     uint total, group, count, step;
     uint extent[8], skip[8];

@@ -1,9 +1,9 @@
-// The element type that a define TYPE_<name> chooses:
-//     T         what a buffer holds
-//     C         what is computed in
-//     LOAD(x)   C of a T
-//     STORE(x)  T of a C, the nearest; integers keep their low bits
-// and IS_FLOAT or IS_INT, IS_SIGNED, and BITS, the width of an element.
+// A define TYPE_<name> selects the element type:
+//     T         element type of a buffer
+//     C         type of computations
+//     LOAD(x)   converts a T to C
+//     STORE(x)  converts a C to the nearest T; integers keep their low bits
+// and defines IS_FLOAT or IS_INT, IS_SIGNED, and BITS, the bits of an element.
 #ifndef TYPES_GLSL
 #define TYPES_GLSL
 
@@ -61,7 +61,7 @@
 #error "no element type"
 #endif
 
-// C and, of integers, U: the unsigned type of its width, in which sums wrap around.
+// For integers, U is the unsigned type as wide as C. Its sums wrap around.
 #if defined(IS_FLOAT)
 #define C float
 #else

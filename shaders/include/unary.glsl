@@ -1,4 +1,5 @@
-// The functions of eltwise/unary and eltwise/test, by the names of the CPU's kernels.
+// F_<name> numbers the functions of eltwise/unary and eltwise/test. The CPU's kernels have the same
+// names.
 #define F_abs 1
 #define F_neg 2
 #define F_sign 3

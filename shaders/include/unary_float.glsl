@@ -1,4 +1,5 @@
-// unary(function, x, p, q) of float32: y = F(x), with the parameters of the CPU's kernels.
+// unary(function, x, p, q) computes a function of unary.glsl in float32. p and q are parameters as
+// in the CPU's kernels.
 #ifndef UNARY_FLOAT_GLSL
 #define UNARY_FLOAT_GLSL
 
@@ -11,7 +12,7 @@ float clip(float x, float lo, float hi) {
     return low > hi ? hi : low;
 }
 
-// x v; infinity times 0 is NaN.
+// weighted returns x v. Infinity times 0 is NaN.
 float weighted(float x, float v) {
     precise const float y = is_inf(x) && is_zero(v) ? NAN : x * v;
     return y;
@@ -35,7 +36,7 @@ float reciprocal(float x) {
     return y;
 }
 
-// An exponential below 0 and a line above it.
+// bent is an exponential below 0 and a line above 0.
 float bent(float x, float below, float slope, float divisor) {
     precise const float y = x < 0.0 ? below * m_expm1(x / divisor) : slope * x;
     return y;

@@ -1,4 +1,4 @@
-// A number of 53 random bits over 2^53.
+// unit returns a number of 53 random bits divided by 2^53.
 #ifndef UNIT_GLSL
 #define UNIT_GLSL
 

@@ -1,4 +1,4 @@
-// E, what holds the bits of an element of WIDTH bytes.
+// E holds the bits of an element of WIDTH bytes.
 #ifndef WIDTH_GLSL
 #define WIDTH_GLSL
 

@@ -1,4 +1,4 @@
-// The functions of reduce/window, by their names in OpenInfer.
+// F_<name> numbers the functions of reduce/window by their names in OpenInfer.
 #define F_sum_axis 0
 #define F_mean_axis 1
 #define F_prod_axis 2

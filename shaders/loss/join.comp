@@ -1,5 +1,5 @@
-// Terms as results for REDUCTION 0, their sum for 1, and for 2 the sum over that of weights,
-// which is not a number if they sum to 0. Sums take one group.
+// join stores terms (REDUCTION 0), their sum (1), or their sum over the sum of weights (2). If the
+// weights sum to 0, the last is NaN. Sums take one workgroup.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

@@ -1,6 +1,6 @@
-// Minus the weighted logarithm that each sample's class has in [outer,classes,inner], and the
-// weight, a sample per invocation. Samples of the class that is ignored count for nothing; other
-// classes that are not there are noted in the operand fault: the complement of the sample.
+// pick writes the weighted, negated logarithm of each sample's class in [outer,classes,inner], and
+// the weight, a sample per invocation. Samples of the ignored class write 0. If any other class is
+// out of range, fault is set to the complement of the sample.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

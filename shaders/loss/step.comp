@@ -1,6 +1,5 @@
-// One step of a method that moves values against their gradients, an element per invocation:
-// METHOD 0 is Adagrad, 1 Adam, 2 momentum and 3 that of Nesterov. The rate and the number of
-// steps before are operands.
+// step moves values against their gradients, an element per invocation. METHOD 0 is Adagrad, 1
+// Adam, 2 momentum, 3 Nesterov's momentum. The rate and the number of earlier steps are operands.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

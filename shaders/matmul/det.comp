@@ -1,5 +1,5 @@
-// Determinants of square matrices by elimination, with the largest element of each column as
-// pivot, a matrix per invocation. The operand rest holds what is left of the matrices.
+// det computes determinants of square matrices, a matrix per invocation. It eliminates with the
+// largest element of each column as pivot. rest holds the matrices during elimination.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

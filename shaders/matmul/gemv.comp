@@ -1,8 +1,8 @@
-// Products of few rows [m,k] by matrices [k,n], one matrix of a batch per z of the grid:
-// y = F(alpha * a b + beta * c), with the words of matmul/gemm. A group computes COLUMNS
-// columns of ROWS rows; its invocations share the k axis in parts, whose sums are joined
-// in a fixed order. NEIGHBOURS says whether neighbouring invocations read neighbouring
-// columns of b, or neighbouring elements of the k axis.
+// gemv computes products of few rows [m,k] by matrices [k,n]: y = F(alpha * a b + beta * c). The
+// push constants are as in matmul/gemm. z of the grid numbers the matrices of the batch. A
+// workgroup computes COLUMNS columns of ROWS rows. Its invocations split the k axis, and their sums
+// are added in a fixed order. If NEIGHBOURS is set, neighbouring invocations read neighbouring
+// columns of b, otherwise neighbouring elements along k.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -29,7 +29,7 @@ layout(push_constant) uniform Words {
     float alpha, beta;
     uint then;
     float p, q;
-    uint a_first; // element of a with which the rows begin
+    uint a_first; // first element of a's rows
 };
 
 shared C part[ROWS * gl_WorkGroupSize.x];

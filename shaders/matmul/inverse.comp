@@ -1,6 +1,6 @@
-// Inverses of square matrices by elimination in float64, with the largest element of each
-// column as pivot, a matrix per invocation. The operand rest holds what becomes of the
-// matrices, and which row became each.
+// inverse computes inverses of square matrices by elimination in float64, a matrix per invocation.
+// The largest element of each column is the pivot. rest holds the matrices during elimination, and
+// rows the row that was swapped with each.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -41,7 +41,7 @@ void main() {
             for (uint j = 0; j < n; j++) m[at + i * n + j] -= f * m[at + k * n + j];
         }
     }
-    // Rows that changed places are columns of the inverse that do.
+    // A swap of rows of the matrix is a swap of columns of its inverse.
     for (uint k = n; k-- > 0;) {
         uint row = rows[lane * n + k];
         for (uint i = 0; i < n && row != k; i++) swap(at + i * n + k, at + i * n + row);

@@ -1,5 +1,5 @@
-// Sums of parts of products [batch,m,n], which follow each other, joined in order, an element
-// per invocation: y = F(alpha * sum + beta * c).
+// join adds the sums of parts of products [batch,m,n] in order, an element per invocation: y =
+// F(alpha * sum + beta * c). The parts follow each other in memory.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

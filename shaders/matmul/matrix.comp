@@ -1,5 +1,5 @@
-// The products of matmul/gemm, by cooperative matrices. Behind the constants of matrix.glsl
-// are whether operands are read by whole words, and PARTS.
+// matrix computes the products of matmul/gemm by cooperative matrices. After the constants of
+// matrix.glsl, LEFT_WORDS and RIGHT_WORDS say whether operands are read by whole words.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

@@ -1,6 +1,6 @@
-// Products of matrices of integers of 1 to 16 bits, decoded in registers. An invocation makes
-// the results of a word, of OUT_BITS each, which wrap around; of 64 bits it makes one in two
-// words.
+// packed computes products of matrices of integers of 1 to 16 bits, decoded in registers. An
+// invocation computes a word of results, each of OUT_BITS, wrapped around. If OUT_BITS is 64, it
+// computes one result of two words.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -18,7 +18,7 @@ layout(push_constant) uniform Words {
     uint total; // results
     uint m, n, k;
     uint a_row, a_col, b_row, b_col;
-    uint batch1, batch2; // extents behind the first
+    uint batch1, batch2; // extents after the first
     uint a_batch[3], b_batch[3];
 };
 

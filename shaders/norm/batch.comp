@@ -3,8 +3,8 @@
 #include "common.glsl"
 #include "types.glsl"
 
-// Channels of [batch,channels,inner] by the mean and the variance of each, a scale and a
-// shift, an element per invocation.
+// batch normalises channels of [batch,channels,inner] by the mean and variance of each, a scale and
+// a shift, an element per invocation.
 
 layout(std430, binding = 0) readonly buffer X { T x[]; };
 layout(std430, binding = 1) readonly buffer Scale { T scale[]; };

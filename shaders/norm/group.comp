@@ -3,9 +3,9 @@
 #include "common.glsl"
 #include "types.glsl"
 
-// Groups of channels of [batch,channels,inner] at mean 0 and variance 1, a group per
-// workgroup, multiplied by a scale and moved by a shift. There are params of both, for
-// channels or for groups alike.
+// group normalises groups of channels of [batch,channels,inner] to mean 0 and variance 1, a group
+// per workgroup. It then applies a scale and a shift. params is the number of scales and of shifts,
+// one per channel or per group.
 
 layout(std430, binding = 0) readonly buffer X { T x[]; };
 layout(std430, binding = 1) readonly buffer Scale { T scale[]; };

@@ -3,10 +3,10 @@
 #include "common.glsl"
 #include "types.glsl"
 
-// Normalised rows of n elements, a row per workgroup: what input and skip add up to is
-// moved to mean 0, if CENTRED, scaled to variance 1, multiplied by a scale and moved by a
-// shift, of which a row of n elements holds one for each element. Mean and inverse
-// deviation of each row, and the sum, are written if bits 0 to 2 of wants say so.
+// layer normalises rows of n elements, a row per workgroup. A row is the sum of x, skip and bias.
+// It is moved to mean 0, if CENTRED is set, and scaled to variance 1. A scale and a shift per
+// element follow. Bits of wants select further results: 0 the mean, 1 the inverse deviation, 2 the
+// sum.
 
 layout(constant_id = 1) const uint CENTRED = 1;
 
@@ -22,7 +22,7 @@ layout(std430, binding = 8) writeonly buffer Sum { T sums[]; };
 
 layout(push_constant) uniform Words {
     uint rows, n;
-    uint skip_rows; // of skip; 0 for none
+    uint skip_rows; // rows of skip; 0 for none
     uint has;       // bit 0: a bias; bit 1: a scale; bit 2: a shift
     uint wants;
     float epsilon;

@@ -1,5 +1,5 @@
-// Lanes of [outer,n,inner] divided by their norm of order ORDER, 1 or 2, a lane per group;
-// where that is 0 so is the result.
+// lp divides lanes of [outer,n,inner] by their norm of order ORDER, 1 or 2, a lane per workgroup.
+// If the norm is 0, results are 0.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

@@ -4,8 +4,8 @@
 #include "types.glsl"
 #include "math.glsl"
 
-// Elements of [batch,channels,inner] divided by a power of the squares of neighbouring
-// channels: x / (bias + alpha * sum)^beta, an element per invocation.
+// lrn computes x / (bias + alpha * sum)^beta, an element of [batch,channels,inner] per invocation.
+// sum adds the squares of neighbouring channels.
 
 layout(std430, binding = 0) readonly buffer X { T x[]; };
 layout(std430, binding = 1) writeonly buffer Y { T y[]; };

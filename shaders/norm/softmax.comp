@@ -4,8 +4,8 @@
 #include "types.glsl"
 #include "math.glsl"
 
-// Softmax of the middle axis of [outer,n,inner], a lane per workgroup. MODE is 0 for
-// softmax, 1 for its logarithm, 2 for one at the first of the greatest elements.
+// softmax computes softmax along the middle axis of [outer,n,inner], a lane per workgroup. MODE 0
+// is softmax, and 1 its logarithm. MODE 2 gives 1 for the first of the greatest elements, else 0.
 
 layout(constant_id = 1) const uint MODE = 0;
 

@@ -1,5 +1,6 @@
-// Channels of [batch,channels,inner] by their own mean and variance, a scale and a shift, and
-// these statistics: joined with those given, and alone. A workgroup has a channel.
+// train normalises channels of [batch,channels,inner] by their own mean and variance, a scale and a
+// shift, a channel per workgroup. It also writes the statistics, averaged with the given ones and
+// alone.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -25,7 +26,7 @@ layout(push_constant) uniform Words {
 
 shared float part[gl_WorkGroupSize.x];
 
-// The sum of v over a workgroup.
+// sum_of returns the sum of v over the workgroup.
 float sum_of(float v, uint id) {
     barrier();
     part[id] = v;

@@ -1,5 +1,5 @@
-// Blocks added up into the images that a window cut them from: columns
-// [batch,channels*taps,blocks], a pixel per invocation.
+// fold adds up blocks, columns of [batch,channels*taps,blocks], at the positions of their windows
+// in images, a pixel per invocation.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

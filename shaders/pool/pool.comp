@@ -4,10 +4,10 @@
 #include "types.glsl"
 #include "math.glsl"
 
-// Windows over up to three axes of planes, an element of the result per invocation. KIND is
-// 0 for the greatest element, 1 for the mean, 2 for the root of power p of the sum of
-// powers. With INDICES 1 maxima, which NaN is none of, have their indices too; with 2 indices
-// count the first spatial axis fastest.
+// pool reduces windows over up to three axes of planes, an element of the result per invocation.
+// KIND 0 is the greatest element, 1 the mean, and 2 the p-norm for p = power. If INDICES is 1,
+// indices of the greatest elements are written too. If INDICES is 2, their first spatial axis is
+// the innermost. With indices, NaN is never the greatest element.
 
 layout(constant_id = 1) const uint KIND = 0;
 layout(constant_id = 2) const uint INDICES = 0;
@@ -29,7 +29,7 @@ layout(push_constant) uniform Words {
     float power;
 };
 
-// counted returns the taps of a window along an axis that lie in the value and its padding.
+// counted returns the number of taps along an axis inside the value and its padding.
 uint counted(uint out_, uint stride, uint pad, uint taps, uint dilation, uint extent, uint end) {
     uint count = 0;
     for (uint t = 0; t < taps; t++) {

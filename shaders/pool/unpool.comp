@@ -1,7 +1,8 @@
-// Elements put where indices of a value of other extents say, an element per invocation. Where
-// several have one index the last counts: with NOTE the greatest number of an element, from 1
-// on, is noted for each place, and then those elements are written. Indices that are not there
-// are noted in the operand fault: the complement of the element.
+// unpool writes elements to the positions that indices name, an element per invocation. Indices are
+// positions in a value of extents from. If several elements have one index, the last one wins. The
+// dispatch with NOTE records the number, from 1 on, of the last element for each position; the next
+// one writes these elements. If an index is out of range, fault is set to the complement of the
+// element.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

@@ -1,4 +1,4 @@
-// Y is x, 16 bytes per invocation: the rate of memory that a device has.
+// copy copies x to y, 16 bytes per invocation, to measure the rate of memory.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

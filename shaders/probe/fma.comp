@@ -1,5 +1,5 @@
-// Y[i] is the end of a chain of multiply-adds, eight chains side by side in each
-// invocation, LOOPS steps of each: the rate of arithmetic that a device has.
+// fma computes eight chains of multiply-adds in each invocation, LOOPS steps long, to measure the
+// rate of arithmetic. y[i] is the sum of the ends.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

@@ -1,6 +1,6 @@
-// Y is the ends of chains of products of matrices, eight chains side by side in each subgroup,
-// LOOPS steps of each: the rate of cooperative matrices that a device has. Each subgroup has a
-// matrix of y of its own.
+// matrix computes eight chains of products of matrices in each subgroup, LOOPS steps long, to
+// measure the rate of cooperative matrices. A subgroup writes the sum of its chains to a matrix of
+// y.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

@@ -1,7 +1,7 @@
-// Products of rows [m,k] and weights of 4 bits that stand for the numbers of a table, blocks
-// of which share a factor: y[m,n]. The weights of a column lie deep apart, columns step apart,
-// and the first of two codes in a byte is the upper one. A group computes COLUMNS columns of
-// ROWS rows; its invocations share the k axis, and their sums are joined in a fixed order.
+// bnb4 computes products of rows [m,k] and 4-bit weights, y[m,n]. A weight is an entry of table
+// times a factor shared by its block. Weights are deep apart along k, and columns step apart. The
+// first of two codes in a byte is in the upper bits. A workgroup computes COLUMNS columns of ROWS
+// rows. Its invocations split the k axis, and their sums are added in a fixed order.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

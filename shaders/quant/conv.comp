@@ -1,7 +1,7 @@
-// Convolutions of codes of 8 bits less their zero points, as integers or quantised, a result per
-// invocation. Weights have a scale and a zero point for each filter or for all. What follows sums
-// times scales: floats of filters are added, a stage rounds to codes of its own, codes are added,
-// and the result is clamped.
+// conv computes convolutions of 8-bit codes less their zero points, a result per invocation.
+// Results are integers or codes. Weights have a scale and a zero point per filter or for all
+// filters. For codes, steps after the sum are: multiply by scales, add floats per filter, round to
+// the codes of a stage, add codes, clamp. Every step is optional except scaling.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -16,13 +16,13 @@
 layout(constant_id = 1) const uint X_SIGNED = 0;
 layout(constant_id = 2) const uint W_SIGNED = 0;
 layout(constant_id = 3) const uint Y_SIGNED = 0;
-layout(constant_id = 4) const uint HALF = 0;   // scales
+layout(constant_id = 4) const uint HALF = 0;   // scales are float16
 layout(constant_id = 5) const uint LAST = 0;   // channels are the last axis
 layout(constant_id = 6) const uint BIAS = 0;   // 1 for integers, 2 for floats
-layout(constant_id = 7) const uint ADDS = 0;   // 1 for codes without signs, 2 with
+layout(constant_id = 7) const uint ADDS = 0;   // 1 for unsigned codes, 2 for signed codes
 layout(constant_id = 8) const uint STAGE = 0;  // likewise
 layout(constant_id = 9) const uint CLAMPS = 0;
-layout(constant_id = 10) const uint X_ZERO = 0; // whether it is there
+layout(constant_id = 10) const uint X_ZERO = 0; // x has a zero point
 
 layout(std430, binding = 0) readonly buffer X { uint x[]; };
 layout(std430, binding = 1) readonly buffer XScale { uint x_scale[]; };
@@ -41,10 +41,10 @@ layout(std430, binding = 13) readonly buffer StageZero { uint stage_zero[]; };
 layout(std430, binding = 14) writeonly buffer Y { R y[]; };
 
 layout(push_constant) uniform Words {
-    uint total, groups, channels, filters; // channels and filters: of a group
+    uint total, groups, channels, filters; // channels and filters of a group
     uint extent[3], result[3], kernel[3], stride[3], dilation[3], pad[3];
     uint w_scales, w_zeros;
-    float low, high; // of the clamp
+    float low, high; // bounds of the clamp
 };
 
 int least(uint is_signed) { return is_signed != 0 ? -128 : 0; }

@@ -1,4 +1,4 @@
-// Y[i] = (x[i] - zero) * scale, with the zero point and the scale of the element's block.
+// y[i] = (x[i] - zero) * scale, with the zero point and the scale of the element's block.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

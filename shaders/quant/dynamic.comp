@@ -1,5 +1,6 @@
-// The scale and the zero point of codes without signs of 8 bits for all elements, in one group:
-// their range and 0, in 255 steps. What is no number does not count.
+// dynamic computes a scale and a zero point for all elements, as unsigned 8-bit codes, in one
+// workgroup. The range from least to greatest element, extended to 0, has 255 steps. NaN does not
+// count.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_shader_8bit_storage : require

@@ -1,5 +1,5 @@
-// Bytes that a table of 256 has for those of rows of n, which lie to apart in the result, a byte
-// per invocation.
+// lookup replaces bytes of rows of n by entries of a table of 256, a byte per invocation. Rows of
+// the result begin to bytes apart, from start on.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_shader_8bit_storage : require

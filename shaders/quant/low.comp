@@ -1,4 +1,4 @@
-// The low BITS of integers, one after the other in words: an invocation makes those of a word.
+// low packs the low BITS of integers into words, a word per invocation.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

@@ -1,5 +1,6 @@
-// The products of quant/product, by cooperative matrices. Behind the constants of matrix.glsl
-// are whether operands are read by whole words, and those of product.glsl.
+// matrix computes the products of quant/product by cooperative matrices. After the constants of
+// matrix.glsl, LEFT_WORDS and RIGHT_WORDS say whether operands are read by whole words. The
+// constants of product.glsl follow.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

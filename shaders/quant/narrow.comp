@@ -1,5 +1,5 @@
-// Floats of 4 or 8 bits, the nearest to x[i] or, with SCALED, to x[i] / scale + zero, halves to
-// even, that lie in words: an invocation makes those of a word. Table has the numbers of codes.
+// narrow rounds x[i] or, if SCALED is set, x[i] / scale + zero to floats of 4 or 8 bits, ties to
+// even. It packs them into words, a word per invocation. table maps codes to numbers.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -7,14 +7,14 @@
 #include "packed.glsl"
 
 layout(constant_id = 1) const uint BITS = 8;
-layout(constant_id = 2) const uint DIGITS = 3; // of a fraction
-layout(constant_id = 3) const uint BIAS = 7;   // of the exponent
-layout(constant_id = 4) const uint MOST = 0x7e; // the code of the greatest number
-layout(constant_id = 5) const uint OVER = 0x7f; // that of what is beyond
-layout(constant_id = 6) const uint NONE = 0x7f; // that of a NaN
+layout(constant_id = 2) const uint DIGITS = 3; // fraction bits
+layout(constant_id = 3) const uint BIAS = 7;   // bias of the exponent
+layout(constant_id = 4) const uint MOST = 0x7e; // code of the greatest number
+layout(constant_id = 5) const uint OVER = 0x7f; // code of a number beyond MOST
+layout(constant_id = 6) const uint NONE = 0x7f; // code of NaN
 layout(constant_id = 7) const uint ONE_ZERO = 0; // there is no negative zero
 layout(constant_id = 8) const uint SCALED = 0;
-layout(constant_id = 9) const uint PRECISION = 0; // of numbers, scales and quotients
+layout(constant_id = 9) const uint PRECISION = 0; // precision of numbers, scales and quotients
 
 layout(std430, binding = 0) readonly buffer X { S x[]; };
 layout(std430, binding = 1) readonly buffer Scales { S scale[]; };

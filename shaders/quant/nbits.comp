@@ -1,6 +1,6 @@
-// Products of rows and weights of few bits, which are decoded in registers. A group computes
-// COLUMNS columns of ROWS rows; its invocations share the k axis in parts, whose sums are joined
-// in a fixed order. FLOAT_ROWS has rows of float32.
+// nbits computes products of rows and weights of few bits, decoded in registers. A workgroup
+// computes COLUMNS columns of ROWS rows. Its invocations split the k axis, and their sums are added
+// in a fixed order. With FLOAT_ROWS, rows are float32.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

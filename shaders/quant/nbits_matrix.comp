@@ -1,6 +1,7 @@
-// The products of quant/nbits, by cooperative matrices: weights are rounded to the type of rows
-// as they are staged. Behind the constants of matrix.glsl are whether rows are read by whole
-// words, and the bits of a code. Blocks have multiples of eight columns.
+// nbits_matrix computes the products of quant/nbits by cooperative matrices. Weights are rounded to
+// the type of rows when they are staged. After the constants of matrix.glsl, LEFT_WORDS says
+// whether rows are read by whole words; BITS_PER_CODE follows. A block has a multiple of eight
+// columns.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

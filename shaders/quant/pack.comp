@@ -1,5 +1,5 @@
-// Codes of x[i] / scale + zero, halves to even, between LEAST and MOST, that lie in words: an
-// invocation makes those of a word.
+// pack rounds x[i] / scale + zero to codes from LEAST to MOST, ties to even, and packs them into
+// words, a word per invocation. NaN becomes LEAST.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -9,7 +9,7 @@
 layout(constant_id = 1) const int LEAST = 0;
 layout(constant_id = 2) const int MOST = 15;
 layout(constant_id = 3) const uint BITS = 4;
-layout(constant_id = 4) const uint PRECISION = 0; // of numbers, scales and quotients
+layout(constant_id = 4) const uint PRECISION = 0; // precision of numbers, scales and quotients
 
 layout(std430, binding = 0) readonly buffer X { S x[]; };
 layout(std430, binding = 1) readonly buffer Scales { S scale[]; };

@@ -1,5 +1,5 @@
-// Sums, or with PRODUCT products, of quantised values, quantised, with axes along which values
-// are stretched, an element per invocation.
+// pair adds quantised values, or multiplies them if PRODUCT is set, and quantises the result, an
+// element per invocation. A step of 0 repeats a value along an axis.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_shader_8bit_storage : require

@@ -1,4 +1,5 @@
-// Products of matrices of codes of 8 bits: four neighbouring columns of a row per invocation.
+// product computes products of matrices of 8-bit codes, four neighbouring columns of a row per
+// invocation.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -6,7 +7,7 @@
 #include "product.glsl"
 #include "dot.glsl"
 
-// Four codes of a as bytes with signs, from place p of k on; 0 behind the end.
+// word_a returns four signed codes of a, from index p along k on. Codes past the end are 0.
 uint word_a(uint at, uint p) {
     uint w = 0;
     for (uint i = 0; i < 4 && p + i < k; i++) w |= (BYTE_OF(a, at + (p + i) * a_col) ^ (A_FLIP & 255u)) << 8 * i;

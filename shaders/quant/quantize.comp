@@ -1,5 +1,5 @@
-// Y[i] = x[i] / scale, rounded to the nearest integer, ties to even, plus zero, as a code
-// that saturates at LEAST and MOST. A NaN becomes LEAST.
+// y[i] = x[i] / scale, rounded to the nearest integer, ties to even, plus zero. Codes saturate at
+// LEAST and MOST. NaN becomes LEAST.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -8,7 +8,7 @@
 
 layout(constant_id = 1) const int LEAST = 0;
 layout(constant_id = 2) const int MOST = 0;
-layout(constant_id = 3) const uint PRECISION = 0; // of numbers, scales and quotients
+layout(constant_id = 3) const uint PRECISION = 0; // precision of numbers, scales and quotients
 
 layout(std430, binding = 0) readonly buffer X { S x[]; };
 layout(std430, binding = 1) readonly buffer Scales { S scale[]; };

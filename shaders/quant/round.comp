@@ -1,6 +1,6 @@
-// Rows of k elements as whole numbers of 8 bits times a scale for each block of columns, in
-// float32: the scale is the largest magnitude over 127. Blocks below 2^-110 become 0, those
-// with an infinity or a NaN become NaN. A block per invocation.
+// round replaces the elements of each block of a row of k by whole multiples of a scale, a block
+// per invocation. The scale is the largest magnitude over 127. Results are float32. If the largest
+// magnitude is below 2^-110, the block becomes 0. If it is infinite or NaN, the block becomes NaN.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

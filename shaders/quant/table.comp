@@ -1,5 +1,5 @@
-// Codes of a function of what codes stand for, for all 256: FUNCTION 0 is the number itself, 1
-// the logistic function, and 2 leaky relu. An invocation makes one.
+// table computes a function for all 256 codes of a number, as codes, one per invocation. FUNCTION 0
+// is the number itself, 1 the logistic function, and 2 leaky relu.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_shader_8bit_storage : require

@@ -1,5 +1,6 @@
-// Y[i] = x[i] or, with SCALED, (x[i] - zero) * scale for codes that lie in words, with the zero
-// point and the scale of the element's block. NUMBERS has a table of what codes are, else they are integers.
+// y[i] = x[i] or, if SCALED is set, (x[i] - zero) * scale, for packed codes. zero and scale are of
+// the element's block. If NUMBERS is set, a table maps codes to numbers, otherwise they are
+// integers.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

@@ -1,5 +1,5 @@
-// Ones with the probability that x says, else zeros, an element per invocation. A number of
-// 53 random bits is compared with x times 2^53 in whole numbers.
+// bernoulli draws 1 with probability x, else 0, an element per invocation. It compares a number of
+// 53 random bits with x times 2^53 as integers.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -12,7 +12,7 @@ layout(std430, binding = 2) writeonly buffer Y { uint y[]; };
 
 layout(push_constant) uniform Words { uint total; };
 
-// The least whole number that is not below p times 2^53, for p from 0 to 1.
+// threshold returns the least whole number not below p times 2^53, for p from 0 to 1.
 uvec2 threshold(float p) {
     uint bits = floatBitsToUint(p), exponent = max(bits >> 23, 1u);
     uint digits = (bits & 0x7fffffu) | (bits >> 23 != 0u ? 0x800000u : 0u);

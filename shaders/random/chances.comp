@@ -1,7 +1,6 @@
-// Sums of exponentials of the elements of rows, less that of the greatest, up to each element,
-// in float64. A workgroup has a row: an invocation adds up a piece of it, and then goes on from
-// what those before it have. A row without a greatest number is noted in fault, as its
-// complement.
+// chances writes running sums of exp(x - greatest x) along rows in float64, a row per workgroup. An
+// invocation sums a piece of the row, and then continues from the sums of earlier pieces. If the
+// greatest element is NaN or infinite, fault is set to the complement of the row.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -16,7 +15,7 @@ layout(push_constant) uniform Words { uint rows, n; };
 shared float most[gl_WorkGroupSize.x];
 shared double part[gl_WorkGroupSize.x];
 
-// The exponential of x, which is not above 0: x = k ln 2 + r, and that of r is a series.
+// exponential returns exp(x) for x <= 0. It is a series for exp(r), with x = k ln 2 + r.
 double exponential(double x) {
     if (x < -708.0lf) return 0.0lf;
     precise double k = floor(x * 1.4426950408889634074lf + 0.5lf);

@@ -1,6 +1,6 @@
-// Random numbers, an element per invocation, computed in float64: uniform from a to b, or
-// normal with mean a and deviation b, two of which come from a pair of uniform ones (G. Box
-// and M. Muller, 1958).
+// fill draws random numbers in float64, an element per invocation. They are uniform from a to b or,
+// if NORMAL is set, normal with mean a and deviation b. A pair of uniform numbers gives two normal
+// ones (G. Box and M. Muller, 1958).
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -15,7 +15,7 @@ layout(std430, binding = 1) writeonly buffer Y { T y[]; };
 
 layout(push_constant) uniform Words { uint total, a_low, a_high, b_low, b_high; };
 
-// The nearest float32, ties to even; numbers below the least normal one become 0.
+// nearest returns the nearest float32, ties to even. Subnormal numbers become 0.
 float nearest(double v) {
     uvec2 bits = unpackDouble2x32(v);
     uint sign = bits.y & 0x80000000u;
@@ -27,8 +27,8 @@ float nearest(double v) {
     return uintBitsToFloat(sign | digits);
 }
 
-// The logarithm of x from 2^-53 to 1: x = 2^e m with m about 1, and that of m is twice the
-// area tangent of (m-1)/(m+1).
+// logarithm returns log(x) for x from 2^-53 to 1. With x = 2^e m and m near 1, log(m) is twice the
+// series of artanh((m-1)/(m+1)).
 double logarithm(double x) {
     uvec2 bits = unpackDouble2x32(x);
     int e = int(bits.y >> 20) - 1023;
@@ -44,7 +44,7 @@ double logarithm(double x) {
     return y;
 }
 
-// The square root of x from 0 to 100, by Newton's steps from that of float32.
+// root returns the square root of x from 0 to 100, by Newton's steps from the root in float32.
 double root(double x) {
     if (x <= 0.0lf) return 0.0lf;
     precise double y = double(sqrt(float(x)));
@@ -53,7 +53,8 @@ double root(double x) {
     return y;
 }
 
-// The cosine and the sine of 2 pi b for b from 0 to 1: b lies near a quarter of the turn.
+// turned returns cosine and sine of 2 pi b for b from 0 to 1, by series about the nearest quarter
+// of a turn.
 dvec2 turned(double b) {
     int quarter = int(floor(b * 4.0lf + 0.5lf));
     precise double x = (b - double(quarter) * 0.25lf) * 6.283185307179586477lf, square = x * x, c = 0.0lf, s = 0.0lf;

@@ -1,5 +1,5 @@
-// Outcomes of rows, a sample per invocation: the first whose sum is above a random part of the
-// last, as integers of WIDE words.
+// outcome draws outcomes of rows, a sample per invocation, as integers of WIDE words. An outcome is
+// the first element with a running sum above a random part of the last sum.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

@@ -3,9 +3,9 @@
 #include "common.glsl"
 #include "order.glsl"
 
-// The place of the largest or the smallest element along the middle axis of
-// [outer,n,inner], as an integer of 64 bits; a lane per workgroup. A NaN counts as beyond
-// every number. Of equals the last or the first counts.
+// arg finds the largest or the smallest element along the middle axis of [outer,n,inner], a lane
+// per workgroup. The result is its position, as an integer of 64 bits. NaN is beyond every number.
+// Of equal elements the last one counts if LAST is set, otherwise the first.
 
 layout(constant_id = 2) const uint LARGEST = 1;
 layout(constant_id = 3) const uint LAST = 0;
@@ -24,7 +24,7 @@ KEY score(KEY k) {
     return LARGEST != 0 || KIND >= FLOAT && k == NAN_KEY ? k : ~k;
 }
 
-// ahead reports whether the element at i is to be taken rather than that at j.
+// ahead reports whether the element at i wins over the element at j.
 bool ahead(KEY a, uint i, KEY b, uint j) {
     if (i == NOWHERE || j == NOWHERE) return j == NOWHERE;
     return a == b ? (LAST != 0) == (i > j) : above(a, b);

@@ -5,8 +5,8 @@
 #include "result.glsl"
 #include "math.glsl"
 
-// The logarithm of the sum of the exponentials along the middle axis of [outer,n,inner], a
-// lane per workgroup. Exponentials are relative to the largest element, so that they do not
+// log_sum computes the logarithm of the sum of exponentials along the middle axis of
+// [outer,n,inner], a lane per workgroup. Exponentials are relative to the largest element, to avoid
 // overflow.
 
 layout(std430, binding = 0) readonly buffer X { T x[]; };

@@ -6,8 +6,9 @@
 #include "math.glsl"
 #include "reduce.glsl"
 
-// The middle axis of [outer,n,inner] reduced to one element, a lane per workgroup. FIRST is
-// what elements add up to, and ROOT what becomes of the result over the divisor.
+// reduce combines the elements along the middle axis of [outer,n,inner], a lane per workgroup.
+// FIRST is a function of reduce.glsl. ROOT is the function of the result over the divisor: 1 the
+// square root, 2 the logarithm.
 
 layout(constant_id = 1) const uint FIRST = 0;
 layout(constant_id = 2) const uint ROOT = 0;

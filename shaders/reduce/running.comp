@@ -3,10 +3,10 @@
 #include "common.glsl"
 #include "types.glsl"
 
-// Sums or products of the elements up to each along an axis of a value of rank axes. The
-// axis is a word, or an integer of AXIS_WORDS words, counted from the end when negative; one
-// that is none is noted in fault, as its complement. An invocation has a piece of the lane of
-// its workgroup: it joins the piece, and then goes on from what those before it joined.
+// running computes running sums or products along an axis of a value with rank axes. The axis is a
+// push constant, or an integer of AXIS_WORDS words; a negative axis counts from the end. If the
+// axis does not exist, fault is set to its complement. A workgroup has a lane, and an invocation a
+// piece of the lane. It combines its piece, and then continues from the earlier pieces.
 
 layout(constant_id = 1) const uint PRODUCT = 0;
 layout(constant_id = 2) const uint EXCLUSIVE = 0;
@@ -26,7 +26,8 @@ shared C part[gl_WorkGroupSize.x];
 
 C joined(C a, C b) { return PRODUCT != 0 ? a * b : a + b; }
 
-// The axis counted from the front; -1, noted, if there is none.
+// place_of_axis returns the axis counted from the front. If there is none, it sets fault and
+// returns -1.
 int place_of_axis() {
     if (AXIS_WORDS == 0) return axis;
     int a = given[0];

@@ -3,11 +3,12 @@
 #include "common.glsl"
 #include "order.glsl"
 
-// The k largest or smallest elements along the middle axis of [outer,n,inner], the best
-// first, and their places as integers of 64 bits. Of equals the first is better, and a NaN
-// is above all numbers. One element is found after the other: the best of those behind the
-// last. A workgroup searches a piece of a lane; behind the last element of a shorter piece
-// places are NOWHERE. With MERGE, x is what pieces gave, and from their places.
+// top finds the k largest or smallest elements along the middle axis of [outer,n,inner], best
+// first, and their positions as integers of 64 bits. Of equal elements the first is better. NaN is
+// above all numbers. Elements are found one after another: the next one is the best after the last
+// one found. A workgroup searches a piece of a lane. If a piece has fewer than k elements, the
+// other positions are NOWHERE. If MERGE is set, x has the elements found in pieces, and from their
+// positions.
 
 layout(constant_id = 2) const uint SMALLEST = 0;
 layout(constant_id = 3) const uint WANTS = 3; // 1 for elements, 2 for places
@@ -25,10 +26,10 @@ const uint NOWHERE = 0xffffffffu;
 shared KEY best[gl_WorkGroupSize.x];
 shared uint place[gl_WorkGroupSize.x];
 
-// ahead reports whether the element at i ranks before that at j.
+// ahead reports whether the element at i ranks before the element at j.
 bool ahead(KEY a, uint i, KEY b, uint j) { return a == b ? i < j : above(a, b); }
 
-// Leaves the best element of an invocation at place 0 as that of all.
+// join reduces the best elements of all invocations to one, in element 0.
 void join(uint id) {
     barrier();
     for (uint step = gl_WorkGroupSize.x / 2; step > 0; step /= 2) {

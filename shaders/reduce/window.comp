@@ -1,7 +1,7 @@
-// OpenInfer's functions of the elements along axes, of 1 to 32 bits, which are decoded in
-// registers. An invocation makes the results of a word, of OUT_BITS each, or one of 64 bits,
-// from their elements in order. Sums and products of integers are computed in 64 bits. A NaN
-// that comes first is the greatest and the least; others are passed over.
+// window computes OpenInfer's functions of elements along axes. Elements have 1 to 32 bits and are
+// decoded in registers. An invocation computes a word of results, each of OUT_BITS, or one result
+// of 64 bits. It reads elements in order. Sums and products of integers are computed in 64 bits. If
+// the first element is NaN, it is the greatest and the least; later NaN are skipped.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -18,7 +18,7 @@ layout(std430, binding = 1) writeonly buffer Y { uint y[]; };
 layout(push_constant) uniform Words {
     uint total, count;              // results, and elements of each
     uint kept[4], kept_steps[4];    // axes of results
-    uint over[4], over_steps[4];    // axes of the elements of one
+    uint over[4], over_steps[4];    // axes of the elements of one result
 };
 
 uint place(uint i, uint dims[4], uint steps[4]) {
@@ -35,7 +35,7 @@ uint code_at(uint result, uint k) {
     return CODE_OF(x, at);
 }
 
-// An integer of 64 bits, as its lower and upper word.
+// wide returns an integer of 64 bits as its lower and upper word.
 uvec2 wide(int v) { return uvec2(v, KIND == KIND_SIGNED && v < 0 ? 0xffffffffu : 0u); }
 
 uvec2 sum(uvec2 u, uvec2 v) {
@@ -51,7 +51,7 @@ uvec2 product(uvec2 u, uvec2 v) {
 
 uvec2 negative(uvec2 v) { return sum(~v, uvec2(1, 0)); }
 
-// The quotient by n, below 2^31, towards zero: long division by a bit at a time.
+// quotient returns v / n, rounded towards zero, for n below 2^31. It divides bit by bit.
 uvec2 quotient(uvec2 v, uint n) {
     bool below_zero = KIND == KIND_SIGNED && v.y >> 31 != 0;
     if (below_zero) v = negative(v);

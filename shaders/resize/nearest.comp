@@ -1,4 +1,4 @@
-// The middle axis of [outer,n,inner] resampled to [outer,m,inner], an element of the result
+// nearest resamples the middle axis of [outer,n,inner] to [outer,m,inner], an element of the result
 // per invocation: y[o,j,i] = x[o,start[j],i].
 #version 450
 #extension GL_GOOGLE_include_directive : require

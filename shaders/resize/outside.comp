@@ -1,5 +1,5 @@
-// The elements of [outer,m,inner] at places of the middle axis that lie outside are a value,
-// of two words; others stay. An element per invocation.
+// outside sets elements of [outer,m,inner] to a value of two words, an element per invocation. The
+// operand outside is nonzero at these positions of the middle axis. Other elements stay.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

@@ -1,5 +1,5 @@
-// The middle axis of [outer,n,inner] resampled to [outer,m,inner], an element of the result
-// per invocation: y[o,j,i] = sum of weights[t*m + j] x[o,start[j]+t,i] over the taps t.
+// resample resamples the middle axis of [outer,n,inner] to [outer,m,inner], an element of the
+// result per invocation: y[o,j,i] = sum of weights[t*m + j] x[o,start[j]+t,i] over the taps t.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

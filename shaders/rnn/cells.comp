@@ -1,8 +1,7 @@
-// Recurrent networks, a group per sequence and direction, whose steps follow each other.
-// What the inputs add up to per gate comes with them: sums [directions,steps,batch,gates*n],
-// or with the batch axis before the steps. A dispatch computes the steps between two. GATES is 1
-// for RNN, 3 for GRU, 4 for LSTM; KIND_f to KIND_h are the functions of the first direction and
-// of the second.
+// cells computes steps [from, to) of recurrent networks, a sequence and direction per workgroup.
+// sums holds the products of inputs and weights: [directions,steps,batch,gates*n], or with batch
+// before steps if BATCH_FIRST is set. GATES is 1 for RNN, 3 for GRU and 4 for LSTM. KIND_0 to
+// KIND_2 are the functions of the first direction, and KIND_3 to KIND_5 of the second.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

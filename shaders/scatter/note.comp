@@ -6,8 +6,8 @@
 #include "index.glsl"
 #include "target.glsl"
 
-// The number, from 1 on, of the last update of each block of the output; an update per
-// invocation. Winner holds 0 for blocks without one.
+// note records the number, from 1 on, of the last update of each block of the output, an update per
+// invocation. winner must be cleared before. It stays 0 for blocks without an update.
 
 layout(std430, binding = 0) buffer Winner { uint winner[]; };
 

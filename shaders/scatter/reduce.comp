@@ -8,8 +8,8 @@
 #include "index.glsl"
 #include "target.glsl"
 
-// Joins updates [outer,n,inner] with the elements of y, in their order: a lane along the
-// middle axis per invocation, whose targets no other lane has.
+// reduce combines updates [outer,n,inner] with the elements of y in order. An invocation has a lane
+// along the middle axis. No two lanes have a target in common.
 
 #define ADD 0
 #define MUL 1

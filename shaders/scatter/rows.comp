@@ -1,6 +1,6 @@
-// Rows [batch,outer,rows,inner] written over those of y [batch,outer,room,inner] from the
-// index of the batch on, an element per invocation. With CIRCULAR they go on at the beginning;
-// else rows that do not fit are noted in the operand fault: the complement of the batch.
+// rows writes rows [batch,outer,rows,inner] over rows of y [batch,outer,room,inner], from the index
+// of the batch on, an element per invocation. If CIRCULAR is set, rows past the end continue at the
+// beginning. Otherwise, if rows do not fit, fault is set to the complement of the batch.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

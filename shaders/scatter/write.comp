@@ -7,7 +7,7 @@
 #include "index.glsl"
 #include "target.glsl"
 
-// Writes the elements of updates, one per invocation, where no later update writes.
+// write writes the elements of updates, one per invocation, except where a later update writes.
 
 layout(std430, binding = 0) readonly buffer Updates { E updates[]; };
 layout(std430, binding = 2) readonly buffer Winner { uint winner[]; };

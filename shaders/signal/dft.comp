@@ -1,14 +1,14 @@
-// Discrete Fourier transforms of n points of lanes of real or complex numbers, a number of the
-// result per invocation, summed directly. Table has cosines and sines of whole turns over n.
-// INVERSE transforms are divided by n; with MIRRORED the points behind the middle are the
-// conjugates of those before it.
+// dft computes discrete Fourier transforms of n points of lanes, a number of the result per
+// invocation, by direct summation. Numbers are real or complex. table has the cosines and sines of
+// multiples of a turn over n. If INVERSE is set, results are divided by n. If MIRRORED is set,
+// points after the middle are the conjugates of points before it.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "types.glsl"
 
-layout(constant_id = 1) const uint PARTS = 1;     // of a number of x
-layout(constant_id = 2) const uint OUT_PARTS = 2; // of a number of y
+layout(constant_id = 1) const uint PARTS = 1;     // parts of a number of x
+layout(constant_id = 2) const uint OUT_PARTS = 2; // parts of a number of y
 layout(constant_id = 3) const uint WINDOWED = 0;
 layout(constant_id = 4) const uint INVERSE = 0;
 layout(constant_id = 5) const uint MIRRORED = 0;
@@ -21,7 +21,7 @@ layout(std430, binding = 3) writeonly buffer Y { T y[]; };
 layout(push_constant) uniform Words {
     uint total, n, points;     // points: numbers of a lane of y
     uint there;                // numbers of a lane of x; others are 0
-    uint frames, per_outer, per_frame, inner; // where lanes of x begin, in numbers
+    uint frames, per_outer, per_frame, inner; // starts of lanes of x, in numbers
 };
 
 vec2 number(uint at, uint j) {

@@ -1,12 +1,12 @@
-// The numbers of lanes that are transformed, of n points each, as pairs of floats. INVERSE
-// transforms are those of numbers whose parts are exchanged; with MIRRORED the points behind
-// the middle are the conjugates of those before it.
+// lanes gathers lanes of n points as pairs of floats. If INVERSE is set, the parts of numbers are
+// exchanged, so that signal/pass computes an inverse transform. If MIRRORED is set, points after
+// the middle are the conjugates of points before it.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "types.glsl"
 
-layout(constant_id = 1) const uint PARTS = 1; // of a number of x
+layout(constant_id = 1) const uint PARTS = 1; // parts of a number of x
 layout(constant_id = 2) const uint WINDOWED = 0;
 layout(constant_id = 3) const uint INVERSE = 0;
 layout(constant_id = 4) const uint MIRRORED = 0;
@@ -18,7 +18,7 @@ layout(std430, binding = 2) writeonly buffer Y { vec2 y[]; };
 layout(push_constant) uniform Words {
     uint total, n;
     uint there;                               // numbers of a lane of x; others are 0
-    uint frames, per_outer, per_frame, inner; // where lanes of x begin, in numbers
+    uint frames, per_outer, per_frame, inner; // starts of lanes of x, in numbers
 };
 
 void main() {

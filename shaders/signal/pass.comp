@@ -1,8 +1,8 @@
-// A pass of a Fourier transform of lanes of n points (T. G. Stockham, 1966) over a factor
-// RADIX of n, of which done is what the passes before were over. Done groups of RADIX runs of
-// m points each are transformed across the runs; point i of output q is turned by root
-// i q done, and becomes point i of group q done + group. An invocation computes one point of
-// each run. Table has cosines and sines of whole turns over n.
+// pass is a pass of a Fourier transform of lanes of n points (T. G. Stockham, 1966), over factor
+// RADIX of n. done is the product of the factors of earlier passes. There are done groups of RADIX
+// runs of m points. A group is transformed across its runs. Point i of output q is multiplied by
+// root(i q done) and becomes point i of group q done + group. An invocation computes a point of
+// each run. table has the cosines and sines of multiples of a turn over n.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -22,13 +22,13 @@ vec2 product(vec2 a, vec2 b) {
     return p;
 }
 
-// a + s b + t c.
+// mix_of returns a + s b + t c.
 vec2 mix_of(vec2 a, vec2 b, vec2 c, float s, float t) {
     precise vec2 v = (a + s * b) + t * c;
     return v;
 }
 
-// i (s b + t c).
+// turn_of returns i (s b + t c).
 vec2 turn_of(vec2 b, vec2 c, float s, float t) {
     precise vec2 v = s * b + t * c;
     return vec2(-v.y, v.x);

@@ -1,12 +1,12 @@
-// The first points of transforms of lanes of n points, a number of the result per invocation.
-// Those of REAL numbers are the conjugates of each other about the middle. INVERSE transforms
-// have their parts exchanged, and are divided by n.
+// points writes the first points of transforms of lanes of n points, a number per invocation. If
+// REAL is set, points after the middle are the conjugates of points before it. If INVERSE is set,
+// the parts of numbers are exchanged and divided by n.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 #include "types.glsl"
 
-layout(constant_id = 1) const uint OUT_PARTS = 2; // of a number of y
+layout(constant_id = 1) const uint OUT_PARTS = 2; // parts of a number of y
 layout(constant_id = 2) const uint REAL = 0;
 layout(constant_id = 3) const uint INVERSE = 0;
 

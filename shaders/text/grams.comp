@@ -1,13 +1,13 @@
-// Numbers of n-grams in rows of items, a coordinate of the result per invocation, which adds
-// up those of the n-grams that count there. Items are integers of ITEM_WORDS words. Items of an
-// n-gram stand up to DISTANCES places apart. Lists has where the n-grams of each coordinate
-// begin, then where the items of each n-gram begin, then items of two words.
+// grams counts n-grams in rows of items, a coordinate of the result per invocation. A coordinate
+// adds up the counts of its n-grams. Items are integers of ITEM_WORDS words. Neighbouring items of
+// an n-gram are up to distances positions apart. lists has the first n-gram of each coordinate,
+// then the first item of each n-gram, then the items, of two words each.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
 
 layout(constant_id = 1) const uint ITEM_WORDS = 2;
-layout(constant_id = 2) const uint COUNTED = 1; // else what occurs counts once
+layout(constant_id = 2) const uint COUNTED = 1; // otherwise an n-gram counts once
 layout(constant_id = 3) const uint WEIGHTED = 0;
 
 layout(std430, binding = 0) readonly buffer X { uint x[]; };
@@ -22,7 +22,7 @@ uvec2 item(uint i) {
     return uvec2(x[i], int(x[i]) < 0 ? 0xffffffffu : 0u);
 }
 
-// How often the n-gram whose items lie from first to end occurs in the row at a place.
+// count_of returns the number of occurrences in a row of the n-gram of items first to end - 1.
 uint count_of(uint first, uint end, uint row) {
     uint size = end - first, found = 0, items = width + 1 + grams + 1;
     for (uint apart = 1; apart <= (size > 1 ? distances : 1u) && (size - 1) * apart < n; apart++) {

@@ -1,5 +1,5 @@
-// The places [batch,...,axes] that affine maps [batch,axes,axes+1] make of evenly spaced
-// ones, a number per invocation.
+// affine maps evenly spaced positions by maps [batch,axes,axes+1], a number of the result
+// [batch,...,axes] per invocation.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"

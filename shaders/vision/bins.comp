@@ -1,7 +1,7 @@
-// The largest pixels of the bins of regions [count,5] of images [batch,channels,height,width],
-// in whole pixels, an element [count,channels,bins high,bins wide] per invocation; 0 where a
-// bin has none. Images that are not there and regions far from them are noted in the operand
-// fault: the complement of the region.
+// bins finds the largest pixel of each bin of regions [count,5] of images
+// [batch,channels,height,width], an element [count,channels,bins high,bins wide] per invocation.
+// Bins are in whole pixels. An empty bin gives 0. If an image does not exist or a region is far
+// outside, fault is set to the complement of the region.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -20,7 +20,7 @@ layout(push_constant) uniform Words {
 
 const float FAR = 16777216.0;
 
-// Rounds halves away from 0.
+// rounded rounds halves away from 0.
 float rounded(float v) { return v < 0.0 ? -floor(-v + 0.5) : floor(v + 0.5); }
 
 bool bounds(float from, float to, uint bins, uint bin, uint n, out uint lo, out uint hi) {

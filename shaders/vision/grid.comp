@@ -1,9 +1,8 @@
-// Images [batch,channels,...] read between their pixels at the places of a grid
-// [batch,...,axes], an element of the result per invocation. GRID_F32 has places of float32.
-// Places are from -1 to 1, innermost axis first. MODE is 0 for the nearest pixel, 1 for linear
-// and 2 for cubic interpolation; PADDING 0 for zeros, 1 for the border and 2 for reflection;
-// CORNERS has -1 and 1 be the centres of the outermost pixels. Cubic taps surround places
-// beyond the border.
+// grid reads images [batch,channels,...] at the positions of a grid [batch,...,axes], an element of
+// the result per invocation. Positions are from -1 to 1, innermost axis first. With GRID_F32 they
+// are float32. MODE 0 is the nearest pixel, 1 linear and 2 cubic interpolation. PADDING 0 is zeros,
+// 1 the border, 2 reflection. If CORNERS is set, -1 and 1 are the centres of the outermost pixels.
+// Cubic taps surround a position beyond the border too.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -31,7 +30,7 @@ layout(push_constant) uniform Words {
 };
 
 const uint MOST = 3;  // axes
-const uint TAPS = 4;  // of an axis
+const uint TAPS = 4;  // taps of an axis
 
 int at[MOST][TAPS];
 float part[MOST][TAPS];
@@ -62,7 +61,7 @@ void tap(uint a, uint k, int i, int n, float lo, float hi, float w) {
 float cubic_far(float t) { return ((-0.75 * t + 3.75) * t - 6.0) * t + 3.0; }
 float cubic_near(float t) { return (1.25 * t - 2.25) * t * t + 1.0; }
 
-// The taps of a place along an axis.
+// taps computes the taps of a position along axis a.
 void taps(uint a, float place, int n) {
     float lo = CORNERS != 0 ? 0.0 : -0.5, hi = CORNERS != 0 ? float(n - 1) : float(n) - 0.5;
     precise float v = CORNERS != 0 ? (place + 1.0) / 2.0 * float(n - 1) : ((place + 1.0) * float(n) - 1.0) / 2.0;

@@ -1,7 +1,7 @@
-// Regions [count,4] of images [batch,channels,height,width], sampled between pixels and pooled
-// in bins, an element [count,channels,bins high,bins wide] per invocation. LARGEST takes the
-// largest of the terms of samples, else the mean of samples. Images that are not there and bins
-// of too many samples are noted in the operand fault: the complement of the region.
+// regions samples regions [count,4] of images [batch,channels,height,width] between pixels and
+// pools the samples in bins, an element [count,channels,bins high,bins wide] per invocation. The
+// result is the mean of samples, or, if LARGEST is set, the largest term of a sample. If an image
+// does not exist or a bin has too many samples, fault is set to the complement of the region.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -26,7 +26,7 @@ layout(push_constant) uniform Words {
 
 const float MOST = 4096.0; // samples of a bin along an axis
 
-// Where the samples of a bin begin, how far they are apart, and how many there are.
+// Axis is the first sample of a bin along an axis, the step between samples, and their number.
 struct Axis {
     float first, step;
     uint count;
@@ -46,7 +46,8 @@ Axis axis_of(float from, float to, uint bins, uint bin, out bool fits) {
     return a;
 }
 
-// The pixels on both sides of a place, and what the second counts; outside neither does.
+// between finds the pixels on both sides of v, and the weight of the second. Outside the image it
+// reports false.
 bool between(float v, uint n, out uint lo, out uint hi, out float part) {
     lo = hi = 0;
     part = 0.0;
