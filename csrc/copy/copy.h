@@ -44,9 +44,10 @@ typedef struct {
 // Op gather, operands src, index, dst. Blocks of `block` bytes by tuples of indices:
 //     dst[o, j] = src[o, index(o, j)[0], ..., index(o, j)[tuple - 1]]
 // for o < outer, j < count. extents are the extents of the indexed axes. The tuples are [count,
-// tuple] if shared is set, else [outer, count, tuple].
+// tuple] if shared is set, else [outer, count, tuple]. Negative indices count from the end, or end
+// the run if forward is set.
 typedef struct {
-    int64_t index_bytes, outer, count, shared, block, tuple;
+    int64_t index_bytes, outer, count, shared, forward, block, tuple;
     int64_t extents[];
 } nacre_gather_words;
 

@@ -13,6 +13,14 @@ typedef struct {
     size_t per_chunk;               // pieces per chunk
 } gather_job;
 
+// gather_index returns index i into an axis, or -1 after ending the run.
+static int64_t gather_index(const gather_job *g, size_t i, int64_t extent) {
+    const int64_t given = copy_integer(g->index, g->w->index_bytes, i);
+    if (given >= 0 || !g->w->forward) return copy_index(g->c, g->index, g->w->index_bytes, i, extent);
+    nacre_fail(g->c, NACRE_FAILED_index_below, (int64_t)i, given, extent - 1, 0);
+    return -1;
+}
+
 // gather_number returns the number of the src block for block i of dst. If an index is out of
 // range, it fails and returns -1.
 static int64_t gather_number(const gather_job *g, size_t i) {
@@ -21,24 +29,55 @@ static int64_t gather_number(const gather_job *g, size_t i) {
     const size_t first = (w->shared ? i % (size_t)w->count : i) * tuple;
     int64_t n = 0;
     for (size_t a = 0; a < tuple; a++) {
-        const int64_t x = copy_index(g->c, g->index, w->index_bytes, first + a, w->extents[a]);
+        const int64_t x = gather_index(g, first + a, w->extents[a]);
         if (x < 0) return -1;
         n = n * w->extents[a] + x;
     }
     return (int64_t)(outer * g->axis) + n;
 }
 
+// GATHER_AHEAD is the number of indices that gather_each checks at a time, and GATHER_FETCH how many
+// rows gather_rows fetches ahead.
+enum { GATHER_AHEAD = 256, GATHER_FETCH = 16 };
+
+// gather_rows copies blocks at[0..n-1] of each row of src. Rows are `row` bytes long.
+static inline void gather_rows(const char *src, size_t rows, size_t row, const size_t *at, size_t n, size_t block, char *dst) {
+    for (size_t r = 0; r < rows; r++, src += row) {
+        for (size_t i = 0; i < n; i++, dst += block) {
+            copy_block(dst, src + at[i] * block, block);
+            if (block <= 8) __builtin_prefetch(src + at[i] * block + GATHER_FETCH * row);
+        }
+    }
+}
+
+// gather_check stores the numbers of the blocks of indices k..k+n-1. If an index is out of range, it
+// fails and returns 0.
+static int gather_check(const gather_job *g, size_t k, size_t n, size_t *at) {
+    const int64_t extent = g->w->extents[0], below = g->w->forward ? 0 : extent;
+    for (size_t i = 0; i < n; i++) {
+        const int64_t given = copy_integer(g->index, g->w->index_bytes, k + i), x = given < 0 ? given + below : given;
+        if ((uint64_t)x >= (uint64_t)extent) return gather_index(g, k + i, extent) >= 0;
+        at[i] = (size_t)x;
+    }
+    return 1;
+}
+
 // gather_each copies whole blocks first..end-1, with one index each that is the same for every o.
+// It checks short lists of indices once for all o.
 static void gather_each(const gather_job *g, size_t first, size_t end) {
-    const nacre_gather_words *const w = g->w;
-    const size_t count = (size_t)w->count, block = (size_t)w->block;
-    size_t outer = first / count, k = first % count;
-    for (size_t i = first; i < end; outer++, k = 0) {
-        const char *const src = g->src + outer * g->axis * block;
-        for (; k < count && i < end; k++, i++) {
-            const int64_t n = copy_index(g->c, g->index, w->index_bytes, k, w->extents[0]);
-            if (n < 0) return;
-            copy_block(g->dst + i * block, src + (size_t)n * block, block);
+    const size_t count = (size_t)g->w->count, block = (size_t)g->w->block, row = g->axis * block;
+    size_t at[GATHER_AHEAD];
+    for (size_t i = first, n, rows; i < end; i += n * rows) {
+        const size_t k = i % count;
+        n = nacre_min(nacre_min(count - k, end - i), GATHER_AHEAD);
+        rows = n == count ? (end - i) / count : 1;
+        if (!gather_check(g, k, n, at)) return;
+        const char *const src = g->src + i / count * row;
+        char *const dst = g->dst + i * block;
+        switch (block) {
+        case 4: gather_rows(src, rows, row, at, n, 4, dst); break;
+        case 8: gather_rows(src, rows, row, at, n, 8, dst); break;
+        default: gather_rows(src, rows, row, at, n, block, dst);
         }
     }
 }

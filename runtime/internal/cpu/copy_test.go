@@ -213,7 +213,7 @@ func TestGather(t *testing.T) {
 				}
 				var w words
 				w.int(size, outer, count)
-				w.bool(shared)
+				w.bool(shared, false)
 				w.int(block, 2, rows, cols)
 				src := rubbish(r, outer*rows*cols*block)
 				got := runGuarded(t, partOf(t, "gather", 0), w, pool, outer*count*block, 1, src, indexBytesOf(size, index...))
@@ -232,12 +232,49 @@ func TestGather(t *testing.T) {
 	}
 }
 
+// TestGatherRows gathers by one index each that all rows share, from short lists and long ones.
+func TestGatherRows(t *testing.T) {
+	t.Parallel()
+	pool, r := testPool(t), rand.New(rand.NewPCG(21, 22))
+	const outer, extent = 700, 9
+	for _, block := range []int{4, 8, 12} {
+		for _, count := range []int{1, 5, 256, 300} {
+			for _, forward := range []bool{false, true} {
+				index := make([]int64, count)
+				for i := range index {
+					if index[i] = int64(r.IntN(extent)); !forward && i%2 == 0 {
+						index[i] -= extent
+					}
+				}
+				var w words
+				w.int(8, outer, count)
+				w.bool(true, forward)
+				w.int(block, 1, extent)
+				src := rubbish(r, outer*extent*block)
+				got := runGuarded(t, partOf(t, "gather", 0), w, pool, outer*count*block, 1, src, indexBytesOf(8, index...))
+				for i := range outer * count {
+					at := i/count*extent + (int(index[i%count])+extent)%extent
+					if !bytes.Equal(got[i*block:][:block], src[at*block:][:block]) {
+						t.Fatalf("block of %d bytes, %d indices: %d is wrong", block, count, i)
+					}
+				}
+			}
+		}
+	}
+	var w words
+	w.int(8, 1, 2, 1, 1, 4, 1, extent)
+	f, failed := runCommand(t, partOf(t, "gather", 0), w, pool, make([]byte, 4*extent), indexBytesOf(8, 0, -1), make([]byte, 8))
+	if want := "element 1 of the indices is -1, which is not in 0..8"; !failed || failure(f).Error() != want {
+		t.Errorf("the failure is %v, not %q", failure(f), want)
+	}
+}
+
 // TestIndexBeyond checks that an index beyond its axis ends the run.
 func TestIndexBeyond(t *testing.T) {
 	pool := testPool(t)
 	elements := func() (w words) { w.int(8, 0, 4, 3, 1, 1, 3, 0); return w }
 	for name, w := range map[string]words{
-		"gather":           func() (w words) { w.int(8, 1, 3, 1, 4, 1, 3); return w }(),
+		"gather":           func() (w words) { w.int(8, 1, 3, 1, 0, 4, 1, 3); return w }(),
 		"scatter":          func() (w words) { w.int(8, 0, 4, 3, 1, 1, 3); return w }(),
 		"gather_elements":  elements(),
 		"scatter_elements": elements(),

@@ -5,12 +5,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/array"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/ml"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var gatherRows = []row{
 	rowFor("gather", bindGather),
 	rowFor("gather", bindGatherND),
+	rowFor("gather", bindExtractor),
 	rowFor("gather_elements", bindGatherElements),
 	rowFor("scatter", bindScatter),
 	rowFor("one_hot", bindOneHot),
@@ -29,13 +31,32 @@ func bindGather(o *array.Gather, b *binder) error {
 	var w words
 	w.int(b.indexBytes(1))
 	w.dim(d[:axis].Len(), b.In[1].Dims.Len())
-	w.bool(true)
+	w.bool(true, false)
 	w.dim(d[axis+1:].Len().Mul(graph.Known(size)))
 	w.int(1)
 	w.dim(d[axis])
 	if axis == 0 {
 		b.step.Scattered |= 1
 	}
+	return b.run("gather", w, b.in(0), b.in(1), b.out(0))
+}
+
+// bindExtractor gathers single elements along the last axis. The operator has no negative indices.
+func bindExtractor(_ ml.Extractor, b *binder) error {
+	size, err := width(b.DType(0))
+	if err != nil {
+		return err
+	}
+	if b.isEmpty() {
+		return device.Refuse("indices into no rows are checked in Go")
+	}
+	d := b.In[0].Dims
+	var w words
+	w.int(b.indexBytes(1))
+	w.dim(d[:len(d)-1].Len(), b.In[1].Dims.Len())
+	w.bool(true, true)
+	w.int(size, 1)
+	w.dim(d[len(d)-1])
 	return b.run("gather", w, b.in(0), b.in(1), b.out(0))
 }
 
@@ -62,7 +83,7 @@ func bindGatherND(o *array.GatherND, b *binder) error {
 	var w words
 	w.int(b.indexBytes(1))
 	w.dim(index[:o.Batch].Len(), index[o.Batch:len(index)-1].Len())
-	w.bool(false)
+	w.bool(false, false)
 	w.dim(d[o.Batch+tuple:].Len().Mul(graph.Known(size)))
 	w.int(tuple)
 	w.dim(d[o.Batch : o.Batch+tuple]...)
@@ -109,10 +130,10 @@ func bindGatherElements(o *array.GatherElements, b *binder) error {
 	return b.run("gather_elements", w, b.in(0), b.in(1), b.out(0))
 }
 
-// wholeCopy copies input 0 to output 0. It does nothing if both are the same memory.
-func (b *binder) wholeCopy() error {
+// wholeCopy copies input i to output o. It does nothing if both are the same memory.
+func (b *binder) wholeCopy(i, o int) error {
 	one := graph.Known(1)
-	return b.copy(b.DType(0), []array.Copy{{Axes: []array.CopyAxis{{N: b.In[0].Dims.Len(), From: one, To: one}}}}, b.in(0), b.out(0))
+	return b.copy(b.DType(i), []array.Copy{{Axes: []array.CopyAxis{{N: b.In[i].Dims.Len(), From: one, To: one}}}}, b.in(i), b.out(o))
 }
 
 // bindScatter copies the data and then writes the updates.
@@ -131,7 +152,7 @@ func bindScatter(o *array.Scatter, b *binder) error {
 			return err
 		}
 	}
-	if err := b.wholeCopy(); err != nil {
+	if err := b.wholeCopy(0, 0); err != nil {
 		return err
 	}
 	if !o.Tuples {

@@ -6,12 +6,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// extractor gathers elements along the last axis. A vector becomes a matrix of one row.
-type extractor struct{}
+// Extractor gathers elements along the last axis. A vector becomes a matrix of one row.
+type Extractor struct{}
 
-func newExtractor(*op.Node) (op.Op, error) { return extractor{}, nil }
+func newExtractor(*op.Node) (op.Op, error) { return Extractor{}, nil }
 
-func (extractor) Infer(c *op.Infer) error {
+// Infer joins the leading extents and the number of indices.
+func (Extractor) Infer(c *op.Infer) error {
 	if c.In[1].DType != tensor.I64 {
 		return graph.Errorf(graph.ErrShape, "indices are %v, not int64", c.In[1].Type)
 	}
@@ -32,7 +33,8 @@ func (extractor) Infer(c *op.Infer) error {
 	return nil
 }
 
-func (extractor) Run(c *op.Run) error {
+// Run gathers strings, and elements where there are no kernels.
+func (Extractor) Run(c *op.Run) error {
 	x, index := c.In[0], tensor.View[int64](c.In[1])
 	n := x.Shape()[len(x.Shape())-1]
 	for _, i := range index {
@@ -40,28 +42,10 @@ func (extractor) Run(c *op.Run) error {
 			return graph.Errorf(graph.ErrShape, "index %d is not one of %d elements", i, n)
 		}
 	}
-	switch y := c.Out[0]; {
-	case y.Len() == 0:
-	case y.DType() == tensor.F32:
-		extract(tensor.View[float32](x), tensor.View[float32](y), index, n)
-	case y.DType() == tensor.F64:
-		extract(tensor.View[float64](x), tensor.View[float64](y), index, n)
-	case y.DType() == tensor.I64:
-		extract(tensor.View[int64](x), tensor.View[int64](y), index, n)
-	default:
-		op.GatherBlocks(c.Pace(), x, y, index, x.Len()/n, n, 1)
+	if x.Len() > 0 {
+		op.GatherBlocks(c.Pace(), x, c.Out[0], index, x.Len()/n, n, 1)
 	}
 	return nil
-}
-
-// extract gathers the elements numbered by index from every row of n elements.
-func extract[T any](x, y []T, index []int64, n int) {
-	for ; len(x) >= n && len(y) >= len(index); x, y = x[n:], y[len(index):] {
-		row, out := x[:n], y[:len(index)]
-		for k, i := range index {
-			out[k] = row[i]
-		}
-	}
 }
 
 var extractorRows = []op.Row{
