@@ -8,47 +8,47 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// decoderAttention is DecoderMaskedMultiHeadAttention: attention of one new token. It reads a cache
+// DecoderAttention is DecoderMaskedMultiHeadAttention: attention of one new token. It reads a cache
 // with room, to which it adds the token's key and value, or the keys and values of an encoder.
-type decoderAttention struct {
-	heads   int
-	scale   *float32
-	filter  float32
-	scores  bool
-	encoder bool
+type DecoderAttention struct {
+	Heads   int
+	Scale   *float32 // nil for 1/sqrt(size)
+	Filter  float32  // added to the score of a masked key
+	Scores  bool     // output 3 shows scores before masks
+	Encoder bool     // keys and values are those of an encoder
 }
 
-// The inputs of decoderAttention.
+// The inputs of DecoderAttention.
 const (
-	decoderQuery = iota
-	decoderKey
-	decoderValue
-	decoderMask
-	decoderScores
-	decoderPastKey
-	decoderPastValue
-	decoderPastLength
-	decoderBeams
-	decoderIndirection
-	decoderBias
+	DecoderQuery = iota
+	DecoderKey
+	DecoderValue
+	DecoderMask
+	DecoderScores
+	DecoderPastKey
+	DecoderPastValue
+	DecoderPastLength
+	DecoderBeams
+	DecoderIndirection
+	DecoderBias
 )
 
 func newDecoderAttention(n *op.Node) (op.Op, error) {
-	o := &decoderAttention{heads: n.Int("num_heads", 0), scale: microsoftScale(n), filter: n.Float("mask_filter_value", -10000),
-		scores: n.Bool("output_qk", false), encoder: !n.HasIn(decoderPastKey)}
+	o := &DecoderAttention{Heads: n.Int("num_heads", 0), Scale: microsoftScale(n), Filter: n.Float("mask_filter_value", -10000),
+		Scores: n.Bool("output_qk", false), Encoder: !n.HasIn(DecoderPastKey)}
 	shares := n.Bool("past_present_share_buffer", false)
 	switch {
-	case o.heads < 1:
-		return nil, graph.Errorf(graph.ErrFormat, "num_heads is %d", o.heads)
-	case n.HasIn(decoderPastKey) != n.HasIn(decoderPastValue):
+	case o.Heads < 1:
+		return nil, graph.Errorf(graph.ErrFormat, "num_heads is %d", o.Heads)
+	case n.HasIn(DecoderPastKey) != n.HasIn(DecoderPastValue):
 		return nil, graph.Errorf(graph.ErrFormat, "past_key and past_value come together or not at all")
-	case !o.encoder && !(shares && n.HasIn(decoderPastLength)):
+	case !o.Encoder && !(shares && n.HasIn(DecoderPastLength)):
 		return nil, graph.Errorf(graph.ErrUnsupported, "a past without past_present_share_buffer and past_sequence_length")
-	case o.encoder && !(n.HasIn(decoderKey) && n.HasIn(decoderValue)), o.encoder && n.HasIn(decoderScores):
+	case o.Encoder && !(n.HasIn(DecoderKey) && n.HasIn(DecoderValue)), o.Encoder && n.HasIn(DecoderScores):
 		return nil, graph.Errorf(graph.ErrFormat, "keys and values of an encoder are left out, or have an attention_bias")
-	case !o.encoder && !hasOutputs(n, 1, 2):
+	case !o.Encoder && !hasOutputs(n, 1, 2):
 		return nil, graph.Errorf(graph.ErrUnsupported, "the outputs present_key and present_value are left out")
-	case n.HasIn(decoderKey) != n.HasIn(decoderValue):
+	case n.HasIn(DecoderKey) != n.HasIn(DecoderValue):
 		return nil, graph.Errorf(graph.ErrFormat, "key and value come together or not at all")
 	}
 	return o, nil
@@ -65,12 +65,12 @@ func hasOutputs(n *op.Node, list ...int) bool {
 }
 
 // Infer sets [batch,1,hidden], the caches and the weights of the keys.
-func (o *decoderAttention) Infer(c *op.Infer) error {
-	q := c.In[decoderQuery]
+func (o *DecoderAttention) Infer(c *op.Infer) error {
+	q := c.In[DecoderQuery]
 	for i, v := range c.In {
 		want := tensor.F32
 		switch i {
-		case decoderMask, decoderPastLength, decoderBeams, decoderIndirection:
+		case DecoderMask, DecoderPastLength, DecoderBeams, DecoderIndirection:
 			want = tensor.I32
 		}
 		if v != nil && v.DType != want {
@@ -83,27 +83,38 @@ func (o *decoderAttention) Infer(c *op.Infer) error {
 			return graph.Errorf(graph.ErrShape, "query %v is not [batch,1,hidden]", q.Type)
 		}
 		copy(out, q.Dims)
-		if !c.Has(decoderKey) {
+		if !c.Has(DecoderKey) {
 			out[2] = q.Dims[2].Div(graph.Known(3))
 		}
 	}
 	c.Set(0, q.DType, out)
-	if !o.encoder {
+	if !o.Encoder {
 		for i := range 2 {
-			past := c.In[decoderPastKey+i]
-			if past.Dims != nil && (len(past.Dims) != 4 || differ(past.Dims[1], graph.Known(o.heads))) {
-				return graph.Errorf(graph.ErrShape, "cache %v is not [batch,%d,room,size]", past.Type, o.heads)
+			past := c.In[DecoderPastKey+i]
+			if past.Dims != nil && (len(past.Dims) != 4 || differ(past.Dims[1], graph.Known(o.Heads))) {
+				return graph.Errorf(graph.ErrShape, "cache %v is not [batch,%d,room,size]", past.Type, o.Heads)
 			}
 			c.Set(1+i, q.DType, past.Dims)
 		}
 	}
-	c.Set(3, q.DType, graph.Dims{out[0], graph.Known(o.heads), graph.Known(1), graph.Unknown()})
+	c.Set(3, q.DType, graph.Dims{out[0], graph.Known(o.Heads), graph.Known(1), graph.Unknown()})
 	return nil
+}
+
+// Token returns the view of input i, the query or the new token's key or value, and which input it
+// lies in: all three are side by side in the query if keys are left out.
+func (o *DecoderAttention) Token(in []*op.Value, i int) (x HeadRows, input int) {
+	d, n := in[DecoderQuery].Dims, graph.Known(o.Heads)
+	if in[DecoderKey] == nil {
+		hidden := d[2].Div(graph.Known(3))
+		return HeadsSideBySide(d, hidden.Mul(graph.Known(i)), o.Heads, hidden.Div(n)), DecoderQuery
+	}
+	return HeadsSideBySide(d, graph.Known(0), o.Heads, d[2].Div(n)), i
 }
 
 // decoderRun has the operands of one run.
 type decoderRun struct {
-	*decoderAttention
+	*DecoderAttention
 	batch, size, room, total int
 	query                    []float32 // [batch,heads,size]
 	keys, values             []float32 // [batch,heads,room,size]
@@ -116,47 +127,47 @@ type decoderRun struct {
 }
 
 // Run adds the token to the caches and computes its attention.
-func (o *decoderAttention) Run(c *op.Run) error {
+func (o *DecoderAttention) Run(c *op.Run) error {
 	r, err := o.operands(c)
 	if err != nil {
 		return err
 	}
 	out := tensor.View[float32](c.Out[0])
-	weights := make([]float32, o.heads*r.total)
+	weights := make([]float32, o.Heads*r.total)
 	var all []float32
-	if o.scores && c.Wants(3) {
-		t, err := c.Output(3, tensor.F32, tensor.Shape{r.batch, o.heads, 1, r.total})
+	if o.Scores && c.Wants(3) {
+		t, err := c.Output(3, tensor.F32, tensor.Shape{r.batch, o.Heads, 1, r.total})
 		if err != nil {
 			return err
 		}
 		all = tensor.View[float32](t)
 	}
 	for b := range r.batch {
-		for h := range o.heads {
+		for h := range o.Heads {
 			if c.Stopped() {
 				return op.ErrStopped
 			}
 			row := weights[h*r.total:][:r.total]
 			var scaled []float32
 			if all != nil {
-				scaled = all[(b*o.heads+h)*r.total:][:r.total]
+				scaled = all[(b*o.Heads+h)*r.total:][:r.total]
 			}
-			r.attend(b, h, row, scaled, out[(b*o.heads+h)*r.size:][:r.size])
+			r.attend(b, h, row, scaled, out[(b*o.Heads+h)*r.size:][:r.size])
 		}
 	}
 	return nil
 }
 
 // operands reads the inputs.
-func (o *decoderAttention) operands(c *op.Run) (*decoderRun, error) {
-	q := c.In[decoderQuery].Shape()
+func (o *DecoderAttention) operands(c *op.Run) (*decoderRun, error) {
+	q := c.In[DecoderQuery].Shape()
 	hidden := c.Out[0].Shape()[2]
-	if hidden%o.heads != 0 || q[1] != 1 {
-		return nil, graph.Errorf(graph.ErrShape, "query %v is not one token of %d heads", c.In[decoderQuery], o.heads)
+	if hidden%o.Heads != 0 || q[1] != 1 {
+		return nil, graph.Errorf(graph.ErrShape, "query %v is not one token of %d heads", c.In[DecoderQuery], o.Heads)
 	}
-	r := &decoderRun{decoderAttention: o, batch: q[0], size: hidden / o.heads, beams: 1}
+	r := &decoderRun{DecoderAttention: o, batch: q[0], size: hidden / o.Heads, beams: 1}
 	bias := make([]float32, 3*hidden)
-	if t := c.Given(decoderBias); t != nil {
+	if t := c.Given(DecoderBias); t != nil {
 		if t.Len() != len(bias) {
 			return nil, graph.Errorf(graph.ErrShape, "bias %v is not of [%d]", t, len(bias))
 		}
@@ -165,9 +176,9 @@ func (o *decoderAttention) operands(c *op.Run) (*decoderRun, error) {
 	r.query = make([]float32, r.batch*hidden)
 	width := q[2]
 	for i := range r.query {
-		r.query[i] = tensor.View[float32](c.In[decoderQuery])[i/hidden*width+i%hidden] + bias[i%hidden]
+		r.query[i] = tensor.View[float32](c.In[DecoderQuery])[i/hidden*width+i%hidden] + bias[i%hidden]
 	}
-	if o.encoder {
+	if o.Encoder {
 		return r, r.overEncoder(c)
 	}
 	return r, r.overCache(c, bias, hidden)
@@ -175,24 +186,24 @@ func (o *decoderAttention) operands(c *op.Run) (*decoderRun, error) {
 
 // overEncoder sets the keys and values to those from an encoder.
 func (r *decoderRun) overEncoder(c *op.Run) error {
-	shape := c.In[decoderKey].Shape()
-	if len(shape) != 4 || shape[0] != r.batch || shape[1] != r.heads || shape[3] != r.size || !shape.Equal(c.In[decoderValue].Shape()) {
-		return graph.Errorf(graph.ErrShape, "keys %v and values %v are not [%d,%d,tokens,%d]", c.In[decoderKey], c.In[decoderValue], r.batch, r.heads, r.size)
+	shape := c.In[DecoderKey].Shape()
+	if len(shape) != 4 || shape[0] != r.batch || shape[1] != r.Heads || shape[3] != r.size || !shape.Equal(c.In[DecoderValue].Shape()) {
+		return graph.Errorf(graph.ErrShape, "keys %v and values %v are not [%d,%d,tokens,%d]", c.In[DecoderKey], c.In[DecoderValue], r.batch, r.Heads, r.size)
 	}
-	r.keys, r.values = tensor.View[float32](c.In[decoderKey]), tensor.View[float32](c.In[decoderValue])
+	r.keys, r.values = tensor.View[float32](c.In[DecoderKey]), tensor.View[float32](c.In[DecoderValue])
 	r.room, r.total = shape[2], shape[2]
 	return r.conditions(c)
 }
 
 // overCache adds the key and the value of the token to the caches.
 func (r *decoderRun) overCache(c *op.Run, bias []float32, hidden int) error {
-	past, err := op.ScalarInt(c.In[decoderPastLength], "past_sequence_length")
+	past, err := op.ScalarInt(c.In[DecoderPastLength], "past_sequence_length")
 	if err != nil {
 		return err
 	}
-	shape := c.In[decoderPastKey].Shape()
-	if len(shape) != 4 || shape[0] != r.batch || shape[1] != r.heads || shape[3] != r.size || !shape.Equal(c.In[decoderPastValue].Shape()) {
-		return graph.Errorf(graph.ErrShape, "caches %v and %v are not [%d,%d,room,%d]", c.In[decoderPastKey], c.In[decoderPastValue], r.batch, r.heads, r.size)
+	shape := c.In[DecoderPastKey].Shape()
+	if len(shape) != 4 || shape[0] != r.batch || shape[1] != r.Heads || shape[3] != r.size || !shape.Equal(c.In[DecoderPastValue].Shape()) {
+		return graph.Errorf(graph.ErrShape, "caches %v and %v are not [%d,%d,room,%d]", c.In[DecoderPastKey], c.In[DecoderPastValue], r.batch, r.Heads, r.size)
 	}
 	if r.room = shape[2]; past < 0 || past >= r.room {
 		return graph.Errorf(graph.ErrShape, "token %d is beyond a cache of %d", past, r.room)
@@ -200,18 +211,18 @@ func (r *decoderRun) overCache(c *op.Run, bias []float32, hidden int) error {
 	r.total = past + 1
 	for i, list := range []*[]float32{&r.keys, &r.values} {
 		*list = tensor.View[float32](c.Out[1+i])
-		copy(*list, tensor.View[float32](c.In[decoderPastKey+i]))
-		from, width, at := c.Given(decoderKey+i), hidden, 0
+		copy(*list, tensor.View[float32](c.In[DecoderPastKey+i]))
+		from, width, at := c.Given(DecoderKey+i), hidden, 0
 		if from == nil {
-			from, width, at = c.In[decoderQuery], 3*hidden, (1+i)*hidden
+			from, width, at = c.In[DecoderQuery], 3*hidden, (1+i)*hidden
 		}
 		if from.Len() != r.batch*width {
-			return graph.Errorf(graph.ErrShape, "input %d, %v, is not [%d,1,%d]", decoderKey+i, from, r.batch, hidden)
+			return graph.Errorf(graph.ErrShape, "input %d, %v, is not [%d,1,%d]", DecoderKey+i, from, r.batch, hidden)
 		}
 		x := tensor.View[float32](from)
 		for j := range r.batch * hidden {
 			b, e := j/hidden, j%hidden
-			(*list)[((b*r.heads+e/r.size)*r.room+past)*r.size+e%r.size] = x[b*width+at+e] + bias[(1+i)*hidden+e]
+			(*list)[((b*r.Heads+e/r.size)*r.room+past)*r.size+e%r.size] = x[b*width+at+e] + bias[(1+i)*hidden+e]
 		}
 	}
 	return r.conditions(c)
@@ -219,30 +230,30 @@ func (r *decoderRun) overCache(c *op.Run, bias []float32, hidden int) error {
 
 // conditions reads the mask, the bias of the scores and the origins of the beams.
 func (r *decoderRun) conditions(c *op.Run) error {
-	if t := c.Given(decoderMask); t != nil {
+	if t := c.Given(DecoderMask); t != nil {
 		if t.Len() != r.batch*r.total {
 			return graph.Errorf(graph.ErrShape, "mask %v is not of [%d,%d]", t, r.batch, r.total)
 		}
 		r.mask = tensor.View[int32](t)
 	}
-	if t := c.Given(decoderScores); t != nil {
+	if t := c.Given(DecoderScores); t != nil {
 		s := t.Shape()
-		if len(s) != 4 || s[0] != 1 && s[0] != r.batch || s[1] != 1 && s[1] != r.heads || s[2] != 1 || s[3] != r.total {
-			return graph.Errorf(graph.ErrShape, "attention_bias %v is not of [%d,%d,1,%d]", t, r.batch, r.heads, r.total)
+		if len(s) != 4 || s[0] != 1 && s[0] != r.batch || s[1] != 1 && s[1] != r.Heads || s[2] != 1 || s[3] != r.total {
+			return graph.Errorf(graph.ErrShape, "attention_bias %v is not of [%d,%d,1,%d]", t, r.batch, r.Heads, r.total)
 		}
 		r.bias, r.biasBatch, r.biasHeads = tensor.View[float32](t), s[0], s[1]
 	}
-	t := c.Given(decoderIndirection)
-	if c.Has(decoderBeams) {
+	t := c.Given(DecoderIndirection)
+	if c.Has(DecoderBeams) {
 		var err error
-		if r.beams, err = op.ScalarInt(c.In[decoderBeams], "beam_width"); err != nil {
+		if r.beams, err = op.ScalarInt(c.In[DecoderBeams], "beam_width"); err != nil {
 			return err
 		}
 		if r.beams > 1 && t == nil {
 			return graph.Errorf(graph.ErrShape, "beam_width is %d and cache_indirection is left out", r.beams)
 		}
 	}
-	if t == nil || r.encoder {
+	if t == nil || r.Encoder {
 		return nil
 	}
 	s := t.Shape()
@@ -263,17 +274,17 @@ func (r *decoderRun) row(b, h, t int) int {
 	if r.indirection != nil && t < r.total-1 {
 		b = b/r.beams*r.beams + int(r.indirection[b*r.most+t])
 	}
-	return ((b*r.heads+h)*r.room + t) * r.size
+	return ((b*r.Heads+h)*r.room + t) * r.size
 }
 
 // attend computes the attention of one head of a query. If scaled is not nil, it gets the scores
 // before masks.
 func (r *decoderRun) attend(b, h int, weights, scaled, out []float32) {
 	scale := float32(1 / math.Sqrt(float64(r.size)))
-	if r.scale != nil {
-		scale = *r.scale
+	if r.Scale != nil {
+		scale = *r.Scale
 	}
-	query := r.query[(b*r.heads+h)*r.size:][:r.size]
+	query := r.query[(b*r.Heads+h)*r.size:][:r.size]
 	most := float32(math.Inf(-1))
 	for t := range weights {
 		sum := op.Dot(query, r.keys[r.row(b, h, t):]) * scale
@@ -281,7 +292,7 @@ func (r *decoderRun) attend(b, h int, weights, scaled, out []float32) {
 			scaled[t] = sum
 		}
 		if r.mask != nil && r.mask[b*r.total+t] == 0 {
-			sum += r.filter
+			sum += r.Filter
 		}
 		if r.bias != nil {
 			sum += r.bias[(b%r.biasBatch*r.biasHeads+h%r.biasHeads)*r.total+t]

@@ -30,15 +30,15 @@ func TestDecoderBeams(t *testing.T) {
 	for i := range from {
 		from[i] = int32(i * 7 % beams)
 	}
-	in := make([]*tensor.Tensor, decoderBias+1)
+	in := make([]*tensor.Tensor, DecoderBias+1)
 	for i := range 3 {
 		in[i] = numbers(beams, 1, heads*size)
 	}
-	in[decoderPastKey], in[decoderPastValue] = numbers(beams, heads, room, size), numbers(beams, heads, room, size)
-	in[decoderPastLength], in[decoderBeams] = ints([]int32{past}, 1), ints([]int32{beams}, 1)
-	in[decoderIndirection] = ints(from, 1, beams, room)
+	in[DecoderPastKey], in[DecoderPastValue] = numbers(beams, heads, room, size), numbers(beams, heads, room, size)
+	in[DecoderPastLength], in[DecoderBeams] = ints([]int32{past}, 1), ints([]int32{beams}, 1)
+	in[DecoderIndirection] = ints(from, 1, beams, room)
 	out := []*tensor.Tensor{tensor.New(tensor.F32, beams, 1, heads*size), tensor.New(tensor.F32, beams, heads, room, size), tensor.New(tensor.F32, beams, heads, room, size)}
-	if err := (&decoderAttention{heads: heads}).Run(&op.Run{In: in, Out: out}); err != nil {
+	if err := (&DecoderAttention{Heads: heads}).Run(&op.Run{In: in, Out: out}); err != nil {
 		t.Fatal(err)
 	}
 	at := func(x *tensor.Tensor, i int) float64 { return float64(tensor.View[float32](x)[i]) }
@@ -54,14 +54,14 @@ func TestDecoderBeams(t *testing.T) {
 			element := func(which, j, i int) float64 {
 				cache, k := place(j, i)
 				if cache {
-					return at(in[decoderPastKey+which], k)
+					return at(in[DecoderPastKey+which], k)
 				}
-				return at(in[decoderKey+which], k)
+				return at(in[DecoderKey+which], k)
 			}
 			for j := range weights {
 				score := 0.0
 				for i := range size {
-					score += at(in[decoderQuery], (b*heads+h)*size+i) * element(0, j, i)
+					score += at(in[DecoderQuery], (b*heads+h)*size+i) * element(0, j, i)
 				}
 				weights[j] = math.Exp(score / math.Sqrt(size))
 				sum += weights[j]

@@ -173,4 +173,5 @@ func projectedCases(s *cases.Suite) {
 		mergedAttentionCases(s, d)
 		groupedAttentionCases(s, d)
 	}
+	decoderCases(s)
 }
