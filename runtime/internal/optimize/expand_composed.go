@@ -45,9 +45,11 @@ var composed = map[string]map[string]func(b *builder, n *graph.Node) bool{
 		"SoftmaxCrossEntropyLoss": expandCrossEntropy,
 	},
 	op.Microsoft: {
+		"EngramGate":          expandEngramGate,
 		"LinearAttentionGate": expandLinearGate,
 		"MatMulFpQ4":          expandFpQ4,
 		"MatMulInteger16":     expandInteger16,
+		"ScaledSiLU":          expandScaledSiLU,
 		"WordConvEmbedding":   expandWordConv,
 	},
 }
@@ -174,8 +176,10 @@ const maxTaps = 8
 // expandWordConv embeds words by a convolution over their characters, a maximum over its windows,
 // and tanh. Each position of a window has a table with a row per character. A window sums the rows
 // of its characters. Windows end within the word; if it is shorter than a window, there is one, at
-// its first character. Characters below 0 become too large for the table, because Gather would
-// count them from the end.
+// its first character. Windows that would end beyond the word repeat its last one, which leaves the
+// maximum as it is. All characters are looked up among the table's indices, so that none outside the
+// table goes unseen. Characters below 0 become too large for it, because Gather would count them
+// from the end.
 func expandWordConv(b *builder, n *graph.Node) bool {
 	ids, weights, bias, table := n.Inputs[0], n.Inputs[1], n.Inputs[2], n.Inputs[3]
 	words, w := b.dims(ids), b.dims(weights)
@@ -192,7 +196,11 @@ func expandWordConv(b *builder, n *graph.Node) bool {
 	for i := range begins {
 		begins[i] = int32(i)
 	}
-	codes, y := b.cast(b.cast(ids, tensor.U32), tensor.I64), ""
+	count := b.cast(b.apply("Greater", 13, []string{ids, b.int32s(0)}), tensor.I32)
+	count = b.apply("ReduceSum", 13, []string{count, b.vector(1)})
+	last := b.apply("Max", 13, []string{b.apply("Sub", 14, []string{count, b.int32s(int32(window))}), b.int32s(0)})
+	places := b.apply("Min", 13, []string{b.int32s(begins...), last}) // [words,begins]
+	codes, y := b.apply("Gather", 13, []string{b.indices(table), b.cast(b.cast(ids, tensor.U32), tensor.I64)}), ""
 	for k := range window {
 		filters := b.apply("Gather", 13, []string{weights, b.index(k)}, intAttr("axis", 2)) // [filters,1,size]
 		filters = b.apply("Squeeze", 13, []string{filters, b.vector(1)})
@@ -201,24 +209,82 @@ func expandWordConv(b *builder, n *graph.Node) bool {
 		if k == 0 {
 			given = b.apply("Add", 14, []string{given, bias})
 		}
-		at := b.apply("Slice", 13, []string{codes, b.vector(k), b.vector(k + len(begins)), b.vector(1)})
+		at := b.apply("Add", 14, []string{places, b.int32s(int32(k))})
+		at = b.apply("GatherElements", 13, []string{codes, at}, intAttr("axis", 1))
 		if given = b.apply("Gather", 13, []string{given, at}); k == 0 { // [words,begins,filters]
 			y = given
 		} else {
 			y = b.apply("Add", 14, []string{y, given})
 		}
 	}
-	count := b.cast(b.apply("Greater", 13, []string{ids, b.int32s(0)}), tensor.I32)
-	count = b.apply("ReduceSum", 13, []string{count, b.vector(1)})
-	last := b.apply("Max", 13, []string{b.apply("Sub", 14, []string{count, b.int32s(int32(window))}), b.int32s(0)})
-	begun := b.apply("LessOrEqual", 16, []string{b.int32s(begins...), last})
-	begun = b.apply("Unsqueeze", 13, []string{begun, b.vector(2)})
-	y = b.apply("Where", 16, []string{begun, y, b.float(math.Inf(-1))})
 	y = b.apply("ReduceMax", 13, []string{y}, intsAttr("axes", 1), intAttr("keepdims", 0))
 	first := b.apply("Slice", 13, []string{ids, b.vector(0), b.vector(1), b.vector(1)})
 	empty := b.apply("Equal", 13, []string{first, b.int32s(0)})
 	b.finish(n, "", "Where", 16, []string{empty, b.float(0), b.apply("Tanh", 13, []string{y})})
 	return true
+}
+
+// expandScaledSiLU computes x·sigmoid(x) of elements times a number.
+func expandScaledSiLU(b *builder, n *graph.Node) bool {
+	x, scale := n.Inputs[0], ""
+	if len(n.Inputs) > 1 && n.Inputs[1] != "" {
+		rank, known := b.rank(n.Inputs[1])
+		if most, all := b.rank(x); !known || !all || rank > most {
+			return false
+		}
+		if scale = n.Inputs[1]; b.dtype(scale) != tensor.F32 {
+			scale = b.cast(scale, tensor.F32)
+		}
+	} else if alpha := floatOr(n, "alpha", 1); alpha != 1 {
+		scale = b.float(alpha)
+	}
+	if scale != "" {
+		x = b.apply("Mul", 14, []string{x, scale})
+	}
+	b.finish(n, "", "Swish", 24, []string{x})
+	return true
+}
+
+// expandEngramGate computes the gates from the sums of squares of keys and queries and their dot
+// product, for each stream of each token.
+func expandEngramGate(b *builder, n *graph.Node) bool {
+	key, query, value := n.Inputs[0], n.Inputs[1], n.Inputs[2]
+	d := b.dims(key)
+	if len(d) != 4 || !d[3].IsKnown() || d[3].Is(0) {
+		return false
+	}
+	size, _ := d[3].Value()
+	epsilon := b.float(floatOr(n, "epsilon", 1e-5))
+	binary := func(op, x, y string) string { return b.apply(op, 14, []string{x, y}) }
+	unary := func(op, x string) string { return b.apply(op, 13, []string{x}) }
+	sum := func(op, x string) string { return b.apply(op, 13, []string{x, b.vector(-1)}) }
+	root := func(x string) string { // of the mean of squares
+		squares := b.apply("ReduceSumSquare", 18, []string{x, b.vector(-1)})
+		return unary("Sqrt", binary("Add", binary("Mul", squares, b.float(1/float64(size))), epsilon))
+	}
+	scaled := binary("Mul", binary("Mul", key, query), binary("Mul", n.Inputs[3], n.Inputs[4]))
+	dot := binary("Div", binary("Div", sum("ReduceSum", scaled), root(key)), root(query))
+	dot = binary("Mul", dot, b.float(1/math.Sqrt(float64(size))))
+	size1 := unary("Sqrt", b.apply("Max", 13, []string{unary("Abs", dot), b.float(1e-6)}))
+	gate := unary("Sigmoid", binary("Mul", size1, unary("Sign", dot)))
+	if value = b.apply("Unsqueeze", 13, []string{value, b.vector(2)}); len(n.Outputs) < 2 || n.Outputs[1] == "" {
+		b.finish(n, "", "Mul", 14, []string{value, gate})
+		return true
+	}
+	out := instead(n, "", "Mul", 14, []string{value, gate})
+	out.Name = b.fresh("Mul")
+	b.nodes = append(b.nodes, out)
+	normed := instead(n, "", "Mul", 14, []string{binary("Div", out.Outputs[0], root(out.Outputs[0])), n.Inputs[5]})
+	normed.Outputs = n.Outputs[1:2:2]
+	b.nodes = append(b.nodes, normed)
+	return true
+}
+
+// indices returns the indices of the first axis of x, int64.
+func (b *builder) indices(x string) string {
+	n := b.apply("Shape", 15, []string{x}, intAttr("start", 0), intAttr("end", 1))
+	n = b.apply("Squeeze", 13, []string{n, b.vector(0)})
+	return b.apply("Range", 11, []string{b.index(0), n, b.index(1)})
 }
 
 // int32s adds a vector of int32.
