@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sort"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -174,6 +173,7 @@ func (o *Multinomial) Run(c *op.Run) error {
 		return nil
 	}
 	sums, pace := make([]float64, n), c.Pace()
+	var drawn [2]float64 // numbers 2i and 2i+1 of the stream
 	for row := range c.In[0].Shape()[0] {
 		total, top := 0.0, math.Inf(-1)
 		for _, v := range x[row*n:][:n] {
@@ -189,12 +189,26 @@ func (o *Multinomial) Run(c *op.Run) error {
 		}
 		for i := row * o.samples; i < (row+1)*o.samples; i++ {
 			pace.Work(64)
-			u := g.uniform(i) * total
-			list[i] = float64(sort.Search(n-1, func(j int) bool { return sums[j] > u }))
+			if i%2 == 0 || i == row*o.samples {
+				drawn[0], drawn[1] = g.pair(i / 2)
+			}
+			list[i] = float64(firstAbove(sums[:n-1], drawn[i%2]*total))
 		}
 	}
 	op.SetNumbers(c.Out[0], list)
 	return nil
+}
+
+// firstAbove returns the index of the first of the ascending sums that is above u, or their number.
+// It adds the steps without branches, because nothing could predict them.
+func firstAbove(sums []float64, u float64) int {
+	first, n := 0, len(sums)
+	for n > 0 {
+		half := (n + 1) / 2
+		first += half & -op.Btoi(sums[first+half-1] <= u)
+		n -= half
+	}
+	return first
 }
 
 var randomRows = []op.Row{
