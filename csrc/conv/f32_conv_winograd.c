@@ -232,14 +232,16 @@ static void winograd_pack(const nacre_kernel *kernel, const int64_t *words, size
     const size_t lanes = (size_t)w->block, group = NACRE_DENSE_BLOCKS * lanes, all = nacre_round_up(c.filters, lanes);
     double row[NACRE_WINOGRAD_SIDE][3];
     const size_t side = winograd_rows((size_t)w->tile, row);
-    for (size_t f = 0; f < c.filters; f += lanes) {
-        const size_t first = f / group * group, wide = nacre_min(group, all - first);
-        const float *const g = (const float *)src + f * c.channels * 9;
-        float *const out = (float *)dst + first * c.channels + f - first;
-        for (size_t k = 0; k < c.channels; k++) {
-            impl->weights(&(nacre_f32_winograd_weights){
-                .row = (const double(*)[3])row, .side = side, .n = nacre_min(lanes, c.filters - f), .block = lanes,
-                .x = g + k * 9, .step = c.channels * 9, .y = out + k * wide, .stride = all * c.channels});
+    for (size_t first = 0; first < c.filters; first += group) {
+        const size_t wide = nacre_min(group, all - first);
+        for (size_t k = 0; k < c.channels; k += NACRE_WINOGRAD_CHANNELS) {
+            for (size_t f = first; f < first + wide; f += lanes) {
+                impl->weights(&(nacre_f32_winograd_weights){
+                    .row = (const double(*)[3])row, .side = side, .n = nacre_min(lanes, c.filters - f), .block = lanes,
+                    .channels = nacre_min(NACRE_WINOGRAD_CHANNELS, c.channels - k), .x = (const float *)src + (f * c.channels + k) * 9,
+                    .step = c.channels * 9, .y = (float *)dst + (first * c.channels + k * wide) + f - first,
+                    .stride = all * c.channels, .gap = wide});
+            }
         }
     }
 }
@@ -286,7 +288,18 @@ static void back_scalar(size_t m, const float *v, size_t gap, const nacre_f32_wi
     }
 }
 
-static void weights_scalar(const nacre_f32_winograd_weights *w) { nacre_winograd_weights(w, w->block); }
+static void weights_scalar(const nacre_f32_winograd_weights *w) {
+    float x[9 * NACRE_CONV_BLOCK];
+    nacre_f32_winograd_weights one = *w;
+    one.channels = 1;
+    for (size_t k = 0; k < w->channels; k++) {
+        for (size_t i = 0; i < 9; i++) {
+            for (size_t f = 0; f < w->block; f++) x[i * w->block + f] = f < w->n ? w->x[f * w->step + 9 * k + i] : 0;
+        }
+        one.y = w->y + k * w->gap;
+        nacre_winograd_weights(&one, w->block, x);
+    }
+}
 
 const nacre_f32_winograd_impl *nacre_f32_conv_winograd__scalar(void) {
     static const nacre_f32_winograd_impl impl = {

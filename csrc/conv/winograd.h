@@ -35,41 +35,43 @@ typedef struct {
     const nacre_f32_finish *finish;  // only its clamp is used
 } nacre_f32_winograd_out;
 
-// Kernels of one channel of n filters. Element i of the kernel of filter f is at x + f*step + i,
-// and its point p goes to y[p*stride + f]. Zeros fill the block after the last filter.
+// NACRE_WINOGRAD_CHANNELS is the most channels with kernels that are transformed together.
+enum { NACRE_WINOGRAD_CHANNELS = 16 };
+
+// Kernels of some channels of n filters. Element i of the kernel of channel k of filter f is at x +
+// f*step + 9*k + i, and its point p goes to y[p*stride + k*gap + f]. Zeros fill the block after the
+// last filter.
 typedef struct {
     const double (*row)[3];  // transform three numbers to points
-    size_t side, n, block;
+    size_t side, n, block, channels;
     const float *x;
     size_t step;
     float *y;
-    size_t stride;
+    size_t stride, gap;
 } nacre_f32_winograd_weights;
 
-// Transforms kernels in double precision. block equals w->block and is a constant of the caller.
-NACRE_INLINE void nacre_winograd_weights(const nacre_f32_winograd_weights *w, size_t block) {
-    float x[9][NACRE_CONV_BLOCK];
-    double half[3][NACRE_CONV_BLOCK];
-    if (w->n < block) memset(x, 0, sizeof x);
-    for (size_t f = 0; f < w->n; f++) {
-        const float *const g = w->x + f * w->step;
-        x[0][f] = g[0], x[1][f] = g[1], x[2][f] = g[2];
-        x[3][f] = g[3], x[4][f] = g[4], x[5][f] = g[5];
-        x[6][f] = g[6], x[7][f] = g[7], x[8][f] = g[8];
-    }
-    float *y = w->y;
+// Transforms kernels in double precision. x has their elements, [channels][9][block]. block equals
+// w->block and is a constant of the caller. The points of a row go to all channels before those of
+// the next, because stores to many distant places at a time are slow.
+NACRE_INLINE void nacre_winograd_weights(const nacre_f32_winograd_weights *w, size_t block, const float *x) {
+    double g[NACRE_WINOGRAD_CHANNELS * 9 * 16], half[3][NACRE_CONV_BLOCK];
+    NACRE_SIMD
+    for (size_t i = 0; i < w->channels * 9 * block; i++) g[i] = x[i];
     for (size_t p = 0; p < w->side; p++) {
         const double *const down = w->row[p];
-        for (size_t j = 0; j < 3; j++) {
-            const float *const a = x[j], *const b = x[3 + j], *const c = x[6 + j];
-            NACRE_SIMD
-            for (size_t f = 0; f < block; f++) half[j][f] = down[0] * a[f] + down[1] * b[f] + down[2] * c[f];
-        }
-        for (size_t q = 0; q < w->side; q++, y += w->stride) {
-            const double *const across = w->row[q];
-            const double *const a = half[0], *const b = half[1], *const c = half[2];
-            NACRE_SIMD
-            for (size_t f = 0; f < block; f++) y[f] = (float)(across[0] * a[f] + across[1] * b[f] + across[2] * c[f]);
+        for (size_t k = 0; k < w->channels; k++) {
+            for (size_t j = 0; j < 3; j++) {
+                const double *const a = g + (k * 9 + j) * block, *const b = a + 3 * block, *const c = a + 6 * block;
+                NACRE_SIMD
+                for (size_t f = 0; f < block; f++) half[j][f] = down[0] * a[f] + down[1] * b[f] + down[2] * c[f];
+            }
+            float *y = w->y + p * w->side * w->stride + k * w->gap;
+            for (size_t q = 0; q < w->side; q++, y += w->stride) {
+                const double *const across = w->row[q];
+                const double *const a = half[0], *const b = half[1], *const c = half[2];
+                NACRE_SIMD
+                for (size_t f = 0; f < block; f++) y[f] = (float)(across[0] * a[f] + across[1] * b[f] + across[2] * c[f]);
+            }
         }
     }
 }
@@ -84,7 +86,7 @@ typedef struct {
     void (*forward)(size_t m, const float *x, size_t pitch, size_t block, float *v, size_t gap);
     // Computes a tile of the result from its points at v + p*gap.
     void (*back)(size_t m, const float *v, size_t gap, const nacre_f32_winograd_out *o);
-    // Computes the points of the kernels of a channel.
+    // Computes the points of the kernels of up to NACRE_WINOGRAD_CHANNELS channels.
     void (*weights)(const nacre_f32_winograd_weights *w);
 } nacre_f32_winograd_impl;
 typedef const nacre_f32_winograd_impl *nacre_f32_winograd_fn(void);
