@@ -5,6 +5,7 @@
 #include "core/simd.h"
 #include "core/vec.h"
 #include "quant/i8_blocked.h"
+#include "quant/i8_sum.h"
 
 enum {
     BLOCKED8_BAND = 192 << 10,  // bytes of the value under a band of rows at most, or one row
@@ -423,6 +424,61 @@ NACRE_INLINE void blocked8_pack_tap(const blocked8_job *j, size_t group, const u
     }
 }
 
+// Packs four channels of a filter, which have n taps, for all taps, which go to places step apart.
+NACRE_INLINE void blocked8_pack_four(const uint8_t *w, size_t n, uint32_t flip, int8_t *out, size_t step) {
+    size_t tap = 0;
+#if NACRE_X86_64
+    for (; tap + 8 <= n; tap += 8, w += 8) {
+        const __m128i a = _mm_loadl_epi64((const __m128i *)(const void *)w), b = _mm_loadl_epi64((const __m128i *)(const void *)(w + n));
+        const __m128i c = _mm_loadl_epi64((const __m128i *)(const void *)(w + 2 * n)), d = _mm_loadl_epi64((const __m128i *)(const void *)(w + 3 * n));
+        const __m128i ab = _mm_unpacklo_epi8(a, b), cd = _mm_unpacklo_epi8(c, d), flips = _mm_set1_epi32((int)flip);
+        uint32_t eight[8];
+        _mm_storeu_si128((__m128i *)(void *)eight, _mm_xor_si128(_mm_unpacklo_epi16(ab, cd), flips));
+        _mm_storeu_si128((__m128i *)(void *)(eight + 4), _mm_xor_si128(_mm_unpackhi_epi16(ab, cd), flips));
+        for (size_t i = 0; i < 8; i++, out += step) memcpy(out, eight + i, sizeof eight[i]);
+    }
+#endif
+    for (; tap < n; tap++, w++, out += step) {
+        const uint8_t four[] = {w[0], w[n], w[2 * n], w[3 * n]};
+        uint32_t all;
+        memcpy(&all, four, sizeof all);
+        all ^= flip;
+        memcpy(out, &all, sizeof all);
+    }
+}
+
+// Packs the weights of steps first..stop-1 of a convolution without groups for the filters
+// from..from+lanes-1, as blocked8_pack_tap does for each step. It reads weights in the order of
+// memory.
+static void blocked8_pack_dense(const blocked8_job *j, const uint8_t *w, size_t first, size_t stop, size_t from, size_t lanes,
+                                uint8_t flip, int8_t *out) {
+    enum { GROUP = 4 };
+    const size_t taps = j->taps, all = j->group_channels;
+    const uint32_t flips = flip * 0x01010101u;
+    for (size_t s = first; s < stop; s += taps) {
+        const size_t groups = s < j->whole ? j->groups : j->rest, step = groups * GROUP * lanes;
+        for (size_t g = 0; g < groups; g++) {
+            const size_t c = s / taps * j->step_channels + g * GROUP, n = c < all ? nacre_min(GROUP, all - c) : 0;
+            for (size_t l = 0; l < lanes; l++) {
+                const uint8_t *const at = w + ((from + l) * all + c) * taps;
+                int8_t *const to = out + (g * lanes + l) * GROUP;
+                if (from + l < j->filters && n == GROUP) {
+                    if (taps == 9) {
+                        blocked8_pack_four(at, 9, flips, to, step);
+                    } else {
+                        blocked8_pack_four(at, taps, flips, to, step);
+                    }
+                    continue;
+                }
+                for (size_t i = 0; i < GROUP * taps; i++) {
+                    to[i / GROUP * step + i % GROUP] = from + l < j->filters && i % GROUP < n ? (int8_t)(at[i % GROUP * taps + i / GROUP] ^ flip) : 0;
+                }
+            }
+        }
+        out += taps * step;
+    }
+}
+
 // Weights are [filters][channels][taps]. Packed they are [groups of blocks of filters][steps]
 // [groups of channels][blocks of filters][lanes][group], with zeros after the last filter and the
 // last channel, and for channels of other groups of the convolution. Unsigned codes are offset by
@@ -436,16 +492,16 @@ static void blocked8_pack(const nacre_kernel *kernel, const int64_t *words, size
     int8_t *out = dst;
     int32_t *const sums = (int32_t *)(void *)((int8_t *)dst + blocked8_weight_bytes(&j));
     memset(sums, 0, blocked8_sum_bytes(&j));
-    for (size_t f = 0; f < j.filters; f++) {
-        int32_t sum = 0;
-        NACRE_SIMD_SUM(sum)
-        for (size_t i = 0; i < j.window; i++) sum += (int8_t)(from[f * j.window + i] ^ flip);
-        sums[f] = sum;
-    }
+    for (size_t f = 0; f < j.filters; f++) sums[f] = nacre_i8_sum(j.window, from + f * j.window, flip);
     blocked8_pack_ones(&j, (int8_t *)sums + blocked8_sum_bytes(&j));
     for (size_t g = 0; g < blocked8_groups(&j); g++) {
         const size_t lanes = blocked8_blocks(&j, g) * j.lanes, filter = g * j.blocks * j.lanes;
         const blocked8_span span = blocked8_span_of(&j, g);
+        if (group == 4 && j.group_filters >= j.filters && span.first % j.taps == 0 && span.stop % j.taps == 0) {
+            blocked8_pack_dense(&j, from, span.first, span.stop, filter, lanes, flip, out);
+            out += blocked8_depth(&j, g) * lanes;
+            continue;
+        }
         for (size_t s = span.first; s < span.stop; s++) {
             const size_t tap = s % j.taps, first = s / j.taps * j.step_channels;
             const size_t channels = (s < j.whole ? j.groups : j.rest) * group;

@@ -3,6 +3,7 @@
 
 #include "core/base.h"
 #include "core/simd.h"
+#include "quant/i8_sum.h"
 #include "quant/quant.h"
 
 size_t nacre_i8_panel_rows(const nacre_i8_gemm_impl *impl, size_t m) {
@@ -60,9 +61,7 @@ static int32_t i8_put_row_of_fours(size_t k, const uint8_t *a, uint8_t flip, uin
         memcpy(dst, &four, sizeof four);
     }
     for (size_t l = 0; p + l < k; l++) dst[l] = a[p + l] ^ flip;
-    int32_t sum = 0;
-    NACRE_SIMD_SUM(sum) for (size_t i = 0; i < k; i++) sum += (int8_t)(a[i] ^ flip);
-    return sum;
+    return nacre_i8_sum(k, a, flip);
 }
 
 // Does the same for 16-bit numbers in groups of two.
@@ -84,14 +83,18 @@ static int32_t i8_put_row_of_twos(size_t k, const uint8_t *a, uint8_t flip, uint
 
 // Does the same for bytes in groups of any size that are contiguous in a.
 static int32_t i8_put_lines(size_t group, size_t k, const uint8_t *a, uint8_t flip, uint8_t *dst, size_t step) {
-    int32_t sum = 0;
-    for (size_t p = 0; p < k; p += group, dst += step * group) {
-        const size_t n = nacre_min(group, k - p);
+    enum { LINE = 64 };
+    size_t p = 0;
+    for (; group == LINE && p + LINE <= k; p += LINE, dst += step * LINE) {
         const uint8_t *const from = a + p;
-        NACRE_SIMD for (size_t i = 0; i < n; i++) dst[i] = from[i] ^ flip;
-        NACRE_SIMD_SUM(sum) for (size_t i = 0; i < n; i++) sum += (int8_t)(from[i] ^ flip);
+        NACRE_SIMD for (size_t i = 0; i < LINE; i++) dst[i] = from[i] ^ flip;
     }
-    return sum;
+    for (; p < k; p += group, dst += step * group) {
+        const uint8_t *const from = a + p;
+        const size_t n = nacre_min(group, k - p);
+        NACRE_SIMD for (size_t i = 0; i < n; i++) dst[i] = from[i] ^ flip;
+    }
+    return nacre_i8_sum(k, a, flip);
 }
 
 // Puts a single row as 16-bit numbers.
