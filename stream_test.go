@@ -1,8 +1,12 @@
 package nacre_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -301,6 +305,44 @@ func TestStatesOfFolder(t *testing.T) {
 		}
 		if err := m.Close(); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestLargeFilesBeside opens models beside files of settings that are beyond a limit. The error
+// names the file and the limit.
+func TestLargeFilesBeside(t *testing.T) {
+	onnx := encoded(&graph.Graph{Outputs: []*graph.Value{{Name: "y"}}, Nodes: []*graph.Node{standardNode("ConstantOfShape", "x", "y",
+		&graph.Attr{Name: "value_int", Kind: graph.AttrInt})}})
+	header := `{"w":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}`
+	weights := append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...), 0, 0, 0, 0)
+	large := func(n int) []byte { return append([]byte("{}"), bytes.Repeat([]byte(" "), n)...) }
+	for _, c := range []struct {
+		name, beside string
+		model, file  []byte
+		limit        string
+	}{
+		{"model.onnx", "genai_config.json", onnx, large(1 << 20), "1048576"},
+		{"model.onnx", "genai_config.json", onnx, []byte(`{"model":{"decoder":{"filename":"model.onnx","num_hidden_layers":5000}}}`), "4096"},
+		{"model.safetensors", "config.json", weights, large(1 << 24), "16777216"},
+		{"model.safetensors", "generation_config.json", weights, large(1 << 24), "16777216"},
+	} {
+		dir := t.TempDir()
+		for name, data := range map[string][]byte{c.name: c.model, c.beside: c.file} {
+			if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		path := filepath.Join(dir, c.name)
+		if c.name == "model.safetensors" {
+			path = dir
+		}
+		m, err := nacre.Open(path)
+		if err == nil {
+			m.Close()
+		}
+		if !errors.Is(err, nacre.ErrFormat) || !strings.Contains(err.Error(), c.beside) || !strings.Contains(err.Error(), c.limit) {
+			t.Errorf("%s: %v", c.beside, err)
 		}
 	}
 }

@@ -12,5 +12,7 @@ func Bounds() []container.Bound {
 		{What: "axes of a tensor", Most: l.rank},
 		{What: "files of external data", Most: l.files},
 		{What: "operator sets", Most: maxDomains},
+		{What: "bytes of genai_config.json", Most: genaiBytes},
+		{What: "layers in genai_config.json", Most: genaiLayers},
 	}
 }

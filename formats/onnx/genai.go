@@ -41,7 +41,8 @@ var genaiCaches = [][2]string{
 const genaiFile = "genai_config.json"
 
 // genaiStates returns the states named by a genai_config.json beside the model. If there is no such
-// file, or it may not be read, is invalid or is for another model, genaiStates returns nil.
+// file, or it may not be read, is invalid or is for another model, genaiStates returns nil. A file
+// beyond the limits is an error.
 func genaiStates(m *graph.Model, find func(parts []string) (*binio.File, error)) ([]graph.State, error) {
 	f, err := find([]string{genaiFile})
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
@@ -51,13 +52,23 @@ func genaiStates(m *graph.Model, find func(parts []string) (*binio.File, error))
 		return nil, &graph.Error{Stage: "load", File: m.File, Offset: -1, Err: fmt.Errorf("%s beside it: %w", genaiFile, err)}
 	}
 	defer f.Close()
+	beyond := func(n int, what string, most int) error {
+		return &graph.Error{Stage: "load", File: m.File, Offset: -1, Kind: graph.ErrFormat, Err: fmt.Errorf(
+			"%s beside it has %d %s; at most %d are read", genaiFile, n, what, most)}
+	}
+	if len(f.Data) > genaiBytes {
+		return nil, beyond(len(f.Data), "bytes", genaiBytes)
+	}
 	var c genaiConfig
-	if len(f.Data) > genaiBytes || json.Unmarshal(f.Data, &c) != nil {
+	if json.Unmarshal(f.Data, &c) != nil {
 		return nil, nil
 	}
 	d := &c.Model.Decoder
-	if d.Filename != filepath.Base(filepath.ToSlash(m.File)) || d.Layers < 1 || d.Layers > genaiLayers {
+	switch {
+	case d.Filename != filepath.Base(filepath.ToSlash(m.File)) || d.Layers < 1:
 		return nil, nil
+	case d.Layers > genaiLayers:
+		return nil, beyond(d.Layers, "layers", genaiLayers)
 	}
 	var pairs [][2]string
 	for layer := range d.Layers {
