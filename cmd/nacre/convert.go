@@ -48,7 +48,7 @@ floats of it. OUT appears when it is complete; a file that was there stays until
 	cmd.Flags().BoolVar(&o.Dequantize, "dequantize", false, "make float32 of weights that have scales; --dtype makes another type of it")
 	cmd.Flags().StringVar(&to, "to", "", "the format, if the extension of OUT does not name it")
 	cmd.Flags().BoolVar(&o.DropMeta, "drop-metadata", false, "leave out metadata, size variables, declarations and tensors beside a network that the format has no place for")
-	cmd.Flags().BoolVar(&o.DropGraph, "drop-graph", false, "leave out the nodes of a model if the format holds only tensors")
+	cmd.Flags().BoolVar(&o.DropGraph, "drop-graph", false, "leave out the nodes of a model, with its producer, domain, version and documentation, if the format holds only tensors")
 	cmd.Flags().BoolVar(&o.Rename, "rename", false, "escape names that the format cannot hold")
 	return cmd
 }

@@ -69,9 +69,6 @@ func drops(m *graph.Model, o container.Options, refused *container.Refusals) {
 	g.Initializers, g.Sparse = nil, nil
 	bare.Graph = &g
 	o.TensorsOnly(&bare, refused)
-	if (m.Doc != "" || g.Doc != "") && !o.DropMeta {
-		refused.Add("the format has no place for the documentation of the model (it can be left out)")
-	}
 }
 
 // settings sets fields of the manifest from metadata.

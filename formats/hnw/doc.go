@@ -52,9 +52,9 @@
 //
 // If a model has nodes, its own operator set and SHA-256 replace those in its metadata.
 //
-// Initializers of subgraphs are written like those of the main graph. The producer, domain and
-// version of a model of another format are not written. Documentation is an error unless
-// Options.DropMeta leaves it out.
+// Initializers of subgraphs are written like those of the main graph. The producer, domain, version
+// and documentation of a model without a graph are an error unless Options.DropMeta leaves them out;
+// a graph that Options.DropGraph leaves out takes them along.
 //
 // # Refused
 //

@@ -26,41 +26,24 @@ func (b *builder) lost(format string, args ...any) {
 	}
 }
 
-// hasGraph reports whether the model is more than tensors.
-func (b *builder) hasGraph() bool {
-	g := b.m.Graph
-	return len(g.Nodes)+len(g.Inputs)+len(g.Outputs)+len(b.m.Functions) > 0
-}
-
 // graph records the parts of the graph that the format cannot hold.
 func (b *builder) graph() {
 	m, g := b.m, b.m.Graph
 	for _, s := range g.Sparse {
 		b.refused.Add("tensor %q is sparse, and OINF holds dense tensors only", s.Name)
 	}
-	if b.hasGraph() {
+	if container.HasGraph(m) {
 		if !b.DropGraph {
 			b.refused.Add("the graph (%d nodes, %d inputs, %d outputs, %d functions): OINF holds tensors only (it can be left out)",
 				len(g.Nodes), len(g.Inputs), len(g.Outputs), len(m.Functions))
 		}
 		return
 	}
-	for _, text := range []struct{ what, value string }{
-		{"producer", m.Producer}, {"producer's version", m.ProducerVer}, {"domain", m.Domain},
-		{"documentation", m.Doc}, {"graph's documentation", g.Doc},
-	} {
-		if text.value != "" {
-			b.lost("the %s (%.60q) has no place in OINF (it can be left out)", text.what, text.value)
-		}
-	}
-	if m.Version != 0 {
-		b.lost("the model's version (%d) has no place in OINF (it can be left out)", m.Version)
+	for _, what := range container.Described(m) {
+		b.lost("%s has no place in OINF (it can be left out)", what)
 	}
 	for _, p := range g.Meta {
 		b.lost("metadata %q of the graph has no place in OINF (it can be left out)", p.Key)
-	}
-	for _, q := range g.Quant {
-		b.lost("the quantisation of %q by names has no place in OINF (it can be left out)", q.Tensor)
 	}
 }
 
@@ -175,7 +158,7 @@ func (b *builder) tensors() {
 		e.quant = b.details(what, init.Meta, e.shape)
 		b.file.tensors = append(b.file.tensors, e)
 	}
-	if b.hasGraph() {
+	if container.HasGraph(b.m) {
 		return
 	}
 	for _, v := range b.m.Graph.Values {

@@ -27,8 +27,8 @@ type Options struct {
 	// DropMeta leaves out metadata, size variables, declarations, and tensors beside a network, if
 	// the format cannot hold them. Without DropMeta they are an error.
 	DropMeta bool
-	// DropGraph leaves out the nodes of a model in formats that hold tensors only. Without
-	// DropGraph they are an error.
+	// DropGraph leaves out the nodes of a model in formats that hold tensors only, and with them
+	// its producer, domain, version and documentation. Without DropGraph they are an error.
 	DropGraph bool
 	// Rename escapes names of tensors and metadata that the format cannot hold. Without Rename they
 	// are an error.

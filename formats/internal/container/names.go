@@ -9,10 +9,10 @@ import (
 
 // TensorsOnly adds a refusal for each part of a model that a file of tensors and metadata cannot
 // hold: sparse tensors; the graph, unless o.DropGraph; and size variables, tensors without data,
-// and metadata of the graph and of tensors, unless o.DropMeta.
+// Described, and metadata of the graph and of tensors, unless o.DropMeta.
 func (o Options) TensorsOnly(m *graph.Model, r *Refusals) {
 	g := m.Graph
-	if n := len(g.Nodes) + len(g.Inputs) + len(g.Outputs) + len(m.Functions); n > 0 && !o.DropGraph {
+	if HasGraph(m) && !o.DropGraph {
 		r.Add("the model has a graph of %d nodes, %d inputs and %d outputs, and the format holds tensors only (the graph can be left out)",
 			len(g.Nodes), len(g.Inputs), len(g.Outputs))
 	}
@@ -30,14 +30,50 @@ func (o Options) TensorsOnly(m *graph.Model, r *Refusals) {
 			r.Add("tensor %q is declared without data, which the format cannot say (it can be left out)", v.Name)
 		}
 	}
+	for _, what := range Described(m) {
+		r.Add("%s has no place in the format (it can be left out)", what)
+	}
 	for _, p := range g.Meta {
 		r.Add("metadata %q of the graph has no place in the format (it can be left out)", p.Key)
 	}
 	for _, t := range g.Initializers {
+		if t.Doc != "" {
+			r.Add("the documentation of tensor %q has no place in the format (it can be left out)", t.Name)
+		}
 		for _, p := range t.Meta {
 			r.Add("metadata %q of tensor %q has no place in the format (it can be left out)", p.Key, t.Name)
 		}
 	}
+}
+
+// HasGraph reports whether a model is more than tensors.
+func HasGraph(m *graph.Model) bool {
+	g := m.Graph
+	return len(g.Nodes)+len(g.Inputs)+len(g.Outputs)+len(m.Functions) > 0
+}
+
+// Described lists, for messages, what describes a model of tensors: its producer, domain, version
+// and documentation, and the parameters of quantised tensors by name. A graph that is left out takes
+// them along, so the list is empty for a model with a graph.
+func Described(m *graph.Model) (list []string) {
+	if HasGraph(m) {
+		return nil
+	}
+	for _, text := range []struct{ what, value string }{
+		{"producer", m.Producer}, {"producer's version", m.ProducerVer}, {"domain", m.Domain},
+		{"documentation", m.Doc}, {"graph's documentation", m.Graph.Doc},
+	} {
+		if text.value != "" {
+			list = append(list, fmt.Sprintf("the %s (%.60q)", text.what, text.value))
+		}
+	}
+	if m.Version != 0 {
+		list = append(list, fmt.Sprintf("the model's version (%d)", m.Version))
+	}
+	for _, q := range m.Graph.Quant {
+		list = append(list, fmt.Sprintf("the quantisation of %q by names", q.Tensor))
+	}
+	return list
 }
 
 // Names returns the names under which a format writes the initializers of a graph. holds returns an

@@ -81,3 +81,32 @@ func TestTensorsOnly(t *testing.T) {
 		}
 	}
 }
+
+// TestDescribed writes models whose descriptions no file of tensors holds.
+func TestDescribed(t *testing.T) {
+	m := &graph.Model{Producer: "p", ProducerVer: "1", Domain: "d", Version: 7, Doc: "about", Graph: &graph.Graph{
+		Doc: "more", Initializers: []*graph.Initializer{{Name: "w", Doc: "weight"}}, Quant: []*graph.QuantAnnotation{{Tensor: "q"}},
+	}}
+	refusals := func(o Options) string {
+		var r Refusals
+		if o.TensorsOnly(m, &r); r.Err() == nil {
+			return ""
+		}
+		return r.Err().Error()
+	}
+	for _, o := range []Options{{}, {DropGraph: true}} {
+		text := refusals(o)
+		for _, what := range []string{"producer (", "producer's version", "domain", "model's version (7)", "documentation (\"about\")", "graph's documentation", "tensor \"w\"", "quantisation of \"q\""} {
+			if !strings.Contains(text, what) {
+				t.Errorf("%+v: no %q in %s", o, what, text)
+			}
+		}
+	}
+	if text := refusals(Options{DropMeta: true}); text != "" {
+		t.Errorf("left out: %s", text)
+	}
+	m.Graph.Nodes = []*graph.Node{{}}
+	if text := refusals(Options{DropGraph: true}); strings.Contains(text, "producer") {
+		t.Errorf("a graph leaves its producer: %s", text)
+	}
+}
