@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -284,7 +285,7 @@ func (l *lexer) number() []byte {
 		}
 	}
 	is := func(set string) bool {
-		if l.err != nil || l.at >= len(l.data) || !bytes.ContainsRune([]byte(set), rune(l.data[l.at])) {
+		if l.err != nil || l.at >= len(l.data) || strings.IndexByte(set, l.data[l.at]) < 0 {
 			return false
 		}
 		l.at++

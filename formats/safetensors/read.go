@@ -174,7 +174,12 @@ func parseEntry(l *lexer) entry {
 // counts reads an array of counts.
 func (l *lexer) counts() []uint64 {
 	var list []uint64
-	l.array(func() { list = append(list, l.count()) })
+	l.array(func() {
+		if list == nil {
+			list = make([]uint64, 0, 4) // most shapes fit
+		}
+		list = append(list, l.count())
+	})
 	return list
 }
 
