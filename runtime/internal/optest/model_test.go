@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	cpudevice "github.com/nacre-ml/nacre/runtime/internal/cpu"
+	"github.com/nacre-ml/nacre/runtime/internal/optest/cases"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -297,31 +297,6 @@ func sameValue(want, got tensor.Value, tolerance float64) error {
 		}
 		return nil
 	}
-	g, ok := got.(*tensor.Tensor)
-	if !ok || w.DType() != g.DType() || !w.Shape().Equal(g.Shape()) {
-		return fmt.Errorf("%v, want %v", got, want)
-	}
-	if !slices.Equal(w.Strings(), g.Strings()) {
-		return fmt.Errorf("%.200q, want %.200q", g.Strings(), w.Strings())
-	}
-	x, ok := op.Numbers(w)
-	y, _ := op.Numbers(g)
-	if !ok {
-		return nil
-	}
-	largest := 0.0
-	for _, v := range x {
-		if a := math.Abs(v); a > largest && !math.IsInf(a, 0) {
-			largest = a
-		}
-	}
-	for i := range x {
-		if math.IsNaN(x[i]) && math.IsNaN(y[i]) || x[i] == y[i] {
-			continue
-		}
-		if d := math.Abs(x[i] - y[i]); !(d <= tolerance*max(largest, 1e-3)) {
-			return fmt.Errorf("element %d of %v is %v, want %v", i, w, y[i], x[i])
-		}
-	}
-	return nil
+	g, _ := got.(*tensor.Tensor)
+	return cases.Near(w, g, tolerance, false)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/optest/cases"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -31,7 +32,7 @@ func TestComposed(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range want {
-				if err := close(want[i], got[i], 2e-6); err != nil {
+				if err := cases.Near(want[i], got[i], 2e-6, true); err != nil {
 					t.Errorf("output %d: %v, got %v", i, err, got[i])
 				}
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/optest/cases"
 	"github.com/nacre-ml/nacre/runtime/internal/optimize"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
@@ -46,7 +47,7 @@ func (b *net) checkLastRows(t *testing.T, passes bool, outputs []string, whole [
 		if slices.Contains(outputs, v.Name) {
 			want = lastRow(want)
 		}
-		if err := close(want, got[v.Name], 20*tolerances[b.dtype]); err != nil {
+		if err := cases.Near(want, got[v.Name], 20*tolerances[b.dtype], true); err != nil {
 			t.Errorf("last rows of %v, output %q: %v", outputs, v.Name, err)
 		}
 	}

@@ -2,14 +2,13 @@ package optimize_test
 
 import (
 	gocontext "context"
-	"errors"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/optest/cases"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -110,7 +109,7 @@ func mutated(t *testing.T, p pattern, d tensor.DType, count int) {
 		}
 		var matrices []string
 		for i := range want {
-			if err := close(want[i], got[i], 20*tolerances[d]); err != nil {
+			if err := cases.Near(want[i], got[i], 20*tolerances[d], true); err != nil {
 				t.Errorf("mutant %d, output %d: %v", seed, i, err)
 			}
 			if s := want[i].Shape(); len(s) >= 2 && s[len(s)-2] > 0 && want[i].DType().Bits()%8 == 0 {
@@ -136,32 +135,4 @@ func (b *net) results(passes bool) ([]*tensor.Tensor, error) {
 		list = append(list, out[v.Name])
 	}
 	return list, err
-}
-
-// close compares tensors. It skips elements that are NaN or infinite in want, because with passes
-// other sums of large numbers may overflow.
-func close(want, got *tensor.Tensor, tolerance float64) error {
-	if !want.Shape().Equal(got.Shape()) || want.DType() != got.DType() {
-		return errors.New("types or shapes differ")
-	}
-	w, ok := op.Numbers(want)
-	g, _ := op.Numbers(got)
-	if !ok {
-		return nil
-	}
-	largest := 0.0
-	for _, v := range w {
-		if a := math.Abs(v); a > largest && !math.IsInf(a, 0) {
-			largest = a
-		}
-	}
-	for i := range w {
-		if math.IsNaN(w[i]) || math.IsInf(w[i], 0) {
-			continue
-		}
-		if d := math.Abs(w[i] - g[i]); !(d <= tolerance*max(largest, 1e-3)) {
-			return errors.New(want.String() + ": elements differ")
-		}
-	}
-	return nil
 }

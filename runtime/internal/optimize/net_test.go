@@ -8,6 +8,7 @@ import (
 
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/optest/cases"
 	"github.com/nacre-ml/nacre/runtime/internal/optimize"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -168,7 +169,7 @@ func (b *net) same(t *testing.T) {
 	t.Helper()
 	want, got := b.run(t, false), b.run(t, true)
 	for i := range want {
-		if err := close(want[i], got[i], tolerances[b.dtype]); err != nil {
+		if err := cases.Near(want[i], got[i], tolerances[b.dtype], true); err != nil {
 			t.Errorf("output %d: %v", i, err)
 		}
 	}
