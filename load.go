@@ -10,6 +10,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/internal/budget"
+	"github.com/nacre-ml/nacre/internal/stages"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -31,6 +32,7 @@ func OpenContext(ctx context.Context, path string) (_ *Model, err error) {
 	if err != nil {
 		return nil, err
 	}
+	defer stages.From(ctx).Begin("read")()
 	return loaded(formats.LoadWithin(b, path))
 }
 

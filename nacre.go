@@ -8,6 +8,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/internal/budget"
+	"github.com/nacre-ml/nacre/internal/stages"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -73,6 +74,7 @@ func (m *Model) lowered(ctx context.Context, o formats.Lowering, limit int) (*gr
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.done {
+		defer stages.From(ctx).Begin("lower")()
 		o.Budget = budget.New(ctx, budget.Limits{Bytes: int64(limit)})
 		n.model, n.err = formats.Network(m.source, o)
 		n.err = public(n.err)

@@ -24,6 +24,7 @@ internal/pieces          :
 internal/printable       :
 internal/resample        : internal/pieces
 internal/testenv         :
+internal/stages          :
 internal/topologies      : runtime/graph runtime/tensor
 shaders                  :
 shaders/internal/compile : shaders
@@ -55,11 +56,11 @@ runtime/internal/ops/signal        : runtime/graph runtime/op runtime/tensor
 runtime/internal/ops/vision        : runtime/graph runtime/op runtime/tensor runtime/internal/picture
 runtime/internal/ops/openinfer     : runtime/graph runtime/op runtime/tensor packed
 runtime/op/standard      : runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/control runtime/internal/ops/ml runtime/internal/ops/moe runtime/internal/ops/nn runtime/internal/ops/openinfer runtime/internal/ops/quant runtime/internal/ops/signal runtime/internal/ops/text runtime/internal/ops/vision
-runtime/internal/optimize         : internal/budget runtime/graph runtime/op runtime/tensor
+runtime/internal/optimize         : internal/budget internal/stages runtime/graph runtime/op runtime/tensor
 runtime/internal/device           : internal/guard runtime/graph runtime/op runtime/tensor
-runtime/internal/cpu              : internal/budget internal/guard runtime/internal/device runtime/graph runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/ml runtime/internal/ops/moe runtime/internal/ops/nn runtime/internal/ops/openinfer runtime/internal/ops/quant runtime/internal/ops/vision runtime/tensor packed bindings internal/mapped
+runtime/internal/cpu              : internal/budget internal/guard internal/stages runtime/internal/device runtime/graph runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/ml runtime/internal/ops/moe runtime/internal/ops/nn runtime/internal/ops/openinfer runtime/internal/ops/quant runtime/internal/ops/vision runtime/tensor packed bindings internal/mapped
 runtime/vulkan           : internal/guard bindings/vulkan shaders runtime/internal/device runtime/graph runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/nn runtime/internal/ops/openinfer runtime/internal/ops/quant runtime/internal/ops/signal runtime/internal/ops/text runtime/internal/ops/vision runtime/tensor packed
-runtime/internal/plan             : runtime/internal/device runtime/graph runtime/op runtime/tensor internal/printable
+runtime/internal/plan             : internal/stages runtime/internal/device runtime/graph runtime/op runtime/tensor internal/printable
 runtime/internal/exec             : internal/guard runtime/internal/device runtime/internal/plan runtime/op runtime/graph runtime/tensor internal/printable
 runtime/internal/optest/cases : internal/guard runtime/graph runtime/op runtime/tensor packed
 runtime/internal/optest/bodies : runtime/graph runtime/op runtime/tensor
@@ -75,7 +76,7 @@ runtime/internal/optest/signal : runtime/graph runtime/tensor runtime/internal/o
 runtime/internal/optest/vision : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest/openinfer : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest  : runtime/internal/cpu runtime/internal/device runtime/graph runtime/op runtime/op/standard runtime/internal/optest/arith runtime/internal/optest/array runtime/internal/optest/attention runtime/internal/optest/cases runtime/internal/optest/ml runtime/internal/optest/moe runtime/internal/optest/nn runtime/internal/optest/openinfer runtime/internal/optest/quant runtime/internal/optest/signal runtime/internal/optest/text runtime/internal/optest/vision bindings internal/testenv
-runtime                  : internal/budget runtime/internal/cpu runtime/internal/device runtime/graph runtime/op runtime/op/standard runtime/internal/optimize runtime/internal/plan runtime/internal/exec runtime/tensor bindings
+runtime                  : internal/budget internal/stages runtime/internal/cpu runtime/internal/device runtime/graph runtime/op runtime/op/standard runtime/internal/optimize runtime/internal/plan runtime/internal/exec runtime/tensor bindings
 formats/internal/fixtures : internal/testenv
 formats/internal/container : internal/budget internal/guard runtime/graph runtime/tensor packed formats/internal/binio internal/output internal/mapped internal/pieces
 formats/internal/converted : . formats formats/onnx runtime/tensor
@@ -92,9 +93,9 @@ formats/chelis           : internal/guard runtime/graph runtime/tensor formats/h
 generate/tokenizer/internal/jinja : internal/budget
 generate/tokenizer       : internal/guard generate/tokenizer/internal/jinja internal/beneath internal/budget
 formats                  : internal/budget internal/guard internal/pieces formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
-.                        : internal/budget internal/guard internal/pieces internal/printable internal/resample formats runtime runtime/graph runtime/op runtime/tensor packed bindings
+.                        : internal/budget internal/guard internal/pieces internal/printable internal/resample internal/stages formats runtime runtime/graph runtime/op runtime/tensor packed bindings
 generate                 : internal/guard .
-cmd                      : . bindings formats formats/chelis formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/jsonobject internal/output internal/pieces internal/printable packed runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan
+cmd                      : . bindings formats formats/chelis formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/jsonobject internal/output internal/pieces internal/printable internal/stages packed runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan
 bench                    : . bindings formats formats/onnx generate internal/topologies packed runtime/graph runtime/tensor runtime/vulkan
 examples/device          : . runtime/vulkan
 scripts/sbom             :

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/stages"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/cpu"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
@@ -75,7 +76,10 @@ func (o Options) checked(ctx context.Context, m *graph.Model, d device.Device, i
 	if err != nil {
 		return nil, err
 	}
-	if m, err = plan.Check(m, o.Registry, d); err != nil || o.NoOptimize {
+	end := stages.From(ctx).Begin("check")
+	m, err = plan.Check(m, o.Registry, d)
+	end()
+	if err != nil || o.NoOptimize {
 		return m, err
 	}
 	return optimize.Run(m, optimize.Optional(), c)
@@ -88,7 +92,9 @@ func (o Options) rewriting(ctx context.Context, m *graph.Model, isa bindings.ISA
 	eval := func(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return cpu.EvalUntil(stop, o.Registry, n, isa, in)
 	}
-	return optimize.Context{Registry: o.Registry, Eval: eval, Budget: made, Accelerated: o.Accelerator != nil, Done: ctx.Err}
+	return optimize.Context{
+		Registry: o.Registry, Eval: eval, Budget: made, Accelerated: o.Accelerator != nil, Done: ctx.Err, Stages: stages.From(ctx),
+	}
 }
 
 // Program is a model's graph, rewritten and bound to operators. All sessions that run it share one
@@ -123,7 +129,7 @@ func Compile(ctx context.Context, m *graph.Model, o Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	d = d.WithBudget(o.packing(m))
+	d = d.WithBudget(o.packing(m)).WithStages(stages.From(ctx))
 	stop, err := device.Watch(ctx, d)
 	if err != nil {
 		return nil, err
@@ -149,7 +155,10 @@ func Compile(ctx context.Context, m *graph.Model, o Options) (*Program, error) {
 // program binds a rewritten model to the device.
 func (o Options) program(ctx context.Context, m *graph.Model, d *cpu.Device) (p *Program, err error) {
 	p = &Program{device: d, limits: m.Limits, model: m, options: o}
-	if p.program, err = plan.Compile(m, o.Registry, d); err != nil {
+	end := stages.From(ctx).Begin("compile")
+	p.program, err = plan.Compile(m, o.Registry, d)
+	end()
+	if err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {

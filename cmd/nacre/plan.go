@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/internal/stages"
 )
 
 // planFlags are the flags of nacre plan.
@@ -21,6 +22,7 @@ type planFlags struct {
 	model   string
 	stream  bool
 	json    bool
+	timings bool
 }
 
 func planCommand() *cobra.Command {
@@ -33,7 +35,10 @@ their places, and the memory of the whole run. Nothing runs. Extents that the mo
 leaves open come from the files of --input or from --dim, and are 1 without either.
 
 With --stream the plan is of the first run of a stream: inputs that are states of the
-model are in its memory, and lengths are symbols.`,
+model are in its memory, and lengths are symbols.
+
+With --timings print how long each stage took from the file to the plan, in place of the
+plan. A stage's time excludes the stages that it contains, such as packing weights.`,
 		Example: `  nacre plan model.onnx --dim batch=8
   nacre plan model.onnx --input image=cat.jpg --device vulkan
   nacre plan decoder.onnx --stream --json`,
@@ -48,6 +53,7 @@ model are in its memory, and lengths are symbols.`,
 	f.dims.add(flags)
 	flags.BoolVar(&f.stream, "stream", false, "plan a run of a stream, with the model's states")
 	flags.BoolVar(&f.json, "json", false, "print the plan as JSON")
+	flags.BoolVar(&f.timings, "timings", false, "print the times of the stages in place of the plan")
 	f.session.add(flags)
 	f.input.image.memory = &f.session.memory
 	addProgramModel(flags, &f.model)
@@ -58,6 +64,11 @@ func (f *planFlags) run(ctx context.Context, path string, stdout io.Writer) (err
 	o, err := f.session.options()
 	if err != nil {
 		return err
+	}
+	var times *stages.Times
+	if f.timings {
+		times = &stages.Times{}
+		ctx = stages.With(ctx, times)
 	}
 	m, err := openModel(ctx, path, f.model)
 	if err != nil {
@@ -72,7 +83,7 @@ func (f *planFlags) run(ctx context.Context, path string, stdout io.Writer) (err
 		return err
 	}
 	defer func() { err = join(err, s) }()
-	return f.print(ctx, path, m, s, stdout)
+	return f.print(ctx, path, m, s, times, stdout)
 }
 
 // printedPlan is a plan as JSON.
@@ -85,7 +96,7 @@ type printedPlan struct {
 
 // print prints the plan of a run on inputs from files, and for the other inputs on tensors of
 // their declared types.
-func (f *planFlags) print(ctx context.Context, path string, m *nacre.Model, s *nacre.Session, stdout io.Writer) error {
+func (f *planFlags) print(ctx context.Context, path string, m *nacre.Model, s *nacre.Session, times *stages.Times, stdout io.Writer) error {
 	infos, held := s.Inputs(), map[string]bool{}
 	if f.stream {
 		for _, state := range m.States() {
@@ -107,6 +118,9 @@ func (f *planFlags) print(ctx context.Context, path string, m *nacre.Model, s *n
 	}
 	if err != nil {
 		return err
+	}
+	if times != nil {
+		return f.printTimings(path, times.List(), stdout)
 	}
 	if !f.json {
 		e.say(stdout)

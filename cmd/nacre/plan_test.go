@@ -242,3 +242,34 @@ func TestPlanOfStream(t *testing.T) {
 		t.Error("a model without states:", stderr)
 	}
 }
+
+// TestPlanTimings asks for the times of stages, as JSON and as a table.
+func TestPlanTimings(t *testing.T) {
+	code, stdout, stderr := call("plan", digits, "--timings", "--json")
+	var out printedTimings
+	if err := json.Unmarshal([]byte(stdout), &out); code != 0 || err != nil {
+		t.Fatal(err, stderr)
+	}
+	var names []string
+	sum := 0.0
+	for _, s := range out.Stages {
+		names, sum = append(names, s.Stage), sum+s.Seconds
+		if s.Calls < 1 || s.Seconds < 0 {
+			t.Errorf("stage %+v has no calls or a negative time", s)
+		}
+	}
+	for _, want := range []string{
+		"read", "lower", "optimise: inline_functions", "check", "optimise: fold_const", "compile",
+		"plan: infer", "plan: layouts", "pack", "plan: bind", "plan: place",
+	} {
+		if !slices.Contains(names, want) {
+			t.Errorf("stages %q lack %q", names, want)
+		}
+	}
+	if out.Model != digits || sum != out.Seconds {
+		t.Errorf("model %q, %g seconds; want %q and %g", out.Model, out.Seconds, digits, sum)
+	}
+	if code, stdout, stderr := call("plan", digits, "--timings"); code != 0 || !strings.Contains(stdout, "optimise: fold_const") {
+		t.Errorf("the table lacks stages: %s %s", stdout, stderr)
+	}
+}

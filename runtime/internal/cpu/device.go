@@ -13,6 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/guard"
+	"github.com/nacre-ml/nacre/internal/stages"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -35,6 +36,7 @@ type Device struct {
 
 	accelerator device.Accelerator // nil for none
 	made        *budget.Budget     // bytes left for packed constants; nil for no limit
+	stages      *stages.Times      // measures packing; nil for none
 }
 
 // New returns a device that uses kernels of the levels in isa on at most threads threads of the
@@ -144,6 +146,13 @@ func (d *Device) Accelerator() device.Accelerator { return d.accelerator }
 func (d *Device) WithBudget(b *budget.Budget) *Device {
 	with := *d
 	with.made = b
+	return &with
+}
+
+// WithStages returns a device that measures in t how long packing constants takes.
+func (d *Device) WithStages(t *stages.Times) *Device {
+	with := *d
+	with.stages = t
 	return &with
 }
 

@@ -37,7 +37,10 @@ func (b *binder) forest(f *ml.Forest, double bool) (*forest, error) {
 	if double {
 		key.words, pack = "f64", packForest[float64]
 	}
-	data, err := b.dev.packs.keep(key, f.Model, func() ([]byte, error) { return pack(f) })
+	data, err := b.dev.packs.keep(key, f.Model, func() ([]byte, error) {
+		defer b.dev.stages.Begin("pack")()
+		return pack(f)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -69,6 +69,7 @@ func (d *Device) packPieces(w *tensor.Tensor, k packKey, n int, cut pieces) ([]b
 		}
 	}
 	return d.packs.keep(k, w, func() ([]byte, error) {
+		defer d.stages.Begin("pack")()
 		b, err := allocPack(n)
 		if err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/nacre-ml/nacre/internal/budget"
+	"github.com/nacre-ml/nacre/internal/stages"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -39,6 +40,8 @@ type Context struct {
 	Budget *budget.Budget
 	// Done returns an error once passes must end; nil for never.
 	Done func() error
+	// Stages measures the passes; nil for none.
+	Stages *stages.Times
 }
 
 // take counts the bytes of a constant before it is made. If the budget lacks them, it returns an
@@ -114,7 +117,9 @@ func Run(m *graph.Model, passes []Pass, c Context) (*graph.Model, error) {
 	for _, p := range passes {
 		r.pass, r.model = p, m
 		r.scopes, r.before = map[place]*Scope{}, r.scopes
+		end := c.Stages.Begin("optimise: " + p.Name)
 		g, err := r.graph(m.Graph, place{}, nil)
+		end()
 		if ended := c.done(); ended != nil {
 			err = ended
 		}

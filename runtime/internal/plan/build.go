@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nacre-ml/nacre/internal/stages"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -55,17 +56,10 @@ func (p *Program) stage(ctx context.Context, at *facts, nodes []*Node, given []i
 	for {
 		b := &builder{Plan: &Plan{Program: p, Slots: make([]Slot, len(at.values)), Bases: firstBase, Lengths: lengths}, expose: map[int]bool{}, moving: map[int]*tensor.Tensor{}, wait: wait}
 		b.values, b.ready, b.late = append(b.values, at.values...), append(b.ready, at.ready...), append(b.late, at.late...)
-		for _, n := range nodes {
-			if err := ctx.Err(); err != nil {
-				return nil, p.fail(n.Node, err)
-			}
-			if err := b.infer(n); err != nil {
-				return nil, err
-			}
+		if err := b.inferAll(ctx, nodes); err != nil {
+			return nil, err
 		}
-		b.prune()
-		b.assignLayouts()
-		b.join()
+		b.chooseLayouts(ctx)
 		again, err := b.bindAll(ctx)
 		if err != nil {
 			return nil, err
@@ -73,11 +67,34 @@ func (p *Program) stage(ctx context.Context, at *facts, nodes []*Node, given []i
 		if again || b.settle() {
 			continue
 		}
+		defer stages.From(ctx).Begin("plan: place")()
 		if err := b.finish(given, place); err != nil {
 			return nil, err
 		}
 		return b.Plan, nil
 	}
+}
+
+// inferAll infers the nodes and marks the needed ones.
+func (b *builder) inferAll(ctx context.Context, nodes []*Node) error {
+	defer stages.From(ctx).Begin("plan: infer")()
+	for _, n := range nodes {
+		if err := ctx.Err(); err != nil {
+			return b.Program.fail(n.Node, err)
+		}
+		if err := b.infer(n); err != nil {
+			return err
+		}
+	}
+	b.prune()
+	return nil
+}
+
+// chooseLayouts assigns layouts and joins nodes.
+func (b *builder) chooseLayouts(ctx context.Context) {
+	defer stages.From(ctx).Begin("plan: layouts")()
+	b.assignLayouts()
+	b.join()
 }
 
 // infer infers one node or leaves it to the next stage.
@@ -239,6 +256,7 @@ func (b *builder) prune() {
 // bindAll makes the steps. If a node turns out to need the elements of a value, or a state without
 // room, it reports true: the stage must be made again.
 func (b *builder) bindAll(ctx context.Context) (again bool, err error) {
+	defer stages.From(ctx).Begin("plan: bind")()
 	for _, x := range b.todo {
 		if !x.needed {
 			continue
