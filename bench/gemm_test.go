@@ -79,7 +79,7 @@ func gemmCode[T element](b *testing.B, s *gemmShape, kernel bindings.Kernel) *bi
 		words, x = gemmWords[T](s, true), p
 	}
 	if !kernel.Fits(words) {
-		b.Fatal("the variant takes the matrices as they are, and not packed")
+		b.Skip("the variant does not take the packed matrices")
 	}
 	scratch := floatsOf[T](b, kernel.Scratch(words, 1)/int(unsafe.Sizeof(x[0]))+1)
 	code := bindings.NewCode(1, len(words), kernel.Operands())

@@ -40,6 +40,9 @@ func (k Kernel) IsCommand() bool { return k.row.entry != nil }
 // IsPart reports whether commands of other kernels can call the kernel.
 func (k Kernel) IsPart() bool { return k.row.fn != nil }
 
+// IsSamePart reports whether commands that call either kernel call the same function.
+func (k Kernel) IsSamePart(other Kernel) bool { return other.row != nil && k.row.fn == other.row.fn }
+
 // Words returns the least number of words of a command, Operands the number of its operands.
 func (k Kernel) Words() int    { return int(k.row.entry.words) }
 func (k Kernel) Operands() int { return int(k.row.entry.operands) }

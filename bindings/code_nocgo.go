@@ -10,6 +10,9 @@ func (Kernel) IsCommand() bool { return false }
 // IsPart reports whether commands of other kernels can call the kernel.
 func (Kernel) IsPart() bool { return false }
 
+// IsSamePart reports whether commands that call either kernel call the same function.
+func (Kernel) IsSamePart(Kernel) bool { return false }
+
 // Words returns 0.
 func (Kernel) Words() int { return 0 }
 

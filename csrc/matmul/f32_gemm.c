@@ -41,7 +41,8 @@ static int by_pairs(const nacre_f32_gemm *g) {
     return g->impl->pairs != NULL && g->a.type == NACRE_BFLOAT16 && g->b.type == NACRE_BFLOAT16 && !g->a.packed && g->a.col == 1 && g->make_b == NULL;
 }
 
-static gemm_path choose_path(const nacre_f32_gemm *g) {
+// Returns the fastest path of a product. Lines need few rows, unpacked floats and certain strides.
+static gemm_path best_path(const nacre_f32_gemm *g) {
     if (g->m > GEMV_ROWS || g->a.packed || g->b.packed || g->make_b != NULL) return TILES;
     if (gemm_is_half(g->a.type) || gemm_is_half(g->b.type) || gemm_is_half(g->c_type)) return TILES;
     if (g->b.row == 1 && (g->a.col == 1 || g->k == 1)) return GEMV_DOT;
@@ -76,6 +77,22 @@ enum { COLUMN_RANK = 8 };
 static int is_column(const nacre_f32_gemm *g) {
     return g->n == 1 && g->m > 1 && g->ldc == 1 && g->row_count <= 1 && !g->a.packed && !g->b.packed && g->make_b == NULL &&
            g->batch.rank <= COLUMN_RANK;
+}
+
+// Returns the product as path computes it: a product with a single column transposed, unless the
+// path is a kind of lines that the transposed product does not fit. Its batch is in transposed.
+static nacre_f32_gemm turned(const nacre_f32_gemm *given, gemm_path path, size_t *transposed) {
+    if (!is_column(given)) return *given;
+    nacre_f32_gemm g = *given;
+    transpose_column(&g, transposed);
+    return path == TILES || best_path(&g) == path ? g : *given;
+}
+
+// Returns the fastest path of a product, or of its transpose if it has a single column.
+static gemm_path choose_path(const nacre_f32_gemm *given) {
+    size_t transposed[3 * COLUMN_RANK];
+    const nacre_f32_gemm g = turned(given, TILES, transposed);
+    return best_path(&g);
 }
 
 // Cuts one product into pieces. Columns are cut first, because rows share a block of b. Only rows
@@ -117,11 +134,9 @@ static size_t plain_rows(const nacre_f32_gemm *g) {
     return nacre_min(g->k * g->n <= SMALL_B ? g->impl->plain_rows : FEW_PANELS * g->impl->mr, most);
 }
 
-static gemm_plan make_plan(const nacre_f32_gemm *given, size_t threads, size_t *transposed) {
-    gemm_plan p = {.g = *given, .products = nacre_batch_count(&given->batch)};
-    if (is_column(given)) transpose_column(&p.g, transposed);
+static gemm_plan make_plan(const nacre_f32_gemm *given, gemm_path path, size_t threads, size_t *transposed) {
+    gemm_plan p = {.g = turned(given, path, transposed), .path = path, .products = nacre_batch_count(&given->batch)};
     const nacre_f32_gemm *const g = &p.g;
-    p.path = choose_path(g);
     if (p.products == 0 || g->m == 0 || g->n == 0) {
         p.products = 0;
         return p;
@@ -159,13 +174,18 @@ static gemm_plan make_plan(const nacre_f32_gemm *given, size_t threads, size_t *
     return p;
 }
 
+// Returns the elements of scratch that path_run needs.
+static size_t path_scratch(const nacre_f32_gemm *g, gemm_path path, size_t threads) {
+    size_t transposed[3 * COLUMN_RANK];
+    const gemm_plan p = make_plan(g, path, threads, transposed);
+    return p.a_distinct * p.a_size + threads * (p.b_size + p.c_size + p.rows_size);
+}
+
 // Reports whether the product is computed by impl->parts.
 static int by_parts(const nacre_f32_gemm *g) { return g->impl->parts != NULL && g->impl->parts->fits(g); }
 
 size_t nacre_f32_gemm_scratch(const nacre_f32_gemm *g, size_t threads) {
-    size_t transposed[3 * COLUMN_RANK];
-    const gemm_plan p = make_plan(g, threads, transposed);
-    const size_t n = p.a_distinct * p.a_size + threads * (p.b_size + p.c_size + p.rows_size);
+    const size_t n = path_scratch(g, choose_path(g), threads);
     return g->impl->parts == NULL ? n : nacre_max(n, g->impl->parts->scratch(g, threads));
 }
 
@@ -220,13 +240,9 @@ static void lines_chunk(void *job, size_t chunk, size_t thread) {
     for (size_t i = 0; i < g->m; i++) finish_line(g, index, i, j0, n, lines[i]);
 }
 
-void nacre_f32_gemm_run(const nacre_f32_gemm *given, nacre_team *team, float *scratch) {
-    if (by_parts(given)) {
-        given->impl->parts->run(given, team, scratch);
-        return;
-    }
+static void path_run(const nacre_f32_gemm *given, gemm_path path, nacre_team *team, float *scratch) {
     size_t transposed[3 * COLUMN_RANK];
-    gemm_plan p = make_plan(given, nacre_team_threads(team), transposed);
+    gemm_plan p = make_plan(given, path, nacre_team_threads(team), transposed);
     if (p.products == 0) return;
     p.team = team;
     p.a_packed = scratch;
@@ -241,6 +257,14 @@ void nacre_f32_gemm_run(const nacre_f32_gemm *given, nacre_team *team, float *sc
     const int small = p.a_distinct * p.a_size < GRAIN / 16;
     nacre_parallel(small ? NULL : team, a_chunks, nacre_f32_gemm_pack_chunk, &p);
     nacre_parallel(team, p.products * p.i_count * p.j_count, nacre_f32_gemm_tiles_chunk, &p);
+}
+
+void nacre_f32_gemm_run(const nacre_f32_gemm *g, nacre_team *team, float *scratch) {
+    if (by_parts(g)) {
+        g->impl->parts->run(g, team, scratch);
+    } else {
+        path_run(g, choose_path(g), team, scratch);
+    }
 }
 
 const nacre_f32_gemm_driver nacre_f32_gemm_drivers = {
@@ -267,7 +291,8 @@ static nacre_f32_gemm gemm_of(const nacre_kernel *kernel, const int64_t *words) 
     return g;
 }
 
-static void gemm_command(const nacre_call *c) {
+// Returns the product of a command under way.
+static nacre_f32_gemm gemm_under_way(const nacre_call *c) {
     nacre_f32_gemm g = gemm_of(c->kernel, c->words);
     g.a.data = nacre_operand(c, 0);
     g.b.data = nacre_operand(c, 1);
@@ -275,23 +300,51 @@ static void gemm_command(const nacre_call *c) {
     g.col = nacre_operand(c, 3);
     g.finish.add = nacre_operand(c, 4);
     g.c = nacre_operand(c, 5);
-    nacre_f32_gemm_run(&g, c->team, c->scratch);
+    return g;
 }
 
-static size_t gemm_command_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
+// A kernel row computes by one path, and fits the products for which the path is the fastest. Tiles
+// compute any product.
+#define PATH(name, path)                                                                                     \
+    static void name##_command(const nacre_call *c) {                                                        \
+        const nacre_f32_gemm g = gemm_under_way(c);                                                          \
+        path_run(&g, path, c->team, c->scratch);                                                             \
+    }                                                                                                        \
+    static size_t name##_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {         \
+        const nacre_f32_gemm g = gemm_of(kernel, words);                                                     \
+        return path_scratch(&g, path, threads) * sizeof(float);                                              \
+    }
+#define LINES(name, path)                                                                                    \
+    PATH(name, path)                                                                                         \
+    static int name##_fits(const nacre_kernel *kernel, const int64_t *words) {                               \
+        const nacre_f32_gemm g = gemm_of(kernel, words);                                                     \
+        return choose_path(&g) == path;                                                                      \
+    }
+
+PATH(tiles, TILES)
+LINES(dot, GEMV_DOT)
+LINES(axpy, GEMV_AXPY)
+
+// The row of parts. A plan may hold for shorter lengths than it was made for; products that then do
+// not fit take tiles.
+static int parts_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_f32_gemm g = gemm_of(kernel, words);
-    return nacre_f32_gemm_scratch(&g, threads) * sizeof(float);
+    return by_parts(&g);
 }
 
-// Reports whether make_plan chooses path for the product.
-static int gemm_goes(const nacre_kernel *kernel, const int64_t *words, gemm_path path) {
+static void parts_command(const nacre_call *c) {
+    const nacre_f32_gemm g = gemm_under_way(c);
+    if (by_parts(&g)) {
+        g.impl->parts->run(&g, c->team, c->scratch);
+    } else {
+        path_run(&g, TILES, c->team, c->scratch);
+    }
+}
+
+static size_t parts_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
     const nacre_f32_gemm g = gemm_of(kernel, words);
-    size_t transposed[3 * COLUMN_RANK];
-    return make_plan(&g, 1, transposed).path == path;
+    return nacre_max(path_scratch(&g, TILES, threads), g.impl->parts->scratch(&g, threads)) * sizeof(float);
 }
-
-static int gemv_dot_fits(const nacre_kernel *kernel, const int64_t *words) { return gemm_goes(kernel, words, GEMV_DOT); }
-static int gemv_axpy_fits(const nacre_kernel *kernel, const int64_t *words) { return gemm_goes(kernel, words, GEMV_AXPY); }
 
 // Returns the number of matrices of a constant operand, stored one after the other.
 static size_t gemm_matrices(const nacre_f32_gemm *g, int operand) { return nacre_batch_distinct(&g->batch, operand); }
@@ -320,12 +373,16 @@ static void gemm_pack(const nacre_kernel *kernel, const int64_t *words, size_t o
 enum { GEMM_WORDS = sizeof(nacre_f32_gemm_words) / 8, GEMM_OPERANDS = 6 };
 
 const nacre_entry nacre_f32_gemm_entry = {
-    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = gemm_command, .scratch = gemm_command_scratch,
+    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = tiles_command, .scratch = tiles_scratch,
+    .packed = gemm_packed, .pack = gemm_pack,
+};
+const nacre_entry nacre_f32_gemm_parts_entry = {
+    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = parts_command, .fits = parts_fits, .scratch = parts_scratch,
     .packed = gemm_packed, .pack = gemm_pack,
 };
 const nacre_entry nacre_f32_gemv_dot_entry = {
-    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = gemm_command, .fits = gemv_dot_fits, .scratch = gemm_command_scratch,
+    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = dot_command, .fits = dot_fits, .scratch = dot_scratch,
 };
 const nacre_entry nacre_f32_gemv_axpy_entry = {
-    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = gemm_command, .fits = gemv_axpy_fits, .scratch = gemm_command_scratch,
+    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = axpy_command, .fits = axpy_fits, .scratch = axpy_scratch,
 };

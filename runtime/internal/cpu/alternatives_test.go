@@ -30,9 +30,9 @@ func TestAlternatives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	matrix := graph.TensorOf(tensor.F32, graph.DimsOf(tensor.Shape{64, 64}))
+	matrix := graph.TensorOf(tensor.F32, graph.DimsOf(tensor.Shape{512, 512}))
 	b := &device.Binding{
-		Op: o, Row: row, Node: n, In: []*op.Value{{Type: matrix}, {Type: matrix, Const: tensor.New(tensor.F32, 64, 64)}}, Out: []*op.Value{{Type: matrix}},
+		Op: o, Row: row, Node: n, In: []*op.Value{{Type: matrix}, {Type: matrix, Const: tensor.New(tensor.F32, 512, 512)}}, Out: []*op.Value{{Type: matrix}},
 	}
 	list, err := d.Alternatives(b)
 	if err != nil {

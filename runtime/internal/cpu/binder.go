@@ -130,10 +130,12 @@ func (b *binder) kernel(op string) (bindings.Kernel, error) {
 		return bindings.Select(op, b.dev.isa)
 	}
 	skip := b.skip[op]
+	var last bindings.Kernel
 	for _, k := range bindings.Variants(op) {
-		if !k.IsPart() || k.ISA()&^b.dev.isa != 0 {
+		if !k.IsPart() || k.ISA()&^b.dev.isa != 0 || k.IsSamePart(last) {
 			continue
 		}
+		last = k
 		if skip == 0 {
 			return k, nil
 		}
@@ -148,13 +150,18 @@ func (b *binder) choose(op string, w words) (bindings.Kernel, error) {
 	if err != nil {
 		return bindings.Kernel{}, err
 	}
+	return b.chooseFor(op, func(bindings.Kernel) []int64 { return list })
+}
+
+// chooseFor is choose with words that depend on the kernel.
+func (b *binder) chooseFor(op string, words func(k bindings.Kernel) []int64) (bindings.Kernel, error) {
 	found, skip := false, b.skip[op]
 	for _, k := range bindings.Variants(op) {
 		if !k.IsCommand() || k.ISA()&^b.dev.isa != 0 {
 			continue
 		}
 		found = true
-		if !k.Fits(list) {
+		if !k.Fits(words(k)) {
 			continue
 		}
 		if skip == 0 {

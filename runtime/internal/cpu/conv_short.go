@@ -141,7 +141,7 @@ func (b *binder) shortProduct(p *product, then op.Epilogue, x, y device.Operand)
 		return err
 	}
 	g := &gemm{product: p, dtype: tensor.F32, alpha: 1, then: then, apply: apply}
-	k, err := b.choose("f32_gemm", g.words())
+	k, err := b.chooseProduct("f32_gemm", g, b.Const(1))
 	if err != nil {
 		return err
 	}

@@ -193,27 +193,53 @@ func (b *binder) floatProduct(kernel string, p *product, alpha float64, s sum) e
 	if narrow && (s.row.Place != device.None || s.all.Place != device.None) {
 		return device.Refuse("numbers are added to rows or elements")
 	}
-	k, err := b.choose(kernel, g.words())
+	right := b.Const(1)
+	if p.scattered {
+		right = nil
+	}
+	k, err := b.chooseProduct(kernel, g, right)
 	if err != nil {
 		return err
 	}
 	if narrow {
 		return b.add(k, nil, g.words(), b.in(0), b.in(1), device.Operand{}, s.col, device.Operand{}, b.out(0))
 	}
-	right, packed := b.in(1), false
-	if !p.scattered {
-		data, err := b.packedPieces(b.Const(1), k, g.forPacking(), 1, func(list []int64, n int) pieces { return g.pieces(k, list, n) })
-		if right, packed, err = b.packedOperand(1, data, err); err != nil {
-			return err
-		}
+	data, err := b.packedPieces(right, k, g.forPacking(), 1, func(list []int64, n int) pieces { return g.pieces(k, list, n) })
+	y, packed, err := b.packedOperand(1, data, err)
+	if err != nil {
+		return err
 	}
 	if packed {
 		g.bPacked = true
 		g.packBatch(k)
 	} else {
-		right = b.in(1)
+		y = b.in(1)
 	}
-	return b.add(k, []bindings.Kernel{apply}, g.words(), b.in(0), right, s.row, s.col, s.all, b.out(0))
+	return b.add(k, []bindings.Kernel{apply}, g.words(), b.in(0), y, s.row, s.col, s.all, b.out(0))
+}
+
+// chooseProduct returns the best kernel of an op for a product with the right operand t, which is
+// nil unless it is a constant that may be packed. Each kernel is asked about the operand in the form
+// that it would read.
+func (b *binder) chooseProduct(kernel string, g *gemm, t *tensor.Tensor) (bindings.Kernel, error) {
+	if t == nil || t.Len() == 0 || b.dev.packs.weights.moves(t) {
+		return b.choose(kernel, g.words())
+	}
+	packed := *g
+	packed.bPacked = true
+	var lists [3][]int64
+	for i, w := range []words{g.words(), packed.words(), g.forPacking()} {
+		var err error
+		if lists[i], err = b.numbers(w); err != nil {
+			return bindings.Kernel{}, err
+		}
+	}
+	return b.chooseFor(kernel, func(k bindings.Kernel) []int64 {
+		if k.Packed(lists[2], 1) > 0 {
+			return lists[1]
+		}
+		return lists[0]
+	})
 }
 
 func orRefuse(err error, why string) error {
