@@ -21,6 +21,8 @@ const inferTotal = 16 << 20
 // infer computes the facts about every value of the graph. The outputs of an invalid
 // node stay unknown: the planner reports it.
 func (s *Scope) infer() {
+	s.facts.begin()
+	defer s.facts.end()
 	in := make([]*op.Value, len(s.Graph.Inputs))
 	for i, v := range s.Graph.Inputs {
 		t := v.Type
@@ -31,7 +33,7 @@ func (s *Scope) infer() {
 			t.Dims = nil // declared extents hold for a single run of the body
 		}
 		t.Dims = declared(t.Dims)
-		in[i] = &op.Value{Type: t}
+		in[i] = s.facts.input(v, func() *op.Value { return s.named(&op.Value{Type: t}) })
 	}
 	s.inferFrom(in)
 }
@@ -56,18 +58,44 @@ func (s *Scope) inferFrom(in []*op.Value) {
 		s.known[v.Name] = s.named(in[i])
 	}
 	for _, init := range s.Graph.Initializers {
-		s.known[init.Name] = op.Known(init.Tensor)
+		s.known[init.Name] = s.facts.constant(init.Tensor)
 	}
 	for _, n := range s.Nodes {
 		if s.done() != nil {
 			return // and so does the pass
 		}
-		for i, v := range s.node(n) {
+		for i, v := range s.learned(n) {
 			if n.Outputs[i] != "" {
-				s.known[n.Outputs[i]] = s.named(v)
+				s.known[n.Outputs[i]] = v
 			}
 		}
 	}
+}
+
+// learned infers the outputs of a node, with symbols for unknown extents. If the last inference met
+// the node with the same inputs, it returns the outputs of the last time.
+func (s *Scope) learned(n *graph.Node) []*op.Value {
+	in := s.operands(n)
+	if in == nil {
+		return nil
+	}
+	if x, met := s.facts.of(n); met && slices.Equal(x.in, in) {
+		*s.room -= x.bytes
+		s.facts.note(n, x)
+		return x.out
+	}
+	before := *s.room
+	out := s.inferWith(n, in)
+	for i, v := range out {
+		if n.Outputs[i] != "" {
+			out[i] = s.named(v)
+		}
+	}
+	// With more bytes left a node may be computed, and facts about captured values may change.
+	if before > 0 && len(subgraphs(n)) == 0 {
+		s.facts.note(n, inferred{in, out, before - *s.room})
+	}
+	return out
 }
 
 // named returns the facts with new symbols for unknown extents.
@@ -87,6 +115,16 @@ func (s *Scope) named(v *op.Value) *op.Value {
 
 // node infers the outputs of a node. If nothing is known about them, it returns nil.
 func (s *Scope) node(n *graph.Node) []*op.Value {
+	in := s.operands(n)
+	if in == nil {
+		return nil
+	}
+	return s.inferWith(n, in)
+}
+
+// operands returns the facts about the inputs of a node. If the type of an input is unknown, it
+// returns nil.
+func (s *Scope) operands(n *graph.Node) []*op.Value {
 	in := make([]*op.Value, len(n.Inputs))
 	for i, name := range n.Inputs {
 		if name == "" {
@@ -96,6 +134,11 @@ func (s *Scope) node(n *graph.Node) []*op.Value {
 			return nil
 		}
 	}
+	return in
+}
+
+// inferWith is node with the facts about the inputs.
+func (s *Scope) inferWith(n *graph.Node, in []*op.Value) []*op.Value {
 	o, row, err := s.Registry.New(n)
 	if err != nil || row.CheckTypes(in) != nil {
 		return nil

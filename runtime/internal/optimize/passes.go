@@ -113,7 +113,7 @@ var optional = sync.OnceValue(func() []Pass {
 // Run applies the passes in order, each once to every graph of the model, and returns
 // the rewritten model.
 func Run(m *graph.Model, passes []Pass, c Context) (*graph.Model, error) {
-	r := rewriter{context: c, names: newNames(m)}
+	r := rewriter{context: c, names: newNames(m), facts: &facts{}}
 	for _, p := range passes {
 		r.pass, r.model = p, m
 		r.scopes, r.before = map[place]*Scope{}, r.scopes
@@ -142,6 +142,7 @@ type rewriter struct {
 	names   *names
 	before  map[place]*Scope // of the pass before
 	scopes  map[place]*Scope // of this pass
+	facts   *facts           // about values of the main graph
 }
 
 // place is the position of a graph: in an attribute of a node, or at the top.
@@ -160,6 +161,9 @@ func (r *rewriter) scope(g *graph.Graph, at place, types []graph.Type) *Scope {
 	if s == nil {
 		s = newScope(r.context, r.model, g, at.outer, r.names)
 		s.inputs = types
+		if at.outer == nil {
+			s.facts = r.facts
+		}
 	}
 	s.Model, r.scopes[at] = r.model, s
 	return s

@@ -32,6 +32,7 @@ type Scope struct {
 	known   map[string]*op.Value // facts about values; nil before inference
 	index   *index               // of the graph; nil before the first matcher
 	room    *int                 // bytes that inference may still compute, with enclosing graphs
+	facts   *facts               // of earlier inference of the main graph; nil for subgraphs
 }
 
 func newScope(c Context, m *graph.Model, g *graph.Graph, outer *Scope, n *names) *Scope {
