@@ -285,7 +285,7 @@ func (s *Session) Trim() error {
 }
 
 // Stats returns the current load of the session, and its counts since it was made.
-func (s *Session) Stats() Stats { return s.Stats() }
+func (s *Session) Stats() Stats { return s.exec.Stats() }
 
 // Plans returns the number of plans that the program keeps for later runs.
 func (s *Session) Plans() int { return s.program.Plans() }
