@@ -5,7 +5,7 @@ import "github.com/nacre-ml/nacre/runtime/tensor"
 // DType is the type of a tensor's elements.
 type DType uint8
 
-// The element types. Models of ONNX use those up to Uint2; the last four occur in
+// The element types. Models of ONNX use the types up to Uint2. The types after it occur in
 // weight files of other formats only. Element lists the Go types of elements.
 const (
 	Invalid DType = iota // the type of the zero Tensor

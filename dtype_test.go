@@ -37,7 +37,7 @@ func TestDTypes(t *testing.T) {
 			t.Errorf("%s is parsed as %v (%v)", name, parsed, err)
 		}
 	}
-	for _, d := range []nacre.DType{nacre.Invalid, nacre.Ternary2 + 1, 255} {
+	for _, d := range []nacre.DType{nacre.Invalid, nacre.DType(len(dtypeNames) + 1), 255} {
 		if d.Valid() || d.Bits() != 0 || d.IsFloat() || d.IsInteger() || d.String() == "" {
 			t.Errorf("%v is taken for a type", d)
 		}
