@@ -68,4 +68,17 @@
 //
 // A model may need an operator outside the standards. Package runtime/op describes how a
 // program writes one; Options.Operators adds it to a session.
+//
+// # Versions
+//
+// From version 1 on, the identifiers that testdata/api.txt lists follow semantic versions: this
+// package, and packages formats, generate, generate/tokenizer, packed, runtime/graph,
+// runtime/op, runtime/op/standard, runtime/tensor and runtime/vulkan. A program that
+// compiles with one version compiles with later versions of the same major version. Files that
+// one version reads, later ones read too, unless a defect let them pass. Errors keep their
+// kinds.
+//
+// These may change with any version: the time and the memory of runs, the kernels that compute
+// them, and with these the last digits of floats; texts of errors, plans and profiles; the
+// packages that the list leaves out. CHANGELOG.md says what a program must edit.
 package nacre
