@@ -184,11 +184,14 @@ func subtract(from, row []float64, f float64) {
 
 // largestBelow returns the row from k on with the largest absolute value in column k.
 func largestBelow(m []float64, n, k int) int {
-	pivot := k
-	for i := k + 1; i < n; i++ {
-		if math.Abs(m[i*n+k]) > math.Abs(m[pivot*n+k]) {
-			pivot = i
-		}
+	// Without the sign, bits are ordered as absolute values are. There are no branches, because
+	// nothing could predict them.
+	pivot, most := k, uint64(0)
+	for i, at := k, k*n+k; i < n; i, at = i+1, at+n {
+		v := math.Float64bits(m[at]) << 1
+		larger := -op.Btoi(v > most)
+		pivot ^= (pivot ^ i) & larger
+		most = max(most, v)
 	}
 	return pivot
 }
