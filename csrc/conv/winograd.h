@@ -70,7 +70,9 @@ NACRE_INLINE void nacre_winograd_weights(const nacre_f32_winograd_weights *w, si
                 const double *const across = w->row[q];
                 const double *const a = half[0], *const b = half[1], *const c = half[2];
                 NACRE_SIMD
-                for (size_t f = 0; f < block; f++) y[f] = (float)(across[0] * a[f] + across[1] * b[f] + across[2] * c[f]);
+                for (size_t f = 0; f < block; f++) {
+                    y[f] = (float)(across[0] * a[f] + across[1] * b[f] + across[2] * c[f]);
+                }
             }
         }
     }

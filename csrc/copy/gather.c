@@ -41,7 +41,8 @@ static int64_t gather_number(const gather_job *g, size_t i) {
 enum { GATHER_AHEAD = 256, GATHER_FETCH = 16 };
 
 // gather_rows copies blocks at[0..n-1] of each row of src. Rows are `row` bytes long.
-static inline void gather_rows(const char *src, size_t rows, size_t row, const size_t *at, size_t n, size_t block, char *dst) {
+static inline void gather_rows(const char *src, size_t rows, size_t row, const size_t *at, size_t n,
+                               size_t block, char *dst) {
     for (size_t r = 0; r < rows; r++, src += row) {
         for (size_t i = 0; i < n; i++, dst += block) {
             copy_block(dst, src + at[i] * block, block);

@@ -429,8 +429,10 @@ NACRE_INLINE void blocked8_pack_four(const uint8_t *w, size_t n, uint32_t flip, 
     size_t tap = 0;
 #if NACRE_X86_64
     for (; tap + 8 <= n; tap += 8, w += 8) {
-        const __m128i a = _mm_loadl_epi64((const __m128i *)(const void *)w), b = _mm_loadl_epi64((const __m128i *)(const void *)(w + n));
-        const __m128i c = _mm_loadl_epi64((const __m128i *)(const void *)(w + 2 * n)), d = _mm_loadl_epi64((const __m128i *)(const void *)(w + 3 * n));
+        const __m128i a = _mm_loadl_epi64((const __m128i *)(const void *)w);
+        const __m128i b = _mm_loadl_epi64((const __m128i *)(const void *)(w + n));
+        const __m128i c = _mm_loadl_epi64((const __m128i *)(const void *)(w + 2 * n));
+        const __m128i d = _mm_loadl_epi64((const __m128i *)(const void *)(w + 3 * n));
         const __m128i ab = _mm_unpacklo_epi8(a, b), cd = _mm_unpacklo_epi8(c, d), flips = _mm_set1_epi32((int)flip);
         uint32_t eight[8];
         _mm_storeu_si128((__m128i *)(void *)eight, _mm_xor_si128(_mm_unpacklo_epi16(ab, cd), flips));
@@ -450,8 +452,8 @@ NACRE_INLINE void blocked8_pack_four(const uint8_t *w, size_t n, uint32_t flip, 
 // Packs the weights of steps first..stop-1 of a convolution without groups for the filters
 // from..from+lanes-1, as blocked8_pack_tap does for each step. It reads weights in the order of
 // memory.
-static void blocked8_pack_dense(const blocked8_job *j, const uint8_t *w, size_t first, size_t stop, size_t from, size_t lanes,
-                                uint8_t flip, int8_t *out) {
+static void blocked8_pack_dense(const blocked8_job *j, const uint8_t *w, size_t first, size_t stop, size_t from,
+                                size_t lanes, uint8_t flip, int8_t *out) {
     enum { GROUP = 4 };
     const size_t taps = j->taps, all = j->group_channels;
     const uint32_t flips = flip * 0x01010101u;
@@ -471,7 +473,8 @@ static void blocked8_pack_dense(const blocked8_job *j, const uint8_t *w, size_t 
                     continue;
                 }
                 for (size_t i = 0; i < GROUP * taps; i++) {
-                    to[i / GROUP * step + i % GROUP] = from + l < j->filters && i % GROUP < n ? (int8_t)(at[i % GROUP * taps + i / GROUP] ^ flip) : 0;
+                    const int there = from + l < j->filters && i % GROUP < n;
+                    to[i / GROUP * step + i % GROUP] = there ? (int8_t)(at[i % GROUP * taps + i / GROUP] ^ flip) : 0;
                 }
             }
         }

@@ -29,7 +29,9 @@ func decoderCases(s *cases.Suite) {
 					return v
 				}
 			}
-			in := cases.In(token[0], token[1], token[2], c.mask, c.scores, caches[0], caches[1], cases.Vector(tensor.I32, float64(past)), nil, nil, c.bias)
+			length := cases.Vector(tensor.I32, float64(past))
+			rest := cases.In(c.mask, c.scores, caches[0], caches[1], length, nil, nil, c.bias)
+			in := append(cases.In(token[:]...), rest...)
 			c.add(s, in, batch, heads, size)
 			if i > 0 {
 				continue
@@ -37,8 +39,7 @@ func decoderCases(s *cases.Suite) {
 			packed := cases.Filled(d, func(at []int) float64 {
 				return cases.Number(token[at[2]/hidden], at[0]*hidden+at[2]%hidden)
 			}, batch, 1, 3*hidden)
-			in = cases.In(packed, nil, nil, c.mask, c.scores, caches[0], caches[1], cases.Vector(tensor.I32, float64(past)), nil, nil, c.bias)
-			c.add(s, in, batch, heads, size)
+			c.add(s, append(cases.In(packed, nil, nil), rest...), batch, heads, size)
 			c.rows[1], c.rows[2], c.past, c.scores = nil, nil, room-1, nil
 			if given {
 				c.mask = cases.Filled(tensor.I32, func(at []int) float64 { return float64(at[1] % 2) }, batch, room)
@@ -85,9 +86,13 @@ func (c *decoderCase) add(s *cases.Suite, in []*tensor.Tensor, batch, heads, siz
 	if !encoder {
 		for part := range 2 {
 			all := grown(part)
-			want = append(want, cases.Filled(tensor.F32, func(at []int) float64 { return all(at[0], at[1], at[2], at[3]) }, shape...))
+			at := func(at []int) float64 { return all(at[0], at[1], at[2], at[3]) }
+			want = append(want, cases.Filled(tensor.F32, at, shape...))
 		}
 		attrs = cases.Attrs("num_heads", heads, "past_present_share_buffer", 1)
 	}
-	s.Add(cases.Case{Domain: cases.Microsoft, Op: "DecoderMaskedMultiHeadAttention", Version: 1, In: in, Attrs: attrs, Want: want, Ulps: 3 * Ulps})
+	s.Add(cases.Case{
+		Domain: cases.Microsoft, Op: "DecoderMaskedMultiHeadAttention", Version: 1,
+		In: in, Attrs: attrs, Want: want, Ulps: 3 * Ulps,
+	})
 }
