@@ -141,7 +141,20 @@ func (b *binder) shortProduct(p *product, then op.Epilogue, x, y device.Operand)
 		return err
 	}
 	g := &gemm{product: p, dtype: tensor.F32, alpha: 1, then: then, apply: apply}
-	k, err := b.chooseProduct("f32_gemm", g, b.Const(1))
+	packs, err := b.packs(g)
+	if err != nil {
+		return err
+	}
+	ops := []string{"f32_gemv", "f32_gemm"}
+	if packs {
+		ops = ops[1:]
+	}
+	var k bindings.Kernel
+	for _, name := range ops {
+		if k, err = b.chooseProduct(name, g, b.Const(1)); err == nil {
+			break
+		}
+	}
 	if err != nil {
 		return err
 	}
