@@ -15,6 +15,7 @@ static inline size_t kernel_scratch(const nacre_kernel *k, const int64_t *words,
 static inline size_t kernel_packed(const nacre_kernel *k, const int64_t *words, size_t operand) {
     return k->entry->packed == NULL ? 0 : k->entry->packed(k, words, operand);
 }
+static inline size_t kernel_panel(const nacre_kernel *k) { return k->entry->panel == NULL ? 0 : k->entry->panel(k); }
 static inline void kernel_pack(const nacre_kernel *k, const int64_t *words, size_t operand, const void *src, void *dst) {
     k->entry->pack(k, words, operand, src, dst);
 }
@@ -24,6 +25,8 @@ static inline void kernel_pack(const nacre_kernel *k, const int64_t *words, size
 #cgo nocallback kernel_scratch
 #cgo noescape kernel_packed
 #cgo nocallback kernel_packed
+#cgo noescape kernel_panel
+#cgo nocallback kernel_panel
 #cgo noescape kernel_pack
 #cgo nocallback kernel_pack
 */
@@ -52,12 +55,23 @@ func (k Kernel) Word() int64 { return int64(uintptr(unsafe.Pointer(k.row))) }
 
 // Packing identifies how kernels pack constants. Kernels of equal Packing pack alike for the same
 // words.
-type Packing struct{ entry, row uintptr }
+type Packing struct {
+	pack, row uintptr
+	panel     int
+}
 
 // Packing returns how the kernel packs constants.
 func (k Kernel) Packing() Packing {
-	return Packing{uintptr(unsafe.Pointer(k.row.entry.pack)), uintptr(unsafe.Pointer(k.row.fn))}
+	p := Packing{pack: uintptr(unsafe.Pointer(k.row.entry.pack)), panel: k.Panel()}
+	if p.panel == 0 {
+		p.row = uintptr(unsafe.Pointer(k.row.fn))
+	}
+	return p
 }
+
+// Panel returns the columns of a panel, if the kernel packs a right matrix as panels of columns that
+// follow each other, each row by row. It returns 0 for another form.
+func (k Kernel) Panel() int { return int(C.kernel_panel(k.row)) }
 
 func words(list []int64) *C.int64_t { return (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(list))) }
 

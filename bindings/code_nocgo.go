@@ -28,6 +28,9 @@ type Packing struct{}
 // Packing returns the zero Packing.
 func (Kernel) Packing() Packing { return Packing{} }
 
+// Panel returns 0.
+func (Kernel) Panel() int { return 0 }
+
 // Fits returns false.
 func (Kernel) Fits([]int64) bool { return false }
 

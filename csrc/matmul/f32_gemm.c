@@ -346,6 +346,8 @@ static size_t parts_scratch(const nacre_kernel *kernel, const int64_t *words, si
     return nacre_max(path_scratch(&g, TILES, threads), g.impl->parts->scratch(&g, threads)) * sizeof(float);
 }
 
+static size_t gemm_panel(const nacre_kernel *kernel) { return ((nacre_f32_gemm_fn *)kernel->fn)()->nr; }
+
 // Returns the number of matrices of a constant operand, stored one after the other.
 static size_t gemm_matrices(const nacre_f32_gemm *g, int operand) { return nacre_batch_distinct(&g->batch, operand); }
 
@@ -374,11 +376,11 @@ enum { GEMM_WORDS = sizeof(nacre_f32_gemm_words) / 8, GEMM_OPERANDS = 6 };
 
 const nacre_entry nacre_f32_gemm_entry = {
     .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = tiles_command, .scratch = tiles_scratch,
-    .packed = gemm_packed, .pack = gemm_pack,
+    .packed = gemm_packed, .pack = gemm_pack, .panel = gemm_panel,
 };
 const nacre_entry nacre_f32_gemm_parts_entry = {
     .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = parts_command, .fits = parts_fits, .scratch = parts_scratch,
-    .packed = gemm_packed, .pack = gemm_pack,
+    .packed = gemm_packed, .pack = gemm_pack, .panel = gemm_panel,
 };
 const nacre_entry nacre_f32_gemv_dot_entry = {
     .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = dot_command, .fits = dot_fits, .scratch = dot_scratch,

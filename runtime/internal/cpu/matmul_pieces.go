@@ -34,12 +34,12 @@ type panels struct {
 // contiguous, by rows if its rows are. Other operands, small ones, and ones not packed in panels
 // are one piece.
 func (g *gemm) pieces(k bindings.Kernel, list []int64, n int) pieces {
-	p := &panels{kernel: k, list: list, element: g.right().Bits() / 8}
+	p := &panels{kernel: k, list: list, element: g.right().Bits() / 8, panel: k.Panel()}
 	p.columns, _ = g.n.Value()
 	p.depth, _ = g.k.Value()
 	p.columnBytes = p.depth * p.element
 	one := whole(k, list, 1)
-	if len(g.batch) > 0 || p.columns < pieceColumns || p.columns*p.columnBytes <= pieceBytes || !p.measure(n) {
+	if len(g.batch) > 0 || p.columns < pieceColumns || p.columns*p.columnBytes <= pieceBytes || !p.takes(n) {
 		return one
 	}
 	switch {
@@ -51,13 +51,9 @@ func (g *gemm) pieces(k bindings.Kernel, list []int64, n int) pieces {
 	return one
 }
 
-// measure finds the columns of a panel. It reports whether all panels together take n bytes,
-// rounded up to a multiple of 64.
-func (p *panels) measure(n int) bool {
-	full := p.kernel.Packed(p.words(pieceColumns, p.depth), 1)
-	more := p.kernel.Packed(p.words(pieceColumns+1, p.depth), 1) - full
-	p.panel = more / p.columnBytes
-	if p.panel <= 0 || pieceColumns%p.panel != 0 || !filled(full, pieceColumns*p.columnBytes) || !filled(more, p.panel*p.columnBytes) {
+// takes reports whether whole panels make up pieceColumns columns, and all panels take n bytes.
+func (p *panels) takes(n int) bool {
+	if p.panel == 0 || pieceColumns%p.panel != 0 {
 		return false
 	}
 	return filled(n, (p.columns+p.panel-1)/p.panel*p.panel*p.columnBytes)
