@@ -50,7 +50,9 @@ typedef struct {
 
 static size_t align_doubles(size_t n) { return nacre_round_up(n, 8); }
 
-static gemm_path choose_path(const nacre_f64_gemm *g) {
+// Returns the fastest path of a product. Lines need few rows, an unpacked right operand and certain
+// strides.
+static gemm_path best_path(const nacre_f64_gemm *g) {
     if (g->m > LINE_ROWS || g->b_packed || g->make_b != NULL) return TILES;
     if (g->b.row == 1 && (g->a.col == 1 || g->k == 1)) return LINE_DOT;
     return g->b.col == 1 ? LINE_AXPY : TILES;
@@ -77,6 +79,21 @@ static void transpose_column(nacre_f64_gemm *g, size_t *transposed) {
         transposed[2 * r + d] = g->batch.axes[r + d];
     }
     g->batch.axes = transposed;
+}
+
+// Returns the product as path computes it, as turned in f32_gemm.c.
+static nacre_f64_gemm turned(const nacre_f64_gemm *given, gemm_path path, size_t *transposed) {
+    if (!is_column(given)) return *given;
+    nacre_f64_gemm g = *given;
+    transpose_column(&g, transposed);
+    return path == TILES || best_path(&g) == path ? g : *given;
+}
+
+// Returns the fastest path of a product, or of its transpose if it has a single column.
+static gemm_path choose_path(const nacre_f64_gemm *given) {
+    size_t transposed[3 * COLUMN_RANK];
+    const nacre_f64_gemm g = turned(given, TILES, transposed);
+    return best_path(&g);
 }
 
 // Cuts one product into pieces. Columns are cut first, because rows share a block of b.
@@ -114,11 +131,9 @@ static size_t plain_rows(const nacre_f64_gemm *g) {
     return gemm_same_sets(bytes) ? SHARED_ROWS : PLAIN_ROWS;
 }
 
-static gemm_plan make_plan(const nacre_f64_gemm *given, size_t threads, size_t *transposed) {
-    gemm_plan p = {.g = *given, .products = nacre_batch_count(&given->batch)};
-    if (is_column(given)) transpose_column(&p.g, transposed);
+static gemm_plan make_plan(const nacre_f64_gemm *given, gemm_path path, size_t threads, size_t *transposed) {
+    gemm_plan p = {.g = turned(given, path, transposed), .path = path, .products = nacre_batch_count(&given->batch)};
     const nacre_f64_gemm *const g = &p.g;
-    p.path = choose_path(g);
     if (p.products == 0 || g->m == 0 || g->n == 0) {
         p.products = 0;
         return p;
@@ -146,11 +161,14 @@ static gemm_plan make_plan(const nacre_f64_gemm *given, size_t threads, size_t *
     return p;
 }
 
-static size_t gemm_scratch(const nacre_f64_gemm *g, size_t threads) {
+// Returns the elements of scratch that path_run needs.
+static size_t path_scratch(const nacre_f64_gemm *g, gemm_path path, size_t threads) {
     size_t transposed[3 * COLUMN_RANK];
-    const gemm_plan p = make_plan(g, threads, transposed);
+    const gemm_plan p = make_plan(g, path, threads, transposed);
     return p.a_distinct * p.a_size + threads * (p.a_last + p.b_size + p.rows_size);
 }
+
+static size_t gemm_scratch(const nacre_f64_gemm *g, size_t threads) { return path_scratch(g, choose_path(g), threads); }
 
 // Copies steps with contiguous lanes. If the number of lanes is a constant, the copy needs no loop.
 static inline void pack_steps(size_t k, size_t lanes, const double *src, size_t step, size_t width, double *dst) {
@@ -417,9 +435,9 @@ static void lines_chunk(void *job, size_t chunk, size_t thread) {
     }
 }
 
-static void gemm_run(const nacre_f64_gemm *given, nacre_team *team, double *scratch) {
+static void path_run(const nacre_f64_gemm *given, gemm_path path, nacre_team *team, double *scratch) {
     size_t transposed[3 * COLUMN_RANK];
-    gemm_plan p = make_plan(given, nacre_team_threads(team), transposed);
+    gemm_plan p = make_plan(given, path, nacre_team_threads(team), transposed);
     if (p.products == 0) return;
     p.team = team;
     p.a_packed = scratch;
@@ -432,6 +450,8 @@ static void gemm_run(const nacre_f64_gemm *given, nacre_team *team, double *scra
     nacre_parallel(small ? NULL : team, p.a_distinct * nacre_ceil_div(p.g.m, p.rows), pack_a_chunk, &p);
     nacre_parallel(team, p.products * p.i_count * p.j_count, tiles_chunk, &p);
 }
+
+static void gemm_run(const nacre_f64_gemm *g, nacre_team *team, double *scratch) { path_run(g, choose_path(g), team, scratch); }
 
 const nacre_f64_gemm_driver nacre_f64_gemm_drivers = {gemm_scratch, gemm_run};
 
@@ -449,7 +469,8 @@ static nacre_f64_gemm gemm_of(const nacre_kernel *kernel, const int64_t *words) 
     return g;
 }
 
-static void gemm_command(const nacre_call *c) {
+// Returns the product of a command under way.
+static nacre_f64_gemm gemm_under_way(const nacre_call *c) {
     nacre_f64_gemm g = gemm_of(c->kernel, c->words);
     g.a.data = nacre_operand(c, 0);
     g.b.data = nacre_operand(c, 1);
@@ -457,13 +478,31 @@ static void gemm_command(const nacre_call *c) {
     g.col = nacre_operand(c, 3);
     g.finish.add = nacre_operand(c, 4);
     g.c = nacre_operand(c, 5);
-    gemm_run(&g, c->team, c->scratch);
+    return g;
 }
 
-static size_t gemm_command_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
-    const nacre_f64_gemm g = gemm_of(kernel, words);
-    return gemm_scratch(&g, threads) * sizeof(double);
-}
+// A kernel row computes by one path, as in f32_gemm.c.
+#define PATH(name, path)                                                                                     \
+    static void name##_command(const nacre_call *c) {                                                        \
+        const nacre_f64_gemm g = gemm_under_way(c);                                                          \
+        path_run(&g, path, c->team, c->scratch);                                                             \
+    }                                                                                                        \
+    static size_t name##_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {         \
+        const nacre_f64_gemm g = gemm_of(kernel, words);                                                     \
+        return path_scratch(&g, path, threads) * sizeof(double);                                             \
+    }
+#define LINES(name, path)                                                                                    \
+    PATH(name, path)                                                                                         \
+    static int name##_fits(const nacre_kernel *kernel, const int64_t *words) {                               \
+        const nacre_f64_gemm g = gemm_of(kernel, words);                                                     \
+        return choose_path(&g) == path;                                                                      \
+    }
+
+PATH(tiles, TILES)
+LINES(dot, LINE_DOT)
+LINES(axpy, LINE_AXPY)
+
+static size_t gemm_panel(const nacre_kernel *kernel) { return ((nacre_f64_gemm_fn *)kernel->fn)()->nr; }
 
 // Returns the elements of a packed matrix of b: panels of nr columns, each k deep.
 static size_t packed_b(const nacre_f64_gemm *g) { return align_doubles(nacre_round_up(g->n, g->impl->nr) * g->k); }
@@ -491,7 +530,15 @@ static void gemm_pack(const nacre_kernel *kernel, const int64_t *words, size_t o
     }
 }
 
+enum { GEMM_WORDS = sizeof(nacre_f32_gemm_words) / 8, GEMM_OPERANDS = 6 };
+
 const nacre_entry nacre_f64_gemm_entry = {
-    .words = sizeof(nacre_f32_gemm_words) / 8, .operands = 6, .run = gemm_command, .scratch = gemm_command_scratch,
-    .packed = gemm_packed, .pack = gemm_pack,
+    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = tiles_command, .scratch = tiles_scratch,
+    .packed = gemm_packed, .pack = gemm_pack, .panel = gemm_panel,
+};
+const nacre_entry nacre_f64_gemv_dot_entry = {
+    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = dot_command, .fits = dot_fits, .scratch = dot_scratch,
+};
+const nacre_entry nacre_f64_gemv_axpy_entry = {
+    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = axpy_command, .fits = axpy_fits, .scratch = axpy_scratch,
 };

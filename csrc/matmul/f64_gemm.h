@@ -85,7 +85,7 @@ extern const nacre_f64_gemm_driver nacre_f64_gemm_drivers;
 // Returns the implementation in a word that holds a part of a command.
 static inline const nacre_f64_gemm_impl *nacre_f64_gemm_part(int64_t word) { return ((nacre_f64_gemm_fn *)nacre_part_fn(word))(); }
 
-// Command f64_gemm has the words and operands of f32_gemm. All operands are doubles. It ignores the
+// Commands f64_gemm and f64_gemv have the words and operands of f32_gemm. All operands are doubles. They ignore the
 // words for types, and a is never packed.
 
 #endif

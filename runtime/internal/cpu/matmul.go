@@ -122,7 +122,7 @@ type sum struct {
 	then          op.Epilogue
 }
 
-// gemm is the words of f32_gemm, f32_gemv, f64_gemm, f32_narrow and f64_narrow.
+// gemm is the words of f32_gemm, f32_gemv, f32_narrow, and their counterparts for doubles.
 type gemm struct {
 	*product
 	dtype   tensor.DType
@@ -166,6 +166,8 @@ func gemmOf(kernel string, d tensor.DType) (string, error) {
 		return kernel, nil
 	case d == tensor.F64 && kernel == "f32_gemm":
 		return "f64_gemm", nil
+	case d == tensor.F64 && kernel == "f32_gemv":
+		return "f64_gemv", nil
 	case d == tensor.F64 && kernel == "f32_narrow":
 		return "f64_narrow", nil
 	}
@@ -184,7 +186,7 @@ func (b *binder) floatProduct(kernel string, p *product, alpha float64, s sum) e
 		return err
 	}
 	g := &gemm{product: p, dtype: d, bType: b.DType(1), alpha: alpha, then: s.then, apply: apply}
-	if kernel == "f32_gemv" {
+	if kernel == "f32_gemv" || kernel == "f64_gemv" {
 		if packs, err := b.packs(g); err != nil || packs {
 			return orRefuse(err, "the right operand is packed")
 		}
@@ -249,13 +251,17 @@ func orRefuse(err error, why string) error {
 	return device.Refuse("%s", why)
 }
 
-// packs reports whether the kernel f32_gemm would pack the right operand.
+// packs reports whether a kernel of matrices would pack the right operand.
 func (b *binder) packs(g *gemm) (bool, error) {
 	t := b.Const(1)
 	if t == nil || t.Len() == 0 || g.scattered || b.dev.packs.weights.moves(t) {
 		return false, nil
 	}
-	k, err := b.kernel("f32_gemm")
+	name, err := gemmOf("f32_gemm", g.dtype)
+	if err != nil {
+		return false, err
+	}
+	k, err := b.kernel(name)
 	if err != nil {
 		return false, err
 	}
@@ -312,7 +318,7 @@ func (b *binder) wideProduct(d tensor.DType, p *product, x, y, out device.Operan
 
 // multiply adds products of elements of type d without packing. It refuses elements of 16 bits.
 func (b *binder) multiply(d tensor.DType, p *product, x, y, out device.Operand) error {
-	ops := map[tensor.DType][]string{tensor.F32: {"f32_gemv", "f32_gemm"}, tensor.F64: {"f64_gemm"}}[d]
+	ops := map[tensor.DType][]string{tensor.F32: {"f32_gemv", "f32_gemm"}, tensor.F64: {"f64_gemv", "f64_gemm"}}[d]
 	if ops == nil {
 		return b.wideProduct(d, p, x, y, out)
 	}

@@ -231,12 +231,12 @@ func TestGemm(t *testing.T) {
 		d := c.data(r)
 		names := []string{"f32_gemm", "f32_gemv"}
 		if c.dtype == tensor.F64 {
-			names = []string{"f64_gemm"}
+			names = []string{"f64_gemm", "f64_gemv"}
 		}
 		for _, name := range names {
 			for _, k := range runnable(t, name) {
 				d.check(t, k, pool)
-				if name == "f32_gemv" && k.Fits(numbersOf(t, d.gemm(t, k).words())) {
+				if name == names[1] && k.Fits(numbersOf(t, d.gemm(t, k).words())) {
 					fitted++
 				}
 			}
