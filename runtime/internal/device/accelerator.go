@@ -18,9 +18,9 @@ type Accelerator interface {
 	// the device does not compute the node, the error is a *Refusal or another one that Refused
 	// knows.
 	Bind(b *Binding) (*Step, error)
-	// Saves estimates how much less time a bound step takes than the session's device. Transfer
-	// estimates the time of a copy of n bytes to or from the device.
-	Saves(b *Binding, s *Step) time.Duration
+	// Saves estimates how much less time a bound step takes than the session's device, which takes
+	// the given time. Transfer estimates the time of a copy of n bytes to or from the device.
+	Saves(elsewhere time.Duration) time.Duration
 	Transfer(n int) time.Duration
 	// WithDirectConv returns the device, with the same constants, but with convolutions without
 	// transforms.

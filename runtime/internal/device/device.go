@@ -4,6 +4,7 @@ package device
 
 import (
 	"strings"
+	"time"
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -30,6 +31,9 @@ type Device interface {
 	// than two steps, else nil. Only the second node reads the result of the first, and no input is
 	// state.
 	Join(first, second *Binding) *Binding
+	// Estimate returns the time of a node with that many multiply-adds, or elements, whose operands
+	// take that many bytes.
+	Estimate(work, bytes int) time.Duration
 	// Accelerator returns the device that computes some of the nodes in memory of its own, nil for
 	// none.
 	Accelerator() Accelerator

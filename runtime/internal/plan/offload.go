@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -45,7 +47,28 @@ func (b *builder) offload(a device.Accelerator, x *inferred) []device.LayoutChoi
 	if x.most != nil {
 		d.OutLayouts = nil // the results are copied at the end of the stage in any case
 	}
-	return []device.LayoutChoice{{Cost: a.Saves(d, step)}, {In: d.InLayouts, Out: d.OutLayouts}}
+	return []device.LayoutChoice{{Cost: a.Saves(b.elsewhere(d, step))}, {In: d.InLayouts, Out: d.OutLayouts}}
+}
+
+// elsewhere returns the time that the session's device takes for the node of an accelerator's step.
+// Constants that the step copies few elements of do not count.
+func (b *builder) elsewhere(d *device.Binding, s *device.Step) time.Duration {
+	bytes := 0
+	count := func(v *op.Value) {
+		if v != nil && v.Kind == graph.TensorType {
+			most, _ := d.Max(v.Dims.Len())
+			bytes += v.DType.Bytes(most)
+		}
+	}
+	for i, v := range d.In {
+		if !s.Scatters(i) {
+			count(v)
+		}
+	}
+	for _, v := range d.Out {
+		count(v)
+	}
+	return b.Program.device.Estimate(s.Work, bytes)
 }
 
 // refusal returns the reason why an accelerator does not compute a node.
