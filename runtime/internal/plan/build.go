@@ -59,12 +59,13 @@ func (p *Program) stage(ctx context.Context, at *facts, nodes []*Node, given []i
 		if err := b.inferAll(ctx, nodes); err != nil {
 			return nil, err
 		}
+		b.settle()
 		b.chooseLayouts(ctx)
 		again, err := b.bindAll(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if again || b.settle() {
+		if again {
 			continue
 		}
 		defer stages.From(ctx).Begin("plan: place")()

@@ -136,20 +136,16 @@ func (l *Lengths) rooms(ids []int, values []*op.Value) []graph.Dims {
 	return list
 }
 
-// settle takes states out of memory with room if this stage cannot add their rows in place. It
-// reports whether it changed any.
-func (b *builder) settle() bool {
+// settle takes states out of memory with room if this stage cannot add their rows in place.
+func (b *builder) settle() {
 	if b.Lengths == nil {
-		return false
+		return
 	}
-	changed := false
 	for i := range b.Lengths.States {
-		s := &b.Lengths.States[i]
-		if s.InRoom && !b.grows(s) {
-			s.InRoom, changed = false, true
+		if s := &b.Lengths.States[i]; s.InRoom && !b.grows(s) {
+			s.InRoom = false
 		}
 	}
-	return changed
 }
 
 // grows reports whether this stage computes the result of a state, and the result is the input with
