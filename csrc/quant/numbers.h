@@ -7,6 +7,36 @@
 
 #include "quant/quant.h"
 
+typedef enum { QUANT_FLOAT, QUANT_SIGNED, QUANT_UNSIGNED, QUANT_TABLE } quant_kind;
+
+// Returns the bits of an element.
+static inline size_t quant_bits(nacre_quant_type type) {
+    static const uint8_t bits[] = {
+#define NACRE_QUANT_TYPE(name, bits, kind) bits,
+#include "quant/types.inc"
+#undef NACRE_QUANT_TYPE
+    };
+    return bits[type];
+}
+
+static inline quant_kind quant_kind_of(nacre_quant_type type) {
+    static const uint8_t kinds[] = {
+#define NACRE_QUANT_TYPE(name, bits, kind) QUANT_##kind,
+#include "quant/types.inc"
+#undef NACRE_QUANT_TYPE
+    };
+    return (quant_kind)kinds[type];
+}
+
+// Returns element i of an array of integers of fewer than 8 bits.
+static inline int32_t quant_narrow(const uint8_t *x, size_t i, size_t bits, int is_signed) {
+    const size_t at = i * bits / 8, shift = i * bits % 8;
+    unsigned v = x[at] >> shift;
+    if (shift + bits > 8) v |= (unsigned)x[at + 1] << (8 - shift);
+    const int32_t code = (int32_t)(v & ((1u << bits) - 1)), sign = is_signed ? 1 << (bits - 1) : 0;
+    return (code ^ sign) - sign;
+}
+
 static inline uint16_t quant_bits16(const void *x, size_t i) { return ((const uint16_t *)x)[i]; }
 
 // Returns element i of an array of an integer type.
@@ -17,11 +47,8 @@ static inline int32_t quant_integer(nacre_quant_type type, const void *x, size_t
         case NACRE_QUANT_I8: return (int8_t)b[i];
         case NACRE_QUANT_U16: return quant_bits16(x, i);
         case NACRE_QUANT_I16: return (int16_t)quant_bits16(x, i);
-        case NACRE_QUANT_U4: return b[i / 2] >> i % 2 * 4 & 15;
-        case NACRE_QUANT_I4: return ((b[i / 2] >> i % 2 * 4 & 15) ^ 8) - 8;
-        case NACRE_QUANT_U2: return b[i / 4] >> i % 4 * 2 & 3;
-        case NACRE_QUANT_I2: return ((b[i / 4] >> i % 4 * 2 & 3) ^ 2) - 2;
-        default: return ((const int32_t *)x)[i];
+        case NACRE_QUANT_I32: return ((const int32_t *)x)[i];
+        default: return quant_narrow(b, i, quant_bits(type), quant_kind_of(type) == QUANT_SIGNED);
     }
 }
 

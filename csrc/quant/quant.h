@@ -18,25 +18,11 @@
 
 const nacre_kernel *nacre_quant_kernels(size_t *count);
 
-// The types in which codes, scales, zero points and results are stored. Elements of four and of two
-// bits share a byte, the first in the lowest bits. TABLE8 and TABLE4 are unsigned codes of eight
-// and of four bits that index a table of numbers.
+// The types in which codes, scales, zero points and results are stored: the rows of types.inc.
 typedef enum {
-    NACRE_QUANT_F32,
-    NACRE_QUANT_U8,
-    NACRE_QUANT_I8,
-    NACRE_QUANT_U16,
-    NACRE_QUANT_I16,
-    NACRE_QUANT_I32,
-    NACRE_QUANT_F16,
-    NACRE_QUANT_BF16,
-    NACRE_QUANT_F8E8M0,
-    NACRE_QUANT_U4,
-    NACRE_QUANT_I4,
-    NACRE_QUANT_U2,
-    NACRE_QUANT_I2,
-    NACRE_QUANT_TABLE8,
-    NACRE_QUANT_TABLE4
+#define NACRE_QUANT_TYPE(name, bits, kind) NACRE_QUANT_##name,
+#include "quant/types.inc"
+#undef NACRE_QUANT_TYPE
 } nacre_quant_type;
 
 // ---- i8_gemm ----------------------------------------------------------------

@@ -25,35 +25,13 @@ typedef struct {
     void *y;
 } grid_job;
 
-static size_t quant_bits(nacre_quant_type type) {
-    switch (type) {
-        case NACRE_QUANT_U2:
-        case NACRE_QUANT_I2: return 2;
-        case NACRE_QUANT_U4:
-        case NACRE_QUANT_TABLE4:
-        case NACRE_QUANT_I4: return 4;
-        case NACRE_QUANT_TABLE8:
-        case NACRE_QUANT_U8:
-        case NACRE_QUANT_I8: return 8;
-        case NACRE_QUANT_U16:
-        case NACRE_QUANT_I16:
-        case NACRE_QUANT_F16:
-        case NACRE_QUANT_BF16: return 16;
-        default: return 32;
-    }
-}
-
 static nacre_float_type quant_half_type(nacre_quant_type type) { return type == NACRE_QUANT_F16 ? NACRE_FLOAT16 : NACRE_BFLOAT16; }
 
 // Returns the type of codes that kernels take for codes that are stored in a type.
 static nacre_quant_type quant_kernel_type(nacre_quant_type type) {
-    switch (type) {
-        case NACRE_QUANT_U2:
-        case NACRE_QUANT_U4: return NACRE_QUANT_U8;
-        case NACRE_QUANT_I2:
-        case NACRE_QUANT_I4: return NACRE_QUANT_I8;
-        default: return type;
-    }
+    const quant_kind kind = quant_kind_of(type);
+    if (quant_bits(type) >= 8 || kind == QUANT_TABLE) return type;
+    return kind == QUANT_SIGNED ? NACRE_QUANT_I8 : NACRE_QUANT_U8;
 }
 
 // Returns the number of elements from element `at` on that have one scale, or consecutive scales,
@@ -117,10 +95,26 @@ static const void *grid_widen(const grid_job *j, const char *x, size_t n, float 
     return buffer;
 }
 
+// Stores codes of fewer than 8 bits.
 static void grid_pack(nacre_quant_type type, const int8_t *codes, size_t n, uint8_t *y) {
-    const size_t bits = quant_bits(type), per = 8 / bits;
-    memset(y, 0, nacre_ceil_div(n, per));
-    for (size_t i = 0; i < n; i++) y[i / per] |= (uint8_t)((codes[i] & ((1 << bits) - 1)) << i % per * bits);
+    const size_t bits = quant_bits(type);
+    memset(y, 0, nacre_ceil_div(n * bits, 8));
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = i * bits / 8, shift = i * bits % 8;
+        const unsigned code = (unsigned)codes[i] & ((1u << bits) - 1);
+        y[at] |= (uint8_t)(code << shift);
+        if (shift + bits > 8) y[at + 1] |= (uint8_t)(code >> (8 - shift));
+    }
+}
+
+static void grid_unpack(nacre_quant_type type, const uint8_t *x, size_t n, int8_t *codes) {
+    const size_t bits = quant_bits(type);
+    const int is_signed = quant_kind_of(type) == QUANT_SIGNED;
+    if (bits == 4) {
+        for (size_t i = 0; i < n; i++) codes[i] = (int8_t)quant_narrow(x, i, 4, is_signed);
+    } else {
+        for (size_t i = 0; i < n; i++) codes[i] = (int8_t)quant_narrow(x, i, bits, is_signed);
+    }
 }
 
 static void grid_block(const grid_job *j, size_t at, size_t n) {
@@ -140,7 +134,7 @@ static void grid_block(const grid_job *j, size_t at, size_t n) {
         grid_look_up(j, at, n, (const uint8_t *)x, (float *)(void *)to);
     } else {
         if (code_bits < 8) {
-            for (size_t i = 0; i < n; i++) codes[i] = (int8_t)quant_integer(j->stored, x, i);
+            grid_unpack(j->stored, (const uint8_t *)x, n, codes);
             x = (const char *)codes;
         }
         grid_run(j, at, n, x, to);
@@ -280,14 +274,10 @@ static const int32_t *quantize_zeros(const nacre_call *c) {
     return list;
 }
 
+// Returns the least code that numbers are rounded to. Nothing is rounded to 32 bits.
 static int32_t quant_low(nacre_quant_type type) {
-    switch (type) {
-        case NACRE_QUANT_I2: return -2;
-        case NACRE_QUANT_I4: return -8;
-        case NACRE_QUANT_I8: return -128;
-        case NACRE_QUANT_I16: return -32768;
-        default: return 0;
-    }
+    const size_t bits = quant_bits(type);
+    return quant_kind_of(type) == QUANT_SIGNED && bits < 32 ? -(1 << (bits - 1)) : 0;
 }
 
 static void quantize_command(const nacre_call *c, int back) {

@@ -5,7 +5,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
@@ -145,7 +149,10 @@ func quantizeNumbers(r *rand.Rand, n int) []float64 {
 // TestQuantize compares codes, and the numbers that they stand for, to the formula.
 func TestQuantize(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(11, 12))
-	codes := []tensor.DType{tensor.U8, tensor.I8, tensor.U16, tensor.I16, tensor.U4, tensor.I4, tensor.U2, tensor.I2}
+	codes := slices.DeleteFunc(tensor.AllDTypes(), func(d tensor.DType) bool {
+		_, ok := quantTypes[d]
+		return !ok || !d.IsInteger() || d.Bits() > 16
+	})
 	half := partOf(t, "half", bindings.DetectISA())
 	for _, g := range gridCases {
 		for _, d := range codes {
@@ -394,4 +401,29 @@ func known(list ...int) graph.Dims {
 		d[i] = graph.Known(n)
 	}
 	return d
+}
+
+// TestQuantTypes compares the words for types with the rows of csrc/quant/types.inc.
+func TestQuantTypes(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "csrc", "quant", "types.inc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]tensor.Kind{"FLOAT": tensor.Float, "SIGNED": tensor.Signed, "UNSIGNED": tensor.Unsigned, "TABLE": tensor.Float}
+	rows := regexp.MustCompile(`(?m)^NACRE_QUANT_TYPE\((\w+), (\d+), (\w+)\)$`).FindAllStringSubmatch(string(text), -1)
+	named := map[int]bool{}
+	for d, word := range quantTypes {
+		if word >= len(rows) {
+			t.Errorf("%v has the word %d of %d", d, word, len(rows))
+			continue
+		}
+		named[word] = true
+		row := rows[word]
+		if row[2] != strconv.Itoa(d.Bits()) || kinds[row[3]] != d.Kind() {
+			t.Errorf("%v is %s, of %s bits and kind %s", d, row[1], row[2], row[3])
+		}
+	}
+	if len(named) != len(rows) || len(rows) == 0 {
+		t.Errorf("%d rows, and types have %d of them", len(rows), len(named))
+	}
 }
