@@ -114,12 +114,13 @@ func scaleVariant(d tensor.DType) (string, error) {
 	return typeName(d)
 }
 
-// packedKind returns the kind of integers of type d, as packed.glsl numbers them.
+// packedKind returns the kind of integers of type d, as packed.glsl numbers them. Shaders read
+// elements that are whole in a word of 32 bits.
 func packedKind(d tensor.DType) (uint32, error) {
 	switch {
 	case d == tensor.T1:
 		return 2, nil
-	case d.IsInteger() && d.Bits() <= 16:
+	case d.IsInteger() && d.Bits() <= 16 && 32%d.Bits() == 0:
 		return uint32(op.Btoi(d.Kind() == tensor.Signed)), nil
 	}
 	return 0, device.Refuse("elements are %v", d)
