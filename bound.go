@@ -6,7 +6,6 @@ import (
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // Bound is a session, or a stream, with memory for its inputs and outputs: the caller
@@ -32,19 +31,15 @@ type Bound struct {
 // elements. Session.ZeroInputs makes such inputs from sizes. If a result is no tensor, or its
 // shape does not follow from the shapes of inputs, the error is ErrUnsupported. Other errors
 // are as for Run.
-func (s *Session) Bind(inputs map[string]*Tensor) (_ *Bound, err error) {
+func (s *Session) Bind(ctx context.Context, inputs map[string]*Tensor) (_ *Bound, err error) {
 	defer s.enter().end(&err)
-	s, list, err := accept(context.Background(), s, inputs, belowTensor)
+	s, in, err := accept(ctx, s, inputs, belowTensor)
 	if err != nil {
 		return nil, err
 	}
-	below := make(map[string]*tensor.Tensor, len(list))
-	for name, v := range list {
-		below[name], _ = v.(*tensor.Tensor)
-	}
-	e, err := s.engine.Bind(below)
+	e, err := s.engine.Bind(ctx, in)
 	if err != nil {
-		return nil, public(err)
+		return nil, err
 	}
 	return newBound(s, e, new(sync.Mutex)), nil
 }
@@ -109,7 +104,7 @@ func (b *Bound) SetOutput(name string, t *Tensor) (err error) {
 		return err
 	}
 	if err := b.engine.SetOutput(i, &t.t); err != nil {
-		return public(err)
+		return err
 	}
 	b.outputs[name] = t
 	return nil
@@ -156,7 +151,7 @@ func (b *Bound) Run(ctx context.Context) (err error) {
 		return err
 	}
 	if err := b.engine.Run(ctx); err != nil {
-		return public(err)
+		return err
 	}
 	return nil
 }

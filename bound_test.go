@@ -32,7 +32,7 @@ func openDigits(t *testing.T) (*nacre.Model, *nacre.Session, map[string]*nacre.T
 func bound(t *testing.T) (*nacre.Session, *nacre.Bound) {
 	t.Helper()
 	m, s, inputs := openDigits(t)
-	b, err := s.Bind(inputs)
+	b, err := s.Bind(context.Background(), inputs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestBoundClosed(t *testing.T) {
 	if err := b.Run(context.Background()); !errors.Is(err, nacre.ErrClosed) || b.Input("image") != nil || b.Output("probabilities") != nil {
 		t.Errorf("got %v", err)
 	}
-	if _, err := s.Bind(nil); !errors.Is(err, nacre.ErrMissingInput) {
+	if _, err := s.Bind(context.Background(), nil); !errors.Is(err, nacre.ErrMissingInput) {
 		t.Errorf("got %v", err)
 	}
 }

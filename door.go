@@ -6,8 +6,7 @@ import "github.com/nacre-ml/nacre/internal/guard"
 //
 //	defer enter(file).end(&err)
 //
-// A panic becomes an error of kind ErrInternal, and errors of the engine get their kinds of
-// this package.
+// A panic becomes an error of kind ErrInternal.
 type door struct {
 	guard.Guard
 	none string // what to call instead, if the receiver is nil or its zero value
@@ -18,7 +17,7 @@ func enter(file string) door { return door{Guard: guard.At(file)} }
 // end ends the guard of a function, which defers it. A method of a zero value fails at the
 // first field that it lacks; the error says that the value was never made.
 func (d door) end(err *error) {
-	*err = public(d.Caught(recover(), *err))
+	*err = d.Caught(recover(), *err)
 	if d.none != "" {
 		*err = markf(ErrClosed, "the value was never made; %s makes one", d.none)
 	}

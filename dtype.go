@@ -46,7 +46,7 @@ const (
 func ParseDType(name string) (DType, error) {
 	d, err := tensor.ParseDType(name)
 	if err != nil {
-		return Invalid, mark(ErrUnsupported, err)
+		return Invalid, markf(ErrUnsupported, "%w", err)
 	}
 	return DType(d), nil
 }

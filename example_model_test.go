@@ -142,7 +142,7 @@ func ExampleSession_Plan() {
 	defer session.Close()
 	inputs, err := session.ZeroInputs(map[string]int{"batch": 1})
 	check(err)
-	plan, err := session.Plan(inputs)
+	plan, err := session.Plan(context.Background(), inputs)
 	check(err)
 	last := plan.Steps()[len(plan.Steps())-1]
 	fmt.Println(last.Op, last.Outputs, plan.OutputBytes(), "bytes")

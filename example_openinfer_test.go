@@ -14,7 +14,7 @@ import (
 
 // A program of OpenInfer runs step by step. Its persistent variables keep their values over the
 // steps of a Stream.
-func ExampleOpenProgram() {
+func ExampleNewModel() {
 	dir, err := os.MkdirTemp("", "program")
 	if err != nil {
 		log.Fatal(err)
@@ -39,17 +39,25 @@ block entry {
 		log.Fatal(err)
 	}
 
-	m, err := nacre.OpenProgram(program, weights)
+	read, err := formats.LoadProgram(program, weights)
+	if err != nil {
+		log.Fatal(err)
+	}
+	m, err := nacre.NewModel(read)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer m.Close()
+	network, err := m.Network()
+	if err != nil {
+		log.Fatal(err)
+	}
 	s, err := m.NewSession(nacre.Options{NoOptimize: true})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer s.Close()
-	steps, err := s.NewStream(nacre.StreamOptions{})
+	steps, err := s.NewStream(context.Background(), nacre.StreamOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -59,15 +67,17 @@ block entry {
 		if err != nil {
 			log.Fatal(err)
 		}
-		out, prof, err := steps.Profile(context.Background(), map[string]*nacre.Tensor{"x": in})
+		out, prof, err := steps.Profile(context.Background(), map[string]nacre.Value{"x": in})
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(out["sum"].Text(0), out["sum"].Text(1))
-		events, err := m.ProgramTrace(prof)
-		if err != nil {
-			log.Fatal(err)
+		sum := out["sum"].(*nacre.Tensor)
+		fmt.Println(sum.Text(0), sum.Text(1))
+		var ran []formats.ProgramStep
+		for _, s := range prof.Steps() {
+			ran = append(ran, formats.ProgramStep{Node: s.Node, Within: s.Within, Nanos: s.Own.Nanoseconds()})
 		}
+		events := formats.TraceProgram(network, ran)
 		fmt.Println(len(events), "nodes, the second is", events[1].Text)
 	}
 	// Output:

@@ -101,7 +101,7 @@ func DecodeImageContext(ctx context.Context, data []byte, in Info, o ImageOption
 		return nil, markf(ErrFormat, text, len(data))
 	}
 	if err != nil {
-		return nil, mark(ErrFormat, err)
+		return nil, markf(ErrFormat, "%w", err)
 	}
 	size := image.Pt(config.Width, config.Height)
 	if err := o.bound(size); err != nil {
@@ -123,7 +123,7 @@ func DecodeImageContext(ctx context.Context, data []byte, in Info, o ImageOption
 		return nil, err
 	}
 	if err != nil {
-		return nil, mark(ErrFormat, err)
+		return nil, markf(ErrFormat, "%w", err)
 	}
 	return o.tensor(ctx, img, in, turn)
 }

@@ -132,7 +132,7 @@ func only(name string, files []fs.FS) (fs.FS, error) {
 
 func loaded(m *graph.Model, err error) (*Model, error) {
 	if err != nil {
-		return nil, public(err)
+		return nil, err
 	}
 	return newModel(m), nil
 }

@@ -27,16 +27,8 @@ var uses = map[string]func(ctx context.Context, s *nacre.Session, in map[string]
 	"Warm": func(ctx context.Context, s *nacre.Session, _ map[string]*nacre.Tensor) error {
 		return s.Warm(ctx, map[string]int{"batch": 1})
 	},
-	"CompareKernels": func(ctx context.Context, s *nacre.Session, in map[string]*nacre.Tensor) error {
-		p, err := s.Plan(in)
-		if err != nil {
-			return err
-		}
-		_, err = s.CompareKernels(ctx, p, "", 1)
-		return err
-	},
 	"Bound.Run": func(ctx context.Context, s *nacre.Session, in map[string]*nacre.Tensor) error {
-		b, err := s.Bind(in)
+		b, err := s.Bind(context.Background(), in)
 		if err != nil {
 			return err
 		}
@@ -64,7 +56,7 @@ func TestNilContext(t *testing.T) {
 func TestClosedSession(t *testing.T) {
 	s := open(t, nacre.Options{Threads: 1})
 	in := images(t, rand.New(rand.NewPCG(1, 1)), 1)
-	b, err := s.Bind(in)
+	b, err := s.Bind(context.Background(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +72,7 @@ func TestClosedSession(t *testing.T) {
 	if err := b.Run(context.Background()); !errors.Is(err, nacre.ErrClosed) {
 		t.Errorf("Bound.Run after Close of the session: %v", err)
 	}
-	if _, err := s.PlanTypes([]nacre.Info{{Name: "image"}}); !errors.Is(err, nacre.ErrClosed) {
+	if _, err := s.PlanTypes(context.Background(), []nacre.Info{{Name: "image"}}); !errors.Is(err, nacre.ErrClosed) {
 		t.Errorf("PlanTypes after Close: %v", err)
 	}
 }

@@ -19,7 +19,7 @@ import (
 //
 // A model holds the weights, in the mapped file or in memory, and their packed copies for
 // kernels. It holds a program for each combination of ISA, Threads, WeightBudget, NoOptimize,
-// DirectConv, Operators, Outputs, Quirks, Seed and Device among its sessions, and for each set
+// DirectConv, Operators, Outputs, Lowering and Device among its sessions, and for each set
 // of constant inputs that runs override. Sessions share all of them.
 type Model struct {
 	source   *graph.Model // the file as read
@@ -46,6 +46,21 @@ type rewriting struct {
 	directConv bool
 	device     Device
 	taken      string // constant inputs that runs override
+}
+
+// NewModel returns a model over a graph that a program built (graph.Builder) or read with a
+// function of package formats, such as formats.LoadProgram. The graph must not change until Close,
+// which closes it. The error is ErrOption if m or its graph is nil, and ErrFormat if the graph is
+// not valid.
+func NewModel(m *graph.Model) (_ *Model, err error) {
+	defer enter("").end(&err)
+	if m == nil || m.Graph == nil {
+		return nil, markf(ErrOption, "a model without a graph")
+	}
+	if err := graph.Validate(m); err != nil {
+		return nil, err
+	}
+	return newModel(m), nil
 }
 
 func newModel(m *graph.Model) *Model {
@@ -77,7 +92,6 @@ func (m *Model) lowered(ctx context.Context, o formats.Lowering, limit int) (*gr
 		defer stages.From(ctx).Begin("lower")()
 		o.Budget = budget.New(ctx, budget.Limits{Bytes: int64(limit)})
 		n.model, n.err = formats.Network(m.source, o)
-		n.err = public(n.err)
 		n.bytes, n.done = int(o.Budget.Held()), n.err == nil || !errors.Is(n.err, ErrMemory) && ctx.Err() == nil
 	}
 	return n.model, n.bytes, n.err
@@ -187,7 +201,7 @@ func (m *Model) copied(init *graph.Initializer) (t *Tensor, err error) {
 		return formats.Intact(m.source)
 	})
 	if err != nil {
-		return nil, public(err)
+		return nil, err
 	}
 	return t, nil
 }
@@ -235,7 +249,7 @@ func (m *Model) ReplaceWeightsContext(ctx context.Context, path string) (err err
 	}
 	err = formats.ReplaceWeightsWithin(b, m.source, path)
 	m.networks.Clear()
-	return public(err)
+	return err
 }
 
 // Close releases the file and the weights. While a session of the model is open or being
@@ -260,7 +274,7 @@ func (m *Model) Close() (err error) {
 		a.Close()
 	}
 	m.programs, m.devices = nil, nil
-	return public(m.source.Close())
+	return m.source.Close()
 }
 
 // NewSession makes the model ready to run: it optimises the graph, chooses kernels and
@@ -344,7 +358,7 @@ func (m *Model) admit(how rewriting) (p *program, first bool, err error) {
 		return nil, false, m.closedError()
 	}
 	if err := formats.Intact(m.source); err != nil {
-		return nil, false, public(err)
+		return nil, false, err
 	}
 	m.sessions++
 	p = m.programs[how]

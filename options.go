@@ -2,11 +2,9 @@ package nacre
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 	"time"
 
-	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -68,16 +66,14 @@ type Options struct {
 	// the model's main graph computes. Runs skip nodes that no result needs, and inputs
 	// that no result needs are not required.
 	Outputs []string
-	// Quirks repeats surprising or wrong results of the format's own program, where the
-	// network would otherwise run as that program means to. It matters to files of Loom.
-	Quirks bool
 	// Device computes the nodes that it supports, such as a GPU opened by package
 	// runtime/vulkan; the CPU computes the others. Nil is the CPU alone. The device keeps its
 	// weights in its memory until the model is closed, and must stay open until then.
 	Device Device
-	// Seed is the seed of random weights, of Loom architectures without stored weights.
-	// Equal seeds give equal weights.
-	Seed uint64
+	// Lowering says how the networks of formats other than ONNX become nodes, for example the seed
+	// of weights that a file leaves to chance. The zero value computes what each format's users
+	// expect. Lowering.Budget is not read.
+	Lowering formats.Lowering
 }
 
 // Device is a device with memory of its own beside the CPU, for any number of models. Sessions of
@@ -91,48 +87,38 @@ type Device interface {
 
 // lowering returns the options of the network that sessions run.
 func (o Options) lowering() formats.Lowering {
-	return formats.Lowering{Quirks: o.Quirks, Seed: o.Seed}
+	o.Lowering.Budget = nil
+	return o.Lowering
 }
 
 // Validate checks the options without a model. The error is ErrOption and names every option
 // with a value that is invalid on all machines.
 func (o Options) Validate() error {
-	var errs []error
-	if o.Threads < 0 {
-		errs = append(errs, fmt.Errorf("option Threads is %d; it must not be negative", o.Threads))
-	}
-	if o.MemoryLimit < 0 {
-		errs = append(errs, fmt.Errorf("option MemoryLimit is %d; it must not be negative", o.MemoryLimit))
-	}
+	errs := []error{o.below(nil).Validate()}
+	wrong := func(format string, args ...any) { errs = append(errs, markf(ErrOption, format, args...)) }
 	if o.MaxWaiting < -1 {
-		errs = append(errs, fmt.Errorf("option MaxWaiting is %d; it must not be less than -1", o.MaxWaiting))
+		wrong("option MaxWaiting is %d; it must not be less than -1", o.MaxWaiting)
 	}
 	if o.MaxWait < 0 {
-		errs = append(errs, fmt.Errorf("option MaxWait is %v; it must not be negative", o.MaxWait))
+		wrong("option MaxWait is %v; it must not be negative", o.MaxWait)
 	}
 	if o.MemoryBudget != nil && o.MemoryBudget.memory == nil {
-		errs = append(errs, errors.New("option MemoryBudget is none that NewMemoryBudget made"))
+		wrong("option MemoryBudget is none that NewMemoryBudget made")
 	}
 	if o.WeightBudget < 0 {
-		errs = append(errs, fmt.Errorf("option WeightBudget is %d; it must not be negative", o.WeightBudget))
-	}
-	if _, err := bindings.ParseISA(o.ISA); err != nil {
-		errs = append(errs, fmt.Errorf("option ISA: %w", err))
+		wrong("option WeightBudget is %d; it must not be negative", o.WeightBudget)
 	}
 	met := map[string]bool{}
 	for _, name := range o.Outputs {
 		if met[name] {
-			errs = append(errs, fmt.Errorf("option Outputs has %q twice", name))
+			wrong("option Outputs has %q twice", name)
 		}
 		met[name] = true
 	}
 	if o.Device != nil && !reflect.TypeOf(o.Device).Comparable() {
-		errs = append(errs, fmt.Errorf("option Device is a %T; a device must be comparable, such as a pointer", o.Device))
+		wrong("option Device is a %T; a device must be comparable, such as a pointer", o.Device)
 	}
-	if len(errs) == 0 {
-		return nil
-	}
-	return mark(ErrOption, errors.Join(errs...))
+	return errors.Join(errs...)
 }
 
 // check is Validate, and also checks the options against this machine.
@@ -140,26 +126,10 @@ func (o Options) check() error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	if err := bindings.Available(); err != nil {
-		return mark(ErrDevice, err)
-	}
 	if o.WeightBudget > 0 && !runtime.CanMovePacks {
 		return markf(ErrOption, "option WeightBudget: this system does not take the memory of weights back")
 	}
-	if o.ISA == "" {
-		if _, err := bindings.DefaultISA(); err != nil {
-			return mark(ErrOption, err)
-		}
-		return nil
-	}
-	mask, err := bindings.ParseISA(o.ISA)
-	if err != nil {
-		return mark(ErrOption, err)
-	}
-	if missing := mask &^ bindings.DetectISA(); missing != 0 {
-		return markf(ErrOption, "option ISA: this CPU lacks %v", missing)
-	}
-	return nil
+	return o.below(nil).Check()
 }
 
 // below returns the options of the engine.

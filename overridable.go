@@ -29,38 +29,22 @@ func (s *Session) Overridable() []Info {
 	if !s.made() {
 		return nil
 	}
-	return infos(s.program.defaulted, never)
+	var list []Info
+	for _, v := range s.program.overridable() {
+		list = append(list, infoOf(v, false))
+	}
+	return list
 }
 
-// splitInputs sorts the inputs of the network: listed inputs are required or have a default in
-// a program of OpenInfer, fixed inputs are constant, and defaulted inputs are constants that
-// runs may override. Constant inputs named by taken are listed.
-func (p *program) splitInputs(used []*graph.Value, taken []string) {
-	p.unused, p.fixed, p.taken = map[string]bool{}, map[string]bool{}, map[string]bool{}
-	required := map[string]bool{}
-	for _, in := range inputsOf(p.network) {
-		required[in.Name] = in.Required || p.defaults.has(in.Name)
-	}
-	for _, v := range p.network.Graph.Inputs {
-		unused := !slices.Contains(used, v)
-		switch {
-		case required[v.Name]:
-			p.listed, p.unused[v.Name] = append(p.listed, v), unused
-		case p.network.IR < overridableIR:
-			p.fixed[v.Name] = true
-		case unused:
-			p.unused[v.Name] = true
-		case slices.Contains(taken, v.Name):
-			p.listed, p.unused[v.Name], p.taken[v.Name] = append(p.listed, v), false, true
-		default:
-			p.defaulted = append(p.defaulted, v)
+// overridable returns the inputs that runs of another program override.
+func (p *program) overridable() []*graph.Value {
+	var list []*graph.Value
+	for _, x := range p.inputs {
+		if x.role == kept {
+			list = append(list, x.Value)
 		}
 	}
-}
-
-// overrides reports whether an input is a constant that only runs of another program override.
-func (p *program) overrides(name string) bool {
-	return slices.ContainsFunc(p.defaulted, func(v *graph.Value) bool { return v.Name == name })
+	return list
 }
 
 // withoutDefaults returns the model without the values of the named inputs. It shares
@@ -79,22 +63,6 @@ func withoutDefaults(m *graph.Model, names []string) *graph.Model {
 	c := *m
 	c.Graph, c.Closer = &g, nil
 	return &c
-}
-
-// fillTaken adds the model's values of inputs that the program takes and a run leaves out. A
-// sparse one may take limit bytes.
-func (p *program) fillTaken(in map[string]tensor.Value, limit int) error {
-	for name := range p.taken {
-		if in[name] != nil {
-			continue
-		}
-		t, err := p.valueOf(name, limit)
-		if err != nil {
-			return err
-		}
-		in[name] = t
-	}
-	return nil
 }
 
 // valueOf returns the model's value of an input. A sparse value may take limit bytes.
@@ -129,7 +97,7 @@ func (s *Session) taking(ctx context.Context, names []string) (*Session, error) 
 	key = fmt.Sprintf("%q", names)
 	if s.overriding[key] == nil && len(s.overriding) >= mostOverridden {
 		names = names[:0]
-		for _, v := range s.program.defaulted {
+		for _, v := range s.program.overridable() {
 			names = append(names, v.Name)
 		}
 		slices.Sort(names)

@@ -107,7 +107,7 @@ func TestOverriddenInputs(t *testing.T) {
 					t.Errorf("optimised %v: Run gives %s, want %s", !plain, got, c.want)
 				}
 			}
-			b, err := s.Bind(c.given)
+			b, err := s.Bind(context.Background(), c.given)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,7 +123,7 @@ func TestOverriddenInputs(t *testing.T) {
 			if row, ok := out["y"].(*nacre.Tensor); err != nil || prof == nil || !ok || !strings.HasSuffix(c.want, strings.TrimPrefix(texts(row), "[")) {
 				t.Errorf("the last row is %v of %s (%v)", out["y"], c.want, err)
 			}
-			if _, err := s.Plan(c.given); err != nil {
+			if _, err := s.Plan(context.Background(), c.given); err != nil {
 				t.Error(err)
 			}
 		}
@@ -207,7 +207,7 @@ func TestOverriddenStream(t *testing.T) {
 	s := ready(t, m, nacre.Options{Threads: 1})
 	ten := map[string]*nacre.Tensor{"step": made(t)(nacre.NewTensor([]float32{10}, 1))}
 	states := []nacre.State{{Input: "h", Output: "hn", Axis: -1}}
-	plain, err := s.NewStream(nacre.StreamOptions{States: states})
+	plain, err := s.NewStream(context.Background(), nacre.StreamOptions{States: states})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,10 +215,10 @@ func TestOverriddenStream(t *testing.T) {
 	if _, err := plain.Run(ctx, ten); !errors.Is(err, nacre.ErrUnknownInput) || !strings.Contains(err.Error(), "StreamOptions.Override") {
 		t.Errorf("a value without Override: %v", err)
 	}
-	if _, err := s.NewStream(nacre.StreamOptions{States: states, Override: []string{"none"}}); !errors.Is(err, nacre.ErrOption) {
+	if _, err := s.NewStream(context.Background(), nacre.StreamOptions{States: states, Override: []string{"none"}}); !errors.Is(err, nacre.ErrOption) {
 		t.Errorf("an unknown name: %v", err)
 	}
-	st, err := s.NewStream(nacre.StreamOptions{States: states, Override: []string{"step"}})
+	st, err := s.NewStream(context.Background(), nacre.StreamOptions{States: states, Override: []string{"step"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,11 @@ block entry { ` + body + ` return; }`
 
 // steps runs three steps of a program, or one if it has no persistent variables.
 func steps(ctx context.Context, program, weights string) error {
-	m, err := nacre.OpenProgram(program, weights)
+	source, err := formats.LoadProgram(program, weights)
+	if err != nil {
+		return err
+	}
+	m, err := nacre.NewModel(source)
 	if err != nil {
 		return err
 	}
@@ -75,7 +79,7 @@ func steps(ctx context.Context, program, weights string) error {
 		_, err := s.Run(ctx, nil)
 		return err
 	}
-	stream, err := s.NewStream(nacre.StreamOptions{})
+	stream, err := s.NewStream(context.Background(), nacre.StreamOptions{})
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,8 @@ func (s *Session) LastRows(ctx context.Context, outputs ...string) (_ *Session, 
 		return nil, markf(ErrOption, "%s: last rows are asked for of no output", s.model.source.File)
 	}
 	list := s.Outputs()
-	for _, name := range outputs {
+	at := make([]int, len(outputs))
+	for k, name := range outputs {
 		i := slices.IndexFunc(list, func(v Info) bool { return v.Name == name })
 		switch {
 		case i < 0:
@@ -32,6 +33,7 @@ func (s *Session) LastRows(ctx context.Context, outputs ...string) (_ *Session, 
 		case len(list[i].Shape) < 2:
 			return nil, markf(ErrShape, "%s: output %v is not known to have rows, which takes two axes", s.model.source.File, list[i])
 		}
+		at[k] = i
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,16 +41,11 @@ func (s *Session) LastRows(ctx context.Context, outputs ...string) (_ *Session, 
 	if r := s.rows[key]; r != nil && !r.closed.Load() {
 		return r, nil
 	}
-	engine, err := s.program.engine.LastRows(ctx, outputs)
-	if err != nil {
-		return nil, public(err)
+	p := *s.program
+	if p.engine, err = s.program.engine.LastRows(ctx, at); err != nil {
+		return nil, err
 	}
-	p := &program{
-		made: s.program.made, network: s.program.network, engine: engine,
-		unused: s.program.unused, fixed: s.program.fixed, taken: s.program.taken,
-		listed: s.program.listed, defaulted: s.program.defaulted, defaults: s.program.defaults,
-	}
-	r, err := newSession(s.model, p, s.options)
+	r, err := newSession(s.model, &p, s.options)
 	if err != nil {
 		return nil, err
 	}

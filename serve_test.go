@@ -199,7 +199,7 @@ func TestOperatorsRunSessions(t *testing.T) {
 			return err
 		}},
 		{"a Bound", func(c *op.Run) error {
-			b, err := inner.Bind(in)
+			b, err := inner.Bind(context.Background(), in)
 			if err != nil {
 				return err
 			}
@@ -267,11 +267,11 @@ func TestMemoryBudget(t *testing.T) {
 	if !errors.Is(err, nacre.ErrMemory) || !strings.Contains(err.Error(), "MemoryBudget") {
 		t.Errorf("a run that never fits: got %v", err)
 	}
-	if _, err := other.Bind(vectorInput(t, "c", n)); !errors.Is(err, nacre.ErrMemory) {
+	if _, err := other.Bind(context.Background(), vectorInput(t, "c", n)); !errors.Is(err, nacre.ErrMemory) {
 		t.Errorf("a Bound that does not fit: got %v", err)
 	}
 	c.open()
-	b, err := other.Bind(vectorInput(t, "c", n/8))
+	b, err := other.Bind(context.Background(), vectorInput(t, "c", n/8))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +299,7 @@ func TestMemoryBudgetOfStreams(t *testing.T) {
 	}
 	t.Cleanup(func() { m.Close() })
 	s := ready(t, m, nacre.Options{Threads: 1, MemoryBudget: budget})
-	st, err := s.NewStream(nacre.StreamOptions{Room: 16})
+	st, err := s.NewStream(context.Background(), nacre.StreamOptions{Room: 16})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,7 +324,7 @@ func TestMemoryBudgetOfStreams(t *testing.T) {
 	}
 	closeAll(t, forks...)
 	fork.Reset()
-	large, err := s.NewStream(nacre.StreamOptions{Room: 1 << 20})
+	large, err := s.NewStream(context.Background(), nacre.StreamOptions{Room: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -17,14 +16,12 @@ type program struct {
 	made    chan struct{}
 	network *graph.Model
 	engine  *runtime.Program
-	// unused names inputs of the model that no chosen output needs, fixed names constant
-	// inputs, and taken names constant inputs that runs of this program override.
-	unused, fixed, taken map[string]bool
-	listed               []*graph.Value // inputs that runs take
-	defaulted            []*graph.Value // constant inputs that runs of another program override
-	defaults             *defaults
-	err                  error
-	stopped              bool // the context of the caller that made it ended
+	inputs  []*input          // of the network
+	named   map[string]*input // inputs by name
+	takes   []*input          // inputs of a run, in the order of the engine
+	results []string          // names of the results, in the order of the engine
+	err     error
+	stopped bool // the context of the caller that made it ended
 }
 
 // wait returns when the program is made, or with the context's error.
@@ -65,16 +62,17 @@ func (p *program) make(ctx context.Context, m *Model, o Options, taken []string)
 		return
 	}
 	p.network = network
-	p.defaults = &defaults{from: formats.ProgramDefaults(network)}
 	p.splitInputs(source.Graph.Inputs, taken)
 	below := o.below(m.packsOf(network, o.WeightBudget))
 	below.Made = made
 	if below.Accelerator, err = m.accelerator(o.Device); err != nil {
-		p.err = public(err)
+		p.err = err
 		return
 	}
 	p.engine, err = runtime.Compile(ctx, withoutDefaults(source, taken), below)
-	p.err, p.stopped = public(err), err != nil && ctx.Err() != nil
+	if p.err, p.stopped = err, err != nil && ctx.Err() != nil; err == nil {
+		p.number()
+	}
 }
 
 // Session is a model made ready to run. Its methods may be called from many
@@ -110,7 +108,7 @@ type Session struct {
 func newSession(m *Model, p *program, o Options) (*Session, error) {
 	e, err := p.engine.NewSession(o.below(m.packs))
 	if err != nil {
-		return nil, public(err)
+		return nil, err
 	}
 	return &Session{model: m, program: p, engine: e, options: o}, nil
 }
@@ -126,7 +124,7 @@ func (s *Session) Close() (err error) {
 	if first && s.of == nil {
 		s.model.leave()
 	}
-	return public(err)
+	return err
 }
 
 // Model returns the model that the session runs.
@@ -145,7 +143,13 @@ func (s *Session) Inputs() []Info {
 	if !s.made() {
 		return nil
 	}
-	return infos(s.program.listed, func(name string) bool { return !s.program.unused[name] && !s.program.defaults.has(name) })
+	list := make([]Info, 0, len(s.program.inputs))
+	for _, x := range s.program.inputs {
+		if x.listed {
+			list = append(list, infoOf(x.Value, x.role == given && x.spare == nil))
+		}
+	}
+	return list
 }
 
 // Outputs describes the results of runs as far as the model tells, in the order of
@@ -184,23 +188,25 @@ func (s *Session) Run(ctx context.Context, inputs map[string]*Tensor) (_ map[str
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.engine.RunValues(ctx, in)
+	out, err := s.engine.Run(ctx, in, nil)
 	if err != nil {
-		return nil, public(err)
+		return nil, err
 	}
 	return s.tensors(out, "RunValues returns it")
 }
 
-// tensors returns the results of a run. A result that is no tensor is ErrUnsupported;
-// otherwise is the way out that the message gives.
-func (s *Session) tensors(results map[string]tensor.Value, otherwise string) (map[string]*Tensor, error) {
+// tensors returns the results of a run by name. A result that is no tensor is ErrUnsupported;
+// otherwise is the way out that the message gives. Results that are nil are left out.
+func (s *Session) tensors(results []tensor.Value, otherwise string) (map[string]*Tensor, error) {
 	out := make(map[string]*Tensor, len(results))
-	for name, v := range results {
-		t, ok := v.(*tensor.Tensor)
-		if !ok {
-			return nil, markf(ErrUnsupported, "%s: output %q is %v, no tensor; %s", s.model.source.File, name, v, otherwise)
+	for i, v := range results {
+		switch v := v.(type) {
+		case nil:
+		case *tensor.Tensor:
+			out[s.program.results[i]] = &Tensor{*v}
+		default:
+			return nil, markf(ErrUnsupported, "%s: output %q is %v, no tensor; %s", s.model.source.File, s.program.results[i], v, otherwise)
 		}
-		out[name] = &Tensor{*t}
 	}
 	return out, nil
 }
@@ -208,64 +214,62 @@ func (s *Session) tensors(results map[string]tensor.Value, otherwise string) (ma
 // RunValues is Run for models with inputs or outputs that are sequences, optionals or maps.
 func (s *Session) RunValues(ctx context.Context, inputs map[string]Value) (_ map[string]Value, err error) {
 	defer s.enter().end(&err)
-	s, in, err := accept(ctx, s, inputs, below)
-	if err != nil {
-		return nil, err
-	}
-	out, err := s.engine.RunValues(ctx, in)
-	if err != nil {
-		return nil, public(err)
-	}
-	return aboveAll(out), nil
+	return s.runValues(ctx, inputs, nil)
 }
 
 // Profile is RunValues, and also returns the time of every step.
 func (s *Session) Profile(ctx context.Context, inputs map[string]Value) (_ map[string]Value, _ *Profile, err error) {
 	defer s.enter().end(&err)
-	s, in, err := accept(ctx, s, inputs, below)
+	p := &runtime.Profile{}
+	out, err := s.runValues(ctx, inputs, p)
 	if err != nil {
 		return nil, nil, err
 	}
-	out, p, err := s.engine.Profile(ctx, in)
+	return out, &Profile{p}, nil
+}
+
+func (s *Session) runValues(ctx context.Context, inputs map[string]Value, prof *runtime.Profile) (map[string]Value, error) {
+	s, in, err := accept(ctx, s, inputs, below)
 	if err != nil {
-		return nil, nil, public(err)
+		return nil, err
 	}
-	return aboveAll(out), &Profile{p}, nil
+	out, err := s.engine.Run(ctx, in, prof)
+	if err != nil {
+		return nil, err
+	}
+	return s.values(out), nil
+}
+
+// values returns the results of a run by name. Results that are nil are left out.
+func (s *Session) values(results []tensor.Value) map[string]Value {
+	out := make(map[string]Value, len(results))
+	for i, v := range results {
+		if v != nil {
+			out[s.program.results[i]] = above(v)
+		}
+	}
+	return out
 }
 
 // Plan returns the plan of a run with inputs of these types and shapes; their
 // elements do not matter. A later run with such inputs uses the plan. The error is as for
 // Run, except that the memory limit does not matter.
-func (s *Session) Plan(inputs map[string]*Tensor) (*Plan, error) {
-	return s.PlanContext(context.Background(), inputs)
-}
-
-// PlanContext is Plan that ends with the context's error when the context is done.
-func (s *Session) PlanContext(ctx context.Context, inputs map[string]*Tensor) (_ *Plan, err error) {
+func (s *Session) Plan(ctx context.Context, inputs map[string]*Tensor) (_ *Plan, err error) {
 	defer s.enter().end(&err)
 	s, in, err := accept(ctx, s, inputs, belowTensor)
 	if err != nil {
 		return nil, err
 	}
-	tensors := make(map[string]*tensor.Tensor, len(in))
-	for name, v := range in {
-		tensors[name] = v.(*tensor.Tensor)
-	}
-	p, err := s.engine.Plan(ctx, tensors)
+	p, err := s.engine.Plan(ctx, in)
 	if err != nil {
-		return nil, public(err)
+		return nil, err
 	}
 	return &Plan{p}, nil
 }
 
 // PlanTypes is Plan for types in place of tensors: the Infos of Inputs, with a number for
 // every extent. Inputs that are not required may be left out.
-func (s *Session) PlanTypes(inputs []Info) (*Plan, error) {
-	return s.PlanTypesContext(context.Background(), inputs)
-}
-
-// PlanTypesContext is PlanTypes that ends with the context's error when the context is done.
-func (s *Session) PlanTypesContext(ctx context.Context, inputs []Info) (_ *Plan, err error) {
+func (s *Session) PlanTypes(ctx context.Context, inputs []Info) (_ *Plan, err error) {
 	defer s.enter().end(&err)
 	s, types, err := s.types(ctx, inputs)
 	if err != nil {
@@ -273,33 +277,9 @@ func (s *Session) PlanTypesContext(ctx context.Context, inputs []Info) (_ *Plan,
 	}
 	p, err := s.engine.PlanTypes(ctx, types)
 	if err != nil {
-		return nil, public(err)
+		return nil, err
 	}
 	return &Plan{p}, nil
-}
-
-// types returns the types of inputs for the engine, and the session that has the engine.
-func (s *Session) types(ctx context.Context, inputs []Info) (*Session, map[string]graph.Type, error) {
-	named := make(map[string]Info, len(inputs))
-	for _, v := range inputs {
-		named[v.Name] = v
-	}
-	types := map[string]graph.Type{}
-	s, in, err := accept(ctx, s, named, func(v Info) (tensor.Value, error) {
-		if !s.program.unused[v.Name] {
-			types[v.Name] = v.below()
-		}
-		return &tensor.Tensor{}, nil
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, v := range s.program.listed {
-		if _, given := types[v.Name]; !given && in[v.Name] != nil {
-			types[v.Name] = v.Type
-		}
-	}
-	return s, types, nil
 }
 
 // belowTensor is below for tensors.
@@ -308,58 +288,6 @@ func belowTensor(t *Tensor) (tensor.Value, error) {
 		return nil, nil
 	}
 	return &t.t, nil
-}
-
-func aboveAll(values map[string]tensor.Value) map[string]Value {
-	out := make(map[string]Value, len(values))
-	for name, v := range values {
-		out[name] = above(v)
-	}
-	return out
-}
-
-// accept checks the names of the inputs of a run, and returns the inputs for the engine and
-// the session that has the engine: s, or the session that overrides constant inputs among
-// them. The engine checks types and shapes.
-func accept[V any](
-	ctx context.Context, s *Session, inputs map[string]V, below func(V) (tensor.Value, error),
-) (*Session, map[string]tensor.Value, error) {
-	file := s.model.source.File
-	if err := s.usable(ctx); err != nil {
-		return nil, nil, err
-	}
-	in := make(map[string]tensor.Value, len(inputs))
-	var overridden []string
-	for name, v := range inputs {
-		value, err := below(v)
-		if err != nil {
-			return nil, nil, markf(ErrShape, "%s: input %q: %w", file, name, err)
-		}
-		if unused, known := s.program.unused[name]; value == nil || unused {
-			continue
-		} else if !known && s.program.overrides(name) {
-			overridden = append(overridden, name)
-		} else if !known {
-			return nil, nil, s.unknown(name, s.Inputs())
-		}
-		in[name] = value
-	}
-	if overridden != nil {
-		var err error
-		if s, err = s.taking(ctx, overridden); err != nil {
-			return nil, nil, err
-		}
-	}
-	if err := s.fill(in); err != nil {
-		return nil, nil, err
-	}
-	for _, v := range s.program.listed {
-		if in[v.Name] == nil && !s.program.unused[v.Name] {
-			const text = "%s: input %q is missing; the model takes %s"
-			return nil, nil, markf(ErrMissingInput, text, file, v.Name, names(s.Inputs()))
-		}
-	}
-	return s, in, nil
 }
 
 // usable reports a closed session and a nil context.
@@ -375,17 +303,4 @@ func (s *Session) usable(ctx context.Context) error {
 
 func (s *Session) closedError() error {
 	return markf(ErrClosed, "%s: the session is closed", s.model.source.File)
-}
-
-// unknown returns the error of an input that no run takes.
-func (s *Session) unknown(name string, takes []Info) error {
-	switch {
-	case s.program.fixed[name] && s.program.network.IR > 0:
-		const text = "%s: input %q has a value in the model, which is a constant before IR version %d; " +
-			"in a file of a later ir_version runs may give another"
-		return markf(ErrUnknownInput, text, s.model.source.File, name, overridableIR)
-	case s.program.fixed[name]:
-		return markf(ErrUnknownInput, "%s: input %q has a value in the model and cannot be given", s.model.source.File, name)
-	}
-	return markf(ErrUnknownInput, "%s: the model takes no input %q; it takes %s", s.model.source.File, name, names(takes))
 }

@@ -98,7 +98,7 @@ func TestChosenOutputs(t *testing.T) {
 					t.Errorf("without %s: %v", name, err)
 				}
 			}
-			pl, err := s.Plan(in)
+			pl, err := s.Plan(context.Background(), in)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -209,7 +209,7 @@ func TestMemoryLimit(t *testing.T) {
 	if _, err := s.Run(context.Background(), in); !errors.Is(err, nacre.ErrMemory) {
 		t.Errorf("got %v", err)
 	}
-	if p, err := s.Plan(in); err != nil || p.PeakBytes() < 8<<20 || p.OutputBytes() != 8<<20 {
+	if p, err := s.Plan(context.Background(), in); err != nil || p.PeakBytes() < 8<<20 || p.OutputBytes() != 8<<20 {
 		t.Errorf("the plan is %v (%v)", p, err)
 	}
 }
@@ -400,7 +400,7 @@ func TestSessionDropped(t *testing.T) {
 		if _, err := s.Run(context.Background(), in); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Bind(in); err != nil {
+		if _, err := s.Bind(context.Background(), in); err != nil {
 			t.Fatal(err)
 		}
 	}

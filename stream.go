@@ -76,25 +76,25 @@ type StreamOptions struct {
 type Stream struct {
 	mu      sync.Mutex
 	session *Session
-	engine  *runtime.Stream           // nil after Close
-	states  map[string]bool           // inputs that the stream holds
-	implied map[string]bool           // inputs that Run makes if they are left out
-	initial map[string]*tensor.Tensor // the model's values of states
+	engine  *runtime.Stream        // nil after Close
+	held    []bool                 // by input: a state
+	implied []bool                 // by input: Run makes it if it is left out
+	initial map[int]*tensor.Tensor // the model's values of states, by input
 }
 
 // NewStream returns a stream at its start. A state with a value in the model holds it; any
 // other growing state has no rows, and any other state of fixed extents holds zeros.
 //
-// The error is ErrOption for a model without states, for a negative room, and for a state that
-// is named twice, has no input, no computed output, an output of another type, or no such axis.
-// It is ErrUnsupported for a state of strings, of elements narrower than a byte or of an open
-// number of axes, and ErrClosed after Close.
-func (s *Session) NewStream(o StreamOptions) (_ *Stream, err error) {
+// The error is ErrOption for a nil context, for a model without states, for a negative room, and
+// for a state that is named twice, has no input, no computed output, an output of another type, or
+// no such axis. It is ErrUnsupported for a state of strings, of elements narrower than a byte or
+// of an open number of axes, ErrClosed after Close, and the context's error when it is done.
+func (s *Session) NewStream(ctx context.Context, o StreamOptions) (_ *Stream, err error) {
 	defer s.enter().end(&err)
-	file := s.model.source.File
-	if s.closed.Load() {
-		return nil, s.closedError()
+	if err := s.usable(ctx); err != nil {
+		return nil, err
 	}
+	file := s.model.source.File
 	states := o.States
 	if states == nil {
 		states = statesOf(s.program.network)
@@ -105,84 +105,91 @@ func (s *Session) NewStream(o StreamOptions) (_ *Stream, err error) {
 	case o.Room < 0:
 		return nil, markf(ErrOption, "%s: option Room is %d; it must not be negative", file, o.Room)
 	}
-	s, err = s.forStream(states, o.Override)
-	if err != nil {
+	if s, err = s.forStream(ctx, states, o.Override); err != nil {
 		return nil, err
 	}
-	list := make([]graph.State, len(states))
-	for i, st := range states {
-		list[i] = graph.State(st)
+	below := runtime.StreamOptions{Room: o.Room}
+	if below.Room == 0 {
+		below.Room = 256
 	}
-	room := o.Room
-	if room == 0 {
-		room = 256
+	if below.States, err = s.program.states(states); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	e, err := s.engine.NewStream(list, room)
+	below.Rows, below.Implied = s.program.implied()
+	e, err := s.engine.NewStream(below)
 	switch {
-	case errors.Is(err, runtime.ErrClosed):
-		return nil, s.closedError()
-	case errors.Is(err, graph.ErrUnsupported):
-		return nil, mark(ErrUnsupported, err)
+	case errors.Is(err, ErrClosed), errors.Is(err, ErrUnsupported):
+		return nil, err
 	case err != nil:
-		return nil, mark(ErrOption, err)
+		return nil, markf(ErrOption, "%w", err)
 	}
-	st, err := newStream(s, e)
-	if err == nil {
-		err = st.start()
+	return newStream(s, e)
+}
+
+// states returns states by position.
+func (p *program) states(list []State) ([]runtime.State, error) {
+	below := make([]runtime.State, len(list))
+	for i, st := range list {
+		x := p.named[st.Input]
+		if x == nil || x.role != given {
+			return nil, markf(ErrOption, "there is no input %q for a state; a run takes %s", st.Input, describe(p.engine.Inputs()))
+		}
+		out := slices.Index(p.results, st.Output)
+		if out < 0 {
+			return nil, markf(ErrOption, "there is no output %q for state %q; a run computes %s", st.Output, st.Input, describe(p.engine.Outputs()))
+		}
+		below[i] = runtime.State{Input: x.at, Output: out, Axis: st.Axis}
 	}
-	if err != nil {
-		return nil, public(err)
-	}
-	return st, nil
+	return below, nil
 }
 
 // forStream returns the session for the runs of a stream. They override the constant inputs
 // that are states or named by override.
-func (s *Session) forStream(states []State, override []string) (*Session, error) {
+func (s *Session) forStream(ctx context.Context, states []State, override []string) (*Session, error) {
 	var taken []string
 	for _, st := range states {
-		if s.program.overrides(st.Input) {
+		if x := s.program.named[st.Input]; x != nil && x.role == kept {
 			taken = append(taken, st.Input)
 		}
 	}
 	for _, name := range override {
-		switch _, taken := s.program.unused[name]; {
-		case s.program.overrides(name):
-		case taken:
+		switch x, err := s.input(name, s.Overridable); {
+		case err != nil:
+			return nil, markf(ErrOption, "option Override: %w", err)
+		case x.role != kept:
 			const text = "%s: option Override: input %q has no value in the model, or no output needs it"
 			return nil, markf(ErrOption, text, s.model.source.File, name)
-		default:
-			return nil, mark(ErrOption, fmt.Errorf("option Override: %w", s.unknown(name, s.Overridable())))
 		}
 		taken = append(taken, name)
 	}
 	if taken == nil {
 		return s, nil
 	}
-	return s.taking(context.Background(), taken)
+	return s.taking(ctx, taken)
 }
 
+// newStream returns a stream of the session. States with a value in the model hold it.
 func newStream(s *Session, e *runtime.Stream) (*Stream, error) {
-	st := &Stream{session: s, engine: e, states: map[string]bool{}, implied: map[string]bool{}}
-	st.initial = map[string]*tensor.Tensor{}
-	for i, v := range s.engine.Inputs() {
-		st.states[v.Name], st.implied[v.Name] = e.Holds(i), e.Implies(i)
-		if !st.states[v.Name] || !s.program.taken[v.Name] {
+	n := len(s.program.takes)
+	st := &Stream{session: s, engine: e, held: make([]bool, n), implied: make([]bool, n), initial: map[int]*tensor.Tensor{}}
+	for at, x := range s.program.takes {
+		st.held[at], st.implied[at] = e.Holds(at), e.Implies(at)
+		if !st.held[at] || x.spare == nil {
 			continue
 		}
-		t, err := s.program.valueOf(v.Name, s.options.MemoryLimit)
+		t, err := x.spare(s.options.MemoryLimit)
 		if err != nil {
 			return nil, err
 		}
-		st.initial[v.Name] = t
+		st.initial[at] = t
 	}
-	return st, nil
+	return st, st.start()
 }
 
 // start sets states to the model's values.
 func (s *Stream) start() error {
-	for name, t := range s.initial {
-		if err := s.engine.SetState(name, t); err != nil {
+	for at, t := range s.initial {
+		if err := s.engine.SetState(at, t); err != nil {
 			return err
 		}
 	}
@@ -196,9 +203,10 @@ func (s *Stream) Inputs() []Info {
 	if !s.made() {
 		return nil
 	}
-	list := slices.DeleteFunc(s.session.Inputs(), func(in Info) bool { return s.states[in.Name] })
+	list := slices.DeleteFunc(s.session.Inputs(), func(in Info) bool { return s.state(in.Name) >= 0 })
 	for i, in := range list {
-		list[i].Required = in.Required && !s.implied[in.Name]
+		x := s.session.program.named[in.Name]
+		list[i].Required = in.Required && !s.implied[x.at]
 	}
 	return list
 }
@@ -216,32 +224,34 @@ func (s *Stream) Inputs() []Info {
 // runs are ErrState until Reset.
 func (s *Stream) Run(ctx context.Context, inputs map[string]*Tensor) (_ map[string]*Tensor, err error) {
 	defer s.enter().end(&err)
-	return s.run(ctx, inputs, nil)
-}
-
-// Profile is Run, and also returns the time of every step.
-func (s *Stream) Profile(ctx context.Context, inputs map[string]*Tensor) (_ map[string]*Tensor, _ *Profile, err error) {
-	defer s.enter().end(&err)
-	p := &runtime.Profile{}
-	out, err := s.run(ctx, inputs, p)
-	if err != nil {
-		return nil, nil, err
-	}
-	return out, &Profile{p}, nil
-}
-
-func (s *Stream) run(ctx context.Context, inputs map[string]*Tensor, prof *runtime.Profile) (map[string]*Tensor, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	in, err := s.accept(ctx, inputs)
+	in, err := acceptNext(ctx, s, inputs, belowTensor)
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.engine.Run(ctx, in, prof)
+	out, err := s.engine.Run(ctx, in, nil)
 	if err != nil {
-		return nil, public(err)
+		return nil, err
 	}
-	return s.session.tensors(out, "a stream returns tensors only")
+	return s.session.tensors(out, "Profile returns it")
+}
+
+// Profile is Run for values of all kinds, and also returns the time of every step.
+func (s *Stream) Profile(ctx context.Context, inputs map[string]Value) (_ map[string]Value, _ *Profile, err error) {
+	defer s.enter().end(&err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in, err := acceptNext(ctx, s, inputs, below)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := &runtime.Profile{}
+	out, err := s.engine.Run(ctx, in, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.session.values(out), &Profile{p}, nil
 }
 
 // open returns ErrClosed if the stream or its session is closed.
@@ -255,34 +265,50 @@ func (s *Stream) open() error {
 	return nil
 }
 
-// accept checks the names of inputs, and returns the inputs for the engine.
-func (s *Stream) accept(ctx context.Context, inputs map[string]*Tensor) (map[string]tensor.Value, error) {
+// acceptNext returns the inputs of the next run of a stream in the order of the engine. It reports
+// inputs that are unknown or missing. The engine makes the inputs that it implies, and checks types
+// and shapes.
+func acceptNext[V any](
+	ctx context.Context, s *Stream, inputs map[string]V, below func(V) (tensor.Value, error),
+) ([]tensor.Value, error) {
 	if err := s.open(); err != nil {
 		return nil, err
 	}
 	if err := s.session.usable(ctx); err != nil {
 		return nil, err
 	}
-	in := make(map[string]tensor.Value, len(inputs))
-	for name, t := range inputs {
-		if t == nil || s.session.program.unused[name] {
+	p, file := s.session.program, s.session.model.source.File
+	in := make([]tensor.Value, len(p.takes))
+	for name, v := range inputs {
+		value, err := below(v)
+		if err != nil {
+			return nil, markf(ErrShape, "%s: input %q: %w", file, name, err)
+		}
+		if value == nil {
 			continue
 		}
-		if _, known := s.session.program.unused[name]; !known && s.session.program.overrides(name) {
+		x, err := s.session.input(name, s.Inputs)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case x.role == kept:
 			const text = "%s: input %q has a value in the model, which runs of the stream keep; " +
 				"StreamOptions.Override lets them give another"
-			return nil, markf(ErrUnknownInput, text, s.session.model.source.File, name)
-		} else if !known {
-			return nil, s.session.unknown(name, s.Inputs())
+			return nil, markf(ErrUnknownInput, text, file, name)
+		case x.role == given && s.held[x.at]:
+			return nil, markf(ErrState, "%s: input %q is a state of the stream, which keeps it", file, name)
+		case x.role == given:
+			in[x.at] = value
 		}
-		in[name] = &t.t
 	}
-	if err := s.session.fill(in); err != nil {
-		return nil, err
-	}
-	for name := range s.initial {
-		if inputs[name] == nil {
-			delete(in, name)
+	for at, x := range p.takes {
+		if in[at] != nil || s.held[at] || s.implied[at] {
+			continue
+		}
+		var err error
+		if in[at], err = s.session.spare(x, s.Inputs); err != nil {
+			return nil, err
 		}
 	}
 	return in, nil
@@ -294,17 +320,17 @@ func (s *Stream) accept(ctx context.Context, inputs map[string]*Tensor) (map[str
 // be equal. Bound.Input and Bound.Output return nil for states. Runs allocate only when the
 // memory of states doubles. The error is ErrUnsupported if the extents of a result change
 // from run to run, or if a growing state cannot have memory with room.
-func (s *Stream) Bind(inputs map[string]*Tensor) (_ *Bound, err error) {
+func (s *Stream) Bind(ctx context.Context, inputs map[string]*Tensor) (_ *Bound, err error) {
 	defer s.enter().end(&err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	in, err := s.accept(context.Background(), inputs)
+	in, err := acceptNext(ctx, s, inputs, belowTensor)
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.engine.Bind(in)
+	e, err := s.engine.Bind(ctx, in)
 	if err != nil {
-		return nil, public(err)
+		return nil, err
 	}
 	b := newBound(s.session, e, &s.mu)
 	b.stream = s
@@ -313,22 +339,17 @@ func (s *Stream) Bind(inputs map[string]*Tensor) (_ *Bound, err error) {
 
 // Plan returns the plan of the next run on inputs of these types and shapes. It runs nothing,
 // and states stay as they are. The error is as for Run.
-func (s *Stream) Plan(inputs map[string]*Tensor) (*Plan, error) {
-	return s.PlanContext(context.Background(), inputs)
-}
-
-// PlanContext is Plan that ends with the context's error when the context is done.
-func (s *Stream) PlanContext(ctx context.Context, inputs map[string]*Tensor) (_ *Plan, err error) {
+func (s *Stream) Plan(ctx context.Context, inputs map[string]*Tensor) (_ *Plan, err error) {
 	defer s.enter().end(&err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	in, err := s.accept(ctx, inputs)
+	in, err := acceptNext(ctx, s, inputs, belowTensor)
 	if err != nil {
 		return nil, err
 	}
 	p, err := s.engine.Plan(ctx, in)
 	if err != nil {
-		return nil, public(err)
+		return nil, err
 	}
 	return &Plan{p}, nil
 }
@@ -369,7 +390,7 @@ func (s *Stream) Truncate(n int) (err error) {
 	if err := s.open(); err != nil {
 		return err
 	}
-	return public(s.engine.Truncate(n))
+	return s.engine.Truncate(n)
 }
 
 // Fork returns a stream with a copy of the states, for beams and for shared prefixes. The
@@ -384,9 +405,9 @@ func (s *Stream) Fork() (_ *Stream, err error) {
 	}
 	e, err := s.engine.Fork()
 	if err != nil {
-		return nil, public(err)
+		return nil, err
 	}
-	return &Stream{session: s.session, engine: e, states: s.states, implied: s.implied, initial: s.initial}, nil
+	return &Stream{session: s.session, engine: e, held: s.held, implied: s.implied, initial: s.initial}, nil
 }
 
 // State returns a copy of the state that the next run reads as this input; nil if its
@@ -399,14 +420,28 @@ func (s *Stream) State(input string) (_ *Tensor, err error) {
 	if err := s.open(); err != nil {
 		return nil, err
 	}
-	t, err := s.engine.State(input)
-	if err != nil {
-		return nil, mark(ErrUnknownInput, err)
+	at := s.state(input)
+	if at < 0 {
+		return nil, s.noState(input)
 	}
+	t, err := s.engine.State(at)
 	if t == nil {
-		return nil, nil
+		return nil, err
 	}
 	return &Tensor{*t}, nil
+}
+
+// state returns the place of the input that reads a state; -1 if there is no such state.
+func (s *Stream) state(input string) int {
+	x := s.session.program.named[input]
+	if x == nil || x.role != given || !s.held[x.at] {
+		return -1
+	}
+	return x.at
+}
+
+func (s *Stream) noState(input string) error {
+	return markf(ErrUnknownInput, "%s: input %q is no state", s.session.model.source.File, input)
 }
 
 // SetState copies t to the state that the next run reads as this input. States that grow
@@ -422,7 +457,11 @@ func (s *Stream) SetState(input string, t *Tensor) (err error) {
 	if t == nil {
 		return markf(ErrShape, "%s: the tensor for state %q is nil", s.session.model.source.File, input)
 	}
-	return public(s.engine.SetState(input, &t.t))
+	at := s.state(input)
+	if at < 0 {
+		return s.noState(input)
+	}
+	return s.engine.SetState(at, &t.t)
 }
 
 // Close gives back the memory of the states. Further calls do nothing.

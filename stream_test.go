@@ -58,7 +58,7 @@ func openStream(t *testing.T, file []byte, o nacre.StreamOptions) (*nacre.Sessio
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	st, err := s.NewStream(o)
+	st, err := s.NewStream(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestStreamInputs(t *testing.T) {
 		}
 		closeAll(t, st)
 	}
-	other, err := s.NewStream(nacre.StreamOptions{})
+	other, err := s.NewStream(context.Background(), nacre.StreamOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestStreamImplied(t *testing.T) {
 // TestStreamBind continues a bound stream with implied inputs.
 func TestStreamBind(t *testing.T) {
 	_, st := openStream(t, decoder(), nacre.StreamOptions{Room: 2})
-	b, err := st.Bind(map[string]*nacre.Tensor{"input_ids": tokens(t, 1)})
+	b, err := st.Bind(context.Background(), map[string]*nacre.Tensor{"input_ids": tokens(t, 1)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,18 +248,18 @@ func TestStreamErrors(t *testing.T) {
 			return st.SetState("past_key_values.0.key", x)
 		}},
 		{"a nil state", nacre.ErrShape, func() error { return st.SetState("past_key_values.0.key", nil) }},
-		{"a negative room", nacre.ErrOption, func() error { _, err := s.NewStream(nacre.StreamOptions{Room: -1}); return err }},
+		{"a negative room", nacre.ErrOption, func() error { _, err := s.NewStream(context.Background(), nacre.StreamOptions{Room: -1}); return err }},
 		{"a state twice", nacre.ErrOption, func() error {
 			cache := nacre.State{Input: "past_key_values.0.key", Output: "present.0.key", Axis: 1}
-			_, err := s.NewStream(nacre.StreamOptions{States: []nacre.State{cache, cache}})
+			_, err := s.NewStream(context.Background(), nacre.StreamOptions{States: []nacre.State{cache, cache}})
 			return err
 		}},
 		{"a state with an output of fewer axes", nacre.ErrOption, func() error {
-			_, err := s.NewStream(nacre.StreamOptions{States: []nacre.State{{Input: "position_ids", Output: "sum", Axis: -1}}})
+			_, err := s.NewStream(context.Background(), nacre.StreamOptions{States: []nacre.State{{Input: "position_ids", Output: "sum", Axis: -1}}})
 			return err
 		}},
 		{"a state that is no input", nacre.ErrOption, func() error {
-			_, err := s.NewStream(nacre.StreamOptions{States: []nacre.State{{Input: "x", Output: "sum", Axis: -1}}})
+			_, err := s.NewStream(context.Background(), nacre.StreamOptions{States: []nacre.State{{Input: "x", Output: "sum", Axis: -1}}})
 			return err
 		}},
 	} {
@@ -352,18 +352,18 @@ func TestLargeFilesBeside(t *testing.T) {
 func TestStreamProfile(t *testing.T) {
 	_, st := openStream(t, decoder(), nacre.StreamOptions{})
 	in := map[string]*nacre.Tensor{"input_ids": tokens(t, 1, 2)}
-	p, err := st.Plan(in)
+	p, err := st.Plan(context.Background(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if st.Len() != 0 {
 		t.Errorf("a plan left %d rows", st.Len())
 	}
-	out, prof, err := st.Profile(context.Background(), in)
+	out, prof, err := st.Profile(context.Background(), map[string]nacre.Value{"input_ids": in["input_ids"]})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if st.Len() != 2 || out["sum"].Text(0) != "3" {
+	if st.Len() != 2 || out["sum"].(*nacre.Tensor).Text(0) != "3" {
 		t.Errorf("%d rows, %v", st.Len(), out)
 	}
 	var planned, ran []string

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -20,15 +19,10 @@ import (
 // at the same time.
 type Tensor struct{ t tensor.Tensor }
 
-// Element lists the Go types of elements. Package packed has the types of narrow
-// floats and converts them. Elements of less than a byte have no Go type: use
+// Element lists the Go types of elements: bool, the numbers of Go with a size, and the narrow
+// floats of package packed, which converts them. Elements of less than a byte have no Go type: use
 // FromBytes and Tensor.Bytes; for strings, use Strings and Tensor.Strings.
-type Element interface {
-	float32 | float64 | packed.F16 | packed.BF16 |
-		int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 |
-		bool | complex64 | complex128 |
-		packed.F8E4M3FN | packed.F8E4M3FNUZ | packed.F8E5M2 | packed.F8E5M2FNUZ | packed.F8E8M0
-}
+type Element interface{ tensor.Element }
 
 // NewTensor returns a tensor over data, in row-major order. The tensor shares the
 // memory of data. Without a shape it is a scalar. The error is ErrShape if the extents are
@@ -36,7 +30,7 @@ type Element interface {
 func NewTensor[T Element](data []T, shape ...int) (*Tensor, error) {
 	t, err := tensor.From(data, shape...)
 	if err != nil {
-		return nil, mark(ErrShape, err)
+		return nil, markf(ErrShape, "%w", err)
 	}
 	return &Tensor{*t}, nil
 }
@@ -50,7 +44,7 @@ func Zeros(d DType, shape ...int) (*Tensor, error) {
 		return nil, markf(ErrShape, "%v is no element type", d)
 	}
 	if err := s.Check(); err != nil {
-		return nil, mark(ErrShape, err)
+		return nil, markf(ErrShape, "%w", err)
 	}
 	size := tensor.DType(d).Bytes(s.Len())
 	if d == String {
@@ -76,7 +70,7 @@ func Scalar[T Element](v T) *Tensor {
 func Strings(data []string, shape ...int) (*Tensor, error) {
 	t, err := tensor.FromStrings(data, shape...)
 	if err != nil {
-		return nil, mark(ErrShape, err)
+		return nil, markf(ErrShape, "%w", err)
 	}
 	return &Tensor{*t}, nil
 }
@@ -89,7 +83,7 @@ func Strings(data []string, shape ...int) (*Tensor, error) {
 func FromBytes(d DType, data []byte, shape ...int) (*Tensor, error) {
 	t, err := tensor.FromBytes(tensor.DType(d), shape, data)
 	if err != nil {
-		return nil, mark(ErrShape, err)
+		return nil, markf(ErrShape, "%w", err)
 	}
 	if d == Bool {
 		if i := slices.IndexFunc(data, func(b byte) bool { return b > 1 }); i >= 0 {
@@ -138,7 +132,7 @@ func (t *Tensor) Release() { t.below().Release() }
 func (t *Tensor) Reshape(shape ...int) (*Tensor, error) {
 	r, err := t.below().Reshape(shape)
 	if err != nil {
-		return nil, mark(ErrShape, err)
+		return nil, markf(ErrShape, "%w", err)
 	}
 	return &Tensor{*r}, nil
 }

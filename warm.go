@@ -29,7 +29,7 @@ func (s *Session) Warm(ctx context.Context, sizes ...map[string]int) (err error)
 			return err
 		}
 		if err := s.engine.Warm(ctx, types); err != nil {
-			return public(err)
+			return err
 		}
 	}
 	return ctx.Err()
@@ -44,5 +44,5 @@ func (s *Session) Trim() (err error) {
 		return s.closedError()
 	}
 	s.each((*Session).Trim)
-	return public(s.engine.Trim())
+	return s.engine.Trim()
 }

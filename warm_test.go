@@ -80,14 +80,14 @@ func TestWarm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before, err := s.Plan(x)
+		before, err := s.Plan(context.Background(), x)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Run(ctx, x); err != nil {
 			t.Fatal(err)
 		}
-		if after, err := s.Plan(x); err != nil || after.p != before.p {
+		if after, err := s.Plan(context.Background(), x); err != nil || after.p != before.p {
 			t.Errorf("%d rows have another plan, %v", rows, err)
 		}
 	}
@@ -140,11 +140,11 @@ func TestTrim(t *testing.T) {
 	}
 	answer := func() string { return string(must(s.Run(ctx, x))["x3"].Bytes()) }
 	want := answer()
-	before := must(s.Plan(x))
+	before := must(s.Plan(context.Background(), x))
 	if err := s.Trim(); err != nil {
 		t.Fatal(err)
 	}
-	if must(s.Plan(x)).p == before.p {
+	if must(s.Plan(context.Background(), x)).p == before.p {
 		t.Error("the plan is still there")
 	}
 	var runs sync.WaitGroup

@@ -23,7 +23,7 @@ func TestBoundRunsDoNotAllocate(t *testing.T) {
 	for _, top := range topologies.All {
 		t.Run(top.Name, func(t *testing.T) {
 			s, inputs := open(t, save(t, top), nacre.Options{})
-			b, err := s.Bind(inputs)
+			b, err := s.Bind(context.Background(), inputs)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +57,7 @@ func TestBoundStreamDoesNotAllocate(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	s := session(t, save(t, topologies.Topology{Name: "decoder", Build: func() *graph.Model { return topologies.Decoder(2, 64, 4, 16) }}), nacre.Options{})
 	const room = 64
-	st, err := s.NewStream(nacre.StreamOptions{Room: room})
+	st, err := s.NewStream(context.Background(), nacre.StreamOptions{Room: room})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestBoundStreamDoesNotAllocate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := st.Bind(map[string]*nacre.Tensor{"token": token})
+	b, err := st.Bind(context.Background(), map[string]*nacre.Tensor{"token": token})
 	if err != nil {
 		t.Fatal(err)
 	}

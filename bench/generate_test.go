@@ -22,7 +22,7 @@ var wide = topologies.LlamaSize{Layers: 2, Width: 2048, Heads: 16, KVHeads: 16, 
 
 func generator(t testing.TB, s *nacre.Session) *generate.Generator {
 	t.Helper()
-	g, err := generate.New(s, generate.Options{})
+	g, err := generate.New(context.Background(), s, generate.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/internal/topologies"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -17,7 +18,7 @@ func BenchmarkLayouts(b *testing.B) {
 	for _, top := range topologies.All[:4] {
 		for _, name := range []string{"plain", "cost", "blocked"} {
 			b.Run(fmt.Sprintf("%s/%s", top.Name, name), func(b *testing.B) {
-				s, err := runtime.New(top.Build(), runtime.Options{Threads: 1, Layouts: policies[name]})
+				s, err := byname.New(top.Build(), runtime.Options{Threads: 1, Layouts: policies[name]})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -25,7 +25,7 @@ func BenchmarkBound(b *testing.B) {
 		b.Run(top.Name, func(b *testing.B) {
 			path := save(b, top)
 			s, inputs := open(b, path, nacre.Options{Threads: 1})
-			bound, err := s.Bind(inputs)
+			bound, err := s.Bind(context.Background(), inputs)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -86,7 +86,7 @@ func BenchmarkDecoder(b *testing.B) {
 func BenchmarkPositions(b *testing.B) {
 	path := save(b, topologies.Topology{Name: "decoder", Build: func() *graph.Model { return topologies.Decoder(24, 64, 4, 256) }})
 	s := session(b, path, nacre.Options{Threads: 1})
-	st, err := s.NewStream(nacre.StreamOptions{})
+	st, err := s.NewStream(context.Background(), nacre.StreamOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func BenchmarkPositions(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	bound, err := st.Bind(map[string]*nacre.Tensor{"token": token})
+	bound, err := st.Bind(context.Background(), map[string]*nacre.Tensor{"token": token})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -26,12 +26,12 @@ func BenchmarkVoice(b *testing.B) {
 		b.Fatal(err)
 	}
 	delete(inputs, "state")
-	st, err := s.NewStream(nacre.StreamOptions{})
+	st, err := s.NewStream(context.Background(), nacre.StreamOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer st.Close()
-	bound, err := st.Bind(inputs)
+	bound, err := st.Bind(context.Background(), inputs)
 	if err != nil {
 		b.Fatal(err)
 	}

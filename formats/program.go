@@ -11,7 +11,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// LoadProgram loads a program of OpenInfer, with tensors, sizes and metadata from the file weights.
+// LoadProgram loads a program of OpenInfer, as JSON or in its text language, with tensors, size
+// variables and metadata from the file weights (.oinf).
+//
+// The inputs of the network are the program's dynamic variables. If a run leaves one out, its value
+// is the tensor or metadata of its name, or its @init, or zeros. The outputs are the volatile
+// variables that the program writes, as they are after a step, and the dynamic variables that it
+// writes, with ".out" added to their names. Persistent variables are states, so a nacre.Stream runs
+// one step after another. The state of a variable is the input with its name after "past.".
 func LoadProgram(program, weights string) (*graph.Model, error) {
 	return LoadProgramWithin(nil, program, weights)
 }
@@ -45,10 +52,11 @@ func saveProgram(path string, m *graph.Model, o Options) error {
 	})
 }
 
-// ProgramStep is one step of a run of a program's graph.
+// ProgramStep is one step of a run of a program's graph, from the profile of the run.
 type ProgramStep = openinfer.Step
 
-// ProgramEvent is one node of a program that ran.
+// ProgramEvent is one node of a program that ran. A list of events, as JSON, is a trace of
+// OpenInfer; String returns the line of a trace as text.
 type ProgramEvent = openinfer.Event
 
 // IsProgram reports whether a model is a program of OpenInfer.
@@ -63,7 +71,8 @@ func ProgramDefaults(network *graph.Model) map[string]*ProgramDefault {
 	return openinfer.Defaults(network)
 }
 
-// TraceProgram returns the nodes of a program that ran, given the steps of a run of network. It
+// TraceProgram returns the nodes of a program that ran, in the order of the program, given the steps
+// of a run of its network. Nodes that the optimiser removed or merged have the time 0. TraceProgram
 // returns nil for other networks.
 func TraceProgram(network *graph.Model, steps []ProgramStep) []ProgramEvent {
 	return openinfer.Trace(network, steps)

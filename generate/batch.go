@@ -31,7 +31,7 @@ func (g *Generator) Text(ctx context.Context, prompt string, s Sampling) iter.Se
 // tokens of a prompt do not depend on the other prompts. Its random numbers depend on the seed and
 // on its index. The states of all prompts are in memory at once.
 func (g *Generator) Batch(ctx context.Context, prompts [][]int32, s Sampling) iter.Seq2[Token, error] {
-	return tokens(ctx, &s, func() ([]*Sequence, error) { return g.batch(prompts, s) })
+	return tokens(ctx, &s, func() ([]*Sequence, error) { return g.batch(ctx, prompts, s) })
 }
 
 // BatchText is Batch for text.
@@ -47,7 +47,7 @@ func (g *Generator) BatchText(ctx context.Context, prompts []string, s Sampling)
 				return nil, err
 			}
 		}
-		return g.batch(ids, s)
+		return g.batch(ctx, ids, s)
 	})
 }
 
@@ -80,13 +80,13 @@ func (g *Generator) encode(ctx context.Context, prompt string) ([]int32, error) 
 }
 
 // batch begins a sequence for each prompt.
-func (g *Generator) batch(prompts [][]int32, s Sampling) ([]*Sequence, error) {
+func (g *Generator) batch(ctx context.Context, prompts [][]int32, s Sampling) ([]*Sequence, error) {
 	if !g.made() {
 		return nil, errNotMade
 	}
 	var list []*Sequence
 	for i, p := range prompts {
-		q, err := g.begin(p, s, i)
+		q, err := g.begin(ctx, p, s, i)
 		if err != nil {
 			return list, err
 		}

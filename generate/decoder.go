@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -23,7 +24,7 @@ type decoder struct {
 var idNames = []string{"input_ids", "token_ids", "tokens", "ids", "token", "input"}
 
 // find finds the inputs and outputs of a session. Without states, each run takes all tokens.
-func find(s *nacre.Session, o *Options) (*decoder, error) {
+func find(ctx context.Context, s *nacre.Session, o *Options) (*decoder, error) {
 	m := s.Model()
 	d := &decoder{session: s, file: m.Metadata().File}
 	states := m.States()
@@ -34,7 +35,7 @@ func find(s *nacre.Session, o *Options) (*decoder, error) {
 	outputs := slices.DeleteFunc(s.Outputs(), func(v nacre.Info) bool {
 		return slices.ContainsFunc(states, func(st nacre.State) bool { return st.Output == v.Name })
 	})
-	inputs, err := d.inputs()
+	inputs, err := d.inputs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -57,11 +58,11 @@ func find(s *nacre.Session, o *Options) (*decoder, error) {
 }
 
 // inputs returns the inputs that are not states and that a stream does not make.
-func (d *decoder) inputs() ([]nacre.Info, error) {
+func (d *decoder) inputs(ctx context.Context) ([]nacre.Info, error) {
 	if !d.states {
 		return d.session.Inputs(), nil
 	}
-	st, err := d.session.NewStream(nacre.StreamOptions{Room: 1})
+	st, err := d.session.NewStream(ctx, nacre.StreamOptions{Room: 1})
 	if err != nil {
 		return nil, err
 	}

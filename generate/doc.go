@@ -8,7 +8,7 @@
 //	session, err := model.NewSession(nacre.Options{})
 //	options, sampling, err := generate.SettingsOf(model, os.DirFS("llama"))
 //	options.Tokenizer, err = tokenizer.Load("llama/tokenizer.json")
-//	generator, err := generate.New(session, options)
+//	generator, err := generate.New(ctx, session, options)
 //	for piece, err := range generator.Text(ctx, "Once upon a time", sampling) {
 //		...
 //		fmt.Print(piece.Text)

@@ -21,7 +21,7 @@ func Example() {
 	session, err := model.NewSession(nacre.Options{})
 	check(err)
 	defer session.Close()
-	generator, err := generate.New(session, generate.Options{Tokenizer: bytewise{}})
+	generator, err := generate.New(context.Background(), session, generate.Options{Tokenizer: bytewise{}})
 	check(err)
 	sampling := generate.Sampling{MaxTokens: 20, Stop: []string{"mno"}}
 	for piece, err := range generator.Text(context.Background(), "abc", sampling) {
@@ -40,7 +40,7 @@ func ExampleGenerator_Continuations() {
 	session, err := model.NewSession(nacre.Options{})
 	check(err)
 	defer session.Close()
-	generator, err := generate.New(session, generate.Options{})
+	generator, err := generate.New(context.Background(), session, generate.Options{})
 	check(err)
 	// Near 0 the likeliest token is as good as certain.
 	sampling := generate.Sampling{MaxTokens: 3, Temperature: 0.01, Seed: 1}

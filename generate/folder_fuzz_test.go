@@ -127,7 +127,7 @@ func generateFrom(ctx context.Context, dir string) error {
 		return err
 	}
 	defer s.Close()
-	g, err := generate.New(s, o)
+	g, err := generate.New(context.Background(), s, o)
 	if err != nil {
 		return err
 	}

@@ -395,17 +395,17 @@ func TestNotDecoder(t *testing.T) {
 			inputs = append(inputs, tt.other)
 		}
 		s := session(t, network(inputs, []*graph.Value{tt.out}), nacre.Options{Threads: 1})
-		if _, err := generate.New(s, generate.Options{}); !errors.Is(err, nacre.ErrUnsupported) || !strings.Contains(err.Error(), tt.text) {
+		if _, err := generate.New(context.Background(), s, generate.Options{}); !errors.Is(err, nacre.ErrUnsupported) || !strings.Contains(err.Error(), tt.text) {
 			t.Errorf("want %q: %v", tt.text, err)
 		}
 	}
 	s := session(t, llama(), nacre.Options{Threads: 1})
 	for _, o := range []generate.Options{{Window: -1}, {Chunk: -1}, {Slide: true}} {
-		if _, err := generate.New(s, o); !errors.Is(err, nacre.ErrOption) {
+		if _, err := generate.New(context.Background(), s, o); !errors.Is(err, nacre.ErrOption) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
-	if _, err := generate.New(nil, generate.Options{}); !errors.Is(err, nacre.ErrOption) {
+	if _, err := generate.New(context.Background(), nil, generate.Options{}); !errors.Is(err, nacre.ErrOption) {
 		t.Error("no session:", err)
 	}
 }

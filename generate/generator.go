@@ -18,21 +18,20 @@ type Generator struct {
 
 // New returns a generator. The session must stay open while the generator is in use. If the network
 // is not a decoder of tokens, the error is nacre.ErrUnsupported and says what is missing. If an
-// option is out of range, it is nacre.ErrOption.
-func New(session *nacre.Session, o Options) (*Generator, error) {
-	return NewContext(context.Background(), session, o)
-}
-
-// NewContext is New with a context. When the context is done it returns the context's error.
-func NewContext(ctx context.Context, session *nacre.Session, o Options) (_ *Generator, err error) {
+// option is out of range or ctx is nil, it is nacre.ErrOption. When the context is done it is the
+// context's error.
+func New(ctx context.Context, session *nacre.Session, o Options) (_ *Generator, err error) {
 	defer guard.At(fileOf(session)).End(&err)
 	if session == nil {
 		return nil, errorf(nacre.ErrOption, "the session is nil")
 	}
+	if ctx == nil {
+		return nil, errorf(nacre.ErrOption, "%s: the context of a generator is nil", fileOf(session))
+	}
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	d, err := find(session, &o)
+	d, err := find(ctx, session, &o)
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func TestLongrope(t *testing.T) {
 		t.Fatalf("the original window is %d, not %d", o.Original, original)
 	}
 	tokens := func(o generate.Options, prompt []int32) []int32 {
-		g, err := generate.New(s, o)
+		g, err := generate.New(t.Context(), s, o)
 		testenv.Need(t, err)
 		return one(t, g.Tokens(t.Context(), prompt, generate.Sampling{MaxTokens: 16}))
 	}

@@ -69,7 +69,7 @@ func session(t testing.TB, m *graph.Model, o nacre.Options, files ...nacre.Files
 
 func generator(t testing.TB, s *nacre.Session, o generate.Options) *generate.Generator {
 	t.Helper()
-	g, err := generate.New(s, o)
+	g, err := generate.New(t.Context(), s, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ type runner struct {
 
 // newRunner returns a runner. Room is the tokens that its states have room for; 0 for a stream's
 // default.
-func (d *decoder) newRunner(chunk, room, original int) (*runner, error) {
+func (d *decoder) newRunner(ctx context.Context, chunk, room, original int) (*runner, error) {
 	r := &runner{decoder: d, chunk: chunk}
 	if original > 0 && d.rows == 0 {
 		r.first = original + 1
@@ -31,7 +31,7 @@ func (d *decoder) newRunner(chunk, room, original int) (*runner, error) {
 	if !d.states {
 		return r, nil
 	}
-	st, err := d.session.NewStream(nacre.StreamOptions{Room: room})
+	st, err := d.session.NewStream(ctx, nacre.StreamOptions{Room: room})
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (r *runner) rowsOf(ctx context.Context, tokens []int32) ([]float32, error) 
 // one runs the stream on one token, in memory that it allocates only once.
 func (r *runner) one(ctx context.Context, token int32) ([]float32, error) {
 	if r.step == nil {
-		b, err := r.stream.Bind(r.inputs([]int32{token}))
+		b, err := r.stream.Bind(ctx, r.inputs([]int32{token}))
 		if errors.Is(err, nacre.ErrUnsupported) {
 			r.noStep = true
 			return r.rowsOf(ctx, []int32{token})

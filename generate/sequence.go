@@ -64,7 +64,7 @@ func (g *Generator) Start(ctx context.Context, prompt []int32, s Sampling) (_ *S
 	if !g.made() {
 		return nil, errNotMade
 	}
-	q, err := g.begin(prompt, s, 0)
+	q, err := g.begin(ctx, prompt, s, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -76,12 +76,12 @@ func (g *Generator) Start(ctx context.Context, prompt []int32, s Sampling) (_ *S
 }
 
 // begin makes a sequence without computing anything.
-func (g *Generator) begin(prompt []int32, s Sampling, index int) (*Sequence, error) {
+func (g *Generator) begin(ctx context.Context, prompt []int32, s Sampling, index int) (*Sequence, error) {
 	if err := g.check(prompt, &s); err != nil {
 		return nil, err
 	}
 	s.StopIDs = append(slices.Clone(g.options.StopIDs), s.StopIDs...)
-	r, err := g.decoder.newRunner(g.chunk, g.room(len(prompt), s.MaxTokens), g.options.Original)
+	r, err := g.decoder.newRunner(ctx, g.chunk, g.room(len(prompt), s.MaxTokens), g.options.Original)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -153,10 +154,10 @@ func loopOf(nodes []*graph.Node, in, out string) *graph.Graph {
 	return g
 }
 
-func sessionOf(t *testing.T, g *graph.Graph) *runtime.Session {
+func sessionOf(t *testing.T, g *graph.Graph) byname.Session {
 	t.Helper()
 	m := &graph.Model{File: "control.onnx", Opsets: []graph.Opset{{Version: opset}}, Graph: g}
-	s, err := runtime.New(m, runtime.Options{Threads: 1})
+	s, err := byname.New(m, runtime.Options{Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

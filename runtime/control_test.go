@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -250,7 +251,7 @@ func TestInputsLeftOut(t *testing.T) {
 // runOnce runs a graph, for at most a second.
 func runOnce(g *graph.Graph, in values) (map[string]tensor.Value, error) {
 	m := &graph.Model{File: "control.onnx", Opsets: []graph.Opset{{Version: opset}}, Graph: g}
-	s, err := runtime.New(m, runtime.Options{Threads: 1, MemoryLimit: 64 << 20})
+	s, err := byname.New(m, runtime.Options{Threads: 1, MemoryLimit: 64 << 20})
 	if err != nil {
 		return nil, err
 	}
@@ -288,7 +289,7 @@ func runModel(t *testing.T, g *graph.Graph, in values) (map[string]tensor.Value,
 	t.Helper()
 	kept := text(seq(sorted(in)...))
 	m := &graph.Model{File: "control.onnx", Opsets: []graph.Opset{{Version: opset}}, Graph: g}
-	s, err := runtime.New(m, runtime.Options{Threads: 1})
+	s, err := byname.New(m, runtime.Options{Threads: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -58,10 +59,10 @@ func restless(r *rand.Rand) *graph.Model {
 	return &graph.Model{File: "restless", Graph: g, Opsets: []graph.Opset{{Version: opset}}}
 }
 
-func restlessSession(t *testing.T, threads int) *runtime.Session {
+func restlessSession(t *testing.T, threads int) byname.Session {
 	t.Helper()
 	testenv.Need(t, bindings.Available())
-	s, err := runtime.New(restless(rand.New(rand.NewPCG(1, 2))), runtime.Options{Threads: threads})
+	s, err := byname.New(restless(rand.New(rand.NewPCG(1, 2))), runtime.Options{Threads: threads})
 	if err != nil {
 		t.Fatal(err)
 	}

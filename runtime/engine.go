@@ -116,8 +116,13 @@ func Rewrite(m *graph.Model, o Options, passes []string) (*graph.Model, error) {
 	return optimize.Run(m, list, o.rewriting(context.Background(), m, isa, nil))
 }
 
-// Available returns why the process cannot run models, or nil.
-func Available() error { return bindings.Available() }
+// Available returns why the process cannot run models, or nil. The error is graph.ErrDevice.
+func Available() error {
+	if err := bindings.Available(); err != nil {
+		return graph.Errorf(graph.ErrDevice, "%w", err)
+	}
+	return nil
+}
 
 // PhysicalMemory returns the bytes of memory of the machine; 0 if the system does not tell.
 func PhysicalMemory() int { return bindings.PhysicalMemory() }

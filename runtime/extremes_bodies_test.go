@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime"
@@ -90,7 +91,7 @@ func TestExtremesOfBodies(t *testing.T) {
 
 // runBodies runs a model within a little memory and time.
 func runBodies(ctx context.Context, m *graph.Model, in []tensor.Value, plain bool) error {
-	s, err := runtime.New(m, runtime.Options{Threads: 1, MemoryLimit: 16 << 20, NoOptimize: plain})
+	s, err := byname.New(m, runtime.Options{Threads: 1, MemoryLimit: 16 << 20, NoOptimize: plain})
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime"
@@ -284,7 +285,7 @@ func (m mutant) run(t testing.TB, fixed bool) error {
 			g.Outputs = append(g.Outputs, &graph.Value{Name: name})
 		}
 	}
-	s, err := runtime.New(&graph.Model{File: "extremes", Graph: g}, runtime.Options{Threads: 1, MemoryLimit: 16 << 20, NoOptimize: fixed})
+	s, err := byname.New(&graph.Model{File: "extremes", Graph: g}, runtime.Options{Threads: 1, MemoryLimit: 16 << 20, NoOptimize: fixed})
 	if err != nil {
 		return err
 	}

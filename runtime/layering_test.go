@@ -76,6 +76,7 @@ runtime/internal/optest/signal : runtime/graph runtime/tensor runtime/internal/o
 runtime/internal/optest/vision : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest/openinfer : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest  : runtime/internal/cpu runtime/internal/device runtime/graph runtime/op runtime/op/standard runtime/internal/optest/arith runtime/internal/optest/array runtime/internal/optest/attention runtime/internal/optest/cases runtime/internal/optest/ml runtime/internal/optest/moe runtime/internal/optest/nn runtime/internal/optest/openinfer runtime/internal/optest/quant runtime/internal/optest/signal runtime/internal/optest/text runtime/internal/optest/vision bindings internal/testenv
+internal/byname          : runtime runtime/graph runtime/tensor
 runtime                  : internal/budget internal/stages runtime/internal/cpu runtime/internal/device runtime/graph runtime/op runtime/op/standard runtime/internal/optimize runtime/internal/plan runtime/internal/exec runtime/tensor bindings
 formats/internal/fixtures : internal/testenv
 formats/internal/container : internal/budget internal/guard runtime/graph runtime/tensor packed formats/internal/binio internal/output internal/mapped internal/pieces
@@ -93,7 +94,7 @@ formats/chelis           : internal/guard runtime/graph runtime/tensor formats/h
 generate/tokenizer/internal/jinja : internal/budget
 generate/tokenizer       : internal/guard generate/tokenizer/internal/jinja internal/beneath internal/budget
 formats                  : internal/budget internal/guard internal/pieces formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
-.                        : internal/budget internal/guard internal/pieces internal/printable internal/resample internal/stages formats runtime runtime/graph runtime/op runtime/tensor packed bindings
+.                        : internal/budget internal/guard internal/pieces internal/printable internal/resample internal/stages formats runtime runtime/graph runtime/op runtime/tensor
 generate                 : internal/guard .
 cmd                      : . bindings formats formats/chelis formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/jsonobject internal/output internal/pieces internal/printable internal/stages packed runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan
 bench                    : . bindings formats formats/onnx generate internal/topologies packed runtime/graph runtime/tensor runtime/vulkan
@@ -110,7 +111,8 @@ formats/hnw              : .
 formats/huggingface      : . formats
 formats/loom             : . formats formats/internal/converted
 formats/openinfer        : . formats
-runtime/internal/optimize         : runtime
+runtime                  : internal/byname
+runtime/internal/optimize         : internal/byname runtime
 shaders                  : shaders/internal/compile
 `
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -252,7 +253,7 @@ func TestLayoutsConstantCodes(t *testing.T) {
 	m := &graph.Model{File: "codes.onnx", Opsets: []graph.Opset{{Version: opset}}, Graph: g}
 	var want *tensor.Tensor
 	for _, policy := range []device.LayoutPolicy{device.LayoutsPlain, device.LayoutsBlocked, 0} {
-		s, err := runtime.New(m, runtime.Options{Threads: 1, Layouts: policy})
+		s, err := byname.New(m, runtime.Options{Threads: 1, Layouts: policy})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/onnx"
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -30,7 +31,7 @@ type layoutRun struct {
 
 func runLayouts(m *graph.Model, o runtime.Options, p device.LayoutPolicy, in map[string]*tensor.Tensor) (*layoutRun, error) {
 	o.Layouts = p
-	s, err := runtime.New(m, o)
+	s, err := byname.New(m, o)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -100,8 +101,8 @@ func TestMadeConstants(t *testing.T) {
 			m := b.Model(&graph.Model{})
 			var err error
 			took := allocated(func() {
-				var s *runtime.Session
-				if s, err = runtime.New(m, runtime.Options{MemoryLimit: test.limit, NoOptimize: plain}); err != nil {
+				var s byname.Session
+				if s, err = byname.New(m, runtime.Options{MemoryLimit: test.limit, NoOptimize: plain}); err != nil {
 					return
 				}
 				defer s.Close()
@@ -147,7 +148,7 @@ func TestMadeShared(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		if _, err := s.Run(context.Background(), map[string]*tensor.Tensor{"x": tensor.New(tensor.I64, 1)}); !errors.Is(err, c.ran) {
+		if _, err := s.Run(context.Background(), []tensor.Value{tensor.New(tensor.I64, 1)}, nil); !errors.Is(err, c.ran) {
 			t.Errorf("a run with a limit of %d: %v, want an error of kind %v", c.limit, err, c.ran)
 		}
 		s.Close()
@@ -184,7 +185,7 @@ func TestMadePacked(t *testing.T) {
 	}
 	defer s.Close()
 	x := tensor.New(tensor.F16, 1, 1)
-	_, err = s.Run(context.Background(), map[string]*tensor.Tensor{"x": x})
+	_, err = s.Run(context.Background(), []tensor.Value{x}, nil)
 	if !errors.Is(err, graph.ErrMemory) {
 		t.Errorf("%v, want an error of kind %v", err, graph.ErrMemory)
 	}
@@ -208,7 +209,7 @@ func TestMadeTables(t *testing.T) {
 	x := tensor.New(tensor.U8, 1)
 	x.Bytes()[0] = 7
 	for limit, fits := range map[int]bool{16 << 20: false, 128 << 20: true, 1 << 30: true} {
-		s, err := runtime.New(&graph.Model{File: "tables", Graph: g}, runtime.Options{Threads: 1, MemoryLimit: limit})
+		s, err := byname.New(&graph.Model{File: "tables", Graph: g}, runtime.Options{Threads: 1, MemoryLimit: limit})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -115,7 +116,7 @@ func TestMemoryOfValues(t *testing.T) {
 	for _, tt := range greedy() {
 		t.Run(tt.name, func(t *testing.T) {
 			m := &graph.Model{File: "greedy.onnx", Opsets: []graph.Opset{{Version: opset}}, Graph: tt.graph}
-			s, err := runtime.New(m, runtime.Options{Threads: 1, MemoryLimit: limit})
+			s, err := byname.New(m, runtime.Options{Threads: 1, MemoryLimit: limit})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -184,8 +185,8 @@ func TestMemoryOfConstants(t *testing.T) {
 		m := &graph.Model{File: "greedy.onnx", Opsets: []graph.Opset{{Version: opset}}, Graph: g}
 		var err error
 		taken := peak(func() {
-			var s *runtime.Session
-			if s, err = runtime.New(m, runtime.Options{Threads: 1, MemoryLimit: 64 << 20}); err == nil {
+			var s byname.Session
+			if s, err = byname.New(m, runtime.Options{Threads: 1, MemoryLimit: 64 << 20}); err == nil {
 				s.Close()
 			}
 		})

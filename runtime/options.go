@@ -2,11 +2,11 @@ package runtime
 
 import (
 	"errors"
-	"fmt"
 	goruntime "runtime"
 	"time"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/cpu"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/exec"
@@ -47,19 +47,33 @@ type Options struct {
 	Layouts device.LayoutPolicy
 }
 
-// Validate returns all errors in the options, joined.
+// Validate returns the errors in the options that hold on all machines, joined. Their kind is
+// graph.ErrOption.
 func (o Options) Validate() error {
 	var errs []error
 	if o.Threads < 0 {
-		errs = append(errs, fmt.Errorf("option Threads is %d; it must not be negative", o.Threads))
+		errs = append(errs, graph.Errorf(graph.ErrOption, "option Threads is %d; it must not be negative", o.Threads))
 	}
 	if o.MemoryLimit < 0 {
-		errs = append(errs, fmt.Errorf("option MemoryLimit is %d; it must not be negative", o.MemoryLimit))
+		errs = append(errs, graph.Errorf(graph.ErrOption, "option MemoryLimit is %d; it must not be negative", o.MemoryLimit))
 	}
 	if _, err := bindings.ParseISA(o.ISA); err != nil {
-		errs = append(errs, fmt.Errorf("option ISA: %w", err))
+		errs = append(errs, graph.Errorf(graph.ErrOption, "option ISA: %w", err))
 	}
 	return errors.Join(errs...)
+}
+
+// Check is Validate, and also checks the options against this machine. The error is graph.ErrDevice
+// if it cannot run models.
+func (o Options) Check() error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	if err := Available(); err != nil {
+		return err
+	}
+	_, err := o.isa()
+	return err
 }
 
 func (o Options) threads() int {
@@ -80,13 +94,17 @@ func (o Options) limits() exec.Limits {
 	return exec.Limits{Run: o.memoryLimit(), Memory: o.Memory, Waiting: o.MaxWaiting, Patience: o.MaxWait}
 }
 
+// isa returns the levels that kernels may use, all of which this CPU has.
 func (o Options) isa() (bindings.ISA, error) {
-	if o.ISA == "" {
-		return bindings.DefaultISA()
+	mask, err := bindings.DefaultISA()
+	if o.ISA != "" {
+		mask, err = bindings.ParseISA(o.ISA)
 	}
-	mask, err := bindings.ParseISA(o.ISA)
+	if err != nil {
+		return 0, graph.Errorf(graph.ErrOption, "%w", err)
+	}
 	if missing := mask &^ bindings.DetectISA(); missing != 0 {
-		return 0, fmt.Errorf("option ISA: this CPU lacks %v", missing)
+		return 0, graph.Errorf(graph.ErrOption, "option ISA: this CPU lacks %v", missing)
 	}
-	return mask, err
+	return mask, nil
 }

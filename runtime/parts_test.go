@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -142,7 +143,7 @@ func TestDenseBlock(t *testing.T) {
 		y = n.add("Concat", []*graph.Attr{axis}, append([]string(nil), list...)...)
 	}
 	m := n.model(n.add("GlobalMaxPool", nil, y))
-	s, err := runtime.New(m, runtime.Options{})
+	s, err := byname.New(m, runtime.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

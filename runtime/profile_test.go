@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/exec"
@@ -17,7 +18,7 @@ func TestProfileOfGraphs(t *testing.T) {
 		subgraph("i:int c:bool v", "c2 w", node("Identity", "c", "c2"), node("Loop", "n _ v", "w", body("body",
 			subgraph("j:int d:bool u", "d2 t", node("Identity", "d", "d2"), node("Add", "u x", "t"))))))))
 	m := &graph.Model{File: "control.onnx", Opsets: []graph.Opset{{Version: opset}}, Graph: g}
-	s, err := runtime.New(m, runtime.Options{Threads: 1})
+	s, err := byname.New(m, runtime.Options{Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -65,7 +66,7 @@ func TestSparseInitializers(t *testing.T) {
 			if name == "product" {
 				want = []float32{2, 2, 3, 3}
 			}
-			s, err := runtime.New(b.Model(&graph.Model{}), runtime.Options{NoOptimize: plain})
+			s, err := byname.New(b.Model(&graph.Model{}), runtime.Options{NoOptimize: plain})
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue

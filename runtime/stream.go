@@ -8,110 +8,119 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Stream is consecutive runs of a session, like exec.Stream.
+// State is an input of a program and the output that replaces it for the next run, by position. Axis
+// is the axis along which the state grows; -1 for a state of fixed extents.
+type State = exec.State
+
+// StreamOptions say what inputs of a stream are, by position.
+type StreamOptions struct {
+	States []State
+	// Room is the number of rows that the memory of growing states has at first.
+	Room int
+	// Rows are inputs with the batch and the new rows as their first two axes. The first one that
+	// a run is given tells the size of the run.
+	Rows []int
+	// Implied are inputs that runs may leave out, because they follow from the size of the run.
+	Implied []Implied
+}
+
+// Stream is consecutive runs of a session, like exec.Stream. Inputs and results are in the order of
+// the session, and nil for states.
 type Stream struct {
 	*exec.Stream
 	session *Session
+	rows    []int
+	implied []Implied
 }
 
-// NewStream returns a stream with empty states. Room is the number of rows that the memory of
-// growing states has at first.
-func (s *Session) NewStream(states []graph.State, room int) (*Stream, error) {
-	s.use.RLock()
-	defer s.use.RUnlock()
-	if s.closed {
-		return nil, ErrClosed
+// NewStream returns a stream with empty states.
+func (s *Session) NewStream(o StreamOptions) (*Stream, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
 	}
-	st, err := s.exec.NewStream(s.program, states, room)
+	defer s.leave()
+	e, err := s.exec.NewStream(s.program, o.States, o.Room)
 	if err != nil {
 		return nil, err
 	}
-	return &Stream{st, s}, nil
-}
-
-// Run computes the results that are not states, by name, and updates the states. It takes the
-// inputs that are not states. Inputs for which Implies is true may be left out.
-func (st *Stream) Run(ctx context.Context, inputs map[string]tensor.Value, prof *Profile) (map[string]tensor.Value, error) {
-	s := st.session
-	s.use.RLock()
-	defer s.use.RUnlock()
-	if s.closed {
-		return nil, ErrClosed
-	}
-	list, err := st.order(inputs)
-	if err == nil {
-		err = s.elements(list)
-	}
-	if err != nil {
-		return nil, err
-	}
-	results, err := st.Stream.Run(ctx, list, prof)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[string]tensor.Value, len(results))
-	for i, v := range results {
-		if v != nil {
-			out[s.outputs[i].Name] = v
+	st := &Stream{Stream: e, session: s, rows: o.Rows}
+	if e.Grows() && len(o.Rows) > 0 {
+		for _, x := range o.Implied {
+			if one := (Step{Batch: 1, Rows: 1}); !e.Holds(x.Input) && x.tensor(s.program.Decl[x.Input].Type, one) != nil {
+				st.implied = append(st.implied, x)
+			}
 		}
 	}
-	return out, nil
+	return st, nil
+}
+
+// Run computes the results that are not states, and updates the states. Run writes the time of every
+// step to prof, unless prof is nil.
+func (st *Stream) Run(ctx context.Context, inputs []tensor.Value, prof *Profile) ([]tensor.Value, error) {
+	s := st.session
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	inputs, err := st.complete(inputs)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.elements(inputs); err != nil {
+		return nil, err
+	}
+	return st.Stream.Run(ctx, inputs, prof)
 }
 
 // Plan returns the plan of the next run on these inputs.
-func (st *Stream) Plan(ctx context.Context, inputs map[string]tensor.Value) (*Plan, error) {
-	list, err := st.order(inputs)
+func (st *Stream) Plan(ctx context.Context, inputs []tensor.Value) (*Plan, error) {
+	inputs, err := st.complete(inputs)
 	if err != nil {
 		return nil, err
 	}
-	return st.Stream.Plan(ctx, list)
+	return st.Stream.Plan(ctx, inputs)
 }
 
 // Bind makes memory for runs of the stream on inputs of these extents. Every run sets the implied
-// inputs.
-func (st *Stream) Bind(inputs map[string]tensor.Value) (*Bound, error) {
+// inputs that are left out here.
+func (st *Stream) Bind(ctx context.Context, inputs []tensor.Value) (*Bound, error) {
 	s := st.session
-	s.use.RLock()
-	defer s.use.RUnlock()
-	if s.closed {
-		return nil, ErrClosed
+	if err := s.enter(); err != nil {
+		return nil, err
 	}
-	list, err := st.order(inputs)
+	defer s.leave()
+	all, err := st.complete(inputs)
 	if err != nil {
 		return nil, err
 	}
-	b, err := st.Stream.Bind(list)
+	b, err := st.Stream.Bind(ctx, all)
 	if err != nil {
 		return nil, err
 	}
 	return &Bound{Bound: b, session: s, before: st.moving(b, inputs)}, nil
 }
 
-// order puts the inputs in the program's order, with the implied ones added.
-func (st *Stream) order(inputs map[string]tensor.Value) ([]tensor.Value, error) {
+// complete returns the inputs with the implied ones, and checks them.
+func (st *Stream) complete(inputs []tensor.Value) ([]tensor.Value, error) {
 	s := st.session
-	all := st.implied(inputs)
-	for name, v := range inputs {
-		all[name] = v
-	}
-	for i, v := range s.program.Decl {
-		if st.Holds(i) && all[v.Name] != nil {
-			return nil, s.reject(graph.ErrState, "input %q is a state of the stream, which keeps it", v.Name)
+	for i, v := range inputs {
+		if v != nil && st.Holds(i) {
+			return nil, s.reject(graph.ErrState, "input %q is a state of the stream, which keeps it", s.program.Decl[i].Name)
 		}
 	}
-	return orderWith(s, all, itself, st.Extents(), st.Holds)
+	all := st.imply(inputs)
+	return all, s.acceptWith(all, st.Extents(), st.Holds)
 }
 
 // Fork returns a stream with a copy of the states.
 func (st *Stream) Fork() (*Stream, error) {
-	st.session.use.RLock()
-	defer st.session.use.RUnlock()
-	if st.session.closed {
-		return nil, ErrClosed
+	if err := st.session.enter(); err != nil {
+		return nil, err
 	}
-	out, err := st.Stream.Fork()
+	defer st.session.leave()
+	e, err := st.Stream.Fork()
 	if err != nil {
 		return nil, err
 	}
-	return &Stream{out, st.session}, nil
+	return &Stream{e, st.session, st.rows, st.implied}, nil
 }

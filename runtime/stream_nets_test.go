@@ -1,4 +1,4 @@
-package runtime
+package runtime_test
 
 import (
 	"fmt"
@@ -83,9 +83,6 @@ func (n *net) model(opset int) *graph.Model {
 
 func intAttr(name string, v int64) *graph.Attr {
 	return &graph.Attr{Name: name, Kind: graph.AttrInt, Int: v}
-}
-func intsAttr(name string, v ...int64) *graph.Attr {
-	return &graph.Attr{Name: name, Kind: graph.AttrInts, Ints: v}
 }
 
 // projected adds x times three matrices: q of 4 heads of 8, and k and v with the given number of
@@ -296,12 +293,4 @@ var streamNets = []struct {
 		n.ints("two", 2)
 		return n.model(24)
 	}, false},
-}
-
-func scalar[T int64 | float32](v T) *tensor.Tensor {
-	t, err := tensor.From([]T{v})
-	if err != nil {
-		panic(err)
-	}
-	return t
 }

@@ -1,4 +1,4 @@
-package runtime
+package runtime_test
 
 import (
 	"context"
@@ -8,7 +8,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/plan"
@@ -84,17 +86,17 @@ func checkStreams(t *testing.T, accelerator func(testing.TB) device.Accelerator)
 	}
 }
 
-func openNet(t *testing.T, m *graph.Model) *Session {
+func openNet(t *testing.T, m *graph.Model) byname.Session {
 	t.Helper()
 	return openNetOn(t, m, nil)
 }
 
-func openNetOn(t *testing.T, m *graph.Model, a device.Accelerator) *Session {
+func openNetOn(t *testing.T, m *graph.Model, a device.Accelerator) byname.Session {
 	t.Helper()
 	if err := graph.Validate(m); err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(m, Options{Threads: 2, Registry: standard.Registry(), Accelerator: a})
+	s, err := byname.New(m, runtime.Options{Threads: 2, Registry: standard.Registry(), Accelerator: a})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,8 +107,8 @@ func openNetOn(t *testing.T, m *graph.Model, a device.Accelerator) *Session {
 // driver runs a stream and, beside it, the session with states that the driver passes on.
 type driver struct {
 	t       *testing.T
-	session *Session
-	stream  *Stream
+	session byname.Session
+	stream  byname.Stream
 	states  []graph.State
 	rand    *rand.Rand
 	own     map[string]tensor.Value
@@ -174,7 +176,7 @@ func (d *driver) inputs(rows int) map[string]tensor.Value {
 func (d *driver) step(rows int) {
 	d.t.Helper()
 	in := d.inputs(rows)
-	got, err := d.stream.Run(context.Background(), in, nil)
+	got, err := d.stream.Run(context.Background(), in)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -308,16 +310,16 @@ func TestStreamErrors(t *testing.T) {
 	}
 	defer st.Close()
 	x := tensor.New(tensor.F32, 2, 3, 16)
-	if _, err := st.Run(context.Background(), map[string]tensor.Value{"x": x, "past.key": x}, nil); !errors.Is(err, graph.ErrState) {
+	if _, err := st.Run(context.Background(), map[string]tensor.Value{"x": x, "past.key": x}); !errors.Is(err, graph.ErrState) {
 		t.Error("a state is given:", err)
 	}
-	if _, err := st.Run(context.Background(), nil, nil); !errors.Is(err, graph.ErrMissing) {
+	if _, err := st.Run(context.Background(), nil); !errors.Is(err, graph.ErrMissing) {
 		t.Error("an input is missing:", err)
 	}
-	if _, err := st.Run(context.Background(), map[string]tensor.Value{"x": x}, nil); err != nil {
+	if _, err := st.Run(context.Background(), map[string]tensor.Value{"x": x}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := st.Run(context.Background(), map[string]tensor.Value{"x": tensor.New(tensor.F32, 3, 3, 16)}, nil); !errors.Is(err, graph.ErrShape) {
+	if _, err := st.Run(context.Background(), map[string]tensor.Value{"x": tensor.New(tensor.F32, 3, 3, 16)}); !errors.Is(err, graph.ErrShape) {
 		t.Error("another batch:", err)
 	}
 	if err := st.Truncate(4); !errors.Is(err, graph.ErrState) {
@@ -357,7 +359,7 @@ func checkBoundStreams(t *testing.T, accelerator func(testing.TB) device.Acceler
 			a := accelerator(t)
 			s := openNetOn(t, tt.build(), a)
 			states := graph.FindStates(tt.build().Graph)
-			var streams [2]*Stream
+			var streams [2]byname.Stream
 			for i := range streams {
 				st, err := s.NewStream(states, 4)
 				if err != nil {
@@ -369,7 +371,7 @@ func checkBoundStreams(t *testing.T, accelerator func(testing.TB) device.Acceler
 			d := &driver{t: t, session: s, stream: streams[0], states: states, rand: rand.New(rand.NewPCG(7, 8))}
 			d.reset()
 			first := d.inputs(1)
-			b, err := streams[1].Bind(first)
+			b, err := streams[1].Bind(t.Context(), first)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -381,7 +383,7 @@ func checkBoundStreams(t *testing.T, accelerator func(testing.TB) device.Acceler
 				if err := b.Run(context.Background()); err != nil {
 					t.Fatal(err)
 				}
-				want, err := streams[0].Run(context.Background(), in, nil)
+				want, err := streams[0].Run(context.Background(), in)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -413,10 +415,10 @@ func checkBoundStreams(t *testing.T, accelerator func(testing.TB) device.Acceler
 	}
 }
 
-func inputOf(s *Session, name string) int {
+func inputOf(s byname.Session, name string) int {
 	return slices.IndexFunc(s.Inputs(), func(v *graph.Value) bool { return v.Name == name })
 }
 
-func outputOf(s *Session, name string) int {
+func outputOf(s byname.Session, name string) int {
 	return slices.IndexFunc(s.Outputs(), func(v *graph.Value) bool { return v.Name == name })
 }

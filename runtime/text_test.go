@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -34,7 +35,7 @@ func TestStringsGrow(t *testing.T) {
 			g.Nodes = append(g.Nodes, n)
 		}
 		m := &graph.Model{File: "grow.onnx", Opsets: []graph.Opset{{Version: 20}}, Graph: g}
-		s, err := runtime.New(m, runtime.Options{Threads: 1, MemoryLimit: 64 << 20})
+		s, err := byname.New(m, runtime.Options{Threads: 1, MemoryLimit: 64 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -53,7 +54,7 @@ func TestUnrun(t *testing.T) {
 			},
 		}}
 		for _, plain := range []bool{true, false} {
-			s, err := runtime.New(m, runtime.Options{NoOptimize: plain})
+			s, err := byname.New(m, runtime.Options{NoOptimize: plain})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -61,7 +62,7 @@ func TestVerdict(t *testing.T) {
 			var texts []string
 			for _, plain := range []bool{false, true} {
 				m := &graph.Model{File: "verdict.onnx", Opsets: []graph.Opset{{Version: opset}}, Graph: tt.graph}
-				s, err := runtime.New(m, runtime.Options{Threads: 1, NoOptimize: plain})
+				s, err := byname.New(m, runtime.Options{Threads: 1, NoOptimize: plain})
 				if err == nil {
 					s.Close()
 				}
@@ -108,7 +109,7 @@ func TestVerdictOfRuns(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, plain := range []bool{false, true} {
 				m := &graph.Model{File: "verdict.onnx", Opsets: []graph.Opset{{Version: opset}}, Graph: tt.graph}
-				s, err := runtime.New(m, runtime.Options{Threads: 1, NoOptimize: plain})
+				s, err := byname.New(m, runtime.Options{Threads: 1, NoOptimize: plain})
 				if err != nil {
 					t.Fatal(err)
 				}

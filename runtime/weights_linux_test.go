@@ -1,4 +1,4 @@
-package runtime
+package runtime_test
 
 import (
 	"bytes"
@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/internal/mapped"
+	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/cpu"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -48,10 +50,10 @@ func TestMovingWeights(t *testing.T) {
 		for _, plain := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d/%v", offset, plain), func(t *testing.T) {
 				w := mappedTensor(t, offset, size)
-				want := results(t, build(w.Clone()), Options{NoOptimize: plain, Threads: 1}, inputs)
+				want := results(t, build(w.Clone()), runtime.Options{NoOptimize: plain, Threads: 1}, inputs)
 				packs := cpu.NewMovingPacks(cpu.NewWeights(1, nil))
 				defer packs.Close()
-				got := results(t, build(w), Options{NoOptimize: plain, Threads: 1, Packs: packs}, inputs)
+				got := results(t, build(w), runtime.Options{NoOptimize: plain, Threads: 1, Packs: packs}, inputs)
 				for name, x := range want {
 					a, b := tensor.Numbers(got[name]), tensor.Numbers(x)
 					for i := range x.Len() {
@@ -66,9 +68,9 @@ func TestMovingWeights(t *testing.T) {
 }
 
 // results runs a model twice and returns the results of the second run.
-func results(t *testing.T, m *graph.Model, o Options, inputs map[string]*tensor.Tensor) map[string]*tensor.Tensor {
+func results(t *testing.T, m *graph.Model, o runtime.Options, inputs map[string]*tensor.Tensor) map[string]*tensor.Tensor {
 	t.Helper()
-	s, err := New(m, o)
+	s, err := byname.New(m, o)
 	if err != nil {
 		t.Fatal(err)
 	}

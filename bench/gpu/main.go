@@ -135,7 +135,7 @@ func decode(d *vulkan.Device) (seconds float64, bytes int, err error) {
 // tokens returns the time of each token after a prompt and a few others, in ascending order.
 func tokens(s *nacre.Session) ([]time.Duration, error) {
 	const prompt, before, timed = 16, 8, 32
-	g, err := generate.New(s, generate.Options{})
+	g, err := generate.New(context.Background(), s, generate.Options{})
 	if err != nil {
 		return nil, err
 	}

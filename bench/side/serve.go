@@ -145,7 +145,7 @@ func (v *server) run(kind string) (func() error, error) {
 		}, nil
 	case "bound":
 		if v.bound == nil {
-			if v.bound, err = v.session.Bind(v.inputs); err != nil {
+			if v.bound, err = v.session.Bind(ctx, v.inputs); err != nil {
 				return nil, err
 			}
 		}
@@ -163,7 +163,7 @@ func (v *server) run(kind string) (func() error, error) {
 
 // continued generates tokens after a prompt. Both numbers count tokens.
 func continued(s *nacre.Session, prompt, tokens int) error {
-	g, err := generate.New(s, generate.Options{})
+	g, err := generate.New(context.Background(), s, generate.Options{})
 	if err != nil {
 		return err
 	}
@@ -238,16 +238,20 @@ const groups = 3
 // profiled returns the profile of one run.
 func (v *server) profiled() (*nacre.Profile, error) {
 	if v.stream != nil {
-		_, p, err := v.stream.stream.Profile(context.Background(), v.stream.inputs)
+		_, p, err := v.stream.stream.Profile(context.Background(), values(v.stream.inputs))
 		return p, err
 	}
 	if _, err := v.run("run"); err != nil {
 		return nil, err
 	}
-	values := map[string]nacre.Value{}
-	for name, t := range v.inputs {
-		values[name] = t
-	}
-	_, p, err := v.session.Profile(context.Background(), values)
+	_, p, err := v.session.Profile(context.Background(), values(v.inputs))
 	return p, err
+}
+
+func values(tensors map[string]*nacre.Tensor) map[string]nacre.Value {
+	list := make(map[string]nacre.Value, len(tensors))
+	for name, t := range tensors {
+		list[name] = t
+	}
+	return list
 }

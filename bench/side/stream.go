@@ -21,7 +21,7 @@ func NewStream(s *nacre.Session, sizes map[string]int) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := s.NewStream(nacre.StreamOptions{})
+	st, err := s.NewStream(context.Background(), nacre.StreamOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func NewStream(s *nacre.Session, sizes map[string]int) (*Stream, error) {
 		}
 	}
 	v.rows = st.Len()
-	if v.bound, err = st.Bind(v.inputs); err != nil {
+	if v.bound, err = st.Bind(context.Background(), v.inputs); err != nil {
 		return nil, errors.Join(err, v.Close())
 	}
 	return v, nil

@@ -140,7 +140,7 @@ func binding(t *testing.T, name string, s *nacre.Session) chore {
 	t.Helper()
 	inputs, want := ramps(t, s)
 	return chore{"bind " + name, func(r *rand.Rand) error {
-		b, err := s.Bind(inputs)
+		b, err := s.Bind(context.Background(), inputs)
 		if err != nil {
 			return err
 		}
@@ -190,7 +190,7 @@ func looking(t *testing.T, name string, s *nacre.Session) chore {
 	return chore{"look at " + name, func(r *rand.Rand) error {
 		switch r.IntN(4) {
 		case 0:
-			_, err := s.Plan(inputs)
+			_, err := s.Plan(context.Background(), inputs)
 			return err
 		case 1:
 			_, p, err := s.Profile(context.Background(), values)
@@ -244,7 +244,7 @@ func streaming(t *testing.T, s *nacre.Session) chore {
 		return nil
 	}
 	do := func(cut int) error {
-		st, err := s.NewStream(nacre.StreamOptions{Room: 4})
+		st, err := s.NewStream(context.Background(), nacre.StreamOptions{Room: 4})
 		if err != nil {
 			return err
 		}
@@ -275,7 +275,7 @@ func streaming(t *testing.T, s *nacre.Session) chore {
 // generating samples tokens with seeds. A seed gives the same tokens every time.
 func generating(t *testing.T, s *nacre.Session) chore {
 	t.Helper()
-	g, err := generate.New(s, generate.Options{})
+	g, err := generate.New(context.Background(), s, generate.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
@@ -22,7 +24,7 @@ func work(m *graph.Model, path string, sizes map[string]int) (operations, bytes 
 	if err != nil {
 		return 0, 0, err
 	}
-	plan, err := s.Plan(inputs)
+	plan, err := s.Plan(context.Background(), inputs)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -89,7 +89,11 @@ func (f *benchFlags) run(ctx context.Context, path string, stdout io.Writer) (er
 	if f.count < 1 || f.warmup < 0 {
 		return usagef("--count must be 1 or more and --warmup not negative")
 	}
-	m, s, err := f.session.session(ctx, path)
+	o, err := f.session.options()
+	if err != nil {
+		return err
+	}
+	m, s, err := session(ctx, path, o)
 	if err != nil {
 		return err
 	}
@@ -103,7 +107,7 @@ func (f *benchFlags) run(ctx context.Context, path string, stdout io.Writer) (er
 		return err
 	}
 	if f.kernels {
-		return f.kernelTimes(ctx, s, inputs, stdout)
+		return f.kernelTimes(ctx, m, o, inputs, stdout)
 	}
 	t, err := f.measure(ctx, s, inputs)
 	if err != nil {
@@ -214,7 +218,7 @@ func (f *benchFlags) measure(ctx context.Context, s *nacre.Session, inputs map[s
 	if err != nil {
 		return nil, err
 	}
-	pl, err := s.PlanContext(ctx, inputs)
+	pl, err := s.Plan(ctx, inputs)
 	if err != nil {
 		return nil, err
 	}

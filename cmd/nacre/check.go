@@ -70,7 +70,7 @@ func (f *checkFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 	if err != nil {
 		return err
 	}
-	theirs.Quirks, theirs.Seed = mine.Quirks, mine.Seed
+	theirs.Lowering = mine.Lowering
 	alike := f.alike()
 	theirs.NoOptimize = alike
 	m, err := nacre.OpenContext(ctx, path)

@@ -202,7 +202,7 @@ func decode(ctx context.Context, m *nacre.Model, s *nacre.Session, inputs map[st
 	if len(m.States()) == 0 {
 		return s.Run(ctx, inputs)
 	}
-	st, err := s.NewStream(nacre.StreamOptions{})
+	st, err := s.NewStream(ctx, nacre.StreamOptions{})
 	if err != nil {
 		return nil, err
 	}

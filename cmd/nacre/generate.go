@@ -209,7 +209,7 @@ func (f *generateFlags) run(ctx context.Context, path string, stdout, stderr io.
 		return err
 	}
 	defer func() { err = join(err, s) }()
-	g, err := generate.NewContext(ctx, s, o)
+	g, err := generate.New(ctx, s, o)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,11 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/internal/printable"
+	"github.com/nacre-ml/nacre/runtime"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // kernelTiming has the timings of all ways to compute one step.
@@ -25,15 +29,39 @@ type wayTiming struct {
 	Error string  `json:"error,omitempty"`
 }
 
-// kernelTimes times all ways to compute the steps of a run on inputs, and prints the timings.
-func (f *benchFlags) kernelTimes(ctx context.Context, s *nacre.Session, inputs map[string]*nacre.Tensor, stdout io.Writer) error {
-	p, err := s.PlanContext(ctx, inputs)
+// kernelTimes times all ways to compute the steps of a run of the model on inputs, and prints the
+// timings.
+func (f *benchFlags) kernelTimes(ctx context.Context, m *nacre.Model, o nacre.Options, inputs map[string]*nacre.Tensor, stdout io.Writer) error {
+	network, err := formats.Network(m.Source(), o.Lowering)
 	if err != nil {
 		return err
 	}
-	found, err := s.CompareKernels(ctx, p, f.node, f.count)
+	below := runtime.Options{Threads: o.Threads, ISA: o.ISA, MemoryLimit: o.MemoryLimit, NoOptimize: o.NoOptimize, DirectConv: o.DirectConv}
+	if o.WeightBudget > 0 {
+		below.Packs = runtime.NewMovingPacks(network, o.WeightBudget)
+		defer below.Packs.Close()
+	}
+	if o.Device != nil {
+		if below.Accelerator, err = o.Device.Accelerator(); err != nil {
+			return err
+		}
+		defer below.Accelerator.Close()
+	}
+	s, err := runtime.New(network, below)
 	if err != nil {
 		return err
+	}
+	defer s.Close()
+	p, err := s.Plan(ctx, engineInputs(network, s, inputs))
+	if err != nil {
+		return err
+	}
+	found, err := s.Compare(ctx, p, f.node, f.count)
+	if err != nil {
+		return err
+	}
+	if found == nil && f.node != "" {
+		return fmt.Errorf("%s: the plan has no step %q on a device", network.File, f.node)
 	}
 	list := make([]kernelTiming, len(found))
 	for i, c := range found {
@@ -52,10 +80,25 @@ func (f *benchFlags) kernelTimes(ctx context.Context, s *nacre.Session, inputs m
 	for i := range list {
 		list[i].text(stdout)
 	}
-	if rest := len(p.Steps()) - len(list); f.node == "" && rest > 0 {
+	if rest := len(p.Steps) - len(list); f.node == "" && rest > 0 {
 		printable.Fprintf(stdout, "%s on the host or without kernels: not timed\n", plural(rest, "step"))
 	}
 	return nil
+}
+
+// engineInputs returns the inputs of a run in the order of the engine. Inputs of a program that are
+// left out have their defaults.
+func engineInputs(network *graph.Model, s *runtime.Session, inputs map[string]*nacre.Tensor) []tensor.Value {
+	defaults := formats.ProgramDefaults(network)
+	list := make([]tensor.Value, len(s.Inputs()))
+	for i, v := range s.Inputs() {
+		if t := inputs[v.Name]; t != nil {
+			list[i] = plainTensor(t)
+		} else if d := defaults[v.Name]; d != nil {
+			list[i] = d.Tensor()
+		}
+	}
+	return list
 }
 
 func (k *kernelTiming) text(w io.Writer) {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
@@ -46,7 +47,7 @@ func (f *sessionFlags) add(flags *pflag.FlagSet) {
 // options checks the flags and opens the device.
 func (f *sessionFlags) options() (nacre.Options, error) {
 	o := nacre.Options{Threads: f.threads, ISA: f.isa, NoOptimize: f.noOptimize, DirectConv: f.directConv, MemoryLimit: int(f.memory), WeightBudget: int(f.weights),
-		Quirks: f.quirks, Seed: f.seed}
+		Lowering: formats.Lowering{Quirks: f.quirks, Seed: f.seed}}
 	if err := o.Validate(); err != nil {
 		return o, usageError{err}
 	}
@@ -116,11 +117,7 @@ func (f *sessionFlags) count() int {
 }
 
 // session opens a model file and makes a session of it.
-func (f *sessionFlags) session(ctx context.Context, path string) (*nacre.Model, *nacre.Session, error) {
-	o, err := f.options()
-	if err != nil {
-		return nil, nil, err
-	}
+func session(ctx context.Context, path string, o nacre.Options) (*nacre.Model, *nacre.Session, error) {
 	m, err := nacre.OpenContext(ctx, path)
 	if err != nil {
 		return nil, nil, err

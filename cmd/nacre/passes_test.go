@@ -11,6 +11,7 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/cmd/nacre/internal/compare"
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -139,7 +140,7 @@ func (p *passChecker) results(t *testing.T, passes []string, before map[string]t
 		return out
 	}
 	// Other layouts add in another order, and the choice of layouts depends on the whole graph.
-	s, err := runtime.New(m, runtime.Options{NoOptimize: true, Layouts: runtime.LayoutsPlain})
+	s, err := byname.New(m, runtime.Options{NoOptimize: true, Layouts: runtime.LayoutsPlain})
 	if err == nil {
 		defer s.Close()
 		var out map[string]tensor.Value

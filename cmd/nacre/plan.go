@@ -139,7 +139,7 @@ func (f *planFlags) print(ctx context.Context, path string, m *nacre.Model, s *n
 // planOf returns the plan of a run on inputs of these types, or of the first run of a stream.
 func (f *planFlags) planOf(ctx context.Context, s *nacre.Session, types []nacre.Info) (*nacre.Plan, error) {
 	if !f.stream {
-		return s.PlanTypesContext(ctx, types)
+		return s.PlanTypes(ctx, types)
 	}
 	var overridden []string
 	for _, v := range s.Overridable() {
@@ -147,7 +147,7 @@ func (f *planFlags) planOf(ctx context.Context, s *nacre.Session, types []nacre.
 			overridden = append(overridden, v.Name)
 		}
 	}
-	stream, err := s.NewStream(nacre.StreamOptions{Override: overridden})
+	stream, err := s.NewStream(ctx, nacre.StreamOptions{Override: overridden})
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (f *planFlags) planOf(ctx context.Context, s *nacre.Session, types []nacre.
 			return nil, fmt.Errorf("input %v: %w", v, err)
 		}
 	}
-	return stream.PlanContext(ctx, inputs)
+	return stream.Plan(ctx, inputs)
 }
 
 // types returns the types of the given inputs and of the required ones among infos. Every extent

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats/onnx"
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -56,14 +57,14 @@ func comparePlan(t *testing.T, c testCase) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := runtime.New(m.Source(), runtime.Options{Threads: 1})
+	s, err := byname.New(m.Source(), runtime.Options{Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	types := map[string]graph.Type{}
-	for name, v := range inputs {
-		types[name] = op.TypeOf(v)
+	types := make([]graph.Type, len(s.Inputs()))
+	for i, v := range s.Inputs() {
+		types[i] = op.TypeOf(inputs[v.Name])
 	}
 	pl, err := s.PlanTypes(t.Context(), types)
 	_, prof, failure := s.Profile(context.Background(), inputs)

@@ -38,7 +38,11 @@ func addProgramModel(flags *pflag.FlagSet, model *string) {
 // of its tensors.
 func openModel(ctx context.Context, path, weights string) (*nacre.Model, error) {
 	if weights != "" {
-		return nacre.OpenProgramContext(ctx, path, weights)
+		m, err := formats.LoadProgramWithin(formats.NewBudget(ctx, formats.Limits{}), path, weights)
+		if err != nil {
+			return nil, err
+		}
+		return nacre.NewModel(m)
 	}
 	return nacre.OpenContext(ctx, path)
 }
@@ -66,7 +70,7 @@ func (f *runFlags) program(ctx context.Context, m *nacre.Model, o nacre.Options,
 	defer func() { err = join(err, s) }()
 	p := &programRun{runFlags: f, model: m, session: s, traced: trace != ""}
 	if len(m.States()) > 0 {
-		if p.stream, err = s.NewStream(nacre.StreamOptions{}); err != nil {
+		if p.stream, err = s.NewStream(ctx, nacre.StreamOptions{}); err != nil {
 			return err
 		}
 		defer p.stream.Close()
@@ -89,7 +93,7 @@ type programRun struct {
 	session *nacre.Session
 	stream  *nacre.Stream // nil for a program without persistent variables
 	traced  bool
-	events  []nacre.ProgramEvent
+	events  []formats.ProgramEvent
 }
 
 // step runs step i and prints its outputs, or stores them with --out.
@@ -109,11 +113,11 @@ func (p *programRun) step(ctx context.Context, i int, stdout, stderr io.Writer) 
 	}
 	printable.Fprintf(stderr, "step %d ran in %v\n", i, time.Since(start).Round(time.Microsecond))
 	if prof != nil {
-		events, err := p.model.ProgramTrace(prof)
+		network, err := p.model.Network()
 		if err != nil {
 			return err
 		}
-		p.events = append(p.events, events...)
+		p.events = append(p.events, formats.TraceProgram(network, programSteps(prof))...)
 	}
 	computed := slices.DeleteFunc(p.session.Outputs(), func(v nacre.Info) bool { return out[v.Name] == nil })
 	if p.out != "" {
@@ -137,22 +141,31 @@ func (p *programRun) step(ctx context.Context, i int, stdout, stderr io.Writer) 
 
 // once runs a step. The profile is nil unless the run is traced.
 func (p *programRun) once(ctx context.Context, inputs map[string]*nacre.Tensor) (map[string]*nacre.Tensor, *nacre.Profile, error) {
-	switch {
-	case p.stream != nil && p.traced:
-		return p.stream.Profile(ctx, inputs)
-	case p.stream != nil:
-		out, err := p.stream.Run(ctx, inputs)
-		return out, nil, err
-	case !p.traced:
-		out, err := p.session.Run(ctx, inputs)
+	var r interface {
+		profiler
+		Run(ctx context.Context, inputs map[string]*nacre.Tensor) (map[string]*nacre.Tensor, error)
+	} = p.session
+	if p.stream != nil {
+		r = p.stream
+	}
+	if !p.traced {
+		out, err := r.Run(ctx, inputs)
 		return out, nil, err
 	}
-	values, prof, err := p.session.Profile(ctx, asValues(inputs))
+	values, prof, err := r.Profile(ctx, asValues(inputs))
 	out := map[string]*nacre.Tensor{}
 	for name, v := range values {
 		out[name], _ = v.(*nacre.Tensor) // programs have tensors only
 	}
 	return out, prof, err
+}
+
+// programSteps returns the steps of a profile for a trace.
+func programSteps(p *nacre.Profile) (list []formats.ProgramStep) {
+	for _, s := range p.Steps() {
+		list = append(list, formats.ProgramStep{Node: s.Node, Within: s.Within, Nanos: s.Own.Nanoseconds()})
+	}
+	return list
 }
 
 // step reads the inputs of step i of a program. No input is required.
@@ -178,7 +191,7 @@ func (f *inputFlags) step(ctx context.Context, takes []nacre.Info, i int) (map[s
 }
 
 // writeEvents writes the nodes that ran, as lines of text or as JSON.
-func writeEvents(w io.Writer, events []nacre.ProgramEvent, text bool) error {
+func writeEvents(w io.Writer, events []formats.ProgramEvent, text bool) error {
 	if text {
 		for _, e := range events {
 			if _, err := printable.Fprintln(w, e); err != nil {

@@ -66,7 +66,7 @@ func TestRunProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var events []nacre.ProgramEvent
+	var events []formats.ProgramEvent
 	if err := json.Unmarshal(data, &events); err != nil || len(events) != 10 || events[1].Kind != "CacheWrite" || events[6].Output[0] != "K[t]" {
 		t.Errorf("%d events (%v): %s", len(events), err, data)
 	}

@@ -135,7 +135,7 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 	if f.testData != "" {
 		return f.compare(ctx, s, stdout, stderr)
 	}
-	stream, err := f.begin(m, s)
+	stream, err := f.begin(ctx, m, s)
 	if err != nil {
 		return err
 	}
@@ -225,14 +225,7 @@ func (f *runFlags) once(ctx context.Context, s *nacre.Session, inputs map[string
 	if f.profile == "" {
 		return s.RunValues(ctx, inputs)
 	}
-	out, prof, err := s.Profile(ctx, inputs)
-	if err != nil {
-		return nil, err
-	}
-	if err := writeFile(ctx, f.profile, prof.WriteTrace); err != nil {
-		return nil, err
-	}
-	return out, prof.WriteTable(stderr)
+	return f.profiled(ctx, s, inputs, stderr)
 }
 
 // compare runs the model on every stored data set and prints a line for each output.

@@ -13,7 +13,7 @@ import (
 
 // begin returns a stream for a model with states that no --input names, so that a run begins with
 // empty ones. For other models it returns nil.
-func (f *runFlags) begin(m *nacre.Model, s *nacre.Session) (*nacre.Stream, error) {
+func (f *runFlags) begin(ctx context.Context, m *nacre.Model, s *nacre.Session) (*nacre.Stream, error) {
 	states := m.States()
 	for _, arg := range f.input.files {
 		name, _, _ := strings.Cut(arg, "=")
@@ -25,7 +25,7 @@ func (f *runFlags) begin(m *nacre.Model, s *nacre.Session) (*nacre.Stream, error
 	if len(states) == 0 || err != nil || network == m.Source() {
 		return nil, nil // a file with nodes declares all of its inputs
 	}
-	return s.NewStream(nacre.StreamOptions{})
+	return s.NewStream(ctx, nacre.StreamOptions{})
 }
 
 // first runs a stream once and closes it.
@@ -36,21 +36,23 @@ func (f *runFlags) first(ctx context.Context, s *nacre.Session, stream *nacre.St
 		return err
 	}
 	start := time.Now()
-	var tensors map[string]*nacre.Tensor
+	var out map[string]nacre.Value
 	if f.profile == "" {
+		var tensors map[string]*nacre.Tensor
 		tensors, err = stream.Run(ctx, inputs)
+		out = asValues(tensors)
 	} else {
-		tensors, err = f.profiled(ctx, stream, inputs, stderr)
+		out, err = f.profiled(ctx, stream, asValues(inputs), stderr)
 	}
 	if err != nil {
 		return err
 	}
-	return f.show(ctx, s, asValues(tensors), time.Since(start), stdout, stderr)
+	return f.show(ctx, s, out, time.Since(start), stdout, stderr)
 }
 
-// profiled runs a stream once with a profile, and writes the profile.
-func (f *runFlags) profiled(ctx context.Context, stream *nacre.Stream, inputs map[string]*nacre.Tensor, stderr io.Writer) (map[string]*nacre.Tensor, error) {
-	out, prof, err := stream.Profile(ctx, inputs)
+// profiled runs a session or a stream once with a profile, and writes the profile.
+func (f *runFlags) profiled(ctx context.Context, r profiler, inputs map[string]nacre.Value, stderr io.Writer) (map[string]nacre.Value, error) {
+	out, prof, err := r.Profile(ctx, inputs)
 	if err != nil {
 		return nil, err
 	}
@@ -58,4 +60,9 @@ func (f *runFlags) profiled(ctx context.Context, stream *nacre.Stream, inputs ma
 		return nil, fmt.Errorf("profile: %w", err)
 	}
 	return out, prof.WriteTable(stderr)
+}
+
+// profiler is a session or a stream.
+type profiler interface {
+	Profile(ctx context.Context, inputs map[string]nacre.Value) (map[string]nacre.Value, *nacre.Profile, error)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/onnx"
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -100,7 +101,7 @@ func runStored(m *graph.Model, text, archive string, inputs map[string]*tensor.T
 }
 
 func runWith(m *graph.Model, text, archive string, inputs map[string]*tensor.Tensor, want []*tensor.Tensor) error {
-	s, err := runtime.New(m, runtime.Options{Threads: 1})
+	s, err := byname.New(m, runtime.Options{Threads: 1})
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func TestBudgetChild(t *testing.T) {
 	o.Threads = 1
 	before := mostMemory(t)
 	s := session(t, open(t, path), o)
-	st, err := s.NewStream(nacre.StreamOptions{Room: 16})
+	st, err := s.NewStream(context.Background(), nacre.StreamOptions{Room: 16})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -247,7 +247,7 @@ func TestGreedy(t *testing.T) {
 				if text(got) != want.Whole {
 					t.Errorf("without a cache %s, want %s", text(got), want.Whole)
 				}
-				st, err := s.NewStream(nacre.StreamOptions{})
+				st, err := s.NewStream(context.Background(), nacre.StreamOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -276,7 +276,7 @@ func TestOnePlan(t *testing.T) {
 	dir, g := readGolden(t)
 	for _, want := range g.Greedy {
 		t.Run(want.Model, func(t *testing.T) {
-			st, err := session(t, open(t, filepath.Join(dir, want.Model)), nacre.Options{}).NewStream(nacre.StreamOptions{})
+			st, err := session(t, open(t, filepath.Join(dir, want.Model)), nacre.Options{}).NewStream(context.Background(), nacre.StreamOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -284,7 +284,7 @@ func TestOnePlan(t *testing.T) {
 			plans := map[string]bool{}
 			for range 4 {
 				in := map[string]*nacre.Tensor{"input_ids": ids(t, 1)}
-				p, err := st.Plan(in)
+				p, err := st.Plan(context.Background(), in)
 				if err == nil {
 					_, err = st.Run(context.Background(), in)
 				}
@@ -320,7 +320,7 @@ func TestRefusedInput(t *testing.T) {
 			_, err := s.Run(context.Background(), whole(t, s, c.tokens))
 			expect(t, err, nacre.ErrShape, append(c.says, m.Source().File)...)
 		}
-		st, err := s.NewStream(nacre.StreamOptions{})
+		st, err := s.NewStream(context.Background(), nacre.StreamOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -136,7 +136,7 @@ func session(t *testing.T, path string, o nacre.Options) (*nacre.Session, *nacre
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	st, err := s.NewStream(nacre.StreamOptions{Room: 4})
+	st, err := s.NewStream(context.Background(), nacre.StreamOptions{Room: 4})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/internal/fixtures"
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
@@ -59,7 +60,7 @@ func TestHostileRuns(t *testing.T) {
 				if err == nil {
 					defer m.Close()
 					in := must(nacre.NewTensor(make([]float32, tensorLen(c.shape)), c.shape...))
-					_, err = ran(m, nacre.Options{Threads: 1, Quirks: true, MemoryLimit: limit}, map[string]*nacre.Tensor{"input": in})
+					_, err = ran(m, nacre.Options{Threads: 1, Lowering: formats.Lowering{Quirks: true}, MemoryLimit: limit}, map[string]*nacre.Tensor{"input": in})
 				}
 				if err == nil || !strings.Contains(err.Error(), c.want) || len(err.Error()) > 2000 {
 					t.Errorf("%.2000v does not say %q", err, c.want)

@@ -47,7 +47,7 @@ func ran(m *nacre.Model, o nacre.Options, inputs map[string]*nacre.Tensor) (map[
 	if len(m.States()) == 0 {
 		return s.Run(context.Background(), inputs)
 	}
-	st, err := s.NewStream(nacre.StreamOptions{})
+	st, err := s.NewStream(context.Background(), nacre.StreamOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func TestItems(t *testing.T) {
 		m := opened(t, gridOf(c.layer))
 		for quirks, want := range map[bool]numbers{false: c.want, true: c.odds} {
 			in := must(nacre.NewTensor([]float32(c.x), c.shape...))
-			out, err := ran(m, nacre.Options{Quirks: quirks}, map[string]*nacre.Tensor{"input": in})
+			out, err := ran(m, nacre.Options{Lowering: formats.Lowering{Quirks: quirks}}, map[string]*nacre.Tensor{"input": in})
 			if err == nil {
 				err = (within{1e-5, 1e-5}).compare(out["output"], &array{c.shape, want})
 			}
@@ -193,7 +193,7 @@ func TestArchitectureRuns(t *testing.T) {
 			in := must(nacre.NewTensor(numbersOf(rand.New(rand.NewPCG(5, 6)), tensor.Shape(c.shape).Len()), c.shape...))
 			var outs []string
 			for _, seed := range []uint64{7, 7, 8} {
-				out, err := ran(m, nacre.Options{Seed: seed}, map[string]*nacre.Tensor{"input": in})
+				out, err := ran(m, nacre.Options{Lowering: formats.Lowering{Seed: seed}}, map[string]*nacre.Tensor{"input": in})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/loom"
 )
 
@@ -31,7 +32,7 @@ func observing(l *loom.Layer, rules ...loom.Rule) *loom.Layer {
 func computed(t *testing.T, n *loom.Network, quirks bool, x ...float32) ([]float32, error) {
 	t.Helper()
 	in := must(nacre.NewTensor(x, 1, len(x)))
-	out, err := ran(opened(t, n), nacre.Options{Threads: 1, Quirks: quirks}, map[string]*nacre.Tensor{"input": in})
+	out, err := ran(opened(t, n), nacre.Options{Threads: 1, Lowering: formats.Lowering{Quirks: quirks}}, map[string]*nacre.Tensor{"input": in})
 	if err != nil {
 		return nil, err
 	}

@@ -109,12 +109,12 @@ func TestNetworkRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, o := range settings {
-				o.Quirks = c.Category == "quirk"
+				o.Lowering.Quirks = c.Category == "quirk"
 				if err := c.run(m, io, kind, o); err != nil {
 					t.Errorf("%s, %+v: %v", kind, o, err)
 				}
 				if io.Plain != nil {
-					o.Quirks = false
+					o.Lowering.Quirks = false
 					if err := c.compute(m, o, []*array{io.Input}, []*array{io.Plain}); err != nil {
 						t.Errorf("%s, %+v, without quirks: %v", kind, o, err)
 					}
@@ -151,7 +151,7 @@ func (c runCase) compute(m *nacre.Model, o nacre.Options, in, out []*array) erro
 	defer s.Close()
 	run := s.Run
 	if len(m.States()) > 0 {
-		st, err := s.NewStream(nacre.StreamOptions{})
+		st, err := s.NewStream(context.Background(), nacre.StreamOptions{})
 		if err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func (d *decoding) check(m *nacre.Model, o nacre.Options, w within) error {
 		return err
 	}
 	defer s.Close()
-	st, err := s.NewStream(nacre.StreamOptions{})
+	st, err := s.NewStream(context.Background(), nacre.StreamOptions{})
 	if err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func checkBundle(t *testing.T, path string, c runCase, want *decoding) {
 	}
 	defer m.Close()
 	for _, o := range settings {
-		o.Quirks = c.Category == "quirk"
+		o.Lowering.Quirks = c.Category == "quirk"
 		if err := want.check(m, o, c.Tolerance); err != nil {
 			t.Errorf("%s, %+v: %v", path, o, err)
 		}

@@ -152,7 +152,7 @@ func runUnder(ctx context.Context, t *testing.T, m *nacre.Model) error {
 		_, err = s.Run(ctx, nil)
 		return err
 	}
-	st, err := s.NewStream(nacre.StreamOptions{})
+	st, err := s.NewStream(context.Background(), nacre.StreamOptions{})
 	if err != nil {
 		return err
 	}

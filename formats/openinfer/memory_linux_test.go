@@ -37,7 +37,7 @@ func TestMemoryChild(t *testing.T) {
 		return // TestMemory starts this test in a child process
 	}
 	before := mostMemory(t)
-	m, err := nacre.OpenProgram(filepath.Join(folder, "program.oi"), filepath.Join(folder, "weights.oinf"))
+	m, err := openProgram(filepath.Join(folder, "program.oi"), filepath.Join(folder, "weights.oinf"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,11 +72,20 @@ func (w *written) open(t testing.TB) (*nacre.Model, error) {
 	if err := os.WriteFile(program, []byte(w.program), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	m, err := nacre.OpenProgram(program, file)
+	m, err := openProgram(program, file)
 	if err == nil {
 		t.Cleanup(func() { m.Close() })
 	}
 	return m, err
+}
+
+// openProgram opens a program with the file of its tensors.
+func openProgram(program, weights string) (*nacre.Model, error) {
+	m, err := formats.LoadProgram(program, weights)
+	if err != nil {
+		return nil, err
+	}
+	return nacre.NewModel(m)
 }
 
 func (w *written) run(t *testing.T, o nacre.Options) {

@@ -33,7 +33,7 @@ func newStepper(t testing.TB, m *nacre.Model, o nacre.Options) (*stepper, error)
 	t.Cleanup(func() { s.Close() })
 	p := &stepper{session: s}
 	if len(m.States()) > 0 {
-		if p.stream, err = s.NewStream(nacre.StreamOptions{}); err != nil {
+		if p.stream, err = s.NewStream(context.Background(), nacre.StreamOptions{}); err != nil {
 			return nil, err
 		}
 		t.Cleanup(func() { p.stream.Close() })
@@ -102,7 +102,7 @@ func TestFixtureGraphs(t *testing.T) {
 }
 
 func (c *graphCase) run(t *testing.T, dir string, o nacre.Options) {
-	m, err := nacre.OpenProgram(filepath.Join(dir, c.Graph), beside(t, dir, c.Model))
+	m, err := openProgram(filepath.Join(dir, c.Graph), beside(t, dir, c.Model))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,12 +11,13 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/internal/fixtures"
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
 // events runs one step and returns the executed nodes as texts without times.
-func events(t *testing.T, w written, inputs map[string]*nacre.Tensor) (list []string, raw []nacre.ProgramEvent) {
+func events(t *testing.T, w written, inputs map[string]*nacre.Tensor) (list []string, raw []formats.ProgramEvent) {
 	t.Helper()
 	m, err := w.open(t)
 	if err != nil {
@@ -26,22 +27,27 @@ func events(t *testing.T, w written, inputs map[string]*nacre.Tensor) (list []st
 	if err != nil {
 		t.Fatal(err)
 	}
-	var prof *nacre.Profile
-	if p.stream != nil {
-		_, prof, err = p.stream.Profile(context.Background(), inputs)
-	} else {
-		values := map[string]nacre.Value{}
-		for name, x := range inputs {
-			values[name] = x
-		}
-		_, prof, err = p.session.Profile(context.Background(), values)
+	values := map[string]nacre.Value{}
+	for name, x := range inputs {
+		values[name] = x
 	}
+	profile := p.session.Profile
+	if p.stream != nil {
+		profile = p.stream.Profile
+	}
+	_, prof, err := profile(context.Background(), values)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if raw, err = m.ProgramTrace(prof); err != nil {
+	network, err := m.Network()
+	if err != nil {
 		t.Fatal(err)
 	}
+	var steps []formats.ProgramStep
+	for _, s := range prof.Steps() {
+		steps = append(steps, formats.ProgramStep{Node: s.Node, Within: s.Within, Nanos: s.Own.Nanoseconds()})
+	}
+	raw = formats.TraceProgram(network, steps)
 	for _, e := range raw {
 		list = append(list, e.Block+": "+e.Text)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -79,7 +80,7 @@ func run(t *testing.T, trials []trial) []*tensor.Tensor {
 	}
 	var results []*tensor.Tensor
 	for _, way := range ways {
-		s, err := runtime.New(m, way)
+		s, err := byname.New(m, way)
 		if err != nil {
 			t.Fatalf("%+v: %v", way, err)
 		}

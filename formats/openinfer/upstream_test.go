@@ -155,7 +155,7 @@ func TestUpstreamModels(t *testing.T) {
 		}
 		for name, o := range ways() {
 			t.Run(c.model+"/"+name, func(t *testing.T) {
-				m, err := nacre.OpenProgram(program, file)
+				m, err := openProgram(program, file)
 				if err != nil {
 					t.Fatal(err)
 				}

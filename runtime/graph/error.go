@@ -19,6 +19,8 @@ var (
 	ErrMemory      = errors.New("not enough memory")
 	ErrState       = errors.New("state of a stream")
 	ErrBusy        = errors.New("too many runs wait")
+	ErrClosed      = errors.New("closed")
+	ErrOption      = errors.New("invalid option")
 )
 
 // Error locates an error. Each field is set once, by the layer that knows it. Err says what is
@@ -94,5 +96,6 @@ type marked struct {
 	err  error
 }
 
-func (m *marked) Error() string   { return m.err.Error() }
+// Error cuts long texts above the bound of an Error within them.
+func (m *marked) Error() string   { return printable.Cut(m.err.Error(), maxMessage+4*maxName) }
 func (m *marked) Unwrap() []error { return []error{m.kind, m.err} }

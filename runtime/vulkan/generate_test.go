@@ -145,7 +145,7 @@ func TestRangeOfLengths(t *testing.T) {
 			if i < 0 || pl.Steps[i].Offloaded() != (a != nil) {
 				t.Errorf("the range is step %d of %v", i, pl)
 			}
-			out, err := st.Run(context.Background(), in, nil)
+			out, err := st.Run(context.Background(), in)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/packed"
 	engine "github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -20,7 +21,7 @@ import (
 // onCPU computes a node without the device.
 func onCPU(s *single, n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	m, inputs := s.model(n, in)
-	e, err := engine.New(m, engine.Options{NoOptimize: true, Threads: 1})
+	e, err := byname.New(m, engine.Options{NoOptimize: true, Threads: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nacre-ml/nacre/internal/byname"
 	engine "github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/optest"
@@ -71,7 +72,7 @@ func TestFaults(t *testing.T) {
 	m.Graph.Nodes = append(m.Graph.Nodes, &graph.Node{Name: "second", Op: "Gather", Version: 13, Inputs: []string{"y", "j"}, Outputs: []string{"z"}})
 	m.Graph.Inputs = append(m.Graph.Inputs, &graph.Value{Name: "j", Type: graph.TensorOf(tensor.I64, graph.DimsOf(one.Shape()))})
 	m.Graph.Outputs = []*graph.Value{{Name: "z"}}
-	e, err := engine.New(m, engine.Options{NoOptimize: true, Accelerator: accelerator(t, open(t, vulkan.Options{Everything: true})), Threads: 1})
+	e, err := byname.New(m, engine.Options{NoOptimize: true, Accelerator: accelerator(t, open(t, vulkan.Options{Everything: true})), Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	engine "github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -53,9 +54,9 @@ func perceptron(r *rand.Rand) *graph.Model {
 }
 
 // session makes a session of a model. If a is not nil, it uses the device.
-func session(t testing.TB, m *graph.Model, a device.Accelerator) *engine.Session {
+func session(t testing.TB, m *graph.Model, a device.Accelerator) byname.Session {
 	t.Helper()
-	s, err := engine.New(m, engine.Options{Accelerator: a, Threads: 1})
+	s, err := byname.New(m, engine.Options{Accelerator: a, Threads: 1})
 	testenv.Need(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
@@ -68,7 +69,7 @@ func session(t testing.TB, m *graph.Model, a device.Accelerator) *engine.Session
 // pair is a model on the CPU and on a device.
 type pair struct {
 	device        *vulkan.Device
-	near, distant *engine.Session
+	near, distant byname.Session
 }
 
 func newPair(t testing.TB) *pair {
@@ -150,7 +151,7 @@ func TestMemoryComesBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := engine.New(m, engine.Options{Accelerator: a, Threads: 1})
+		s, err := byname.New(m, engine.Options{Accelerator: a, Threads: 1})
 		testenv.Need(t, err)
 		if _, err := s.Run(context.Background(), map[string]*tensor.Tensor{"x": tensor.New(tensor.F32, 3, 20)}); err != nil {
 			t.Fatal(err)

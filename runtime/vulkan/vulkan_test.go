@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	engine "github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -58,7 +59,7 @@ func (s *single) eval(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, err
 		return nil, err
 	}
 	defer a.Close()
-	e, err := engine.New(m, engine.Options{NoOptimize: true, Accelerator: a, Threads: 1, Registry: s.registry, MemoryLimit: 1 << 30})
+	e, err := byname.New(m, engine.Options{NoOptimize: true, Accelerator: a, Threads: 1, Registry: s.registry, MemoryLimit: 1 << 30})
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	engine "github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -29,7 +30,7 @@ func convolved(t *testing.T, a device.Accelerator, direct bool, in []*tensor.Ten
 		g.Initializers = append(g.Initializers, &graph.Initializer{Name: n.Inputs[1+i], Tensor: x})
 	}
 	g.Nodes = []*graph.Node{n, node("Sigmoid", "c", "s"), node("Mul", "cs", "y")}
-	s, err := engine.New(&graph.Model{Graph: g}, engine.Options{Accelerator: a, Threads: 1, DirectConv: direct})
+	s, err := byname.New(&graph.Model{Graph: g}, engine.Options{Accelerator: a, Threads: 1, DirectConv: direct})
 	testenv.Need(t, err)
 	defer s.Close()
 	out, prof, err := s.Profile(context.Background(), map[string]tensor.Value{"x": in[0]})

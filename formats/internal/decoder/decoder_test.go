@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/formats/internal/decoder"
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -100,12 +101,12 @@ func model(c *decoder.Config) *graph.Model {
 }
 
 // session returns a stream of a new session.
-func session(t *testing.T, m *graph.Model, o runtime.Options) *runtime.Stream {
+func session(t *testing.T, m *graph.Model, o runtime.Options) byname.Stream {
 	t.Helper()
 	if err := graph.Validate(m); err != nil {
 		t.Fatal(err)
 	}
-	s, err := runtime.New(m, o)
+	s, err := byname.New(m, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,13 +120,13 @@ func session(t *testing.T, m *graph.Model, o runtime.Options) *runtime.Stream {
 }
 
 // run runs a stream on tokens and returns the logits.
-func run(t *testing.T, st *runtime.Stream, batch int, ids ...int64) []float32 {
+func run(t *testing.T, st byname.Stream, batch int, ids ...int64) []float32 {
 	t.Helper()
 	in, err := tensor.From(ids, batch, len(ids)/batch)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := st.Run(context.Background(), map[string]tensor.Value{"input_ids": in}, nil)
+	out, err := st.Run(context.Background(), map[string]tensor.Value{"input_ids": in})
 	if err != nil {
 		t.Fatal(err)
 	}

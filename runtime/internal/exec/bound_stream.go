@@ -31,13 +31,13 @@ type turn struct {
 // length of the states keep following it. All elements of such an input must be equal, and keep
 // their value. States must be in memory with room or have fixed extents, and the extents of results
 // must not depend on lengths.
-func (st *Stream) Bind(inputs []tensor.Value) (*Bound, error) {
+func (st *Stream) Bind(ctx context.Context, inputs []tensor.Value) (*Bound, error) {
 	e := st.exec
 	b := &Bound{run: run{Executor: e, limited: e.limit > 0, budget: e.limit, bound: true}}
 	b.steps = &boundStream{stream: st, given: slices.Clone(inputs), turns: make([]*turn, len(st.states))}
 	n := len(st.program.Outputs)
 	b.outputs, b.placed, b.pins = make([]*tensor.Tensor, n), make([]bool, n), make([]device.Pinner, n)
-	if err := b.replan(); err != nil {
+	if err := b.replan(ctx); err != nil {
 		b.Close()
 		return nil, err
 	}
@@ -46,12 +46,12 @@ func (st *Stream) Bind(inputs []tensor.Value) (*Bound, error) {
 
 // replan makes the memory for the plan of the next run. It keeps the elements of fixed inputs and
 // the output tensors.
-func (b *Bound) replan() error {
+func (b *Bound) replan(ctx context.Context) error {
 	st := b.steps.stream
 	if b.frame != nil {
 		b.steps.follow(b.frame.plan)
 	}
-	pl, err := st.prepare(context.Background(), slices.Clone(b.steps.given))
+	pl, err := st.prepare(ctx, slices.Clone(b.steps.given))
 	if err != nil {
 		return err
 	}
@@ -114,10 +114,10 @@ func (s *boundStream) check(pl *plan.Plan) error {
 	for i, h := range s.stream.states {
 		x := pl.Lengths.States[i]
 		if x.Axis >= 0 && !x.InRoom {
-			return graph.Errorf(graph.ErrUnsupported, "state %q is not in memory with room; use Run of the stream", h.Input)
+			return graph.Errorf(graph.ErrUnsupported, "state %q is not in memory with room; use Run of the stream", h.name)
 		}
 		if x.Axis < 0 && pl.Slots[h.out].Shape == nil {
-			return graph.Errorf(graph.ErrUnsupported, "extents of state %q are known only while running; use Run of the stream", h.Input)
+			return graph.Errorf(graph.ErrUnsupported, "extents of state %q are known only while running; use Run of the stream", h.name)
 		}
 	}
 	for i, id := range pl.Program.Outputs {
@@ -207,7 +207,7 @@ func repeat(memory []byte, t *tensor.Tensor) error {
 func (b *Bound) begin() error {
 	s := b.steps
 	if s.stream.spoilt || b.frame == nil || !s.fits(b.frame.plan) {
-		if err := b.replan(); err != nil {
+		if err := b.replan(b.run.ctx); err != nil {
 			return err
 		}
 	}
@@ -285,7 +285,7 @@ func (s *boundStream) take(d device.Device, i int) error {
 		n := device.AlignUp(len(h.value.Bytes()))
 		x = &turn{memory: d.Alloc(max(2*n, 1))}
 		if x.memory == nil {
-			return fmt.Errorf("%w for state %q", graph.ErrMemory, h.Input)
+			return fmt.Errorf("%w for state %q", graph.ErrMemory, h.name)
 		}
 		x.now, _ = tensor.Borrow(h.dtype, h.shape, x.memory[:len(h.value.Bytes())])
 		x.to, _ = tensor.Borrow(h.dtype, h.shape, x.memory[n:n+len(h.value.Bytes())])

@@ -18,13 +18,13 @@ func (st *Stream) commit(pl *plan.Plan, results []tensor.Value) error {
 		case place.InRoom:
 			n, ok := pl.Slots[h.out].Extent(h.axis, st.lookup)
 			if !ok {
-				return fmt.Errorf("the length of state %q is not known", h.Input)
+				return fmt.Errorf("the length of state %q is not known", h.name)
 			}
 			next[i] = n
 		default:
 			t, ok := results[h.result].(*tensor.Tensor)
 			if !ok || t.DType() != h.dtype || !h.takes(t.Shape()) {
-				return graph.Errorf(graph.ErrShape, "state %q, %v%v, becomes %v", h.Input, h.dtype, h.shape, results[h.result])
+				return graph.Errorf(graph.ErrShape, "state %q, %v%v, becomes %v", h.name, h.dtype, h.shape, results[h.result])
 			}
 			if err := st.replace(h, t); err != nil {
 				return err
@@ -66,7 +66,7 @@ func (st *Stream) lengthen(lengths []int) error {
 			if st.apart {
 				return st.part(lengths)
 			}
-			return graph.Errorf(graph.ErrShape, "state %q has %d rows and others that are called as long %d", h.Input, lengths[i], h.group.next)
+			return graph.Errorf(graph.ErrShape, "state %q has %d rows and others that are called as long %d", h.name, lengths[i], h.group.next)
 		}
 		set[h.group], h.group.next = true, lengths[i]
 	}

@@ -42,25 +42,25 @@ func (h *held) enterRoom(st *Stream, offloaded bool) error {
 	count, row := h.blocks()
 	n, ok := product(count, row, h.group.room)
 	if !ok {
-		return graph.Errorf(graph.ErrMemory, "state %q with %d rows is too large", h.Input, h.group.room)
+		return graph.Errorf(graph.ErrMemory, "state %q with %d rows is too large", h.name, h.group.room)
 	}
 	if st.count != nil {
 		if err := st.count(n); err != nil {
-			return fmt.Errorf("state %q with %d rows: %w", h.Input, h.group.room, err)
+			return fmt.Errorf("state %q with %d rows: %w", h.name, h.group.room, err)
 		}
 	} else if limit := st.exec.limit; limit > 0 && n > limit {
-		return graph.Errorf(graph.ErrMemory, "state %q with %d rows takes %d bytes, more than the memory limit of %d", h.Input, h.group.room, n, limit)
+		return graph.Errorf(graph.ErrMemory, "state %q with %d rows takes %d bytes, more than the memory limit of %d", h.name, h.group.room, n, limit)
 	}
 	src, rows, err := h.content()
 	if err != nil {
 		return err
 	}
 	if err := st.claim(n); err != nil {
-		return fmt.Errorf("state %q with %d rows: %w", h.Input, h.group.room, err)
+		return fmt.Errorf("state %q with %d rows: %w", h.name, h.group.room, err)
 	}
 	b := st.exec.device.Alloc(max(n, 1))
 	if b == nil {
-		return fmt.Errorf("%w for %d bytes of state %q", graph.ErrMemory, n, h.Input)
+		return fmt.Errorf("%w for %d bytes of state %q", graph.ErrMemory, n, h.name)
 	}
 	copyRows(b, src, count, row, h.group.room, rows, h.group.length)
 	var m device.Memory
@@ -68,7 +68,7 @@ func (h *held) enterRoom(st *Stream, offloaded bool) error {
 		m, err = st.offload(b)
 		st.exec.device.Free(b)
 		if b = nil; err != nil {
-			return fmt.Errorf("state %q: %w", h.Input, err)
+			return fmt.Errorf("state %q: %w", h.name, err)
 		}
 	}
 	if st.count != nil {
@@ -86,7 +86,7 @@ func (h *held) enterAccelerator(st *Stream) error {
 	}
 	m, err := st.offload(h.value.Bytes())
 	if err != nil {
-		return fmt.Errorf("state %q: %w", h.Input, err)
+		return fmt.Errorf("state %q: %w", h.name, err)
 	}
 	h.offloaded, h.value = m, nil
 	return nil
@@ -249,9 +249,9 @@ func (st *Stream) Truncate(n int) error {
 	for _, h := range st.states {
 		switch {
 		case h.axis < 0:
-			return st.program.Fail("run", nil, graph.Errorf(graph.ErrState, "state %q does not grow, and cannot go back", h.Input))
+			return st.program.Fail("run", nil, graph.Errorf(graph.ErrState, "state %q does not grow, and cannot go back", h.name))
 		case n < 0 || n > h.group.length:
-			return st.program.Fail("run", nil, graph.Errorf(graph.ErrState, "state %q has %d rows, and cannot be cut to %d", h.Input, h.group.length, n))
+			return st.program.Fail("run", nil, graph.Errorf(graph.ErrState, "state %q has %d rows, and cannot be cut to %d", h.name, h.group.length, n))
 		}
 	}
 	for _, h := range st.states {
@@ -274,9 +274,9 @@ func (st *Stream) Truncate(n int) error {
 
 // Fork returns a stream with a copy of the states.
 func (st *Stream) Fork() (*Stream, error) {
-	specs := make([]graph.State, len(st.states))
+	specs := make([]State, len(st.states))
 	for i, h := range st.states {
-		specs[i] = h.State
+		specs[i] = State{h.input, h.result, h.axis}
 	}
 	out, err := st.exec.NewStream(st.program, specs, st.room)
 	if err != nil {
@@ -320,7 +320,7 @@ func (h *held) copy(from *held, st *Stream) error {
 	}
 	b := st.exec.device.Alloc(len(src))
 	if b == nil {
-		return fmt.Errorf("%w for a copy of state %q", graph.ErrMemory, h.Input)
+		return fmt.Errorf("%w for a copy of state %q", graph.ErrMemory, h.name)
 	}
 	count, row := h.blocks()
 	copyRows(b, src, count, row, rows, rows, from.group.length)
@@ -328,9 +328,8 @@ func (h *held) copy(from *held, st *Stream) error {
 	return nil
 }
 
-// State returns a copy of the state that the input with this name reads, or nil before its extents
-// are known.
-func (st *Stream) State(input string) (*tensor.Tensor, error) {
+// State returns a copy of the state that an input reads, or nil before its extents are known.
+func (st *Stream) State(input int) (*tensor.Tensor, error) {
 	h, err := st.find(input)
 	if err != nil || h.shape == nil {
 		return nil, err
@@ -344,17 +343,17 @@ func (st *Stream) State(input string) (*tensor.Tensor, error) {
 
 // SetState copies t to the state that the next run reads as this input. If the model gives states
 // the same length, set them together: the last one sets the length of all.
-func (st *Stream) SetState(input string, t *tensor.Tensor) error {
+func (st *Stream) SetState(input int, t *tensor.Tensor) error {
 	h, err := st.find(input)
 	if err != nil {
 		return err
 	}
 	if t.DType() != h.dtype || len(t.Shape()) != len(h.dims) {
-		return st.program.Fail("run", nil, graph.Errorf(graph.ErrShape, "state %q is %v%v and is given %v", input, h.dtype, h.dims, t))
+		return st.program.Fail("run", nil, graph.Errorf(graph.ErrShape, "state %q is %v%v and is given %v", h.name, h.dtype, h.dims, t))
 	}
 	for i, d := range h.dims {
 		if n, ok := d.Value(); ok && i != h.axis && n != t.Shape()[i] {
-			return st.program.Fail("run", nil, graph.Errorf(graph.ErrShape, "state %q is %v%v and is given %v", input, h.dtype, h.dims, t))
+			return st.program.Fail("run", nil, graph.Errorf(graph.ErrShape, "state %q is %v%v and is given %v", h.name, h.dtype, h.dims, t))
 		}
 	}
 	h.release(st)
@@ -369,10 +368,10 @@ func (st *Stream) SetState(input string, t *tensor.Tensor) error {
 	return nil
 }
 
-func (st *Stream) find(input string) (*held, error) {
-	i := slices.IndexFunc(st.states, func(h *held) bool { return h.Input == input })
+func (st *Stream) find(input int) (*held, error) {
+	i := slices.IndexFunc(st.states, func(h *held) bool { return h.input == input })
 	if i < 0 {
-		return nil, st.program.Fail("run", nil, graph.Errorf(graph.ErrMissing, "input %q is no state", input))
+		return nil, st.program.Fail("run", nil, graph.Errorf(graph.ErrMissing, "input %d is no state", input))
 	}
 	return st.states[i], nil
 }

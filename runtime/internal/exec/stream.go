@@ -23,6 +23,7 @@ type Stream struct {
 	program *plan.Program
 	states  []*held
 	groups  []*group
+	holds   []bool            // by input: a state
 	room    int               // first room of memory
 	decl    []graph.Type      // of the program's inputs
 	near    map[string]*group // symbols of extents that follow the length of a group
@@ -45,9 +46,13 @@ type group struct {
 	next   int // length after the current run
 }
 
+// State is an input of a program and the output that replaces it for the next run, by position. Axis
+// is the axis along which the state grows; -1 for a state of fixed extents.
+type State struct{ Input, Output, Axis int }
+
 // held is one state.
 type held struct {
-	graph.State
+	name    string     // of the input
 	in, out int        // ids
 	input   int        // among the program's inputs
 	result  int        // among the program's outputs
@@ -65,7 +70,7 @@ type held struct {
 
 // NewStream returns a stream with empty states. Room is the number of rows that the memory of
 // growing states has at first.
-func (e *Executor) NewStream(p *plan.Program, states []graph.State, room int) (*Stream, error) {
+func (e *Executor) NewStream(p *plan.Program, states []State, room int) (*Stream, error) {
 	st := e.newStream(p, room)
 	for _, v := range p.Decl {
 		st.decl = append(st.decl, v.Type)
@@ -84,7 +89,7 @@ func (e *Executor) NewStream(p *plan.Program, states []graph.State, room int) (*
 
 // newStream returns a stream without states.
 func (e *Executor) newStream(p *plan.Program, room int) *Stream {
-	st := &Stream{exec: e, program: p, room: max(room, 1), near: map[string]*group{}}
+	st := &Stream{exec: e, program: p, holds: make([]bool, len(p.Inputs)), room: max(room, 1), near: map[string]*group{}}
 	st.lookup = func(symbol string) (int, bool) {
 		for _, g := range st.groups {
 			if g.symbol == symbol {
@@ -99,57 +104,37 @@ func (e *Executor) newStream(p *plan.Program, room int) *Stream {
 // hold adds a state.
 func (st *Stream) hold(h *held) error {
 	if st.Holds(h.input) || st.Gives(h.result) {
-		return graph.Errorf(graph.ErrState, "state %q with output %q: one of them belongs to another state already", h.Input, h.Output)
+		return graph.Errorf(graph.ErrState, "state %q with output %q: one of them belongs to another state already", h.name, st.program.Names[h.out])
 	}
 	st.states = append(st.states, h)
+	st.holds[h.input] = true
 	if h.axis >= 0 {
 		h.group = st.groupOf(h)
 	}
 	return nil
 }
 
-func newHeld(p *plan.Program, s graph.State) (*held, error) {
-	h := &held{State: s, axis: s.Axis, input: -1, result: -1}
-	for i, id := range p.Inputs {
-		if p.Names[id] == s.Input {
-			h.input, h.in = i, id
-		}
+func newHeld(p *plan.Program, s State) (*held, error) {
+	if s.Input < 0 || s.Input >= len(p.Inputs) || s.Output < 0 || s.Output >= len(p.Outputs) {
+		return nil, graph.Errorf(graph.ErrMissing, "a state is input %d and output %d of %d inputs and %d outputs", s.Input, s.Output, len(p.Inputs), len(p.Outputs))
 	}
-	for i, id := range p.Outputs {
-		if p.Names[id] == s.Output {
-			h.result, h.out = i, id
-		}
-	}
-	switch {
-	case h.input < 0:
-		return nil, graph.Errorf(graph.ErrMissing, "there is no input %q for a state; a run takes %s", s.Input, namesOf(p, p.Inputs))
-	case h.result < 0:
-		return nil, graph.Errorf(graph.ErrMissing, "there is no output %q for state %q; a run computes %s", s.Output, s.Input, namesOf(p, p.Outputs))
-	}
+	h := &held{input: s.Input, in: p.Inputs[s.Input], result: s.Output, out: p.Outputs[s.Output], axis: s.Axis}
+	h.name = p.Names[h.in]
 	t := p.Decl[h.input].Type
 	if t.Kind != graph.TensorType || t.DType == tensor.String || t.Dims == nil || t.DType.Bits()%8 != 0 {
-		return nil, graph.Errorf(graph.ErrUnsupported, "state %q is %v; states are tensors of numbers of whole bytes, of known rank", s.Input, t)
+		return nil, graph.Errorf(graph.ErrUnsupported, "state %q is %v; states are tensors of numbers of whole bytes, of known rank", h.name, t)
 	}
 	if s.Axis < -1 || s.Axis >= len(t.Dims) {
-		return nil, graph.Errorf(graph.ErrShape, "state %q, %v, has no axis %d", s.Input, t, s.Axis)
+		return nil, graph.Errorf(graph.ErrShape, "state %q, %v, has no axis %d", h.name, t, s.Axis)
 	}
 	if to := p.Type(h.out); to.Kind == graph.TensorType && (to.DType != t.DType || to.Dims != nil && len(to.Dims) != len(t.Dims)) {
-		return nil, graph.Errorf(graph.ErrShape, "state %q is %v and cannot become output %q, %v", s.Input, t, s.Output, to)
+		return nil, graph.Errorf(graph.ErrShape, "state %q is %v and cannot become output %q, %v", h.name, t, p.Names[h.out], to)
 	}
 	h.dims, h.dtype = t.Dims, t.DType
 	if h.axis >= 0 && h.dims[h.axis].IsKnown() {
-		return nil, graph.Errorf(graph.ErrShape, "axis %d of state %q, %v, does not grow", s.Axis, s.Input, t)
+		return nil, graph.Errorf(graph.ErrShape, "axis %d of state %q, %v, does not grow", s.Axis, h.name, t)
 	}
 	return h, nil
-}
-
-// namesOf lists values for messages.
-func namesOf(p *plan.Program, ids []int) string {
-	list := make([]string, len(ids))
-	for i, id := range ids {
-		list[i] = fmt.Sprintf("%q", p.Names[id])
-	}
-	return strings.Join(list, ", ")
 }
 
 // groupOf returns the group of the states with the same length as h. It makes the group if h is the
@@ -157,7 +142,7 @@ func namesOf(p *plan.Program, ids []int) string {
 func (st *Stream) groupOf(h *held) *group {
 	symbol := h.dims[h.axis].String()
 	if !isSymbol(h.dims[h.axis]) {
-		symbol = "rows of " + h.Input
+		symbol = "rows of " + h.name
 	}
 	i := slices.IndexFunc(st.groups, func(g *group) bool { return g.symbol == symbol })
 	if i < 0 {
@@ -187,9 +172,7 @@ func (st *Stream) Length() int {
 func (st *Stream) Grows() bool { return len(st.groups) > 0 }
 
 // Holds reports whether an input is a state.
-func (st *Stream) Holds(input int) bool {
-	return slices.ContainsFunc(st.states, func(h *held) bool { return h.input == input })
-}
+func (st *Stream) Holds(input int) bool { return st.holds[input] }
 
 // Gives reports whether an output is a state.
 func (st *Stream) Gives(output int) bool {
@@ -294,20 +277,20 @@ func (st *Stream) begin(inputs []tensor.Value) error {
 			}
 			n, ok := d.Eval(func(symbol string) (int, bool) { return st.extent(symbol, inputs) })
 			if !ok {
-				return graph.Errorf(graph.ErrShape, "extent %v of state %q is not known from the inputs; set the state", d, h.Input)
+				return graph.Errorf(graph.ErrShape, "extent %v of state %q is not known from the inputs; set the state", d, h.name)
 			}
 			shape[i] = n
 		}
 		if err := shape.Check(); err != nil {
-			return fmt.Errorf("state %q: %w", h.Input, err)
+			return fmt.Errorf("state %q: %w", h.name, err)
 		}
 		n := h.dtype.Bytes(shape.Len())
 		made += n
 		if limit := st.exec.limit; limit > 0 && (made < 0 || made > limit) {
-			return graph.Errorf(graph.ErrMemory, "state %q, %v%v, and the states before it take more than the memory limit of %d", h.Input, h.dtype, shape, limit)
+			return graph.Errorf(graph.ErrMemory, "state %q, %v%v, and the states before it take more than the memory limit of %d", h.name, h.dtype, shape, limit)
 		}
 		if err := st.claim(n); err != nil {
-			return fmt.Errorf("state %q, %v%v: %w", h.Input, h.dtype, shape, err)
+			return fmt.Errorf("state %q, %v%v: %w", h.name, h.dtype, shape, err)
 		}
 		h.shape, h.value = shape, tensor.New(h.dtype, shape...)
 	}

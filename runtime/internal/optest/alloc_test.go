@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -54,7 +55,7 @@ func allocationsFail(t *testing.T, c *cases.Case, fixed int) {
 
 // twoRuns makes a session, runs it twice and closes it.
 func twoRuns(m *mutant) error {
-	s, err := runtime.New(m.model, runtime.Options{Threads: 2})
+	s, err := byname.New(m.model, runtime.Options{Threads: 2})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -20,7 +21,7 @@ import (
 
 // bodyRun is a session of a model and the inputs of its runs.
 type bodyRun struct {
-	session *runtime.Session
+	session byname.Session
 	in      map[string]tensor.Value
 }
 
@@ -30,7 +31,7 @@ func newBodyRun(t *testing.T, c bodies.Case, size int) *bodyRun {
 	for i, v := range m.Graph.Inputs {
 		r.in[v.Name] = in[i]
 	}
-	s, err := runtime.New(m, runtime.Options{Threads: 1, MemoryLimit: 16 * mostHeavy})
+	s, err := byname.New(m, runtime.Options{Threads: 1, MemoryLimit: 16 * mostHeavy})
 	if err != nil {
 		t.Fatalf("%s of size %d: %v", c.Name, size, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime"
@@ -115,7 +116,7 @@ const (
 )
 
 // run makes a session and runs it twice. It returns the results, and the last rows of results.
-func (m *mutant) run(ctx context.Context, plain bool, feeds func(*runtime.Session) map[string]tensor.Value) (o outcome, err error) {
+func (m *mutant) run(ctx context.Context, plain bool, feeds func(byname.Session) map[string]tensor.Value) (o outcome, err error) {
 	packs := cpudevice.NewPacks()
 	defer packs.Close()
 	options := runtime.Options{Threads: 1, NoOptimize: plain, Packs: packs, MemoryLimit: mutantMemory}
@@ -123,11 +124,12 @@ func (m *mutant) run(ctx context.Context, plain bool, feeds func(*runtime.Sessio
 	if err != nil {
 		return outcome{err: err}, nil
 	}
-	s, err := p.NewSession(options)
+	e, err := p.NewSession(options)
 	if err != nil {
 		return o, err
 	}
-	defer s.Close()
+	defer e.Close()
+	s := byname.Session{Session: e}
 	in := feeds(s)
 	o.results, o.err = s.RunValues(ctx, in)
 	again, err := s.RunValues(ctx, in)
@@ -148,28 +150,30 @@ func (m *mutant) run(ctx context.Context, plain bool, feeds func(*runtime.Sessio
 // lastRows runs a program for the last rows of all outputs that have rows.
 func (m *mutant) lastRows(ctx context.Context, p *runtime.Program, whole outcome, options runtime.Options, in map[string]tensor.Value) error {
 	var names []string
-	for _, v := range m.model.Graph.Outputs {
+	var outputs []int
+	for i, v := range m.model.Graph.Outputs {
 		x, ok := whole.results[v.Name].(*tensor.Tensor)
 		made := slices.ContainsFunc(m.model.Graph.Nodes, func(n *graph.Node) bool { return slices.Contains(n.Outputs, v.Name) })
 		if ok && made && len(x.Shape()) >= 2 && x.Shape()[len(x.Shape())-2] > 0 && x.DType().Bits()%8 == 0 && x.DType() != tensor.String && !slices.Contains(names, v.Name) {
-			names = append(names, v.Name)
+			names, outputs = append(names, v.Name), append(outputs, i)
 		}
 	}
 	if names == nil || m.impure() {
 		return nil
 	}
-	q, err := p.LastRows(ctx, names)
+	q, err := p.LastRows(ctx, outputs)
 	if errors.Is(err, graph.ErrUnsupported) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("last rows: %w", err)
 	}
-	s, err := q.NewSession(options)
+	e, err := q.NewSession(options)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
+	defer e.Close()
+	s := byname.Session{Session: e}
 	got, err := s.RunValues(ctx, in)
 	if err != nil {
 		return fmt.Errorf("last rows: %w", err)
@@ -243,7 +247,7 @@ func impure(g *graph.Graph) bool {
 
 // inputs returns the inputs of a run: the mutant's own if they have the declared type, otherwise
 // numbers.
-func (m *mutant) inputs(s *runtime.Session) map[string]tensor.Value {
+func (m *mutant) inputs(s byname.Session) map[string]tensor.Value {
 	in := map[string]tensor.Value{}
 	for _, v := range s.Inputs() {
 		have := m.feeds[v.Name]

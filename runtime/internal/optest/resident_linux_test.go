@@ -119,9 +119,9 @@ func (r *resident) run(limit int, ready func()) error {
 		return err
 	}
 	defer s.Close()
-	in := map[string]*tensor.Tensor{}
-	for name, v := range r.in {
-		in[name] = v.(*tensor.Tensor)
+	var in []tensor.Value
+	for _, v := range s.Inputs() {
+		in = append(in, r.in[v.Name])
 	}
 	if _, err := s.Plan(context.Background(), in); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (r *resident) run(limit int, ready func()) error {
 	ready()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	out, err := s.RunValues(ctx, r.in)
+	out, err := s.Run(ctx, in, nil)
 	for _, v := range out {
 		if x, ok := v.(*tensor.Tensor); ok {
 			x.Release()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/optest/cases"
@@ -31,7 +32,7 @@ func (b *net) checkLastRows(t *testing.T, passes bool, outputs []string, whole [
 		t.Error(err)
 		return nil
 	}
-	s, err := runtime.New(m, runtime.Options{NoOptimize: true, Threads: 1})
+	s, err := byname.New(m, runtime.Options{NoOptimize: true, Threads: 1})
 	if err != nil {
 		t.Error(err)
 		return nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/optest/cases"
@@ -124,7 +125,7 @@ func mutated(t *testing.T, p pattern, d tensor.DType, count int) {
 
 // results computes the outputs with or without passes.
 func (b *net) results(passes bool) ([]*tensor.Tensor, error) {
-	s, err := runtime.New(b.model(), runtime.Options{NoOptimize: !passes, Threads: 1})
+	s, err := byname.New(b.model(), runtime.Options{NoOptimize: !passes, Threads: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,19 @@
+package formats
+
+import (
+	"context"
+
+	"github.com/nacre-ml/nacre/internal/budget"
+)
+
+// Limits bound what reading may take: bytes of memory beside the file, and steps of work. 0 is no
+// bound.
+type Limits = budget.Limits
+
+// Budget is the unspent part of limits, and a context that ends what spends it. A service that reads
+// models of strangers gives each of them a budget. A nil Budget is none.
+type Budget = budget.Budget
+
+// NewBudget returns a budget. Reading that exceeds a limit is an error of kind graph.ErrMemory, and
+// reading while ctx is done the error of ctx.
+func NewBudget(ctx context.Context, l Limits) *Budget { return budget.New(ctx, l) }
