@@ -79,6 +79,32 @@ func TestAPI(t *testing.T) {
 	}
 }
 
+// TestAudience checks that every public package says for whom it is, and packages beside them that
+// they are no API.
+func TestAudience(t *testing.T) {
+	says := map[string]string{"bindings": "no API", "bindings/vulkan": "no API", "csrc": "no API", "runtime": "no API", "shaders": "no API"}
+	for _, folder := range public[1:] {
+		says[folder] = "The package is for"
+	}
+	for folder, want := range says {
+		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		if err != nil || files == nil {
+			t.Fatalf("%s: %v", folder, err)
+		}
+		var doc string
+		for _, path := range files {
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.PackageClauseOnly|parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			doc += file.Doc.Text()
+		}
+		if !strings.Contains(strings.Join(strings.Fields(doc), " "), want) {
+			t.Errorf("the documentation of %s does not say %q", folder, want)
+		}
+	}
+}
+
 // identifiers returns the exported identifiers of a declaration, one a line.
 func identifiers(t *testing.T, fset *token.FileSet, d ast.Decl) (lines []string) {
 	t.Helper()

@@ -1,5 +1,6 @@
-// Package bindings runs the kernels of csrc. It provides their rows, writes commands to memory,
-// and runs lists of commands in one call of C.
+// Package bindings runs the kernels of csrc. It provides their rows, writes commands to memory, and
+// runs lists of commands in one call of C. It is no API for Go programs: the engine alone calls it,
+// and it may change with any version.
 //
 // A Kernel is a row of a family's kernels.inc. A command is a kernel, the 64-bit words that the
 // family's header describes, and the addresses of operands. Code is a list of commands.

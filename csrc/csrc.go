@@ -4,7 +4,7 @@
 // sees the files of a package and its embedded files, but not files that C files include from
 // elsewhere. This package embeds the shared files, and packages that include them import it. So an
 // edit of a shared file rebuilds its users, and go mod vendor copies the file. The variable is
-// never read, so the linker drops the contents.
+// never read, so the linker drops the contents. The package is no API for Go programs.
 package csrc
 
 import "embed"

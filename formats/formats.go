@@ -1,4 +1,6 @@
-// Package formats opens and saves models. The content of a file tells its format.
+// Package formats opens and saves models. The content of a file tells its format. The package is
+// for programs that convert, inspect or change model files, and for what is special to one format.
+// Most programs that run models open them with package nacre.
 //
 // # Why three formats read JSON with code of their own
 //

@@ -10,8 +10,8 @@ import (
 // bound.
 type Limits = budget.Limits
 
-// Budget is the unspent part of limits, and a context that ends what spends it. A service that reads
-// models of strangers gives each of them a budget. A nil Budget is none.
+// Budget is the unspent part of limits, and a context that ends what spends it. A service that
+// reads models of strangers gives each of them a budget. A nil Budget is none.
 type Budget = budget.Budget
 
 // NewBudget returns a budget. Reading that exceeds a limit is an error of kind graph.ErrMemory, and

@@ -71,9 +71,9 @@ func ProgramDefaults(network *graph.Model) map[string]*ProgramDefault {
 	return openinfer.Defaults(network)
 }
 
-// TraceProgram returns the nodes of a program that ran, in the order of the program, given the steps
-// of a run of its network. Nodes that the optimiser removed or merged have the time 0. TraceProgram
-// returns nil for other networks.
+// TraceProgram returns the nodes of a program that ran, in the order of the program, given the
+// steps of a run of its network. Nodes that the optimiser removed or merged have the time 0.
+// TraceProgram returns nil for other networks.
 func TraceProgram(network *graph.Model, steps []ProgramStep) []ProgramEvent {
 	return openinfer.Trace(network, steps)
 }

@@ -1,5 +1,5 @@
 // Package generate continues texts with decoders: networks that take tokens and return, for each,
-// the logits of the next token.
+// the logits of the next token. The package is for programs that generate text.
 //
 // New finds the inputs and outputs of a session. Generator.Text and Generator.Tokens yield the
 // continuation of a prompt, one piece at a time:

@@ -1,5 +1,6 @@
 // Package packed holds the storage layouts of elements narrower than a byte, and the codecs of
-// floating-point formats narrower than float32. It works on bytes and codes, without tensors.
+// floating-point formats narrower than float32. It works on bytes and codes, without tensors. The
+// package is for programs that make or read tensors of such elements.
 package packed
 
 // Layout is the storage of integer or float codes narrower than a byte. Element i takes the bits

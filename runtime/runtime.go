@@ -1,5 +1,6 @@
 // Package runtime runs graphs: it optimises a model's graph, binds it to operators, plans a run for
-// each set of input extents, and executes.
+// each set of input extents, and executes. It is the engine of package nacre, and no API for other
+// programs: it may change with any version. Inputs and results are in the order of the program.
 package runtime
 
 import (

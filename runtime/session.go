@@ -12,8 +12,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Session is a program with its options and memory, ready to run. Inputs are in the order of Inputs,
-// and results in the order of Outputs. Its methods may be called from many goroutines at once.
+// Session is a program with its options and memory, ready to run. Inputs are in the order of
+// Inputs, and results in the order of Outputs. Its methods may be called from many goroutines at
+// once.
 type Session struct {
 	use     sync.RWMutex // held for reading by runs
 	closed  bool
@@ -115,9 +116,9 @@ func (s *Session) Inputs() []*graph.Value { return s.program.Decl }
 // Outputs returns the name and type of every result, as far as they follow from the model.
 func (s *Session) Outputs() []*graph.Value { return s.outputs }
 
-// Run computes the results. It does not write inputs, and results share no memory with inputs. If the
-// context is cancelled, the run ends, also within a step. Run writes the time of every step to prof,
-// unless prof is nil.
+// Run computes the results. It does not write inputs, and results share no memory with inputs. If
+// the context is cancelled, the run ends, also within a step. Run writes the time of every step to
+// prof, unless prof is nil.
 func (s *Session) Run(ctx context.Context, inputs []tensor.Value, prof *Profile) ([]tensor.Value, error) {
 	if err := s.enter(); err != nil {
 		return nil, err

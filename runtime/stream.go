@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// State is an input of a program and the output that replaces it for the next run, by position. Axis
-// is the axis along which the state grows; -1 for a state of fixed extents.
+// State is an input of a program and the output that replaces it for the next run, by position.
+// Axis is the axis along which the state grows; -1 for a state of fixed extents.
 type State = exec.State
 
 // StreamOptions say what inputs of a stream are, by position.
@@ -54,8 +54,8 @@ func (s *Session) NewStream(o StreamOptions) (*Stream, error) {
 	return st, nil
 }
 
-// Run computes the results that are not states, and updates the states. Run writes the time of every
-// step to prof, unless prof is nil.
+// Run computes the results that are not states, and updates the states. Run writes the time of
+// every step to prof, unless prof is nil.
 func (st *Stream) Run(ctx context.Context, inputs []tensor.Value, prof *Profile) ([]tensor.Value, error) {
 	s := st.session
 	if err := s.enter(); err != nil {

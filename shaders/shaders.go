@@ -1,4 +1,5 @@
-// Package shaders holds the compute shaders of the Vulkan device, as SPIR-V.
+// Package shaders holds the compute shaders of the Vulkan device, as SPIR-V. It is no API for Go
+// programs: package runtime/vulkan alone uses it.
 //
 // A kernel is one GLSL source, <family>/<name>.comp, and a row in the table of its
 // family's Go file. Its variants differ by defines: in element types, capabilities or

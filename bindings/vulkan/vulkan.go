@@ -1,6 +1,7 @@
 // Package vulkan provides the Vulkan objects for package runtime/vulkan: instances, devices,
 // buffers, pipelines and recorded commands. It calls github.com/vulkan-go/vulkan if that passes
-// arguments safely, else the helper in csrc/vulkan.
+// arguments safely, else the helper in csrc/vulkan. It is no API for Go programs: it may change
+// with any version.
 package vulkan
 
 import (

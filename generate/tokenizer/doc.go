@@ -1,4 +1,5 @@
-// Package tokenizer turns text into the ids of a vocabulary, and ids into text.
+// Package tokenizer turns text into the ids of a vocabulary, and ids into text. The package is for
+// programs that give a network text, with package generate or without it.
 //
 // Load reads the common files: a tokenizer.json of Hugging Face, a tokenizer.model of
 // SentencePiece, vocab.json with merges.txt of a byte-level BPE, vocab.txt of a WordPiece

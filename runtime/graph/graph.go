@@ -1,6 +1,7 @@
 // Package graph holds a model as read from any format: generic nodes with operators by name, values
 // by name, and typed attributes. It does not depend on operators or files: runtime/op gives nodes a
-// meaning, and formats fill models.
+// meaning, and formats fill models. The package is for programs that build, read or change models,
+// and for operators that programs bring, which read attributes.
 package graph
 
 import (

@@ -2,7 +2,8 @@
 // types, its memory rules, and a constructor that reads a node's attributes. This package holds the
 // code that all operators share. Each family of operators is a package below it. A file there has,
 // in this order, attributes, shape rule, execution, rows. Package standard lists the families.
-// Nothing else defines the meaning of an operator.
+// Nothing else defines the meaning of an operator. The package is for programs that bring operators
+// of their own.
 package op
 
 import (

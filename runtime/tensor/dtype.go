@@ -1,4 +1,5 @@
-// Package tensor holds typed, shaped, contiguous data.
+// Package tensor holds typed, shaped, contiguous data. The package is for programs that bring
+// operators or work on graphs. Programs that run models use nacre.Tensor.
 package tensor
 
 import (

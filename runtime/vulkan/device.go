@@ -1,5 +1,5 @@
 // Package vulkan computes nodes on GPUs through Vulkan. Open returns a device to pass in the
-// options of a session. Plans then place nodes on it.
+// options of a session. Plans then place nodes on it. The package is for programs that use a GPU.
 //
 // Each family of operators is one file. It holds the rows of the operators, each a function that
 // turns a node with known extents into dispatches of shaders.

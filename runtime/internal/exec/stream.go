@@ -46,8 +46,8 @@ type group struct {
 	next   int // length after the current run
 }
 
-// State is an input of a program and the output that replaces it for the next run, by position. Axis
-// is the axis along which the state grows; -1 for a state of fixed extents.
+// State is an input of a program and the output that replaces it for the next run, by position.
+// Axis is the axis along which the state grows; -1 for a state of fixed extents.
 type State struct{ Input, Output, Axis int }
 
 // held is one state.

@@ -1,4 +1,5 @@
-// Package standard collects the families of operators.
+// Package standard collects the families of operators. The package is for programs that add
+// operators to the standard ones.
 package standard
 
 import (
