@@ -71,7 +71,7 @@ func planning(t testing.TB, path string) (open, plan float64) {
 			}
 		}
 	}
-	if _, err := s.PlanTypes(b.Context(), types); err != nil {
+	if _, err := s.PlanTypes(t.Context(), types); err != nil {
 		t.Fatal(err)
 	}
 	open = time.Since(start).Seconds()
