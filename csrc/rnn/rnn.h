@@ -11,23 +11,26 @@
 #include "core/kernel.h"
 #include "core/numbers.h"
 #include "core/parallel.h"
+#include "eltwise/activations.h"
 #include "matmul/matmul.h"
 
 const nacre_kernel *nacre_rnn_kernels(size_t *count);
 
+// NACRE_RNN_ACTIVATIONS has the functions of recurrent layers that elementwise kernels lack or
+// compute otherwise, as rows of NACRE_ACTIVATIONS.
+#define NACRE_RNN_ACTIVATIONS(A, ROW, t, T)                                                                      \
+    A(ROW, t, T, affine, p *x + q, V(fma)(p, x, q))                                                              \
+    A(ROW, t, T, thresholded_relu, x < p ? 0 : x, V(pick)(V(lt)(x, p), C(0.0f), x))                              \
+    A(ROW, t, T, scaled_tanh, p *tanh(q *x), p *M(tanh)(q *x))                                                   \
+    A(ROW, t, T, hard_sigmoid, p *x + q < 0 ? 0 : p * x + q > 1 ? 1 : p * x + q,                                 \
+      V(min)(C(1.0f), V(max)(C(0.0f), V(fma)(p, x, q))))
+
 // nacre_rnn_activation is a function of one number, with parameters a and b.
 typedef enum {
-    NACRE_RNN_RELU,              // max(x, 0)
-    NACRE_RNN_TANH,              // tanh x
-    NACRE_RNN_SIGMOID,           // 1 / (1 + e^-x)
-    NACRE_RNN_AFFINE,            // a x + b
-    NACRE_RNN_LEAKY_RELU,        // x < 0 ? a x : x
-    NACRE_RNN_THRESHOLDED_RELU,  // x < a ? 0 : x
-    NACRE_RNN_SCALED_TANH,       // a tanh(b x)
-    NACRE_RNN_HARD_SIGMOID,      // min(max(a x + b, 0), 1)
-    NACRE_RNN_ELU,               // x < 0 ? a (e^x - 1) : x
-    NACRE_RNN_SOFTSIGN,          // x / (1 + |x|)
-    NACRE_RNN_SOFTPLUS           // log(1 + e^x)
+#define NACRE_NUMBER(ROW, t, T, name, plain, vector) NACRE_RNN_##name,
+    NACRE_ACTIVATIONS(NACRE_NUMBER, , , )
+    NACRE_RNN_ACTIVATIONS(NACRE_NUMBER, , , )
+#undef NACRE_NUMBER
 } nacre_rnn_activation;
 
 typedef struct {

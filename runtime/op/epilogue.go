@@ -20,8 +20,8 @@ func NewEpilogue(name string, given []float32) (Epilogue, error) {
 	if !ok || a.Kernel == "" {
 		return Epilogue{}, graph.Errorf(graph.ErrUnsupported, "activation %q", name)
 	}
-	if name == "Clip" && len(given) != 2 {
-		return Epilogue{}, graph.Errorf(graph.ErrFormat, "activation Clip has %d parameters, not 2", len(given))
+	if name == clipName && len(given) != 2 {
+		return Epilogue{}, graph.Errorf(graph.ErrFormat, "activation %s has %d parameters, not 2", name, len(given))
 	}
 	p, q := a.Values(given...)
 	return Epilogue{Func: a.Kernel, P: float64(p), Q: float64(q)}, nil

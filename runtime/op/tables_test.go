@@ -2,12 +2,14 @@ package op_test
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/csrc"
 	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -29,6 +31,34 @@ func TestDTypeTables(t *testing.T) {
 	}
 	if len(rows) == 0 {
 		t.Error("no rows found")
+	}
+}
+
+// TestActivationTables compares the rows of csrc with the activations of recurrent networks, in
+// order.
+func TestActivationTables(t *testing.T) {
+	var rows []string
+	for _, file := range []string{"eltwise/activations.h", "rnn/rnn.h"} {
+		text, err := csrc.Sources.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(?m)^    A\(ROW, t, T, (\w+),`).FindAllStringSubmatch(string(text), -1) {
+			rows = append(rows, strings.ReplaceAll(m[1], "_", ""))
+		}
+	}
+	var list []string
+	for i, a := range op.Activations() {
+		if a.Of == nil {
+			continue
+		}
+		list = append(list, strings.ToLower(a.Name))
+		if a.Number() != i {
+			t.Errorf("%s comes after activations that recurrent networks lack", a.Name)
+		}
+	}
+	if !slices.Equal(rows, list) {
+		t.Errorf("C has %v, Go %v", rows, list)
 	}
 }
 

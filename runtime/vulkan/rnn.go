@@ -19,22 +19,27 @@ const (
 	cellsSide = 128
 )
 
-// ownFunctions are the numbers of functions that rnn/cells adds to unary.glsl.
-var ownFunctions = map[string]uint32{"Affine": 1000, "ScaledTanh": 1001}
+// firstOwn is the number from which rnn/cells numbers the activations that unary.glsl lacks, in the
+// order of the table.
+const firstOwn = 1000
 
 // cellFunction returns the number of an activation.
 func cellFunction(name string) (uint32, error) {
 	if name == "" {
 		return 0, nil
 	}
-	if n, ok := ownFunctions[name]; ok {
-		return n, nil
+	own := uint32(firstOwn)
+	for _, a := range op.Activations() {
+		switch {
+		case a.Name == name && a.Kernel == "":
+			return own, nil
+		case a.Name == name:
+			return function("unary", a.Kernel)
+		case a.Kernel == "":
+			own++
+		}
 	}
-	a, ok := op.FindActivation(name)
-	if !ok {
-		return 0, device.Refuse("no shader computes the activation %s", name)
-	}
-	return function("unary", a.Kernel)
+	return 0, device.Refuse("no shader computes the activation %s", name)
 }
 
 // bindRecurrent adds the products of the inputs, and then the steps.

@@ -1,22 +1,16 @@
 package cpu
 
 import (
-	"slices"
-
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var rnnRows = []row{
 	rowFor("rnn", bindRecurrent),
-}
-
-// rnnFunctions are activations, numbered as nacre_rnn_activation of csrc/rnn/rnn.h.
-var rnnFunctions = []string{
-	"Relu", "Tanh", "Sigmoid", "Affine", "LeakyRelu", "ThresholdedRelu", "ScaledTanh", "HardSigmoid", "Elu", "Softsign", "Softplus",
 }
 
 // recurrent holds the words of a recurrent network.
@@ -36,7 +30,8 @@ func (r *recurrent) words() (w words) {
 	var alphas, betas []float64
 	for _, c := range r.Cells {
 		for _, f := range c.Functions {
-			w.int(max(0, slices.Index(rnnFunctions, f.Name)))
+			a, _ := op.FindActivation(f.Name)
+			w.int(a.Number())
 			alphas, betas = append(alphas, float64(f.Alpha)), append(betas, float64(f.Beta))
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -20,6 +21,16 @@ type rnnCase struct {
 	in      [8][]float64 // without lengths
 	lengths []byte
 	outs    [3]int // elements of y, y_h and y_c
+}
+
+// rnnFunctions lists the activations of recurrent networks.
+func rnnFunctions() (list []string) {
+	for _, a := range op.Activations() {
+		if a.Of != nil {
+			list = append(list, a.Name)
+		}
+	}
+	return list
 }
 
 var boundedFunctions = []string{"Tanh", "Sigmoid", "ScaledTanh", "HardSigmoid", "Softsign"}
@@ -45,7 +56,7 @@ func randomRNN(r *rand.Rand, gates, steps, batch, input, hidden int) *rnnCase {
 		}
 		names := boundedFunctions
 		if steps < 5 { // others may grow without bound
-			names = rnnFunctions
+			names = rnnFunctions()
 		}
 		for i := range o.Cells[d].Functions {
 			o.Cells[d].Functions[i] = nn.RecurrentFunction{Name: names[r.IntN(len(names))], Alpha: r.Float32(), Beta: r.Float32() / 2}
@@ -175,7 +186,7 @@ func TestRNNFunctions(t *testing.T) {
 	values := append([]float64{0, math.Copysign(0, -1), inf, -inf, math.NaN(), 1, -1, 0.75, -0.75, 2.5, -2.5, 1e-45, -1e-40, 20, -20, 88, -88, 1e30, -1e30},
 		normals(r, 200, 0, 2)...)
 	n := len(values)
-	for _, name := range rnnFunctions {
+	for _, name := range rnnFunctions() {
 		for _, clip := range []float64{inf, 2.5} {
 			o := &nn.Recurrent{Gates: 1, Directions: 1}
 			o.Cells[0] = nn.RecurrentCell{Clip: float32(clip), Functions: [3]nn.RecurrentFunction{{Name: name, Alpha: 0.75, Beta: 1.5}}}

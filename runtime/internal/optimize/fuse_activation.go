@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
 )
 
 // fuseActivation applies an activation within the convolution or the product that
@@ -30,10 +31,17 @@ type activation struct {
 	params []float32
 }
 
-var activations = []string{
-	"Relu", "LeakyRelu", "PRelu", "ThresholdedRelu", "Clip", "Sigmoid", "HardSigmoid", "Swish", "HardSwish", "Tanh",
-	"Elu", "Selu", "Celu", "Softplus", "Softsign", "Gelu", "Mish",
-}
+// activations lists the operators of one input that are activations of epilogues, and PRelu, which
+// is LeakyRelu if it has one slope.
+var activations = func() []string {
+	list := []string{"PRelu"}
+	for _, a := range op.Activations() {
+		if a.Kernel != "" {
+			list = append(list, a.Name)
+		}
+	}
+	return list
+}()
 
 // attrs returns the attributes that make a node of operator op apply the function.
 func (f activation) attrs(op string) []*graph.Attr {
@@ -52,31 +60,26 @@ func (f activation) attrs(op string) []*graph.Attr {
 
 // activation returns the function that a node applies. If fused nodes cannot apply it, ok is false.
 func (s *Scope) activation(n *graph.Node) (f activation, ok bool) {
-	a := attrs(n)
 	f.name = n.Op
 	switch n.Op {
-	case "LeakyRelu":
-		f.params = []float32{a.Float("alpha", 0.01)}
 	case "PRelu":
 		slope, ok := s.scalar(n.Inputs[1])
 		if rank, known := s.rank(n.Inputs[0]); !ok || !known || len(s.value(n.Inputs[1]).Dims) > rank || !single(slope) {
 			return f, false
 		}
-		f.name, f.params = "LeakyRelu", []float32{float32(slope)}
-	case "ThresholdedRelu", "Elu", "Celu", "Swish":
-		f.params = []float32{a.Float("alpha", 1)}
-	case "Selu":
-		f.params = []float32{a.Float("alpha", 1.67326319), a.Float("gamma", 1.05070102)}
-	case "HardSigmoid":
-		f.params = []float32{a.Float("alpha", 0.2), a.Float("beta", 0.5)}
+		return activation{"LeakyRelu", []float32{float32(slope)}}, true
 	case "Gelu":
-		if a.Str("approximate", "none") == "tanh" {
+		if attrs(n).Str("approximate", "none") == "tanh" {
 			f.name = "FastGelu"
 		}
 	case "Clip":
 		return s.clip(n)
 	}
-	return f, true
+	a, ok := op.FindActivation(f.name)
+	for _, p := range a.Params {
+		f.params = append(f.params, attrs(n).Float(p.Name, p.Default))
+	}
+	return f, ok
 }
 
 // single reports whether float32 represents a number exactly.

@@ -74,12 +74,7 @@ var (
 	reciprocalDerivative = op.OfFirst(func(d op.Derivation, dy, _, y string) string { return neg(d, mul(d, dy, mul(d, y, y))) })
 	sinDerivative        = op.OfFirst(func(d op.Derivation, dy, x, _ string) string { return mul(d, dy, d.Add("Cos", []string{x})) })
 	cosDerivative        = op.OfFirst(func(d op.Derivation, dy, x, _ string) string { return neg(d, mul(d, dy, d.Add("Sin", []string{x}))) })
-	tanhDerivative       = op.OfFirst(func(d op.Derivation, dy, _, y string) string { return mul(d, dy, sub(d, d.Number(1, y), mul(d, y, y))) })
-	sigmoidDerivative    = op.OfFirst(func(d op.Derivation, dy, _, y string) string {
-		return mul(d, dy, mul(d, y, sub(d, d.Number(1, y), y)))
-	})
-	softplusDerivative = op.OfFirst(func(d op.Derivation, dy, x, _ string) string { return mul(d, dy, d.Add("Sigmoid", []string{x})) })
-	reluDerivative     = op.OfFirst(func(d op.Derivation, dy, x, _ string) string {
+	reluDerivative       = op.OfFirst(func(d op.Derivation, dy, x, _ string) string {
 		above := d.Add("Greater", []string{x, d.Number(0, x)})
 		return mul(d, dy, like(d, above, dy))
 	})

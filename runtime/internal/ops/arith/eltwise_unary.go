@@ -20,12 +20,6 @@ type Unary struct {
 	Bits bool
 }
 
-// coefficient is an attribute that is a kernel's parameter.
-type coefficient struct {
-	name string
-	def  float32
-}
-
 // Infer keeps the extents.
 func (o *Unary) Infer(c *op.Infer) error {
 	d := c.In[0].DType
@@ -38,13 +32,13 @@ func (o *Unary) Infer(c *op.Infer) error {
 
 // unaryRow returns the row of an operator with one input and a function with up to two attributes
 // as parameters.
-func unaryRow(name string, since []int, types op.Types, function string, coefficients ...coefficient) op.Row {
+func unaryRow(name string, since []int, types op.Types, function string, coefficients ...op.Coefficient) op.Row {
 	return op.Row{Name: name, Since: since, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: types, InPlace: []int{0}, Elementwise: true,
 		New: func(n *op.Node) (op.Op, error) {
 			ignoreConsumed(n)
 			o := &Unary{Func: function}
 			for i, a := range coefficients {
-				v := float64(n.Float(a.name, a.def))
+				v := float64(n.Float(a.Name, a.Default))
 				if i == 0 {
 					o.P = v
 				} else {
@@ -94,11 +88,21 @@ var (
 	since1613 = []int{1, 6, 13}
 	since722  = []int{7, 22}
 	since922  = []int{9, 22}
-	alphaOne  = coefficient{"alpha", 1}
-	alphaLeak = coefficient{"alpha", 0.01}
 
 	numericSigned = slices.Concat(op.Floats, op.Signed)
 )
+
+// activationRows returns the rows that follow from the table of activations.
+func activationRows() (list []op.Row) {
+	for _, a := range op.Activations() {
+		if a.Since != nil {
+			row := unaryRow(a.Name, a.Since, op.Floats, a.Kernel, a.Params...)
+			row.Derivative = a.Derivative
+			list = append(list, row)
+		}
+	}
+	return list
+}
 
 var unaryRows = []op.Row{
 	differentiable(unaryRow("Abs", since1613, op.Numeric, "abs"), absDerivative),
@@ -112,18 +116,6 @@ var unaryRows = []op.Row{
 	flat(unaryRow("Round", []int{11, 22}, op.Floats, "round")),
 	flat(unaryRow("Sign", []int{9, 13}, op.Numeric, "sign")),
 	differentiable(unaryRow("Relu", []int{1, 6, 13, 14}, numericSigned, "relu"), reluDerivative),
-	unaryRow("LeakyRelu", []int{1, 6, 16}, op.Floats, "leaky_relu", alphaLeak),
-	unaryRow("ThresholdedRelu", []int{1, 10, 22}, op.Floats, "thresholded_relu", alphaOne),
-	unaryRow("Elu", []int{1, 6, 22}, op.Floats, "elu", alphaOne),
-	unaryRow("Celu", []int{12, 28}, op.Floats, "celu", alphaOne),
-	differentiable(unaryRow("Sigmoid", since1613, op.Floats, "sigmoid"), sigmoidDerivative),
-	differentiable(unaryRow("Tanh", since1613, op.Floats, "tanh"), tanhDerivative),
-	unaryRow("HardSigmoid", []int{1, 6, 22}, op.Floats, "hard_sigmoid", coefficient{"alpha", 0.2}, coefficient{"beta", 0.5}),
-	unaryRow("HardSwish", []int{14, 22}, op.Floats, "hard_swish"),
-	unaryRow("Swish", []int{24}, op.Floats, "swish", alphaOne),
-	unaryRow("Mish", []int{18, 22}, op.Floats, "mish"),
-	differentiable(unaryRow("Softplus", []int{1, 22}, op.Floats, "softplus"), softplusDerivative),
-	unaryRow("Softsign", []int{1, 22}, op.Floats, "softsign"),
 	differentiable(unaryRow("Sin", since722, op.Floats, "sin"), sinDerivative),
 	differentiable(unaryRow("Cos", since722, op.Floats, "cos"), cosDerivative),
 	unaryRow("Tan", since722, op.Floats, "tan"),

@@ -13,13 +13,13 @@ type retired struct {
 	f    func(v, p, q float64) float64
 }
 
-func retiredRow(name string, f func(v, p, q float64) float64, first, second coefficient) op.Row {
+func retiredRow(name string, f func(v, p, q float64) float64, first, second op.Coefficient) op.Row {
 	return op.Row{Name: name, Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Elementwise: true, Heap: 8,
 		New: func(n *op.Node) (op.Op, error) {
 			ignoreConsumed(n)
-			o := &retired{p: float64(n.Float(first.name, first.def)), f: f}
-			if second.name != "" {
-				o.q = float64(n.Float(second.name, second.def))
+			o := &retired{p: float64(n.Float(first.Name, first.Default)), f: f}
+			if second.Name != "" {
+				o.q = float64(n.Float(second.Name, second.Default))
 			}
 			return o, nil
 		}}
@@ -90,9 +90,9 @@ func (o *imageScaler) Run(c *op.Run) error {
 }
 
 var retiredRows = []op.Row{
-	retiredRow("Affine", affine, coefficient{"alpha", 1}, coefficient{"beta", 0}),
-	retiredRow("ParametricSoftplus", parametricSoftplus, coefficient{"alpha", 1}, coefficient{"beta", 1}),
-	retiredRow("Scale", affine, coefficient{"scale", 1}, coefficient{}),
-	retiredRow("ScaledTanh", scaledTanh, coefficient{"alpha", 1}, coefficient{"beta", 1}),
+	retiredRow("Affine", affine, op.Coefficient{"alpha", 1}, op.Coefficient{"beta", 0}),
+	retiredRow("ParametricSoftplus", parametricSoftplus, op.Coefficient{"alpha", 1}, op.Coefficient{"beta", 1}),
+	retiredRow("Scale", affine, op.Coefficient{"scale", 1}, op.Coefficient{}),
+	retiredRow("ScaledTanh", scaledTanh, op.Coefficient{"alpha", 1}, op.Coefficient{"beta", 1}),
 	{Name: "ImageScaler", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 8, New: newImageScaler},
 }

@@ -11,6 +11,7 @@ import (
 // Rows returns the rows of the family.
 func Rows() []op.Row {
 	return slices.Concat(
+		activationRows(),
 		binaryRows,
 		bitRows,
 		castRows,

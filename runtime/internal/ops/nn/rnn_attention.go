@@ -218,15 +218,15 @@ func (r *attnRun) step(d int, in, state, cell []float64) {
 		}
 		return r.in[7][d*3*h+part*h+i] * cell[i]
 	}
-	f, g, out := functions.Functions[0], functions.Functions[1], functions.Functions[2]
+	f, g, out := functions.Functions[0].formula(), functions.Functions[1].formula(), functions.Functions[2].formula()
 	for i := range state {
-		input := f.apply(bound(gates[i] + peep(0, i)))
+		input := f(bound(gates[i] + peep(0, i)))
 		forget := 1 - input
 		if !functions.InputForget {
-			forget = f.apply(bound(gates[2*h+i] + peep(2, i)))
+			forget = f(bound(gates[2*h+i] + peep(2, i)))
 		}
-		cell[i] = forget*cell[i] + input*g.apply(bound(gates[3*h+i]))
-		state[i] = f.apply(bound(gates[h+i]+peep(1, i))) * out.apply(cell[i])
+		cell[i] = forget*cell[i] + input*g(bound(gates[3*h+i]))
+		state[i] = f(bound(gates[h+i]+peep(1, i))) * out(cell[i])
 	}
 }
 
@@ -307,43 +307,6 @@ func (r *attnRun) read(d, b int, keys []angle, state, out []float64) {
 		}
 		layer = layer[len(part)*r.width:]
 	}
-}
-
-// apply returns the function of v.
-func (f RecurrentFunction) apply(v float64) float64 {
-	alpha, beta := float64(f.Alpha), float64(f.Beta)
-	switch f.Name {
-	case "Relu":
-		return max(v, 0)
-	case "Tanh":
-		return math.Tanh(v)
-	case "Affine":
-		return alpha*v + beta
-	case "LeakyRelu":
-		if v < 0 {
-			return alpha * v
-		}
-		return v
-	case "ThresholdedRelu":
-		if v >= alpha {
-			return v
-		}
-		return 0
-	case "ScaledTanh":
-		return alpha * math.Tanh(beta*v)
-	case "HardSigmoid":
-		return min(max(alpha*v+beta, 0), 1)
-	case "Elu":
-		if v < 0 {
-			return alpha * math.Expm1(v)
-		}
-		return v
-	case "Softsign":
-		return v / (1 + math.Abs(v))
-	case "Softplus":
-		return max(v, 0) + math.Log1p(math.Exp(-math.Abs(v)))
-	}
-	return 1 / (1 + math.Exp(-v)) // Sigmoid
 }
 
 var attentionLSTMRows = []op.Row{

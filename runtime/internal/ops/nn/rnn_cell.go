@@ -11,6 +11,12 @@ type RecurrentFunction struct {
 	Alpha, Beta float32
 }
 
+// formula returns the function of one number.
+func (f RecurrentFunction) formula() func(x float64) float64 {
+	a, _ := op.FindActivation(f.Name)
+	return func(x float64) float64 { return a.Of(x, float64(f.Alpha), float64(f.Beta)) }
+}
+
 // RecurrentCell has the functions of one direction of a recurrent network.
 type RecurrentCell struct {
 	Functions   [3]RecurrentFunction // f, g and h, as far as the operator has them

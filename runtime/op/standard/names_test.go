@@ -1,0 +1,108 @@
+package standard_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/nacre-ml/nacre/runtime/op/standard"
+)
+
+// namingFolders hold code that is about operators: rows, networks and cases made of nodes, and files
+// that name operators of their own.
+var namingFolders = []string{"runtime/internal/ops", "runtime/internal/optest", "internal/topologies", "bench/operators", "formats"}
+
+// patternFolder holds passes. Functions there match and write operators by name; variables do not
+// list operators.
+const patternFolder = "runtime/internal/optimize"
+
+// namingFiles are the other places with names of operators. Do not add one to fix this test: a fact
+// about operators is a column of op.Row.
+var namingFiles = map[string][]string{
+	"bench/versus/work.go":             {"Gather"},               // a table is no weight
+	"generate/options.go":              {"TopK"},                 // an option of that name
+	"generate/tokenizer/json_split.go": {"Split"},                // a word of tokenizer files
+	"runtime/graph/build.go":           {"Constant", "Identity"}, // nodes of every network
+	"runtime/internal/optimize/expand_composed.go": { // the pass's table: what expands to other operators
+		"Affine", "Hardmax", "ImageScaler", "LinearAttentionGate", "MatMulFpQ4", "MatMulInteger16", "MeanVarianceNormalization", "ParametricSoftplus",
+		"Scale", "ScaledTanh", "SoftmaxCrossEntropyLoss", "Softplus", "Tanh", "WordConvEmbedding",
+	},
+	"runtime/internal/optimize/fuse_quantized.go": {"DequantizeLinear", "QuantizeLinear"},    // parts of patterns
+	"runtime/internal/optimize/fuse_residual.go":  {"Conv", "Gemm", "MatMul"},                // parts of patterns
+	"runtime/internal/optimize/pattern.go":        {"Div", "Mul", "Pow"},                     // parts of patterns
+	"runtime/op/derivative.go":                    {"Expand", "Reshape", "Shape", "SumLike"}, // nodes that derivatives add
+	"runtime/op/activation.go": { // the table of activations, and nodes that their derivatives add
+		"Affine", "Celu", "Clip", "Elu", "FastGelu", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Mish", "Mul", "Relu", "ScaledTanh", "Selu", "Sigmoid",
+		"Softplus", "Softsign", "Sub", "Swish", "Tanh", "ThresholdedRelu",
+	},
+}
+
+// TestOperatorNames finds lists of operators by name outside the places above. Names in lower case
+// are the kernels' and not looked for.
+func TestOperatorNames(t *testing.T) {
+	names := map[string]bool{}
+	for _, row := range standard.Registry().Rows() {
+		names[row.Name] = unicode.IsUpper(rune(row.Name[0]))
+	}
+	const root = "../../.."
+	found := map[string]map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel := strings.TrimPrefix(filepath.ToSlash(path), root+"/")
+		if d.IsDir() {
+			if n := d.Name(); n != ".." && (strings.HasPrefix(n, ".") || n == "testdata" || n == "build" || n == "vendor" || slices.Contains(namingFolders, rel)) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		patterns := strings.HasPrefix(rel, patternFolder+"/")
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.BlockStmt:
+				return !patterns
+			case *ast.BasicLit:
+				if name, err := strconv.Unquote(n.Value); err == nil && names[name] {
+					if found[rel] == nil {
+						found[rel] = map[string]bool{}
+					}
+					found[rel][name] = true
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, set := range found {
+		for name := range set {
+			if !slices.Contains(namingFiles[file], name) {
+				t.Errorf("%s names the operator %s; make the fact a column of op.Row", file, name)
+			}
+		}
+	}
+	for file, list := range namingFiles {
+		for _, name := range list {
+			if !found[file][name] {
+				t.Errorf("%s names %s no more; take it off the list", file, name)
+			}
+		}
+	}
+}
