@@ -46,7 +46,7 @@ func newTreeClassifier(n *op.Node) (op.Op, error) {
 		return nil, err
 	}
 	m.Double = m.Double || double
-	o := &TreeClassifier{labels: l, base: base, post: post, positive: true}
+	o := &TreeClassifier{labels: l, base: base, post: post, positive: !m.Negative}
 	o.only = o.onlyClass(m)
 	if len(base) != 0 && len(base) != l.count() && (o.only < 0 || len(base) != 1) {
 		return nil, graph.Errorf(graph.ErrFormat, "there are %d base_values for %d classes", len(base), l.count())
@@ -56,14 +56,12 @@ func newTreeClassifier(n *op.Node) (op.Op, error) {
 }
 
 // onlyClass returns the class with all votes if there are two classes and only one has votes. It
-// then makes the class the only target. Otherwise it returns -1. It also sets o.positive from the
-// signs of the weights.
+// then makes the class the only target. Otherwise it returns -1.
 func (o *TreeClassifier) onlyClass(m *TreeModel) int {
 	var voted [2]bool
 	for _, list := range m.Votes {
 		for _, v := range list {
 			voted[min(v.Target, 1)] = true
-			o.positive = o.positive && v.Weight >= 0
 		}
 	}
 	if m.Targets != 2 || voted[0] == voted[1] {

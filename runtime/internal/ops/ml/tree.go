@@ -49,6 +49,7 @@ type TreeModel struct {
 	Targets  int
 	Features int  // the least that samples must have
 	Double   bool // the attributes are float64
+	Negative bool // a weight of a vote is negative, or NaN
 }
 
 // MaxTreeNodes bounds the nodes of a forest, so that node numbers and field offsets fit 32 bits.

@@ -189,6 +189,7 @@ func readVotes(n *op.Node, m *TreeModel, e *entries, prefix string, join func(a,
 		}
 		if at := leaves[i]; at >= 0 {
 			m.Votes[at] = append(m.Votes[at], TreeVote{target, w})
+			m.Negative = m.Negative || !(w >= 0)
 		}
 	}
 	if m.Targets == 1 {

@@ -435,6 +435,11 @@ func brokenTrees(s *cases.Suite) {
 			addCase(s, "TreeEnsembleRegressor", 1, "no features", leaf, cases.In(tensor.New(d, rows, 0)), cases.Want(cases.FromNumbers(tensor.F32, scores, rows, 1)))
 		}
 	}
+	// One negative weight moves the limit between the classes from 0.5 to 0, though the votes of the
+	// leaf add up to a positive number.
+	mixed := append(asEntries("class", false, []*tree{{votes: []ballot{{1, -0.25}, {1, 0.5}}}}), cases.Attrs("classlabels_int64s", []int{20, 17})...)
+	addCase(s, "TreeEnsembleClassifier", 1, "a negative weight", mixed, cases.In(tensor.New(tensor.F32, 1, 1)),
+		cases.Want(cases.Ints(17), cases.FromNumbers(tensor.F32, []float64{0, 0.25}, 1, 2)))
 	addFailure(s, graph.ErrUnsupported, "TreeEnsembleClassifier", 1, "one text", append(asEntries("class", false, []*tree{stump}), cases.Attrs("classlabels_strings", []string{"a"})...), cases.In(x))
 	addFailure(s, graph.ErrFormat, "TreeEnsembleClassifier", 1, "base values", append(asEntries("class", false, []*tree{stump}), cases.Attrs("classlabels_int64s", []int{1, 2, 3}, "base_values", []float64{1})...), cases.In(x))
 
