@@ -1,7 +1,7 @@
-// Package optest holds one suite of operator cases for every device: nodes, inputs made from a
-// seed, and outputs that plain Go code computes by the definition of the operator, in float64 and
-// by index arithmetic. It shares no code with the operators that it checks. Package cases defines a
-// case. Each family of operators has a package of cases.
+// Package optest holds one suite of operator cases for every device: nodes, inputs that follow from
+// the names of cases, and outputs that plain Go code computes by the definition of the operator, in
+// float64 and by index arithmetic. It shares no code with the operators that it checks. Package
+// cases defines a case. Each family of operators has a package of cases.
 package optest
 
 import (
@@ -28,7 +28,7 @@ import (
 // Cases returns every case of the suite. Callers must not change them.
 var Cases = sync.OnceValue(func() []*cases.Case {
 	var list []*cases.Case
-	for seed, f := range slices.Concat(
+	for _, f := range slices.Concat(
 		arith.Cases(),
 		array.Cases(),
 		attention.Cases(),
@@ -41,7 +41,7 @@ var Cases = sync.OnceValue(func() []*cases.Case {
 		vision.Cases(),
 		openinfer.Cases(),
 	) {
-		list = append(list, cases.Make(uint64(seed), f)...)
+		list = append(list, cases.Make(f)...)
 	}
 	return append(list, copies(list)...)
 })

@@ -5,6 +5,8 @@ package cases
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	goruntime "runtime"
 	"strings"
 
 	"github.com/nacre-ml/nacre/internal/guard"
@@ -139,12 +141,16 @@ type Suite struct {
 	list []*Case
 }
 
-// Make returns the cases that f adds to a suite with the given seed.
-func Make(seed uint64, f func(*Suite)) []*Case {
-	s := &Suite{Source: NewSource(seed)}
+// Make returns the cases that f adds to a suite. Its source starts from the name of f.
+func Make(f func(*Suite)) []*Case {
+	s := &Suite{Source: NewSource(goruntime.FuncForPC(reflect.ValueOf(f).Pointer()).Name())}
 	f(s)
 	return s.list
 }
 
-// Add adds a case to the suite.
-func (s *Suite) Add(c Case) { s.list = append(s.list, &c) }
+// Add adds a case to the suite. Inputs that are made for the next case follow from the name of this
+// one, so that a new case leaves the others as they are, but for the case after it.
+func (s *Suite) Add(c Case) {
+	s.list = append(s.list, &c)
+	s.Source = NewSource(c.Name())
+}

@@ -2,6 +2,8 @@ package cases
 
 import (
 	"fmt"
+	"hash/fnv"
+	"io"
 	"math"
 	"math/rand/v2"
 
@@ -12,8 +14,12 @@ import (
 // Source makes tensors from a seed.
 type Source struct{ *rand.Rand }
 
-// NewSource returns the source of a seed.
-func NewSource(seed uint64) *Source { return &Source{rand.New(rand.NewPCG(seed, 0x6e61637265))} }
+// NewSource returns the source of a name.
+func NewSource(name string) *Source {
+	h := fnv.New64a()
+	io.WriteString(h, name)
+	return &Source{rand.New(rand.NewPCG(h.Sum64(), 0x6e61637265))}
+}
 
 // Any returns a tensor of elements that suit the type: floats around zero, small integers, short
 // strings.

@@ -15,9 +15,6 @@ const domain = "ai.onnx.ml"
 var numberTypes = []tensor.DType{tensor.F32, tensor.F64, tensor.I64, tensor.I32}
 
 func mlCases(s *cases.Suite) {
-	// The models amplify errors, so they get a seed of their own instead of one that depends on the
-	// family's place in the list.
-	s.Source = cases.NewSource(0x6d6c)
 	for _, d := range numberTypes {
 		scalings(s, d)
 		imputations(s, d)
