@@ -25,8 +25,8 @@ func TestDTypeTables(t *testing.T) {
 			t.Errorf("C has %v: %v", row, err)
 			continue
 		}
-		if d.Bits() != bits[row[2]] || d.Kind() != kinds[row[3]] {
-			t.Errorf("C has %v, Go %d bits of kind %v", row, d.Bits(), d.Kind())
+		if d.Bits() != bits[row[2]] || d.Kind() != kinds[row[3]] || d.Short() != row[0] {
+			t.Errorf("C has %v, Go %d bits of kind %v, called %q", row, d.Bits(), d.Kind(), d.Short())
 		}
 	}
 	if len(rows) == 0 {

@@ -34,24 +34,14 @@ var (
 	ComputedInF32 = Types{tensor.F32, tensor.F16, tensor.BF16}
 )
 
-// tensorTypes are the element types by ONNX's codes. ONNX names a type in capitals like here,
-// except float32.
-var tensorTypes = [...]tensor.DType{
-	1: tensor.F32, tensor.U8, tensor.I8, tensor.U16, tensor.I16, tensor.I32, tensor.I64, tensor.String, tensor.Bool, tensor.F16,
-	tensor.F64, tensor.U32, tensor.U64, tensor.C64, tensor.C128, tensor.BF16, tensor.F8E4M3FN, tensor.F8E4M3FNUZ, tensor.F8E5M2,
-	tensor.F8E5M2FNUZ, tensor.U4, tensor.I4, tensor.F4E2M1, tensor.F8E8M0, tensor.U2, tensor.I2,
-}
-
 // ElementType returns the element type for ONNX's code in an attribute.
 func ElementType(code int) (tensor.DType, error) {
-	if code < 1 || code >= len(tensorTypes) {
-		return tensor.Invalid, graph.Errorf(graph.ErrFormat, "%d is no element type; they have codes 1 to %d", code, len(tensorTypes)-1)
+	d, ok := tensor.ParseCode(code)
+	if !ok {
+		return tensor.Invalid, graph.Errorf(graph.ErrFormat, "%d is no element type; they have codes 1 to %d", code, len(tensor.DTypes()))
 	}
-	return tensorTypes[code], nil
+	return d, nil
 }
-
-// TypeCode returns ONNX's code for an element type, or -1 if there is none.
-func TypeCode(d tensor.DType) int { return slices.Index(tensorTypes[:], d) }
 
 // ElementType returns the element type that an attribute names, or def if it is missing. A type
 // that is not in allowed is an error.

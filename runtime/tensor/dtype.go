@@ -4,6 +4,7 @@ package tensor
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nacre-ml/nacre/packed"
 )
@@ -47,9 +48,6 @@ const (
 	dtypeCount
 )
 
-// standardCount is one more than the last type of ONNX.
-const standardCount = I1
-
 // Kind groups element types by their arithmetic.
 type Kind uint8
 
@@ -71,42 +69,46 @@ var dtypes = [dtypeCount]struct {
 	bits   int // per element; 0 for strings, which vary in size
 	kind   Kind
 	layout *packed.Layout // for elements narrower than a byte
+	short  string         // in the names of kernels; empty for a type on which none computes
+	code   int            // in ONNX files; 0 for a type of other formats
 }{
-	Invalid:    {"invalid", 0, NoKind, nil},
-	F32:        {"float32", 32, Float, nil},
-	F64:        {"float64", 64, Float, nil},
-	F16:        {"float16", 16, Float, nil},
-	BF16:       {"bfloat16", 16, Float, nil},
-	I8:         {"int8", 8, Signed, nil},
-	I16:        {"int16", 16, Signed, nil},
-	I32:        {"int32", 32, Signed, nil},
-	I64:        {"int64", 64, Signed, nil},
-	U8:         {"uint8", 8, Unsigned, nil},
-	U16:        {"uint16", 16, Unsigned, nil},
-	U32:        {"uint32", 32, Unsigned, nil},
-	U64:        {"uint64", 64, Unsigned, nil},
-	Bool:       {"bool", 8, Boolean, nil},
-	String:     {"string", 0, Text, nil},
-	C64:        {"complex64", 64, Complex, nil},
-	C128:       {"complex128", 128, Complex, nil},
-	F8E4M3FN:   {"float8e4m3fn", 8, Float, nil},
-	F8E4M3FNUZ: {"float8e4m3fnuz", 8, Float, nil},
-	F8E5M2:     {"float8e5m2", 8, Float, nil},
-	F8E5M2FNUZ: {"float8e5m2fnuz", 8, Float, nil},
-	F8E8M0:     {"float8e8m0", 8, Float, nil},
-	F4E2M1:     {"float4e2m1", 4, Float, packed.Fp4},
-	I4:         {"int4", 4, Signed, packed.Int4},
-	U4:         {"uint4", 4, Unsigned, packed.Uint4},
-	I2:         {"int2", 2, Signed, packed.Int2},
-	U2:         {"uint2", 2, Unsigned, packed.Uint2},
-	I1:         {"int1", 1, Signed, packed.Int1},
-	U1:         {"uint1", 1, Unsigned, packed.Uint1},
-	T1:         {"t1", 1, Signed, packed.T1},
-	T2:         {"t2", 2, Signed, packed.T2},
+	Invalid:    {"invalid", 0, NoKind, nil, "", 0},
+	F32:        {"float32", 32, Float, nil, "f32", 1},
+	F64:        {"float64", 64, Float, nil, "f64", 11},
+	F16:        {"float16", 16, Float, nil, "f16", 10},
+	BF16:       {"bfloat16", 16, Float, nil, "bf16", 16},
+	I8:         {"int8", 8, Signed, nil, "i8", 3},
+	I16:        {"int16", 16, Signed, nil, "i16", 5},
+	I32:        {"int32", 32, Signed, nil, "i32", 6},
+	I64:        {"int64", 64, Signed, nil, "i64", 7},
+	U8:         {"uint8", 8, Unsigned, nil, "u8", 2},
+	U16:        {"uint16", 16, Unsigned, nil, "u16", 4},
+	U32:        {"uint32", 32, Unsigned, nil, "u32", 12},
+	U64:        {"uint64", 64, Unsigned, nil, "u64", 13},
+	Bool:       {"bool", 8, Boolean, nil, "bool", 9},
+	String:     {"string", 0, Text, nil, "", 8},
+	C64:        {"complex64", 64, Complex, nil, "", 14},
+	C128:       {"complex128", 128, Complex, nil, "", 15},
+	F8E4M3FN:   {"float8e4m3fn", 8, Float, nil, "", 17},
+	F8E4M3FNUZ: {"float8e4m3fnuz", 8, Float, nil, "", 18},
+	F8E5M2:     {"float8e5m2", 8, Float, nil, "", 19},
+	F8E5M2FNUZ: {"float8e5m2fnuz", 8, Float, nil, "", 20},
+	F8E8M0:     {"float8e8m0", 8, Float, nil, "", 24},
+	F4E2M1:     {"float4e2m1", 4, Float, packed.Fp4, "", 23},
+	I4:         {"int4", 4, Signed, packed.Int4, "", 22},
+	U4:         {"uint4", 4, Unsigned, packed.Uint4, "", 21},
+	I2:         {"int2", 2, Signed, packed.Int2, "", 26},
+	U2:         {"uint2", 2, Unsigned, packed.Uint2, "", 25},
+	I1:         {"int1", 1, Signed, packed.Int1, "", 0},
+	U1:         {"uint1", 1, Unsigned, packed.Uint1, "", 0},
+	T1:         {"t1", 1, Signed, packed.T1, "", 0},
+	T2:         {"t2", 2, Signed, packed.T2, "", 0},
 }
 
 // DTypes returns the element types of ONNX, which operators compute on, in the order of the table.
-func DTypes() []DType { return AllDTypes()[:standardCount-1] }
+func DTypes() []DType {
+	return slices.DeleteFunc(AllDTypes(), func(d DType) bool { return dtypes[d].code == 0 })
+}
 
 // AllDTypes returns every element type of a file, in the order of the table: the types of ONNX,
 // then those of other formats.
@@ -126,6 +128,33 @@ func ParseDType(name string) (DType, error) {
 		}
 	}
 	return Invalid, fmt.Errorf("%q is no element type", name)
+}
+
+// ParseCode returns the element type with the code in ONNX files. ok is false if there is none.
+func ParseCode(code int) (d DType, ok bool) {
+	for d := Invalid + 1; d < dtypeCount; d++ {
+		if dtypes[d].code == code && code != 0 {
+			return d, true
+		}
+	}
+	return Invalid, false
+}
+
+// Code returns the code in ONNX files, 0 for a type of other formats.
+func (d DType) Code() int { return dtypes[d].code }
+
+// Short returns the name that d has in the names of kernels, empty if none computes on d.
+func (d DType) Short() string { return dtypes[d].short }
+
+// Unsigned returns the unsigned integer type as wide as d, a signed one, and d itself for other
+// types.
+func (d DType) Unsigned() DType {
+	for u := range dtypeCount {
+		if dtypes[d].kind == Signed && dtypes[u].kind == Unsigned && dtypes[u].bits == dtypes[d].bits {
+			return u
+		}
+	}
+	return d
 }
 
 // String returns the standard name, such as float32.

@@ -162,7 +162,7 @@ func (b *binder) attend(a *attending) error {
 	total := n * a.v.size
 	w = words{}
 	w.int(total, a.q.heads, a.q.rows, a.v.size, parts)
-	return b.flat("attention/join", typeNames[b.DType(0)], total, []uint32{uint32(op.Btoi(a.sideBySide)), uint32(a.nan)}, w, partial, b.out(0))
+	return b.flat("attention/join", shortName(b.DType(0)), total, []uint32{uint32(op.Btoi(a.sideBySide)), uint32(a.nan)}, w, partial, b.out(0))
 }
 
 // maskWords appends the strides of the added mask along the axes of scores, and its number of

@@ -71,16 +71,21 @@ func (w *words) bool(list ...bool) {
 	}
 }
 
-// typeNames are the names of element types in variants. Bools are bytes.
-var typeNames = map[tensor.DType]string{
-	tensor.F32: "f32", tensor.F16: "f16", tensor.BF16: "bf16",
-	tensor.I8: "i8", tensor.I16: "i16", tensor.I32: "i32", tensor.I64: "i64",
-	tensor.U8: "u8", tensor.U16: "u16", tensor.U32: "u32", tensor.U64: "u64", tensor.Bool: "u8",
+// shortName returns the name of element type d in variants, empty if no shader computes on d. Bools
+// are bytes.
+func shortName(d tensor.DType) string {
+	switch d {
+	case tensor.Bool:
+		d = tensor.U8
+	case tensor.F64:
+		return ""
+	}
+	return d.Short()
 }
 
 // typeName returns the name of element type d in variants.
 func typeName(d tensor.DType) (string, error) {
-	if name := typeNames[d]; name != "" {
+	if name := shortName(d); name != "" {
 		return name, nil
 	}
 	return "", device.Refuse("no shader computes on %v elements", d)

@@ -44,9 +44,8 @@ func epilogueNumber(e op.Epilogue) (uint32, error) {
 // computedAs returns the element type in which a function computes elements of type d. For a
 // function of bits, a signed type becomes unsigned.
 func computedAs(d tensor.DType, bits bool) tensor.DType {
-	unsigned, ok := map[tensor.DType]tensor.DType{tensor.I8: tensor.U8, tensor.I16: tensor.U16, tensor.I32: tensor.U32, tensor.I64: tensor.U64}[d]
-	if bits && ok {
-		return unsigned
+	if bits {
+		return d.Unsigned()
 	}
 	return d
 }

@@ -33,7 +33,7 @@ func bindRange(b *binder) error {
 	if !b.Has(2) {
 		delta = elementOf(op.One(d))
 	}
-	return b.flat("generate/range", typeNames[d], n, nil, words{uint32(n)}, b.scalar(0), delta, b.out(0))
+	return b.flat("generate/range", shortName(d), n, nil, words{uint32(n)}, b.scalar(0), delta, b.out(0))
 }
 
 // scalar returns the element of input i as an operand. If it is constant, the step brings it.

@@ -111,7 +111,7 @@ func (b *binder) resample(nearest bool, t *vision.Resample, shape tensor.Shape, 
 		return err
 	}
 	if from != to {
-		variant += "_" + typeNames[to]
+		variant += "_" + shortName(to)
 	}
 	weights := make([]float32, len(t.Weights))
 	for i, v := range t.Weights {

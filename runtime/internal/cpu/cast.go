@@ -12,7 +12,7 @@ var castRows = []row{
 // bindCast refuses types that kernels do not compute on; they are cast in Go.
 func bindCast(_ *arith.Cast, b *binder) error {
 	from, to, n := b.DType(0), b.Out[0].DType, b.In[0].Dims.Len()
-	if kernelTypes[from] == "" || kernelTypes[to] == "" {
+	if from.Short() == "" || to.Short() == "" {
 		return device.Refuse("%v elements become %v in Go", from, to)
 	}
 	if from == to {

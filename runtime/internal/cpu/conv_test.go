@@ -56,7 +56,7 @@ func (d *convData) check(t *testing.T, name string, k bindings.Kernel, pool *bin
 	t.Helper()
 	v := convWords{shape: d.shape, dtype: dt, add: d.add != nil, then: then}
 	if then.Func == "leaky_relu" {
-		v.apply = partOf(t, kernelTypes[wide(dt)]+"_leaky_relu", k.ISA())
+		v.apply = partOf(t, wide(dt).Short()+"_leaky_relu", k.ISA())
 	}
 	if dt == tensor.F64 {
 		for _, v.gemm = range parts(t, "f64_gemm") {

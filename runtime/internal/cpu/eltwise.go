@@ -31,32 +31,10 @@ var eltwiseRows = []row{
 	rowFor("gated", bindGatedAdd),
 }
 
-// kernelTypes are the names of element types in the names of kernels.
-var kernelTypes = map[tensor.DType]string{
-	tensor.F32: "f32", tensor.F64: "f64", tensor.F16: "f16", tensor.BF16: "bf16",
-	tensor.I8: "i8", tensor.I16: "i16", tensor.I32: "i32", tensor.I64: "i64",
-	tensor.U8: "u8", tensor.U16: "u16", tensor.U32: "u32", tensor.U64: "u64", tensor.Bool: "bool",
-}
-
 // wide returns the type in which kernels compute on elements of type d.
 func wide(d tensor.DType) tensor.DType {
 	if d == tensor.F16 || d == tensor.BF16 {
 		return tensor.F32
-	}
-	return d
-}
-
-// unsignedOf returns the unsigned integer type as wide as d.
-func unsignedOf(d tensor.DType) tensor.DType {
-	switch d {
-	case tensor.I8:
-		return tensor.U8
-	case tensor.I16:
-		return tensor.U16
-	case tensor.I32:
-		return tensor.U32
-	case tensor.I64:
-		return tensor.U64
 	}
 	return d
 }
@@ -76,7 +54,7 @@ func (b *binder) sink(d, compute tensor.DType) (lane, error) { return b.lane(d, 
 func (b *binder) lane(memory, from, to tensor.DType) (l lane, err error) {
 	l.bytes = memory.Bits() / 8
 	if from != to {
-		l.via, err = b.kernel(kernelTypes[from] + "_to_" + kernelTypes[to])
+		l.via, err = b.kernel(from.Short() + "_to_" + to.Short())
 	}
 	return l, err
 }
@@ -90,8 +68,8 @@ func (w *words) lane(list ...lane) {
 
 // function returns the kernel of a function of elements of type d, such as f32_exp.
 func (b *binder) function(d tensor.DType, name string) (bindings.Kernel, error) {
-	t, ok := kernelTypes[d]
-	if !ok {
+	t := d.Short()
+	if t == "" {
 		return bindings.Kernel{}, device.Refuse("no arithmetic on %v elements", d)
 	}
 	return b.kernel(t + "_" + name)
@@ -119,7 +97,7 @@ func (w *words) params(p [2]int64) { w.int(int(p[0]), int(p[1])) }
 // that it reads them as. For functions of bits both are the unsigned type of d's width.
 func computedAs(d tensor.DType, bits bool) (compute, from tensor.DType) {
 	if bits {
-		return unsignedOf(d), unsignedOf(d)
+		return d.Unsigned(), d.Unsigned()
 	}
 	return wide(d), d
 }
@@ -252,7 +230,7 @@ func largest(d, compute tensor.DType) [2]int64 {
 
 // convert adds the command that converts n elements from one type to another.
 func (b *binder) convert(from, to tensor.DType, n graph.Dim, x, y device.Operand) error {
-	s, d := kernelTypes[from], kernelTypes[to]
+	s, d := from.Short(), to.Short()
 	if s == "" || d == "" || from == to {
 		return device.Refuse("no kernel converts %v elements to %v", from, to)
 	}

@@ -249,7 +249,7 @@ func TestHalfConversions(t *testing.T) {
 		viewAs[float32](floats)[2*i+1] = math.Float32frombits(r.Uint32())
 	}
 	for _, d := range []tensor.DType{tensor.F16, tensor.BF16} {
-		name := kernelTypes[d]
+		name := d.Short()
 		want := loaded(d, every)
 		for _, k := range runnable(t, name+"_to_f32") {
 			got := loaded(tensor.F32, runGuarded(t, k, convertWords(graph.Known(1<<16), d, tensor.F32, bindings.Kernel{}), pool, 4<<16, 4, every))

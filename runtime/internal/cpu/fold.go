@@ -48,7 +48,7 @@ func bindCol2Im(o *nn.Col2Im, b *binder) error {
 // same bits signed and unsigned.
 func foldOp(d tensor.DType) string {
 	if d.IsFloat() {
-		return kernelTypes[wide(d)] + "_fold"
+		return wide(d).Short() + "_fold"
 	}
 	return "u" + strconv.Itoa(d.Bits()) + "_fold"
 }

@@ -148,7 +148,7 @@ func bindScatter(o *array.Scatter, b *binder) error {
 		if d == tensor.F16 || d == tensor.BF16 {
 			return device.Refuse("elements of type %v are reduced in Go", d)
 		}
-		if reduce, err = b.kernel(kernelTypes[d] + "_scatter_" + o.Reduce); err != nil {
+		if reduce, err = b.kernel(d.Short() + "_scatter_" + o.Reduce); err != nil {
 			return err
 		}
 	}

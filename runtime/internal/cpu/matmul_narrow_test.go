@@ -30,7 +30,7 @@ func TestNarrowProducts(t *testing.T) {
 				c.name = fmt.Sprintf("%v, case %d", s, i)
 				c.m, c.n, c.k, c.alpha, c.dtype = s[0], s[1], s[2], 1, d
 				data := c.data(r)
-				for _, k := range runnable(t, kernelTypes[d]+"_narrow") {
+				for _, k := range runnable(t, d.Short()+"_narrow") {
 					if !k.Fits(numbersOf(t, data.gemm(t, k).words())) {
 						t.Errorf("%s/%s does not take %s", k.Op(), k.Variant(), c.name)
 					}

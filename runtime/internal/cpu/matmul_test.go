@@ -179,7 +179,7 @@ func (d *gemmData) gemm(t *testing.T, k bindings.Kernel) *gemm {
 	}
 	g := &gemm{product: p, dtype: d.dtype, bType: d.bType, alpha: d.alpha, then: d.then}
 	if _, _, clamps := clampOf(d.then); !clamps && d.then.Func != "" {
-		g.apply = partOf(t, kernelTypes[wide(d.dtype)]+"_"+d.then.Func, k.ISA())
+		g.apply = partOf(t, wide(d.dtype).Short()+"_"+d.then.Func, k.ISA())
 	}
 	return g
 }

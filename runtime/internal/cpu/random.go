@@ -37,12 +37,12 @@ func (b *binder) fromDoubles(d tensor.DType) (l randomLane, err error) {
 		if l.first, err = b.kernel("f64_to_f32"); err != nil {
 			return l, err
 		}
-		l.later, err = b.kernel("f32_to_" + kernelTypes[d])
+		l.later, err = b.kernel("f32_to_" + d.Short())
 		return l, err
-	case kernelTypes[d] == "":
+	case d.Short() == "":
 		return l, device.Refuse("%v elements are drawn in Go", d)
 	}
-	l.first, err = b.kernel("f64_to_" + kernelTypes[d])
+	l.first, err = b.kernel("f64_to_" + d.Short())
 	return l, err
 }
 
@@ -53,13 +53,13 @@ func (b *binder) toDoubles(d tensor.DType) (l randomLane, err error) {
 	case tensor.F64:
 		return l, nil
 	case tensor.F16, tensor.BF16:
-		if l.first, err = b.kernel(kernelTypes[d] + "_to_f32"); err != nil {
+		if l.first, err = b.kernel(d.Short() + "_to_f32"); err != nil {
 			return l, err
 		}
 		l.later, err = b.kernel("f32_to_f64")
 		return l, err
 	}
-	l.first, err = b.kernel(kernelTypes[d] + "_to_f64")
+	l.first, err = b.kernel(d.Short() + "_to_f64")
 	return l, err
 }
 

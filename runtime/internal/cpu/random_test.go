@@ -55,7 +55,7 @@ func TestRandomTypes(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(5, 9))
 	b := &binder{dev: &Device{isa: runnable(t, "random_fill")[0].ISA()}}
 	const n = 20000 // some are halfway between two 16-bit elements once they are float32
-	for d := range kernelTypes {
+	for _, d := range kernelTypes() {
 		y, err := b.fromDoubles(d)
 		if err != nil {
 			t.Fatal(err)

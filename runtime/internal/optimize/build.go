@@ -70,7 +70,7 @@ func intAttr(name string, v int64) *graph.Attr {
 	return &graph.Attr{Name: name, Kind: graph.AttrInt, Int: v}
 }
 
-func typeAttr(name string, d tensor.DType) *graph.Attr { return intAttr(name, int64(op.TypeCode(d))) }
+func typeAttr(name string, d tensor.DType) *graph.Attr { return intAttr(name, int64(d.Code())) }
 
 func intsAttr(name string, v ...int64) *graph.Attr {
 	return &graph.Attr{Name: name, Kind: graph.AttrInts, Ints: v}
