@@ -17,7 +17,9 @@ import (
 
 // namingFolders hold code that is about operators: rows, networks and cases made of nodes, and files
 // that name operators of their own.
-var namingFolders = []string{"runtime/internal/ops", "runtime/internal/optest", "internal/topologies", "bench/operators", "formats"}
+var namingFolders = []string{
+	"runtime/internal/ops", "runtime/internal/optest", "internal/topologies", "bench/operators", "formats",
+}
 
 // patternFolder holds passes. Functions there match and write operators by name; variables do not
 // list operators.
@@ -31,15 +33,17 @@ var namingFiles = map[string][]string{
 	"generate/tokenizer/json_split.go": {"Split"},                // a word of tokenizer files
 	"runtime/graph/build.go":           {"Constant", "Identity"}, // nodes of every network
 	"runtime/internal/optimize/expand_composed.go": { // the pass's table: what expands to other operators
-		"Affine", "Hardmax", "ImageScaler", "LinearAttentionGate", "MatMulFpQ4", "MatMulInteger16", "MeanVarianceNormalization", "ParametricSoftplus",
-		"Scale", "ScaledTanh", "SoftmaxCrossEntropyLoss", "Softplus", "Tanh", "WordConvEmbedding",
+		"Affine", "EngramGate", "Hardmax", "ImageScaler", "LinearAttentionGate", "MatMulFpQ4", "MatMulInteger16",
+		"MeanVarianceNormalization", "ParametricSoftplus",
+		"Scale", "ScaledSiLU", "ScaledTanh", "SoftmaxCrossEntropyLoss", "Softplus", "Tanh", "WordConvEmbedding",
 	},
 	"runtime/internal/optimize/fuse_quantized.go": {"DequantizeLinear", "QuantizeLinear"},    // parts of patterns
 	"runtime/internal/optimize/fuse_residual.go":  {"Conv", "Gemm", "MatMul"},                // parts of patterns
 	"runtime/internal/optimize/pattern.go":        {"Div", "Mul", "Pow"},                     // parts of patterns
 	"runtime/op/derivative.go":                    {"Expand", "Reshape", "Shape", "SumLike"}, // nodes that derivatives add
 	"runtime/op/activation.go": { // the table of activations, and nodes that their derivatives add
-		"Affine", "Celu", "Clip", "Elu", "FastGelu", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Mish", "Mul", "Relu", "ScaledTanh", "Selu", "Sigmoid",
+		"Affine", "Celu", "Clip", "Elu", "FastGelu", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Mish", "Mul",
+		"Relu", "ScaledTanh", "Selu", "Sigmoid",
 		"Softplus", "Softsign", "Sub", "Swish", "Tanh", "ThresholdedRelu",
 	},
 }
@@ -59,7 +63,8 @@ func TestOperatorNames(t *testing.T) {
 		}
 		rel := strings.TrimPrefix(filepath.ToSlash(path), root+"/")
 		if d.IsDir() {
-			if n := d.Name(); n != ".." && (strings.HasPrefix(n, ".") || n == "testdata" || n == "build" || n == "vendor" || slices.Contains(namingFolders, rel)) {
+			hidden := strings.HasPrefix(d.Name(), ".") && d.Name() != ".."
+			if hidden || slices.Contains([]string{"testdata", "build", "vendor"}, d.Name()) || slices.Contains(namingFolders, rel) {
 				return filepath.SkipDir
 			}
 			return nil

@@ -48,7 +48,9 @@ var (
 		}
 		return neg(d, dy)
 	})
-	mulDerivative = broadcast(func(d op.Derivation, n *graph.Node, dy string, i int) string { return mul(d, dy, n.Inputs[1-i]) })
+	mulDerivative = broadcast(func(d op.Derivation, n *graph.Node, dy string, i int) string {
+		return mul(d, dy, n.Inputs[1-i])
+	})
 	divDerivative = broadcast(func(d op.Derivation, n *graph.Node, dy string, i int) string {
 		q := div(d, dy, n.Inputs[1])
 		if i == 0 {
@@ -66,15 +68,25 @@ var (
 		return mul(d, dy, mul(d, like(d, e, x), d.Add("Pow", []string{x, less})))
 	})
 
-	negDerivative        = op.OfFirst(func(d op.Derivation, dy, _, _ string) string { return neg(d, dy) })
-	absDerivative        = op.OfFirst(func(d op.Derivation, dy, x, _ string) string { return mul(d, dy, d.Add("Sign", []string{x})) })
-	expDerivative        = op.OfFirst(func(d op.Derivation, dy, _, y string) string { return mul(d, dy, y) })
-	logDerivative        = op.OfFirst(func(d op.Derivation, dy, x, _ string) string { return div(d, dy, x) })
-	sqrtDerivative       = op.OfFirst(func(d op.Derivation, dy, _, y string) string { return div(d, dy, add(d, y, y)) })
-	reciprocalDerivative = op.OfFirst(func(d op.Derivation, dy, _, y string) string { return neg(d, mul(d, dy, mul(d, y, y))) })
-	sinDerivative        = op.OfFirst(func(d op.Derivation, dy, x, _ string) string { return mul(d, dy, d.Add("Cos", []string{x})) })
-	cosDerivative        = op.OfFirst(func(d op.Derivation, dy, x, _ string) string { return neg(d, mul(d, dy, d.Add("Sin", []string{x}))) })
-	reluDerivative       = op.OfFirst(func(d op.Derivation, dy, x, _ string) string {
+	negDerivative = op.OfFirst(func(d op.Derivation, dy, _, _ string) string { return neg(d, dy) })
+	absDerivative = op.OfFirst(func(d op.Derivation, dy, x, _ string) string {
+		return mul(d, dy, d.Add("Sign", []string{x}))
+	})
+	expDerivative  = op.OfFirst(func(d op.Derivation, dy, _, y string) string { return mul(d, dy, y) })
+	logDerivative  = op.OfFirst(func(d op.Derivation, dy, x, _ string) string { return div(d, dy, x) })
+	sqrtDerivative = op.OfFirst(func(d op.Derivation, dy, _, y string) string {
+		return div(d, dy, add(d, y, y))
+	})
+	reciprocalDerivative = op.OfFirst(func(d op.Derivation, dy, _, y string) string {
+		return neg(d, mul(d, dy, mul(d, y, y)))
+	})
+	sinDerivative = op.OfFirst(func(d op.Derivation, dy, x, _ string) string {
+		return mul(d, dy, d.Add("Cos", []string{x}))
+	})
+	cosDerivative = op.OfFirst(func(d op.Derivation, dy, x, _ string) string {
+		return neg(d, mul(d, dy, d.Add("Sin", []string{x})))
+	})
+	reluDerivative = op.OfFirst(func(d op.Derivation, dy, x, _ string) string {
 		above := d.Add("Greater", []string{x, d.Number(0, x)})
 		return mul(d, dy, like(d, above, dy))
 	})

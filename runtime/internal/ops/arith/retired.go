@@ -90,9 +90,9 @@ func (o *imageScaler) Run(c *op.Run) error {
 }
 
 var retiredRows = []op.Row{
-	retiredRow("Affine", affine, op.Coefficient{"alpha", 1}, op.Coefficient{"beta", 0}),
-	retiredRow("ParametricSoftplus", parametricSoftplus, op.Coefficient{"alpha", 1}, op.Coefficient{"beta", 1}),
-	retiredRow("Scale", affine, op.Coefficient{"scale", 1}, op.Coefficient{}),
-	retiredRow("ScaledTanh", scaledTanh, op.Coefficient{"alpha", 1}, op.Coefficient{"beta", 1}),
+	retiredRow("Affine", affine, op.Coefficient{Name: "alpha", Default: 1}, op.Coefficient{Name: "beta", Default: 0}),
+	retiredRow("ParametricSoftplus", parametricSoftplus, op.Coefficient{Name: "alpha", Default: 1}, op.Coefficient{Name: "beta", Default: 1}),
+	retiredRow("Scale", affine, op.Coefficient{Name: "scale", Default: 1}, op.Coefficient{}),
+	retiredRow("ScaledTanh", scaledTanh, op.Coefficient{Name: "alpha", Default: 1}, op.Coefficient{Name: "beta", Default: 1}),
 	{Name: "ImageScaler", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 8, New: newImageScaler},
 }
