@@ -79,7 +79,7 @@ func planning(t testing.TB, path string) (open, plan float64) {
 		t.Fatal(err)
 	}
 	start = time.Now()
-	if _, err := s.PlanTypes(types); err != nil {
+	if _, err := s.PlanTypes(t.Context(), types); err != nil {
 		t.Fatal(err)
 	}
 	return open, time.Since(start).Seconds()
