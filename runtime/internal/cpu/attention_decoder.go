@@ -59,7 +59,11 @@ func bindDecoderAttention(o *attention.DecoderAttention, b *binder) error {
 func decoderFits(o *attention.DecoderAttention, in []*op.Value, q attention.HeadRows) bool {
 	hidden, known := q.Heads.Mul(q.Size).Value()
 	token := graph.Dims{q.Batch, graph.Known(1), graph.Known(hidden)}
-	if !known || hidden == 0 || hidden%o.Heads != 0 || !q.Rows.Is(1) {
+	width := hidden
+	if in[attention.DecoderKey] == nil {
+		width = 3 * hidden // queries, keys and values side by side
+	}
+	if !known || hidden == 0 || hidden%o.Heads != 0 || !q.Rows.Is(1) || !in[attention.DecoderQuery].Dims[2].Is(width) {
 		return false
 	}
 	if bias := in[attention.DecoderBias]; bias != nil && !bias.Dims.Len().Is(3*hidden) {
