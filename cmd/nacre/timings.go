@@ -1,10 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"text/tabwriter"
 
+	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/internal/stages"
 )
 
@@ -32,10 +32,10 @@ func (f *planFlags) printTimings(path string, list []stages.Stage, stdout io.Wri
 		return writeJSON(stdout, out)
 	}
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "ms\tshare\tcalls\t stage\n")
+	printable.Fprintf(w, "ms\tshare\tcalls\t stage\n")
 	for _, s := range out.Stages {
-		fmt.Fprintf(w, "%.3f\t%.1f%%\t%d\t %s\n", 1e3*s.Seconds, 100*s.Seconds/out.Seconds, s.Calls, s.Stage)
+		printable.Fprintf(w, "%.3f\t%.1f%%\t%d\t %s\n", 1e3*s.Seconds, 100*s.Seconds/out.Seconds, s.Calls, s.Stage)
 	}
-	fmt.Fprintf(w, "%.3f\t\t\t all\n", 1e3*out.Seconds)
+	printable.Fprintf(w, "%.3f\t\t\t all\n", 1e3*out.Seconds)
 	return w.Flush()
 }
