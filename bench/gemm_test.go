@@ -47,10 +47,16 @@ type element interface{ float32 | float64 | uint16 }
 // gemms times every variant of an op that takes such matrices of type T.
 func gemms[T element](b *testing.B, op, name string, s *gemmShape) {
 	for _, k := range bindings.Variants(op) {
-		if k.ISA()&^bindings.DetectISA() == 0 && k.Fits(gemmWords[T](s, false)) {
+		if k.ISA()&^bindings.DetectISA() == 0 && k.Fits(gemmWords[T](s, packs[T](s, k))) {
 			b.Run(name+"/"+k.Variant(), func(b *testing.B) { runGemm[T](b, s, k) })
 		}
 	}
+}
+
+// packs reports whether a variant packs the right operand of a product.
+func packs[T element](s *gemmShape, k bindings.Kernel) bool {
+	words := gemmWords[T](s, false)
+	return s.Constant == "b" && k.Fits(words) && k.Packed(words, 1) > 0
 }
 
 // gemmWords is nacre_f32_gemm_words of csrc/matmul/matmul.h.
@@ -73,13 +79,10 @@ func gemmWords[T element](s *gemmShape, packed bool) []int64 {
 func gemmCode[T element](b *testing.B, s *gemmShape, kernel bindings.Kernel) *bindings.Code {
 	a, x, c := floatsOf[T](b, s.M*s.K), floatsOf[T](b, s.K*s.N), floatsOf[T](b, s.M*s.N)
 	words := gemmWords[T](s, false)
-	if n := kernel.Packed(words, 1); s.Constant == "b" && n > 0 {
-		p := floatsOf[T](b, n/int(unsafe.Sizeof(x[0])))
+	if packs[T](s, kernel) {
+		p := floatsOf[T](b, kernel.Packed(words, 1)/int(unsafe.Sizeof(x[0])))
 		kernel.Pack(words, 1, unsafe.Pointer(&x[0]), bytesOf(p))
 		words, x = gemmWords[T](s, true), p
-	}
-	if !kernel.Fits(words) {
-		b.Skip("the variant does not take the packed matrices")
 	}
 	scratch := floatsOf[T](b, kernel.Scratch(words, 1)/int(unsafe.Sizeof(x[0]))+1)
 	code := bindings.NewCode(1, len(words), kernel.Operands())
