@@ -115,7 +115,7 @@ func TestMisuseSays(t *testing.T) {
 		{whole, nacre.ErrShape, "elements are int32"},
 		{misspelt, nacre.ErrOption, `"bach" and no open axis has that name; the model takes "image" float32[batch,1,8,8]`},
 		{reader, nacre.ErrOption, "upload: the reader is nil"},
-		{negative, nacre.ErrOption, "upload: the size is -1"},
+		{negative, nacre.ErrOption, "upload: the size -1 is negative"},
 		{picture, nacre.ErrFormat, "neither PNG nor JPEG"},
 	} {
 		if !errors.Is(c.err, c.kind) || !strings.Contains(c.err.Error(), c.says) {
