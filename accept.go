@@ -37,12 +37,16 @@ type input struct {
 func (p *program) splitInputs(used []*graph.Value, taken []string) {
 	defaults := formats.ProgramDefaults(p.network)
 	p.named = map[string]*input{}
+	needed := make(map[*graph.Value]bool, len(used))
+	for _, v := range used {
+		needed[v] = true
+	}
 	for i, in := range inputsOf(p.network) {
 		v := p.network.Graph.Inputs[i]
 		x := &input{Value: v}
 		p.inputs = append(p.inputs, x)
 		p.named[v.Name] = x
-		unused := !slices.Contains(used, v)
+		unused := !needed[v]
 		switch d := defaults[v.Name]; {
 		case in.Required || d != nil:
 			x.listed = true
