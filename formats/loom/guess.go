@@ -277,7 +277,7 @@ func DecodeSafeTensor(dtype string, b []byte, n int) (_ []float32, err error) {
 		"U64": Uint64, "U32": Uint32, "U16": Uint16, "U8": Uint8, "F4": FP4}
 	d, ok := words[dtype]
 	if !ok {
-		return nil, fmt.Errorf("Loom does not read %s from safetensors", dtype)
+		return nil, fmt.Errorf("no type of Loom reads %s from safetensors", dtype)
 	}
 	if d == FP4 {
 		b = turned(b, 2*len(b), 4)
