@@ -80,12 +80,13 @@ static int is_column(const nacre_f32_gemm *g) {
 }
 
 // Returns the product as path computes it: a product with a single column transposed, unless the
-// path is a kind of lines that the transposed product does not fit. Its batch is in transposed.
+// path is a kind of lines that the transposed product does not fit and the product does: lines have
+// room for few rows. Its batch is in transposed.
 static nacre_f32_gemm turned(const nacre_f32_gemm *given, gemm_path path, size_t *transposed) {
     if (!is_column(given)) return *given;
     nacre_f32_gemm g = *given;
     transpose_column(&g, transposed);
-    return path == TILES || best_path(&g) == path ? g : *given;
+    return path == TILES || best_path(&g) == path || given->m > GEMV_ROWS ? g : *given;
 }
 
 // Returns the fastest path of a product, or of its transpose if it has a single column.
@@ -291,39 +292,9 @@ static nacre_f32_gemm gemm_of(const nacre_kernel *kernel, const int64_t *words) 
     return g;
 }
 
-// Returns the product of a command under way.
-static nacre_f32_gemm gemm_under_way(const nacre_call *c) {
-    nacre_f32_gemm g = gemm_of(c->kernel, c->words);
-    g.a.data = nacre_operand(c, 0);
-    g.b.data = nacre_operand(c, 1);
-    g.row = nacre_operand(c, 2);
-    g.col = nacre_operand(c, 3);
-    g.finish.add = nacre_operand(c, 4);
-    g.c = nacre_operand(c, 5);
-    return g;
-}
-
-// A kernel row computes by one path, and fits the products for which the path is the fastest. Tiles
-// compute any product.
-#define PATH(name, path)                                                                                     \
-    static void name##_command(const nacre_call *c) {                                                        \
-        const nacre_f32_gemm g = gemm_under_way(c);                                                          \
-        path_run(&g, path, c->team, c->scratch);                                                             \
-    }                                                                                                        \
-    static size_t name##_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {         \
-        const nacre_f32_gemm g = gemm_of(kernel, words);                                                     \
-        return path_scratch(&g, path, threads) * sizeof(float);                                              \
-    }
-#define LINES(name, path)                                                                                    \
-    PATH(name, path)                                                                                         \
-    static int name##_fits(const nacre_kernel *kernel, const int64_t *words) {                               \
-        const nacre_f32_gemm g = gemm_of(kernel, words);                                                     \
-        return choose_path(&g) == path;                                                                      \
-    }
-
-PATH(tiles, TILES)
-LINES(dot, GEMV_DOT)
-LINES(axpy, GEMV_AXPY)
+#define GEMM nacre_f32_gemm
+#define ELEMENT float
+#include "matmul/gemm_paths.inc"
 
 // The row of parts. A plan may hold for shorter lengths than it was made for; products that then do
 // not fit take tiles.

@@ -21,7 +21,7 @@ enum {
     COLUMN_RANK = 8          // largest number of batch axes of a single column
 };
 
-typedef enum { TILES, LINE_DOT, LINE_AXPY } gemm_path;
+typedef enum { TILES, GEMV_DOT, GEMV_AXPY } gemm_path;
 
 typedef struct {
     nacre_f64_gemm g;
@@ -54,8 +54,8 @@ static size_t align_doubles(size_t n) { return nacre_round_up(n, 8); }
 // strides.
 static gemm_path best_path(const nacre_f64_gemm *g) {
     if (g->m > LINE_ROWS || g->b_packed || g->make_b != NULL) return TILES;
-    if (g->b.row == 1 && (g->a.col == 1 || g->k == 1)) return LINE_DOT;
-    return g->b.col == 1 ? LINE_AXPY : TILES;
+    if (g->b.row == 1 && (g->a.col == 1 || g->k == 1)) return GEMV_DOT;
+    return g->b.col == 1 ? GEMV_AXPY : TILES;
 }
 
 static int is_column(const nacre_f64_gemm *g) {
@@ -86,7 +86,7 @@ static nacre_f64_gemm turned(const nacre_f64_gemm *given, gemm_path path, size_t
     if (!is_column(given)) return *given;
     nacre_f64_gemm g = *given;
     transpose_column(&g, transposed);
-    return path == TILES || best_path(&g) == path ? g : *given;
+    return path == TILES || best_path(&g) == path || given->m > LINE_ROWS ? g : *given;
 }
 
 // Returns the fastest path of a product, or of its transpose if it has a single column.
@@ -419,9 +419,9 @@ static void lines_chunk(void *job, size_t chunk, size_t thread) {
     for (size_t i = 0; i < g->m; i++) memset(lines[i], 0, n * sizeof lines[i][0]);
     // A few rows of b at a time serve all rows of a, so that b is read once.
     enum { GROUP = 8 };
-    for (size_t at = 0; at < (p->path == LINE_DOT ? n : g->k); at += GROUP) {
+    for (size_t at = 0; at < (p->path == GEMV_DOT ? n : g->k); at += GROUP) {
         for (size_t i = 0; i < g->m; i++) {
-            if (p->path == LINE_DOT) {
+            if (p->path == GEMV_DOT) {
                 g->impl->dot(g->k, a + i * g->a.row, b + at * g->b.col, g->b.col, lines[i] + at, nacre_min(GROUP, n - at));
             } else {
                 g->impl->axpy(nacre_min(GROUP, g->k - at), a + i * g->a.row + at * g->a.col, g->a.col, b + at * g->b.row, g->b.row, lines[i], n);
@@ -469,38 +469,9 @@ static nacre_f64_gemm gemm_of(const nacre_kernel *kernel, const int64_t *words) 
     return g;
 }
 
-// Returns the product of a command under way.
-static nacre_f64_gemm gemm_under_way(const nacre_call *c) {
-    nacre_f64_gemm g = gemm_of(c->kernel, c->words);
-    g.a.data = nacre_operand(c, 0);
-    g.b.data = nacre_operand(c, 1);
-    g.row = nacre_operand(c, 2);
-    g.col = nacre_operand(c, 3);
-    g.finish.add = nacre_operand(c, 4);
-    g.c = nacre_operand(c, 5);
-    return g;
-}
-
-// A kernel row computes by one path, as in f32_gemm.c.
-#define PATH(name, path)                                                                                     \
-    static void name##_command(const nacre_call *c) {                                                        \
-        const nacre_f64_gemm g = gemm_under_way(c);                                                          \
-        path_run(&g, path, c->team, c->scratch);                                                             \
-    }                                                                                                        \
-    static size_t name##_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {         \
-        const nacre_f64_gemm g = gemm_of(kernel, words);                                                     \
-        return path_scratch(&g, path, threads) * sizeof(double);                                             \
-    }
-#define LINES(name, path)                                                                                    \
-    PATH(name, path)                                                                                         \
-    static int name##_fits(const nacre_kernel *kernel, const int64_t *words) {                               \
-        const nacre_f64_gemm g = gemm_of(kernel, words);                                                     \
-        return choose_path(&g) == path;                                                                      \
-    }
-
-PATH(tiles, TILES)
-LINES(dot, LINE_DOT)
-LINES(axpy, LINE_AXPY)
+#define GEMM nacre_f64_gemm
+#define ELEMENT double
+#include "matmul/gemm_paths.inc"
 
 static size_t gemm_panel(const nacre_kernel *kernel) { return ((nacre_f64_gemm_fn *)kernel->fn)()->nr; }
 
