@@ -15,7 +15,7 @@ var attentionRows = []row{
 	inRoom(rowFor("attention", bindAttention)),
 	inRoom(rowFor("attention", bindMultiHeadAttention)),
 	inRoom(rowFor("attention", bindProjectedAttention)),
-	inRoom(rowFor("attention", bindGroupQueryAttention)),
+	reading(inRoom(rowFor("attention", bindGroupQueryAttention))),
 	rowFor("attention", bindDecoderAttention),
 	rowFor("gemv", func(o *quant.QAttention, b *binder) error { return bindQAttention(o, "i8_gemv", b) }),
 	rowFor("gemm", func(o *quant.QAttention, b *binder) error { return bindQAttention(o, "i8_gemm", b) }),

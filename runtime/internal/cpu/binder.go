@@ -22,6 +22,7 @@ type row struct {
 	bind  func(o op.Op, b *binder) error
 	room  bool // takes operands with room in memory
 	texts bool // takes operands other than tensors of numbers
+	reads bool // reads elements of inputs when it binds, and returns a *device.NeedValue without them
 }
 
 // rowFor returns a row for operators of type T. Bind adds commands to the step or refuses.
@@ -32,6 +33,12 @@ func rowFor[T op.Op](name string, bind func(o T, b *binder) error) row {
 // inRoom returns row r as one that takes operands with room in memory.
 func inRoom(r row) row {
 	r.room = true
+	return r
+}
+
+// reading returns row r as one that reads elements of inputs when it binds.
+func reading(r row) row {
+	r.reads = true
 	return r
 }
 

@@ -21,7 +21,7 @@ var convRows = []row{
 	rowFor("formula", func(o *nn.FusedConv, b *binder) error { return bindFusedConv(o, "f64_conv", b) }),
 	rowFor("gemm", func(o *nn.ConvTranspose, b *binder) error { return bindConvTranspose(o, "f32_conv_transpose", b) }),
 	rowFor("formula", func(o *nn.ConvTranspose, b *binder) error { return bindConvTranspose(o, "f64_conv_transpose", b) }),
-	rowFor("gemm", bindPaddedTranspose),
+	reading(rowFor("gemm", bindPaddedTranspose)),
 }
 
 func bindConv(o *nn.Conv, kernel string, then op.Epilogue, b *binder) error {

@@ -20,7 +20,7 @@ var copyRows = []row{
 	copiesRow[*array.Tile](),
 	copiesRow[*array.DepthToSpace](),
 	rowFor("copy", bindConcat),
-	rowFor("copy", bindSplit),
+	reading(rowFor("copy", bindSplit)),
 	copiesRow[*array.Pad](),
 	copiesRow[*array.CenterCropPad](),
 	copiesRow[*array.ConstantOfShape](),
@@ -33,7 +33,7 @@ var copyRows = []row{
 
 // copiesRow returns the row for operators that are strided copies.
 func copiesRow[T array.Copier]() row {
-	return rowFor("copy", func(o T, b *binder) error { return bindCopies(o, b) })
+	return reading(rowFor("copy", func(o T, b *binder) error { return bindCopies(o, b) }))
 }
 
 // maxAxes is the most axes of a command of csrc/copy, NACRE_COPY_AXES.

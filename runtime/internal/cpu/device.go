@@ -6,7 +6,9 @@ package cpu
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -91,6 +93,11 @@ func (d *Device) NewFlag() (device.Flag, error) {
 	return f, nil
 }
 
+// Reads reports whether a row of the node's operator reads elements of inputs when it binds.
+func (d *Device) Reads(b *device.Binding) bool {
+	return slices.ContainsFunc(byType()[reflect.TypeOf(b.Op)], func(r row) bool { return r.reads })
+}
+
 // Bind binds the node by the first row of its operator that does not refuse it.
 func (d *Device) Bind(b *device.Binding) (*device.Step, error) {
 	rows := d.rows(b)
@@ -129,6 +136,10 @@ func (d *Device) bindRow(r row, b *device.Binding, skip map[string]int) (*device
 	err := guard.Call(func() error { return r.bind(b.Op, x) })
 	if x.unsized {
 		return nil, device.Refuse("extents are expressions over lengths")
+	}
+	var need *device.NeedValue
+	if errors.As(err, &need) && !r.reads {
+		return nil, fmt.Errorf("%w: row %s does not say that it reads elements", guard.ErrInternal, r.name)
 	}
 	if err != nil {
 		return nil, err

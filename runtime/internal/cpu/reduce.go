@@ -11,11 +11,11 @@ import (
 )
 
 var reduceRows = []row{
-	rowFor("reduce", bindReduce),
+	reading(rowFor("reduce", bindReduce)),
 	rowFor("reduce", bindGlobalPool),
 	rowFor("arg", bindArg),
-	rowFor("scan", bindScan),
-	rowFor("topk", bindTopK),
+	reading(rowFor("scan", bindScan)),
+	reading(rowFor("topk", bindTopK)),
 }
 
 // reduction reduces the middle axis of a value [outer,n,inner].

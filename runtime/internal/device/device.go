@@ -19,6 +19,8 @@ type Device interface {
 	// Bind makes the step of a node. If no row of the device computes the node, the error is a
 	// *Refusal. The node then runs on the host if its operator runs in Go.
 	Bind(b *Binding) (*Step, error)
+	// Reads reports whether Bind may return a *NeedValue for the operator of the node.
+	Reads(b *Binding) bool
 	// Alternatives makes steps of the node: one for every row that computes it, and for each of
 	// these one per kernel that fits in place of one of its kernels. The steps are distinct, and
 	// include the step of Bind.

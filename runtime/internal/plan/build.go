@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/internal/stages"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
@@ -23,7 +24,7 @@ type builder struct {
 	todo   []inferred
 	expose map[int]bool
 	moving map[int]*tensor.Tensor // by id: aligned copies of constants that move in and out of memory
-	wait   map[*Node]int          // nodes that need the elements of a value before they can be bound
+	all    []*Node                // the nodes that the stage begins with
 }
 
 // inferred is a node with inputs of known extents.
@@ -34,6 +35,9 @@ type inferred struct {
 	needed  bool
 
 	inLayouts, outLayouts []device.Layout // nil if all are plain
+
+	early *device.Step // the step in plain layouts, if ask bound the node
+	only  bool         // only the accelerator can compute the node
 
 	unread    bool         // no device reads the inputs
 	offloaded *device.Step // the accelerator's step, if it can compute the node
@@ -50,36 +54,34 @@ type facts struct {
 
 // stage plans the nodes with inputs of known extents, and leaves the others to the next stage. The
 // values in given already exist, in the given place. lengths holds the lengths and states that
-// extents depend on, or nil.
+// extents depend on, or nil. stage overwrites the lists of at.
 func (p *Program) stage(ctx context.Context, at *facts, nodes []*Node, given []int, place Place, lengths *Lengths) (*Plan, error) {
-	wait := map[*Node]int{}
-	for {
-		b := &builder{Plan: &Plan{Program: p, Slots: make([]Slot, len(at.values)), Bases: firstBase, Lengths: lengths}, expose: map[int]bool{}, moving: map[int]*tensor.Tensor{}, wait: wait}
-		b.values, b.ready, b.late = append(b.values, at.values...), append(b.ready, at.ready...), append(b.late, at.late...)
-		if err := b.inferAll(ctx, nodes); err != nil {
-			return nil, err
-		}
-		b.settle()
-		b.chooseLayouts(ctx)
-		again, err := b.bindAll(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if again {
-			continue
-		}
-		defer stages.From(ctx).Begin("plan: place")()
-		if err := b.finish(given, place); err != nil {
-			return nil, err
-		}
-		return b.Plan, nil
+	b := &builder{
+		Plan: &Plan{
+			Program: p, Slots: make([]Slot, len(at.values)), Bases: firstBase, Lengths: lengths,
+			values: at.values, ready: at.ready, late: at.late,
+		},
+		expose: map[int]bool{}, moving: map[int]*tensor.Tensor{}, all: nodes,
 	}
+	if err := b.inferAll(ctx); err != nil {
+		return nil, err
+	}
+	b.ask(ctx)
+	b.chooseLayouts(ctx)
+	if err := b.bindAll(ctx); err != nil {
+		return nil, err
+	}
+	defer stages.From(ctx).Begin("plan: place")()
+	if err := b.finish(given, place); err != nil {
+		return nil, err
+	}
+	return b.Plan, nil
 }
 
 // inferAll infers the nodes and marks the needed ones.
-func (b *builder) inferAll(ctx context.Context, nodes []*Node) error {
+func (b *builder) inferAll(ctx context.Context) error {
 	defer stages.From(ctx).Begin("plan: infer")()
-	for _, n := range nodes {
+	for _, n := range b.all {
 		if err := ctx.Err(); err != nil {
 			return b.Program.fail(n.Node, err)
 		}
@@ -105,11 +107,6 @@ func (b *builder) infer(n *Node) error {
 			b.leave(n)
 			return nil
 		}
-	}
-	if id, ok := b.wait[n]; ok {
-		b.exposeValue(id)
-		b.leave(n)
-		return nil
 	}
 	x := inferred{Node: n, in: make([]*op.Value, len(n.inputs()))}
 	late := false
@@ -205,16 +202,20 @@ func (b *builder) exposeInputs(n *Node) bool {
 // exposeValue asks for the elements of a value that is not constant. If they are known or too many,
 // it reports false.
 func (b *builder) exposeValue(id int) bool {
-	v := b.values[id]
-	if v.Const != nil || v.Kind != graph.TensorType {
-		return false
-	}
-	shape, ok := v.Dims.Concrete()
-	if !ok || shape.Len() > exposedLen {
+	if !b.isExposable(id) {
 		return false
 	}
 	b.expose[id] = true
 	return true
+}
+
+// isExposable reports whether the next stage can have the elements of a value.
+func (b *builder) isExposable(id int) bool {
+	if id < 0 || b.values[id].Const != nil || b.values[id].Kind != graph.TensorType {
+		return false
+	}
+	shape, ok := b.values[id].Dims.Concrete()
+	return ok && shape.Len() <= exposedLen
 }
 
 // prune marks the nodes that results or the next stage need, and drops nodes of the rest that
@@ -254,46 +255,36 @@ func (b *builder) prune() {
 	}
 }
 
-// bindAll makes the steps. If a node turns out to need the elements of a value, or a state without
-// room, it reports true: the stage must be made again.
-func (b *builder) bindAll(ctx context.Context) (again bool, err error) {
+// bindAll makes the steps.
+func (b *builder) bindAll(ctx context.Context) error {
 	defer stages.From(ctx).Begin("plan: bind")()
 	for _, x := range b.todo {
 		if !x.needed {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
-			return false, b.Program.fail(x.Node.Node, err)
+			return b.Program.fail(x.Node.Node, err)
 		}
 		if err := b.bind(&x); err != nil {
-			if errors.Is(err, errRoom) {
-				b.Lengths.demote(&x)
-				return true, nil
-			}
-			var need *device.NeedValue
-			if errors.As(err, &need) && b.exposeValue(x.In[need.Input]) {
-				b.wait[x.Node] = x.In[need.Input]
-				return true, nil
-			}
-			return false, b.Program.fail(x.Node.Node, fmt.Errorf("%w; inputs %s", err, describe(x.in)))
+			return b.Program.fail(x.Node.Node, fmt.Errorf("%w; inputs %s", err, describe(x.in)))
 		}
 	}
-	return false, nil
+	return nil
 }
 
 // bind makes a node a view, a step of a device, or a step on the host.
 func (b *builder) bind(x *inferred) error {
 	if !x.dynamic && x.Row.View && len(x.Out) == 1 && x.out[0].Kind == graph.TensorType {
-		if b.Lengths.inRoom(x) {
-			return errRoom
-		}
 		b.nodes = append(b.nodes, placed{x.Node, -1})
 		return b.alignConst(x.In[0])
 	}
 	if x.defect != nil {
 		return x.defect
 	}
-	step, err := b.step(x, b.binding(x))
+	step, err := x.early, error(nil)
+	if step == nil || x.inLayouts != nil || x.outLayouts != nil {
+		step, err = b.step(x, b.binding(x))
+	}
 	if err != nil {
 		return err
 	}
@@ -367,7 +358,7 @@ func (b *builder) step(x *inferred, d *device.Binding) (*device.Step, error) {
 		}
 	}
 	if b.Lengths.inRoom(x) {
-		return nil, errRoom
+		return nil, fmt.Errorf("%w: %w", guard.ErrInternal, errRoom)
 	}
 	x.dynamic = x.dynamic || !x.sized()
 	return device.HostAfter(d, refusal)

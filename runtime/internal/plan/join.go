@@ -53,5 +53,5 @@ func (x *inferred) joins() bool {
 // become replaces the node by the node of a binding that reads the values in.
 func (x *inferred) become(d *device.Binding, in []int) {
 	x.Node = &Node{Node: d.Node, Op: d.Op, Row: d.Row, In: in, Out: x.Out}
-	x.in, x.inLayouts, x.outLayouts = d.In, d.InLayouts, d.OutLayouts
+	x.in, x.inLayouts, x.outLayouts, x.early = d.In, d.InLayouts, d.OutLayouts, nil
 }

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -34,9 +33,6 @@ type State struct {
 	Offloaded bool
 	from      int
 }
-
-// errRoom reports an operand that cannot be in memory with room.
-var errRoom = errors.New("an operand lies in memory with room")
 
 // bound returns the upper limit of a length.
 func (l *Lengths) bound(symbol string) (int, bool) {

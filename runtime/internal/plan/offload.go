@@ -47,7 +47,11 @@ func (b *builder) offload(a device.Accelerator, x *inferred) []device.LayoutChoi
 	if x.most != nil {
 		d.OutLayouts = nil // the results are copied at the end of the stage in any case
 	}
-	return []device.LayoutChoice{{Cost: a.Saves(b.elsewhere(d, step))}, {In: d.InLayouts, Out: d.OutLayouts}}
+	cost := a.Saves(b.elsewhere(d, step))
+	if x.only {
+		cost = unbounded
+	}
+	return []device.LayoutChoice{{Cost: cost}, {In: d.InLayouts, Out: d.OutLayouts}}
 }
 
 // elsewhere returns the time that the session's device takes for the node of an accelerator's step.
