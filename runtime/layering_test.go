@@ -56,11 +56,12 @@ runtime/internal/ops/signal        : runtime/graph runtime/op runtime/tensor
 runtime/internal/ops/vision        : runtime/graph runtime/op runtime/tensor runtime/internal/picture
 runtime/internal/ops/openinfer     : runtime/graph runtime/op runtime/tensor packed
 runtime/op/standard      : runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/control runtime/internal/ops/ml runtime/internal/ops/moe runtime/internal/ops/nn runtime/internal/ops/openinfer runtime/internal/ops/quant runtime/internal/ops/signal runtime/internal/ops/text runtime/internal/ops/vision
-runtime/internal/optimize         : internal/budget internal/stages runtime/graph runtime/op runtime/tensor
+runtime/internal/fold             : runtime/graph runtime/op runtime/tensor
+runtime/internal/optimize         : internal/budget internal/stages runtime/graph runtime/internal/fold runtime/op runtime/tensor
 runtime/internal/device           : internal/guard runtime/graph runtime/op runtime/tensor
 runtime/internal/cpu              : internal/budget internal/guard internal/stages runtime/internal/device runtime/graph runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/ml runtime/internal/ops/moe runtime/internal/ops/nn runtime/internal/ops/openinfer runtime/internal/ops/quant runtime/internal/ops/vision runtime/tensor packed bindings internal/mapped
 runtime/vulkan           : internal/guard bindings/vulkan shaders runtime/internal/device runtime/graph runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/nn runtime/internal/ops/openinfer runtime/internal/ops/quant runtime/internal/ops/signal runtime/internal/ops/text runtime/internal/ops/vision runtime/tensor packed
-runtime/internal/plan             : internal/guard internal/stages runtime/internal/device runtime/graph runtime/op runtime/tensor internal/printable
+runtime/internal/plan             : internal/guard internal/stages runtime/internal/device runtime/internal/fold runtime/graph runtime/op runtime/tensor internal/printable
 runtime/internal/exec             : internal/guard runtime/internal/device runtime/internal/plan runtime/op runtime/graph runtime/tensor internal/printable
 runtime/internal/optest/cases : internal/guard runtime/graph runtime/op runtime/tensor packed
 runtime/internal/optest/bodies : runtime/graph runtime/op runtime/tensor

@@ -12,6 +12,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
+// Reserve is the usual limit of a node outside any plan: the bytes that it may take besides its
+// outputs.
+const Reserve = 64 << 20
+
 // Once computes one node outside any plan.
 type Once struct {
 	Device Device

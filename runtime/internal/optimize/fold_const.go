@@ -2,17 +2,10 @@ package optimize
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/fold"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
-
-// foldGrowth bounds how many bytes a folded result may take beyond its inputs. A constant that
-// expands is cheaper to compute than to keep.
-const foldGrowth = 1 << 20
-
-// foldTotal bounds the bytes of all folded results of a graph beyond twice the constants that they
-// come from. Without it, each node of a chain could double a constant.
-const foldTotal = 64 << 20
 
 // foldConst replaces nodes by constants if their inputs are constants, or if their results follow
 // from extents, as for Shape. Nodes that fail to compute stay, so that the planner or the run
@@ -26,12 +19,12 @@ func foldConst(s *Scope) (*Edit, error) {
 		}
 		return s.value(name)
 	}
-	room, counted := foldTotal, map[string]bool{}
+	room, counted := fold.Constants.Total, map[string]bool{}
 	for _, n := range s.Nodes {
 		if err := s.done(); err != nil {
 			return nil, err
 		}
-		size := foldGrowth
+		size := fold.Constants.Growth
 		for _, name := range n.Inputs {
 			v := value(name)
 			if name == "" || v.Const == nil {
@@ -109,7 +102,7 @@ func (s *Scope) fold(n *graph.Node, value func(name string) *op.Value) []*tensor
 	if s.take(bytes) != nil {
 		return nil
 	}
-	result := s.compute(n, row, in, inferred, foldGrowth)
+	result := s.compute(n, row, in, inferred, fold.Constants)
 	if result == nil {
 		s.Budget.Release(int64(bytes))
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/fold"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -101,7 +102,7 @@ func (m *matcher) linear(n *graph.Node) (l linear, ok bool) {
 
 // own reports whether changed weights may replace a constant: it is small, or used once.
 func (m *matcher) own(name string, t *tensor.Tensor) bool {
-	return t.Size() <= foldGrowth || m.defined[name] && m.uses(name) == 1
+	return t.Size() <= fold.Constants.Growth || m.defined[name] && m.uses(name) == 1
 }
 
 // addends returns the values that input 2 of a node adds to the channels.

@@ -4,19 +4,10 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/fold"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
-
-// inferBytes and inferGrowth limit the nodes that inference computes: their constant inputs take at
-// most inferBytes, and each output at most inferGrowth bytes more. Shape arithmetic needs far less.
-const (
-	inferBytes  = 1 << 16
-	inferGrowth = 1 << 12
-)
-
-// inferTotal bounds, in bytes, the values that inference computes for one graph and its subgraphs.
-const inferTotal = 16 << 20
 
 // infer computes the facts about every value of the graph. The outputs of an invalid
 // node stay unknown: the planner reports it.
@@ -147,10 +138,10 @@ func (s *Scope) inferWith(n *graph.Node, in []*op.Value) []*op.Value {
 	if err != nil {
 		return nil
 	}
-	if !isSmall(in) || *s.room <= 0 {
+	if *s.room <= 0 {
 		return out
 	}
-	list := s.compute(n, row, in, out, inferGrowth)
+	list := s.compute(n, row, in, out, fold.Facts)
 	if list == nil {
 		return out
 	}
@@ -160,17 +151,6 @@ func (s *Scope) inferWith(n *graph.Node, in []*op.Value) []*op.Value {
 		}
 	}
 	return op.Values(list)
-}
-
-// isSmall reports whether the constants take at most inferBytes in total.
-func isSmall(in []*op.Value) bool {
-	total := 0
-	for _, v := range in {
-		if v != nil && v.Const != nil {
-			total += v.Const.Size()
-		}
-	}
-	return total <= inferBytes
 }
 
 // body infers the outputs of a subgraph of a node.
@@ -211,33 +191,14 @@ func (s *Scope) bodyTypes(n *graph.Node, attr string) []graph.Type {
 	return types
 }
 
-// compute returns the outputs of a node with constant inputs. If an input is not constant, or an
-// output takes more than growth bytes beyond the inputs, it returns nil.
-func (s *Scope) compute(n *graph.Node, row *op.Row, in, out []*op.Value, growth int) []*tensor.Tensor {
-	if row.DynamicOutputs || row.Impure {
+// compute returns the outputs of a node. If the limits or the node do not let it be computed, it
+// returns nil.
+func (s *Scope) compute(n *graph.Node, row *op.Row, in, out []*op.Value, l fold.Limits) []*tensor.Tensor {
+	list, ok := l.Operands(n, row, in, out)
+	if !ok {
 		return nil
 	}
-	tensors := make([]*tensor.Tensor, len(in))
-	for i, v := range in {
-		if v == nil {
-			continue
-		}
-		if v.Const == nil {
-			return nil
-		}
-		tensors[i] = v.Const
-		growth += v.Const.Size()
-	}
-	for i, v := range out {
-		shape, ok := v.Dims.Concrete()
-		if n.Outputs[i] == "" {
-			continue
-		}
-		if !ok || v.DType.Bytes(shape.Len()) > growth {
-			return nil
-		}
-	}
-	list, err := s.Eval(n, tensors)
+	list, err := s.Eval(n, list)
 	if err != nil {
 		return nil
 	}

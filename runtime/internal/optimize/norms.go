@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/fold"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -215,7 +216,7 @@ func (m *matcher) ones(s *norm) string {
 		return ""
 	}
 	shape, ok := x[len(x)-s.axes:].Concrete()
-	if !ok || shape.Len() > foldGrowth || m.take(tensor.SizeOf(m.dtype(s.x), shape)) != nil {
+	if !ok || shape.Len() > fold.Constants.Growth || m.take(tensor.SizeOf(m.dtype(s.x), shape)) != nil {
 		return ""
 	}
 	t := tensor.New(m.dtype(s.x), shape...)

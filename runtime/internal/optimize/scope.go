@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/fold"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -45,7 +46,7 @@ func newScope(c Context, m *graph.Model, g *graph.Graph, outer *Scope, n *names)
 	if outer != nil {
 		s.room = outer.room
 	} else {
-		room := inferTotal
+		room := fold.Facts.Total
 		s.room = &room
 	}
 	define(g, s.defined)

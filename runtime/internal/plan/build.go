@@ -119,7 +119,7 @@ func (b *builder) infer(n *Node) error {
 	var err error
 	x.out, err = n.infer(x.in, b.values)
 	if err == nil && !(late && b.generates(&x)) {
-		err = fold(b.Program, n, x.in, x.out)
+		err = foldNode(b.Program, n, x.in, x.out)
 	}
 	if err != nil {
 		return b.Program.fail(n.Node, fmt.Errorf("%w; inputs %s", err, describe(x.in)))

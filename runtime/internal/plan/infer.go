@@ -7,16 +7,9 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/fold"
 	"github.com/nacre-ml/nacre/runtime/op"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
-
-// foldBytes bounds the inputs and outputs of a node that planning folds. Shape arithmetic needs far
-// less.
-const foldBytes = 1 << 16
-
-// foldReserve bounds the memory that a folded node takes beside its outputs.
-const foldReserve = 64 << 20
 
 // infer walks the program with the given inputs and returns the facts, by id, that are known of
 // every value before anything runs.
@@ -34,7 +27,7 @@ func (p *Program) infer(inputs []*op.Value) ([]*op.Value, error) {
 		}
 		out, err := n.infer(in, values)
 		if err == nil {
-			err = fold(p, n, in, out)
+			err = foldNode(p, n, in, out)
 		}
 		if err != nil {
 			return nil, p.fail(n.Node, fmt.Errorf("%w; inputs %s", err, describe(in)))
@@ -81,39 +74,16 @@ func (b *Body) outputs(in, around []*op.Value) ([]*op.Value, error) {
 	return out, nil
 }
 
-// fold computes a small node if all its inputs are constant.
-func fold(p *Program, n *Node, in, out []*op.Value) error {
-	if n.Row.DynamicOutputs || n.Row.Impure || len(n.Bodies) > 0 {
+// foldNode computes a small node if all its inputs are constant.
+func foldNode(p *Program, n *Node, in, out []*op.Value) error {
+	if len(n.Bodies) > 0 || !slices.ContainsFunc(out, func(v *op.Value) bool { return v != nil && v.Const == nil }) {
 		return nil
 	}
-	total := 0
-	tensors := make([]*tensor.Tensor, len(in))
-	for i, v := range in {
-		if v == nil {
-			continue
-		}
-		if v.Const == nil {
-			return nil
-		}
-		tensors[i] = v.Const
-		total += max(v.Const.Size(), v.Const.Len())
-	}
-	known := true
-	for i, v := range out {
-		if n.Out[i] < 0 {
-			continue
-		}
-		shape, ok := v.Dims.Concrete()
-		if !ok {
-			return nil
-		}
-		known = known && v.Const != nil
-		total += max(v.DType.Bytes(shape.Len()), shape.Len())
-	}
-	if known || total > foldBytes {
+	tensors, ok := fold.Facts.Operands(n.Node, n.Row, in, out)
+	if !ok {
 		return nil
 	}
-	result, err := device.Once{Device: p.device, Limit: foldReserve}.Compute(n.Op, n.Row, n.Node, tensors, out)
+	result, err := device.Once{Device: p.device, Limit: device.Reserve}.Compute(n.Op, n.Row, n.Node, tensors, out)
 	if errors.Is(err, device.ErrReserve) {
 		return nil
 	}
