@@ -16,7 +16,7 @@ var attentionKernels = []Kernel{
 	{"attention/rotary", 6, 14, 1<<4 | 1<<5, []string{"index words", "interleaved", "positions"}, elements("f32 f16 bf16")},
 }
 
-// maskBytes returns variants, such as f32_bytes, whose masks are bytes.
+// maskBytes returns variants with masks of bytes, such as f32_bytes.
 func maskBytes(names string) []Variant {
 	list := elements(names, Storage8)
 	for i := range list {

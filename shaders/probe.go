@@ -1,6 +1,6 @@
 package shaders
 
-// What measures a device.
+// probeKernels measure a device.
 var probeKernels = []Kernel{
 	{"probe/fma", 1, 3, 1 << 0, []string{"loops"}, []Variant{{Name: "f32"}}},
 	{"probe/matrix", 1, 2, 1 << 0, []string{"m", "n", "k", "subgroup", "loops"}, matrices("f16 bf16 i8")},

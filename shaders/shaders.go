@@ -9,8 +9,8 @@
 // Every module follows the same conventions:
 //   - operand k is the storage buffer at binding k of set 0; a variant may have no use for some
 //   - parameters are push constants, at most 32 words of 4 bytes
-//   - specialization constant 0 is the size of a group along x; constants 1 and up
-//     are those that Kernel.Constants names
+//   - specialization constant 0 is the size of a group along x; Kernel.Constants names those
+//     from 1 on
 //   - invocations are counted along x and y of the grid
 //
 // To add a kernel, write the source and the row and run make shaders.
@@ -27,7 +27,7 @@ import (
 	"sync"
 )
 
-// Feature is a set of what a device must have.
+// Feature is a set of features of devices.
 type Feature uint32
 
 const (
@@ -40,7 +40,7 @@ const (
 	Int8                                   // arithmetic on 8-bit integers
 	IntDot                                 // dot products of packed integers
 	CoopMatrix                             // cooperative matrices
-	CoopBF16                               // those of bfloat16
+	CoopBF16                               // cooperative matrices of bfloat16
 	Subgroup                               // subgroups
 	SubgroupArithmetic                     // sums and maxima over subgroups
 	SubgroupShuffle                        // shuffles in subgroups
@@ -65,7 +65,7 @@ func (f Feature) String() string {
 // MaxPush is the number of words that every device takes as push constants.
 const MaxPush = 32
 
-// Kernel is a shader source and what it takes.
+// Kernel is a shader source with its operands, parameters and variants.
 type Kernel struct {
 	Name      string    // family and file, as in "eltwise/unary"
 	Operands  int       // number of storage buffers
@@ -79,7 +79,7 @@ type Kernel struct {
 type Variant struct {
 	Name    string   // as in "f32"
 	Defines []string // macros, as in "TYPE_F32" or "WIDTH=4"
-	Needs   Feature  // what the device must have
+	Needs   Feature  // the features that the device must have
 }
 
 // Module is a compiled variant. Modules are shared: callers do not change them.

@@ -60,7 +60,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestFresh checks that each module is what the build wrote for the sources as they are.
+// TestFresh checks that each module was built from the present sources.
 func TestFresh(t *testing.T) {
 	entries := index(t)
 	if len(entries) != len(compile.Jobs()) {
@@ -165,7 +165,7 @@ func TestNumbersDiffer(t *testing.T) {
 	}
 }
 
-// TestModules checks what each module says of itself against its row.
+// TestModules compares the declarations of each module with its row.
 func TestModules(t *testing.T) {
 	used := map[*shaders.Kernel]uint32{} // operands of any variant
 	each(t, func(t *testing.T, m *shaders.Module) {

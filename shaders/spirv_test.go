@@ -7,7 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/shaders"
 )
 
-// capabilities has what each SPIR-V capability that shaders may use needs.
+// capabilities has the features that each SPIR-V capability needs. Shaders may use no other.
 var capabilities = map[uint32]shaders.Feature{
 	1:    0, // Shader
 	9:    shaders.Float16,
@@ -30,7 +30,7 @@ var capabilities = map[uint32]shaders.Feature{
 	6022: shaders.CoopMatrix,
 }
 
-// body is what a module declares.
+// body has the declarations of a module.
 type body struct {
 	version      uint32
 	capabilities []uint32
@@ -91,7 +91,7 @@ func parse(t *testing.T, code []uint32) body {
 	return b
 }
 
-// memory has the types of a module and how they lie in memory.
+// memory has the types of a module with their strides and offsets.
 type memory struct {
 	code    map[uint32][]uint32 // opcode and arguments after the result
 	strides map[uint32]int

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// elementNeeds is what buffers of an element type need.
+// elementNeeds has the features that buffers of an element type need.
 var elementNeeds = map[string]Feature{
 	"f16": Storage16, "bf16": Storage16, "i16": Storage16, "u16": Storage16,
 	"i8": Storage8, "u8": Storage8, "bool": Storage8, "i64": Int64, "u64": Int64,
 }
 
-// elements returns one variant per element type of include/types.glsl, as in "f32", with
-// what all of them need besides.
+// elements returns one variant per element type of include/types.glsl, as in "f32". Each variant
+// also needs the features in also.
 func elements(names string, also ...Feature) []Variant {
 	var all []Variant
 	for _, name := range strings.Fields(names) {
@@ -25,8 +25,8 @@ func elements(names string, also ...Feature) []Variant {
 	return all
 }
 
-// widths returns one variant per width of include/width.glsl, as in "w4", with what all
-// of them need besides. Elements of 8 bytes are pairs, which need nothing.
+// widths returns one variant per width of include/width.glsl, as in "w4". Each variant also needs
+// the features in also. Elements of 8 bytes are pairs of 4 bytes, which need no feature.
 func widths(also Feature) []Variant {
 	needs := map[int]Feature{1: Storage8, 2: Storage16}
 	var all []Variant
@@ -36,19 +36,19 @@ func widths(also Feature) []Variant {
 	return all
 }
 
-// matrixConstants are the constants of include/matrix.glsl, and those that follow them.
+// matrixConstants returns the names of the constants of include/matrix.glsl, and then more.
 func matrixConstants(more ...string) []string {
 	return append(strings.Fields("m n k subgroup down across rows cols deep left_down right_down"), more...)
 }
 
-// matrixNeeds is what cooperative matrices of an element type need. Conversions to bfloat16
-// declare arithmetic on float16 too.
+// matrixNeeds has the features that cooperative matrices of an element type need. Conversions to
+// bfloat16 declare arithmetic on float16 too.
 var matrixNeeds = map[string]Feature{
 	"f16": CoopMatrix | Subgroup | Float16, "bf16": CoopMatrix | Subgroup | CoopBF16 | Float16, "i8": CoopMatrix | Subgroup | Int8,
 }
 
-// matrices returns one variant per element type of operands of cooperative matrices, which
-// lie in buffers too.
+// matrices returns one variant per element type of cooperative matrices. Buffers have the operands,
+// so a variant needs the features of both.
 func matrices(names string) []Variant {
 	list := elements(names)
 	for i := range list {

@@ -1,5 +1,5 @@
-// Package compile turns the sources of package shaders into SPIR-V and keeps the index
-// of what was made from what.
+// Package compile turns the sources of package shaders into SPIR-V and keeps the index, which has the
+// source of each module.
 package compile
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/nacre-ml/nacre/shaders"
 )
 
-// flags are those of the compiler.
+// flags are the compiler's.
 var flags = []string{"--target-env", "vulkan1.1", "--quiet", "-g0"}
 
 // lock pins the compiler of matrix modules; its path is below the root.
@@ -49,7 +49,7 @@ func Jobs() []Job {
 
 var includeLine = regexp.MustCompile(`(?m)^\s*#include\s+"([^"]+)"`)
 
-// gather adds the text of a file below root, and of what it includes, to texts.
+// gather adds the text of a file below root, and of every file that it includes, to texts.
 func gather(root, path string, texts map[string][]byte) error {
 	if texts[path] != nil {
 		return nil
@@ -67,8 +67,8 @@ func gather(root, path string, texts map[string][]byte) error {
 	return nil
 }
 
-// Hash returns the SHA-256 of all that a module is made from: source, includes, defines,
-// flags, and what pins the compiler. Root is the folder of package shaders.
+// Hash returns the SHA-256 of everything that a module is made from: source, includes, defines,
+// flags, and the file that pins the compiler. Root is the folder of package shaders.
 func (j Job) Hash(root string) (string, error) {
 	texts := map[string][]byte{}
 	if err := gather(root, j.Source, texts); err != nil {
@@ -97,8 +97,8 @@ type Tools struct {
 	Version                        string
 }
 
-// Find returns the tools of the job, or what is missing. Those of matrix modules are what
-// scripts/glslang/build.sh made.
+// Find returns the tools of the job. If one is missing, the error names it. Matrix modules use the
+// tools that scripts/glslang/build.sh built.
 func (j Job) Find(root string) (*Tools, error) {
 	t := &Tools{compiler: "glslangValidator", optimizer: "spirv-opt", validator: "spirv-val"}
 	if j.Matrices {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Entry is what the index says of a module.
+// Entry is a module's entry in the index.
 type Entry struct {
-	Source string // hash of what it was made from
+	Source string // hash of everything that it was made from
 	Module string // hash of its bytes
-	Tools  string // versions of what made it
+	Tools  string // versions of the programs that made it
 }
 
 // ParseIndex reads lines of file, source hash, module hash and tools.
@@ -27,7 +27,7 @@ func ParseIndex(text string) (map[string]Entry, error) {
 	return all, nil
 }
 
-// FormatIndex writes what ParseIndex reads, in the order of names.
+// FormatIndex returns the text of an index for ParseIndex, in the order of names.
 func FormatIndex(all map[string]Entry) string {
 	var b strings.Builder
 	for _, file := range slices.Sorted(maps.Keys(all)) {
