@@ -20,6 +20,8 @@ func drawn(row string) string {
 	switch {
 	case row == ".":
 		return "nacre"
+	case row == "runtime/internal/ops/kit":
+		return row
 	case strings.HasPrefix(row, "runtime/internal/ops/"), row == "runtime/op/standard":
 		return "runtime/internal/ops/FAMILY"
 	case strings.HasPrefix(row, "runtime/internal/") && !strings.Contains(row, "optest") && !strings.Contains(row, "picture"):

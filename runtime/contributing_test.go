@@ -69,7 +69,7 @@ func unindented(lines []string) string {
 func TestContributingNames(t *testing.T) {
 	text := regexp.MustCompile("(?s)```.*?```").ReplaceAllString(contributing(t), "")
 	path := regexp.MustCompile(`^(?:runtime|csrc|bindings|cmd|bench|formats|packed|shaders|oracles|scripts|internal)/[\w./]+$`)
-	folders := map[string]string{"op": "op", "device": "internal/device", "graph": "graph", "tensor": "tensor", "binder": "internal/cpu",
+	folders := map[string]string{"op": "op", "kit": "internal/ops/kit", "device": "internal/device", "graph": "graph", "tensor": "tensor", "binder": "internal/cpu",
 		"runtime": ".", "packed": "../packed", "container": "../formats/internal/container", "hnw": "../formats/hnw"}
 	identifier := regexp.MustCompile(`^(\w+)\.(\w+)$`)
 	paths, identifiers := 0, 0

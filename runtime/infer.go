@@ -6,6 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/cpu"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/optimize"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
@@ -33,7 +34,7 @@ func Infer(n *graph.Node, in []*op.Value) ([]*op.Value, error) {
 	if err := row.CheckTypes(in); err != nil {
 		return nil, err
 	}
-	out, err := op.InferOutputs(o, n, in)
+	out, err := kit.InferOutputs(o, n, in)
 	if err != nil || row.Impure || row.DynamicOutputs {
 		return out, err
 	}
@@ -45,7 +46,7 @@ func Infer(n *graph.Node, in []*op.Value) ([]*op.Value, error) {
 	if err != nil {
 		return out, nil // a run reports the error
 	}
-	return op.Values(list), nil
+	return kit.Values(list), nil
 }
 
 // small returns the inputs as constants, if all are constant and they and the outputs are small.
@@ -83,7 +84,7 @@ func evaluate(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 // Dense returns a sparse tensor with all its elements, if they take at most limit bytes. A limit of
 // 0 is DefaultMemoryLimit.
 func Dense(t *graph.SparseTensor, limit int) (*tensor.Tensor, error) {
-	s, err := op.NewSparse(t)
+	s, err := kit.NewSparse(t)
 	if err != nil {
 		return nil, err
 	}

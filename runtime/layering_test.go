@@ -43,28 +43,29 @@ runtime/internal/picture/jpeg :
 runtime/internal/picture/jpeg2000 :
 runtime/internal/picture : runtime/internal/picture/jpeg runtime/internal/picture/jpeg2000
 runtime/op               : internal/guard runtime/graph runtime/tensor packed
-runtime/internal/ops/array         : runtime/graph runtime/op runtime/tensor packed
-runtime/internal/ops/arith         : runtime/graph runtime/op runtime/tensor packed
-runtime/internal/ops/nn            : runtime/graph runtime/op runtime/internal/ops/arith runtime/tensor packed
-runtime/internal/ops/attention     : runtime/graph runtime/op runtime/internal/ops/nn runtime/tensor
-runtime/internal/ops/quant         : internal/guard runtime/graph runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/nn runtime/tensor packed
-runtime/internal/ops/moe           : runtime/graph runtime/op runtime/internal/ops/quant runtime/tensor
-runtime/internal/ops/control       : runtime/graph runtime/op runtime/internal/ops/array runtime/tensor
-runtime/internal/ops/ml            : runtime/graph runtime/op runtime/tensor
-runtime/internal/ops/text          : runtime/graph runtime/op runtime/tensor
-runtime/internal/ops/signal        : runtime/graph runtime/op runtime/tensor
-runtime/internal/ops/vision        : runtime/graph runtime/op runtime/tensor runtime/internal/picture
-runtime/internal/ops/openinfer     : runtime/graph runtime/op runtime/tensor packed
+runtime/internal/ops/kit           : internal/guard packed runtime/graph runtime/op runtime/tensor
+runtime/internal/ops/array         : runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor packed
+runtime/internal/ops/arith         : runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor packed
+runtime/internal/ops/nn            : runtime/graph runtime/internal/ops/kit runtime/op runtime/internal/ops/arith runtime/tensor packed
+runtime/internal/ops/attention     : runtime/graph runtime/internal/ops/kit runtime/op runtime/internal/ops/nn runtime/tensor
+runtime/internal/ops/quant         : internal/guard runtime/graph runtime/internal/ops/kit runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/nn runtime/tensor packed
+runtime/internal/ops/moe           : runtime/graph runtime/internal/ops/kit runtime/op runtime/internal/ops/quant runtime/tensor
+runtime/internal/ops/control       : runtime/graph runtime/internal/ops/kit runtime/op runtime/internal/ops/array runtime/tensor
+runtime/internal/ops/ml            : runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor
+runtime/internal/ops/text          : runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor
+runtime/internal/ops/signal        : runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor
+runtime/internal/ops/vision        : runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor runtime/internal/picture
+runtime/internal/ops/openinfer     : runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor packed
 runtime/op/standard      : runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/control runtime/internal/ops/ml runtime/internal/ops/moe runtime/internal/ops/nn runtime/internal/ops/openinfer runtime/internal/ops/quant runtime/internal/ops/signal runtime/internal/ops/text runtime/internal/ops/vision
 runtime/internal/fold             : runtime/graph runtime/op runtime/tensor
-runtime/internal/optimize         : internal/budget internal/stages runtime/graph runtime/internal/fold runtime/op runtime/tensor
-runtime/internal/device           : internal/guard runtime/graph runtime/op runtime/tensor
-runtime/internal/cpu              : internal/budget internal/guard internal/stages runtime/internal/device runtime/graph runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/ml runtime/internal/ops/moe runtime/internal/ops/nn runtime/internal/ops/openinfer runtime/internal/ops/quant runtime/internal/ops/vision runtime/tensor packed bindings internal/mapped
-runtime/vulkan           : internal/guard bindings/vulkan shaders runtime/internal/device runtime/graph runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/nn runtime/internal/ops/openinfer runtime/internal/ops/quant runtime/internal/ops/signal runtime/internal/ops/text runtime/internal/ops/vision runtime/tensor packed
-runtime/internal/plan             : internal/guard internal/stages runtime/internal/device runtime/internal/fold runtime/graph runtime/op runtime/tensor internal/printable
-runtime/internal/exec             : internal/guard runtime/internal/device runtime/internal/plan runtime/op runtime/graph runtime/tensor internal/printable
-runtime/internal/optest/cases : internal/guard runtime/graph runtime/op runtime/tensor packed
-runtime/internal/optest/bodies : runtime/graph runtime/op runtime/tensor
+runtime/internal/optimize         : internal/budget internal/stages runtime/graph runtime/internal/fold runtime/internal/ops/kit runtime/op runtime/tensor
+runtime/internal/device           : internal/guard runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor
+runtime/internal/cpu              : internal/budget internal/guard internal/stages runtime/internal/device runtime/graph runtime/internal/ops/kit runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/ml runtime/internal/ops/moe runtime/internal/ops/nn runtime/internal/ops/openinfer runtime/internal/ops/quant runtime/internal/ops/vision runtime/tensor packed bindings internal/mapped
+runtime/vulkan           : internal/guard bindings/vulkan shaders runtime/internal/device runtime/graph runtime/internal/ops/kit runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/nn runtime/internal/ops/openinfer runtime/internal/ops/quant runtime/internal/ops/signal runtime/internal/ops/text runtime/internal/ops/vision runtime/tensor packed
+runtime/internal/plan             : internal/guard internal/stages runtime/internal/device runtime/internal/fold runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor internal/printable
+runtime/internal/exec             : internal/guard runtime/internal/device runtime/internal/plan runtime/internal/ops/kit runtime/op runtime/graph runtime/tensor internal/printable
+runtime/internal/optest/cases : internal/guard runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor packed
+runtime/internal/optest/bodies : runtime/graph runtime/tensor runtime/internal/ops/kit
 runtime/internal/optest/array : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest/arith : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest/nn : runtime/graph runtime/tensor runtime/internal/optest/cases runtime/internal/optest/arith
@@ -78,7 +79,7 @@ runtime/internal/optest/vision : runtime/graph runtime/tensor runtime/internal/o
 runtime/internal/optest/openinfer : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest  : runtime/internal/cpu runtime/internal/device runtime/graph runtime/op runtime/op/standard runtime/internal/optest/arith runtime/internal/optest/array runtime/internal/optest/attention runtime/internal/optest/cases runtime/internal/optest/ml runtime/internal/optest/moe runtime/internal/optest/nn runtime/internal/optest/openinfer runtime/internal/optest/quant runtime/internal/optest/signal runtime/internal/optest/text runtime/internal/optest/vision bindings internal/testenv
 internal/byname          : runtime runtime/graph runtime/tensor
-runtime                  : internal/budget internal/stages runtime/internal/cpu runtime/internal/device runtime/graph runtime/op runtime/op/standard runtime/internal/optimize runtime/internal/plan runtime/internal/exec runtime/tensor bindings
+runtime                  : internal/budget internal/stages runtime/internal/cpu runtime/internal/device runtime/graph runtime/internal/ops/kit runtime/op runtime/op/standard runtime/internal/optimize runtime/internal/plan runtime/internal/exec runtime/tensor bindings
 formats/internal/fixtures : internal/testenv
 formats/internal/container : internal/budget internal/guard runtime/graph runtime/tensor packed formats/internal/binio internal/output internal/mapped internal/pieces
 formats/internal/converted : . formats formats/onnx runtime/tensor

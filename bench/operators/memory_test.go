@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/internal/guard"
+	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
@@ -67,28 +68,34 @@ func uncounted(n *graph.Node, values map[string]*tensor.Tensor) (t taken, ok boo
 		return t, false
 	}
 	c := &op.Run{Node: n, Threads: 1}
+	var in []*op.Value
 	for _, name := range n.Inputs {
 		x := values[name]
 		if x == nil && name != "" {
 			return t, false
 		}
-		c.In, c.Values = append(c.In, x), append(c.Values, op.Of(x))
-		if x != nil {
-			t.elements += x.Len()
+		c.In = append(c.In, x)
+		if x == nil {
+			c.Values, in = append(c.Values, nil), append(in, nil)
+			continue
 		}
+		c.Values, in = append(c.Values, x), append(in, op.Known(x))
+		t.elements += x.Len()
 	}
 	mem := &counter{run: c}
 	c.Mem, c.Out = mem, make([]*tensor.Tensor, len(n.Outputs))
 	c.Made, c.Sole = make([]tensor.Value, len(n.Outputs)), make([]bool, len(n.Outputs))
-	in := op.Values(c.In)
 	if row.CheckTypes(in) != nil {
 		return t, false
 	}
-	out, err := op.InferOutputs(o, n, in)
-	if err != nil {
+	rule := &op.Infer{In: in}
+	for range n.Outputs {
+		rule.Out = append(rule.Out, &op.Value{})
+	}
+	if guard.Call(func() error { return o.Infer(rule) }) != nil {
 		return t, false
 	}
-	for i, v := range out {
+	for i, v := range rule.Out {
 		shape, concrete := v.Dims.Concrete()
 		if n.Outputs[i] != "" && concrete && v.Kind == graph.TensorType && !row.DynamicOutputs {
 			c.Out[i] = tensor.New(v.DType, shape...)
@@ -108,9 +115,19 @@ func variant(t *tensor.Tensor, from, to tensor.DType) *tensor.Tensor {
 	if t == nil || t.DType() != from {
 		return t
 	}
-	v := tensor.New(to, t.Shape()...)
-	list, _ := op.Numbers(t)
-	op.SetNumbers(v, list)
+	v, at := tensor.New(to, t.Shape()...), tensor.Numbers(t)
+	for i := range t.Len() {
+		switch to {
+		case tensor.F16:
+			tensor.View[packed.F16](v)[i] = packed.ToF16(float32(at(i)))
+		case tensor.F64:
+			tensor.View[float64](v)[i] = at(i)
+		case tensor.I32:
+			tensor.View[int32](v)[i] = int32(at(i))
+		case tensor.I64:
+			tensor.View[int64](v)[i] = int64(at(i))
+		}
+	}
 	return v
 }
 

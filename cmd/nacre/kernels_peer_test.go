@@ -11,7 +11,7 @@ import (
 )
 
 // internal lists kernels that ONNX Runtime itself puts into graphs, by domain or by domain and
-// operator, with their purpose. Only files that it saves for itself hold them (op.Unportable).
+// operator, with their purpose. Only files that it saves for itself hold them (op.Registry.Find).
 var internal = map[string]string{
 	"com.microsoft.nchwc":    "blocked layouts",
 	"ai.onnx MemcpyFromHost": "copies between devices",

@@ -2,7 +2,6 @@ package op
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
@@ -63,9 +62,4 @@ func span(l [2]int) string {
 		return fmt.Sprint(l[0])
 	}
 	return fmt.Sprintf("%d to %d", l[0], l[1])
-}
-
-// Inputs returns an Optional function that is true for the listed inputs.
-func Inputs(list ...int) func(int) bool {
-	return func(i int) bool { return slices.Contains(list, i) }
 }

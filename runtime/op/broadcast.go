@@ -1,14 +1,26 @@
 package op
 
-import (
-	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/tensor"
-)
+import "github.com/nacre-ml/nacre/runtime/graph"
 
-// Broadcast returns the extents of the result of an elementwise operation on operands with extents
-// a and b, aligned at the last axis. Axes of extent 1 stretch. If the rank of either is unknown, it
+// Broadcast returns the extents of the result of an elementwise operation on operands with the
+// given extents, aligned at the last axis. Axes of extent 1 stretch. If a rank is unknown, it
 // returns nil. If two extents can never be equal and neither can be 1, it returns an error.
-func Broadcast(a, b graph.Dims) (graph.Dims, error) {
+func Broadcast(list ...graph.Dims) (graph.Dims, error) {
+	if len(list) == 0 {
+		return graph.Dims{}, nil
+	}
+	out := list[0]
+	for _, d := range list[1:] {
+		var err error
+		if out, err = broadcast(out, d); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// broadcast is Broadcast for two operands.
+func broadcast(a, b graph.Dims) (graph.Dims, error) {
 	if a == nil || b == nil {
 		return nil, nil
 	}
@@ -19,7 +31,7 @@ func Broadcast(a, b graph.Dims) (graph.Dims, error) {
 	out := make(graph.Dims, len(long))
 	lead := copy(out, long[:len(long)-len(short)])
 	for i, d := range short {
-		e, ok := BroadcastDim(long[lead+i], d)
+		e, ok := broadcastDim(long[lead+i], d)
 		if !ok {
 			return nil, graph.Errorf(graph.ErrShape, "shapes %v and %v do not broadcast: axes of %v and %v elements", a, b, long[lead+i], d)
 		}
@@ -28,9 +40,9 @@ func Broadcast(a, b graph.Dims) (graph.Dims, error) {
 	return out, nil
 }
 
-// BroadcastDim is Broadcast for one axis. A symbolic extent is either 1 or equal to its partner, so
+// broadcastDim is broadcast for one axis. A symbolic extent is either 1 or equal to its partner, so
 // a number other than 1 decides.
-func BroadcastDim(d, e graph.Dim) (graph.Dim, bool) {
+func broadcastDim(d, e graph.Dim) (graph.Dim, bool) {
 	switch {
 	case d.Is(1):
 		return e, true
@@ -56,88 +68,4 @@ func BroadcastDim(d, e graph.Dim) (graph.Dim, bool) {
 func capOf(d, e graph.Dim) bool {
 	n, ok := d.CapOf(e)
 	return ok && n > 1
-}
-
-// BroadcastAll is Broadcast for one or more operands.
-func BroadcastAll(list ...graph.Dims) (graph.Dims, error) {
-	out := list[0]
-	for _, d := range list[1:] {
-		var err error
-		if out, err = Broadcast(out, d); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// extentsUnder returns the extents of y and then of each input, aligned at the last axis, as the
-// broadcasting kernels take them.
-func extentsUnder(y tensor.Shape, inputs ...tensor.Shape) ([]int, error) {
-	rank := len(y)
-	dims := append(make([]int, 0, rank*(1+len(inputs))), y...)
-	for _, s := range inputs {
-		for axis := range y {
-			n := 1
-			if k := axis - rank + len(s); k >= 0 {
-				n = s[k]
-			}
-			if n != 1 && n != y[axis] {
-				return nil, graph.Errorf(graph.ErrShape, "shape %v does not stretch to %v", s, y)
-			}
-			dims = append(dims, n)
-		}
-		if len(s) > rank {
-			return nil, graph.Errorf(graph.ErrShape, "shape %v does not stretch to %v", s, y)
-		}
-	}
-	return dims, nil
-}
-
-// Walker steps through the elements of a result in order and tracks the index of the matching
-// element in each input that broadcasts to it.
-type Walker struct {
-	At     []int // index of the current element of each input
-	index  []int
-	shape  tensor.Shape
-	stride [][]int // by axis, then input
-}
-
-// NewWalker returns a walker at the first element of a result of shape y.
-func NewWalker(y tensor.Shape, inputs ...tensor.Shape) (*Walker, error) {
-	dims, err := extentsUnder(y, inputs...)
-	if err != nil {
-		return nil, err
-	}
-	rank := len(y)
-	w := &Walker{At: make([]int, len(inputs)), index: make([]int, rank), shape: y, stride: make([][]int, rank)}
-	for axis := range w.stride {
-		w.stride[axis] = make([]int, len(inputs))
-	}
-	for k := range inputs {
-		run := 1
-		for axis := rank - 1; axis >= 0; axis-- {
-			if n := dims[(k+1)*rank+axis]; n != 1 {
-				w.stride[axis][k] = run
-				run *= n
-			}
-		}
-	}
-	return w, nil
-}
-
-// Next moves to the next element.
-func (w *Walker) Next() {
-	for axis := len(w.shape) - 1; axis >= 0; axis-- {
-		w.index[axis]++
-		for k, s := range w.stride[axis] {
-			w.At[k] += s
-		}
-		if w.index[axis] < w.shape[axis] {
-			return
-		}
-		w.index[axis] = 0
-		for k, s := range w.stride[axis] {
-			w.At[k] -= s * w.shape[axis]
-		}
-	}
 }

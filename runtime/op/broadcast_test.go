@@ -33,7 +33,7 @@ func TestBroadcast(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := BroadcastAll(tt.in...)
+			got, err := Broadcast(tt.in...)
 			if (err == nil) != (tt.want != "") {
 				t.Fatalf("error %v", err)
 			}

@@ -56,20 +56,3 @@ type Stream interface {
 	// growing one.
 	Gather(axis int, from []int) error
 }
-
-// BodyLooper is an Op that runs a graph as a Stream.
-type BodyLooper interface {
-	// Loops describes the runs of a graph for inputs of the node that are partly known. If the
-	// graph does not run in a Stream, or too little is known, it returns nil.
-	Loops(attr string, in []*Value) *Loops
-}
-
-// Loops is a Loop as far as it is known before the node runs.
-type Loops struct {
-	Loop
-	// Types has, by input, the types of the graph's inputs in a run that adds a row, without
-	// states.
-	Types map[int]graph.Type
-	// Assumed lists the values assumed for numbers that only the run knows; it is empty for none.
-	Assumed string
-}

@@ -1,15 +1,13 @@
 // Package op gives nodes their meaning. An operator is one Row: its name and versions, its element
-// types, its memory rules, and a constructor that reads a node's attributes. This package holds the
-// code that all operators share. Each family of operators is a package below it. A file there has,
-// in this order, attributes, shape rule, execution, rows. Package standard lists the families.
-// Nothing else defines the meaning of an operator. The package is for programs that bring operators
-// of their own.
+// types, its memory rules, and a constructor that reads a node's attributes. Nothing else defines
+// the meaning of an operator. The package is for programs that bring operators of their own. A file
+// that defines an operator has, in this order, attributes, shape rule, execution, rows. Package
+// standard has the operators of the standards.
 package op
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -32,27 +30,6 @@ type Runner interface {
 	// Run computes the outputs.
 	Run(c *Run) error
 }
-
-// Counter is an Op for which all unknown extents of outputs are one number, counted during the run.
-// A device that runs it writes the elements of outputs consecutively into memory for the largest
-// possible count.
-type Counter interface {
-	Op
-	// Most returns the upper limit of the count for inputs of the given extents, nil for inputs
-	// left out.
-	Most(in []tensor.Shape) int
-}
-
-// Sliding is an Op with a kernel, its second input, that slides over its first.
-type Sliding interface {
-	Op
-	// Slides returns the geometry along each spatial axis.
-	Slides(x, kernel tensor.Shape) ([]Slide, error)
-}
-
-// Slide has the extents of one spatial axis and the padding before the value. The padding after the
-// value follows from Out.
-type Slide struct{ In, Out, Kernel, Stride, Dilation, Pad int }
 
 // Any is a count without limit in Row.In and Row.Out.
 const Any = -1
@@ -114,6 +91,12 @@ type Row struct {
 	Heap int
 	New  func(n *Node) (Op, error)
 }
+
+// Rowwise returns the inputs of a node that are read row by row: matrix row i of every output,
+// along the last axis but one, needs matrix row i of these inputs and the whole of the others. It
+// returns nil if the node mixes matrix rows. Inputs left out are nil; rank is the number of axes of
+// output 0, at least 2.
+type Rowwise func(n *graph.Node, in []*Value, rank int) []int
 
 // Value describes an operand before it is computed.
 type Value struct {
@@ -297,33 +280,6 @@ func (c *Run) Alloc(i int, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, 
 		c.Out[i] = t
 	}
 	return t, err
-}
-
-// Ints returns the elements of an integer tensor of any rank.
-func Ints(t *tensor.Tensor) ([]int, error) { return AppendInts(make([]int, 0, t.Len()), t) }
-
-// AppendInts appends the elements of an integer tensor of any rank to list.
-func AppendInts(list []int, t *tensor.Tensor) ([]int, error) {
-	switch t.DType() {
-	case tensor.I64:
-		return appendInts(list, tensor.View[int64](t.Aligned())), nil
-	case tensor.I32:
-		return appendInts(list, tensor.View[int32](t.Aligned())), nil
-	case tensor.I16:
-		return appendInts(list, tensor.View[int16](t.Aligned())), nil
-	case tensor.I8:
-		return appendInts(list, tensor.View[int8](t)), nil
-	case tensor.U8:
-		return appendInts(list, tensor.View[uint8](t)), nil
-	}
-	return nil, fmt.Errorf("%v where integers are needed", t)
-}
-
-func appendInts[T int64 | int32 | int16 | int8 | uint8](list []int, s []T) []int {
-	for _, v := range s {
-		list = append(list, int(v))
-	}
-	return list
 }
 
 // BodyTyper is an Op that knows the types that the graph in an attribute takes, for files that

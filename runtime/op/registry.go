@@ -67,7 +67,7 @@ func (r *Registry) Rows() []*Row {
 // Find returns the row of the node's operator and the version that applies.
 func (r *Registry) Find(n *graph.Node) (*Row, int, error) {
 	row := r.rows[key(n.Domain, n.Op)]
-	if why := Unportable(n); row == nil && why != "" {
+	if why := unportable(n); row == nil && why != "" {
 		return nil, 0, graph.Errorf(graph.ErrUnsupported, "operator %s %s", n.OpName(), why)
 	}
 	if row == nil {

@@ -30,18 +30,7 @@ var (
 	Integers = slices.Concat(Signed, Unsigned)
 	Numeric  = slices.Concat(Floats, Integers)
 	Boolean  = Types{tensor.Bool}
-	// ComputedInF32 are the floats that operators compute in float32.
-	ComputedInF32 = Types{tensor.F32, tensor.F16, tensor.BF16}
 )
-
-// ElementType returns the element type for ONNX's code in an attribute.
-func ElementType(code int) (tensor.DType, error) {
-	d, ok := tensor.ParseCode(code)
-	if !ok {
-		return tensor.Invalid, graph.Errorf(graph.ErrFormat, "%d is no element type; they have codes 1 to %d", code, len(tensor.DTypes()))
-	}
-	return d, nil
-}
 
 // ElementType returns the element type that an attribute names, or def if it is missing. A type
 // that is not in allowed is an error.
@@ -49,9 +38,11 @@ func (n *Node) ElementType(name string, def tensor.DType, allowed Types) (tensor
 	if !n.Has(name) {
 		return def, nil
 	}
-	d, err := ElementType(n.Int(name, 0))
-	if err != nil {
-		return d, graph.Errorf(graph.ErrFormat, "attribute %s: %w", name, err)
+	code := n.Int(name, 0)
+	d, ok := tensor.ParseCode(code)
+	if !ok {
+		return d, graph.Errorf(graph.ErrFormat, "attribute %s is %d, which is no element type; they have codes 1 to %d",
+			name, code, len(tensor.DTypes()))
 	}
 	if !allowed.Has(d) {
 		return d, graph.Errorf(graph.ErrUnsupported, "attribute %s asks for elements of type %v; the operator makes %v", name, d, allowed)

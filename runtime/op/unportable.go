@@ -6,9 +6,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// unportable describes operators that runtimes put into graphs for their own use, by domain, or by
+// ownUse describes operators that runtimes put into graphs for their own use, by domain, or by
 // domain and name.
-var unportable = map[string]string{
+var ownUse = map[string]string{
 	"com.microsoft.nchwc":     "computes in blocked layouts of one kind of CPU",
 	"com.ms.internal.nhwc":    "computes in the layout of one kind of device",
 	"com.microsoft.EPContext": "holds code that was compiled for one kind of device",
@@ -16,16 +16,16 @@ var unportable = map[string]string{
 	".MemcpyToHost":           "copies between the memories of one machine",
 }
 
-// Unportable says why a node's operator is not in files for other programs, and how to get such a
+// unportable says why a node's operator is not in files for other programs, and how to get such a
 // file. For other operators it is empty.
-func Unportable(n *graph.Node) string {
-	what := unportable[n.Domain]
+func unportable(n *graph.Node) string {
+	what := ownUse[n.Domain]
 	switch {
 	case what != "":
 	case n.Domain == "com.microsoft.dml" || n.Domain == "com.microsoft" && strings.HasPrefix(n.Op, "Dml"):
 		what = "is part of a graph for DirectML"
 	default:
-		what = unportable[key(n.Domain, n.Op)]
+		what = ownUse[key(n.Domain, n.Op)]
 	}
 	if what == "" {
 		return ""

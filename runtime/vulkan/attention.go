@@ -6,7 +6,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -148,9 +148,9 @@ func (b *binder) attend(a *attending) error {
 	}
 	w.int(parts)
 	constants := []uint32{
-		mask, uint32(op.Btoi(a.causal)), uint32(a.window), uint32(op.Btoi(a.lengths.Place != device.None)),
-		uint32(keys), uint32(intWords), uint32(a.sink), uint32(stage), uint32(op.Btoi(a.sideBySide)),
-		uint32(op.Btoi(parts > 1)), uint32(a.nan),
+		mask, uint32(kit.Btoi(a.causal)), uint32(a.window), uint32(kit.Btoi(a.lengths.Place != device.None)),
+		uint32(keys), uint32(intWords), uint32(a.sink), uint32(stage), uint32(kit.Btoi(a.sideBySide)),
+		uint32(kit.Btoi(parts > 1)), uint32(a.nan),
 	}
 	b.step.InPlace = nil
 	err = b.dispatch("attention/attention", variant, attentionSide, b.flatGroups(n*parts), constants, w,
@@ -162,7 +162,7 @@ func (b *binder) attend(a *attending) error {
 	total := n * a.v.size
 	w = words{}
 	w.int(total, a.q.heads, a.q.rows, a.v.size, parts)
-	return b.flat("attention/join", shortName(b.DType(0)), total, []uint32{uint32(op.Btoi(a.sideBySide)), uint32(a.nan)}, w, partial, b.out(0))
+	return b.flat("attention/join", shortName(b.DType(0)), total, []uint32{uint32(kit.Btoi(a.sideBySide)), uint32(a.nan)}, w, partial, b.out(0))
 }
 
 // maskWords appends the strides of the added mask along the axes of scores, and its number of

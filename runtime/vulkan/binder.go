@@ -9,6 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 	"github.com/nacre-ml/nacre/shaders"
@@ -67,7 +68,7 @@ func (w *words) float(list ...float64) {
 // bool appends 1 for true and 0 for false.
 func (w *words) bool(list ...bool) {
 	for _, b := range list {
-		w.int(op.Btoi(b))
+		w.int(kit.Btoi(b))
 	}
 }
 

@@ -3,6 +3,7 @@ package vulkan
 import (
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -38,7 +39,7 @@ func (b *binder) lengths(l lengths, input, all int) (device.Operand, error) {
 	}
 	var w words
 	w.int(l.batch, l.tokens, l.room, l.past)
-	constants := []uint32{uint32(l.kind), uint32(op.Btoi(l.ends)), uint32(n), uint32(m)}
+	constants := []uint32{uint32(l.kind), uint32(kit.Btoi(l.ends)), uint32(n), uint32(m)}
 	return to, b.flat("attention/lengths", "i32", l.batch, constants, w, b.in(input), total, to,
 		b.fault("the keys of batch %d are not as many as there is room for"))
 }
@@ -112,7 +113,7 @@ func (b *binder) append(x headRows, a appending, c cache) (headRows, error) {
 	w.int(total, x.heads, x.rows, x.size, a.kept)
 	w.heads(x)
 	w.int(a.biasAt, c.fromAt, c.pastRoom*x.size, c.start, c.rows, c.room*x.size)
-	constants := []uint32{uint32(op.Btoi(a.lengths.Place != device.None)), uint32(op.Btoi(c.inPlace)), uint32(op.Btoi(a.bias.Place != device.None))}
+	constants := []uint32{uint32(kit.Btoi(a.lengths.Place != device.None)), uint32(kit.Btoi(c.inPlace)), uint32(kit.Btoi(a.bias.Place != device.None))}
 	y := whole(c.at, x.batch, x.heads, c.rows, x.size, c.room)
 	y.start = c.start
 	b.step.InPlace = nil

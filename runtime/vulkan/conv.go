@@ -2,15 +2,15 @@ package vulkan
 
 import (
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var convRows = []row{
-	rowFor("pointwise", func(o *nn.Conv, b *binder) error { return bindPointwise(o, op.Epilogue{}, b) }),
-	rowFor("winograd", func(o *nn.Conv, b *binder) error { return bindWinograd(o, op.Epilogue{}, b) }),
-	rowFor("conv", func(o *nn.Conv, b *binder) error { return bindConv(o, op.Epilogue{}, b) }),
+	rowFor("pointwise", func(o *nn.Conv, b *binder) error { return bindPointwise(o, kit.Epilogue{}, b) }),
+	rowFor("winograd", func(o *nn.Conv, b *binder) error { return bindWinograd(o, kit.Epilogue{}, b) }),
+	rowFor("conv", func(o *nn.Conv, b *binder) error { return bindConv(o, kit.Epilogue{}, b) }),
 	rowFor("pointwise", func(o *nn.FusedConv, b *binder) error { return bindPointwise(&o.Conv, o.Then, b) }),
 	rowFor("winograd", func(o *nn.FusedConv, b *binder) error { return bindWinograd(&o.Conv, o.Then, b) }),
 	rowFor("conv", func(o *nn.FusedConv, b *binder) error { return bindConv(&o.Conv, o.Then, b) }),
@@ -48,7 +48,7 @@ func bindDeformConv(o *nn.DeformConv, b *binder) error {
 	w.int(taps, s.Out.Len())
 	b.step.InPlace = nil
 	defer b.works(n * s.Channels / s.Groups * taps << len(s.In))
-	constants := []uint32{uint32(len(s.In)), uint32(op.Btoi(b.Has(3))), uint32(op.Btoi(b.Has(4)))}
+	constants := []uint32{uint32(len(s.In)), uint32(kit.Btoi(b.Has(3))), uint32(kit.Btoi(b.Has(4)))}
 	return b.flat("conv/deform", variant, n, constants, w, b.in(0), b.in(1), b.in(2), b.in(3), b.in(4), b.out(0))
 }
 
@@ -91,7 +91,7 @@ type convolution struct {
 }
 
 // convolution refuses convolutions of other elements, and functions that no shader computes.
-func (b *binder) convolution(o *nn.Conv, then op.Epilogue) (*convolution, error) {
+func (b *binder) convolution(o *nn.Conv, then kit.Epilogue) (*convolution, error) {
 	variant, err := floatName(b.DType(0))
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (b *binder) convolution(o *nn.Conv, then op.Epilogue) (*convolution, error)
 
 // bindPointwise binds convolutions by filters of one element as products of the filters and each
 // image. The planes of an image are the rows of a matrix.
-func bindPointwise(o *nn.Conv, then op.Epilogue, b *binder) error {
+func bindPointwise(o *nn.Conv, then kit.Epilogue, b *binder) error {
 	s, err := b.convolution(o, then)
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func bindPointwise(o *nn.Conv, then op.Epilogue, b *binder) error {
 // fewFilters is a number of filters per group. With fewer, one invocation computes one element.
 const fewFilters = 8
 
-func bindConv(o *nn.Conv, then op.Epilogue, b *binder) error {
+func bindConv(o *nn.Conv, then kit.Epilogue, b *binder) error {
 	s, err := b.convolution(o, then)
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func bindConv(o *nn.Conv, then op.Epilogue, b *binder) error {
 	if err != nil {
 		return err
 	}
-	w.int(op.Btoi(b.Has(2)) | op.Btoi(b.Has(3))<<1)
+	w.int(kit.Btoi(b.Has(2)) | kit.Btoi(b.Has(3))<<1)
 	w = append(w, s.function)
 	w.float(then.P, then.Q)
 	operands := []device.Operand{b.in(0), b.in(1), b.in(2), b.in(3), b.out(0)}

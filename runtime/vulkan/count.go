@@ -6,8 +6,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/array"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/vision"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -105,7 +105,7 @@ func (b *binder) set(i int) (device.Operand, error) {
 
 // take adds a dispatch that gathers slices of input 0 along an axis, at the places in list. Count
 // holds the number of places, at most most.
-func (b *binder) take(s op.AxisView, most int, list, count device.Operand) error {
+func (b *binder) take(s kit.AxisView, most int, list, count device.Operand) error {
 	variant, err := widthName(b.DType(0))
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func bindCompress(o *array.Compress, b *binder) error {
 	if err != nil {
 		return err
 	}
-	s, n := op.ViewAlong(shape, axis), b.Shape(1).Len()
+	s, n := kit.ViewAlong(shape, axis), b.Shape(1).Len()
 	b.step.InPlace = nil
 	flags, err := b.set(1)
 	if err != nil {
@@ -166,7 +166,7 @@ func bindUnique(o *arith.Unique, b *binder) error {
 	if err != nil {
 		return err
 	}
-	s := op.ViewAlong(shape, axis)
+	s := kit.ViewAlong(shape, axis)
 	if err := b.loops(s.Outer * s.Inner); err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func bindUnique(o *arith.Unique, b *binder) error {
 		outs = []device.Operand{b.out(1), b.out(2), b.out(3)}
 	}
 	for i, x := range outs {
-		wants |= uint32(op.Btoi(x.Place != device.None)) << i
+		wants |= uint32(kit.Btoi(x.Place != device.None)) << i
 	}
 	if err := b.flat("count/groups", "place", s.N, append(inOrder, wants), n, rank, order, starts, firstRank, list, outs[0], outs[1], outs[2], count); err != nil {
 		return err
@@ -217,7 +217,7 @@ func bindUnique(o *arith.Unique, b *binder) error {
 }
 
 // sorted adds dispatches that sort the places of the slices of input 0.
-func (b *binder) sorted(s op.AxisView, variant string, kind uint32) (device.Operand, error) {
+func (b *binder) sorted(s kit.AxisView, variant string, kind uint32) (device.Operand, error) {
 	levels := 1
 	for 1<<levels < s.N {
 		levels++

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
@@ -41,7 +41,7 @@ func countedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 				nodeCase{op: "Unique", attrs: []*graph.Attr{ints("sorted", sorted), ints("axis", 1)}, in: []*tensor.Tensor{x}, outs: 4})
 		}
 	}
-	list = append(list, nodeCase{domain: op.Microsoft, op: "Unique", in: []*tensor.Tensor{typed(t, tensor.F32, few(r, n), n)}, outs: 3},
+	list = append(list, nodeCase{domain: kit.Microsoft, op: "Unique", in: []*tensor.Tensor{typed(t, tensor.F32, few(r, n), n)}, outs: 3},
 		nodeCase{op: "Unique", in: []*tensor.Tensor{tensorOf(t, []float32{3}, 1)}, outs: 4})
 	const images, classes, boxes = 2, 3, 301
 	scores := few(r, images*classes*boxes)

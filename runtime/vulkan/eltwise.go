@@ -6,8 +6,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 	"github.com/nacre-ml/nacre/shaders"
 )
@@ -34,7 +34,7 @@ func function(include, name string) (uint32, error) {
 }
 
 // epilogueNumber returns the number of an epilogue's function; 0 for none.
-func epilogueNumber(e op.Epilogue) (uint32, error) {
+func epilogueNumber(e kit.Epilogue) (uint32, error) {
 	if e.Func == "" {
 		return 0, nil
 	}
@@ -239,7 +239,7 @@ func (b *binder) powers(ys tensor.Shape) error {
 	if err := w.under(broadcastAxes, dims, steps...); err != nil {
 		return err
 	}
-	return b.flat("eltwise/power", variant, out.Len(), []uint32{uint32(d.Bits()), uint32(op.Btoi(d.Kind() == tensor.Signed))}, w, b.in(0), b.in(1), b.out(0))
+	return b.flat("eltwise/power", variant, out.Len(), []uint32{uint32(d.Bits()), uint32(kit.Btoi(d.Kind() == tensor.Signed))}, w, b.in(0), b.in(1), b.out(0))
 }
 
 // set returns the names as a set.
@@ -467,5 +467,5 @@ func bindDropout(o *nn.Dropout, b *binder) error {
 	if !b.Wants(1) {
 		return nil
 	}
-	return b.fill(b.out(1), op.One(b.Out[1].DType), b.Shape(0).Len())
+	return b.fill(b.out(1), kit.One(b.Out[1].DType), b.Shape(0).Len())
 }

@@ -3,6 +3,7 @@ package vulkan
 import (
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/array"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/signal"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -31,7 +32,7 @@ func bindRange(b *binder) error {
 	}
 	delta := b.scalar(2)
 	if !b.Has(2) {
-		delta = elementOf(op.One(d))
+		delta = elementOf(kit.One(d))
 	}
 	return b.flat("generate/range", shortName(d), n, nil, words{uint32(n)}, b.scalar(0), delta, b.out(0))
 }
@@ -88,7 +89,7 @@ func bindMelWeights(_ *signal.MelWeights, b *binder) error {
 		if t == nil {
 			return &device.NeedValue{Input: 3 + i}
 		}
-		if edges[i], err = op.ScalarNumber(t, "an edge"); err != nil {
+		if edges[i], err = kit.ScalarNumber(t, "an edge"); err != nil {
 			return err
 		}
 	}
@@ -100,6 +101,6 @@ func bindMelWeights(_ *signal.MelWeights, b *binder) error {
 	if err != nil {
 		return err
 	}
-	n, corners := b.OutShape(0).Len(), op.Convert(bins, func(bin int) int32 { return int32(bin) })
+	n, corners := b.OutShape(0).Len(), kit.Convert(bins, func(bin int) int32 { return int32(bin) })
 	return b.flat("generate/triangles", variant, n, nil, words{uint32(n), uint32(bands)}, constant(corners...), b.out(0))
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/plan"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 	"github.com/nacre-ml/nacre/runtime/vulkan"
@@ -41,9 +41,9 @@ func generatedNodes(t *testing.T) (list []nodeCase) {
 			list = append(list, rangeNode("", typed(t, d, x[:1]), typed(t, d, x[1:2]), typed(t, d, x[2:])))
 		}
 	}
-	list = append(list, rangeNode(op.Microsoft, tensorOf(t, []float32{-3.5}), tensorOf(t, []float32{1000}, 1)),
-		rangeNode(op.Microsoft, tensorOf(t, []float32{4}), tensorOf(t, []float32{-3000}, 1), tensorOf(t, []float32{-1.7})),
-		rangeNode(op.Microsoft, tensorOf(t, []int64{-1 << 40}), tensorOf(t, []int64{-1<<40 + 2000})))
+	list = append(list, rangeNode(kit.Microsoft, tensorOf(t, []float32{-3.5}), tensorOf(t, []float32{1000}, 1)),
+		rangeNode(kit.Microsoft, tensorOf(t, []float32{4}), tensorOf(t, []float32{-3000}, 1), tensorOf(t, []float32{-1.7})),
+		rangeNode(kit.Microsoft, tensorOf(t, []int64{-1 << 40}), tensorOf(t, []int64{-1<<40 + 2000})))
 	for _, x := range [][3]int64{{7, 4001, 2}, {3000, -3000, -3}, {math.MinInt64, math.MaxInt64, math.MaxInt64 / 999}, {1 << 40, 1<<40 + 70000, 1}, {math.MaxInt64, 5, -1 << 52}} {
 		list = append(list, rangeNode("", tensorOf(t, x[:1]), tensorOf(t, x[1:2]), tensorOf(t, x[2:])))
 	}

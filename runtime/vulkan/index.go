@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/array"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -37,7 +38,7 @@ func bindGather(o *array.Gather, b *binder) error {
 	if err != nil {
 		return err
 	}
-	s, n := op.ViewAlong(x, axis), b.OutShape(0).Len()
+	s, n := kit.ViewAlong(x, axis), b.OutShape(0).Len()
 	b.step.InPlace, b.step.Scattered = nil, 1
 	var w words
 	w.int(n, s.N, s.Inner, b.Shape(1).Len())
@@ -138,7 +139,7 @@ func bindOneHot(o *array.OneHot, b *binder) error {
 	if err != nil {
 		return err
 	}
-	s := op.ViewAlong(out, axis)
+	s := kit.ViewAlong(out, axis)
 	b.step.InPlace = nil
 	constants, w := words{kind}, words{}
 	constants.bool(o.FromEnd)

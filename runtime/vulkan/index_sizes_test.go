@@ -12,7 +12,7 @@ import (
 	engine "github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 	"github.com/nacre-ml/nacre/runtime/vulkan"
@@ -92,8 +92,8 @@ func orderNodes(t *testing.T, r *rand.Rand) (list []indexNode) {
 	shape := []int{outer, n, inner}
 	odd := few(r, outer*n*inner)
 	values := []*tensor.Tensor{
-		tensorOf(t, odd, shape...), tensorOf(t, op.Convert(odd, packed.ToF16), shape...), tensorOf(t, op.Convert(odd, packed.ToBF16), shape...),
-		tensorOf(t, picks(r, outer*n*inner, 1<<40), shape...), tensorOf(t, op.Convert(picks(r, outer*n*inner, 100), func(v int64) int8 { return int8(v) }), shape...),
+		tensorOf(t, odd, shape...), tensorOf(t, kit.Convert(odd, packed.ToF16), shape...), tensorOf(t, kit.Convert(odd, packed.ToBF16), shape...),
+		tensorOf(t, picks(r, outer*n*inner, 1<<40), shape...), tensorOf(t, kit.Convert(picks(r, outer*n*inner, 100), func(v int64) int8 { return int8(v) }), shape...),
 	}
 	for _, x := range values {
 		for axis := range int64(3) {
@@ -123,7 +123,7 @@ func orderNodes(t *testing.T, r *rand.Rand) (list []indexNode) {
 			indexNode{op: "CumSum", attrs: attrs, in: []*tensor.Tensor{values[3], axis}, outs: 1})
 	}
 	wide := tensorOf(t, some(r, outer*n*inner), shape...)
-	half := tensorOf(t, op.Convert(some(r, outer*n*inner), packed.ToF16), shape...)
+	half := tensorOf(t, kit.Convert(some(r, outer*n*inner), packed.ToF16), shape...)
 	for _, axes := range [][]int64{{1}, {0, 2}, {0, 1, 2}} {
 		for _, name := range []string{"ReduceLogSumExp", "ReduceMean", "ReduceL2"} {
 			list = append(list, indexNode{op: name, in: []*tensor.Tensor{wide, tensorOf(t, axes, len(axes))}, outs: 1, near: 1e-5},
@@ -199,8 +199,8 @@ func differ(got, want *tensor.Tensor, near float64) int {
 		}
 		return -1
 	}
-	a, _ := op.Numbers(got)
-	b, _ := op.Numbers(want)
+	a, _ := kit.Numbers(got)
+	b, _ := kit.Numbers(want)
 	for i, v := range b {
 		if v != a[i] && !(math.IsNaN(v) && math.IsNaN(a[i])) && !(math.Abs(v-a[i]) <= near*max(1, math.Abs(v))) {
 			return i

@@ -5,7 +5,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 )
 
 // oneType returns the variant if all inputs and outputs have the type of input 0.
@@ -44,7 +44,7 @@ func bindLinearAttention(o *attention.LinearAttention, b *binder) error {
 		return err
 	}
 	defer b.works(4 * n * dk * k[1])
-	constants := []uint32{uint32(op.Btoi(b.Has(5))), uint32(op.Btoi(b.Has(3))), uint32(op.Btoi(b.Wants(1)))}
+	constants := []uint32{uint32(kit.Btoi(b.Has(5))), uint32(kit.Btoi(b.Has(3))), uint32(kit.Btoi(b.Wants(1)))}
 	return b.flat("attention/linear", variant, n, constants, w,
 		b.in(0), b.in(1), b.in(2), b.in(3), b.in(4), b.in(5), b.out(0), b.out(1), b.temp(4*n*dk))
 }
@@ -65,7 +65,7 @@ func bindCausalConv(o *attention.CausalConv, b *binder) error {
 	w.int(n, x[1], x[2], before, taps, o.Dilation, perRow)
 	b.step.InPlace = nil
 	defer b.works(x.Len() * taps)
-	constants := []uint32{uint32(op.Btoi(o.SiLU)), uint32(op.Btoi(b.Has(2))), uint32(op.Btoi(b.Has(3)))}
+	constants := []uint32{uint32(kit.Btoi(o.SiLU)), uint32(kit.Btoi(b.Has(2))), uint32(kit.Btoi(b.Has(3)))}
 	return b.flat("attention/causal", variant, n, constants, w, b.in(0), b.in(1), b.in(2), b.in(3), b.out(0), b.out(1))
 }
 
@@ -92,6 +92,6 @@ func bindTensorScatter(o *attention.TensorScatter, b *binder) error {
 	n := b.Shape(1).Len()
 	var w words
 	w.int(n, cache[1:axis].Len(), b.Shape(1)[axis], cache[axis], cache[axis+1:].Len())
-	constants := []uint32{uint32(op.Btoi(o.Circular)), uint32(words32)}
+	constants := []uint32{uint32(kit.Btoi(o.Circular)), uint32(words32)}
 	return b.flat("scatter/rows", variant, n, constants, w, b.in(1), b.in(2), b.out(0), b.fault("the rows of batch %d do not fit from its index on"))
 }

@@ -2,8 +2,8 @@ package vulkan
 
 import (
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -22,7 +22,7 @@ func bindLoss(o *nn.Loss, b *binder) error {
 	if err != nil {
 		return err
 	}
-	s := op.ViewAlong(b.Shape(0), 1)
+	s := kit.ViewAlong(b.Shape(0), 1)
 	logs, n := b.in(0), b.Shape(1).Len()
 	b.step.InPlace = nil
 	if o.Softmax {
@@ -38,7 +38,7 @@ func bindLoss(o *nn.Loss, b *binder) error {
 	terms, parts := b.temp(4*n), b.temp(4*n)
 	var w words
 	w.int(n, s.N, s.Inner, o.Ignore)
-	constants := []uint32{uint32(op.Btoi(b.Has(2))), uint32(op.Btoi(o.Ignores)), uint32(classWords)}
+	constants := []uint32{uint32(kit.Btoi(b.Has(2))), uint32(kit.Btoi(o.Ignores)), uint32(classWords)}
 	if err := b.flat("loss/pick", variant, n, constants, w, logs, b.in(1), b.in(2), terms, parts, b.fault("the class of sample %d is not there")); err != nil {
 		return err
 	}
@@ -64,10 +64,10 @@ func bindOptimizer(o *nn.Optimizer, b *binder) error {
 			return device.Refuse("values are %v", b.DType(x))
 		}
 		operands := []device.Operand{b.in(0), b.in(1), b.in(x), b.in(gradient), b.in(first), {}, b.out(v), b.out(n + v), {}}
-		writes := op.Btoi(b.Wants(v)) | op.Btoi(b.Wants(n+v))<<1
+		writes := kit.Btoi(b.Wants(v)) | kit.Btoi(b.Wants(n+v))<<1
 		if o.Method == nn.Adam {
 			operands[5], operands[8] = b.in(second), b.out(2*n+v)
-			writes |= op.Btoi(b.Wants(2*n+v)) << 2
+			writes |= kit.Btoi(b.Wants(2*n+v)) << 2
 		}
 		count := b.Shape(x).Len()
 		var w words

@@ -4,8 +4,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/openinfer"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -13,7 +13,7 @@ var matmulRows = []row{
 	rowFor("gemm", func(_ *arith.MatMul, b *binder) error { return bindMatMul(&arith.FusedMatMul{Alpha: 1}, b) }).withRoom(),
 	rowFor("gemm", bindMatMulBias),
 	rowFor("gemm", bindMatMul).withRoom(),
-	rowFor("gemm", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, b) }),
+	rowFor("gemm", func(o *arith.Gemm, b *binder) error { return bindGemm(o, kit.Epilogue{}, b) }),
 	rowFor("gemm", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, b) }),
 	rowFor("gemm", bindWidenedGemm),
 	rowFor("det", bindDet),
@@ -112,7 +112,7 @@ type addend struct {
 
 // multiply adds the dispatches of products. If a shader cannot see the whole right operand, it is
 // cut at rows, and the output sums the products of the parts.
-func (b *binder) multiply(p *product, alpha float32, c addend, then op.Epilogue) error {
+func (b *binder) multiply(p *product, alpha float32, c addend, then kit.Epilogue) error {
 	d := b.DType(0)
 	if b.DType(1) != d || b.Has(2) && b.DType(2) != d {
 		return device.Refuse("operands are %v and %v", d, b.DType(1))
@@ -135,7 +135,7 @@ func (b *binder) multiply(p *product, alpha float32, c addend, then op.Epilogue)
 			right = b.in(1).At(graph.Known(k * p.bRow * size))
 			right.Bytes = part.k * p.bRow * size
 		}
-		last := op.Epilogue{}
+		last := kit.Epilogue{}
 		if k+rows >= p.k {
 			last = then
 		}
@@ -172,7 +172,7 @@ type multiplying struct {
 	first            int // first element of the rows of left
 	alpha            float32
 	c                addend
-	then             op.Epilogue
+	then             kit.Epilogue
 }
 
 // products adds the dispatch.
@@ -272,7 +272,7 @@ func bindMatMul(o *arith.FusedMatMul, b *binder) error {
 	if b.OutRoom != nil {
 		return device.Refuse("products follow each other without gaps")
 	}
-	return b.multiply(productOf(o.Order, b, 0, 1), o.Alpha, addend{}, op.Epilogue{})
+	return b.multiply(productOf(o.Order, b, 0, 1), o.Alpha, addend{}, kit.Epilogue{})
 }
 
 // bindMatMulBias adds input 2, a number for each column, and input 3, a value.
@@ -296,7 +296,7 @@ func bindMatMulBias(o *arith.MatMulBias, b *binder) error {
 	return b.multiply(p, 1, c, o.Then)
 }
 
-func bindGemm(o *arith.Gemm, then op.Epilogue, b *binder) error {
+func bindGemm(o *arith.Gemm, then kit.Epilogue, b *binder) error {
 	p := productOf([2]arith.AxisOrder{{Matrix: o.TransA}, {Matrix: o.TransB}}, b, 0, 1)
 	return b.multiply(p, o.Alpha, b.gemmAddend(o), then)
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/shaders"
 )
 
@@ -89,7 +89,7 @@ func sideOf(n, k, step, kStep int, begins ...int) matrixSide {
 // wordConstants returns, for each operand, 1 if it is read by words.
 func wordConstants(sides ...matrixSide) (list []uint32) {
 	for _, s := range sides {
-		list = append(list, uint32(op.Btoi(s.words)))
+		list = append(list, uint32(kit.Btoi(s.words)))
 	}
 	return list
 }
@@ -108,7 +108,7 @@ func (d *Device) matrixTiling(shader, elements string, m, n, z, parts int, left,
 		}
 		subgroup := d.info.Caps.SubgroupSize
 		best = &tiling{shader: shader, size: t.down * t.across * subgroup, rows: x.M * t.rows * t.down, cols: x.N * t.cols * t.across}
-		for _, c := range []int{x.M, x.N, x.K, subgroup, t.down, t.across, t.rows, t.cols, t.deep, op.Btoi(left.down), op.Btoi(right.down)} {
+		for _, c := range []int{x.M, x.N, x.K, subgroup, t.down, t.across, t.rows, t.cols, t.deep, kit.Btoi(left.down), kit.Btoi(right.down)} {
 			best.constants = append(best.constants, uint32(c))
 		}
 		if grid := best.grid(m, n, z); product3(grid[:])*parts >= manyGroups {

@@ -8,7 +8,7 @@ import (
 
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
@@ -38,7 +38,7 @@ func floatProducts(t *testing.T, r *rand.Rand, d tensor.DType, near float64) (li
 			}
 			attrs := []*graph.Attr{ints("transA", turned&1), ints("transB", turned>>1), number("alpha", 0.5), number("beta", 2), text("activation", "LeakyRelu"), number("activation_alpha", 0.25)}
 			in := []*tensor.Tensor{typed(t, d, odd(r, m*k), a...), typed(t, d, some(r, k*n), b...), typed(t, d, odd(r, n), n)}
-			list = append(list, nodeCase{domain: op.Microsoft, op: "FusedGemm", attrs: attrs, in: in, outs: 1, near: near})
+			list = append(list, nodeCase{domain: kit.Microsoft, op: "FusedGemm", attrs: attrs, in: in, outs: 1, near: near})
 		}
 		for _, shape := range [][]int{{k, n}, {3, k, n}, {2, 1, k, n}} {
 			b := typed(t, d, odd(r, tensor.Shape(shape).Len()), shape...)
@@ -75,14 +75,14 @@ func fewBits(t *testing.T, r *rand.Rand, d tensor.DType, near float64) (list []n
 		for _, bits := range []int{2, 4, 8} {
 			const block = 32
 			blocks := (k + block - 1) / block
-			bytes := func(n int) []uint8 { return op.Convert(picks(r, n, 256), func(x int64) uint8 { return uint8(x) }) }
+			bytes := func(n int) []uint8 { return kit.Convert(picks(r, n, 256), func(x int64) uint8 { return uint8(x) }) }
 			attrs := []*graph.Attr{ints("N", int64(n)), ints("K", int64(k)), ints("bits", int64(bits)), ints("block_size", block)}
-			scales := op.Convert(some(r, n*blocks), func(v float32) float32 { return v / 128 })
+			scales := kit.Convert(some(r, n*blocks), func(v float32) float32 { return v / 128 })
 			in := []*tensor.Tensor{typed(t, d, odd(r, m*k), m, k), tensorOf(t, bytes(n*blocks*block*bits/8), n, blocks, block*bits/8), typed(t, d, scales, n*blocks)}
-			list = append(list, nodeCase{domain: op.Microsoft, op: "MatMulNBits", attrs: attrs, in: in, outs: 1, near: 2 * near})
+			list = append(list, nodeCase{domain: kit.Microsoft, op: "MatMulNBits", attrs: attrs, in: in, outs: 1, near: 2 * near})
 			zeros := tensorOf(t, bytes(n*((blocks*bits+7)/8)), n*((blocks*bits+7)/8))
 			in = append(slices.Clone(in), zeros, nil, typed(t, d, some(r, n), n))
-			list = append(list, nodeCase{domain: op.Microsoft, op: "MatMulNBits", attrs: attrs, in: in, outs: 1, near: 2 * near})
+			list = append(list, nodeCase{domain: kit.Microsoft, op: "MatMulNBits", attrs: attrs, in: in, outs: 1, near: 2 * near})
 		}
 	}
 	return list
@@ -113,8 +113,8 @@ func codeProducts(t *testing.T, r *rand.Rand) (list []nodeCase) {
 					nodeCase{op: "MatMulInteger", in: []*tensor.Tensor{codes(a, 2, m, k), codes(b, k, n), codes(a, 1), codes(b, n)}, outs: 1},
 					nodeCase{op: "MatMulInteger", in: []*tensor.Tensor{codes(a, m, k), codes(b, k, n)}, outs: 1},
 					nodeCase{op: "QLinearMatMul", in: []*tensor.Tensor{codes(a, m, k), scale(1), codes(a, 1), codes(b, k, n), scale(n), codes(b, n), scale(1), codes(a, 1)}, outs: 1},
-					nodeCase{domain: op.Microsoft, op: "QGemm", attrs: []*graph.Attr{ints("transA", 1), ints("transB", 1)}, outs: 1, near: 1e-6,
-						in: []*tensor.Tensor{codes(a, k, m), scale(1), codes(a, 1), codes(b, n, k), scale(1), codes(b, 1), tensorOf(t, op.Convert(picks(r, n, 1000), func(x int64) int32 { return int32(x) }), n)}})
+					nodeCase{domain: kit.Microsoft, op: "QGemm", attrs: []*graph.Attr{ints("transA", 1), ints("transB", 1)}, outs: 1, near: 1e-6,
+						in: []*tensor.Tensor{codes(a, k, m), scale(1), codes(a, 1), codes(b, n, k), scale(1), codes(b, 1), tensorOf(t, kit.Convert(picks(r, n, 1000), func(x int64) int32 { return int32(x) }), n)}})
 			}
 		}
 	}

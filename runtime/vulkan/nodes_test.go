@@ -10,7 +10,7 @@ import (
 
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 	"github.com/nacre-ml/nacre/runtime/vulkan"
@@ -66,7 +66,7 @@ func drawnNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 		nodeCase{op: "RandomNormal", attrs: []*graph.Attr{number("seed", 7), extents("shape", 3, 67)}, outs: 1})
 	const rows, outcomes = 5, 1301
 	for _, d := range narrowFloats {
-		x := op.Convert(some(r, rows*outcomes), func(v float32) float32 { return 8 * v })
+		x := kit.Convert(some(r, rows*outcomes), func(v float32) float32 { return 8 * v })
 		copy(x, []float32{float32(math.Inf(-1)), -200, 3, float32(math.Inf(-1))})
 		for _, code := range []int64{6, 7} {
 			list = append(list, nodeCase{op: "Multinomial", attrs: []*graph.Attr{number("seed", 11), ints("sample_size", 700), ints("dtype", code)}, in: []*tensor.Tensor{typed(t, d, x, rows, outcomes)}, outs: 1})
@@ -98,7 +98,7 @@ func groupedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 		own := append(slices.Clone(attrs), ints("do_rotary", rotary), ints("rotary_interleaved", 1-rotary))
 		for _, in := range [][]*tensor.Tensor{{q, k, v}, {all, nil, nil}} {
 			in = append(in, pastK, pastV, last, total, cos, sin, nil, nil, nil, nil, nil, random(r, size), random(r, size))
-			list = append(list, nodeCase{domain: op.Microsoft, op: "GroupQueryAttention", attrs: own, in: in, outs: 3, near: 1e-5})
+			list = append(list, nodeCase{domain: kit.Microsoft, op: "GroupQueryAttention", attrs: own, in: in, outs: 3, near: 1e-5})
 		}
 	}
 	return list
@@ -117,7 +117,7 @@ func roundedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 		for _, m := range []int{1, 7} {
 			for _, d := range narrowFloats {
 				in := []*tensor.Tensor{typed(t, d, odd(r, m*k), m, k), tensorOf(t, codes, n, blocks, block*int(bits)/8), typed(t, d, some(r, n*blocks), n*blocks)}
-				list = append(list, nodeCase{domain: op.Microsoft, op: "MatMulNBits", attrs: attrs, in: in, outs: 1, near: 10 * nears[d]})
+				list = append(list, nodeCase{domain: kit.Microsoft, op: "MatMulNBits", attrs: attrs, in: in, outs: 1, near: 10 * nears[d]})
 			}
 		}
 	}
@@ -128,9 +128,9 @@ func roundedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 func typed(t *testing.T, d tensor.DType, list []float32, shape ...int) *tensor.Tensor {
 	switch d {
 	case tensor.F16:
-		return tensorOf(t, op.Convert(list, packed.ToF16), shape...)
+		return tensorOf(t, kit.Convert(list, packed.ToF16), shape...)
 	case tensor.BF16:
-		return tensorOf(t, op.Convert(list, packed.ToBF16), shape...)
+		return tensorOf(t, kit.Convert(list, packed.ToBF16), shape...)
 	}
 	return tensorOf(t, list, shape...)
 }
@@ -140,7 +140,7 @@ func typed(t *testing.T, d tensor.DType, list []float32, shape ...int) *tensor.T
 func sharedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 	const m, n, k, keys = 33, 70, 2101, 1501
 	small := func(count int) []float32 {
-		return op.Convert(some(r, count), func(v float32) float32 { return v / 16 })
+		return kit.Convert(some(r, count), func(v float32) float32 { return v / 16 })
 	}
 	for _, d := range narrowFloats {
 		near := 4 * nears[d] // scalar code adds the terms one by one
@@ -161,7 +161,7 @@ func sharedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 		in := []*tensor.Tensor{random(r, batch, 1, heads*size), random(r, batch, 1, kvHeads*size), random(r, batch, 1, kvHeads*size), random(r, batch, kvHeads, keys, size), random(r, batch, kvHeads, keys, size),
 			last, total, nil, nil, nil, nil, random(r, heads)}
 		attrs := []*graph.Attr{ints("num_heads", heads), ints("kv_num_heads", kvHeads), ints("local_window_size", window)}
-		list = append(list, nodeCase{domain: op.Microsoft, op: "GroupQueryAttention", attrs: attrs, in: in, outs: 3, near: 1e-5})
+		list = append(list, nodeCase{domain: kit.Microsoft, op: "GroupQueryAttention", attrs: attrs, in: in, outs: 3, near: 1e-5})
 	}
 	return list
 }
@@ -188,20 +188,20 @@ func packedNodes(r *rand.Rand) (list []nodeCase) {
 			case tensor.F32:
 				copy(tensor.View[float32](t), few(r, t.Len()))
 			case tensor.BF16:
-				copy(tensor.View[packed.BF16](t), op.Convert(few(r, t.Len()), packed.ToBF16))
+				copy(tensor.View[packed.BF16](t), kit.Convert(few(r, t.Len()), packed.ToBF16))
 			}
 			return t
 		}
 		reduced := extents("axes", 1)
 		for _, name := range []string{"sum_axis", "mean_axis", "prod_axis", "max_axis", "argmin_axis"} {
-			list = append(list, nodeCase{domain: "openinfer", op: name, attrs: []*graph.Attr{reduced}, in: []*tensor.Tensor{operand(rows, 65, 3)}, outs: 1, near: float64(op.Btoi(d.IsFloat())) * 1e-6})
+			list = append(list, nodeCase{domain: "openinfer", op: name, attrs: []*graph.Attr{reduced}, in: []*tensor.Tensor{operand(rows, 65, 3)}, outs: 1, near: float64(kit.Btoi(d.IsFloat())) * 1e-6})
 		}
 		for _, to := range []string{"uint8", "int32", "float8e5m2", "float16", "float32"} {
 			if d.IsInteger() && to[0] != 'f' {
 				continue
 			}
 			for _, mode := range []string{"trunc", "nearest"} {
-				list = append(list, nodeCase{domain: "openinfer", op: "cast", attrs: []*graph.Attr{text("to", to), text("rounding_mode", mode)}, in: []*tensor.Tensor{operand(rows, columns)}, outs: 1, near: float64(op.Btoi(to[0] == 'f')) * 1e-9})
+				list = append(list, nodeCase{domain: "openinfer", op: "cast", attrs: []*graph.Attr{text("to", to), text("rounding_mode", mode)}, in: []*tensor.Tensor{operand(rows, columns)}, outs: 1, near: float64(kit.Btoi(to[0] == 'f')) * 1e-9})
 			}
 		}
 		for _, name := range []string{"add", "mul", "div", "min", "lt", "filter"} {
@@ -209,7 +209,7 @@ func packedNodes(r *rand.Rand) (list []nodeCase) {
 			if name == "filter" {
 				in = append(in, operand(rows, 1))
 			}
-			list = append(list, nodeCase{domain: "openinfer", op: name, in: in, outs: 1, near: float64(op.Btoi(d.IsFloat())) * 1e-6})
+			list = append(list, nodeCase{domain: "openinfer", op: name, in: in, outs: 1, near: float64(kit.Btoi(d.IsFloat())) * 1e-6})
 		}
 	}
 	return list
@@ -238,13 +238,13 @@ func transformNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 			base[i] = []float32{1, -1, 1.0000001, -0.9999999, 2, 0, float32(math.Copysign(0, -1))}[i%7]
 		}
 		x := typed(t, d, base, 60)
-		narrow := op.Convert(exponents, func(v int64) int32 { return int32(v) })
-		for _, e := range []*tensor.Tensor{tensorOf(t, exponents, 60), tensorOf(t, narrow, 60), tensorOf(t, op.Convert(narrow, func(v int32) int8 { return int8(v) }), 60), tensorOf(t, op.Convert(exponents, func(v int64) uint64 { return uint64(v) }), 60), tensorOf(t, []int32{3}, 1)} {
+		narrow := kit.Convert(exponents, func(v int64) int32 { return int32(v) })
+		for _, e := range []*tensor.Tensor{tensorOf(t, exponents, 60), tensorOf(t, narrow, 60), tensorOf(t, kit.Convert(narrow, func(v int32) int8 { return int8(v) }), 60), tensorOf(t, kit.Convert(exponents, func(v int64) uint64 { return uint64(v) }), 60), tensorOf(t, []int32{3}, 1)} {
 			list = append(list, nodeCase{op: "Pow", in: []*tensor.Tensor{x, e}, outs: 1, near: nears[d]})
 		}
 		for _, rows := range []int{1, 33} {
 			in := []*tensor.Tensor{typed(t, d, some(r, rows*7), rows, 7), typed(t, d, some(r, 35), 7, 5), typed(t, d, some(r, 5), 5), typed(t, d, some(r, rows*5), rows, 5)}
-			list = append(list, nodeCase{domain: op.Internal, op: "MatMulBias", in: in, outs: 1, near: 2 * nears[d]})
+			list = append(list, nodeCase{domain: kit.Internal, op: "MatMulBias", in: in, outs: 1, near: 2 * nears[d]})
 		}
 		batch := []*tensor.Tensor{typed(t, d, some(r, 3*5*70), 3, 5, 70)}
 		for range 4 {
@@ -253,7 +253,7 @@ func transformNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 		list = append(list, nodeCase{op: "BatchNormalization", attrs: []*graph.Attr{ints("training_mode", 1)}, in: batch, outs: 3, near: 4 * nears[d]})
 		c := typed(t, d, odd(r, 5), 5)
 		list = append(list, nodeCase{op: "Gemm", attrs: []*graph.Attr{number("beta", 0)}, in: []*tensor.Tensor{typed(t, d, some(r, 21), 3, 7), typed(t, d, some(r, 35), 7, 5), c}, outs: 1, near: nears[d]},
-			nodeCase{domain: op.Internal, op: "SumLike", in: []*tensor.Tensor{typed(t, d, some(r, 4*3*5), 4, 3, 5), typed(t, d, some(r, 3), 3, 1)}, outs: 1, near: 4 * nears[d]})
+			nodeCase{domain: kit.Internal, op: "SumLike", in: []*tensor.Tensor{typed(t, d, some(r, 4*3*5), 4, 3, 5), typed(t, d, some(r, 3), 3, 1)}, outs: 1, near: 4 * nears[d]})
 		for _, name := range []string{"ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceMean", "ReduceLogSumExp", "ReduceLogSum", "ReduceL2"} {
 			list = append(list, nodeCase{op: name, in: []*tensor.Tensor{tensor.New(d, 3, 0, 2), tensorOf(t, []int64{1}, 1)}, outs: 1, near: 1e-9})
 		}
@@ -299,7 +299,7 @@ func TestNodes(t *testing.T) {
 
 // element returns an element as text.
 func element(t *tensor.Tensor, at int) string {
-	if list := op.Doubles(t); list != nil {
+	if list := kit.Doubles(t); list != nil {
 		return fmt.Sprint(list[at])
 	}
 	size := t.DType().Bytes(1)

@@ -3,6 +3,7 @@ package vulkan
 import (
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -57,7 +58,7 @@ func bindSoftmax(o *nn.Softmax, b *binder) error {
 	if err != nil {
 		return err
 	}
-	mode := uint32(op.Btoi(o.Log))
+	mode := uint32(kit.Btoi(o.Log))
 	if o.Hard {
 		mode = 2
 	}
@@ -76,7 +77,7 @@ func bindLpNorm(o *nn.LpNorm, b *binder) error {
 	if err != nil {
 		return err
 	}
-	s := op.ViewAlong(b.Shape(0), axis)
+	s := kit.ViewAlong(b.Shape(0), axis)
 	b.step.InPlace = nil
 	var w words
 	w.int(s.Outer*s.Inner, s.N, s.Inner)
@@ -154,7 +155,7 @@ type rows struct {
 func (b *binder) normRows(variant string, r *rows) error {
 	there := func(list ...device.Operand) (n int) {
 		for i, o := range list {
-			n |= op.Btoi(o.Place != device.None) << i
+			n |= kit.Btoi(o.Place != device.None) << i
 		}
 		return n
 	}
@@ -162,7 +163,7 @@ func (b *binder) normRows(variant string, r *rows) error {
 	var w words
 	w.int(r.rows, r.n, r.skip, there(r.bias, r.scale, r.shift), there(r.mean, r.inverse, r.sum))
 	w.float(r.epsilon)
-	return b.lanes("norm/layer", variant, r.rows, r.n, []uint32{uint32(op.Btoi(r.centred))}, w,
+	return b.lanes("norm/layer", variant, r.rows, r.n, []uint32{uint32(kit.Btoi(r.centred))}, w,
 		r.x, r.skipped, r.bias, r.scale, r.shift, r.y, r.mean, r.inverse, r.sum)
 }
 
@@ -286,7 +287,7 @@ func (b *binder) train(variant string, s []int, w words) error {
 	wants := uint32(0)
 	for i := range outputs {
 		operands = append(operands, b.out(i))
-		wants |= uint32(op.Btoi(b.Wants(i))) << i
+		wants |= uint32(kit.Btoi(b.Wants(i))) << i
 	}
 	b.step.InPlace = nil
 	return b.lanes("norm/train", variant, s[1], size, []uint32{wants}, w, operands...)

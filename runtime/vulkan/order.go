@@ -6,7 +6,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -49,7 +49,7 @@ func bindArg(o *arith.ArgReduce, b *binder) error {
 }
 
 // along adds a dispatch of one workgroup for each lane of a view.
-func (b *binder) along(name, variant string, s op.AxisView, constants words, operands ...device.Operand) error {
+func (b *binder) along(name, variant string, s kit.AxisView, constants words, operands ...device.Operand) error {
 	var w words
 	w.int(s.Outer*s.Inner, s.N, s.Inner)
 	return b.lanes(name, variant, s.Outer*s.Inner, s.N, constants, w, operands...)

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/openinfer"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -84,7 +84,7 @@ func (b *binder) packed(f packedFunction) error {
 	w.int(make([]int, broadcastAxes*(most-len(shapes)))...)
 	w = append(w, f.numbers[:]...)
 	b.step.InPlace = nil
-	constants := []uint32{number, uint32(d.Bits()), kind, uint32(out.Bits()), to, uint32(len(shapes)), uint32(op.Btoi(f.limited))}
+	constants := []uint32{number, uint32(d.Bits()), kind, uint32(out.Bits()), to, uint32(len(shapes)), uint32(kit.Btoi(f.limited))}
 	return b.flat("eltwise/pointwise", "packed", (total+each-1)/each, constants, w, operands[0], operands[1], operands[2], b.out(0))
 }
 
@@ -194,7 +194,7 @@ func (b *binder) window(name string, axes []int, last bool) error {
 	}
 	b.step.InPlace = nil
 	defer b.works(total * count)
-	constants := []uint32{number, uint32(b.DType(0).Bits()), kind, uint32(out.Bits()), to, uint32(op.Btoi(last))}
+	constants := []uint32{number, uint32(b.DType(0).Bits()), kind, uint32(out.Bits()), to, uint32(kit.Btoi(last))}
 	return b.flat("reduce/window", "packed", (total+each-1)/each, constants, w, b.in(0), b.out(0))
 }
 

@@ -2,8 +2,8 @@ package vulkan
 
 import (
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -130,7 +130,7 @@ func bindPool(o *nn.Pool, b *binder) error {
 		kind = 1
 	}
 	defer b.works(n * product3(taps))
-	indices := uint32(op.Btoi(b.Wants(1)))
+	indices := uint32(kit.Btoi(b.Wants(1)))
 	if indices != 0 && o.ColumnMajor {
 		indices = 2
 	}

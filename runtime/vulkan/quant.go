@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -121,7 +121,7 @@ func packedKind(d tensor.DType) (uint32, error) {
 	case d == tensor.T1:
 		return 2, nil
 	case d.IsInteger() && d.Bits() <= 16 && 32%d.Bits() == 0:
-		return uint32(op.Btoi(d.Kind() == tensor.Signed)), nil
+		return uint32(kit.Btoi(d.Kind() == tensor.Signed)), nil
 	}
 	return 0, device.Refuse("elements are %v", d)
 }
@@ -287,8 +287,8 @@ func bindQLinearPair(o *quant.QLinearPair, b *binder) error {
 	if err := w.under(broadcastAxes, dims, steps...); err != nil {
 		return err
 	}
-	zeros := op.Btoi(b.Has(a+2)) | op.Btoi(b.Has(c+2))<<1 | op.Btoi(b.Has(y+1))<<2
-	constants := []uint32{uint32(op.Btoi(o.Product)), signed(b.DType(a)), uint32(op.Btoi(half)), uint32(zeros)}
+	zeros := kit.Btoi(b.Has(a+2)) | kit.Btoi(b.Has(c+2))<<1 | kit.Btoi(b.Has(y+1))<<2
+	constants := []uint32{uint32(kit.Btoi(o.Product)), signed(b.DType(a)), uint32(kit.Btoi(half)), uint32(zeros)}
 	b.step.InPlace = nil
 	var operands []device.Operand
 	for i := range y + 2 {
@@ -316,8 +316,8 @@ func (b *binder) table(x, from, to int, f string, alpha float32) (device.Operand
 	if b.DType(from) != b.DType(to) || b.DType(to) != tensor.F32 && b.DType(to) != tensor.F16 {
 		return t, device.Refuse("scales are %v and %v", b.DType(from), b.DType(to))
 	}
-	zeros := op.Btoi(b.Has(from+1)) | op.Btoi(b.Has(to+1))<<1
-	constants := []uint32{tableFunctions[f], signed(b.DType(x)), uint32(op.Btoi(b.DType(to) == tensor.F16)), uint32(zeros)}
+	zeros := kit.Btoi(b.Has(from+1)) | kit.Btoi(b.Has(to+1))<<1
+	constants := []uint32{tableFunctions[f], signed(b.DType(x)), uint32(kit.Btoi(b.DType(to) == tensor.F16)), uint32(zeros)}
 	var w words
 	w.float(float64(alpha))
 	return t, b.flat("quant/table", "bytes", 256, constants, w, b.in(from), b.in(from+1), b.in(to), b.in(to+1), t)

@@ -4,15 +4,15 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var quantConvRows = []row{
 	rowFor("conv", bindConvInteger),
-	rowFor("conv", func(o *quant.QLinearConv, b *binder) error { return bindQLinearConv(o, op.Epilogue{}, b) }),
+	rowFor("conv", func(o *quant.QLinearConv, b *binder) error { return bindQLinearConv(o, kit.Epilogue{}, b) }),
 	rowFor("conv", func(o *quant.FusedQLinearConv, b *binder) error { return bindQLinearConv(&o.QLinearConv, o.Then, b) }),
 }
 
@@ -22,7 +22,7 @@ type byteConv struct {
 	last    bool
 	inputs  [14]int // by operand; negative for none
 	variant string
-	then    op.Epilogue
+	then    kit.Epilogue
 }
 
 // at returns the input for operand i. For none, it is a number that no node has.
@@ -105,8 +105,8 @@ func (b *binder) convBytes(c *byteConv) error {
 	w.int(count(byteWScale), count(byteWZero))
 	w.float(low, high)
 	constants := []uint32{
-		signed(b.DType(c.at(byteX))), signed(b.DType(c.at(byteW))), signed(b.Out[0].DType), half, uint32(op.Btoi(c.last)), bias,
-		kind(byteAdd, byteAdd), kind(byteStageZero, byteStage), clamps, uint32(op.Btoi(b.Has(c.at(byteXZero)))),
+		signed(b.DType(c.at(byteX))), signed(b.DType(c.at(byteW))), signed(b.Out[0].DType), half, uint32(kit.Btoi(c.last)), bias,
+		kind(byteAdd, byteAdd), kind(byteStageZero, byteStage), clamps, uint32(kit.Btoi(b.Has(c.at(byteXZero)))),
 	}
 	var operands []device.Operand
 	for i := range c.inputs {
@@ -125,7 +125,7 @@ func bindConvInteger(o *quant.ConvInteger, b *binder) error {
 	return b.convBytes(&byteConv{shape: s, variant: "integers", inputs: [14]int{0, -1, 2, 1, -1, 3, -1, -1, -1, -1, -1, -1, -1, -1}})
 }
 
-func bindQLinearConv(o *quant.QLinearConv, then op.Epilogue, b *binder) error {
+func bindQLinearConv(o *quant.QLinearConv, then kit.Epilogue, b *binder) error {
 	s, err := o.Shape(b.Shape(0), b.Shape(3))
 	if err != nil {
 		return err

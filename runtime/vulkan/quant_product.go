@@ -5,8 +5,8 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 	"github.com/nacre-ml/nacre/shaders"
 )
@@ -60,10 +60,10 @@ func (b *binder) halfScales(list ...int) (uint32, error) {
 		}
 		d = b.DType(i)
 	}
-	return uint32(op.Btoi(d == tensor.F16)), nil
+	return uint32(kit.Btoi(d == tensor.F16)), nil
 }
 
-func signed(d tensor.DType) uint32 { return uint32(op.Btoi(d == tensor.I8)) }
+func signed(d tensor.DType) uint32 { return uint32(kit.Btoi(d == tensor.I8)) }
 
 // byteProduct adds the dispatch of products of bytes. It uses cooperative matrices or an
 // instruction for dot products if the device has them.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
@@ -51,7 +51,7 @@ func TestUnseeded(t *testing.T) {
 			if last != nil && same(got[name], last[name]) {
 				t.Errorf("two runs drew the same numbers %s", name)
 			}
-			list, sum := op.Doubles(got[name].(*tensor.Tensor)), 0.0
+			list, sum := kit.Doubles(got[name].(*tensor.Tensor)), 0.0
 			for _, v := range list {
 				sum += v
 			}

@@ -3,8 +3,8 @@ package vulkan
 import (
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -150,7 +150,7 @@ func (b *binder) part(p *part, logs bool, x, y device.Operand) error {
 		variant += "_" + to
 	}
 	if logs {
-		return b.along("reduce/log_sum", variant, op.AxisView{Outer: p.outer, N: p.n, Inner: p.inner}, nil, x, y)
+		return b.along("reduce/log_sum", variant, kit.AxisView{Outer: p.outer, N: p.n, Inner: p.inner}, nil, x, y)
 	}
 	var w words
 	w.int(p.outer*p.inner, p.n, p.inner)

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/vision"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -59,7 +59,7 @@ func (b *binder) outside(o *vision.Resize, tables []*vision.Resample) error {
 		}
 		list := make([]uint32, t.Out)
 		for i, outside := range t.Outside {
-			list[i] = uint32(op.Btoi(outside))
+			list[i] = uint32(kit.Btoi(outside))
 		}
 		var value [8]byte
 		copy(value[:], o.OutsideBytes(d))

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -29,7 +29,7 @@ func cellFunction(name string) (uint32, error) {
 		return 0, nil
 	}
 	own := uint32(firstOwn)
-	for _, a := range op.Activations() {
+	for _, a := range kit.Activations() {
 		switch {
 		case a.Name == name && a.Kernel == "":
 			return own, nil
@@ -53,7 +53,7 @@ func bindRecurrent(o *nn.Recurrent, b *binder) error {
 	case n > mostUnits || b.dev.info.Caps.MaxInvocations < cellsSide:
 		return device.Refuse("there are %d units", n)
 	}
-	constants := []uint32{uint32(o.Gates), uint32(op.Btoi(o.Linear)), uint32(op.Btoi(o.Cells[0].InputForget)), uint32(op.Btoi(o.BatchFirst)), uint32(op.Btoi(o.Reverse))}
+	constants := []uint32{uint32(o.Gates), uint32(kit.Btoi(o.Linear)), uint32(kit.Btoi(o.Cells[0].InputForget)), uint32(kit.Btoi(o.BatchFirst)), uint32(kit.Btoi(o.Reverse))}
 	var alphas, betas []float64
 	for _, c := range o.Cells {
 		for _, f := range c.Functions {
@@ -152,7 +152,7 @@ const lstmGates = 4
 // bits returns a number with bit k set if list[k] is true.
 func bits(list ...bool) (n int) {
 	for k, x := range list {
-		n |= op.Btoi(x) << k
+		n |= kit.Btoi(x) << k
 	}
 	return n
 }

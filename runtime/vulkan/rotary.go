@@ -5,7 +5,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -51,7 +51,7 @@ func (b *binder) rotate(r *rotation) error {
 	w.heads(r.out)
 	w.int(r.table)
 	b.step.InPlace = nil
-	constants := []uint32{uint32(max(r.indexWords, 1)), uint32(op.Btoi(r.interleaved)), uint32(r.positions)}
+	constants := []uint32{uint32(max(r.indexWords, 1)), uint32(kit.Btoi(r.interleaved)), uint32(r.positions)}
 	return b.flat("attention/rotary", variant, r.x.len(), constants, w, r.x.at, r.cos, r.sin, r.index, r.out.at,
 		b.fault("position %d is not one of the caches' rows"))
 }
@@ -102,7 +102,7 @@ func (r *rotation) angles(d tensor.DType, positions int, base float64) {
 	}
 	list := func(x []float64) device.Operand {
 		t := tensor.New(d, len(x))
-		op.PutDoubles(t, x)
+		kit.PutDoubles(t, x)
 		return device.Operand{Place: device.Const, Data: t.Bytes()}
 	}
 	r.cos, r.sin, r.table = list(cosines), list(sines), positions

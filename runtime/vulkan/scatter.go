@@ -3,6 +3,7 @@ package vulkan
 import (
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/array"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -18,7 +19,7 @@ func bindScatter(o *array.Scatter, b *binder) error {
 	var t *targets
 	var err error
 	updates := b.Shape(2)
-	s := op.AxisView{Outer: 1}
+	s := kit.AxisView{Outer: 1}
 	if o.Tuples {
 		tuples := b.Shape(1)
 		t, err = b.tuplesOf(updates.Len(), 0)
@@ -27,7 +28,7 @@ func bindScatter(o *array.Scatter, b *binder) error {
 	} else if t, err = b.elementsOf(o.Axis); err == nil {
 		var axis int
 		axis, err = op.NormAxis(o.Axis, len(updates))
-		s = op.ViewAlong(updates, axis)
+		s = kit.ViewAlong(updates, axis)
 	}
 	if err != nil {
 		return err
@@ -65,7 +66,7 @@ func (b *binder) scatterLast(t *targets, n, inner int, tuples bool) error {
 }
 
 // scatterJoined adds a dispatch that joins updates with the output, in their order.
-func (b *binder) scatterJoined(t *targets, s op.AxisView, reduction uint32) error {
+func (b *binder) scatterJoined(t *targets, s kit.AxisView, reduction uint32) error {
 	variant, err := typeName(b.DType(0))
 	if err != nil {
 		return err

@@ -3,7 +3,7 @@ package vulkan
 import (
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 )
 
 // topScans is the most elements of a lane that one workgroup reads.
@@ -11,7 +11,7 @@ const topScans = 1 << 24
 
 // top is searches for the k best elements of lanes.
 type top struct {
-	view     op.AxisView
+	view     kit.AxisView
 	k        int
 	variant  string
 	kind     uint32
@@ -72,7 +72,7 @@ func (t *top) pieces() (pieces, piece int) {
 func (b *binder) top(t *top, pieces, piece int, x, from, values, places device.Operand) error {
 	constants := words{t.kind}
 	constants.bool(t.smallest)
-	constants.int(op.Btoi(values.Place != device.None) | op.Btoi(places.Place != device.None)<<1)
+	constants.int(kit.Btoi(values.Place != device.None) | kit.Btoi(places.Place != device.None)<<1)
 	constants.bool(from.Place != device.None)
 	lanes := t.view.Outer * t.view.Inner
 	var w words

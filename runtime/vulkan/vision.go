@@ -2,8 +2,8 @@ package vulkan
 
 import (
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/vision"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -37,7 +37,7 @@ func bindGridSample(o *vision.GridSample, b *binder) error {
 	w.int(y.Len(), x[1], y[2:].Len(), x[2:].Len())
 	w.int(spread(x[2:], 1)...)
 	b.step.InPlace = nil
-	constants := []uint32{uint32(axes), mode, padding, uint32(op.Btoi(o.Corners))}
+	constants := []uint32{uint32(axes), mode, padding, uint32(kit.Btoi(o.Corners))}
 	return b.flat("vision/grid", variant, y.Len(), constants, w, b.in(0), b.in(1), b.out(0))
 }
 
@@ -52,7 +52,7 @@ func bindAffineGrid(o *vision.AffineGrid, b *binder) error {
 	w.int(y.Len(), space.Len())
 	w.int(spread(space, 1)...)
 	b.step.InPlace = nil
-	return b.flat("vision/affine", variant, y.Len(), []uint32{uint32(len(space)), uint32(op.Btoi(o.Corners))}, w, b.in(0), b.out(0))
+	return b.flat("vision/affine", variant, y.Len(), []uint32{uint32(len(space)), uint32(kit.Btoi(o.Corners))}, w, b.in(0), b.out(0))
 }
 
 func bindRoiAlign(o *vision.RoiAlign, b *binder) error {
@@ -69,7 +69,7 @@ func bindRoiAlign(o *vision.RoiAlign, b *binder) error {
 	w.int(y.Len(), x[0], x[1], x[2], x[3], o.Height, o.Width, o.Ratio)
 	w.float(o.Scale, o.Offset)
 	b.step.InPlace = nil
-	constants := []uint32{uint32(op.Btoi(o.Largest)), uint32(indexWords)}
+	constants := []uint32{uint32(kit.Btoi(o.Largest)), uint32(indexWords)}
 	return b.flat("vision/regions", variant, y.Len(), constants, w, b.in(0), b.in(1), b.in(2), b.out(0),
 		b.fault("region %d is of an image that is not there, or its bins take too many samples"))
 }

@@ -5,8 +5,8 @@ import (
 
 	vk "github.com/nacre-ml/nacre/bindings/vulkan"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -21,7 +21,7 @@ const (
 
 // bindWinograd binds convolutions by 3x3 filters as products of points of tiles, one matrix per
 // point.
-func bindWinograd(o *nn.Conv, then op.Epilogue, b *binder) error {
+func bindWinograd(o *nn.Conv, then kit.Epilogue, b *binder) error {
 	s, err := b.convolution(o, then)
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func bindWinograd(o *nn.Conv, then op.Epilogue, b *binder) error {
 		return err
 	}
 	w = words{}
-	w.int(s.Filters*tiles, s.Filters, s.Out[0], s.Out[1], down, across, tiles, op.Btoi(b.Has(2))|op.Btoi(b.Has(3))<<1)
+	w.int(s.Filters*tiles, s.Filters, s.Out[0], s.Out[1], down, across, tiles, kit.Btoi(b.Has(2))|kit.Btoi(b.Has(3))<<1)
 	w = append(w, s.function)
 	w.float(then.P, then.Q)
 	return b.flat("conv/pixels", s.variant, s.Filters*tiles, nil, w, results, b.in(2), b.in(3), b.out(0))

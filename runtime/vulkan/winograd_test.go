@@ -12,7 +12,7 @@ import (
 	engine "github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
@@ -66,7 +66,7 @@ func TestWinograd(t *testing.T) {
 		}
 		exact := make([]*tensor.Tensor, len(wide))
 		for i, x := range wide {
-			exact[i] = tensorOf(t, op.Doubles(x), x.Shape()...)
+			exact[i] = tensorOf(t, kit.Doubles(x), x.Shape()...)
 		}
 		want, _ := convolved(t, nil, true, exact, c.pads...)
 		errorOf := func(direct bool) float64 {
@@ -75,8 +75,8 @@ func TestWinograd(t *testing.T) {
 				t.Errorf("%v: with transforms %v: %s", c.x, !direct, how)
 			}
 			off := 0.0
-			for i, w := range op.Doubles(want) {
-				off = max(off, math.Abs(op.Doubles(y)[i]-w))
+			for i, w := range kit.Doubles(want) {
+				off = max(off, math.Abs(kit.Doubles(y)[i]-w))
 			}
 			return off
 		}

@@ -5,16 +5,17 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var convRows = []row{
-	rowFor("short", func(o *nn.Conv, b *binder) error { return bindShortConv(o, op.Epilogue{}, b) }),
-	rowFor("depthwise", func(o *nn.Conv, b *binder) error { return bindConv(o, "f32_conv_depthwise", op.Epilogue{}, b) }),
-	rowFor("gemm", func(o *nn.Conv, b *binder) error { return bindConv(o, "f32_conv_gemm", op.Epilogue{}, b) }),
-	rowFor("formula", func(o *nn.Conv, b *binder) error { return bindConv(o, "f64_conv", op.Epilogue{}, b) }),
+	rowFor("short", func(o *nn.Conv, b *binder) error { return bindShortConv(o, kit.Epilogue{}, b) }),
+	rowFor("depthwise", func(o *nn.Conv, b *binder) error { return bindConv(o, "f32_conv_depthwise", kit.Epilogue{}, b) }),
+	rowFor("gemm", func(o *nn.Conv, b *binder) error { return bindConv(o, "f32_conv_gemm", kit.Epilogue{}, b) }),
+	rowFor("formula", func(o *nn.Conv, b *binder) error { return bindConv(o, "f64_conv", kit.Epilogue{}, b) }),
 	rowFor("short", func(o *nn.FusedConv, b *binder) error { return bindShortConv(&o.Conv, o.Then, b) }),
 	rowFor("depthwise", func(o *nn.FusedConv, b *binder) error { return bindFusedConv(o, "f32_conv_depthwise", b) }),
 	rowFor("gemm", func(o *nn.FusedConv, b *binder) error { return bindFusedConv(o, "f32_conv_gemm", b) }),
@@ -24,7 +25,7 @@ var convRows = []row{
 	reading(rowFor("gemm", bindPaddedTranspose)),
 }
 
-func bindConv(o *nn.Conv, kernel string, then op.Epilogue, b *binder) error {
+func bindConv(o *nn.Conv, kernel string, then kit.Epilogue, b *binder) error {
 	if kernel == "f32_conv_gemm" && b.DType(0) == tensor.F64 {
 		kernel = "f64_conv_gemm"
 	}
@@ -44,7 +45,7 @@ func bindConvTranspose(o *nn.ConvTranspose, kernel string, b *binder) error {
 	if err != nil {
 		return err
 	}
-	return b.conv(kernel, s, op.Epilogue{})
+	return b.conv(kernel, s, kit.Epilogue{})
 }
 
 // bindPaddedTranspose binds a transposed convolution. Input 2 is its padding.
@@ -68,17 +69,17 @@ func bindPaddedTranspose(o *nn.PaddedTranspose, b *binder) error {
 	if err != nil {
 		return err
 	}
-	return b.convWith("f32_conv_transpose", s, op.Epilogue{}, b.in(3), device.Operand{})
+	return b.convWith("f32_conv_transpose", s, kit.Epilogue{}, b.in(3), device.Operand{})
 }
 
 // conv adds a command that convolves input 0 by input 1 and adds the bias, input 2, and input 3. If
 // the output is empty, it adds no command.
-func (b *binder) conv(kernel string, s *nn.ConvShape, then op.Epilogue) error {
+func (b *binder) conv(kernel string, s *nn.ConvShape, then kit.Epilogue) error {
 	return b.convWith(kernel, s, then, b.in(2), b.in(3))
 }
 
 // convWith is conv with a given bias and addend. Either may be none.
-func (b *binder) convWith(kernel string, s *nn.ConvShape, then op.Epilogue, bias, add device.Operand) error {
+func (b *binder) convWith(kernel string, s *nn.ConvShape, then kit.Epilogue, bias, add device.Operand) error {
 	d := b.DType(0)
 	if doubles := strings.HasPrefix(kernel, "f64_"); doubles != (d == tensor.F64) {
 		return device.Refuse("the elements are %v", d)
@@ -120,7 +121,7 @@ type convWords struct {
 	dtype       tensor.DType
 	packed, add bool
 	gemm, apply bindings.Kernel
-	then        op.Epilogue
+	then        kit.Epilogue
 }
 
 func (v *convWords) words() words {

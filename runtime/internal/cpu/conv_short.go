@@ -7,8 +7,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/array"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -21,7 +21,7 @@ const (
 
 // bindShortConv multiplies the windows of a value, a matrix row per place of the result, by
 // constant weights, a column per filter.
-func bindShortConv(o *nn.Conv, then op.Epilogue, b *binder) error {
+func bindShortConv(o *nn.Conv, then kit.Epilogue, b *binder) error {
 	s, err := o.Shape(b.Shape(0), b.Shape(1))
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func oneStep(axes []array.CopyAxis) (step graph.Dim, ok bool) {
 }
 
 // shortProduct multiplies matrix rows by the weights, input 1, and adds the bias, input 2.
-func (b *binder) shortProduct(p *product, then op.Epilogue, x, y device.Operand) error {
+func (b *binder) shortProduct(p *product, then kit.Epilogue, x, y device.Operand) error {
 	apply, err := b.mapped(tensor.F32, then)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -75,7 +76,7 @@ func normal(r *rand.Rand, shape ...int) *tensor.Tensor {
 // stepOf returns the step of a node with constant inputs.
 func stepOf(t *testing.T, registry *op.Registry, node *graph.Node, in []*tensor.Tensor) *device.Step {
 	t.Helper()
-	step, err := bound(t, registry, node, op.Values(in))
+	step, err := bound(t, registry, node, kit.Values(in))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +90,7 @@ func bound(t *testing.T, registry *op.Registry, node *graph.Node, in []*op.Value
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := op.InferOutputs(o, node, in)
+	out, err := kit.InferOutputs(o, node, in)
 	if err != nil {
 		t.Fatal(err)
 	}

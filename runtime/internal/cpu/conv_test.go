@@ -8,8 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -40,7 +40,7 @@ func (d *convData) operands(t tensor.DType) [][]byte {
 }
 
 // formula returns the convolution in float64.
-func (d *convData) formula(t *testing.T, name string, then op.Epilogue) []float64 {
+func (d *convData) formula(t *testing.T, name string, then kit.Epilogue) []float64 {
 	t.Helper()
 	k := partOf(t, name, 0)
 	v := convWords{shape: d.shape, dtype: tensor.F64, add: d.add != nil, then: then}
@@ -52,7 +52,7 @@ func (d *convData) formula(t *testing.T, name string, then op.Epilogue) []float6
 
 // check compares kernel k, with plain and with packed weights, to want. Sums of quarters are exact
 // in float32. It reports whether the kernel fits.
-func (d *convData) check(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, dt tensor.DType, then op.Epilogue, want []float64) bool {
+func (d *convData) check(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, dt tensor.DType, then kit.Epilogue, want []float64) bool {
 	t.Helper()
 	v := convWords{shape: d.shape, dtype: dt, add: d.add != nil, then: then}
 	if then.Func == "leaky_relu" {
@@ -96,7 +96,7 @@ func (v *convWords) compare(t *testing.T, name string, k bindings.Kernel, pool *
 	v.packed = false
 }
 
-var convEpilogues = []op.Epilogue{{}, {Func: "relu"}, {Func: "clip", P: -3, Q: 5}, {Func: "leaky_relu", P: 0.125}}
+var convEpilogues = []kit.Epilogue{{}, {Func: "relu"}, {Func: "clip", P: -3, Q: 5}, {Func: "leaky_relu", P: 0.125}}
 
 // checkConvs compares kernels to the formula in all cases.
 func checkConvs(t *testing.T, formula string, transposed bool, kernels ...string) {
@@ -174,7 +174,7 @@ func TestConvFormula(t *testing.T) {
 		o := (((image*2+group)*3+filter)*d.shape.Out[0]+oy)*d.shape.Out[1] + ox
 		want[o] += d.x[((image*4+group*2+channel)*5+y)*6+x] * d.w[((group*3+filter)*2+channel)*6+ky*2+kx]
 	})
-	if i := differ(d.formula(t, "f64_conv", op.Epilogue{}), want, 0, 0); i >= 0 {
+	if i := differ(d.formula(t, "f64_conv", kit.Epilogue{}), want, 0, 0); i >= 0 {
 		t.Errorf("element %d of the convolution differs", i)
 	}
 	// The transposed convolution goes from the result's extents back to the value's.
@@ -192,7 +192,7 @@ func TestConvFormula(t *testing.T) {
 		}
 		want[((image*2+group)*3+filter)*30+y*6+x] += back.x[((image*4+group*2+channel)*s.In[0]+iy)*s.In[1]+ix] * back.w[((group*2+channel)*3+filter)*6+ky*2+kx]
 	})
-	if i := differ(back.formula(t, "f64_conv_transpose", op.Epilogue{}), want, 0, 0); i >= 0 {
+	if i := differ(back.formula(t, "f64_conv_transpose", kit.Epilogue{}), want, 0, 0); i >= 0 {
 		t.Errorf("element %d of the transposed convolution differs", i)
 	}
 }
@@ -217,9 +217,9 @@ func TestDepthwise(t *testing.T) {
 		for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 			d.x[r.IntN(len(d.x))] = v
 		}
-		want := d.formula(t, "f64_conv", op.Epilogue{})
+		want := d.formula(t, "f64_conv", kit.Epilogue{})
 		for _, k := range runnable(t, "f32_conv_depthwise") {
-			if !d.check(t, c.name, k, pool, tensor.F32, op.Epilogue{}, want) {
+			if !d.check(t, c.name, k, pool, tensor.F32, kit.Epilogue{}, want) {
 				t.Errorf("%+v does not fit", c)
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/bindings"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -13,7 +13,7 @@ var floatTypes = map[tensor.DType]int{tensor.F32: 0, tensor.F16: 1, tensor.BF16:
 
 // clampOf returns the interval to which epilogue e clamps elements. ok is false if e is another
 // function.
-func clampOf(e op.Epilogue) (low, high float64, ok bool) {
+func clampOf(e kit.Epilogue) (low, high float64, ok bool) {
 	switch e.Func {
 	case "relu":
 		return 0, math.Inf(1), true
@@ -25,7 +25,7 @@ func clampOf(e op.Epilogue) (low, high float64, ok bool) {
 
 // mapped returns the kernel of an epilogue for elements of type d. It is the zero Kernel for no
 // epilogue and for clamps.
-func (b *binder) mapped(d tensor.DType, e op.Epilogue) (bindings.Kernel, error) {
+func (b *binder) mapped(d tensor.DType, e kit.Epilogue) (bindings.Kernel, error) {
 	if _, _, clamps := clampOf(e); clamps || e.Func == "" {
 		return bindings.Kernel{}, nil
 	}
@@ -33,7 +33,7 @@ func (b *binder) mapped(d tensor.DType, e op.Epilogue) (bindings.Kernel, error) 
 }
 
 // epilogue appends the words of an epilogue: a clamp, or a function with parameters of type d.
-func (w *words) epilogue(d tensor.DType, e op.Epilogue, mapped bindings.Kernel) {
+func (w *words) epilogue(d tensor.DType, e kit.Epilogue, mapped bindings.Kernel) {
 	low, high, clamps := clampOf(e)
 	w.bool(clamps)
 	w.float(low, high)

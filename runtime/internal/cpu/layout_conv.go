@@ -6,13 +6,13 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 var blockedConvRows = []blockedRow{
-	blockedRowFor("blocked", offerConv, func(o *nn.Conv, b *binder) error { return bindBlockedConv(o, op.Epilogue{}, b) }),
+	blockedRowFor("blocked", offerConv, func(o *nn.Conv, b *binder) error { return bindBlockedConv(o, kit.Epilogue{}, b) }),
 	blockedRowFor("blocked",
 		func(o *nn.FusedConv, b *device.Binding, l device.Layout) *offer { return offerConv(&o.Conv, b, l) },
 		func(o *nn.FusedConv, b *binder) error { return bindBlockedConv(&o.Conv, o.Then, b) }),
@@ -81,7 +81,7 @@ func readsPlain(s *nn.ConvShape, l device.Layout) bool {
 }
 
 // bindBlockedConv adds a command of a convolution with a blocked result.
-func bindBlockedConv(o *nn.Conv, then op.Epilogue, b *binder) error {
+func bindBlockedConv(o *nn.Conv, then kit.Epilogue, b *binder) error {
 	s, err := o.Shape(b.Shape(0), b.Shape(1))
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -131,7 +131,7 @@ func TestBlockedDepthwiseWidths(t *testing.T) {
 
 // checkBlocked compares a kernel on blocked values to want, which is plain. It reports whether the
 // kernel fits.
-func (d *convData) checkBlocked(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, block int, plain bool, then op.Epilogue, want []float64) bool {
+func (d *convData) checkBlocked(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, block int, plain bool, then kit.Epilogue, want []float64) bool {
 	t.Helper()
 	got := d.blocked(t, k, pool, block, plain, 0, then)
 	if got == nil {
@@ -144,7 +144,7 @@ func (d *convData) checkBlocked(t *testing.T, name string, k bindings.Kernel, po
 }
 
 // blocked computes the convolution of blocked values. It returns nil if the kernel does not fit.
-func (d *convData) blocked(t *testing.T, k bindings.Kernel, pool *bindings.Pool, block int, plain bool, tile int, then op.Epilogue) []float64 {
+func (d *convData) blocked(t *testing.T, k bindings.Kernel, pool *bindings.Pool, block int, plain bool, tile int, then kit.Epilogue) []float64 {
 	t.Helper()
 	v := blockedConvWords{convWords: convWords{shape: d.shape, dtype: tensor.F32, packed: true, add: d.add != nil, then: then}, block: block,
 		kernel: k.Op(), plain: plain, tile: tile}
@@ -341,10 +341,10 @@ func TestDenseErrors(t *testing.T) {
 			}
 		}
 		d.add = nil
-		want := d.formula(t, "f64_conv", op.Epilogue{})
-		direct := largestError(d.blocked(t, partOf(t, "f32_conv_blocked", 0), pool, 16, false, 0, op.Epilogue{}), want)
+		want := d.formula(t, "f64_conv", kit.Epilogue{})
+		direct := largestError(d.blocked(t, partOf(t, "f32_conv_blocked", 0), pool, 16, false, 0, kit.Epilogue{}), want)
 		for _, k := range runnable(t, "f32_conv_blocked") {
-			got := d.blocked(t, k, pool, 16, false, 0, op.Epilogue{})
+			got := d.blocked(t, k, pool, 16, false, 0, kit.Epilogue{})
 			if got == nil {
 				continue
 			}
@@ -370,9 +370,9 @@ func TestDenseSpecial(t *testing.T) {
 			d.x[r.IntN(len(d.x))] = -math.MaxFloat32
 		}
 		d.add = nil
-		want := d.blocked(t, partOf(t, "f32_conv_blocked", 0), pool, 16, false, 0, op.Epilogue{})
+		want := d.blocked(t, partOf(t, "f32_conv_blocked", 0), pool, 16, false, 0, kit.Epilogue{})
 		for _, k := range runnable(t, "f32_conv_blocked") {
-			got := d.blocked(t, k, pool, 16, false, 0, op.Epilogue{})
+			got := d.blocked(t, k, pool, 16, false, 0, kit.Epilogue{})
 			for e := range got {
 				if math.IsNaN(got[e]) != math.IsNaN(want[e]) || !math.IsNaN(want[e]) && math.Abs(want[e]) < 1e30 && got[e] != want[e] {
 					t.Fatalf("case %d, %s: element %d is %g, not %g", i, k.Variant(), e, got[e], want[e])
@@ -411,7 +411,7 @@ func TestWinograd(t *testing.T) {
 				list[k] = float64(float32(r.NormFloat64()))
 			}
 		}
-		scale := largestError(make([]float64, d.out), d.formula(t, "f64_conv", op.Epilogue{}))
+		scale := largestError(make([]float64, d.out), d.formula(t, "f64_conv", kit.Epilogue{}))
 		for e, then := range convEpilogues[i%2 : i%2+2] {
 			want := d.formula(t, "f64_conv", then)
 			direct := largestError(d.blocked(t, partOf(t, "f32_conv_blocked", 0), pool, 8, false, 0, then), want)

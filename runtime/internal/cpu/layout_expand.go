@@ -3,6 +3,7 @@ package cpu
 import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -18,7 +19,7 @@ type expandConv struct {
 // thenConv is a convolution and its epilogue.
 type thenConv struct {
 	*nn.Conv
-	then op.Epilogue
+	then kit.Epilogue
 }
 
 // Infer infers the first convolution, and the second from its result.
@@ -46,7 +47,7 @@ func thenConvOf(b *device.Binding) (thenConv, bool) {
 	}
 	switch o := b.Op.(type) {
 	case *nn.Conv:
-		return thenConv{o, op.Epilogue{}}, true
+		return thenConv{o, kit.Epilogue{}}, true
 	case *nn.FusedConv:
 		return thenConv{&o.Conv, o.Then}, true
 	}
@@ -146,7 +147,7 @@ type expandWords struct {
 	expand, depthwise blockedConvWords
 }
 
-func newExpandWords(a, c *nn.ConvShape, then, thenDepthwise op.Epilogue, block int) *expandWords {
+func newExpandWords(a, c *nn.ConvShape, then, thenDepthwise kit.Epilogue, block int) *expandWords {
 	return &expandWords{
 		blockedConvWords{convWords: convWords{shape: a, dtype: tensor.F32, packed: true, then: then}, block: block, kernel: "f32_conv_blocked"},
 		blockedConvWords{convWords: convWords{shape: c, dtype: tensor.F32, packed: true, then: thenDepthwise}, block: block, kernel: "f32_conv_depthwise_blocked"},

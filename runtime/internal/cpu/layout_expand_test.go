@@ -9,7 +9,7 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -57,7 +57,7 @@ func newExpandData(r *rand.Rand, channels int, c convCase) *expandData {
 }
 
 // words returns the words of the command for kernel k, with functions within its levels.
-func (d *expandData) words(t *testing.T, k bindings.Kernel, then, thenDepthwise op.Epilogue, block int) *expandWords {
+func (d *expandData) words(t *testing.T, k bindings.Kernel, then, thenDepthwise kit.Epilogue, block int) *expandWords {
 	t.Helper()
 	v := newExpandWords(d.first.shape, d.second.shape, then, thenDepthwise, block)
 	for _, w := range []*blockedConvWords{&v.expand, &v.depthwise} {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -16,7 +17,7 @@ var blockedQuantRows = []blockedRow{
 			return offerByteConv(o, linearInputs, b, l)
 		},
 		func(o *quant.QLinearConv, b *binder) error {
-			return bindBlockedByteConv(o, op.Epilogue{}, linearInputs, b)
+			return bindBlockedByteConv(o, kit.Epilogue{}, linearInputs, b)
 		}),
 	blockedRowFor("blocked",
 		func(o *quant.FusedQLinearConv, b *device.Binding, l device.Layout) *offer {
@@ -115,7 +116,7 @@ func centred(b *device.Binding, in []int) bool {
 }
 
 // bindBlockedByteConv adds a command of a convolution with a blocked result.
-func bindBlockedByteConv(o *quant.QLinearConv, then op.Epilogue, in []int, b *binder) error {
+func bindBlockedByteConv(o *quant.QLinearConv, then kit.Epilogue, in []int, b *binder) error {
 	s, err := o.Shape(b.Shape(0), b.Shape(3))
 	if err != nil {
 		return err

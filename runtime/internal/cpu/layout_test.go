@@ -11,6 +11,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -258,7 +259,7 @@ func TestBlockedRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.Op, b.Row = o, row
-			if b.Out, err = op.InferOutputs(o, n, b.In); err != nil {
+			if b.Out, err = kit.InferOutputs(o, n, b.In); err != nil {
 				t.Fatal(err)
 			}
 			d.checkRow(t, b, x)
@@ -347,7 +348,7 @@ func TestNotBlocked(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.Op, b.Row = o, row
-		if b.Out, err = op.InferOutputs(o, n, b.In); err != nil {
+		if b.Out, err = kit.InferOutputs(o, n, b.In); err != nil {
 			t.Fatal(err)
 		}
 		if list := d.Layouts(b); list != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -23,13 +23,13 @@ var matmulRows = []row{
 	inRoom(rowFor("gemv", func(o *arith.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "f32_gemv", b) })),
 	inRoom(rowFor("gemm", func(o *arith.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "f32_gemm", b) })),
 	inRoom(rowFor("formula", func(o *arith.FusedMatMul, b *binder) error { return bindFusedMatMul(o, "", b) })),
-	rowFor("narrow", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "f32_narrow", b) }),
-	rowFor("gemv", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "f32_gemv", b) }),
-	rowFor("gemm", func(o *arith.Gemm, b *binder) error { return bindGemm(o, op.Epilogue{}, "f32_gemm", b) }),
+	rowFor("narrow", func(o *arith.Gemm, b *binder) error { return bindGemm(o, kit.Epilogue{}, "f32_narrow", b) }),
+	rowFor("gemv", func(o *arith.Gemm, b *binder) error { return bindGemm(o, kit.Epilogue{}, "f32_gemv", b) }),
+	rowFor("gemm", func(o *arith.Gemm, b *binder) error { return bindGemm(o, kit.Epilogue{}, "f32_gemm", b) }),
 	rowFor("formula", func(o *arith.Gemm, b *binder) error { return bindWideGemm(o, b) }),
-	rowFor("narrow", func(o *arith.WidenedGemm, b *binder) error { return bindGemm(&o.Gemm, op.Epilogue{}, "f32_narrow", b) }),
-	rowFor("gemv", func(o *arith.WidenedGemm, b *binder) error { return bindGemm(&o.Gemm, op.Epilogue{}, "f32_gemv", b) }),
-	rowFor("gemm", func(o *arith.WidenedGemm, b *binder) error { return bindGemm(&o.Gemm, op.Epilogue{}, "f32_gemm", b) }),
+	rowFor("narrow", func(o *arith.WidenedGemm, b *binder) error { return bindGemm(&o.Gemm, kit.Epilogue{}, "f32_narrow", b) }),
+	rowFor("gemv", func(o *arith.WidenedGemm, b *binder) error { return bindGemm(&o.Gemm, kit.Epilogue{}, "f32_gemv", b) }),
+	rowFor("gemm", func(o *arith.WidenedGemm, b *binder) error { return bindGemm(&o.Gemm, kit.Epilogue{}, "f32_gemm", b) }),
 	rowFor("narrow", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_narrow", b) }),
 	rowFor("gemv", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_gemv", b) }),
 	rowFor("gemm", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_gemm", b) }),
@@ -119,7 +119,7 @@ func (w *words) batch(list []batchAxis) {
 // sum holds the addends of a product, and its epilogue, which follows them.
 type sum struct {
 	row, col, all device.Operand // one number per matrix row, per column, per element
-	then          op.Epilogue
+	then          kit.Epilogue
 }
 
 // gemm is the words of f32_gemm, f32_gemv, f32_narrow, and their counterparts for doubles.
@@ -129,7 +129,7 @@ type gemm struct {
 	bType   tensor.DType // Invalid for dtype
 	bPacked bool
 	alpha   float64
-	then    op.Epilogue
+	then    kit.Epilogue
 	apply   bindings.Kernel // kernel of the epilogue, unless that is a clamp
 }
 
@@ -281,7 +281,7 @@ func (g *gemm) forPacking() words {
 			p.batch = append(p.batch, batchAxis{x.n, graph.Known(0), x.b})
 		}
 	}
-	own.alpha, own.then, own.apply = 1, op.Epilogue{}, bindings.Kernel{}
+	own.alpha, own.then, own.apply = 1, kit.Epilogue{}, bindings.Kernel{}
 	return own.words()
 }
 
@@ -466,7 +466,7 @@ func bindFusedMatMul(o *arith.FusedMatMul, kernel string, b *binder) error {
 	return b.wideProduct(b.DType(0), p, b.in(0), b.in(1), b.out(0))
 }
 
-func bindGemm(o *arith.Gemm, then op.Epilogue, kernel string, b *binder) error {
+func bindGemm(o *arith.Gemm, then kit.Epilogue, kernel string, b *binder) error {
 	if b.isEmpty() {
 		return nil
 	}

@@ -2,8 +2,8 @@ package cpu
 
 import (
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/openinfer"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -24,7 +24,7 @@ func bindIntMatMul(b *binder) error {
 // intGemmWords is nacre_int_gemm_words of csrc/matmul/matmul.h.
 func intGemmWords(p *product, in, out tensor.DType) (w words) {
 	w.dim(p.m, p.n, p.k)
-	w.int(in.Bits(), op.Btoi(in.Kind() == tensor.Signed), out.Bits())
+	w.int(in.Bits(), kit.Btoi(in.Kind() == tensor.Signed), out.Bits())
 	w.batch(p.batch)
 	return w
 }

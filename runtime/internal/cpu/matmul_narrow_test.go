@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -14,7 +14,7 @@ import (
 func TestNarrowProducts(t *testing.T) {
 	t.Parallel()
 	pool, r := testPool(t), rand.New(rand.NewPCG(41, 2))
-	clamp := op.Epilogue{Func: "clip", P: -1.5, Q: 2}
+	clamp := kit.Epilogue{Func: "clip", P: -1.5, Q: 2}
 	for _, s := range [][3]int{
 		{2, 2, 1}, {3, 3, 3}, {4, 4, 4}, {5, 4, 0}, {50, 3, 7}, {37, 8, 8}, {33, 5, 32}, {29, 16, 16}, {31, 11, 3}, {5000, 9, 13},
 		{2, 1, 0}, {3, 1, 3}, {19, 1, 8}, {50, 1, 37}, {2100, 1, 64}, {45, 10, 16},

@@ -12,7 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -26,7 +26,7 @@ type gemmCase struct {
 	bType         tensor.DType // Invalid for dtype
 	alpha         float64
 	row, col, all bool
-	then          op.Epilogue
+	then          kit.Epilogue
 	batch         []int // extents
 	aFixed        bool  // shared by all products
 	bFixed        bool
@@ -40,7 +40,7 @@ func gemmCases() []gemmCase {
 	if !testing.Short() {
 		shapes = append(shapes, [3]int{64, 100, 700}, [3]int{17, 530, 1100})
 	}
-	clamp, leak := op.Epilogue{Func: "clip", P: -1.5, Q: 2}, op.Epilogue{Func: "leaky_relu", P: 0.25}
+	clamp, leak := kit.Epilogue{Func: "clip", P: -1.5, Q: 2}, kit.Epilogue{Func: "leaky_relu", P: 0.25}
 	var list []gemmCase
 	for _, s := range shapes {
 		add := func(name string, change func(c *gemmCase)) {

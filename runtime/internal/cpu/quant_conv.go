@@ -3,9 +3,9 @@ package cpu
 import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -31,7 +31,7 @@ type byteConv struct {
 	addScale                        int
 	staged, stageSigned             bool
 	stageScale                      int
-	then                            op.Epilogue
+	then                            kit.Epilogue
 	depthwise                       bindings.Kernel
 }
 

@@ -11,8 +11,8 @@ import (
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -24,7 +24,7 @@ type byteThen struct {
 	addType  tensor.DType
 	addScale float64
 	addZero  byte
-	then     op.Epilogue
+	then     kit.Epilogue
 	result   tensor.DType
 	yScale   float64
 	yZero    byte
@@ -60,7 +60,7 @@ func TestByteConvThen(t *testing.T) {
 				f.stage, f.middle = byteCodes[v&1], byte(r.Uint32())
 			}
 			if i%4 > 1 {
-				f.then = op.Epilogue{Func: "clip", P: -6, Q: 6}
+				f.then = kit.Epilogue{Func: "clip", P: -6, Q: 6}
 			}
 			for k := range filters {
 				d.wScale = append(d.wScale, float64(1+r.IntN(7))/65536)

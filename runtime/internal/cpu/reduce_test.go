@@ -11,7 +11,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -308,7 +308,7 @@ func TestTopK(t *testing.T) {
 						a, b := x[row*n+i], x[row*n+j]
 						order := cmp.Compare(b, a)
 						if a != a || b != b {
-							order = cmp.Compare(op.Btoi(b != b), op.Btoi(a != a))
+							order = cmp.Compare(kit.Btoi(b != b), kit.Btoi(a != a))
 						}
 						if least {
 							order = -order

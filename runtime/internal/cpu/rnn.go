@@ -4,8 +4,8 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -30,7 +30,7 @@ func (r *recurrent) words() (w words) {
 	var alphas, betas []float64
 	for _, c := range r.Cells {
 		for _, f := range c.Functions {
-			a, _ := op.FindActivation(f.Name)
+			a, _ := kit.FindActivation(f.Name)
 			w.int(a.Number())
 			alphas, betas = append(alphas, float64(f.Alpha)), append(betas, float64(f.Beta))
 		}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -25,7 +25,7 @@ type rnnCase struct {
 
 // rnnFunctions lists the activations of recurrent networks.
 func rnnFunctions() (list []string) {
-	for _, a := range op.Activations() {
+	for _, a := range kit.Activations() {
 		if a.Of != nil {
 			list = append(list, a.Name)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/runtime/internal/ops/array"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -28,11 +29,11 @@ func TestRange(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			start, delta, limit, want := tensor.New(c.d), tensor.New(c.d), tensor.New(c.d), tensor.New(c.d, c.n)
-			op.SetNumbers(start, []float64{c.start})
-			op.SetNumbers(delta, []float64{c.delta})
-			op.SetNumbers(limit, []float64{c.start + (float64(c.n)-0.5)*c.delta})
+			kit.SetNumbers(start, []float64{c.start})
+			kit.SetNumbers(delta, []float64{c.delta})
+			kit.SetNumbers(limit, []float64{c.start + (float64(c.n)-0.5)*c.delta})
 			if !c.d.IsFloat() {
-				op.SetNumbers(limit, []float64{c.start + float64(c.n)*c.delta})
+				kit.SetNumbers(limit, []float64{c.start + float64(c.n)*c.delta})
 			}
 			in := []*tensor.Tensor{start, limit, delta}
 			if err := (array.Range{}).Run(&op.Run{In: in, Out: []*tensor.Tensor{want}}); err != nil {

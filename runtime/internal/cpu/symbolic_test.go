@@ -10,6 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -78,7 +79,7 @@ func TestCopiesOfAnyLength(t *testing.T) {
 			if b.Op, b.Row, err = registry.New(node); err != nil {
 				t.Fatal(err)
 			}
-			if b.Out, err = op.InferOutputs(b.Op, node, b.In); err != nil {
+			if b.Out, err = kit.InferOutputs(b.Op, node, b.In); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.EqualFunc(b.Out[0].Dims, tt.out, graph.Dim.Same) {
@@ -180,7 +181,7 @@ func TestStoreOfAnyLength(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := []*op.Value{{Type: graph.TensorOf(tensor.F32, graph.Dims{n.Mul(n), graph.Known(4)})}}
-	out, err := op.InferOutputs(o, node, in)
+	out, err := kit.InferOutputs(o, node, in)
 	if err != nil {
 		t.Fatal(err)
 	}

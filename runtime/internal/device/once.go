@@ -8,6 +8,7 @@ import (
 
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -44,11 +45,11 @@ func (e Once) Eval(r *op.Registry, n *graph.Node, in []*tensor.Tensor) ([]*tenso
 	if err != nil {
 		return nil, err
 	}
-	values := op.Values(in)
+	values := kit.Values(in)
 	if err := row.CheckTypes(values); err != nil {
 		return nil, err
 	}
-	out, err := op.InferOutputs(o, n, values)
+	out, err := kit.InferOutputs(o, n, values)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func (e Once) Compute(o op.Op, row *op.Row, n *graph.Node, in []*tensor.Tensor, 
 	if row.View && len(n.Outputs) == 1 {
 		return x.out, x.outputs(out, nil)
 	}
-	step, err := e.bindKnown(&Binding{Op: o, Row: row, Node: n, In: op.Values(x.in), Out: named(n, out)}, x.in)
+	step, err := e.bindKnown(&Binding{Op: o, Row: row, Node: n, In: kit.Values(x.in), Out: named(n, out)}, x.in)
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +246,11 @@ func (x *once) call(step *Step) error {
 		c.Stop = x.Stop
 	}
 	for _, t := range x.in {
-		c.Values = append(c.Values, op.Of(t))
+		var v tensor.Value
+		if t != nil {
+			v = t
+		}
+		c.Values = append(c.Values, v)
 	}
 	if err := guard.Call(func() error { return step.Call(c) }); err != nil {
 		return err

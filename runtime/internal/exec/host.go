@@ -7,6 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/plan"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -117,7 +118,7 @@ func (f *frame) outputs(s *plan.Step) error {
 	var inferred []*op.Value
 	if s.Dynamic && !s.Row.DynamicOutputs {
 		var err error
-		if inferred, err = op.InferOutputs(s.Op, s.Node.Node, f.call.Known()); err != nil {
+		if inferred, err = kit.InferOutputs(s.Op, s.Node.Node, f.call.Known()); err != nil {
 			return graph.Errorf(graph.ErrShape, "%w", err)
 		}
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/exec"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/optest"
 	"github.com/nacre-ml/nacre/runtime/internal/plan"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -92,7 +92,7 @@ func loopDecoder(b *graph.Builder, form string) *graph.Graph {
 		if (form == slides || form == both) && i == 1 {
 			seen = ""
 		}
-		out := b.Node(op.Microsoft, "Attention", []string{x, weight(width, 3*width), weight(3 * width), seen, past}, 2,
+		out := b.Node(kit.Microsoft, "Attention", []string{x, weight(width, 3*width), weight(3 * width), seen, past}, 2,
 			graph.IntAttr("num_heads", loopHeads), graph.IntAttr("unidirectional", 1))
 		x = b.Op("Add", []string{x, out[0]})
 		p := present{out[1], fmt.Sprint("present_", i)}
@@ -134,7 +134,7 @@ func loopSearch(t *testing.T, name, form string, most int) *graph.Model {
 	if form == first {
 		attrs = append(attrs, graph.GraphAttr("init_decoder", loopDecoder(b.Body("init_decoder"), form)))
 	}
-	out := b.Node(op.Microsoft, name, in, 1, attrs...)
+	out := b.Node(kit.Microsoft, name, in, 1, attrs...)
 	b.Output(out[0], "texts", graph.Type{})
 	m := b.Model(&graph.Model{File: "test"})
 	if err := graph.Validate(m); err != nil {

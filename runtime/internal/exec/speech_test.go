@@ -11,9 +11,9 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/exec"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/optest"
 	"github.com/nacre-ml/nacre/runtime/internal/plan"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -92,7 +92,7 @@ func speechModel(t *testing.T, prompts, tails []int32) (*graph.Model, *tensor.Te
 	if tails != nil {
 		in[13] = ints(texts, tails...)
 	}
-	out := b.Node(op.Microsoft, "WhisperBeamSearch", in, 2, graph.IntAttr("eos_token_id", 8), graph.IntAttr("pad_token_id", 0), graph.IntAttr("model_type", 2),
+	out := b.Node(kit.Microsoft, "WhisperBeamSearch", in, 2, graph.IntAttr("eos_token_id", 8), graph.IntAttr("pad_token_id", 0), graph.IntAttr("model_type", 2),
 		graph.GraphAttr("encoder", speechBody(b.Body("encoder"), true)), graph.GraphAttr("decoder", speechBody(b.Body("decoder"), false)))
 	b.Output(out[0], "texts", graph.Type{})
 	b.Output(out[1], "scores", graph.Type{})
@@ -168,7 +168,7 @@ func TestRefusedForms(t *testing.T) {
 		return m
 	}
 	search := func(m *graph.Model) *graph.Node {
-		i := slices.IndexFunc(m.Graph.Nodes, func(n *graph.Node) bool { return n.Domain == op.Microsoft })
+		i := slices.IndexFunc(m.Graph.Nodes, func(n *graph.Node) bool { return n.Domain == kit.Microsoft })
 		return m.Graph.Nodes[i]
 	}
 	for name, c := range map[string]struct {

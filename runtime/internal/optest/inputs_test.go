@@ -11,6 +11,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	cpudevice "github.com/nacre-ml/nacre/runtime/internal/cpu"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -137,7 +138,7 @@ func TestInferWithout(t *testing.T) {
 						continue
 					}
 					c.Body = func(string, []*op.Value) ([]*op.Value, error) { return []*op.Value{v, v, v}, nil }
-					if _, err := op.InferWith(o, n, c); errors.Is(err, guard.ErrInternal) {
+					if _, err := kit.InferWith(o, n, c); errors.Is(err, guard.ErrInternal) {
 						t.Errorf("%s-%d without input %d of %v: %v", name, version, out, v.Type, err)
 					} else if err == nil {
 						inferred[name] = true
@@ -167,7 +168,7 @@ func operands() (list []*op.Value) {
 		if d == tensor.String {
 			key = tensor.String
 		}
-		list = append(list, &op.Value{Type: op.SequenceOf(elem)}, &op.Value{Type: graph.Type{Kind: graph.OptionalType, Elem: &elem}},
+		list = append(list, &op.Value{Type: kit.SequenceOf(elem)}, &op.Value{Type: graph.Type{Kind: graph.OptionalType, Elem: &elem}},
 			&op.Value{Type: graph.Type{Kind: graph.MapType, Key: key, Elem: &elem}})
 	}
 	return list

@@ -12,8 +12,8 @@ import (
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/onnx"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/optest/cases"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -24,7 +24,7 @@ type mutant struct {
 }
 
 // opsetOf lists the operator sets of mutants.
-var opsetOf = []graph.Opset{{Version: 24}, {Domain: "ai.onnx.ml", Version: 5}, {Domain: cases.Microsoft, Version: 1}, {Domain: op.Internal, Version: 1}}
+var opsetOf = []graph.Opset{{Version: 24}, {Domain: "ai.onnx.ml", Version: 5}, {Domain: cases.Microsoft, Version: 1}, {Domain: kit.Internal, Version: 1}}
 
 // ofCase returns a model of one node. Bit i of fixed makes input i a constant.
 func ofCase(c *cases.Case, version int, fixed int) *mutant {

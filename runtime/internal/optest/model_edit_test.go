@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -262,7 +262,7 @@ func changedTensor(s *script, t *tensor.Tensor) *tensor.Tensor {
 	case k == 3 && len(shape) > 0:
 		shape = shape[1:]
 	default:
-		list, ok := op.Numbers(t)
+		list, ok := kit.Numbers(t)
 		if !ok || len(list) == 0 {
 			return t
 		}
@@ -274,7 +274,7 @@ func changedTensor(s *script, t *tensor.Tensor) *tensor.Tensor {
 			}
 		}
 		t = tensor.New(d, shape...)
-		op.SetNumbers(t, list)
+		kit.SetNumbers(t, list)
 		return t
 	}
 	if shape.Check() != nil || shape.Len() > 1<<14 {
@@ -296,7 +296,7 @@ func filled(d tensor.DType, shape tensor.Shape) *tensor.Tensor {
 	for i := range t.Strings() {
 		t.Strings()[i] = texts[i%3]
 	}
-	op.SetNumbers(t, list)
+	kit.SetNumbers(t, list)
 	return t
 }
 

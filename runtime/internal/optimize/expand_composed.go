@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -44,7 +45,7 @@ var composed = map[string]map[string]func(b *builder, n *graph.Node) bool{
 		"ScaledTanh":              expandScaled("Tanh"),
 		"SoftmaxCrossEntropyLoss": expandCrossEntropy,
 	},
-	op.Microsoft: {
+	kit.Microsoft: {
 		"EngramGate":          expandEngramGate,
 		"LinearAttentionGate": expandLinearGate,
 		"MatMulFpQ4":          expandFpQ4,
@@ -57,7 +58,7 @@ var composed = map[string]map[string]func(b *builder, n *graph.Node) bool{
 // float adds a float32 scalar.
 func (b *builder) float(v float64) string {
 	t := tensor.New(tensor.F32)
-	op.SetNumbers(t, []float64{v})
+	kit.SetNumbers(t, []float64{v})
 	return b.add("number", t)
 }
 
@@ -325,7 +326,7 @@ func expandFpQ4(b *builder, n *graph.Node) bool {
 		return false
 	}
 	list, err := op.Ints(extents)
-	if err != nil || len(list) != 2 || list[0] < 1 || list[1] < 1 || list[0] > op.MaxElements {
+	if err != nil || len(list) != 2 || list[0] < 1 || list[1] < 1 || list[0] > kit.MaxElements {
 		return false
 	}
 	blocks := (list[0] + block - 1) / block
@@ -341,7 +342,7 @@ func expandFpQ4(b *builder, n *graph.Node) bool {
 			to[j], to[codes/2+j] = p&15|q<<4, p>>4|q&0xf0
 		}
 	}
-	b.finish(n, op.Microsoft, "MatMulNBits", 1, []string{n.Inputs[0], b.add(n.Inputs[1], w), b.add("scales", scales)},
+	b.finish(n, kit.Microsoft, "MatMulNBits", 1, []string{n.Inputs[0], b.add(n.Inputs[1], w), b.add("scales", scales)},
 		intAttr("K", int64(list[0])), intAttr("N", int64(list[1])), intAttr("bits", 4), intAttr("block_size", block))
 	return true
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/optest/cases"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -64,7 +64,7 @@ func composedNet(g *graph.Graph) *net {
 				list[i] = b.rand.NormFloat64()
 			}
 		}
-		op.SetNumbers(x, list)
+		kit.SetNumbers(x, list)
 		b.feeds[v.Name] = x
 	}
 	return b

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -116,7 +117,7 @@ func (d *differentiator) Number(v float32, like string) string {
 // filled adds a tensor with the shape and type of like, filled with a number, and
 // returns its name.
 func (d *differentiator) filled(v float32, like string) string {
-	return op.ExpandTo(d, d.Number(v, like), like)
+	return kit.ExpandTo(d, d.Number(v, like), like)
 }
 
 func strs(n *graph.Node, name string) []string {

@@ -3,6 +3,7 @@ package optimize
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/fold"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -88,7 +89,7 @@ func (s *Scope) fold(n *graph.Node, value func(name string) *op.Value) []*tensor
 	if row.CheckTypes(in) != nil {
 		return nil
 	}
-	inferred, err := op.InferOutputs(o, n, in)
+	inferred, err := kit.InferOutputs(o, n, in)
 	if err != nil {
 		return nil
 	}

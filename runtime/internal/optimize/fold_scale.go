@@ -6,7 +6,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/fold"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -145,7 +145,7 @@ func perChannel(t *tensor.Tensor, rank, axis, channels int) (list []float64, ok 
 			return nil, false
 		}
 	}
-	given, ok := op.Numbers(t)
+	given, ok := kit.Numbers(t)
 	if !ok {
 		return nil, false
 	}
@@ -231,7 +231,7 @@ func (m *matcher) normalizing(n *graph.Node, channels int) (mul, add []float64, 
 		if t == nil || t.Len() != channels || !m.lists(channels) {
 			return nil, nil, false
 		}
-		if list[i], ok = op.Numbers(t); !ok {
+		if list[i], ok = kit.Numbers(t); !ok {
 			return nil, nil, false
 		}
 	}
@@ -265,7 +265,7 @@ func (m *matcher) folded(l *linear) *graph.Node {
 		return &r
 	}
 	bias := tensor.New(l.weights.DType(), len(l.bias))
-	op.SetNumbers(bias, l.bias)
+	kit.SetNumbers(bias, l.bias)
 	r.Inputs = append(r.Inputs, m.add(l.node.Outputs[0]+".bias", bias))
 	if r.Op == "Gemm" {
 		r.Attrs = without(r.Attrs, "beta")

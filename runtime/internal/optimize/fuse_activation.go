@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 )
 
 // fuseActivation applies an activation within the convolution or the product that
@@ -35,7 +35,7 @@ type activation struct {
 // is LeakyRelu if it has one slope.
 var activations = func() []string {
 	list := []string{"PRelu"}
-	for _, a := range op.Activations() {
+	for _, a := range kit.Activations() {
 		if a.Kernel != "" {
 			list = append(list, a.Name)
 		}
@@ -75,7 +75,7 @@ func (s *Scope) activation(n *graph.Node) (f activation, ok bool) {
 	case "Clip":
 		return s.clip(n)
 	}
-	a, ok := op.FindActivation(f.name)
+	a, ok := kit.FindActivation(f.name)
 	for _, p := range a.Params {
 		f.params = append(f.params, attrs(n).Float(p.Name, p.Default))
 	}

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/optimize"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -167,7 +167,7 @@ func (p *parser) constant(typ string, values []string) *tensor.Tensor {
 		}
 		list[i] = v
 	}
-	op.SetNumbers(t, list)
+	kit.SetNumbers(t, list)
 	return t
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/fold"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -134,7 +135,7 @@ func (s *Scope) inferWith(n *graph.Node, in []*op.Value) []*op.Value {
 	if err != nil || row.CheckTypes(in) != nil {
 		return nil
 	}
-	out, err := op.InferWith(o, n, &op.Infer{In: in, Body: func(attr string, in []*op.Value) ([]*op.Value, error) { return s.body(n, attr, in) }})
+	out, err := kit.InferWith(o, n, &op.Infer{In: in, Body: func(attr string, in []*op.Value) ([]*op.Value, error) { return s.body(n, attr, in) }})
 	if err != nil {
 		return nil
 	}
@@ -150,7 +151,7 @@ func (s *Scope) inferWith(n *graph.Node, in []*op.Value) []*op.Value {
 			*s.room -= tensor.SizeOf(t.DType(), t.Shape())
 		}
 	}
-	return op.Values(list)
+	return kit.Values(list)
 }
 
 // body infers the outputs of a subgraph of a node.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -203,14 +204,14 @@ func (r *rowCutter) rows(n *graph.Node) []int {
 		}
 	}
 	var list []int
-	for _, i := range r.row(n).RowInputs(n, in, out) {
+	for _, i := range kit.RowInputs(r.row(n), n, in, out) {
 		if i >= len(in) || in[i] == nil {
 			continue
 		}
 		if _, ok := in[i].Rank(); !ok {
 			return nil
 		}
-		if op.MayHaveRows(in[i]) {
+		if kit.MayHaveRows(in[i]) {
 			list = append(list, i)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/optest/cases"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -60,13 +60,13 @@ func (b *net) mutate(r *rand.Rand) {
 			return
 		}
 		init := *b.g.Initializers[r.IntN(len(b.g.Initializers))]
-		list, _ := op.Numbers(init.Tensor)
+		list, _ := kit.Numbers(init.Tensor)
 		list = slices.Clone(list)
 		if len(list) > 0 {
 			list[r.IntN(len(list))] += []float64{1, -1, 0.25, -2}[r.IntN(4)]
 		}
 		init.Tensor = tensor.New(init.Tensor.DType(), init.Tensor.Shape()...)
-		op.SetNumbers(init.Tensor, list)
+		kit.SetNumbers(init.Tensor, list)
 		b.g.Initializers[slices.IndexFunc(b.g.Initializers, func(o *graph.Initializer) bool { return o.Name == init.Name })] = &init
 	}
 	b.g.Nodes[at] = &n

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -45,8 +45,8 @@ func (m *matcher) depthwise(n *graph.Node) *graph.Node {
 	}
 	shape := tensor.Shape{channels, 1, 1, 1}[:rank]
 	weights, bias := tensor.New(tensor.F32, shape...), tensor.New(tensor.F32, channels)
-	op.SetNumbers(weights, mul)
-	op.SetNumbers(bias, add)
+	kit.SetNumbers(weights, mul)
+	kit.SetNumbers(bias, add)
 	return &graph.Node{
 		Name: n.Name, Op: "Conv", Version: n.Version, Outputs: n.Outputs,
 		Inputs: []string{n.Inputs[0], m.add(n.Inputs[1], weights), m.add(n.Inputs[2], bias)},

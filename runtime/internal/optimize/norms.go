@@ -5,7 +5,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/fold"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -220,6 +220,6 @@ func (m *matcher) ones(s *norm) string {
 		return ""
 	}
 	t := tensor.New(m.dtype(s.x), shape...)
-	op.SetNumbers(t, slices.Repeat([]float64{1}, t.Len()))
+	kit.SetNumbers(t, slices.Repeat([]float64{1}, t.Len()))
 	return m.add("ones", t)
 }

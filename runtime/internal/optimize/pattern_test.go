@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -20,7 +20,7 @@ func matcherOf(constants map[string]float64, nodes ...[]string) *matcher {
 	}
 	for name, c := range constants {
 		t := tensor.New(tensor.F32)
-		op.SetNumbers(t, []float64{c})
+		kit.SetNumbers(t, []float64{c})
 		g.Initializers = append(g.Initializers, &graph.Initializer{Name: name, Tensor: t})
 	}
 	for _, n := range nodes {

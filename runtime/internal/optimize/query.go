@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -92,7 +93,7 @@ func (s *Scope) scalar(name string) (c float64, ok bool) {
 	if t == nil || t.Len() != 1 {
 		return 0, false
 	}
-	list, ok := op.Numbers(t)
+	list, ok := kit.Numbers(t)
 	if !ok {
 		return 0, false
 	}

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"math"
 
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -32,7 +32,7 @@ func (l *linear) scaled() (t *tensor.Tensor, ok bool) {
 			return
 		}
 		for at, list := range w.products() {
-			op.PutDoubles(elements(w.weights, data, at, len(list)), list)
+			kit.PutDoubles(elements(w.weights, data, at, len(list)), list)
 		}
 	}), true
 }
@@ -88,7 +88,7 @@ func (l *linear) products() iter.Seq2[int, []float64] {
 		buffer := make([]float64, min(scaledRun, l.weights.Len()))
 		for at, run := range l.runs() {
 			list := buffer[:run.Len()]
-			op.GetDoubles(list, run, 0)
+			kit.GetDoubles(list, run, 0)
 			scaleBy(l, list, at)
 			if !yield(at, list) {
 				return

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -36,7 +36,7 @@ func (m *matcher) trimmed(n *graph.Node) *graph.Node {
 	if err != nil {
 		return nil
 	}
-	conv, ok := o.(op.Sliding)
+	conv, ok := o.(kit.Sliding)
 	if !ok {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (m *matcher) trimmed(n *graph.Node) *graph.Node {
 // met returns the first element of the kernel that meets the value, the number of elements from it
 // to the last that does, and the padding that these need. If none meets the value, or the padding
 // would be negative or change the result's extent, it reports false.
-func met(s op.Slide) (first, n, before, behind int, ok bool) {
+func met(s kit.Slide) (first, n, before, behind int, ok bool) {
 	first, last := -1, -1
 	for i := range s.Kernel {
 		from := i*s.Dilation - s.Pad

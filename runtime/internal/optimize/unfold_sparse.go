@@ -2,7 +2,7 @@ package optimize
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 )
 
 // unfoldSparse replaces sparse constants of a graph, and Constant nodes with a sparse value, by
@@ -43,7 +43,7 @@ func (s *Scope) unfolded(n *graph.Node) (*graph.Node, error) {
 	if !is(n, "Constant") || len(n.Attrs) != 1 || n.Attrs[0].Name != "sparse_value" || n.Attrs[0].Sparse == nil {
 		return nil, nil
 	}
-	value, err := op.NewSparse(n.Attrs[0].Sparse)
+	value, err := kit.NewSparse(n.Attrs[0].Sparse)
 	if err != nil {
 		return nil, nil
 	}

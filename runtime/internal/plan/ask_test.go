@@ -6,9 +6,9 @@ import (
 
 	"github.com/nacre-ml/nacre/internal/stages"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/optest"
 	"github.com/nacre-ml/nacre/runtime/internal/plan"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -44,7 +44,7 @@ func TestPostponed(t *testing.T) {
 	for id, name := range p.Names {
 		switch name {
 		case "axis":
-			values[id] = op.Scalar(int64(-1))
+			values[id] = kit.Scalar(int64(-1))
 		case "x", "z":
 			values[id] = tensor.New(tensor.F32, 4, 8)
 		}

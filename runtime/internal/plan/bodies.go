@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -13,9 +14,9 @@ import (
 type bodyPlan struct {
 	attr  string
 	plan  *Plan
-	first bool      // plan is for the first iteration
-	loops *op.Loops // plan is for runs in a stream; nil for others
-	err   error     // the reason why there is no plan
+	first bool       // plan is for the first iteration
+	loops *kit.Loops // plan is for runs in a stream; nil for others
+	err   error      // the reason why there is no plan
 }
 
 // bodies plans the graphs that the node of a step may run, in the order of its attributes.
@@ -37,7 +38,7 @@ func (pl *Plan) bodies(s *Step) []bodyPlan {
 			}
 		}
 		x := bodyPlan{attr: a.Name}
-		if o, ok := s.Op.(op.BodyLooper); ok {
+		if o, ok := s.Op.(kit.BodyLooper); ok {
 			if x.loops = o.Loops(a.Name, in); x.loops != nil {
 				x.plan, x.err = pl.loop(b, x.loops)
 				list = append(list, x)
@@ -81,7 +82,7 @@ func (pl *Plan) bodyInputs(s *Step, in []*op.Value) map[string][]graph.Type {
 		return s.Bodies[attr].outputs(in, pl.values)
 	}}
 	// If a graph does not fit, it never runs or it fails the run. Both are ignored here.
-	_, _ = op.InferWith(s.Op, s.Node.Node, c)
+	_, _ = kit.InferWith(s.Op, s.Node.Node, c)
 	return seen
 }
 

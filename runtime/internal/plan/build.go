@@ -10,6 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/stages"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -158,7 +159,7 @@ func (b *builder) hasExtents(v *op.Value) bool {
 
 // counts reports whether an accelerator may count the unknown extents of a node.
 func (b *builder) counts(n *Node) bool {
-	_, ok := n.Op.(op.Counter)
+	_, ok := n.Op.(kit.Counter)
 	return ok && b.Program.device.Accelerator() != nil
 }
 

@@ -3,15 +3,16 @@ package plan
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // counted returns the outputs of a node with extents that an accelerator counts: each output as a
 // vector of the most elements that it can have, then the count, which stands for the unknown
-// extents. If the node is not an op.Counter with inputs of known extents, it returns nil.
+// extents. If the node is not an kit.Counter with inputs of known extents, it returns nil.
 func (x *inferred) counted() []*op.Value {
-	o, ok := x.Op.(op.Counter)
+	o, ok := x.Op.(kit.Counter)
 	if !ok {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/fold"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -51,7 +52,7 @@ func (n *Node) infer(in, values []*op.Value) ([]*op.Value, error) {
 		}
 		return b.outputs(in, values)
 	}}
-	return op.InferWith(n.Op, n.Node, c)
+	return kit.InferWith(n.Op, n.Node, c)
 }
 
 // outputs infers the outputs of a body from its own inputs and the values around it.

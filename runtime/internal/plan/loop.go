@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -53,7 +54,7 @@ func (b *Body) lengths(l *op.Loop, inRoom bool) *Lengths {
 }
 
 // loop plans a run of a graph in a stream.
-func (pl *Plan) loop(b *Body, l *op.Loops) (*Plan, error) {
+func (pl *Plan) loop(b *Body, l *kit.Loops) (*Plan, error) {
 	if _, err := b.LoopStates(&l.Loop); err != nil {
 		return nil, err
 	}

@@ -9,21 +9,11 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// codeOf returns ONNX's code of an element type.
-func codeOf(d tensor.DType) int {
-	for code := 1; ; code++ {
-		if t, err := op.ElementType(code); t == d || err != nil {
-			return code
-		}
-	}
-}
-
 func castValue(x *tensor.Tensor, to tensor.DType, more ...any) (*tensor.Tensor, error) {
-	out, err := evalNode("Cast", 25, 1, attrs(append([]any{"to", codeOf(to)}, more...)...), x)
+	out, err := evalNode("Cast", 25, 1, attrs(append([]any{"to", to.Code()}, more...)...), x)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -60,10 +60,10 @@ func TestConvTypes(t *testing.T) {
 					if d == tensor.BF16 {
 						// Sums above 256 are rounded.
 						rounded = tensor.New(d, want.Shape()...)
-						op.PutDoubles(rounded, op.Doubles(want))
+						kit.PutDoubles(rounded, kit.Doubles(want))
 					}
-					if !out.Shape().Equal(want.Shape()) || !closeLists(op.Doubles(out), op.Doubles(rounded)) {
-						t.Errorf("got %v %v, want %v", out, op.Doubles(out), op.Doubles(rounded))
+					if !out.Shape().Equal(want.Shape()) || !closeLists(kit.Doubles(out), kit.Doubles(rounded)) {
+						t.Errorf("got %v %v, want %v", out, kit.Doubles(out), kit.Doubles(rounded))
 					}
 				})
 			}

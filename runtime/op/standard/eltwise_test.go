@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -22,11 +23,11 @@ func u8s(v ...uint8) *tensor.Tensor { return from(v, len(v)) }
 func i8s(v ...int8) *tensor.Tensor { return from(v, len(v)) }
 
 func f16s(v ...float32) *tensor.Tensor {
-	return from(op.Convert(v, packed.ToF16), len(v))
+	return from(kit.Convert(v, packed.ToF16), len(v))
 }
 
 func bf16s(v ...float32) *tensor.Tensor {
-	return from(op.Convert(v, packed.ToBF16), len(v))
+	return from(kit.Convert(v, packed.ToBF16), len(v))
 }
 
 func TestEltwiseUnary(t *testing.T) {
@@ -199,7 +200,7 @@ func TestEltwiseInts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := op.InferOutputs(o, n, tt.in)
+			out, err := kit.InferOutputs(o, n, tt.in)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/cpu"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -86,7 +86,7 @@ func runEvalCases(t *testing.T, list []evalCase) {
 }
 
 func numbersOf(t *tensor.Tensor) []float64 {
-	list, _ := op.Numbers(t)
+	list, _ := kit.Numbers(t)
 	return list
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -30,7 +30,7 @@ func TestLogic(t *testing.T) {
 	minus := math.Inf(-1)
 	infinite := f32s(1, float32(inf), float32(minus), float32(nan))
 	small := func(v ...float32) *tensor.Tensor {
-		return from(op.Convert(v, func(f float32) packed.F8E5M2 { return packed.ToF8E5M2(f, false) }), len(v))
+		return from(kit.Convert(v, func(f float32) packed.F8E5M2 { return packed.ToF8E5M2(f, false) }), len(v))
 	}
 	runEvalCases(t, []evalCase{
 		{"equal", "Equal", 13, nil, in(a, b), three, []float64{0, 1, 0}},

@@ -10,6 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/cpu"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -67,16 +68,16 @@ func smallInts(r *rand.Rand, d tensor.DType, shape ...int) *tensor.Tensor {
 // matmulByFormula multiplies operands of at least two axes.
 func matmulByFormula(a, b *tensor.Tensor, shape tensor.Shape) []float64 {
 	x, y := numbersOf(a.Aligned()), numbersOf(b.Aligned())
-	m, k, n := op.FromEnd(a.Shape(), 2), op.FromEnd(a.Shape(), 1), op.FromEnd(b.Shape(), 1)
+	m, k, n := kit.FromEnd(a.Shape(), 2), kit.FromEnd(a.Shape(), 1), kit.FromEnd(b.Shape(), 1)
 	out := make([]float64, 0, shape.Len())
 	for q := range shape.Len() / max(m*n, 1) {
 		qa, qb, rest, stepA, stepB := 0, 0, q, 1, 1
 		for i := 3; i <= len(shape); i++ {
-			at := rest % op.FromEnd(shape, i)
-			rest /= op.FromEnd(shape, i)
-			qa += min(at, op.FromEnd(a.Shape(), i)-1) * stepA
-			qb += min(at, op.FromEnd(b.Shape(), i)-1) * stepB
-			stepA, stepB = stepA*op.FromEnd(a.Shape(), i), stepB*op.FromEnd(b.Shape(), i)
+			at := rest % kit.FromEnd(shape, i)
+			rest /= kit.FromEnd(shape, i)
+			qa += min(at, kit.FromEnd(a.Shape(), i)-1) * stepA
+			qb += min(at, kit.FromEnd(b.Shape(), i)-1) * stepB
+			stepA, stepB = stepA*kit.FromEnd(a.Shape(), i), stepB*kit.FromEnd(b.Shape(), i)
 		}
 		for i := range m {
 			for j := range n {
@@ -147,7 +148,7 @@ func TestGemmCases(t *testing.T) {
 					c := smallInts(r, d, shape...).Aligned()
 					in = append(in, c)
 					for i := range want {
-						rows, cols := op.FromEnd(shape, 2), op.FromEnd(shape, 1)
+						rows, cols := kit.FromEnd(shape, 2), kit.FromEnd(shape, 1)
 						want[i] = 2*want[i] + 3*numbersOf(c)[min(i/5, rows-1)*cols+min(i%5, cols-1)]
 					}
 				} else {
@@ -219,7 +220,7 @@ func TestProductDims(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := op.InferOutputs(o, n, c.in)
+			out, err := kit.InferOutputs(o, n, c.in)
 			if err != nil {
 				t.Fatal(err)
 			}

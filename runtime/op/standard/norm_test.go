@@ -8,7 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -24,7 +24,7 @@ func TestNorm(t *testing.T) {
 	runEvalCases(t, []evalCase{
 		{"softmax", "Softmax", 13, nil, in(rows), tensor.Shape{2, 2, 2}, pair},
 		{"softmax of the rest", "Softmax", 11, nil, in(rows), tensor.Shape{2, 2, 2}, slices.Concat(flat, flat)},
-		{"softmax float64", "Softmax", 13, nil, in(from(op.Doubles(rows), 2, 2, 2)), tensor.Shape{2, 2, 2}, pair},
+		{"softmax float64", "Softmax", 13, nil, in(from(kit.Doubles(rows), 2, 2, 2)), tensor.Shape{2, 2, 2}, pair},
 		{"softmax of scalar", "Softmax", 13, nil, in(from([]float32{3})), tensor.Shape{}, []float64{1}},
 		{"logsoftmax", "LogSoftmax", 13, attrs("axis", 0), in(from([]float32{1000, 1000}, 2)), tensor.Shape{2}, []float64{-math.Ln2, -math.Ln2}},
 		{"hardmax", "Hardmax", 13, nil, in(from([]float32{1, 3, 3, 2}, 2, 2)), tensor.Shape{2, 2}, []float64{0, 1, 1, 0}},

@@ -18,6 +18,7 @@ import (
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/cpu"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -148,13 +149,13 @@ func unknown(t *testing.T, r *op.Registry, n *graph.Node, in []*tensor.Tensor) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		values := op.Values(in)
+		values := kit.Values(in)
 		for _, v := range values {
 			if v != nil {
 				forget(v)
 			}
 		}
-		out, err := op.InferOutputs(o, n, values)
+		out, err := kit.InferOutputs(o, n, values)
 		if err != nil {
 			t.Errorf("inferring %s: %v", what, err)
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/cpu"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -22,7 +22,7 @@ func draw(t *testing.T, name string, in *tensor.Tensor, list ...*graph.Attr) []f
 	if err != nil {
 		t.Fatal(err)
 	}
-	numbers, _ := op.Numbers(out[0])
+	numbers, _ := kit.Numbers(out[0])
 	return numbers
 }
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -25,8 +25,8 @@ func TestWork(t *testing.T) {
 		{"", "ConvTranspose", []tensor.Shape{{2, 6, 7}, {6, 4, 3}}, tensor.Shape{2, 4, 9}, 2 * 6 * 7 * 4 * 3},
 		{"", "QLinearConv", []tensor.Shape{{1, 2, 8}, scale, scale, {4, 2, 3}, scale, scale, scale, scale}, tensor.Shape{1, 4, 6}, 4 * 6 * 2 * 3},
 		{"", "GRU", []tensor.Shape{{3, 2, 5}, {1, 12, 5}, {1, 12, 4}}, tensor.Shape{3, 1, 2, 4}, 3 * 2 * 12 * (5 + 4)},
-		{op.Microsoft, "FusedMatMul", []tensor.Shape{{2, 5, 3}, {2, 7, 5}}, tensor.Shape{2, 3, 7}, 2 * 3 * 5 * 7},
-		{op.Microsoft, "MatMulNBits", []tensor.Shape{{1, 3, 32}, {7, 1, 16}, {7}}, tensor.Shape{1, 3, 7}, 3 * 32 * 7},
+		{kit.Microsoft, "FusedMatMul", []tensor.Shape{{2, 5, 3}, {2, 7, 5}}, tensor.Shape{2, 3, 7}, 2 * 3 * 5 * 7},
+		{kit.Microsoft, "MatMulNBits", []tensor.Shape{{1, 3, 32}, {7, 1, 16}, {7}}, tensor.Shape{1, 3, 7}, 3 * 32 * 7},
 		{"", "Relu", []tensor.Shape{{3}}, tensor.Shape{3}, 0},
 	} {
 		row, _, err := standard.Registry().Find(&graph.Node{Domain: c.domain, Op: c.name, Version: 99})
@@ -64,7 +64,7 @@ func TestOwnNames(t *testing.T) {
 		domains[row.Name] = append(domains[row.Name], row.Domain)
 	}
 	for _, row := range rows {
-		if row.Domain == op.Internal && len(domains[row.Name]) > 1 {
+		if row.Domain == kit.Internal && len(domains[row.Name]) > 1 {
 			t.Errorf("%s is an operator of the domains %q", row.Name, domains[row.Name])
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -157,7 +158,7 @@ func TestSymbolicShapes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := op.InferOutputs(o, n, tt.in)
+			out, err := kit.InferOutputs(o, n, tt.in)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -261,7 +262,7 @@ func TestHostileShapes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := op.InferOutputs(o, n, tt.in)
+			out, err := kit.InferOutputs(o, n, tt.in)
 			if err == nil {
 				t.Fatalf("got %v, want an error", out[0].Type)
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/cpu"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -49,9 +49,9 @@ func TestStrips(t *testing.T) {
 		{op: "LpNormalization", version: 1, in: in(rows)},
 		{op: "LayerNormalization", version: 17, outs: 3, in: in(rows, random(301), random(301))},
 		{op: "RMSNormalization", version: 23, in: in(rows, random(301))},
-		{op: "SkipLayerNormalization", domain: op.Microsoft, version: 1, outs: 4, in: in(random(2, 700, 128), random(2, 700, 128), random(128), random(128), random(128))},
-		{op: "SkipLayerNormalization", domain: op.Microsoft, version: 1, in: in(random(5, 300, 128), random(300, 128), random(128))},
-		{op: "SkipLayerNormalization", domain: op.Microsoft, version: 1, in: in(random(90, 7, 128), random(7, 128), random(128))},
+		{op: "SkipLayerNormalization", domain: kit.Microsoft, version: 1, outs: 4, in: in(random(2, 700, 128), random(2, 700, 128), random(128), random(128), random(128))},
+		{op: "SkipLayerNormalization", domain: kit.Microsoft, version: 1, in: in(random(5, 300, 128), random(300, 128), random(128))},
+		{op: "SkipLayerNormalization", domain: kit.Microsoft, version: 1, in: in(random(90, 7, 128), random(7, 128), random(128))},
 		{op: "BatchNormalization", version: 15, in: in(images, random(50), random(50), random(50), positive(50))},
 		{op: "BatchNormalization", version: 15, in: in(rows, random(301), random(301), random(301), positive(301))},
 		{op: "InstanceNormalization", version: 6, in: in(images, random(50), random(50))},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -22,14 +23,24 @@ func newCast(n *op.Node) (op.Op, error) {
 	o := &Cast{}
 	var err error
 	if n.Since < 6 {
-		o.to, err = tensorTypeNamed(n.Str("to", ""))
+		if o.to, err = tensorTypeNamed(n.Str("to", "")); err != nil {
+			err = fmt.Errorf("attribute to: %w", err)
+		}
 	} else {
-		o.to, err = op.ElementType(n.Int("to", 0))
+		o.to, err = castTarget(n)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("attribute to: %w", err)
+		return nil, err
 	}
 	return o, o.readRounding(n)
+}
+
+// castTarget returns the element type that attribute to names.
+func castTarget(n *op.Node) (tensor.DType, error) {
+	if !n.Has("to") {
+		return tensor.Invalid, graph.Errorf(graph.ErrFormat, "attribute to is missing")
+	}
+	return n.ElementType("to", tensor.Invalid, nil)
 }
 
 func newCastLike(n *op.Node) (op.Op, error) {
@@ -84,7 +95,7 @@ func (o *Cast) Run(c *op.Run) error {
 	case x.Len() == 0:
 		return nil
 	case x.DType() == y.DType():
-		op.CopyInto(y, x)
+		kit.CopyInto(y, x)
 		return nil
 	}
 	if y.DType() == tensor.String {

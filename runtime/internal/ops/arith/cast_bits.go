@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -13,9 +14,9 @@ import (
 type BitCast struct{ to tensor.DType }
 
 func newBitCast(n *op.Node) (op.Op, error) {
-	to, err := op.ElementType(n.Int("to", 0))
+	to, err := castTarget(n)
 	if err != nil {
-		return nil, graph.Errorf(graph.ErrFormat, "attribute to: %w", err)
+		return nil, err
 	}
 	if to == tensor.String {
 		return nil, graph.Errorf(graph.ErrFormat, "attribute to is string, which has no bits")
@@ -38,7 +39,7 @@ func (o *BitCast) Run(c *op.Run) error {
 	copy(to, c.In[0].Bytes())
 	if o.to == tensor.Bool {
 		for i, v := range to {
-			to[i] = byte(op.Btoi(v != 0))
+			to[i] = byte(kit.Btoi(v != 0))
 		}
 	}
 	return nil

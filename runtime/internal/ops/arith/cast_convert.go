@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/packed"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -38,7 +38,7 @@ func convertElements(y, x *tensor.Tensor) {
 	case tensor.U64:
 		convertAs(y, tensor.View[uint64](x), toWidest[uint64, uint64])
 	case tensor.Bool:
-		convertAs(y, x.Bytes(), func(b byte) uint64 { return uint64(op.Btoi(b != 0)) })
+		convertAs(y, x.Bytes(), func(b byte) uint64 { return uint64(kit.Btoi(b != 0)) })
 	default:
 		panic("op: no conversion from " + x.DType().String())
 	}
@@ -47,7 +47,7 @@ func convertElements(y, x *tensor.Tensor) {
 // widest are the types that hold all numbers of their kind.
 type widest interface{ float64 | int64 | uint64 }
 
-func toWidest[S op.Number, W widest](v S) W { return W(v) }
+func toWidest[S kit.Number, W widest](v S) W { return W(v) }
 
 // convertAs converts each block of elements to the widest type of their kind, and then to the type
 // of y, so that few pairs of types need code.
@@ -105,7 +105,7 @@ func castInto[S any, D tensor.Element](y *tensor.Tensor, at int, x []S, f func(S
 }
 
 // toInteger returns the conversion of numbers to integers clamped to low..high.
-func toInteger[S op.Number, D op.Integer](low, high D) func(S) D {
+func toInteger[S kit.Number, D kit.Integer](low, high D) func(S) D {
 	if half := 0.5; S(half) == 0 {
 		return func(v S) D { return D(v) }
 	}
@@ -125,7 +125,7 @@ func toInteger[S op.Number, D op.Integer](low, high D) func(S) D {
 
 // roundedOdd returns v as float32. An inexact float64 is rounded to the neighbour with an odd last
 // bit. Rounding that again, to at most 22 bits, equals rounding v once.
-func roundedOdd[S op.Number](v S) float32 {
+func roundedOdd[S kit.Number](v S) float32 {
 	f := float32(v)
 	d, ok := any(v).(float64)
 	if !ok || float64(f) == d || d != d {

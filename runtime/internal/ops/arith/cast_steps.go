@@ -2,6 +2,7 @@ package arith
 
 import (
 	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -64,7 +65,7 @@ func (s *castSteps) run(pace *op.Pace, x, y *tensor.Tensor) error {
 				return err
 			}
 		case s.source == s.target:
-			op.CopyInto(part(y, nil, from, n), out)
+			kit.CopyInto(part(y, nil, from, n), out)
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -35,7 +36,7 @@ func like(d op.Derivation, a, b string) string { return d.Add("CastLike", []stri
 // broadcast returns the rule of an operator that broadcasts its inputs.
 func broadcast(f func(d op.Derivation, n *graph.Node, dy string, i int) string) op.Derivative {
 	return func(d op.Derivation, n *graph.Node, dy string, i int) (string, error) {
-		return op.SumTo(d, f(d, n, dy, i), n.Inputs[i]), nil
+		return kit.SumTo(d, f(d, n, dy, i), n.Inputs[i]), nil
 	}
 }
 
@@ -68,32 +69,32 @@ var (
 		return mul(d, dy, mul(d, like(d, e, x), d.Add("Pow", []string{x, less})))
 	})
 
-	negDerivative = op.OfFirst(func(d op.Derivation, dy, _, _ string) string { return neg(d, dy) })
-	absDerivative = op.OfFirst(func(d op.Derivation, dy, x, _ string) string {
+	negDerivative = kit.OfFirst(func(d op.Derivation, dy, _, _ string) string { return neg(d, dy) })
+	absDerivative = kit.OfFirst(func(d op.Derivation, dy, x, _ string) string {
 		return mul(d, dy, d.Add("Sign", []string{x}))
 	})
-	expDerivative  = op.OfFirst(func(d op.Derivation, dy, _, y string) string { return mul(d, dy, y) })
-	logDerivative  = op.OfFirst(func(d op.Derivation, dy, x, _ string) string { return div(d, dy, x) })
-	sqrtDerivative = op.OfFirst(func(d op.Derivation, dy, _, y string) string {
+	expDerivative  = kit.OfFirst(func(d op.Derivation, dy, _, y string) string { return mul(d, dy, y) })
+	logDerivative  = kit.OfFirst(func(d op.Derivation, dy, x, _ string) string { return div(d, dy, x) })
+	sqrtDerivative = kit.OfFirst(func(d op.Derivation, dy, _, y string) string {
 		return div(d, dy, add(d, y, y))
 	})
-	reciprocalDerivative = op.OfFirst(func(d op.Derivation, dy, _, y string) string {
+	reciprocalDerivative = kit.OfFirst(func(d op.Derivation, dy, _, y string) string {
 		return neg(d, mul(d, dy, mul(d, y, y)))
 	})
-	sinDerivative = op.OfFirst(func(d op.Derivation, dy, x, _ string) string {
+	sinDerivative = kit.OfFirst(func(d op.Derivation, dy, x, _ string) string {
 		return mul(d, dy, d.Add("Cos", []string{x}))
 	})
-	cosDerivative = op.OfFirst(func(d op.Derivation, dy, x, _ string) string {
+	cosDerivative = kit.OfFirst(func(d op.Derivation, dy, x, _ string) string {
 		return neg(d, mul(d, dy, d.Add("Sin", []string{x})))
 	})
-	reluDerivative = op.OfFirst(func(d op.Derivation, dy, x, _ string) string {
+	reluDerivative = kit.OfFirst(func(d op.Derivation, dy, x, _ string) string {
 		above := d.Add("Greater", []string{x, d.Number(0, x)})
 		return mul(d, dy, like(d, above, dy))
 	})
-	castDerivative = op.OfFirst(func(d op.Derivation, dy, x, _ string) string { return like(d, dy, x) })
+	castDerivative = kit.OfFirst(func(d op.Derivation, dy, x, _ string) string { return like(d, dy, x) })
 )
 
-var sumLikeDerivative = op.OfFirst(func(d op.Derivation, dy, x, _ string) string { return op.ExpandTo(d, dy, x) })
+var sumLikeDerivative = kit.OfFirst(func(d op.Derivation, dy, x, _ string) string { return kit.ExpandTo(d, dy, x) })
 
 // reduceDerivative returns the rule of a sum, or of a mean. It restores the reduced axes of dy and
 // broadcasts dy to the shape of the input.
@@ -109,7 +110,7 @@ func reduceDerivative(mean bool) op.Derivative {
 			count := div(d, like(d, d.Add("Size", []string{x}), dy), like(d, d.Add("Size", []string{dy}), dy))
 			dy = div(d, dy, count)
 		}
-		return op.ExpandTo(d, op.ReshapeTo(d, dy, shape), x), nil
+		return kit.ExpandTo(d, kit.ReshapeTo(d, dy, shape), x), nil
 	}
 }
 
@@ -121,9 +122,9 @@ func einsum(d op.Derivation, a, b, equation string) string {
 // matmulDerivative requires operands of at least two axes.
 func matmulDerivative(d op.Derivation, n *graph.Node, dy string, i int) (string, error) {
 	if i == 0 {
-		return op.SumTo(d, einsum(d, dy, n.Inputs[1], "...ik,...jk->...ij"), n.Inputs[0]), nil
+		return kit.SumTo(d, einsum(d, dy, n.Inputs[1], "...ik,...jk->...ij"), n.Inputs[0]), nil
 	}
-	return op.SumTo(d, einsum(d, n.Inputs[0], dy, "...ij,...ik->...jk"), n.Inputs[1]), nil
+	return kit.SumTo(d, einsum(d, n.Inputs[0], dy, "...ij,...ik->...jk"), n.Inputs[1]), nil
 }
 
 // einsumDerivative requires two operands. Each axis of one must occur in the other or in
@@ -148,7 +149,7 @@ func einsumDerivative(d op.Derivation, n *graph.Node, dy string, i int) (string,
 		return "", graph.Errorf(graph.ErrUnsupported, "no derivative of %s %q with the equation %q", n.OpName(), n.Label(), equation)
 	}
 	g := einsum(d, dy, n.Inputs[1-i], out+","+other+"->"+mine)
-	return op.SumTo(d, g, n.Inputs[i]), nil
+	return kit.SumTo(d, g, n.Inputs[i]), nil
 }
 
 func gemmDerivative(d op.Derivation, n *graph.Node, dy string, i int) (string, error) {
@@ -185,5 +186,5 @@ func gemmDerivative(d op.Derivation, n *graph.Node, dy string, i int) (string, e
 		return gemm(dy, a, 1, ta), nil
 	}
 	beta := scale("beta").Float
-	return op.SumTo(d, mul(d, dy, d.Number(beta, dy)), n.Inputs[2]), nil
+	return kit.SumTo(d, mul(d, dy, d.Number(beta, dy)), n.Inputs[2]), nil
 }

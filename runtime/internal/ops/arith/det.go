@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -25,10 +26,10 @@ func (Det) Infer(c *op.Infer) error {
 	if rank < 2 {
 		return graph.Errorf(graph.ErrShape, "input is %v, not a matrix", in.Type)
 	}
-	if _, ok := op.JoinDim(in.Dims[rank-2], in.Dims[rank-1]); !ok {
+	if _, ok := kit.JoinDim(in.Dims[rank-2], in.Dims[rank-1]); !ok {
 		return graph.Errorf(graph.ErrShape, "input is %v; a matrix with a determinant is square", in.Type)
 	}
-	c.Set(0, in.DType, op.JoinDims(in.Dims[:rank-2]))
+	c.Set(0, in.DType, kit.JoinDims(in.Dims[:rank-2]))
 	return nil
 }
 
@@ -44,7 +45,7 @@ func (Det) Run(c *op.Run) error {
 			}
 			list = append(list, d)
 		}
-		op.PutDoubles(c.Out[0].Part(at, tensor.Shape{count}), list)
+		kit.PutDoubles(c.Out[0].Part(at, tensor.Shape{count}), list)
 		return nil
 	})
 }
@@ -90,7 +91,7 @@ func (Inverse) Infer(c *op.Infer) error {
 	if rank < 2 {
 		return graph.Errorf(graph.ErrShape, "input is %v, not a matrix", in.Type)
 	}
-	if _, ok := op.JoinDim(in.Dims[rank-2], in.Dims[rank-1]); !ok {
+	if _, ok := kit.JoinDim(in.Dims[rank-2], in.Dims[rank-1]); !ok {
 		return graph.Errorf(graph.ErrShape, "input is %v; a matrix with an inverse is square", in.Type)
 	}
 	return nil
@@ -106,7 +107,7 @@ func (Inverse) Run(c *op.Run) error {
 				return err
 			}
 		}
-		op.PutDoubles(c.Out[0].Part(at*n*n, tensor.Shape{len(m)}), m)
+		kit.PutDoubles(c.Out[0].Part(at*n*n, tensor.Shape{len(m)}), m)
 		return nil
 	})
 }
@@ -117,7 +118,7 @@ const matrixGroup = 1024
 // matrices widens the n x n matrices of the input and calls f for count of them at a time, in m,
 // from matrix at on. f may write to m.
 func matrices(c *op.Run, f func(m []float64, at, count, n int) error) error {
-	n, all := op.FromEnd(c.In[0].Shape(), 1), c.In[0].Shape()[:len(c.In[0].Shape())-2].Len()
+	n, all := kit.FromEnd(c.In[0].Shape(), 1), c.In[0].Shape()[:len(c.In[0].Shape())-2].Len()
 	group := min(max(matrixGroup/max(n*n, 1), 1), all)
 	wide, err := c.ScratchTensor(tensor.F64, tensor.Shape{group, n, n})
 	if err != nil {
@@ -126,7 +127,7 @@ func matrices(c *op.Run, f func(m []float64, at, count, n int) error) error {
 	for at := 0; at < all; at += group {
 		count := min(group, all-at)
 		m := tensor.View[float64](wide)[:count*n*n]
-		op.GetDoubles(m, c.In[0], at*n*n)
+		kit.GetDoubles(m, c.In[0], at*n*n)
 		if err := f(m, at, count, n); err != nil {
 			return err
 		}
@@ -189,7 +190,7 @@ func largestBelow(m []float64, n, k int) int {
 	pivot, most := k, uint64(0)
 	for i, at := k, k*n+k; i < n; i, at = i+1, at+n {
 		v := math.Float64bits(m[at]) << 1
-		larger := -op.Btoi(v > most)
+		larger := -kit.Btoi(v > most)
 		pivot ^= (pivot ^ i) & larger
 		most = max(most, v)
 	}
@@ -205,5 +206,5 @@ func swapRows(m []float64, n, a, b int) {
 var detRows = []op.Row{
 	{Name: "Det", Since: []int{11, 22}, In: [2]int{1, 1}, Out: [2]int{1, 1},
 		Types: op.Floats, New: newDet},
-	{Domain: op.Microsoft, Name: "Inverse", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, New: newInverse},
+	{Domain: kit.Microsoft, Name: "Inverse", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, New: newInverse},
 }

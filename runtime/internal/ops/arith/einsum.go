@@ -2,6 +2,7 @@ package arith
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -22,7 +23,7 @@ func newEinsum(n *op.Node) (op.Op, error) {
 
 // Infer looks up the extents of the output's axes.
 func (o *Einsum) Infer(c *op.Infer) error {
-	if err := op.SameTypes(c.In); err != nil {
+	if err := kit.SameTypes(c.In); err != nil {
 		return err
 	}
 	c.Set(0, c.In[0].DType, nil)

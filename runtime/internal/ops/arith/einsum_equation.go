@@ -119,14 +119,13 @@ func (e *equation) bind(operands []graph.Dims) (names [][]rune, out []rune, exte
 			wide = max(wide, len(dims)-len(e.terms[i].letters()))
 		}
 		for a, name := range list {
-			d, ok := dims[a], true
+			d := graph.Dims{dims[a]}
 			if had, named := extents[name]; named {
-				d, ok = op.BroadcastDim(had, d)
+				if d, err = op.Broadcast(graph.Dims{had}, d); err != nil {
+					return nil, nil, nil, graph.Errorf(graph.ErrShape, "operand %d is %v; its axis %d has %v elements where others of that name have %v", i, dims, a, dims[a], had)
+				}
 			}
-			if !ok {
-				return nil, nil, nil, graph.Errorf(graph.ErrShape, "operand %d is %v; its axis %d has %v elements where others of that name have %v", i, dims, a, dims[a], extents[name])
-			}
-			extents[name] = d
+			extents[name] = d[0]
 		}
 	}
 	return names, e.out.expand(wide), extents, nil

@@ -2,6 +2,7 @@ package arith
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -20,7 +21,7 @@ func newSwiGLU(n *op.Node) (op.Op, error) {
 
 // Infer keeps the shape of the first input.
 func (o *Fused) Infer(c *op.Infer) error {
-	if err := op.SameTypes(c.In); err != nil {
+	if err := kit.SameTypes(c.In); err != nil {
 		return err
 	}
 	if c.Has(1) {
@@ -39,7 +40,7 @@ func (o *Fused) check(x, b *op.Value) error {
 	if !ok || !known {
 		return nil
 	}
-	if o.Bias && (len(bs) != 1 || len(xs) == 0 || bs[0] != op.FromEnd(xs, 1)) || !o.Bias && !bs.Equal(xs) {
+	if o.Bias && (len(bs) != 1 || len(xs) == 0 || bs[0] != kit.FromEnd(xs, 1)) || !o.Bias && !bs.Equal(xs) {
 		return graph.Errorf(graph.ErrShape, "inputs %v and %v do not go together", x.Type, b.Type)
 	}
 	return nil
@@ -58,9 +59,9 @@ func newQuickGelu(n *op.Node) (op.Op, error) {
 func newPlainGelu(*op.Node) (op.Op, error) { return &Unary{Func: "gelu"}, nil }
 
 var fusedRows = []op.Row{
-	{Domain: op.Microsoft, Name: "Gelu", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Elementwise: true, New: newPlainGelu},
-	{Domain: op.Microsoft, Name: "QuickGelu", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Elementwise: true, New: newQuickGelu},
-	{Domain: op.Microsoft, Name: "FastGelu", Since: []int{1}, In: [2]int{1, 2}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Elementwise: true, New: biased("gelu_tanh")},
-	{Domain: op.Microsoft, Name: "BiasGelu", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Elementwise: true, New: biased("gelu")},
+	{Domain: kit.Microsoft, Name: "Gelu", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Elementwise: true, New: newPlainGelu},
+	{Domain: kit.Microsoft, Name: "QuickGelu", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Elementwise: true, New: newQuickGelu},
+	{Domain: kit.Microsoft, Name: "FastGelu", Since: []int{1}, In: [2]int{1, 2}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Elementwise: true, New: biased("gelu_tanh")},
+	{Domain: kit.Microsoft, Name: "BiasGelu", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Elementwise: true, New: biased("gelu")},
 	{Name: "SwiGLU", Since: []int{28}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0, 1}, Elementwise: true, New: newSwiGLU},
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -32,7 +33,7 @@ func (o *Unary) Infer(c *op.Infer) error {
 
 // unaryRow returns the row of an operator with one input and a function with up to two attributes
 // as parameters.
-func unaryRow(name string, since []int, types op.Types, function string, coefficients ...op.Coefficient) op.Row {
+func unaryRow(name string, since []int, types op.Types, function string, coefficients ...kit.Coefficient) op.Row {
 	return op.Row{Name: name, Since: since, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: types, InPlace: []int{0}, Elementwise: true,
 		New: func(n *op.Node) (op.Op, error) {
 			ignoreConsumed(n)
@@ -58,7 +59,7 @@ func ignoreConsumed(n *op.Node) {
 
 func newSelu(n *op.Node) (op.Op, error) {
 	ignoreConsumed(n)
-	alpha, gamma := op.SeluAlpha, op.SeluGamma
+	alpha, gamma := kit.SeluAlpha, kit.SeluGamma
 	if n.Since == 1 {
 		alpha, gamma = 1.6732, 1.0507
 	}
@@ -94,7 +95,7 @@ var (
 
 // activationRows returns the rows that follow from the table of activations.
 func activationRows() (list []op.Row) {
-	for _, a := range op.Activations() {
+	for _, a := range kit.Activations() {
 		if a.Since != nil {
 			row := unaryRow(a.Name, a.Since, op.Floats, a.Kernel, a.Params...)
 			row.Derivative = a.Derivative

@@ -2,6 +2,7 @@ package arith
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -14,14 +15,14 @@ type Variadic struct {
 
 // Infer broadcasts the extents.
 func (o *Variadic) Infer(c *op.Infer) error {
-	if err := op.SameTypes(c.In); err != nil {
+	if err := kit.SameTypes(c.In); err != nil {
 		return err
 	}
 	list := make([]graph.Dims, len(c.In))
 	for i, v := range c.In {
 		list[i] = v.Dims
 	}
-	dims, err := op.BroadcastAll(list...)
+	dims, err := op.Broadcast(list...)
 	if err != nil {
 		return err
 	}

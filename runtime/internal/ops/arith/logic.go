@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -27,7 +28,7 @@ func (o *Equal) Infer(c *op.Infer) error {
 // Run compares strings.
 func (o *Equal) Run(c *op.Run) error {
 	a, b, y := c.In[0], c.In[1], tensor.View[bool](c.Out[0])
-	w, err := op.NewWalker(c.Out[0].Shape(), a.Shape(), b.Shape())
+	w, err := kit.NewWalker(c.Out[0].Shape(), a.Shape(), b.Shape())
 	if err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func equalDims(a, b graph.Dim) graph.Dim {
 	switch {
 	case a.Same(b):
 		return graph.Known(1)
-	case a.Exceeds(b), b.Exceeds(a), op.IsSymbol(a) && ok && y < 0, op.IsSymbol(b) && known && x < 0:
+	case a.Exceeds(b), b.Exceeds(a), kit.IsSymbol(a) && ok && y < 0, kit.IsSymbol(b) && known && x < 0:
 		return graph.Known(0)
 	}
 	return graph.Unknown()

@@ -2,6 +2,7 @@ package arith
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -16,13 +17,13 @@ func (o *Where) Infer(c *op.Infer) error {
 	if c.In[0].DType != tensor.Bool {
 		return graph.Errorf(graph.ErrShape, "input 0 has element type %v; it must be bool", c.In[0].DType)
 	}
-	if err := op.SameTypes(c.In[1:]); err != nil {
+	if err := kit.SameTypes(c.In[1:]); err != nil {
 		return err
 	}
 	if d := c.In[1].DType; d != tensor.String && d.Bits()%8 != 0 {
 		return graph.Errorf(graph.ErrUnsupported, "elements of type %v share bytes; cast them first", d)
 	}
-	dims, err := op.BroadcastAll(c.In[0].Dims, c.In[1].Dims, c.In[2].Dims)
+	dims, err := op.Broadcast(c.In[0].Dims, c.In[1].Dims, c.In[2].Dims)
 	if err != nil {
 		return err
 	}
@@ -37,7 +38,7 @@ func (o *Where) Run(c *op.Run) error {
 }
 
 func whereStrings(pace *op.Pace, cond, a, b, y *tensor.Tensor) error {
-	w, err := op.NewWalker(y.Shape(), cond.Shape(), a.Shape(), b.Shape())
+	w, err := kit.NewWalker(y.Shape(), cond.Shape(), a.Shape(), b.Shape())
 	if err != nil {
 		return err
 	}

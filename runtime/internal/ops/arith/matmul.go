@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -43,7 +44,7 @@ func MatMulDims(a, b graph.Dims) (graph.Dims, error) {
 	}
 	am, bm := AsMatrices(a, true, graph.Known(1)), AsMatrices(b, false, graph.Known(1))
 	la, lb := len(am)-2, len(bm)-2
-	if _, ok := op.JoinDim(am[la+1], bm[lb]); !ok {
+	if _, ok := kit.JoinDim(am[la+1], bm[lb]); !ok {
 		return nil, graph.Errorf(graph.ErrShape, "shapes %v and %v do not multiply: rows of %v elements by columns of %v", a, b, am[la+1], bm[lb])
 	}
 	dims, err := op.Broadcast(am[:la], bm[:lb])

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -63,7 +64,7 @@ func (o *FusedMatMul) Infer(c *op.Infer) error {
 // FusedGemm is Gemm with an activation as epilogue.
 type FusedGemm struct {
 	Gemm
-	Then op.Epilogue
+	Then kit.Epilogue
 }
 
 func newFusedGemm(n *op.Node) (op.Op, error) {
@@ -78,7 +79,7 @@ func newFusedGemm(n *op.Node) (op.Op, error) {
 	if n.Has("leaky_relu_alpha") {
 		given = []float32{n.Float("leaky_relu_alpha", 0)}
 	}
-	act, err := op.NewEpilogue(n.Str("activation", ""), given)
+	act, err := kit.NewEpilogue(n.Str("activation", ""), given)
 	if err != nil {
 		return nil, err
 	}
@@ -115,11 +116,11 @@ func (o *WidenedGemm) Infer(c *op.Infer) error {
 // com.microsoft.FusedConv for Conv.
 type MatMulBias struct {
 	MatMul
-	Then op.Epilogue
+	Then kit.Epilogue
 }
 
 func newMatMulBias(n *op.Node) (op.Op, error) {
-	then, err := op.ReadEpilogue(n)
+	then, err := kit.ReadEpilogue(n)
 	return &MatMulBias{Then: then}, err
 }
 
@@ -140,14 +141,14 @@ func (o *MatMulBias) Infer(c *op.Infer) error {
 			return graph.Errorf(graph.ErrShape, "C has %v elements for %v columns", have, want)
 		}
 	}
-	return op.CheckAddend(c, y.DType)
+	return kit.CheckAddend(c, y.DType)
 }
 
 var fusedProductRows = []op.Row{
-	{Domain: op.Microsoft, Name: "FusedMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, Rowwise: rowsOfProduct(0), Work: swappedWork, New: newFusedMatMul},
-	{Domain: op.Microsoft, Name: "SparseToDenseMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: sparseTypes, New: newTransposeMatMul},
-	{Domain: op.Microsoft, Name: "TransposeMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, Work: swappedWork, New: newTransposeMatMul},
-	{Domain: op.Microsoft, Name: "FusedGemm", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, Rowwise: rowsOfProduct(0, 2), Work: GemmWork, New: newFusedGemm},
-	{Domain: op.Internal, Name: "WidenedGemm", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32}, Work: GemmWork, New: newWidenedGemm},
-	{Domain: op.Internal, Name: "MatMulBias", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{3}, Rowwise: rowsOfProduct(0, 3), Work: ProductWork, New: newMatMulBias},
+	{Domain: kit.Microsoft, Name: "FusedMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, Rowwise: rowsOfProduct(0), Work: swappedWork, New: newFusedMatMul},
+	{Domain: kit.Microsoft, Name: "SparseToDenseMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: sparseTypes, New: newTransposeMatMul},
+	{Domain: kit.Microsoft, Name: "TransposeMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, Work: swappedWork, New: newTransposeMatMul},
+	{Domain: kit.Microsoft, Name: "FusedGemm", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, Rowwise: rowsOfProduct(0, 2), Work: GemmWork, New: newFusedGemm},
+	{Domain: kit.Internal, Name: "WidenedGemm", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32}, Work: GemmWork, New: newWidenedGemm},
+	{Domain: kit.Internal, Name: "MatMulBias", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{3}, Rowwise: rowsOfProduct(0, 3), Work: ProductWork, New: newMatMulBias},
 }

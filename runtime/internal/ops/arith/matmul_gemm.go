@@ -2,6 +2,7 @@ package arith
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -64,7 +65,7 @@ func (o *Gemm) Dims(a, b, c graph.Dims) (graph.Dims, error) {
 		}
 		inner[1], dims[1] = pair(b, o.TransB)
 	}
-	if _, ok := op.JoinDim(inner[0], inner[1]); !ok {
+	if _, ok := kit.JoinDim(inner[0], inner[1]); !ok {
 		return nil, graph.Errorf(graph.ErrShape, "A%v (transposed: %v) and B%v (transposed: %v) do not multiply: %v columns by %v rows",
 			a, o.TransA, b, o.TransB, inner[0], inner[1])
 	}
@@ -125,7 +126,7 @@ func runIntegers[T int32 | uint32 | int64 | uint64](o *Gemm, c *op.Run) {
 				sum += a[i*aRow+p*aCol] * b[p*bRow+j*bCol]
 			}
 			if c.Has(2) {
-				rows, cols := op.FromEnd(c.In[2].Shape(), 2), op.FromEnd(c.In[2].Shape(), 1)
+				rows, cols := kit.FromEnd(c.In[2].Shape(), 2), kit.FromEnd(c.In[2].Shape(), 1)
 				add = tensor.View[T](c.In[2])[min(i, rows-1)*cols+min(j, cols-1)]
 			}
 			y[i*n+j] = T(float64(sum)*float64(o.Alpha) + float64(add)*float64(o.Beta))

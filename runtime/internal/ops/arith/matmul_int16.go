@@ -2,6 +2,7 @@ package arith
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -38,7 +39,7 @@ func (matMulInt16) Run(c *op.Run) error {
 		return err
 	}
 	shape, _ := outer.Concrete()
-	w, err := op.NewWalker(shape, as[:len(as)-2], bs[:len(bs)-2])
+	w, err := kit.NewWalker(shape, as[:len(as)-2], bs[:len(bs)-2])
 	if err != nil {
 		return err
 	}
@@ -96,11 +97,11 @@ func narrowTo[T int32 | uint32](out []T, wide []int64) {
 // wide16 returns 16-bit integers as 64-bit integers.
 func wide16(t *tensor.Tensor) []int64 {
 	if t.DType() == tensor.U16 {
-		return op.Convert(tensor.View[uint16](t), func(v uint16) int64 { return int64(v) })
+		return kit.Convert(tensor.View[uint16](t), func(v uint16) int64 { return int64(v) })
 	}
-	return op.Convert(tensor.View[int16](t), func(v int16) int64 { return int64(v) })
+	return kit.Convert(tensor.View[int16](t), func(v int16) int64 { return int64(v) })
 }
 
 var int16Rows = []op.Row{
-	{Domain: op.Microsoft, Name: "MatMulInteger16", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Heap: 8, New: func(*op.Node) (op.Op, error) { return matMulInt16{}, nil }},
+	{Domain: kit.Microsoft, Name: "MatMulInteger16", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Heap: 8, New: func(*op.Node) (op.Op, error) { return matMulInt16{}, nil }},
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -92,10 +93,10 @@ func newReduce(r *Reducer) func(n *op.Node) (op.Op, error) {
 // element, so the list may name axis 0 or -1.
 func (o *Reduce) reducedAxes(axes []int, rank int) ([]bool, error) {
 	if rank == 0 {
-		_, err := op.NormAxes(axes, 1)
+		_, err := kit.NormAxes(axes, 1)
 		return nil, err
 	}
-	list, err := op.NormAxes(axes, rank)
+	list, err := kit.NormAxes(axes, rank)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func (o *Reduce) Infer(c *op.Infer) error {
 	x := c.In[0]
 	rank, ok := x.Rank()
 	if n, given := o.count(c.In); given && ok {
-		if err := op.CountAxes(n, max(rank, 1)); err != nil {
+		if err := kit.CountAxes(n, max(rank, 1)); err != nil {
 			return err
 		}
 	}
@@ -197,7 +198,7 @@ func reducedDims(in graph.Dims, reduced []bool, keep bool) graph.Dims {
 func (o *Reduce) Run(c *op.Run) error {
 	x, axes := c.In[0], o.attr
 	if o.input && c.Has(1) {
-		err := op.CountAxes(c.In[1].Len(), max(len(x.Shape()), 1))
+		err := kit.CountAxes(c.In[1].Len(), max(len(x.Shape()), 1))
 		if err != nil {
 			return err
 		}

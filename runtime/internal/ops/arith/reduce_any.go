@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -156,14 +157,14 @@ func logSumExp[T any](pace *op.Pace, x []T, shape tensor.Shape, reduced []bool, 
 }
 
 // magnitude returns the absolute value of v. The most negative number is its own magnitude.
-func magnitude[T op.Integer](v T) T {
+func magnitude[T kit.Integer](v T) T {
 	if v < 0 {
 		return -v
 	}
 	return v
 }
 
-func reduceInts[T op.Integer](pace *op.Pace, r *Reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor, low, high T) error {
+func reduceInts[T kit.Integer](pace *op.Pace, r *Reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor, low, high T) error {
 	src, dst := tensor.View[T](x), tensor.View[T](out)
 	if r.Logs || r.Root != RootNone {
 		for i, v := range reduceDoubles(pace, r, src, x.Shape(), reduced, len(dst), func(v T) float64 { return float64(v) }) {
@@ -199,7 +200,7 @@ func reduceInts[T op.Integer](pace *op.Pace, r *Reducer, x *tensor.Tensor, reduc
 }
 
 // sumInts adds in 64 bits, so that means do not wrap around.
-func sumInts[T op.Integer](pace *op.Pace, r *Reducer, src []T, shape tensor.Shape, reduced []bool, dst []T) error {
+func sumInts[T kit.Integer](pace *op.Pace, r *Reducer, src []T, shape tensor.Shape, reduced []bool, dst []T) error {
 	if r.Mean && len(src) == 0 {
 		return errors.New("the mean of no integers is not defined")
 	}

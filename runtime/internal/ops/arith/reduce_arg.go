@@ -3,6 +3,7 @@ package arith
 import (
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -52,15 +53,15 @@ func (o *ArgReduce) Infer(c *op.Infer) error {
 }
 
 // View returns the view of an input of the given shape along the axis.
-func (o *ArgReduce) View(shape tensor.Shape) (op.AxisView, error) {
+func (o *ArgReduce) View(shape tensor.Shape) (kit.AxisView, error) {
 	if len(shape) == 0 {
 		shape = tensor.Shape{1}
 	}
 	axis, err := o.Axis(len(shape))
 	if err != nil {
-		return op.AxisView{}, err
+		return kit.AxisView{}, err
 	}
-	return op.ViewAlong(shape, axis), nil
+	return kit.ViewAlong(shape, axis), nil
 }
 
 // Axis returns the axis for an input of the given rank.
@@ -83,9 +84,9 @@ func (o *ArgReduce) Run(c *op.Run) error {
 	case tensor.F64:
 		argBest(c.Pace(), o, tensor.View[float64](x), s, out)
 	case tensor.F16:
-		argBest(c.Pace(), o, op.Convert(tensor.View[packed.F16](x), packed.F16.Float32), s, out)
+		argBest(c.Pace(), o, kit.Convert(tensor.View[packed.F16](x), packed.F16.Float32), s, out)
 	case tensor.BF16:
-		argBest(c.Pace(), o, op.Convert(tensor.View[packed.BF16](x), packed.BF16.Float32), s, out)
+		argBest(c.Pace(), o, kit.Convert(tensor.View[packed.BF16](x), packed.BF16.Float32), s, out)
 	case tensor.I8:
 		argBest(c.Pace(), o, tensor.View[int8](x), s, out)
 	case tensor.I16:
@@ -113,7 +114,7 @@ func Beyond[T float32 | float64](a, b T) bool { return a > b || a != a && b == b
 const argColumns = 256
 
 // argBest writes the index of the best element of every lane.
-func argBest[T op.Number](pace *op.Pace, o *ArgReduce, x []T, s op.AxisView, out []int64) {
+func argBest[T kit.Number](pace *op.Pace, o *ArgReduce, x []T, s kit.AxisView, out []int64) {
 	for a := range s.Outer {
 		lanes, where := x[a*s.N*s.Inner:][:s.N*s.Inner], out[a*s.Inner:][:s.Inner]
 		if s.Inner == 1 {
@@ -129,7 +130,7 @@ func argBest[T op.Number](pace *op.Pace, o *ArgReduce, x []T, s op.AxisView, out
 }
 
 // argLane returns the index of the best element of x.
-func argLane[T op.Number](o *ArgReduce, x []T) int64 {
+func argLane[T kit.Number](o *ArgReduce, x []T) int64 {
 	best, where := x[0], 0
 	if o.Largest {
 		for k, v := range x[1:] {
@@ -154,7 +155,7 @@ func argLane[T op.Number](o *ArgReduce, x []T) int64 {
 }
 
 // argLanes is argLane for at most argColumns adjacent lanes.
-func argLanes[T op.Number](o *ArgReduce, x []T, s op.AxisView, where []int64) {
+func argLanes[T kit.Number](o *ArgReduce, x []T, s kit.AxisView, where []int64) {
 	var room [argColumns]T
 	best := room[:len(where)]
 	copy(best, x)
@@ -185,7 +186,7 @@ func argLanes[T op.Number](o *ArgReduce, x []T, s op.AxisView, where []int64) {
 
 // argTakes reports whether v replaces the best element so far. The caller has excluded that v is
 // worse, or that it is equal and the first of equals counts; one of them may be a NaN.
-func argTakes[T op.Number](v, best T, last bool) bool { return best == best || v != v && last }
+func argTakes[T kit.Number](v, best T, last bool) bool { return best == best || v != v && last }
 
 // Cumulate is the operators CumSum and CumProd: sums or products of the elements up to each
 // position along an axis.
@@ -208,15 +209,15 @@ func (o *Cumulate) Infer(c *op.Infer) error {
 }
 
 // View returns the view of an input of the given shape along the axis in input 1.
-func (o *Cumulate) View(shape tensor.Shape, input *tensor.Tensor) (op.AxisView, error) {
+func (o *Cumulate) View(shape tensor.Shape, input *tensor.Tensor) (kit.AxisView, error) {
 	axis, err := op.ScalarInt(input, "axis")
 	if err != nil {
-		return op.AxisView{}, err
+		return kit.AxisView{}, err
 	}
 	if axis, err = op.NormAxis(axis, len(shape)); err != nil {
-		return op.AxisView{}, err
+		return kit.AxisView{}, err
 	}
-	return op.ViewAlong(shape, axis), nil
+	return kit.ViewAlong(shape, axis), nil
 }
 
 // Run computes the output.
@@ -253,7 +254,7 @@ func (o *Cumulate) Run(c *op.Run) error {
 }
 
 // running writes the partial sums or products. Signed and unsigned integers wrap around alike.
-func running[T float32 | float64 | uint8 | uint16 | uint32 | uint64](pace *op.Pace, o *Cumulate, x []T, s op.AxisView, out []T) {
+func running[T float32 | float64 | uint8 | uint16 | uint32 | uint64](pace *op.Pace, o *Cumulate, x []T, s kit.AxisView, out []T) {
 	size := s.N * s.Inner
 	for a := range s.Outer {
 		pace.Work(8 + size)
@@ -293,7 +294,7 @@ func runningLane[T float32 | float64 | uint8 | uint16 | uint32 | uint64](o *Cumu
 }
 
 // runningRows is running for adjacent lanes. It computes each row from the row before.
-func runningRows[T float32 | float64 | uint8 | uint16 | uint32 | uint64](o *Cumulate, x []T, s op.AxisView, out []T) {
+func runningRows[T float32 | float64 | uint8 | uint16 | uint32 | uint64](o *Cumulate, x []T, s kit.AxisView, out []T) {
 	var before int
 	for k := range s.N {
 		at := k * s.Inner
@@ -306,7 +307,7 @@ func runningRows[T float32 | float64 | uint8 | uint16 | uint32 | uint64](o *Cumu
 			copy(y, v)
 		case k == 0:
 			for i := range y {
-				y[i] = T(op.Btoi(o.Product))
+				y[i] = T(kit.Btoi(o.Product))
 			}
 		default:
 			if o.Exclusive {

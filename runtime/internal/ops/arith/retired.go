@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -13,7 +14,7 @@ type retired struct {
 	f    func(v, p, q float64) float64
 }
 
-func retiredRow(name string, f func(v, p, q float64) float64, first, second op.Coefficient) op.Row {
+func retiredRow(name string, f func(v, p, q float64) float64, first, second kit.Coefficient) op.Row {
 	return op.Row{Name: name, Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Elementwise: true, Heap: 8,
 		New: func(n *op.Node) (op.Op, error) {
 			ignoreConsumed(n)
@@ -33,8 +34,8 @@ func (o *retired) Infer(c *op.Infer) error {
 
 // Run computes in float64 and rounds once.
 func (o *retired) Run(c *op.Run) error {
-	return c.Fill(c.Out[0], func(list []float64, at int) {
-		op.GetDoubles(list, c.In[0], at)
+	return kit.Fill(c, c.Out[0], func(list []float64, at int) {
+		kit.GetDoubles(list, c.In[0], at)
 		for i, v := range list {
 			list[i] = o.f(v, o.p, o.q)
 		}
@@ -81,8 +82,8 @@ func (o *imageScaler) Run(c *op.Run) error {
 		return graph.Errorf(graph.ErrShape, "input %v does not have the %d channels of bias", c.In[0], len(o.bias))
 	}
 	plane := shape[2] * shape[3]
-	return c.Fill(c.Out[0], func(list []float64, at int) {
-		op.GetDoubles(list, c.In[0], at)
+	return kit.Fill(c, c.Out[0], func(list []float64, at int) {
+		kit.GetDoubles(list, c.In[0], at)
 		for i, v := range list {
 			list[i] = o.scale*v + float64(o.bias[(at+i)/plane%len(o.bias)])
 		}
@@ -90,9 +91,9 @@ func (o *imageScaler) Run(c *op.Run) error {
 }
 
 var retiredRows = []op.Row{
-	retiredRow("Affine", affine, op.Coefficient{Name: "alpha", Default: 1}, op.Coefficient{Name: "beta", Default: 0}),
-	retiredRow("ParametricSoftplus", parametricSoftplus, op.Coefficient{Name: "alpha", Default: 1}, op.Coefficient{Name: "beta", Default: 1}),
-	retiredRow("Scale", affine, op.Coefficient{Name: "scale", Default: 1}, op.Coefficient{}),
-	retiredRow("ScaledTanh", scaledTanh, op.Coefficient{Name: "alpha", Default: 1}, op.Coefficient{Name: "beta", Default: 1}),
+	retiredRow("Affine", affine, kit.Coefficient{Name: "alpha", Default: 1}, kit.Coefficient{Name: "beta", Default: 0}),
+	retiredRow("ParametricSoftplus", parametricSoftplus, kit.Coefficient{Name: "alpha", Default: 1}, kit.Coefficient{Name: "beta", Default: 1}),
+	retiredRow("Scale", affine, kit.Coefficient{Name: "scale", Default: 1}, kit.Coefficient{}),
+	retiredRow("ScaledTanh", scaledTanh, kit.Coefficient{Name: "alpha", Default: 1}, kit.Coefficient{Name: "beta", Default: 1}),
 	{Name: "ImageScaler", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 8, New: newImageScaler},
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -43,12 +44,12 @@ func (o SumLike) Run(c *op.Run) error {
 		return err
 	}
 	if !slices.Contains(reduced, true) {
-		op.CopyInto(c.Out[0], c.In[0])
+		kit.CopyInto(c.Out[0], c.In[0])
 		return nil
 	}
 	return reduceAny(c.Pace(), &reducers[0], c.In[0], reduced, c.Out[0])
 }
 
 var sumLikeRows = []op.Row{
-	{Domain: op.Internal, Name: "SumLike", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Numeric, Derivative: sumLikeDerivative, New: newSumLike},
+	{Domain: kit.Internal, Name: "SumLike", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Numeric, Derivative: sumLikeDerivative, New: newSumLike},
 }

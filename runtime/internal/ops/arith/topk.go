@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -76,12 +77,12 @@ func checkK(k, n graph.Dim) error {
 }
 
 // View returns the view of an input of the given shape along the axis.
-func (o *TopK) View(shape tensor.Shape) (op.AxisView, error) {
+func (o *TopK) View(shape tensor.Shape) (kit.AxisView, error) {
 	axis, err := o.Axis(len(shape))
 	if err != nil {
-		return op.AxisView{}, err
+		return kit.AxisView{}, err
 	}
-	return op.ViewAlong(shape, axis), nil
+	return kit.ViewAlong(shape, axis), nil
 }
 
 // Axis returns the axis for an input of the given rank.
@@ -121,7 +122,7 @@ func (o *TopK) Run(c *op.Run) error {
 		shape = x.Shape().Clone()
 		shape[axis] = k
 	}
-	from := op.ViewAlong(x.Shape(), axis)
+	from := kit.ViewAlong(x.Shape(), axis)
 	where, err := o.places(c, from.Outer*k*from.Inner, shape)
 	if err != nil {
 		return err
@@ -149,16 +150,16 @@ func (o *TopK) places(c *op.Run, n int, shape tensor.Shape) ([]int64, error) {
 }
 
 // find writes the indices of the k best elements of every lane.
-func (o *TopK) find(c *op.Run, x *tensor.Tensor, s op.AxisView, k int, where []int64) error {
+func (o *TopK) find(c *op.Run, x *tensor.Tensor, s kit.AxisView, k int, where []int64) error {
 	switch x.DType() {
 	case tensor.F32:
 		return findTop(o, c, tensor.View[float32](x), s, k, where, float32Key)
 	case tensor.F64:
 		return findTop(o, c, tensor.View[float64](x), s, k, where, float64Key)
 	case tensor.F16:
-		return findTop(o, c, op.Convert(tensor.View[packed.F16](x), packed.F16.Float32), s, k, where, float32Key)
+		return findTop(o, c, kit.Convert(tensor.View[packed.F16](x), packed.F16.Float32), s, k, where, float32Key)
 	case tensor.BF16:
-		return findTop(o, c, op.Convert(tensor.View[packed.BF16](x), packed.BF16.Float32), s, k, where, float32Key)
+		return findTop(o, c, kit.Convert(tensor.View[packed.BF16](x), packed.BF16.Float32), s, k, where, float32Key)
 	case tensor.I8:
 		return findTop(o, c, widened[int8, int32](x), s, k, where, int32Key)
 	case tensor.I16:
@@ -180,12 +181,12 @@ func (o *TopK) find(c *op.Run, x *tensor.Tensor, s op.AxisView, k int, where []i
 }
 
 // widened returns the elements of a tensor as wider integers.
-func widened[T, W op.Integer](x *tensor.Tensor) []W {
-	return op.Convert(tensor.View[T](x), func(v T) W { return W(v) })
+func widened[T, W kit.Integer](x *tensor.Tensor) []W {
+	return kit.Convert(tensor.View[T](x), func(v T) W { return W(v) })
 }
 
 // ascending compares numbers. NaNs are equal to each other and above all other numbers.
-func ascending[T op.Number](a, b T) int {
+func ascending[T kit.Number](a, b T) int {
 	switch {
 	case a < b:
 		return -1
@@ -194,18 +195,18 @@ func ascending[T op.Number](a, b T) int {
 	case a == b:
 		return 0
 	}
-	return op.Btoi(a != a) - op.Btoi(b != b)
+	return kit.Btoi(a != a) - kit.Btoi(b != b)
 }
 
 // ranked is an element of a lane with its index.
-type ranked[T op.Number] struct {
+type ranked[T kit.Number] struct {
 	v  T
 	at int
 }
 
 // findTop writes the indices of the k best elements of every lane. key must order numbers as
 // ascending does.
-func findTop[T op.Number](o *TopK, c *op.Run, x []T, s op.AxisView, k int, where []int64, key func(T) uint64) error {
+func findTop[T kit.Number](o *TopK, c *op.Run, x []T, s kit.AxisView, k int, where []int64, key func(T) uint64) error {
 	if k == 0 {
 		return nil
 	}
@@ -251,7 +252,7 @@ func findTop[T op.Number](o *TopK, c *op.Run, x []T, s op.AxisView, k int, where
 const fewBest = 32
 
 // insertBest returns the k best elements of a lane, best first.
-func insertBest[T op.Number](smallest bool, best []ranked[T], k int, x []T, s op.AxisView) []ranked[T] {
+func insertBest[T kit.Number](smallest bool, best []ranked[T], k int, x []T, s kit.AxisView) []ranked[T] {
 	n, inner, at := s.N, s.Inner, 0
 	var worst T
 	for j := range n {
@@ -276,7 +277,7 @@ func insertBest[T op.Number](smallest bool, best []ranked[T], k int, x []T, s op
 }
 
 // ahead reports whether v ranks before w regardless of their indices. A NaN is above all numbers.
-func ahead[T op.Number](smallest bool, v, w T) bool {
+func ahead[T kit.Number](smallest bool, v, w T) bool {
 	if smallest {
 		return v < w || w != w && v == v
 	}
@@ -285,7 +286,7 @@ func ahead[T op.Number](smallest bool, v, w T) bool {
 
 // keepLater adds the elements of a lane from index k on to the heap of the first k. Most elements
 // are no better than the worst in the heap; of equal elements, the first ranks higher.
-func keepLater[T op.Number](pace *op.Pace, smallest bool, best []ranked[T], x []T, s op.AxisView, rank func(a, b ranked[T]) int) []ranked[T] {
+func keepLater[T kit.Number](pace *op.Pace, smallest bool, best []ranked[T], x []T, s kit.AxisView, rank func(a, b ranked[T]) int) []ranked[T] {
 	k, worst := len(best), best[0].v
 	for j := k; j < s.N; j++ {
 		v := x[j*s.Inner]
@@ -305,7 +306,7 @@ func keepLater[T op.Number](pace *op.Pace, smallest bool, best []ranked[T], x []
 }
 
 // keepBest adds e to a heap of the k best elements so far, with the worst on top.
-func keepBest[T op.Number](heap []ranked[T], k int, e ranked[T], rank func(a, b ranked[T]) int) []ranked[T] {
+func keepBest[T kit.Number](heap []ranked[T], k int, e ranked[T], rank func(a, b ranked[T]) int) []ranked[T] {
 	if len(heap) < k {
 		heap = append(heap, e)
 		for i := len(heap) - 1; i > 0 && rank(heap[i], heap[(i-1)/2]) > 0; i = (i - 1) / 2 {
@@ -333,8 +334,8 @@ func keepBest[T op.Number](heap []ranked[T], k int, e ranked[T], rank func(a, b 
 }
 
 // takeLanes copies, for every lane of src, the k elements with the indices in where.
-func takeLanes(dst, src *tensor.Tensor, s op.AxisView, k int, where []int64) {
-	switch op.Width(src.DType()) {
+func takeLanes(dst, src *tensor.Tensor, s kit.AxisView, k int, where []int64) {
+	switch kit.Width(src.DType()) {
 	case 1:
 		takeElements[uint8](dst, src, s, k, where)
 	case 2:
@@ -346,7 +347,7 @@ func takeLanes(dst, src *tensor.Tensor, s op.AxisView, k int, where []int64) {
 	}
 }
 
-func takeElements[T op.Integer](dst, src *tensor.Tensor, s op.AxisView, k int, where []int64) {
+func takeElements[T kit.Integer](dst, src *tensor.Tensor, s kit.AxisView, k int, where []int64) {
 	from, to := tensor.View[T](src), tensor.View[T](dst)
 	for row := range len(where) / max(s.Inner, 1) {
 		lanes, outer := row*s.Inner, row/k*s.N*s.Inner

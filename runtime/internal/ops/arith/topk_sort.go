@@ -3,6 +3,7 @@ package arith
 import (
 	"math"
 
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -14,7 +15,7 @@ const manyBest = 8
 const digit = 8
 
 // sortTop sorts every lane by its keys, digit by digit, and writes the first k indices.
-func sortTop[T op.Number](o *TopK, c *op.Run, x []T, s op.AxisView, k int, where []int64, key func(T) uint64) error {
+func sortTop[T kit.Number](o *TopK, c *op.Run, x []T, s kit.AxisView, k int, where []int64, key func(T) uint64) error {
 	list, err := newDigitSort(c, s.N)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -31,7 +32,7 @@ func TestFindTop(t *testing.T) {
 		for _, k := range []int{0, 1, 2, 17, fewBest, fewBest + 1, n} {
 			got := make([]int64, k*inner)
 			run := &op.Run{Mem: heap{}}
-			lanes := op.AxisView{Outer: 1, N: n, Inner: inner}
+			lanes := kit.AxisView{Outer: 1, N: n, Inner: inner}
 			if err := findTop(&TopK{Smallest: smallest}, run, x, lanes, k, got, float32Key); err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +71,7 @@ func TestArgBest(t *testing.T) {
 	for mode := range 4 {
 		o := &ArgReduce{Largest: mode&1 != 0, Last: mode&2 != 0}
 		got := make([]int64, inner)
-		argBest(new(op.Run).Pace(), o, x, op.AxisView{Outer: 1, N: n, Inner: inner}, got)
+		argBest(new(op.Run).Pace(), o, x, kit.AxisView{Outer: 1, N: n, Inner: inner}, got)
 		for i := range inner {
 			want := 0
 			for k := 1; k < n; k++ {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -35,7 +36,7 @@ func (o *Unique) Infer(c *op.Infer) error {
 	if o.flat {
 		c.Set(0, in.DType, graph.UnknownDims(1))
 		if ok {
-			c.Set(2-op.Btoi(o.Short), tensor.I64, graph.Dims{in.Dims.Len()})
+			c.Set(2-kit.Btoi(o.Short), tensor.I64, graph.Dims{in.Dims.Len()})
 		}
 		if ok && o.Short && rank != 1 {
 			return graph.Errorf(graph.ErrShape, "input is %v; it takes one axis", in.Type)
@@ -82,7 +83,7 @@ func (o *Unique) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	s := op.ViewAlong(shape, axis)
+	s := kit.ViewAlong(shape, axis)
 	groups, of, err := o.groups(c, x, s)
 	if err != nil {
 		return err
@@ -101,7 +102,7 @@ func (o *Unique) Run(c *op.Run) error {
 		for i, g := range groups {
 			index[i] = int64(g.first)
 		}
-		op.GatherBlocks(c.Pace(), x, out, index, s.Outer, s.N, s.Inner)
+		kit.GatherBlocks(c.Pace(), x, out, index, s.Outer, s.N, s.Inner)
 	}
 	return o.putLists(c, groups, of)
 }
@@ -124,7 +125,7 @@ func (o *Unique) putLists(c *op.Run, groups []group, of []int64) error {
 			}
 		}},
 	}
-	for i, list := range lists[op.Btoi(o.Short):] {
+	for i, list := range lists[kit.Btoi(o.Short):] {
 		if !c.Wants(i + 1) {
 			continue
 		}
@@ -138,7 +139,7 @@ func (o *Unique) putLists(c *op.Run, groups []group, of []int64) error {
 }
 
 // groups returns the groups in the order of the output, and the number of the group of each slice.
-func (o *Unique) groups(c *op.Run, x *tensor.Tensor, s op.AxisView) (list []group, of []int64, err error) {
+func (o *Unique) groups(c *op.Run, x *tensor.Tensor, s kit.AxisView) (list []group, of []int64, err error) {
 	keys, err := newUniqueKeys(c, x, s)
 	if err != nil {
 		return nil, nil, err
@@ -161,6 +162,6 @@ func (o *Unique) groups(c *op.Run, x *tensor.Tensor, s op.AxisView) (list []grou
 var uniqueRows = []op.Row{
 	{Name: "Unique", Since: []int{11}, In: [2]int{1, 1}, Out: [2]int{1, 4},
 		Types: slices.Concat(op.Numeric, op.Boolean, op.Types{tensor.String}), Heap: 8, New: newUnique},
-	{Domain: op.Microsoft, Name: "Unique", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{3, 3},
+	{Domain: kit.Microsoft, Name: "Unique", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{3, 3},
 		Types: slices.Concat(op.Numeric, op.Boolean, op.Types{tensor.String}), Heap: 8, New: newShortUnique},
 }

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -19,7 +20,7 @@ type uniqueKeys struct {
 	width int
 }
 
-func newUniqueKeys(c *op.Run, x *tensor.Tensor, s op.AxisView) (*uniqueKeys, error) {
+func newUniqueKeys(c *op.Run, x *tensor.Tensor, s kit.AxisView) (*uniqueKeys, error) {
 	list, err := c.ScratchInt64s(s.Outer * s.N * s.Inner)
 	if err != nil {
 		return nil, err
@@ -33,7 +34,7 @@ func newUniqueKeys(c *op.Run, x *tensor.Tensor, s op.AxisView) (*uniqueKeys, err
 }
 
 // putNumbers sets the keys of numbers.
-func (k *uniqueKeys) putNumbers(x *tensor.Tensor, s op.AxisView) {
+func (k *uniqueKeys) putNumbers(x *tensor.Tensor, s kit.AxisView) {
 	switch x.DType() {
 	case tensor.F32:
 		putKeys(k, tensor.View[float32](x), s, floatKeys[float32])
@@ -63,7 +64,7 @@ func (k *uniqueKeys) putNumbers(x *tensor.Tensor, s op.AxisView) {
 }
 
 // putTexts sets the keys of strings to their ranks among all distinct strings.
-func (k *uniqueKeys) putTexts(c *op.Run, x []string, s op.AxisView) error {
+func (k *uniqueKeys) putTexts(c *op.Run, x []string, s kit.AxisView) error {
 	if err := c.Mem.Reserve(groupBytes * len(x)); err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (k *uniqueKeys) putTexts(c *op.Run, x []string, s op.AxisView) error {
 }
 
 // putKeys writes the keys of all elements, slice by slice. keys converts adjacent elements.
-func putKeys[T any](k *uniqueKeys, x []T, s op.AxisView, keys func(dst []uint64, x []T)) {
+func putKeys[T any](k *uniqueKeys, x []T, s kit.AxisView, keys func(dst []uint64, x []T)) {
 	dst := k.list
 	if s.Outer == 1 {
 		for at := 0; at < len(x); at += uniqueStretch {

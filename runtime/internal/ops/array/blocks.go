@@ -2,6 +2,7 @@ package array
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -52,15 +53,15 @@ func (o *DepthToSpace) Infer(c *op.Infer) error {
 	var err error
 	if o.deep {
 		out = graph.Dims{d[0], graph.Dim{}, d[2].Div(b), d[3].Div(b)}
-		out[1], err = op.MulDim(d[1], bb)
+		out[1], err = kit.MulDim(d[1], bb)
 		if !divides(o.block, d[2]) || !divides(o.block, d[3]) {
 			return graph.Errorf(graph.ErrShape, "height and width of %v are no multiples of blocksize %d", in.Type, o.block)
 		}
 	} else {
 		out = graph.Dims{d[0], d[1].Div(bb), graph.Dim{}, graph.Dim{}}
 		var err2 error
-		out[2], err = op.MulDim(d[2], b)
-		if out[3], err2 = op.MulDim(d[3], b); err == nil {
+		out[2], err = kit.MulDim(d[2], b)
+		if out[3], err2 = kit.MulDim(d[3], b); err == nil {
 			err = err2
 		}
 		if !divides(o.block*o.block, d[1]) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -64,7 +65,7 @@ func (o *Concat) Dims(in []*op.Value) (graph.Dims, error) {
 				continue
 			}
 			var ok bool
-			if out[a], ok = op.JoinDim(out[a], d); !ok {
+			if out[a], ok = kit.JoinDim(out[a], d); !ok {
 				return nil, graph.Errorf(graph.ErrShape, "value %d is %v; another has %v elements along axis %d", i, v.Type, out[a], a)
 			}
 		}
@@ -142,7 +143,7 @@ func (o *Split) equal(n int) ([]int, error) {
 	if o.even && n%o.outs != 0 {
 		return nil, graph.Errorf(graph.ErrShape, "%d elements do not split into %d equal parts", n, o.outs)
 	}
-	size := n/o.outs + op.Btoi(n%o.outs != 0)
+	size := n/o.outs + kit.Btoi(n%o.outs != 0)
 	list := make([]int, o.outs)
 	for i := range list {
 		list[i] = min(size, n)
@@ -279,6 +280,6 @@ func (o *Split) parts(c *op.Infer, d graph.Dim) (sizes graph.Dims, err error) {
 func (o *Split) Run(c *op.Run) error { return runCopies(o, c) }
 
 var concatRows = []op.Row{
-	{Name: "Concat", Since: []int{1, 4, 11, 13}, In: [2]int{1, op.Any}, Out: [2]int{1, 1}, Rowwise: op.RowsAlongLast(0), New: newConcat},
-	{Name: "Split", Since: []int{1, 2, 11, 13, 18}, In: [2]int{1, 2}, Out: [2]int{1, op.Any}, Rowwise: op.RowsAlongLast(0, 0), New: newSplit},
+	{Name: "Concat", Since: []int{1, 4, 11, 13}, In: [2]int{1, op.Any}, Out: [2]int{1, 1}, Rowwise: kit.RowsAlongLast(0), New: newConcat},
+	{Name: "Split", Since: []int{1, 2, 11, 13, 18}, In: [2]int{1, 2}, Out: [2]int{1, op.Any}, Rowwise: kit.RowsAlongLast(0, 0), New: newSplit},
 }

@@ -2,6 +2,7 @@ package array
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -9,7 +10,7 @@ import (
 // constant yields a tensor from its attributes.
 type constant struct {
 	value  *tensor.Tensor
-	sparse *op.Sparse // instead of value
+	sparse *kit.Sparse // instead of value
 }
 
 func newConstant(n *op.Node) (op.Op, error) {
@@ -32,7 +33,7 @@ func newConstant(n *op.Node) (op.Op, error) {
 		"value_int":     func() (*tensor.Tensor, error) { return tensor.From([]int64{int64(n.Int("value_int", 0))}) },
 		"value_float":   func() (*tensor.Tensor, error) { return tensor.From([]float32{n.Float("value_float", 0)}) },
 		"value_string":  func() (*tensor.Tensor, error) { return tensor.FromStrings([]string{n.Str("value_string", "")}) },
-		"value_ints":    func() (*tensor.Tensor, error) { return op.Int64Vector(n.Ints("value_ints")), nil },
+		"value_ints":    func() (*tensor.Tensor, error) { return kit.Int64Vector(n.Ints("value_ints")), nil },
 		"value_floats":  func() (*tensor.Tensor, error) { f := n.Floats("value_floats"); return tensor.From(f, len(f)) },
 		"value_strings": func() (*tensor.Tensor, error) { s := n.Strs("value_strings"); return tensor.FromStrings(s, len(s)) },
 	} {
@@ -42,7 +43,7 @@ func newConstant(n *op.Node) (op.Op, error) {
 	}
 	if s := n.Sparse("sparse_value"); s != nil {
 		var err error
-		if o.sparse, err = op.NewSparse(s); err != nil {
+		if o.sparse, err = kit.NewSparse(s); err != nil {
 			return nil, err
 		}
 		given++

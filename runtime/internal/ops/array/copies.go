@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -85,28 +86,28 @@ func wantDims(c *op.Infer, i int, dims graph.Dims) error {
 
 // runCopies computes the outputs of a Copier in Go.
 func runCopies(o Copier, c *op.Run) error {
-	known := &op.Infer{In: c.Known(), Out: op.Values(c.Out)}
+	known := &op.Infer{In: c.Known(), Out: kit.Values(c.Out)}
 	list, err := o.Copies(known)
 	if err != nil {
 		return err
 	}
 	pace := c.Pace()
 	for _, x := range list {
-		op.CopyStrided(pace, x.of(c))
+		kit.CopyStrided(pace, x.of(c))
 	}
 	return nil
 }
 
 // of returns the copy between the operands of a run.
-func (x *Copy) of(c *op.Run) op.Strided {
-	s := op.Strided{Src: x.Value, Dst: c.Out[x.Out]}
+func (x *Copy) of(c *op.Run) kit.Strided {
+	s := kit.Strided{Src: x.Value, Dst: c.Out[x.Out]}
 	if s.Src == nil {
 		s.Src = c.In[x.In]
 	}
 	s.SrcAt, _ = x.From.Value()
 	s.DstAt, _ = x.To.Value()
 	for _, a := range x.Axes {
-		var y op.StridedAxis
+		var y kit.StridedAxis
 		y.N, _ = a.N.Value()
 		y.From, _ = a.From.Value()
 		y.To, _ = a.To.Value()

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -32,7 +33,7 @@ func (o *CenterCropPad) targets(rank, extents int) ([]int, error) {
 	if len(axes) != extents {
 		return nil, graph.Errorf(graph.ErrShape, "shape has %d extents for %d axes", extents, len(axes))
 	}
-	return op.NormAxes(axes, rank)
+	return kit.NormAxes(axes, rank)
 }
 
 // Infer sets the extents from the shape.

@@ -2,6 +2,7 @@ package array
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -9,9 +10,9 @@ import (
 func sameDerivative(_ op.Derivation, _ *graph.Node, dy string, _ int) (string, error) { return dy, nil }
 
 // viewDerivative is the rule of operators that only change the shape.
-var viewDerivative = op.OfFirst(func(d op.Derivation, dy, x, _ string) string { return op.ReshapeTo(d, dy, x) })
+var viewDerivative = kit.OfFirst(func(d op.Derivation, dy, x, _ string) string { return kit.ReshapeTo(d, dy, x) })
 
-var expandDerivative = op.OfFirst(func(d op.Derivation, dy, x, _ string) string { return op.SumTo(d, dy, x) })
+var expandDerivative = kit.OfFirst(func(d op.Derivation, dy, x, _ string) string { return kit.SumTo(d, dy, x) })
 
 func transposeDerivative(d op.Derivation, n *graph.Node, dy string, _ int) (string, error) {
 	perm := n.Attr("perm")

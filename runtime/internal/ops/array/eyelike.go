@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -15,14 +16,11 @@ type EyeLike struct {
 }
 
 func newEyeLike(n *op.Node) (op.Op, error) {
-	o := &EyeLike{k: n.Int("k", 0)}
-	if n.Has("dtype") {
-		var err error
-		if o.to, err = op.ElementType(n.Int("dtype", 0)); err != nil {
-			return nil, err
-		}
+	to, err := n.ElementType("dtype", tensor.Invalid, nil)
+	if err != nil {
+		return nil, err
 	}
-	return o, nil
+	return &EyeLike{to: to, k: n.Int("k", 0)}, nil
 }
 
 func (o *EyeLike) dtype(in tensor.DType) tensor.DType {
@@ -38,7 +36,7 @@ func (o *EyeLike) Infer(c *op.Infer) error {
 		return graph.Errorf(graph.ErrShape, "input is %v; it needs 2 axes", in.Type)
 	}
 	d := o.dtype(in.DType)
-	if op.One(d) == nil {
+	if kit.One(d) == nil {
 		return graph.Errorf(graph.ErrUnsupported, "a diagonal of elements of type %v", d)
 	}
 	c.Set(0, d, in.Dims)
@@ -71,7 +69,7 @@ func (o *EyeLike) Copies(c *op.Infer) ([]Copy, error) {
 	fill(0, 1, first)
 	fill(first+1, n-1, cols)
 	fill(behind, 1, total-behind)
-	return append(list, Copy{Value: op.One(d), To: graph.Known(first), Axes: []CopyAxis{{N: graph.Known(n), To: graph.Known(cols + 1)}}}), nil
+	return append(list, Copy{Value: kit.One(d), To: graph.Known(first), Axes: []CopyAxis{{N: graph.Known(n), To: graph.Known(cols + 1)}}}), nil
 }
 
 // Run computes the output in Go.

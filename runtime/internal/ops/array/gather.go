@@ -2,6 +2,7 @@ package array
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -30,7 +31,7 @@ func (o *Gather) Infer(c *op.Infer) error {
 	if index.Dims == nil {
 		return nil
 	}
-	c.Set(0, in.DType, op.JoinDims(in.Dims[:axis], index.Dims, in.Dims[axis+1:]))
+	c.Set(0, in.DType, kit.JoinDims(in.Dims[:axis], index.Dims, in.Dims[axis+1:]))
 	list, ok1 := in.IntVec()
 	picks, ok2 := index.KnownInts()
 	if ok1 && ok2 && rank == 1 && len(index.Dims) < 2 {
@@ -93,7 +94,7 @@ func (o *Gather) Run(c *op.Run) error {
 	if err := normIndices(index, c.In[1], in[axis]); err != nil {
 		return err
 	}
-	op.GatherBlocks(c.Pace(), c.In[0], c.Out[0], index, in[:axis].Len(), in[axis], in[axis+1:].Len())
+	kit.GatherBlocks(c.Pace(), c.In[0], c.Out[0], index, in[:axis].Len(), in[axis], in[axis+1:].Len())
 	return nil
 }
 

@@ -2,6 +2,7 @@ package array
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -58,15 +59,15 @@ func elementOffsets(c *op.Run, axis int) ([]int64, error) {
 	}
 	steps := data.Strides()
 	along := int64(steps[axis])
-	axes := make([]op.StridedAxis, len(data))
+	axes := make([]kit.StridedAxis, len(data))
 	for a, n := range index {
-		axes[a] = op.StridedAxis{N: n, From: steps[a]}
+		axes[a] = kit.StridedAxis{N: n, From: steps[a]}
 	}
 	axes[axis].From = 0
 	for a, to := range index.Strides() {
 		axes[a].To = to
 	}
-	op.EachElement(c.Pace(), axes, 0, 0, func(base, i int) { at[i] = int64(base) + at[i]*along })
+	kit.EachElement(c.Pace(), axes, 0, 0, func(base, i int) { at[i] = int64(base) + at[i]*along })
 	return at, nil
 }
 
@@ -75,7 +76,7 @@ func (o *GatherElements) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	op.GatherBlocks(c.Pace(), c.In[0], c.Out[0], at, 1, c.In[0].Len(), 1)
+	kit.GatherBlocks(c.Pace(), c.In[0], c.Out[0], at, 1, c.In[0].Len(), 1)
 	return nil
 }
 
@@ -107,7 +108,7 @@ func checkTuples(c *op.Infer, batch int) (tuple int, ok bool, err error) {
 		return 0, false, graph.Errorf(graph.ErrShape, "indices are %v and data %v, with %d axes in common", index, data, batch)
 	}
 	for a := range batch {
-		if _, ok := op.JoinDim(data.Dims[a], index.Dims[a]); !ok {
+		if _, ok := kit.JoinDim(data.Dims[a], index.Dims[a]); !ok {
 			return 0, false, graph.Errorf(graph.ErrShape, "indices are %v and data %v, with %d axes in common", index, data, batch)
 		}
 	}
@@ -127,7 +128,7 @@ func (o *GatherND) Infer(c *op.Infer) error {
 		return err
 	}
 	index := c.In[1].Dims
-	c.Set(0, c.In[0].DType, op.JoinDims(index[:len(index)-1], c.In[0].Dims[o.Batch+tuple:]))
+	c.Set(0, c.In[0].DType, kit.JoinDims(index[:len(index)-1], c.In[0].Dims[o.Batch+tuple:]))
 	return nil
 }
 
@@ -167,12 +168,12 @@ func (o *GatherND) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	op.GatherBlocks(c.Pace(), c.In[0], c.Out[0], at, 1, 0, block)
+	kit.GatherBlocks(c.Pace(), c.In[0], c.Out[0], at, 1, 0, block)
 	return nil
 }
 
 var elementRows = []op.Row{
 	{Name: "GatherElements", Since: []int{11, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Selects: true, New: newGatherElements},
 	{Name: "GatherND", Since: []int{11, 12, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Heap: 8, Selects: true, New: newGatherND},
-	{Domain: op.Microsoft, Name: "GatherND", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Heap: 8, Selects: true, New: op.AtVersion(11, newGatherND)},
+	{Domain: kit.Microsoft, Name: "GatherND", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Heap: 8, Selects: true, New: kit.AtVersion(11, newGatherND)},
 }

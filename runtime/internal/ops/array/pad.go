@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -49,7 +50,7 @@ func (o *Pad) counts(rank int, list, axes []int) (before, after []int, err error
 			axes[i] = i
 		}
 	}
-	if axes, err = op.NormAxes(axes, rank); err != nil {
+	if axes, err = kit.NormAxes(axes, rank); err != nil {
 		return nil, nil, err
 	}
 	if len(list) != 2*len(axes) {
@@ -214,12 +215,12 @@ func (o *Pad) Copies(c *op.Infer) ([]Copy, error) {
 
 // Run computes the output in Go.
 func (o *Pad) Run(c *op.Run) error {
-	p, err := o.padding(&op.Infer{In: op.Values(c.In), Out: op.Values(c.Out)}, maxPadSegments)
+	p, err := o.padding(&op.Infer{In: kit.Values(c.In), Out: kit.Values(c.Out)}, maxPadSegments)
 	if err != nil {
 		return err
 	}
 	pace := c.Pace()
-	p.emit = func(x Copy) { op.CopyStrided(pace, x.of(c)) }
+	p.emit = func(x Copy) { kit.CopyStrided(pace, x.of(c)) }
 	p.walk(0, graph.Dim{}, graph.Dim{}, nil)
 	return nil
 }
@@ -323,5 +324,5 @@ func (p *padding) walk(a int, src, dst graph.Dim, axes []CopyAxis) {
 
 var padRows = []op.Row{
 	{Name: "Pad", Since: []int{1, 2, 11, 13, 18, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 11, In: [2]int{2, 3}}, {Since: 18, In: [2]int{2, 4}}}, Out: [2]int{1, 1}, New: newPad},
-	{Domain: op.Microsoft, Name: "Pad", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, New: op.AtVersion(13, newPad)},
+	{Domain: kit.Microsoft, Name: "Pad", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, New: kit.AtVersion(13, newPad)},
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -29,7 +30,7 @@ func (o *Compress) Infer(c *op.Infer) error {
 	if cond.Const != nil {
 		n := 0
 		for _, v := range cond.Const.Bytes() {
-			n += op.Btoi(v != 0)
+			n += kit.Btoi(v != 0)
 		}
 		count = graph.Known(n)
 	}
@@ -97,7 +98,7 @@ func (o *Compress) Run(c *op.Run) error {
 	if err := wantShape(c.Out[0], shape); err != nil {
 		return err
 	}
-	op.GatherBlocks(pace, c.In[0], c.Out[0], index[:count], in[:axis].Len(), in[axis], in[axis+1:].Len())
+	kit.GatherBlocks(pace, c.In[0], c.Out[0], index[:count], in[:axis].Len(), in[axis], in[axis+1:].Len())
 	return nil
 }
 
@@ -150,7 +151,7 @@ func (NonZero) Run(c *op.Run) error {
 	count := 0
 	for from, to := range pace.Stretches(in.Len(), 4) {
 		for i := from; i < to; i++ {
-			count += op.Btoi(isSet(i))
+			count += kit.Btoi(isSet(i))
 		}
 	}
 	shape := in.Shape()
@@ -240,7 +241,7 @@ func setTest(t *tensor.Tensor) func(i int) bool {
 	if d == tensor.String {
 		return func(i int) bool { return t.Strings()[i] != "" }
 	}
-	w, part := op.Width(d), op.Width(d)
+	w, part := kit.Width(d), kit.Width(d)
 	if d.Kind() == tensor.Complex {
 		part /= 2
 	}
@@ -337,7 +338,7 @@ func truncated(t *tensor.Tensor) ([]int, error) {
 	return list, nil
 }
 
-func convertAll[T op.Number](dst []int, src []T) {
+func convertAll[T kit.Number](dst []int, src []T) {
 	for i, v := range src {
 		dst[i] = int(v)
 	}
@@ -369,7 +370,7 @@ func (o *OneHot) Run(c *op.Run) error {
 			x += depth
 		}
 		if x >= 0 && x < depth {
-			op.CopyElement(out, i/inner*inner*depth+x*inner+i%inner, c.In[2], 1)
+			kit.CopyElement(out, i/inner*inner*depth+x*inner+i%inner, c.In[2], 1)
 		}
 	}
 	return nil
@@ -383,5 +384,5 @@ var pickRows = []op.Row{
 
 // fillStrided writes the first element of value to every element of dst.
 func fillStrided(pace *op.Pace, dst, value *tensor.Tensor) {
-	op.CopyStrided(pace, op.Strided{Src: value, Dst: dst, Axes: []op.StridedAxis{{N: dst.Len(), From: 0, To: 1}}})
+	kit.CopyStrided(pace, kit.Strided{Src: value, Dst: dst, Axes: []kit.StridedAxis{{N: dst.Len(), From: 0, To: 1}}})
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -91,7 +92,7 @@ func likeType(to tensor.DType, in *op.Value, made op.Types) (tensor.DType, error
 // Run computes the output.
 func (o *RandomFill) Run(c *op.Run) error {
 	g := o.stream()
-	return c.Fill(c.Out[0], func(list []float64, at int) {
+	return kit.Fill(c, c.Out[0], func(list []float64, at int) {
 		for i := range list {
 			if o.Normal {
 				list[i] = o.A + o.B*g.normal(at+i)
@@ -125,10 +126,10 @@ func (o *Bernoulli) Infer(c *op.Infer) error {
 // Run computes the output.
 func (o *Bernoulli) Run(c *op.Run) error {
 	g := o.stream()
-	return c.Fill(c.Out[0], func(list []float64, at int) {
-		op.GetDoubles(list, c.In[0], at)
+	return kit.Fill(c, c.Out[0], func(list []float64, at int) {
+		kit.GetDoubles(list, c.In[0], at)
 		for i, p := range list {
-			list[i] = float64(op.Btoi(g.uniform(at+i) < p))
+			list[i] = float64(kit.Btoi(g.uniform(at+i) < p))
 		}
 	})
 }
@@ -143,7 +144,7 @@ type Multinomial struct {
 
 func newMultinomial(n *op.Node) (op.Op, error) {
 	o := &Multinomial{RandomSource: newRandomSource(n), samples: n.Int("sample_size", 1)}
-	if o.samples < 0 || o.samples > op.MaxElements {
+	if o.samples < 0 || o.samples > kit.MaxElements {
 		return nil, graph.Errorf(graph.ErrFormat, "sample_size is %d", o.samples)
 	}
 	var err error
@@ -167,7 +168,7 @@ func (o *Multinomial) Infer(c *op.Infer) error {
 // Run computes the output.
 func (o *Multinomial) Run(c *op.Run) error {
 	g := o.stream()
-	x, n := op.Doubles(c.In[0]), c.In[0].Shape()[1]
+	x, n := kit.Doubles(c.In[0]), c.In[0].Shape()[1]
 	list := make([]float64, c.Out[0].Len())
 	if len(list) == 0 {
 		return nil
@@ -195,7 +196,7 @@ func (o *Multinomial) Run(c *op.Run) error {
 			list[i] = float64(firstAbove(sums[:n-1], drawn[i%2]*total))
 		}
 	}
-	op.SetNumbers(c.Out[0], list)
+	kit.SetNumbers(c.Out[0], list)
 	return nil
 }
 
@@ -205,7 +206,7 @@ func firstAbove(sums []float64, u float64) int {
 	first, n := 0, len(sums)
 	for n > 0 {
 		half := (n + 1) / 2
-		first += half & -op.Btoi(sums[first+half-1] <= u)
+		first += half & -kit.Btoi(sums[first+half-1] <= u)
 		n -= half
 	}
 	return first

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -72,9 +73,9 @@ func rangeLen(start, limit, delta *tensor.Tensor) (int, error) {
 	case tensor.I64, tensor.I32, tensor.I16:
 		return intRange(start, limit, delta)
 	}
-	a, b, d := op.FirstFloat(start), op.FirstFloat(limit), op.FirstFloat(delta)
+	a, b, d := kit.FirstFloat(start), kit.FirstFloat(limit), kit.FirstFloat(delta)
 	n := math.Ceil((b - a) / d)
-	if d == 0 || math.IsNaN(n) || n > op.MaxElements {
+	if d == 0 || math.IsNaN(n) || n > kit.MaxElements {
 		return 0, graph.Errorf(graph.ErrShape, "no range from %g to %g in steps of %g", a, b, d)
 	}
 	return int(max(n, 0)), nil
@@ -103,7 +104,7 @@ func intRange(start, limit, delta *tensor.Tensor) (int, error) {
 		return 0, nil
 	}
 	n := (gap-1)/step + 1
-	if n > op.MaxElements {
+	if n > kit.MaxElements {
 		return 0, graph.Errorf(graph.ErrShape, "no range from %d to %d in steps of %d: too long", v[0], v[1], v[2])
 	}
 	return int(n), nil
@@ -127,7 +128,7 @@ func (Range) Terms(c *op.Run) (start, delta *tensor.Tensor, err error) {
 // one returns a scalar 1.
 func one(d tensor.DType) *tensor.Tensor {
 	t := tensor.New(d)
-	op.SetNumbers(t, []float64{1})
+	kit.SetNumbers(t, []float64{1})
 	return t
 }
 
@@ -170,7 +171,7 @@ func countIn[T float32 | float64 | int64 | int32 | int16](out, start, delta *ten
 }
 
 func countNarrow[T packed.F16 | packed.BF16](out, start, delta *tensor.Tensor, round func(v float32) T) {
-	a, d := op.FirstFloat(start), op.FirstFloat(delta)
+	a, d := kit.FirstFloat(start), kit.FirstFloat(delta)
 	for i, to := 0, tensor.View[T](out); i < len(to); i++ {
 		to[i] = round(float32(a + float64(i)*d))
 	}
@@ -178,5 +179,5 @@ func countNarrow[T packed.F16 | packed.BF16](out, start, delta *tensor.Tensor, r
 
 var rangeRows = []op.Row{
 	{Name: "Range", Since: []int{11, 27}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: slices.Concat(op.Floats, op.Types{tensor.I16, tensor.I32, tensor.I64}), Generates: true, New: newRange},
-	{Domain: op.Microsoft, Name: "Range", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32, tensor.F64, tensor.I16, tensor.I32, tensor.I64}, Generates: true, New: newRange},
+	{Domain: kit.Microsoft, Name: "Range", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32, tensor.F64, tensor.I16, tensor.I32, tensor.I64}, Generates: true, New: newRange},
 }

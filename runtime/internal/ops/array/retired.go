@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -58,5 +59,5 @@ func newDynamicSlice(*op.Node) (op.Op, error) { return &Slice{}, nil }
 var retiredRows = []op.Row{
 	{Name: "Crop", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, Selects: true, New: newImageCrop},
 	{Name: "DynamicSlice", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{1, 1}, Selects: true, New: newDynamicSlice},
-	{Domain: op.Microsoft, Name: "SampleOp", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, View: true, Elementwise: true, New: newIdentity},
+	{Domain: kit.Microsoft, Name: "SampleOp", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, View: true, Elementwise: true, New: newIdentity},
 }

@@ -2,6 +2,7 @@ package array
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -38,24 +39,24 @@ func (o *ReverseSequence) Run(c *op.Run) error {
 		return graph.Errorf(graph.ErrShape, "%d sequence lengths for %d sequences", len(lens), shape[o.Batch])
 	}
 	steps, n := shape.Strides(), shape[o.Time]
-	inner := op.StridedAxis{N: shape[2:].Len(), From: 1, To: 1}
+	inner := kit.StridedAxis{N: shape[2:].Len(), From: 1, To: 1}
 	const most = 1 << 10 // copies in one list
-	list := make([]op.Strided, 0, most)
+	list := make([]kit.Strided, 0, most)
 	pace := c.Pace()
 	for b, l := range lens {
 		if l < 0 || l > n {
 			return graph.Errorf(graph.ErrShape, "sequence length %d is not in 0..%d", l, n)
 		}
 		if len(list) == most {
-			op.CopyStrided(pace, list...)
+			kit.CopyStrided(pace, list...)
 			list = list[:0]
 		}
 		at, step := b*steps[o.Batch], steps[o.Time]
 		list = append(list,
-			op.Strided{Src: c.In[0], Dst: c.Out[0], SrcAt: at + max(l-1, 0)*step, DstAt: at, Axes: []op.StridedAxis{{N: l, From: -step, To: step}, inner}},
-			op.Strided{Src: c.In[0], Dst: c.Out[0], SrcAt: at + l*step, DstAt: at + l*step, Axes: []op.StridedAxis{{N: n - l, From: step, To: step}, inner}})
+			kit.Strided{Src: c.In[0], Dst: c.Out[0], SrcAt: at + max(l-1, 0)*step, DstAt: at, Axes: []kit.StridedAxis{{N: l, From: -step, To: step}, inner}},
+			kit.Strided{Src: c.In[0], Dst: c.Out[0], SrcAt: at + l*step, DstAt: at + l*step, Axes: []kit.StridedAxis{{N: n - l, From: step, To: step}, inner}})
 	}
-	op.CopyStrided(pace, list...)
+	kit.CopyStrided(pace, list...)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -55,7 +56,7 @@ func (o *Scatter) Infer(c *op.Infer) error {
 		if err != nil || !ok {
 			return err
 		}
-		want = op.JoinDims(want[:len(want)-1], data.Dims[tuple:])
+		want = kit.JoinDims(want[:len(want)-1], data.Dims[tuple:])
 	} else if err := checkElements(c, o.Axis); err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ func (o *Scatter) Infer(c *op.Infer) error {
 	}
 	ok := len(want) == len(updates.Dims)
 	for i := 0; ok && i < len(want); i++ {
-		_, ok = op.JoinDim(want[i], updates.Dims[i])
+		_, ok = kit.JoinDim(want[i], updates.Dims[i])
 	}
 	if !ok {
 		return graph.Errorf(graph.ErrShape, "updates are %v where %v is needed", updates, want)
@@ -85,7 +86,7 @@ func (o *Scatter) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	op.CopyInto(out, data)
+	kit.CopyInto(out, data)
 	if o.Reduce == "none" {
 		putBlocks(c.Pace(), out, updates, places, block)
 		return nil
@@ -95,7 +96,7 @@ func (o *Scatter) Run(c *op.Run) error {
 
 // putBlocks writes block i of src to block places[i] of dst, in order.
 func putBlocks(pace *op.Pace, dst, src *tensor.Tensor, places []int64, block int) {
-	w, l := op.Width(dst.DType())*block, dst.DType().Layout()
+	w, l := kit.Width(dst.DType())*block, dst.DType().Layout()
 	for i, p := range places {
 		pace.Work(8 + block)
 		at := int(p)
@@ -149,7 +150,7 @@ func reduceBlocks(pace *op.Pace, reduce string, dst, src *tensor.Tensor, places 
 	return nil
 }
 
-func reduceAt[T op.Number](pace *op.Pace, reduce string, dst, src *tensor.Tensor, places []int64, block int) {
+func reduceAt[T kit.Number](pace *op.Pace, reduce string, dst, src *tensor.Tensor, places []int64, block int) {
 	reduceWith(pace, reductionOf[T](reduce), tensor.View[T](dst), tensor.View[T](src), places, block)
 }
 
@@ -164,7 +165,7 @@ func reduceWith[T any](pace *op.Pace, f func(a, b T) T, dst, src []T, places []i
 }
 
 // reductionOf returns the function of a reduction. If an operand is NaN, so is the result.
-func reductionOf[T op.Number](reduce string) func(a, b T) T {
+func reductionOf[T kit.Number](reduce string) func(a, b T) T {
 	switch reduce {
 	case "add":
 		return func(a, b T) T { return a + b }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -247,10 +248,10 @@ func (o *axesOp) squeezed(c *op.Infer, axes []int) (graph.Dims, error) {
 
 func (o *axesOp) unsqueezed(c *op.Infer, axes []int) (graph.Dims, error) {
 	in := c.In[0].Dims
-	if err := op.CountAxes(len(in)+len(axes), op.MaxInts); err != nil {
+	if err := kit.CountAxes(len(in)+len(axes), op.MaxInts); err != nil {
 		return nil, err
 	}
-	axes, err := op.NormAxes(axes, len(in)+len(axes))
+	axes, err := kit.NormAxes(axes, len(in)+len(axes))
 	if err != nil {
 		return nil, err
 	}
@@ -308,7 +309,7 @@ func (o *Shape) Infer(c *op.Infer) error {
 func (o *Shape) Run(c *op.Run) error {
 	shape := c.In[0].Shape()
 	start, end := o.part(len(shape))
-	op.PutInts(c.Out[0], shape[start:end])
+	kit.PutInts(c.Out[0], shape[start:end])
 	return nil
 }
 
@@ -326,7 +327,7 @@ func (Size) Infer(c *op.Infer) error {
 }
 
 func (Size) Run(c *op.Run) error {
-	op.PutInts(c.Out[0], []int{c.In[0].Len()})
+	kit.PutInts(c.Out[0], []int{c.In[0].Len()})
 	return nil
 }
 
@@ -336,7 +337,7 @@ var shapeRows = []op.Row{
 	{Name: "Flatten", Since: []int{1, 9, 11, 13, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, View: true, Derivative: viewDerivative, New: newFlatten},
 	{Name: "Squeeze", Since: []int{1, 11, 13, 21, 23, 24, 25}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 13, In: [2]int{1, 2}}}, Out: [2]int{1, 1}, View: true, Derivative: viewDerivative, New: newSqueeze},
 	{Name: "Unsqueeze", Since: []int{1, 11, 13, 21, 23, 24, 25}, In: [2]int{1, 1}, Later: []op.Arity{{Since: 13, In: [2]int{2, 2}}}, Out: [2]int{1, 1}, View: true, Derivative: viewDerivative, New: newUnsqueeze},
-	{Domain: op.Microsoft, Name: "ExpandDims", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, View: true, New: newExpandDims},
+	{Domain: kit.Microsoft, Name: "ExpandDims", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, View: true, New: newExpandDims},
 	{Name: "Shape", Since: []int{1, 13, 15, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Flat: true, New: newShape},
 	{Name: "Size", Since: []int{1, 13, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Flat: true, New: newSize},
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -75,7 +76,7 @@ func (o *Slice) cuts(rank int, starts, ends, axes, steps []int) ([]cut, error) {
 
 func (o *Slice) axesOf(rank, n int, axes []int) ([]int, error) {
 	if axes != nil {
-		return op.NormAxes(axes, rank)
+		return kit.NormAxes(axes, rank)
 	}
 	if n > rank {
 		return nil, graph.Errorf(graph.ErrShape, "%d starts for %d axes", n, rank)
@@ -190,7 +191,7 @@ func cutDim(d, start, end, step graph.Dim) graph.Dim {
 		}
 		return graph.Unknown()
 	}
-	if s == 0 && k == 1 && op.IsSymbol(end) {
+	if s == 0 && k == 1 && kit.IsSymbol(end) {
 		switch {
 		case ok:
 			return end.Cap(n)

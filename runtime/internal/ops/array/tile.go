@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -93,7 +94,7 @@ func (o *Tile) setRepeated(c *op.Infer, repeats graph.Dims) (err error) {
 		if n, ok := r.Value(); ok && n < 0 {
 			return graph.Errorf(graph.ErrShape, "repeats %v has a negative count", repeats)
 		}
-		if out[i], err = op.MulDim(in.Dims[i], r); err != nil {
+		if out[i], err = kit.MulDim(in.Dims[i], r); err != nil {
 			return err
 		}
 	}
@@ -120,7 +121,7 @@ func (o *Tile) Copies(c *op.Infer) ([]Copy, error) {
 	}
 	out := slices.Clone(in)
 	for i, r := range repeats {
-		if out[i], err = op.MulDim(in[i], graph.Known(r)); err != nil {
+		if out[i], err = kit.MulDim(in[i], graph.Known(r)); err != nil {
 			return nil, err
 		}
 	}

@@ -2,6 +2,7 @@ package array
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -24,7 +25,7 @@ func (o *Transpose) Perm(rank int) ([]int, error) {
 	if len(o.perm) != rank {
 		return nil, graph.Errorf(graph.ErrShape, "perm %v is for %d axes, the input has %d", o.perm, len(o.perm), rank)
 	}
-	return op.NormAxes(o.perm, rank)
+	return kit.NormAxes(o.perm, rank)
 }
 
 func (o *Transpose) Infer(c *op.Infer) error {

@@ -2,6 +2,7 @@ package array
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -52,29 +53,29 @@ func (o *Trilu) Run(c *op.Run) error {
 	}
 	rank := len(shape)
 	rows, cols := shape[rank-2], shape[rank-1]
-	batch := op.StridedAxis{N: shape[:rank-2].Len(), From: rows * cols, To: rows * cols}
+	batch := kit.StridedAxis{N: shape[:rank-2].Len(), From: rows * cols, To: rows * cols}
 	blank := batch
 	blank.From = 0
 	zero := tensor.New(c.In[0].DType(), 1)
-	list := make([]op.Strided, 0, 2*rows)
+	list := make([]kit.Strided, 0, 2*rows)
 	for r := range rows {
 		// The row is cut at the first element of the upper triangle, or after the last of the lower
 		// one.
-		at := min(max(r+k+op.Btoi(!o.Upper), 0), cols)
-		left := op.Strided{Src: c.In[0], Dst: c.Out[0], SrcAt: r * cols, DstAt: r * cols, Axes: []op.StridedAxis{batch, {N: at, From: 1, To: 1}}}
-		right := op.Strided{Src: c.In[0], Dst: c.Out[0], SrcAt: r*cols + at, DstAt: r*cols + at, Axes: []op.StridedAxis{batch, {N: cols - at, From: 1, To: 1}}}
+		at := min(max(r+k+kit.Btoi(!o.Upper), 0), cols)
+		left := kit.Strided{Src: c.In[0], Dst: c.Out[0], SrcAt: r * cols, DstAt: r * cols, Axes: []kit.StridedAxis{batch, {N: at, From: 1, To: 1}}}
+		right := kit.Strided{Src: c.In[0], Dst: c.Out[0], SrcAt: r*cols + at, DstAt: r*cols + at, Axes: []kit.StridedAxis{batch, {N: cols - at, From: 1, To: 1}}}
 		if o.Upper {
-			left.Src, left.SrcAt, left.Axes = zero, 0, []op.StridedAxis{blank, {N: at, From: 0, To: 1}}
+			left.Src, left.SrcAt, left.Axes = zero, 0, []kit.StridedAxis{blank, {N: at, From: 0, To: 1}}
 		} else {
-			right.Src, right.SrcAt, right.Axes = zero, 0, []op.StridedAxis{blank, {N: cols - at, From: 0, To: 1}}
+			right.Src, right.SrcAt, right.Axes = zero, 0, []kit.StridedAxis{blank, {N: cols - at, From: 0, To: 1}}
 		}
 		list = append(list, left, right)
 	}
-	op.CopyStrided(c.Pace(), list...)
+	kit.CopyStrided(c.Pace(), list...)
 	return nil
 }
 
 var triluRows = []op.Row{
 	{Name: "Trilu", Since: []int{14}, In: [2]int{1, 2}, Out: [2]int{1, 1}, New: newTrilu},
-	{Domain: op.Microsoft, Name: "Trilu", Since: []int{1}, In: [2]int{1, 2}, Out: [2]int{1, 1}, New: newTrilu},
+	{Domain: kit.Microsoft, Name: "Trilu", Since: []int{1}, In: [2]int{1, 2}, Out: [2]int{1, 1}, New: newTrilu},
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -69,5 +70,5 @@ func (o *unfold) Copies(c *op.Infer) ([]Copy, error) {
 func (o *unfold) Run(c *op.Run) error { return runCopies(o, c) }
 
 var unfoldRows = []op.Row{
-	{Domain: op.Microsoft, Name: "UnfoldTensor", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Selects: true, New: newUnfold},
+	{Domain: kit.Microsoft, Name: "UnfoldTensor", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Selects: true, New: newUnfold},
 }

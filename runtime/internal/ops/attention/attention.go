@@ -2,6 +2,7 @@ package attention
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -190,5 +191,5 @@ func (o *Attention) InFloat64(in []*op.Value) bool {
 
 var attentionRows = []op.Row{
 	{Name: "Attention", Since: []int{23, 24, 25}, In: [2]int{3, 7}, Out: [2]int{1, 4}, Types: op.Floats, New: newAttention},
-	{Domain: op.Internal, Name: "ComposedAttention", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{1, 1}, Types: op.Floats, New: newComposed},
+	{Domain: kit.Internal, Name: "ComposedAttention", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{1, 1}, Types: op.Floats, New: newComposed},
 }

@@ -2,6 +2,7 @@ package attention
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -21,7 +22,7 @@ func newCausalConv(n *op.Node) (op.Op, error) {
 	default:
 		return nil, graph.Errorf(graph.ErrFormat, "activation is %q; it takes none, silu, swish", a)
 	}
-	if n.Domain != op.Microsoft {
+	if n.Domain != kit.Microsoft {
 		return o, nil
 	}
 	if o.Dilation = n.Int("dilation", 1); o.Dilation < 1 {
@@ -67,13 +68,13 @@ func (o *CausalConv) Infer(c *op.Infer) error {
 	if c.Has(2) && c.In[2].Dims != nil && (len(c.In[2].Dims) != 1 || differ(c.In[2].Dims[0], state[1])) {
 		return graph.Errorf(graph.ErrShape, "bias is %v, not of [%v]", c.In[2].Type, state[1])
 	}
-	if c.Has(3) && c.In[3].Dims != nil && !op.MayEqual(c.In[3].Dims, state) {
+	if c.Has(3) && c.In[3].Dims != nil && !kit.MayEqual(c.In[3].Dims, state) {
 		return graph.Errorf(graph.ErrShape, "past_state is %v, not of %v", c.In[3].Type, state)
 	}
 	return nil
 }
 
 var causalConvRows = []op.Row{
-	{Name: "CausalConvWithState", Since: []int{27}, In: [2]int{2, 4}, Out: [2]int{1, 2}, Types: op.ComputedInF32, New: newCausalConv},
-	{Domain: op.Microsoft, Name: "CausalConvWithState", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 2}, Types: op.ComputedInF32, New: newCausalConv},
+	{Name: "CausalConvWithState", Since: []int{27}, In: [2]int{2, 4}, Out: [2]int{1, 2}, Types: kit.ComputedInF32, New: newCausalConv},
+	{Domain: kit.Microsoft, Name: "CausalConvWithState", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 2}, Types: kit.ComputedInF32, New: newCausalConv},
 }

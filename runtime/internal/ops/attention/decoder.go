@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -287,7 +288,7 @@ func (r *decoderRun) attend(b, h int, weights, scaled, out []float32) {
 	query := r.query[(b*r.Heads+h)*r.size:][:r.size]
 	most := float32(math.Inf(-1))
 	for t := range weights {
-		sum := op.Dot(query, r.keys[r.row(b, h, t):]) * scale
+		sum := kit.Dot(query, r.keys[r.row(b, h, t):]) * scale
 		if scaled != nil {
 			scaled[t] = sum
 		}
@@ -324,5 +325,5 @@ func (r *decoderRun) attend(b, h int, weights, scaled, out []float32) {
 }
 
 var decoderRows = []op.Row{
-	{Domain: op.Microsoft, Name: "DecoderMaskedMultiHeadAttention", Since: []int{1}, In: [2]int{1, 11}, Out: [2]int{1, 4}, Types: op.Types{tensor.F32}, New: newDecoderAttention},
+	{Domain: kit.Microsoft, Name: "DecoderMaskedMultiHeadAttention", Since: []int{1}, In: [2]int{1, 11}, Out: [2]int{1, 4}, Types: op.Types{tensor.F32}, New: newDecoderAttention},
 }

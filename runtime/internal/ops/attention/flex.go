@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -123,7 +124,7 @@ func (o *FlexAttention) Compute(c *op.Run, kernels FlexKernels) error {
 	if err := kernels.Product(weights, t[2], y); err != nil {
 		return err
 	}
-	op.PutDoubles(out, op.Doubles(y))
+	kit.PutDoubles(out, kit.Doubles(y))
 	return nil
 }
 
@@ -146,7 +147,7 @@ func (o *FlexAttention) operands(c *op.Run) (list [3]*tensor.Tensor, err error) 
 		if list[i], err = c.ScratchTensor(d, c.In[i].Shape()); err != nil {
 			return list, err
 		}
-		op.PutDoubles(list[i], op.Doubles(c.In[i]))
+		kit.PutDoubles(list[i], kit.Doubles(c.In[i]))
 	}
 	return list, nil
 }
@@ -161,10 +162,10 @@ func (o *FlexAttention) weigh(c *op.Run, kernels FlexKernels, scores *tensor.Ten
 	if err != nil {
 		return nil, err
 	}
-	switch n := op.FromEnd(scores.Shape(), 1); {
+	switch n := kit.FromEnd(scores.Shape(), 1); {
 	case n == 0 || scores.Len() == 0:
 	case scores.DType() == tensor.F64:
-		rows := op.AxisView{Outer: scores.Len() / n, N: n, Inner: 1}
+		rows := kit.AxisView{Outer: scores.Len() / n, N: n, Inner: 1}
 		nn.SoftmaxDoubles(c.Pace(), tensor.View[float64](scores), rows, false, tensor.View[float64](weights))
 	default:
 		if err := kernels.Softmax(scores, weights); err != nil {

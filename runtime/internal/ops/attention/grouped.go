@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -130,7 +131,7 @@ func (o *GroupQueryAttention) Infer(c *op.Infer) error {
 	if c.Has(GroupPastKey) {
 		cache = c.In[GroupPastKey].DType
 	}
-	if !op.ComputedInF32.Has(cache) {
+	if !kit.ComputedInF32.Has(cache) {
 		return graph.Errorf(graph.ErrUnsupported, "a cache of %v elements; export the model with one of floats", cache)
 	}
 	for _, i := range []int{GroupKey, GroupValue, GroupCos, GroupSin, GroupScores, GroupSink, GroupQueryNorm, GroupKeyNorm} {

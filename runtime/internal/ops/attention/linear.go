@@ -2,6 +2,7 @@ package attention
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -18,7 +19,7 @@ type LinearAttention struct {
 func newLinearAttention(n *op.Node) (op.Op, error) {
 	n.Ignore("chunk_size")
 	o := &LinearAttention{Heads: n.Int("q_num_heads", 0), KVHeads: n.Int("kv_num_heads", 0), Scale: n.Float("scale", 0)}
-	if n.Domain == op.Microsoft {
+	if n.Domain == kit.Microsoft {
 		o.Window, o.inverse = n.Int("state_window", 0), true
 	}
 	switch rule := n.Str("update_rule", "gated_delta"); rule {
@@ -75,8 +76,8 @@ func (o *LinearAttention) Infer(c *op.Infer) error {
 	d := c.In[0].DType
 	c.Set(0, d, out)
 	if c.Has(3) {
-		if d = c.In[3].DType; !op.ComputedInF32.Has(d) {
-			return graph.Errorf(graph.ErrUnsupported, "past_state has element type %v; it takes %v", d, op.ComputedInF32)
+		if d = c.In[3].DType; !kit.ComputedInF32.Has(d) {
+			return graph.Errorf(graph.ErrUnsupported, "past_state has element type %v; it takes %v", d, kit.ComputedInF32)
 		}
 	}
 	c.Set(1, d, state)
@@ -86,11 +87,11 @@ func (o *LinearAttention) Infer(c *op.Infer) error {
 // check returns an error if the operands do not match each other.
 func (o *LinearAttention) check(c *op.Infer, out, state graph.Dims, dk, dv graph.Dim) error {
 	for i, n := range []graph.Dim{dk.Mul(graph.Known(o.Heads)), dk.Mul(graph.Known(o.KVHeads)), dv.Mul(graph.Known(o.KVHeads))} {
-		if d := c.In[i].Dims; d != nil && !op.MayEqual(d, graph.Dims{out[0], out[1], n}) {
+		if d := c.In[i].Dims; d != nil && !kit.MayEqual(d, graph.Dims{out[0], out[1], n}) {
 			return graph.Errorf(graph.ErrShape, "queries %v of %d heads, keys %v and values %v of %d do not go together", c.In[0].Type, o.Heads, c.In[1].Type, c.In[2].Type, o.KVHeads)
 		}
 	}
-	if c.Has(3) && c.In[3].Dims != nil && !op.MayEqual(c.In[3].Dims, state) {
+	if c.Has(3) && c.In[3].Dims != nil && !kit.MayEqual(c.In[3].Dims, state) {
 		return graph.Errorf(graph.ErrShape, "past_state is %v, not of %v", c.In[3].Type, state)
 	}
 	kvHeads := graph.Known(o.KVHeads)
@@ -106,13 +107,13 @@ func (o *LinearAttention) perToken(c *op.Infer, i int, what string, out graph.Di
 		return nil
 	}
 	d := c.In[i].Dims
-	if !op.ComputedInF32.Has(c.In[i].DType) || !op.MayEqual(d, graph.Dims{out[0], out[1], n}) && !op.MayEqual(d, graph.Dims{out[0], out[1], m}) {
+	if !kit.ComputedInF32.Has(c.In[i].DType) || !kit.MayEqual(d, graph.Dims{out[0], out[1], n}) && !kit.MayEqual(d, graph.Dims{out[0], out[1], m}) {
 		return graph.Errorf(graph.ErrShape, "%s %v is not [%v,%v,n] with n one of %v and %v", what, c.In[i].Type, out[0], out[1], n, m)
 	}
 	return nil
 }
 
 var linearAttentionRows = []op.Row{
-	{Name: "LinearAttention", Since: []int{27}, In: [2]int{3, 6}, Out: [2]int{1, 2}, Types: op.ComputedInF32, New: newLinearAttention},
-	{Domain: op.Microsoft, Name: "LinearAttention", Since: []int{1}, In: [2]int{3, 6}, Out: [2]int{1, 2}, Types: op.ComputedInF32, New: newLinearAttention},
+	{Name: "LinearAttention", Since: []int{27}, In: [2]int{3, 6}, Out: [2]int{1, 2}, Types: kit.ComputedInF32, New: newLinearAttention},
+	{Domain: kit.Microsoft, Name: "LinearAttention", Since: []int{1}, In: [2]int{3, 6}, Out: [2]int{1, 2}, Types: kit.ComputedInF32, New: newLinearAttention},
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -125,6 +126,6 @@ func OffsetPosition(v *op.Value, offset bool) bool {
 }
 
 var rotaryRows = []op.Row{
-	{Name: "RotaryEmbedding", Since: []int{23}, In: [2]int{3, 4}, Out: [2]int{1, 1}, Types: op.ComputedInF32, InPlace: []int{0}, New: newRotary},
-	{Domain: op.Microsoft, Name: "RotaryEmbedding", Since: []int{1}, In: [2]int{4, 4}, Out: [2]int{1, 1}, Types: op.ComputedInF32, InPlace: []int{0}, New: newMicrosoftRotary},
+	{Name: "RotaryEmbedding", Since: []int{23}, In: [2]int{3, 4}, Out: [2]int{1, 1}, Types: kit.ComputedInF32, InPlace: []int{0}, New: newRotary},
+	{Domain: kit.Microsoft, Name: "RotaryEmbedding", Since: []int{1}, In: [2]int{4, 4}, Out: [2]int{1, 1}, Types: kit.ComputedInF32, InPlace: []int{0}, New: newMicrosoftRotary},
 }

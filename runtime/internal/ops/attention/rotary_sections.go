@@ -2,6 +2,7 @@ package attention
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -155,5 +156,5 @@ func (o *sectionRotary) Run(c *op.Run) error {
 }
 
 var sectionRotaryRows = []op.Row{
-	{Domain: op.Microsoft, Name: "MRotaryEmbedding", Since: []int{1}, In: [2]int{4, 4}, Out: [2]int{1, 1}, Types: op.ComputedInF32, New: newSectionRotary},
+	{Domain: kit.Microsoft, Name: "MRotaryEmbedding", Since: []int{1}, In: [2]int{4, 4}, Out: [2]int{1, 1}, Types: kit.ComputedInF32, New: newSectionRotary},
 }

@@ -2,6 +2,7 @@ package attention
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -74,11 +75,11 @@ func (o *TensorScatter) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	op.CopyInto(c.Out[0], c.In[0])
+	kit.CopyInto(c.Out[0], c.In[0])
 	if c.In[1].Len() == 0 {
 		return nil
 	}
-	var list []op.Strided
+	var list []kit.Strided
 	outer, inner := cache[1:axis].Len(), cache[axis+1:].Len()
 	for b, start := range starts {
 		// Rows beyond the end of the cache continue at its beginning.
@@ -88,14 +89,14 @@ func (o *TensorScatter) Run(c *op.Run) error {
 			if n == 0 {
 				continue
 			}
-			list = append(list, op.Strided{
+			list = append(list, kit.Strided{
 				Src: c.In[1], Dst: c.Out[0],
 				SrcAt: (b*outer*update[axis] + from) * inner, DstAt: (b*outer*cache[axis] + to) * inner,
-				Axes: []op.StridedAxis{{N: outer, From: update[axis] * inner, To: cache[axis] * inner}, {N: n * inner, From: 1, To: 1}},
+				Axes: []kit.StridedAxis{{N: outer, From: update[axis] * inner, To: cache[axis] * inner}, {N: n * inner, From: 1, To: 1}},
 			})
 		}
 	}
-	op.CopyStrided(c.Pace(), list...)
+	kit.CopyStrided(c.Pace(), list...)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -300,5 +301,5 @@ func (r *sparseRun) attend(b, t, h, position int, scores, out []float32) {
 }
 
 var sparseAttentionRows = []op.Row{
-	{Domain: op.Microsoft, Name: "SparseAttention", Since: []int{1}, In: [2]int{9, 11}, Optional: op.Inputs(sparseKey, sparseValue), Out: [2]int{3, 3}, Types: op.ComputedInF32, New: newSparseAttention},
+	{Domain: kit.Microsoft, Name: "SparseAttention", Since: []int{1}, In: [2]int{9, 11}, Optional: kit.Inputs(sparseKey, sparseValue), Out: [2]int{3, 3}, Types: kit.ComputedInF32, New: newSparseAttention},
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -125,7 +126,7 @@ func (branch) Run(c *op.Run) error {
 
 var controlRows = []op.Row{
 	{Name: "If", Since: []int{1, 11, 13, 16, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, op.Any}, Types: op.Boolean, DynamicOutputs: true, New: newBranch},
-	{Name: "Loop", Since: []int{1, 11, 13, 16, 19, 21, 23, 24, 25}, In: [2]int{2, op.Any}, Optional: op.Inputs(0, 1), Out: [2]int{1, op.Any}, Kinds: true, DynamicOutputs: true, New: newLoop},
-	{Name: "Scan", Since: []int{8, 9, 11, 16, 19, 21, 23, 24, 25}, In: [2]int{1, op.Any}, Optional: op.Inputs(0), Later: []op.Arity{{Since: 9, In: [2]int{1, op.Any}}},
+	{Name: "Loop", Since: []int{1, 11, 13, 16, 19, 21, 23, 24, 25}, In: [2]int{2, op.Any}, Optional: kit.Inputs(0, 1), Out: [2]int{1, op.Any}, Kinds: true, DynamicOutputs: true, New: newLoop},
+	{Name: "Scan", Since: []int{8, 9, 11, 16, 19, 21, 23, 24, 25}, In: [2]int{1, op.Any}, Optional: kit.Inputs(0), Later: []op.Arity{{Since: 9, In: [2]int{1, op.Any}}},
 		Out: [2]int{1, op.Any}, DynamicOutputs: true, New: newScan},
 }

@@ -2,6 +2,7 @@ package control
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -69,7 +70,7 @@ func inferHasElement(c *op.Infer) error {
 }
 
 func runHasElement(c *op.Run) error {
-	c.Set(0, op.Scalar(len(c.Values) > 0 && present(c.Values[0]) != nil))
+	c.Set(0, kit.Scalar(len(c.Values) > 0 && present(c.Values[0]) != nil))
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -385,7 +386,7 @@ func newSlicer(c *op.Run, t *tensor.Tensor, axis int) (slicer, error) {
 
 // views reports whether the elements of each index are contiguous and of whole bytes.
 func (s *slicer) views() bool {
-	return s.whole.Shape()[:s.axis].Len() == 1 && op.Width(s.whole.DType()) > 0
+	return s.whole.Shape()[:s.axis].Len() == 1 && kit.Width(s.whole.DType()) > 0
 }
 
 // index returns index i. It is borrowed until the next call.

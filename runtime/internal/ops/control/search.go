@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -159,7 +160,7 @@ func number(c *op.Run, i int, what string, def float32) (float32, error) {
 	if t == nil {
 		return def, nil
 	}
-	v, err := op.ScalarNumber(t, what)
+	v, err := kit.ScalarNumber(t, what)
 	return float32(v), err
 }
 
@@ -172,7 +173,7 @@ const textBytes = 4 * 6
 
 // newTexts returns the prompts, each in copies rows. It reserves memory for texts of w.most tokens.
 func newTexts(c *op.Run, w *wish, copies int) (texts, error) {
-	if w.batch > op.MaxElements/copies/w.most/textBytes {
+	if w.batch > kit.MaxElements/copies/w.most/textBytes {
 		return nil, graph.Errorf(graph.ErrMemory, "%d times %d texts of %d tokens are too many", w.batch, copies, w.most)
 	}
 	w.pace = c.Pace()
@@ -328,7 +329,7 @@ func output(c *op.Run, i int, d tensor.DType, shape ...int) (*tensor.Tensor, err
 }
 
 var searchRows = []op.Row{
-	{Domain: op.Microsoft, Name: "GreedySearch", Since: []int{1}, In: [2]int{2, 7}, Out: [2]int{1, 1}, Types: op.Types{tensor.I32}, DynamicOutputs: true, New: newGreedySearch},
-	{Domain: op.Microsoft, Name: "BeamSearch", Since: []int{1}, In: [2]int{5, 12}, Optional: op.Inputs(2), Out: [2]int{1, 3}, Types: op.Types{tensor.I32, tensor.F32, tensor.F16}, DynamicOutputs: true, New: newBeamSearch},
-	{Domain: op.Microsoft, Name: "Sampling", Since: []int{1}, In: [2]int{2, 9}, Out: [2]int{1, 2}, Types: op.Types{tensor.I32}, DynamicOutputs: true, Impure: true, Random: true, New: newSampling},
+	{Domain: kit.Microsoft, Name: "GreedySearch", Since: []int{1}, In: [2]int{2, 7}, Out: [2]int{1, 1}, Types: op.Types{tensor.I32}, DynamicOutputs: true, New: newGreedySearch},
+	{Domain: kit.Microsoft, Name: "BeamSearch", Since: []int{1}, In: [2]int{5, 12}, Optional: kit.Inputs(2), Out: [2]int{1, 3}, Types: op.Types{tensor.I32, tensor.F32, tensor.F16}, DynamicOutputs: true, New: newBeamSearch},
+	{Domain: kit.Microsoft, Name: "Sampling", Since: []int{1}, In: [2]int{2, 9}, Out: [2]int{1, 2}, Types: op.Types{tensor.I32}, DynamicOutputs: true, Impure: true, Random: true, New: newSampling},
 }

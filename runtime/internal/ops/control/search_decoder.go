@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -40,7 +41,7 @@ func (s *search) begin(c *op.Run, w *wish, copies int) *decoding {
 		for range copies {
 			position := int32(0)
 			for t, id := range w.ids[b*w.prompt:][:w.prompt] {
-				seen := int32(op.Btoi(id != s.pad))
+				seen := int32(kit.Btoi(id != s.pad))
 				if w.mask != nil {
 					seen = w.mask[b*w.prompt+t]
 				}
@@ -172,7 +173,7 @@ func withRows(dims graph.Dims, axis, n int) graph.Dims {
 // last returns the logits of the last token of each row.
 func (s *search) last(c *op.Run, v tensor.Value, rows int) ([]float32, int, error) {
 	t, ok := v.(*tensor.Tensor)
-	if !ok || len(t.Shape()) != 3 || t.Shape()[0] != rows || t.Shape().Len() == 0 || !op.ComputedInF32.Has(t.DType()) {
+	if !ok || len(t.Shape()) != 3 || t.Shape()[0] != rows || t.Shape().Len() == 0 || !kit.ComputedInF32.Has(t.DType()) {
 		return nil, 0, graph.Errorf(graph.ErrShape, "the decoder gives %v, no logits of [%d,tokens,vocabulary]", v, rows)
 	}
 	tokens, n := t.Shape()[1], t.Shape()[2]

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -39,7 +40,7 @@ func (g *guess) extentOr(v *op.Value, axis int, what string, n int) int {
 }
 
 // Loops describes the runs of the decoder after the first.
-func (s *search) Loops(attr string, in []*op.Value) *op.Loops {
+func (s *search) Loops(attr string, in []*op.Value) *kit.Loops {
 	if attr != decoderBody {
 		return nil
 	}
@@ -48,12 +49,12 @@ func (s *search) Loops(attr string, in []*op.Value) *op.Loops {
 	most := g.numberOr(in, 1, "max_length", maxRoom)
 	if s.beams > 0 {
 		beams := g.numberOr(in, s.beams, "num_beams", 1)
-		if beams > maxBeams || rows > op.MaxElements/beams {
+		if beams > maxBeams || rows > kit.MaxElements/beams {
 			return nil
 		}
 		rows *= beams
 	}
-	l := &op.Loops{Types: map[int]graph.Type{}}
+	l := &kit.Loops{Types: map[int]graph.Type{}}
 	int32s := func(dims ...graph.Dim) graph.Type { return graph.TensorOf(tensor.I32, dims) }
 	if s.pair != nil {
 		if !s.pair.types(l, g, s.decoder, in[0], rows, most) {
@@ -75,7 +76,7 @@ func (s *search) Loops(attr string, in []*op.Value) *op.Loops {
 
 // types describes the decoder of a pair. It reports false if the decoder's inputs are not declared
 // far enough.
-func (p *pair) types(l *op.Loops, g *guess, decoder *graph.Graph, source *op.Value, rows, most int) bool {
+func (p *pair) types(l *kit.Loops, g *guess, decoder *graph.Graph, source *op.Value, rows, most int) bool {
 	l.Loop = *p.loop(rows, most)
 	tokens := graph.Known(1)
 	if p.whole {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -154,7 +155,7 @@ func (s *search) ruleTimes(row []float32, text []int32) error {
 	}
 	for _, id := range slices.Backward(text) {
 		if isTime(id) {
-			ban(w.times, int(id)+op.Btoi(!open))
+			ban(w.times, int(id)+kit.Btoi(!open))
 			break
 		}
 	}
@@ -189,5 +190,5 @@ func together(logs []float32) float32 {
 }
 
 var speechRows = []op.Row{
-	{Domain: op.Microsoft, Name: "WhisperBeamSearch", Since: []int{1}, In: [2]int{5, 15}, Optional: op.Inputs(2), Out: [2]int{1, 5}, Types: op.Types{tensor.F32, tensor.F16}, DynamicOutputs: true, New: newSpeechSearch},
+	{Domain: kit.Microsoft, Name: "WhisperBeamSearch", Since: []int{1}, In: [2]int{5, 15}, Optional: kit.Inputs(2), Out: [2]int{1, 5}, Types: op.Types{tensor.F32, tensor.F16}, DynamicOutputs: true, New: newSpeechSearch},
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -175,7 +176,7 @@ func (p *pair) loop(rows, most int) *op.Loop {
 		l.Going[0] = graph.Dims{graph.Known(rows), graph.Symbol(op.Rows)}
 	}
 	for i := range 2 * p.layers {
-		l.States = append(l.States, op.LoopState{In: 1 + op.Btoi(p.masked) + op.Btoi(p.hidden) + i, Out: 1 + i, Axis: 2})
+		l.States = append(l.States, op.LoopState{In: 1 + kit.Btoi(p.masked) + kit.Btoi(p.hidden) + i, Out: 1 + i, Axis: 2})
 	}
 	return l
 }
@@ -196,7 +197,7 @@ func (d *translation) mask() (tensor.Value, error) {
 		begun := false
 		for i := b * tokens; i < (b+1)*tokens; i++ {
 			begun = begun || ids[i] != d.s.pad
-			list[i] = int32(op.Btoi(begun))
+			list[i] = int32(kit.Btoi(begun))
 		}
 	}
 	return t, nil

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -83,7 +84,7 @@ func sameSequence(c *op.Infer) error {
 		elem = graph.TensorOf(c.In[1].DType, nil)
 	}
 	elem.Dims = nil
-	c.SetType(0, op.SequenceOf(elem))
+	c.SetType(0, kit.SequenceOf(elem))
 	return nil
 }
 
@@ -93,7 +94,7 @@ func inferConstruct(c *op.Infer) error {
 			return graph.Errorf(graph.ErrShape, "elements of one sequence are %v and %v", c.In[0].Type, v.Type)
 		}
 	}
-	c.SetType(0, op.SequenceOf(graph.TensorOf(c.In[0].DType, nil)))
+	c.SetType(0, kit.SequenceOf(graph.TensorOf(c.In[0].DType, nil)))
 	return nil
 }
 
@@ -180,7 +181,7 @@ func inferLength(c *op.Infer) error {
 
 func runLength(c *op.Run) error {
 	items, err := sequenceItems(c, 0)
-	c.Set(0, op.Scalar(int64(len(items))))
+	c.Set(0, kit.Scalar(int64(len(items))))
 	return err
 }
 
@@ -188,7 +189,7 @@ func runLength(c *op.Run) error {
 type emptySequence struct{ dtype tensor.DType }
 
 func (o emptySequence) Infer(c *op.Infer) error {
-	c.SetType(0, op.SequenceOf(graph.TensorOf(o.dtype, nil)))
+	c.SetType(0, kit.SequenceOf(graph.TensorOf(o.dtype, nil)))
 	return nil
 }
 
@@ -198,12 +199,9 @@ func (emptySequence) Run(c *op.Run) error {
 }
 
 func newEmptySequence(n *op.Node) (op.Op, error) {
-	d := tensor.F32
-	if n.Has("dtype") {
-		var err error
-		if d, err = op.ElementType(n.Int("dtype", 0)); err != nil {
-			return nil, err
-		}
+	d, err := n.ElementType("dtype", tensor.F32, nil)
+	if err != nil {
+		return nil, err
 	}
 	return emptySequence{d}, nil
 }

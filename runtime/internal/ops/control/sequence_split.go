@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/array"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -23,7 +24,7 @@ func newSplitToSequence(n *op.Node) (op.Op, error) {
 }
 
 func (splitToSequence) Infer(c *op.Infer) error {
-	c.SetType(0, op.SequenceOf(graph.TensorOf(c.In[0].DType, nil)))
+	c.SetType(0, kit.SequenceOf(graph.TensorOf(c.In[0].DType, nil)))
 	return nil
 }
 
@@ -73,7 +74,7 @@ type cutter struct {
 
 // newCutter returns the cutter of t. If t's owner reuses the memory, it cuts a copy.
 func newCutter(c *op.Run, t *tensor.Tensor, axis int) (cutter, error) {
-	whole := t.DType() == tensor.String || op.Width(t.DType()) > 0
+	whole := t.DType() == tensor.String || kit.Width(t.DType()) > 0
 	if !whole || t.IsDerived() || t.Shape()[:axis].Len() != 1 {
 		return cutter{t, axis, false}, nil
 	}
@@ -216,7 +217,7 @@ func (o sequenceMap) Infer(c *op.Infer) error {
 	for i, v := range out {
 		elem := v.Type
 		elem.Dims = nil
-		c.SetType(i, op.SequenceOf(elem))
+		c.SetType(i, kit.SequenceOf(elem))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -57,7 +58,7 @@ func indexed(c *op.Run, t *tensor.Tensor, axis, i int) (*tensor.Tensor, error) {
 // newTensor allocates a tensor that counts as memory. Elements narrower than a byte are zeroed.
 func newTensor(c *op.Run, d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
 	t, err := c.Mem.Tensor(d, shape)
-	if err == nil && op.Width(d) == 0 {
+	if err == nil && kit.Width(d) == 0 {
 		clear(t.Bytes())
 	}
 	return t, err
@@ -115,8 +116,8 @@ func (s slab) copy(part *tensor.Tensor, in bool) {
 	switch {
 	case d == tensor.String:
 		copyRows(s.whole.Strings(), part.Strings(), outer, n*inner, s.at*inner, s.n*inner, in)
-	case op.Width(d) > 0:
-		inner *= op.Width(d)
+	case kit.Width(d) > 0:
+		inner *= kit.Width(d)
 		copyRows(s.whole.Bytes(), part.Bytes(), outer, n*inner, s.at*inner, s.n*inner, in)
 	default:
 		l := d.Layout()

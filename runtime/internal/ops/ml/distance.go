@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -39,7 +40,7 @@ func (o *Distances) Infer(c *op.Infer) error {
 		}
 	}
 	if a.Dims != nil && b.Dims != nil {
-		if _, ok := op.JoinDim(a.Dims[1], b.Dims[1]); !ok {
+		if _, ok := kit.JoinDim(a.Dims[1], b.Dims[1]); !ok {
 			return graph.Errorf(graph.ErrShape, "rows of %v and %v are not equally long", a.Type, b.Type)
 		}
 	}
@@ -82,5 +83,5 @@ func measure[T float32 | float64](c *op.Run, squared bool) error {
 }
 
 var distanceRows = []op.Row{
-	{Domain: op.Microsoft, Name: "CDist", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32, tensor.F64}, New: newDistances},
+	{Domain: kit.Microsoft, Name: "CDist", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32, tensor.F64}, New: newDistances},
 }

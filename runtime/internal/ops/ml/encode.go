@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -21,7 +22,7 @@ func newVectorizer(n *op.Node) (op.Op, error) {
 		return nil, graph.Errorf(graph.ErrFormat, "inputdimensions has %d elements for %d inputs", len(o.sizes), len(n.Inputs))
 	}
 	for _, size := range o.sizes {
-		if size < 0 || size > op.MaxElements || o.total > op.MaxElements {
+		if size < 0 || size > kit.MaxElements || o.total > kit.MaxElements {
 			return nil, graph.Errorf(graph.ErrFormat, "inputdimensions is %v", o.sizes)
 		}
 		o.total += size
@@ -30,7 +31,7 @@ func newVectorizer(n *op.Node) (op.Op, error) {
 }
 
 func (o *vectorizer) Infer(c *op.Infer) error {
-	if err := op.SameTypes(c.In); err != nil {
+	if err := kit.SameTypes(c.In); err != nil {
 		return err
 	}
 	all := graph.Unknown()
@@ -46,7 +47,7 @@ func (o *vectorizer) Infer(c *op.Infer) error {
 		if rank > 1 {
 			rows = v.Dims[0]
 		}
-		if all, ok = op.JoinDim(all, rows); !ok {
+		if all, ok = kit.JoinDim(all, rows); !ok {
 			return graph.Errorf(graph.ErrShape, "inputs have %v and %v samples", all, rows)
 		}
 	}
@@ -103,7 +104,7 @@ func newOneHotEncoder(n *op.Node) (op.Op, error) {
 		places[i] = i
 	}
 	o := &oneHotEncoder{count: l.count(), zeros: n.Bool("zeros", true)}
-	o.table, err = newTable(l.vector(), op.Int64Vector(places), op.Scalar(int64(-1)), false)
+	o.table, err = newTable(l.vector(), kit.Int64Vector(places), kit.Scalar(int64(-1)), false)
 	return o, err
 }
 
@@ -115,7 +116,7 @@ func (o *oneHotEncoder) Infer(c *op.Infer) error {
 		c.Set(0, tensor.F32, nil)
 		return nil
 	}
-	c.Set(0, tensor.F32, op.JoinDims(c.In[0].Dims, graph.Dims{graph.Known(o.count)}))
+	c.Set(0, tensor.F32, kit.JoinDims(c.In[0].Dims, graph.Dims{graph.Known(o.count)}))
 	return nil
 }
 
@@ -128,7 +129,7 @@ func (o *oneHotEncoder) Run(c *op.Run) error {
 	}
 	switch x.DType() {
 	case tensor.F32:
-		o.cut(op.Convert(tensor.View[float32](x), func(v float32) float64 { return float64(v) }), index)
+		o.cut(kit.Convert(tensor.View[float32](x), func(v float32) float64 { return float64(v) }), index)
 	case tensor.F64:
 		o.cut(tensor.View[float64](x), index)
 	default:

@@ -2,6 +2,7 @@ package ml
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -28,7 +29,7 @@ func (Extractor) Infer(c *op.Infer) error {
 	case len(dims) == 1:
 		c.Set(0, c.In[0].DType, graph.Dims{graph.Known(1), n})
 	default:
-		c.Set(0, c.In[0].DType, op.JoinDims(dims[:len(dims)-1], graph.Dims{n}))
+		c.Set(0, c.In[0].DType, kit.JoinDims(dims[:len(dims)-1], graph.Dims{n}))
 	}
 	return nil
 }
@@ -43,7 +44,7 @@ func (Extractor) Run(c *op.Run) error {
 		}
 	}
 	if x.Len() > 0 {
-		op.GatherBlocks(c.Pace(), x, c.Out[0], index, x.Len()/n, n, 1)
+		kit.GatherBlocks(c.Pace(), x, c.Out[0], index, x.Len()/n, n, 1)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -240,7 +241,7 @@ func (o *TreeRegressor) Compute(c *op.Run, k Kernels) error {
 		}
 	}, func(s []float64, _ []byte) {
 		finishScores(o, s)
-		op.PutDoubles(y, s)
+		kit.PutDoubles(y, s)
 	})
 }
 

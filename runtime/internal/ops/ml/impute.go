@@ -2,6 +2,7 @@ package ml
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -63,13 +64,13 @@ func (o *imputer) Run(c *op.Run) error {
 	case tensor.F32:
 		impute(c.Pace(), x, y, perFeature(o.floats, n), o.float)
 	case tensor.F64:
-		by := op.Convert(perFeature(o.floats, n), func(v float32) float64 { return float64(v) })
+		by := kit.Convert(perFeature(o.floats, n), func(v float32) float64 { return float64(v) })
 		impute(c.Pace(), x, y, by, float64(o.float))
 	case tensor.I64:
-		by := op.Convert(perFeature(o.ints, n), func(v int) int64 { return int64(v) })
+		by := kit.Convert(perFeature(o.ints, n), func(v int) int64 { return int64(v) })
 		impute(c.Pace(), x, y, by, int64(o.int))
 	case tensor.I32:
-		by := op.Convert(perFeature(o.ints, n), func(v int) int32 { return int32(v) })
+		by := kit.Convert(perFeature(o.ints, n), func(v int) int32 { return int32(v) })
 		if int(int32(o.int)) != o.int { // no element has that value
 			copy(y.Bytes(), x.Bytes())
 			return nil

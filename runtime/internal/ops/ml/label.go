@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -204,7 +205,7 @@ func (o *relabel) Run(c *op.Run) error {
 	case y.DType() == tensor.I64:
 		lookUp(tensor.View[int64](t.values), tensor.View[int64](y), index)
 	default:
-		op.GatherBlocks(c.Pace(), t.values, y, index, 1, t.values.Len(), 1)
+		kit.GatherBlocks(c.Pace(), t.values, y, index, 1, t.values.Len(), 1)
 	}
 	return nil
 }
@@ -221,7 +222,7 @@ func defaultText(n *op.Node) *tensor.Tensor {
 	return t
 }
 
-func defaultNumber(n *op.Node) *tensor.Tensor { return op.Scalar(int64(n.Int("default_int64", -1))) }
+func defaultNumber(n *op.Node) *tensor.Tensor { return kit.Scalar(int64(n.Int("default_int64", -1))) }
 
 // newBothWays returns an operator that maps strings to integers and integers to strings.
 func newBothWays(n *op.Node, texts, numbers *tensor.Tensor) (op.Op, error) {
@@ -242,7 +243,7 @@ func textVector(list []string) *tensor.Tensor {
 }
 
 func newCategoryMapper(n *op.Node) (op.Op, error) {
-	return newBothWays(n, textVector(n.Strs("cats_strings")), op.Int64Vector(n.Ints("cats_int64s")))
+	return newBothWays(n, textVector(n.Strs("cats_strings")), kit.Int64Vector(n.Ints("cats_int64s")))
 }
 
 func newLabelEncoder(n *op.Node) (op.Op, error) {
@@ -252,7 +253,7 @@ func newLabelEncoder(n *op.Node) (op.Op, error) {
 		for i := range places {
 			places[i] = i
 		}
-		return newBothWays(n, textVector(texts), op.Int64Vector(places))
+		return newBothWays(n, textVector(texts), kit.Int64Vector(places))
 	}
 	keys, err := readColumn(n, "keys")
 	if err != nil {
@@ -280,7 +281,7 @@ func readColumn(n *op.Node, name string) (*tensor.Tensor, error) {
 		found = append(found, textVector(list))
 	}
 	if list := n.Ints(name + "_int64s"); len(list) > 0 {
-		found = append(found, op.Int64Vector(list))
+		found = append(found, kit.Int64Vector(list))
 	}
 	if list := n.Floats(name + "_floats"); len(list) > 0 {
 		t, _ := tensor.From(list, len(list))

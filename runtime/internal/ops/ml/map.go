@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -110,7 +111,7 @@ func (o *castMap) Run(c *op.Run) error {
 	for i := range y.Strings() {
 		y.Strings()[i] = "0.f"
 	}
-	keys, numbers := tensor.View[int64](m.Keys.Aligned()), op.Doubles(m.Values.Aligned())
+	keys, numbers := tensor.View[int64](m.Keys.Aligned()), kit.Doubles(m.Values.Aligned())
 	for i, from := range order {
 		to := int64(i)
 		if o.sparse {
@@ -203,7 +204,7 @@ func (o *dictVectorizer) Run(c *op.Run) error {
 	for i := range places {
 		places[i] = i
 	}
-	where, err := newTable(m.Keys, op.Int64Vector(places), op.Scalar(int64(-1)), false)
+	where, err := newTable(m.Keys, kit.Int64Vector(places), kit.Scalar(int64(-1)), false)
 	if err != nil {
 		return err
 	}
@@ -222,7 +223,7 @@ func (o *dictVectorizer) Run(c *op.Run) error {
 	values := tensor.New(m.Values.DType(), m.Values.Len()+1)
 	copy(values.Bytes(), m.Values.Bytes())
 	copy(values.Strings(), m.Values.Strings())
-	op.GatherBlocks(c.Pace(), values, y, index, 1, values.Len(), 1)
+	kit.GatherBlocks(c.Pace(), values, y, index, 1, values.Len(), 1)
 	return c.Mem.Reserve(-m.Keys.Len() * tableBytes)
 }
 
@@ -272,7 +273,7 @@ func (o *zipMap) Infer(c *op.Infer) error {
 		return graph.Errorf(graph.ErrShape, "input is %v and %d keys are listed", c.In[0].Type, o.count)
 	}
 	value := graph.TensorOf(tensor.F32, graph.Dims{})
-	c.SetType(0, op.SequenceOf(graph.Type{Kind: graph.MapType, Key: o.keys.DType(), Elem: &value}))
+	c.SetType(0, kit.SequenceOf(graph.Type{Kind: graph.MapType, Key: o.keys.DType(), Elem: &value}))
 	return nil
 }
 

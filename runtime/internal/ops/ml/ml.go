@@ -2,6 +2,7 @@ package ml
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -78,7 +79,7 @@ func matrixOf(t *tensor.Tensor) (rows, features int, err error) {
 // floatsOf returns the elements of t, of numberTypes or float16, as float32. It returns t's own
 // memory if t is float32, otherwise scratch memory.
 func floatsOf(c *op.Run, t *tensor.Tensor) ([]float32, error) {
-	if op.ComputedInF32.Has(t.DType()) || t.Len() == 0 {
+	if kit.ComputedInF32.Has(t.DType()) || t.Len() == 0 {
 		return c.Floats(t)
 	}
 	list, err := c.ScratchFloats(t.Len())

@@ -3,6 +3,7 @@ package ml
 import (
 	"math"
 
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -84,7 +85,7 @@ func (o *scaler) Run(c *op.Run) error {
 		rescale(c.Pace(), tensor.View[float32](x), offset, scale, y)
 	case tensor.F64:
 		double := func(v float32) float64 { return float64(v) }
-		rescale(c.Pace(), tensor.View[float64](x), op.Convert(offset, double), op.Convert(scale, double), y)
+		rescale(c.Pace(), tensor.View[float64](x), kit.Convert(offset, double), kit.Convert(scale, double), y)
 	case tensor.I64:
 		rescale(c.Pace(), tensor.View[int64](x), offset, scale, y)
 	case tensor.I32:

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -13,7 +14,7 @@ import (
 // NAME_as_tensor, which may be float64, can replace the list.
 func readReals(n *op.Node, name string) (list []float64, double bool, err error) {
 	if given := n.Floats(name); len(given) > 0 {
-		list = op.Convert(given, func(v float32) float64 { return float64(v) })
+		list = kit.Convert(given, func(v float32) float64 { return float64(v) })
 	}
 	if n.Since < 3 {
 		return list, false, nil
@@ -207,7 +208,7 @@ func readNumbers(n *op.Node, name string) ([]float64, tensor.DType, error) {
 	}
 	switch t.DType() {
 	case tensor.F32, tensor.F64, tensor.F16:
-		return op.Doubles(t.Aligned()), t.DType(), nil
+		return kit.Doubles(t.Aligned()), t.DType(), nil
 	}
 	return nil, tensor.Invalid, graph.Errorf(graph.ErrFormat, "%s is %v, not of float32, float64 or float16", name, t)
 }

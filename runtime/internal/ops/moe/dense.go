@@ -2,6 +2,7 @@ package moe
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -53,6 +54,6 @@ func (o *MoE) Shape(in func(i int) tensor.Shape) (*ExpertShape, error) {
 }
 
 var expertRows = []op.Row{
-	{Domain: op.Microsoft, Name: "MoE", Since: []int{1}, In: [2]int{5, 8}, Optional: op.Inputs(3), Out: [2]int{1, 1}, Types: op.ComputedInF32, New: newMoE},
-	{Domain: op.Microsoft, Name: "QMoE", Since: []int{1}, In: [2]int{7, 21}, Optional: op.Inputs(4), Out: [2]int{1, 1}, Types: op.ComputedInF32, New: newQMoE},
+	{Domain: kit.Microsoft, Name: "MoE", Since: []int{1}, In: [2]int{5, 8}, Optional: kit.Inputs(3), Out: [2]int{1, 1}, Types: kit.ComputedInF32, New: newMoE},
+	{Domain: kit.Microsoft, Name: "QMoE", Since: []int{1}, In: [2]int{7, 21}, Optional: kit.Inputs(4), Out: [2]int{1, 1}, Types: kit.ComputedInF32, New: newQMoE},
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -81,7 +82,7 @@ func (o *Experts) infer(c *op.Infer) error {
 	if rank, ok := x.Rank(); ok && rank != 2 && rank != 3 {
 		return graph.Errorf(graph.ErrShape, "input is %v; it takes [rows,size] or [batch,rows,size]", x.Type)
 	}
-	if rank, ok := router.Rank(); ok && rank != 2 || !op.ComputedInF32.Has(router.DType) {
+	if rank, ok := router.Rank(); ok && rank != 2 || !kit.ComputedInF32.Has(router.DType) {
 		return graph.Errorf(graph.ErrShape, "router_probs are %v, not floats [rows,experts]", router.Type)
 	}
 	return nil
@@ -101,7 +102,7 @@ type ExpertLayer struct{ Out, In int }
 // shape returns the extents that follow from the inputs and deep. has reports whether layer i
 // exists.
 func (o *Experts) shape(in func(i int) tensor.Shape, experts, deep int, has func(layer int) bool) (*ExpertShape, error) {
-	s := &ExpertShape{Experts: experts, Deep: deep, Size: op.FromEnd(in(ExpertInput), 1)}
+	s := &ExpertShape{Experts: experts, Deep: deep, Size: kit.FromEnd(in(ExpertInput), 1)}
 	if s.Size > 0 {
 		s.Rows = in(ExpertInput).Len() / s.Size
 	}

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -81,7 +82,7 @@ func (o *QMoE) Infer(c *op.Infer) error {
 			}
 		}
 		for _, k := range []int{scales, bias, ExpertShares} {
-			if c.Has(k) && !op.ComputedInF32.Has(c.In[k].DType) {
+			if c.Has(k) && !kit.ComputedInF32.Has(c.In[k].DType) {
 				return graph.Errorf(graph.ErrShape, "input %d is %v, not floats", k, c.In[k].Type)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -172,14 +173,14 @@ func (o *Conv) Shape(x, w tensor.Shape) (*ConvShape, error) {
 }
 
 // Slides returns the spatial axes of Shape.
-func (o *Conv) Slides(x, w tensor.Shape) ([]op.Slide, error) {
+func (o *Conv) Slides(x, w tensor.Shape) ([]kit.Slide, error) {
 	s, err := o.Shape(x, w)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]op.Slide, len(s.In))
+	list := make([]kit.Slide, len(s.In))
 	for i := range list {
-		list[i] = op.Slide{In: s.In[i], Out: s.Out[i], Kernel: s.Kernel[i], Stride: s.Stride[i], Dilation: s.Dilation[i], Pad: s.Pad[i]}
+		list[i] = kit.Slide{In: s.In[i], Out: s.Out[i], Kernel: s.Kernel[i], Stride: s.Stride[i], Dilation: s.Dilation[i], Pad: s.Pad[i]}
 	}
 	return list, nil
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -30,7 +31,7 @@ func newDeformConv(n *op.Node) (op.Op, error) {
 
 // Infer sets [batch,filters,...] from input, weights and window.
 func (o *DeformConv) Infer(c *op.Infer) error {
-	if err := op.SameTypes(c.In); err != nil {
+	if err := kit.SameTypes(c.In); err != nil {
 		return err
 	}
 	x, w := c.In[0], c.In[1]
@@ -43,7 +44,7 @@ func (o *DeformConv) Infer(c *op.Infer) error {
 	}
 	kernel, known := w.Dims[2:].Concrete()
 	if !known && len(o.window.kernel) == 0 {
-		c.Set(0, x.DType, op.JoinDims(x.Dims[:1], w.Dims[:1], graph.UnknownDims(len(x.Dims)-2)))
+		c.Set(0, x.DType, kit.JoinDims(x.Dims[:1], w.Dims[:1], graph.UnknownDims(len(x.Dims)-2)))
 		return nil
 	}
 	if !known {
@@ -57,7 +58,7 @@ func (o *DeformConv) Infer(c *op.Infer) error {
 	if err != nil {
 		return err
 	}
-	c.Set(0, x.DType, op.JoinDims(x.Dims[:1], w.Dims[:1], space))
+	c.Set(0, x.DType, kit.JoinDims(x.Dims[:1], w.Dims[:1], space))
 	return nil
 }
 

@@ -1,11 +1,14 @@
 package nn
 
-import "github.com/nacre-ml/nacre/runtime/op"
+import (
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
+	"github.com/nacre-ml/nacre/runtime/op"
+)
 
 // FusedConv is Conv plus Z, input 3, followed by an activation.
 type FusedConv struct {
 	Conv
-	Then op.Epilogue
+	Then kit.Epilogue
 }
 
 func newFusedConv(n *op.Node) (op.Op, error) {
@@ -13,7 +16,7 @@ func newFusedConv(n *op.Node) (op.Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	then, err := op.ReadEpilogue(n)
+	then, err := kit.ReadEpilogue(n)
 	return &FusedConv{*inner.(*Conv), then}, err
 }
 
@@ -24,9 +27,9 @@ func (o *FusedConv) Infer(c *op.Infer) error {
 	if err := o.Conv.Infer(&inner); err != nil {
 		return err
 	}
-	return op.CheckAddend(c, c.In[0].DType)
+	return kit.CheckAddend(c, c.In[0].DType)
 }
 
 var fusedConvRows = []op.Row{
-	{Domain: op.Microsoft, Name: "FusedConv", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{3}, Work: ConvWork(1), New: newFusedConv},
+	{Domain: kit.Microsoft, Name: "FusedConv", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{3}, Work: ConvWork(1), New: newFusedConv},
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -123,7 +124,7 @@ func (o *ConvTranspose) bind(axes int, kernel []int) (*transposedWindow, error) 
 
 // full returns the extent of the uncropped output along an axis: all taps, plus the output padding.
 func (b *transposedWindow) full(axis int, in graph.Dim) (graph.Dim, error) {
-	steps, err := op.MulDim(in.Sub(graph.Known(1)), graph.Known(b.stride[axis]))
+	steps, err := kit.MulDim(in.Sub(graph.Known(1)), graph.Known(b.stride[axis]))
 	if err != nil {
 		return graph.Dim{}, err
 	}
@@ -139,7 +140,7 @@ func (b *transposedWindow) out(axis int, in graph.Dim) (graph.Dim, error) {
 		return graph.Known(b.shape[axis]), nil
 	}
 	if b.auto == "SAME_UPPER" || b.auto == "SAME_LOWER" {
-		return op.MulDim(in, graph.Known(b.stride[axis]))
+		return kit.MulDim(in, graph.Known(b.stride[axis]))
 	}
 	full, err := b.full(axis, in)
 	if err != nil {

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -64,7 +65,7 @@ func (o *PaddedTranspose) Infer(c *op.Infer) error {
 		return err
 	}
 	if d := c.Out[0].Dims; d != nil {
-		c.Set(0, c.In[0].DType, op.JoinDims(d[:2], graph.UnknownDims(len(d)-2)))
+		c.Set(0, c.In[0].DType, kit.JoinDims(d[:2], graph.UnknownDims(len(d)-2)))
 	}
 	return nil
 }
@@ -159,5 +160,5 @@ func (s *scatterConv) place(in, kernel, out tensor.Shape, p, k int) (at int, ok 
 }
 
 var paddedTransposeRows = []op.Row{
-	{Domain: op.Microsoft, Name: "ConvTransposeWithDynamicPads", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32}, New: newPaddedTranspose},
+	{Domain: kit.Microsoft, Name: "ConvTransposeWithDynamicPads", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32}, New: newPaddedTranspose},
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -73,7 +74,7 @@ func (o *Dropout) settings(c *op.Run) (train bool, ratio float64, err error) {
 		}
 	}
 	if c.Has(1) {
-		ratio = op.FirstFloat(c.In[1])
+		ratio = kit.FirstFloat(c.In[1])
 	}
 	if c.Has(2) {
 		train = c.In[2].Bytes()[0] != 0
@@ -91,15 +92,15 @@ func (o *Dropout) Run(c *op.Run) error {
 	}
 	in, out := c.In[0], c.Out[0]
 	if out != nil {
-		op.CopyInto(out, in)
+		kit.CopyInto(out, in)
 	}
 	if train {
 		return o.drop(c, ratio)
 	}
 	if c.Wants(1) {
-		one := op.One(c.Out[1].DType())
+		one := kit.One(c.Out[1].DType())
 		for i := range c.Out[1].Len() {
-			op.CopyElement(c.Out[1], i, one, 0)
+			kit.CopyElement(c.Out[1], i, one, 0)
 		}
 	}
 	return nil

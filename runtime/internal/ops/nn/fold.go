@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -42,7 +43,7 @@ func (o *Col2Im) Infer(c *op.Infer) error {
 			channels = x.Dims[1].Div(graph.Known(size.Len()))
 		}
 	}
-	c.Set(0, x.DType, op.JoinDims(graph.Dims{batch, channels}, image))
+	c.Set(0, x.DType, kit.JoinDims(graph.Dims{batch, channels}, image))
 	return nil
 }
 
@@ -110,11 +111,11 @@ func (o *Col2Im) Run(c *op.Run) error {
 		foldBlocks(c.Pace(), f, tensor.View[float64](x), tensor.View[float64](out))
 	case tensor.F16:
 		sums := make([]float32, out.Len())
-		foldBlocks(c.Pace(), f, op.Convert(tensor.View[packed.F16](x), packed.F16.Float32), sums)
+		foldBlocks(c.Pace(), f, kit.Convert(tensor.View[packed.F16](x), packed.F16.Float32), sums)
 		c.PutFloats(out, sums)
 	case tensor.BF16:
 		sums := make([]float32, out.Len())
-		foldBlocks(c.Pace(), f, op.Convert(tensor.View[packed.BF16](x), packed.BF16.Float32), sums)
+		foldBlocks(c.Pace(), f, kit.Convert(tensor.View[packed.BF16](x), packed.BF16.Float32), sums)
 		c.PutFloats(out, sums)
 	case tensor.I8, tensor.U8: // wrapping sums have the same bits for signed and unsigned integers
 		foldBlocks(c.Pace(), f, tensor.View[uint8](x), tensor.View[uint8](out))
@@ -128,7 +129,7 @@ func (o *Col2Im) Run(c *op.Run) error {
 	return nil
 }
 
-func foldBlocks[T op.Number](pace *op.Pace, f *Folding, x, out []T) {
+func foldBlocks[T kit.Number](pace *op.Pace, f *Folding, x, out []T) {
 	clear(out)
 	if len(out) == 0 {
 		return
@@ -173,7 +174,7 @@ func (o *MaxUnpool) pooledFrom(in graph.Dims) (graph.Dims, error) {
 	}
 	out := make(graph.Dims, len(in))
 	for a, d := range in {
-		last, err := op.MulDim(d.Sub(graph.Known(1)), graph.Known(w.stride[a]))
+		last, err := kit.MulDim(d.Sub(graph.Known(1)), graph.Known(w.stride[a]))
 		if err != nil {
 			return nil, err
 		}
@@ -213,7 +214,7 @@ func (o *MaxUnpool) Infer(c *op.Infer) error {
 	if err != nil {
 		return err
 	}
-	c.Set(0, x.DType, op.JoinDims(x.Dims[:2], space))
+	c.Set(0, x.DType, kit.JoinDims(x.Dims[:2], space))
 	return nil
 }
 
@@ -224,7 +225,7 @@ func (o *MaxUnpool) Extents(x tensor.Shape, given []int) (from, out tensor.Shape
 	if err != nil {
 		return nil, nil, err
 	}
-	dims := op.JoinDims(graph.DimsOf(x[:2]), space)
+	dims := kit.JoinDims(graph.DimsOf(x[:2]), space)
 	from, _ = dims.Concrete()
 	if err := from.Check(); err != nil {
 		return nil, nil, graph.Errorf(graph.ErrShape, "%w", err)
@@ -298,7 +299,7 @@ func unpoolTo[I int | int64](out, x *tensor.Tensor, index []I, n int) error {
 		if p < 0 || p >= I(n) {
 			return outsidePlanes(p, n)
 		}
-		op.CopyElement(out, int(p), x, i)
+		kit.CopyElement(out, int(p), x, i)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -27,14 +28,14 @@ func newGatedAdd(*op.Node) (op.Op, error) { return GatedAdd{}, nil }
 
 // Infer keeps type and shape.
 func (GatedAdd) Infer(c *op.Infer) error {
-	if err := op.SameTypes(c.In); err != nil {
+	if err := kit.SameTypes(c.In); err != nil {
 		return err
 	}
 	x, y, gate := c.In[0], c.In[1].Dims, c.In[2].Dims
-	if x.Dims != nil && (len(x.Dims) == 0 || y != nil && !op.MayEqual(x.Dims, y)) {
+	if x.Dims != nil && (len(x.Dims) == 0 || y != nil && !kit.MayEqual(x.Dims, y)) {
 		return graph.Errorf(graph.ErrShape, "%v and %v cannot be added row by row", x.Type, c.In[1].Type)
 	}
-	if x.Dims != nil && gate != nil && !op.MayEqual(gate, op.JoinDims(x.Dims[:len(x.Dims)-1], graph.Dims{graph.Known(1)})) {
+	if x.Dims != nil && gate != nil && !kit.MayEqual(gate, kit.JoinDims(x.Dims[:len(x.Dims)-1], graph.Dims{graph.Known(1)})) {
 		return graph.Errorf(graph.ErrShape, "gate %v does not have one element for each row of %v", c.In[2].Type, x.Type)
 	}
 	c.Set(0, x.DType, x.Dims)
@@ -74,8 +75,8 @@ func newScaledSiLU(n *op.Node) (op.Op, error) { return &scaledSiLU{n.Float("alph
 func (o *scaledSiLU) Infer(c *op.Infer) error {
 	if c.Has(1) {
 		s := c.In[1]
-		if n, ok := s.Dims.Len().Value(); s.Dims != nil && ok && n != 1 || !op.ComputedInF32.Has(s.DType) {
-			return graph.Errorf(graph.ErrShape, "scale %v is not one number of %v", s.Type, op.ComputedInF32)
+		if n, ok := s.Dims.Len().Value(); s.Dims != nil && ok && n != 1 || !kit.ComputedInF32.Has(s.DType) {
+			return graph.Errorf(graph.ErrShape, "scale %v is not one number of %v", s.Type, kit.ComputedInF32)
 		}
 	}
 	c.Set(0, c.In[0].DType, c.In[0].Dims)
@@ -116,11 +117,11 @@ func (linearGate) Infer(c *op.Infer) error {
 	}
 	for _, i := range []int{1, 2} {
 		v := c.In[i]
-		if v.DType != tensor.F32 || v.Dims != nil && a.Dims != nil && !op.MayEqual(v.Dims, a.Dims[len(a.Dims)-1:]) {
+		if v.DType != tensor.F32 || v.Dims != nil && a.Dims != nil && !kit.MayEqual(v.Dims, a.Dims[len(a.Dims)-1:]) {
 			return graph.Errorf(graph.ErrShape, "input %d, %v, does not have one float32 for each head of %v", i, v.Type, a.Type)
 		}
 	}
-	if c.Has(3) && (c.In[3].DType != a.DType || a.Dims != nil && c.In[3].Dims != nil && !op.MayEqual(a.Dims, c.In[3].Dims)) {
+	if c.Has(3) && (c.In[3].DType != a.DType || a.Dims != nil && c.In[3].Dims != nil && !kit.MayEqual(a.Dims, c.In[3].Dims)) {
 		return graph.Errorf(graph.ErrShape, "the projections %v and %v differ", a.Type, c.In[3].Type)
 	}
 	if len(c.Out) > 1 && !c.Has(3) {
@@ -182,7 +183,7 @@ func newEngramGate(n *op.Node) (op.Op, error) {
 
 // Infer sets [batch,tokens,streams,hidden].
 func (o *engramGate) Infer(c *op.Infer) error {
-	if err := op.SameTypes(c.In); err != nil {
+	if err := kit.SameTypes(c.In); err != nil {
 		return err
 	}
 	out := graph.UnknownDims(4)
@@ -191,16 +192,16 @@ func (o *engramGate) Infer(c *op.Infer) error {
 		if d == nil {
 			continue
 		}
-		if !op.MayEqual(d, out) {
+		if !kit.MayEqual(d, out) {
 			return graph.Errorf(graph.ErrShape, "keys %v and queries %v are not [batch,tokens,streams,hidden]", c.In[0].Type, c.In[1].Type)
 		}
 		out = d
 	}
-	if d := c.In[2].Dims; d != nil && !op.MayEqual(d, graph.Dims{out[0], out[1], out[3]}) {
+	if d := c.In[2].Dims; d != nil && !kit.MayEqual(d, graph.Dims{out[0], out[1], out[3]}) {
 		return graph.Errorf(graph.ErrShape, "value %v does not belong to keys %v", c.In[2].Type, c.In[0].Type)
 	}
 	for i := 3; i < len(c.In); i++ {
-		if c.Has(i) && c.In[i].Dims != nil && !op.MayEqual(c.In[i].Dims, out[2:]) {
+		if c.Has(i) && c.In[i].Dims != nil && !kit.MayEqual(c.In[i].Dims, out[2:]) {
 			return graph.Errorf(graph.ErrShape, "scale %v does not belong to keys %v", c.In[i].Type, c.In[0].Type)
 		}
 	}
@@ -280,9 +281,9 @@ func (o *engramGate) gate(key, query, keyScale, queryScale []float32) float32 {
 }
 
 var gateRows = []op.Row{
-	{Domain: op.Microsoft, Name: "GatedAdd", Since: []int{1}, In: [2]int{3, 3}, Out: [2]int{1, 1},
-		Types: op.ComputedInF32, New: newGatedAdd},
-	{Domain: op.Microsoft, Name: "ScaledSiLU", Since: []int{1}, In: [2]int{1, 2}, Out: [2]int{1, 1}, Types: op.ComputedInF32, New: newScaledSiLU},
-	{Domain: op.Microsoft, Name: "LinearAttentionGate", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{1, 2}, Types: op.ComputedInF32, New: func(*op.Node) (op.Op, error) { return linearGate{}, nil }},
-	{Domain: op.Microsoft, Name: "EngramGate", Since: []int{1}, In: [2]int{5, 6}, Out: [2]int{1, 2}, Types: op.ComputedInF32, New: newEngramGate},
+	{Domain: kit.Microsoft, Name: "GatedAdd", Since: []int{1}, In: [2]int{3, 3}, Out: [2]int{1, 1},
+		Types: kit.ComputedInF32, New: newGatedAdd},
+	{Domain: kit.Microsoft, Name: "ScaledSiLU", Since: []int{1}, In: [2]int{1, 2}, Out: [2]int{1, 1}, Types: kit.ComputedInF32, New: newScaledSiLU},
+	{Domain: kit.Microsoft, Name: "LinearAttentionGate", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{1, 2}, Types: kit.ComputedInF32, New: func(*op.Node) (op.Op, error) { return linearGate{}, nil }},
+	{Domain: kit.Microsoft, Name: "EngramGate", Since: []int{1}, In: [2]int{5, 6}, Out: [2]int{1, 2}, Types: kit.ComputedInF32, New: newEngramGate},
 }

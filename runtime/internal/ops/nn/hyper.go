@@ -2,6 +2,7 @@ package nn
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -33,15 +34,15 @@ func (o *preMix) Infer(c *op.Infer) error {
 		c.Set(0, c.In[0].DType, nil)
 		return nil
 	}
-	c.Set(0, c.In[0].DType, op.JoinDims(outer, graph.Dims{features}))
+	c.Set(0, c.In[0].DType, kit.JoinDims(outer, graph.Dims{features}))
 	return nil
 }
 
 // checkMix checks that factors are one for every branch, or one for every feature of every branch.
 func (b branches) checkMix(c *op.Infer, i int, outer graph.Dims, count, features graph.Dim) error {
 	mix := c.In[i]
-	if !op.ComputedInF32.Has(mix.DType) {
-		return graph.Errorf(graph.ErrUnsupported, "input %d has element type %v; it takes %v", i, mix.DType, op.ComputedInF32)
+	if !kit.ComputedInF32.Has(mix.DType) {
+		return graph.Errorf(graph.ErrUnsupported, "input %d has element type %v; it takes %v", i, mix.DType, kit.ComputedInF32)
 	}
 	if mix.Dims == nil || c.In[0].Dims == nil {
 		return nil
@@ -52,7 +53,7 @@ func (b branches) checkMix(c *op.Infer, i int, outer graph.Dims, count, features
 		tails = append(tails, graph.Dims{count.Mul(features)})
 	}
 	for _, tail := range tails {
-		if op.MayEqual(mix.Dims, op.JoinDims(outer, tail)) {
+		if kit.MayEqual(mix.Dims, kit.JoinDims(outer, tail)) {
 			return nil
 		}
 	}
@@ -115,7 +116,7 @@ func (o *postMix) Infer(c *op.Infer) error {
 	if block.DType != x.DType {
 		return graph.Errorf(graph.ErrShape, "streams are of %v, the output of the block of %v", x.DType, block.DType)
 	}
-	if x.Dims != nil && block.Dims != nil && !op.MayEqual(block.Dims, op.JoinDims(outer, graph.Dims{features})) {
+	if x.Dims != nil && block.Dims != nil && !kit.MayEqual(block.Dims, kit.JoinDims(outer, graph.Dims{features})) {
 		return graph.Errorf(graph.ErrShape, "the output of the block %v does not belong to streams %v", block.Type, x.Type)
 	}
 	if err := (branches{}).checkMix(c, 2, outer, count, features); err != nil {
@@ -123,10 +124,10 @@ func (o *postMix) Infer(c *op.Infer) error {
 	}
 	if c.Has(3) {
 		m := c.In[3]
-		if !op.ComputedInF32.Has(m.DType) {
-			return graph.Errorf(graph.ErrUnsupported, "stream_mix has element type %v; it takes %v", m.DType, op.ComputedInF32)
+		if !kit.ComputedInF32.Has(m.DType) {
+			return graph.Errorf(graph.ErrUnsupported, "stream_mix has element type %v; it takes %v", m.DType, kit.ComputedInF32)
 		}
-		if m.Dims != nil && x.Dims != nil && !op.MayEqual(m.Dims, op.JoinDims(outer, graph.Dims{count, count})) {
+		if m.Dims != nil && x.Dims != nil && !kit.MayEqual(m.Dims, kit.JoinDims(outer, graph.Dims{count, count})) {
 			return graph.Errorf(graph.ErrShape, "stream_mix %v does not belong to streams %v", m.Type, x.Type)
 		}
 	}
@@ -175,6 +176,6 @@ func (o *postMix) Run(c *op.Run) error {
 }
 
 var hyperRows = []op.Row{
-	{Domain: op.Microsoft, Name: "HyperConnectionPreMix", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.ComputedInF32, New: newPreMix},
-	{Domain: op.Microsoft, Name: "HyperConnectionPostMix", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{1, 1}, Types: op.ComputedInF32, New: newPostMix},
+	{Domain: kit.Microsoft, Name: "HyperConnectionPreMix", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: kit.ComputedInF32, New: newPreMix},
+	{Domain: kit.Microsoft, Name: "HyperConnectionPostMix", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{1, 1}, Types: kit.ComputedInF32, New: newPostMix},
 }

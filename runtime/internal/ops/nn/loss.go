@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -35,7 +36,7 @@ func (o *Loss) Infer(c *op.Infer) error {
 	if d := classes.DType; d != tensor.I32 && d != tensor.I64 {
 		return graph.Errorf(graph.ErrShape, "classes have elements of type %v, not int32 or int64", d)
 	}
-	if err := op.SameTypes([]*op.Value{scores, c.Given(2)}); err != nil {
+	if err := kit.SameTypes([]*op.Value{scores, c.Given(2)}); err != nil {
 		return err
 	}
 	c.Set(1, scores.DType, scores.Dims)
@@ -44,7 +45,7 @@ func (o *Loss) Infer(c *op.Infer) error {
 		if len(scores.Dims) < 2 {
 			return graph.Errorf(graph.ErrShape, "scores are %v; they take [batch,classes,...]", scores.Type)
 		}
-		want := op.JoinDims(scores.Dims[:1], scores.Dims[2:])
+		want := kit.JoinDims(scores.Dims[:1], scores.Dims[2:])
 		if samples == nil {
 			samples = want
 		}
@@ -54,7 +55,7 @@ func (o *Loss) Infer(c *op.Infer) error {
 		samples = slices.Clone(samples)
 		for i, d := range want {
 			var ok bool
-			if samples[i], ok = op.JoinDim(samples[i], d); !ok {
+			if samples[i], ok = kit.JoinDim(samples[i], d); !ok {
 				return graph.Errorf(graph.ErrShape, "scores are %v and classes %v", scores.Type, classes.Type)
 			}
 		}
@@ -62,7 +63,7 @@ func (o *Loss) Infer(c *op.Infer) error {
 			if len(w.Dims) != 1 {
 				return graph.Errorf(graph.ErrShape, "weights are %v; there is one for each of %v classes", w.Type, scores.Dims[1])
 			}
-			if _, ok := op.JoinDim(w.Dims[0], scores.Dims[1]); !ok {
+			if _, ok := kit.JoinDim(w.Dims[0], scores.Dims[1]); !ok {
 				return graph.Errorf(graph.ErrShape, "weights are %v; there is one for each of %v classes", w.Type, scores.Dims[1])
 			}
 		}
@@ -77,7 +78,7 @@ func (o *Loss) Infer(c *op.Infer) error {
 // Run computes the outputs that the node has.
 func (o *Loss) Run(c *op.Run) error {
 	shape := c.In[0].Shape()
-	s := op.ViewAlong(shape, 1)
+	s := kit.ViewAlong(shape, 1)
 	classes, err := op.Ints(c.In[1])
 	if err != nil {
 		return err
@@ -85,13 +86,13 @@ func (o *Loss) Run(c *op.Run) error {
 	log := tensor.Numbers(c.In[0])
 	if o.Softmax {
 		logs := make([]float64, shape.Len())
-		SoftmaxDoubles(c.Pace(), op.Doubles(c.In[0]), s, true, logs)
+		SoftmaxDoubles(c.Pace(), kit.Doubles(c.In[0]), s, true, logs)
 		if c.Wants(1) {
-			op.PutDoubles(c.Out[1], logs)
+			kit.PutDoubles(c.Out[1], logs)
 		}
 		log = func(i int) float64 { return logs[i] }
 	}
-	weights := op.Doubles(c.Given(2))
+	weights := kit.Doubles(c.Given(2))
 	list := make([]float64, len(classes))
 	sum, total, pace := 0.0, 0.0, c.Pace()
 	for i, class := range classes {
@@ -118,7 +119,7 @@ func (o *Loss) Run(c *op.Run) error {
 			list[0] = sum / total
 		}
 	}
-	op.PutDoubles(c.Out[0], list)
+	kit.PutDoubles(c.Out[0], list)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -67,20 +68,20 @@ func (o *Softmax) Run(c *op.Run) error {
 	switch x := c.In[0]; {
 	case !o.Hard:
 		list := make([]float64, x.Len())
-		SoftmaxDoubles(c.Pace(), op.Doubles(x), s, o.Log, list)
-		op.PutDoubles(c.Out[0], list)
+		SoftmaxDoubles(c.Pace(), kit.Doubles(x), s, o.Log, list)
+		kit.PutDoubles(c.Out[0], list)
 	case x.DType() == tensor.F64:
 		hardmax(c.Pace(), tensor.View[float64](x), s, tensor.View[float64](c.Out[0]))
 	default:
 		return c.InSlices(s.Outer, func(x, out []float32, _, count int) {
-			hardmax(c.Pace(), x, op.AxisView{Outer: count, N: s.N, Inner: s.Inner}, out)
+			hardmax(c.Pace(), x, kit.AxisView{Outer: count, N: s.N, Inner: s.Inner}, out)
 		})
 	}
 	return nil
 }
 
 // stepOf returns the view for extents that are numbers.
-func stepOf(outer, n, inner graph.Dim, err error) (s op.AxisView, _ error) {
+func stepOf(outer, n, inner graph.Dim, err error) (s kit.AxisView, _ error) {
 	s.Outer, _ = outer.Value()
 	s.N, _ = n.Value()
 	s.Inner, _ = inner.Value()
@@ -88,7 +89,7 @@ func stepOf(outer, n, inner graph.Dim, err error) (s op.AxisView, _ error) {
 }
 
 // hardmax sets the first largest element to 1 and the others to 0.
-func hardmax[T float32 | float64](pace *op.Pace, x []T, s op.AxisView, out []T) {
+func hardmax[T float32 | float64](pace *op.Pace, x []T, s kit.AxisView, out []T) {
 	s.Each(pace, func(at int) {
 		best := at
 		for k := 1; k < s.N; k++ {
@@ -104,7 +105,7 @@ func hardmax[T float32 | float64](pace *op.Pace, x []T, s op.AxisView, out []T) 
 }
 
 // SoftmaxDoubles sets out to the softmax along the axis of s, or, with log, to its logarithm.
-func SoftmaxDoubles(pace *op.Pace, x []float64, s op.AxisView, log bool, out []float64) {
+func SoftmaxDoubles(pace *op.Pace, x []float64, s kit.AxisView, log bool, out []float64) {
 	s.Each(pace, func(at int) {
 		top, sum := math.Inf(-1), 0.0
 		for k := range s.N {
@@ -151,8 +152,8 @@ func (o *LRN) Infer(c *op.Infer) error {
 // Run computes the output.
 func (o *LRN) Run(c *op.Run) error {
 	shape := c.In[0].Shape()
-	s := op.ViewAlong(shape, 1)
-	x, out, pace := op.Doubles(c.In[0]), make([]float64, c.In[0].Len()), c.Pace()
+	s := kit.ViewAlong(shape, 1)
+	x, out, pace := kit.Doubles(c.In[0]), make([]float64, c.In[0].Len()), c.Pace()
 	s.Each(pace, func(at int) {
 		for k := range s.N {
 			pace.Work(64 + min(o.Size, s.N))
@@ -164,7 +165,7 @@ func (o *LRN) Run(c *op.Run) error {
 			out[p] = x[p] / math.Pow(float64(o.Bias)+float64(o.Alpha)/float64(o.Size)*sum, float64(o.Beta))
 		}
 	})
-	op.PutDoubles(c.Out[0], out)
+	kit.PutDoubles(c.Out[0], out)
 	return nil
 }
 
@@ -197,17 +198,17 @@ func (o *LpNorm) Run(c *op.Run) error {
 	if err != nil || shape.Len() == 0 {
 		return err
 	}
-	s := op.ViewAlong(shape, axis)
+	s := kit.ViewAlong(shape, axis)
 	if c.In[0].DType() == tensor.F64 {
 		lpNormalize(c.Pace(), tensor.View[float64](c.In[0]), s, o.P, tensor.View[float64](c.Out[0]))
 		return nil
 	}
 	return c.InSlices(s.Outer, func(x, out []float32, _, count int) {
-		lpNormalize(c.Pace(), x, op.AxisView{Outer: count, N: s.N, Inner: s.Inner}, o.P, out)
+		lpNormalize(c.Pace(), x, kit.AxisView{Outer: count, N: s.N, Inner: s.Inner}, o.P, out)
 	})
 }
 
-func lpNormalize[T float32 | float64](pace *op.Pace, x []T, s op.AxisView, p int, out []T) {
+func lpNormalize[T float32 | float64](pace *op.Pace, x []T, s kit.AxisView, p int, out []T) {
 	s.Each(pace, func(at int) {
 		norm := 0.0
 		switch {
@@ -259,7 +260,7 @@ func newMeanVariance(n *op.Node) (op.Op, error) {
 // Axes returns the axes that are normalised together in a value of the given rank.
 func (o *MeanVariance) Axes(rank int) ([]int, error) {
 	if o.axes != nil {
-		return op.NormAxes(o.axes, rank)
+		return kit.NormAxes(o.axes, rank)
 	}
 	return slices.DeleteFunc([]int{0, 2, 3}, func(a int) bool { return a >= rank }), nil
 }
@@ -333,15 +334,15 @@ func rowsOfSoftmax(n *graph.Node, in []*op.Value, rank int) []int {
 	if n.Version < 13 {
 		return nil
 	}
-	return op.RowsAlongLast(-1, 0)(n, in, rank)
+	return kit.RowsAlongLast(-1, 0)(n, in, rank)
 }
 
 // rowsOfNorm is Rowwise of normalizations with a scale, and possibly a shift, of one matrix row.
 func rowsOfNorm(n *graph.Node, in []*op.Value, rank int) []int {
-	if slices.ContainsFunc(in[1:], op.MayHaveRows) {
+	if slices.ContainsFunc(in[1:], kit.MayHaveRows) {
 		return nil
 	}
-	return op.RowsAlongLast(-1, 0)(n, in, rank)
+	return kit.RowsAlongLast(-1, 0)(n, in, rank)
 }
 
 var normRows = []op.Row{

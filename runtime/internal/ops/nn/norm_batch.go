@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -72,7 +73,7 @@ func (o *BatchNorm) Infer(c *op.Infer) error {
 			continue
 		}
 		_, channels, _ := o.Split(x.Dims)
-		if _, ok := op.JoinDim(v.Dims.Len(), channels); !ok {
+		if _, ok := kit.JoinDim(v.Dims.Len(), channels); !ok {
 			return graph.Errorf(graph.ErrShape, "input %d has %v elements for %v channels", i+1, v.Dims.Len(), channels)
 		}
 	}
@@ -91,24 +92,24 @@ func (o *BatchNorm) Infer(c *op.Infer) error {
 func (o *BatchNorm) Run(c *op.Run) error {
 	batch, channels, inner := o.Split(graph.DimsOf(c.In[0].Shape()))
 	s, _ := stepOf(batch, channels, inner, nil)
-	mean, variance := op.Doubles(c.In[3]), op.Doubles(c.In[4])
+	mean, variance := kit.Doubles(c.In[3]), kit.Doubles(c.In[4])
 	if o.Training {
 		mean, variance = o.train(c, s, mean, variance)
 	}
-	scale, bias := op.Doubles(c.In[1]), op.Doubles(c.In[2])
-	x, out, pace := op.Doubles(c.In[0]), make([]float64, c.In[0].Len()), c.Pace()
+	scale, bias := kit.Doubles(c.In[1]), kit.Doubles(c.In[2])
+	x, out, pace := kit.Doubles(c.In[0]), make([]float64, c.In[0].Len()), c.Pace()
 	for i := range x {
 		pace.Work(8)
 		k := i / s.Inner % s.N
 		out[i] = (x[i]-mean[k])*scale[k]/math.Sqrt(variance[k]+o.Epsilon) + bias[k]
 	}
-	op.PutDoubles(c.Out[0], out)
+	kit.PutDoubles(c.Out[0], out)
 	return nil
 }
 
 // train returns the statistics of the input and sets the outputs for statistics.
-func (o *BatchNorm) train(c *op.Run, s op.AxisView, mean, variance []float64) (_, _ []float64) {
-	x := op.Doubles(c.In[0])
+func (o *BatchNorm) train(c *op.Run, s kit.AxisView, mean, variance []float64) (_, _ []float64) {
+	x := kit.Doubles(c.In[0])
 	means, variances := make([]float64, s.N), make([]float64, s.N)
 	channel, pace := make([]float64, 0, s.Outer*s.Inner), c.Pace()
 	for k := range s.N {
@@ -129,7 +130,7 @@ func (o *BatchNorm) train(c *op.Run, s op.AxisView, mean, variance []float64) (_
 	}
 	for i, list := range [][]float64{running(mean, means), running(variance, variances), means, variances} {
 		if i+1 < len(c.Out) {
-			op.PutDoubles(c.Out[i+1], list)
+			kit.PutDoubles(c.Out[i+1], list)
 		}
 	}
 	return means, variances
@@ -202,7 +203,7 @@ func (o *GroupNorm) Infer(c *op.Infer) error {
 		if v.Dims == nil {
 			continue
 		}
-		if _, ok := op.JoinDim(v.Dims.Len(), params); !ok {
+		if _, ok := kit.JoinDim(v.Dims.Len(), params); !ok {
 			return graph.Errorf(graph.ErrShape, "scale or bias %v takes %v elements", v.Type, params)
 		}
 	}
@@ -212,9 +213,9 @@ func (o *GroupNorm) Infer(c *op.Infer) error {
 // Run computes the output, which may share the memory of the input.
 func (o *GroupNorm) Run(c *op.Run) error {
 	shape := c.In[0].Shape()
-	s := op.ViewAlong(shape, 1)
-	scale, bias := op.Doubles(c.In[1]), op.Doubles(c.In[2])
-	x, out := op.Doubles(c.In[0]), make([]float64, c.In[0].Len())
+	s := kit.ViewAlong(shape, 1)
+	scale, bias := kit.Doubles(c.In[1]), kit.Doubles(c.In[2])
+	x, out := kit.Doubles(c.In[0]), make([]float64, c.In[0].Len())
 	if len(x) == 0 {
 		return nil
 	}
@@ -234,6 +235,6 @@ func (o *GroupNorm) Run(c *op.Run) error {
 			out[i] = (x[i]-mean)*inv*scale[k] + bias[k]
 		}
 	}
-	op.PutDoubles(c.Out[0], out)
+	kit.PutDoubles(c.Out[0], out)
 	return nil
 }

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -80,10 +81,10 @@ func (o *EmbedNorm) check(c *op.Infer, out graph.Dims) error {
 		dims := c.In[i].Dims
 		ok := len(dims) == len(want)
 		for k := 0; ok && k < len(want); k++ {
-			_, ok = op.JoinDim(dims[k], want[k])
+			_, ok = kit.JoinDim(dims[k], want[k])
 		}
 		if ok && (i == EmbedSegments || i == EmbedPlaces) && !dims[0].Is(1) {
-			_, ok = op.JoinDim(dims[0], out[0])
+			_, ok = kit.JoinDim(dims[0], out[0])
 		}
 		if !ok {
 			return graph.Errorf(graph.ErrShape, "input %d is %v for an output of %v", i, c.In[i].Type, out)
@@ -98,6 +99,6 @@ func (o *EmbedNorm) check(c *op.Infer, out graph.Dims) error {
 }
 
 var embedNormRows = []op.Row{
-	{Domain: op.Microsoft, Name: "EmbedLayerNormalization", Since: []int{1}, In: [2]int{7, 9}, Optional: op.Inputs(1, 4), Out: [2]int{1, 3},
+	{Domain: kit.Microsoft, Name: "EmbedLayerNormalization", Since: []int{1}, In: [2]int{7, 9}, Optional: kit.Inputs(1, 4), Out: [2]int{1, 3},
 		Types: op.Types{tensor.F32, tensor.F16}, Typed: EmbedWordTable, New: newEmbedNorm},
 }

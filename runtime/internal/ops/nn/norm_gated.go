@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -29,14 +30,14 @@ func newGatedNorm(n *op.Node) (op.Op, error) {
 
 // Infer keeps type and shape.
 func (o *gatedNorm) Infer(c *op.Infer) error {
-	if err := op.SameTypes(c.In); err != nil {
+	if err := kit.SameTypes(c.In); err != nil {
 		return err
 	}
 	x, scale, gate := c.In[0], c.In[1].Dims, c.In[2]
 	if scale != nil && len(scale) != 1 {
 		return graph.Errorf(graph.ErrShape, "scale is %v, no vector", c.In[1].Type)
 	}
-	if x.Dims != nil && gate.Dims != nil && !op.MayEqual(x.Dims, gate.Dims) {
+	if x.Dims != nil && gate.Dims != nil && !kit.MayEqual(x.Dims, gate.Dims) {
 		return graph.Errorf(graph.ErrShape, "gate %v has not the shape of %v", gate.Type, x.Type)
 	}
 	if x.Dims != nil && len(x.Dims) == 0 {
@@ -172,12 +173,12 @@ func (o *branchNorm) Infer(c *op.Infer) error {
 		return err
 	}
 	if c.Has(1) {
-		if !op.ComputedInF32.Has(c.In[1].DType) {
-			return graph.Errorf(graph.ErrUnsupported, "scale has element type %v; it takes %v", c.In[1].DType, op.ComputedInF32)
+		if !kit.ComputedInF32.Has(c.In[1].DType) {
+			return graph.Errorf(graph.ErrUnsupported, "scale has element type %v; it takes %v", c.In[1].DType, kit.ComputedInF32)
 		}
 		if s := c.In[1].Dims; s != nil && x.Dims != nil {
 			all := count.Mul(features)
-			if !op.MayEqual(s, graph.Dims{all}) && !op.MayEqual(s, graph.Dims{count, features}) && !op.MayEqual(s, graph.Dims{features}) {
+			if !kit.MayEqual(s, graph.Dims{all}) && !kit.MayEqual(s, graph.Dims{count, features}) && !kit.MayEqual(s, graph.Dims{features}) {
 				return graph.Errorf(graph.ErrShape, "scale %v is not of [%v], [%v,%v] or [%v]", c.In[1].Type, all, count, features, features)
 			}
 		}
@@ -218,6 +219,6 @@ func (o *branchNorm) Run(c *op.Run) error {
 }
 
 var gatedNormRows = []op.Row{
-	{Domain: op.Microsoft, Name: "GatedRMSNorm", Since: []int{1}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: op.ComputedInF32, New: newGatedNorm},
-	{Domain: op.Microsoft, Name: "BranchwiseRMSNorm", Since: []int{1}, In: [2]int{1, 2}, Out: [2]int{1, 1}, Types: op.ComputedInF32, New: newBranchNorm},
+	{Domain: kit.Microsoft, Name: "GatedRMSNorm", Since: []int{1}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: kit.ComputedInF32, New: newGatedNorm},
+	{Domain: kit.Microsoft, Name: "BranchwiseRMSNorm", Since: []int{1}, In: [2]int{1, 2}, Out: [2]int{1, 1}, Types: kit.ComputedInF32, New: newBranchNorm},
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -127,14 +128,14 @@ func (o *LayerNorm) Run(c *op.Run) error {
 	}
 	var outs [3]*tensor.Tensor
 	copy(outs[:], c.Out)
-	x := op.Doubles(c.In[0])
-	scale, err := spread(c.Pace(), op.Doubles(c.In[1]), c.In[1].Shape(), shape)
+	x := kit.Doubles(c.In[0])
+	scale, err := spread(c.Pace(), kit.Doubles(c.In[1]), c.In[1].Shape(), shape)
 	if err != nil {
 		return err
 	}
 	bias := make([]float64, len(x))
 	if c.Has(2) {
-		if bias, err = spread(c.Pace(), op.Doubles(c.In[2]), c.In[2].Shape(), shape); err != nil {
+		if bias, err = spread(c.Pace(), kit.Doubles(c.In[2]), c.In[2].Shape(), shape); err != nil {
 			return err
 		}
 	}
@@ -148,9 +149,9 @@ func (o *LayerNorm) Run(c *op.Run) error {
 			out[i] = (x[i]-mean)*invs[r]*scale[i] + bias[i]
 		}
 	}
-	op.PutDoubles(outs[0], out)
-	op.PutDoubles(outs[1], means)
-	op.PutDoubles(outs[2], invs)
+	kit.PutDoubles(outs[0], out)
+	kit.PutDoubles(outs[1], means)
+	kit.PutDoubles(outs[2], invs)
 	return nil
 }
 

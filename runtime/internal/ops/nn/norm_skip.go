@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -32,7 +33,7 @@ func (o *SkipNorm) Inputs() (beta, bias int) {
 
 // Infer keeps type and shape. The statistics have extent 1 along the last axis.
 func (o *SkipNorm) Infer(c *op.Infer) error {
-	if err := op.SameTypes(c.In); err != nil {
+	if err := kit.SameTypes(c.In); err != nil {
 		return err
 	}
 	x := c.In[0]
@@ -68,7 +69,7 @@ func (o *SkipNorm) check(c *op.Infer, x graph.Dims) error {
 		}
 		ok := len(v.Dims) == 1
 		if ok {
-			_, ok = op.JoinDim(v.Dims[0], n)
+			_, ok = kit.JoinDim(v.Dims[0], n)
 		}
 		if !ok {
 			return graph.Errorf(graph.ErrShape, "parameter %v is not of [%v]", v.Type, n)
@@ -87,7 +88,7 @@ func endsIn(x, skip graph.Dims) bool {
 		return false
 	}
 	for i, d := range x[len(x)-len(skip):] {
-		if _, ok := op.JoinDim(d, skip[i]); !ok {
+		if _, ok := kit.JoinDim(d, skip[i]); !ok {
 			return false
 		}
 	}
@@ -129,9 +130,9 @@ func (o *SimplifiedNorm) Run(c *op.Run) error {
 }
 
 var skipNormRows = []op.Row{
-	{Domain: op.Microsoft, Name: "SkipLayerNormalization", Since: []int{1}, In: [2]int{3, 5}, Out: [2]int{1, 4}, Types: op.ComputedInF32, InPlace: []int{0}, Rowwise: op.RowsOf(0, 1), New: newSkipNorm(true)},
-	{Domain: op.Microsoft, Name: "SkipSimplifiedLayerNormalization", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{1, 4}, Types: op.ComputedInF32, InPlace: []int{0}, Rowwise: op.RowsOf(0, 1), New: newSkipNorm(false)},
+	{Domain: kit.Microsoft, Name: "SkipLayerNormalization", Since: []int{1}, In: [2]int{3, 5}, Out: [2]int{1, 4}, Types: kit.ComputedInF32, InPlace: []int{0}, Rowwise: kit.RowsOf(0, 1), New: newSkipNorm(true)},
+	{Domain: kit.Microsoft, Name: "SkipSimplifiedLayerNormalization", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{1, 4}, Types: kit.ComputedInF32, InPlace: []int{0}, Rowwise: kit.RowsOf(0, 1), New: newSkipNorm(false)},
 	// ONNX Runtime has this operator in the standard's domain.
 	{Name: "SimplifiedLayerNormalization", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 2}, Types: op.Floats, Heap: 16, Rowwise: rowsOfNorm, New: newSimplifiedNorm},
-	{Domain: op.Microsoft, Name: "SimplifiedLayerNormalization", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 2}, Types: op.Floats, Heap: 16, Rowwise: rowsOfNorm, New: newSimplifiedNorm},
+	{Domain: kit.Microsoft, Name: "SimplifiedLayerNormalization", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 2}, Types: op.Floats, Heap: 16, Rowwise: rowsOfNorm, New: newSimplifiedNorm},
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -154,8 +155,8 @@ func (o *Pool) Run(c *op.Run) error {
 		poolLargest(pace, o, p, tensor.View[float32](x), float32(math.Inf(-1)), tensor.View[float32](out), index)
 	default:
 		list := make([]float64, out.Len())
-		poolLargest(pace, o, p, op.Doubles(x), math.Inf(-1), list, index)
-		op.PutDoubles(out, list)
+		poolLargest(pace, o, p, kit.Doubles(x), math.Inf(-1), list, index)
+		kit.PutDoubles(out, list)
 	}
 	return nil
 }
@@ -190,7 +191,7 @@ func root(sum, p float64) float64 {
 
 // slowMean computes averages and norms of any float type.
 func (o *Pool) slowMean(c *op.Run, p *Pooling) {
-	x, out := op.Doubles(c.In[0]), make([]float64, c.Out[0].Len())
+	x, out := kit.Doubles(c.In[0]), make([]float64, c.Out[0].Len())
 	pace := c.Pace()
 	eachWindow(pace, p, func(i int, taps []int, divisor int) {
 		sum := 0.0
@@ -208,12 +209,12 @@ func (o *Pool) slowMean(c *op.Run, p *Pooling) {
 			out[i] = root(sum, o.P)
 		}
 	})
-	op.PutDoubles(c.Out[0], out)
+	kit.PutDoubles(c.Out[0], out)
 }
 
 // poolLargest ignores NaNs. If no element is left, the maximum is lowest, at the first tap or 0. Of
 // equal elements, the first counts.
-func poolLargest[T op.Integer | float32 | float64](pace *op.Pace, o *Pool, p *Pooling, x []T, lowest T, out []T, index []int64) {
+func poolLargest[T kit.Integer | float32 | float64](pace *op.Pace, o *Pool, p *Pooling, x []T, lowest T, out []T, index []int64) {
 	eachWindow(pace, p, func(i int, taps []int, _ int) {
 		best, where := lowest, 0
 		if len(taps) > 0 {
@@ -367,7 +368,7 @@ func (o *GlobalPool) Run(c *op.Run) error {
 		return nil
 	}
 	planes, n := shape[:2].Len(), shape[2:].Len()
-	x, out, pace := op.Doubles(c.In[0]), make([]float64, planes), c.Pace()
+	x, out, pace := kit.Doubles(c.In[0]), make([]float64, planes), c.Pace()
 	for i := range out {
 		acc := 0.0
 		if o.kind == PoolMax {
@@ -392,7 +393,7 @@ func (o *GlobalPool) Run(c *op.Run) error {
 		}
 		out[i] = acc
 	}
-	op.PutDoubles(c.Out[0], out)
+	kit.PutDoubles(c.Out[0], out)
 	return nil
 }
 

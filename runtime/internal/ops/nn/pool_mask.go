@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -82,5 +83,5 @@ func (o *maskedPool) Run(c *op.Run) error {
 }
 
 var maskedRows = []op.Row{
-	{Domain: op.Microsoft, Name: "MaxpoolWithMask", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32}, New: newMaskedPool},
+	{Domain: kit.Microsoft, Name: "MaxpoolWithMask", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32}, New: newMaskedPool},
 }

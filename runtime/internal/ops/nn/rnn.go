@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -122,7 +123,7 @@ func (o *Recurrent) extents(c *op.Infer) (steps, batch, hidden graph.Dim, err er
 		dims := c.In[i].Dims
 		ok := len(dims) == len(want)
 		for k := 0; ok && k < len(want); k++ {
-			*want[k], ok = op.JoinDim(*want[k], dims[k])
+			*want[k], ok = kit.JoinDim(*want[k], dims[k])
 		}
 		if !ok {
 			err = graph.Errorf(graph.ErrShape, "input %d has shape %v, which does not fit the others or hidden_size", i, dims)

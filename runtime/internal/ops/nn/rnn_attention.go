@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -92,7 +93,7 @@ func (o *attentionLSTM) Run(c *op.Run) error {
 	}
 	for i, list := range r.out {
 		if c.Wants(i) {
-			op.PutDoubles(c.Out[i], list)
+			kit.PutDoubles(c.Out[i], list)
 		}
 	}
 	return nil
@@ -127,7 +128,7 @@ func (o *attentionLSTM) operands(c *op.Run) (*attnRun, error) {
 	}
 	for i := range r.in {
 		if i != 4 && i != attnLengths {
-			r.in[i] = op.Doubles(c.Given(i))
+			r.in[i] = kit.Doubles(c.Given(i))
 		}
 	}
 	var err error
@@ -204,7 +205,7 @@ func (r *attnRun) step(d int, in, state, cell []float64) {
 	gates := make([]float64, 4*h)
 	for g := range gates {
 		row := d*4*h + g
-		sum := op.Dot(r.in[1][row*len(in):][:len(in)], in) + op.Dot(r.in[2][row*h:][:h], state)
+		sum := kit.Dot(r.in[1][row*len(in):][:len(in)], in) + kit.Dot(r.in[2][row*h:][:h], state)
 		if r.in[3] != nil {
 			sum += r.in[3][d*8*h+g] + r.in[3][d*8*h+4*h+g]
 		}
@@ -254,7 +255,7 @@ const maxAngle = 150
 
 // angles returns the angles of a list of numbers.
 func angles(list []float64) []angle {
-	return op.Convert(list, func(v float64) angle { return angle{v, math.Exp(2 * v)} })
+	return kit.Convert(list, func(v float64) angle { return angle{v, math.Exp(2 * v)} })
 }
 
 // tanhSum returns tanh(a + b). Its absolute error is a few units in the last place of 1.
@@ -310,5 +311,5 @@ func (r *attnRun) read(d, b int, keys []angle, state, out []float64) {
 }
 
 var attentionLSTMRows = []op.Row{
-	{Domain: op.Microsoft, Name: "AttnLSTM", Since: []int{1}, In: [2]int{3, 14}, Out: [2]int{0, 3}, Types: op.Types{tensor.F32, tensor.F64}, Heap: 16, New: newAttentionLSTM},
+	{Domain: kit.Microsoft, Name: "AttnLSTM", Since: []int{1}, In: [2]int{3, 14}, Out: [2]int{0, 3}, Types: op.Types{tensor.F32, tensor.F64}, Heap: 16, New: newAttentionLSTM},
 }

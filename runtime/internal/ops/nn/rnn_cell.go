@@ -2,7 +2,7 @@ package nn
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 )
 
 // RecurrentFunction is an activation with its parameters.
@@ -13,7 +13,7 @@ type RecurrentFunction struct {
 
 // formula returns the function of one number.
 func (f RecurrentFunction) formula() func(x float64) float64 {
-	a, _ := op.FindActivation(f.Name)
+	a, _ := kit.FindActivation(f.Name)
 	return func(x float64) float64 { return a.Of(x, float64(f.Alpha), float64(f.Beta)) }
 }
 
@@ -34,7 +34,7 @@ func bindActivations(names []string, alphas, betas []float32) ([]RecurrentFuncti
 	}
 	out := make([]RecurrentFunction, len(names))
 	for i, name := range names {
-		a, ok := op.FindRecurrentActivation(name)
+		a, ok := kit.FindRecurrentActivation(name)
 		if !ok {
 			return nil, graph.Errorf(graph.ErrUnsupported, "activation %q is not one of the standard's", name)
 		}

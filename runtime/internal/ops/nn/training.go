@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -135,7 +136,7 @@ func (o *Optimizer) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	rate, err := op.ScalarNumber(c.In[0], "the rate")
+	rate, err := kit.ScalarNumber(c.In[0], "the rate")
 	if err != nil {
 		return err
 	}
@@ -146,12 +147,12 @@ func (o *Optimizer) Run(c *op.Run) error {
 	rate, part := o.begin(rate, steps)
 	state, pace := make([]float64, o.states), c.Pace()
 	for v := range n {
-		x, gradients := op.Doubles(c.In[2+v]), op.Doubles(c.In[2+n+v])
+		x, gradients := kit.Doubles(c.In[2+v]), kit.Doubles(c.In[2+n+v])
 		lists := make([][]float64, 1+o.states) // the new value and its new states
 		for k := range lists {
 			lists[k] = make([]float64, len(x))
 			if k > 0 {
-				copy(lists[k], op.Doubles(c.In[2+(1+k)*n+v]))
+				copy(lists[k], kit.Doubles(c.In[2+(1+k)*n+v]))
 			}
 		}
 		for i := range x {
@@ -166,7 +167,7 @@ func (o *Optimizer) Run(c *op.Run) error {
 		}
 		for k, list := range lists {
 			if at := k*n + v; at < len(c.Out) {
-				op.PutDoubles(c.Out[at], list)
+				kit.PutDoubles(c.Out[at], list)
 			}
 		}
 	}

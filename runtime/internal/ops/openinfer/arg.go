@@ -2,6 +2,7 @@ package openinfer
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -41,7 +42,7 @@ func (o *Arg) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	s, out := op.ViewAlong(c.In[0].Shape(), axis), tensor.View[int64](c.Out[0])
+	s, out := kit.ViewAlong(c.In[0].Shape(), axis), tensor.View[int64](c.Out[0])
 	if s.N == 0 && len(out) > 0 {
 		return graph.Errorf(graph.ErrShape, "axis %d is empty", o.axis)
 	}
@@ -57,7 +58,7 @@ func (o *Arg) Run(c *op.Run) error {
 }
 
 // find keeps the best element of each result, a block of results at a time.
-func find[C number](c *op.Run, o *Arg, s op.AxisView, out []int64) error {
+func find[C number](c *op.Run, o *Arg, s kit.AxisView, out []int64) error {
 	t, best, x := c.In[0].Aligned(), make([]C, block), make([]C, block)
 	for outer := range s.Outer {
 		for inner := 0; inner < s.Inner; inner += block {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -74,7 +75,7 @@ func load[C number](dst []C, t *tensor.Tensor, at int) {
 	}
 }
 
-func widen[T op.Number, C number](dst []C, t *tensor.Tensor, at int) {
+func widen[T kit.Number, C number](dst []C, t *tensor.Tensor, at int) {
 	for i, v := range tensor.View[T](t)[at:][:len(dst)] {
 		dst[i] = C(v)
 	}
@@ -182,7 +183,7 @@ func eighth[C number](v C) byte {
 	return packed.E5M2.Code(single(v), false)
 }
 
-func cut[T op.Number, C number](t *tensor.Tensor, at int, src []C) {
+func cut[T kit.Number, C number](t *tensor.Tensor, at int, src []C) {
 	dst := tensor.View[T](t)[at:][:len(src)]
 	for i, v := range src {
 		dst[i] = T(v)

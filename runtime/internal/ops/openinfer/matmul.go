@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -23,7 +24,7 @@ var matmulRows = []op.Row{
 
 // Infer broadcasts the axes before the matrices.
 func (o *MatMul) Infer(c *op.Infer) error {
-	if err := op.SameTypes(c.In); err != nil {
+	if err := kit.SameTypes(c.In); err != nil {
 		return err
 	}
 	d := c.In[0].DType
@@ -42,7 +43,7 @@ func (o *MatMul) Infer(c *op.Infer) error {
 		return graph.Errorf(graph.ErrShape, "operands have shapes %v and %v; matrices have two axes or more", a, b)
 	}
 	i, j := len(a)-2, len(b)-2
-	if _, ok := op.JoinDim(a[i+1], b[j]); !ok {
+	if _, ok := kit.JoinDim(a[i+1], b[j]); !ok {
 		return graph.Errorf(graph.ErrShape, "shapes %v and %v do not multiply: rows of %v elements by columns of %v", a, b, a[i+1], b[j])
 	}
 	dims, err := op.Broadcast(a[:i], b[:j])
@@ -89,7 +90,7 @@ func multiplyMatrices[C number](c *op.Run) error {
 	if y.Len() == 0 {
 		return nil
 	}
-	w, err := op.NewWalker(ys[:len(ys)-2], as[:i], bs[:j])
+	w, err := kit.NewWalker(ys[:len(ys)-2], as[:i], bs[:j])
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -83,7 +84,7 @@ func (o *pointwise) row() op.Row {
 
 // Infer broadcasts the extents.
 func (o *Pointwise) Infer(c *op.Infer) error {
-	if err := op.SameTypes(c.In[:o.operands]); err != nil {
+	if err := kit.SameTypes(c.In[:o.operands]); err != nil {
 		return err
 	}
 	dims := c.In[0].Dims

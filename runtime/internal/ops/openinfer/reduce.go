@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -62,7 +63,7 @@ func (o *Reduce) Name() string { return o.name }
 // Axes returns the reduced axes. It returns an error if a result needs an element and an axis is
 // empty.
 func (o *Reduce) Axes(x tensor.Shape) ([]int, error) {
-	list, err := op.NormAxes(o.axes, len(x))
+	list, err := kit.NormAxes(o.axes, len(x))
 	for _, a := range list {
 		if x[a] == 0 && o.first {
 			return nil, graph.Errorf(graph.ErrShape, "%s of no elements: %v has none along axes %v", o.name, x, o.axes)
@@ -90,7 +91,7 @@ func inferReduced(c *op.Infer, d tensor.DType, axes []int, keep bool) error {
 		c.Set(0, d, nil)
 		return nil
 	}
-	list, err := op.NormAxes(axes, rank)
+	list, err := kit.NormAxes(axes, rank)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -125,7 +126,7 @@ func (e *entries) touch(i int, at int64) error {
 // save allocates output out as a table with room for n records and returns their bytes.
 func (e *entries) save(c *op.Run, out, n int) ([]byte, error) {
 	head := 8 * len(e.sizes)
-	if n > (op.MaxElements-head)/e.record() {
+	if n > (kit.MaxElements-head)/e.record() {
 		return nil, graph.Errorf(graph.ErrMemory, "a table of %d entries is too large", n)
 	}
 	t, err := c.Alloc(out, tensor.U8, tensor.Shape{head + n*e.record()})
@@ -168,7 +169,7 @@ func newTableRead(n *op.Node) (op.Op, error) {
 func (o *tableRead) Infer(c *op.Infer) error {
 	rank := len(o.entry)
 	for _, s := range o.single {
-		rank += op.Btoi(s == 0)
+		rank += kit.Btoi(s == 0)
 	}
 	dims := graph.UnknownDims(rank)
 	copy(dims[rank-len(o.entry):], graph.DimsOf(o.entry))

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -43,7 +44,7 @@ func (o *tableWrite) Run(c *op.Run) error {
 		return graph.Errorf(graph.ErrShape, "the value is %v%v, and an entry %v%v", value.DType(), value.Shape(), o.dtype, o.entry)
 	}
 	place, there := e.find(at)
-	n := e.count() + op.Btoi(!there)
+	n := e.count() + kit.Btoi(!there)
 	records, err := e.save(c, 0, n)
 	if err != nil {
 		return err
@@ -56,7 +57,7 @@ func (o *tableWrite) Run(c *op.Run) error {
 	}
 	clear(mine[8*len(at):])
 	copy(mine[8*len(at):], value.Bytes())
-	copy(records[cut+o.record():], e.records[cut+op.Btoi(there)*o.record():])
+	copy(records[cut+o.record():], e.records[cut+kit.Btoi(there)*o.record():])
 	return nil
 }
 

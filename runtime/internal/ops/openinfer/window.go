@@ -3,6 +3,7 @@ package openinfer
 import (
 	"slices"
 
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -19,7 +20,7 @@ type window struct {
 // newWindow returns the windows of a reduction along axes.
 func newWindow(t *tensor.Tensor, axes []int) (*window, error) {
 	shape := t.Shape()
-	list, err := op.NormAxes(axes, len(shape))
+	list, err := kit.NormAxes(axes, len(shape))
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package quant
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -73,7 +74,7 @@ func (o *QAttention) Infer(c *op.Infer) error {
 		}
 	}
 	d := c.In[QAttentionBias].DType
-	if !op.ComputedInF32.Has(d) {
+	if !kit.ComputedInF32.Has(d) {
 		return graph.Errorf(graph.ErrUnsupported, "the bias is %v; float32, float16 and bfloat16 are computed", c.In[QAttentionBias].Type)
 	}
 	inner := *c
@@ -87,5 +88,5 @@ func (o *QAttention) Infer(c *op.Infer) error {
 }
 
 var attentionRows = []op.Row{
-	{Domain: op.Microsoft, Name: "QAttention", Since: []int{1}, In: [2]int{5, 9}, Out: [2]int{1, 2}, Types: byteTypes, New: newQAttention},
+	{Domain: kit.Microsoft, Name: "QAttention", Since: []int{1}, In: [2]int{5, 9}, Out: [2]int{1, 2}, Types: byteTypes, New: newQAttention},
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -74,7 +75,7 @@ func newQLinearConv(n *op.Node) (op.Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &QLinearConv{conv: *inner.(*nn.Conv), ChannelsLast: n.Domain == op.Microsoft && n.Bool("channels_last", false)}, nil
+	return &QLinearConv{conv: *inner.(*nn.Conv), ChannelsLast: n.Domain == kit.Microsoft && n.Bool("channels_last", false)}, nil
 }
 
 // Shape returns the extents of the convolution of x by w.
@@ -149,7 +150,7 @@ func (o *QLinearConv) infer(c *op.Infer, bias ...tensor.DType) error {
 // quantised and dequantised with the stage's scale and zero point, then z is added.
 type FusedQLinearConv struct {
 	QLinearConv
-	Then op.Epilogue
+	Then kit.Epilogue
 }
 
 // The inputs of FusedQLinearConv after the inputs of QLinearConv: z, its scale and zero point, then
@@ -170,7 +171,7 @@ func newFusedQLinearConv(n *op.Node) (op.Op, error) {
 	if n.HasIn(FusedQLinearConvStage) != n.HasIn(FusedQLinearConvStageZero) {
 		return nil, graph.Errorf(graph.ErrFormat, "scale and zero point of a stage must both be there or both be left out")
 	}
-	then, err := op.ReadEpilogue(n)
+	then, err := kit.ReadEpilogue(n)
 	if then.Func != "" && then.Func != "relu" && then.Func != "clip" {
 		return nil, graph.Errorf(graph.ErrUnsupported, "activation %q", n.Str("activation", ""))
 	}
@@ -209,7 +210,7 @@ func (o *FusedQLinearConv) Infer(c *op.Infer) error {
 var convRows = []op.Row{
 	{Name: "ConvInteger", Since: []int{10}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: byteTypes, Work: nn.ConvWork(1), New: newConvInteger},
 	{Name: "QLinearConv", Since: []int{10}, In: [2]int{8, 9}, Out: [2]int{1, 1}, Types: byteTypes, Work: nn.ConvWork(3), New: newQLinearConv},
-	{Domain: op.Microsoft, Name: "QLinearConv", Since: []int{1}, In: [2]int{8, 9}, Out: [2]int{1, 1}, Types: byteTypes, Work: nn.ConvWork(3), New: newQLinearConv},
-	{Domain: op.Internal, Name: "FusedQLinearConv", Since: []int{1}, In: [2]int{8, 14}, Optional: op.Inputs(8, 9, 10, 11, 12, 13), Out: [2]int{1, 1}, Types: byteTypes,
+	{Domain: kit.Microsoft, Name: "QLinearConv", Since: []int{1}, In: [2]int{8, 9}, Out: [2]int{1, 1}, Types: byteTypes, Work: nn.ConvWork(3), New: newQLinearConv},
+	{Domain: kit.Internal, Name: "FusedQLinearConv", Since: []int{1}, In: [2]int{8, 14}, Optional: kit.Inputs(8, 9, 10, 11, 12, 13), Out: [2]int{1, 1}, Types: byteTypes,
 		InPlace: []int{FusedQLinearConvZ}, Work: nn.ConvWork(3), New: newFusedQLinearConv},
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -59,7 +60,7 @@ func (o *embedNorm) Infer(c *op.Infer) error {
 		}
 		width, ok := graph.Dim{}, len(t.Dims) == axes
 		if ok {
-			width, ok = op.JoinDim(out[2], t.Dims[axes-1])
+			width, ok = kit.JoinDim(out[2], t.Dims[axes-1])
 		}
 		if !ok {
 			return graph.Errorf(graph.ErrShape, "input %d is %v for a hidden size of %v", embedTables+i, t.Type, out[2])
@@ -227,6 +228,6 @@ func countMask(c *op.Run, tokens int) {
 }
 
 var embedRows = []op.Row{
-	{Domain: op.Microsoft, Name: "QEmbedLayerNormalization", Since: []int{1}, In: [2]int{18, 18}, Out: [2]int{2, 2},
-		Types: op.Types{tensor.I32}, Optional: op.Inputs(embedSegments, embedTables+2, embedMask, embedScales+2, embedZeros+2), New: newEmbedNorm},
+	{Domain: kit.Microsoft, Name: "QEmbedLayerNormalization", Since: []int{1}, In: [2]int{18, 18}, Out: [2]int{2, 2},
+		Types: op.Types{tensor.I32}, Optional: kit.Inputs(embedSegments, embedTables+2, embedMask, embedScales+2, embedZeros+2), New: newEmbedNorm},
 }

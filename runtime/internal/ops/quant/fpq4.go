@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -33,7 +34,7 @@ func newFpQ4(n *op.Node) (op.Op, error) {
 }
 
 // blockBytes returns the size of a block in bytes.
-func (o *fpQ4) blockBytes() int { return 4 + op.Btoi(o.zeros) + fpQ4Block/2 }
+func (o *fpQ4) blockBytes() int { return 4 + kit.Btoi(o.zeros) + fpQ4Block/2 }
 
 // Infer sets A's extents with the last replaced by the number of B's columns.
 func (o *fpQ4) Infer(c *op.Infer) error {
@@ -97,7 +98,7 @@ func (o *fpQ4) Run(c *op.Run) error {
 		}
 		o.column(values, data[j*column:][:column])
 		for r := range rows {
-			y[r*n+j] = op.Dot(x[r*k:][:k], values)
+			y[r*n+j] = kit.Dot(x[r*k:][:k], values)
 		}
 	}
 	return nil
@@ -119,5 +120,5 @@ func (o *fpQ4) column(values []float32, data []byte) {
 }
 
 var fpQ4Rows = []op.Row{
-	{Domain: op.Microsoft, Name: "MatMulFpQ4", Since: []int{1}, In: [2]int{3, 3}, Out: [2]int{1, 1}, New: newFpQ4},
+	{Domain: kit.Microsoft, Name: "MatMulFpQ4", Since: []int{1}, In: [2]int{3, 3}, Out: [2]int{1, 1}, New: newFpQ4},
 }

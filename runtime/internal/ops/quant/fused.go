@@ -3,6 +3,7 @@ package quant
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -61,7 +62,7 @@ func checkAdded(c *op.Infer, i, b int, d tensor.DType) error {
 		return nil
 	}
 	if len(bias) == 1 {
-		if _, ok := op.JoinDim(bias[0], columns); ok {
+		if _, ok := kit.JoinDim(bias[0], columns); ok {
 			return nil
 		}
 	}
@@ -191,7 +192,7 @@ func (o *QGemm) checkLanes(c *op.Infer) error {
 }
 
 var fusedRows = []op.Row{
-	{Domain: op.Microsoft, Name: "MatMulIntegerToFloat", Since: []int{1}, In: [2]int{4, 7}, Out: [2]int{1, 1}, Types: byteTypes, Work: arith.ProductWork, New: newMatMulIntegerToFloat},
-	{Domain: op.Microsoft, Name: "DynamicQuantizeMatMul", Since: []int{1}, In: [2]int{3, 5}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32}, Work: arith.ProductWork, New: newDynamicQuantizeMatMul},
-	{Domain: op.Microsoft, Name: "QGemm", Since: []int{1}, In: [2]int{6, 9}, Out: [2]int{1, 1}, Types: byteTypes, Work: arith.GemmWork, New: newQGemm},
+	{Domain: kit.Microsoft, Name: "MatMulIntegerToFloat", Since: []int{1}, In: [2]int{4, 7}, Out: [2]int{1, 1}, Types: byteTypes, Work: arith.ProductWork, New: newMatMulIntegerToFloat},
+	{Domain: kit.Microsoft, Name: "DynamicQuantizeMatMul", Since: []int{1}, In: [2]int{3, 5}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32}, Work: arith.ProductWork, New: newDynamicQuantizeMatMul},
+	{Domain: kit.Microsoft, Name: "QGemm", Since: []int{1}, In: [2]int{6, 9}, Out: [2]int{1, 1}, Types: byteTypes, Work: arith.GemmWork, New: newQGemm},
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -38,10 +39,10 @@ func newQuantizeLinear(n *op.Node) (op.Op, error) {
 			return nil, err
 		}
 	}
-	if n.Domain == op.Microsoft {
+	if n.Domain == kit.Microsoft {
 		o.precision = tensor.F32
 	} else if n.Since >= 23 {
-		o.precision, err = typeIn(n, "precision", op.ComputedInF32)
+		o.precision, err = typeIn(n, "precision", kit.ComputedInF32)
 	}
 	return o, err
 }
@@ -70,7 +71,7 @@ func (o *QuantizeLinear) Infer(c *op.Infer) error {
 }
 
 func checkScales(v *op.Value) error {
-	if d := v.DType; !op.ComputedInF32.Has(d) && d != tensor.I32 && d != tensor.F8E8M0 {
+	if d := v.DType; !kit.ComputedInF32.Has(d) && d != tensor.I32 && d != tensor.F8E8M0 {
 		return graph.Errorf(graph.ErrUnsupported, "scales are %v; float32, float16, bfloat16, int32 and float8e8m0 are computed", v.Type)
 	}
 	return nil
@@ -83,7 +84,7 @@ func (o *QuantizeLinear) Precision(scale tensor.DType) tensor.DType {
 	if p == tensor.Invalid {
 		p = scale
 	}
-	if !op.ComputedInF32.Has(p) {
+	if !kit.ComputedInF32.Has(p) {
 		p = tensor.F32
 	}
 	return p
@@ -137,7 +138,7 @@ func newDequantizeLinear(n *op.Node) (op.Op, error) {
 	}
 	o := &DequantizeLinear{Granularity: g}
 	if n.Since >= 23 {
-		o.to, err = typeIn(n, "output_dtype", op.ComputedInF32)
+		o.to, err = typeIn(n, "output_dtype", kit.ComputedInF32)
 	}
 	return o, err
 }
@@ -148,7 +149,7 @@ func (o *DequantizeLinear) Infer(c *op.Infer) error {
 	if to == tensor.Invalid {
 		to = c.In[1].DType
 	}
-	if !op.ComputedInF32.Has(to) {
+	if !kit.ComputedInF32.Has(to) {
 		return graph.Errorf(graph.ErrUnsupported, "scales are %v and output_dtype is %v; results are float32, float16 or bfloat16", c.In[1].Type, o.to)
 	}
 	if err := checkScales(c.In[1]); err != nil {
@@ -219,7 +220,7 @@ var linearRows = []op.Row{
 	{Name: "DequantizeLinear", Since: []int{10, 13, 19, 21, 23, 24, 25}, In: [2]int{2, 3}, Out: [2]int{1, 1},
 		Types: slices.Concat(allCodes, op.Types{tensor.I32}), New: newDequantizeLinear},
 	{Name: "DynamicQuantizeLinear", Since: []int{11}, In: [2]int{1, 1}, Out: [2]int{3, 3}, Types: op.Types{tensor.F32}, New: newDynamicQuantizeLinear},
-	{Domain: op.Microsoft, Name: "QuantizeLinear", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32, tensor.F16}, New: newQuantizeLinear},
-	{Domain: op.Microsoft, Name: "DequantizeLinear", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1},
+	{Domain: kit.Microsoft, Name: "QuantizeLinear", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32, tensor.F16}, New: newQuantizeLinear},
+	{Domain: kit.Microsoft, Name: "DequantizeLinear", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1},
 		Types: slices.Concat(wholeCodes[:6], op.Types{tensor.I32}), New: newDequantizeLinear},
 }

@@ -2,6 +2,7 @@ package quant
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -72,10 +73,10 @@ func (o *DynamicQuantizeLSTM) checkColumns(v *op.Value, weights graph.Dims) erro
 	switch d := v.Dims; {
 	case d == nil:
 	case len(d) == 1:
-		_, ok = op.JoinDim(d[0], graph.Known(o.Directions))
+		_, ok = kit.JoinDim(d[0], graph.Known(o.Directions))
 	case len(d) == 2:
-		if _, ok = op.JoinDim(d[0], graph.Known(o.Directions)); ok {
-			_, ok = op.JoinDim(d[1], columns)
+		if _, ok = kit.JoinDim(d[0], graph.Known(o.Directions)); ok {
+			_, ok = kit.JoinDim(d[1], columns)
 		}
 	default:
 		ok = false
@@ -87,5 +88,5 @@ func (o *DynamicQuantizeLSTM) checkColumns(v *op.Value, weights graph.Dims) erro
 }
 
 var lstmRows = []op.Row{
-	{Domain: op.Microsoft, Name: "DynamicQuantizeLSTM", Since: []int{1}, In: [2]int{12, 12}, Optional: op.Inputs(3, 4, 5, 6, 7), Out: [2]int{0, 3}, Types: op.Types{tensor.F32}, Work: nn.RecurrentWork, New: newDynamicQuantizeLSTM},
+	{Domain: kit.Microsoft, Name: "DynamicQuantizeLSTM", Since: []int{1}, In: [2]int{12, 12}, Optional: kit.Inputs(3, 4, 5, 6, 7), Out: [2]int{0, 3}, Types: op.Types{tensor.F32}, Work: nn.RecurrentWork, New: newDynamicQuantizeLSTM},
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -15,8 +16,8 @@ type BlockWeights struct{ N, K, Block int }
 
 func readBlockWeights(n *op.Node) (BlockWeights, error) {
 	o := BlockWeights{N: n.Int("N", 0), K: n.Int("K", 0), Block: n.Int("block_size", 0)}
-	if o.N < 1 || o.K < 1 || o.N > op.MaxElements || o.K > op.MaxElements {
-		return o, graph.Errorf(graph.ErrFormat, "N is %d and K %d; each must be 1 to %d", o.N, o.K, op.MaxElements)
+	if o.N < 1 || o.K < 1 || o.N > kit.MaxElements || o.K > kit.MaxElements {
+		return o, graph.Errorf(graph.ErrFormat, "N is %d and K %d; each must be 1 to %d", o.N, o.K, kit.MaxElements)
 	}
 	return o, CheckBlock(o.Block)
 }
@@ -52,10 +53,10 @@ func (o *BlockWeights) infer(c *op.Infer, deep, columns int) error {
 		return graph.Errorf(graph.ErrShape, "A is %v; a scalar has no rows", a.Type)
 	}
 	last := len(a.Dims) - 1
-	if _, ok := op.JoinDim(a.Dims[last], graph.Known(deep)); !ok {
+	if _, ok := kit.JoinDim(a.Dims[last], graph.Known(deep)); !ok {
 		return graph.Errorf(graph.ErrShape, "A is %v; the weights take rows of %d elements", a.Type, deep)
 	}
-	c.Set(0, a.DType, op.JoinDims(a.Dims[:last], graph.Dims{graph.Known(columns)}))
+	c.Set(0, a.DType, kit.JoinDims(a.Dims[:last], graph.Dims{graph.Known(columns)}))
 	return nil
 }
 
@@ -94,16 +95,16 @@ func (o *MatMulNBits) RowBytes() int { return o.Blocks() * (o.Block / 8 * o.Bits
 
 // Infer sets A's extents with the last replaced by N.
 func (o *MatMulNBits) Infer(c *op.Infer) error {
-	if c.In[1].DType != tensor.U8 || !op.ComputedInF32.Has(c.In[2].DType) {
+	if c.In[1].DType != tensor.U8 || !kit.ComputedInF32.Has(c.In[2].DType) {
 		return graph.Errorf(graph.ErrShape, "B is %v and scales are %v; codes are packed in uint8, scales are floats", c.In[1].Type, c.In[2].Type)
 	}
-	if c.Has(3) && c.In[3].DType != tensor.U8 && !op.ComputedInF32.Has(c.In[3].DType) {
+	if c.Has(3) && c.In[3].DType != tensor.U8 && !kit.ComputedInF32.Has(c.In[3].DType) {
 		return graph.Errorf(graph.ErrUnsupported, "zero points are %v, neither packed in uint8 nor floats", c.In[3].Type)
 	}
 	if c.Has(4) && c.In[4].DType != tensor.I32 {
 		return graph.Errorf(graph.ErrShape, "g_idx is %v, not int32", c.In[4].Type)
 	}
-	if c.Has(5) && !op.ComputedInF32.Has(c.In[5].DType) {
+	if c.Has(5) && !kit.ComputedInF32.Has(c.In[5].DType) {
 		return graph.Errorf(graph.ErrShape, "the bias is %v, not floats", c.In[5].Type)
 	}
 	if err := o.checkRows(c); err != nil {
@@ -148,6 +149,6 @@ func lenOf(c *op.Infer, i int) (int, bool) {
 }
 
 var nbitsRows = []op.Row{
-	{Domain: op.Microsoft, Name: "MatMulNBits", Since: []int{1}, In: [2]int{3, 6}, Out: [2]int{1, 1}, Types: op.ComputedInF32, Rowwise: op.RowsOf(0), Work: arith.ProductWork, New: newMatMulNBits},
-	{Domain: op.Microsoft, Name: "MatMulBnb4", Since: []int{1}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: op.ComputedInF32, Work: arith.ProductWork, New: newMatMulBnb4},
+	{Domain: kit.Microsoft, Name: "MatMulNBits", Since: []int{1}, In: [2]int{3, 6}, Out: [2]int{1, 1}, Types: kit.ComputedInF32, Rowwise: kit.RowsOf(0), Work: arith.ProductWork, New: newMatMulNBits},
+	{Domain: kit.Microsoft, Name: "MatMulBnb4", Since: []int{1}, In: [2]int{3, 3}, Out: [2]int{1, 1}, Types: kit.ComputedInF32, Work: arith.ProductWork, New: newMatMulBnb4},
 }

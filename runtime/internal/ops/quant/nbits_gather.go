@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -60,7 +61,7 @@ func (o *GatherQuantized) check(d tensor.DType, rank int, zeros bool) (gather, a
 // Infer sets the data's extents with the gathered axis replaced by the extents of the indices.
 func (o *GatherQuantized) Infer(c *op.Infer) error {
 	data, index, scales := c.In[0], c.In[1], c.In[2]
-	if !op.IsIndex(index.DType) || !op.ComputedInF32.Has(scales.DType) {
+	if !op.IsIndex(index.DType) || !kit.ComputedInF32.Has(scales.DType) {
 		return graph.Errorf(graph.ErrShape, "indices are %v and scales %v; int32 or int64 and floats are needed", index.Type, scales.Type)
 	}
 	if c.Has(3) && c.In[3].DType != data.DType {
@@ -77,11 +78,11 @@ func (o *GatherQuantized) Infer(c *op.Infer) error {
 	}
 	dims := slices.Clone(data.Dims)
 	if per := data.DType.Bits() / o.width(data.DType); per > 1 {
-		if dims[rank-1], err = op.MulDim(dims[rank-1], graph.Known(per)); err != nil {
+		if dims[rank-1], err = kit.MulDim(dims[rank-1], graph.Known(per)); err != nil {
 			return err
 		}
 	}
-	c.Set(0, scales.DType, op.JoinDims(dims[:gather], index.Dims, dims[gather+1:]))
+	c.Set(0, scales.DType, kit.JoinDims(dims[:gather], index.Dims, dims[gather+1:]))
 	return nil
 }
 
@@ -169,5 +170,5 @@ func codeValues(d tensor.DType, width int) (t [256]float32) {
 var blockCodes = op.Types{tensor.U8, tensor.U4, tensor.I4, tensor.F8E4M3FN, tensor.F8E4M3FNUZ, tensor.F8E5M2, tensor.F8E5M2FNUZ, tensor.F4E2M1}
 
 var gatherQuantizedRows = []op.Row{
-	{Domain: op.Microsoft, Name: "GatherBlockQuantized", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{1, 1}, Types: blockCodes, New: newGatherQuantized},
+	{Domain: kit.Microsoft, Name: "GatherBlockQuantized", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{1, 1}, Types: blockCodes, New: newGatherQuantized},
 }

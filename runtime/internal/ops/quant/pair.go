@@ -2,6 +2,7 @@ package quant
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -43,8 +44,8 @@ func (o *QLinearPair) Infer(c *op.Infer) error {
 }
 
 var pairRows = []op.Row{
-	{Domain: op.Microsoft, Name: "QLinearAdd", Since: []int{1}, In: [2]int{7, 8}, Optional: op.Inputs(2, 5), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{QLinearPairA, QLinearPairB},
+	{Domain: kit.Microsoft, Name: "QLinearAdd", Since: []int{1}, In: [2]int{7, 8}, Optional: kit.Inputs(2, 5), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{QLinearPairA, QLinearPairB},
 		New: newPair(false)},
-	{Domain: op.Microsoft, Name: "QLinearMul", Since: []int{1}, In: [2]int{7, 8}, Optional: op.Inputs(2, 5), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{QLinearPairA, QLinearPairB},
+	{Domain: kit.Microsoft, Name: "QLinearMul", Since: []int{1}, In: [2]int{7, 8}, Optional: kit.Inputs(2, 5), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{QLinearPairA, QLinearPairB},
 		New: newPair(true)},
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -122,7 +123,7 @@ func (o *Pool) inferGlobal(c *op.Infer) error {
 		return graph.Errorf(graph.ErrShape, "input %v has no spatial axes", x.Dims)
 	}
 	for i := range o.spatial(dims) {
-		at := i + 2 - op.Btoi(o.last)
+		at := i + 2 - kit.Btoi(o.last)
 		if dims[at].Is(0) {
 			return graph.Errorf(graph.ErrShape, "input %v has an empty spatial axis", x.Dims)
 		}
@@ -174,7 +175,7 @@ func (p *BytePooling) IsWhole() bool {
 }
 
 var poolRows = []op.Row{
-	{Domain: op.Microsoft, Name: "QLinearAveragePool", Since: []int{1}, In: [2]int{4, 5}, Optional: op.Inputs(2), Out: [2]int{1, 1}, Types: byteTypes, New: newQLinearAveragePool},
-	{Domain: op.Microsoft, Name: "QLinearGlobalAveragePool", Since: []int{1}, In: [2]int{4, 5}, Optional: op.Inputs(2), Out: [2]int{1, 1}, Types: byteTypes, New: newQLinearGlobalAveragePool},
-	{Domain: op.Microsoft, Name: "NhwcMaxPool", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: byteTypes, Selects: true, New: newNhwcMaxPool},
+	{Domain: kit.Microsoft, Name: "QLinearAveragePool", Since: []int{1}, In: [2]int{4, 5}, Optional: kit.Inputs(2), Out: [2]int{1, 1}, Types: byteTypes, New: newQLinearAveragePool},
+	{Domain: kit.Microsoft, Name: "QLinearGlobalAveragePool", Since: []int{1}, In: [2]int{4, 5}, Optional: kit.Inputs(2), Out: [2]int{1, 1}, Types: byteTypes, New: newQLinearGlobalAveragePool},
+	{Domain: kit.Microsoft, Name: "NhwcMaxPool", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: byteTypes, Selects: true, New: newNhwcMaxPool},
 }

@@ -3,7 +3,7 @@ package quant
 import (
 	"slices"
 
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -40,11 +40,11 @@ func broadcastAxes(a, b tensor.Shape, aStep, bStep int) [][3]int {
 	var axes [][3]int // innermost first
 	for i := 1; i <= max(len(a), len(b)); i++ {
 		x := [3]int{1, 0, 0}
-		if d := op.FromEnd(a, i); d != 1 {
+		if d := kit.FromEnd(a, i); d != 1 {
 			x[0], x[1] = d, aStep
 			aStep *= d
 		}
-		if d := op.FromEnd(b, i); d != 1 {
+		if d := kit.FromEnd(b, i); d != 1 {
 			x[0], x[2] = d, bStep
 			bStep *= d
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -26,10 +27,10 @@ func codeRange(d tensor.DType) (low, high int) {
 
 // oneScale returns the only element of input i.
 func oneScale(c *op.Run, i int) (float32, error) {
-	if !c.Has(i) || c.In[i].Len() != 1 || !op.ComputedInF32.Has(c.In[i].DType()) {
+	if !c.Has(i) || c.In[i].Len() != 1 || !kit.ComputedInF32.Has(c.In[i].DType()) {
 		return 0, graph.Errorf(graph.ErrShape, "input %d, a scale, is not one number", i)
 	}
-	return float32(op.FirstFloat(c.In[i])), nil
+	return float32(kit.FirstFloat(c.In[i])), nil
 }
 
 // oneZero returns the only element of input i, or 0 if the input is left out.
@@ -46,7 +47,7 @@ func oneZero(c *op.Run, i int) (int32, error) {
 
 // readScales returns the elements of a tensor of scales, or none if t is nil.
 func readScales(c *op.Run, t *tensor.Tensor) ([]float32, error) {
-	if t == nil || op.ComputedInF32.Has(t.DType()) {
+	if t == nil || kit.ComputedInF32.Has(t.DType()) {
 		return c.Floats(t)
 	}
 	list, err := c.ScratchFloats(t.Len())
@@ -125,7 +126,7 @@ func widenInts[T uint8 | int8 | uint16 | int16](list []int32, from []T) {
 
 // checkScale returns an error if input i is absent or not of a float type that scales may have.
 func checkScale(c *op.Infer, i int) error {
-	if !c.Has(i) || !op.ComputedInF32.Has(c.In[i].DType) {
+	if !c.Has(i) || !kit.ComputedInF32.Has(c.In[i].DType) {
 		return graph.Errorf(graph.ErrShape, "input %d, a scale, must be of float32, float16 or bfloat16", i)
 	}
 	return nil

@@ -2,6 +2,7 @@ package quant
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/nn"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
@@ -34,5 +35,5 @@ func (o *QLinearSoftmax) Split(dims graph.Dims) (outer, n, inner graph.Dim, err 
 }
 
 var softmaxRows = []op.Row{
-	{Domain: op.Microsoft, Name: "QLinearSoftmax", Since: []int{1}, In: [2]int{4, 5}, Optional: op.Inputs(2), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{0}, New: newQLinearSoftmax},
+	{Domain: kit.Microsoft, Name: "QLinearSoftmax", Since: []int{1}, In: [2]int{4, 5}, Optional: kit.Inputs(2), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{0}, New: newQLinearSoftmax},
 }

@@ -3,6 +3,7 @@ package quant
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/array"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -97,7 +98,7 @@ func (o *QLinearWhere) Infer(c *op.Infer) error {
 	if err := checkPerTensor(c, x.DType, QLinearWhereZScale, QLinearWhereZScale+1); err != nil {
 		return err
 	}
-	dims, err := op.BroadcastAll(cond.Dims, x.Dims, y.Dims)
+	dims, err := op.Broadcast(cond.Dims, x.Dims, y.Dims)
 	if err == nil {
 		c.Set(0, x.DType, dims)
 	}
@@ -123,9 +124,9 @@ func (o *CodeTable) Infer(c *op.Infer) error {
 }
 
 var tableRows = []op.Row{
-	{Domain: op.Internal, Name: "CodeTable", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{0}, New: newCodeTable},
-	{Domain: op.Microsoft, Name: "QLinearSigmoid", Since: []int{1}, In: [2]int{4, 5}, Optional: op.Inputs(2), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{0}, New: newQLinearSigmoid},
-	{Domain: op.Microsoft, Name: "QLinearLeakyRelu", Since: []int{1}, In: [2]int{4, 5}, Optional: op.Inputs(2), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{0}, New: newQLinearLeakyRelu},
-	{Domain: op.Microsoft, Name: "QLinearConcat", Since: []int{1}, In: [2]int{5, op.Any}, Optional: func(i int) bool { return i > 1 && i%3 == 1 }, Out: [2]int{1, 1}, Types: byteTypes, Typed: 2, New: newQLinearConcat},
-	{Domain: op.Microsoft, Name: "QLinearWhere", Since: []int{1}, In: [2]int{9, 9}, Out: [2]int{1, 1}, Types: byteTypes, Typed: QLinearWhereX, New: newQLinearWhere},
+	{Domain: kit.Internal, Name: "CodeTable", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{0}, New: newCodeTable},
+	{Domain: kit.Microsoft, Name: "QLinearSigmoid", Since: []int{1}, In: [2]int{4, 5}, Optional: kit.Inputs(2), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{0}, New: newQLinearSigmoid},
+	{Domain: kit.Microsoft, Name: "QLinearLeakyRelu", Since: []int{1}, In: [2]int{4, 5}, Optional: kit.Inputs(2), Out: [2]int{1, 1}, Types: byteTypes, InPlace: []int{0}, New: newQLinearLeakyRelu},
+	{Domain: kit.Microsoft, Name: "QLinearConcat", Since: []int{1}, In: [2]int{5, op.Any}, Optional: func(i int) bool { return i > 1 && i%3 == 1 }, Out: [2]int{1, 1}, Types: byteTypes, Typed: 2, New: newQLinearConcat},
+	{Domain: kit.Microsoft, Name: "QLinearWhere", Since: []int{1}, In: [2]int{9, 9}, Out: [2]int{1, 1}, Types: byteTypes, Typed: QLinearWhereX, New: newQLinearWhere},
 }

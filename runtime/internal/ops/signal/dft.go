@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -104,7 +105,7 @@ func (o *DFT) Infer(c *op.Infer) error {
 			return err
 		}
 	}
-	if n, ok := length.Value(); ok && (n < 1 || n > op.MaxElements) {
+	if n, ok := length.Value(); ok && (n < 1 || n > kit.MaxElements) {
 		return graph.Errorf(graph.ErrShape, "a transform of %d points", n)
 	}
 	out := slices.Clone(in.Dims)
@@ -127,7 +128,7 @@ func (o *DFT) Plan(in tensor.Shape, length, axis *int) (at, points int, err erro
 	if length != nil {
 		points = *length
 	}
-	if points < 1 || points > op.MaxElements {
+	if points < 1 || points > kit.MaxElements {
 		return 0, 0, graph.Errorf(graph.ErrShape, "a transform of %d points", points)
 	}
 	return at, points, nil
@@ -171,8 +172,8 @@ func (o *DFT) Run(c *op.Run) error {
 	}
 	if out.DType() == tensor.F64 || !isPrecise(length) {
 		list := make([]float64, out.Len())
-		lanes(c.Pace(), o, op.Doubles(c.In[0]), in, axis, length, list, shape)
-		op.PutDoubles(out, list)
+		lanes(c.Pace(), o, kit.Doubles(c.In[0]), in, axis, length, list, shape)
+		kit.PutDoubles(out, list)
 		return nil
 	}
 	x, list, err := c.FloatsInOut()
@@ -246,7 +247,7 @@ func newSTFT(n *op.Node) (op.Op, error) { return &STFT{n.Bool("onesided", true)}
 // Infer sets the extents from step and frame length.
 func (o *STFT) Infer(c *op.Infer) error {
 	in := c.In[0]
-	if err := op.SameTypes([]*op.Value{in, c.Given(2)}); err != nil {
+	if err := kit.SameTypes([]*op.Value{in, c.Given(2)}); err != nil {
 		return err
 	}
 	step, err := c.ScalarDim(1, "frame_step")
@@ -336,9 +337,9 @@ func (o *STFT) Run(c *op.Run) error {
 		return err
 	}
 	if out.DType() == tensor.F64 || !isPrecise(length) {
-		cut, list := framing[float64]{c.Pace(), op.Doubles(c.In[0]), in, step, length, op.Doubles(window)}, make([]float64, out.Len())
+		cut, list := framing[float64]{c.Pace(), kit.Doubles(c.In[0]), in, step, length, kit.Doubles(window)}, make([]float64, out.Len())
 		cut.transform(list, frames, points)
-		op.PutDoubles(out, list)
+		kit.PutDoubles(out, list)
 		return nil
 	}
 	x, list, err := c.FloatsInOut()

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -107,5 +108,5 @@ func warpSteps(c *op.Run, costs []float32, rows, columns int) ([]byte, error) {
 }
 
 var warpRows = []op.Row{
-	{Domain: op.Microsoft, Name: "DynamicTimeWarping", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32}, New: func(*op.Node) (op.Op, error) { return timeWarp{}, nil }},
+	{Domain: kit.Microsoft, Name: "DynamicTimeWarping", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32}, New: func(*op.Node) (op.Op, error) { return timeWarp{}, nil }},
 }

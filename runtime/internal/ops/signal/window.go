@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -51,7 +52,7 @@ func (o *CosineWindow) Run(c *op.Run) error {
 	for k, t := range terms {
 		addCosines(pace, list, t, 2*math.Pi*float64(k)/float64(period))
 	}
-	op.SetNumbers(out, list)
+	kit.SetNumbers(out, list)
 	return nil
 }
 
@@ -105,7 +106,7 @@ func (o *MelWeights) Infer(c *op.Infer) error {
 		return err
 	}
 	for _, d := range []graph.Dim{bands, length} {
-		if n, ok := d.Value(); ok && (n < 0 || n > op.MaxElements) {
+		if n, ok := d.Value(); ok && (n < 0 || n > kit.MaxElements) {
 			return graph.Errorf(graph.ErrShape, "num_mel_bins is %v and dft_length %v", bands, length)
 		}
 	}
@@ -125,12 +126,12 @@ func (o *MelWeights) Run(c *op.Run) error {
 	var edges [2]float64
 	for i, name := range []string{"lower_edge_hertz", "upper_edge_hertz"} {
 		var err error
-		if edges[i], err = op.ScalarNumber(c.In[3+i], name); err != nil {
+		if edges[i], err = kit.ScalarNumber(c.In[3+i], name); err != nil {
 			return err
 		}
 	}
 	bands, length, rate := whole[0], whole[1], whole[2]
-	if bands < 0 || length < 0 || max(bands, length) > op.MaxElements || rate < 1 {
+	if bands < 0 || length < 0 || max(bands, length) > kit.MaxElements || rate < 1 {
 		return graph.Errorf(graph.ErrShape, "%d bands of a spectrum of %d points at a rate of %d", bands, length, rate)
 	}
 	bins := length/2 + 1
@@ -148,7 +149,7 @@ func (o *MelWeights) Run(c *op.Run) error {
 	}
 	list := make([]float64, bins*bands)
 	triangles(c.Pace(), list, bands, corners)
-	op.SetNumbers(out, list)
+	kit.SetNumbers(out, list)
 	return nil
 }
 

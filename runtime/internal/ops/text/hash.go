@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -99,10 +100,10 @@ func murmur3(data []byte, seed uint32) uint32 {
 }
 
 var hashRows = []op.Row{
-	{Domain: op.Microsoft, Name: "MurmurHash3", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1},
+	{Domain: kit.Microsoft, Name: "MurmurHash3", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1},
 		Types: op.Types{tensor.I32, tensor.U32, tensor.I64, tensor.U64, tensor.F32, tensor.F64, tensor.String}, New: newMurmur},
-	{Domain: op.Microsoft, Name: "NGramHashMapping", Since: []int{1}, In: [2]int{3, 7}, Out: [2]int{1, 2}, Types: ids, Heap: 8, New: newNGrams(false)},
-	{Domain: op.Microsoft, Name: "VarlenNGramHashMapping", Since: []int{1}, In: [2]int{4, 10}, Out: [2]int{1, 4}, Types: ids, Heap: 8, New: newNGrams(true)},
+	{Domain: kit.Microsoft, Name: "NGramHashMapping", Since: []int{1}, In: [2]int{3, 7}, Out: [2]int{1, 2}, Types: ids, Heap: 8, New: newNGrams(false)},
+	{Domain: kit.Microsoft, Name: "VarlenNGramHashMapping", Since: []int{1}, In: [2]int{4, 10}, Out: [2]int{1, 4}, Types: ids, Heap: 8, New: newNGrams(true)},
 }
 
 var ids = op.Types{tensor.I32, tensor.I64}

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -75,7 +76,7 @@ func (o *nGrams) Infer(c *op.Infer) error {
 		}
 	}
 	history := graph.Dims{batch, graph.Known(o.historyLen)}
-	c.Set(0, d, op.JoinDims(tokens, graph.Dims{graph.Known(o.hashes)}))
+	c.Set(0, d, kit.JoinDims(tokens, graph.Dims{graph.Known(o.hashes)}))
 	c.Set(1, d, history)
 	c.Set(2, tensor.I32, history)
 	c.Set(3, d, graph.Dims{batch, graph.Known(o.updates), history[1]})
@@ -173,7 +174,7 @@ func integers(c *op.Run, i, n int, what string) ([]int64, error) {
 		return tensor.View[int64](t.Aligned()), nil
 	}
 	list, err := op.Ints(t)
-	return op.Convert(list, func(v int) int64 { return int64(v) }), err
+	return kit.Convert(list, func(v int) int64 { return int64(v) }), err
 }
 
 // operands reads the inputs and allocates the results.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -35,7 +36,7 @@ func (o *repeatBlock) Infer(c *op.Infer) error {
 		}
 	}
 	if tokens.Dims != nil && scores.Dims != nil {
-		if _, ok := op.JoinDim(tokens.Dims[0], scores.Dims[0]); !ok {
+		if _, ok := kit.JoinDim(tokens.Dims[0], scores.Dims[0]); !ok {
 			return graph.Errorf(graph.ErrShape, "tokens are %v and scores %v", tokens.Type, scores.Type)
 		}
 	}
@@ -66,5 +67,5 @@ func (o *repeatBlock) Run(c *op.Run) error {
 }
 
 var repeatRows = []op.Row{
-	{Domain: op.Microsoft, Name: "NGramRepeatBlock", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Types{tensor.I64}, InPlace: []int{1}, New: newRepeatBlock},
+	{Domain: kit.Microsoft, Name: "NGramRepeatBlock", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Types{tensor.I64}, InPlace: []int{1}, New: newRepeatBlock},
 }

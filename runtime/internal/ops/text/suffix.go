@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -94,6 +95,6 @@ func (o *bifurcation) match(source, tokens []int64) int64 {
 }
 
 var suffixRows = []op.Row{
-	{Domain: op.Microsoft, Name: "BifurcationDetector", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{2, 2},
+	{Domain: kit.Microsoft, Name: "BifurcationDetector", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{2, 2},
 		Types: op.Types{tensor.I64}, DynamicOutputs: true, New: newBifurcation},
 }

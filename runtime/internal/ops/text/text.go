@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -17,7 +18,7 @@ func newStringConcat(*op.Node) (op.Op, error) { return stringConcat{}, nil }
 
 // Infer broadcasts the extents.
 func (stringConcat) Infer(c *op.Infer) error {
-	if err := op.SameTypes(c.In); err != nil {
+	if err := kit.SameTypes(c.In); err != nil {
 		return err
 	}
 	dims, err := op.Broadcast(c.In[0].Dims, c.In[1].Dims)
@@ -28,7 +29,7 @@ func (stringConcat) Infer(c *op.Infer) error {
 // Run joins the pairs.
 func (stringConcat) Run(c *op.Run) error {
 	a, b, y := c.In[0].Strings(), c.In[1].Strings(), c.Out[0].Strings()
-	w, err := op.NewWalker(c.Out[0].Shape(), c.In[0].Shape(), c.In[1].Shape())
+	w, err := kit.NewWalker(c.Out[0].Shape(), c.In[0].Shape(), c.In[1].Shape())
 	if err != nil {
 		return err
 	}
@@ -141,5 +142,5 @@ var textRows = []op.Row{
 	{Name: "StringNormalizer", Since: []int{10}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: text, Heap: 56, New: newStringNormalizer},
 	{Name: "StringSplit", Since: []int{20}, In: [2]int{1, 1}, Out: [2]int{1, 2}, Types: text, New: newStringSplit},
 	{Name: "TfIdfVectorizer", Since: []int{9}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Types{tensor.String, tensor.I32, tensor.I64}, New: newTfIdf},
-	{Domain: op.Microsoft, Name: "Tokenizer", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: text, New: newTokenizer},
+	{Domain: kit.Microsoft, Name: "Tokenizer", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: text, New: newTokenizer},
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -183,7 +184,7 @@ func (o *TfIdf) load(pool []int32, numbers, starts []int) error {
 			}
 			o.leaves[node] = int32(gram)
 			if o.ofIntegers {
-				g := Gram{Items: op.Convert(numbers[at:at+size], func(v int) int64 { return int64(v) }), To: o.indexes[gram-1], Weight: 1}
+				g := Gram{Items: kit.Convert(numbers[at:at+size], func(v int) int64 { return int64(v) }), To: o.indexes[gram-1], Weight: 1}
 				if o.weights != nil {
 					g.Weight = o.weights[gram-1]
 				}
@@ -216,7 +217,7 @@ func (o *TfIdf) Infer(c *op.Infer) error {
 	if len(x.Dims) != 1 && len(x.Dims) != 2 {
 		return graph.Errorf(graph.ErrShape, "input is %v; it takes [n] or [rows,n]", x.Type)
 	}
-	c.Set(0, tensor.F32, op.JoinDims(x.Dims[:len(x.Dims)-1], graph.Dims{graph.Known(o.width)}))
+	c.Set(0, tensor.F32, kit.JoinDims(x.Dims[:len(x.Dims)-1], graph.Dims{graph.Known(o.width)}))
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -82,7 +83,7 @@ func (v charConv) word(ids []int32, out []float32) {
 	}
 	n := 0
 	for _, id := range ids {
-		n += op.Btoi(id > 0)
+		n += kit.Btoi(id > 0)
 	}
 	for f := range out {
 		best := float32(math.Inf(-1))
@@ -101,5 +102,5 @@ func (v charConv) word(ids []int32, out []float32) {
 }
 
 var wordConvRows = []op.Row{
-	{Domain: op.Microsoft, Name: "WordConvEmbedding", Since: []int{1}, In: [2]int{4, 4}, Out: [2]int{1, 1}, New: newWordConv},
+	{Domain: kit.Microsoft, Name: "WordConvEmbedding", Since: []int{1}, In: [2]int{4, 4}, Out: [2]int{1, 1}, New: newWordConv},
 }

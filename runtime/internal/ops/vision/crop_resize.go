@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -36,7 +37,7 @@ func (o *CropResize) Infer(c *op.Infer) error {
 	if err := inferRegions(c, 4, 1, 1); err != nil {
 		return err
 	}
-	out := op.JoinDims(c.Out[0].Dims[:2], graph.UnknownDims(2))
+	out := kit.JoinDims(c.Out[0].Dims[:2], graph.UnknownDims(2))
 	if size, ok := c.In[3].KnownInts(); ok {
 		if len(size) != 2 || size[0] < 1 || size[1] < 1 {
 			return graph.Errorf(graph.ErrShape, "crop_size is %v; it takes a height and a width", size)
@@ -120,5 +121,5 @@ func (o *CropResize) sample(plane, out []float32, rows, columns []float32, width
 func roundHalfAway(v float32) float64 { return math.Round(float64(v)) }
 
 var cropResizeRows = []op.Row{
-	{Domain: op.Microsoft, Name: "CropAndResize", Since: []int{1}, In: [2]int{4, 4}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32}, New: newCropResize},
+	{Domain: kit.Microsoft, Name: "CropAndResize", Since: []int{1}, In: [2]int{4, 4}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32}, New: newCropResize},
 }

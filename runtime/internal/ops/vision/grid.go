@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -68,7 +69,7 @@ func (o *GridSample) Infer(c *op.Infer) error {
 		copy(out[2:], grid.Dims[1:])
 	}
 	if x.Dims != nil {
-		if out[0], ok = op.JoinDim(x.Dims[0], out[0]); !ok {
+		if out[0], ok = kit.JoinDim(x.Dims[0], out[0]); !ok {
 			return graph.Errorf(graph.ErrShape, "input is %v and the grid %v", x.Type, grid.Type)
 		}
 		out[1] = x.Dims[1]
@@ -86,11 +87,11 @@ func (o *GridSample) Run(c *op.Run) error {
 	if x.Len() == 0 {
 		return graph.Errorf(graph.ErrShape, "an image without pixels, %v, has nothing to read", x)
 	}
-	if !op.ComputedInF32.Has(x.DType()) {
-		pixels, _ := op.Numbers(x)
+	if !kit.ComputedInF32.Has(x.DType()) {
+		pixels, _ := kit.Numbers(x)
 		to := make([]float64, out.Len())
-		sampleGrid(c.Pace(), o, pixels, x.Shape(), op.Doubles(c.In[1]), out.Shape(), to)
-		op.SetNumbers(out, to)
+		sampleGrid(c.Pace(), o, pixels, x.Shape(), kit.Doubles(c.In[1]), out.Shape(), to)
+		kit.SetNumbers(out, to)
 		return nil
 	}
 	from, to, err := c.FloatsInOut()
@@ -188,7 +189,7 @@ func tapsAt[G float32 | float64](o *GridSample, place G, n int) gridTaps {
 		switch o.Padding {
 		case "border":
 			// A cubic window reaches beyond the border as long as it contains a pixel.
-			far := G(2 * op.Btoi(o.Mode == "cubic"))
+			far := G(2 * kit.Btoi(o.Mode == "cubic"))
 			x = min(max(x, -far), G(n-1)+far)
 		case "reflection":
 			x = reflect(x, lo, hi)
@@ -279,14 +280,14 @@ func (o *AffineGrid) Infer(c *op.Infer) error {
 	}
 	axes := len(size) - 2
 	if theta.Dims != nil {
-		_, batch := op.JoinDim(theta.Dims[0], size[0])
-		_, rows := op.JoinDim(theta.Dims[1], graph.Known(axes))
-		_, cols := op.JoinDim(theta.Dims[2], graph.Known(axes+1))
+		_, batch := kit.JoinDim(theta.Dims[0], size[0])
+		_, rows := kit.JoinDim(theta.Dims[1], graph.Known(axes))
+		_, cols := kit.JoinDim(theta.Dims[2], graph.Known(axes+1))
 		if !batch || !rows || !cols {
 			return graph.Errorf(graph.ErrShape, "theta is %v for a size of %v", theta.Type, size)
 		}
 	}
-	c.Set(0, theta.DType, op.JoinDims(size[:1], size[2:], graph.Dims{graph.Known(axes)}))
+	c.Set(0, theta.DType, kit.JoinDims(size[:1], size[2:], graph.Dims{graph.Known(axes)}))
 	return nil
 }
 
@@ -297,7 +298,7 @@ func (o *AffineGrid) Run(c *op.Run) error {
 		return err
 	}
 	axes := len(size) - 2
-	theta, ts := op.Doubles(c.In[0]), c.In[0].Shape()
+	theta, ts := kit.Doubles(c.In[0]), c.In[0].Shape()
 	if axes != 2 && axes != 3 || !ts.Equal(tensor.Shape{size[0], axes, axes + 1}) {
 		return graph.Errorf(graph.ErrShape, "theta is %v for a size of %v", ts, size)
 	}
@@ -312,7 +313,7 @@ func (o *AffineGrid) Run(c *op.Run) error {
 	}
 	list := make([]float64, out.Len())
 	affine(o, list, theta, size[0], space)
-	op.PutDoubles(out, list)
+	kit.PutDoubles(out, list)
 	return nil
 }
 
@@ -379,6 +380,6 @@ func (o *AffineGrid) place(i, n int) float64 {
 
 var gridRows = []op.Row{
 	{Name: "GridSample", Since: []int{16, 20, 22}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: slices.Concat(op.Numeric, op.Boolean), Heap: 8, New: newGridSample},
-	{Domain: op.Microsoft, Name: "GridSample", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, New: op.AtVersion(16, newGridSample)},
+	{Domain: kit.Microsoft, Name: "GridSample", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 8, New: kit.AtVersion(16, newGridSample)},
 	{Name: "AffineGrid", Since: []int{20}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, Heap: 16, New: newAffineGrid},
 }

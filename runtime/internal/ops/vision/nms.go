@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -60,13 +61,13 @@ func (o *Suppress) limits(c *op.Run) (l pickLimits, err error) {
 		}
 	}
 	if c.Has(3) && c.In[3].Len() > 0 {
-		if l.iou, err = op.ScalarNumber(c.In[3], "iou_threshold"); err != nil {
+		if l.iou, err = kit.ScalarNumber(c.In[3], "iou_threshold"); err != nil {
 			return l, err
 		}
 	}
 	if c.Has(4) && c.In[4].Len() > 0 {
 		l.scored = true
-		l.score, err = op.ScalarNumber(c.In[4], "score_threshold")
+		l.score, err = kit.ScalarNumber(c.In[4], "score_threshold")
 	}
 	return l, err
 }

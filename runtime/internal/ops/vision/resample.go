@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -153,9 +154,9 @@ func (f *filter) round(x float64, scale float32) int {
 	}
 	switch f.nearest {
 	case "round_prefer_floor":
-		return int(low) + op.Btoi(x-low > 0.5+nearHalf)
+		return int(low) + kit.Btoi(x-low > 0.5+nearHalf)
 	case "round_prefer_ceil":
-		return int(low) + op.Btoi(x-low >= 0.5-nearHalf)
+		return int(low) + kit.Btoi(x-low >= 0.5-nearHalf)
 	case "ceil":
 		return int(math.Ceil(x))
 	}
@@ -232,9 +233,9 @@ func (o *Resize) resample(pace *op.Pace, x, out *tensor.Tensor, tables []*Resamp
 	case o.IsNearest():
 		copy(out.Bytes(), pick(pace, x.Bytes(), d.Bits()/8, x.Shape(), tables))
 	case d.IsFloat():
-		op.PutDoubles(out, interpolate(pace, op.Doubles(x), x.Shape(), tables))
+		kit.PutDoubles(out, interpolate(pace, kit.Doubles(x), x.Shape(), tables))
 	default:
-		numbers, _ := op.Numbers(x)
+		numbers, _ := kit.Numbers(x)
 		putRounded(out, interpolate(pace, numbers, x.Shape(), tables))
 	}
 }
@@ -303,7 +304,7 @@ func putRounded(t *tensor.Tensor, list []float64) {
 	}
 }
 
-func saturate[T op.Integer](dst []T, list []float64, low, high T) {
+func saturate[T kit.Integer](dst []T, list []float64, low, high T) {
 	for i, v := range list {
 		switch v = math.RoundToEven(v); {
 		case v >= float64(high):
@@ -321,7 +322,7 @@ func elementBytes(d tensor.DType, v float64) []byte {
 	t := tensor.New(d, 1)
 	switch {
 	case d.IsFloat():
-		op.PutDoubles(t, []float64{v})
+		kit.PutDoubles(t, []float64{v})
 	case d.IsInteger():
 		putRounded(t, []float64{v})
 	case d == tensor.Bool:

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -87,7 +88,7 @@ func (o *Resize) check() error {
 // resizedAxes returns the axes of scales, sizes and roi.
 func (o *Resize) resizedAxes(rank int) ([]int, error) {
 	if o.axes != nil {
-		return op.NormAxes(o.axes, rank)
+		return kit.NormAxes(o.axes, rank)
 	}
 	list := make([]int, rank)
 	for i := range list {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -58,7 +59,7 @@ func (o *Resize) targets(in []*tensor.Tensor, n int) (t targets, err error) {
 	if o.filter.coords != "tf_crop_and_resize" {
 		return t, nil
 	}
-	region := op.Doubles(given(o.roi))
+	region := kit.Doubles(given(o.roi))
 	if len(region) != 2*n {
 		return t, graph.Errorf(graph.ErrShape, "roi has %d elements for %d axes; it takes two per axis", len(region), n)
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -251,7 +252,7 @@ func (o *MaxRoiPool) Infer(c *op.Infer) error { return inferRegions(c, 5, o.Heig
 
 // Run pools the regions.
 func (o *MaxRoiPool) Run(c *op.Run) error {
-	rois := op.Doubles(c.In[1])
+	rois := kit.Doubles(c.In[1])
 	if c.In[0].DType() == tensor.F64 {
 		return poolRegions(c.Pace(), o, tensor.View[float64](c.In[0]), c.In[0].Shape(), rois, tensor.View[float64](c.Out[0]))
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -23,7 +23,7 @@ func decoder(b *graph.Builder, words int) *graph.Graph {
 	mask := b.Input("attention_mask", declared(tensor.I32, "b", "t"))
 	past := b.Input("past_0", declared(tensor.F32, "2", "b", fmt.Sprint(heads), "p", size))
 	x := b.Op("Add", []string{b.Op("Gather", []string{weight(words, width), ids}), b.Op("Gather", []string{weight(most, width), places})})
-	out := b.Node(op.Microsoft, "Attention", []string{x, weight(width, 3*width), weight(3 * width), mask, past}, 2,
+	out := b.Node(kit.Microsoft, "Attention", []string{x, weight(width, 3*width), weight(3 * width), mask, past}, 2,
 		graph.IntAttr("num_heads", heads), graph.IntAttr("unidirectional", 1))
 	b.Output(b.Op("MatMul", []string{b.Op("Add", []string{x, out[0]}), weight(width, words)}), "logits", declared(tensor.F32, "b", "s", fmt.Sprint(words)))
 	b.Output(out[1], "present_0", declared(tensor.F32, "2", "b", fmt.Sprint(heads), "n", size))
@@ -71,7 +71,7 @@ func search(name string, grows int) func(size int) (*graph.Model, *graph.Node, [
 			attrs = append(attrs, graph.FloatAttr("top_p", 0.9))
 			outputs = 2
 		}
-		m, n := finish(b, b.Node(op.Microsoft, name, in, outputs, attrs...))
+		m, n := finish(b, b.Node(kit.Microsoft, name, in, outputs, attrs...))
 		return m, n, []tensor.Value{ids}
 	}
 }
@@ -126,7 +126,7 @@ func speech(size int) (*graph.Model, *graph.Node, []tensor.Value) {
 	count := func(v int32) string { return b.Constant(number(v, 1)) }
 	in := []string{taking(b, "sound", sound), count(int32(8 + 4*size)), count(0), count(3), count(2), b.Constant(number(float32(1), 1)),
 		"", "", "", "", b.Constant(prompts)}
-	out := b.Node(op.Microsoft, "WhisperBeamSearch", in, 2, graph.IntAttr("eos_token_id", 8), graph.IntAttr("pad_token_id", 0), graph.IntAttr("model_type", 2),
+	out := b.Node(kit.Microsoft, "WhisperBeamSearch", in, 2, graph.IntAttr("eos_token_id", 8), graph.IntAttr("pad_token_id", 0), graph.IntAttr("model_type", 2),
 		graph.GraphAttr("encoder", speaker(b.Body("encoder"), true)), graph.GraphAttr("decoder", speaker(b.Body("decoder"), false)))
 	m, n := finish(b, out)
 	return m, n, []tensor.Value{sound}

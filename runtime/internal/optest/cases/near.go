@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -19,8 +19,8 @@ func Near(want, got *tensor.Tensor, tolerance float64, loose bool) error {
 	if !slices.Equal(want.Strings(), got.Strings()) {
 		return fmt.Errorf("%.200q, want %.200q", got.Strings(), want.Strings())
 	}
-	x, ok := op.Numbers(want)
-	y, _ := op.Numbers(got)
+	x, ok := kit.Numbers(want)
+	y, _ := kit.Numbers(got)
 	if !ok {
 		return nil
 	}

@@ -1,7 +1,8 @@
-package op
+package kit
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -29,12 +30,12 @@ func NewEpilogue(name string, given []float32) (Epilogue, error) {
 
 // ReadEpilogue reads the epilogue of an operator of com.microsoft. Such an operator adds input 3,
 // Z, and then applies the function in attribute activation.
-func ReadEpilogue(n *Node) (Epilogue, error) {
+func ReadEpilogue(n *op.Node) (Epilogue, error) {
 	return NewEpilogue(n.Str("activation", ""), n.Floats("activation_params"))
 }
 
 // CheckAddend returns an error if input 3, Z, cannot be added to the output.
-func CheckAddend(c *Infer, d tensor.DType) error {
+func CheckAddend(c *op.Infer, d tensor.DType) error {
 	if !c.Has(3) {
 		return nil
 	}

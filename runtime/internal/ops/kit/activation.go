@@ -1,9 +1,11 @@
-package op
+package kit
 
 import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/nacre-ml/nacre/runtime/op"
 )
 
 // Activation is a function of one number that operators apply to elements: as a node of its own, as
@@ -17,7 +19,7 @@ type Activation struct {
 	Params []Coefficient // attributes that are its parameters p and q, in this order
 	// Of is the function as RNN, GRU and LSTM define it; nil if they do not accept it.
 	Of         func(x, p, q float64) float64
-	Derivative Derivative
+	Derivative op.Derivative
 }
 
 // Coefficient is an attribute that is a parameter of a function, with its default.
@@ -86,13 +88,13 @@ func where(yes bool, a, b float64) float64 {
 
 // The derivatives that follow from y or from another function.
 var (
-	tanhDerivative = OfFirst(func(d Derivation, dy, _, y string) string {
+	tanhDerivative = OfFirst(func(d op.Derivation, dy, _, y string) string {
 		return d.Add("Mul", []string{dy, d.Add("Sub", []string{d.Number(1, y), d.Add("Mul", []string{y, y})})})
 	})
-	sigmoidDerivative = OfFirst(func(d Derivation, dy, _, y string) string {
+	sigmoidDerivative = OfFirst(func(d op.Derivation, dy, _, y string) string {
 		return d.Add("Mul", []string{dy, d.Add("Mul", []string{y, d.Add("Sub", []string{d.Number(1, y), y})})})
 	})
-	softplusDerivative = OfFirst(func(d Derivation, dy, x, _ string) string {
+	softplusDerivative = OfFirst(func(d op.Derivation, dy, x, _ string) string {
 		return d.Add("Mul", []string{dy, d.Add("Sigmoid", []string{x})})
 	})
 )

@@ -1,8 +1,9 @@
-package op
+package kit
 
 import (
 	"sync"
 
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -39,7 +40,7 @@ func Numbers(t *tensor.Tensor) (list []float64, ok bool) {
 	case tensor.U64:
 		return toDoubles[uint64](t), true
 	}
-	return Doubles(t), Floats.Has(t.DType())
+	return Doubles(t), op.Floats.Has(t.DType())
 }
 
 // Dot returns the dot product of x and the first len(x) elements of y, in four partial sums.
@@ -116,7 +117,7 @@ var blocks = sync.Pool{New: func() any { return new([fillBlock]float64) }}
 
 // Fill sets the elements of t to the numbers that f computes, as SetNumbers does. f sets list to
 // the numbers from index at on. Several goroutines call f at once.
-func (c *Run) Fill(t *tensor.Tensor, f func(list []float64, at int)) error {
+func Fill(c *op.Run, t *tensor.Tensor, f func(list []float64, at int)) error {
 	return c.Parallel(t.Len(), fillBlock, func(from, to int) error {
 		block := blocks.Get().(*[fillBlock]float64)
 		defer blocks.Put(block)

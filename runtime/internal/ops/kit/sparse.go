@@ -1,7 +1,8 @@
-package op
+package kit
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -52,7 +53,7 @@ func (s *Sparse) put(t *tensor.Tensor) {
 // sparseOffsets returns the index of each value in the dense tensor.
 func sparseOffsets(s *graph.SparseTensor) ([]int, error) {
 	n := s.Values.Len()
-	index, err := Ints(s.Indices)
+	index, err := op.Ints(s.Indices)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package op
+package kit
 
 import (
 	"encoding/binary"
@@ -6,44 +6,16 @@ import (
 
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// ScalarInt returns the only element of an integer tensor.
-func ScalarInt(t *tensor.Tensor, name string) (int, error) {
-	var one [1]int
-	list, err := AppendInts(one[:0], t)
-	if err != nil {
-		return 0, graph.Errorf(graph.ErrShape, "%s is %w", name, err)
-	}
-	if len(list) != 1 {
-		return 0, graph.Errorf(graph.ErrShape, "%s is %v, not one element", name, t)
-	}
-	return list[0], nil
-}
-
 // ScalarNumber returns the only element of a tensor of floats.
 func ScalarNumber(t *tensor.Tensor, name string) (float64, error) {
-	if t.Len() != 1 || !Floats.Has(t.DType()) {
+	if t.Len() != 1 || !op.Floats.Has(t.DType()) {
 		return 0, graph.Errorf(graph.ErrShape, "%s is %v, not one float", name, t)
 	}
 	return FirstFloat(t), nil
-}
-
-// ScalarDim returns the only element of input i, an integer, as an extent; it is unknown if the
-// element is.
-func (c *Infer) ScalarDim(i int, name string) (graph.Dim, error) {
-	v := c.In[i]
-	if n, ok := v.Dims.Len().Value(); ok && v.Dims != nil && n != 1 {
-		return graph.Dim{}, graph.Errorf(graph.ErrShape, "%s is %v, not one element", name, v.Type)
-	}
-	if !v.DType.IsInteger() {
-		return graph.Dim{}, graph.Errorf(graph.ErrShape, "%s is %v, not an integer", name, v.Type)
-	}
-	if list, ok := v.IntVec(); ok && len(list) == 1 {
-		return list[0], nil
-	}
-	return graph.Unknown(), nil
 }
 
 // Int64Vector returns list as a vector of int64.
@@ -71,7 +43,7 @@ func FirstFloat(t *tensor.Tensor) float64 {
 
 // One returns the number 1, or true, as a tensor of one element. For other types it returns nil.
 func One(d tensor.DType) *tensor.Tensor {
-	if !Numeric.Has(d) && d != tensor.Bool {
+	if !op.Numeric.Has(d) && d != tensor.Bool {
 		return nil
 	}
 	t := tensor.New(d, 1)

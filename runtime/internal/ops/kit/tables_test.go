@@ -1,4 +1,4 @@
-package op_test
+package kit_test
 
 import (
 	"regexp"
@@ -9,7 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/csrc"
 	"github.com/nacre-ml/nacre/internal/testenv"
-	"github.com/nacre-ml/nacre/runtime/op"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -48,7 +48,7 @@ func TestActivationTables(t *testing.T) {
 		}
 	}
 	var list []string
-	for i, a := range op.Activations() {
+	for i, a := range kit.Activations() {
 		if a.Of == nil {
 			continue
 		}

@@ -1,8 +1,9 @@
-package op
+package kit
 
 import (
 	"unsafe"
 
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -32,7 +33,7 @@ func aligned(t *tensor.Tensor) *tensor.Tensor {
 
 // CopyStrided copies elements of any type in Go. Sources and destinations have one element type and
 // do not overlap, and no two copies write the same element. It counts its work on pace.
-func CopyStrided(pace *Pace, list ...Strided) {
+func CopyStrided(pace *op.Pace, list ...Strided) {
 	for _, s := range list {
 		axes, empty := collapse(s.Axes)
 		if empty {
@@ -57,7 +58,7 @@ func CopyStrided(pace *Pace, list ...Strided) {
 }
 
 // copyElements copies elements as numbers of their width.
-func copyElements[T any](pace *Pace, s Strided) {
+func copyElements[T any](pace *op.Pace, s Strided) {
 	copyAlong(pace, elementsOf[T](s.Dst), elementsOf[T](aligned(s.Src)), s.Axes, s.SrcAt, s.DstAt)
 }
 
@@ -67,7 +68,7 @@ func elementsOf[T any](t *tensor.Tensor) []T {
 	return unsafe.Slice((*T)(t.Pointer()), len(t.Bytes())/int(unsafe.Sizeof(one)))
 }
 
-func copyAlong[T any](pace *Pace, dst, src []T, axes []StridedAxis, from, to int) {
+func copyAlong[T any](pace *op.Pace, dst, src []T, axes []StridedAxis, from, to int) {
 	if len(axes) == 0 {
 		dst[to] = src[from]
 		return
@@ -109,7 +110,7 @@ func collapse(axes []StridedAxis) (list []StridedAxis, empty bool) {
 }
 
 // copyEach copies strings or elements smaller than a byte.
-func copyEach(pace *Pace, s Strided) {
+func copyEach(pace *op.Pace, s Strided) {
 	l := s.Dst.DType().Layout()
 	if l == nil {
 		from, to := s.Src.Strings(), s.Dst.Strings()
@@ -130,7 +131,7 @@ func clearTail(t *tensor.Tensor) {
 }
 
 // EachElement calls f with the source and the destination index of every element of a copy.
-func EachElement(pace *Pace, axes []StridedAxis, src, dst int, f func(src, dst int)) {
+func EachElement(pace *op.Pace, axes []StridedAxis, src, dst int, f func(src, dst int)) {
 	if len(axes) == 0 {
 		f(src, dst)
 		return
@@ -144,7 +145,7 @@ func EachElement(pace *Pace, axes []StridedAxis, src, dst int, f func(src, dst i
 
 // GatherBlocks copies blocks by number: with src [outer,n,block] and dst [outer,len(index),block],
 // dst[o,j] = src[o,index[j]]. The caller has checked the index. It counts its work on pace.
-func GatherBlocks(pace *Pace, src, dst *tensor.Tensor, index []int64, outer, n, block int) {
+func GatherBlocks(pace *op.Pace, src, dst *tensor.Tensor, index []int64, outer, n, block int) {
 	switch d := dst.DType(); Width(d) {
 	case 0:
 		for j, x := range index {
@@ -164,7 +165,7 @@ func GatherBlocks(pace *Pace, src, dst *tensor.Tensor, index []int64, outer, n, 
 	}
 }
 
-func gatherBlocks[T any](pace *Pace, src, dst *tensor.Tensor, index []int64, outer, n, block int) {
+func gatherBlocks[T any](pace *op.Pace, src, dst *tensor.Tensor, index []int64, outer, n, block int) {
 	from, to := elementsOf[T](aligned(src)), elementsOf[T](dst)
 	for o := range outer {
 		part, row := from[o*n*block:], to[o*len(index)*block:]
