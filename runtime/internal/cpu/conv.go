@@ -139,7 +139,9 @@ func (w *words) conv(s *nn.ConvShape) {
 	w.int(s.Images, s.Groups, s.Channels, s.Filters, len(s.Kernel))
 	for _, list := range [][]int{s.In, s.Out, s.Kernel, s.Stride, s.Dilation, s.Pad} {
 		w.int(list...)
-		w.int(make([]int, nn.MaxConvAxes-len(list))...)
+		for range nn.MaxConvAxes - len(list) {
+			w.int(0)
+		}
 	}
 }
 

@@ -50,7 +50,7 @@ func (l Layout) Extents(s tensor.Shape) tensor.Shape {
 	if l.Block() == 0 {
 		return s
 	}
-	list := slices.Clone(s)
+	list := append(make(tensor.Shape, 0, len(s)+1), s...)
 	list[1] = (s[1] + l.Block() - 1) / l.Block()
 	return append(list, l.Block())
 }
