@@ -35,8 +35,10 @@ typedef struct {
     const nacre_f32_finish *finish;  // only its clamp is used
 } nacre_f32_winograd_out;
 
-// NACRE_WINOGRAD_CHANNELS is the most channels with kernels that are transformed together.
-enum { NACRE_WINOGRAD_CHANNELS = 16 };
+// NACRE_WINOGRAD_CHANNELS is the most channels with kernels that are transformed together, for blocks
+// of at most NACRE_WINOGRAD_LANES filters, the most lanes of a level. Of larger blocks, there are
+// fewer channels in proportion.
+enum { NACRE_WINOGRAD_CHANNELS = 16, NACRE_WINOGRAD_LANES = 16 };
 
 // Kernels of some channels of n filters. Element i of the kernel of channel k of filter f is at x +
 // f*step + 9*k + i, and its point p goes to y[p*stride + k*gap + f]. Zeros fill the block after the
@@ -54,7 +56,7 @@ typedef struct {
 // w->block and is a constant of the caller. The points of a row go to all channels before those of
 // the next, because stores to many distant places at a time are slow.
 NACRE_INLINE void nacre_winograd_weights(const nacre_f32_winograd_weights *w, size_t block, const float *x) {
-    double g[NACRE_WINOGRAD_CHANNELS * 9 * 16], half[3][NACRE_CONV_BLOCK];
+    double g[NACRE_WINOGRAD_CHANNELS * 9 * NACRE_WINOGRAD_LANES], half[3][NACRE_CONV_BLOCK];
     NACRE_SIMD
     for (size_t i = 0; i < w->channels * 9 * block; i++) g[i] = x[i];
     for (size_t p = 0; p < w->side; p++) {
