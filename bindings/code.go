@@ -43,6 +43,12 @@ func (k Kernel) IsCommand() bool { return k.row.entry != nil }
 // IsPart reports whether commands of other kernels can call the kernel.
 func (k Kernel) IsPart() bool { return k.row.fn != nil }
 
+// TakesAll reports whether the kernel can compute every command that has its words.
+func (k Kernel) TakesAll() bool { return k.row.entry != nil && k.row.entry.fits == nil }
+
+// IsExact reports whether the kernel is only for commands whose lengths do not vary.
+func (k Kernel) IsExact() bool { return k.row.entry != nil && k.row.entry.exact != 0 }
+
 // IsSamePart reports whether commands that call either kernel call the same function.
 func (k Kernel) IsSamePart(other Kernel) bool { return other.row != nil && k.row.fn == other.row.fn }
 

@@ -10,6 +10,12 @@ func (Kernel) IsCommand() bool { return false }
 // IsPart reports whether commands of other kernels can call the kernel.
 func (Kernel) IsPart() bool { return false }
 
+// TakesAll reports whether the kernel can compute every command that has its words.
+func (Kernel) TakesAll() bool { return false }
+
+// IsExact reports whether the kernel is only for commands whose lengths do not vary.
+func (Kernel) IsExact() bool { return false }
+
 // IsSamePart reports whether commands that call either kernel call the same function.
 func (Kernel) IsSamePart(Kernel) bool { return false }
 

@@ -47,11 +47,13 @@ static void make_product(conv_gemm *j, const nacre_kernel *kernel, const nacre_c
     g->batch = (nacre_batch){2, j->axes};
 }
 
-// Columns are made in whole vectors, so a panel must be a multiple of them.
+// Reports whether the part takes the product. Columns are made in whole vectors, so a panel must be
+// a multiple of them.
 static int gemm_fits(const nacre_kernel *kernel, const int64_t *words) {
-    const nacre_conv_words *const w = (const void *)words;
+    conv_gemm j;
+    make_product(&j, kernel, (const void *)words);
     const size_t lanes = kernel->isa & NACRE_ISA_avx512 ? 16 : kernel->isa & NACRE_ISA_avx2 ? 8 : 1;
-    return nacre_f32_gemm_part(w->gemm)->nr % lanes == 0;
+    return j.gemm->nr % lanes == 0 && j.gemm->path->fits(&j.g);
 }
 
 // Returns the elements that are converted to floats: the bias and the added operand.
@@ -64,7 +66,7 @@ static size_t converted(const conv_gemm *j) {
 static size_t gemm_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
     conv_gemm j;
     make_product(&j, kernel, (const void *)words);
-    return (converted(&j) + j.gemm->driver->scratch(&j.g, threads)) * sizeof(float);
+    return (converted(&j) + j.gemm->path->scratch(&j.g, threads)) * sizeof(float);
 }
 
 static void gemm_command(const nacre_call *c) {
@@ -78,7 +80,7 @@ static void gemm_command(const nacre_call *c) {
     j.g.row = nacre_conv_floats(c->team, j.gemm->half(), j.type, filters, nacre_operand(c, CONV_BIAS), &scratch);
     j.g.finish.add = nacre_conv_floats(c->team, j.gemm->half(), j.type, j.c.images * filters * conv_count(j.c.out, j.c.axes),
                                        nacre_operand(c, CONV_ADD), &scratch);
-    j.gemm->driver->run(&j.g, c->team, scratch);
+    j.gemm->path->run(&j.g, c->team, scratch);
 }
 
 static size_t gemm_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {

@@ -55,14 +55,13 @@ static void make_plan(transpose_plan *p, const nacre_conv_words *w) {
     p->blocks = nacre_ceil_div(c->filters, p->each);
     p->a_size = p->gemm->driver->packed_a(p->gemm, p->each * p->taps, c->channels);
     const size_t columns = nacre_min(p->in, NACRE_COL2IM_SPAN);
-    // The last block of positions and the last chunk of filters may be smaller, and gemm may
-    // compute a smaller product in another way.
+    // The last block of positions and the last chunk of filters may be smaller. A single column
+    // may need more scratch than several.
     const size_t n[2] = {columns, p->in % NACRE_COL2IM_SPAN}, f[2] = {p->each, c->filters % p->each};
     for (int a = 0; a < 2; a++) {
         for (int b = 0; b < 2; b++) {
             const nacre_f32_gemm g = chunk_product(p, f[a], n[b]);
-            const size_t need = p->gemm->driver->scratch(&g, 1);
-            if (need > p->gemm_scratch) p->gemm_scratch = need;
+            p->gemm_scratch = nacre_max(p->gemm_scratch, p->gemm->path->scratch(&g, 1));
         }
     }
     p->gemm_scratch = nacre_align_floats(p->gemm_scratch);
@@ -109,7 +108,7 @@ static void transpose_chunk(void *job, size_t chunk, size_t thread) {
         g.a.data = conv_at(p->type, p->w, w);
         g.b.data = conv_at(p->type, p->x, (image * c->groups + group) * c->channels * p->in + j0);
         g.c = rows;
-        p->gemm->driver->run(&g, NULL, scratch);
+        p->gemm->path->run(&g, NULL, scratch);
         for (size_t f = 0; f < filters; f++) p->col2im(c, rows + f * p->taps * n, j0, n, y + f * p->out);
     }
     nacre_conv_store(p->gemm->half(), p->type, &p->finish, p->add, at, filters * p->out, y, p->y);
@@ -137,11 +136,16 @@ static void transpose_command(const nacre_call *c) {
     nacre_parallel(c->team, p.c.images * p.c.groups * p.blocks, transpose_chunk, &p);
 }
 
+// Reports whether the part takes the largest products.
 static int transpose_fits(const nacre_kernel *kernel, const int64_t *words) {
     (void)kernel;
     const nacre_conv_words *const w = (const void *)words;
     const nacre_conv c = nacre_conv_of(&w->extents);
-    return !conv_is_empty(&c);
+    if (conv_is_empty(&c)) return 0;
+    transpose_plan p;
+    make_plan(&p, w);
+    const nacre_f32_gemm g = chunk_product(&p, p.each, nacre_min(p.in, NACRE_COL2IM_SPAN));
+    return p.gemm->path->fits(&g);
 }
 
 static size_t transpose_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {

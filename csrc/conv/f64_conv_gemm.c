@@ -36,10 +36,16 @@ static void make_product(conv_gemm *j, const nacre_kernel *kernel, const nacre_c
     j->g.batch = (nacre_batch){2, j->axes};
 }
 
+static int gemm_fits(const nacre_kernel *kernel, const int64_t *words) {
+    conv_gemm j;
+    make_product(&j, kernel, (const void *)words);
+    return j.g.impl->path->fits(&j.g);
+}
+
 static size_t gemm_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
     conv_gemm j;
     make_product(&j, kernel, (const void *)words);
-    return j.g.impl->driver->scratch(&j.g, threads) * sizeof(double);
+    return j.g.impl->path->scratch(&j.g, threads) * sizeof(double);
 }
 
 static void gemm_command(const nacre_call *c) {
@@ -50,9 +56,10 @@ static void gemm_command(const nacre_call *c) {
     j.g.row = nacre_operand(c, CONV_BIAS);
     j.g.finish.add = nacre_operand(c, CONV_ADD);
     j.g.c = nacre_operand(c, CONV_Y);
-    j.g.impl->driver->run(&j.g, c->team, c->scratch);
+    j.g.impl->path->run(&j.g, c->team, c->scratch);
 }
 
 const nacre_entry nacre_f64_conv_gemm_entry = {
-    .words = sizeof(nacre_conv_words) / 8, .operands = CONV_OPERANDS, .run = gemm_command, .scratch = gemm_scratch,
+    .words = sizeof(nacre_conv_words) / 8, .operands = CONV_OPERANDS, .run = gemm_command, .fits = gemm_fits,
+    .scratch = gemm_scratch,
 };

@@ -73,6 +73,8 @@ static inline void nacre_fail(const nacre_call *c, int64_t code, int64_t a, int6
 // order of the family's header. Sizes are in bytes.
 struct nacre_entry {
     size_t words, operands;
+    // Whether the row is for commands whose lengths do not vary: shorter ones would be slow.
+    int exact;
     void (*run)(const nacre_call *c);
     // Whether the row can compute a command with these words. If NULL, it always can.
     int (*fits)(const nacre_kernel *k, const int64_t *words);

@@ -1,4 +1,4 @@
-// Drivers of f32_gemm: blocking, batches, threads. f32_gemm_tiles.c runs the tiles.
+// Paths of f32_gemm: blocking, batches, threads. f32_gemm_tiles.c runs the tiles.
 //
 // A product of few rows by an unpacked operand is computed in lines, without copies. All else goes
 // through tiles. If rows of a are contiguous, tiles read them unpacked; otherwise all of a large
@@ -41,8 +41,10 @@ static int by_pairs(const nacre_f32_gemm *g) {
     return g->impl->pairs != NULL && g->a.type == NACRE_BFLOAT16 && g->b.type == NACRE_BFLOAT16 && !g->a.packed && g->a.col == 1 && g->make_b == NULL;
 }
 
-// Returns the fastest path of a product. Lines need few rows, unpacked floats and certain strides.
+// Returns the fastest path of a product. Pairs need bfloat16 and a level with tiles of them, lines
+// few rows, unpacked floats and certain strides.
 static gemm_path best_path(const nacre_f32_gemm *g) {
+    if (by_pairs(g)) return PAIRS;
     if (g->m > GEMV_ROWS || g->a.packed || g->b.packed || g->make_b != NULL) return TILES;
     if (gemm_is_half(g->a.type) || gemm_is_half(g->b.type) || gemm_is_half(g->c_type)) return TILES;
     if (g->b.row == 1 && (g->a.col == 1 || g->k == 1)) return GEMV_DOT;
@@ -80,13 +82,13 @@ static int is_column(const nacre_f32_gemm *g) {
 }
 
 // Returns the product as path computes it: a product with a single column transposed, unless the
-// path is a kind of lines that the transposed product does not fit and the product does: lines have
-// room for few rows. Its batch is in transposed.
+// transposed product does not fit the path and the product does: lines have room for few rows. Its
+// batch is in transposed.
 static nacre_f32_gemm turned(const nacre_f32_gemm *given, gemm_path path, size_t *transposed) {
     if (!is_column(given)) return *given;
     nacre_f32_gemm g = *given;
     transpose_column(&g, transposed);
-    return path == TILES || best_path(&g) == path || given->m > GEMV_ROWS ? g : *given;
+    return path == TILES || best_path(&g) == path || (path != PAIRS && given->m > GEMV_ROWS) ? g : *given;
 }
 
 // Returns the fastest path of a product, or of its transpose if it has a single column.
@@ -96,6 +98,8 @@ static gemm_path choose_path(const nacre_f32_gemm *given) {
     return best_path(&g);
 }
 
+static int path_fits(const nacre_f32_gemm *g, gemm_path path) { return path == TILES || choose_path(g) == path; }
+
 // Cuts one product into pieces. Columns are cut first, because rows share a block of b. Only rows
 // are cut if b is packed and the smaller operand: pieces of rows all read b, pieces of columns all
 // read a.
@@ -104,13 +108,13 @@ static void cut(gemm_plan *p, size_t threads) {
     const size_t mk = nacre_max(g->m, READING_ROWS) * nacre_max(g->k, 1), work = mk / GRAIN * g->n + mk % GRAIN * g->n / GRAIN;
     size_t want = threads < 2 ? 1 : nacre_max(1, nacre_min(threads * SHARES, work * p->products));
     want = nacre_ceil_div(want, p->products);
-    const size_t unit = p->path == TILES ? g->b.packed ? g->impl->nr : 4 * g->impl->nr : 256;
-    const int rows = p->path == TILES && g->b.packed && g->m >= g->n;
+    const size_t unit = !p->lines ? g->b.packed ? g->impl->nr : 4 * g->impl->nr : 256;
+    const int rows = !p->lines && g->b.packed && g->m >= g->n;
     p->j_step = nacre_round_up(rows ? g->n : nacre_ceil_div(g->n, want), unit);
-    if (p->path != TILES) p->j_step = nacre_min(p->j_step, LINE);
+    if (p->lines) p->j_step = nacre_min(p->j_step, LINE);
     p->j_count = nacre_ceil_div(g->n, p->j_step);
     p->i_step = g->m;
-    if (p->path == TILES) p->i_step = nacre_round_up(nacre_ceil_div(g->m, nacre_ceil_div(want, p->j_count)), p->rows);
+    if (!p->lines) p->i_step = nacre_round_up(nacre_ceil_div(g->m, nacre_ceil_div(want, p->j_count)), p->rows);
     if (gemm_is_half(g->c_type)) p->i_step = nacre_min(p->i_step, nacre_round_up(HALF_ROWS, p->rows));
     p->i_count = nacre_ceil_div(g->m, p->i_step);
 }
@@ -137,18 +141,19 @@ static size_t plain_rows(const nacre_f32_gemm *g) {
 
 static gemm_plan make_plan(const nacre_f32_gemm *given, gemm_path path, size_t threads, size_t *transposed) {
     gemm_plan p = {.g = turned(given, path, transposed), .path = path, .products = nacre_batch_count(&given->batch)};
+    p.lines = path == GEMV_DOT || path == GEMV_AXPY;
+    p.pairs = path == PAIRS;
     const nacre_f32_gemm *const g = &p.g;
     if (p.products == 0 || g->m == 0 || g->n == 0) {
         p.products = 0;
         return p;
     }
-    if (p.path == TILES) {
+    if (!p.lines) {
         p.rows = nacre_f32_gemm_panel_rows(g->impl, g->m);
         const int blocks = g->impl->block_a > 0;
         const size_t deepest = blocks && g->m > FEW_PANELS * g->impl->mr ? ROWS_K : nacre_max(BLOCK_K, PANEL_A / p.rows);
         p.k_step = nacre_max(1, nacre_ceil_div(g->k, nacre_max(1, nacre_ceil_div(g->k, deepest))));
         p.m_step = blocks ? g->impl->block_a / nacre_max(1, nacre_min(g->k, deepest)) / p.rows * p.rows : p.rows;
-        p.pairs = by_pairs(g);
         const int narrow = g->b.packed && gemm_is_half(g->b.type) && !p.pairs, once = narrow && p.rows >= g->m;
         p.b_row = narrow && g->m == 1;
         if (once && g->m > 1) p.k_step = nacre_min(p.k_step, HALF_K);
@@ -180,14 +185,6 @@ static size_t path_scratch(const nacre_f32_gemm *g, gemm_path path, size_t threa
     size_t transposed[3 * COLUMN_RANK];
     const gemm_plan p = make_plan(g, path, threads, transposed);
     return p.a_distinct * p.a_size + threads * (p.b_size + p.c_size + p.rows_size);
-}
-
-// Reports whether the product is computed by impl->parts.
-static int by_parts(const nacre_f32_gemm *g) { return g->impl->parts != NULL && g->impl->parts->fits(g); }
-
-size_t nacre_f32_gemm_scratch(const nacre_f32_gemm *g, size_t threads) {
-    const size_t n = path_scratch(g, choose_path(g), threads);
-    return g->impl->parts == NULL ? n : nacre_max(n, g->impl->parts->scratch(g, threads));
 }
 
 // ---- lines ----
@@ -250,7 +247,7 @@ static void path_run(const nacre_f32_gemm *given, gemm_path path, nacre_team *te
     p.b_blocks = scratch + p.a_distinct * p.a_size;
     p.c_blocks = p.b_blocks + nacre_team_threads(team) * p.b_size;
     p.rows_blocks = p.c_blocks + nacre_team_threads(team) * p.c_size;
-    if (p.path != TILES) {
+    if (p.lines) {
         nacre_parallel(team, p.products * p.j_count, lines_chunk, &p);
         return;
     }
@@ -260,20 +257,10 @@ static void path_run(const nacre_f32_gemm *given, gemm_path path, nacre_team *te
     nacre_parallel(team, p.products * p.i_count * p.j_count, nacre_f32_gemm_tiles_chunk, &p);
 }
 
-void nacre_f32_gemm_run(const nacre_f32_gemm *g, nacre_team *team, float *scratch) {
-    if (by_parts(g)) {
-        g->impl->parts->run(g, team, scratch);
-    } else {
-        path_run(g, choose_path(g), team, scratch);
-    }
-}
-
 const nacre_f32_gemm_driver nacre_f32_gemm_drivers = {
-    nacre_f32_gemm_scratch, nacre_f32_gemm_run,    nacre_f32_gemm_packed_a,   nacre_f32_gemm_packed_b,
-    nacre_f32_gemm_pack_a,  nacre_f32_gemm_pack_b, nacre_f32_gemm_panel_rows, nacre_f32_pack_panel,
+    nacre_f32_gemm_packed_a, nacre_f32_gemm_packed_b,   nacre_f32_gemm_pack_a,
+    nacre_f32_gemm_pack_b,   nacre_f32_gemm_panel_rows, nacre_f32_pack_panel,
 };
-
-// ---- commands ----
 
 static nacre_f32_gemm gemm_of(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_f32_gemm_words *const w = (const void *)words;
@@ -293,29 +280,12 @@ static nacre_f32_gemm gemm_of(const nacre_kernel *kernel, const int64_t *words) 
 }
 
 #define GEMM nacre_f32_gemm
+#define GEMM_PATH nacre_f32_gemm_path
+#define PATH(name) nacre_f32_path_##name
 #define ELEMENT float
 #include "matmul/gemm_paths.inc"
 
-// The row of parts. A plan may hold for shorter lengths than it was made for; products that then do
-// not fit take tiles.
-static int parts_fits(const nacre_kernel *kernel, const int64_t *words) {
-    const nacre_f32_gemm g = gemm_of(kernel, words);
-    return by_parts(&g);
-}
-
-static void parts_command(const nacre_call *c) {
-    const nacre_f32_gemm g = gemm_under_way(c);
-    if (by_parts(&g)) {
-        g.impl->parts->run(&g, c->team, c->scratch);
-    } else {
-        path_run(&g, TILES, c->team, c->scratch);
-    }
-}
-
-static size_t parts_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
-    const nacre_f32_gemm g = gemm_of(kernel, words);
-    return nacre_max(path_scratch(&g, TILES, threads), g.impl->parts->scratch(&g, threads)) * sizeof(float);
-}
+DEFINE_PATH(pairs, PAIRS)
 
 static size_t gemm_panel(const nacre_kernel *kernel) { return ((nacre_f32_gemm_fn *)kernel->fn)()->nr; }
 
@@ -346,16 +316,17 @@ static void gemm_pack(const nacre_kernel *kernel, const int64_t *words, size_t o
 enum { GEMM_WORDS = sizeof(nacre_f32_gemm_words) / 8, GEMM_OPERANDS = 6 };
 
 const nacre_entry nacre_f32_gemm_entry = {
-    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = tiles_command, .scratch = tiles_scratch,
+    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = gemm_command, .scratch = gemm_scratch,
     .packed = gemm_packed, .pack = gemm_pack, .panel = gemm_panel,
 };
-const nacre_entry nacre_f32_gemm_parts_entry = {
-    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = parts_command, .fits = parts_fits, .scratch = parts_scratch,
+const nacre_entry nacre_f32_gemm_some_entry = {
+    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = gemm_command, .fits = gemm_fits, .scratch = gemm_scratch,
     .packed = gemm_packed, .pack = gemm_pack, .panel = gemm_panel,
 };
-const nacre_entry nacre_f32_gemv_dot_entry = {
-    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = dot_command, .fits = dot_fits, .scratch = dot_scratch,
+const nacre_entry nacre_f32_gemm_exact_entry = {
+    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .exact = 1, .run = gemm_command, .fits = gemm_fits, .scratch = gemm_scratch,
+    .packed = gemm_packed, .pack = gemm_pack, .panel = gemm_panel,
 };
-const nacre_entry nacre_f32_gemv_axpy_entry = {
-    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = axpy_command, .fits = axpy_fits, .scratch = axpy_scratch,
+const nacre_entry nacre_f32_gemv_entry = {
+    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = gemm_command, .fits = gemm_fits, .scratch = gemm_scratch,
 };

@@ -67,8 +67,14 @@ static void axpy_scalar(size_t k, const float *x, size_t incx, const float *b, s
     }
 }
 
-const nacre_f32_gemm_impl *nacre_f32_gemm__scalar(void) {
-    static const nacre_f32_gemm_impl impl = {SCALAR_MR,  SCALAR_NR,  SCALAR_PLAIN_ROWS, 0, 0, SCALAR_BLOCK_B,     tile_scalar,             strided_scalar,
-                                             row_scalar, dot_scalar, axpy_scalar,       nacre_half__scalar, &nacre_f32_gemm_drivers, NULL, NULL};
-    return &impl;
-}
+#define ROW(function, path)                                                                                            \
+    const nacre_f32_gemm_impl *function(void) {                                                                        \
+        static const nacre_f32_gemm_impl impl = {                                                                      \
+            SCALAR_MR, SCALAR_NR, SCALAR_PLAIN_ROWS, 0, 0, SCALAR_BLOCK_B, tile_scalar, strided_scalar, row_scalar,    \
+            dot_scalar, axpy_scalar, nacre_half__scalar, &nacre_f32_gemm_drivers, &nacre_f32_path_##path, NULL};       \
+        return &impl;                                                                                                  \
+    }
+
+ROW(nacre_f32_gemm__scalar, tiles)
+ROW(nacre_f32_gemv_dot__scalar, dot)
+ROW(nacre_f32_gemv_axpy__scalar, axpy)

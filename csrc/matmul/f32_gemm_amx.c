@@ -337,6 +337,18 @@ static void parts_run(const nacre_f32_gemm *g, nacre_team *team, float *scratch)
     nacre_parallel(team, p.products * p.i_count * p.j_count, parts_chunk, &p);
 }
 
-const nacre_f32_gemm_parts nacre_f32_gemm_amx = {parts_fits, parts_scratch, parts_run};
+const nacre_f32_gemm_path nacre_f32_path_parts = {parts_fits, parts_scratch, parts_run};
+
+// ---- parts or tiles, as the extents of the run decide ----
+
+static size_t either_scratch(const nacre_f32_gemm *g, size_t threads) {
+    return nacre_max(parts_scratch(g, threads), nacre_f32_path_tiles.scratch(g, threads));
+}
+
+static void either_run(const nacre_f32_gemm *g, nacre_team *team, float *scratch) {
+    (parts_fits(g) ? parts_run : nacre_f32_path_tiles.run)(g, team, scratch);
+}
+
+const nacre_f32_gemm_path nacre_f32_path_parts_or_tiles = {parts_fits, either_scratch, either_run};
 
 #endif

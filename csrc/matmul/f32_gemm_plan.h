@@ -6,12 +6,13 @@
 
 enum { GEMM_PITCH = 16 }; // floats added between rows that are copied, so that they use other sets of a cache
 
-typedef enum { TILES, GEMV_DOT, GEMV_AXPY } gemm_path;
+typedef enum { TILES, PAIRS, GEMV_DOT, GEMV_AXPY } gemm_path;
 
 typedef struct {
     nacre_f32_gemm g;
     const nacre_team *team;  // chunks check whether it has stopped
     gemm_path path;
+    int lines;               // the path is GEMV_DOT or GEMV_AXPY
     size_t products;
     size_t i_step, i_count;  // the piece of c in one chunk of work
     size_t j_step, j_count;
@@ -26,7 +27,7 @@ typedef struct {
     size_t a_size;         // of one of them, packed
     size_t b_size;         // of a block of b
     size_t rows_size;      // of a copy of a block of rows of a
-    int pairs;             // both operands are bfloat16 and are not widened
+    int pairs;             // the path is PAIRS: operands are not widened
     int a_plain, b_plain;  // read unpacked; of a b of floats only whole panels
     int a_wide;            // rows of 16-bit floats are widened but not packed
     size_t a_row, a_col;   // from one row of a to the next, and from one p to the next

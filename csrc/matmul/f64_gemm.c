@@ -1,4 +1,4 @@
-// Drivers of f64_gemm: blocking, batches, threads, as in f32_gemm.c.
+// Paths of f64_gemm: blocking, batches, threads, as in f32_gemm.c.
 #include <string.h>
 
 #include "matmul/blocks.h"
@@ -96,6 +96,8 @@ static gemm_path choose_path(const nacre_f64_gemm *given) {
     return best_path(&g);
 }
 
+static int path_fits(const nacre_f64_gemm *g, gemm_path path) { return path == TILES || choose_path(g) == path; }
+
 // Cuts one product into pieces. Columns are cut first, because rows share a block of b.
 static void cut(gemm_plan *p, size_t threads) {
     const nacre_f64_gemm *const g = &p->g;
@@ -167,8 +169,6 @@ static size_t path_scratch(const nacre_f64_gemm *g, gemm_path path, size_t threa
     const gemm_plan p = make_plan(g, path, threads, transposed);
     return p.a_distinct * p.a_size + threads * (p.a_last + p.b_size + p.rows_size);
 }
-
-static size_t gemm_scratch(const nacre_f64_gemm *g, size_t threads) { return path_scratch(g, choose_path(g), threads); }
 
 // Copies steps with contiguous lanes. If the number of lanes is a constant, the copy needs no loop.
 static inline void pack_steps(size_t k, size_t lanes, const double *src, size_t step, size_t width, double *dst) {
@@ -451,12 +451,6 @@ static void path_run(const nacre_f64_gemm *given, gemm_path path, nacre_team *te
     nacre_parallel(team, p.products * p.i_count * p.j_count, tiles_chunk, &p);
 }
 
-static void gemm_run(const nacre_f64_gemm *g, nacre_team *team, double *scratch) { path_run(g, choose_path(g), team, scratch); }
-
-const nacre_f64_gemm_driver nacre_f64_gemm_drivers = {gemm_scratch, gemm_run};
-
-// ---- the command ----
-
 static nacre_f64_gemm gemm_of(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_f32_gemm_words *const w = (const void *)words;
     nacre_f64_gemm g = {
@@ -470,6 +464,8 @@ static nacre_f64_gemm gemm_of(const nacre_kernel *kernel, const int64_t *words) 
 }
 
 #define GEMM nacre_f64_gemm
+#define GEMM_PATH nacre_f64_gemm_path
+#define PATH(name) nacre_f64_path_##name
 #define ELEMENT double
 #include "matmul/gemm_paths.inc"
 
@@ -504,12 +500,9 @@ static void gemm_pack(const nacre_kernel *kernel, const int64_t *words, size_t o
 enum { GEMM_WORDS = sizeof(nacre_f32_gemm_words) / 8, GEMM_OPERANDS = 6 };
 
 const nacre_entry nacre_f64_gemm_entry = {
-    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = tiles_command, .scratch = tiles_scratch,
+    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = gemm_command, .scratch = gemm_scratch,
     .packed = gemm_packed, .pack = gemm_pack, .panel = gemm_panel,
 };
-const nacre_entry nacre_f64_gemv_dot_entry = {
-    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = dot_command, .fits = dot_fits, .scratch = dot_scratch,
-};
-const nacre_entry nacre_f64_gemv_axpy_entry = {
-    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = axpy_command, .fits = axpy_fits, .scratch = axpy_scratch,
+const nacre_entry nacre_f64_gemv_entry = {
+    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = gemm_command, .fits = gemm_fits, .scratch = gemm_scratch,
 };

@@ -33,9 +33,16 @@ typedef struct {
 } nacre_f64_epilogue;
 
 typedef struct nacre_f64_gemm nacre_f64_gemm;
-typedef struct nacre_f64_gemm_driver nacre_f64_gemm_driver;
 
-// The functions of a product for one level, as in nacre_f32_gemm_impl.
+// nacre_f32_gemm_path for doubles.
+typedef struct {
+    int (*fits)(const nacre_f64_gemm *g);
+    size_t (*scratch)(const nacre_f64_gemm *g, size_t threads);
+    void (*run)(const nacre_f64_gemm *g, nacre_team *team, double *scratch);
+} nacre_f64_gemm_path;
+extern const nacre_f64_gemm_path nacre_f64_path_tiles, nacre_f64_path_dot, nacre_f64_path_axpy;
+
+// The functions of a product for one level, and the path of a row, as in nacre_f32_gemm_impl.
 typedef struct {
     size_t mr, nr;
     size_t few;      // rows of a lower tile that keeps the multipliers as busy
@@ -47,7 +54,7 @@ typedef struct {
                  size_t n, const nacre_f64_epilogue *e);
     void (*dot)(size_t k, const double *x, const double *b, size_t ldb, double *y, size_t n);
     void (*axpy)(size_t k, const double *x, size_t incx, const double *b, size_t ldb, double *y, size_t n);
-    const nacre_f64_gemm_driver *driver;
+    const nacre_f64_gemm_path *path;
 } nacre_f64_gemm_impl;
 typedef const nacre_f64_gemm_impl *nacre_f64_gemm_fn(void);
 
@@ -73,14 +80,6 @@ struct nacre_f64_gemm {
     double *c;
     size_t ldc;
 };
-
-// The functions that other families call.
-struct nacre_f64_gemm_driver {
-    // Returns the size in elements. Scratch is aligned to 64 bytes.
-    size_t (*scratch)(const nacre_f64_gemm *g, size_t threads);
-    void (*run)(const nacre_f64_gemm *g, nacre_team *team, double *scratch);
-};
-extern const nacre_f64_gemm_driver nacre_f64_gemm_drivers;
 
 // Returns the implementation in a word that holds a part of a command.
 static inline const nacre_f64_gemm_impl *nacre_f64_gemm_part(int64_t word) { return ((nacre_f64_gemm_fn *)nacre_part_fn(word))(); }

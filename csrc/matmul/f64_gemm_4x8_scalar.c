@@ -29,7 +29,13 @@ static void axpy_scalar(size_t k, const double *x, size_t incx, const double *b,
     }
 }
 
-const nacre_f64_gemm_impl *nacre_f64_gemm__scalar(void) {
-    static const nacre_f64_gemm_impl impl = {SCALAR_MR, SCALAR_NR, SCALAR_MR, 0, SCALAR_BLOCK_B, tile_scalar, dot_scalar, axpy_scalar, &nacre_f64_gemm_drivers};
-    return &impl;
-}
+#define ROW(function, path)                                                                                            \
+    const nacre_f64_gemm_impl *function(void) {                                                                        \
+        static const nacre_f64_gemm_impl impl = {SCALAR_MR,  SCALAR_NR,   SCALAR_MR,   0, SCALAR_BLOCK_B,              \
+                                                 tile_scalar, dot_scalar, axpy_scalar, &nacre_f64_path_##path};        \
+        return &impl;                                                                                                  \
+    }
+
+ROW(nacre_f64_gemm__scalar, tiles)
+ROW(nacre_f64_gemv_dot__scalar, dot)
+ROW(nacre_f64_gemv_axpy__scalar, axpy)

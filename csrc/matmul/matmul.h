@@ -54,14 +54,22 @@ typedef struct nacre_f32_gemm_driver nacre_f32_gemm_driver;
 
 enum { NACRE_GEMM_PANELS = 4 };
 
-// Another way to compute some products. fits reports whether it takes g. scratch and run are as in
-// the driver; scratch returns 0 for a product that it never takes.
+// One way to compute products. fits reports whether it takes a product of these extents. A product
+// that it takes may be computed with any of m, n and k shorter. scratch returns the elements of
+// scratch that run needs on a pool of that many threads, aligned to 64 bytes; the result depends on
+// all of g but addresses, and does not fall if m, n or k grows.
 typedef struct {
     int (*fits)(const nacre_f32_gemm *g);
     size_t (*scratch)(const nacre_f32_gemm *g, size_t threads);
     void (*run)(const nacre_f32_gemm *g, nacre_team *team, float *scratch);
-} nacre_f32_gemm_parts;
-extern const nacre_f32_gemm_parts nacre_f32_gemm_amx;
+} nacre_f32_gemm_path;
+
+// The paths: tiles, which take all products; tiles of pairs of bfloat16; lines, which take few rows
+// by unpacked floats, as dot products or as sums of rows of b; and tiles of parts
+// (core/f32_parts.h), which take large products. The last path computes a product by parts if they
+// take it, else by tiles.
+extern const nacre_f32_gemm_path nacre_f32_path_tiles, nacre_f32_path_pairs, nacre_f32_path_dot, nacre_f32_path_axpy,
+                                 nacre_f32_path_parts, nacre_f32_path_parts_or_tiles;
 
 // Tiles of products of two bfloat16 operands. The functions are as in nacre_f32_gemm_impl but for
 // the types. a and b are read as given, a[i*a_row + p] and b[p*b_row + j].
@@ -71,8 +79,8 @@ typedef struct {
     void (*row)(size_t count, size_t k, const uint16_t *a, const void *const *b, float *const *c, size_t n, const nacre_f32_epilogue *e);
 } nacre_f32_gemm_pairs;
 
-// The functions of a product for one level. A kernel row of op f32_gemm has the signature
-// nacre_f32_gemm_fn and returns them.
+// The functions of a product for one level, and the path by which a row computes. A kernel row of
+// ops f32_gemm and f32_gemv has the signature nacre_f32_gemm_fn and returns them.
 typedef struct {
     size_t mr, nr;        // rows and columns of a tile
     size_t plain_rows;    // rows of a up to which packing b costs more than it saves
@@ -98,7 +106,7 @@ typedef struct {
     void (*axpy)(size_t k, const float *x, size_t incx, const float *b, size_t ldb, float *y, size_t n);
     nacre_half_fn *half;  // conversions of the same level
     const nacre_f32_gemm_driver *driver;
-    const nacre_f32_gemm_parts *parts;  // another way for large products, or NULL
+    const nacre_f32_gemm_path *path;
     const nacre_f32_gemm_pairs *pairs;  // tiles of bfloat16, or NULL if it is widened
 } nacre_f32_gemm_impl;
 typedef const nacre_f32_gemm_impl *nacre_f32_gemm_fn(void);
@@ -132,12 +140,6 @@ struct nacre_f32_gemm {
     size_t ldc;
 };
 
-// Returns the elements of scratch that nacre_f32_gemm_run needs on a pool of that many threads.
-// Scratch is aligned to 64 bytes. The result depends on all of g but addresses, and does not fall
-// if m, n or k grows.
-size_t nacre_f32_gemm_scratch(const nacre_f32_gemm *g, size_t threads);
-void nacre_f32_gemm_run(const nacre_f32_gemm *g, nacre_team *team, float *scratch);
-
 // Packed forms: panels of rows of a, or of nr columns of b, each k deep, with elements of the
 // operand's type. Sizes are in elements and multiples of 16.
 size_t nacre_f32_gemm_packed_a(const nacre_f32_gemm_impl *impl, size_t m, size_t k);
@@ -155,8 +157,6 @@ void nacre_f32_pack_panel(const nacre_half *half, size_t k, size_t lanes, const 
 
 // The functions above as members, for families that get an implementation as a part of a command.
 struct nacre_f32_gemm_driver {
-    size_t (*scratch)(const nacre_f32_gemm *g, size_t threads);
-    void (*run)(const nacre_f32_gemm *g, nacre_team *team, float *scratch);
     size_t (*packed_a)(const nacre_f32_gemm_impl *impl, size_t m, size_t k);
     size_t (*packed_b)(const nacre_f32_gemm_impl *impl, size_t n, size_t k);
     void (*pack_a)(const nacre_f32_gemm_impl *impl, size_t m, size_t k, const nacre_f32_operand *a, void *dst);

@@ -180,7 +180,7 @@ static void gemm_command(const nacre_call *c) {
     nbits_product g = nbits_f32(c->kernel, c->words);
     if (!nbits_operands(&g, c)) return;
     const nacre_f32_gemm product = nbits_gemm(&g);
-    g.gemm->driver->run(&product, c->team, c->scratch);
+    g.gemm->path->run(&product, c->team, c->scratch);
 }
 
 static void rounded_command(const nacre_call *c) {
@@ -215,16 +215,23 @@ static size_t rounded_scratch(const nacre_kernel *kernel, const int64_t *words, 
     return nbits_gemv_scratch(&g);
 }
 
+static int gemm_fits(const nacre_kernel *kernel, const int64_t *words) {
+    const nbits_product g = nbits_f32(kernel, words);
+    const nacre_f32_gemm product = nbits_gemm(&g);
+    return g.gemm->path->fits(&product);
+}
+
 static size_t gemm_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
     const nbits_product g = nbits_f32(kernel, words);
     const nacre_f32_gemm product = nbits_gemm(&g);
-    return g.gemm->driver->scratch(&product, threads) * sizeof(float);
+    return g.gemm->path->scratch(&product, threads) * sizeof(float);
 }
 
 enum { NBITS_WORDS = sizeof(nacre_nbits_words) / 8, NBITS_OPERANDS = 8 };
 
 const nacre_entry nacre_nbits_gemv_entry = {
     .words = NBITS_WORDS, .operands = NBITS_OPERANDS, .run = gemv_command, .fits = gemv_fits, .scratch = gemv_scratch};
-const nacre_entry nacre_nbits_gemm_entry = {.words = NBITS_WORDS, .operands = NBITS_OPERANDS, .run = gemm_command, .scratch = gemm_scratch};
+const nacre_entry nacre_nbits_gemm_entry = {
+    .words = NBITS_WORDS, .operands = NBITS_OPERANDS, .run = gemm_command, .fits = gemm_fits, .scratch = gemm_scratch};
 const nacre_entry nacre_nbits_rounded_entry = {
     .words = NBITS_WORDS, .operands = NBITS_OPERANDS, .run = rounded_command, .fits = rounded_fits, .scratch = rounded_scratch};

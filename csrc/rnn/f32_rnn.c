@@ -14,6 +14,27 @@ enum {
     RNN_ROWS = 64        // fewest input rows that are worth a product
 };
 
+// rnn_product returns the product of `rows` input rows of a batch of one axis, or of one matrix if
+// axes is NULL.
+static nacre_f32_gemm rnn_product(const rnn_plan *p, size_t rows, const size_t *axes) {
+    return (nacre_f32_gemm){
+        .impl = p->o->gemm,
+        .m = rows,
+        .n = p->width,
+        .k = p->n->input,
+        .a = {.type = p->o->type, .row = p->n->input, .col = 1},
+        .b = {.packed = 1},
+        .batch = {axes == NULL ? 0 : 1, axes},
+        .alpha = 1,
+        .row_count = 1,
+        .ldc = p->width,
+    };
+}
+
+// rnn_merges reports whether adjacent steps of all sequences make one product, for sequences of
+// equal lengths.
+static bool rnn_merges(const nacre_rnn *n) { return !n->batch_first || n->batch == 1; }
+
 // rnn_make_plan sets the extents and strides of a plan. rnn_place sets its pointers.
 static rnn_plan rnn_make_plan(const nacre_rnn *n, const rnn_operands *o, size_t threads) {
     const nacre_f32_gemm_driver *const driver = o->gemm->driver;
@@ -32,13 +53,10 @@ static rnn_plan rnn_make_plan(const nacre_rnn *n, const rnn_operands *o, size_t 
     p.packed_w = driver->packed_b(o->gemm, p.width, n->input);
     p.packed_r = driver->packed_b(o->gemm, n->hidden, n->hidden);
     // There is one product for all sequences or one per sequence; reserve the larger scratch.
+    const nacre_f32_gemm merged = rnn_product(&p, p.block * batch, NULL);
     const size_t axes[] = {batch, 1, 0};
-    nacre_f32_gemm g = {.impl = o->gemm, .m = p.block * batch, .n = p.width, .k = n->input, .b.packed = 1, .row_count = 1};
-    g.a = (nacre_f32_operand){.type = o->type, .row = n->input, .col = 1};
-    p.gemm_scratch = driver->scratch(&g, threads);
-    g.m = p.block;
-    g.batch = (nacre_batch){1, axes};
-    p.gemm_scratch = nacre_max(p.gemm_scratch, driver->scratch(&g, threads));
+    const nacre_f32_gemm each = rnn_product(&p, p.block, axes);
+    p.gemm_scratch = nacre_max(o->gemm->path->scratch(&merged, threads), o->gemm->path->scratch(&each, threads));
     return p;
 }
 
@@ -143,21 +161,13 @@ typedef struct {
 static void rnn_add_inputs(const rnn_plan *p, nacre_team *team, const rnn_inputs *in) {
     const rnn_operands *const o = p->o;
     const size_t axes[] = {in->products, in->stride, 0};
-    const nacre_f32_gemm g = {
-        .impl = o->gemm,
-        .m = in->rows,
-        .n = p->width,
-        .k = p->n->input,
-        .a = {rnn_at(p, o->x, in->from), 0, o->type, in->row_step, 1},
-        .b = {.data = o->w + in->dir * p->packed_w, .packed = 1},
-        .batch = {1, axes},
-        .alpha = 1,
-        .row_count = 1,
-        .col = p->bias + in->dir * p->width,
-        .c = in->to,
-        .ldc = p->width,
-    };
-    o->gemm->driver->run(&g, team, p->gemm);
+    nacre_f32_gemm g = rnn_product(p, in->rows, axes);
+    g.a.data = rnn_at(p, o->x, in->from);
+    g.a.row = in->row_step;
+    g.b.data = o->w + in->dir * p->packed_w;
+    g.col = p->bias + in->dir * p->width;
+    g.c = in->to;
+    o->gemm->path->run(&g, team, p->gemm);
 }
 
 // rnn_sum_inputs computes the inputs' part of the sums for the block's steps. A step has slot step
@@ -167,7 +177,7 @@ static void rnn_sum_inputs(rnn_plan *p, nacre_team *team) {
     const size_t count = p->last - p->first, row = n->batch_first ? n->input : n->batch * n->input;
     const size_t sequence = n->batch_first ? n->steps * n->input : n->input;
     // Sequences with adjacent steps make one product.
-    const bool merged = p->even && (!n->batch_first || n->batch == 1);
+    const bool merged = p->even && rnn_merges(n);
     p->sums_step = merged ? n->batch * p->width : p->width;
     p->sums_batch = merged ? p->width : count * p->width;
     p->sums_dir = count * n->batch * p->width;
@@ -285,6 +295,17 @@ static void rnn_command(const nacre_call *c) {
     rnn_end(&p);
 }
 
+// rnn_fits reports whether the part takes the products of a block's inputs, for sequences of equal
+// lengths.
+static int rnn_fits(const nacre_kernel *k, const int64_t *words) {
+    const nacre_rnn n = nacre_rnn_of_words(words);
+    const rnn_operands o = rnn_operands_of(k, words);
+    const rnn_plan p = rnn_make_plan(&n, &o, 1);
+    const size_t axes[] = {n.batch, 1, 0};
+    const nacre_f32_gemm g = rnn_merges(&n) ? rnn_product(&p, p.block * n.batch, NULL) : rnn_product(&p, p.block, axes);
+    return o.gemm->path->fits(&g);
+}
+
 static size_t rnn_command_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
     const nacre_rnn n = nacre_rnn_of_words(words);
     const rnn_operands o = rnn_operands_of(k, words);
@@ -315,6 +336,7 @@ const nacre_entry nacre_f32_rnn_entry = {
     .words = sizeof(nacre_rnn_words) / 8,
     .operands = 11,
     .run = rnn_command,
+    .fits = rnn_fits,
     .scratch = rnn_command_scratch,
     .packed = rnn_packed,
     .pack = rnn_pack_constant,

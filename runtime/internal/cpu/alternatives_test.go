@@ -40,7 +40,7 @@ func TestAlternatives(t *testing.T) {
 	}
 	var want []string
 	for _, k := range bindings.Variants("f32_gemm") {
-		if k.ISA()&^isa == 0 {
+		if k.ISA()&^isa == 0 && !strings.HasSuffix(k.Variant(), "bf16") { // which takes products of bfloat16
 			want = append(want, "gemm: f32_gemm/"+k.Variant())
 		}
 	}

@@ -196,7 +196,7 @@ func (b *binder) attend(a *attentionCommand) error {
 	if a.doubles {
 		name = "f64_attention"
 	}
-	gemm, err := b.kernel("f32_gemm")
+	gemm, err := b.tiles()
 	if err != nil {
 		return err
 	}

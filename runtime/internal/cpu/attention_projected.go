@@ -33,7 +33,7 @@ func (b *binder) project(m, n, k graph.Dim, out device.Operand) error {
 	if err != nil {
 		return err
 	}
-	best, err := b.kernel("f32_gemm")
+	best, err := b.tiles()
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -118,6 +119,11 @@ func (w *words) part(list ...bindings.Kernel) {
 	}
 }
 
+// fixed reports whether all words are numbers.
+func (w words) fixed() bool {
+	return !slices.ContainsFunc(w, func(d graph.Dim) bool { return !d.IsKnown() })
+}
+
 // numbers evaluates the words for the greatest lengths.
 func (b *binder) numbers(w words) ([]int64, error) {
 	list := make([]int64, len(w))
@@ -151,24 +157,43 @@ func (b *binder) kernel(op string) (bindings.Kernel, error) {
 	return bindings.Kernel{}, device.Refuse("no other kernel %s", op)
 }
 
+// tiles returns the best kernel of f32_gemm that computes all products. Kernels that multiply by its
+// tiles, or pack operands for them, call it as a part.
+func (b *binder) tiles() (bindings.Kernel, error) {
+	const op = "f32_gemm"
+	skip := b.skip[op]
+	var last bindings.Kernel
+	for _, k := range bindings.Variants(op) {
+		if !k.IsPart() || !k.TakesAll() || k.ISA()&^b.dev.isa != 0 || k.IsSamePart(last) {
+			continue
+		}
+		last = k
+		if skip == 0 {
+			return k, nil
+		}
+		skip--
+	}
+	return bindings.Kernel{}, device.Refuse("no other kernel %s", op)
+}
+
 // choose returns the best kernel of an op within the session's levels that fits the words.
 func (b *binder) choose(op string, w words) (bindings.Kernel, error) {
 	list, err := b.numbers(w)
 	if err != nil {
 		return bindings.Kernel{}, err
 	}
-	return b.chooseFor(op, func(bindings.Kernel) []int64 { return list })
+	return b.chooseFor(op, w.fixed(), func(bindings.Kernel) []int64 { return list })
 }
 
-// chooseFor is choose with words that depend on the kernel.
-func (b *binder) chooseFor(op string, words func(k bindings.Kernel) []int64) (bindings.Kernel, error) {
+// chooseFor is choose with words that depend on the kernel. fixed tells whether they are numbers.
+func (b *binder) chooseFor(op string, fixed bool, words func(k bindings.Kernel) []int64) (bindings.Kernel, error) {
 	found, skip := false, b.skip[op]
 	for _, k := range bindings.Variants(op) {
 		if !k.IsCommand() || k.ISA()&^b.dev.isa != 0 {
 			continue
 		}
 		found = true
-		if !k.Fits(words(k)) {
+		if k.IsExact() && !fixed || !k.Fits(words(k)) {
 			continue
 		}
 		if skip == 0 {
@@ -180,6 +205,47 @@ func (b *binder) chooseFor(op string, words func(k bindings.Kernel) []int64) (bi
 		return bindings.Kernel{}, fmt.Errorf("no kernel %q for instruction-set levels %s", op, b.dev.isa)
 	}
 	return bindings.Kernel{}, device.Refuse("no variant of kernel %s fits", op)
+}
+
+// chooseWith returns the best kernel of an op that computes a product by a part, and the part: the
+// first kernel of the ops products with which the command fits. words returns the words with a part.
+func (b *binder) chooseWith(op string, words func(part bindings.Kernel) words, products ...string) (k, part bindings.Kernel, err error) {
+	for _, name := range products {
+		skip := b.skip[name]
+		for _, part = range bindings.Variants(name) {
+			if !part.IsPart() || part.ISA()&^b.dev.isa != 0 {
+				continue
+			}
+			w := words(part)
+			if part.IsExact() && !w.fixed() {
+				continue
+			}
+			k, err = b.choose(op, w)
+			var refusal *device.Refusal
+			switch {
+			case errors.As(err, &refusal):
+				continue
+			case err != nil || skip == 0:
+				return k, part, err
+			}
+			skip--
+		}
+	}
+	if err == nil {
+		err = device.Refuse("no other product for kernel %s", op)
+	}
+	return bindings.Kernel{}, bindings.Kernel{}, err
+}
+
+// packer returns the first kernel within the session's levels that packs constants as a part does,
+// so that commands with different parts share packed constants.
+func (b *binder) packer(part bindings.Kernel) bindings.Kernel {
+	for _, k := range bindings.Variants(part.Op()) {
+		if k.IsPart() && k.ISA()&^b.dev.isa == 0 && k.Packing() == part.Packing() {
+			return k
+		}
+	}
+	return part
 }
 
 // add adds a command to the step. Parts are the kernels that words name; plans print them.
@@ -267,6 +333,11 @@ func (b *binder) packedTensor(t *tensor.Tensor, k bindings.Kernel, w words, oper
 	return b.packedPieces(t, k, w, operand, func(list []int64, _ int) pieces { return whole(k, list, operand) })
 }
 
+// packable reports whether t is a constant with elements that stay in memory.
+func (b *binder) packable(t *tensor.Tensor) bool {
+	return t != nil && t.Len() > 0 && !b.dev.packs.weights.moves(t)
+}
+
 // whole packs a constant in one piece.
 func whole(k bindings.Kernel, list []int64, operand int) pieces {
 	return pieces{1, 1, func(t *tensor.Tensor, _, _ int, all []byte) error {
@@ -278,7 +349,7 @@ func whole(k bindings.Kernel, list []int64, operand int) pieces {
 // packedPieces is packedTensor for a constant that cut divides into pieces. cut receives the words
 // and the number of packed bytes.
 func (b *binder) packedPieces(t *tensor.Tensor, k bindings.Kernel, w words, operand int, cut func(list []int64, n int) pieces) ([]byte, error) {
-	if t == nil || t.Len() == 0 || b.dev.packs.weights.moves(t) {
+	if !b.packable(t) {
 		return nil, nil
 	}
 	list, err := b.numbers(w)

@@ -52,6 +52,13 @@ func partOf(t *testing.T, op string, isa bindings.ISA) bindings.Kernel {
 	return k
 }
 
+// tilesOf returns the best kernel of f32_gemm that computes all products.
+func tilesOf(t *testing.T) bindings.Kernel {
+	t.Helper()
+	list := parts(t, "f32_gemm")
+	return list[slices.IndexFunc(list, bindings.Kernel.TakesAll)]
+}
+
 // numbersOf returns the words of a command. All must be known.
 func numbersOf(t *testing.T, w words) []int64 {
 	t.Helper()

@@ -89,19 +89,10 @@ func (b *binder) convWith(kernel string, s *nn.ConvShape, then kit.Epilogue, bia
 	}
 	v := convWords{shape: s, dtype: d, add: add.Place != device.None, then: then}
 	var err error
-	switch {
-	case d != tensor.F64:
-		v.gemm, err = b.kernel("f32_gemm")
-	case kernel == "f64_conv_gemm":
-		v.gemm, err = b.kernel("f64_gemm")
-	}
-	if err != nil {
-		return err
-	}
 	if v.apply, err = b.mapped(wide(d), then); err != nil {
 		return err
 	}
-	k, err := b.choose(kernel, v.words())
+	k, err := b.convKernel(kernel, &v)
 	if err != nil {
 		return err
 	}
@@ -113,6 +104,28 @@ func (b *binder) convWith(kernel string, s *nn.ConvShape, then kit.Epilogue, bia
 		weights = b.in(1)
 	}
 	return b.add(k, []bindings.Kernel{v.gemm, v.apply}, v.words(), b.in(0), weights, bias, add, b.out(0))
+}
+
+// convKernel returns the best kernel of an op for a convolution. It sets the part that multiplies, or
+// that converts 16-bit floats.
+func (b *binder) convKernel(kernel string, v *convWords) (k bindings.Kernel, err error) {
+	products := map[string][]string{
+		"f32_conv_gemm": {"f32_gemv", "f32_gemm"}, "f32_conv_transpose": {"f32_gemv", "f32_gemm"}, "f64_conv_gemm": {"f64_gemv", "f64_gemm"},
+	}[kernel]
+	switch {
+	case products != nil:
+		v.packed = v.dtype != tensor.F64 && b.packable(b.Const(1))
+		k, v.gemm, err = b.chooseWith(kernel, func(part bindings.Kernel) words {
+			v.gemm = part
+			return v.words()
+		}, products...)
+		return k, err
+	case v.dtype != tensor.F64:
+		if v.gemm, err = b.tiles(); err != nil {
+			return k, err
+		}
+	}
+	return b.choose(kernel, v.words())
 }
 
 // convWords is nacre_conv_words of csrc/conv/conv.h.

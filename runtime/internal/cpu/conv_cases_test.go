@@ -19,6 +19,9 @@ func ones(n int) []int { return slices.Repeat([]int{1}, n) }
 func convCases() []convCase {
 	list := []convCase{
 		{name: "pointwise", images: 2, groups: 1, channels: 33, filter: 19, in: []int{5, 9}, kernel: []int{1, 1}},
+		{name: "pointwise with few filters", images: 2, groups: 1, channels: 21, filter: 3, in: []int{5, 30}, kernel: []int{1, 1}},
+		{name: "3x3 with many filters", images: 1, groups: 1, channels: 32, filter: 128, in: []int{15, 16}, kernel: []int{3, 3}, before: []int{1, 1}, behind: []int{1, 1}},
+		{name: "a single pixel", images: 2, groups: 1, channels: 40, filter: 23, in: []int{1, 1}, kernel: []int{1, 1}},
 		{name: "pointwise by steps", images: 1, groups: 1, channels: 8, filter: 5, in: []int{7, 8}, kernel: []int{1, 1}, stride: []int{2, 3}},
 		{name: "pointwise in groups", images: 2, groups: 3, channels: 4, filter: 5, in: []int{6, 6}, kernel: []int{1, 1}},
 		{name: "3x3", images: 1, groups: 1, channels: 7, filter: 17, in: []int{13, 40}, kernel: []int{3, 3}, before: []int{1, 1}, behind: []int{1, 1}},

@@ -58,24 +58,35 @@ func (d *convData) check(t *testing.T, name string, k bindings.Kernel, pool *bin
 	if then.Func == "leaky_relu" {
 		v.apply = partOf(t, wide(dt).Short()+"_leaky_relu", k.ISA())
 	}
-	if dt == tensor.F64 {
-		for _, v.gemm = range parts(t, "f64_gemm") {
-			v.compare(t, name+" by "+v.gemm.Variant(), k, pool, d.operands(dt), want)
-		}
-		return true
+	fits := false
+	for _, v.gemm = range productsFor(t, k) {
+		fits = v.compare(t, name+" by "+v.gemm.Op()+"/"+v.gemm.Variant(), k, pool, d.operands(dt), rounded(dt, want)) || fits
 	}
-	v.gemm = partOf(t, "f32_gemm", k.ISA())
-	if !k.Fits(numbersOf(t, v.words())) {
-		return false
-	}
-	v.compare(t, name, k, pool, d.operands(dt), rounded(dt, want))
-	return true
+	return fits
 }
 
-func (v *convWords) compare(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, ops [][]byte, want []float64) {
+// productsFor returns the kernels that multiply for a kernel of convolutions: all for the best kernel
+// of an op, else the best within its levels.
+func productsFor(t *testing.T, k bindings.Kernel) []bindings.Kernel {
+	t.Helper()
+	switch best := runnable(t, k.Op())[0]; {
+	case k.Op() == "f64_conv_gemm":
+		return append(parts(t, "f64_gemv"), parts(t, "f64_gemm")...)
+	case k.Variant() == best.Variant() && k.Op() != "f32_conv_depthwise":
+		return append(parts(t, "f32_gemv"), parts(t, "f32_gemm")...)
+	}
+	return []bindings.Kernel{partOf(t, "f32_gemm", k.ISA())}
+}
+
+// compare compares kernel k to want. It reports whether the kernel fits.
+func (v *convWords) compare(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, ops [][]byte, want []float64) (fits bool) {
 	t.Helper()
 	run := func(what string, w words) {
 		t.Helper()
+		if !k.Fits(numbersOf(t, w)) {
+			return
+		}
+		fits = true
 		got := loaded(v.dtype, runGuarded(t, k, w, pool, v.dtype.Bytes(len(want)), v.dtype.Bytes(1), ops...))
 		if i := differ(got, want, 0, 0); i >= 0 {
 			t.Fatalf("%s, %s/%s of %v, %s: element %d is %v, not %v", name, k.Op(), k.Variant(), v.dtype, what, i, got[i], want[i])
@@ -84,7 +95,7 @@ func (v *convWords) compare(t *testing.T, name string, k bindings.Kernel, pool *
 	run("plain", v.words())
 	n := k.Packed(numbersOf(t, v.weights()), 1)
 	if n == 0 {
-		return
+		return fits
 	}
 	weights := bindings.Alloc(n)
 	defer bindings.Free(weights)
@@ -94,6 +105,7 @@ func (v *convWords) compare(t *testing.T, name string, k bindings.Kernel, pool *
 	v.packed = true
 	run("packed", v.words())
 	v.packed = false
+	return fits
 }
 
 var convEpilogues = []kit.Epilogue{{}, {Func: "relu"}, {Func: "clip", P: -3, Q: 5}, {Func: "leaky_relu", P: 0.125}}

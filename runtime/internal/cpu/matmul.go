@@ -224,7 +224,7 @@ func (b *binder) floatProduct(kernel string, p *product, alpha float64, s sum) e
 // nil unless it is a constant that may be packed. Each kernel is asked about the operand in the form
 // that it would read.
 func (b *binder) chooseProduct(kernel string, g *gemm, t *tensor.Tensor) (bindings.Kernel, error) {
-	if t == nil || t.Len() == 0 || b.dev.packs.weights.moves(t) {
+	if !b.packable(t) {
 		return b.choose(kernel, g.words())
 	}
 	packed := *g
@@ -236,7 +236,7 @@ func (b *binder) chooseProduct(kernel string, g *gemm, t *tensor.Tensor) (bindin
 			return bindings.Kernel{}, err
 		}
 	}
-	return b.chooseFor(kernel, func(k bindings.Kernel) []int64 {
+	return b.chooseFor(kernel, g.words().fixed(), func(k bindings.Kernel) []int64 {
 		if k.Packed(lists[2], 1) > 0 {
 			return lists[1]
 		}
@@ -253,8 +253,7 @@ func orRefuse(err error, why string) error {
 
 // packs reports whether a kernel of matrices would pack the right operand.
 func (b *binder) packs(g *gemm) (bool, error) {
-	t := b.Const(1)
-	if t == nil || t.Len() == 0 || g.scattered || b.dev.packs.weights.moves(t) {
+	if g.scattered || !b.packable(b.Const(1)) {
 		return false, nil
 	}
 	name, err := gemmOf("f32_gemm", g.dtype)

@@ -46,7 +46,7 @@ func bindLearned(o ml.Learned, b *binder) error {
 	l := &learned{packed: map[*ml.LinearMap][]byte{}}
 	linear, vectors := o.Maps()
 	for _, m := range linear {
-		k, err := b.kernel("f32_gemm")
+		k, err := b.tiles()
 		if err != nil {
 			return err
 		}

@@ -46,7 +46,7 @@ func (l *denseLayer) words(d tensor.DType, m, experts int) words {
 
 // bindMoE packs constant weights.
 func bindMoE(o *moe.MoE, b *binder) error {
-	k, err := b.kernel("f32_gemm")
+	k, err := b.tiles()
 	if err != nil {
 		return err
 	}

@@ -53,15 +53,15 @@ func (v *nbitsWords) words() words {
 
 // nbits adds a command of a product. Operands are in the order of its kernel.
 func (b *binder) nbits(name string, v *nbitsWords, operands ...device.Operand) (err error) {
-	if v.gemm, err = b.kernel("f32_gemm"); err != nil {
-		return err
-	}
-	w := v.words()
-	k, err := b.choose(name, w)
+	var k bindings.Kernel
+	k, v.gemm, err = b.chooseWith(name, func(part bindings.Kernel) words {
+		v.gemm = part
+		return v.words()
+	}, "f32_gemm")
 	if err != nil {
 		return err
 	}
-	return b.add(k, []bindings.Kernel{v.gemm}, w, operands...)
+	return b.add(k, []bindings.Kernel{v.gemm}, v.words(), operands...)
 }
 
 // bindNBits multiplies by weights without copying them. If a constant g_idx spreads the columns of

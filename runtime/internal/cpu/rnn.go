@@ -60,16 +60,18 @@ func bindRecurrent(o *nn.Recurrent, b *binder) error {
 		return b.run("f64_rnn", r.words(), operands...)
 	}
 	r.floatType = floatTypes[b.DType(0)]
+	var k bindings.Kernel
 	var err error
-	if r.gemm, err = b.kernel("f32_gemm"); err != nil {
-		return err
-	}
-	k, err := b.choose("f32_rnn", r.words())
+	k, r.gemm, err = b.chooseWith("f32_rnn", func(part bindings.Kernel) words {
+		r.gemm = part
+		return r.words()
+	}, "f32_gemm")
 	if err != nil {
 		return err
 	}
 	// The packing of weights depends neither on the number of steps nor on the batch.
 	form := r
+	form.gemm = b.packer(r.gemm)
 	form.steps, form.batch = graph.Known(1), graph.Known(1)
 	for i := range r.packed {
 		w, ok, err := b.packed(1+i, k, form.words(), 1+i)
