@@ -69,8 +69,8 @@ static const uint8_t *i8_conv_columns(const void *source, size_t index, size_t j
 
 static size_t i8_conv_depth(const nacre_conv *c) { return c->channels * conv_count(c->kernel, c->axes); }
 
-// Leaves the vectors of columns as j has them.
-static void i8_conv_product(i8_conv_job *job, const nacre_i8_conv *j) {
+// Sets the product, computed in lines or by tiles. Leaves the vectors of columns as j has them.
+static void i8_conv_product(i8_conv_job *job, const nacre_i8_conv *j, int lines) {
     const nacre_conv *const c = &j->c;
     nacre_i8_gemm *const g = &job->g;
     job->conv = j;
@@ -78,6 +78,7 @@ static void i8_conv_product(i8_conv_job *job, const nacre_i8_conv *j) {
     g->m = c->filters;
     g->n = conv_count(c->out, c->axes);
     g->k = i8_conv_depth(c);
+    g->lines = lines;
     g->a.row = g->k;
     g->a.col = 1;
     g->b = (nacre_i8_operand){.is_signed = j->x_signed};
@@ -226,7 +227,10 @@ static void i8_transpose(nacre_team *team, size_t matrices, size_t rows, size_t 
     nacre_parallel(team, matrices * j.bands, i8_transpose_chunk, &j);
 }
 
-static void i8_conv_command(const nacre_call *c, int depthwise) {
+// The ways to compute a convolution: products in lines or by tiles, or filter by filter.
+typedef enum { I8_CONV_LINES, I8_CONV_TILES, I8_CONV_FILTERS } i8_conv_way;
+
+static void i8_conv_command(const nacre_call *c, i8_conv_way way) {
     const nacre_i8_conv_words *const w = (const void *)c->words;
     nacre_i8_conv j = i8_conv_of(c->kernel, w);
     const i8_conv_layout v = i8_conv_place(w, &j.c, c->scratch);
@@ -249,26 +253,41 @@ static void i8_conv_command(const nacre_call *c, int depthwise) {
             then.codes = v.add;
         }
     }
-    if (depthwise) {
+    if (way == I8_CONV_FILTERS) {
         const nacre_f32_depthwise t = i8_conv_depthwise(&j);
         j.depthwise->driver->run(&t, c->team, (float *)(void *)scratch);
     } else {
         i8_conv_job job;
-        i8_conv_product(&job, &j);
+        i8_conv_product(&job, &j, way == I8_CONV_LINES);
         nacre_i8_gemm_run(&job.g, c->team, scratch);
     }
     if (w->channels_last) i8_transpose(c->team, j.c.images, v.filters, v.positions, v.y, nacre_operand(c, CONV8_Y));
 }
 
-static void i8_conv_by_products(const nacre_call *c) { i8_conv_command(c, 0); }
-static void i8_conv_by_filters(const nacre_call *c) { i8_conv_command(c, 1); }
+static void i8_conv_in_lines(const nacre_call *c) { i8_conv_command(c, I8_CONV_LINES); }
+static void i8_conv_by_tiles(const nacre_call *c) { i8_conv_command(c, I8_CONV_TILES); }
+static void i8_conv_by_filters(const nacre_call *c) { i8_conv_command(c, I8_CONV_FILTERS); }
 
-static size_t i8_conv_gemm_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
+static size_t i8_conv_products_scratch(const nacre_kernel *k, const int64_t *words, size_t threads, int lines) {
     const nacre_i8_conv_words *const w = (const void *)words;
     const nacre_i8_conv j = i8_conv_of(k, w);
     i8_conv_job job;
-    i8_conv_product(&job, &j);
+    i8_conv_product(&job, &j, lines);
     return i8_conv_place(w, &j.c, NULL).bytes + nacre_i8_gemm_scratch(&job.g, threads);
+}
+
+static size_t i8_conv_lines_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
+    return i8_conv_products_scratch(k, words, threads, 1);
+}
+
+static size_t i8_conv_tiles_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
+    return i8_conv_products_scratch(k, words, threads, 0);
+}
+
+static int i8_conv_lines_fits(const nacre_kernel *k, const int64_t *words) {
+    (void)k;
+    const nacre_i8_conv_words *const w = (const void *)words;
+    return !w->w_packed && nacre_i8_gemm_few_rows((size_t)w->extents.filters);
 }
 
 static size_t i8_conv_depthwise_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
@@ -284,10 +303,10 @@ static int i8_conv_depthwise_fits(const nacre_kernel *k, const int64_t *words) {
     return !w->w_packed && w->depthwise != 0 && i8_conv_goes_depthwise(&j);
 }
 
-// Returns the bytes of packed weights. Few filters are computed in lines, from plain weights.
+// Returns the bytes of packed weights.
 static size_t i8_conv_packed(const nacre_kernel *k, const int64_t *words, size_t operand) {
     const nacre_i8_conv j = i8_conv_of(k, (const void *)words);
-    if (operand != CONV8_W || nacre_i8_gemm_by_lines(j.c.filters)) return 0;
+    if (operand != CONV8_W) return 0;
     return j.c.groups * nacre_i8_gemm_packed_a(j.g.impl, j.c.filters, i8_conv_depth(&j.c));
 }
 
@@ -301,11 +320,18 @@ static void i8_conv_pack(const nacre_kernel *k, const int64_t *words, size_t ope
     }
 }
 
+const nacre_entry nacre_i8_conv_gemv_entry = {
+    .words = sizeof(nacre_i8_conv_words) / 8,
+    .operands = CONV8_OPERANDS,
+    .run = i8_conv_in_lines,
+    .fits = i8_conv_lines_fits,
+    .scratch = i8_conv_lines_scratch,
+};
 const nacre_entry nacre_i8_conv_gemm_entry = {
     .words = sizeof(nacre_i8_conv_words) / 8,
     .operands = CONV8_OPERANDS,
-    .run = i8_conv_by_products,
-    .scratch = i8_conv_gemm_scratch,
+    .run = i8_conv_by_tiles,
+    .scratch = i8_conv_tiles_scratch,
     .packed = i8_conv_packed,
     .pack = i8_conv_pack,
 };

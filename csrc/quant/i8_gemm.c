@@ -1,9 +1,8 @@
 // Drivers of i8_gemm: blocking, batches, threads.
 //
-// A product of few rows by a b with contiguous rows is computed in lines, from the unpacked b. All
-// else goes through tiles: a is packed whole, beforehand; the thread that needs a block of b packs
-// it, in a size that stays in the second-level cache. Sums are never cut along k: a tile is
-// finished when it is computed.
+// The caller says how a product is computed. Lines, for few rows, read b unpacked. For tiles, a is
+// packed whole, beforehand; the thread that needs a block of b packs it, in a size that stays in
+// the second-level cache. Sums are never cut along k: a tile is finished when it is computed.
 #include "quant/numbers.h"
 
 enum {
@@ -30,11 +29,7 @@ typedef struct {
     uint8_t *a_packed, *thread_memory;
 } i8_plan;
 
-int nacre_i8_gemm_by_lines(size_t m) { return m <= I8_MOST_LINES; }
-
-static int i8_lines(const nacre_i8_gemm *g) {
-    return !g->no_lines && nacre_i8_gemm_by_lines(g->m) && !g->a.packed && (g->make_b != NULL || (!g->b.packed && g->b.col == 1));
-}
+int nacre_i8_gemm_few_rows(size_t m) { return m <= I8_MOST_LINES; }
 
 // Reports whether a zero point of a' is not 0.
 static int i8_need_sums(const nacre_i8_gemm *g) {
@@ -64,7 +59,7 @@ static void i8_cut(i8_plan *p, size_t threads) {
 }
 
 static i8_plan i8_make_plan(const nacre_i8_gemm *g, size_t threads) {
-    i8_plan p = {.g = g, .products = nacre_batch_count(&g->batch), .lines = i8_lines(g)};
+    i8_plan p = {.g = g, .products = nacre_batch_count(&g->batch), .lines = g->lines};
     if (g->m == 0 || g->n == 0) p.products = 0;
     if (p.products == 0) return p;
     p.depth = nacre_round_up(g->k, g->impl->a_group);

@@ -13,7 +13,7 @@ static int gemm_dynamic(const nacre_i8_gemm_words *w) { return w->quantize != 0;
 
 static nacre_i8_gemm gemm_of(const nacre_i8_gemm_impl *impl, const nacre_i8_gemm_words *w) {
     nacre_i8_gemm g = {
-        .impl = impl, .m = (size_t)w->m, .n = (size_t)w->n, .k = (size_t)w->k, .no_lines = 1,
+        .impl = impl, .m = (size_t)w->m, .n = (size_t)w->n, .k = (size_t)w->k,
         .a = {NULL, 0, (int)w->a_signed, (size_t)w->a_row, (size_t)w->a_col},
         .b = {NULL, (int)w->b_packed, (int)w->b_signed, (size_t)w->b_row, (size_t)w->b_col},
         .batch = {(size_t)w->rank, (const size_t *)w->batch},
@@ -91,7 +91,7 @@ static void gemm_command(const nacre_call *c, int lines) {
     nacre_i8_gemm g = gemm_of(((nacre_i8_gemm_fn *)c->kernel->fn)(), w);
     const gemm_vectors v = gemm_place(w, &g, c->scratch);
     const quant_tensor y = quant_tensor_of(c, GEMM_C_SCALE, w->c_scale, g.type);
-    g.no_lines = !lines;
+    g.lines = lines;
     gemm_put_zeros(w, &g, &v, 0, w->a_zero, nacre_operand(c, GEMM_A_ZERO));
     gemm_put_zeros(w, &g, &v, 1, w->b_zero, nacre_operand(c, GEMM_B_ZERO));
     if (g.type != NACRE_QUANT_I32) gemm_scales(c, &g, &v, y.scale);
@@ -115,7 +115,7 @@ static void gemm_lines(const nacre_call *c) { gemm_command(c, 1); }
 static size_t gemm_bytes(const nacre_kernel *k, const int64_t *words, size_t threads, int lines) {
     const nacre_i8_gemm_words *const w = (const void *)words;
     nacre_i8_gemm g = gemm_of(((nacre_i8_gemm_fn *)k->fn)(), w);
-    g.no_lines = !lines;
+    g.lines = lines;
     const size_t own = gemm_place(w, &g, NULL).bytes;
     return own + (gemm_dynamic(w) ? nacre_i8_gemm_dynamic_scratch(&g, (size_t)w->a_size, threads) : nacre_i8_gemm_scratch(&g, threads));
 }
@@ -126,7 +126,7 @@ static size_t gemm_lines_bytes(const nacre_kernel *k, const int64_t *words, size
 static int gemm_few_rows(const nacre_kernel *k, const int64_t *words) {
     (void)k;
     const nacre_i8_gemm_words *const w = (const void *)words;
-    return nacre_i8_gemm_by_lines((size_t)w->m) && !w->b_packed && w->b_col == 1;
+    return nacre_i8_gemm_few_rows((size_t)w->m) && !w->b_packed && w->b_col == 1;
 }
 
 // Matrices of a packed b follow each other. A b is not packed if most of its tiles would be

@@ -1,5 +1,5 @@
-// LSTM over quantised weights: one product for the inputs of all steps, then one for the states
-// before each step.
+// LSTM over quantised weights: one product for the inputs of all steps, by tiles, then one for the
+// states before each step: in lines for few sequences and unpacked weights, else by tiles.
 #include "core/simd.h"
 #include "quant/numbers.h"
 
@@ -21,6 +21,7 @@ typedef struct {
     const nacre_i8_gemm_impl *gemm;
     const nacre_f32_quantize_impl *quantize;
     const nacre_f32_rnn_cell_impl *cell_of;
+    int lines;  // products of states are computed in lines
     i8_lstm_weights w[2];
     const float *x, *given_bias, *peepholes, *h0, *c0;
     float *y, *y_h, *y_c;
@@ -32,10 +33,11 @@ typedef struct {
 
 static size_t i8_lstm_length(const nacre_rnn *n, size_t b) { return n->lengths == NULL ? n->steps : (size_t)n->lengths[b]; }
 
-static i8_lstm i8_lstm_of(const int64_t *words) {
+static i8_lstm i8_lstm_of(const int64_t *words, int lines) {
     const nacre_i8_lstm_words *const w = (const void *)words;
     i8_lstm p = {
         .n = nacre_rnn_of_words(words),
+        .lines = lines,
         .gemm = ((nacre_i8_gemm_fn *)nacre_part_fn(w->rnn.gemm))(),
         .quantize = ((nacre_f32_quantize_fn *)nacre_part_fn(w->quantize))(),
         .cell_of = ((nacre_f32_rnn_cell_fn *)nacre_part_fn(w->cell))(),
@@ -51,9 +53,8 @@ static i8_lstm i8_lstm_of(const int64_t *words) {
     return p;
 }
 
-// Returns the product of m rows of floats by the inputs' weights or the states', in a plan for at
-// most `planned` rows.
-static nacre_i8_gemm i8_lstm_product(const i8_lstm *p, size_t m, size_t planned, size_t which) {
+// Returns the product of m rows of floats by the inputs' weights (0) or the states' (1).
+static nacre_i8_gemm i8_lstm_product(const i8_lstm *p, size_t m, size_t which) {
     const i8_lstm_weights *const w = &p->w[which];
     return (nacre_i8_gemm){
         .impl = p->gemm,
@@ -62,7 +63,7 @@ static nacre_i8_gemm i8_lstm_product(const i8_lstm *p, size_t m, size_t planned,
         .k = w->depth,
         .a = {.row = w->depth, .col = 1},
         .b = w->matrix,
-        .no_lines = !nacre_i8_gemm_by_lines(planned),
+        .lines = p->lines && which == 1,
         .row_count = 1,
         .col_count = 1,
         .type = NACRE_QUANT_F32,
@@ -97,7 +98,7 @@ static size_t i8_lstm_place(i8_lstm *p, size_t threads, uint8_t *scratch) {
     }
     if (scratch != NULL) p->scratch = scratch + used;
     const size_t rows = p->n.steps * batch;
-    const nacre_i8_gemm x = i8_lstm_product(p, rows, rows, 0), h = i8_lstm_product(p, batch, batch, 1);
+    const nacre_i8_gemm x = i8_lstm_product(p, rows, 0), h = i8_lstm_product(p, batch, 1);
     return used + nacre_max(nacre_i8_gemm_dynamic_scratch(&x, x.m * x.k, threads), nacre_i8_gemm_dynamic_scratch(&h, h.m * h.k, threads));
 }
 
@@ -166,7 +167,7 @@ static void i8_lstm_end(const i8_lstm *p) {
 static void i8_lstm_direction(i8_lstm *p, nacre_team *team) {
     const nacre_rnn *const n = &p->n;
     const size_t states = n->batch * n->hidden;
-    nacre_i8_gemm x = i8_lstm_product(p, p->longest * n->batch, n->steps * n->batch, 0), h = i8_lstm_product(p, n->batch, n->batch, 1);
+    nacre_i8_gemm x = i8_lstm_product(p, p->longest * n->batch, 0), h = i8_lstm_product(p, n->batch, 1);
     i8_lstm_begin(p);
     i8_lstm_weigh(p, &x, 0);
     i8_lstm_weigh(p, &h, 1);
@@ -203,8 +204,8 @@ static void i8_lstm_numbers(const nacre_call *c, i8_lstm *p) {
     }
 }
 
-static void i8_lstm_run(const nacre_call *c) {
-    i8_lstm p = i8_lstm_of(c->words);
+static void i8_lstm_run(const nacre_call *c, int lines) {
+    i8_lstm p = i8_lstm_of(c->words, lines);
     if (p.n.batch == 0 || p.n.hidden == 0 || !nacre_rnn_take_lengths(c, &p.n)) return;
     i8_lstm_place(&p, nacre_team_threads(c->team), c->scratch);
     for (size_t b = 0; b < p.n.batch; b++) p.longest = nacre_max(p.longest, i8_lstm_length(&p.n, b));
@@ -221,9 +222,24 @@ static void i8_lstm_run(const nacre_call *c) {
     for (p.dir = 0; p.dir < p.n.directions && !nacre_stopped(c->team); p.dir++) i8_lstm_direction(&p, c->team);
 }
 
-static size_t i8_lstm_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
+static void i8_lstm_in_lines(const nacre_call *c) { i8_lstm_run(c, 1); }
+static void i8_lstm_by_tiles(const nacre_call *c) { i8_lstm_run(c, 0); }
+
+static int i8_lstm_lines_fits(const nacre_kernel *k, const int64_t *words) {
     (void)k;
-    i8_lstm p = i8_lstm_of(words);
+    const nacre_i8_lstm_words *const w = (const void *)words;
+    return !w->rnn.r_packed && nacre_i8_gemm_few_rows((size_t)w->rnn.batch);
+}
+
+static size_t i8_lstm_lines_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
+    (void)k;
+    i8_lstm p = i8_lstm_of(words, 1);
+    return i8_lstm_place(&p, threads, NULL);
+}
+
+static size_t i8_lstm_tiles_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
+    (void)k;
+    i8_lstm p = i8_lstm_of(words, 0);
     return i8_lstm_place(&p, threads, NULL);
 }
 
@@ -232,14 +248,14 @@ static size_t i8_lstm_packed(const nacre_kernel *k, const int64_t *words, size_t
     enum { MOST_FILLING = 4 };
     (void)k;
     if (operand != 1 && operand != 2) return 0;
-    const i8_lstm p = i8_lstm_of(words);
+    const i8_lstm p = i8_lstm_of(words, 0);
     const size_t depth = p.w[operand - 1].depth, size = nacre_i8_gemm_packed_b(p.gemm, p.width, depth);
     return size > MOST_FILLING * (p.width * depth + 4 * p.width + 64) ? 0 : p.n.directions * size;
 }
 
 static void i8_lstm_pack(const nacre_kernel *k, const int64_t *words, size_t operand, const void *src, void *dst) {
     (void)k;
-    const i8_lstm p = i8_lstm_of(words);
+    const i8_lstm p = i8_lstm_of(words, 0);
     const i8_lstm_weights *const w = &p.w[operand - 1];
     const size_t size = nacre_i8_gemm_packed_b(p.gemm, p.width, w->depth);
     for (size_t d = 0; d < p.n.directions; d++) {
@@ -249,11 +265,20 @@ static void i8_lstm_pack(const nacre_kernel *k, const int64_t *words, size_t ope
     }
 }
 
+const nacre_entry nacre_i8_lstm_lines_entry = {
+    .words = sizeof(nacre_i8_lstm_words) / 8,
+    .operands = I8_LSTM_OPERANDS,
+    .run = i8_lstm_in_lines,
+    .fits = i8_lstm_lines_fits,
+    .scratch = i8_lstm_lines_scratch,
+    .packed = i8_lstm_packed,
+    .pack = i8_lstm_pack,
+};
 const nacre_entry nacre_i8_lstm_entry = {
     .words = sizeof(nacre_i8_lstm_words) / 8,
     .operands = I8_LSTM_OPERANDS,
-    .run = i8_lstm_run,
-    .scratch = i8_lstm_scratch,
+    .run = i8_lstm_by_tiles,
+    .scratch = i8_lstm_tiles_scratch,
     .packed = i8_lstm_packed,
     .pack = i8_lstm_pack,
 };

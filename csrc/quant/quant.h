@@ -126,7 +126,7 @@ typedef struct {
     // product `index`, with rows *ld bytes apart. buffer has k*n bytes.
     const uint8_t *(*make_b)(const void *source, size_t index, size_t j0, size_t n, uint8_t *buffer, size_t *ld);
     const void *source;
-    int no_lines;  // few rows go through tiles, too
+    int lines;  // computed in lines, which takes few rows, else by tiles
     // Product q takes vector q % row_count of the vectors of m numbers, and vector q % col_count of
     // those of n numbers.
     size_t row_count, col_count;
@@ -141,12 +141,12 @@ typedef struct {
     void *c;  // rows are n apart, products m*n
 } nacre_i8_gemm;
 
-// Reports whether a product with m rows of a should leave them unpacked, for a b with contiguous
-// columns.
-int nacre_i8_gemm_by_lines(size_t m);
+// Reports whether a product with m rows of a is few enough for lines. Lines need unpacked operands and
+// a b with contiguous columns, and are then faster than tiles.
+int nacre_i8_gemm_few_rows(size_t m);
 
 // nacre_i8_gemm_scratch returns bytes of scratch. Scratch and packed operands are aligned to 64
-// bytes. The result does not fall if an extent grows, unless few rows become many.
+// bytes. The result does not fall if an extent grows.
 size_t nacre_i8_gemm_scratch(const nacre_i8_gemm *g, size_t threads);
 void nacre_i8_gemm_run(const nacre_i8_gemm *g, nacre_team *team, uint8_t *scratch);
 
@@ -319,7 +319,7 @@ typedef struct {
     int64_t batch[];   // extents, strides of a and of b, in elements; in bytes if b is packed
 } nacre_i8_gemm_words;
 
-// i8_conv_gemm and i8_conv_depthwise: operands x, its scale and zero point, w, scales and zero
+// i8_conv_gemv, i8_conv_gemm and i8_conv_depthwise: operands x, its scale and zero point, w, scales and zero
 // points of w, scale and zero point of y, bias, a value to add, its scale and zero point, scale and
 // zero point of a stage, and y. An absent scale is 1; bias, the added value and the stage may be
 // absent. With a stage, sums and bias become codes of it, and these are dequantised before the
@@ -401,9 +401,9 @@ typedef struct {
 } nacre_i8_softmax_words;
 
 extern const nacre_entry nacre_quantize_entry, nacre_dequantize_entry, nacre_quantize_dynamic_entry, nacre_i8_pair_entry;
-extern const nacre_entry nacre_i8_gemm_entry, nacre_i8_gemv_entry, nacre_i8_conv_gemm_entry, nacre_i8_conv_depthwise_entry;
+extern const nacre_entry nacre_i8_gemm_entry, nacre_i8_gemv_entry, nacre_i8_conv_gemv_entry, nacre_i8_conv_gemm_entry, nacre_i8_conv_depthwise_entry;
 extern const nacre_entry nacre_i8_conv_blocked_entry, nacre_i8_conv_winograd_entry, nacre_i8_conv_depthwise_blocked_entry;
-extern const nacre_entry nacre_i8_lstm_entry;
+extern const nacre_entry nacre_i8_lstm_lines_entry, nacre_i8_lstm_entry;
 extern const nacre_entry nacre_i8_lookup_entry, nacre_i8_table_entry, nacre_i8_softmax_entry, nacre_i8_softmax_table_entry;
 
 #endif

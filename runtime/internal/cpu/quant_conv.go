@@ -11,12 +11,15 @@ import (
 
 var quantConvRows = []row{
 	rowFor("depthwise", func(o *quant.ConvInteger, b *binder) error { return bindConvInteger(o, "i8_conv_depthwise", b) }),
+	rowFor("gemv", func(o *quant.ConvInteger, b *binder) error { return bindConvInteger(o, "i8_conv_gemv", b) }),
 	rowFor("gemm", func(o *quant.ConvInteger, b *binder) error { return bindConvInteger(o, "i8_conv_gemm", b) }),
 	rowFor("depthwise", func(o *quant.QLinearConv, b *binder) error { return bindQLinearConv(o, "i8_conv_depthwise", b) }),
+	rowFor("gemv", func(o *quant.QLinearConv, b *binder) error { return bindQLinearConv(o, "i8_conv_gemv", b) }),
 	rowFor("gemm", func(o *quant.QLinearConv, b *binder) error { return bindQLinearConv(o, "i8_conv_gemm", b) }),
 	rowFor("depthwise", func(o *quant.FusedQLinearConv, b *binder) error {
 		return bindFusedQLinearConv(o, "i8_conv_depthwise", b)
 	}),
+	rowFor("gemv", func(o *quant.FusedQLinearConv, b *binder) error { return bindFusedQLinearConv(o, "i8_conv_gemv", b) }),
 	rowFor("gemm", func(o *quant.FusedQLinearConv, b *binder) error { return bindFusedQLinearConv(o, "i8_conv_gemm", b) }),
 }
 

@@ -78,14 +78,14 @@ func TestByteConv(t *testing.T) {
 				d.bias = append(d.bias, r.IntN(2000))
 			}
 			sums := d.sums()
-			for _, op := range []string{"i8_conv_depthwise", "i8_conv_gemm"} {
+			for _, op := range []string{"i8_conv_depthwise", "i8_conv_gemv", "i8_conv_gemm"} {
 				for _, k := range runnable(t, op) {
 					t.Run(fmt.Sprint(*s, d.xType, d.wType, k.Op(), k.Variant()), func(t *testing.T) { fits[op] = d.check(t, pool, k, sums) || fits[op] })
 				}
 			}
 		}
 	}
-	if len(fits) != 2 || !fits["i8_conv_gemm"] || !fits["i8_conv_depthwise"] {
+	if !fits["i8_conv_gemv"] || !fits["i8_conv_gemm"] || !fits["i8_conv_depthwise"] {
 		t.Errorf("a kernel fits no case: %v", fits)
 	}
 }

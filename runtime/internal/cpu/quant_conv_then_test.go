@@ -71,7 +71,7 @@ func TestByteConvThen(t *testing.T) {
 				}
 			}
 			want := f.codes(d)
-			for _, name := range []string{"i8_conv_depthwise", "i8_conv_gemm", "i8_conv_blocked", "i8_conv_winograd", "i8_conv_depthwise_blocked"} {
+			for _, name := range []string{"i8_conv_depthwise", "i8_conv_gemv", "i8_conv_gemm", "i8_conv_blocked", "i8_conv_winograd", "i8_conv_depthwise_blocked"} {
 				for _, k := range runnable(t, name) {
 					t.Run(fmt.Sprint(i, v, k.Op(), k.Variant()), func(t *testing.T) {
 						if d.checkThen(t, pool, k, &f, want) {

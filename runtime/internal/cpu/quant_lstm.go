@@ -51,10 +51,13 @@ func bindDynamicQuantizeLSTM(o *quant.DynamicQuantizeLSTM, b *binder) error {
 	for i := quant.LSTMWScale; i <= quant.LSTMRZero; i++ {
 		operands = append(operands, b.in(i))
 	}
+	// Lines read unpacked weights.
+	l.packed[1] = b.packable(b.Const(2))
 	k, err := b.choose("i8_lstm", l.words())
 	if err != nil {
 		return err
 	}
+	l.packed[1] = false
 	form := l
 	form.steps, form.batch = graph.Known(1), graph.Known(1)
 	form.scales, form.zeros = [2]graph.Dim{}, [2]graph.Dim{}
