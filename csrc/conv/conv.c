@@ -7,7 +7,7 @@
 #include "conv/winograd.h"
 #include "core/simd.h"
 
-extern const nacre_entry nacre_f32_conv_depthwise_entry, nacre_f32_conv_depthwise_blocked_entry, nacre_f32_conv_blocked_entry, nacre_f32_conv_parts_entry, nacre_f32_conv_expand_entry, nacre_f32_conv_winograd_entry, nacre_f32_conv_gemm_entry, nacre_f32_conv_transpose_entry, nacre_f64_conv_gemm_entry, nacre_f64_conv_entry;
+extern const nacre_entry nacre_f32_conv_depthwise_entry, nacre_f32_conv_depthwise_blocked_entry, nacre_f32_conv_blocked_entry, nacre_f32_conv_blocked_halves_entry, nacre_f32_conv_parts_entry, nacre_f32_conv_parts_halves_entry, nacre_f32_conv_expand_entry, nacre_f32_conv_winograd_entry, nacre_f32_conv_gemm_entry, nacre_f32_conv_transpose_entry, nacre_f64_conv_gemm_entry, nacre_f64_conv_entry;
 
 // The signature of the kernel rows of each op.
 typedef nacre_f32_im2col_fn conv_row_f32_conv_gemm;

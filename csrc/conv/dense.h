@@ -51,11 +51,12 @@ typedef struct {
 typedef const nacre_f32_dense_impl *nacre_f32_dense_fn(void);
 const nacre_f32_dense_impl *nacre_f32_conv_blocked__scalar(void);
 
-// nacre_dense_halved reports whether the channels are summed in two halves, which two threads can
-// compute. It holds for small maps with many channels and at most half as many filters: the caches
-// of the threads that wrote such a value hold it by channels. nacre_dense_half returns the floats
-// that a kernel needs for the sums of the second half, in the layout of y; it does not depend on
-// the number of pixels. nacre_dense_join adds these sums to y and applies the epilogue.
+// Kernel rows of the op named halves sum the channels in two halves, which two threads can compute.
+// nacre_dense_halved reports whether they take a convolution: small maps with many channels and at
+// most half as many filters. The caches of the threads that wrote such a value hold it by channels.
+// nacre_dense_half returns the floats that these rows need for the sums of the second half, in the
+// layout of y; it does not depend on the number of pixels. nacre_dense_join adds these sums to y
+// and applies the epilogue.
 int nacre_dense_halved(const nacre_conv_dense_words *w);
 size_t nacre_dense_half(const nacre_conv_dense_words *w);
 void nacre_dense_join(const nacre_call *c, float *half);

@@ -140,7 +140,8 @@ static void parts_cut(parts_job *j, size_t threads) {
     j->parts = parts;
 }
 
-static parts_job parts_of(const nacre_conv_dense_words *w, size_t threads) {
+// Returns the job of a command that sums the channels in that many parts, 1 or 2.
+static parts_job parts_of(const nacre_conv_dense_words *w, size_t halves, size_t threads) {
     parts_job j = {.c = nacre_conv_of(&w->conv.extents)};
     const parts_axis one = {1, 1, 1, 1, 1, 0, 1, 0};
     j.h = j.c.axes == 1 ? one : parts_axis_of(&j.c, 0);
@@ -153,7 +154,7 @@ static parts_job parts_of(const nacre_conv_dense_words *w, size_t threads) {
     j.in_blocks = nacre_ceil_div(j.c.channels, PARTS_BLOCK);
     j.out_blocks = nacre_ceil_div(j.c.filters, PARTS_BLOCK);
     j.groups = nacre_ceil_div(j.out_blocks, NACRE_DENSE_BLOCKS);
-    j.halves = nacre_dense_halved(w) ? 2 : 1;
+    j.halves = halves;
     j.pairs = nacre_ceil_div(j.in_blocks, 2 * j.halves);
     j.taps = j.h.kernel * j.w.kernel;
     j.depth = j.c.channels * j.taps;
@@ -175,22 +176,42 @@ static int parts_can(const nacre_conv_dense_words *w) {
     return !w->plain && w->conv.extents.groups == 1 && w->conv.extents.axes <= 2 && w->block == PARTS_BLOCK && (NACRE_AMX_ALWAYS || (size_t)w->conv.extents.channels >= PARTS_CHANNELS);
 }
 
-static int parts_fits(const nacre_kernel *kernel, const int64_t *words) {
+static int parts_takes(const nacre_kernel *kernel, const int64_t *words, size_t halves) {
     const nacre_conv_dense_words *const w = (const void *)words;
     if (!parts_can(w) || !nacre_dense_fits(kernel, words)) return 0;
-    const parts_job j = parts_of(w, 1);
+    const parts_job j = parts_of(w, halves, 1);
     return NACRE_AMX_ALWAYS || (j.h.out * j.w.out >= NACRE_AMX_ROWS && parts_pay(&j));
 }
 
+static int parts_fits(const nacre_kernel *kernel, const int64_t *words) {
+    return !nacre_dense_halved((const void *)words) && parts_takes(kernel, words, 1);
+}
+
+static int parts_halves_fits(const nacre_kernel *kernel, const int64_t *words) {
+    return nacre_dense_halved((const void *)words) && parts_takes(kernel, words, 2);
+}
+
+// Returns the floats of the sums of the second half.
+static size_t parts_half(const nacre_conv_dense_words *w, size_t halves) { return halves > 1 ? nacre_dense_half(w) : 0; }
+
 // Returns enough for any number of bands. It does not fall if the value grows.
-static size_t parts_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
-    (void)kernel;
+static size_t parts_bytes(const int64_t *words, size_t halves, size_t threads) {
     const nacre_conv_dense_words *const w = (const void *)words;
-    const parts_job j = parts_of(w, 1);
+    const parts_job j = parts_of(w, halves, 1);
     const size_t most = nacre_round_up(parts_most(&j), NACRE_PARTS_SIDE), row = nacre_min(j.w.out, most) + j.w.more;
     const size_t pixels = nacre_min(j.h.out * row, nacre_max(most, row));
     const size_t lines = j.h.slots * j.w.slots * (pixels + j.h.more * row);
-    return threads * (parts_room(nacre_ceil_div(pixels, NACRE_PARTS_SIDE)) + parts_left(&j, lines) + nacre_align_bytes(sizeof(size_t))) + nacre_dense_half(w) * sizeof(float);
+    return threads * (parts_room(nacre_ceil_div(pixels, NACRE_PARTS_SIDE)) + parts_left(&j, lines) + nacre_align_bytes(sizeof(size_t))) + parts_half(w, halves) * sizeof(float);
+}
+
+static size_t parts_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
+    (void)kernel;
+    return parts_bytes(words, 1, threads);
+}
+
+static size_t parts_halves_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
+    (void)kernel;
+    return parts_bytes(words, 2, threads);
 }
 
 // ---- the value ----
@@ -490,9 +511,9 @@ static void parts_chunk(void *job, size_t chunk, size_t thread) {
     parts_groups(j, &b, chunk % j->parts, left, memory);
 }
 
-static void parts_run(const nacre_call *c) {
+static void parts_run(const nacre_call *c, size_t halves) {
     const nacre_conv_dense_words *const w = (const void *)c->words;
-    parts_job j = parts_of(w, nacre_team_threads(c->team));
+    parts_job j = parts_of(w, halves, nacre_team_threads(c->team));
     j.team = c->team;
     j.x = nacre_operand(c, CONV_X);
     j.weights = nacre_operand(c, CONV_W);
@@ -501,15 +522,22 @@ static void parts_run(const nacre_call *c) {
     j.y = nacre_operand(c, CONV_Y);
     j.finish = conv_finish(&w->conv);
     j.half = j.halves > 1 && nacre_team_threads(c->team) > 1 ? c->scratch : NULL;
-    j.memory = (char *)((float *)c->scratch + nacre_dense_half(w));
+    j.memory = (char *)((float *)c->scratch + parts_half(w, halves));
     for (size_t thread = 0; thread < nacre_team_threads(c->team); thread++) *parts_held(&j, thread) = 0;
     nacre_parallel(c->team, j.halves * j.c.images * j.down * j.across * j.parts, parts_chunk, &j);
     if (j.half != NULL) nacre_dense_join(c, j.half);
 }
 
+static void parts_command(const nacre_call *c) { parts_run(c, 1); }
+static void parts_halves_command(const nacre_call *c) { parts_run(c, 2); }
+
 const nacre_entry nacre_f32_conv_parts_entry = {
-    .words = sizeof(nacre_conv_dense_words) / 8, .operands = CONV_OPERANDS, .run = parts_run, .fits = parts_fits,
+    .words = sizeof(nacre_conv_dense_words) / 8, .operands = CONV_OPERANDS, .run = parts_command, .fits = parts_fits,
     .scratch = parts_scratch, .packed = nacre_dense_packed, .pack = nacre_dense_pack,
+};
+const nacre_entry nacre_f32_conv_parts_halves_entry = {
+    .words = sizeof(nacre_conv_dense_words) / 8, .operands = CONV_OPERANDS, .run = parts_halves_command, .fits = parts_halves_fits,
+    .scratch = parts_halves_scratch, .packed = nacre_dense_packed, .pack = nacre_dense_pack,
 };
 
 #endif

@@ -200,7 +200,8 @@ static dense_job dense_form(const nacre_conv_dense_words *w) {
     return j;
 }
 
-static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_words *w, size_t threads) {
+// Returns the job of a command that sums the channels in that many parts, 1 or 2.
+static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_words *w, size_t halves, size_t threads) {
     dense_job j = dense_form(w);
     j.impl = ((nacre_f32_dense_fn *)kernel->fn)();
     j.chunks = threads > 1 ? threads * DENSE_CHUNKS : 1;
@@ -227,7 +228,7 @@ static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_wor
     }
     j.slots = j.plain ? 1 : nacre_min(j.w.stride / dense_divisor(j.w.stride, j.w.dilation), j.w.kernel);
     j.part = j.picked ? j.width : j.plain ? dense_reach(&j.w, j.width) : j.width + (j.w.kernel - 1) * j.w.dilation / j.w.stride;
-    j.halves = nacre_dense_halved(w) ? 2 : 1;
+    j.halves = halves;
     j.half_steps = nacre_ceil_div(j.steps, j.halves);
     j.beside = j.halves > 1 && (threads > 1 || j.half_steps > j.steps_each);
     j.cut = nacre_dense_cut(j.impl, j.plain, j.width);
@@ -492,12 +493,12 @@ static void dense_steps(dense_job *j) {
 
 // Returns the floats of the copies, or of the second half of the channels.
 static size_t dense_room(const dense_job *j, const nacre_conv_dense_words *w, size_t threads) {
-    return nacre_align_floats(j->copied ? dense_copy_floats(j) * (j->shared ? 1 : threads) : nacre_dense_half(w));
+    return nacre_align_floats(j->copied ? dense_copy_floats(j) * (j->shared ? 1 : threads) : j->halves > 1 ? nacre_dense_half(w) : 0);
 }
 
 void nacre_dense_join(const nacre_call *c, float *half) {
     const nacre_conv_dense_words *const w = (const void *)c->words;
-    dense_job j = dense_of(c->kernel, w, nacre_team_threads(c->team));
+    dense_job j = dense_of(c->kernel, w, 2, nacre_team_threads(c->team));
     j.x = nacre_operand(c, CONV_X);
     j.weights = nacre_operand(c, CONV_W);
     j.y = nacre_operand(c, CONV_Y);
@@ -506,9 +507,9 @@ void nacre_dense_join(const nacre_call *c, float *half) {
     nacre_parallel(c->team, j.images * j.out_blocks, dense_join_chunk, &j);
 }
 
-static void dense_command(const nacre_call *c) {
+static void dense_run(const nacre_call *c, size_t halves) {
     const nacre_conv_dense_words *const w = (const void *)c->words;
-    dense_job j = dense_of(c->kernel, w, nacre_team_threads(c->team));
+    dense_job j = dense_of(c->kernel, w, halves, nacre_team_threads(c->team));
     j.x = nacre_operand(c, CONV_X);
     j.weights = nacre_operand(c, CONV_W);
     j.bias = nacre_operand(c, CONV_BIAS);
@@ -531,10 +532,20 @@ static void dense_command(const nacre_call *c) {
     }
 }
 
-static size_t dense_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
+static size_t dense_bytes(const nacre_kernel *kernel, const int64_t *words, size_t halves, size_t threads) {
     const nacre_conv_dense_words *const w = (const void *)words;
-    const dense_job j = dense_of(kernel, w, threads);
+    const dense_job j = dense_of(kernel, w, halves, threads);
     return dense_room(&j, w, threads) * sizeof(float) + j.in_period * j.steps * sizeof(size_t);
+}
+
+static void dense_command(const nacre_call *c) { dense_run(c, 1); }
+static void halves_command(const nacre_call *c) { dense_run(c, 2); }
+
+static size_t dense_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) { return dense_bytes(kernel, words, 1, threads); }
+static size_t halves_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) { return dense_bytes(kernel, words, 2, threads); }
+
+static int halves_fits(const nacre_kernel *kernel, const int64_t *words) {
+    return nacre_dense_fits(kernel, words) && nacre_dense_halved((const void *)words);
 }
 
 int nacre_dense_fits(const nacre_kernel *kernel, const int64_t *words) {
@@ -591,6 +602,10 @@ void nacre_dense_pack(const nacre_kernel *kernel, const int64_t *words, size_t o
 const nacre_entry nacre_f32_conv_blocked_entry = {
     .words = sizeof(nacre_conv_dense_words) / 8, .operands = CONV_OPERANDS, .run = dense_command, .fits = nacre_dense_fits,
     .scratch = dense_scratch, .packed = nacre_dense_packed, .pack = nacre_dense_pack,
+};
+const nacre_entry nacre_f32_conv_blocked_halves_entry = {
+    .words = sizeof(nacre_conv_dense_words) / 8, .operands = CONV_OPERANDS, .run = halves_command, .fits = halves_fits,
+    .scratch = halves_scratch, .packed = nacre_dense_packed, .pack = nacre_dense_pack,
 };
 
 // ---- the oracle of tiles ----

@@ -206,6 +206,7 @@ func denseCases(r *rand.Rand) []convCase {
 		convCase{name: "lines in slices and segments", images: 1, groups: 1, channels: 16, filter: 20, in: []int{3, 1, 1100}, kernel: []int{2, 1, 4}, stride: ones(3), dilation: ones(3), before: []int{1, 0, 2}, behind: []int{0, 0, 1}},
 		convCase{name: "pointwise on a large map", images: 1, groups: 1, channels: 130, filter: 40, in: []int{60, 61}, kernel: ones(2), stride: ones(2), dilation: ones(2), before: make([]int, 2), behind: make([]int, 2)},
 		convCase{name: "3x3 on a large map", images: 1, groups: 1, channels: 48, filter: 20, in: []int{40, 72}, kernel: []int{3, 3}, stride: ones(2), dilation: ones(2), before: ones(2), behind: ones(2)},
+		convCase{name: "many channels on a small map", images: 1, groups: 1, channels: 528, filter: 128, in: []int{16, 16}, kernel: ones(2), stride: ones(2), dilation: ones(2), before: make([]int, 2), behind: make([]int, 2)},
 		convCase{name: "many weights", images: 2, groups: 1, channels: 96, filter: 300, in: []int{6, 7}, kernel: []int{3, 3}, stride: ones(2), dilation: ones(2), before: ones(2), behind: ones(2)})
 	for i := range 16 {
 		c := convCase{name: fmt.Sprint("at random ", i), images: 1 + r.IntN(2), groups: 1, channels: 1 + r.IntN(70), filter: 1 + r.IntN(70), noBias: i%5 == 4}
