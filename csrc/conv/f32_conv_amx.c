@@ -192,7 +192,9 @@ static int parts_halves_fits(const nacre_kernel *kernel, const int64_t *words) {
 }
 
 // Returns the floats of the sums of the second half.
-static size_t parts_half(const nacre_conv_dense_words *w, size_t halves) { return halves > 1 ? nacre_dense_half(w) : 0; }
+static size_t parts_half(const nacre_conv_dense_words *w, size_t halves) {
+    return halves > 1 ? nacre_dense_half(w) : 0;
+}
 
 // Returns enough for any number of bands. It does not fall if the value grows.
 static size_t parts_bytes(const int64_t *words, size_t halves, size_t threads) {

@@ -493,7 +493,8 @@ static void dense_steps(dense_job *j) {
 
 // Returns the floats of the copies, or of the second half of the channels.
 static size_t dense_room(const dense_job *j, const nacre_conv_dense_words *w, size_t threads) {
-    return nacre_align_floats(j->copied ? dense_copy_floats(j) * (j->shared ? 1 : threads) : j->halves > 1 ? nacre_dense_half(w) : 0);
+    if (j->copied) return nacre_align_floats(dense_copy_floats(j) * (j->shared ? 1 : threads));
+    return j->halves > 1 ? nacre_align_floats(nacre_dense_half(w)) : 0;
 }
 
 void nacre_dense_join(const nacre_call *c, float *half) {
@@ -541,8 +542,13 @@ static size_t dense_bytes(const nacre_kernel *kernel, const int64_t *words, size
 static void dense_command(const nacre_call *c) { dense_run(c, 1); }
 static void halves_command(const nacre_call *c) { dense_run(c, 2); }
 
-static size_t dense_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) { return dense_bytes(kernel, words, 1, threads); }
-static size_t halves_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) { return dense_bytes(kernel, words, 2, threads); }
+static size_t dense_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
+    return dense_bytes(kernel, words, 1, threads);
+}
+
+static size_t halves_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
+    return dense_bytes(kernel, words, 2, threads);
+}
 
 static int halves_fits(const nacre_kernel *kernel, const int64_t *words) {
     return nacre_dense_fits(kernel, words) && nacre_dense_halved((const void *)words);

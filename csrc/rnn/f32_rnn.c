@@ -48,14 +48,16 @@ static rnn_plan rnn_make_plan(const nacre_rnn *n, const rnn_operands *o, size_t 
         p.longest = nacre_max(p.longest, length);
     }
     const size_t batch = nacre_max(n->batch, 1);
-    p.block = nacre_max(RNN_ROWS / batch, RNN_BLOCK / nacre_max(p.width, 1) / batch);
-    p.block = nacre_max(1, nacre_min(p.block, n->steps));
+    p.most = nacre_max(RNN_ROWS / batch, RNN_BLOCK / nacre_max(p.width, 1) / batch);
+    p.most = nacre_max(1, nacre_min(p.most, n->steps));
+    // Blocks have about equal lengths, since a path that is fast for a block is slow for few steps.
+    p.block = nacre_max(1, nacre_ceil_div(n->steps, nacre_max(1, nacre_ceil_div(n->steps, p.most))));
     p.packed_w = driver->packed_b(o->gemm, p.width, n->input);
     p.packed_r = driver->packed_b(o->gemm, n->hidden, n->hidden);
     // There is one product for all sequences or one per sequence; reserve the larger scratch.
-    const nacre_f32_gemm merged = rnn_product(&p, p.block * batch, NULL);
+    const nacre_f32_gemm merged = rnn_product(&p, p.most * batch, NULL);
     const size_t axes[] = {batch, 1, 0};
-    const nacre_f32_gemm each = rnn_product(&p, p.block, axes);
+    const nacre_f32_gemm each = rnn_product(&p, p.most, axes);
     p.gemm_scratch = nacre_max(o->gemm->path->scratch(&merged, threads), o->gemm->path->scratch(&each, threads));
     return p;
 }
@@ -71,7 +73,7 @@ static size_t rnn_place(rnn_plan *p, float *scratch) {
         float **at;
         size_t size;
     } list[] = {
-        {&p->sums, n->directions * p->block * n->batch * p->width},
+        {&p->sums, n->directions * p->most * n->batch * p->width},
         {&p->bias, n->directions * p->width},
         {&p->state, states},
         {&p->state_t[0], states},

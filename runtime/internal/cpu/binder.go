@@ -207,9 +207,12 @@ func (b *binder) chooseFor(op string, fixed bool, words func(k bindings.Kernel) 
 	return bindings.Kernel{}, device.Refuse("no variant of kernel %s fits", op)
 }
 
-// chooseWith returns the best kernel of an op that computes a product by a part, and the part: the
+// chooseWith returns the best kernel of an op that computes products by a part, and the part: the
 // first kernel of the ops products with which the command fits. words returns the words with a part.
-func (b *binder) chooseWith(op string, words func(part bindings.Kernel) words, products ...string) (k, part bindings.Kernel, err error) {
+// varies tells that products of a run may be smaller than the words say.
+func (b *binder) chooseWith(
+	op string, varies bool, words func(part bindings.Kernel) words, products ...string,
+) (k, part bindings.Kernel, err error) {
 	for _, name := range products {
 		skip := b.skip[name]
 		for _, part = range bindings.Variants(name) {
@@ -217,7 +220,7 @@ func (b *binder) chooseWith(op string, words func(part bindings.Kernel) words, p
 				continue
 			}
 			w := words(part)
-			if part.IsExact() && !w.fixed() {
+			if part.IsExact() && (varies || !w.fixed()) {
 				continue
 			}
 			k, err = b.choose(op, w)

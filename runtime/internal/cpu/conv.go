@@ -110,12 +110,14 @@ func (b *binder) convWith(kernel string, s *nn.ConvShape, then kit.Epilogue, bia
 // that converts 16-bit floats.
 func (b *binder) convKernel(kernel string, v *convWords) (k bindings.Kernel, err error) {
 	products := map[string][]string{
-		"f32_conv_gemm": {"f32_gemv", "f32_gemm"}, "f32_conv_transpose": {"f32_gemv", "f32_gemm"}, "f64_conv_gemm": {"f64_gemv", "f64_gemm"},
+		"f32_conv_gemm":      {"f32_gemv", "f32_gemm"},
+		"f32_conv_transpose": {"f32_gemv", "f32_gemm"},
+		"f64_conv_gemm":      {"f64_gemv", "f64_gemm"},
 	}[kernel]
 	switch {
 	case products != nil:
 		v.packed = v.dtype != tensor.F64 && b.packable(b.Const(1))
-		k, v.gemm, err = b.chooseWith(kernel, func(part bindings.Kernel) words {
+		k, v.gemm, err = b.chooseWith(kernel, false, func(part bindings.Kernel) words {
 			v.gemm = part
 			return v.words()
 		}, products...)

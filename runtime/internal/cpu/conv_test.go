@@ -79,7 +79,9 @@ func productsFor(t *testing.T, k bindings.Kernel) []bindings.Kernel {
 }
 
 // compare compares kernel k to want. It reports whether the kernel fits.
-func (v *convWords) compare(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, ops [][]byte, want []float64) (fits bool) {
+func (v *convWords) compare(
+	t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, ops [][]byte, want []float64,
+) (fits bool) {
 	t.Helper()
 	run := func(what string, w words) {
 		t.Helper()

@@ -54,7 +54,7 @@ func (v *nbitsWords) words() words {
 // nbits adds a command of a product. Operands are in the order of its kernel.
 func (b *binder) nbits(name string, v *nbitsWords, operands ...device.Operand) (err error) {
 	var k bindings.Kernel
-	k, v.gemm, err = b.chooseWith(name, func(part bindings.Kernel) words {
+	k, v.gemm, err = b.chooseWith(name, false, func(part bindings.Kernel) words {
 		v.gemm = part
 		return v.words()
 	}, "f32_gemm")

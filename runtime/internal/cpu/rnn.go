@@ -13,6 +13,9 @@ var rnnRows = []row{
 	rowFor("rnn", bindRecurrent),
 }
 
+// sequenceLengths is the input with the steps of each sequence.
+const sequenceLengths = 4
+
 // recurrent holds the words of a recurrent network.
 type recurrent struct {
 	*nn.Recurrent
@@ -62,7 +65,7 @@ func bindRecurrent(o *nn.Recurrent, b *binder) error {
 	r.floatType = floatTypes[b.DType(0)]
 	var k bindings.Kernel
 	var err error
-	k, r.gemm, err = b.chooseWith("f32_rnn", func(part bindings.Kernel) words {
+	k, r.gemm, err = b.chooseWith("f32_rnn", b.Has(sequenceLengths), func(part bindings.Kernel) words {
 		r.gemm = part
 		return r.words()
 	}, "f32_gemm")
