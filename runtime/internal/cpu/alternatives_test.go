@@ -55,3 +55,74 @@ func TestAlternatives(t *testing.T) {
 		t.Errorf("Bind takes %v (%v)", s, err)
 	}
 }
+
+// TestExactKernels binds products of numbers and of a length. Kernels that would be slow for shorter
+// lengths serve the former alone.
+func TestExactKernels(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	packs := cpu.NewPacks()
+	defer packs.Close()
+	d, err := cpu.New(bindings.DetectISA(), nil, 1, packs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bound := func(string) (int, bool) { return 600, true }
+	matrix := func(rows graph.Dim, columns int) *op.Value {
+		return &op.Value{Type: graph.TensorOf(tensor.F32, graph.Dims{rows, graph.Known(columns)})}
+	}
+	product := func(rows graph.Dim) string {
+		n := &graph.Node{Op: "MatMul", Version: 13, Inputs: []string{"a", "b"}, Outputs: []string{"y"}}
+		b := &device.Binding{Node: n, Bound: bound}
+		b.In, b.Out = []*op.Value{matrix(rows, 500), matrix(graph.Known(500), 400)}, []*op.Value{matrix(rows, 400)}
+		return stepOf(t, d, b)
+	}
+	layer := func(steps graph.Dim, lengths bool) string {
+		one, hidden := graph.Known(1), graph.Known(256)
+		n := &graph.Node{Op: "RNN", Version: 14, Inputs: []string{"x", "w", "r", "", ""}, Outputs: []string{"y"}}
+		n.Attrs = []*graph.Attr{{Name: "hidden_size", Kind: graph.AttrInt, Int: 256}}
+		value := func(d tensor.DType, dims ...graph.Dim) *op.Value { return &op.Value{Type: graph.TensorOf(d, dims)} }
+		b := &device.Binding{Node: n, Bound: bound}
+		b.In = []*op.Value{value(tensor.F32, steps, one, hidden), value(tensor.F32, one, hidden, hidden), value(tensor.F32, one, hidden, hidden), nil, nil}
+		if lengths {
+			n.Inputs[4], b.In[4] = "lengths", value(tensor.I32, one)
+		}
+		b.Out = []*op.Value{value(tensor.F32, steps, one, one, hidden)}
+		return stepOf(t, d, b)
+	}
+	exact, runs := map[string]bool{}, false
+	for _, k := range bindings.Variants() {
+		exact[k.Op()+"/"+k.Variant()] = k.IsExact()
+		runs = runs || k.IsExact() && k.ISA()&^bindings.DetectISA() == 0
+	}
+	tests := []struct {
+		name, number, length string
+	}{
+		{"product", product(graph.Known(600)), product(graph.Symbol("n"))},
+		{"layer", layer(graph.Known(600), false), layer(graph.Symbol("n"), false)},
+		{"lengths", layer(graph.Known(600), false), layer(graph.Known(600), true)},
+	}
+	for _, tt := range tests {
+		for _, k := range strings.Fields(tt.length) {
+			if exact[strings.TrimSuffix(k, ",")] {
+				t.Errorf("%s of a length: %s", tt.name, tt.length)
+			}
+		}
+		if runs && tt.number == tt.length {
+			t.Errorf("%s of numbers and of a length: %s", tt.name, tt.number)
+		}
+	}
+}
+
+// stepOf returns the text of the step that computes a node.
+func stepOf(t *testing.T, d *cpu.Device, b *device.Binding) string {
+	t.Helper()
+	var err error
+	if b.Op, b.Row, err = standard.Registry().New(b.Node); err != nil {
+		t.Fatal(err)
+	}
+	s, err := d.Bind(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.String()
+}
