@@ -15,10 +15,17 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 )
 
-// namingFolders hold code that is about operators: rows, networks and cases made of nodes, and files
+// namingFolders hold code that is about operators: networks and cases made of nodes, and files
 // that name operators of their own.
 var namingFolders = []string{
-	"runtime/internal/ops", "runtime/internal/optest", "internal/topologies", "bench/operators", "formats",
+	"runtime/internal/optest", "internal/topologies", "bench/operators", "formats",
+}
+
+// isNaming reports whether the files of a folder may name operators: families do, what they share
+// does not.
+func isNaming(folder string) bool {
+	parent, name := filepath.Split(folder)
+	return slices.Contains(namingFolders, folder) || parent == "runtime/internal/ops/" && name != "kit"
 }
 
 // patternFolder holds passes. Functions there match and write operators by name; variables do not
@@ -40,8 +47,8 @@ var namingFiles = map[string][]string{
 	"runtime/internal/optimize/fuse_quantized.go": {"DequantizeLinear", "QuantizeLinear"},    // parts of patterns
 	"runtime/internal/optimize/fuse_residual.go":  {"Conv", "Gemm", "MatMul"},                // parts of patterns
 	"runtime/internal/optimize/pattern.go":        {"Div", "Mul", "Pow"},                     // parts of patterns
-	"runtime/op/derivative.go":                    {"Expand", "Reshape", "Shape", "SumLike"}, // nodes that derivatives add
-	"runtime/op/activation.go": { // the table of activations, and nodes that their derivatives add
+	"runtime/internal/ops/kit/derivative.go":      {"Expand", "Reshape", "Shape", "SumLike"}, // nodes that derivatives add
+	"runtime/internal/ops/kit/activation.go": { // the table of activations, and nodes that their derivatives add
 		"Affine", "Celu", "Clip", "Elu", "FastGelu", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Mish", "Mul",
 		"Relu", "ScaledTanh", "Selu", "Sigmoid",
 		"Softplus", "Softsign", "Sub", "Swish", "Tanh", "ThresholdedRelu",
@@ -64,7 +71,7 @@ func TestOperatorNames(t *testing.T) {
 		rel := strings.TrimPrefix(filepath.ToSlash(path), root+"/")
 		if d.IsDir() {
 			hidden := strings.HasPrefix(d.Name(), ".") && d.Name() != ".."
-			if hidden || slices.Contains([]string{"testdata", "build", "vendor"}, d.Name()) || slices.Contains(namingFolders, rel) {
+			if hidden || slices.Contains([]string{"testdata", "build", "vendor"}, d.Name()) || isNaming(rel) {
 				return filepath.SkipDir
 			}
 			return nil
