@@ -17,6 +17,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/optest/nets"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -29,34 +30,34 @@ func restless(r *rand.Rand) *graph.Model {
 		for i, s := 0, tensor.View[float32](t); i < len(s); i++ {
 			s[i] = float32(r.NormFloat64())
 		}
-		return constant(name, t)
+		return nets.Constant(name, t)
 	}
-	branch := func(op string) *graph.Graph { return subgraph("", "chosen", node(op, "mean flat", "chosen")) }
-	step := subgraph("i:int more:bool sum", "more_out next each",
-		node("Identity", "more", "more_out"), node("Add", "sum column", "next"), node("Mul", "next next", "each"))
+	branch := func(op string) *graph.Graph { return nets.Graph("", "chosen", nets.Node(op, "mean flat", "chosen")) }
+	step := nets.Graph("i:int more:bool sum", "more_out next each",
+		nets.Node("Identity", "more", "more_out"), nets.Node("Add", "sum column", "next"), nets.Node("Mul", "next next", "each"))
 	step.Inputs[2].Type = graph.TensorOf(tensor.F32, graph.UnknownDims(2))
 	g := &graph.Graph{Name: "restless", Nodes: []*graph.Node{
 		floats("w", 1, 12, 4), floats("r", 1, 12, 3), floats("dense", 3, 5),
-		node("Transpose", "x", "by_step", attrs("perm", 1, 0, 2)),
-		node("LSTM", "by_step w r", "_ h", attr("hidden_size", 3)),
-		node("Squeeze", "h axis", "state"), constant("axis", vec(0)),
-		node("MatMul", "state dense", "flat"),
-		node("ReduceMean", "flat", "mean", attrs("axes", -1), attr("keepdims", 1)),
-		node("ReduceMax", "flat", "top", attr("keepdims", 0)), constant("zero", scalar[float32](0)),
-		node("Greater", "top zero", "positive"),
-		node("If", "positive", "chosen_out", body("then_branch", branch("Add")), body("else_branch", branch("Sub"))),
-		node("Shape", "x", "extents"), constant("one", vec(1)), node("Gather", "extents one", "steps"), node("Squeeze", "steps", "count"),
-		constant("true", scalar(true)), node("Identity", "mean", "column"),
-		node("Loop", "count true chosen_out", "last all", body("body", step)),
-		node("Greater", "x zero", "above"), node("NonZero", "above", "places"),
-		node("SplitToSequence", "last", "parts", attr("axis", 0)), node("ConcatFromSequence", "parts", "joined", attr("axis", 1)),
+		nets.Node("Transpose", "x", "by_step", graph.IntsAttr("perm", 1, 0, 2)),
+		nets.Node("LSTM", "by_step w r", "_ h", graph.IntAttr("hidden_size", 3)),
+		nets.Node("Squeeze", "h axis", "state"), nets.Constant("axis", nets.Vec(0)),
+		nets.Node("MatMul", "state dense", "flat"),
+		nets.Node("ReduceMean", "flat", "mean", graph.IntsAttr("axes", -1), graph.IntAttr("keepdims", 1)),
+		nets.Node("ReduceMax", "flat", "top", graph.IntAttr("keepdims", 0)), nets.Constant("zero", nets.Scalar[float32](0)),
+		nets.Node("Greater", "top zero", "positive"),
+		nets.Node("If", "positive", "chosen_out", graph.GraphAttr("then_branch", branch("Add")), graph.GraphAttr("else_branch", branch("Sub"))),
+		nets.Node("Shape", "x", "extents"), nets.Constant("one", nets.Vec(1)), nets.Node("Gather", "extents one", "steps"), nets.Node("Squeeze", "steps", "count"),
+		nets.Constant("true", nets.Scalar(true)), nets.Node("Identity", "mean", "column"),
+		nets.Node("Loop", "count true chosen_out", "last all", graph.GraphAttr("body", step)),
+		nets.Node("Greater", "x zero", "above"), nets.Node("NonZero", "above", "places"),
+		nets.Node("SplitToSequence", "last", "parts", graph.IntAttr("axis", 0)), nets.Node("ConcatFromSequence", "parts", "joined", graph.IntAttr("axis", 1)),
 	}}
 	x := graph.TensorOf(tensor.F32, graph.Dims{graph.Unknown(), graph.Unknown(), graph.Known(4)})
 	g.Inputs = []*graph.Value{{Name: "x", Type: x}}
 	for _, name := range []string{"all", "places", "joined"} {
 		g.Outputs = append(g.Outputs, &graph.Value{Name: name})
 	}
-	return &graph.Model{File: "restless", Graph: g, Opsets: []graph.Opset{{Version: opset}}}
+	return &graph.Model{File: "restless", Graph: g, Opsets: []graph.Opset{{Version: nets.Opset}}}
 }
 
 func restlessSession(t *testing.T, threads int) byname.Session {

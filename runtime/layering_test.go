@@ -64,6 +64,7 @@ runtime/internal/cpu              : internal/budget internal/guard internal/stag
 runtime/vulkan           : internal/guard bindings/vulkan shaders runtime/internal/device runtime/graph runtime/internal/ops/kit runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/nn runtime/internal/ops/openinfer runtime/internal/ops/quant runtime/internal/ops/signal runtime/internal/ops/text runtime/internal/ops/vision runtime/tensor packed
 runtime/internal/plan             : internal/guard internal/stages runtime/internal/device runtime/internal/fold runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor internal/printable
 runtime/internal/exec             : internal/guard runtime/internal/device runtime/internal/plan runtime/internal/ops/kit runtime/op runtime/graph runtime/tensor internal/printable
+runtime/internal/optest/nets : runtime/graph runtime/tensor
 runtime/internal/optest/cases : internal/guard runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor packed
 runtime/internal/optest/bodies : runtime/graph runtime/tensor runtime/internal/ops/kit
 runtime/internal/optest/array : runtime/graph runtime/tensor runtime/internal/optest/cases
@@ -114,7 +115,9 @@ formats/huggingface      : . formats
 formats/loom             : . formats formats/internal/converted
 formats/openinfer        : . formats
 runtime                  : internal/byname
+runtime/internal/exec             : internal/byname runtime
 runtime/internal/optimize         : internal/byname runtime
+runtime/internal/plan             : internal/byname runtime
 shaders                  : shaders/internal/compile
 `
 

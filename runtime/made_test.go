@@ -14,6 +14,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/cpu"
 	"github.com/nacre-ml/nacre/runtime/internal/exec"
+	"github.com/nacre-ml/nacre/runtime/internal/optest/nets"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -199,10 +200,10 @@ func TestMadePacked(t *testing.T) {
 func TestMadeTables(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	const n = 4 << 20
-	resize := node("Resize", "x roi scales sizes", "y", graph.StringAttr("mode", "nearest"))
+	resize := nets.Node("Resize", "x roi scales sizes", "y", graph.StringAttr("mode", "nearest"))
 	resize.Inputs[1], resize.Inputs[2] = "", ""
 	g := &graph.Graph{
-		Nodes:   []*graph.Node{constant("sizes", vec(n)), resize},
+		Nodes:   []*graph.Node{nets.Constant("sizes", nets.Vec(n)), resize},
 		Inputs:  []*graph.Value{{Name: "x", Type: graph.TensorOf(tensor.U8, graph.DimsOf(tensor.Shape{1}))}},
 		Outputs: []*graph.Value{{Name: "y"}},
 	}

@@ -149,10 +149,10 @@ soak() { # everything at once under the race detector, a Vulkan device too; NACR
 
 race() { # the race detector; it does not see C, and has nothing to find where one goroutine works alone
   local kernels='Gemm|Conv|IntGemm|BlockedDense|Broadcast|BlockedDepthwise|ConvTranspose|Winograd|Gather|BlockedPooling|Copy|NBits|ByteConv|ByteConvThen|ConvShort'
-  local alone='StreamsOffloaded|BoundStreamsOffloaded|InPlace|InputsStay|MemoryFails|InputsLeftOut|NeededInputs|InferWithout|Extremes|ReaderMemory'
+  local alone='StreamsOffloaded|BoundStreamsOffloaded|InputsLeftOut|ReaderMemory'
   # One goroutine alone computes the cases of optest in Go.
   go list ./runtime/... ./formats/... ./generate/... . | grep -v '/internal/optest$' |
-    xargs go test "$patience" -race -short -skip "^Test($kernels|$alone)\$|^TestCPU\$/^(scalar|avx2)"
+    xargs go test "$patience" -race -short -skip "^Test($kernels|$alone)\$"
 }
 
 asan() { # out-of-bounds and use-after-free in C, in tests of kernels and in the official tests

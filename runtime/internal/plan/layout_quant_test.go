@@ -1,4 +1,4 @@
-package runtime_test
+package plan_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/optest/nets"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -83,7 +84,7 @@ func (c *codes) filters(shape ...int) string {
 
 // conv adds a convolution in groups. It keeps the extents, divided by the stride.
 func (c *codes) conv(x string, in, out int, kernel, stride int64, groups int) string {
-	list := []*graph.Attr{intsAttr("pads", slices.Repeat([]int64{kernel / 2}, 2*c.axes)...), intsAttr("strides", slices.Repeat([]int64{stride}, c.axes)...)}
+	list := []*graph.Attr{graph.IntsAttr("pads", slices.Repeat([]int64{kernel / 2}, 2*c.axes)...), graph.IntsAttr("strides", slices.Repeat([]int64{stride}, c.axes)...)}
 	if groups > 1 {
 		list = append(list, &graph.Attr{Name: "group", Kind: graph.AttrInt, Int: int64(groups)})
 	}
@@ -125,7 +126,7 @@ func TestLayoutsCodes(t *testing.T) {
 		x := c.quantise("x")
 		y := c.quantise(c.add("Relu", nil, c.conv(x, 3, channels, 3, int64(1+seed%2), 1)))
 		y = c.block(y, channels, hidden, kernel)
-		pooled := c.add("MaxPool", []*graph.Attr{intsAttr("kernel_shape", 3, 3), intsAttr("strides", int64(1+seed%2), int64(1+seed%2)), intsAttr("pads", 1, 1, 1, 1)}, y)
+		pooled := c.add("MaxPool", []*graph.Attr{graph.IntsAttr("kernel_shape", 3, 3), graph.IntsAttr("strides", int64(1+seed%2), int64(1+seed%2)), graph.IntsAttr("pads", 1, 1, 1, 1)}, y)
 		q := c.g.Nodes[len(c.g.Nodes)-2] // its scale and zero point also code the pooled value
 		again := append([]string{pooled}, q.Inputs[1:]...)
 		y = c.add("DequantizeLinear", nil, append([]string{c.add("QuantizeLinear", nil, again...)}, q.Inputs[1:]...)...)
@@ -244,13 +245,13 @@ func TestLayoutsConstantCodes(t *testing.T) {
 	}
 	scale := tensor.New(tensor.F32)
 	tensor.View[float32](scale)[0] = 0.0625
-	g := subgraph("", "y", constant("x", of(tensor.I8, 2, 17, 6, 7)), constant("w", of(tensor.I8, 35, 17, 3, 3)), constant("z", tensor.New(tensor.I8)))
+	g := nets.Graph("", "y", nets.Constant("x", of(tensor.I8, 2, 17, 6, 7)), nets.Constant("w", of(tensor.I8, 35, 17, 3, 3)), nets.Constant("z", tensor.New(tensor.I8)))
 	// The output's scale is an input, so that the node is computed in runs.
 	g.Inputs = []*graph.Value{{Name: "s", Type: graph.TensorOf(tensor.F32, graph.Dims{})}}
 	g.Initializers = []*graph.Initializer{{Name: "c", Tensor: scale}}
 	g.Nodes = append(g.Nodes, &graph.Node{Op: "QLinearConv", Version: 10, Inputs: []string{"x", "c", "z", "w", "c", "z", "s", "z"}, Outputs: []string{"y"},
-		Attrs: []*graph.Attr{attrs("pads", 1, 1, 1, 1)}})
-	m := &graph.Model{File: "codes.onnx", Opsets: []graph.Opset{{Version: opset}}, Graph: g}
+		Attrs: []*graph.Attr{graph.IntsAttr("pads", 1, 1, 1, 1)}})
+	m := &graph.Model{File: "codes.onnx", Opsets: []graph.Opset{{Version: nets.Opset}}, Graph: g}
 	var want *tensor.Tensor
 	for _, policy := range []device.LayoutPolicy{device.LayoutsPlain, device.LayoutsBlocked, 0} {
 		s, err := byname.New(m, runtime.Options{Threads: 1, Layouts: policy})

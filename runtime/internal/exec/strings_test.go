@@ -1,4 +1,4 @@
-package runtime_test
+package exec_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/optest/nets"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestStringsGrow(t *testing.T) {
 	const rounds = 60
 	for _, constant := range []bool{true, false} {
-		g := subgraph("", fmt.Sprint("s", rounds))
+		g := nets.Graph("", fmt.Sprint("s", rounds))
 		letter, err := tensor.FromStrings([]string{"x"}, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -30,7 +31,7 @@ func TestStringsGrow(t *testing.T) {
 			inputs["s0"] = letter
 		}
 		for i := range rounds {
-			n := node("StringConcat", fmt.Sprintf("s%d s%d", i, i), fmt.Sprint("s", i+1))
+			n := nets.Node("StringConcat", fmt.Sprintf("s%d s%d", i, i), fmt.Sprint("s", i+1))
 			n.Version = 20
 			g.Nodes = append(g.Nodes, n)
 		}

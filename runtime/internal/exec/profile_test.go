@@ -1,4 +1,4 @@
-package runtime_test
+package exec_test
 
 import (
 	"context"
@@ -10,20 +10,21 @@ import (
 	"github.com/nacre-ml/nacre/runtime"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/exec"
+	"github.com/nacre-ml/nacre/runtime/internal/optest/nets"
 )
 
 // TestProfileOfGraphs profiles a loop in a loop.
 func TestProfileOfGraphs(t *testing.T) {
-	g := subgraph("x n:int", "y", node("Loop", "n _ x", "y", body("body",
-		subgraph("i:int c:bool v", "c2 w", node("Identity", "c", "c2"), node("Loop", "n _ v", "w", body("body",
-			subgraph("j:int d:bool u", "d2 t", node("Identity", "d", "d2"), node("Add", "u x", "t"))))))))
-	m := &graph.Model{File: "control.onnx", Opsets: []graph.Opset{{Version: opset}}, Graph: g}
+	g := nets.Graph("x n:int", "y", nets.Node("Loop", "n _ x", "y", graph.GraphAttr("body",
+		nets.Graph("i:int c:bool v", "c2 w", nets.Node("Identity", "c", "c2"), nets.Node("Loop", "n _ v", "w", graph.GraphAttr("body",
+			nets.Graph("j:int d:bool u", "d2 t", nets.Node("Identity", "d", "d2"), nets.Node("Add", "u x", "t"))))))))
+	m := &graph.Model{File: "control.onnx", Opsets: []graph.Opset{{Version: nets.Opset}}, Graph: g}
 	s, err := byname.New(m, runtime.Options{Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	_, p, err := s.Profile(context.Background(), values{"x": vec(1), "n": scalar[int64](2)})
+	_, p, err := s.Profile(context.Background(), values{"x": nets.Vec(1), "n": nets.Scalar[int64](2)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package runtime_test
+package plan_test
 
 import (
 	"context"
@@ -198,18 +198,14 @@ func (n *network) add(op string, attrs []*graph.Attr, inputs ...string) string {
 	return name
 }
 
-func intsAttr(name string, list ...int64) *graph.Attr {
-	return &graph.Attr{Name: name, Kind: graph.AttrInts, Ints: list}
-}
-
 // depthwise adds a 3x3 convolution of single channels.
 func (n *network) depthwise(x string, channels int) string {
 	group := &graph.Attr{Name: "group", Kind: graph.AttrInt, Int: int64(channels)}
-	return n.add("Conv", []*graph.Attr{group, intsAttr("pads", 1, 1, 1, 1)}, x, n.weight(channels, 1, 3, 3), n.weight(channels))
+	return n.add("Conv", []*graph.Attr{group, graph.IntsAttr("pads", 1, 1, 1, 1)}, x, n.weight(channels, 1, 3, 3), n.weight(channels))
 }
 
 func (n *network) pool(op, x string) string {
-	return n.add(op, []*graph.Attr{intsAttr("kernel_shape", 3, 3), intsAttr("strides", 2, 2), intsAttr("pads", 1, 0, 1, 1)}, x)
+	return n.add(op, []*graph.Attr{graph.IntsAttr("kernel_shape", 3, 3), graph.IntsAttr("strides", 2, 2), graph.IntsAttr("pads", 1, 0, 1, 1)}, x)
 }
 
 // model returns the graph with these results.
@@ -313,7 +309,7 @@ func TestLayoutsPixels(t *testing.T) {
 				}
 				narrow := n.add("HardSwish", nil, conv(n.add("GlobalAveragePool", nil, first), channels, 64))
 				y := n.add("Mul", nil, first, n.add("Sigmoid", nil, conv(narrow, 64, channels)))
-				beside := conv(narrow, 64, channels, intsAttr("pads", 1, 1, 1, 1), intsAttr("strides", 3, 3))
+				beside := conv(narrow, 64, channels, graph.IntsAttr("pads", 1, 1, 1, 1), graph.IntsAttr("strides", 3, 3))
 				m := n.model(n.add("Add", nil, y, beside))
 				checkLayouts(t, fmt.Sprintf("%d images, %d channels, levels %q", images, channels, isa), m, n.input(),
 					runtime.Options{ISA: isa, Threads: 2}, device.LayoutsBlocked, 2)
@@ -327,7 +323,7 @@ func TestLayoutsPixels(t *testing.T) {
 func TestLayoutsVolumes(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	axis := &graph.Attr{Name: "axis", Kind: graph.AttrInt, Int: 1}
-	pads := intsAttr("pads", 1, 1, 1, 1, 1, 1)
+	pads := graph.IntsAttr("pads", 1, 1, 1, 1, 1, 1)
 	for _, isa := range []string{"", "avx2", "neon", "scalar"} {
 		if mask, _ := bindings.ParseISA(isa); mask&^bindings.DetectISA() != 0 {
 			continue
@@ -338,13 +334,13 @@ func TestLayoutsVolumes(t *testing.T) {
 				return n.add("Sigmoid", nil, n.add("Conv", []*graph.Attr{pads}, x, n.weight(out, in, 3, 3, 3), n.weight(out)))
 			}
 			first := conv("x", 2, 32)
-			y := n.add("MaxPool", []*graph.Attr{intsAttr("kernel_shape", 2, 3, 3), intsAttr("strides", 2, 2, 2), intsAttr("pads", 0, 1, 0, 0, 0, 1)}, first)
+			y := n.add("MaxPool", []*graph.Attr{graph.IntsAttr("kernel_shape", 2, 3, 3), graph.IntsAttr("strides", 2, 2, 2), graph.IntsAttr("pads", 0, 1, 0, 0, 0, 1)}, first)
 			y = conv(y, 32, 64)
 			group := &graph.Attr{Name: "group", Kind: graph.AttrInt, Int: 64}
 			y = n.add("Sigmoid", nil, n.add("Conv", []*graph.Attr{group, pads}, y, n.weight(64, 1, 3, 3, 3), n.weight(64)))
-			mean := []*graph.Attr{intsAttr("kernel_shape", 3, 3, 3), pads, {Name: "count_include_pad", Kind: graph.AttrInt, Int: counted}}
+			mean := []*graph.Attr{graph.IntsAttr("kernel_shape", 3, 3, 3), pads, {Name: "count_include_pad", Kind: graph.AttrInt, Int: counted}}
 			y = n.add("Add", nil, conv(n.add("AveragePool", mean, y), 64, 64), y)
-			y = n.add("Sigmoid", nil, n.add("ConvTranspose", []*graph.Attr{intsAttr("strides", 2, 2, 2)}, y, n.weight(64, 32, 2, 2, 2)))
+			y = n.add("Sigmoid", nil, n.add("ConvTranspose", []*graph.Attr{graph.IntsAttr("strides", 2, 2, 2)}, y, n.weight(64, 32, 2, 2, 2)))
 			y = conv(n.add("Concat", []*graph.Attr{axis}, first, y), 64, 32)
 			scales := n.weight(5)
 			copy(tensor.View[float32](n.g.Initializers[len(n.g.Initializers)-1].Tensor), []float32{1, 1, 2, 1, 3})
@@ -393,12 +389,12 @@ func TestLayoutsTransposed(t *testing.T) {
 				if i%2 == 0 {
 					list = append(list, n.weight(filters))
 				}
-				attrs := []*graph.Attr{intsAttr("strides", c.stride...)}
+				attrs := []*graph.Attr{graph.IntsAttr("strides", c.stride...)}
 				if c.pads != nil {
-					attrs = append(attrs, intsAttr("pads", c.pads...))
+					attrs = append(attrs, graph.IntsAttr("pads", c.pads...))
 				}
 				if c.more != nil {
-					attrs = append(attrs, intsAttr("output_padding", c.more...))
+					attrs = append(attrs, graph.IntsAttr("output_padding", c.more...))
 				}
 				m := n.model(n.add("Sigmoid", nil, n.add("ConvTranspose", attrs, list...)))
 				checkLayouts(t, fmt.Sprintf("%+v, %d filters, levels %q", c, filters, isa), m, n.input(),
@@ -466,8 +462,8 @@ func TestLayoutsBetween(t *testing.T) {
 	n := newNetwork(1, 20, 7, 5)
 	a := n.depthwise("x", 20)
 	b := n.add("Relu", nil, a)
-	turned := n.add("Transpose", []*graph.Attr{intsAttr("perm", 0, 1, 3, 2)}, b)
-	back := n.add("Transpose", []*graph.Attr{intsAttr("perm", 0, 1, 3, 2)}, n.add("Sigmoid", nil, turned))
+	turned := n.add("Transpose", []*graph.Attr{graph.IntsAttr("perm", 0, 1, 3, 2)}, b)
+	back := n.add("Transpose", []*graph.Attr{graph.IntsAttr("perm", 0, 1, 3, 2)}, n.add("Sigmoid", nil, turned))
 	c := n.add("Add", nil, n.add("Mul", nil, back, b), a)
 	norm := n.add("GlobalLpPool", nil, c)
 	m := n.model(a, c, n.add("Mul", nil, c, norm), turned)

@@ -1,10 +1,11 @@
-package runtime_test
+package exec_test
 
 import (
 	"fmt"
 	"testing"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/optest/nets"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -45,11 +46,11 @@ func TestLoopGivesWhatIsDeclared(t *testing.T) {
 	for _, number := range [][]int{{}, {1}, {2}, {1, 1}} {
 		for _, condition := range [][]int{{}, {1}, {1, 1}} {
 			for _, n := range []*tensor.Tensor{trips(), trips(1), trips(1, 1)} {
-				b := subgraph("i:int c:bool", "go i2 c2", node("Reshape", "c shape", "go"), node("Identity", "i", "i2"), node("Identity", "c", "c2"))
+				b := nets.Graph("i:int c:bool", "go i2 c2", nets.Node("Reshape", "c shape", "go"), nets.Node("Identity", "i", "i2"), nets.Node("Identity", "c", "c2"))
 				declare(declare(b, "i", tensor.I64, number...), "c", tensor.Bool, condition...)
-				g := subgraph("n:int c0:bool shape", "i c", node("Loop", "n c0", "i c", body("body", b)))
+				g := nets.Graph("n:int c0:bool shape", "i c", nets.Node("Loop", "n c0", "i c", graph.GraphAttr("body", b)))
 				declare(declare(g, "n", tensor.I64, n.Shape()...), "c0", tensor.Bool, condition...)
-				got, err := runModel(t, g, values{"n": n, "c0": bools(condition...), "shape": vec(1, 1)})
+				got, err := runModel(t, g, values{"n": n, "c0": bools(condition...), "shape": nets.Vec(1, 1)})
 				if err != nil {
 					t.Errorf("number %v, condition %v, count %v: %v", number, condition, n, err)
 					continue
@@ -67,10 +68,10 @@ func TestLoopGivesWhatIsDeclared(t *testing.T) {
 
 // TestSliceByDeclaredNumber cuts a row by the number of an iteration.
 func TestSliceByDeclaredNumber(t *testing.T) {
-	b := subgraph("i:int c:bool", "c row", constant("one", vec(1)), node("Add", "i one", "end"), node("Slice", "x i end", "row"))
+	b := nets.Graph("i:int c:bool", "c row", nets.Constant("one", nets.Vec(1)), nets.Node("Add", "i one", "end"), nets.Node("Slice", "x i end", "row"))
 	declare(b, "i", tensor.I64, 1)
-	g := subgraph("n:int x:rows", "y", node("Loop", "n _", "y", body("body", b)))
-	got, err := runModel(t, g, values{"n": scalar[int64](2), "x": rows(3, 1, 2, 3, 4, 5, 6)})
+	g := nets.Graph("n:int x:rows", "y", nets.Node("Loop", "n _", "y", graph.GraphAttr("body", b)))
+	got, err := runModel(t, g, values{"n": nets.Scalar[int64](2), "x": nets.Rows(3, 1, 2, 3, 4, 5, 6)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,9 +103,9 @@ func TestNoIterations(t *testing.T) {
 		{none, none, []int{2, 3}, "int64[0,2,3]"},
 		{none, none, []int{-1, -1}, "int64[0,0,0]"},
 	} {
-		b := subgraph("i:int c:bool s", "c s z", node("Add", "s s", "z"))
+		b := nets.Graph("i:int c:bool s", "c s z", nets.Node("Add", "s s", "z"))
 		if tt.captured != nil {
-			b = subgraph("i:int c:bool s", "c s z", node("Add", "x x", "z"))
+			b = nets.Graph("i:int c:bool s", "c s z", nets.Node("Add", "x x", "z"))
 		}
 		b.Inputs[2].Type = graph.TensorOf(tensor.I64, nil)
 		if tt.state != nil {
@@ -113,7 +114,7 @@ func TestNoIterations(t *testing.T) {
 		if tt.out != nil {
 			declare(b, "z", tensor.I64, tt.out...)
 		}
-		g := subgraph("n:int c:bool x", "y z", node("Loop", "n c x", "y z", body("body", b)))
+		g := nets.Graph("n:int c:bool x", "y z", nets.Node("Loop", "n c x", "y z", graph.GraphAttr("body", b)))
 		declare(g, "x", tensor.I64, -1, -1)
 		if tt.captured != nil {
 			declare(g, "x", tensor.I64, tt.captured...)
@@ -122,7 +123,7 @@ func TestNoIterations(t *testing.T) {
 			n  int64
 			on bool
 		}{{0, true}, {-3, true}, {5, false}} {
-			got, err := runModel(t, g, values{"n": scalar(how.n), "c": scalar(how.on), "x": rows(3, 1, 2, 3, 4, 5, 6)})
+			got, err := runModel(t, g, values{"n": nets.Scalar(how.n), "c": nets.Scalar(how.on), "x": nets.Rows(3, 1, 2, 3, 4, 5, 6)})
 			if err != nil {
 				t.Errorf("%+v: %v", tt, err)
 				continue
@@ -137,20 +138,20 @@ func TestNoIterations(t *testing.T) {
 // TestNoIterationsThenMore uses the results of a loop without an iteration, with a constant trip
 // count and with a given one.
 func TestNoIterationsThenMore(t *testing.T) {
-	b := declare(subgraph("i:int c:bool s", "c s z", node("Add", "s s", "z")), "s", tensor.I64, 2)
-	loop, join := node("Loop", "n _ x", "y z", body("body", b)), node("Concat", "z w", "u", attr("axis", 0))
+	b := declare(nets.Graph("i:int c:bool s", "c s z", nets.Node("Add", "s s", "z")), "s", tensor.I64, 2)
+	loop, join := nets.Node("Loop", "n _ x", "y z", graph.GraphAttr("body", b)), nets.Node("Concat", "z w", "u", graph.IntAttr("axis", 0))
 	for name, g := range map[string]*graph.Graph{
-		"given":    subgraph("n:int x w:rows", "u", loop, join),
-		"constant": subgraph("x w:rows", "u", constant("n", scalar[int64](0)), loop, join),
+		"given":    nets.Graph("n:int x w:rows", "u", loop, join),
+		"constant": nets.Graph("x w:rows", "u", nets.Constant("n", nets.Scalar[int64](0)), loop, join),
 	} {
-		in := values{"x": vec(1, 2), "w": rows(2, 7, 8)}
+		in := values{"x": nets.Vec(1, 2), "w": nets.Rows(2, 7, 8)}
 		if name == "given" {
-			in["n"] = scalar[int64](0)
+			in["n"] = nets.Scalar[int64](0)
 		}
 		got, err := runModel(t, g, in)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
-		} else if text(got["u"]) != text(rows(2, 7, 8)) {
+		} else if text(got["u"]) != text(nets.Rows(2, 7, 8)) {
 			t.Errorf("%s: got %s", name, text(got["u"]))
 		}
 	}
@@ -159,11 +160,11 @@ func TestNoIterationsThenMore(t *testing.T) {
 // TestScanOverNothing scans inputs with extent 0 along the scanned axis.
 func TestScanOverNothing(t *testing.T) {
 	for axis, want := range map[int64]string{0: "int64[0,2,3]", 1: "int64[2,0,3]", 2: "int64[2,3,0]", -1: "int64[2,3,0]", -3: "int64[0,2,3]"} {
-		b := subgraph("s r", "s z", node("Add", "s r", "z"))
+		b := nets.Graph("s r", "s z", nets.Node("Add", "s r", "z"))
 		declare(declare(b, "s", tensor.I64, 2, 3), "r", tensor.I64, 3)
-		g := subgraph("s x:rows", "y z", node("Scan", "s x", "y z", attr("num_scan_inputs", 1), attrs("scan_output_axes", axis), body("body", b)))
+		g := nets.Graph("s x:rows", "y z", nets.Node("Scan", "s x", "y z", graph.IntAttr("num_scan_inputs", 1), graph.IntsAttr("scan_output_axes", axis), graph.GraphAttr("body", b)))
 		declare(g, "s", tensor.I64, 2, 3)
-		got, err := runModel(t, g, values{"s": rows(3, 1, 2, 3, 4, 5, 6), "x": tensor.New(tensor.I64, 0, 3)})
+		got, err := runModel(t, g, values{"s": nets.Rows(3, 1, 2, 3, 4, 5, 6), "x": tensor.New(tensor.I64, 0, 3)})
 		if err != nil {
 			t.Errorf("axis %d: %v", axis, err)
 		} else if got["z"].String() != want || got["y"].String() != "int64[2,3]" {
@@ -175,7 +176,7 @@ func TestScanOverNothing(t *testing.T) {
 // TestDeclaredExtentsThatAreNotSo gives bodies inputs with other extents than they declare. The
 // declarations have no effect.
 func TestDeclaredExtentsThatAreNotSo(t *testing.T) {
-	x := rows(3, 1, 2, 3, 4, 5, 6)
+	x := nets.Rows(3, 1, 2, 3, 4, 5, 6)
 	for _, declared := range [][]int{{5}, {}, {1, 3}, {2, 3}, {-1, -1}} {
 		d := func(g *graph.Graph, names ...string) *graph.Graph {
 			for _, name := range names {
@@ -184,14 +185,14 @@ func TestDeclaredExtentsThatAreNotSo(t *testing.T) {
 			return g
 		}
 		for name, g := range map[string]*graph.Graph{
-			"loop": subgraph("x:rows n:int c:bool", "y", node("Loop", "n _ x", "y", body("body",
-				d(subgraph("i:int c2:bool s", "c2 s2", node("Add", "s s", "s2")), "s", "s2")))),
-			"scan": subgraph("x:rows n:int c:bool", "y", node("Scan", "x x", "y q", attr("num_scan_inputs", 1), body("body",
-				d(subgraph("s r", "s2 q", node("Add", "s r", "s2"), node("Neg", "r", "q")), "s", "s2")))),
-			"if": subgraph("x:rows n:int c:bool", "y", node("If", "c", "y", body("then_branch",
-				d(subgraph("", "a", node("Add", "x x", "a")), "a")), body("else_branch", subgraph("", "b", node("Neg", "x", "b"))))),
+			"loop": nets.Graph("x:rows n:int c:bool", "y", nets.Node("Loop", "n _ x", "y", graph.GraphAttr("body",
+				d(nets.Graph("i:int c2:bool s", "c2 s2", nets.Node("Add", "s s", "s2")), "s", "s2")))),
+			"scan": nets.Graph("x:rows n:int c:bool", "y", nets.Node("Scan", "x x", "y q", graph.IntAttr("num_scan_inputs", 1), graph.GraphAttr("body",
+				d(nets.Graph("s r", "s2 q", nets.Node("Add", "s r", "s2"), nets.Node("Neg", "r", "q")), "s", "s2")))),
+			"if": nets.Graph("x:rows n:int c:bool", "y", nets.Node("If", "c", "y", graph.GraphAttr("then_branch",
+				d(nets.Graph("", "a", nets.Node("Add", "x x", "a")), "a")), graph.GraphAttr("else_branch", nets.Graph("", "b", nets.Node("Neg", "x", "b"))))),
 		} {
-			got, err := runModel(t, g, values{"x": x, "n": scalar[int64](1), "c": scalar(true)})
+			got, err := runModel(t, g, values{"x": x, "n": nets.Scalar[int64](1), "c": nets.Scalar(true)})
 			if err != nil {
 				t.Errorf("%s declares %v: %v", name, declared, err)
 			} else if got["y"].String() != "int64[2,3]" {

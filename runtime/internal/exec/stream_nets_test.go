@@ -1,4 +1,4 @@
-package runtime_test
+package exec_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/optest/nets"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -81,10 +82,6 @@ func (n *net) model(opset int) *graph.Model {
 	return &graph.Model{Producer: "test", IR: 10, Opsets: []graph.Opset{{Version: opset}, {Domain: "com.microsoft", Version: 1}}, Graph: n.g}
 }
 
-func intAttr(name string, v int64) *graph.Attr {
-	return &graph.Attr{Name: name, Kind: graph.AttrInt, Int: v}
-}
-
 // projected adds x times three matrices: q of 4 heads of 8, and k and v with the given number of
 // heads.
 func (n *net) projected(heads int) {
@@ -100,7 +97,7 @@ func (n *net) projected(heads int) {
 func (n *net) split(heads int) {
 	n.ints("shape4", 0, 0, 4, 8)
 	n.ints("shapeKV", 0, 0, int64(heads), 8)
-	perm := intsAttr("perm", 0, 2, 1, 3)
+	perm := graph.IntsAttr("perm", 0, 2, 1, 3)
 	for _, x := range []string{"q", "k", "v"} {
 		shape := "shapeKV"
 		if x == "q" {
@@ -121,7 +118,7 @@ func (n *net) caches(heads int, past, present string) {
 // merged adds y, the heads of a side by side, as the output.
 func (n *net) merged() {
 	n.ints("shapeY", 0, 0, 32)
-	n.node("Transpose a -> ta", intsAttr("perm", 0, 2, 1, 3))
+	n.node("Transpose a -> ta", graph.IntsAttr("perm", 0, 2, 1, 3))
 	n.node("Reshape ta shapeY -> y")
 }
 
@@ -141,7 +138,7 @@ var streamNets = []struct {
 		n.output("y", tensor.F32, "b,s,32")
 		n.projected(2)
 		n.split(2)
-		n.node("Attention tq tk tv _ past.key past.value -> a present.key present.value", intAttr("is_causal", 1))
+		n.node("Attention tq tk tv _ past.key past.value -> a present.key present.value", graph.IntAttr("is_causal", 1))
 		n.merged()
 		return n.model(23)
 	}, false},
@@ -151,7 +148,7 @@ var streamNets = []struct {
 		n.caches(4, "past_sequence_length", "total_sequence_length")
 		n.output("y", tensor.F32, "b,s,32")
 		n.projected(4)
-		n.node("com.microsoft:MultiHeadAttention q k v _ _ _ past.key past.value -> y present.key present.value", intAttr("num_heads", 4))
+		n.node("com.microsoft:MultiHeadAttention q k v _ _ _ past.key past.value -> y present.key present.value", graph.IntAttr("num_heads", 4))
 		return n.model(17)
 	}, false},
 	{"group_query", true, 2, func() *graph.Model {
@@ -163,14 +160,14 @@ var streamNets = []struct {
 		n.projected(2)
 		n.ints("one", 1)
 		n.ints("axis", 1)
-		n.node("ReduceSum attention_mask axis -> counted", intAttr("keepdims", 0))
+		n.node("ReduceSum attention_mask axis -> counted", graph.IntAttr("keepdims", 0))
 		n.node("Sub counted one -> last")
-		n.node("Cast last -> last32", intAttr("to", 6))
+		n.node("Cast last -> last32", graph.IntAttr("to", 6))
 		n.node("Shape attention_mask -> shape")
 		n.node("Gather shape index -> total")
-		n.g.Initializers = append(n.g.Initializers, &graph.Initializer{Name: "index", Tensor: scalar(int64(1))})
-		n.node("Cast total -> total32", intAttr("to", 6))
-		n.node("com.microsoft:GroupQueryAttention q k v past.key past.value last32 total32 -> y present.key present.value", intAttr("num_heads", 4), intAttr("kv_num_heads", 2))
+		n.g.Initializers = append(n.g.Initializers, &graph.Initializer{Name: "index", Tensor: nets.Scalar(int64(1))})
+		n.node("Cast total -> total32", graph.IntAttr("to", 6))
+		n.node("com.microsoft:GroupQueryAttention q k v past.key past.value last32 total32 -> y present.key present.value", graph.IntAttr("num_heads", 4), graph.IntAttr("kv_num_heads", 2))
 		return n.model(17)
 	}, false},
 	{"concat", true, 2, func() *graph.Model {
@@ -181,14 +178,14 @@ var streamNets = []struct {
 		n.output("y", tensor.F32, "b,s,32")
 		n.projected(4)
 		n.split(4)
-		n.node("Concat past.key tk -> present.key", intAttr("axis", 2))
-		n.node("Concat past.value tv -> present.value", intAttr("axis", 2))
-		n.node("Transpose present.key -> kt", intsAttr("perm", 0, 1, 3, 2))
+		n.node("Concat past.key tk -> present.key", graph.IntAttr("axis", 2))
+		n.node("Concat past.value tv -> present.value", graph.IntAttr("axis", 2))
+		n.node("Transpose present.key -> kt", graph.IntsAttr("perm", 0, 1, 3, 2))
 		n.node("MatMul tq kt -> scores")
 		n.node("Mul scores scale -> scaled")
-		n.g.Initializers = append(n.g.Initializers, &graph.Initializer{Name: "scale", Tensor: scalar(float32(0.35))})
+		n.g.Initializers = append(n.g.Initializers, &graph.Initializer{Name: "scale", Tensor: nets.Scalar(float32(0.35))})
 		n.node("Add scaled mask -> masked")
-		n.node("Softmax masked -> weights", intAttr("axis", -1))
+		n.node("Softmax masked -> weights", graph.IntAttr("axis", -1))
 		n.node("MatMul weights present.value -> a")
 		n.merged()
 		return n.model(17)
@@ -201,7 +198,7 @@ var streamNets = []struct {
 		n.output("y", tensor.F32, "b,s,16")
 		n.floats("w", 16, 48)
 		n.floats("bias", 48)
-		n.node("com.microsoft:Attention x w bias _ past_0 -> y present_0", intAttr("num_heads", 4), intAttr("unidirectional", 1))
+		n.node("com.microsoft:Attention x w bias _ past_0 -> y present_0", graph.IntAttr("num_heads", 4), graph.IntAttr("unidirectional", 1))
 		return n.model(17)
 	}, false},
 	{"fused concat", true, 2, func() *graph.Model {
@@ -215,16 +212,16 @@ var streamNets = []struct {
 		n.ints("repeats", 1, 1, 2, 1, 1)
 		n.ints("joined", 0, 4, -1, 8)
 		for _, x := range []string{"key", "value"} {
-			n.node(fmt.Sprintf("Concat past.%s t%c -> present.%s", x, x[0], x), intAttr("axis", 2))
+			n.node(fmt.Sprintf("Concat past.%s t%c -> present.%s", x, x[0], x), graph.IntAttr("axis", 2))
 			n.node(fmt.Sprintf("Unsqueeze present.%s two -> u%s", x, x))
 			n.node(fmt.Sprintf("Expand u%s repeats -> e%s", x, x))
 			n.node(fmt.Sprintf("Reshape e%s joined -> f%s", x, x))
 		}
-		n.node("Transpose fkey -> kt", intsAttr("perm", 0, 1, 3, 2))
+		n.node("Transpose fkey -> kt", graph.IntsAttr("perm", 0, 1, 3, 2))
 		n.node("MatMul tq kt -> scores")
 		n.node("Mul scores scale -> scaled")
-		n.g.Initializers = append(n.g.Initializers, &graph.Initializer{Name: "scale", Tensor: scalar(float32(0.35))})
-		n.node("Softmax scaled -> weights", intAttr("axis", -1))
+		n.g.Initializers = append(n.g.Initializers, &graph.Initializer{Name: "scale", Tensor: nets.Scalar(float32(0.35))})
+		n.node("Softmax scaled -> weights", graph.IntAttr("axis", -1))
 		n.node("MatMul weights fvalue -> a")
 		n.merged()
 		return n.model(17)
@@ -239,14 +236,14 @@ var streamNets = []struct {
 		n.ints("two", 2)
 		n.ints("joined", 0, 4, -1, 8)
 		for _, x := range []string{"key", "value"} {
-			n.node(fmt.Sprintf("Concat past.%s t%c -> present.%s", x, x[0], x), intAttr("axis", 2))
+			n.node(fmt.Sprintf("Concat past.%s t%c -> present.%s", x, x[0], x), graph.IntAttr("axis", 2))
 			n.node(fmt.Sprintf("Unsqueeze present.%s two -> u%s", x, x))
-			n.node(fmt.Sprintf("Concat u%s u%s -> e%s", x, x, x), intAttr("axis", 2))
+			n.node(fmt.Sprintf("Concat u%s u%s -> e%s", x, x, x), graph.IntAttr("axis", 2))
 			n.node(fmt.Sprintf("Reshape e%s joined -> f%s", x, x))
 		}
-		n.node("Transpose fkey -> kt", intsAttr("perm", 0, 1, 3, 2))
+		n.node("Transpose fkey -> kt", graph.IntsAttr("perm", 0, 1, 3, 2))
 		n.node("MatMul tq kt -> scores")
-		n.node("Softmax scores -> weights", intAttr("axis", -1))
+		n.node("Softmax scores -> weights", graph.IntAttr("axis", -1))
 		n.node("MatMul weights fvalue -> a")
 		n.merged()
 		return n.model(17)
@@ -260,9 +257,9 @@ var streamNets = []struct {
 		n.ints("start", -5)
 		n.ints("end", math.MaxInt64)
 		n.ints("axis", 1)
-		n.node("Concat past x -> all", intAttr("axis", 1))
+		n.node("Concat past x -> all", graph.IntAttr("axis", 1))
 		n.node("Slice all start end axis -> present")
-		n.node("ReduceMean present -> y", intsAttr("axes", 1), intAttr("keepdims", 1))
+		n.node("ReduceMean present -> y", graph.IntsAttr("axes", 1), graph.IntAttr("keepdims", 1))
 		return n.model(17)
 	}, true},
 	{"lstm", false, 2, func() *graph.Model {
@@ -275,7 +272,7 @@ var streamNets = []struct {
 		n.output("cn", tensor.F32, "1,1,8")
 		n.floats("w", 1, 32, 16)
 		n.floats("r", 1, 32, 8)
-		n.node("LSTM x w r _ _ h c -> y hn cn", intAttr("hidden_size", 8))
+		n.node("LSTM x w r _ _ h c -> y hn cn", graph.IntAttr("hidden_size", 8))
 		return n.model(17)
 	}, false},
 	{"scatter", false, 2, func() *graph.Model {
@@ -289,7 +286,7 @@ var streamNets = []struct {
 		n.ints("one", 1)
 		n.node("TensorScatter cache x cell -> cache_out")
 		n.node("Add cell one -> cell_out")
-		n.node("ReduceSum cache_out two -> y", intAttr("keepdims", 0))
+		n.node("ReduceSum cache_out two -> y", graph.IntAttr("keepdims", 0))
 		n.ints("two", 2)
 		return n.model(24)
 	}, false},

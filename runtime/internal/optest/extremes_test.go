@@ -1,4 +1,4 @@
-package runtime_test
+package optest_test
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package runtime_test
+package exec_test
 
 import (
 	"context"

@@ -1,7 +1,6 @@
-package runtime_test
+package optimize_test
 
 import (
-	"context"
 	"slices"
 	"testing"
 
@@ -72,7 +71,7 @@ func TestSparseInitializers(t *testing.T) {
 				continue
 			}
 			x, _ := tensor.From(slices.Repeat([]float32{1}, 6), 2, 3)
-			out, err := s.Run(context.Background(), map[string]*tensor.Tensor{"x": x})
+			out, err := s.Run(t.Context(), map[string]*tensor.Tensor{"x": x})
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			} else if got := tensor.View[float32](out["y"]); !slices.Equal(got, want) {

@@ -1,4 +1,4 @@
-package runtime_test
+package plan_test
 
 import (
 	"context"

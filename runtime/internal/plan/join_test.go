@@ -1,4 +1,4 @@
-package runtime_test
+package plan_test
 
 import (
 	"bytes"
@@ -50,7 +50,7 @@ func TestJoin(t *testing.T) {
 			return []string{n.depthwise(y, 40)}
 		}},
 		{"the first meets more than a pixel", 0, func(n *network) []string {
-			y := n.add("Conv", []*graph.Attr{intsAttr("pads", 1, 1, 1, 1)}, "x", n.weight(40, 12, 3, 3))
+			y := n.add("Conv", []*graph.Attr{graph.IntsAttr("pads", 1, 1, 1, 1)}, "x", n.weight(40, 12, 3, 3))
 			return []string{n.depthwise(y, 40)}
 		}},
 	}
