@@ -1,7 +1,8 @@
 // The activations that elementwise kernels and recurrent layers compute alike. The table takes
 // A(ROW, t, T, name, plain, vector): the function of x with parameters p and q, in double for any
 // type, and on vectors of core/vec.h, where M(name) is a function of f32_math.inc. ROW, t and T are
-// passed on. runtime/op has the same functions in its table of activations, in this order.
+// passed on. runtime/internal/ops/kit has the same functions in its table of activations, in this
+// order.
 #ifndef NACRE_ELTWISE_ACTIVATIONS_H
 #define NACRE_ELTWISE_ACTIVATIONS_H
 
