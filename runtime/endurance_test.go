@@ -34,7 +34,8 @@ func restless(r *rand.Rand) *graph.Model {
 	}
 	branch := func(op string) *graph.Graph { return nets.Graph("", "chosen", nets.Node(op, "mean flat", "chosen")) }
 	step := nets.Graph("i:int more:bool sum", "more_out next each",
-		nets.Node("Identity", "more", "more_out"), nets.Node("Add", "sum column", "next"), nets.Node("Mul", "next next", "each"))
+		nets.Node("Identity", "more", "more_out"), nets.Node("Add", "sum column", "next"),
+		nets.Node("Mul", "next next", "each"))
 	step.Inputs[2].Type = graph.TensorOf(tensor.F32, graph.UnknownDims(2))
 	g := &graph.Graph{Name: "restless", Nodes: []*graph.Node{
 		floats("w", 1, 12, 4), floats("r", 1, 12, 3), floats("dense", 3, 5),
@@ -43,9 +44,11 @@ func restless(r *rand.Rand) *graph.Model {
 		nets.Node("Squeeze", "h axis", "state"), nets.Constant("axis", nets.Vec(0)),
 		nets.Node("MatMul", "state dense", "flat"),
 		nets.Node("ReduceMean", "flat", "mean", graph.IntsAttr("axes", -1), graph.IntAttr("keepdims", 1)),
-		nets.Node("ReduceMax", "flat", "top", graph.IntAttr("keepdims", 0)), nets.Constant("zero", nets.Scalar[float32](0)),
+		nets.Node("ReduceMax", "flat", "top", graph.IntAttr("keepdims", 0)),
+		nets.Constant("zero", nets.Scalar[float32](0)),
 		nets.Node("Greater", "top zero", "positive"),
-		nets.Node("If", "positive", "chosen_out", graph.GraphAttr("then_branch", branch("Add")), graph.GraphAttr("else_branch", branch("Sub"))),
+		nets.Node("If", "positive", "chosen_out", graph.GraphAttr("then_branch", branch("Add")),
+			graph.GraphAttr("else_branch", branch("Sub"))),
 		nets.Node("Shape", "x", "extents"), nets.Constant("one", nets.Vec(1)), nets.Node("Gather", "extents one", "steps"), nets.Node("Squeeze", "steps", "count"),
 		nets.Constant("true", nets.Scalar(true)), nets.Node("Identity", "mean", "column"),
 		nets.Node("Loop", "count true chosen_out", "last all", graph.GraphAttr("body", step)),

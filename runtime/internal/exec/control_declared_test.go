@@ -48,7 +48,8 @@ func TestLoopGivesWhatIsDeclared(t *testing.T) {
 			for _, n := range []*tensor.Tensor{trips(), trips(1), trips(1, 1)} {
 				b := nets.Graph("i:int c:bool", "go i2 c2", nets.Node("Reshape", "c shape", "go"), nets.Node("Identity", "i", "i2"), nets.Node("Identity", "c", "c2"))
 				declare(declare(b, "i", tensor.I64, number...), "c", tensor.Bool, condition...)
-				g := nets.Graph("n:int c0:bool shape", "i c", nets.Node("Loop", "n c0", "i c", graph.GraphAttr("body", b)))
+				g := nets.Graph("n:int c0:bool shape", "i c",
+					nets.Node("Loop", "n c0", "i c", graph.GraphAttr("body", b)))
 				declare(declare(g, "n", tensor.I64, n.Shape()...), "c0", tensor.Bool, condition...)
 				got, err := runModel(t, g, values{"n": n, "c0": bools(condition...), "shape": nets.Vec(1, 1)})
 				if err != nil {
@@ -123,7 +124,8 @@ func TestNoIterations(t *testing.T) {
 			n  int64
 			on bool
 		}{{0, true}, {-3, true}, {5, false}} {
-			got, err := runModel(t, g, values{"n": nets.Scalar(how.n), "c": nets.Scalar(how.on), "x": nets.Rows(3, 1, 2, 3, 4, 5, 6)})
+			got, err := runModel(t, g, values{"n": nets.Scalar(how.n), "c": nets.Scalar(how.on),
+				"x": nets.Rows(3, 1, 2, 3, 4, 5, 6)})
 			if err != nil {
 				t.Errorf("%+v: %v", tt, err)
 				continue
@@ -139,7 +141,8 @@ func TestNoIterations(t *testing.T) {
 // count and with a given one.
 func TestNoIterationsThenMore(t *testing.T) {
 	b := declare(nets.Graph("i:int c:bool s", "c s z", nets.Node("Add", "s s", "z")), "s", tensor.I64, 2)
-	loop, join := nets.Node("Loop", "n _ x", "y z", graph.GraphAttr("body", b)), nets.Node("Concat", "z w", "u", graph.IntAttr("axis", 0))
+	loop, join := nets.Node("Loop", "n _ x", "y z", graph.GraphAttr("body", b)),
+		nets.Node("Concat", "z w", "u", graph.IntAttr("axis", 0))
 	for name, g := range map[string]*graph.Graph{
 		"given":    nets.Graph("n:int x w:rows", "u", loop, join),
 		"constant": nets.Graph("x w:rows", "u", nets.Constant("n", nets.Scalar[int64](0)), loop, join),

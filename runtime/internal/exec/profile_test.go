@@ -16,8 +16,9 @@ import (
 // TestProfileOfGraphs profiles a loop in a loop.
 func TestProfileOfGraphs(t *testing.T) {
 	g := nets.Graph("x n:int", "y", nets.Node("Loop", "n _ x", "y", graph.GraphAttr("body",
-		nets.Graph("i:int c:bool v", "c2 w", nets.Node("Identity", "c", "c2"), nets.Node("Loop", "n _ v", "w", graph.GraphAttr("body",
-			nets.Graph("j:int d:bool u", "d2 t", nets.Node("Identity", "d", "d2"), nets.Node("Add", "u x", "t"))))))))
+		nets.Graph("i:int c:bool v", "c2 w", nets.Node("Identity", "c", "c2"),
+			nets.Node("Loop", "n _ v", "w", graph.GraphAttr("body",
+				nets.Graph("j:int d:bool u", "d2 t", nets.Node("Identity", "d", "d2"), nets.Node("Add", "u x", "t"))))))))
 	m := &graph.Model{File: "control.onnx", Opsets: []graph.Opset{{Version: nets.Opset}}, Graph: g}
 	s, err := byname.New(m, runtime.Options{Threads: 1})
 	if err != nil {

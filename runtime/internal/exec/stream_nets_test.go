@@ -183,7 +183,8 @@ var streamNets = []struct {
 		n.node("Transpose present.key -> kt", graph.IntsAttr("perm", 0, 1, 3, 2))
 		n.node("MatMul tq kt -> scores")
 		n.node("Mul scores scale -> scaled")
-		n.g.Initializers = append(n.g.Initializers, &graph.Initializer{Name: "scale", Tensor: nets.Scalar(float32(0.35))})
+		n.g.Initializers = append(n.g.Initializers,
+			&graph.Initializer{Name: "scale", Tensor: nets.Scalar(float32(0.35))})
 		n.node("Add scaled mask -> masked")
 		n.node("Softmax masked -> weights", graph.IntAttr("axis", -1))
 		n.node("MatMul weights present.value -> a")
@@ -220,7 +221,8 @@ var streamNets = []struct {
 		n.node("Transpose fkey -> kt", graph.IntsAttr("perm", 0, 1, 3, 2))
 		n.node("MatMul tq kt -> scores")
 		n.node("Mul scores scale -> scaled")
-		n.g.Initializers = append(n.g.Initializers, &graph.Initializer{Name: "scale", Tensor: nets.Scalar(float32(0.35))})
+		n.g.Initializers = append(n.g.Initializers,
+			&graph.Initializer{Name: "scale", Tensor: nets.Scalar(float32(0.35))})
 		n.node("Softmax scaled -> weights", graph.IntAttr("axis", -1))
 		n.node("MatMul weights fvalue -> a")
 		n.merged()

@@ -39,22 +39,26 @@ func greedy() []greedyModel {
 			nets.Graph("i:int c:bool v", "c w", nets.Node("Concat", "v x", "w", graph.IntAttr("axis", 0)))))), values{"n": nets.Scalar[int64](1 << 60), "x": tensor.New(tensor.I64, 1<<18)}},
 		{"insertion", nets.Graph("n:int x q:seq", "y", nets.Node("Loop", "n _ q", "y", graph.GraphAttr("body",
 			nets.Graph("i:int c:bool v:seq", "c w", nets.Node("SequenceInsert", "v x", "w"))))), values{"n": nets.Scalar[int64](1 << 60), "x": tensor.New(tensor.I64, 1<<15), "q": seq()}},
-		{"sequence and its length", nets.Graph("n:int x q:seq", "y all", nets.Node("Loop", "n _ q", "y all", graph.GraphAttr("body",
-			nets.Graph("i:int c:bool v:seq", "c w l", nets.Node("SequenceInsert", "v x", "w"), nets.Node("SequenceLength", "w", "l"))))),
+		{"sequence and its length", nets.Graph("n:int x q:seq", "y all",
+			nets.Node("Loop", "n _ q", "y all", graph.GraphAttr("body",
+				nets.Graph("i:int c:bool v:seq", "c w l", nets.Node("SequenceInsert", "v x", "w"), nets.Node("SequenceLength", "w", "l"))))),
 			values{"n": nets.Scalar[int64](1 << 60), "x": tensor.New(tensor.I64, 1<<15), "q": seq()}},
 		{"strings that double", stringLoop(), values{"n": nets.Scalar[int64](1 << 60)}},
 		{"map over a sequence", nets.Graph("q:seq x", "r", nets.Node("SequenceMap", "q x", "r", graph.GraphAttr("body",
 			nets.Graph("a b", "s", nets.Node("Add", "a b", "s"))))), values{"q": same(nets.Vec(1), 1<<16), "x": tensor.New(tensor.I64, 1<<10)}},
-		{"concatenation of a sequence", nets.Graph("q:seq", "y", nets.Node("ConcatFromSequence", "q", "y", graph.IntAttr("axis", 0))),
+		{"concatenation of a sequence", nets.Graph("q:seq", "y",
+			nets.Node("ConcatFromSequence", "q", "y", graph.IntAttr("axis", 0))),
 			values{"q": same(tensor.New(tensor.I64, 1<<16), 1<<10)}},
 		{"outputs of Scan", nets.Graph("s x:rows", "last all", nets.Node("Scan", "s x", "last all", graph.IntAttr("num_scan_inputs", 1), graph.GraphAttr("body",
 			nets.Graph("s x", "next next", nets.Node("Add", "s x", "next"))))), values{"s": tensor.New(tensor.I64, 1<<14), "x": nets.Rows(1, make([]int64, 1<<14)...)}},
 		{"optionals", nets.Graph("n:int x", "all", nets.Node("Loop", "n _", "all", graph.GraphAttr("body",
 			nets.Graph("i:int c:bool", "c y", nets.Node("Optional", "x", "o"), nets.Node("OptionalGetElement", "o", "y"))))), values{"n": nets.Scalar[int64](1 << 60), "x": tensor.New(tensor.I64, 1<<12)}},
 		{"parts of a string", splitting(), values{"n": nets.Scalar[int64](1 << 60)}},
-		{"text of numbers", nets.Graph("x", "y", nets.Node("Cast", "x", "y", graph.IntAttr("to", 8))), values{"x": large(1 << 22)}},
+		{"text of numbers", nets.Graph("x", "y", nets.Node("Cast", "x", "y", graph.IntAttr("to", 8))),
+			values{"x": large(1 << 22)}},
 		{"maps of rows", zipping(), values{"x": tensor.New(tensor.F32, 1<<20, 1)}},
-		{"groups of numbers", nets.Graph("x", "y", nets.Node("Unique", "x", "y")), values{"x": tensor.New(tensor.I64, 1<<24)}},
+		{"groups of numbers", nets.Graph("x", "y", nets.Node("Unique", "x", "y")),
+			values{"x": tensor.New(tensor.I64, 1<<24)}},
 	}
 }
 
@@ -92,7 +96,8 @@ func textNode(op, in, out string, attrs ...*graph.Attr) *graph.Node {
 func stringLoop() *graph.Graph {
 	b := nets.Graph("i:int c:bool", "c w", textNode("StringConcat", "v v", "w"))
 	b.Inputs = append(b.Inputs, &graph.Value{Name: "v", Type: graph.TensorOf(tensor.String, graph.UnknownDims(1))})
-	return nets.Graph("n:int", "y", nets.Constant("x", words("word")), nets.Node("Loop", "n _ x", "y", graph.GraphAttr("body", b)))
+	return nets.Graph("n:int", "y", nets.Constant("x", words("word")),
+		nets.Node("Loop", "n _ x", "y", graph.GraphAttr("body", b)))
 }
 
 // splitting splits a string into many parts and keeps the rows.
@@ -173,13 +178,15 @@ func TestMemoryOfConstants(t *testing.T) {
 	}
 	for i := range 20000 {
 		name := fmt.Sprint("s", i)
-		many.Nodes = append(many.Nodes, nets.Node("Concat", "c0 c1 c2 c3 c4 c5 c6 c7 c8 c9", name, graph.IntAttr("axis", 0)))
+		many.Nodes = append(many.Nodes, nets.Node("Concat", "c0 c1 c2 c3 c4 c5 c6 c7 c8 c9", name,
+			graph.IntAttr("axis", 0)))
 	}
 	many.Outputs[0].Name = "s0"
 	doubling := nets.Graph("", "y", nets.Constant("x0", tensor.New(tensor.I64, 1<<16)))
 	for i := range 24 {
 		x := fmt.Sprint("x", i)
-		doubling.Nodes = append(doubling.Nodes, nets.Node("Concat", x+" "+x, fmt.Sprint("x", i+1), graph.IntAttr("axis", 0)))
+		doubling.Nodes = append(doubling.Nodes,
+			nets.Node("Concat", x+" "+x, fmt.Sprint("x", i+1), graph.IntAttr("axis", 0)))
 	}
 	doubling.Outputs[0].Name = "x24"
 	for name, g := range map[string]*graph.Graph{"many": many, "doubling": doubling} {

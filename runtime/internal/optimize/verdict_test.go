@@ -36,7 +36,8 @@ func TestVerdict(t *testing.T) {
 		{"a copy with an attribute", nets.Graph("x", "y", nets.Node("Identity", "x", "z", graph.IntAttr("to", 1)), nets.Node("Neg", "z", "y")), `attribute "to" is not one of Identity`},
 		{"a copy that is the output", nets.Graph("x", "y", nets.Node("Neg", "x", "z"), nets.Node("Identity", "z", "y", graph.IntAttr("axis", 0))), `attribute "axis" is not one of Identity`},
 		{"one operand without an axis", nets.Graph("x", "y", nets.Node("Concat", "x", "z"), nets.Node("Neg", "z", "y")), "attribute axis is missing"},
-		{"a cast to its own type", nets.Graph("x", "y", nets.Node("Cast", "x", "z"), nets.Node("Neg", "z", "y")), "attribute"},
+		{"a cast to its own type", nets.Graph("x", "y", nets.Node("Cast", "x", "z"),
+			nets.Node("Neg", "z", "y")), "attribute"},
 		{"a constant that is computed", nets.Graph("x", "y", nets.Constant("c", nets.Vec(1, 2)), nets.Node("Neg", "c", "d", graph.IntAttr("axis", 0)), nets.Node("Add", "x d", "y")), "attribute"},
 		{"a node that nothing needs", nets.Graph("x", "y", nets.Node("Neg", "x", "y"), nets.Node("Abs", "x", "z", graph.IntAttr("axis", 0))), `attribute "axis" is not one of Abs`},
 		{"a type that nothing needs", nets.Graph("x", "y", nets.Node("Neg", "x", "y"), nets.Node("Not", "x", "z")), "element type int64"},
@@ -52,7 +53,8 @@ func TestVerdict(t *testing.T) {
 		{"a value of another kind", declaring("z", graph.Type{Kind: graph.SequenceType, Elem: &ints}, nets.Graph("x", "y", nets.Node("Identity", "x", "z"), nets.Node("Neg", "z", "y"))), `"z" is declared to be sequence`},
 		{"a value of a body of another type", nets.Graph("c:bool x", "y", nets.Node("If", "c", "y",
 			graph.GraphAttr("then_branch", declaring("u", floats, nets.Graph("", "t", nets.Node("Abs", "x", "u"), nets.Node("Neg", "u", "t")))),
-			graph.GraphAttr("else_branch", nets.Graph("", "e", nets.Node("Abs", "x", "e"))))), `"u" is declared to be float32`},
+			graph.GraphAttr("else_branch", nets.Graph("", "e", nets.Node("Abs", "x", "e"))))),
+			`"u" is declared to be float32`},
 
 		{"other extents of an output", declaring("y", graph.TensorOf(tensor.I64, graph.Dims{graph.Known(2), graph.Known(3)}), nets.Graph("x", "y", nets.Node("Neg", "x", "y"))), ""},
 		{"the types that it has", declaring("z", ints, declaring("y", ints, nets.Graph("x", "y", nets.Node("Identity", "x", "z"), nets.Node("Neg", "z", "y")))), ""},
@@ -103,9 +105,11 @@ func TestVerdictOfRuns(t *testing.T) {
 			nets.Node("Slice", "x s s", "z"), nets.Node("Reshape", "z two", "r"), nets.Node("Reshape", "r six", "y")), map[string]tensor.Value{"x": nets.Vec(1, 2, 3), "s": nets.Vec(0)}, true},
 		{"a squeeze that refuses, below a reshape", nets.Graph("x:rows", "y", nets.Constant("all", nets.Vec(-1)), nets.Constant("first", nets.Vec(0)),
 			nets.Node("Squeeze", "x first", "r"), nets.Node("Reshape", "r all", "y")), map[string]tensor.Value{"x": nets.Rows(2, 1, 2, 3, 4)}, true},
-		{"a reshape of nothing", nets.Graph("x:rows", "y", nets.Constant("same", nets.Vec(0, -1)), nets.Node("Reshape", "x same", "y")),
+		{"a reshape of nothing", nets.Graph("x:rows", "y", nets.Constant("same", nets.Vec(0, -1)),
+			nets.Node("Reshape", "x same", "y")),
 			map[string]tensor.Value{"x": tensor.New(tensor.I64, 0, 3)}, false},
-		{"bodies on constants", nets.Graph("", "y", nets.Constant("q", floats), flex), map[string]tensor.Value{}, false},
+		{"bodies on constants", nets.Graph("", "y", nets.Constant("q", floats), flex),
+			map[string]tensor.Value{}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, plain := range []bool{false, true} {

@@ -205,7 +205,8 @@ func (n *network) depthwise(x string, channels int) string {
 }
 
 func (n *network) pool(op, x string) string {
-	return n.add(op, []*graph.Attr{graph.IntsAttr("kernel_shape", 3, 3), graph.IntsAttr("strides", 2, 2), graph.IntsAttr("pads", 1, 0, 1, 1)}, x)
+	return n.add(op, []*graph.Attr{graph.IntsAttr("kernel_shape", 3, 3), graph.IntsAttr("strides", 2, 2),
+		graph.IntsAttr("pads", 1, 0, 1, 1)}, x)
 }
 
 // model returns the graph with these results.
@@ -309,7 +310,8 @@ func TestLayoutsPixels(t *testing.T) {
 				}
 				narrow := n.add("HardSwish", nil, conv(n.add("GlobalAveragePool", nil, first), channels, 64))
 				y := n.add("Mul", nil, first, n.add("Sigmoid", nil, conv(narrow, 64, channels)))
-				beside := conv(narrow, 64, channels, graph.IntsAttr("pads", 1, 1, 1, 1), graph.IntsAttr("strides", 3, 3))
+				beside := conv(narrow, 64, channels, graph.IntsAttr("pads", 1, 1, 1, 1),
+					graph.IntsAttr("strides", 3, 3))
 				m := n.model(n.add("Add", nil, y, beside))
 				checkLayouts(t, fmt.Sprintf("%d images, %d channels, levels %q", images, channels, isa), m, n.input(),
 					runtime.Options{ISA: isa, Threads: 2}, device.LayoutsBlocked, 2)
