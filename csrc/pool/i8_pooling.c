@@ -1,6 +1,8 @@
-// Command i8_pooling. The rows under a window are joined into one row, and the columns of that row
-// into the results. Some means of many codes at a position join the rows of all positions under a
-// window.
+// Command i8_pooling, with a kernel row for each way to compute it. The ways rows and lines join the
+// rows under a window into one row, and the columns of that row into the results: rows of any one
+// code at a position and means, lines of maxima of several codes at a position. Cells are means of
+// several codes at a position that join the rows of all positions under a window. Totals are means
+// of whole planes of one code at a position.
 #include <string.h>
 
 #include "pool/pool.h"
@@ -304,12 +306,17 @@ static int i8_pooling_whole(const nacre_pooling *p) {
     return !p->max;
 }
 
-// Reports whether means are computed by cells: of whole planes, of windows far apart and of long
-// rows.
-static int i8_pooling_by_cells(const i8_pooling *o) {
+typedef enum { I8_POOLING_CELLS, I8_POOLING_TOTALS, I8_POOLING_LINES, I8_POOLING_ROWS } i8_pooling_way;
+
+// Returns the way that takes a pooling. Cells take means of whole planes, of windows far apart and
+// of long rows.
+static i8_pooling_way i8_pooling_way_of(const i8_pooling *o) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
-    if (o->inner == 1 || o->p.max) return 0;
-    return i8_pooling_whole(&o->p) || a->stride > I8_POOLING_STRIDE || nacre_max(a->in, a->out) > I8_POOLING_ROW / o->inner;
+    const int whole = i8_pooling_whole(&o->p);
+    if (o->inner == 1) return whole ? I8_POOLING_TOTALS : I8_POOLING_ROWS;
+    if (o->p.max) return I8_POOLING_LINES;
+    const int apart = a->stride > I8_POOLING_STRIDE, wide = nacre_max(a->in, a->out) > I8_POOLING_ROW / o->inner;
+    return whole || apart || wide ? I8_POOLING_CELLS : I8_POOLING_ROWS;
 }
 
 // Lays out scratch and returns its bytes.
@@ -333,25 +340,24 @@ static void i8_pooling_start(i8_pooling_job *j, nacre_team *team, size_t units, 
     nacre_parallel(team, nacre_strides(units, j->per_chunk), task, j);
 }
 
-static void i8_pooling_run(const i8_pooling *o, nacre_team *team, const uint8_t *x, uint8_t *scratch, uint8_t *y) {
+static void i8_pooling_run(const i8_pooling *o, i8_pooling_way way, nacre_team *team, const uint8_t *x, uint8_t *scratch, uint8_t *y) {
     const nacre_pooling *const p = &o->p;
     const nacre_pooling_axis *const a = &p->axis[p->axes - 1];
     i8_pooling_job j = {.o = o, .x = x, .y = y, .in_plane = o->inner, .cells = 1};
     i8_pooling_layout(o, nacre_team_threads(team), scratch, &j);
     size_t taps = 1;
-    const int by_cells = i8_pooling_by_cells(o);
     for (size_t i = 0; i < p->axes; i++) {
         j.in_plane *= p->axis[i].in;
-        if (i + 1 < p->axes || by_cells) {
+        if (i + 1 < p->axes || way == I8_POOLING_CELLS) {
             j.cells *= p->axis[i].out;
             taps *= nacre_min(p->axis[i].taps, p->axis[i].in);
         }
     }
-    if (by_cells) {
+    if (way == I8_POOLING_CELLS) {
         i8_pooling_start(&j, team, p->planes * j.cells, o->inner * taps, i8_pooling_cells);
         return;
     }
-    if (o->inner == 1 && i8_pooling_whole(p)) {
+    if (way == I8_POOLING_TOTALS) {
         i8_pooling_start(&j, team, p->planes, j.in_plane, i8_pooling_totals);
         return;
     }
@@ -365,7 +371,7 @@ static void i8_pooling_run(const i8_pooling *o, nacre_team *team, const uint8_t 
     j.inside = nacre_min(nacre_strides(a->pad, a->stride), a->out);
     j.outside = a->pad + a->in < reach ? 0 : nacre_min(a->out, (a->pad + a->in - reach) / a->stride + 1);
     if (j.outside < j.inside) j.outside = j.inside;
-    i8_pooling_start(&j, team, p->planes * j.cells, a->in * o->inner * (taps + 1), o->inner > 1 && p->max ? i8_pooling_lines : i8_pooling_rows);
+    i8_pooling_start(&j, team, p->planes * j.cells, a->in * o->inner * (taps + 1), way == I8_POOLING_LINES ? i8_pooling_lines : i8_pooling_rows);
 }
 
 // ---- command ----
@@ -394,7 +400,7 @@ static int32_t i8_pooling_zero(int is_signed, const void *x) {
     return x == NULL ? 0 : is_signed ? *(const int8_t *)x : *(const uint8_t *)x;
 }
 
-static void i8_pooling_command(const nacre_call *c) {
+static void i8_pooling_command(const nacre_call *c, i8_pooling_way way) {
     const nacre_i8_pooling_words *const w = (const void *)c->words;
     i8_pooling o = i8_pooling_of(c->kernel, w);
     o.team = c->team;
@@ -407,9 +413,21 @@ static void i8_pooling_command(const nacre_call *c) {
         o.mean.before = w->after ? 0 : zero;
         o.mean.after = w->after ? zero : 0;
     }
-    i8_pooling_run(&o, c->team, nacre_operand(c, I8_POOLING_X), c->scratch, nacre_operand(c, I8_POOLING_Y));
+    i8_pooling_run(&o, way, c->team, nacre_operand(c, I8_POOLING_X), c->scratch, nacre_operand(c, I8_POOLING_Y));
 }
 
-const nacre_entry nacre_i8_pooling_entry = {
-    .words = sizeof(nacre_i8_pooling_words) / 8, .operands = I8_POOLING_OPERANDS, .run = i8_pooling_command, .scratch = i8_pooling_scratch,
-};
+#define WAY(name, way)                                                                                     \
+    static void name##_command(const nacre_call *c) { i8_pooling_command(c, way); }                        \
+    static int name##_fits(const nacre_kernel *kernel, const int64_t *words) {                             \
+        const i8_pooling o = i8_pooling_of(kernel, (const void *)words);                                   \
+        return i8_pooling_way_of(&o) == way;                                                               \
+    }                                                                                                      \
+    const nacre_entry nacre_i8_pooling_##name##_entry = {                                                  \
+        .words = sizeof(nacre_i8_pooling_words) / 8, .operands = I8_POOLING_OPERANDS,                      \
+        .run = name##_command, .fits = name##_fits, .scratch = i8_pooling_scratch,                         \
+    };
+
+WAY(cells, I8_POOLING_CELLS)
+WAY(totals, I8_POOLING_TOTALS)
+WAY(lines, I8_POOLING_LINES)
+WAY(rows, I8_POOLING_ROWS)

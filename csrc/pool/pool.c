@@ -2,8 +2,8 @@
 
 #include "pool/blocked.h"
 
-extern const nacre_entry nacre_f32_pooling_entry, nacre_f32_pooling_blocked_entry, nacre_i8_pooling_entry,
-    nacre_max_index_entry;
+extern const nacre_entry nacre_f32_pooling_entry, nacre_f32_pooling_blocked_entry, nacre_i8_pooling_cells_entry,
+    nacre_i8_pooling_totals_entry, nacre_i8_pooling_lines_entry, nacre_i8_pooling_rows_entry, nacre_max_index_entry;
 
 // The signature of the kernel rows of each op.
 typedef nacre_f32_pooling_fn pool_row_f32_pooling;

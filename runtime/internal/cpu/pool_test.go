@@ -262,19 +262,26 @@ func (c *bytePoolCase) check(t *testing.T, r *rand.Rand, pool *bindings.Pool) {
 		x[i] = byte(r.Uint32())
 	}
 	c.zeros = [2]byte{byte(r.Uint32()), byte(r.Uint32())}
-	want := c.formula(x, out*c.p.Inner)
+	want, fits := c.formula(x, out*c.p.Inner), 0
 	for _, k := range runnable(t, "i8_pooling") {
 		w := bytePoolWords(c.p, c.maximum, c.codes, [2]tensor.DType{c.scales, tensor.F32}, partOf(t, "half", k.ISA()))
 		ops := [][]byte{x, stored(c.scales, []float64{c.scale / 2}), c.zeros[:1], stored(tensor.F32, []float64{0.5}), c.zeros[1:]}
 		if c.maximum {
 			ops = [][]byte{x, nil, nil, nil, nil}
 		}
+		if !k.Fits(numbersOf(t, w)) {
+			continue
+		}
+		fits++
 		got := runGuarded(t, k, w, pool, len(want), 1, ops...)
 		for at := range got {
 			if got[at] != want[at] {
 				t.Fatalf("%+v %+v %s: code %d is %d, not %d", c, c.p, k.Variant(), at, got[at], want[at])
 			}
 		}
+	}
+	if levels := len(runnable(t, "max_index")); fits != levels {
+		t.Errorf("%+v %+v: %d kernels fit, there are %d levels", c, c.p, fits, levels)
 	}
 }
 
