@@ -48,16 +48,14 @@ static rnn_plan rnn_make_plan(const nacre_rnn *n, const rnn_operands *o, size_t 
         p.longest = nacre_max(p.longest, length);
     }
     const size_t batch = nacre_max(n->batch, 1);
-    p.most = nacre_max(RNN_ROWS / batch, RNN_BLOCK / nacre_max(p.width, 1) / batch);
-    p.most = nacre_max(1, nacre_min(p.most, n->steps));
-    // Blocks have about equal lengths, since a path that is fast for a block is slow for few steps.
-    p.block = nacre_max(1, nacre_ceil_div(n->steps, nacre_max(1, nacre_ceil_div(n->steps, p.most))));
+    p.block = nacre_max(RNN_ROWS / batch, RNN_BLOCK / nacre_max(p.width, 1) / batch);
+    p.block = nacre_max(1, nacre_min(p.block, n->steps));
     p.packed_w = driver->packed_b(o->gemm, p.width, n->input);
     p.packed_r = driver->packed_b(o->gemm, n->hidden, n->hidden);
     // There is one product for all sequences or one per sequence; reserve the larger scratch.
-    const nacre_f32_gemm merged = rnn_product(&p, p.most * batch, NULL);
+    const nacre_f32_gemm merged = rnn_product(&p, p.block * batch, NULL);
     const size_t axes[] = {batch, 1, 0};
-    const nacre_f32_gemm each = rnn_product(&p, p.most, axes);
+    const nacre_f32_gemm each = rnn_product(&p, p.block, axes);
     p.gemm_scratch = nacre_max(o->gemm->path->scratch(&merged, threads), o->gemm->path->scratch(&each, threads));
     return p;
 }
@@ -73,7 +71,7 @@ static size_t rnn_place(rnn_plan *p, float *scratch) {
         float **at;
         size_t size;
     } list[] = {
-        {&p->sums, n->directions * p->most * n->batch * p->width},
+        {&p->sums, n->directions * p->block * n->batch * p->width},
         {&p->bias, n->directions * p->width},
         {&p->state, states},
         {&p->state_t[0], states},
@@ -297,15 +295,23 @@ static void rnn_command(const nacre_call *c) {
     rnn_end(&p);
 }
 
-// rnn_fits reports whether the part takes the products of a block's inputs, for sequences of equal
-// lengths.
+// rnn_takes reports whether the part takes the products of the inputs of that many steps, for
+// sequences of equal lengths.
+static bool rnn_takes(const rnn_plan *p, size_t steps) {
+    const size_t batch = p->n->batch, axes[] = {batch, 1, 0};
+    const nacre_f32_gemm g = rnn_merges(p->n) ? rnn_product(p, steps * batch, NULL) : rnn_product(p, steps, axes);
+    return p->o->gemm->path->fits(&g);
+}
+
+// rnn_fits reports whether the part takes the products of a block, and an exact part also those of
+// the last block, which may be shorter.
 static int rnn_fits(const nacre_kernel *k, const int64_t *words) {
+    const nacre_rnn_words *const w = (const void *)words;
     const nacre_rnn n = nacre_rnn_of_words(words);
     const rnn_operands o = rnn_operands_of(k, words);
     const rnn_plan p = rnn_make_plan(&n, &o, 1);
-    const size_t axes[] = {n.batch, 1, 0};
-    const nacre_f32_gemm g = rnn_merges(&n) ? rnn_product(&p, p.block * n.batch, NULL) : rnn_product(&p, p.block, axes);
-    return o.gemm->path->fits(&g);
+    const size_t last = n.steps % p.block;
+    return rnn_takes(&p, p.block) && (last == 0 || !nacre_part(w->gemm)->entry->exact || rnn_takes(&p, last));
 }
 
 static size_t rnn_command_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {

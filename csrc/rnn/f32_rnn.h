@@ -25,7 +25,6 @@ typedef struct {
     nacre_team *team;
     size_t width;          // sums per step of one sequence
     size_t block;          // steps per block
-    size_t most;           // steps that memory is reserved for: at least block, and it does not fall if steps grows
     size_t rows, units;    // sequences per unit; units per direction
     size_t longest;        // steps of the longest sequence
     bool even;             // all sequences have length longest
