@@ -1,7 +1,6 @@
 package vulkan
 
 import (
-	"errors"
 	"time"
 
 	"github.com/nacre-ml/nacre/internal/guard"
@@ -68,7 +67,7 @@ func (a *Accelerator) Transfer(n int) time.Duration {
 func (a *Accelerator) Bind(b *device.Binding) (*device.Step, error) {
 	if _, ok := b.Op.(device.Reorder); ok {
 		if b.InLayout(0) == b.OutLayout(0) {
-			return a.bindRow(row{name: "copy", bind: func(_ op.Op, b *binder) error {
+			return a.bindRow(row{Name: "copy", Bind: func(_ op.Op, b *binder) error {
 				return b.copyAll(b.DType(0), b.Shape(0).Len(), b.in(0), b.out(0))
 			}}, b)
 		}
@@ -77,35 +76,20 @@ func (a *Accelerator) Bind(b *device.Binding) (*device.Step, error) {
 	if hasLengths(b) {
 		return a.bindLengths(b)
 	}
-	rows := rowsOf(b)
-	if len(rows) == 0 {
-		return nil, device.Refuse("device vulkan has no row for the operator")
-	}
-	var refused device.Refusal
-	for _, r := range rows {
-		step, err := a.bindRow(r, b)
-		if err == nil {
-			return step, nil
-		}
-		var no *device.Refusal
-		if !errors.As(err, &no) {
-			return nil, err
-		}
-		no.Row = r.name
-		refused.List = append(refused.List, no)
-	}
-	return nil, &refused
+	return device.First(rowsOf(b), "device vulkan has no row for the operator", func(r row) (*device.Step, error) {
+		return a.bindRow(r, b)
+	})
 }
 
 func (a *Accelerator) bindRow(r row, b *device.Binding) (*device.Step, error) {
-	if b.HasRoom() && !r.room {
+	if b.HasRoom() && !r.Room {
 		return nil, device.Refuse("an operand is in memory with more room than it takes")
 	}
-	x := &binder{Binding: b, dev: a.dev, directConv: a.directConv, step: &device.Step{Binder: r.name, InPlace: b.Row.InPlace}}
+	x := &binder{Binding: b, dev: a.dev, directConv: a.directConv, step: &device.Step{Binder: r.Name, InPlace: b.Row.InPlace}}
 	if err := x.checkOperands(); err != nil {
 		return nil, err
 	}
-	if err := guard.Call(func() error { return r.bind(b.Op, x) }); err != nil {
+	if err := guard.Call(func() error { return r.Bind(b.Op, x) }); err != nil {
 		return nil, err
 	}
 	if x.step.Commands == nil {

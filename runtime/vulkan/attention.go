@@ -11,10 +11,10 @@ import (
 )
 
 var attentionRows = []row{
-	rowFor("attention", bindAttention).withRoom(),
-	rowFor("attention", bindMultiHeadAttention).withRoom(),
-	rowFor("attention", bindGroupQueryAttention).withRoom(),
-	rowFor("attention", bindProjectedAttention).withRoom(),
+	rowFor("attention", bindAttention).InRoom(),
+	rowFor("attention", bindMultiHeadAttention).InRoom(),
+	rowFor("attention", bindGroupQueryAttention).InRoom(),
+	rowFor("attention", bindProjectedAttention).InRoom(),
 	rowFor("attention", bindFlexAttention),
 	rowFor("rotary", bindRotary),
 	rowFor("linear", bindLinearAttention),

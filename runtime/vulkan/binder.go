@@ -3,7 +3,6 @@ package vulkan
 import (
 	"errors"
 	"math"
-	"reflect"
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/internal/guard"
@@ -16,26 +15,15 @@ import (
 )
 
 // row is one way to compute operators of one Go type on the device.
-type row struct {
-	of   reflect.Type
-	name string
-	bind func(o op.Op, b *binder) error
-	room bool // operands may be in memory with room
-}
+type row = device.Row[*binder]
 
 // rowFor returns a row for operators of type T. Bind adds dispatches to the step or refuses.
 func rowFor[T op.Op](name string, bind func(o T, b *binder) error) row {
-	return row{of: reflect.TypeFor[T](), name: name, bind: func(o op.Op, b *binder) error { return bind(o.(T), b) }}
-}
-
-// withRoom returns the row for operands that may be in memory with room.
-func (r row) withRoom() row {
-	r.room = true
-	return r
+	return device.RowFor(name, bind)
 }
 
 // rowsOf returns the rows for a node, best first.
-func rowsOf(b *device.Binding) []row { return byType()[reflect.TypeOf(b.Op)] }
+func rowsOf(b *device.Binding) []row { return byType().For(b.Op) }
 
 // binder makes the step of one node.
 type binder struct {

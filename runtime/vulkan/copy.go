@@ -12,8 +12,8 @@ import (
 )
 
 var copyRows = []row{
-	rowFor("append", bindAppend).withRoom(),
-	rowFor("transpose of room", bindTransposeOfRoom).withRoom(),
+	rowFor("append", bindAppend).InRoom(),
+	rowFor("transpose of room", bindTransposeOfRoom).InRoom(),
 	copiesRow[*array.Transpose](),
 	copiesRow[*array.Expand](),
 	copiesRow[*array.Tile](),

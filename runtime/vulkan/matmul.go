@@ -10,9 +10,9 @@ import (
 )
 
 var matmulRows = []row{
-	rowFor("gemm", func(_ *arith.MatMul, b *binder) error { return bindMatMul(&arith.FusedMatMul{Alpha: 1}, b) }).withRoom(),
+	rowFor("gemm", func(_ *arith.MatMul, b *binder) error { return bindMatMul(&arith.FusedMatMul{Alpha: 1}, b) }).InRoom(),
 	rowFor("gemm", bindMatMulBias),
-	rowFor("gemm", bindMatMul).withRoom(),
+	rowFor("gemm", bindMatMul).InRoom(),
 	rowFor("gemm", func(o *arith.Gemm, b *binder) error { return bindGemm(o, kit.Epilogue{}, b) }),
 	rowFor("gemm", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, b) }),
 	rowFor("gemm", bindWidenedGemm),

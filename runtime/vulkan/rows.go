@@ -1,8 +1,9 @@
 package vulkan
 
 import (
-	"reflect"
 	"sync"
+
+	"github.com/nacre-ml/nacre/runtime/internal/device"
 )
 
 // families lists the rows of every family, one line per file. The best row of an operator comes
@@ -38,12 +39,4 @@ func families() [][]row {
 }
 
 // byType finds the rows of an operator by its Go type.
-var byType = sync.OnceValue(func() map[reflect.Type][]row {
-	m := map[reflect.Type][]row{}
-	for _, f := range families() {
-		for _, r := range f {
-			m[r.of] = append(m[r.of], r)
-		}
-	}
-	return m
-})
+var byType = sync.OnceValue(func() device.Rows[*binder] { return device.NewRows(families()) })

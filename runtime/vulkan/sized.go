@@ -43,7 +43,7 @@ func hasLengths(b *device.Binding) bool {
 
 // bindStore makes the step of a node with known integers as its output.
 func (a *Accelerator) bindStore(b *device.Binding) (*device.Step, error) {
-	return a.bindRow(row{name: "store", room: true, bind: func(_ op.Op, b *binder) error {
+	return a.bindRow(row{Name: "store", Room: true, Bind: func(_ op.Op, b *binder) error {
 		list, ok := b.Out[0].IntVec()
 		if !ok || b.OutShape(0).Len() != len(list) {
 			return device.Refuse("the elements are not known")

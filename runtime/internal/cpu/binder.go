@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"unsafe"
 
@@ -17,39 +16,29 @@ import (
 )
 
 // row is one way in which the device computes the operators of one Go type.
-type row struct {
-	of    reflect.Type
-	name  string
-	bind  func(o op.Op, b *binder) error
-	room  bool // takes operands with room in memory
-	texts bool // takes operands other than tensors of numbers
-	reads bool // reads elements of inputs when it binds, and returns a *device.NeedValue without them
-}
+type row = device.Row[*binder]
 
 // rowFor returns a row for operators of type T. Bind adds commands to the step or refuses.
 func rowFor[T op.Op](name string, bind func(o T, b *binder) error) row {
-	return row{of: reflect.TypeFor[T](), name: name, bind: func(o op.Op, b *binder) error { return bind(o.(T), b) }}
+	return device.RowFor(name, bind)
 }
 
 // inRoom returns row r as one that takes operands with room in memory.
-func inRoom(r row) row {
-	r.room = true
-	return r
-}
+func inRoom(r row) row { return r.InRoom() }
 
 // reading returns row r as one that reads elements of inputs when it binds.
 func reading(r row) row {
-	r.reads = true
+	r.Reads = true
 	return r
 }
 
 // rowsOf returns the rows for a node, best first.
 func rowsOf(b *device.Binding) []row {
-	rows := byType()[reflect.TypeOf(b.Op)]
+	rows := byType().For(b.Op)
 	if b.OnlyNumbers() {
 		return rows
 	}
-	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return !r.texts })
+	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return !r.Texts })
 }
 
 // binder makes the step of one node.

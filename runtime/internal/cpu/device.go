@@ -6,7 +6,6 @@ package cpu
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -95,51 +94,37 @@ func (d *Device) NewFlag() (device.Flag, error) {
 
 // Reads reports whether a row of the node's operator reads elements of inputs when it binds.
 func (d *Device) Reads(b *device.Binding) bool {
-	return slices.ContainsFunc(byType()[reflect.TypeOf(b.Op)], func(r row) bool { return r.reads })
+	return slices.ContainsFunc(byType().For(b.Op), func(r row) bool { return r.Reads })
 }
 
 // Bind binds the node by the first row of its operator that does not refuse it.
 func (d *Device) Bind(b *device.Binding) (*device.Step, error) {
 	rows := d.rows(b)
 	if b.StoresInts() {
-		store := row{name: "store", bind: func(_ op.Op, b *binder) error { return bindStore(b) }, room: true}
+		store := row{Name: "store", Bind: func(_ op.Op, b *binder) error { return bindStore(b) }, Room: true}
 		rows = append([]row{store}, rows...)
 	}
-	if len(rows) == 0 {
-		return nil, device.Refuse("device cpu has no row for the operator and its types")
-	}
-	var refused device.Refusal
-	for _, r := range rows {
-		step, err := d.bindRow(r, b, nil)
-		if err == nil {
-			return step, nil
-		}
-		var no *device.Refusal
-		if !errors.As(err, &no) {
-			return nil, err
-		}
-		no.Row = r.name
-		refused.List = append(refused.List, no)
-	}
-	return nil, &refused
+	return device.First(rows, "device cpu has no row for the operator and its types", func(r row) (*device.Step, error) {
+		return d.bindRow(r, b, nil)
+	})
 }
 
 // bindRow makes a node's step by one row. skip says, per op, how many fitting kernels to pass over.
 func (d *Device) bindRow(r row, b *device.Binding, skip map[string]int) (*device.Step, error) {
-	if b.HasRoom() && !r.room {
+	if b.HasRoom() && !r.Room {
 		return nil, device.Refuse("an operand is in memory with more room than it takes")
 	}
-	x := &binder{Binding: b, dev: d, step: &device.Step{Binder: r.name, InPlace: b.Row.InPlace}, skip: skip}
+	x := &binder{Binding: b, dev: d, step: &device.Step{Binder: r.Name, InPlace: b.Row.InPlace}, skip: skip}
 	if err := x.holdBlocked(); err != nil {
 		return nil, err
 	}
-	err := guard.Call(func() error { return r.bind(b.Op, x) })
+	err := guard.Call(func() error { return r.Bind(b.Op, x) })
 	if x.unsized {
 		return nil, device.Refuse("extents are expressions over lengths")
 	}
 	var need *device.NeedValue
-	if errors.As(err, &need) && !r.reads {
-		return nil, fmt.Errorf("%w: row %s does not say that it reads elements", guard.ErrInternal, r.name)
+	if errors.As(err, &need) && !r.Reads {
+		return nil, fmt.Errorf("%w: row %s does not say that it reads elements", guard.ErrInternal, r.Name)
 	}
 	if err != nil {
 		return nil, err

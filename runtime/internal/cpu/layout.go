@@ -52,7 +52,7 @@ var blockedByType = sync.OnceValue(func() map[reflect.Type]blockedRow {
 	m := map[reflect.Type]blockedRow{}
 	for _, f := range blockedFamilies() {
 		for _, r := range f {
-			m[r.of] = r
+			m[r.Of] = r
 		}
 	}
 	return m
@@ -172,8 +172,8 @@ func movable(v *op.Value) bool {
 	return blockableAs(v, func(d tensor.DType) bool { return d == tensor.F32 || isByte(d) })
 }
 
-// elements returns the elements of a plain value, and of its blocks with padding.
-func elements(v *op.Value, l device.Layout) (plain, blocked float64) {
+// elementCounts returns the elements of a plain value, and of its blocks with padding.
+func elementCounts(v *op.Value, l device.Layout) (plain, blocked float64) {
 	s, _ := v.Dims.Concrete()
 	return float64(s.Len()), float64(l.Extents(s).Len())
 }

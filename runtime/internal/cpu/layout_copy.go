@@ -37,7 +37,7 @@ func offerSplit(o *array.Split, b *device.Binding, l device.Layout) *offer {
 }
 
 func offerCopy(v *op.Value, l device.Layout) *offer {
-	n, blocks := elements(v, l)
+	n, blocks := elementCounts(v, l)
 	each := eltwiseElement
 	if isByte(v.DType) {
 		each = byteElement
@@ -128,7 +128,7 @@ func offerResize(o *vision.Resize, b *device.Binding, l device.Layout) *offer {
 		}
 		lines += t.Taps
 	}
-	n, blocks := elements(b.Out[0], l)
+	n, blocks := elementCounts(b.Out[0], l)
 	times := eltwiseElement * float64(max(lines, 1))
 	return &offer{in: []int{0}, out: true, plain: times * n, blocked: times * blocks}
 }

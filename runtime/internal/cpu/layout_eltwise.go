@@ -27,7 +27,7 @@ func offerUnary(_ *arith.Unary, b *device.Binding, l device.Layout) *offer {
 	if !blockable(b.In[0]) || !blockable(b.Out[0]) {
 		return nil
 	}
-	n, blocks := elements(b.In[0], l)
+	n, blocks := elementCounts(b.In[0], l)
 	return &offer{in: []int{0}, out: true, plain: eltwiseElement * n, blocked: eltwiseElement * blocks}
 }
 
@@ -36,7 +36,7 @@ func offerVariadic(_ *arith.Variadic, b *device.Binding, l device.Layout) *offer
 	if !blockable(b.Out[0]) {
 		return nil
 	}
-	n, blocks := elements(b.Out[0], l)
+	n, blocks := elementCounts(b.Out[0], l)
 	times := eltwiseElement * float64(len(b.In))
 	x := &offer{out: true, plain: times * n, blocked: times * blocks}
 	for i := range b.In {
@@ -107,7 +107,7 @@ func offerBinary(o *arith.Binary, b *device.Binding, l device.Layout) *offer {
 	if !ok {
 		return nil
 	}
-	n, blocks := elements(b.Out[0], l)
+	n, blocks := elementCounts(b.Out[0], l)
 	x := &offer{out: true, plain: eltwiseElement * n, blocked: eltwiseElement * blocks}
 	for i, h := range how {
 		switch h {

@@ -21,7 +21,7 @@ func offerPool(o *nn.Pool, b *device.Binding, l device.Layout) *offer {
 		return nil
 	}
 	if o.Kind == nn.PoolMax && blockableAs(b.In[0], isByte) && blockableAs(b.Out[0], isByte) {
-		n, blocks := elements(b.In[0], l)
+		n, blocks := elementCounts(b.In[0], l)
 		return &offer{in: []int{0}, out: true, plain: byteElement * n, blocked: byteElement * blocks}
 	}
 	if !blockable(b.In[0]) || !blockable(b.Out[0]) || o.Kind == nn.PoolNorm || len(b.In[0].Dims) > 5 {
@@ -66,7 +66,7 @@ func offerGlobalPool(o *nn.GlobalPool, b *device.Binding, l device.Layout) *offe
 	if _, _, ok := o.Reduction(); !ok || !blockable(b.In[0]) || !blockable(b.Out[0]) {
 		return nil
 	}
-	n, blocks := elements(b.In[0], l)
+	n, blocks := elementCounts(b.In[0], l)
 	planes := float64(b.Shape(0)[:2].Len())
 	return &offer{in: []int{0}, out: true, plain: planes*globalPlane + globalElement*n, blocked: globalElement * blocks}
 }

@@ -183,7 +183,7 @@ func offerBytePool(o *quant.Pool, b *device.Binding, l device.Layout) *offer {
 	if !blockableAs(b.In[0], isByte) || !blockableAs(b.Out[0], isByte) || o.ChannelsLast() {
 		return nil
 	}
-	n, blocks := elements(b.In[0], l)
+	n, blocks := elementCounts(b.In[0], l)
 	return &offer{in: []int{0}, out: true, plain: byteElement * n, blocked: byteElement * blocks}
 }
 
@@ -203,7 +203,7 @@ func offerPair(_ *quant.QLinearPair, b *device.Binding, l device.Layout) *offer 
 	if !blockableAs(b.Out[0], isByte) || !b.Shape(quant.QLinearPairA).Equal(b.OutShape(0)) || !b.Shape(quant.QLinearPairB).Equal(b.OutShape(0)) {
 		return nil
 	}
-	n, blocks := elements(b.Out[0], l)
+	n, blocks := elementCounts(b.Out[0], l)
 	return &offer{in: []int{quant.QLinearPairA, quant.QLinearPairB}, out: true, plain: byteElement * n, blocked: byteElement * blocks}
 }
 
@@ -212,7 +212,7 @@ func offerCodes(b *device.Binding, l device.Layout) *offer {
 	if !blockableAs(b.In[0], isByte) || !blockableAs(b.Out[0], isByte) {
 		return nil
 	}
-	n, blocks := elements(b.In[0], l)
+	n, blocks := elementCounts(b.In[0], l)
 	return &offer{in: []int{0}, out: true, plain: byteElement * n, blocked: byteElement * blocks}
 }
 
@@ -222,7 +222,7 @@ func offerGrid(b *device.Binding, l device.Layout) *offer {
 	if !blockableAs(b.In[0], either) || !blockableAs(b.Out[0], either) || b.Shape(1).Len() != 1 {
 		return nil
 	}
-	n, blocks := elements(b.In[0], l)
+	n, blocks := elementCounts(b.In[0], l)
 	return &offer{in: []int{0}, out: true, plain: byteElement * n, blocked: byteElement * blocks}
 }
 

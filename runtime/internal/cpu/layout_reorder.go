@@ -16,7 +16,7 @@ func offerReorder(_ device.Reorder, b *device.Binding, l device.Layout) *offer {
 	if !movable(b.In[0]) || min(from, to) != device.Plain || max(from, to) != l {
 		return nil
 	}
-	n, _ := elements(b.In[0], l)
+	n, _ := elementCounts(b.In[0], l)
 	x := &offer{out: to != device.Plain, blocked: reorderCommand + reorderElement*n}
 	if from != device.Plain {
 		x.in = []int{0}

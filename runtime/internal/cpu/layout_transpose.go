@@ -91,7 +91,7 @@ func offerConvTranspose(o *nn.ConvTranspose, b *device.Binding, l device.Layout)
 	if !ok {
 		return nil
 	}
-	n, blocks := elements(b.Out[0], l)
+	n, blocks := elementCounts(b.Out[0], l)
 	taps, phases := float64(tensor.Shape(t.shape.Kernel).Len()), float64(len(t.list))
 	pixel := *t.shape
 	pixel.Out, pixel.Kernel = pixel.In, slices.Repeat([]int{1}, len(pixel.In))

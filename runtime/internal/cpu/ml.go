@@ -26,7 +26,7 @@ var mlRows = []row{
 // learnedRow returns the row of an operator with outputs that may be strings.
 func learnedRow[T ml.Learned](name string) row {
 	r := rowFor(name, func(o T, b *binder) error { return bindLearned(o, b) })
-	r.texts = true
+	r.Texts = true
 	return r
 }
 
