@@ -19,18 +19,27 @@ func newDet(*op.Node) (op.Op, error) { return Det{}, nil }
 func (Det) Infer(c *op.Infer) error {
 	in := c.In[0]
 	c.Set(0, in.DType, nil)
+	rank, err := squareRank(in, "a determinant")
+	if err == nil && rank > 0 {
+		c.Set(0, in.DType, kit.JoinDims(in.Dims[:rank-2]))
+	}
+	return err
+}
+
+// squareRank returns the rank of square matrices, or 0 if it is not known. what names the result that
+// only square matrices have.
+func squareRank(in *op.Value, what string) (int, error) {
 	rank, ok := in.Rank()
 	if !ok {
-		return nil
+		return 0, nil
 	}
 	if rank < 2 {
-		return graph.Errorf(graph.ErrShape, "input is %v, not a matrix", in.Type)
+		return 0, graph.Errorf(graph.ErrShape, "input is %v, not a matrix", in.Type)
 	}
 	if _, ok := kit.JoinDim(in.Dims[rank-2], in.Dims[rank-1]); !ok {
-		return graph.Errorf(graph.ErrShape, "input is %v; a matrix with a determinant is square", in.Type)
+		return 0, graph.Errorf(graph.ErrShape, "input is %v; a matrix with %s is square", in.Type, what)
 	}
-	c.Set(0, in.DType, kit.JoinDims(in.Dims[:rank-2]))
-	return nil
+	return rank, nil
 }
 
 // Run computes the output.
@@ -84,17 +93,8 @@ func newInverse(*op.Node) (op.Op, error) { return Inverse{}, nil }
 func (Inverse) Infer(c *op.Infer) error {
 	in := c.In[0]
 	c.Set(0, in.DType, in.Dims)
-	rank, ok := in.Rank()
-	if !ok {
-		return nil
-	}
-	if rank < 2 {
-		return graph.Errorf(graph.ErrShape, "input is %v, not a matrix", in.Type)
-	}
-	if _, ok := kit.JoinDim(in.Dims[rank-2], in.Dims[rank-1]); !ok {
-		return graph.Errorf(graph.ErrShape, "input is %v; a matrix with an inverse is square", in.Type)
-	}
-	return nil
+	_, err := squareRank(in, "an inverse")
+	return err
 }
 
 // Run computes the output.
