@@ -27,8 +27,8 @@ func (r *run) body(f *frame, s *plan.Step, attr string, in []tensor.Value) ([]te
 }
 
 // bodyOf returns the body of the step under attr, a graph that its node holds as an attribute. The
-// inputs must have the types that the body declares. Inputs for which held is true are not checked.
-func bodyOf(s *plan.Step, attr string, in []tensor.Value, held func(input int) bool) (*plan.Body, error) {
+// inputs must have the types that the body declares. Inputs for which isState is true are not checked.
+func bodyOf(s *plan.Step, attr string, in []tensor.Value, isState func(input int) bool) (*plan.Body, error) {
 	b := s.Bodies[attr]
 	if b == nil {
 		return nil, graph.Errorf(graph.ErrFormat, "attribute %q, a graph, is missing", attr)
@@ -38,7 +38,7 @@ func bodyOf(s *plan.Step, attr string, in []tensor.Value, held func(input int) b
 	}
 	for i, v := range in {
 		want := b.Decl[i].Type
-		if (held == nil || !held(i)) && !takes(want, op.TypeOf(v)) {
+		if (isState == nil || !isState(i)) && !takes(want, op.TypeOf(v)) {
 			return nil, graph.Errorf(graph.ErrShape, "graph %q takes %v as %q and is given %v", attr, want, b.Decl[i].Name, v)
 		}
 	}

@@ -16,13 +16,13 @@ import (
 type boundStream struct {
 	stream *Stream
 	given  []tensor.Value // the inputs that the memory was made for; nil for states
-	turns  []*turn        // by state; nil for one in memory with room, or updated in place
+	pairs  []*statePair   // by state; nil for one in memory with room, or updated in place
 	masks  []byte         // memory of inputs that grow with the length
 	looked bool           // the plan has steps in Go, and they may read inputs
 }
 
-// turn is two tensors of a state outside Go's heap: a run reads one and writes the other.
-type turn struct {
+// statePair is two tensors of a state outside Go's heap: a run reads one and writes the other.
+type statePair struct {
 	memory  []byte
 	now, to *tensor.Tensor
 }
@@ -34,7 +34,7 @@ type turn struct {
 func (st *Stream) Bind(ctx context.Context, inputs []tensor.Value) (*Bound, error) {
 	e := st.exec
 	b := &Bound{run: run{Executor: e, limited: e.limit > 0, budget: e.limit, bound: true}}
-	b.steps = &boundStream{stream: st, given: slices.Clone(inputs), turns: make([]*turn, len(st.states))}
+	b.steps = &boundStream{stream: st, given: slices.Clone(inputs), pairs: make([]*statePair, len(st.states))}
 	n := len(st.program.Outputs)
 	b.outputs, b.placed, b.pins = make([]*tensor.Tensor, n), make([]bool, n), make([]device.Pinner, n)
 	if err := b.replan(ctx); err != nil {
@@ -59,7 +59,7 @@ func (b *Bound) replan(ctx context.Context) error {
 		return b.run.fail(pl, nil, err)
 	}
 	if b.frame != nil {
-		b.run.budget += b.frame.held + b.frame.reserved
+		b.run.budget += b.frame.counted + b.frame.reserved
 		b.frame.reset()
 		b.frame.free()
 	}
@@ -219,7 +219,7 @@ func (b *Bound) begin() error {
 		if err := s.take(b.run.device, i); err != nil {
 			return b.run.fail(f.plan, nil, err)
 		}
-		x := s.turns[i]
+		x := s.pairs[i]
 		f.values[h.in] = x.now
 		f.readdress(h.in, x.now)
 		if f.plan.Slots[h.in].Place == plan.Held {
@@ -273,23 +273,23 @@ func (s *boundStream) fits(pl *plan.Plan) bool {
 	return true
 }
 
-// take moves state i into the tensors of its turn.
+// take moves state i into its pair of tensors.
 func (s *boundStream) take(d device.Device, i int) error {
 	h := s.stream.states[i]
-	x := s.turns[i]
+	x := s.pairs[i]
 	if x != nil && !x.now.Shape().Equal(h.value.Shape()) {
 		d.Free(x.memory)
 		x = nil
 	}
 	if x == nil {
 		n := device.AlignUp(len(h.value.Bytes()))
-		x = &turn{memory: d.Alloc(max(2*n, 1))}
+		x = &statePair{memory: d.Alloc(max(2*n, 1))}
 		if x.memory == nil {
 			return fmt.Errorf("%w for state %q", graph.ErrMemory, h.name)
 		}
 		x.now, _ = tensor.Borrow(h.dtype, h.shape, x.memory[:len(h.value.Bytes())])
 		x.to, _ = tensor.Borrow(h.dtype, h.shape, x.memory[n:n+len(h.value.Bytes())])
-		s.turns[i] = x
+		s.pairs[i] = x
 	}
 	if h.value != x.now {
 		copy(x.now.Bytes(), h.value.Bytes())
@@ -306,7 +306,7 @@ func (b *Bound) end() {
 		if place.InPlace || place.InRoom {
 			continue
 		}
-		x := s.turns[i]
+		x := s.pairs[i]
 		if f.plan.Slots[h.out].Place != plan.Result {
 			if t, ok := f.value(h.out).(*tensor.Tensor); ok {
 				copy(x.to.Bytes(), t.Bytes())
@@ -330,7 +330,7 @@ func (b *Bound) end() {
 
 // release frees the memory. The stream gets copies of the states in it.
 func (s *boundStream) release(d device.Device) {
-	for i, x := range s.turns {
+	for i, x := range s.pairs {
 		if x == nil {
 			continue
 		}
@@ -338,7 +338,7 @@ func (s *boundStream) release(d device.Device) {
 			h.value = x.now.Clone()
 		}
 		d.Free(x.memory)
-		s.turns[i] = nil
+		s.pairs[i] = nil
 	}
 	d.Free(s.masks)
 	s.masks = nil

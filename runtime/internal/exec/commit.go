@@ -38,7 +38,7 @@ func (st *Stream) commit(pl *plan.Plan, results []tensor.Value) error {
 }
 
 // replace makes t the state, and counts the change of its memory.
-func (st *Stream) replace(h *held, t *tensor.Tensor) error {
+func (st *Stream) replace(h *streamState, t *tensor.Tensor) error {
 	n := len(t.Bytes()) - len(h.memory)
 	if h.value != nil {
 		n -= len(h.value.Bytes())

@@ -36,7 +36,7 @@ func (e *Executor) Stats() Stats {
 		Runs: runs, Failed: int(c.failed.Load()), Refused: int(c.refused.Load()),
 		Waited: time.Duration(c.waited.Load()), Ran: time.Duration(c.ran.Load()),
 		RunBytes: int(c.runBytes.Load()), StreamBytes: int(c.streamBytes.Load()),
-		IdleBytes: e.idle.held() + e.memory.idle(),
+		IdleBytes: e.idle.idleBytes() + e.memory.idle(),
 	}
 }
 

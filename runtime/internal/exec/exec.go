@@ -202,14 +202,14 @@ func (r *run) frame(pl *plan.Plan) (*frame, error) {
 		r.budget += n
 		return nil, r.fail(pl, nil, err)
 	}
-	f.run, f.held = r, n
+	f.run, f.counted = r, n
 	r.take(f, len(f.arena)+len(f.scratch))
 	return f, nil
 }
 
 // release gives the bytes of a frame back to the run's limit.
 func (r *run) release(f *frame) {
-	r.budget += f.held + f.reserved
+	r.budget += f.counted + f.reserved
 	r.taken -= f.taken
 	r.garbage += f.plan.ResultBytes + f.reserved
 }

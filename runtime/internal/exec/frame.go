@@ -32,8 +32,8 @@ type frame struct {
 	repeats  []*repetition // of the step that runs
 
 	run      *run
-	held     int // bytes of the plan that count for the run's limit
-	reserved int // bytes that steps took beside held, and that count for the limit
+	counted  int // bytes of the plan that count for the run's limit
+	reserved int // bytes that steps took beside counted, and that count for the limit
 	taken    int // bytes that the run took for the frame
 	epoch    int // of the idle frames when the frame was taken from them
 }
@@ -280,7 +280,7 @@ func (f *frame) reset() {
 	clear(f.call.Out[:cap(f.call.Out)])
 	clear(f.call.Made[:cap(f.call.Made)])
 	f.call.Body, f.call.BodyType, f.call.Stream, f.call.Repeat, f.call.Stop, f.call.Ctx = nil, nil, nil, nil, nil, nil
-	f.run, f.taken, f.held, f.reserved = nil, 0, 0, 0
+	f.run, f.taken, f.counted, f.reserved = nil, 0, 0, 0
 }
 
 // bytes returns the memory that the frame holds from run to run, outside Go's heap.

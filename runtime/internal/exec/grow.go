@@ -37,13 +37,13 @@ func (x *repetition) Grow(states []op.LoopState, in []tensor.Value, room int) (b
 	for _, s := range states {
 		x.in[s.In] = nil
 	}
-	held, err := x.chooseGrown(in)
-	return held, err
+	grows, err := x.chooseGrown(in)
+	return grows, err
 }
 
 // chooseGrown is choose while states grow. If the plan for the inputs does not grow them, it
 // returns false and makes the states inputs again.
-func (x *repetition) chooseGrown(in []tensor.Value) (held bool, err error) {
+func (x *repetition) chooseGrown(in []tensor.Value) (grows bool, err error) {
 	g := x.grown
 	for i, v := range in {
 		if !g.Holds(i) {
@@ -78,7 +78,7 @@ func (x *repetition) chooseGrown(in []tensor.Value) (held bool, err error) {
 
 // State returns a copy of the state at an input.
 func (x *repetition) State(input int) (tensor.Value, error) {
-	i := slices.IndexFunc(x.grown.states, func(h *held) bool { return h.input == input })
+	i := slices.IndexFunc(x.grown.states, func(h *streamState) bool { return h.input == input })
 	if i < 0 {
 		return nil, graph.Errorf(graph.ErrState, "input %d of graph %q is no state", input, x.attr)
 	}
@@ -111,7 +111,7 @@ func (st *Stream) grows(pl *plan.Plan) bool {
 	if st.numbers != nil || !pl.Done() {
 		return false
 	}
-	return !slices.ContainsFunc(st.states, func(h *held) bool {
+	return !slices.ContainsFunc(st.states, func(h *streamState) bool {
 		out := &pl.Slots[h.out]
 		if len(out.Type.Dims) != len(h.shape) || out.Type.DType != h.dtype || out.Most == nil {
 			return true

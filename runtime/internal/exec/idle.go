@@ -140,8 +140,8 @@ func (fs *frames) drop() {
 	fs.shared.give(bytes)
 }
 
-// held returns the bytes of the idle frames.
-func (fs *frames) held() int {
+// idleBytes returns the bytes of the idle frames.
+func (fs *frames) idleBytes() int {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	return fs.bytes

@@ -37,9 +37,9 @@ func (r *run) newLoop(f *frame, s *plan.Step, attr string, l *op.Loop) (*loop, e
 		return nil, err
 	}
 	for i, s := range states {
-		h := &held{name: s.Input, axis: s.Axis, input: l.States[i].In, in: b.Inputs[l.States[i].In], result: l.States[i].Out, out: b.Outputs[l.States[i].Out]}
+		h := &streamState{name: s.Input, axis: s.Axis, input: l.States[i].In, in: b.Inputs[l.States[i].In], result: l.States[i].Out, out: b.Outputs[l.States[i].Out]}
 		h.dims, h.dtype = l.States[i].Dims, l.States[i].DType
-		if err := x.hold(h); err != nil {
+		if err := x.addState(h); err != nil {
 			return nil, err
 		}
 	}
@@ -177,7 +177,7 @@ func (x *loop) Gather(axis int, from []int) error {
 }
 
 // gather moves blocks of one state.
-func (x *loop) gather(h *held, axis int, list []move) error {
+func (x *loop) gather(h *streamState, axis int, list []move) error {
 	if err := h.leaveAccelerator(x.Stream); err != nil {
 		return err
 	}

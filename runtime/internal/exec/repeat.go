@@ -120,7 +120,7 @@ func (x *repetition) Run(in []tensor.Value) ([]tensor.Value, error) {
 // choose takes the inputs of a run and makes plan and frame fit their types.
 func (x *repetition) choose(in []tensor.Value) error {
 	if x.grown != nil {
-		if held, err := x.chooseGrown(in); held || err != nil {
+		if grows, err := x.chooseGrown(in); grows || err != nil {
 			return err
 		}
 		in = x.in[:len(in)]
@@ -186,7 +186,7 @@ func (x *repetition) add(pl *plan.Plan) (*frame, error) {
 		return nil, err
 	}
 	// Buffers count by themselves.
-	f.held -= pl.ResultBytes
+	f.counted -= pl.ResultBytes
 	x.run.budget += pl.ResultBytes
 	x.frames = append(x.frames, f)
 	return f, nil

@@ -21,7 +21,7 @@ import (
 type Stream struct {
 	exec    *Executor
 	program *plan.Program
-	states  []*held
+	states  []*streamState
 	groups  []*group
 	holds   []bool            // by input: a state
 	room    int               // first room of memory
@@ -50,8 +50,8 @@ type group struct {
 // Axis is the axis along which the state grows; -1 for a state of fixed extents.
 type State struct{ Input, Output, Axis int }
 
-// held is one state.
-type held struct {
+// streamState is one state of a stream.
+type streamState struct {
 	name    string     // of the input
 	in, out int        // ids
 	input   int        // among the program's inputs
@@ -76,9 +76,9 @@ func (e *Executor) NewStream(p *plan.Program, states []State, room int) (*Stream
 		st.decl = append(st.decl, v.Type)
 	}
 	for _, s := range states {
-		h, err := newHeld(p, s)
+		h, err := newStreamState(p, s)
 		if err == nil {
-			err = st.hold(h)
+			err = st.addState(h)
 		}
 		if err != nil {
 			return nil, p.Fail("run", nil, err)
@@ -101,8 +101,8 @@ func (e *Executor) newStream(p *plan.Program, room int) *Stream {
 	return st
 }
 
-// hold adds a state.
-func (st *Stream) hold(h *held) error {
+// addState adds a state.
+func (st *Stream) addState(h *streamState) error {
 	if st.Holds(h.input) || st.Gives(h.result) {
 		return graph.Errorf(graph.ErrState, "state %q with output %q: one of them belongs to another state already", h.name, st.program.Names[h.out])
 	}
@@ -114,11 +114,11 @@ func (st *Stream) hold(h *held) error {
 	return nil
 }
 
-func newHeld(p *plan.Program, s State) (*held, error) {
+func newStreamState(p *plan.Program, s State) (*streamState, error) {
 	if s.Input < 0 || s.Input >= len(p.Inputs) || s.Output < 0 || s.Output >= len(p.Outputs) {
 		return nil, graph.Errorf(graph.ErrMissing, "a state is input %d and output %d of %d inputs and %d outputs", s.Input, s.Output, len(p.Inputs), len(p.Outputs))
 	}
-	h := &held{input: s.Input, in: p.Inputs[s.Input], result: s.Output, out: p.Outputs[s.Output], axis: s.Axis}
+	h := &streamState{input: s.Input, in: p.Inputs[s.Input], result: s.Output, out: p.Outputs[s.Output], axis: s.Axis}
 	h.name = p.Names[h.in]
 	t := p.Decl[h.input].Type
 	if t.Kind != graph.TensorType || t.DType == tensor.String || t.Dims == nil || t.DType.Bits()%8 != 0 {
@@ -139,7 +139,7 @@ func newHeld(p *plan.Program, s State) (*held, error) {
 
 // groupOf returns the group of the states with the same length as h. It makes the group if h is the
 // first.
-func (st *Stream) groupOf(h *held) *group {
+func (st *Stream) groupOf(h *streamState) *group {
 	symbol := h.dims[h.axis].String()
 	if !isSymbol(h.dims[h.axis]) {
 		symbol = "rows of " + h.name
@@ -176,7 +176,7 @@ func (st *Stream) Holds(input int) bool { return st.holds[input] }
 
 // Gives reports whether an output is a state.
 func (st *Stream) Gives(output int) bool {
-	return slices.ContainsFunc(st.states, func(h *held) bool { return h.result == output })
+	return slices.ContainsFunc(st.states, func(h *streamState) bool { return h.result == output })
 }
 
 // Extents returns the extents of the states that the model names.
@@ -216,7 +216,7 @@ func (st *Stream) step(
 		return nil, err
 	}
 	err = st.commit(pl, results)
-	if st.settle(); err != nil {
+	if st.recount(); err != nil {
 		return nil, st.program.Fail("run", nil, err)
 	}
 	for _, h := range st.states {
@@ -254,7 +254,7 @@ func (st *Stream) prepare(ctx context.Context, inputs []tensor.Value) (*plan.Pla
 			return nil, st.program.Fail("run", nil, err)
 		}
 		if fits {
-			st.settle()
+			st.recount()
 			st.fill(inputs)
 			st.last = pl
 			return pl, nil
@@ -471,7 +471,7 @@ func (st *Stream) attach(f *frame) error {
 }
 
 // lend marks the state as borrowed, because a run updates it in place. Steps in Go see the mark.
-func (h *held) lend() (err error) {
+func (h *streamState) lend() (err error) {
 	if !h.value.IsBorrowed() {
 		h.value, err = tensor.Borrow(h.dtype, h.value.Shape(), h.value.Bytes())
 	}

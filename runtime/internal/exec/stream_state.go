@@ -11,7 +11,7 @@ import (
 )
 
 // takes reports whether a value of this shape can be the state.
-func (h *held) takes(shape tensor.Shape) bool {
+func (h *streamState) takes(shape tensor.Shape) bool {
 	if len(shape) != len(h.shape) {
 		return false
 	}
@@ -24,18 +24,18 @@ func (h *held) takes(shape tensor.Shape) bool {
 }
 
 // blocks returns the number of blocks of rows, and the bytes of a row in a block.
-func (h *held) blocks() (count, row int) {
+func (h *streamState) blocks() (count, row int) {
 	return h.shape[:h.axis].Len(), h.dtype.Bytes(h.shape[h.axis+1:].Len())
 }
 
 // inRoom reports whether the state is in memory with the room of its group: memory of the
 // accelerator if offloaded, else of the session.
-func (h *held) inRoom(offloaded bool) bool {
+func (h *streamState) inRoom(offloaded bool) bool {
 	return h.rows == h.group.room && (h.memory != nil && !offloaded || h.offloaded != nil && offloaded)
 }
 
 // enterRoom moves the state into memory with the room of its group.
-func (h *held) enterRoom(st *Stream, offloaded bool) error {
+func (h *streamState) enterRoom(st *Stream, offloaded bool) error {
 	if h.inRoom(offloaded) {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (h *held) enterRoom(st *Stream, offloaded bool) error {
 }
 
 // enterAccelerator moves a state without a growing axis to memory of the accelerator.
-func (h *held) enterAccelerator(st *Stream) error {
+func (h *streamState) enterAccelerator(st *Stream) error {
 	if h.offloaded != nil {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (st *Stream) offload(b []byte) (device.Memory, error) {
 }
 
 // release frees the memory with room.
-func (h *held) release(st *Stream) {
+func (h *streamState) release(st *Stream) {
 	st.exec.device.Free(h.memory)
 	if h.offloaded != nil {
 		h.offloaded.Free()
@@ -115,7 +115,7 @@ func (h *held) release(st *Stream) {
 }
 
 // content returns the bytes of the state, and the rows that each of its blocks has room for.
-func (h *held) content() (b []byte, rows int, err error) {
+func (h *streamState) content() (b []byte, rows int, err error) {
 	switch {
 	case h.value != nil:
 		rows = 0
@@ -135,7 +135,7 @@ func (h *held) content() (b []byte, rows int, err error) {
 }
 
 // leaveRoom moves the state into a tensor of its own.
-func (h *held) leaveRoom(st *Stream) error {
+func (h *streamState) leaveRoom(st *Stream) error {
 	if h.memory == nil && h.offloaded == nil {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (h *held) leaveRoom(st *Stream) error {
 }
 
 // leaveAccelerator moves the state into memory of the session.
-func (h *held) leaveAccelerator(st *Stream) error {
+func (h *streamState) leaveAccelerator(st *Stream) error {
 	if h.offloaded == nil {
 		return nil
 	}
@@ -155,7 +155,7 @@ func (h *held) leaveAccelerator(st *Stream) error {
 }
 
 // tensor returns a copy of the state.
-func (h *held) tensor() (*tensor.Tensor, error) {
+func (h *streamState) tensor() (*tensor.Tensor, error) {
 	if h.value != nil {
 		return h.value.Clone(), nil
 	}
@@ -204,7 +204,7 @@ func (st *Stream) Reset() {
 		g.length, g.room = 0, max(g.room, st.room)
 	}
 	st.spoilt = false
-	st.settle()
+	st.recount()
 }
 
 // claim takes n bytes of the shared memory, by which the states are about to grow.
@@ -219,8 +219,8 @@ func (st *Stream) claim(n int) error {
 	return nil
 }
 
-// settle counts the bytes of the shared memory that the states take now.
-func (st *Stream) settle() {
+// recount counts the bytes of the shared memory that the states take now.
+func (st *Stream) recount() {
 	if st.count != nil {
 		return
 	}
@@ -235,7 +235,7 @@ func (st *Stream) settle() {
 }
 
 // bytes returns the memory of the state outside an accelerator.
-func (h *held) bytes() int {
+func (h *streamState) bytes() int {
 	n := len(h.memory)
 	if h.value != nil {
 		n += h.value.Size()
@@ -268,7 +268,7 @@ func (st *Stream) Truncate(n int) error {
 	for _, g := range st.groups {
 		g.length = n
 	}
-	st.settle()
+	st.recount()
 	return nil
 }
 
@@ -297,12 +297,12 @@ func (st *Stream) Fork() (*Stream, error) {
 			return nil, st.program.Fail("run", nil, err)
 		}
 	}
-	out.settle()
+	out.recount()
 	return out, nil
 }
 
 // copy makes the state a copy of from, a state with the same extents.
-func (h *held) copy(from *held, st *Stream) error {
+func (h *streamState) copy(from *streamState, st *Stream) error {
 	if from.value != nil {
 		h.value = from.value.Clone()
 		return nil
@@ -358,7 +358,7 @@ func (st *Stream) SetState(input int, t *tensor.Tensor) error {
 	}
 	h.release(st)
 	h.value = t.Clone()
-	defer st.settle()
+	defer st.recount()
 	h.shape = slices.Clone(t.Shape())
 	if h.axis >= 0 {
 		h.group.length = t.Shape()[h.axis]
@@ -368,8 +368,8 @@ func (st *Stream) SetState(input int, t *tensor.Tensor) error {
 	return nil
 }
 
-func (st *Stream) find(input int) (*held, error) {
-	i := slices.IndexFunc(st.states, func(h *held) bool { return h.input == input })
+func (st *Stream) find(input int) (*streamState, error) {
+	i := slices.IndexFunc(st.states, func(h *streamState) bool { return h.input == input })
 	if i < 0 {
 		return nil, st.program.Fail("run", nil, graph.Errorf(graph.ErrMissing, "input %d is no state", input))
 	}
