@@ -42,23 +42,23 @@ func rotaryEmbedding(n *node) string {
 		return ""
 	}
 	size := n.extent(dims[3])
-	turned := n.int("rotary_embedding_dim", 0)
-	if turned == 0 {
-		turned = size
+	rotated := n.int("rotary_embedding_dim", 0)
+	if rotated == 0 {
+		rotated = size
 	}
-	if n.err != nil || turned < 2 || turned > size || turned%2 != 0 {
-		return n.refuse(ErrUnsupportedShape, "%d of %d elements are turned", turned, size)
+	if n.err != nil || rotated < 2 || rotated > size || rotated%2 != 0 {
+		return n.refuse(ErrUnsupportedShape, "%d of %d elements are rotated", rotated, size)
 	}
 	x = n.let("heads", x)
 	half := slices.Clone(dims)
-	half[3] = graph.Known(turned / 2)
+	half[3] = graph.Known(rotated / 2)
 	cos, sin := n.angles(1, positions, half), n.angles(2, positions, half)
 	interleaved := n.int("interleaved", 0) != 0
 	part := func(word string, k int) string {
 		if !interleaved {
-			return n.let(word, n.cut(x, dims, 3, k*turned/2, (k+1)*turned/2))
+			return n.let(word, n.cut(x, dims, 3, k*rotated/2, (k+1)*rotated/2))
 		}
-		return n.let(word, call("stride", n.cut(x, dims, 3, k, turned-1+k), "1i64", "1i64", "1i64", "2i64"))
+		return n.let(word, call("stride", n.cut(x, dims, 3, k, rotated-1+k), "1i64", "1i64", "1i64", "2i64"))
 	}
 	a, b := part("first", 0), part("second", 1)
 	a, b = call("sub", call("mul", cos, a), call("mul", sin, b)), call("add", call("mul", sin, a), call("mul", cos, b))
@@ -68,13 +68,13 @@ func rotaryEmbedding(n *node) string {
 		list, axis = "["+n.reshape(a, half, pair)+", "+n.reshape(b, half, pair), 4
 	}
 	all := slices.Clone(dims)
-	all[3] = graph.Known(turned)
+	all[3] = graph.Known(rotated)
 	y := call("concat", list+"]", axisOf(axis))
 	if interleaved {
 		y = call("reshape", y, n.sizes(all))
 	}
-	if turned < size {
-		y = call("concat", "["+y+", "+n.cut(x, dims, 3, turned, size)+"]", "3i32")
+	if rotated < size {
+		y = call("concat", "["+y+", "+n.cut(x, dims, 3, rotated, size)+"]", "3i32")
 	}
 	return n.reshape(y, dims, n.out[0].Dims)
 }

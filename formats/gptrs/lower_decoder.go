@@ -80,7 +80,7 @@ var traced = map[string]string{
 
 // trace returns a function that names values as gpt.rs does.
 func (l *lowerer) trace() func(layer int, role, value string) string {
-	var turned []string
+	var rotated []string
 	return func(layer int, role, value string) string {
 		prefix := ""
 		if layer >= 0 {
@@ -88,12 +88,12 @@ func (l *lowerer) trace() func(layer int, role, value string) string {
 		}
 		switch role {
 		case "query", "key":
-			turned = append(turned, value)
+			rotated = append(rotated, value)
 		case "value":
 			if l.size("rotary_dim") > 0 {
-				l.b.Name(l.b.Op("Concat", append(turned, value), graph.IntAttr("axis", -1)), prefix+"attention.qkv_rope")
+				l.b.Name(l.b.Op("Concat", append(rotated, value), graph.IntAttr("axis", -1)), prefix+"attention.qkv_rope")
 			}
-			turned = nil
+			rotated = nil
 		}
 		if name := traced[role]; name != "" {
 			return l.b.Name(value, prefix+name)

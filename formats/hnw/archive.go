@@ -87,7 +87,7 @@ func (a *archive) settings(m *graph.Model, o container.Options, refused *contain
 	}
 	for _, f := range fields {
 		if text, ok := f.value.(*string); ok {
-			*text = held(*text, "the text of "+f.key, o, refused)
+			*text = manifestText(*text, "the text of "+f.key, o, refused)
 		}
 	}
 }
@@ -116,8 +116,8 @@ func holds(name string) error {
 	return nil
 }
 
-// held returns text in a form that the manifest can hold.
-func held(text, what string, o container.Options, refused *container.Refusals) string {
+// manifestText returns text in a form that the manifest can hold.
+func manifestText(text, what string, o container.Options, refused *container.Refusals) string {
 	if utf8.ValidString(text) {
 		return text
 	}
@@ -145,12 +145,12 @@ func (a *archive) tensors(list []*graph.Initializer, o container.Options, refuse
 		if !ok {
 			id = ids.Of(init.Name)
 		}
-		e.id = held(id, "an id", o, refused)
+		e.id = manifestText(id, "an id", o, refused)
 		consumer, ok := value(init.Meta, consumerKey)
 		if !ok {
 			consumer = a.man.module + "." + e.id
 		}
-		e.consumer = held(consumer, "a consumer", o, refused)
+		e.consumer = manifestText(consumer, "a consumer", o, refused)
 		a.add(init, e, o, refused)
 	}
 }

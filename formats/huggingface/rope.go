@@ -8,8 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// turns computes the frequencies of a rope.
-type turns struct {
+// ropeRule computes the frequencies of a rope.
+type ropeRule struct {
 	*scaling
 	d      *design
 	theta  float64
@@ -20,9 +20,9 @@ type turns struct {
 }
 
 // rules maps names in configurations to changes of frequencies.
-var rules = map[string]func(t *turns) error{
-	"default": func(*turns) error { return nil }, "linear": (*turns).linear, "dynamic": (*turns).dynamic, "yarn": (*turns).yarn,
-	"longrope": (*turns).long, "su": (*turns).long, "llama3": (*turns).llama3,
+var rules = map[string]func(t *ropeRule) error{
+	"default": func(*ropeRule) error { return nil }, "linear": (*ropeRule).linear, "dynamic": (*ropeRule).dynamic, "yarn": (*ropeRule).yarn,
+	"longrope": (*ropeRule).long, "su": (*ropeRule).long, "llama3": (*ropeRule).llama3,
 }
 
 // rope returns the rotation with a base and changed frequencies. If s is nil, the frequencies stay.
@@ -39,7 +39,7 @@ func (d *design) rope(theta float64, s *scaling) (*decoder.Rope, error) {
 	if !(width >= 2) || width > float64(d.Config.HeadDim) || n%2 != 0 {
 		return nil, refused(graph.ErrFormat, "partial_rotary_factor %v of head_dim %d is no even number of columns", or(d.Partial, partial), d.Config.HeadDim)
 	}
-	t := &turns{scaling: s, d: d, theta: theta, freq: make([]float64, n/2)}
+	t := &ropeRule{scaling: s, d: d, theta: theta, freq: make([]float64, n/2)}
 	for i := range t.freq {
 		t.freq[i] = math.Pow(theta, -2*float64(i)/float64(n))
 	}
@@ -67,7 +67,7 @@ func narrow(list []float64) []float32 {
 }
 
 // number returns a required setting of rope_scaling.
-func (t *turns) number(key string, v *float64) (float64, error) {
+func (t *ropeRule) number(key string, v *float64) (float64, error) {
 	if v == nil {
 		return 0, refused(graph.ErrFormat, "rope_scaling of type %q lacks %s", t.kind(), key)
 	}
@@ -75,20 +75,20 @@ func (t *turns) number(key string, v *float64) (float64, error) {
 }
 
 // read sets the factor and, if needsMax is set, max_position_embeddings.
-func (t *turns) read(needsMax bool) (err error) {
+func (t *ropeRule) read(needsMax bool) (err error) {
 	if t.factor, err = t.number("factor", t.Factor); err != nil || !needsMax {
 		return err
 	}
 	return t.readMax()
 }
 
-func (t *turns) readMax() error {
+func (t *ropeRule) readMax() error {
 	n, err := size("max_position_embeddings", t.d.MaxPositions, 0)
 	t.max = float64(n)
 	return err
 }
 
-func (t *turns) linear() error {
+func (t *ropeRule) linear() error {
 	err := t.read(false)
 	for i := range t.freq {
 		t.freq[i] /= t.factor
@@ -96,7 +96,7 @@ func (t *turns) linear() error {
 	return err
 }
 
-func (t *turns) dynamic() error {
+func (t *ropeRule) dynamic() error {
 	if err := t.read(true); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (t *turns) dynamic() error {
 }
 
 // llama3 divides slow frequencies by the factor, keeps fast ones, and blends the ones between.
-func (t *turns) llama3() error {
+func (t *ropeRule) llama3() error {
 	if err := t.read(false); err != nil {
 		return err
 	}
@@ -139,8 +139,8 @@ func (t *turns) llama3() error {
 	return nil
 }
 
-// yarn blends divided frequencies with those that turn often within the original length.
-func (t *turns) yarn() error {
+// yarn blends divided frequencies with the frequencies of pairs that rotate often within the original length.
+func (t *ropeRule) yarn() error {
 	if err := t.read(t.Original == nil); err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func nonzero(v *float64, otherwise float64) float64 {
 
 // long divides each frequency by a factor of its own, and beyond the original length by another
 // one.
-func (t *turns) long() error {
+func (t *ropeRule) long() error {
 	if err := t.readMax(); err != nil {
 		return err
 	}

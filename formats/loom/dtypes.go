@@ -297,7 +297,7 @@ func (d DType) tensor(codes []byte, scale float32, shape tensor.Shape) (*tensor.
 	case d.isStandard(codes[:d.Bytes(n)]):
 		return tensor.FromBytes(standard[d], shape, codes[:d.Bytes(n)])
 	case d == FP4 && halves(scale):
-		if b, ok := doubled.of(turned(codes[:d.Bytes(n)], n, row.bits)); ok {
+		if b, ok := doubled.of(lowFirst(codes[:d.Bytes(n)], n, row.bits)); ok {
 			return tensor.FromBytes(tensor.F4E2M1, shape, b)
 		}
 		return restored(d, codes, scale, shape)
@@ -306,15 +306,15 @@ func (d DType) tensor(codes []byte, scale float32, shape tensor.Shape) (*tensor.
 	case row.bits >= 8:
 		return tensor.FromBytes(row.codes, shape, codes[:d.Bytes(n)])
 	}
-	b := turned(codes[:d.Bytes(n)], n, row.bits)
+	b := lowFirst(codes[:d.Bytes(n)], n, row.bits)
 	if d == Ternary && hasLeast(b) {
 		row.codes = tensor.I2
 	}
 	return tensor.FromBytes(row.codes, shape, b)
 }
 
-// turned returns codes with the first of each byte at its low end, and zeros after the last.
-func turned(codes []byte, n, bits int) []byte {
+// lowFirst returns codes with the first of each byte at its low end, and zeros after the last.
+func lowFirst(codes []byte, n, bits int) []byte {
 	var table [256]byte
 	for c := range table {
 		for at := 0; at < 8; at += bits {

@@ -280,7 +280,7 @@ func DecodeSafeTensor(dtype string, b []byte, n int) (_ []float32, err error) {
 		return nil, fmt.Errorf("no type of Loom reads %s from safetensors", dtype)
 	}
 	if d == FP4 {
-		b = turned(b, 2*len(b), 4)
+		b = lowFirst(b, 2*len(b), 4)
 	}
 	return Restore(d, b, 1, n)
 }

@@ -199,7 +199,7 @@ func (b *Blob) takeDoubled(init *graph.Initializer) error {
 		b.Scale *= 2
 	}
 	n := init.Tensor.Len()
-	b.Data = turned(codes, (n+1)/2*2, 4)
+	b.Data = lowFirst(codes, (n+1)/2*2, 4)
 	return nil
 }
 
@@ -237,7 +237,7 @@ func (d DType) pack(t *tensor.Tensor) []byte {
 	if dtypes[d].bits >= 8 {
 		return bytes.Clone(t.Bytes())
 	}
-	return turned(t.Bytes(), len(t.Bytes())*8/dtypes[d].bits, dtypes[d].bits)
+	return lowFirst(t.Bytes(), len(t.Bytes())*8/dtypes[d].bits, dtypes[d].bits)
 }
 
 // encode quantises numbers. It fails if the dtype does not have one of them exactly.

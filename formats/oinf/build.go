@@ -136,9 +136,9 @@ func entry(p graph.Pair) (e metaEntry, err error) {
 }
 
 func (b *builder) tensors() {
-	taken, held := map[string]string{}, map[string]bool{}
+	taken, weights := map[string]string{}, map[string]bool{}
 	for _, init := range b.m.Graph.Initializers {
-		held[init.Name] = true
+		weights[init.Name] = true
 		what := fmt.Sprintf("tensor %q", init.Name)
 		data, err := b.For(init.Tensor)
 		e := tensorEntry{tag: b.tag(data.DType(), init.Name), shape: init.Tensor.Shape(), data: &data}
@@ -162,7 +162,7 @@ func (b *builder) tensors() {
 		return
 	}
 	for _, v := range b.m.Graph.Values {
-		if !held[v.Name] {
+		if !weights[v.Name] {
 			b.declare(taken, v)
 		}
 	}

@@ -33,17 +33,17 @@ func Summary(ctx context.Context, w io.Writer, m *graph.Model) (err error) {
 		s.meta(p)
 	}
 	s.gap(len(m.Meta))
-	held, declared := m.Graph.Initializers, m.Graph.Values
-	for len(held)+len(declared) > 0 {
+	weights, declared := m.Graph.Initializers, m.Graph.Values
+	for len(weights)+len(declared) > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if len(held) == 0 || len(declared) > 0 && declared[0].Name < held[0].Name {
+		if len(weights) == 0 || len(declared) > 0 && declared[0].Name < weights[0].Name {
 			s.declared(declared[0])
 			declared = declared[1:]
 		} else {
-			s.tensor(held[0])
-			held = held[1:]
+			s.tensor(weights[0])
+			weights = weights[1:]
 		}
 		s.gap(1)
 	}

@@ -50,7 +50,7 @@ func (d *decoder) graph(m message, s *scope) *graph.Graph {
 		case 16:
 			g.Meta = append(g.Meta, d.pair(m.sub("StringStringEntryProto")))
 		}
-		d.settle()
+		d.keepProblem()
 	}
 	g.Nodes = graph.Sorted(g.Nodes)
 	return g
@@ -173,7 +173,7 @@ func (d *decoder) function(m message, model *scope) *graph.Function {
 		case 14:
 			f.Meta = append(f.Meta, d.pair(m.sub("StringStringEntryProto")))
 		}
-		d.settle()
+		d.keepProblem()
 	}
 	f.Nodes = graph.Sorted(f.Nodes)
 	return f

@@ -127,17 +127,17 @@ func (d *decoder) model() *graph.Model {
 		default:
 			d.modelField(&m, model)
 		}
-		d.settle()
+		d.keepProblem()
 	}
 	switch {
 	case d.err != nil:
 		return model
 	case model.IR == 0:
 		d.bad(0, "no ir_version: this is no ONNX model")
-		d.settle()
+		d.keepProblem()
 	case body.d == nil:
 		d.bad(0, "model has no graph")
-		d.settle()
+		d.keepProblem()
 	}
 	if model.IR < 3 && len(model.Opsets) == 0 {
 		model.Opsets = []graph.Opset{{Version: 1}}
@@ -146,8 +146,8 @@ func (d *decoder) model() *graph.Model {
 	if body.d != nil {
 		model.Graph = d.graph(body, s)
 	}
-	d.settle()
-	for m := d.root("ModelProto"); m.next(); d.settle() {
+	d.keepProblem()
+	for m := d.root("ModelProto"); m.next(); d.keepProblem() {
 		if m.num == 25 {
 			model.Functions = append(model.Functions, d.function(m.sub("FunctionProto"), s))
 		}

@@ -29,7 +29,7 @@ type decoder struct {
 	ext     *external
 	err     *graph.Error
 
-	// collect makes settle keep a failure and go on after the broken message.
+	// collect makes keepProblem keep a failure and go on after the broken message.
 	collect  bool
 	problems []error
 	warnings []error // for parts that the standard forbids and this package reads
@@ -61,9 +61,9 @@ func (d *decoder) warn(at int, format string, args ...any) {
 	}
 }
 
-// settle is called after each message that others do not depend on. If collect is set, it moves the
+// keepProblem is called after each message that others do not depend on. If collect is set, it moves the
 // failure of the message to problems.
-func (d *decoder) settle() {
+func (d *decoder) keepProblem() {
 	if d.collect && d.err != nil && len(d.problems) < maxProblems {
 		d.problems = append(d.problems, d.err)
 		d.err = nil

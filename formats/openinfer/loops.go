@@ -11,8 +11,8 @@ import (
 // maxUnrolled bounds the number of nodes in an unrolled loop.
 const maxUnrolled = 4096
 
-// loop lowers a loop: to nodes for each turn, or to a Loop if there are many turns or if their
-// number is known only at run time.
+// loop lowers a loop: to nodes for each iteration, or to a Loop if there are many or if their number
+// is known only at run time.
 func (s *scope) loop(k loopNode, e *event) error {
 	e.body = &[]*event{}
 	start, err := s.bound(k.start)
@@ -25,25 +25,25 @@ func (s *scope) loop(k loopNode, e *event) error {
 	}
 	once := slices.ContainsFunc(k.body, func(n *node) bool { _, ok := n.kind.(returnNode); return ok })
 	if start.value != "" || end.value != "" {
-		return s.turns(k, e, start, s.trips(start, end, once))
+		return s.iterations(k, e, start, s.trips(start, end, once))
 	}
 	n := end.n - start.n // both are nonnegative
 	if once {
 		n = min(n, 1)
 	}
 	if n > maxUnrolled || n*int64(s.weigh(k.body, 0)) > maxUnrolled {
-		return s.turns(k, e, start, s.b.Int(n))
+		return s.iterations(k, e, start, s.b.Int(n))
 	}
 	for i := range max(n, 0) {
-		if err := s.turn(k, e, start.n+i); err != nil {
+		if err := s.iteration(k, e, start.n+i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// turn lowers one turn of a loop.
-func (s *scope) turn(k loopNode, e *event, at int64) error {
+// iteration lowers one iteration of a loop.
+func (s *scope) iteration(k loopNode, e *event, at int64) error {
 	events, locals, loops := s.events, s.locals, s.loops
 	s.events, s.locals, s.loops = e.body, maps.Clone(locals), maps.Clone(loops)
 	s.loops[k.index] = loopIndex{n: at}
@@ -116,7 +116,7 @@ func (s *scope) known(x loopIndex) string {
 	return x.value
 }
 
-// trips returns the number of turns of a loop.
+// trips returns the number of iterations of a loop.
 func (s *scope) trips(start, end loopIndex, once bool) string {
 	n := s.b.Op("Max", []string{s.b.Op("Sub", []string{s.known(end), s.known(start)}), s.b.Int(0)})
 	if once {
@@ -125,8 +125,8 @@ func (s *scope) trips(start, end loopIndex, once bool) string {
 	return n
 }
 
-// turns lowers a loop to a Loop. The Loop carries the variables that its body changes.
-func (s *scope) turns(k loopNode, e *event, start loopIndex, count string) error {
+// iterations lowers a loop to a Loop. The Loop carries the variables that its body changes.
+func (s *scope) iterations(k loopNode, e *event, start loopIndex, count string) error {
 	e.looped = true
 	var names []string
 	for _, name := range sortedKeys(s.writes(k.body, map[string]bool{})) {
@@ -143,9 +143,9 @@ func (s *scope) turns(k loopNode, e *event, start loopIndex, count string) error
 		inputs = append(inputs, value)
 	}
 	body := s.inner("body", e.body)
-	turn := body.b.Input(body.b.Fresh("turn"), graph.TensorOf(tensor.I64, graph.Dims{}))
+	number := body.b.Input(body.b.Fresh("turn"), graph.TensorOf(tensor.I64, graph.Dims{}))
 	goes := body.b.Input(body.b.Fresh("goes"), graph.TensorOf(tensor.Bool, graph.Dims{}))
-	body.loops[k.index] = loopIndex{value: body.b.Op("Add", []string{turn, body.known(start)})}
+	body.loops[k.index] = loopIndex{value: body.b.Op("Add", []string{number, body.known(start)})}
 	for _, name := range names {
 		body.values[name] = body.b.Input(body.b.Fresh("in"), s.typeOf(name))
 	}

@@ -16,7 +16,7 @@ type event struct {
 	node      *node
 	body      *[]*event // of a loop, or of the block that a branch runs
 	otherwise *[]*event // for a branch with a condition: the other block
-	looped    bool      // the number of turns is known at run time
+	looped    bool      // the number of iterations is known at run time
 }
 
 // note adds the event of a node to the scope's events.
@@ -106,7 +106,7 @@ func (t *tracer) add(events []*event, steps []Step, within string) {
 		case e.otherwise != nil:
 			t.branch(e, steps, within)
 		case e.looped:
-			t.turns(e, steps, within)
+			t.iterations(e, steps, within)
 		case e.body != nil:
 			t.add(*e.body, steps, within)
 		}
@@ -125,9 +125,9 @@ func (t *tracer) branch(e *event, steps []Step, within string) {
 	}
 }
 
-// turns adds the events of each turn of a loop. A turn begins whenever the first step of the loop
-// repeats.
-func (t *tracer) turns(e *event, steps []Step, within string) {
+// iterations adds the events of each iteration of a loop. One begins whenever the first step of the
+// loop repeats.
+func (t *tracer) iterations(e *event, steps []Step, within string) {
 	inner, path := inside(e.id, "body", steps, within)
 	for len(inner) > 0 {
 		end := 1

@@ -71,13 +71,13 @@ func (l *lexer) fail(at int, format string, args ...any) {
 // room counts memory before it is allocated. It returns false if there is an error.
 func (l *lexer) room(bytes int) bool {
 	if l.needed += bytes; l.needed >= portion || bytes == 0 {
-		l.settle()
+		l.countNeeded()
 	}
 	return l.err == nil
 }
 
-// settle passes the bytes that are not counted yet to goes.
-func (l *lexer) settle() {
+// countNeeded passes the bytes that are not counted yet to goes.
+func (l *lexer) countNeeded() {
 	if l.err == nil && l.goes != nil && !l.goes(l.needed) {
 		l.fail(l.at, "the budget is spent")
 	}
@@ -114,7 +114,7 @@ func (l *lexer) take(c byte) bool {
 
 // end fails if anything but white space is left.
 func (l *lexer) end() {
-	l.settle()
+	l.countNeeded()
 	if l.next(); l.err == nil && l.at < len(l.data) {
 		l.fail(l.at, "%q follows the end", l.data[l.at])
 	}

@@ -144,11 +144,11 @@ func (m *maker) rotated(r *Rope, x string, heads int) string {
 // angles returns the cosines and sines for the positions of a run, [batch,sequence,pairs].
 func (m *maker) angles(r *Rope) [2]string {
 	positions := m.Op("Unsqueeze", []string{m.toFloat32(m.positions()), m.Ints(1)})
-	turns := m.Op("Mul", []string{positions, m.frequencies(r)})
+	scaled := m.Op("Mul", []string{positions, m.frequencies(r)})
 	shape := m.Op("Concat", []string{m.extents, m.Ints(int64(len(r.Frequencies)))}, graph.IntAttr("axis", 0))
 	var out [2]string
 	for i, f := range []string{"Cos", "Sin"} {
-		out[i] = m.Op("Expand", []string{m.times(m.Op(f, []string{turns}), r.Magnitude), shape})
+		out[i] = m.Op("Expand", []string{m.times(m.Op(f, []string{scaled}), r.Magnitude), shape})
 	}
 	return out
 }
