@@ -11,10 +11,10 @@ type texts struct {
 	tokenizer Tokenizer
 	stops     []string
 
-	ids    []int32 // taken by stream: the last of the prompt, and all after it
-	stream Stream
-	prompt string // end of the prompt's text that stream has not returned yet
-	held   string // may be the beginning of a stop
+	ids     []int32 // taken by stream: the last of the prompt, and all after it
+	stream  Stream
+	prompt  string // end of the prompt's text that stream has not returned yet
+	pending string // may be the beginning of a stop
 }
 
 // seen is the number of a prompt's last tokens that decide how text goes on after them: with a
@@ -70,17 +70,17 @@ func (t *texts) behind(text string) string {
 // deliver adds fresh text and returns as much as no stop can begin in any more. If a stop is
 // complete, it returns the text before the stop.
 func (t *texts) deliver(fresh string) (text string, stopped bool) {
-	t.held += fresh
-	if at := firstStop(t.held, t.stops); at >= 0 {
-		text, t.held = t.held[:at], ""
+	t.pending += fresh
+	if at := firstStop(t.pending, t.stops); at >= 0 {
+		text, t.pending = t.pending[:at], ""
 		return text, true
 	}
 	keep := 0
 	for _, stop := range t.stops {
-		keep = max(keep, begun(t.held, stop))
+		keep = max(keep, begun(t.pending, stop))
 	}
-	cut := len(t.held) - keep
-	text, t.held = t.held[:cut], t.held[cut:]
+	cut := len(t.pending) - keep
+	text, t.pending = t.pending[:cut], t.pending[cut:]
 	return text, false
 }
 
@@ -88,9 +88,9 @@ func (t *texts) deliver(fresh string) (text string, stopped bool) {
 func (t *texts) flush() string {
 	text, stopped := t.deliver(t.behind(t.stream.Flush()))
 	if !stopped {
-		text += t.held
+		text += t.pending
 	}
-	t.ids, t.prompt, t.held = t.ids[:0], "", ""
+	t.ids, t.prompt, t.pending = t.ids[:0], "", ""
 	return text
 }
 

@@ -202,7 +202,7 @@ func (c *Chat) run(w *work, source string, messages []Message, o ChatOptions) (s
 	if err != nil {
 		return "", err
 	}
-	w.settle()
+	w.countOpen()
 	return t.Render(w.budget, vars)
 }
 

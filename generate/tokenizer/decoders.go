@@ -48,12 +48,12 @@ const bytePortion = 1 << 12
 // byteText is the stage that converts the bytes of tokens to text. Unless eager, it keeps a portion
 // of bytes.
 type byteText struct {
-	work   *work
-	next   stage
-	strict bool
-	eager  bool
-	bytes  []byte // of an unfinished character; if strict, of all tokens
-	held   int
+	work    *work
+	next    stage
+	strict  bool
+	eager   bool
+	bytes   []byte // of an unfinished character; if strict, of all tokens
+	counted int    // bytes that the budget has
 }
 
 func (b *byteText) push(token string) {
@@ -70,10 +70,10 @@ func (b *byteText) push(token string) {
 }
 
 func (b *byteText) hold(bytes int) {
-	if need := len(b.bytes) + bytes; need > b.held {
-		more := need - b.held + b.held/2
+	if need := len(b.bytes) + bytes; need > b.counted {
+		more := need - b.counted + b.counted/2
 		b.work.hold(more)
-		b.held += more
+		b.counted += more
 	}
 }
 
@@ -183,17 +183,17 @@ func (decodeFallback) tokens(w *work, next stage) stage { return &byteRun{work: 
 // byteRun is the stage that joins runs of byte tokens to characters. A run that is not UTF-8
 // becomes a U+FFFD for each byte.
 type byteRun struct {
-	work *work
-	next stage
-	run  []byte
-	held int
+	work    *work
+	next    stage
+	run     []byte
+	counted int // bytes that the budget has
 }
 
 func (b *byteRun) push(token string) {
 	if c, ok := byteToken(token); ok {
-		if len(b.run) == b.held {
-			b.work.hold(8 + b.held)
-			b.held += 8 + b.held
+		if len(b.run) == b.counted {
+			b.work.hold(8 + b.counted)
+			b.counted += 8 + b.counted
 		}
 		b.run = append(b.run, c)
 		return

@@ -110,12 +110,12 @@ const (
 // steps counts n steps of work.
 func (w *work) steps(n int) {
 	if w.open += n; w.open >= portion {
-		w.settle()
+		w.countOpen()
 	}
 }
 
-// settle passes the open steps to the budget.
-func (w *work) settle() {
+// countOpen passes the open steps to the budget.
+func (w *work) countOpen() {
 	n := w.open
 	w.open = 0
 	w.counted += n

@@ -77,7 +77,7 @@ func (t *Tokenizer) encode(w *work, text string, special bool) []int32 {
 			ids = p.process(w, ids)
 		}
 	}
-	w.settle()
+	w.countOpen()
 	t.pool.Put(e)
 	return ids
 }
@@ -112,7 +112,7 @@ func (t *Tokenizer) DecodeContext(ctx context.Context, ids []int32, special bool
 		}
 	}
 	text = d.end()
-	w.settle()
+	w.countOpen()
 	return text, nil
 }
 

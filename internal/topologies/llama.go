@@ -121,11 +121,11 @@ func (l *llama) positions(ids, past string) {
 	for i := range frequencies.Len() {
 		tensor.View[float32](frequencies)[i] = float32(math.Pow(10000, -2*float64(i)/float64(l.head())))
 	}
-	turns := l.Op("Cast", []string{l.Op("Range", []string{scalar(before), scalar(total), l.Int(1)})}, graph.IntAttr("to", 1))
-	turns = l.Op("Mul", []string{l.Op("Unsqueeze", []string{turns, l.Ints(1)}), l.Constant(frequencies)})
+	angles := l.Op("Cast", []string{l.Op("Range", []string{scalar(before), scalar(total), l.Int(1)})}, graph.IntAttr("to", 1))
+	angles = l.Op("Mul", []string{l.Op("Unsqueeze", []string{angles, l.Ints(1)}), l.Constant(frequencies)})
 	shape := l.Op("Concat", []string{l.extents, l.Ints(int64(l.head() / 2))}, graph.IntAttr("axis", 0))
-	l.cosines = l.Op("Expand", []string{l.Op("Cos", []string{turns}), shape})
-	l.sines = l.Op("Expand", []string{l.Op("Sin", []string{turns}), shape})
+	l.cosines = l.Op("Expand", []string{l.Op("Cos", []string{angles}), shape})
+	l.sines = l.Op("Expand", []string{l.Op("Sin", []string{angles}), shape})
 }
 
 // attention returns the attended values and the next states.
