@@ -311,7 +311,7 @@ func bindProjectedAttention(o *attention.ProjectedAttention, b *binder) error {
 	}
 	a.past = grow.kept
 	for _, x := range []*headRows{&a.q, &a.k} {
-		if *x, err = b.turnedHeads(o, *x, grow); err != nil {
+		if *x, err = b.rotatedAfter(o, *x, grow); err != nil {
 			return err
 		}
 	}

@@ -114,9 +114,9 @@ func (b *binder) sideBySide(x headRows) headRows {
 	return headRows{x.batch, x.heads, x.rows, x.size, 0, x.rows * width, x.size, width, b.temp(b.DType(0).Bytes(x.len()))}
 }
 
-// turnedHeads returns queries or keys, rotated as ProjectedAttention asks. Their positions follow
+// rotatedAfter returns queries or keys, rotated as ProjectedAttention asks. Their positions follow
 // the past.
-func (b *binder) turnedHeads(o *attention.ProjectedAttention, x headRows, past appending) (headRows, error) {
+func (b *binder) rotatedAfter(o *attention.ProjectedAttention, x headRows, past appending) (headRows, error) {
 	if !o.Rotary || o.Pairs(x.size) == 0 {
 		return x, nil
 	}

@@ -10,8 +10,8 @@ import (
 type weights struct {
 	dev *Device
 
-	mu   sync.Mutex
-	held map[weight]*Memory
+	mu       sync.Mutex
+	resident map[weight]*Memory
 
 	progress sync.Mutex // held while progress is reported
 }
@@ -22,19 +22,19 @@ type weight struct {
 	bytes int
 }
 
-func newWeights(d *Device) *weights { return &weights{dev: d, held: map[weight]*Memory{}} }
+func newWeights(d *Device) *weights { return &weights{dev: d, resident: map[weight]*Memory{}} }
 
 // get returns the device memory with the bytes of a constant. The first call copies them.
 func (w *weights) get(data []byte) (*Memory, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	key := weight{unsafe.SliceData(data), len(data)}
-	if m := w.held[key]; m != nil {
+	if m := w.resident[key]; m != nil {
 		return m, nil
 	}
 	m, err := w.dev.upload(data)
 	if err == nil {
-		w.held[key] = m
+		w.resident[key] = m
 	}
 	return m, err
 }
@@ -46,7 +46,7 @@ func (w *weights) hold(list [][]byte) error {
 	w.mu.Lock()
 	for _, data := range list {
 		key := weight{unsafe.SliceData(data), len(data)}
-		if w.held[key] == nil && missing[key] == nil {
+		if w.resident[key] == nil && missing[key] == nil {
 			missing[key] = data
 			total += len(data)
 		}
@@ -69,10 +69,10 @@ func (w *weights) hold(list [][]byte) error {
 func (w *weights) free() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, m := range w.held {
+	for _, m := range w.resident {
 		m.Free()
 	}
-	w.held = nil
+	w.resident = nil
 }
 
 // upload returns device memory with a copy of data.

@@ -327,9 +327,9 @@ func (m *matcher) codedProduct(n *graph.Node) *graph.Node {
 		return nil
 	}
 	a, ok := m.dequantised(n.Inputs[0])
-	turned := intOr(n, "transB", 0) != 0
+	transposed := intOr(n, "transB", 0) != 0
 	axis := len(m.dims(n.Inputs[1])) - 1
-	if turned {
+	if transposed {
 		axis = 0
 	}
 	b, ok2 := m.weights(n.Inputs[1], axis)
@@ -344,15 +344,15 @@ func (m *matcher) codedProduct(n *graph.Node) *graph.Node {
 		}
 		inputs = append(inputs, vector)
 	}
-	if turned {
-		inputs[1] = m.turned(b.codes)
+	if transposed {
+		inputs[1] = m.transposedCodes(b.codes)
 	}
 	return instead(n, microsoft, "MatMulIntegerToFloat", 1, inputs)
 }
 
-// turned returns the name of a constant matrix of codes with its axes exchanged.
-func (m *matcher) turned(name string) string {
-	key := "turned " + m.canonical(name)
+// transposedCodes returns the name of a constant matrix of codes with its axes exchanged.
+func (m *matcher) transposedCodes(name string) string {
+	key := "transposed " + m.canonical(name)
 	if m.vectors[key] == "" {
 		from := m.constant(name)
 		rows, cols := from.Shape()[0], from.Shape()[1]

@@ -46,13 +46,13 @@ type brancher struct {
 // expand returns the nodes of a branch with new names, except that outputs get the names of the
 // If's outputs.
 func (in *brancher) expand(n *graph.Node, body *graph.Graph, constant func(name string) *tensor.Tensor) []*graph.Node {
-	defined, held, to := map[string]bool{}, map[string]*tensor.Tensor{}, map[string]string{}
+	defined, weights, to := map[string]bool{}, map[string]*tensor.Tensor{}, map[string]string{}
 	define(body, defined)
 	for name := range defined {
 		to[name] = ""
 	}
 	for _, init := range body.Initializers {
-		held[init.Name] = init.Tensor
+		weights[init.Name] = init.Tensor
 		to[init.Name] = in.edit.add(in.fresh(init.Name), init.Tensor)
 	}
 	var list []*graph.Node
@@ -74,7 +74,7 @@ func (in *brancher) expand(n *graph.Node, body *graph.Graph, constant func(name 
 	}
 	within := func(name string) *tensor.Tensor {
 		if defined[name] {
-			return held[name]
+			return weights[name]
 		}
 		return constant(name)
 	}

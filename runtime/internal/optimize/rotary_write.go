@@ -67,13 +67,13 @@ func (w *rotaryWriter) write(found *match, r rotation) bool {
 		return w.done(found)
 	}
 	inputs[0] = rows
-	turned := w.apply("RotaryEmbedding", version, inputs, append(attrs, intAttr("num_heads", int64(n)))...)
+	rotated := w.apply("RotaryEmbedding", version, inputs, append(attrs, intAttr("num_heads", int64(n)))...)
 	w.nodes[len(w.nodes)-1].Domain = domain
 	shape := w.vector(0, 0, n, size)
 	if tokens == 1 {
-		w.finish(found.root, "", "Reshape", 14, []string{turned, shape})
+		w.finish(found.root, "", "Reshape", 14, []string{rotated, shape})
 	} else {
-		split := w.apply("Reshape", 14, []string{turned, shape})
+		split := w.apply("Reshape", 14, []string{rotated, shape})
 		w.finish(found.root, "", "Transpose", 13, []string{split}, intsAttr("perm", 0, 2, 1, 3))
 	}
 	return w.done(found)

@@ -124,7 +124,7 @@ func (o *sectionRotary) Run(c *op.Run) error {
 			return graph.Errorf(graph.ErrShape, "position %d is not in caches of %d", p, limit)
 		}
 	}
-	turns, err := c.ScratchFloats(2 * n)
+	table, err := c.ScratchFloats(2 * n)
 	if err != nil {
 		return err
 	}
@@ -139,13 +139,13 @@ func (o *sectionRotary) Run(c *op.Run) error {
 		}
 		for j, k := range o.which {
 			angle := int(positions[k*batch*rows+token])*n + j
-			turns[j], turns[n+j] = cos[angle], sin[angle]
+			table[j], table[n+j] = cos[angle], sin[angle]
 		}
 		for h := range heads {
 			at := token/rows*rows*heads*size + h*perHead + token%rows*perRow
 			from, to := x[at:][:size], y[at:][:size]
-			for j, v := range turns[:n] {
-				w, a := turns[n+j], j*step
+			for j, v := range table[:n] {
+				w, a := table[n+j], j*step
 				p, q := from[a], from[a+far]
 				to[a], to[a+far] = p*v-q*w, p*w+q*v
 			}

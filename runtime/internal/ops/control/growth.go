@@ -13,7 +13,7 @@ import (
 type growth struct {
 	shapes []tensor.Shape // shapes of the states before the last iteration; nil for no tensor
 	seen   int            // consecutive iterations that made some states longer and kept the others
-	held   bool           // states are kept in memory with room
+	grown  bool           // states are kept in memory with room
 	never  bool           // the graph does not let the states grow
 }
 
@@ -26,7 +26,7 @@ const mostRoom = 1 << 20
 // watch inspects the states, inputs 2 and on of the body, after an iteration. left is the largest
 // number of iterations that may follow.
 func (g *growth) watch(runs op.Repeat, in []tensor.Value, left int64) error {
-	if g.held || g.never {
+	if g.grown || g.never {
 		return nil
 	}
 	var states []op.LoopState
@@ -69,11 +69,11 @@ func (g *growth) watch(runs op.Repeat, in []tensor.Value, left int64) error {
 	if g.seen++; g.seen < watched || left <= 0 {
 		return nil
 	}
-	held, err := runs.Grow(states, in, room)
+	grown, err := runs.Grow(states, in, room)
 	if err != nil {
 		return err
 	}
-	if g.held, g.never = held, !held; held {
+	if g.grown, g.never = grown, !grown; grown {
 		for _, s := range states {
 			in[s.In] = nil
 		}

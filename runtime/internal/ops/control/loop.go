@@ -157,7 +157,7 @@ func (o loop) Run(c *op.Run) error {
 		}
 	}
 	for i, v := range state {
-		if v == nil && grow.held {
+		if v == nil && grow.grown {
 			if v, err = runs.State(2 + i); err != nil {
 				return err
 			}

@@ -49,12 +49,12 @@ func InferWith(o op.Op, n *graph.Node, c *op.Infer) (out []*op.Value, err error)
 			}
 		}
 	}
-	settle(c.Out)
+	foldInts(c.Out)
 	return c.Out, nil
 }
 
-// settle turns integer contents that are fully known into constants.
-func settle(values []*op.Value) {
+// foldInts turns integer contents that are fully known into constants.
+func foldInts(values []*op.Value) {
 	for _, v := range values {
 		shape, ok := v.Dims.Concrete()
 		if v.Const == nil && v.Ints != nil && ok && shape.Len() == len(v.Ints) {

@@ -238,17 +238,17 @@ func poolLargest[T kit.Integer | float32 | float64](pace *op.Pace, o *Pool, p *P
 
 // columnMajor converts the index of an element to one that counts the first spatial axis fastest.
 func columnMajor(p *Pooling, at int) int {
-	size, turned := 1, 0
+	size, index := 1, 0
 	for _, a := range p.Axes {
 		size *= a.In
 	}
 	plane, rest, step := at/size*size, at%size, size
 	for i := len(p.Axes) - 1; i >= 0; i-- {
 		step /= p.Axes[i].In
-		turned += rest % p.Axes[i].In * step
+		index += rest % p.Axes[i].In * step
 		rest /= p.Axes[i].In
 	}
-	return plane + turned
+	return plane + index
 }
 
 // eachWindow calls f for every output with the indices of the taps inside the input, in order, and
