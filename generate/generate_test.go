@@ -366,7 +366,7 @@ func TestNotDecoder(t *testing.T) {
 			b.Input(v.Name, v.Type)
 		}
 		for _, v := range outputs {
-			x := b.Op("Cast", []string{inputs[0].Name}, graph.IntAttr("to", map[tensor.DType]int64{tensor.F32: 1, tensor.I64: 7}[v.Type.DType]))
+			x := b.Op("Cast", []string{inputs[0].Name}, graph.IntAttr("to", int64(v.Type.DType.Code())))
 			b.Output(x, v.Name, v.Type)
 		}
 		return b.Model(&graph.Model{Producer: "test", IR: 10})

@@ -16,8 +16,7 @@ func (w *lowerer) op(op string, inputs ...string) string { return w.b.Op(op, inp
 
 // cast converts a value to another element type.
 func (w *lowerer) cast(x string, to tensor.DType) string {
-	code := map[tensor.DType]int64{tensor.F32: 1, tensor.I64: 7, tensor.F64: 11, tensor.I32: 6}[to]
-	return w.b.Op("Cast", []string{x}, graph.IntAttr("to", code))
+	return w.b.Op("Cast", []string{x}, graph.IntAttr("to", int64(to.Code())))
 }
 
 // concat joins values along an axis.

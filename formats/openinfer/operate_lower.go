@@ -25,13 +25,7 @@ func (c *call) where(cond, a, b string) string { return c.op("Where", cond, a, b
 
 // castTo adds a node that converts elements.
 func (c *call) castTo(value string, d tensor.DType) string {
-	return c.b.Op("Cast", []string{value}, graph.IntAttr("to", int64(elementCodes[d])))
-}
-
-// elementCodes holds ONNX's numbers of element types.
-var elementCodes = map[tensor.DType]int{
-	tensor.F32: 1, tensor.U8: 2, tensor.I8: 3, tensor.U16: 4, tensor.I16: 5, tensor.I32: 6, tensor.I64: 7, tensor.Bool: 9,
-	tensor.F16: 10, tensor.F64: 11, tensor.U32: 12, tensor.U64: 13, tensor.BF16: 16,
+	return c.b.Op("Cast", []string{value}, graph.IntAttr("to", int64(d.Code())))
 }
 
 // number returns a constant scalar of the inputs' type, one of plainFloats.

@@ -17,9 +17,6 @@ import (
 	"github.com/nacre-ml/nacre/runtime/vulkan"
 )
 
-// outputTypes are the numbers that files have for types of floats.
-var outputTypes = map[tensor.DType]int64{tensor.F32: 1, tensor.F16: 10, tensor.BF16: 16}
-
 // rangeNode counts from start to limit. The last input may be left out.
 func rangeNode(domain string, in ...*tensor.Tensor) nodeCase {
 	return nodeCase{domain: domain, op: "Range", in: in, outs: 1}
@@ -54,7 +51,7 @@ func generatedNodes(t *testing.T) (list []nodeCase) {
 		list = append(list, rangeNode("", tensorOf(t, x[:1]), tensorOf(t, x[1:2]), tensorOf(t, x[2:])))
 	}
 	for _, d := range narrowFloats {
-		code, near := outputTypes[d], nears[d]
+		code, near := int64(d.Code()), nears[d]
 		if d == tensor.F32 {
 			near = 1e-6
 		}

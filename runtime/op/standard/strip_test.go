@@ -114,7 +114,7 @@ func castTo(t *testing.T, x *tensor.Tensor, to tensor.DType) *tensor.Tensor {
 	if x.DType() == to {
 		return x
 	}
-	code := map[tensor.DType]int{tensor.F32: 1, tensor.F16: 10, tensor.BF16: 16}[to]
+	code := to.Code()
 	out, err := evalNode("Cast", 13, 1, attrs("to", code), x)
 	if err != nil {
 		t.Fatal(err)

@@ -210,7 +210,7 @@ func eyeLikeCases(s *cases.Suite) {
 			y := tensor.New(d, 3, 5)
 			cases.Each(y.Shape(), func(i int, at []int) { cases.SetNumber(y, i, cases.Truth(at[1]-at[0] == k)) })
 			s.Add(cases.Case{Op: "EyeLike", Version: version, Attrs: cases.Attrs("k", k), In: cases.In(x), Want: cases.Want(y)})
-			s.Add(cases.Case{Op: "EyeLike", Version: version, Attrs: cases.Attrs("k", k, "dtype", cases.Codes[d]), In: cases.In(s.Any(tensor.I32, 3, 5)), Want: cases.Want(y)})
+			s.Add(cases.Case{Op: "EyeLike", Version: version, Attrs: cases.Attrs("k", k, "dtype", d.Code()), In: cases.In(s.Any(tensor.I32, 3, 5)), Want: cases.Want(y)})
 		}
 	}
 }
