@@ -3,6 +3,7 @@ package runtime
 import (
 	"slices"
 
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/exec"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -74,19 +75,11 @@ func (st *Stream) moving(b *exec.Bound, inputs []tensor.Value) func() {
 
 // set sets the elements of a tensor. It returns false for an element type that is not listed.
 func (x Implied) set(t *tensor.Tensor, s Step) bool {
+	if d := t.DType(); d != tensor.I64 && d != tensor.I32 && d != tensor.F32 && d != tensor.Bool {
+		return false
+	}
 	for i := range t.Len() {
-		switch n := x.Rule.Element(s, i); t.DType() {
-		case tensor.I64:
-			tensor.View[int64](t)[i] = int64(n)
-		case tensor.I32:
-			tensor.View[int32](t)[i] = int32(n)
-		case tensor.F32:
-			tensor.View[float32](t)[i] = float32(n)
-		case tensor.Bool:
-			t.Bytes()[i] = byte(min(n, 1))
-		default:
-			return false
-		}
+		elements.Put(t, i, []int{x.Rule.Element(s, i)})
 	}
 	return true
 }

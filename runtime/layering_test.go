@@ -38,30 +38,31 @@ bindings/internal/families : csrc/FAMILY
 bindings                 : csrc bindings/internal/families
 bindings/vulkan          : csrc/FAMILY
 runtime/tensor           : packed internal/mapped internal/printable
+internal/elements        : packed runtime/tensor
 runtime/graph            : runtime/tensor internal/printable
 runtime/internal/picture/jpeg :
 runtime/internal/picture/jpeg2000 :
 runtime/internal/picture : runtime/internal/picture/jpeg runtime/internal/picture/jpeg2000
-runtime/op               : internal/guard runtime/graph runtime/tensor packed
-runtime/internal/ops/kit           : internal/guard packed runtime/graph runtime/op runtime/tensor
-runtime/internal/ops/array         : runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor packed
-runtime/internal/ops/arith         : runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor packed
-runtime/internal/ops/nn            : runtime/graph runtime/internal/ops/kit runtime/op runtime/internal/ops/arith runtime/tensor packed
+runtime/op               : internal/elements internal/guard runtime/graph runtime/tensor
+runtime/internal/ops/kit           : internal/elements internal/guard runtime/graph runtime/op runtime/tensor
+runtime/internal/ops/array         : internal/elements runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor packed
+runtime/internal/ops/arith         : internal/elements runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor packed
+runtime/internal/ops/nn            : internal/elements runtime/graph runtime/internal/ops/kit runtime/op runtime/internal/ops/arith runtime/tensor
 runtime/internal/ops/attention     : runtime/graph runtime/internal/ops/kit runtime/op runtime/internal/ops/nn runtime/tensor
-runtime/internal/ops/quant         : internal/guard runtime/graph runtime/internal/ops/kit runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/nn runtime/tensor packed
+runtime/internal/ops/quant         : internal/elements internal/guard runtime/graph runtime/internal/ops/kit runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/nn runtime/tensor packed
 runtime/internal/ops/moe           : runtime/graph runtime/internal/ops/kit runtime/op runtime/internal/ops/quant runtime/tensor
 runtime/internal/ops/control       : runtime/graph runtime/internal/ops/kit runtime/op runtime/internal/ops/array runtime/tensor
-runtime/internal/ops/ml            : runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor
+runtime/internal/ops/ml            : internal/elements runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor
 runtime/internal/ops/text          : runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor
 runtime/internal/ops/signal        : runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor
-runtime/internal/ops/vision        : runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor runtime/internal/picture
-runtime/internal/ops/openinfer     : runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor packed
+runtime/internal/ops/vision        : internal/elements runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor runtime/internal/picture
+runtime/internal/ops/openinfer     : internal/elements runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor packed
 runtime/op/standard      : runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/control runtime/internal/ops/ml runtime/internal/ops/moe runtime/internal/ops/nn runtime/internal/ops/openinfer runtime/internal/ops/quant runtime/internal/ops/signal runtime/internal/ops/text runtime/internal/ops/vision
 runtime/internal/fold             : runtime/graph runtime/op runtime/tensor
-runtime/internal/optimize         : internal/budget internal/stages runtime/graph runtime/internal/fold runtime/internal/ops/kit runtime/op runtime/tensor
+runtime/internal/optimize         : internal/elements internal/budget internal/stages runtime/graph runtime/internal/fold runtime/internal/ops/kit runtime/op runtime/tensor
 runtime/internal/device           : internal/guard runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor
-runtime/internal/cpu              : internal/budget internal/guard internal/stages runtime/internal/device runtime/graph runtime/internal/ops/kit runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/ml runtime/internal/ops/moe runtime/internal/ops/nn runtime/internal/ops/openinfer runtime/internal/ops/quant runtime/internal/ops/vision runtime/tensor packed bindings internal/mapped
-runtime/vulkan           : internal/guard bindings/vulkan shaders runtime/internal/device runtime/graph runtime/internal/ops/kit runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/nn runtime/internal/ops/openinfer runtime/internal/ops/quant runtime/internal/ops/signal runtime/internal/ops/text runtime/internal/ops/vision runtime/tensor packed
+runtime/internal/cpu              : internal/elements internal/budget internal/guard internal/stages runtime/internal/device runtime/graph runtime/internal/ops/kit runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/ml runtime/internal/ops/moe runtime/internal/ops/nn runtime/internal/ops/openinfer runtime/internal/ops/quant runtime/internal/ops/vision runtime/tensor packed bindings internal/mapped
+runtime/vulkan           : internal/elements internal/guard bindings/vulkan shaders runtime/internal/device runtime/graph runtime/internal/ops/kit runtime/op runtime/internal/ops/arith runtime/internal/ops/array runtime/internal/ops/attention runtime/internal/ops/nn runtime/internal/ops/openinfer runtime/internal/ops/quant runtime/internal/ops/signal runtime/internal/ops/text runtime/internal/ops/vision runtime/tensor packed
 runtime/internal/plan             : internal/guard internal/stages runtime/internal/device runtime/internal/fold runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor internal/printable
 runtime/internal/exec             : internal/guard runtime/internal/device runtime/internal/plan runtime/internal/ops/kit runtime/op runtime/graph runtime/tensor internal/printable
 runtime/internal/optest/nets : runtime/graph runtime/tensor
@@ -80,27 +81,27 @@ runtime/internal/optest/vision : runtime/graph runtime/tensor runtime/internal/o
 runtime/internal/optest/openinfer : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest  : runtime/internal/cpu runtime/internal/device runtime/graph runtime/op runtime/op/standard runtime/internal/optest/arith runtime/internal/optest/array runtime/internal/optest/attention runtime/internal/optest/cases runtime/internal/optest/ml runtime/internal/optest/moe runtime/internal/optest/nn runtime/internal/optest/openinfer runtime/internal/optest/quant runtime/internal/optest/signal runtime/internal/optest/text runtime/internal/optest/vision bindings internal/testenv
 internal/byname          : runtime runtime/graph runtime/tensor
-runtime                  : internal/budget internal/stages runtime/internal/cpu runtime/internal/device runtime/graph runtime/internal/ops/kit runtime/op runtime/op/standard runtime/internal/optimize runtime/internal/plan runtime/internal/exec runtime/tensor bindings
+runtime                  : internal/elements internal/budget internal/stages runtime/internal/cpu runtime/internal/device runtime/graph runtime/internal/ops/kit runtime/op runtime/op/standard runtime/internal/optimize runtime/internal/plan runtime/internal/exec runtime/tensor bindings
 formats/internal/fixtures : internal/testenv
-formats/internal/container : internal/budget internal/guard runtime/graph runtime/tensor packed formats/internal/binio internal/output internal/mapped internal/pieces
+formats/internal/container : internal/elements internal/budget internal/guard runtime/graph runtime/tensor packed formats/internal/binio internal/output internal/mapped internal/pieces
 formats/internal/converted : . formats formats/onnx runtime/tensor
 formats/internal/decoder : runtime/graph runtime/tensor
 formats/onnx             : internal/budget internal/guard runtime/graph runtime/tensor formats/internal/binio formats/internal/container internal/output internal/pieces
 formats/safetensors      : internal/budget internal/guard internal/pieces runtime/graph runtime/tensor formats/internal/binio formats/internal/container
 formats/huggingface      : internal/guard runtime/graph runtime/tensor formats/internal/container formats/internal/decoder
 formats/oinf             : internal/budget internal/guard internal/pieces runtime/graph runtime/tensor formats/internal/binio formats/internal/container
-formats/openinfer        : formats/internal/container internal/budget internal/guard internal/jsonobject internal/pieces runtime/graph runtime/tensor packed
+formats/openinfer        : internal/elements formats/internal/container internal/budget internal/guard internal/jsonobject internal/pieces runtime/graph runtime/tensor packed
 formats/gptrs            : internal/budget internal/guard runtime/graph runtime/tensor formats/internal/binio formats/internal/container formats/internal/decoder internal/printable
 formats/hnw              : internal/budget internal/guard internal/pieces runtime/graph runtime/tensor formats/internal/binio formats/internal/container
 formats/loom             : internal/budget internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/mapped
-formats/chelis           : internal/guard runtime/graph runtime/tensor formats/hnw
+formats/chelis           : internal/elements internal/guard runtime/graph runtime/tensor formats/hnw
 generate/tokenizer/internal/jinja : internal/budget
 generate/tokenizer       : internal/guard generate/tokenizer/internal/jinja internal/beneath internal/budget
 formats                  : internal/budget internal/guard internal/pieces formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
 .                        : internal/budget internal/guard internal/pieces internal/printable internal/resample internal/stages formats runtime runtime/graph runtime/op runtime/tensor
 generate                 : internal/guard .
 cmd                      : . bindings formats formats/chelis formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/jsonobject internal/output internal/pieces internal/printable internal/stages packed runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan
-bench                    : . bindings formats formats/onnx generate internal/topologies packed runtime/graph runtime/tensor runtime/vulkan
+bench                    : internal/elements . bindings formats formats/onnx generate internal/topologies runtime/graph runtime/tensor runtime/vulkan
 examples/device          : . runtime/vulkan
 scripts/sbom             :
 `

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -145,52 +145,20 @@ func span(d tensor.DType) (low, high float64) {
 	return -1, 1
 }
 
-// filled returns a tensor of values. Elements of types without a Go type are random bits.
+// filled returns a tensor of values. Floats of 8 bits or fewer get random bits.
 func (m *Model) filled(d tensor.DType, shape []int, value func(i int) float64) *tensor.Tensor {
 	t := tensor.New(d, shape...)
-	switch d {
-	case tensor.F32:
-		numbers[float32](t, value)
-	case tensor.F64:
-		numbers[float64](t, value)
-	case tensor.I8:
-		numbers[int8](t, value)
-	case tensor.U8:
-		numbers[uint8](t, value)
-	case tensor.I16:
-		numbers[int16](t, value)
-	case tensor.U16:
-		numbers[uint16](t, value)
-	case tensor.I32:
-		numbers[int32](t, value)
-	case tensor.U32:
-		numbers[uint32](t, value)
-	case tensor.I64:
-		numbers[int64](t, value)
-	case tensor.U64:
-		numbers[uint64](t, value)
-	case tensor.F16:
-		fill(t, func(i int) packed.F16 { return packed.ToF16(float32(value(i))) })
-	case tensor.BF16:
-		fill(t, func(i int) packed.BF16 { return packed.ToBF16(float32(value(i))) })
-	case tensor.Bool:
-		fill(t, func(i int) bool { return value(i) >= 1 })
-	default:
-		for i := range t.Bytes() {
-			t.Bytes()[i] = byte(m.rand.IntN(256))
+	for i := range t.Len() {
+		v := value(i)
+		if d == tensor.Bool && v < 1 {
+			v = 0
+		}
+		if !elements.Put(t, i, []float64{v}) {
+			for k := range t.Bytes() {
+				t.Bytes()[k] = byte(m.rand.IntN(256))
+			}
+			break
 		}
 	}
 	return t
-}
-
-func numbers[T float32 | float64 | int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64](
-	t *tensor.Tensor, value func(i int) float64,
-) {
-	fill(t, func(i int) T { return T(value(i)) })
-}
-
-func fill[T tensor.Element](t *tensor.Tensor, value func(i int) T) {
-	for i := range tensor.View[T](t) {
-		tensor.View[T](t)[i] = value(i)
-	}
 }

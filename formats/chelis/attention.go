@@ -56,7 +56,7 @@ func (n *node) causal(scores string, dims graph.Dims) string {
 	name := n.Outputs[0] + "_causal"
 	n.define(name, mask)
 	d := n.in[0].DType
-	return call("where", n.spread(n.code[name], dims[2:], dims), scores, n.fill(d, lowest[d], dims))
+	return call("where", n.spread(n.code[name], dims[2:], dims), scores, n.fill(d, lowest(d), dims))
 }
 
 // attention weighs values by the softmax of the products of queries and keys.

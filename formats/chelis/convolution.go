@@ -2,16 +2,19 @@ package chelis
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// lowest holds the least number of each type, the start of a maximum.
-var lowest = map[tensor.DType]float64{tensor.F32: -math.MaxFloat32, tensor.F64: -math.MaxFloat64}
+// lowest returns the least number of a type, the start of a maximum.
+func lowest(d tensor.DType) float64 {
+	low, _ := elements.Bounds[float64](d)
+	return low
+}
 
 // widest bounds groups, and extents that are written out element by element.
 const widest = 1 << 12

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -57,19 +58,17 @@ func number(d tensor.DType, v float64) string {
 
 // element returns the literal of element i.
 func element(t *tensor.Tensor, i int) (string, error) {
-	var v float64
-	switch t.DType() {
-	case tensor.I64:
-		return integer(tensor.I64, tensor.View[int64](t)[i]), nil
-	case tensor.I32:
-		return integer(tensor.I32, int64(tensor.View[int32](t)[i])), nil
-	case tensor.Bool:
+	var whole [1]int64
+	var number [1]float64
+	switch d := t.DType(); {
+	case d.IsInteger():
+		elements.Get(whole[:], t, i)
+		return integer(d, whole[0]), nil
+	case d == tensor.Bool:
 		return strconv.FormatBool(t.Bytes()[i] != 0), nil
-	case tensor.F32:
-		v = float64(tensor.View[float32](t)[i])
-	default:
-		v = tensor.View[float64](t)[i]
 	}
+	elements.Get(number[:], t, i)
+	v := number[0]
 	if math.IsInf(v, 0) || math.IsNaN(v) {
 		return "", fmt.Errorf("element %d is %v, for which Chelis has no literal; --weights placeholder leaves values out", i, v)
 	}

@@ -85,7 +85,7 @@ func maxPool(n *node) string {
 	if !isFloat(n.in[0].DType) && w.padded() || n.int("storage_order", 0) != 0 {
 		return n.refuse(ErrUnsupportedShape, "a border of integers or storage_order")
 	}
-	return call("reduce_window_max", n.border(n.args[0], w, lowest[n.in[0].DType]), numbers(w.kernel), numbers(w.strides))
+	return call("reduce_window_max", n.border(n.args[0], w, lowest(n.in[0].DType)), numbers(w.kernel), numbers(w.strides))
 }
 
 func averagePool(n *node) string {

@@ -3,7 +3,7 @@ package openinfer
 import (
 	"math"
 
-	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -82,38 +82,13 @@ func (c *call) toInteger(to dtype) string {
 // setScalar stores a number as the only element of a tensor and reports success. Integers keep
 // their low bits. A float cannot become an integer.
 func setScalar(t *tensor.Tensor, v any) bool {
-	var low uint64
 	switch v := v.(type) {
 	case int64:
-		low = uint64(v)
+		return elements.Put(t, 0, []int64{v})
 	case uint64:
-		low = v
+		return elements.Put(t, 0, []uint64{v})
 	case bool:
-		low = uint64(bit(v))
-	default:
-		if !t.DType().IsFloat() {
-			return false
-		}
+		return elements.Put(t, 0, []int{int(bit(v))})
 	}
-	switch d := t.DType(); {
-	case d == tensor.F64:
-		tensor.View[float64](t)[0] = toFloat(v)
-	case d == tensor.F32:
-		tensor.View[float32](t)[0] = float32(toFloat(v))
-	case d == tensor.F16:
-		tensor.View[packed.F16](t)[0] = packed.ToF16(float32(toFloat(v)))
-	case d == tensor.BF16:
-		tensor.View[packed.BF16](t)[0] = packed.ToBF16(float32(toFloat(v)))
-	case d == tensor.Bool:
-		tensor.View[bool](t)[0] = low != 0
-	case d.Bits() == 8:
-		tensor.View[uint8](t)[0] = uint8(low)
-	case d.Bits() == 16:
-		tensor.View[uint16](t)[0] = uint16(low)
-	case d.Bits() == 32:
-		tensor.View[uint32](t)[0] = uint32(low)
-	default:
-		tensor.View[uint64](t)[0] = low
-	}
-	return true
+	return t.DType().IsFloat() && elements.Put(t, 0, []float64{toFloat(v)})
 }

@@ -1,7 +1,7 @@
 package op
 
 import (
-	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -21,34 +21,8 @@ func (c *Run) Floats(t *tensor.Tensor) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	widenFloats(wide, t, 0)
+	elements.Get(wide, t, 0)
 	return wide, nil
-}
-
-// widenFloats sets list to the elements of t, a tensor of 16-bit floats, from index at on.
-func widenFloats(list []float32, t *tensor.Tensor, at int) {
-	if t.DType() == tensor.F16 {
-		for i, h := range tensor.View[packed.F16](t)[at:][:len(list)] {
-			list[i] = h.Float32()
-		}
-		return
-	}
-	for i, h := range tensor.View[packed.BF16](t)[at:][:len(list)] {
-		list[i] = h.Float32()
-	}
-}
-
-// narrowFloats rounds list to 16 bits and stores it in t from index at on.
-func narrowFloats(t *tensor.Tensor, at int, list []float32) {
-	if t.DType() == tensor.F16 {
-		for i, h := 0, tensor.View[packed.F16](t)[at:]; i < len(list); i++ {
-			h[i] = packed.ToF16(list[i])
-		}
-		return
-	}
-	for i, h := 0, tensor.View[packed.BF16](t)[at:]; i < len(list); i++ {
-		h[i] = packed.ToBF16(list[i])
-	}
 }
 
 // FloatsFor returns the memory for computing the elements of t, a narrow float output: its own
@@ -66,7 +40,7 @@ func (c *Run) FloatsFor(t *tensor.Tensor) ([]float32, error) {
 // PutFloats stores wide, the memory that FloatsFor returned for t, in t.
 func (c *Run) PutFloats(t *tensor.Tensor, wide []float32) {
 	if t != nil && t.Len() > 0 && t.DType() != tensor.F32 {
-		narrowFloats(t, 0, wide[:t.Len()])
+		elements.Put(t, 0, wide[:t.Len()])
 	}
 }
 

@@ -2,7 +2,9 @@ package op
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -12,26 +14,13 @@ func Ints(t *tensor.Tensor) ([]int, error) { return appendInts(make([]int, 0, t.
 
 // appendInts appends the elements of an integer tensor of any rank to list.
 func appendInts(list []int, t *tensor.Tensor) ([]int, error) {
-	switch t.DType() {
-	case tensor.I64:
-		return appendEach(list, tensor.View[int64](t.Aligned())), nil
-	case tensor.I32:
-		return appendEach(list, tensor.View[int32](t.Aligned())), nil
-	case tensor.I16:
-		return appendEach(list, tensor.View[int16](t.Aligned())), nil
-	case tensor.I8:
-		return appendEach(list, tensor.View[int8](t)), nil
-	case tensor.U8:
-		return appendEach(list, tensor.View[uint8](t)), nil
+	if d := t.DType(); d.Layout() != nil || d.Kind() != tensor.Signed && d != tensor.U8 {
+		return nil, fmt.Errorf("%v where integers are needed", t)
 	}
-	return nil, fmt.Errorf("%v where integers are needed", t)
-}
-
-func appendEach[T int64 | int32 | int16 | int8 | uint8](list []int, s []T) []int {
-	for _, v := range s {
-		list = append(list, int(v))
-	}
-	return list
+	n := len(list)
+	list = slices.Grow(list, t.Len())[:n+t.Len()]
+	elements.Get(list[n:], t.Aligned(), 0)
+	return list, nil
 }
 
 // ScalarInt returns the only element of an integer tensor.

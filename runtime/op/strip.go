@@ -1,6 +1,9 @@
 package op
 
-import "github.com/nacre-ml/nacre/runtime/tensor"
+import (
+	"github.com/nacre-ml/nacre/internal/elements"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
 
 // stripFloats is about the number of elements of 16-bit floats that are in float32 at a time. They
 // fit a second-level cache.
@@ -48,7 +51,7 @@ func (s strip) room(at, n int) []float32 {
 func (s strip) load(at, n int) []float32 {
 	list := s.room(at, n)
 	if s.isBuffer() {
-		widenFloats(list, s.t, at)
+		elements.Get(list, s.t, at)
 	}
 	return list
 }
@@ -56,7 +59,7 @@ func (s strip) load(at, n int) []float32 {
 // store rounds the elements that were written to the memory of room, from index at on.
 func (s strip) store(at int, list []float32) {
 	if s.isBuffer() {
-		narrowFloats(s.t, at, list)
+		elements.Put(s.t, at, list)
 	}
 }
 

@@ -3,6 +3,7 @@ package vulkan
 import (
 	"slices"
 
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
@@ -22,11 +23,6 @@ var quantRows = []row{
 	}),
 	rowFor("lookup", bindQLinearUnary),
 	rowFor("lookup", bindQLinearConcat),
-}
-
-// codeRanges are the least and the greatest code of the types that values are quantised to.
-var codeRanges = map[tensor.DType][2]int{
-	tensor.I8: {-128, 127}, tensor.U8: {0, 255}, tensor.I16: {-32768, 32767}, tensor.U16: {0, 65535},
 }
 
 // precisions are the numbers that include/scale.glsl has for types.
@@ -59,7 +55,6 @@ func (b *binder) grid(shader string, g quant.Granularity, d tensor.DType, consta
 
 func bindQuantizeLinear(o *quant.QuantizeLinear, b *binder) error {
 	d := b.Out[0].DType
-	limits, ok := codeRanges[d]
 	if d.IsInteger() && d.Bits() < 8 {
 		return b.pack(o, d)
 	}
@@ -73,10 +68,11 @@ func bindQuantizeLinear(o *quant.QuantizeLinear, b *binder) error {
 		}
 		return b.narrow(b.DType(0), o.Saturate, true, precisions[o.Precision(b.DType(1))], w)
 	}
-	if !ok || b.DType(0) != b.DType(1) {
+	if !d.IsInteger() || d.Bits() > 16 || b.DType(0) != b.DType(1) {
 		return device.Refuse("codes are %v, values %v and scales %v", d, b.DType(0), b.DType(1))
 	}
-	return b.grid("quant/quantize", o.Granularity, d, []uint32{uint32(limits[0]), uint32(limits[1]), precisions[o.Precision(b.DType(1))]})
+	low, high := elements.Bounds[int](d)
+	return b.grid("quant/quantize", o.Granularity, d, []uint32{uint32(low), uint32(high), precisions[o.Precision(b.DType(1))]})
 }
 
 func bindDequantizeLinear(o *quant.DequantizeLinear, b *binder) error {

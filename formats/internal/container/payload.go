@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -176,36 +177,22 @@ func encoder(d tensor.DType) func(dst []byte, src []float64) {
 	case tensor.F16:
 		return func(dst []byte, src []float64) {
 			for i, v := range src {
-				order.PutUint16(dst[2*i:], uint16(packed.ToF16(toOdd(v))))
+				order.PutUint16(dst[2*i:], uint16(packed.ToF16(elements.Odd(v))))
 			}
 		}
 	case tensor.BF16:
 		return func(dst []byte, src []float64) {
 			for i, v := range src {
-				order.PutUint16(dst[2*i:], uint16(packed.ToBF16(toOdd(v))))
+				order.PutUint16(dst[2*i:], uint16(packed.ToBF16(elements.Odd(v))))
 			}
 		}
 	case tensor.F8E4M3FN, tensor.F8E5M2:
 		f := packed.Float8Of(d.String())
 		return func(dst []byte, src []float64) {
 			for i, v := range src {
-				dst[i] = f.Code(toOdd(v), false)
+				dst[i] = f.Code(elements.Odd(v), false)
 			}
 		}
 	}
 	return nil
-}
-
-// toOdd returns v as float32, cut towards zero, with the last bit set if the cut was inexact.
-// Rounding the result gives the same as rounding v.
-func toOdd(v float64) float32 {
-	f := float32(v)
-	if float64(f) == v || v != v || math.IsInf(float64(f), 0) && math.IsInf(v, 0) {
-		return f
-	}
-	bits := math.Float32bits(f)
-	if math.Abs(float64(f)) > math.Abs(v) {
-		bits-- // rounded away from zero; an infinity becomes the largest number
-	}
-	return math.Float32frombits(bits | 1)
 }

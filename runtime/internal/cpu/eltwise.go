@@ -1,10 +1,10 @@
 package cpu
 
 import (
-	"math"
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
@@ -76,18 +76,10 @@ func (b *binder) function(d tensor.DType, name string) (bindings.Kernel, error) 
 }
 
 // params returns two numbers of type d, side by side, as words.
-func params(d tensor.DType, p, q float64) [2]int64 {
-	switch d {
-	case tensor.F64:
-		return paramsOf(p, q)
-	case tensor.F16:
-		return paramsOf(uint16(packed.ToF16(float32(p))), uint16(packed.ToF16(float32(q))))
-	}
-	return paramsOf(float32(p), float32(q))
-}
-
-func paramsOf[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64](p, q T) (list [2]int64) {
-	*(*[2]T)(unsafe.Pointer(&list)) = [2]T{p, q}
+func params[N elements.Number](d tensor.DType, p, q N) (list [2]int64) {
+	t := tensor.New(d, 2)
+	elements.Put(t, 0, []N{p, q})
+	copy((*[16]byte)(unsafe.Pointer(&list))[:], t.Bytes())
 	return list
 }
 
@@ -199,33 +191,12 @@ func bindClip(o *arith.Clip, b *binder) error {
 
 // largest returns the least and the greatest number of type d, as parameters of type compute.
 func largest(d, compute tensor.DType) [2]int64 {
-	switch d {
-	case tensor.F64:
-		return paramsOf(-math.MaxFloat64, math.MaxFloat64)
-	case tensor.I8:
-		return paramsOf[int8](math.MinInt8, math.MaxInt8)
-	case tensor.I16:
-		return paramsOf[int16](math.MinInt16, math.MaxInt16)
-	case tensor.I32:
-		return paramsOf[int32](math.MinInt32, math.MaxInt32)
-	case tensor.I64:
-		return paramsOf[int64](math.MinInt64, math.MaxInt64)
-	case tensor.U8:
-		return paramsOf[uint8](0, math.MaxUint8)
-	case tensor.U16:
-		return paramsOf[uint16](0, math.MaxUint16)
-	case tensor.U32:
-		return paramsOf[uint32](0, math.MaxUint32)
-	case tensor.U64:
-		return paramsOf[uint64](0, math.MaxUint64)
-	case tensor.F16:
-		hi := float64(packed.F16(0x7bff).Float32())
-		return params(compute, -hi, hi)
-	case tensor.BF16:
-		hi := packed.BF16(0x7f7f).Float32()
-		return paramsOf(-hi, hi)
+	if d.IsFloat() {
+		low, high := elements.Bounds[float64](d)
+		return params(compute, low, high)
 	}
-	return paramsOf[float32](-math.MaxFloat32, math.MaxFloat32)
+	low, high := elements.Bounds[int64](d)
+	return params(d, low, high)
 }
 
 // convert adds the command that converts n elements from one type to another.

@@ -3,6 +3,7 @@ package optimize
 import (
 	"slices"
 
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 )
@@ -89,7 +90,8 @@ func single(v float64) bool { return float64(float32(v)) == v }
 // omitted limit is the largest number of the element type.
 func (s *Scope) clip(n *graph.Node) (f activation, ok bool) {
 	d := s.dtype(n.Inputs[0])
-	ends := [2]float64{-largest[d], largest[d]}
+	low, high := elements.Bounds[float64](d)
+	ends := [2]float64{low, high}
 	for i, name := range []string{"min", "max"} {
 		if n.Version < 11 {
 			ends[i] = float64(attrs(n).Float(name, float32(ends[i])))

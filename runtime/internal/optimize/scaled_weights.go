@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -13,26 +14,23 @@ import (
 // copy.
 const scaledRun = 1 << 14
 
-// largest is the largest number of each float type.
-var largest = map[tensor.DType]float64{tensor.F32: math.MaxFloat32, tensor.F64: math.MaxFloat64, tensor.F16: 65504, tensor.BF16: 0x1.fep127}
-
 // scaled returns the weights with each channel multiplied by its factor. If a product exceeds the
 // element type, ok is false.
 func (l *linear) scaled() (t *tensor.Tensor, ok bool) {
 	w := *l
-	if !w.within(largest[w.weights.DType()]) {
+	if _, most := elements.Bounds[float64](w.weights.DType()); !w.within(most) {
 		return nil, false
 	}
 	return tensor.Derive(w.weights.DType(), w.weights.Shape(), func(data []byte) {
 		if w.weights.DType() == tensor.F32 {
 			for at, run := range w.runs() {
 				scaleBy(&w, floatsOf(run), at)
-				copy(elements(w.weights, data, at, run.Len()).Bytes(), run.Bytes())
+				copy(piece(w.weights, data, at, run.Len()).Bytes(), run.Bytes())
 			}
 			return
 		}
 		for at, list := range w.products() {
-			kit.PutDoubles(elements(w.weights, data, at, len(list)), list)
+			kit.PutDoubles(piece(w.weights, data, at, len(list)), list)
 		}
 	}), true
 }
@@ -72,8 +70,8 @@ func (l *linear) runs() iter.Seq2[int, *tensor.Tensor] {
 		data := w.Bytes()
 		buffer := tensor.New(w.DType(), min(scaledRun, w.Len()))
 		for at := 0; at < w.Len(); at += scaledRun {
-			from := elements(w, data, at, min(scaledRun, w.Len()-at))
-			run := elements(w, buffer.Bytes(), 0, from.Len())
+			from := piece(w, data, at, min(scaledRun, w.Len()-at))
+			run := piece(w, buffer.Bytes(), 0, from.Len())
 			copy(run.Bytes(), from.Bytes())
 			if !yield(at, run) {
 				return
@@ -106,8 +104,8 @@ func floatsOf(run *tensor.Tensor) []float32 {
 	return list
 }
 
-// elements returns elements at..at+n-1 of data as a tensor of the type of t. They share memory.
-func elements(t *tensor.Tensor, data []byte, at, n int) *tensor.Tensor {
+// piece returns elements at..at+n-1 of data as a tensor of the type of t. They share memory.
+func piece(t *tensor.Tensor, data []byte, at, n int) *tensor.Tensor {
 	size := t.DType().Bytes(1)
 	p, err := tensor.FromBytes(t.DType(), tensor.Shape{n}, data[at*size:][:n*size])
 	if err != nil {

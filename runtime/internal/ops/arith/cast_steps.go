@@ -1,6 +1,7 @@
 package arith
 
 import (
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -30,7 +31,10 @@ func (o *Cast) stepsFor(from, to tensor.DType) castSteps {
 // float32 is rounded only once.
 func (s *castSteps) convert(y, x *tensor.Tensor) {
 	if s.encode != nil && s.target == tensor.F32 && s.source == tensor.F64 {
-		castInto(y, 0, tensor.View[float64](x), roundedOdd)
+		out := tensor.View[float32](y)
+		for i, v := range tensor.View[float64](x) {
+			out[i] = elements.Odd(v)
+		}
 		return
 	}
 	convertElements(y, x)
@@ -90,30 +94,15 @@ func part(whole, buffer *tensor.Tensor, from, n int) *tensor.Tensor {
 // decoderOf returns the type that elements of type from are decoded to on the way to type to, and
 // the decoder. If from needs no decoding, the decoder is nil.
 func decoderOf(from, to tensor.DType) (tensor.DType, func(dst, src *tensor.Tensor, from int) error) {
-	if f := packed.Float8Of(from.String()); f != nil {
-		return tensor.F32, func(dst, src *tensor.Tensor, at int) error {
-			f.Decode(tensor.View[float32](dst), src.Bytes()[at:at+dst.Len()])
-			return nil
-		}
-	}
 	switch {
-	case from == tensor.F8E8M0:
+	case from.IsFloat() && from.Bits() <= 8:
 		return tensor.F32, func(dst, src *tensor.Tensor, at int) error {
-			for i, b := range src.Bytes()[at : at+dst.Len()] {
-				tensor.View[float32](dst)[i] = packed.F8E8M0(b).Float32()
-			}
-			return nil
-		}
-	case from == tensor.F4E2M1:
-		return tensor.F32, func(dst, src *tensor.Tensor, at int) error {
-			for i := range dst.Len() {
-				tensor.View[float32](dst)[i] = packed.F4E2M1(packed.Fp4.At(src.Bytes(), at+i)).Float32()
-			}
+			elements.Get(tensor.View[float32](dst), src, at)
 			return nil
 		}
 	case from.Layout() != nil:
-		return tensor.I8, func(dst, src *tensor.Tensor, at int) error {
-			from.Layout().Unpack(tensor.View[int8](dst), src.Bytes()[from.Bytes(at):])
+		return tensor.I32, func(dst, src *tensor.Tensor, at int) error {
+			elements.Get(tensor.View[int32](dst), src, at)
 			return nil
 		}
 	case from == tensor.String:

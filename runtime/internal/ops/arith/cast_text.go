@@ -106,22 +106,8 @@ func formatNumber(t *tensor.Tensor, i int) string {
 			return "True"
 		}
 		return "False"
-	case tensor.U64:
-		return strconv.FormatUint(tensor.View[uint64](t)[i], 10)
-	case tensor.U32:
-		return strconv.FormatUint(uint64(tensor.View[uint32](t)[i]), 10)
-	case tensor.U16:
-		return strconv.FormatUint(uint64(tensor.View[uint16](t)[i]), 10)
-	case tensor.U8:
-		return strconv.FormatUint(uint64(t.Bytes()[i]), 10)
-	case tensor.I64:
-		return strconv.FormatInt(tensor.View[int64](t)[i], 10)
-	case tensor.I32:
-		return strconv.FormatInt(int64(tensor.View[int32](t)[i]), 10)
-	case tensor.I16:
-		return strconv.FormatInt(int64(tensor.View[int16](t)[i]), 10)
 	}
-	return strconv.FormatInt(int64(tensor.View[int8](t)[i]), 10)
+	return t.Text(i)
 }
 
 // formatHalf formats v with the fewest digits that satisfy same.

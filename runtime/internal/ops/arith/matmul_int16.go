@@ -1,6 +1,7 @@
 package arith
 
 import (
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -61,11 +62,7 @@ func (matMulInt16) Run(c *op.Run) error {
 				wide[q] += v * x
 			}
 		}
-		if c.Out[0].DType() == tensor.U32 {
-			narrowTo(tensor.View[uint32](c.Out[0])[i*n:][:n], wide)
-		} else {
-			narrowTo(tensor.View[int32](c.Out[0])[i*n:][:n], wide)
-		}
+		elements.Put(c.Out[0], i*n, wide)
 		if i%m == m-1 {
 			w.Next()
 		}
@@ -87,19 +84,11 @@ func addRows(sum []int64, by *[8]int64, rows []int64) {
 	}
 }
 
-// narrowTo keeps the low 32 bits.
-func narrowTo[T int32 | uint32](out []T, wide []int64) {
-	for i, v := range wide {
-		out[i] = T(v)
-	}
-}
-
 // wide16 returns 16-bit integers as 64-bit integers.
 func wide16(t *tensor.Tensor) []int64 {
-	if t.DType() == tensor.U16 {
-		return kit.Convert(tensor.View[uint16](t), func(v uint16) int64 { return int64(v) })
-	}
-	return kit.Convert(tensor.View[int16](t), func(v int16) int64 { return int64(v) })
+	list := make([]int64, t.Len())
+	elements.Get(list, t, 0)
+	return list
 }
 
 var int16Rows = []op.Row{

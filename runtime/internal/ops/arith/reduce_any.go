@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -15,33 +16,31 @@ import (
 func reduceAny(pace *op.Pace, r *Reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor) error {
 	switch x.DType() {
 	case tensor.F32:
-		reduceFloats(pace, r, x, reduced, out, func(v float32) float64 { return float64(v) }, func(v float64) float32 { return float32(v) })
+		reduceFloats(pace, r, x, reduced, out, func(v float32) float64 { return float64(v) })
 	case tensor.F64:
-		reduceFloats(pace, r, x, reduced, out, func(v float64) float64 { return v }, func(v float64) float64 { return v })
+		reduceFloats(pace, r, x, reduced, out, func(v float64) float64 { return v })
 	case tensor.F16:
-		reduceFloats(pace, r, x, reduced, out, func(v packed.F16) float64 { return float64(v.Float32()) },
-			func(v float64) packed.F16 { return packed.ToF16(float32(v)) })
+		reduceFloats(pace, r, x, reduced, out, func(v packed.F16) float64 { return float64(v.Float32()) })
 	case tensor.BF16:
-		reduceFloats(pace, r, x, reduced, out, func(v packed.BF16) float64 { return float64(v.Float32()) },
-			func(v float64) packed.BF16 { return packed.ToBF16(float32(v)) })
+		reduceFloats(pace, r, x, reduced, out, func(v packed.BF16) float64 { return float64(v.Float32()) })
 	case tensor.I8:
-		return reduceInts[int8](pace, r, x, reduced, out, math.MinInt8, math.MaxInt8)
+		return reduceInts[int8](pace, r, x, reduced, out)
 	case tensor.I16:
-		return reduceInts[int16](pace, r, x, reduced, out, math.MinInt16, math.MaxInt16)
+		return reduceInts[int16](pace, r, x, reduced, out)
 	case tensor.I32:
-		return reduceInts[int32](pace, r, x, reduced, out, math.MinInt32, math.MaxInt32)
+		return reduceInts[int32](pace, r, x, reduced, out)
 	case tensor.I64:
-		return reduceInts[int64](pace, r, x, reduced, out, math.MinInt64, math.MaxInt64)
+		return reduceInts[int64](pace, r, x, reduced, out)
 	case tensor.U8:
-		return reduceInts[uint8](pace, r, x, reduced, out, 0, math.MaxUint8)
+		return reduceInts[uint8](pace, r, x, reduced, out)
 	case tensor.U16:
-		return reduceInts[uint16](pace, r, x, reduced, out, 0, math.MaxUint16)
+		return reduceInts[uint16](pace, r, x, reduced, out)
 	case tensor.U32:
-		return reduceInts[uint32](pace, r, x, reduced, out, 0, math.MaxUint32)
+		return reduceInts[uint32](pace, r, x, reduced, out)
 	case tensor.U64:
-		return reduceInts[uint64](pace, r, x, reduced, out, 0, math.MaxUint64)
+		return reduceInts[uint64](pace, r, x, reduced, out)
 	case tensor.Bool:
-		return reduceInts[uint8](pace, r, x, reduced, out, 0, 1)
+		return reduceInts[uint8](pace, r, x, reduced, out)
 	}
 	return nil
 }
@@ -89,11 +88,8 @@ func repeated[A any](v A, n int) []A {
 	return list
 }
 
-func reduceFloats[T tensor.Element](pace *op.Pace, r *Reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor, wide func(T) float64, narrow func(float64) T) {
-	dst := tensor.View[T](out)
-	for i, v := range reduceDoubles(pace, r, tensor.View[T](x), x.Shape(), reduced, len(dst), wide) {
-		dst[i] = narrow(v)
-	}
+func reduceFloats[T tensor.Element](pace *op.Pace, r *Reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor, wide func(T) float64) {
+	elements.Put(out, 0, reduceDoubles(pace, r, tensor.View[T](x), x.Shape(), reduced, out.Len(), wide))
 }
 
 // reduceDoubles computes n results in float64.
@@ -164,7 +160,7 @@ func magnitude[T kit.Integer](v T) T {
 	return v
 }
 
-func reduceInts[T kit.Integer](pace *op.Pace, r *Reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor, low, high T) error {
+func reduceInts[T kit.Integer](pace *op.Pace, r *Reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor) error {
 	src, dst := tensor.View[T](x), tensor.View[T](out)
 	if r.Logs || r.Root != RootNone {
 		for i, v := range reduceDoubles(pace, r, src, x.Shape(), reduced, len(dst), func(v T) float64 { return float64(v) }) {
@@ -190,10 +186,12 @@ func reduceInts[T kit.Integer](pace *op.Pace, r *Reducer, x *tensor.Tensor, redu
 		fill(1)
 		Accumulate(pace, src, x.Shape(), reduced, dst, func(a, v T) T { return a * v })
 	case ReduceMax:
-		fill(low)
+		low, _ := elements.Bounds[int64](x.DType())
+		fill(T(low))
 		Accumulate(pace, src, x.Shape(), reduced, dst, func(a, v T) T { return max(a, v) })
 	case ReduceMin:
-		fill(high)
+		_, high := elements.Bounds[int64](x.DType())
+		fill(T(high))
 		Accumulate(pace, src, x.Shape(), reduced, dst, func(a, v T) T { return min(a, v) })
 	}
 	return nil

@@ -1,7 +1,6 @@
 package arith
 
 import (
-	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -83,10 +82,8 @@ func (o *ArgReduce) Run(c *op.Run) error {
 		argBest(c.Pace(), o, tensor.View[float32](x), s, out)
 	case tensor.F64:
 		argBest(c.Pace(), o, tensor.View[float64](x), s, out)
-	case tensor.F16:
-		argBest(c.Pace(), o, kit.Convert(tensor.View[packed.F16](x), packed.F16.Float32), s, out)
-	case tensor.BF16:
-		argBest(c.Pace(), o, kit.Convert(tensor.View[packed.BF16](x), packed.BF16.Float32), s, out)
+	case tensor.F16, tensor.BF16:
+		argBest(c.Pace(), o, wideElements[float32](x), s, out)
 	case tensor.I8:
 		argBest(c.Pace(), o, tensor.View[int8](x), s, out)
 	case tensor.I16:

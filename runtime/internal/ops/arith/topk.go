@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -151,38 +151,28 @@ func (o *TopK) places(c *op.Run, n int, shape tensor.Shape) ([]int64, error) {
 
 // find writes the indices of the k best elements of every lane.
 func (o *TopK) find(c *op.Run, x *tensor.Tensor, s kit.AxisView, k int, where []int64) error {
-	switch x.DType() {
-	case tensor.F32:
-		return findTop(o, c, tensor.View[float32](x), s, k, where, float32Key)
-	case tensor.F64:
+	switch d := x.DType(); {
+	case d == tensor.F64:
 		return findTop(o, c, tensor.View[float64](x), s, k, where, float64Key)
-	case tensor.F16:
-		return findTop(o, c, kit.Convert(tensor.View[packed.F16](x), packed.F16.Float32), s, k, where, float32Key)
-	case tensor.BF16:
-		return findTop(o, c, kit.Convert(tensor.View[packed.BF16](x), packed.BF16.Float32), s, k, where, float32Key)
-	case tensor.I8:
-		return findTop(o, c, widened[int8, int32](x), s, k, where, int32Key)
-	case tensor.I16:
-		return findTop(o, c, widened[int16, int32](x), s, k, where, int32Key)
-	case tensor.I32:
-		return findTop(o, c, tensor.View[int32](x), s, k, where, int32Key)
-	case tensor.I64:
-		return findTop(o, c, tensor.View[int64](x), s, k, where, int64Key)
-	case tensor.U8:
-		return findTop(o, c, widened[uint8, int32](x), s, k, where, int32Key)
-	case tensor.U16:
-		return findTop(o, c, widened[uint16, int32](x), s, k, where, int32Key)
-	case tensor.U32:
-		return findTop(o, c, widened[uint32, int64](x), s, k, where, int64Key)
-	case tensor.U64:
+	case d.IsFloat():
+		return findTop(o, c, wideElements[float32](x), s, k, where, float32Key)
+	case d == tensor.U64:
 		return findTop(o, c, tensor.View[uint64](x), s, k, where, func(v uint64) uint64 { return v })
+	case d == tensor.I64 || d == tensor.U32:
+		return findTop(o, c, wideElements[int64](x), s, k, where, int64Key)
 	}
-	return nil
+	return findTop(o, c, wideElements[int32](x), s, k, where, int32Key)
 }
 
-// widened returns the elements of a tensor as wider integers.
-func widened[T, W kit.Integer](x *tensor.Tensor) []W {
-	return kit.Convert(tensor.View[T](x), func(v T) W { return W(v) })
+// wideElements returns the elements of a tensor as T: its own memory if they are of that type, or
+// else copies.
+func wideElements[T float32 | int32 | int64](x *tensor.Tensor) []T {
+	if x.DType() == tensor.Of[T]() {
+		return tensor.View[T](x)
+	}
+	list := make([]T, x.Len())
+	elements.Get(list, x, 0)
+	return list
 }
 
 // ascending compares numbers. NaNs are equal to each other and above all other numbers.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -35,31 +35,21 @@ func newUniqueKeys(c *op.Run, x *tensor.Tensor, s kit.AxisView) (*uniqueKeys, er
 
 // putNumbers sets the keys of numbers.
 func (k *uniqueKeys) putNumbers(x *tensor.Tensor, s kit.AxisView) {
-	switch x.DType() {
-	case tensor.F32:
-		putKeys(k, tensor.View[float32](x), s, floatKeys[float32])
-	case tensor.F64:
-		putKeys(k, tensor.View[float64](x), s, floatKeys[float64])
-	case tensor.F16:
-		putKeys(k, tensor.View[packed.F16](x), s, halfKeys[packed.F16])
-	case tensor.BF16:
-		putKeys(k, tensor.View[packed.BF16](x), s, halfKeys[packed.BF16])
-	case tensor.I8:
-		putKeys(k, tensor.View[int8](x), s, signedKeys[int8])
-	case tensor.I16:
-		putKeys(k, tensor.View[int16](x), s, signedKeys[int16])
-	case tensor.I32:
-		putKeys(k, tensor.View[int32](x), s, signedKeys[int32])
-	case tensor.I64:
-		putKeys(k, tensor.View[int64](x), s, signedKeys[int64])
-	case tensor.U16:
-		putKeys(k, tensor.View[uint16](x), s, unsignedKeys[uint16])
-	case tensor.U32:
-		putKeys(k, tensor.View[uint32](x), s, unsignedKeys[uint32])
-	case tensor.U64:
-		putKeys(k, tensor.View[uint64](x), s, unsignedKeys[uint64])
+	switch x.DType().Kind() {
+	case tensor.Float:
+		putKeys(k, x, s, func(dst []uint64, list []float64) {
+			for i, v := range list {
+				dst[i] = float64Key(v)
+			}
+		})
+	case tensor.Signed:
+		putKeys(k, x, s, func(dst []uint64, list []int64) {
+			for i, v := range list {
+				dst[i] = int64Key(v)
+			}
+		})
 	default:
-		putKeys(k, x.Bytes(), s, unsignedKeys[byte])
+		k.eachRun(s, func(dst []uint64, at int) { elements.Get(dst, x, at) })
 	}
 }
 
@@ -84,8 +74,8 @@ func (k *uniqueKeys) putTexts(c *op.Run, x []string, s kit.AxisView) error {
 	for i, v := range sorted {
 		place[v] = uint64(i)
 	}
-	putKeys(k, x, s, func(dst []uint64, x []string) {
-		for i, v := range x {
+	k.eachRun(s, func(dst []uint64, at int) {
+		for i, v := range x[at : at+len(dst)] {
 			k.pace.Work(32 + len(v))
 			dst[i] = place[v]
 		}
@@ -93,14 +83,27 @@ func (k *uniqueKeys) putTexts(c *op.Run, x []string, s kit.AxisView) error {
 	return c.Mem.Reserve(-groupBytes * len(x))
 }
 
-// putKeys writes the keys of all elements, slice by slice. keys converts adjacent elements.
-func putKeys[T any](k *uniqueKeys, x []T, s kit.AxisView, keys func(dst []uint64, x []T)) {
-	dst := k.list
-	if s.Outer == 1 {
-		for at := 0; at < len(x); at += uniqueStretch {
-			n := min(uniqueStretch, len(x)-at)
-			k.pace.Work(n)
-			keys(dst[at:at+n], x[at:at+n])
+// putKeys sets the keys of numbers, read as N. keys converts a block of them.
+func putKeys[N float64 | int64](k *uniqueKeys, x *tensor.Tensor, s kit.AxisView, keys func(dst []uint64, list []N)) {
+	var block [512]N
+	k.eachRun(s, func(dst []uint64, at int) {
+		for len(dst) > 0 {
+			list := block[:min(len(dst), len(block))]
+			elements.Get(list, x, at)
+			keys(dst, list)
+			dst, at = dst[len(list):], at+len(list)
+		}
+	})
+}
+
+// eachRun calls put for every run of adjacent elements of a slice, with the place of their keys and
+// the index of the first.
+func (k *uniqueKeys) eachRun(s kit.AxisView, put func(dst []uint64, at int)) {
+	if n := len(k.list); s.Outer == 1 {
+		for at := 0; at < n; at += uniqueStretch {
+			dst := k.list[at:min(at+uniqueStretch, n)]
+			k.pace.Work(len(dst))
+			put(dst, at)
 		}
 		return
 	}
@@ -108,33 +111,8 @@ func putKeys[T any](k *uniqueKeys, x []T, s kit.AxisView, keys func(dst []uint64
 		for n := range s.N {
 			k.pace.Work(8 + s.Inner)
 			from, to := (a*s.N+n)*s.Inner, (n*s.Outer+a)*s.Inner
-			keys(dst[to:to+s.Inner], x[from:from+s.Inner])
+			put(k.list[to:to+s.Inner], from)
 		}
-	}
-}
-
-func signedKeys[T int8 | int16 | int32 | int64](dst []uint64, x []T) {
-	for i, v := range x {
-		dst[i] = int64Key(int64(v))
-	}
-}
-
-func unsignedKeys[T byte | uint16 | uint32 | uint64](dst []uint64, x []T) {
-	for i, v := range x {
-		dst[i] = uint64(v)
-	}
-}
-
-func floatKeys[T float32 | float64](dst []uint64, x []T) {
-	dst = dst[:len(x)]
-	for i, v := range x {
-		dst[i] = float64Key(float64(v))
-	}
-}
-
-func halfKeys[T interface{ Float32() float32 }](dst []uint64, x []T) {
-	for i, v := range x {
-		dst[i] = float64Key(float64(v.Float32()))
 	}
 }
 

@@ -49,9 +49,9 @@ var ErrSymbolic = errors.New("extents are not numbers")
 // wants reports whether the node has output i.
 func wants(c *op.Infer, i int) bool { return i < len(c.Out) && c.Out[i] != nil }
 
-// elements returns the integers of input i: axes, one number per axis, or extents. If they are
+// intsOf returns the integers of input i: axes, one number per axis, or extents. If they are
 // unknown, it returns an *ElementsError.
-func elements(c *op.Infer, i int) ([]int, error) {
+func intsOf(c *op.Infer, i int) ([]int, error) {
 	if c.In[i].Const == nil {
 		return nil, &ElementsError{i}
 	}

@@ -70,7 +70,7 @@ func (o *CenterCropPad) Copies(c *op.Infer) ([]Copy, error) {
 	if err != nil {
 		return nil, err
 	}
-	want, err := elements(c, 1)
+	want, err := intsOf(c, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -229,12 +229,12 @@ func (o *Pad) Run(c *op.Run) error {
 func (o *Pad) padding(c *op.Infer, most int) (p *padding, err error) {
 	list, axes := o.list, []int(nil)
 	if !o.attrs {
-		if list, err = elements(c, 1); err != nil {
+		if list, err = intsOf(c, 1); err != nil {
 			return nil, err
 		}
 	}
 	if c.Has(3) {
-		if axes, err = elements(c, 3); err != nil {
+		if axes, err = intsOf(c, 3); err != nil {
 			return nil, err
 		}
 	}
@@ -276,12 +276,9 @@ func (o *Pad) constant(c *op.Infer) (x Copy, err error) {
 	switch {
 	case o.value == 0:
 		x.Value = tensor.New(d, 1)
-	case d == tensor.F32:
-		x.Value, err = tensor.From([]float32{o.value}, 1)
-	case d == tensor.F64:
-		x.Value, err = tensor.From([]float64{float64(o.value)}, 1)
-	case d == tensor.F16:
-		x.Value, err = tensor.From([]packed.F16{packed.ToF16(o.value)}, 1)
+	case op.Floats.Has(d):
+		x.Value = tensor.New(d, 1)
+		elements.Put(x.Value, 0, []float32{o.value})
 	default:
 		err = graph.Errorf(graph.ErrUnsupported, "attribute value %g for elements of type %v", o.value, d)
 	}

@@ -3,7 +3,7 @@ package array
 import (
 	"slices"
 
-	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -312,36 +312,12 @@ func (o *OneHot) depth(t *tensor.Tensor) (int, error) {
 
 // truncated returns the elements as integers, rounded towards zero.
 func truncated(t *tensor.Tensor) ([]int, error) {
+	if !op.Numeric.Has(t.DType()) {
+		return nil, graph.Errorf(graph.ErrShape, "%v where numbers are needed", t)
+	}
 	list := make([]int, t.Len())
-	switch t := t.Aligned(); t.DType() {
-	case tensor.F32:
-		convertAll(list, tensor.View[float32](t))
-	case tensor.F64:
-		convertAll(list, tensor.View[float64](t))
-	case tensor.U16:
-		convertAll(list, tensor.View[uint16](t))
-	case tensor.U32:
-		convertAll(list, tensor.View[uint32](t))
-	case tensor.U64:
-		convertAll(list, tensor.View[uint64](t))
-	case tensor.F16:
-		for i, v := range tensor.View[packed.F16](t) {
-			list[i] = int(v.Float32())
-		}
-	case tensor.BF16:
-		for i, v := range tensor.View[packed.BF16](t) {
-			list[i] = int(v.Float32())
-		}
-	default:
-		return op.Ints(t)
-	}
+	elements.Get(list, t.Aligned(), 0)
 	return list, nil
-}
-
-func convertAll[T kit.Number](dst []int, src []T) {
-	for i, v := range src {
-		dst[i] = int(v)
-	}
 }
 
 func (o *OneHot) Run(c *op.Run) error {

@@ -270,7 +270,7 @@ func (o *Slice) given(c *op.Infer, rank int) ([]cut, error) {
 			continue
 		}
 		var err error
-		if lists[i], err = elements(c, i); err != nil {
+		if lists[i], err = intsOf(c, i); err != nil {
 			return nil, err
 		}
 	}

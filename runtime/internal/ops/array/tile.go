@@ -104,13 +104,13 @@ func (o *Tile) setRepeated(c *op.Infer, repeats graph.Dims) (err error) {
 
 // Copies adds an axis of repetitions before every axis.
 func (o *Tile) Copies(c *op.Infer) ([]Copy, error) {
-	second, err := elements(c, 1)
+	second, err := intsOf(c, 1)
 	if err != nil {
 		return nil, err
 	}
 	var third []int
 	if o.oneAxis {
-		if third, err = elements(c, 2); err != nil {
+		if third, err = intsOf(c, 2); err != nil {
 			return nil, err
 		}
 	}

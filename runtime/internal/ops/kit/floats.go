@@ -1,7 +1,7 @@
 package kit
 
 import (
-	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -21,24 +21,7 @@ func Doubles(t *tensor.Tensor) []float64 {
 }
 
 // GetDoubles sets list to elements of t, a float tensor, from index at on.
-func GetDoubles(list []float64, t *tensor.Tensor, at int) {
-	switch t.DType() {
-	case tensor.F64:
-		copy(list, tensor.View[float64](t)[at:])
-	case tensor.F32:
-		for i, v := range tensor.View[float32](t)[at:][:len(list)] {
-			list[i] = float64(v)
-		}
-	case tensor.F16:
-		for i, v := range tensor.View[packed.F16](t)[at:][:len(list)] {
-			list[i] = float64(v.Float32())
-		}
-	case tensor.BF16:
-		for i, v := range tensor.View[packed.BF16](t)[at:][:len(list)] {
-			list[i] = float64(v.Float32())
-		}
-	}
-}
+func GetDoubles(list []float64, t *tensor.Tensor, at int) { elements.Get(list, t, at) }
 
 // Convert returns the results of to for each element.
 func Convert[T, U any](s []T, to func(T) U) []U {
@@ -52,26 +35,6 @@ func Convert[T, U any](s []T, to func(T) U) []U {
 // PutDoubles rounds list to the elements of a float tensor. If t is nil, it does nothing.
 func PutDoubles(t *tensor.Tensor, list []float64) {
 	if t != nil {
-		putDoubles(t, 0, list)
-	}
-}
-
-// putDoubles is PutDoubles from index at on.
-func putDoubles(t *tensor.Tensor, at int, list []float64) {
-	switch t.DType() {
-	case tensor.F64:
-		copy(tensor.View[float64](t)[at:], list)
-	case tensor.F32:
-		for i, out := 0, tensor.View[float32](t)[at:][:len(list)]; i < len(out); i++ {
-			out[i] = float32(list[i])
-		}
-	case tensor.F16:
-		for i, out := 0, tensor.View[packed.F16](t)[at:][:len(list)]; i < len(out); i++ {
-			out[i] = packed.ToF16(float32(list[i]))
-		}
-	case tensor.BF16:
-		for i, out := 0, tensor.View[packed.BF16](t)[at:][:len(list)]; i < len(out); i++ {
-			out[i] = packed.ToBF16(float32(list[i]))
-		}
+		elements.Put(t, 0, list)
 	}
 }

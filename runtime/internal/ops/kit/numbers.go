@@ -3,6 +3,7 @@ package kit
 import (
 	"sync"
 
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -21,26 +22,14 @@ type Integer interface {
 // is false unless the elements are floats of 16 bits or more, integers or bools. Integers beyond
 // 2^53 are rounded.
 func Numbers(t *tensor.Tensor) (list []float64, ok bool) {
-	t = t.Aligned()
-	switch t.DType() {
-	case tensor.I8:
-		return toDoubles[int8](t), true
-	case tensor.I16:
-		return toDoubles[int16](t), true
-	case tensor.I32:
-		return toDoubles[int32](t), true
-	case tensor.I64:
-		return toDoubles[int64](t), true
-	case tensor.U8, tensor.Bool:
-		return toDoubles[uint8](t), true
-	case tensor.U16:
-		return toDoubles[uint16](t), true
-	case tensor.U32:
-		return toDoubles[uint32](t), true
-	case tensor.U64:
-		return toDoubles[uint64](t), true
+	if !op.Numeric.Has(t.DType()) && t.DType() != tensor.Bool {
+		return nil, false
 	}
-	return Doubles(t), op.Floats.Has(t.DType())
+	if t = t.Aligned(); t.DType() == tensor.F64 {
+		return tensor.View[float64](t), true
+	}
+	list = make([]float64, t.Len())
+	return list, elements.Get(list, t, 0)
 }
 
 // Dot returns the dot product of x and the first len(x) elements of y, in four partial sums.
@@ -60,52 +49,12 @@ func Dot[T float32 | float64](x, y []T) T {
 	return (a + b) + (c + d)
 }
 
-func toDoubles[T Integer](t *tensor.Tensor) []float64 {
-	return Convert(tensor.View[T](t), func(v T) float64 { return float64(v) })
-}
-
 // SetNumbers stores list as the elements of a tensor of floats of 16 bits or more, integers or
 // bools. Floats are rounded, integers are truncated, and bools are true for any number but 0. If t
 // is nil, it does nothing.
 func SetNumbers(t *tensor.Tensor, list []float64) {
 	if t != nil {
-		setNumbers(t, 0, list)
-	}
-}
-
-// setNumbers is SetNumbers from index at on.
-func setNumbers(t *tensor.Tensor, at int, list []float64) {
-	switch t.DType() {
-	case tensor.I8:
-		cutTo[int8](t, at, list)
-	case tensor.I16:
-		cutTo[int16](t, at, list)
-	case tensor.I32:
-		cutTo[int32](t, at, list)
-	case tensor.I64:
-		cutTo[int64](t, at, list)
-	case tensor.U8:
-		cutTo[uint8](t, at, list)
-	case tensor.U16:
-		cutTo[uint16](t, at, list)
-	case tensor.U32:
-		cutTo[uint32](t, at, list)
-	case tensor.U64:
-		cutTo[uint64](t, at, list)
-	case tensor.Bool:
-		out := tensor.View[bool](t)[at:]
-		for i, v := range list {
-			out[i] = v != 0
-		}
-	default:
-		putDoubles(t, at, list)
-	}
-}
-
-func cutTo[T Integer](t *tensor.Tensor, at int, list []float64) {
-	out := tensor.View[T](t)[at:]
-	for i, v := range list {
-		out[i] = T(v)
+		elements.Put(t, 0, list)
 	}
 }
 
@@ -124,7 +73,7 @@ func Fill(c *op.Run, t *tensor.Tensor, f func(list []float64, at int)) error {
 		for at := from; at < to; at += fillBlock {
 			list := block[:min(fillBlock, to-at)]
 			f(list, at)
-			setNumbers(t, at, list)
+			elements.Put(t, at, list)
 		}
 		return nil
 	})

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -30,15 +30,9 @@ const MaxElements = min(1<<40, math.MaxInt>>2)
 
 // FirstFloat returns the first element of a tensor of floats.
 func FirstFloat(t *tensor.Tensor) float64 {
-	switch t = t.Aligned(); t.DType() {
-	case tensor.F64:
-		return tensor.View[float64](t)[0]
-	case tensor.F16:
-		return float64(tensor.View[packed.F16](t)[0].Float32())
-	case tensor.BF16:
-		return float64(tensor.View[packed.BF16](t)[0].Float32())
-	}
-	return float64(tensor.View[float32](t)[0])
+	var list [1]float64
+	elements.Get(list[:], t.Aligned(), 0)
+	return list[0]
 }
 
 // One returns the number 1, or true, as a tensor of one element. For other types it returns nil.

@@ -127,15 +127,12 @@ func (o *oneHotEncoder) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	switch x.DType() {
-	case tensor.F32:
-		o.cut(kit.Convert(tensor.View[float32](x), func(v float32) float64 { return float64(v) }), index)
-	case tensor.F64:
-		o.cut(tensor.View[float64](x), index)
-	default:
-		if err := o.table.find(c.Pace(), x, index); err != nil {
-			return err
+	if x.DType().IsFloat() {
+		for at, list := range sampleBlocks[float64](x, 1) {
+			o.cut(list, index[at:])
 		}
+	} else if err := o.table.find(c.Pace(), x, index); err != nil {
+		return err
 	}
 	for from, to := range c.Pace().Stretches(len(index), 4) {
 		if i := o.set(y[from*o.count:], index[from:to]); i >= 0 {

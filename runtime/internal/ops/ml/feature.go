@@ -1,6 +1,9 @@
 package ml
 
 import (
+	"iter"
+
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -44,6 +47,24 @@ func perFeature[T any](list []T, n int) []T {
 		long[i] = list[0]
 	}
 	return long
+}
+
+// sampleBlocks yields the elements of x, samples of n features, as N: some samples at a time, with the
+// index of the first element. The next block overwrites the memory.
+func sampleBlocks[N float32 | float64 | int64](x *tensor.Tensor, n int) iter.Seq2[int, []N] {
+	return func(yield func(int, []N) bool) {
+		if x.Len() == 0 {
+			return
+		}
+		block := make([]N, min(x.Len(), n*max(1, 512/n)))
+		for at := 0; at < x.Len(); at += len(block) {
+			list := block[:min(len(block), x.Len()-at)]
+			elements.Get(list, x, at)
+			if !yield(at, list) {
+				return
+			}
+		}
+	}
 }
 
 // number lists the Go types of numberTypes.

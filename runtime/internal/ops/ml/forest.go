@@ -3,6 +3,7 @@ package ml
 import (
 	"unsafe"
 
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -118,18 +119,7 @@ func doublesOf(c *op.Run, t *tensor.Tensor) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch t.DType() {
-	case tensor.I64:
-		recast(list, tensor.View[int64](t))
-	case tensor.I32:
-		recast(list, tensor.View[int32](t))
-	default:
-		x, err := c.Floats(t)
-		if err != nil {
-			return nil, err
-		}
-		recast(list, x)
-	}
+	elements.Get(list, t, 0)
 	return list, nil
 }
 

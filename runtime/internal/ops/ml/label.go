@@ -3,6 +3,7 @@ package ml
 import (
 	"math"
 
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -101,27 +102,24 @@ func isTableKey(d tensor.DType) bool {
 // eachKey calls f with bits that identify each number. All NaNs have the same bits, and so have
 // both zeros.
 func eachKey(t *tensor.Tensor, f func(i int, bits uint64)) error {
-	switch t = t.Aligned(); t.DType() {
-	case tensor.I64:
-		keysOf(tensor.View[int64](t), func(v int64) uint64 { return uint64(v) }, f)
-	case tensor.I32:
-		keysOf(tensor.View[int32](t), func(v int32) uint64 { return uint64(v) }, f)
-	case tensor.I16:
-		keysOf(tensor.View[int16](t), func(v int16) uint64 { return uint64(v) }, f)
-	case tensor.F32:
-		keysOf(tensor.View[float32](t), func(v float32) uint64 { return floatKey(float64(v)) }, f)
-	case tensor.F64:
-		keysOf(tensor.View[float64](t), floatKey, f)
+	t = t.Aligned()
+	switch d := t.DType(); {
+	case !isTableKey(d):
+		return graph.Errorf(graph.ErrUnsupported, "keys of type %v", d)
+	case d.IsFloat():
+		for at, list := range sampleBlocks[float64](t, 1) {
+			for i, v := range list {
+				f(at+i, floatKey(v))
+			}
+		}
 	default:
-		return graph.Errorf(graph.ErrUnsupported, "keys of type %v", t.DType())
+		for at, list := range sampleBlocks[int64](t, 1) {
+			for i, v := range list {
+				f(at+i, uint64(v))
+			}
+		}
 	}
 	return nil
-}
-
-func keysOf[T any](list []T, key func(T) uint64, f func(i int, bits uint64)) {
-	for i, v := range list {
-		f(i, key(v))
-	}
 }
 
 func floatKey(v float64) uint64 {
@@ -311,19 +309,13 @@ func readDefault(n *op.Node, d tensor.DType) (*tensor.Tensor, error) {
 		}
 	}
 	t := tensor.New(d)
-	switch v := tensor.View[int64](number)[0]; d {
-	case tensor.String:
+	switch {
+	case d == tensor.String:
 		return text, nil
-	case tensor.I64:
-		return number, nil
-	case tensor.I32:
-		tensor.View[int32](t)[0] = int32(v)
-	case tensor.I16:
-		tensor.View[int16](t)[0] = int16(v)
-	case tensor.F32:
-		tensor.View[float32](t)[0] = float
-	case tensor.F64:
-		tensor.View[float64](t)[0] = float64(float)
+	case d.IsFloat():
+		elements.Put(t, 0, []float32{float})
+	default:
+		elements.Put(t, 0, tensor.View[int64](number))
 	}
 	return t, nil
 }

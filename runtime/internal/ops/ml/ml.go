@@ -1,6 +1,7 @@
 package ml
 
 import (
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -86,22 +87,8 @@ func floatsOf(c *op.Run, t *tensor.Tensor) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch t.DType() {
-	case tensor.F64:
-		recast(list, tensor.View[float64](t))
-	case tensor.I64:
-		recast(list, tensor.View[int64](t))
-	case tensor.I32:
-		recast(list, tensor.View[int32](t))
-	}
+	elements.Get(list, t, 0)
 	return list, nil
-}
-
-// recast converts numbers one by one.
-func recast[D float32 | float64, S number](dst []D, src []S) {
-	for i, v := range src {
-		dst[i] = D(v)
-	}
 }
 
 // labels are the names of classes, either integers or strings.

@@ -3,6 +3,7 @@ package ml
 import (
 	"math"
 
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -27,31 +28,23 @@ func (o *binarizer) Run(c *op.Run) error {
 	case floor < 0x1p63:
 		whole = int64(floor)
 	}
-	switch x, y := c.In[0], c.Out[0]; x.DType() {
-	case tensor.F32:
-		binarize(c.Pace(), tensor.View[float32](x), tensor.View[float32](y), func(v float32) bool { return float64(v) > t })
-	case tensor.F64:
-		binarize(c.Pace(), tensor.View[float64](x), tensor.View[float64](y), func(v float64) bool { return v > t })
-	case tensor.I64:
-		binarize(c.Pace(), tensor.View[int64](x), tensor.View[int64](y), func(v int64) bool { return v > whole || math.IsInf(t, -1) })
-	case tensor.I32:
-		binarize(c.Pace(), tensor.View[int32](x), tensor.View[int32](y), func(v int32) bool { return int64(v) > whole })
+	if x, y := c.In[0], c.Out[0]; x.DType() == tensor.I64 {
+		binarize(c.Pace(), x, y, func(v int64) bool { return v > whole || math.IsInf(t, -1) })
+	} else {
+		binarize(c.Pace(), x, y, func(v float64) bool { return v > t })
 	}
 	return nil
 }
 
-func binarize[T number](pace *op.Pace, x, y []T, above func(T) bool) {
-	for from, to := range pace.Stretches(len(x), 2) {
-		binarizeAll(x[from:to], y[from:to], above)
-	}
-}
-
-func binarizeAll[T number](x, y []T, above func(T) bool) {
-	for i, v := range x {
-		y[i] = 0
-		if above(v) {
-			y[i] = 1
+// binarize sets elements of y to 1 where above is true of the element of x, read as N, and to 0
+// elsewhere.
+func binarize[N float64 | int64](pace *op.Pace, x, y *tensor.Tensor, above func(N) bool) {
+	for at, list := range sampleBlocks[N](x, 1) {
+		pace.Work(2 * len(list))
+		for i, v := range list {
+			list[i] = N(kit.Btoi(above(v)))
 		}
+		elements.Put(y, at, list)
 	}
 }
 
@@ -80,25 +73,26 @@ func (o *scaler) Run(c *op.Run) error {
 		return err
 	}
 	offset, scale := perFeature(o.offset, n), perFeature(o.scale, n)
-	switch x, y := c.In[0], tensor.View[float32](c.Out[0]); x.DType() {
-	case tensor.F32:
-		rescale(c.Pace(), tensor.View[float32](x), offset, scale, y)
-	case tensor.F64:
+	x, y := c.In[0], tensor.View[float32](c.Out[0])
+	if x.DType() == tensor.F64 {
 		double := func(v float32) float64 { return float64(v) }
-		rescale(c.Pace(), tensor.View[float64](x), kit.Convert(offset, double), kit.Convert(scale, double), y)
-	case tensor.I64:
-		rescale(c.Pace(), tensor.View[int64](x), offset, scale, y)
-	case tensor.I32:
-		rescale(c.Pace(), tensor.View[int32](x), offset, scale, y)
+		rescale(c.Pace(), x, kit.Convert(offset, double), kit.Convert(scale, double), y)
+	} else {
+		rescale(c.Pace(), x, offset, scale, y)
 	}
 	return nil
 }
 
-func rescale[T number, F float32 | float64](pace *op.Pace, x []T, offset, scale []F, y []float32) {
-	for n := len(offset); len(x) > 0; x, y = x[n:], y[n:] {
-		pace.Work(8 + 2*n)
-		for j, v := range x[:n] {
-			y[j] = float32((F(v) - offset[j]) * scale[j])
+// rescale computes in F.
+func rescale[F float32 | float64](pace *op.Pace, x *tensor.Tensor, offset, scale []F, y []float32) {
+	n := len(offset)
+	for at, list := range sampleBlocks[F](x, n) {
+		pace.Work(8 + 2*len(list))
+		for ; len(list) > 0; at, list = at+n, list[n:] {
+			out := y[at:][:n]
+			for j, v := range list[:n] {
+				out[j] = float32((v - offset[j]) * scale[j])
+			}
 		}
 	}
 }

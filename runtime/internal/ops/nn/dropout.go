@@ -3,7 +3,7 @@ package nn
 import (
 	"math/rand/v2"
 
-	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -127,26 +127,26 @@ func (o *Dropout) drop(c *op.Run, ratio float64) error {
 	scale := float32(1 / (1 - ratio))
 	switch out := c.Out[0]; {
 	case out == nil:
-	case out.DType() == tensor.F32:
-		dropIn(tensor.View[float32](out), keep, func(v float32) float32 { return v * scale })
 	case out.DType() == tensor.F64:
-		dropIn(tensor.View[float64](out), keep, func(v float64) float64 { return v / (1 - ratio) })
-	case out.DType() == tensor.F16:
-		dropIn(tensor.View[packed.F16](out), keep, func(v packed.F16) packed.F16 { return packed.ToF16(v.Float32() * scale) })
-	case out.DType() == tensor.BF16:
-		dropIn(tensor.View[packed.BF16](out), keep, func(v packed.BF16) packed.BF16 { return packed.ToBF16(v.Float32() * scale) })
+		dropIn(out, keep, func(v float64) float64 { return v / (1 - ratio) })
+	default:
+		dropIn(out, keep, func(v float32) float32 { return v * scale })
 	}
 	return nil
 }
 
-func dropIn[T any](data []T, keep []bool, scale func(T) T) {
-	var zero T
-	for i, k := range keep {
-		if k {
-			data[i] = scale(data[i])
-		} else {
-			data[i] = zero
+// dropIn scales the elements of t, read as N, that keep lists, and sets the others to 0.
+func dropIn[N float32 | float64](t *tensor.Tensor, keep []bool, scale func(N) N) {
+	var block [512]N
+	for at := 0; at < len(keep); at += len(block) {
+		list := block[:min(len(keep)-at, len(block))]
+		elements.Get(list, t, at)
+		for i, v := range list {
+			if list[i] = 0; keep[at+i] {
+				list[i] = scale(v)
+			}
 		}
+		elements.Put(t, at, list)
 	}
 }
 

@@ -3,7 +3,7 @@ package nn
 import (
 	"slices"
 
-	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -109,13 +109,10 @@ func (o *Col2Im) Run(c *op.Run) error {
 		foldBlocks(c.Pace(), f, tensor.View[float32](x), tensor.View[float32](out))
 	case tensor.F64:
 		foldBlocks(c.Pace(), f, tensor.View[float64](x), tensor.View[float64](out))
-	case tensor.F16:
-		sums := make([]float32, out.Len())
-		foldBlocks(c.Pace(), f, kit.Convert(tensor.View[packed.F16](x), packed.F16.Float32), sums)
-		c.PutFloats(out, sums)
-	case tensor.BF16:
-		sums := make([]float32, out.Len())
-		foldBlocks(c.Pace(), f, kit.Convert(tensor.View[packed.BF16](x), packed.BF16.Float32), sums)
+	case tensor.F16, tensor.BF16:
+		sums, list := make([]float32, out.Len()), make([]float32, x.Len())
+		elements.Get(list, x, 0)
+		foldBlocks(c.Pace(), f, list, sums)
 		c.PutFloats(out, sums)
 	case tensor.I8, tensor.U8: // wrapping sums have the same bits for signed and unsigned integers
 		foldBlocks(c.Pace(), f, tensor.View[uint8](x), tensor.View[uint8](out))

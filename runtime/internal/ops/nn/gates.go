@@ -3,23 +3,12 @@ package nn
 import (
 	"math"
 
-	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
-
-// rounding returns the function that rounds a number to element type d.
-func rounding(d tensor.DType) func(v float32) float32 {
-	switch d {
-	case tensor.F16:
-		return func(v float32) float32 { return packed.ToF16(v).Float32() }
-	case tensor.BF16:
-		return func(v float32) float32 { return packed.ToBF16(v).Float32() }
-	}
-	return func(v float32) float32 { return v }
-}
 
 // GatedAdd adds a value with its rows multiplied by gates.
 type GatedAdd struct{}
@@ -56,7 +45,7 @@ func (GatedAdd) Run(c *op.Run) error {
 	if err != nil || len(x) == 0 {
 		return err
 	}
-	round := rounding(c.In[0].DType())
+	round := elements.Rounding(c.In[0].DType())
 	n, pace := len(x)/len(gate), c.Pace()
 	for i, v := range x {
 		pace.Work(2)
@@ -95,7 +84,7 @@ func (o *scaledSiLU) Run(c *op.Run) error {
 	} else if s != nil {
 		alpha = s[0]
 	}
-	round, pace := rounding(c.In[0].DType()), c.Pace()
+	round, pace := elements.Rounding(c.In[0].DType()), c.Pace()
 	for i, v := range x {
 		pace.Work(8)
 		z := round(alpha * v)

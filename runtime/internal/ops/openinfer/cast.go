@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -97,19 +98,11 @@ func (o *Cast) convert(y, t *tensor.Tensor, at, n int, b *castBuffers) {
 	case from == tensor.Unsigned:
 		load(u, t, at)
 		store(y, at, u)
-	case to == tensor.Signed:
-		load(x, t, at)
-		low, high := bounds[int64](o.to)
-		for k, v := range x {
-			i[k] = min(max(toInt(whole(v)), low), high)
-		}
-		store(y, at, i)
 	default:
 		load(x, t, at)
-		_, high := bounds[uint64](o.to)
 		for k, v := range x {
-			u[k] = min(toUint(whole(v)), high)
+			x[k] = whole(v)
 		}
-		store(y, at, u)
+		elements.PutClamped(y, at, x)
 	}
 }

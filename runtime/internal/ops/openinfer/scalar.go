@@ -1,9 +1,9 @@
 package openinfer
 
 import (
-	"math"
 	"math/big"
 
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -56,35 +56,11 @@ func as[C number](s scalar) C {
 	var zero C
 	switch any(zero).(type) {
 	case int64:
-		return C(toInt(math.Trunc(s.f)))
+		return C(elements.ToInt(s.f))
 	case uint64:
-		return C(toUint(math.Trunc(s.f)))
+		return C(elements.ToUint(s.f))
 	}
 	return C(s.f)
-}
-
-// toInt returns the nearest int64 to a whole number, or 0 for NaN.
-func toInt(v float64) int64 {
-	switch {
-	case v != v:
-		return 0
-	case v >= 1<<63:
-		return math.MaxInt64
-	case v <= -1<<63:
-		return math.MinInt64
-	}
-	return int64(v)
-}
-
-// toUint returns the nearest uint64 to a whole number, or 0 for NaN.
-func toUint(v float64) uint64 {
-	switch {
-	case v != v, v <= 0:
-		return 0
-	case v >= 1<<64:
-		return math.MaxUint64
-	}
-	return uint64(v)
 }
 
 // limited returns the scalar as a C, clamped to the integers of type d.
@@ -92,7 +68,7 @@ func limited[C number](s scalar, d tensor.DType) C {
 	if d.IsFloat() {
 		return as[C](s)
 	}
-	low, high := bounds[C](d)
+	low, high := elements.Bounds[C](d)
 	switch exact := s.big(); {
 	case exact.Cmp(whole(low)) <= 0:
 		return low
@@ -121,13 +97,4 @@ func whole[C number](v C) *big.Int {
 		return big.NewInt(int64(v))
 	}
 	return new(big.Int).SetUint64(uint64(v))
-}
-
-// bounds returns the least and the greatest integer of type d.
-func bounds[C number](d tensor.DType) (low, high C) {
-	if d.Kind() == tensor.Unsigned {
-		return 0, C(uint64(math.MaxUint64) >> (64 - d.Bits()))
-	}
-	most := int64(math.MaxInt64) >> (64 - d.Bits())
-	return C(-most - 1), C(most)
 }

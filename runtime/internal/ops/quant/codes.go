@@ -3,6 +3,7 @@ package quant
 import (
 	"slices"
 
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -16,27 +17,16 @@ var (
 	allCodes    = slices.Concat(wholeCodes, narrowCodes)
 )
 
-// inPrecision rounds v to d, a float type that is computed in float32.
-func inPrecision(d tensor.DType, v float32) float32 {
-	switch d {
-	case tensor.F16:
-		return packed.ToF16(v).Float32()
-	case tensor.BF16:
-		return packed.ToBF16(v).Float32()
-	}
-	return v
-}
-
 // roundFloats quantises x to y, a tensor of 8-bit or 4-bit floats.
 func roundFloats(c *op.Run, g *Grid, precision tensor.DType, x, scale []float32, zeros, y *tensor.Tensor, saturate bool) error {
 	zero, err := floatZeros(c, zeros, len(scale))
 	if err != nil {
 		return err
 	}
-	put := encoder(y, saturate)
+	put, round := encoder(y, saturate), elements.Rounding(precision)
 	stretches(c.Pace(), g, func(at, n, s, step int) {
 		for i := at; i < at+n; i, s = i+1, s+step {
-			v := inPrecision(precision, inPrecision(precision, x[i])/scale[s])
+			v := round(round(x[i]) / scale[s])
 			if zero != nil {
 				v += zero[s]
 			}
@@ -58,19 +48,8 @@ func floatZeros(c *op.Run, t *tensor.Tensor, n int) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	decodeFloats(list, t)
+	elements.Get(list, t, 0)
 	return list, nil
-}
-
-// decodeFloats stores the elements of t, a tensor of 8-bit or 4-bit floats, in list.
-func decodeFloats(list []float32, t *tensor.Tensor) {
-	if t.DType() == tensor.F4E2M1 {
-		for i := range list {
-			list[i] = packed.F4E2M1(packed.Fp4.At(t.Bytes(), i)).Float32()
-		}
-		return
-	}
-	packed.Float8Of(t.DType().String()).Decode(list, t.Bytes())
 }
 
 // Numbers returns, as bytes, the float32 number of each code of d, a type of 8-bit or 4-bit floats.
@@ -83,7 +62,7 @@ func Numbers(d tensor.DType) []byte {
 			codes.Bytes()[c] = byte(c)
 		}
 	}
-	decodeFloats(tensor.View[float32](t), codes)
+	elements.Get(tensor.View[float32](t), codes, 0)
 	return t.Bytes()
 }
 

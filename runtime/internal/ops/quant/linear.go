@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
@@ -119,8 +120,9 @@ func (o *QuantizeLinear) scalesIn(c *op.Run, precision tensor.DType) ([]float32,
 		return scale, err
 	}
 	rounded, err := c.ScratchFloats(len(scale))
+	round := elements.Rounding(precision)
 	for i := range rounded {
-		rounded[i] = inPrecision(precision, scale[i])
+		rounded[i] = round(scale[i])
 	}
 	return rounded, err
 }
@@ -187,7 +189,7 @@ func (o *DequantizeLinear) Run(c *op.Run) error {
 	if err != nil {
 		return err
 	}
-	decodeFloats(out, x)
+	elements.Get(out, x, 0)
 	stretches(c.Pace(), grid, func(at, n, s, step int) {
 		for i := at; i < at+n; i, s = i+1, s+step {
 			if zero != nil {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -258,7 +259,7 @@ func meant(c *op.Run, i int, left bool) (*tensor.Tensor, error) {
 // codeFloats stores the codes of t, bytes or 8-bit floats, as numbers.
 func codeFloats(c *op.Run, list []float32, t *tensor.Tensor) error {
 	if !t.DType().IsInteger() {
-		decodeFloats(list, t)
+		elements.Get(list, t, 0)
 		return nil
 	}
 	codes, err := readZeros(c, t, t.Len())

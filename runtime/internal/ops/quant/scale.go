@@ -3,7 +3,7 @@ package quant
 import (
 	"unsafe"
 
-	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -54,18 +54,10 @@ func readScales(c *op.Run, t *tensor.Tensor) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch t.DType() {
-	case tensor.F8E8M0:
-		for i, b := range t.Bytes() {
-			list[i] = packed.F8E8M0(b).Float32()
-		}
-	case tensor.I32:
-		for i, v := range tensor.View[int32](t) {
-			list[i] = float32(v)
-		}
-	default:
+	if d := t.DType(); d != tensor.F8E8M0 && d != tensor.I32 {
 		return nil, graph.Errorf(graph.ErrUnsupported, "scales are %v", t)
 	}
+	elements.Get(list, t, 0)
 	return list, nil
 }
 
@@ -96,32 +88,11 @@ func scratchInts(c *op.Run, n int) ([]int32, error) {
 
 // putZeros stores the elements of t, integers of at most 32 bits, in list.
 func putZeros(list []int32, t *tensor.Tensor) error {
-	switch d := t.DType(); d {
-	case tensor.U8:
-		widenInts(list, tensor.View[uint8](t))
-	case tensor.I8:
-		widenInts(list, tensor.View[int8](t))
-	case tensor.U16:
-		widenInts(list, tensor.View[uint16](t))
-	case tensor.I16:
-		widenInts(list, tensor.View[int16](t))
-	case tensor.I32:
-		copy(list, tensor.View[int32](t))
-	default:
-		if d.Layout() == nil || !d.IsInteger() {
-			return graph.Errorf(graph.ErrUnsupported, "zero points are %v", t)
-		}
-		for i := range list {
-			list[i] = int32(d.Layout().At(t.Bytes(), i))
-		}
+	if d := t.DType(); !d.IsInteger() || d.Bits() > 32 || d == tensor.U32 {
+		return graph.Errorf(graph.ErrUnsupported, "zero points are %v", t)
 	}
+	elements.Get(list, t, 0)
 	return nil
-}
-
-func widenInts[T uint8 | int8 | uint16 | int16](list []int32, from []T) {
-	for i, v := range from {
-		list[i] = int32(v)
-	}
 }
 
 // checkScale returns an error if input i is absent or not of a float type that scales may have.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
@@ -282,39 +283,12 @@ func interpolate(pace *op.Pace, x []float64, shape tensor.Shape, tables []*Resam
 	return x
 }
 
-// putRounded rounds numbers, ties to even, and clamps them to the integer type.
+// putRounded rounds numbers, ties to even, and clamps them to the integer type. It changes list.
 func putRounded(t *tensor.Tensor, list []float64) {
-	switch t.DType() {
-	case tensor.I8:
-		saturate(tensor.View[int8](t), list, math.MinInt8, math.MaxInt8)
-	case tensor.I16:
-		saturate(tensor.View[int16](t), list, math.MinInt16, math.MaxInt16)
-	case tensor.I32:
-		saturate(tensor.View[int32](t), list, math.MinInt32, math.MaxInt32)
-	case tensor.I64:
-		saturate(tensor.View[int64](t), list, math.MinInt64, math.MaxInt64)
-	case tensor.U8:
-		saturate(tensor.View[uint8](t), list, 0, math.MaxUint8)
-	case tensor.U16:
-		saturate(tensor.View[uint16](t), list, 0, math.MaxUint16)
-	case tensor.U32:
-		saturate(tensor.View[uint32](t), list, 0, math.MaxUint32)
-	case tensor.U64:
-		saturate(tensor.View[uint64](t), list, 0, math.MaxUint64)
-	}
-}
-
-func saturate[T kit.Integer](dst []T, list []float64, low, high T) {
 	for i, v := range list {
-		switch v = math.RoundToEven(v); {
-		case v >= float64(high):
-			dst[i] = high
-		case v > float64(low):
-			dst[i] = T(v)
-		default:
-			dst[i] = low
-		}
+		list[i] = math.RoundToEven(v)
 	}
+	elements.PutClamped(t, 0, list)
 }
 
 // elementBytes returns the bytes of one element with value v, or v + 0i for a complex type.
