@@ -11,9 +11,9 @@ var convRows = []row{
 	rowFor("pointwise", func(o *nn.Conv, b *binder) error { return bindPointwise(o, kit.Epilogue{}, b) }),
 	rowFor("winograd", func(o *nn.Conv, b *binder) error { return bindWinograd(o, kit.Epilogue{}, b) }),
 	rowFor("conv", func(o *nn.Conv, b *binder) error { return bindConv(o, kit.Epilogue{}, b) }),
-	rowFor("pointwise", func(o *nn.FusedConv, b *binder) error { return bindPointwise(&o.Conv, o.Then, b) }),
-	rowFor("winograd", func(o *nn.FusedConv, b *binder) error { return bindWinograd(&o.Conv, o.Then, b) }),
-	rowFor("conv", func(o *nn.FusedConv, b *binder) error { return bindConv(&o.Conv, o.Then, b) }),
+	rowFor("pointwise", func(o *nn.FusedConv, b *binder) error { return bindPointwise(&o.Conv, o.Epilogue, b) }),
+	rowFor("winograd", func(o *nn.FusedConv, b *binder) error { return bindWinograd(&o.Conv, o.Epilogue, b) }),
+	rowFor("conv", func(o *nn.FusedConv, b *binder) error { return bindConv(&o.Conv, o.Epilogue, b) }),
 	rowFor("conv", bindConvTranspose),
 	rowFor("deform", bindDeformConv),
 }
@@ -91,7 +91,7 @@ type convolution struct {
 }
 
 // convolution refuses convolutions of other elements, and functions that no shader computes.
-func (b *binder) convolution(o *nn.Conv, then kit.Epilogue) (*convolution, error) {
+func (b *binder) convolution(o *nn.Conv, epilogue kit.Epilogue) (*convolution, error) {
 	variant, err := floatName(b.DType(0))
 	if err != nil {
 		return nil, err
@@ -100,14 +100,14 @@ func (b *binder) convolution(o *nn.Conv, then kit.Epilogue) (*convolution, error
 	if err != nil {
 		return nil, err
 	}
-	function, err := epilogueNumber(then)
+	function, err := epilogueNumber(epilogue)
 	return &convolution{s, variant, function}, err
 }
 
 // bindPointwise binds convolutions by filters of one element as products of the filters and each
 // image. The planes of an image are the rows of a matrix.
-func bindPointwise(o *nn.Conv, then kit.Epilogue, b *binder) error {
-	s, err := b.convolution(o, then)
+func bindPointwise(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
+	s, err := b.convolution(o, epilogue)
 	if err != nil {
 		return err
 	}
@@ -137,14 +137,14 @@ func bindPointwise(o *nn.Conv, then kit.Epilogue, b *binder) error {
 			c.batch = s.Filters
 		}
 	}
-	return b.products(&multiplying{product: p, dtype: b.DType(0), left: b.in(1), right: b.in(0), out: b.out(0), alpha: 1, c: c, then: then})
+	return b.products(&multiplying{product: p, dtype: b.DType(0), left: b.in(1), right: b.in(0), out: b.out(0), alpha: 1, c: c, epilogue: epilogue})
 }
 
 // fewFilters is a number of filters per group. With fewer, one invocation computes one element.
 const fewFilters = 8
 
-func bindConv(o *nn.Conv, then kit.Epilogue, b *binder) error {
-	s, err := b.convolution(o, then)
+func bindConv(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
+	s, err := b.convolution(o, epilogue)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func bindConv(o *nn.Conv, then kit.Epilogue, b *binder) error {
 	}
 	w.int(kit.Btoi(b.Has(2)) | kit.Btoi(b.Has(3))<<1)
 	w = append(w, s.function)
-	w.float(then.P, then.Q)
+	w.float(epilogue.P, epilogue.Q)
 	operands := []device.Operand{b.in(0), b.in(1), b.in(2), b.in(3), b.out(0)}
 	pixels, n := product3(s.Out), b.OutShape(0).Len()
 	depth := s.Channels * product3(s.Kernel)

@@ -14,7 +14,7 @@ var matmulRows = []row{
 	rowFor("gemm", bindMatMulBias),
 	rowFor("gemm", bindMatMul).InRoom(),
 	rowFor("gemm", func(o *arith.Gemm, b *binder) error { return bindGemm(o, kit.Epilogue{}, b) }),
-	rowFor("gemm", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, b) }),
+	rowFor("gemm", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Epilogue, b) }),
 	rowFor("gemm", bindWidenedGemm),
 	rowFor("det", bindDet),
 	rowFor("inverse", bindInverse),
@@ -112,7 +112,7 @@ type addend struct {
 
 // multiply adds the dispatches of products. If a shader cannot see the whole right operand, it is
 // cut at rows, and the output sums the products of the parts.
-func (b *binder) multiply(p *product, alpha float32, c addend, then kit.Epilogue) error {
+func (b *binder) multiply(p *product, alpha float32, c addend, epilogue kit.Epilogue) error {
 	d := b.DType(0)
 	if b.DType(1) != d || b.Has(2) && b.DType(2) != d {
 		return device.Refuse("operands are %v and %v", d, b.DType(1))
@@ -137,9 +137,9 @@ func (b *binder) multiply(p *product, alpha float32, c addend, then kit.Epilogue
 		}
 		last := kit.Epilogue{}
 		if k+rows >= p.k {
-			last = then
+			last = epilogue
 		}
-		x := &multiplying{product: &part, dtype: d, left: b.in(0), right: right, out: b.out(0), first: k * p.aCol, alpha: alpha, c: c, then: last}
+		x := &multiplying{product: &part, dtype: d, left: b.in(0), right: right, out: b.out(0), first: k * p.aCol, alpha: alpha, c: c, epilogue: last}
 		if err := b.products(x); err != nil {
 			return err
 		}
@@ -172,7 +172,7 @@ type multiplying struct {
 	first            int // first element of the rows of left
 	alpha            float32
 	c                addend
-	then             kit.Epilogue
+	epilogue         kit.Epilogue
 }
 
 // products adds the dispatch.
@@ -181,7 +181,7 @@ func (b *binder) products(x *multiplying) error {
 	if err != nil {
 		return err
 	}
-	function, err := epilogueNumber(x.then)
+	function, err := epilogueNumber(x.epilogue)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (b *binder) products(x *multiplying) error {
 	after.bool(x.c.operand.Place != device.None)
 	after.float(float64(x.alpha), float64(x.c.beta))
 	after = append(after, function)
-	after.float(x.then.P, x.then.Q)
+	after.float(x.epilogue.P, x.epilogue.Q)
 	w = append(w, after...)
 	w.int(x.first)
 	if x.m <= fewRows {
@@ -283,22 +283,22 @@ func bindMatMulBias(o *arith.MatMulBias, b *binder) error {
 	case !b.Has(3):
 	case !b.Has(2):
 		c = addend{operand: b.in(3), row: p.n, col: 1, batch: p.m * p.n, beta: 1}
-	case o.Then.Func != "" || b.DType(3) != b.DType(0):
+	case o.Epilogue.Func != "" || b.DType(3) != b.DType(0):
 		return device.Refuse("a bias and a value are added, and a function follows")
 	default:
 		b.step.InPlace = nil // the value is read after the products are written
-		if err := b.multiply(p, 1, c, o.Then); err != nil {
+		if err := b.multiply(p, 1, c, o.Epilogue); err != nil {
 			return err
 		}
 		y := b.OutShape(0)
 		return b.pairs("eltwise/binary", "add", b.DType(0), b.out(0), b.in(3), b.out(0), y, y, b.Shape(3))
 	}
-	return b.multiply(p, 1, c, o.Then)
+	return b.multiply(p, 1, c, o.Epilogue)
 }
 
-func bindGemm(o *arith.Gemm, then kit.Epilogue, b *binder) error {
+func bindGemm(o *arith.Gemm, epilogue kit.Epilogue, b *binder) error {
 	p := productOf([2]arith.AxisOrder{{Matrix: o.TransA}, {Matrix: o.TransB}}, b, 0, 1)
-	return b.multiply(p, o.Alpha, b.gemmAddend(o), then)
+	return b.multiply(p, o.Alpha, b.gemmAddend(o), epilogue)
 }
 
 // bindWidenedGemm converts the right operand to float32 first.

@@ -13,16 +13,18 @@ import (
 var quantConvRows = []row{
 	rowFor("conv", bindConvInteger),
 	rowFor("conv", func(o *quant.QLinearConv, b *binder) error { return bindQLinearConv(o, kit.Epilogue{}, b) }),
-	rowFor("conv", func(o *quant.FusedQLinearConv, b *binder) error { return bindQLinearConv(&o.QLinearConv, o.Then, b) }),
+	rowFor("conv", func(o *quant.FusedQLinearConv, b *binder) error {
+		return bindQLinearConv(&o.QLinearConv, o.Epilogue, b)
+	}),
 }
 
 // byteConv is a dispatch of quant/conv.
 type byteConv struct {
-	shape   *nn.ConvShape
-	last    bool
-	inputs  [14]int // by operand; negative for none
-	variant string
-	then    kit.Epilogue
+	shape    *nn.ConvShape
+	last     bool
+	inputs   [14]int // by operand; negative for none
+	variant  string
+	epilogue kit.Epilogue
 }
 
 // at returns the input for operand i. For none, it is a number that no node has.
@@ -68,14 +70,14 @@ func (b *binder) convBytes(c *byteConv) error {
 		return err
 	}
 	low, high, clamps := math.Inf(-1), math.Inf(1), uint32(0)
-	switch c.then.Func {
+	switch c.epilogue.Func {
 	case "":
 	case "relu":
 		low, clamps = 0, 1
 	case "clip":
-		low, high, clamps = c.then.P, c.then.Q, 1
+		low, high, clamps = c.epilogue.P, c.epilogue.Q, 1
 	default:
-		return device.Refuse("activation %s", c.then.Func)
+		return device.Refuse("activation %s", c.epilogue.Func)
 	}
 	// The kind of codes: 0 for none, 1 for unsigned and 2 for signed codes.
 	kind := func(codes, there int) uint32 {
@@ -125,11 +127,11 @@ func bindConvInteger(o *quant.ConvInteger, b *binder) error {
 	return b.convBytes(&byteConv{shape: s, variant: "integers", inputs: [14]int{0, -1, 2, 1, -1, 3, -1, -1, -1, -1, -1, -1, -1, -1}})
 }
 
-func bindQLinearConv(o *quant.QLinearConv, then kit.Epilogue, b *binder) error {
+func bindQLinearConv(o *quant.QLinearConv, epilogue kit.Epilogue, b *binder) error {
 	s, err := o.Shape(b.Shape(0), b.Shape(3))
 	if err != nil {
 		return err
 	}
 	inputs := [14]int{0, 1, 2, 3, 4, 5, 6, 7, 8, quant.FusedQLinearConvZ, quant.FusedQLinearConvZScale, quant.FusedQLinearConvZZero, quant.FusedQLinearConvStage, quant.FusedQLinearConvStageZero}
-	return b.convBytes(&byteConv{shape: s, last: o.ChannelsLast, variant: "bytes", inputs: inputs, then: then})
+	return b.convBytes(&byteConv{shape: s, last: o.ChannelsLast, variant: "bytes", inputs: inputs, epilogue: epilogue})
 }

@@ -21,8 +21,8 @@ const (
 
 // bindWinograd binds convolutions by 3x3 filters as products of points of tiles, one matrix per
 // point.
-func bindWinograd(o *nn.Conv, then kit.Epilogue, b *binder) error {
-	s, err := b.convolution(o, then)
+func bindWinograd(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
+	s, err := b.convolution(o, epilogue)
 	if err != nil {
 		return err
 	}
@@ -59,6 +59,6 @@ func bindWinograd(o *nn.Conv, then kit.Epilogue, b *binder) error {
 	w = words{}
 	w.int(s.Filters*tiles, s.Filters, s.Out[0], s.Out[1], down, across, tiles, kit.Btoi(b.Has(2))|kit.Btoi(b.Has(3))<<1)
 	w = append(w, s.function)
-	w.float(then.P, then.Q)
+	w.float(epilogue.P, epilogue.Q)
 	return b.flat("conv/pixels", s.variant, s.Filters*tiles, nil, w, results, b.in(2), b.in(3), b.out(0))
 }

@@ -16,7 +16,7 @@ var convRows = []row{
 	rowFor("depthwise", func(o *nn.Conv, b *binder) error { return bindConv(o, "f32_conv_depthwise", kit.Epilogue{}, b) }),
 	rowFor("gemm", func(o *nn.Conv, b *binder) error { return bindConv(o, "f32_conv_gemm", kit.Epilogue{}, b) }),
 	rowFor("formula", func(o *nn.Conv, b *binder) error { return bindConv(o, "f64_conv", kit.Epilogue{}, b) }),
-	rowFor("short", func(o *nn.FusedConv, b *binder) error { return bindShortConv(&o.Conv, o.Then, b) }),
+	rowFor("short", func(o *nn.FusedConv, b *binder) error { return bindShortConv(&o.Conv, o.Epilogue, b) }),
 	rowFor("depthwise", func(o *nn.FusedConv, b *binder) error { return bindFusedConv(o, "f32_conv_depthwise", b) }),
 	rowFor("gemm", func(o *nn.FusedConv, b *binder) error { return bindFusedConv(o, "f32_conv_gemm", b) }),
 	rowFor("formula", func(o *nn.FusedConv, b *binder) error { return bindFusedConv(o, "f64_conv", b) }),
@@ -25,7 +25,7 @@ var convRows = []row{
 	reading(rowFor("gemm", bindPaddedTranspose)),
 }
 
-func bindConv(o *nn.Conv, kernel string, then kit.Epilogue, b *binder) error {
+func bindConv(o *nn.Conv, kernel string, epilogue kit.Epilogue, b *binder) error {
 	if kernel == "f32_conv_gemm" && b.DType(0) == tensor.F64 {
 		kernel = "f64_conv_gemm"
 	}
@@ -33,11 +33,11 @@ func bindConv(o *nn.Conv, kernel string, then kit.Epilogue, b *binder) error {
 	if err != nil {
 		return err
 	}
-	return b.conv(kernel, s, then)
+	return b.conv(kernel, s, epilogue)
 }
 
 func bindFusedConv(o *nn.FusedConv, kernel string, b *binder) error {
-	return bindConv(&o.Conv, kernel, o.Then, b)
+	return bindConv(&o.Conv, kernel, o.Epilogue, b)
 }
 
 func bindConvTranspose(o *nn.ConvTranspose, kernel string, b *binder) error {
@@ -74,12 +74,12 @@ func bindPaddedTranspose(o *nn.PaddedTranspose, b *binder) error {
 
 // conv adds a command that convolves input 0 by input 1 and adds the bias, input 2, and input 3. If
 // the output is empty, it adds no command.
-func (b *binder) conv(kernel string, s *nn.ConvShape, then kit.Epilogue) error {
-	return b.convWith(kernel, s, then, b.in(2), b.in(3))
+func (b *binder) conv(kernel string, s *nn.ConvShape, epilogue kit.Epilogue) error {
+	return b.convWith(kernel, s, epilogue, b.in(2), b.in(3))
 }
 
 // convWith is conv with a given bias and addend. Either may be none.
-func (b *binder) convWith(kernel string, s *nn.ConvShape, then kit.Epilogue, bias, add device.Operand) error {
+func (b *binder) convWith(kernel string, s *nn.ConvShape, epilogue kit.Epilogue, bias, add device.Operand) error {
 	d := b.DType(0)
 	if doubles := strings.HasPrefix(kernel, "f64_"); doubles != (d == tensor.F64) {
 		return device.Refuse("the elements are %v", d)
@@ -87,9 +87,9 @@ func (b *binder) convWith(kernel string, s *nn.ConvShape, then kit.Epilogue, bia
 	if b.OutShape(0).Len() == 0 {
 		return nil
 	}
-	v := convWords{shape: s, dtype: d, add: add.Place != device.None, then: then}
+	v := convWords{shape: s, dtype: d, add: add.Place != device.None, epilogue: epilogue}
 	var err error
-	if v.apply, err = b.mapped(wide(d), then); err != nil {
+	if v.apply, err = b.mapped(wide(d), epilogue); err != nil {
 		return err
 	}
 	k, err := b.convKernel(kernel, &v)
@@ -136,7 +136,7 @@ type convWords struct {
 	dtype       tensor.DType
 	packed, add bool
 	gemm, apply bindings.Kernel
-	then        kit.Epilogue
+	epilogue    kit.Epilogue
 }
 
 func (v *convWords) words() words {
@@ -145,7 +145,7 @@ func (v *convWords) words() words {
 	w.int(floatTypes[v.dtype])
 	w.bool(v.packed, v.add)
 	w.part(v.gemm)
-	w.epilogue(wide(v.dtype), v.then, v.apply)
+	w.epilogue(wide(v.dtype), v.epilogue, v.apply)
 	return w
 }
 

@@ -21,7 +21,7 @@ const (
 
 // bindShortConv multiplies the windows of a value, a matrix row per place of the result, by
 // constant weights, a column per filter.
-func bindShortConv(o *nn.Conv, then kit.Epilogue, b *binder) error {
+func bindShortConv(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 	s, err := o.Shape(b.Shape(0), b.Shape(1))
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func bindShortConv(o *nn.Conv, then kit.Epilogue, b *binder) error {
 	if !whole {
 		y = b.temp(4 * places * s.Filters)
 	}
-	if err := b.shortProduct(p, then, x, y); err != nil || whole {
+	if err := b.shortProduct(p, epilogue, x, y); err != nil || whole {
 		return err
 	}
 	return b.copy(tensor.F32, []array.Copy{channelsFirst(s)}, y, b.out(0))
@@ -135,12 +135,12 @@ func oneStep(axes []array.CopyAxis) (step graph.Dim, ok bool) {
 }
 
 // shortProduct multiplies matrix rows by the weights, input 1, and adds the bias, input 2.
-func (b *binder) shortProduct(p *product, then kit.Epilogue, x, y device.Operand) error {
-	apply, err := b.mapped(tensor.F32, then)
+func (b *binder) shortProduct(p *product, epilogue kit.Epilogue, x, y device.Operand) error {
+	apply, err := b.mapped(tensor.F32, epilogue)
 	if err != nil {
 		return err
 	}
-	g := &gemm{product: p, dtype: tensor.F32, alpha: 1, then: then, apply: apply}
+	g := &gemm{product: p, dtype: tensor.F32, alpha: 1, epilogue: epilogue, apply: apply}
 	packs, err := b.packs(g)
 	if err != nil {
 		return err

@@ -40,11 +40,11 @@ func (d *convData) operands(t tensor.DType) [][]byte {
 }
 
 // formula returns the convolution in float64.
-func (d *convData) formula(t *testing.T, name string, then kit.Epilogue) []float64 {
+func (d *convData) formula(t *testing.T, name string, epilogue kit.Epilogue) []float64 {
 	t.Helper()
 	k := partOf(t, name, 0)
-	v := convWords{shape: d.shape, dtype: tensor.F64, add: d.add != nil, then: then}
-	if then.Func == "leaky_relu" {
+	v := convWords{shape: d.shape, dtype: tensor.F64, add: d.add != nil, epilogue: epilogue}
+	if epilogue.Func == "leaky_relu" {
 		v.apply = partOf(t, "f64_leaky_relu", 0)
 	}
 	return loaded(tensor.F64, runGuarded(t, k, v.words(), nil, 8*d.out, 8, d.operands(tensor.F64)...))
@@ -52,10 +52,10 @@ func (d *convData) formula(t *testing.T, name string, then kit.Epilogue) []float
 
 // check compares kernel k, with plain and with packed weights, to want. Sums of quarters are exact
 // in float32. It reports whether the kernel fits.
-func (d *convData) check(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, dt tensor.DType, then kit.Epilogue, want []float64) bool {
+func (d *convData) check(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, dt tensor.DType, epilogue kit.Epilogue, want []float64) bool {
 	t.Helper()
-	v := convWords{shape: d.shape, dtype: dt, add: d.add != nil, then: then}
-	if then.Func == "leaky_relu" {
+	v := convWords{shape: d.shape, dtype: dt, add: d.add != nil, epilogue: epilogue}
+	if epilogue.Func == "leaky_relu" {
 		v.apply = partOf(t, wide(dt).Short()+"_leaky_relu", k.ISA())
 	}
 	fits := false
@@ -126,11 +126,11 @@ func checkConvs(t *testing.T, formula string, transposed bool, kernels ...string
 		if d.out == 0 {
 			continue
 		}
-		for i, then := range convEpilogues {
+		for i, epilogue := range convEpilogues {
 			if d.add = nil; i%2 != 0 {
 				d.add = quarters(r, d.out)
 			}
-			want := d.formula(t, formula, then)
+			want := d.formula(t, formula, epilogue)
 			for _, name := range kernels {
 				for _, k := range runnable(t, name) {
 					types := []tensor.DType{tensor.F32, tensor.F16, tensor.BF16}
@@ -138,7 +138,7 @@ func checkConvs(t *testing.T, formula string, transposed bool, kernels ...string
 						types = []tensor.DType{tensor.F64}
 					}
 					for _, dt := range types {
-						fits[name] = d.check(t, c.name+" "+then.Func, k, pool, dt, then, want) || fits[name]
+						fits[name] = d.check(t, c.name+" "+epilogue.Func, k, pool, dt, epilogue, want) || fits[name]
 					}
 				}
 			}

@@ -15,7 +15,7 @@ var blockedConvRows = []blockedRow{
 	blockedRowFor("blocked", offerConv, func(o *nn.Conv, b *binder) error { return bindBlockedConv(o, kit.Epilogue{}, b) }),
 	blockedRowFor("blocked",
 		func(o *nn.FusedConv, b *device.Binding, l device.Layout) *offer { return offerConv(&o.Conv, b, l) },
-		func(o *nn.FusedConv, b *binder) error { return bindBlockedConv(&o.Conv, o.Then, b) }),
+		func(o *nn.FusedConv, b *binder) error { return bindBlockedConv(&o.Conv, o.Epilogue, b) }),
 }
 
 // maxBlockedTaps is the most elements of a kernel, NACRE_DEPTHWISE_KERNEL of csrc/conv/conv.h.
@@ -81,15 +81,15 @@ func readsPlain(s *nn.ConvShape, l device.Layout) bool {
 }
 
 // bindBlockedConv adds a command of a convolution with a blocked result.
-func bindBlockedConv(o *nn.Conv, then kit.Epilogue, b *binder) error {
+func bindBlockedConv(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 	s, err := o.Shape(b.Shape(0), b.Shape(1))
 	if err != nil {
 		return err
 	}
 	if p := loneProduct(s, b.OutLayout(0)); p != nil && !b.Has(3) && b.InLayout(0) != device.Plain {
-		return b.shortProduct(p, then, b.in(0), b.out(0))
+		return b.shortProduct(p, epilogue, b.in(0), b.out(0))
 	}
-	v := blockedConvWords{convWords: convWords{shape: s, dtype: tensor.F32, add: b.Has(3), packed: true, then: then}, block: b.OutLayout(0).Block()}
+	v := blockedConvWords{convWords: convWords{shape: s, dtype: tensor.F32, add: b.Has(3), packed: true, epilogue: epilogue}, block: b.OutLayout(0).Block()}
 	v.kernel = "f32_conv_depthwise_blocked"
 	if !groupsInBlocks(s, b.OutLayout(0)) {
 		v.kernel, v.plain = "f32_conv_blocked", b.InLayout(0) == device.Plain
@@ -118,7 +118,7 @@ func loneProduct(s *nn.ConvShape, l device.Layout) *product {
 // blockedConv sets the epilogue's kernel. It returns the convolution's kernel and its weights,
 // input i, packed for that kernel.
 func (b *binder) blockedConv(v *blockedConvWords, i int) (k bindings.Kernel, weights device.Operand, err error) {
-	if v.apply, err = b.mapped(tensor.F32, v.then); err != nil {
+	if v.apply, err = b.mapped(tensor.F32, v.epilogue); err != nil {
 		return k, weights, err
 	}
 	if k, err = b.choose(v.kernel, v.words()); err != nil {

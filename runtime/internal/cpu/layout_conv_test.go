@@ -72,17 +72,17 @@ func TestBlockedDepthwise(t *testing.T) {
 				d.x[r.IntN(len(d.x))] = v
 			}
 		}
-		for e, then := range convEpilogues {
+		for e, epilogue := range convEpilogues {
 			if testing.Short() && e != i%len(convEpilogues) {
 				continue
 			}
 			if d.add = nil; (i+e)%2 == 0 {
 				d.add = quarters(r, d.out)
 			}
-			want := d.formula(t, "f64_conv", then)
+			want := d.formula(t, "f64_conv", epilogue)
 			for _, k := range runnable(t, "f32_conv_depthwise_blocked") {
 				for _, block := range testBlocks {
-					if d.checkBlocked(t, fmt.Sprint(c.name, " ", then.Func), k, pool, block, false, then, want) {
+					if d.checkBlocked(t, fmt.Sprint(c.name, " ", epilogue.Func), k, pool, block, false, epilogue, want) {
 						tried[k.Variant()] = true
 					}
 				}
@@ -113,12 +113,12 @@ func TestBlockedDepthwiseWidths(t *testing.T) {
 				if d.add = nil; width%2 == 0 {
 					d.add = quarters(r, d.out)
 				}
-				then := convEpilogues[width%len(convEpilogues)]
-				want := d.formula(t, "f64_conv", then)
+				epilogue := convEpilogues[width%len(convEpilogues)]
+				want := d.formula(t, "f64_conv", epilogue)
 				for _, k := range runnable(t, "f32_conv_depthwise_blocked") {
 					fits := false
 					for _, block := range testBlocks {
-						fits = d.checkBlocked(t, fmt.Sprint(c.name, " ", then.Func), k, nil, block, false, then, want) || fits
+						fits = d.checkBlocked(t, fmt.Sprint(c.name, " ", epilogue.Func), k, nil, block, false, epilogue, want) || fits
 					}
 					if !fits {
 						t.Fatalf("%s: no block fits %s", c.name, k.Variant())
@@ -131,9 +131,9 @@ func TestBlockedDepthwiseWidths(t *testing.T) {
 
 // checkBlocked compares a kernel on blocked values to want, which is plain. It reports whether the
 // kernel fits.
-func (d *convData) checkBlocked(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, block int, plain bool, then kit.Epilogue, want []float64) bool {
+func (d *convData) checkBlocked(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, block int, plain bool, epilogue kit.Epilogue, want []float64) bool {
 	t.Helper()
-	got := d.blocked(t, k, pool, block, plain, 0, then)
+	got := d.blocked(t, k, pool, block, plain, 0, epilogue)
 	if got == nil {
 		return false
 	}
@@ -144,11 +144,11 @@ func (d *convData) checkBlocked(t *testing.T, name string, k bindings.Kernel, po
 }
 
 // blocked computes the convolution of blocked values. It returns nil if the kernel does not fit.
-func (d *convData) blocked(t *testing.T, k bindings.Kernel, pool *bindings.Pool, block int, plain bool, tile int, then kit.Epilogue) []float64 {
+func (d *convData) blocked(t *testing.T, k bindings.Kernel, pool *bindings.Pool, block int, plain bool, tile int, epilogue kit.Epilogue) []float64 {
 	t.Helper()
-	v := blockedConvWords{convWords: convWords{shape: d.shape, dtype: tensor.F32, packed: true, add: d.add != nil, then: then}, block: block,
+	v := blockedConvWords{convWords: convWords{shape: d.shape, dtype: tensor.F32, packed: true, add: d.add != nil, epilogue: epilogue}, block: block,
 		kernel: k.Op(), plain: plain, tile: tile}
-	if then.Func == "leaky_relu" {
+	if epilogue.Func == "leaky_relu" {
 		v.apply = partOf(t, "f32_leaky_relu", k.ISA())
 	}
 	if !k.Fits(numbersOf(t, v.words())) {
@@ -234,18 +234,18 @@ func TestBlockedDense(t *testing.T) {
 	tried := map[string]bool{}
 	for i, c := range denseCases(r) {
 		d := newConvData(r, &c, c.shape())
-		then := convEpilogues[i%len(convEpilogues)]
+		epilogue := convEpilogues[i%len(convEpilogues)]
 		if d.add = nil; i%2 == 0 {
 			d.add = quarters(r, d.out)
 		}
-		want := d.formula(t, "f64_conv", then)
+		want := d.formula(t, "f64_conv", epilogue)
 		for _, k := range runnable(t, "f32_conv_blocked") {
 			for b, block := range testBlocks {
 				if testing.Short() && k.ISA() == 0 && b != i%len(testBlocks) {
 					continue // scalar code is slow under emulation
 				}
 				for _, plain := range []bool{false, true} {
-					if d.checkBlocked(t, fmt.Sprint(c.name, " ", then.Func, " plain ", plain), k, pool, block, plain, then, want) {
+					if d.checkBlocked(t, fmt.Sprint(c.name, " ", epilogue.Func, " plain ", plain), k, pool, block, plain, epilogue, want) {
 						tried[k.Variant()] = true
 					}
 				}
@@ -297,7 +297,7 @@ func TestDenseThreads(t *testing.T) {
 	for i, c := range largeDense {
 		c = c.whole()
 		d := newConvData(r, &c, c.shape())
-		then := convEpilogues[i%len(convEpilogues)]
+		epilogue := convEpilogues[i%len(convEpilogues)]
 		if d.add = nil; i%2 == 0 {
 			d.add = make([]float64, d.out)
 		}
@@ -312,12 +312,12 @@ func TestDenseThreads(t *testing.T) {
 				continue // scalar code is slow, and has tiles of one pixel
 			}
 			for _, block := range testBlocks {
-				want := d.blocked(t, k, pools[0], block, false, 0, then)
+				want := d.blocked(t, k, pools[0], block, false, 0, epilogue)
 				for i, pool := range pools[1:] {
 					if want == nil {
 						break
 					}
-					got := d.blocked(t, k, pool, block, false, 0, then)
+					got := d.blocked(t, k, pool, block, false, 0, epilogue)
 					if !slices.EqualFunc(got, want, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }) {
 						t.Errorf("%s, %d channels to %d of %v, blocks of %d: %d threads give other bits than one", k.Variant(), c.channels, c.filter, c.in, block, i+2)
 					}
@@ -413,13 +413,13 @@ func TestWinograd(t *testing.T) {
 			}
 		}
 		scale := largestError(make([]float64, d.out), d.formula(t, "f64_conv", kit.Epilogue{}))
-		for e, then := range convEpilogues[i%2 : i%2+2] {
-			want := d.formula(t, "f64_conv", then)
-			direct := largestError(d.blocked(t, partOf(t, "f32_conv_blocked", 0), pool, 8, false, 0, then), want)
+		for e, epilogue := range convEpilogues[i%2 : i%2+2] {
+			want := d.formula(t, "f64_conv", epilogue)
+			direct := largestError(d.blocked(t, partOf(t, "f32_conv_blocked", 0), pool, 8, false, 0, epilogue), want)
 			for _, k := range runnable(t, "f32_conv_winograd") {
 				for _, block := range testBlocks {
 					for _, tile := range []int{2, 4} {
-						got := d.blocked(t, k, pool, block, false, tile, then)
+						got := d.blocked(t, k, pool, block, false, tile, epilogue)
 						if got == nil {
 							continue
 						}

@@ -12,14 +12,14 @@ import (
 // expandConv is a convolution of single pixels followed by a depthwise one. Its inputs are the
 // first convolution's, as many as operands, then the weights and the bias of the second.
 type expandConv struct {
-	expand, depthwise thenConv
+	expand, depthwise fusedConv
 	operands          int
 }
 
-// thenConv is a convolution and its epilogue.
-type thenConv struct {
+// fusedConv is a convolution and its epilogue.
+type fusedConv struct {
 	*nn.Conv
-	then kit.Epilogue
+	epilogue kit.Epilogue
 }
 
 // Infer infers the first convolution, and the second from its result.
@@ -40,25 +40,25 @@ func offerExpand(_ *expandConv, _ *device.Binding, _ device.Layout) *offer {
 	return &offer{in: []int{0}, out: true}
 }
 
-// thenConvOf returns the node's convolution. ok is false if it is none or adds a value.
-func thenConvOf(b *device.Binding) (thenConv, bool) {
+// fusedConvOf returns the node's convolution. ok is false if it is none or adds a value.
+func fusedConvOf(b *device.Binding) (fusedConv, bool) {
 	if b.Has(3) {
-		return thenConv{}, false
+		return fusedConv{}, false
 	}
 	switch o := b.Op.(type) {
 	case *nn.Conv:
-		return thenConv{o, kit.Epilogue{}}, true
+		return fusedConv{o, kit.Epilogue{}}, true
 	case *nn.FusedConv:
-		return thenConv{&o.Conv, o.Then}, true
+		return fusedConv{&o.Conv, o.Epilogue}, true
 	}
-	return thenConv{}, false
+	return fusedConv{}, false
 }
 
 // Join joins a convolution of single pixels of a blocked value with a depthwise convolution of its
 // result.
 func (d *Device) Join(first, second *device.Binding) *device.Binding {
-	expand, ok := thenConvOf(first)
-	depthwise, also := thenConvOf(second)
+	expand, ok := fusedConvOf(first)
+	depthwise, also := fusedConvOf(second)
 	if !ok || !also || first.InLayout(0) != d.blocked || second.InLayout(0) != d.blocked || second.OutLayout(0) != d.blocked {
 		return nil
 	}
@@ -121,7 +121,7 @@ func bindExpand(o *expandConv, b *binder) error {
 	if err != nil {
 		return err
 	}
-	v := newExpandWords(a, c, o.expand.then, o.depthwise.then, b.OutLayout(0).Block())
+	v := newExpandWords(a, c, o.expand.epilogue, o.depthwise.epilogue, b.OutLayout(0).Block())
 	_, weights, err := b.blockedConv(&v.expand, 1)
 	if err != nil {
 		return err
@@ -147,10 +147,10 @@ type expandWords struct {
 	expand, depthwise blockedConvWords
 }
 
-func newExpandWords(a, c *nn.ConvShape, then, thenDepthwise kit.Epilogue, block int) *expandWords {
+func newExpandWords(a, c *nn.ConvShape, epilogue, epilogueDepthwise kit.Epilogue, block int) *expandWords {
 	return &expandWords{
-		blockedConvWords{convWords: convWords{shape: a, dtype: tensor.F32, packed: true, then: then}, block: block, kernel: "f32_conv_blocked"},
-		blockedConvWords{convWords: convWords{shape: c, dtype: tensor.F32, packed: true, then: thenDepthwise}, block: block, kernel: "f32_conv_depthwise_blocked"},
+		blockedConvWords{convWords: convWords{shape: a, dtype: tensor.F32, packed: true, epilogue: epilogue}, block: block, kernel: "f32_conv_blocked"},
+		blockedConvWords{convWords: convWords{shape: c, dtype: tensor.F32, packed: true, epilogue: epilogueDepthwise}, block: block, kernel: "f32_conv_depthwise_blocked"},
 	}
 }
 

@@ -57,11 +57,11 @@ func newExpandData(r *rand.Rand, channels int, c convCase) *expandData {
 }
 
 // words returns the words of the command for kernel k, with functions within its levels.
-func (d *expandData) words(t *testing.T, k bindings.Kernel, then, thenDepthwise kit.Epilogue, block int) *expandWords {
+func (d *expandData) words(t *testing.T, k bindings.Kernel, epilogue, epilogueDepthwise kit.Epilogue, block int) *expandWords {
 	t.Helper()
-	v := newExpandWords(d.first.shape, d.second.shape, then, thenDepthwise, block)
+	v := newExpandWords(d.first.shape, d.second.shape, epilogue, epilogueDepthwise, block)
 	for _, w := range []*blockedConvWords{&v.expand, &v.depthwise} {
-		if w.then.Func == "leaky_relu" {
+		if w.epilogue.Func == "leaky_relu" {
 			w.apply = partOf(t, "f32_leaky_relu", k.ISA())
 		}
 	}
@@ -104,12 +104,12 @@ func TestExpandConv(t *testing.T) {
 				d.first.x[r.IntN(len(d.first.x))] = v
 			}
 		}
-		then, thenDepthwise := convEpilogues[i%len(convEpilogues)], convEpilogues[i/2%len(convEpilogues)]
-		d.second.x = d.first.formula(t, "f64_conv", then)
-		want := d.second.formula(t, "f64_conv", thenDepthwise)
+		epilogue, epilogueDepthwise := convEpilogues[i%len(convEpilogues)], convEpilogues[i/2%len(convEpilogues)]
+		d.second.x = d.first.formula(t, "f64_conv", epilogue)
+		want := d.second.formula(t, "f64_conv", epilogueDepthwise)
 		for _, k := range runnable(t, "f32_conv_expand") {
 			for _, block := range testBlocks {
-				v := d.words(t, k, then, thenDepthwise, block)
+				v := d.words(t, k, epilogue, epilogueDepthwise, block)
 				if !k.Fits(numbersOf(t, v.words())) {
 					continue
 				}

@@ -24,7 +24,7 @@ var blockedQuantRows = []blockedRow{
 			return offerByteConv(&o.QLinearConv, fusedInputs, b, l)
 		},
 		func(o *quant.FusedQLinearConv, b *binder) error {
-			return bindBlockedByteConv(&o.QLinearConv, o.Then, fusedInputs, b)
+			return bindBlockedByteConv(&o.QLinearConv, o.Epilogue, fusedInputs, b)
 		}),
 	blockedRowFor("windows", offerBytePool, bindBlockedBytePool),
 	blockedRowFor("pair", offerPair, func(o *quant.QLinearPair, b *binder) error { return bindPhysical(o, b, bindQLinearPair) }),
@@ -116,12 +116,12 @@ func centred(b *device.Binding, in []int) bool {
 }
 
 // bindBlockedByteConv adds a command of a convolution with a blocked result.
-func bindBlockedByteConv(o *quant.QLinearConv, then kit.Epilogue, in []int, b *binder) error {
+func bindBlockedByteConv(o *quant.QLinearConv, epilogue kit.Epilogue, in []int, b *binder) error {
 	s, err := o.Shape(b.Shape(0), b.Shape(3))
 	if err != nil {
 		return err
 	}
-	v := blockedByteConv{byteConv: byteConv{shape: s, then: then, wPacked: true}, block: b.OutLayout(0).Block(), plain: b.InLayout(0) == device.Plain, moved: !centred(b.Binding, in)}
+	v := blockedByteConv{byteConv: byteConv{shape: s, epilogue: epilogue, wPacked: true}, block: b.OutLayout(0).Block(), plain: b.InLayout(0) == device.Plain, moved: !centred(b.Binding, in)}
 	v.describe(b, in)
 	kernel := "i8_conv_blocked"
 	if isDepthwise(s) {

@@ -30,9 +30,9 @@ var matmulRows = []row{
 	rowFor("narrow", func(o *arith.WidenedGemm, b *binder) error { return bindGemm(&o.Gemm, kit.Epilogue{}, "f32_narrow", b) }),
 	rowFor("gemv", func(o *arith.WidenedGemm, b *binder) error { return bindGemm(&o.Gemm, kit.Epilogue{}, "f32_gemv", b) }),
 	rowFor("gemm", func(o *arith.WidenedGemm, b *binder) error { return bindGemm(&o.Gemm, kit.Epilogue{}, "f32_gemm", b) }),
-	rowFor("narrow", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_narrow", b) }),
-	rowFor("gemv", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_gemv", b) }),
-	rowFor("gemm", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Then, "f32_gemm", b) }),
+	rowFor("narrow", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Epilogue, "f32_narrow", b) }),
+	rowFor("gemv", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Epilogue, "f32_gemv", b) }),
+	rowFor("gemm", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Epilogue, "f32_gemm", b) }),
 }
 
 // wideGemms are the kernels for integers. Sums that wrap have the same bits signed and unsigned.
@@ -119,18 +119,18 @@ func (w *words) batch(list []batchAxis) {
 // sum holds the addends of a product, and its epilogue, which follows them.
 type sum struct {
 	row, col, all device.Operand // one number per matrix row, per column, per element
-	then          kit.Epilogue
+	epilogue      kit.Epilogue
 }
 
 // gemm is the words of f32_gemm, f32_gemv, f32_narrow, and their counterparts for doubles.
 type gemm struct {
 	*product
-	dtype   tensor.DType
-	bType   tensor.DType // Invalid for dtype
-	bPacked bool
-	alpha   float64
-	then    kit.Epilogue
-	apply   bindings.Kernel // kernel of the epilogue, unless that is a clamp
+	dtype    tensor.DType
+	bType    tensor.DType // Invalid for dtype
+	bPacked  bool
+	alpha    float64
+	epilogue kit.Epilogue
+	apply    bindings.Kernel // kernel of the epilogue, unless that is a clamp
 }
 
 // right returns the element type of the right operand.
@@ -153,7 +153,7 @@ func (g *gemm) words() words {
 	w.int(t)
 	w.dim(g.n)
 	w.float(g.alpha)
-	w.epilogue(wide(g.dtype), g.then, g.apply)
+	w.epilogue(wide(g.dtype), g.epilogue, g.apply)
 	w.batch(g.batch)
 	return w
 }
@@ -181,11 +181,11 @@ func (b *binder) floatProduct(kernel string, p *product, alpha float64, s sum) e
 	if err != nil {
 		return err
 	}
-	apply, err := b.mapped(wide(d), s.then)
+	apply, err := b.mapped(wide(d), s.epilogue)
 	if err != nil {
 		return err
 	}
-	g := &gemm{product: p, dtype: d, bType: b.DType(1), alpha: alpha, then: s.then, apply: apply}
+	g := &gemm{product: p, dtype: d, bType: b.DType(1), alpha: alpha, epilogue: s.epilogue, apply: apply}
 	if kernel == "f32_gemv" || kernel == "f64_gemv" {
 		if packs, err := b.packs(g); err != nil || packs {
 			return orRefuse(err, "the right operand is packed")
@@ -280,7 +280,7 @@ func (g *gemm) forPacking() words {
 			p.batch = append(p.batch, batchAxis{x.n, graph.Known(0), x.b})
 		}
 	}
-	own.alpha, own.then, own.apply = 1, kit.Epilogue{}, bindings.Kernel{}
+	own.alpha, own.epilogue, own.apply = 1, kit.Epilogue{}, bindings.Kernel{}
 	return own.words()
 }
 
@@ -358,7 +358,7 @@ func bindMatMulBias(o *arith.MatMulBias, kernel string, b *binder) error {
 		return nil
 	}
 	p := productOf(b.In[0].Dims, b.In[1].Dims)
-	s := sum{then: o.Then}
+	s := sum{epilogue: o.Epilogue}
 	var err error
 	if s.col, err = b.widened(2); err != nil {
 		return err
@@ -465,12 +465,12 @@ func bindFusedMatMul(o *arith.FusedMatMul, kernel string, b *binder) error {
 	return b.wideProduct(b.DType(0), p, b.in(0), b.in(1), b.out(0))
 }
 
-func bindGemm(o *arith.Gemm, then kit.Epilogue, kernel string, b *binder) error {
+func bindGemm(o *arith.Gemm, epilogue kit.Epilogue, kernel string, b *binder) error {
 	if b.isEmpty() {
 		return nil
 	}
 	p := gemmProduct(o, b.In[0].Dims, b.In[1].Dims, b.Out[0].Dims)
-	s := sum{then: then}
+	s := sum{epilogue: epilogue}
 	if b.Has(2) && o.Beta != 0 {
 		if err := b.addend(&s, o.Beta, p); err != nil {
 			return err

@@ -21,8 +21,8 @@ func TestNarrowProducts(t *testing.T) {
 	} {
 		for _, d := range []tensor.DType{tensor.F32, tensor.F64} {
 			for i, c := range []gemmCase{
-				{}, {bT: true, col: true}, {then: clamp}, {batch: []int{7}}, {batch: []int{2, 3}, aFixed: true, bT: true},
-				{batch: []int{3}, bFixed: true, col: true, then: clamp},
+				{}, {bT: true, col: true}, {epilogue: clamp}, {batch: []int{7}}, {batch: []int{2, 3}, aFixed: true, bT: true},
+				{batch: []int{3}, bFixed: true, col: true, epilogue: clamp},
 			} {
 				if s[0] > 1000 && len(c.batch) > 1 || d == tensor.F64 && (s[1] > 8 || s[1] == 1) {
 					continue

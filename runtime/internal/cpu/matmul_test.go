@@ -26,7 +26,7 @@ type gemmCase struct {
 	bType         tensor.DType // Invalid for dtype
 	alpha         float64
 	row, col, all bool
-	then          kit.Epilogue
+	epilogue      kit.Epilogue
 	batch         []int // extents
 	aFixed        bool  // shared by all products
 	bFixed        bool
@@ -61,23 +61,23 @@ func gemmCases() []gemmCase {
 		add("alpha, added", func(c *gemmCase) { c.alpha, c.all = 0.5, true })
 		add("row", func(c *gemmCase) { c.row = true })
 		add("row, col", func(c *gemmCase) { c.row, c.col, c.all = true, true, true })
-		add("added, clamp", func(c *gemmCase) { c.all, c.then, c.row = true, clamp, true })
-		add("added, batch, function", func(c *gemmCase) { c.all, c.then, c.col, c.batch = true, leak, true, []int{2} })
-		add("packed, function", func(c *gemmCase) { c.pack, c.then, c.alpha = true, leak, 2 })
+		add("added, clamp", func(c *gemmCase) { c.all, c.epilogue, c.row = true, clamp, true })
+		add("added, batch, function", func(c *gemmCase) { c.all, c.epilogue, c.col, c.batch = true, leak, true, []int{2} })
+		add("packed, function", func(c *gemmCase) { c.pack, c.epilogue, c.alpha = true, leak, 2 })
 		add("f16", func(c *gemmCase) { c.dtype, c.bT = tensor.F16, true })
-		add("f16, added, clamp", func(c *gemmCase) { c.dtype, c.all, c.then = tensor.F16, true, clamp })
+		add("f16, added, clamp", func(c *gemmCase) { c.dtype, c.all, c.epilogue = tensor.F16, true, clamp })
 		add("packed f16", func(c *gemmCase) { c.dtype, c.pack, c.row, c.aT = tensor.F16, true, true, true })
 		add("bf16", func(c *gemmCase) { c.dtype, c.col = tensor.BF16, true })
 		add("packed bf16, batch", func(c *gemmCase) { c.dtype, c.pack, c.bT, c.batch = tensor.BF16, true, true, []int{2} })
-		add("bf16, transposed b, function", func(c *gemmCase) { c.dtype, c.bT, c.then = tensor.BF16, true, leak })
+		add("bf16, transposed b, function", func(c *gemmCase) { c.dtype, c.bT, c.epilogue = tensor.BF16, true, leak })
 		add("packed bf16, added, clamp", func(c *gemmCase) {
-			c.dtype, c.pack, c.all, c.row, c.then, c.alpha = tensor.BF16, true, true, true, clamp, 0.5
+			c.dtype, c.pack, c.all, c.row, c.epilogue, c.alpha = tensor.BF16, true, true, true, clamp, 0.5
 		})
 		add("f64", func(c *gemmCase) { c.dtype = tensor.F64 })
 		add("f64, both transposed, row, col", func(c *gemmCase) { c.dtype, c.aT, c.bT, c.row, c.col = tensor.F64, true, true, true, true })
-		add("f64, transposed b, added, clamp", func(c *gemmCase) { c.dtype, c.bT, c.all, c.alpha, c.then = tensor.F64, true, true, 0.5, clamp })
-		add("f64, packed, function", func(c *gemmCase) { c.dtype, c.pack, c.then, c.bT = tensor.F64, true, leak, true })
-		add("f64, batch, a shared, function", func(c *gemmCase) { c.dtype, c.batch, c.aFixed, c.then = tensor.F64, []int{3}, true, leak })
+		add("f64, transposed b, added, clamp", func(c *gemmCase) { c.dtype, c.bT, c.all, c.alpha, c.epilogue = tensor.F64, true, true, 0.5, clamp })
+		add("f64, packed, function", func(c *gemmCase) { c.dtype, c.pack, c.epilogue, c.bT = tensor.F64, true, leak, true })
+		add("f64, batch, a shared, function", func(c *gemmCase) { c.dtype, c.batch, c.aFixed, c.epilogue = tensor.F64, []int{3}, true, leak })
 		add("f64, batch, packed", func(c *gemmCase) { c.dtype, c.batch, c.pack, c.col = tensor.F64, []int{2, 2}, true, true })
 		add("batch", func(c *gemmCase) { c.batch = []int{2, 3} })
 		add("batch, a shared", func(c *gemmCase) { c.batch, c.aFixed = []int{3}, true })
@@ -156,10 +156,10 @@ func (d *gemmData) formula() {
 		}
 		d.size[at] = size + math.Abs(v) + 4
 		switch {
-		case d.then.Func == "clip":
-			v = min(max(v, d.then.P), d.then.Q)
-		case d.then.Func == "leaky_relu" && v < 0:
-			v *= d.then.P
+		case d.epilogue.Func == "clip":
+			v = min(max(v, d.epilogue.P), d.epilogue.Q)
+		case d.epilogue.Func == "leaky_relu" && v < 0:
+			v *= d.epilogue.P
 		}
 		d.want[at] = v
 	}
@@ -177,9 +177,9 @@ func (d *gemmData) gemm(t *testing.T, k bindings.Kernel) *gemm {
 		p.batch[i] = batchAxis{graph.Known(d.batch[i]), graph.Known(a), graph.Known(b)}
 		a, b = a*d.batch[i], b*d.batch[i]
 	}
-	g := &gemm{product: p, dtype: d.dtype, bType: d.bType, alpha: d.alpha, then: d.then}
-	if _, _, clamps := clampOf(d.then); !clamps && d.then.Func != "" {
-		g.apply = partOf(t, wide(d.dtype).Short()+"_"+d.then.Func, k.ISA())
+	g := &gemm{product: p, dtype: d.dtype, bType: d.bType, alpha: d.alpha, epilogue: d.epilogue}
+	if _, _, clamps := clampOf(d.epilogue); !clamps && d.epilogue.Func != "" {
+		g.apply = partOf(t, wide(d.dtype).Short()+"_"+d.epilogue.Func, k.ISA())
 	}
 	return g
 }

@@ -34,7 +34,7 @@ type byteConv struct {
 	addScale                        int
 	staged, stageSigned             bool
 	stageScale                      int
-	then                            kit.Epilogue
+	epilogue                        kit.Epilogue
 	depthwise                       bindings.Kernel
 }
 
@@ -47,7 +47,7 @@ func (v *byteConv) words() words {
 	w.int(v.addScale)
 	w.bool(v.staged, v.stageSigned)
 	w.int(v.stageScale)
-	low, high, clamps := clampOf(v.then)
+	low, high, clamps := clampOf(v.epilogue)
 	w.bool(clamps)
 	w.float(low, high)
 	w.part(v.depthwise)
@@ -144,5 +144,5 @@ func bindFusedQLinearConv(o *quant.FusedQLinearConv, kernel string, b *binder) e
 	if err != nil {
 		return err
 	}
-	return b.convBytes(kernel, &byteConv{shape: s, last: o.ChannelsLast, then: o.Then}, fusedInputs)
+	return b.convBytes(kernel, &byteConv{shape: s, last: o.ChannelsLast, epilogue: o.Epilogue}, fusedInputs)
 }

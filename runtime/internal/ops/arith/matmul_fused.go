@@ -64,7 +64,7 @@ func (o *FusedMatMul) Infer(c *op.Infer) error {
 // FusedGemm is Gemm with an activation as epilogue.
 type FusedGemm struct {
 	Gemm
-	Then kit.Epilogue
+	Epilogue kit.Epilogue
 }
 
 func newFusedGemm(n *op.Node) (op.Op, error) {
@@ -116,12 +116,12 @@ func (o *WidenedGemm) Infer(c *op.Infer) error {
 // com.microsoft.FusedConv for Conv.
 type MatMulBias struct {
 	MatMul
-	Then kit.Epilogue
+	Epilogue kit.Epilogue
 }
 
 func newMatMulBias(n *op.Node) (op.Op, error) {
-	then, err := kit.ReadEpilogue(n)
-	return &MatMulBias{Then: then}, err
+	epilogue, err := kit.ReadEpilogue(n)
+	return &MatMulBias{Epilogue: epilogue}, err
 }
 
 // Infer applies the rule of MatMul and checks the addends.

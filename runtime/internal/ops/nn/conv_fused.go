@@ -8,7 +8,7 @@ import (
 // FusedConv is Conv plus Z, input 3, followed by an activation.
 type FusedConv struct {
 	Conv
-	Then kit.Epilogue
+	Epilogue kit.Epilogue
 }
 
 func newFusedConv(n *op.Node) (op.Op, error) {
@@ -16,8 +16,8 @@ func newFusedConv(n *op.Node) (op.Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	then, err := kit.ReadEpilogue(n)
-	return &FusedConv{*inner.(*Conv), then}, err
+	epilogue, err := kit.ReadEpilogue(n)
+	return &FusedConv{*inner.(*Conv), epilogue}, err
 }
 
 // Infer applies the rule of Conv and checks that Z has the shape of the output.

@@ -150,7 +150,7 @@ func (o *QLinearConv) infer(c *op.Infer, bias ...tensor.DType) error {
 // quantised and dequantised with the stage's scale and zero point, then z is added.
 type FusedQLinearConv struct {
 	QLinearConv
-	Then kit.Epilogue
+	Epilogue kit.Epilogue
 }
 
 // The inputs of FusedQLinearConv after the inputs of QLinearConv: z, its scale and zero point, then
@@ -171,11 +171,11 @@ func newFusedQLinearConv(n *op.Node) (op.Op, error) {
 	if n.HasIn(FusedQLinearConvStage) != n.HasIn(FusedQLinearConvStageZero) {
 		return nil, graph.Errorf(graph.ErrFormat, "scale and zero point of a stage must both be there or both be left out")
 	}
-	then, err := kit.ReadEpilogue(n)
-	if then.Func != "" && then.Func != "relu" && then.Func != "clip" {
+	epilogue, err := kit.ReadEpilogue(n)
+	if epilogue.Func != "" && epilogue.Func != "relu" && epilogue.Func != "clip" {
 		return nil, graph.Errorf(graph.ErrUnsupported, "activation %q", n.Str("activation", ""))
 	}
-	return &FusedQLinearConv{*inner.(*QLinearConv), then}, err
+	return &FusedQLinearConv{*inner.(*QLinearConv), epilogue}, err
 }
 
 // Infer applies the rule of Conv and requires z to have the output's extents.

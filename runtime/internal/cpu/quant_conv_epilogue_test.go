@@ -16,15 +16,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// byteThen is the epilogue of a convolution of codes: a bias per filter, a value of codes to add,
+// byteEpilogue is the epilogue of a convolution of codes: a bias per filter, a value of codes to add,
 // and a clamp.
-type byteThen struct {
+type byteEpilogue struct {
 	bias     []float64 // nil for an integer bias
 	add      []byte    // nil for none
 	addType  tensor.DType
 	addScale float64
 	addZero  byte
-	then     kit.Epilogue
+	epilogue kit.Epilogue
 	result   tensor.DType
 	yScale   float64
 	yZero    byte
@@ -32,8 +32,8 @@ type byteThen struct {
 	middle   byte         // zero point of the stage
 }
 
-// TestByteConvThen compares convolutions of codes with epilogues to the formula, in every layout.
-func TestByteConvThen(t *testing.T) {
+// TestByteConvEpilogue compares convolutions of codes with epilogues to the formula, in every layout.
+func TestByteConvEpilogue(t *testing.T) {
 	t.Parallel()
 	pool, r := testPool(t), rand.New(rand.NewPCG(11, 12))
 	ran := map[string]bool{}
@@ -52,7 +52,7 @@ func TestByteConvThen(t *testing.T) {
 			if i%2 > 0 {
 				d.wZero = someBytes(r, []int{1, filters}[i/2%2])
 			}
-			f := byteThen{addType: byteCodes[r.IntN(2)], addScale: 0.02, addZero: byte(r.Uint32()), result: byteCodes[r.IntN(2)], yScale: 0.25, yZero: byte(r.Uint32())}
+			f := byteEpilogue{addType: byteCodes[r.IntN(2)], addScale: 0.02, addZero: byte(r.Uint32()), result: byteCodes[r.IntN(2)], yScale: 0.25, yZero: byte(r.Uint32())}
 			if i%3 > 0 {
 				f.add = someBytes(r, s.Images*filters*volume(s.Out))
 			}
@@ -60,7 +60,7 @@ func TestByteConvThen(t *testing.T) {
 				f.stage, f.middle = byteCodes[v&1], byte(r.Uint32())
 			}
 			if i%4 > 1 {
-				f.then = kit.Epilogue{Func: "clip", P: -6, Q: 6}
+				f.epilogue = kit.Epilogue{Func: "clip", P: -6, Q: 6}
 			}
 			for k := range filters {
 				d.wScale = append(d.wScale, float64(1+r.IntN(7))/65536)
@@ -74,7 +74,7 @@ func TestByteConvThen(t *testing.T) {
 			for _, name := range []string{"i8_conv_depthwise", "i8_conv_gemv", "i8_conv_gemm", "i8_conv_blocked", "i8_conv_winograd", "i8_conv_depthwise_blocked"} {
 				for _, k := range runnable(t, name) {
 					t.Run(fmt.Sprint(i, v, k.Op(), k.Variant()), func(t *testing.T) {
-						if d.checkThen(t, pool, k, &f, want) {
+						if d.checkEpilogue(t, pool, k, &f, want) {
 							ran[fmt.Sprint(name, "/", k.Variant(), " ", d.centred())] = true
 						}
 					})
@@ -100,7 +100,7 @@ func (d *byteConvData) centred() bool {
 }
 
 // codes computes the formula. It rounds floats as kernels do, step by step.
-func (f *byteThen) codes(d *byteConvData) []byte {
+func (f *byteEpilogue) codes(d *byteConvData) []byte {
 	filters, out := d.shape.Groups*d.shape.Filters, volume(d.shape.Out)
 	y, ratio := float32(f.yScale), float32(f.addScale)/float32(f.yScale)
 	codes := d.sums()
@@ -130,8 +130,8 @@ func (f *byteThen) codes(d *byteConvData) []byte {
 			more := float32(float32(codeOf(f.addType, f.add[i])) * ratio)
 			x += more
 		}
-		if f.then.Func != "" {
-			x = min(max(x, float32(f.then.P)/y), float32(f.then.Q)/y)
+		if f.epilogue.Func != "" {
+			x = min(max(x, float32(f.epilogue.P)/y), float32(f.epilogue.Q)/y)
 		}
 		list[i] = saturatedAt(f.result, float64(x), codeOf(f.result, f.yZero))
 	}
@@ -148,10 +148,10 @@ func saturatedAt(d tensor.DType, v float64, zero int) byte {
 	return saturated(d, math.RoundToEven(v)+float64(zero))
 }
 
-func (d *byteConvData) checkThen(t *testing.T, pool *bindings.Pool, k bindings.Kernel, f *byteThen, want []byte) bool {
+func (d *byteConvData) checkEpilogue(t *testing.T, pool *bindings.Pool, k bindings.Kernel, f *byteEpilogue, want []byte) bool {
 	t.Helper()
 	v := byteConv{shape: d.shape, xSigned: d.xType == tensor.I8, wSigned: d.wType == tensor.I8, wScales: len(d.wScale), wZeros: len(d.wZero), result: f.result,
-		biasFloat: f.bias != nil, addSigned: f.addType == tensor.I8, then: f.then}
+		biasFloat: f.bias != nil, addSigned: f.addType == tensor.I8, epilogue: f.epilogue}
 	ops := [][]byte{d.x, stored(tensor.F32, []float64{0.5}), d.xZero, d.w, stored(tensor.F32, d.wScale), d.wZero, stored(tensor.F32, []float64{f.yScale}),
 		{f.yZero}, codesIn(tensor.I32, d.bias), nil, nil, nil, nil, nil}
 	if f.bias != nil {
@@ -244,10 +244,10 @@ func TestByteWinogradLargest(t *testing.T) {
 			s := &nn.ConvShape{Images: 1, Groups: 1, Channels: channels, Filters: 3, In: []int{3, 4}, Out: []int{3, 4}, Kernel: []int{3, 3}, Stride: ones(2), Dilation: ones(2), Pad: ones(2)}
 			d := &byteConvData{shape: s, xType: tensor.U8, wType: tensor.I8, xZero: []byte{0}, wZero: []byte{0}, wScale: []float64{1 << 10, 1 << 10, 1 << 10}, bias: make([]int, s.Filters)}
 			d.x, d.w = bytes.Repeat([]byte{255}, channels*volume(s.In)), bytes.Repeat([]byte{sign}, channels*s.Filters*9)
-			f := byteThen{addType: tensor.U8, result: tensor.I8, yScale: 1 << 32}
+			f := byteEpilogue{addType: tensor.U8, result: tensor.I8, yScale: 1 << 32}
 			want := f.codes(d)
 			for _, k := range runnable(t, "i8_conv_winograd") {
-				if fits := d.checkThen(t, pool, k, &f, want); fits != (channels == most) {
+				if fits := d.checkEpilogue(t, pool, k, &f, want); fits != (channels == most) {
 					t.Errorf("%s, %d channels: fits %v", k.Variant(), channels, fits)
 				}
 			}
