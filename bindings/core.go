@@ -62,13 +62,6 @@ func (k Kernel) Valid() bool { return k.row != nil }
 
 func (k Kernel) fn() C.nacre_fn { return k.row.fn }
 
-func (k Kernel) fnOrNil() C.nacre_fn {
-	if k.row == nil {
-		return nil
-	}
-	return k.row.fn
-}
-
 // Pool is a set of threads for the kernels of sessions. It is safe for concurrent use. A nil Pool
 // is the calling thread alone.
 type Pool struct {

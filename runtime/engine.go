@@ -98,7 +98,7 @@ func passNames(list []optimize.Pass) []string {
 	return names
 }
 
-// Rewrite is Optimize with the named passes, in this order.
+// Rewrite returns the model with its graphs rewritten by the named passes, in this order.
 func Rewrite(m *graph.Model, o Options, passes []string) (*graph.Model, error) {
 	o, isa, err := o.complete(m)
 	if err != nil {

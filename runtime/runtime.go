@@ -17,17 +17,6 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Optimize returns the model with its graphs rewritten as a session with these options runs them.
-// With NoOptimize it only replaces constructs that no operator implements. The model is not
-// changed.
-func Optimize(m *graph.Model, o Options) (*graph.Model, error) {
-	o, isa, err := o.complete(m)
-	if err != nil {
-		return nil, err
-	}
-	return o.optimize(context.Background(), m, isa, nil)
-}
-
 // complete checks the options and fills in the registry.
 func (o Options) complete(m *graph.Model) (Options, bindings.ISA, error) {
 	if err := o.Check(); err != nil {
@@ -40,17 +29,10 @@ func (o Options) complete(m *graph.Model) (Options, bindings.ISA, error) {
 	return o, isa, err
 }
 
-// optimize rewrites the graphs. It ends when ctx is done, which also sets stop.
-func (o Options) optimize(ctx context.Context, m *graph.Model, isa bindings.ISA, stop device.Flag) (*graph.Model, error) {
-	passes := optimize.Passes()
-	if o.NoOptimize {
-		passes = optimize.Required()
-	}
-	return optimize.Run(m, passes, o.rewriting(ctx, m, isa, stop))
-}
-
-// checked is optimize, with a check of every node before the optional passes. A model's errors
-// therefore do not depend on passes that would remove the faulty nodes.
+// checked returns the model with its graphs rewritten as a session runs them. With NoOptimize it only
+// replaces constructs that no operator implements. It checks every node before the optional passes,
+// so that a model's errors do not depend on passes that would remove the faulty nodes. It ends when
+// ctx is done, which also sets stop.
 func (o Options) checked(ctx context.Context, m *graph.Model, d device.Device, isa bindings.ISA, stop device.Flag) (*graph.Model, error) {
 	c := o.rewriting(ctx, m, isa, stop)
 	m, err := optimize.Run(m, optimize.Required(), c)

@@ -4,7 +4,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -216,12 +215,4 @@ func constantOfShape(n *node) string {
 		}
 	}
 	return n.repeat(one, n.out[0].Dims)
-}
-
-func known(list ...int) graph.Dims {
-	dims := make(graph.Dims, len(list))
-	for i, v := range list {
-		dims[i] = graph.Known(v)
-	}
-	return dims
 }

@@ -293,3 +293,12 @@ func TestCheck(t *testing.T) {
 		t.Error("a shared prefix passes")
 	}
 }
+
+// known returns extents that are numbers.
+func known(list ...int) graph.Dims {
+	dims := make(graph.Dims, len(list))
+	for i, v := range list {
+		dims[i] = graph.Known(v)
+	}
+	return dims
+}
