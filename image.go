@@ -107,15 +107,15 @@ func DecodeImageContext(ctx context.Context, data []byte, in Info, o ImageOption
 	if err := o.bound(size); err != nil {
 		return nil, err
 	}
-	turn := 1
+	orientation := 1
 	if kind == "jpeg" && !o.AsStored {
-		turn = orientation(data)
+		orientation = exifOrientation(data)
 	}
-	fr, err := o.frame(in, turned(size, turn))
+	fr, err := o.frame(in, upright(size, orientation))
 	if err != nil {
 		return nil, err
 	}
-	if err := o.allows(size, decodedBytes(data, kind, config.ColorModel), in, fr, turn); err != nil {
+	if err := o.allows(size, decodedBytes(data, kind, config.ColorModel), in, fr, orientation); err != nil {
 		return nil, err
 	}
 	img, _, err := image.Decode(open())
@@ -125,7 +125,7 @@ func DecodeImageContext(ctx context.Context, data []byte, in Info, o ImageOption
 	if err != nil {
 		return nil, markf(ErrFormat, "%w", err)
 	}
-	return o.tensor(ctx, img, in, turn)
+	return o.tensor(ctx, img, in, orientation)
 }
 
 var errNoPictureContext = markf(ErrOption, "the context of a picture is nil")
@@ -184,8 +184,8 @@ func (o ImageOptions) bound(size image.Point) error {
 }
 
 // tensor is FromImage for a picture with an EXIF orientation.
-func (o ImageOptions) tensor(ctx context.Context, img image.Image, in Info, turn int) (*Tensor, error) {
-	fr, err := o.frame(in, turned(img.Bounds().Size(), turn))
+func (o ImageOptions) tensor(ctx context.Context, img image.Image, in Info, orientation int) (*Tensor, error) {
+	fr, err := o.frame(in, upright(img.Bounds().Size(), orientation))
 	if err != nil {
 		return nil, err
 	}
@@ -193,16 +193,16 @@ func (o ImageOptions) tensor(ctx context.Context, img image.Image, in Info, turn
 	if err != nil {
 		return nil, err
 	}
-	rgb, err := fr.fitted(ctx, img, turn, o.Fill)
+	rgb, err := fr.fitted(ctx, img, orientation, o.Fill)
 	if err != nil {
 		return nil, err
 	}
 	return t, fr.fill(ctx, t, rgb, o)
 }
 
-// turned returns the extents of the picture after it is turned.
-func turned(size image.Point, turn int) image.Point {
-	if resample.Swaps(turn) {
+// upright returns the extents of a picture after it is turned upright.
+func upright(size image.Point, orientation int) image.Point {
+	if resample.Swaps(orientation) {
 		return image.Pt(size.Y, size.X)
 	}
 	return size
@@ -351,19 +351,19 @@ func (o ImageOptions) check(channels int) error {
 }
 
 // fitted returns the picture in the frame's rows and columns.
-func (fr *frame) fitted(ctx context.Context, img image.Image, turn int, fill [3]uint8) (*resample.RGB, error) {
+func (fr *frame) fitted(ctx context.Context, img image.Image, orientation int, fill [3]uint8) (*resample.RGB, error) {
 	if fr.part.Empty() {
 		return resample.New(fr.width, fr.height, fill), nil
 	}
 	// The stored pixels are resized, and then turned.
-	part, stored := fr.part, turned(fr.resized, turn)
-	first := image.Pt(resample.Origin(turn, part.Min.X, part.Min.Y, stored.X, stored.Y))
-	last := image.Pt(resample.Origin(turn, part.Max.X-1, part.Max.Y-1, stored.X, stored.Y))
+	part, stored := fr.part, upright(fr.resized, orientation)
+	first := image.Pt(resample.Origin(orientation, part.Min.X, part.Min.Y, stored.X, stored.Y))
+	last := image.Pt(resample.Origin(orientation, part.Max.X-1, part.Max.Y-1, stored.X, stored.Y))
 	part = image.Rectangle{Min: first, Max: last}.Canon()
 	part.Max = part.Max.Add(image.Pt(1, 1))
 	cut, err := resample.Resize(ctx, img, stored, part)
 	if err == nil {
-		cut, err = cut.Turn(ctx, turn)
+		cut, err = cut.Upright(ctx, orientation)
 	}
 	if err != nil || cut.Width == fr.width && cut.Height == fr.height {
 		return cut, err

@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 )
 
-// orientation returns the orientation, 1 to 8, that the EXIF data of a JPEG file gives; 1 if
+// exifOrientation returns the orientation, 1 to 8, that the EXIF data of a JPEG file gives; 1 if
 // there is none or it cannot be read.
-func orientation(jpeg []byte) int {
+func exifOrientation(jpeg []byte) int {
 	const app1 = 0xe1
 	o := 1
 	eachSegment(jpeg, func(marker byte, data []byte) bool {

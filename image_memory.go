@@ -11,7 +11,7 @@ import (
 
 // allows returns ErrMemory if a picture takes too much memory: decoded bytes for each of its
 // pixels, and the memory of resizing and of the tensor.
-func (o ImageOptions) allows(size image.Point, decoded float64, in Info, fr frame, turn int) error {
+func (o ImageOptions) allows(size image.Point, decoded float64, in Info, fr frame, orientation int) error {
 	most := o.MemoryLimit
 	switch {
 	case most < 0:
@@ -19,7 +19,7 @@ func (o ImageOptions) allows(size image.Point, decoded float64, in Info, fr fram
 	case most == 0:
 		most = runtime.DefaultMemoryLimit()
 	}
-	need := decoded*float64(size.X)*float64(size.Y) + fr.memory(size, turn) +
+	need := decoded*float64(size.X)*float64(size.Y) + fr.memory(size, orientation) +
 		float64(tensor.SizeOf(tensor.DType(in.DType), fr.shape))
 	if most > 0 && need > float64(most) {
 		const text = "a picture of %dx%d takes %.0f bytes as a tensor of %v, and the limit is %d; option MemoryLimit sets it"
@@ -29,19 +29,19 @@ func (o ImageOptions) allows(size image.Point, decoded float64, in Info, fr fram
 }
 
 // memory returns the bytes that resizing a picture of this size takes.
-func (fr *frame) memory(size image.Point, turn int) float64 {
+func (fr *frame) memory(size image.Point, orientation int) float64 {
 	const pixel, line, weight = 3, 24, 16
-	part, source := turned(fr.part.Size(), turn), fr.resized
+	part, source := upright(fr.part.Size(), orientation), fr.resized
 	wide, high := float64(part.X), float64(part.Y)
 	bytes := pixel * wide * high
-	if turn > 1 {
+	if orientation > 1 {
 		bytes *= 2
 	}
 	if fr.part.Dx() != fr.width || fr.part.Dy() != fr.height {
 		bytes += pixel * float64(fr.width) * float64(fr.height)
 	}
 	// The source rows that one row of the result reads.
-	source = turned(source, turn)
+	source = upright(source, orientation)
 	rows := 2*math.Ceil(float64(size.Y)/float64(max(source.Y, 1))) + 20
 	return bytes + rows*2*pixel*(wide+8) + (line+2*weight)*(float64(size.X)+float64(size.Y)) + 3*line*(wide+high)
 }

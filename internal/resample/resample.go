@@ -214,9 +214,9 @@ func (t *task) ycbcr(img *image.YCbCr) (*RGB, error) {
 	})
 }
 
-// Turn returns the picture turned upright by an EXIF orientation, 1 to 8. For others it returns the
-// picture unchanged. If ctx ends, Turn returns its error.
-func (p *RGB) Turn(ctx pieces.Context, orientation int) (*RGB, error) {
+// Upright returns the picture turned upright by an EXIF orientation, 1 to 8. For others it returns
+// the picture unchanged. If ctx ends, Upright returns its error.
+func (p *RGB) Upright(ctx pieces.Context, orientation int) (*RGB, error) {
 	if orientation <= 1 || orientation > 8 {
 		return p, nil
 	}

@@ -202,8 +202,8 @@ func TestColourApart(t *testing.T) {
 	}
 }
 
-// TestTurn turns a picture of pixels 1 to 6 in two rows.
-func TestTurn(t *testing.T) {
+// TestUpright turns a picture of pixels 1 to 6 in two rows.
+func TestUpright(t *testing.T) {
 	for orientation, want := range map[int]string{
 		1: "3x2 123456", 2: "3x2 321654", 3: "3x2 654321", 4: "3x2 456123",
 		5: "2x3 142536", 6: "2x3 415263", 7: "2x3 635241", 8: "2x3 362514", 9: "3x2 123456",
@@ -212,7 +212,7 @@ func TestTurn(t *testing.T) {
 		for i := range 6 {
 			copy(p.Pix[3*i:], bytes.Repeat([]byte{byte('1' + i)}, 3))
 		}
-		p, _ = p.Turn(context.Background(), orientation)
+		p, _ = p.Upright(context.Background(), orientation)
 		got := fmt.Sprintf("%dx%d ", p.Width, p.Height)
 		for i := 0; i < len(p.Pix); i += 3 {
 			got += string(p.Pix[i : i+1])
@@ -235,7 +235,7 @@ func TestEnds(t *testing.T) {
 			ctx := testenv.EndingAfter(at)
 			p, err := Resize(ctx, img, image.Pt(size, size), image.Rect(0, 0, size, size))
 			if err == nil {
-				p, err = p.Turn(ctx, 6)
+				p, err = p.Upright(ctx, 6)
 			}
 			if !ctx.Over() {
 				if err != nil || p.Width != size {
