@@ -97,12 +97,26 @@ func Put[N Number](t *tensor.Tensor, at int, list []N) bool {
 	case tensor.F64:
 		put[float64](t, at, list)
 	case tensor.F16:
-		for i, to := 0, tensor.View[packed.F16](t)[at:]; i < len(list); i++ {
-			to[i] = packed.ToF16(Odd(float64(list[i])))
+		to := tensor.View[packed.F16](t)[at:][:len(list)]
+		if floats, ok := any(list).([]float32); ok {
+			for i, v := range floats {
+				to[i] = packed.ToF16(v)
+			}
+			break
+		}
+		for i, v := range list {
+			to[i] = packed.ToF16(Odd(float64(v)))
 		}
 	case tensor.BF16:
-		for i, to := 0, tensor.View[packed.BF16](t)[at:]; i < len(list); i++ {
-			to[i] = packed.ToBF16(Odd(float64(list[i])))
+		to := tensor.View[packed.BF16](t)[at:][:len(list)]
+		if floats, ok := any(list).([]float32); ok {
+			for i, v := range floats {
+				to[i] = packed.ToBF16(v)
+			}
+			break
+		}
+		for i, v := range list {
+			to[i] = packed.ToBF16(Odd(float64(v)))
 		}
 	case tensor.I8:
 		put[int8](t, at, list)

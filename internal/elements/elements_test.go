@@ -83,6 +83,10 @@ func TestPut(t *testing.T) {
 				if got := int(y.Bytes()[2]) | int(y.Bytes()[3])<<8; got != c.want {
 					t.Fatalf("%v of %v has code %#x, want %#x", d, c.v, got, c.want)
 				}
+				narrow := tensor.New(d, 1)
+				if Put(narrow, 0, []float32{float32(c.v)}); float64(float32(c.v)) == c.v && string(narrow.Bytes()) != string(y.Bytes()[2:4]) {
+					t.Fatalf("%v of %v has the code %x from float32", d, c.v, narrow.Bytes())
+				}
 			}
 		}
 	}
