@@ -27,7 +27,7 @@ func (f flexing) Scores(a, b *tensor.Tensor, scale float32, y *tensor.Tensor) er
 		return err
 	}
 	if scale == 1 || y.Len() == 0 {
-		return f.finish()
+		return f.runAll()
 	}
 	d := y.DType()
 	k, err := f.function(d, "mul")
@@ -42,7 +42,7 @@ func (f flexing) Scores(a, b *tensor.Tensor, scale float32, y *tensor.Tensor) er
 	if err := f.pairs(k, l, l, l, at, by, at, dims, dims, graph.Dims{}); err != nil {
 		return err
 	}
-	return f.finish()
+	return f.runAll()
 }
 
 // Product multiplies the heads of a by those of b.
@@ -50,7 +50,7 @@ func (f flexing) Product(a, b, y *tensor.Tensor) error {
 	if err := f.product(a, b, false, y); err != nil {
 		return err
 	}
-	return f.finish()
+	return f.runAll()
 }
 
 func (f flexing) product(a, b *tensor.Tensor, transposed bool, y *tensor.Tensor) error {
@@ -83,5 +83,5 @@ func (f flexing) Softmax(x, y *tensor.Tensor) error {
 	if err := f.float32("f32_softmax", w, half, f.at(x.Pointer()), f.at(y.Pointer())); err != nil {
 		return err
 	}
-	return f.finish()
+	return f.runAll()
 }

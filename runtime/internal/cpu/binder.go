@@ -44,10 +44,10 @@ func rowsOf(b *device.Binding) []row {
 // binder makes the step of one node.
 type binder struct {
 	*device.Binding
-	dev  *Device
-	step *device.Step
-	skip map[string]int   // by op: how many fitting kernels to pass over
-	held []device.Operand // by input: the operand that replaces it; nil for no replacements
+	dev      *Device
+	step     *device.Step
+	skip     map[string]int   // by op: how many fitting kernels to pass over
+	replaced []device.Operand // by input: the operand that replaces it; nil for no replacements
 
 	unsized bool // Shape or OutShape was asked for extents that are not numbers
 }
@@ -273,8 +273,8 @@ func (b *binder) in(i int) device.Operand {
 	if !b.Has(i) {
 		return device.Operand{}
 	}
-	if i < len(b.held) && b.held[i].Place != device.None {
-		return b.held[i]
+	if i < len(b.replaced) && b.replaced[i].Place != device.None {
+		return b.replaced[i]
 	}
 	return device.Operand{Place: device.In, Index: i}
 }

@@ -40,9 +40,9 @@ func (c *calls) list(list []float32) device.Operand {
 	return c.at(unsafe.Pointer(unsafe.SliceData(list)))
 }
 
-// finish runs the commands in order and clears the list. It pins operands in Go's heap meanwhile.
+// runAll runs the commands in order and clears the list. It pins operands in Go's heap meanwhile.
 // If the run is stopped, the error is op.ErrStopped.
-func (c *calls) finish() error {
+func (c *calls) runAll() error {
 	if len(c.step.Commands) == 0 {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (c *calls) room(n int) ([]float32, error) {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), n), nil
 }
 
-// read returns the elements of t as float32; they are valid after finish. It returns nil if t is
+// read returns the elements of t as float32; they are valid after runAll. It returns nil if t is
 // nil.
 func (c *calls) read(t *tensor.Tensor) ([]float32, error) {
 	if t == nil || t.DType() == tensor.F32 {
@@ -110,7 +110,7 @@ func (c *calls) write(t *tensor.Tensor) ([]float32, error) {
 	return c.room(t.Len())
 }
 
-// stored rounds list to the elements of t; they are valid after finish.
+// stored rounds list to the elements of t; they are valid after runAll.
 func (c *calls) stored(t *tensor.Tensor, list []float32) error {
 	if t.DType() == tensor.F32 || t.Len() == 0 {
 		return nil

@@ -211,13 +211,13 @@ func (b *binder) holdBlocked() error {
 	if b.IsPlain() {
 		return nil
 	}
-	b.held = make([]device.Operand, len(b.In))
+	b.replaced = make([]device.Operand, len(b.In))
 	for i := range b.In {
 		if b.Const(i) == nil || b.InLayout(i) == device.Plain {
 			continue
 		}
 		var err error
-		if b.held[i], err = b.blockedConst(i); err != nil {
+		if b.replaced[i], err = b.blockedConst(i); err != nil {
 			return err
 		}
 	}

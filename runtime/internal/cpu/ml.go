@@ -100,7 +100,7 @@ func (l *learning) Linear(m *ml.LinearMap, alpha float32, x []float32, rows int,
 	if err := l.add(k, nil, w, l.list(x), right, none, l.list(m.Bias), none, l.list(y)); err != nil {
 		return err
 	}
-	return l.finish()
+	return l.runAll()
 }
 
 // Functions of distances: nacre_rbf_function of csrc/ml/ml.h.
@@ -146,7 +146,7 @@ func (l *learning) RBF(m *ml.LinearMap, gamma float32, x []float32, rows int, y 
 	if err := l.run("f32_rbf", rbfWords(m, gamma, rows), l.list(x), v, l.list(y)); err != nil {
 		return err
 	}
-	return l.finish()
+	return l.runAll()
 }
 
 // Tanh computes hyperbolic tangents.
@@ -169,7 +169,7 @@ func (l *learning) replace(name string, y []float32) error {
 	if err := l.add(k, nil, w, at, at, none, none); err != nil {
 		return err
 	}
-	return l.finish()
+	return l.runAll()
 }
 
 // Forest32 computes trees of float32.

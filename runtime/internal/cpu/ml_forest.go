@@ -159,5 +159,5 @@ func (c *calls) trees(name string, f *forest, of *ml.Forest, rows, features int,
 	if err := c.run(name, w, x, o[forestNodes], o[forestRoots], o[forestFirst], o[forestTarget], o[forestWeight], y, at); err != nil {
 		return err
 	}
-	return c.finish()
+	return c.runAll()
 }

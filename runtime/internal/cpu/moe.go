@@ -72,7 +72,7 @@ func (m *mixture) compute(shares *tensor.Tensor) error {
 	if err != nil {
 		return err
 	}
-	if err := m.finish(); err != nil {
+	if err := m.runAll(); err != nil {
 		return err
 	}
 	clear(out)
@@ -82,7 +82,7 @@ func (m *mixture) compute(shares *tensor.Tensor) error {
 	if err := m.stored(m.run.Out[0], out); err != nil {
 		return err
 	}
-	return m.finish()
+	return m.runAll()
 }
 
 // experts adds each expert's results for rows of a to the rows of out, as the lists say.
@@ -148,7 +148,7 @@ func (m *mixture) expert(e, n int, w *expertWork) error {
 	}
 	h := w.first[:n*m.shape.Deep]
 	if m.SwiGLU {
-		if err := m.finish(); err != nil {
+		if err := m.runAll(); err != nil {
 			return err
 		}
 		m.part(n, w)
@@ -159,7 +159,7 @@ func (m *mixture) expert(e, n int, w *expertWork) error {
 	if err := m.layers[1].multiply(m.calls, e, n, h, w.out); err != nil {
 		return err
 	}
-	return m.finish()
+	return m.runAll()
 }
 
 // part separates g and l of SwiGLU, g to the front of w.first and l to w.gate. It clamps both and

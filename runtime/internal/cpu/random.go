@@ -131,7 +131,7 @@ func (b *binder) drawn(s array.RandomSource, name string, wordsOf func(n graph.D
 		if err := calls.runWith(name, parts, wordsOf(graph.Known(c.Out[0].Len()), s.Key()), operands...); err != nil {
 			return err
 		}
-		return calls.finish()
+		return calls.runAll()
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func bindRange(o array.Range, b *binder) error {
 		if err := calls.add(k, nil, rangeWords(n, d), from, by, to); err != nil {
 			return err
 		}
-		return calls.finish()
+		return calls.runAll()
 	}
 	return nil
 }

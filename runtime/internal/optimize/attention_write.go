@@ -51,7 +51,7 @@ func (w *attentionWriter) write(root *graph.Node, side bool) bool {
 		inputs = append(inputs, mask)
 	}
 	if !side {
-		w.finish(root, nacreDomain, "ComposedAttention", 1, inputs, attrs...)
+		w.replaceRoot(root, nacreDomain, "ComposedAttention", 1, inputs, attrs...)
 		return w.replace(root, w.nodes...)
 	}
 	q, kv := 1, 1
@@ -64,9 +64,9 @@ func (w *attentionWriter) write(root *graph.Node, side bool) bool {
 		size, _ := a.v.dims[3].Value()
 		y := w.apply("ComposedAttention", 1, inputs, attrs...)
 		w.nodes[len(w.nodes)-1].Domain = nacreDomain
-		w.finish(root, "", "Reshape", 14, []string{y, w.vector(0, 0, q, size)})
+		w.replaceRoot(root, "", "Reshape", 14, []string{y, w.vector(0, 0, q, size)})
 	} else {
-		w.finish(root, nacreDomain, "ComposedAttention", 1, inputs, attrs...)
+		w.replaceRoot(root, nacreDomain, "ComposedAttention", 1, inputs, attrs...)
 	}
 	return w.replace(root, w.nodes...)
 }

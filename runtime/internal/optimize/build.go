@@ -26,8 +26,8 @@ func (b *builder) cast(x string, to tensor.DType) string {
 	return b.apply("Cast", 13, []string{x}, typeAttr("to", to))
 }
 
-// finish appends a node that computes the first output of root.
-func (b *builder) finish(root *graph.Node, domain, op string, version int, inputs []string, attrs ...*graph.Attr) {
+// replaceRoot appends a node that computes the first output of root.
+func (b *builder) replaceRoot(root *graph.Node, domain, op string, version int, inputs []string, attrs ...*graph.Attr) {
 	b.nodes = append(b.nodes, instead(root, domain, op, version, inputs, attrs...))
 }
 

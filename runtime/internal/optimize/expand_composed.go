@@ -39,7 +39,7 @@ var composed = map[string]map[string]func(b *builder, n *graph.Node) bool{
 		"MeanVarianceNormalization": expandMeanVariance,
 		"ParametricSoftplus":        expandScaled("Softplus"),
 		"Scale": func(b *builder, n *graph.Node) bool {
-			b.finish(n, "", "Mul", 14, []string{n.Inputs[0], b.float(floatOr(n, "scale", 1))})
+			b.replaceRoot(n, "", "Mul", 14, []string{n.Inputs[0], b.float(floatOr(n, "scale", 1))})
 			return true
 		},
 		"ScaledTanh":              expandScaled("Tanh"),
@@ -81,7 +81,7 @@ func expandAffine(b *builder, n *graph.Node) bool {
 		}
 	}
 	y := b.apply("Mul", 14, []string{n.Inputs[0], b.float(alpha)})
-	b.finish(n, "", "Add", 14, []string{y, b.float(beta)})
+	b.replaceRoot(n, "", "Add", 14, []string{y, b.float(beta)})
 	return true
 }
 
@@ -95,7 +95,7 @@ func (b *builder) normalize(n *graph.Node, scale, bias []float32) {
 		copy(tensor.View[float32](t), list)
 		inputs = append(inputs, b.add([]string{"scale", "bias", "mean", "variance"}[i], t))
 	}
-	b.finish(n, "", "BatchNormalization", 15, inputs, floatAttr("epsilon", 0))
+	b.replaceRoot(n, "", "BatchNormalization", 15, inputs, floatAttr("epsilon", 0))
 }
 
 // expandScaled expands alpha·f(beta·x).
@@ -103,7 +103,7 @@ func expandScaled(f string) func(b *builder, n *graph.Node) bool {
 	return func(b *builder, n *graph.Node) bool {
 		y := b.apply("Mul", 14, []string{n.Inputs[0], b.float(floatOr(n, "beta", 1))})
 		y = b.apply(f, 13, []string{y})
-		b.finish(n, "", "Mul", 14, []string{y, b.float(floatOr(n, "alpha", 1))})
+		b.replaceRoot(n, "", "Mul", 14, []string{y, b.float(floatOr(n, "alpha", 1))})
 		return true
 	}
 }
@@ -130,7 +130,7 @@ func expandMeanVariance(b *builder, n *graph.Node) bool {
 	means := func(x string) string { return b.apply("ReduceMean", 13, []string{x}, intsAttr("axes", axes...)) }
 	d := b.apply("Sub", 14, []string{n.Inputs[0], means(n.Inputs[0])})
 	v := b.apply("Sqrt", 13, []string{means(b.apply("Mul", 14, []string{d, d}))})
-	b.finish(n, "", "Div", 14, []string{d, b.apply("Add", 14, []string{v, b.float(1e-9)})})
+	b.replaceRoot(n, "", "Div", 14, []string{d, b.apply("Add", 14, []string{v, b.float(1e-9)})})
 	return true
 }
 
@@ -155,7 +155,7 @@ func expandHardmax(b *builder, n *graph.Node) bool {
 	tensor.View[int64](depth)[0], tensor.View[float32](values)[1] = int64(size), 1
 	at := b.apply("ArgMax", 13, []string{n.Inputs[0]}, intAttr("axis", int64(axis)), intAttr("keepdims", 0))
 	inputs := []string{at, b.add("depth", depth), b.add("values", values)}
-	b.finish(n, "", "OneHot", 11, inputs, intAttr("axis", int64(axis)))
+	b.replaceRoot(n, "", "OneHot", 11, inputs, intAttr("axis", int64(axis)))
 	return true
 }
 
@@ -167,7 +167,7 @@ func expandLinearGate(b *builder, n *graph.Node) bool {
 		rate.Name, rate.Outputs = b.fresh("Sigmoid"), n.Outputs[1:2]
 		b.nodes = append(b.nodes, rate)
 	}
-	b.finish(n, "", "Mul", 14, []string{decay, n.Inputs[2]})
+	b.replaceRoot(n, "", "Mul", 14, []string{decay, n.Inputs[2]})
 	return true
 }
 
@@ -221,7 +221,7 @@ func expandWordConv(b *builder, n *graph.Node) bool {
 	y = b.apply("ReduceMax", 13, []string{y}, intsAttr("axes", 1), intAttr("keepdims", 0))
 	first := b.apply("Slice", 13, []string{ids, b.vector(0), b.vector(1), b.vector(1)})
 	empty := b.apply("Equal", 13, []string{first, b.int32s(0)})
-	b.finish(n, "", "Where", 16, []string{empty, b.float(0), b.apply("Tanh", 13, []string{y})})
+	b.replaceRoot(n, "", "Where", 16, []string{empty, b.float(0), b.apply("Tanh", 13, []string{y})})
 	return true
 }
 
@@ -242,7 +242,7 @@ func expandScaledSiLU(b *builder, n *graph.Node) bool {
 	if scale != "" {
 		x = b.apply("Mul", 14, []string{x, scale})
 	}
-	b.finish(n, "", "Swish", 24, []string{x})
+	b.replaceRoot(n, "", "Swish", 24, []string{x})
 	return true
 }
 
@@ -269,7 +269,7 @@ func expandEngramGate(b *builder, n *graph.Node) bool {
 	size1 := unary("Sqrt", b.apply("Max", 13, []string{unary("Abs", dot), b.float(1e-6)}))
 	gate := unary("Sigmoid", binary("Mul", size1, unary("Sign", dot)))
 	if value = b.apply("Unsqueeze", 13, []string{value, b.vector(2)}); len(n.Outputs) < 2 || n.Outputs[1] == "" {
-		b.finish(n, "", "Mul", 14, []string{value, gate})
+		b.replaceRoot(n, "", "Mul", 14, []string{value, gate})
 		return true
 	}
 	out := instead(n, "", "Mul", 14, []string{value, gate})
@@ -314,7 +314,7 @@ func expandInteger16(b *builder, n *graph.Node) bool {
 		return false
 	}
 	y := b.apply("MatMul", 13, []string{b.cast(n.Inputs[0], tensor.F64), b.cast(n.Inputs[1], tensor.F64)})
-	b.finish(n, "", "Cast", 13, []string{b.cast(y, tensor.I64)}, typeAttr("to", b.dtype(n.Outputs[0])))
+	b.replaceRoot(n, "", "Cast", 13, []string{b.cast(y, tensor.I64)}, typeAttr("to", b.dtype(n.Outputs[0])))
 	return true
 }
 
@@ -342,7 +342,7 @@ func expandFpQ4(b *builder, n *graph.Node) bool {
 			to[j], to[codes/2+j] = p&15|q<<4, p>>4|q&0xf0
 		}
 	}
-	b.finish(n, kit.Microsoft, "MatMulNBits", 1, []string{n.Inputs[0], b.add(n.Inputs[1], w), b.add("scales", scales)},
+	b.replaceRoot(n, kit.Microsoft, "MatMulNBits", 1, []string{n.Inputs[0], b.add(n.Inputs[1], w), b.add("scales", scales)},
 		intAttr("K", int64(list[0])), intAttr("N", int64(list[1])), intAttr("bits", 4), intAttr("block_size", block))
 	return true
 }
@@ -357,6 +357,6 @@ func expandCrossEntropy(b *builder, n *graph.Node) bool {
 		logs.Outputs = n.Outputs[1:2:2]
 	}
 	b.nodes = append(b.nodes, logs)
-	b.finish(n, "", "NegativeLogLikelihoodLoss", 13, append(slices.Clone(logs.Outputs), n.Inputs[1:]...), n.Attrs...)
+	b.replaceRoot(n, "", "NegativeLogLikelihoodLoss", 13, append(slices.Clone(logs.Outputs), n.Inputs[1:]...), n.Attrs...)
 	return true
 }

@@ -63,7 +63,7 @@ func (w *rotaryWriter) write(found *match, r rotation) bool {
 			attrs = append(attrs, intAttr("num_heads", int64(n)))
 		}
 		inputs[0] = r.x
-		w.finish(found.root, domain, "RotaryEmbedding", version, inputs, attrs...)
+		w.replaceRoot(found.root, domain, "RotaryEmbedding", version, inputs, attrs...)
 		return w.done(found)
 	}
 	inputs[0] = rows
@@ -71,10 +71,10 @@ func (w *rotaryWriter) write(found *match, r rotation) bool {
 	w.nodes[len(w.nodes)-1].Domain = domain
 	shape := w.vector(0, 0, n, size)
 	if tokens == 1 {
-		w.finish(found.root, "", "Reshape", 14, []string{rotated, shape})
+		w.replaceRoot(found.root, "", "Reshape", 14, []string{rotated, shape})
 	} else {
 		split := w.apply("Reshape", 14, []string{rotated, shape})
-		w.finish(found.root, "", "Transpose", 13, []string{split}, intsAttr("perm", 0, 2, 1, 3))
+		w.replaceRoot(found.root, "", "Transpose", 13, []string{split}, intsAttr("perm", 0, 2, 1, 3))
 	}
 	return w.done(found)
 }
