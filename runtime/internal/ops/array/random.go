@@ -99,6 +99,9 @@ func (o *RandomFill) Run(c *op.Run) error {
 			} else {
 				list[i] = o.A + (o.B-o.A)*g.uniform(at+i)
 			}
+			if c.Out[0].DType() != tensor.F64 {
+				list[i] = float64(float32(list[i])) // as kernels and shaders round before they round to 16 bits
+			}
 		}
 	})
 }
