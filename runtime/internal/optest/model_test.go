@@ -36,6 +36,9 @@ func FuzzModel(f *testing.F) {
 	for range 50 {
 		f.Add(uint16(r.Uint32()), randomScript(r))
 	}
+	// Go's fuzzer ends an input after ten seconds. The cases take long to make on a slow machine.
+	casesOf()
+	officials()
 	f.Fuzz(func(t *testing.T, base uint16, data []byte) { tryMutant(t, base, data) })
 }
 
