@@ -12,10 +12,10 @@ import (
 )
 
 var attentionRows = []row{
-	inRoom(rowFor("attention", bindAttention)),
-	inRoom(rowFor("attention", bindMultiHeadAttention)),
-	inRoom(rowFor("attention", bindProjectedAttention)),
-	reading(inRoom(rowFor("attention", bindGroupQueryAttention))),
+	rowFor("attention", bindAttention).InRoom(),
+	rowFor("attention", bindMultiHeadAttention).InRoom(),
+	rowFor("attention", bindProjectedAttention).InRoom(),
+	rowFor("attention", bindGroupQueryAttention).InRoom().Reading(),
 	rowFor("attention", bindDecoderAttention),
 	rowFor("gemv", func(o *quant.QAttention, b *binder) error { return bindQAttention(o, "i8_gemv", b) }),
 	rowFor("gemm", func(o *quant.QAttention, b *binder) error { return bindQAttention(o, "i8_gemm", b) }),

@@ -23,15 +23,6 @@ func rowFor[T op.Op](name string, bind func(o T, b *binder) error) row {
 	return device.RowFor(name, bind)
 }
 
-// inRoom returns row r as one that takes operands with room in memory.
-func inRoom(r row) row { return r.InRoom() }
-
-// reading returns row r as one that reads elements of inputs when it binds.
-func reading(r row) row {
-	r.Reads = true
-	return r
-}
-
 // rowsOf returns the rows for a node, best first.
 func rowsOf(b *device.Binding) []row {
 	rows := byType().For(b.Op)

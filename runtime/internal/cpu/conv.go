@@ -22,7 +22,7 @@ var convRows = []row{
 	rowFor("formula", func(o *nn.FusedConv, b *binder) error { return bindFusedConv(o, "f64_conv", b) }),
 	rowFor("gemm", func(o *nn.ConvTranspose, b *binder) error { return bindConvTranspose(o, "f32_conv_transpose", b) }),
 	rowFor("formula", func(o *nn.ConvTranspose, b *binder) error { return bindConvTranspose(o, "f64_conv_transpose", b) }),
-	reading(rowFor("gemm", bindPaddedTranspose)),
+	rowFor("gemm", bindPaddedTranspose).Reading(),
 }
 
 func bindConv(o *nn.Conv, kernel string, epilogue kit.Epilogue, b *binder) error {

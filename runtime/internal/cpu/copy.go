@@ -13,14 +13,14 @@ import (
 )
 
 var copyRows = []row{
-	inRoom(rowFor("append", bindAppend)),
-	inRoom(rowFor("transpose", bindTransposeOfRoom)),
+	rowFor("append", bindAppend).InRoom(),
+	rowFor("transpose", bindTransposeOfRoom).InRoom(),
 	copiesRow[*array.Transpose](),
 	copiesRow[*array.Expand](),
 	copiesRow[*array.Tile](),
 	copiesRow[*array.DepthToSpace](),
 	rowFor("copy", bindConcat),
-	reading(rowFor("copy", bindSplit)),
+	rowFor("copy", bindSplit).Reading(),
 	copiesRow[*array.Pad](),
 	copiesRow[*array.CenterCropPad](),
 	copiesRow[*array.ConstantOfShape](),
@@ -33,7 +33,7 @@ var copyRows = []row{
 
 // copiesRow returns the row for operators that are strided copies.
 func copiesRow[T array.Copier]() row {
-	return reading(rowFor("copy", func(o T, b *binder) error { return bindCopies(o, b) }))
+	return rowFor("copy", func(o T, b *binder) error { return bindCopies(o, b) }).Reading()
 }
 
 // maxAxes is the most axes of a command of csrc/copy, NACRE_COPY_AXES.

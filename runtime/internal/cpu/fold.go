@@ -10,7 +10,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-var foldRows = []row{reading(rowFor("fold", bindCol2Im))}
+var foldRows = []row{rowFor("fold", bindCol2Im).Reading()}
 
 // bindCol2Im reads the image's extents and a block's when it binds, so both must be constant.
 func bindCol2Im(o *nn.Col2Im, b *binder) error {

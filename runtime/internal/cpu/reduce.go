@@ -11,11 +11,11 @@ import (
 )
 
 var reduceRows = []row{
-	reading(rowFor("reduce", bindReduce)),
+	rowFor("reduce", bindReduce).Reading(),
 	rowFor("reduce", bindGlobalPool),
 	rowFor("arg", bindArg),
-	reading(rowFor("scan", bindScan)),
-	reading(rowFor("topk", bindTopK)),
+	rowFor("scan", bindScan).Reading(),
+	rowFor("topk", bindTopK).Reading(),
 }
 
 // reduction reduces the middle axis of a value [outer,n,inner].

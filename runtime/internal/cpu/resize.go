@@ -12,7 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-var resizeRows = []row{reading(rowFor("resample", bindResize))}
+var resizeRows = []row{rowFor("resample", bindResize).Reading()}
 
 // bindResize adds the commands that resample the axes, or one copy if no axis changes.
 func bindResize(o *vision.Resize, b *binder) error {

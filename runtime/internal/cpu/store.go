@@ -8,8 +8,8 @@ import (
 )
 
 var storeRows = []row{
-	inRoom(rowFor("store", func(_ *array.Shape, b *binder) error { return bindStore(b) })),
-	inRoom(rowFor("store", func(_ array.Size, b *binder) error { return bindStore(b) })),
+	rowFor("store", func(_ *array.Shape, b *binder) error { return bindStore(b) }).InRoom(),
+	rowFor("store", func(_ array.Size, b *binder) error { return bindStore(b) }).InRoom(),
 	rowFor("range", bindRange),
 }
 

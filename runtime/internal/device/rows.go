@@ -28,6 +28,12 @@ func (r Row[B]) InRoom() Row[B] {
 	return r
 }
 
+// Reading returns the row as one that reads elements of inputs when it binds.
+func (r Row[B]) Reading() Row[B] {
+	r.Reads = true
+	return r
+}
+
 // Rows finds rows by the operator's Go type. The best row of an operator comes first.
 type Rows[B any] map[reflect.Type][]Row[B]
 

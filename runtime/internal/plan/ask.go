@@ -18,9 +18,9 @@ var errRoom = errors.New("an operand is in memory with room")
 // ask then asks all of them again.
 func (b *builder) ask(ctx context.Context) {
 	defer stages.From(ctx).Begin("plan: ask")()
-	b.settle()
+	b.checkRooms()
 	for b.askOnce() {
-		b.settle()
+		b.checkRooms()
 	}
 }
 

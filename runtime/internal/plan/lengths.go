@@ -132,8 +132,8 @@ func (l *Lengths) rooms(ids []int, values []*op.Value) []graph.Dims {
 	return list
 }
 
-// settle takes states out of memory with room if this stage cannot add their rows in place.
-func (b *builder) settle() {
+// checkRooms takes states out of memory with room if this stage cannot add their rows in place.
+func (b *builder) checkRooms() {
 	if b.Lengths == nil {
 		return
 	}
