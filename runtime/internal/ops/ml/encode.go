@@ -128,7 +128,7 @@ func (o *oneHotEncoder) Run(c *op.Run) error {
 		return err
 	}
 	if x.DType().IsFloat() {
-		for at, list := range sampleBlocks[float64](x, 1) {
+		for at, list := range blocksOf[float64](x) {
 			o.cut(list, index[at:])
 		}
 	} else if err := o.table.find(c.Pace(), x, index); err != nil {

@@ -49,14 +49,11 @@ func perFeature[T any](list []T, n int) []T {
 	return long
 }
 
-// sampleBlocks yields the elements of x, samples of n features, as N: some samples at a time, with the
-// index of the first element. The next block overwrites the memory.
-func sampleBlocks[N float32 | float64 | int64](x *tensor.Tensor, n int) iter.Seq2[int, []N] {
+// blocksOf yields the elements of x as N: some at a time, with the index of the first. The next block
+// overwrites the memory.
+func blocksOf[N float32 | float64 | int64](x *tensor.Tensor) iter.Seq2[int, []N] {
 	return func(yield func(int, []N) bool) {
-		if x.Len() == 0 {
-			return
-		}
-		block := make([]N, min(x.Len(), n*max(1, 512/n)))
+		block := make([]N, min(x.Len(), 512))
 		for at := 0; at < x.Len(); at += len(block) {
 			list := block[:min(len(block), x.Len()-at)]
 			elements.Get(list, x, at)

@@ -107,13 +107,13 @@ func eachKey(t *tensor.Tensor, f func(i int, bits uint64)) error {
 	case !isTableKey(d):
 		return graph.Errorf(graph.ErrUnsupported, "keys of type %v", d)
 	case d.IsFloat():
-		for at, list := range sampleBlocks[float64](t, 1) {
+		for at, list := range blocksOf[float64](t) {
 			for i, v := range list {
 				f(at+i, floatKey(v))
 			}
 		}
 	default:
-		for at, list := range sampleBlocks[int64](t, 1) {
+		for at, list := range blocksOf[int64](t) {
 			for i, v := range list {
 				f(at+i, uint64(v))
 			}

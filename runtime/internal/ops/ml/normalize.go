@@ -33,24 +33,34 @@ func (o *normalizer) Run(c *op.Run) error {
 	if err != nil || c.In[0].Len() == 0 {
 		return err
 	}
-	x, out, pace := c.In[0], tensor.View[float32](c.Out[0]), c.Pace()
-	for at, list := range sampleBlocks[float64](x, n) {
-		for ; len(list) > 0; at, list = at+n, list[n:] {
-			pace.Work(8 * n)
-			norm := o.of(list[:n])
-			for i, v := range list[:n] {
-				out[at+i] = float32(v / norm)
-			}
-		}
+	switch x, out := c.In[0], tensor.View[float32](c.Out[0]); x.DType() {
+	case tensor.F32:
+		normalize(c.Pace(), o, tensor.View[float32](x), n, out)
+	case tensor.F64:
+		normalize(c.Pace(), o, tensor.View[float64](x), n, out)
+	case tensor.I64:
+		normalize(c.Pace(), o, tensor.View[int64](x), n, out)
+	case tensor.I32:
+		normalize(c.Pace(), o, tensor.View[int32](x), n, out)
 	}
 	return nil
 }
 
-// of returns the divisor of a sample: its norm, or 1 if the norm is 0.
-func (o *normalizer) of(sample []float64) float64 {
+func normalize[T number](pace *op.Pace, o *normalizer, x []T, n int, out []float32) {
+	for ; len(x) > 0; x, out = x[n:], out[n:] {
+		pace.Work(8 * n)
+		norm := o.of(n, func(i int) float64 { return float64(x[i]) })
+		for i, v := range x[:n] {
+			out[i] = float32(float64(v) / norm)
+		}
+	}
+}
+
+// of returns the divisor of a sample with n elements: its norm, or 1 if the norm is 0.
+func (o *normalizer) of(n int, at func(i int) float64) float64 {
 	sum, most := 0.0, math.Inf(-1)
-	for _, v := range sample {
-		switch o.norm {
+	for i := range n {
+		switch v := at(i); o.norm {
 		case "MAX":
 			if v > most {
 				most = v

@@ -39,7 +39,7 @@ func (o *binarizer) Run(c *op.Run) error {
 // binarize sets elements of y to 1 where above is true of the element of x, read as N, and to 0
 // elsewhere.
 func binarize[N float64 | int64](pace *op.Pace, x, y *tensor.Tensor, above func(N) bool) {
-	for at, list := range sampleBlocks[N](x, 1) {
+	for at, list := range blocksOf[N](x) {
 		pace.Work(2 * len(list))
 		for i, v := range list {
 			list[i] = N(kit.Btoi(above(v)))
@@ -85,13 +85,13 @@ func (o *scaler) Run(c *op.Run) error {
 
 // rescale computes in F.
 func rescale[F float32 | float64](pace *op.Pace, x *tensor.Tensor, offset, scale []F, y []float32) {
-	n := len(offset)
-	for at, list := range sampleBlocks[F](x, n) {
-		pace.Work(8 + 2*len(list))
-		for ; len(list) > 0; at, list = at+n, list[n:] {
-			out := y[at:][:n]
-			for j, v := range list[:n] {
-				out[j] = float32((v - offset[j]) * scale[j])
+	feature := 0
+	for at, list := range blocksOf[F](x) {
+		pace.Work(2 * len(list))
+		for i, v := range list {
+			y[at+i] = float32((v - offset[feature]) * scale[feature])
+			if feature++; feature == len(offset) {
+				feature = 0
 			}
 		}
 	}
