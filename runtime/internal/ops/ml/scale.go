@@ -88,9 +88,14 @@ func rescale[F float32 | float64](pace *op.Pace, x *tensor.Tensor, offset, scale
 	feature := 0
 	for at, list := range blocksOf[F](x) {
 		pace.Work(2 * len(list))
-		for i, v := range list {
-			y[at+i] = float32((v - offset[feature]) * scale[feature])
-			if feature++; feature == len(offset) {
+		for len(list) > 0 {
+			n := min(len(list), len(offset)-feature)
+			less, times, out := offset[feature:][:n], scale[feature:][:n], y[at:][:n]
+			for i, v := range list[:n] {
+				out[i] = float32((v - less[i]) * times[i])
+			}
+			at, list = at+n, list[n:]
+			if feature += n; feature == len(offset) {
 				feature = 0
 			}
 		}
