@@ -2,7 +2,8 @@
 # Checks of the project, one after the other; the first that fails ends the run.
 # Steps of a group check the same code in other ways, each at about the same cost. A run without
 # arguments takes every step without a group, and one of each group, which the commit chooses, so
-# that commits take turns. Steps that check many systems then take one of them likewise.
+# that commits take turns. Steps that check many systems then take one of them likewise, and tests of
+# Vulkan one of the sets of features that devices lack.
 # The argument full takes all, those of the group full too; names of steps take just these, whole.
 # scripts/setup-test.sh installs what the steps need.
 set -euo pipefail
@@ -91,7 +92,8 @@ data() { # the official ONNX backend tests
 }
 
 tests() { # go test of every package, first of the one that takes longest
-  go test "$patience" ./runtime/vulkan ./...
+  # Step vet has what go test would vet again.
+  go test "$patience" -vet=off ./runtime/vulkan ./...
   go -C bench/plot test ./...
 }
 
@@ -291,8 +293,6 @@ data
 tests
 conformance
 vulkan
-netlib
-consumer
 oracles
 peer
 converted
@@ -301,6 +301,7 @@ cross        build
 android      build
 library      build
 ports        build
+consumer     build
 race         long
 asan         long
 ubsan        long
@@ -309,6 +310,7 @@ scalar       short
 levels       short
 emulated     short
 clang        short
+netlib       short
 wine         full
 deadlines    full
 soak         full

@@ -11,8 +11,8 @@ import (
 )
 
 // reasons are names allowed in the condition of a skip without this package: a short run, a
-// complete run, the race detector, or another system, processor or device.
-var reasons = map[string]bool{"Short": true, "Complete": true, "GOOS": true, "GOARCH": true, "CoopMatrix": true, "isRandom": true, "raceDetector": true}
+// complete run, the turn of a case, the race detector, or another system, processor or device.
+var reasons = map[string]bool{"Short": true, "Complete": true, "Turn": true, "GOOS": true, "GOARCH": true, "CoopMatrix": true, "isRandom": true, "raceDetector": true}
 
 // TestNoQuietSkips reads all tests of the module. A test that lacks data or a tool must call Skip,
 // which fails in a complete run.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 )
 
@@ -19,6 +20,20 @@ const Variable = "NACRE_TEST_COMPLETE"
 func Complete() bool {
 	v := os.Getenv(Variable)
 	return v != "" && v != "0"
+}
+
+// Sample is the environment variable with the number by which a run chooses among cases that take
+// turns. If it is not set, a run takes all of them.
+const Sample = "NACRE_TEST_SAMPLE"
+
+// Turn reports whether a complete run takes case i of n cases that take turns.
+func Turn(i, n int) bool {
+	v := os.Getenv(Sample)
+	if v == "" {
+		return true
+	}
+	sample, err := strconv.Atoi(v)
+	return err != nil || sample%n == i
 }
 
 // Skip skips the test, or fails it in a complete run.

@@ -110,7 +110,7 @@ func TestOperators(t *testing.T) {
 	if testing.Short() {
 		t.Skip("thousands of models: not in short runs")
 	}
-	for _, setting := range []struct {
+	for i, setting := range []struct {
 		name    string
 		options vulkan.Options
 	}{
@@ -122,6 +122,9 @@ func TestOperators(t *testing.T) {
 			t.Parallel() // a device in software has one thread
 			if !testenv.Complete() && setting.name != "all" {
 				t.Skip("the cases again: in complete runs")
+			}
+			if setting.name != "all" && !testenv.Turn(i-1, 2) {
+				t.Skip("the other setting's turn")
 			}
 			setting.options.Everything = true
 			s := &single{device: open(t, setting.options), registry: standard.Registry(), constant: isParameter, offload: map[string]int{}}
