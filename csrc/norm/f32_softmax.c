@@ -1,4 +1,5 @@
-// Softmax in tiles of columns. Short rows are turned into columns first.
+// Command f32_softmax, with a kernel row for each way to compute it. Tiles of columns take any
+// extents. Short rows, turned into columns, take at most NACRE_TURN_ROW elements.
 #include <string.h>
 
 #include "core/turn.h"
@@ -47,12 +48,13 @@ static void softmax_tile(const softmax_job *j, size_t at, size_t cols, float *ti
 _Static_assert((size_t)NACRE_TURN_COLS <= (size_t)NACRE_NORM_COLS,
                "a kernel takes all the columns that rows are turned into");
 
-static int softmax_is_short(size_t n, size_t inner) { return inner == 1 && n <= NACRE_TURN_ROW; }
-
-// softmax_rows computes short rows first..last-1.
-static void softmax_rows(const softmax_job *j, size_t first, size_t last) {
+// softmax_turned computes a chunk of short rows.
+static void softmax_turned(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const softmax_job *const j = job;
     float lines[NACRE_TURN_ROW * NACRE_TURN_COLS], columns[NACRE_TURN_ROW * NACRE_TURN_COLS];
-    for (size_t r = first; r < last; r += NACRE_TURN_COLS) {
+    const size_t last = nacre_min((chunk + 1) * j->per_chunk, j->outer);
+    for (size_t r = chunk * j->per_chunk; r < last; r += NACRE_TURN_COLS) {
         const size_t rows = nacre_min(NACRE_TURN_COLS, last - r), at = r * j->n, count = rows * j->n;
         nacre_turn(norm_read(j->type, j->x, at, count, lines), j->n, rows, columns);
         j->kernel(columns, j->n, NACRE_TURN_COLS, rows, j->log, columns);
@@ -62,12 +64,9 @@ static void softmax_rows(const softmax_job *j, size_t first, size_t last) {
     }
 }
 
-static void softmax_chunk(void *job, size_t chunk, size_t thread) {
+// softmax_tiles computes a chunk of tiles.
+static void softmax_tiles(void *job, size_t chunk, size_t thread) {
     const softmax_job *const j = job;
-    if (softmax_is_short(j->n, j->inner)) {
-        softmax_rows(j, chunk * j->per_chunk, nacre_min((chunk + 1) * j->per_chunk, j->outer));
-        return;
-    }
     float *const tile = j->scratch + thread * nacre_align_floats(j->n * softmax_width(j->inner));
     const size_t last = nacre_min((chunk + 1) * j->per_chunk, j->outer * j->tiles);
     for (size_t t = chunk * j->per_chunk; t < last; t++) {
@@ -76,7 +75,7 @@ static void softmax_chunk(void *job, size_t chunk, size_t thread) {
     }
 }
 
-static void softmax_command(const nacre_call *c) {
+static void softmax_start(const nacre_call *c, nacre_task task) {
     const nacre_f32_softmax_words *const w = (const void *)c->words;
     softmax_job j = {
         .kernel = (nacre_f32_softmax_fn *)c->kernel->fn,
@@ -92,17 +91,29 @@ static void softmax_command(const nacre_call *c) {
     if (j.n == 0) return;
     j.tiles = nacre_ceil_div(j.inner, NACRE_NORM_COLS);
     j.per_chunk = norm_per_chunk(j.n * softmax_width(j.inner));
-    nacre_parallel(c->team, nacre_ceil_div(j.outer * j.tiles, j.per_chunk), softmax_chunk, &j);
+    nacre_parallel(c->team, nacre_ceil_div(j.outer * j.tiles, j.per_chunk), task, &j);
 }
 
 static size_t softmax_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
     (void)k;
     const nacre_f32_softmax_words *const w = (const void *)words;
     const size_t n = (size_t)w->n, inner = (size_t)w->inner;
-    if (softmax_is_short(n, inner) || softmax_in_place((nacre_float_type)w->type, n, inner)) return 0;
+    if (softmax_in_place((nacre_float_type)w->type, n, inner)) return 0;
     return threads * nacre_align_floats(n * softmax_width(inner)) * sizeof(float);
 }
 
+static int softmax_turned_fits(const nacre_kernel *k, const int64_t *words) {
+    (void)k;
+    const nacre_f32_softmax_words *const w = (const void *)words;
+    return w->inner == 1 && w->n <= NACRE_TURN_ROW;
+}
+
+static void softmax_turned_command(const nacre_call *c) { softmax_start(c, softmax_turned); }
+static void softmax_command(const nacre_call *c) { softmax_start(c, softmax_tiles); }
+
+const nacre_entry nacre_f32_softmax_turned_entry = {
+    .words = sizeof(nacre_f32_softmax_words) / 8, .operands = 2, .run = softmax_turned_command, .fits = softmax_turned_fits,
+};
 const nacre_entry nacre_f32_softmax_entry = {
     .words = sizeof(nacre_f32_softmax_words) / 8, .operands = 2, .run = softmax_command, .scratch = softmax_scratch,
 };

@@ -26,7 +26,9 @@ enum { NACRE_NORM_COLS = 64 };
 // n > 0. Stride 1 and cols 1 is a contiguous row. out may be x.
 typedef void nacre_f32_softmax_fn(const float *x, size_t n, size_t stride, size_t cols, bool log, float *out);
 
-// Command: softmax along the middle axis of [outer, n, inner]. Operands: x, out, which may be x.
+// Command: softmax along the middle axis of [outer, n, inner]. Operands: x, out, which may be x. The
+// kernel rows named turned take an inner of 1 and at most NACRE_TURN_ROW elements along the axis,
+// and turn rows of a matrix into columns first.
 typedef struct {
     int64_t outer, n, inner;
     int64_t log;   // flag
@@ -146,7 +148,8 @@ typedef struct {
 } nacre_f32_lrn_words;
 
 // The entries of these commands.
-extern const nacre_entry nacre_f32_softmax_entry, nacre_f32_layer_norm_entry, nacre_f32_skip_norm_entry, nacre_f32_embed_norm_entry,
-    nacre_f32_group_norm_entry, nacre_f32_batch_norm_entry, nacre_f32_lrn_entry;
+extern const nacre_entry nacre_f32_softmax_turned_entry, nacre_f32_softmax_entry, nacre_f32_layer_norm_entry,
+    nacre_f32_skip_norm_entry, nacre_f32_embed_norm_entry, nacre_f32_group_norm_entry, nacre_f32_batch_norm_entry,
+    nacre_f32_lrn_entry;
 
 #endif

@@ -1,4 +1,6 @@
-// Op f32_arg: the positions of the largest or smallest elements.
+// Op f32_arg: the positions of the largest or smallest elements. Its command has a kernel row for
+// each way to compute it. Tiles of columns take any extents. Short rows, turned into columns, take at
+// most NACRE_TURN_ROW elements.
 #include "reduce/reduce.h"
 
 enum { ARG_GRAIN = 1 << 15 };  // elements that a chunk reads, at least
@@ -31,33 +33,54 @@ typedef struct {
     size_t per_chunk;
 } arg_job;
 
-static void arg_chunk(void *job, size_t chunk, size_t thread) {
+// arg_turned searches a chunk of short rows.
+static void arg_turned(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const arg_job *const j = job;
+    float columns[NACRE_TURN_ROW * NACRE_REDUCE_COLS];
     const size_t last = nacre_min((chunk + 1) * j->per_chunk, j->all);
-    if (j->inner == 1 && j->n <= NACRE_TURN_ROW) {
-        for (size_t t = chunk * j->per_chunk; t < last; t += NACRE_REDUCE_COLS) {
-            float columns[NACRE_TURN_ROW * NACRE_REDUCE_COLS];
-            const size_t rows = nacre_min(NACRE_REDUCE_COLS, last - t);
-            nacre_turn(j->x + t * j->n, j->n, rows, columns);
-            j->kernel(columns, j->n, NACRE_REDUCE_COLS, rows, j->w->least != 0, j->w->last != 0, j->out + t);
-        }
-        return;
-    }
-    for (size_t t = chunk * j->per_chunk; t < last; t++) {
-        const size_t o = t / j->tiles, c = t % j->tiles * NACRE_REDUCE_COLS;
-        j->kernel(j->x + o * j->n * j->inner + c, j->n, j->inner, nacre_min(NACRE_REDUCE_COLS, j->inner - c), j->w->least != 0, j->w->last != 0, j->out + o * j->inner + c);
+    for (size_t t = chunk * j->per_chunk; t < last; t += NACRE_REDUCE_COLS) {
+        const size_t rows = nacre_min(NACRE_REDUCE_COLS, last - t);
+        nacre_turn(j->x + t * j->n, j->n, rows, columns);
+        j->kernel(columns, j->n, NACRE_REDUCE_COLS, rows, j->w->least != 0, j->w->last != 0, j->out + t);
     }
 }
 
-static void arg_command(const nacre_call *c) {
+// arg_tiles searches a chunk of tiles.
+static void arg_tiles(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const arg_job *const j = job;
+    const size_t last = nacre_min((chunk + 1) * j->per_chunk, j->all);
+    for (size_t t = chunk * j->per_chunk; t < last; t++) {
+        const size_t o = t / j->tiles, c = t % j->tiles * NACRE_REDUCE_COLS, cols = nacre_min(NACRE_REDUCE_COLS, j->inner - c);
+        const float *const x = j->x + o * j->n * j->inner + c;
+        j->kernel(x, j->n, j->inner, cols, j->w->least != 0, j->w->last != 0, j->out + o * j->inner + c);
+    }
+}
+
+static void arg_start(const nacre_call *c, nacre_task task) {
     const nacre_f32_arg_words *const w = (const void *)c->words;
-    arg_job j = {.w = w, .kernel = (nacre_f32_arg_fn *)c->kernel->fn, .x = nacre_operand(c, 0), .out = nacre_operand(c, 1), .n = (size_t)w->n, .inner = (size_t)w->inner};
+    arg_job j = {
+        .w = w, .kernel = (nacre_f32_arg_fn *)c->kernel->fn, .x = nacre_operand(c, 0), .out = nacre_operand(c, 1),
+        .n = (size_t)w->n, .inner = (size_t)w->inner,
+    };
     j.tiles = nacre_ceil_div(j.inner, NACRE_REDUCE_COLS);
     j.all = (size_t)w->outer * j.tiles;
     const size_t tile = j.n * nacre_min(j.inner, NACRE_REDUCE_COLS);
     j.per_chunk = tile >= ARG_GRAIN ? 1 : ARG_GRAIN / nacre_max(tile, 1);
-    nacre_parallel(j.all <= j.per_chunk ? NULL : c->team, nacre_ceil_div(j.all, j.per_chunk), arg_chunk, &j);
+    nacre_parallel(j.all <= j.per_chunk ? NULL : c->team, nacre_ceil_div(j.all, j.per_chunk), task, &j);
 }
 
+static int arg_turned_fits(const nacre_kernel *k, const int64_t *words) {
+    (void)k;
+    const nacre_f32_arg_words *const w = (const void *)words;
+    return w->inner == 1 && w->n <= NACRE_TURN_ROW;
+}
+
+static void arg_turned_command(const nacre_call *c) { arg_start(c, arg_turned); }
+static void arg_command(const nacre_call *c) { arg_start(c, arg_tiles); }
+
+const nacre_entry nacre_f32_arg_turned_entry = {
+    .words = sizeof(nacre_f32_arg_words) / 8, .operands = 2, .run = arg_turned_command, .fits = arg_turned_fits,
+};
 const nacre_entry nacre_f32_arg_entry = {.words = sizeof(nacre_f32_arg_words) / 8, .operands = 2, .run = arg_command};

@@ -1,4 +1,6 @@
-// Op f32_reduce: reductions, computed in tiles of columns.
+// Command f32_reduce, with a kernel row for each way to compute it. Tiles of columns take any
+// reduction. Short rows, turned into columns, take at most NACRE_TURN_ROW elements and no
+// exponentials.
 #include <math.h>
 
 #include "core/simd.h"
@@ -127,22 +129,21 @@ static void reduce_store(const reduce_job *j, const float *part, size_t n, size_
     }
 }
 
-// reduce_is_short reports whether rows are short enough to be reduced as columns side by side.
-static int reduce_is_short(const reduce_job *j) {
-    return j->inner == 1 && j->n > 0 && j->n <= NACRE_TURN_ROW && j->exp == NULL;
-}
-
-// reduce_rows reduces up to NACRE_REDUCE_COLS short rows at a time, turned into columns.
+// reduce_rows reduces up to NACRE_REDUCE_COLS short rows, turned into columns.
 static void reduce_rows(const reduce_job *j, size_t first, size_t rows, float *room) {
     float columns[NACRE_TURN_ROW * NACRE_REDUCE_COLS], part[NACRE_REDUCE_COLS];
     double acc[NACRE_REDUCE_COLS];
-    const float *x = (const float *)j->x + first * j->n;
-    if (j->x_type != NACRE_FLOAT32) {
-        j->half->widen[j->x_type]((const uint16_t *)j->x + first * j->n, room, rows * j->n);
-        x = room;
+    if (j->n == 0) {
+        for (size_t r = 0; r < rows; r++) part[r] = (float)reduce_of_nothing(j->op);
+    } else {
+        const float *x = (const float *)j->x + first * j->n;
+        if (j->x_type != NACRE_FLOAT32) {
+            j->half->widen[j->x_type]((const uint16_t *)j->x + first * j->n, room, rows * j->n);
+            x = room;
+        }
+        nacre_turn(x, j->n, rows, columns);
+        j->kernel(columns, j->n, NACRE_REDUCE_COLS, rows, j->op, part);
     }
-    nacre_turn(x, j->n, rows, columns);
-    j->kernel(columns, j->n, NACRE_REDUCE_COLS, rows, j->op, part);
     NACRE_SIMD for (size_t r = 0; r < rows; r++) acc[r] = part[r];
     reduce_roots(j, acc, rows, part);
     reduce_store(j, part, rows, first);
@@ -165,23 +166,28 @@ static void reduce_tile(const reduce_job *j, size_t from, size_t cols, float *ro
     reduce_store(j, part, cols, to);
 }
 
-static void reduce_chunk(void *job, size_t chunk, size_t thread) {
+// reduce_turned reduces a chunk of short rows.
+static void reduce_turned(void *job, size_t chunk, size_t thread) {
+    const reduce_job *const j = job;
+    float *const room = j->scratch + thread * REDUCE_ROOM;
+    const size_t last = nacre_min((chunk + 1) * j->per_chunk, j->outer);
+    for (size_t t = chunk * j->per_chunk; t < last; t += NACRE_REDUCE_COLS) {
+        reduce_rows(j, t, nacre_min(NACRE_REDUCE_COLS, last - t), room);
+    }
+}
+
+// reduce_tiles reduces a chunk of tiles.
+static void reduce_tiles(void *job, size_t chunk, size_t thread) {
     const reduce_job *const j = job;
     float *const room = j->scratch + thread * REDUCE_ROOM;
     const size_t last = nacre_min((chunk + 1) * j->per_chunk, j->outer * j->tiles);
-    if (reduce_is_short(j)) {
-        for (size_t t = chunk * j->per_chunk; t < last; t += NACRE_REDUCE_COLS) {
-            reduce_rows(j, t, nacre_min(NACRE_REDUCE_COLS, last - t), room);
-        }
-        return;
-    }
     for (size_t t = chunk * j->per_chunk; t < last; t++) {
         const size_t o = t / j->tiles, c = t % j->tiles * NACRE_REDUCE_COLS;
         reduce_tile(j, o * j->n * j->inner + c, nacre_min(NACRE_REDUCE_COLS, j->inner - c), room, o * j->inner + c);
     }
 }
 
-static void reduce_command(const nacre_call *c) {
+static void reduce_start(const nacre_call *c, nacre_task task) {
     const nacre_f32_reduce_words *const w = (const void *)c->words;
     reduce_job j = {
         .kernel = (nacre_f32_reduce_fn *)c->kernel->fn,
@@ -203,7 +209,7 @@ static void reduce_command(const nacre_call *c) {
     j.tiles = nacre_ceil_div(j.inner, NACRE_REDUCE_COLS);
     const size_t tile = j.n * nacre_min(j.inner, NACRE_REDUCE_COLS);
     j.per_chunk = tile >= REDUCE_GRAIN ? 1 : REDUCE_GRAIN / (tile == 0 ? 1 : tile);
-    nacre_parallel(c->team, nacre_ceil_div(j.outer * j.tiles, j.per_chunk), reduce_chunk, &j);
+    nacre_parallel(c->team, nacre_ceil_div(j.outer * j.tiles, j.per_chunk), task, &j);
 }
 
 static size_t reduce_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
@@ -212,6 +218,19 @@ static size_t reduce_scratch(const nacre_kernel *k, const int64_t *words, size_t
     return w->x_type == NACRE_FLOAT32 && w->exp == 0 ? 0 : threads * REDUCE_ROOM * sizeof(float);
 }
 
+static int reduce_turned_fits(const nacre_kernel *k, const int64_t *words) {
+    (void)k;
+    const nacre_f32_reduce_words *const w = (const void *)words;
+    return w->inner == 1 && w->n <= NACRE_TURN_ROW && w->exp == 0;
+}
+
+static void reduce_turned_command(const nacre_call *c) { reduce_start(c, reduce_turned); }
+static void reduce_command(const nacre_call *c) { reduce_start(c, reduce_tiles); }
+
+const nacre_entry nacre_f32_reduce_turned_entry = {
+    .words = sizeof(nacre_f32_reduce_words) / 8, .operands = 2, .run = reduce_turned_command, .fits = reduce_turned_fits,
+    .scratch = reduce_scratch,
+};
 const nacre_entry nacre_f32_reduce_entry = {
     .words = sizeof(nacre_f32_reduce_words) / 8, .operands = 2, .run = reduce_command, .scratch = reduce_scratch,
 };

@@ -36,7 +36,8 @@ typedef enum { NACRE_REDUCE_PLAIN, NACRE_REDUCE_SQRT, NACRE_REDUCE_LOG } nacre_r
 
 // Command: out[o, i] = root((op over k < n of x[o, k, i]) / divisor). If n is 0, a sum is 0, a
 // product 1, a maximum -infinity and a minimum infinity. Results of blocks are combined in double
-// precision and rounded once. Operands: x, out.
+// precision and rounded once. Operands: x, out. The kernel rows named turned take an inner of 1 and
+// an n of at most NACRE_TURN_ROW, without exp, and turn rows of a matrix into columns first.
 typedef struct {
     int64_t outer, n, inner;
     int64_t op;       // nacre_reduce_op
@@ -47,7 +48,7 @@ typedef struct {
     int64_t exp;   // part f32_exp: computes log(sum over k of exp(x[o, k, i])), with op SUM; else 0
 } nacre_f32_reduce_words;
 
-extern const nacre_entry nacre_f32_reduce_entry;
+extern const nacre_entry nacre_f32_reduce_turned_entry, nacre_f32_reduce_entry;
 
 // Op f32_arg: for c < cols,
 //     out[c] = the r < n at which x[r * stride + c] is largest, or smallest if least is set
@@ -61,13 +62,14 @@ enum { NACRE_ARG_PLACES = 1 << 24 };  // longest lane whose positions a float co
 int64_t nacre_arg_lane(const float *x, size_t n, size_t stride, int least, int last);
 nacre_f32_arg_fn nacre_f32_arg__scalar;
 
-// Command: out[o, i] = the result of f32_arg over k of x[o, k, i]. Operands: x, out (int64).
+// Command: out[o, i] = the result of f32_arg over k of x[o, k, i]. Operands: x, out (int64). The
+// kernel rows named turned are as in f32_reduce.
 typedef struct {
     int64_t outer, n, inner;  // n > 0
     int64_t least, last;
 } nacre_f32_arg_words;
 
-extern const nacre_entry nacre_f32_arg_entry;
+extern const nacre_entry nacre_f32_arg_turned_entry, nacre_f32_arg_entry;
 
 enum { NACRE_SCAN_COLS = 1024 };  // most columns per call of the kernel, if lane is 1
 

@@ -134,3 +134,47 @@ func stepOf(t *testing.T, d *cpu.Device, b *device.Binding) string {
 	}
 	return s.String()
 }
+
+// TestShortRows checks which kernels take rows of at most 16 elements. A length counts as the
+// greatest that it may be.
+func TestShortRows(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	packs := cpu.NewPacks()
+	defer packs.Close()
+	d, err := cpu.New(bindings.DetectISA(), nil, 1, packs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	turned := func(node *graph.Node, out tensor.DType, most int, x, y graph.Dims) bool {
+		b := &device.Binding{Node: node, Bound: func(string) (int, bool) { return most, true }}
+		b.In, b.Out = []*op.Value{{Type: graph.TensorOf(tensor.F32, x)}}, []*op.Value{{Type: graph.TensorOf(out, y)}}
+		return strings.Contains(stepOf(t, d, b), "/turned_")
+	}
+	rows, one := graph.Known(100), graph.Known(1)
+	for _, tt := range []struct {
+		n    graph.Dim
+		most int
+		want bool
+	}{
+		{graph.Known(2), 0, true}, {graph.Known(16), 0, true}, {graph.Known(17), 0, false},
+		{graph.Symbol("n"), 16, true}, {graph.Symbol("n"), 17, false},
+	} {
+		x := graph.Dims{rows, tt.n}
+		softmax := &graph.Node{Op: "Softmax", Version: 13, Inputs: []string{"x"}, Outputs: []string{"y"}}
+		if got := turned(softmax, tensor.F32, tt.most, x, x); got != tt.want {
+			t.Errorf("Softmax of %v up to %d: turned is %v", tt.n, tt.most, got)
+		}
+		axes := []*graph.Attr{graph.IntsAttr("axes", 1)}
+		largest := &graph.Node{Op: "ReduceMax", Version: 13, Inputs: []string{"x"}, Outputs: []string{"y"}, Attrs: axes}
+		if got := turned(largest, tensor.F32, tt.most, x, graph.Dims{rows, one}); got != tt.want {
+			t.Errorf("ReduceMax of %v up to %d: turned is %v", tt.n, tt.most, got)
+		}
+		if !tt.n.IsKnown() {
+			continue
+		}
+		place := &graph.Node{Op: "ArgMax", Version: 13, Inputs: []string{"x"}, Outputs: []string{"y"}, Attrs: []*graph.Attr{graph.IntAttr("axis", 1)}}
+		if got := turned(place, tensor.I64, tt.most, x, graph.Dims{rows, one}); got != tt.want {
+			t.Errorf("ArgMax of %v: turned is %v", tt.n, got)
+		}
+	}
+}

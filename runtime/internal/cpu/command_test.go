@@ -36,6 +36,18 @@ func runnable(t *testing.T, op string) []bindings.Kernel {
 	return list
 }
 
+// fitting returns the kernels of an op that this CPU can run and that fit the words, best first.
+// There is at least one.
+func fitting(t *testing.T, op string, w words) []bindings.Kernel {
+	t.Helper()
+	numbers := numbersOf(t, w)
+	list := slices.DeleteFunc(runnable(t, op), func(k bindings.Kernel) bool { return !k.Fits(numbers) })
+	if len(list) == 0 {
+		t.Fatalf("no kernel of %s fits %v", op, numbers)
+	}
+	return list
+}
+
 // parts returns the kernels of an op that this CPU can run as parts of commands.
 func parts(t *testing.T, op string) []bindings.Kernel {
 	t.Helper()
