@@ -37,7 +37,7 @@ static void append_new(const append_job *j, int64_t b, int64_t h, int64_t r, int
     float *const bias = wide + d;
     if (j->bias != NULL) j->half->widen[w->bias_type](nacre_element_at(j->bias, w->bias_type, h * w->bias_head), bias, d);
     for (int64_t i = 0; i < n; i++) {
-        float *const to = w->type == NACRE_ELEMENT_F32 ? (float *)(void *)dst + (size_t)i * d : wide;
+        float *const to = w->type == NACRE_DTYPE_f32 ? (float *)(void *)dst + (size_t)i * d : wide;
         j->half->widen[w->x_type](nacre_element_at(x, w->x_type, i * w->x_row), to, d);
         if (j->bias != NULL) {
             NACRE_SIMD for (size_t e = 0; e < d; e++) to[e] += bias[e];

@@ -24,7 +24,7 @@ static size_t causal_per_thread(const nacre_causal_conv_words *w) {
 static char *causal_at(const causal_job *j, size_t operand, size_t at) { return (char *)nacre_operand(j->c, operand) + at * j->size; }
 
 static const float *causal_floats(const causal_job *j, const void *x, size_t n, float *wide) {
-    if (j->w->type == NACRE_ELEMENT_F32) return x;
+    if (j->w->type == NACRE_DTYPE_f32) return x;
     j->half->widen[j->w->type](x, wide, n);
     return wide;
 }
@@ -53,7 +53,7 @@ static void causal_row(const causal_job *j, size_t row, float *scratch) {
     for (size_t t = 0; t < n && !nacre_stopped(j->c->team); t += CAUSAL_PIECE) {
         const size_t m = n - t < CAUSAL_PIECE ? n - t : CAUSAL_PIECE;
         void *const out = causal_at(j, 4, row * n + t);
-        float *const to = w->type == NACRE_ELEMENT_F32 ? out : outputs;
+        float *const to = w->type == NACRE_DTYPE_f32 ? out : outputs;
         ((nacre_f32_causal_conv_fn *)j->c->kernel->fn)(causal_inputs(j, row, t, m, line), m, weights, taps, (size_t)w->step, bias, w->silu != 0, to);
         if (to == outputs) j->half->narrow[w->type](outputs, out, m);
     }

@@ -8,28 +8,8 @@
 
 #include "core/half.h"
 
-// The first three equal the values of nacre_float_type.
-enum {
-    NACRE_ELEMENT_F32 = NACRE_FLOAT32,
-    NACRE_ELEMENT_F16 = NACRE_FLOAT16,
-    NACRE_ELEMENT_BF16 = NACRE_BFLOAT16,
-    NACRE_ELEMENT_F64,
-    NACRE_ELEMENT_BOOL,
-    NACRE_ELEMENT_U8,
-    NACRE_ELEMENT_I8,
-    NACRE_ELEMENT_I16,
-    NACRE_ELEMENT_I32,
-    NACRE_ELEMENT_I64
-};
-
-static inline size_t nacre_element_size(int64_t type) {
-    switch (type) {
-    case NACRE_ELEMENT_F16: case NACRE_ELEMENT_BF16: case NACRE_ELEMENT_I16: return 2;
-    case NACRE_ELEMENT_F64: case NACRE_ELEMENT_I64: return 8;
-    case NACRE_ELEMENT_BOOL: case NACRE_ELEMENT_U8: case NACRE_ELEMENT_I8: return 1;
-    }
-    return 4;
-}
+// nacre_element_size returns the bytes of an element.
+static inline size_t nacre_element_size(int64_t type) { return nacre_dtype_bits((nacre_dtype)type) / 8; }
 
 // Returns the address of element i.
 static inline const void *nacre_element_at(const void *x, int64_t type, int64_t i) {
@@ -39,10 +19,10 @@ static inline const void *nacre_element_at(const void *x, int64_t type, int64_t 
 // Returns element i of an array of integers.
 static inline int64_t nacre_element_int(const void *x, int64_t type, int64_t i) {
     switch (type) {
-    case NACRE_ELEMENT_BOOL: case NACRE_ELEMENT_U8: return ((const uint8_t *)x)[i];
-    case NACRE_ELEMENT_I8: return ((const int8_t *)x)[i];
-    case NACRE_ELEMENT_I16: return ((const int16_t *)x)[i];
-    case NACRE_ELEMENT_I32: return ((const int32_t *)x)[i];
+    case NACRE_DTYPE_bool: case NACRE_DTYPE_u8: return ((const uint8_t *)x)[i];
+    case NACRE_DTYPE_i8: return ((const int8_t *)x)[i];
+    case NACRE_DTYPE_i16: return ((const int16_t *)x)[i];
+    case NACRE_DTYPE_i32: return ((const int32_t *)x)[i];
     }
     return ((const int64_t *)x)[i];
 }
@@ -50,17 +30,17 @@ static inline int64_t nacre_element_int(const void *x, int64_t type, int64_t i) 
 // Returns element i of an array of any type as a number.
 static inline double nacre_element_number(const void *x, int64_t type, int64_t i) {
     switch (type) {
-    case NACRE_ELEMENT_F32: return ((const float *)x)[i];
-    case NACRE_ELEMENT_F64: return ((const double *)x)[i];
-    case NACRE_ELEMENT_F16: return nacre_f16_to_f32(((const uint16_t *)x)[i]);
-    case NACRE_ELEMENT_BF16: return nacre_bf16_to_f32(((const uint16_t *)x)[i]);
+    case NACRE_DTYPE_f32: return ((const float *)x)[i];
+    case NACRE_DTYPE_f64: return ((const double *)x)[i];
+    case NACRE_DTYPE_f16: return nacre_f16_to_f32(((const uint16_t *)x)[i]);
+    case NACRE_DTYPE_bf16: return nacre_bf16_to_f32(((const uint16_t *)x)[i]);
     }
     return (double)nacre_element_int(x, type, i);
 }
 
 // Returns the number that element i of an attention mask adds to a score; false adds -infinity.
 static inline double nacre_element_bias(const void *x, int64_t type, int64_t i) {
-    if (type == NACRE_ELEMENT_BOOL) return ((const uint8_t *)x)[i] ? 0 : -INFINITY;
+    if (type == NACRE_DTYPE_bool) return ((const uint8_t *)x)[i] ? 0 : -INFINITY;
     return nacre_element_number(x, type, i);
 }
 

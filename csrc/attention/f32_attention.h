@@ -87,7 +87,7 @@ static void attention_mask_line(const attention_args *a, const attention_row *r,
     const int64_t from = (int64_t)lo, to = (int64_t)hi, position = attention_position(a, r->batch, r->query);
     if (!m.list) {
         for (int64_t j = from; j < to; j++) line[j - from] = j >= m.begin && j < m.end ? 0 : filter;
-    } else if (m.always == 0 && a->w->mask_type == NACRE_ELEMENT_I32) {
+    } else if (m.always == 0 && a->w->mask_type == NACRE_DTYPE_i32) {
         const int32_t *const list = (const int32_t *)a->mask + m.at;
         NACRE_SIMD for (int64_t j = from; j < to; j++) line[j - from] = list[j] > 0 ? 0 : filter;
     } else {
@@ -111,10 +111,10 @@ static const float *attention_line(const attention_plan *p, const attention_row 
     }
     if (a->bias == NULL) return NULL;
     const void *const from = nacre_element_at(a->bias, w->bias_type, at);
-    if (col == 1 && w->bias_type == NACRE_ELEMENT_F32) return from;
-    if (col == 1 && w->bias_type <= NACRE_ELEMENT_BF16) {
+    if (col == 1 && w->bias_type == NACRE_DTYPE_f32) return from;
+    if (col == 1 && (w->bias_type == NACRE_DTYPE_f16 || w->bias_type == NACRE_DTYPE_bf16)) {
         p->half->widen[w->bias_type](from, line, hi - lo);
-    } else if (col == 1 && w->bias_type == NACRE_ELEMENT_BOOL) {
+    } else if (col == 1 && w->bias_type == NACRE_DTYPE_bool) {
         NACRE_SIMD for (size_t j = 0; j < hi - lo; j++) line[j] = ((const uint8_t *)from)[j] ? 0 : -INFINITY;
     } else {
         for (size_t j = 0; j < hi - lo; j++) line[j] = (float)nacre_element_bias(a->bias, w->bias_type, at + (int64_t)j * col);
@@ -126,7 +126,7 @@ static const float *attention_line(const attention_plan *p, const attention_row 
 static void attention_show(const attention_plan *p, const attention_row *r, const float *s, size_t c0, size_t c1, float gain, float *line) {
     const nacre_attention_words *const w = p->a.w;
     char *const qk = (char *)attention_qk(&p->a, r->batch, r->head, r->query) + c0 * nacre_element_size(w->qk_type);
-    float *const to = w->qk_type == NACRE_ELEMENT_F32 ? (float *)(void *)qk : line;
+    float *const to = w->qk_type == NACRE_DTYPE_f32 ? (float *)(void *)qk : line;
     NACRE_SIMD for (size_t j = 0; j < c1 - c0; j++) {
         const float v = s[j] * gain;
         to[j] = w->qk_blank && v == -INFINITY ? 0 : v;
@@ -175,7 +175,7 @@ static void attention_end(const attention_plan *p, const attention_row *r, float
     const nacre_attention_words *const w = p->a.w;
     const size_t dv = (size_t)w->dv;
     void *const out = (void *)(uintptr_t)attention_at(p->a.out, &w->out, r->batch, r->head, r->query);
-    float *const to = w->out.type == NACRE_ELEMENT_F32 ? out : sums;
+    float *const to = w->out.type == NACRE_DTYPE_f32 ? out : sums;
     if (r->lo >= r->hi || r->sum == 0 || (w->nan == NACRE_NAN_ZEROED && isnan(r->sum))) {
         const float none = w->nan == NACRE_NAN_KEPT && r->lo < r->hi ? NAN : 0;
         NACRE_SIMD for (size_t i = 0; i < dv; i++) to[i] = none;
@@ -186,7 +186,7 @@ static void attention_end(const attention_plan *p, const attention_row *r, float
         const float scale = 1 / r->sum;
         NACRE_SIMD for (size_t i = 0; i < dv; i++) to[i] = sums[i] * scale;
     }
-    if (to == sums && w->out.type != NACRE_ELEMENT_F32) p->half->narrow[w->out.type](sums, out, dv);
+    if (to == sums && w->out.type != NACRE_DTYPE_f32) p->half->narrow[w->out.type](sums, out, dv);
 }
 
 // Sets the range of keys that any of the rows attends to, or all keys if qk is asked for.

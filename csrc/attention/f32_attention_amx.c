@@ -86,7 +86,7 @@ static void parts_split_chunk(void *job, size_t chunk, size_t thread) {
     float turned[NACRE_PARTS_SIDE * NACRE_PARTS_DEPTH];
     for (size_t e = 0; e < dv; e += NACRE_PARTS_SIDE) {
         const size_t rows = nacre_min(NACRE_PARTS_SIDE, dv - e);
-        p->gemm->driver->pack_panel(p->half, rows, n, v + e, NACRE_FLOAT32, (size_t)w->v.row, 1, NACRE_PARTS_DEPTH, turned);
+        p->gemm->driver->pack_panel(p->half, rows, n, v + e, NACRE_DTYPE_f32, (size_t)w->v.row, 1, NACRE_PARTS_DEPTH, turned);
         odd |= nacre_parts_lines(NACRE_PARTS, turned, NACRE_PARTS_DEPTH, 16, 16, 16, rows, values + e * NACRE_AMX_LINE, v_part);
     }
     if (odd) __atomic_store_n(&j->odd, 1, __ATOMIC_RELAXED);
@@ -172,7 +172,7 @@ NACRE_TARGET_END
 static void parts_end(const parts_job *j, const parts_piece *x, tiles_panel *y) {
     const attention_plan *const p = &j->p;
     const size_t dv = (size_t)p->a.w->dv, ld = tiles_sum(p->a.w);
-    p->gemm->driver->pack_panel(p->half, y->n, dv, y->sums, NACRE_FLOAT32, NACRE_PARTS_SIDE, 1, ld, x->room.s);
+    p->gemm->driver->pack_panel(p->half, y->n, dv, y->sums, NACRE_DTYPE_f32, NACRE_PARTS_SIDE, 1, ld, x->room.s);
     for (size_t i = 0; i < y->n; i++) {
         y->rows[i].sum = y->sum[i];
         attention_end(p, &y->rows[i], x->room.s + i * ld);
@@ -274,7 +274,7 @@ static int parts_fits(const nacre_kernel *k, const int64_t *words) {
     const nacre_f32_gemm_impl *const g = nacre_f32_gemm_part(w->gemm);
     parts_job j;
     parts_sizes(&j, w, (size_t)w->kv_len);
-    return g->nr == NACRE_PARTS_SIDE && w->k.type == NACRE_ELEMENT_F32 && w->v.type == NACRE_ELEMENT_F32 && w->qk_stage == NACRE_QK_NONE &&
+    return g->nr == NACRE_PARTS_SIDE && w->k.type == NACRE_DTYPE_f32 && w->v.type == NACRE_DTYPE_f32 && w->qk_stage == NACRE_QK_NONE &&
            w->kv_heads > 0 && parts_pay(w) && parts_heads(&j, w) <= PARTS_HEADS;
 }
 

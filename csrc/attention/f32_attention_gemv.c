@@ -31,7 +31,7 @@ static float *gemv_join_at(const attention_plan *p, const attention_row *r, size
 }
 
 static inline size_t gemv_acc(const nacre_attention_words *w, size_t rows) {
-    return w->out.type == NACRE_ELEMENT_F32 ? 0 : nacre_align_floats(rows * (size_t)w->dv);
+    return w->out.type == NACRE_DTYPE_f32 ? 0 : nacre_align_floats(rows * (size_t)w->dv);
 }
 
 // Returns the place of the sums of row i of a piece of work: in the output, at acc, or with the
@@ -53,7 +53,7 @@ static size_t gemv_per_thread(const nacre_attention_words *w, size_t rows, size_
 static const float *gemv_rows(const attention_plan *p, const void *x, const nacre_attention_rows *r, int64_t b, int64_t h, size_t t, size_t n,
                               size_t d, float *wide, size_t *ld) {
     const void *const from = attention_at(x, r, b, h, (int64_t)t);
-    if (r->type == NACRE_ELEMENT_F32) {
+    if (r->type == NACRE_DTYPE_f32) {
         *ld = (size_t)r->row;
         return from;
     }

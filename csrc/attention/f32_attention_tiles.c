@@ -31,7 +31,7 @@ static size_t tiles_k_room(const nacre_f32_gemm_impl *g, const nacre_attention_w
 
 // Returns the same, or 0 if keys are read unpacked.
 static size_t tiles_k_size(const nacre_f32_gemm_impl *g, const nacre_attention_words *w, size_t keys) {
-    if (w->k.type == NACRE_ELEMENT_F32 && (w->k.row < TILES_APART || w->k.row % TILES_APART != 0)) return 0;
+    if (w->k.type == NACRE_DTYPE_f32 && (w->k.row < TILES_APART || w->k.row % TILES_APART != 0)) return 0;
     return tiles_k_room(g, w, keys);
 }
 
@@ -39,7 +39,7 @@ static size_t tiles_k_size(const nacre_f32_gemm_impl *g, const nacre_attention_w
 // with gaps between them are read unpacked if few queries meet them.
 static size_t tiles_v_size(const nacre_attention_words *w, size_t keys) {
     const int few = w->v.row < 2 * w->dv || w->q_len * w->heads < TILES_MANY * w->kv_heads;
-    return few && w->v.type == NACRE_ELEMENT_F32 && (size_t)w->dv == tiles_sum(w) ? 0 : keys * tiles_sum(w);
+    return few && w->v.type == NACRE_DTYPE_f32 && (size_t)w->dv == tiles_sum(w) ? 0 : keys * tiles_sum(w);
 }
 
 static void tiles_pack(void *job, size_t chunk, size_t thread) {
@@ -54,7 +54,7 @@ static void tiles_pack(void *job, size_t chunk, size_t thread) {
     float *const k = p->k_packed + head * p->k_size, *const v = p->v_packed + head * p->v_size;
     for (size_t t = t0; p->k_size > 0 && t < t1; t += mr) {
         p->gemm->driver->pack_panel(p->half, d, nacre_min(mr, t1 - t), attention_at(a->k, &w->k, b, h, (int64_t)t),
-                                    (nacre_float_type)w->k.type, (size_t)w->k.row, 1, mr, k + t * d);
+                                    (nacre_dtype)w->k.type, (size_t)w->k.row, 1, mr, k + t * d);
     }
     for (size_t t = t0; p->v_size > 0 && t < t1; t++) {
         p->half->widen[w->v.type](attention_at(a->v, &w->v, b, h, (int64_t)t), v + t * ld, dv);
@@ -250,7 +250,7 @@ static size_t tiles_scratch(const nacre_kernel *k, const int64_t *words, size_t 
     const nacre_f32_gemm_impl *const g = nacre_f32_gemm_part(w->gemm);
     const size_t heads = (size_t)(w->batch * w->kv_heads), keys = (size_t)w->kv_len;
     // If strides and widths of heads grow, heads may have to be packed.
-    const size_t k_size = w->k.type == NACRE_ELEMENT_F32 && w->k.row < TILES_APART ? 0 : tiles_k_room(g, w, keys);
+    const size_t k_size = w->k.type == NACRE_DTYPE_f32 && w->k.row < TILES_APART ? 0 : tiles_k_room(g, w, keys);
     const size_t packed = k_size + keys * tiles_sum(w);
     return (heads * packed + threads * tiles_per_thread(g, w, tiles_most_block(g, w, keys))) * sizeof(float);
 }

@@ -14,8 +14,8 @@ static void wide_put(const wide_plan *p, const double *x, int64_t n, int64_t typ
     for (int64_t i = 0; i < n; i++) {
         const float f = (float)x[i];
         switch (type) {
-        case NACRE_ELEMENT_F64: ((double *)dst)[i] = x[i]; break;
-        case NACRE_ELEMENT_F32: ((float *)dst)[i] = f; break;
+        case NACRE_DTYPE_f64: ((double *)dst)[i] = x[i]; break;
+        case NACRE_DTYPE_f32: ((float *)dst)[i] = f; break;
         default: p->half->narrow[type](&f, (uint16_t *)dst + i, 1);
         }
     }

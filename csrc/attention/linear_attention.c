@@ -38,7 +38,7 @@ static linear_room linear_make_room(const linear_job *j, size_t thread) {
 
 static const float *linear_floats(const linear_job *j, size_t operand, int64_t type, size_t at, size_t n, float *wide) {
     const void *const x = nacre_element_at(nacre_operand(j->c, operand), type, (int64_t)at);
-    if (type == NACRE_ELEMENT_F32) return x;
+    if (type == NACRE_DTYPE_f32) return x;
     j->half->widen[type](x, wide, n);
     return wide;
 }
@@ -64,7 +64,7 @@ static void linear_token(const linear_job *j, size_t b, size_t h, size_t t, cons
         token.beta = linear_floats(j, 5, w->beta_type, at * (size_t)w->beta_cols + (w->beta_cols > 1 ? h : 0), 1, r->beta);
     }
     void *const out = (void *)(uintptr_t)nacre_element_at(nacre_operand(j->c, 6), w->type, (int64_t)((at * j->out_heads + h * j->queries) * dv));
-    float *const to = w->type == NACRE_ELEMENT_F32 ? out : r->out;
+    float *const to = w->type == NACRE_DTYPE_f32 ? out : r->out;
     ((nacre_f32_linear_attention_fn *)j->c->kernel->fn)(&token, state, to);
     if (to == r->out) j->half->narrow[w->type](to, out, j->queries * dv);
 }
@@ -84,7 +84,7 @@ static void linear_head(void *job, size_t chunk, size_t thread) {
     const size_t tokens = (size_t)w->tokens, window = (size_t)w->window, slots = window == 0 ? 1 : window;
     const linear_room r = linear_make_room(j, thread);
     const int shown = nacre_operand(j->c, 7) != NULL;
-    float *const state = shown && window == 0 && w->state_type == NACRE_ELEMENT_F32 ? linear_slot(j, 7, 0, chunk) : r.state;
+    float *const state = shown && window == 0 && w->state_type == NACRE_DTYPE_f32 ? linear_slot(j, 7, 0, chunk) : r.state;
     if (nacre_operand(j->c, 3) == NULL) {
         memset(state, 0, size * sizeof *state);
     } else if (state != linear_slot(j, 3, slots - 1, chunk)) {

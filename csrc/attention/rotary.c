@@ -37,7 +37,7 @@ static int64_t rotary_position(const rotary_job *j, int64_t batch, int64_t token
 // memory.
 static const float *rotary_floats(const rotary_job *j, size_t operand, int64_t type, int64_t at, int64_t n, float *wide) {
     const void *const x = nacre_element_at(nacre_operand(j->c, operand), type, at);
-    if (type == NACRE_ELEMENT_F32) return x;
+    if (type == NACRE_DTYPE_f32) return x;
     j->half->widen[type](x, wide, (size_t)n);
     return wide;
 }
@@ -54,11 +54,11 @@ static void rotary_head(const rotary_job *j, const void *from, const float *cos,
     const nacre_rotary_words *const w = j->w;
     const size_t d = (size_t)w->d, rotated = 2 * (size_t)w->pairs;
     const float *x = from;
-    if (w->x.type != NACRE_ELEMENT_F32) {
+    if (w->x.type != NACRE_DTYPE_f32) {
         j->half->widen[w->x.type](from, head, d);
         x = head;
     }
-    float *const out = w->out.type == NACRE_ELEMENT_F32 ? to : head;
+    float *const out = w->out.type == NACRE_DTYPE_f32 ? to : head;
     if (factors != NULL) {
         rotary_normalise(x, d, (float)w->epsilon, factors, out);
         x = out;

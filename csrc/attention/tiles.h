@@ -64,7 +64,7 @@ static void tiles_begin(const attention_plan *p, int64_t b, int64_t h, size_t i0
         x->sum[i] = i < x->n ? x->rows[i].sum : 0;
     }
     attention_rows_range(p, x->rows, x->n, &x->lo, &x->hi);
-    p->gemm->driver->pack_panel(p->half, d, x->n, attention_at(p->a.q, &w->q, b, h, (int64_t)i0), (nacre_float_type)w->q.type,
+    p->gemm->driver->pack_panel(p->half, d, x->n, attention_at(p->a.q, &w->q, b, h, (int64_t)i0), (nacre_dtype)w->q.type,
                                 (size_t)w->q.row, 1, nr, x->q);
     if (!tiles_scales(p)) return;
     const float scale = w->cap == 0 ? (float)w->scale : (float)w->scale / (float)w->cap;
@@ -77,9 +77,9 @@ static const float *tiles_bias(const attention_plan *p, const tiles_room *x, con
     const nacre_attention_words *const w = p->a.w;
     const attention_row *const r = &y->rows[0];
     if (p->a.bias == NULL && p->a.mask == NULL) return NULL;
-    if (p->a.mask == NULL && w->bias_type == NACRE_ELEMENT_F32 && w->bias_col == 1) {
+    if (p->a.mask == NULL && w->bias_type == NACRE_DTYPE_f32 && w->bias_col == 1) {
         const float *const from = (const float *)p->a.bias + attention_bias_row(w, r->batch, r->head, r->query) + c0;
-        p->gemm->driver->pack_panel(p->half, c1 - c0, y->n, from, NACRE_FLOAT32, (size_t)w->bias_row, 1, p->gemm->nr, x->bias);
+        p->gemm->driver->pack_panel(p->half, c1 - c0, y->n, from, NACRE_DTYPE_f32, (size_t)w->bias_row, 1, p->gemm->nr, x->bias);
         return x->bias;
     }
     memset(x->rows, 0, y->n * p->ld * sizeof *x->rows);
@@ -90,19 +90,19 @@ static const float *tiles_bias(const attention_plan *p, const tiles_room *x, con
         const float *const from = attention_line(p, &y->rows[i], lo, hi, line);
         if (from != line) memcpy(line, from, (hi - lo) * sizeof *line);
     }
-    p->gemm->driver->pack_panel(p->half, c1 - c0, y->n, x->rows, NACRE_FLOAT32, p->ld, 1, p->gemm->nr, x->bias);
+    p->gemm->driver->pack_panel(p->half, c1 - c0, y->n, x->rows, NACRE_DTYPE_f32, p->ld, 1, p->gemm->nr, x->bias);
     return x->bias;
 }
 
 // Turns the scores of all keys into weights, one query after the other, and writes qk.
 static void tiles_show(const attention_plan *p, const tiles_room *x, tiles_panel *y, size_t c0, size_t c1) {
     const size_t nr = p->gemm->nr;
-    p->gemm->driver->pack_panel(p->half, y->n, c1 - c0, x->s, NACRE_FLOAT32, nr, 1, p->ld, x->rows);
+    p->gemm->driver->pack_panel(p->half, y->n, c1 - c0, x->s, NACRE_DTYPE_f32, nr, 1, p->ld, x->rows);
     for (size_t i = 0; i < y->n; i++) {
         attention_scores(p, &y->rows[i], x->rows + i * p->ld, c0, c1, x->lines);
         y->sum[i] = y->rows[i].sum;
     }
-    p->gemm->driver->pack_panel(p->half, c1 - c0, y->n, x->rows, NACRE_FLOAT32, p->ld, 1, nr, x->s);
+    p->gemm->driver->pack_panel(p->half, c1 - c0, y->n, x->rows, NACRE_DTYPE_f32, p->ld, 1, nr, x->s);
 }
 
 // Turns scores into weights, and scales sums unless sums is NULL.

@@ -29,7 +29,7 @@ enum { WIDEN_CHUNK = 1 << 15, STORE_PIECE = 1024 };
 
 typedef struct {
     nacre_half_convert *widen;
-    nacre_float_type type;
+    nacre_dtype type;
     const void *src;
     float *dst;
     size_t n;
@@ -42,15 +42,15 @@ static void widen_chunk(void *job, size_t chunk, size_t thread) {
     j->widen(conv_at(j->type, j->src, at), j->dst + at, nacre_min(WIDEN_CHUNK, j->n - at));
 }
 
-const float *nacre_conv_floats(nacre_team *team, const nacre_half *half, nacre_float_type type, size_t n, const void *src, float **scratch) {
-    if (src == NULL || type == NACRE_FLOAT32) return src;
+const float *nacre_conv_floats(nacre_team *team, const nacre_half *half, nacre_dtype type, size_t n, const void *src, float **scratch) {
+    if (src == NULL || type == NACRE_DTYPE_f32) return src;
     widen_job j = {half->widen[type], type, src, *scratch, n};
     *scratch += nacre_align_floats(n);
     nacre_parallel(team, nacre_ceil_div(n, WIDEN_CHUNK), widen_chunk, &j);
     return j.dst;
 }
 
-void nacre_conv_store(const nacre_half *half, nacre_float_type type, const nacre_f32_finish *finish, const void *add, size_t at, size_t n,
+void nacre_conv_store(const nacre_half *half, nacre_dtype type, const nacre_f32_finish *finish, const void *add, size_t at, size_t n,
                       float *sums, void *y) {
     float list[STORE_PIECE];
     for (size_t i = 0; i < n && add != NULL; i += STORE_PIECE) {
@@ -63,5 +63,5 @@ void nacre_conv_store(const nacre_half *half, nacre_float_type type, const nacre
         if (sums[i] > finish->high) sums[i] = finish->high;
     }
     if (finish->map != NULL) finish->map(sums, sums, n, finish->params);
-    if (type != NACRE_FLOAT32) half->narrow[type](sums, conv_at(type, y, at), n);
+    if (type != NACRE_DTYPE_f32) half->narrow[type](sums, conv_at(type, y, at), n);
 }

@@ -46,7 +46,7 @@ typedef struct {
 // f32_conv_gemm and f32_conv_transpose may be packed.
 typedef struct {
     nacre_conv_extents extents;
-    int64_t type;      // nacre_float_type
+    int64_t type;      // nacre_dtype
     int64_t w_packed;  // w is packed by the entry's pack
     int64_t has_add;   // whether operand add is given
     int64_t gemm;      // part f32_gemm, or f64_gemm of f64_conv_gemm; 0 in the other float64 commands
@@ -84,7 +84,7 @@ enum { NACRE_IM2COL_NR = 64 };
 typedef void nacre_f64_im2col_fn(const nacre_conv *c, const double *x, size_t k0, size_t k, size_t j0, size_t n, size_t nr, double *dst);
 
 // The same for 16-bit floats, widened.
-void nacre_half_im2col(const nacre_half *half, nacre_float_type type, const nacre_conv *c, const uint16_t *x, size_t k0, size_t k,
+void nacre_half_im2col(const nacre_half *half, nacre_dtype type, const nacre_conv *c, const uint16_t *x, size_t k0, size_t k,
                        size_t j0, size_t n, size_t nr, float *dst);
 
 // ---- f32_conv_transpose ----

@@ -559,7 +559,7 @@ int nacre_dense_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const nacre_f32_dense_impl *const impl = ((nacre_f32_dense_fn *)kernel->fn)();
     if (c.groups != 1 && w->plain) return 0;
-    return w->conv.type == NACRE_FLOAT32 && c.axes <= 3 && w->block <= NACRE_CONV_BLOCK && c.channels > 0 && !conv_is_empty(&c) &&
+    return w->conv.type == NACRE_DTYPE_f32 && c.axes <= 3 && w->block <= NACRE_CONV_BLOCK && c.channels > 0 && !conv_is_empty(&c) &&
            (impl->lanes == 1 || impl->lanes == (size_t)w->block);
 }
 

@@ -4,7 +4,7 @@
 typedef struct {
     nacre_conv c;
     const nacre_half *half;
-    nacre_float_type type;
+    nacre_dtype type;
     const void *x, *w, *add;
     void *y;
     nacre_f32_finish finish;
@@ -29,9 +29,9 @@ static void depthwise_write(const void *source, size_t filter, size_t at, size_t
 
 // Returns the convolution of a command, without its operands.
 static nacre_f32_depthwise depthwise_of(const nacre_kernel *kernel, const nacre_conv_words *w, depthwise_job *j) {
-    *j = (depthwise_job){.c = nacre_conv_of(&w->extents), .type = (nacre_float_type)w->type, .finish = conv_finish(w)};
+    *j = (depthwise_job){.c = nacre_conv_of(&w->extents), .type = (nacre_dtype)w->type, .finish = conv_finish(w)};
     nacre_f32_depthwise t = {.c = j->c, .impl = ((nacre_f32_depthwise_fn *)kernel->fn)()};
-    if (j->type == NACRE_FLOAT32) {
+    if (j->type == NACRE_DTYPE_f32) {
         t.finish = j->finish;
         return t;
     }
@@ -55,7 +55,7 @@ static int depthwise_command_fits(const nacre_kernel *kernel, const int64_t *wor
 static size_t depthwise_command_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
     depthwise_job j;
     const nacre_f32_depthwise t = depthwise_of(kernel, (const void *)words, &j);
-    const size_t bias = j.type == NACRE_FLOAT32 ? 0 : nacre_align_floats(j.c.groups * j.c.filters);
+    const size_t bias = j.type == NACRE_DTYPE_f32 ? 0 : nacre_align_floats(j.c.groups * j.c.filters);
     return (bias + t.impl->driver->scratch(&t, threads)) * sizeof(float);
 }
 

@@ -169,7 +169,7 @@ static int blocked_fits(const nacre_kernel *kernel, const int64_t *words) {
     const blocked_job j = blocked_of(kernel, w);
     const size_t lanes = j.impl->lanes, group = j.c.channels;
     if (group == 0 || group != j.c.filters || j.block % group != 0 || (lanes > 1 && lanes % group != 0)) return 0;
-    return w->conv.type == NACRE_FLOAT32 && j.c.axes <= 3 && nacre_conv_is_small(&j.c) && j.block <= NACRE_CONV_BLOCK && j.block % lanes == 0;
+    return w->conv.type == NACRE_DTYPE_f32 && j.c.axes <= 3 && nacre_conv_is_small(&j.c) && j.block <= NACRE_CONV_BLOCK && j.block % lanes == 0;
 }
 
 static size_t blocked_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {

@@ -170,7 +170,7 @@ static int expand_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_conv a = nacre_conv_of(&w->expand.extents), c = nacre_conv_of(&w->depthwise.extents);
     const nacre_f32_expand_impl *const impl = ((nacre_f32_expand_fn *)kernel->fn)();
     const size_t block = (size_t)w->block, lanes = impl->dense()->lanes;
-    if (w->expand.type != NACRE_FLOAT32 || w->depthwise.type != NACRE_FLOAT32 || w->expand.has_add || w->depthwise.has_add) return 0;
+    if (w->expand.type != NACRE_DTYPE_f32 || w->depthwise.type != NACRE_DTYPE_f32 || w->expand.has_add || w->depthwise.has_add) return 0;
     if (a.axes != 2 || a.groups != 1 || a.channels == 0 || !conv_is_pointwise(&a)) return 0;
     if (c.axes != 2 || !nacre_conv_is_depthwise(&c) || c.filters != 1 || conv_is_empty(&a) || conv_is_empty(&c)) return 0;
     if (c.images != a.images || c.groups != a.filters || c.in[0] != a.out[0] || c.in[1] != a.out[1]) return 0;

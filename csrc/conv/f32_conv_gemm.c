@@ -8,7 +8,7 @@ typedef struct {
     nacre_conv c;
     const nacre_f32_gemm_impl *gemm;
     nacre_f32_im2col_fn *im2col;
-    nacre_float_type type;
+    nacre_dtype type;
     const void *x;
     int has_add;
     size_t axes[GEMM_BATCH];
@@ -18,7 +18,7 @@ typedef struct {
 static void make_columns(const void *source, size_t index, size_t k0, size_t k, size_t j0, size_t n, float *dst) {
     const conv_gemm *const j = source;
     const void *const x = conv_at(j->type, j->x, index * j->c.channels * conv_count(j->c.in, j->c.axes));
-    if (j->type == NACRE_FLOAT32) {
+    if (j->type == NACRE_DTYPE_f32) {
         j->im2col(&j->c, x, k0, k, j0, n, j->gemm->nr, dst);
     } else {
         nacre_half_im2col(j->gemm->half(), j->type, &j->c, x, k0, k, j0, n, j->gemm->nr, dst);
@@ -28,7 +28,7 @@ static void make_columns(const void *source, size_t index, size_t k0, size_t k, 
 // Sets j to the product of a command, without its operands. The product refers to j.
 static void make_product(conv_gemm *j, const nacre_kernel *kernel, const nacre_conv_words *w) {
     *j = (conv_gemm){.c = nacre_conv_of(&w->extents), .gemm = nacre_f32_gemm_part(w->gemm), .im2col = (nacre_f32_im2col_fn *)kernel->fn,
-                     .type = (nacre_float_type)w->type, .has_add = w->has_add != 0};
+                     .type = (nacre_dtype)w->type, .has_add = w->has_add != 0};
     const nacre_conv *const c = &j->c;
     const size_t k = conv_depth(c), n = conv_count(c->out, c->axes);
     nacre_f32_gemm *const g = &j->g;
@@ -39,6 +39,7 @@ static void make_product(conv_gemm *j, const nacre_kernel *kernel, const nacre_c
     if (conv_is_pointwise(c)) {
         g->b = (nacre_f32_operand){NULL, 0, j->type, n, 1};
     } else {
+        g->b.type = NACRE_DTYPE_f32;
         g->make_b = make_columns;
         g->source = j;
     }
@@ -59,7 +60,7 @@ static int gemm_fits(const nacre_kernel *kernel, const int64_t *words) {
 // Returns the elements that are converted to floats: the bias and the added operand.
 static size_t converted(const conv_gemm *j) {
     const size_t filters = j->c.groups * j->c.filters;
-    if (j->type == NACRE_FLOAT32) return 0;
+    if (j->type == NACRE_DTYPE_f32) return 0;
     return nacre_align_floats(filters) + (j->has_add ? nacre_align_floats(j->c.images * filters * conv_count(j->c.out, j->c.axes)) : 0);
 }
 

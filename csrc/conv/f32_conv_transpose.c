@@ -16,7 +16,7 @@ typedef struct {
     nacre_conv c;
     const nacre_f32_gemm_impl *gemm;
     nacre_f32_col2im_fn *col2im;
-    nacre_float_type type;
+    nacre_dtype type;
     nacre_f32_finish finish;
     int packed;
     size_t in, out, taps;  // elements of a plane of the value, of the result, of the kernel
@@ -39,13 +39,14 @@ static nacre_f32_gemm chunk_product(const transpose_plan *p, size_t filters, siz
     nacre_f32_gemm g = {.impl = p->gemm, .m = filters * p->taps, .n = columns, .k = p->c.channels, .alpha = 1, .row_count = 1};
     g.a = (nacre_f32_operand){NULL, p->packed, p->type, 1, p->c.filters * p->taps};
     g.b = (nacre_f32_operand){NULL, 0, p->type, p->in, 1};
+    g.c_type = NACRE_DTYPE_f32;
     g.ldc = columns;
     return g;
 }
 
 // Sets p to the plan of a command with a result that is not empty, without its operands.
 static void make_plan(transpose_plan *p, const nacre_conv_words *w) {
-    *p = (transpose_plan){.c = nacre_conv_of(&w->extents), .gemm = nacre_f32_gemm_part(w->gemm), .type = (nacre_float_type)w->type,
+    *p = (transpose_plan){.c = nacre_conv_of(&w->extents), .gemm = nacre_f32_gemm_part(w->gemm), .type = (nacre_dtype)w->type,
                           .finish = conv_finish(w), .packed = w->w_packed != 0};
     const nacre_conv *const c = &p->c;
     p->in = conv_count(c->in, c->axes);
@@ -66,7 +67,7 @@ static void make_plan(transpose_plan *p, const nacre_conv_words *w) {
     }
     p->gemm_scratch = nacre_align_floats(p->gemm_scratch);
     p->rows_size = nacre_align_floats(p->each * p->taps * columns);
-    p->per_thread = p->gemm_scratch + p->rows_size + (p->type == NACRE_FLOAT32 ? 0 : nacre_align_floats(p->each * p->out));
+    p->per_thread = p->gemm_scratch + p->rows_size + (p->type == NACRE_DTYPE_f32 ? 0 : nacre_align_floats(p->each * p->out));
 }
 
 void nacre_f32_col2im__scalar(const nacre_conv *c, const float *rows, size_t j0, size_t n, float *y) {
@@ -96,7 +97,7 @@ static void transpose_chunk(void *job, size_t chunk, size_t thread) {
     const size_t first = block * p->each, filters = nacre_min(p->each, c->filters - first);
     const size_t at = ((image * c->groups + group) * c->filters + first) * p->out;
     float *const scratch = p->scratch + thread * p->per_thread, *const rows = scratch + p->gemm_scratch;
-    float *const y = p->type == NACRE_FLOAT32 ? (float *)p->y + at : rows + p->rows_size;
+    float *const y = p->type == NACRE_DTYPE_f32 ? (float *)p->y + at : rows + p->rows_size;
     for (size_t f = 0; f < filters; f++) {
         const float bias = p->bias == NULL ? 0 : p->bias[group * c->filters + first + f];
         NACRE_SIMD for (size_t o = 0; o < p->out; o++) y[f * p->out + o] = bias;
@@ -118,7 +119,7 @@ static size_t transpose_scratch(const nacre_kernel *kernel, const int64_t *words
     (void)kernel;
     transpose_plan p;
     make_plan(&p, (const void *)words);
-    const size_t bias = p.type == NACRE_FLOAT32 ? 0 : nacre_align_floats(p.c.groups * p.c.filters);
+    const size_t bias = p.type == NACRE_DTYPE_f32 ? 0 : nacre_align_floats(p.c.groups * p.c.filters);
     return (bias + threads * p.per_thread) * sizeof(float);
 }
 

@@ -193,7 +193,7 @@ static int winograd_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const nacre_f32_winograd_impl *const impl = ((nacre_f32_winograd_fn *)kernel->fn)();
     const int plain = c.axes == 2 && c.kernel[0] == 3 && c.kernel[1] == 3 && c.stride[0] == 1 && c.stride[1] == 1 && c.dilation[0] == 1 && c.dilation[1] == 1;
-    return plain && (w->tile == 2 || w->tile == 4) && w->conv.type == NACRE_FLOAT32 && c.groups == 1 && c.channels > 0 && w->block <= NACRE_CONV_BLOCK &&
+    return plain && (w->tile == 2 || w->tile == 4) && w->conv.type == NACRE_DTYPE_f32 && c.groups == 1 && c.channels > 0 && w->block <= NACRE_CONV_BLOCK &&
            !conv_is_empty(&c) && (impl->lanes == 1 || impl->lanes == (size_t)w->block);
 }
 

@@ -58,7 +58,7 @@ void nacre_f32_im2col__scalar(const nacre_conv *c, const float *x, size_t k0, si
     im2col_scalar_panels(c, x, k0, k, j0, n, nr, dst);
 }
 
-void nacre_half_im2col(const nacre_half *half, nacre_float_type type, const nacre_conv *c, const uint16_t *x, size_t k0, size_t k,
+void nacre_half_im2col(const nacre_half *half, nacre_dtype type, const nacre_conv *c, const uint16_t *x, size_t k0, size_t k,
                        size_t j0, size_t n, size_t nr, float *dst) {
     enum { PIECE = 4096 };
     uint16_t piece[PIECE];

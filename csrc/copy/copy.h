@@ -87,7 +87,7 @@ typedef struct {
 typedef struct {
     int64_t planes;
     int64_t width;  // bytes of an element
-    int64_t type;   // nacre_float_type; read only if half is not 0
+    int64_t type;   // nacre_dtype; read only if half is not 0
     int64_t half, axes;
     nacre_fold_axis list[];
 } nacre_fold_words;

@@ -7,10 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
-typedef enum { NACRE_FLOAT32, NACRE_FLOAT16, NACRE_BFLOAT16 } nacre_float_type;
+#include "core/dtype.h"
 
-// nacre_float_size returns the bytes of an element.
-static inline size_t nacre_float_size(nacre_float_type type) { return type == NACRE_FLOAT32 ? 4 : 2; }
+// nacre_float_size returns the bytes of an element of f32, f16 or bf16.
+static inline size_t nacre_float_size(nacre_dtype type) { return type == NACRE_DTYPE_f32 ? 4 : 2; }
 
 static inline float nacre_float_of_bits(uint32_t u) {
     float f;

@@ -23,15 +23,20 @@ typedef void nacre_half_transpose(size_t k, size_t lanes, const float *src, size
 // lanes <= l < width.
 typedef void nacre_half_rows(size_t k, size_t lanes, const float *src, size_t step, size_t width, float *dst);
 
-// nacre_half holds the conversions of one level to float and from it, indexed by nacre_float_type.
-// For NACRE_FLOAT32 they copy. A kernel row of op half has the signature nacre_half_fn.
+// nacre_half holds the conversions of one level to float and from it, indexed by nacre_dtype. They
+// copy f32, convert f16 and bf16, and are NULL for other types. A kernel row of op half has the
+// signature nacre_half_fn.
 typedef struct {
-    nacre_half_convert *widen[3], *narrow[3];
+    nacre_half_convert *widen[NACRE_DTYPE_bf16 + 1], *narrow[NACRE_DTYPE_bf16 + 1];
     nacre_half_transpose *transpose;  // NULL if the level has none of its own
     nacre_half_rows *rows;            // likewise
 } nacre_half;
 typedef const nacre_half *nacre_half_fn(void);
 
 static inline void nacre_half_copy(const void *src, void *dst, size_t n) { memcpy(dst, src, n * sizeof(float)); }
+
+// NACRE_HALF_TABLE initialises widen or narrow with the conversions of f16 and bf16.
+#define NACRE_HALF_TABLE(f16, bf16) \
+    {[NACRE_DTYPE_f32] = nacre_half_copy, [NACRE_DTYPE_f16] = f16, [NACRE_DTYPE_bf16] = bf16}
 
 #endif

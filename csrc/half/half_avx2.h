@@ -62,10 +62,8 @@ static inline void nacre_f32_to_bf16__avx2(const void *px, void *py, size_t n) {
 
 static inline const nacre_half *nacre_half__avx2(void) {
     static const nacre_half table = {
-        {nacre_half_copy, nacre_f16_to_f32__avx2, nacre_bf16_to_f32__avx2},
-        {nacre_half_copy, nacre_f32_to_f16__avx2, nacre_f32_to_bf16__avx2},
-        NULL,
-        NULL,
+        .widen = NACRE_HALF_TABLE(nacre_f16_to_f32__avx2, nacre_bf16_to_f32__avx2),
+        .narrow = NACRE_HALF_TABLE(nacre_f32_to_f16__avx2, nacre_f32_to_bf16__avx2),
     };
     return &table;
 }

@@ -53,10 +53,10 @@ static inline void nacre_rows__avx512(size_t k, size_t lanes, const float *src, 
 
 static inline const nacre_half *nacre_half__avx512(void) {
     static const nacre_half table = {
-        {nacre_half_copy, nacre_f16_to_f32__avx512, nacre_bf16_to_f32__avx512},
-        {nacre_half_copy, nacre_f32_to_f16__avx512, nacre_f32_to_bf16__avx2},
-        nacre_transpose__avx512,
-        nacre_rows__avx512,
+        .widen = NACRE_HALF_TABLE(nacre_f16_to_f32__avx512, nacre_bf16_to_f32__avx512),
+        .narrow = NACRE_HALF_TABLE(nacre_f32_to_f16__avx512, nacre_f32_to_bf16__avx2),
+        .transpose = nacre_transpose__avx512,
+        .rows = nacre_rows__avx512,
     };
     return &table;
 }

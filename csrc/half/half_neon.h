@@ -23,10 +23,8 @@ static inline void nacre_f32_to_f16__neon(const void *px, void *py, size_t n) {
 
 static inline const nacre_half *nacre_half__neon(void) {
     static const nacre_half table = {
-        {nacre_half_copy, nacre_f16_to_f32__neon, nacre_bf16_to_f32__scalar},
-        {nacre_half_copy, nacre_f32_to_f16__neon, nacre_f32_to_bf16__scalar},
-        NULL,
-        NULL,
+        .widen = NACRE_HALF_TABLE(nacre_f16_to_f32__neon, nacre_bf16_to_f32__scalar),
+        .narrow = NACRE_HALF_TABLE(nacre_f32_to_f16__neon, nacre_f32_to_bf16__scalar),
     };
     return &table;
 }

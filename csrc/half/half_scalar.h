@@ -19,10 +19,8 @@ CONVERT(nacre_f32_to_bf16__scalar, float, uint16_t, nacre_f32_to_bf16)
 
 static inline const nacre_half *nacre_half__scalar(void) {
     static const nacre_half table = {
-        {nacre_half_copy, nacre_f16_to_f32__scalar, nacre_bf16_to_f32__scalar},
-        {nacre_half_copy, nacre_f32_to_f16__scalar, nacre_f32_to_bf16__scalar},
-        NULL,
-        NULL,
+        .widen = NACRE_HALF_TABLE(nacre_f16_to_f32__scalar, nacre_bf16_to_f32__scalar),
+        .narrow = NACRE_HALF_TABLE(nacre_f32_to_f16__scalar, nacre_f32_to_bf16__scalar),
     };
     return &table;
 }

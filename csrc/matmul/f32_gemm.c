@@ -38,7 +38,7 @@ enum {
 };
 
 static int by_pairs(const nacre_f32_gemm *g) {
-    return g->impl->pairs != NULL && g->a.type == NACRE_BFLOAT16 && g->b.type == NACRE_BFLOAT16 && !g->a.packed && g->a.col == 1 && g->make_b == NULL;
+    return g->impl->pairs != NULL && g->a.type == NACRE_DTYPE_bf16 && g->b.type == NACRE_DTYPE_bf16 && !g->a.packed && g->a.col == 1 && g->make_b == NULL;
 }
 
 // Returns the fastest path of a product. Pairs need bfloat16 and a level with tiles of them, lines
@@ -266,10 +266,10 @@ static nacre_f32_gemm gemm_of(const nacre_kernel *kernel, const int64_t *words) 
     const nacre_f32_gemm_words *const w = (const void *)words;
     nacre_f32_gemm g = {
         .impl = ((nacre_f32_gemm_fn *)kernel->fn)(), .m = (size_t)w->m, .n = (size_t)w->n, .k = (size_t)w->k,
-        .a = {NULL, w->a_packed != 0, (nacre_float_type)w->a_type, (size_t)w->a_row, (size_t)w->a_col},
-        .b = {NULL, w->b_packed != 0, (nacre_float_type)w->b_type, (size_t)w->b_row, (size_t)w->b_col},
+        .a = {NULL, w->a_packed != 0, (nacre_dtype)w->a_type, (size_t)w->a_row, (size_t)w->a_col},
+        .b = {NULL, w->b_packed != 0, (nacre_dtype)w->b_type, (size_t)w->b_row, (size_t)w->b_col},
         .batch = {(size_t)w->rank, (const size_t *)w->axes},
-        .alpha = (float)w->alpha, .row_count = 1, .c_type = (nacre_float_type)w->c_type, .ldc = (size_t)w->ldc,
+        .alpha = (float)w->alpha, .row_count = 1, .c_type = (nacre_dtype)w->c_type, .ldc = (size_t)w->ldc,
     };
     g.finish.clamp = w->clamp != 0;
     g.finish.low = (float)w->low;

@@ -36,13 +36,13 @@ static void tile_scalar(size_t k, const float *a, size_t lda, const float *b, fl
     strided_scalar(k, a, 1, lda, b, SCALAR_NR, c, ldc, m, n, e);
 }
 
-static float number_scalar(nacre_float_type type, const void *x, size_t at) {
-    if (type == NACRE_FLOAT16) return nacre_f16_to_f32(((const uint16_t *)x)[at]);
-    if (type == NACRE_BFLOAT16) return nacre_bf16_to_f32(((const uint16_t *)x)[at]);
+static float number_scalar(nacre_dtype type, const void *x, size_t at) {
+    if (type == NACRE_DTYPE_f16) return nacre_f16_to_f32(((const uint16_t *)x)[at]);
+    if (type == NACRE_DTYPE_bf16) return nacre_bf16_to_f32(((const uint16_t *)x)[at]);
     return ((const float *)x)[at];
 }
 
-static void row_scalar(nacre_float_type type, size_t count, size_t k, const float *a, size_t lda, const void *const *b, float *const *c,
+static void row_scalar(nacre_dtype type, size_t count, size_t k, const float *a, size_t lda, const void *const *b, float *const *c,
                        size_t n, const nacre_f32_epilogue *e) {
     for (size_t q = 0; q < count; q++) {
         for (size_t j = 0; j < n; j++) {

@@ -48,7 +48,7 @@ typedef struct {
 
 enum { PANEL_FLOATS = PARTS_STEPS * NACRE_PARTS_DEPTH * NACRE_PARTS_SIDE, RIGHT_BYTES = PARTS_STEPS * NACRE_PARTS * NACRE_PARTS_RIGHT };
 
-static size_t parts_of(nacre_float_type type) { return type == NACRE_FLOAT32 ? 3 : type == NACRE_BFLOAT16 ? 1 : 2; }
+static size_t parts_of(nacre_dtype type) { return type == NACRE_DTYPE_f32 ? 3 : type == NACRE_DTYPE_bf16 ? 1 : 2; }
 
 // Estimates in cycles. For a step of a sum: a square; splitting 32 numbers of a, and of b; packing
 // 32 numbers of b for a product with floats. For a square: beginning and finishing it. PARTS_LONG
@@ -153,7 +153,7 @@ static void parts_split(const parts_job *p, const parts_block *x) {
             const size_t k0 = (x->s0 + s) * NACRE_PARTS_DEPTH, n = nacre_min(g->k - k0, NACRE_PARTS_DEPTH), first = nacre_min(n, 16);
             const float *from = (const float *)(const void *)a + k0;
             size_t row = g->a.row;
-            if (g->a.type != NACRE_FLOAT32) {
+            if (g->a.type != NACRE_DTYPE_f32) {
                 for (size_t i = 0; i < rows; i++) g->impl->half()->widen[g->a.type](a + (i * g->a.row + k0) * size, wide + i * NACRE_PARTS_DEPTH, n);
                 from = wide;
                 row = NACRE_PARTS_DEPTH;
@@ -188,12 +188,12 @@ static parts_right parts_floats(const parts_job *p, size_t index, size_t k0, siz
     const char *const b = (const char *)g->b.data + nacre_batch_offset(&g->batch, 1, index) * size;
     if (g->b.packed) {
         const char *const from = b + (j * g->k + k0 * nr) * size;
-        if (g->b.type == NACRE_FLOAT32) return (parts_right){(const float *)(const void *)from, nr};
+        if (g->b.type == NACRE_DTYPE_f32) return (parts_right){(const float *)(const void *)from, nr};
         g->impl->half()->widen[g->b.type](from, panel, k * nr);
         return (parts_right){panel, nr};
     }
     const char *const from = b + (k0 * g->b.row + j * g->b.col) * size;
-    if (g->b.type == NACRE_FLOAT32 && g->b.col == 1) return (parts_right){(const float *)(const void *)from, g->b.row};
+    if (g->b.type == NACRE_DTYPE_f32 && g->b.col == 1) return (parts_right){(const float *)(const void *)from, g->b.row};
     nacre_f32_pack_panel(g->impl->half(), k, n, from, g->b.type, g->b.col, g->b.row, nr, panel);
     return (parts_right){panel, nr};
 }
@@ -208,7 +208,7 @@ static void parts_finish(const parts_job *p, size_t index, size_t i, size_t j, s
     float line[NACRE_PARTS_SIDE];
     for (size_t r = 0; r < rows; r++) {
         const size_t at = (index * g->m + i + r) * g->ldc + j;
-        float *const c = g->c_type == NACRE_FLOAT32 ? (float *)g->c + at : line;
+        float *const c = g->c_type == NACRE_DTYPE_f32 ? (float *)g->c + at : line;
         const __m512 row = _mm512_set1_ps(g->row == NULL ? 0 : g->row[index % g->row_count * g->m + i + r]);
         for (size_t e = 0; e < columns; e += 16) {
             const __mmask16 m = (__mmask16)((1u << nacre_min(16, columns - e)) - 1);
@@ -221,7 +221,7 @@ static void parts_finish(const parts_job *p, size_t index, size_t i, size_t j, s
             _mm512_mask_storeu_ps(c + e, m, v);
         }
         if (f->map != NULL) f->map(c, c, columns, f->params);
-        if (g->c_type != NACRE_FLOAT32) g->impl->half()->narrow[g->c_type](line, (uint16_t *)g->c + at, columns);
+        if (g->c_type != NACRE_DTYPE_f32) g->impl->half()->narrow[g->c_type](line, (uint16_t *)g->c + at, columns);
     }
 }
 
@@ -236,7 +236,7 @@ static void parts_plainly(const parts_job *p, const parts_block *x, parts_right 
     if (s == 0) memset(sums, 0, NACRE_PARTS_SUMS * sizeof(float));
     for (size_t i = 0; i < rows; i++) {
         const float *row = (const float *)(const void *)a + i * g->a.row;
-        if (g->a.type != NACRE_FLOAT32) {
+        if (g->a.type != NACRE_DTYPE_f32) {
             g->impl->half()->widen[g->a.type](a + i * g->a.row * size, wide, k);
             row = wide;
         }

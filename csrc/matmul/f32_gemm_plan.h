@@ -40,7 +40,7 @@ static inline const void *gemm_at(const nacre_f32_operand *x, size_t offset) {
     return (const char *)x->data + offset * nacre_float_size(x->type);
 }
 
-static inline int gemm_is_half(nacre_float_type type) { return type != NACRE_FLOAT32; }
+static inline int gemm_is_half(nacre_dtype type) { return type != NACRE_DTYPE_f32; }
 
 // Chunks of work on a plan. The first packs a panel of a, the second computes a piece of c by
 // tiles.

@@ -37,7 +37,7 @@ static void pack_b_block(const gemm_plan *p, size_t index, size_t k0, size_t k, 
         return;
     }
     const size_t nr = g->impl->nr, offset = nacre_batch_offset(&g->batch, 1, index);
-    if (p->pairs || (!g->b.packed && g->b.type == NACRE_FLOAT32)) {
+    if (p->pairs || (!g->b.packed && g->b.type == NACRE_DTYPE_f32)) {
         const nacre_f32_operand b = {gemm_at(&g->b, offset + k0 * g->b.row + j0 * g->b.col), 0, g->b.type, g->b.row, g->b.col};
         nacre_f32_gemm_pack_b(g->impl, n, k, &b, dst);
         return;
@@ -93,7 +93,7 @@ static nacre_f32_epilogue tile_epilogue(const tile_block *t, size_t i, size_t j)
 
 // Returns the bytes from one panel of b to the next.
 static size_t panel_bytes(const gemm_plan *p, const tile_block *t) {
-    return t->b_panel * nacre_float_size(p->b_row || p->pairs ? p->g.b.type : NACRE_FLOAT32);
+    return t->b_panel * nacre_float_size(p->b_row || p->pairs ? p->g.b.type : NACRE_DTYPE_f32);
 }
 
 // Multiplies row i, the numbers at a, by a strip.
@@ -116,7 +116,7 @@ static void run_row(const gemm_plan *p, const tile_block *t, const tile_strip *s
         if (p->pairs) {
             p->g.impl->pairs->row(count, t->k, a, b, c, n, e);
         } else {
-            p->g.impl->row(p->b_row ? p->g.b.type : NACRE_FLOAT32, count, t->k, a, lda, b, c, n, e);
+            p->g.impl->row(p->b_row ? p->g.b.type : NACRE_DTYPE_f32, count, t->k, a, lda, b, c, n, e);
         }
     }
 }
@@ -153,7 +153,7 @@ static void take_rows(const gemm_plan *p, const tile_block *t, size_t i, size_t 
     if (p->m_step > p->rows) {
         if (!gemm_packs_rows(apart, columns / g->impl->nr)) return;
         for (size_t r = 0; r < m; r += p->rows) {
-            nacre_f32_pack_panel(g->impl->half(), t->k, nacre_min(p->rows, m - r), s->a + r * s->row, NACRE_FLOAT32, s->row, 1, p->rows, t->rows + r * t->k);
+            nacre_f32_pack_panel(g->impl->half(), t->k, nacre_min(p->rows, m - r), s->a + r * s->row, NACRE_DTYPE_f32, s->row, 1, p->rows, t->rows + r * t->k);
         }
         s->row = 1;
         s->col = p->rows;

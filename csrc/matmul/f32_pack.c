@@ -87,11 +87,11 @@ static void pack_16(size_t k, size_t lanes, const uint16_t *src, size_t lane, si
     }
 }
 
-void nacre_f32_pack_panel(const nacre_half *half, size_t k, size_t lanes, const void *src, nacre_float_type type, size_t lane,
+void nacre_f32_pack_panel(const nacre_half *half, size_t k, size_t lanes, const void *src, nacre_dtype type, size_t lane,
                           size_t step, size_t width, float *dst) {
     enum { PIECE = 2048 };
     uint16_t piece[PIECE];
-    if (type == NACRE_FLOAT32) {
+    if (type == NACRE_DTYPE_f32) {
         pack_f32(half, k, lanes, src, lane, step, width, dst);
         return;
     }
@@ -105,7 +105,7 @@ void nacre_f32_pack_panel(const nacre_half *half, size_t k, size_t lanes, const 
 
 static void pack_same(const nacre_half *half, size_t k, size_t lanes, const nacre_f32_operand *x, size_t first, size_t lane, size_t step, size_t width, void *dst,
                       size_t at) {
-    if (x->type == NACRE_FLOAT32) {
+    if (x->type == NACRE_DTYPE_f32) {
         pack_f32(half, k, lanes, (const float *)x->data + first, lane, step, width, (float *)dst + at);
     } else {
         pack_16(k, lanes, (const uint16_t *)x->data + first, lane, step, width, (uint16_t *)dst + at);
@@ -152,7 +152,7 @@ static void pack_rows(const nacre_f32_gemm_impl *impl, size_t n, size_t k, const
 
 void nacre_f32_gemm_pack_b(const nacre_f32_gemm_impl *impl, size_t n, size_t k, const nacre_f32_operand *b, void *dst) {
     enum { PANELS = 8 };  // written at a time; more would evict each other
-    if (b->type == NACRE_FLOAT32 && b->col == 1) {
+    if (b->type == NACRE_DTYPE_f32 && b->col == 1) {
         const size_t each = PANELS * impl->nr;
         for (size_t j = 0; j < n; j += each) pack_rows(impl, nacre_min(each, n - j), k, (const float *)b->data + j, b->row, (float *)dst + j * k);
         return;

@@ -98,7 +98,7 @@ typedef struct {
                     size_t n, const nacre_f32_epilogue *e);
     // Computes one row of 1..NACRE_GEMM_PANELS tiles: tile q from panel b[q] to c[q] with epilogue
     // e[q]. Panels have elements of the given type. The results equal single calls of tile.
-    void (*row)(nacre_float_type type, size_t count, size_t k, const float *a, size_t lda, const void *const *b, float *const *c, size_t n,
+    void (*row)(nacre_dtype type, size_t count, size_t k, const float *a, size_t lda, const void *const *b, float *const *c, size_t n,
                 const nacre_f32_epilogue *e);
     // y[j] = sum_p x[p] b[j*ldb + p] for j < n.
     void (*dot)(size_t k, const float *x, const float *b, size_t ldb, float *y, size_t n);
@@ -116,7 +116,7 @@ typedef const nacre_f32_gemm_impl *nacre_f32_gemm_fn(void);
 typedef struct {
     const void *data;
     int packed;
-    nacre_float_type type;
+    nacre_dtype type;
     size_t row, col;
 } nacre_f32_operand;
 
@@ -136,7 +136,7 @@ struct nacre_f32_gemm {
     size_t row_count;
     const float *col;   // n, shared by all products
     void *c;
-    nacre_float_type c_type;
+    nacre_dtype c_type;
     size_t ldc;
 };
 
@@ -152,7 +152,7 @@ size_t nacre_f32_gemm_panel_rows(const nacre_f32_gemm_impl *impl, size_t m);
 
 // Sets dst[p*width + l] to src[l*lane + p*step] for p < k and l < lanes <= width, and to 0 for the
 // other l < width. 16-bit floats are widened.
-void nacre_f32_pack_panel(const nacre_half *half, size_t k, size_t lanes, const void *src, nacre_float_type type, size_t lane,
+void nacre_f32_pack_panel(const nacre_half *half, size_t k, size_t lanes, const void *src, nacre_dtype type, size_t lane,
                           size_t step, size_t width, float *dst);
 
 // The functions above as members, for families that get an implementation as a part of a command.
@@ -162,7 +162,7 @@ struct nacre_f32_gemm_driver {
     void (*pack_a)(const nacre_f32_gemm_impl *impl, size_t m, size_t k, const nacre_f32_operand *a, void *dst);
     void (*pack_b)(const nacre_f32_gemm_impl *impl, size_t n, size_t k, const nacre_f32_operand *b, void *dst);
     size_t (*panel_rows)(const nacre_f32_gemm_impl *impl, size_t m);
-    void (*pack_panel)(const nacre_half *half, size_t k, size_t lanes, const void *src, nacre_float_type type, size_t lane, size_t step,
+    void (*pack_panel)(const nacre_half *half, size_t k, size_t lanes, const void *src, nacre_dtype type, size_t lane, size_t step,
                        size_t width, float *dst);
 };
 extern const nacre_f32_gemm_driver nacre_f32_gemm_drivers;

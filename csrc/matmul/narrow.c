@@ -99,8 +99,8 @@ static void narrow_start(const nacre_call *c, size_t size) {
 static void f32_narrow_run(const nacre_call *c) { narrow_start(c, sizeof(float)); }
 static void f64_narrow_run(const nacre_call *c) { narrow_start(c, sizeof(double)); }
 
-static int narrow_fits(const nacre_f32_gemm_words *w) {
-    return w->a_type == NACRE_FLOAT32 && w->b_type == NACRE_FLOAT32 && !w->a_packed && !w->b_packed && w->a_col == 1 &&
+static int narrow_fits(const nacre_f32_gemm_words *w, nacre_dtype type) {
+    return w->a_type == type && w->b_type == type && !w->a_packed && !w->b_packed && w->a_col == 1 &&
            w->ldc == w->n && w->alpha == 1 && w->map == 0 && w->m > 1;
 }
 
@@ -109,7 +109,7 @@ static int narrow_fits(const nacre_f32_gemm_words *w) {
 static int f32_narrow_fits(const nacre_kernel *kernel, const int64_t *words) {
     (void)kernel;
     const nacre_f32_gemm_words *const w = (const void *)words;
-    if (!narrow_fits(w)) return 0;
+    if (!narrow_fits(w, NACRE_DTYPE_f32)) return 0;
     if (w->n == 1) return w->k <= NACRE_COLUMN_DEPTH;
     return w->n <= NARROW_COLUMNS && w->k <= (w->n <= 8 ? NACRE_NARROW_DEPTH : NACRE_NARROW_DEPTH / 2);
 }
@@ -117,7 +117,7 @@ static int f32_narrow_fits(const nacre_kernel *kernel, const int64_t *words) {
 static int f64_narrow_fits(const nacre_kernel *kernel, const int64_t *words) {
     (void)kernel;
     const nacre_f32_gemm_words *const w = (const void *)words;
-    return narrow_fits(w) && w->n > 1 && w->n <= 8 && w->k <= NACRE_NARROW_DEPTH;
+    return narrow_fits(w, NACRE_DTYPE_f64) && w->n > 1 && w->n <= 8 && w->k <= NACRE_NARROW_DEPTH;
 }
 
 const nacre_entry nacre_f32_narrow_entry = {

@@ -38,7 +38,7 @@ typedef struct {
     int high_first;        // the first of two codes of 4 bits is in the higher ones
     size_t row_bytes;      // from one row of codes to the next
     const void *scales;
-    nacre_float_type type;  // of scales, and of zeros that are floats
+    nacre_dtype type;  // of scales, and of zeros that are floats
     size_t row_scales;      // scales in a row
     nacre_nbits_zeros from;
     const void *zeros;   // also row_scales in a row
@@ -115,10 +115,10 @@ static inline unsigned nacre_nbits_code(const uint8_t *codes, size_t i, size_t b
     return codes[bit / 8] >> bit % 8 & ((1u << bits) - 1);
 }
 
-static inline float nacre_nbits_float(const void *p, nacre_float_type type, size_t i) {
+static inline float nacre_nbits_float(const void *p, nacre_dtype type, size_t i) {
     switch (type) {
-    case NACRE_FLOAT16: return nacre_f16_to_f32(((const uint16_t *)p)[i]);
-    case NACRE_BFLOAT16: return nacre_bf16_to_f32(((const uint16_t *)p)[i]);
+    case NACRE_DTYPE_f16: return nacre_f16_to_f32(((const uint16_t *)p)[i]);
+    case NACRE_DTYPE_bf16: return nacre_bf16_to_f32(((const uint16_t *)p)[i]);
     default: return ((const float *)p)[i];
     }
 }

@@ -62,7 +62,7 @@ static void gather_scale(const gather_job *j, size_t first, size_t n, float *x) 
             count = nacre_min(block - (col + i) % block, n - i);
             at = base + (col + i) / block * step;
         }
-        const float scale = nacre_nbits_float(j->scales, (nacre_float_type)w->type, at);
+        const float scale = nacre_nbits_float(j->scales, (nacre_dtype)w->type, at);
         float zero = (float)w->middle;
         if (j->zeros != NULL) {
             const size_t rows = (size_t)w->scale_row;
@@ -86,7 +86,7 @@ static void gather_chunk(void *arg, size_t chunk, size_t thread) {
     const gather_job *const j = arg;
     const nacre_nbits_gather_words *const w = j->w;
     const size_t inner = (size_t)w->inner, picks = (size_t)w->picks, width = (size_t)w->dims[w->rank - 1];
-    const size_t bytes = w->type == NACRE_FLOAT32 ? sizeof(float) : sizeof(uint16_t);
+    const size_t bytes = w->type == NACRE_DTYPE_f32 ? sizeof(float) : sizeof(uint16_t);
     const size_t end = nacre_min((chunk + 1) * GATHER_CHUNK, (size_t)w->outer * picks * inner);
     float x[GATHER_BLOCK];
     for (size_t at = chunk * GATHER_CHUNK; at < end;) {

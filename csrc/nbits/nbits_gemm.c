@@ -59,13 +59,15 @@ static nacre_f32_gemm nbits_gemm(const nbits_product *g) {
         .m = g->m,
         .n = n,
         .k = k,
-        .a = {.data = g->a, .row = k, .col = 1},
+        .a = {.data = g->a, .type = NACRE_DTYPE_f32, .row = k, .col = 1},
+        .b = {.type = NACRE_DTYPE_f32},
         .make_b = nbits_panels,
         .source = g,
         .alpha = 1,
         .row_count = 1,
         .col = g->bias,
         .c = g->c,
+        .c_type = NACRE_DTYPE_f32,
         .ldc = n,
     };
 }
@@ -133,7 +135,7 @@ static nbits_product nbits_said(const int64_t *words) {
     return (nbits_product){
         .gemm = nacre_f32_gemm_part(w->gemm),
         .w = {.n = (size_t)w->n, .k = (size_t)w->k, .bits = (size_t)w->bits, .block = (size_t)w->block, .high_first = w->high_first != 0,
-              .row_bytes = (size_t)w->row_bytes, .type = (nacre_float_type)w->type, .row_scales = (size_t)w->row_scales,
+              .row_bytes = (size_t)w->row_bytes, .type = (nacre_dtype)w->type, .row_scales = (size_t)w->row_scales,
               .from = (nacre_nbits_zeros)w->from, .flat = w->flat != 0,
               .group = w->group == 0 ? NULL : (const void *)words, .table = w->table == 0 ? NULL : (const void *)words},
         .transposed = w->transposed != 0,

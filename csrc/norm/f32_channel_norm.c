@@ -22,7 +22,7 @@ typedef struct {
 // channel_norm_sum returns the sum of n elements, or of the squares of their distances from shift.
 // It sums in blocks of NACRE_NORM_BLOCK, as nacre_f32_norm_impl.sum does.
 static double channel_norm_sum(const channel_norm_job *j, size_t at, size_t n, bool squares, float shift, float *room) {
-    if (j->type.type == NACRE_FLOAT32) return j->impl->sum((const float *)j->x + at, n, squares, shift);
+    if (j->type.type == NACRE_DTYPE_f32) return j->impl->sum((const float *)j->x + at, n, squares, shift);
     double sum = 0;
     for (size_t i = 0; i < n; i += NACRE_NORM_BLOCK) {
         const size_t count = nacre_min(NACRE_NORM_BLOCK, n - i);

@@ -23,8 +23,8 @@ typedef struct {
 // softmax_width returns the elements of each row of a tile in scratch.
 static size_t softmax_width(size_t inner) { return nacre_min(inner, NACRE_NORM_COLS); }
 
-static int softmax_in_place(nacre_float_type type, size_t n, size_t inner) {
-    return type == NACRE_FLOAT32 && (inner == 1 || n <= SOFTMAX_IN_PLACE);
+static int softmax_in_place(nacre_dtype type, size_t n, size_t inner) {
+    return type == NACRE_DTYPE_f32 && (inner == 1 || n <= SOFTMAX_IN_PLACE);
 }
 
 static void softmax_tile(const softmax_job *j, size_t at, size_t cols, float *tile) {
@@ -98,7 +98,7 @@ static size_t softmax_scratch(const nacre_kernel *k, const int64_t *words, size_
     (void)k;
     const nacre_f32_softmax_words *const w = (const void *)words;
     const size_t n = (size_t)w->n, inner = (size_t)w->inner;
-    if (softmax_in_place((nacre_float_type)w->type, n, inner)) return 0;
+    if (softmax_in_place((nacre_dtype)w->type, n, inner)) return 0;
     return threads * nacre_align_floats(n * softmax_width(inner)) * sizeof(float);
 }
 

@@ -1,6 +1,6 @@
 // Normalisations over axes of contiguous values.
 //
-// Commands read and write float, float16 or bfloat16 elements, as words of nacre_float_type say.
+// Commands read and write float, float16 or bfloat16 elements, as words of nacre_dtype say.
 // They compute in float and round once. half is the part of op half, or 0 if all types are float.
 #ifndef NACRE_NORM_NORM_H
 #define NACRE_NORM_NORM_H

@@ -7,31 +7,31 @@
 
 // norm_type is the element type of an operand, with the conversions of 16-bit floats.
 typedef struct {
-    nacre_float_type type;
+    nacre_dtype type;
     const nacre_half *half;  // NULL for float
 } norm_type;
 
 static inline norm_type norm_type_of(int64_t type, int64_t half) {
-    return (norm_type){(nacre_float_type)type, half == 0 ? NULL : ((nacre_half_fn *)nacre_part_fn(half))()};
+    return (norm_type){(nacre_dtype)type, half == 0 ? NULL : ((nacre_half_fn *)nacre_part_fn(half))()};
 }
 
 static inline void *norm_at(norm_type t, const void *base, size_t at) {
-    return (char *)(uintptr_t)base + at * (t.type == NACRE_FLOAT32 ? sizeof(float) : sizeof(uint16_t));
+    return (char *)(uintptr_t)base + at * (t.type == NACRE_DTYPE_f32 ? sizeof(float) : sizeof(uint16_t));
 }
 
 // norm_read returns n elements from element `at` on, in place if they are floats, else widened into
 // room.
 static inline const float *norm_read(norm_type t, const void *base, size_t at, size_t n, float *room) {
-    if (t.type == NACRE_FLOAT32) return norm_at(t, base, at);
+    if (t.type == NACRE_DTYPE_f32) return norm_at(t, base, at);
     t.half->widen[t.type](norm_at(t, base, at), room, n);
     return room;
 }
 
 // norm_room returns where to write elements from element `at` on. A call of norm_write follows.
-static inline float *norm_room(norm_type t, void *base, size_t at, float *room) { return t.type == NACRE_FLOAT32 ? norm_at(t, base, at) : room; }
+static inline float *norm_room(norm_type t, void *base, size_t at, float *room) { return t.type == NACRE_DTYPE_f32 ? norm_at(t, base, at) : room; }
 
 static inline void norm_write(norm_type t, void *base, size_t at, size_t n, const float *room) {
-    if (t.type != NACRE_FLOAT32) t.half->narrow[t.type](room, norm_at(t, base, at), n);
+    if (t.type != NACRE_DTYPE_f32) t.half->narrow[t.type](room, norm_at(t, base, at), n);
 }
 
 // norm_read_all returns a whole operand as floats, or NULL if it is left out.

@@ -13,15 +13,15 @@ enum {
 static inline size_t pool_buffer(const nacre_pooling_axis *a) { return a->in + 2 * NACRE_POOLING_PAD + NACRE_POOLING_SLACK; }
 
 // Returns the floats of the buffers of a thread.
-static inline size_t pool_buffers(const nacre_pooling *p, nacre_float_type type) {
+static inline size_t pool_buffers(const nacre_pooling *p, nacre_dtype type) {
     const nacre_pooling_axis *const a = &p->axis[p->axes - 1];
-    return POOL_BATCH * pool_buffer(a) + (type == NACRE_FLOAT32 ? 0 : NACRE_POOLING_ROWS * a->in + a->out);
+    return POOL_BATCH * pool_buffer(a) + (type == NACRE_DTYPE_f32 ? 0 : NACRE_POOLING_ROWS * a->in + a->out);
 }
 
 typedef struct {
     const nacre_f32_pooling_impl *impl;
     const nacre_half *half;
-    nacre_float_type type;
+    nacre_dtype type;
     const nacre_pooling *p;
     const void *x;
     void *out;
@@ -44,15 +44,15 @@ typedef struct {
     float *widened;  // memory for widened rows of 16-bit floats
 } pooling_rows;
 
-static inline size_t pool_size(const pooling_job *j) { return j->type == NACRE_FLOAT32 ? 4 : 2; }
+static inline size_t pool_size(const pooling_job *j) { return j->type == NACRE_DTYPE_f32 ? 4 : 2; }
 
 // Lists the row of the value that begins at element `at`.
 static void pooling_list(const pooling_job *j, pooling_rows *r, size_t at) {
     const size_t width = j->p->axis[j->p->axes - 1].in;
     const void *const x = (const char *)j->x + at * pool_size(j);
     float *const floats = r->widened + r->count * width;
-    if (j->type != NACRE_FLOAT32) j->half->widen[j->type](x, floats, width);
-    r->list[r->count++] = j->type == NACRE_FLOAT32 ? x : floats;
+    if (j->type != NACRE_DTYPE_f32) j->half->widen[j->type](x, floats, width);
+    r->list[r->count++] = j->type == NACRE_DTYPE_f32 ? x : floats;
 }
 
 static void pooling_flush(const pooling_job *j, pooling_rows *r) {
@@ -161,8 +161,8 @@ static void pooling_task(void *job, size_t chunk, size_t thread) {
         for (size_t k = 0; k < n; k++, r++) {
             const size_t n_out = p->axis[outer].out;
             void *const out = (char *)j->out + r * n_out * pool_size(j);
-            pooling_row(j, buffers + k * size + j->lead, divisor[k], j->type == NACRE_FLOAT32 ? out : row);
-            if (j->type != NACRE_FLOAT32) j->half->narrow[j->type](row, out, n_out);
+            pooling_row(j, buffers + k * size + j->lead, divisor[k], j->type == NACRE_DTYPE_f32 ? out : row);
+            if (j->type != NACRE_DTYPE_f32) j->half->narrow[j->type](row, out, n_out);
         }
     }
 }
@@ -171,7 +171,7 @@ static size_t pooling_scratch(const nacre_kernel *kernel, const int64_t *words, 
     (void)kernel;
     const nacre_f32_pooling_words *const w = (const void *)words;
     const nacre_pooling p = nacre_pooling_of(&w->extents);
-    return (p.axis[p.axes - 1].out + threads * pool_buffers(&p, (nacre_float_type)w->type)) * sizeof(float);
+    return (p.axis[p.axes - 1].out + threads * pool_buffers(&p, (nacre_dtype)w->type)) * sizeof(float);
 }
 
 static void pooling_command(const nacre_call *c) {
@@ -180,10 +180,10 @@ static void pooling_command(const nacre_call *c) {
     const nacre_pooling_axis *const a = &p.axis[p.axes - 1];
     float *const scratch = c->scratch;
     pooling_job j = {
-        .impl = ((nacre_f32_pooling_fn *)c->kernel->fn)(), .type = (nacre_float_type)w->type, .p = &p, .x = nacre_operand(c, 0),
+        .impl = ((nacre_f32_pooling_fn *)c->kernel->fn)(), .type = (nacre_dtype)w->type, .p = &p, .x = nacre_operand(c, 0),
         .out = nacre_operand(c, 1), .counts = scratch, .buffers = scratch + a->out, .in_plane = a->in, .rows_per_plane = 1, .team = c->team,
     };
-    if (j.type != NACRE_FLOAT32) j.half = ((nacre_half_fn *)nacre_part_fn(w->half))();
+    if (j.type != NACRE_DTYPE_f32) j.half = ((nacre_half_fn *)nacre_part_fn(w->half))();
     size_t taps = 1;
     for (size_t i = 0; i + 1 < p.axes; i++) {
         j.in_plane *= p.axis[i].in;

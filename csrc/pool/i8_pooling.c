@@ -391,7 +391,7 @@ static size_t i8_pooling_scratch(const nacre_kernel *kernel, const int64_t *word
 
 static float i8_pooling_scale(const nacre_i8_pooling_words *w, int64_t type, const void *x) {
     float scale;
-    if (type == NACRE_FLOAT32) return *(const float *)x;
+    if (type == NACRE_DTYPE_f32) return *(const float *)x;
     ((nacre_half_fn *)nacre_part_fn(w->half))()->widen[type](x, &scale, 1);
     return scale;
 }

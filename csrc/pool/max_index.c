@@ -6,9 +6,9 @@
 #include "pool/taps.h"
 
 typedef struct {
-    const nacre_max_index_impl *impl;
+    nacre_max_raise *raise;
     const nacre_pooling *p;
-    nacre_max_type type;
+    nacre_dtype type;
     bool column_major;
     const char *x;
     char *y;
@@ -18,22 +18,28 @@ typedef struct {
     nacre_team *team;
 } max_index_job;
 
-static size_t max_index_size(nacre_max_type type) { return type == NACRE_MAX_F64 ? 8 : type == NACRE_MAX_F32 ? 4 : 1; }
-
-static void max_index_lowest(nacre_max_type type, size_t n, void *y) {
+static nacre_max_raise *max_index_raise(const nacre_max_index_impl *impl, nacre_dtype type) {
     switch (type) {
-    case NACRE_MAX_F32:
-        for (size_t i = 0; i < n; i++) ((float *)y)[i] = -INFINITY;
-        break;
-    case NACRE_MAX_F64:
+    case NACRE_DTYPE_f64: return impl->f64;
+    case NACRE_DTYPE_i8: return impl->i8;
+    case NACRE_DTYPE_u8: return impl->u8;
+    default: return impl->f32;
+    }
+}
+
+static void max_index_lowest(nacre_dtype type, size_t n, void *y) {
+    switch (type) {
+    case NACRE_DTYPE_f64:
         for (size_t i = 0; i < n; i++) ((double *)y)[i] = -(double)INFINITY;
         break;
-    case NACRE_MAX_I8:
+    case NACRE_DTYPE_i8:
         for (size_t i = 0; i < n; i++) ((int8_t *)y)[i] = INT8_MIN;
         break;
-    case NACRE_MAX_U8:
+    case NACRE_DTYPE_u8:
         for (size_t i = 0; i < n; i++) ((uint8_t *)y)[i] = 0;
         break;
+    default:
+        for (size_t i = 0; i < n; i++) ((float *)y)[i] = -INFINITY;
     }
 }
 
@@ -60,8 +66,7 @@ static void max_index_join(const max_index_job *j, const char *plane, size_t row
                 a->stride));
         if (first >= end) continue;
         const size_t at = row + first * a->stride + off - a->pad;
-        j->impl->raise[j->type](plane + at * j->size, (int32_t)at, end - first, a->stride, y + first * j->size,
-                where + first);
+        j->raise(plane + at * j->size, (int32_t)at, end - first, a->stride, y + first * j->size, where + first);
     }
 }
 
@@ -139,9 +144,10 @@ static size_t max_index_scratch(const nacre_kernel *kernel, const int64_t *words
 static void max_index_command(const nacre_call *c) {
     const nacre_max_index_words *const w = (const void *)c->words;
     const nacre_pooling p = nacre_pooling_of(&w->extents);
-    max_index_job j = {.impl = ((nacre_max_index_fn *)c->kernel->fn)(), .p = &p, .type = (nacre_max_type)w->type,
+    const nacre_dtype type = (nacre_dtype)w->type;
+    max_index_job j = {.raise = max_index_raise(((nacre_max_index_fn *)c->kernel->fn)(), type), .p = &p, .type = type,
                        .column_major = w->column_major != 0, .x = nacre_operand(c, 0), .y = nacre_operand(c, 1),
-                       .index = nacre_operand(c, 2), .size = max_index_size((nacre_max_type)w->type), .in_plane = 1,
+                       .index = nacre_operand(c, 2), .size = nacre_dtype_bits(type) / 8, .in_plane = 1,
                        .rows_per_plane = 1, .where = c->scratch, .team = c->team};
     size_t taps = 1;
     for (size_t a = 0; a < p.axes; a++) {

@@ -56,7 +56,7 @@ static inline nacre_pooling nacre_pooling_of(const nacre_pooling_extents *w) {
 // maximum of an empty window is -inf.
 typedef struct {
     nacre_pooling_extents extents;
-    int64_t type;  // nacre_float_type
+    int64_t type;  // nacre_dtype
     int64_t half;  // part half; used for 16-bit floats only
 } nacre_f32_pooling_words;
 
@@ -87,23 +87,24 @@ void nacre_f32_pooling_cols__scalar(const float *row, size_t n, const nacre_pool
 
 // ---- max_index ------------------------------------------------------------------
 
-typedef enum { NACRE_MAX_F32, NACRE_MAX_F64, NACRE_MAX_I8, NACRE_MAX_U8 } nacre_max_type;
-
 // The words of command max_index: maxima of elements of a type, and their indices. Operands are x,
 // y and index, of int64, which may be absent. An index counts the elements of x; with column_major
 // the first axis of a plane counts fastest. Of equal elements the first counts. A maximum ignores
 // NaNs. The maximum of an empty window is the lowest number, at index 0.
 typedef struct {
     nacre_pooling_extents extents;
-    int64_t type;  // nacre_max_type
+    int64_t type;  // nacre_dtype: f32, f64, i8 or u8
     int64_t column_major;
 } nacre_max_index_words;
 
-// A kernel row of op max_index has the signature nacre_max_index_fn and returns a function for each
-// nacre_max_type. For i < n, if x[i * stride] is larger than best[i], it sets best[i] to it and
+// For i < n, if x[i * stride] is larger than best[i], a nacre_max_raise sets best[i] to it and
 // where[i] to at + i * stride.
+typedef void nacre_max_raise(const void *x, int32_t at, size_t n, size_t stride, void *best, int32_t *where);
+
+// A kernel row of op max_index has the signature nacre_max_index_fn and returns a function for each
+// type.
 typedef struct {
-    void (*raise[4])(const void *x, int32_t at, size_t n, size_t stride, void *best, int32_t *where);
+    nacre_max_raise *f32, *f64, *i8, *u8;
 } nacre_max_index_impl;
 typedef const nacre_max_index_impl *nacre_max_index_fn(void);
 
@@ -152,7 +153,7 @@ typedef struct {
     int64_t inner; // above 0
     int64_t is_signed;
     int64_t after; // whether y_zero is added after rounding
-    int64_t x_type, y_type; // nacre_float_type of the scales
+    int64_t x_type, y_type; // nacre_dtype of the scales
     int64_t half;  // part half; used for 16-bit floats only
 } nacre_i8_pooling_words;
 

@@ -99,7 +99,7 @@ size_t nacre_blocked8_place(blocked8_job *j, char *scratch) {
 
 static int32_t blocked8_w_zero(const nacre_call *c, const nacre_i8_conv_words *w, size_t filter) {
     const void *const zero = nacre_operand(c, CONV8_W_ZERO);
-    const nacre_quant_type code = w->w_signed ? NACRE_QUANT_I8 : NACRE_QUANT_U8;
+    const nacre_dtype code = w->w_signed ? NACRE_DTYPE_i8 : NACRE_DTYPE_u8;
     return (zero == NULL ? 0 : quant_integer(code, zero, w->w_zeros == 1 ? 0 : filter)) - (w->w_signed ? 0 : 128);
 }
 
@@ -108,7 +108,7 @@ void nacre_blocked8_put(blocked8_job *j, const nacre_call *c, const nacre_i8_con
     const int32_t *const bias = w->bias_float ? NULL : nacre_operand(c, CONV8_BIAS);
     const int32_t moved = j->x_bytes == 2 || j->flip == 0 ? 0 : j->x_unsigned ? 128 : -128;
     j->pad = j->numbers.x.zero + moved;
-    const float low = (float)((w->y == NACRE_QUANT_I8 ? -128 : 0) - j->numbers.y.zero);
+    const float low = (float)((w->y == NACRE_DTYPE_i8 ? -128 : 0) - j->numbers.y.zero);
     j->numbers.then.low = j->numbers.then.low > low ? j->numbers.then.low : low;
     j->numbers.then.high = j->numbers.then.high < low + 255 ? j->numbers.then.high : low + 255;
     for (size_t f = 0; f < j->out_blocks * j->lanes; f++) {

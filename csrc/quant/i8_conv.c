@@ -116,7 +116,7 @@ static void i8_depthwise_weigh(const void *source, size_t filter, float *dst) {
 static void i8_depthwise_write(const void *source, size_t filter, size_t at, size_t n, float *sums) {
     const nacre_i8_conv *const j = source;
     const nacre_i8_gemm *const g = &j->g;
-    const size_t size = g->type == NACRE_QUANT_U8 || g->type == NACRE_QUANT_I8 ? 1 : 4;
+    const size_t size = g->type == NACRE_DTYPE_u8 || g->type == NACRE_DTYPE_i8 ? 1 : 4;
     const size_t positions = conv_count(j->c.out, j->c.axes);
     const int32_t none = 0;
     int32_t part[I8_WRITE];
@@ -157,7 +157,7 @@ static int i8_conv_goes_depthwise(const nacre_i8_conv *j) {
 static nacre_i8_conv i8_conv_of(const nacre_kernel *k, const nacre_i8_conv_words *w) {
     nacre_i8_conv j = {.c = nacre_conv_of(&w->extents), .x_signed = (int)w->x_signed};
     j.g = (nacre_i8_gemm){
-        .impl = ((nacre_i8_gemm_fn *)k->fn)(), .a = {.packed = (int)w->w_packed, .is_signed = (int)w->w_signed}, .bias_row = 1, .type = (nacre_quant_type)w->y};
+        .impl = ((nacre_i8_gemm_fn *)k->fn)(), .a = {.packed = (int)w->w_packed, .is_signed = (int)w->w_signed}, .bias_row = 1, .type = (nacre_dtype)w->y};
     if (w->depthwise != 0) j.depthwise = ((nacre_f32_depthwise_fn *)nacre_part_fn(w->depthwise))();
     return j;
 }
@@ -191,7 +191,7 @@ static i8_conv_layout i8_conv_place(const nacre_i8_conv_words *w, const nacre_co
 static void i8_conv_put(const nacre_call *c, const i8_conv_layout *v, const i8_conv_numbers *n) {
     const nacre_i8_conv_words *const w = (const void *)c->words;
     const void *const zero = nacre_operand(c, CONV8_W_ZERO);
-    const nacre_quant_type code = w->w_signed ? NACRE_QUANT_I8 : NACRE_QUANT_U8;
+    const nacre_dtype code = w->w_signed ? NACRE_DTYPE_i8 : NACRE_DTYPE_u8;
     for (size_t f = 0; f < v->filters; f++) {
         v->numbers.zeros[0][f] = zero == NULL ? 0 : quant_integer(code, zero, w->w_zeros == 1 ? 0 : f);
         v->numbers.scales[0][f] = i8_conv_scale(c, w, n, f);
@@ -243,7 +243,7 @@ static void i8_conv_command(const nacre_call *c, i8_conv_way way) {
     if (w->bias_float) j.g.bias = NULL;
     nacre_i8_then then = n.then;
     then.row_add = v.row_add;
-    if (j.g.type != NACRE_QUANT_I32) j.g.then = &then;
+    if (j.g.type != NACRE_DTYPE_i32) j.g.then = &then;
     if (w->channels_last) {
         i8_transpose(c->team, j.c.images, conv_count(j.c.in, j.c.axes), j.c.groups * j.c.channels, j.x, v.x);
         j.x = v.x;

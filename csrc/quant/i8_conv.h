@@ -18,15 +18,15 @@ typedef struct {
 
 static inline i8_conv_numbers i8_conv_numbers_of(const nacre_call *c, const nacre_i8_conv_words *w) {
     i8_conv_numbers n = {
-        .x = quant_tensor_of(c, CONV8_X_SCALE, w->x_scale, w->x_signed ? NACRE_QUANT_I8 : NACRE_QUANT_U8),
-        .y = quant_tensor_of(c, CONV8_Y_SCALE, w->y_scale, (nacre_quant_type)w->y),
-        .add = quant_tensor_of(c, CONV8_ADD_SCALE, w->add_scale, w->add_signed ? NACRE_QUANT_I8 : NACRE_QUANT_U8),
+        .x = quant_tensor_of(c, CONV8_X_SCALE, w->x_scale, w->x_signed ? NACRE_DTYPE_i8 : NACRE_DTYPE_u8),
+        .y = quant_tensor_of(c, CONV8_Y_SCALE, w->y_scale, (nacre_dtype)w->y),
+        .add = quant_tensor_of(c, CONV8_ADD_SCALE, w->add_scale, w->add_signed ? NACRE_DTYPE_i8 : NACRE_DTYPE_u8),
         .then = {.codes = nacre_operand(c, CONV8_ADD), .is_signed = w->add_signed != 0, .low = -INFINITY, .high = INFINITY},
     };
     n.step = n.y.scale;
     n.then.ratio = n.add.scale / n.y.scale;
     if (w->staged) {
-        const nacre_quant_type type = w->stage_signed ? NACRE_QUANT_I8 : NACRE_QUANT_U8;
+        const nacre_dtype type = w->stage_signed ? NACRE_DTYPE_i8 : NACRE_DTYPE_u8;
         const quant_tensor stage = quant_tensor_of(c, CONV8_STAGE_SCALE, w->stage_scale, type);
         const float low = (float)((w->stage_signed ? -128 : 0) - stage.zero);
         n.step = stage.scale;
@@ -43,7 +43,7 @@ static inline i8_conv_numbers i8_conv_numbers_of(const nacre_call *c, const nacr
 // both in units of step.
 static inline float i8_conv_scale(const nacre_call *c, const nacre_i8_conv_words *w, const i8_conv_numbers *n, size_t filter) {
     const void *const scale = nacre_operand(c, CONV8_W_SCALE);
-    return n->x.scale * (scale == NULL ? 1 : quant_float((nacre_quant_type)w->w_scale, scale, w->w_scales == 1 ? 0 : filter)) / n->step;
+    return n->x.scale * (scale == NULL ? 1 : quant_float((nacre_dtype)w->w_scale, scale, w->w_scales == 1 ? 0 : filter)) / n->step;
 }
 
 static inline float i8_conv_add(const nacre_call *c, const nacre_i8_conv_words *w, const i8_conv_numbers *n, size_t filter) {

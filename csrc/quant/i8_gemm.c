@@ -133,7 +133,7 @@ static void i8_widen_a_chunk(void *job, size_t chunk, size_t thread) {
 static nacre_i8_finish i8_finish_of(const i8_plan *p, size_t index, size_t j0) {
     const nacre_i8_gemm *const g = p->g;
     const size_t rows = index % g->row_count * g->m, cols = index % g->col_count * g->n + j0;
-    const size_t size = g->type == NACRE_QUANT_U8 || g->type == NACRE_QUANT_I8 ? 1 : 4;
+    const size_t size = g->type == NACRE_DTYPE_u8 || g->type == NACRE_DTYPE_i8 ? 1 : 4;
     return (nacre_i8_finish){
         .k = g->k,
         .a_zero = p->lines ? NULL : g->a_zero + rows,
@@ -158,7 +158,7 @@ static nacre_i8_finish i8_finish_of(const i8_plan *p, size_t index, size_t j0) {
 // Returns f moved to the block from row i and column j on.
 static nacre_i8_finish i8_finish_at(const nacre_i8_finish *f, size_t i, size_t j) {
     nacre_i8_finish t = *f;
-    const size_t size = f->type == NACRE_QUANT_U8 || f->type == NACRE_QUANT_I8 ? 1 : 4;
+    const size_t size = f->type == NACRE_DTYPE_u8 || f->type == NACRE_DTYPE_i8 ? 1 : 4;
     t.a_sums += i;
     t.row += i;
     t.at += i * t.ldc + j;

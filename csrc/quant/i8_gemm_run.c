@@ -19,7 +19,7 @@ static nacre_i8_gemm gemm_of(const nacre_i8_gemm_impl *impl, const nacre_i8_gemm
         .batch = {(size_t)w->rank, (const size_t *)w->batch},
         .row_count = 1, .col_count = 1,
         .bias_row = (size_t)w->bias_row, .bias_col = (size_t)w->bias_col,
-        .type = (nacre_quant_type)w->c,
+        .type = (nacre_dtype)w->c,
     };
     return g;
 }
@@ -52,7 +52,7 @@ static void gemm_put_zeros(const nacre_i8_gemm_words *w, const nacre_i8_gemm *g,
         int32_t *const to = v->numbers.zeros[side] + q * v->lanes[side];
         size_t at = x == NULL || of.count == 0 ? 0 : gemm_first(w, g, side, q) % (size_t)of.count;
         for (size_t i = 0; i < v->lanes[side]; i++) {
-            to[i] = x == NULL ? 0 : quant_integer((nacre_quant_type)of.type, x, at);
+            to[i] = x == NULL ? 0 : quant_integer((nacre_dtype)of.type, x, at);
             if (++at == (size_t)of.count) at = 0;
         }
     }
@@ -65,7 +65,7 @@ static void gemm_put_scales(const nacre_i8_gemm_words *w, const nacre_i8_gemm *g
         float *const to = v->numbers.scales[side] + q * v->lanes[side];
         size_t at = x == NULL || of.count == 0 ? 0 : gemm_first(w, g, side, q) % (size_t)of.count;
         for (size_t i = 0; i < v->lanes[side]; i++) {
-            to[i] = alpha * (x == NULL ? 1 : quant_float((nacre_quant_type)of.type, x, at)) / divisor;
+            to[i] = alpha * (x == NULL ? 1 : quant_float((nacre_dtype)of.type, x, at)) / divisor;
             if (++at == (size_t)of.count) at = 0;
         }
     }
@@ -79,7 +79,7 @@ static void gemm_scales(const nacre_call *c, const nacre_i8_gemm *g, const gemm_
     const void *rows = nacre_operand(c, GEMM_A_SCALE);
     float alpha = (float)w->alpha;
     if (rows != NULL && w->a_scale.count == 1) {
-        alpha *= quant_float((nacre_quant_type)w->a_scale.type, rows, 0);
+        alpha *= quant_float((nacre_dtype)w->a_scale.type, rows, 0);
         rows = NULL;
     }
     gemm_put_scales(w, g, v, 0, w->a_scale, rows, 1, 1);
@@ -94,7 +94,7 @@ static void gemm_command(const nacre_call *c, int lines) {
     g.lines = lines;
     gemm_put_zeros(w, &g, &v, 0, w->a_zero, nacre_operand(c, GEMM_A_ZERO));
     gemm_put_zeros(w, &g, &v, 1, w->b_zero, nacre_operand(c, GEMM_B_ZERO));
-    if (g.type != NACRE_QUANT_I32) gemm_scales(c, &g, &v, y.scale);
+    if (g.type != NACRE_DTYPE_i32) gemm_scales(c, &g, &v, y.scale);
     quant_set_product(&g, c, (quant_product_operands){.a = GEMM_A, .bias = GEMM_BIAS, .c = GEMM_C}, &v.numbers, y.zero);
     g.b.data = nacre_operand(c, GEMM_B);
     g.row_count = v.vectors[0];

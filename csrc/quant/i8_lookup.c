@@ -58,7 +58,7 @@ static float i8_table_value(const nacre_i8_table_words *w, float x) {
 
 static void i8_table_command(const nacre_call *c) {
     const nacre_i8_table_words *const w = (const void *)c->words;
-    const nacre_quant_type code = w->is_signed ? NACRE_QUANT_I8 : NACRE_QUANT_U8;
+    const nacre_dtype code = w->is_signed ? NACRE_DTYPE_i8 : NACRE_DTYPE_u8;
     const quant_tensor x = quant_tensor_of(c, 0, w->x_scale, code), y = quant_tensor_of(c, 2, w->y_scale, code);
     uint8_t *const table = nacre_operand(c, 4);
     const int low = w->is_signed ? -128 : 0;

@@ -66,7 +66,7 @@ static nacre_i8_gemm i8_lstm_product(const i8_lstm *p, size_t m, size_t which) {
         .lines = p->lines && which == 1,
         .row_count = 1,
         .col_count = 1,
-        .type = NACRE_QUANT_F32,
+        .type = NACRE_DTYPE_f32,
     };
 }
 
@@ -196,7 +196,7 @@ static void i8_lstm_numbers(const nacre_call *c, i8_lstm *p) {
     for (size_t i = 0; i < 2; i++) {
         const float *const scales = nacre_operand(c, I8_LSTM_SCALES + 2 * i);
         const void *const zeros = nacre_operand(c, I8_LSTM_SCALES + 2 * i + 1);
-        const nacre_quant_type type = p->w[i].matrix.is_signed ? NACRE_QUANT_I8 : NACRE_QUANT_U8;
+        const nacre_dtype type = p->w[i].matrix.is_signed ? NACRE_DTYPE_i8 : NACRE_DTYPE_u8;
         for (size_t at = 0; at < columns; at++) {
             p->w[i].scale[at] = scales[at * counts[i][0] / columns];
             p->w[i].zero[at] = quant_integer(type, zeros, at * counts[i][1] / columns);

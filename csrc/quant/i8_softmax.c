@@ -101,17 +101,17 @@ void nacre_i8_softmax_run(nacre_i8_lookup_fn *lookup, const nacre_i8_softmax *s,
 // ONNX Runtime rounds down the number of steps of the result up to 1, and so does this.
 static void i8_softmax_table_command(const nacre_call *c) {
     const nacre_i8_softmax_table_words *const w = (const void *)c->words;
-    const double x = (double)quant_float((nacre_quant_type)w->x_scale, nacre_operand(c, 0), 0);
+    const double x = (double)quant_float((nacre_dtype)w->x_scale, nacre_operand(c, 0), 0);
     float *const table = nacre_operand(c, 2);
     for (int d = 0; d < 256; d++) table[d] = (float)exp(-(double)d * x);
-    table[256] = floorf(1 / quant_float((nacre_quant_type)w->y_scale, nacre_operand(c, 1), 0));
+    table[256] = floorf(1 / quant_float((nacre_dtype)w->y_scale, nacre_operand(c, 1), 0));
 }
 
 static void i8_softmax_command(const nacre_call *c) {
     const nacre_i8_softmax_words *const w = (const void *)c->words;
     const float *const table = nacre_operand(c, 1);
     const void *const zero = nacre_operand(c, 2);
-    const nacre_quant_type code = w->is_signed ? NACRE_QUANT_I8 : NACRE_QUANT_U8;
+    const nacre_dtype code = w->is_signed ? NACRE_DTYPE_i8 : NACRE_DTYPE_u8;
     const nacre_i8_softmax s = {table, (int)w->is_signed, table[256], zero == NULL ? 0 : quant_integer(code, zero, 0)};
     nacre_i8_softmax_run((nacre_i8_lookup_fn *)nacre_part_fn(w->lookup), &s, c->team, (size_t)w->outer, (size_t)w->n, (size_t)w->inner,
                          nacre_operand(c, 0), nacre_operand(c, 3));

@@ -7,26 +7,10 @@
 
 #include "quant/quant.h"
 
-typedef enum { QUANT_FLOAT, QUANT_SIGNED, QUANT_UNSIGNED, QUANT_TABLE } quant_kind;
+static inline int quant_is_signed(nacre_dtype type) { return nacre_dtype_kind(type) == NACRE_SIGNED; }
 
-// Returns the bits of an element.
-static inline size_t quant_bits(nacre_quant_type type) {
-    static const uint8_t bits[] = {
-#define NACRE_QUANT_TYPE(name, bits, kind) bits,
-#include "quant/types.inc"
-#undef NACRE_QUANT_TYPE
-    };
-    return bits[type];
-}
-
-static inline quant_kind quant_kind_of(nacre_quant_type type) {
-    static const uint8_t kinds[] = {
-#define NACRE_QUANT_TYPE(name, bits, kind) QUANT_##kind,
-#include "quant/types.inc"
-#undef NACRE_QUANT_TYPE
-    };
-    return (quant_kind)kinds[type];
-}
+// Reports whether codes of a type index a table of the numbers that they stand for.
+static inline int quant_is_looked_up(nacre_dtype type) { return nacre_dtype_kind(type) == NACRE_FLOAT; }
 
 // Returns element i of an array of integers of fewer than 8 bits.
 static inline int32_t quant_narrow(const uint8_t *x, size_t i, size_t bits, int is_signed) {
@@ -40,28 +24,28 @@ static inline int32_t quant_narrow(const uint8_t *x, size_t i, size_t bits, int 
 static inline uint16_t quant_bits16(const void *x, size_t i) { return ((const uint16_t *)x)[i]; }
 
 // Returns element i of an array of an integer type.
-static inline int32_t quant_integer(nacre_quant_type type, const void *x, size_t i) {
+static inline int32_t quant_integer(nacre_dtype type, const void *x, size_t i) {
     const uint8_t *const b = x;
     switch (type) {
-        case NACRE_QUANT_U8: return b[i];
-        case NACRE_QUANT_I8: return (int8_t)b[i];
-        case NACRE_QUANT_U16: return quant_bits16(x, i);
-        case NACRE_QUANT_I16: return (int16_t)quant_bits16(x, i);
-        case NACRE_QUANT_I32: return ((const int32_t *)x)[i];
-        default: return quant_narrow(b, i, quant_bits(type), quant_kind_of(type) == QUANT_SIGNED);
+        case NACRE_DTYPE_u8: return b[i];
+        case NACRE_DTYPE_i8: return (int8_t)b[i];
+        case NACRE_DTYPE_u16: return quant_bits16(x, i);
+        case NACRE_DTYPE_i16: return (int16_t)quant_bits16(x, i);
+        case NACRE_DTYPE_i32: return ((const int32_t *)x)[i];
+        default: return quant_narrow(b, i, nacre_dtype_bits(type), quant_is_signed(type));
     }
 }
 
 // Returns element i of an array of a type of scales.
-static inline float quant_float(nacre_quant_type type, const void *x, size_t i) {
+static inline float quant_float(nacre_dtype type, const void *x, size_t i) {
     switch (type) {
-        case NACRE_QUANT_F16: return nacre_f16_to_f32(quant_bits16(x, i));
-        case NACRE_QUANT_BF16: return nacre_bf16_to_f32(quant_bits16(x, i));
-        case NACRE_QUANT_F8E8M0: {
+        case NACRE_DTYPE_f16: return nacre_f16_to_f32(quant_bits16(x, i));
+        case NACRE_DTYPE_bf16: return nacre_bf16_to_f32(quant_bits16(x, i));
+        case NACRE_DTYPE_f8e8m0: {
             const uint8_t e = ((const uint8_t *)x)[i];
             return e == 255 ? NAN : ldexpf(1, (int)e - 127);
         }
-        case NACRE_QUANT_I32: return (float)((const int32_t *)x)[i];
+        case NACRE_DTYPE_i32: return (float)((const int32_t *)x)[i];
         default: return ((const float *)x)[i];
     }
 }
@@ -73,9 +57,9 @@ typedef struct {
 } quant_tensor;
 
 // Returns the numbers in operands i and i+1 of a command.
-static inline quant_tensor quant_tensor_of(const nacre_call *c, size_t i, int64_t scale, nacre_quant_type zero) {
+static inline quant_tensor quant_tensor_of(const nacre_call *c, size_t i, int64_t scale, nacre_dtype zero) {
     const void *const s = nacre_operand(c, i), *const z = nacre_operand(c, i + 1);
-    return (quant_tensor){s == NULL ? 1 : quant_float((nacre_quant_type)scale, s, 0), z == NULL ? 0 : quant_integer(zero, z, 0)};
+    return (quant_tensor){s == NULL ? 1 : quant_float((nacre_dtype)scale, s, 0), z == NULL ? 0 : quant_integer(zero, z, 0)};
 }
 
 // The zero points and scales of the rows (0) and of the columns (1) of a product.

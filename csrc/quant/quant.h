@@ -18,19 +18,12 @@
 
 const nacre_kernel *nacre_quant_kernels(size_t *count);
 
-// The types in which codes, scales, zero points and results are stored: the rows of types.inc.
-typedef enum {
-#define NACRE_QUANT_TYPE(name, bits, kind) NACRE_QUANT_##name,
-#include "quant/types.inc"
-#undef NACRE_QUANT_TYPE
-} nacre_quant_type;
-
 // ---- i8_gemm ----------------------------------------------------------------
 //
 // s(i,j) = sum_p (a(i,p) - a_zero[i]) (b(p,j) - b_zero[j]) + bias(i,j)
-// c(i,j) = s                              NACRE_QUANT_I32
-//        = s * scale + add[j]             NACRE_QUANT_F32
-//        = saturate(round(s * scale + then) + zero)   NACRE_QUANT_U8 and NACRE_QUANT_I8
+// c(i,j) = s                              NACRE_DTYPE_i32
+//        = s * scale + add[j]             NACRE_DTYPE_f32
+//        = saturate(round(s * scale + then) + zero)   NACRE_DTYPE_u8 and NACRE_DTYPE_i8
 // with scale = row_scale[i] * col_scale[j], and halves rounded to even. A scale that is NaN makes
 // the least code.
 //
@@ -73,7 +66,7 @@ typedef struct {
     const float *add;                // or NULL
     const nacre_i8_then *then;       // for codes; NULL for none
     size_t row, at;                  // of the block's first element: its index in row_add, and its index in c
-    nacre_quant_type type;
+    nacre_dtype type;
     int32_t zero;
     void *c;
     size_t ldc;
@@ -131,12 +124,12 @@ typedef struct {
     // those of n numbers.
     size_t row_count, col_count;
     const int32_t *a_zero, *b_zero;
-    const float *row_scale, *col_scale;  // may be NULL for NACRE_QUANT_I32
+    const float *row_scale, *col_scale;  // may be NULL for NACRE_DTYPE_i32
     const int32_t *bias;                 // NULL for none; if bias_row is above 0, vectors of m*bias_row
     size_t bias_row, bias_col;
     const float *add;  // n numbers, or NULL
     const nacre_i8_then *then;  // for codes; row_add has row_count vectors of m
-    nacre_quant_type type;
+    nacre_dtype type;
     int32_t zero;
     void *c;  // rows are n apart, products m*n
 } nacre_i8_gemm;
@@ -191,9 +184,9 @@ typedef struct {
 // Codes from low to high, stored as a type that holds them. precision is the type to which numbers
 // and quotients are rounded, for scales of that type.
 typedef struct {
-    nacre_quant_type type;
+    nacre_dtype type;
     int32_t low, high;
-    nacre_float_type precision;
+    nacre_dtype precision;
 } nacre_quant_codes;
 
 // c = saturate(round((a - a_zero) * a_ratio + (b - b_zero) * b_ratio + c_zero)), or if product is
@@ -212,7 +205,7 @@ typedef struct {
     void (*quantize)(const nacre_quant_codes *t, const float *x, const float *scale, const int32_t *zero, size_t step, size_t n,
                      void *y);
     // y[i] = (x[i] - zero[i*step]) * scale[i*step]
-    void (*dequantize)(nacre_quant_type type, const void *x, const float *scale, const int32_t *zero, size_t step, size_t n,
+    void (*dequantize)(nacre_dtype type, const void *x, const float *scale, const int32_t *zero, size_t step, size_t n,
                        float *y);
     // Extends *low and *high to the numbers of x. NaNs are ignored.
     void (*range)(const float *x, size_t n, float *low, float *high);
@@ -271,7 +264,7 @@ void nacre_i8_softmax_run(nacre_i8_lookup_fn *lookup, const nacre_i8_softmax *s,
 
 // ---- commands -------------------------------------------------------------------
 //
-// Scales are of a type of floats, NACRE_QUANT_I32 or NACRE_QUANT_F8E8M0; zero points are of an
+// Scales are of a type of floats, NACRE_DTYPE_i32 or NACRE_DTYPE_f8e8m0; zero points are of an
 // integer type. An absent zero point is 0. Each command defines the scale of each element; a scale
 // of a whole tensor is one element.
 
@@ -279,8 +272,8 @@ void nacre_i8_softmax_run(nacre_i8_lookup_fn *lookup, const nacre_i8_softmax *s,
 //     y = saturate(round(x / scale) + zero), halves to even;  y = (x - zero) * scale
 typedef struct {
     int64_t outer, axis, inner, block, per_outer, per_axis, per_inner;  // nacre_quant_grid
-    int64_t x, y;       // types: floats or NACRE_QUANT_I32, and codes; or codes, and floats
-    int64_t precision;  // nacre_float_type of quotients and scales
+    int64_t x, y;       // types: floats or NACRE_DTYPE_i32, and codes; or codes, and floats
+    int64_t precision;  // nacre_dtype of quotients and scales
     int64_t scale, zero, scales;  // types, and the number of scales
     int64_t half;       // part half
 } nacre_quantize_words;
@@ -296,9 +289,9 @@ typedef struct {
 // be absent. The b of i8_gemm may be packed. With part quantize, a is float32, quantised as a
 // whole, and has neither scales nor zero points.
 //     s = (a - a_zero) (b - b_zero) + bias
-//     c = s                                                           NACRE_QUANT_I32
-//       = s * alpha * a_scale * b_scale + add                         NACRE_QUANT_F32
-//       = s * alpha * a_scale * b_scale / c_scale as codes            NACRE_QUANT_U8, _I8
+//     c = s                                                           NACRE_DTYPE_i32
+//       = s * alpha * a_scale * b_scale + add                         NACRE_DTYPE_f32
+//       = s * alpha * a_scale * b_scale / c_scale as codes            NACRE_DTYPE_u8, _i8
 // There is one number of a, or one for each row, or one for each row of all matrices of a, which
 // follow each other; and the same for b and its columns.
 typedef struct {
@@ -331,7 +324,7 @@ typedef struct {
     nacre_conv_extents extents;
     int64_t channels_last, x_signed, w_signed, w_packed;
     int64_t x_scale, w_scale, w_scales, w_zeros;  // types of scales, and the numbers of scales and zero points
-    int64_t y, y_scale;                           // types: NACRE_QUANT_I32, _U8 or _I8, and of the scale
+    int64_t y, y_scale;                           // types: NACRE_DTYPE_i32, _u8 or _i8, and of the scale
     int64_t bias_float, add_signed, add_scale;    // flags, type
     int64_t staged, stage_signed, stage_scale;    // flags, type
     int64_t clamp;                                // whether numbers are clamped to low..high

@@ -16,8 +16,8 @@ typedef struct {
     nacre_quant_grid grid;
     nacre_quant_codes codes;  // of kernels; only the type if back is set
     int back;                 // dequantise
-    nacre_quant_type stored;  // of codes in memory
-    nacre_quant_type floats;  // of numbers in memory
+    nacre_dtype stored;  // of codes in memory
+    nacre_dtype floats;  // of numbers in memory
     const void *x;
     const float *scale;
     const int32_t *zero;
@@ -25,13 +25,10 @@ typedef struct {
     void *y;
 } grid_job;
 
-static nacre_float_type quant_half_type(nacre_quant_type type) { return type == NACRE_QUANT_F16 ? NACRE_FLOAT16 : NACRE_BFLOAT16; }
-
 // Returns the type of codes that kernels take for codes that are stored in a type.
-static nacre_quant_type quant_kernel_type(nacre_quant_type type) {
-    const quant_kind kind = quant_kind_of(type);
-    if (quant_bits(type) >= 8 || kind == QUANT_TABLE) return type;
-    return kind == QUANT_SIGNED ? NACRE_QUANT_I8 : NACRE_QUANT_U8;
+static nacre_dtype quant_kernel_type(nacre_dtype type) {
+    if (nacre_dtype_bits(type) >= 8 || quant_is_looked_up(type)) return type;
+    return quant_is_signed(type) ? NACRE_DTYPE_i8 : NACRE_DTYPE_u8;
 }
 
 // Returns the number of elements from element `at` on that have one scale, or consecutive scales,
@@ -51,7 +48,7 @@ static size_t grid_stretch(const nacre_quant_grid *g, size_t at, size_t *scale, 
 
 // Converts elements at..at+n-1, which begin at x and y, in types of kernels.
 static void grid_run(const grid_job *j, size_t at, size_t n, const char *x, char *y) {
-    const size_t size = quant_bits(j->codes.type) / 8;
+    const size_t size = nacre_dtype_bits(j->codes.type) / 8;
     for (size_t done = 0; done < n;) {
         size_t scale, step;
         const size_t some = nacre_min(grid_stretch(&j->grid, at + done, &scale, &step), n - done);
@@ -66,7 +63,7 @@ static void grid_run(const grid_job *j, size_t at, size_t n, const char *x, char
 
 // Looks up the numbers of codes at..at+n-1, which begin at x and y.
 static void grid_look_up(const grid_job *j, size_t at, size_t n, const uint8_t *x, float *y) {
-    if (j->stored == NACRE_QUANT_TABLE4) {
+    if (nacre_dtype_bits(j->stored) == 4) {
         for (size_t i = 0; i < n; i++) y[i] = j->table[x[i / 2] >> i % 2 * 4 & 15];
     } else {
         for (size_t i = 0; i < n; i++) y[i] = j->table[x[i]];
@@ -86,18 +83,18 @@ static void grid_look_up(const grid_job *j, size_t at, size_t n, const uint8_t *
 
 // Returns numbers in memory as float32: x itself, or a converted copy in buffer.
 static const void *grid_widen(const grid_job *j, const char *x, size_t n, float *buffer) {
-    if (j->floats == NACRE_QUANT_F32) return x;
-    if (j->floats == NACRE_QUANT_I32) {
+    if (j->floats == NACRE_DTYPE_f32) return x;
+    if (j->floats == NACRE_DTYPE_i32) {
         NACRE_SIMD for (size_t i = 0; i < n; i++) buffer[i] = (float)((const int32_t *)(const void *)x)[i];
     } else {
-        j->half->widen[quant_half_type(j->floats)](x, buffer, n);
+        j->half->widen[j->floats](x, buffer, n);
     }
     return buffer;
 }
 
 // Stores codes of fewer than 8 bits.
-static void grid_pack(nacre_quant_type type, const int8_t *codes, size_t n, uint8_t *y) {
-    const size_t bits = quant_bits(type);
+static void grid_pack(nacre_dtype type, const int8_t *codes, size_t n, uint8_t *y) {
+    const size_t bits = nacre_dtype_bits(type);
     memset(y, 0, nacre_ceil_div(n * bits, 8));
     for (size_t i = 0; i < n; i++) {
         const size_t at = i * bits / 8, shift = i * bits % 8;
@@ -107,9 +104,9 @@ static void grid_pack(nacre_quant_type type, const int8_t *codes, size_t n, uint
     }
 }
 
-static void grid_unpack(nacre_quant_type type, const uint8_t *x, size_t n, int8_t *codes) {
-    const size_t bits = quant_bits(type);
-    const int is_signed = quant_kind_of(type) == QUANT_SIGNED;
+static void grid_unpack(nacre_dtype type, const uint8_t *x, size_t n, int8_t *codes) {
+    const size_t bits = nacre_dtype_bits(type);
+    const int is_signed = quant_is_signed(type);
     if (bits == 4) {
         for (size_t i = 0; i < n; i++) codes[i] = (int8_t)quant_narrow(x, i, 4, is_signed);
     } else {
@@ -120,7 +117,7 @@ static void grid_unpack(nacre_quant_type type, const uint8_t *x, size_t n, int8_
 static void grid_block(const grid_job *j, size_t at, size_t n) {
     _Alignas(64) float floats[QUANT_BLOCK];
     int8_t codes[QUANT_BLOCK];
-    const size_t code_bits = quant_bits(j->stored), float_bits = quant_bits(j->floats);
+    const size_t code_bits = nacre_dtype_bits(j->stored), float_bits = nacre_dtype_bits(j->floats);
     const char *x = (const char *)j->x + at * (j->back ? code_bits : float_bits) / 8;
     char *const y = (char *)j->y + at * (j->back ? float_bits : code_bits) / 8;
     if (!j->back) {
@@ -129,7 +126,7 @@ static void grid_block(const grid_job *j, size_t at, size_t n) {
         if (code_bits < 8) grid_pack(j->stored, codes, n, (uint8_t *)y);
         return;
     }
-    char *const to = j->floats == NACRE_QUANT_F32 ? y : (char *)floats;
+    char *const to = j->floats == NACRE_DTYPE_f32 ? y : (char *)floats;
     if (j->table != NULL) {
         grid_look_up(j, at, n, (const uint8_t *)x, (float *)(void *)to);
     } else {
@@ -139,7 +136,7 @@ static void grid_block(const grid_job *j, size_t at, size_t n) {
         }
         grid_run(j, at, n, x, to);
     }
-    if (j->floats != NACRE_QUANT_F32) j->half->narrow[quant_half_type(j->floats)](floats, y, n);
+    if (j->floats != NACRE_DTYPE_f32) j->half->narrow[j->floats](floats, y, n);
 }
 
 static void grid_chunk(void *job, size_t chunk, size_t thread) {
@@ -147,7 +144,7 @@ static void grid_chunk(void *job, size_t chunk, size_t thread) {
     const grid_job *const j = job;
     const size_t total = j->grid.outer * j->grid.axis * j->grid.inner;
     const size_t end = nacre_min(total, (chunk + 1) * QUANT_CHUNK);
-    const size_t step = j->floats == NACRE_QUANT_F32 && quant_bits(j->stored) >= 8 ? QUANT_CHUNK : QUANT_BLOCK;
+    const size_t step = j->floats == NACRE_DTYPE_f32 && nacre_dtype_bits(j->stored) >= 8 ? QUANT_CHUNK : QUANT_BLOCK;
     for (size_t at = chunk * QUANT_CHUNK; at < end; at += step) grid_block(j, at, nacre_min(step, end - at));
 }
 
@@ -186,8 +183,8 @@ void nacre_quantize_dynamic(const nacre_f32_quantize_impl *impl, nacre_team *tea
     *zero = (uint8_t)(offset > 0 ? offset < 255 ? rintf(offset) : 255 : 0);
     const int32_t z = *zero;
     grid_job g = {
-        .impl = impl, .grid = {1, n, 1, n == 0 ? 1 : n, 0, 0, 0}, .codes = {NACRE_QUANT_U8, 0, 255, NACRE_FLOAT32},
-        .stored = NACRE_QUANT_U8, .floats = NACRE_QUANT_F32, .x = x, .scale = scale, .zero = &z, .y = y,
+        .impl = impl, .grid = {1, n, 1, n == 0 ? 1 : n, 0, 0, 0}, .codes = {NACRE_DTYPE_u8, 0, 255, NACRE_DTYPE_f32},
+        .stored = NACRE_DTYPE_u8, .floats = NACRE_DTYPE_f32, .x = x, .scale = scale, .zero = &z, .y = y,
     };
     if (y != NULL) grid_start(&g, team);
 }
@@ -236,7 +233,7 @@ static const nacre_f32_quantize_impl *quantize_impl(const nacre_call *c) { retur
 // quantize_scale_bytes returns the scratch for scales that kernels cannot take as given. Converted
 // scales come first, zero points follow.
 static size_t quantize_scale_bytes(const nacre_quantize_words *w) {
-    return w->scale == NACRE_QUANT_F32 && w->precision == NACRE_FLOAT32 ? 0 : nacre_align_bytes((size_t)w->scales * sizeof(float));
+    return w->scale == NACRE_DTYPE_f32 && w->precision == NACRE_DTYPE_f32 ? 0 : nacre_align_bytes((size_t)w->scales * sizeof(float));
 }
 
 static size_t quantize_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
@@ -248,8 +245,8 @@ static size_t quantize_scratch(const nacre_kernel *k, const int64_t *words, size
 
 static float quantize_rounded(int64_t precision, float x) {
     switch (precision) {
-        case NACRE_FLOAT16: return nacre_f16_to_f32(nacre_f32_to_f16(x));
-        case NACRE_BFLOAT16: return nacre_bf16_to_f32(nacre_f32_to_bf16(x));
+        case NACRE_DTYPE_f16: return nacre_f16_to_f32(nacre_f32_to_f16(x));
+        case NACRE_DTYPE_bf16: return nacre_bf16_to_f32(nacre_f32_to_bf16(x));
         default: return x;
     }
 }
@@ -260,7 +257,7 @@ static const float *quantize_scales(const nacre_call *c) {
     if (quantize_scale_bytes(w) == 0) return given;
     float *const list = c->scratch;
     for (size_t i = 0; i < (size_t)w->scales; i++) {
-        list[i] = quantize_rounded(w->precision, quant_float((nacre_quant_type)w->scale, given, i));
+        list[i] = quantize_rounded(w->precision, quant_float((nacre_dtype)w->scale, given, i));
     }
     return list;
 }
@@ -268,36 +265,36 @@ static const float *quantize_scales(const nacre_call *c) {
 static const int32_t *quantize_zeros(const nacre_call *c) {
     const nacre_quantize_words *const w = (const void *)c->words;
     const void *const given = nacre_operand(c, 2);
-    if (given != NULL && w->zero == NACRE_QUANT_I32) return given;
+    if (given != NULL && w->zero == NACRE_DTYPE_i32) return given;
     int32_t *const list = (int32_t *)(void *)((char *)c->scratch + quantize_scale_bytes(w));
-    for (size_t i = 0; i < (size_t)w->scales; i++) list[i] = given == NULL ? 0 : quant_integer((nacre_quant_type)w->zero, given, i);
+    for (size_t i = 0; i < (size_t)w->scales; i++) list[i] = given == NULL ? 0 : quant_integer((nacre_dtype)w->zero, given, i);
     return list;
 }
 
 // Returns the least code that numbers are rounded to. Nothing is rounded to 32 bits.
-static int32_t quant_low(nacre_quant_type type) {
-    const size_t bits = quant_bits(type);
-    return quant_kind_of(type) == QUANT_SIGNED && bits < 32 ? -(1 << (bits - 1)) : 0;
+static int32_t quant_low(nacre_dtype type) {
+    const size_t bits = nacre_dtype_bits(type);
+    return quant_is_signed(type) && bits < 32 ? -(1 << (bits - 1)) : 0;
 }
 
 static void quantize_command(const nacre_call *c, int back) {
     const nacre_quantize_words *const w = (const void *)c->words;
-    const nacre_quant_type stored = (nacre_quant_type)(back ? w->x : w->y);
-    const int looked_up = stored == NACRE_QUANT_TABLE8 || stored == NACRE_QUANT_TABLE4;
+    const nacre_dtype stored = (nacre_dtype)(back ? w->x : w->y);
+    const int looked_up = quant_is_looked_up(stored);
     grid_job j = {
         .impl = quantize_impl(c),
         .grid = {(size_t)w->outer, (size_t)w->axis, (size_t)w->inner, (size_t)w->block, (size_t)w->per_outer, (size_t)w->per_axis, (size_t)w->per_inner},
-        .codes = {.type = quant_kernel_type(stored), .low = quant_low(stored), .precision = (nacre_float_type)w->precision},
+        .codes = {.type = quant_kernel_type(stored), .low = quant_low(stored), .precision = (nacre_dtype)w->precision},
         .back = back,
         .stored = stored,
-        .floats = (nacre_quant_type)(back ? w->y : w->x),
+        .floats = (nacre_dtype)(back ? w->y : w->x),
         .x = nacre_operand(c, 0),
         .scale = quantize_scales(c),
         .zero = looked_up ? NULL : quantize_zeros(c),
         .table = looked_up ? nacre_operand(c, 2) : NULL,
         .y = nacre_operand(c, 3),
     };
-    if (!back) j.codes.high = (int32_t)((1u << quant_bits(stored)) - 1) + j.codes.low;
+    if (!back) j.codes.high = (int32_t)((1u << nacre_dtype_bits(stored)) - 1) + j.codes.low;
     if (w->half != 0) j.half = ((nacre_half_fn *)nacre_part_fn(w->half))();
     grid_start(&j, c->team);
 }
@@ -363,7 +360,7 @@ static void pair_command(const nacre_call *c) {
         axes[d] = p.extent[p.rank - 1 - d];
         for (size_t k = 0; k < 2; k++) axes[(k + 1) * p.rank + d] = p.step[k][p.rank - 1 - d];
     }
-    const nacre_quant_type code = w->is_signed ? NACRE_QUANT_I8 : NACRE_QUANT_U8;
+    const nacre_dtype code = w->is_signed ? NACRE_DTYPE_i8 : NACRE_DTYPE_u8;
     const quant_tensor a = quant_tensor_of(c, 1, w->a_scale, code), b = quant_tensor_of(c, 4, w->b_scale, code);
     const quant_tensor y = quant_tensor_of(c, 6, w->c_scale, code);
     nacre_quant_pair pair = {.is_signed = (int)w->is_signed, .product = (int)w->product, .a_zero = a.zero, .b_zero = b.zero, .c_zero = y.zero};

@@ -17,7 +17,7 @@ enum { REDUCE_ROOM = NACRE_REDUCE_ROWS * NACRE_REDUCE_COLS };
 typedef struct {
     nacre_f32_reduce_fn *kernel;
     const nacre_half *half;
-    nacre_float_type x_type, out_type;
+    nacre_dtype x_type, out_type;
     const void *x;
     void *out;
     size_t outer, n, inner;
@@ -51,7 +51,7 @@ static inline double reduce_of_nothing(nacre_reduce_op op) {
 
 // reduce_block sets out to op over rows x cols elements of x. The first one is element `at`.
 static void reduce_block(const reduce_job *j, nacre_reduce_op op, size_t at, size_t rows, size_t cols, float *room, float *out) {
-    if (j->x_type == NACRE_FLOAT32) {
+    if (j->x_type == NACRE_DTYPE_f32) {
         j->kernel((const float *)j->x + at, rows, j->inner, cols, op, out);
         return;
     }
@@ -73,7 +73,7 @@ static void reduce_exp_block(const reduce_job *j, size_t at, size_t rows, size_t
         const size_t n = line ? rows : cols, from = at + r * j->inner;
         float *const to = room + r * cols;
         const float *x = (const float *)j->x + from;
-        if (j->x_type != NACRE_FLOAT32) {
+        if (j->x_type != NACRE_DTYPE_f32) {
             j->half->widen[j->x_type]((const uint16_t *)j->x + from, to, n);
             x = to;
         }
@@ -122,7 +122,7 @@ static void reduce_over(const reduce_job *j, nacre_reduce_op op, size_t from, si
 
 // reduce_store stores n results from element `to` of out on, in the output's type.
 static void reduce_store(const reduce_job *j, const float *part, size_t n, size_t to) {
-    if (j->out_type == NACRE_FLOAT32) {
+    if (j->out_type == NACRE_DTYPE_f32) {
         NACRE_SIMD for (size_t c = 0; c < n; c++) ((float *)j->out)[to + c] = part[c];
     } else {
         j->half->narrow[j->out_type](part, (uint16_t *)j->out + to, n);
@@ -137,7 +137,7 @@ static void reduce_rows(const reduce_job *j, size_t first, size_t rows, float *r
         for (size_t r = 0; r < rows; r++) part[r] = (float)reduce_of_nothing(j->op);
     } else {
         const float *x = (const float *)j->x + first * j->n;
-        if (j->x_type != NACRE_FLOAT32) {
+        if (j->x_type != NACRE_DTYPE_f32) {
             j->half->widen[j->x_type]((const uint16_t *)j->x + first * j->n, room, rows * j->n);
             x = room;
         }
@@ -192,8 +192,8 @@ static void reduce_start(const nacre_call *c, nacre_task task) {
     reduce_job j = {
         .kernel = (nacre_f32_reduce_fn *)c->kernel->fn,
         .half = w->half == 0 ? NULL : ((nacre_half_fn *)nacre_part_fn(w->half))(),
-        .x_type = (nacre_float_type)w->x_type,
-        .out_type = (nacre_float_type)w->out_type,
+        .x_type = (nacre_dtype)w->x_type,
+        .out_type = (nacre_dtype)w->out_type,
         .x = nacre_operand(c, 0),
         .out = nacre_operand(c, 1),
         .outer = (size_t)w->outer,
@@ -215,7 +215,7 @@ static void reduce_start(const nacre_call *c, nacre_task task) {
 static size_t reduce_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
     (void)k;
     const nacre_f32_reduce_words *const w = (const void *)words;
-    return w->x_type == NACRE_FLOAT32 && w->exp == 0 ? 0 : threads * REDUCE_ROOM * sizeof(float);
+    return w->x_type == NACRE_DTYPE_f32 && w->exp == 0 ? 0 : threads * REDUCE_ROOM * sizeof(float);
 }
 
 static int reduce_turned_fits(const nacre_kernel *k, const int64_t *words) {

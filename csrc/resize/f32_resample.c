@@ -7,7 +7,7 @@ enum { RESAMPLE_GRAIN = 1 << 14 };
 typedef struct {
     const nacre_f32_resample_impl *impl;
     const nacre_half *half;
-    nacre_float_type x_type, y_type;
+    nacre_dtype x_type, y_type;
     const void *x;
     void *y;
     size_t rows, n, inner;  // rows of the output
@@ -26,8 +26,8 @@ static void resample_task(void *job, size_t chunk, size_t thread) {
         const size_t k = i % j->r.m, at = j->inner == 1 ? i * j->n : (i / j->r.m * j->n + (size_t)j->r.start[k]) * j->inner;
         const float *x = (const void *)((const char *)j->x + at * nacre_float_size(j->x_type));
         void *const y = (char *)j->y + i * out * nacre_float_size(j->y_type);
-        float *const to = j->y_type == NACRE_FLOAT32 ? y : sums;
-        if (j->x_type != NACRE_FLOAT32) {
+        float *const to = j->y_type == NACRE_DTYPE_f32 ? y : sums;
+        if (j->x_type != NACRE_DTYPE_f32) {
             j->half->widen[j->x_type](x, widened, j->in);
             x = widened;
         }
@@ -36,18 +36,18 @@ static void resample_task(void *job, size_t chunk, size_t thread) {
         } else {
             j->impl->cols(x, j->inner, j->inner, &j->r, k, to);
         }
-        if (j->y_type != NACRE_FLOAT32) j->half->narrow[j->y_type](sums, y, out);
+        if (j->y_type != NACRE_DTYPE_f32) j->half->narrow[j->y_type](sums, y, out);
     }
 }
 
 static resample_job resample_of(const nacre_kernel *kernel, const nacre_f32_resample_words *w) {
-    resample_job j = {.impl = ((nacre_f32_resample_fn *)kernel->fn)(), .x_type = (nacre_float_type)w->x_type, .y_type = (nacre_float_type)w->y_type,
+    resample_job j = {.impl = ((nacre_f32_resample_fn *)kernel->fn)(), .x_type = (nacre_dtype)w->x_type, .y_type = (nacre_dtype)w->y_type,
                       .n = (size_t)w->n, .inner = (size_t)w->inner, .per_chunk = 1,
                       .r = {(size_t)w->m, (size_t)w->taps, (size_t)w->step, NULL, NULL}};
     j.rows = (size_t)w->outer * (j.inner == 1 ? 1 : j.r.m);
     j.in = j.inner == 1 ? j.n : j.r.taps * j.inner;
     j.per_thread = j.in + (j.inner == 1 ? j.r.m : j.inner);
-    if (j.x_type == NACRE_FLOAT32 && j.y_type == NACRE_FLOAT32) j.in = j.per_thread = 0;
+    if (j.x_type == NACRE_DTYPE_f32 && j.y_type == NACRE_DTYPE_f32) j.in = j.per_thread = 0;
     return j;
 }
 

@@ -19,7 +19,7 @@
 // start[j] + t * step is below n. No extent is 0.
 typedef struct {
     int64_t outer, n, inner, m, taps, step;
-    int64_t x_type, y_type;  // nacre_float_type
+    int64_t x_type, y_type;  // nacre_dtype
     int64_t half;            // part half; read only for 16-bit floats
 } nacre_f32_resample_words;
 

@@ -23,10 +23,11 @@ static nacre_f32_gemm rnn_product(const rnn_plan *p, size_t rows, const size_t *
         .n = p->width,
         .k = p->n->input,
         .a = {.type = p->o->type, .row = p->n->input, .col = 1},
-        .b = {.packed = 1},
+        .b = {.packed = 1, .type = NACRE_DTYPE_f32},
         .batch = {axes == NULL ? 0 : 1, axes},
         .alpha = 1,
         .row_count = 1,
+        .c_type = NACRE_DTYPE_f32,
         .ldc = p->width,
     };
 }
@@ -65,7 +66,7 @@ static rnn_plan rnn_make_plan(const nacre_rnn *n, const rnn_operands *o, size_t 
 static size_t rnn_place(rnn_plan *p, float *scratch) {
     const nacre_rnn *const n = p->n;
     const size_t states = n->directions * n->batch * n->hidden;
-    const bool wide = p->o->type != NACRE_FLOAT32;
+    const bool wide = p->o->type != NACRE_DTYPE_f32;
     size_t used = 0;
     const struct {
         float **at;
@@ -127,7 +128,7 @@ static void rnn_begin(rnn_plan *p) {
             if (n->gates == 4) rnn_get_or_clear(p, o->c0, from, n->hidden, p->cell + to);
             if (rnn_resets(n)) memset(p->reset + to, 0, n->hidden * sizeof(float));
             for (size_t t = rnn_length(p, b); o->y != NULL && t < n->steps; t++) {
-                memset(rnn_at(p, o->y, rnn_y_at(n, dir, b, t)), 0, n->hidden * (o->type == NACRE_FLOAT32 ? sizeof(float) : sizeof(uint16_t)));
+                memset(rnn_at(p, o->y, rnn_y_at(n, dir, b, t)), 0, n->hidden * (o->type == NACRE_DTYPE_f32 ? sizeof(float) : sizeof(uint16_t)));
             }
         }
     }
@@ -241,7 +242,7 @@ static rnn_operands rnn_operands_of(const nacre_kernel *kernel, const int64_t *w
     return (rnn_operands){
         .gemm = nacre_f32_gemm_part(w->gemm),
         .impl = ((nacre_f32_rnn_cell_fn *)kernel->fn)(),
-        .type = (nacre_float_type)w->type,
+        .type = (nacre_dtype)w->type,
         .pack_w = w->w_packed == 0,
         .pack_r = w->r_packed == 0,
     };
@@ -260,11 +261,11 @@ static void rnn_take(const nacre_call *c, rnn_plan *p, rnn_operands *o) {
     o->y = nacre_operand(c, 8);
     o->y_h = nacre_operand(c, 9);
     o->y_c = nacre_operand(c, 10);
-    if (o->type != NACRE_FLOAT32 && o->bias != NULL) {
+    if (o->type != NACRE_DTYPE_f32 && o->bias != NULL) {
         rnn_get(p, o->bias, 0, n->directions * 2 * p->width, p->wide_bias);
         o->bias = p->wide_bias;
     }
-    if (o->type != NACRE_FLOAT32 && o->peepholes != NULL) {
+    if (o->type != NACRE_DTYPE_f32 && o->peepholes != NULL) {
         rnn_get(p, o->peepholes, 0, n->directions * 3 * n->hidden, p->wide_peepholes);
         o->peepholes = p->wide_peepholes;
     }

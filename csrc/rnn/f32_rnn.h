@@ -12,7 +12,7 @@
 typedef struct {
     const nacre_f32_gemm_impl *gemm;
     const nacre_f32_rnn_cell_impl *impl;
-    nacre_float_type type;
+    nacre_dtype type;
     const void *x, *h0, *c0;
     void *y, *y_h, *y_c;
     const float *w, *r, *bias, *peepholes;
@@ -52,7 +52,7 @@ static inline bool rnn_resets(const nacre_rnn *n) { return n->gates == 3 && !n->
 // ---- elements of 16 bits ----
 
 static inline void *rnn_at(const rnn_plan *p, const void *base, size_t at) {
-    return (char *)(uintptr_t)base + at * (p->o->type == NACRE_FLOAT32 ? sizeof(float) : sizeof(uint16_t));
+    return (char *)(uintptr_t)base + at * (p->o->type == NACRE_DTYPE_f32 ? sizeof(float) : sizeof(uint16_t));
 }
 
 static inline void rnn_get(const rnn_plan *p, const void *base, size_t at, size_t n, float *dst) {
@@ -80,7 +80,7 @@ static inline void rnn_transpose(const rnn_plan *p, size_t rows, size_t n, const
     if (rows == 1) {
         memcpy(dst, src, n * sizeof *dst);
     } else {
-        p->o->gemm->driver->pack_panel(p->o->gemm->half(), n, rows, src, NACRE_FLOAT32, p->n->hidden, 1, rows, dst);
+        p->o->gemm->driver->pack_panel(p->o->gemm->half(), n, rows, src, NACRE_DTYPE_f32, p->n->hidden, 1, rows, dst);
     }
 }
 

@@ -81,7 +81,7 @@ static void rnn_multiply(const rnn_plan *p, rnn_stride *s, size_t j, size_t n) {
     }
     s->at = j;
     if (s->u->rows == 1) {
-        gemm->row(NACRE_FLOAT32, s->count, p->n->hidden, s->x, 1, s->b, s->c, nacre_min(n, gemm->nr), s->e);
+        gemm->row(NACRE_DTYPE_f32, s->count, p->n->hidden, s->x, 1, s->b, s->c, nacre_min(n, gemm->nr), s->e);
         return;
     }
     for (size_t i = 0; i < s->count; i++) {

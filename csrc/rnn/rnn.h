@@ -108,7 +108,7 @@ typedef struct {
 // If bias, h0, c0 or peepholes are left out, they are zeros; if lengths is left out, all sequences
 // are full. y, y_h and y_c may be left out. A length out of 0..steps ends the run.
 //
-// All elements have one type: double in f64_rnn, type (a nacre_float_type) in f32_rnn. In f32_rnn,
+// All elements have one type: double in f64_rnn, type (a nacre_dtype) in f32_rnn. In f32_rnn,
 // w and r may be packed: w as `directions` right operands [input, gates * hidden] of a product of
 // floats, r as directions * gates right operands [hidden, hidden].
 typedef struct {

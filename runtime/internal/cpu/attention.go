@@ -25,19 +25,6 @@ var attentionRows = []row{
 	rowFor("tensor_scatter", bindTensorScatter),
 }
 
-// elementCodes numbers element types as csrc/attention/elements.h does.
-var elementCodes = map[tensor.DType]int{
-	tensor.F32: 0, tensor.F16: 1, tensor.BF16: 2, tensor.F64: 3, tensor.Bool: 4,
-	tensor.U8: 5, tensor.I8: 6, tensor.I16: 7, tensor.I32: 8, tensor.I64: 9,
-}
-
-// element appends the numbers of element types.
-func (w *words) element(list ...tensor.DType) {
-	for _, d := range list {
-		w.int(elementCodes[d])
-	}
-}
-
 // headRows is an operand of attention: its extents and strides, its type and its address.
 type headRows struct {
 	attention.HeadRows
@@ -51,7 +38,7 @@ func (b *binder) heads(x device.Operand, d tensor.DType, h attention.HeadRows) h
 }
 
 func (w *words) heads(h headRows) {
-	w.element(h.dtype)
+	w.dtype(h.dtype)
 	w.dim(h.PerBatch, h.PerHead, h.PerRow)
 }
 
@@ -91,7 +78,7 @@ func (b *binder) lengths(l lengths, x, y device.Operand) (device.Operand, error)
 	w.int(l.kind)
 	w.dim(l.batch, l.tokens, l.room, l.past)
 	w.bool(l.ends)
-	w.element(l.types[:]...)
+	w.dtype(l.types[:]...)
 	return out, b.run("attention_lengths", w, x, y, out)
 }
 
@@ -140,9 +127,9 @@ func (b *binder) appendRows(x headRows, a appending) (headRows, error) {
 	w.part(b.dev.half)
 	w.dim(x.Batch, x.Heads, x.Rows, x.Size)
 	w.heads(x)
-	w.element(a.biasType)
+	w.dtype(a.biasType)
 	w.dim(x.Size)
-	w.element(a.dtype)
+	w.dtype(a.dtype)
 	w.dim(a.kept, x.Heads.Mul(pastHead), pastHead, out.PerBatch, out.PerHead, a.room)
 	return out, b.run("attention_append", w, a.past, x.at, a.bias, a.lengths, a.cache)
 }
@@ -229,7 +216,7 @@ func (b *binder) attend(a *attentionCommand) error {
 	if a.sink == givenSinks {
 		sink = b.in(a.sinkInput)
 	}
-	w.element(b.DType(a.sinkInput))
+	w.dtype(b.DType(a.sinkInput))
 	qk := b.shownWords(a, &w)
 	w.int(int(a.nan))
 	k, err := b.choose(name, w)
@@ -274,7 +261,7 @@ func (b *binder) scoreWords(a *attentionCommand, w *words) (device.Operand, erro
 	if cols.Is(1) {
 		cols = graph.Known(-1) // it stretches to all keys
 	}
-	w.element(b.DType(a.scores))
+	w.dtype(b.DType(a.scores))
 	w.dim(steps...)
 	w.dim(cols)
 	return b.in(a.scores), nil
@@ -293,7 +280,7 @@ func (b *binder) maskWords(a *attentionCommand, w *words) (device.Operand, error
 		return device.Operand{}, err
 	}
 	w.int(int(form))
-	w.element(v.DType)
+	w.dtype(v.DType)
 	w.dim(v.Dims[len(v.Dims)-1])
 	w.float(float64(a.filter))
 	return b.in(a.mask), nil
@@ -306,7 +293,7 @@ func (b *binder) shownWords(a *attentionCommand, w *words) device.Operand {
 		return device.Operand{}
 	}
 	w.int(a.stage)
-	w.element(b.Out[3].DType)
+	w.dtype(b.Out[3].DType)
 	w.dim(b.Out[3].Dims[3])
 	w.bool(a.blank)
 	return b.out(3)

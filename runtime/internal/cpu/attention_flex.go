@@ -74,12 +74,12 @@ func (f flexing) product(a, b *tensor.Tensor, transposed bool, y *tensor.Tensor)
 
 // Softmax computes the softmax of rows.
 func (f flexing) Softmax(x, y *tensor.Tensor) error {
-	types, half, err := f.float32Types(x.DType())
+	half, err := f.halfOfAll(x.DType())
 	if err != nil {
 		return err
 	}
 	d := graph.DimsOf(x.Shape())
-	w := softmaxWords(d[:3].Len(), d[3], graph.Known(1), false, types[0], half)
+	w := softmaxWords(d[:3].Len(), d[3], graph.Known(1), false, x.DType(), half)
 	if err := f.float32("f32_softmax", w, half, f.at(x.Pointer()), f.at(y.Pointer())); err != nil {
 		return err
 	}

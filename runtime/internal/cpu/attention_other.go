@@ -51,13 +51,13 @@ func (b *binder) rotate(r rotation) error {
 	w.heads(r.x)
 	w.heads(r.out)
 	w.bool(r.interleaved)
-	w.element(r.normType)
+	w.dtype(r.normType)
 	w.float(float64(r.epsilon))
-	w.element(r.angleType)
+	w.dtype(r.angleType)
 	w.dim(r.angleRows)
 	w.float(r.base)
 	w.int(r.positions)
-	w.element(r.indexType)
+	w.dtype(r.indexType)
 	w.dim(r.past)
 	return b.run("f32_rotary", w, r.x.at, r.cos, r.sin, r.index, r.norm, r.out.at)
 }
@@ -100,13 +100,13 @@ func bindLinearAttention(o *attention.LinearAttention, b *binder) error {
 	var w words
 	w.part(b.dev.half)
 	w.dim(k[0], k[1], graph.Known(o.Heads), kvHeads, dk, dv)
-	w.element(d, state)
+	w.dtype(d, state)
 	for i := 4; i < 6; i++ {
 		cols := graph.Known(0)
 		if b.Has(i) {
 			cols = b.In[i].Dims[2]
 		}
-		w.element(b.DType(i))
+		w.dtype(b.DType(i))
 		w.dim(cols)
 	}
 	w.float(float64(scale))
@@ -121,7 +121,7 @@ func bindCausalConv(o *attention.CausalConv, b *binder) error {
 	w.dim(x...)
 	w.dim(taps)
 	w.int(o.Dilation)
-	w.element(b.DType(0))
+	w.dtype(b.DType(0))
 	w.bool(o.SiLU)
 	return b.run("f32_causal_conv", w, b.in(0), b.in(1), b.in(2), b.in(3), b.out(0), b.out(1))
 }
@@ -139,6 +139,6 @@ func bindTensorScatter(o *attention.TensorScatter, b *binder) error {
 	var w words
 	w.dim(cache[0], cache[1:axis].Len(), cache[axis], b.In[1].Dims[axis], cache[axis+1:].Len().Mul(graph.Known(d.Bits()/8)))
 	w.bool(o.Circular)
-	w.element(b.DType(2))
+	w.dtype(b.DType(2))
 	return b.run("tensor_scatter", w, b.in(0), b.in(1), b.in(2), b.out(0))
 }

@@ -45,7 +45,7 @@ func (b *binder) project(m, n, k graph.Dim, out device.Operand) error {
 		right = b.in(attention.ProjectedWeights)
 	}
 	w := g.words()
-	w[outType] = graph.Known(floatTypes[tensor.F32])
+	w[outType] = graph.Known(typeWord(tensor.F32))
 	kernel, err := b.choose("f32_gemv", w)
 	if refusal := (*device.Refusal)(nil); errors.As(err, &refusal) {
 		kernel, err = b.choose("f32_gemm", w)

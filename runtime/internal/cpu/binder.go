@@ -74,6 +74,22 @@ func (w *words) int(list ...int) {
 // dim appends extents. They may be expressions over lengths.
 func (w *words) dim(list ...graph.Dim) { *w = append(*w, list...) }
 
+// typeWord returns the word for an element type, its number in csrc/core/dtypes.inc. An operand that
+// is left out has type float32.
+func typeWord(d tensor.DType) int {
+	if d == tensor.Invalid {
+		d = tensor.F32
+	}
+	return int(d)
+}
+
+// dtype appends element types.
+func (w *words) dtype(list ...tensor.DType) {
+	for _, d := range list {
+		w.int(typeWord(d))
+	}
+}
+
 // float appends a number as a double.
 func (w *words) float(list ...float64) {
 	for _, f := range list {

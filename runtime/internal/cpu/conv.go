@@ -142,7 +142,7 @@ type convWords struct {
 func (v *convWords) words() words {
 	var w words
 	w.conv(v.shape)
-	w.int(floatTypes[v.dtype])
+	w.dtype(v.dtype)
 	w.bool(v.packed, v.add)
 	w.part(v.gemm)
 	w.epilogue(wide(v.dtype), v.epilogue, v.apply)

@@ -8,9 +8,6 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// floatTypes are the words for float types, numbered as nacre_float_type of csrc/core/half.h.
-var floatTypes = map[tensor.DType]int{tensor.F32: 0, tensor.F16: 1, tensor.BF16: 2}
-
 // clampOf returns the interval to which epilogue e clamps elements. ok is false if e is another
 // function.
 func clampOf(e kit.Epilogue) (low, high float64, ok bool) {

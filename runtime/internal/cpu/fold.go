@@ -55,7 +55,7 @@ func foldOp(d tensor.DType) string {
 
 // foldWords is nacre_fold_words of csrc/copy/copy.h.
 func foldWords(f *nn.Folding, d tensor.DType, half bindings.Kernel) (w words) {
-	w.int(f.Batch*f.Channels, d.Bits()/8, floatTypes[d])
+	w.int(f.Batch*f.Channels, d.Bits()/8, typeWord(d))
 	w.part(half)
 	w.int(len(f.Image))
 	for a := range f.Image {

@@ -143,14 +143,14 @@ func (g *gemm) right() tensor.DType {
 
 func (g *gemm) words() words {
 	var w words
-	t := floatTypes[g.dtype]
 	w.dim(g.m, g.n, g.k)
-	w.int(t, 0)
+	w.dtype(g.dtype)
+	w.bool(false)
 	w.dim(g.aRow, g.aCol)
-	w.int(floatTypes[g.right()])
+	w.dtype(g.right())
 	w.bool(g.bPacked)
 	w.dim(g.bRow, g.bCol)
-	w.int(t)
+	w.dtype(g.dtype)
 	w.dim(g.n)
 	w.float(g.alpha)
 	w.epilogue(wide(g.dtype), g.epilogue, g.apply)
@@ -160,9 +160,8 @@ func (g *gemm) words() words {
 
 // gemmOf returns the kernel for elements of type d that corresponds to a kernel for float32.
 func gemmOf(kernel string, d tensor.DType) (string, error) {
-	_, narrow := floatTypes[d]
 	switch {
-	case narrow:
+	case wide(d) == tensor.F32:
 		return kernel, nil
 	case d == tensor.F64 && kernel == "f32_gemm":
 		return "f64_gemm", nil

@@ -25,12 +25,12 @@ type denseLayer struct {
 func (l *denseLayer) words(d tensor.DType, m, experts int) words {
 	var w words
 	w.int(m, l.Out, l.In)
-	w.int(floatTypes[tensor.F32], 0, l.In, 1)
-	w.int(floatTypes[d], 0, 1, l.In)
+	w.int(typeWord(tensor.F32), 0, l.In, 1)
+	w.int(typeWord(d), 0, 1, l.In)
 	if l.packed != nil {
 		w[len(w)-3] = graph.Known(1)
 	}
-	w.int(floatTypes[tensor.F32], l.Out)
+	w.int(typeWord(tensor.F32), l.Out)
 	w.float(1)
 	w.bool(false)
 	w.float(math.Inf(-1), math.Inf(1))

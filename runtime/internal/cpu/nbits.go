@@ -45,7 +45,7 @@ type nbitsWords struct {
 func (v *nbitsWords) words() words {
 	var w words
 	w.dim(v.m)
-	w.int(v.n, v.k, v.bits, v.block, v.rowBytes, v.rowScale, floatTypes[v.scales], v.from)
+	w.int(v.n, v.k, v.bits, v.block, v.rowBytes, v.rowScale, typeWord(v.scales), v.from)
 	w.bool(v.highFirst, v.flat, v.transposed, v.table, v.group)
 	w.part(v.gemm)
 	return w
@@ -246,7 +246,7 @@ func bindGatherQuantized(o *quant.GatherQuantized, b *binder) error {
 	var w words
 	w.int(s.Shape[:s.Gather].Len())
 	w.dim(b.In[1].Dims.Len())
-	w.int(s.Shape[s.Gather], s.Shape[s.Gather+1:].Len(), s.Bits, b.DType(1).Bits()/8, floatTypes[b.DType(2)])
+	w.int(s.Shape[s.Gather], s.Shape[s.Gather+1:].Len(), s.Bits, b.DType(1).Bits()/8, typeWord(b.DType(2)))
 	w.float(float64(s.Middle))
 	w.int(s.ZeroRow, s.ScaleRow)
 	w.part(half)

@@ -21,23 +21,19 @@ var normRows = []row{
 	rowFor("batch_norm", bindBatchNorm),
 }
 
-// float32Types returns the words of types for kernels that compute in float32, and the kernel that
-// converts to it. That is the zero Kernel if all types are float32. Invalid stands for an operand
-// left out.
-func (b *binder) float32Types(types ...tensor.DType) (list []int, half bindings.Kernel, err error) {
+// halfOfAll returns the kernel that converts between float32, in which kernels compute, and the
+// types. It is the zero Kernel if all types are float32. Invalid stands for an operand left out.
+func (b *binder) halfOfAll(types ...tensor.DType) (half bindings.Kernel, err error) {
 	for _, d := range types {
-		if d == tensor.Invalid {
-			d = tensor.F32
-		}
-		t, ok := floatTypes[d]
-		if !ok {
-			return nil, half, device.Refuse("%v elements are computed in Go", d)
-		}
-		if list = append(list, t); d != tensor.F32 {
+		switch d {
+		case tensor.Invalid, tensor.F32:
+		case tensor.F16, tensor.BF16:
 			half = b.dev.half
+		default:
+			return bindings.Kernel{}, device.Refuse("%v elements are computed in Go", d)
 		}
 	}
-	return list, half, nil
+	return half, nil
 }
 
 // float32 adds a command of a kernel that computes in float32 and converts with half.
@@ -53,7 +49,7 @@ func bindSoftmax(o *nn.Softmax, b *binder) error {
 	if o.Hard {
 		return device.Refuse("Hardmax is computed in Go")
 	}
-	types, half, err := b.float32Types(b.DType(0))
+	half, err := b.halfOfAll(b.DType(0))
 	if err != nil {
 		return err
 	}
@@ -61,19 +57,19 @@ func bindSoftmax(o *nn.Softmax, b *binder) error {
 	if err != nil {
 		return err
 	}
-	return b.float32("f32_softmax", softmaxWords(outer, n, inner, o.Log, types[0], half), half, b.in(0), b.out(0))
+	return b.float32("f32_softmax", softmaxWords(outer, n, inner, o.Log, b.DType(0), half), half, b.in(0), b.out(0))
 }
 
-func softmaxWords(outer, n, inner graph.Dim, log bool, floatType int, half bindings.Kernel) (w words) {
+func softmaxWords(outer, n, inner graph.Dim, log bool, dtype tensor.DType, half bindings.Kernel) (w words) {
 	w.dim(outer, n, inner)
 	w.bool(log)
-	w.int(floatType)
+	w.dtype(dtype)
 	w.part(half)
 	return w
 }
 
 func bindLRN(o *nn.LRN, b *binder) error {
-	types, half, err := b.float32Types(b.DType(0))
+	half, err := b.halfOfAll(b.DType(0))
 	if err != nil {
 		return err
 	}
@@ -84,13 +80,14 @@ func bindLRN(o *nn.LRN, b *binder) error {
 	}
 	size := min(o.Size, 2*channels+2-o.Size%2) // of the same parity, beyond every channel
 	alpha := float64(o.Alpha / float32(o.Size))
-	w := lrnWords(dims[0], dims[1], dims[2:].Len(), size, types[0], alpha, float64(o.Beta), float64(o.Bias), half)
+	w := lrnWords(dims[0], dims[1], dims[2:].Len(), size, b.DType(0), alpha, float64(o.Beta), float64(o.Bias), half)
 	return b.float32("f32_lrn", w, half, b.in(0), b.out(0))
 }
 
-func lrnWords(batch, channels, inner graph.Dim, size, floatType int, alpha, beta, bias float64, half bindings.Kernel) (w words) {
+func lrnWords(batch, channels, inner graph.Dim, size int, dtype tensor.DType, alpha, beta, bias float64, half bindings.Kernel) (w words) {
 	w.dim(batch, channels, inner)
-	w.int(size, floatType)
+	w.int(size)
+	w.dtype(dtype)
 	w.float(alpha, beta, bias)
 	w.part(half)
 	return w
@@ -99,7 +96,8 @@ func lrnWords(batch, channels, inner graph.Dim, size, floatType int, alpha, beta
 // layerNorm adds a command that normalises rows. mean and invStd are its further outputs; bias is
 // the type of its bias.
 func (b *binder) layerNorm(o *nn.LayerNorm, mean, invStd device.Operand, bias tensor.DType) error {
-	types, half, err := b.float32Types(b.DType(0), b.DType(1), bias, b.Out[0].DType, o.Stash)
+	types := []tensor.DType{b.DType(0), b.DType(1), bias, b.Out[0].DType, o.Stash}
+	half, err := b.halfOfAll(types...)
 	if err != nil {
 		return err
 	}
@@ -119,17 +117,17 @@ func (b *binder) layerNorm(o *nn.LayerNorm, mean, invStd device.Operand, bias te
 }
 
 // layerNormWords takes the types of x, scale, bias, output and statistics.
-func layerNormWords(rows, n graph.Dim, centred bool, types []int, epsilon float64, half bindings.Kernel) (w words) {
+func layerNormWords(rows, n graph.Dim, centred bool, types []tensor.DType, epsilon float64, half bindings.Kernel) (w words) {
 	w.dim(rows, n)
 	w.bool(centred)
-	w.int(types...)
+	w.dtype(types...)
 	w.float(epsilon)
 	w.part(half)
 	return w
 }
 
 func bindSkipNorm(o *nn.SkipNorm, b *binder) error {
-	types, half, err := b.float32Types(b.DType(0))
+	half, err := b.halfOfAll(b.DType(0))
 	if err != nil {
 		return err
 	}
@@ -140,14 +138,14 @@ func bindSkipNorm(o *nn.SkipNorm, b *binder) error {
 	if betaIn >= 0 {
 		beta = b.in(betaIn)
 	}
-	w := skipNormWords(x[:len(x)-1].Len(), n, skip[:len(skip)-1].Len(), o.Centred, types[0], float64(o.Epsilon), half)
+	w := skipNormWords(x[:len(x)-1].Len(), n, skip[:len(skip)-1].Len(), o.Centred, b.DType(0), float64(o.Epsilon), half)
 	return b.float32("f32_skip_norm", w, half, b.in(0), b.in(1), b.in(2), beta, b.in(biasIn), b.out(0), b.out(1), b.out(2), b.out(3))
 }
 
-func skipNormWords(rows, n, skipRows graph.Dim, centred bool, floatType int, epsilon float64, half bindings.Kernel) (w words) {
+func skipNormWords(rows, n, skipRows graph.Dim, centred bool, dtype tensor.DType, epsilon float64, half bindings.Kernel) (w words) {
 	w.dim(rows, n, skipRows)
 	w.bool(centred)
-	w.int(floatType)
+	w.dtype(dtype)
 	w.float(epsilon)
 	w.part(half)
 	return w
@@ -169,11 +167,12 @@ func bindEmbedNorm(o *nn.EmbedNorm, b *binder) error {
 	if b.Has(nn.EmbedMask) {
 		e.maskBytes = b.DType(nn.EmbedMask).Bytes(1)
 	}
-	types, half, err := b.float32Types(b.DType(nn.EmbedWordTable))
+	e.dtype = b.DType(nn.EmbedWordTable)
+	half, err := b.halfOfAll(e.dtype)
 	if err != nil {
 		return err
 	}
-	e.floatType, e.half = types[0], half
+	e.half = half
 	operands := make([]device.Operand, 9, 12)
 	for i := range operands {
 		operands[i] = b.in(i)
@@ -189,7 +188,7 @@ type embedding struct {
 	numberBytes      [3]int
 	numbers          [3]graph.Dim
 	maskBytes        int
-	floatType        int
+	dtype            tensor.DType
 	epsilon          float64
 	half             bindings.Kernel
 }
@@ -199,14 +198,16 @@ func (e *embedding) words() (w words) {
 	w.dim(e.rows[:]...)
 	w.int(e.numberBytes[:]...)
 	w.dim(e.numbers[:]...)
-	w.int(e.maskBytes, e.floatType)
+	w.int(e.maskBytes)
+	w.dtype(e.dtype)
 	w.float(e.epsilon)
 	w.part(e.half)
 	return w
 }
 
 func bindGroupNorm(o *nn.GroupNorm, b *binder) error {
-	types, half, err := b.float32Types(b.DType(0), b.DType(1), b.DType(2))
+	types := []tensor.DType{b.DType(0), b.DType(1), b.DType(2)}
+	half, err := b.halfOfAll(types...)
 	if err != nil {
 		return err
 	}
@@ -223,9 +224,9 @@ func bindGroupNorm(o *nn.GroupNorm, b *binder) error {
 }
 
 // groupNormWords takes the types of x, scale and bias.
-func groupNormWords(batch, channels, inner, groups, params graph.Dim, types []int, epsilon float64, half bindings.Kernel) (w words) {
+func groupNormWords(batch, channels, inner, groups, params graph.Dim, types []tensor.DType, epsilon float64, half bindings.Kernel) (w words) {
 	w.dim(batch, channels, inner, groups, params)
-	w.int(types...)
+	w.dtype(types...)
 	w.float(epsilon)
 	w.part(half)
 	return w
@@ -235,7 +236,8 @@ func bindBatchNorm(o *nn.BatchNorm, b *binder) error {
 	if o.Training {
 		return device.Refuse("training is computed in Go")
 	}
-	types, half, err := b.float32Types(b.DType(0), b.DType(1), b.DType(2), b.DType(3), b.DType(4))
+	types := []tensor.DType{b.DType(0), b.DType(1), b.DType(2), b.DType(3), b.DType(4)}
+	half, err := b.halfOfAll(types...)
 	if err != nil {
 		return err
 	}
@@ -248,9 +250,9 @@ func bindBatchNorm(o *nn.BatchNorm, b *binder) error {
 }
 
 // batchNormWords takes the types of x and of scale, bias, mean and variance.
-func batchNormWords(batch, channels, inner graph.Dim, types []int, epsilon float64, half bindings.Kernel) (w words) {
+func batchNormWords(batch, channels, inner graph.Dim, types []tensor.DType, epsilon float64, half bindings.Kernel) (w words) {
 	w.dim(batch, channels, inner)
-	w.int(types...)
+	w.dtype(types...)
 	w.float(epsilon)
 	w.part(half)
 	return w

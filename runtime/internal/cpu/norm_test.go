@@ -37,7 +37,7 @@ func TestSoftmax(t *testing.T) {
 				absolute = 4e-6 // two ulps of a difference of 40
 			}
 			for _, d := range floatKinds {
-				w := softmaxWords(graph.Known(s[0]), graph.Known(s[1]), graph.Known(s[2]), log, floatTypes[d.t], halfFor(t, d.t))
+				w := softmaxWords(graph.Known(s[0]), graph.Known(s[1]), graph.Known(s[2]), log, d.t, halfFor(t, d.t))
 				if d.t == tensor.F16 {
 					absolute = max(absolute, 6e-8)
 				}
@@ -65,7 +65,7 @@ func TestSoftmaxSpecial(t *testing.T) {
 				both[2*i], both[2*i+1] = v, v
 			}
 			for inner, list := range map[int][]float64{1: x, 2: both} {
-				w := softmaxWords(graph.Known(1), graph.Known(len(x)), graph.Known(inner), inner == 2, floatTypes[tensor.F32], halfFor(t, tensor.F32))
+				w := softmaxWords(graph.Known(1), graph.Known(len(x)), graph.Known(inner), inner == 2, tensor.F32, halfFor(t, tensor.F32))
 				checkVariants(t, "f32_softmax", name, w, pool, 1e-9, 1e-6, []output{{at: 1, dtype: tensor.F32, n: len(list)}}, stored(tensor.F32, list), nil)
 			}
 		}
@@ -80,8 +80,8 @@ func TestLayerNorm(t *testing.T) {
 		x, scale, bias := normals(r, rows*n, 50, 2), normals(r, n, 0, 2), normals(r, n, 0, 2)
 		for _, centred := range []bool{true, false} {
 			for _, d := range floatKinds {
-				types := slices.Repeat([]int{floatTypes[d.t]}, 5)
-				types[4] = floatTypes[tensor.F32]
+				types := slices.Repeat([]tensor.DType{d.t}, 5)
+				types[4] = tensor.F32
 				w := layerNormWords(graph.Known(rows), graph.Known(n), centred, types, 1e-3, halfFor(t, d.t))
 				outs := []output{{at: 3, dtype: d.t, n: rows * n, over: true}, {at: 4, dtype: tensor.F32, n: rows}, {at: 5, dtype: tensor.F32, n: rows}}
 				what := fmt.Sprint(n, centred, d.t)
@@ -92,7 +92,7 @@ func TestLayerNorm(t *testing.T) {
 			}
 		}
 		// Different types.
-		types := []int{floatTypes[tensor.F16], floatTypes[tensor.F32], floatTypes[tensor.BF16], floatTypes[tensor.F32], floatTypes[tensor.F16]}
+		types := []tensor.DType{tensor.F16, tensor.F32, tensor.BF16, tensor.F32, tensor.F16}
 		w := layerNormWords(graph.Known(rows), graph.Known(n), true, types, 1e-3, halfFor(t, tensor.F16))
 		checkVariants(t, "f32_layer_norm", "mixed", w, pool, 2e-3, 2e-3, []output{{at: 3, dtype: tensor.F32, n: rows * n}, {at: 5, dtype: tensor.F16, n: rows}},
 			stored(tensor.F16, x), stored(tensor.F32, scale), stored(tensor.BF16, bias), nil, nil, nil)
@@ -107,7 +107,7 @@ func TestSkipNorm(t *testing.T) {
 		scale, beta, bias := normals(r, n, 0, 2), normals(r, n, 0, 2), normals(r, n, 0, 2)
 		for _, d := range floatKinds {
 			for _, centred := range []bool{true, false} {
-				w := skipNormWords(graph.Known(rows), graph.Known(n), graph.Known(period), centred, floatTypes[d.t], 1e-3, halfFor(t, d.t))
+				w := skipNormWords(graph.Known(rows), graph.Known(n), graph.Known(period), centred, d.t, 1e-3, halfFor(t, d.t))
 				outs := []output{{at: 5, dtype: d.t, n: rows * n, over: true}, {at: 8, dtype: d.t, n: rows * n},
 					{at: 6, dtype: tensor.F32, n: rows}, {at: 7, dtype: tensor.F32, n: rows}}
 				what := fmt.Sprint(s, centred, d.t)
@@ -143,7 +143,7 @@ func TestEmbedNorm(t *testing.T) {
 			for _, size := range []int{4, 8} {
 				e := embedding{batch: graph.Known(batch), tokens: graph.Known(tokens), n: graph.Known(n), epsilon: 1e-3,
 					rows: [3]graph.Dim{graph.Known(5), graph.Known(4), graph.Known(2)}, numberBytes: [3]int{size, size, size},
-					numbers: [3]graph.Dim{graph.Known(6), graph.Known(3), graph.Known(6)}, maskBytes: size, floatType: floatTypes[d.t], half: halfFor(t, d.t)}
+					numbers: [3]graph.Dim{graph.Known(6), graph.Known(3), graph.Known(6)}, maskBytes: size, dtype: d.t, half: halfFor(t, d.t)}
 				in := [][]byte{integers(size, 0, 4, 1, 1, 2, 3), integers(size, 0, 1, 1, 0, 0, 1), stored(d.t, words), stored(d.t, places),
 					stored(d.t, segments), stored(d.t, scale), stored(d.t, bias), integers(size, 1, 1, 0, 1, 0, 2), integers(size, 3, 0, 2), nil, nil, nil}
 				outs := []output{{at: 9, dtype: d.t, n: batch * tokens * n}, {at: 11, dtype: d.t, n: batch * tokens * n}}
@@ -187,7 +187,7 @@ func TestGroupNorm(t *testing.T) {
 				scale, bias := normals(r, params, 0, 2), normals(r, params, 0, 2)
 				for _, d := range floatKinds {
 					w := groupNormWords(graph.Known(batch), graph.Known(channels), graph.Known(inner), graph.Known(groups), graph.Known(params),
-						slices.Repeat([]int{floatTypes[d.t]}, 3), 1e-5, halfFor(t, d.t))
+						slices.Repeat([]tensor.DType{d.t}, 3), 1e-5, halfFor(t, d.t))
 					checkVariants(t, "f32_group_norm", fmt.Sprint(inner, groups, params, d.t), w, pool, 2e-5, 1e-4+d.relative,
 						[]output{{at: 3, dtype: d.t, n: len(x), over: true}}, stored(d.t, x), stored(d.t, scale), stored(d.t, bias), nil)
 				}
@@ -208,7 +208,7 @@ func TestBatchNorm(t *testing.T) {
 			params[3][i] = math.Abs(v) + 0.25
 		}
 		for _, d := range floatKinds {
-			types := []int{floatTypes[d.t], floatTypes[d.t], floatTypes[d.t], 0, 0}
+			types := []tensor.DType{d.t, d.t, d.t, tensor.F32, tensor.F32}
 			w := batchNormWords(graph.Known(s[0]), graph.Known(s[1]), graph.Known(s[2]), types, 1e-5, halfFor(t, d.t))
 			checkVariants(t, "f32_batch_norm", fmt.Sprint(s, d.t), w, pool, 2e-5, 1e-5+d.relative, []output{{at: 5, dtype: d.t, n: len(x), over: true}},
 				stored(d.t, x), stored(d.t, params[0]), stored(d.t, params[1]), stored(tensor.F32, params[2]), stored(tensor.F32, params[3]), nil)
@@ -223,7 +223,7 @@ func TestLRN(t *testing.T) {
 			for _, s := range [][3]int{{1, 1, 1}, {2, 7, 5}, {1, 12, 70}, {3, 3, 130}} {
 				x := normals(r, volume(s[:]), 0, 2)
 				for _, d := range floatKinds {
-					w := lrnWords(graph.Known(s[0]), graph.Known(s[1]), graph.Known(s[2]), size, floatTypes[d.t], float64(float32(0.1)), beta, 1.5, halfFor(t, d.t))
+					w := lrnWords(graph.Known(s[0]), graph.Known(s[1]), graph.Known(s[2]), size, d.t, float64(float32(0.1)), beta, 1.5, halfFor(t, d.t))
 					checkVariants(t, "f32_lrn", fmt.Sprint(size, beta, s, d.t), w, pool, 0, 4e-6+d.relative, []output{{at: 1, dtype: d.t, n: len(x)}}, stored(d.t, x), nil)
 				}
 			}

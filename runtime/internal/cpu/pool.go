@@ -63,9 +63,6 @@ func bindPool(o *nn.Pool, b *binder) error {
 	return b.add(k, []bindings.Kernel{half}, w, b.in(0), b.out(0))
 }
 
-// maxTypes are the words for element types, numbered as nacre_max_type of csrc/pool/pool.h.
-var maxTypes = map[tensor.DType]int{tensor.F32: 0, tensor.F64: 1, tensor.I8: 2, tensor.U8: 3}
-
 // maxIndex adds a command that finds maxima and their indices. 16-bit floats are widened to
 // float32, which changes no maximum.
 func (b *binder) maxIndex(o *nn.Pool, p *nn.Pooling) error {
@@ -89,7 +86,7 @@ func (b *binder) maxIndex(o *nn.Pool, p *nn.Pooling) error {
 // maxIndexWords is nacre_max_index_words of csrc/pool/pool.h.
 func maxIndexWords(p *nn.Pooling, d tensor.DType, columnMajor bool) (w words) {
 	w.pooling(p, true)
-	w.int(maxTypes[d])
+	w.dtype(d)
 	w.bool(columnMajor)
 	return w
 }
@@ -114,7 +111,7 @@ func (b *binder) poolWords(p *nn.Pooling, maximum bool, d tensor.DType) (words, 
 	half, err := b.halfOf(d)
 	var w words
 	w.pooling(p, maximum)
-	w.int(floatTypes[d])
+	w.dtype(d)
 	w.part(half)
 	return w, half, err
 }
@@ -168,7 +165,7 @@ func bytePoolWords(p *quant.BytePooling, maximum bool, codes tensor.DType, scale
 	w.pooling(&p.Pooling, maximum)
 	w.int(p.Inner)
 	w.bool(codes == tensor.I8, p.IsWhole())
-	w.int(floatTypes[scales[0]], floatTypes[scales[1]])
+	w.dtype(scales[:]...)
 	w.part(half)
 	return w
 }

@@ -20,17 +20,6 @@ var quantRows = []row{
 	rowFor("lookup", bindQLinearSoftmax),
 }
 
-// quantTypes are the words for types of codes, scales and zero points, numbered as nacre_quant_type
-// of csrc/quant/quant.h.
-var quantTypes = map[tensor.DType]int{
-	tensor.F32: 0, tensor.U8: 1, tensor.I8: 2, tensor.U16: 3, tensor.I16: 4, tensor.I32: 5, tensor.F16: 6, tensor.BF16: 7,
-	tensor.F8E8M0: 8, tensor.U4: 9, tensor.I4: 10, tensor.U2: 11, tensor.I2: 12,
-	tensor.F8E4M3FN: 13, tensor.F8E4M3FNUZ: 13, tensor.F8E5M2: 13, tensor.F8E5M2FNUZ: 13, tensor.F4E2M1: 14,
-}
-
-// quantType returns the word for the type of input i, 0 if it is left out.
-func (b *binder) quantType(i int) int { return quantTypes[b.DType(i)] }
-
 // grid adds a command of kernel f32_quantize or f32_dequantize. points holds the zero points, or
 // the numbers that float codes stand for.
 func (b *binder) grid(kernel string, g quant.Granularity, precision tensor.DType, points device.Operand) error {
@@ -43,7 +32,7 @@ func (b *binder) grid(kernel string, g quant.Granularity, precision tensor.DType
 	}
 	var w words
 	w.dim(at.Outer, at.Axis, at.Inner, at.Block, at.PerOuter, at.PerAxis, at.PerInner)
-	w.int(b.quantType(0), quantTypes[b.Out[0].DType], floatTypes[precision], b.quantType(1), b.quantType(2))
+	w.dtype(b.DType(0), b.Out[0].DType, precision, b.DType(1), b.DType(2))
 	w.dim(b.In[1].Dims.Len())
 	w.part(b.dev.half)
 	return b.run(kernel, w, b.in(0), b.in(1), points, b.out(0))
@@ -76,7 +65,7 @@ func bindDynamicQuantizeLinear(_ *quant.DynamicQuantizeLinear, b *binder) error 
 func bindQLinearPair(o *quant.QLinearPair, b *binder) error {
 	var w words
 	w.bool(o.Product, b.DType(quant.QLinearPairA) == tensor.I8)
-	w.int(b.quantType(quant.QLinearPairA+1), b.quantType(quant.QLinearPairB+1), b.quantType(quant.QLinearPairYScale))
+	w.dtype(b.DType(quant.QLinearPairA+1), b.DType(quant.QLinearPairB+1), b.DType(quant.QLinearPairYScale))
 	w.under(b.Out[0].Dims, b.In[quant.QLinearPairA].Dims, b.In[quant.QLinearPairB].Dims)
 	list := make([]device.Operand, 0, 9)
 	for i := range 8 {
@@ -107,7 +96,7 @@ func (b *binder) table(x, from, to int, f string, alpha float32) (device.Operand
 	var w words
 	w.int(tableFunctions[f])
 	w.bool(b.DType(x) == tensor.I8)
-	w.int(b.quantType(from), b.quantType(to))
+	w.dtype(b.DType(from), b.DType(to))
 	w.float(float64(alpha))
 	t, err := b.ahead("i8_table", w, 256, from, from+1, to, to+1)
 	if err == nil && t.Place == device.Const && isIdentity(t.Data) {
@@ -240,7 +229,7 @@ func bindQLinearSoftmax(o *quant.QLinearSoftmax, b *binder) error {
 		return err
 	}
 	var w words
-	w.int(b.quantType(1), b.quantType(3))
+	w.dtype(b.DType(1), b.DType(3))
 	t, err := b.ahead("i8_softmax_table", w, 4*softmaxTable, 1, 3)
 	if err != nil {
 		return err

@@ -27,13 +27,13 @@ var quantConvRows = []row{
 type byteConv struct {
 	shape                           *nn.ConvShape
 	last, xSigned, wSigned, wPacked bool
-	xScale, wScale, wScales, wZeros int
-	result                          tensor.DType
-	yScale                          int
+	xScale, wScale                  tensor.DType
+	wScales, wZeros                 int
+	result, yScale                  tensor.DType
 	biasFloat, addSigned            bool
-	addScale                        int
+	addScale                        tensor.DType
 	staged, stageSigned             bool
-	stageScale                      int
+	stageScale                      tensor.DType
 	epilogue                        kit.Epilogue
 	depthwise                       bindings.Kernel
 }
@@ -42,11 +42,13 @@ func (v *byteConv) words() words {
 	var w words
 	w.conv(v.shape)
 	w.bool(v.last, v.xSigned, v.wSigned, v.wPacked)
-	w.int(v.xScale, v.wScale, v.wScales, v.wZeros, quantTypes[v.result], v.yScale)
+	w.dtype(v.xScale, v.wScale)
+	w.int(v.wScales, v.wZeros)
+	w.dtype(v.result, v.yScale)
 	w.bool(v.biasFloat, v.addSigned)
-	w.int(v.addScale)
+	w.dtype(v.addScale)
 	w.bool(v.staged, v.stageSigned)
-	w.int(v.stageScale)
+	w.dtype(v.stageScale)
 	low, high, clamps := clampOf(v.epilogue)
 	w.bool(clamps)
 	w.float(low, high)
@@ -71,11 +73,11 @@ const (
 func (v *byteConv) describe(b *binder, in []int) {
 	v.result = b.Out[0].DType
 	v.xSigned, v.wSigned = b.DType(in[0]) == tensor.I8, b.DType(in[byteWeights]) == tensor.I8
-	v.xScale, v.wScale, v.yScale = b.quantType(in[1]), b.quantType(in[4]), b.quantType(in[6])
+	v.xScale, v.wScale, v.yScale = b.DType(in[1]), b.DType(in[4]), b.DType(in[6])
 	v.wScales, v.wZeros = b.Shape(in[4]).Len(), b.Shape(in[5]).Len()
 	v.biasFloat = b.DType(in[8]) == tensor.F32
-	v.addSigned, v.addScale = b.DType(in[byteAdd]) == tensor.I8, b.quantType(in[byteAdd+1])
-	v.staged, v.stageSigned, v.stageScale = b.Has(in[byteStage]), b.DType(in[byteStage+1]) == tensor.I8, b.quantType(in[byteStage])
+	v.addSigned, v.addScale = b.DType(in[byteAdd]) == tensor.I8, b.DType(in[byteAdd+1])
+	v.staged, v.stageSigned, v.stageScale = b.Has(in[byteStage]), b.DType(in[byteStage+1]) == tensor.I8, b.DType(in[byteStage])
 }
 
 // convBytes adds a convolution of bytes by a kernel of that op. in lists the input of each operand

@@ -37,17 +37,16 @@ type byteProduct struct {
 	bPacked                      bool
 	bStep                        graph.Dim // bytes from one right matrix to the next
 	aScale, aZero, bScale, bZero quantNumbers
-	result                       tensor.DType
-	yScale                       int // the word for its type
+	result, yScale               tensor.DType
 	alpha                        float64
 	biasRow, biasCol             graph.Dim
 	quantize                     bindings.Kernel // kernel that quantizes a left operand of floats
 	aSize                        graph.Dim       // elements of that operand
 }
 
-// quantNumbers is the number of scales or zero points, and the word for their type.
+// quantNumbers is the number of scales or zero points, and their type.
 type quantNumbers struct {
-	dtype int
+	dtype tensor.DType
 	count graph.Dim
 }
 
@@ -55,7 +54,7 @@ func (b *binder) quantNumbers(i int) quantNumbers {
 	if !b.Has(i) {
 		return quantNumbers{}
 	}
-	return quantNumbers{b.quantType(i), b.In[i].Dims.Len()}
+	return quantNumbers{b.DType(i), b.In[i].Dims.Len()}
 }
 
 func (g *byteProduct) words() words {
@@ -66,10 +65,10 @@ func (g *byteProduct) words() words {
 	w.bool(g.bPacked, g.bSigned)
 	w.dim(g.bRow, g.bCol, g.bStep)
 	for _, n := range []quantNumbers{g.aScale, g.aZero, g.bScale, g.bZero} {
-		w.int(n.dtype)
+		w.dtype(n.dtype)
 		w.dim(n.count)
 	}
-	w.int(quantTypes[g.result], g.yScale)
+	w.dtype(g.result, g.yScale)
 	w.float(g.alpha)
 	w.dim(g.biasRow, g.biasCol)
 	w.part(g.quantize)
@@ -131,7 +130,7 @@ func (b *binder) bytes(kernel string, g *byteProduct, in byteInputs, add, y devi
 		}
 	}
 	g.aScale, g.aZero, g.bScale, g.bZero = b.quantNumbers(in.aScale), b.quantNumbers(in.aZero), b.quantNumbers(in.bScale), b.quantNumbers(in.bZero)
-	g.yScale = b.quantType(in.yScale)
+	g.yScale = b.DType(in.yScale)
 	k, err := b.choose(kernel, g.words())
 	if err != nil {
 		return err

@@ -122,8 +122,8 @@ func (c *byteCase) sums() (sums []int32, rows, cols []int) {
 func (c *byteCase) job(result tensor.DType) *byteProduct {
 	g := &byteProduct{
 		product: c.product(), aSigned: c.aType == tensor.I8, bSigned: c.bType == tensor.I8, result: result, alpha: 0.5,
-		aScale: quantNumbers{0, graph.Known(len(c.aScale))}, bScale: quantNumbers{0, graph.Known(len(c.bScale))},
-		aZero: quantNumbers{quantTypes[c.aType], graph.Known(len(c.aZero))}, bZero: quantNumbers{quantTypes[c.bType], graph.Known(len(c.bZero))},
+		aScale: quantNumbers{tensor.F32, graph.Known(len(c.aScale))}, bScale: quantNumbers{tensor.F32, graph.Known(len(c.bScale))},
+		aZero: quantNumbers{c.aType, graph.Known(len(c.aZero))}, bZero: quantNumbers{c.bType, graph.Known(len(c.bZero))},
 	}
 	g.bStep = g.k.Mul(g.n)
 	if c.bias {

@@ -5,11 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
@@ -77,7 +73,8 @@ var gridCases = []gridCase{
 
 func (g gridCase) words(x, y, precision, scale, zero tensor.DType, half bindings.Kernel) (w words) {
 	w.int(g.outer, g.axis, g.inner, g.block, g.perOuter, g.perAxis, g.perInner)
-	w.int(quantTypes[x], quantTypes[y], floatTypes[precision], quantTypes[scale], quantTypes[zero], g.scales)
+	w.dtype(x, y, precision, scale, zero)
+	w.int(g.scales)
 	w.part(half)
 	return w
 }
@@ -149,10 +146,7 @@ func quantizeNumbers(r *rand.Rand, n int) []float64 {
 // TestQuantize compares codes, and the numbers that they stand for, to the formula.
 func TestQuantize(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(11, 12))
-	codes := slices.DeleteFunc(tensor.AllDTypes(), func(d tensor.DType) bool {
-		_, ok := quantTypes[d]
-		return !ok || !d.IsInteger() || d.Bits() > 16
-	})
+	codes := slices.DeleteFunc(tensor.DTypes(), func(d tensor.DType) bool { return !d.IsInteger() || d.Bits() > 16 })
 	half := partOf(t, "half", bindings.DetectISA())
 	for _, g := range gridCases {
 		for _, d := range codes {
@@ -261,7 +255,8 @@ func checkPair(t *testing.T, r *rand.Rand, pool *bindings.Pool, dims [3][]int, d
 	y, rank := dims[0], len(dims[0])
 	var w words
 	w.bool(product, d == tensor.I8)
-	w.int(0, 0, 0, rank)
+	w.dtype(tensor.F32, tensor.F32, tensor.F32)
+	w.int(rank)
 	for _, s := range dims {
 		w.int(s...)
 	}
@@ -401,29 +396,4 @@ func known(list ...int) graph.Dims {
 		d[i] = graph.Known(n)
 	}
 	return d
-}
-
-// TestQuantTypes compares the words for types with the rows of csrc/quant/types.inc.
-func TestQuantTypes(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "csrc", "quant", "types.inc"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	kinds := map[string]tensor.Kind{"FLOAT": tensor.Float, "SIGNED": tensor.Signed, "UNSIGNED": tensor.Unsigned, "TABLE": tensor.Float}
-	rows := regexp.MustCompile(`(?m)^NACRE_QUANT_TYPE\((\w+), (\d+), (\w+)\)$`).FindAllStringSubmatch(string(text), -1)
-	named := map[int]bool{}
-	for d, word := range quantTypes {
-		if word >= len(rows) {
-			t.Errorf("%v has the word %d of %d", d, word, len(rows))
-			continue
-		}
-		named[word] = true
-		row := rows[word]
-		if row[2] != strconv.Itoa(d.Bits()) || kinds[row[3]] != d.Kind() {
-			t.Errorf("%v is %s, of %s bits and kind %s", d, row[1], row[2], row[3])
-		}
-	}
-	if len(named) != len(rows) || len(rows) == 0 {
-		t.Errorf("%d rows, and types have %d of them", len(rows), len(named))
-	}
 }

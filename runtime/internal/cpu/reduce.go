@@ -64,7 +64,7 @@ func bindReduce(o *arith.Reduce, b *binder) error {
 			return err
 		}
 	}
-	if _, _, err := b.float32Types(b.DType(0)); err != nil {
+	if _, err := b.halfOfAll(b.DType(0)); err != nil {
 		return err
 	}
 	list := reductions(b.In[0].Dims, reduced)
@@ -220,7 +220,8 @@ func (b *binder) reduceInts(kernel string, o *arith.Reduce, reduced []bool) erro
 // reduce adds a command. exp is a part for the logarithm of sums of exponentials, else the zero
 // Kernel.
 func (b *binder) reduce(r reduction, first arith.Reduction, divisor graph.Dim, root arith.Root, from, to tensor.DType, exp bindings.Kernel, x, out device.Operand) error {
-	types, half, err := b.float32Types(from, to)
+	types := []tensor.DType{from, to}
+	half, err := b.halfOfAll(types...)
 	if err != nil {
 		return err
 	}
@@ -233,12 +234,12 @@ func (b *binder) reduce(r reduction, first arith.Reduction, divisor graph.Dim, r
 }
 
 // reduceWords takes the types of x and out.
-func reduceWords(r reduction, first arith.Reduction, divisor graph.Dim, root arith.Root, types []int, half, exp bindings.Kernel) (w words) {
+func reduceWords(r reduction, first arith.Reduction, divisor graph.Dim, root arith.Root, types []tensor.DType, half, exp bindings.Kernel) (w words) {
 	w.dim(r.outer, r.n, r.inner)
 	w.int(int(first))
 	w.dim(divisor)
 	w.int(int(root))
-	w.int(types...)
+	w.dtype(types...)
 	w.part(half)
 	w.part(exp)
 	return w

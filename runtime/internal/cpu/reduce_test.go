@@ -36,7 +36,7 @@ func TestReduce(t *testing.T) {
 				if first == arith.ReduceSumSquare {
 					root = arith.RootSqrt
 				}
-				w := reduceWords(reductionOf(s), first, graph.Known(2), root, []int{floatTypes[d.t], floatTypes[d.t]}, halfFor(t, d.t), bindings.Kernel{})
+				w := reduceWords(reductionOf(s), first, graph.Known(2), root, []tensor.DType{d.t, d.t}, halfFor(t, d.t), bindings.Kernel{})
 				// Each accumulator adds at most a few hundred numbers of size 4.
 				checkVariants(t, "f32_reduce", fmt.Sprint(first, s, d.t), w, pool, 1e-6*float64(s[1]), 1e-5*float64(min(s[1], 100))+d.relative,
 					[]output{{at: 1, dtype: d.t, n: s[0] * s[2]}}, stored(d.t, x), nil)
@@ -73,7 +73,7 @@ func TestReduceExponentials(t *testing.T) {
 					want[o] = most + math.Log(sum)
 				}
 				for _, k := range runnable(t, "f32_reduce") {
-					w := reduceWords(reductionOf(s), arith.ReduceSum, graph.Known(1), arith.RootNone, []int{floatTypes[d.t], floatTypes[d.t]}, halfFor(t, d.t), partOf(t, "f32_exp", k.ISA()))
+					w := reduceWords(reductionOf(s), arith.ReduceSum, graph.Known(1), arith.RootNone, []tensor.DType{d.t, d.t}, halfFor(t, d.t), partOf(t, "f32_exp", k.ISA()))
 					if !k.Fits(numbersOf(t, w)) {
 						continue
 					}
@@ -110,7 +110,7 @@ func TestReduceSpecial(t *testing.T) {
 				x := make([]float64, 3*n)
 				x[at] = c.value
 				for rows, s := range map[int][3]int{n: {1, n, 1}, 3: {1, 3, n}} {
-					w := reduceWords(reductionOf(s), c.first, graph.Known(1), arith.RootNone, []int{0, 0}, halfFor(t, tensor.F32), bindings.Kernel{})
+					w := reduceWords(reductionOf(s), c.first, graph.Known(1), arith.RootNone, []tensor.DType{tensor.F32, tensor.F32}, halfFor(t, tensor.F32), bindings.Kernel{})
 					if !k.Fits(numbersOf(t, w)) {
 						continue
 					}
@@ -132,7 +132,7 @@ func TestReduceInfinities(t *testing.T) {
 		for i := range x {
 			x[i] = v
 		}
-		w := reduceWords(reductionOf([3]int{1, len(x), 1}), first, graph.Known(1), arith.RootNone, []int{0, 0}, halfFor(t, tensor.F32), bindings.Kernel{})
+		w := reduceWords(reductionOf([3]int{1, len(x), 1}), first, graph.Known(1), arith.RootNone, []tensor.DType{tensor.F32, tensor.F32}, halfFor(t, tensor.F32), bindings.Kernel{})
 		for _, k := range fitting(t, "f32_reduce", w) {
 			if got := runOutputs(t, k, w, pool, []output{{at: 1, dtype: tensor.F32, n: 1}}, stored(tensor.F32, x), nil); got[0] != v {
 				t.Errorf("%s: reduction %d of infinities is %v", k.Variant(), first, got[0])

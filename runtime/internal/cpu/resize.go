@@ -181,10 +181,11 @@ func (b *binder) rounded(x device.Operand, shape tensor.Shape) error {
 	if err != nil {
 		return err
 	}
-	d := quantTypes[b.DType(0)]
+	d := b.DType(0)
 	var w words
 	w.dim(at.Outer, at.Axis, at.Inner, at.Block, at.PerOuter, at.PerAxis, at.PerInner)
-	w.int(quantTypes[tensor.F32], d, floatTypes[tensor.F32], quantTypes[tensor.F32], d, 1)
+	w.dtype(tensor.F32, d, tensor.F32, tensor.F32, d)
+	w.int(1)
 	w.part(b.dev.half)
 	return b.run("f32_quantize", w, x, constant[float32](1), device.Operand{}, b.out(0))
 }
@@ -204,7 +205,8 @@ func (b *binder) interpolate(t *vision.Resample, w words, half bindings.Kernel, 
 // resampleWords is nacre_f32_resample_words of csrc/resize/resize.h.
 func resampleWords(t *vision.Resample, outer, inner, step int, x, y tensor.DType, half bindings.Kernel) words {
 	var w words
-	w.int(outer, t.In, inner, t.Out, t.Taps, step, floatTypes[x], floatTypes[y])
+	w.int(outer, t.In, inner, t.Out, t.Taps, step)
+	w.dtype(x, y)
 	w.part(half)
 	return w
 }

@@ -20,7 +20,7 @@ const sequenceLengths = 4
 type recurrent struct {
 	*nn.Recurrent
 	steps, batch, input, hidden graph.Dim
-	floatType                   int
+	dtype                       tensor.DType
 	packed                      [2]bool // of W and R
 	gemm                        bindings.Kernel
 }
@@ -42,7 +42,7 @@ func (r *recurrent) words() (w words) {
 	w.float(betas...)
 	w.float(float64(r.Cells[0].Clip))
 	w.bool(r.Cells[0].InputForget)
-	w.int(r.floatType)
+	w.dtype(r.dtype)
 	w.bool(r.packed[:]...)
 	w.part(r.gemm)
 	return w
@@ -62,7 +62,7 @@ func bindRecurrent(o *nn.Recurrent, b *binder) error {
 	if b.DType(0) == tensor.F64 {
 		return b.run("f64_rnn", r.words(), operands...)
 	}
-	r.floatType = floatTypes[b.DType(0)]
+	r.dtype = b.DType(0)
 	var k bindings.Kernel
 	var err error
 	k, r.gemm, err = b.chooseWith("f32_rnn", b.Has(sequenceLengths), func(part bindings.Kernel) words {

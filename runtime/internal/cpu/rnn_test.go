@@ -115,7 +115,7 @@ func (c *rnnCase) outputs(d tensor.DType) (list []output) {
 // check runs a kernel with plain and packed weights.
 func (c *rnnCase) check(t *testing.T, pool *bindings.Pool, k, gemm bindings.Kernel, d tensor.DType, want []float64, tolerance float64) {
 	t.Helper()
-	c.floatType, c.gemm, c.packed = floatTypes[d], gemm, [2]bool{}
+	c.dtype, c.gemm, c.packed = d, gemm, [2]bool{}
 	if !k.Fits(numbersOf(t, c.words())) {
 		return
 	}
@@ -148,7 +148,7 @@ func (c *rnnCase) checkRounded(t *testing.T, pool *bindings.Pool, k, gemm bindin
 			c.in[i] = rounded(d, x)
 		}
 	}
-	c.floatType, c.gemm, c.packed = floatTypes[tensor.F32], gemm, [2]bool{}
+	c.dtype, c.gemm, c.packed = tensor.F32, gemm, [2]bool{}
 	want := runOutputs(t, k, c.words(), pool, c.outputs(tensor.F32), c.operands(tensor.F32)...)
 	c.check(t, pool, k, gemm, d, rounded(d, want), 0)
 }

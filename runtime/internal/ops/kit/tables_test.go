@@ -3,6 +3,7 @@ package kit_test
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,24 +14,37 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestDTypeTables compares the rows of csrc/core/dtypes.inc with the Go table.
+// TestDTypeTables compares the rows of csrc/core/dtypes.inc with the Go table. Their place is the
+// number of a type, so the rows are those of the first types, in order.
 func TestDTypeTables(t *testing.T) {
 	bits := map[string]int{"float": 32, "double": 64, "int8_t": 8, "int16_t": 16, "int32_t": 32, "int64_t": 64,
 		"uint8_t": 8, "uint16_t": 16, "uint32_t": 32, "uint64_t": 64}
-	kinds := map[string]tensor.Kind{"FLOAT": tensor.Float, "SIGNED": tensor.Signed, "UNSIGNED": tensor.Unsigned}
-	rows := inc(t, "core/dtypes.inc", "NACRE_DTYPE")
-	for _, row := range rows {
+	kinds := map[string]tensor.Kind{"FLOAT": tensor.Float, "SIGNED": tensor.Signed, "UNSIGNED": tensor.Unsigned,
+		"BOOLEAN": tensor.Boolean, "TEXT": tensor.Text, "COMPLEX": tensor.Complex}
+	rows := inc(t, "core/dtypes.inc", "NACRE_(?:DTYPE|STORED)")
+	for i, row := range rows {
 		d, err := tensor.ParseDType(row[1])
 		if err != nil {
 			t.Errorf("C has %v: %v", row, err)
 			continue
 		}
-		if d.Bits() != bits[row[2]] || d.Kind() != kinds[row[3]] || d.Short() != row[0] {
+		width, computed := bits[row[2]]
+		if !computed {
+			if width, err = strconv.Atoi(row[2]); err != nil {
+				t.Errorf("C has %v: %v", row, err)
+			}
+		}
+		if d != tensor.DType(i+1) {
+			t.Errorf("%v is row %d of C, and %d in Go", d, i+1, d)
+		}
+		if d.Bits() != width || d.Kind() != kinds[row[3]] || (computed || d.Short() != "") && d.Short() != row[0] {
 			t.Errorf("C has %v, Go %d bits of kind %v, called %q", row, d.Bits(), d.Kind(), d.Short())
 		}
 	}
-	if len(rows) == 0 {
-		t.Error("no rows found")
+	for _, d := range tensor.DTypes() {
+		if int(d) > len(rows) {
+			t.Errorf("C lacks %v", d)
+		}
 	}
 }
 
