@@ -35,7 +35,7 @@ func TestMaskedRows(t *testing.T) {
 	}
 	to := func(in, out string, code int64) *graph.Node { return node("Cast", in, out, graph.IntAttr("to", code)) }
 	const single, half = 1, 10
-	halves := []*graph.Node{
+	inHalf := []*graph.Node{
 		to("q", "hq", half), to("k", "hk", half), to("v", "hv", half), to("m", "hm", half),
 		node("Attention", "hq hk hv hm", "hy", graph.FloatAttr("scale", 0.25)), to("hy", "y", single),
 	}
@@ -48,8 +48,8 @@ func TestMaskedRows(t *testing.T) {
 		{"Attention, false", attention, nil, 0},
 		{"Attention, -inf", attention, float32(math.Inf(-1)), 0},
 		{"Attention, least", attention, float32(-math.MaxFloat32), mean},
-		{"Attention of float16, -inf", halves, float32(math.Inf(-1)), 0},
-		{"Attention of float16, least", halves, float32(-65504), unmasked},
+		{"Attention of float16, -inf", inHalf, float32(math.Inf(-1)), 0},
+		{"Attention of float16, least", inHalf, float32(-65504), unmasked},
 		{"softmax, -inf", composed, float32(math.Inf(-1)), math.NaN()},
 		{"softmax, least", composed, float32(-math.MaxFloat32), mean},
 	} {

@@ -77,7 +77,7 @@ type Stream struct {
 	mu      sync.Mutex
 	session *Session
 	engine  *runtime.Stream        // nil after Close
-	held    []bool                 // by input: a state
+	isState []bool                 // by input: a state
 	implied []bool                 // by input: Run makes it if it is left out
 	initial map[int]*tensor.Tensor // the model's values of states, by input
 }
@@ -171,10 +171,10 @@ func (s *Session) forStream(ctx context.Context, states []State, override []stri
 // newStream returns a stream of the session. States with a value in the model hold it.
 func newStream(s *Session, e *runtime.Stream) (*Stream, error) {
 	n := len(s.program.takes)
-	st := &Stream{session: s, engine: e, held: make([]bool, n), implied: make([]bool, n), initial: map[int]*tensor.Tensor{}}
+	st := &Stream{session: s, engine: e, isState: make([]bool, n), implied: make([]bool, n), initial: map[int]*tensor.Tensor{}}
 	for at, x := range s.program.takes {
-		st.held[at], st.implied[at] = e.Holds(at), e.Implies(at)
-		if !st.held[at] || x.spare == nil {
+		st.isState[at], st.implied[at] = e.Holds(at), e.Implies(at)
+		if !st.isState[at] || x.spare == nil {
 			continue
 		}
 		t, err := x.spare(s.options.MemoryLimit)
@@ -296,14 +296,14 @@ func acceptNext[V any](
 			const text = "%s: input %q has a value in the model, which runs of the stream keep; " +
 				"StreamOptions.Override lets them give another"
 			return nil, markf(ErrUnknownInput, text, file, name)
-		case x.role == given && s.held[x.at]:
+		case x.role == given && s.isState[x.at]:
 			return nil, markf(ErrState, "%s: input %q is a state of the stream, which keeps it", file, name)
 		case x.role == given:
 			in[x.at] = value
 		}
 	}
 	for at, x := range p.takes {
-		if in[at] != nil || s.held[at] || s.implied[at] {
+		if in[at] != nil || s.isState[at] || s.implied[at] {
 			continue
 		}
 		var err error
@@ -407,7 +407,7 @@ func (s *Stream) Fork() (_ *Stream, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Stream{session: s.session, engine: e, held: s.held, implied: s.implied, initial: s.initial}, nil
+	return &Stream{session: s.session, engine: e, isState: s.isState, implied: s.implied, initial: s.initial}, nil
 }
 
 // State returns a copy of the state that the next run reads as this input; nil if its
@@ -434,7 +434,7 @@ func (s *Stream) State(input string) (_ *Tensor, err error) {
 // state returns the place of the input that reads a state; -1 if there is no such state.
 func (s *Stream) state(input string) int {
 	x := s.session.program.named[input]
-	if x == nil || x.role != given || !s.held[x.at] {
+	if x == nil || x.role != given || !s.isState[x.at] {
 		return -1
 	}
 	return x.at

@@ -14,7 +14,7 @@
 //                          another one run out of registers in loops of many sums
 //     max min              with a NaN in the first operand: the second
 //     maxnan minnan        with a NaN in either operand: NaN
-//     neg rint floor ceil  of each lane; rint rounds halves to even
+//     neg rint floor ceil  of each lane; rint rounds ties to even
 //     copysign(a, b)       a with the sign of b
 //     once(a)              a, loaded once on levels where loads are as scarce as arithmetic
 //     pick(m, a, b)        a in lanes where m is true, else b; m is an lt(a, b)

@@ -1,7 +1,7 @@
 // Target regions and intrinsics of 64-bit x86.
 //
 // With NACRE_EMULATED defined, AVX-512 is emulated in C and AVX2, and so are its extensions and AMX
-// (core/halves.h, core/amx.h). Tests run their kernels on processors without them.
+// (core/half_vec.h, core/amx.h). Tests run their kernels on processors without them.
 #ifndef NACRE_CORE_X86_H
 #define NACRE_CORE_X86_H
 

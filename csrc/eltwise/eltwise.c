@@ -27,7 +27,7 @@ typedef struct {
     nacre_unary_fn fn;
     const char *x;
     char *y;
-    nacre_lane x_lane, y_lane;
+    nacre_storage x_storage, y_storage;
     size_t n;
     const void *params;
     size_t chunk;  // a multiple of ELTWISE_BLOCK
@@ -37,33 +37,33 @@ typedef struct {
 static void map_block(const map_job *j, const char *x, char *y, size_t n) {
     _Alignas(64) char in[ELTWISE_BLOCK * ELTWISE_WIDTH], out[ELTWISE_BLOCK * ELTWISE_WIDTH];
     const void *at = x;
-    if (j->x_lane.via != NULL) {
-        void *const to = j->fn == NULL && j->y_lane.via == NULL ? (void *)y : in;
-        j->x_lane.via(at, to, n);
+    if (j->x_storage.via != NULL) {
+        void *const to = j->fn == NULL && j->y_storage.via == NULL ? (void *)y : in;
+        j->x_storage.via(at, to, n);
         at = to;
     }
     if (j->fn != NULL) {
-        void *const to = j->y_lane.via == NULL ? (void *)y : out;
+        void *const to = j->y_storage.via == NULL ? (void *)y : out;
         j->fn(at, to, n, j->params);
         at = to;
     }
-    if (j->y_lane.via != NULL) j->y_lane.via(at, y, n);
+    if (j->y_storage.via != NULL) j->y_storage.via(at, y, n);
 }
 
 static void map_chunk(void *arg, size_t chunk, size_t thread) {
     (void)thread;
     const map_job *const j = arg;
     const size_t end = nacre_min((chunk + 1) * j->chunk, j->n);
-    const size_t step = j->x_lane.via == NULL && j->y_lane.via == NULL ? j->chunk : ELTWISE_BLOCK;
+    const size_t step = j->x_storage.via == NULL && j->y_storage.via == NULL ? j->chunk : ELTWISE_BLOCK;
     for (size_t i = chunk * j->chunk; i < end; i += step) {
-        map_block(j, j->x + i * j->x_lane.bytes, j->y + i * j->y_lane.bytes, nacre_min(step, end - i));
+        map_block(j, j->x + i * j->x_storage.bytes, j->y + i * j->y_storage.bytes, nacre_min(step, end - i));
     }
 }
 
 // Chunks take tens of microseconds for any cost of the function.
-void nacre_eltwise_map(nacre_team *team, nacre_unary_fn fn, int costly, const void *x, nacre_lane x_lane, void *y,
-                       nacre_lane y_lane, size_t n, const void *params) {
-    map_job job = {fn, x, y, x_lane, y_lane, n, params, costly ? ELTWISE_COSTLY : ELTWISE_CHEAP};
+void nacre_eltwise_map(nacre_team *team, nacre_unary_fn fn, int costly, const void *x, nacre_storage x_storage, void *y,
+                       nacre_storage y_storage, size_t n, const void *params) {
+    map_job job = {fn, x, y, x_storage, y_storage, n, params, costly ? ELTWISE_COSTLY : ELTWISE_CHEAP};
     nacre_parallel(team, nacre_ceil_div(n, job.chunk), map_chunk, &job);
 }
 
@@ -147,7 +147,7 @@ typedef struct {
     nacre_binary_fn fn;
     const char *a, *b;
     char *y;
-    nacre_lane a_lane, b_lane, y_lane;
+    nacre_storage a_storage, b_storage, y_storage;
     // If an input repeats a short row along the innermost axis: the elements of the row, and the
     // index of the input. Its offset stays at the start of the row while the axis is walked.
     size_t period, repeated;
@@ -157,8 +157,8 @@ typedef struct {
 // alone, which is short.
 static void binary_repeat(binary_job *j) {
     eltwise_walk *const w = &j->walk;
-    if (w->rank < 2 || w->extent[0] > ELTWISE_PERIOD || nacre_max(j->a_lane.bytes, j->b_lane.bytes) > ELTWISE_WIDTH) return;
-    if (j->a_lane.via != NULL || j->b_lane.via != NULL || j->y_lane.via != NULL) return;
+    if (w->rank < 2 || w->extent[0] > ELTWISE_PERIOD || nacre_max(j->a_storage.bytes, j->b_storage.bytes) > ELTWISE_WIDTH) return;
+    if (j->a_storage.via != NULL || j->b_storage.via != NULL || j->y_storage.via != NULL) return;
     for (size_t k = 0; k < 2; k++) {
         const size_t other = 1 - k;
         if (w->step[0][k] != 1 || w->step[1][k] != 0 || w->step[0][other] != 1 || w->step[1][other] != w->extent[0]) continue;
@@ -177,7 +177,7 @@ static void binary_repeat(binary_job *j) {
 // time.
 static void binary_repeated(const binary_job *j, const char *a, const char *b, char *out, size_t y, size_t n) {
     _Alignas(64) char row[ELTWISE_BLOCK * ELTWISE_WIDTH];
-    const size_t size = j->repeated == 0 ? j->a_lane.bytes : j->b_lane.bytes, phase = y % j->period;
+    const size_t size = j->repeated == 0 ? j->a_storage.bytes : j->b_storage.bytes, phase = y % j->period;
     const char *const from = j->repeated == 0 ? a : b;
     const size_t block = nacre_min(n, ELTWISE_BLOCK / j->period * j->period), rest = j->period - phase;
     memcpy(row, from + phase * size, nacre_min(rest, block) * size);
@@ -186,39 +186,39 @@ static void binary_repeated(const binary_job *j, const char *a, const char *b, c
     if (block > j->period && block % j->period != 0) memcpy(row + (block - block % j->period) * size, row, block % j->period * size);
     for (size_t done = 0; done < n; done += block) {
         const size_t now = nacre_min(block, n - done);
-        j->fn(j->repeated == 0 ? row : a + done * j->a_lane.bytes, 1, j->repeated == 1 ? row : b + done * j->b_lane.bytes, 1,
-              out + done * j->y_lane.bytes, now);
+        j->fn(j->repeated == 0 ? row : a + done * j->a_storage.bytes, 1, j->repeated == 1 ? row : b + done * j->b_storage.bytes, 1,
+              out + done * j->y_storage.bytes, now);
     }
 }
 
-static const void *binary_load(nacre_lane lane, const char *at, size_t step, size_t n, char *buffer) {
-    if (lane.via == NULL) return at;
-    lane.via(at, buffer, step == 0 ? 1 : n);
+static const void *binary_load(nacre_storage from, const char *at, size_t step, size_t n, char *buffer) {
+    if (from.via == NULL) return at;
+    from.via(at, buffer, step == 0 ? 1 : n);
     return buffer;
 }
 
 static void binary_row(const void *arg, const size_t *offsets, const size_t *steps, size_t y, size_t n) {
     const binary_job *const j = arg;
-    const char *a = j->a + offsets[0] * j->a_lane.bytes, *b = j->b + offsets[1] * j->b_lane.bytes;
-    char *out = j->y + y * j->y_lane.bytes;
+    const char *a = j->a + offsets[0] * j->a_storage.bytes, *b = j->b + offsets[1] * j->b_storage.bytes;
+    char *out = j->y + y * j->y_storage.bytes;
     if (j->period != 0) {
         binary_repeated(j, a, b, out, y, n);
         return;
     }
-    if (j->a_lane.via == NULL && j->b_lane.via == NULL && j->y_lane.via == NULL) {
+    if (j->a_storage.via == NULL && j->b_storage.via == NULL && j->y_storage.via == NULL) {
         j->fn(a, steps[0], b, steps[1], out, n);
         return;
     }
     _Alignas(64) char wide[3][ELTWISE_BLOCK * ELTWISE_WIDTH];
     for (size_t done = 0; done < n; done += ELTWISE_BLOCK) {
         const size_t block = nacre_min(ELTWISE_BLOCK, n - done);
-        const void *const in_a = binary_load(j->a_lane, a, steps[0], block, wide[0]);
-        const void *const in_b = binary_load(j->b_lane, b, steps[1], block, wide[1]);
-        j->fn(in_a, steps[0], in_b, steps[1], j->y_lane.via == NULL ? out : wide[2], block);
-        if (j->y_lane.via != NULL) j->y_lane.via(wide[2], out, block);
-        a += block * steps[0] * j->a_lane.bytes;
-        b += block * steps[1] * j->b_lane.bytes;
-        out += block * j->y_lane.bytes;
+        const void *const in_a = binary_load(j->a_storage, a, steps[0], block, wide[0]);
+        const void *const in_b = binary_load(j->b_storage, b, steps[1], block, wide[1]);
+        j->fn(in_a, steps[0], in_b, steps[1], j->y_storage.via == NULL ? out : wide[2], block);
+        if (j->y_storage.via != NULL) j->y_storage.via(wide[2], out, block);
+        a += block * steps[0] * j->a_storage.bytes;
+        b += block * steps[1] * j->b_storage.bytes;
+        out += block * j->y_storage.bytes;
     }
 }
 
@@ -229,9 +229,9 @@ static void binary_chunk(void *arg, size_t chunk, size_t thread) {
     walk_rows(&j->walk, from, nacre_min(from + ELTWISE_CHUNK, j->walk.n), binary_row, j);
 }
 
-void nacre_eltwise_binary(nacre_team *team, nacre_binary_fn fn, const void *a, nacre_lane a_lane, const void *b,
-                          nacre_lane b_lane, void *y, nacre_lane y_lane, const size_t *dims, size_t rank) {
-    binary_job job = {.fn = fn, .a = a, .b = b, .y = y, .a_lane = a_lane, .b_lane = b_lane, .y_lane = y_lane};
+void nacre_eltwise_binary(nacre_team *team, nacre_binary_fn fn, const void *a, nacre_storage a_storage, const void *b,
+                          nacre_storage b_storage, void *y, nacre_storage y_storage, const size_t *dims, size_t rank) {
+    binary_job job = {.fn = fn, .a = a, .b = b, .y = y, .a_storage = a_storage, .b_storage = b_storage, .y_storage = y_storage};
     walk_axes(&job.walk, dims, rank, 2);
     binary_repeat(&job);
     nacre_parallel(team, nacre_ceil_div(job.walk.n, ELTWISE_CHUNK), binary_chunk, &job);
@@ -270,7 +270,7 @@ void nacre_eltwise_where(nacre_team *team, nacre_where_fn fn, const uint8_t *con
 
 // --- commands ---
 
-static nacre_lane lane_of(nacre_lane_words w) { return (nacre_lane){(size_t)w.bytes, (nacre_convert_fn)nacre_part_fn(w.via)}; }
+static nacre_storage storage_of(nacre_storage_words w) { return (nacre_storage){(size_t)w.bytes, (nacre_convert_fn)nacre_part_fn(w.via)}; }
 
 // Returns the dims of a command as sizes; they are not negative.
 static const size_t *dims_of(const int64_t *dims) { return (const size_t *)dims; }
@@ -283,21 +283,21 @@ static void unary_command(const nacre_call *c) {
         const void *const given = nacre_operand(c, 2 + i);
         if (given != NULL) memcpy(params + i * (size_t)w->size, given, (size_t)w->size);
     }
-    nacre_eltwise_map(c->team, (nacre_unary_fn)c->kernel->fn, c->kernel->isa == NACRE_ISA_scalar, nacre_operand(c, 0), lane_of(w->x),
-                      nacre_operand(c, 1), lane_of(w->y), (size_t)w->n, params);
+    nacre_eltwise_map(c->team, (nacre_unary_fn)c->kernel->fn, c->kernel->isa == NACRE_ISA_scalar, nacre_operand(c, 0), storage_of(w->x),
+                      nacre_operand(c, 1), storage_of(w->y), (size_t)w->n, params);
 }
 
 static void convert_command(const nacre_call *c) {
     const nacre_convert_words *const w = (const void *)c->words;
-    const nacre_lane x = {(size_t)w->x_bytes, (nacre_convert_fn)c->kernel->fn};
-    const nacre_lane y = {(size_t)w->y_bytes, (nacre_convert_fn)nacre_part_fn(w->later)};
+    const nacre_storage x = {(size_t)w->x_bytes, (nacre_convert_fn)c->kernel->fn};
+    const nacre_storage y = {(size_t)w->y_bytes, (nacre_convert_fn)nacre_part_fn(w->later)};
     nacre_eltwise_map(c->team, NULL, 0, nacre_operand(c, 0), x, nacre_operand(c, 1), y, (size_t)w->n, NULL);
 }
 
 static void binary_command(const nacre_call *c) {
     const nacre_binary_words *const w = (const void *)c->words;
-    nacre_eltwise_binary(c->team, (nacre_binary_fn)c->kernel->fn, nacre_operand(c, 0), lane_of(w->a), nacre_operand(c, 1), lane_of(w->b),
-                         nacre_operand(c, 2), lane_of(w->y), dims_of(w->dims), (size_t)w->rank);
+    nacre_eltwise_binary(c->team, (nacre_binary_fn)c->kernel->fn, nacre_operand(c, 0), storage_of(w->a), nacre_operand(c, 1), storage_of(w->b),
+                         nacre_operand(c, 2), storage_of(w->y), dims_of(w->dims), (size_t)w->rank);
 }
 
 static void where_command(const nacre_call *c) {
@@ -309,7 +309,7 @@ static void where_command(const nacre_call *c) {
 static void fused_command(const nacre_call *c) {
     const nacre_fused_words *const w = (const void *)c->words;
     const nacre_fused f = {(nacre_unary_fn)nacre_part_fn(w->unary), w->params, w->unary_first != 0, (nacre_binary_fn)nacre_part_fn(w->binary),
-                           (size_t)w->period, lane_of(w->in), lane_of(w->out)};
+                           (size_t)w->period, storage_of(w->in), storage_of(w->out)};
     if (w->n > 0 && w->period > 0) nacre_eltwise_fused(c->team, &f, nacre_operand(c, 0), nacre_operand(c, 1), nacre_operand(c, 2), (size_t)w->n);
 }
 

@@ -37,23 +37,23 @@ typedef void (*nacre_where_fn)(const uint8_t *cond, size_t step_cond, const void
 typedef struct {
     size_t bytes;  // per element
     nacre_convert_fn via;
-} nacre_lane;
+} nacre_storage;
 
 const nacre_kernel *nacre_eltwise_kernels(size_t *count);
 
 // ---- commands ----
 //
-// A lane is the bytes of an element in memory and the kernel row of the conversion between it and
+// A storage is the bytes of an element in memory and the kernel row of the conversion between it and
 // the type of the kernel, or 0 if these are equal.
 typedef struct {
     int64_t bytes, via;
-} nacre_lane_words;
+} nacre_storage_words;
 
 // Unary kernels: operands x and y, and one number each that replaces the params. The numbers may be
 // absent.
 typedef struct {
     int64_t n;
-    nacre_lane_words x, y;
+    nacre_storage_words x, y;
     int64_t params[2];  // two numbers of the type of the kernel, side by side
     int64_t size;       // bytes of such a number
 } nacre_unary_words;
@@ -66,7 +66,7 @@ typedef struct {
 
 // Binary kernels: operands a, b and y.
 typedef struct {
-    nacre_lane_words a, b, y;
+    nacre_storage_words a, b, y;
     int64_t rank;
     int64_t dims[];  // extents of y, of a and of b; an extent of a or b is 1 or y's
 } nacre_binary_words;
@@ -80,7 +80,7 @@ typedef struct {
 // Kernel row eltwise_fused: operands x, b and y; see nacre_fused.
 typedef struct {
     int64_t unary, unary_first, binary, period, n;
-    nacre_lane_words in, out;
+    nacre_storage_words in, out;
     int64_t params[2];
 } nacre_fused_words;
 
@@ -92,14 +92,14 @@ typedef struct {
 } nacre_gated_words;
 
 // Sets y[i] to fn(x[i]) for n elements. fn may be NULL, to only convert. At least one of fn,
-// x_lane.via and y_lane.via is not NULL. costly says that fn computes one number after the other.
-void nacre_eltwise_map(nacre_team *team, nacre_unary_fn fn, int costly, const void *x, nacre_lane x_lane, void *y,
-                       nacre_lane y_lane, size_t n, const void *params);
+// x_storage.via and y_storage.via is not NULL. costly says that fn computes one number after the other.
+void nacre_eltwise_map(nacre_team *team, nacre_unary_fn fn, int costly, const void *x, nacre_storage x_storage, void *y,
+                       nacre_storage y_storage, size_t n, const void *params);
 
 // Computes y = fn(a, b) with broadcasting. dims holds rank extents of y, then rank of a and rank of
 // b. Each extent of a or b is 1 or y's.
-void nacre_eltwise_binary(nacre_team *team, nacre_binary_fn fn, const void *a, nacre_lane a_lane, const void *b,
-                          nacre_lane b_lane, void *y, nacre_lane y_lane, const size_t *dims, size_t rank);
+void nacre_eltwise_binary(nacre_team *team, nacre_binary_fn fn, const void *a, nacre_storage a_storage, const void *b,
+                          nacre_storage b_storage, void *y, nacre_storage y_storage, const size_t *dims, size_t rank);
 
 // Computes y = cond ? a : b with broadcasting; dims as above, with the extents of cond between the
 // extents of y and of a.
@@ -107,7 +107,7 @@ void nacre_eltwise_where(nacre_team *team, nacre_where_fn fn, const uint8_t *con
                          void *y, size_t bytes, const size_t *dims, size_t rank);
 
 // A unary and a binary kernel in one pass: y = binary(unary(x), b) if the unary comes first, else
-// unary(binary(x, b)). b has `period` elements and is repeated. in is the lane of x and b. y may be
+// unary(binary(x, b)). b has `period` elements and is repeated. in is the storage of x and b. y may be
 // x.
 typedef struct {
     nacre_unary_fn unary;
@@ -115,7 +115,7 @@ typedef struct {
     int unary_first;
     nacre_binary_fn binary;
     size_t period;
-    nacre_lane in, out;
+    nacre_storage in, out;
 } nacre_fused;
 void nacre_eltwise_fused(nacre_team *team, const nacre_fused *f, const void *x, const void *b, void *y, size_t n);
 

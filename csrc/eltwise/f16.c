@@ -1,7 +1,7 @@
 // Functions of float16 in float16 arithmetic, for levels that have it.
 #include <string.h>
 
-#include "core/halves.h"
+#include "core/half_vec.h"
 #include "core/numbers.h"
 #include "eltwise/ops.inc"
 

@@ -10,9 +10,9 @@ typedef struct {
     size_t n;
 } fused_job;
 
-static const void *fused_in(const nacre_lane *lane, const char *x, void *to, size_t n) {
-    if (lane->via == NULL) return x;
-    lane->via(x, to, n);
+static const void *fused_in(const nacre_storage *from, const char *x, void *to, size_t n) {
+    if (from->via == NULL) return x;
+    from->via(x, to, n);
     return to;
 }
 

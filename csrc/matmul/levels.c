@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/halves.h"
+#include "core/half_vec.h"
 #include "core/simd.h"
 #include "core/vec.h"
 #include "half/half_levels.h"

@@ -3,7 +3,7 @@
 
 #include "core/simd.h"
 #include "pool/pool.h"
-#include "pool/taps.h"
+#include "pool/window.h"
 
 enum {
     POOL_BATCH = 4,       // output rows joined before the first is read, because a row just stored is slow to load

@@ -1,6 +1,6 @@
 // Command f32_pooling_blocked.
 #include "pool/blocked.h"
-#include "pool/taps.h"
+#include "pool/window.h"
 
 enum { BLOCKED_POOL_GRAIN = 1 << 18 };  // elements read by a chunk of work
 

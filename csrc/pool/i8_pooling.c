@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "pool/pool.h"
-#include "pool/taps.h"
+#include "pool/window.h"
 
 enum {
     I8_POOLING_PLANES = 64,  // planes with totals that are finished at a time

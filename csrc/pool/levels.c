@@ -2,7 +2,7 @@
 #include "core/vec.h"
 #include "pool/blocked.h"
 #include "pool/pool.h"
-#include "pool/taps.h"
+#include "pool/window.h"
 
 #define NACRE_BODY "pool/f32_pooling.inc"
 #define NACRE_NAME f32_pooling

@@ -3,7 +3,7 @@
 
 #include "core/simd.h"
 #include "pool/pool.h"
-#include "pool/taps.h"
+#include "pool/window.h"
 
 typedef struct {
     nacre_max_raise *raise;

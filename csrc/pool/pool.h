@@ -112,7 +112,7 @@ typedef const nacre_max_index_impl *nacre_max_index_fn(void);
 //
 // The same for quantised numbers of one byte, with `inner` codes at every position: value [planes,
 // in..., inner], result [planes, out..., inner]. A mean is
-//     saturate(round(mean of (x - x_zero) * ratio + before) + after), halves to even,
+//     saturate(round(mean of (x - x_zero) * ratio + before) + after), ties to even,
 // where taps in the padding are 0. The maximum of an empty window is the least code, its mean is 0.
 
 // The largest number of taps of a window in an average, so that its sum fits 32 bits.

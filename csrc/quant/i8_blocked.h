@@ -25,7 +25,7 @@ typedef struct {
 
 // The epilogue of the sums of a block of filters. With numbers of filters,
 //     y = saturate(round((sums + start) * scale + add, then) + zero)
-// where then is a nacre_i8_then, and halves are rounded to even.
+// where then is a nacre_i8_then, and ties are rounded to even.
 typedef struct {
     size_t pixels, lanes, row;  // row: from the sums of a pixel to the sums of the next
     const int32_t *sums, *start;

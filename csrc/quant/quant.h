@@ -24,7 +24,7 @@ const nacre_kernel *nacre_quant_kernels(size_t *count);
 // c(i,j) = s                              NACRE_DTYPE_i32
 //        = s * scale + add[j]             NACRE_DTYPE_f32
 //        = saturate(round(s * scale + then) + zero)   NACRE_DTYPE_u8 and NACRE_DTYPE_i8
-// with scale = row_scale[i] * col_scale[j], and halves rounded to even. A scale that is NaN makes
+// with scale = row_scale[i] * col_scale[j], and ties rounded to even. A scale that is NaN makes
 // the least code.
 //
 // Kernels multiply signed bytes a' by bytes b', signed or unsigned. Bytes of the other kind are
@@ -35,7 +35,7 @@ const nacre_kernel *nacre_quant_kernels(size_t *count);
 //     x = x + row_add[i]
 //     x = stage.ratio * clamp(round(x), stage.low, stage.high) + stage.add   with a stage
 //     x = clamp(x + ratio * codes(i,j), low, high)
-// Halves are rounded to even. Up to a stage, numbers are in units of its scale.
+// Ties are rounded to even. Up to a stage, numbers are in units of its scale.
 typedef struct {
     int there;
     float low, high, ratio, add;
@@ -200,7 +200,7 @@ typedef struct {
 // A kernel row of op f32_quantize has the signature nacre_f32_quantize_fn and returns these
 // functions. Steps are 0 or 1.
 typedef struct {
-    // y[i] = saturate(round(x[i] / scale[i*step]) + zero[i*step]) for i < n, with halves to even.
+    // y[i] = saturate(round(x[i] / scale[i*step]) + zero[i*step]) for i < n, with ties to even.
     // NaN makes the least code.
     void (*quantize)(const nacre_quant_codes *t, const float *x, const float *scale, const int32_t *zero, size_t step, size_t n,
                      void *y);
@@ -250,7 +250,7 @@ void nacre_i8_lookup(nacre_i8_lookup_fn *kernel, nacre_team *team, size_t rows, 
 
 // Softmax along the middle axis of [outer, n, inner]. weights[d] is the exponential of codes that
 // are d below the largest, and
-//     y = saturate(round(weight * ratio / sum of weights) + zero), halves to even.
+//     y = saturate(round(weight * ratio / sum of weights) + zero), ties to even.
 // y may be x.
 typedef struct {
     const float *weights;  // 256
@@ -269,7 +269,7 @@ void nacre_i8_softmax_run(nacre_i8_lookup_fn *lookup, const nacre_i8_softmax *s,
 // of a whole tensor is one element.
 
 // f32_quantize and f32_dequantize: operands x, scales, zero points and y.
-//     y = saturate(round(x / scale) + zero), halves to even;  y = (x - zero) * scale
+//     y = saturate(round(x / scale) + zero), ties to even;  y = (x - zero) * scale
 typedef struct {
     int64_t outer, axis, inner, block, per_outer, per_axis, per_inner;  // nacre_quant_grid
     int64_t x, y;       // types: floats or NACRE_DTYPE_i32, and codes; or codes, and floats

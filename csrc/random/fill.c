@@ -18,11 +18,11 @@ typedef struct {
     size_t n;
     const char *x;  // NULL for random_fill
     char *y;
-    nacre_random_lane x_lane, y_lane;
+    nacre_random_storage x_storage, y_storage;
 } random_job;
 
-// random_convert converts n elements of x to elements of y by the rows of a lane.
-static void random_convert(nacre_random_lane l, const void *x, void *y, size_t n) {
+// random_convert converts n elements of x to elements of y by the rows of a storage.
+static void random_convert(nacre_random_storage l, const void *x, void *y, size_t n) {
     double middle[NACRE_RANDOM_BLOCK];
     if (l.first == 0) {
         memcpy(y, x, n * (size_t)l.bytes);
@@ -43,13 +43,13 @@ static void random_task(void *arg, size_t chunk, size_t thread) {
         const size_t n = nacre_min(NACRE_RANDOM_BLOCK, end - i);
         j->units(j->key, i, j->normal, u);
         if (j->x != NULL) {
-            random_convert(j->x_lane, j->x + i * (size_t)j->x_lane.bytes, p, n);
+            random_convert(j->x_storage, j->x + i * (size_t)j->x_storage.bytes, p, n);
             NACRE_SIMD for (size_t k = 0; k < n; k++) u[k] = u[k] < p[k] ? 1 : 0;
         } else {
             const double low = j->low, scale = j->normal ? j->high : j->high - j->low;
             NACRE_SIMD for (size_t k = 0; k < n; k++) u[k] = low + scale * u[k];
         }
-        random_convert(j->y_lane, u, j->y + i * (size_t)j->y_lane.bytes, n);
+        random_convert(j->y_storage, u, j->y + i * (size_t)j->y_storage.bytes, n);
     }
 }
 
@@ -61,7 +61,7 @@ static void fill_run(const nacre_call *c) {
     const nacre_random_fill_words *const w = (const void *)c->words;
     random_job j = {
         .units = (nacre_random_units_fn *)c->kernel->fn, .key = (uint64_t)w->key, .normal = w->normal != 0,
-        .low = w->low, .high = w->high, .n = (size_t)w->n, .y = nacre_operand(c, 0), .y_lane = w->y,
+        .low = w->low, .high = w->high, .n = (size_t)w->n, .y = nacre_operand(c, 0), .y_storage = w->y,
     };
     random_start(c, &j);
 }
@@ -70,7 +70,7 @@ static void bernoulli_run(const nacre_call *c) {
     const nacre_random_bernoulli_words *const w = (const void *)c->words;
     random_job j = {
         .units = (nacre_random_units_fn *)c->kernel->fn, .key = (uint64_t)w->key, .n = (size_t)w->n,
-        .x = nacre_operand(c, 0), .y = nacre_operand(c, 1), .x_lane = w->x, .y_lane = w->y,
+        .x = nacre_operand(c, 0), .y = nacre_operand(c, 1), .x_storage = w->x, .y_storage = w->y,
     };
     random_start(c, &j);
 }

@@ -14,12 +14,12 @@
 #include "core/numbers.h"
 #include "core/parallel.h"
 
-// nacre_random_lane describes elements in memory: bytes per element, and up to two rows of
+// nacre_random_storage describes elements in memory: bytes per element, and up to two rows of
 // csrc/eltwise that convert between them and float64, one after the other. A row is 0 if it is left
 // out.
 typedef struct {
     int64_t bytes, first, later;
-} nacre_random_lane;
+} nacre_random_storage;
 
 // Op random_fill, operand y: y[i] = low + (high - low) * u[i] for i < n. If normal is set, y[i] =
 // low + high * g[i]. g is a stream of normally distributed numbers with mean 0 and deviation 1. Two
@@ -29,13 +29,13 @@ typedef struct {
 typedef struct {
     int64_t n, key, normal;
     double low, high;  // or mean, deviation
-    nacre_random_lane y;
+    nacre_random_storage y;
 } nacre_random_fill_words;
 
 // Op random_bernoulli, operands x, y: y[i] is 1 if u[i] < x[i], else 0, for i < n.
 typedef struct {
     int64_t n, key;
-    nacre_random_lane x, y;
+    nacre_random_storage x, y;
 } nacre_random_bernoulli_words;
 
 // NACRE_RANDOM_BLOCK is the number of values that one call computes.

@@ -38,7 +38,7 @@ func (f flexing) Scores(a, b *tensor.Tensor, scale float32, y *tensor.Tensor) er
 	if d == tensor.F64 {
 		by = constant(float64(scale))
 	}
-	l, dims, at := lane{bytes: d.Bytes(1)}, graph.DimsOf(y.Shape()), f.at(y.Pointer())
+	l, dims, at := storage{bytes: d.Bytes(1)}, graph.DimsOf(y.Shape()), f.at(y.Pointer())
 	if err := f.pairs(k, l, l, l, at, by, at, dims, dims, graph.Dims{}); err != nil {
 		return err
 	}

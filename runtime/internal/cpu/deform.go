@@ -89,7 +89,7 @@ func (b *binder) deform(d *deformed) error {
 	if err != nil {
 		return err
 	}
-	l, one := lane{bytes: d.dtype.Bytes(1)}, graph.Known(1)
+	l, one := storage{bytes: d.dtype.Bytes(1)}, graph.Known(1)
 	dims := graph.Dims{graph.Known(d.Batch), graph.Known(d.Filters), graph.Known(places)}
 	return b.pairs(add, l, l, l, d.y, d.bias, d.y, dims, dims, graph.Dims{graph.Known(d.Filters), one})
 }

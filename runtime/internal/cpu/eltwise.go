@@ -39,19 +39,19 @@ func wide(d tensor.DType) tensor.DType {
 	return d
 }
 
-// lane describes elements in memory and their conversion to or from the type of a kernel.
-type lane struct {
+// storage describes elements in memory and their conversion to or from the type of a kernel.
+type storage struct {
 	bytes int
 	via   bindings.Kernel // the zero Kernel if no conversion is needed
 }
 
-// source returns the lane of elements of type d that a kernel reads as compute.
-func (b *binder) source(d, compute tensor.DType) (lane, error) { return b.lane(d, d, compute) }
+// source returns the storage of elements of type d that a kernel reads as compute.
+func (b *binder) source(d, compute tensor.DType) (storage, error) { return b.storage(d, d, compute) }
 
-// sink returns the lane of elements of type d that a kernel computes as compute.
-func (b *binder) sink(d, compute tensor.DType) (lane, error) { return b.lane(d, compute, d) }
+// sink returns the storage of elements of type d that a kernel computes as compute.
+func (b *binder) sink(d, compute tensor.DType) (storage, error) { return b.storage(d, compute, d) }
 
-func (b *binder) lane(memory, from, to tensor.DType) (l lane, err error) {
+func (b *binder) storage(memory, from, to tensor.DType) (l storage, err error) {
 	l.bytes = memory.Bits() / 8
 	if from != to {
 		l.via, err = b.kernel(from.Short() + "_to_" + to.Short())
@@ -59,7 +59,7 @@ func (b *binder) lane(memory, from, to tensor.DType) (l lane, err error) {
 	return l, err
 }
 
-func (w *words) lane(list ...lane) {
+func (w *words) storage(list ...storage) {
 	for _, l := range list {
 		w.int(l.bytes)
 		w.part(l.via)
@@ -117,12 +117,12 @@ func exact(list ...float64) bool {
 
 // elements returns the kernel of a function of elements of type compute, and the lanes that convert
 // it from and to type d. If test is true, the function writes bools.
-func (b *binder) elements(name string, d, compute tensor.DType, test bool) (k bindings.Kernel, in, out lane, err error) {
+func (b *binder) elements(name string, d, compute tensor.DType, test bool) (k bindings.Kernel, in, out storage, err error) {
 	if k, err = b.function(compute, name); err != nil {
 		return k, in, out, err
 	}
 	if in, err = b.source(d, compute); err != nil || test {
-		return k, in, lane{bytes: 1}, err
+		return k, in, storage{bytes: 1}, err
 	}
 	out, err = b.sink(d, compute)
 	return k, in, out, err
@@ -156,9 +156,9 @@ func (b *binder) unary(o *arith.Unary, low, high device.Operand, given *[2]int64
 }
 
 // unaryWords is nacre_unary_words of csrc/eltwise/eltwise.h for a function of elements of type d.
-func unaryWords(n graph.Dim, x, y lane, p [2]int64, d tensor.DType) (w words) {
+func unaryWords(n graph.Dim, x, y storage, p [2]int64, d tensor.DType) (w words) {
 	w.dim(n)
-	w.lane(x, y)
+	w.storage(x, y)
 	w.params(p)
 	w.int(d.Bits() / 8)
 	return w
@@ -271,7 +271,7 @@ func bindBinary(o *arith.Binary, b *binder) error {
 
 // pairs adds a command of a function of two values with broadcasting. If the result is empty, it
 // adds no command.
-func (b *binder) pairs(k bindings.Kernel, left, right, out lane, x, y, z device.Operand, dims, xDims, yDims graph.Dims) error {
+func (b *binder) pairs(k bindings.Kernel, left, right, out storage, x, y, z device.Operand, dims, xDims, yDims graph.Dims) error {
 	if n, ok := dims.Len().Value(); ok && n == 0 {
 		return nil
 	}
@@ -279,8 +279,8 @@ func (b *binder) pairs(k bindings.Kernel, left, right, out lane, x, y, z device.
 }
 
 // binaryWords is nacre_binary_words of csrc/eltwise/eltwise.h.
-func binaryWords(left, right, out lane, dims, xDims, yDims graph.Dims) (w words) {
-	w.lane(left, right, out)
+func binaryWords(left, right, out storage, dims, xDims, yDims graph.Dims) (w words) {
+	w.storage(left, right, out)
 	w.under(dims, xDims, yDims)
 	return w
 }
@@ -307,7 +307,7 @@ func bindPow(o *arith.Pow, b *binder) error {
 			return err
 		}
 	}
-	return b.pairs(k, in, lane{bytes: compute.Bits() / 8}, out, b.in(0), exponent, b.out(0), b.Out[0].Dims, b.In[0].Dims, right)
+	return b.pairs(k, in, storage{bytes: compute.Bits() / 8}, out, b.in(0), exponent, b.out(0), b.Out[0].Dims, b.In[0].Dims, right)
 }
 
 // bindVariadic computes the function of the first two inputs into the output, then of the output
@@ -345,7 +345,7 @@ func bindVariadic(o *arith.Variadic, b *binder) error {
 	if compute == tensor.F64 {
 		count = constant(float64(len(b.In)))
 	}
-	return b.pairs(divide, in, lane{bytes: compute.Bits() / 8}, out, b.out(0), count, b.out(0), dims, dims, graph.Dims{})
+	return b.pairs(divide, in, storage{bytes: compute.Bits() / 8}, out, b.out(0), count, b.out(0), dims, dims, graph.Dims{})
 }
 
 // onlyOnce returns the inputs in list that occur once among the node's inputs.
@@ -372,7 +372,7 @@ func (b *binder) copyAll(x, y device.Operand, d tensor.DType, n graph.Dim) error
 	}
 	// Copies bytes as the larger of a byte and itself.
 	bytes := graph.Dims{n.Mul(graph.Known(d.Bits() / 8))}
-	return b.pairs(k, lane{bytes: 1}, lane{bytes: 1}, lane{bytes: 1}, x, x, y, bytes, bytes, bytes)
+	return b.pairs(k, storage{bytes: 1}, storage{bytes: 1}, storage{bytes: 1}, x, x, y, bytes, bytes, bytes)
 }
 
 func bindWhere(_ *arith.Where, b *binder) error {
@@ -418,12 +418,12 @@ func bindFused(o *arith.Fused, b *binder) error {
 }
 
 // fusedWords is nacre_fused_words of csrc/eltwise/eltwise.h.
-func fusedWords(unary, binary bindings.Kernel, first bool, period, n graph.Dim, in, out lane, p [2]int64) (w words) {
+func fusedWords(unary, binary bindings.Kernel, first bool, period, n graph.Dim, in, out storage, p [2]int64) (w words) {
 	w.part(unary)
 	w.bool(first)
 	w.part(binary)
 	w.dim(period, n)
-	w.lane(in, out)
+	w.storage(in, out)
 	w.params(p)
 	return w
 }

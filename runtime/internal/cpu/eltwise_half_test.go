@@ -13,9 +13,9 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// differentHalves returns the index of the first different result of functions of float16, or -1.
+// differentFloat16 returns the index of the first different result of functions of float16, or -1.
 // All NaNs are equal. Results of size 1 are bytes.
-func differentHalves(got, want []byte, size int) int {
+func differentFloat16(got, want []byte, size int) int {
 	for i := 0; i < len(want); i += size {
 		g, w := got[i:i+size], want[i:i+size]
 		if !slices.Equal(g, w) && (size == 1 || !isNaN(tensor.F16, g) || !isNaN(tensor.F16, w)) {
@@ -44,7 +44,7 @@ func TestHalfFunctions(t *testing.T) {
 		}
 		return memoryOf(list)
 	}
-	plain, met := lane{bytes: 2}, 0
+	plain, met := storage{bytes: 2}, 0
 	for _, scalar := range bindings.Variants() {
 		name, ok := strings.CutPrefix(scalar.Op(), "f16_")
 		if !ok || scalar.ISA() != 0 || strings.HasPrefix(name, "to_") {
@@ -66,7 +66,7 @@ func TestHalfFunctions(t *testing.T) {
 					for _, p := range [][2]float64{{-1.5, 2}, {1, 0}} {
 						w := unaryWords(graph.Known(n), plain, plain, params(tensor.F16, p[0], p[1]), tensor.F16)
 						got, want := runUnary(t, k, w, pool, n*size, size, x), runUnary(t, scalar, w, nil, n*size, size, x)
-						if i := differentHalves(got, want, size); i >= 0 {
+						if i := differentFloat16(got, want, size); i >= 0 {
 							t.Fatalf("%s/%s of %d: f(%#x) is %x, not %x", k.Op(), k.Variant(), n, viewAs[uint16](x)[i], got[i*size:][:size], want[i*size:][:size])
 						}
 					}
@@ -74,9 +74,9 @@ func TestHalfFunctions(t *testing.T) {
 				}
 				for _, dims := range [][2]int{{n, n}, {1, n}, {n, 1}, {1, 1}} {
 					a, b := any16(dims[0]), any16(dims[1])
-					w := binaryWords(plain, plain, lane{bytes: size}, oneAxis(n), oneAxis(dims[0]), oneAxis(dims[1]))
+					w := binaryWords(plain, plain, storage{bytes: size}, oneAxis(n), oneAxis(dims[0]), oneAxis(dims[1]))
 					got, want := runGuarded(t, k, w, pool, n*size, size, a, b), runGuarded(t, scalar, w, nil, n*size, size, a, b)
-					if i := differentHalves(got, want, size); i >= 0 {
+					if i := differentFloat16(got, want, size); i >= 0 {
 						t.Fatalf("%s/%s of %d, extents %v: f(%#x, %#x) is %x, not %x", k.Op(), k.Variant(), n, dims,
 							viewAs[uint16](a)[i%dims[0]], viewAs[uint16](b)[i%dims[1]], got[i*size:][:size], want[i*size:][:size])
 					}
@@ -142,7 +142,7 @@ func TestHalfNodes(t *testing.T) {
 				t.Fatal(c.op, err)
 			}
 		}
-		if i := differentHalves(got[0][0].Bytes(), got[1][0].Bytes(), got[0][0].DType().Bits()/8); i >= 0 {
+		if i := differentFloat16(got[0][0].Bytes(), got[1][0].Bytes(), got[0][0].DType().Bits()/8); i >= 0 {
 			t.Errorf("%s: element %d differs", c.op, i)
 		}
 		if bindings.DetectISA()&level == 0 {

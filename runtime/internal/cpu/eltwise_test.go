@@ -77,7 +77,7 @@ func unaryFunctions() map[string]bool {
 	return list
 }
 
-var plainF32 = lane{bytes: 4}
+var plainF32 = storage{bytes: 4}
 
 func TestUnaryFunctions(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(1, 2))
@@ -109,7 +109,7 @@ func TestUnaryFunctions(t *testing.T) {
 					}
 				}
 				in := stored(tensor.F32, x)
-				w := unaryWords(graph.Known(n), plainF32, lane{bytes: size}, p, tensor.F32)
+				w := unaryWords(graph.Known(n), plainF32, storage{bytes: size}, p, tensor.F32)
 				checkFunction(t, op, k, scalar, w, pool, n, size, in)
 			}
 		}
@@ -180,7 +180,7 @@ func TestBinaryFunctions(t *testing.T) {
 							a[i], b[i%len(b)] = specials[r.IntN(len(specials))], specials[r.IntN(len(specials))]
 						}
 					}
-					w := binaryWords(plainF32, plainF32, lane{bytes: size}, oneAxis(n), oneAxis(dims[0]), oneAxis(dims[1]))
+					w := binaryWords(plainF32, plainF32, storage{bytes: size}, oneAxis(n), oneAxis(dims[0]), oneAxis(dims[1]))
 					in := [][]byte{stored(tensor.F32, a), stored(tensor.F32, b)}
 					got, want := runGuarded(t, k, w, pool, n*size, size, in...), runGuarded(t, scalar, w, nil, n*size, size, in...)
 					if size == 1 && !slices.Equal(got, want) || size == 4 && !allWithin(op, viewAs[float32](got), viewAs[float32](want)) {
@@ -311,7 +311,7 @@ func TestBroadcast(t *testing.T) {
 			cond[i], a[i], b[i] = byte(r.IntN(2)), r.Int32(), r.Int32()
 		}
 		dims := [4]graph.Dims{graph.DimsOf(shapes[0]), graph.DimsOf(shapes[1]), graph.DimsOf(shapes[2]), graph.DimsOf(shapes[3])}
-		l := lane{bytes: 4}
+		l := storage{bytes: 4}
 		y := viewAs[int32](runGuarded(t, sub, binaryWords(l, l, l, dims[0], dims[1], dims[2]), pool, 4*n, 4, memoryOf(a), memoryOf(b)))
 		z := viewAs[int32](runGuarded(t, pick, whereWords(4, dims[0], dims[1:]...), pool, 4*n, 4, cond, memoryOf(a), memoryOf(b)))
 		for i := range n {
@@ -385,8 +385,8 @@ func TestThroughHalf(t *testing.T) {
 	const n = 5000
 	pool := testPool(t)
 	for _, k := range runnable(t, "f32_mul") {
-		in := lane{2, partOf(t, "bf16_to_f32", k.ISA())}
-		out := lane{2, partOf(t, "f32_to_bf16", k.ISA())}
+		in := storage{2, partOf(t, "bf16_to_f32", k.ISA())}
+		out := storage{2, partOf(t, "f32_to_bf16", k.ISA())}
 		a := make([]packed.BF16, n)
 		for i := range a {
 			a[i] = packed.ToBF16(float32(i % 64))

@@ -155,7 +155,7 @@ func bindBlockedBinary(o *arith.Binary, b *binder) error {
 	if o.Swap {
 		left, right, dims[0], dims[1] = right, left, dims[1], dims[0]
 	}
-	same := lane{bytes: 4}
+	same := storage{bytes: 4}
 	return b.pairs(k, same, same, same, left, right, b.out(0), x.Out[0].Dims, dims[0], dims[1])
 }
 

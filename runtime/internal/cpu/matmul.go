@@ -398,7 +398,7 @@ func (b *binder) joinOut(name string, x device.Operand, dims graph.Dims) error {
 	if err != nil {
 		return err
 	}
-	l := lane{bytes: d.Bits() / 8}
+	l := storage{bytes: d.Bits() / 8}
 	y := b.Out[0].Dims
 	return b.pairs(k, l, l, l, b.out(0), x, b.out(0), y, y, dims)
 }
@@ -540,7 +540,7 @@ func (b *binder) scaled(x device.Operand, dims, to graph.Dims, by float32) (devi
 	if err != nil {
 		return device.Operand{}, err
 	}
-	t, l := b.temp(d.Bytes(n)), lane{bytes: d.Bytes(1)}
+	t, l := b.temp(d.Bytes(n)), storage{bytes: d.Bytes(1)}
 	return t, b.pairs(k, l, l, l, x, factor, t, to, dims, graph.Dims{})
 }
 

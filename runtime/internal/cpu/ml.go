@@ -164,7 +164,7 @@ func (l *learning) replace(name string, y []float32) error {
 	if err != nil {
 		return err
 	}
-	w := unaryWords(graph.Known(len(y)), lane{bytes: 4}, lane{bytes: 4}, params(tensor.F32, 0, 0), tensor.F32)
+	w := unaryWords(graph.Known(len(y)), storage{bytes: 4}, storage{bytes: 4}, params(tensor.F32, 0, 0), tensor.F32)
 	at, none := l.list(y), device.Operand{}
 	if err := l.add(k, nil, w, at, at, none, none); err != nil {
 		return err

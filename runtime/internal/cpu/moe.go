@@ -187,7 +187,7 @@ func (m *mixture) part(n int, w *expertWork) {
 // activate adds commands that set h to f(h), times the gate if there is one.
 func (m *mixture) activate(h, gate []float32) error {
 	n := graph.Known(len(h))
-	at, plain := m.list(h), lane{bytes: 4}
+	at, plain := m.list(h), storage{bytes: 4}
 	join, err := m.kernel("f32_mul")
 	if err != nil {
 		return err

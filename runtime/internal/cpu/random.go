@@ -14,21 +14,21 @@ var randomRows = []row{
 	rowFor("random", bindBernoulli),
 }
 
-// randomLane holds the conversions between elements of type d and float64. The zero Kernel is no
+// randomStorage holds the conversions between elements of type d and float64. The zero Kernel is no
 // conversion.
-type randomLane struct {
+type randomStorage struct {
 	bytes        int
 	first, later bindings.Kernel
 }
 
-func (w *words) randomLane(l randomLane) {
+func (w *words) randomStorage(l randomStorage) {
 	w.int(l.bytes)
 	w.part(l.first, l.later)
 }
 
-// fromDoubles returns the lane of an output. Float64 is rounded to float32 before it is rounded to
+// fromDoubles returns the storage of an output. Float64 is rounded to float32 before it is rounded to
 // 16 bits, as in Go and in the shader, so that all devices draw the same numbers from a seed.
-func (b *binder) fromDoubles(d tensor.DType) (l randomLane, err error) {
+func (b *binder) fromDoubles(d tensor.DType) (l randomStorage, err error) {
 	l.bytes = d.Bits() / 8
 	switch {
 	case d == tensor.F64:
@@ -46,8 +46,8 @@ func (b *binder) fromDoubles(d tensor.DType) (l randomLane, err error) {
 	return l, err
 }
 
-// toDoubles returns the lane of an input of floats.
-func (b *binder) toDoubles(d tensor.DType) (l randomLane, err error) {
+// toDoubles returns the storage of an input of floats.
+func (b *binder) toDoubles(d tensor.DType) (l randomStorage, err error) {
 	l.bytes = d.Bits() / 8
 	switch d {
 	case tensor.F64:
@@ -64,21 +64,21 @@ func (b *binder) toDoubles(d tensor.DType) (l randomLane, err error) {
 }
 
 // randomFillWords is nacre_random_fill_words of csrc/random/random.h.
-func randomFillWords(n graph.Dim, key uint64, o *array.RandomFill, y randomLane) (w words) {
+func randomFillWords(n graph.Dim, key uint64, o *array.RandomFill, y randomStorage) (w words) {
 	w.dim(n)
 	w.int(int(key))
 	w.bool(o.Normal)
 	w.float(o.A, o.B)
-	w.randomLane(y)
+	w.randomStorage(y)
 	return w
 }
 
 // bernoulliWords is nacre_random_bernoulli_words of csrc/random/random.h.
-func bernoulliWords(n graph.Dim, key uint64, x, y randomLane) (w words) {
+func bernoulliWords(n graph.Dim, key uint64, x, y randomStorage) (w words) {
 	w.dim(n)
 	w.int(int(key))
-	w.randomLane(x)
-	w.randomLane(y)
+	w.randomStorage(x)
+	w.randomStorage(y)
 	return w
 }
 
@@ -105,14 +105,15 @@ func bindBernoulli(o *array.Bernoulli, b *binder) error {
 }
 
 // drawn adds a command of an op if the node has a seed. Without a seed, every run makes the command
-// with a key of its own. The operands are len(lanes)-1 inputs and output 0.
+// with a key of its own. The operands are
+// len(all)-1 inputs and output 0.
 func (b *binder) drawn(s array.RandomSource, name string, wordsOf func(n graph.Dim, key uint64) words,
-	lanes ...randomLane) error {
+	all ...randomStorage) error {
 	var parts []bindings.Kernel
-	for _, l := range lanes {
+	for _, l := range all {
 		parts = append(parts, l.first, l.later)
 	}
-	inputs := len(lanes) - 1
+	inputs := len(all) - 1
 	if s.Seeded {
 		var operands []device.Operand
 		for i := range inputs {

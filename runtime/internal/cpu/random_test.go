@@ -29,7 +29,7 @@ func TestRandomFill(t *testing.T) {
 			}
 			var first []byte
 			for _, k := range runnable(t, "random_fill") {
-				got := runGuarded(t, k, randomFillWords(graph.Known(n), o.Seed, o, randomLane{bytes: 8}), pool, 8*n, 8)
+				got := runGuarded(t, k, randomFillWords(graph.Known(n), o.Seed, o, randomStorage{bytes: 8}), pool, 8*n, 8)
 				if first == nil {
 					first = got
 				}

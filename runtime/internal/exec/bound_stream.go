@@ -222,7 +222,7 @@ func (b *Bound) begin() error {
 		x := s.pairs[i]
 		f.values[h.in] = x.now
 		f.readdress(h.in, x.now)
-		if f.plan.Slots[h.in].Place == plan.Held {
+		if f.plan.Slots[h.in].Place == plan.InState {
 			f.values[h.out] = x.now
 		} else if f.plan.Slots[h.out].Place == plan.Result {
 			f.values[h.out] = x.to

@@ -160,7 +160,7 @@ func (r *run) program(pl *plan.Plan, inputs []tensor.Value, st *Stream) (results
 		}
 		if len(list) == 1 {
 			for i, id := range pl.Program.Inputs {
-				if pl.Slots[id].Place != plan.Held {
+				if pl.Slots[id].Place != plan.InState {
 					f.set(id, inputs[i])
 				}
 			}

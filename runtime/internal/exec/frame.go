@@ -357,7 +357,7 @@ func collect(stages []*frame, st *Stream) ([]tensor.Value, error) {
 	for i, id := range last.plan.Program.Outputs {
 		f := computes(stages, id)
 		root := f.plan.Root(id)
-		if f.plan.Slots[root].Place == plan.Held && st != nil && st.Gives(i) {
+		if f.plan.Slots[root].Place == plan.InState && st != nil && st.Gives(i) {
 			continue
 		}
 		v := f.value(id)

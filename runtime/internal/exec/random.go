@@ -21,9 +21,9 @@ func randomize(r *rand.Rand, t *tensor.Tensor) {
 			list[i] = r.NormFloat64()
 		}
 	case tensor.F16:
-		halves(r, t.Bytes(), 0x3800, 0x83ff)
+		halfFloats(r, t.Bytes(), 0x3800, 0x83ff)
 	case tensor.BF16:
-		halves(r, t.Bytes(), 0x3f00, 0x807f)
+		halfFloats(r, t.Bytes(), 0x3f00, 0x807f)
 	default:
 		size := d.Bits() / 8
 		if size == 0 || d != tensor.Bool && !d.IsInteger() {
@@ -36,8 +36,8 @@ func randomize(r *rand.Rand, t *tensor.Tensor) {
 	}
 }
 
-// halves fills b with 16-bit floats of one exponent, with random signs and fractions.
-func halves(r *rand.Rand, b []byte, exponent, rest uint16) {
+// halfFloats fills b with 16-bit floats of one exponent, with random signs and fractions.
+func halfFloats(r *rand.Rand, b []byte, exponent, rest uint16) {
 	for i := 0; i+1 < len(b); i += 2 {
 		binary.LittleEndian.PutUint16(b[i:], exponent|uint16(r.Uint32())&rest)
 	}

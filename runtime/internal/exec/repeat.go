@@ -295,7 +295,7 @@ func (x *repetition) result(stages []*frame, k, id int) (tensor.Value, error) {
 		from := computes(stages, id).plan
 		root = &from.Slots[from.Root(id)]
 	}
-	if root.Place == plan.Held {
+	if root.Place == plan.InState {
 		return nil, nil
 	}
 	v := f.value(id)

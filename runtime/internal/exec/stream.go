@@ -459,7 +459,7 @@ func (st *Stream) fill(inputs []tensor.Value) {
 // attach gives a frame the lengths and the memory of the states.
 func (st *Stream) attach(f *frame) error {
 	for _, h := range st.states {
-		if h.value != nil && f.plan.Slots[h.in].Place == plan.Held {
+		if h.value != nil && f.plan.Slots[h.in].Place == plan.InState {
 			if err := h.lend(); err != nil {
 				return err
 			}
@@ -482,7 +482,7 @@ func (h *streamState) lend() (err error) {
 func (st *Stream) size(f *frame) error {
 	for _, h := range st.states {
 		switch {
-		case f.plan.Slots[h.in].Place != plan.Held:
+		case f.plan.Slots[h.in].Place != plan.InState:
 		case h.offloaded != nil:
 			f.attach(h.in, h.offloaded)
 		case h.memory != nil:

@@ -84,7 +84,7 @@ func (a *assignment) decide() []bool {
 		}
 	}
 	for id, u := range a.uses() {
-		if u != nil && !a.isHeld(id) {
+		if u != nil && !a.isInState(id) {
 			a.copies(c, id, u)
 		}
 	}
@@ -260,7 +260,7 @@ func (a *assignment) relayout(x *inferred, c *device.LayoutChoice) {
 		switch {
 		case k >= len(c.In) || c.In[k] == device.Plain:
 			a.needPlain(id)
-		case a.isHeld(id):
+		case a.isInState(id):
 			a.Slots[id].Layout = a.other
 		case a.values[id].Const == nil:
 			n.In[k] = a.needOther(id)
@@ -269,7 +269,7 @@ func (a *assignment) relayout(x *inferred, c *device.LayoutChoice) {
 	for k, id := range n.Out {
 		switch {
 		case k >= len(c.Out) || c.Out[k] == device.Plain:
-		case a.isHeld(id):
+		case a.isInState(id):
 			a.Slots[id].Layout = a.other
 		default:
 			n.Out[k] = a.add(id)

@@ -179,7 +179,7 @@ func (l *Lengths) place(pl *Plan) {
 		}
 		s.InPlace = s.InPlace || s.Offloaded
 		in, out := &pl.Slots[s.In], &pl.Slots[s.Out]
-		in.Place, out.Place, out.Base = Held, Held, in.Base
+		in.Place, out.Place, out.Base = InState, InState, in.Base
 	}
 }
 
@@ -200,7 +200,7 @@ func (p *placer) updates(step, id int) bool {
 		}
 		s.InPlace = true
 		in := &p.Slots[s.In]
-		in.Place, p.Slots[id].Place, p.Slots[id].Base = Held, Held, in.Base
+		in.Place, p.Slots[id].Place, p.Slots[id].Base = InState, InState, in.Base
 		return true
 	}
 	return false

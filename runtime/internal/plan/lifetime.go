@@ -197,7 +197,7 @@ func (p *placer) copies() {
 	for _, id := range p.Program.Outputs {
 		root := p.Root(id)
 		switch p.Slots[root].Place {
-		case Unused, Earlier, Held, Dynamic:
+		case Unused, Earlier, InState, Dynamic:
 			continue
 		case Result:
 			if !given[root] {
@@ -244,7 +244,7 @@ func (p *placer) step(i int) {
 		}
 		s := &p.Slots[id]
 		switch {
-		case s.Place == Held || p.updates(i, id):
+		case s.Place == InState || p.updates(i, id):
 		case k == 0 && st.Row.View && s.Type.Kind == graph.TensorType:
 			p.view(id, st.In[0])
 		case st.Dynamic || s.Type.Kind != graph.TensorType || s.Type.DType == tensor.String:

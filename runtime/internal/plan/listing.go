@@ -176,7 +176,7 @@ func kernelName(k device.Kernel) string { return k.Op() + "/" + k.Variant() }
 // places are the names of places.
 var places = map[Place]string{
 	Unused: "unused", Input: "input", Const: "constant", Arena: "arena", Result: "result",
-	Dynamic: "made while running", View: "view", Earlier: "earlier stage", Held: "state",
+	Dynamic: "made while running", View: "view", Earlier: "earlier stage", InState: "state",
 }
 
 func (pl *Plan) listOperand(k, id int, layouts []device.Layout) ListedOperand {
@@ -189,7 +189,7 @@ func (pl *Plan) listOperand(k, id int, layouts []device.Layout) ListedOperand {
 		o.Layout = layouts[k].String()
 	}
 	switch s.Place {
-	case Held:
+	case InState:
 		pl.listState(&o, id)
 	case Arena:
 		if o.Offset = &s.Offset; s.Layout == device.Offloaded {

@@ -127,10 +127,10 @@ func (b *builder) keptBack(x *inferred, d *device.Binding) string {
 	return ""
 }
 
-// isHeld reports whether a value is a state in memory with room or a state that an accelerator
+// isInState reports whether a value is a state in memory with room or a state that an accelerator
 // holds. Such a value is never copied: its memory belongs to the device with the nodes that read
 // it.
-func (a *assignment) isHeld(id int) bool {
+func (a *assignment) isInState(id int) bool {
 	return a.Lengths.of(id) >= 0 ||
 		a.Lengths != nil && slices.ContainsFunc(a.Lengths.States, func(s State) bool { return s.Offloaded && s.In == id })
 }

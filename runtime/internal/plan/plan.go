@@ -23,7 +23,7 @@ const (
 	Dynamic              // made while running: extents unknown before, or not a tensor of numbers
 	View                 // the bytes of another value
 	Earlier              // computed by an earlier stage of the run
-	Held                 // memory of a state that a run updates
+	InState              // memory of a state that a run updates
 )
 
 // The bases of commands' operands. The bases of values follow.

@@ -152,7 +152,7 @@ func TestEltwiseVariadic(t *testing.T) {
 		{"sum", "Sum", 13, nil, in(a, b, c), two, []float64{13, 17, 14, 18}},
 		{"sum of small ones first", "Sum", 13, nil, in(c, c, a), tensor.Shape{2}, []float64{21, 25}},
 		{"mean", "Mean", 8, nil, in(a, b, c), two, []float64{13. / 3, 17. / 3, 14. / 3, 6}},
-		{"mean of halves", "Mean", 13, nil, in(f16s(1), f16s(2)), tensor.Shape{1}, []float64{1.5}},
+		{"mean of float16", "Mean", 13, nil, in(f16s(1), f16s(2)), tensor.Shape{1}, []float64{1.5}},
 		{"one input", "Mean", 6, nil, in(a), tensor.Shape{2}, []float64{1, 5}},
 		{"max", "Max", 13, nil, in(a, b), two, []float64{2, 5, 3, 5}},
 		{"min of integers", "Min", 12, nil, in(u8s(3, 200), u8s(100)), tensor.Shape{2}, []float64{3, 100}},

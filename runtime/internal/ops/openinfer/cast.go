@@ -25,7 +25,7 @@ const (
 	Trunc Rounding = iota
 	Floor
 	Ceil
-	Nearest // the nearest, with halves away from 0
+	Nearest // the nearest, with ties away from 0
 )
 
 // castTypes lists the types that a cast can produce.

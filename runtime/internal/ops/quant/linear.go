@@ -20,7 +20,7 @@ func typeIn(n *op.Node, name string, allowed op.Types) (tensor.DType, error) {
 	return n.ElementType(name, tensor.Invalid, allowed)
 }
 
-// QuantizeLinear computes y = saturate(round(x / scale) + zero), with halves rounded to even. Codes
+// QuantizeLinear computes y = saturate(round(x / scale) + zero), with ties rounded to even. Codes
 // that are floats are y = round(x / scale + zero).
 type QuantizeLinear struct {
 	Granularity

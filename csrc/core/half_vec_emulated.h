@@ -1,8 +1,8 @@
-// The instructions of halves.h as C. A float16 is computed as a float32 and rounded. For these
+// The instructions of half_vec.h as C. A float16 is computed as a float32 and rounded. For these
 // operations the result is the same, because a float32 has 2 * 11 + 2 digits, and a float16 has 11.
 // Include inside a target region.
-#ifndef NACRE_CORE_HALVES_EMULATED_H
-#define NACRE_CORE_HALVES_EMULATED_H
+#ifndef NACRE_CORE_HALF_VEC_EMULATED_H
+#define NACRE_CORE_HALF_VEC_EMULATED_H
 
 #define CALLED static __attribute__((noinline, unused))
 

@@ -1,6 +1,6 @@
 // The taps of a window in the input, for the drivers of this family.
-#ifndef NACRE_POOL_TAPS_H
-#define NACRE_POOL_TAPS_H
+#ifndef NACRE_POOL_WINDOW_H
+#define NACRE_POOL_WINDOW_H
 
 #include "pool/pool.h"
 

@@ -9,12 +9,12 @@
 //     load store set     lanes at p; set: all lanes of the same bits
 //     and xor            of bits
 //     add sub mul div sqrt
-//     rint floor ceil    rint rounds halves to even
+//     rint floor ceil    rint rounds ties to even
 //     eq gt ge           false for a NaN
 //     pick(m, a, b)      a in lanes where m is true, else b
 //     store_tests        m as bytes 0 and 1
-#ifndef NACRE_CORE_HALVES_H
-#define NACRE_CORE_HALVES_H
+#ifndef NACRE_CORE_HALF_VEC_H
+#define NACRE_CORE_HALF_VEC_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,7 +29,7 @@
 NACRE_TARGET_BEGIN(NACRE_AVX512)
 
 #ifdef NACRE_EMULATED
-#include "core/halves_emulated.h"
+#include "core/half_vec_emulated.h"
 #else
 
 // nacre_bf16_add_products adds two products to each sum, of its pairs of bfloat16 in a and b, one
