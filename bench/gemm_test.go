@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // gemmShape is one line of shapes/*.txt.
@@ -61,12 +62,12 @@ func packs[T element](s *gemmShape, k bindings.Kernel) bool {
 
 // gemmWords is nacre_f32_gemm_words of csrc/matmul/matmul.h.
 func gemmWords[T element](s *gemmShape, packed bool) []int64 {
-	m, n, k, right, float := int64(s.M), int64(s.N), int64(s.K), int64(0), int64(0)
+	m, n, k, right, float := int64(s.M), int64(s.N), int64(s.K), int64(0), int64(tensor.F32)
 	if packed {
 		right = 1
 	}
 	if unsafe.Sizeof(T(0)) == 2 {
-		float = 2 // NACRE_BFLOAT16
+		float = int64(tensor.BF16)
 	}
 	bits := func(f float64) int64 { return int64(math.Float64bits(f)) }
 	return []int64{
