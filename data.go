@@ -14,7 +14,7 @@ func Data[T Element](t *Tensor) ([]T, error) {
 	}
 	if d := DType(tensor.Of[T]()); d != t.DType() {
 		way := ""
-		if d == Float32 && t.DType().IsFloat() {
+		if d == Float32 && readsAsFloats(t.DType()) {
 			way = "; Float32s converts them"
 		}
 		return nil, markf(ErrShape, "Data: elements are %v, not %v%s", t.DType(), d, way)
@@ -22,15 +22,15 @@ func Data[T Element](t *Tensor) ([]T, error) {
 	return tensor.View[T](&t.t), nil
 }
 
-// Float32s returns the elements of a tensor of any floating-point type as float32,
-// in row-major order and in a new slice. Elements of Float64 are rounded to the
+// Float32s returns the elements of a tensor of any floating-point type or type of blocks as
+// float32, in row-major order and in a new slice. Elements of Float64 are rounded to the
 // nearest float32; all other types fit exactly. The error is ErrShape if t is nil or
 // its elements are no floating-point numbers.
 func Float32s(t *Tensor) ([]float32, error) {
 	if t == nil {
 		return nil, markf(ErrShape, "Float32s: the tensor is nil")
 	}
-	if !t.DType().IsFloat() {
+	if !readsAsFloats(t.DType()) {
 		return nil, markf(ErrShape, "Float32s: elements are %v, which is no floating-point type", t.DType())
 	}
 	out := make([]float32, t.Len())
@@ -38,9 +38,18 @@ func Float32s(t *Tensor) ([]float32, error) {
 		copy(out, tensor.View[float32](&t.t))
 		return out, nil
 	}
+	if b := t.t.DType().Blocks(); b != nil {
+		b.Unpack(out, t.t.Bytes())
+		return out, nil
+	}
 	at := tensor.Numbers(&t.t)
 	for i := range out {
 		out[i] = float32(at(i))
 	}
 	return out, nil
+}
+
+// readsAsFloats reports whether Float32s takes elements of type d.
+func readsAsFloats(d DType) bool {
+	return d.IsFloat() || d.Valid() && tensor.DType(d).Blocks() != nil
 }

@@ -39,6 +39,31 @@ const (
 	Uint1      // eight in a byte
 	Ternary1   // bits that stand for -1 and 1, eight in a byte
 	Ternary2   // -1, 0 and 1, four in a byte
+	Q4_0       // ggml's types of blocks along the last axis, up to Q2_0; see packed.Blocks
+	Q4_1
+	Q5_0
+	Q5_1
+	Q8_0
+	Q2_K
+	Q3_K
+	Q4_K
+	Q5_K
+	Q6_K
+	IQ2_XXS
+	IQ2_XS
+	IQ3_XXS
+	IQ1_S
+	IQ4_NL
+	IQ3_S
+	IQ2_S
+	IQ4_XS
+	IQ1_M
+	TQ1_0
+	TQ2_0
+	MXFP4
+	NVFP4
+	Q1_0
+	Q2_0
 )
 
 // ParseDType returns the element type of a name that DType.String gives, such as
@@ -57,8 +82,8 @@ func (d DType) String() string { return tensor.DType(d).String() }
 // Valid reports whether d is one of the constants above other than Invalid.
 func (d DType) Valid() bool { return tensor.DType(d).Valid() }
 
-// Bits returns the storage of one element in bits; 0 for strings and for a type
-// that is not valid.
+// Bits returns the storage of one element in bits; 0 for strings, for types of blocks and
+// for a type that is not valid.
 func (d DType) Bits() int {
 	if !d.Valid() {
 		return 0
@@ -66,7 +91,8 @@ func (d DType) Bits() int {
 	return tensor.DType(d).Bits()
 }
 
-// IsFloat reports whether d is a floating-point type of any width.
+// IsFloat reports whether d is a floating-point type of any width. Types of blocks are not,
+// though their elements are read as floats.
 func (d DType) IsFloat() bool { return d.Valid() && tensor.DType(d).IsFloat() }
 
 // IsInteger reports whether d is a signed or an unsigned integer type of any width.

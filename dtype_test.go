@@ -18,6 +18,11 @@ var dtypeNames = map[nacre.DType]string{
 	nacre.Float8E5M2FNUZ: "float8e5m2fnuz", nacre.Float8E8M0: "float8e8m0", nacre.Float4E2M1: "float4e2m1",
 	nacre.Int4: "int4", nacre.Uint4: "uint4", nacre.Int2: "int2", nacre.Uint2: "uint2",
 	nacre.Int1: "int1", nacre.Uint1: "uint1", nacre.Ternary1: "t1", nacre.Ternary2: "t2",
+	nacre.Q4_0: "q4_0", nacre.Q4_1: "q4_1", nacre.Q5_0: "q5_0", nacre.Q5_1: "q5_1", nacre.Q8_0: "q8_0",
+	nacre.Q2_K: "q2_k", nacre.Q3_K: "q3_k", nacre.Q4_K: "q4_k", nacre.Q5_K: "q5_k", nacre.Q6_K: "q6_k",
+	nacre.IQ2_XXS: "iq2_xxs", nacre.IQ2_XS: "iq2_xs", nacre.IQ3_XXS: "iq3_xxs", nacre.IQ1_S: "iq1_s", nacre.IQ4_NL: "iq4_nl",
+	nacre.IQ3_S: "iq3_s", nacre.IQ2_S: "iq2_s", nacre.IQ4_XS: "iq4_xs", nacre.IQ1_M: "iq1_m", nacre.TQ1_0: "tq1_0",
+	nacre.TQ2_0: "tq2_0", nacre.MXFP4: "mxfp4", nacre.NVFP4: "nvfp4", nacre.Q1_0: "q1_0", nacre.Q2_0: "q2_0",
 }
 
 // TestDTypes compares the constants with the table of element types.

@@ -35,15 +35,15 @@ func NewTensor[T Element](data []T, shape ...int) (*Tensor, error) {
 	return &Tensor{*t}, nil
 }
 
-// Zeros returns a tensor of zeros, of false for Bool and of empty strings for
-// String. The error is ErrShape if the type is not valid, an extent is negative or the
-// number of elements overflows, and ErrMemory if the machine has less memory.
+// Zeros returns a tensor of zero bytes: zeros, false for Bool and empty strings for
+// String. The error is ErrShape if the type is not valid, an extent is negative, the
+// number of elements overflows or the last axis does not fill blocks of the type, and ErrMemory if the machine has less memory.
 func Zeros(d DType, shape ...int) (*Tensor, error) {
 	s := tensor.Shape(shape)
 	if !d.Valid() {
 		return nil, markf(ErrShape, "%v is no element type", d)
 	}
-	if err := s.Check(); err != nil {
+	if err := tensor.DType(d).Check(s); err != nil {
 		return nil, markf(ErrShape, "%w", err)
 	}
 	size := tensor.DType(d).Bytes(s.Len())
@@ -112,7 +112,7 @@ func (t *Tensor) Len() int { return t.below().Len() }
 
 // Bytes returns the memory of the elements: little-endian numbers, a complex number as its
 // real and its imaginary part, a bool as 0 or 1, elements narrower than a byte packed from
-// the lowest bits up. It is nil for strings.
+// the lowest bits up, blocks as package packed describes them. It is nil for strings.
 func (t *Tensor) Bytes() []byte { return t.below().Bytes() }
 
 // Strings returns the memory of the elements of a String tensor; nil for another type.

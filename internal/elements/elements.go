@@ -67,10 +67,14 @@ func Get[N Number](list []N, t *tensor.Tensor, at int) bool {
 			}
 			return true
 		}
-		if d.Layout() == nil {
+		switch {
+		case d.Blocks() != nil:
+			unpackBlocks(list, t, at)
+		case d.Layout() != nil:
+			unpack(list, t, at)
+		default:
 			return false
 		}
-		unpack(list, t, at)
 	}
 	return true
 }
@@ -88,8 +92,8 @@ func get[T stored, N Number](list []N, t *tensor.Tensor, at int) {
 
 // Put sets the elements of t from index at on to the numbers in list. An integer keeps its low bits,
 // a 16-bit float is rounded once, and a bool is true for any number but 0. The elements of t must be
-// aligned. Put returns false, and changes nothing, if they are strings, complex, or floats of 8 bits
-// or fewer.
+// aligned. Put returns false, and changes nothing, if they are strings, complex, in blocks, or floats
+// of 8 bits or fewer.
 func Put[N Number](t *tensor.Tensor, at int, list []N) bool {
 	switch d := t.DType(); d {
 	case tensor.F32:

@@ -17,7 +17,10 @@ func same(a, b float64) bool { return a == b || a != a && b != b }
 func TestGet(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, d := range tensor.AllDTypes() {
-		const n = 37
+		n := 37
+		if b := d.Blocks(); b != nil {
+			n = 2 * b.Elements
+		}
 		x := tensor.New(d, n)
 		for i := range x.Bytes() {
 			x.Bytes()[i] = byte(r.Uint32())
@@ -36,6 +39,18 @@ func TestGet(t *testing.T) {
 			for i, got := range list {
 				if want := number(at + i); !same(got, want) {
 					t.Fatalf("element %d of %v from %d is %v, want %v", i, d, at, got, want)
+				}
+			}
+			if d.Blocks() != nil {
+				floats := make([]float32, n-at)
+				Get(floats, x, at)
+				for i, got := range floats {
+					if !same(float64(got), list[i]) {
+						t.Fatalf("element %d of %v from %d is %v, want %v", i, d, at, got, list[i])
+					}
+				}
+				if Put(x, 0, floats) {
+					t.Fatalf("Put takes %v", d)
 				}
 			}
 			if !d.IsInteger() {

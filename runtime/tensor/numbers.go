@@ -1,6 +1,10 @@
 package tensor
 
-import "github.com/nacre-ml/nacre/packed"
+import (
+	"sync/atomic"
+
+	"github.com/nacre-ml/nacre/packed"
+)
 
 // readers has a function that reads the elements of a type, for every numeric or boolean type of
 // whole bytes.
@@ -36,6 +40,9 @@ func Numbers(t *Tensor) func(i int) float64 {
 	if l := t.DType().Layout(); l != nil {
 		return codes(t, l)
 	}
+	if b := t.DType().Blocks(); b != nil {
+		return blockwise(t, b)
+	}
 	return nil
 }
 
@@ -67,4 +74,25 @@ func narrow[T interface {
 }](t *Tensor) func(int) float64 {
 	s := View[T](t)
 	return func(i int) float64 { return float64(s[i].Float32()) }
+}
+
+// unpacked is the elements of a block.
+type unpacked struct {
+	block    int
+	elements []float32
+}
+
+// blockwise reads elements of blocks. It keeps the block that was unpacked last.
+func blockwise(t *Tensor, b *packed.Blocks) func(int) float64 {
+	data := t.Bytes()
+	var last atomic.Pointer[unpacked]
+	return func(i int) float64 {
+		u := last.Load()
+		if block := i / b.Elements; u == nil || u.block != block {
+			u = &unpacked{block, make([]float32, b.Elements)}
+			b.Unpack(u.elements, data[block*b.Bytes:])
+			last.Store(u)
+		}
+		return float64(u.elements[i%b.Elements])
+	}
 }

@@ -6,8 +6,8 @@ import (
 )
 
 // Tensor is an element type, a shape, and the elements in row-major order without gaps. Elements
-// narrower than a byte are packed in the type's layout; strings are Go strings; all others are
-// little-endian bytes. The bytes may be a view of a mapped file and must then not be written.
+// narrower than a byte are packed in the type's layout; types of blocks have blocks along the last
+// axis; strings are Go strings; all others are little-endian bytes. The bytes may be a view of a mapped file and must then not be written.
 type Tensor struct {
 	dtype   DType
 	shape   Shape
@@ -22,7 +22,8 @@ type Tensor struct {
 // Align is the alignment, in bytes, of memory that New returns.
 const Align = 64
 
-// New returns a tensor of zeros, or of empty strings for String. Shape.Check must accept the shape.
+// New returns a tensor of zero bytes, or of empty strings for String. DType.Check must accept the
+// shape.
 func New(d DType, shape ...int) *Tensor {
 	t := &Tensor{dtype: d, shape: Shape(shape).Clone()}
 	if d == String {
@@ -42,11 +43,11 @@ func alignedBytes(n int) []byte {
 // FromBytes returns a tensor over data without copying it. It returns an error if data does not
 // have the length of that type and shape.
 func FromBytes(d DType, shape Shape, data []byte) (*Tensor, error) {
-	if err := shape.Check(); err != nil {
-		return nil, err
-	}
 	if !d.Valid() || d == String {
 		return nil, fmt.Errorf("%v elements are not stored as bytes", d)
+	}
+	if err := d.Check(shape); err != nil {
+		return nil, err
 	}
 	if want := d.Bytes(shape.Len()); len(data) != want {
 		return nil, fmt.Errorf("%v%v takes %d bytes, not %d", d, shape, want, len(data))
@@ -118,7 +119,7 @@ func (t *Tensor) Strings() []string { return t.strings }
 
 // Reshape returns a tensor of another shape over the same elements.
 func (t *Tensor) Reshape(shape Shape) (*Tensor, error) {
-	if err := shape.Check(); err != nil {
+	if err := t.dtype.Check(shape); err != nil {
 		return nil, err
 	}
 	if shape.Len() != t.Len() {
@@ -129,8 +130,9 @@ func (t *Tensor) Reshape(shape Shape) (*Tensor, error) {
 	}, nil
 }
 
-// Part returns a tensor over the elements from index at on, as many as shape has. Elements must
-// take whole bytes, and the tensor must not be from Derive.
+// Part returns a tensor over the elements from index at on, as many as shape has. The elements
+// before it and in it must take whole bytes, or whole blocks, and the tensor must not be from
+// Derive.
 func (t *Tensor) Part(at int, shape Shape) *Tensor {
 	p := &Tensor{dtype: t.dtype, shape: shape.Clone(), borrowed: t.borrowed}
 	n := shape.Len()

@@ -23,6 +23,11 @@ func (t *Tensor) Text(i int) string {
 		}
 		return strconv.Itoa(int(code))
 	}
+	if b := d.Blocks(); b != nil {
+		list := make([]float32, b.Elements)
+		b.Unpack(list, t.Bytes()[i/b.Elements*b.Bytes:])
+		return floatText(float64(list[i%b.Elements]), 32)
+	}
 	size := d.Bits() / 8
 	b := t.Bytes()[i*size : (i+1)*size]
 	switch d {
