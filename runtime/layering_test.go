@@ -68,8 +68,8 @@ runtime/internal/exec             : internal/guard runtime/internal/device runti
 runtime/internal/optest/nets : runtime/graph runtime/tensor
 runtime/internal/optest/cases : internal/guard runtime/graph runtime/internal/ops/kit runtime/op runtime/tensor packed
 runtime/internal/optest/bodies : runtime/graph runtime/tensor runtime/internal/ops/kit
-runtime/internal/optest/array : runtime/graph runtime/tensor runtime/internal/optest/cases
-runtime/internal/optest/arith : runtime/graph runtime/tensor runtime/internal/optest/cases
+runtime/internal/optest/array : runtime/graph runtime/tensor runtime/internal/optest/cases packed
+runtime/internal/optest/arith : runtime/graph runtime/tensor runtime/internal/optest/cases packed
 runtime/internal/optest/nn : runtime/graph runtime/tensor runtime/internal/optest/cases runtime/internal/optest/arith
 runtime/internal/optest/attention : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest/quant : runtime/graph runtime/tensor runtime/internal/optest/cases runtime/internal/optest/arith runtime/internal/optest/attention runtime/internal/optest/nn packed

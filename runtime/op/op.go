@@ -43,6 +43,8 @@ type Row struct {
 	Out    [2]int // fewest and most outputs
 	Types  Types  // element types that input Typed may have; nil for all
 	Typed  int    // the input that Types restricts
+	// Blocks reports whether inputs may have types of blocks. Other operators take none.
+	Blocks bool
 	// Kinds reports whether inputs may be sequences, optionals and maps. Other operators take
 	// tensors only.
 	Kinds bool

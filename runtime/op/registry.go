@@ -142,6 +142,9 @@ func (row *Row) CheckTypes(in []*Value) error {
 		if !row.Kinds && v != nil && v.Kind != graph.TensorType && v.Kind != graph.NoType {
 			return notTensor(i, v.Type)
 		}
+		if !row.Blocks && v != nil && v.DType.Blocks() != nil {
+			return graph.Errorf(graph.ErrUnsupported, "input %d has blocks of %v, which the operator does not read; Cast makes floats of them", i, v.DType)
+		}
 	}
 	if row.Typed < len(in) && in[row.Typed] != nil {
 		if d := in[row.Typed].DType; !row.Types.Has(d) {

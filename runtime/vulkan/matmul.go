@@ -303,6 +303,9 @@ func bindGemm(o *arith.Gemm, epilogue kit.Epilogue, b *binder) error {
 
 // bindWidenedGemm converts the right operand to float32 first.
 func bindWidenedGemm(o *arith.WidenedGemm, b *binder) error {
+	if d := b.DType(1); d.Blocks() != nil {
+		return device.Refuse("blocks of %v are read on the CPU", d)
+	}
 	p := productOf([2]arith.AxisOrder{{Matrix: o.TransA}, {Matrix: o.TransB}}, b, 0, 1)
 	n := b.Shape(1).Len()
 	right := b.temp(tensor.F32.Bytes(n))

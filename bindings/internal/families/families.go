@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/csrc/attention"
+	"github.com/nacre-ml/nacre/csrc/blocks"
 	"github.com/nacre-ml/nacre/csrc/conv"
 	copies "github.com/nacre-ml/nacre/csrc/copy"
 	"github.com/nacre-ml/nacre/csrc/eltwise"
@@ -28,6 +29,7 @@ import (
 // All has a function per family. It returns the address of the family's rows and their number.
 var All = []func() (rows unsafe.Pointer, count int){
 	attention.Kernels,
+	blocks.Kernels,
 	conv.Kernels,
 	copies.Kernels,
 	eltwise.Kernels,

@@ -22,23 +22,35 @@ var gatherRows = []row{
 func (b *binder) indexBytes(i int) int { return b.DType(i).Bits() / 8 }
 
 func bindGather(o *array.Gather, b *binder) error {
-	size, err := width(b.DType(0))
+	d := b.In[0].Dims
+	axis := axisOf(o.Axis, len(d))
+	row, err := rowBytes(b.DType(0), d[axis+1:].Len())
 	if err != nil {
 		return err
 	}
-	d := b.In[0].Dims
-	axis := axisOf(o.Axis, len(d))
 	var w words
 	w.int(b.indexBytes(1))
 	w.dim(d[:axis].Len(), b.In[1].Dims.Len())
 	w.bool(true, false)
-	w.dim(d[axis+1:].Len().Mul(graph.Known(size)))
+	w.dim(row)
 	w.int(1)
 	w.dim(d[axis])
 	if axis == 0 {
 		b.step.Scattered |= 1
 	}
 	return b.run("gather", w, b.in(0), b.in(1), b.out(0))
+}
+
+// rowBytes returns the bytes of n elements of type d.
+func rowBytes(d tensor.DType, n graph.Dim) (graph.Dim, error) {
+	if d.Blocks() != nil {
+		if n, ok := n.Value(); ok {
+			return graph.Known(d.Bytes(n)), nil
+		}
+		return n, device.Refuse("the length of rows of %v is not known", d)
+	}
+	size, err := width(d)
+	return n.Mul(graph.Known(size)), err
 }
 
 // bindExtractor gathers single elements along the last axis. The operator has no negative indices.

@@ -27,9 +27,9 @@ var matmulRows = []row{
 	rowFor("gemv", func(o *arith.Gemm, b *binder) error { return bindGemm(o, kit.Epilogue{}, "f32_gemv", b) }),
 	rowFor("gemm", func(o *arith.Gemm, b *binder) error { return bindGemm(o, kit.Epilogue{}, "f32_gemm", b) }),
 	rowFor("formula", func(o *arith.Gemm, b *binder) error { return bindWideGemm(o, b) }),
-	rowFor("narrow", func(o *arith.WidenedGemm, b *binder) error { return bindGemm(&o.Gemm, kit.Epilogue{}, "f32_narrow", b) }),
-	rowFor("gemv", func(o *arith.WidenedGemm, b *binder) error { return bindGemm(&o.Gemm, kit.Epilogue{}, "f32_gemv", b) }),
-	rowFor("gemm", func(o *arith.WidenedGemm, b *binder) error { return bindGemm(&o.Gemm, kit.Epilogue{}, "f32_gemm", b) }),
+	rowFor("narrow", func(o *arith.WidenedGemm, b *binder) error { return bindWidenedGemm(o, "f32_narrow", b) }),
+	rowFor("gemv", func(o *arith.WidenedGemm, b *binder) error { return bindWidenedGemm(o, "f32_gemv", b) }),
+	rowFor("gemm", func(o *arith.WidenedGemm, b *binder) error { return bindWidenedGemm(o, "f32_gemm", b) }),
 	rowFor("narrow", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Epilogue, "f32_narrow", b) }),
 	rowFor("gemv", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Epilogue, "f32_gemv", b) }),
 	rowFor("gemm", func(o *arith.FusedGemm, b *binder) error { return bindGemm(&o.Gemm, o.Epilogue, "f32_gemm", b) }),
@@ -476,6 +476,14 @@ func bindGemm(o *arith.Gemm, epilogue kit.Epilogue, kernel string, b *binder) er
 		}
 	}
 	return b.floatProduct(kernel, p, float64(o.Alpha), s)
+}
+
+// bindWidenedGemm binds products with elements of 16 bits. It refuses blocks.
+func bindWidenedGemm(o *arith.WidenedGemm, kernel string, b *binder) error {
+	if d := b.DType(1); d.Blocks() != nil {
+		return device.Refuse("the right operand is in blocks of %v", d)
+	}
+	return bindGemm(&o.Gemm, kit.Epilogue{}, kernel, b)
 }
 
 func gemmProduct(o *arith.Gemm, a, b, out graph.Dims) *product {

@@ -11,6 +11,7 @@ import (
 func families() [][]row {
 	return [][]row{
 		attentionRows,
+		blocksRows,
 		castRows,
 		convRows,
 		copyRows,

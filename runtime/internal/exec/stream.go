@@ -121,7 +121,7 @@ func newStreamState(p *plan.Program, s State) (*streamState, error) {
 	h := &streamState{input: s.Input, in: p.Inputs[s.Input], result: s.Output, out: p.Outputs[s.Output], axis: s.Axis}
 	h.name = p.Names[h.in]
 	t := p.Decl[h.input].Type
-	if t.Kind != graph.TensorType || t.DType == tensor.String || t.Dims == nil || t.DType.Bits()%8 != 0 {
+	if t.Kind != graph.TensorType || t.DType.Bits() == 0 || t.Dims == nil || t.DType.Bits()%8 != 0 {
 		return nil, graph.Errorf(graph.ErrUnsupported, "state %q is %v; states are tensors of numbers of whole bytes, of known rank", h.name, t)
 	}
 	if s.Axis < -1 || s.Axis >= len(t.Dims) {

@@ -43,7 +43,7 @@ func (l Limits) Operands(n *graph.Node, row *op.Row, in, out []*op.Value) (list 
 			return nil, false
 		}
 		list[i] = v.Const
-		total += max(v.Const.Size(), v.Const.Len())
+		total += sizeOf(v.Const)
 	}
 	if total > l.Inputs {
 		return nil, false
@@ -58,4 +58,13 @@ func (l Limits) Operands(n *graph.Node, row *op.Row, in, out []*op.Value) (list 
 		}
 	}
 	return list, true
+}
+
+// sizeOf returns the bytes of a constant, at least one for each element. Blocks count as they are, so
+// that large ones are not expanded to floats.
+func sizeOf(t *tensor.Tensor) int {
+	if t.DType().Blocks() != nil {
+		return t.Size()
+	}
+	return max(t.Size(), t.Len())
 }

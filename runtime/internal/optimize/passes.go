@@ -84,6 +84,7 @@ var optional = sync.OnceValue(func() []Pass {
 		{"inline_if", inlineIf},
 		{"expand_composed", expandComposed},
 		{"fuse_widening", fuseWidening()},
+		{"keep_blocks", keepBlocks},
 		{"fuse_quantized", fuseQuantized},
 		{"fold_const", foldConst},
 		{"drop_dead", dropDead},

@@ -322,7 +322,8 @@ func (p *placer) canTakeOver(step int, s *Slot, id int) bool {
 		return false
 	}
 	from := &p.Slots[id]
-	if from.Most == nil || !from.Type.Dims.Same(s.Type.Dims) || from.Layout != s.Layout || from.Type.DType.Bits() != s.Type.DType.Bits() {
+	if from.Most == nil || !from.Type.Dims.Same(s.Type.Dims) || from.Layout != s.Layout || from.Type.DType.Bits() != s.Type.DType.Bits() ||
+		from.Type.DType.Blocks() != s.Type.DType.Blocks() {
 		return false
 	}
 	st := &p.Steps[step]

@@ -7,7 +7,6 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // LoopTypes returns the types of the program's inputs. Extents that depend on the rows of a loop's
@@ -33,7 +32,7 @@ func (b *Body) LoopStates(l *op.Loop) ([]graph.State, error) {
 		if want.Kind != graph.TensorType || want.DType != s.DType || made.Kind == graph.TensorType && made.DType != s.DType {
 			return nil, graph.Errorf(graph.ErrShape, "input %q of the graph is %v and becomes %v, and not %v", b.Decl[s.In].Name, want, made, s.DType)
 		}
-		if s.DType == tensor.String || s.DType.Bits()%8 != 0 {
+		if s.DType.Bits() == 0 || s.DType.Bits()%8 != 0 {
 			return nil, graph.Errorf(graph.ErrUnsupported, "input %q of the graph is %v; states are tensors of numbers of whole bytes", b.Decl[s.In].Name, want)
 		}
 		list[i] = graph.State{Input: b.Decl[s.In].Name, Output: b.Names[b.Outputs[s.Out]], Axis: s.Axis}

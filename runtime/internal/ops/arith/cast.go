@@ -75,6 +75,9 @@ func (o *Cast) Infer(c *op.Infer) error {
 		}
 		to = c.In[1].DType
 	}
+	if to.Blocks() != nil {
+		return graph.Errorf(graph.ErrUnsupported, "elements are not cast to blocks of %v", to)
+	}
 	if from := c.In[0].DType; from.Kind() == tensor.Complex || to.Kind() == tensor.Complex || !from.Valid() || !to.Valid() {
 		return graph.Errorf(graph.ErrUnsupported, "the standard has no cast from %v to %v", from, to)
 	}
@@ -104,11 +107,14 @@ func (o *Cast) Run(c *op.Run) error {
 		}
 	}
 	s := o.stepsFor(x.DType(), y.DType())
-	return s.run(c.Pace(), x, y)
+	if x.DType().Blocks() != nil && y.DType() != tensor.String {
+		return c.Parallel(x.Len(), castBlock, func(from, to int) error { return s.run(c.Pace(), x, y, from, to) })
+	}
+	return s.run(c.Pace(), x, y, 0, x.Len())
 }
 
 var castRows = []op.Row{
-	{Name: "Cast", Since: []int{1, 6, 9, 13, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, InPlace: []int{0}, Elementwise: true, Derivative: castDerivative, New: newCast},
+	{Name: "Cast", Since: []int{1, 6, 9, 13, 19, 21, 23, 24, 25}, In: [2]int{1, 1}, Out: [2]int{1, 1}, InPlace: []int{0}, Elementwise: true, Blocks: true, Derivative: castDerivative, New: newCast},
 	{Name: "CastLike", Since: []int{15, 19, 21, 23, 24, 25}, In: [2]int{2, 2}, Out: [2]int{1, 1}, InPlace: []int{0}, Derivative: castDerivative, New: newCastLike},
 }
 

@@ -40,8 +40,10 @@ func (s *castSteps) convert(y, x *tensor.Tensor) {
 	convertElements(y, x)
 }
 
-func (s *castSteps) run(pace *op.Pace, x, y *tensor.Tensor) error {
-	block := min(castBlock, x.Len())
+// run converts the elements of x from index first to index end, which are multiples of castBlock or
+// the end of x.
+func (s *castSteps) run(pace *op.Pace, x, y *tensor.Tensor, first, end int) error {
+	block := min(castBlock, end-first)
 	var mid, wideMid *tensor.Tensor
 	if s.decode != nil {
 		mid = tensor.New(s.source, block)
@@ -49,9 +51,9 @@ func (s *castSteps) run(pace *op.Pace, x, y *tensor.Tensor) error {
 	if s.encode != nil && s.source != s.target {
 		wideMid = tensor.New(s.target, block)
 	}
-	for from := 0; from < x.Len(); from += block {
+	for from := first; from < end; from += block {
 		pace.Work(8 * block)
-		n := min(block, x.Len()-from)
+		n := min(block, end-from)
 		in := part(x, mid, from, n)
 		if s.decode != nil {
 			if err := s.decode(in, x, from); err != nil {
@@ -95,7 +97,7 @@ func part(whole, buffer *tensor.Tensor, from, n int) *tensor.Tensor {
 // the decoder. If from needs no decoding, the decoder is nil.
 func decoderOf(from, to tensor.DType) (tensor.DType, func(dst, src *tensor.Tensor, from int) error) {
 	switch {
-	case from.IsFloat() && from.Bits() <= 8:
+	case from.IsFloat() && from.Bits() <= 8, from.Blocks() != nil:
 		return tensor.F32, func(dst, src *tensor.Tensor, at int) error {
 			elements.Get(tensor.View[float32](dst), src, at)
 			return nil

@@ -87,8 +87,8 @@ func newFusedGemm(n *op.Node) (op.Op, error) {
 	return &FusedGemm{g, act}, nil
 }
 
-// WidenedGemm is Gemm of float32 with 16-bit elements in B, widened in the product. Passes insert
-// it; it is not in files.
+// WidenedGemm is Gemm of float32 with elements of 16 bits or of a type of blocks in B, widened in the
+// product. Passes insert it; it is not in files.
 type WidenedGemm struct{ Gemm }
 
 func newWidenedGemm(n *op.Node) (op.Op, error) {
@@ -101,13 +101,17 @@ func newWidenedGemm(n *op.Node) (op.Op, error) {
 
 // Infer applies the rule of Gemm to B as float32.
 func (o *WidenedGemm) Infer(c *op.Infer) error {
-	if a, b := c.In[0], c.In[1]; a == nil || b == nil || a.DType != tensor.F32 || b.DType != tensor.F16 && b.DType != tensor.BF16 {
-		return graph.Errorf(graph.ErrShape, "operands are not of float32 and of float16 or bfloat16")
+	a, b := c.In[0], c.In[1]
+	if a == nil || b == nil || a.DType != tensor.F32 || b.DType != tensor.F16 && b.DType != tensor.BF16 && b.DType.Blocks() == nil {
+		return graph.Errorf(graph.ErrShape, "operands are not of float32 and of float16, bfloat16 or blocks")
+	}
+	if b.DType.Blocks() != nil && (!o.TransB || o.TransA) {
+		return graph.Errorf(graph.ErrUnsupported, "blocks of %v lie along the rows of B; B must be transposed, and A not", b.DType)
 	}
 	in := slices.Clone(c.In)
-	b := *in[1]
-	b.DType, b.Const = tensor.F32, nil
-	in[1] = &b
+	wide := *b
+	wide.DType, wide.Const = tensor.F32, nil
+	in[1] = &wide
 	return o.Gemm.Infer(&op.Infer{In: in, Out: c.Out})
 }
 
@@ -149,6 +153,6 @@ var fusedProductRows = []op.Row{
 	{Domain: kit.Microsoft, Name: "SparseToDenseMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: sparseTypes, New: newTransposeMatMul},
 	{Domain: kit.Microsoft, Name: "TransposeMatMul", Since: []int{1}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: op.Floats, Work: swappedWork, New: newTransposeMatMul},
 	{Domain: kit.Microsoft, Name: "FusedGemm", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Floats, Rowwise: rowsOfProduct(0, 2), Work: GemmWork, New: newFusedGemm},
-	{Domain: kit.Internal, Name: "WidenedGemm", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32}, Work: GemmWork, New: newWidenedGemm},
+	{Domain: kit.Internal, Name: "WidenedGemm", Since: []int{1}, In: [2]int{2, 3}, Out: [2]int{1, 1}, Types: op.Types{tensor.F32}, Blocks: true, Work: GemmWork, New: newWidenedGemm},
 	{Domain: kit.Internal, Name: "MatMulBias", Since: []int{1}, In: [2]int{2, 4}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{3}, Rowwise: rowsOfProduct(0, 3), Work: ProductWork, New: newMatMulBias},
 }

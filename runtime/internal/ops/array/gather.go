@@ -28,6 +28,9 @@ func (o *Gather) Infer(c *op.Infer) error {
 	if err != nil {
 		return err
 	}
+	if in.DType.Blocks() != nil && axis == rank-1 {
+		return graph.Errorf(graph.ErrUnsupported, "blocks of %v lie along axis %d and are not divided; Cast makes floats of them", in.DType, axis)
+	}
 	if index.Dims == nil {
 		return nil
 	}
@@ -94,10 +97,18 @@ func (o *Gather) Run(c *op.Run) error {
 	if err := normIndices(index, c.In[1], in[axis]); err != nil {
 		return err
 	}
-	kit.GatherBlocks(c.Pace(), c.In[0], c.Out[0], index, in[:axis].Len(), in[axis], in[axis+1:].Len())
+	inner := in[axis+1:].Len()
+	if d := c.In[0].DType(); d.Blocks() != nil && inner%d.Blocks().Elements != 0 {
+		return graph.Errorf(graph.ErrUnsupported, "blocks of %v are not divided", d)
+	}
+	if d := c.In[0].DType(); d.Blocks() == nil {
+		kit.GatherBlocks(c.Pace(), c.In[0], c.Out[0], index, in[:axis].Len(), in[axis], inner)
+	} else {
+		kit.GatherBytes(c.Pace(), c.In[0].Bytes(), c.Out[0].Bytes(), index, in[:axis].Len(), in[axis], d.Bytes(inner))
+	}
 	return nil
 }
 
 var gatherRows = []op.Row{
-	{Name: "Gather", Since: []int{1, 11, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Selects: true, New: newGather},
+	{Name: "Gather", Since: []int{1, 11, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Selects: true, Blocks: true, New: newGather},
 }

@@ -33,6 +33,8 @@ func RowInputs(row *op.Row, n *graph.Node, in []*op.Value, rank int) []int {
 	case !row.Elementwise || len(in) > 1 && row.Domain == "" && n.Version < 7:
 		// Before version 7 the second operand may be aligned with the first axes.
 		return nil
+	case len(in) > 0 && in[0] != nil && in[0].DType.Blocks() != nil:
+		return nil
 	}
 	return every(in)
 }

@@ -165,8 +165,16 @@ func GatherBlocks(pace *op.Pace, src, dst *tensor.Tensor, index []int64, outer, 
 	}
 }
 
+// GatherBytes is GatherBlocks for blocks of bytes.
+func GatherBytes(pace *op.Pace, src, dst []byte, index []int64, outer, n, block int) {
+	gatherAll(pace, src, dst, index, outer, n, block)
+}
+
 func gatherBlocks[T any](pace *op.Pace, src, dst *tensor.Tensor, index []int64, outer, n, block int) {
-	from, to := elementsOf[T](aligned(src)), elementsOf[T](dst)
+	gatherAll(pace, elementsOf[T](aligned(src)), elementsOf[T](dst), index, outer, n, block)
+}
+
+func gatherAll[T any](pace *op.Pace, from, to []T, index []int64, outer, n, block int) {
 	for o := range outer {
 		part, row := from[o*n*block:], to[o*len(index)*block:]
 		for first, end := range pace.Stretches(len(index), 4+block/4) {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/optest/cases"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -119,6 +120,23 @@ func castCases(s *cases.Suite) {
 	y := cases.FromNumbers(tensor.F64, cases.Numbers(x), 6)
 	s.Add(cases.Case{Op: "Cast", Version: 1, Until: 6, Attrs: cases.Attrs("to", "DOUBLE"), In: cases.In(x), Want: cases.Want(y)})
 	roundingCases(s)
+	blocksCases(s)
+}
+
+// blocksCases casts blocks to other types.
+func blocksCases(s *cases.Suite) {
+	for _, b := range packed.BlockTypes {
+		x := s.Any(tensor.OfBlocks(b), 3, 2*b.Elements)
+		for _, to := range []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.F64} {
+			y := cases.FromNumbers(to, cases.Numbers(x), x.Shape()...)
+			s.Add(cases.Case{Op: "Cast", Version: 19, Attrs: cases.Attrs("to", to.Code()), In: cases.In(x), Want: cases.Want(y)})
+		}
+	}
+	x := s.Any(tensor.Q4_0, 32)
+	y := cases.FromNumbers(tensor.I32, cases.Numbers(x), 32)
+	s.Add(cases.Case{Op: "Cast", Version: 19, Attrs: cases.Attrs("to", tensor.I32.Code()), In: cases.In(x), Want: cases.Want(y)})
+	s.Add(cases.Case{Op: "CastLike", Version: 19, Note: "blocks", In: cases.In(cases.Vector(tensor.F32, 1), x), Fails: graph.ErrUnsupported})
+	s.Add(cases.Case{Op: "BitCast", Version: 26, Note: "blocks", Attrs: cases.Attrs("to", tensor.U8.Code()), In: cases.In(x), Fails: graph.ErrUnsupported})
 }
 
 func castCase(s *cases.Suite, from, to tensor.DType) {

@@ -3,6 +3,7 @@ package arith
 import (
 	"math"
 
+	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/optest/cases"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -52,8 +53,56 @@ func widenedCases(s *cases.Suite) {
 			s.Add(cases.Case{Domain: "nacre", Op: "WidenedGemm", Version: 1, Attrs: cases.Attrs("transB", c.trans), In: cases.In(a, b, v), Want: cases.Want(y), Ulps: 256})
 		}
 	}
+	for i, b := range packed.BlockTypes {
+		d := tensor.OfBlocks(b)
+		c := blocksExtents[i%len(blocksExtents)]
+		blocksCase(s, d, c.m, c.blocks*b.Elements, c.n, []int{c.n}, 1, 1)
+	}
+	for _, c := range []struct {
+		addend      []int
+		alpha, beta float64
+	}{{nil, 1, 1}, {[]int{3, 1}, 1, 1}, {[]int{3, 5}, 1, 0.5}, {[]int{5}, 0.25, 2}, {[]int{1}, 2, 3}, {[]int{3, 5}, 1, 0}} {
+		blocksCase(s, tensor.Q4_0, 3, 64, 5, c.addend, c.alpha, c.beta)
+	}
+	blocks, wide := s.Any(tensor.Q8_0, 32, 32), s.Any(tensor.F32, 32, 32)
+	s.Add(cases.Case{Domain: "nacre", Op: "WidenedGemm", Version: 1, Note: "blocks of columns", In: cases.In(wide, blocks), Fails: graph.ErrUnsupported})
+	s.Add(cases.Case{Domain: "nacre", Op: "WidenedGemm", Version: 1, Attrs: cases.Attrs("transA", 1, "transB", 1), Note: "transposed rows", In: cases.In(wide, blocks), Fails: graph.ErrUnsupported})
+	s.Add(cases.Case{Op: "Gemm", Version: 13, Attrs: cases.Attrs("transB", 1), Note: "blocks", In: cases.In(wide, blocks), Fails: graph.ErrUnsupported})
 	a, b := s.Any(tensor.F32, 4, 5), s.Any(tensor.F32, 5, 6)
 	s.Add(cases.Case{Domain: "nacre", Op: "WidenedGemm", Version: 1, Note: "weights of 32 bits", In: cases.In(a, b), Fails: graph.ErrShape})
+}
+
+// blocksExtents are the rows, columns and blocks of a column of products.
+var blocksExtents = []struct{ m, n, blocks int }{{1, 33, 5}, {3, 20, 1}, {26, 70, 3}, {5, 1, 2}}
+
+// blocksCase multiplies float32 by weights in blocks, and adds beta*C.
+func blocksCase(s *cases.Suite, d tensor.DType, m, k, n int, addend []int, alpha, beta float64) {
+	a, b := s.Any(tensor.F32, m, k), s.Any(d, n, k)
+	in := cases.In(a, b)
+	if addend != nil {
+		in = append(in, s.Any(tensor.F32, addend...))
+	}
+	x, w := cases.Numbers(a), cases.Numbers(b)
+	y := cases.Filled(tensor.F32, func(at []int) float64 {
+		sum := 0.0
+		for p := range k {
+			sum += x[at[0]*k+p] * w[at[1]*k+p]
+		}
+		sum *= alpha
+		if addend != nil {
+			row, column := addend[len(addend)-1] > 1, len(addend) > 1
+			i := 0
+			if column {
+				i = at[0] * addend[1]
+			}
+			if row {
+				i += at[1]
+			}
+			sum += beta * cases.Number(in[2], i)
+		}
+		return sum
+	}, m, n)
+	s.Add(cases.Case{Domain: "nacre", Op: "WidenedGemm", Version: 1, Attrs: cases.Attrs("transB", 1, "alpha", alpha, "beta", beta), In: in, Want: cases.Want(y), Ulps: float64(512 + k)})
 }
 
 // fusedFunctions lists functions that may follow sums.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/optest/cases"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -22,6 +23,7 @@ func moveCases(s *cases.Suite) {
 		padCases(s, d, []int{3, 4}, []int{1, 2}, []int{-1, 2})
 		depthCases(s, d)
 	}
+	gatherBlocks(s)
 	for _, d := range []tensor.DType{tensor.U8, tensor.F16, tensor.F32, tensor.F64} {
 		transposeCases(s, d, []int{67, 33}, []int{1, 0})
 		transposeCases(s, d, []int{300, 211}, []int{1, 0})
@@ -245,4 +247,26 @@ func depthCases(s *cases.Suite, d tensor.DType) {
 	s.Add(cases.Case{Op: "DepthToSpace", Version: 1, Attrs: cases.Attrs("blocksize", b), In: cases.In(x), Want: cases.Want(dcr)})
 	s.Add(cases.Case{Op: "DepthToSpace", Version: 11, Attrs: cases.Attrs("blocksize", b, "mode", "CRD"), In: cases.In(x), Want: cases.Want(crd)})
 	s.Add(cases.Case{Op: "SpaceToDepth", Version: 1, Attrs: cases.Attrs("blocksize", b), In: cases.In(dcr), Want: cases.Want(x)})
+}
+
+// gatherBlocks takes rows of blocks of ggml's types.
+func gatherBlocks(s *cases.Suite) {
+	for _, b := range packed.BlockTypes {
+		d := tensor.OfBlocks(b)
+		x, row := s.Any(d, 5, 2*b.Elements), 2*b.Bytes
+		y := tensor.New(d, 3, 2*b.Elements)
+		for i, from := range []int{4, 0, 4} {
+			copy(y.Bytes()[i*row:][:row], x.Bytes()[from*row:])
+		}
+		s.Add(cases.Case{Op: "Gather", Version: 13, In: cases.In(x, cases.Ints(-1, 0, 4)), Want: cases.Want(y)})
+	}
+	x := s.Any(tensor.Q4_0, 2, 3, 32)
+	y := tensor.New(tensor.Q4_0, 2, 2, 32)
+	for i, from := range []int{1, 1, 4, 4} {
+		copy(y.Bytes()[i*18:][:18], x.Bytes()[from*18:])
+	}
+	s.Add(cases.Case{Op: "Gather", Version: 13, Attrs: cases.Attrs("axis", 1), In: cases.In(x, cases.Ints(1, 1)), Want: cases.Want(y)})
+	s.Add(cases.Case{Op: "Gather", Version: 13, Note: "blocks divided", Attrs: cases.Attrs("axis", 2), In: cases.In(x, cases.Ints(1, 1)), Fails: graph.ErrUnsupported})
+	s.Add(cases.Case{Op: "Gather", Version: 13, Note: "no such row", In: cases.In(x, cases.Ints(2)), Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "Transpose", Version: 13, Note: "blocks", In: cases.In(x), Fails: graph.ErrUnsupported})
 }

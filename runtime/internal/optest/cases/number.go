@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 
@@ -45,6 +46,9 @@ func Number(t *tensor.Tensor, i int) float64 {
 	case tensor.U64:
 		return float64(tensor.View[uint64](t)[i])
 	default:
+		if d.Blocks() != nil {
+			return tensor.Numbers(t)(i)
+		}
 		return float64(d.Layout().At(t.Bytes(), i))
 	}
 }
@@ -89,6 +93,12 @@ func SetNumber(t *tensor.Tensor, i int, v float64) {
 // Numbers returns the elements as float64.
 func Numbers(t *tensor.Tensor) []float64 {
 	list := make([]float64, t.Len())
+	if t.DType().Blocks() != nil {
+		for i, at := 0, tensor.Numbers(t); i < len(list); i++ {
+			list[i] = at(i)
+		}
+		return list
+	}
 	for i := range list {
 		list[i] = Number(t, i)
 	}
@@ -124,6 +134,12 @@ func compare(got, want *tensor.Tensor, ulps float64) error {
 	}
 	if got.DType() != want.DType() || !got.Shape().Equal(want.Shape()) {
 		return fmt.Errorf("got %v, want %v", got, want)
+	}
+	if want.DType().Blocks() != nil {
+		if !bytes.Equal(got.Bytes(), want.Bytes()) {
+			return fmt.Errorf("blocks of %v differ", want)
+		}
+		return nil
 	}
 	for i := range want.Len() {
 		if d := want.DType(); d.IsFloat() && canCompute(d) {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -37,6 +38,10 @@ func (s *Source) Any(d tensor.DType, shape ...int) *tensor.Tensor {
 // types with arbitrary elements.
 func (s *Source) Between(d tensor.DType, lo, hi float64, shape ...int) *tensor.Tensor {
 	t := tensor.New(d, shape...)
+	if b := d.Blocks(); b != nil {
+		s.fillBlocks(t.Bytes(), b)
+		return t
+	}
 	for i := range t.Len() {
 		switch {
 		case d == tensor.String:
@@ -57,6 +62,28 @@ func (s *Source) Between(d tensor.DType, lo, hi float64, shape ...int) *tensor.T
 		}
 	}
 	return t
+}
+
+// fillBlocks writes blocks of arbitrary elements. Scales are small numbers.
+func (s *Source) fillBlocks(data []byte, b *packed.Blocks) {
+	for i := range data {
+		data[i] = byte(s.Uint32())
+	}
+	for ; len(data) > 0; data = data[b.Bytes:] {
+		for _, at := range b.Scales {
+			data[at+1] = byte(0x08 + s.IntN(4)) // about 2^-13
+		}
+		switch b {
+		case packed.IQ1_M:
+			data[55] = data[55]&15 | 0x10
+		case packed.MXFP4:
+			data[0] = byte(120 + s.IntN(6))
+		case packed.NVFP4:
+			for g := range 4 {
+				data[g] &= 0x1f
+			}
+		}
+	}
 }
 
 // Indices returns numbers from lo to hi-1.
