@@ -38,6 +38,11 @@ func tensors(t *testing.T, types ...tensor.DType) *graph.Model {
 		g.Initializers = append(g.Initializers, &graph.Initializer{Name: name, Tensor: x})
 	}
 	for _, d := range types {
+		if b := d.Blocks(); b != nil {
+			add(d.String()+".matrix", d, 3, 2*b.Elements)
+			add(d.String()+".vector", d, b.Elements)
+			continue
+		}
 		add(d.String()+".matrix", d, 32, 24)
 		add(d.String()+".vector", d, 7)
 		add(d.String()+".empty", d, 3, 0)

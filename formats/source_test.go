@@ -25,6 +25,9 @@ func reversed(t *tensor.Tensor) *tensor.Tensor {
 		return b
 	}
 	size := t.DType().Bits() / 8
+	if blocks := t.DType().Blocks(); blocks != nil {
+		n, size = n/blocks.Elements, blocks.Bytes
+	}
 	for i := range n {
 		copy(b.Bytes()[i*size:(i+1)*size], t.Bytes()[(n-1-i)*size:])
 	}

@@ -21,11 +21,11 @@ type Payload struct {
 	ctx context.Context
 }
 
-// For returns the payload of a tensor. Floating-point elements become o.DType; other elements keep
-// their type. If a conversion is not supported, For returns an error.
+// For returns the payload of a tensor. Floating-point elements, and blocks, become o.DType; other
+// elements keep their type. If a conversion is not supported, For returns an error.
 func (o Options) For(t *tensor.Tensor) (Payload, error) {
 	p := Payload{t, t.DType(), o.Context()}
-	if o.DType == tensor.Invalid || t.DType() == o.DType || !t.DType().IsFloat() {
+	if d := t.DType(); o.DType == tensor.Invalid || d == o.DType || !d.IsFloat() && d.Blocks() == nil {
 		return p, nil
 	}
 	p.to = o.DType
@@ -44,7 +44,7 @@ func (p Payload) DType() tensor.DType { return p.to }
 // Len returns the number of bytes written.
 func (p Payload) Len() int64 { return int64(p.to.Bytes(p.t.Len())) }
 
-// chunk is the number of elements that are converted at a time.
+// chunk is the number of elements that are converted at a time. They fill blocks of any type.
 const chunk = 1 << 16
 
 // WriteTo writes the elements, until the context of the options ends. Values are rounded to
@@ -57,14 +57,14 @@ func (p Payload) WriteTo(w io.Writer) (int64, error) {
 		return p.writeStored(w)
 	}
 	from, to := Decoder(p.t.DType()), encoder(p.to)
-	size, width := p.t.DType().Bits()/8, p.to.Bits()/8
+	width := p.to.Bits() / 8
 	src := p.t.Bytes()
 	values := make([]float64, min(chunk, p.t.Len()))
 	out := make([]byte, len(values)*width)
 	var written int64
 	for at := 0; at < p.t.Len(); at += chunk {
 		n := min(chunk, p.t.Len()-at)
-		from(values[:n], src[at*size:])
+		from(values[:n], src[p.t.DType().Bytes(at):])
 		to(out, values[:n])
 		m, err := w.Write(out[:n*width])
 		written += int64(m)
@@ -151,6 +151,17 @@ func Decoder(d tensor.DType) func(dst []float64, src []byte) {
 		return func(dst []float64, src []byte) {
 			for i := range dst {
 				dst[i] = float64(f.Float32(src[i]))
+			}
+		}
+	}
+	if b := d.Blocks(); b != nil {
+		return func(dst []float64, src []byte) {
+			block := make([]float32, b.Elements)
+			for ; len(dst) > 0; dst, src = dst[b.Elements:], src[b.Bytes:] {
+				b.Unpack(block, src)
+				for i, v := range block {
+					dst[i] = float64(v)
+				}
 			}
 		}
 	}
