@@ -65,7 +65,7 @@ static void blocks_panel(const blocks_product *g, size_t k0, size_t k, size_t j0
         for (size_t l = 0; l < n; l++) {
             w->unpack(w->data + (j0 + l) * w->row_bytes + block * w->bytes, 1, w->book, columns + l * NACRE_BLOCKS_ELEMENTS);
         }
-        g->gemm->driver->pack_panel(half, count, n, columns + skip, NACRE_FLOAT32, NACRE_BLOCKS_ELEMENTS, 1, nr, dst + (p - k0) * nr);
+        g->gemm->driver->pack_panel(half, count, n, columns + skip, NACRE_DTYPE_f32, NACRE_BLOCKS_ELEMENTS, 1, nr, dst + (p - k0) * nr);
         p += count;
     }
 }
@@ -83,13 +83,15 @@ static nacre_f32_gemm blocks_gemm(const blocks_product *g) {
         .m = g->m,
         .n = g->w.n,
         .k = g->w.k,
-        .a = {.data = g->a, .row = g->w.k, .col = 1},
+        .a = {.data = g->a, .type = NACRE_DTYPE_f32, .row = g->w.k, .col = 1},
+        .b = {.type = NACRE_DTYPE_f32},
         .make_b = blocks_panels,
         .source = g,
         .alpha = g->alpha,
         .row_count = 1,
         .col = g->bias,
         .c = g->c,
+        .c_type = NACRE_DTYPE_f32,
         .ldc = g->w.n,
     };
 }
