@@ -5,12 +5,13 @@ import (
 	"fmt"
 )
 
-// Reader reads little-endian numbers and byte strings one after another. The first read past the
-// end is reported with its offset. That read and all later ones return zeros.
+// Reader reads numbers and byte strings one after another. Numbers are little-endian unless
+// BigEndian was called. The first read past the end is reported with its offset. That read and all later ones return zeros.
 type Reader struct {
 	data   []byte
 	off    int
 	failed bool
+	big    bool
 	report func(off int, err error)
 }
 
@@ -24,6 +25,9 @@ func NewReader(data []byte, off int, report func(off int, err error)) *Reader {
 	}
 	return r
 }
+
+// BigEndian makes later reads take numbers as big-endian.
+func (r *Reader) BigEndian() { r.big = true }
 
 // Offset returns the offset of the next read.
 func (r *Reader) Offset() int { return r.off }
@@ -82,6 +86,9 @@ func (r *Reader) U8(what string) uint8 {
 // U16 reads two bytes.
 func (r *Reader) U16(what string) uint16 {
 	if b := r.Bytes(2, what); b != nil {
+		if r.big {
+			return binary.BigEndian.Uint16(b)
+		}
 		return binary.LittleEndian.Uint16(b)
 	}
 	return 0
@@ -90,6 +97,9 @@ func (r *Reader) U16(what string) uint16 {
 // U32 reads four bytes.
 func (r *Reader) U32(what string) uint32 {
 	if b := r.Bytes(4, what); b != nil {
+		if r.big {
+			return binary.BigEndian.Uint32(b)
+		}
 		return binary.LittleEndian.Uint32(b)
 	}
 	return 0
@@ -98,6 +108,9 @@ func (r *Reader) U32(what string) uint32 {
 // U64 reads eight bytes.
 func (r *Reader) U64(what string) uint64 {
 	if b := r.Bytes(8, what); b != nil {
+		if r.big {
+			return binary.BigEndian.Uint64(b)
+		}
 		return binary.LittleEndian.Uint64(b)
 	}
 	return 0
