@@ -14,12 +14,18 @@ func (m *maker) attention(i int, x string) string {
 	q, k, v := m.heads(i, x)
 	q, k, v = m.trace(i, "query", q), m.trace(i, "key", k), m.trace(i, "value", v)
 	var out []string
-	if c.HeadDim%8 == 0 {
+	switch {
+	case c.Encoder:
+		attrs := append(m.scores(), graph.IntAttr("q_num_heads", int64(c.Heads)), graph.IntAttr("kv_num_heads", int64(c.KVHeads)))
+		out = m.Node("", "Attention", []string{q, k, v}, 1, attrs...)
+	case c.HeadDim%8 == 0 || l.Sinks != nil:
 		out = m.grouped(l, q, k, v, m.pasts[i])
-	} else {
+	default:
 		out = m.masked(l, q, k, v, m.pasts[i])
 	}
-	m.presents = append(m.presents, [2]string{out[1], out[2]})
+	if !c.Encoder {
+		m.presents = append(m.presents, [2]string{out[1], out[2]})
+	}
 	y := m.trace(i, "context", m.Op("Reshape", []string{out[0], m.Ints(-1, int64(c.Heads*c.HeadDim))}))
 	return m.trace(i, "attention", m.linear(l.O, m.norm(l.WithinAttention, y)))
 }
@@ -44,7 +50,11 @@ func (m *maker) grouped(l *Layer, q, k, v string, past [2]string) []string {
 	if l.Window > 0 {
 		attrs = append(attrs, graph.IntAttr("local_window_size", int64(l.Window)))
 	}
-	return m.Node(microsoft, "GroupQueryAttention", []string{q, k, v, past[0], past[1], m.last(), m.total32()}, 3, attrs...)
+	in := []string{q, k, v, past[0], past[1], m.last(), m.total32()}
+	if l.Sinks != nil {
+		in = append(in, "", "", "", "", m.float32s(l.Sinks))
+	}
+	return m.Node(microsoft, "GroupQueryAttention", in, 3, attrs...)
 }
 
 // masked adds the standard's Attention with a mask.

@@ -25,6 +25,10 @@ func Build(b *graph.Builder, c *Config) {
 		}
 		x = m.layer(i, x)
 	}
+	if c.Encoder {
+		m.encoded(x)
+		return
+	}
 	m.logits(x)
 }
 
@@ -72,7 +76,7 @@ func (m *maker) inputs() {
 	m.ids = m.Input("input_ids", graph.TensorOf(tensor.I64, dims("batch", "sequence")))
 	LimitTokens(m.Builder, m.ids, m.c.Vocab)
 	for i := range m.c.Layers {
-		if m.Err() != nil {
+		if m.Err() != nil || m.c.Encoder {
 			break
 		}
 		var pair [2]string
@@ -124,6 +128,10 @@ func (m *maker) embedded() string {
 		at := m.Op("Gather", []string{m.Weight(p), m.positions()})
 		x = m.Op("Add", []string{x, m.stored32(p, at)})
 	}
+	if t := m.c.Types; t != nil {
+		x = m.Op("Add", []string{x, m.stored32(t, m.Op("Gather", []string{m.Weight(t), m.Int(0)}))})
+	}
+	x = m.norm(m.c.Embedded, x)
 	return m.Op("Reshape", []string{x, m.Ints(-1, int64(m.c.Hidden))})
 }
 
@@ -202,15 +210,26 @@ func (m *maker) sequences(x string, columns int) string {
 func (m *maker) layer(i int, x string) string {
 	l := &m.c.Layers[i]
 	y := m.trace(i, "norm_1", m.norm(l.BeforeAttention, x))
+	beside := y // input of a parallel MLP
+	if l.BeforeMLP.given() {
+		beside = x
+	}
 	y = m.norm(l.AfterAttention, m.attention(i, y))
-	x = m.trace(i, "residual", m.Op("Add", []string{x, m.times(y, m.c.ResidualScale)}))
-	y = m.trace(i, "norm_2", m.norm(l.BeforeMLP, x))
+	x = m.norm(l.AttentionSum, m.trace(i, "residual", m.Op("Add", []string{x, m.times(y, m.c.ResidualScale)})))
+	y = x
+	if l.Parallel {
+		y = beside
+	}
+	y = m.trace(i, "norm_2", m.norm(l.BeforeMLP, y))
 	y = m.trace(i, "feed_forward", m.norm(l.AfterMLP, m.mlp(l, y)))
-	return m.trace(i, "output", m.Op("Add", []string{x, m.times(y, m.c.ResidualScale)}))
+	return m.trace(i, "output", m.norm(l.MLPSum, m.Op("Add", []string{x, m.times(y, m.c.ResidualScale)})))
 }
 
 // mlp adds the MLP of a block.
 func (m *maker) mlp(l *Layer, x string) string {
+	if l.Experts != nil {
+		return m.experts(l.Experts, x)
+	}
 	var gate, up string
 	if l.GateUp.given() {
 		half := l.GateUp.width() / 2
@@ -243,4 +262,22 @@ func (m *maker) logits(x string) {
 			m.Output(pair[k], fmt.Sprintf("present.%d.%s", i, what), m.stateType(PastExtent+" + sequence"))
 		}
 	}
+}
+
+// encoded adds the outputs of an encoder.
+func (m *maker) encoded(x string) {
+	y := m.sequences(m.norm(m.c.Final, x), m.c.Hidden)
+	m.Output(y, "last_hidden_state", graph.TensorOf(tensor.F32, dims("batch", "sequence", m.c.Hidden)))
+	y = "last_hidden_state"
+	switch m.c.Pooling {
+	case NoPooling:
+		return
+	case Mean:
+		y = m.Op("ReduceMean", []string{y, m.Ints(1)}, graph.IntAttr("keepdims", 0))
+	case First:
+		y = m.Op("Gather", []string{y, m.Int(0)}, graph.IntAttr("axis", 1))
+	case Last:
+		y = m.Op("Gather", []string{y, m.Int(-1)}, graph.IntAttr("axis", 1))
+	}
+	m.Output(y, "sentence_embedding", graph.TensorOf(tensor.F32, dims("batch", m.c.Hidden)))
 }

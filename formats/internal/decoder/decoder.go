@@ -5,8 +5,10 @@
 // [batch,sequence,vocab]. Each layer N has the states past_key_values.N.key and
 // past_key_values.N.value, float32 [batch,kv_heads,past,head_dim]. Their next contents are
 // present.N.key and present.N.value. Positions follow from the rows of the states, so a run needs
-// no other inputs. All nodes compute in float32. Weights of other floating-point types stay as they
-// are stored, and nodes convert them.
+// no other inputs. An encoder has no states. Its outputs are last_hidden_state, float32
+// [batch,sequence,hidden], and sentence_embedding, float32 [batch,hidden]. All nodes compute in
+// float32. Weights of other floating-point types and of blocks stay as they are stored, and nodes
+// convert them.
 //
 // # Why one package makes the graphs of decoders
 //
@@ -43,19 +45,38 @@ type Config struct {
 
 	Embedding *graph.Initializer // [Vocab,Hidden]
 	Positions *graph.Initializer // [tokens,Hidden], added to the embeddings; nil for none
+	Types     *graph.Initializer // [types,Hidden], the first row is added to the embeddings; nil for none
+	Embedded  Norm               // [Hidden], of the embeddings; zero for none
 	Final     Norm               // [Hidden]
 	Head      Matrix             // Hidden to Vocab
 	Layers    []Layer
+
+	// Encoder has every token see all tokens of a run, without states. The outputs are the results of
+	// the last norm, and one row of them for each sequence, by Pooling.
+	Encoder bool
+	Pooling Pooling
 
 	// Trace is called with the values of blocks and their role there, and returns the new name of
 	// each value. layer is -1 for values outside the blocks. Trace may be nil.
 	Trace func(layer int, role, value string) string
 }
 
+// Pooling makes one row of the rows of a sequence.
+type Pooling int
+
+// The ways of pooling.
+const (
+	NoPooling Pooling = iota
+	Mean
+	First
+	Last
+)
+
 // Layer is a block. Missing norms and matrices are zero.
 type Layer struct {
 	BeforeAttention, AfterAttention Norm // [Hidden]
 	BeforeMLP, AfterMLP             Norm // [Hidden]
+	AttentionSum, MLPSum            Norm // [Hidden], of the sums of results and block
 	Query, Key                      Norm // of every head [HeadDim] or, with WideNorms, of all heads together
 	WithinAttention                 Norm // [Heads·HeadDim], before O
 	WithinMLP                       Norm // of the MLP's width, before Down
@@ -68,9 +89,37 @@ type Layer struct {
 	// gate has Up alone.
 	Gate, Up, GateUp Matrix
 	Down             Matrix // from the MLP's width to Hidden
+	// Experts takes the place of the MLP. It may be nil.
+	Experts *Experts
+	// Parallel gives the MLP the input of the block, and adds both results to it. Without BeforeMLP
+	// the MLP reads what the attention reads.
+	Parallel bool
 
-	Rope   *Rope // nil for none; layers with the same rotation share it
-	Window int   // the most keys that a query sees, with its own; 0 for all
+	Sinks  *graph.Initializer // [Heads], scores without values in each softmax; nil for none
+	Rope   *Rope              // nil for none; layers with the same rotation share it
+	Window int                // the most keys that a query sees, with its own; 0 for all
+}
+
+// Experts is MLPs, of which each token is computed by a few. Their results are weighted by a softmax
+// over the results of Router.
+type Experts struct {
+	Router Matrix // Hidden to the number of experts
+	Chosen int    // experts of a token
+	// Chosens have a sum of 1. If it is false, the softmax of all experts has.
+	Normalized bool
+	// Scale is a factor of the results; 0 for 1.
+	Scale float64
+
+	// Weights are [experts,out,in], and biases [experts,out]. Gate and Up may be in one, GateUp.
+	Gate, Up, GateUp, Down Matrix
+	// Limit bounds gates from above, and the results of Up from both sides; these grow by 1 before
+	// they are multiplied by g·sigmoid(1.702g). Without a limit the activation is SiLU; 0 for none.
+	Limit float64
+
+	// SharedGate, SharedUp and SharedDown are an MLP of all tokens. Its results are multiplied by the
+	// sigmoid of the product with SharedRouter, [Hidden].
+	SharedGate, SharedUp, SharedDown Matrix
+	SharedRouter                     *graph.Initializer // nil for none
 }
 
 // Norm is the parameters of a norm.
