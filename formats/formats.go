@@ -24,6 +24,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/nacre-ml/nacre/formats/gguf"
 	"github.com/nacre-ml/nacre/formats/gptrs"
 	"github.com/nacre-ml/nacre/formats/hnw"
 	"github.com/nacre-ml/nacre/formats/huggingface"
@@ -111,6 +112,12 @@ var Formats = []Format{
 		Name: hnw.Name, About: "weight archives of Hydronnx with three levels of checksums",
 		Extensions: []string{".hnw"}, Begins: "HNXWGT", Probe: hnw.Probe,
 		open: mapped(hnw.Read), read: hnw.Read, save: written(hnw.Write), verify: inMemory(hnw.Verify), Bounds: hnw.Bounds,
+	},
+	{
+		Name: gguf.Name, About: "tensors, in blocks too, with typed metadata, of llama.cpp; in one file or several",
+		Extensions: []string{".gguf"}, Begins: "GGUF", Probe: gguf.Probe,
+		open: gguf.Open, read: gguf.Read, readFiles: gguf.ReadFiles, save: written(gguf.Write), verify: gguf.Verify, dequantize: gguf.Dequantize,
+		Bounds: gguf.Bounds,
 	},
 	{
 		Name: loom.Name, About: "networks of Loom: checkpoints, and specs of architectures",

@@ -58,6 +58,17 @@ func TestReaderMemory(t *testing.T) {
 	entity := func(head string) string {
 		return "ENTITY\x00\x00\x01\x00\x00\x00" + word(uint64(len(head)), 0) + head
 	}
+	long := func(s string) string { return word(uint64(len(s)), 0) + s }
+	gguf := func(tensors, pairs uint64, text string) string {
+		return "GGUF" + word(3, tensors, tensors>>32, pairs, pairs>>32) + text + strings.Repeat("\x00", 32-(24+len(text))%32)
+	}
+	each := func(entry func(name string) string) string {
+		var b strings.Builder
+		for i := range many {
+			b.WriteString(entry(fmt.Sprint(i)))
+		}
+		return b.String()
+	}
 	field := func(number byte, contents string) string { // of protobuf
 		return string(binary.AppendUvarint([]byte{number<<3 | 2}, uint64(len(contents)))) + contents
 	}
@@ -90,6 +101,11 @@ func TestReaderMemory(t *testing.T) {
 		"keys of hnw":          hnw(`{` + named(`"a%06d":0`) + `}`),
 		"blobs of entity":      entity(`{"network":` + grid + `"layers":[]},"blobs":[` + list(`{"path":"layers.0"}`) + `]}`),
 		"layers of entity":     entity(`{"network":` + grid + `"layers":[` + list(`{}`) + `]},"blobs":[]}`),
+		"pairs of gguf":        gguf(0, many, each(func(name string) string { return long(name) + word(0) + "x" })),
+		"strings of gguf":      gguf(0, 1, long("k")+word(9, 8, many, 0)+strings.Repeat(long(""), many)),
+		"arrays of gguf":       gguf(0, 1, long("k")+word(9, 9, many, 0)+strings.Repeat(word(0, 0, 0), many)),
+		"tensors of gguf":      gguf(many, 0, each(func(name string) string { return long(name) + word(1, 0, 0, 0, 0, 0) })),
+		"counts of gguf":       gguf(1<<60, 1<<60, ""),
 		"index of shards":      `{"weight_map":{` + named(`"%d":"a"`) + `}}`,
 		"axes":                 header(`{"a":{"dtype":"F32","shape":[` + list("0") + `],"data_offsets":[0,0]}}`),
 	} {

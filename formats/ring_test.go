@@ -182,7 +182,7 @@ func contents(t *testing.T, path string) []byte {
 func TestSamplesAreKnown(t *testing.T) {
 	for _, c := range []struct{ folder, ext, format string }{
 		{"oinf", ".oinf", "oinf"}, {"gptrs", ".chk", "gptrschk"}, {"gptrs", ".ten", "gptrsten"}, {"hnw", ".hnw", "hnw"},
-		{"loom", ".entity", "entity"}, {"loom", ".safetensors", "safetensors"},
+		{"loom", ".entity", "entity"}, {"loom", ".safetensors", "safetensors"}, {"gguf", ".gguf", "gguf"},
 	} {
 		t.Run(c.format, func(t *testing.T) {
 			n := 0

@@ -24,8 +24,13 @@ var strangers = []struct {
 	{4, "ORTM", "it is a model in the ORT format, which ONNX Runtime alone reads; take the .onnx file that it was made of, " +
 		"or have a session of onnxruntime write it again, with SessionOptions.optimized_model_filepath and the config " +
 		"entry session.save_model_format=ONNX"},
-	{0, "GGUF", "it is a file of GGUF"},
+	{0, "lmgg", older},
+	{0, "fmgg", older},
+	{0, "tjgg", older},
 }
+
+// older is the advice for files of llama.cpp from before GGUF.
+const older = "it is a file of ggml in a form older than GGUF; convert the original model again"
 
 // texts lists the text forms of ONNX models. begins matches the beginning of a text, after white
 // space and comments. format is the form's name in the Python package onnx.

@@ -21,6 +21,7 @@ func TestStrangers(t *testing.T) {
 		{"model.pbtxt", "graph {\n  node {\n    input: \"x\"\n  }\n}\nir_version: 8\n", "protobuf text"},
 		{"text.onnx", "opset_import: { version: 17 }\n", "protobuf text"},
 		{"model.onnxtxt", "<\n   ir_version: 8,\n   opset_import: [\"\" : 17]\n>\ng (float[2] x) => (float[2] y) {\n}\n", `format="onnxtxt"`},
+		{"ggml-model.bin", "lmgg\x20\x00\x00\x00", "older than GGUF"},
 		{"short.txt", "// text\n<ir_version:8>", "text language"},
 		{"model.json", "{\n  \"irVersion\": \"8\", \"graph\": {}}", `format="json"`},
 		{"model.onnxjson", "{\"ir_version\": 8, \"graph\": {}}", "as JSON"},

@@ -92,12 +92,13 @@ formats/huggingface      : internal/guard runtime/graph runtime/tensor formats/i
 formats/oinf             : internal/budget internal/guard internal/pieces runtime/graph runtime/tensor formats/internal/binio formats/internal/container
 formats/openinfer        : internal/elements formats/internal/container internal/budget internal/guard internal/jsonobject internal/pieces runtime/graph runtime/tensor packed
 formats/gptrs            : internal/budget internal/guard runtime/graph runtime/tensor formats/internal/binio formats/internal/container formats/internal/decoder internal/printable
+formats/gguf             : internal/budget internal/guard internal/pieces runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
 formats/hnw              : internal/budget internal/guard internal/pieces runtime/graph runtime/tensor formats/internal/binio formats/internal/container
 formats/loom             : internal/budget internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/mapped
 formats/chelis           : internal/elements internal/guard runtime/graph runtime/tensor formats/hnw
 generate/tokenizer/internal/jinja : internal/budget
 generate/tokenizer       : internal/guard generate/tokenizer/internal/jinja internal/beneath internal/budget
-formats                  : internal/budget internal/guard internal/pieces formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
+formats                  : internal/budget internal/guard internal/pieces formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gguf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
 .                        : internal/budget internal/guard internal/pieces internal/printable internal/resample internal/stages formats runtime runtime/graph runtime/op runtime/tensor
 generate                 : internal/guard .
 cmd                      : . bindings formats formats/chelis formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/jsonobject internal/output internal/pieces internal/printable internal/stages packed runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan

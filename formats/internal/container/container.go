@@ -22,7 +22,8 @@ type Options struct {
 	// DType is the type that floating-point tensors are converted to. Invalid keeps their types.
 	DType tensor.DType
 	// Dequantize replaces codes and scales by the numbers of quantised tensors, as float32. DType
-	// then applies to these numbers. Tensors of the formats oinf, loom and entity may be quantised.
+	// then applies to these numbers. Tensors of the formats oinf, gguf, loom and entity may be
+	// quantised.
 	Dequantize bool
 	// DropMeta leaves out metadata, size variables, declarations, and tensors beside a network, if
 	// the format cannot hold them. Without DropMeta they are an error.
