@@ -117,7 +117,7 @@ var Formats = []Format{
 		Name: gguf.Name, About: "tensors, in blocks too, with typed metadata, of llama.cpp; in one file or several",
 		Extensions: []string{".gguf"}, Begins: "GGUF", Probe: gguf.Probe,
 		open: gguf.Open, read: gguf.Read, readFiles: gguf.ReadFiles, save: written(gguf.Write), verify: gguf.Verify, dequantize: gguf.Dequantize,
-		Bounds: gguf.Bounds,
+		lower: gguf.Lower, Bounds: gguf.Bounds,
 	},
 	{
 		Name: loom.Name, About: "networks of Loom: checkpoints, and specs of architectures",

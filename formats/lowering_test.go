@@ -55,6 +55,25 @@ func deep(t *testing.T) map[string]*graph.Model {
 			"input_layernorm.weight": {8}, "post_attention_layernorm.weight": {8},
 		})
 	}
+	m = &graph.Model{Format: "gguf", File: "gguf", Graph: &graph.Graph{}, Meta: []graph.Pair{{Key: "general.architecture", Value: "llama"}}}
+	list["gguf"] = m
+	for key, v := range map[string]uint32{"embedding_length": 8, "block_count": layers, "feed_forward_length": 2, "attention.head_count": 2, "context_length": 8} {
+		x, err := tensor.From([]uint32{v})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Meta = append(m.Meta, graph.Pair{Key: "llama." + key, Data: x})
+	}
+	epsilon, err := tensor.From([]float32{1e-5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Meta = append(m.Meta, graph.Pair{Key: "llama.attention.layer_norm_rms_epsilon", Data: epsilon})
+	zeros(m, "", map[string][]int{"token_embd.weight": {3, 8}, "output_norm.weight": {8}})
+	for i := range layers {
+		zeros(m, fmt.Sprintf("blk.%d.", i), map[string][]int{"attn_norm.weight": {8}, "attn_q.weight": {8, 8}, "attn_k.weight": {8, 8}, "attn_v.weight": {8, 8},
+			"attn_output.weight": {8, 8}, "ffn_norm.weight": {8}, "ffn_gate.weight": {2, 8}, "ffn_up.weight": {2, 8}, "ffn_down.weight": {8, 2}})
+	}
 	for _, format := range []string{"loom", "openinfer"} {
 		list[format] = crowded(t, format)
 	}

@@ -92,7 +92,7 @@ formats/huggingface      : internal/guard runtime/graph runtime/tensor formats/i
 formats/oinf             : internal/budget internal/guard internal/pieces runtime/graph runtime/tensor formats/internal/binio formats/internal/container
 formats/openinfer        : internal/elements formats/internal/container internal/budget internal/guard internal/jsonobject internal/pieces runtime/graph runtime/tensor packed
 formats/gptrs            : internal/budget internal/guard runtime/graph runtime/tensor formats/internal/binio formats/internal/container formats/internal/decoder internal/printable
-formats/gguf             : internal/budget internal/guard internal/pieces runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container
+formats/gguf             : internal/budget internal/guard internal/pieces runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container formats/internal/decoder
 formats/hnw              : internal/budget internal/guard internal/pieces runtime/graph runtime/tensor formats/internal/binio formats/internal/container
 formats/loom             : internal/budget internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/mapped
 formats/chelis           : internal/elements internal/guard runtime/graph runtime/tensor formats/hnw
@@ -111,6 +111,7 @@ scripts/sbom             :
 // Other tests import packages below and beside their own.
 const above = `
 .                        : generate
+formats/gguf             : .
 formats/gptrs            : . formats formats/internal/converted
 formats/hnw              : .
 formats/huggingface      : . formats

@@ -1,6 +1,9 @@
 package gguf
 
-import "github.com/nacre-ml/nacre/formats/internal/container"
+import (
+	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/formats/internal/decoder"
+)
 
 // The limits of the reader.
 const (
@@ -12,4 +15,6 @@ const (
 var Bounds = []container.Bound{
 	{What: "axes of a tensor", Most: maxAxes},
 	{What: "nested arrays of metadata", Most: maxDepth},
+	{What: "number of a size in metadata", Most: maxSize},
+	{What: "columns of a head", Most: decoder.MaxHeadDim},
 }

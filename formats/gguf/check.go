@@ -32,7 +32,8 @@ func (s *scanner) values() {
 				if e.kind.elements > 1 {
 					what = "a block with a scale"
 				}
-				s.Add(int(s.begin+e.offset)+at+k*e.kind.bytes, graph.ErrFormat, "tensor %.80q has %s that is not finite, at element %d",
+				s.Add(int(s.begin+e.offset)+at+k*e.kind.bytes, graph.ErrFormat,
+					"tensor %.80q has %s that is not finite, at element %d",
 					e.name, what, (at/e.kind.bytes+k)*e.kind.elements)
 				break
 			}
@@ -58,7 +59,8 @@ func (t *elementType) notFinite(data []byte) int {
 }
 
 // exponents has the bits of the exponent of floats.
-var exponents = map[tensor.DType]uint64{tensor.F16: 0x7c00, tensor.BF16: 0x7f80, tensor.F32: 0x7f800000, tensor.F64: 0x7ff0 << 48}
+var exponents = map[tensor.DType]uint64{tensor.F16: 0x7c00, tensor.BF16: 0x7f80, tensor.F32: 0x7f800000,
+	tensor.F64: 0x7ff0 << 48}
 
 // full returns the index of the first number of size bytes with all bits of the exponent set, -1 if
 // there is none. It looks at 8 bytes at a time: the lowest bit of the exponent, added to it, carries

@@ -30,6 +30,12 @@
 // The files of a model are called PREFIX-00001-of-00003.gguf and so on. Each has the pairs split.no,
 // split.count and split.tensors.count. Opening the first opens all; the model lacks these pairs.
 //
+// # Networks
+//
+// Lower makes the network of a model of an architecture that is a row of the table in
+// architectures.go. Tensors stay as they are stored. An unknown architecture, a setting that is not
+// computed, a tensor without a part, and a missing tensor are errors.
+//
 // # Refused
 //
 // The reader checks every count against the bytes that follow. It refuses keys and names that are

@@ -198,11 +198,14 @@ func (s *scanner) check(e *entry, dims []uint64) bool {
 	shape, _, ok := container.Size(e.kind.dtype, dims)
 	switch k := e.kind; {
 	case !ok:
-		s.Add(e.at, graph.ErrFormat, "tensor %.80q has the extents %v, more elements than memory can have", e.name, dims)
+		s.Add(e.at, graph.ErrFormat, "tensor %.80q has the extents %v, more elements than memory can have", e.name,
+			dims)
 	case row%uint64(k.elements) != 0:
-		s.Add(e.at, graph.ErrFormat, "tensor %.80q has rows of %d elements, no multiple of the %d of a block of %s", e.name, row, k.elements, k.name)
+		s.Add(e.at, graph.ErrFormat, "tensor %.80q has rows of %d elements, no multiple of the %d of a block of %s",
+			e.name, row, k.elements, k.name)
 	case s.big && k.mixed:
-		s.Add(e.at, graph.ErrUnsupported, "tensor %.80q is of %s, whose bytes in a big-endian file are not settled; convert the little-endian file", e.name, k.name)
+		s.Add(e.at, graph.ErrUnsupported, "tensor %.80q is of %s, whose bytes in a big-endian file are not settled; convert the little-endian file",
+			e.name, k.name)
 	default:
 		e.shape, e.bytes = shape, uint64(shape.Len()/k.elements*k.bytes)
 		return true
@@ -231,12 +234,14 @@ func (s *scanner) places() {
 	for _, e := range s.inOrder {
 		switch {
 		case e.offset%s.alignment != 0:
-			s.Add(e.at, graph.ErrFormat, "tensor %.80q has the offset %d, no multiple of the alignment %d", e.name, e.offset, s.alignment)
+			s.Add(e.at, graph.ErrFormat, "tensor %.80q has the offset %d, no multiple of the alignment %d", e.name,
+				e.offset, s.alignment)
 		case e.offset > size-s.begin || e.bytes > size-s.begin-e.offset:
 			s.Add(e.at, graph.ErrFormat, "tensor %.80q takes %d bytes at offset %d of the data, past the end of the file at %d: it is cut short",
 				e.name, e.bytes, e.offset, size)
 		case last != nil && e.bytes > 0 && e.offset < last.offset+last.bytes:
-			s.Add(e.at, graph.ErrFormat, "tensor %.80q begins at offset %d of the data, before the end of %.80q at %d", e.name, e.offset, last.name, last.offset+last.bytes)
+			s.Add(e.at, graph.ErrFormat, "tensor %.80q begins at offset %d of the data, before the end of %.80q at %d",
+				e.name, e.offset, last.name, last.offset+last.bytes)
 		case e.bytes > 0:
 			last = e
 		}
@@ -272,8 +277,9 @@ func (s *scanner) padding(end uint64) {
 		zeros(from, min(to, from+defaultAlignment))
 	}
 	if n > 0 {
-		s.warnings = append(s.warnings, &graph.Error{Stage: "load", File: s.File, Offset: int64(at), Kind: graph.ErrFormat,
-			Err: graph.Errorf(graph.ErrFormat, "padding has %d bytes that are not zero, the first here", n)})
+		s.warnings = append(s.warnings, &graph.Error{Stage: "load", File: s.File, Offset: int64(at),
+			Kind: graph.ErrFormat,
+			Err:  graph.Errorf(graph.ErrFormat, "padding has %d bytes that are not zero, the first here", n)})
 	}
 }
 
@@ -297,7 +303,8 @@ func (s *scanner) opened() (*graph.Model, error) {
 		if t == nil {
 			return nil, s.First()
 		}
-		x := &graph.Initializer{Name: e.name, Tensor: t, Stored: &graph.Stored{DType: e.kind.name, Offset: int64(s.begin + e.offset)}}
+		x := &graph.Initializer{Name: e.name, Tensor: t,
+			Stored: &graph.Stored{DType: e.kind.name, Offset: int64(s.begin + e.offset)}}
 		if s.big || e.kind.floats != nil {
 			x.Stored.Bytes = stored
 		}

@@ -62,7 +62,8 @@ func (s *scanner) alone() {
 	if p := s.part(); p.several() {
 		s.notFirst(p)
 		if p.no == 0 {
-			s.Add(-1, graph.ErrUnsupported, "it is the first of %d files of a model, which cannot be read here; open it as a file", p.count)
+			s.Add(-1, graph.ErrUnsupported, "it is the first of %d files of a model, which cannot be read here; open it as a file",
+				p.count)
 		}
 	}
 }
@@ -221,7 +222,8 @@ func (s *set) other(name string, no int) bool {
 	x := scan(s.budget, f.Path, f.Data)
 	if x.First() == nil {
 		if p := x.part(); p.no != no || p.count != s.count {
-			x.Add(-1, graph.ErrFormat, "its metadata calls it file %d of %d, and its name file %d of %d", p.no+1, p.count, no+1, s.count)
+			x.Add(-1, graph.ErrFormat, "its metadata calls it file %d of %d, and its name file %d of %d", p.no+1,
+				p.count, no+1, s.count)
 		}
 	}
 	if s.verify {
@@ -258,7 +260,8 @@ func (s *set) complete() {
 	}
 	if p := find(s.meta, splitTensorsKey); p != nil {
 		if want, ok := integer(p); !ok || want != int64(n) {
-			s.Add(-1, graph.ErrFormat, "its files have %d tensors, and %s is not that number: one of them is of another model", n, splitTensorsKey)
+			s.Add(-1, graph.ErrFormat, "its files have %d tensors, and %s is not that number: one of them is of another model",
+				n, splitTensorsKey)
 		}
 	}
 }
@@ -276,7 +279,9 @@ func (s *set) model(first *binio.File) (_ *graph.Model, err error) {
 	if err != nil {
 		return nil, err
 	}
-	whole.Meta = slices.DeleteFunc(slices.Clone(whole.Meta), func(p graph.Pair) bool { return strings.HasPrefix(p.Key, splitPrefix) })
+	whole.Meta = slices.DeleteFunc(slices.Clone(whole.Meta), func(p graph.Pair) bool {
+		return strings.HasPrefix(p.Key, splitPrefix)
+	})
 	for _, x := range s.rest {
 		other, err := x.opened()
 		if err != nil {

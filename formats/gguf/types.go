@@ -38,17 +38,20 @@ var blockWords = map[*packed.Blocks]word{
 var types = func() map[uint32]*elementType {
 	list := map[uint32]*elementType{}
 	for number, d := range map[uint32]tensor.DType{
-		0: tensor.F32, 1: tensor.F16, 24: tensor.I8, 25: tensor.I16, 26: tensor.I32, 27: tensor.I64, 28: tensor.F64, 30: tensor.BF16,
+		0: tensor.F32, 1: tensor.F16, 24: tensor.I8, 25: tensor.I16, 26: tensor.I32, 27: tensor.I64, 28: tensor.F64,
+		30: tensor.BF16,
 	} {
 		size := d.Bits() / 8
-		list[number] = &elementType{number: number, name: strings.ToUpper(d.Short()), dtype: d, elements: 1, bytes: size, words: []word{{0, size, 1}}}
+		list[number] = &elementType{number: number, name: strings.ToUpper(d.Short()), dtype: d, elements: 1,
+			bytes: size, words: []word{{0, size, 1}}}
 	}
 	for _, d := range tensor.AllDTypes() {
 		b := d.Blocks()
 		if b == nil {
 			continue
 		}
-		t := &elementType{number: uint32(b.Number), name: strings.ToUpper(b.Name), dtype: d, elements: b.Elements, bytes: b.Bytes}
+		t := &elementType{number: uint32(b.Number), name: strings.ToUpper(b.Name), dtype: d, elements: b.Elements,
+			bytes: b.Bytes}
 		for _, at := range b.Scales {
 			t.words = append(t.words, word{at, 2, 1})
 		}
@@ -58,11 +61,13 @@ var types = func() map[uint32]*elementType {
 		t.mixed = b == packed.IQ2_XXS || b == packed.IQ3_XXS || b == packed.IQ1_M
 		list[t.number] = t
 	}
-	list[9] = &elementType{number: 9, name: "Q8_1", dtype: tensor.F32, elements: 32, bytes: 36, words: []word{{0, 2, 2}},
+	list[9] = &elementType{number: 9, name: "Q8_1", dtype: tensor.F32, elements: 32, bytes: 36,
+		words: []word{{0, 2, 2}},
 		floats: func(dst []float32, b []byte) {
 			scaled(dst, packed.F16(binary.LittleEndian.Uint16(b)).Float32(), b[4:])
 		}}
-	list[15] = &elementType{number: 15, name: "Q8_K", dtype: tensor.F32, elements: 256, bytes: 292, words: []word{{0, 4, 1}, {260, 2, 16}},
+	list[15] = &elementType{number: 15, name: "Q8_K", dtype: tensor.F32, elements: 256, bytes: 292,
+		words:  []word{{0, 4, 1}, {260, 2, 16}},
 		floats: func(dst []float32, b []byte) { scaled(dst, float32At(b), b[4:]) }}
 	return list
 }()

@@ -130,7 +130,8 @@ func valueOf(p *graph.Pair) (v value, err error) {
 
 // wellFormed reports whether data is the value of an array of arrays.
 func wellFormed(data []byte) bool {
-	s := &scanner{Problems: container.Problems{Budget: container.Reading(nil, len(data))}, data: data, order: binary.LittleEndian}
+	s := &scanner{Problems: container.Problems{Budget: container.Reading(nil, len(data))}, data: data,
+		order: binary.LittleEndian}
 	r := s.Reader(data, 0)
 	kind, _ := s.array(r)
 	return kind == nested && !r.Failed() && r.Remaining() == 0 && s.First() == nil

@@ -1,0 +1,359 @@
+package gguf
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/formats/internal/decoder"
+	"github.com/nacre-ml/nacre/internal/guard"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// Lower returns the network of a model. It returns nil for a file without tensors, without an
+// architecture, or of another type than model.
+func Lower(m *graph.Model, o container.Lowering) (_ *graph.Model, err error) {
+	defer guard.At(m.File).End(&err)
+	s := settingsOf(m)
+	if p := s.pairs[typeKey]; len(m.Graph.Initializers) == 0 || s.architecture == "" || p != nil && p.Value != "model" {
+		return nil, nil
+	}
+	d, err := designOf(m, s)
+	if err == nil {
+		err = d.find(o)
+	}
+	if err != nil {
+		return nil, loadError(m, err)
+	}
+	b := o.Builder(d.name)
+	decoder.Build(b, &d.Config)
+	if d.Positions != nil {
+		past := decoder.PastExtent
+		if d.Encoder {
+			past = ""
+		}
+		decoder.LimitWindow(b, past, d.Positions.Tensor.Shape()[0])
+	}
+	if err := b.Err(); err != nil {
+		return nil, loadError(m, err)
+	}
+	return b.Model(m), nil
+}
+
+// design is a decoder before its tensors are found.
+type design struct {
+	*settings
+	*architecture
+	decoder.Config
+	norms                      [4]string
+	inner                      []int // width of the MLP by layer
+	experts, chosen, width     int   // number of experts, of those of a token, and their width
+	normalized, shared         bool  // as decoder.Experts
+	limit                      float64
+	gateUp                     bool // ffn_up has the rows of the gate, too
+	positions, parallel, sinks bool
+	queryNorms, wideNorms      bool
+	ropes                      []*decoder.Rope
+	windows                    []int
+	left                       map[string]*graph.Initializer // by name
+	used                       map[string]bool
+	missing, misfits           []string
+}
+
+// designOf reads the settings of a model.
+func designOf(m *graph.Model, s *settings) (*design, error) {
+	a, err := architectureOf(s)
+	if err != nil {
+		return nil, err
+	}
+	d := &design{settings: s, architecture: a, left: map[string]*graph.Initializer{}, used: map[string]bool{},
+		norms: a.norms}
+	for _, x := range m.Graph.Initializers {
+		d.left[x.Name] = x
+	}
+	if d.norms == ([4]string{}) {
+		d.norms = usual
+	}
+	d.sizesOf(len(m.Graph.Initializers))
+	if s.err != nil {
+		return nil, s.err
+	}
+	r := d.rope(d.positive("rope.freq_base", 10000), true)
+	d.windows = make([]int, len(d.inner))
+	d.ropes = slices.Repeat([]*decoder.Rope{r}, len(d.inner))
+	if a.read != nil {
+		a.read(d)
+	}
+	return d, s.err
+}
+
+// sizesOf reads the extents and the functions. Every block has four tensors or more.
+func (d *design) sizesOf(tensors int) {
+	c := &d.Config
+	c.LayerNorm, c.Activation = d.layerNorm, d.activation
+	epsilon := "attention.layer_norm_rms_epsilon"
+	if d.layerNorm {
+		epsilon = "attention.layer_norm_epsilon"
+	}
+	c.Epsilon = d.positive(epsilon, 0)
+	c.Hidden = d.size("embedding_length", 0)
+	layers := d.size("block_count", 0)
+	if layers > tensors/4 {
+		d.wrong(graph.ErrFormat, "block_count", "is %d, and the file has only %d tensors", layers, tensors)
+		return
+	}
+	c.Heads = d.one("attention.head_count", layers, 0)
+	c.KVHeads = d.one("attention.head_count_kv", layers, c.Heads)
+	if d.err != nil {
+		return
+	}
+	const key, value = "attention.key_length", "attention.value_length"
+	if !d.has(key) && c.Hidden%c.Heads != 0 {
+		d.wrong(graph.ErrFormat, key, "is missing, and the embedding_length %d is no multiple of the head_count %d",
+			c.Hidden, c.Heads)
+		return
+	}
+	c.HeadDim = d.size(key, max(c.Hidden/c.Heads, 1))
+	if n := d.size(value, c.HeadDim); n != c.HeadDim {
+		d.wrong(graph.ErrUnsupported, value, "is %d, and %s %d; equal ones are computed", n, key, c.HeadDim)
+	}
+	switch {
+	case c.Heads%c.KVHeads != 0:
+		d.wrong(graph.ErrFormat, "attention.head_count", "is %d, no multiple of the head_count_kv %d", c.Heads,
+			c.KVHeads)
+	case c.HeadDim > decoder.MaxHeadDim:
+		d.wrong(graph.ErrUnsupported, key, "is %d; it takes up to %d", c.HeadDim, decoder.MaxHeadDim)
+	case !d.truth("attention.causal", true) && !strings.HasSuffix(d.name, "bert"):
+		d.wrong(graph.ErrUnsupported, "attention.causal", "is false; only causal decoders are computed")
+	}
+	c.Scale = d.float("attention.scale", 0)
+	inner := 0
+	if d.has("expert_feed_forward_length") {
+		inner = d.size("expert_feed_forward_length", 0)
+	}
+	d.inner = d.sizes("feed_forward_length", layers, inner)
+	if d.has("expert_count") && d.float("expert_count", 0) != 0 {
+		d.expertsOf()
+	}
+}
+
+// one returns a size that is the same for all layers.
+func (d *design) one(key string, layers, otherwise int) int {
+	list := d.sizes(key, layers, otherwise)
+	for _, n := range list {
+		if n != list[0] {
+			d.wrong(graph.ErrUnsupported, key, "is not the same for all layers")
+		}
+	}
+	return list[0]
+}
+
+// expertsOf reads the settings of experts.
+func (d *design) expertsOf() {
+	d.experts, d.chosen = d.size("expert_count", 0), d.size("expert_used_count", 0)
+	d.width = d.size("expert_feed_forward_length", d.inner[0])
+	if d.chosen > d.experts {
+		d.wrong(graph.ErrFormat, "expert_used_count", "is %d of %d experts", d.chosen, d.experts)
+	}
+	if v := d.float("expert_gating_func", 1); v != 1 && v != 3 && v != 0 {
+		d.wrong(graph.ErrUnsupported, "expert_gating_func", "is %v; softmax (1 and 3) is computed", v)
+	}
+}
+
+// local gives a window and a rope to the local layers of a period.
+func (d *design) local(window, period int, r *decoder.Rope) {
+	for i, is := range d.locals(len(d.windows), period) {
+		if is {
+			d.windows[i], d.ropes[i] = window, r
+		}
+	}
+}
+
+// tensor takes a tensor with these extents, which must be there.
+func (d *design) tensor(name string, dims ...int) *graph.Initializer {
+	x := d.left[name]
+	if x == nil {
+		d.missing = append(d.missing, name)
+		return nil
+	}
+	d.used[name] = true
+	t := x.Tensor
+	if k := t.DType(); !k.IsFloat() && k.Blocks() == nil || !t.Shape().Equal(dims) {
+		d.misfits = append(d.misfits, fmt.Sprintf("%s is %v, where floating-point numbers or blocks %v are wanted",
+			name, t, tensor.Shape(dims)))
+	}
+	return x
+}
+
+// maybe takes a tensor with these extents, if it is there.
+func (d *design) maybe(name string, dims ...int) *graph.Initializer {
+	if d.left[name] == nil {
+		return nil
+	}
+	return d.tensor(name, dims...)
+}
+
+// norm takes the parameters of a norm. The empty name gives an empty norm.
+func (d *design) norm(p, name string, n int) decoder.Norm {
+	if name == "" {
+		return decoder.Norm{}
+	}
+	w := decoder.Norm{Weight: d.tensor(p+name+".weight", n)}
+	if d.layerNorm {
+		w.Bias = d.maybe(p+name+".bias", n)
+	}
+	return w
+}
+
+// matrix takes a matrix of dims [out,in], or [experts,out,in], and its bias, if there is one.
+func (d *design) matrix(name string, dims ...int) decoder.Matrix {
+	return decoder.Matrix{Weight: d.tensor(name+".weight", dims...), Bias: d.maybe(name+".bias", dims[:len(dims)-1]...)}
+}
+
+// layerBytes is the memory of a block before it has nodes, with its windows and ropes, in bytes.
+const layerBytes = 1 << 10
+
+// find takes all tensors of the decoder.
+func (d *design) find(o container.Lowering) error {
+	c := &d.Config
+	const embedding = "token_embd.weight"
+	if x := d.left[embedding]; x != nil && len(x.Tensor.Shape()) == 2 {
+		c.Vocab = x.Tensor.Shape()[0]
+	}
+	if c.Embedding = d.tensor(embedding, c.Vocab, c.Hidden); c.Vocab == 0 && c.Embedding != nil {
+		d.misfits = append(d.misfits, embedding+" has no rows")
+	}
+	if d.positions {
+		c.Positions = d.tensor("position_embd.weight", d.size("context_length", 0), c.Hidden)
+	}
+	if d.Encoder {
+		c.Embedded = d.norm("", "token_embd_norm", c.Hidden)
+		if x := d.left["token_types.weight"]; x != nil && len(x.Tensor.Shape()) == 2 {
+			c.Types = d.tensor("token_types.weight", max(x.Tensor.Shape()[0], 1), c.Hidden)
+		}
+	}
+	for i := range d.inner {
+		if err := o.Take(layerBytes); err != nil {
+			return err
+		}
+		c.Layers = append(c.Layers, d.layer(i))
+	}
+	switch {
+	case d.Encoder:
+	case d.left["output.weight"] == nil:
+		c.Final = d.norm("", "output_norm", c.Hidden)
+		c.Head.Weight = c.Embedding
+	default:
+		c.Final = d.norm("", "output_norm", c.Hidden)
+		c.Head = d.matrix("output", c.Vocab, c.Hidden)
+	}
+	if d.err != nil {
+		return d.err
+	}
+	return d.problems()
+}
+
+// layer takes the tensors of a block.
+func (d *design) layer(i int) decoder.Layer {
+	c, p := &d.Config, fmt.Sprintf("blk.%d.", i)
+	var norms [4]decoder.Norm
+	for k, name := range d.norms {
+		norms[k] = d.norm(p, name, c.Hidden)
+	}
+	l := decoder.Layer{BeforeAttention: norms[0], AfterAttention: norms[1], BeforeMLP: norms[2], AfterMLP: norms[3],
+		Rope: d.ropes[i], Window: d.windows[i], WideNorms: d.wideNorms, Parallel: d.parallel}
+	q, kv := c.Heads*c.HeadDim, c.KVHeads*c.HeadDim
+	if d.left[p+"attn_qkv.weight"] != nil {
+		l.QKV = d.matrix(p+"attn_qkv", q+2*kv, c.Hidden)
+	} else {
+		l.Q, l.K, l.V = d.matrix(p+"attn_q", q, c.Hidden), d.matrix(p+"attn_k", kv, c.Hidden), d.matrix(p+"attn_v", kv,
+			c.Hidden)
+	}
+	l.O = d.matrix(p+"attn_output", c.Hidden, q)
+	if d.Encoder {
+		l.AttentionSum, l.MLPSum = d.norm(p, "attn_output_norm", c.Hidden), d.norm(p, "layer_output_norm", c.Hidden)
+	}
+	if d.queryNorms {
+		wide, narrow := c.HeadDim, c.HeadDim
+		if d.wideNorms {
+			wide, narrow = q, kv
+		}
+		l.Query, l.Key = d.norm(p, "attn_q_norm", wide), d.norm(p, "attn_k_norm", narrow)
+	}
+	if d.sinks {
+		l.Sinks = d.tensor(p+"attn_sinks.weight", c.Heads)
+	}
+	if d.experts > 0 && d.left[p+"ffn_gate_inp.weight"] != nil {
+		l.Experts = d.mixture(p)
+	} else {
+		d.mlp(&l, p, d.inner[i])
+	}
+	return l
+}
+
+// mlp takes the matrices of the MLP.
+func (d *design) mlp(l *decoder.Layer, p string, inner int) {
+	n := d.Hidden
+	switch {
+	case d.gateUp:
+		l.GateUp = d.matrix(p+"ffn_up", 2*inner, n)
+	default:
+		if d.activation == decoder.SiLU || d.left[p+"ffn_gate.weight"] != nil {
+			l.Gate = d.matrix(p+"ffn_gate", inner, n)
+		}
+		l.Up = d.matrix(p+"ffn_up", inner, n)
+	}
+	l.Down = d.matrix(p+"ffn_down", n, inner)
+}
+
+// mixture takes the matrices of the experts of a block.
+func (d *design) mixture(p string) *decoder.Experts {
+	n, w := d.Hidden, d.width
+	e := &decoder.Experts{Router: d.matrix(p+"ffn_gate_inp", d.experts, n), Chosen: d.chosen, Normalized: d.normalized,
+		Scale: d.float("expert_weights_scale", 0), Limit: d.limit}
+	if d.left[p+"ffn_gate_up_exps.weight"] != nil {
+		e.GateUp = d.matrix(p+"ffn_gate_up_exps", d.experts, 2*w, n)
+	} else {
+		e.Gate, e.Up = d.matrix(p+"ffn_gate_exps", d.experts, w, n), d.matrix(p+"ffn_up_exps", d.experts, w, n)
+	}
+	e.Down = d.matrix(p+"ffn_down_exps", d.experts, n, w)
+	if d.shared {
+		w := d.size("expert_shared_feed_forward_length", d.inner[0])
+		e.SharedGate, e.SharedUp, e.SharedDown = d.matrix(p+"ffn_gate_shexp", w, n), d.matrix(p+"ffn_up_shexp", w, n),
+			d.matrix(p+"ffn_down_shexp", n, w)
+		e.SharedRouter = d.tensor(p+"ffn_gate_inp_shexp.weight", n)
+	}
+	return e
+}
+
+// shown bounds the number of names in a message.
+const shown = 20
+
+// problems returns an error with every problem of the tensors.
+func (d *design) problems() error {
+	var list []string
+	add := func(names []string, what string) {
+		if n := len(names); n > shown {
+			names = append(slices.Clone(names[:shown]), fmt.Sprintf("and %d more", n-shown))
+		}
+		if len(names) > 0 {
+			list = append(list, what+": "+strings.Join(names, ", "))
+		}
+	}
+	add(d.missing, "tensors are missing")
+	add(d.misfits, "tensors do not fit the metadata")
+	var others []string
+	for _, name := range slices.Sorted(maps.Keys(d.left)) {
+		if !d.used[name] {
+			others = append(others, name)
+		}
+	}
+	add(others, "tensors have no part in a network of the architecture "+d.name)
+	if list == nil {
+		return nil
+	}
+	return graph.Errorf(graph.ErrFormat, "%s", strings.Join(list, "; "))
+}
