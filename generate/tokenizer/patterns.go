@@ -10,26 +10,40 @@ import (
 
 // patterns are the patterns that scanners know, by their text in files.
 var patterns = map[string]scanner{
-	gpt2: {contractions: true},
-	`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`:                                     {contractions: true, fold: true, lead: true, digits: 3, lines: true},
-	`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`:                                          {contractions: true, fold: true, lead: true, digits: 1, lines: true},
-	upperWord + `(?i:'s|'t|'re|'ve|'m|'ll|'d)?|` + lowerWord + `(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`: {contractions: true, fold: true, cased: true, digits: 3, slash: true, lines: true},
-	upperWord + `|` + lowerWord + `|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`:                                                                {cased: true, digits: 1, slash: true, lines: true},
+	gpt2:   {contractions: true},
+	cl100k: {contractions: true, fold: true, lead: true, digits: 3, lines: true},
+	qwen2:  {contractions: true, fold: true, lead: true, digits: 1, lines: true},
+	o200k:  {contractions: true, fold: true, cased: true, digits: 3, slash: true, lines: true},
+	tekken: {cased: true, digits: 1, slash: true, lines: true},
 }
 
+// The patterns of the vocabularies cl100k_base and o200k_base, of Qwen2 and of Mistral's Tekken.
 const (
-	upperWord = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+`
-	lowerWord = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*`
+	cl100k = folded + `|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+	qwen2  = folded + `|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+	o200k  = upperWord + folded + `?|` + lowerWord + folded + `?|\p{N}{1,3}` + afterWords
+	tekken = upperWord + `|` + lowerWord + `|\p{N}` + afterWords
+)
+
+// Parts of these patterns: contractions in either case, words by case, and what follows numbers.
+const (
+	folded     = `(?i:'s|'t|'re|'ve|'m|'ll|'d)`
+	upperWord  = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+`
+	lowerWord  = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*`
+	afterWords = `| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 )
 
 // gpt2 is the pattern of the pre-tokenizer ByteLevel.
 const gpt2 = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 
-// pattern returns a cutter for a regular expression: a scanner for a known one.
+// pattern returns a cutter for a regular expression: code of its own for a known one.
 func pattern(w *work, text string) (cutter, error) {
 	if s, ok := patterns[text]; ok {
 		s.classes = classes()
 		return &s, nil
+	}
+	if d, ok := groupings[text]; ok {
+		return d, nil
 	}
 	rest, spaces := strings.CutSuffix(text, `|\s+(?!\S)|\s+`)
 	out, err := translate(rest)
