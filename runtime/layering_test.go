@@ -97,7 +97,7 @@ formats/hnw              : internal/budget internal/guard internal/pieces runtim
 formats/loom             : internal/budget internal/guard runtime/graph runtime/tensor packed formats/internal/binio formats/internal/container internal/mapped
 formats/chelis           : internal/elements internal/guard runtime/graph runtime/tensor formats/hnw
 generate/tokenizer/internal/jinja : internal/budget
-generate/tokenizer       : internal/guard generate/tokenizer/internal/jinja internal/beneath internal/budget
+generate/tokenizer       : internal/guard generate/tokenizer/internal/jinja internal/beneath internal/budget runtime/graph runtime/tensor
 formats                  : internal/budget internal/guard internal/pieces formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gguf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
 .                        : internal/budget internal/guard internal/pieces internal/printable internal/resample internal/stages formats runtime runtime/graph runtime/op runtime/tensor
 generate                 : internal/guard .

@@ -101,8 +101,8 @@ func (m *matcher) add(w *work, content string, id int32, token AddedToken) {
 }
 
 // find returns the longest token that begins at byte from of a text, and its end. If there is none,
-// end is 0.
-func (m *matcher) find(w *work, text string, from int) (id int32, end int) {
+// end is 0. With plain, special tokens do not count.
+func (m *matcher) find(w *work, text string, from int, plain bool) (id int32, end int) {
 	node, i := int32(0), from
 	for ; i < len(text); i++ {
 		next, ok := m.next[uint64(uint32(node))<<8|uint64(text[i])]
@@ -110,7 +110,7 @@ func (m *matcher) find(w *work, text string, from int) (id int32, end int) {
 			break
 		}
 		node = next
-		if at, ok := m.ends[node]; ok {
+		if at, ok := m.ends[node]; ok && !(plain && m.tokens[at].Special) {
 			id, end = at, i+1
 		}
 	}
@@ -119,8 +119,8 @@ func (m *matcher) find(w *work, text string, from int) (id int32, end int) {
 }
 
 // split calls f for the parts of a text that is not empty: for a token with its id, and for the
-// text between tokens with -1.
-func (m *matcher) split(w *work, text string, f func(part string, id int32)) {
+// text between tokens with -1. With plain, special tokens are text.
+func (m *matcher) split(w *work, text string, plain bool, f func(part string, id int32)) {
 	w.steps(len(text))
 	done := 0
 	spaces := 0 // the end of the last white space looked at
@@ -129,7 +129,7 @@ func (m *matcher) split(w *work, text string, f func(part string, id int32)) {
 			at++
 			continue
 		}
-		id, stop := m.find(w, text, at)
+		id, stop := m.find(w, text, at, plain)
 		if stop == 0 {
 			at++
 			continue

@@ -117,7 +117,7 @@ func (t *Tokenizer) ApplyChatContext(ctx context.Context, messages []Message, o 
 	defer guard.At("").End(&err)
 	defer caught(&err)
 	if !t.HasChat() {
-		return "", fmt.Errorf("the tokenizer has no chat template: chat_template.jinja or tokenizer_config.json beside its file may hold one")
+		return "", fmt.Errorf("the tokenizer has no chat template: chat_template.jinja or tokenizer_config.json beside its file may hold one, and so may a GGUF file")
 	}
 	name := "default"
 	if _, ok := t.chat.templates["tool_use"]; ok && len(o.Tools) > 0 {

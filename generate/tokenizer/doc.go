@@ -3,8 +3,8 @@
 //
 // Load reads the common files: a tokenizer.json of Hugging Face, a tokenizer.model of
 // SentencePiece, vocab.json with merges.txt of a byte-level BPE, vocab.txt of a WordPiece
-// vocabulary, the two JSON schemas of gpt.rs, or a folder with one of them. A Tokenizer gives the
-// same ids as the package that the file was made for.
+// vocabulary, the two JSON schemas of gpt.rs, or a folder with one of them. FromGGUF reads the
+// metadata of a GGUF file. A Tokenizer gives the same ids as the package that the file was made for.
 //
 // The steps of an encoding are a normalizer, a pre-tokenizer that splits text into words, a model
 // that splits words into tokens, and a post-processor that adds the special tokens around them.
@@ -39,6 +39,16 @@
 // steps, and brings seven modules. The part of the language that chat templates use is small and
 // bounded here, and agrees with the package transformers on every case of
 // oracles/tokenizers/chats.py.
+//
+// # GGUF
+//
+// The metadata of a GGUF file names a kind of tokenizer and, for byte pairs, a way to split text.
+// llama.cpp fixes the meaning of both: how scores order merges, that a word of BERT may have any
+// length and loses all marks, that a piece without a token falls to its characters. Ids follow it,
+// with three exceptions, in which llama.cpp departs from the models. Words by case are split by the
+// expressions of the models, of which llama.cpp has an approximation for letters beyond ASCII.
+// Special tokens are found as the leftmost and longest, not one token after the other. Merges by
+// score make no control token.
 //
 // Characters are classed by the Unicode version of Go. The package tokenizers has tables of several
 // older versions, so the steps of BERT may split characters differently that Unicode got or changed

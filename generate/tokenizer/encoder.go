@@ -18,6 +18,7 @@ type encoder struct {
 	scratch scratch
 	work    *work
 	emit    func(piece)
+	plain   bool // special tokens in the text are text
 }
 
 // Memory of an id in a growing list, and the most memory that models take for a byte of a word.
@@ -40,12 +41,12 @@ func newEncoder(t *Tokenizer) *encoder {
 	return e
 }
 
-func (e *encoder) encode(w *work, text string) []int32 {
-	e.work, e.scratch.work = w, w
+func (e *encoder) encode(w *work, text string, plain bool) []int32 {
+	e.work, e.scratch.work, e.plain = w, w, plain
 	w.hold(4 * (len(text)/3 + 8))
 	e.ids = make([]int32, 0, len(text)/3+8)
 	first := true
-	e.t.added.raw.split(w, text, func(part string, id int32) {
+	e.t.added.raw.split(w, text, plain, func(part string, id int32) {
 		if id >= 0 {
 			e.add(id)
 		} else {
@@ -73,7 +74,7 @@ func (e *encoder) normalized(p piece) {
 		defer e.work.release(len(p.text))
 	}
 	first := p.first
-	e.t.added.normal.split(e.work, p.text, func(part string, id int32) {
+	e.t.added.normal.split(e.work, p.text, e.plain, func(part string, id int32) {
 		switch {
 		case id >= 0:
 			e.add(id)

@@ -104,3 +104,66 @@ func FuzzEncode(f *testing.F) {
 		}
 	})
 }
+
+// FuzzGGUF makes tokenizers of metadata of any texts and numbers. Texts are split at zero bytes to
+// lists. Those that are accepted encode and decode.
+func FuzzGGUF(f *testing.F) {
+	const marks = "\x00"
+	for _, kind := range [][]any{smallPieces, smallPairs, smallWords, smallScores, smallBytes, smallRaw} {
+		var tokens, merges []string
+		var types, scores []byte
+		model, pre := "", "default"
+		for i := 0; i < len(kind); i += 2 {
+			switch v := kind[i+1].(type) {
+			case string:
+				if kind[i] == ".model" {
+					model = v
+				}
+			case []string:
+				if kind[i] == ".tokens" {
+					tokens = v
+				} else {
+					merges = v
+				}
+			case []int32:
+				for _, x := range v {
+					types = append(types, byte(x))
+				}
+			case []float32:
+				for _, x := range v {
+					scores = append(scores, byte(int(x)))
+				}
+			}
+		}
+		f.Add(model, pre, strings.Join(tokens, marks), types, scores, strings.Join(merges, marks), loopedMap(), byte(0), "ab a<x>\u0301é 12\n")
+	}
+	f.Fuzz(func(t *testing.T, model, pre, tokens string, types, scores []byte, merges string, charsmap []byte, ids byte, text string) {
+		list := strings.Split(tokens, marks)
+		kinds, points := make([]int32, len(types)), make([]float32, len(scores))
+		for i, x := range types {
+			kinds[i] = int32(int8(x))
+		}
+		for i, x := range scores {
+			points[i] = float32(int8(x))
+		}
+		meta := ggufMetadata(".model", model, ".pre", pre, ".tokens", list, ".token_type", kinds, ".scores", points, ".merges", strings.Split(merges, marks),
+			".precompiled_charsmap", charsmap, ".bos_token_id", int(ids&7), ".unknown_token_id", int(ids>>2&7), ".seperator_token_id", int(ids>>4&7),
+			".add_space_prefix", ids&1 != 0, ".add_bos_token", ids&2 != 0, ".remove_extra_whitespaces", ids&4 != 0)
+		tok, err := FromGGUF(t.Context(), meta, Options{Limit: Limit{Bytes: 64 << 20, Steps: 1 << 22}})
+		if err != nil {
+			return
+		}
+		for _, plain := range []bool{false, true} {
+			got, err := tok.encodeContext(t.Context(), text, !plain, plain)
+			if err != nil && !errors.Is(err, ErrLimit) {
+				t.Fatal(err)
+			}
+			for _, id := range got {
+				if id < 0 || int(id) >= len(list) {
+					t.Fatalf("the id %d is beyond the vocabulary of %d", id, len(list))
+				}
+			}
+			streamed(t, tok, append(got, 0, 1, -1, 1<<30, 2, 3, 3), plain)
+		}
+	})
+}

@@ -101,7 +101,7 @@ func TestLinear(t *testing.T) {
 			for i := range counts {
 				text := strings.Repeat(unit, n<<i/len(unit)+1) + "b"
 				w := unlimited()
-				tok.encode(w, text, true)
+				tok.encode(w, text, true, false)
 				counts[i] = w.counted
 			}
 			if allowed := 2.4*float64(counts[0]) + 4096; float64(counts[1]) > allowed || float64(counts[2]) > 2.4*float64(counts[1])+4096 {

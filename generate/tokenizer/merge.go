@@ -6,6 +6,7 @@ type scratch struct {
 	symbols []symbol
 	heap    []candidate
 	paths   []path
+	extra   []int32 // ids before they are replaced
 	work    *work
 }
 

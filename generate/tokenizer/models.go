@@ -9,6 +9,7 @@ import (
 // continues it.
 type wordPiece struct {
 	trie  trie
+	first int32 // root of the tokens that begin a word; -1 if there are none
 	inner int32 // root of the tokens that continue a word; -1 if there are none
 	unk   int32
 	most  int // longer words, in characters, are unknown
@@ -36,17 +37,13 @@ func newWordPiece(w *work, v *vocabulary, unk int32, prefix string, most int) (*
 		return nil, fmt.Errorf("a token has %d bytes: at most %d are allowed", v.longest, maxToken)
 	}
 	m := &wordPiece{trie: newTrie(w, v), unk: unk, most: most}
-	for i := range len(prefix) {
-		if m.inner = m.trie.step(m.inner, prefix[i]); m.inner < 0 {
-			break
-		}
-	}
+	m.inner = m.trie.root(prefix)
 	return m, nil
 }
 
 // longest returns the longest token at a place of a word, or an end of -1.
 func (m *wordPiece) longest(w *work, word string, at int) (id int32, end int) {
-	node := int32(0)
+	node := m.first
 	if at > 0 {
 		node = m.inner
 	}
@@ -196,6 +193,15 @@ func newTrie(w *work, v *vocabulary) trie {
 	}
 	t.ends[0] = -1
 	return t
+}
+
+// root returns the node of a prefix, or -1 if no token has it.
+func (t *trie) root(prefix string) int32 {
+	node := int32(0)
+	for i := 0; i < len(prefix) && node >= 0; i++ {
+		node = t.step(node, prefix[i])
+	}
+	return node
 }
 
 func (t *trie) step(node int32, b byte) int32 {

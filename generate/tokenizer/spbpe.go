@@ -20,23 +20,33 @@ type spBPE struct {
 }
 
 func (m *spModel) bpe(w *work, v *vocabulary, unk int32) (*spBPE, error) {
-	b := &spBPE{vocab: v, ranks: make([]int32, len(m.pieces)), user: newTrie(w, m.users()), unk: unk,
+	b := &spBPE{vocab: v, user: newTrie(w, m.users()), unk: unk,
 		byteFallback: m.byteFallback, bytes: byteTokens(v)}
 	if m.suffix {
 		return nil, fmt.Errorf("treat_whitespace_as_suffix of a bpe model is not supported")
 	}
 	scores := make([]float32, len(m.pieces))
 	for i, p := range m.pieces {
-		scores[i] = -p.score
+		scores[i] = p.score
 		b.kinds = append(b.kinds, p.kind)
 	}
-	sorted := slices.Clone(scores)
-	slices.Sort(sorted)
-	for i, s := range scores {
-		at, _ := slices.BinarySearch(sorted, s)
-		b.ranks[i] = int32(at)
-	}
+	b.ranks = scoreRanks(scores)
 	return b, nil
+}
+
+// scoreRanks returns the ranks of scores, the greatest first. Equal scores have the same rank.
+func scoreRanks(scores []float32) []int32 {
+	sorted := slices.Clone(scores)
+	for i := range sorted {
+		sorted[i] = -sorted[i]
+	}
+	slices.Sort(sorted)
+	ranks := make([]int32, len(scores))
+	for i, s := range scores {
+		at, _ := slices.BinarySearch(sorted, -s)
+		ranks[i] = int32(at)
+	}
+	return ranks
 }
 
 // A part is a run of a word that one token covers. A part joined to its left neighbour has size 0.

@@ -41,17 +41,25 @@ func (m *spModel) users() *vocabulary {
 
 // longest returns the end of the longest entry at a place of a text, or the place.
 func (t *trie) longest(w *work, text string, at int) int {
-	end, node, i := at, int32(0), at
+	_, end := t.longestEntry(w, text, at)
+	return end
+}
+
+// longestEntry returns the longest entry at a place of a text and its end. If there is none, the
+// end is the place.
+func (t *trie) longestEntry(w *work, text string, at int) (id int32, end int) {
+	end = at
+	node, i := int32(0), at
 	for ; i < len(text); i++ {
 		if node = t.step(node, text[i]); node < 0 {
 			break
 		}
 		if t.ends[node] >= 0 {
-			end = i + 1
+			id, end = t.ends[node], i+1
 		}
 	}
 	w.steps(1 + i - at)
-	return end
+	return id, end
 }
 
 // prefix returns the replacement of the first characters of a text, and their bytes.

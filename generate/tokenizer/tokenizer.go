@@ -25,6 +25,10 @@ type Tokenizer struct {
 	chat    *Chat
 	limit   Limit
 	pool    sync.Pool // of *encoder
+
+	roles            map[string]int32
+	ends, suppressed []int32
+	warnings         []error
 }
 
 // made reports whether the tokenizer was made by a function of the package. Methods of other
@@ -51,6 +55,24 @@ func (t *Tokenizer) Encode(text string, special bool) []int32 {
 // matched in either case. Bytes that are not UTF-8 count as U+FFFD. The error is ErrLimit or the
 // context's.
 func (t *Tokenizer) EncodeContext(ctx context.Context, text string, special bool) (ids []int32, err error) {
+	return t.encodeContext(ctx, text, special, false)
+}
+
+// EncodePlain is EncodePlainContext without a context. If the text takes more than the limits
+// allow, it returns nil.
+func (t *Tokenizer) EncodePlain(text string) []int32 {
+	ids, _ := t.EncodePlainContext(context.Background(), text)
+	return ids
+}
+
+// EncodePlainContext returns the ids of a text in which special tokens are text like any other, as
+// a text of strangers needs. Added tokens that are not special are matched. The error is as for
+// EncodeContext.
+func (t *Tokenizer) EncodePlainContext(ctx context.Context, text string) (ids []int32, err error) {
+	return t.encodeContext(ctx, text, false, true)
+}
+
+func (t *Tokenizer) encodeContext(ctx context.Context, text string, special, plain bool) (ids []int32, err error) {
 	defer guard.At("").End(&err)
 	defer caught(&err)
 	if !t.made() {
@@ -58,10 +80,10 @@ func (t *Tokenizer) EncodeContext(ctx context.Context, text string, special bool
 	}
 	w := t.limit.work(ctx, encodeRate, len(text))
 	check(ctx.Err())
-	return t.encode(w, text, special), nil
+	return t.encode(w, text, special, plain), nil
 }
 
-func (t *Tokenizer) encode(w *work, text string, special bool) []int32 {
+func (t *Tokenizer) encode(w *work, text string, special, plain bool) []int32 {
 	w.steps(len(text))
 	if !utf8.ValidString(text) {
 		w.hold(3 * len(text))
@@ -71,7 +93,7 @@ func (t *Tokenizer) encode(w *work, text string, special bool) []int32 {
 	if e == nil {
 		e = newEncoder(t)
 	}
-	ids := e.encode(w, text)
+	ids := e.encode(w, text, plain)
 	if special {
 		for _, p := range t.post {
 			ids = p.process(w, ids)
