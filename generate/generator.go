@@ -3,6 +3,7 @@ package generate
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/internal/guard"
@@ -37,6 +38,10 @@ func New(ctx context.Context, session *nacre.Session, o Options) (_ *Generator, 
 	}
 	if d.session, err = session.LastRows(ctx, d.logits.Name); err != nil {
 		return nil, err
+	}
+	if t, ok := o.Tokenizer.(Ender); ok {
+		o.StopIDs = slices.Concat(o.StopIDs, t.EndIDs())
+		o.SuppressIDs = slices.Concat(o.SuppressIDs, t.SuppressedIDs())
 	}
 	return &Generator{options: o, decoder: d, chunk: d.chunkOf(&o)}, nil
 }

@@ -38,6 +38,13 @@ type ContextEncoder interface {
 	EncodeContext(ctx context.Context, text string, special bool) ([]int32, error)
 }
 
+// Ender is a Tokenizer that knows which ids end a text and which a text must not have, as
+// tokenizer.FromGGUF's does. New adds them to the options.
+type Ender interface {
+	EndIDs() []int32
+	SuppressedIDs() []int32
+}
+
 // Options describe a decoder beyond its network. The zero value is for a decoder with the usual
 // names of inputs and outputs. SettingsOf fills it from the files beside a model.
 type Options struct {
@@ -45,6 +52,8 @@ type Options struct {
 	Tokenizer Tokenizer
 	// StopIDs are tokens that end a text, such as an end-of-text token. They are not delivered.
 	StopIDs []int32
+	// SuppressIDs are tokens that are never chosen.
+	SuppressIDs []int32
 	// Window is how many tokens the decoder sees at most; 0 if that is not known.
 	Window int
 	// Original is how many tokens the original window of a decoder of the type longrope has; 0 for

@@ -11,10 +11,11 @@ type sampler struct {
 	Sampling
 	lastOfEqual bool
 	random      *rand.Rand
+	suppressed  []int32 // tokens that are never chosen
 
 	seen   []int32   // tokens that penalties change, each once
 	counts []count   // by token; empty without penalties
-	scores []float32 // logits with penalties
+	scores []float32 // logits with penalties and without suppressed tokens
 	order  []float32 // logits that top-k moves
 	kept   []candidate
 	moved  []candidate
@@ -36,6 +37,7 @@ func newSampler(s Sampling, lastOfEqual bool, sequence uint64) *sampler {
 // fork returns a sampler that has seen the same tokens and draws numbers of its own.
 func (s *sampler) fork(sequence uint64) *sampler {
 	f := newSampler(s.Sampling, s.lastOfEqual, sequence)
+	f.suppressed = s.suppressed
 	f.seen = append(f.seen, s.seen...)
 	f.counts = append(f.counts, s.counts...)
 	return f
@@ -79,9 +81,10 @@ func (s *sampler) choose(logits []float32) (int32, error) {
 	return s.draw(), nil
 }
 
-// penalized returns logits with the penalties. If there are any, the slice is the sampler's.
+// penalized returns logits with the penalties, and with negative infinity for suppressed tokens. If
+// there are any, the slice is the sampler's.
 func (s *sampler) penalized(logits []float32) []float32 {
-	if !s.penalizes() {
+	if !s.penalizes() && len(s.suppressed) == 0 {
 		return logits
 	}
 	s.scores = append(s.scores[:0], logits...)
@@ -99,6 +102,11 @@ func (s *sampler) penalized(logits []float32) []float32 {
 			x -= s.PresencePenalty + float64(n)*s.FrequencyPenalty
 		}
 		s.scores[id] = float32(x)
+	}
+	for _, id := range s.suppressed {
+		if id >= 0 && int(id) < len(s.scores) {
+			s.scores[id] = float32(math.Inf(-1))
+		}
 	}
 	return s.scores
 }

@@ -86,6 +86,7 @@ func (g *Generator) begin(ctx context.Context, prompt []int32, s Sampling, index
 		return nil, err
 	}
 	q := &Sequence{generator: g, runner: r, sampler: newSampler(s, g.options.LastOfEqual, uint64(index)), index: index, prompt: len(prompt)}
+	q.sampler.suppressed = g.options.SuppressIDs
 	q.tokens = append(make([]int32, 0, g.room(len(prompt), s.MaxTokens)), prompt...)
 	for _, id := range prompt {
 		q.sampler.see(id, false)

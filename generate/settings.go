@@ -25,11 +25,15 @@ const MaxSettings = 4 << 20
 // SettingsOf returns the settings for generation from a model and the files in its folder: tokens
 // that stop, the window, and how to choose tokens. The files are genai_config.json,
 // generation_config.json and config.json. Any of them may be missing, and folder may be nil. If a
-// file is damaged, the error is nacre.ErrFormat.
+// file is damaged, the error is nacre.ErrFormat. A GGUF file has its settings in its metadata, and
+// the files in its folder are not read.
 //
-// Sampling is greedy unless the files ask for sampling.
+// Sampling is greedy unless the settings ask for sampling.
 func SettingsOf(m *nacre.Model, folder fs.FS) (_ Options, _ Sampling, err error) {
 	defer guard.At("").End(&err)
+	if source := m.Source(); source != nil && source.Format == ggufFormat {
+		return gguf(m)
+	}
 	var o Options
 	var s Sampling
 	if err := gptrs(m, &o); err != nil || folder == nil {
