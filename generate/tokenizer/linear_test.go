@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,15 @@ func stepDocuments() map[string]string {
 	return out
 }
 
+// ggufDocuments returns metadata of each kind, and of the ways to split text that are most work.
+func ggufDocuments() map[string][]any {
+	out := map[string][]any{"llama": smallPieces, "bert": smallWords, "t5": smallScores, "rwkv": smallBytes, "gemma4": smallRaw}
+	for _, name := range []string{"default", "deepseek-llm", "deepseek-v3", "tiny_aya", "afmoe", "exaone-moe", "chameleon"} {
+		out["gpt2 "+name] = slices.Concat(smallPairs, []any{".pre", name, ".bos_token_id", 4, ".merges", []string{"a b", "a a", "aa aa", "aaaa b"}})
+	}
+	return out
+}
+
 // loopedMap returns a map of characters with an array that leads from a node to itself for a
 // letter.
 func loopedMap() []byte {
@@ -89,6 +99,13 @@ func TestLinear(t *testing.T) {
 	tokenizers := all(t)
 	for name, document := range stepDocuments() {
 		tok, err := Read([]byte(document))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		tokenizers[name] = tok
+	}
+	for name, meta := range ggufDocuments() {
+		tok, err := FromGGUF(t.Context(), ggufMetadata(meta...), Options{})
 		if err != nil {
 			t.Fatal(name, err)
 		}
