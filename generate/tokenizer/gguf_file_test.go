@@ -1,12 +1,13 @@
 package tokenizer
 
 import (
-	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
+	gguffile "github.com/nacre-ml/nacre/formats/gguf"
+	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -19,67 +20,11 @@ func ggufSample(t testing.TB, name string) []graph.Pair {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &pairReader{data: data[16:]}
-	list := make([]graph.Pair, r.u64())
-	for i := range list {
-		list[i].Key = r.text()
-		kind := r.u32()
-		switch kind {
-		case 8:
-			list[i].Kind, list[i].Value = "string", r.text()
-		case 9:
-			kind := r.u32()
-			n := int(r.u64())
-			list[i].Kind = "array of " + pairTypes[kind].name
-			list[i].Data = r.elements(t, kind, n, n)
-		default:
-			list[i].Kind = pairTypes[kind].name
-			list[i].Data = r.elements(t, kind, 1)
-		}
-	}
-	return list
-}
-
-// pairTypes are the types of values.
-var pairTypes = map[uint32]struct {
-	name  string
-	dtype tensor.DType
-}{
-	0: {"u8", tensor.U8}, 1: {"i8", tensor.I8}, 2: {"u16", tensor.U16}, 3: {"i16", tensor.I16}, 4: {"u32", tensor.U32}, 5: {"i32", tensor.I32},
-	6: {"f32", tensor.F32}, 7: {"bool", tensor.Bool}, 8: {"string", tensor.String}, 10: {"u64", tensor.U64}, 11: {"i64", tensor.I64}, 12: {"f64", tensor.F64},
-}
-
-// A pairReader reads the pairs of a file that is sound.
-type pairReader struct{ data []byte }
-
-func (r *pairReader) take(n int) []byte {
-	b := r.data[:n]
-	r.data = r.data[n:]
-	return b
-}
-
-func (r *pairReader) u32() uint32  { return binary.LittleEndian.Uint32(r.take(4)) }
-func (r *pairReader) u64() uint64  { return binary.LittleEndian.Uint64(r.take(8)) }
-func (r *pairReader) text() string { return string(r.take(int(r.u64()))) }
-
-func (r *pairReader) elements(t testing.TB, kind uint32, n int, shape ...int) *tensor.Tensor {
-	d := pairTypes[kind].dtype
-	if d == tensor.String {
-		list := make([]string, n)
-		for i := range list {
-			list[i] = r.text()
-		}
-		out, err := tensor.FromStrings(list, shape...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out
-	}
-	out, err := tensor.FromBytes(d, shape, r.take(d.Bytes(n)))
+	m, err := gguffile.Read(budget.New(t.Context(), budget.Limits{}), name, data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return out
+	return m.Meta
 }
 
 // ggufPair returns a pair of metadata: a text, texts, a number, a truth or numbers.
