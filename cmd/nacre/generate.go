@@ -15,6 +15,7 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/generate"
 	"github.com/nacre-ml/nacre/internal/beneath"
+	"github.com/nacre-ml/nacre/internal/printable"
 )
 
 // generateFlags are the flags of nacre generate.
@@ -53,7 +54,8 @@ tokenizer the prompt is --tokens, and the numbers of tokens are printed.
 Stop tokens, the window and sampling come from genai_config.json,
 generation_config.json and config.json in the model's folder, unless flags say
 otherwise. Where nothing asks for sampling, the likeliest token is taken. The same
-seed gives the same text.
+seed gives the same text. A GGUF file has all these, its tokenizer and the template of
+its chats in its metadata, and its folder is not looked at.
 
 With --count several continuations are printed, one after the other. The prompt is
 computed once. With --json each is a line with its text, its tokens and why it ended.
@@ -63,6 +65,7 @@ SIGINT and SIGTERM end what is generated; the speed is printed all the same.`,
   nacre generate model.onnx --tokenizer tokenizer.json --prompt-file story.txt --temperature 0.8 --top-p 0.95 --seed 7
   nacre generate model.onnx --prompt "Q: 2+2? A:" --stop "Q:" --greedy
   nacre generate qwen3/ --chat --prompt "Why is the sky blue?"
+  nacre generate qwen3.gguf --chat --prompt "Why is the sky blue?"
   nacre generate checkpoint.chk --tokens 1,5,7 --max-tokens 4 --count 3 --temperature 1`,
 		Args: takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -83,7 +86,7 @@ func (f *generateFlags) add(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	flags.StringVar(&f.prompt, "prompt", "", "`TEXT` to continue")
 	flags.StringVar(&f.promptFile, "prompt-file", "", "`FILE` with the text to continue")
-	flags.BoolVar(&f.chat, "chat", false, "take the prompt as the user's message of a chat, in the template of the model's folder")
+	flags.BoolVar(&f.chat, "chat", false, "take the prompt as the user's message of a chat, in the template of the model")
 	flags.StringVar(&f.messages, "messages", "", "`FILE` with the messages of a chat, such as "+`[{"role":"user","content":"Hi"}]`)
 	flags.StringVar(&f.tokens, "tokens", "", "tokens to continue, such as `1,5,7`")
 	flags.StringVar(&f.tokenizer, "tokenizer", "", "`FILE` or folder with the tokenizer (tokenizer.json, tokenizer.model, ...)")
@@ -197,12 +200,15 @@ func (f *generateFlags) run(ctx context.Context, path string, stdout, stderr io.
 		o.Window = f.window
 	}
 	o.NoCache = f.noCache
-	text, prompt, err := f.encoded(ctx, m, folder)
+	text, prompt, err := f.encoded(ctx, m, folder, stderr)
 	if err != nil {
 		return err
 	}
 	if text != nil {
 		o.Tokenizer = text
+		for _, warning := range text.Warnings() {
+			printable.Fprintln(stderr, "warning:", warning)
+		}
 	}
 	s, err := m.NewSessionContext(ctx, so)
 	if err != nil {

@@ -10,16 +10,23 @@ import (
 	"os"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/formats/gguf"
 	"github.com/nacre-ml/nacre/generate/tokenizer"
+	"github.com/nacre-ml/nacre/internal/printable"
 )
 
-// encoded returns the tokenizer, nil if there is none, and the ids of the prompt.
-func (f *generateFlags) encoded(ctx context.Context, m *nacre.Model, folder string) (*tokenizer.Tokenizer, []int32, error) {
+// encoded returns the tokenizer, nil if there is none, and the ids of the prompt. A prompt of tokens
+// does without the tokenizer of a GGUF file that cannot be read, and warns.
+func (f *generateFlags) encoded(ctx context.Context, m *nacre.Model, folder string, stderr io.Writer) (*tokenizer.Tokenizer, []int32, error) {
 	text, err := f.text()
 	if err != nil {
 		return nil, nil, err
 	}
 	t, err := f.loadTokenizer(ctx, m, folder)
+	if err != nil && ctx.Err() == nil && f.tokens != "" && f.tokenizer == "" && m.Source().Format == gguf.Name {
+		printable.Fprintln(stderr, "warning:", err)
+		err = nil
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -88,13 +95,21 @@ func (f *generateFlags) turns(text string) ([]tokenizer.Message, error) {
 	return messages, nil
 }
 
-// loadTokenizer loads the tokenizer of --tokenizer, else the one in folder. It returns nil if there
-// is none.
+// loadTokenizer loads the tokenizer of --tokenizer, else the one in the metadata of a GGUF file, or
+// the one in the folder of any other. It returns nil if there is none.
 func (f *generateFlags) loadTokenizer(ctx context.Context, m *nacre.Model, folder string) (*tokenizer.Tokenizer, error) {
 	if f.tokenizer != "" {
 		return tokenizerFor(ctx, m, f.tokenizer)
 	}
-	t, err := tokenizer.LoadContext(ctx, folder, tokenizer.Options{})
+	var t *tokenizer.Tokenizer
+	var err error
+	if source := m.Source(); source.Format == gguf.Name {
+		if t, err = tokenizer.FromGGUF(ctx, source.Meta, tokenizer.Options{}); err != nil {
+			err = fmt.Errorf("%s: %w", source.File, err)
+		}
+	} else {
+		t, err = tokenizer.LoadContext(ctx, folder, tokenizer.Options{})
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
