@@ -116,7 +116,8 @@ func TestVectorRows(t *testing.T) {
 	if !ok {
 		want = 1 // scalar code
 	}
-	for _, op := range []string{"f32_reduce", "f32_softmax", "f32_layer_norm", "f32_group_norm", "f32_batch_norm", "f32_lrn", "f64_gemm"} {
+	for _, op := range []string{"f32_reduce", "f32_softmax", "f32_layer_norm", "f32_group_norm", "f32_batch_norm",
+		"f32_lrn", "f64_gemm"} {
 		levels := map[bindings.ISA]bool{}
 		for _, k := range parts(op) {
 			levels[k.ISA()] = true

@@ -4,7 +4,8 @@ package bindings
 
 import "errors"
 
-var errNoCgo = errors.New("this program was built without cgo, so it has no kernels; build with CGO_ENABLED=1 and a C compiler")
+var errNoCgo = errors.New("this program was built without cgo, so it has no kernels; build with CGO_ENABLED=1 and " +
+	"a C compiler")
 
 // Available returns an error: kernels cannot run in this build.
 func Available() error { return errNoCgo }

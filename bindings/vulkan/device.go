@@ -43,7 +43,8 @@ func (i *Instance) Open(index int) (*Device, error) {
 	if s != 0 {
 		return nil, failed("vkCreateDevice", s)
 	}
-	d := &Device{instance: i, physical: p, helper: h, device: handle[vk.Device](h.Device), layouts: map[layoutKey]layouts{}}
+	d := &Device{instance: i, physical: p, helper: h, device: handle[vk.Device](h.Device),
+		layouts: map[layoutKey]layouts{}}
 	info := vk.PipelineCacheCreateInfo{SType: vk.StructureTypePipelineCacheCreateInfo}
 	defer info.Free()
 	var cache vk.PipelineCache
@@ -146,7 +147,8 @@ func (b *Buffer) allocate(kind Kind) error {
 	if int(need.Size) > d.physical.mostBytes(kind) {
 		return fmt.Errorf("a buffer of %d bytes: %w", b.bytes, ErrNoMemory)
 	}
-	info := vk.MemoryAllocateInfo{SType: vk.StructureTypeMemoryAllocateInfo, AllocationSize: need.Size, MemoryTypeIndex: uint32(at)}
+	info := vk.MemoryAllocateInfo{SType: vk.StructureTypeMemoryAllocateInfo, AllocationSize: need.Size,
+		MemoryTypeIndex: uint32(at)}
 	defer info.Free()
 	var memory vk.DeviceMemory
 	if err := failedCall("vkAllocateMemory", vk.AllocateMemory(d.device, &info, nil, &memory)); err != nil {
@@ -207,13 +209,16 @@ func (d *Device) checkPipeline(code, constants []uint32, operands, push, subgrou
 	case operands < 1 || operands > c.MaxBuffers:
 		return fmt.Errorf("a shader with %d operands, and the device takes 1 to %d", operands, c.MaxBuffers)
 	case push < 0 || push > c.MaxPush || push%4 != 0:
-		return fmt.Errorf("a shader with %d bytes of push constants, and the device takes words of %d bytes in all", push, c.MaxPush)
+		return fmt.Errorf("a shader with %d bytes of push constants, and the device takes words of %d bytes in all", push,
+			c.MaxPush)
 	case len(constants) > helper.MostConstants:
-		return fmt.Errorf("a shader with %d specialization constants, and %d are the most", len(constants), helper.MostConstants)
+		return fmt.Errorf("a shader with %d specialization constants, and %d are the most", len(constants),
+			helper.MostConstants)
 	case subgroup != 0 && !c.SubgroupControl:
 		return fmt.Errorf("a shader for subgroups of %d, and the device has no control of their size", subgroup)
 	case subgroup != 0 && (subgroup < c.SubgroupLeast || subgroup > c.SubgroupMost || subgroup&(subgroup-1) != 0):
-		return fmt.Errorf("a shader for subgroups of %d, and the device has powers of two from %d to %d", subgroup, c.SubgroupLeast, c.SubgroupMost)
+		return fmt.Errorf("a shader for subgroups of %d, and the device has powers of two from %d to %d", subgroup,
+			c.SubgroupLeast, c.SubgroupMost)
 	}
 	return nil
 }
@@ -233,7 +238,8 @@ func (d *Device) NewPipeline(code, constants []uint32, operands, push, subgroup 
 	var pinned runtime.Pinner
 	pinned.Pin(unsafe.SliceData(code))
 	defer pinned.Unpin()
-	info := vk.ShaderModuleCreateInfo{SType: vk.StructureTypeShaderModuleCreateInfo, CodeSize: uint(4 * len(code)), PCode: code}
+	info := vk.ShaderModuleCreateInfo{SType: vk.StructureTypeShaderModuleCreateInfo, CodeSize: uint(4 * len(code)),
+		PCode: code}
 	defer info.Free()
 	var module vk.ShaderModule
 	if err := failedCall("vkCreateShaderModule", vk.CreateShaderModule(d.device, &info, nil, &module)); err != nil {

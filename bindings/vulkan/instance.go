@@ -122,7 +122,8 @@ func Open(o Options) (*Instance, error) {
 func noInstance(s helper.Status, validate bool) error {
 	switch r := vk.Result(s); {
 	case r == vk.ErrorIncompatibleDriver:
-		return errors.New("no Vulkan driver was found; install the driver of the GPU, or a software driver (Debian: mesa-vulkan-drivers)")
+		return errors.New("no Vulkan driver was found; install the driver of the GPU, or a software driver (Debian: " +
+			"mesa-vulkan-drivers)")
 	case validate && (r == vk.ErrorLayerNotPresent || r == vk.ErrorExtensionNotPresent):
 		return errors.New("the validation layer was not found; install it (Debian: vulkan-validationlayers)")
 	}
@@ -133,7 +134,8 @@ func noInstance(s helper.Status, validate bool) error {
 func (i *Instance) find() error {
 	var n uint32
 	instance := handle[vk.Instance](i.instance)
-	if err := failedCall("vkEnumeratePhysicalDevices", vk.EnumeratePhysicalDevices(instance, &n, nil)); err != nil || n == 0 {
+	if err := failedCall("vkEnumeratePhysicalDevices", vk.EnumeratePhysicalDevices(instance, &n, nil)); err != nil ||
+		n == 0 {
 		return err
 	}
 	list := make([]vk.PhysicalDevice, n)
@@ -154,7 +156,8 @@ func (i *Instance) find() error {
 }
 
 var typeNames = map[vk.PhysicalDeviceType]string{
-	vk.PhysicalDeviceTypeDiscreteGpu: "discrete", vk.PhysicalDeviceTypeIntegratedGpu: "integrated", vk.PhysicalDeviceTypeVirtualGpu: "virtual", vk.PhysicalDeviceTypeCpu: "cpu",
+	vk.PhysicalDeviceTypeDiscreteGpu: "discrete", vk.PhysicalDeviceTypeIntegratedGpu: "integrated",
+	vk.PhysicalDeviceTypeVirtualGpu: "virtual", vk.PhysicalDeviceTypeCpu: "cpu",
 }
 
 // describe returns a description of a device. ok is false if it cannot be used.
@@ -194,7 +197,8 @@ func (i *Instance) describe(p vk.PhysicalDevice) (d *physical, ok bool, err erro
 
 func capsOf(c *helper.Caps, l *vk.PhysicalDeviceLimits) Caps {
 	list := func(a [3]uint32) [3]int { return [3]int{int(a[0]), int(a[1]), int(a[2])} }
-	elements := map[helper.ElementType]string{helper.F16: "f16", helper.BF16: "bf16", helper.F32: "f32", helper.I8: "i8", helper.I32: "i32"}
+	elements := map[helper.ElementType]string{helper.F16: "f16", helper.BF16: "bf16", helper.F32: "f32", helper.I8: "i8",
+		helper.I32: "i32"}
 	var matrices []Matrix
 	for _, m := range c.Matrices {
 		if a, sum := elements[m.Operands], elements[m.Sums]; a != "" && sum != "" {
@@ -202,13 +206,20 @@ func capsOf(c *helper.Caps, l *vk.PhysicalDeviceLimits) Caps {
 		}
 	}
 	return Caps{
-		Storage16: c.Storage16, Storage8: c.Storage8, Float16: c.Float16, Int8: c.Int8, Int16: c.Int16, Int64: c.Int64, Float64: c.Float64,
-		IntDot: c.IntDot, IntDotFast: c.IntDotFast, CoopMatrix: c.CoopMatrix, CoopBF16: c.CoopBF16, Matrices: matrices, MemoryModel: c.MemoryModel, SubgroupControl: c.SubgroupControl,
-		SubgroupSize: c.SubgroupSize, SubgroupLeast: c.SubgroupLeast, SubgroupMost: c.SubgroupMost, Subgroups: c.Subgroups, SubgroupBasic: c.SubgroupBasic, SubgroupArithmetic: c.SubgroupArithmetic,
-		MaxRange: int(l.MaxStorageBufferRange), MaxShared: int(l.MaxComputeSharedMemorySize), MaxInvocations: int(l.MaxComputeWorkGroupInvocations),
-		MaxPush: int(l.MaxPushConstantsSize), MaxBuffers: min(int(l.MaxPerStageDescriptorStorageBuffers), int(l.MaxDescriptorSetStorageBuffers), c.MaxSet, helper.MostOperands),
+		Storage16: c.Storage16, Storage8: c.Storage8, Float16: c.Float16, Int8: c.Int8, Int16: c.Int16, Int64: c.Int64,
+		Float64: c.Float64,
+		IntDot:  c.IntDot, IntDotFast: c.IntDotFast, CoopMatrix: c.CoopMatrix, CoopBF16: c.CoopBF16, Matrices: matrices,
+		MemoryModel: c.MemoryModel, SubgroupControl: c.SubgroupControl,
+		SubgroupSize: c.SubgroupSize, SubgroupLeast: c.SubgroupLeast, SubgroupMost: c.SubgroupMost, Subgroups: c.Subgroups,
+		SubgroupBasic: c.SubgroupBasic, SubgroupArithmetic: c.SubgroupArithmetic,
+		MaxRange: int(l.MaxStorageBufferRange), MaxShared: int(l.MaxComputeSharedMemorySize),
+		MaxInvocations: int(l.MaxComputeWorkGroupInvocations),
+		MaxPush:        int(l.MaxPushConstantsSize),
+		MaxBuffers: min(int(l.MaxPerStageDescriptorStorageBuffers), int(l.MaxDescriptorSetStorageBuffers), c.MaxSet,
+			helper.MostOperands),
 		OffsetAlign: int(l.MinStorageBufferOffsetAlignment), ImportAlign: c.ImportAlign,
-		MaxGroups: list(l.MaxComputeWorkGroupCount), MaxGroupSize: list(l.MaxComputeWorkGroupSize), TimestampPeriod: float64(l.TimestampPeriod),
+		MaxGroups: list(l.MaxComputeWorkGroupCount), MaxGroupSize: list(l.MaxComputeWorkGroupSize),
+		TimestampPeriod: float64(l.TimestampPeriod),
 	}
 }
 

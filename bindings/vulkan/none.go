@@ -4,7 +4,8 @@ package vulkan
 
 import "errors"
 
-var errNone = errors.New("this program was built without Vulkan; Vulkan needs cgo, Linux or Android, and a processor of 64 bits")
+var errNone = errors.New("this program was built without Vulkan; Vulkan needs cgo, Linux or Android, and a " +
+	"processor of 64 bits")
 
 // Instance is never made in this build.
 type Instance struct{}

@@ -41,14 +41,16 @@ func (d *Device) NewRecorder(dispatches, operands, timestamps int) (*Recorder, e
 
 func (r *Recorder) make(dispatches, operands int) error {
 	d := r.device
-	pool := vk.CommandPoolCreateInfo{SType: vk.StructureTypeCommandPoolCreateInfo, QueueFamilyIndex: uint32(d.physical.family)}
+	pool := vk.CommandPoolCreateInfo{SType: vk.StructureTypeCommandPoolCreateInfo,
+		QueueFamilyIndex: uint32(d.physical.family)}
 	defer pool.Free()
 	var made vk.CommandPool
 	if err := failedCall("vkCreateCommandPool", vk.CreateCommandPool(d.device, &pool, nil, &made)); err != nil {
 		return err
 	}
 	r.pool = made
-	info := vk.CommandBufferAllocateInfo{SType: vk.StructureTypeCommandBufferAllocateInfo, CommandPool: r.pool, Level: vk.CommandBufferLevelPrimary, CommandBufferCount: 1}
+	info := vk.CommandBufferAllocateInfo{SType: vk.StructureTypeCommandBufferAllocateInfo, CommandPool: r.pool,
+		Level: vk.CommandBufferLevelPrimary, CommandBufferCount: 1}
 	defer info.Free()
 	list := make([]vk.CommandBuffer, 1)
 	if err := failedCall("vkAllocateCommandBuffers", vk.AllocateCommandBuffers(d.device, &info, list)); err != nil {
@@ -69,7 +71,8 @@ func (r *Recorder) make(dispatches, operands int) error {
 		}
 	}
 	if r.stamps > 0 {
-		info := vk.QueryPoolCreateInfo{SType: vk.StructureTypeQueryPoolCreateInfo, QueryType: vk.QueryTypeTimestamp, QueryCount: uint32(r.stamps)}
+		info := vk.QueryPoolCreateInfo{SType: vk.StructureTypeQueryPoolCreateInfo, QueryType: vk.QueryTypeTimestamp,
+			QueryCount: uint32(r.stamps)}
 		defer info.Free()
 		var queries vk.QueryPool
 		if err := failedCall("vkCreateQueryPool", vk.CreateQueryPool(d.device, &info, nil, &queries)); err != nil {
@@ -122,9 +125,11 @@ func (r *Recorder) Dispatch(p *Pipeline, operands []Operand, push []uint32, grou
 	}
 	layout := handle[vk.PipelineLayout](p.layouts.pipeline)
 	vk.CmdBindPipeline(r.commands, vk.PipelineBindPointCompute, p.pipeline)
-	vk.CmdBindDescriptorSets(r.commands, vk.PipelineBindPointCompute, layout, 0, 1, []vk.DescriptorSet{handle[vk.DescriptorSet](set)}, 0, nil)
+	vk.CmdBindDescriptorSets(r.commands, vk.PipelineBindPointCompute, layout, 0, 1,
+		[]vk.DescriptorSet{handle[vk.DescriptorSet](set)}, 0, nil)
 	if len(push) > 0 {
-		vk.CmdPushConstants(r.commands, layout, vk.ShaderStageFlags(vk.ShaderStageComputeBit), 0, uint32(4*len(push)), unsafe.Pointer(unsafe.SliceData(push)))
+		vk.CmdPushConstants(r.commands, layout, vk.ShaderStageFlags(vk.ShaderStageComputeBit), 0, uint32(4*len(push)),
+			unsafe.Pointer(unsafe.SliceData(push)))
 	}
 	vk.CmdDispatch(r.commands, uint32(groups[0]), uint32(groups[1]), uint32(groups[2]))
 	return nil
@@ -160,7 +165,8 @@ func (d *Device) checkOperand(o Operand) error {
 // Copy records a copy of n bytes between buffers.
 func (r *Recorder) Copy(dst *Buffer, dstAt int, src *Buffer, srcAt, n int) {
 	if !dst.holds(dstAt, n) || !src.holds(srcAt, n) {
-		r.err = errors.Join(r.err, fmt.Errorf("a copy of %d bytes from %d of %d to %d of %d", n, srcAt, src.bytes, dstAt, dst.bytes))
+		r.err = errors.Join(r.err, fmt.Errorf("a copy of %d bytes from %d of %d to %d of %d", n, srcAt, src.bytes, dstAt,
+			dst.bytes))
 		return
 	}
 	r.device.helper.Copy(bits(r.commands), bits(src.buffer), srcAt, bits(dst.buffer), dstAt, n)
@@ -237,7 +243,8 @@ func (r *Recorder) Times() ([]int64, error) {
 		return nil, nil
 	}
 	flags := vk.QueryResultFlags(vk.QueryResult64Bit | vk.QueryResultWaitBit)
-	err := failedCall("vkGetQueryPoolResults", vk.GetQueryPoolResults(r.device.device, r.queries, 0, uint32(len(list)), uint(8*len(list)), unsafe.Pointer(unsafe.SliceData(list)), 8, flags))
+	err := failedCall("vkGetQueryPoolResults", vk.GetQueryPoolResults(r.device.device, r.queries, 0, uint32(len(list)),
+		uint(8*len(list)), unsafe.Pointer(unsafe.SliceData(list)), 8, flags))
 	times := make([]int64, len(list))
 	for i, t := range list {
 		times[i] = int64(float64(t) * r.device.physical.info.Caps.TimestampPeriod)

@@ -47,7 +47,8 @@ func TestInfo(t *testing.T) {
 		t.Errorf("name %q, type %q, version %q", info.Name, info.Type, info.Version)
 	}
 	// The minimum limits that Vulkan guarantees.
-	if c.MaxRange < 1<<27 || c.MaxShared < 16<<10 || c.MaxInvocations < 128 || c.MaxPush < 128 || c.MaxBuffers < 4 || c.HeapBytes <= 0 || c.OffsetAlign <= 0 || c.OffsetAlign > 256 || c.SubgroupSize < 1 {
+	if c.MaxRange < 1<<27 || c.MaxShared < 16<<10 || c.MaxInvocations < 128 || c.MaxPush < 128 || c.MaxBuffers < 4 ||
+		c.HeapBytes <= 0 || c.OffsetAlign <= 0 || c.OffsetAlign > 256 || c.SubgroupSize < 1 {
 		t.Errorf("limits are %+v", c)
 	}
 	for k := range 3 {
@@ -117,7 +118,8 @@ func negation(t testing.TB, d *vulkan.Device, n, stamps int) *program {
 	r.Barrier()
 	push := make([]uint32, m.Kernel.Push)
 	push[0] = uint32(n)
-	if err := r.Dispatch(p, []vulkan.Operand{{Buffer: far, Bytes: bytes}, {Buffer: near, Bytes: bytes}}, push, [3]int{(n + 63) / 64, 1, 1}); err != nil {
+	if err := r.Dispatch(p, []vulkan.Operand{{Buffer: far, Bytes: bytes}, {Buffer: near, Bytes: bytes}}, push,
+		[3]int{(n + 63) / 64, 1, 1}); err != nil {
 		t.Fatal(err)
 	}
 	r.Barrier()

@@ -31,11 +31,15 @@ static void append_new(const append_job *j, int64_t b, int64_t h, int64_t r, int
             memcpy(dst, x, (size_t)n * d * j->size);
             return;
         }
-        for (int64_t i = 0; i < n; i++) memcpy(dst + (size_t)i * d * j->size, x + (size_t)(i * w->x_row) * j->size, d * j->size);
+        for (int64_t i = 0; i < n; i++) {
+            memcpy(dst + (size_t)i * d * j->size, x + (size_t)(i * w->x_row) * j->size, d * j->size);
+        }
         return;
     }
     float *const bias = wide + d;
-    if (j->bias != NULL) j->half->widen[w->bias_type](nacre_element_at(j->bias, w->bias_type, h * w->bias_head), bias, d);
+    if (j->bias != NULL) {
+        j->half->widen[w->bias_type](nacre_element_at(j->bias, w->bias_type, h * w->bias_head), bias, d);
+    }
     for (int64_t i = 0; i < n; i++) {
         float *const to = w->type == NACRE_DTYPE_f32 ? (float *)(void *)dst + (size_t)i * d : wide;
         j->half->widen[w->x_type](nacre_element_at(x, w->x_type, i * w->x_row), to, d);
@@ -51,13 +55,16 @@ static void append_chunk(void *job, size_t chunk, size_t thread) {
     const nacre_attention_append_words *const w = j->w;
     const int64_t head = (int64_t)chunk / j->pieces, b = head / w->heads, h = head % w->heads;
     const int64_t n = j->lengths == NULL ? w->past : j->lengths[b], from = j->in_place ? n : 0;
-    const int64_t r0 = from + (int64_t)chunk % j->pieces * j->per_piece, r1 = nacre_min_i64(r0 + j->per_piece, from + j->rows);
+    const int64_t r0 = from + (int64_t)chunk % j->pieces * j->per_piece,
+        r1 = nacre_min_i64(r0 + j->per_piece, from + j->rows);
     const size_t row = (size_t)w->d * j->size;
     char *const cache = j->cache + (size_t)(b * w->cache_batch + h * w->cache_head) * j->size;
     int64_t r = r0;
     if (r < n && r < r1) {
         const int64_t end = nacre_min_i64(n, r1);
-        memcpy(cache + (size_t)r * row, j->past + (size_t)(b * w->past_batch + h * w->past_head) * j->size + (size_t)r * row, (size_t)(end - r) * row);
+        memcpy(cache + (size_t)r * row,
+               j->past + (size_t)(b * w->past_batch + h * w->past_head) * j->size + (size_t)r * row,
+               (size_t)(end - r) * row);
         r = end;
     }
     if (r < n + w->rows && r < r1) {
@@ -71,9 +78,10 @@ static void append_chunk(void *job, size_t chunk, size_t thread) {
 static void append_run(const nacre_call *c) {
     const nacre_attention_append_words *const w = (const void *)c->words;
     append_job j = {
-        .w = w, .half = ((nacre_half_fn *)nacre_part_fn(w->half))(), .past = nacre_operand(c, 0), .x = nacre_operand(c, 1),
-        .bias = nacre_operand(c, 2), .lengths = nacre_operand(c, 3), .cache = nacre_operand(c, 4), .size = nacre_element_size(w->type),
-        .scratch = c->scratch, .per_thread = append_per_thread(w),
+        .w = w, .half = ((nacre_half_fn *)nacre_part_fn(w->half))(), .past = nacre_operand(c, 0),
+        .x = nacre_operand(c, 1),
+        .bias = nacre_operand(c, 2), .lengths = nacre_operand(c, 3), .cache = nacre_operand(c, 4),
+        .size = nacre_element_size(w->type), .scratch = c->scratch, .per_thread = append_per_thread(w),
     };
     j.in_place = j.past == j.cache;
     j.rows = j.in_place ? w->rows : w->room;

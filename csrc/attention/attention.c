@@ -1,6 +1,7 @@
 #include "attention/attention.h"
 
-extern const nacre_entry nacre_attention_gemv_entry, nacre_attention_tiles_entry, nacre_attention_amx_entry, nacre_f64_attention_entry, nacre_rotary_entry,
+extern const nacre_entry nacre_attention_gemv_entry, nacre_attention_tiles_entry, nacre_attention_amx_entry,
+    nacre_f64_attention_entry, nacre_rotary_entry,
     nacre_linear_attention_entry, nacre_causal_conv_entry, nacre_attention_lengths_entry, nacre_attention_append_entry,
     nacre_tensor_scatter_entry;
 

@@ -59,7 +59,8 @@ typedef const nacre_f32_attention_impl *nacre_f32_attention_fn(void);
 
 // Op f32_rotary: rotates n pairs of one head by the angles with the given cosines and sines. Pair i
 // is elements i and n + i, or 2i and 2i + 1 if interleaved. out may be x.
-typedef void nacre_f32_rotary_fn(const float *x, size_t n, const float *cos, const float *sin, bool interleaved, float *out);
+typedef void nacre_f32_rotary_fn(const float *x, size_t n, const float *cos, const float *sin, bool interleaved,
+                                 float *out);
 
 // Op f32_linear_attention: one token on a state of dk rows of dv.
 typedef struct {
@@ -79,8 +80,8 @@ typedef void nacre_f32_linear_attention_fn(const nacre_linear_attention_token *t
 
 // Op f32_causal_conv: out[t] = act(bias + sum_j w[j] x[t + j * step]) for t < n, j < taps; act is x
 // / (1 + exp(-x)) if silu.
-typedef void nacre_f32_causal_conv_fn(const float *x, size_t n, const float *w, size_t taps, size_t step, float bias, bool silu,
-                                      float *out);
+typedef void nacre_f32_causal_conv_fn(const float *x, size_t n, const float *w, size_t taps, size_t step, float bias,
+                                      bool silu, float *out);
 
 // ---- lengths ------------------------------------------------------------------
 

@@ -21,7 +21,9 @@ static size_t causal_per_thread(const nacre_causal_conv_words *w) {
     return nacre_align_floats(causal_before(w) + 2 * n + (size_t)w->taps + 1);
 }
 
-static char *causal_at(const causal_job *j, size_t operand, size_t at) { return (char *)nacre_operand(j->c, operand) + at * j->size; }
+static char *causal_at(const causal_job *j, size_t operand, size_t at) {
+    return (char *)nacre_operand(j->c, operand) + at * j->size;
+}
 
 static const float *causal_floats(const causal_job *j, const void *x, size_t n, float *wide) {
     if (j->w->type == NACRE_DTYPE_f32) return x;
@@ -54,7 +56,8 @@ static void causal_row(const causal_job *j, size_t row, float *scratch) {
         const size_t m = n - t < CAUSAL_PIECE ? n - t : CAUSAL_PIECE;
         void *const out = causal_at(j, 4, row * n + t);
         float *const to = w->type == NACRE_DTYPE_f32 ? out : outputs;
-        ((nacre_f32_causal_conv_fn *)j->c->kernel->fn)(causal_inputs(j, row, t, m, line), m, weights, taps, (size_t)w->step, bias, w->silu != 0, to);
+        ((nacre_f32_causal_conv_fn *)j->c->kernel->fn)(causal_inputs(j, row, t, m, line), m, weights, taps,
+                                                       (size_t)w->step, bias, w->silu != 0, to);
         if (to == outputs) j->half->narrow[w->type](outputs, out, m);
     }
     if (nacre_operand(j->c, 5) == NULL) return;
@@ -80,10 +83,12 @@ static void causal_run(const nacre_call *c) {
     const nacre_causal_conv_words *const w = (const void *)c->words;
     const size_t work = (size_t)(w->n * w->taps) + 1;
     const causal_job j = {
-        .c = c, .w = w, .half = ((nacre_half_fn *)nacre_part_fn(w->half))(), .before = causal_before(w), .size = nacre_element_size(w->type),
+        .c = c, .w = w, .half = ((nacre_half_fn *)nacre_part_fn(w->half))(), .before = causal_before(w),
+        .size = nacre_element_size(w->type),
         .per_chunk = work >= CAUSAL_GRAIN ? 1 : CAUSAL_GRAIN / work, .per_thread = causal_per_thread(w),
     };
-    nacre_parallel(c->team, nacre_ceil_div((size_t)(w->batch * w->channels), j.per_chunk), causal_chunk, (void *)(uintptr_t)&j);
+    nacre_parallel(c->team, nacre_ceil_div((size_t)(w->batch * w->channels), j.per_chunk), causal_chunk,
+                   (void *)(uintptr_t)&j);
 }
 
 static size_t causal_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {

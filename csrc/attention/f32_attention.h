@@ -60,7 +60,8 @@ static int attention_start(const nacre_call *c, attention_plan *p) {
     return 1;
 }
 
-static inline const void *attention_at(const void *x, const nacre_attention_rows *r, int64_t batch, int64_t head, int64_t row) {
+static inline const void *attention_at(const void *x, const nacre_attention_rows *r, int64_t batch, int64_t head,
+                                       int64_t row) {
     return nacre_element_at(x, r->type, batch * r->batch + head * r->head + row * r->row);
 }
 
@@ -106,7 +107,9 @@ static const float *attention_line(const attention_plan *p, const attention_row 
     if (a->mask != NULL) {
         attention_mask_line(a, r, lo, hi, line);
         if (a->bias == NULL) return line;
-        for (size_t j = 0; j < hi - lo; j++) line[j] += (float)nacre_element_bias(a->bias, w->bias_type, at + (int64_t)j * col);
+        for (size_t j = 0; j < hi - lo; j++) {
+            line[j] += (float)nacre_element_bias(a->bias, w->bias_type, at + (int64_t)j * col);
+        }
         return line;
     }
     if (a->bias == NULL) return NULL;
@@ -117,13 +120,16 @@ static const float *attention_line(const attention_plan *p, const attention_row 
     } else if (col == 1 && w->bias_type == NACRE_DTYPE_bool) {
         NACRE_SIMD for (size_t j = 0; j < hi - lo; j++) line[j] = ((const uint8_t *)from)[j] ? 0 : -INFINITY;
     } else {
-        for (size_t j = 0; j < hi - lo; j++) line[j] = (float)nacre_element_bias(a->bias, w->bias_type, at + (int64_t)j * col);
+        for (size_t j = 0; j < hi - lo; j++) {
+            line[j] = (float)nacre_element_bias(a->bias, w->bias_type, at + (int64_t)j * col);
+        }
     }
     return line;
 }
 
 // Writes scores s * gain of keys c0 to c1 - 1 to qk. line has room for them, and may be s.
-static void attention_show(const attention_plan *p, const attention_row *r, const float *s, size_t c0, size_t c1, float gain, float *line) {
+static void attention_show(const attention_plan *p, const attention_row *r, const float *s, size_t c0, size_t c1,
+                           float gain, float *line) {
     const nacre_attention_words *const w = p->a.w;
     char *const qk = (char *)attention_qk(&p->a, r->batch, r->head, r->query) + c0 * nacre_element_size(w->qk_type);
     float *const to = w->qk_type == NACRE_DTYPE_f32 ? (float *)(void *)qk : line;
@@ -135,8 +141,8 @@ static void attention_show(const attention_plan *p, const attention_row *r, cons
 }
 
 // Writes scores with their bias to qk, -infinity where the query does not attend.
-static void attention_show_biased(const attention_plan *p, const attention_row *r, const float *s, size_t c0, size_t c1, size_t lo, size_t hi,
-                                  float gain, const float *bias, float *line) {
+static void attention_show_biased(const attention_plan *p, const attention_row *r, const float *s, size_t c0, size_t c1,
+                                  size_t lo, size_t hi, float gain, const float *bias, float *line) {
     for (size_t j = c0; j < c1; j++) {
         line[j - c0] = j < lo || j >= hi ? -INFINITY : s[j - c0] * gain + (bias == NULL ? 0 : bias[j - lo]);
     }
@@ -180,7 +186,8 @@ static void attention_end(const attention_plan *p, const attention_row *r, float
         const float none = w->nan == NACRE_NAN_KEPT && r->lo < r->hi ? NAN : 0;
         NACRE_SIMD for (size_t i = 0; i < dv; i++) to[i] = none;
         if (p->a.qk != NULL && w->qk_stage == NACRE_QK_WEIGHTS) {
-            memset(attention_qk(&p->a, r->batch, r->head, r->query), 0, (size_t)w->qk_cols * nacre_element_size(w->qk_type));
+            memset(attention_qk(&p->a, r->batch, r->head, r->query), 0,
+                   (size_t)w->qk_cols * nacre_element_size(w->qk_type));
         }
     } else {
         const float scale = 1 / r->sum;

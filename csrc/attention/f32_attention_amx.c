@@ -35,7 +35,8 @@ extern const nacre_entry nacre_attention_tiles_entry;
 
 static size_t parts_block(const nacre_attention_words *w, size_t keys) {
     (void)w;
-    return nacre_round_up(nacre_max(nacre_ceil_div(keys, nacre_max(nacre_ceil_div(keys, PARTS_KEYS), 1)), 1), NACRE_PARTS_SIDE);
+    return nacre_round_up(nacre_max(nacre_ceil_div(keys, nacre_max(nacre_ceil_div(keys, PARTS_KEYS), 1)), 1),
+                          NACRE_PARTS_SIDE);
 }
 
 static void parts_sizes(parts_job *j, const nacre_attention_words *w, size_t keys) {
@@ -46,19 +47,23 @@ static void parts_sizes(parts_job *j, const nacre_attention_words *w, size_t key
     j->k_bytes = j->d_steps * NACRE_PARTS * j->k_lines * NACRE_AMX_LINE;
     j->v_bytes = j->k_steps * NACRE_PARTS * j->v_lines * NACRE_AMX_LINE;
     // Scores of a block, or the transposed sums of a panel.
-    j->square = nacre_max(nacre_min(j->k_lines, nacre_round_up(PARTS_KEYS, NACRE_PARTS_SIDE)), nacre_align_floats((size_t)w->dv)) * NACRE_PARTS_SIDE;
+    j->square = nacre_max(nacre_min(j->k_lines, nacre_round_up(PARTS_KEYS, NACRE_PARTS_SIDE)),
+                          nacre_align_floats((size_t)w->dv)) * NACRE_PARTS_SIDE;
 }
 
 // Returns the floats of a panel: its queries, their parts, its sums.
 static size_t parts_panel(const parts_job *j, const nacre_attention_words *w) {
-    return (size_t)w->d * NACRE_PARTS_SIDE + j->d_steps * NACRE_PARTS * NACRE_PARTS_RIGHT / sizeof(float) + j->v_lines * NACRE_PARTS_SIDE;
+    return (size_t)w->d * NACRE_PARTS_SIDE + j->d_steps * NACRE_PARTS * NACRE_PARTS_RIGHT / sizeof(float) +
+        j->v_lines * NACRE_PARTS_SIDE;
 }
 
 // Returns the floats of a thread.
-static size_t parts_floats(const parts_job *j, const nacre_attention_words *w, const nacre_f32_gemm_impl *g, size_t keys) {
+static size_t parts_floats(const parts_job *j, const nacre_attention_words *w, const nacre_f32_gemm_impl *g,
+                           size_t keys) {
     const size_t panels = tiles_rows(g, w) / g->nr;
     size_t n = j->square + PARTS_STEPS * NACRE_PARTS * NACRE_PARTS_RIGHT / sizeof(float) + panels * parts_panel(j, w);
-    const size_t block = nacre_min(nacre_round_up(keys, NACRE_PARTS_SIDE), nacre_round_up(PARTS_KEYS, NACRE_PARTS_SIDE));
+    const size_t block = nacre_min(nacre_round_up(keys, NACRE_PARTS_SIDE),
+                                   nacre_round_up(PARTS_KEYS, NACRE_PARTS_SIDE));
     if (tiles_lines(w)) n += block * g->nr + (g->nr + ATTENTION_LINES) * attention_ld(block);
     return nacre_align_floats(n);
 }
@@ -71,23 +76,29 @@ static void parts_split_chunk(void *job, size_t chunk, size_t thread) {
     parts_job *const j = job;
     const attention_plan *const p = &j->p;
     const nacre_attention_words *const w = p->a.w;
-    const size_t d = (size_t)w->d, dv = (size_t)w->dv, keys = (size_t)p->a.keys, pieces = nacre_ceil_div(keys, NACRE_PARTS_DEPTH);
-    const size_t head = chunk / pieces, t = chunk % pieces * NACRE_PARTS_DEPTH, n = nacre_min(NACRE_PARTS_DEPTH, keys - t);
+    const size_t d = (size_t)w->d, dv = (size_t)w->dv, keys = (size_t)p->a.keys,
+        pieces = nacre_ceil_div(keys, NACRE_PARTS_DEPTH);
+    const size_t head = chunk / pieces, t = chunk % pieces * NACRE_PARTS_DEPTH,
+        n = nacre_min(NACRE_PARTS_DEPTH, keys - t);
     const int64_t b = (int64_t)head / w->kv_heads, h = (int64_t)head % w->kv_heads;
-    const float *const k = attention_at(p->a.k, &w->k, b, h, (int64_t)t), *const v = attention_at(p->a.v, &w->v, b, h, (int64_t)t);
+    const float *const k = attention_at(p->a.k, &w->k, b, h, (int64_t)t),
+        *const v = attention_at(p->a.v, &w->v, b, h, (int64_t)t);
     const size_t k_part = j->k_lines * NACRE_AMX_LINE, v_part = j->v_lines * NACRE_AMX_LINE;
     char *const to = j->keys + head * j->k_bytes + t * NACRE_AMX_LINE;
     int odd = 0;
     for (size_t s = 0; s < j->d_steps; s++) {
         const size_t there = nacre_min(d - s * NACRE_PARTS_DEPTH, NACRE_PARTS_DEPTH), first = nacre_min(there, 16);
-        odd |= nacre_parts_lines(NACRE_PARTS, k + s * NACRE_PARTS_DEPTH, (size_t)w->k.row, 16, first, there - first, n, to + s * NACRE_PARTS * k_part, k_part);
+        odd |= nacre_parts_lines(NACRE_PARTS, k + s * NACRE_PARTS_DEPTH, (size_t)w->k.row, 16, first, there - first, n,
+                                 to + s * NACRE_PARTS * k_part, k_part);
     }
     char *const values = j->values + head * j->v_bytes + t / NACRE_PARTS_DEPTH * NACRE_PARTS * v_part;
     float turned[NACRE_PARTS_SIDE * NACRE_PARTS_DEPTH];
     for (size_t e = 0; e < dv; e += NACRE_PARTS_SIDE) {
         const size_t rows = nacre_min(NACRE_PARTS_SIDE, dv - e);
-        p->gemm->driver->pack_panel(p->half, rows, n, v + e, NACRE_DTYPE_f32, (size_t)w->v.row, 1, NACRE_PARTS_DEPTH, turned);
-        odd |= nacre_parts_lines(NACRE_PARTS, turned, NACRE_PARTS_DEPTH, 16, 16, 16, rows, values + e * NACRE_AMX_LINE, v_part);
+        p->gemm->driver->pack_panel(p->half, rows, n, v + e, NACRE_DTYPE_f32, (size_t)w->v.row, 1, NACRE_PARTS_DEPTH,
+                                    turned);
+        odd |= nacre_parts_lines(NACRE_PARTS, turned, NACRE_PARTS_DEPTH, 16, 16, 16, rows, values + e * NACRE_AMX_LINE,
+                                 v_part);
     }
     if (odd) __atomic_store_n(&j->odd, 1, __ATOMIC_RELAXED);
 }
@@ -105,7 +116,8 @@ static void parts_products(const parts_job *j, size_t kv, const parts_piece *x, 
     enum { MOST = 64 };
     size_t step[MOST];
     const size_t part = j->k_lines * NACRE_AMX_LINE;
-    nacre_parts_square t = {.a_parts = NACRE_PARTS, .b_parts = NACRE_PARTS, .a_part = part, .step = step, .columns = x->panels[panel].n};
+    nacre_parts_square t = {.a_parts = NACRE_PARTS, .b_parts = NACRE_PARTS, .a_part = part, .step = step,
+                            .columns = x->panels[panel].n};
     for (size_t c = c0; c < c1; c += NACRE_PARTS_SIDE) {
         t.rows = nacre_min(NACRE_PARTS_SIDE, c1 - c);
         t.sums = x->room.s + (c - c0) * NACRE_PARTS_SIDE;
@@ -149,11 +161,13 @@ static int parts_finite(const tiles_panel *y) {
 static void parts_sums(const parts_job *j, size_t kv, const parts_piece *x, tiles_panel *y, size_t c0, size_t c1) {
     const size_t part = j->v_lines * NACRE_AMX_LINE;
     size_t step[PARTS_STEPS];
-    nacre_parts_square t = {.a_parts = NACRE_PARTS, .b_parts = NACRE_PARTS, .a_part = part, .step = step, .b = x->weights, .columns = y->n};
+    nacre_parts_square t = {.a_parts = NACRE_PARTS, .b_parts = NACRE_PARTS, .a_part = part, .step = step,
+                            .b = x->weights, .columns = y->n};
     for (size_t i = 0; i < PARTS_STEPS; i++) step[i] = i * NACRE_PARTS * part;
     for (size_t c = c0; c < c1; c += PARTS_STEPS * NACRE_PARTS_DEPTH) {
         const size_t n = nacre_min(c1 - c, PARTS_STEPS * NACRE_PARTS_DEPTH);
-        (void)nacre_parts_right(NACRE_PARTS, x->room.s + (c - c0) * NACRE_PARTS_SIDE, NACRE_PARTS_SIDE, n, NACRE_PARTS_SIDE, x->weights);
+        (void)nacre_parts_right(NACRE_PARTS, x->room.s + (c - c0) * NACRE_PARTS_SIDE, NACRE_PARTS_SIDE, n,
+                                NACRE_PARTS_SIDE, x->weights);
         t.steps = nacre_ceil_div(n, NACRE_PARTS_DEPTH);
         t.add = y->started;
         for (size_t e = 0; e < j->v_lines; e += NACRE_PARTS_SIDE) {
@@ -216,7 +230,9 @@ static void parts_chunk(void *job, size_t chunk, size_t thread) {
     for (size_t i = 0; i < panels; i++) {
         tiles_panel *const y = &x.panels[i];
         tiles_begin(p, b, h, i0 + i * nr, y);
-        if (nacre_parts_right(NACRE_PARTS, y->q, nr, (size_t)w->d, nr, x.queries[i])) __atomic_store_n(&j->odd, 1, __ATOMIC_RELAXED);
+        if (nacre_parts_right(NACRE_PARTS, y->q, nr, (size_t)w->d, nr, x.queries[i])) {
+            __atomic_store_n(&j->odd, 1, __ATOMIC_RELAXED);
+        }
         lo = nacre_min(lo, y->lo);
         hi = nacre_max(hi, y->hi);
     }
@@ -241,7 +257,9 @@ static void parts_chunk(void *job, size_t chunk, size_t thread) {
 
 NACRE_TARGET_END
 
-static size_t parts_heads(const parts_job *j, const nacre_attention_words *w) { return (size_t)(w->batch * w->kv_heads) * (j->k_bytes + j->v_bytes); }
+static size_t parts_heads(const parts_job *j, const nacre_attention_words *w) {
+    return (size_t)(w->batch * w->kv_heads) * (j->k_bytes + j->v_bytes);
+}
 
 static void parts_run(const nacre_call *c) {
     parts_job j = {0};
@@ -265,7 +283,9 @@ static void parts_run(const nacre_call *c) {
 }
 
 static int parts_pay(const nacre_attention_words *w) {
-    return NACRE_AMX_ALWAYS || (w->q_len * w->heads / w->kv_heads >= PARTS_QUERIES && w->q_len > NACRE_AMX_ROWS && w->kv_len >= NACRE_PARTS_SIDE && w->d >= 16 && w->dv >= 16);
+    return NACRE_AMX_ALWAYS ||
+        (w->q_len * w->heads / w->kv_heads >= PARTS_QUERIES && w->q_len > NACRE_AMX_ROWS &&
+         w->kv_len >= NACRE_PARTS_SIDE && w->d >= 16 && w->dv >= 16);
 }
 
 static int parts_fits(const nacre_kernel *k, const int64_t *words) {
@@ -274,7 +294,8 @@ static int parts_fits(const nacre_kernel *k, const int64_t *words) {
     const nacre_f32_gemm_impl *const g = nacre_f32_gemm_part(w->gemm);
     parts_job j;
     parts_sizes(&j, w, (size_t)w->kv_len);
-    return g->nr == NACRE_PARTS_SIDE && w->k.type == NACRE_DTYPE_f32 && w->v.type == NACRE_DTYPE_f32 && w->qk_stage == NACRE_QK_NONE &&
+    return g->nr == NACRE_PARTS_SIDE && w->k.type == NACRE_DTYPE_f32 && w->v.type == NACRE_DTYPE_f32 &&
+        w->qk_stage == NACRE_QK_NONE &&
            w->kv_heads > 0 && parts_pay(w) && parts_heads(&j, w) <= PARTS_HEADS;
 }
 
@@ -282,11 +303,13 @@ static size_t parts_scratch(const nacre_kernel *k, const int64_t *words, size_t 
     const nacre_attention_words *const w = (const void *)words;
     parts_job j;
     parts_sizes(&j, w, (size_t)w->kv_len);
-    const size_t n = parts_heads(&j, w) + threads * parts_floats(&j, w, nacre_f32_gemm_part(w->gemm), (size_t)w->kv_len) * sizeof(float);
+    const size_t n = parts_heads(&j, w) + threads * parts_floats(&j, w, nacre_f32_gemm_part(w->gemm),
+                                                                 (size_t)w->kv_len) * sizeof(float);
     return nacre_max(n, nacre_attention_tiles_entry.scratch(k, words, threads));
 }
 
 const nacre_entry nacre_attention_amx_entry = {
-    .words = sizeof(nacre_attention_words) / 8, .operands = 9, .run = parts_run, .fits = parts_fits, .scratch = parts_scratch};
+    .words = sizeof(nacre_attention_words) / 8, .operands = 9, .run = parts_run, .fits = parts_fits,
+    .scratch = parts_scratch};
 
 #endif

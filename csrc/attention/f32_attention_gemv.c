@@ -13,7 +13,8 @@ static size_t gemv_parts(const nacre_attention_words *w, size_t keys) {
 
 // Returns the largest part for that many keys or fewer.
 static size_t gemv_most_part(const nacre_attention_words *w, size_t keys) {
-    return nacre_round_up(nacre_max(w->qk_stage != NACRE_QK_NONE ? keys : nacre_min(keys, ATTENTION_WHOLE), 1), ATTENTION_KEYS);
+    return nacre_round_up(nacre_max(w->qk_stage != NACRE_QK_NONE ? keys : nacre_min(keys, ATTENTION_WHOLE), 1),
+                          ATTENTION_KEYS);
 }
 
 // Returns the floats of a query's result of a part: sums of values, the largest score and the sum
@@ -45,27 +46,31 @@ static float *gemv_sums(const attention_plan *p, const attention_row *r, float *
 
 static size_t gemv_per_thread(const nacre_attention_words *w, size_t rows, size_t ld) {
     const size_t d = (size_t)w->d, dv = (size_t)w->dv;
-    const size_t n = (rows + ATTENTION_LINES) * ld + rows * (d + sizeof(attention_row) / sizeof(float)) + ATTENTION_KEYS * nacre_max(d, dv);
+    const size_t n = (rows + ATTENTION_LINES) * ld + rows * (d + sizeof(attention_row) / sizeof(float)) +
+        ATTENTION_KEYS * nacre_max(d, dv);
     return nacre_align_floats(n) + gemv_acc(w, rows);
 }
 
 // Returns n rows of k or v from t on, as floats.
-static const float *gemv_rows(const attention_plan *p, const void *x, const nacre_attention_rows *r, int64_t b, int64_t h, size_t t, size_t n,
-                              size_t d, float *wide, size_t *ld) {
+static const float *gemv_rows(const attention_plan *p, const void *x, const nacre_attention_rows *r, int64_t b,
+                              int64_t h, size_t t, size_t n, size_t d, float *wide, size_t *ld) {
     const void *const from = attention_at(x, r, b, h, (int64_t)t);
     if (r->type == NACRE_DTYPE_f32) {
         *ld = (size_t)r->row;
         return from;
     }
     const size_t whole = (size_t)r->row == d ? n : 1;  // rows that are widened at once
-    for (size_t i = 0; i < n; i += whole) p->half->widen[r->type]((const uint16_t *)from + i * (size_t)r->row, wide + i * d, whole * d);
+    for (size_t i = 0; i < n; i += whole) {
+        p->half->widen[r->type]((const uint16_t *)from + i * (size_t)r->row, wide + i * d, whole * d);
+    }
     *ld = d;
     return wide;
 }
 
 // Prefetches the share of query i of n in the rows from t on, up to end, which the queries take
 // next.
-static inline void gemv_fetch(const void *x, const nacre_attention_rows *r, int64_t b, int64_t h, size_t t, size_t end, size_t d, size_t i, size_t n) {
+static inline void gemv_fetch(const void *x, const nacre_attention_rows *r, int64_t b, int64_t h, size_t t, size_t end,
+                              size_t d, size_t i, size_t n) {
     enum { LINE = 64 };
     const size_t bytes = d * nacre_element_size(r->type), last = nacre_min(t + ATTENTION_KEYS * (i + 1) / n, end);
     for (size_t row = t + ATTENTION_KEYS * i / n; n > 1 && row < last; row++) {
@@ -129,7 +134,8 @@ static void gemv_weigh(const attention_plan *p, const gemv_piece *x, size_t c0, 
         const float *const values = gemv_rows(p, p->a.v, &w->v, x->batch, x->kv, j, m, dv, x->wide, &ld);
         for (size_t i = 0; i < n; i++) {
             gemv_fetch(p->a.v, &w->v, x->batch, x->kv, j + m, c1, dv, i, n);
-            p->gemm->axpy(m, x->s + i * p->ld + (j - c0), 1, values, ld, gemv_sums(p, &x->rows[i], x->acc, i, x->part), dv);
+            p->gemm->axpy(m, x->s + i * p->ld + (j - c0), 1, values, ld, gemv_sums(p, &x->rows[i], x->acc, i, x->part),
+                          dv);
         }
     }
 }
@@ -140,7 +146,8 @@ static void gemv_chunk(void *job, size_t chunk, size_t thread) {
     size_t lo, hi;
     gemv_begin(p, chunk, thread, &x);
     attention_rows_range(p, x.rows, x.n, &lo, &hi);
-    const size_t c0 = nacre_max(lo / ATTENTION_KEYS * ATTENTION_KEYS, x.part * p->block), c1 = nacre_min((x.part + 1) * p->block, hi);
+    const size_t c0 = nacre_max(lo / ATTENTION_KEYS * ATTENTION_KEYS, x.part * p->block),
+        c1 = nacre_min((x.part + 1) * p->block, hi);
     if (c0 < c1) gemv_weigh(p, &x, c0, c1);
     for (size_t i = 0; i < x.n; i++) {
         float *const sums = gemv_sums(p, &x.rows[i], x.acc, i, x.part);
@@ -204,10 +211,12 @@ static int gemv_fits(const nacre_kernel *k, const int64_t *words) {
 static size_t gemv_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
     (void)k;
     const nacre_attention_words *const w = (const void *)words;
-    const size_t rows = (size_t)w->q_len * (w->kv_heads == 0 ? 1 : (size_t)(w->heads / w->kv_heads)), keys = (size_t)w->kv_len;
+    const size_t rows = (size_t)w->q_len * (w->kv_heads == 0 ? 1 : (size_t)(w->heads / w->kv_heads)),
+        keys = (size_t)w->kv_len;
     const size_t ld = attention_ld(gemv_most_part(w, keys));
     return (gemv_joined(w, gemv_parts(w, keys)) + threads * gemv_per_thread(w, rows, ld)) * sizeof(float);
 }
 
 const nacre_entry nacre_attention_gemv_entry = {
-    .words = sizeof(nacre_attention_words) / 8, .operands = 9, .run = gemv_run, .fits = gemv_fits, .scratch = gemv_scratch};
+    .words = sizeof(nacre_attention_words) / 8, .operands = 9, .run = gemv_run, .fits = gemv_fits,
+    .scratch = gemv_scratch};

@@ -85,7 +85,8 @@ typedef struct {
 static void tiles_fetch_some(tiles_piece *x) {
     if (x->fetched == TILES_FETCHES) return;
     tiles_fetch *const f = &x->fetches[x->fetched];
-    const size_t bytes = f->bytes, row = f->row, n = nacre_min(TILES_LINES * TILES_LINE / (bytes + !bytes) + 1, f->rows);
+    const size_t bytes = f->bytes, row = f->row,
+        n = nacre_min(TILES_LINES * TILES_LINE / (bytes + !bytes) + 1, f->rows);
     const char *at = f->at;
     for (size_t i = 0; i < n; i++, at += row) {
         for (size_t e = 0; e < bytes; e += TILES_LINE) __builtin_prefetch(at + e, 0, 2);
@@ -96,14 +97,17 @@ static void tiles_fetch_some(tiles_piece *x) {
 }
 
 // Returns a fetch of the rows from row on.
-static tiles_fetch tiles_rows_ahead(const void *x, const nacre_attention_rows *r, int64_t b, int64_t h, size_t row, size_t rows, size_t d) {
+static tiles_fetch tiles_rows_ahead(const void *x, const nacre_attention_rows *r, int64_t b, int64_t h, size_t row,
+                                    size_t rows, size_t d) {
     const size_t size = nacre_element_size(r->type);
-    return (tiles_fetch){.at = attention_at(x, r, b, h, (int64_t)row), .row = (size_t)r->row * size, .bytes = d * size, .rows = rows};
+    return (tiles_fetch){.at = attention_at(x, r, b, h, (int64_t)row), .row = (size_t)r->row * size, .bytes = d * size,
+                         .rows = rows};
 }
 
 // Returns a fetch of rows of d floats of a packed head.
 static tiles_fetch tiles_packed_ahead(const float *head, size_t row, size_t rows, size_t d) {
-    return (tiles_fetch){.at = (const char *)(head + row * d), .row = d * sizeof *head, .bytes = d * sizeof *head, .rows = rows};
+    return (tiles_fetch){.at = (const char *)(head + row * d), .row = d * sizeof *head, .bytes = d * sizeof *head,
+                         .rows = rows};
 }
 
 // Sets the fetches for the piece after a chunk: its queries and its part of the output, and a share
@@ -125,7 +129,8 @@ static void tiles_look_ahead(const attention_plan *p, size_t chunk, tiles_piece 
     if ((size_t)h % p->group != 0) return;
     h /= (int64_t)p->group;
     const size_t kv = (size_t)(b * w->kv_heads + h);
-    const size_t share = nacre_ceil_div(keys, p->pieces), first = nacre_min(chunk % p->pieces * share, keys), n = nacre_min(share, keys - first);
+    const size_t share = nacre_ceil_div(keys, p->pieces), first = nacre_min(chunk % p->pieces * share, keys),
+        n = nacre_min(share, keys - first);
     x->fetches[2] = p->k_size > 0 ? tiles_packed_ahead(p->k_packed + kv * p->k_size, first, n, (size_t)w->d)
                                   : tiles_rows_ahead(a->k, &w->k, b, h, first, n, (size_t)w->d);
     x->fetches[3] = p->v_size > 0 ? tiles_packed_ahead(p->v_packed + kv * p->v_size, first, n, tiles_sum(w))
@@ -139,7 +144,8 @@ static void tiles_products(const attention_plan *p, tiles_piece *x, const tiles_
     for (size_t j = c0; j < c1; j += g->mr) {
         tiles_fetch_some(x);
         const float *const keys = x->keys + j * (p->k_size > 0 ? d : x->key);
-        g->strided(d, keys, x->key, x->key_element, y->q, g->nr, x->room.s + (j - c0) * g->nr, g->nr, nacre_min(g->mr, c1 - j), y->cols, NULL);
+        g->strided(d, keys, x->key, x->key_element, y->q, g->nr, x->room.s + (j - c0) * g->nr, g->nr,
+                   nacre_min(g->mr, c1 - j), y->cols, NULL);
     }
 }
 
@@ -154,8 +160,8 @@ static void tiles_sums(const attention_plan *p, const tiles_piece *x, tiles_pane
         for (size_t i = 0; i < y->n; i += rows) {
             float *const to = y->sums + i * dv + e;
             sum.add = to;
-            g->strided(c1 - c0, x->room.s + i, 1, g->nr, values, x->ld_values, to, dv, nacre_min(rows, y->n - i), nacre_min(g->nr, dv - e),
-                       y->started ? &sum : NULL);
+            g->strided(c1 - c0, x->room.s + i, 1, g->nr, values, x->ld_values, to, dv, nacre_min(rows, y->n - i),
+                       nacre_min(g->nr, dv - e), y->started ? &sum : NULL);
         }
     }
     y->started = 1;
@@ -240,7 +246,8 @@ static void tiles_run(const nacre_call *c) {
 }
 
 static int tiles_fits(const nacre_kernel *k, const int64_t *words) {
-    const nacre_f32_gemm_impl *const g = nacre_f32_gemm_part(((const nacre_attention_words *)(const void *)words)->gemm);
+    const nacre_f32_gemm_impl *const g =
+        nacre_f32_gemm_part(((const nacre_attention_words *)(const void *)words)->gemm);
     return g->nr <= TILES_WIDTH && g->nr % ((nacre_f32_attention_fn *)k->fn)()->lanes == 0;
 }
 
@@ -256,4 +263,5 @@ static size_t tiles_scratch(const nacre_kernel *k, const int64_t *words, size_t 
 }
 
 const nacre_entry nacre_attention_tiles_entry = {
-    .words = sizeof(nacre_attention_words) / 8, .operands = 9, .run = tiles_run, .fits = tiles_fits, .scratch = tiles_scratch};
+    .words = sizeof(nacre_attention_words) / 8, .operands = 9, .run = tiles_run, .fits = tiles_fits,
+    .scratch = tiles_scratch};

@@ -39,14 +39,19 @@ static void wide_weights(const wide_plan *p, int64_t b, int64_t h, int64_t i, do
     const int64_t bias = attention_bias_row(w, b, h, i);
     const attention_mask mask = a->mask == NULL ? (attention_mask){0} : attention_mask_of(a, b, i);
     double top = -INFINITY, sum = 0;
-    if (w->sink != NACRE_SINK_NONE) top = w->sink == NACRE_SINK_ZEROS ? 0 : nacre_element_number(a->sink, w->sink_type, h);
+    if (w->sink != NACRE_SINK_NONE) {
+        top = w->sink == NACRE_SINK_ZEROS ? 0 : nacre_element_number(a->sink, w->sink_type, h);
+    }
     const double sink = top;
     for (int64_t j = 0; j < a->keys; j++) {
         if (j < lo || j >= hi) {
             s[j] = -INFINITY;
             continue;
         }
-        if (a->mask != NULL) s[j] += w->causal && j > attention_position(a, b, i) ? ATTENTION_LOWEST : attention_there(a, &mask, j) ? 0 : w->filter;
+        if (a->mask != NULL) {
+            s[j] += w->causal && j > attention_position(a, b, i) ? ATTENTION_LOWEST : attention_there(a, &mask, j) ? 0
+                : w->filter;
+        }
         if (a->bias != NULL) s[j] += nacre_element_bias(a->bias, w->bias_type, bias + j * w->bias_col);
         if (s[j] > top) top = s[j];
     }
@@ -68,7 +73,9 @@ static void wide_chunk(void *job, size_t chunk, size_t thread) {
     const int64_t i = (int64_t)chunk % w->q_len, bh = (int64_t)chunk / w->q_len, b = bh / w->heads, h = bh % w->heads;
     const int64_t kv = h / (w->heads / w->kv_heads);
     double *const s = p->scratch + thread * p->per_thread, *const q = s + w->kv_len, *const sums = q + w->d;
-    for (int64_t e = 0; e < w->d; e++) q[e] = nacre_element_number(a->q, w->q.type, b * w->q.batch + h * w->q.head + i * w->q.row + e);
+    for (int64_t e = 0; e < w->d; e++) {
+        q[e] = nacre_element_number(a->q, w->q.type, b * w->q.batch + h * w->q.head + i * w->q.row + e);
+    }
     for (int64_t j = 0; j < a->keys; j++) {
         const int64_t key = b * w->k.batch + kv * w->k.head + j * w->k.row;
         double sum = 0;

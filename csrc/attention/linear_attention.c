@@ -16,7 +16,9 @@ typedef struct {
     size_t per_thread;
 } linear_job;
 
-static size_t linear_queries(const nacre_linear_attention_words *w) { return w->heads > w->kv_heads ? (size_t)(w->heads / w->kv_heads) : 1; }
+static size_t linear_queries(const nacre_linear_attention_words *w) {
+    return w->heads > w->kv_heads ? (size_t)(w->heads / w->kv_heads) : 1;
+}
 
 static size_t linear_per_thread(const nacre_linear_attention_words *w) {
     const size_t dk = (size_t)w->dk, dv = (size_t)w->dv, n = linear_queries(w);
@@ -45,7 +47,8 @@ static const float *linear_floats(const linear_job *j, size_t operand, int64_t t
 
 static void linear_token(const linear_job *j, size_t b, size_t h, size_t t, const linear_room *r, float *state) {
     const nacre_linear_attention_words *const w = j->w;
-    const size_t at = b * (size_t)w->tokens + t, dk = (size_t)w->dk, dv = (size_t)w->dv, kv_heads = (size_t)w->kv_heads, heads = (size_t)w->heads;
+    const size_t at = b * (size_t)w->tokens + t, dk = (size_t)w->dk, dv = (size_t)w->dv, kv_heads = (size_t)w->kv_heads,
+        heads = (size_t)w->heads;
     const size_t first = heads > kv_heads ? h * j->queries : h / (kv_heads / heads);
     nacre_linear_attention_token token = {
         .dk = dk, .dv = dv, .queries = j->queries, .q_step = dk, .scale = (float)w->scale,
@@ -61,9 +64,11 @@ static void linear_token(const linear_job *j, size_t b, size_t h, size_t t, cons
         token.decay_step = n > 1;
     }
     if (nacre_operand(j->c, 5) != NULL) {
-        token.beta = linear_floats(j, 5, w->beta_type, at * (size_t)w->beta_cols + (w->beta_cols > 1 ? h : 0), 1, r->beta);
+        token.beta = linear_floats(j, 5, w->beta_type, at * (size_t)w->beta_cols + (w->beta_cols > 1 ? h : 0), 1,
+                                   r->beta);
     }
-    void *const out = (void *)(uintptr_t)nacre_element_at(nacre_operand(j->c, 6), w->type, (int64_t)((at * j->out_heads + h * j->queries) * dv));
+    void *const out = (void *)(uintptr_t)nacre_element_at(nacre_operand(j->c, 6), w->type,
+                                                          (int64_t)((at * j->out_heads + h * j->queries) * dv));
     float *const to = w->type == NACRE_DTYPE_f32 ? out : r->out;
     ((nacre_f32_linear_attention_fn *)j->c->kernel->fn)(&token, state, to);
     if (to == r->out) j->half->narrow[w->type](to, out, j->queries * dv);
@@ -84,23 +89,31 @@ static void linear_head(void *job, size_t chunk, size_t thread) {
     const size_t tokens = (size_t)w->tokens, window = (size_t)w->window, slots = window == 0 ? 1 : window;
     const linear_room r = linear_make_room(j, thread);
     const int shown = nacre_operand(j->c, 7) != NULL;
-    float *const state = shown && window == 0 && w->state_type == NACRE_DTYPE_f32 ? linear_slot(j, 7, 0, chunk) : r.state;
+    float *const state = shown && window == 0 && w->state_type == NACRE_DTYPE_f32 ? linear_slot(j, 7, 0, chunk)
+        : r.state;
     if (nacre_operand(j->c, 3) == NULL) {
         memset(state, 0, size * sizeof *state);
     } else if (state != linear_slot(j, 3, slots - 1, chunk)) {
         j->half->widen[w->state_type](linear_slot(j, 3, slots - 1, chunk), state, size);
     }
-    for (size_t s = 0; shown && s + tokens < window; s++) memset(linear_slot(j, 7, s, chunk), 0, size * nacre_element_size(w->state_type));
+    for (size_t s = 0; shown && s + tokens < window; s++) {
+        memset(linear_slot(j, 7, s, chunk), 0, size * nacre_element_size(w->state_type));
+    }
     for (size_t t = 0; t < tokens && !nacre_stopped(j->c->team); t++) {
         linear_token(j, b, h, t, &r, state);
-        if (shown && window > 0 && t + window >= tokens) j->half->narrow[w->state_type](state, linear_slot(j, 7, t + window - tokens, chunk), size);
+        if (shown && window > 0 && t + window >= tokens) {
+            j->half->narrow[w->state_type](state, linear_slot(j, 7, t + window - tokens, chunk), size);
+        }
     }
-    if (shown && window == 0 && state == r.state) j->half->narrow[w->state_type](state, linear_slot(j, 7, 0, chunk), size);
+    if (shown && window == 0 && state == r.state) {
+        j->half->narrow[w->state_type](state, linear_slot(j, 7, 0, chunk), size);
+    }
 }
 
 static void linear_run(const nacre_call *c) {
     const nacre_linear_attention_words *const w = (const void *)c->words;
-    linear_job j = {.c = c, .w = w, .half = ((nacre_half_fn *)nacre_part_fn(w->half))(), .queries = linear_queries(w), .per_thread = linear_per_thread(w)};
+    linear_job j = {.c = c, .w = w, .half = ((nacre_half_fn *)nacre_part_fn(w->half))(), .queries = linear_queries(w),
+                    .per_thread = linear_per_thread(w)};
     j.out_heads = (size_t)(w->heads > w->kv_heads ? w->heads : w->kv_heads);
     if (w->dk * w->dv > 0) nacre_parallel(c->team, (size_t)(w->batch * w->kv_heads), linear_head, &j);
 }

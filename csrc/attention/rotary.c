@@ -15,7 +15,9 @@ typedef struct {
 } rotary_job;
 
 // Returns the elements of scratch: cosines, sines, the factors of the normalisation, a head.
-static size_t rotary_per_thread(const nacre_rotary_words *w) { return nacre_align_floats((size_t)(2 * w->pairs + 2 * w->d)); }
+static size_t rotary_per_thread(const nacre_rotary_words *w) {
+    return nacre_align_floats((size_t)(2 * w->pairs + 2 * w->d));
+}
 
 // Returns the position of a token, or its row of the caches, or -1 after a failure.
 static int64_t rotary_position(const rotary_job *j, int64_t batch, int64_t token) {
@@ -26,7 +28,9 @@ static int64_t rotary_position(const rotary_job *j, int64_t batch, int64_t token
     case NACRE_ROTARY_TOKENS: p = batch * w->tokens + token; break;
     case NACRE_ROTARY_POSITIONS: p = nacre_element_int(index, w->index_type, batch * w->tokens + token); break;
     case NACRE_ROTARY_OFFSET: p = nacre_element_int(index, w->index_type, 0) + token; break;
-    case NACRE_ROTARY_BATCHES: p = (index == NULL ? w->past : nacre_element_int(index, w->index_type, batch)) + token; break;
+    case NACRE_ROTARY_BATCHES:
+        p = (index == NULL ? w->past : nacre_element_int(index, w->index_type, batch)) + token;
+        break;
     }
     if (p >= 0 && (nacre_operand(j->c, 1) == NULL || p < w->angle_rows)) return p;
     nacre_fail(j->c, NACRE_FAILED_rotary_position, token, batch, p, w->angle_rows);
@@ -35,7 +39,8 @@ static int64_t rotary_position(const rotary_job *j, int64_t batch, int64_t token
 
 // Returns n floats of an operand from element `at` on. It uses wide unless they are float32 in
 // memory.
-static const float *rotary_floats(const rotary_job *j, size_t operand, int64_t type, int64_t at, int64_t n, float *wide) {
+static const float *rotary_floats(const rotary_job *j, size_t operand, int64_t type, int64_t at, int64_t n,
+                                  float *wide) {
     const void *const x = nacre_element_at(nacre_operand(j->c, operand), type, at);
     if (type == NACRE_DTYPE_f32) return x;
     j->half->widen[type](x, wide, (size_t)n);
@@ -50,7 +55,8 @@ static void rotary_normalise(const float *x, size_t n, float epsilon, const floa
     NACRE_SIMD for (size_t i = 0; i < n; i++) out[i] = x[i] * scale * factors[i];
 }
 
-static void rotary_head(const rotary_job *j, const void *from, const float *cos, const float *sin, const float *factors, void *to, float *head) {
+static void rotary_head(const rotary_job *j, const void *from, const float *cos, const float *sin, const float *factors,
+                        void *to, float *head) {
     const nacre_rotary_words *const w = j->w;
     const size_t d = (size_t)w->d, rotated = 2 * (size_t)w->pairs;
     const float *x = from;
@@ -81,7 +87,8 @@ static void rotary_token(const rotary_job *j, int64_t batch, int64_t token, floa
     const nacre_rotary_words *const w = j->w;
     const int64_t position = w->pairs == 0 ? 0 : rotary_position(j, batch, token);
     if (position < 0) return;
-    float *const cos_room = scratch, *const sin_room = cos_room + w->pairs, *const factor_room = sin_room + w->pairs, *const head = factor_room + w->d;
+    float *const cos_room = scratch, *const sin_room = cos_room + w->pairs, *const factor_room = sin_room + w->pairs,
+        *const head = factor_room + w->d;
     const float *cosines = cos_room, *sines = sin_room, *factors = NULL;
     if (w->pairs > 0 && nacre_operand(j->c, 1) == NULL) {
         rotary_angles(w, position, cos_room, sin_room);
@@ -91,7 +98,8 @@ static void rotary_token(const rotary_job *j, int64_t batch, int64_t token, floa
     }
     if (nacre_operand(j->c, 4) != NULL) factors = rotary_floats(j, 4, w->norm_type, 0, w->d, factor_room);
     const void *const x = nacre_element_at(nacre_operand(j->c, 0), w->x.type, batch * w->x.batch + token * w->x.row);
-    char *const out = (char *)nacre_operand(j->c, 5) + (batch * w->out.batch + token * w->out.row) * (int64_t)nacre_element_size(w->out.type);
+    char *const out = (char *)nacre_operand(j->c, 5) +
+        (batch * w->out.batch + token * w->out.row) * (int64_t)nacre_element_size(w->out.type);
     for (int64_t h = 0; h < w->heads; h++) {
         rotary_head(j, nacre_element_at(x, w->x.type, h * w->x.head), cosines, sines, factors,
                     out + h * w->out.head * (int64_t)nacre_element_size(w->out.type), head);
@@ -110,7 +118,8 @@ static void rotary_chunk(void *job, size_t chunk, size_t thread) {
 static void rotary_run(const nacre_call *c) {
     const nacre_rotary_words *const w = (const void *)c->words;
     const size_t width = (size_t)(w->heads * w->d);
-    rotary_job j = {c, w, ((nacre_half_fn *)nacre_part_fn(w->half))(), width >= ROTARY_GRAIN ? 1 : ROTARY_GRAIN / (width + 1), rotary_per_thread(w)};
+    rotary_job j = {c, w, ((nacre_half_fn *)nacre_part_fn(w->half))(),
+                    width >= ROTARY_GRAIN ? 1 : ROTARY_GRAIN / (width + 1), rotary_per_thread(w)};
     if (width == 0) return;
     nacre_parallel(c->team, nacre_ceil_div((size_t)(w->batch * w->tokens), j.per_chunk), rotary_chunk, &j);
 }

@@ -4,8 +4,8 @@
 #include "attention/attention.h"
 #include "core/target.h"
 
-void nacre_f32_causal_conv__scalar(const float *x, size_t n, const float *w, size_t taps, size_t step, float bias, bool silu,
-                                   float *out) {
+void nacre_f32_causal_conv__scalar(const float *x, size_t n, const float *w, size_t taps, size_t step, float bias,
+                                   bool silu, float *out) {
     for (size_t t = 0; t < n; t++) {
         float sum = bias;
         for (size_t j = 0; j < taps; j++) sum += w[j] * x[t + j * step];
@@ -90,7 +90,8 @@ const nacre_f32_attention_impl *nacre_f32_attention__scalar(void) {
     return &impl;
 }
 
-void nacre_f32_rotary__scalar(const float *x, size_t n, const float *cos, const float *sin, bool interleaved, float *out) {
+void nacre_f32_rotary__scalar(const float *x, size_t n, const float *cos, const float *sin, bool interleaved,
+                              float *out) {
     const size_t apart = interleaved ? 1 : n, step = interleaved ? 2 : 1;
     for (size_t i = 0; i < n; i++) {
         const float a = x[i * step], b = x[i * step + apart];

@@ -21,8 +21,10 @@ typedef struct {
 static int attention_open(const nacre_call *c, attention_args *a) {
     const nacre_attention_words *const w = (const void *)c->words;
     *a = (attention_args){
-        .w = w, .q = nacre_operand(c, 0), .k = nacre_operand(c, 1), .v = nacre_operand(c, 2), .first = nacre_operand(c, 3),
-        .bias = nacre_operand(c, 4), .mask = w->mask == NACRE_MASK_NONE ? NULL : nacre_operand(c, 5), .sink = nacre_operand(c, 6),
+        .w = w, .q = nacre_operand(c, 0), .k = nacre_operand(c, 1), .v = nacre_operand(c, 2),
+        .first = nacre_operand(c, 3),
+        .bias = nacre_operand(c, 4), .mask = w->mask == NACRE_MASK_NONE ? NULL : nacre_operand(c, 5),
+        .sink = nacre_operand(c, 6),
         .out = nacre_operand(c, 7), .qk = nacre_operand(c, 8), .total = w->kv_len, .keys = w->kv_len,
     };
     int64_t past = w->past;
@@ -99,7 +101,8 @@ static attention_mask attention_mask_of(const attention_args *a, int64_t batch, 
 
 static inline int attention_there(const attention_args *a, const attention_mask *m, int64_t key) {
     if (key < m->always) return 1;
-    return key >= m->begin && key < m->end && (!m->list || nacre_element_int(a->mask, a->w->mask_type, m->at + key) > 0);
+    return key >= m->begin && key < m->end &&
+        (!m->list || nacre_element_int(a->mask, a->w->mask_type, m->at + key) > 0);
 }
 
 // The addend of the mask for a key after a causal query.
@@ -113,7 +116,8 @@ static inline int64_t attention_bias_row(const nacre_attention_words *w, int64_t
 // Returns the row of qk of a query.
 static inline void *attention_qk(const attention_args *a, int64_t batch, int64_t head, int64_t query) {
     const nacre_attention_words *const w = a->w;
-    return (void *)(uintptr_t)nacre_element_at(a->qk, w->qk_type, ((batch * w->heads + head) * w->q_len + query) * w->qk_cols);
+    return (void *)(uintptr_t)nacre_element_at(a->qk, w->qk_type,
+                                               ((batch * w->heads + head) * w->q_len + query) * w->qk_cols);
 }
 
 #endif

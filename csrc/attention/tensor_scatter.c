@@ -25,7 +25,8 @@ static void scatter_chunk(void *job, size_t chunk, size_t thread) {
     char *const out = j->out + chunk * room;
     const char *const update = j->update + chunk * (size_t)(w->rows * w->bytes);
     if (j->cache != j->out) memcpy(out, j->cache + chunk * room, room);
-    const int64_t start = scatter_start(j, (int64_t)chunk / w->outer), left = w->room - start, first = nacre_min_i64(w->rows, left);
+    const int64_t start = scatter_start(j, (int64_t)chunk / w->outer), left = w->room - start,
+        first = nacre_min_i64(w->rows, left);
     memcpy(out + (size_t)start * bytes, update, (size_t)first * bytes);
     memcpy(out, update + (size_t)first * bytes, (size_t)(w->rows - first) * bytes);
 }

@@ -64,8 +64,8 @@ static void tiles_begin(const attention_plan *p, int64_t b, int64_t h, size_t i0
         x->sum[i] = i < x->n ? x->rows[i].sum : 0;
     }
     attention_rows_range(p, x->rows, x->n, &x->lo, &x->hi);
-    p->gemm->driver->pack_panel(p->half, d, x->n, attention_at(p->a.q, &w->q, b, h, (int64_t)i0), (nacre_dtype)w->q.type,
-                                (size_t)w->q.row, 1, nr, x->q);
+    p->gemm->driver->pack_panel(p->half, d, x->n, attention_at(p->a.q, &w->q, b, h, (int64_t)i0),
+                                (nacre_dtype)w->q.type, (size_t)w->q.row, 1, nr, x->q);
     if (!tiles_scales(p)) return;
     const float scale = w->cap == 0 ? (float)w->scale : (float)w->scale / (float)w->cap;
     float *const q = x->q;
@@ -73,13 +73,15 @@ static void tiles_begin(const attention_plan *p, int64_t b, int64_t h, size_t i0
 }
 
 // Returns the bias of keys c0 to c1 - 1 in the layout of scores, or NULL.
-static const float *tiles_bias(const attention_plan *p, const tiles_room *x, const tiles_panel *y, size_t c0, size_t c1) {
+static const float *tiles_bias(const attention_plan *p, const tiles_room *x, const tiles_panel *y, size_t c0,
+                               size_t c1) {
     const nacre_attention_words *const w = p->a.w;
     const attention_row *const r = &y->rows[0];
     if (p->a.bias == NULL && p->a.mask == NULL) return NULL;
     if (p->a.mask == NULL && w->bias_type == NACRE_DTYPE_f32 && w->bias_col == 1) {
         const float *const from = (const float *)p->a.bias + attention_bias_row(w, r->batch, r->head, r->query) + c0;
-        p->gemm->driver->pack_panel(p->half, c1 - c0, y->n, from, NACRE_DTYPE_f32, (size_t)w->bias_row, 1, p->gemm->nr, x->bias);
+        p->gemm->driver->pack_panel(p->half, c1 - c0, y->n, from, NACRE_DTYPE_f32, (size_t)w->bias_row, 1, p->gemm->nr,
+                                    x->bias);
         return x->bias;
     }
     memset(x->rows, 0, y->n * p->ld * sizeof *x->rows);
@@ -106,7 +108,8 @@ static void tiles_show(const attention_plan *p, const tiles_room *x, tiles_panel
 }
 
 // Turns scores into weights, and scales sums unless sums is NULL.
-static void tiles_weights(const attention_plan *p, const tiles_room *x, tiles_panel *y, size_t c0, size_t c1, float *sums) {
+static void tiles_weights(const attention_plan *p, const tiles_room *x, tiles_panel *y, size_t c0, size_t c1,
+                          float *sums) {
     const nacre_attention_words *const w = p->a.w;
     const float none[2] = {0, 0};
     float lo[TILES_WIDTH] = {0}, hi[TILES_WIDTH] = {0};
@@ -125,7 +128,8 @@ static void tiles_weights(const attention_plan *p, const tiles_room *x, tiles_pa
         to = nacre_min(to, end);
     }
     const nacre_softmax_columns columns = {
-        .n = c1 - c0, .width = nr, .x = x->s, .gain = w->cap == 0 ? (float)w->scale : (float)w->cap, .bias = tiles_bias(p, x, y, c0, c1),
+        .n = c1 - c0, .width = nr, .x = x->s, .gain = w->cap == 0 ? (float)w->scale : (float)w->cap,
+        .bias = tiles_bias(p, x, y, c0, c1),
         .lo = lo, .hi = hi, .from = from, .to = nacre_max(from, to), .top = y->top, .sum = y->sum, .sums = sums,
         .ld_sums = tiles_sum(w), .rows = y->n,
     };

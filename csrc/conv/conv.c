@@ -7,7 +7,10 @@
 #include "conv/winograd.h"
 #include "core/simd.h"
 
-extern const nacre_entry nacre_f32_conv_depthwise_entry, nacre_f32_conv_depthwise_blocked_entry, nacre_f32_conv_blocked_entry, nacre_f32_conv_blocked_halves_entry, nacre_f32_conv_parts_entry, nacre_f32_conv_parts_halves_entry, nacre_f32_conv_expand_entry, nacre_f32_conv_winograd_entry, nacre_f32_conv_gemm_entry, nacre_f32_conv_transpose_entry, nacre_f64_conv_gemm_entry, nacre_f64_conv_entry;
+extern const nacre_entry nacre_f32_conv_depthwise_entry, nacre_f32_conv_depthwise_blocked_entry,
+    nacre_f32_conv_blocked_entry, nacre_f32_conv_blocked_halves_entry, nacre_f32_conv_parts_entry,
+    nacre_f32_conv_parts_halves_entry, nacre_f32_conv_expand_entry, nacre_f32_conv_winograd_entry,
+    nacre_f32_conv_gemm_entry, nacre_f32_conv_transpose_entry, nacre_f64_conv_gemm_entry, nacre_f64_conv_entry;
 
 // The signature of the kernel rows of each op.
 typedef nacre_f32_im2col_fn conv_row_f32_conv_gemm;
@@ -42,7 +45,8 @@ static void widen_chunk(void *job, size_t chunk, size_t thread) {
     j->widen(conv_at(j->type, j->src, at), j->dst + at, nacre_min(WIDEN_CHUNK, j->n - at));
 }
 
-const float *nacre_conv_floats(nacre_team *team, const nacre_half *half, nacre_dtype type, size_t n, const void *src, float **scratch) {
+const float *nacre_conv_floats(nacre_team *team, const nacre_half *half, nacre_dtype type, size_t n, const void *src,
+                               float **scratch) {
     if (src == NULL || type == NACRE_DTYPE_f32) return src;
     widen_job j = {half->widen[type], type, src, *scratch, n};
     *scratch += nacre_align_floats(n);
@@ -50,8 +54,8 @@ const float *nacre_conv_floats(nacre_team *team, const nacre_half *half, nacre_d
     return j.dst;
 }
 
-void nacre_conv_store(const nacre_half *half, nacre_dtype type, const nacre_f32_finish *finish, const void *add, size_t at, size_t n,
-                      float *sums, void *y) {
+void nacre_conv_store(const nacre_half *half, nacre_dtype type, const nacre_f32_finish *finish, const void *add,
+                      size_t at, size_t n, float *sums, void *y) {
     float list[STORE_PIECE];
     for (size_t i = 0; i < n && add != NULL; i += STORE_PIECE) {
         const size_t count = nacre_min(STORE_PIECE, n - i);

@@ -57,7 +57,8 @@ typedef struct {
 } nacre_conv_words;
 
 static inline nacre_conv nacre_conv_of(const nacre_conv_extents *w) {
-    nacre_conv c = {(size_t)w->images, (size_t)w->groups, (size_t)w->channels, (size_t)w->filters, (size_t)w->axes, {0}, {0}, {0}, {0}, {0}, {0}};
+    nacre_conv c = {(size_t)w->images, (size_t)w->groups, (size_t)w->channels, (size_t)w->filters, (size_t)w->axes, {0},
+                    {0}, {0}, {0}, {0}, {0}};
     for (size_t d = 0; d < c.axes; d++) {
         c.in[d] = (size_t)w->in[d];
         c.out[d] = (size_t)w->out[d];
@@ -76,16 +77,17 @@ static inline nacre_conv nacre_conv_of(const nacre_conv_extents *w) {
 // k0..k0+k-1 of columns j0..j0+n-1 of the group with its first channel at x, as panels of nr
 // columns with zeros beyond the last column. nr is a multiple of 16 and at most NACRE_IM2COL_NR;
 // the scalar row takes any such number.
-typedef void nacre_f32_im2col_fn(const nacre_conv *c, const float *x, size_t k0, size_t k, size_t j0, size_t n, size_t nr,
-                                 float *dst);
+typedef void nacre_f32_im2col_fn(const nacre_conv *c, const float *x, size_t k0, size_t k, size_t j0, size_t n,
+                                 size_t nr, float *dst);
 enum { NACRE_IM2COL_NR = 64 };
 
 // The same for doubles.
-typedef void nacre_f64_im2col_fn(const nacre_conv *c, const double *x, size_t k0, size_t k, size_t j0, size_t n, size_t nr, double *dst);
+typedef void nacre_f64_im2col_fn(const nacre_conv *c, const double *x, size_t k0, size_t k, size_t j0, size_t n,
+                                 size_t nr, double *dst);
 
 // The same for 16-bit floats, widened.
-void nacre_half_im2col(const nacre_half *half, nacre_dtype type, const nacre_conv *c, const uint16_t *x, size_t k0, size_t k,
-                       size_t j0, size_t n, size_t nr, float *dst);
+void nacre_half_im2col(const nacre_half *half, nacre_dtype type, const nacre_conv *c, const uint16_t *x, size_t k0,
+                       size_t k, size_t j0, size_t n, size_t nr, float *dst);
 
 // ---- f32_conv_transpose ----
 //
@@ -97,8 +99,8 @@ enum { NACRE_COL2IM_SPAN = 256 };
 
 // ---- f64_conv, f64_conv_transpose: the formula ----
 
-typedef void nacre_f64_conv_fn(const nacre_conv *c, const nacre_f64_finish *e, nacre_team *team, const double *x, const double *w,
-                               const double *bias, double *y);
+typedef void nacre_f64_conv_fn(const nacre_conv *c, const nacre_f64_finish *e, nacre_team *team, const double *x,
+                               const double *w, const double *bias, double *y);
 
 // ---- f32_conv_depthwise: groups of one channel ----
 //
@@ -181,6 +183,8 @@ static inline int nacre_conv_is_small(const nacre_conv *c) {
 }
 
 // Reports whether it also has one axis or two, and groups of one channel.
-static inline int nacre_conv_is_depthwise(const nacre_conv *c) { return c->channels == 1 && c->axes <= 2 && nacre_conv_is_small(c); }
+static inline int nacre_conv_is_depthwise(const nacre_conv *c) {
+    return c->channels == 1 && c->axes <= 2 && nacre_conv_is_small(c);
+}
 
 #endif

@@ -62,13 +62,16 @@ typedef struct {
 static size_t parts_divisor(size_t a, size_t b) { return b == 0 ? a : parts_divisor(b, a % b); }
 
 static parts_axis parts_axis_of(const nacre_conv *c, size_t d) {
-    parts_axis a = {.in = c->in[d], .out = c->out[d], .kernel = c->kernel[d], .stride = c->stride[d], .dilation = c->dilation[d], .pad = c->pad[d]};
+    parts_axis a = {.in = c->in[d], .out = c->out[d], .kernel = c->kernel[d], .stride = c->stride[d],
+                    .dilation = c->dilation[d], .pad = c->pad[d]};
     a.slots = nacre_min(a.stride / parts_divisor(a.stride, a.dilation), a.kernel);
     a.more = (a.kernel - 1) * a.dilation / a.stride;
     return a;
 }
 
-static int parts_is_pointwise(const parts_axis *a) { return a->kernel == 1 && a->stride == 1 && a->pad == 0 && a->in == a->out; }
+static int parts_is_pointwise(const parts_axis *a) {
+    return a->kernel == 1 && a->stride == 1 && a->pad == 0 && a->in == a->out;
+}
 
 // Returns the largest number of pixels of a band, or one row of a slot.
 static size_t parts_most(const parts_job *j) {
@@ -77,11 +80,13 @@ static size_t parts_most(const parts_job *j) {
 }
 
 static size_t parts_left(const parts_job *j, size_t lines) {
-    return nacre_align_bytes((j->pairs * NACRE_PARTS * lines + NACRE_PARTS_SIDE) * NACRE_AMX_LINE + j->pairs * (1 + lines));
+    return nacre_align_bytes((j->pairs * NACRE_PARTS * lines + NACRE_PARTS_SIDE) * NACRE_AMX_LINE +
+                             j->pairs * (1 + lines));
 }
 
 static size_t parts_room(size_t squares) {
-    return nacre_align_bytes(PARTS_MOST_STEPS * NACRE_PARTS * NACRE_PARTS_RIGHT + squares * NACRE_PARTS_SUMS * sizeof(float));
+    return nacre_align_bytes(PARTS_MOST_STEPS * NACRE_PARTS * NACRE_PARTS_RIGHT +
+                             squares * NACRE_PARTS_SUMS * sizeof(float));
 }
 
 // Sets the members that depend on the rows and columns of a band.
@@ -109,11 +114,14 @@ static void parts_bands(parts_job *j, size_t most) {
 
 // Returns the cycles of all bands on that many threads.
 static double parts_cycles(const parts_job *j, size_t threads) {
-    const size_t span = (j->rows_each - 1) * j->part + j->columns_each, pieces = j->halves * j->c.images * j->down * j->across * j->parts;
+    const size_t span = (j->rows_each - 1) * j->part + j->columns_each,
+        pieces = j->halves * j->c.images * j->down * j->across * j->parts;
     const double blocks = (double)j->out_blocks / NACRE_DENSE_BLOCKS, groups = (double)j->groups;
-    const double sixteens = (double)nacre_ceil_div(span, NACRE_AMX_ROWS) * blocks * PARTS_SIXTEEN, weights = groups * NACRE_PARTS_SIDE * PARTS_SPLIT_W;
+    const double sixteens = (double)nacre_ceil_div(span, NACRE_AMX_ROWS) * blocks * PARTS_SIXTEEN,
+        weights = groups * NACRE_PARTS_SIDE * PARTS_SPLIT_W;
     const double pairs = (double)nacre_ceil_div(j->in_blocks, 2) / (double)j->halves; // of an average half
-    const double sums = pairs * (double)j->taps * (sixteens + weights) + (double)(j->rows_each * j->columns_each * j->out_blocks) * PARTS_FINISH / (double)j->halves;
+    const double sums = pairs * (double)j->taps * (sixteens + weights) +
+        (double)(j->rows_each * j->columns_each * j->out_blocks) * PARTS_FINISH / (double)j->halves;
     const double split = pairs * (double)j->lines * PARTS_SPLIT_X;
     const double piece = (double)nacre_ceil_div(j->groups, j->parts) / groups * sums + split;
     const double wait = threads > 1 && piece > PARTS_LONG ? (piece - PARTS_LONG) / 2 : 0;
@@ -168,12 +176,14 @@ static parts_job parts_of(const nacre_conv_dense_words *w, size_t halves, size_t
 // Reports whether parts take less time than floats. The estimate is for one thread, so that results
 // do not depend on the number of threads.
 static int parts_pay(const parts_job *j) {
-    const double pixels = (double)(j->c.images * j->h.out * j->w.out), sums = (double)(j->c.channels * j->taps) * (double)j->out_blocks / NACRE_DENSE_BLOCKS;
+    const double pixels = (double)(j->c.images * j->h.out * j->w.out),
+        sums = (double)(j->c.channels * j->taps) * (double)j->out_blocks / NACRE_DENSE_BLOCKS;
     return parts_cycles(j, 1) < PARTS_FLOATS * pixels * sums;
 }
 
 static int parts_can(const nacre_conv_dense_words *w) {
-    return !w->plain && w->conv.extents.groups == 1 && w->conv.extents.axes <= 2 && w->block == PARTS_BLOCK && (NACRE_AMX_ALWAYS || (size_t)w->conv.extents.channels >= PARTS_CHANNELS);
+    return !w->plain && w->conv.extents.groups == 1 && w->conv.extents.axes <= 2 && w->block == PARTS_BLOCK &&
+        (NACRE_AMX_ALWAYS || (size_t)w->conv.extents.channels >= PARTS_CHANNELS);
 }
 
 static int parts_takes(const nacre_kernel *kernel, const int64_t *words, size_t halves) {
@@ -203,7 +213,8 @@ static size_t parts_bytes(const int64_t *words, size_t halves, size_t threads) {
     const size_t most = nacre_round_up(parts_most(&j), NACRE_PARTS_SIDE), row = nacre_min(j.w.out, most) + j.w.more;
     const size_t pixels = nacre_min(j.h.out * row, nacre_max(most, row));
     const size_t lines = j.h.slots * j.w.slots * (pixels + j.h.more * row);
-    return threads * (parts_room(nacre_ceil_div(pixels, NACRE_PARTS_SIDE)) + parts_left(&j, lines) + nacre_align_bytes(sizeof(size_t))) + parts_half(w, halves) * sizeof(float);
+    return threads * (parts_room(nacre_ceil_div(pixels, NACRE_PARTS_SIDE)) + parts_left(&j, lines) +
+                      nacre_align_bytes(sizeof(size_t))) + parts_half(w, halves) * sizeof(float);
 }
 
 static size_t parts_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
@@ -224,7 +235,8 @@ typedef struct {
 } parts_band;
 
 static parts_band parts_band_of(const parts_job *j, size_t band) {
-    parts_band b = {.image = band / j->across / j->down, .o = band / j->across % j->down * j->rows_each, .p = band % j->across * j->columns_each};
+    parts_band b = {.image = band / j->across / j->down, .o = band / j->across % j->down * j->rows_each,
+                    .p = band % j->across * j->columns_each};
     b.rows = nacre_min(j->rows_each, j->h.out - b.o);
     b.columns = nacre_min(j->columns_each, j->w.out - b.p);
     return b;
@@ -237,7 +249,9 @@ static size_t parts_channels(const parts_job *j, size_t block) {
 
 // Returns the flags of lines with numbers that have no parts: [pairs] says whether a pair has such
 // lines; [pairs][lines], valid only for those pairs, says which.
-static uint8_t *parts_odd(const parts_job *j, char *left) { return (uint8_t *)left + (j->pairs * NACRE_PARTS * j->lines + NACRE_PARTS_SIDE) * NACRE_AMX_LINE; }
+static uint8_t *parts_odd(const parts_job *j, char *left) {
+    return (uint8_t *)left + (j->pairs * NACRE_PARTS * j->lines + NACRE_PARTS_SIDE) * NACRE_AMX_LINE;
+}
 
 NACRE_TARGET_BEGIN(NACRE_AVX512)
 
@@ -245,11 +259,14 @@ static void parts_zeros(const parts_job *j, char *dst, size_t n) {
     for (size_t q = 0; q < NACRE_PARTS; q++) memset(dst + q * j->lines * NACRE_AMX_LINE, 0, n * NACRE_AMX_LINE);
 }
 
-static uint8_t *parts_odd_lines(const parts_job *j, char *left, size_t pair) { return parts_odd(j, left) + j->pairs + pair * j->lines; }
+static uint8_t *parts_odd_lines(const parts_job *j, char *left, size_t pair) {
+    return parts_odd(j, left) + j->pairs + pair * j->lines;
+}
 
 // Splits n places of a pair, a stride apart, into lines from line `line` of the pair on. Lines with
 // numbers that have no parts become zeros.
-static void parts_split_lines(const parts_job *j, size_t pair, const float *x, size_t gap, size_t first, size_t second, size_t n, char *left, size_t line) {
+static void parts_split_lines(const parts_job *j, size_t pair, const float *x, size_t gap, size_t first, size_t second,
+                              size_t n, char *left, size_t line) {
     const size_t row = j->w.stride * PARTS_BLOCK, part = j->lines * NACRE_AMX_LINE;
     char *dst = left + pair * NACRE_PARTS * part + line * NACRE_AMX_LINE;
     if (!nacre_parts_lines(NACRE_PARTS, x, row, gap, first, second, n, dst, part)) return;
@@ -264,26 +281,32 @@ static void parts_split_lines(const parts_job *j, size_t pair, const float *x, s
 
 // Splits a row of a slot into lines from `line` on: n places from place `at` of the padded axis on,
 // a stride apart.
-static void parts_slot_row(const parts_job *j, size_t pair, const float *x, size_t gap, size_t first, size_t second, size_t at, size_t n, char *left, size_t line) {
+static void parts_slot_row(const parts_job *j, size_t pair, const float *x, size_t gap, size_t first, size_t second,
+                           size_t at, size_t n, char *left, size_t line) {
     const parts_axis *const a = &j->w;
     const size_t end = a->in + a->pad;
-    const size_t before = at < a->pad ? nacre_min(n, nacre_strides(a->pad - at, a->stride)) : 0, from = at + before * a->stride;
+    const size_t before = at < a->pad ? nacre_min(n, nacre_strides(a->pad - at, a->stride)) : 0,
+        from = at + before * a->stride;
     const size_t inside = from < end ? nacre_min(n - before, nacre_strides(end - from, a->stride)) : 0;
     char *const dst = left + (pair * NACRE_PARTS * j->lines + line) * NACRE_AMX_LINE;
     parts_zeros(j, dst, before);
-    if (inside > 0) parts_split_lines(j, pair, x + (from - a->pad) * PARTS_BLOCK, gap, first, second, inside, left, line + before);
+    if (inside > 0) {
+        parts_split_lines(j, pair, x + (from - a->pad) * PARTS_BLOCK, gap, first, second, inside, left, line + before);
+    }
     parts_zeros(j, dst + (before + inside) * NACRE_AMX_LINE, n - before - inside);
 }
 
 // Splits two blocks of channels of the value under a band.
 static void parts_split_pair(const parts_job *j, const parts_band *b, size_t pair, char *left) {
-    const size_t plane = j->h.in * j->w.in * PARTS_BLOCK, first = parts_channels(j, 2 * pair), second = parts_channels(j, 2 * pair + 1);
+    const size_t plane = j->h.in * j->w.in * PARTS_BLOCK, first = parts_channels(j, 2 * pair),
+        second = parts_channels(j, 2 * pair + 1);
     const float *const x = j->x + (b->image * j->in_blocks + 2 * pair) * plane;
     const size_t rows = b->rows + j->h.more, columns = b->columns + j->w.more;
     parts_odd(j, left)[pair] = 0;
     for (size_t hs = 0; hs < j->h.slots; hs++) {
         for (size_t ws = 0; ws < j->w.slots; ws++) {
-            const size_t down = b->o * j->h.stride + hs * j->h.dilation % j->h.stride, across = b->p * j->w.stride + ws * j->w.dilation % j->w.stride;
+            const size_t down = b->o * j->h.stride + hs * j->h.dilation % j->h.stride,
+                across = b->p * j->w.stride + ws * j->w.dilation % j->w.stride;
             size_t line = (hs * j->w.slots + ws) * j->line;
             for (size_t r = 0; r < rows; r++, line += j->part) {
                 const size_t at = down + r * j->h.stride;
@@ -291,7 +314,8 @@ static void parts_split_pair(const parts_job *j, const parts_band *b, size_t pai
                     parts_zeros(j, left + (pair * NACRE_PARTS * j->lines + line) * NACRE_AMX_LINE, columns);
                     continue;
                 }
-                parts_slot_row(j, pair, x + (at - j->h.pad) * j->w.in * PARTS_BLOCK, plane, first, second, across, columns, left, line);
+                parts_slot_row(j, pair, x + (at - j->h.pad) * j->w.in * PARTS_BLOCK, plane, first, second, across,
+                               columns, left, line);
             }
         }
     }
@@ -315,8 +339,11 @@ static int parts_split_weights(const parts_job *j, size_t group, size_t blocks, 
     for (size_t h = 0; h < blocks; h++, dst += NACRE_AMX_BYTES) {
         const float *const from = w + h * PARTS_BLOCK;
         odd |= nacre_parts_lines(NACRE_PARTS, from, row, gap, PARTS_BLOCK, PARTS_BLOCK, second, dst, NACRE_PARTS_RIGHT);
-        odd |= nacre_parts_lines(NACRE_PARTS, from + second * row, row, 0, PARTS_BLOCK, 0, first - second, dst + second * NACRE_AMX_LINE, NACRE_PARTS_RIGHT);
-        for (size_t q = 0; q < NACRE_PARTS && first < PARTS_BLOCK; q++) memset(dst + q * NACRE_PARTS_RIGHT + first * NACRE_AMX_LINE, 0, (PARTS_BLOCK - first) * NACRE_AMX_LINE);
+        odd |= nacre_parts_lines(NACRE_PARTS, from + second * row, row, 0, PARTS_BLOCK, 0, first - second,
+                                 dst + second * NACRE_AMX_LINE, NACRE_PARTS_RIGHT);
+        for (size_t q = 0; q < NACRE_PARTS && first < PARTS_BLOCK; q++) {
+            memset(dst + q * NACRE_PARTS_RIGHT + first * NACRE_AMX_LINE, 0, (PARTS_BLOCK - first) * NACRE_AMX_LINE);
+        }
     }
     return odd;
 }
@@ -335,7 +362,8 @@ typedef struct {
 // Writes n pixels of a block from their sums in consecutive rows of a square.
 static void parts_store(const parts_job *j, const float *sums, __m512 start, size_t at, size_t n) {
     const nacre_f32_finish *const f = &j->finish;
-    const __m512 low = _mm512_set1_ps(f->clamp ? f->low : -INFINITY), high = _mm512_set1_ps(f->clamp ? f->high : INFINITY);
+    const __m512 low = _mm512_set1_ps(f->clamp ? f->low : -INFINITY),
+        high = _mm512_set1_ps(f->clamp ? f->high : INFINITY);
     float *const y = j->y + at;
     if (j->add == NULL) {
         for (size_t i = 0; i < n * PARTS_BLOCK; i += PARTS_BLOCK) {
@@ -355,11 +383,14 @@ static void parts_store(const parts_job *j, const float *sums, __m512 start, siz
 static void parts_finish(const parts_job *j, const parts_group *g, size_t square, const float *sums) {
     const parts_band *const b = g->b;
     const size_t filter = g->group * NACRE_DENSE_BLOCKS * PARTS_BLOCK, plane = j->h.out * j->w.out * PARTS_BLOCK;
-    const size_t place = square * NACRE_PARTS_SIDE, corner = (b->image * j->out_blocks + g->group * NACRE_DENSE_BLOCKS) * plane;
+    const size_t place = square * NACRE_PARTS_SIDE,
+        corner = (b->image * j->out_blocks + g->group * NACRE_DENSE_BLOCKS) * plane;
     __m512 start[NACRE_DENSE_BLOCKS];
     for (size_t h = 0; h < NACRE_DENSE_BLOCKS; h++) {
-        const size_t at = filter + h * PARTS_BLOCK, n = at < j->c.filters ? nacre_min(PARTS_BLOCK, j->c.filters - at) : 0;
-        start[h] = j->bias == NULL ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), j->bias + (n > 0 ? at : 0));
+        const size_t at = filter + h * PARTS_BLOCK,
+            n = at < j->c.filters ? nacre_min(PARTS_BLOCK, j->c.filters - at) : 0;
+        start[h] = j->bias == NULL ? _mm512_setzero_ps()
+            : _mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), j->bias + (n > 0 ? at : 0));
     }
     size_t r = place / j->part, c = place % j->part, n;
     for (size_t i = 0; i < NACRE_PARTS_SIDE && r < b->rows; i += n) {
@@ -367,7 +398,9 @@ static void parts_finish(const parts_job *j, const parts_group *g, size_t square
         if (c < b->columns) {
             n = nacre_min(n, b->columns - c);
             const size_t at = corner + ((b->o + r) * j->w.out + b->p + c) * PARTS_BLOCK;
-            for (size_t h = 0; h < g->blocks; h++) parts_store(j, sums + i * NACRE_PARTS_SIDE + h * PARTS_BLOCK, start[h], at + h * plane, n);
+            for (size_t h = 0; h < g->blocks; h++) {
+                parts_store(j, sums + i * NACRE_PARTS_SIDE + h * PARTS_BLOCK, start[h], at + h * plane, n);
+            }
         }
         c += n;
         if (c == j->part) c = 0, r++;
@@ -379,7 +412,8 @@ NACRE_TARGET_END
 // Applies map to the rows of a group.
 static void parts_map(const parts_job *j, const parts_group *g) {
     const parts_band *const b = g->b;
-    const size_t plane = j->h.out * j->w.out * PARTS_BLOCK, corner = (b->image * j->out_blocks + g->group * NACRE_DENSE_BLOCKS) * plane;
+    const size_t plane = j->h.out * j->w.out * PARTS_BLOCK,
+        corner = (b->image * j->out_blocks + g->group * NACRE_DENSE_BLOCKS) * plane;
     for (size_t h = 0; h < g->blocks; h++) {
         for (size_t r = 0; r < b->rows; r++) {
             float *const y = j->y + corner + h * plane + ((b->o + r) * j->w.out + b->p) * PARTS_BLOCK;
@@ -397,12 +431,18 @@ static void parts_plainly(const parts_job *j, const parts_group *g, size_t s, co
     for (size_t r = 0; r < b->rows; r++) {
         for (size_t c = 0; c < b->columns; c++) {
             if (odd != NULL && !odd[r * j->part + c]) continue;
-            const size_t at = r * j->part + c, row = (b->o + r) * j->h.stride + ky * j->h.dilation, column = (b->p + c) * j->w.stride + kx * j->w.dilation;
-            const int outside = row < j->h.pad || row - j->h.pad >= j->h.in || column < j->w.pad || column - j->w.pad >= j->w.in;
-            float *const sums = g->sums + at / NACRE_PARTS_SIDE * NACRE_PARTS_SUMS + at % NACRE_PARTS_SIDE * NACRE_PARTS_SIDE;
+            const size_t at = r * j->part + c, row = (b->o + r) * j->h.stride + ky * j->h.dilation,
+                column = (b->p + c) * j->w.stride + kx * j->w.dilation;
+            const int outside = row < j->h.pad || row - j->h.pad >= j->h.in || column < j->w.pad ||
+                column - j->w.pad >= j->w.in;
+            float *const sums = g->sums + at / NACRE_PARTS_SIDE * NACRE_PARTS_SUMS +
+                at % NACRE_PARTS_SIDE * NACRE_PARTS_SIDE;
             for (size_t block = 2 * pair; block < nacre_min(2 * pair + 2, j->in_blocks); block++) {
-                const size_t at_x = outside ? 0 : (((b->image * j->in_blocks + block) * j->h.in + row - j->h.pad) * j->w.in + column - j->w.pad) * PARTS_BLOCK;
-                nacre_parts_plain(outside ? zeros : j->x + at_x, 0, parts_channels(j, block), 1, parts_weights(j, g->group, g->blocks, block, tap), g->blocks * PARTS_BLOCK,
+                const size_t at_x = outside ? 0
+                    : (((b->image * j->in_blocks + block) * j->h.in + row - j->h.pad) * j->w.in +
+                       column - j->w.pad) * PARTS_BLOCK;
+                nacre_parts_plain(outside ? zeros : j->x + at_x, 0, parts_channels(j, block), 1,
+                                  parts_weights(j, g->group, g->blocks, block, tap), g->blocks * PARTS_BLOCK,
                                   g->blocks * PARTS_BLOCK, sums);
             }
         }
@@ -410,7 +450,8 @@ static void parts_plainly(const parts_job *j, const parts_group *g, size_t s, co
 }
 
 // Prefetches the share of square q, of `squares`, in the weights of the steps from s on.
-static void parts_ahead(const parts_job *j, const parts_group *g, size_t s, size_t q, size_t squares, nacre_parts_square *t) {
+static void parts_ahead(const parts_job *j, const parts_group *g, size_t s, size_t q, size_t squares,
+                        nacre_parts_square *t) {
     const size_t runs = 2 * j->steps_each, each = nacre_ceil_div(runs, squares);
     t->next_rows = 0;
     for (size_t run = q * each; run < nacre_min(runs, (q + 1) * each); run++) {
@@ -431,23 +472,26 @@ static void parts_ahead(const parts_job *j, const parts_group *g, size_t s, size
 // Adds n steps from s on to all squares of a group.
 static void parts_add(const parts_job *j, const parts_group *g, size_t s, size_t n) {
     const parts_band *const b = g->b;
-    const size_t part = j->lines * NACRE_AMX_LINE, span = (b->rows - 1) * j->part + b->columns, squares = nacre_ceil_div(span, NACRE_PARTS_SIDE);
+    const size_t part = j->lines * NACRE_AMX_LINE, span = (b->rows - 1) * j->part + b->columns,
+        squares = nacre_ceil_div(span, NACRE_PARTS_SIDE);
     size_t step[PARTS_MOST_STEPS];
     const uint8_t *lines[PARTS_MOST_STEPS];
     int odd = 0, odd_weights = 0;
     for (size_t i = 0; i < n; i++) {
         const size_t pair = (s + i) / j->taps, tap = (s + i) % j->taps, ky = tap / j->w.kernel, kx = tap % j->w.kernel;
         const size_t slot = ky % j->h.slots * j->w.slots + kx % j->w.slots;
-        const size_t line = slot * j->line + ky * j->h.dilation / j->h.stride * j->part + kx * j->w.dilation / j->w.stride;
+        const size_t line = slot * j->line + ky * j->h.dilation / j->h.stride * j->part +
+            kx * j->w.dilation / j->w.stride;
         step[i] = pair * NACRE_PARTS * part + line * NACRE_AMX_LINE;
         lines[i] = parts_odd(j, (char *)g->left)[pair] ? parts_odd_lines(j, (char *)g->left, pair) + line : NULL;
         odd |= lines[i] != NULL;
-        odd_weights |= parts_split_weights(j, g->group, g->blocks, s + i, g->right + i * NACRE_PARTS * NACRE_PARTS_RIGHT);
+        odd_weights |= parts_split_weights(j, g->group, g->blocks, s + i,
+                                           g->right + i * NACRE_PARTS * NACRE_PARTS_RIGHT);
     }
     const int last = s + n == j->steps;
     if (odd_weights && s == 0) memset(g->sums, 0, squares * NACRE_PARTS_SUMS * sizeof(float));
-    nacre_parts_square t = {.a_parts = NACRE_PARTS, .b_parts = NACRE_PARTS, .steps = n, .a_part = part, .step = step, .b = g->right,
-                            .columns = g->blocks * PARTS_BLOCK, .add = s > 0};
+    nacre_parts_square t = {.a_parts = NACRE_PARTS, .b_parts = NACRE_PARTS, .steps = n, .a_part = part, .step = step,
+                            .b = g->right, .columns = g->blocks * PARTS_BLOCK, .add = s > 0};
     for (size_t q = 0; q < squares && !odd_weights; q++) {
         parts_ahead(j, g, s + n, q, squares, &t);
         t.a = g->left + q * NACRE_PARTS_SIDE * NACRE_AMX_LINE;
@@ -466,11 +510,14 @@ static void parts_add(const parts_job *j, const parts_group *g, size_t s, size_t
 // Computes the groups of a part of the filters for a band.
 static void parts_groups(const parts_job *j, const parts_band *b, size_t part, const char *left, char *memory) {
     const size_t first = part * j->groups / j->parts, end = (part + 1) * j->groups / j->parts;
-    parts_group g = {.b = b, .left = left, .right = memory, .sums = (float *)(void *)(memory + PARTS_MOST_STEPS * NACRE_PARTS * NACRE_PARTS_RIGHT)};
+    parts_group g = {.b = b, .left = left, .right = memory,
+                     .sums = (float *)(void *)(memory + PARTS_MOST_STEPS * NACRE_PARTS * NACRE_PARTS_RIGHT)};
     nacre_amx_begin();
     for (g.group = first; g.group < end && !nacre_stopped(j->team); g.group++) {
         g.blocks = nacre_min(NACRE_DENSE_BLOCKS, j->out_blocks - g.group * NACRE_DENSE_BLOCKS);
-        for (size_t s = 0; s < j->steps; s += j->steps_each) parts_add(j, &g, s, nacre_min(j->steps_each, j->steps - s));
+        for (size_t s = 0; s < j->steps; s += j->steps_each) {
+            parts_add(j, &g, s, nacre_min(j->steps_each, j->steps - s));
+        }
         if (j->finish.map != NULL) parts_map(j, &g);
     }
     nacre_amx_end();
@@ -506,7 +553,8 @@ static void parts_chunk(void *job, size_t chunk, size_t thread) {
     const size_t number = chunk / all->parts, bands = all->c.images * all->down * all->across;
     const parts_job half = parts_half_of(all, number / bands), *const j = &half;
     const parts_band b = parts_band_of(j, number % bands);
-    char *const memory = (char *)parts_held(j, nacre_team_threads(j->team)) + thread * j->per_thread, *const left = memory + j->per_thread - j->left;
+    char *const memory = (char *)parts_held(j, nacre_team_threads(j->team)) + thread * j->per_thread,
+        *const left = memory + j->per_thread - j->left;
     size_t *const held = parts_held(j, thread);
     for (size_t pair = 0; pair < j->pairs && *held != number + 1; pair++) parts_split_pair(j, &b, pair, left);
     *held = number + 1;
@@ -538,8 +586,8 @@ const nacre_entry nacre_f32_conv_parts_entry = {
     .scratch = parts_scratch, .packed = nacre_dense_packed, .pack = nacre_dense_pack,
 };
 const nacre_entry nacre_f32_conv_parts_halves_entry = {
-    .words = sizeof(nacre_conv_dense_words) / 8, .operands = CONV_OPERANDS, .run = parts_halves_command, .fits = parts_halves_fits,
-    .scratch = parts_halves_scratch, .packed = nacre_dense_packed, .pack = nacre_dense_pack,
+    .words = sizeof(nacre_conv_dense_words) / 8, .operands = CONV_OPERANDS, .run = parts_halves_command,
+    .fits = parts_halves_fits, .scratch = parts_halves_scratch, .packed = nacre_dense_packed, .pack = nacre_dense_pack,
 };
 
 #endif

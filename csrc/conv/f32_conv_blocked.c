@@ -13,7 +13,10 @@ enum {
 
 size_t nacre_dense_half(const nacre_conv_dense_words *w) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
-    if (w->plain != 0 || c.groups != 1 || c.axes > 2 || c.channels < DENSE_HALF_CHANNELS || c.channels < 2 * c.filters) return 0;
+    if (w->plain != 0 || c.groups != 1 || c.axes > 2 || c.channels < DENSE_HALF_CHANNELS ||
+        c.channels < 2 * c.filters) {
+        return 0;
+    }
     for (size_t d = 0; d < c.axes; d++) {
         if (c.kernel[d] != 1 || c.stride[d] != 1 || c.pad[d] != 0 || c.in[d] != c.out[d]) return 0;
     }
@@ -98,13 +101,17 @@ static size_t dense_groups_in(const dense_job *j) { return nacre_ceil_div(j->gro
 
 static size_t dense_groups(const dense_job *j) { return j->groups * dense_groups_in(j); }
 
-static size_t dense_copy_floats(const dense_job *j) { return j->planes * j->d.kernel * j->band_rows * j->slots * j->part * j->unit; }
+static size_t dense_copy_floats(const dense_job *j) {
+    return j->planes * j->d.kernel * j->band_rows * j->slots * j->part * j->unit;
+}
 
 // Returns the pixels of a slice of the value.
 static size_t dense_slice(const dense_job *j) { return j->w.in * (j->width < j->w.out ? 1 : j->h.in); }
 
 // Returns the extent, with padding, of the value under n places of the result along an axis.
-static size_t dense_reach(const dense_axis *a, size_t n) { return (n - 1) * a->stride + (a->kernel - 1) * a->dilation + 1; }
+static size_t dense_reach(const dense_axis *a, size_t n) {
+    return (n - 1) * a->stride + (a->kernel - 1) * a->dilation + 1;
+}
 
 static size_t dense_divisor(size_t a, size_t b) { return b == 0 ? a : dense_divisor(b, a % b); }
 
@@ -119,7 +126,9 @@ static size_t dense_groups_of(const dense_job *j, size_t chunks) {
 // convolution shares in, and the number of such blocks.
 static size_t dense_first_block(const dense_job *j, size_t g) { return g * j->filters / j->lanes; }
 
-static size_t dense_blocks(const dense_job *j, size_t g) { return nacre_ceil_div((g + 1) * j->filters, j->lanes) - dense_first_block(j, g); }
+static size_t dense_blocks(const dense_job *j, size_t g) {
+    return nacre_ceil_div((g + 1) * j->filters, j->lanes) - dense_first_block(j, g);
+}
 
 // Returns the blocks that a tile takes of group g, from its block `within` on.
 static size_t dense_blocks_from(const dense_job *j, size_t g, size_t within) {
@@ -159,10 +168,12 @@ static void dense_divide(dense_job *j) {
     j->rows_each = room > halo ? 1 + (room - halo) / j->h.stride : 1;
     const size_t most = j->width < j->w.out ? nacre_ceil_div(rows, dense_segments(j)) : rows;
     const int few = weights <= row * rows;
-    j->rows_each = nacre_min(j->rows_each, few ? nacre_max(nacre_ceil_div(rows, j->chunks), j->width < j->w.out ? 1 : 2) : most);
+    j->rows_each = nacre_min(j->rows_each,
+                             few ? nacre_max(nacre_ceil_div(rows, j->chunks), j->width < j->w.out ? 1 : 2) : most);
     j->rows_each = nacre_min(j->rows_each, rows);
     j->bands = nacre_ceil_div(rows, j->rows_each);
-    const size_t work = nacre_max(j->rows_each * j->width * weights, 1), chunks = nacre_ceil_div(j->chunks, j->halves * j->images * j->bands);
+    const size_t work = nacre_max(j->rows_each * j->width * weights, 1),
+        chunks = nacre_ceil_div(j->chunks, j->halves * j->images * j->bands);
     j->groups_each = dense_groups_of(j, nacre_min(chunks, work / DENSE_GRAIN));
     j->parts = nacre_ceil_div(dense_groups(j), j->groups_each);
     j->shared = j->copied && j->parts > 1;
@@ -170,7 +181,9 @@ static void dense_divide(dense_job *j) {
 }
 
 // Returns the pixels of row o of the result.
-static size_t dense_pixels(const dense_job *j, size_t o) { return nacre_min(j->width, j->w.out - (j->width < j->w.out ? o * j->width : 0)); }
+static size_t dense_pixels(const dense_job *j, size_t o) {
+    return nacre_min(j->width, j->w.out - (j->width < j->w.out ? o * j->width : 0));
+}
 
 // Returns the members that packed weights depend on. A step has the channels of a block; the last
 // ones may have fewer. If groups do not begin at blocks, all steps have the largest number of
@@ -179,7 +192,8 @@ static size_t dense_pixels(const dense_job *j, size_t o) { return nacre_min(j->w
 static dense_job dense_form(const nacre_conv_dense_words *w) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const dense_axis one = {1, 1, 1, 1, 1, 0};
-    dense_job j = {.groups = c.groups, .channels = c.channels, .filters = c.filters, .lanes = (size_t)w->block, .plain = w->plain != 0};
+    dense_job j = {.groups = c.groups, .channels = c.channels, .filters = c.filters, .lanes = (size_t)w->block,
+                   .plain = w->plain != 0};
     j.d = c.axes == 3 ? dense_axis_of(&c, 0) : one;
     j.h = c.axes == 1 ? one : dense_axis_of(&c, c.axes - 2);
     j.w = dense_axis_of(&c, c.axes - 1);
@@ -209,7 +223,8 @@ static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_wor
     j.steps_each = nacre_max(1, j.impl->weights / (NACRE_DENSE_BLOCKS * j.lanes * (j.plain ? 1 : j.step_channels)));
     j.planes = j.plain ? j.channels : j.in_blocks;
     j.unit = j.plain ? 1 : j.lanes;
-    const int inside = j.h.pad == 0 && j.w.pad == 0 && dense_reach(&j.h, j.h.out) <= j.h.in && dense_reach(&j.w, j.w.out) <= j.w.in;
+    const int inside = j.h.pad == 0 && j.w.pad == 0 && dense_reach(&j.h, j.h.out) <= j.h.in &&
+        dense_reach(&j.w, j.w.out) <= j.w.in;
     j.copied = j.plain || !inside || j.w.stride != 1 || j.h.stride != 1;
     j.width = j.w.out;
     j.picked = j.copied && inside && !j.plain && j.taps == 1;
@@ -227,7 +242,8 @@ static dense_job dense_of(const nacre_kernel *kernel, const nacre_conv_dense_wor
         dense_cut_line(&j);
     }
     j.slots = j.plain ? 1 : nacre_min(j.w.stride / dense_divisor(j.w.stride, j.w.dilation), j.w.kernel);
-    j.part = j.picked ? j.width : j.plain ? dense_reach(&j.w, j.width) : j.width + (j.w.kernel - 1) * j.w.dilation / j.w.stride;
+    j.part = j.picked ? j.width : j.plain ? dense_reach(&j.w, j.width)
+        : j.width + (j.w.kernel - 1) * j.w.dilation / j.w.stride;
     j.halves = halves;
     j.half_steps = nacre_ceil_div(j.steps, j.halves);
     j.beside = j.halves > 1 && (threads > 1 || j.half_steps > j.steps_each);
@@ -251,7 +267,8 @@ static inline void dense_pick(const float *x, size_t step, size_t lanes, size_t 
 static void dense_copy_slot(const dense_job *j, const float *x, size_t at, size_t step, size_t n, float *dst) {
     const size_t unit = j->unit, end = j->w.in + j->w.pad;
     const size_t before = at < j->w.pad ? nacre_min(n, nacre_ceil_div(j->w.pad - at, step)) : 0;
-    const size_t first = at + before * step, inside = first < end ? nacre_min(n - before, nacre_ceil_div(end - first, step)) : 0;
+    const size_t first = at + before * step,
+        inside = first < end ? nacre_min(n - before, nacre_ceil_div(end - first, step)) : 0;
     memset(dst, 0, before * unit * sizeof(float));
     dst += before * unit;
     if (inside > 0) x += (first - j->w.pad) * unit;
@@ -290,7 +307,8 @@ static void dense_copy_row(const dense_job *j, size_t slice, size_t at, float *d
     const float *const x = j->x + (slice * dense_slice(j) + (segments ? 0 : at - j->h.pad) * j->w.in) * j->unit;
     const size_t first = segments ? at * j->width * j->w.stride : 0;
     for (size_t slot = 0; slot < j->slots; slot++) {
-        dense_copy_slot(j, x, first + slot * j->w.dilation % j->w.stride, j->plain ? 1 : j->w.stride, j->part, dst + slot * line);
+        dense_copy_slot(j, x, first + slot * j->w.dilation % j->w.stride, j->plain ? 1 : j->w.stride, j->part,
+                        dst + slot * line);
     }
 }
 
@@ -392,15 +410,20 @@ static void dense_group(const dense_band *b, size_t group) {
         const size_t stop = nacre_min(end, s + j->steps_each), last = stop == end;
         const size_t channels = nacre_max(1, dense_channels(j, stop) - dense_channels(j, s));
         const size_t more = last ? dense_blocks_from(j, of, within + blocks) : 0;  // weights to prefetch
-        const float *const next = more > 0 ? dense_weights(j, of, within + blocks, more, begin) : dense_weights(j, of, within, blocks, stop);
+        const float *const next =
+            more > 0 ? dense_weights(j, of, within + blocks, more, begin) : dense_weights(j, of, within, blocks, stop);
         const nacre_f32_dense_tile common = {
             .blocks = blocks, .lanes = j->lanes, .pitch = j->pitch, .step = step + s, .steps = stop - s,
-            .whole = j->whole > s ? nacre_min(j->whole, stop) - s : 0, .rest = j->rest, .w = dense_weights(j, of, within, blocks, s),
-            .start = s == begin && !added ? start : NULL, .y_block = j->d.out * plane, .own = shared ? own : NULL, .finish = last ? finish : NULL};
+            .whole = j->whole > s ? nacre_min(j->whole, stop) - s : 0, .rest = j->rest,
+            .w = dense_weights(j, of, within, blocks, s),
+            .start = s == begin && !added ? start : NULL, .y_block = j->d.out * plane, .own = shared ? own : NULL,
+            .finish = last ? finish : NULL};
         for (size_t r = 0; r < b->rows; r++) {
-            const size_t o = b->o + r, pixels = dense_pixels(j, o), at = ((image * j->out_blocks + first) * j->d.out + slice) * plane + o * j->width * j->lanes;
+            const size_t o = b->o + r, pixels = dense_pixels(j, o),
+                at = ((image * j->out_blocks + first) * j->d.out + slice) * plane + o * j->width * j->lanes;
             const dense_cut *const cut = o + 1 < j->h.out ? &j->cut : &j->last;
-            const size_t tiles = b->rows * (cut->full + cut->tails), portion = nacre_ceil_div(channels * blocks * j->lanes, tiles);
+            const size_t tiles = b->rows * (cut->full + cut->tails),
+                portion = nacre_ceil_div(channels * blocks * j->lanes, tiles);
             nacre_f32_dense_tile t = common;
             t.x = x + r * b->x_row;
             t.y = y + at;
@@ -429,14 +452,19 @@ static void dense_chunk(void *job, size_t chunk, size_t thread) {
         // If the first positions of the kernel along d meet padding, x begins before the value.
         const ptrdiff_t slice = (ptrdiff_t)(b.image % j->d.out * j->d.stride) - (ptrdiff_t)j->d.pad;
         b.x_plane = j->d.in * dense_slice(j) * j->lanes;
-        b.x = j->x + b.image / j->d.out * j->planes * b.x_plane + slice * (ptrdiff_t)(dense_slice(j) * j->lanes) + b.o * b.x_row;
+        b.x = j->x + b.image / j->d.out * j->planes * b.x_plane + slice * (ptrdiff_t)(dense_slice(j) * j->lanes) +
+            b.o * b.x_row;
     } else {
         b.x_row = j->h.stride * j->slots * j->part * j->unit;
         b.x_plane = j->d.kernel * j->band_rows * j->slots * j->part * j->unit;
         b.x = j->scratch + (j->shared ? b.o * b.x_row : thread * dense_copy_floats(j));
-        for (size_t k = 0; k < j->planes && !j->shared; k++) dense_copy(j, b.image, k, b.o, b.rows, j->scratch + thread * dense_copy_floats(j));
+        for (size_t k = 0; k < j->planes && !j->shared; k++) {
+            dense_copy(j, b.image, k, b.o, b.rows, j->scratch + thread * dense_copy_floats(j));
+        }
     }
-    for (size_t g = part * j->groups_each; g < nacre_min(dense_groups(j), (part + 1) * j->groups_each); g++) dense_group(&b, g);
+    for (size_t g = part * j->groups_each; g < nacre_min(dense_groups(j), (part + 1) * j->groups_each); g++) {
+        dense_group(&b, g);
+    }
 }
 
 // Adds the second half of the channels to a block of filters, by tiles without steps.
@@ -444,8 +472,10 @@ static void dense_join_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const dense_job *const j = job;
     for (size_t o = 0; o < j->h.out; o++) {
-        const size_t n = dense_pixels(j, o) * j->lanes, at = (chunk * j->from_h.out * j->from_w.out + o * j->width) * j->lanes;
-        nacre_f32_dense_tile t = {.blocks = 1, .lanes = j->lanes, .pitch = j->pitch, .x = j->x, .w = j->weights, .add = j->half + at, .y = j->y + at, .finish = &j->finish, .next = j->weights};
+        const size_t n = dense_pixels(j, o) * j->lanes,
+            at = (chunk * j->from_h.out * j->from_w.out + o * j->width) * j->lanes;
+        nacre_f32_dense_tile t = {.blocks = 1, .lanes = j->lanes, .pitch = j->pitch, .x = j->x, .w = j->weights,
+                                  .add = j->half + at, .y = j->y + at, .finish = &j->finish, .next = j->weights};
         nacre_dense_row(j->impl, o + 1 < j->h.out ? &j->cut : &j->last, &t, 0);
         if (j->finish.map != NULL) j->finish.map(j->y + at, j->y + at, n, j->finish.params);
     }
@@ -465,7 +495,8 @@ static void dense_fill_chunk(void *job, size_t chunk, size_t thread) {
 // Writes the offsets of the steps of a position of the kernel and of the channels from `first` on,
 // relative to the value under the first pixel of a row. It returns the address of the next step.
 static size_t *dense_steps_at(const dense_job *j, size_t first, size_t kd, size_t ky, size_t kx, size_t *step) {
-    const size_t row = ky * j->h.dilation, column = kx * j->w.dilation, block = first / j->lanes, lane = first % j->lanes;
+    const size_t row = ky * j->h.dilation, column = kx * j->w.dilation, block = first / j->lanes,
+        lane = first % j->lanes;
     if (!j->copied) {
         *step++ = ((block * j->d.in + kd * j->d.dilation) * dense_slice(j) + row * j->w.in + column) * j->lanes + lane;
     } else if (!j->plain) {
@@ -559,7 +590,8 @@ int nacre_dense_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const nacre_f32_dense_impl *const impl = ((nacre_f32_dense_fn *)kernel->fn)();
     if (c.groups != 1 && w->plain) return 0;
-    return w->conv.type == NACRE_DTYPE_f32 && c.axes <= 3 && w->block <= NACRE_CONV_BLOCK && c.channels > 0 && !conv_is_empty(&c) &&
+    return w->conv.type == NACRE_DTYPE_f32 && c.axes <= 3 && w->block <= NACRE_CONV_BLOCK && c.channels > 0 &&
+        !conv_is_empty(&c) &&
            (impl->lanes == 1 || impl->lanes == (size_t)w->block);
 }
 
@@ -572,7 +604,8 @@ size_t nacre_dense_packed(const nacre_kernel *kernel, const int64_t *words, size
 // Packs the weights of `wide` filters of group g from filter f on, counted from the first filter of
 // the block where the group begins, for a position of the kernel and the step of channels from k
 // on. It returns the end of what it wrote.
-static float *dense_pack_step(const dense_job *j, const float *w, size_t g, size_t f, size_t wide, size_t k, size_t tap, float *out) {
+static float *dense_pack_step(const dense_job *j, const float *w, size_t g, size_t f, size_t wide, size_t k, size_t tap,
+                              float *out) {
     const size_t before = g * j->filters % j->lanes;  // filters of other groups in that block
     for (size_t from = k; from < nacre_min(j->channels, k + j->step_channels); from++) {
         for (size_t l = f; l < f + wide; l++) {
@@ -606,8 +639,8 @@ void nacre_dense_pack(const nacre_kernel *kernel, const int64_t *words, size_t o
 }
 
 const nacre_entry nacre_f32_conv_blocked_entry = {
-    .words = sizeof(nacre_conv_dense_words) / 8, .operands = CONV_OPERANDS, .run = dense_command, .fits = nacre_dense_fits,
-    .scratch = dense_scratch, .packed = nacre_dense_packed, .pack = nacre_dense_pack,
+    .words = sizeof(nacre_conv_dense_words) / 8, .operands = CONV_OPERANDS, .run = dense_command,
+    .fits = nacre_dense_fits, .scratch = dense_scratch, .packed = nacre_dense_packed, .pack = nacre_dense_pack,
 };
 const nacre_entry nacre_f32_conv_blocked_halves_entry = {
     .words = sizeof(nacre_conv_dense_words) / 8, .operands = CONV_OPERANDS, .run = halves_command, .fits = halves_fits,

@@ -8,9 +8,12 @@ static void tile_scalar(const nacre_f32_dense_tile *t) {
             float *const y = t->y + block * t->y_block + l;
             float v = 0;
             for (size_t s = 0; s < t->steps; s++) {
-                for (size_t k = 0; k < (s < t->whole ? t->lanes : t->rest); k++, w += t->blocks * t->lanes) v += t->x[t->step[s] + k] * *w;
+                for (size_t k = 0; k < (s < t->whole ? t->lanes : t->rest); k++, w += t->blocks * t->lanes) {
+                    v += t->x[t->step[s] + k] * *w;
+                }
             }
-            v += (t->start == NULL ? *y : t->start[block * t->lanes + l]) + (t->add == NULL ? 0 : t->add[block * t->y_block + l]);
+            v += (t->start == NULL ? *y : t->start[block * t->lanes + l]) + (t->add == NULL ? 0
+                                                                             : t->add[block * t->y_block + l]);
             if (t->finish != NULL) {
                 if (t->finish->clamp && v < t->finish->low) v = t->finish->low;
                 if (t->finish->clamp && v > t->finish->high) v = t->finish->high;

@@ -69,12 +69,13 @@ static void depthwise_command(const nacre_call *c) {
     j.w = t.w = nacre_operand(c, CONV_W);
     j.add = t.finish.add = nacre_operand(c, CONV_ADD);
     j.y = t.y = nacre_operand(c, CONV_Y);
-    t.bias = nacre_conv_floats(c->team, j.half, j.type, j.c.groups * j.c.filters, nacre_operand(c, CONV_BIAS), &scratch);
+    t.bias = nacre_conv_floats(c->team, j.half, j.type, j.c.groups * j.c.filters, nacre_operand(c, CONV_BIAS),
+                               &scratch);
     if (t.read != NULL) t.finish.add = NULL;
     t.impl->driver->run(&t, c->team, scratch);
 }
 
 const nacre_entry nacre_f32_conv_depthwise_entry = {
-    .words = sizeof(nacre_conv_words) / 8, .operands = CONV_OPERANDS, .run = depthwise_command, .fits = depthwise_command_fits,
-    .scratch = depthwise_command_scratch,
+    .words = sizeof(nacre_conv_words) / 8, .operands = CONV_OPERANDS, .run = depthwise_command,
+    .fits = depthwise_command_fits, .scratch = depthwise_command_scratch,
 };

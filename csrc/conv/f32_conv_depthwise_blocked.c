@@ -38,7 +38,8 @@ static blocked_axis blocked_axis_of(const nacre_conv *c, size_t d) {
 
 static blocked_job blocked_of(const nacre_kernel *kernel, const nacre_conv_blocked_words *w) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
-    blocked_job j = {.impl = ((nacre_f32_blocked_depthwise_fn *)kernel->fn)(), .c = c, .block = (size_t)w->block, .columns = c.axes - 1};
+    blocked_job j = {.impl = ((nacre_f32_blocked_depthwise_fn *)kernel->fn)(), .c = c, .block = (size_t)w->block,
+                     .columns = c.axes - 1};
     j.channels = c.groups * c.filters;
     j.blocks = nacre_ceil_div(j.channels, j.block);
     j.d = blocked_axis_of(&c, c.axes - 3);
@@ -86,7 +87,8 @@ static size_t blocked_meet(const blocked_axis *a, size_t o, size_t *first, size_
 static void blocked_rows(const blocked_job *j, size_t slice, size_t o, size_t rows, const float *bias) {
     static const float zeros[NACRE_CONV_BLOCK];
     const nacre_f32_finish none = {0};
-    const size_t d = j->columns, plane = slice / j->d.out, width = j->c.in[d] * j->block, y = (slice * j->h.out + o) * j->c.out[d] * j->block;
+    const size_t d = j->columns, plane = slice / j->d.out, width = j->c.in[d] * j->block,
+        y = (slice * j->h.out + o) * j->c.out[d] * j->block;
     const size_t taps = j->c.kernel[d] * j->c.channels * j->block;
     size_t first_d, at_d, first, at;
     const size_t slices = blocked_meet(&j->d, slice % j->d.out, &first_d, &at_d);
@@ -140,13 +142,16 @@ static void blocked_chunk(void *job, size_t chunk, size_t thread) {
     const blocked_job *const j = job;
     (void)thread;
     const size_t stop = nacre_min(j->rows, (chunk + 1) * j->rows_each);
-    const size_t most = j->finish.map == NULL && j->d.kernel == 1 ? j->h.out : nacre_max(1, BLOCKED_PIECE / (j->c.out[j->columns] * j->block));
+    const size_t most = j->finish.map == NULL && j->d.kernel == 1 ? j->h.out
+        : nacre_max(1, BLOCKED_PIECE / (j->c.out[j->columns] * j->block));
     float bias[NACRE_CONV_BLOCK];
     for (size_t i = chunk * j->rows_each, before = j->rows, rows; i < stop; i += rows) {
         size_t slice, o;
         const size_t left = nacre_min(stop - i, blocked_at(j, i, &slice, &o));
         const size_t channel = slice / j->d.out % j->blocks * j->block;
-        for (size_t k = 0; slice != before && k < j->block; k++) bias[k] = j->bias == NULL || channel + k >= j->channels ? 0 : j->bias[channel + k];
+        for (size_t k = 0; slice != before && k < j->block; k++) {
+            bias[k] = j->bias == NULL || channel + k >= j->channels ? 0 : j->bias[channel + k];
+        }
         before = slice;
         rows = o < j->begin_h || o >= j->stop_h ? 1 : nacre_min(most, nacre_min(left, j->stop_h - o));
         blocked_rows(j, slice, o, rows, bias);
@@ -169,7 +174,8 @@ static int blocked_fits(const nacre_kernel *kernel, const int64_t *words) {
     const blocked_job j = blocked_of(kernel, w);
     const size_t lanes = j.impl->lanes, group = j.c.channels;
     if (group == 0 || group != j.c.filters || j.block % group != 0 || (lanes > 1 && lanes % group != 0)) return 0;
-    return w->conv.type == NACRE_DTYPE_f32 && j.c.axes <= 3 && nacre_conv_is_small(&j.c) && j.block <= NACRE_CONV_BLOCK && j.block % lanes == 0;
+    return w->conv.type == NACRE_DTYPE_f32 && j.c.axes <= 3 && nacre_conv_is_small(&j.c) &&
+        j.block <= NACRE_CONV_BLOCK && j.block % lanes == 0;
 }
 
 static size_t blocked_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
@@ -194,7 +200,9 @@ static void blocked_pack(const nacre_kernel *kernel, const int64_t *words, size_
     for (size_t b = 0; b < j.blocks; b++) {
         for (size_t tap = 0; tap < taps; tap++) {
             for (size_t k = 0; k < j.c.channels; k++) {
-                for (size_t f = b * j.block; f < (b + 1) * j.block; f++) *out++ = f < j.channels ? w[(f * j.c.channels + k) * taps + tap] : 0;
+                for (size_t f = b * j.block; f < (b + 1) * j.block; f++) {
+                    *out++ = f < j.channels ? w[(f * j.c.channels + k) * taps + tap] : 0;
+                }
             }
         }
     }
@@ -222,6 +230,6 @@ static void blocked_command(const nacre_call *c) {
 }
 
 const nacre_entry nacre_f32_conv_depthwise_blocked_entry = {
-    .words = sizeof(nacre_conv_blocked_words) / 8, .operands = CONV_OPERANDS, .run = blocked_command, .fits = blocked_fits,
-    .scratch = blocked_scratch, .packed = blocked_packed, .pack = blocked_pack,
+    .words = sizeof(nacre_conv_blocked_words) / 8, .operands = CONV_OPERANDS, .run = blocked_command,
+    .fits = blocked_fits, .scratch = blocked_scratch, .packed = blocked_packed, .pack = blocked_pack,
 };

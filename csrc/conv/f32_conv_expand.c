@@ -32,7 +32,9 @@ typedef struct {
 } expand_job;
 
 // Returns the extent under `n` positions of the result along axis d, from the first to the last.
-static size_t expand_reach(const nacre_conv *c, size_t d, size_t n) { return (n - 1) * c->stride[d] + (c->kernel[d] - 1) * c->dilation[d] + 1; }
+static size_t expand_reach(const nacre_conv *c, size_t d, size_t n) {
+    return (n - 1) * c->stride[d] + (c->kernel[d] - 1) * c->dilation[d] + 1;
+}
 
 static size_t expand_row_floats(const expand_job *j) { return j->width * j->lanes; }
 
@@ -49,7 +51,8 @@ static expand_job expand_of(const nacre_kernel *kernel, const nacre_conv_expand_
     // there are enough chunks.
     const size_t line = nacre_round_up(j.channels, j.lanes) * c->in[1] * c->stride[0];
     const size_t chunks = threads > 1 ? nacre_ceil_div(threads * EXPAND_CHUNKS, c->images * j.groups) : 1;
-    j.rows_each = nacre_min(nacre_max(j.dense->band / line, EXPAND_ROWS), nacre_max(nacre_ceil_div(c->out[0], chunks), EXPAND_ROWS));
+    j.rows_each = nacre_min(nacre_max(j.dense->band / line, EXPAND_ROWS),
+                            nacre_max(nacre_ceil_div(c->out[0], chunks), EXPAND_ROWS));
     j.rows_each = nacre_min(j.rows_each, c->out[0]);
     j.bands = nacre_ceil_div(c->out[0], j.rows_each);
     const size_t most = EXPAND_ROOM / (NACRE_DENSE_BLOCKS * expand_row_floats(&j));
@@ -99,16 +102,18 @@ static nacre_f32_dense_tile expand_tile(const expand_band *b) {
     const expand_job *const j = b->j;
     const float *const w = j->w + b->group * NACRE_DENSE_BLOCKS * j->channels * j->lanes;
     return (nacre_f32_dense_tile){
-        .blocks = b->blocks, .lanes = j->lanes, .pitch = j->lanes, .step = j->step, .steps = nacre_ceil_div(j->channels, j->lanes),
-        .whole = j->channels / j->lanes, .rest = j->channels % j->lanes, .w = w, .start = b->start, .y_block = j->room * expand_row_floats(j),
-        .finish = &j->finish, .next = w};
+        .blocks = b->blocks, .lanes = j->lanes, .pitch = j->lanes, .step = j->step,
+        .steps = nacre_ceil_div(j->channels, j->lanes),
+        .whole = j->channels / j->lanes, .rest = j->channels % j->lanes, .w = w, .start = b->start,
+        .y_block = j->room * expand_row_floats(j), .finish = &j->finish, .next = w};
 }
 
 // Provides rows first..stop-1 of the first result. It moves those that are computed already.
 static void expand_rows(expand_band *b, size_t first, size_t stop) {
     const size_t line = expand_row_floats(b->j), plane = b->j->room * line;
     for (size_t k = 0; k < b->blocks && b->top > first && first > b->base; k++) {
-        memmove(b->rows + k * plane, b->rows + k * plane + (first - b->base) * line, (b->top - first) * line * sizeof(float));
+        memmove(b->rows + k * plane, b->rows + k * plane + (first - b->base) * line,
+                (b->top - first) * line * sizeof(float));
     }
     b->base = first;
     for (b->top = nacre_max(b->top, first); b->top < stop; b->top++) expand_row(b, b->top);
@@ -122,19 +127,26 @@ static void expand_result(const expand_band *b, size_t o, size_t rows) {
         const size_t block = b->group * NACRE_DENSE_BLOCKS + k;
         float *const y = j->y + ((b->image * j->blocks + block) * j->c.out[0] + o) * j->c.out[1] * j->lanes;
         const nacre_f32_blocked_rows r = {
-            .rows = rows, .x = b->rows + (k * j->room + o * j->c.stride[0] - b->base) * line, .next = j->c.stride[0] * line,
+            .rows = rows, .x = b->rows + (k * j->room + o * j->c.stride[0] - b->base) * line,
+            .next = j->c.stride[0] * line,
             .kernel_h = j->c.kernel[0], .gap = j->c.dilation[0] * line, .w = j->depthwise_w + block * taps * j->lanes,
-            .bias = b->bias + k * j->lanes, .y = y, .block = j->lanes, .channels = 1, .in = j->width, .out = j->c.out[1], .kernel_w = j->c.kernel[1],
-            .stride = j->c.stride[1], .dilation = j->c.dilation[1], .meet = j->meet, .stop = j->c.out[1], .finish = &j->depthwise_finish};
+            .bias = b->bias + k * j->lanes, .y = y, .block = j->lanes, .channels = 1, .in = j->width,
+            .out = j->c.out[1], .kernel_w = j->c.kernel[1],
+            .stride = j->c.stride[1], .dilation = j->c.dilation[1], .meet = j->meet, .stop = j->c.out[1],
+            .finish = &j->depthwise_finish};
         j->depthwise->rows(&r);
-        if (j->depthwise_finish.map != NULL) j->depthwise_finish.map(y, y, rows * r.out * j->lanes, j->depthwise_finish.params);
+        if (j->depthwise_finish.map != NULL) {
+            j->depthwise_finish.map(y, y, rows * r.out * j->lanes, j->depthwise_finish.params);
+        }
     }
 }
 
 static void expand_chunk(void *job, size_t chunk, size_t thread) {
     const expand_job *const j = job;
-    const size_t line = expand_row_floats(j), size = NACRE_DENSE_BLOCKS * j->room * line, band = chunk / j->groups % j->bands;
-    expand_band b = {.j = j, .image = chunk / j->groups / j->bands, .group = chunk % j->groups, .rows = j->scratch + thread * size};
+    const size_t line = expand_row_floats(j), size = NACRE_DENSE_BLOCKS * j->room * line,
+        band = chunk / j->groups % j->bands;
+    expand_band b = {.j = j, .image = chunk / j->groups / j->bands, .group = chunk % j->groups,
+                     .rows = j->scratch + thread * size};
     b.blocks = nacre_min(NACRE_DENSE_BLOCKS, j->blocks - b.group * NACRE_DENSE_BLOCKS);
     b.tile = expand_tile(&b);
     expand_biases(j, j->bias, b.group, b.start);
@@ -161,7 +173,8 @@ static size_t expand_floats(const expand_job *j) {
 
 static size_t expand_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
     const expand_job j = expand_of(kernel, (const void *)words, threads);
-    return nacre_align_floats(threads * expand_floats(&j)) * sizeof(float) + nacre_ceil_div(j.channels, j.lanes) * sizeof(size_t) +
+    return nacre_align_floats(threads * expand_floats(&j)) * sizeof(float) +
+        nacre_ceil_div(j.channels, j.lanes) * sizeof(size_t) +
            j.c.kernel[1] * sizeof(nacre_conv_span);
 }
 
@@ -170,9 +183,14 @@ static int expand_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_conv a = nacre_conv_of(&w->expand.extents), c = nacre_conv_of(&w->depthwise.extents);
     const nacre_f32_expand_impl *const impl = ((nacre_f32_expand_fn *)kernel->fn)();
     const size_t block = (size_t)w->block, lanes = impl->dense()->lanes;
-    if (w->expand.type != NACRE_DTYPE_f32 || w->depthwise.type != NACRE_DTYPE_f32 || w->expand.has_add || w->depthwise.has_add) return 0;
+    if (w->expand.type != NACRE_DTYPE_f32 || w->depthwise.type != NACRE_DTYPE_f32 || w->expand.has_add ||
+        w->depthwise.has_add) {
+        return 0;
+    }
     if (a.axes != 2 || a.groups != 1 || a.channels == 0 || !conv_is_pointwise(&a)) return 0;
-    if (c.axes != 2 || !nacre_conv_is_depthwise(&c) || c.filters != 1 || conv_is_empty(&a) || conv_is_empty(&c)) return 0;
+    if (c.axes != 2 || !nacre_conv_is_depthwise(&c) || c.filters != 1 || conv_is_empty(&a) || conv_is_empty(&c)) {
+        return 0;
+    }
     if (c.images != a.images || c.groups != a.filters || c.in[0] != a.out[0] || c.in[1] != a.out[1]) return 0;
     return block <= NACRE_CONV_BLOCK && (lanes == 1 || lanes == block) && block % impl->depthwise()->lanes == 0;
 }
@@ -198,7 +216,8 @@ static void expand_command(const nacre_call *call) {
 }
 
 const nacre_entry nacre_f32_conv_expand_entry = {
-    .words = sizeof(nacre_conv_expand_words) / 8, .operands = EXPAND_OPERANDS, .run = expand_command, .fits = expand_fits, .scratch = expand_scratch,
+    .words = sizeof(nacre_conv_expand_words) / 8, .operands = EXPAND_OPERANDS, .run = expand_command,
+    .fits = expand_fits, .scratch = expand_scratch,
 };
 
 const nacre_f32_expand_impl *nacre_f32_conv_expand__scalar(void) {

@@ -27,12 +27,14 @@ static void make_columns(const void *source, size_t index, size_t k0, size_t k, 
 
 // Sets j to the product of a command, without its operands. The product refers to j.
 static void make_product(conv_gemm *j, const nacre_kernel *kernel, const nacre_conv_words *w) {
-    *j = (conv_gemm){.c = nacre_conv_of(&w->extents), .gemm = nacre_f32_gemm_part(w->gemm), .im2col = (nacre_f32_im2col_fn *)kernel->fn,
+    *j = (conv_gemm){.c = nacre_conv_of(&w->extents), .gemm = nacre_f32_gemm_part(w->gemm),
+                     .im2col = (nacre_f32_im2col_fn *)kernel->fn,
                      .type = (nacre_dtype)w->type, .has_add = w->has_add != 0};
     const nacre_conv *const c = &j->c;
     const size_t k = conv_depth(c), n = conv_count(c->out, c->axes);
     nacre_f32_gemm *const g = &j->g;
-    *g = (nacre_f32_gemm){.impl = j->gemm, .m = c->filters, .n = n, .k = k, .alpha = 1, .c_type = j->type, .ldc = n, .finish = conv_finish(w)};
+    *g = (nacre_f32_gemm){.impl = j->gemm, .m = c->filters, .n = n, .k = k, .alpha = 1, .c_type = j->type, .ldc = n,
+                          .finish = conv_finish(w)};
     g->a = (nacre_f32_operand){NULL, w->w_packed != 0, j->type, k, 1};
     g->row_count = c->groups;
     const size_t w_step = w->w_packed ? j->gemm->driver->packed_a(j->gemm, c->filters, k) : c->filters * k;
@@ -61,7 +63,8 @@ static int gemm_fits(const nacre_kernel *kernel, const int64_t *words) {
 static size_t converted(const conv_gemm *j) {
     const size_t filters = j->c.groups * j->c.filters;
     if (j->type == NACRE_DTYPE_f32) return 0;
-    return nacre_align_floats(filters) + (j->has_add ? nacre_align_floats(j->c.images * filters * conv_count(j->c.out, j->c.axes)) : 0);
+    return nacre_align_floats(filters) +
+        (j->has_add ? nacre_align_floats(j->c.images * filters * conv_count(j->c.out, j->c.axes)) : 0);
 }
 
 static size_t gemm_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
@@ -79,7 +82,8 @@ static void gemm_command(const nacre_call *c) {
     j.g.a.data = nacre_operand(c, CONV_W);
     j.g.c = nacre_operand(c, CONV_Y);
     j.g.row = nacre_conv_floats(c->team, j.gemm->half(), j.type, filters, nacre_operand(c, CONV_BIAS), &scratch);
-    j.g.finish.add = nacre_conv_floats(c->team, j.gemm->half(), j.type, j.c.images * filters * conv_count(j.c.out, j.c.axes),
+    j.g.finish.add = nacre_conv_floats(c->team, j.gemm->half(), j.type,
+                                       j.c.images * filters * conv_count(j.c.out, j.c.axes),
                                        nacre_operand(c, CONV_ADD), &scratch);
     j.gemm->path->run(&j.g, c->team, scratch);
 }

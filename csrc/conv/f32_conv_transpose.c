@@ -36,7 +36,8 @@ static size_t chunk_filters(const nacre_conv *c, size_t taps) {
 }
 
 static nacre_f32_gemm chunk_product(const transpose_plan *p, size_t filters, size_t columns) {
-    nacre_f32_gemm g = {.impl = p->gemm, .m = filters * p->taps, .n = columns, .k = p->c.channels, .alpha = 1, .row_count = 1};
+    nacre_f32_gemm g = {.impl = p->gemm, .m = filters * p->taps, .n = columns, .k = p->c.channels, .alpha = 1,
+                        .row_count = 1};
     g.a = (nacre_f32_operand){NULL, p->packed, p->type, 1, p->c.filters * p->taps};
     g.b = (nacre_f32_operand){NULL, 0, p->type, p->in, 1};
     g.c_type = NACRE_DTYPE_f32;
@@ -46,8 +47,8 @@ static nacre_f32_gemm chunk_product(const transpose_plan *p, size_t filters, siz
 
 // Sets p to the plan of a command with a result that is not empty, without its operands.
 static void make_plan(transpose_plan *p, const nacre_conv_words *w) {
-    *p = (transpose_plan){.c = nacre_conv_of(&w->extents), .gemm = nacre_f32_gemm_part(w->gemm), .type = (nacre_dtype)w->type,
-                          .finish = conv_finish(w), .packed = w->w_packed != 0};
+    *p = (transpose_plan){.c = nacre_conv_of(&w->extents), .gemm = nacre_f32_gemm_part(w->gemm),
+                          .type = (nacre_dtype)w->type, .finish = conv_finish(w), .packed = w->w_packed != 0};
     const nacre_conv *const c = &p->c;
     p->in = conv_count(c->in, c->axes);
     p->out = conv_count(c->out, c->axes);
@@ -67,7 +68,8 @@ static void make_plan(transpose_plan *p, const nacre_conv_words *w) {
     }
     p->gemm_scratch = nacre_align_floats(p->gemm_scratch);
     p->rows_size = nacre_align_floats(p->each * p->taps * columns);
-    p->per_thread = p->gemm_scratch + p->rows_size + (p->type == NACRE_DTYPE_f32 ? 0 : nacre_align_floats(p->each * p->out));
+    p->per_thread = p->gemm_scratch + p->rows_size + (p->type == NACRE_DTYPE_f32 ? 0
+                                                      : nacre_align_floats(p->each * p->out));
 }
 
 void nacre_f32_col2im__scalar(const nacre_conv *c, const float *rows, size_t j0, size_t n, float *y) {
@@ -93,7 +95,8 @@ void nacre_f32_col2im__scalar(const nacre_conv *c, const float *rows, size_t j0,
 static void transpose_chunk(void *job, size_t chunk, size_t thread) {
     const transpose_plan *const p = job;
     const nacre_conv *const c = &p->c;
-    const size_t block = chunk % p->blocks, group = chunk / p->blocks % c->groups, image = chunk / p->blocks / c->groups;
+    const size_t block = chunk % p->blocks, group = chunk / p->blocks % c->groups,
+        image = chunk / p->blocks / c->groups;
     const size_t first = block * p->each, filters = nacre_min(p->each, c->filters - first);
     const size_t at = ((image * c->groups + group) * c->filters + first) * p->out;
     float *const scratch = p->scratch + thread * p->per_thread, *const rows = scratch + p->gemm_scratch;
@@ -102,7 +105,8 @@ static void transpose_chunk(void *job, size_t chunk, size_t thread) {
         const float bias = p->bias == NULL ? 0 : p->bias[group * c->filters + first + f];
         NACRE_SIMD for (size_t o = 0; o < p->out; o++) y[f * p->out + o] = bias;
     }
-    const size_t w = p->packed ? (group * p->blocks + block) * p->a_size : (group * c->channels * c->filters + first) * p->taps;
+    const size_t w = p->packed ? (group * p->blocks + block) * p->a_size
+        : (group * c->channels * c->filters + first) * p->taps;
     for (size_t j0 = 0; j0 < p->in && !nacre_stopped(p->team); j0 += NACRE_COL2IM_SPAN) {
         const size_t n = nacre_min(NACRE_COL2IM_SPAN, p->in - j0);
         nacre_f32_gemm g = chunk_product(p, filters, n);
@@ -131,7 +135,8 @@ static void transpose_command(const nacre_call *c) {
     p.scratch = c->scratch;
     p.x = nacre_operand(c, CONV_X);
     p.w = nacre_operand(c, CONV_W);
-    p.bias = nacre_conv_floats(c->team, p.gemm->half(), p.type, p.c.groups * p.c.filters, nacre_operand(c, CONV_BIAS), &p.scratch);
+    p.bias = nacre_conv_floats(c->team, p.gemm->half(), p.type, p.c.groups * p.c.filters, nacre_operand(c, CONV_BIAS),
+                               &p.scratch);
     p.add = nacre_operand(c, CONV_ADD);
     p.y = nacre_operand(c, CONV_Y);
     nacre_parallel(c->team, p.c.images * p.c.groups * p.blocks, transpose_chunk, &p);
@@ -157,7 +162,8 @@ static size_t transpose_packed(const nacre_kernel *kernel, const int64_t *words,
     return p.c.groups * p.blocks * p.a_size * nacre_float_size(p.type);
 }
 
-static void transpose_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
+static void transpose_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src,
+                           void *dst) {
     (void)kernel;
     (void)operand;
     transpose_plan p;
@@ -167,7 +173,8 @@ static void transpose_pack(const nacre_kernel *kernel, const int64_t *words, siz
             const size_t first = b * p.each, filters = nacre_min(p.each, p.c.filters - first);
             const void *const w = conv_at(p.type, src, (g * p.c.channels * p.c.filters + first) * p.taps);
             const nacre_f32_operand a = {w, 0, p.type, 1, p.c.filters * p.taps};
-            p.gemm->driver->pack_a(p.gemm, filters * p.taps, p.c.channels, &a, conv_at(p.type, dst, (g * p.blocks + b) * p.a_size));
+            p.gemm->driver->pack_a(p.gemm, filters * p.taps, p.c.channels, &a,
+                                   conv_at(p.type, dst, (g * p.blocks + b) * p.a_size));
         }
     }
 }

@@ -28,7 +28,8 @@ typedef struct {
 } winograd_job;
 
 static winograd_job winograd_of(const nacre_kernel *kernel, const nacre_conv_winograd_words *w) {
-    winograd_job j = {.impl = ((nacre_f32_winograd_fn *)kernel->fn)(), .c = nacre_conv_of(&w->conv.extents), .m = (size_t)w->tile, .lanes = (size_t)w->block};
+    winograd_job j = {.impl = ((nacre_f32_winograd_fn *)kernel->fn)(), .c = nacre_conv_of(&w->conv.extents),
+                      .m = (size_t)w->tile, .lanes = (size_t)w->block};
     j.dense = j.impl->dense();
     j.points = (j.m + 2) * (j.m + 2);
     j.in_blocks = nacre_ceil_div(j.c.channels, j.lanes);
@@ -46,7 +47,9 @@ static winograd_job winograd_of(const nacre_kernel *kernel, const nacre_conv_win
 
 // Returns the floats from one point of all blocks to the next. The points of a tile use different
 // sets of a cache.
-static size_t winograd_gap(const winograd_job *j, size_t blocks) { return blocks * j->each * j->lanes + WINOGRAD_APART; }
+static size_t winograd_gap(const winograd_job *j, size_t blocks) {
+    return blocks * j->each * j->lanes + WINOGRAD_APART;
+}
 
 // A tile: its image, and the first of its pixels of the result.
 typedef struct {
@@ -67,16 +70,22 @@ static void winograd_forward(void *job, size_t block, size_t thread) {
         const winograd_tile t = winograd_at(j, j->first + i);
         const float *const plane = j->x + (t.image * j->in_blocks + block) * j->c.in[0] * width;
         float *const v = j->before + (block * j->each + i) * j->lanes;
-        if (t.row >= j->c.pad[0] && t.column >= j->c.pad[1] && t.row - j->c.pad[0] + side <= j->c.in[0] && t.column - j->c.pad[1] + side <= j->c.in[1]) {
-            j->impl->forward(j->m, plane + (t.row - j->c.pad[0]) * width + (t.column - j->c.pad[1]) * j->lanes, width, j->lanes, v, gap);
+        if (t.row >= j->c.pad[0] && t.column >= j->c.pad[1] && t.row - j->c.pad[0] + side <= j->c.in[0] &&
+            t.column - j->c.pad[1] + side <= j->c.in[1]) {
+            j->impl->forward(j->m, plane + (t.row - j->c.pad[0]) * width + (t.column - j->c.pad[1]) * j->lanes, width,
+                             j->lanes, v, gap);
             continue;
         }
         memset(patch, 0, side * side * j->lanes * sizeof(float));
         for (size_t r = 0; r < side; r++) {
             const size_t row = t.row + r, begin = t.column < j->c.pad[1] ? j->c.pad[1] - t.column : 0;
-            if (row < j->c.pad[0] || row - j->c.pad[0] >= j->c.in[0] || t.column + begin - j->c.pad[1] >= j->c.in[1]) continue;
-            const size_t from = t.column + begin - j->c.pad[1], n = begin < side ? nacre_min(side - begin, j->c.in[1] - from) : 0;
-            memcpy(patch + (r * side + begin) * j->lanes, plane + (row - j->c.pad[0]) * width + from * j->lanes, n * j->lanes * sizeof(float));
+            if (row < j->c.pad[0] || row - j->c.pad[0] >= j->c.in[0] || t.column + begin - j->c.pad[1] >= j->c.in[1]) {
+                continue;
+            }
+            const size_t from = t.column + begin - j->c.pad[1],
+                n = begin < side ? nacre_min(side - begin, j->c.in[1] - from) : 0;
+            memcpy(patch + (r * side + begin) * j->lanes, plane + (row - j->c.pad[0]) * width + from * j->lanes,
+                   n * j->lanes * sizeof(float));
         }
         j->impl->forward(j->m, patch, side * j->lanes, j->lanes, v, gap);
     }
@@ -95,11 +104,16 @@ static void winograd_multiply(void *job, size_t chunk, size_t thread) {
     for (size_t s = 0; s < most; s++) step[s] = s * j->each * j->lanes;
     for (size_t s = 0; s < j->in_blocks; s += most) {
         const size_t stop = nacre_min(j->in_blocks, s + most);
-        const size_t channels = nacre_min(stop * j->lanes, j->c.channels) - s * j->lanes, n = channels * blocks * j->lanes;
+        const size_t channels = nacre_min(stop * j->lanes, j->c.channels) - s * j->lanes,
+            n = channels * blocks * j->lanes;
         nacre_f32_dense_tile t = {
-            .blocks = blocks, .lanes = j->lanes, .pitch = j->lanes, .x = j->before + point * winograd_gap(j, j->in_blocks) + s * j->each * j->lanes, .step = step, .steps = stop - s,
-            .whole = whole > s ? nacre_min(whole, stop) - s : 0, .rest = j->c.channels % j->lanes, .w = w, .start = s == 0 ? zero : NULL,
-            .y = j->after + point * winograd_gap(j, j->out_blocks) + first * j->each * j->lanes, .y_block = j->each * j->lanes, .next = w + n};
+            .blocks = blocks, .lanes = j->lanes, .pitch = j->lanes,
+            .x = j->before + point * winograd_gap(j, j->in_blocks) + s * j->each * j->lanes, .step = step,
+            .steps = stop - s,
+            .whole = whole > s ? nacre_min(whole, stop) - s : 0, .rest = j->c.channels % j->lanes, .w = w,
+            .start = s == 0 ? zero : NULL,
+            .y = j->after + point * winograd_gap(j, j->out_blocks) + first * j->each * j->lanes,
+            .y_block = j->each * j->lanes, .next = w + n};
         const size_t portion = nacre_ceil_div(n, j->cut.full + j->cut.tails);
         t.next_step = nacre_ceil_div(portion, channels);
         nacre_dense_row(j->dense, &j->cut, &t, portion);
@@ -112,18 +126,25 @@ static void winograd_back(void *job, size_t block, size_t thread) {
     (void)thread;
     const winograd_job *const j = job;
     const size_t width = j->c.out[1] * j->lanes, gap = winograd_gap(j, j->out_blocks);
-    float bias[NACRE_CONV_BLOCK] = {0}, patch[NACRE_WINOGRAD_POINTS * NACRE_CONV_BLOCK], more[NACRE_WINOGRAD_POINTS * NACRE_CONV_BLOCK];
-    for (size_t k = 0, f = block * j->lanes; k < j->lanes && f < j->c.filters && j->bias != NULL; k++, f++) bias[k] = j->bias[f];
+    float bias[NACRE_CONV_BLOCK] = {0}, patch[NACRE_WINOGRAD_POINTS * NACRE_CONV_BLOCK],
+        more[NACRE_WINOGRAD_POINTS * NACRE_CONV_BLOCK];
+    for (size_t k = 0, f = block * j->lanes; k < j->lanes && f < j->c.filters && j->bias != NULL; k++, f++) {
+        bias[k] = j->bias[f];
+    }
     for (size_t i = 0; i < j->now; i++) {
         const winograd_tile t = winograd_at(j, j->first + i);
         const size_t rows = nacre_min(j->m, j->c.out[0] - t.row), columns = nacre_min(j->m, j->c.out[1] - t.column);
-        const size_t at = ((t.image * j->out_blocks + block) * j->c.out[0] + t.row) * width + t.column * j->lanes, line = columns * j->lanes;
+        const size_t at = ((t.image * j->out_blocks + block) * j->c.out[0] + t.row) * width + t.column * j->lanes,
+            line = columns * j->lanes;
         nacre_f32_winograd_out o = {bias, j->add == NULL ? NULL : j->add + at, j->y + at, width, j->lanes, &j->finish};
         const int inside = rows == j->m && columns == j->m;
         if (!inside) {
-            o = (nacre_f32_winograd_out){bias, j->add == NULL ? NULL : more, patch, j->m * j->lanes, j->lanes, &j->finish};
+            o = (nacre_f32_winograd_out){bias, j->add == NULL ? NULL : more, patch, j->m * j->lanes, j->lanes,
+                                         &j->finish};
             memset(more, 0, j->m * j->m * j->lanes * sizeof(float));
-            for (size_t r = 0; r < rows && j->add != NULL; r++) memcpy(more + r * o.pitch, j->add + at + r * width, line * sizeof(float));
+            for (size_t r = 0; r < rows && j->add != NULL; r++) {
+                memcpy(more + r * o.pitch, j->add + at + r * width, line * sizeof(float));
+            }
         }
         j->impl->back(j->m, j->after + (block * j->each + i) * j->lanes, gap, &o);
         for (size_t r = 0; r < rows; r++) {
@@ -134,7 +155,9 @@ static void winograd_back(void *job, size_t block, size_t thread) {
     }
 }
 
-static size_t winograd_floats(const winograd_job *j) { return j->points * (winograd_gap(j, j->in_blocks) + winograd_gap(j, j->out_blocks)); }
+static size_t winograd_floats(const winograd_job *j) {
+    return j->points * (winograd_gap(j, j->in_blocks) + winograd_gap(j, j->out_blocks));
+}
 
 // Sets j to the tiles from `first` on, with their points at memory.
 static void winograd_take(winograd_job *j, size_t first, float *memory) {
@@ -192,8 +215,10 @@ static int winograd_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_conv_winograd_words *const w = (const void *)words;
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const nacre_f32_winograd_impl *const impl = ((nacre_f32_winograd_fn *)kernel->fn)();
-    const int plain = c.axes == 2 && c.kernel[0] == 3 && c.kernel[1] == 3 && c.stride[0] == 1 && c.stride[1] == 1 && c.dilation[0] == 1 && c.dilation[1] == 1;
-    return plain && (w->tile == 2 || w->tile == 4) && w->conv.type == NACRE_DTYPE_f32 && c.groups == 1 && c.channels > 0 && w->block <= NACRE_CONV_BLOCK &&
+    const int plain = c.axes == 2 && c.kernel[0] == 3 && c.kernel[1] == 3 && c.stride[0] == 1 && c.stride[1] == 1 &&
+        c.dilation[0] == 1 && c.dilation[1] == 1;
+    return plain && (w->tile == 2 || w->tile == 4) && w->conv.type == NACRE_DTYPE_f32 && c.groups == 1 &&
+        c.channels > 0 && w->block <= NACRE_CONV_BLOCK &&
            !conv_is_empty(&c) && (impl->lanes == 1 || impl->lanes == (size_t)w->block);
 }
 
@@ -224,7 +249,8 @@ static size_t winograd_rows(size_t m, double (*row)[3]) {
 
 // Weights are [filters][channels][3][3]. Packed they are [points][groups][channels][blocks of
 // filters][lanes], with zeros after the last filter.
-static void winograd_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
+static void winograd_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src,
+                          void *dst) {
     (void)operand;
     const nacre_conv_winograd_words *const w = (const void *)words;
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
@@ -238,7 +264,8 @@ static void winograd_pack(const nacre_kernel *kernel, const int64_t *words, size
             for (size_t f = first; f < first + wide; f += lanes) {
                 impl->weights(&(nacre_f32_winograd_weights){
                     .row = (const double(*)[3])row, .side = side, .n = nacre_min(lanes, c.filters - f), .block = lanes,
-                    .channels = nacre_min(NACRE_WINOGRAD_CHANNELS, c.channels - k), .x = (const float *)src + (f * c.channels + k) * 9,
+                    .channels = nacre_min(NACRE_WINOGRAD_CHANNELS, c.channels - k),
+                    .x = (const float *)src + (f * c.channels + k) * 9,
                     .step = c.channels * 9, .y = (float *)dst + (first * c.channels + k * wide) + f - first,
                     .stride = all * c.channels, .gap = wide});
             }
@@ -247,8 +274,8 @@ static void winograd_pack(const nacre_kernel *kernel, const int64_t *words, size
 }
 
 const nacre_entry nacre_f32_conv_winograd_entry = {
-    .words = sizeof(nacre_conv_winograd_words) / 8, .operands = CONV_OPERANDS, .run = winograd_command, .fits = winograd_fits,
-    .scratch = winograd_scratch, .packed = winograd_packed, .pack = winograd_pack,
+    .words = sizeof(nacre_conv_winograd_words) / 8, .operands = CONV_OPERANDS, .run = winograd_command,
+    .fits = winograd_fits, .scratch = winograd_scratch, .packed = winograd_packed, .pack = winograd_pack,
 };
 
 // ---- the oracle: the transforms as matrices ----
@@ -280,7 +307,9 @@ static void back_scalar(size_t m, const float *v, size_t gap, const nacre_f32_wi
         for (size_t l = 0; l < o->block; l++) {
             const size_t at = p / m * o->pitch + p % m * o->block + l;
             double sum = o->bias[l] + (o->add == NULL ? 0.0 : o->add[at]);
-            for (size_t i = 0; i < side * side; i++) sum += rows[p / m * side + i / side] * rows[p % m * side + i % side] * v[i * gap + l];
+            for (size_t i = 0; i < side * side; i++) {
+                sum += rows[p / m * side + i / side] * rows[p % m * side + i % side] * v[i * gap + l];
+            }
             if (o->finish->clamp && sum < o->finish->low) sum = o->finish->low;
             if (o->finish->clamp && sum > o->finish->high) sum = o->finish->high;
             o->y[at] = (float)sum;

@@ -24,13 +24,17 @@ typedef struct {
     float *scratch;
 } depthwise_plan;
 
-static size_t depthwise_reach(const depthwise_plan *p, size_t rows) { return (rows - 1) * p->step_h + (p->kernel_h - 1) * p->gap_h + 1; }
+static size_t depthwise_reach(const depthwise_plan *p, size_t rows) {
+    return (rows - 1) * p->step_h + (p->kernel_h - 1) * p->gap_h + 1;
+}
 
 // Sets p and reports whether t is a depthwise convolution that bands serve. With wide strides or
 // dilations most of a band would meet no element of the kernel.
 static int plan_depthwise(depthwise_plan *p, const nacre_f32_depthwise *t) {
     const nacre_conv *const c = &t->c;
-    if (!nacre_conv_is_depthwise(c) || c->images * c->groups * c->filters == 0 || conv_count(c->out, c->axes) == 0) return 0;
+    if (!nacre_conv_is_depthwise(c) || c->images * c->groups * c->filters == 0 || conv_count(c->out, c->axes) == 0) {
+        return 0;
+    }
     const size_t w = c->axes - 1;
     const int flat = c->axes == 1;
     *p = (depthwise_plan){.t = t, .in_h = flat ? 1 : c->in[0], .out_h = flat ? 1 : c->out[0], .out_w = c->out[w]};
@@ -73,7 +77,8 @@ static int plan_depthwise(depthwise_plan *p, const nacre_f32_depthwise *t) {
 // Makes the band for the rows from o on of the result of a plane of the value.
 static void fill_band(const depthwise_plan *p, size_t plane, size_t o, float *band, float *buffer) {
     const nacre_f32_depthwise *const t = p->t;
-    const size_t count = depthwise_reach(p, nacre_min(p->rows, p->out_h - o)), first = o * p->step_h, stop = p->in_h + p->pad_h;
+    const size_t count = depthwise_reach(p, nacre_min(p->rows, p->out_h - o)), first = o * p->step_h,
+        stop = p->in_h + p->pad_h;
     const size_t end = first < stop ? nacre_min(count, stop - first) : 0;
     const size_t begin = first < p->pad_h ? nacre_min(end, p->pad_h - first) : 0;
     const float *from = NULL;
@@ -94,7 +99,8 @@ static void filter_band(const depthwise_plan *p, size_t plane, size_t o, const f
     const nacre_f32_depthwise *const t = p->t;
     const size_t rows = nacre_min(p->rows, p->out_h - o), n = rows * p->out_w;
     float weights[NACRE_DEPTHWISE_KERNEL];
-    nacre_f32_depthwise_rows f = {.src = band, .kernel_h = p->kernel_h, .kernel_w = p->kernel_w, .offset = p->offset, .finish = &t->finish};
+    nacre_f32_depthwise_rows f = {.src = band, .kernel_h = p->kernel_h, .kernel_w = p->kernel_w, .offset = p->offset,
+                                  .finish = &t->finish};
     f.step = p->step_h * p->row;
     f.gap = p->gap_h * p->row;
     f.ldc = f.n = p->out_w;
@@ -125,12 +131,15 @@ static void next_band(const depthwise_plan *p, size_t *plane, size_t *o) {
     ++*plane;
 }
 
-static size_t depthwise_scratch(const depthwise_plan *p) { return p->bands_ahead * p->band_size + p->x_size + p->y_size; }
+static size_t depthwise_scratch(const depthwise_plan *p) {
+    return p->bands_ahead * p->band_size + p->x_size + p->y_size;
+}
 
 static void depthwise_chunk(void *job, size_t chunk, size_t thread) {
     const depthwise_plan *const p = job;
     const nacre_conv *const c = &p->t->c;
-    float *const bands = p->scratch + thread * depthwise_scratch(p), *const buffer = bands + p->bands_ahead * p->band_size;
+    float *const bands = p->scratch + thread * depthwise_scratch(p),
+        *const buffer = bands + p->bands_ahead * p->band_size;
     const size_t stop = nacre_min(c->images * c->groups * p->bands, (chunk + 1) * p->bands_each);
     for (size_t first = chunk * p->bands_each; first < stop; first += p->bands_ahead) {
         const size_t end = nacre_min(stop, first + p->bands_ahead);

@@ -49,7 +49,8 @@ IM2COL_ROWS(im2col_rows_f64, double)
 #undef OWN
 #undef ROWS
 
-void nacre_f64_im2col__scalar(const nacre_conv *c, const double *x, size_t k0, size_t k, size_t j0, size_t n, size_t nr, double *dst) {
+void nacre_f64_im2col__scalar(const nacre_conv *c, const double *x, size_t k0, size_t k, size_t j0, size_t n, size_t nr,
+                              double *dst) {
     im2col_f64_panels(c, x, k0, k, j0, n, nr, dst);
 }
 
@@ -58,8 +59,8 @@ void nacre_f32_im2col__scalar(const nacre_conv *c, const float *x, size_t k0, si
     im2col_scalar_panels(c, x, k0, k, j0, n, nr, dst);
 }
 
-void nacre_half_im2col(const nacre_half *half, nacre_dtype type, const nacre_conv *c, const uint16_t *x, size_t k0, size_t k,
-                       size_t j0, size_t n, size_t nr, float *dst) {
+void nacre_half_im2col(const nacre_half *half, nacre_dtype type, const nacre_conv *c, const uint16_t *x, size_t k0,
+                       size_t k, size_t j0, size_t n, size_t nr, float *dst) {
     enum { PIECE = 4096 };
     uint16_t piece[PIECE];
     const size_t most = PIECE / nr;

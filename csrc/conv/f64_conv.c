@@ -30,7 +30,8 @@ static void conv_plane(void *job, size_t plane, size_t thread) {
     const nacre_conv *const c = j->c;
     const size_t filter = plane % (c->groups * c->filters), image = plane / (c->groups * c->filters);
     const size_t group = filter / c->filters;
-    const size_t in = conv_count(c->in, c->axes), out = conv_count(c->out, c->axes), taps = conv_count(c->kernel, c->axes);
+    const size_t in = conv_count(c->in, c->axes), out = conv_count(c->out, c->axes),
+        taps = conv_count(c->kernel, c->axes);
     const double *const x = j->x + (image * c->groups + group) * c->channels * in;
     const double *const w = j->w + filter * c->channels * taps;
     size_t at[NACRE_CONV_AXES] = {0}, tap[NACRE_CONV_AXES] = {0};
@@ -47,8 +48,8 @@ static void conv_plane(void *job, size_t plane, size_t thread) {
     finish_plane(j, plane, out);
 }
 
-void nacre_f64_conv__scalar(const nacre_conv *c, const nacre_f64_finish *e, nacre_team *team, const double *x, const double *w,
-                            const double *bias, double *y) {
+void nacre_f64_conv__scalar(const nacre_conv *c, const nacre_f64_finish *e, nacre_team *team, const double *x,
+                            const double *w, const double *bias, double *y) {
     f64_job j = {c, e, team, x, w, bias, y};
     nacre_parallel(team, c->images * c->groups * c->filters, conv_plane, &j);
 }
@@ -60,11 +61,13 @@ static void transpose_plane(void *job, size_t plane, size_t thread) {
     const nacre_conv *const c = j->c;
     const size_t filter = plane % (c->groups * c->filters), image = plane / (c->groups * c->filters);
     const size_t group = filter / c->filters;
-    const size_t in = conv_count(c->in, c->axes), out = conv_count(c->out, c->axes), taps = conv_count(c->kernel, c->axes);
+    const size_t in = conv_count(c->in, c->axes), out = conv_count(c->out, c->axes),
+        taps = conv_count(c->kernel, c->axes);
     const double *const x = j->x + (image * c->groups + group) * c->channels * in;
     const double *const w = j->w + (group * c->channels * c->filters + filter % c->filters) * taps;
     double *const y = j->y + plane * out;
-    NACRE_SIMD for (size_t o = 0; o < out; o++) y[o] = (j->bias == NULL ? 0 : j->bias[filter]) + (j->e->add == NULL ? 0 : j->e->add[plane * out + o]);
+    NACRE_SIMD for (size_t o = 0; o < out; o++) y[o] =
+        (j->bias == NULL ? 0 : j->bias[filter]) + (j->e->add == NULL ? 0 : j->e->add[plane * out + o]);
     size_t at[NACRE_CONV_AXES] = {0}, tap[NACRE_CONV_AXES] = {0};
     for (size_t i = 0; i < in && !nacre_stopped(j->team); i++, conv_next(at, c->in, c->axes)) {
         for (size_t t = 0; t < taps; t++, conv_next(tap, c->kernel, c->axes)) {
@@ -88,9 +91,12 @@ void nacre_f64_conv_transpose__scalar(const nacre_conv *c, const nacre_f64_finis
 static void f64_command(const nacre_call *call) {
     const nacre_conv_words *const w = (const void *)call->words;
     const nacre_conv c = nacre_conv_of(&w->extents);
-    const nacre_f64_finish e = {nacre_operand(call, CONV_ADD), w->clamp != 0, w->low, w->high, (conv_map *)nacre_part_fn(w->map), w->params};
-    ((nacre_f64_conv_fn *)call->kernel->fn)(&c, &e, call->team, nacre_operand(call, CONV_X), nacre_operand(call, CONV_W),
+    const nacre_f64_finish e = {nacre_operand(call, CONV_ADD), w->clamp != 0, w->low, w->high,
+                                (conv_map *)nacre_part_fn(w->map), w->params};
+    ((nacre_f64_conv_fn *)call->kernel->fn)(&c, &e, call->team, nacre_operand(call, CONV_X),
+                                            nacre_operand(call, CONV_W),
                                             nacre_operand(call, CONV_BIAS), nacre_operand(call, CONV_Y));
 }
 
-const nacre_entry nacre_f64_conv_entry = {.words = sizeof(nacre_conv_words) / 8, .operands = CONV_OPERANDS, .run = f64_command};
+const nacre_entry nacre_f64_conv_entry = {.words = sizeof(nacre_conv_words) / 8, .operands = CONV_OPERANDS,
+                                          .run = f64_command};

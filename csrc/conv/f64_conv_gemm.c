@@ -21,17 +21,18 @@ static void make_product(conv_gemm *j, const nacre_kernel *kernel, const nacre_c
     *j = (conv_gemm){.c = nacre_conv_of(&w->extents), .im2col = (nacre_f64_im2col_fn *)kernel->fn};
     const nacre_conv *const c = &j->c;
     const size_t k = conv_depth(c), n = conv_count(c->out, c->axes);
-    j->g = (nacre_f64_gemm){.impl = nacre_f64_gemm_part(w->gemm), .m = c->filters, .n = n, .k = k, .a = {NULL, k, 1}, .alpha = 1,
-                            .row_count = c->groups, .ldc = n};
-    j->g.finish = (nacre_f64_finish){.clamp = w->clamp != 0, .low = w->low, .high = w->high, .map = (conv_map *)nacre_part_fn(w->map),
-                                     .params = w->params};
+    j->g = (nacre_f64_gemm){.impl = nacre_f64_gemm_part(w->gemm), .m = c->filters, .n = n, .k = k, .a = {NULL, k, 1},
+                            .alpha = 1, .row_count = c->groups, .ldc = n};
+    j->g.finish = (nacre_f64_finish){.clamp = w->clamp != 0, .low = w->low, .high = w->high,
+                                     .map = (conv_map *)nacre_part_fn(w->map), .params = w->params};
     if (conv_is_pointwise(c)) {
         j->g.b = (nacre_f64_operand){NULL, n, 1};
     } else {
         j->g.make_b = make_columns;
         j->g.source = j;
     }
-    const size_t batch[GEMM_BATCH] = {c->images, c->groups, 0, c->filters * k, c->groups * c->channels * n, c->channels * n};
+    const size_t batch[GEMM_BATCH] = {c->images, c->groups, 0, c->filters * k, c->groups * c->channels * n,
+                                      c->channels * n};
     for (size_t i = 0; i < GEMM_BATCH; i++) j->axes[i] = batch[i];
     j->g.batch = (nacre_batch){2, j->axes};
 }

@@ -25,7 +25,9 @@ NACRE_INLINE __mmask16 conv_mask_of__avx512(const int32_t *flags) {
     const __m512i v = _mm512_loadu_si512(flags);
     return _mm512_test_epi32_mask(v, v);
 }
-NACRE_INLINE __m512 conv_mask_load__avx512(__m512 v, __mmask16 m, const float *p) { return _mm512_mask_loadu_ps(v, m, p); }
+NACRE_INLINE __m512 conv_mask_load__avx512(__m512 v, __mmask16 m, const float *p) {
+    return _mm512_mask_loadu_ps(v, m, p);
+}
 NACRE_INLINE __m512 conv_mask_gather__avx512(__mmask16 m, const float *p, const int32_t *index) {
     return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), m, _mm512_loadu_si512(index), p, 4);
 }
@@ -38,13 +40,19 @@ typedef __m256i conv_mask__avx2;
 
 NACRE_INLINE __m256i conv_mask_between__avx2(int begin, int end) {
     const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    return _mm256_andnot_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(begin), lane), _mm256_cmpgt_epi32(_mm256_set1_epi32(end), lane));
+    return _mm256_andnot_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(begin), lane),
+                               _mm256_cmpgt_epi32(_mm256_set1_epi32(end), lane));
 }
-NACRE_INLINE __m256i conv_mask_even__avx2(__m256i m) { return _mm256_and_si256(m, _mm256_setr_epi32(-1, 0, -1, 0, -1, 0, -1, 0)); }
+NACRE_INLINE __m256i conv_mask_even__avx2(__m256i m) {
+    return _mm256_and_si256(m, _mm256_setr_epi32(-1, 0, -1, 0, -1, 0, -1, 0));
+}
 NACRE_INLINE __m256i conv_mask_of__avx2(const int32_t *flags) { return _mm256_loadu_si256((const __m256i *)flags); }
-NACRE_INLINE __m256 conv_mask_load__avx2(__m256 v, __m256i m, const float *p) { return _mm256_or_ps(v, _mm256_maskload_ps(p, m)); }
+NACRE_INLINE __m256 conv_mask_load__avx2(__m256 v, __m256i m, const float *p) {
+    return _mm256_or_ps(v, _mm256_maskload_ps(p, m));
+}
 NACRE_INLINE __m256 conv_mask_gather__avx2(__m256i m, const float *p, const int32_t *index) {
-    return _mm256_mask_i32gather_ps(_mm256_setzero_ps(), p, _mm256_loadu_si256((const __m256i *)index), _mm256_castsi256_ps(m), 4);
+    return _mm256_mask_i32gather_ps(_mm256_setzero_ps(), p, _mm256_loadu_si256((const __m256i *)index),
+                                    _mm256_castsi256_ps(m), 4);
 }
 
 NACRE_TARGET_END

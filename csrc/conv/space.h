@@ -69,7 +69,8 @@ typedef struct {
     size_t lane, lanes, offset;
 } conv_run;
 
-static inline int conv_clip(const nacre_conv *c, const size_t *extent, const conv_span *s, const size_t *tap, conv_run *run) {
+static inline int conv_clip(const nacre_conv *c, const size_t *extent, const conv_span *s, const size_t *tap,
+                            conv_run *run) {
     const size_t last = c->axes - 1;
     size_t offset = 0;
     for (size_t d = 0; d < last; d++) {

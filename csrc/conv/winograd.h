@@ -35,9 +35,9 @@ typedef struct {
     const nacre_f32_finish *finish;  // only its clamp is used
 } nacre_f32_winograd_out;
 
-// NACRE_WINOGRAD_CHANNELS is the most channels with kernels that are transformed together, for blocks
-// of at most NACRE_WINOGRAD_LANES filters, the most lanes of a level. Of larger blocks, there are
-// fewer channels in proportion.
+// NACRE_WINOGRAD_CHANNELS is the most channels with kernels that are transformed together, for
+// blocks of at most NACRE_WINOGRAD_LANES filters, the most lanes of a level. Of larger blocks,
+// there are fewer channels in proportion.
 enum { NACRE_WINOGRAD_CHANNELS = 16, NACRE_WINOGRAD_LANES = 16 };
 
 // Kernels of some channels of n filters. Element i of the kernel of channel k of filter f is at x +

@@ -134,7 +134,8 @@ typedef void nacre_range_fn(const void *start, const void *delta, size_t first, 
 // Parts w1_transpose, w2_transpose, w4_transpose, w8_transpose, w16_transpose:
 //     dst[c * dst_stride + r] = src[r * src_stride + c], r < rows, c < cols.
 // Callers pass blocks that fit the first-level cache.
-typedef void nacre_transpose_fn(const void *src, void *dst, size_t rows, size_t cols, ptrdiff_t src_stride, ptrdiff_t dst_stride);
+typedef void nacre_transpose_fn(const void *src, void *dst, size_t rows, size_t cols, ptrdiff_t src_stride,
+                                ptrdiff_t dst_stride);
 
 // nacre_copy_kernels returns the rows of kernels.inc and their count.
 const nacre_kernel *nacre_copy_kernels(size_t *count);

@@ -36,8 +36,8 @@ static int64_t gather_number(const gather_job *g, size_t i) {
     return (int64_t)(outer * g->axis) + n;
 }
 
-// GATHER_AHEAD is the number of indices that gather_each checks at a time, and GATHER_FETCH how many
-// rows gather_rows fetches ahead.
+// GATHER_AHEAD is the number of indices that gather_each checks at a time, and GATHER_FETCH how
+// many rows gather_rows fetches ahead.
 enum { GATHER_AHEAD = 256, GATHER_FETCH = 16 };
 
 // gather_rows copies blocks at[0..n-1] of each row of src. Rows are `row` bytes long.
@@ -51,8 +51,8 @@ static inline void gather_rows(const char *src, size_t rows, size_t row, const s
     }
 }
 
-// gather_check stores the numbers of the blocks of indices k..k+n-1. If an index is out of range, it
-// fails and returns 0.
+// gather_check stores the numbers of the blocks of indices k..k+n-1. If an index is out of range,
+// it fails and returns 0.
 static int gather_check(const gather_job *g, size_t k, size_t n, size_t *at) {
     const int64_t extent = g->w->extents[0], below = g->w->forward ? 0 : extent;
     for (size_t i = 0; i < n; i++) {
@@ -101,7 +101,8 @@ static void gather_task(void *arg, size_t chunk, size_t thread) {
 
 static void gather_run(const nacre_call *c) {
     const nacre_gather_words *const w = (const void *)c->words;
-    gather_job g = {c, w, nacre_operand(c, 0), nacre_operand(c, 1), nacre_operand(c, 2), 1, (size_t)(w->outer * w->count), 0, 1, 0};
+    gather_job g = {c, w, nacre_operand(c, 0), nacre_operand(c, 1), nacre_operand(c, 2), 1,
+                    (size_t)(w->outer * w->count), 0, 1, 0};
     const size_t block = (size_t)w->block;
     if (g.total == 0) return;
     for (int64_t a = 0; a < w->tuple; a++) g.axis *= (size_t)w->extents[a];
@@ -129,7 +130,8 @@ typedef struct {
 
 // gather_neighbours gathers elements p..p+n-1, neighbours along the last axis. If an index is out
 // of range, it fails and returns 0. Writes through dst may alias g, so the loop reads local copies.
-static inline int gather_neighbours(const elements_job *g, size_t p, size_t n, int64_t base, size_t width, int64_t bytes) {
+static inline int gather_neighbours(const elements_job *g, size_t p, size_t n, int64_t base, size_t width,
+                                    int64_t bytes) {
     const nacre_elements_words *const w = g->w;
     const int64_t step = w->axes == 0 ? 0 : w->list[2 * w->axes - 1], along = w->along, extent = w->extent;
     const void *const index = g->index;

@@ -44,7 +44,8 @@ static void triangle_run(const nacre_call *c) {
     nacre_parallel(c->team, nacre_ceil_div(j.total, j.per_chunk), triangle_task, &j);
 }
 
-const nacre_entry nacre_triangle_entry = {.words = sizeof(nacre_triangle_words) / 8, .operands = 3, .run = triangle_run};
+const nacre_entry nacre_triangle_entry = {.words = sizeof(nacre_triangle_words) / 8, .operands = 3,
+                                          .run = triangle_run};
 
 // ---- reverse_sequence ----
 
@@ -74,7 +75,8 @@ static void reverse_sequence_run(const nacre_call *c) {
             return;
         }
     }
-    region_job j = {c, 0, nacre_max(1, COPY_CHUNK_BYTES / nacre_max((size_t)w->block, 8)), (size_t)(w->batch * w->time)};
+    region_job j = {c, 0, nacre_max(1, COPY_CHUNK_BYTES / nacre_max((size_t)w->block, 8)),
+                    (size_t)(w->batch * w->time)};
     nacre_parallel(c->team, nacre_ceil_div(j.total, j.per_chunk), reverse_sequence_task, &j);
 }
 

@@ -71,7 +71,8 @@ static void scatter_task(void *arg, size_t chunk, size_t thread) {
             if (x < 0) return;
             at = at * w->extents[a] + x;
         }
-        scatter_put(reduce, s->dst + ((size_t)at * block + from) * width, s->updates + (j * block + from) * width, n, width);
+        scatter_put(reduce, s->dst + ((size_t)at * block + from) * width, s->updates + (j * block + from) * width, n,
+                    width);
         work += 16 + n;
         if (work > 16 * SCATTER_POLL) {
             if (nacre_stopped(s->c->team)) return;
@@ -114,5 +115,6 @@ static int scatter_elements_fits(const nacre_kernel *kernel, const int64_t *word
 }
 
 const nacre_entry nacre_scatter_elements_entry = {
-    .words = sizeof(nacre_elements_words) / 8, .operands = 3, .run = scatter_elements_run, .fits = scatter_elements_fits,
+    .words = sizeof(nacre_elements_words) / 8, .operands = 3, .run = scatter_elements_run,
+    .fits = scatter_elements_fits,
 };

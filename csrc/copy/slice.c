@@ -41,7 +41,8 @@ static int slice_cuts(const nacre_call *c, const nacre_slice_words *w, slice_cut
             nacre_fail(c, step == 0 ? NACRE_FAILED_step : NACRE_FAILED_axis_twice, step == 0 ? i : given, 0, 0, 0);
             return 0;
         }
-        cuts[axis] = (slice_cut){copy_integer(starts, w->starts_bytes, (size_t)i), copy_integer(ends, w->ends_bytes, (size_t)i), step};
+        cuts[axis] = (slice_cut){copy_integer(starts, w->starts_bytes, (size_t)i),
+                                 copy_integer(ends, w->ends_bytes, (size_t)i), step};
     }
     return 1;
 }
@@ -77,4 +78,5 @@ static int slice_fits(const nacre_kernel *kernel, const int64_t *words) {
     return ((const nacre_slice_words *)(const void *)words)->rank <= NACRE_COPY_AXES;
 }
 
-const nacre_entry nacre_slice_entry = {.words = sizeof(nacre_slice_words) / 8, .operands = 6, .run = slice_run, .fits = slice_fits};
+const nacre_entry nacre_slice_entry = {.words = sizeof(nacre_slice_words) / 8, .operands = 6, .run = slice_run,
+                                       .fits = slice_fits};

@@ -220,7 +220,8 @@ static void copy_task(void *arg, size_t chunk, size_t thread) {
 // copy_lies reports whether the elements of a box already are where the copy would put them.
 static int copy_lies(const copy_boxes *list, const copy_box *b, const void *src, const void *dst) {
     const ptrdiff_t width = (ptrdiff_t)list->width;
-    return (const char *)src + b->src_at * width == (const char *)dst + b->dst_at * width && memcmp(b->from, b->to, b->axes * sizeof *b->from) == 0;
+    return (const char *)src + b->src_at * width == (const char *)dst + b->dst_at * width &&
+        memcmp(b->from, b->to, b->axes * sizeof *b->from) == 0;
 }
 
 void nacre_copy_boxes(const copy_boxes *list, const void *src, void *dst, size_t *starts, nacre_team *team) {

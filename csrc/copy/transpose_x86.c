@@ -82,7 +82,8 @@ static inline void w8_tile_4x4_avx2(const uint64_t *src, uint64_t *dst, ptrdiff_
     }
     for (int i = 0; i < 2; i++) {
         _mm256_storeu_si256((__m256i *)(dst + i * dst_stride), _mm256_permute2x128_si256(pair[i], pair[i + 2], 0x20));
-        _mm256_storeu_si256((__m256i *)(dst + (i + 2) * dst_stride), _mm256_permute2x128_si256(pair[i], pair[i + 2], 0x31));
+        _mm256_storeu_si256((__m256i *)(dst + (i + 2) * dst_stride),
+                            _mm256_permute2x128_si256(pair[i], pair[i + 2], 0x31));
     }
 }
 
@@ -93,7 +94,8 @@ NACRE_TARGET_END
 
 NACRE_TARGET_BEGIN(NACRE_AVX512)
 
-static inline void w4_tile_16x16_avx512(const uint32_t *src, uint32_t *dst, ptrdiff_t src_stride, ptrdiff_t dst_stride) {
+static inline void w4_tile_16x16_avx512(const uint32_t *src, uint32_t *dst, ptrdiff_t src_stride,
+                                        ptrdiff_t dst_stride) {
     __m512i row[16], part[16];
     for (int i = 0; i < 16; i++) row[i] = _mm512_loadu_si512(src + i * src_stride);
     // In each 128-bit lane: columns of two rows next to each other, then of four.

@@ -34,8 +34,10 @@ typedef struct {
 static inline void nacre_amx_begin(void) {
     static const nacre_amx_shape whole = {
         .palette = 1,
-        .line = {NACRE_AMX_LINE, NACRE_AMX_LINE, NACRE_AMX_LINE, NACRE_AMX_LINE, NACRE_AMX_LINE, NACRE_AMX_LINE, NACRE_AMX_LINE, NACRE_AMX_LINE},
-        .rows = {NACRE_AMX_ROWS, NACRE_AMX_ROWS, NACRE_AMX_ROWS, NACRE_AMX_ROWS, NACRE_AMX_ROWS, NACRE_AMX_ROWS, NACRE_AMX_ROWS, NACRE_AMX_ROWS},
+        .line = {NACRE_AMX_LINE, NACRE_AMX_LINE, NACRE_AMX_LINE, NACRE_AMX_LINE, NACRE_AMX_LINE, NACRE_AMX_LINE,
+                 NACRE_AMX_LINE, NACRE_AMX_LINE},
+        .rows = {NACRE_AMX_ROWS, NACRE_AMX_ROWS, NACRE_AMX_ROWS, NACRE_AMX_ROWS, NACRE_AMX_ROWS, NACRE_AMX_ROWS,
+                 NACRE_AMX_ROWS, NACRE_AMX_ROWS},
     };
     __asm__ volatile("ldtilecfg %0" : : "m"(whole) : "memory");
 }

@@ -232,7 +232,10 @@ CALLED __m512i nacre_512_ternarylogic_epi32(__m512i va, __m512i vb, __m512i vc, 
     EACH(16) {
         y.u32[i] = 0;
         for (int k = 0; k < 8; k++) {
-            if (table >> k & 1) y.u32[i] |= (k & 4 ? a.u32[i] : ~a.u32[i]) & (k & 2 ? b.u32[i] : ~b.u32[i]) & (k & 1 ? c.u32[i] : ~c.u32[i]);
+            if (table >> k & 1) {
+                y.u32[i] |= (k & 4 ? a.u32[i] : ~a.u32[i]) & (k & 2 ? b.u32[i] : ~b.u32[i]) & (k & 1 ? c.u32[i]
+                                                                                               : ~c.u32[i]);
+            }
         }
     }
     return y.si;

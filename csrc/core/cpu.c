@@ -66,7 +66,8 @@ uint32_t nacre_cpu_detect(void) {
     if ((b & (1u << 5)) == 0) return 0;
 #ifdef NACRE_EMULATED
     (void)detect_avx512;
-    return NACRE_ISA_avx2 | NACRE_ISA_avx512 | NACRE_ISA_avx512vnni | NACRE_ISA_avx512bf16 | NACRE_ISA_avx512fp16 | NACRE_ISA_amx;
+    return NACRE_ISA_avx2 | NACRE_ISA_avx512 | NACRE_ISA_avx512vnni | NACRE_ISA_avx512bf16 | NACRE_ISA_avx512fp16 |
+        NACRE_ISA_amx;
 #else
     uint32_t a1 = 0, b1, c1, d1;
     if (a >= 1) __cpuid_count(7, 1, a1, b1, c1, d1);  // a is the last subleaf of leaf 7

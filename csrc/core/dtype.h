@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// nacre_dtype is an element type. Its number is that of runtime/tensor. Words give an operand that is
-// left out the type f32.
+// nacre_dtype is an element type. Its number is that of runtime/tensor. Words give an operand that
+// is left out the type f32.
 typedef enum {
     NACRE_DTYPE_invalid,
 #define NACRE_DTYPE(t, name, T, kind) NACRE_DTYPE_##t,
@@ -15,7 +15,8 @@ typedef enum {
 #undef NACRE_DTYPE
 } nacre_dtype;
 
-typedef enum { NACRE_NO_KIND, NACRE_FLOAT, NACRE_SIGNED, NACRE_UNSIGNED, NACRE_BOOLEAN, NACRE_TEXT, NACRE_COMPLEX } nacre_kind;
+typedef enum { NACRE_NO_KIND, NACRE_FLOAT, NACRE_SIGNED, NACRE_UNSIGNED, NACRE_BOOLEAN, NACRE_TEXT,
+              NACRE_COMPLEX } nacre_kind;
 
 // nacre_dtype_bits returns the bits of an element, 0 for strings.
 static inline size_t nacre_dtype_bits(nacre_dtype type) {

@@ -33,12 +33,15 @@ NACRE_TARGET_BEGIN(NACRE_AVX512)
 // nacre_parts_split writes the first `parts` parts of 16 pairs, `part` bytes apart. It returns a
 // mask of pairs with a number that has no parts.
 NACRE_INLINE __mmask16 nacre_parts_split(size_t parts, __m512 x0, __m512 x1, char *dst, size_t part) {
-    const __m512i half = _mm512_set1_epi32(0x8000), high = _mm512_set1_epi32((int)0xffff0000u), top = _mm512_set1_epi32(0x7f800000);
+    const __m512i half = _mm512_set1_epi32(0x8000), high = _mm512_set1_epi32((int)0xffff0000u),
+        top = _mm512_set1_epi32(0x7f800000);
     __mmask16 odd = 0;
     for (size_t p = 0; p < parts; p++, dst += part) {
-        const __m512i t0 = _mm512_add_epi32(_mm512_castps_si512(x0), half), t1 = _mm512_add_epi32(_mm512_castps_si512(x1), half);
+        const __m512i t0 = _mm512_add_epi32(_mm512_castps_si512(x0), half),
+            t1 = _mm512_add_epi32(_mm512_castps_si512(x1), half);
         if (p == 0) {
-            odd = _mm512_cmpeq_epi32_mask(_mm512_and_si512(t0, top), top) | _mm512_cmpeq_epi32_mask(_mm512_and_si512(t1, top), top);
+            odd = _mm512_cmpeq_epi32_mask(_mm512_and_si512(t0, top), top) |
+                _mm512_cmpeq_epi32_mask(_mm512_and_si512(t1, top), top);
         }
         // t0 >> 16 | t1 & high
         _mm512_storeu_si512(dst, _mm512_ternarylogic_epi32(_mm512_srli_epi32(t0, 16), t1, high, 0xf8));
@@ -52,8 +55,8 @@ NACRE_INLINE __mmask16 nacre_parts_split(size_t parts, __m512 x0, __m512 x1, cha
 // nacre_parts_lines writes the lines of `rows` rows. Row i has `first` numbers at x + i*row and
 // `second` numbers `gap` after them, padded with zeros to 16 each. It returns whether a number has
 // no parts.
-NACRE_INLINE int nacre_parts_lines(size_t parts, const float *x, size_t row, size_t gap, size_t first, size_t second, size_t rows, char *dst,
-                                   size_t part) {
+NACRE_INLINE int nacre_parts_lines(size_t parts, const float *x, size_t row, size_t gap, size_t first, size_t second,
+                                   size_t rows, char *dst, size_t part) {
     const __mmask16 m0 = (__mmask16)((1u << first) - 1), m1 = (__mmask16)((1u << second) - 1);
     __mmask16 odd = 0;
     if (second == 0) gap = 0;
@@ -74,13 +77,17 @@ NACRE_INLINE int nacre_parts_lines(size_t parts, const float *x, size_t row, siz
 NACRE_INLINE int nacre_parts_right(size_t parts, const float *x, size_t row, size_t k, size_t n, char *dst) {
     int odd = 0;
     for (size_t p = 0; p < k; p += NACRE_PARTS_DEPTH, x += NACRE_PARTS_DEPTH * row, dst += parts * NACRE_PARTS_RIGHT) {
-        const size_t there = nacre_min(k - p, NACRE_PARTS_DEPTH), both = there > 16 ? there - 16 : 0, one = nacre_min(there, 16);
+        const size_t there = nacre_min(k - p, NACRE_PARTS_DEPTH), both = there > 16 ? there - 16 : 0,
+            one = nacre_min(there, 16);
         for (size_t j = 0; j < n; j += 16) {
             const size_t columns = nacre_min(n - j, 16);
             char *const to = dst + j / 16 * NACRE_AMX_BYTES;
             odd |= nacre_parts_lines(parts, x + j, row, 16 * row, columns, columns, both, to, NACRE_PARTS_RIGHT);
-            odd |= nacre_parts_lines(parts, x + j + both * row, row, 0, columns, 0, one - both, to + both * NACRE_AMX_LINE, NACRE_PARTS_RIGHT);
-            for (size_t q = 0; q < parts && one < 16; q++) memset(to + q * NACRE_PARTS_RIGHT + one * NACRE_AMX_LINE, 0, (16 - one) * NACRE_AMX_LINE);
+            odd |= nacre_parts_lines(parts, x + j + both * row, row, 0, columns, 0, one - both,
+                                     to + both * NACRE_AMX_LINE, NACRE_PARTS_RIGHT);
+            for (size_t q = 0; q < parts && one < 16; q++) {
+                memset(to + q * NACRE_PARTS_RIGHT + one * NACRE_AMX_LINE, 0, (16 - one) * NACRE_AMX_LINE);
+            }
         }
     }
     return odd;
@@ -124,7 +131,8 @@ typedef struct {
         b_at = q;                                                                        \
     }
 
-NACRE_INLINE void nacre_parts_multiply_of(int tall, int wide, size_t a_parts, size_t b_parts, const nacre_parts_square *x) {
+NACRE_INLINE void nacre_parts_multiply_of(int tall, int wide, size_t a_parts, size_t b_parts,
+                                          const nacre_parts_square *x) {
     if (x->add) {
         NACRE_PARTS_SQUARE(LOAD, 0, 0, 0);
         if (wide) NACRE_PARTS_SQUARE(LOAD, 1, 0, 1);
@@ -181,9 +189,10 @@ static void nacre_parts_multiply(const nacre_parts_square *x) {
 
 // nacre_parts_plain adds `count` products of a sum, computed with floats: of rows x + i*row with
 // the numbers of each column at w + k*w_row.
-static inline void nacre_parts_plain(const float *x, size_t row, size_t count, size_t rows, const float *w, size_t w_row, size_t columns,
-                                     float *sums) {
-    const __mmask16 m0 = (__mmask16)((1u << nacre_min(columns, 16)) - 1), m1 = (__mmask16)((1u << (columns > 16 ? columns - 16 : 0)) - 1);
+static inline void nacre_parts_plain(const float *x, size_t row, size_t count, size_t rows, const float *w,
+                                     size_t w_row, size_t columns, float *sums) {
+    const __mmask16 m0 = (__mmask16)((1u << nacre_min(columns, 16)) - 1),
+        m1 = (__mmask16)((1u << (columns > 16 ? columns - 16 : 0)) - 1);
     const size_t second = m1 == 0 ? 0 : 16;
     for (size_t i = 0; i < rows; i++, x += row, sums += NACRE_PARTS_SIDE) {
         __m512 a = _mm512_maskz_loadu_ps(m0, sums), b = _mm512_maskz_loadu_ps(m1, sums + second);

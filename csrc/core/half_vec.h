@@ -53,9 +53,12 @@ NACRE_INLINE void nacre_f16_store(uint16_t *p, nacre_f16 a) { _mm512_storeu_si51
 NACRE_INLINE nacre_f16 nacre_f16_set(uint16_t bits) { return _mm512_set1_epi16((short)bits); }
 NACRE_INLINE nacre_f16 nacre_f16_and(nacre_f16 a, nacre_f16 b) { return _mm512_and_si512(a, b); }
 NACRE_INLINE nacre_f16 nacre_f16_xor(nacre_f16 a, nacre_f16 b) { return _mm512_xor_si512(a, b); }
-NACRE_INLINE nacre_f16 nacre_f16_pick(nacre_f16_mask m, nacre_f16 a, nacre_f16 b) { return _mm512_mask_blend_epi16(m, b, a); }
+NACRE_INLINE nacre_f16 nacre_f16_pick(nacre_f16_mask m, nacre_f16 a, nacre_f16 b) {
+    return _mm512_mask_blend_epi16(m, b, a);
+}
 NACRE_INLINE void nacre_f16_store_tests(uint8_t *p, nacre_f16_mask m) {
-    static const uint8_t ones[NACRE_F16_LANES] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const uint8_t ones[NACRE_F16_LANES] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                                  1, 1, 1, 1, 1, 1, 1, 1, 1};
     _mm256_storeu_si256((__m256i *)(void *)p, _mm256_maskz_loadu_epi8(m, ones));
 }
 
@@ -112,7 +115,9 @@ NACRE_INLINE nacre_f16 nacre_f16_set(uint16_t bits) { return vdupq_n_u16(bits); 
 NACRE_INLINE nacre_f16 nacre_f16_and(nacre_f16 a, nacre_f16 b) { return vandq_u16(a, b); }
 NACRE_INLINE nacre_f16 nacre_f16_xor(nacre_f16 a, nacre_f16 b) { return veorq_u16(a, b); }
 NACRE_INLINE nacre_f16 nacre_f16_pick(nacre_f16_mask m, nacre_f16 a, nacre_f16 b) { return vbslq_u16(m, a, b); }
-NACRE_INLINE void nacre_f16_store_tests(uint8_t *p, nacre_f16_mask m) { vst1_u8(p, vand_u8(vmovn_u16(m), vdup_n_u8(1))); }
+NACRE_INLINE void nacre_f16_store_tests(uint8_t *p, nacre_f16_mask m) {
+    vst1_u8(p, vand_u8(vmovn_u16(m), vdup_n_u8(1)));
+}
 
 #define NACRE_F16_OF_ONE(name, text)                           \
     NACRE_INLINE nacre_f16 nacre_f16_##name(nacre_f16 a) {     \

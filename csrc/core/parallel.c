@@ -71,7 +71,9 @@ static int64_t pool_clock(void) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static bool has_job(nacre_pool *p, unsigned seen) { return atomic_load_explicit(&p->generation, memory_order_acquire) != seen; }
+static bool has_job(nacre_pool *p, unsigned seen) {
+    return atomic_load_explicit(&p->generation, memory_order_acquire) != seen;
+}
 
 // look waits for a job after job number seen, for a limited time. took_part says whether the thread
 // took part in that job.

@@ -40,7 +40,9 @@ void nacre_team_begin(nacre_team *team);
 void nacre_team_end(nacre_team *team);
 
 // nacre_team_threads returns the number of threads of a team; 1 for NULL.
-static inline size_t nacre_team_threads(const nacre_team *team) { return team == NULL || team->pool == NULL ? 1 : team->threads; }
+static inline size_t nacre_team_threads(const nacre_team *team) {
+    return team == NULL || team->pool == NULL ? 1 : team->threads;
+}
 
 // nacre_stopped reports whether the run is stopped. The results of a stopped job must not be used.
 static inline int nacre_stopped(const nacre_team *team) {

@@ -41,7 +41,10 @@ typedef struct {
 static inline bool nacre_phase_take(nacre_phases *p, size_t phase, size_t part) {
     size_t expected = phase;
     if (__atomic_load_n(&p->taken[part].phases, __ATOMIC_RELAXED) != phase) return false;
-    if (!__atomic_compare_exchange_n(&p->taken[part].phases, &expected, phase + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return false;
+    if (!__atomic_compare_exchange_n(&p->taken[part].phases, &expected, phase + 1, false, __ATOMIC_RELAXED,
+                                     __ATOMIC_RELAXED)) {
+        return false;
+    }
     p->task(p->job, phase, part);
     __atomic_fetch_add(&p->done, 1, __ATOMIC_RELEASE);
     return true;
@@ -54,7 +57,9 @@ static inline bool nacre_phase_wait(nacre_phases *p, size_t phase, size_t *patie
     bool helped = false;
     for (size_t looks = 0; __atomic_load_n(&p->done, __ATOMIC_ACQUIRE) < all; looks++) {
         if (nacre_stopped(p->team)) return false;
-        for (size_t part = 0; looks == *patience && part < p->parts; part++) helped = nacre_phase_take(p, phase, part) || helped;
+        for (size_t part = 0; looks == *patience && part < p->parts; part++) {
+            helped = nacre_phase_take(p, phase, part) || helped;
+        }
         if (looks < NACRE_PHASE_SPIN) {
             nacre_pause();
         } else {

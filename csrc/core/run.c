@@ -46,5 +46,9 @@ static const struct {
 
 enum { RUN_FAILURES = sizeof run_failures / sizeof run_failures[0] };
 
-const char *nacre_failure_text(int64_t code) { return code < 1 || code > RUN_FAILURES ? NULL : run_failures[code - 1].text; }
-const char *nacre_failure_kind(int64_t code) { return code < 1 || code > RUN_FAILURES ? NULL : run_failures[code - 1].kind; }
+const char *nacre_failure_text(int64_t code) {
+    return code < 1 || code > RUN_FAILURES ? NULL : run_failures[code - 1].text;
+}
+const char *nacre_failure_kind(int64_t code) {
+    return code < 1 || code > RUN_FAILURES ? NULL : run_failures[code - 1].kind;
+}

@@ -8,7 +8,8 @@
 //     the address of its row; its length in words, including this header;
 //     the address of its scratch; the number of operands;
 //     the addresses of the operands; its words
-enum { NACRE_COMMAND_KERNEL, NACRE_COMMAND_LENGTH, NACRE_COMMAND_SCRATCH, NACRE_COMMAND_OPERANDS, NACRE_COMMAND_HEADER };
+enum { NACRE_COMMAND_KERNEL, NACRE_COMMAND_LENGTH, NACRE_COMMAND_SCRATCH, NACRE_COMMAND_OPERANDS,
+      NACRE_COMMAND_HEADER };
 
 // nacre_job holds the inputs and results of nacre_run, all outside Go's heap.
 typedef struct {

@@ -67,7 +67,9 @@ NACRE_INLINE __m256 nacre_avx2_neg(__m256 a) { return _mm256_xor_ps(a, _mm256_se
 NACRE_INLINE __m256 nacre_avx2_copysign(__m256 a, __m256 sign) {
     return _mm256_or_ps(nacre_avx2_abs(a), _mm256_and_ps(sign, _mm256_set1_ps(-0.0f)));
 }
-NACRE_INLINE __m256 nacre_avx2_rint(__m256 a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+NACRE_INLINE __m256 nacre_avx2_rint(__m256 a) {
+    return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
 NACRE_INLINE __m256 nacre_avx2_floor(__m256 a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
 NACRE_INLINE __m256 nacre_avx2_ceil(__m256 a) { return _mm256_round_ps(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
 NACRE_INLINE __m256 nacre_avx2_lt(__m256 a, __m256 b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }

@@ -20,7 +20,9 @@ NACRE_TARGET_BEGIN(NACRE_AVX512)
 NACRE_INLINE __mmask16 nacre_avx512_mask(size_t n) { return (__mmask16)((1u << n) - 1); }
 
 NACRE_INLINE __m512 nacre_avx512_load(const float *p) { return _mm512_loadu_ps(p); }
-NACRE_INLINE __m512 nacre_avx512_load_f16(const uint16_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const void *)p)); }
+NACRE_INLINE __m512 nacre_avx512_load_f16(const uint16_t *p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const void *)p));
+}
 NACRE_INLINE __m512 nacre_avx512_load_bf16(const uint16_t *p) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)p)), 16));
 }
@@ -28,7 +30,9 @@ NACRE_INLINE void nacre_avx512_store(float *p, __m512 a) { _mm512_storeu_ps(p, a
 NACRE_INLINE __m512 nacre_avx512_load_n(const float *p, size_t n, __m512 fill) {
     return _mm512_mask_loadu_ps(fill, nacre_avx512_mask(n), p);
 }
-NACRE_INLINE void nacre_avx512_store_n(float *p, size_t n, __m512 a) { _mm512_mask_storeu_ps(p, nacre_avx512_mask(n), a); }
+NACRE_INLINE void nacre_avx512_store_n(float *p, size_t n, __m512 a) {
+    _mm512_mask_storeu_ps(p, nacre_avx512_mask(n), a);
+}
 
 typedef __m512d nacre_avx512_d;
 NACRE_INLINE __m512d nacre_avx512_load_d(const double *p) { return _mm512_loadu_pd(p); }
@@ -72,8 +76,12 @@ NACRE_INLINE __m512 nacre_avx512_copysign(__m512 a, __m512 sign) {
 NACRE_INLINE __m512 nacre_avx512_rint(__m512 a) {
     return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
-NACRE_INLINE __m512 nacre_avx512_floor(__m512 a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
-NACRE_INLINE __m512 nacre_avx512_ceil(__m512 a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
+NACRE_INLINE __m512 nacre_avx512_floor(__m512 a) {
+    return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+}
+NACRE_INLINE __m512 nacre_avx512_ceil(__m512 a) {
+    return _mm512_roundscale_ps(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);
+}
 NACRE_INLINE __mmask16 nacre_avx512_lt(__m512 a, __m512 b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 NACRE_INLINE unsigned nacre_avx512_bits(__mmask16 m) { return m; }
 NACRE_INLINE __m512 nacre_avx512_pick(__mmask16 m, __m512 a, __m512 b) { return _mm512_mask_blend_ps(m, b, a); }

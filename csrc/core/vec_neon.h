@@ -15,8 +15,12 @@
 typedef float32x4_t nacre_neon_f;
 
 NACRE_INLINE float32x4_t nacre_neon_load(const float *p) { return vld1q_f32(p); }
-NACRE_INLINE float32x4_t nacre_neon_load_f16(const uint16_t *p) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))); }
-NACRE_INLINE float32x4_t nacre_neon_load_bf16(const uint16_t *p) { return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16)); }
+NACRE_INLINE float32x4_t nacre_neon_load_f16(const uint16_t *p) {
+    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
+}
+NACRE_INLINE float32x4_t nacre_neon_load_bf16(const uint16_t *p) {
+    return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16));
+}
 NACRE_INLINE void nacre_neon_store(float *p, float32x4_t a) { vst1q_f32(p, a); }
 NACRE_INLINE float32x4_t nacre_neon_load_n(const float *p, size_t n, float32x4_t fill) {
     float t[4];
@@ -36,7 +40,9 @@ NACRE_INLINE void nacre_neon_store_d(double *p, float64x2_t a) { vst1q_f64(p, a)
 NACRE_INLINE float64x2_t nacre_neon_set1_d(double a) { return vdupq_n_f64(a); }
 NACRE_INLINE float64x2_t nacre_neon_fma_d(float64x2_t a, float64x2_t b, float64x2_t c) { return vfmaq_f64(c, a, b); }
 
-NACRE_INLINE void nacre_neon_add_product(float32x4_t *sum, float32x4_t a, float32x4_t b) { *sum = vfmaq_f32(*sum, a, b); }
+NACRE_INLINE void nacre_neon_add_product(float32x4_t *sum, float32x4_t a, float32x4_t b) {
+    *sum = vfmaq_f32(*sum, a, b);
+}
 NACRE_INLINE float32x4_t nacre_neon_keep(float32x4_t a) {
     __asm__("" : "+w"(a));
     return a;
@@ -100,7 +106,9 @@ NACRE_INLINE float32x4_t nacre_neon_fall(float32x4_t a) { return nacre_vfall_neo
 NACRE_INLINE float32x4_t nacre_neon_power_below(float32x4_t a) { return nacre_vpower_neon(a); }
 NACRE_INLINE float32x4_t nacre_neon_odd(float32x4_t a, float32x4_t b) { return vuzp2q_f32(a, b); }
 NACRE_INLINE float32x4_t nacre_neon_even(float32x4_t a, float32x4_t b) { return vuzp1q_f32(a, b); }
-NACRE_INLINE float32x4_t nacre_neon_swap(float32x4_t a, size_t d) { return d == 2 ? vextq_f32(a, a, 2) : vrev64q_f32(a); }
+NACRE_INLINE float32x4_t nacre_neon_swap(float32x4_t a, size_t d) {
+    return d == 2 ? vextq_f32(a, a, 2) : vrev64q_f32(a);
+}
 NACRE_INLINE float nacre_neon_first(float32x4_t a) { return vgetq_lane_f32(a, 0); }
 NACRE_INLINE float32x4_t nacre_neon_gather(const float *p, const int32_t *index) {
     const float t[4] = {p[index[0]], p[index[1]], p[index[2]], p[index[3]]};

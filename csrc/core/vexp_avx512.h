@@ -45,14 +45,17 @@ static inline __m512 nacre_vexp_below_avx512(__m512 x) {
     return _mm512_scalef_ps(p, n);
 }
 
-static inline __m512 nacre_vexp_avx512(__m512 x) { return nacre_vexp_below_avx512(_mm512_min_ps(_mm512_set1_ps(NACRE_VEXP_HIGH), x)); }
+static inline __m512 nacre_vexp_avx512(__m512 x) {
+    return nacre_vexp_below_avx512(_mm512_min_ps(_mm512_set1_ps(NACRE_VEXP_HIGH), x));
+}
 
 // nacre_vexp_minus_avx512 returns e^-x in fewer steps, with an error of 1 + |x| / 22 ULP. Overflow
 // gives +Inf, or -Inf once |x| is so large that r has lost all its bits. For -Inf, r is NaN, and
 // NaN scaled by infinity is +Inf.
 static inline __m512 nacre_vexp_minus_avx512(__m512 x) {
     x = _mm512_min_ps(_mm512_set1_ps(-NACRE_VEXP_LOW), x);
-    const __m512 round = _mm512_set1_ps(0x1.8p19f), t = _mm512_fnmadd_ps(x, _mm512_set1_ps(NACRE_VEXP_LOG2E), round), n = _mm512_sub_ps(t, round);
+    const __m512 round = _mm512_set1_ps(0x1.8p19f), t = _mm512_fnmadd_ps(x, _mm512_set1_ps(NACRE_VEXP_LOG2E), round),
+        n = _mm512_sub_ps(t, round);
     const __m512 r = _mm512_fnmsub_ps(n, _mm512_set1_ps(0x1.62e430p-1f), x);
     const __m512 q = _mm512_fmadd_ps(_mm512_set1_ps(0x1.555556p-3f), r, _mm512_set1_ps(0x1.00029p-1f));
     const __m512 root = _mm512_permutexvar_ps(_mm512_castps_si512(t), _mm512_loadu_ps(nacre_vexp_root));
@@ -72,9 +75,11 @@ static inline __m512 nacre_vfall_avx512(__m512 x) {
 // slow to compute subnormal numbers. n is x rounded to a multiple of 1/16 and r = x - n. 2^r is 1 +
 // r (c1 + r (c2 + c3 r)) within 2e-9.
 static inline __m512 nacre_vpower_avx512(__m512 x) {
-    const __m512 round = _mm512_set1_ps(0x1.8p19f), t = _mm512_add_ps(x, round), n = _mm512_sub_ps(t, round), r = _mm512_sub_ps(x, n);
+    const __m512 round = _mm512_set1_ps(0x1.8p19f), t = _mm512_add_ps(x, round), n = _mm512_sub_ps(t, round),
+        r = _mm512_sub_ps(x, n);
     const __m512i sixteenths = _mm512_castps_si512(t);
-    const __m512 q = _mm512_fmadd_ps(_mm512_fmadd_ps(_mm512_set1_ps(0x1.c6b08ep-5f), r, _mm512_set1_ps(0x1.ec00ccp-3f)), r, _mm512_set1_ps(0x1.62e43p-1f));
+    const __m512 q = _mm512_fmadd_ps(_mm512_fmadd_ps(_mm512_set1_ps(0x1.c6b08ep-5f), r, _mm512_set1_ps(0x1.ec00ccp-3f)),
+                                     r, _mm512_set1_ps(0x1.62e43p-1f));
     const __m512 lack = _mm512_permutexvar_ps(sixteenths, _mm512_loadu_ps(nacre_vexp_lack));
     const __m512 root = _mm512_permutexvar_ps(sixteenths, _mm512_loadu_ps(nacre_vexp_root));
     const __mmask16 normal = _mm512_cmp_ps_mask(x, _mm512_set1_ps(NACRE_VPOWER_LOW), _CMP_NLT_UQ);

@@ -33,7 +33,9 @@ static inline float32x4_t nacre_vexp_below_neon(float32x4_t x) {
     return vmulq_f32(vmulq_f32(p, vreinterpretq_f32_s32(a)), vreinterpretq_f32_s32(b));
 }
 
-static inline float32x4_t nacre_vexp_neon(float32x4_t x) { return nacre_vexp_below_neon(vminq_f32(x, vdupq_n_f32(NACRE_VEXP_HIGH))); }
+static inline float32x4_t nacre_vexp_neon(float32x4_t x) {
+    return nacre_vexp_below_neon(vminq_f32(x, vdupq_n_f32(NACRE_VEXP_HIGH)));
+}
 
 // nacre_vfall_neon returns e^x for x <= 0, or NaN. Subnormal results become 0, because processors
 // are slow to compute them.

@@ -157,11 +157,16 @@ typedef struct {
 // alone, which is short.
 static void binary_repeat(binary_job *j) {
     eltwise_walk *const w = &j->walk;
-    if (w->rank < 2 || w->extent[0] > ELTWISE_PERIOD || nacre_max(j->a_storage.bytes, j->b_storage.bytes) > ELTWISE_WIDTH) return;
+    if (w->rank < 2 || w->extent[0] > ELTWISE_PERIOD ||
+        nacre_max(j->a_storage.bytes, j->b_storage.bytes) > ELTWISE_WIDTH) {
+        return;
+    }
     if (j->a_storage.via != NULL || j->b_storage.via != NULL || j->y_storage.via != NULL) return;
     for (size_t k = 0; k < 2; k++) {
         const size_t other = 1 - k;
-        if (w->step[0][k] != 1 || w->step[1][k] != 0 || w->step[0][other] != 1 || w->step[1][other] != w->extent[0]) continue;
+        if (w->step[0][k] != 1 || w->step[1][k] != 0 || w->step[0][other] != 1 || w->step[1][other] != w->extent[0]) {
+            continue;
+        }
         j->period = w->extent[0];
         j->repeated = k;
         w->extent[0] *= w->extent[1];
@@ -183,11 +188,13 @@ static void binary_repeated(const binary_job *j, const char *a, const char *b, c
     memcpy(row, from + phase * size, nacre_min(rest, block) * size);
     if (block > rest) memcpy(row + rest * size, from, nacre_min(phase, block - rest) * size);
     if (block > j->period) nacre_repeat(row, j->period * size, block / j->period);
-    if (block > j->period && block % j->period != 0) memcpy(row + (block - block % j->period) * size, row, block % j->period * size);
+    if (block > j->period && block % j->period != 0) {
+        memcpy(row + (block - block % j->period) * size, row, block % j->period * size);
+    }
     for (size_t done = 0; done < n; done += block) {
         const size_t now = nacre_min(block, n - done);
-        j->fn(j->repeated == 0 ? row : a + done * j->a_storage.bytes, 1, j->repeated == 1 ? row : b + done * j->b_storage.bytes, 1,
-              out + done * j->y_storage.bytes, now);
+        j->fn(j->repeated == 0 ? row : a + done * j->a_storage.bytes, 1,
+              j->repeated == 1 ? row : b + done * j->b_storage.bytes, 1, out + done * j->y_storage.bytes, now);
     }
 }
 
@@ -231,7 +238,8 @@ static void binary_chunk(void *arg, size_t chunk, size_t thread) {
 
 void nacre_eltwise_binary(nacre_team *team, nacre_binary_fn fn, const void *a, nacre_storage a_storage, const void *b,
                           nacre_storage b_storage, void *y, nacre_storage y_storage, const size_t *dims, size_t rank) {
-    binary_job job = {.fn = fn, .a = a, .b = b, .y = y, .a_storage = a_storage, .b_storage = b_storage, .y_storage = y_storage};
+    binary_job job = {.fn = fn, .a = a, .b = b, .y = y, .a_storage = a_storage, .b_storage = b_storage,
+                      .y_storage = y_storage};
     walk_axes(&job.walk, dims, rank, 2);
     binary_repeat(&job);
     nacre_parallel(team, nacre_ceil_div(job.walk.n, ELTWISE_CHUNK), binary_chunk, &job);
@@ -250,8 +258,8 @@ typedef struct {
 
 static void where_row(const void *arg, const size_t *offsets, const size_t *steps, size_t y, size_t n) {
     const where_job *const j = arg;
-    j->fn(j->cond + offsets[0], steps[0], j->a + offsets[1] * j->bytes, steps[1], j->b + offsets[2] * j->bytes, steps[2],
-          j->y + y * j->bytes, n);
+    j->fn(j->cond + offsets[0], steps[0], j->a + offsets[1] * j->bytes, steps[1], j->b + offsets[2] * j->bytes,
+          steps[2], j->y + y * j->bytes, n);
 }
 
 static void where_chunk(void *arg, size_t chunk, size_t thread) {
@@ -270,7 +278,9 @@ void nacre_eltwise_where(nacre_team *team, nacre_where_fn fn, const uint8_t *con
 
 // --- commands ---
 
-static nacre_storage storage_of(nacre_storage_words w) { return (nacre_storage){(size_t)w.bytes, (nacre_convert_fn)nacre_part_fn(w.via)}; }
+static nacre_storage storage_of(nacre_storage_words w) {
+    return (nacre_storage){(size_t)w.bytes, (nacre_convert_fn)nacre_part_fn(w.via)};
+}
 
 // Returns the dims of a command as sizes; they are not negative.
 static const size_t *dims_of(const int64_t *dims) { return (const size_t *)dims; }
@@ -283,8 +293,8 @@ static void unary_command(const nacre_call *c) {
         const void *const given = nacre_operand(c, 2 + i);
         if (given != NULL) memcpy(params + i * (size_t)w->size, given, (size_t)w->size);
     }
-    nacre_eltwise_map(c->team, (nacre_unary_fn)c->kernel->fn, c->kernel->isa == NACRE_ISA_scalar, nacre_operand(c, 0), storage_of(w->x),
-                      nacre_operand(c, 1), storage_of(w->y), (size_t)w->n, params);
+    nacre_eltwise_map(c->team, (nacre_unary_fn)c->kernel->fn, c->kernel->isa == NACRE_ISA_scalar, nacre_operand(c, 0),
+                      storage_of(w->x), nacre_operand(c, 1), storage_of(w->y), (size_t)w->n, params);
 }
 
 static void convert_command(const nacre_call *c) {
@@ -296,21 +306,25 @@ static void convert_command(const nacre_call *c) {
 
 static void binary_command(const nacre_call *c) {
     const nacre_binary_words *const w = (const void *)c->words;
-    nacre_eltwise_binary(c->team, (nacre_binary_fn)c->kernel->fn, nacre_operand(c, 0), storage_of(w->a), nacre_operand(c, 1), storage_of(w->b),
+    nacre_eltwise_binary(c->team, (nacre_binary_fn)c->kernel->fn, nacre_operand(c, 0), storage_of(w->a),
+                         nacre_operand(c, 1), storage_of(w->b),
                          nacre_operand(c, 2), storage_of(w->y), dims_of(w->dims), (size_t)w->rank);
 }
 
 static void where_command(const nacre_call *c) {
     const nacre_where_words *const w = (const void *)c->words;
-    nacre_eltwise_where(c->team, (nacre_where_fn)c->kernel->fn, nacre_operand(c, 0), nacre_operand(c, 1), nacre_operand(c, 2),
-                        nacre_operand(c, 3), (size_t)w->bytes, dims_of(w->dims), (size_t)w->rank);
+    nacre_eltwise_where(c->team, (nacre_where_fn)c->kernel->fn, nacre_operand(c, 0), nacre_operand(c, 1),
+                        nacre_operand(c, 2), nacre_operand(c, 3), (size_t)w->bytes, dims_of(w->dims), (size_t)w->rank);
 }
 
 static void fused_command(const nacre_call *c) {
     const nacre_fused_words *const w = (const void *)c->words;
-    const nacre_fused f = {(nacre_unary_fn)nacre_part_fn(w->unary), w->params, w->unary_first != 0, (nacre_binary_fn)nacre_part_fn(w->binary),
+    const nacre_fused f = {(nacre_unary_fn)nacre_part_fn(w->unary), w->params, w->unary_first != 0,
+                           (nacre_binary_fn)nacre_part_fn(w->binary),
                            (size_t)w->period, storage_of(w->in), storage_of(w->out)};
-    if (w->n > 0 && w->period > 0) nacre_eltwise_fused(c->team, &f, nacre_operand(c, 0), nacre_operand(c, 1), nacre_operand(c, 2), (size_t)w->n);
+    if (w->n > 0 && w->period > 0) {
+        nacre_eltwise_fused(c->team, &f, nacre_operand(c, 0), nacre_operand(c, 1), nacre_operand(c, 2), (size_t)w->n);
+    }
 }
 
 #define WORDS(type) sizeof(type) / 8

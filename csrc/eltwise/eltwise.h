@@ -43,8 +43,8 @@ const nacre_kernel *nacre_eltwise_kernels(size_t *count);
 
 // ---- commands ----
 //
-// A storage is the bytes of an element in memory and the kernel row of the conversion between it and
-// the type of the kernel, or 0 if these are equal.
+// A storage is the bytes of an element in memory and the kernel row of the conversion between it
+// and the type of the kernel, or 0 if these are equal.
 typedef struct {
     int64_t bytes, via;
 } nacre_storage_words;
@@ -92,7 +92,8 @@ typedef struct {
 } nacre_gated_words;
 
 // Sets y[i] to fn(x[i]) for n elements. fn may be NULL, to only convert. At least one of fn,
-// x_storage.via and y_storage.via is not NULL. costly says that fn computes one number after the other.
+// x_storage.via and y_storage.via is not NULL. costly says that fn computes one number after the
+// other.
 void nacre_eltwise_map(nacre_team *team, nacre_unary_fn fn, int costly, const void *x, nacre_storage x_storage, void *y,
                        nacre_storage y_storage, size_t n, const void *params);
 
@@ -107,8 +108,8 @@ void nacre_eltwise_where(nacre_team *team, nacre_where_fn fn, const uint8_t *con
                          void *y, size_t bytes, const size_t *dims, size_t rank);
 
 // A unary and a binary kernel in one pass: y = binary(unary(x), b) if the unary comes first, else
-// unary(binary(x, b)). b has `period` elements and is repeated. in is the storage of x and b. y may be
-// x.
+// unary(binary(x, b)). b has `period` elements and is repeated. in is the storage of x and b. y may
+// be x.
 typedef struct {
     nacre_unary_fn unary;
     const void *params;
@@ -120,7 +121,8 @@ typedef struct {
 void nacre_eltwise_fused(nacre_team *team, const nacre_fused *f, const void *x, const void *b, void *y, size_t n);
 
 // The commands of the family's kernel rows.
-extern const nacre_entry nacre_unary_entry, nacre_convert_entry, nacre_binary_entry, nacre_where_entry, nacre_fused_entry;
+extern const nacre_entry nacre_unary_entry, nacre_convert_entry, nacre_binary_entry, nacre_where_entry,
+    nacre_fused_entry;
 extern const nacre_entry nacre_gated_entry;
 
 #endif

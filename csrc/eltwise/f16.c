@@ -20,8 +20,12 @@ typedef nacre_f16 H;
 #define MINUS_ONE C(0xbc00)
 
 // larger returns a if it is larger or NaN, smaller if it is smaller or NaN; else b.
-NACRE_INLINE H larger(H a, H b) { return nacre_f16_pick(nacre_f16_eq(a, a), nacre_f16_pick(nacre_f16_gt(a, b), a, b), a); }
-NACRE_INLINE H smaller(H a, H b) { return nacre_f16_pick(nacre_f16_eq(a, a), nacre_f16_pick(nacre_f16_gt(b, a), a, b), a); }
+NACRE_INLINE H larger(H a, H b) {
+    return nacre_f16_pick(nacre_f16_eq(a, a), nacre_f16_pick(nacre_f16_gt(a, b), a, b), a);
+}
+NACRE_INLINE H smaller(H a, H b) {
+    return nacre_f16_pick(nacre_f16_eq(a, a), nacre_f16_pick(nacre_f16_gt(b, a), a, b), a);
+}
 
 // ---- of one number, and the parameters p and q ----
 

@@ -40,7 +40,8 @@ typedef void each_fn(const void *a, const void *b, void *y, size_t n);
 
 // Computes y = f of n elements of a and of b. If either is one number, it is repeated for a block,
 // so that f needs only one loop.
-static __attribute__((noinline)) void binary(each_fn *f, size_t size, const void *a, size_t step_a, const void *b, size_t step_b, uint8_t *y, size_t size_y,
+static __attribute__((noinline)) void binary(each_fn *f, size_t size, const void *a, size_t step_a, const void *b,
+                                             size_t step_b, uint8_t *y, size_t size_y,
                    size_t n) {
     if (step_a != 0 && step_b != 0) {
         f(a, b, y, n);
@@ -145,13 +146,15 @@ static const void *where_source(const void *x, size_t step, size_t size, void *s
 
 // Computes y = f of n elements of cond, a and b. If one of them is a single element, it is repeated
 // for a block, so that f needs only one loop.
-static __attribute__((noinline)) void where(pick_fn *f, size_t size, const uint8_t *cond, size_t step_cond, const void *a, size_t step_a,
+static __attribute__((noinline)) void where(pick_fn *f, size_t size, const uint8_t *cond, size_t step_cond,
+                                            const void *a, size_t step_a,
                                             const void *b, size_t step_b, uint8_t *y, size_t n) {
     nacre_pair64 same_a[BLOCK], same_b[BLOCK];
     uint8_t same_cond[BLOCK];
     if (n == 0) return;
     const uint8_t *each_cond = where_source(cond, step_cond, 1, same_cond, n);
-    const uint8_t *each_a = where_source(a, step_a, size, same_a, n), *each_b = where_source(b, step_b, size, same_b, n);
+    const uint8_t *each_a = where_source(a, step_a, size, same_a, n),
+        *each_b = where_source(b, step_b, size, same_b, n);
     const size_t most = step_cond != 0 && step_a != 0 && step_b != 0 ? n : BLOCK;
     for (size_t left = n; left > 0;) {
         const size_t now = nacre_min(left, most);

@@ -32,7 +32,8 @@ static inline void nacre_bf16_to_f32__avx2(const void *px, void *py, size_t n) {
         const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)x));
         _mm256_storeu_ps(y, _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16)));
     }
-    NACRE_SIMD for (size_t i = 0; i < n; i++) y[i] = _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128((int)((uint32_t)x[i] << 16))));
+    NACRE_SIMD for (size_t i = 0; i < n; i++) y[i] =
+        _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128((int)((uint32_t)x[i] << 16))));
 }
 
 // half_narrow_bf16_8 rounds 8 floats to bfloat16: it adds half of the last place kept, with the bit

@@ -14,18 +14,24 @@ static inline __mmask16 half_first_16(size_t n) { return (__mmask16)((1u << n) -
 static inline void nacre_f16_to_f32__avx512(const void *px, void *py, size_t n) {
     const uint16_t *x = px;
     float *y = py;
-    for (; n >= 16; n -= 16, x += 16, y += 16) _mm512_storeu_ps(y, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)x)));
-    if (n > 0) _mm512_mask_storeu_ps(y, half_first_16(n), _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(half_first_16(n), x)));
+    for (; n >= 16; n -= 16, x += 16, y += 16) {
+        _mm512_storeu_ps(y, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)x)));
+    }
+    if (n > 0) {
+        _mm512_mask_storeu_ps(y, half_first_16(n), _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(half_first_16(n), x)));
+    }
 }
 
 static inline void nacre_f32_to_f16__avx512(const void *px, void *py, size_t n) {
     const float *x = px;
     uint16_t *y = py;
     for (; n >= 16; n -= 16, x += 16, y += 16) {
-        _mm256_storeu_si256((void *)y, _mm512_cvtps_ph(_mm512_loadu_ps(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+        _mm256_storeu_si256((void *)y,
+                            _mm512_cvtps_ph(_mm512_loadu_ps(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
     }
     if (n == 0) return;
-    const __m256i h = _mm512_cvtps_ph(_mm512_maskz_loadu_ps(half_first_16(n), x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    const __m256i h = _mm512_cvtps_ph(_mm512_maskz_loadu_ps(half_first_16(n), x),
+                                      _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     _mm256_mask_storeu_epi16(y, half_first_16(n), h);
 }
 
@@ -47,7 +53,9 @@ static inline void nacre_rows__avx512(size_t k, size_t lanes, const float *src, 
     for (size_t l = 0; l < width; l += 16) {
         const __mmask16 from = half_first_16(lanes <= l ? 0 : lanes - l < 16 ? lanes - l : 16);
         const __mmask16 to = half_first_16(width - l < 16 ? width - l : 16);
-        for (size_t p = 0; p < k; p++) _mm512_mask_storeu_ps(dst + p * width + l, to, _mm512_maskz_loadu_ps(from, src + p * step + l));
+        for (size_t p = 0; p < k; p++) {
+            _mm512_mask_storeu_ps(dst + p * width + l, to, _mm512_maskz_loadu_ps(from, src + p * step + l));
+        }
     }
 }
 

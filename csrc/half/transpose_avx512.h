@@ -33,7 +33,8 @@
 
 // nacre_transpose_16 transposes the first k <= 16 elements of lanes <= 16 rows. Both are 16 if
 // whole.
-NACRE_INLINE void nacre_transpose_16(int whole, size_t k, size_t lanes, const float *src, size_t lane, size_t width, float *dst) {
+NACRE_INLINE void nacre_transpose_16(int whole, size_t k, size_t lanes, const float *src, size_t lane, size_t width,
+                                     float *dst) {
     const __mmask16 from = (__mmask16)((1u << k) - 1), to = (__mmask16)((1u << lanes) - 1);
 #define TRANSPOSE_LOAD(i) const __m512 r##i = whole ? _mm512_loadu_ps(src + (i) * lane) : (i) < lanes ? _mm512_maskz_loadu_ps(from, src + (i) * lane) : _mm512_setzero_ps();
     TRANSPOSE_ROWS(TRANSPOSE_LOAD)
@@ -48,7 +49,8 @@ NACRE_INLINE void nacre_transpose_16(int whole, size_t k, size_t lanes, const fl
     TRANSPOSE_OUT(3)
 }
 
-static inline void nacre_transpose__avx512(size_t k, size_t lanes, const float *src, size_t lane, size_t width, float *dst) {
+static inline void nacre_transpose__avx512(size_t k, size_t lanes, const float *src, size_t lane, size_t width,
+                                           float *dst) {
     for (size_t p = 0; p < k; p += 16) {
         for (size_t l = 0; l < lanes; l += 16) {
             const float *const from = src + l * lane + p;

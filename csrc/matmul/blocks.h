@@ -18,7 +18,9 @@ enum {
 static inline int gemm_same_sets(size_t bytes) { return bytes % GEMM_SAME_SETS == 0; }
 
 // Reports whether a block of rows, `bytes` apart, is packed for `panels` panels of b.
-static inline int gemm_packs_rows(size_t bytes, size_t panels) { return panels >= (gemm_same_sets(bytes) ? GEMM_PACK_SAME : GEMM_PACK_PANELS); }
+static inline int gemm_packs_rows(size_t bytes, size_t panels) {
+    return panels >= (gemm_same_sets(bytes) ? GEMM_PACK_SAME : GEMM_PACK_PANELS);
+}
 
 // Returns the bytes between the cache sets of rows `bytes` apart: the largest power of two that
 // divides their distance.

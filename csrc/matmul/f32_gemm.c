@@ -38,7 +38,8 @@ enum {
 };
 
 static int by_pairs(const nacre_f32_gemm *g) {
-    return g->impl->pairs != NULL && g->a.type == NACRE_DTYPE_bf16 && g->b.type == NACRE_DTYPE_bf16 && !g->a.packed && g->a.col == 1 && g->make_b == NULL;
+    return g->impl->pairs != NULL && g->a.type == NACRE_DTYPE_bf16 && g->b.type == NACRE_DTYPE_bf16 && !g->a.packed &&
+        g->a.col == 1 && g->make_b == NULL;
 }
 
 // Returns the fastest path of a product. Pairs need bfloat16 and a level with tiles of them, lines
@@ -77,7 +78,8 @@ static void transpose_column(nacre_f32_gemm *g, size_t *transposed) {
 enum { COLUMN_RANK = 8 };
 
 static int is_column(const nacre_f32_gemm *g) {
-    return g->n == 1 && g->m > 1 && g->ldc == 1 && g->row_count <= 1 && !g->a.packed && !g->b.packed && g->make_b == NULL &&
+    return g->n == 1 && g->m > 1 && g->ldc == 1 && g->row_count <= 1 && !g->a.packed && !g->b.packed &&
+        g->make_b == NULL &&
            g->batch.rank <= COLUMN_RANK;
 }
 
@@ -105,7 +107,8 @@ static int path_fits(const nacre_f32_gemm *g, gemm_path path) { return path == T
 // read a.
 static void cut(gemm_plan *p, size_t threads) {
     const nacre_f32_gemm *const g = &p->g;
-    const size_t mk = nacre_max(g->m, READING_ROWS) * nacre_max(g->k, 1), work = mk / GRAIN * g->n + mk % GRAIN * g->n / GRAIN;
+    const size_t mk = nacre_max(g->m, READING_ROWS) * nacre_max(g->k, 1),
+        work = mk / GRAIN * g->n + mk % GRAIN * g->n / GRAIN;
     size_t want = threads < 2 ? 1 : nacre_max(1, nacre_min(threads * SHARES, work * p->products));
     want = nacre_ceil_div(want, p->products);
     const size_t unit = !p->lines ? g->b.packed ? g->impl->nr : 4 * g->impl->nr : 256;
@@ -122,13 +125,15 @@ static void cut(gemm_plan *p, size_t threads) {
 // Returns the largest size of a block of b. It does not fall if an extent grows.
 static size_t most_of_b(const nacre_f32_gemm *g, int one_strip) {
     const size_t nr = g->impl->nr, k = nacre_min(g->k, PANEL_A);
-    return nacre_min(nacre_round_up(g->n, nr) * k, one_strip ? GEMM_STRIP * nr * k : nacre_max(g->impl->block_b, nr * k));
+    return nacre_min(nacre_round_up(g->n, nr) * k,
+                     one_strip ? GEMM_STRIP * nr * k : nacre_max(g->impl->block_b, nr * k));
 }
 
 // Returns the largest size of the copy of a block of rows. It does not fall if an extent grows.
 static size_t most_of_rows(const nacre_f32_gemm *g) {
     if (g->impl->block_a == 0) return PANEL_A + MOST_ROWS * GEMM_PITCH;
-    return g->n < GEMM_PACK_SAME * g->impl->nr ? 0 : nacre_min(g->impl->block_a, nacre_round_up(g->m, g->impl->mr) * g->k);
+    return g->n < GEMM_PACK_SAME * g->impl->nr ? 0
+        : nacre_min(g->impl->block_a, nacre_round_up(g->m, g->impl->mr) * g->k);
 }
 
 // Returns the rows of a up to which b is read unpacked. If caches are small, the limit falls with
@@ -151,7 +156,8 @@ static gemm_plan make_plan(const nacre_f32_gemm *given, gemm_path path, size_t t
     if (!p.lines) {
         p.rows = nacre_f32_gemm_panel_rows(g->impl, g->m);
         const int blocks = g->impl->block_a > 0;
-        const size_t deepest = blocks && g->m > FEW_PANELS * g->impl->mr ? ROWS_K : nacre_max(BLOCK_K, PANEL_A / p.rows);
+        const size_t deepest = blocks && g->m > FEW_PANELS * g->impl->mr ? ROWS_K
+            : nacre_max(BLOCK_K, PANEL_A / p.rows);
         p.k_step = nacre_max(1, nacre_ceil_div(g->k, nacre_max(1, nacre_ceil_div(g->k, deepest))));
         p.m_step = blocks ? g->impl->block_a / nacre_max(1, nacre_min(g->k, deepest)) / p.rows * p.rows : p.rows;
         const int narrow = g->b.packed && gemm_is_half(g->b.type) && !p.pairs, once = narrow && p.rows >= g->m;
@@ -159,24 +165,31 @@ static gemm_plan make_plan(const nacre_f32_gemm *given, gemm_path path, size_t t
         if (once && g->m > 1) p.k_step = nacre_min(p.k_step, HALF_K);
         if (p.pairs) p.k_step = nacre_round_up(p.k_step, 2);
         const size_t block = !blocks && g->m < FEW_ROWS ? nacre_min(FEW_B, g->impl->block_b) : g->impl->block_b;
-        p.n_step = g->m == 1 && g->b.packed ? ROW_COLUMNS / g->impl->nr * g->impl->nr : once ? g->impl->nr : nacre_max(1, block / p.k_step / g->impl->nr) * g->impl->nr;
-        p.n_step = nacre_min(nacre_min(p.n_step, gemm_is_half(g->c_type) ? HALF_COLUMNS : p.n_step), nacre_round_up(g->n, g->impl->nr));
+        p.n_step = g->m == 1 && g->b.packed ? ROW_COLUMNS / g->impl->nr * g->impl->nr : once ? g->impl->nr
+            : nacre_max(1, block / p.k_step / g->impl->nr) * g->impl->nr;
+        p.n_step = nacre_min(nacre_min(p.n_step, gemm_is_half(g->c_type) ? HALF_COLUMNS : p.n_step),
+                             nacre_round_up(g->n, g->impl->nr));
         p.n_strip = blocks ? nacre_min(p.n_step, GEMM_STRIP * g->impl->nr) : p.n_step;
         p.one_strip = blocks && g->m <= p.m_step;
         p.rows_size = nacre_align_floats(most_of_rows(g));
         const int small = g->k * g->n <= SMALL_B;
         p.a_plain = p.pairs || ((small || g->a.col == 1) && !g->a.packed && !gemm_is_half(g->a.type));
-        const size_t pitch = !p.a_plain && gemm_is_half(g->a.type) && !g->a.packed && g->a.col == 1 ? nacre_round_up(g->k, GEMM_PITCH) + GEMM_PITCH : 0;
+        const size_t pitch = !p.a_plain && gemm_is_half(g->a.type) && !g->a.packed && g->a.col == 1
+            ? nacre_round_up(g->k, GEMM_PITCH) + GEMM_PITCH : 0;
         p.a_wide = pitch > 0;
         p.a_row = p.a_plain ? g->a.row : p.a_wide ? pitch : 1;
         p.a_col = p.a_plain ? g->a.col : p.a_wide ? 1 : p.rows;
         p.a_size = p.a_wide ? g->m * pitch : nacre_f32_gemm_packed_a(g->impl, g->m, g->k);
-        p.b_plain = g->m <= plain_rows(g) && !g->b.packed && g->make_b == NULL && (p.pairs || !gemm_is_half(g->b.type)) && g->b.col == 1;
+        p.b_plain = g->m <= plain_rows(g) && !g->b.packed && g->make_b == NULL &&
+            (p.pairs || !gemm_is_half(g->b.type)) && g->b.col == 1;
         p.a_distinct = p.a_plain || (g->a.packed && !gemm_is_half(g->a.type)) ? 0 : nacre_batch_distinct(&g->batch, 0);
         p.b_size = p.b_row || (g->b.packed && !narrow) ? 0 : nacre_align_floats(most_of_b(g, p.one_strip));
     }
     cut(&p, threads);
-    if (gemm_is_half(g->c_type)) p.c_size = nacre_align_floats(nacre_min(nacre_round_up(HALF_ROWS, g->impl->mr) + g->impl->mr, g->m) * nacre_min(HALF_COLUMNS, nacre_round_up(g->n, g->impl->nr)));
+    if (gemm_is_half(g->c_type)) {
+        p.c_size = nacre_align_floats(nacre_min(nacre_round_up(HALF_ROWS, g->impl->mr) + g->impl->mr,
+                                                g->m) * nacre_min(HALF_COLUMNS, nacre_round_up(g->n, g->impl->nr)));
+    }
     return p;
 }
 
@@ -230,8 +243,8 @@ static void lines_chunk(void *job, size_t chunk, size_t thread) {
         for (size_t i = 0; i < g->m; i++) memset(lines[i], 0, n * sizeof lines[i][0]);
         for (size_t k = 0; k < g->k; k += GROUP) {
             for (size_t i = 0; i < g->m; i++) {
-                g->impl->axpy(nacre_min(GROUP, g->k - k), a + i * g->a.row + k * g->a.col, g->a.col, b + k * g->b.row, g->b.row,
-                              lines[i], n);
+                g->impl->axpy(nacre_min(GROUP, g->k - k), a + i * g->a.row + k * g->a.col, g->a.col, b + k * g->b.row,
+                              g->b.row, lines[i], n);
             }
         }
     }
@@ -324,8 +337,8 @@ const nacre_entry nacre_f32_gemm_some_entry = {
     .packed = gemm_packed, .pack = gemm_pack, .panel = gemm_panel,
 };
 const nacre_entry nacre_f32_gemm_exact_entry = {
-    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .exact = 1, .run = gemm_command, .fits = gemm_fits, .scratch = gemm_scratch,
-    .packed = gemm_packed, .pack = gemm_pack, .panel = gemm_panel,
+    .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .exact = 1, .run = gemm_command, .fits = gemm_fits,
+    .scratch = gemm_scratch, .packed = gemm_packed, .pack = gemm_pack, .panel = gemm_panel,
 };
 const nacre_entry nacre_f32_gemv_entry = {
     .words = GEMM_WORDS, .operands = GEMM_OPERANDS, .run = gemm_command, .fits = gemm_fits, .scratch = gemm_scratch,

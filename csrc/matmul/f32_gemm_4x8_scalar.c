@@ -18,8 +18,8 @@ static float finish_scalar(float sum, size_t i, size_t j, const nacre_f32_epilog
     return v;
 }
 
-static void strided_scalar(size_t k, const float *a, size_t a_row, size_t a_col, const float *b, size_t b_row, float *c, size_t ldc,
-                           size_t m, size_t n, const nacre_f32_epilogue *e) {
+static void strided_scalar(size_t k, const float *a, size_t a_row, size_t a_col, const float *b, size_t b_row, float *c,
+                           size_t ldc, size_t m, size_t n, const nacre_f32_epilogue *e) {
     float sum[SCALAR_MR][SCALAR_NR] = {{0}};
     for (size_t p = 0; p < k; p++) {
         for (size_t i = 0; i < m; i++) {
@@ -42,8 +42,8 @@ static float number_scalar(nacre_dtype type, const void *x, size_t at) {
     return ((const float *)x)[at];
 }
 
-static void row_scalar(nacre_dtype type, size_t count, size_t k, const float *a, size_t lda, const void *const *b, float *const *c,
-                       size_t n, const nacre_f32_epilogue *e) {
+static void row_scalar(nacre_dtype type, size_t count, size_t k, const float *a, size_t lda, const void *const *b,
+                       float *const *c, size_t n, const nacre_f32_epilogue *e) {
     for (size_t q = 0; q < count; q++) {
         for (size_t j = 0; j < n; j++) {
             float sum = 0;

@@ -46,20 +46,24 @@ typedef struct {
     uint8_t *odd;  // [k_steps][i_step / 32]: whether a number of a has no parts
 } parts_memory;
 
-enum { PANEL_FLOATS = PARTS_STEPS * NACRE_PARTS_DEPTH * NACRE_PARTS_SIDE, RIGHT_BYTES = PARTS_STEPS * NACRE_PARTS * NACRE_PARTS_RIGHT };
+enum { PANEL_FLOATS = PARTS_STEPS * NACRE_PARTS_DEPTH * NACRE_PARTS_SIDE,
+      RIGHT_BYTES = PARTS_STEPS * NACRE_PARTS * NACRE_PARTS_RIGHT };
 
 static size_t parts_of(nacre_dtype type) { return type == NACRE_DTYPE_f32 ? 3 : type == NACRE_DTYPE_bf16 ? 1 : 2; }
 
 // Estimates in cycles. For a step of a sum: a square; splitting 32 numbers of a, and of b; packing
 // 32 numbers of b for a product with floats. For a square: beginning and finishing it. PARTS_LONG
 // is the length of a piece from which another thread may wait for it: half of the excess counts.
-enum { PARTS_SQUARE = 620, PARTS_SPLIT_A = 30, PARTS_SPLIT_B = 45, PARTS_PACK_B = 12, PARTS_FINISH = 700, PARTS_LONG = 200000 };
+enum { PARTS_SQUARE = 620, PARTS_SPLIT_A = 30, PARTS_SPLIT_B = 45, PARTS_PACK_B = 12, PARTS_FINISH = 700,
+      PARTS_LONG = 200000 };
 #define PARTS_FLOATS 1.25
 
 // Returns the cycles of a product of rows by columns.
 static double parts_cycles(const nacre_f32_gemm *g, size_t rows, size_t columns) {
-    const double squares = (double)nacre_ceil_div(rows, NACRE_PARTS_SIDE) * (double)nacre_ceil_div(columns, NACRE_PARTS_SIDE);
-    const double split = (double)rows * PARTS_SPLIT_A + (double)columns * (double)nacre_ceil_div(rows, PARTS_ROWS) * PARTS_SPLIT_B;
+    const double squares = (double)nacre_ceil_div(rows, NACRE_PARTS_SIDE) * (double)nacre_ceil_div(columns,
+                                                                                                   NACRE_PARTS_SIDE);
+    const double split = (double)rows * PARTS_SPLIT_A +
+        (double)columns * (double)nacre_ceil_div(rows, PARTS_ROWS) * PARTS_SPLIT_B;
     return (double)nacre_ceil_div(g->k, NACRE_PARTS_DEPTH) * (squares * PARTS_SQUARE + split) + squares * PARTS_FINISH;
 }
 
@@ -96,16 +100,20 @@ static size_t parts_left(const parts_job *p) {
     return nacre_min(nacre_ceil_div(p->g->m, NACRE_PARTS_SIDE) * p->steps * parts_side(p), PARTS_BLOCK);
 }
 
-static size_t parts_odd(const parts_job *p) { return nacre_align_bytes(parts_left(p) / (NACRE_PARTS_SIDE * NACRE_AMX_LINE)); }
+static size_t parts_odd(const parts_job *p) {
+    return nacre_align_bytes(parts_left(p) / (NACRE_PARTS_SIDE * NACRE_AMX_LINE));
+}
 
 // Returns the largest number of squares of a thread.
 static size_t parts_squares(const parts_job *p) {
     const size_t rows = nacre_min(p->g->m, PARTS_ROWS), wait = p->steps > parts_steps(p, rows);
-    return nacre_ceil_div(rows, NACRE_PARTS_SIDE) * (wait ? nacre_min(nacre_ceil_div(p->g->n, NACRE_PARTS_SIDE), PARTS_WIDE) : 1);
+    return nacre_ceil_div(rows, NACRE_PARTS_SIDE) * (wait ? nacre_min(nacre_ceil_div(p->g->n, NACRE_PARTS_SIDE),
+                                                                      PARTS_WIDE) : 1);
 }
 
 static size_t parts_per_thread(const parts_job *p) {
-    return RIGHT_BYTES + (PANEL_FLOATS + parts_squares(p) * NACRE_PARTS_SUMS) * sizeof(float) + parts_left(p) + parts_odd(p);
+    return RIGHT_BYTES + (PANEL_FLOATS + parts_squares(p) * NACRE_PARTS_SUMS) * sizeof(float) + parts_left(p) +
+        parts_odd(p);
 }
 
 static size_t parts_scratch(const nacre_f32_gemm *g, size_t threads) {
@@ -147,14 +155,18 @@ static void parts_split(const parts_job *p, const parts_block *x) {
     float wide[NACRE_PARTS_SIDE * NACRE_PARTS_DEPTH];
     for (size_t q = 0; q < x->squares; q++) {
         const size_t at = q * NACRE_PARTS_SIDE, rows = nacre_min(NACRE_PARTS_SIDE, x->rows - at);
-        const char *const a = (const char *)g->a.data + (nacre_batch_offset(&g->batch, 0, x->index) + (x->i0 + at) * g->a.row) * size;
+        const char *const a = (const char *)g->a.data +
+            (nacre_batch_offset(&g->batch, 0, x->index) + (x->i0 + at) * g->a.row) * size;
         char *dst = x->m.a + at * NACRE_AMX_LINE;
         for (size_t s = 0; s < x->steps; s++, dst += p->a_parts * part) {
-            const size_t k0 = (x->s0 + s) * NACRE_PARTS_DEPTH, n = nacre_min(g->k - k0, NACRE_PARTS_DEPTH), first = nacre_min(n, 16);
+            const size_t k0 = (x->s0 + s) * NACRE_PARTS_DEPTH, n = nacre_min(g->k - k0, NACRE_PARTS_DEPTH),
+                first = nacre_min(n, 16);
             const float *from = (const float *)(const void *)a + k0;
             size_t row = g->a.row;
             if (g->a.type != NACRE_DTYPE_f32) {
-                for (size_t i = 0; i < rows; i++) g->impl->half()->widen[g->a.type](a + (i * g->a.row + k0) * size, wide + i * NACRE_PARTS_DEPTH, n);
+                for (size_t i = 0; i < rows; i++) {
+                    g->impl->half()->widen[g->a.type](a + (i * g->a.row + k0) * size, wide + i * NACRE_PARTS_DEPTH, n);
+                }
                 from = wide;
                 row = NACRE_PARTS_DEPTH;
             }
@@ -163,7 +175,8 @@ static void parts_split(const parts_job *p, const parts_block *x) {
                 __builtin_prefetch(ahead, 0, 3);
                 __builtin_prefetch(ahead + NACRE_AMX_LINE, 0, 3);
             }
-            x->m.odd[s * x->squares + q] = (uint8_t)nacre_parts_lines(p->a_parts, from, row, 16, first, n - first, rows, dst, part);
+            x->m.odd[s * x->squares + q] =
+                (uint8_t)nacre_parts_lines(p->a_parts, from, row, 16, first, n - first, rows, dst, part);
         }
     }
 }
@@ -178,7 +191,8 @@ typedef struct {
 
 // Returns rows k0..k0+k-1 of n columns from j on as floats. It uses panel unless they are stored
 // so.
-static parts_right parts_floats(const parts_job *p, size_t index, size_t k0, size_t k, size_t j, size_t n, float *panel) {
+static parts_right parts_floats(const parts_job *p, size_t index, size_t k0, size_t k, size_t j, size_t n,
+                                float *panel) {
     const nacre_f32_gemm *const g = p->g;
     const size_t nr = NACRE_PARTS_SIDE, size = nacre_float_size(g->b.type);
     if (g->make_b != NULL) {
@@ -193,7 +207,9 @@ static parts_right parts_floats(const parts_job *p, size_t index, size_t k0, siz
         return (parts_right){panel, nr};
     }
     const char *const from = b + (k0 * g->b.row + j * g->b.col) * size;
-    if (g->b.type == NACRE_DTYPE_f32 && g->b.col == 1) return (parts_right){(const float *)(const void *)from, g->b.row};
+    if (g->b.type == NACRE_DTYPE_f32 && g->b.col == 1) {
+        return (parts_right){(const float *)(const void *)from, g->b.row};
+    }
     nacre_f32_pack_panel(g->impl->half(), k, n, from, g->b.type, g->b.col, g->b.row, nr, panel);
     return (parts_right){panel, nr};
 }
@@ -201,7 +217,8 @@ static parts_right parts_floats(const parts_job *p, size_t index, size_t k0, siz
 // ---- sums ----
 
 // Writes the complete sums of a square to rows from i and columns from j on of product index.
-static void parts_finish(const parts_job *p, size_t index, size_t i, size_t j, size_t rows, size_t columns, const float *sums) {
+static void parts_finish(const parts_job *p, size_t index, size_t i, size_t j, size_t rows, size_t columns,
+                         const float *sums) {
     const nacre_f32_gemm *const g = p->g;
     const nacre_f32_finish *const f = &g->finish;
     const __m512 alpha = _mm512_set1_ps(g->alpha), low = _mm512_set1_ps(f->low), high = _mm512_set1_ps(f->high);
@@ -228,9 +245,11 @@ static void parts_finish(const parts_job *p, size_t index, size_t i, size_t j, s
 // Computes the steps s..s+n-1 of square q with floats.
 static void parts_plainly(const parts_job *p, const parts_block *x, parts_right b, size_t s, size_t n, size_t q) {
     const nacre_f32_gemm *const g = p->g;
-    const size_t size = nacre_float_size(g->a.type), k0 = s * NACRE_PARTS_DEPTH, k = nacre_min(g->k - k0, n * NACRE_PARTS_DEPTH);
+    const size_t size = nacre_float_size(g->a.type), k0 = s * NACRE_PARTS_DEPTH,
+        k = nacre_min(g->k - k0, n * NACRE_PARTS_DEPTH);
     const size_t at = q * NACRE_PARTS_SIDE, rows = nacre_min(NACRE_PARTS_SIDE, x->rows - at);
-    const char *const a = (const char *)g->a.data + (nacre_batch_offset(&g->batch, 0, x->index) + (x->i0 + at) * g->a.row + k0) * size;
+    const char *const a = (const char *)g->a.data +
+        (nacre_batch_offset(&g->batch, 0, x->index) + (x->i0 + at) * g->a.row + k0) * size;
     float *const sums = x->sums + q * NACRE_PARTS_SUMS;
     float wide[PARTS_STEPS * NACRE_PARTS_DEPTH];
     if (s == 0) memset(sums, 0, NACRE_PARTS_SUMS * sizeof(float));
@@ -251,7 +270,8 @@ static void parts_add(const parts_job *p, const parts_block *x, size_t s, size_t
     const int odd_b = nacre_parts_right(p->b_parts, b.at, b.row, k, x->columns, x->m.b);
     size_t step[PARTS_STEPS];
     for (size_t i = 0; i < n; i++) step[i] = i * p->a_parts * part;
-    nacre_parts_square t = {.a_parts = p->a_parts, .b_parts = p->b_parts, .steps = n, .a_part = part, .step = step, .b = x->m.b, .columns = x->columns, .add = s > 0};
+    nacre_parts_square t = {.a_parts = p->a_parts, .b_parts = p->b_parts, .steps = n, .a_part = part, .step = step,
+                            .b = x->m.b, .columns = x->columns, .add = s > 0};
     // The numbers of b that come next. Each square prefetches its share.
     if (b.at != x->m.panel) {
         t.next = (const char *)(b.at + k * b.row);
@@ -279,7 +299,8 @@ static void parts_chunk(void *job, size_t chunk, size_t thread) {
     const parts_job *const p = job;
     const nacre_f32_gemm *const g = p->g;
     const size_t j0 = chunk / p->i_count % p->j_count * p->j_step, j1 = nacre_min(g->n, j0 + p->j_step);
-    parts_block x = {.index = chunk / p->i_count / p->j_count, .i0 = chunk % p->i_count * p->i_step, .m = parts_memory_of(p, thread)};
+    parts_block x = {.index = chunk / p->i_count / p->j_count, .i0 = chunk % p->i_count * p->i_step,
+                     .m = parts_memory_of(p, thread)};
     x.rows = nacre_min(p->i_step, g->m - x.i0);
     x.squares = nacre_ceil_div(x.rows, NACRE_PARTS_SIDE);
     const size_t wait = p->steps > p->k_steps;
@@ -294,7 +315,8 @@ static void parts_chunk(void *job, size_t chunk, size_t thread) {
             for (size_t s = x.s0; s < end; s += PARTS_STEPS) parts_add(p, &x, s, nacre_min(PARTS_STEPS, end - s));
             for (size_t q = 0; q < x.squares && end == p->steps; q++) {
                 const size_t i = q * NACRE_PARTS_SIDE;
-                parts_finish(p, x.index, x.i0 + i, x.j, nacre_min(NACRE_PARTS_SIDE, x.rows - i), x.columns, x.sums + q * NACRE_PARTS_SUMS);
+                parts_finish(p, x.index, x.i0 + i, x.j, nacre_min(NACRE_PARTS_SIDE, x.rows - i), x.columns,
+                             x.sums + q * NACRE_PARTS_SUMS);
             }
         }
     }

@@ -18,7 +18,8 @@ void nacre_f32_gemm_pack_chunk(void *job, size_t chunk, size_t thread) {
     const size_t matrix = chunk / panels, i = chunk % panels * p->rows;
     const size_t offset = nacre_batch_distinct_offset(&g->batch, 0, matrix);
     for (size_t r = i; p->a_wide && r < nacre_min(g->m, i + p->rows); r++) {
-        g->impl->half()->widen[g->a.type](gemm_at(&g->a, offset + r * g->a.row), p->a_packed + matrix * p->a_size + r * p->a_row, g->k);
+        g->impl->half()->widen[g->a.type](gemm_at(&g->a, offset + r * g->a.row),
+                                          p->a_packed + matrix * p->a_size + r * p->a_row, g->k);
     }
     if (p->a_wide) return;
     if (g->a.packed) {
@@ -26,8 +27,8 @@ void nacre_f32_gemm_pack_chunk(void *job, size_t chunk, size_t thread) {
                                           p->a_packed + matrix * p->a_size + i * g->k, p->rows * g->k);
         return;
     }
-    nacre_f32_pack_panel(g->impl->half(), g->k, nacre_min(p->rows, g->m - i), gemm_at(&g->a, offset + i * g->a.row), g->a.type, g->a.row, g->a.col,
-                         p->rows, p->a_packed + matrix * p->a_size + i * g->k);
+    nacre_f32_pack_panel(g->impl->half(), g->k, nacre_min(p->rows, g->m - i), gemm_at(&g->a, offset + i * g->a.row),
+                         g->a.type, g->a.row, g->a.col, p->rows, p->a_packed + matrix * p->a_size + i * g->k);
 }
 
 static void pack_b_block(const gemm_plan *p, size_t index, size_t k0, size_t k, size_t j0, size_t n, float *dst) {
@@ -38,7 +39,8 @@ static void pack_b_block(const gemm_plan *p, size_t index, size_t k0, size_t k, 
     }
     const size_t nr = g->impl->nr, offset = nacre_batch_offset(&g->batch, 1, index);
     if (p->pairs || (!g->b.packed && g->b.type == NACRE_DTYPE_f32)) {
-        const nacre_f32_operand b = {gemm_at(&g->b, offset + k0 * g->b.row + j0 * g->b.col), 0, g->b.type, g->b.row, g->b.col};
+        const nacre_f32_operand b = {gemm_at(&g->b, offset + k0 * g->b.row + j0 * g->b.col), 0, g->b.type, g->b.row,
+                                     g->b.col};
         nacre_f32_gemm_pack_b(g->impl, n, k, &b, dst);
         return;
     }
@@ -47,7 +49,8 @@ static void pack_b_block(const gemm_plan *p, size_t index, size_t k0, size_t k, 
             g->impl->half()->widen[g->b.type](gemm_at(&g->b, offset + (j0 + j) * g->k + k0 * nr), dst + j * k, k * nr);
             continue;
         }
-        nacre_f32_pack_panel(g->impl->half(), k, nacre_min(nr, n - j), gemm_at(&g->b, offset + k0 * g->b.row + (j0 + j) * g->b.col), g->b.type,
+        nacre_f32_pack_panel(g->impl->half(), k, nacre_min(nr, n - j),
+                             gemm_at(&g->b, offset + k0 * g->b.row + (j0 + j) * g->b.col), g->b.type,
                              g->b.col, g->b.row, nr, dst + j * k);
     }
 }
@@ -123,7 +126,8 @@ static void run_row(const gemm_plan *p, const tile_block *t, const tile_strip *s
 
 // Sets the prefetch of the tile of panel q of a strip at row panel i of n: its share of the same
 // panel of the next strip, if that is packed, or of the next block.
-static void fetch_next(const gemm_plan *p, const tile_block *t, const tile_strip *s, size_t i, size_t n, size_t q, nacre_f32_epilogue *e) {
+static void fetch_next(const gemm_plan *p, const tile_block *t, const tile_strip *s, size_t i, size_t n, size_t q,
+                       nacre_f32_epilogue *e) {
     if (n < FETCH_PANELS && !t->next_once) return;
     const size_t nr = p->g.impl->nr, ahead = s->j_end + q * nr;
     if (ahead < t->j1) {
@@ -153,14 +157,18 @@ static void take_rows(const gemm_plan *p, const tile_block *t, size_t i, size_t 
     if (p->m_step > p->rows) {
         if (!gemm_packs_rows(apart, columns / g->impl->nr)) return;
         for (size_t r = 0; r < m; r += p->rows) {
-            nacre_f32_pack_panel(g->impl->half(), t->k, nacre_min(p->rows, m - r), s->a + r * s->row, NACRE_DTYPE_f32, s->row, 1, p->rows, t->rows + r * t->k);
+            nacre_f32_pack_panel(g->impl->half(), t->k, nacre_min(p->rows, m - r), s->a + r * s->row, NACRE_DTYPE_f32,
+                                 s->row, 1, p->rows, t->rows + r * t->k);
         }
         s->row = 1;
         s->col = p->rows;
         s->panel = p->rows * t->k;
     } else {
         const size_t pitch = t->k + GEMM_PITCH;
-        if (!gemm_same_sets(apart) || m <= COPY_ROWS || columns < COPY_PANELS * g->impl->nr || m * pitch > p->rows_size) return;
+        if (!gemm_same_sets(apart) || m <= COPY_ROWS || columns < COPY_PANELS * g->impl->nr ||
+            m * pitch > p->rows_size) {
+            return;
+        }
         for (size_t r = 0; r < m; r++) memcpy(t->rows + r * pitch, s->a + r * s->row, t->k * sizeof(float));
         s->row = pitch;
     }
@@ -187,7 +195,8 @@ static void run_panel(const gemm_plan *p, const tile_block *t, const tile_strip 
         if (p->pairs) {
             g->impl->pairs->tile(t->k, pairs, p->a_row, (const void *)b, t->b_row, c, t->ldc, m, n, &e);
         } else {
-            g->impl->strided(t->k, a, s->row, s->col, last ? t->b_last : (const void *)b, last ? nr : t->b_row, c, t->ldc, m, n, &e);
+            g->impl->strided(t->k, a, s->row, s->col, last ? t->b_last : (const void *)b, last ? nr : t->b_row, c,
+                             t->ldc, m, n, &e);
         }
     }
     for (size_t r = i; t->last && g->finish.map != NULL && r < i + m; r++) {
@@ -306,7 +315,8 @@ void nacre_f32_gemm_tiles_chunk(void *job, size_t chunk, size_t thread) {
             t.k0 += t.k;
         } while (t.k0 < g->k);
         for (size_t i = t.i0; gemm_is_half(g->c_type) && i < t.i1; i++) {
-            g->impl->half()->narrow[g->c_type](t.c + (i - i0) * t.ldc, (uint16_t *)g->c + corner + (i - i0) * g->ldc, t.j1 - t.j0);
+            g->impl->half()->narrow[g->c_type](t.c + (i - i0) * t.ldc, (uint16_t *)g->c + corner + (i - i0) * g->ldc,
+                                               t.j1 - t.j0);
         }
     }
 }

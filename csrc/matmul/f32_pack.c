@@ -50,7 +50,8 @@ static inline void pack_steps(size_t k, size_t lanes, const float *src, size_t s
     for (size_t p = 0; p < k; p++) memcpy(dst + p * width, src + p * step, lanes * sizeof *dst);
 }
 
-static void pack_f32(const nacre_half *half, size_t k, size_t lanes, const float *src, size_t lane, size_t step, size_t width, float *dst) {
+static void pack_f32(const nacre_half *half, size_t k, size_t lanes, const float *src, size_t lane, size_t step,
+                     size_t width, float *dst) {
     if (lane == 1 && half->rows != NULL) {
         half->rows(k, lanes, src, step, width, dst);
         return;
@@ -73,7 +74,8 @@ static void pack_f32(const nacre_half *half, size_t k, size_t lanes, const float
 }
 
 // Packs 16-bit elements. Zero bits are 0 in every float type.
-static void pack_16(size_t k, size_t lanes, const uint16_t *src, size_t lane, size_t step, size_t width, uint16_t *dst) {
+static void pack_16(size_t k, size_t lanes, const uint16_t *src, size_t lane, size_t step, size_t width,
+                    uint16_t *dst) {
     if (lane == 1) {
         for (size_t p = 0; p < k; p++) memcpy(dst + p * width, src + p * step, lanes * sizeof *dst);
     } else {
@@ -87,8 +89,8 @@ static void pack_16(size_t k, size_t lanes, const uint16_t *src, size_t lane, si
     }
 }
 
-void nacre_f32_pack_panel(const nacre_half *half, size_t k, size_t lanes, const void *src, nacre_dtype type, size_t lane,
-                          size_t step, size_t width, float *dst) {
+void nacre_f32_pack_panel(const nacre_half *half, size_t k, size_t lanes, const void *src, nacre_dtype type,
+                          size_t lane, size_t step, size_t width, float *dst) {
     enum { PIECE = 2048 };
     uint16_t piece[PIECE];
     if (type == NACRE_DTYPE_f32) {
@@ -103,8 +105,8 @@ void nacre_f32_pack_panel(const nacre_half *half, size_t k, size_t lanes, const 
     }
 }
 
-static void pack_same(const nacre_half *half, size_t k, size_t lanes, const nacre_f32_operand *x, size_t first, size_t lane, size_t step, size_t width, void *dst,
-                      size_t at) {
+static void pack_same(const nacre_half *half, size_t k, size_t lanes, const nacre_f32_operand *x, size_t first,
+                      size_t lane, size_t step, size_t width, void *dst, size_t at) {
     if (x->type == NACRE_DTYPE_f32) {
         pack_f32(half, k, lanes, (const float *)x->data + first, lane, step, width, (float *)dst + at);
     } else {
@@ -154,7 +156,9 @@ void nacre_f32_gemm_pack_b(const nacre_f32_gemm_impl *impl, size_t n, size_t k, 
     enum { PANELS = 8 };  // written at a time; more would evict each other
     if (b->type == NACRE_DTYPE_f32 && b->col == 1) {
         const size_t each = PANELS * impl->nr;
-        for (size_t j = 0; j < n; j += each) pack_rows(impl, nacre_min(each, n - j), k, (const float *)b->data + j, b->row, (float *)dst + j * k);
+        for (size_t j = 0; j < n; j += each) {
+            pack_rows(impl, nacre_min(each, n - j), k, (const float *)b->data + j, b->row, (float *)dst + j * k);
+        }
         return;
     }
     for (size_t j = 0; j < n; j += impl->nr) {

@@ -59,7 +59,8 @@ static gemm_path best_path(const nacre_f64_gemm *g) {
 }
 
 static int is_column(const nacre_f64_gemm *g) {
-    return g->n == 1 && g->m > 1 && g->ldc == 1 && g->row_count <= 1 && !g->b_packed && g->make_b == NULL && g->batch.rank <= COLUMN_RANK;
+    return g->n == 1 && g->m > 1 && g->ldc == 1 && g->row_count <= 1 && !g->b_packed && g->make_b == NULL &&
+        g->batch.rank <= COLUMN_RANK;
 }
 
 // Turns a product with a single column of c into the transposed product, with a single row.
@@ -107,14 +108,16 @@ static void cut(gemm_plan *p, size_t threads) {
     p->j_step = nacre_round_up(nacre_ceil_div(g->n, want), p->path == TILES ? 2 * g->impl->nr : 128);
     if (p->path != TILES) p->j_step = nacre_min(p->j_step, LINE);
     p->j_count = nacre_ceil_div(g->n, p->j_step);
-    p->i_step = p->path == TILES ? nacre_round_up(nacre_ceil_div(g->m, nacre_ceil_div(want, p->j_count)), p->rows) : g->m;
+    p->i_step = p->path == TILES ? nacre_round_up(nacre_ceil_div(g->m, nacre_ceil_div(want, p->j_count)), p->rows)
+        : g->m;
     p->i_count = nacre_ceil_div(g->m, p->i_step);
 }
 
 // Returns the largest size of a block of b. It does not fall if an extent grows.
 static size_t most_of_b(const nacre_f64_gemm *g, int one_strip) {
     const size_t nr = g->impl->nr, k = nacre_min(g->k, PANEL_A / g->impl->mr);
-    return nacre_min(nacre_round_up(g->n, nr) * k, one_strip ? GEMM_STRIP * nr * k : nacre_max(g->impl->block_b, nr * k));
+    return nacre_min(nacre_round_up(g->n, nr) * k,
+                     one_strip ? GEMM_STRIP * nr * k : nacre_max(g->impl->block_b, nr * k));
 }
 
 // Returns the largest size of a packed block of rows. It does not fall if an extent grows.
@@ -129,7 +132,9 @@ static size_t plain_rows(const nacre_f64_gemm *g) {
     const size_t bytes = g->b.row * sizeof(double);
     const int small = g->k * g->n <= (g->impl->block_a > 0 ? SMALL : PLAIN);
     if (small && !gemm_same_sets(bytes)) return g->m;
-    if (g->impl->block_a > 0) return nacre_min(g->k * g->n <= PLAIN ? SMALL_ROWS : 2 * g->impl->mr, (PLAIN_SPREAD - 1) / gemm_spread(bytes));
+    if (g->impl->block_a > 0) {
+        return nacre_min(g->k * g->n <= PLAIN ? SMALL_ROWS : 2 * g->impl->mr, (PLAIN_SPREAD - 1) / gemm_spread(bytes));
+    }
     return gemm_same_sets(bytes) ? SHARED_ROWS : PLAIN_ROWS;
 }
 
@@ -240,7 +245,9 @@ static void pack_b_block(const gemm_plan *p, size_t index, size_t k0, size_t k, 
     const double *const b = g->b.data + nacre_batch_offset(&g->batch, 1, index) + k0 * g->b.row;
     enum { PANELS = 8 };  // written at a time; more would evict each other
     if (g->b.col == 1) {
-        for (size_t j = 0; j < n; j += PANELS * nr) pack_rows(nr, nacre_min(PANELS * nr, n - j), k, b + j0 + j, g->b.row, dst + j * k);
+        for (size_t j = 0; j < n; j += PANELS * nr) {
+            pack_rows(nr, nacre_min(PANELS * nr, n - j), k, b + j0 + j, g->b.row, dst + j * k);
+        }
         return;
     }
     for (size_t j = 0; j < n; j += nr) {
@@ -287,11 +294,14 @@ static nacre_f64_epilogue epilogue_of(const nacre_f64_gemm *g, const tile_block 
 static void fetch_ahead(const double *next, size_t size, size_t tile, size_t tiles) {
     enum { LINE_DOUBLES = 8 };
     const size_t share = nacre_round_up(nacre_ceil_div(size, tiles), LINE_DOUBLES);
-    for (size_t i = tile * share; i < nacre_min(size, (tile + 1) * share); i += LINE_DOUBLES) __builtin_prefetch(next + i, 0, 2);
+    for (size_t i = tile * share; i < nacre_min(size, (tile + 1) * share); i += LINE_DOUBLES) {
+        __builtin_prefetch(next + i, 0, 2);
+    }
 }
 
 // Returns the panel of a from row i on, and its strides.
-static const double *a_panel(const gemm_plan *p, const tile_block *t, const tile_strip *s, size_t i, size_t *row, size_t *col) {
+static const double *a_panel(const gemm_plan *p, const tile_block *t, const tile_strip *s, size_t i, size_t *row,
+                             size_t *col) {
     const nacre_f64_gemm *const g = &p->g;
     const int lies = s->a == NULL && p->a_plain && g->m - i >= p->rows;
     *row = lies ? g->a.row : 1;
@@ -306,7 +316,10 @@ static const double *a_panel(const gemm_plan *p, const tile_block *t, const tile
 static void take_rows(const gemm_plan *p, const tile_block *t, size_t i, size_t m, tile_strip *s) {
     const nacre_f64_gemm *const g = &p->g;
     *s = (tile_strip){.i = i, .m = m};
-    if (p->m_step == p->rows || !p->a_plain || !gemm_packs_rows(g->a.row * sizeof(double), (t->j1 - t->j0) / g->impl->nr)) return;
+    if (p->m_step == p->rows || !p->a_plain ||
+        !gemm_packs_rows(g->a.row * sizeof(double), (t->j1 - t->j0) / g->impl->nr)) {
+        return;
+    }
     const double *const a = t->a + i * g->a.row + t->k0 * g->a.col;
     for (size_t r = 0; r < m; r += p->rows) {
         pack_panel(t->k, nacre_min(p->rows, m - r), a + r * g->a.row, g->a.row, g->a.col, p->rows, t->rows + r * t->k);
@@ -317,14 +330,17 @@ static void take_rows(const gemm_plan *p, const tile_block *t, size_t i, size_t 
 // Multiplies the panel of rows from row i on by the strip.
 static void run_panel(const gemm_plan *p, const tile_block *t, const tile_strip *s, size_t i) {
     const nacre_f64_gemm *const g = &p->g;
-    const size_t nr = g->impl->nr, m = nacre_min(p->rows, s->i + s->m - i), panel = (i - s->i) / p->rows, panels = nacre_ceil_div(s->m, p->rows);
+    const size_t nr = g->impl->nr, m = nacre_min(p->rows, s->i + s->m - i), panel = (i - s->i) / p->rows,
+        panels = nacre_ceil_div(s->m, p->rows);
     double *const c = g->c + (t->index * g->m + i) * g->ldc;
     size_t a_row, a_col;
     const double *const a = a_panel(p, t, s, i, &a_row, &a_col), *b = s->b;
     for (size_t j = s->j; j < s->j_end; j += nr, b += t->b_panel) {
         const size_t n = nacre_min(nr, s->j_end - j), ahead = j + p->n_strip;
         const int last = n < nr && t->b_last != NULL;
-        if (i + p->rows < t->i1 && !p->a_plain) fetch_ahead(a + p->rows * g->k, p->rows * t->k, (j - s->j) / nr, nacre_ceil_div(s->j_end - s->j, nr));
+        if (i + p->rows < t->i1 && !p->a_plain) {
+            fetch_ahead(a + p->rows * g->k, p->rows * t->k, (j - s->j) / nr, nacre_ceil_div(s->j_end - s->j, nr));
+        }
         nacre_f64_epilogue e = epilogue_of(g, t, i, j);
         if (ahead < t->j1 && !t->b_packs && !p->b_plain) {
             e.next_bytes = t->k * nr * sizeof(double) / panels;
@@ -422,9 +438,11 @@ static void lines_chunk(void *job, size_t chunk, size_t thread) {
     for (size_t at = 0; at < (p->path == GEMV_DOT ? n : g->k); at += GROUP) {
         for (size_t i = 0; i < g->m; i++) {
             if (p->path == GEMV_DOT) {
-                g->impl->dot(g->k, a + i * g->a.row, b + at * g->b.col, g->b.col, lines[i] + at, nacre_min(GROUP, n - at));
+                g->impl->dot(g->k, a + i * g->a.row, b + at * g->b.col, g->b.col, lines[i] + at,
+                             nacre_min(GROUP, n - at));
             } else {
-                g->impl->axpy(nacre_min(GROUP, g->k - at), a + i * g->a.row + at * g->a.col, g->a.col, b + at * g->b.row, g->b.row, lines[i], n);
+                g->impl->axpy(nacre_min(GROUP, g->k - at), a + i * g->a.row + at * g->a.col, g->a.col,
+                              b + at * g->b.row, g->b.row, lines[i], n);
             }
         }
     }
@@ -455,7 +473,8 @@ static nacre_f64_gemm gemm_of(const nacre_kernel *kernel, const int64_t *words) 
     const nacre_f32_gemm_words *const w = (const void *)words;
     nacre_f64_gemm g = {
         .impl = ((nacre_f64_gemm_fn *)kernel->fn)(), .m = (size_t)w->m, .n = (size_t)w->n, .k = (size_t)w->k,
-        .a = {NULL, (size_t)w->a_row, (size_t)w->a_col}, .b = {NULL, (size_t)w->b_row, (size_t)w->b_col}, .b_packed = w->b_packed != 0,
+        .a = {NULL, (size_t)w->a_row, (size_t)w->a_col}, .b = {NULL, (size_t)w->b_row, (size_t)w->b_col},
+        .b_packed = w->b_packed != 0,
         .batch = {(size_t)w->rank, (const size_t *)w->axes}, .alpha = w->alpha, .row_count = 1, .ldc = (size_t)w->ldc,
     };
     g.finish = (nacre_f64_finish){.clamp = w->clamp != 0, .low = w->low, .high = w->high, .params = w->params};
@@ -492,7 +511,8 @@ static void gemm_pack(const nacre_kernel *kernel, const int64_t *words, size_t o
     for (size_t q = 0; q < count; q++) {
         const double *const b = (const double *)src + q * g.k * g.n;
         for (size_t j = 0; j < g.n; j += nr) {
-            pack_panel(g.k, nacre_min(nr, g.n - j), b + j * g.b.col, g.b.col, g.b.row, nr, (double *)dst + q * size + j * g.k);
+            pack_panel(g.k, nacre_min(nr, g.n - j), b + j * g.b.col, g.b.col, g.b.row, nr,
+                       (double *)dst + q * size + j * g.k);
         }
     }
 }

@@ -50,8 +50,8 @@ typedef struct {
     size_t block_b;  // elements of one block of b: part of the second-level cache, or of the next if block_a is not 0
     // Computes a tile of c from a[i*a_row + p*a_col] and b[p*b_row + j]. It reads nr columns of b,
     // and of a few rows if m <= few, else mr.
-    void (*tile)(size_t k, const double *a, size_t a_row, size_t a_col, const double *b, size_t b_row, double *c, size_t ldc, size_t m,
-                 size_t n, const nacre_f64_epilogue *e);
+    void (*tile)(size_t k, const double *a, size_t a_row, size_t a_col, const double *b, size_t b_row, double *c,
+                 size_t ldc, size_t m, size_t n, const nacre_f64_epilogue *e);
     void (*dot)(size_t k, const double *x, const double *b, size_t ldb, double *y, size_t n);
     void (*axpy)(size_t k, const double *x, size_t incx, const double *b, size_t ldb, double *y, size_t n);
     const nacre_f64_gemm_path *path;
@@ -82,9 +82,11 @@ struct nacre_f64_gemm {
 };
 
 // Returns the implementation in a word that holds a part of a command.
-static inline const nacre_f64_gemm_impl *nacre_f64_gemm_part(int64_t word) { return ((nacre_f64_gemm_fn *)nacre_part_fn(word))(); }
+static inline const nacre_f64_gemm_impl *nacre_f64_gemm_part(int64_t word) {
+    return ((nacre_f64_gemm_fn *)nacre_part_fn(word))();
+}
 
-// Commands f64_gemm and f64_gemv have the words and operands of f32_gemm. All operands are doubles. They ignore the
-// words for types, and a is never packed.
+// Commands f64_gemm and f64_gemv have the words and operands of f32_gemm. All operands are doubles.
+// They ignore the words for types, and a is never packed.
 
 #endif

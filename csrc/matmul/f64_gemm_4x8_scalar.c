@@ -4,8 +4,8 @@
 
 enum { SCALAR_MR = 4, SCALAR_NR = 8, SCALAR_BLOCK_B = 128 << 10 };
 
-static void tile_scalar(size_t k, const double *a, size_t a_row, size_t a_col, const double *b, size_t b_row, double *c, size_t ldc, size_t m,
-                        size_t n, const nacre_f64_epilogue *e) {
+static void tile_scalar(size_t k, const double *a, size_t a_row, size_t a_col, const double *b, size_t b_row, double *c,
+                        size_t ldc, size_t m, size_t n, const nacre_f64_epilogue *e) {
     double sum[SCALAR_MR][SCALAR_NR] = {{0}};
     for (size_t p = 0; p < k; p++) {
         for (size_t i = 0; i < SCALAR_MR; i++) {

@@ -60,7 +60,9 @@ static void int_store(const int_job *j, size_t at, size_t n, const uint64_t *tot
     const size_t bits = (size_t)j->w->out_bits;
     if (bits < 8) {
         const uint64_t mask = (1u << bits) - 1;
-        for (size_t i = 0; i < n; i++) j->c[(at + i) * bits / 8] |= (uint8_t)((total[i] & mask) << ((at + i) * bits % 8));
+        for (size_t i = 0; i < n; i++) {
+            j->c[(at + i) * bits / 8] |= (uint8_t)((total[i] & mask) << ((at + i) * bits % 8));
+        }
         return;
     }
     uint8_t *const c = j->c + at * (bits / 8);
@@ -76,7 +78,8 @@ static void int_store(const int_job *j, size_t at, size_t n, const uint64_t *tot
 }
 
 // Adds products of the rows in scratch, times a power of two, to total.
-static void int_add(const int_job *j, int_scratch *s, const uint32_t *a, size_t k, size_t n, int shift, uint64_t *total) {
+static void int_add(const int_job *j, int_scratch *s, const uint32_t *a, size_t k, size_t n, int shift,
+                    uint64_t *total) {
     memset(s->sum, 0, n * sizeof *s->sum);
     j->fn(a, s->b, k, n, s->sum);
     const uint64_t sign = j->w->is_signed ? (uint64_t)1 << 31 : 0;
@@ -103,24 +106,29 @@ static void int_chunk(void *job, size_t chunk, size_t thread) {
     const size_t index = chunk / (j->i_count * j->j_count);
     const size_t i0 = chunk / j->j_count % j->i_count * INT_ROWS, j0 = chunk % j->j_count * NACRE_INT_COLUMNS;
     const size_t m = nacre_min(INT_ROWS, j->m - i0), n = nacre_min(NACRE_INT_COLUMNS, j->n - j0);
-    const size_t a = nacre_batch_offset(&j->batch, 0, index) + i0 * j->k, b = nacre_batch_offset(&j->batch, 1, index) + j0;
+    const size_t a = nacre_batch_offset(&j->batch, 0, index) + i0 * j->k,
+        b = nacre_batch_offset(&j->batch, 1, index) + j0;
     memset(s->total, 0, sizeof s->total);
     for (size_t k0 = 0; k0 < j->k && !nacre_stopped(j->team); k0 += INT_DEPTH) {
         const size_t k = nacre_min(INT_DEPTH, j->k - k0);
         for (size_t p = 0; p < k; p++) int_load(j, j->b, b + (k0 + p) * j->n, n, s->b + p * NACRE_INT_COLUMNS);
         for (size_t i = 0; i < m; i++) int_row(j, s, a + i * j->k + k0, k, n, s->total + i * NACRE_INT_COLUMNS);
     }
-    for (size_t i = 0; i < m; i++) int_store(j, (index * j->m + i0 + i) * j->n + j0, n, s->total + i * NACRE_INT_COLUMNS);
+    for (size_t i = 0; i < m; i++) {
+        int_store(j, (index * j->m + i0 + i) * j->n + j0, n, s->total + i * NACRE_INT_COLUMNS);
+    }
 }
 
 static void int_run(const nacre_call *c) {
     const nacre_int_gemm_words *const w = (const void *)c->words;
-    int_job j = {.w = w, .fn = (nacre_int_gemm_fn *)c->kernel->fn, .team = c->team, .m = (size_t)w->m, .n = (size_t)w->n, .k = (size_t)w->k,
+    int_job j = {.w = w, .fn = (nacre_int_gemm_fn *)c->kernel->fn, .team = c->team, .m = (size_t)w->m,
+                 .n = (size_t)w->n, .k = (size_t)w->k,
                  .a = nacre_operand(c, 0), .b = nacre_operand(c, 1), .c = nacre_operand(c, 2),
                  .batch = {(size_t)w->rank, (const size_t *)w->axes}, .scratch = c->scratch};
     j.i_count = nacre_ceil_div(j.m, INT_ROWS);
     j.j_count = nacre_ceil_div(j.n, NACRE_INT_COLUMNS);
-    const size_t products = nacre_batch_count(&j.batch), chunks = products * j.i_count * j.j_count, bits = (size_t)w->out_bits;
+    const size_t products = nacre_batch_count(&j.batch), chunks = products * j.i_count * j.j_count,
+        bits = (size_t)w->out_bits;
     if (bits < 8) memset(j.c, 0, nacre_ceil_div(products * j.m * j.n * bits, 8));
     if (bits >= 8 || j.n * bits % 8 == 0) {
         nacre_parallel(c->team, chunks, int_chunk, &j);

@@ -1,7 +1,9 @@
 #include "matmul/matmul.h"
 
-extern const nacre_entry nacre_f32_gemm_entry, nacre_f32_gemm_some_entry, nacre_f32_gemm_exact_entry, nacre_f32_gemv_entry,
-                         nacre_f64_gemm_entry, nacre_f64_gemv_entry, nacre_wide_gemm_entry, nacre_int_gemm_entry, nacre_f32_narrow_entry, nacre_f64_narrow_entry;
+extern const nacre_entry nacre_f32_gemm_entry, nacre_f32_gemm_some_entry, nacre_f32_gemm_exact_entry,
+    nacre_f32_gemv_entry,
+                         nacre_f64_gemm_entry, nacre_f64_gemv_entry, nacre_wide_gemm_entry, nacre_int_gemm_entry,
+                             nacre_f32_narrow_entry, nacre_f64_narrow_entry;
 #if NACRE_NETLIB
 extern const nacre_entry nacre_f32_netlib_entry, nacre_f64_netlib_entry;
 #endif

@@ -74,9 +74,10 @@ extern const nacre_f32_gemm_path nacre_f32_path_tiles, nacre_f32_path_pairs, nac
 // Tiles of products of two bfloat16 operands. The functions are as in nacre_f32_gemm_impl but for
 // the types. a and b are read as given, a[i*a_row + p] and b[p*b_row + j].
 typedef struct {
-    void (*tile)(size_t k, const uint16_t *a, size_t a_row, const uint16_t *b, size_t b_row, float *c, size_t ldc, size_t m, size_t n,
-                 const nacre_f32_epilogue *e);
-    void (*row)(size_t count, size_t k, const uint16_t *a, const void *const *b, float *const *c, size_t n, const nacre_f32_epilogue *e);
+    void (*tile)(size_t k, const uint16_t *a, size_t a_row, const uint16_t *b, size_t b_row, float *c, size_t ldc,
+                 size_t m, size_t n, const nacre_f32_epilogue *e);
+    void (*row)(size_t count, size_t k, const uint16_t *a, const void *const *b, float *const *c, size_t n,
+                const nacre_f32_epilogue *e);
 } nacre_f32_gemm_pairs;
 
 // The functions of a product for one level, and the path by which a row computes. A kernel row of
@@ -94,12 +95,12 @@ typedef struct {
                  const nacre_f32_epilogue *e);
     // Computes the same from operands with other strides: a[i*a_row + p*a_col] and b[p*b_row + j].
     // It reads whole vectors of b that cover the n columns.
-    void (*strided)(size_t k, const float *a, size_t a_row, size_t a_col, const float *b, size_t b_row, float *c, size_t ldc, size_t m,
-                    size_t n, const nacre_f32_epilogue *e);
+    void (*strided)(size_t k, const float *a, size_t a_row, size_t a_col, const float *b, size_t b_row, float *c,
+                    size_t ldc, size_t m, size_t n, const nacre_f32_epilogue *e);
     // Computes one row of 1..NACRE_GEMM_PANELS tiles: tile q from panel b[q] to c[q] with epilogue
     // e[q]. Panels have elements of the given type. The results equal single calls of tile.
-    void (*row)(nacre_dtype type, size_t count, size_t k, const float *a, size_t lda, const void *const *b, float *const *c, size_t n,
-                const nacre_f32_epilogue *e);
+    void (*row)(nacre_dtype type, size_t count, size_t k, const float *a, size_t lda, const void *const *b,
+                float *const *c, size_t n, const nacre_f32_epilogue *e);
     // y[j] = sum_p x[p] b[j*ldb + p] for j < n.
     void (*dot)(size_t k, const float *x, const float *b, size_t ldb, float *y, size_t n);
     // y[j] += sum_p x[p*incx] b[p*ldb + j] for j < n.
@@ -152,8 +153,8 @@ size_t nacre_f32_gemm_panel_rows(const nacre_f32_gemm_impl *impl, size_t m);
 
 // Sets dst[p*width + l] to src[l*lane + p*step] for p < k and l < lanes <= width, and to 0 for the
 // other l < width. 16-bit floats are widened.
-void nacre_f32_pack_panel(const nacre_half *half, size_t k, size_t lanes, const void *src, nacre_dtype type, size_t lane,
-                          size_t step, size_t width, float *dst);
+void nacre_f32_pack_panel(const nacre_half *half, size_t k, size_t lanes, const void *src, nacre_dtype type,
+                          size_t lane, size_t step, size_t width, float *dst);
 
 // The functions above as members, for families that get an implementation as a part of a command.
 struct nacre_f32_gemm_driver {
@@ -162,13 +163,15 @@ struct nacre_f32_gemm_driver {
     void (*pack_a)(const nacre_f32_gemm_impl *impl, size_t m, size_t k, const nacre_f32_operand *a, void *dst);
     void (*pack_b)(const nacre_f32_gemm_impl *impl, size_t n, size_t k, const nacre_f32_operand *b, void *dst);
     size_t (*panel_rows)(const nacre_f32_gemm_impl *impl, size_t m);
-    void (*pack_panel)(const nacre_half *half, size_t k, size_t lanes, const void *src, nacre_dtype type, size_t lane, size_t step,
-                       size_t width, float *dst);
+    void (*pack_panel)(const nacre_half *half, size_t k, size_t lanes, const void *src, nacre_dtype type, size_t lane,
+                       size_t step, size_t width, float *dst);
 };
 extern const nacre_f32_gemm_driver nacre_f32_gemm_drivers;
 
 // Returns the implementation in a word that holds a part of a command.
-static inline const nacre_f32_gemm_impl *nacre_f32_gemm_part(int64_t word) { return ((nacre_f32_gemm_fn *)nacre_part_fn(word))(); }
+static inline const nacre_f32_gemm_impl *nacre_f32_gemm_part(int64_t word) {
+    return ((nacre_f32_gemm_fn *)nacre_part_fn(word))();
+}
 
 // The words of commands f32_gemm and f32_gemv. Operands are a, b, row, col, add and c. row, col and
 // add may be absent. a and b may be packed by the entry's pack.

@@ -101,7 +101,7 @@ static void f64_narrow_run(const nacre_call *c) { narrow_start(c, sizeof(double)
 
 static int narrow_fits(const nacre_f32_gemm_words *w, nacre_dtype type) {
     return w->a_type == type && w->b_type == type && !w->a_packed && !w->b_packed && w->a_col == 1 &&
-           w->ldc == w->n && w->alpha == 1 && w->map == 0 && w->m > 1;
+        w->ldc == w->n && w->alpha == 1 && w->map == 0 && w->m > 1;
 }
 
 // Reports whether the product fits. Rows of two vectors, or deep products of long vectors, are

@@ -27,7 +27,8 @@ static int dense_fits(const nacre_kernel *kernel, const int64_t *words) {
 
 static int f32_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_f32_gemm_words *const w = (const void *)words;
-    return w->a_type == NACRE_DTYPE_f32 && w->b_type == NACRE_DTYPE_f32 && w->c_type == NACRE_DTYPE_f32 && dense_fits(kernel, words);
+    return w->a_type == NACRE_DTYPE_f32 && w->b_type == NACRE_DTYPE_f32 && w->c_type == NACRE_DTYPE_f32 &&
+        dense_fits(kernel, words);
 }
 
 static int f64_fits(const nacre_kernel *kernel, const int64_t *words) { return dense_fits(kernel, words); }

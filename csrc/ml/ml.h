@@ -63,8 +63,10 @@ enum { NACRE_TREE_LANES = 16 };
 // A row of the op: for each l < NACRE_TREE_LANES, it descends from node at[l] to a leaf and stores
 // the leaf's number in at[l]. The features of lane l start at x[offset[l]]. No offset reaches 2^31,
 // nor an offset plus a feature. missing means that a node has NACRE_TREE_NAN_FIRST.
-typedef void nacre_f32_descend_fn(const nacre_f32_tree_node *nodes, const float *x, const uint32_t *offset, bool missing, uint32_t *at);
-typedef void nacre_f64_descend_fn(const nacre_f64_tree_node *nodes, const double *x, const uint32_t *offset, bool missing, uint32_t *at);
+typedef void nacre_f32_descend_fn(const nacre_f32_tree_node *nodes, const float *x, const uint32_t *offset,
+                                  bool missing, uint32_t *at);
+typedef void nacre_f64_descend_fn(const nacre_f64_tree_node *nodes, const double *x, const uint32_t *offset,
+                                  bool missing, uint32_t *at);
 
 typedef enum { NACRE_TREE_SUM, NACRE_TREE_MIN, NACRE_TREE_MAX } nacre_tree_aggregate;
 

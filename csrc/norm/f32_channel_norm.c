@@ -56,7 +56,8 @@ static void channel_norm_chunk(void *job, size_t chunk, size_t thread) {
         }
         for (size_t k = first; k < first + j->per_group; k++) {
             const size_t c = k % j->channels, p = c / j->per_param;
-            channel_norm_affine(j, k * j->inner, j->sub == NULL ? mean : j->sub[c], inv_std * j->scale[p], j->bias[p], room);
+            channel_norm_affine(j, k * j->inner, j->sub == NULL ? mean : j->sub[c], inv_std * j->scale[p], j->bias[p],
+                                room);
         }
     }
 }
@@ -66,7 +67,9 @@ static void channel_norm_run(channel_norm_job *j, nacre_team *team) {
     nacre_parallel(team, nacre_ceil_div(j->groups, j->per_chunk), channel_norm_chunk, j);
 }
 
-static size_t channel_norm_room(int64_t half, size_t threads) { return half == 0 ? 0 : threads * NACRE_NORM_BLOCK * sizeof(float); }
+static size_t channel_norm_room(int64_t half, size_t threads) {
+    return half == 0 ? 0 : threads * NACRE_NORM_BLOCK * sizeof(float);
+}
 
 // ---- f32_group_norm ----
 
@@ -96,11 +99,13 @@ static void group_norm_command(const nacre_call *c) {
 static size_t group_norm_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
     (void)k;
     const nacre_f32_group_norm_words *const w = (const void *)words;
-    return w->half == 0 ? 0 : 2 * nacre_align_floats((size_t)w->params) * sizeof(float) + channel_norm_room(w->half, threads);
+    return w->half == 0 ? 0 : 2 * nacre_align_floats((size_t)w->params) * sizeof(float) +
+        channel_norm_room(w->half, threads);
 }
 
 const nacre_entry nacre_f32_group_norm_entry = {
-    .words = sizeof(nacre_f32_group_norm_words) / 8, .operands = 4, .run = group_norm_command, .scratch = group_norm_scratch,
+    .words = sizeof(nacre_f32_group_norm_words) / 8, .operands = 4, .run = group_norm_command,
+    .scratch = group_norm_scratch,
 };
 
 // ---- f32_batch_norm ----
@@ -150,7 +155,8 @@ static void batch_norm_rows_chunk(void *job, size_t chunk, size_t thread) {
         const size_t c = b % r->blocks * NACRE_NORM_BLOCK, at = b / r->blocks * j->channels + c;
         const size_t count = nacre_min(NACRE_NORM_BLOCK, j->channels - c);
         float *const out = norm_room(j->type, j->out, at, room);
-        j->impl->affine_each(norm_read(j->type, j->x, at, count, room), count, 0.0f, 1.0f, j->scale + c, j->bias + c, out);
+        j->impl->affine_each(norm_read(j->type, j->x, at, count, room), count, 0.0f, 1.0f, j->scale + c, j->bias + c,
+                             out);
         norm_write(j->type, j->out, at, count, out);
     }
 }
@@ -180,7 +186,8 @@ static void batch_norm_command(const nacre_call *c) {
         channel_norm_run(&j, c->team);
         return;
     }
-    batch_norm_rows rows = {&j, (size_t)w->batch, nacre_ceil_div(channels, NACRE_NORM_BLOCK), norm_per_chunk(nacre_min(channels, NACRE_NORM_BLOCK))};
+    batch_norm_rows rows = {&j, (size_t)w->batch, nacre_ceil_div(channels, NACRE_NORM_BLOCK),
+                            norm_per_chunk(nacre_min(channels, NACRE_NORM_BLOCK))};
     nacre_parallel(c->team, nacre_ceil_div(rows.rows * rows.blocks, rows.per_chunk), batch_norm_rows_chunk, &rows);
 }
 
@@ -191,5 +198,6 @@ static size_t batch_norm_scratch(const nacre_kernel *k, const int64_t *words, si
 }
 
 const nacre_entry nacre_f32_batch_norm_entry = {
-    .words = sizeof(nacre_f32_batch_norm_words) / 8, .operands = 6, .run = batch_norm_command, .scratch = batch_norm_scratch,
+    .words = sizeof(nacre_f32_batch_norm_words) / 8, .operands = 6, .run = batch_norm_command,
+    .scratch = batch_norm_scratch,
 };

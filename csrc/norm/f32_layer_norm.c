@@ -47,7 +47,9 @@ static const float *row_norm_embed(const row_norm_job *j, size_t r, float *room)
         if (t->table == NULL) continue;
         const size_t at = t->numbers == NULL ? r % j->tokens : r % t->count;
         int64_t k = (int64_t)at;
-        if (t->numbers != NULL) k = t->bytes == 4 ? ((const int32_t *)t->numbers)[at] : ((const int64_t *)t->numbers)[at];
+        if (t->numbers != NULL) {
+            k = t->bytes == 4 ? ((const int32_t *)t->numbers)[at] : ((const int64_t *)t->numbers)[at];
+        }
         if (k < 0 || (size_t)k >= t->rows) {
             nacre_fail(j->call, NACRE_FAILED_embedding, (int64_t)at, k, (int64_t)t->rows - 1, 0);
             return NULL;
@@ -139,7 +141,8 @@ static size_t layer_norm_scratch(const nacre_kernel *k, const int64_t *words, si
 }
 
 const nacre_entry nacre_f32_layer_norm_entry = {
-    .words = sizeof(nacre_f32_layer_norm_words) / 8, .operands = 6, .run = layer_norm_command, .scratch = layer_norm_scratch,
+    .words = sizeof(nacre_f32_layer_norm_words) / 8, .operands = 6, .run = layer_norm_command,
+    .scratch = layer_norm_scratch,
 };
 
 static void skip_norm_command(const nacre_call *c) {
@@ -178,7 +181,8 @@ static size_t skip_norm_scratch(const nacre_kernel *k, const int64_t *words, siz
 }
 
 const nacre_entry nacre_f32_skip_norm_entry = {
-    .words = sizeof(nacre_f32_skip_norm_words) / 8, .operands = 9, .run = skip_norm_command, .scratch = skip_norm_scratch,
+    .words = sizeof(nacre_f32_skip_norm_words) / 8, .operands = 9, .run = skip_norm_command,
+    .scratch = skip_norm_scratch,
 };
 
 static void embed_count(const nacre_f32_embed_norm_words *w, const void *mask, int32_t *counts) {
@@ -215,7 +219,8 @@ static void embed_norm_command(const nacre_call *c) {
     const size_t tables[EMBED_TABLES] = {2, 3, 4}, numbers[EMBED_TABLES] = {0, 8, 1};
     for (size_t i = 0; i < EMBED_TABLES; i++) {
         j.tables[i] = (embed_table){
-            nacre_operand(c, tables[i]), nacre_operand(c, numbers[i]), (size_t)w->rows[i], (size_t)w->number_bytes[i], (size_t)w->numbers[i],
+            nacre_operand(c, tables[i]), nacre_operand(c, numbers[i]), (size_t)w->rows[i], (size_t)w->number_bytes[i],
+                (size_t)w->numbers[i],
         };
     }
     row_norm_run(&j, c->team);
@@ -229,5 +234,6 @@ static size_t embed_norm_scratch(const nacre_kernel *k, const int64_t *words, si
 }
 
 const nacre_entry nacre_f32_embed_norm_entry = {
-    .words = sizeof(nacre_f32_embed_norm_words) / 8, .operands = 12, .run = embed_norm_command, .scratch = embed_norm_scratch,
+    .words = sizeof(nacre_f32_embed_norm_words) / 8, .operands = 12, .run = embed_norm_command,
+    .scratch = embed_norm_scratch,
 };

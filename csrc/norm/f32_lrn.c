@@ -14,7 +14,9 @@ typedef struct {
     size_t tiles, per_chunk;
 } lrn_job;
 
-static size_t lrn_room(size_t channels, size_t inner) { return nacre_align_floats(channels * nacre_min(inner, NACRE_NORM_COLS)); }
+static size_t lrn_room(size_t channels, size_t inner) {
+    return nacre_align_floats(channels * nacre_min(inner, NACRE_NORM_COLS));
+}
 
 static void lrn_tile(const lrn_job *j, size_t at, size_t cols, float *room) {
     if (j->type.type == NACRE_DTYPE_f32) {
@@ -58,7 +60,8 @@ static void lrn_command(const nacre_call *c) {
 static size_t lrn_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
     (void)k;
     const nacre_f32_lrn_words *const w = (const void *)words;
-    return w->type == NACRE_DTYPE_f32 ? 0 : threads * 2 * lrn_room((size_t)w->channels, (size_t)w->inner) * sizeof(float);
+    return w->type == NACRE_DTYPE_f32 ? 0
+        : threads * 2 * lrn_room((size_t)w->channels, (size_t)w->inner) * sizeof(float);
 }
 
 // lrn_fits refuses wide windows over many channels: a run cannot stop within a tile.
@@ -70,5 +73,6 @@ static int lrn_fits(const nacre_kernel *k, const int64_t *words) {
 }
 
 const nacre_entry nacre_f32_lrn_entry = {
-    .words = sizeof(nacre_f32_lrn_words) / 8, .operands = 2, .run = lrn_command, .fits = lrn_fits, .scratch = lrn_scratch,
+    .words = sizeof(nacre_f32_lrn_words) / 8, .operands = 2, .run = lrn_command, .fits = lrn_fits,
+    .scratch = lrn_scratch,
 };

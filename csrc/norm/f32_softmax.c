@@ -112,7 +112,8 @@ static void softmax_turned_command(const nacre_call *c) { softmax_start(c, softm
 static void softmax_command(const nacre_call *c) { softmax_start(c, softmax_tiles); }
 
 const nacre_entry nacre_f32_softmax_turned_entry = {
-    .words = sizeof(nacre_f32_softmax_words) / 8, .operands = 2, .run = softmax_turned_command, .fits = softmax_turned_fits,
+    .words = sizeof(nacre_f32_softmax_words) / 8, .operands = 2, .run = softmax_turned_command,
+    .fits = softmax_turned_fits,
 };
 const nacre_entry nacre_f32_softmax_entry = {
     .words = sizeof(nacre_f32_softmax_words) / 8, .operands = 2, .run = softmax_command, .scratch = softmax_scratch,

@@ -47,7 +47,8 @@ typedef struct {
     // out[i] = (x[i] - sub) * mul + add
     void (*affine)(const float *x, size_t n, float sub, float mul, float add, float *out);
     // out[i] = (x[i] - sub) * mul * scale[i] + bias[i]. If bias is NULL, it is 0.
-    void (*affine_each)(const float *x, size_t n, float sub, float mul, const float *scale, const float *bias, float *out);
+    void (*affine_each)(const float *x, size_t n, float sub, float mul, const float *scale, const float *bias,
+                        float *out);
     // out[i] = x[i] + y[i]
     void (*add)(const float *x, const float *y, size_t n, float *out);
 } nacre_f32_norm_impl;
@@ -135,7 +136,8 @@ typedef struct {
 // For each c < cols, with x_k = x[k * stride + c] and k < channels:
 //     out_k = x_k / (bias + alpha * sum of x_j^2)^beta
 // over channels j from k - (size - 1) / 2 to k + size / 2 that exist. out is not x.
-typedef void nacre_f32_lrn_fn(const float *x, size_t channels, size_t stride, size_t cols, const nacre_lrn_params *p, float *out);
+typedef void nacre_f32_lrn_fn(const float *x, size_t channels, size_t stride, size_t cols, const nacre_lrn_params *p,
+                              float *out);
 
 // Command: f32_lrn on [batch, channels, inner]. Operands: x, out, which is not x.
 typedef struct {

@@ -4,7 +4,8 @@
 #include "core/simd.h"
 #include "norm/norm.h"
 
-void nacre_f32_lrn__scalar(const float *x, size_t channels, size_t stride, size_t cols, const nacre_lrn_params *p, float *out) {
+void nacre_f32_lrn__scalar(const float *x, size_t channels, size_t stride, size_t cols, const nacre_lrn_params *p,
+                           float *out) {
     const size_t before = (p->size - 1) / 2, after = p->size / 2;
     for (size_t k = 0; k < channels; k++) {
         const size_t first = k < before ? 0 : k - before, last = channels - k <= after ? channels : k + after + 1;
@@ -29,7 +30,8 @@ static void f32_norm_affine_scalar(const float *x, size_t n, float sub, float mu
     NACRE_SIMD for (size_t i = 0; i < n; i++) out[i] = (x[i] - sub) * mul + add;
 }
 
-static void f32_norm_affine_each_scalar(const float *x, size_t n, float sub, float mul, const float *scale, const float *bias, float *out) {
+static void f32_norm_affine_each_scalar(const float *x, size_t n, float sub, float mul, const float *scale,
+                                        const float *bias, float *out) {
     NACRE_SIMD for (size_t i = 0; i < n; i++) out[i] = (x[i] - sub) * mul * scale[i] + (bias == NULL ? 0.0f : bias[i]);
 }
 
@@ -38,7 +40,8 @@ static void f32_norm_add_scalar(const float *x, const float *y, size_t n, float 
 }
 
 const nacre_f32_norm_impl *nacre_f32_norm__scalar(void) {
-    static const nacre_f32_norm_impl impl = {f32_norm_sum_scalar, f32_norm_affine_scalar, f32_norm_affine_each_scalar, f32_norm_add_scalar};
+    static const nacre_f32_norm_impl impl = {f32_norm_sum_scalar, f32_norm_affine_scalar, f32_norm_affine_each_scalar,
+                                             f32_norm_add_scalar};
     return &impl;
 }
 

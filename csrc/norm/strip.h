@@ -28,7 +28,9 @@ static inline const float *norm_read(norm_type t, const void *base, size_t at, s
 }
 
 // norm_room returns where to write elements from element `at` on. A call of norm_write follows.
-static inline float *norm_room(norm_type t, void *base, size_t at, float *room) { return t.type == NACRE_DTYPE_f32 ? norm_at(t, base, at) : room; }
+static inline float *norm_room(norm_type t, void *base, size_t at, float *room) {
+    return t.type == NACRE_DTYPE_f32 ? norm_at(t, base, at) : room;
+}
 
 static inline void norm_write(norm_type t, void *base, size_t at, size_t n, const float *room) {
     if (t.type != NACRE_DTYPE_f32) t.half->narrow[t.type](room, norm_at(t, base, at), n);
@@ -43,6 +45,8 @@ static inline const float *norm_read_all(norm_type t, const void *base, size_t n
 enum { NORM_GRAIN = 1 << 14 };
 
 // norm_per_chunk returns the number of items per chunk, given the elements of an item.
-static inline size_t norm_per_chunk(size_t elements) { return elements >= NORM_GRAIN ? 1 : NORM_GRAIN / (elements == 0 ? 1 : elements); }
+static inline size_t norm_per_chunk(size_t elements) {
+    return elements >= NORM_GRAIN ? 1 : NORM_GRAIN / (elements == 0 ? 1 : elements);
+}
 
 #endif

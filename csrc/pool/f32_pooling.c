@@ -10,7 +10,9 @@ enum {
 };
 
 // Returns the floats of a row's buffer.
-static inline size_t pool_buffer(const nacre_pooling_axis *a) { return a->in + 2 * NACRE_POOLING_PAD + NACRE_POOLING_SLACK; }
+static inline size_t pool_buffer(const nacre_pooling_axis *a) {
+    return a->in + 2 * NACRE_POOLING_PAD + NACRE_POOLING_SLACK;
+}
 
 // Returns the floats of the buffers of a thread.
 static inline size_t pool_buffers(const nacre_pooling *p, nacre_dtype type) {
@@ -180,8 +182,10 @@ static void pooling_command(const nacre_call *c) {
     const nacre_pooling_axis *const a = &p.axis[p.axes - 1];
     float *const scratch = c->scratch;
     pooling_job j = {
-        .impl = ((nacre_f32_pooling_fn *)c->kernel->fn)(), .type = (nacre_dtype)w->type, .p = &p, .x = nacre_operand(c, 0),
-        .out = nacre_operand(c, 1), .counts = scratch, .buffers = scratch + a->out, .in_plane = a->in, .rows_per_plane = 1, .team = c->team,
+        .impl = ((nacre_f32_pooling_fn *)c->kernel->fn)(), .type = (nacre_dtype)w->type, .p = &p,
+        .x = nacre_operand(c, 0),
+        .out = nacre_operand(c, 1), .counts = scratch, .buffers = scratch + a->out, .in_plane = a->in,
+        .rows_per_plane = 1, .team = c->team,
     };
     if (j.type != NACRE_DTYPE_f32) j.half = ((nacre_half_fn *)nacre_part_fn(w->half))();
     size_t taps = 1;

@@ -16,7 +16,8 @@ typedef struct {
 } blocked_pooling_job;
 
 static blocked_pooling_job blocked_pooling_of(const nacre_kernel *kernel, const nacre_pooling_blocked_words *w) {
-    blocked_pooling_job j = {.impl = ((nacre_f32_blocked_pooling_fn *)kernel->fn)(), .p = nacre_pooling_of(&w->extents), .block = (size_t)w->block};
+    blocked_pooling_job j = {.impl = ((nacre_f32_blocked_pooling_fn *)kernel->fn)(), .p = nacre_pooling_of(&w->extents),
+                             .block = (size_t)w->block};
     const nacre_pooling_axis one = {1, 1, 1, 1, 1, 0, 0};
     const size_t axes = j.p.axes;
     j.columns = j.p.axis[axes - 1];
@@ -39,12 +40,15 @@ static size_t blocked_pooling_meets(const nacre_pooling_axis *a, size_t o, size_
 static void blocked_pooling_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const blocked_pooling_job *const j = job;
-    const size_t stop = nacre_min(j->rows, (chunk + 1) * j->rows_each), width = j->columns.in * j->block, slice = j->lines.in * width;
-    nacre_f32_blocked_pooling r = {.away = j->depth.dilation * slice, .gap = j->lines.dilation * width, .columns = &j->columns, .block = j->block,
+    const size_t stop = nacre_min(j->rows, (chunk + 1) * j->rows_each), width = j->columns.in * j->block,
+        slice = j->lines.in * width;
+    nacre_f32_blocked_pooling r = {.away = j->depth.dilation * slice, .gap = j->lines.dilation * width,
+                                   .columns = &j->columns, .block = j->block,
                                    .max = j->p.max, .counts = j->counts, .team = j->team};
     for (size_t i = chunk * j->rows_each; i < stop; i++) {
         const size_t o = i % j->lines.out, at = i / j->lines.out, d = at % j->depth.out, plane = at / j->depth.out;
-        const size_t row = blocked_pooling_meets(&j->lines, o, &r.rows), first = blocked_pooling_meets(&j->depth, d, &r.slices);
+        const size_t row = blocked_pooling_meets(&j->lines, o, &r.rows),
+            first = blocked_pooling_meets(&j->depth, d, &r.slices);
         if (r.rows == 0) r.slices = 0;
         r.x = j->x + (plane * j->depth.in + first) * slice + row * width;
         r.outer = pool_divisor(&j->depth, d, j->p.count_pad) * pool_divisor(&j->lines, o, j->p.count_pad);
@@ -74,6 +78,6 @@ static void blocked_pooling_command(const nacre_call *c) {
 }
 
 const nacre_entry nacre_f32_pooling_blocked_entry = {
-    .words = sizeof(nacre_pooling_blocked_words) / 8, .operands = 2, .run = blocked_pooling_command, .fits = blocked_pooling_fits,
-    .scratch = blocked_pooling_scratch,
+    .words = sizeof(nacre_pooling_blocked_words) / 8, .operands = 2, .run = blocked_pooling_command,
+    .fits = blocked_pooling_fits, .scratch = blocked_pooling_scratch,
 };

@@ -1,8 +1,8 @@
-// Command i8_pooling, with a kernel row for each way to compute it. The ways rows and lines join the
-// rows under a window into one row, and the columns of that row into the results: rows of any one
-// code at a position and means, lines of maxima of several codes at a position. Cells are means of
-// several codes at a position that join the rows of all positions under a window. Totals are means
-// of whole planes of one code at a position.
+// Command i8_pooling, with a kernel row for each way to compute it. The ways rows and lines join
+// the rows under a window into one row, and the columns of that row into the results: rows of any
+// one code at a position and means, lines of maxima of several codes at a position. Cells are means
+// of several codes at a position that join the rows of all positions under a window. Totals are
+// means of whole planes of one code at a position.
 #include <string.h>
 
 #include "pool/pool.h"
@@ -39,7 +39,8 @@ typedef struct {
 
 // Joins rows of `width` bytes to codes or sums, one row for each tap of the first n axes that is in
 // the input. Returns the number of rows. Without rows, the result is the least code or 0.
-static size_t i8_pooling_join(const i8_pooling_job *j, size_t n, size_t width, const uint8_t *plane, const size_t *at, void *to) {
+static size_t i8_pooling_join(const i8_pooling_job *j, size_t n, size_t width, const uint8_t *plane, const size_t *at,
+                              void *to) {
     const i8_pooling *const o = j->o;
     const int is_signed = o->mean.is_signed;
     size_t start[NACRE_POOLING_AXES], count[NACRE_POOLING_AXES], tap[NACRE_POOLING_AXES] = {0}, taps = 1;
@@ -140,7 +141,8 @@ static void i8_pooling_max_along(const i8_pooling *o, const uint8_t *first, size
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     const size_t piece = pool_piece(a->taps);
     for (size_t i = 0; i < n && !nacre_stopped(o->team); i += piece) {
-        o->impl->max_along(o->mean.is_signed, first + i * a->stride, a->taps, a->stride, a->dilation, nacre_min(piece, n - i), y + i);
+        o->impl->max_along(o->mean.is_signed, first + i * a->stride, a->taps, a->stride, a->dilation,
+                           nacre_min(piece, n - i), y + i);
     }
 }
 
@@ -149,7 +151,8 @@ static void i8_pooling_sum_along(const i8_pooling *o, const int32_t *first, size
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     const size_t piece = pool_piece(a->taps);
     for (size_t i = 0; i < n && !nacre_stopped(o->team); i += piece) {
-        o->impl->sum_along(first + i * stride, a->taps, stride, a->dilation * o->inner, nacre_min(piece, n - i), sums + i);
+        o->impl->sum_along(first + i * stride, a->taps, stride, a->dilation * o->inner, nacre_min(piece, n - i),
+                           sums + i);
     }
 }
 
@@ -187,9 +190,12 @@ static void i8_pooling_rows(void *job, size_t chunk, size_t thread) {
             continue;
         }
         i8_pooling_sum_edge(o, row, 0, from, sums);
-        if (to > from) i8_pooling_sum_inside(o, row + begin * n, to - from, (int32_t *)(void *)(buffer + j->all), sums + from * n);
+        if (to > from) {
+            i8_pooling_sum_inside(o, row + begin * n, to - from, (int32_t *)(void *)(buffer + j->all), sums + from * n);
+        }
         i8_pooling_sum_edge(o, row, to, a->out, sums);
-        o->impl->mean(&o->mean, sums, j->valid, j->counted, 1, (int32_t)rows, i8_pooling_counted(&o->p, outer, at), a->out * n, y);
+        o->impl->mean(&o->mean, sums, j->valid, j->counted, 1, (int32_t)rows, i8_pooling_counted(&o->p, outer, at),
+                      a->out * n, y);
     }
 }
 
@@ -204,7 +210,9 @@ static void i8_pooling_totals(void *job, size_t chunk, size_t thread) {
     for (size_t r = chunk * j->per_chunk; r < last;) {
         int32_t sums[I8_POOLING_PLANES];
         const size_t n = nacre_min(I8_POOLING_PLANES, last - r);
-        for (size_t k = 0; k < n; k++) sums[k] = o->impl->total(o->mean.is_signed, j->x + (r + k) * j->in_plane, j->in_plane);
+        for (size_t k = 0; k < n; k++) {
+            sums[k] = o->impl->total(o->mean.is_signed, j->x + (r + k) * j->in_plane, j->in_plane);
+        }
         o->impl->mean(&o->mean, sums, &valid, &counted, 0, 1, 1, n, j->y + r);
         r += n;
     }
@@ -264,7 +272,8 @@ static void i8_pooling_max_moving(const i8_pooling *o, const uint8_t *first, siz
 
 // Computes the maxima of columns from..to-1 of a row of positions, with windows inside it. It
 // computes all positions between them, and picks those that windows reach by their stride.
-static void i8_pooling_max_inside(const i8_pooling *o, const uint8_t *row, size_t from, size_t to, uint8_t *all, uint8_t *y) {
+static void i8_pooling_max_inside(const i8_pooling *o, const uint8_t *row, size_t from, size_t to, uint8_t *all,
+                                  uint8_t *y) {
     const nacre_pooling_axis *const a = &o->p.axis[o->p.axes - 1];
     const uint8_t *const first = row + (from * a->stride - a->pad) * o->inner;
     if (a->stride == 1) {
@@ -340,7 +349,8 @@ static void i8_pooling_start(i8_pooling_job *j, nacre_team *team, size_t units, 
     nacre_parallel(team, nacre_strides(units, j->per_chunk), task, j);
 }
 
-static void i8_pooling_run(const i8_pooling *o, i8_pooling_way way, nacre_team *team, const uint8_t *x, uint8_t *scratch, uint8_t *y) {
+static void i8_pooling_run(const i8_pooling *o, i8_pooling_way way, nacre_team *team, const uint8_t *x,
+                           uint8_t *scratch, uint8_t *y) {
     const nacre_pooling *const p = &o->p;
     const nacre_pooling_axis *const a = &p->axis[p->axes - 1];
     i8_pooling_job j = {.o = o, .x = x, .y = y, .in_plane = o->inner, .cells = 1};
@@ -371,15 +381,18 @@ static void i8_pooling_run(const i8_pooling *o, i8_pooling_way way, nacre_team *
     j.inside = nacre_min(nacre_strides(a->pad, a->stride), a->out);
     j.outside = a->pad + a->in < reach ? 0 : nacre_min(a->out, (a->pad + a->in - reach) / a->stride + 1);
     if (j.outside < j.inside) j.outside = j.inside;
-    i8_pooling_start(&j, team, p->planes * j.cells, a->in * o->inner * (taps + 1), way == I8_POOLING_LINES ? i8_pooling_lines : i8_pooling_rows);
+    i8_pooling_start(&j, team, p->planes * j.cells, a->in * o->inner * (taps + 1),
+                     way == I8_POOLING_LINES ? i8_pooling_lines : i8_pooling_rows);
 }
 
 // ---- command ----
 
-enum { I8_POOLING_X, I8_POOLING_X_SCALE, I8_POOLING_X_ZERO, I8_POOLING_Y_SCALE, I8_POOLING_Y_ZERO, I8_POOLING_Y, I8_POOLING_OPERANDS };
+enum { I8_POOLING_X, I8_POOLING_X_SCALE, I8_POOLING_X_ZERO, I8_POOLING_Y_SCALE, I8_POOLING_Y_ZERO, I8_POOLING_Y,
+      I8_POOLING_OPERANDS };
 
 static i8_pooling i8_pooling_of(const nacre_kernel *kernel, const nacre_i8_pooling_words *w) {
-    return (i8_pooling){.impl = ((nacre_i8_pooling_fn *)kernel->fn)(), .p = nacre_pooling_of(&w->extents), .inner = (size_t)w->inner,
+    return (i8_pooling){.impl = ((nacre_i8_pooling_fn *)kernel->fn)(), .p = nacre_pooling_of(&w->extents),
+                        .inner = (size_t)w->inner,
                               .mean = {.is_signed = w->is_signed != 0}};
 }
 

@@ -42,10 +42,13 @@ typedef struct {
 } nacre_pooling_extents;
 
 static inline nacre_pooling nacre_pooling_of(const nacre_pooling_extents *w) {
-    nacre_pooling p = {.planes = (size_t)w->planes, .axes = (size_t)w->axes, .max = w->max != 0, .count_pad = w->count_pad != 0};
+    nacre_pooling p = {.planes = (size_t)w->planes, .axes = (size_t)w->axes, .max = w->max != 0,
+                       .count_pad = w->count_pad != 0};
     for (size_t a = 0; a < p.axes; a++) {
-        p.axis[a] = (nacre_pooling_axis){(size_t)w->axis[a].in,       (size_t)w->axis[a].out, (size_t)w->axis[a].taps,   (size_t)w->axis[a].stride,
-                                         (size_t)w->axis[a].dilation, (size_t)w->axis[a].pad, (size_t)w->axis[a].pad_end};
+        p.axis[a] = (nacre_pooling_axis){(size_t)w->axis[a].in,       (size_t)w->axis[a].out, (size_t)w->axis[a].taps,
+                                         (size_t)w->axis[a].stride,
+                                         (size_t)w->axis[a].dilation, (size_t)w->axis[a].pad,
+                                             (size_t)w->axis[a].pad_end};
     }
     return p;
 }
@@ -134,7 +137,8 @@ typedef struct {
     void (*sum)(int is_signed, const uint8_t *const *rows, size_t count, int fresh, size_t n, int32_t *s);
     // y[i] = max over t < taps of x[i * stride + t * dilation], and s[i] = the sum of these; taps >
     // 0.
-    void (*max_along)(int is_signed, const uint8_t *x, size_t taps, size_t stride, size_t dilation, size_t n, uint8_t *y);
+    void (*max_along)(int is_signed, const uint8_t *x, size_t taps, size_t stride, size_t dilation, size_t n,
+                      uint8_t *y);
     void (*sum_along)(const int32_t *x, size_t taps, size_t stride, size_t dilation, size_t n, int32_t *s);
     // Returns the sum of n codes.
     int32_t (*total)(int is_signed, const uint8_t *x, size_t n);

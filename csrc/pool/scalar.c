@@ -7,7 +7,9 @@
 #include "pool/pool.h"
 
 // The oracle of f32_pooling.
-static inline float f32_pooling_step_scalar(bool max, float acc, float x) { return max ? (x > acc ? x : acc) : acc + x; }
+static inline float f32_pooling_step_scalar(bool max, float acc, float x) {
+    return max ? (x > acc ? x : acc) : acc + x;
+}
 
 static void rows_scalar(const float *const *rows, size_t count, bool max, bool fresh, size_t width, float *buf) {
     for (size_t i = 0; i < width; i++) {
@@ -20,7 +22,9 @@ static void rows_scalar(const float *const *rows, size_t count, bool max, bool f
 void nacre_f32_pooling_cols__scalar(const float *row, size_t n, const nacre_pooling_cols *p, float *out) {
     for (size_t i = 0; i < n; i++) {
         float acc = p->max ? -INFINITY : 0.0f;
-        for (size_t t = 0; t < p->taps; t++) acc = f32_pooling_step_scalar(p->max, acc, row[i * p->stride + t * p->dilation]);
+        for (size_t t = 0; t < p->taps; t++) {
+            acc = f32_pooling_step_scalar(p->max, acc, row[i * p->stride + t * p->dilation]);
+        }
         out[i] = p->max ? acc : acc / (p->counts[i] * p->outer);
     }
 }

@@ -20,8 +20,10 @@ size_t nacre_f32_fma_rate__avx512(size_t ops) {
                      "vzeroupper\n\t"
                      : "+r"(left)
                      :
-                     : "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7", "zmm8", "zmm9", "zmm10", "zmm11",
-                       "zmm12", "zmm13", "zmm14", "zmm15", "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22",
+                     : "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7", "zmm8", "zmm9", "zmm10",
+                         "zmm11",
+                       "zmm12", "zmm13", "zmm14", "zmm15", "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21",
+                           "zmm22",
                        "zmm23", "zmm24", "zmm25");
 #undef CLEAR
 #undef FMA
@@ -48,7 +50,8 @@ size_t nacre_f32_fma_rate__avx2(size_t ops) {
                      "vzeroupper\n\t"
                      : "+r"(left)
                      :
-                     : "cc", "ymm0", "ymm1", "ymm2", "ymm3", "ymm4", "ymm5", "ymm6", "ymm7", "ymm8", "ymm9", "ymm10", "ymm11",
+                     : "cc", "ymm0", "ymm1", "ymm2", "ymm3", "ymm4", "ymm5", "ymm6", "ymm7", "ymm8", "ymm9", "ymm10",
+                         "ymm11",
                        "ymm12", "ymm13");
 #undef CLEAR
 #undef FMA
@@ -74,7 +77,8 @@ size_t nacre_f32_fma_rate__neon(size_t ops) {
                      "b.ne 1b\n\t"
                      : "+r"(left)
                      :
-                     : "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15",
+                     : "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
+                         "v14", "v15",
                        "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25");
 #undef CLEAR
 #undef FMA

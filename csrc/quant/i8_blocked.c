@@ -55,14 +55,16 @@ static void blocked8_copy_row(const blocked8_job *j, size_t image, size_t block,
         blocked8_pad(j, j->line, dst);
         return;
     }
-    const size_t row = at - j->h.pad, pixels = blocked8_slice(j), first = row * j->w.in, place = (slice - j->d.pad) * pixels + first;
+    const size_t row = at - j->h.pad, pixels = blocked8_slice(j), first = row * j->w.in,
+        place = (slice - j->d.pad) * pixels + first;
     const size_t inside = nacre_min(nacre_min(j->w.in, pixels - first), j->line - nacre_min(j->line, j->w.pad));
     const size_t before = nacre_min(j->line, j->w.pad);
     blocked8_pad(j, before, dst);
     if (j->plain) {
         blocked8_gather(j, j->x + image * j->channels * j->d.in * pixels + place, inside, dst + before * j->unit);
     } else {
-        blocked8_codes(j, j->x + ((image * j->in_blocks + block) * j->d.in * pixels + place) * j->lanes, inside * j->lanes, dst + before * j->unit);
+        blocked8_codes(j, j->x + ((image * j->in_blocks + block) * j->d.in * pixels + place) * j->lanes,
+                       inside * j->lanes, dst + before * j->unit);
     }
     blocked8_pad(j, j->line - before - inside, dst + (before + inside) * j->unit);
 }
@@ -81,7 +83,8 @@ void nacre_blocked8_copy(const blocked8_job *j, size_t image, size_t block, size
     for (size_t kd = 0; kd < j->d.kernel; kd++) {
         for (size_t i = 0; i < blocked8_reach(&j->h, rows); i++) {
             if (!blocked8_meets(j, i)) continue;
-            blocked8_copy_row(j, image / j->d.out, block, slice + kd * j->d.dilation, o * j->h.stride + i, dst + (i * j->row_lines + kd * j->slice_lines) * line);
+            blocked8_copy_row(j, image / j->d.out, block, slice + kd * j->d.dilation, o * j->h.stride + i,
+                              dst + (i * j->row_lines + kd * j->slice_lines) * line);
         }
     }
 }

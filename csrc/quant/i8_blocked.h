@@ -132,7 +132,9 @@ typedef struct {
     uint8_t *y;
 } blocked8_job;
 
-static inline size_t blocked8_reach(const blocked8_axis *a, size_t n) { return (n - 1) * a->stride + (a->kernel - 1) * a->dilation + 1; }
+static inline size_t blocked8_reach(const blocked8_axis *a, size_t n) {
+    return (n - 1) * a->stride + (a->kernel - 1) * a->dilation + 1;
+}
 
 // Returns axis d of three. The convolution has the last ones; those before have one position.
 static inline blocked8_axis blocked8_axis_of(const nacre_conv *c, size_t d) {

@@ -19,7 +19,8 @@ static int i8_conv_direct(const nacre_conv *c) {
     return 1;
 }
 
-static void i8_fill_row(const conv_run *runs, size_t count, size_t step, const uint8_t *plane, uint8_t pad, size_t n, uint8_t *dst) {
+static void i8_fill_row(const conv_run *runs, size_t count, size_t step, const uint8_t *plane, uint8_t pad, size_t n,
+                        uint8_t *dst) {
     memset(dst, pad, n);
     for (size_t r = 0; r < count; r++) {
         uint8_t *const to = dst + runs[r].lane;
@@ -51,7 +52,8 @@ static void i8_fill_columns(const nacre_i8_conv *j, const uint8_t *x, size_t j0,
     }
 }
 
-static const uint8_t *i8_conv_columns(const void *source, size_t index, size_t j0, size_t n, uint8_t *buffer, size_t *ld) {
+static const uint8_t *i8_conv_columns(const void *source, size_t index, size_t j0, size_t n, uint8_t *buffer,
+                                      size_t *ld) {
     const nacre_i8_conv *const j = source;
     const nacre_conv *const c = &j->c;
     const size_t plane = conv_count(c->in, c->axes);
@@ -110,7 +112,8 @@ static void i8_depthwise_read(const void *source, size_t at, size_t n, float *ds
 static void i8_depthwise_weigh(const void *source, size_t filter, float *dst) {
     const nacre_i8_conv *const j = source;
     const size_t taps = conv_count(j->c.kernel, j->c.axes);
-    j->g.impl->to_floats((const uint8_t *)j->g.a.data + filter * taps, j->g.a.is_signed, j->g.a_zero[filter], taps, dst);
+    j->g.impl->to_floats((const uint8_t *)j->g.a.data + filter * taps, j->g.a.is_signed, j->g.a_zero[filter], taps,
+                         dst);
 }
 
 static void i8_depthwise_write(const void *source, size_t filter, size_t at, size_t n, float *sums) {
@@ -145,7 +148,9 @@ static nacre_f32_depthwise i8_conv_depthwise(const nacre_i8_conv *j) {
     return t;
 }
 
-static int i8_conv_is_depthwise(const nacre_conv *c) { return nacre_conv_is_depthwise(c) && conv_count(c->kernel, c->axes) <= I8_DEPTHWISE_KERNEL; }
+static int i8_conv_is_depthwise(const nacre_conv *c) {
+    return nacre_conv_is_depthwise(c) && conv_count(c->kernel, c->axes) <= I8_DEPTHWISE_KERNEL;
+}
 
 static int i8_conv_goes_depthwise(const nacre_i8_conv *j) {
     const nacre_f32_depthwise t = i8_conv_depthwise(j);
@@ -157,7 +162,8 @@ static int i8_conv_goes_depthwise(const nacre_i8_conv *j) {
 static nacre_i8_conv i8_conv_of(const nacre_kernel *k, const nacre_i8_conv_words *w) {
     nacre_i8_conv j = {.c = nacre_conv_of(&w->extents), .x_signed = (int)w->x_signed};
     j.g = (nacre_i8_gemm){
-        .impl = ((nacre_i8_gemm_fn *)k->fn)(), .a = {.packed = (int)w->w_packed, .is_signed = (int)w->w_signed}, .bias_row = 1, .type = (nacre_dtype)w->y};
+        .impl = ((nacre_i8_gemm_fn *)k->fn)(), .a = {.packed = (int)w->w_packed, .is_signed = (int)w->w_signed},
+        .bias_row = 1, .type = (nacre_dtype)w->y};
     if (w->depthwise != 0) j.depthwise = ((nacre_f32_depthwise_fn *)nacre_part_fn(w->depthwise))();
     return j;
 }
@@ -218,7 +224,9 @@ static void i8_transpose_chunk(void *job, size_t chunk, size_t thread) {
     const size_t matrix = chunk / j->bands * j->rows * j->cols, first = chunk % j->bands * I8_BAND;
     const size_t end = nacre_min(j->rows, first + I8_BAND);
     for (size_t col = 0; col < j->cols; col++) {
-        for (size_t row = first; row < end; row++) j->y[matrix + col * j->rows + row] = j->x[matrix + row * j->cols + col];
+        for (size_t row = first; row < end; row++) {
+            j->y[matrix + col * j->rows + row] = j->x[matrix + row * j->cols + col];
+        }
     }
 }
 
@@ -239,7 +247,8 @@ static void i8_conv_command(const nacre_call *c, i8_conv_way way) {
     i8_conv_put(c, &v, &n);
     j.x = nacre_operand(c, CONV8_X);
     j.x_zero = n.x.zero;
-    quant_set_product(&j.g, c, (quant_product_operands){.a = CONV8_W, .bias = CONV8_BIAS, .c = CONV8_Y}, &v.numbers, n.y.zero);
+    quant_set_product(&j.g, c, (quant_product_operands){.a = CONV8_W, .bias = CONV8_BIAS, .c = CONV8_Y}, &v.numbers,
+                      n.y.zero);
     if (w->bias_float) j.g.bias = NULL;
     nacre_i8_then then = n.then;
     then.row_add = v.row_add;

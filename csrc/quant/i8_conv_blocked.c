@@ -22,7 +22,9 @@ typedef struct {
 
 static size_t blocked8_groups(const blocked8_job *j) { return nacre_ceil_div(j->out_blocks, j->blocks); }
 
-static size_t blocked8_blocks(const blocked8_job *j, size_t group) { return nacre_min(j->blocks, j->out_blocks - group * j->blocks); }
+static size_t blocked8_blocks(const blocked8_job *j, size_t group) {
+    return nacre_min(j->blocks, j->out_blocks - group * j->blocks);
+}
 
 // Returns the steps that groups first..last of the convolution meet.
 static blocked8_span blocked8_span_of_groups(const blocked8_job *j, size_t first, size_t last) {
@@ -44,7 +46,9 @@ static size_t blocked8_span_depth(const blocked8_job *j, blocked8_span s) {
     return (s.whole * j->groups + (s.stop - s.first - s.whole) * j->rest) * j->impl->group;
 }
 
-static size_t blocked8_depth(const blocked8_job *j, size_t group) { return blocked8_span_depth(j, blocked8_span_of(j, group)); }
+static size_t blocked8_depth(const blocked8_job *j, size_t group) {
+    return blocked8_span_depth(j, blocked8_span_of(j, group));
+}
 
 static size_t blocked8_count_weights(const blocked8_job *j) {
     size_t sum = 0;
@@ -52,17 +56,23 @@ static size_t blocked8_count_weights(const blocked8_job *j) {
     return sum;
 }
 
-static size_t blocked8_copy_bytes(const blocked8_job *j) { return nacre_align_bytes(j->in_blocks * blocked8_copy_lines(j) * j->line * j->unit); }
+static size_t blocked8_copy_bytes(const blocked8_job *j) {
+    return nacre_align_bytes(j->in_blocks * blocked8_copy_lines(j) * j->line * j->unit);
+}
 
 // The packed weights are followed by the sums of the weights of filters and, if weights have zero
 // points, by weights of 1 for a block, for each group of the convolution.
 static size_t blocked8_weight_bytes(const blocked8_job *j) { return nacre_align_bytes(j->weight_count); }
 
-static size_t blocked8_sum_bytes(const blocked8_job *j) { return nacre_align_bytes(j->out_blocks * j->lanes * sizeof(int32_t)); }
+static size_t blocked8_sum_bytes(const blocked8_job *j) {
+    return nacre_align_bytes(j->out_blocks * j->lanes * sizeof(int32_t));
+}
 
 static size_t blocked8_one_bytes(const blocked8_job *j) {
     size_t sum = 0;
-    for (size_t g = 0; j->moved && g < j->filters / j->group_filters; g++) sum += blocked8_span_depth(j, blocked8_span_of_groups(j, g, g)) * j->lanes;
+    for (size_t g = 0; j->moved && g < j->filters / j->group_filters; g++) {
+        sum += blocked8_span_depth(j, blocked8_span_of_groups(j, g, g)) * j->lanes;
+    }
     return nacre_align_bytes(sum);
 }
 
@@ -71,18 +81,24 @@ static size_t blocked8_total_bytes(const blocked8_job *j) {
     return j->moved ? nacre_align_bytes(j->filters / j->group_filters * j->rows_each * j->width * sizeof(int32_t)) : 0;
 }
 
-static size_t blocked8_row_pixels(const blocked8_job *j, size_t o) { return j->flat ? nacre_min(j->width, j->pixels - o * j->width) : j->width; }
+static size_t blocked8_row_pixels(const blocked8_job *j, size_t o) {
+    return j->flat ? nacre_min(j->width, j->pixels - o * j->width) : j->width;
+}
 
 // Cuts the work: rows into bands if the weights are few, and filters into parts.
 static void blocked8_divide(blocked8_job *j) {
-    const size_t rows = j->h.out, row = nacre_max(j->in_blocks * j->d.kernel * j->line * j->unit, 1), halo = blocked8_reach(&j->h, 1);
+    const size_t rows = j->h.out, row = nacre_max(j->in_blocks * j->d.kernel * j->line * j->unit, 1),
+        halo = blocked8_reach(&j->h, 1);
     const size_t weights = j->weight_count, room = BLOCKED8_BAND / row;
     j->rows_each = room > halo ? 1 + (room - halo) / j->h.stride : 1;
-    if (weights <= row * rows) j->rows_each = nacre_min(j->rows_each, nacre_max(nacre_ceil_div(rows, BLOCKED8_CHUNKS), 2));
+    if (weights <= row * rows) {
+        j->rows_each = nacre_min(j->rows_each, nacre_max(nacre_ceil_div(rows, BLOCKED8_CHUNKS), 2));
+    }
     j->rows_each = nacre_min(j->rows_each, rows);
     j->bands = nacre_ceil_div(rows, j->rows_each);
     const size_t groups = blocked8_groups(j), work = nacre_max(j->rows_each * j->width * weights, 1);
-    j->parts = j->images * j->bands >= BLOCKED8_CHUNKS ? 1 : nacre_min(groups, nacre_ceil_div(BLOCKED8_CHUNKS, j->images * j->bands));
+    j->parts = j->images * j->bands >= BLOCKED8_CHUNKS ? 1
+        : nacre_min(groups, nacre_ceil_div(BLOCKED8_CHUNKS, j->images * j->bands));
     j->parts = nacre_max(1, nacre_min(j->parts, work / BLOCKED8_GRAIN));
     j->groups_each = nacre_ceil_div(groups, j->parts);
     j->parts = nacre_ceil_div(groups, j->groups_each);
@@ -91,12 +107,15 @@ static void blocked8_divide(blocked8_job *j) {
 }
 
 static void blocked8_flatten(blocked8_job *j) {
-    const size_t most = nacre_max(1, BLOCKED8_BAND / (j->in_blocks * j->unit) / NACRE_DENSE_PIXELS / 2) * NACRE_DENSE_PIXELS;
+    const size_t most = nacre_max(1,
+        BLOCKED8_BAND / (j->in_blocks * j->unit) / NACRE_DENSE_PIXELS / 2) * NACRE_DENSE_PIXELS;
     j->flat = 1;
     j->images /= j->d.out;
     j->pixels *= j->d.out;
     j->d.in = j->d.out = 1;
-    j->width = nacre_min(j->pixels, nacre_min(most, nacre_round_up(nacre_ceil_div(j->pixels, BLOCKED8_CHUNKS), NACRE_DENSE_PIXELS)));
+    j->width = nacre_min(j->pixels,
+                         nacre_min(most, nacre_round_up(nacre_ceil_div(j->pixels, BLOCKED8_CHUNKS),
+                                                        NACRE_DENSE_PIXELS)));
     j->w.in = j->w.out = j->width;
     j->h.in = j->h.out = nacre_ceil_div(j->pixels, j->width);
 }
@@ -110,7 +129,8 @@ static size_t blocked8_divisor(size_t a, size_t b) { return b == 0 ? a : blocked
 static blocked8_job blocked8_form(const nacre_kernel *kernel, const nacre_i8_conv_blocked_words *w) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     blocked8_job j = {.impl = ((nacre_i8_blocked_fn *)kernel->fn)(), .channels = c.groups * c.channels,
-                      .filters = c.groups * c.filters, .group_channels = c.channels, .group_filters = c.filters, .lanes = (size_t)w->block,
+                      .filters = c.groups * c.filters, .group_channels = c.channels, .group_filters = c.filters,
+                      .lanes = (size_t)w->block,
                       .plain = w->plain != 0, .x_signed = w->conv.x_signed != 0, .moved = w->w_moved != 0};
     j.x_bytes = j.impl->x_bytes;
     j.x_unsigned = j.impl->x_unsigned;
@@ -151,7 +171,10 @@ static blocked8_job blocked8_of(const nacre_kernel *kernel, const nacre_i8_conv_
     j.flip = j.x_signed == j.x_unsigned ? 128 : 0;
     const int beyond = blocked8_beyond(&j.d) || blocked8_beyond(&j.h) || blocked8_beyond(&j.w);
     j.copied = j.plain || beyond || j.x_bytes != 1 || j.flip != 0;
-    if (!j.plain && !beyond && j.taps == 1 && j.h.stride == 1 && j.w.stride == 1 && j.d.in == j.d.out && j.h.in == j.h.out && j.w.in == j.w.out) blocked8_flatten(&j);
+    if (!j.plain && !beyond && j.taps == 1 && j.h.stride == 1 && j.w.stride == 1 && j.d.in == j.d.out &&
+        j.h.in == j.h.out && j.w.in == j.w.out) {
+        blocked8_flatten(&j);
+    }
     j.line = j.copied ? blocked8_reach(&j.w, j.w.out) : j.w.in;
     j.cut = nacre_dense_cut_by(j.impl->pixels, j.width);
     j.last = nacre_dense_cut_by(j.impl->pixels, blocked8_row_pixels(&j, j.h.out - 1));
@@ -172,10 +195,12 @@ typedef struct {
 } blocked8_band;
 
 // Returns a tile of a band for the steps of a span.
-static nacre_i8_tile blocked8_tile_of(const blocked8_job *j, blocked8_span s, size_t blocks, const int8_t *weights, int32_t *sums) {
-    return (nacre_i8_tile){.blocks = blocks, .lanes = j->lanes, .pitch = j->w.stride * j->unit, .step = j->step + s.first / j->run,
-                           .steps = (s.stop - s.first) / j->run, .whole = s.whole / j->run, .groups = j->groups * j->run, .rest = j->rest,
-                           .w = weights, .sums = sums, .next = weights};
+static nacre_i8_tile blocked8_tile_of(const blocked8_job *j, blocked8_span s, size_t blocks, const int8_t *weights,
+                                      int32_t *sums) {
+    return (nacre_i8_tile){.blocks = blocks, .lanes = j->lanes, .pitch = j->w.stride * j->unit,
+                           .step = j->step + s.first / j->run,
+                           .steps = (s.stop - s.first) / j->run, .whole = s.whole / j->run,
+                           .groups = j->groups * j->run, .rest = j->rest, .w = weights, .sums = sums, .next = weights};
 }
 
 static const dense_cut *blocked8_cut(const blocked8_job *j, size_t o) { return o + 1 < j->h.out ? &j->cut : &j->last; }
@@ -223,13 +248,16 @@ static void blocked8_move(const blocked8_band *b, size_t first, size_t o, size_t
 }
 
 // Computes the codes of pixels from `pixel` on of row o of the result, of blocks from `first` on.
-static void blocked8_finish(const blocked8_band *b, size_t first, size_t o, size_t pixel, const nacre_i8_tile *t, size_t pixels) {
+static void blocked8_finish(const blocked8_band *b, size_t first, size_t o, size_t pixel, const nacre_i8_tile *t,
+                            size_t pixels) {
     const blocked8_job *const j = b->j;
     const size_t image = b->image / j->d.out, slice = b->image % j->d.out;
-    nacre_i8_tile_finish f = {.pixels = pixels, .lanes = j->lanes, .row = t->blocks * j->lanes, .then = &j->numbers.then, .zero = j->numbers.y.zero};
+    nacre_i8_tile_finish f = {.pixels = pixels, .lanes = j->lanes, .row = t->blocks * j->lanes,
+                              .then = &j->numbers.then, .zero = j->numbers.y.zero};
     for (size_t k = 0; k < t->blocks; k++) {
         const size_t lane = (first + k) * j->lanes;
-        const size_t at = (((image * j->out_blocks + first + k) * j->d.out + slice) * j->pixels + o * j->width + pixel) * j->lanes;
+        const size_t at = (((image * j->out_blocks + first + k) * j->d.out + slice) * j->pixels + o * j->width +
+                           pixel) * j->lanes;
         f.sums = t->sums + k * j->lanes;
         f.start = j->start + lane;
         f.scale = j->scale + lane;
@@ -268,7 +296,8 @@ static void blocked8_row(const blocked8_band *b, size_t first, size_t o, nacre_i
 static void blocked8_group(const blocked8_band *b, size_t group) {
     const blocked8_job *const j = b->j;
     int32_t sums[BLOCKED8_TILES * NACRE_DENSE_PIXELS * NACRE_DENSE_BLOCKS * NACRE_CONV_BLOCK];
-    const size_t blocks = blocked8_blocks(j, group), depth = blocked8_depth(j, group), tiles = b->rows * (j->cut.full + j->cut.tails);
+    const size_t blocks = blocked8_blocks(j, group), depth = blocked8_depth(j, group),
+        tiles = b->rows * (j->cut.full + j->cut.tails);
     const size_t portion = nacre_ceil_div(depth * blocks * j->lanes, tiles);
     nacre_i8_tile t = blocked8_tile_of(j, blocked8_span_of(j, group), blocks, j->weights + j->place[group], sums);
     t.next = j->weights + j->place[group + 1];
@@ -285,7 +314,8 @@ static void blocked8_chunk(void *job, size_t chunk, size_t thread) {
     b.x_row = j->h.stride * j->line * j->unit;
     if (!j->copied) {
         const size_t slice = b.image % j->d.out * j->d.stride;
-        b.x = (const char *)j->x + (b.image / j->d.out * j->in_blocks * j->d.in + slice) * blocked8_slice(j) * j->unit + b.o * b.x_row;
+        b.x = (const char *)j->x + (b.image / j->d.out * j->in_blocks * j->d.in + slice) * blocked8_slice(j) * j->unit +
+            b.o * b.x_row;
     } else if (j->shared) {
         b.x = j->copies + b.o * b.x_row;
     } else {
@@ -293,10 +323,12 @@ static void blocked8_chunk(void *job, size_t chunk, size_t thread) {
         for (size_t k = 0; k < j->in_blocks; k++) nacre_blocked8_copy(j, b.image, k, b.o, b.rows, copy);
         b.x = copy;
     }
-    const size_t first = part * j->groups_each, stop = nacre_min(blocked8_groups(j), first + j->groups_each), wide = j->blocks * j->lanes;
+    const size_t first = part * j->groups_each, stop = nacre_min(blocked8_groups(j), first + j->groups_each),
+        wide = j->blocks * j->lanes;
     if (j->moved) {
         b.totals = j->totals + thread * (blocked8_total_bytes(j) / sizeof(int32_t));
-        blocked8_sum_codes(&b, first * wide / j->group_filters, (nacre_min(j->filters, stop * wide) - 1) / j->group_filters);
+        blocked8_sum_codes(&b, first * wide / j->group_filters,
+                           (nacre_min(j->filters, stop * wide) - 1) / j->group_filters);
     }
     for (size_t g = first; g < stop; g++) blocked8_group(&b, g);
 }
@@ -313,12 +345,17 @@ static void blocked8_places(blocked8_job *j) {
     const size_t plane = j->copied ? blocked8_copy_lines(j) * j->line : j->d.in * blocked8_slice(j);
     for (size_t at = 0, s = 0; s < j->steps / j->run; at += j->step_channels * j->x_bytes) {
         for (size_t row = 0; row < j->d.kernel * j->h.kernel; row++) {
-            const size_t first = at / j->unit * plane + row / j->h.kernel * slice + row % j->h.kernel * j->h.dilation * j->line;
-            for (size_t kx = 0; kx < j->w.kernel; kx += j->run, s++) j->step[s] = (first + kx * j->w.dilation) * j->unit + at % j->unit;
+            const size_t first = at / j->unit * plane + row / j->h.kernel * slice +
+                row % j->h.kernel * j->h.dilation * j->line;
+            for (size_t kx = 0; kx < j->w.kernel; kx += j->run, s++) {
+                j->step[s] = (first + kx * j->w.dilation) * j->unit + at % j->unit;
+            }
         }
     }
     j->place[0] = 0;
-    for (size_t g = 0; g < blocked8_groups(j); g++) j->place[g + 1] = j->place[g] + blocked8_depth(j, g) * blocked8_blocks(j, g) * j->lanes;
+    for (size_t g = 0; g < blocked8_groups(j); g++) {
+        j->place[g + 1] = j->place[g] + blocked8_depth(j, g) * blocked8_blocks(j, g) * j->lanes;
+    }
 }
 
 // ---- the command ----
@@ -365,7 +402,8 @@ static int blocked8_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const nacre_i8_blocked_impl *const impl = ((nacre_i8_blocked_fn *)kernel->fn)();
     return c.axes <= 3 && w->block <= NACRE_CONV_BLOCK && w->block % 4 == 0 && c.channels > 0 && !conv_is_empty(&c) &&
-           (!w->plain || (c.groups == 1 && c.channels <= BLOCKED8_PLAIN)) && (impl->lanes == 1 || impl->lanes == (size_t)w->block);
+           (!w->plain || (c.groups == 1 && c.channels <= BLOCKED8_PLAIN)) &&
+               (impl->lanes == 1 || impl->lanes == (size_t)w->block);
 }
 
 static size_t blocked8_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {
@@ -486,7 +524,8 @@ static void blocked8_pack_dense(const blocked8_job *j, const uint8_t *w, size_t 
 // [groups of channels][blocks of filters][lanes][group], with zeros after the last filter and the
 // last channel, and for channels of other groups of the convolution. Unsigned codes are offset by
 // 128.
-static void blocked8_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
+static void blocked8_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src,
+                          void *dst) {
     (void)operand;
     const nacre_i8_conv_blocked_words *const w = (const void *)words;
     const blocked8_job j = blocked8_form(kernel, w);
@@ -519,8 +558,8 @@ static void blocked8_pack(const nacre_kernel *kernel, const int64_t *words, size
 }
 
 const nacre_entry nacre_i8_conv_blocked_entry = {
-    .words = sizeof(nacre_i8_conv_blocked_words) / 8, .operands = CONV8_OPERANDS, .run = blocked8_command, .fits = blocked8_fits,
-    .scratch = blocked8_scratch, .packed = blocked8_packed, .pack = blocked8_pack,
+    .words = sizeof(nacre_i8_conv_blocked_words) / 8, .operands = CONV8_OPERANDS, .run = blocked8_command,
+    .fits = blocked8_fits, .scratch = blocked8_scratch, .packed = blocked8_packed, .pack = blocked8_pack,
 };
 
 // ---- the oracle of tiles ----
@@ -532,7 +571,9 @@ static void blocked8_tile_scalar(const nacre_i8_tile *t) {
         uint32_t sum = 0;
         for (size_t s = 0; s < t->steps; s++) {
             const size_t groups = s < t->whole ? t->groups : t->rest;
-            for (size_t i = 0; i < 2 * groups; i++) sum += (uint32_t)(x[t->step[s] + i] * w[i / 2 * t->blocks * t->lanes * 2 + i % 2]);
+            for (size_t i = 0; i < 2 * groups; i++) {
+                sum += (uint32_t)(x[t->step[s] + i] * w[i / 2 * t->blocks * t->lanes * 2 + i % 2]);
+            }
             w += groups * t->blocks * t->lanes * 2;
         }
         t->sums[l] = (int32_t)sum;

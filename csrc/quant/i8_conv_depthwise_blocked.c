@@ -22,7 +22,9 @@ static size_t depthwise8_weight_bytes(const blocked8_job *j) {
     return nacre_align_bytes(j->in_blocks * depthwise8_rows(j) * depthwise8_groups(j) * j->lanes * NACRE_I8_TAPS);
 }
 
-static size_t depthwise8_copy_bytes(const blocked8_job *j) { return nacre_align_bytes(blocked8_copy_lines(j) * j->line * j->unit + DEPTHWISE8_SLACK); }
+static size_t depthwise8_copy_bytes(const blocked8_job *j) {
+    return nacre_align_bytes(blocked8_copy_lines(j) * j->line * j->unit + DEPTHWISE8_SLACK);
+}
 
 // Returns a job of bands of rows of a block. A copy has the rows of one block; each row is followed
 // by the same row of the other slices under the kernel. All rows under the kernel are therefore the
@@ -30,8 +32,8 @@ static size_t depthwise8_copy_bytes(const blocked8_job *j) { return nacre_align_
 static blocked8_job depthwise8_of(const nacre_kernel *kernel, const nacre_i8_conv_blocked_words *w) {
     const nacre_i8_depthwise_impl *const impl = ((nacre_i8_depthwise_fn *)kernel->fn)();
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
-    blocked8_job j = {.x_bytes = 1, .x_unsigned = impl->x_unsigned, .channels = c.groups, .filters = c.groups, .lanes = (size_t)w->block,
-                      .x_signed = w->conv.x_signed != 0, .moved = w->w_moved != 0};
+    blocked8_job j = {.x_bytes = 1, .x_unsigned = impl->x_unsigned, .channels = c.groups, .filters = c.groups,
+                      .lanes = (size_t)w->block, .x_signed = w->conv.x_signed != 0, .moved = w->w_moved != 0};
     j.d = blocked8_axis_of(&c, 0);
     j.h = blocked8_axis_of(&c, 1);
     j.w = blocked8_axis_of(&c, 2);
@@ -59,9 +61,13 @@ typedef struct {
 
 // depthwise8_column_bytes returns the bytes of column sums of a row of the copy, and
 // depthwise8_more_bytes of the numbers added to a row of the result.
-static size_t depthwise8_column_bytes(const blocked8_job *j) { return j->moved ? nacre_align_bytes(j->line * j->lanes * sizeof(int32_t)) : 0; }
+static size_t depthwise8_column_bytes(const blocked8_job *j) {
+    return j->moved ? nacre_align_bytes(j->line * j->lanes * sizeof(int32_t)) : 0;
+}
 
-static size_t depthwise8_more_bytes(const blocked8_job *j) { return j->moved ? nacre_align_bytes(j->w.out * j->lanes * sizeof(int32_t)) : 0; }
+static size_t depthwise8_more_bytes(const blocked8_job *j) {
+    return j->moved ? nacre_align_bytes(j->w.out * j->lanes * sizeof(int32_t)) : 0;
+}
 
 static size_t depthwise8_thread_bytes(const blocked8_job *j) {
     return depthwise8_copy_bytes(j) + depthwise8_column_bytes(j) + depthwise8_more_bytes(j);
@@ -70,18 +76,23 @@ static size_t depthwise8_thread_bytes(const blocked8_job *j) {
 static void depthwise8_chunk(void *work, size_t chunk, size_t thread) {
     const depthwise8_work *const d = work;
     const blocked8_job *const j = d->j;
-    const size_t band = chunk % j->bands, block = chunk / j->bands % j->in_blocks, image = chunk / j->bands / j->in_blocks;
+    const size_t band = chunk % j->bands, block = chunk / j->bands % j->in_blocks,
+        image = chunk / j->bands / j->in_blocks;
     const size_t o = band * j->rows_each, rows = nacre_min(j->rows_each, j->h.out - o), lane = block * j->lanes;
     const size_t line = j->line * j->unit, slice = image % j->d.out;
-    const size_t at = (((image / j->d.out * j->in_blocks + block) * j->d.out + slice) * j->pixels + o * j->w.out) * j->lanes;
+    const size_t at = (((image / j->d.out * j->in_blocks + block) * j->d.out + slice) * j->pixels +
+                       o * j->w.out) * j->lanes;
     char *const copy = j->copies + thread * depthwise8_thread_bytes(j);
-    int32_t *const columns = (int32_t *)(void *)(copy + depthwise8_copy_bytes(j)), *const more = columns + depthwise8_column_bytes(j) / sizeof(int32_t);
+    int32_t *const columns = (int32_t *)(void *)(copy + depthwise8_copy_bytes(j)),
+        *const more = columns + depthwise8_column_bytes(j) / sizeof(int32_t);
     blocked8_job one = *j;
     one.x += block * j->d.in * j->h.in * j->w.in * j->lanes;
     nacre_blocked8_copy(&one, image, 0, o, rows, copy);
-    nacre_i8_depthwise_row r = {.kernel_h = depthwise8_rows(j), .gap = (j->d.kernel == 1 ? j->h.dilation : 1) * line, .groups = depthwise8_groups(j), .kernel_w = j->w.kernel,
+    nacre_i8_depthwise_row r = {.kernel_h = depthwise8_rows(j), .gap = (j->d.kernel == 1 ? j->h.dilation : 1) * line,
+                                .groups = depthwise8_groups(j), .kernel_w = j->w.kernel,
                                 .step = j->w.stride * j->unit, .w = j->weights + block * depthwise8_rows(j) * depthwise8_groups(j) * j->lanes * NACRE_I8_TAPS};
-    r.finish = (nacre_i8_tile_finish){.lanes = j->lanes, .row = j->lanes, .start = j->start + lane, .scale = j->scale + lane, .add = j->add + lane,
+    r.finish = (nacre_i8_tile_finish){.lanes = j->lanes, .row = j->lanes, .start = j->start + lane,
+                                      .scale = j->scale + lane, .add = j->add + lane,
                                       .then = &j->numbers.then, .zero = j->numbers.y.zero, .pixels = j->w.out};
     for (size_t i = 0; i < rows; i++) {
         r.x = (const uint8_t *)copy + i * j->h.stride * j->row_lines * line;
@@ -124,7 +135,8 @@ static int depthwise8_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const size_t lanes = ((nacre_i8_depthwise_fn *)kernel->fn)()->lanes;
     if (c.axes == 3 && c.kernel[0] != 1 && c.dilation[1] != 1) return 0;
-    return c.channels == 1 && c.filters == 1 && c.axes <= 3 && w->block <= NACRE_CONV_BLOCK && !w->plain && !conv_is_empty(&c) &&
+    return c.channels == 1 && c.filters == 1 && c.axes <= 3 && w->block <= NACRE_CONV_BLOCK && !w->plain &&
+        !conv_is_empty(&c) &&
            c.dilation[c.axes - 1] == 1 && (lanes == 1 || lanes == (size_t)w->block);
 }
 
@@ -136,7 +148,8 @@ static size_t depthwise8_packed(const nacre_kernel *kernel, const int64_t *words
 
 // Weights are [filters][slices][rows][columns]. Packed they are [blocks][rows][slices][groups of
 // columns][lanes][4], with zeros after the last filter and the last column, followed by their sums.
-static void depthwise8_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
+static void depthwise8_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src,
+                            void *dst) {
     (void)operand;
     const nacre_i8_conv_blocked_words *const w = (const void *)words;
     const blocked8_job j = depthwise8_of(kernel, w);
@@ -158,8 +171,8 @@ static void depthwise8_pack(const nacre_kernel *kernel, const int64_t *words, si
 }
 
 const nacre_entry nacre_i8_conv_depthwise_blocked_entry = {
-    .words = sizeof(nacre_i8_conv_blocked_words) / 8, .operands = CONV8_OPERANDS, .run = depthwise8_command, .fits = depthwise8_fits,
-    .scratch = depthwise8_scratch, .packed = depthwise8_packed, .pack = depthwise8_pack,
+    .words = sizeof(nacre_i8_conv_blocked_words) / 8, .operands = CONV8_OPERANDS, .run = depthwise8_command,
+    .fits = depthwise8_fits, .scratch = depthwise8_scratch, .packed = depthwise8_packed, .pack = depthwise8_pack,
 };
 
 // ---- the oracle ----

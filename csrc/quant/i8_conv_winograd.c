@@ -32,8 +32,8 @@ static winograd8_job winograd8_of(const nacre_kernel *kernel, const nacre_i8_con
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     winograd8_job j = {.impl = ((nacre_i8_winograd_fn *)kernel->fn)()};
     blocked8_job *const b = &j.of;
-    *b = (blocked8_job){.x_bytes = sizeof(int16_t), .images = c.images, .channels = c.channels, .filters = c.filters, .lanes = (size_t)w->block,
-                        .x_signed = w->conv.x_signed != 0};
+    *b = (blocked8_job){.x_bytes = sizeof(int16_t), .images = c.images, .channels = c.channels, .filters = c.filters,
+                        .lanes = (size_t)w->block, .x_signed = w->conv.x_signed != 0};
     b->in_blocks = nacre_ceil_div(c.channels, b->lanes);
     b->out_blocks = nacre_ceil_div(c.filters, b->lanes);
     b->unit = b->lanes * b->x_bytes;
@@ -55,7 +55,8 @@ static winograd8_job winograd8_of(const nacre_kernel *kernel, const nacre_i8_con
     const size_t most = nacre_max(WINOGRAD8_BAND / tile, WINOGRAD8_TILES);
     j.rows_each = nacre_ceil_div(tile_rows, nacre_ceil_div(tile_rows, nacre_max(1, most / j.tiles_w)));
     j.bands = nacre_ceil_div(tile_rows, j.rows_each);
-    const size_t parts = b->images * j.bands >= WINOGRAD8_CHUNKS ? 1 : nacre_min(j.groups, nacre_ceil_div(WINOGRAD8_CHUNKS, b->images * j.bands));
+    const size_t parts = b->images * j.bands >= WINOGRAD8_CHUNKS ? 1
+        : nacre_min(j.groups, nacre_ceil_div(WINOGRAD8_CHUNKS, b->images * j.bands));
     j.groups_each = nacre_ceil_div(j.groups, parts);
     j.parts = nacre_ceil_div(j.groups, j.groups_each);
     b->shared = j.parts > 1;
@@ -67,13 +68,18 @@ static winograd8_job winograd8_of(const nacre_kernel *kernel, const nacre_i8_con
 
 // ---- scratch ----
 
-static size_t winograd8_point_bytes(const winograd8_job *j) { return nacre_align_bytes(NACRE_I8_POINTS * j->point * sizeof(int16_t)); }
+static size_t winograd8_point_bytes(const winograd8_job *j) {
+    return nacre_align_bytes(NACRE_I8_POINTS * j->point * sizeof(int16_t));
+}
 
 // Returns the bytes of the rows of one block.
-static size_t winograd8_copy_bytes(const winograd8_job *j) { return nacre_align_bytes(j->of.band_rows * j->of.line * j->of.unit); }
+static size_t winograd8_copy_bytes(const winograd8_job *j) {
+    return nacre_align_bytes(j->of.band_rows * j->of.line * j->of.unit);
+}
 
 static size_t winograd8_sum_bytes(const winograd8_job *j) {
-    return nacre_align_bytes(j->products * sizeof(int32_t)) + nacre_align_bytes(4 * j->tiles_w * j->of.lanes * sizeof(int32_t));
+    return nacre_align_bytes(j->products * sizeof(int32_t)) +
+        nacre_align_bytes(4 * j->tiles_w * j->of.lanes * sizeof(int32_t));
 }
 
 static size_t winograd8_thread_bytes(const winograd8_job *j) {
@@ -82,22 +88,27 @@ static size_t winograd8_thread_bytes(const winograd8_job *j) {
 
 static size_t winograd8_place(winograd8_job *j, char *scratch, size_t threads) {
     blocked8_job *const b = &j->of;
-    const size_t numbers = nacre_blocked8_place(b, scratch), bytes = numbers + (b->shared ? winograd8_point_bytes(j) : 0);
+    const size_t numbers = nacre_blocked8_place(b, scratch),
+        bytes = numbers + (b->shared ? winograd8_point_bytes(j) : 0);
     j->points = (int16_t *)(void *)(scratch + numbers);
     j->scratch = scratch + bytes;
     return bytes + threads * winograd8_thread_bytes(j);
 }
 
-static char *winograd8_own(const winograd8_job *j, size_t thread) { return j->scratch + thread * winograd8_thread_bytes(j); }
+static char *winograd8_own(const winograd8_job *j, size_t thread) {
+    return j->scratch + thread * winograd8_thread_bytes(j);
+}
 
 // ---- points ----
 
 // Computes the points of a block, for `rows` rows of tiles from row o on.
-static void winograd8_forward(const winograd8_job *j, size_t image, size_t block, size_t o, size_t rows, char *copy, int16_t *points) {
+static void winograd8_forward(const winograd8_job *j, size_t image, size_t block, size_t o, size_t rows, char *copy,
+                              int16_t *points) {
     blocked8_job one = j->of;
     one.x += block * one.h.in * one.w.in * one.lanes;
     nacre_blocked8_copy(&one, image, 0, 2 * o, 2 * rows, copy);
-    nacre_i8_forward f = {.tiles = j->tiles_w, .lanes = one.lanes, .line = one.line * one.lanes, .tile = j->depth, .point = j->point};
+    nacre_i8_forward f = {.tiles = j->tiles_w, .lanes = one.lanes, .line = one.line * one.lanes, .tile = j->depth,
+                          .point = j->point};
     for (size_t r = 0; r < rows; r++) {
         f.x = (const int16_t *)(const void *)copy + 2 * r * f.line;
         f.y = points + r * j->tiles_w * j->depth + block * one.lanes;
@@ -118,10 +129,12 @@ typedef struct {
 // Computes the sums of points of a group of blocks of filters: [points][tiles][blocks][lanes].
 static void winograd8_multiply(const winograd8_band *b, size_t group, size_t blocks) {
     const winograd8_job *const j = b->j;
-    const size_t tiles = b->rows * j->tiles_w, lanes = blocks * j->of.lanes, bytes = j->depth * lanes * sizeof(int16_t), step = 0;
+    const size_t tiles = b->rows * j->tiles_w, lanes = blocks * j->of.lanes, bytes = j->depth * lanes * sizeof(int16_t),
+        step = 0;
     const dense_cut cut = nacre_dense_cut_by(j->impl->pixels, tiles);
     const size_t portion = nacre_ceil_div(bytes, cut.full + cut.tails);
-    nacre_i8_tile t = {.blocks = blocks, .lanes = j->of.lanes, .pitch = j->depth * sizeof(int16_t), .step = &step, .steps = 1, .whole = 1,
+    nacre_i8_tile t = {.blocks = blocks, .lanes = j->of.lanes, .pitch = j->depth * sizeof(int16_t), .step = &step,
+                       .steps = 1, .whole = 1,
                        .groups = j->depth / 2, .sums = b->products, .next_step = nacre_ceil_div(portion, j->depth / 2)};
     t.w = j->of.weights + group * NACRE_I8_POINTS * j->weight * sizeof(int16_t);
     for (size_t p = 0; p < NACRE_I8_POINTS; p++, t.w += bytes) {
@@ -141,9 +154,11 @@ static void winograd8_multiply(const winograd8_band *b, size_t group, size_t blo
 static void winograd8_back(const winograd8_band *b, size_t block, size_t first, size_t blocks) {
     const winograd8_job *const j = b->j;
     const size_t lanes = j->of.lanes, lane = block * lanes, wide = blocks * lanes, points = b->rows * j->tiles_w * wide;
-    nacre_i8_tile_finish f = {.pixels = j->width, .lanes = lanes, .row = lanes, .start = j->of.start + lane, .scale = j->of.scale + lane, .add = j->of.add + lane,
+    nacre_i8_tile_finish f = {.pixels = j->width, .lanes = lanes, .row = lanes, .start = j->of.start + lane,
+                              .scale = j->of.scale + lane, .add = j->of.add + lane,
                               .then = &j->of.numbers.then, .zero = j->of.numbers.y.zero};
-    nacre_i8_back v = {.tiles = j->tiles_w, .lanes = lanes, .x = b->products + (block - first) * lanes, .tile = wide, .point = points, .y = b->sums};
+    nacre_i8_back v = {.tiles = j->tiles_w, .lanes = lanes, .x = b->products + (block - first) * lanes, .tile = wide,
+                       .point = points, .y = b->sums};
     for (size_t r = 0; r < b->rows; r++, v.x += j->tiles_w * wide) {
         j->impl->back(&v);
         for (size_t i = 0; i < 2 && 2 * (b->o + r) + i < j->rows; i++) {
@@ -205,7 +220,8 @@ static void winograd8_command(const nacre_call *c) {
         nacre_parallel(c->team, b->images * j.bands, winograd8_chunk, &j);
         return;
     }
-    const size_t in = j.depth * b->h.in * b->w.in, out = b->out_blocks * b->lanes * j.rows * j.width, images = b->images;
+    const size_t in = j.depth * b->h.in * b->w.in, out = b->out_blocks * b->lanes * j.rows * j.width,
+        images = b->images;
     b->images = 1;
     for (size_t i = 0; i < images; i++) {
         nacre_parallel(c->team, b->in_blocks, winograd8_fill_chunk, &j);
@@ -225,7 +241,10 @@ static int winograd8_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_i8_conv_blocked_words *const w = (const void *)words;
     const nacre_conv c = nacre_conv_of(&w->conv.extents);
     const nacre_i8_winograd_impl *const impl = ((nacre_i8_winograd_fn *)kernel->fn)();
-    if (c.groups != 1 || c.axes != 2 || w->plain || w->w_moved || conv_is_empty(&c) || c.channels == 0 || c.channels > WINOGRAD8_CHANNELS) return 0;
+    if (c.groups != 1 || c.axes != 2 || w->plain || w->w_moved || conv_is_empty(&c) || c.channels == 0 ||
+        c.channels > WINOGRAD8_CHANNELS) {
+        return 0;
+    }
     for (size_t d = 0; d < 2; d++) {
         if (c.kernel[d] != 3 || c.stride[d] != 1 || c.dilation[d] != 1) return 0;
     }
@@ -250,7 +269,8 @@ static void winograd8_points(const int *x, size_t step, int *y, size_t gap) {
 // filters] [points][pairs of channels][blocks of filters][lanes][2], with zeros after the last
 // filter and the last channel, followed by the sums of weights. Unsigned codes have a zero point of
 // 128.
-static void winograd8_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
+static void winograd8_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src,
+                           void *dst) {
     (void)operand;
     const nacre_i8_conv_blocked_words *const w = (const void *)words;
     const winograd8_job j = winograd8_of(kernel, w);
@@ -260,7 +280,8 @@ static void winograd8_pack(const nacre_kernel *kernel, const int64_t *words, siz
     int32_t *const sums = (int32_t *)(void *)((char *)dst + winograd8_weight_bytes(&j));
     memset(dst, 0, winograd8_packed(kernel, words, CONV8_W));
     for (size_t f = 0; f < j.of.filters; f++) {
-        const size_t group = f / (NACRE_DENSE_BLOCKS * lanes), wide = nacre_min(NACRE_DENSE_BLOCKS, j.of.out_blocks - group * NACRE_DENSE_BLOCKS) * lanes;
+        const size_t group = f / (NACRE_DENSE_BLOCKS * lanes),
+            wide = nacre_min(NACRE_DENSE_BLOCKS, j.of.out_blocks - group * NACRE_DENSE_BLOCKS) * lanes;
         for (size_t c = 0; c < j.of.channels; c++) {
             int x[9], part[12], points[NACRE_I8_POINTS];
             for (size_t k = 0; k < 9; k++) {
@@ -269,15 +290,16 @@ static void winograd8_pack(const nacre_kernel *kernel, const int64_t *words, siz
             }
             for (size_t k = 0; k < 3; k++) winograd8_points(x + k, 3, part + k, 3);
             for (size_t k = 0; k < NACRE_I8_SIDE; k++) winograd8_points(part + 3 * k, 1, points + NACRE_I8_SIDE * k, 1);
-            int16_t *const to = out + group * NACRE_I8_POINTS * j.weight + (c / 2 * wide + f % (NACRE_DENSE_BLOCKS * lanes)) * 2 + c % 2;
+            int16_t *const to = out + group * NACRE_I8_POINTS * j.weight +
+                (c / 2 * wide + f % (NACRE_DENSE_BLOCKS * lanes)) * 2 + c % 2;
             for (size_t p = 0; p < NACRE_I8_POINTS; p++) to[p * j.depth * wide] = (int16_t)points[p];
         }
     }
 }
 
 const nacre_entry nacre_i8_conv_winograd_entry = {
-    .words = sizeof(nacre_i8_conv_blocked_words) / 8, .operands = CONV8_OPERANDS, .run = winograd8_command, .fits = winograd8_fits,
-    .scratch = winograd8_scratch, .packed = winograd8_packed, .pack = winograd8_pack,
+    .words = sizeof(nacre_i8_conv_blocked_words) / 8, .operands = CONV8_OPERANDS, .run = winograd8_command,
+    .fits = winograd8_fits, .scratch = winograd8_scratch, .packed = winograd8_packed, .pack = winograd8_pack,
 };
 
 // ---- the oracle ----
@@ -286,7 +308,9 @@ static void winograd8_tile_scalar(const nacre_i8_tile *t) {
     const int16_t *const x = (const int16_t *)(const void *)t->x, *const w = (const int16_t *)(const void *)t->w;
     for (size_t l = 0; l < t->blocks * t->lanes; l++) {
         uint32_t sum = 0;
-        for (size_t i = 0; i < 2 * t->groups; i++) sum += (uint32_t)(x[i] * w[(i / 2 * t->blocks * t->lanes + l) * 2 + i % 2]);
+        for (size_t i = 0; i < 2 * t->groups; i++) {
+            sum += (uint32_t)(x[i] * w[(i / 2 * t->blocks * t->lanes + l) * 2 + i % 2]);
+        }
         t->sums[l] = (int32_t)sum;
     }
 }
@@ -298,7 +322,8 @@ static void winograd8_tile_scalar(const nacre_i8_tile *t) {
 #include "quant/i8_winograd.inc"
 
 const nacre_i8_winograd_impl *nacre_i8_conv_winograd__scalar(void) {
-    static const nacre_i8_winograd_impl impl = {1, {1}, winograd8_tile_scalar, OWN(forward), OWN(back), OWN(tile_finish)};
+    static const nacre_i8_winograd_impl impl = {1, {1}, winograd8_tile_scalar, OWN(forward), OWN(back),
+                                                OWN(tile_finish)};
     return &impl;
 }
 #undef OWN

@@ -2,15 +2,16 @@
 #include "quant/quant.h"
 
 static size_t dynamic_own(const nacre_i8_gemm *g, size_t n, size_t threads) {
-    return nacre_align_bytes(n) + 2 * nacre_align_bytes(g->m * sizeof(float)) + nacre_align_bytes(2 * threads * sizeof(float));
+    return nacre_align_bytes(n) + 2 * nacre_align_bytes(g->m * sizeof(float)) +
+        nacre_align_bytes(2 * threads * sizeof(float));
 }
 
 size_t nacre_i8_gemm_dynamic_scratch(const nacre_i8_gemm *g, size_t n, size_t threads) {
     return dynamic_own(g, n, threads) + nacre_i8_gemm_scratch(g, threads);
 }
 
-void nacre_i8_gemm_dynamic_run(const nacre_i8_gemm *given, const nacre_f32_quantize_impl *impl, nacre_team *team, size_t n,
-                               const float *x, uint8_t *scratch) {
+void nacre_i8_gemm_dynamic_run(const nacre_i8_gemm *given, const nacre_f32_quantize_impl *impl, nacre_team *team,
+                               size_t n, const float *x, uint8_t *scratch) {
     nacre_i8_gemm g = *given;
     uint8_t *const codes = scratch;
     int32_t *const zeros = (int32_t *)(void *)(codes + nacre_align_bytes(n));

@@ -87,7 +87,10 @@ size_t nacre_i8_gemm_scratch(const nacre_i8_gemm *g, size_t threads) {
     const size_t block = nacre_min(columns * p.depth, nacre_max(I8_BLOCK_B, nr * p.depth));
     size_t thread_size = 0;
     if (g->make_b != NULL) thread_size += nacre_align_bytes(p.lines ? g->k * nacre_min(g->n, I8_LINE) : block);
-    if (!p.lines && !g->b.packed) thread_size += nacre_align_bytes(block) + nacre_align_bytes(nacre_min(columns, nacre_max(I8_BLOCK_B / g->impl->group, nr)) * sizeof(int32_t));
+    if (!p.lines && !g->b.packed) {
+        thread_size += nacre_align_bytes(block) +
+            nacre_align_bytes(nacre_min(columns, nacre_max(I8_BLOCK_B / g->impl->group, nr)) * sizeof(int32_t));
+    }
     return p.a_distinct * p.a_size + threads * nacre_max(thread_size, p.thread_size);
 }
 
@@ -106,8 +109,8 @@ static void i8_pack_a_chunk(void *job, size_t chunk, size_t thread) {
     const size_t panels = nacre_ceil_div(g->m, p->rows), matrix = chunk / panels, i = chunk % panels * p->rows;
     uint8_t *const dst = p->a_packed + matrix * p->a_size;
     const uint8_t *const a = i8_bytes(&g->a, nacre_batch_distinct_offset(&g->batch, 0, matrix)) + i * g->a.row;
-    nacre_i8_pack_a_panel(g->impl, g->k, nacre_min(p->rows, g->m - i), p->rows, a, &g->a, dst + i * p->depth * g->impl->a_bytes,
-                          (int32_t *)(void *)(dst + i8_sums_of_a(p)) + i);
+    nacre_i8_pack_a_panel(g->impl, g->k, nacre_min(p->rows, g->m - i), p->rows, a, &g->a,
+                          dst + i * p->depth * g->impl->a_bytes, (int32_t *)(void *)(dst + i8_sums_of_a(p)) + i);
 }
 
 static void i8_widen_a_chunk(void *job, size_t chunk, size_t thread) {
@@ -173,7 +176,8 @@ static nacre_i8_finish i8_finish_at(const nacre_i8_finish *f, size_t i, size_t j
     return t;
 }
 
-static const uint8_t *i8_b_columns(const i8_plan *p, size_t index, size_t j0, size_t n, uint8_t *buffer, nacre_i8_operand *form) {
+static const uint8_t *i8_b_columns(const i8_plan *p, size_t index, size_t j0, size_t n, uint8_t *buffer,
+                                   nacre_i8_operand *form) {
     const nacre_i8_gemm *const g = p->g;
     *form = g->b;
     if (g->make_b == NULL) return i8_bytes(&g->b, nacre_batch_offset(&g->batch, 1, index)) + j0 * g->b.col;
@@ -190,7 +194,8 @@ static void i8_lines_chunk(void *job, size_t chunk, size_t thread) {
     const uint8_t *const a = p->a_packed + index * p->a_size;
     int32_t sums[I8_MOST_LINES * I8_LINE];
     for (size_t i = 0; i < g->m; i++) {
-        g->impl->line(g->k, (const int16_t *)(const void *)a + i * g->k, b, form.row, form.is_signed, sums + i * I8_LINE, n);
+        g->impl->line(g->k, (const int16_t *)(const void *)a + i * g->k, b, form.row, form.is_signed,
+                      sums + i * I8_LINE, n);
     }
     nacre_i8_finish f = i8_finish_of(p, index, j0);
     f.m = g->m;
@@ -214,7 +219,9 @@ static void i8_row(const i8_plan *p, const nacre_i8_finish *f, size_t n, const u
         t.sums = sums;
         size_t at = 0;
         for (; at + wide <= t.n; at += wide, b += NACRE_I8_WIDE * panel) impl->row(groups, a, b, panel, sums + at);
-        for (; at < t.n; at += impl->nr, b += panel) impl->tile(groups, 1, nacre_min(impl->nr, t.n - at), a, b, sums + at, b, 0);
+        for (; at < t.n; at += impl->nr, b += panel) {
+            impl->tile(groups, 1, nacre_min(impl->nr, t.n - at), a, b, sums + at, b, 0);
+        }
         impl->finish(&t);
     }
 }
@@ -233,14 +240,16 @@ static void i8_tiles_chunk(void *job, size_t chunk, size_t thread) {
     if (g->b.packed) {
         const uint8_t *const whole = i8_bytes(&g->b, nacre_batch_offset(&g->batch, 1, index));
         b = whole + j0 * p->depth;
-        f.b_sums = (const int32_t *)(const void *)(whole + nacre_align_bytes(nacre_round_up(g->n, impl->nr) * p->depth)) + j0;
+        f.b_sums = (const int32_t *)(const void *)(whole +
+                                                   nacre_align_bytes(nacre_round_up(g->n, impl->nr) * p->depth)) + j0;
     } else {
         uint8_t *const memory = p->thread_memory + thread * p->thread_size, *const block = memory + p->made_size;
         nacre_i8_operand form;
         const uint8_t *const columns = i8_b_columns(p, index, j0, n, memory, &form);
         nacre_i8_pack_b_panels(impl, g->k, n, columns, &form, block);
         if (p->need_sums) {
-            int32_t *const sums = (int32_t *)(void *)(block + nacre_align_bytes(nacre_round_up(n, impl->nr) * p->depth));
+            int32_t *const sums = (int32_t *)(void *)(block +
+                                                      nacre_align_bytes(nacre_round_up(n, impl->nr) * p->depth));
             nacre_i8_column_sums(impl, g->k, n, block, sums);
             f.b_sums = sums;
         }
@@ -264,7 +273,8 @@ static void i8_tiles_chunk(void *job, size_t chunk, size_t thread) {
             t.n = nacre_min(impl->nr, n - j);
             t.sums = sums;
             t.sums_row = impl->nr;
-            impl->tile(p->depth / impl->group, p->rows, t.n, a + i * p->depth * impl->a_bytes, b, sums, next, nacre_ceil_div(portion, nacre_max(1, p->depth / impl->group)));
+            impl->tile(p->depth / impl->group, p->rows, t.n, a + i * p->depth * impl->a_bytes, b, sums, next,
+                       nacre_ceil_div(portion, nacre_max(1, p->depth / impl->group)));
             impl->finish(&t);
             next += portion;
         }

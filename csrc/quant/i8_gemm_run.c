@@ -47,7 +47,8 @@ static size_t gemm_first(const nacre_i8_gemm_words *w, const nacre_i8_gemm *g, i
     return w->b_step == 0 ? 0 : offset / (size_t)w->b_step * g->n;
 }
 
-static void gemm_put_zeros(const nacre_i8_gemm_words *w, const nacre_i8_gemm *g, const gemm_vectors *v, int side, nacre_quant_numbers of, const void *x) {
+static void gemm_put_zeros(const nacre_i8_gemm_words *w, const nacre_i8_gemm *g, const gemm_vectors *v, int side,
+                           nacre_quant_numbers of, const void *x) {
     for (size_t q = 0; q < v->vectors[side]; q++) {
         int32_t *const to = v->numbers.zeros[side] + q * v->lanes[side];
         size_t at = x == NULL || of.count == 0 ? 0 : gemm_first(w, g, side, q) % (size_t)of.count;
@@ -59,8 +60,8 @@ static void gemm_put_zeros(const nacre_i8_gemm_words *w, const nacre_i8_gemm *g,
 }
 
 // Puts scales times alpha over the divisor.
-static void gemm_put_scales(const nacre_i8_gemm_words *w, const nacre_i8_gemm *g, const gemm_vectors *v, int side, nacre_quant_numbers of, const void *x,
-                            float alpha, float divisor) {
+static void gemm_put_scales(const nacre_i8_gemm_words *w, const nacre_i8_gemm *g, const gemm_vectors *v, int side,
+                            nacre_quant_numbers of, const void *x, float alpha, float divisor) {
     for (size_t q = 0; q < v->vectors[side]; q++) {
         float *const to = v->numbers.scales[side] + q * v->lanes[side];
         size_t at = x == NULL || of.count == 0 ? 0 : gemm_first(w, g, side, q) % (size_t)of.count;
@@ -71,7 +72,8 @@ static void gemm_put_scales(const nacre_i8_gemm_words *w, const nacre_i8_gemm *g
     }
 }
 
-enum { GEMM_A, GEMM_A_SCALE, GEMM_A_ZERO, GEMM_B, GEMM_B_SCALE, GEMM_B_ZERO, GEMM_C_SCALE, GEMM_C_ZERO, GEMM_BIAS, GEMM_ADD, GEMM_C, GEMM_OPERANDS };
+enum { GEMM_A, GEMM_A_SCALE, GEMM_A_ZERO, GEMM_B, GEMM_B_SCALE, GEMM_B_ZERO, GEMM_C_SCALE, GEMM_C_ZERO, GEMM_BIAS,
+      GEMM_ADD, GEMM_C, GEMM_OPERANDS };
 
 // A single scale for all rows is multiplied into the scales of the columns.
 static void gemm_scales(const nacre_call *c, const nacre_i8_gemm *g, const gemm_vectors *v, float divisor) {
@@ -117,11 +119,16 @@ static size_t gemm_bytes(const nacre_kernel *k, const int64_t *words, size_t thr
     nacre_i8_gemm g = gemm_of(((nacre_i8_gemm_fn *)k->fn)(), w);
     g.lines = lines;
     const size_t own = gemm_place(w, &g, NULL).bytes;
-    return own + (gemm_dynamic(w) ? nacre_i8_gemm_dynamic_scratch(&g, (size_t)w->a_size, threads) : nacre_i8_gemm_scratch(&g, threads));
+    return own + (gemm_dynamic(w) ? nacre_i8_gemm_dynamic_scratch(&g, (size_t)w->a_size, threads)
+                  : nacre_i8_gemm_scratch(&g, threads));
 }
 
-static size_t gemm_tiles_bytes(const nacre_kernel *k, const int64_t *words, size_t threads) { return gemm_bytes(k, words, threads, 0); }
-static size_t gemm_lines_bytes(const nacre_kernel *k, const int64_t *words, size_t threads) { return gemm_bytes(k, words, threads, 1); }
+static size_t gemm_tiles_bytes(const nacre_kernel *k, const int64_t *words, size_t threads) {
+    return gemm_bytes(k, words, threads, 0);
+}
+static size_t gemm_lines_bytes(const nacre_kernel *k, const int64_t *words, size_t threads) {
+    return gemm_bytes(k, words, threads, 1);
+}
 
 static int gemm_few_rows(const nacre_kernel *k, const int64_t *words) {
     (void)k;
@@ -147,7 +154,8 @@ static void gemm_pack(const nacre_kernel *k, const int64_t *words, size_t operan
     const nacre_i8_gemm_words *const w = (const void *)words;
     const nacre_i8_gemm_impl *const impl = ((nacre_i8_gemm_fn *)k->fn)();
     const nacre_batch batch = {(size_t)w->rank, (const size_t *)w->batch};
-    const size_t size = nacre_i8_gemm_packed_b(impl, (size_t)w->n, (size_t)w->k), count = nacre_batch_distinct(&batch, 1);
+    const size_t size = nacre_i8_gemm_packed_b(impl, (size_t)w->n, (size_t)w->k),
+        count = nacre_batch_distinct(&batch, 1);
     for (size_t q = 0; q < count; q++) {
         const void *const from = (const uint8_t *)src + nacre_batch_distinct_offset(&batch, 1, q);
         const nacre_i8_operand b = {from, 0, (int)w->b_signed, (size_t)w->b_row, (size_t)w->b_col};

@@ -19,11 +19,13 @@ static void i8_lookup_chunk(void *job, size_t chunk, size_t thread) {
         return;
     }
     const size_t end = nacre_min(j->rows, (chunk + 1) * j->per_chunk);
-    for (size_t r = chunk * j->per_chunk; r < end; r++) j->kernel(j->n, j->x + r * j->x_row, j->table, j->y + r * j->y_row);
+    for (size_t r = chunk * j->per_chunk; r < end; r++) {
+        j->kernel(j->n, j->x + r * j->x_row, j->table, j->y + r * j->y_row);
+    }
 }
 
-void nacre_i8_lookup(nacre_i8_lookup_fn *kernel, nacre_team *team, size_t rows, size_t n, size_t x_row, size_t y_row, const uint8_t *x,
-                     const uint8_t *table, uint8_t *y) {
+void nacre_i8_lookup(nacre_i8_lookup_fn *kernel, nacre_team *team, size_t rows, size_t n, size_t x_row, size_t y_row,
+                     const uint8_t *x, const uint8_t *table, uint8_t *y) {
     if (n == 0) return;
     if (x_row == n && y_row == n) {
         n *= rows;
@@ -45,7 +47,8 @@ static void i8_lookup_command(const nacre_call *c) {
     const nacre_i8_lookup_words *const w = (const void *)c->words;
     const uint8_t *const table = nacre_operand(c, 1);
     nacre_i8_lookup_fn *const kernel = table == NULL ? i8_lookup_copy : (nacre_i8_lookup_fn *)c->kernel->fn;
-    nacre_i8_lookup(kernel, c->team, (size_t)w->rows, (size_t)w->n, (size_t)w->x_row, (size_t)w->y_row, nacre_operand(c, 0), table, nacre_operand(c, 2));
+    nacre_i8_lookup(kernel, c->team, (size_t)w->rows, (size_t)w->n, (size_t)w->x_row, (size_t)w->y_row,
+                    nacre_operand(c, 0), table, nacre_operand(c, 2));
 }
 
 static float i8_table_value(const nacre_i8_table_words *w, float x) {
@@ -69,5 +72,7 @@ static void i8_table_command(const nacre_call *c) {
     }
 }
 
-const nacre_entry nacre_i8_lookup_entry = {.words = sizeof(nacre_i8_lookup_words) / 8, .operands = 3, .run = i8_lookup_command};
-const nacre_entry nacre_i8_table_entry = {.words = sizeof(nacre_i8_table_words) / 8, .operands = 5, .run = i8_table_command};
+const nacre_entry nacre_i8_lookup_entry = {.words = sizeof(nacre_i8_lookup_words) / 8, .operands = 3,
+                                           .run = i8_lookup_command};
+const nacre_entry nacre_i8_table_entry = {.words = sizeof(nacre_i8_table_words) / 8, .operands = 5,
+                                          .run = i8_table_command};

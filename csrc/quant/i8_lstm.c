@@ -31,7 +31,9 @@ typedef struct {
     uint8_t *scratch;  // of products
 } i8_lstm;
 
-static size_t i8_lstm_length(const nacre_rnn *n, size_t b) { return n->lengths == NULL ? n->steps : (size_t)n->lengths[b]; }
+static size_t i8_lstm_length(const nacre_rnn *n, size_t b) {
+    return n->lengths == NULL ? n->steps : (size_t)n->lengths[b];
+}
 
 static i8_lstm i8_lstm_of(const int64_t *words, int lines) {
     const nacre_i8_lstm_words *const w = (const void *)words;
@@ -99,7 +101,8 @@ static size_t i8_lstm_place(i8_lstm *p, size_t threads, uint8_t *scratch) {
     if (scratch != NULL) p->scratch = scratch + used;
     const size_t rows = p->n.steps * batch;
     const nacre_i8_gemm x = i8_lstm_product(p, rows, 0), h = i8_lstm_product(p, batch, 1);
-    return used + nacre_max(nacre_i8_gemm_dynamic_scratch(&x, x.m * x.k, threads), nacre_i8_gemm_dynamic_scratch(&h, h.m * h.k, threads));
+    return used + nacre_max(nacre_i8_gemm_dynamic_scratch(&x, x.m * x.k, threads),
+                            nacre_i8_gemm_dynamic_scratch(&h, h.m * h.k, threads));
 }
 
 static void i8_lstm_copy(float *dst, const float *src, size_t n) {
@@ -149,7 +152,9 @@ static void i8_lstm_weigh(const i8_lstm *p, nacre_i8_gemm *g, size_t which) {
 static void i8_lstm_begin(i8_lstm *p) {
     const size_t states = p->n.batch * p->n.hidden, first = p->dir * states;
     i8_lstm_copy(p->bias, p->given_bias == NULL ? NULL : p->given_bias + p->dir * 2 * p->width, p->width);
-    for (size_t i = 0; p->given_bias != NULL && i < p->width; i++) p->bias[i] += p->given_bias[(p->dir * 2 + 1) * p->width + i];
+    for (size_t i = 0; p->given_bias != NULL && i < p->width; i++) {
+        p->bias[i] += p->given_bias[(p->dir * 2 + 1) * p->width + i];
+    }
     i8_lstm_copy(p->state, p->h0 == NULL ? NULL : p->h0 + first, states);
     i8_lstm_copy(p->cell, p->c0 == NULL ? NULL : p->c0 + first, states);
 }
@@ -158,7 +163,9 @@ static void i8_lstm_end(const i8_lstm *p) {
     const nacre_rnn *const n = &p->n;
     const size_t states = n->batch * n->hidden, first = p->dir * states;
     for (size_t b = 0; p->y != NULL && b < n->batch; b++) {
-        for (size_t t = i8_lstm_length(n, b); t < n->steps; t++) memset(i8_lstm_y(p, t, b), 0, n->hidden * sizeof(float));
+        for (size_t t = i8_lstm_length(n, b); t < n->steps; t++) {
+            memset(i8_lstm_y(p, t, b), 0, n->hidden * sizeof(float));
+        }
     }
     if (p->y_h != NULL) memcpy(p->y_h + first, p->state, states * sizeof(float));
     if (p->y_c != NULL) memcpy(p->y_c + first, p->cell, states * sizeof(float));

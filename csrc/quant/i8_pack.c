@@ -24,7 +24,8 @@ static size_t i8_panels_b(const nacre_i8_gemm_impl *impl, size_t n, size_t k) {
 
 size_t nacre_i8_gemm_packed_a(const nacre_i8_gemm_impl *impl, size_t m, size_t k) {
     const size_t slack = impl->a_group > impl->group ? NACRE_I8_ROWS * impl->a_group : 0;
-    return i8_panels_a(impl, m, k) + nacre_align_bytes(nacre_round_up(m, nacre_i8_panel_rows(impl, m)) * sizeof(int32_t)) + slack;
+    return i8_panels_a(impl, m, k) +
+        nacre_align_bytes(nacre_round_up(m, nacre_i8_panel_rows(impl, m)) * sizeof(int32_t)) + slack;
 }
 
 size_t nacre_i8_gemm_packed_b(const nacre_i8_gemm_impl *impl, size_t n, size_t k) {
@@ -34,8 +35,8 @@ size_t nacre_i8_gemm_packed_b(const nacre_i8_gemm_impl *impl, size_t n, size_t k
 // ---- a ----
 
 // Puts a row of a' as a_bytes each into places `step` groups apart, and returns its sum.
-static int32_t i8_put_row(const nacre_i8_gemm_impl *impl, size_t k, const uint8_t *a, size_t col, uint8_t flip, uint8_t *dst,
-                          size_t step) {
+static int32_t i8_put_row(const nacre_i8_gemm_impl *impl, size_t k, const uint8_t *a, size_t col, uint8_t flip,
+                          uint8_t *dst, size_t step) {
     int32_t sum = 0;
     for (size_t p = 0; p < k; p++) {
         const int8_t v = (int8_t)(a[p * col] ^ flip);
@@ -132,7 +133,8 @@ void nacre_i8_gemm_pack_a(const nacre_i8_gemm_impl *impl, size_t m, size_t k, co
     int32_t *const sums = (int32_t *)(void *)(dst + i8_panels_a(impl, m, k));
     for (size_t i = 0; i < m; i += rows) {
         const size_t lanes = nacre_min(m - i, rows);
-        nacre_i8_pack_a_panel(impl, k, lanes, rows, (const uint8_t *)a->data + i * a->row, a, dst + i * depth, sums + i);
+        nacre_i8_pack_a_panel(impl, k, lanes, rows, (const uint8_t *)a->data + i * a->row, a, dst + i * depth,
+                              sums + i);
     }
 }
 
@@ -210,8 +212,8 @@ static void i8_interleave2(const uint8_t *const *rows, size_t n, uint8_t flip, u
 
 // Packs one group of one panel from rows with contiguous columns. Rows beyond the last are zeros of
 // b'.
-static void i8_pack_group(const nacre_i8_gemm_impl *impl, size_t there, size_t n, const uint8_t *b, size_t row, uint8_t flip,
-                          uint8_t *dst) {
+static void i8_pack_group(const nacre_i8_gemm_impl *impl, size_t there, size_t n, const uint8_t *b, size_t row,
+                          uint8_t flip, uint8_t *dst) {
     const uint8_t *rows[8];
     for (size_t l = 0; l < impl->group; l++) rows[l] = b + (l < there ? l : 0) * row;
     if (impl->group == 8) {
@@ -228,8 +230,8 @@ static void i8_pack_group(const nacre_i8_gemm_impl *impl, size_t there, size_t n
     }
 }
 
-void nacre_i8_pack_b_panels(const nacre_i8_gemm_impl *impl, size_t k, size_t n, const uint8_t *b, const nacre_i8_operand *form,
-                            uint8_t *dst) {
+void nacre_i8_pack_b_panels(const nacre_i8_gemm_impl *impl, size_t k, size_t n, const uint8_t *b,
+                            const nacre_i8_operand *form, uint8_t *dst) {
     const uint8_t flip = form->is_signed == !impl->b_unsigned ? 0 : 0x80;
     const size_t group = impl->group, nr = impl->nr, depth = i8_depth(impl, k);
     for (size_t j = 0; j < n; j += nr, dst += nr * depth, b += nr * form->col) {
@@ -244,7 +246,9 @@ void nacre_i8_pack_b_panels(const nacre_i8_gemm_impl *impl, size_t k, size_t n, 
                 continue;
             }
             for (size_t l = 0; l < lanes; l++) {
-                for (size_t q = 0; q < group; q++) to[l * group + q] = q < there ? from[l * form->col + q * form->row] ^ flip : 0;
+                for (size_t q = 0; q < group; q++) {
+                    to[l * group + q] = q < there ? from[l * form->col + q * form->row] ^ flip : 0;
+                }
             }
         }
     }

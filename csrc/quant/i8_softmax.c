@@ -56,7 +56,8 @@ static void i8_softmax_columns(const i8_softmax_job *j, size_t count, const uint
     double sums[I8_SOFTMAX_COLUMNS] = {0};
     for (size_t k = 0; k < j->n; k++) {
         const uint8_t *const at = x + k * j->inner;
-        NACRE_SIMD for (size_t c = 0; c < count; c++) top[c] = top[c] > (at[c] ^ flip) ? top[c] : (uint8_t)(at[c] ^ flip);
+        NACRE_SIMD for (size_t c = 0; c < count; c++) top[c] =
+            top[c] > (at[c] ^ flip) ? top[c] : (uint8_t)(at[c] ^ flip);
     }
     for (size_t k = 0; k < j->n; k++) {
         NACRE_SIMD for (size_t c = 0; c < count; c++) sums[c] += (double)weights[top[c] - (x[k * j->inner + c] ^ flip)];
@@ -84,8 +85,8 @@ static void i8_softmax_chunk(void *job, size_t chunk, size_t thread) {
     i8_softmax_columns(j, count, j->x + at, j->y + at);
 }
 
-void nacre_i8_softmax_run(nacre_i8_lookup_fn *lookup, const nacre_i8_softmax *s, nacre_team *team, size_t outer, size_t n, size_t inner,
-                          const uint8_t *x, uint8_t *y) {
+void nacre_i8_softmax_run(nacre_i8_lookup_fn *lookup, const nacre_i8_softmax *s, nacre_team *team, size_t outer,
+                          size_t n, size_t inner, const uint8_t *x, uint8_t *y) {
     if (n == 0 || inner == 0) return;
     i8_softmax_job j = {lookup, s, outer, n, inner, nacre_ceil_div(inner, I8_SOFTMAX_COLUMNS), 1, x, y};
     if (inner > 1) {
@@ -113,9 +114,11 @@ static void i8_softmax_command(const nacre_call *c) {
     const void *const zero = nacre_operand(c, 2);
     const nacre_dtype code = w->is_signed ? NACRE_DTYPE_i8 : NACRE_DTYPE_u8;
     const nacre_i8_softmax s = {table, (int)w->is_signed, table[256], zero == NULL ? 0 : quant_integer(code, zero, 0)};
-    nacre_i8_softmax_run((nacre_i8_lookup_fn *)nacre_part_fn(w->lookup), &s, c->team, (size_t)w->outer, (size_t)w->n, (size_t)w->inner,
-                         nacre_operand(c, 0), nacre_operand(c, 3));
+    nacre_i8_softmax_run((nacre_i8_lookup_fn *)nacre_part_fn(w->lookup), &s, c->team, (size_t)w->outer, (size_t)w->n,
+                         (size_t)w->inner, nacre_operand(c, 0), nacre_operand(c, 3));
 }
 
-const nacre_entry nacre_i8_softmax_entry = {.words = sizeof(nacre_i8_softmax_words) / 8, .operands = 4, .run = i8_softmax_command};
-const nacre_entry nacre_i8_softmax_table_entry = {.words = sizeof(nacre_i8_softmax_table_words) / 8, .operands = 3, .run = i8_softmax_table_command};
+const nacre_entry nacre_i8_softmax_entry = {.words = sizeof(nacre_i8_softmax_words) / 8, .operands = 4,
+                                            .run = i8_softmax_command};
+const nacre_entry nacre_i8_softmax_table_entry = {.words = sizeof(nacre_i8_softmax_table_words) / 8, .operands = 3,
+                                                  .run = i8_softmax_table_command};

@@ -59,7 +59,8 @@ typedef struct {
 // Returns the numbers in operands i and i+1 of a command.
 static inline quant_tensor quant_tensor_of(const nacre_call *c, size_t i, int64_t scale, nacre_dtype zero) {
     const void *const s = nacre_operand(c, i), *const z = nacre_operand(c, i + 1);
-    return (quant_tensor){s == NULL ? 1 : quant_float((nacre_dtype)scale, s, 0), z == NULL ? 0 : quant_integer(zero, z, 0)};
+    return (quant_tensor){s == NULL ? 1 : quant_float((nacre_dtype)scale, s, 0),
+                          z == NULL ? 0 : quant_integer(zero, z, 0)};
 }
 
 // The zero points and scales of the rows (0) and of the columns (1) of a product.
@@ -86,7 +87,8 @@ typedef struct {
     size_t a, bias, c;
 } quant_product_operands;
 
-static inline void quant_set_product(nacre_i8_gemm *g, const nacre_call *call, quant_product_operands of, const quant_vectors *v, int32_t zero) {
+static inline void quant_set_product(nacre_i8_gemm *g, const nacre_call *call, quant_product_operands of,
+                                     const quant_vectors *v, int32_t zero) {
     g->a.data = nacre_operand(call, of.a);
     g->bias = nacre_operand(call, of.bias);
     g->c = nacre_operand(call, of.c);

@@ -85,7 +85,8 @@ typedef struct {
     // a[(g*m + i)*group + l] and b[(g*nr + j)*group + l] for g < groups, l < group. If a_group is
     // not group, a is arranged by a_group. As many bytes as a panel of 16 rows may be read after a.
     // It prefetches next_step bytes from next for each group.
-    void (*tile)(size_t groups, size_t m, size_t n, const void *a, const uint8_t *b, int32_t *sums, const uint8_t *next, size_t next_step);
+    void (*tile)(size_t groups, size_t m, size_t n, const void *a, const uint8_t *b, int32_t *sums, const uint8_t *next,
+                 size_t next_step);
     // Computes the same for one row and NACRE_I8_WIDE panels of b, step bytes apart: sums[p*nr +
     // j].
     void (*row)(size_t groups, const void *a, const uint8_t *b, size_t step, int32_t *sums);
@@ -134,8 +135,8 @@ typedef struct {
     void *c;  // rows are n apart, products m*n
 } nacre_i8_gemm;
 
-// Reports whether a product with m rows of a is few enough for lines. Lines need unpacked operands and
-// a b with contiguous columns, and are then faster than tiles.
+// Reports whether a product with m rows of a is few enough for lines. Lines need unpacked operands
+// and a b with contiguous columns, and are then faster than tiles.
 int nacre_i8_gemm_few_rows(size_t m);
 
 // nacre_i8_gemm_scratch returns bytes of scratch. Scratch and packed operands are aligned to 64
@@ -157,8 +158,8 @@ size_t nacre_i8_panel_rows(const nacre_i8_gemm_impl *impl, size_t m);
 void nacre_i8_pack_a_panel(const nacre_i8_gemm_impl *impl, size_t k, size_t lanes, size_t rows, const uint8_t *a,
                            const nacre_i8_operand *form, uint8_t *dst, int32_t *sums);
 // Packs the panels of n columns of b.
-void nacre_i8_pack_b_panels(const nacre_i8_gemm_impl *impl, size_t k, size_t n, const uint8_t *b, const nacre_i8_operand *form,
-                            uint8_t *dst);
+void nacre_i8_pack_b_panels(const nacre_i8_gemm_impl *impl, size_t k, size_t n, const uint8_t *b,
+                            const nacre_i8_operand *form, uint8_t *dst);
 // Writes the sums of the columns of those panels, for n rounded up to nr.
 void nacre_i8_column_sums(const nacre_i8_gemm_impl *impl, size_t k, size_t n, const uint8_t *panels, int32_t *sums);
 
@@ -202,14 +203,15 @@ typedef struct {
 typedef struct {
     // y[i] = saturate(round(x[i] / scale[i*step]) + zero[i*step]) for i < n, with ties to even.
     // NaN makes the least code.
-    void (*quantize)(const nacre_quant_codes *t, const float *x, const float *scale, const int32_t *zero, size_t step, size_t n,
-                     void *y);
+    void (*quantize)(const nacre_quant_codes *t, const float *x, const float *scale, const int32_t *zero, size_t step,
+                     size_t n, void *y);
     // y[i] = (x[i] - zero[i*step]) * scale[i*step]
     void (*dequantize)(nacre_dtype type, const void *x, const float *scale, const int32_t *zero, size_t step, size_t n,
                        float *y);
     // Extends *low and *high to the numbers of x. NaNs are ignored.
     void (*range)(const float *x, size_t n, float *low, float *high);
-    void (*pair)(const nacre_quant_pair *p, const uint8_t *a, size_t a_step, const uint8_t *b, size_t b_step, size_t n, uint8_t *c);
+    void (*pair)(const nacre_quant_pair *p, const uint8_t *a, size_t a_step, const uint8_t *b, size_t b_step, size_t n,
+                 uint8_t *c);
 } nacre_f32_quantize_impl;
 typedef const nacre_f32_quantize_impl *nacre_f32_quantize_fn(void);
 
@@ -222,8 +224,8 @@ typedef struct {
 
 // Writes unsigned codes for the range of x, extended to 0, and its scale and zero point. y may be
 // NULL. scratch has two numbers per thread of the team.
-void nacre_quantize_dynamic(const nacre_f32_quantize_impl *impl, nacre_team *team, size_t n, const float *x, uint8_t *y, float *scale,
-                            uint8_t *zero, float *scratch);
+void nacre_quantize_dynamic(const nacre_f32_quantize_impl *impl, nacre_team *team, size_t n, const float *x, uint8_t *y,
+                            float *scale, uint8_t *zero, float *scratch);
 
 // A product with an a of n floats, in the strides that g has for codes. They are quantised as
 // above, so g's a_zero and row_scale are ignored and its row_count is 1. Scratch is in bytes,
@@ -245,8 +247,8 @@ void nacre_quant_pairs(const nacre_f32_quantize_impl *impl, nacre_team *team, co
 typedef void nacre_i8_lookup_fn(size_t n, const uint8_t *x, const uint8_t *table, uint8_t *y);
 
 // Looks up rows of n codes, x_row and y_row apart.
-void nacre_i8_lookup(nacre_i8_lookup_fn *kernel, nacre_team *team, size_t rows, size_t n, size_t x_row, size_t y_row, const uint8_t *x,
-                     const uint8_t *table, uint8_t *y);
+void nacre_i8_lookup(nacre_i8_lookup_fn *kernel, nacre_team *team, size_t rows, size_t n, size_t x_row, size_t y_row,
+                     const uint8_t *x, const uint8_t *table, uint8_t *y);
 
 // Softmax along the middle axis of [outer, n, inner]. weights[d] is the exponential of codes that
 // are d below the largest, and
@@ -259,8 +261,8 @@ typedef struct {
     int32_t zero;
 } nacre_i8_softmax;
 
-void nacre_i8_softmax_run(nacre_i8_lookup_fn *lookup, const nacre_i8_softmax *s, nacre_team *team, size_t outer, size_t n, size_t inner,
-                          const uint8_t *x, uint8_t *y);
+void nacre_i8_softmax_run(nacre_i8_lookup_fn *lookup, const nacre_i8_softmax *s, nacre_team *team, size_t outer,
+                          size_t n, size_t inner, const uint8_t *x, uint8_t *y);
 
 // ---- commands -------------------------------------------------------------------
 //
@@ -312,12 +314,12 @@ typedef struct {
     int64_t batch[];   // extents, strides of a and of b, in elements; in bytes if b is packed
 } nacre_i8_gemm_words;
 
-// i8_conv_gemv, i8_conv_gemm and i8_conv_depthwise: operands x, its scale and zero point, w, scales and zero
-// points of w, scale and zero point of y, bias, a value to add, its scale and zero point, scale and
-// zero point of a stage, and y. An absent scale is 1; bias, the added value and the stage may be
-// absent. With a stage, sums and bias become codes of it, and these are dequantised before the
-// value is added. There is one scale and one zero point of w, or one for each filter. The bias is
-// integers with the scale of the sums, or floats. The w of i8_conv_gemm may be packed. With
+// i8_conv_gemv, i8_conv_gemm and i8_conv_depthwise: operands x, its scale and zero point, w, scales
+// and zero points of w, scale and zero point of y, bias, a value to add, its scale and zero point,
+// scale and zero point of a stage, and y. An absent scale is 1; bias, the added value and the stage
+// may be absent. With a stage, sums and bias become codes of it, and these are dequantised before
+// the value is added. There is one scale and one zero point of w, or one for each filter. The bias
+// is integers with the scale of the sums, or floats. The w of i8_conv_gemm may be packed. With
 // channels_last, for results that are codes, the channels of x and y are their last axis. The added
 // value and the clamp are for codes, and the clamp is in real numbers. y may be the added value.
 typedef struct {
@@ -393,10 +395,14 @@ typedef struct {
     int64_t is_signed, outer, n, inner, lookup;
 } nacre_i8_softmax_words;
 
-extern const nacre_entry nacre_quantize_entry, nacre_dequantize_entry, nacre_quantize_dynamic_entry, nacre_i8_pair_entry;
-extern const nacre_entry nacre_i8_gemm_entry, nacre_i8_gemv_entry, nacre_i8_conv_gemv_entry, nacre_i8_conv_gemm_entry, nacre_i8_conv_depthwise_entry;
-extern const nacre_entry nacre_i8_conv_blocked_entry, nacre_i8_conv_winograd_entry, nacre_i8_conv_depthwise_blocked_entry;
+extern const nacre_entry nacre_quantize_entry, nacre_dequantize_entry, nacre_quantize_dynamic_entry,
+    nacre_i8_pair_entry;
+extern const nacre_entry nacre_i8_gemm_entry, nacre_i8_gemv_entry, nacre_i8_conv_gemv_entry, nacre_i8_conv_gemm_entry,
+    nacre_i8_conv_depthwise_entry;
+extern const nacre_entry nacre_i8_conv_blocked_entry, nacre_i8_conv_winograd_entry,
+    nacre_i8_conv_depthwise_blocked_entry;
 extern const nacre_entry nacre_i8_lstm_lines_entry, nacre_i8_lstm_entry;
-extern const nacre_entry nacre_i8_lookup_entry, nacre_i8_table_entry, nacre_i8_softmax_entry, nacre_i8_softmax_table_entry;
+extern const nacre_entry nacre_i8_lookup_entry, nacre_i8_table_entry, nacre_i8_softmax_entry,
+    nacre_i8_softmax_table_entry;
 
 #endif

@@ -53,9 +53,11 @@ static void grid_run(const grid_job *j, size_t at, size_t n, const char *x, char
         size_t scale, step;
         const size_t some = nacre_min(grid_stretch(&j->grid, at + done, &scale, &step), n - done);
         if (j->back) {
-            j->impl->dequantize(j->codes.type, x + done * size, j->scale + scale, j->zero + scale, step, some, (float *)(void *)y + done);
+            j->impl->dequantize(j->codes.type, x + done * size, j->scale + scale, j->zero + scale, step, some,
+                                (float *)(void *)y + done);
         } else {
-            j->impl->quantize(&j->codes, (const float *)(const void *)x + done, j->scale + scale, j->zero + scale, step, some, y + done * size);
+            j->impl->quantize(&j->codes, (const float *)(const void *)x + done, j->scale + scale, j->zero + scale, step,
+                              some, y + done * size);
         }
         done += some;
     }
@@ -167,8 +169,8 @@ static void range_chunk(void *job, size_t chunk, size_t thread) {
     j->impl->range(j->x + at, nacre_min(QUANT_CHUNK, j->n - at), &j->ranges[2 * thread], &j->ranges[2 * thread + 1]);
 }
 
-void nacre_quantize_dynamic(const nacre_f32_quantize_impl *impl, nacre_team *team, size_t n, const float *x, uint8_t *y, float *scale,
-                            uint8_t *zero, float *scratch) {
+void nacre_quantize_dynamic(const nacre_f32_quantize_impl *impl, nacre_team *team, size_t n, const float *x, uint8_t *y,
+                            float *scale, uint8_t *zero, float *scratch) {
     const size_t threads = nacre_team_threads(team);
     for (size_t t = 0; t < 2 * threads; t++) scratch[t] = 0;
     range_job j = {impl, x, n, scratch};
@@ -228,12 +230,15 @@ void nacre_quant_pairs(const nacre_f32_quantize_impl *impl, nacre_team *team, co
 
 // ---- commands ----
 
-static const nacre_f32_quantize_impl *quantize_impl(const nacre_call *c) { return ((nacre_f32_quantize_fn *)c->kernel->fn)(); }
+static const nacre_f32_quantize_impl *quantize_impl(const nacre_call *c) {
+    return ((nacre_f32_quantize_fn *)c->kernel->fn)();
+}
 
 // quantize_scale_bytes returns the scratch for scales that kernels cannot take as given. Converted
 // scales come first, zero points follow.
 static size_t quantize_scale_bytes(const nacre_quantize_words *w) {
-    return w->scale == NACRE_DTYPE_f32 && w->precision == NACRE_DTYPE_f32 ? 0 : nacre_align_bytes((size_t)w->scales * sizeof(float));
+    return w->scale == NACRE_DTYPE_f32 && w->precision == NACRE_DTYPE_f32 ? 0
+        : nacre_align_bytes((size_t)w->scales * sizeof(float));
 }
 
 static size_t quantize_scratch(const nacre_kernel *k, const int64_t *words, size_t threads) {
@@ -267,7 +272,9 @@ static const int32_t *quantize_zeros(const nacre_call *c) {
     const void *const given = nacre_operand(c, 2);
     if (given != NULL && w->zero == NACRE_DTYPE_i32) return given;
     int32_t *const list = (int32_t *)(void *)((char *)c->scratch + quantize_scale_bytes(w));
-    for (size_t i = 0; i < (size_t)w->scales; i++) list[i] = given == NULL ? 0 : quant_integer((nacre_dtype)w->zero, given, i);
+    for (size_t i = 0; i < (size_t)w->scales; i++) {
+        list[i] = given == NULL ? 0 : quant_integer((nacre_dtype)w->zero, given, i);
+    }
     return list;
 }
 
@@ -283,7 +290,8 @@ static void quantize_command(const nacre_call *c, int back) {
     const int looked_up = quant_is_looked_up(stored);
     grid_job j = {
         .impl = quantize_impl(c),
-        .grid = {(size_t)w->outer, (size_t)w->axis, (size_t)w->inner, (size_t)w->block, (size_t)w->per_outer, (size_t)w->per_axis, (size_t)w->per_inner},
+        .grid = {(size_t)w->outer, (size_t)w->axis, (size_t)w->inner, (size_t)w->block, (size_t)w->per_outer,
+                 (size_t)w->per_axis, (size_t)w->per_inner},
         .codes = {.type = quant_kernel_type(stored), .low = quant_low(stored), .precision = (nacre_dtype)w->precision},
         .back = back,
         .stored = stored,
@@ -312,7 +320,8 @@ static void quantize_dynamic_command(const nacre_call *c) {
     const nacre_quantize_dynamic_words *const w = (const void *)c->words;
     float scale;
     uint8_t zero;
-    nacre_quantize_dynamic(quantize_impl(c), c->team, (size_t)w->n, nacre_operand(c, 0), nacre_operand(c, 1), &scale, &zero, c->scratch);
+    nacre_quantize_dynamic(quantize_impl(c), c->team, (size_t)w->n, nacre_operand(c, 0), nacre_operand(c, 1), &scale,
+                           &zero, c->scratch);
     float *const to_scale = nacre_operand(c, 2);
     uint8_t *const to_zero = nacre_operand(c, 3);
     if (to_scale != NULL) *to_scale = scale;
@@ -363,10 +372,12 @@ static void pair_command(const nacre_call *c) {
     const nacre_dtype code = w->is_signed ? NACRE_DTYPE_i8 : NACRE_DTYPE_u8;
     const quant_tensor a = quant_tensor_of(c, 1, w->a_scale, code), b = quant_tensor_of(c, 4, w->b_scale, code);
     const quant_tensor y = quant_tensor_of(c, 6, w->c_scale, code);
-    nacre_quant_pair pair = {.is_signed = (int)w->is_signed, .product = (int)w->product, .a_zero = a.zero, .b_zero = b.zero, .c_zero = y.zero};
+    nacre_quant_pair pair = {.is_signed = (int)w->is_signed, .product = (int)w->product, .a_zero = a.zero,
+                             .b_zero = b.zero, .c_zero = y.zero};
     pair.a_ratio = w->product ? a.scale * b.scale / y.scale : a.scale / y.scale;
     pair.b_ratio = w->product ? 0 : b.scale / y.scale;
-    nacre_quant_pairs(quantize_impl(c), c->team, &pair, p.rank, axes, nacre_operand(c, 0), nacre_operand(c, 3), nacre_operand(c, 8));
+    nacre_quant_pairs(quantize_impl(c), c->team, &pair, p.rank, axes, nacre_operand(c, 0), nacre_operand(c, 3),
+                      nacre_operand(c, 8));
 }
 
 const nacre_entry nacre_quantize_entry = {
@@ -374,5 +385,6 @@ const nacre_entry nacre_quantize_entry = {
 const nacre_entry nacre_dequantize_entry = {
     .words = sizeof(nacre_quantize_words) / 8, .operands = 4, .run = quantize_from_codes, .scratch = quantize_scratch};
 const nacre_entry nacre_quantize_dynamic_entry = {
-    .words = sizeof(nacre_quantize_dynamic_words) / 8, .operands = 4, .run = quantize_dynamic_command, .scratch = quantize_dynamic_scratch};
+    .words = sizeof(nacre_quantize_dynamic_words) / 8, .operands = 4, .run = quantize_dynamic_command,
+    .scratch = quantize_dynamic_scratch};
 const nacre_entry nacre_i8_pair_entry = {.words = sizeof(nacre_i8_pair_words) / 8, .operands = 9, .run = pair_command};

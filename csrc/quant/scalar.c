@@ -23,7 +23,8 @@ void nacre_i8_lookup__scalar(size_t n, const uint8_t *x, const uint8_t *table, u
 
 enum { I8_SCALAR_MR = 4, I8_SCALAR_NR = 8 };
 
-static void i8_gemm_tile_scalar(size_t groups, size_t m, size_t n, const void *a, const uint8_t *b, int32_t *sums, const uint8_t *next, size_t next_step) {
+static void i8_gemm_tile_scalar(size_t groups, size_t m, size_t n, const void *a, const uint8_t *b, int32_t *sums,
+                                const uint8_t *next, size_t next_step) {
     (void)next;
     (void)next_step;
     const int8_t *const x = a, *const y = (const int8_t *)b;
@@ -37,12 +38,15 @@ static void i8_gemm_tile_scalar(size_t groups, size_t m, size_t n, const void *a
 }
 
 static void i8_gemm_row_scalar(size_t groups, const void *a, const uint8_t *b, size_t step, int32_t *sums) {
-    for (size_t p = 0; p < NACRE_I8_WIDE; p++) i8_gemm_tile_scalar(groups, 1, I8_SCALAR_NR, a, b + p * step, sums + p * I8_SCALAR_NR, NULL, 0);
+    for (size_t p = 0; p < NACRE_I8_WIDE; p++) {
+        i8_gemm_tile_scalar(groups, 1, I8_SCALAR_NR, a, b + p * step, sums + p * I8_SCALAR_NR, NULL, 0);
+    }
 }
 
 const nacre_i8_gemm_impl *nacre_i8_gemm_4x8__scalar(void) {
     static const nacre_i8_gemm_impl impl = {
-        I8_SCALAR_MR, I8_SCALAR_NR, 1, 1, 1, 0, i8_gemm_tile_scalar, i8_gemm_row_scalar, OWN(line), OWN(finish), OWN(to_floats), OWN(to_integers),
+        I8_SCALAR_MR, I8_SCALAR_NR, 1, 1, 1, 0, i8_gemm_tile_scalar, i8_gemm_row_scalar, OWN(line), OWN(finish),
+            OWN(to_floats), OWN(to_integers),
     };
     return &impl;
 }

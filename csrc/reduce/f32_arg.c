@@ -1,6 +1,6 @@
 // Op f32_arg: the positions of the largest or smallest elements. Its command has a kernel row for
-// each way to compute it. Tiles of columns take any extents. Short rows, turned into columns, take at
-// most NACRE_TURN_ROW elements.
+// each way to compute it. Tiles of columns take any extents. Short rows, turned into columns, take
+// at most NACRE_TURN_ROW elements.
 #include "reduce/reduce.h"
 
 enum { ARG_GRAIN = 1 << 15 };  // elements that a chunk reads, at least
@@ -52,7 +52,8 @@ static void arg_tiles(void *job, size_t chunk, size_t thread) {
     const arg_job *const j = job;
     const size_t last = nacre_min((chunk + 1) * j->per_chunk, j->all);
     for (size_t t = chunk * j->per_chunk; t < last; t++) {
-        const size_t o = t / j->tiles, c = t % j->tiles * NACRE_REDUCE_COLS, cols = nacre_min(NACRE_REDUCE_COLS, j->inner - c);
+        const size_t o = t / j->tiles, c = t % j->tiles * NACRE_REDUCE_COLS,
+            cols = nacre_min(NACRE_REDUCE_COLS, j->inner - c);
         const float *const x = j->x + o * j->n * j->inner + c;
         j->kernel(x, j->n, j->inner, cols, j->w->least != 0, j->w->last != 0, j->out + o * j->inner + c);
     }

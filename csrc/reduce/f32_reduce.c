@@ -50,7 +50,8 @@ static inline double reduce_of_nothing(nacre_reduce_op op) {
 }
 
 // reduce_block sets out to op over rows x cols elements of x. The first one is element `at`.
-static void reduce_block(const reduce_job *j, nacre_reduce_op op, size_t at, size_t rows, size_t cols, float *room, float *out) {
+static void reduce_block(const reduce_job *j, nacre_reduce_op op, size_t at, size_t rows, size_t cols, float *room,
+                         float *out) {
     if (j->x_type == NACRE_DTYPE_f32) {
         j->kernel((const float *)j->x + at, rows, j->inner, cols, op, out);
         return;
@@ -66,7 +67,8 @@ static void reduce_block(const reduce_job *j, nacre_reduce_op op, size_t at, siz
 }
 
 // reduce_exp_block sets out to the sums over rows of exp(x - shift), for cols columns.
-static void reduce_exp_block(const reduce_job *j, size_t at, size_t rows, size_t cols, const float *shift, float *room, float *out) {
+static void reduce_exp_block(const reduce_job *j, size_t at, size_t rows, size_t cols, const float *shift, float *room,
+                             float *out) {
     const float none[2] = {0, 0};
     const int line = j->inner == 1;
     for (size_t r = 0; r < (line ? 1 : rows); r++) {
@@ -100,7 +102,8 @@ static void reduce_roots(const reduce_job *j, const double *acc, size_t cols, fl
 
 // reduce_over sets acc to op over a tile of x. If shift is given, it reduces exp(x - shift)
 // instead.
-static void reduce_over(const reduce_job *j, nacre_reduce_op op, size_t from, size_t cols, const float *shift, float *room, double *acc) {
+static void reduce_over(const reduce_job *j, nacre_reduce_op op, size_t from, size_t cols, const float *shift,
+                        float *room, double *acc) {
     float part[NACRE_REDUCE_COLS];
     const size_t block = j->inner == 1 ? NACRE_REDUCE_ROW : NACRE_REDUCE_ROWS;
     const double nothing = reduce_of_nothing(op);
@@ -228,8 +231,8 @@ static void reduce_turned_command(const nacre_call *c) { reduce_start(c, reduce_
 static void reduce_command(const nacre_call *c) { reduce_start(c, reduce_tiles); }
 
 const nacre_entry nacre_f32_reduce_turned_entry = {
-    .words = sizeof(nacre_f32_reduce_words) / 8, .operands = 2, .run = reduce_turned_command, .fits = reduce_turned_fits,
-    .scratch = reduce_scratch,
+    .words = sizeof(nacre_f32_reduce_words) / 8, .operands = 2, .run = reduce_turned_command,
+    .fits = reduce_turned_fits, .scratch = reduce_scratch,
 };
 const nacre_entry nacre_f32_reduce_entry = {
     .words = sizeof(nacre_f32_reduce_words) / 8, .operands = 2, .run = reduce_command, .scratch = reduce_scratch,

@@ -35,8 +35,8 @@ static void topk_chunk(void *job, size_t chunk, size_t thread) {
 static void topk_command(const nacre_call *c) {
     const nacre_f32_topk_words *const w = (const void *)c->words;
     topk_job j = {
-        .kernel = (nacre_f32_topk_fn *)c->kernel->fn, .rows = (size_t)w->rows, .n = (size_t)w->n, .k = (size_t)w->k, .least = w->least != 0,
-        .x = nacre_operand(c, 0), .values = nacre_operand(c, 1), .places = nacre_operand(c, 2),
+        .kernel = (nacre_f32_topk_fn *)c->kernel->fn, .rows = (size_t)w->rows, .n = (size_t)w->n, .k = (size_t)w->k,
+        .least = w->least != 0, .x = nacre_operand(c, 0), .values = nacre_operand(c, 1), .places = nacre_operand(c, 2),
     };
     if (j.k == 0) return;
     j.per_chunk = nacre_max(1, TOPK_GRAIN / nacre_max(j.n, 1));
@@ -49,4 +49,5 @@ static int topk_fits(const nacre_kernel *kernel, const int64_t *words) {
     return w->k <= NACRE_TOPK_MOST && w->k <= w->n;
 }
 
-const nacre_entry nacre_f32_topk_entry = {.words = sizeof(nacre_f32_topk_words) / 8, .operands = 3, .run = topk_command, .fits = topk_fits};
+const nacre_entry nacre_f32_topk_entry = {.words = sizeof(nacre_f32_topk_words) / 8, .operands = 3, .run = topk_command,
+                                          .fits = topk_fits};

@@ -35,7 +35,8 @@ static void int_reduce_chunk(void *job, size_t chunk, size_t thread) {
     const size_t n = (size_t)j->w->n, inner = (size_t)j->w->inner, size = (size_t)j->w->size;
     const size_t all = (size_t)j->w->outer * inner, end = all - chunk * j->step < j->step ? all : (chunk + 1) * j->step;
     for (size_t i = chunk * j->step; i < end; i++) {
-        j->fn(j->x + (i / inner * n * inner + i % inner) * size, n, inner, (nacre_reduce_op)j->w->op, j->out + i * size);
+        j->fn(j->x + (i / inner * n * inner + i % inner) * size, n, inner, (nacre_reduce_op)j->w->op,
+              j->out + i * size);
     }
 }
 
@@ -47,4 +48,5 @@ static void int_reduce_run(const nacre_call *c) {
     nacre_parallel(all <= j.step ? NULL : c->team, nacre_ceil_div(all, j.step), int_reduce_chunk, &j);
 }
 
-const nacre_entry nacre_int_reduce_entry = {.words = sizeof(nacre_int_reduce_words) / 8, .operands = 2, .run = int_reduce_run};
+const nacre_entry nacre_int_reduce_entry = {.words = sizeof(nacre_int_reduce_words) / 8, .operands = 2,
+                                            .run = int_reduce_run};

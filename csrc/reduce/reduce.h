@@ -29,7 +29,8 @@ enum { NACRE_REDUCE_ROW = 4096, NACRE_REDUCE_ROWS = 128, NACRE_REDUCE_COLS = NAC
 // Op f32_reduce:
 //     out[c] = op over r < rows of x[r * stride + c], for c < cols
 // rows > 0. With stride 1 and cols 1, it reduces a contiguous row.
-typedef void nacre_f32_reduce_fn(const float *x, size_t rows, size_t stride, size_t cols, nacre_reduce_op op, float *out);
+typedef void nacre_f32_reduce_fn(const float *x, size_t rows, size_t stride, size_t cols, nacre_reduce_op op,
+                                 float *out);
 
 // nacre_reduce_root is the function applied to a result after it is rounded to float.
 typedef enum { NACRE_REDUCE_PLAIN, NACRE_REDUCE_SQRT, NACRE_REDUCE_LOG } nacre_reduce_root;
@@ -76,7 +77,8 @@ enum { NACRE_SCAN_COLS = 1024 };  // most columns per call of the kernel, if lan
 // Op f32_scan: running sums or products along columns, inclusive (r <= k) or exclusive (r < k):
 //     y[k * step + c * lane] = op over r <= k, or r < k, of x[r * step + c * lane]
 // for k < n and c < cols, in the order of r. An empty sum is 0, an empty product 1.
-typedef void nacre_f32_scan_fn(const float *x, size_t n, ptrdiff_t step, size_t cols, size_t lane, int product, int exclusive, float *y);
+typedef void nacre_f32_scan_fn(const float *x, size_t n, ptrdiff_t step, size_t cols, size_t lane, int product,
+                               int exclusive, float *y);
 
 nacre_f32_scan_fn nacre_f32_scan__scalar;
 
@@ -105,7 +107,8 @@ static inline int nacre_topk_ahead(float a, float b, int least) {
 
 // nacre_topk_insert inserts v, at position i, into the list of the `count` best elements so far,
 // which holds at most k. It returns the new count.
-static inline size_t nacre_topk_insert(float v, size_t i, size_t count, size_t k, int least, float *best, int64_t *places) {
+static inline size_t nacre_topk_insert(float v, size_t i, size_t count, size_t k, int least, float *best,
+                                       int64_t *places) {
     size_t to = count < k ? count : k - 1;
     if (count == k && !nacre_topk_ahead(v, best[to], least)) return count;
     for (; to > 0 && nacre_topk_ahead(v, best[to - 1], least); to--) {

@@ -23,7 +23,8 @@ static void resample_task(void *job, size_t chunk, size_t thread) {
     const size_t out = j->inner == 1 ? j->r.m : j->inner;
     float *const widened = j->scratch + thread * j->per_thread, *const sums = widened + j->in;
     for (size_t i = first; i < last; i++) {
-        const size_t k = i % j->r.m, at = j->inner == 1 ? i * j->n : (i / j->r.m * j->n + (size_t)j->r.start[k]) * j->inner;
+        const size_t k = i % j->r.m,
+            at = j->inner == 1 ? i * j->n : (i / j->r.m * j->n + (size_t)j->r.start[k]) * j->inner;
         const float *x = (const void *)((const char *)j->x + at * nacre_float_size(j->x_type));
         void *const y = (char *)j->y + i * out * nacre_float_size(j->y_type);
         float *const to = j->y_type == NACRE_DTYPE_f32 ? y : sums;
@@ -41,8 +42,8 @@ static void resample_task(void *job, size_t chunk, size_t thread) {
 }
 
 static resample_job resample_of(const nacre_kernel *kernel, const nacre_f32_resample_words *w) {
-    resample_job j = {.impl = ((nacre_f32_resample_fn *)kernel->fn)(), .x_type = (nacre_dtype)w->x_type, .y_type = (nacre_dtype)w->y_type,
-                      .n = (size_t)w->n, .inner = (size_t)w->inner, .per_chunk = 1,
+    resample_job j = {.impl = ((nacre_f32_resample_fn *)kernel->fn)(), .x_type = (nacre_dtype)w->x_type,
+                      .y_type = (nacre_dtype)w->y_type, .n = (size_t)w->n, .inner = (size_t)w->inner, .per_chunk = 1,
                       .r = {(size_t)w->m, (size_t)w->taps, (size_t)w->step, NULL, NULL}};
     j.rows = (size_t)w->outer * (j.inner == 1 ? 1 : j.r.m);
     j.in = j.inner == 1 ? j.n : j.r.taps * j.inner;

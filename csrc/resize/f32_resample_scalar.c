@@ -1,7 +1,8 @@
 // The oracle of f32_resample.
 #include "resize/resize.h"
 
-static void resample_cols_scalar(const float *x, size_t stride, size_t cols, const nacre_resampling *r, size_t j, float *out) {
+static void resample_cols_scalar(const float *x, size_t stride, size_t cols, const nacre_resampling *r, size_t j,
+                                 float *out) {
     for (size_t c = 0; c < cols; c++) {
         float sum = 0;
         for (size_t t = 0; t < r->taps; t++) sum += r->weights[t * r->m + j] * x[t * stride + c];

@@ -128,7 +128,8 @@ static void rnn_begin(rnn_plan *p) {
             if (n->gates == 4) rnn_get_or_clear(p, o->c0, from, n->hidden, p->cell + to);
             if (rnn_resets(n)) memset(p->reset + to, 0, n->hidden * sizeof(float));
             for (size_t t = rnn_length(p, b); o->y != NULL && t < n->steps; t++) {
-                memset(rnn_at(p, o->y, rnn_y_at(n, dir, b, t)), 0, n->hidden * (o->type == NACRE_DTYPE_f32 ? sizeof(float) : sizeof(uint16_t)));
+                memset(rnn_at(p, o->y, rnn_y_at(n, dir, b, t)), 0,
+                       n->hidden * (o->type == NACRE_DTYPE_f32 ? sizeof(float) : sizeof(uint16_t)));
             }
         }
     }
@@ -197,7 +198,8 @@ static void rnn_sum_inputs(rnn_plan *p, nacre_team *team) {
             if (length <= p->first) continue;
             const size_t t = length > p->last ? length - p->last : 0, slot = length > p->last ? 0 : p->last - length;
             const rnn_inputs in = {
-                dir, 1, 0, length - p->first - t, row, b * sequence + t * row, sums + b * p->sums_batch + slot * p->sums_step,
+                dir, 1, 0, length - p->first - t, row, b * sequence + t * row,
+                    sums + b * p->sums_batch + slot * p->sums_step,
             };
             rnn_add_inputs(p, team, &in);
         }
@@ -219,7 +221,8 @@ static void rnn_pack_chunk(void *job, size_t chunk, size_t thread) {
     const rnn_weights *const w = job;
     const nacre_f32_gemm_impl *const gemm = w->p->o->gemm;
     const size_t matrix = chunk / w->panels, j = chunk % w->panels * gemm->nr;
-    gemm->driver->pack_panel(gemm->half(), w->k, nacre_min(gemm->nr, w->n - j), rnn_at(w->p, w->src, (matrix * w->n + j) * w->k), w->p->o->type,
+    gemm->driver->pack_panel(gemm->half(), w->k, nacre_min(gemm->nr, w->n - j),
+                             rnn_at(w->p, w->src, (matrix * w->n + j) * w->k), w->p->o->type,
                              w->k, 1, gemm->nr, w->dst + matrix * w->size + j * w->k);
 }
 

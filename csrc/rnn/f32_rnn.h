@@ -45,7 +45,9 @@ typedef struct {
     size_t columns, chunks;
 } rnn_plan;
 
-static inline size_t rnn_length(const rnn_plan *p, size_t b) { return p->n->lengths == NULL ? p->n->steps : (size_t)p->n->lengths[b]; }
+static inline size_t rnn_length(const rnn_plan *p, size_t b) {
+    return p->n->lengths == NULL ? p->n->steps : (size_t)p->n->lengths[b];
+}
 static inline bool rnn_backward(const nacre_rnn *n, size_t dir) { return dir == 1 || n->reverse; }
 static inline bool rnn_resets(const nacre_rnn *n) { return n->gates == 3 && !n->linear; }
 
@@ -71,7 +73,8 @@ static inline size_t rnn_state_at(const nacre_rnn *n, size_t dir, size_t b) {
 }
 
 static inline size_t rnn_y_at(const nacre_rnn *n, size_t dir, size_t b, size_t t) {
-    const size_t row = n->batch_first ? (b * n->steps + t) * n->directions + dir : (t * n->directions + dir) * n->batch + b;
+    const size_t row = n->batch_first ? (b * n->steps + t) * n->directions + dir
+        : (t * n->directions + dir) * n->batch + b;
     return row * n->hidden;
 }
 

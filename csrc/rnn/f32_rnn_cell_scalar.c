@@ -10,7 +10,8 @@
 #include "rnn/plain_rnn_cell.inc"
 
 const nacre_f32_rnn_cell_impl *nacre_f32_rnn_cell__scalar(void) {
-    static const nacre_f32_rnn_cell_impl impl = {f32_rnn_cell_rnn_scalar, f32_rnn_cell_lstm_scalar, f32_rnn_cell_gru_reset_scalar,
+    static const nacre_f32_rnn_cell_impl impl = {f32_rnn_cell_rnn_scalar, f32_rnn_cell_lstm_scalar,
+                                                 f32_rnn_cell_gru_reset_scalar,
                                                  f32_rnn_cell_gru_state_scalar, f32_rnn_cell_gru_linear_scalar};
     return &impl;
 }

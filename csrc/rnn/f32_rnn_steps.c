@@ -102,7 +102,8 @@ static void rnn_activate(const rnn_plan *p, const rnn_stride *s, size_t j, size_
     for (size_t b = 0; b < s->u->rows; b++) {
         const size_t at = s->u->states + b * hidden + j;
         if (s->step >= rnn_length(p, s->u->b + b)) continue;
-        nacre_f32_rnn_units units = {.n = n, .step = hidden, .sums = s->sums + b * p->sums_batch + j, .state = p->state + at};
+        nacre_f32_rnn_units units = {.n = n, .step = hidden, .sums = s->sums + b * p->sums_batch + j,
+                                     .state = p->state + at};
         if (p->n->gates == 4) units.cell = p->cell + at;
         if (p->o->peepholes != NULL) units.peepholes = p->o->peepholes + s->u->dir * 3 * hidden + j;
         if (p->n->linear) units.linear = p->linear + at;
@@ -122,7 +123,8 @@ static void rnn_hand_on(const rnn_plan *p, const rnn_stride *s) {
     for (size_t b = 0; p->o->y != NULL && (s->second || !s->halves) && b < u->rows; b++) {
         const size_t length = rnn_length(p, u->b + b), t = rnn_backward(n, u->dir) ? length - 1 - s->step : s->step;
         if (s->step >= length) continue;
-        rnn_put(p, p->o->y, rnn_y_at(n, u->dir, u->b + b, t) + s->j0, count, p->state + u->states + b * n->hidden + s->j0);
+        rnn_put(p, p->o->y, rnn_y_at(n, u->dir, u->b + b, t) + s->j0, count,
+                p->state + u->states + b * n->hidden + s->j0);
     }
 }
 
@@ -145,7 +147,8 @@ static void rnn_step(const rnn_plan *p, const rnn_unit *u, size_t step, bool sec
     // Every other step reads the weights backward, because the end of them is still in the cache.
     // Gates are applied one stride after the sums, so that their arithmetic overlaps the loads of
     // weights.
-    const size_t nr = p->o->gemm->nr, gates = s.last - s.first, most = (u->rows == 1 ? NACRE_GEMM_PANELS / gates : 1) * nr;
+    const size_t nr = p->o->gemm->nr, gates = s.last - s.first,
+        most = (u->rows == 1 ? NACRE_GEMM_PANELS / gates : 1) * nr;
     const size_t strides = nacre_ceil_div(j1 - j0, most);
     size_t before = 0, made = 0;
     for (size_t i = 0; i < strides; i++) {

@@ -104,7 +104,8 @@ static void f64_rnn_chunk(void *job, size_t chunk, size_t thread) {
     const f64_rnn_operands *const o = &j->o;
     const size_t hidden = n->hidden, dir = chunk / n->batch, b = chunk % n->batch, width = n->gates * hidden;
     double *const own = j->scratch + thread * f64_rnn_per_thread(n);
-    f64_rnn_sequence q = {n, o->w + dir * width * n->input, o->r + dir * width * hidden, NULL, {.n = hidden, .step = hidden}};
+    f64_rnn_sequence q = {n, o->w + dir * width * n->input, o->r + dir * width * hidden, NULL,
+                          {.n = hidden, .step = hidden}};
     if (o->bias != NULL) q.bias = o->bias + dir * 2 * width;
     if (o->peepholes != NULL) q.units.peepholes = o->peepholes + dir * 3 * hidden;
     q.units.sums = own;

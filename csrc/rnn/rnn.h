@@ -146,7 +146,8 @@ static inline nacre_rnn nacre_rnn_of_words(const int64_t *words) {
         n.cells[d].input_forget = w->input_forget != 0;
         for (size_t i = 0; i < FUNCTIONS; i++) {
             const size_t at = d * FUNCTIONS + i;
-            n.cells[d].f[i] = (nacre_rnn_function){(nacre_rnn_activation)w->kind[at], (float)w->alpha[at], (float)w->beta[at]};
+            n.cells[d].f[i] = (nacre_rnn_function){(nacre_rnn_activation)w->kind[at], (float)w->alpha[at],
+                                                   (float)w->beta[at]};
         }
     }
     return n;

@@ -130,11 +130,14 @@ static uint32_t note(uint32_t severity, uint32_t types, const vk_message *data, 
 }
 
 int32_t nacre_vk_instance(void *load, nacre_vk_log *log, uint64_t *instance) {
-    int32_t (*create)(const vk_instance_info *, const void *, void **) = (int32_t (*)(const vk_instance_info *, const void *, void **))((vk_load)load)(NULL, "vkCreateInstance");
+    int32_t (*create)(const vk_instance_info *, const void *, void **) =
+        (int32_t (*)(const vk_instance_info *, const void *, void **))((vk_load)load)(NULL, "vkCreateInstance");
     if (!create) return NO_EXTENSION;
     static const char *const layer = "VK_LAYER_KHRONOS_validation", *const extension = "VK_EXT_debug_utils";
-    const vk_application application = {.type = APPLICATION, .application = "nacre", .engine = "nacre", .api_version = API_1_1};
-    const vk_messenger_info messenger = {.type = MESSENGER, .severity = 0x1100, .types = 7, .function = note, .user = log};
+    const vk_application application = {.type = APPLICATION, .application = "nacre", .engine = "nacre",
+                                        .api_version = API_1_1};
+    const vk_messenger_info messenger = {.type = MESSENGER, .severity = 0x1100, .types = 7, .function = note,
+                                         .user = log};
     vk_instance_info info = {.type = INSTANCE, .application = &application};
     if (log) {
         info.next = &messenger;
@@ -147,12 +150,14 @@ int32_t nacre_vk_instance(void *load, nacre_vk_log *log, uint64_t *instance) {
     *instance = (uint64_t)(uintptr_t)made;
     if (status != 0 || !log) return status;
     int32_t (*listen)(void *, const vk_messenger_info *, const void *, uint64_t *) =
-        (int32_t (*)(void *, const vk_messenger_info *, const void *, uint64_t *))((vk_load)load)(made, "vkCreateDebugUtilsMessengerEXT");
+        (int32_t (*)(void *, const vk_messenger_info *, const void *,
+                     uint64_t *))((vk_load)load)(made, "vkCreateDebugUtilsMessengerEXT");
     return listen ? listen(made, &messenger, NULL, &log->messenger) : NO_EXTENSION;
 }
 
 void nacre_vk_deaf(void *load, nacre_vk_log *log, uint64_t instance) {
-    void (*destroy)(void *, uint64_t, const void *) = (void (*)(void *, uint64_t, const void *))((vk_load)load)(handle(instance), "vkDestroyDebugUtilsMessengerEXT");
+    void (*destroy)(void *, uint64_t, const void *) =
+        (void (*)(void *, uint64_t, const void *))((vk_load)load)(handle(instance), "vkDestroyDebugUtilsMessengerEXT");
     if (destroy && log->messenger) destroy(handle(instance), log->messenger, NULL);
     log->messenger = 0;
 }
@@ -165,7 +170,8 @@ typedef struct {
 
 static int32_t list_extensions(vk_load load, void *instance, void *physical, extensions *x) {
     int32_t (*enumerate)(void *, const char *, uint32_t *, vk_extension *) =
-        (int32_t (*)(void *, const char *, uint32_t *, vk_extension *))load(instance, "vkEnumerateDeviceExtensionProperties");
+        (int32_t (*)(void *, const char *, uint32_t *, vk_extension *))load(instance,
+                                                                            "vkEnumerateDeviceExtensionProperties");
     *x = (extensions){0};
     if (!enumerate) return NO_EXTENSION;
     int32_t status = enumerate(physical, NULL, &x->count, NULL);
@@ -182,9 +188,12 @@ static int has(const extensions *x, const char *name) {
     return 0;
 }
 
-static const char STORAGE8_NAME[] = "VK_KHR_8bit_storage", FLOAT16_NAME[] = "VK_KHR_shader_float16_int8", INT_DOT_NAME[] = "VK_KHR_shader_integer_dot_product",
-                  COOP_NAME[] = "VK_KHR_cooperative_matrix", MODEL_NAME[] = "VK_KHR_vulkan_memory_model", CONTROL_NAME[] = "VK_EXT_subgroup_size_control",
-                  BFLOAT16_NAME[] = "VK_KHR_shader_bfloat16", DRIVER_NAME[] = "VK_KHR_driver_properties", IMPORT_NAME[] = "VK_EXT_external_memory_host";
+static const char STORAGE8_NAME[] = "VK_KHR_8bit_storage", FLOAT16_NAME[] = "VK_KHR_shader_float16_int8",
+    INT_DOT_NAME[] = "VK_KHR_shader_integer_dot_product",
+                  COOP_NAME[] = "VK_KHR_cooperative_matrix", MODEL_NAME[] = "VK_KHR_vulkan_memory_model",
+                      CONTROL_NAME[] = "VK_EXT_subgroup_size_control",
+                  BFLOAT16_NAME[] = "VK_KHR_shader_bfloat16", DRIVER_NAME[] = "VK_KHR_driver_properties",
+                      IMPORT_NAME[] = "VK_EXT_external_memory_host";
 
 // chain adds struct s to a chain if the device has its extension.
 static void chain(vk_head *first, vk_head *s, uint32_t type, int there) {
@@ -197,7 +206,9 @@ static void chain(vk_head *first, vk_head *s, uint32_t type, int there) {
 // list_matrices lists the matrix products of a device that have operands of one type, add to sums
 // of the type of the result, do not saturate, and are computed by a subgroup.
 static void list_matrices(vk_load load, void *instance, void *physical, nacre_vk_caps *caps) {
-    int32_t (*list)(void *, uint32_t *, vk_matrix *) = (int32_t (*)(void *, uint32_t *, vk_matrix *))load(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+    int32_t (*list)(void *, uint32_t *, vk_matrix *) =
+        (int32_t (*)(void *, uint32_t *, vk_matrix *))load(instance,
+                                                           "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
     uint32_t n = 0;
     if (!list || list(physical, &n, NULL) != 0) return;
     vk_matrix *all = calloc(n + 1, sizeof *all);
@@ -280,7 +291,9 @@ int32_t nacre_vk_query(void *loader, uint64_t instance, uint64_t physical, nacre
 }
 
 int32_t nacre_vk_family(void *loader, uint64_t instance, uint64_t physical, uint32_t *timestamp_bits) {
-    void (*families)(void *, uint32_t *, vk_family *) = (void (*)(void *, uint32_t *, vk_family *))((vk_load)loader)(handle(instance), "vkGetPhysicalDeviceQueueFamilyProperties");
+    void (*families)(void *, uint32_t *, vk_family *) =
+        (void (*)(void *, uint32_t *, vk_family *))((vk_load)loader)(handle(instance),
+                                                                     "vkGetPhysicalDeviceQueueFamilyProperties");
     vk_family list[32];
     uint32_t n = sizeof list / sizeof *list;
     if (!families) return -1;
@@ -302,7 +315,8 @@ struct nacre_vk_calls {
     int32_t (*create_pool)(void *, const vk_pool_info *, const void *, uint64_t *);
     int32_t (*allocate_sets)(void *, const vk_set_info *, uint64_t *);
     void (*update_sets)(void *, uint32_t, const vk_write *, uint32_t, const void *);
-    void (*barrier)(void *, uint32_t, uint32_t, uint32_t, uint32_t, const vk_memory_barrier *, uint32_t, const void *, uint32_t, const void *);
+    void (*barrier)(void *, uint32_t, uint32_t, uint32_t, uint32_t, const vk_memory_barrier *, uint32_t, const void *,
+                    uint32_t, const void *);
     void (*copy)(void *, uint64_t, uint64_t, uint32_t, const vk_region *);
     int32_t (*submit)(void *, uint32_t, const vk_submit *, uint64_t);
     int32_t (*wait)(void *, uint32_t, const uint64_t *, uint32_t, uint64_t);
@@ -311,10 +325,13 @@ struct nacre_vk_calls {
 
 static nacre_vk_calls *load_calls(vk_load load, void *instance, void *device) {
     static const char *const names[] = {
-        "vkCreateDescriptorSetLayout", "vkCreatePipelineLayout", "vkCreateComputePipelines", "vkCreateDescriptorPool", "vkAllocateDescriptorSets",
-        "vkUpdateDescriptorSets", "vkCmdPipelineBarrier", "vkCmdCopyBuffer", "vkQueueSubmit", "vkWaitForFences", "vkResetFences",
+        "vkCreateDescriptorSetLayout", "vkCreatePipelineLayout", "vkCreateComputePipelines", "vkCreateDescriptorPool",
+            "vkAllocateDescriptorSets",
+        "vkUpdateDescriptorSets", "vkCmdPipelineBarrier", "vkCmdCopyBuffer", "vkQueueSubmit", "vkWaitForFences",
+            "vkResetFences",
     };
-    vk_function (*get)(void *, const char *) = (vk_function (*)(void *, const char *))load(instance, "vkGetDeviceProcAddr");
+    vk_function (*get)(void *, const char *) =
+        (vk_function (*)(void *, const char *))load(instance, "vkGetDeviceProcAddr");
     nacre_vk_calls *c = calloc(1, sizeof *c);
     if (!c || !get) {
         free(c);
@@ -334,12 +351,14 @@ static nacre_vk_calls *load_calls(vk_load load, void *instance, void *device) {
 
 void nacre_vk_calls_free(nacre_vk_calls *c) { free(c); }
 
-int32_t nacre_vk_device(void *loader, uint64_t instance, uint64_t physical, uint32_t family, const nacre_vk_caps *caps, uint64_t *device, uint64_t *queue,
-                        nacre_vk_calls **calls) {
+int32_t nacre_vk_device(void *loader, uint64_t instance, uint64_t physical, uint32_t family, const nacre_vk_caps *caps,
+                        uint64_t *device, uint64_t *queue, nacre_vk_calls **calls) {
     vk_load load = (vk_load)loader;
     void *i = handle(instance);
-    int32_t (*create)(void *, const vk_device_info *, const void *, void **) = (int32_t (*)(void *, const vk_device_info *, const void *, void **))load(i, "vkCreateDevice");
-    void (*get_queue)(void *, uint32_t, uint32_t, void **) = (void (*)(void *, uint32_t, uint32_t, void **))load(i, "vkGetDeviceQueue");
+    int32_t (*create)(void *, const vk_device_info *, const void *, void **) =
+        (int32_t (*)(void *, const vk_device_info *, const void *, void **))load(i, "vkCreateDevice");
+    void (*get_queue)(void *, uint32_t, uint32_t, void **) =
+        (void (*)(void *, uint32_t, uint32_t, void **))load(i, "vkGetDeviceQueue");
     if (!create || !get_queue) return NO_EXTENSION;
     vk_features all = {.head.type = FEATURES2}, f[8] = {0};
     all.flags[FLOAT64_FLAG] = caps->float64;
@@ -372,7 +391,8 @@ int32_t nacre_vk_device(void *loader, uint64_t instance, uint64_t physical, uint
     }
     const float priority = 1;
     const vk_queue_info queues = {.type = QUEUE, .family = family, .count = 1, .priorities = &priority};
-    const vk_device_info info = {.type = DEVICE, .next = &all, .queue_count = 1, .queues = &queues, .extension_count = count, .extensions = names};
+    const vk_device_info info = {.type = DEVICE, .next = &all, .queue_count = 1, .queues = &queues,
+                                 .extension_count = count, .extensions = names};
     void *made = NULL, *line = NULL;
     const int32_t status = create(handle(physical), &info, NULL, &made);
     if (status != 0) return status;
@@ -386,17 +406,20 @@ int32_t nacre_vk_device(void *loader, uint64_t instance, uint64_t physical, uint
 int32_t nacre_vk_layouts(nacre_vk_calls *c, uint32_t operands, uint32_t push, uint64_t *set, uint64_t *pipeline) {
     vk_binding list[NACRE_VK_OPERANDS];
     if (operands > sizeof list / sizeof *list) return NO_MEMORY;
-    for (uint32_t i = 0; i < operands; i++) list[i] = (vk_binding){.binding = i, .type = STORAGE_BUFFER, .count = 1, .stages = COMPUTE};
+    for (uint32_t i = 0; i < operands; i++) {
+        list[i] = (vk_binding){.binding = i, .type = STORAGE_BUFFER, .count = 1, .stages = COMPUTE};
+    }
     const vk_set_layout_info info = {.type = SET_LAYOUT, .count = operands, .bindings = list};
     const int32_t status = c->create_set_layout(c->device, &info, NULL, set);
     if (status != 0) return status;
     const vk_push_range range = {COMPUTE, 0, push};
-    const vk_pipeline_layout_info layout = {.type = PIPELINE_LAYOUT, .set_count = 1, .sets = set, .range_count = push > 0, .ranges = &range};
+    const vk_pipeline_layout_info layout = {.type = PIPELINE_LAYOUT, .set_count = 1, .sets = set,
+                                            .range_count = push > 0, .ranges = &range};
     return c->create_pipeline_layout(c->device, &layout, NULL, pipeline);
 }
 
-int32_t nacre_vk_pipeline(nacre_vk_calls *c, uint64_t module, uint64_t layout, uint64_t cache, const uint32_t *constants, uint32_t count, uint32_t subgroup,
-                          uint64_t *pipeline) {
+int32_t nacre_vk_pipeline(nacre_vk_calls *c, uint64_t module, uint64_t layout, uint64_t cache,
+                          const uint32_t *constants, uint32_t count, uint32_t subgroup, uint64_t *pipeline) {
     vk_constant entries[NACRE_VK_CONSTANTS];
     if (count > sizeof entries / sizeof *entries) return NO_MEMORY;
     for (uint32_t i = 0; i < count; i++) entries[i] = (vk_constant){i, 4 * i, 4};
@@ -404,7 +427,8 @@ int32_t nacre_vk_pipeline(nacre_vk_calls *c, uint64_t module, uint64_t layout, u
     vk_subgroup_size size = {.type = SUBGROUP_SIZE, .size = subgroup};
     const vk_pipeline_info info = {
         .type = PIPELINE,
-        .stage = {.type = STAGE, .next = subgroup ? &size : NULL, .flags = subgroup ? WHOLE_SUBGROUPS : 0, .stage = COMPUTE, .module = module, .name = "main", .constants = &all},
+        .stage = {.type = STAGE, .next = subgroup ? &size : NULL, .flags = subgroup ? WHOLE_SUBGROUPS : 0,
+                  .stage = COMPUTE, .module = module, .name = "main", .constants = &all},
         .layout = layout,
         .base_index = -1,
     };
@@ -417,7 +441,8 @@ int32_t nacre_vk_pool(nacre_vk_calls *c, uint32_t sets, uint32_t operands, uint6
     return c->create_pool(c->device, &info, NULL, pool);
 }
 
-int32_t nacre_vk_set(nacre_vk_calls *c, uint64_t pool, uint64_t layout, const nacre_vk_operand *list, uint32_t count, uint64_t *set) {
+int32_t nacre_vk_set(nacre_vk_calls *c, uint64_t pool, uint64_t layout, const nacre_vk_operand *list, uint32_t count,
+                     uint64_t *set) {
     const vk_set_info info = {.type = SET, .pool = pool, .count = 1, .layouts = &layout};
     vk_buffer_info buffers[NACRE_VK_OPERANDS];
     vk_write writes[NACRE_VK_OPERANDS];
@@ -426,7 +451,8 @@ int32_t nacre_vk_set(nacre_vk_calls *c, uint64_t pool, uint64_t layout, const na
     if (status != 0) return status;
     for (uint32_t i = 0; i < count; i++) {
         buffers[i] = (vk_buffer_info){list[i].buffer, list[i].offset, list[i].bytes};
-        writes[i] = (vk_write){.type = WRITE, .set = *set, .binding = i, .count = 1, .kind = STORAGE_BUFFER, .buffers = &buffers[i]};
+        writes[i] = (vk_write){.type = WRITE, .set = *set, .binding = i, .count = 1, .kind = STORAGE_BUFFER,
+                               .buffers = &buffers[i]};
     }
     c->update_sets(c->device, count, writes, 0, NULL);
     return 0;
@@ -437,7 +463,8 @@ void nacre_vk_barrier(nacre_vk_calls *c, uint64_t commands) {
     c->barrier(handle(commands), 0x800 | 0x1000, ALL_STAGES_USED, 0, 1, &all, 0, NULL, 0, NULL);
 }
 
-void nacre_vk_copy(nacre_vk_calls *c, uint64_t commands, uint64_t src, uint64_t src_at, uint64_t dst, uint64_t dst_at, uint64_t n) {
+void nacre_vk_copy(nacre_vk_calls *c, uint64_t commands, uint64_t src, uint64_t src_at, uint64_t dst, uint64_t dst_at,
+                   uint64_t n) {
     const vk_region region = {src_at, dst_at, n};
     c->copy(handle(commands), src, dst, 1, &region);
 }

@@ -159,7 +159,8 @@ type Device struct {
 func NewDevice(load unsafe.Pointer, instance, physical uint64, family int, caps *Caps) (*Device, Status) {
 	var device, queue C.uint64_t
 	d := &Device{}
-	s := Status(C.nacre_vk_device(load, C.uint64_t(instance), C.uint64_t(physical), C.uint32_t(family), &caps.caps, &device, &queue, &d.calls))
+	s := Status(C.nacre_vk_device(load, C.uint64_t(instance), C.uint64_t(physical), C.uint32_t(family), &caps.caps,
+		&device, &queue, &d.calls))
 	d.Device, d.Queue = uint64(device), uint64(queue)
 	return d, s
 }
@@ -197,7 +198,8 @@ type Operand struct{ Buffer, Offset, Bytes uint64 }
 // Set makes a set of storage buffers.
 func (d *Device) Set(pool, layout uint64, list []Operand) (uint64, Status) {
 	var p C.uint64_t
-	s := Status(C.nacre_vk_set(d.calls, C.uint64_t(pool), C.uint64_t(layout), (*C.nacre_vk_operand)(unsafe.Pointer(unsafe.SliceData(list))), C.uint32_t(len(list)), &p))
+	s := Status(C.nacre_vk_set(d.calls, C.uint64_t(pool), C.uint64_t(layout),
+		(*C.nacre_vk_operand)(unsafe.Pointer(unsafe.SliceData(list))), C.uint32_t(len(list)), &p))
 	return uint64(p), s
 }
 
@@ -206,7 +208,8 @@ func (d *Device) Barrier(commands uint64) { C.nacre_vk_barrier(d.calls, C.uint64
 
 // Copy copies n bytes between buffers.
 func (d *Device) Copy(commands, src uint64, srcAt int, dst uint64, dstAt, n int) {
-	C.nacre_vk_copy(d.calls, C.uint64_t(commands), C.uint64_t(src), C.uint64_t(srcAt), C.uint64_t(dst), C.uint64_t(dstAt), C.uint64_t(n))
+	C.nacre_vk_copy(d.calls, C.uint64_t(commands), C.uint64_t(src), C.uint64_t(srcAt), C.uint64_t(dst),
+		C.uint64_t(dstAt), C.uint64_t(n))
 }
 
 // Submit submits commands. Their end signals the fence.

@@ -61,8 +61,8 @@ typedef struct nacre_vk_calls nacre_vk_calls;
 
 // nacre_vk_device makes a device with one queue of a family and all features of the caps, and sets
 // *queue to the queue. nacre_vk_calls_free frees the calls only.
-int32_t nacre_vk_device(void *load, uint64_t instance, uint64_t physical, uint32_t family, const nacre_vk_caps *caps, uint64_t *device, uint64_t *queue,
-                        nacre_vk_calls **calls);
+int32_t nacre_vk_device(void *load, uint64_t instance, uint64_t physical, uint32_t family, const nacre_vk_caps *caps,
+                        uint64_t *device, uint64_t *queue, nacre_vk_calls **calls);
 void nacre_vk_calls_free(nacre_vk_calls *calls);
 
 // nacre_vk_family returns the compute family with the most timestamp bits and sets *timestamp_bits,
@@ -71,8 +71,8 @@ int32_t nacre_vk_family(void *load, uint64_t instance, uint64_t physical, uint32
 
 int32_t nacre_vk_layouts(nacre_vk_calls *c, uint32_t operands, uint32_t push, uint64_t *set, uint64_t *pipeline);
 // If subgroup is not 0, all subgroups are full and have that size.
-int32_t nacre_vk_pipeline(nacre_vk_calls *c, uint64_t module, uint64_t layout, uint64_t cache, const uint32_t *constants, uint32_t count, uint32_t subgroup,
-                          uint64_t *pipeline);
+int32_t nacre_vk_pipeline(nacre_vk_calls *c, uint64_t module, uint64_t layout, uint64_t cache,
+                          const uint32_t *constants, uint32_t count, uint32_t subgroup, uint64_t *pipeline);
 int32_t nacre_vk_pool(nacre_vk_calls *c, uint32_t sets, uint32_t operands, uint64_t *pool);
 
 typedef struct {
@@ -80,12 +80,14 @@ typedef struct {
 } nacre_vk_operand;
 
 // nacre_vk_set allocates a set from a pool, with the given storage buffers.
-int32_t nacre_vk_set(nacre_vk_calls *c, uint64_t pool, uint64_t layout, const nacre_vk_operand *list, uint32_t count, uint64_t *set);
+int32_t nacre_vk_set(nacre_vk_calls *c, uint64_t pool, uint64_t layout, const nacre_vk_operand *list, uint32_t count,
+                     uint64_t *set);
 
 // nacre_vk_barrier makes earlier writes of shaders and copies visible to later shaders and copies
 // and to the host.
 void nacre_vk_barrier(nacre_vk_calls *c, uint64_t commands);
-void nacre_vk_copy(nacre_vk_calls *c, uint64_t commands, uint64_t src, uint64_t src_at, uint64_t dst, uint64_t dst_at, uint64_t n);
+void nacre_vk_copy(nacre_vk_calls *c, uint64_t commands, uint64_t src, uint64_t src_at, uint64_t dst, uint64_t dst_at,
+                   uint64_t n);
 int32_t nacre_vk_submit(nacre_vk_calls *c, uint64_t queue, uint64_t commands, uint64_t fence);
 // nacre_vk_wait waits for a fence, at most the given nanoseconds. If it is signalled, it resets it.
 int32_t nacre_vk_wait(nacre_vk_calls *c, uint64_t fence, uint64_t nanoseconds);

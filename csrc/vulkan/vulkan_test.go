@@ -16,7 +16,8 @@ func TestLayout(t *testing.T) {
 	}
 	header := exec.Command(cc, "-E", "-include", "vulkan/vulkan_core.h", "-x", "c", os.DevNull, "-o", os.DevNull)
 	testenv.Need(t, header.Run())
-	if text, err := exec.Command(cc, "-std=c11", "-D_DEFAULT_SOURCE", "-fsyntax-only", "-I..", "testdata/layout.c").CombinedOutput(); err != nil {
+	if text, err := exec.Command(cc, "-std=c11", "-D_DEFAULT_SOURCE", "-fsyntax-only", "-I..",
+		"testdata/layout.c").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, text)
 	}
 }
