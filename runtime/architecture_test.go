@@ -24,7 +24,8 @@ func drawn(row string) string {
 		return row
 	case strings.HasPrefix(row, "runtime/internal/ops/"), row == "runtime/op/standard":
 		return "runtime/internal/ops/FAMILY"
-	case strings.HasPrefix(row, "runtime/internal/") && !strings.Contains(row, "optest") && !strings.Contains(row, "picture"):
+	case strings.HasPrefix(row, "runtime/internal/") && !strings.Contains(row, "optest") &&
+		!strings.Contains(row, "picture"):
 		return row
 	case strings.Contains(row, "internal"), first == "scripts", first == "examples":
 		return ""

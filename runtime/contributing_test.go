@@ -93,7 +93,8 @@ func TestContributingNames(t *testing.T) {
 	if paths < 10 || identifiers < 8 {
 		t.Errorf("only %d paths and %d identifiers were found", paths, identifiers)
 	}
-	for test, folder := range map[string]string{"TestDeviceWithoutRows": "internal/exec", "TestNodes": "vulkan", "TestDTypeTables": "internal/ops/kit", "TestReaderMemory": "../formats"} {
+	for test, folder := range map[string]string{"TestDeviceWithoutRows": "internal/exec", "TestNodes": "vulkan",
+		"TestDTypeTables": "internal/ops/kit", "TestReaderMemory": "../formats"} {
 		if !declared(t, folder, test) {
 			t.Errorf("there is no %s", test)
 		}

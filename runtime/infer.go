@@ -92,7 +92,8 @@ func Dense(t *graph.SparseTensor, limit int) (*tensor.Tensor, error) {
 		limit = DefaultMemoryLimit()
 	}
 	if n := s.Bytes(); limit > 0 && n > limit {
-		return nil, graph.Errorf(graph.ErrMemory, "all elements of a sparse tensor, %v%v, take %d bytes; the limit is %d", s.DType, s.Shape, n, limit)
+		return nil, graph.Errorf(graph.ErrMemory, "all elements of a sparse tensor, %v%v, take %d bytes; the limit is %d",
+			s.DType, s.Shape, n, limit)
 	}
 	return s.Dense(), nil
 }

@@ -75,7 +75,8 @@ func TestMadeConstants(t *testing.T) {
 			yes.Output(node(yes), "sum", vector)
 			no.Output(no.Op("Neg", []string{"x"}), "none", vector)
 			cond := b.Op("Greater", []string{b.Op("ReduceMax", []string{"x"}, graph.IntAttr("keepdims", 0)), b.Int(0)})
-			return b.Op("If", []string{b.Op("Squeeze", []string{cond})}, graph.GraphAttr("then_branch", yes.Graph()), graph.GraphAttr("else_branch", no.Graph()))
+			return b.Op("If", []string{b.Op("Squeeze", []string{cond})}, graph.GraphAttr("then_branch", yes.Graph()),
+				graph.GraphAttr("else_branch", no.Graph()))
 		}, 32 * mib, graph.ErrMemory},
 		{"axes", func(b *graph.Builder) string {
 			b.Graph().Sparse = []*graph.SparseInitializer{{Name: "axes", Tensor: hollow(t, 2*mib)}}
@@ -131,7 +132,8 @@ func TestMadeShared(t *testing.T) {
 	packs := cpu.NewPacks()
 	defer packs.Close()
 	m := b.Model(&graph.Model{})
-	if _, err := runtime.Compile(context.Background(), m, runtime.Options{Packs: packs, Memory: exec.NewMemory(4 * mib)}); !errors.Is(err, graph.ErrMemory) {
+	if _, err := runtime.Compile(context.Background(), m,
+		runtime.Options{Packs: packs, Memory: exec.NewMemory(4 * mib)}); !errors.Is(err, graph.ErrMemory) {
 		t.Errorf("with 4 MiB for all sessions: %v, want an error of kind %v", err, graph.ErrMemory)
 	}
 	p, err := runtime.Compile(context.Background(), m, runtime.Options{Packs: packs})
@@ -173,10 +175,12 @@ func TestMadePacked(t *testing.T) {
 	b := graph.NewBuilder("packed")
 	b.Graph().Sparse = []*graph.SparseInitializer{{Name: "w", Tensor: w}}
 	b.Input("x", graph.TensorOf(tensor.F16, graph.Dims{graph.Symbol("n"), graph.Known(1)}))
-	b.Output(b.Op("ReduceMax", []string{b.Op("MatMul", []string{"x", "w"})}, graph.IntAttr("keepdims", 0)), "y", graph.TensorOf(tensor.F16, graph.Dims{}))
+	b.Output(b.Op("ReduceMax", []string{b.Op("MatMul", []string{"x", "w"})}, graph.IntAttr("keepdims", 0)), "y",
+		graph.TensorOf(tensor.F16, graph.Dims{}))
 	packs := cpu.NewPacks()
 	defer packs.Close()
-	p, err := runtime.Compile(context.Background(), b.Model(&graph.Model{}), runtime.Options{Packs: packs, MemoryLimit: 40 * mib})
+	p, err := runtime.Compile(context.Background(), b.Model(&graph.Model{}),
+		runtime.Options{Packs: packs, MemoryLimit: 40 * mib})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,11 +29,13 @@ func (o Options) complete(m *graph.Model) (Options, bindings.ISA, error) {
 	return o, isa, err
 }
 
-// checked returns the model with its graphs rewritten as a session runs them. With NoOptimize it only
-// replaces constructs that no operator implements. It checks every node before the optional passes,
-// so that a model's errors do not depend on passes that would remove the faulty nodes. It ends when
-// ctx is done, which also sets stop.
-func (o Options) checked(ctx context.Context, m *graph.Model, d device.Device, isa bindings.ISA, stop device.Flag) (*graph.Model, error) {
+// checked returns the model with its graphs rewritten as a session runs them. With NoOptimize it
+// only replaces constructs that no operator implements. It checks every node before the optional
+// passes, so that a model's errors do not depend on passes that would remove the faulty nodes. It
+// ends when ctx is done, which also sets stop.
+func (o Options) checked(
+	ctx context.Context, m *graph.Model, d device.Device, isa bindings.ISA, stop device.Flag,
+) (*graph.Model, error) {
 	c := o.rewriting(ctx, m, isa, stop)
 	m, err := optimize.Run(m, optimize.Required(), c)
 	if err != nil {
@@ -56,7 +58,8 @@ func (o Options) rewriting(ctx context.Context, m *graph.Model, isa bindings.ISA
 		return cpu.EvalUntil(stop, o.Registry, n, isa, in)
 	}
 	return optimize.Context{
-		Registry: o.Registry, Eval: eval, Budget: made, Accelerated: o.Accelerator != nil, Done: ctx.Err, Stages: stages.From(ctx),
+		Registry: o.Registry, Eval: eval, Budget: made, Accelerated: o.Accelerator != nil, Done: ctx.Err,
+		Stages: stages.From(ctx),
 	}
 }
 

@@ -39,7 +39,8 @@ func NewBuilder(name string) *Builder {
 }
 
 func newBuilder(name string, shared *building) *Builder {
-	return &Builder{graph: &Graph{Name: name}, shared: shared, nodes: map[string]*Node{}, consts: map[string]string{}, added: map[*Initializer]bool{}}
+	return &Builder{graph: &Graph{Name: name}, shared: shared, nodes: map[string]*Node{}, consts: map[string]string{},
+		added: map[*Initializer]bool{}}
 }
 
 // Body returns a builder of a graph for an attribute of a node, such as the body of a
@@ -62,8 +63,8 @@ func (b *Builder) Count(count func(bytes int) error) { b.shared.count = count }
 // Err returns the error of the function given to Count.
 func (b *Builder) Err() error { return b.shared.err }
 
-// Take counts the bytes of something that is about to be made for the graph, such as a tensor. If it
-// returns false, Err returns an error.
+// Take counts the bytes of something that is about to be made for the graph, such as a tensor. If
+// it returns false, Err returns an error.
 func (b *Builder) Take(bytes int) bool {
 	if b.shared.count != nil && b.shared.err == nil {
 		b.shared.err = b.shared.count(bytes)
@@ -216,7 +217,8 @@ func (b *Builder) Name(value, name string) string {
 // rename renames the output of a node, if its name is a fresh one that nothing uses.
 func (b *Builder) rename(value, name string) bool {
 	n := b.nodes[value]
-	if n == nil || !strings.HasPrefix(value, "_") || slices.Contains(slices.Collect(maps.Values(b.consts)), value) || b.uses(value) {
+	if n == nil || !strings.HasPrefix(value, "_") || slices.Contains(slices.Collect(maps.Values(b.consts)), value) ||
+		b.uses(value) {
 		return false
 	}
 	n.Outputs[slices.Index(n.Outputs, value)] = name

@@ -27,7 +27,8 @@ func TestBuilder(t *testing.T) {
 	if one, other := b.Op("Add", []string{h, h}), b.Node("other", "add", []string{h, h}, 1)[0]; one == other {
 		t.Errorf("operators whose names differ in case both make %q", one)
 	}
-	y := b.Node("", "If", []string{b.Constant(cond)}, 1, GraphAttr("then_branch", yes.Graph()), GraphAttr("else_branch", no.Graph()))[0]
+	y := b.Node("", "If", []string{b.Constant(cond)}, 1, GraphAttr("then_branch", yes.Graph()),
+		GraphAttr("else_branch", no.Graph()))[0]
 	b.Output(y, "y", vector)
 	b.Output(h, "present", vector)
 	b.Output(b.Node("com.microsoft", "Gelu", []string{past}, 1)[0], "g", vector)

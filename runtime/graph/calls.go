@@ -20,7 +20,8 @@ func (c *checker) calls(functions []*Function) {
 		}
 		index[f.ID()] = i
 	}
-	w := callWalk{callees: make([][]int, len(functions)), state: make([]visit, len(functions)), height: make([]int, len(functions))}
+	w := callWalk{callees: make([][]int, len(functions)), state: make([]visit, len(functions)),
+		height: make([]int, len(functions))}
 	for i, f := range functions {
 		w.callees[i] = callees(f.Nodes, index, nil, 0)
 	}

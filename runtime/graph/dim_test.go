@@ -164,7 +164,8 @@ func TestDimSymbols(t *testing.T) {
 func TestDimEval(t *testing.T) {
 	values := map[string]int{"n": 5, "m": 2, "big": math.MaxInt, "zero": 0}
 	lookup := func(name string) (int, bool) { n, ok := values[name]; return n, ok }
-	for text, want := range map[string]int{"7": 7, "n*m+1": 11, "(n+1)/4": 1, "(-n)/m": -3, "min(n,m)*max(n,m,9)": 18, "big-1": math.MaxInt - 1} {
+	for text, want := range map[string]int{"7": 7, "n*m+1": 11, "(n+1)/4": 1, "(-n)/m": -3, "min(n,m)*max(n,m,9)": 18,
+		"big-1": math.MaxInt - 1} {
 		if got, ok := parsed(text).Eval(lookup); !ok || got != want {
 			t.Errorf("%s: got %d, %v", text, got, ok)
 		}
@@ -223,7 +224,8 @@ func TestDimLimits(t *testing.T) {
 
 // TestUnknownIsNoOther compares unknown extents to others, 0 among them.
 func TestUnknownIsNoOther(t *testing.T) {
-	for _, d := range []graph.Dim{graph.Known(0), graph.Known(1), graph.Symbol("n"), graph.Unknown(), graph.Symbol("n").Add(graph.Known(2))} {
+	for _, d := range []graph.Dim{graph.Known(0), graph.Known(1), graph.Symbol("n"), graph.Unknown(),
+		graph.Symbol("n").Add(graph.Known(2))} {
 		if d.Same(graph.Unknown()) || graph.Unknown().Same(d) {
 			t.Errorf("%v is the same as an unknown extent", d)
 		}

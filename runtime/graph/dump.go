@@ -115,7 +115,8 @@ func (d *dumper) graph(what string, g *Graph) {
 }
 
 func (d *dumper) function(f *Function) {
-	d.line("function %s (%s) -> (%s) {", word(strings.Join(strip(f.Domain, f.Name, f.Overload), ".")), words(f.Inputs), words(f.Outputs))
+	d.line("function %s (%s) -> (%s) {", word(strings.Join(strip(f.Domain, f.Name, f.Overload), ".")), words(f.Inputs),
+		words(f.Outputs))
 	d.depth++
 	d.note("doc", f.Doc)
 	d.meta(f.Meta)

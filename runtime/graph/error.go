@@ -41,8 +41,8 @@ const (
 	maxMessage = 3 << 10
 )
 
-// Error returns one line: stage, file and offset, node and op, and Err. Names are safe to print, and
-// long texts lack their middle.
+// Error returns one line: stage, file and offset, node and op, and Err. Names are safe to print,
+// and long texts lack their middle.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.File != "" {

@@ -32,7 +32,8 @@ func TestLimit(t *testing.T) {
 		{Limit{Extent: ParseDim("other"), Most: 0}, ""},
 	} {
 		err := c.limit.Check(ids, lookup)
-		if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, ErrShape) || !strings.Contains(err.Error(), c.says)) {
+		if c.says == "" && err != nil ||
+			c.says != "" && (!errors.Is(err, ErrShape) || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%+v: %v, want %q", c.limit, err, c.says)
 		}
 	}

@@ -145,5 +145,6 @@ func likeliest(d Dims, axes []int) int {
 // namesPast reports whether an extent is named like the rows of a past.
 func namesPast(d Dim) bool {
 	name := strings.ToLower(d.String())
-	return !d.IsKnown() && (strings.Contains(name, "past") || strings.Contains(name, "seq") || strings.Contains(name, "cache"))
+	return !d.IsKnown() && (strings.Contains(name, "past") || strings.Contains(name, "seq") ||
+		strings.Contains(name, "cache"))
 }

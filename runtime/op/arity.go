@@ -37,7 +37,8 @@ func (a Arity) Needs(i int) bool {
 func (row *Row) check(n *graph.Node, since int) error {
 	takes := row.Arity(since)
 	if outside(len(n.Inputs), takes.In) {
-		return graph.Errorf(graph.ErrFormat, "has %d inputs; version %d of the operator takes %s", len(n.Inputs), since, span(takes.In))
+		return graph.Errorf(graph.ErrFormat, "has %d inputs; version %d of the operator takes %s", len(n.Inputs), since,
+			span(takes.In))
 	}
 	if outside(len(n.Outputs), row.Out) {
 		return graph.Errorf(graph.ErrFormat, "has %d outputs; the operator has %s", len(n.Outputs), span(row.Out))

@@ -33,7 +33,8 @@ func broadcast(a, b graph.Dims) (graph.Dims, error) {
 	for i, d := range short {
 		e, ok := broadcastDim(long[lead+i], d)
 		if !ok {
-			return nil, graph.Errorf(graph.ErrShape, "shapes %v and %v do not broadcast: axes of %v and %v elements", a, b, long[lead+i], d)
+			return nil, graph.Errorf(graph.ErrShape, "shapes %v and %v do not broadcast: axes of %v and %v elements", a, b,
+				long[lead+i], d)
 		}
 		out[lead+i] = e
 	}

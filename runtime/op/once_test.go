@@ -15,18 +15,20 @@ func TestOnce(t *testing.T) {
 	var made atomic.Int32
 	broken := errors.New("broken")
 	r := &Registry{}
-	err := r.Register(Row{Domain: "d", Name: "Op", Since: []int{1}, In: [2]int{0, Any}, Out: [2]int{0, Any}, New: func(n *Node) (Op, error) {
-		made.Add(1)
-		if n.Int("fails", 0) == 1 {
-			return nil, broken
-		}
-		return &struct{ Op }{}, nil
-	}})
+	err := r.Register(Row{Domain: "d", Name: "Op", Since: []int{1}, In: [2]int{0, Any}, Out: [2]int{0, Any},
+		New: func(n *Node) (Op, error) {
+			made.Add(1)
+			if n.Int("fails", 0) == 1 {
+				return nil, broken
+			}
+			return &struct{ Op }{}, nil
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	good := &graph.Node{Domain: "d", Op: "Op", Version: 1}
-	bad := &graph.Node{Domain: "d", Op: "Op", Version: 1, Attrs: []*graph.Attr{{Name: "fails", Kind: graph.AttrInt, Int: 1}}}
+	bad := &graph.Node{Domain: "d", Op: "Op", Version: 1,
+		Attrs: []*graph.Attr{{Name: "fails", Kind: graph.AttrInt, Int: 1}}}
 	once := r.Once()
 	first, _, err := once.New(good)
 	if err != nil {

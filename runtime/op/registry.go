@@ -71,7 +71,8 @@ func (r *Registry) Find(n *graph.Node) (*Row, int, error) {
 		return nil, 0, graph.Errorf(graph.ErrUnsupported, "operator %s %s", n.OpName(), why)
 	}
 	if row == nil {
-		return nil, 0, graph.Errorf(graph.ErrUnsupported, "operator %s is not implemented%s; a program can register it (op.Registry.Register) and pass the registry in its options", n.OpName(), r.near(n))
+		return nil, 0, graph.Errorf(graph.ErrUnsupported, "operator %s is not implemented%s; a program can register it "+
+			"(op.Registry.Register) and pass the registry in its options", n.OpName(), r.near(n))
 	}
 	since := 0
 	for _, v := range row.Since {
@@ -80,8 +81,8 @@ func (r *Registry) Find(n *graph.Node) (*Row, int, error) {
 		}
 	}
 	if since == 0 {
-		return nil, 0, graph.Errorf(graph.ErrFormat, "operator %s does not exist in version %d of its domain; it came with version %d",
-			n.Op, n.Version, row.Since[0])
+		return nil, 0, graph.Errorf(graph.ErrFormat,
+			"operator %s does not exist in version %d of its domain; it came with version %d", n.Op, n.Version, row.Since[0])
 	}
 	return row, since, nil
 }
@@ -153,7 +154,8 @@ func (row *Row) CheckTypes(in []*Value) error {
 				names[i] = t.String()
 			}
 			slices.Sort(names)
-			return graph.Errorf(graph.ErrUnsupported, "input %d has element type %v; the operator takes %s", row.Typed, d, strings.Join(names, ", "))
+			return graph.Errorf(graph.ErrUnsupported, "input %d has element type %v; the operator takes %s", row.Typed, d,
+				strings.Join(names, ", "))
 		}
 	}
 	return nil

@@ -45,7 +45,8 @@ func (n *Node) ElementType(name string, def tensor.DType, allowed Types) (tensor
 			name, code, len(tensor.DTypes()))
 	}
 	if !allowed.Has(d) {
-		return d, graph.Errorf(graph.ErrUnsupported, "attribute %s asks for elements of type %v; the operator makes %v", name, d, allowed)
+		return d, graph.Errorf(graph.ErrUnsupported, "attribute %s asks for elements of type %v; the operator makes %v",
+			name, d, allowed)
 	}
 	return d, nil
 }

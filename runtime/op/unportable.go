@@ -30,6 +30,8 @@ func unportable(n *graph.Node) string {
 	if what == "" {
 		return ""
 	}
-	return what + ": ONNX Runtime put it into a graph that it optimised for itself and saved (SessionOptions.optimized_model_filepath). " +
-		"Take the original model, or save that again on the CPU with SessionOptions.graph_optimization_level = ORT_ENABLE_EXTENDED"
+	return what + ": ONNX Runtime put it into a graph that it optimised for itself and saved " +
+		"(SessionOptions.optimized_model_filepath). " +
+		"Take the original model, or save that again on the CPU with SessionOptions.graph_optimization_level = " +
+		"ORT_ENABLE_EXTENDED"
 }

@@ -96,7 +96,8 @@ func (b *binder) attend(a *attending) error {
 	if err != nil {
 		return err
 	}
-	if a.q.size > mostHead || a.v.size > mostHead || a.k.heads == 0 || a.k.rows == 0 || b.dev.info.Caps.MaxInvocations < attentionSide {
+	if a.q.size > mostHead || a.v.size > mostHead || a.k.heads == 0 || a.k.rows == 0 ||
+		b.dev.info.Caps.MaxInvocations < attentionSide {
 		return device.Refuse("heads have %d and %d elements, and %d keys", a.q.size, a.v.size, a.k.rows)
 	}
 	blocks := (a.k.rows + attentionSide - 1) / attentionSide
@@ -162,7 +163,8 @@ func (b *binder) attend(a *attending) error {
 	total := n * a.v.size
 	w = words{}
 	w.int(total, a.q.heads, a.q.rows, a.v.size, parts)
-	return b.flat("attention/join", shortName(b.DType(0)), total, []uint32{uint32(kit.Btoi(a.sideBySide)), uint32(a.nan)}, w, partial, b.out(0))
+	return b.flat("attention/join", shortName(b.DType(0)), total,
+		[]uint32{uint32(kit.Btoi(a.sideBySide)), uint32(a.nan)}, w, partial, b.out(0))
 }
 
 // maskWords appends the strides of the added mask along the axes of scores, and its number of
@@ -239,12 +241,14 @@ func intWords(d tensor.DType) (int, error) {
 }
 
 func bindAttention(o *attention.Attention, b *binder) error {
-	if err := b.OnlyRoom([]int{attention.Key, attention.Value, attention.PastKey, attention.PastValue}, []int{1, 2}); err != nil {
+	if err := b.OnlyRoom([]int{attention.Key, attention.Value, attention.PastKey, attention.PastValue},
+		[]int{1, 2}); err != nil {
 		return err
 	}
 	d := b.DType(0)
 	if o.InFloat64(b.In) || b.DType(attention.Key) != d || b.DType(attention.Value) != d {
-		return device.Refuse("operands are %v, %v and %v, or softmax is in float64", d, b.DType(attention.Key), b.DType(attention.Value))
+		return device.Refuse("operands are %v, %v and %v, or softmax is in float64", d, b.DType(attention.Key),
+			b.DType(attention.Value))
 	}
 	qh, kh, vh, err := o.Operands(b.InMemory())
 	if err != nil {
@@ -275,7 +279,8 @@ func bindAttention(o *attention.Attention, b *binder) error {
 		return err
 	}
 	if b.Has(attention.Lengths) {
-		l := lengths{kind: lengthsKeys, batch: a.q.batch, tokens: a.q.rows, room: a.k.rows, past: a.past, ends: !b.Has(attention.PastKey)}
+		l := lengths{kind: lengthsKeys, batch: a.q.batch, tokens: a.q.rows, room: a.k.rows, past: a.past,
+			ends: !b.Has(attention.PastKey)}
 		if a.lengths, err = b.lengths(l, attention.Lengths, -1); err != nil {
 			return err
 		}

@@ -181,7 +181,8 @@ func (b *binder) temp(n int) device.Operand {
 
 // constant returns numbers as an operand that the step brings with it.
 func constant[T float32 | int32 | uint32](list ...T) device.Operand {
-	return device.Operand{Place: device.Const, Data: unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), 4*len(list))}
+	return device.Operand{Place: device.Const,
+		Data: unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), 4*len(list))}
 }
 
 // module returns a variant of a shader. It refuses if the device lacks a feature that the variant
@@ -220,7 +221,9 @@ func (d *Device) flatGroups(n int) [3]int {
 
 // dispatch adds a dispatch of a grid of workgroups with size invocations each. An empty grid adds
 // nothing.
-func (b *binder) dispatch(name, variant string, size int, groups [3]int, constants []uint32, w words, operands ...device.Operand) error {
+func (b *binder) dispatch(
+	name, variant string, size int, groups [3]int, constants []uint32, w words, operands ...device.Operand,
+) error {
 	m, err := b.module(name, variant)
 	if err != nil {
 		return err
@@ -240,10 +243,12 @@ func (b *binder) dispatch(name, variant string, size int, groups [3]int, constan
 		}
 	}
 	if len(operands) != m.Kernel.Operands || len(w) != m.Kernel.Push || len(constants) != len(m.Kernel.Constants) {
-		return graph.Errorf(graph.ErrFormat, "%w: shader %s takes %d operands, %d words and %d constants, and is given %d, %d and %d", guard.ErrInternal,
+		return graph.Errorf(graph.ErrFormat,
+			"%w: shader %s takes %d operands, %d words and %d constants, and is given %d, %d and %d", guard.ErrInternal,
 			name, m.Kernel.Operands, m.Kernel.Push, len(m.Kernel.Constants), len(operands), len(w), len(constants))
 	}
-	c := device.Command{Kernel: &kernel{module: m, constants: append([]uint32{uint32(size)}, constants...), groups: groups}, Operands: operands}
+	c := device.Command{Kernel: &kernel{module: m, constants: append([]uint32{uint32(size)}, constants...),
+		groups: groups}, Operands: operands}
 	for _, x := range w {
 		c.Words = append(c.Words, graph.Known(int(x)))
 	}

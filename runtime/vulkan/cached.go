@@ -113,7 +113,8 @@ func (b *binder) append(x headRows, a appending, c cache) (headRows, error) {
 	w.int(total, x.heads, x.rows, x.size, a.kept)
 	w.heads(x)
 	w.int(a.biasAt, c.fromAt, c.pastRoom*x.size, c.start, c.rows, c.room*x.size)
-	constants := []uint32{uint32(kit.Btoi(a.lengths.Place != device.None)), uint32(kit.Btoi(c.inPlace)), uint32(kit.Btoi(a.bias.Place != device.None))}
+	constants := []uint32{uint32(kit.Btoi(a.lengths.Place != device.None)), uint32(kit.Btoi(c.inPlace)),
+		uint32(kit.Btoi(a.bias.Place != device.None))}
 	y := whole(c.at, x.batch, x.heads, c.rows, x.size, c.room)
 	y.start = c.start
 	b.step.InPlace = nil
@@ -137,7 +138,8 @@ func bindMultiHeadAttention(o *attention.MultiHeadAttention, b *binder) error {
 		}
 	}
 	a := &attending{
-		scale: o.Scale, causal: o.Causal, filter: o.Filter, there: attention.MultiMask, scores: attention.MultiScores, stage: attention.ScoresBiased, sideBySide: true, nan: attention.NaNKept,
+		scale: o.Scale, causal: o.Causal, filter: o.Filter, there: attention.MultiMask, scores: attention.MultiScores,
+		stage: attention.ScoresBiased, sideBySide: true, nan: attention.NaNKept,
 	}
 	grow := appending{}
 	if b.Has(attention.MultiPastKey) {
@@ -198,7 +200,8 @@ func bindGroupQueryAttention(o *attention.GroupQueryAttention, b *binder) error 
 	if err != nil {
 		return err
 	}
-	a := &attending{scale: o.Scale, cap: o.Softcap, causal: o.Causal, window: o.Window, scores: attention.GroupScores, there: -1, stage: -1, sideBySide: true, nan: attention.NaNKept}
+	a := &attending{scale: o.Scale, cap: o.Softcap, causal: o.Causal, window: o.Window, scores: attention.GroupScores,
+		there: -1, stage: -1, sideBySide: true, nan: attention.NaNKept}
 	switch {
 	case b.Has(attention.GroupSink):
 		a.sink, a.sinkInput = givenSinks, attention.GroupSink
@@ -215,7 +218,8 @@ func bindGroupQueryAttention(o *attention.GroupQueryAttention, b *binder) error 
 		}
 	}
 	for i := 0; i < 2 && o.Rotary; i++ {
-		if x[i], err = b.rotatedHeads(x[i], o.Interleaved, attention.GroupCos, attention.GroupSin, attention.GroupPositions, a.lengths); err != nil {
+		if x[i], err = b.rotatedHeads(x[i], o.Interleaved, attention.GroupCos, attention.GroupSin, attention.GroupPositions,
+			a.lengths); err != nil {
 			return err
 		}
 	}
@@ -242,13 +246,15 @@ func (b *binder) normalisedHeads(x headRows, weights int, epsilon float64) (head
 	y := b.sideBySide(x)
 	from := x.at
 	if x.start != 0 || x.perBatch != y.perBatch || x.perHead != y.perHead || x.perRow != y.perRow {
-		axes := []axisSteps{{x.batch, x.perBatch, y.perBatch}, {x.rows, x.perRow, y.perRow}, {x.heads, x.perHead, y.perHead}, {x.size, 1, 1}}
+		axes := []axisSteps{{x.batch, x.perBatch, y.perBatch}, {x.rows, x.perRow, y.perRow},
+			{x.heads, x.perHead, y.perHead}, {x.size, 1, 1}}
 		from = b.temp(d.Bytes(x.len()))
 		if err := b.strided(d, x.start, 0, axes, x.at, from); err != nil {
 			return x, err
 		}
 	}
-	return y, b.normRows(variant, &rows{rows: x.batch * x.rows * x.heads, n: x.size, epsilon: epsilon, x: from, scale: b.in(weights), y: y.at})
+	return y, b.normRows(variant, &rows{rows: x.batch * x.rows * x.heads, n: x.size, epsilon: epsilon, x: from,
+		scale: b.in(weights), y: y.at})
 }
 
 // groupRoom returns the rows of the past, and the rows of the cache.
@@ -281,7 +287,8 @@ func bindProjectedAttention(o *attention.ProjectedAttention, b *binder) error {
 	p := &product{m: x[0] * x[1], n: columns[1], k: columns[0], aRow: columns[0], aCol: 1, bRow: columns[1], bCol: 1}
 	all := b.temp(d.Bytes(p.m * p.n))
 	bias := addend{operand: b.in(attention.ProjectedBias), col: 1, beta: 1}
-	m := &multiplying{product: p, dtype: d, left: b.in(attention.ProjectedInput), right: b.in(attention.ProjectedWeights), out: all, alpha: 1, c: bias}
+	m := &multiplying{product: p, dtype: d, left: b.in(attention.ProjectedInput),
+		right: b.in(attention.ProjectedWeights), out: all, alpha: 1, c: bias}
 	if err := b.products(m); err != nil {
 		return err
 	}
@@ -289,7 +296,8 @@ func bindProjectedAttention(o *attention.ProjectedAttention, b *binder) error {
 	if err != nil {
 		return err
 	}
-	a := &attending{scale: o.Scale, causal: o.Causal, filter: o.Filter, there: attention.ProjectedMask, scores: attention.ProjectedScores, stage: -1, sideBySide: true}
+	a := &attending{scale: o.Scale, causal: o.Causal, filter: o.Filter, there: attention.ProjectedMask,
+		scores: attention.ProjectedScores, stage: -1, sideBySide: true}
 	for i, h := range []attention.HeadRows{qh, kh, vh} {
 		if *[]*headRows{&a.q, &a.k, &a.v}[i], err = heads(all, h); err != nil {
 			return err

@@ -137,7 +137,8 @@ func bindPointwise(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 			c.batch = s.Filters
 		}
 	}
-	return b.products(&multiplying{product: p, dtype: b.DType(0), left: b.in(1), right: b.in(0), out: b.out(0), alpha: 1, c: c, epilogue: epilogue})
+	return b.products(&multiplying{product: p, dtype: b.DType(0), left: b.in(1), right: b.in(0), out: b.out(0), alpha: 1,
+		c: c, epilogue: epilogue})
 }
 
 // fewFilters is a number of filters per group. With fewer, one invocation computes one element.

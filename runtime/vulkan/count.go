@@ -207,7 +207,8 @@ func bindUnique(o *arith.Unique, b *binder) error {
 	for i, x := range outs {
 		wants |= uint32(kit.Btoi(x.Place != device.None)) << i
 	}
-	if err := b.flat("count/groups", "place", s.N, append(inOrder, wants), n, rank, order, starts, firstRank, list, outs[0], outs[1], outs[2], count); err != nil {
+	if err := b.flat("count/groups", "place", s.N, append(inOrder, wants), n, rank, order, starts, firstRank, list,
+		outs[0], outs[1], outs[2], count); err != nil {
 		return err
 	}
 	if !b.Wants(0) {
@@ -271,7 +272,8 @@ func bindSuppress(o *vision.Suppress, b *binder) error {
 	center.bool(o.Center)
 	var w words
 	w.int(lanes, scores[1], n)
-	if err := b.dispatch("count/boxes", "f32", size, b.flatGroups(lanes), append(center, given), w, b.in(0), b.in(1), limit(0), limit(1), limit(2), state, picks, counts); err != nil {
+	if err := b.dispatch("count/boxes", "f32", size, b.flatGroups(lanes), append(center, given), w, b.in(0), b.in(1),
+		limit(0), limit(1), limit(2), state, picks, counts); err != nil {
 		return err
 	}
 	ends, err := b.sums(lanes, counts)

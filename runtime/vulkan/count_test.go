@@ -27,7 +27,8 @@ func countedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 	for i := range bytes {
 		bytes[i] = uint8(r.IntN(5))
 	}
-	values := []*tensor.Tensor{tensorOf(t, bytes, shape...), tensorOf(t, picks(r, n, 2), shape...), tensor.New(tensor.I32, shape...)}
+	values := []*tensor.Tensor{tensorOf(t, bytes, shape...), tensorOf(t, picks(r, n, 2), shape...),
+		tensor.New(tensor.I32, shape...)}
 	for _, d := range narrowFloats {
 		values = append(values, typed(t, d, few(r, n), shape...))
 	}
@@ -54,8 +55,10 @@ func countedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 	for _, center := range []int64{0, 1} {
 		corners := odd(r, images*boxes*4)
 		in := []*tensor.Tensor{tensorOf(t, corners, images, boxes, 4), tensorOf(t, scores, images, classes, boxes)}
-		for _, limits := range [][]*tensor.Tensor{{}, {tensorOf(t, []int64{40})}, {tensorOf(t, []int64{1 << 40}, 1), part}, {tensorOf(t, []int64{7}), nil, least}, {tensorOf(t, []int64{boxes}), part, least}} {
-			list = append(list, nodeCase{op: "NonMaxSuppression", attrs: []*graph.Attr{ints("center_point_box", center)}, in: append(in[:2:2], limits...), outs: 1})
+		for _, limits := range [][]*tensor.Tensor{{}, {tensorOf(t, []int64{40})}, {tensorOf(t, []int64{1 << 40}, 1), part},
+			{tensorOf(t, []int64{7}), nil, least}, {tensorOf(t, []int64{boxes}), part, least}} {
+			list = append(list, nodeCase{op: "NonMaxSuppression", attrs: []*graph.Attr{ints("center_point_box", center)},
+				in: append(in[:2:2], limits...), outs: 1})
 		}
 	}
 	return list

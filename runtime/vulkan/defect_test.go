@@ -31,7 +31,8 @@ func TestDefect(t *testing.T) {
 	m.Kernel.Push++
 	defer func() { m.Kernel.Push-- }()
 	_, err = s.eval(n, in)
-	if !errors.Is(err, guard.ErrInternal) || !strings.Contains(err.Error(), "Erf") || !strings.Contains(err.Error(), "eltwise/unary") {
+	if !errors.Is(err, guard.ErrInternal) || !strings.Contains(err.Error(), "Erf") ||
+		!strings.Contains(err.Error(), "eltwise/unary") {
 		t.Errorf("a row with another number of words: %v", err)
 	}
 }

@@ -105,7 +105,8 @@ func open(i *vk.Instance, name string, o Options) (*Device, error) {
 // find returns the index of the device that a name selects.
 func find(list []vk.Info, name string) (int, error) {
 	if len(list) == 0 {
-		return 0, fmt.Errorf("no Vulkan device was found; install the driver of the GPU, or mesa-vulkan-drivers for one in software")
+		return 0, fmt.Errorf("no Vulkan device was found; install the driver of the GPU, or mesa-vulkan-drivers for one " +
+			"in software")
 	}
 	if n, err := strconv.Atoi(name); err == nil {
 		if n < 0 || n >= len(list) {

@@ -79,7 +79,8 @@ func (e *einsum) Copy(list []arith.SummationAxis, x, y device.Operand) error {
 
 // Sum adds a dispatch that sums rows.
 func (e *einsum) Sum(m *arith.SummationMove, x, y device.Operand) error {
-	return e.part(&part{reduction: reduction{m.M, m.K, 1}, first: arith.ReduceSum, divisor: 1, from: e.dtype, to: e.dtype}, false, x, y)
+	return e.part(&part{reduction: reduction{m.M, m.K, 1}, first: arith.ReduceSum, divisor: 1, from: e.dtype,
+		to: e.dtype}, false, x, y)
 }
 
 // Products adds a batch of products.

@@ -239,7 +239,8 @@ func (b *binder) powers(ys tensor.Shape) error {
 	if err := w.under(broadcastAxes, dims, steps...); err != nil {
 		return err
 	}
-	return b.flat("eltwise/power", variant, out.Len(), []uint32{uint32(d.Bits()), uint32(kit.Btoi(d.Kind() == tensor.Signed))}, w, b.in(0), b.in(1), b.out(0))
+	return b.flat("eltwise/power", variant, out.Len(),
+		[]uint32{uint32(d.Bits()), uint32(kit.Btoi(d.Kind() == tensor.Signed))}, w, b.in(0), b.in(1), b.out(0))
 }
 
 // set returns the names as a set.
@@ -283,7 +284,9 @@ func bindVariadic(o *arith.Variadic, b *binder) error {
 }
 
 // joinAll adds the dispatches that join all inputs. Place returns an input as elements of type d.
-func (b *binder) joinAll(o *arith.Variadic, d tensor.DType, place func(i int) (device.Operand, error), y device.Operand) error {
+func (b *binder) joinAll(
+	o *arith.Variadic, d tensor.DType, place func(i int) (device.Operand, error), y device.Operand,
+) error {
 	out, xs := b.OutShape(0), b.Shape(0)
 	x, err := place(0)
 	if err != nil {

@@ -29,7 +29,8 @@ func (d *Device) Pipelines() int {
 // on a device with caps c; 0 for none.
 func MatrixTile(c vk.Caps, elements string, m, n, z int) (rows, cols int) {
 	d := &Device{info: vk.Info{Caps: c}, matrices: matrices(&c, shaders.CoopMatrix)}
-	t := d.matrixTiling("matmul/matrix", elements, m, n, z, 1, matrixSide{words: true}, matrixSide{down: true, words: true})
+	t := d.matrixTiling("matmul/matrix", elements, m, n, z, 1, matrixSide{words: true},
+		matrixSide{down: true, words: true})
 	if t == nil {
 		return 0, 0
 	}

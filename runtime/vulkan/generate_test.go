@@ -24,8 +24,10 @@ func rangeNode(domain string, in ...*tensor.Tensor) nodeCase {
 
 // generatedNodes are nodes that generate elements from a few numbers known only to a run.
 func generatedNodes(t *testing.T) (list []nodeCase) {
-	floats := [][3]float32{{0, 5, 1}, {2, 1.5, -0.3}, {-7.25, 1000, 0.7}, {1000, -3, -0.125}, {3, 4, 8}, {0.5, 20000, 0.9}, {2, 2, 1}, {5, 2, 1}}
-	wide := [][3]float32{{0, 200000, 1}, {-3e38, 3e38, 1e38}, {3e38, -3e38, -7e37}, {1 << 24, 1<<24 + 5000, 1}, {0, 1, 1e-5}}
+	floats := [][3]float32{{0, 5, 1}, {2, 1.5, -0.3}, {-7.25, 1000, 0.7}, {1000, -3, -0.125}, {3, 4, 8},
+		{0.5, 20000, 0.9}, {2, 2, 1}, {5, 2, 1}}
+	wide := [][3]float32{{0, 200000, 1}, {-3e38, 3e38, 1e38}, {3e38, -3e38, -7e37}, {1 << 24, 1<<24 + 5000, 1},
+		{0, 1, 1e-5}}
 	for _, d := range narrowFloats {
 		ranges := floats
 		if d != tensor.F16 {
@@ -41,7 +43,8 @@ func generatedNodes(t *testing.T) (list []nodeCase) {
 	list = append(list, rangeNode(kit.Microsoft, tensorOf(t, []float32{-3.5}), tensorOf(t, []float32{1000}, 1)),
 		rangeNode(kit.Microsoft, tensorOf(t, []float32{4}), tensorOf(t, []float32{-3000}, 1), tensorOf(t, []float32{-1.7})),
 		rangeNode(kit.Microsoft, tensorOf(t, []int64{-1 << 40}), tensorOf(t, []int64{-1<<40 + 2000})))
-	for _, x := range [][3]int64{{7, 4001, 2}, {3000, -3000, -3}, {math.MinInt64, math.MaxInt64, math.MaxInt64 / 999}, {1 << 40, 1<<40 + 70000, 1}, {math.MaxInt64, 5, -1 << 52}} {
+	for _, x := range [][3]int64{{7, 4001, 2}, {3000, -3000, -3}, {math.MinInt64, math.MaxInt64, math.MaxInt64 / 999},
+		{1 << 40, 1<<40 + 70000, 1}, {math.MaxInt64, 5, -1 << 52}} {
 		list = append(list, rangeNode("", tensorOf(t, x[:1]), tensorOf(t, x[1:2]), tensorOf(t, x[2:])))
 	}
 	for _, x := range [][3]int32{{7, 4001, 2}, {math.MaxInt32, math.MinInt32, -1 << 20}} {
@@ -59,17 +62,23 @@ func generatedNodes(t *testing.T) (list []nodeCase) {
 			for _, n := range []int64{0, 1, 2, 3, 10, 64, 401, 20011} {
 				for _, periodic := range []int64{0, 1} {
 					attrs := []*graph.Attr{ints("output_datatype", code), ints("periodic", periodic)}
-					list = append(list, nodeCase{op: name, attrs: attrs, in: []*tensor.Tensor{tensorOf(t, []int64{n})}, outs: 1, near: near})
+					list = append(list, nodeCase{op: name, attrs: attrs, in: []*tensor.Tensor{tensorOf(t, []int64{n})}, outs: 1,
+						near: near})
 				}
 			}
 		}
-		for _, x := range []struct{ bands, length, rate, low, high float32 }{{8, 16, 8192, 0, 4096}, {80, 400, 16000, 20, 7600}, {1, 1, 1, 0, 0.1}, {13, 201, 8000, 3000, 100}, {0, 16, 8192, 0, 4096}, {300, 77, 8000, 0, 3900}} {
-			in := []*tensor.Tensor{tensorOf(t, []int32{int32(x.bands)}), tensorOf(t, []int32{int32(x.length)}), tensorOf(t, []int32{int32(x.rate)}), tensorOf(t, []float32{x.low}), tensorOf(t, []float32{x.high})}
-			list = append(list, nodeCase{op: "MelWeightMatrix", attrs: []*graph.Attr{ints("output_datatype", code)}, in: in, outs: 1, near: near})
+		for _, x := range []struct{ bands, length, rate, low, high float32 }{{8, 16, 8192, 0, 4096},
+			{80, 400, 16000, 20, 7600}, {1, 1, 1, 0, 0.1}, {13, 201, 8000, 3000, 100}, {0, 16, 8192, 0, 4096},
+			{300, 77, 8000, 0, 3900}} {
+			in := []*tensor.Tensor{tensorOf(t, []int32{int32(x.bands)}), tensorOf(t, []int32{int32(x.length)}),
+				tensorOf(t, []int32{int32(x.rate)}), tensorOf(t, []float32{x.low}), tensorOf(t, []float32{x.high})}
+			list = append(list, nodeCase{op: "MelWeightMatrix", attrs: []*graph.Attr{ints("output_datatype", code)}, in: in,
+				outs: 1, near: near})
 		}
 		for _, shape := range [][]int64{{3, 0, 2}, {1}, {7, 301}, {70001}} {
 			attrs := []*graph.Attr{{Name: "value", Kind: graph.AttrTensor, Tensor: typed(t, d, []float32{-1.5}, 1)}}
-			list = append(list, nodeCase{op: "ConstantOfShape", attrs: attrs, in: []*tensor.Tensor{tensorOf(t, shape, len(shape))}, outs: 1})
+			list = append(list, nodeCase{op: "ConstantOfShape", attrs: attrs,
+				in: []*tensor.Tensor{tensorOf(t, shape, len(shape))}, outs: 1})
 		}
 	}
 	return list
@@ -78,7 +87,8 @@ func generatedNodes(t *testing.T) (list []nodeCase) {
 // TestFoldedNodes checks that nodes with constant inputs, and nodes that make short integers, are
 // computed without the device.
 func TestFoldedNodes(t *testing.T) {
-	s := &single{device: open(t, vulkan.Options{Everything: true}), registry: standard.Registry(), offload: map[string]int{}}
+	s := &single{device: open(t, vulkan.Options{Everything: true}), registry: standard.Registry(),
+		offload: map[string]int{}}
 	for _, known := range []bool{false, true} {
 		s.constant = func(int, *tensor.Tensor) bool { return known }
 		list := []nodeCase{rangeNode("", tensorOf(t, []int64{3}), tensorOf(t, []int64{1000}), tensorOf(t, []int64{2})),
@@ -88,7 +98,8 @@ func TestFoldedNodes(t *testing.T) {
 				nodeCase{op: "HannWindow", in: []*tensor.Tensor{tensorOf(t, []int64{10})}, outs: 1})
 		}
 		for _, c := range list {
-			n := &graph.Node{Name: c.op, Op: c.op, Version: 17, Attrs: c.attrs, Inputs: []string{"a", "b", "c"}[:len(c.in)], Outputs: []string{"y"}}
+			n := &graph.Node{Name: c.op, Op: c.op, Version: 17, Attrs: c.attrs, Inputs: []string{"a", "b", "c"}[:len(c.in)],
+				Outputs: []string{"y"}}
 			want, err := onCPU(s, n, c.in)
 			if err != nil {
 				t.Fatal(err)

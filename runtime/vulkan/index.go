@@ -160,7 +160,8 @@ func bindReverseSequence(o *array.ReverseSequence, b *binder) error {
 	b.step.InPlace = nil
 	var w words
 	w.int(x.Len(), x[o.Batch], steps[o.Batch], x[o.Time], steps[o.Time])
-	return b.flat("gather/reverse", variant, x.Len(), nil, w, b.in(0), b.in(1), b.out(0), b.fault(fmt.Sprintf("the length of sequence %%d is not in 0..%d", x[o.Time])))
+	return b.flat("gather/reverse", variant, x.Len(), nil, w, b.in(0), b.in(1), b.out(0),
+		b.fault(fmt.Sprintf("the length of sequence %%d is not in 0..%d", x[o.Time])))
 }
 
 func bindTrilu(o *array.Trilu, b *binder) error {

@@ -103,7 +103,8 @@ func orderNodes(t *testing.T, r *rand.Rand) (list []indexNode) {
 			}
 		}
 		for _, largest := range []int64{0, 1} {
-			list = append(list, indexNode{op: "TopK", attrs: []*graph.Attr{ints("axis", 1), ints("largest", largest)}, in: []*tensor.Tensor{x, tensorOf(t, []int64{40}, 1)}, outs: 2})
+			list = append(list, indexNode{op: "TopK", attrs: []*graph.Attr{ints("axis", 1), ints("largest", largest)},
+				in: []*tensor.Tensor{x, tensorOf(t, []int64{40}, 1)}, outs: 2})
 		}
 	}
 	for _, k := range []int64{1, 50, 700} {
@@ -113,7 +114,8 @@ func orderNodes(t *testing.T, r *rand.Rand) (list []indexNode) {
 			if shape[0] > shape[1] {
 				axis = 0
 			}
-			list = append(list, indexNode{op: "TopK", attrs: []*graph.Attr{ints("axis", axis), ints("largest", k%2)}, in: []*tensor.Tensor{long, tensorOf(t, []int64{k}, 1)}, outs: 2})
+			list = append(list, indexNode{op: "TopK", attrs: []*graph.Attr{ints("axis", axis), ints("largest", k%2)},
+				in: []*tensor.Tensor{long, tensorOf(t, []int64{k}, 1)}, outs: 2})
 		}
 	}
 	for _, flags := range [][2]int64{{0, 0}, {0, 1}, {1, 0}, {1, 1}} {
@@ -159,11 +161,13 @@ func placeNodes(t *testing.T, r *rand.Rand) (list []indexNode) {
 // them, and many indices of one place.
 func TestIndexSizes(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 13))
-	s := &single{device: open(t, vulkan.Options{Everything: true}), registry: standard.Registry(), offload: map[string]int{}}
+	s := &single{device: open(t, vulkan.Options{Everything: true}), registry: standard.Registry(),
+		offload: map[string]int{}}
 	known := map[string]bool{"TopK": true, "CumSum": true, "ReduceLogSumExp": true, "ReduceMean": true, "ReduceL2": true}
 	ran := map[string]int{}
 	for _, c := range slices.Concat(orderNodes(t, r), placeNodes(t, r)) {
-		n := &graph.Node{Name: c.op, Op: c.op, Version: 18, Attrs: c.attrs, Inputs: []string{"a", "b", "c"}[:len(c.in)], Outputs: []string{"x", "y"}[:c.outs]}
+		n := &graph.Node{Name: c.op, Op: c.op, Version: 18, Attrs: c.attrs, Inputs: []string{"a", "b", "c"}[:len(c.in)],
+			Outputs: []string{"x", "y"}[:c.outs]}
 		s.constant = func(i int, _ *tensor.Tensor) bool { return i > 0 && known[c.op] }
 		want, err := onCPU(s, n, c.in)
 		if err != nil {
@@ -225,7 +229,8 @@ func TestScatterOver(t *testing.T) {
 			Outputs: []*graph.Value{{Name: "y"}},
 		}}
 	}
-	in := map[string]*tensor.Tensor{"x": random(r, 40, 33), "i": tensorOf(t, picks(r, 25, 40), 25, 1), "u": random(r, 25, 33)}
+	in := map[string]*tensor.Tensor{"x": random(r, 40, 33), "i": tensorOf(t, picks(r, 25, 40), 25, 1),
+		"u": random(r, 25, 33)}
 	var got [2]*tensor.Tensor
 	for i, a := range []device.Accelerator{nil, accelerator(t, open(t, vulkan.Options{Everything: true}))} {
 		out, err := session(t, chain(), a).Run(context.Background(), in)

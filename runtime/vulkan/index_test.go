@@ -31,7 +31,8 @@ func TestIndexOperators(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many models: not in short runs")
 	}
-	s := &single{device: open(t, vulkan.Options{Everything: true}), registry: standard.Registry(), offload: map[string]int{}}
+	s := &single{device: open(t, vulkan.Options{Everything: true}), registry: standard.Registry(),
+		offload: map[string]int{}}
 	rows := optest.Rows()
 	for _, c := range optest.Cases() {
 		known, ok := indexOperators[c.Op]
@@ -69,10 +70,13 @@ func TestFaults(t *testing.T) {
 	s := &single{constant: func(i int, _ *tensor.Tensor) bool { return i == 0 }}
 	first := &graph.Node{Name: "first", Op: "Gather", Version: 13, Inputs: []string{"x", "i"}, Outputs: []string{"y"}}
 	m, _ := s.model(first, []*tensor.Tensor{x, zero})
-	m.Graph.Nodes = append(m.Graph.Nodes, &graph.Node{Name: "second", Op: "Gather", Version: 13, Inputs: []string{"y", "j"}, Outputs: []string{"z"}})
-	m.Graph.Inputs = append(m.Graph.Inputs, &graph.Value{Name: "j", Type: graph.TensorOf(tensor.I64, graph.DimsOf(one.Shape()))})
+	m.Graph.Nodes = append(m.Graph.Nodes,
+		&graph.Node{Name: "second", Op: "Gather", Version: 13, Inputs: []string{"y", "j"}, Outputs: []string{"z"}})
+	m.Graph.Inputs = append(m.Graph.Inputs,
+		&graph.Value{Name: "j", Type: graph.TensorOf(tensor.I64, graph.DimsOf(one.Shape()))})
 	m.Graph.Outputs = []*graph.Value{{Name: "z"}}
-	e, err := byname.New(m, engine.Options{NoOptimize: true, Accelerator: accelerator(t, open(t, vulkan.Options{Everything: true})), Threads: 1})
+	e, err := byname.New(m, engine.Options{NoOptimize: true,
+		Accelerator: accelerator(t, open(t, vulkan.Options{Everything: true})), Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +95,8 @@ func TestFaults(t *testing.T) {
 	} {
 		out, err := e.Run(context.Background(), map[string]*tensor.Tensor{"i": tensorOf(t, c.i, 2), "j": tensorOf(t, c.j, 2)})
 		if c.want == nil {
-			if !errors.Is(err, graph.ErrShape) || slices.ContainsFunc(c.says, func(part string) bool { return !strings.Contains(err.Error(), part) }) {
+			if !errors.Is(err, graph.ErrShape) ||
+				slices.ContainsFunc(c.says, func(part string) bool { return !strings.Contains(err.Error(), part) }) {
 				t.Errorf("indices %v and %v: error %v, want a shape error with %q", c.i, c.j, err, c.says)
 			}
 			continue
@@ -108,7 +113,8 @@ func TestFaults(t *testing.T) {
 // longer than the device saves.
 func TestTables(t *testing.T) {
 	s := &single{constant: func(i int, _ *tensor.Tensor) bool { return i == 0 }}
-	m, in := s.model(node("Gather", "ab", "y"), []*tensor.Tensor{tensor.New(tensor.F32, 100000, 64), tensorOf(t, []int64{3, 5}, 2)})
+	m, in := s.model(node("Gather", "ab", "y"),
+		[]*tensor.Tensor{tensor.New(tensor.F32, 100000, 64), tensorOf(t, []int64{3, 5}, 2)})
 	m.Graph.Nodes = append(m.Graph.Nodes, node("Cast", "y", "z", ints("to", 11))) // float64, without shaders
 	m.Graph.Outputs = []*graph.Value{{Name: "z"}}
 	_, prof, err := session(t, m, accelerator(t, open(t, vulkan.Options{}))).Profile(context.Background(), in)
@@ -125,7 +131,8 @@ func TestTables(t *testing.T) {
 // TestFaultMessages checks the errors of runs that fail at elements of an input, by operator.
 func TestFaultMessages(t *testing.T) {
 	x := tensorOf(t, []float32{1, 2, 3, 4, 5, 6}, 2, 3)
-	s := &single{device: open(t, vulkan.Options{Everything: true}), constant: func(int, *tensor.Tensor) bool { return false }, offload: map[string]int{}}
+	s := &single{device: open(t, vulkan.Options{Everything: true}),
+		constant: func(int, *tensor.Tensor) bool { return false }, offload: map[string]int{}}
 	for _, c := range []struct {
 		op   string
 		in   []*tensor.Tensor
@@ -140,7 +147,8 @@ func TestFaultMessages(t *testing.T) {
 		{"ScatterElements", []*tensor.Tensor{x, tensorOf(t, []int64{0, -3, 0}, 1, 3), tensorOf(t, []float32{1, 2, 3}, 1, 3)}, "element 1 of the indices"},
 		{"ScatterND", []*tensor.Tensor{x, tensorOf(t, []int64{0, 2}, 2, 1), tensorOf(t, []float32{1, 2, 3, 4, 5, 6}, 2, 3)}, "element 1 of the indices"},
 	} {
-		n := &graph.Node{Name: c.op, Op: c.op, Version: 17, Inputs: []string{"a", "b", "c"}[:len(c.in)], Outputs: []string{"y"}}
+		n := &graph.Node{Name: c.op, Op: c.op, Version: 17, Inputs: []string{"a", "b", "c"}[:len(c.in)],
+			Outputs: []string{"y"}}
 		if _, err := onCPU(s, n, c.in); !errors.Is(err, graph.ErrShape) {
 			t.Errorf("%s on the CPU: error %v", c.op, err)
 		}

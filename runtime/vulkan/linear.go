@@ -93,5 +93,6 @@ func bindTensorScatter(o *attention.TensorScatter, b *binder) error {
 	var w words
 	w.int(n, cache[1:axis].Len(), b.Shape(1)[axis], cache[axis], cache[axis+1:].Len())
 	constants := []uint32{uint32(kit.Btoi(o.Circular)), uint32(words32)}
-	return b.flat("scatter/rows", variant, n, constants, w, b.in(1), b.in(2), b.out(0), b.fault("the rows of batch %d do not fit from its index on"))
+	return b.flat("scatter/rows", variant, n, constants, w, b.in(1), b.in(2), b.out(0),
+		b.fault("the rows of batch %d do not fit from its index on"))
 }

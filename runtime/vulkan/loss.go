@@ -39,7 +39,8 @@ func bindLoss(o *nn.Loss, b *binder) error {
 	var w words
 	w.int(n, s.N, s.Inner, o.Ignore)
 	constants := []uint32{uint32(kit.Btoi(b.Has(2))), uint32(kit.Btoi(o.Ignores)), uint32(classWords)}
-	if err := b.flat("loss/pick", variant, n, constants, w, logs, b.in(1), b.in(2), terms, parts, b.fault("the class of sample %d is not there")); err != nil {
+	if err := b.flat("loss/pick", variant, n, constants, w, logs, b.in(1), b.in(2), terms, parts,
+		b.fault("the class of sample %d is not there")); err != nil {
 		return err
 	}
 	reduction := map[string]uint32{"none": 0, "sum": 1, "mean": 2}[o.Reduction]

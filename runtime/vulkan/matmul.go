@@ -139,7 +139,8 @@ func (b *binder) multiply(p *product, alpha float32, c addend, epilogue kit.Epil
 		if k+rows >= p.k {
 			last = epilogue
 		}
-		x := &multiplying{product: &part, dtype: d, left: b.in(0), right: right, out: b.out(0), first: k * p.aCol, alpha: alpha, c: c, epilogue: last}
+		x := &multiplying{product: &part, dtype: d, left: b.in(0), right: right, out: b.out(0), first: k * p.aCol,
+			alpha: alpha, c: c, epilogue: last}
 		if err := b.products(x); err != nil {
 			return err
 		}
@@ -213,7 +214,8 @@ func (b *binder) products(x *multiplying) error {
 	}
 	parts = max(parts, 1)
 	grid[2] *= parts
-	err = b.dispatch(t.shader, variant, t.size, grid, append(t.constants, uint32(parts)), w, x.left, x.right, x.c.operand, x.out, sums)
+	err = b.dispatch(t.shader, variant, t.size, grid, append(t.constants, uint32(parts)), w, x.left, x.right,
+		x.c.operand, x.out, sums)
 	b.works(x.m * x.n * x.k * z)
 	if err != nil || parts == 1 {
 		return err
@@ -265,7 +267,8 @@ func (b *binder) fewRows(p *product, z int, variant string, w words, operands []
 		columns, neighbours = 4, 0
 	}
 	groups := [3]int{(p.n + columns - 1) / columns, 1, z}
-	return b.dispatch("matmul/gemv", variant, size, groups, []uint32{uint32(p.m), uint32(columns), neighbours}, w, operands...)
+	return b.dispatch("matmul/gemv", variant, size, groups, []uint32{uint32(p.m), uint32(columns), neighbours}, w,
+		operands...)
 }
 
 func bindMatMul(o *arith.FusedMatMul, b *binder) error {
@@ -312,7 +315,8 @@ func bindWidenedGemm(o *arith.WidenedGemm, b *binder) error {
 	if err := b.convert(b.DType(1), tensor.F32, n, b.in(1), right); err != nil {
 		return err
 	}
-	return b.products(&multiplying{product: p, dtype: tensor.F32, left: b.in(0), right: right, out: b.out(0), alpha: o.Alpha, c: b.gemmAddend(&o.Gemm)})
+	return b.products(&multiplying{product: p, dtype: tensor.F32, left: b.in(0), right: right, out: b.out(0),
+		alpha: o.Alpha, c: b.gemmAddend(&o.Gemm)})
 }
 
 // gemmAddend returns the addend of Gemm: input 2, unless its factor is 0.
@@ -348,7 +352,8 @@ func bindDet(_ arith.Det, b *binder) error {
 	}
 	b.step.InPlace = nil
 	defer b.works(count * n * n * n)
-	return b.flat("matmul/det", variant, count, nil, words{uint32(count), uint32(n)}, b.in(0), b.temp(4*count*n*n), b.out(0))
+	return b.flat("matmul/det", variant, count, nil, words{uint32(count), uint32(n)}, b.in(0), b.temp(4*count*n*n),
+		b.out(0))
 }
 
 func bindInverse(_ arith.Inverse, b *binder) error {
@@ -364,7 +369,8 @@ func bindInverse(_ arith.Inverse, b *binder) error {
 	count := s.Len() / (n * n)
 	b.step.InPlace = nil
 	defer b.works(2 * count * n * n * n)
-	return b.flat("matmul/inverse", variant, count, nil, words{uint32(count), uint32(n)}, b.in(0), b.temp(tensor.F64.Bytes(s.Len())), b.temp(4*count*n), b.out(0))
+	return b.flat("matmul/inverse", variant, count, nil, words{uint32(count), uint32(n)}, b.in(0),
+		b.temp(tensor.F64.Bytes(s.Len())), b.temp(4*count*n), b.out(0))
 }
 
 // bindPackedMatMul multiplies matrices of integers of 16 bits or fewer, read as they are stored.
@@ -397,5 +403,6 @@ func bindPackedMatMul(_ *openinfer.MatMul, b *binder) error {
 	w.int(batch[0].a, batch[1].a, batch[2].a, batch[0].b, batch[1].b, batch[2].b)
 	b.step.InPlace = nil
 	defer b.works(total * p.k)
-	return b.flat("matmul/packed", "integers", (total+each-1)/each, []uint32{uint32(d.Bits()), kind, uint32(result.Bits())}, w, b.in(0), b.in(1), b.out(0))
+	return b.flat("matmul/packed", "integers", (total+each-1)/each,
+		[]uint32{uint32(d.Bits()), kind, uint32(result.Bits())}, w, b.in(0), b.in(1), b.out(0))
 }

@@ -107,8 +107,10 @@ func (d *Device) matrixTiling(shader, elements string, m, n, z, parts int, left,
 			continue
 		}
 		subgroup := d.info.Caps.SubgroupSize
-		best = &tiling{shader: shader, size: t.down * t.across * subgroup, rows: x.M * t.rows * t.down, cols: x.N * t.cols * t.across}
-		for _, c := range []int{x.M, x.N, x.K, subgroup, t.down, t.across, t.rows, t.cols, t.deep, kit.Btoi(left.down), kit.Btoi(right.down)} {
+		best = &tiling{shader: shader, size: t.down * t.across * subgroup, rows: x.M * t.rows * t.down,
+			cols: x.N * t.cols * t.across}
+		for _, c := range []int{x.M, x.N, x.K, subgroup, t.down, t.across, t.rows, t.cols, t.deep, kit.Btoi(left.down),
+			kit.Btoi(right.down)} {
 			best.constants = append(best.constants, uint32(c))
 		}
 		if grid := best.grid(m, n, z); product3(grid[:])*parts >= manyGroups {

@@ -36,13 +36,15 @@ func floatProducts(t *testing.T, r *rand.Rand, d tensor.DType, near float64) (li
 			if turned&2 != 0 {
 				slices.Reverse(b)
 			}
-			attrs := []*graph.Attr{ints("transA", turned&1), ints("transB", turned>>1), number("alpha", 0.5), number("beta", 2), text("activation", "LeakyRelu"), number("activation_alpha", 0.25)}
+			attrs := []*graph.Attr{ints("transA", turned&1), ints("transB", turned>>1), number("alpha", 0.5),
+				number("beta", 2), text("activation", "LeakyRelu"), number("activation_alpha", 0.25)}
 			in := []*tensor.Tensor{typed(t, d, odd(r, m*k), a...), typed(t, d, some(r, k*n), b...), typed(t, d, odd(r, n), n)}
 			list = append(list, nodeCase{domain: kit.Microsoft, op: "FusedGemm", attrs: attrs, in: in, outs: 1, near: near})
 		}
 		for _, shape := range [][]int{{k, n}, {3, k, n}, {2, 1, k, n}} {
 			b := typed(t, d, odd(r, tensor.Shape(shape).Len()), shape...)
-			list = append(list, nodeCase{op: "MatMul", in: []*tensor.Tensor{typed(t, d, some(r, 3*m*k), 3, m, k), b}, outs: 1, near: near})
+			list = append(list, nodeCase{op: "MatMul", in: []*tensor.Tensor{typed(t, d, some(r, 3*m*k), 3, m, k), b}, outs: 1,
+				near: near})
 		}
 	}
 	return list
@@ -61,7 +63,8 @@ func convolutions(t *testing.T, r *rand.Rand, d tensor.DType, near float64) (lis
 		{[]int{2, 3, 5, 6, 7}, []int{9, 3, 2, 3, 2}, []*graph.Attr{extents("pads", 1, 1, 1, 0, 1, 1)}},
 	} {
 		filters := c.w[0]
-		in := []*tensor.Tensor{typed(t, d, odd(r, tensor.Shape(c.x).Len()), c.x...), typed(t, d, some(r, tensor.Shape(c.w).Len()), c.w...), typed(t, d, some(r, filters), filters)}
+		in := []*tensor.Tensor{typed(t, d, odd(r, tensor.Shape(c.x).Len()), c.x...),
+			typed(t, d, some(r, tensor.Shape(c.w).Len()), c.w...), typed(t, d, some(r, filters), filters)}
 		list = append(list, nodeCase{op: "Conv", attrs: c.attrs, in: in, outs: 1, near: near})
 	}
 	return list
@@ -76,13 +79,17 @@ func fewBits(t *testing.T, r *rand.Rand, d tensor.DType, near float64) (list []n
 			const block = 32
 			blocks := (k + block - 1) / block
 			bytes := func(n int) []uint8 { return kit.Convert(picks(r, n, 256), func(x int64) uint8 { return uint8(x) }) }
-			attrs := []*graph.Attr{ints("N", int64(n)), ints("K", int64(k)), ints("bits", int64(bits)), ints("block_size", block)}
+			attrs := []*graph.Attr{ints("N", int64(n)), ints("K", int64(k)), ints("bits", int64(bits)),
+				ints("block_size", block)}
 			scales := kit.Convert(some(r, n*blocks), func(v float32) float32 { return v / 128 })
-			in := []*tensor.Tensor{typed(t, d, odd(r, m*k), m, k), tensorOf(t, bytes(n*blocks*block*bits/8), n, blocks, block*bits/8), typed(t, d, scales, n*blocks)}
-			list = append(list, nodeCase{domain: kit.Microsoft, op: "MatMulNBits", attrs: attrs, in: in, outs: 1, near: 2 * near})
+			in := []*tensor.Tensor{typed(t, d, odd(r, m*k), m, k),
+				tensorOf(t, bytes(n*blocks*block*bits/8), n, blocks, block*bits/8), typed(t, d, scales, n*blocks)}
+			list = append(list, nodeCase{domain: kit.Microsoft, op: "MatMulNBits", attrs: attrs, in: in, outs: 1,
+				near: 2 * near})
 			zeros := tensorOf(t, bytes(n*((blocks*bits+7)/8)), n*((blocks*bits+7)/8))
 			in = append(slices.Clone(in), zeros, nil, typed(t, d, some(r, n), n))
-			list = append(list, nodeCase{domain: kit.Microsoft, op: "MatMulNBits", attrs: attrs, in: in, outs: 1, near: 2 * near})
+			list = append(list, nodeCase{domain: kit.Microsoft, op: "MatMulNBits", attrs: attrs, in: in, outs: 1,
+				near: 2 * near})
 		}
 	}
 	return list
@@ -149,7 +156,8 @@ func TestMatrices(t *testing.T) {
 
 // TestMatrixTiles checks the tiles of products on devices of different limits.
 func TestMatrixTiles(t *testing.T) {
-	nvidia := vk.Caps{SubgroupSize: 32, Subgroups: 64, MaxInvocations: 1024, MaxGroupSize: [3]int{1024, 1024, 64}, MaxShared: 48 << 10}
+	nvidia := vk.Caps{SubgroupSize: 32, Subgroups: 64, MaxInvocations: 1024, MaxGroupSize: [3]int{1024, 1024, 64},
+		MaxShared: 48 << 10}
 	for _, x := range []struct {
 		m, n, k        int
 		operands, sums string

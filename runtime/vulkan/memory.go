@@ -173,7 +173,8 @@ func (p *pool) staged(bytes int, record func(r *vk.Recorder, staging *vk.Buffer,
 	defer staging.Free()
 	for done := 0; done < bytes; done += stagingBytes {
 		var then func()
-		if err := once(p.dev, func(r *vk.Recorder) { then = record(r, staging, done, min(bytes-done, stagingBytes)) }); err != nil {
+		if err := once(p.dev,
+			func(r *vk.Recorder) { then = record(r, staging, done, min(bytes-done, stagingBytes)) }); err != nil {
 			return failure(err)
 		}
 		then()

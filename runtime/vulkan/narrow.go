@@ -63,7 +63,8 @@ func (b *binder) widen() error {
 	}
 	n := b.OutShape(0).Len()
 	b.step.InPlace = nil
-	return b.flat("quant/unpack", variant, n, append(codes.constants, 0), unscaled(n), b.in(0), device.Operand{}, device.Operand{}, codes.table, b.out(0))
+	return b.flat("quant/unpack", variant, n, append(codes.constants, 0), unscaled(n), b.in(0), device.Operand{},
+		device.Operand{}, codes.table, b.out(0))
 }
 
 // lowTypes are the types that hold low bits of integers.

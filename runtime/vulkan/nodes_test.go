@@ -69,17 +69,20 @@ func drawnNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 		x := kit.Convert(some(r, rows*outcomes), func(v float32) float32 { return 8 * v })
 		copy(x, []float32{float32(math.Inf(-1)), -200, 3, float32(math.Inf(-1))})
 		for _, code := range []int64{6, 7} {
-			list = append(list, nodeCase{op: "Multinomial", attrs: []*graph.Attr{number("seed", 11), ints("sample_size", 700), ints("dtype", code)}, in: []*tensor.Tensor{typed(t, d, x, rows, outcomes)}, outs: 1})
+			list = append(list, nodeCase{op: "Multinomial", attrs: []*graph.Attr{number("seed", 11), ints("sample_size", 700),
+				ints("dtype", code)}, in: []*tensor.Tensor{typed(t, d, x, rows, outcomes)}, outs: 1})
 		}
 	}
 	chances := some(r, n)
 	for i := range chances {
 		chances[i] = float32(math.Ldexp(1, -r.IntN(60))) * r.Float32()
 	}
-	copy(chances, []float32{0, 1, -1, 2, float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1e-41, 0x1p-53, 0x1.fffffep-1})
+	copy(chances, []float32{0, 1, -1, 2, float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1e-41,
+		0x1p-53, 0x1.fffffep-1})
 	for _, d := range narrowFloats {
 		for _, code := range []int64{1, 6, 9, 12} { // float32, int32, bool, uint32
-			list = append(list, nodeCase{op: "Bernoulli", attrs: []*graph.Attr{number("seed", 3), ints("dtype", code)}, in: []*tensor.Tensor{typed(t, d, chances, n)}, outs: 1})
+			list = append(list, nodeCase{op: "Bernoulli", attrs: []*graph.Attr{number("seed", 3), ints("dtype", code)},
+				in: []*tensor.Tensor{typed(t, d, chances, n)}, outs: 1})
 		}
 	}
 	return list
@@ -92,13 +95,15 @@ func groupedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 	last, total := tensorOf(t, []int32{5, 3}, batch), tensorOf(t, []int32{6})
 	pastK, pastV := random(r, batch, kvHeads, room, size), random(r, batch, kvHeads, room, size)
 	cos, sin := random(r, positions, size/2), random(r, positions, size/2)
-	q, k, v := random(r, batch, tokens, heads*size), random(r, batch, tokens, kvHeads*size), random(r, batch, tokens, kvHeads*size)
+	q, k, v := random(r, batch, tokens, heads*size), random(r, batch, tokens, kvHeads*size),
+		random(r, batch, tokens, kvHeads*size)
 	all := random(r, batch, tokens, (heads+2*kvHeads)*size)
 	for _, rotary := range []int64{0, 1} {
 		own := append(slices.Clone(attrs), ints("do_rotary", rotary), ints("rotary_interleaved", 1-rotary))
 		for _, in := range [][]*tensor.Tensor{{q, k, v}, {all, nil, nil}} {
 			in = append(in, pastK, pastV, last, total, cos, sin, nil, nil, nil, nil, nil, random(r, size), random(r, size))
-			list = append(list, nodeCase{domain: kit.Microsoft, op: "GroupQueryAttention", attrs: own, in: in, outs: 3, near: 1e-5})
+			list = append(list, nodeCase{domain: kit.Microsoft, op: "GroupQueryAttention", attrs: own, in: in, outs: 3,
+				near: 1e-5})
 		}
 	}
 	return list
@@ -113,11 +118,14 @@ func roundedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 		for i := range codes {
 			codes[i] = uint8(r.Uint32())
 		}
-		attrs := []*graph.Attr{ints("N", n), ints("K", k), ints("bits", bits), ints("block_size", block), ints("accuracy_level", 4)}
+		attrs := []*graph.Attr{ints("N", n), ints("K", k), ints("bits", bits), ints("block_size", block),
+			ints("accuracy_level", 4)}
 		for _, m := range []int{1, 7} {
 			for _, d := range narrowFloats {
-				in := []*tensor.Tensor{typed(t, d, odd(r, m*k), m, k), tensorOf(t, codes, n, blocks, block*int(bits)/8), typed(t, d, some(r, n*blocks), n*blocks)}
-				list = append(list, nodeCase{domain: kit.Microsoft, op: "MatMulNBits", attrs: attrs, in: in, outs: 1, near: 10 * nears[d]})
+				in := []*tensor.Tensor{typed(t, d, odd(r, m*k), m, k), tensorOf(t, codes, n, blocks, block*int(bits)/8),
+					typed(t, d, some(r, n*blocks), n*blocks)}
+				list = append(list, nodeCase{domain: kit.Microsoft, op: "MatMulNBits", attrs: attrs, in: in, outs: 1,
+					near: 10 * nears[d]})
 			}
 		}
 	}
@@ -147,21 +155,25 @@ func sharedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 		a, b, c := typed(t, d, odd(r, 2*m*k), 2, m, k), typed(t, d, small(k*n), k, n), typed(t, d, some(r, n), n)
 		list = append(list, nodeCase{op: "MatMul", in: []*tensor.Tensor{a, b}, outs: 1, near: near},
 			nodeCase{op: "Gemm", attrs: []*graph.Attr{number("alpha", 0.5), number("beta", 2), ints("transA", 1)}, in: []*tensor.Tensor{typed(t, d, small(k*m), k, m), b, c}, outs: 1, near: near})
-		q, key, value := typed(t, d, some(r, 2*4*13), 2, 4, 1, 13), typed(t, d, some(r, 2*2*keys*13), 2, 2, keys, 13), typed(t, d, some(r, 2*2*keys*9), 2, 2, keys, 9)
+		q, key, value := typed(t, d, some(r, 2*4*13), 2, 4, 1, 13), typed(t, d, some(r, 2*2*keys*13), 2, 2, keys, 13),
+			typed(t, d, some(r, 2*2*keys*9), 2, 2, keys, 9)
 		mask := odd(r, keys)
 		mask[3] = 0
-		for _, in := range [][]*tensor.Tensor{{q, key, value}, {q, key, typed(t, d, odd(r, 2*2*keys*9), 2, 2, keys, 9)}, {q, key, value, typed(t, d, mask, 1, keys)}, {q, typed(t, d, odd(r, 2*2*keys*13), 2, 2, keys, 13), value}} {
+		for _, in := range [][]*tensor.Tensor{{q, key, value}, {q, key, typed(t, d, odd(r, 2*2*keys*9), 2, 2, keys, 9)},
+			{q, key, value, typed(t, d, mask, 1, keys)}, {q, typed(t, d, odd(r, 2*2*keys*13), 2, 2, keys, 13), value}} {
 			list = append(list, nodeCase{op: "Attention", in: in, outs: 1, near: near})
 		}
 	}
-	list = append(list, nodeCase{op: "MatMul", in: []*tensor.Tensor{tensorOf(t, picks(r, m*k, 1<<40), m, k), tensorOf(t, picks(r, k*n, 1<<40), k, n)}, outs: 1})
+	list = append(list, nodeCase{op: "MatMul",
+		in: []*tensor.Tensor{tensorOf(t, picks(r, m*k, 1<<40), m, k), tensorOf(t, picks(r, k*n, 1<<40), k, n)}, outs: 1})
 	for _, window := range []int64{-1, 300} {
 		const batch, heads, kvHeads, size = 2, 4, 2, 10
 		last, total := tensorOf(t, []int32{keys - 1, 40}, batch), tensorOf(t, []int32{keys})
 		in := []*tensor.Tensor{random(r, batch, 1, heads*size), random(r, batch, 1, kvHeads*size), random(r, batch, 1, kvHeads*size), random(r, batch, kvHeads, keys, size), random(r, batch, kvHeads, keys, size),
 			last, total, nil, nil, nil, nil, random(r, heads)}
 		attrs := []*graph.Attr{ints("num_heads", heads), ints("kv_num_heads", kvHeads), ints("local_window_size", window)}
-		list = append(list, nodeCase{domain: kit.Microsoft, op: "GroupQueryAttention", attrs: attrs, in: in, outs: 3, near: 1e-5})
+		list = append(list, nodeCase{domain: kit.Microsoft, op: "GroupQueryAttention", attrs: attrs, in: in, outs: 3,
+			near: 1e-5})
 	}
 	return list
 }
@@ -169,8 +181,10 @@ func sharedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 // transformedNodes are convolutions by 3x3 filters.
 func transformedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 	for _, d := range narrowFloats {
-		in := []*tensor.Tensor{typed(t, d, some(r, 17*15*18), 1, 17, 15, 18), typed(t, d, some(r, 19*17*9), 19, 17, 3, 3), typed(t, d, some(r, 19), 19)}
-		list = append(list, nodeCase{op: "Conv", attrs: []*graph.Attr{extents("pads", 1, 0, 1, 2)}, in: in, outs: 1, near: 10 * nears[d]})
+		in := []*tensor.Tensor{typed(t, d, some(r, 17*15*18), 1, 17, 15, 18), typed(t, d, some(r, 19*17*9), 19, 17, 3, 3),
+			typed(t, d, some(r, 19), 19)}
+		list = append(list, nodeCase{op: "Conv", attrs: []*graph.Attr{extents("pads", 1, 0, 1, 2)}, in: in, outs: 1,
+			near: 10 * nears[d]})
 	}
 	return list
 }
@@ -178,7 +192,8 @@ func transformedNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 // packedNodes are OpenInfer's functions of elements with all their bit patterns, stretched.
 func packedNodes(r *rand.Rand) (list []nodeCase) {
 	const rows, columns = 5, 131
-	for _, d := range []tensor.DType{tensor.I1, tensor.U2, tensor.I4, tensor.I8, tensor.U16, tensor.I32, tensor.F8E5M2, tensor.F16, tensor.BF16, tensor.F32} {
+	for _, d := range []tensor.DType{tensor.I1, tensor.U2, tensor.I4, tensor.I8, tensor.U16, tensor.I32, tensor.F8E5M2,
+		tensor.F16, tensor.BF16, tensor.F32} {
 		operand := func(shape ...int) *tensor.Tensor {
 			t := tensor.New(d, shape...)
 			for i := range t.Bytes() {
@@ -194,14 +209,17 @@ func packedNodes(r *rand.Rand) (list []nodeCase) {
 		}
 		reduced := extents("axes", 1)
 		for _, name := range []string{"sum_axis", "mean_axis", "prod_axis", "max_axis", "argmin_axis"} {
-			list = append(list, nodeCase{domain: "openinfer", op: name, attrs: []*graph.Attr{reduced}, in: []*tensor.Tensor{operand(rows, 65, 3)}, outs: 1, near: float64(kit.Btoi(d.IsFloat())) * 1e-6})
+			list = append(list, nodeCase{domain: "openinfer", op: name, attrs: []*graph.Attr{reduced},
+				in: []*tensor.Tensor{operand(rows, 65, 3)}, outs: 1, near: float64(kit.Btoi(d.IsFloat())) * 1e-6})
 		}
 		for _, to := range []string{"uint8", "int32", "float8e5m2", "float16", "float32"} {
 			if d.IsInteger() && to[0] != 'f' {
 				continue
 			}
 			for _, mode := range []string{"trunc", "nearest"} {
-				list = append(list, nodeCase{domain: "openinfer", op: "cast", attrs: []*graph.Attr{text("to", to), text("rounding_mode", mode)}, in: []*tensor.Tensor{operand(rows, columns)}, outs: 1, near: float64(kit.Btoi(to[0] == 'f')) * 1e-9})
+				list = append(list, nodeCase{domain: "openinfer", op: "cast",
+					attrs: []*graph.Attr{text("to", to), text("rounding_mode", mode)}, in: []*tensor.Tensor{operand(rows, columns)},
+					outs: 1, near: float64(kit.Btoi(to[0] == 'f')) * 1e-9})
 			}
 		}
 		for _, name := range []string{"add", "mul", "div", "min", "lt", "filter"} {
@@ -209,7 +227,8 @@ func packedNodes(r *rand.Rand) (list []nodeCase) {
 			if name == "filter" {
 				in = append(in, operand(rows, 1))
 			}
-			list = append(list, nodeCase{domain: "openinfer", op: name, in: in, outs: 1, near: float64(kit.Btoi(d.IsFloat())) * 1e-6})
+			list = append(list, nodeCase{domain: "openinfer", op: name, in: in, outs: 1,
+				near: float64(kit.Btoi(d.IsFloat())) * 1e-6})
 		}
 	}
 	return list
@@ -227,7 +246,8 @@ func transformNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 			for _, inverse := range []int64{0, 1} {
 				for _, parts := range []int{1, 2} {
 					x := typed(t, d, some(r, 3*n*2*parts), 3, n, 2, parts)
-					list = append(list, nodeCase{op: "DFT", attrs: []*graph.Attr{ints("inverse", inverse)}, in: []*tensor.Tensor{x, nil, tensorOf(t, []int64{1})}, outs: 1, near: near})
+					list = append(list, nodeCase{op: "DFT", attrs: []*graph.Attr{ints("inverse", inverse)},
+						in: []*tensor.Tensor{x, nil, tensorOf(t, []int64{1})}, outs: 1, near: near})
 				}
 			}
 		}
@@ -239,23 +259,29 @@ func transformNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 		}
 		x := typed(t, d, base, 60)
 		narrow := kit.Convert(exponents, func(v int64) int32 { return int32(v) })
-		for _, e := range []*tensor.Tensor{tensorOf(t, exponents, 60), tensorOf(t, narrow, 60), tensorOf(t, kit.Convert(narrow, func(v int32) int8 { return int8(v) }), 60), tensorOf(t, kit.Convert(exponents, func(v int64) uint64 { return uint64(v) }), 60), tensorOf(t, []int32{3}, 1)} {
+		for _, e := range []*tensor.Tensor{tensorOf(t, exponents, 60), tensorOf(t, narrow, 60),
+			tensorOf(t, kit.Convert(narrow, func(v int32) int8 { return int8(v) }), 60),
+			tensorOf(t, kit.Convert(exponents, func(v int64) uint64 { return uint64(v) }), 60), tensorOf(t, []int32{3}, 1)} {
 			list = append(list, nodeCase{op: "Pow", in: []*tensor.Tensor{x, e}, outs: 1, near: nears[d]})
 		}
 		for _, rows := range []int{1, 33} {
-			in := []*tensor.Tensor{typed(t, d, some(r, rows*7), rows, 7), typed(t, d, some(r, 35), 7, 5), typed(t, d, some(r, 5), 5), typed(t, d, some(r, rows*5), rows, 5)}
+			in := []*tensor.Tensor{typed(t, d, some(r, rows*7), rows, 7), typed(t, d, some(r, 35), 7, 5),
+				typed(t, d, some(r, 5), 5), typed(t, d, some(r, rows*5), rows, 5)}
 			list = append(list, nodeCase{domain: kit.Internal, op: "MatMulBias", in: in, outs: 1, near: 2 * nears[d]})
 		}
 		batch := []*tensor.Tensor{typed(t, d, some(r, 3*5*70), 3, 5, 70)}
 		for range 4 {
 			batch = append(batch, typed(t, d, some(r, 5), 5))
 		}
-		list = append(list, nodeCase{op: "BatchNormalization", attrs: []*graph.Attr{ints("training_mode", 1)}, in: batch, outs: 3, near: 4 * nears[d]})
+		list = append(list, nodeCase{op: "BatchNormalization", attrs: []*graph.Attr{ints("training_mode", 1)}, in: batch,
+			outs: 3, near: 4 * nears[d]})
 		c := typed(t, d, odd(r, 5), 5)
 		list = append(list, nodeCase{op: "Gemm", attrs: []*graph.Attr{number("beta", 0)}, in: []*tensor.Tensor{typed(t, d, some(r, 21), 3, 7), typed(t, d, some(r, 35), 7, 5), c}, outs: 1, near: nears[d]},
 			nodeCase{domain: kit.Internal, op: "SumLike", in: []*tensor.Tensor{typed(t, d, some(r, 4*3*5), 4, 3, 5), typed(t, d, some(r, 3), 3, 1)}, outs: 1, near: 4 * nears[d]})
-		for _, name := range []string{"ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceMean", "ReduceLogSumExp", "ReduceLogSum", "ReduceL2"} {
-			list = append(list, nodeCase{op: name, in: []*tensor.Tensor{tensor.New(d, 3, 0, 2), tensorOf(t, []int64{1}, 1)}, outs: 1, near: 1e-9})
+		for _, name := range []string{"ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceMean", "ReduceLogSumExp",
+			"ReduceLogSum", "ReduceL2"} {
+			list = append(list, nodeCase{op: name, in: []*tensor.Tensor{tensor.New(d, 3, 0, 2), tensorOf(t, []int64{1}, 1)},
+				outs: 1, near: 1e-9})
 		}
 	}
 	return list
@@ -268,7 +294,8 @@ func recurrentNodes(t *testing.T, r *rand.Rand) (list []nodeCase) {
 		for _, gates := range []int{3, 4} {
 			in := []*tensor.Tensor{typed(t, d, some(r, steps*batch*input), steps, batch, input), typed(t, d, some(r, gates*units*input), 1, gates*units, input),
 				typed(t, d, some(r, gates*units*units), 1, gates*units, units), typed(t, d, some(r, 2*gates*units), 1, 2*gates*units), tensorOf(t, []int32{5, 2, 4}, batch)}
-			list = append(list, nodeCase{op: map[int]string{3: "GRU", 4: "LSTM"}[gates], attrs: []*graph.Attr{ints("hidden_size", units)}, in: in, outs: 2, near: nears[d]})
+			list = append(list, nodeCase{op: map[int]string{3: "GRU", 4: "LSTM"}[gates],
+				attrs: []*graph.Attr{ints("hidden_size", units)}, in: in, outs: 2, near: nears[d]})
 		}
 	}
 	return list
@@ -315,12 +342,15 @@ type compared struct {
 
 func compareNodes(t *testing.T, o vulkan.Options) *compared {
 	r := rand.New(rand.NewPCG(17, 3))
-	return compareWith(t, o, slices.Concat(drawnNodes(t, r), groupedNodes(t, r), roundedNodes(t, r), sharedNodes(t, r), transformedNodes(t, r), packedNodes(r), recurrentNodes(t, r), countedNodes(t, r), transformNodes(t, r), generatedNodes(t)))
+	return compareWith(t, o,
+		slices.Concat(drawnNodes(t, r), groupedNodes(t, r), roundedNodes(t, r), sharedNodes(t, r), transformedNodes(t, r),
+			packedNodes(r), recurrentNodes(t, r), countedNodes(t, r), transformNodes(t, r), generatedNodes(t)))
 }
 
 func compareWith(t *testing.T, o vulkan.Options, list []nodeCase) *compared {
 	o.Everything = true
-	s := &compared{&single{device: open(t, o), registry: standard.Registry(), offload: map[string]int{}}, map[string]int{}, ""}
+	s := &compared{&single{device: open(t, o), registry: standard.Registry(), offload: map[string]int{}},
+		map[string]int{}, ""}
 	s.constant = func(i int, x *tensor.Tensor) bool { return isParameter(i, x) || i > 0 && x.DType() == tensor.U8 }
 	for _, c := range list {
 		n := &graph.Node{Name: c.op, Domain: c.domain, Op: c.op, Version: 24, Attrs: c.attrs}
@@ -351,7 +381,8 @@ func compareWith(t *testing.T, o vulkan.Options, list []nodeCase) *compared {
 				t.Fatalf("output %d of %s %v is %v, want %v", i, c.op, c.in, got[i], want[i])
 			}
 			if at := differ(got[i], want[i], c.near); at >= 0 {
-				t.Errorf("output %d of %s %v differs at %d: %s, want %s", i, c.op, c.in, at, element(got[i], at), element(want[i], at))
+				t.Errorf("output %d of %s %v differs at %d: %s, want %s", i, c.op, c.in, at, element(got[i], at),
+					element(want[i], at))
 			}
 		}
 	}

@@ -25,7 +25,9 @@ var normRows = []row{
 
 // lanes adds a dispatch of one workgroup for each lane of n elements. The size of a workgroup grows
 // with n.
-func (b *binder) lanes(name, variant string, lanes, n int, constants []uint32, w words, operands ...device.Operand) error {
+func (b *binder) lanes(
+	name, variant string, lanes, n int, constants []uint32, w words, operands ...device.Operand,
+) error {
 	size := 16
 	for size < 256 && size < n {
 		size *= 2
@@ -195,7 +197,8 @@ func bindLayerNorm(o *nn.LayerNorm, mean, inverse device.Operand, b *binder) err
 		return err
 	}
 	return b.normRows(variant, &rows{
-		rows: s[0], n: s[1], centred: o.Centred, epsilon: float64(o.Epsilon), x: b.in(0), scale: b.in(1), shift: b.in(2), y: b.out(0), mean: mean, inverse: inverse,
+		rows: s[0], n: s[1], centred: o.Centred, epsilon: float64(o.Epsilon), x: b.in(0), scale: b.in(1), shift: b.in(2),
+		y: b.out(0), mean: mean, inverse: inverse,
 	})
 }
 

@@ -84,8 +84,10 @@ func (b *binder) packed(f packedFunction) error {
 	w.int(make([]int, broadcastAxes*(most-len(shapes)))...)
 	w = append(w, f.numbers[:]...)
 	b.step.InPlace = nil
-	constants := []uint32{number, uint32(d.Bits()), kind, uint32(out.Bits()), to, uint32(len(shapes)), uint32(kit.Btoi(f.limited))}
-	return b.flat("eltwise/pointwise", "packed", (total+each-1)/each, constants, w, operands[0], operands[1], operands[2], b.out(0))
+	constants := []uint32{number, uint32(d.Bits()), kind, uint32(out.Bits()), to, uint32(len(shapes)),
+		uint32(kit.Btoi(f.limited))}
+	return b.flat("eltwise/pointwise", "packed", (total+each-1)/each, constants, w, operands[0], operands[1],
+		operands[2], b.out(0))
 }
 
 func bindPackedPointwise(o *openinfer.Pointwise, b *binder) error {

@@ -90,8 +90,8 @@ func bindMaxUnpool(o *nn.MaxUnpool, b *binder) error {
 		return err
 	}
 	for _, note := range []uint32{1, 0} {
-		if err := b.flat("pool/unpool", variant, n, []uint32{note, uint32(indexWords)}, w, b.in(0), b.in(1), winners, b.out(0),
-			b.fault("the index of element %d is not there")); err != nil {
+		if err := b.flat("pool/unpool", variant, n, []uint32{note, uint32(indexWords)}, w, b.in(0), b.in(1), winners,
+			b.out(0), b.fault("the index of element %d is not there")); err != nil {
 			return err
 		}
 	}
@@ -113,7 +113,8 @@ func bindPool(o *nn.Pool, b *binder) error {
 	var in, out, taps, stride, dilation, pad, end []int
 	for _, a := range p.Axes {
 		in, out, taps = append(in, a.In), append(out, a.Out), append(taps, a.Taps)
-		stride, dilation, pad, end = append(stride, a.Stride), append(dilation, a.Dilation), append(pad, a.Pad), append(end, a.PadEnd)
+		stride, dilation, pad, end = append(stride, a.Stride), append(dilation, a.Dilation), append(pad, a.Pad),
+			append(end, a.PadEnd)
 	}
 	n := b.OutShape(0).Len()
 	var w words

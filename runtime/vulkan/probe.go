@@ -45,12 +45,14 @@ func (d *Device) Probe() (*Probe, error) {
 	}
 	bytes = min(bytes, d.info.Caps.MaxRange)
 	const invocations, chains = 1 << 20, 8
-	seconds, err := d.time("probe/fma", "f32", []uint32{256, uint32(loops)}, words{invocations, 0x3f800000, 0}, d.flatGroups(invocations/256), 4*invocations)
+	seconds, err := d.time("probe/fma", "f32", []uint32{256, uint32(loops)}, words{invocations, 0x3f800000, 0},
+		d.flatGroups(invocations/256), 4*invocations)
 	if err != nil {
 		return nil, err
 	}
 	p.Multiplies = float64(invocations*chains*loops) / seconds
-	if seconds, err = d.time("probe/copy", "w16", []uint32{256}, words{uint32(bytes / 16)}, d.flatGroups(bytes/16/256), bytes, bytes); err != nil {
+	if seconds, err = d.time("probe/copy", "w16", []uint32{256}, words{uint32(bytes / 16)}, d.flatGroups(bytes/16/256),
+		bytes, bytes); err != nil {
 		return nil, err
 	}
 	p.CopyBytes = 2 * float64(bytes) / seconds
@@ -80,8 +82,10 @@ func (d *Device) probeMatrix(elements string, side, loops int) (*MatrixProbe, er
 	x, subgroup := d.matrices[elements], d.info.Caps.SubgroupSize
 	p := &MatrixProbe{Matrix: x.String()}
 	const groups, subgroups, chains = 1 << 10, 4, 8
-	constants := []uint32{uint32(subgroups * subgroup), uint32(x.M), uint32(x.N), uint32(x.K), uint32(subgroup), uint32(loops)}
-	seconds, err := d.time("probe/matrix", elements, constants, words{1, 1}, [3]int{groups, 1, 1}, 4*groups*subgroups*x.M*x.N)
+	constants := []uint32{uint32(subgroups * subgroup), uint32(x.M), uint32(x.N), uint32(x.K), uint32(subgroup),
+		uint32(loops)}
+	seconds, err := d.time("probe/matrix", elements, constants, words{1, 1}, [3]int{groups, 1, 1},
+		4*groups*subgroups*x.M*x.N)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +115,8 @@ func (w words) plainSums() words {
 // timeRow returns the seconds of a product [1,n] by [n,n] of float32.
 func (d *Device) timeRow(n int) (float64, error) {
 	const columns = 16
-	return d.time("matmul/gemv", "f32", []uint32{256, 1, columns, 1}, squares(1, n).plainSums(), [3]int{n / columns, 1, 1}, 4*n, 4*n*n, 256, 4*n)
+	return d.time("matmul/gemv", "f32", []uint32{256, 1, columns, 1}, squares(1, n).plainSums(),
+		[3]int{n / columns, 1, 1}, 4*n, 4*n*n, 256, 4*n)
 }
 
 // TimeProduct returns the seconds of a product of n by n matrices, and the name of the shader that
@@ -126,7 +131,8 @@ func (d *Device) TimeProduct(elements string, n int) (seconds float64, shader st
 		}
 		constants := slices.Concat([]uint32{uint32(t.size)}, t.constants, wordConstants(left, right), make([]uint32, 4))
 		w := append(squares(n, n), make(words, 10)...)
-		seconds, err = d.time(t.shader, "integers", constants, w, t.grid(n, n, 1), bytes, 256, 256, bytes, 256, 256, 256, 256, 256, 256, 4*bytes)
+		seconds, err = d.time(t.shader, "integers", constants, w, t.grid(n, n, 1), bytes, 256, 256, bytes, 256, 256, 256,
+			256, 256, 256, 4*bytes)
 		return seconds, t.shader, err
 	}
 	t := plainTiling("matmul/gemm", n, n)
@@ -135,7 +141,8 @@ func (d *Device) TimeProduct(elements string, n int) (seconds float64, shader st
 		t.constants = append(t.constants, wordConstants(left, right)...)
 	}
 	constants := slices.Concat([]uint32{uint32(t.size)}, t.constants, []uint32{1})
-	seconds, err = d.time(t.shader, elements, constants, squares(n, n).plainSums(), t.grid(n, n, 1), bytes, bytes, 256, bytes, 256)
+	seconds, err = d.time(t.shader, elements, constants, squares(n, n).plainSums(), t.grid(n, n, 1), bytes, bytes, 256,
+		bytes, 256)
 	return seconds, t.shader, err
 }
 

@@ -72,7 +72,8 @@ func bindQuantizeLinear(o *quant.QuantizeLinear, b *binder) error {
 		return device.Refuse("codes are %v, values %v and scales %v", d, b.DType(0), b.DType(1))
 	}
 	low, high := elements.Bounds[int](d)
-	return b.grid("quant/quantize", o.Granularity, d, []uint32{uint32(low), uint32(high), precisions[o.Precision(b.DType(1))]})
+	return b.grid("quant/quantize", o.Granularity, d,
+		[]uint32{uint32(low), uint32(high), precisions[o.Precision(b.DType(1))]})
 }
 
 func bindDequantizeLinear(o *quant.DequantizeLinear, b *binder) error {
@@ -141,7 +142,8 @@ func (b *binder) unpack(g quant.Granularity, d tensor.DType) error {
 		return err
 	}
 	b.step.InPlace = nil
-	return b.flat("quant/unpack", variant, n, append(codes.constants, 1), w, b.in(0), b.in(1), b.in(2), codes.table, b.out(0))
+	return b.flat("quant/unpack", variant, n, append(codes.constants, 1), w, b.in(0), b.in(1), b.in(2), codes.table,
+		b.out(0))
 }
 
 // pack encodes codes of fewer than 8 bits.
@@ -164,7 +166,8 @@ func (b *binder) pack(o *quant.QuantizeLinear, d tensor.DType) error {
 	}
 	each := 32 / bits
 	b.step.InPlace = nil
-	return b.flat("quant/pack", variant, (n+each-1)/each, []uint32{uint32(least), uint32(most), uint32(bits), precisions[o.Precision(b.DType(1))]}, w, b.in(0), b.in(1), b.in(2), b.out(0))
+	return b.flat("quant/pack", variant, (n+each-1)/each, []uint32{uint32(least), uint32(most), uint32(bits),
+		precisions[o.Precision(b.DType(1))]}, w, b.in(0), b.in(1), b.in(2), b.out(0))
 }
 
 // bindNBits multiplies by weights of few bits, read as they are stored.
@@ -195,7 +198,8 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 			return err
 		}
 		total := m * o.Blocks()
-		if err := b.flat("quant/round", variant, total, nil, words{uint32(total), uint32(o.K), uint32(o.Block), uint32(o.Blocks())}, b.in(0), a); err != nil {
+		if err := b.flat("quant/round", variant, total, nil,
+			words{uint32(total), uint32(o.K), uint32(o.Block), uint32(o.Blocks())}, b.in(0), a); err != nil {
 			return err
 		}
 		if d != tensor.F32 {
@@ -211,11 +215,14 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 	defer b.works(m * o.N * o.K)
 	operands := []device.Operand{a, b.in(1), b.in(2), b.in(3), b.in(5), b.out(0)}
 	left := sideOf(m, o.K, o.K, 1)
-	if t := b.dev.matrixTiling("quant/nbits_matrix", variant, m, o.N, 1, 1, left, matrixSide{}); t != nil && o.Block%wordElements == 0 {
-		return b.dispatch(t.shader, variant, t.size, t.grid(m, o.N, 1), slices.Concat(t.constants, wordConstants(left), []uint32{uint32(o.Bits)}), w, operands...)
+	if t := b.dev.matrixTiling("quant/nbits_matrix", variant, m, o.N, 1, 1, left, matrixSide{}); t != nil &&
+		o.Block%wordElements == 0 {
+		return b.dispatch(t.shader, variant, t.size, t.grid(m, o.N, 1),
+			slices.Concat(t.constants, wordConstants(left), []uint32{uint32(o.Bits)}), w, operands...)
 	}
 	groups := [3]int{(o.N + columns - 1) / columns, (m + rows - 1) / rows, 1}
-	return b.dispatch("quant/nbits", variant, min(256, b.dev.info.Caps.MaxInvocations), groups, []uint32{uint32(o.Bits), uint32(rows), columns}, w, operands...)
+	return b.dispatch("quant/nbits", variant, min(256, b.dev.info.Caps.MaxInvocations), groups,
+		[]uint32{uint32(o.Bits), uint32(rows), columns}, w, operands...)
 }
 
 // bindBnb4 multiplies by weights of 4 bits, decoded by a table.
@@ -244,7 +251,8 @@ func bindBnb4(o *quant.MatMulBnb4, b *binder) error {
 	b.step.InPlace = nil
 	defer b.works(m * o.N * o.K)
 	groups := [3]int{(n + columns - 1) / columns, (m + rows - 1) / rows, 1}
-	return b.dispatch("quant/bnb4", variant, size, groups, []uint32{uint32(rows), columns}, w, b.in(0), b.in(1), b.in(2), constant(o.Table...), b.out(0))
+	return b.dispatch("quant/bnb4", variant, size, groups, []uint32{uint32(rows), columns}, w, b.in(0), b.in(1), b.in(2),
+		constant(o.Table...), b.out(0))
 }
 
 // quantizeDynamic adds dispatches that find the range of the n floats of input 0, store its scale
@@ -313,7 +321,8 @@ func (b *binder) table(x, from, to int, f string, alpha float32) (device.Operand
 		return t, device.Refuse("scales are %v and %v", b.DType(from), b.DType(to))
 	}
 	zeros := kit.Btoi(b.Has(from+1)) | kit.Btoi(b.Has(to+1))<<1
-	constants := []uint32{tableFunctions[f], signed(b.DType(x)), uint32(kit.Btoi(b.DType(to) == tensor.F16)), uint32(zeros)}
+	constants := []uint32{tableFunctions[f], signed(b.DType(x)), uint32(kit.Btoi(b.DType(to) == tensor.F16)),
+		uint32(zeros)}
 	var w words
 	w.float(float64(alpha))
 	return t, b.flat("quant/table", "bytes", 256, constants, w, b.in(from), b.in(from+1), b.in(to), b.in(to+1), t)

@@ -107,7 +107,8 @@ func (b *binder) convBytes(c *byteConv) error {
 	w.int(count(byteWScale), count(byteWZero))
 	w.float(low, high)
 	constants := []uint32{
-		signed(b.DType(c.at(byteX))), signed(b.DType(c.at(byteW))), signed(b.Out[0].DType), half, uint32(kit.Btoi(c.last)), bias,
+		signed(b.DType(c.at(byteX))), signed(b.DType(c.at(byteW))), signed(b.Out[0].DType), half, uint32(kit.Btoi(c.last)),
+		bias,
 		kind(byteAdd, byteAdd), kind(byteStageZero, byteStage), clamps, uint32(kit.Btoi(b.Has(c.at(byteXZero)))),
 	}
 	var operands []device.Operand
@@ -124,7 +125,8 @@ func bindConvInteger(o *quant.ConvInteger, b *binder) error {
 	if err != nil {
 		return err
 	}
-	return b.convBytes(&byteConv{shape: s, variant: "integers", inputs: [14]int{0, -1, 2, 1, -1, 3, -1, -1, -1, -1, -1, -1, -1, -1}})
+	return b.convBytes(&byteConv{shape: s, variant: "integers",
+		inputs: [14]int{0, -1, 2, 1, -1, 3, -1, -1, -1, -1, -1, -1, -1, -1}})
 }
 
 func bindQLinearConv(o *quant.QLinearConv, epilogue kit.Epilogue, b *binder) error {
@@ -132,6 +134,7 @@ func bindQLinearConv(o *quant.QLinearConv, epilogue kit.Epilogue, b *binder) err
 	if err != nil {
 		return err
 	}
-	inputs := [14]int{0, 1, 2, 3, 4, 5, 6, 7, 8, quant.FusedQLinearConvZ, quant.FusedQLinearConvZScale, quant.FusedQLinearConvZZero, quant.FusedQLinearConvStage, quant.FusedQLinearConvStageZero}
+	inputs := [14]int{0, 1, 2, 3, 4, 5, 6, 7, 8, quant.FusedQLinearConvZ, quant.FusedQLinearConvZScale,
+		quant.FusedQLinearConvZZero, quant.FusedQLinearConvStage, quant.FusedQLinearConvStageZero}
 	return b.convBytes(&byteConv{shape: s, last: o.ChannelsLast, variant: "bytes", inputs: inputs, epilogue: epilogue})
 }

@@ -72,7 +72,8 @@ func (b *binder) byteProduct(in byteInputs, g *bytes, result tensor.DType, y dev
 	if err != nil {
 		return err
 	}
-	variant := map[tensor.DType]string{tensor.I32: "integers", tensor.F32: "floats", tensor.U8: "bytes", tensor.I8: "bytes"}[result]
+	variant := map[tensor.DType]string{tensor.I32: "integers", tensor.F32: "floats", tensor.U8: "bytes",
+		tensor.I8: "bytes"}[result]
 	if variant == "" {
 		return device.Refuse("results are %v", result)
 	}
@@ -112,7 +113,8 @@ func (b *binder) byteProduct(in byteInputs, g *bytes, result tensor.DType, y dev
 	left := sideOf(g.m, g.k, g.aRow, g.aCol, batch[0].a, batch[1].a, batch[2].a)
 	right := sideOf(g.n, g.k, g.bCol, g.bRow, batch[0].b, batch[1].b, batch[2].b)
 	if t := b.dev.matrixTiling("quant/matrix", "i8", g.m, g.n, z, 1, left, right); t != nil {
-		return b.dispatch(t.shader, variant, t.size, t.grid(g.m, g.n, z), slices.Concat(t.constants, wordConstants(left, right), signs), w, operands...)
+		return b.dispatch(t.shader, variant, t.size, t.grid(g.m, g.n, z),
+			slices.Concat(t.constants, wordConstants(left, right), signs), w, operands...)
 	}
 	if b.dev.features&shaders.IntDot != 0 {
 		variant += "_dot"
@@ -156,7 +158,8 @@ func bindQGemm(o *quant.QGemm, b *binder) error {
 		}
 	}
 	in := byteInputs{
-		a: quant.QGemmA, aScale: quant.QGemmAScale, aZero: quant.QGemmAZero, b: quant.QGemmB, bScale: quant.QGemmBScale, bZero: quant.QGemmBZero,
+		a: quant.QGemmA, aScale: quant.QGemmAScale, aZero: quant.QGemmAZero, b: quant.QGemmB, bScale: quant.QGemmBScale,
+		bZero:  quant.QGemmBZero,
 		yScale: quant.QGemmYScale, yZero: quant.QGemmYZero, bias: quant.QGemmC,
 	}
 	return b.byteProduct(in, g, b.Out[0].DType, b.out(0))

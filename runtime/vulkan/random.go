@@ -45,7 +45,8 @@ func bindBernoulli(o *array.Bernoulli, b *binder) error {
 		drawn = b.temp(4 * n)
 	}
 	b.step.InPlace = nil
-	if err := b.flat("random/bernoulli", variant, n, nil, words{uint32(n)}, b.in(0), b.key(o.RandomSource), drawn); err != nil || d == tensor.U32 {
+	if err := b.flat("random/bernoulli", variant, n, nil, words{uint32(n)}, b.in(0), b.key(o.RandomSource),
+		drawn); err != nil || d == tensor.U32 {
 		return err
 	}
 	return b.convert(tensor.U32, d, n, drawn, b.out(0))
@@ -66,7 +67,8 @@ func bindMultinomial(o *array.Multinomial, b *binder) error {
 	b.step.InPlace = nil
 	var w words
 	w.int(rows, n)
-	if err := b.lanes("random/chances", variant, rows, n, nil, w, b.in(0), sums, b.fault("row %d has no outcome to draw")); err != nil {
+	if err := b.lanes("random/chances", variant, rows, n, nil, w, b.in(0), sums,
+		b.fault("row %d has no outcome to draw")); err != nil {
 		return err
 	}
 	w = words{}

@@ -77,7 +77,8 @@ func bindSumLike(o arith.SumLike, b *binder) error {
 	}
 	b.step.InPlace = nil
 	d := b.DType(0)
-	return b.runs(reductions(b.Shape(0), reduced), part{first: arith.ReduceSum, divisor: 1, from: d, to: d}, false, b.in(0), b.out(0))
+	return b.runs(reductions(b.Shape(0), reduced), part{first: arith.ReduceSum, divisor: 1, from: d, to: d}, false,
+		b.in(0), b.out(0))
 }
 
 // runs adds a reduction for each run of axes. All but the first join partial results.

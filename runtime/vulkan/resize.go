@@ -63,7 +63,8 @@ func (b *binder) outside(o *vision.Resize, tables []*vision.Resample) error {
 		}
 		var value [8]byte
 		copy(value[:], o.OutsideBytes(d))
-		w := words{uint32(shape.Len()), uint32(shape[t.Axis+1:].Len()), uint32(t.Out), binary.LittleEndian.Uint32(value[:]), binary.LittleEndian.Uint32(value[4:])}
+		w := words{uint32(shape.Len()), uint32(shape[t.Axis+1:].Len()), uint32(t.Out), binary.LittleEndian.Uint32(value[:]),
+			binary.LittleEndian.Uint32(value[4:])}
 		if err := b.flat("resize/outside", variant, shape.Len(), nil, w, constant(list...), b.out(0)); err != nil {
 			return err
 		}
@@ -95,7 +96,9 @@ func resizeTables(o *vision.Resize, b *binder) ([]*vision.Resample, error) {
 }
 
 // resample adds the dispatch of one axis. Shape is the extents of its result.
-func (b *binder) resample(nearest bool, t *vision.Resample, shape tensor.Shape, from, to tensor.DType, x, y device.Operand) error {
+func (b *binder) resample(
+	nearest bool, t *vision.Resample, shape tensor.Shape, from, to tensor.DType, x, y device.Operand,
+) error {
 	n := shape.Len()
 	var w words
 	w.int(n, t.In, shape[t.Axis+1:].Len(), t.Out)

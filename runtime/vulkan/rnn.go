@@ -53,7 +53,8 @@ func bindRecurrent(o *nn.Recurrent, b *binder) error {
 	case n > mostUnits || b.dev.info.Caps.MaxInvocations < cellsSide:
 		return device.Refuse("there are %d units", n)
 	}
-	constants := []uint32{uint32(o.Gates), uint32(kit.Btoi(o.Linear)), uint32(kit.Btoi(o.Cells[0].InputForget)), uint32(kit.Btoi(o.BatchFirst)), uint32(kit.Btoi(o.Reverse))}
+	constants := []uint32{uint32(o.Gates), uint32(kit.Btoi(o.Linear)), uint32(kit.Btoi(o.Cells[0].InputForget)),
+		uint32(kit.Btoi(o.BatchFirst)), uint32(kit.Btoi(o.Reverse))}
 	var alphas, betas []float64
 	for _, c := range o.Cells {
 		for _, f := range c.Functions {
@@ -76,7 +77,8 @@ func bindRecurrent(o *nn.Recurrent, b *binder) error {
 	if o.Directions > 1 {
 		p.batch = []batchAxis{{o.Directions, 0, gates * input}}
 	}
-	if err := b.products(&multiplying{product: p, dtype: tensor.F32, left: in[0], right: in[1], out: sums, alpha: 1}); err != nil {
+	if err := b.products(&multiplying{product: p, dtype: tensor.F32, left: in[0], right: in[1], out: sums,
+		alpha: 1}); err != nil {
 		return err
 	}
 	// Values from one dispatch to the next: states, and cells of an LSTM.

@@ -120,7 +120,8 @@ func (b *binder) rotatedAfter(o *attention.ProjectedAttention, x headRows, past 
 	if !o.Rotary || o.Pairs(x.size) == 0 {
 		return x, nil
 	}
-	r := &rotation{x: x, out: b.sideBySide(x), pairs: o.Pairs(x.size), positions: positionsFrom, index: constant(int32(past.kept))}
+	r := &rotation{x: x, out: b.sideBySide(x), pairs: o.Pairs(x.size), positions: positionsFrom,
+		index: constant(int32(past.kept))}
 	if past.lengths.Place != device.None {
 		r.positions, r.index = positionsOfBatches, past.lengths
 	}
@@ -131,9 +132,12 @@ func (b *binder) rotatedAfter(o *attention.ProjectedAttention, x headRows, past 
 
 // rotatedHeads returns queries or keys, rotated by the positions in list. If the node has input
 // positions, they come from there.
-func (b *binder) rotatedHeads(x headRows, interleaved bool, cos, sin, positions int, list device.Operand) (headRows, error) {
+func (b *binder) rotatedHeads(
+	x headRows, interleaved bool, cos, sin, positions int, list device.Operand,
+) (headRows, error) {
 	y := b.sideBySide(x)
-	r := &rotation{x: x, out: y, pairs: b.Shape(cos)[1], interleaved: interleaved, positions: positionsOfBatches, index: list}
+	r := &rotation{x: x, out: y, pairs: b.Shape(cos)[1], interleaved: interleaved, positions: positionsOfBatches,
+		index: list}
 	if err := r.tables(b, cos, sin); err != nil {
 		return y, err
 	}

@@ -173,7 +173,8 @@ func TestCancelled(t *testing.T) {
 	p := newPair(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := p.distant.Run(ctx, map[string]*tensor.Tensor{"x": tensor.New(tensor.F32, 3, 20)}); !errors.Is(err, context.Canceled) {
+	if _, err := p.distant.Run(ctx,
+		map[string]*tensor.Tensor{"x": tensor.New(tensor.F32, 3, 20)}); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
 	p.compare(t, 3)

@@ -77,5 +77,6 @@ func (b *binder) scatterJoined(t *targets, s kit.AxisView, reduction uint32) err
 	w := append(words{}, t.words...)
 	w.int(s.N, s.Inner)
 	constants := append([]uint32{}, t.constants...)
-	return b.flat("scatter/reduce", variant, s.Outer*s.Inner, append(constants, reduction), w, b.in(2), b.in(1), b.out(0), t.fault)
+	return b.flat("scatter/reduce", variant, s.Outer*s.Inner, append(constants, reduction), w, b.in(2), b.in(1),
+		b.out(0), t.fault)
 }

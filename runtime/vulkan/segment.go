@@ -210,7 +210,9 @@ func (s *segment) bringConstants() error {
 
 // transfer returns the copy of an upload or a download. The command's operands are the value and
 // its copy.
-func (s *segment) transfer(r *device.Recorded, up bool, staged int, length func(symbol string) (int, bool)) (transfer, error) {
+func (s *segment) transfer(
+	r *device.Recorded, up bool, staged int, length func(symbol string) (int, bool),
+) (transfer, error) {
 	host := 0
 	if !up {
 		host = 1

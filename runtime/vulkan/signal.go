@@ -120,7 +120,8 @@ func bindDFT(o *signal.DFT, b *binder) error {
 	last := len(x) - 1
 	outer, inner := x[:axis].Len(), x[axis+1:last].Len()
 	return b.transform(&transforming{
-		lanes: outer * inner, points: y[axis], n: n, there: min(x[axis], n), frames: 1, perOuter: x[axis] * inner, inner: inner,
+		lanes: outer * inner, points: y[axis], n: n, there: min(x[axis], n), frames: 1, perOuter: x[axis] * inner,
+		inner: inner,
 		parts: x[last], outParts: y[last], inverse: o.Inverse, mirrored: o.Inverse && o.OneSided,
 	})
 }

@@ -107,7 +107,8 @@ func (a *Accelerator) bindLengths(b *device.Binding) (*device.Step, error) {
 		}
 	}
 	c.Operands = sizedOperands(b)
-	return &device.Step{Binder: step.Binder, Commands: []device.Command{c}, Temp: step.Temp, Work: step.Work, Scattered: step.Scattered}, nil
+	return &device.Step{Binder: step.Binder, Commands: []device.Command{c}, Temp: step.Temp, Work: step.Work,
+		Scattered: step.Scattered}, nil
 }
 
 func sizedOperands(b *device.Binding) (list []device.Operand) {
@@ -185,7 +186,8 @@ func (k *sized) expand(r *device.Recorded, length func(symbol string) (int, bool
 		return nil, err
 	}
 	if step.Temp > k.temp {
-		return nil, fmt.Errorf("%w: %s takes %d bytes of scratch, and %d for greater lengths", guard.ErrInternal, k.binding.Row.Name, step.Temp, k.temp)
+		return nil, fmt.Errorf("%w: %s takes %d bytes of scratch, and %d for greater lengths", guard.ErrInternal,
+			k.binding.Row.Name, step.Temp, k.temp)
 	}
 	list := make([]device.Recorded, len(step.Commands))
 	for i := range list {

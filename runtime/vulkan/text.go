@@ -52,5 +52,6 @@ func bindTfIdf(o *text.TfIdf, b *binder) error {
 	w.int(y.Len(), width, n, distances, len(grams))
 	flags.bool(o.Counted(), o.Weighted())
 	lists := append(append(firsts, starts...), items...)
-	return b.flat("text/grams", "integers", y.Len(), flags, w, b.in(0), constant(lists...), constant(append(weights, 0)...), b.out(0))
+	return b.flat("text/grams", "integers", y.Len(), flags, w, b.in(0), constant(lists...),
+		constant(append(weights, 0)...), b.out(0))
 }

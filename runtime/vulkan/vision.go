@@ -52,7 +52,8 @@ func bindAffineGrid(o *vision.AffineGrid, b *binder) error {
 	w.int(y.Len(), space.Len())
 	w.int(spread(space, 1)...)
 	b.step.InPlace = nil
-	return b.flat("vision/affine", variant, y.Len(), []uint32{uint32(len(space)), uint32(kit.Btoi(o.Corners))}, w, b.in(0), b.out(0))
+	return b.flat("vision/affine", variant, y.Len(), []uint32{uint32(len(space)), uint32(kit.Btoi(o.Corners))}, w,
+		b.in(0), b.out(0))
 }
 
 func bindRoiAlign(o *vision.RoiAlign, b *binder) error {

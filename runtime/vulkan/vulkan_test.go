@@ -59,7 +59,8 @@ func (s *single) eval(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, err
 		return nil, err
 	}
 	defer a.Close()
-	e, err := byname.New(m, engine.Options{NoOptimize: true, Accelerator: a, Threads: 1, Registry: s.registry, MemoryLimit: 1 << 30})
+	e, err := byname.New(m, engine.Options{NoOptimize: true, Accelerator: a, Threads: 1, Registry: s.registry,
+		MemoryLimit: 1 << 30})
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +87,8 @@ func (s *single) model(n *graph.Node, in []*tensor.Tensor) (*graph.Model, map[st
 	g := &graph.Graph{Name: "g", Nodes: []*graph.Node{n}}
 	inputs := map[string]tensor.Value{}
 	for i, t := range in {
-		if t == nil || slices.ContainsFunc(g.Initializers, func(x *graph.Initializer) bool { return x.Name == n.Inputs[i] }) || inputs[n.Inputs[i]] != nil {
+		if t == nil || slices.ContainsFunc(g.Initializers,
+			func(x *graph.Initializer) bool { return x.Name == n.Inputs[i] }) || inputs[n.Inputs[i]] != nil {
 			continue
 		}
 		if s.constant(i, t) {
@@ -127,7 +129,8 @@ func TestOperators(t *testing.T) {
 				t.Skip("the other setting's turn")
 			}
 			setting.options.Everything = true
-			s := &single{device: open(t, setting.options), registry: standard.Registry(), constant: isParameter, offload: map[string]int{}}
+			s := &single{device: open(t, setting.options), registry: standard.Registry(), constant: isParameter,
+				offload: map[string]int{}}
 			optest.Run(t, s.eval)
 			t.Logf("nodes on the device: %v", s.offload)
 			if len(s.offload) < 30 {

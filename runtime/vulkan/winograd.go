@@ -32,7 +32,8 @@ func bindWinograd(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 		return device.Refuse("convolutions are computed without transforms")
 	case b.dev.matrices[s.variant] != vk.Matrix{}:
 		return device.Refuse("cooperative matrices compute all products of %v elements in less time", b.DType(0))
-	case s.Groups != 1 || !slices.Equal(s.Kernel, []int{3, 3}) || !slices.Equal(s.Stride, one) || !slices.Equal(s.Dilation, one):
+	case s.Groups != 1 || !slices.Equal(s.Kernel, []int{3, 3}) || !slices.Equal(s.Stride, one) ||
+		!slices.Equal(s.Dilation, one):
 		return device.Refuse("the filters are not 3x3 elements side by side of all channels")
 	}
 	down, across := (s.Out[0]+winogradTile-1)/winogradTile, (s.Out[1]+winogradTile-1)/winogradTile
@@ -43,7 +44,8 @@ func bindWinograd(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 	points := func(n int) device.Operand { return b.temp(tensor.F32.Bytes(winogradPoints * n)) }
 	filters, pixels, results := points(s.Filters*s.Channels), points(s.Channels*tiles), points(s.Filters*tiles)
 	b.step.InPlace = nil
-	if err := b.flat("conv/points_filter", s.variant, s.Filters*s.Channels, nil, words{uint32(s.Filters * s.Channels)}, b.in(1), filters); err != nil {
+	if err := b.flat("conv/points_filter", s.variant, s.Filters*s.Channels, nil, words{uint32(s.Filters * s.Channels)},
+		b.in(1), filters); err != nil {
 		return err
 	}
 	var w words
@@ -53,7 +55,8 @@ func bindWinograd(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 	}
 	p := &product{m: s.Filters, n: tiles, k: s.Channels, aRow: s.Channels, aCol: 1, bRow: tiles, bCol: 1}
 	p.step(batchAxis{winogradPoints, s.Filters * s.Channels, s.Channels * tiles})
-	if err := b.products(&multiplying{product: p, dtype: tensor.F32, left: filters, right: pixels, out: results, alpha: 1}); err != nil {
+	if err := b.products(&multiplying{product: p, dtype: tensor.F32, left: filters, right: pixels, out: results,
+		alpha: 1}); err != nil {
 		return err
 	}
 	w = words{}

@@ -19,7 +19,9 @@ import (
 
 // convolved computes a convolution by 3x3 filters on a device, or on the CPU if a is nil. How is
 // the kernels that computed it.
-func convolved(t *testing.T, a device.Accelerator, direct bool, in []*tensor.Tensor, pads ...int64) (y *tensor.Tensor, how string) {
+func convolved(
+	t *testing.T, a device.Accelerator, direct bool, in []*tensor.Tensor, pads ...int64,
+) (y *tensor.Tensor, how string) {
 	t.Helper()
 	g := &graph.Graph{Name: "conv", Outputs: []*graph.Value{{Name: "y"}}}
 	n := node("Conv", "xwb"[:len(in)], "c", extents("pads", pads...))

@@ -57,8 +57,8 @@ func TestAlternatives(t *testing.T) {
 	}
 }
 
-// TestExactKernels binds products of fixed extents, and products of which some may be smaller. Kernels
-// that would be slow for those serve the former alone.
+// TestExactKernels binds products of fixed extents, and products of which some may be smaller.
+// Kernels that would be slow for those serve the former alone.
 func TestExactKernels(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	packs := cpu.NewPacks()
@@ -83,7 +83,8 @@ func TestExactKernels(t *testing.T) {
 		n.Attrs = []*graph.Attr{{Name: "hidden_size", Kind: graph.AttrInt, Int: 512}}
 		value := func(d tensor.DType, dims ...graph.Dim) *op.Value { return &op.Value{Type: graph.TensorOf(d, dims)} }
 		b := &device.Binding{Node: n, Bound: bound}
-		b.In = []*op.Value{value(tensor.F32, steps, one, hidden), value(tensor.F32, one, hidden, hidden), value(tensor.F32, one, hidden, hidden), nil, nil}
+		b.In = []*op.Value{value(tensor.F32, steps, one, hidden), value(tensor.F32, one, hidden, hidden),
+			value(tensor.F32, one, hidden, hidden), nil, nil}
 		if lengths {
 			n.Inputs[4], b.In[4] = "lengths", value(tensor.I32, one)
 		}
@@ -112,7 +113,8 @@ func TestExactKernels(t *testing.T) {
 		{"layer with lengths of sequences", layer(graph.Known(512), false), layer(graph.Known(512), true), runs},
 	}
 	if !isExact(product(graph.Known(5))) { // emulated tiles take all products
-		tests = append(tests, test{"layer with a short block at the end", layer(graph.Known(512), false), layer(graph.Known(515), false), runs})
+		tests = append(tests, test{"layer with a short block at the end", layer(graph.Known(512), false),
+			layer(graph.Known(515), false), runs})
 	}
 	for _, tt := range tests {
 		if isExact(tt.varies) || isExact(tt.fixed) != tt.exact {
@@ -172,7 +174,8 @@ func TestShortRows(t *testing.T) {
 		if !tt.n.IsKnown() {
 			continue
 		}
-		place := &graph.Node{Op: "ArgMax", Version: 13, Inputs: []string{"x"}, Outputs: []string{"y"}, Attrs: []*graph.Attr{graph.IntAttr("axis", 1)}}
+		place := &graph.Node{Op: "ArgMax", Version: 13, Inputs: []string{"x"}, Outputs: []string{"y"},
+			Attrs: []*graph.Attr{graph.IntAttr("axis", 1)}}
 		if got := turned(place, tensor.I64, tt.most, x, graph.Dims{rows, one}); got != tt.want {
 			t.Errorf("ArgMax of %v: turned is %v", tt.n, got)
 		}

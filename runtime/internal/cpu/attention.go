@@ -173,8 +173,10 @@ type attentionCommand struct {
 // newAttention returns attention without masks. Its output 0 is [batch,rows,heads*size].
 func (b *binder) newAttention(q, k, v headRows) *attentionCommand {
 	width := q.Heads.Mul(v.Size)
-	out := b.heads(b.out(0), b.Out[0].DType, attention.HeadRows{PerBatch: q.Rows.Mul(width), PerHead: v.Size, PerRow: width})
-	return &attentionCommand{q: q, k: k, v: v, out: out, keys: k.Rows, past: graph.Known(0), scores: -1, mask: -1, stage: -1}
+	out := b.heads(b.out(0), b.Out[0].DType,
+		attention.HeadRows{PerBatch: q.Rows.Mul(width), PerHead: v.Size, PerRow: width})
+	return &attentionCommand{q: q, k: k, v: v, out: out, keys: k.Rows, past: graph.Known(0), scores: -1, mask: -1,
+		stage: -1}
 }
 
 // attend adds the command.
@@ -329,7 +331,8 @@ func bindAttention(o *attention.Attention, b *binder) error {
 		a.out = b.heads(b.out(0), b.Out[0].DType, attention.WholeHeads(graph.Dims{q.Batch, q.Heads, q.Rows, v.Size}))
 	}
 	if b.Has(attention.Lengths) {
-		l := lengths{kind: lengthsKeys, batch: q.Batch, tokens: q.Rows, room: k.Rows, past: past, ends: !b.Has(attention.PastKey)}
+		l := lengths{kind: lengthsKeys, batch: q.Batch, tokens: q.Rows, room: k.Rows, past: past,
+			ends: !b.Has(attention.PastKey)}
 		l.types[0] = b.DType(attention.Lengths)
 		if a.lengths, err = b.lengths(l, b.in(attention.Lengths), device.Operand{}); err != nil {
 			return err

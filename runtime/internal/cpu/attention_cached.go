@@ -164,7 +164,9 @@ func (b *binder) groupRoom(k attention.HeadRows) (past, room graph.Dim, err erro
 }
 
 // groupRotated returns queries or keys, normalised and rotated as the node asks.
-func (b *binder) groupRotated(o *attention.GroupQueryAttention, x headRows, norm int, list device.Operand) (headRows, error) {
+func (b *binder) groupRotated(
+	o *attention.GroupQueryAttention, x headRows, norm int, list device.Operand,
+) (headRows, error) {
 	if !o.Rotary && !b.Has(norm) {
 		return x, nil
 	}
@@ -173,11 +175,13 @@ func (b *binder) groupRotated(o *attention.GroupQueryAttention, x headRows, norm
 	if err != nil {
 		return x, err
 	}
-	y := headRows{attention.HeadRows{Batch: x.Batch, Heads: x.Heads, Rows: x.Rows, Size: x.Size, PerBatch: x.Rows.Mul(width), PerHead: x.Size, PerRow: width}, tensor.F32, t}
+	y := headRows{attention.HeadRows{Batch: x.Batch, Heads: x.Heads, Rows: x.Rows, Size: x.Size,
+		PerBatch: x.Rows.Mul(width), PerHead: x.Size, PerRow: width}, tensor.F32, t}
 	r := rotation{x: x, out: y, interleaved: o.Interleaved, norm: b.in(norm), normType: b.DType(norm), epsilon: o.Epsilon}
 	if o.Rotary {
 		caches := b.In[attention.GroupCos].Dims
-		r.cos, r.sin, r.angleType, r.angleRows, r.pairs = b.in(attention.GroupCos), b.in(attention.GroupSin), b.DType(attention.GroupCos), caches[0], caches[1]
+		r.cos, r.sin, r.angleType, r.angleRows, r.pairs = b.in(attention.GroupCos), b.in(attention.GroupSin),
+			b.DType(attention.GroupCos), caches[0], caches[1]
 		r.positions, r.index, r.indexType = positionsOfBatches, list, tensor.I64
 		if b.Has(attention.GroupPositions) {
 			r.given(b, attention.GroupPositions, true)
@@ -187,7 +191,9 @@ func (b *binder) groupRotated(o *attention.GroupQueryAttention, x headRows, norm
 }
 
 // groupGrown appends keys or values to the past, in the past's element type.
-func (b *binder) groupGrown(x headRows, output, past int, pastRows, room graph.Dim, list device.Operand) (headRows, error) {
+func (b *binder) groupGrown(
+	x headRows, output, past int, pastRows, room graph.Dim, list device.Operand,
+) (headRows, error) {
 	if !b.Has(past) && !b.Wants(output) {
 		return x, nil
 	}

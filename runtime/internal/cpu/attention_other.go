@@ -137,7 +137,8 @@ func bindTensorScatter(o *attention.TensorScatter, b *binder) error {
 		return err
 	}
 	var w words
-	w.dim(cache[0], cache[1:axis].Len(), cache[axis], b.In[1].Dims[axis], cache[axis+1:].Len().Mul(graph.Known(d.Bits()/8)))
+	w.dim(cache[0], cache[1:axis].Len(), cache[axis], b.In[1].Dims[axis],
+		cache[axis+1:].Len().Mul(graph.Known(d.Bits()/8)))
 	w.bool(o.Circular)
 	w.dtype(b.DType(2))
 	return b.run("tensor_scatter", w, b.in(0), b.in(1), b.in(2), b.out(0))

@@ -26,7 +26,8 @@ type rotaryCase struct {
 func (c *rotaryCase) words(t *testing.T, base float64) words {
 	t.Helper()
 	b := testBinder(t, bindings.DetectISA(), nil, nil)
-	h := attention.HeadsSideBySide(graph.DimsOf(tensor.Shape{2, c.tokens, c.heads * c.d}), graph.Known(0), c.heads, graph.Known(c.d))
+	h := attention.HeadsSideBySide(graph.DimsOf(tensor.Shape{2, c.tokens, c.heads * c.d}), graph.Known(0), c.heads,
+		graph.Known(c.d))
 	x := b.heads(device.Operand{}, c.dtype, h)
 	r := rotation{x: x, out: x, pairs: graph.Known(c.pairs), interleaved: c.interleaved, normType: c.dtype, epsilon: 1e-3, angleType: c.dtype,
 		angleRows: graph.Known(2*c.tokens + 5), base: base, positions: c.positions, indexType: tensor.I64, past: graph.Known(2)}
@@ -83,7 +84,8 @@ func TestRotary(t *testing.T) {
 	r := rand.New(rand.NewPCG(41, 42))
 	for i, pairs := range []int{1, 3, 8, 17, 64} {
 		for _, kind := range floatKinds {
-			c := rotaryCase{heads: 3, tokens: 4, d: 2*pairs + 3, pairs: pairs, dtype: kind.t, positions: i % 4, interleaved: i%2 == 1, normalised: i > 2}
+			c := rotaryCase{heads: 3, tokens: 4, d: 2*pairs + 3, pairs: pairs, dtype: kind.t, positions: i % 4,
+				interleaved: i%2 == 1, normalised: i > 2}
 			rows := 2*c.tokens + 5
 			x, cos, sin := quarters(r, 2*c.tokens*c.heads*c.d), quarters(r, rows*pairs), quarters(r, rows*pairs)
 			index := make([]int64, 2*c.tokens)
@@ -122,14 +124,16 @@ func TestRotaryBase(t *testing.T) {
 		}
 	}
 	k := runnable(t, "f32_rotary")[0]
-	got := runOutputs(t, k, c.words(t, 10000), pool, []output{{at: 5, dtype: tensor.F32, n: len(x)}}, stored(tensor.F32, x), nil, nil, nil, nil, nil)
+	got := runOutputs(t, k, c.words(t, 10000), pool, []output{{at: 5, dtype: tensor.F32, n: len(x)}},
+		stored(tensor.F32, x), nil, nil, nil, nil, nil)
 	if i := differ(got, c.want(x, cos, sin, nil, nil), 1e-5, 1e-5); i >= 0 {
 		t.Errorf("element %d is %v", i, got[i])
 	}
 	c.positions = positionsFrom
 	for _, first := range []int64{-1, 11} {
 		y := stored(tensor.F32, x)
-		if _, failed := runCommand(t, k, c.words(t, 0), pool, y, stored(tensor.F32, cos), stored(tensor.F32, sin), int64Bytes(first), nil, y); !failed {
+		if _, failed := runCommand(t, k, c.words(t, 0), pool, y, stored(tensor.F32, cos), stored(tensor.F32, sin),
+			int64Bytes(first), nil, y); !failed {
 			t.Errorf("positions from %d on do not fail", first)
 		}
 	}
@@ -193,13 +197,15 @@ func (c *linearCase) check(t *testing.T, r *rand.Rand, pool *bindings.Pool) {
 		relative = 1.0 / 32
 	}
 	outs := []output{{at: 6, dtype: c.dtype, n: volume(y)}, {at: 7, dtype: c.dtype, n: volume(state)}}
-	checkVariants(t, "f32_linear_attention", fmt.Sprintf("%+v", *c), w, pool, relative, relative, outs, append(operands, nil, nil)...)
+	checkVariants(t, "f32_linear_attention", fmt.Sprintf("%+v", *c), w, pool, relative, relative, outs,
+		append(operands, nil, nil)...)
 	// The state is updated in place.
 	k := runnable(t, "f32_linear_attention")[0]
 	apart := runOutputs(t, k, w, pool, outs, append(operands, nil, nil)...)
 	out := make([]byte, c.dtype.Bytes(volume(y)))
 	present := stored(c.dtype, loaded(c.dtype, operands[3]))
-	if f, failed := runCommand(t, k, w, pool, operands[0], operands[1], operands[2], present, operands[4], operands[5], out, present); failed {
+	if f, failed := runCommand(t, k, w, pool, operands[0], operands[1], operands[2], present, operands[4], operands[5],
+		out, present); failed {
 		t.Fatal(failure(f))
 	}
 	if i := differ(append(loaded(c.dtype, out), loaded(c.dtype, present)...), apart, 0, 0); i >= 0 {
@@ -219,8 +225,10 @@ func TestCausalConv(t *testing.T) {
 				b := testBinder(t, bindings.DetectISA(), in, []*op.Value{valueOf(kind.t, batch, channels, n)})
 				o := &attention.CausalConv{Dilation: step, SiLU: i > 0}
 				w := wordsOf(t, b, func() error { return bindCausalConv(o, b) })
-				x, weights, bias, past := quarters(r, batch*channels*n), quarters(r, channels*taps), quarters(r, channels), quarters(r, batch*channels*before)
-				operands := [][]byte{stored(kind.t, x), stored(kind.t, weights), stored(kind.t, bias), stored(kind.t, past), nil, nil}
+				x, weights, bias, past := quarters(r, batch*channels*n), quarters(r, channels*taps), quarters(r, channels),
+					quarters(r, batch*channels*before)
+				operands := [][]byte{stored(kind.t, x), stored(kind.t, weights), stored(kind.t, bias), stored(kind.t, past), nil,
+					nil}
 				outs := []output{{at: 4, dtype: kind.t, n: len(x)}, {at: 5, dtype: kind.t, n: len(past)}}
 				what := fmt.Sprint(kind.t, " n ", n, " taps ", taps)
 				checkVariants(t, "f32_causal_conv", what, w, pool, 1e-5, 1e-5+2*kind.relative, outs, operands...)

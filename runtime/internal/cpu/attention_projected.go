@@ -28,7 +28,8 @@ func bindProjectedAttention(o *attention.ProjectedAttention, b *binder) error {
 func (b *binder) project(m, n, k graph.Dim, out device.Operand) error {
 	const outType = 11 // the word with the element type of the product
 	one := graph.Known(1)
-	g := &gemm{product: &product{m: m, n: n, k: k, aRow: k, aCol: one, bRow: n, bCol: one}, dtype: b.DType(attention.ProjectedInput), alpha: 1}
+	g := &gemm{product: &product{m: m, n: n, k: k, aRow: k, aCol: one, bRow: n, bCol: one},
+		dtype: b.DType(attention.ProjectedInput), alpha: 1}
 	bias, err := b.floats(attention.ProjectedBias)
 	if err != nil {
 		return err
@@ -74,7 +75,8 @@ func (b *binder) attendProjected(o *attention.ProjectedAttention, all device.Ope
 			return device.Refuse("the size %v of heads is not known", qh.Size)
 		}
 		for _, x := range []headRows{q, k} {
-			r := rotation{x: x, out: x, pairs: graph.Known(o.Pairs(size)), base: 10000, positions: positionsOfBatches, index: list, indexType: tensor.I64, past: kept}
+			r := rotation{x: x, out: x, pairs: graph.Known(o.Pairs(size)), base: 10000, positions: positionsOfBatches,
+				index: list, indexType: tensor.I64, past: kept}
 			if err := b.rotate(r); err != nil {
 				return err
 			}
@@ -93,7 +95,9 @@ func (b *binder) attendProjected(o *attention.ProjectedAttention, all device.Ope
 
 // projectedPast returns how many rows of the past count, the rows of the cache, and the lengths if
 // the node has an operand with them.
-func (b *binder) projectedPast(o *attention.ProjectedAttention, k attention.HeadRows) (kept, room graph.Dim, list device.Operand, err error) {
+func (b *binder) projectedPast(
+	o *attention.ProjectedAttention, k attention.HeadRows,
+) (kept, room graph.Dim, list device.Operand, err error) {
 	if !b.Has(attention.ProjectedPast) {
 		return graph.Known(0), k.Rows, list, nil
 	}

@@ -50,8 +50,9 @@ func (b *binder) projectBytes(kernel string) (device.Operand, error) {
 		return all, err
 	}
 	in := byteInputs{
-		a: quant.QAttentionInput, aScale: quant.QAttentionScale, aZero: quant.QAttentionZero, b: quant.QAttentionWeights, bScale: quant.QAttentionWeightScale,
-		bZero: quant.QAttentionWeightZero, yScale: none, yZero: none, bias: none,
+		a: quant.QAttentionInput, aScale: quant.QAttentionScale, aZero: quant.QAttentionZero, b: quant.QAttentionWeights,
+		bScale: quant.QAttentionWeightScale,
+		bZero:  quant.QAttentionWeightZero, yScale: none, yZero: none, bias: none,
 	}
 	return all, b.bytes(kernel, &byteProduct{product: p, result: tensor.F32, alpha: 1}, in, bias, all)
 }

@@ -119,7 +119,8 @@ func (c *attentionCase) words(t *testing.T, isa bindings.ISA) words {
 // check compares all variants, with any parts, to attention in float64.
 func (c *attentionCase) check(t *testing.T, r *rand.Rand, pool *bindings.Pool, what string) {
 	t.Helper()
-	q, k, v := attentionNormals(r, 2*c.heads*c.queries*c.d), attentionNormals(r, 2*c.kvHeads*c.keys*c.d), attentionNormals(r, 2*c.kvHeads*c.keys*c.dv)
+	q, k, v := attentionNormals(r, 2*c.heads*c.queries*c.d), attentionNormals(r, 2*c.kvHeads*c.keys*c.d),
+		attentionNormals(r, 2*c.kvHeads*c.keys*c.dv)
 	var lengths, sink []byte
 	if c.lengths != nil {
 		lengths = int64Bytes(c.lengths...)
@@ -127,7 +128,8 @@ func (c *attentionCase) check(t *testing.T, r *rand.Rand, pool *bindings.Pool, w
 	if c.sink {
 		sink = stored(c.dtype, attentionNormals(r, c.heads))
 	}
-	operands := [][]byte{stored(c.dtype, q), stored(c.dtype, k), stored(c.dtype, v), lengths, c.scoreData, c.maskData, sink, nil, nil}
+	operands := [][]byte{stored(c.dtype, q), stored(c.dtype, k), stored(c.dtype, v), lengths, c.scoreData, c.maskData,
+		sink, nil, nil}
 	outs := []output{{at: 7, dtype: c.dtype, n: 2 * c.heads * c.queries * c.dv}}
 	if c.shown {
 		outs = append(outs, output{at: 8, dtype: c.dtype, n: 2 * c.heads * c.queries * c.keys})
@@ -163,7 +165,8 @@ func attentionNormals(r *rand.Rand, n int) []float64 {
 func TestAttention(t *testing.T) {
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(21, 22))
-	for _, s := range [][6]int{{4, 2, 1, 9, 8, 5}, {4, 2, 3, 1100, 33, 17}, {2, 2, 40, 70, 16, 33}, {2, 1, 61, 1300, 20, 8}, {1, 1, 5, 1, 1, 1}} {
+	for _, s := range [][6]int{{4, 2, 1, 9, 8, 5}, {4, 2, 3, 1100, 33, 17}, {2, 2, 40, 70, 16, 33},
+		{2, 1, 61, 1300, 20, 8}, {1, 1, 5, 1, 1, 1}} {
 		queries, keys := s[2], s[3]
 		for i, set := range []func(a *attentionCommand){
 			nil,
@@ -171,7 +174,8 @@ func TestAttention(t *testing.T) {
 			func(a *attentionCommand) { a.causal, a.window, a.cap, a.past = true, 7, 5, graph.Known(3) },
 			func(a *attentionCommand) { scale := float32(0.3); a.scale, a.sink = &scale, zeroSinks },
 		} {
-			c := &attentionCase{heads: s[0], kvHeads: s[1], queries: queries, keys: keys, d: s[4], dv: s[5], dtype: floatKinds[i%3].t, set: set}
+			c := &attentionCase{heads: s[0], kvHeads: s[1], queries: queries, keys: keys, d: s[4], dv: s[5],
+				dtype: floatKinds[i%3].t, set: set}
 			c.check(t, r, pool, fmt.Sprint(s, " setting ", i))
 		}
 	}
@@ -182,10 +186,12 @@ func TestAttention(t *testing.T) {
 func TestAttentionPlaces(t *testing.T) {
 	pool := testPool(t)
 	r := rand.New(rand.NewPCG(33, 34))
-	for _, s := range [][6]int{{2, 2, 45, 300, 16, 48}, {4, 2, 70, 40, 24, 32}, {3, 3, 260, 37, 20, 16}, {4, 2, 150, 290, 16, 64}, {4, 4, 19, 33, 128, 64}} {
+	for _, s := range [][6]int{{2, 2, 45, 300, 16, 48}, {4, 2, 70, 40, 24, 32}, {3, 3, 260, 37, 20, 16},
+		{4, 2, 150, 290, 16, 64}, {4, 4, 19, 33, 128, 64}} {
 		for _, aside := range []bool{false, true} {
 			for _, causal := range []bool{false, true} {
-				c := &attentionCase{heads: s[0], kvHeads: s[1], queries: s[2], keys: s[3], d: s[4], dv: s[5], dtype: tensor.F32, aside: aside}
+				c := &attentionCase{heads: s[0], kvHeads: s[1], queries: s[2], keys: s[3], d: s[4], dv: s[5], dtype: tensor.F32,
+					aside: aside}
 				c.set = func(a *attentionCommand) { a.causal, a.past = causal, graph.Known(s[3]-min(s[2], s[3])) }
 				c.check(t, r, pool, fmt.Sprint(s, " aside ", aside, " causal ", causal))
 			}
@@ -199,7 +205,8 @@ func TestAttentionScales(t *testing.T) {
 	r := rand.New(rand.NewPCG(35, 36))
 	for _, scale := range []float32{-0.5, 0, 0x1p-120, 30} {
 		for _, queries := range []int{1, 40} {
-			c := &attentionCase{heads: 2, kvHeads: 1, queries: queries, keys: 1100, d: 16, dv: 16, dtype: tensor.F32, set: func(a *attentionCommand) { a.scale = &scale }}
+			c := &attentionCase{heads: 2, kvHeads: 1, queries: queries, keys: 1100, d: 16, dv: 16, dtype: tensor.F32,
+				set: func(a *attentionCommand) { a.scale = &scale }}
 			c.check(t, r, pool, fmt.Sprint("scale ", scale, " queries ", queries))
 		}
 	}
@@ -306,7 +313,8 @@ func TestAttentionMasks(t *testing.T) {
 // TestAttentionFailures checks masks that do not match the number of keys.
 func TestAttentionFailures(t *testing.T) {
 	pool := testPool(t)
-	base := attentionCase{heads: 1, kvHeads: 1, queries: 2, keys: 8, d: 4, dv: 4, dtype: tensor.F32, lengths: []int64{3, 3, 5, 5, 5}}
+	base := attentionCase{heads: 1, kvHeads: 1, queries: 2, keys: 8, d: 4, dv: 4, dtype: tensor.F32,
+		lengths: []int64{3, 3, 5, 5, 5}}
 	wide, short, square := base, base, base
 	wide.scores, wide.scoreData = valueOf(tensor.F32, 2, 8), stored(tensor.F32, make([]float64, 16))
 	short.mask, short.maskData = valueOf(tensor.I32, 2, 4), int32Bytes(make([]int32, 8)...)
@@ -315,7 +323,8 @@ func TestAttentionFailures(t *testing.T) {
 		x := stored(tensor.F32, make([]float64, 64))
 		y := stored(tensor.F32, make([]float64, 16))
 		for _, k := range append(runnable(t, "f32_attention"), runnable(t, "f64_attention")...) {
-			f, failed := runCommand(t, k, c.words(t, bindings.DetectISA()), pool, x, x, x, int64Bytes(c.lengths...), c.scoreData, c.maskData, nil, y, nil)
+			f, failed := runCommand(t, k, c.words(t, bindings.DetectISA()), pool, x, x, x, int64Bytes(c.lengths...),
+				c.scoreData, c.maskData, nil, y, nil)
 			if !failed || !strings.Contains(failure(f).Error(), "mask") {
 				t.Errorf("%s: no failure for a mask %v and scores %v of 5 keys", k.Variant(), c.mask, c.scores)
 			}
@@ -329,14 +338,17 @@ func TestAttentionSpecial(t *testing.T) {
 	r := rand.New(rand.NewPCG(29, 30))
 	const heads, keys, d = 1, 1100, 3
 	for queries, causal := range map[int]bool{6: false, 7: true, 3: false, 4: true} {
-		c := &attentionCase{heads: heads, kvHeads: heads, queries: queries, keys: keys, d: d, dv: d, dtype: tensor.F32, set: func(a *attentionCommand) { a.causal = causal }}
+		c := &attentionCase{heads: heads, kvHeads: heads, queries: queries, keys: keys, d: d, dv: d, dtype: tensor.F32,
+			set: func(a *attentionCommand) { a.causal = causal }}
 		q, k, v := attentionNormals(r, 2*queries*d), attentionNormals(r, 2*keys*d), attentionNormals(r, 2*keys*d)
 		q[2*d] = math.NaN()
 		k[3*d] = math.Inf(1)
 		v[2*d] = math.NaN()
-		operands := [][]byte{stored(tensor.F32, q), stored(tensor.F32, k), stored(tensor.F32, v), nil, nil, nil, nil, nil, nil}
+		operands := [][]byte{stored(tensor.F32, q), stored(tensor.F32, k), stored(tensor.F32, v), nil, nil, nil, nil, nil,
+			nil}
 		outs := []output{{at: 7, dtype: tensor.F32, n: 2 * queries * d}}
-		checkVariants(t, "f32_attention", fmt.Sprint("special, queries ", queries, " causal ", causal), c.words(t, bindings.DetectISA()), pool, 1e-5, 1e-5, outs, operands...)
+		checkVariants(t, "f32_attention", fmt.Sprint("special, queries ", queries, " causal ", causal),
+			c.words(t, bindings.DetectISA()), pool, 1e-5, 1e-5, outs, operands...)
 	}
 }
 
@@ -353,9 +365,11 @@ func (c *appendCase) words(t *testing.T) words {
 	b := testBinder(t, bindings.DetectISA(), nil, nil)
 	h := attention.WholeHeads(graph.DimsOf(tensor.Shape{2, c.heads, c.rows, c.d}))
 	if c.sideBySide {
-		h = attention.HeadsSideBySide(graph.DimsOf(tensor.Shape{2, c.rows, c.heads * c.d}), graph.Known(0), c.heads, graph.Known(c.d))
+		h = attention.HeadsSideBySide(graph.DimsOf(tensor.Shape{2, c.rows, c.heads * c.d}), graph.Known(0), c.heads,
+			graph.Known(c.d))
 	}
-	a := appending{pastRows: graph.Known(c.past), kept: graph.Known(c.past), dtype: c.dtype, room: graph.Known(c.room), biasType: c.xType}
+	a := appending{pastRows: graph.Known(c.past), kept: graph.Known(c.past), dtype: c.dtype, room: graph.Known(c.room),
+		biasType: c.xType}
 	return wordsOf(t, b, func() error {
 		_, err := b.appendRows(b.heads(device.Operand{}, c.xType, h), a)
 		return err
@@ -439,7 +453,8 @@ func TestAppendInPlace(t *testing.T) {
 	r := rand.New(rand.NewPCG(33, 34))
 	k := runnable(t, "attention_append")[0]
 	for _, lengths := range [][]int64{nil, {3, 7}} {
-		c := appendCase{heads: 3, rows: 2, d: 6, past: 16, room: 16, dtype: tensor.F32, xType: tensor.F32, biased: true, lengths: lengths}
+		c := appendCase{heads: 3, rows: 2, d: 6, past: 16, room: 16, dtype: tensor.F32, xType: tensor.F32, biased: true,
+			lengths: lengths}
 		w := c.words(t)
 		if lengths == nil {
 			c.past = 9
@@ -473,7 +488,8 @@ func (c *appendCase) inRoom(t *testing.T) words {
 	t.Helper()
 	b := testBinder(t, bindings.DetectISA(), nil, nil)
 	h := attention.WholeHeads(graph.DimsOf(tensor.Shape{2, c.heads, c.rows, c.d}))
-	a := appending{pastRows: graph.Known(c.room), kept: graph.Known(c.past), dtype: c.dtype, room: graph.Known(c.room), biasType: c.xType}
+	a := appending{pastRows: graph.Known(c.room), kept: graph.Known(c.past), dtype: c.dtype, room: graph.Known(c.room),
+		biasType: c.xType}
 	return wordsOf(t, b, func() error {
 		_, err := b.appendRows(b.heads(device.Operand{}, c.xType, h), a)
 		return err
@@ -556,7 +572,8 @@ func TestTensorScatter(t *testing.T) {
 			continue
 		}
 		for _, over := range []bool{false, true} {
-			got := runOutputs(t, k, w, pool, []output{{at: 3, dtype: tensor.F32, n: len(cache), over: over}}, x, u, int64Bytes(c.index...), nil)
+			got := runOutputs(t, k, w, pool, []output{{at: 3, dtype: tensor.F32, n: len(cache), over: over}}, x, u,
+				int64Bytes(c.index...), nil)
 			if i := differ(got, want, 0, 0); i >= 0 {
 				t.Errorf("%+v: element %d is %v, not %v", c, i, got[i], want[i])
 			}

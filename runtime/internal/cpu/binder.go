@@ -74,8 +74,8 @@ func (w *words) int(list ...int) {
 // dim appends extents. They may be expressions over lengths.
 func (w *words) dim(list ...graph.Dim) { *w = append(*w, list...) }
 
-// typeWord returns the word for an element type, its number in csrc/core/dtypes.inc. An operand that
-// is left out has type float32.
+// typeWord returns the word for an element type, its number in csrc/core/dtypes.inc. An operand
+// that is left out has type float32.
 func typeWord(d tensor.DType) int {
 	if d == tensor.Invalid {
 		d = tensor.F32
@@ -153,8 +153,8 @@ func (b *binder) kernel(op string) (bindings.Kernel, error) {
 	return bindings.Kernel{}, device.Refuse("no other kernel %s", op)
 }
 
-// tiles returns the best kernel of f32_gemm that computes all products. Kernels that multiply by its
-// tiles, or pack operands for them, call it as a part.
+// tiles returns the best kernel of f32_gemm that computes all products. Kernels that multiply by
+// its tiles, or pack operands for them, call it as a part.
 func (b *binder) tiles() (bindings.Kernel, error) {
 	const op = "f32_gemm"
 	skip := b.skip[op]
@@ -204,8 +204,8 @@ func (b *binder) chooseFor(op string, fixed bool, words func(k bindings.Kernel) 
 }
 
 // chooseWith returns the best kernel of an op that computes products by a part, and the part: the
-// first kernel of the ops products with which the command fits. words returns the words with a part.
-// varies tells that products of a run may be smaller than the words say.
+// first kernel of the ops products with which the command fits. words returns the words with a
+// part. varies tells that products of a run may be smaller than the words say.
 func (b *binder) chooseWith(
 	op string, varies bool, words func(part bindings.Kernel) words, products ...string,
 ) (k, part bindings.Kernel, err error) {
@@ -250,7 +250,8 @@ func (b *binder) packer(part bindings.Kernel) bindings.Kernel {
 // add adds a command to the step. Parts are the kernels that words name; plans print them.
 func (b *binder) add(k bindings.Kernel, parts []bindings.Kernel, w words, operands ...device.Operand) error {
 	if !k.IsCommand() || len(w) < k.Words() || len(operands) != k.Operands() {
-		return fmt.Errorf("%w: kernel %s/%s is given %d words and %d operands", guard.ErrInternal, k.Op(), k.Variant(), len(w), len(operands))
+		return fmt.Errorf("%w: kernel %s/%s is given %d words and %d operands", guard.ErrInternal, k.Op(), k.Variant(),
+			len(w), len(operands))
 	}
 	list, err := b.numbers(w)
 	if err != nil {
@@ -306,7 +307,8 @@ func constant[T float32 | float64 | int64 | int32](list ...T) device.Operand {
 	if len(list) == 0 {
 		return device.Operand{}
 	}
-	return device.Operand{Place: device.Const, Data: unsafe.Slice((*byte)(unsafe.Pointer(&list[0])), len(list)*int(unsafe.Sizeof(list[0])))}
+	return device.Operand{Place: device.Const,
+		Data: unsafe.Slice((*byte)(unsafe.Pointer(&list[0])), len(list)*int(unsafe.Sizeof(list[0])))}
 }
 
 // packed returns constant input i, packed as that operand of a command of kernel k. The words are
@@ -347,7 +349,9 @@ func whole(k bindings.Kernel, list []int64, operand int) pieces {
 
 // packedPieces is packedTensor for a constant that cut divides into pieces. cut receives the words
 // and the number of packed bytes.
-func (b *binder) packedPieces(t *tensor.Tensor, k bindings.Kernel, w words, operand int, cut func(list []int64, n int) pieces) ([]byte, error) {
+func (b *binder) packedPieces(
+	t *tensor.Tensor, k bindings.Kernel, w words, operand int, cut func(list []int64, n int) pieces,
+) ([]byte, error) {
 	if !b.packable(t) {
 		return nil, nil
 	}
@@ -359,6 +363,7 @@ func (b *binder) packedPieces(t *tensor.Tensor, k bindings.Kernel, w words, oper
 	if n == 0 {
 		return nil, nil
 	}
-	key := packKey{packing: k.Packing(), operand: operand, words: string(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), 8*len(list)))}
+	key := packKey{packing: k.Packing(), operand: operand,
+		words: string(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), 8*len(list)))}
 	return b.dev.packPieces(t, key, n, cut(list, n))
 }

@@ -48,7 +48,8 @@ func (c *calls) runAll() error {
 	}
 	list := make([]device.Recorded, len(c.step.Commands))
 	for i := range c.step.Commands {
-		list[i] = device.Record(&c.step.Commands[i], func(o device.Operand) int { return 2 + o.Index }, 1, device.AlignUp(c.step.Temp))
+		list[i] = device.Record(&c.step.Commands[i], func(o device.Operand) int { return 2 + o.Index }, 1,
+			device.AlignUp(c.step.Temp))
 	}
 	s, err := c.dev.Record(list)
 	if err != nil {

@@ -32,7 +32,8 @@ func TestCastAgreesWithGo(t *testing.T) {
 			t.Run(fmt.Sprintf("%v to %v", from, to), func(t *testing.T) {
 				x := castInputs(t, r, from)
 				node := &graph.Node{Op: "CastLike", Version: 15, Inputs: []string{"x", "like"}, Outputs: []string{"y"}}
-				got, err := EvalVariable(standard.Registry(), node, bindings.DetectISA(), nil, []*tensor.Tensor{x, tensor.New(to, 1)}, nil)
+				got, err := EvalVariable(standard.Registry(), node, bindings.DetectISA(), nil,
+					[]*tensor.Tensor{x, tensor.New(to, 1)}, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -29,7 +29,8 @@ func testPool(t *testing.T) *bindings.Pool {
 // runnable returns the kernels of an op that this CPU can run, best first. There is at least one.
 func runnable(t *testing.T, op string) []bindings.Kernel {
 	t.Helper()
-	list := slices.DeleteFunc(slices.Clone(bindings.Variants(op)), func(k bindings.Kernel) bool { return k.ISA()&^bindings.DetectISA() != 0 })
+	list := slices.DeleteFunc(slices.Clone(bindings.Variants(op)),
+		func(k bindings.Kernel) bool { return k.ISA()&^bindings.DetectISA() != 0 })
 	if len(list) == 0 {
 		t.Fatalf("no kernel of %s can run here", op)
 	}
@@ -105,7 +106,9 @@ func guardedBytes(n, skip int) (b []byte, intact func() bool) {
 
 // runCommand runs one command on operands in memory, nil if one is left out. It fills the scratch
 // with NaNs, and checks that nothing is written after it.
-func runCommand(t *testing.T, k bindings.Kernel, w words, pool *bindings.Pool, operands ...[]byte) (bindings.Failure, bool) {
+func runCommand(
+	t *testing.T, k bindings.Kernel, w words, pool *bindings.Pool, operands ...[]byte,
+) (bindings.Failure, bool) {
 	t.Helper()
 	list := numbersOf(t, w)
 	if !k.IsCommand() || len(list) < k.Words() || len(operands) != k.Operands() {

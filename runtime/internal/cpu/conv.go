@@ -106,8 +106,8 @@ func (b *binder) convWith(kernel string, s *nn.ConvShape, epilogue kit.Epilogue,
 	return b.add(k, []bindings.Kernel{v.gemm, v.apply}, v.words(), b.in(0), weights, bias, add, b.out(0))
 }
 
-// convKernel returns the best kernel of an op for a convolution. It sets the part that multiplies, or
-// that converts 16-bit floats.
+// convKernel returns the best kernel of an op for a convolution. It sets the part that multiplies,
+// or that converts 16-bit floats.
 func (b *binder) convKernel(kernel string, v *convWords) (k bindings.Kernel, err error) {
 	products := map[string][]string{
 		"f32_conv_gemm":      {"f32_gemv", "f32_gemm"},

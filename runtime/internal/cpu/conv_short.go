@@ -101,7 +101,8 @@ func (b *binder) windowRows(s *nn.ConvShape, x device.Operand) (*product, device
 		depth = append(depth, copyAxis(s.Kernel[i], s.Dilation[i]*steps[i], 0))
 	}
 	m, k := s.Images*volumeOf(s.Out), s.Channels*volumeOf(s.Kernel)
-	p := &product{m: graph.Known(m), n: graph.Known(s.Filters), k: graph.Known(k), bRow: graph.Known(1), bCol: graph.Known(k)}
+	p := &product{m: graph.Known(m), n: graph.Known(s.Filters), k: graph.Known(k), bRow: graph.Known(1),
+		bCol: graph.Known(k)}
 	row, plainRows := oneStep(rows)
 	col, plainDepth := oneStep(depth)
 	if plainRows && plainDepth {
@@ -173,7 +174,8 @@ func (b *binder) shortProduct(p *product, epilogue kit.Epilogue, x, y device.Ope
 func channelsFirst(s *nn.ConvShape) array.Copy {
 	places := volumeOf(s.Out)
 	return array.Copy{From: graph.Known(0), To: graph.Known(0), Axes: []array.CopyAxis{
-		copyAxis(s.Images, places*s.Filters, places*s.Filters), copyAxis(s.Filters, 1, places), copyAxis(places, s.Filters, 1),
+		copyAxis(s.Images, places*s.Filters, places*s.Filters), copyAxis(s.Filters, 1, places),
+		copyAxis(places, s.Filters, 1),
 	}}
 }
 

@@ -52,7 +52,10 @@ func (d *convData) formula(t *testing.T, name string, epilogue kit.Epilogue) []f
 
 // check compares kernel k, with plain and with packed weights, to want. Sums of quarters are exact
 // in float32. It reports whether the kernel fits.
-func (d *convData) check(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, dt tensor.DType, epilogue kit.Epilogue, want []float64) bool {
+func (d *convData) check(
+	t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, dt tensor.DType, epilogue kit.Epilogue,
+	want []float64,
+) bool {
 	t.Helper()
 	v := convWords{shape: d.shape, dtype: dt, add: d.add != nil, epilogue: epilogue}
 	if epilogue.Func == "leaky_relu" {
@@ -65,8 +68,8 @@ func (d *convData) check(t *testing.T, name string, k bindings.Kernel, pool *bin
 	return fits
 }
 
-// productsFor returns the kernels that multiply for a kernel of convolutions: all for the best kernel
-// of an op, else the best within its levels.
+// productsFor returns the kernels that multiply for a kernel of convolutions: all for the best
+// kernel of an op, else the best within its levels.
 func productsFor(t *testing.T, k bindings.Kernel) []bindings.Kernel {
 	t.Helper()
 	switch best := runnable(t, k.Op())[0]; {
@@ -91,7 +94,8 @@ func (v *convWords) compare(
 		fits = true
 		got := loaded(v.dtype, runGuarded(t, k, w, pool, v.dtype.Bytes(len(want)), v.dtype.Bytes(1), ops...))
 		if i := differ(got, want, 0, 0); i >= 0 {
-			t.Fatalf("%s, %s/%s of %v, %s: element %d is %v, not %v", name, k.Op(), k.Variant(), v.dtype, what, i, got[i], want[i])
+			t.Fatalf("%s, %s/%s of %v, %s: element %d is %v, not %v", name, k.Op(), k.Variant(), v.dtype, what, i, got[i],
+				want[i])
 		}
 	}
 	run("plain", v.words())
@@ -164,7 +168,8 @@ func TestConvTranspose(t *testing.T) {
 // TestConvFormula compares the formulas to sums by the definition.
 func TestConvFormula(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	c := convCase{images: 2, groups: 2, channels: 2, filter: 3, in: []int{5, 6}, kernel: []int{3, 2}, stride: []int{2, 1}, dilation: []int{1, 2}, before: []int{1, 2}, behind: []int{0, 1}}
+	c := convCase{images: 2, groups: 2, channels: 2, filter: 3, in: []int{5, 6}, kernel: []int{3, 2},
+		stride: []int{2, 1}, dilation: []int{1, 2}, before: []int{1, 2}, behind: []int{0, 1}}
 	d := newConvData(r, &c, c.shape())
 	want := make([]float64, d.out)
 	each := func(f func(image, group, filter, channel, oy, ox, ky, kx int)) {
@@ -194,7 +199,8 @@ func TestConvFormula(t *testing.T) {
 	// The transposed convolution goes from the result's extents back to the value's.
 	s := *d.shape
 	s.In, s.Out = s.Out, s.In
-	back := &convData{shape: &s, x: quarters(r, 2*4*volume(s.In)), w: quarters(r, 4*3*6), bias: quarters(r, 6), out: 2 * 6 * 30}
+	back := &convData{shape: &s, x: quarters(r, 2*4*volume(s.In)), w: quarters(r, 4*3*6), bias: quarters(r, 6),
+		out: 2 * 6 * 30}
 	want = make([]float64, back.out)
 	for i := range want {
 		want[i] = back.bias[i/30%6]

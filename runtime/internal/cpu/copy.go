@@ -67,7 +67,8 @@ func bindAppend(o *array.Concat, b *binder) error {
 	at := b.In[0].Dims[axis].Mul(inner)
 	for i := 1; i < len(b.In); i++ {
 		rows := b.In[i].Dims[axis].Mul(inner)
-		c := array.Copy{In: i, To: at, Axes: []array.CopyAxis{{N: outer, From: rows, To: memory[axis].Mul(inner)}, {N: rows, From: graph.Known(1), To: graph.Known(1)}}}
+		c := array.Copy{In: i, To: at, Axes: []array.CopyAxis{{N: outer, From: rows, To: memory[axis].Mul(inner)},
+			{N: rows, From: graph.Known(1), To: graph.Known(1)}}}
 		if err := b.copy(b.DType(0), []array.Copy{c}, b.in(i), b.out(0)); err != nil {
 			return err
 		}

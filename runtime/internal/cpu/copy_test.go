@@ -123,7 +123,8 @@ func TestCopyManyBoxes(t *testing.T) {
 		at += size
 	}
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	got := runGuarded(t, partOf(t, "copy", 0), boxWords(partOf(t, "w4_transpose", bindings.DetectISA()), 4, list...), pool, 4*n, 4, src)
+	got := runGuarded(t, partOf(t, "copy", 0), boxWords(partOf(t, "w4_transpose", bindings.DetectISA()), 4, list...),
+		pool, 4*n, 4, src)
 	if !bytes.Equal(src, got) {
 		t.Fatal("wrong elements")
 	}
@@ -163,7 +164,8 @@ func TestSlice(t *testing.T) {
 	}
 	// x[-4:100, :, 30:2:-3]
 	out := []int{4, 5, 10}
-	_, failed, y := run(out, indexBytesOf(8, 30, -4), indexBytesOf(8, 2, 100), indexBytesOf(4, -1, 0), indexBytesOf(8, -3, 1), 2)
+	_, failed, y := run(out, indexBytesOf(8, 30, -4), indexBytesOf(8, 2, 100), indexBytesOf(4, -1, 0),
+		indexBytesOf(8, -3, 1), 2)
 	if failed {
 		t.Fatal("slice failed")
 	}
@@ -188,7 +190,8 @@ func TestSlice(t *testing.T) {
 		{"axis 3 is not one", 2, 3, 1},
 		{"step 0 is 0", 2, 0, 0},
 	} {
-		f, failed, _ := run([]int{4, 5, 40}, indexBytesOf(8, tt.start), indexBytesOf(8, 9), indexBytesOf(4, tt.axis), indexBytesOf(8, tt.step), 1)
+		f, failed, _ := run([]int{4, 5, 40}, indexBytesOf(8, tt.start), indexBytesOf(8, 9), indexBytesOf(4, tt.axis),
+			indexBytesOf(8, tt.step), 1)
 		if !failed || !strings.Contains(failure(f).Error(), tt.text) {
 			t.Errorf("the failure is %v, not %q", failure(f), tt.text)
 		}
@@ -263,7 +266,8 @@ func TestGatherRows(t *testing.T) {
 	}
 	var w words
 	w.int(8, 1, 2, 1, 1, 4, 1, extent)
-	f, failed := runCommand(t, partOf(t, "gather", 0), w, pool, make([]byte, 4*extent), indexBytesOf(8, 0, -1), make([]byte, 8))
+	f, failed := runCommand(t, partOf(t, "gather", 0), w, pool, make([]byte, 4*extent), indexBytesOf(8, 0, -1),
+		make([]byte, 8))
 	if want := "element 1 of the indices is -1, which is not in 0..8"; !failed || failure(f).Error() != want {
 		t.Errorf("the failure is %v, not %q", failure(f), want)
 	}
@@ -318,7 +322,8 @@ func TestGatherElements(t *testing.T) {
 				}
 			}
 			src := rubbish(r, volume(data)*width)
-			got := runGuarded(t, partOf(t, "gather_elements", 0), w, pool, len(list)*width, min(width, 8), src, indexBytesOf(4, list...))
+			got := runGuarded(t, partOf(t, "gather_elements", 0), w, pool, len(list)*width, min(width, 8), src,
+				indexBytesOf(4, list...))
 			for i, x := range list {
 				at := []int{i / shape[2] / shape[1], i / shape[2] % shape[1], i % shape[2]}
 				at[axis] = int(x)

@@ -65,7 +65,8 @@ func TestDeformColumns(t *testing.T) {
 						if !k.Fits(numbersOf(t, deformWords(&s, group))) {
 							continue
 						}
-						got := loaded(d, runGuarded(t, k, deformWords(&s, group), pool, d.Bytes(n), d.Bytes(1), stored(d, x), stored(d, offsets), stored(d, mask)))
+						got := loaded(d, runGuarded(t, k, deformWords(&s, group), pool, d.Bytes(n), d.Bytes(1), stored(d, x),
+							stored(d, offsets), stored(d, mask)))
 						if i := differ(got, want[:min(len(want), len(got))], 0, 0); small && i >= 0 {
 							t.Fatalf("%s %+v group %d: element %d is %v, not %v", name, s, group, i, got[i], want[i])
 						}

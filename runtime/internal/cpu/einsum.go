@@ -102,7 +102,8 @@ func (e *einsum) Sum(m *arith.SummationMove, x, y device.Operand) error {
 	if e.dtype == tensor.F64 {
 		one = constant(1.0)
 	}
-	p := &product{m: graph.Known(m.M), n: graph.Known(1), k: graph.Known(m.K), aRow: graph.Known(m.ARow), aCol: graph.Known(m.ACol)}
+	p := &product{m: graph.Known(m.M), n: graph.Known(1), k: graph.Known(m.K), aRow: graph.Known(m.ARow),
+		aCol: graph.Known(m.ACol)}
 	return e.multiply(e.dtype, p, x, one, y)
 }
 

@@ -117,7 +117,9 @@ func exact(list ...float64) bool {
 
 // elements returns the kernel of a function of elements of type compute, and the lanes that convert
 // it from and to type d. If test is true, the function writes bools.
-func (b *binder) elements(name string, d, compute tensor.DType, test bool) (k bindings.Kernel, in, out storage, err error) {
+func (b *binder) elements(
+	name string, d, compute tensor.DType, test bool,
+) (k bindings.Kernel, in, out storage, err error) {
 	if k, err = b.function(compute, name); err != nil {
 		return k, in, out, err
 	}
@@ -206,7 +208,8 @@ func (b *binder) convert(from, to tensor.DType, n graph.Dim, x, y device.Operand
 		return device.Refuse("no kernel converts %v elements to %v", from, to)
 	}
 	first, later := s+"_to_"+d, ""
-	if wide(from) != from && wide(to) != to || wide(from) != from && to != tensor.F32 || wide(to) != to && from != tensor.F32 {
+	if wide(from) != from && wide(to) != to || wide(from) != from && to != tensor.F32 ||
+		wide(to) != to && from != tensor.F32 {
 		// f64_to_odd rounds to odd, so that rounding again to 16 bits equals rounding once.
 		if first, later = s+"_to_f32", "f32_to_"+d; from == tensor.F64 {
 			first = s + "_to_odd"
@@ -271,11 +274,14 @@ func bindBinary(o *arith.Binary, b *binder) error {
 
 // pairs adds a command of a function of two values with broadcasting. If the result is empty, it
 // adds no command.
-func (b *binder) pairs(k bindings.Kernel, left, right, out storage, x, y, z device.Operand, dims, xDims, yDims graph.Dims) error {
+func (b *binder) pairs(
+	k bindings.Kernel, left, right, out storage, x, y, z device.Operand, dims, xDims, yDims graph.Dims,
+) error {
 	if n, ok := dims.Len().Value(); ok && n == 0 {
 		return nil
 	}
-	return b.add(k, []bindings.Kernel{left.via, right.via, out.via}, binaryWords(left, right, out, dims, xDims, yDims), x, y, z)
+	return b.add(k, []bindings.Kernel{left.via, right.via, out.via}, binaryWords(left, right, out, dims, xDims, yDims),
+		x, y, z)
 }
 
 // binaryWords is nacre_binary_words of csrc/eltwise/eltwise.h.
@@ -307,7 +313,8 @@ func bindPow(o *arith.Pow, b *binder) error {
 			return err
 		}
 	}
-	return b.pairs(k, in, storage{bytes: compute.Bits() / 8}, out, b.in(0), exponent, b.out(0), b.Out[0].Dims, b.In[0].Dims, right)
+	return b.pairs(k, in, storage{bytes: compute.Bits() / 8}, out, b.in(0), exponent, b.out(0), b.Out[0].Dims,
+		b.In[0].Dims, right)
 }
 
 // bindVariadic computes the function of the first two inputs into the output, then of the output
@@ -345,7 +352,8 @@ func bindVariadic(o *arith.Variadic, b *binder) error {
 	if compute == tensor.F64 {
 		count = constant(float64(len(b.In)))
 	}
-	return b.pairs(divide, in, storage{bytes: compute.Bits() / 8}, out, b.out(0), count, b.out(0), dims, dims, graph.Dims{})
+	return b.pairs(divide, in, storage{bytes: compute.Bits() / 8}, out, b.out(0), count, b.out(0), dims, dims,
+		graph.Dims{})
 }
 
 // onlyOnce returns the inputs in list that occur once among the node's inputs.
@@ -385,7 +393,8 @@ func bindWhere(_ *arith.Where, b *binder) error {
 	if n, ok := dims.Len().Value(); ok && n == 0 {
 		return nil
 	}
-	return b.add(k, nil, whereWords(bytes, dims, b.In[0].Dims, b.In[1].Dims, b.In[2].Dims), b.in(0), b.in(1), b.in(2), b.out(0))
+	return b.add(k, nil, whereWords(bytes, dims, b.In[0].Dims, b.In[1].Dims, b.In[2].Dims), b.in(0), b.in(1), b.in(2),
+		b.out(0))
 }
 
 // whereWords is nacre_where_words of csrc/eltwise/eltwise.h.

@@ -67,7 +67,8 @@ func TestHalfFunctions(t *testing.T) {
 						w := unaryWords(graph.Known(n), plain, plain, params(tensor.F16, p[0], p[1]), tensor.F16)
 						got, want := runUnary(t, k, w, pool, n*size, size, x), runUnary(t, scalar, w, nil, n*size, size, x)
 						if i := differentFloat16(got, want, size); i >= 0 {
-							t.Fatalf("%s/%s of %d: f(%#x) is %x, not %x", k.Op(), k.Variant(), n, viewAs[uint16](x)[i], got[i*size:][:size], want[i*size:][:size])
+							t.Fatalf("%s/%s of %d: f(%#x) is %x, not %x", k.Op(), k.Variant(), n, viewAs[uint16](x)[i],
+								got[i*size:][:size], want[i*size:][:size])
 						}
 					}
 					continue

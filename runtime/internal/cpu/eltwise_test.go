@@ -126,14 +126,18 @@ func TestUnaryFunctions(t *testing.T) {
 
 // checkFunction compares a kernel to the scalar one, with the result in its own memory and in the
 // input's.
-func checkFunction(t *testing.T, op string, k, scalar bindings.Kernel, w words, pool *bindings.Pool, n, size int, x []byte) {
+func checkFunction(
+	t *testing.T, op string, k, scalar bindings.Kernel, w words, pool *bindings.Pool, n, size int, x []byte,
+) {
 	t.Helper()
 	want, tolerance := runUnary(t, scalar, w, nil, n*size, size, x), eltwiseULP[op]
 	for _, p := range []*bindings.Pool{nil, pool} {
 		got := runUnary(t, k, w, p, n*size, size, x)
 		for i := range n {
-			if size == 1 && got[i] != want[i] || size == 4 && !within(float64(viewAs[float32](got)[i]), float64(viewAs[float32](want)[i]), tolerance.ulp, tolerance.abs) {
-				t.Fatalf("%s/%s of %d elements: f(%g) = %v, not %v", op, k.Variant(), n, viewAs[float32](x)[i], got[i*size:][:size], want[i*size:][:size])
+			if size == 1 && got[i] != want[i] || size == 4 && !within(float64(viewAs[float32](got)[i]),
+				float64(viewAs[float32](want)[i]), tolerance.ulp, tolerance.abs) {
+				t.Fatalf("%s/%s of %d elements: f(%g) = %v, not %v", op, k.Variant(), n, viewAs[float32](x)[i],
+					got[i*size:][:size], want[i*size:][:size])
 			}
 		}
 		if size != 4 {
@@ -183,7 +187,8 @@ func TestBinaryFunctions(t *testing.T) {
 					w := binaryWords(plainF32, plainF32, storage{bytes: size}, oneAxis(n), oneAxis(dims[0]), oneAxis(dims[1]))
 					in := [][]byte{stored(tensor.F32, a), stored(tensor.F32, b)}
 					got, want := runGuarded(t, k, w, pool, n*size, size, in...), runGuarded(t, scalar, w, nil, n*size, size, in...)
-					if size == 1 && !slices.Equal(got, want) || size == 4 && !allWithin(op, viewAs[float32](got), viewAs[float32](want)) {
+					if size == 1 && !slices.Equal(got, want) ||
+						size == 4 && !allWithin(op, viewAs[float32](got), viewAs[float32](want)) {
 						t.Fatalf("%s/%s, extents %d and %v: %v, not %v", op, k.Variant(), n, dims, got, want)
 					}
 				}
@@ -252,7 +257,8 @@ func TestHalfConversions(t *testing.T) {
 		name := d.Short()
 		want := loaded(d, every)
 		for _, k := range runnable(t, name+"_to_f32") {
-			got := loaded(tensor.F32, runGuarded(t, k, convertWords(graph.Known(1<<16), d, tensor.F32, bindings.Kernel{}), pool, 4<<16, 4, every))
+			got := loaded(tensor.F32, runGuarded(t, k, convertWords(graph.Known(1<<16), d, tensor.F32, bindings.Kernel{}),
+				pool, 4<<16, 4, every))
 			if i := differ(got, want, 0, 0); i >= 0 {
 				t.Errorf("%s: %#x is %g, not %g", k.Variant(), i, got[i], want[i])
 			}
@@ -310,10 +316,13 @@ func TestBroadcast(t *testing.T) {
 		for i := range n {
 			cond[i], a[i], b[i] = byte(r.IntN(2)), r.Int32(), r.Int32()
 		}
-		dims := [4]graph.Dims{graph.DimsOf(shapes[0]), graph.DimsOf(shapes[1]), graph.DimsOf(shapes[2]), graph.DimsOf(shapes[3])}
+		dims := [4]graph.Dims{graph.DimsOf(shapes[0]), graph.DimsOf(shapes[1]), graph.DimsOf(shapes[2]),
+			graph.DimsOf(shapes[3])}
 		l := storage{bytes: 4}
-		y := viewAs[int32](runGuarded(t, sub, binaryWords(l, l, l, dims[0], dims[1], dims[2]), pool, 4*n, 4, memoryOf(a), memoryOf(b)))
-		z := viewAs[int32](runGuarded(t, pick, whereWords(4, dims[0], dims[1:]...), pool, 4*n, 4, cond, memoryOf(a), memoryOf(b)))
+		y := viewAs[int32](runGuarded(t, sub, binaryWords(l, l, l, dims[0], dims[1], dims[2]), pool, 4*n, 4, memoryOf(a),
+			memoryOf(b)))
+		z := viewAs[int32](runGuarded(t, pick, whereWords(4, dims[0], dims[1:]...), pool, 4*n, 4, cond, memoryOf(a),
+			memoryOf(b)))
 		for i := range n {
 			if want := a[source(i, shapes[0], shapes[1])] - b[source(i, shapes[0], shapes[2])]; y[i] != want {
 				t.Fatalf("%v: element %d is %d, not %d", shapes, i, y[i], want)
@@ -416,14 +425,16 @@ func TestFused(t *testing.T) {
 			}
 			pair := func(x []byte) []byte {
 				rows := graph.Dims{graph.Known(n / period), graph.Known(period)}
-				return runGuarded(t, join, binaryWords(plainF32, plainF32, plainF32, rows, rows, oneAxis(period)), nil, 4*n, 4, x, b)
+				return runGuarded(t, join, binaryWords(plainF32, plainF32, plainF32, rows, rows, oneAxis(period)), nil, 4*n, 4, x,
+					b)
 			}
 			for _, first := range []bool{true, false} {
 				want := pair(one(x))
 				if !first {
 					want = one(pair(x))
 				}
-				got := runGuarded(t, k, fusedWords(f, join, first, graph.Known(period), graph.Known(n), plainF32, plainF32, p), pool, 4*n, 4, x, b)
+				got := runGuarded(t, k, fusedWords(f, join, first, graph.Known(period), graph.Known(n), plainF32, plainF32, p),
+					pool, 4*n, 4, x, b)
 				if i := differ(loaded(tensor.F32, got), loaded(tensor.F32, want), 0, 0); i >= 0 {
 					t.Fatalf("%s %v, unary first %v: element %d differs", f.Variant(), s, first, i)
 				}

@@ -114,7 +114,8 @@ func TestFoldHalves(t *testing.T) {
 					want = rounded(d, want)
 					got := loaded(d, runGuarded(t, k, foldWords(&f, d, half), pool, d.Bytes(len(want)), d.Bytes(1), stored(d, list)))
 					if i := differ(got, want, 0, 0); i >= 0 {
-						t.Errorf("%s of %v with %s: element %d is %v, want %v", fmt.Sprintf("%+v", f), d, half.Variant(), i, got[i], want[i])
+						t.Errorf("%s of %v with %s: element %d is %v, want %v", fmt.Sprintf("%+v", f), d, half.Variant(), i, got[i],
+							want[i])
 					}
 				}
 			}

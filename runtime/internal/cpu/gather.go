@@ -145,7 +145,8 @@ func bindGatherElements(o *array.GatherElements, b *binder) error {
 // wholeCopy copies input i to output o. It does nothing if both are the same memory.
 func (b *binder) wholeCopy(i, o int) error {
 	one := graph.Known(1)
-	return b.copy(b.DType(i), []array.Copy{{Axes: []array.CopyAxis{{N: b.In[i].Dims.Len(), From: one, To: one}}}}, b.in(i), b.out(o))
+	return b.copy(b.DType(i), []array.Copy{{Axes: []array.CopyAxis{{N: b.In[i].Dims.Len(), From: one, To: one}}}},
+		b.in(i), b.out(o))
 }
 
 // bindScatter copies the data and then writes the updates.

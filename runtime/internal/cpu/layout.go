@@ -29,8 +29,11 @@ type offer struct {
 }
 
 // blockedRowFor returns a blocked row for operators of type T.
-func blockedRowFor[T op.Op](name string, give func(o T, b *device.Binding, l device.Layout) *offer, bind func(o T, b *binder) error) blockedRow {
-	return blockedRow{rowFor(name, bind), func(o op.Op, b *device.Binding, l device.Layout) *offer { return give(o.(T), b, l) }}
+func blockedRowFor[T op.Op](
+	name string, give func(o T, b *device.Binding, l device.Layout) *offer, bind func(o T, b *binder) error,
+) blockedRow {
+	return blockedRow{rowFor(name, bind),
+		func(o op.Op, b *device.Binding, l device.Layout) *offer { return give(o.(T), b, l) }}
 }
 
 // blockedFamilies lists the rows for blocked values of every family, one line per file.
@@ -133,7 +136,8 @@ func (d *Device) Layouts(b *device.Binding) []device.LayoutChoice {
 	if d.layouts == device.LayoutsBlocked {
 		x.plain, x.blocked = math.MaxInt32, 0 // more than the copies around a node can cost
 	}
-	blocked := device.LayoutChoice{In: make([]device.Layout, len(b.In)), Out: make([]device.Layout, len(b.Out)), Cost: inTime(x.blocked)}
+	blocked := device.LayoutChoice{In: make([]device.Layout, len(b.In)), Out: make([]device.Layout, len(b.Out)),
+		Cost: inTime(x.blocked)}
 	for i := range b.In {
 		blocked.In[i] = x.inLayout(i, d.blocked)
 	}
@@ -227,10 +231,11 @@ func (b *binder) holdBlocked() error {
 // blockedConst returns constant input i in its layout, made once for all sessions.
 func (b *binder) blockedConst(i int) (device.Operand, error) {
 	l := b.InLayout(i)
-	data, err := b.dev.pack(b.Const(i), packKey{words: l.String()}, l.Bytes(b.DType(i), b.Shape(i)), func(t *tensor.Tensor, dst []byte) error {
-		intoBlocks(t.Bytes(), t.DType().Bytes(1), t.Shape(), l.Block(), dst)
-		return nil
-	})
+	data, err := b.dev.pack(b.Const(i), packKey{words: l.String()}, l.Bytes(b.DType(i), b.Shape(i)),
+		func(t *tensor.Tensor, dst []byte) error {
+			intoBlocks(t.Bytes(), t.DType().Bytes(1), t.Shape(), l.Block(), dst)
+			return nil
+		})
 	if err != nil {
 		return device.Operand{}, err
 	}

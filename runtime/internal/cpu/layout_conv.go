@@ -12,7 +12,8 @@ import (
 )
 
 var blockedConvRows = []blockedRow{
-	blockedRowFor("blocked", offerConv, func(o *nn.Conv, b *binder) error { return bindBlockedConv(o, kit.Epilogue{}, b) }),
+	blockedRowFor("blocked", offerConv,
+		func(o *nn.Conv, b *binder) error { return bindBlockedConv(o, kit.Epilogue{}, b) }),
 	blockedRowFor("blocked",
 		func(o *nn.FusedConv, b *device.Binding, l device.Layout) *offer { return offerConv(&o.Conv, b, l) },
 		func(o *nn.FusedConv, b *binder) error { return bindBlockedConv(&o.Conv, o.Epilogue, b) }),
@@ -36,7 +37,8 @@ func offerConv(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
 	case taps > maxBlockedTaps:
 		return nil
 	case groupsInBlocks(s, l):
-		x.plain, x.blocked = gemmConvCost(s, l), windowOf(l.Extents(b.Shape(0))[:2].Len(), s.In, s.Out, taps*s.Channels).blockedCost(l)
+		x.plain, x.blocked = gemmConvCost(s, l),
+			windowOf(l.Extents(b.Shape(0))[:2].Len(), s.In, s.Out, taps*s.Channels).blockedCost(l)
 		if s.Channels == 1 && len(s.In) <= 2 {
 			x.plain = windowOf(s.Images*s.Groups, s.In, s.Out, taps).depthwiseCost(l)
 		}
@@ -60,7 +62,8 @@ func offerConv(o *nn.Conv, b *device.Binding, l device.Layout) *offer {
 // groupsInBlocks reports whether every block holds whole groups with as many filters as channels,
 // such as the single channels of a depthwise convolution.
 func groupsInBlocks(s *nn.ConvShape, l device.Layout) bool {
-	return s.Channels == s.Filters && s.Channels > 0 && s.Channels < l.Block() && l.Block()%s.Channels == 0 && (s.Groups > 1 || s.Channels == 1)
+	return s.Channels == s.Filters && s.Channels > 0 && s.Channels < l.Block() && l.Block()%s.Channels == 0 &&
+		(s.Groups > 1 || s.Channels == 1)
 }
 
 // mostlyPadding reports whether a convolution's windows reach far beyond the value. Kernels for
@@ -89,7 +92,8 @@ func bindBlockedConv(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 	if p := loneProduct(s, b.OutLayout(0)); p != nil && !b.Has(3) && b.InLayout(0) != device.Plain {
 		return b.shortProduct(p, epilogue, b.in(0), b.out(0))
 	}
-	v := blockedConvWords{convWords: convWords{shape: s, dtype: tensor.F32, add: b.Has(3), packed: true, epilogue: epilogue}, block: b.OutLayout(0).Block()}
+	v := blockedConvWords{convWords: convWords{shape: s, dtype: tensor.F32, add: b.Has(3), packed: true,
+		epilogue: epilogue}, block: b.OutLayout(0).Block()}
 	v.kernel = "f32_conv_depthwise_blocked"
 	if !groupsInBlocks(s, b.OutLayout(0)) {
 		v.kernel, v.plain = "f32_conv_blocked", b.InLayout(0) == device.Plain
@@ -107,7 +111,8 @@ func bindBlockedConv(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 // loneProduct returns a convolution of single pixels as a product of matrix rows of channels by
 // weights. It returns nil for other convolutions, and if rows do not follow each other in blocks.
 func loneProduct(s *nn.ConvShape, l device.Layout) *product {
-	lone := volumeOf(s.In) == 1 && volumeOf(s.Out) == 1 && volumeOf(s.Kernel) == 1 && slices.Max(s.Pad) == 0 && s.Groups == 1
+	lone := volumeOf(s.In) == 1 && volumeOf(s.Out) == 1 && volumeOf(s.Kernel) == 1 && slices.Max(s.Pad) == 0 &&
+		s.Groups == 1
 	if !lone || s.Images > 1 && (s.Channels%l.Block() > 0 || s.Filters%l.Block() > 0) {
 		return nil
 	}
@@ -155,7 +160,8 @@ func winogradTile(s *nn.ConvShape, block int) int {
 // transforms reports whether a convolution needs fewer products on transformed values.
 func transforms(s *nn.ConvShape) bool {
 	one := []int{1, 1}
-	return s.Groups == 1 && slices.Equal(s.Kernel, []int{3, 3}) && slices.Equal(s.Stride, one) && slices.Equal(s.Dilation, one) && min(s.Channels, s.Filters) >= 16
+	return s.Groups == 1 && slices.Equal(s.Kernel, []int{3, 3}) && slices.Equal(s.Stride, one) &&
+		slices.Equal(s.Dilation, one) && min(s.Channels, s.Filters) >= 16
 }
 
 // blockedConvWords holds the words of a kernel: nacre_conv_blocked_words of csrc/conv/blocked.h,

@@ -131,7 +131,10 @@ func TestBlockedDepthwiseWidths(t *testing.T) {
 
 // checkBlocked compares a kernel on blocked values to want, which is plain. It reports whether the
 // kernel fits.
-func (d *convData) checkBlocked(t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, block int, plain bool, epilogue kit.Epilogue, want []float64) bool {
+func (d *convData) checkBlocked(
+	t *testing.T, name string, k bindings.Kernel, pool *bindings.Pool, block int, plain bool, epilogue kit.Epilogue,
+	want []float64,
+) bool {
 	t.Helper()
 	got := d.blocked(t, k, pool, block, plain, 0, epilogue)
 	if got == nil {
@@ -144,7 +147,9 @@ func (d *convData) checkBlocked(t *testing.T, name string, k bindings.Kernel, po
 }
 
 // blocked computes the convolution of blocked values. It returns nil if the kernel does not fit.
-func (d *convData) blocked(t *testing.T, k bindings.Kernel, pool *bindings.Pool, block int, plain bool, tile int, epilogue kit.Epilogue) []float64 {
+func (d *convData) blocked(
+	t *testing.T, k bindings.Kernel, pool *bindings.Pool, block int, plain bool, tile int, epilogue kit.Epilogue,
+) []float64 {
 	t.Helper()
 	v := blockedConvWords{convWords: convWords{shape: d.shape, dtype: tensor.F32, packed: true, add: d.add != nil, epilogue: epilogue}, block: block,
 		kernel: k.Op(), plain: plain, tile: tile}
@@ -209,7 +214,8 @@ func denseCases(r *rand.Rand) []convCase {
 		convCase{name: "many channels on a small map", images: 1, groups: 1, channels: 528, filter: 128, in: []int{16, 16}, kernel: ones(2), stride: ones(2), dilation: ones(2), before: make([]int, 2), behind: make([]int, 2)},
 		convCase{name: "many weights", images: 2, groups: 1, channels: 96, filter: 300, in: []int{6, 7}, kernel: []int{3, 3}, stride: ones(2), dilation: ones(2), before: ones(2), behind: ones(2)})
 	for i := range 16 {
-		c := convCase{name: fmt.Sprint("at random ", i), images: 1 + r.IntN(2), groups: 1, channels: 1 + r.IntN(70), filter: 1 + r.IntN(70), noBias: i%5 == 4}
+		c := convCase{name: fmt.Sprint("at random ", i), images: 1 + r.IntN(2), groups: 1, channels: 1 + r.IntN(70),
+			filter: 1 + r.IntN(70), noBias: i%5 == 4}
 		for range 1 + i%4/3 + i%2 {
 			k := 1 + r.IntN(5)
 			c.kernel = append(c.kernel, k)
@@ -245,7 +251,8 @@ func TestBlockedDense(t *testing.T) {
 					continue // scalar code is slow under emulation
 				}
 				for _, plain := range []bool{false, true} {
-					if d.checkBlocked(t, fmt.Sprint(c.name, " ", epilogue.Func, " plain ", plain), k, pool, block, plain, epilogue, want) {
+					if d.checkBlocked(t, fmt.Sprint(c.name, " ", epilogue.Func, " plain ", plain), k, pool, block, plain, epilogue,
+						want) {
 						tried[k.Variant()] = true
 					}
 				}
@@ -319,7 +326,8 @@ func TestDenseThreads(t *testing.T) {
 					}
 					got := d.blocked(t, k, pool, block, false, 0, epilogue)
 					if !slices.EqualFunc(got, want, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }) {
-						t.Errorf("%s, %d channels to %d of %v, blocks of %d: %d threads give other bits than one", k.Variant(), c.channels, c.filter, c.in, block, i+2)
+						t.Errorf("%s, %d channels to %d of %v, blocks of %d: %d threads give other bits than one", k.Variant(),
+							c.channels, c.filter, c.in, block, i+2)
 					}
 				}
 			}
@@ -375,7 +383,8 @@ func TestDenseSpecial(t *testing.T) {
 		for _, k := range runnable(t, "f32_conv_blocked") {
 			got := d.blocked(t, k, pool, 16, false, 0, kit.Epilogue{})
 			for e := range got {
-				if math.IsNaN(got[e]) != math.IsNaN(want[e]) || !math.IsNaN(want[e]) && math.Abs(want[e]) < 1e30 && got[e] != want[e] {
+				if math.IsNaN(got[e]) != math.IsNaN(want[e]) ||
+					!math.IsNaN(want[e]) && math.Abs(want[e]) < 1e30 && got[e] != want[e] {
 					t.Fatalf("case %d, %s: element %d is %g, not %g", i, k.Variant(), e, got[e], want[e])
 				}
 			}
@@ -425,7 +434,8 @@ func TestWinograd(t *testing.T) {
 						}
 						tried[k.Variant()] = true
 						if off := largestError(got, want); !(off <= 3*direct+1e-6*scale) {
-							t.Errorf("case %d, epilogue %d, %s, tiles of %d, blocks of %d: off by %g, direct by %g", i, e, k.Variant(), tile, block, off, direct)
+							t.Errorf("case %d, epilogue %d, %s, tiles of %d, blocks of %d: off by %g, direct by %g", i, e, k.Variant(),
+								tile, block, off, direct)
 						}
 					}
 				}

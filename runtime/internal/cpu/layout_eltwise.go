@@ -13,7 +13,8 @@ var blockedEltwiseRows = []blockedRow{
 	blockedRowFor("clip",
 		func(o *arith.Clip, b *device.Binding, l device.Layout) *offer { return offerUnary(&o.Unary, b, l) },
 		func(o *arith.Clip, b *binder) error { return bindPhysical(o, b, bindClip) }),
-	blockedRowFor("variadic", offerVariadic, func(o *arith.Variadic, b *binder) error { return bindPhysical(o, b, bindVariadic) }),
+	blockedRowFor("variadic", offerVariadic,
+		func(o *arith.Variadic, b *binder) error { return bindPhysical(o, b, bindVariadic) }),
 	blockedRowFor("binary", offerBinary, bindBlockedBinary),
 }
 

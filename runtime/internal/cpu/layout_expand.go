@@ -59,7 +59,8 @@ func fusedConvOf(b *device.Binding) (fusedConv, bool) {
 func (d *Device) Join(first, second *device.Binding) *device.Binding {
 	expand, ok := fusedConvOf(first)
 	depthwise, also := fusedConvOf(second)
-	if !ok || !also || first.InLayout(0) != d.blocked || second.InLayout(0) != d.blocked || second.OutLayout(0) != d.blocked {
+	if !ok || !also || first.InLayout(0) != d.blocked || second.InLayout(0) != d.blocked ||
+		second.OutLayout(0) != d.blocked {
 		return nil
 	}
 	a, err := expand.Shape(first.Shape(0), first.Shape(1))
@@ -102,7 +103,8 @@ func (d *Device) joinPays(a *nn.ConvShape) bool {
 	if 4*a.Filters*tensor.Shape(a.Out).Len() < joinBytes || a.Out[1] < joinWidth {
 		return false
 	}
-	expand := blockedConvWords{convWords: convWords{shape: a, dtype: tensor.F32, packed: true}, block: d.blocked.Block(), kernel: "f32_conv_blocked"}
+	expand := blockedConvWords{convWords: convWords{shape: a, dtype: tensor.F32, packed: true}, block: d.blocked.Block(),
+		kernel: "f32_conv_blocked"}
 	k, err := (&binder{Binding: &device.Binding{}, dev: d}).choose(expand.kernel, expand.words())
 	if err != nil {
 		return false
@@ -149,8 +151,10 @@ type expandWords struct {
 
 func newExpandWords(a, c *nn.ConvShape, epilogue, epilogueDepthwise kit.Epilogue, block int) *expandWords {
 	return &expandWords{
-		blockedConvWords{convWords: convWords{shape: a, dtype: tensor.F32, packed: true, epilogue: epilogue}, block: block, kernel: "f32_conv_blocked"},
-		blockedConvWords{convWords: convWords{shape: c, dtype: tensor.F32, packed: true, epilogue: epilogueDepthwise}, block: block, kernel: "f32_conv_depthwise_blocked"},
+		blockedConvWords{convWords: convWords{shape: a, dtype: tensor.F32, packed: true, epilogue: epilogue}, block: block,
+			kernel: "f32_conv_blocked"},
+		blockedConvWords{convWords: convWords{shape: c, dtype: tensor.F32, packed: true, epilogue: epilogueDepthwise},
+			block: block, kernel: "f32_conv_depthwise_blocked"},
 	}
 }
 

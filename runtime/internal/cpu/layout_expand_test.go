@@ -52,12 +52,15 @@ type expandData struct {
 
 func newExpandData(r *rand.Rand, channels int, c convCase) *expandData {
 	c = c.whole()
-	pointwise := convCase{images: c.images, groups: 1, channels: channels, filter: c.groups, in: c.in, kernel: []int{1, 1}, noBias: c.groups%3 == 0}.whole()
+	pointwise := convCase{images: c.images, groups: 1, channels: channels, filter: c.groups, in: c.in,
+		kernel: []int{1, 1}, noBias: c.groups%3 == 0}.whole()
 	return &expandData{newConvData(r, &pointwise, pointwise.shape()), newConvData(r, &c, c.shape())}
 }
 
 // words returns the words of the command for kernel k, with functions within its levels.
-func (d *expandData) words(t *testing.T, k bindings.Kernel, epilogue, epilogueDepthwise kit.Epilogue, block int) *expandWords {
+func (d *expandData) words(
+	t *testing.T, k bindings.Kernel, epilogue, epilogueDepthwise kit.Epilogue, block int,
+) *expandWords {
 	t.Helper()
 	v := newExpandWords(d.first.shape, d.second.shape, epilogue, epilogueDepthwise, block)
 	for _, w := range []*blockedConvWords{&v.expand, &v.depthwise} {

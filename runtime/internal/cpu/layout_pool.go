@@ -49,7 +49,8 @@ func bindBlockedPool(o *nn.Pool, b *binder) error {
 	if isByte(b.DType(0)) {
 		return b.poolBytes(bytePool(&quant.BytePooling{Pooling: *p, Inner: 1}, b.Shape(0), b.InLayout(0)), true)
 	}
-	return b.run("f32_pooling_blocked", blockedPoolWords(p, o.Kind == nn.PoolMax, b.Shape(0), b.OutLayout(0)), b.in(0), b.out(0))
+	return b.run("f32_pooling_blocked", blockedPoolWords(p, o.Kind == nn.PoolMax, b.Shape(0), b.OutLayout(0)), b.in(0),
+		b.out(0))
 }
 
 // blockedPoolWords is nacre_pooling_blocked_words of csrc/pool/blocked.h for a value of shape s.

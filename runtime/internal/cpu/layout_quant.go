@@ -27,7 +27,8 @@ var blockedQuantRows = []blockedRow{
 			return bindBlockedByteConv(&o.QLinearConv, o.Epilogue, fusedInputs, b)
 		}),
 	blockedRowFor("windows", offerBytePool, bindBlockedBytePool),
-	blockedRowFor("pair", offerPair, func(o *quant.QLinearPair, b *binder) error { return bindPhysical(o, b, bindQLinearPair) }),
+	blockedRowFor("pair", offerPair,
+		func(o *quant.QLinearPair, b *binder) error { return bindPhysical(o, b, bindQLinearPair) }),
 	blockedRowFor("lookup",
 		func(_ *quant.CodeTable, b *device.Binding, l device.Layout) *offer { return offerCodes(b, l) },
 		func(o *quant.CodeTable, b *binder) error { return bindPhysical(o, b, bindCodeTable) }),
@@ -54,7 +55,8 @@ const plainByteChannels = 4
 
 // offerByteConv accepts convolutions by constant weights.
 func offerByteConv(o *quant.QLinearConv, in []int, b *device.Binding, l device.Layout) *offer {
-	if o.ChannelsLast || !blockableAs(b.In[0], isByte) || !blockableAs(b.Out[0], isByte) || len(b.In[0].Dims) > 5 || b.Const(in[byteWeights]) == nil {
+	if o.ChannelsLast || !blockableAs(b.In[0], isByte) || !blockableAs(b.Out[0], isByte) || len(b.In[0].Dims) > 5 ||
+		b.Const(in[byteWeights]) == nil {
 		return nil
 	}
 	s, err := o.Shape(b.Shape(0), b.Shape(3))
@@ -89,7 +91,8 @@ func offerByteConv(o *quant.QLinearConv, in []int, b *device.Binding, l device.L
 // channel per group, and windows with rows at a constant distance, also across slices.
 func isDepthwise(s *nn.ConvShape) bool {
 	last := len(s.Dilation) - 1
-	return s.Channels == 1 && s.Filters == 1 && s.Dilation[last] == 1 && (last < 2 || s.Kernel[0] == 1 || s.Dilation[1] == 1)
+	return s.Channels == 1 && s.Filters == 1 && s.Dilation[last] == 1 &&
+		(last < 2 || s.Kernel[0] == 1 || s.Dilation[1] == 1)
 }
 
 // centred reports whether all zero points of the weights are known to be 0, or 128 for unsigned
@@ -121,7 +124,8 @@ func bindBlockedByteConv(o *quant.QLinearConv, epilogue kit.Epilogue, in []int, 
 	if err != nil {
 		return err
 	}
-	v := blockedByteConv{byteConv: byteConv{shape: s, epilogue: epilogue, wPacked: true}, block: b.OutLayout(0).Block(), plain: b.InLayout(0) == device.Plain, moved: !centred(b.Binding, in)}
+	v := blockedByteConv{byteConv: byteConv{shape: s, epilogue: epilogue, wPacked: true}, block: b.OutLayout(0).Block(),
+		plain: b.InLayout(0) == device.Plain, moved: !centred(b.Binding, in)}
 	v.describe(b, in)
 	kernel := "i8_conv_blocked"
 	if isDepthwise(s) {
@@ -200,11 +204,13 @@ func bindBlockedBytePool(o *quant.Pool, b *binder) error {
 
 // offerPair accepts operands of the same extents.
 func offerPair(_ *quant.QLinearPair, b *device.Binding, l device.Layout) *offer {
-	if !blockableAs(b.Out[0], isByte) || !b.Shape(quant.QLinearPairA).Equal(b.OutShape(0)) || !b.Shape(quant.QLinearPairB).Equal(b.OutShape(0)) {
+	if !blockableAs(b.Out[0], isByte) || !b.Shape(quant.QLinearPairA).Equal(b.OutShape(0)) ||
+		!b.Shape(quant.QLinearPairB).Equal(b.OutShape(0)) {
 		return nil
 	}
 	n, blocks := elementCounts(b.Out[0], l)
-	return &offer{in: []int{quant.QLinearPairA, quant.QLinearPairB}, out: true, plain: byteElement * n, blocked: byteElement * blocks}
+	return &offer{in: []int{quant.QLinearPairA, quant.QLinearPairB}, out: true, plain: byteElement * n,
+		blocked: byteElement * blocks}
 }
 
 // offerCodes accepts functions of codes.

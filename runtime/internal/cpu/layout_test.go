@@ -109,7 +109,8 @@ func TestBlockedPooling(t *testing.T) {
 					l := device.Blocked(block)
 					got := fromBlocks(runGuarded(t, k, w, pool, l.Bytes(tensor.F32, out), 4, toBlocks(x, in, block)), out, block)
 					if at := differ(got, want, 0, 0x1p-21); at >= 0 {
-						t.Fatalf("%d, %s in blocks of %d, maximum %v: element %d is %v, not %v", i, k.Variant(), block, maximum, at, got[at], want[at])
+						t.Fatalf("%d, %s in blocks of %d, maximum %v: element %d is %v, not %v", i, k.Variant(), block, maximum, at,
+							got[at], want[at])
 					}
 				}
 			}
@@ -314,7 +315,8 @@ func TestMostlyPadding(t *testing.T) {
 		{56, 3, 1, 1, false}, {7, 7, 1, 3, false}, {1, 1, 1, 0, false}, {1, 3, 20, 20, true}, {1, 2, 100000, 100000, true}, {40, 3, 60, 60, true},
 	} {
 		two := func(n int) []int { return []int{n, n} }
-		x := convCase{images: 1, groups: 1, channels: 16, filter: 16, in: two(c.in), kernel: two(c.kernel), stride: ones(2), dilation: two(c.dilation), before: two(c.before), behind: two(c.before)}
+		x := convCase{images: 1, groups: 1, channels: 16, filter: 16, in: two(c.in), kernel: two(c.kernel), stride: ones(2),
+			dilation: two(c.dilation), before: two(c.before), behind: two(c.before)}
 		if got := mostlyPadding(x.shape()); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}

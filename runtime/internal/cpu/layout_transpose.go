@@ -66,8 +66,8 @@ func phasedOf(o *nn.ConvTranspose, b *device.Binding, l device.Layout) (*phased,
 func phaseOf(s *nn.ConvShape, i int) (p phase, ok bool) {
 	axes := len(s.In)
 	one := slices.Repeat([]int{1}, axes)
-	c := &nn.ConvShape{Images: s.Images, Groups: 1, Channels: s.Channels, Filters: s.Filters, In: s.In, Out: make([]int, axes),
-		Kernel: make([]int, axes), Stride: one, Dilation: one, Pad: make([]int, axes)}
+	c := &nn.ConvShape{Images: s.Images, Groups: 1, Channels: s.Channels, Filters: s.Filters, In: s.In,
+		Out: make([]int, axes), Kernel: make([]int, axes), Stride: one, Dilation: one, Pad: make([]int, axes)}
 	p = phase{conv: c, at: make([]int, axes), first: make([]int, axes)}
 	for d := axes - 1; d >= 0; d-- {
 		stride := s.Stride[d]
@@ -95,7 +95,8 @@ func offerConvTranspose(o *nn.ConvTranspose, b *device.Binding, l device.Layout)
 	taps, phases := float64(tensor.Shape(t.shape.Kernel).Len()), float64(len(t.list))
 	pixel := *t.shape
 	pixel.Out, pixel.Kernel = pixel.In, slices.Repeat([]int{1}, len(pixel.In))
-	x := &offer{in: []int{0}, out: true, plain: taps*gemmConvCost(&pixel, l) + 4*eltwiseElement*n*taps/phases, blocked: eltwiseElement * blocks}
+	x := &offer{in: []int{0}, out: true, plain: taps*gemmConvCost(&pixel, l) + 4*eltwiseElement*n*taps/phases,
+		blocked: eltwiseElement * blocks}
 	for _, p := range t.list {
 		x.blocked += denseCost(p.conv, l)
 	}
@@ -111,7 +112,8 @@ func bindBlockedConvTranspose(o *nn.ConvTranspose, b *binder) error {
 	}
 	list, most := make([]blockedConvWords, len(t.list)), 0
 	for i, p := range t.list {
-		list[i] = blockedConvWords{convWords: convWords{shape: p.conv, dtype: tensor.F32, packed: true}, block: l.Block(), kernel: "f32_conv_blocked"}
+		list[i] = blockedConvWords{convWords: convWords{shape: p.conv, dtype: tensor.F32, packed: true}, block: l.Block(),
+			kernel: "f32_conv_blocked"}
 		most = max(most, l.Bytes(tensor.F32, append(tensor.Shape{p.conv.Images, p.conv.Filters}, p.conv.Out...)))
 	}
 	kernels := make([]bindings.Kernel, len(list))
@@ -130,7 +132,8 @@ func bindBlockedConvTranspose(o *nn.ConvTranspose, b *binder) error {
 	}
 	part := b.temp(most)
 	for i, p := range t.list {
-		if err := b.add(kernels[i], []bindings.Kernel{{}}, list[i].words(), b.in(0), weights[i], b.in(2), device.Operand{}, part); err != nil {
+		if err := b.add(kernels[i], []bindings.Kernel{{}}, list[i].words(), b.in(0), weights[i], b.in(2), device.Operand{},
+			part); err != nil {
 			return err
 		}
 		if err := b.copy(tensor.F32, []array.Copy{p.copyTo(t.shape, l.Block())}, part, b.out(0)); err != nil {
@@ -141,7 +144,9 @@ func bindBlockedConvTranspose(o *nn.ConvTranspose, b *binder) error {
 }
 
 // phaseWeights returns the weights [channels, filters, kernel...], packed for each phase.
-func (b *binder) phaseWeights(t *phased, kernels []bindings.Kernel, list []blockedConvWords) (each []device.Operand, ok bool, err error) {
+func (b *binder) phaseWeights(
+	t *phased, kernels []bindings.Kernel, list []blockedConvWords,
+) (each []device.Operand, ok bool, err error) {
 	constant := b.Const(1)
 	if b.dev.packs.weights.moves(constant) {
 		return nil, false, nil
@@ -153,7 +158,8 @@ func (b *binder) phaseWeights(t *phased, kernels []bindings.Kernel, list []block
 		}
 		bytes[i+1] = bytes[i] + kernels[i].Packed(numbers[i], 1)
 	}
-	key := packKey{packing: kernels[0].Packing(), operand: 1, words: fmt.Sprint("phases ", numbers, t.shape.Kernel, t.shape.Stride, t.shape.Pad)}
+	key := packKey{packing: kernels[0].Packing(), operand: 1,
+		words: fmt.Sprint("phases ", numbers, t.shape.Kernel, t.shape.Stride, t.shape.Pad)}
 	data, err := b.dev.pack(constant, key, bytes[len(list)], func(w *tensor.Tensor, all []byte) error {
 		var rows []float32
 		for i, p := range t.list {

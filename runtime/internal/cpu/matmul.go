@@ -69,7 +69,8 @@ func matrices(d graph.Dims, row bool) graph.Dims {
 // operand become one.
 func productOf(a, b graph.Dims) *product {
 	la, lb := len(a)-2, len(b)-2
-	p := &product{m: a[la], k: a[la+1], n: b[lb+1], aRow: a[la+1], aCol: graph.Known(1), bRow: b[lb+1], bCol: graph.Known(1)}
+	p := &product{m: a[la], k: a[la+1], n: b[lb+1], aRow: a[la+1], aCol: graph.Known(1), bRow: b[lb+1],
+		bCol: graph.Known(1)}
 	p.setBatch(a[:la], b[:lb], p.m.Mul(p.k), p.k.Mul(p.n))
 	if last := len(p.batch) - 1; last >= 0 && p.batch[last].b.Is(0) && p.batch[last].a.Same(p.m.Mul(p.k)) {
 		p.m = p.m.Mul(p.batch[last].n)
@@ -94,7 +95,8 @@ func (p *product) setBatch(a, b graph.Dims, aStep, bStep graph.Dim) {
 		if x.n.Is(1) {
 			continue
 		}
-		if k := len(p.batch) - 1; k >= 0 && x.a.Same(p.batch[k].a.Mul(p.batch[k].n)) && x.b.Same(p.batch[k].b.Mul(p.batch[k].n)) {
+		if k := len(p.batch) - 1; k >= 0 && x.a.Same(p.batch[k].a.Mul(p.batch[k].n)) &&
+			x.b.Same(p.batch[k].b.Mul(p.batch[k].n)) {
 			p.batch[k].n = p.batch[k].n.Mul(x.n)
 			continue
 		}
@@ -205,7 +207,8 @@ func (b *binder) floatProduct(kernel string, p *product, alpha float64, s sum) e
 	if narrow {
 		return b.add(k, nil, g.words(), b.in(0), b.in(1), device.Operand{}, s.col, device.Operand{}, b.out(0))
 	}
-	data, err := b.packedPieces(right, k, g.forPacking(), 1, func(list []int64, n int) pieces { return g.pieces(k, list, n) })
+	data, err := b.packedPieces(right, k, g.forPacking(), 1,
+		func(list []int64, n int) pieces { return g.pieces(k, list, n) })
 	y, packed, err := b.packedOperand(1, data, err)
 	if err != nil {
 		return err
@@ -220,8 +223,8 @@ func (b *binder) floatProduct(kernel string, p *product, alpha float64, s sum) e
 }
 
 // chooseProduct returns the best kernel of an op for a product with the right operand t, which is
-// nil unless it is a constant that may be packed. Each kernel is asked about the operand in the form
-// that it would read.
+// nil unless it is a constant that may be packed. Each kernel is asked about the operand in the
+// form that it would read.
 func (b *binder) chooseProduct(kernel string, g *gemm, t *tensor.Tensor) (bindings.Kernel, error) {
 	if !b.packable(t) {
 		return b.choose(kernel, g.words())

@@ -27,7 +27,8 @@ func integerAt(data []byte, i int, d tensor.DType) int64 {
 func TestIntGemm(t *testing.T) {
 	t.Parallel()
 	pool, r := testPool(t), rand.New(rand.NewPCG(5, 6))
-	for _, in := range []tensor.DType{tensor.I1, tensor.I2, tensor.I4, tensor.I8, tensor.I16, tensor.U1, tensor.U2, tensor.U4, tensor.U8, tensor.U16} {
+	for _, in := range []tensor.DType{tensor.I1, tensor.I2, tensor.I4, tensor.I8, tensor.I16, tensor.U1, tensor.U2,
+		tensor.U4, tensor.U8, tensor.U16} {
 		for _, s := range [][3]int{{1, 1, 1}, {3, 5, 7}, {35, 129, 3}, {2, 3, 0}, {33, 140, 261}, {1, 256, 300}} {
 			m, n, k := s[0], s[1], s[2]
 			a, b := make([]byte, in.Bytes(2*m*k)), make([]byte, in.Bytes(k*n))
@@ -43,7 +44,8 @@ func TestIntGemm(t *testing.T) {
 				}
 			}
 			step := graph.Known(m * k)
-			p := &product{m: graph.Known(m), n: graph.Known(n), k: graph.Known(k), batch: []batchAxis{{graph.Known(2), step, graph.Known(0)}}}
+			p := &product{m: graph.Known(m), n: graph.Known(n), k: graph.Known(k),
+				batch: []batchAxis{{graph.Known(2), step, graph.Known(0)}}}
 			for _, out := range []tensor.DType{in, tensor.I8, tensor.I16, tensor.I32, tensor.I64} {
 				if out.Bits() < in.Bits() {
 					continue

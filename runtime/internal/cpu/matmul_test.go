@@ -44,7 +44,8 @@ func gemmCases() []gemmCase {
 	var list []gemmCase
 	for _, s := range shapes {
 		add := func(name string, change func(c *gemmCase)) {
-			c := gemmCase{name: fmt.Sprintf("%dx%dx%d %s", s[0], s[1], s[2], name), m: s[0], n: s[1], k: s[2], alpha: 1, dtype: tensor.F32}
+			c := gemmCase{name: fmt.Sprintf("%dx%dx%d %s", s[0], s[1], s[2], name), m: s[0], n: s[1], k: s[2], alpha: 1,
+				dtype: tensor.F32}
 			change(&c)
 			list = append(list, c)
 		}
@@ -74,10 +75,13 @@ func gemmCases() []gemmCase {
 			c.dtype, c.pack, c.all, c.row, c.epilogue, c.alpha = tensor.BF16, true, true, true, clamp, 0.5
 		})
 		add("f64", func(c *gemmCase) { c.dtype = tensor.F64 })
-		add("f64, both transposed, row, col", func(c *gemmCase) { c.dtype, c.aT, c.bT, c.row, c.col = tensor.F64, true, true, true, true })
-		add("f64, transposed b, added, clamp", func(c *gemmCase) { c.dtype, c.bT, c.all, c.alpha, c.epilogue = tensor.F64, true, true, 0.5, clamp })
+		add("f64, both transposed, row, col",
+			func(c *gemmCase) { c.dtype, c.aT, c.bT, c.row, c.col = tensor.F64, true, true, true, true })
+		add("f64, transposed b, added, clamp",
+			func(c *gemmCase) { c.dtype, c.bT, c.all, c.alpha, c.epilogue = tensor.F64, true, true, 0.5, clamp })
 		add("f64, packed, function", func(c *gemmCase) { c.dtype, c.pack, c.epilogue, c.bT = tensor.F64, true, leak, true })
-		add("f64, batch, a shared, function", func(c *gemmCase) { c.dtype, c.batch, c.aFixed, c.epilogue = tensor.F64, []int{3}, true, leak })
+		add("f64, batch, a shared, function",
+			func(c *gemmCase) { c.dtype, c.batch, c.aFixed, c.epilogue = tensor.F64, []int{3}, true, leak })
 		add("f64, batch, packed", func(c *gemmCase) { c.dtype, c.batch, c.pack, c.col = tensor.F64, []int{2, 2}, true, true })
 		add("batch", func(c *gemmCase) { c.batch = []int{2, 3} })
 		add("batch, a shared", func(c *gemmCase) { c.batch, c.aFixed = []int{3}, true })
@@ -127,9 +131,11 @@ func (c gemmCase) data(r *rand.Rand) *gemmData {
 		}
 		return rounded(dt, normals(r, n, 0, 2))
 	}
-	d.a, d.b = numbers(c.dtype, d.products*c.m*c.k, true), numbers((&gemm{dtype: c.dtype, bType: c.bType}).right(), d.products*c.k*c.n, true)
+	d.a, d.b = numbers(c.dtype, d.products*c.m*c.k, true),
+		numbers((&gemm{dtype: c.dtype, bType: c.bType}).right(), d.products*c.k*c.n, true)
 	d.aStrides, d.bStride = strides2(c.m, c.k, c.aT), strides2(c.k, c.n, c.bT)
-	d.rows, d.cols, d.added = numbers(wide(c.dtype), c.m, c.row), numbers(wide(c.dtype), c.n, c.col), numbers(wide(c.dtype), d.products*c.m*c.n, c.all)
+	d.rows, d.cols, d.added = numbers(wide(c.dtype), c.m, c.row), numbers(wide(c.dtype), c.n, c.col),
+		numbers(wide(c.dtype), d.products*c.m*c.n, c.all)
 	d.formula()
 	return d
 }
@@ -214,7 +220,8 @@ func (d *gemmData) check(t *testing.T, k bindings.Kernel, pool *bindings.Pool) {
 	if unit == 0 {
 		unit = 6e-8
 	}
-	tolerance := unit*(2+math.Sqrt(float64(d.k))) + map[tensor.DType]float64{tensor.F16: 0x1p-11, tensor.BF16: 0x1p-8}[d.dtype]
+	tolerance := unit*(2+math.Sqrt(float64(d.k))) + map[tensor.DType]float64{tensor.F16: 0x1p-11,
+		tensor.BF16: 0x1p-8}[d.dtype]
 	for i, v := range loaded(d.dtype, y) {
 		if !(math.Abs(v-d.want[i]) <= tolerance*d.size[i]) {
 			t.Fatalf("%s, %s/%s: element %d is %g, not %g", d.name, k.Op(), k.Variant(), i, v, d.want[i])
@@ -252,7 +259,8 @@ func TestGemm(t *testing.T) {
 func TestGemmWhole(t *testing.T) {
 	t.Parallel()
 	pool, r, none := testPool(t), rand.New(rand.NewPCG(19, 20)), []byte(nil)
-	for _, s := range [][3]int{{1, 32, 2}, {1, 150, 77}, {2, 31, 1}, {12, 64, 64}, {13, 33, 129}, {40, 70, 1025}, {300, 40, 33}} {
+	for _, s := range [][3]int{{1, 32, 2}, {1, 150, 77}, {2, 31, 1}, {12, 64, 64}, {13, 33, 129}, {40, 70, 1025},
+		{300, 40, 33}} {
 		for _, c := range []gemmCase{{}, {bT: true}, {pack: true}, {aT: true, pack: true}} {
 			c.m, c.n, c.k, c.alpha, c.dtype = s[0], s[1], s[2], 1, tensor.BF16
 			d := c.data(r)
@@ -275,7 +283,8 @@ func TestGemmWhole(t *testing.T) {
 				if !kernel.Fits(numbersOf(t, w)) {
 					continue
 				}
-				y := loaded(tensor.BF16, runGuarded(t, kernel, w, pool, 2*len(d.want), 2, stored(tensor.BF16, d.a), b, none, none, none))
+				y := loaded(tensor.BF16, runGuarded(t, kernel, w, pool, 2*len(d.want), 2, stored(tensor.BF16, d.a), b, none, none,
+					none))
 				if i := differ(y, d.want, 0, 0); i >= 0 {
 					t.Fatalf("%s, %dx%dx%d, %+v: element %d is %g, not %g", kernel.Variant(), c.m, c.n, c.k, c, i, y[i], d.want[i])
 				}
@@ -333,7 +342,8 @@ func TestGemmThreads(t *testing.T) {
 				}
 				var want []byte
 				for i, pool := range pools {
-					y := runGuarded(t, kernel, w, pool, dtype.Bytes(len(d.want)), dtype.Bytes(1), stored(dtype, d.a), stored(dtype, d.b), none, none, none)
+					y := runGuarded(t, kernel, w, pool, dtype.Bytes(len(d.want)), dtype.Bytes(1), stored(dtype, d.a),
+						stored(dtype, d.b), none, none, none)
 					if i == 0 {
 						want = slices.Clone(y)
 					} else if !bytes.Equal(y, want) {
@@ -354,7 +364,8 @@ func gemmSpecial(t *testing.T, kernel bindings.Kernel, dtype tensor.DType, m, n,
 	if !kernel.Fits(numbersOf(t, w)) {
 		return // CBLAS has no elements of 16 bits
 	}
-	y := loaded(dtype, runGuarded(t, kernel, w, pool, dtype.Bytes(m*n), dtype.Bytes(1), stored(dtype, d.a), stored(dtype, d.b), none, none, none))
+	y := loaded(dtype, runGuarded(t, kernel, w, pool, dtype.Bytes(m*n), dtype.Bytes(1), stored(dtype, d.a),
+		stored(dtype, d.b), none, none, none))
 	for i := range m {
 		for j := range n {
 			if v := y[i*n+j]; math.IsNaN(v) != (j == 30) || math.IsInf(v, 0) != (i == 3 && j != 30) {
@@ -374,7 +385,9 @@ func TestWideGemm(t *testing.T) {
 
 // wideCase multiplies integer matrices with every kernel of an op, in a batch of two that shares b,
 // transposed. Every sum is exact.
-func wideCase[T uint32 | uint64](t *testing.T, r *rand.Rand, pool *bindings.Pool, name string, s [3]int, random func() T) {
+func wideCase[T uint32 | uint64](
+	t *testing.T, r *rand.Rand, pool *bindings.Pool, name string, s [3]int, random func() T,
+) {
 	m, n, k := s[0], s[1], s[2]
 	a, b, want := make([]T, 2*m*k), make([]T, k*n), make([]T, 2*m*n)
 	for i := range a {
@@ -419,7 +432,8 @@ func TestGemmErrors(t *testing.T) {
 			}
 		}
 		errors := func(kernel bindings.Kernel) float64 {
-			y := loaded(c.dtype, runGuarded(t, kernel, d.gemm(t, kernel).words(), pool, c.dtype.Bytes(c.m*c.n), 4, stored(c.dtype, d.a), stored(c.dtype, d.b), none, none, none))
+			y := loaded(c.dtype, runGuarded(t, kernel, d.gemm(t, kernel).words(), pool, c.dtype.Bytes(c.m*c.n), 4,
+				stored(c.dtype, d.a), stored(c.dtype, d.b), none, none, none))
 			most := 0.0
 			for i := range c.m {
 				for j := range c.n {
@@ -443,7 +457,8 @@ func TestGemmErrors(t *testing.T) {
 				continue
 			}
 			if off := errors(kernel); !(off <= 2*scalar) {
-				t.Errorf("%d x %d x %d, %s: off by %g of the sum of magnitudes, scalar code by %g", c.m, c.n, c.k, kernel.Variant(), off, scalar)
+				t.Errorf("%d x %d x %d, %s: off by %g of the sum of magnitudes, scalar code by %g", c.m, c.n, c.k,
+					kernel.Variant(), off, scalar)
 			}
 		}
 	}
@@ -454,7 +469,8 @@ func TestGemmErrors(t *testing.T) {
 func TestGemmScratch(t *testing.T) {
 	extents := []int{2, 5, 12, 13, 25, 100, 257, 600, 2000, 7000}
 	for _, kernel := range append(runnable(t, "f32_gemm"), runnable(t, "f64_gemm")...) {
-		for _, c := range []gemmCase{{dtype: tensor.F32}, {dtype: tensor.F32, aT: true}, {dtype: tensor.F32, bT: true}, {dtype: tensor.F16}, {dtype: tensor.F32, bType: tensor.BF16}, {dtype: tensor.F16, pack: true}} {
+		for _, c := range []gemmCase{{dtype: tensor.F32}, {dtype: tensor.F32, aT: true}, {dtype: tensor.F32, bT: true},
+			{dtype: tensor.F16}, {dtype: tensor.F32, bType: tensor.BF16}, {dtype: tensor.F16, pack: true}} {
 			scratch := func(m, n, k int) int {
 				d := &gemmData{gemmCase: c, products: 1, aStrides: strides2(m, k, c.aT), bStride: strides2(k, n, c.bT)}
 				d.m, d.n, d.k = m, n, k

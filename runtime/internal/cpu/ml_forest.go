@@ -53,7 +53,8 @@ func packForest[T float32 | float64](of *ml.Forest) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	lists := [forestLists][]byte{memoryOf(t.nodes), memoryOf(t.roots), memoryOf(t.first), memoryOf(t.target), memoryOf(t.weight)}
+	lists := [forestLists][]byte{memoryOf(t.nodes), memoryOf(t.roots), memoryOf(t.first), memoryOf(t.target),
+		memoryOf(t.weight)}
 	counts := [forestLists]int{len(t.nodes), len(t.roots), len(t.first), len(t.target), len(t.weight)}
 	n := forestHeader
 	for _, list := range lists {
@@ -152,11 +153,14 @@ func bindTrees(o *ml.TreeRegressor, b *binder) error {
 }
 
 // trees runs a command of trees.
-func (c *calls) trees(name string, f *forest, of *ml.Forest, rows, features int, x, y device.Operand, seen []byte) error {
+func (c *calls) trees(
+	name string, f *forest, of *ml.Forest, rows, features int, x, y device.Operand, seen []byte,
+) error {
 	o := f.operands()
 	at := c.at(unsafe.Pointer(unsafe.SliceData(seen)))
 	w := f.words(graph.Known(rows), graph.Known(features), of.Model.Targets, of.Aggregate)
-	if err := c.run(name, w, x, o[forestNodes], o[forestRoots], o[forestFirst], o[forestTarget], o[forestWeight], y, at); err != nil {
+	if err := c.run(name, w, x, o[forestNodes], o[forestRoots], o[forestFirst], o[forestTarget], o[forestWeight], y,
+		at); err != nil {
 		return err
 	}
 	return c.runAll()

@@ -21,7 +21,8 @@ import (
 // TestRBF compares all variants to the scalar one, and that to the formula.
 func TestRBF(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(7, 8))
-	for _, s := range [][3]int{{1, 1, 1}, {3, 5, 7}, {2, 16, 16}, {5, 3, 17}, {7, 40, 130}, {300, 20, 65}, {0, 4, 4}, {2, 3, 20000}, {2, 40000, 40}} {
+	for _, s := range [][3]int{{1, 1, 1}, {3, 5, 7}, {2, 16, 16}, {5, 3, 17}, {7, 40, 130}, {300, 20, 65}, {0, 4, 4},
+		{2, 3, 20000}, {2, 40000, 40}} {
 		rows, width, n := s[0], s[1], s[2]
 		x, v := rounded(tensor.F32, normals(r, rows*width, 0, 2)), rounded(tensor.F32, normals(r, n*width, 0, 2))
 		vectors, err := tensor.FromBytes(tensor.F32, tensor.Shape{n, width}, stored(tensor.F32, v))
@@ -171,7 +172,8 @@ func (f *treeLists[T]) scores(x []T, rows, features, targets int, how ml.TreeAgg
 
 func checkForests[T float32 | float64](t *testing.T, name string) {
 	r, pool := rand.New(rand.NewPCG(9, 10)), testPool(t)
-	for _, s := range [][4]int{{1, 1, 0, 1}, {1, 40, 6, 3}, {15, 3, 4, 2}, {16, 1, 9, 5}, {53, 7, 5, 4}, {700, 20, 4, 9}, {0, 2, 2, 2}, {3, 0, 1, 1}} {
+	for _, s := range [][4]int{{1, 1, 0, 1}, {1, 40, 6, 3}, {15, 3, 4, 2}, {16, 1, 9, 5}, {53, 7, 5, 4}, {700, 20, 4, 9},
+		{0, 2, 2, 2}, {3, 0, 1, 1}} {
 		rows, trees, depth, features := s[0], s[1], s[2], s[3]
 		x := make([]T, rows*features)
 		for i := range x {
@@ -184,7 +186,8 @@ func checkForests[T float32 | float64](t *testing.T, name string) {
 				f := randomForest[T](r, trees, depth, features, targets, mode%2 == 0)
 				how := ml.TreeAggregate(mode / 2)
 				want, wantSeen := f.scores(x, rows, features, targets, how)
-				w := (&forest{counts: [forestLists]int{forestRoots: trees}, missing: f.missing}).words(graph.Known(rows), graph.Known(features), targets, how)
+				w := (&forest{counts: [forestLists]int{forestRoots: trees}, missing: f.missing}).words(graph.Known(rows),
+					graph.Known(features), targets, how)
 				for _, k := range runnable(t, name) {
 					for _, p := range []*bindings.Pool{nil, pool} {
 						y, intact := guardedBytes(len(memoryOf(want)), len(memoryOf(make([]T, 1))))
@@ -192,10 +195,12 @@ func checkForests[T float32 | float64](t *testing.T, name string) {
 						if f.first == nil {
 							seen = nil
 						}
-						if _, failed := runCommand(t, k, w, p, memoryOf(x), memoryOf(f.nodes), memoryOf(f.roots), memoryOf(f.first), memoryOf(f.target), memoryOf(f.weight), y, seen); failed {
+						if _, failed := runCommand(t, k, w, p, memoryOf(x), memoryOf(f.nodes), memoryOf(f.roots), memoryOf(f.first),
+							memoryOf(f.target), memoryOf(f.weight), y, seen); failed {
 							t.Fatalf("%s/%s failed", name, k.Variant())
 						}
-						if !intact() || !seenIntact() || !slices.Equal(viewAs[T](y), want) || seen != nil && !slices.Equal(seen, wantSeen) {
+						if !intact() || !seenIntact() || !slices.Equal(viewAs[T](y), want) ||
+							seen != nil && !slices.Equal(seen, wantSeen) {
 							t.Fatalf("%s/%s %v targets %d mode %d: %v, not %v", name, k.Variant(), s, targets, mode, viewAs[T](y), want)
 						}
 					}

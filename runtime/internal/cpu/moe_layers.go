@@ -164,7 +164,8 @@ func (d *Device) runQMoE(o *moe.QMoE, c *op.Run) error {
 }
 
 func (l *nbitsLayer) multiply(c *calls, expert, m int, a, y []float32) error {
-	v := &nbitsWords{m: graph.Known(m), n: l.Out, k: l.In, bits: l.Bits, block: l.Block, rowBytes: l.RowBytes, rowScale: l.Blocks, scales: l.scales.DType()}
+	v := &nbitsWords{m: graph.Known(m), n: l.Out, k: l.In, bits: l.Bits, block: l.Block, rowBytes: l.RowBytes,
+		rowScale: l.Blocks, scales: l.scales.DType()}
 	codes := c.at(unsafe.Add(l.codes.Pointer(), expert*l.Out*l.RowBytes))
 	var scales, zeros device.Operand
 	switch {

@@ -38,7 +38,8 @@ func TestNarrowFloats(t *testing.T) {
 			for i := range tensor.View[float32](scale) {
 				tensor.View[float32](scale)[i] = r.Float32() - 0.5
 			}
-			node := &graph.Node{Op: "DequantizeLinear", Version: 23, Inputs: []string{"x", "scale"}, Outputs: []string{"y"}, Attrs: c.attrs}
+			node := &graph.Node{Op: "DequantizeLinear", Version: 23, Inputs: []string{"x", "scale"}, Outputs: []string{"y"},
+				Attrs: c.attrs}
 			in := []*tensor.Tensor{x, scale}
 			if step := stepOf(t, registry, node, in); step.Binder != "dequantize" {
 				t.Errorf("%v: bound as %q", d, step.Binder)
@@ -67,7 +68,8 @@ func TestNarrowFloatsWithZeros(t *testing.T) {
 	tensor.View[float32](scale)[0] = 0.5
 	zero := tensor.New(tensor.F8E5M2)
 	zero.Bytes()[0] = 0x3c // 1
-	node := &graph.Node{Op: "DequantizeLinear", Version: 23, Inputs: []string{"x", "scale", "zero"}, Outputs: []string{"y"}}
+	node := &graph.Node{Op: "DequantizeLinear", Version: 23, Inputs: []string{"x", "scale", "zero"},
+		Outputs: []string{"y"}}
 	got, err := EvalVariable(standard.Registry(), node, bindings.DetectISA(), nil, []*tensor.Tensor{x, scale, zero}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -84,7 +84,9 @@ func bindLRN(o *nn.LRN, b *binder) error {
 	return b.float32("f32_lrn", w, half, b.in(0), b.out(0))
 }
 
-func lrnWords(batch, channels, inner graph.Dim, size int, dtype tensor.DType, alpha, beta, bias float64, half bindings.Kernel) (w words) {
+func lrnWords(
+	batch, channels, inner graph.Dim, size int, dtype tensor.DType, alpha, beta, bias float64, half bindings.Kernel,
+) (w words) {
 	w.dim(batch, channels, inner)
 	w.int(size)
 	w.dtype(dtype)
@@ -117,7 +119,9 @@ func (b *binder) layerNorm(o *nn.LayerNorm, mean, invStd device.Operand, bias te
 }
 
 // layerNormWords takes the types of x, scale, bias, output and statistics.
-func layerNormWords(rows, n graph.Dim, centred bool, types []tensor.DType, epsilon float64, half bindings.Kernel) (w words) {
+func layerNormWords(
+	rows, n graph.Dim, centred bool, types []tensor.DType, epsilon float64, half bindings.Kernel,
+) (w words) {
 	w.dim(rows, n)
 	w.bool(centred)
 	w.dtype(types...)
@@ -139,10 +143,13 @@ func bindSkipNorm(o *nn.SkipNorm, b *binder) error {
 		beta = b.in(betaIn)
 	}
 	w := skipNormWords(x[:len(x)-1].Len(), n, skip[:len(skip)-1].Len(), o.Centred, b.DType(0), float64(o.Epsilon), half)
-	return b.float32("f32_skip_norm", w, half, b.in(0), b.in(1), b.in(2), beta, b.in(biasIn), b.out(0), b.out(1), b.out(2), b.out(3))
+	return b.float32("f32_skip_norm", w, half, b.in(0), b.in(1), b.in(2), beta, b.in(biasIn), b.out(0), b.out(1),
+		b.out(2), b.out(3))
 }
 
-func skipNormWords(rows, n, skipRows graph.Dim, centred bool, dtype tensor.DType, epsilon float64, half bindings.Kernel) (w words) {
+func skipNormWords(
+	rows, n, skipRows graph.Dim, centred bool, dtype tensor.DType, epsilon float64, half bindings.Kernel,
+) (w words) {
 	w.dim(rows, n, skipRows)
 	w.bool(centred)
 	w.dtype(dtype)
@@ -224,7 +231,9 @@ func bindGroupNorm(o *nn.GroupNorm, b *binder) error {
 }
 
 // groupNormWords takes the types of x, scale and bias.
-func groupNormWords(batch, channels, inner, groups, params graph.Dim, types []tensor.DType, epsilon float64, half bindings.Kernel) (w words) {
+func groupNormWords(
+	batch, channels, inner, groups, params graph.Dim, types []tensor.DType, epsilon float64, half bindings.Kernel,
+) (w words) {
 	w.dim(batch, channels, inner, groups, params)
 	w.dtype(types...)
 	w.float(epsilon)
@@ -250,7 +259,9 @@ func bindBatchNorm(o *nn.BatchNorm, b *binder) error {
 }
 
 // batchNormWords takes the types of x and of scale, bias, mean and variance.
-func batchNormWords(batch, channels, inner graph.Dim, types []tensor.DType, epsilon float64, half bindings.Kernel) (w words) {
+func batchNormWords(
+	batch, channels, inner graph.Dim, types []tensor.DType, epsilon float64, half bindings.Kernel,
+) (w words) {
 	w.dim(batch, channels, inner)
 	w.dtype(types...)
 	w.float(epsilon)

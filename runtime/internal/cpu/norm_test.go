@@ -65,8 +65,10 @@ func TestSoftmaxSpecial(t *testing.T) {
 				both[2*i], both[2*i+1] = v, v
 			}
 			for inner, list := range map[int][]float64{1: x, 2: both} {
-				w := softmaxWords(graph.Known(1), graph.Known(len(x)), graph.Known(inner), inner == 2, tensor.F32, halfFor(t, tensor.F32))
-				checkVariants(t, "f32_softmax", name, w, pool, 1e-9, 1e-6, []output{{at: 1, dtype: tensor.F32, n: len(list)}}, stored(tensor.F32, list), nil)
+				w := softmaxWords(graph.Known(1), graph.Known(len(x)), graph.Known(inner), inner == 2, tensor.F32,
+					halfFor(t, tensor.F32))
+				checkVariants(t, "f32_softmax", name, w, pool, 1e-9, 1e-6, []output{{at: 1, dtype: tensor.F32, n: len(list)}},
+					stored(tensor.F32, list), nil)
 			}
 		}
 	}
@@ -83,7 +85,8 @@ func TestLayerNorm(t *testing.T) {
 				types := slices.Repeat([]tensor.DType{d.t}, 5)
 				types[4] = tensor.F32
 				w := layerNormWords(graph.Known(rows), graph.Known(n), centred, types, 1e-3, halfFor(t, d.t))
-				outs := []output{{at: 3, dtype: d.t, n: rows * n, over: true}, {at: 4, dtype: tensor.F32, n: rows}, {at: 5, dtype: tensor.F32, n: rows}}
+				outs := []output{{at: 3, dtype: d.t, n: rows * n, over: true}, {at: 4, dtype: tensor.F32, n: rows},
+					{at: 5, dtype: tensor.F32, n: rows}}
 				what := fmt.Sprint(n, centred, d.t)
 				checkVariants(t, "f32_layer_norm", what, w, pool, 1e-4, 1e-4+d.relative, outs,
 					stored(d.t, x), stored(d.t, scale), stored(d.t, bias), nil, nil, nil)
@@ -151,7 +154,8 @@ func TestEmbedNorm(t *testing.T) {
 				checkVariants(t, "f32_embed_norm", what, e.words(), pool, 1e-4, 1e-4+d.relative, outs, in...)
 				few := slices.Clone(in)
 				few[1], few[4], few[7], few[8] = nil, nil, nil, nil
-				checkVariants(t, "f32_embed_norm", what+" of words and places", e.words(), pool, 1e-4, 1e-4+d.relative, outs[:1], few...)
+				checkVariants(t, "f32_embed_norm", what+" of words and places", e.words(), pool, 1e-4, 1e-4+d.relative, outs[:1],
+					few...)
 				embedFailures(t, e, in)
 			}
 		}
@@ -165,13 +169,15 @@ func embedFailures(t *testing.T, e embedding, in [][]byte) {
 	in = slices.Clone(in)
 	in[9], _ = guardedBytes(2*len(in[2]), 4)
 	in[10] = integers(4, 7, 7)
-	if f, failed := runCommand(t, k, e.words(), nil, in...); failed || !slices.Equal(viewAs[int32](in[10]), []int32{2, 1}) {
+	if f, failed := runCommand(t, k, e.words(), nil, in...); failed ||
+		!slices.Equal(viewAs[int32](in[10]), []int32{2, 1}) {
 		t.Fatalf("words of the mask: %v, %v", viewAs[int32](in[10]), f)
 	}
 	for at, list := range map[int][]int{0: {0, 0, 0, 0, -1, 0}, 1: {0, 0, 0, 0, 2, 0}, 8: {0, 4, 0}} {
 		bad := slices.Clone(in)
 		bad[at] = integers(e.numberBytes[0], list...)
-		if f, failed := runCommand(t, k, e.words(), nil, bad...); !failed || f.Args[0] != slices.IndexFunc(list, func(v int) bool { return v != 0 }) {
+		if f, failed := runCommand(t, k, e.words(), nil, bad...); !failed ||
+			f.Args[0] != slices.IndexFunc(list, func(v int) bool { return v != 0 }) {
 			t.Errorf("numbers %v of operand %d: %v, %v", list, at, failed, f)
 		}
 	}
@@ -198,7 +204,8 @@ func TestGroupNorm(t *testing.T) {
 
 func TestBatchNorm(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(11, 10))
-	for _, s := range [][3]int{{1, 1, 1}, {2, 6, 1}, {3, 70, 1}, {2, 9000, 1}, {2, 3, 7}, {1, 5, 64}, {2, 2, 5001}, {0, 3, 2}, {2, 3, 0}} {
+	for _, s := range [][3]int{{1, 1, 1}, {2, 6, 1}, {3, 70, 1}, {2, 9000, 1}, {2, 3, 7}, {1, 5, 64}, {2, 2, 5001},
+		{0, 3, 2}, {2, 3, 0}} {
 		x := normals(r, volume(s[:]), 1, 2)
 		var params [4][]float64
 		for i := range params {
@@ -223,8 +230,10 @@ func TestLRN(t *testing.T) {
 			for _, s := range [][3]int{{1, 1, 1}, {2, 7, 5}, {1, 12, 70}, {3, 3, 130}} {
 				x := normals(r, volume(s[:]), 0, 2)
 				for _, d := range floatKinds {
-					w := lrnWords(graph.Known(s[0]), graph.Known(s[1]), graph.Known(s[2]), size, d.t, float64(float32(0.1)), beta, 1.5, halfFor(t, d.t))
-					checkVariants(t, "f32_lrn", fmt.Sprint(size, beta, s, d.t), w, pool, 0, 4e-6+d.relative, []output{{at: 1, dtype: d.t, n: len(x)}}, stored(d.t, x), nil)
+					w := lrnWords(graph.Known(s[0]), graph.Known(s[1]), graph.Known(s[2]), size, d.t, float64(float32(0.1)), beta,
+						1.5, halfFor(t, d.t))
+					checkVariants(t, "f32_lrn", fmt.Sprint(size, beta, s, d.t), w, pool, 0, 4e-6+d.relative,
+						[]output{{at: 1, dtype: d.t, n: len(x)}}, stored(d.t, x), nil)
 				}
 			}
 		}

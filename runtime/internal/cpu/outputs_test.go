@@ -32,7 +32,9 @@ type output struct {
 
 // runOutputs runs a command on one thread and on the pool and returns its results. Both must agree,
 // and nothing around the results may be written.
-func runOutputs(t *testing.T, k bindings.Kernel, w words, pool *bindings.Pool, outs []output, operands ...[]byte) []float64 {
+func runOutputs(
+	t *testing.T, k bindings.Kernel, w words, pool *bindings.Pool, outs []output, operands ...[]byte,
+) []float64 {
 	t.Helper()
 	var results [2][]float64
 	for i, p := range []*bindings.Pool{nil, pool} {
@@ -63,9 +65,12 @@ func runOutputs(t *testing.T, k bindings.Kernel, w words, pool *bindings.Pool, o
 	return results[0]
 }
 
-// checkVariants compares every kernel of an op that fits to the scalar one, with results in their own memory
-// and, if an output says so, in the input's.
-func checkVariants(t *testing.T, op, what string, w words, pool *bindings.Pool, absolute, relative float64, outs []output, operands ...[]byte) {
+// checkVariants compares every kernel of an op that fits to the scalar one, with results in their
+// own memory and, if an output says so, in the input's.
+func checkVariants(
+	t *testing.T, op, what string, w words, pool *bindings.Pool, absolute, relative float64, outs []output,
+	operands ...[]byte,
+) {
 	t.Helper()
 	list := fitting(t, op, w)
 	oracle := list[len(list)-1]

@@ -46,7 +46,9 @@ func NewMovingPacks(weights *Weights) *Packs {
 // pack returns n bytes under key k, at a multiple of 64 outside Go's heap. The first call with k
 // allocates them and calls fill; it then releases the pages of w that can be reread. If the
 // device's budget lacks the bytes, the error is graph.ErrMemory.
-func (d *Device) pack(w *tensor.Tensor, k packKey, n int, fill func(w *tensor.Tensor, dst []byte) error) ([]byte, error) {
+func (d *Device) pack(
+	w *tensor.Tensor, k packKey, n int, fill func(w *tensor.Tensor, dst []byte) error,
+) ([]byte, error) {
 	return d.packPieces(w, k, n, pieces{1, 1, func(w *tensor.Tensor, _, _ int, dst []byte) error { return fill(w, dst) }})
 }
 
@@ -65,7 +67,8 @@ func (d *Device) packPieces(w *tensor.Tensor, k packKey, n int, cut pieces) ([]b
 	k.data = w.Identity()
 	if !d.packs.has(k) {
 		if err := d.made.Bytes(int64(n)); err != nil {
-			return nil, graph.Errorf(graph.ErrMemory, "rearranging a constant of %d bytes: %w; the option MemoryLimit sets the limit", w.Size(), err)
+			return nil, graph.Errorf(graph.ErrMemory,
+				"rearranging a constant of %d bytes: %w; the option MemoryLimit sets the limit", w.Size(), err)
 		}
 	}
 	return d.packs.keep(k, w, func() ([]byte, error) {

@@ -160,7 +160,9 @@ func (b *binder) poolBytes(p *quant.BytePooling, maximum bool) error {
 }
 
 // bytePoolWords is nacre_i8_pooling_words of csrc/pool/pool.h.
-func bytePoolWords(p *quant.BytePooling, maximum bool, codes tensor.DType, scales [2]tensor.DType, half bindings.Kernel) words {
+func bytePoolWords(
+	p *quant.BytePooling, maximum bool, codes tensor.DType, scales [2]tensor.DType, half bindings.Kernel,
+) words {
 	var w words
 	w.pooling(&p.Pooling, maximum)
 	w.int(p.Inner)

@@ -101,7 +101,8 @@ func TestPooling(t *testing.T) {
 							tol = 0
 						}
 						if at := differ(got, want, 0, tol); at >= 0 {
-							t.Fatalf("%d, %s of %v, maximum %v, padding counts %v: element %d is %v, not %v", i, k.Variant(), d, maximum, p.CountPad, at, got[at], want[at])
+							t.Fatalf("%d, %s of %v, maximum %v, padding counts %v: element %d is %v, not %v", i, k.Variant(), d, maximum,
+								p.CountPad, at, got[at], want[at])
 						}
 					}
 				}
@@ -184,7 +185,8 @@ func TestPoolingSpecial(t *testing.T) {
 		{inf, -inf, -inf, -inf, 1, 2, 3, inf, 4, 5, -inf, -inf, -inf, -inf, 6, 6, 6, 6},
 	} {
 		for _, stride := range []int{1, 2, 3} {
-			p := nn.Pooling{Planes: 1, Axes: []nn.PoolingAxis{{In: len(x), Out: (len(x)-3)/stride + 1, Taps: 3, Stride: stride, Dilation: 1}}}
+			p := nn.Pooling{Planes: 1, Axes: []nn.PoolingAxis{{In: len(x), Out: (len(x)-3)/stride + 1, Taps: 3, Stride: stride,
+				Dilation: 1}}}
 			want := poolingFormula(&p, true, x)
 			for _, k := range runnable(t, "f32_pooling") {
 				var w words
@@ -213,7 +215,8 @@ func TestBytePooling(t *testing.T) {
 				continue
 			}
 			p := &quant.BytePooling{Pooling: base, Inner: []int{1, 4, 8, 16, 37}[v%5]}
-			c := bytePoolCase{p: p, maximum: v&2 != 0, codes: tensor.U8, scale: []float64{0.25, 1, 2.5, 40}[v%4], scales: tensor.F32}
+			c := bytePoolCase{p: p, maximum: v&2 != 0, codes: tensor.U8, scale: []float64{0.25, 1, 2.5, 40}[v%4],
+				scales: tensor.F32}
 			p.CountPad = v&4 != 0
 			if v&1 != 0 {
 				c.codes = tensor.I8
@@ -266,7 +269,8 @@ func (c *bytePoolCase) check(t *testing.T, r *rand.Rand, pool *bindings.Pool) {
 	want, fits := c.formula(x, out*c.p.Inner), 0
 	for _, k := range runnable(t, "i8_pooling") {
 		w := bytePoolWords(c.p, c.maximum, c.codes, [2]tensor.DType{c.scales, tensor.F32}, partOf(t, "half", k.ISA()))
-		ops := [][]byte{x, stored(c.scales, []float64{c.scale / 2}), c.zeros[:1], stored(tensor.F32, []float64{0.5}), c.zeros[1:]}
+		ops := [][]byte{x, stored(c.scales, []float64{c.scale / 2}), c.zeros[:1], stored(tensor.F32, []float64{0.5}),
+			c.zeros[1:]}
 		if c.maximum {
 			ops = [][]byte{x, nil, nil, nil, nil}
 		}

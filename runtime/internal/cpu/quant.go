@@ -143,7 +143,8 @@ func (b *binder) ahead(kernel string, w words, n int, inputs ...int) (device.Ope
 // runNow runs a command on constant operands.
 func (b *binder) runNow(k bindings.Kernel, w words, operands []device.Operand) error {
 	c := &device.Command{Kernel: k, Words: w, Operands: operands}
-	s, err := b.dev.Record([]device.Recorded{{Command: c, Bases: make([]int, len(operands)), Offsets: make([]graph.Dim, len(operands))}})
+	s, err := b.dev.Record([]device.Recorded{{Command: c, Bases: make([]int, len(operands)),
+		Offsets: make([]graph.Dim, len(operands))}})
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,8 @@ func (v *byteConv) describe(b *binder, in []int) {
 	v.wScales, v.wZeros = b.Shape(in[4]).Len(), b.Shape(in[5]).Len()
 	v.biasFloat = b.DType(in[8]) == tensor.F32
 	v.addSigned, v.addScale = b.DType(in[byteAdd]) == tensor.I8, b.DType(in[byteAdd+1])
-	v.staged, v.stageSigned, v.stageScale = b.Has(in[byteStage]), b.DType(in[byteStage+1]) == tensor.I8, b.DType(in[byteStage])
+	v.staged, v.stageSigned, v.stageScale = b.Has(in[byteStage]), b.DType(in[byteStage+1]) == tensor.I8,
+		b.DType(in[byteStage])
 }
 
 // convBytes adds a convolution of bytes by a kernel of that op. in lists the input of each operand
@@ -122,15 +123,16 @@ func bindConvInteger(o *quant.ConvInteger, kernel string, b *binder) error {
 	if err != nil {
 		return err
 	}
-	return b.convBytes(kernel, &byteConv{shape: s}, []int{0, none, 2, 1, none, 3, none, none, none, none, none, none, none, none})
+	return b.convBytes(kernel, &byteConv{shape: s},
+		[]int{0, none, 2, 1, none, 3, none, none, none, none, none, none, none, none})
 }
 
 // linearInputs and fusedInputs list the input of QLinearConv and of FusedQLinearConv for each
 // operand of the kernels.
 var (
 	linearInputs = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, none, none, none, none, none}
-	fusedInputs  = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, quant.FusedQLinearConvZ, quant.FusedQLinearConvZScale, quant.FusedQLinearConvZZero,
-		quant.FusedQLinearConvStage, quant.FusedQLinearConvStageZero}
+	fusedInputs  = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, quant.FusedQLinearConvZ, quant.FusedQLinearConvZScale,
+		quant.FusedQLinearConvZZero, quant.FusedQLinearConvStage, quant.FusedQLinearConvStageZero}
 )
 
 func bindQLinearConv(o *quant.QLinearConv, kernel string, b *binder) error {

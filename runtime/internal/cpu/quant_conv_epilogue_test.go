@@ -16,8 +16,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// byteEpilogue is the epilogue of a convolution of codes: a bias per filter, a value of codes to add,
-// and a clamp.
+// byteEpilogue is the epilogue of a convolution of codes: a bias per filter, a value of codes to
+// add, and a clamp.
 type byteEpilogue struct {
 	bias     []float64 // nil for an integer bias
 	add      []byte    // nil for none
@@ -32,7 +32,8 @@ type byteEpilogue struct {
 	middle   byte         // zero point of the stage
 }
 
-// TestByteConvEpilogue compares convolutions of codes with epilogues to the formula, in every layout.
+// TestByteConvEpilogue compares convolutions of codes with epilogues to the formula, in every
+// layout.
 func TestByteConvEpilogue(t *testing.T) {
 	t.Parallel()
 	pool, r := testPool(t), rand.New(rand.NewPCG(11, 12))
@@ -52,7 +53,8 @@ func TestByteConvEpilogue(t *testing.T) {
 			if i%2 > 0 {
 				d.wZero = someBytes(r, []int{1, filters}[i/2%2])
 			}
-			f := byteEpilogue{addType: byteCodes[r.IntN(2)], addScale: 0.02, addZero: byte(r.Uint32()), result: byteCodes[r.IntN(2)], yScale: 0.25, yZero: byte(r.Uint32())}
+			f := byteEpilogue{addType: byteCodes[r.IntN(2)], addScale: 0.02, addZero: byte(r.Uint32()),
+				result: byteCodes[r.IntN(2)], yScale: 0.25, yZero: byte(r.Uint32())}
 			if i%3 > 0 {
 				f.add = someBytes(r, s.Images*filters*volume(s.Out))
 			}
@@ -71,7 +73,8 @@ func TestByteConvEpilogue(t *testing.T) {
 				}
 			}
 			want := f.codes(d)
-			for _, name := range []string{"i8_conv_depthwise", "i8_conv_gemv", "i8_conv_gemm", "i8_conv_blocked", "i8_conv_winograd", "i8_conv_depthwise_blocked"} {
+			for _, name := range []string{"i8_conv_depthwise", "i8_conv_gemv", "i8_conv_gemm", "i8_conv_blocked",
+				"i8_conv_winograd", "i8_conv_depthwise_blocked"} {
 				for _, k := range runnable(t, name) {
 					t.Run(fmt.Sprint(i, v, k.Op(), k.Variant()), func(t *testing.T) {
 						if d.checkEpilogue(t, pool, k, &f, want) {
@@ -148,7 +151,9 @@ func saturatedAt(d tensor.DType, v float64, zero int) byte {
 	return saturated(d, math.RoundToEven(v)+float64(zero))
 }
 
-func (d *byteConvData) checkEpilogue(t *testing.T, pool *bindings.Pool, k bindings.Kernel, f *byteEpilogue, want []byte) bool {
+func (d *byteConvData) checkEpilogue(
+	t *testing.T, pool *bindings.Pool, k bindings.Kernel, f *byteEpilogue, want []byte,
+) bool {
 	t.Helper()
 	v := byteConv{shape: d.shape, xSigned: d.xType == tensor.I8, wSigned: d.wType == tensor.I8, wScales: len(d.wScale), wZeros: len(d.wZero), result: f.result,
 		biasFloat: f.bias != nil, addSigned: f.addType == tensor.I8, epilogue: f.epilogue}
@@ -183,7 +188,9 @@ func (d *byteConvData) checkEpilogue(t *testing.T, pool *bindings.Pool, k bindin
 }
 
 // checkBlocked compares results in blocks, from a plain or a blocked value.
-func (d *byteConvData) checkBlocked(t *testing.T, pool *bindings.Pool, k bindings.Kernel, v *blockedByteConv, ops [][]byte, want []byte) bool {
+func (d *byteConvData) checkBlocked(
+	t *testing.T, pool *bindings.Pool, k bindings.Kernel, v *blockedByteConv, ops [][]byte, want []byte,
+) bool {
 	t.Helper()
 	v.wPacked = true
 	if len(d.shape.Kernel) > 2 || !k.Fits(numbersOf(t, v.words())) {
@@ -241,8 +248,10 @@ func TestByteWinogradLargest(t *testing.T) {
 	pool := testPool(t)
 	for _, sign := range []byte{127, 128} {
 		for _, channels := range []int{most, most + 1} {
-			s := &nn.ConvShape{Images: 1, Groups: 1, Channels: channels, Filters: 3, In: []int{3, 4}, Out: []int{3, 4}, Kernel: []int{3, 3}, Stride: ones(2), Dilation: ones(2), Pad: ones(2)}
-			d := &byteConvData{shape: s, xType: tensor.U8, wType: tensor.I8, xZero: []byte{0}, wZero: []byte{0}, wScale: []float64{1 << 10, 1 << 10, 1 << 10}, bias: make([]int, s.Filters)}
+			s := &nn.ConvShape{Images: 1, Groups: 1, Channels: channels, Filters: 3, In: []int{3, 4}, Out: []int{3, 4},
+				Kernel: []int{3, 3}, Stride: ones(2), Dilation: ones(2), Pad: ones(2)}
+			d := &byteConvData{shape: s, xType: tensor.U8, wType: tensor.I8, xZero: []byte{0}, wZero: []byte{0},
+				wScale: []float64{1 << 10, 1 << 10, 1 << 10}, bias: make([]int, s.Filters)}
 			d.x, d.w = bytes.Repeat([]byte{255}, channels*volume(s.In)), bytes.Repeat([]byte{sign}, channels*s.Filters*9)
 			f := byteEpilogue{addType: tensor.U8, result: tensor.I8, yScale: 1 << 32}
 			want := f.codes(d)

@@ -24,7 +24,8 @@ func byteConvShapes() []*nn.ConvShape {
 		{Images: 2, Groups: 1, Channels: 33, Filters: 24, In: []int{37, 41}, Out: []int{35, 39}, Kernel: []int{3, 3}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{0, 0}},
 		{Images: 1, Groups: 1, Channels: 3, Filters: 7, In: []int{3, 300}, Out: []int{3, 300}, Kernel: []int{3, 3}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Pad: []int{1, 1}},
 	}
-	for i, g := range [][3]int{{3, 24, 24}, {4, 12, 12}, {2, 32, 32}, {6, 16, 8}, {3, 20, 28}, {5, 6, 6}, {7, 5, 9}, {16, 4, 4}, {11, 2, 2}, {6, 32, 64}} {
+	for i, g := range [][3]int{{3, 24, 24}, {4, 12, 12}, {2, 32, 32}, {6, 16, 8}, {3, 20, 28}, {5, 6, 6}, {7, 5, 9},
+		{16, 4, 4}, {11, 2, 2}, {6, 32, 64}} {
 		k, stride := []int{3, 1, 2}[i%3], 1+i%4/3
 		c := convCase{images: 1 + i%2, groups: g[0], channels: g[1], filter: g[2], in: []int{9, 8}, kernel: []int{k, k}, stride: []int{1, stride}, dilation: ones(2),
 			before: []int{k / 2, k / 3}, behind: []int{k / 3, k / 2}}
@@ -80,7 +81,8 @@ func TestByteConv(t *testing.T) {
 			sums := d.sums()
 			for _, op := range []string{"i8_conv_depthwise", "i8_conv_gemv", "i8_conv_gemm"} {
 				for _, k := range runnable(t, op) {
-					t.Run(fmt.Sprint(*s, d.xType, d.wType, k.Op(), k.Variant()), func(t *testing.T) { fits[op] = d.check(t, pool, k, sums) || fits[op] })
+					t.Run(fmt.Sprint(*s, d.xType, d.wType, k.Op(), k.Variant()),
+						func(t *testing.T) { fits[op] = d.check(t, pool, k, sums) || fits[op] })
 				}
 			}
 		}
@@ -154,7 +156,8 @@ func centredCodes(d tensor.DType, codes []byte, zero byte) []int {
 // check compares a kernel to the formula. It reports whether the kernel fits.
 func (d *byteConvData) check(t *testing.T, pool *bindings.Pool, k bindings.Kernel, sums []int32) bool {
 	t.Helper()
-	v := &byteConv{shape: d.shape, xSigned: d.xType == tensor.I8, wSigned: d.wType == tensor.I8, wScales: len(d.wScale), wZeros: len(d.wZero), result: tensor.I32}
+	v := &byteConv{shape: d.shape, xSigned: d.xType == tensor.I8, wSigned: d.wType == tensor.I8, wScales: len(d.wScale),
+		wZeros: len(d.wZero), result: tensor.I32}
 	v.depthwise = partOf(t, "f32_conv_depthwise", k.ISA())
 	if !k.Fits(numbersOf(t, v.words())) {
 		return false
@@ -163,7 +166,8 @@ func (d *byteConvData) check(t *testing.T, pool *bindings.Pool, k bindings.Kerne
 	want := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(sums))), 4*len(sums))
 	d.compare(t, pool, k, v, ops, want)
 	v.result = tensor.U8
-	ops[1], ops[4], ops[6], ops[7] = stored(tensor.F32, []float64{0.5}), stored(tensor.F32, d.wScale), stored(tensor.F32, []float64{0.25}), []byte{9}
+	ops[1], ops[4], ops[6], ops[7] = stored(tensor.F32, []float64{0.5}), stored(tensor.F32, d.wScale),
+		stored(tensor.F32, []float64{0.25}), []byte{9}
 	codes := make([]byte, len(sums))
 	filters, out := d.shape.Groups*d.shape.Filters, volume(d.shape.Out)
 	for i, s := range sums {
@@ -187,7 +191,9 @@ func channelsBehind(x []byte, images, channels int) []byte {
 	return y
 }
 
-func (d *byteConvData) compare(t *testing.T, pool *bindings.Pool, k bindings.Kernel, v *byteConv, ops [][]byte, want []byte) {
+func (d *byteConvData) compare(
+	t *testing.T, pool *bindings.Pool, k bindings.Kernel, v *byteConv, ops [][]byte, want []byte,
+) {
 	t.Helper()
 	if got := runGuarded(t, k, v.words(), pool, len(want), v.result.Bytes(1), ops...); !bytes.Equal(got, want) {
 		t.Fatalf("%v, channels last %t: wrong", v.result, v.last)

@@ -32,8 +32,10 @@ func (l *byteLSTM) words() words {
 
 func bindDynamicQuantizeLSTM(o *quant.DynamicQuantizeLSTM, b *binder) error {
 	x := b.In[0].Dims
-	l := byteLSTM{recurrent: recurrent{Recurrent: &o.Recurrent, steps: x[0], batch: x[1], input: x[2], hidden: b.In[2].Dims[1]}}
-	for name, k := range map[string]*bindings.Kernel{"i8_gemm": &l.gemm, "f32_quantize": &l.quantize, "f32_rnn_cell": &l.cell} {
+	l := byteLSTM{recurrent: recurrent{Recurrent: &o.Recurrent, steps: x[0], batch: x[1], input: x[2],
+		hidden: b.In[2].Dims[1]}}
+	for name, k := range map[string]*bindings.Kernel{"i8_gemm": &l.gemm, "f32_quantize": &l.quantize,
+		"f32_rnn_cell": &l.cell} {
 		var err error
 		if *k, err = b.kernel(name); err != nil {
 			return err

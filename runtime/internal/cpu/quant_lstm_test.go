@@ -42,9 +42,11 @@ func randomByteLSTM(r *rand.Rand, i int) *byteLSTMCase {
 	c.width = 4 * c.hidden
 	o := &nn.Recurrent{Gates: 4, Directions: 1 + i%2, Reverse: i%4 == 2}
 	for d := range o.Cells {
-		o.Cells[d] = nn.RecurrentCell{Clip: float32(math.Inf(1)), Functions: [3]nn.RecurrentFunction{{Name: "Sigmoid"}, {Name: "Tanh"}, {Name: "Tanh"}}}
+		o.Cells[d] = nn.RecurrentCell{Clip: float32(math.Inf(1)),
+			Functions: [3]nn.RecurrentFunction{{Name: "Sigmoid"}, {Name: "Tanh"}, {Name: "Tanh"}}}
 	}
-	c.recurrent = recurrent{Recurrent: o, steps: graph.Known(c.steps), batch: graph.Known(c.batch), input: graph.Known(c.input), hidden: graph.Known(c.hidden)}
+	c.recurrent = recurrent{Recurrent: o, steps: graph.Known(c.steps), batch: graph.Known(c.batch),
+		input: graph.Known(c.input), hidden: graph.Known(c.hidden)}
 	c.signed = [2]bool{i%2 != 0, i%2 != 0}
 	floats := func(n int, low, high float64) []byte {
 		list := make([]float64, n)
@@ -61,8 +63,10 @@ func randomByteLSTM(r *rand.Rand, i int) *byteLSTMCase {
 		return b
 	}
 	dirs, states := o.Directions, o.Directions*c.batch*c.hidden
-	c.in[0], c.in[1], c.in[2] = floats(c.steps*c.batch*c.input, -4, 4), codes(dirs*c.input*c.width), codes(dirs*c.hidden*c.width)
-	c.in[3], c.in[5], c.in[6], c.in[7] = floats(dirs*2*c.width, -4, 4), floats(states, -4, 4), floats(states, -4, 4), floats(dirs*3*c.hidden, -4, 4)
+	c.in[0], c.in[1], c.in[2] = floats(c.steps*c.batch*c.input, -4, 4), codes(dirs*c.input*c.width),
+		codes(dirs*c.hidden*c.width)
+	c.in[3], c.in[5], c.in[6], c.in[7] = floats(dirs*2*c.width, -4, 4), floats(states, -4, 4), floats(states, -4, 4),
+		floats(dirs*3*c.hidden, -4, 4)
 	c.in[4], _ = guardedBytes(4*c.batch, 4)
 	for b := range c.batch {
 		viewAs[int32](c.in[4])[b] = int32(r.IntN(c.steps + 1))
@@ -80,7 +84,8 @@ func randomByteLSTM(r *rand.Rand, i int) *byteLSTMCase {
 
 func (c *byteLSTMCase) outputs() []output {
 	states := c.Directions * c.batch * c.hidden
-	return []output{{at: 8, dtype: tensor.F32, n: c.steps * states}, {at: 9, dtype: tensor.F32, n: states}, {at: 10, dtype: tensor.F32, n: states}}
+	return []output{{at: 8, dtype: tensor.F32, n: c.steps * states}, {at: 9, dtype: tensor.F32, n: states},
+		{at: 10, dtype: tensor.F32, n: states}}
 }
 
 // weights returns the numbers that a direction's codes stand for: weights of x (0) or of the states

@@ -17,8 +17,14 @@ var quantProductRows = []row{
 	rowFor("gemm", func(o *quant.QLinearMatMul, b *binder) error { return bindQLinearMatMul(o, "i8_gemm", b) }),
 	rowFor("gemv", func(o *quant.MatMulIntegerToFloat, b *binder) error { return bindMatMulIntegerToFloat("i8_gemv", b) }),
 	rowFor("gemm", func(o *quant.MatMulIntegerToFloat, b *binder) error { return bindMatMulIntegerToFloat("i8_gemm", b) }),
-	rowFor("gemv", func(o *quant.DynamicQuantizeMatMul, b *binder) error { return bindDynamicQuantizeMatMul("i8_gemv", b) }),
-	rowFor("gemm", func(o *quant.DynamicQuantizeMatMul, b *binder) error { return bindDynamicQuantizeMatMul("i8_gemm", b) }),
+	rowFor("gemv", func(o *quant.DynamicQuantizeMatMul,
+		b *binder) error {
+		return bindDynamicQuantizeMatMul("i8_gemv", b)
+	}),
+	rowFor("gemm", func(o *quant.DynamicQuantizeMatMul,
+		b *binder) error {
+		return bindDynamicQuantizeMatMul("i8_gemm", b)
+	}),
 	rowFor("gemv", func(o *quant.QGemm, b *binder) error { return bindQGemm(o, "i8_gemv", b) }),
 	rowFor("gemm", func(o *quant.QGemm, b *binder) error { return bindQGemm(o, "i8_gemm", b) }),
 }
@@ -129,7 +135,8 @@ func (b *binder) bytes(kernel string, g *byteProduct, in byteInputs, add, y devi
 			return orRefuse(err, "the right operand is packed")
 		}
 	}
-	g.aScale, g.aZero, g.bScale, g.bZero = b.quantNumbers(in.aScale), b.quantNumbers(in.aZero), b.quantNumbers(in.bScale), b.quantNumbers(in.bZero)
+	g.aScale, g.aZero, g.bScale, g.bZero = b.quantNumbers(in.aScale), b.quantNumbers(in.aZero),
+		b.quantNumbers(in.bScale), b.quantNumbers(in.bZero)
 	g.yScale = b.DType(in.yScale)
 	k, err := b.choose(kernel, g.words())
 	if err != nil {
@@ -144,13 +151,14 @@ func (b *binder) bytes(kernel string, g *byteProduct, in byteInputs, add, y devi
 	} else if err := g.pack(b, k); err != nil {
 		return err
 	}
-	return b.add(k, []bindings.Kernel{g.quantize}, g.words(), b.in(in.a), b.in(in.aScale), b.in(in.aZero), right, b.in(in.bScale),
-		b.in(in.bZero), b.in(in.yScale), b.in(in.yZero), b.in(in.bias), add, y)
+	return b.add(k, []bindings.Kernel{g.quantize}, g.words(), b.in(in.a), b.in(in.aScale), b.in(in.aZero), right,
+		b.in(in.bScale), b.in(in.bZero), b.in(in.yScale), b.in(in.yZero), b.in(in.bias), add, y)
 }
 
 // byteProductOf returns a product with the broadcasting of MatMul.
 func (b *binder) byteProductOf(left, right int, result tensor.DType) *byteProduct {
-	return &byteProduct{product: productOf(matrices(b.In[left].Dims, true), matrices(b.In[right].Dims, false)), result: result, alpha: 1}
+	return &byteProduct{product: productOf(matrices(b.In[left].Dims, true), matrices(b.In[right].Dims, false)),
+		result: result, alpha: 1}
 }
 
 func bindMatMulInteger(kernel string, b *binder) error {
@@ -219,7 +227,8 @@ func bindQGemm(o *quant.QGemm, kernel string, b *binder) error {
 	p := gemmProduct(&o.Gemm, b.In[quant.QGemmA].Dims, b.In[quant.QGemmB].Dims, b.Out[0].Dims)
 	g := &byteProduct{product: p, result: b.Out[0].DType, alpha: float64(o.Gemm.Alpha)}
 	in := byteInputs{
-		a: quant.QGemmA, aScale: quant.QGemmAScale, aZero: quant.QGemmAZero, b: quant.QGemmB, bScale: quant.QGemmBScale, bZero: quant.QGemmBZero,
+		a: quant.QGemmA, aScale: quant.QGemmAScale, aZero: quant.QGemmAZero, b: quant.QGemmB, bScale: quant.QGemmBScale,
+		bZero:  quant.QGemmBZero,
 		yScale: quant.QGemmYScale, yZero: quant.QGemmYZero, bias: quant.QGemmC,
 	}
 	if b.Has(quant.QGemmC) {

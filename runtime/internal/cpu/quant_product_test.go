@@ -34,7 +34,8 @@ func byteCases(r *rand.Rand) []*byteCase {
 		{{5, 0}, {0, 9}}, {{1, 600}, {600, 1300}}, {{2, 3, 4, 9}, {3, 9, 6}}, {{2, 5, 8}, {8, 11}}, {{4, 8}, {3, 8, 5}}, {{150, 260}, {260, 200}},
 	} {
 		for v := range 8 {
-			c := &byteCase{left: s[0], right: s[1], aType: byteCodes[v&1], bType: byteCodes[v>>1&1], add: v&4 != 0, bias: v&4 != 0}
+			c := &byteCase{left: s[0], right: s[1], aType: byteCodes[v&1], bType: byteCodes[v>>1&1], add: v&4 != 0,
+				bias: v&4 != 0}
 			m, n := s[0][len(s[0])-2], s[1][len(s[1])-1]
 			switch {
 			case v&4 != 0 && v&1 != 0:
@@ -133,7 +134,8 @@ func (c *byteCase) job(result tensor.DType) *byteProduct {
 }
 
 func (c *byteCase) operands(right []byte) [][]byte {
-	list := [][]byte{c.a, stored(tensor.F32, c.aScale), c.aZero, right, stored(tensor.F32, c.bScale), c.bZero, stored(tensor.F32, []float64{2}), {5}, nil, nil}
+	list := [][]byte{c.a, stored(tensor.F32, c.aScale), c.aZero, right, stored(tensor.F32, c.bScale), c.bZero,
+		stored(tensor.F32, []float64{2}), {5}, nil, nil}
 	if c.bias {
 		list[8] = codesIn(tensor.I32, c.biases)
 	}

@@ -157,7 +157,9 @@ func TestQuantize(t *testing.T) {
 	}
 }
 
-func checkQuantize(t *testing.T, r *rand.Rand, pool *bindings.Pool, g gridCase, d, f tensor.DType, half bindings.Kernel) {
+func checkQuantize(
+	t *testing.T, r *rand.Rand, pool *bindings.Pool, g gridCase, d, f tensor.DType, half bindings.Kernel,
+) {
 	n := g.outer * g.axis * g.inner
 	low, high := 0, 1<<d.Bits()-1
 	if d.Kind() == tensor.Signed {
@@ -172,7 +174,8 @@ func checkQuantize(t *testing.T, r *rand.Rand, pool *bindings.Pool, g gridCase, 
 	xs, scales, zeros := stored(f, x), stored(f, scale), codesIn(d, zero)
 	got := eachVariant(t, "f32_quantize", g.words(f, d, f, f, d, half), pool, d.Bytes(n), d.Bytes(1), xs, scales, zeros)
 	list, xf, sf := codesOf(d, got, n), loaded(f, xs), loaded(f, scales)
-	back := eachVariant(t, "f32_dequantize", g.words(d, f, tensor.F32, f, d, half), pool, f.Bytes(n), f.Bytes(1), got, scales, zeros)
+	back := eachVariant(t, "f32_dequantize", g.words(d, f, tensor.F32, f, d, half), pool, f.Bytes(n), f.Bytes(1), got,
+		scales, zeros)
 	numbers := loaded(f, back)
 	for i := range n {
 		s := i/g.inner/g.axis*g.perOuter + i/g.inner%g.axis/g.block*g.perAxis + i%g.inner*g.perInner
@@ -227,7 +230,8 @@ func checkDynamic(t *testing.T, k bindings.Kernel, p *bindings.Pool, x, want []b
 	s, z := stored(tensor.F32, []float64{0}), []byte{0}
 	runCommand(t, k, w, p, x, y, s, z)
 	if !bytes.Equal(y, want) || float32(loaded(tensor.F32, s)[0]) != scale || z[0] != zero || !intact() {
-		t.Fatalf("%s of %d elements: scale %v and zero point %d, not %g and %d, or other codes", k.Variant(), len(want), loaded(tensor.F32, s), z[0], scale, zero)
+		t.Fatalf("%s of %d elements: scale %v and zero point %d, not %g and %d, or other codes", k.Variant(), len(want),
+			loaded(tensor.F32, s), z[0], scale, zero)
 	}
 	runCommand(t, k, w, p, x, nil, s, nil)
 	if float32(loaded(tensor.F32, s)[0]) != scale {
@@ -284,8 +288,10 @@ func checkPair(t *testing.T, r *rand.Rand, pool *bindings.Pool, dims [3][]int, d
 		}
 		// Sums are rounded to float32 in between.
 		want := v + float64(codeOf(d, zeros[2]))
-		if diff := codeOf(d, got[i]) - codeOf(d, saturated(d, want)); diff < -1 || diff > 1 || diff != 0 && math.Abs(want-math.Floor(want)-0.5) > 1e-3 {
-			t.Fatalf("%v %v product %t: code %d is %d, not %d of %g", dims, d, product, i, codeOf(d, got[i]), codeOf(d, saturated(d, want)), want)
+		if diff := codeOf(d, got[i]) - codeOf(d, saturated(d, want)); diff < -1 || diff > 1 ||
+			diff != 0 && math.Abs(want-math.Floor(want)-0.5) > 1e-3 {
+			t.Fatalf("%v %v product %t: code %d is %d, not %d of %g", dims, d, product, i, codeOf(d, got[i]),
+				codeOf(d, saturated(d, want)), want)
 		}
 	}
 }
@@ -293,7 +299,8 @@ func checkPair(t *testing.T, r *rand.Rand, pool *bindings.Pool, dims [3][]int, d
 // TestLookup maps rows of codes by a table, and copies them.
 func TestLookup(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(17, 18))
-	for _, c := range [][4]int{{1, 0, 0, 0}, {1, 1, 1, 1}, {1, 70003, 70003, 70003}, {5, 67, 70, 81}, {3, 40000, 40001, 40000}, {300, 3, 3, 4}} {
+	for _, c := range [][4]int{{1, 0, 0, 0}, {1, 1, 1, 1}, {1, 70003, 70003, 70003}, {5, 67, 70, 81},
+		{3, 40000, 40001, 40000}, {300, 3, 3, 4}} {
 		for _, copies := range []bool{false, true} {
 			var w words
 			w.int(c[:]...)
@@ -333,7 +340,8 @@ func TestTable(t *testing.T) {
 			w.int(0, 0)
 			w.float(0.25)
 			zeros, xs, ys := someBytes(r, 2), float32(0.05), float32(0.0625)
-			got := eachVariant(t, "i8_table", w, pool, 256, 1, stored(tensor.F32, []float64{float64(xs)}), zeros[:1], stored(tensor.F32, []float64{float64(ys)}), zeros[1:])
+			got := eachVariant(t, "i8_table", w, pool, 256, 1, stored(tensor.F32, []float64{float64(xs)}), zeros[:1],
+				stored(tensor.F32, []float64{float64(ys)}), zeros[1:])
 			for q := range 256 {
 				v := f(xs * float32(codeOf(d, byte(q))-codeOf(d, zeros[0])))
 				want := saturated(d, math.RoundToEven(float64(v/ys))+float64(codeOf(d, zeros[1])))
@@ -361,7 +369,9 @@ func TestByteSoftmax(t *testing.T) {
 	}
 }
 
-func checkByteSoftmax(t *testing.T, r *rand.Rand, pool *bindings.Pool, lookup bindings.Kernel, s [3]int, d tensor.DType, table []byte) {
+func checkByteSoftmax(
+	t *testing.T, r *rand.Rand, pool *bindings.Pool, lookup bindings.Kernel, s [3]int, d tensor.DType, table []byte,
+) {
 	t.Helper()
 	var w words
 	w.bool(d == tensor.I8)
@@ -383,7 +393,8 @@ func checkByteSoftmax(t *testing.T, r *rand.Rand, pool *bindings.Pool, lookup bi
 		for k := range s[1] {
 			v := weight(k)*256/sum + float64(codeOf(d, zero[0]))
 			if code, want := got[first+k*s[2]], saturated(d, v); code != want && math.Abs(v-math.Floor(v)-0.5) > 1e-3 {
-				t.Fatalf("%v %v %s: code %d of slice %d is %d, not %d of %g", s, d, lookup.Variant(), k, slice, codeOf(d, code), codeOf(d, want), v)
+				t.Fatalf("%v %v %s: code %d of slice %d is %d, not %d of %g", s, d, lookup.Variant(), k, slice, codeOf(d, code),
+					codeOf(d, want), v)
 			}
 		}
 	}

@@ -26,8 +26,8 @@ func (w *words) randomStorage(l randomStorage) {
 	w.part(l.first, l.later)
 }
 
-// fromDoubles returns the storage of an output. Float64 is rounded to float32 before it is rounded to
-// 16 bits, as in Go and in the shader, so that all devices draw the same numbers from a seed.
+// fromDoubles returns the storage of an output. Float64 is rounded to float32 before it is rounded
+// to 16 bits, as in Go and in the shader, so that all devices draw the same numbers from a seed.
 func (b *binder) fromDoubles(d tensor.DType) (l randomStorage, err error) {
 	l.bytes = d.Bits() / 8
 	switch {

@@ -20,7 +20,8 @@ var streamLengths = []int{0, 1, 2, 255, 256, 257, 40001}
 func TestRandomFill(t *testing.T) {
 	t.Parallel()
 	pool := testPool(t)
-	for _, o := range []*array.RandomFill{{A: 0, B: 1}, {A: -3, B: 5}, {Normal: true, A: 0, B: 1}, {Normal: true, A: 2, B: 0.5}} {
+	for _, o := range []*array.RandomFill{{A: 0, B: 1}, {A: -3, B: 5}, {Normal: true, A: 0, B: 1},
+		{Normal: true, A: 2, B: 0.5}} {
 		o.RandomSource = array.RandomSource{Seed: 0x9d2c5680_41c64e6d, Seeded: true}
 		for _, n := range streamLengths {
 			want := tensor.New(tensor.F64, n)
@@ -41,7 +42,8 @@ func TestRandomFill(t *testing.T) {
 					near = 1e-14
 				}
 				if i := differ(viewAs[float64](got), tensor.View[float64](want), near, near); i >= 0 {
-					t.Errorf("%s/%s: number %d of %d is %v, want %v", k.Op(), k.Variant(), i, n, viewAs[float64](got)[i], tensor.View[float64](want)[i])
+					t.Errorf("%s/%s: number %d of %d is %v, want %v", k.Op(), k.Variant(), i, n, viewAs[float64](got)[i],
+						tensor.View[float64](want)[i])
 				}
 			}
 		}
@@ -67,7 +69,8 @@ func TestRandomTypes(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, k := range runnable(t, "random_fill") {
-				if got := runGuarded(t, k, randomFillWords(graph.Known(n), o.Seed, o, y), pool, d.Bytes(n), d.Bytes(1)); !bytes.Equal(got, want.Bytes()) {
+				if got := runGuarded(t, k, randomFillWords(graph.Known(n), o.Seed, o, y), pool, d.Bytes(n),
+					d.Bytes(1)); !bytes.Equal(got, want.Bytes()) {
 					t.Errorf("%s/%s: %v elements differ from those in Go", k.Op(), k.Variant(), d)
 				}
 			}
@@ -91,7 +94,8 @@ func TestRandomTypes(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, k := range runnable(t, "random_bernoulli") {
-				if got := runGuarded(t, k, bernoulliWords(graph.Known(n), o.Seed, x, y), pool, d.Bytes(n), d.Bytes(1), p.Bytes()); !bytes.Equal(got, want.Bytes()) {
+				if got := runGuarded(t, k, bernoulliWords(graph.Known(n), o.Seed, x, y), pool, d.Bytes(n), d.Bytes(1),
+					p.Bytes()); !bytes.Equal(got, want.Bytes()) {
 					t.Errorf("%s/%s: %v by chances of %v differ from those in Go", k.Op(), k.Variant(), d, from)
 				}
 			}

@@ -188,7 +188,8 @@ var intReductions = map[tensor.DType]string{tensor.I64: "i64_reduce", tensor.I32
 // reduceInts reduces one run of axes after another.
 func (b *binder) reduceInts(kernel string, o *arith.Reduce, reduced []bool) error {
 	d := b.DType(0)
-	if o.Logs || o.Mean || o.Root != arith.RootNone || o.First == arith.ReduceSumSquare || o.First == arith.ReduceSumAbs || b.Out[0].DType != d {
+	if o.Logs || o.Mean || o.Root != arith.RootNone || o.First == arith.ReduceSumSquare ||
+		o.First == arith.ReduceSumAbs || b.Out[0].DType != d {
 		return device.Refuse("this reduction of integers is computed in Go")
 	}
 	list, x := reductions(b.In[0].Dims, reduced), b.in(0)
@@ -219,7 +220,10 @@ func (b *binder) reduceInts(kernel string, o *arith.Reduce, reduced []bool) erro
 
 // reduce adds a command. exp is a part for the logarithm of sums of exponentials, else the zero
 // Kernel.
-func (b *binder) reduce(r reduction, first arith.Reduction, divisor graph.Dim, root arith.Root, from, to tensor.DType, exp bindings.Kernel, x, out device.Operand) error {
+func (b *binder) reduce(
+	r reduction, first arith.Reduction, divisor graph.Dim, root arith.Root, from, to tensor.DType, exp bindings.Kernel,
+	x, out device.Operand,
+) error {
 	types := []tensor.DType{from, to}
 	half, err := b.halfOfAll(types...)
 	if err != nil {
@@ -234,7 +238,10 @@ func (b *binder) reduce(r reduction, first arith.Reduction, divisor graph.Dim, r
 }
 
 // reduceWords takes the types of x and out.
-func reduceWords(r reduction, first arith.Reduction, divisor graph.Dim, root arith.Root, types []tensor.DType, half, exp bindings.Kernel) (w words) {
+func reduceWords(
+	r reduction, first arith.Reduction, divisor graph.Dim, root arith.Root, types []tensor.DType,
+	half, exp bindings.Kernel,
+) (w words) {
 	w.dim(r.outer, r.n, r.inner)
 	w.int(int(first))
 	w.dim(divisor)

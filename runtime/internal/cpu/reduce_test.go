@@ -36,7 +36,8 @@ func TestReduce(t *testing.T) {
 				if first == arith.ReduceSumSquare {
 					root = arith.RootSqrt
 				}
-				w := reduceWords(reductionOf(s), first, graph.Known(2), root, []tensor.DType{d.t, d.t}, halfFor(t, d.t), bindings.Kernel{})
+				w := reduceWords(reductionOf(s), first, graph.Known(2), root, []tensor.DType{d.t, d.t}, halfFor(t, d.t),
+					bindings.Kernel{})
 				// Each accumulator adds at most a few hundred numbers of size 4.
 				checkVariants(t, "f32_reduce", fmt.Sprint(first, s, d.t), w, pool, 1e-6*float64(s[1]), 1e-5*float64(min(s[1], 100))+d.relative,
 					[]output{{at: 1, dtype: d.t, n: s[0] * s[2]}}, stored(d.t, x), nil)
@@ -73,7 +74,8 @@ func TestReduceExponentials(t *testing.T) {
 					want[o] = most + math.Log(sum)
 				}
 				for _, k := range runnable(t, "f32_reduce") {
-					w := reduceWords(reductionOf(s), arith.ReduceSum, graph.Known(1), arith.RootNone, []tensor.DType{d.t, d.t}, halfFor(t, d.t), partOf(t, "f32_exp", k.ISA()))
+					w := reduceWords(reductionOf(s), arith.ReduceSum, graph.Known(1), arith.RootNone, []tensor.DType{d.t, d.t},
+						halfFor(t, d.t), partOf(t, "f32_exp", k.ISA()))
 					if !k.Fits(numbersOf(t, w)) {
 						continue
 					}
@@ -110,7 +112,8 @@ func TestReduceSpecial(t *testing.T) {
 				x := make([]float64, 3*n)
 				x[at] = c.value
 				for rows, s := range map[int][3]int{n: {1, n, 1}, 3: {1, 3, n}} {
-					w := reduceWords(reductionOf(s), c.first, graph.Known(1), arith.RootNone, []tensor.DType{tensor.F32, tensor.F32}, halfFor(t, tensor.F32), bindings.Kernel{})
+					w := reduceWords(reductionOf(s), c.first, graph.Known(1), arith.RootNone, []tensor.DType{tensor.F32, tensor.F32},
+						halfFor(t, tensor.F32), bindings.Kernel{})
 					if !k.Fits(numbersOf(t, w)) {
 						continue
 					}
@@ -132,9 +135,11 @@ func TestReduceInfinities(t *testing.T) {
 		for i := range x {
 			x[i] = v
 		}
-		w := reduceWords(reductionOf([3]int{1, len(x), 1}), first, graph.Known(1), arith.RootNone, []tensor.DType{tensor.F32, tensor.F32}, halfFor(t, tensor.F32), bindings.Kernel{})
+		w := reduceWords(reductionOf([3]int{1, len(x), 1}), first, graph.Known(1), arith.RootNone,
+			[]tensor.DType{tensor.F32, tensor.F32}, halfFor(t, tensor.F32), bindings.Kernel{})
 		for _, k := range fitting(t, "f32_reduce", w) {
-			if got := runOutputs(t, k, w, pool, []output{{at: 1, dtype: tensor.F32, n: 1}}, stored(tensor.F32, x), nil); got[0] != v {
+			if got := runOutputs(t, k, w, pool, []output{{at: 1, dtype: tensor.F32, n: 1}}, stored(tensor.F32, x),
+				nil); got[0] != v {
 				t.Errorf("%s: reduction %d of infinities is %v", k.Variant(), first, got[0])
 			}
 		}
@@ -155,7 +160,9 @@ func TestIntReduce(t *testing.T) {
 	}
 }
 
-func intReduce[T int32 | int64](t *testing.T, pool *bindings.Pool, kernel string, s [3]int, first arith.Reduction, next func() T) {
+func intReduce[T int32 | int64](
+	t *testing.T, pool *bindings.Pool, kernel string, s [3]int, first arith.Reduction, next func() T,
+) {
 	t.Helper()
 	x := make([]T, volume(s[:]))
 	for i := range x {
@@ -222,7 +229,8 @@ func TestArg(t *testing.T) {
 					best := 0
 					for k := 1; k < s[1]; k++ {
 						v, b := at(k), at(best)
-						if better := b == b && (v != v || least && v < b || !least && v > b); better || last && (v == b || v != v && b != b) {
+						if better := b == b && (v != v || least && v < b || !least && v > b); better ||
+							last && (v == b || v != v && b != b) {
 							best = k
 						}
 					}
@@ -232,7 +240,8 @@ func TestArg(t *testing.T) {
 				for _, k := range fitting(t, "f32_arg", w) {
 					got := runOutputs(t, k, w, pool, []output{{at: 1, dtype: tensor.I64, n: len(want)}}, stored(tensor.F32, x), nil)
 					if i := differ(got, want, 0, 0); i >= 0 {
-						t.Fatalf("%s %v, least %v, last %v, %v among them: place %d is %v, not %v", k.Variant(), s, least, last, odd, i, got[i], want[i])
+						t.Fatalf("%s %v, least %v, last %v, %v among them: place %d is %v, not %v", k.Variant(), s, least, last, odd, i,
+							got[i], want[i])
 					}
 				}
 			}
@@ -279,10 +288,12 @@ func TestScan(t *testing.T) {
 				}
 			}
 			for _, k := range runnable(t, "f32_scan") {
-				got := runOutputs(t, k, scanWords(reductionOf(s), product, exclusive, reverse), pool, []output{{at: 1, dtype: tensor.F32, n: len(want)}}, stored(tensor.F32, x), nil)
+				got := runOutputs(t, k, scanWords(reductionOf(s), product, exclusive, reverse), pool,
+					[]output{{at: 1, dtype: tensor.F32, n: len(want)}}, stored(tensor.F32, x), nil)
 				for i := range want {
 					if math.Float64bits(got[i]) != math.Float64bits(want[i]) {
-						t.Fatalf("%s %v, product %v, exclusive %v, reverse %v: element %d is %v, not %v", k.Variant(), s, product, exclusive, reverse, i, got[i], want[i])
+						t.Fatalf("%s %v, product %v, exclusive %v, reverse %v: element %d is %v, not %v", k.Variant(), s, product,
+							exclusive, reverse, i, got[i], want[i])
 					}
 				}
 			}
@@ -294,7 +305,8 @@ func TestScan(t *testing.T) {
 func TestTopK(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(11, 12))
 	nan, inf := math.NaN(), math.Inf(1)
-	for _, s := range [][3]int{{3, 5, 0}, {0, 4, 3}, {1, 1, 1}, {2, 7, 7}, {3, 16, 1}, {5, 129, 3}, {300, 200, 10}, {2, 1000, 128}, {1, 4097, 64}} {
+	for _, s := range [][3]int{{3, 5, 0}, {0, 4, 3}, {1, 1, 1}, {2, 7, 7}, {3, 16, 1}, {5, 129, 3}, {300, 200, 10},
+		{2, 1000, 128}, {1, 4097, 64}} {
 		for _, odd := range []float64{0, inf, -inf, nan} {
 			rows, n, k := s[0], s[1], s[2]
 			x := make([]float64, rows*n)
@@ -329,9 +341,11 @@ func TestTopK(t *testing.T) {
 				w := topKWords(reduction{graph.Known(rows), graph.Known(n), graph.Known(1)}, k, least)
 				want := slices.Concat(values, places)
 				for _, kernel := range runnable(t, "f32_topk") {
-					got := runOutputs(t, kernel, w, pool, []output{{at: 1, dtype: tensor.F32, n: rows * k}, {at: 2, dtype: tensor.I64, n: rows * k}}, stored(tensor.F32, x), nil, nil)
+					got := runOutputs(t, kernel, w, pool, []output{{at: 1, dtype: tensor.F32, n: rows * k},
+						{at: 2, dtype: tensor.I64, n: rows * k}}, stored(tensor.F32, x), nil, nil)
 					if i := differ(got, want, 0, 0); i >= 0 {
-						t.Fatalf("%s %v, least %v, %v among them: element %d is %v, not %v", kernel.Variant(), s, least, odd, i, got[i], want[i])
+						t.Fatalf("%s %v, least %v, %v among them: element %d is %v, not %v", kernel.Variant(), s, least, odd, i, got[i],
+							want[i])
 					}
 				}
 			}

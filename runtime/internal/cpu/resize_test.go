@@ -45,7 +45,8 @@ func TestResample(t *testing.T) {
 			for _, from := range floats {
 				for _, to := range floats {
 					w := resampleWords(table, s.outer, s.inner, 1, from, to, partOf(t, "half", k.ISA()))
-					got := loaded(to, runGuarded(t, k, w, pool, to.Bytes(len(want)), to.Bytes(1), stored(from, x), start, stored(tensor.F32, table.Weights)))
+					got := loaded(to, runGuarded(t, k, w, pool, to.Bytes(len(want)), to.Bytes(1), stored(from, x), start,
+						stored(tensor.F32, table.Weights)))
 					if i := differ(got, rounded(to, want), 0, 0); i >= 0 {
 						t.Fatalf("%+v %s, %v to %v: element %d is %v, not %v", s, k.Variant(), from, to, i, got[i], want[i])
 					}
@@ -54,7 +55,8 @@ func TestResample(t *testing.T) {
 					}
 					flat := sideBySide(table, s.inner)
 					w = resampleWords(flat, s.outer, 1, s.inner, from, to, partOf(t, "half", k.ISA()))
-					got = loaded(to, runGuarded(t, k, w, pool, to.Bytes(len(want)), to.Bytes(1), stored(from, x), slices.Clone(constant(flat.Start...).Data), stored(tensor.F32, flat.Weights)))
+					got = loaded(to, runGuarded(t, k, w, pool, to.Bytes(len(want)), to.Bytes(1), stored(from, x),
+						slices.Clone(constant(flat.Start...).Data), stored(tensor.F32, flat.Weights)))
 					if i := differ(got, rounded(to, want), 0, 0); i >= 0 {
 						t.Fatalf("%+v %s side by side, %v to %v: element %d is %v, not %v", s, k.Variant(), from, to, i, got[i], want[i])
 					}
@@ -112,7 +114,10 @@ func TestResampleNearest(t *testing.T) {
 // TestVisionOps checks that every op of these families is tested in this package.
 func TestVisionOps(t *testing.T) {
 	testPool(t)
-	tested := []string{"f32_conv_depthwise", "f32_conv_depthwise_blocked", "f32_conv_blocked", "f32_conv_expand", "f32_conv_winograd", "f32_conv_gemm", "f32_conv_transpose", "f64_conv_gemm", "f64_conv", "f64_conv_transpose", "f32_pooling", "f32_pooling_blocked", "i8_pooling", "f32_resample", "resample_nearest", "max_index", "f32_grid_sample", "f32_regions"}
+	tested := []string{"f32_conv_depthwise", "f32_conv_depthwise_blocked", "f32_conv_blocked", "f32_conv_expand",
+		"f32_conv_winograd", "f32_conv_gemm", "f32_conv_transpose", "f64_conv_gemm", "f64_conv", "f64_conv_transpose",
+		"f32_pooling", "f32_pooling_blocked", "i8_pooling", "f32_resample", "resample_nearest", "max_index",
+		"f32_grid_sample", "f32_regions"}
 	for _, name := range tested {
 		if len(bindings.Variants(name)) == 0 {
 			t.Errorf("no kernel of %s", name)
@@ -120,7 +125,8 @@ func TestVisionOps(t *testing.T) {
 	}
 	for _, k := range bindings.Variants() {
 		var prefix string
-		for _, p := range []string{"f32_conv", "f64_conv", "f32_pool", "i8_pool", "f32_resample", "resample", "max_index", "f32_grid", "f32_regions"} {
+		for _, p := range []string{"f32_conv", "f64_conv", "f32_pool", "i8_pool", "f32_resample", "resample", "max_index",
+			"f32_grid", "f32_regions"} {
 			if len(k.Op()) >= len(p) && k.Op()[:len(p)] == p {
 				prefix = p
 			}

@@ -47,7 +47,8 @@ func randomRNN(r *rand.Rand, gates, steps, batch, input, hidden int) *rnnCase {
 	}
 	forget := gates == 4 && coin()
 	for d := range o.Cells {
-		o.Cells[d] = nn.RecurrentCell{Clip: clip, InputForget: forget, Functions: [3]nn.RecurrentFunction{{Name: "Sigmoid"}, {Name: "Tanh"}, {Name: "Tanh"}}}
+		o.Cells[d] = nn.RecurrentCell{Clip: clip, InputForget: forget,
+			Functions: [3]nn.RecurrentFunction{{Name: "Sigmoid"}, {Name: "Tanh"}, {Name: "Tanh"}}}
 		if gates == 1 {
 			o.Cells[d].Functions[0].Name = "Tanh"
 		}
@@ -59,10 +60,12 @@ func randomRNN(r *rand.Rand, gates, steps, batch, input, hidden int) *rnnCase {
 			names = rnnFunctions()
 		}
 		for i := range o.Cells[d].Functions {
-			o.Cells[d].Functions[i] = nn.RecurrentFunction{Name: names[r.IntN(len(names))], Alpha: r.Float32(), Beta: r.Float32() / 2}
+			o.Cells[d].Functions[i] = nn.RecurrentFunction{Name: names[r.IntN(len(names))], Alpha: r.Float32(),
+				Beta: r.Float32() / 2}
 		}
 	}
-	c := &rnnCase{recurrent: recurrent{Recurrent: o, steps: graph.Known(steps), batch: graph.Known(batch), input: graph.Known(input), hidden: graph.Known(hidden)}}
+	c := &rnnCase{recurrent: recurrent{Recurrent: o, steps: graph.Known(steps), batch: graph.Known(batch),
+		input: graph.Known(input), hidden: graph.Known(hidden)}}
 	width, states := gates*hidden, o.Directions*batch*hidden
 	numbers := func(n int, scale float64) []float64 { return rounded(tensor.F32, normals(r, n, 0, scale)) }
 	c.in[0] = numbers(steps*batch*input, 0.4)
@@ -113,7 +116,9 @@ func (c *rnnCase) outputs(d tensor.DType) (list []output) {
 }
 
 // check runs a kernel with plain and packed weights.
-func (c *rnnCase) check(t *testing.T, pool *bindings.Pool, k, gemm bindings.Kernel, d tensor.DType, want []float64, tolerance float64) {
+func (c *rnnCase) check(
+	t *testing.T, pool *bindings.Pool, k, gemm bindings.Kernel, d tensor.DType, want []float64, tolerance float64,
+) {
 	t.Helper()
 	c.dtype, c.gemm, c.packed = d, gemm, [2]bool{}
 	if !k.Fits(numbersOf(t, c.words())) {
@@ -122,7 +127,8 @@ func (c *rnnCase) check(t *testing.T, pool *bindings.Pool, k, gemm bindings.Kern
 	in := c.operands(d)
 	plain := runOutputs(t, k, c.words(), pool, c.outputs(d), in...)
 	if i := differ(plain, want, tolerance, tolerance); i >= 0 {
-		t.Fatalf("%s %s %+v of %v: element %d is %v, not %v", k.Variant(), gemm.Variant(), c.Recurrent, d, i, plain[i], want[i])
+		t.Fatalf("%s %s %+v of %v: element %d is %v, not %v", k.Variant(), gemm.Variant(), c.Recurrent, d, i, plain[i],
+			want[i])
 	}
 	for i := range c.packed {
 		n := k.Packed(numbersOf(t, c.words()), 1+i)
@@ -192,12 +198,15 @@ func TestRNNFunctions(t *testing.T) {
 	for _, name := range rnnFunctions() {
 		for _, clip := range []float64{inf, 2.5} {
 			o := &nn.Recurrent{Gates: 1, Directions: 1}
-			o.Cells[0] = nn.RecurrentCell{Clip: float32(clip), Functions: [3]nn.RecurrentFunction{{Name: name, Alpha: 0.75, Beta: 1.5}}}
+			o.Cells[0] = nn.RecurrentCell{Clip: float32(clip),
+				Functions: [3]nn.RecurrentFunction{{Name: name, Alpha: 0.75, Beta: 1.5}}}
 			one := graph.Known(1)
 			net := recurrent{Recurrent: o, steps: one, batch: one, input: one, hidden: graph.Known(n), gemm: tilesOf(t)}
 			in := make([][]byte, 11)
-			in[0], in[1], in[2] = stored(tensor.F32, []float64{1}), stored(tensor.F32, values), stored(tensor.F32, make([]float64, n*n))
-			checkVariants(t, "f32_rnn", fmt.Sprint(name, clip), net.words(), pool, 2e-7, 6e-7, []output{{at: 9, dtype: tensor.F32, n: n}}, in...)
+			in[0], in[1], in[2] = stored(tensor.F32, []float64{1}), stored(tensor.F32, values),
+				stored(tensor.F32, make([]float64, n*n))
+			checkVariants(t, "f32_rnn", fmt.Sprint(name, clip), net.words(), pool, 2e-7, 6e-7,
+				[]output{{at: 9, dtype: tensor.F32, n: n}}, in...)
 		}
 	}
 }

@@ -32,7 +32,8 @@ func TestGridSample(t *testing.T) {
 					grid[0], grid[len(grid)-1] = math.NaN(), 1e30
 					x := quarters(r, s.x.Len())
 					y := []output{{at: 2, dtype: tensor.F32, n: s.x[0] * s.x[1] * s.places}}
-					checkVariants(t, "f32_grid_sample", fmt.Sprint(s, *o), gridWords(o, s.x, s.places), pool, 2e-5, 0, y, stored(tensor.F32, x), stored(tensor.F32, grid), nil)
+					checkVariants(t, "f32_grid_sample", fmt.Sprint(s, *o), gridWords(o, s.x, s.places), pool, 2e-5, 0, y,
+						stored(tensor.F32, x), stored(tensor.F32, grid), nil)
 				}
 			}
 		}
@@ -190,7 +191,8 @@ func TestImageRegions(t *testing.T) {
 			x := quarters(r, g.x.Len())
 			want := regionsFormula(&g, x, rois, batch)
 			for _, k := range runnable(t, "f32_regions") {
-				got := loaded(tensor.F32, runGuarded(t, k, g.words(), pool, 4*len(want), 4, stored(tensor.F32, x), stored(tensor.F32, rois), indices))
+				got := loaded(tensor.F32, runGuarded(t, k, g.words(), pool, 4*len(want), 4, stored(tensor.F32, x),
+					stored(tensor.F32, rois), indices))
 				if i := differ(got, want, 1e-4, 1e-5); i >= 0 {
 					t.Fatalf("%+v %s: element %d is %v, not %v", g, k.Variant(), i, got[i], want[i])
 				}
@@ -224,24 +226,28 @@ func TestLargestOfRegions(t *testing.T) {
 	pool, r := testPool(t), rand.New(rand.NewPCG(67, 68))
 	image := tensor.Shape{2, 66, 9, 13}
 	for _, samples := range []int{1, 2, 4} {
-		g := &regions{x: image, y: tensor.Shape{3, 66, 30, 11}, kind: regionsLargest, samples: samples, scale: 0.5, offset: 0.5, batchBytes: 8}
+		g := &regions{x: image, y: tensor.Shape{3, 66, 30, 11}, kind: regionsLargest, samples: samples, scale: 0.5,
+			offset: 0.5, batchBytes: 8}
 		x, rois := quarters(r, image.Len()), []float64{1, 2, 25, 17, -9, -4, 60, 40, 20, 12, 7, 3}
 		y := []output{{at: 3, dtype: tensor.F32, n: g.y.Len()}}
-		checkVariants(t, "f32_regions", fmt.Sprint(samples), g.words(), pool, 1e-6, 0, y, stored(tensor.F32, x), stored(tensor.F32, rois), constant[int64](1, 0, 1).Data, nil)
+		checkVariants(t, "f32_regions", fmt.Sprint(samples), g.words(), pool, 1e-6, 0, y, stored(tensor.F32, x),
+			stored(tensor.F32, rois), constant[int64](1, 0, 1).Data, nil)
 	}
 }
 
 // TestImageRegionsFail checks that regions of no image, and with too many samples, fail.
 func TestImageRegionsFail(t *testing.T) {
 	pool := testPool(t)
-	g := &regions{x: tensor.Shape{1, 1, 2, 2}, y: tensor.Shape{1, 1, 1, 1}, most: vision.MaxRoiGrid, scale: 1, batchBytes: 8}
+	g := &regions{x: tensor.Shape{1, 1, 2, 2}, y: tensor.Shape{1, 1, 1, 1}, most: vision.MaxRoiGrid, scale: 1,
+		batchBytes: 8}
 	for _, c := range []struct {
 		rois  []float64
 		batch int64
 	}{{[]float64{0, 0, 1, 1}, 1}, {[]float64{0, 0, 1, 1}, -1}, {[]float64{0, 0, 1e9, 1}, 0}, {[]float64{0, math.NaN(), 1, 1}, 0}} {
 		for _, k := range runnable(t, "f32_regions") {
 			y, _ := guardedBytes(4, 4)
-			if _, failed := runCommand(t, k, g.words(), pool, stored(tensor.F32, make([]float64, 4)), stored(tensor.F32, c.rois), constant(c.batch).Data, y); !failed {
+			if _, failed := runCommand(t, k, g.words(), pool, stored(tensor.F32, make([]float64, 4)),
+				stored(tensor.F32, c.rois), constant(c.batch).Data, y); !failed {
 				t.Errorf("%s computes a region %v of image %d", k.Variant(), c.rois, c.batch)
 			}
 		}

@@ -87,7 +87,8 @@ func sameNumbers[T scatterNumber](a, b []T) bool {
 func TestScatterReductions(t *testing.T) {
 	pool := testPool(t)
 	nan, inf := math.NaN(), math.Inf(1)
-	checkReductions(t, pool, "f32", []float32{0, float32(math.Copysign(0, -1)), 1.5, -3, float32(nan), float32(inf), -float32(inf)})
+	checkReductions(t, pool, "f32",
+		[]float32{0, float32(math.Copysign(0, -1)), 1.5, -3, float32(nan), float32(inf), -float32(inf)})
 	checkReductions(t, pool, "f64", []float64{0, math.Copysign(0, -1), 1.5, -3, nan, inf, -inf})
 	checkReductions(t, pool, "i8", []int8{0, 1, -1, 127, -128, 50})
 	checkReductions(t, pool, "i16", []int16{0, 1, -1, math.MaxInt16, math.MinInt16, 300})
@@ -138,7 +139,8 @@ func TestRegions(t *testing.T) {
 						clear(want[i*width:][:width])
 					}
 				}
-				if got := runGuarded(t, partOf(t, "triangle", 0), w, pool, len(x), 1, x, indexBytesOf(8, k)); !bytes.Equal(got, want) {
+				if got := runGuarded(t, partOf(t, "triangle", 0), w, pool, len(x), 1, x, indexBytesOf(8, k)); !bytes.Equal(got,
+					want) {
 					t.Fatalf("triangle %d, upper %v, width %d: wrong", k, upper, width)
 				}
 			}
@@ -160,7 +162,8 @@ func TestRegions(t *testing.T) {
 			}
 		}
 	}
-	if _, failed := runCommand(t, partOf(t, "reverse_sequence", 0), w, pool, x, indexBytesOf(4, 0, 10, 1, 4), got); !failed {
+	if _, failed := runCommand(t, partOf(t, "reverse_sequence", 0), w, pool, x, indexBytesOf(4, 0, 10, 1, 4),
+		got); !failed {
 		t.Fatal("a length beyond the sequence did not end the run")
 	}
 }
@@ -185,7 +188,8 @@ func TestOneHotAndStore(t *testing.T) {
 	wide, narrow := make([]byte, 24), make([]byte, 12)
 	runCommand(t, partOf(t, "store_i64", 0), w, pool, wide)
 	runCommand(t, partOf(t, "store_i32", 0), w, pool, narrow)
-	if !slices.Equal(viewAs[int64](wide), []int64{3, -1, math.MaxInt32}) || !slices.Equal(viewAs[int32](narrow), []int32{3, -1, math.MaxInt32}) {
+	if !slices.Equal(viewAs[int64](wide), []int64{3, -1, math.MaxInt32}) ||
+		!slices.Equal(viewAs[int32](narrow), []int32{3, -1, math.MaxInt32}) {
 		t.Errorf("stored %v and %v", viewAs[int64](wide), viewAs[int32](narrow))
 	}
 	w = words{}

@@ -189,7 +189,8 @@ func TestStoreOfAnyLength(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	step, err := d.Bind(&device.Binding{Op: o, Row: row, Node: node, In: in, Out: out, Bound: func(string) (int, bool) { return 100, true }})
+	step, err := d.Bind(&device.Binding{Op: o, Row: row, Node: node, In: in, Out: out,
+		Bound: func(string) (int, bool) { return 100, true }})
 	if err != nil {
 		t.Fatal(err)
 	}

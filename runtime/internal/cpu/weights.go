@@ -88,9 +88,10 @@ func inFile(x *weight) []byte {
 }
 
 func (w *Weights) search(data []byte) (int, bool) {
-	return slices.BinarySearchFunc(w.list, uintptr(unsafe.Pointer(unsafe.SliceData(data))), func(x *weight, at uintptr) int {
-		return cmp.Compare(uintptr(unsafe.Pointer(unsafe.SliceData(x.data))), at)
-	})
+	return slices.BinarySearchFunc(w.list, uintptr(unsafe.Pointer(unsafe.SliceData(data))),
+		func(x *weight, at uintptr) int {
+			return cmp.Compare(uintptr(unsafe.Pointer(unsafe.SliceData(x.data))), at)
+		})
 }
 
 // Takes returns the size of a constant that moves, 0 for another.

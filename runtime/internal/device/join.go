@@ -16,7 +16,8 @@ func Joining(first, second *Binding, o op.Op, name string) *Binding {
 		Name: b.Name, Domain: "nacre", Op: name, Version: 1,
 		Inputs: slices.Concat(a.Inputs, b.Inputs[1:]), Outputs: b.Outputs,
 	}
-	d := &Binding{Op: o, Row: &op.Row{Domain: n.Domain, Name: n.Op}, Node: n, In: slices.Concat(first.In, second.In[1:]), Out: second.Out, Bound: second.Bound}
+	d := &Binding{Op: o, Row: &op.Row{Domain: n.Domain, Name: n.Op}, Node: n, In: slices.Concat(first.In, second.In[1:]),
+		Out: second.Out, Bound: second.Bound}
 	for i := range first.In {
 		d.InLayouts = append(d.InLayouts, first.InLayout(i))
 	}

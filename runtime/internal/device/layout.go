@@ -112,7 +112,8 @@ func Reordering(v *op.Value, from, to Layout, input, output string) *Binding {
 	case from == Offloaded:
 		name = "Download"
 	}
-	n := &graph.Node{Name: strings.ToLower(name) + " " + output, Op: name, Version: 1, Inputs: []string{input}, Outputs: []string{output}}
+	n := &graph.Node{Name: strings.ToLower(name) + " " + output, Op: name, Version: 1, Inputs: []string{input},
+		Outputs: []string{output}}
 	return &Binding{
 		Op: Reorder{}, Row: &op.Row{Name: n.Op}, Node: n, In: []*op.Value{v}, Out: []*op.Value{{Type: v.Type}},
 		InLayouts: []Layout{from}, OutLayouts: []Layout{to},

@@ -57,8 +57,11 @@ func (e Once) Eval(r *op.Registry, n *graph.Node, in []*tensor.Tensor) ([]*tenso
 }
 
 // Compute is Eval of an operator with inferred outputs.
-func (e Once) Compute(o op.Op, row *op.Row, n *graph.Node, in []*tensor.Tensor, out []*op.Value) ([]*tensor.Tensor, error) {
-	x := &once{Once: e, node: n, row: row, in: make([]*tensor.Tensor, len(in)), out: make([]*tensor.Tensor, len(n.Outputs))}
+func (e Once) Compute(
+	o op.Op, row *op.Row, n *graph.Node, in []*tensor.Tensor, out []*op.Value,
+) ([]*tensor.Tensor, error) {
+	x := &once{Once: e, node: n, row: row, in: make([]*tensor.Tensor, len(in)),
+		out: make([]*tensor.Tensor, len(n.Outputs))}
 	if !slices.ContainsFunc(n.Outputs, func(name string) bool { return name != "" }) {
 		return x.out, nil // no plan binds such a node
 	}
@@ -309,7 +312,8 @@ func (x *once) Tensor(d tensor.DType, shape tensor.Shape) (*tensor.Tensor, error
 // Record resolves the operands of a command to bases. base returns the bases of inputs and outputs.
 // scratch is the base of scratch, own the offset of the command's own scratch from it.
 func Record(c *Command, base func(o Operand) int, scratch, own int) Recorded {
-	r := Recorded{Command: c, Bases: make([]int, len(c.Operands)), Offsets: make([]graph.Dim, len(c.Operands)), Scratch: Slot{scratch, own}}
+	r := Recorded{Command: c, Bases: make([]int, len(c.Operands)), Offsets: make([]graph.Dim, len(c.Operands)),
+		Scratch: Slot{scratch, own}}
 	for i, o := range c.Operands {
 		r.Offsets[i] = o.Offset
 		switch o.Place {

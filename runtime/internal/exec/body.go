@@ -27,7 +27,8 @@ func (r *run) body(f *frame, s *plan.Step, attr string, in []tensor.Value) ([]te
 }
 
 // bodyOf returns the body of the step under attr, a graph that its node holds as an attribute. The
-// inputs must have the types that the body declares. Inputs for which isState is true are not checked.
+// inputs must have the types that the body declares. Inputs for which isState is true are not
+// checked.
 func bodyOf(s *plan.Step, attr string, in []tensor.Value, isState func(input int) bool) (*plan.Body, error) {
 	b := s.Bodies[attr]
 	if b == nil {
@@ -55,7 +56,9 @@ func (f *frame) captured(b *plan.Body, in []tensor.Value) []tensor.Value {
 }
 
 // inner runs program, a body of the step's node, and counts the memory of its results.
-func (r *run) inner(f *frame, s *plan.Step, attr string, program func() ([]tensor.Value, error)) ([]tensor.Value, error) {
+func (r *run) inner(
+	f *frame, s *plan.Step, attr string, program func() ([]tensor.Value, error),
+) ([]tensor.Value, error) {
 	if r.prof != nil {
 		defer r.enterBody(s, attr)()
 	}

@@ -31,7 +31,8 @@ func (e *Executor) Bind(pl *plan.Plan) (*Bound, error) {
 	b := &Bound{run: run{Executor: e, limited: e.limit > 0, budget: e.limit, bound: true}}
 	for _, id := range append(append([]int(nil), pl.Program.Inputs...), pl.Program.Outputs...) {
 		if s := &pl.Slots[id]; s.Shape == nil || s.Type.DType == tensor.String || !pl.Done() {
-			return nil, b.run.fail(pl, nil, graph.Errorf(graph.ErrUnsupported, "value %q is %v; its memory is not known before a run, so use Run", pl.Program.Names[id], s.Type))
+			return nil, b.run.fail(pl, nil, graph.Errorf(graph.ErrUnsupported,
+				"value %q is %v; its memory is not known before a run, so use Run", pl.Program.Names[id], s.Type))
 		}
 	}
 	f, err := b.run.frame(pl)
@@ -105,10 +106,12 @@ func (b *Bound) SetOutput(i int, t *tensor.Tensor) error {
 	id := pl.Program.Outputs[i]
 	s := &pl.Slots[id]
 	if t.DType() != s.Type.DType || !t.Shape().Equal(s.Shape) {
-		return b.run.fail(pl, nil, graph.Errorf(graph.ErrShape, "output %q is %v%v and cannot be written to a tensor %v", pl.Program.Names[id], s.Type.DType, s.Shape, t))
+		return b.run.fail(pl, nil, graph.Errorf(graph.ErrShape, "output %q is %v%v and cannot be written to a tensor %v",
+			pl.Program.Names[id], s.Type.DType, s.Shape, t))
 	}
 	if !t.IsAligned() {
-		return b.run.fail(pl, nil, graph.Errorf(graph.ErrShape, "the memory for output %q is not aligned to its elements", pl.Program.Names[id]))
+		return b.run.fail(pl, nil, graph.Errorf(graph.ErrShape, "the memory for output %q is not aligned to its elements",
+			pl.Program.Names[id]))
 	}
 	b.pins[i].Unpin()
 	b.pins[i].Pin(t.Pointer())

@@ -117,12 +117,15 @@ func (s *boundStream) check(pl *plan.Plan) error {
 			return graph.Errorf(graph.ErrUnsupported, "state %q is not in memory with room; use Run of the stream", h.name)
 		}
 		if x.Axis < 0 && pl.Slots[h.out].Shape == nil {
-			return graph.Errorf(graph.ErrUnsupported, "extents of state %q are known only while running; use Run of the stream", h.name)
+			return graph.Errorf(graph.ErrUnsupported,
+				"extents of state %q are known only while running; use Run of the stream", h.name)
 		}
 	}
 	for i, id := range pl.Program.Outputs {
 		if v := &pl.Slots[id]; !s.stream.Gives(i) && (v.Shape == nil || v.Type.DType == tensor.String) {
-			return graph.Errorf(graph.ErrUnsupported, "the extents %v of result %q depend on the length of the stream; use Run of the stream", v.Type, pl.Program.Names[id])
+			return graph.Errorf(graph.ErrUnsupported,
+				"the extents %v of result %q depend on the length of the stream; use Run of the stream", v.Type,
+				pl.Program.Names[id])
 		}
 	}
 	return nil
@@ -194,7 +197,8 @@ func repeat(memory []byte, t *tensor.Tensor) error {
 	first := t.Bytes()[:size]
 	for i := 0; i < len(t.Bytes()); i += size {
 		if !bytes.Equal(t.Bytes()[i:i+size], first) {
-			return graph.Errorf(graph.ErrUnsupported, "%v grows with the stream and its elements are not all equal; use Run of the stream", t)
+			return graph.Errorf(graph.ErrUnsupported,
+				"%v grows with the stream and its elements are not all equal; use Run of the stream", t)
 		}
 	}
 	for i := 0; i < len(memory); i += size {
@@ -266,7 +270,8 @@ func (s *boundStream) fits(pl *plan.Plan) bool {
 		if h.group == nil {
 			continue
 		}
-		if n, ok := pl.Slots[h.out].Extent(h.axis, s.stream.lookup); !ok || n > h.rows || !h.inRoom(pl.Slots[h.in].Layout == device.Offloaded) {
+		if n, ok := pl.Slots[h.out].Extent(h.axis, s.stream.lookup); !ok || n > h.rows ||
+			!h.inRoom(pl.Slots[h.in].Layout == device.Offloaded) {
 			return false
 		}
 	}

@@ -29,14 +29,15 @@ func TestCancelWithinStep(t *testing.T) {
 	}
 	product := &graph.Node{Op: "MatMul", Version: 13, Inputs: []string{"a", "b"}}
 	attention := &graph.Node{Domain: "ai.onnx.preview", Op: "FlexAttention", Version: 1, Inputs: []string{"a", "b", "c"}}
-	machine := &graph.Node{Domain: "ai.onnx.ml", Op: "SVMRegressor", Version: 1, Inputs: []string{"a"}, Attrs: []*graph.Attr{
-		{Name: "kernel_type", Kind: graph.AttrString, Str: []byte("RBF")},
-		{Name: "kernel_params", Kind: graph.AttrFloats, Floats: []float32{1, 0, 0}},
-		{Name: "n_supports", Kind: graph.AttrInt, Int: n},
-		{Name: "rho", Kind: graph.AttrFloats, Floats: []float32{0}},
-		{Name: "coefficients", Kind: graph.AttrFloats, Floats: make([]float32, n)},
-		{Name: "support_vectors", Kind: graph.AttrFloats, Floats: make([]float32, n*features)},
-	}}
+	machine := &graph.Node{Domain: "ai.onnx.ml", Op: "SVMRegressor", Version: 1, Inputs: []string{"a"},
+		Attrs: []*graph.Attr{
+			{Name: "kernel_type", Kind: graph.AttrString, Str: []byte("RBF")},
+			{Name: "kernel_params", Kind: graph.AttrFloats, Floats: []float32{1, 0, 0}},
+			{Name: "n_supports", Kind: graph.AttrInt, Int: n},
+			{Name: "rho", Kind: graph.AttrFloats, Floats: []float32{0}},
+			{Name: "coefficients", Kind: graph.AttrFloats, Floats: make([]float32, n)},
+			{Name: "support_vectors", Kind: graph.AttrFloats, Floats: make([]float32, n*features)},
+		}}
 	for _, c := range []struct {
 		name string
 		node *graph.Node

@@ -66,7 +66,8 @@ func (st *Stream) lengthen(lengths []int) error {
 			if st.apart {
 				return st.part(lengths)
 			}
-			return graph.Errorf(graph.ErrShape, "state %q has %d rows and others that are called as long %d", h.name, lengths[i], h.group.next)
+			return graph.Errorf(graph.ErrShape, "state %q has %d rows and others that are called as long %d", h.name,
+				lengths[i], h.group.next)
 		}
 		set[h.group], h.group.next = true, lengths[i]
 	}

@@ -46,7 +46,8 @@ func TestLoopGivesWhatIsDeclared(t *testing.T) {
 	for _, number := range [][]int{{}, {1}, {2}, {1, 1}} {
 		for _, condition := range [][]int{{}, {1}, {1, 1}} {
 			for _, n := range []*tensor.Tensor{trips(), trips(1), trips(1, 1)} {
-				b := nets.Graph("i:int c:bool", "go i2 c2", nets.Node("Reshape", "c shape", "go"), nets.Node("Identity", "i", "i2"), nets.Node("Identity", "c", "c2"))
+				b := nets.Graph("i:int c:bool", "go i2 c2", nets.Node("Reshape", "c shape", "go"),
+					nets.Node("Identity", "i", "i2"), nets.Node("Identity", "c", "c2"))
 				declare(declare(b, "i", tensor.I64, number...), "c", tensor.Bool, condition...)
 				g := nets.Graph("n:int c0:bool shape", "i c",
 					nets.Node("Loop", "n c0", "i c", graph.GraphAttr("body", b)))
@@ -59,7 +60,8 @@ func TestLoopGivesWhatIsDeclared(t *testing.T) {
 				want := func(declared []int) string { return fmt.Sprint(tensor.Shape{2, 1}[:1+min(len(declared), 1)]) }
 				for name, declared := range map[string][]int{"i": number, "c": condition} {
 					if shape := fmt.Sprint(got[name].(*tensor.Tensor).Shape()); shape != want(declared) {
-						t.Errorf("number %v, condition %v, count %v: %s has shape %s, want %s", number, condition, n, name, shape, want(declared))
+						t.Errorf("number %v, condition %v, count %v: %s has shape %s, want %s", number, condition, n, name, shape,
+							want(declared))
 					}
 				}
 			}
@@ -69,7 +71,8 @@ func TestLoopGivesWhatIsDeclared(t *testing.T) {
 
 // TestSliceByDeclaredNumber cuts a row by the number of an iteration.
 func TestSliceByDeclaredNumber(t *testing.T) {
-	b := nets.Graph("i:int c:bool", "c row", nets.Constant("one", nets.Vec(1)), nets.Node("Add", "i one", "end"), nets.Node("Slice", "x i end", "row"))
+	b := nets.Graph("i:int c:bool", "c row", nets.Constant("one", nets.Vec(1)), nets.Node("Add", "i one", "end"),
+		nets.Node("Slice", "x i end", "row"))
 	declare(b, "i", tensor.I64, 1)
 	g := nets.Graph("n:int x:rows", "y", nets.Node("Loop", "n _", "y", graph.GraphAttr("body", b)))
 	got, err := runModel(t, g, values{"n": nets.Scalar[int64](2), "x": nets.Rows(3, 1, 2, 3, 4, 5, 6)})
@@ -162,10 +165,12 @@ func TestNoIterationsThenMore(t *testing.T) {
 
 // TestScanOverNothing scans inputs with extent 0 along the scanned axis.
 func TestScanOverNothing(t *testing.T) {
-	for axis, want := range map[int64]string{0: "int64[0,2,3]", 1: "int64[2,0,3]", 2: "int64[2,3,0]", -1: "int64[2,3,0]", -3: "int64[0,2,3]"} {
+	for axis, want := range map[int64]string{0: "int64[0,2,3]", 1: "int64[2,0,3]", 2: "int64[2,3,0]", -1: "int64[2,3,0]",
+		-3: "int64[0,2,3]"} {
 		b := nets.Graph("s r", "s z", nets.Node("Add", "s r", "z"))
 		declare(declare(b, "s", tensor.I64, 2, 3), "r", tensor.I64, 3)
-		g := nets.Graph("s x:rows", "y z", nets.Node("Scan", "s x", "y z", graph.IntAttr("num_scan_inputs", 1), graph.IntsAttr("scan_output_axes", axis), graph.GraphAttr("body", b)))
+		g := nets.Graph("s x:rows", "y z", nets.Node("Scan", "s x", "y z", graph.IntAttr("num_scan_inputs", 1),
+			graph.IntsAttr("scan_output_axes", axis), graph.GraphAttr("body", b)))
 		declare(g, "s", tensor.I64, 2, 3)
 		got, err := runModel(t, g, values{"s": nets.Rows(3, 1, 2, 3, 4, 5, 6), "x": tensor.New(tensor.I64, 0, 3)})
 		if err != nil {

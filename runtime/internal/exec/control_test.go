@@ -130,7 +130,8 @@ func looping() *graph.Graph {
 
 func scanning(more []*graph.Attr) *graph.Graph {
 	b := nets.Graph("s x", "next next", nets.Node("Add", "s x", "next"))
-	return nets.Graph("s x:rows", "last all", nets.Node("Scan", "s x", "last all", append(more, graph.IntAttr("num_scan_inputs", 1), graph.GraphAttr("body", b))...))
+	return nets.Graph("s x:rows", "last all", nets.Node("Scan", "s x", "last all",
+		append(more, graph.IntAttr("num_scan_inputs", 1), graph.GraphAttr("body", b))...))
 }
 
 func TestControl(t *testing.T) {

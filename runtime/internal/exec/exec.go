@@ -80,7 +80,9 @@ func (e *Executor) Warm(pl *plan.Plan) error {
 // order of the program's inputs, with the types and extents that the plan was made for. They are
 // not written, and results do not share their memory. Cancelling the context ends the run, also
 // within a step. If prof is not nil, the time of every step is added to it.
-func (e *Executor) Run(ctx context.Context, pl *plan.Plan, inputs []tensor.Value, prof *Profile) ([]tensor.Value, error) {
+func (e *Executor) Run(
+	ctx context.Context, pl *plan.Plan, inputs []tensor.Value, prof *Profile,
+) ([]tensor.Value, error) {
 	return e.start(ctx, pl, inputs, nil, prof)
 }
 
@@ -256,7 +258,8 @@ func (r *run) waited(pl *plan.Plan, err error) error {
 
 // exceeds returns the error of n bytes beyond the limit, with left bytes free.
 func (r *run) exceeds(n, left int) error {
-	return fmt.Errorf("%w: it takes %d bytes and %d of the memory limit of %d are left; the option MemoryLimit sets it", graph.ErrMemory, n, max(left, 0), r.limit)
+	return fmt.Errorf("%w: it takes %d bytes and %d of the memory limit of %d are left; the option MemoryLimit sets it",
+		graph.ErrMemory, n, max(left, 0), r.limit)
 }
 
 // stage runs the segments of a frame.

@@ -99,7 +99,8 @@ func (f *frame) made(id int, v tensor.Value, sole bool) error {
 	s := &f.plan.Slots[id]
 	v = tensor.MarkBorrowed(v, f.call.In)
 	if t, ok := v.(*tensor.Tensor); ok && s.Most != nil && (!t.Shape().Equal(f.shape(id)) || t.DType() != s.Type.DType) {
-		return graph.Errorf(graph.ErrShape, "output %q is %v where %v%v was inferred", f.plan.Program.Names[id], t, s.Type.DType, f.shape(id))
+		return graph.Errorf(graph.ErrShape, "output %q is %v where %v%v was inferred", f.plan.Program.Names[id], t,
+			s.Type.DType, f.shape(id))
 	}
 	if t, ok := v.(*tensor.Tensor); ok && t.IsBorrowed() {
 		sole = true // keep copies it

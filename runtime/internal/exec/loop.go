@@ -37,7 +37,8 @@ func (r *run) newLoop(f *frame, s *plan.Step, attr string, l *op.Loop) (*loop, e
 		return nil, err
 	}
 	for i, s := range states {
-		h := &streamState{name: s.Input, axis: s.Axis, input: l.States[i].In, in: b.Inputs[l.States[i].In], result: l.States[i].Out, out: b.Outputs[l.States[i].Out]}
+		h := &streamState{name: s.Input, axis: s.Axis, input: l.States[i].In, in: b.Inputs[l.States[i].In],
+			result: l.States[i].Out, out: b.Outputs[l.States[i].Out]}
 		h.dims, h.dtype = l.States[i].Dims, l.States[i].DType
 		if err := x.addState(h); err != nil {
 			return nil, err
@@ -88,13 +89,15 @@ func (x *loop) Set(values []tensor.Value) error {
 	for i, h := range x.states {
 		t, ok := values[i].(*tensor.Tensor)
 		if !ok || t.DType() != h.dtype || len(t.Shape()) != len(h.dims) {
-			return graph.Errorf(graph.ErrShape, "state %q of graph %q is %v%v and is given %v", h.name, x.attr, h.dtype, h.dims, values[i])
+			return graph.Errorf(graph.ErrShape, "state %q of graph %q is %v%v and is given %v", h.name, x.attr, h.dtype,
+				h.dims, values[i])
 		}
 		h.shape = t.Shape().Clone()
 		h.shape[h.axis] = 0
 		for a, d := range h.dims {
 			if n, ok := d.Value(); ok && n != t.Shape()[a] {
-				return graph.Errorf(graph.ErrShape, "state %q of graph %q is %v%v and is given %v", h.name, x.attr, h.dtype, h.dims, t)
+				return graph.Errorf(graph.ErrShape, "state %q of graph %q is %v%v and is given %v", h.name, x.attr, h.dtype,
+					h.dims, t)
 			}
 		}
 		if err := x.frame.Reserve(-tensor.Footprint(t)); err != nil {
@@ -167,7 +170,8 @@ func (x *loop) Gather(axis int, from []int) error {
 	}
 	for _, h := range x.states {
 		if h.shape == nil || axis >= h.axis || h.shape[axis] != len(from) {
-			return graph.Errorf(graph.ErrShape, "state %q of graph %q, %v, has no %d blocks along axis %d", h.name, x.attr, h.shape, len(from), axis)
+			return graph.Errorf(graph.ErrShape, "state %q of graph %q, %v, has no %d blocks along axis %d", h.name, x.attr,
+				h.shape, len(from), axis)
 		}
 		if err := x.gather(h, axis, list); err != nil {
 			return fmt.Errorf("state %q: %w", h.name, err)

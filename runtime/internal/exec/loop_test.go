@@ -83,7 +83,8 @@ func loopDecoder(b *graph.Builder, form string) *graph.Graph {
 	ids := b.Input("input_ids", declared(tensor.I32, "b", "s"))
 	places := b.Input("position_ids", declared(tensor.I32, "b", "s"))
 	mask := b.Input("attention_mask", declared(tensor.I32, "b", "t"))
-	x := b.Op("Add", []string{b.Op("Gather", []string{weight(loopWords, width), ids}), b.Op("Gather", []string{weight(2000, width), places})})
+	x := b.Op("Add", []string{b.Op("Gather", []string{weight(loopWords, width), ids}),
+		b.Op("Gather", []string{weight(2000, width), places})})
 	type present struct{ value, name string }
 	var presents []present
 	for i := range 2 {
@@ -107,7 +108,8 @@ func loopDecoder(b *graph.Builder, form string) *graph.Graph {
 		}
 		presents = append(presents, p)
 	}
-	b.Output(b.Op("MatMul", []string{x, weight(width, loopWords)}), "logits", declared(tensor.F32, "b", "s", fmt.Sprint(loopWords)))
+	b.Output(b.Op("MatMul", []string{x, weight(width, loopWords)}), "logits",
+		declared(tensor.F32, "b", "s", fmt.Sprint(loopWords)))
 	for _, p := range presents {
 		b.Output(p.value, p.name, declared(tensor.F32, "2", "b", heads, "n", size))
 	}
@@ -124,7 +126,8 @@ func loopSearch(t *testing.T, name, form string, most int) *graph.Model {
 	}
 	b := graph.NewBuilder("g")
 	b.Opset("", 17)
-	in := []string{b.Input("ids", graph.TensorOf(tensor.I32, graph.Dims{graph.Known(loopTexts), graph.Known(3)})), b.Constant(number(int32(most))), ""}
+	in := []string{b.Input("ids", graph.TensorOf(tensor.I32, graph.Dims{graph.Known(loopTexts), graph.Known(3)})),
+		b.Constant(number(int32(most))), ""}
 	if name == "BeamSearch" {
 		in = append(in, b.Constant(number(loopBeams)), b.Constant(number(1)))
 	}
@@ -175,7 +178,8 @@ func TestLoopsAgree(t *testing.T) {
 			t.Errorf("%s: caches that are copied: the plan is\n%s", name, text)
 		}
 		pl, got := searched(t, d, loopSearch(t, name, appends, 400))
-		if text := pl.String(); strings.Count(text, "in place, room 400") != 2 || strings.Contains(text, "a new tensor in each run") {
+		if text := pl.String(); strings.Count(text, "in place, room 400") != 2 ||
+			strings.Contains(text, "a new tensor in each run") {
 			t.Errorf("%s: caches that grow: the plan is\n%s", name, text)
 		}
 		if _, other := searched(t, d, loopSearch(t, name, first, 400)); !slices.Equal(other, want) {

@@ -87,7 +87,8 @@ func (p *Profile) segment(f *frame, seg *plan.Segment, times []int64, begin time
 func (p *Profile) step(f *frame, at int, start, d time.Duration) {
 	s := &f.plan.Steps[at]
 	p.Steps = append(p.Steps, StepTime{
-		Node: s.Label(), Op: s.OpName(), How: f.plan.How(at), Inputs: f.describe(s), Within: f.run.within, Start: start, Time: d, Own: d,
+		Node: s.Label(), Op: s.OpName(), How: f.plan.How(at), Inputs: f.describe(s), Within: f.run.within, Start: start,
+		Time: d, Own: d,
 	})
 }
 

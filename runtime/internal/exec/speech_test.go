@@ -47,7 +47,8 @@ func speechBody(b *graph.Builder, encoder bool) *graph.Graph {
 		value = b.Op("Concat", []string{pastValue, value}, graph.IntAttr("axis", 2))
 	}
 	mean := func(x string) string { return b.Op("ReduceMean", []string{x, b.Ints(2)}) }
-	x := b.Op("Sub", []string{mean(b.Op("Transpose", []string{key}, graph.IntsAttr("perm", 0, 1, 2, 3))), mean(crossValue)})
+	x := b.Op("Sub", []string{mean(b.Op("Transpose", []string{key}, graph.IntsAttr("perm", 0, 1, 2, 3))),
+		mean(crossValue)})
 	x = b.Op("Squeeze", []string{x, b.Ints(1)})
 	b.Output(b.Op("MatMul", []string{x, head}), "logits", declared(tensor.F32, "b", "s", "9"))
 	if encoder {
@@ -181,16 +182,19 @@ func TestRefusedForms(t *testing.T) {
 		"output cross_qk":   {speech(), func(n *graph.Node) { n.Outputs = append(n.Outputs, "", "qk") }, "cross_qk"},
 		"one buffer of a pair": {speech(), func(n *graph.Node) {
 			g := n.Attr("decoder").Graph
-			g.Inputs = append(g.Inputs, &graph.Value{Name: "past_sequence_length", Type: graph.TensorOf(tensor.I32, graph.Dims{graph.Known(1)})})
+			g.Inputs = append(g.Inputs, &graph.Value{Name: "past_sequence_length",
+				Type: graph.TensorOf(tensor.I32, graph.Dims{graph.Known(1)})})
 		}, "past_present_share_buffer"},
 		"one buffer": {loopSearch(t, "GreedySearch", appends, 9), func(n *graph.Node) {
 			g := n.Attr("decoder").Graph
-			g.Inputs = append(g.Inputs, &graph.Value{Name: "past_sequence_length", Type: graph.TensorOf(tensor.I32, graph.Dims{graph.Known(1)})})
+			g.Inputs = append(g.Inputs, &graph.Value{Name: "past_sequence_length",
+				Type: graph.TensorOf(tensor.I32, graph.Dims{graph.Known(1)})})
 		}, "past_present_share_buffer"},
 	} {
 		c.change(search(c.model))
 		_, err := plan.Compile(c.model, standard.Registry(), optest.Device(t))
-		if !errors.Is(err, graph.ErrUnsupported) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "ONNX Runtime") {
+		if !errors.Is(err, graph.ErrUnsupported) || !strings.Contains(err.Error(), c.want) ||
+			!strings.Contains(err.Error(), "ONNX Runtime") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

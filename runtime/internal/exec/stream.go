@@ -104,7 +104,8 @@ func (e *Executor) newStream(p *plan.Program, room int) *Stream {
 // addState adds a state.
 func (st *Stream) addState(h *streamState) error {
 	if st.Holds(h.input) || st.Gives(h.result) {
-		return graph.Errorf(graph.ErrState, "state %q with output %q: one of them belongs to another state already", h.name, st.program.Names[h.out])
+		return graph.Errorf(graph.ErrState, "state %q with output %q: one of them belongs to another state already", h.name,
+			st.program.Names[h.out])
 	}
 	st.states = append(st.states, h)
 	st.holds[h.input] = true
@@ -116,7 +117,8 @@ func (st *Stream) addState(h *streamState) error {
 
 func newStreamState(p *plan.Program, s State) (*streamState, error) {
 	if s.Input < 0 || s.Input >= len(p.Inputs) || s.Output < 0 || s.Output >= len(p.Outputs) {
-		return nil, graph.Errorf(graph.ErrMissing, "a state is input %d and output %d of %d inputs and %d outputs", s.Input, s.Output, len(p.Inputs), len(p.Outputs))
+		return nil, graph.Errorf(graph.ErrMissing, "a state is input %d and output %d of %d inputs and %d outputs", s.Input,
+			s.Output, len(p.Inputs), len(p.Outputs))
 	}
 	h := &streamState{input: s.Input, in: p.Inputs[s.Input], result: s.Output, out: p.Outputs[s.Output], axis: s.Axis}
 	h.name = p.Names[h.in]
@@ -127,8 +129,10 @@ func newStreamState(p *plan.Program, s State) (*streamState, error) {
 	if s.Axis < -1 || s.Axis >= len(t.Dims) {
 		return nil, graph.Errorf(graph.ErrShape, "state %q, %v, has no axis %d", h.name, t, s.Axis)
 	}
-	if to := p.Type(h.out); to.Kind == graph.TensorType && (to.DType != t.DType || to.Dims != nil && len(to.Dims) != len(t.Dims)) {
-		return nil, graph.Errorf(graph.ErrShape, "state %q is %v and cannot become output %q, %v", h.name, t, p.Names[h.out], to)
+	if to := p.Type(h.out); to.Kind == graph.TensorType &&
+		(to.DType != t.DType || to.Dims != nil && len(to.Dims) != len(t.Dims)) {
+		return nil, graph.Errorf(graph.ErrShape, "state %q is %v and cannot become output %q, %v", h.name, t,
+			p.Names[h.out], to)
 	}
 	h.dims, h.dtype = t.Dims, t.DType
 	if h.axis >= 0 && h.dims[h.axis].IsKnown() {
@@ -239,7 +243,8 @@ func (st *Stream) Plan(ctx context.Context, inputs []tensor.Value) (*plan.Plan, 
 // prepare fills in the inputs that are states and returns the plan.
 func (st *Stream) prepare(ctx context.Context, inputs []tensor.Value) (*plan.Plan, error) {
 	if st.spoilt {
-		return nil, st.program.Fail("run", nil, graph.Errorf(graph.ErrState, "a run that did not end has left the states half changed; reset the stream"))
+		return nil, st.program.Fail("run", nil,
+			graph.Errorf(graph.ErrState, "a run that did not end has left the states half changed; reset the stream"))
 	}
 	if err := st.begin(inputs); err != nil {
 		return nil, st.program.Fail("run", nil, err)
@@ -287,7 +292,8 @@ func (st *Stream) begin(inputs []tensor.Value) error {
 		n := h.dtype.Bytes(shape.Len())
 		made += n
 		if limit := st.exec.limit; limit > 0 && (made < 0 || made > limit) {
-			return graph.Errorf(graph.ErrMemory, "state %q, %v%v, and the states before it take more than the memory limit of %d", h.name, h.dtype, shape, limit)
+			return graph.Errorf(graph.ErrMemory,
+				"state %q, %v%v, and the states before it take more than the memory limit of %d", h.name, h.dtype, shape, limit)
 		}
 		if err := st.claim(n); err != nil {
 			return fmt.Errorf("state %q, %v%v: %w", h.name, h.dtype, shape, err)
@@ -402,7 +408,8 @@ func (st *Stream) follows(input, axis int, decl graph.Dims) *group {
 		return nil
 	}
 	name, last := strings.ToLower(d.String()), axis == len(decl)-1
-	if strings.Contains(name, "total") || strings.Contains(name, "past") || last && strings.Contains(strings.ToLower(st.program.Names[st.program.Inputs[input]]), "mask") {
+	if strings.Contains(name, "total") || strings.Contains(name, "past") ||
+		last && strings.Contains(strings.ToLower(st.program.Names[st.program.Inputs[input]]), "mask") {
 		return st.groups[0]
 	}
 	return nil

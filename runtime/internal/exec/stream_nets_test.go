@@ -70,7 +70,8 @@ func (n *net) node(text string, attrs ...*graph.Attr) {
 	if i := strings.LastIndexByte(name, ':'); i >= 0 {
 		domain, name = name[:i], name[i+1:]
 	}
-	n.g.Nodes = append(n.g.Nodes, &graph.Node{Name: fmt.Sprint(name, len(n.g.Nodes)), Domain: domain, Op: name, Inputs: names(strings.Join(in[1:], " ")), Outputs: names(right), Attrs: attrs})
+	n.g.Nodes = append(n.g.Nodes, &graph.Node{Name: fmt.Sprint(name, len(n.g.Nodes)), Domain: domain, Op: name,
+		Inputs: names(strings.Join(in[1:], " ")), Outputs: names(right), Attrs: attrs})
 }
 
 func (n *net) model(opset int) *graph.Model {
@@ -79,7 +80,8 @@ func (n *net) model(opset int) *graph.Model {
 			x.Version = 1
 		}
 	}
-	return &graph.Model{Producer: "test", IR: 10, Opsets: []graph.Opset{{Version: opset}, {Domain: "com.microsoft", Version: 1}}, Graph: n.g}
+	return &graph.Model{Producer: "test", IR: 10,
+		Opsets: []graph.Opset{{Version: opset}, {Domain: "com.microsoft", Version: 1}}, Graph: n.g}
 }
 
 // projected adds x times three matrices: q of 4 heads of 8, and k and v with the given number of
@@ -148,7 +150,8 @@ var streamNets = []struct {
 		n.caches(4, "past_sequence_length", "total_sequence_length")
 		n.output("y", tensor.F32, "b,s,32")
 		n.projected(4)
-		n.node("com.microsoft:MultiHeadAttention q k v _ _ _ past.key past.value -> y present.key present.value", graph.IntAttr("num_heads", 4))
+		n.node("com.microsoft:MultiHeadAttention q k v _ _ _ past.key past.value -> y present.key present.value",
+			graph.IntAttr("num_heads", 4))
 		return n.model(17)
 	}, false},
 	{"group_query", true, 2, func() *graph.Model {
@@ -167,7 +170,8 @@ var streamNets = []struct {
 		n.node("Gather shape index -> total")
 		n.g.Initializers = append(n.g.Initializers, &graph.Initializer{Name: "index", Tensor: nets.Scalar(int64(1))})
 		n.node("Cast total -> total32", graph.IntAttr("to", 6))
-		n.node("com.microsoft:GroupQueryAttention q k v past.key past.value last32 total32 -> y present.key present.value", graph.IntAttr("num_heads", 4), graph.IntAttr("kv_num_heads", 2))
+		n.node("com.microsoft:GroupQueryAttention q k v past.key past.value last32 total32 -> y present.key present.value",
+			graph.IntAttr("num_heads", 4), graph.IntAttr("kv_num_heads", 2))
 		return n.model(17)
 	}, false},
 	{"concat", true, 2, func() *graph.Model {
@@ -199,7 +203,8 @@ var streamNets = []struct {
 		n.output("y", tensor.F32, "b,s,16")
 		n.floats("w", 16, 48)
 		n.floats("bias", 48)
-		n.node("com.microsoft:Attention x w bias _ past_0 -> y present_0", graph.IntAttr("num_heads", 4), graph.IntAttr("unidirectional", 1))
+		n.node("com.microsoft:Attention x w bias _ past_0 -> y present_0", graph.IntAttr("num_heads", 4),
+			graph.IntAttr("unidirectional", 1))
 		return n.model(17)
 	}, false},
 	{"fused concat", true, 2, func() *graph.Model {

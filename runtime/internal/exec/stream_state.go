@@ -49,7 +49,8 @@ func (h *streamState) enterRoom(st *Stream, offloaded bool) error {
 			return fmt.Errorf("state %q with %d rows: %w", h.name, h.group.room, err)
 		}
 	} else if limit := st.exec.limit; limit > 0 && n > limit {
-		return graph.Errorf(graph.ErrMemory, "state %q with %d rows takes %d bytes, more than the memory limit of %d", h.name, h.group.room, n, limit)
+		return graph.Errorf(graph.ErrMemory, "state %q with %d rows takes %d bytes, more than the memory limit of %d",
+			h.name, h.group.room, n, limit)
 	}
 	src, rows, err := h.content()
 	if err != nil {
@@ -249,9 +250,11 @@ func (st *Stream) Truncate(n int) error {
 	for _, h := range st.states {
 		switch {
 		case h.axis < 0:
-			return st.program.Fail("run", nil, graph.Errorf(graph.ErrState, "state %q does not grow, and cannot go back", h.name))
+			return st.program.Fail("run", nil,
+				graph.Errorf(graph.ErrState, "state %q does not grow, and cannot go back", h.name))
 		case n < 0 || n > h.group.length:
-			return st.program.Fail("run", nil, graph.Errorf(graph.ErrState, "state %q has %d rows, and cannot be cut to %d", h.name, h.group.length, n))
+			return st.program.Fail("run", nil,
+				graph.Errorf(graph.ErrState, "state %q has %d rows, and cannot be cut to %d", h.name, h.group.length, n))
 		}
 	}
 	for _, h := range st.states {
@@ -349,11 +352,13 @@ func (st *Stream) SetState(input int, t *tensor.Tensor) error {
 		return err
 	}
 	if t.DType() != h.dtype || len(t.Shape()) != len(h.dims) {
-		return st.program.Fail("run", nil, graph.Errorf(graph.ErrShape, "state %q is %v%v and is given %v", h.name, h.dtype, h.dims, t))
+		return st.program.Fail("run", nil,
+			graph.Errorf(graph.ErrShape, "state %q is %v%v and is given %v", h.name, h.dtype, h.dims, t))
 	}
 	for i, d := range h.dims {
 		if n, ok := d.Value(); ok && i != h.axis && n != t.Shape()[i] {
-			return st.program.Fail("run", nil, graph.Errorf(graph.ErrShape, "state %q is %v%v and is given %v", h.name, h.dtype, h.dims, t))
+			return st.program.Fail("run", nil,
+				graph.Errorf(graph.ErrShape, "state %q is %v%v and is given %v", h.name, h.dtype, h.dims, t))
 		}
 	}
 	h.release(st)

@@ -281,7 +281,8 @@ func TestStreamPlans(t *testing.T) {
 			for range 10 {
 				d.step(1)
 				if pl, err := st.Plan(t.Context(), d.inputs(1)); err != nil || pl != first {
-					t.Fatalf("length %d has a plan of its own (%v): inputs %v and %v", st.Length(), err, inputTypes(pl), inputTypes(first))
+					t.Fatalf("length %d has a plan of its own (%v): inputs %v and %v", st.Length(), err, inputTypes(pl),
+						inputTypes(first))
 				}
 			}
 		})
@@ -301,7 +302,8 @@ func TestStreamErrors(t *testing.T) {
 			t.Errorf("%v: %v", list, err)
 		}
 	}
-	if _, err := s.NewStream([]graph.State{{Input: "past.key", Output: "present.key", Axis: 3}}, 4); !errors.Is(err, graph.ErrShape) {
+	if _, err := s.NewStream([]graph.State{{Input: "past.key", Output: "present.key", Axis: 3}},
+		4); !errors.Is(err, graph.ErrShape) {
 		t.Error(err)
 	}
 	st, err := s.NewStream(states, 4)
@@ -310,7 +312,8 @@ func TestStreamErrors(t *testing.T) {
 	}
 	defer st.Close()
 	x := tensor.New(tensor.F32, 2, 3, 16)
-	if _, err := st.Run(context.Background(), map[string]tensor.Value{"x": x, "past.key": x}); !errors.Is(err, graph.ErrState) {
+	if _, err := st.Run(context.Background(),
+		map[string]tensor.Value{"x": x, "past.key": x}); !errors.Is(err, graph.ErrState) {
 		t.Error("a state is given:", err)
 	}
 	if _, err := st.Run(context.Background(), nil); !errors.Is(err, graph.ErrMissing) {
@@ -319,7 +322,8 @@ func TestStreamErrors(t *testing.T) {
 	if _, err := st.Run(context.Background(), map[string]tensor.Value{"x": x}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := st.Run(context.Background(), map[string]tensor.Value{"x": tensor.New(tensor.F32, 3, 3, 16)}); !errors.Is(err, graph.ErrShape) {
+	if _, err := st.Run(context.Background(),
+		map[string]tensor.Value{"x": tensor.New(tensor.F32, 3, 3, 16)}); !errors.Is(err, graph.ErrShape) {
 		t.Error("another batch:", err)
 	}
 	if err := st.Truncate(4); !errors.Is(err, graph.ErrState) {

@@ -103,7 +103,8 @@ func stringLoop() *graph.Graph {
 // splitting splits a string into many parts and keeps the rows.
 func splitting() *graph.Graph {
 	b := nets.Graph("i:int c:bool", "c parts", textNode("StringSplit", "x", "parts"))
-	return nets.Graph("n:int", "y", nets.Constant("x", words(strings.Repeat("a ", 1<<12))), nets.Node("Loop", "n _", "y", graph.GraphAttr("body", b)))
+	return nets.Graph("n:int", "y", nets.Constant("x", words(strings.Repeat("a ", 1<<12))),
+		nets.Node("Loop", "n _", "y", graph.GraphAttr("body", b)))
 }
 
 // zipping makes a map of every row of a matrix.

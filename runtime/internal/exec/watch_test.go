@@ -140,7 +140,8 @@ func TestWaitedSays(t *testing.T) {
 	defer b.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := b.Run(ctx, nil); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "waited for other runs") {
+	if err := b.Run(ctx, nil); !errors.Is(err, context.Canceled) ||
+		!strings.Contains(err.Error(), "waited for other runs") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -34,7 +34,8 @@ func TestMovingWeights(t *testing.T) {
 			return in.Graph()
 		}
 		some := b.Op("Greater", []string{b.Op("ReduceMax", []string{ids}, graph.IntAttr("keepdims", 0)), b.Int(0)})
-		y := b.Op("If", []string{some}, graph.GraphAttr("then_branch", body("MatMul")), graph.GraphAttr("else_branch", body("MatMul")))
+		y := b.Op("If", []string{some}, graph.GraphAttr("then_branch", body("MatMul")),
+			graph.GraphAttr("else_branch", body("MatMul")))
 		b.Output(b.Op("Add", []string{x, y}), "sum", f)
 		unique := b.Node("", "Unique", []string{weight}, 1)[0]
 		b.Output(unique, "unique", graph.TensorOf(tensor.F32, graph.UnknownDims(1)))
@@ -68,7 +69,9 @@ func TestMovingWeights(t *testing.T) {
 }
 
 // results runs a model twice and returns the results of the second run.
-func results(t *testing.T, m *graph.Model, o runtime.Options, inputs map[string]*tensor.Tensor) map[string]*tensor.Tensor {
+func results(
+	t *testing.T, m *graph.Model, o runtime.Options, inputs map[string]*tensor.Tensor,
+) map[string]*tensor.Tensor {
 	t.Helper()
 	s, err := byname.New(m, o)
 	if err != nil {

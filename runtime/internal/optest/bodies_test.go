@@ -103,9 +103,11 @@ func TestBodiesOfAll(t *testing.T) {
 		have = append(have, cases.RowKey(n.Domain, n.Op))
 	}
 	for _, row := range standard.Registry().Rows() {
-		n := &graph.Node{Domain: row.Domain, Op: row.Name, Version: row.Since[len(row.Since)-1], Inputs: slices.Repeat([]string{"x"}, max(row.In[0], 1)), Outputs: slices.Repeat([]string{"y"}, max(row.Out[0], 1))}
+		n := &graph.Node{Domain: row.Domain, Op: row.Name, Version: row.Since[len(row.Since)-1],
+			Inputs: slices.Repeat([]string{"x"}, max(row.In[0], 1)), Outputs: slices.Repeat([]string{"y"}, max(row.Out[0], 1))}
 		_, _, err := standard.Registry().New(n)
-		if key := cases.RowKey(row.Domain, row.Name); err != nil && strings.Contains(err.Error(), "a graph, is missing") && !slices.Contains(have, key) {
+		if key := cases.RowKey(row.Domain, row.Name); err != nil && strings.Contains(err.Error(), "a graph, is missing") &&
+			!slices.Contains(have, key) {
 			t.Errorf("%s has no case", key)
 		}
 	}

@@ -15,10 +15,12 @@ func copies(list []*cases.Case) []*cases.Case {
 	var out []*cases.Case
 	for _, c := range list {
 		v := copied[c.Op]
-		if c.Domain != "" || v == 0 || c.Version > v || c.Until != 0 && c.Until <= v || !Rows()[cases.RowKey(cases.Microsoft, c.Op)].Types.Has(c.In[0].DType()) {
+		if c.Domain != "" || v == 0 || c.Version > v || c.Until != 0 && c.Until <= v ||
+			!Rows()[cases.RowKey(cases.Microsoft, c.Op)].Types.Has(c.In[0].DType()) {
 			continue
 		}
-		if c.Op == "GridSample" && slices.ContainsFunc(c.Attrs, func(a *graph.Attr) bool { return string(a.Str) == "bicubic" }) {
+		if c.Op == "GridSample" && slices.ContainsFunc(c.Attrs,
+			func(a *graph.Attr) bool { return string(a.Str) == "bicubic" }) {
 			continue // places beyond the border differ
 		}
 		same := *c

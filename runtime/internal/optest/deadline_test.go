@@ -126,7 +126,8 @@ func growths(t *testing.T) []growth {
 	for _, wide := range []bool{false, true} { // cases of common types first
 		for _, c := range Cases() {
 			row := known[c.Key()]
-			if row == nil || c.Fails != nil || found[c.Key()] || !isAsked(c.Key()) || !wide && !isCommon(c) || hasBody(&graph.Node{Attrs: c.Attrs}) {
+			if row == nil || c.Fails != nil || found[c.Key()] || !isAsked(c.Key()) || !wide && !isCommon(c) ||
+				hasBody(&graph.Node{Attrs: c.Attrs}) {
 				continue
 			}
 			if v := c.Versions(row); len(v) > 0 {

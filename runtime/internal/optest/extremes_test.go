@@ -27,7 +27,8 @@ import (
 var extremes = []int64{math.MinInt64, math.MaxInt64, -1, 0, 1 << 31, 1 << 62, -1 << 31, 7}
 
 // extremeFloats are numbers that do not convert to an integer or an extent.
-var extremeFloats = []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), math.MaxFloat32, -math.MaxFloat32, 0, -1}
+var extremeFloats = []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), math.MaxFloat32,
+	-math.MaxFloat32, 0, -1}
 
 // TestExtremes gives the operators of all cases numbers at the ends of their types, as attributes
 // and as inputs, other attributes, and operands of other extents, ranks and kinds. A run may
@@ -285,7 +286,8 @@ func (m mutant) run(t testing.TB, fixed bool) error {
 			g.Outputs = append(g.Outputs, &graph.Value{Name: name})
 		}
 	}
-	s, err := byname.New(&graph.Model{File: "extremes", Graph: g}, runtime.Options{Threads: 1, MemoryLimit: 16 << 20, NoOptimize: fixed})
+	s, err := byname.New(&graph.Model{File: "extremes", Graph: g},
+		runtime.Options{Threads: 1, MemoryLimit: 16 << 20, NoOptimize: fixed})
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,8 @@ func fenced(t testing.TB, x *tensor.Tensor) (*tensor.Tensor, func()) {
 	}
 	page := os.Getpagesize()
 	room := (len(data) + page - 1) / page * page
-	memory, err := syscall.Mmap(-1, 0, room+page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	memory, err := syscall.Mmap(-1, 0, room+page, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err == nil {
 		err = syscall.Mprotect(memory[room:], syscall.PROT_NONE)
 	}

@@ -78,7 +78,8 @@ func TestInputsLeftOut(t *testing.T) {
 				_, err := cpudevice.Eval(registry, less.Node(version), bindings.DetectISA(), nil, less.In)
 				switch needs := row.Arity(version).Needs(i); {
 				case needs && !errors.Is(err, graph.ErrFormat):
-					t.Errorf("%s in version %d without input %d: %v, want an error of kind %q", c.Name(), version, i, err, graph.ErrFormat)
+					t.Errorf("%s in version %d without input %d: %v, want an error of kind %q", c.Name(), version, i, err,
+						graph.ErrFormat)
 				case err != nil && kindOf(err) == nil:
 					t.Errorf("%s in version %d without input %d: %v", c.Name(), version, i, err)
 				}
@@ -158,7 +159,8 @@ func operands() (list []*op.Value) {
 		list = append(list, &op.Value{Type: graph.TensorOf(d, nil)})
 		for rank := range 6 {
 			shape := slices.Repeat(tensor.Shape{2}, rank)
-			list = append(list, &op.Value{Type: graph.TensorOf(d, graph.DimsOf(shape))}, &op.Value{Type: graph.TensorOf(d, graph.UnknownDims(rank))})
+			list = append(list, &op.Value{Type: graph.TensorOf(d, graph.DimsOf(shape))},
+				&op.Value{Type: graph.TensorOf(d, graph.UnknownDims(rank))})
 			if rank > 0 && d != tensor.String {
 				list = append(list, op.Known(tensor.New(d, shape...)))
 			}

@@ -24,20 +24,23 @@ type mutant struct {
 }
 
 // opsetOf lists the operator sets of mutants.
-var opsetOf = []graph.Opset{{Version: 24}, {Domain: "ai.onnx.ml", Version: 5}, {Domain: cases.Microsoft, Version: 1}, {Domain: kit.Internal, Version: 1}}
+var opsetOf = []graph.Opset{{Version: 24}, {Domain: "ai.onnx.ml", Version: 5}, {Domain: cases.Microsoft, Version: 1},
+	{Domain: kit.Internal, Version: 1}}
 
 // ofCase returns a model of one node. Bit i of fixed makes input i a constant.
 func ofCase(c *cases.Case, version int, fixed int) *mutant {
 	n := c.Node(version)
 	g := &graph.Graph{Name: "mutant", Nodes: []*graph.Node{n}}
-	m := &mutant{model: &graph.Model{Format: "onnx", File: "mutant.onnx", IR: 10, Opsets: opsetOf, Graph: g}, feeds: map[string]tensor.Value{}}
+	m := &mutant{model: &graph.Model{Format: "onnx", File: "mutant.onnx", IR: 10, Opsets: opsetOf, Graph: g},
+		feeds: map[string]tensor.Value{}}
 	for i, t := range c.In {
 		switch {
 		case t == nil:
 		case fixed>>i&1 == 1:
 			g.Initializers = append(g.Initializers, &graph.Initializer{Name: n.Inputs[i], Tensor: t})
 		default:
-			g.Inputs = append(g.Inputs, &graph.Value{Name: n.Inputs[i], Type: graph.TensorOf(t.DType(), graph.DimsOf(t.Shape()))})
+			g.Inputs = append(g.Inputs, &graph.Value{Name: n.Inputs[i],
+				Type: graph.TensorOf(t.DType(), graph.DimsOf(t.Shape()))})
 			m.feeds[n.Inputs[i]] = t
 		}
 	}
@@ -120,7 +123,8 @@ func copiedGraph(g *graph.Graph) *graph.Graph {
 		}
 		return list
 	}
-	c.Inputs, c.Outputs, c.Values, c.Initializers = values(g.Inputs), values(g.Outputs), values(g.Values), slices.Clone(g.Initializers)
+	c.Inputs, c.Outputs, c.Values, c.Initializers = values(g.Inputs), values(g.Outputs), values(g.Values),
+		slices.Clone(g.Initializers)
 	c.Nodes = slices.Clone(g.Nodes)
 	for i, n := range c.Nodes {
 		c.Nodes[i] = copiedNode(n)

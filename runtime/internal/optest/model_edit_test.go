@@ -40,9 +40,12 @@ func (s *script) name() string {
 
 // ints and floats are numbers at which operators have their limits.
 var (
-	ints   = []int64{0, 1, 2, -1, 3, -2, 4, 7, 8, 16, 100, 255, 256, 1 << 31, -1 << 31, 1 << 40, math.MaxInt64, math.MinInt64, math.MaxInt64 - 1, math.MinInt64 + 1}
-	floats = []float64{0, 1, -1, 0.5, 2, 1e-5, 1e5, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat32, -math.MaxFloat32, 1e-45}
-	texts  = []string{"", "x", "SAME_UPPER", "SAME_LOWER", "VALID", "linear", "cubic", "nearest", "constant", "reflect", "edge", "wrap", "NOTSET", "add", "tanh", "Relu", "DCR", "bilinear", "\x1b", "ij,jk->ik"}
+	ints = []int64{0, 1, 2, -1, 3, -2, 4, 7, 8, 16, 100, 255, 256, 1 << 31, -1 << 31, 1 << 40, math.MaxInt64,
+		math.MinInt64, math.MaxInt64 - 1, math.MinInt64 + 1}
+	floats = []float64{0, 1, -1, 0.5, 2, 1e-5, 1e5, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat32,
+		-math.MaxFloat32, 1e-45}
+	texts = []string{"", "x", "SAME_UPPER", "SAME_LOWER", "VALID", "linear", "cubic", "nearest", "constant", "reflect",
+		"edge", "wrap", "NOTSET", "add", "tanh", "Relu", "DCR", "bilinear", "\x1b", "ij,jk->ik"}
 )
 
 // graphOf returns a graph of the model: the main graph, or one inside it.
@@ -210,7 +213,8 @@ func (m *mutant) editOutputs(s *script, g *graph.Graph, n *graph.Node) {
 		n.Outputs = append(n.Outputs, s.name())
 	case k == 1 && len(n.Outputs) > 1:
 		n.Outputs = n.Outputs[:len(n.Outputs)-1]
-		g.Outputs = slices.DeleteFunc(g.Outputs, func(v *graph.Value) bool { return v.Name != "" && !slices.Contains(m.values(g, len(g.Nodes)), v.Name) })
+		g.Outputs = slices.DeleteFunc(g.Outputs,
+			func(v *graph.Value) bool { return v.Name != "" && !slices.Contains(m.values(g, len(g.Nodes)), v.Name) })
 	case n.Outputs[i] != "":
 		g.Outputs = append(g.Outputs, &graph.Value{Name: n.Outputs[i]})
 	}
@@ -246,7 +250,8 @@ func (m *mutant) editConstant(s *script, g *graph.Graph) {
 		return
 	}
 	i := s.pick(len(g.Initializers))
-	g.Initializers[i] = &graph.Initializer{Name: g.Initializers[i].Name, Tensor: changedTensor(s, g.Initializers[i].Tensor)}
+	g.Initializers[i] = &graph.Initializer{Name: g.Initializers[i].Name,
+		Tensor: changedTensor(s, g.Initializers[i].Tensor)}
 }
 
 // changedTensor changes an element, the extents or the type of a tensor.
@@ -339,12 +344,14 @@ func (m *mutant) follow(s *script, g *graph.Graph, at int) {
 	}
 	by := copiedNode(&inserts[s.pick(len(inserts))])
 	if by.Inputs = []string{n.Outputs[0]}; s.pick(2) == 1 {
-		*by = graph.Node{Op: oneOf(s, binary), Version: 14, Inputs: []string{n.Outputs[0], oneOf(s, append(m.values(g, at), n.Outputs[0]))}}
+		*by = graph.Node{Op: oneOf(s, binary), Version: 14,
+			Inputs: []string{n.Outputs[0], oneOf(s, append(m.values(g, at), n.Outputs[0]))}}
 	}
 	by.Outputs = []string{s.name()}
 	g.Nodes = slices.Insert(g.Nodes, at+1, by)
 	out := &graph.Value{Name: by.Outputs[0]}
-	if i := slices.IndexFunc(g.Outputs, func(v *graph.Value) bool { return v.Name == n.Outputs[0] }); i >= 0 && s.pick(3) > 0 {
+	if i := slices.IndexFunc(g.Outputs, func(v *graph.Value) bool { return v.Name == n.Outputs[0] }); i >= 0 &&
+		s.pick(3) > 0 {
 		g.Outputs[i] = out
 	} else if s.pick(2) == 1 && g == m.model.Graph {
 		g.Outputs = append(g.Outputs, out)
@@ -366,7 +373,8 @@ func (m *mutant) twice(s *script, g *graph.Graph, at int) {
 	if s.pick(2) == 1 {
 		m.editAttr(s, n)
 	}
-	sum := &graph.Node{Op: oneOf(s, binary), Version: 14, Inputs: []string{first, n.Outputs[0]}, Outputs: []string{s.name()}}
+	sum := &graph.Node{Op: oneOf(s, binary), Version: 14, Inputs: []string{first, n.Outputs[0]},
+		Outputs: []string{s.name()}}
 	g.Nodes = slices.Insert(g.Nodes, at+1, n, sum)
 	if g == m.model.Graph {
 		g.Outputs = append(g.Outputs, &graph.Value{Name: sum.Outputs[0]})
@@ -393,9 +401,11 @@ func (m *mutant) wrap(s *script, g *graph.Graph, at int) {
 		case 0:
 			g.Initializers = append(g.Initializers, &graph.Initializer{Name: name, Tensor: t})
 		case 1:
-			g.Nodes = slices.Insert(g.Nodes, 0, &graph.Node{Op: "Constant", Version: 13, Outputs: []string{name}, Attrs: []*graph.Attr{graph.TensorAttr("value", t)}})
+			g.Nodes = slices.Insert(g.Nodes, 0, &graph.Node{Op: "Constant", Version: 13, Outputs: []string{name},
+				Attrs: []*graph.Attr{graph.TensorAttr("value", t)}})
 		default:
-			m.model.Graph.Inputs = append(m.model.Graph.Inputs, &graph.Value{Name: name, Type: graph.TensorOf(t.DType(), graph.DimsOf(t.Shape()))})
+			m.model.Graph.Inputs = append(m.model.Graph.Inputs,
+				&graph.Value{Name: name, Type: graph.TensorOf(t.DType(), graph.DimsOf(t.Shape()))})
 			m.feeds[name] = t
 		}
 		return name
@@ -415,7 +425,8 @@ func (m *mutant) wrap(s *script, g *graph.Graph, at int) {
 		by.Attrs = []*graph.Attr{graph.GraphAttr("then_branch", body), graph.GraphAttr("else_branch", other)}
 	} else {
 		again, i := s.name(), s.name()
-		body.Inputs = []*graph.Value{{Name: i, Type: graph.TensorOf(tensor.I64, graph.Dims{})}, {Name: again, Type: graph.TensorOf(tensor.Bool, graph.Dims{})}}
+		body.Inputs = []*graph.Value{{Name: i, Type: graph.TensorOf(tensor.I64, graph.Dims{})},
+			{Name: again, Type: graph.TensorOf(tensor.Bool, graph.Dims{})}}
 		body.Outputs = slices.Insert(body.Outputs, 0, &graph.Value{Name: again})
 		trips := tensor.New(tensor.I64)
 		tensor.View[int64](trips)[0] = int64(s.pick(3))
@@ -438,7 +449,8 @@ func (m *mutant) fix(s *script, g *graph.Graph) {
 			return
 		}
 		g.Initializers = slices.Delete(g.Initializers, i, i+1)
-		g.Inputs = append(g.Inputs, &graph.Value{Name: init.Name, Type: graph.TensorOf(init.Tensor.DType(), graph.DimsOf(init.Tensor.Shape()))})
+		g.Inputs = append(g.Inputs, &graph.Value{Name: init.Name,
+			Type: graph.TensorOf(init.Tensor.DType(), graph.DimsOf(init.Tensor.Shape()))})
 		m.feeds[init.Name] = init.Tensor
 		return
 	}

@@ -120,7 +120,9 @@ const (
 )
 
 // run makes a session and runs it twice. It returns the results, and the last rows of results.
-func (m *mutant) run(ctx context.Context, plain bool, feeds func(byname.Session) map[string]tensor.Value) (o outcome, err error) {
+func (m *mutant) run(
+	ctx context.Context, plain bool, feeds func(byname.Session) map[string]tensor.Value,
+) (o outcome, err error) {
 	packs := cpudevice.NewPacks()
 	defer packs.Close()
 	options := runtime.Options{Threads: 1, NoOptimize: plain, Packs: packs, MemoryLimit: mutantMemory}
@@ -152,13 +154,17 @@ func (m *mutant) run(ctx context.Context, plain bool, feeds func(byname.Session)
 }
 
 // lastRows runs a program for the last rows of all outputs that have rows.
-func (m *mutant) lastRows(ctx context.Context, p *runtime.Program, whole outcome, options runtime.Options, in map[string]tensor.Value) error {
+func (m *mutant) lastRows(
+	ctx context.Context, p *runtime.Program, whole outcome, options runtime.Options, in map[string]tensor.Value,
+) error {
 	var names []string
 	var outputs []int
 	for i, v := range m.model.Graph.Outputs {
 		x, ok := whole.results[v.Name].(*tensor.Tensor)
-		made := slices.ContainsFunc(m.model.Graph.Nodes, func(n *graph.Node) bool { return slices.Contains(n.Outputs, v.Name) })
-		if ok && made && len(x.Shape()) >= 2 && x.Shape()[len(x.Shape())-2] > 0 && x.DType().Bits()%8 == 0 && x.DType() != tensor.String && !slices.Contains(names, v.Name) {
+		made := slices.ContainsFunc(m.model.Graph.Nodes,
+			func(n *graph.Node) bool { return slices.Contains(n.Outputs, v.Name) })
+		if ok && made && len(x.Shape()) >= 2 && x.Shape()[len(x.Shape())-2] > 0 && x.DType().Bits()%8 == 0 &&
+			x.DType() != tensor.String && !slices.Contains(names, v.Name) {
 			names, outputs = append(names, v.Name), append(outputs, i)
 		}
 	}
@@ -245,7 +251,8 @@ func (m *mutant) impure() bool { return impure(m.model.Graph) }
 func impure(g *graph.Graph) bool {
 	return slices.ContainsFunc(g.Nodes, func(n *graph.Node) bool {
 		row, _, err := standard.Registry().Find(n)
-		return err == nil && row.Impure || slices.ContainsFunc(n.Attrs, func(a *graph.Attr) bool { return a.Graph != nil && impure(a.Graph) })
+		return err == nil && row.Impure ||
+			slices.ContainsFunc(n.Attrs, func(a *graph.Attr) bool { return a.Graph != nil && impure(a.Graph) })
 	})
 }
 

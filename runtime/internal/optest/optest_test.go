@@ -47,12 +47,13 @@ func (d *cpu) eval(n *graph.Node, in []*tensor.Tensor) ([]*tensor.Tensor, error)
 		in = slices.Clone(in)
 		in[d.inPlace-1] = in[d.inPlace-1].Clone()
 	}
-	once := device.Once{Device: dev, Over: d.inPlace, Variable: d.variable, New: func(t tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
-		if d.requests++; d.requests == d.fail {
-			return nil, errMemory
-		}
-		return rubbish(t, shape), nil
-	}}
+	once := device.Once{Device: dev, Over: d.inPlace, Variable: d.variable,
+		New: func(t tensor.DType, shape tensor.Shape) (*tensor.Tensor, error) {
+			if d.requests++; d.requests == d.fail {
+				return nil, errMemory
+			}
+			return rubbish(t, shape), nil
+		}}
 	return once.Eval(d.registry, n, in)
 }
 

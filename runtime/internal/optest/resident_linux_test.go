@@ -101,7 +101,8 @@ func newResident(g growth) *resident {
 			gr.Outputs = append(gr.Outputs, &graph.Value{Name: name})
 		}
 	}
-	p, err := runtime.Compile(context.Background(), &graph.Model{File: "resident", Graph: gr}, runtime.Options{Threads: 1, NoOptimize: true, Packs: r.packs, MemoryLimit: 1 << 30})
+	p, err := runtime.Compile(context.Background(), &graph.Model{File: "resident", Graph: gr},
+		runtime.Options{Threads: 1, NoOptimize: true, Packs: r.packs, MemoryLimit: 1 << 30})
 	if err != nil {
 		r.packs.Close()
 		return nil
@@ -143,7 +144,8 @@ func (r *resident) grow() {
 	fits := func(r *resident) (enough, ok bool) {
 		begin := time.Now()
 		err := r.run(residentWanted, func() {})
-		return errors.Is(err, graph.ErrMemory), (err == nil || errors.Is(err, graph.ErrMemory)) && time.Since(begin) < residentTime
+		return errors.Is(err, graph.ErrMemory), (err == nil || errors.Is(err, graph.ErrMemory)) &&
+			time.Since(begin) < residentTime
 	}
 	steps, left := stepsOf(r.g), residentSteps
 	for len(steps) > 0 && left > 0 {

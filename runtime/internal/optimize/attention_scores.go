@@ -84,7 +84,8 @@ func (m *matcher) added(s *scores, name string) {
 // computed adds a new node that computes the mask.
 func (m *matcher) computed(s *scores, op string, version int, inputs ...string) {
 	s.mask = m.fresh("mask")
-	s.extra = append(slices.Clone(s.extra), &graph.Node{Name: s.mask, Op: op, Version: version, Inputs: inputs, Outputs: []string{s.mask}})
+	s.extra = append(slices.Clone(s.extra),
+		&graph.Node{Name: s.mask, Op: op, Version: version, Inputs: inputs, Outputs: []string{s.mask}})
 }
 
 // stretches reports whether a value broadcasts to extents to without extending them. If an extent

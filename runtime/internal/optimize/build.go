@@ -17,7 +17,8 @@ type builder struct {
 // apply appends a node with one output and returns the name of the output.
 func (b *builder) apply(op string, version int, inputs []string, attrs ...*graph.Attr) string {
 	name := b.fresh(op)
-	b.nodes = append(b.nodes, &graph.Node{Name: name, Op: op, Version: version, Inputs: inputs, Outputs: []string{name}, Attrs: attrs})
+	b.nodes = append(b.nodes, &graph.Node{Name: name, Op: op, Version: version, Inputs: inputs, Outputs: []string{name},
+		Attrs: attrs})
 	return name
 }
 
@@ -33,8 +34,8 @@ func (b *builder) replaceRoot(root *graph.Node, domain, op string, version int, 
 
 // instead returns a node that computes the first output of root.
 func instead(root *graph.Node, domain, op string, version int, inputs []string, attrs ...*graph.Attr) *graph.Node {
-	return &graph.Node{Name: root.Name, Domain: domain, Op: op, Version: version, Inputs: inputs, Outputs: root.Outputs[:1:1], Attrs: attrs,
-		Doc: root.Doc, Meta: root.Meta}
+	return &graph.Node{Name: root.Name, Domain: domain, Op: op, Version: version, Inputs: inputs,
+		Outputs: root.Outputs[:1:1], Attrs: attrs, Doc: root.Doc, Meta: root.Meta}
 }
 
 // learn records the facts about a value that the edit adds.

@@ -99,7 +99,8 @@ func (c *codeChain) take(n *graph.Node) bool {
 // inside reports whether only nodes of the chain read the first output of a node.
 func (c *codeChain) inside(n *graph.Node) bool {
 	name := c.canonical(n.Outputs[0])
-	return !c.escaping[name] && !slices.ContainsFunc(c.consumers[name], func(by *graph.Node) bool { return !slices.Contains(c.nodes, by) })
+	return !c.escaping[name] && !slices.ContainsFunc(c.consumers[name],
+		func(by *graph.Node) bool { return !slices.Contains(c.nodes, by) })
 }
 
 // extend replaces a leaf by from, the node that quantises it, and the nodes before it. If that
@@ -118,7 +119,8 @@ func (c *codeChain) extend(from *graph.Node) bool {
 // closed reports whether only the chain reads the values between the leaves and the result.
 // Dequantised leaves may have other readers.
 func (c *codeChain) closed(root *graph.Node) bool {
-	return !slices.ContainsFunc(c.nodes, func(n *graph.Node) bool { return n != root && !is(n, dequantizers...) && !c.inside(n) })
+	return !slices.ContainsFunc(c.nodes,
+		func(n *graph.Node) bool { return n != root && !is(n, dequantizers...) && !c.inside(n) })
 }
 
 // sorted returns the nodes in topological order.

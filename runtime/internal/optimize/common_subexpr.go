@@ -95,7 +95,8 @@ func (s *Scope) commonConstants(e *Edit) {
 }
 
 func equalTensors(a, b *tensor.Tensor) bool {
-	return a.DType() == b.DType() && a.Shape().Equal(b.Shape()) && slices.Equal(a.Strings(), b.Strings()) && bytes.Equal(a.Bytes(), b.Bytes())
+	return a.DType() == b.DType() && a.Shape().Equal(b.Shape()) && slices.Equal(a.Strings(), b.Strings()) &&
+		bytes.Equal(a.Bytes(), b.Bytes())
 }
 
 // same reports whether two nodes compute the same values.

@@ -178,9 +178,9 @@ const maxTaps = 8
 // and tanh. Each position of a window has a table with a row per character. A window sums the rows
 // of its characters. Windows end within the word; if it is shorter than a window, there is one, at
 // its first character. Windows that would end beyond the word repeat its last one, which leaves the
-// maximum as it is. All characters are looked up among the table's indices, so that none outside the
-// table goes unseen. Characters below 0 become too large for it, because Gather would count them
-// from the end.
+// maximum as it is. All characters are looked up among the table's indices, so that none outside
+// the table goes unseen. Characters below 0 become too large for it, because Gather would count
+// them from the end.
 func expandWordConv(b *builder, n *graph.Node) bool {
 	ids, weights, bias, table := n.Inputs[0], n.Inputs[1], n.Inputs[2], n.Inputs[3]
 	words, w := b.dims(ids), b.dims(weights)
@@ -342,7 +342,8 @@ func expandFpQ4(b *builder, n *graph.Node) bool {
 			to[j], to[codes/2+j] = p&15|q<<4, p>>4|q&0xf0
 		}
 	}
-	b.replaceRoot(n, kit.Microsoft, "MatMulNBits", 1, []string{n.Inputs[0], b.add(n.Inputs[1], w), b.add("scales", scales)},
+	b.replaceRoot(n, kit.Microsoft, "MatMulNBits", 1,
+		[]string{n.Inputs[0], b.add(n.Inputs[1], w), b.add("scales", scales)},
 		intAttr("K", int64(list[0])), intAttr("N", int64(list[1])), intAttr("bits", 4), intAttr("block_size", block))
 	return true
 }

@@ -168,7 +168,8 @@ func (d *differentiator) expand(n *graph.Node) ([]*graph.Node, error) {
 	xs, y := strs(n, "xs"), target(n)
 	names := slices.Concat(xs, strs(n, "zs"))
 	if len(xs) == 0 || y == "" || len(names) != len(n.Inputs) || len(n.Outputs) > len(xs) {
-		return nil, graph.Errorf(graph.ErrFormat, "has %d inputs and %d outputs for xs %q, zs %q and y %q", len(n.Inputs), len(n.Outputs), xs, strs(n, "zs"), y)
+		return nil, graph.Errorf(graph.ErrFormat, "has %d inputs and %d outputs for xs %q, zs %q and y %q", len(n.Inputs),
+			len(n.Outputs), xs, strs(n, "zs"), y)
 	}
 	d.nodes, d.grads = nil, map[string]string{}
 	forward := d.between(n)
@@ -270,7 +271,8 @@ func (d *differentiator) backward(nodes []*graph.Node, wanted []string) error {
 			continue
 		}
 		if len(n.Outputs) > 1 && slices.ContainsFunc(n.Outputs[1:], func(name string) bool { return d.grads[name] != "" }) {
-			return graph.Errorf(graph.ErrUnsupported, "no derivative through outputs of %s %q after the first", n.OpName(), n.Label())
+			return graph.Errorf(graph.ErrUnsupported, "no derivative through outputs of %s %q after the first", n.OpName(),
+				n.Label())
 		}
 		dy := d.grads[n.Outputs[0]]
 		if dy == "" {
@@ -278,7 +280,8 @@ func (d *differentiator) backward(nodes []*graph.Node, wanted []string) error {
 		}
 		row := d.row(n)
 		if row == nil || row.Derivative == nil || n.Attr("broadcast") != nil {
-			return graph.Errorf(graph.ErrUnsupported, "no derivative of operator %s (node %q); leave it out between xs and y", n.OpName(), n.Label())
+			return graph.Errorf(graph.ErrUnsupported, "no derivative of operator %s (node %q); leave it out between xs and y",
+				n.OpName(), n.Label())
 		}
 		if _, _, err := d.registry.Match(n); err != nil {
 			return fmt.Errorf("node %q (%s): %w", n.Label(), n.OpName(), err)

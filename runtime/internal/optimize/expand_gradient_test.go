@@ -170,7 +170,9 @@ func TestDerivatives(t *testing.T) {
 
 // compareDerivatives compares derivatives of the sum of y with difference quotients, for every
 // element of xs.
-func compareDerivatives(t *testing.T, m *graph.Model, values map[string]*tensor.Tensor, xs []string, y string, derivatives []string) {
+func compareDerivatives(
+	t *testing.T, m *graph.Model, values map[string]*tensor.Tensor, xs []string, y string, derivatives []string,
+) {
 	t.Helper()
 	all := evaluate(t, m, values)
 	for k, x := range xs {

@@ -13,12 +13,14 @@ import (
 // TestFoldChain folds a chain of nodes that each double a constant. Folding must stop, and leave
 // the rest to a run and its memory limit.
 func TestFoldChain(t *testing.T) {
-	g := &graph.Graph{Name: "chain", Initializers: []*graph.Initializer{{Name: "v0", Tensor: tensor.New(tensor.F32, 1024)}}}
+	g := &graph.Graph{Name: "chain",
+		Initializers: []*graph.Initializer{{Name: "v0", Tensor: tensor.New(tensor.F32, 1024)}}}
 	const links = 60
 	for i := range links {
 		from := fmt.Sprint("v", i)
 		axis := &graph.Attr{Name: "axis", Kind: graph.AttrInt}
-		g.Nodes = append(g.Nodes, &graph.Node{Op: "Concat", Version: 13, Inputs: []string{from, from}, Outputs: []string{fmt.Sprint("v", i+1)}, Attrs: []*graph.Attr{axis}})
+		g.Nodes = append(g.Nodes, &graph.Node{Op: "Concat", Version: 13, Inputs: []string{from, from},
+			Outputs: []string{fmt.Sprint("v", i+1)}, Attrs: []*graph.Attr{axis}})
 	}
 	g.Outputs = []*graph.Value{{Name: fmt.Sprint("v", links)}}
 	m := &graph.Model{File: "chain", Graph: g, Opsets: []graph.Opset{{Version: 13}}}

@@ -21,7 +21,8 @@ func foldScale(s *Scope) (*Edit, error) {
 			continue
 		}
 		last := n
-		for next := m.consumer(last); next != nil && m.uses(last.Outputs[0]) == 1 && m.then(&l, next, last.Outputs[0]); next = m.consumer(last) {
+		for next := m.consumer(last); next != nil && m.uses(last.Outputs[0]) == 1 &&
+			m.then(&l, next, last.Outputs[0]); next = m.consumer(last) {
 			last = next
 		}
 		if last == n {

@@ -51,7 +51,8 @@ func (f activation) attrs(op string) []*graph.Attr {
 	case len(f.params) == 0:
 	case op == "FusedGemm":
 		for i, v := range f.params {
-			list = append(list, &graph.Attr{Name: []string{"activation_alpha", "activation_beta"}[i], Kind: graph.AttrFloat, Float: v})
+			list = append(list, &graph.Attr{Name: []string{"activation_alpha", "activation_beta"}[i], Kind: graph.AttrFloat,
+				Float: v})
 		}
 	default:
 		list = append(list, &graph.Attr{Name: "activation_params", Kind: graph.AttrFloats, Floats: f.params})

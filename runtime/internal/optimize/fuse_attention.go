@@ -91,7 +91,8 @@ func (m *match) attend(shared bool) bool {
 func (m *matcher) consistent(a *attention) bool {
 	q, k, v := a.q.dims, a.k.dims, a.v.dims
 	n := len(q)
-	if len(k) != n || len(v) != n || !m.equal(k[0], q[0]) || !m.equal(v[0], q[0]) || !m.equal(k[n-1], q[n-1]) || !m.equal(v[n-2], k[n-2]) {
+	if len(k) != n || len(v) != n || !m.equal(k[0], q[0]) || !m.equal(v[0], q[0]) || !m.equal(k[n-1], q[n-1]) ||
+		!m.equal(v[n-2], k[n-2]) {
 		return false
 	}
 	if n == 4 {

@@ -80,7 +80,8 @@ func TestFuseAttention(t *testing.T) {
 			q, k, v = b.heads(q, 2, 4, 0, 2, 1, 3), b.heads(k, 2, 4, 0, 2, 1, 3), b.heads(v, 2, 4, 0, 2, 1, 3)
 			flat := b.op("Reshape", k, b.op("Concat", b.ints(-1), b.extent(k, 2), b.extent(k, 3), attrInt("axis", 0)))
 			turned := b.op("Transpose", flat, attrInts("perm", 0, 2, 1))
-			k = b.op("Reshape", turned, b.op("Concat", b.extent(k, 0), b.extent(k, 1), b.extent(k, 3), b.extent(k, 2), attrInt("axis", 0)))
+			k = b.op("Reshape", turned, b.op("Concat", b.extent(k, 0), b.extent(k, 1), b.extent(k, 3), b.extent(k, 2),
+				attrInt("axis", 0)))
 			b.out(b.joined(b.op("MatMul", b.softmax(b.op("MatMul", q, k)), v), 8))
 		}},
 		{name: "shared keys", want: attended, build: func(b *net) {
@@ -123,7 +124,8 @@ func TestFuseAttention(t *testing.T) {
 		}},
 		{name: "no keys at all give zeros", types: []tensor.DType{tensor.F32}, want: attended, build: func(b *net) {
 			q, k, v := b.split()
-			nothing := b.given("mask", b.floats(func(i int) float64 { return math.Inf(-(i % 2)) }, 2, 1, 1, 7), "batch", 1, 1, "keys")
+			nothing := b.given("mask", b.floats(func(i int) float64 { return math.Inf(-(i % 2)) }, 2, 1, 1, 7), "batch", 1, 1,
+				"keys")
 			for i := range 7 {
 				tensor.View[float32](b.feeds["mask"])[i] = float32(math.Inf(-1))
 				tensor.View[float32](b.feeds["mask"])[7+i] = 0
@@ -240,7 +242,8 @@ func TestAttentionOfNothing(t *testing.T) {
 				w = b.op("Where", b.op("IsNaN", w), b.c(0), w)
 			}
 			b.out(b.joined(b.op("MatMul", w, v), 8))
-			if !slices.ContainsFunc(b.optimized(t).Graph.Nodes, func(n *graph.Node) bool { return n.Op == "ComposedAttention" }) {
+			if !slices.ContainsFunc(b.optimized(t).Graph.Nodes,
+				func(n *graph.Node) bool { return n.Op == "ComposedAttention" }) {
 				t.Errorf("%s: no attention is found", tt.name)
 			}
 			want, got := tensor.View[float32](b.run(t, false)[0]), tensor.View[float32](b.run(t, true)[0])

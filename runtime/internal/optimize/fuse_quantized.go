@@ -181,7 +181,8 @@ func (m *matcher) codedConv(root *graph.Node, y coded) (by, used []*graph.Node) 
 		inputs = append(inputs, make([]string, 9-len(inputs))...)
 		inputs = append(inputs, z...)
 	}
-	return []*graph.Node{instead(root, nacreDomain, "FusedQLinearConv", 1, inputs, slices.Concat(conv.Attrs, clamp)...)}, append(used, conv)
+	return []*graph.Node{instead(root, nacreDomain, "FusedQLinearConv", 1, inputs, slices.Concat(conv.Attrs, clamp)...)},
+		append(used, conv)
 }
 
 // staged returns the convolution that computes a value. If its result is quantised and dequantised,
@@ -222,7 +223,8 @@ func (m *matcher) codedPair(root *graph.Node, y coded) (by, used []*graph.Node) 
 	if !ok || !ok2 {
 		return nil, nil
 	}
-	return []*graph.Node{instead(root, microsoft, "QLinear"+n.Op, 1, slices.Concat(a.inputs(), b.inputs(), []string{y.scale, y.zero}))}, append(used, n)
+	return []*graph.Node{instead(root, microsoft, "QLinear"+n.Op, 1,
+		slices.Concat(a.inputs(), b.inputs(), []string{y.scale, y.zero}))}, append(used, n)
 }
 
 // isLeast reports whether a zero point is the least code.
@@ -246,7 +248,8 @@ func (m *matcher) codedMatMul(root *graph.Node, y coded) (by, used []*graph.Node
 	if !ok || !ok2 {
 		return nil, nil
 	}
-	return []*graph.Node{instead(root, "", "QLinearMatMul", 10, slices.Concat(a.inputs(), b.inputs(), []string{y.scale, y.zero}))}, []*graph.Node{n}
+	return []*graph.Node{instead(root, "", "QLinearMatMul", 10,
+		slices.Concat(a.inputs(), b.inputs(), []string{y.scale, y.zero}))}, []*graph.Node{n}
 }
 
 // codedMean computes an average on codes.
@@ -259,7 +262,8 @@ func (m *matcher) codedMean(root *graph.Node, y coded) (by, used []*graph.Node) 
 	if !ok || m.dtype(x.codes) != m.dtype(y.codes) {
 		return nil, nil
 	}
-	return []*graph.Node{instead(root, microsoft, "QLinear"+n.Op, 1, append(x.inputs(), y.scale, y.zero), n.Attrs...)}, []*graph.Node{n}
+	return []*graph.Node{instead(root, microsoft, "QLinear"+n.Op, 1, append(x.inputs(), y.scale, y.zero), n.Attrs...)},
+		[]*graph.Node{n}
 }
 
 // byteMaxPool is the first version of MaxPool that takes codes.
@@ -273,7 +277,8 @@ func (m *matcher) codedMove(root *graph.Node, y coded) (by, used []*graph.Node) 
 	}
 	row := m.row(n)
 	x, ok := m.dequantised(n.Inputs[0])
-	if !ok || !row.Selects && !row.View || !row.Types.Has(m.dtype(x.codes)) || m.dtype(x.codes) != m.dtype(y.codes) || !m.equals(x.scale, y.scale) || !m.equals(x.zero, y.zero) {
+	if !ok || !row.Selects && !row.View || !row.Types.Has(m.dtype(x.codes)) || m.dtype(x.codes) != m.dtype(y.codes) ||
+		!m.equals(x.scale, y.scale) || !m.equals(x.zero, y.zero) {
 		return nil, nil
 	}
 	moved := instead(root, n.Domain, n.Op, n.Version, slices.Clone(n.Inputs), n.Attrs...)
@@ -333,7 +338,8 @@ func (m *matcher) codedProduct(n *graph.Node) *graph.Node {
 		axis = 0
 	}
 	b, ok2 := m.weights(n.Inputs[1], axis)
-	if !ok || !ok2 || m.constant(b.codes) == nil || intOr(n, "transA", 0) != 0 || floatOr(n, "alpha", 1) != 1 || floatOr(n, "beta", 1) != 1 {
+	if !ok || !ok2 || m.constant(b.codes) == nil || intOr(n, "transA", 0) != 0 || floatOr(n, "alpha", 1) != 1 ||
+		floatOr(n, "beta", 1) != 1 {
 		return nil
 	}
 	inputs := []string{a.codes, b.codes, a.scale, b.scale, a.zero, b.zero}

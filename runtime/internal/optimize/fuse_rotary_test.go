@@ -39,7 +39,8 @@ func (b *net) rotate(x, cos, y, sin string) string {
 
 // made lists the operators that compute the caches.
 func made(more ...string) []string {
-	return append([]string{"MatMul", "Concat", "Cos", "Unsqueeze", "Sin", "Unsqueeze", "Slice", "Squeeze", "Slice", "Squeeze"}, more...)
+	return append([]string{"MatMul", "Concat", "Cos", "Unsqueeze", "Sin", "Unsqueeze", "Slice", "Squeeze", "Slice",
+		"Squeeze"}, more...)
 }
 
 func TestFuseRotary(t *testing.T) {

@@ -11,7 +11,8 @@ import (
 // adds. Other consumers of the sum read it as an output of that operator. Only float32 is replaced:
 // the two separate operators convert narrower floats in passing.
 func fuseSkipNorm() run {
-	skip := map[string]string{"LayerNormalization": "SkipLayerNormalization", "RMSNormalization": "SkipSimplifiedLayerNormalization"}
+	skip := map[string]string{"LayerNormalization": "SkipLayerNormalization",
+		"RMSNormalization": "SkipSimplifiedLayerNormalization"}
 	normalization := applyAny(slices.Sorted(maps.Keys(skip)), add(x, y))
 	return func(s *Scope) (*Edit, error) {
 		m := newMatcher(s)
@@ -42,7 +43,8 @@ func fuseSkipNorm() run {
 func (m *match) normalizesRows() bool {
 	n := m.root
 	d := m.dims(n.Inputs[0])
-	if len(n.Outputs) > 1 || m.dtype(n.Inputs[0]) != tensor.F32 || intOr(n, "stash_type", 1) != 1 || len(d) < 2 || len(d) > 3 {
+	if len(n.Outputs) > 1 || m.dtype(n.Inputs[0]) != tensor.F32 || intOr(n, "stash_type", 1) != 1 || len(d) < 2 ||
+		len(d) > 3 {
 		return false
 	}
 	if axis := intOr(n, "axis", -1); axis != -1 && axis != int64(len(d)-1) {

@@ -135,7 +135,8 @@ func (s *Scope) inferWith(n *graph.Node, in []*op.Value) []*op.Value {
 	if err != nil || row.CheckTypes(in) != nil {
 		return nil
 	}
-	out, err := kit.InferWith(o, n, &op.Infer{In: in, Body: func(attr string, in []*op.Value) ([]*op.Value, error) { return s.body(n, attr, in) }})
+	out, err := kit.InferWith(o, n,
+		&op.Infer{In: in, Body: func(attr string, in []*op.Value) ([]*op.Value, error) { return s.body(n, attr, in) }})
 	if err != nil {
 		return nil
 	}

@@ -48,11 +48,13 @@ func (in *inliner) expand(n *graph.Node) ([]*graph.Node, error) {
 		return in.expandAttrs(n)
 	}
 	if len(n.Inputs) > len(f.Inputs) || len(n.Outputs) > len(f.Outputs) {
-		return nil, graph.Errorf(graph.ErrFormat, "node %q passes %d inputs and %d outputs to function %s, which has %d and %d",
+		return nil, graph.Errorf(graph.ErrFormat,
+			"node %q passes %d inputs and %d outputs to function %s, which has %d and %d",
 			n.Label(), len(n.Inputs), len(n.Outputs), f.Name, len(f.Inputs), len(f.Outputs))
 	}
 	in.calls++
-	c := &call{names: map[string]string{}, attrs: map[string]*graph.Attr{}, prefix: fmt.Sprintf("%s.%d/", f.Name, in.calls)}
+	c := &call{names: map[string]string{}, attrs: map[string]*graph.Attr{},
+		prefix: fmt.Sprintf("%s.%d/", f.Name, in.calls)}
 	for i, name := range f.Inputs {
 		c.names[name] = ""
 		if i < len(n.Inputs) {

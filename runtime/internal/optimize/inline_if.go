@@ -32,7 +32,8 @@ func taken(n *graph.Node, constant func(name string) *tensor.Tensor) *graph.Grap
 		branch = "then_branch"
 	}
 	a := n.Attr(branch)
-	if a == nil || a.Graph == nil || len(a.Graph.Inputs) > 0 || len(a.Graph.Sparse) > 0 || len(a.Graph.Outputs) != len(n.Outputs) {
+	if a == nil || a.Graph == nil || len(a.Graph.Inputs) > 0 || len(a.Graph.Sparse) > 0 ||
+		len(a.Graph.Outputs) != len(n.Outputs) {
 		return nil
 	}
 	return a.Graph
@@ -62,7 +63,8 @@ func (in *brancher) expand(n *graph.Node, body *graph.Graph, constant func(name 
 			to[v.Name] = out
 		} else if out != "" {
 			// The branch returns a captured value, or one value twice.
-			list = append(list, &graph.Node{Op: "Identity", Version: n.Version, Inputs: []string{v.Name}, Outputs: []string{out}})
+			list = append(list, &graph.Node{Op: "Identity", Version: n.Version, Inputs: []string{v.Name},
+				Outputs: []string{out}})
 		}
 	}
 	for _, m := range body.Nodes {

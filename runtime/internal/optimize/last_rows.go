@@ -15,8 +15,10 @@ import (
 // input, the error is graph.ErrUnsupported.
 func LastRows(m *graph.Model, outputs []string, c Context) (*graph.Model, error) {
 	for _, name := range outputs {
-		if slices.ContainsFunc(m.Graph.Inputs, func(v *graph.Value) bool { return v.Name == name }) || !defines(m.Graph, name) {
-			err := graph.Errorf(graph.ErrUnsupported, "output %q is computed by no node, so that its last row is not computed alone; it is an input", name)
+		if slices.ContainsFunc(m.Graph.Inputs, func(v *graph.Value) bool { return v.Name == name }) ||
+			!defines(m.Graph, name) {
+			err := graph.Errorf(graph.ErrUnsupported,
+				"output %q is computed by no node, so that its last row is not computed alone; it is an input", name)
 			return nil, &graph.Error{Stage: "optimize", File: m.File, Offset: -1, Err: err}
 		}
 	}
@@ -88,14 +90,16 @@ type rowCutter struct {
 
 func newRowCutter(s *Scope) *rowCutter {
 	return &rowCutter{
-		matcher: newMatcher(s), readers: map[string][]*graph.Node{}, cutters: map[*graph.Node]bool{}, rowwise: map[*graph.Node]bool{},
-		last: map[string]bool{}, cuts: map[string]string{},
+		matcher: newMatcher(s), readers: map[string][]*graph.Node{}, cutters: map[*graph.Node]bool{},
+		rowwise: map[*graph.Node]bool{},
+		last:    map[string]bool{}, cuts: map[string]string{},
 	}
 }
 
 // slice returns a node that takes the last row of x.
 func (r *rowCutter) slice(x, y string) *graph.Node {
-	return &graph.Node{Name: y, Op: "Slice", Version: 13, Inputs: []string{x, r.vector(-1), r.vector(math.MaxInt), r.vector(-2)}, Outputs: []string{y}}
+	return &graph.Node{Name: y, Op: "Slice", Version: 13,
+		Inputs: []string{x, r.vector(-1), r.vector(math.MaxInt), r.vector(-2)}, Outputs: []string{y}}
 }
 
 // cutEarly takes the last rows of the operands of nodes that compute each row on its own, instead

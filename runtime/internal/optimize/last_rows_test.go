@@ -240,7 +240,8 @@ func TestLastRowsOfConstant(t *testing.T) {
 func TestLastRowsRefused(t *testing.T) {
 	m := &graph.Model{File: "f", Graph: parseGraph(t, "in x float32[n,3]\ny = Exp(x)\nout x y")}
 	for _, name := range []string{"x", "other"} {
-		if _, err := optimize.LastRows(m, []string{name}, contextOf(standard.Registry())); !errors.Is(err, graph.ErrUnsupported) || !strings.Contains(err.Error(), name) {
+		if _, err := optimize.LastRows(m, []string{name},
+			contextOf(standard.Registry())); !errors.Is(err, graph.ErrUnsupported) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -52,7 +52,8 @@ func (b *net) mutate(r *rand.Rand) {
 	case 5:
 		b.out(n.Outputs[0])
 	case 6:
-		n.Op = []string{"Add", "Sub", "Mul", "Div", "Max", "Tanh", "Sigmoid", "Erf", "Softmax", "MatMul", "Identity", "Neg"}[r.IntN(12)]
+		n.Op = []string{"Add", "Sub", "Mul", "Div", "Max", "Tanh", "Sigmoid", "Erf", "Softmax", "MatMul", "Identity",
+			"Neg"}[r.IntN(12)]
 	case 7:
 		n.Version = []int{1, 6, 7, 9, 11, 13, 18, 22}[r.IntN(8)]
 	default:

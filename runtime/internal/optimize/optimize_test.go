@@ -49,7 +49,8 @@ func contextOf(r *op.Registry) optimize.Context {
 }
 
 func node(op, in, out string, attrs ...*graph.Attr) *graph.Node {
-	return &graph.Node{Name: "n_" + out, Domain: "test", Op: op, Version: 1, Inputs: []string{in}, Outputs: []string{out}, Attrs: attrs}
+	return &graph.Node{Name: "n_" + out, Domain: "test", Op: op, Version: 1, Inputs: []string{in},
+		Outputs: []string{out}, Attrs: attrs}
 }
 
 func value(name string) *graph.Value {

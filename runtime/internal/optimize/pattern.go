@@ -266,7 +266,8 @@ func product(c numeral, factors ...pattern) formula {
 		f.roots = either(formula{roots: products}, factors[0]).roots
 	}
 	f.find = func(m *match, value string, next func() bool) bool {
-		return m.product([]string{value}, 1, factors, maxProduct, func(number float64) bool { return c.accept(m, number, value, next) })
+		return m.product([]string{value}, 1, factors, maxProduct,
+			func(number float64) bool { return c.accept(m, number, value, next) })
 	}
 	return f
 }
@@ -279,7 +280,9 @@ const maxProduct = 6
 
 // product matches number times values with factors. It splits at most depth values
 // into their own factors.
-func (m *match) product(values []string, number float64, factors []pattern, depth int, next func(number float64) bool) bool {
+func (m *match) product(
+	values []string, number float64, factors []pattern, depth int, next func(number float64) bool,
+) bool {
 	if len(values) == 0 {
 		return len(factors) == 0 && next(number)
 	}

@@ -85,7 +85,8 @@ func TestPatterns(t *testing.T) {
 }
 
 func TestPrivate(t *testing.T) {
-	m := matcherOf(nil, []string{"Tanh", "a", "t"}, []string{"Exp", "t", "e"}, []string{"Shape", "t", "s"}, []string{"Add", "e", "t", "out"})
+	m := matcherOf(nil, []string{"Tanh", "a", "t"}, []string{"Exp", "t", "e"}, []string{"Shape", "t", "s"},
+		[]string{"Add", "e", "t", "out"})
 	tanh, exp, sum := m.producer("t", "Tanh"), m.producer("e", "Exp"), m.producer("out", "Add")
 	if !m.private([]*graph.Node{tanh, exp, sum}, sum) {
 		t.Error("all consumers are in the pattern")

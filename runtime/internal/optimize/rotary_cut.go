@@ -81,7 +81,8 @@ func (m *matcher) cutBySlice(c *cut, last int) bool {
 	ends, ok2 := m.ints(c.node, "ends", 2)
 	axes, ok3 := m.ints(c.node, "axes", 3)
 	steps, ok4 := m.ints(c.node, "steps", 4)
-	if !ok1 || !ok2 || !ok3 || !ok4 || len(starts) != 1 || len(ends) != 1 || len(axes) != 1 || axes[0] != -1 && axes[0] != last {
+	if !ok1 || !ok2 || !ok3 || !ok4 || len(starts) != 1 || len(ends) != 1 || len(axes) != 1 ||
+		axes[0] != -1 && axes[0] != last {
 		return false
 	}
 	if len(steps) == 1 {

@@ -48,7 +48,8 @@ func TestSparseInitializers(t *testing.T) {
 			yes.Output(yes.Op("Add", []string{"x", "w"}), "sum", matrix)
 			no.Output(no.Op("Neg", []string{"x"}), "none", matrix)
 			cond := b.Op("Greater", []string{b.Op("ReduceMax", []string{"x"}, graph.IntAttr("keepdims", 0)), b.Float(0)})
-			b.Name(b.Op("If", []string{cond}, graph.GraphAttr("then_branch", yes.Graph()), graph.GraphAttr("else_branch", no.Graph())), "y")
+			b.Name(b.Op("If", []string{cond}, graph.GraphAttr("then_branch", yes.Graph()),
+				graph.GraphAttr("else_branch", no.Graph())), "y")
 		},
 		"product": func(b *graph.Builder) {
 			b.Graph().Sparse = named()

@@ -29,7 +29,8 @@ func trimKernel(s *Scope) (*Edit, error) {
 func (m *matcher) trimmed(n *graph.Node) *graph.Node {
 	w := m.constant(n.Inputs[1])
 	in, known := m.dims(n.Inputs[0]).Concrete()
-	if w == nil || !known || !slices.Contains(floats, w.DType()) || len(in) != len(w.Shape()) || len(in) < 3 || !m.own(n.Inputs[1], w) {
+	if w == nil || !known || !slices.Contains(floats, w.DType()) || len(in) != len(w.Shape()) || len(in) < 3 ||
+		!m.own(n.Inputs[1], w) {
 		return nil
 	}
 	o, _, err := m.Registry.New(n)

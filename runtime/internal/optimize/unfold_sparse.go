@@ -48,7 +48,8 @@ func (s *Scope) unfolded(n *graph.Node) (*graph.Node, error) {
 		return nil, nil
 	}
 	if err := s.take(value.Bytes()); err != nil {
-		return nil, graph.Errorf(graph.ErrMemory, "all elements of the sparse constant %q, %v%v: %w", n.Outputs[0], value.DType, value.Shape, err)
+		return nil, graph.Errorf(graph.ErrMemory, "all elements of the sparse constant %q, %v%v: %w", n.Outputs[0],
+			value.DType, value.Shape, err)
 	}
 	by := *n
 	by.Attrs = []*graph.Attr{{Name: "value", Kind: graph.AttrTensor, Tensor: value.Dense()}}

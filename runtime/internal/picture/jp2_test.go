@@ -20,7 +20,8 @@ func jp2(t *testing.T, stream, header string) (*picture.Picture, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := picture.Open([]byte(box("jP  ", "\r\n\x87\n") + box("ftyp", "jp2 \x00\x00\x00\x00jp2 ") + box("jp2h", header) + box("jp2c", string(data))))
+	f, err := picture.Open([]byte(box("jP  ", "\r\n\x87\n") + box("ftyp", "jp2 \x00\x00\x00\x00jp2 ") + box("jp2h",
+		header) + box("jp2c", string(data))))
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,9 @@ func openWebP(data []byte) (*File, error) {
 }
 
 // openLibrary reads a header. extra is the number of pixels unpacked beyond the picture's.
-func openLibrary(data []byte, config func(io.Reader) (image.Config, error), decode func(io.Reader) (image.Image, error), extra int) (*File, error) {
+func openLibrary(
+	data []byte, config func(io.Reader) (image.Config, error), decode func(io.Reader) (image.Image, error), extra int,
+) (*File, error) {
 	c, err := config(reader(data))
 	if err != nil {
 		return nil, libraryError(err)

@@ -91,7 +91,8 @@ func (f *File) Decode() (*Picture, error) {
 		return nil, fmt.Errorf("%s: %w", f.Format, err)
 	}
 	if p.Width != f.Width || p.Height != f.Height || len(p.Pixels) != p.Width*p.Height*p.Channels {
-		return nil, fmt.Errorf("%s: the picture has %d by %d pixels, the header says %d by %d", f.Format, p.Width, p.Height, f.Width, f.Height)
+		return nil, fmt.Errorf("%s: the picture has %d by %d pixels, the header says %d by %d", f.Format, p.Width, p.Height,
+			f.Width, f.Height)
 	}
 	return p, nil
 }

@@ -112,7 +112,8 @@ func compare(got, want *picture.Picture) error {
 		}
 	}
 	if n > 0 {
-		return fmt.Errorf("%d of %d values differ, the most at column %d of row %d: %d, want %d", n, len(b), at/3%want.Width, at/3/want.Width, a[at], b[at])
+		return fmt.Errorf("%d of %d values differ, the most at column %d of row %d: %d, want %d", n, len(b),
+			at/3%want.Width, at/3/want.Width, a[at], b[at])
 	}
 	return nil
 }

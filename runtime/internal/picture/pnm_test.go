@@ -44,7 +44,8 @@ func TestPNM(t *testing.T) {
 				var p *picture.Picture
 				p, err = f.Decode()
 				if err == nil && tt.want != "" && (p.Width != tt.width || p.Height != tt.height || string(p.Pixels) != tt.want) {
-					t.Errorf("got %d by %d pixels %q, want %d by %d pixels %q", p.Width, p.Height, p.Pixels, tt.width, tt.height, tt.want)
+					t.Errorf("got %d by %d pixels %q, want %d by %d pixels %q", p.Width, p.Height, p.Pixels, tt.width, tt.height,
+						tt.want)
 				}
 			}
 			if (err != nil) != (tt.want == "") || err != nil && !strings.HasPrefix(err.Error(), "PNM: ") {
@@ -56,7 +57,8 @@ func TestPNM(t *testing.T) {
 
 // TestNoPicture opens data of no known format.
 func TestNoPicture(t *testing.T) {
-	for _, data := range [][]byte{nil, {0}, []byte("GIF89a"), []byte("P7\n"), []byte("RIFF1234WAVE"), bytes.Repeat([]byte{0xff}, 100)} {
+	for _, data := range [][]byte{nil, {0}, []byte("GIF89a"), []byte("P7\n"), []byte("RIFF1234WAVE"),
+		bytes.Repeat([]byte{0xff}, 100)} {
 		if f, err := picture.Open(data); err == nil {
 			t.Errorf("%q is %v", data, f.Format)
 		}

@@ -52,7 +52,8 @@ func (b *builder) limits(x *inferred) bool {
 	if b.Lengths.inRoom(x) {
 		return true
 	}
-	return !x.dynamic && !x.Row.View && slices.ContainsFunc(x.inputs(), b.isExposable) && b.Program.device.Reads(b.binding(x))
+	return !x.dynamic && !x.Row.View && slices.ContainsFunc(x.inputs(), b.isExposable) &&
+		b.Program.device.Reads(b.binding(x))
 }
 
 // bindEarly binds a node in plain layouts and keeps the step in x.early. If only the accelerator

@@ -13,8 +13,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestPostponed plans a running sum along an axis that another node computes. The sum and its reader
-// go to the next stage, the other nodes stay, and no stage is planned twice.
+// TestPostponed plans a running sum along an axis that another node computes. The sum and its
+// reader go to the next stage, the other nodes stay, and no stage is planned twice.
 func TestPostponed(t *testing.T) {
 	axis := graph.TensorOf(tensor.I64, graph.Dims{})
 	x := graph.TensorOf(tensor.F32, graph.DimsOf(tensor.Shape{4, 8}))

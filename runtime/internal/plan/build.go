@@ -56,7 +56,9 @@ type facts struct {
 // stage plans the nodes with inputs of known extents, and leaves the others to the next stage. The
 // values in given already exist, in the given place. lengths holds the lengths and states that
 // extents depend on, or nil. stage overwrites the lists of at.
-func (p *Program) stage(ctx context.Context, at *facts, nodes []*Node, given []int, place Place, lengths *Lengths) (*Plan, error) {
+func (p *Program) stage(
+	ctx context.Context, at *facts, nodes []*Node, given []int, place Place, lengths *Lengths,
+) (*Plan, error) {
 	b := &builder{
 		Plan: &Plan{
 			Program: p, Slots: make([]Slot, len(at.values)), Bases: firstBase, Lengths: lengths,
@@ -296,7 +298,8 @@ func (b *builder) bind(x *inferred) error {
 		b.stayed = append(b.stayed, x.stays)
 	}
 	b.nodes = append(b.nodes, placed{x.Node, len(b.Steps)})
-	b.Steps = append(b.Steps, Step{Node: x.Node, Step: step, InLayouts: x.inLayouts, OutLayouts: x.outLayouts, Over: -1, Dynamic: x.dynamic})
+	b.Steps = append(b.Steps, Step{Node: x.Node, Step: step, InLayouts: x.inLayouts, OutLayouts: x.outLayouts, Over: -1,
+		Dynamic: x.dynamic})
 	return nil
 }
 

@@ -18,7 +18,8 @@ import (
 // The returned model has types for the outputs of graphs in nodes. A node that never runs its graph
 // uses them. Passes may learn more, but do not change these types.
 func Check(m *graph.Model, registry *op.Registry, dev device.Device) (*graph.Model, error) {
-	c := &compiler{Program: &Program{File: m.File, device: dev}, registry: registry, ids: map[string]int{}, check: &check{unrun: map[*graph.Graph][]*graph.Value{}}}
+	c := &compiler{Program: &Program{File: m.File, device: dev}, registry: registry, ids: map[string]int{},
+		check: &check{unrun: map[*graph.Graph][]*graph.Value{}}}
 	if err := c.compile(m.Graph, nil); err != nil {
 		return nil, err
 	}

@@ -63,11 +63,13 @@ func (a *assignment) count(x *inferred) {
 			n.Out[k] = a.extra(v.Type, "the count of "+n.Label())
 		}
 	}
-	node := &graph.Node{Name: "download " + n.Label(), Op: "Download", Version: 1, Inputs: make([]string, len(n.Out)), Outputs: n.Outputs}
+	node := &graph.Node{Name: "download " + n.Label(), Op: "Download", Version: 1, Inputs: make([]string, len(n.Out)),
+		Outputs: n.Outputs}
 	fetched := inferred{
 		Node: &Node{Node: node, Op: fetch{}, Row: &op.Row{Name: node.Op}, In: n.Out, Out: x.Out},
 		in:   x.most, out: x.out, dynamic: true, needed: true,
-		inLayouts: device.OffloadLayouts(x.most), outLayouts: make([]device.Layout, len(x.out)), offloaded: &device.Step{Binder: "count"},
+		inLayouts: device.OffloadLayouts(x.most), outLayouts: make([]device.Layout, len(x.out)),
+		offloaded: &device.Step{Binder: "count"},
 	}
 	counting := *x
 	counting.Node, counting.out, counting.outLayouts, counting.dynamic = &n, x.most, fetched.inLayouts, false

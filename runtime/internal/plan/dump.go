@@ -127,7 +127,8 @@ func (t *listingText) body(b *ListedBody, margin string) {
 }
 
 func (t *listingText) memory(m *Memory) {
-	printable.Fprintf(t, "arena %d bytes (%d without sharing), scratch %d, results %d, ", m.Arena, m.Unshared, m.Scratch, m.Results)
+	printable.Fprintf(t, "arena %d bytes (%d without sharing), scratch %d, results %d, ", m.Arena, m.Unshared, m.Scratch,
+		m.Results)
 	if m.Device > 0 {
 		printable.Fprintf(t, "device memory %d, ", m.Device)
 	}

@@ -30,7 +30,8 @@ func (b *builder) assignLayouts() {
 
 // assign lets each node compute in one of the two layouts that ask offers.
 func (b *builder) assign(ask func(x *inferred) []device.LayoutChoice) {
-	a := &assignment{builder: b, choices: make([][]device.LayoutChoice, len(b.todo)), blocked: map[int]int{}, missing: map[int]bool{}}
+	a := &assignment{builder: b, choices: make([][]device.LayoutChoice, len(b.todo)), blocked: map[int]int{},
+		missing: map[int]bool{}}
 	for i := range a.todo {
 		x := &a.todo[i]
 		if !x.needed || x.inLayouts != nil || x.outLayouts != nil {
@@ -137,7 +138,8 @@ func (a *assignment) uses() []*valueUse {
 func (a *assignment) eachPlain(choices [][]device.LayoutChoice, f func(id int)) {
 	for i := range a.todo {
 		for k, id := range a.todo[i].In {
-			if id >= 0 && a.todo[i].needed && !a.todo[i].unread && (choices[i] == nil || k >= len(choices[i][1].In) || choices[i][1].In[k] == device.Plain) {
+			if id >= 0 && a.todo[i].needed && !a.todo[i].unread &&
+				(choices[i] == nil || k >= len(choices[i][1].In) || choices[i][1].In[k] == device.Plain) {
 				f(id)
 			}
 		}
@@ -316,7 +318,8 @@ func (a *assignment) needOther(id int) int {
 func (a *assignment) reorder(from, to int, f, t device.Layout) {
 	d := device.Reordering(a.values[from], f, t, a.Name(from), a.Name(to))
 	n := &Node{Node: d.Node, Op: d.Op, Row: d.Row, In: []int{from}, Out: []int{to}}
-	a.todo = append(a.todo, inferred{Node: n, in: d.In, out: d.Out, needed: true, inLayouts: d.InLayouts, outLayouts: d.OutLayouts})
+	a.todo = append(a.todo, inferred{Node: n, in: d.In, out: d.Out, needed: true, inLayouts: d.InLayouts,
+		outLayouts: d.OutLayouts})
 }
 
 // Name returns the name of value id, of the program or added by the plan.

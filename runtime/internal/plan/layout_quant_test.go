@@ -54,7 +54,8 @@ func (c *codes) quantise(x string) string {
 	zero := tensor.New(c.of)
 	zero.Bytes()[0] = byte(c.r.IntN(40))
 	point := []string{c.scale(codeStep), c.constant(zero)}
-	return c.add("DequantizeLinear", nil, append([]string{c.add("QuantizeLinear", nil, append([]string{x}, point...)...)}, point...)...)
+	return c.add("DequantizeLinear", nil,
+		append([]string{c.add("QuantizeLinear", nil, append([]string{x}, point...)...)}, point...)...)
 }
 
 // filters adds weights of 8 bits, with one scale for all or one for each filter.
@@ -84,7 +85,8 @@ func (c *codes) filters(shape ...int) string {
 
 // conv adds a convolution in groups. It keeps the extents, divided by the stride.
 func (c *codes) conv(x string, in, out int, kernel, stride int64, groups int) string {
-	list := []*graph.Attr{graph.IntsAttr("pads", slices.Repeat([]int64{kernel / 2}, 2*c.axes)...), graph.IntsAttr("strides", slices.Repeat([]int64{stride}, c.axes)...)}
+	list := []*graph.Attr{graph.IntsAttr("pads", slices.Repeat([]int64{kernel / 2}, 2*c.axes)...),
+		graph.IntsAttr("strides", slices.Repeat([]int64{stride}, c.axes)...)}
 	if groups > 1 {
 		list = append(list, &graph.Attr{Name: "group", Kind: graph.AttrInt, Int: int64(groups)})
 	}
@@ -126,7 +128,8 @@ func TestLayoutsCodes(t *testing.T) {
 		x := c.quantise("x")
 		y := c.quantise(c.add("Relu", nil, c.conv(x, 3, channels, 3, int64(1+seed%2), 1)))
 		y = c.block(y, channels, hidden, kernel)
-		pooled := c.add("MaxPool", []*graph.Attr{graph.IntsAttr("kernel_shape", 3, 3), graph.IntsAttr("strides", int64(1+seed%2), int64(1+seed%2)), graph.IntsAttr("pads", 1, 1, 1, 1)}, y)
+		pooled := c.add("MaxPool", []*graph.Attr{graph.IntsAttr("kernel_shape", 3, 3),
+			graph.IntsAttr("strides", int64(1+seed%2), int64(1+seed%2)), graph.IntsAttr("pads", 1, 1, 1, 1)}, y)
 		q := c.g.Nodes[len(c.g.Nodes)-2] // its scale and zero point also code the pooled value
 		again := append([]string{pooled}, q.Inputs[1:]...)
 		y = c.add("DequantizeLinear", nil, append([]string{c.add("QuantizeLinear", nil, again...)}, q.Inputs[1:]...)...)
@@ -182,7 +185,8 @@ func TestLayoutsCodesByCost(t *testing.T) {
 		}
 		// The first step makes codes of x, and the last ones floats and plain values.
 		if steps, reorders := blockedSteps(got.plan); steps < len(got.plan.Steps)-2 || reorders != 1 {
-			t.Errorf("levels %s: %d of %d steps are blocked and %d of them copies\n%v", isa, steps, len(got.plan.Steps), reorders, got.plan)
+			t.Errorf("levels %s: %d of %d steps are blocked and %d of them copies\n%v", isa, steps, len(got.plan.Steps),
+				reorders, got.plan)
 		}
 		want, err := runLayouts(m, runtime.Options{ISA: isa}, device.LayoutsPlain, in)
 		if err != nil {
@@ -214,7 +218,8 @@ func checkCodes(t *testing.T, m *graph.Model, in map[string]*tensor.Tensor, isa 
 		runs = append(runs, r)
 	}
 	if steps, _ := blockedSteps(runs[0].plan); steps < 11 || 2*len(runs[0].plan.Steps) > len(runs[3].plan.Steps) {
-		t.Errorf("%d steps are blocked of a plan that was to have less than half of\n%v\n%v", steps, runs[3].plan, runs[0].plan)
+		t.Errorf("%d steps are blocked of a plan that was to have less than half of\n%v\n%v", steps, runs[3].plan,
+			runs[0].plan)
 	}
 	for name, want := range runs[0].out {
 		for i, r := range runs[1:3] {
@@ -245,7 +250,8 @@ func TestLayoutsConstantCodes(t *testing.T) {
 	}
 	scale := tensor.New(tensor.F32)
 	tensor.View[float32](scale)[0] = 0.0625
-	g := nets.Graph("", "y", nets.Constant("x", of(tensor.I8, 2, 17, 6, 7)), nets.Constant("w", of(tensor.I8, 35, 17, 3, 3)), nets.Constant("z", tensor.New(tensor.I8)))
+	g := nets.Graph("", "y", nets.Constant("x", of(tensor.I8, 2, 17, 6, 7)),
+		nets.Constant("w", of(tensor.I8, 35, 17, 3, 3)), nets.Constant("z", tensor.New(tensor.I8)))
 	// The output's scale is an input, so that the node is computed in runs.
 	g.Inputs = []*graph.Value{{Name: "s", Type: graph.TensorOf(tensor.F32, graph.Dims{})}}
 	g.Initializers = []*graph.Initializer{{Name: "c", Tensor: scale}}

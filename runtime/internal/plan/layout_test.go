@@ -29,7 +29,9 @@ type layoutRun struct {
 	out  map[string]*tensor.Tensor
 }
 
-func runLayouts(m *graph.Model, o runtime.Options, p device.LayoutPolicy, in map[string]*tensor.Tensor) (*layoutRun, error) {
+func runLayouts(
+	m *graph.Model, o runtime.Options, p device.LayoutPolicy, in map[string]*tensor.Tensor,
+) (*layoutRun, error) {
 	o.Layouts = p
 	s, err := byname.New(m, o)
 	if err != nil {
@@ -194,14 +196,16 @@ func (n *network) weight(shape ...int) string {
 
 func (n *network) add(op string, attrs []*graph.Attr, inputs ...string) string {
 	name := fmt.Sprint(op, len(n.g.Nodes))
-	n.g.Nodes = append(n.g.Nodes, &graph.Node{Name: name, Op: op, Version: 17, Inputs: inputs, Outputs: []string{name}, Attrs: attrs})
+	n.g.Nodes = append(n.g.Nodes, &graph.Node{Name: name, Op: op, Version: 17, Inputs: inputs, Outputs: []string{name},
+		Attrs: attrs})
 	return name
 }
 
 // depthwise adds a 3x3 convolution of single channels.
 func (n *network) depthwise(x string, channels int) string {
 	group := &graph.Attr{Name: "group", Kind: graph.AttrInt, Int: int64(channels)}
-	return n.add("Conv", []*graph.Attr{group, graph.IntsAttr("pads", 1, 1, 1, 1)}, x, n.weight(channels, 1, 3, 3), n.weight(channels))
+	return n.add("Conv", []*graph.Attr{group, graph.IntsAttr("pads", 1, 1, 1, 1)}, x, n.weight(channels, 1, 3, 3),
+		n.weight(channels))
 }
 
 func (n *network) pool(op, x string) string {
@@ -336,19 +340,24 @@ func TestLayoutsVolumes(t *testing.T) {
 				return n.add("Sigmoid", nil, n.add("Conv", []*graph.Attr{pads}, x, n.weight(out, in, 3, 3, 3), n.weight(out)))
 			}
 			first := conv("x", 2, 32)
-			y := n.add("MaxPool", []*graph.Attr{graph.IntsAttr("kernel_shape", 2, 3, 3), graph.IntsAttr("strides", 2, 2, 2), graph.IntsAttr("pads", 0, 1, 0, 0, 0, 1)}, first)
+			y := n.add("MaxPool", []*graph.Attr{graph.IntsAttr("kernel_shape", 2, 3, 3), graph.IntsAttr("strides", 2, 2, 2),
+				graph.IntsAttr("pads", 0, 1, 0, 0, 0, 1)}, first)
 			y = conv(y, 32, 64)
 			group := &graph.Attr{Name: "group", Kind: graph.AttrInt, Int: 64}
 			y = n.add("Sigmoid", nil, n.add("Conv", []*graph.Attr{group, pads}, y, n.weight(64, 1, 3, 3, 3), n.weight(64)))
-			mean := []*graph.Attr{graph.IntsAttr("kernel_shape", 3, 3, 3), pads, {Name: "count_include_pad", Kind: graph.AttrInt, Int: counted}}
+			mean := []*graph.Attr{graph.IntsAttr("kernel_shape", 3, 3, 3), pads,
+				{Name: "count_include_pad", Kind: graph.AttrInt, Int: counted}}
 			y = n.add("Add", nil, conv(n.add("AveragePool", mean, y), 64, 64), y)
-			y = n.add("Sigmoid", nil, n.add("ConvTranspose", []*graph.Attr{graph.IntsAttr("strides", 2, 2, 2)}, y, n.weight(64, 32, 2, 2, 2)))
+			y = n.add("Sigmoid", nil, n.add("ConvTranspose", []*graph.Attr{graph.IntsAttr("strides", 2, 2, 2)}, y,
+				n.weight(64, 32, 2, 2, 2)))
 			y = conv(n.add("Concat", []*graph.Attr{axis}, first, y), 64, 32)
 			scales := n.weight(5)
 			copy(tensor.View[float32](n.g.Initializers[len(n.g.Initializers)-1].Tensor), []float32{1, 1, 2, 1, 3})
 			y = n.add("Resize", []*graph.Attr{graph.StringAttr("mode", "linear")}, y, "", scales)
-			m := n.model(n.add("GlobalMaxPool", nil, n.add("Mul", nil, y, n.weight(32, 1, 1, 1))), n.add("GlobalAveragePool", nil, y))
-			checkLayouts(t, fmt.Sprintf("counted %d, levels %q", counted, isa), m, n.input(), runtime.Options{ISA: isa, Threads: 2}, device.LayoutsBlocked, 2)
+			m := n.model(n.add("GlobalMaxPool", nil, n.add("Mul", nil, y, n.weight(32, 1, 1, 1))),
+				n.add("GlobalAveragePool", nil, y))
+			checkLayouts(t, fmt.Sprintf("counted %d, levels %q", counted, isa), m, n.input(),
+				runtime.Options{ISA: isa, Threads: 2}, device.LayoutsBlocked, 2)
 		}
 	}
 }
@@ -409,7 +418,10 @@ func TestLayoutsTransposed(t *testing.T) {
 // checkLayouts compares a model under a policy with the model with plain values. All steps must be
 // blocked, and the given number of them must be copies between layouts. If copies is negative, no
 // step may be blocked.
-func checkLayouts(t *testing.T, name string, m *graph.Model, in map[string]*tensor.Tensor, o runtime.Options, p device.LayoutPolicy, copies int) {
+func checkLayouts(
+	t *testing.T, name string, m *graph.Model, in map[string]*tensor.Tensor, o runtime.Options, p device.LayoutPolicy,
+	copies int,
+) {
 	t.Helper()
 	want, err := runLayouts(m, o, device.LayoutsPlain, in)
 	if err != nil {
@@ -425,7 +437,8 @@ func checkLayouts(t *testing.T, name string, m *graph.Model, in map[string]*tens
 		all, copies = 0, 0
 	}
 	if steps != all || reorders != copies {
-		t.Errorf("%s: %d of %d steps are blocked and %d of them copies; %d were to be\n%v", name, steps, all, reorders, copies, got.plan)
+		t.Errorf("%s: %d of %d steps are blocked and %d of them copies; %d were to be\n%v", name, steps, all, reorders,
+			copies, got.plan)
 	}
 	if n, _ := blockedSteps(want.plan); n != 0 {
 		t.Errorf("%s: %d steps of the plain plan are blocked", name, n)
@@ -443,11 +456,13 @@ func TestLayoutsByCost(t *testing.T) {
 	for isa, copies := range map[string]int{"scalar": -1, "avx2": 2, "avx2,avx512": 2, "neon": 2} {
 		if mask, _ := bindings.ParseISA(isa); mask&^bindings.DetectISA() == 0 {
 			n := chain(64, 40)
-			checkLayouts(t, "chain, levels "+isa, n.model(n.g.Nodes[len(n.g.Nodes)-1].Name), n.input(), runtime.Options{ISA: isa}, device.LayoutsByCost, copies)
+			checkLayouts(t, "chain, levels "+isa, n.model(n.g.Nodes[len(n.g.Nodes)-1].Name), n.input(),
+				runtime.Options{ISA: isa}, device.LayoutsByCost, copies)
 		}
 	}
 	n := newNetwork(1, 64, 40, 40)
-	checkLayouts(t, "one function", n.model(n.add("Relu", nil, "x")), n.input(), runtime.Options{}, device.LayoutsByCost, -1)
+	checkLayouts(t, "one function", n.model(n.add("Relu", nil, "x")), n.input(), runtime.Options{}, device.LayoutsByCost,
+		-1)
 	if mask, _ := bindings.ParseISA("avx512"); mask&^bindings.DetectISA() != 0 {
 		return // shorter vectors take so long that copies pay
 	}

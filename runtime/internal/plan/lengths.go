@@ -210,7 +210,8 @@ func (p *placer) updates(step, id int) bool {
 // input.
 func (p *placer) replaces(step int, s *State, id int) bool {
 	st, in, out := &p.Steps[step], &p.Slots[s.In], &p.Slots[id]
-	if st.OnHost() || st.Out[0] != id || p.last[s.In] != step || in.Shape == nil || !in.Shape.Equal(out.Shape) || in.Type.DType != out.Type.DType {
+	if st.OnHost() || st.Out[0] != id || p.last[s.In] != step || in.Shape == nil || !in.Shape.Equal(out.Shape) ||
+		in.Type.DType != out.Type.DType {
 		return false
 	}
 	found := 0

@@ -144,7 +144,8 @@ func (b *builder) findLive(given []int) {
 
 func (b *builder) placeAll() error {
 	n := len(b.Slots)
-	p := &placer{Plan: b.Plan, last: make([]int, n), isResult: make([]bool, n), of: make([]*buffer, n), at: make([]int, n), kept: map[int]piece{}}
+	p := &placer{Plan: b.Plan, last: make([]int, n), isResult: make([]bool, n), of: make([]*buffer, n),
+		at: make([]int, n), kept: map[int]piece{}}
 	for id := range p.last {
 		p.last[id] = -1
 	}
@@ -177,7 +178,8 @@ func (b *builder) placeAll() error {
 		at = node.step
 		p.step(at)
 		if p.NaiveBytes > maxBytes || p.ResultBytes > maxBytes || p.apart > maxBytes {
-			return p.Program.fail(p.Steps[at].Node.Node, graph.Errorf(graph.ErrShape, "outputs up to here take more than %d bytes", maxBytes))
+			return p.Program.fail(p.Steps[at].Node.Node,
+				graph.Errorf(graph.ErrShape, "outputs up to here take more than %d bytes", maxBytes))
 		}
 	}
 	for id, last := range p.last {

@@ -101,7 +101,8 @@ func (pl *Plan) Listing() *Listing {
 
 // list lists the plan, and notes the packed constants of its steps.
 func (pl *Plan) list(packed map[*byte]int) *Listing {
-	l := &Listing{Steps: []ListedStep{}, Memory: Memory{Arena: pl.ArenaBytes, Unshared: pl.NaiveBytes, Scratch: pl.ScratchBytes, Results: pl.ResultBytes, Device: pl.DeviceBytes}}
+	l := &Listing{Steps: []ListedStep{}, Memory: Memory{Arena: pl.ArenaBytes, Unshared: pl.NaiveBytes,
+		Scratch: pl.ScratchBytes, Results: pl.ResultBytes, Device: pl.DeviceBytes}}
 	for i := range pl.Steps {
 		s := pl.listStep(i, packed)
 		for _, b := range s.Bodies {

@@ -26,11 +26,14 @@ func (b *Body) LoopStates(l *op.Loop) ([]graph.State, error) {
 	list := make([]graph.State, len(l.States))
 	for i, s := range l.States {
 		if s.In < 0 || s.In >= len(b.Decl) || s.Out < 0 || s.Out >= len(b.Outputs) {
-			return nil, graph.Errorf(graph.ErrFormat, "the graph has %d inputs and %d outputs, and input %d is to become output %d", len(b.Decl), len(b.Outputs), s.In, s.Out)
+			return nil, graph.Errorf(graph.ErrFormat,
+				"the graph has %d inputs and %d outputs, and input %d is to become output %d", len(b.Decl), len(b.Outputs), s.In,
+				s.Out)
 		}
 		want, made := b.Decl[s.In].Type, b.Type(b.Outputs[s.Out])
 		if want.Kind != graph.TensorType || want.DType != s.DType || made.Kind == graph.TensorType && made.DType != s.DType {
-			return nil, graph.Errorf(graph.ErrShape, "input %q of the graph is %v and becomes %v, and not %v", b.Decl[s.In].Name, want, made, s.DType)
+			return nil, graph.Errorf(graph.ErrShape, "input %q of the graph is %v and becomes %v, and not %v",
+				b.Decl[s.In].Name, want, made, s.DType)
 		}
 		if s.DType.Bits() == 0 || s.DType.Bits()%8 != 0 {
 			return nil, graph.Errorf(graph.ErrUnsupported, "input %q of the graph is %v; states are tensors of numbers of whole bytes", b.Decl[s.In].Name, want)
@@ -47,7 +50,8 @@ func (b *Body) lengths(l *op.Loop, inRoom bool) *Lengths {
 		x.Bounds[op.Rows] = l.Room
 	}
 	for _, s := range l.States {
-		x.States = append(x.States, State{In: b.Inputs[s.In], Out: b.Outputs[s.Out], Axis: s.Axis, Room: l.Room, InRoom: inRoom})
+		x.States = append(x.States, State{In: b.Inputs[s.In], Out: b.Outputs[s.Out], Axis: s.Axis, Room: l.Room,
+			InRoom: inRoom})
 	}
 	return x
 }

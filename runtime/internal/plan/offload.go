@@ -143,7 +143,8 @@ func (a *assignment) holdFixed(chosen []bool) {
 	}
 	for i := range a.Lengths.States {
 		s := &a.Lengths.States[i]
-		s.Offloaded = s.Axis < 0 && a.Done() && s.In != s.Out && !a.expose[s.Out] && a.isOne(s.Out) && a.sameValue(s.In, s.Out) &&
+		s.Offloaded = s.Axis < 0 && a.Done() && s.In != s.Out && !a.expose[s.Out] && a.isOne(s.Out) &&
+			a.sameValue(s.In, s.Out) &&
 			a.onlyThere(chosen, s.In, s.Out)
 	}
 }

@@ -147,7 +147,8 @@ func (p *placer) movable(i, id int) bool {
 
 // isState reports whether a value is the input or the output of a state.
 func (pl *Plan) isState(id int) bool {
-	return pl.Lengths != nil && slices.ContainsFunc(pl.Lengths.States, func(s State) bool { return s.In == id || s.Out == id })
+	return pl.Lengths != nil && slices.ContainsFunc(pl.Lengths.States,
+		func(s State) bool { return s.In == id || s.Out == id })
 }
 
 // splitOf returns the position of output k of a step in the value that the step splits.

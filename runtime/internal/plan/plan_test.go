@@ -73,7 +73,8 @@ func parse(t *testing.T, text string) *graph.Model {
 				g.Initializers = append(g.Initializers, &graph.Initializer{Name: name, Tensor: tensor.New(tensor.I8, 4)})
 			}
 		case len(f) > 2 && f[1] == "=":
-			g.Nodes = append(g.Nodes, &graph.Node{Name: "n_" + f[0], Domain: "test", Op: f[2], Version: 1, Inputs: f[3:], Outputs: f[:1]})
+			g.Nodes = append(g.Nodes, &graph.Node{Name: "n_" + f[0], Domain: "test", Op: f[2], Version: 1, Inputs: f[3:],
+				Outputs: f[:1]})
 		default:
 			t.Fatalf("cannot read %q", line)
 		}

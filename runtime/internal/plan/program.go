@@ -106,7 +106,8 @@ func (c *compiler) compile(g *graph.Graph, types []graph.Type) error {
 		nodes = c.check.begin(g, nodes)
 	}
 	if len(g.Sparse) > 0 {
-		return c.fail(nil, graph.Errorf(graph.ErrUnsupported, "initializer %q is sparse; store it as a dense tensor", g.Sparse[0].Name))
+		return c.fail(nil, graph.Errorf(graph.ErrUnsupported, "initializer %q is sparse; store it as a dense tensor",
+			g.Sparse[0].Name))
 	}
 	for _, init := range g.Initializers {
 		c.define(init.Name, constant(init.Tensor))
@@ -253,7 +254,8 @@ func (c *compiler) bodies(b *Node, in []*op.Value) error {
 				continue
 			}
 		}
-		sub := &compiler{Program: &Program{File: c.File, Inner: true, device: c.device}, registry: c.registry, ids: map[string]int{}, outer: c}
+		sub := &compiler{Program: &Program{File: c.File, Inner: true, device: c.device}, registry: c.registry,
+			ids: map[string]int{}, outer: c}
 		if c.check != nil {
 			sub.check = &check{unrun: c.check.unrun}
 		}

@@ -12,7 +12,8 @@ func (b *builder) record() {
 		st := &b.Steps[i]
 		last := len(b.Segments) - 1
 		reads := weights.of(b, st)
-		if last < 0 || st.isAlone() || b.Steps[b.Segments[last].First].isAlone() || st.Offloaded() != b.Segments[last].Offloaded || weights.exceed(reads) {
+		if last < 0 || st.isAlone() || b.Steps[b.Segments[last].First].isAlone() ||
+			st.Offloaded() != b.Segments[last].Offloaded || weights.exceed(reads) {
 			b.Segments = append(b.Segments, Segment{First: i, Offloaded: st.Offloaded()})
 			last++
 			weights.begin()
@@ -32,7 +33,8 @@ func (b *builder) resolve(st *Step, c *device.Command) device.Recorded {
 	own := *c
 	own.Operands = append([]device.Operand(nil), c.Operands...)
 	r := device.Recorded{
-		Command: &own, Bases: make([]int, len(own.Operands)), Offsets: make([]graph.Dim, len(own.Operands)), Bytes: make([]int, len(own.Operands)),
+		Command: &own, Bases: make([]int, len(own.Operands)), Offsets: make([]graph.Dim, len(own.Operands)),
+		Bytes:   make([]int, len(own.Operands)),
 		Scratch: device.Slot{Base: BaseScratch, Offset: device.AlignUp(st.Temp)},
 	}
 	for i := range own.Operands {

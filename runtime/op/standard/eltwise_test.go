@@ -195,7 +195,8 @@ func TestEltwiseInts(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			n := &graph.Node{Op: tt.op, Version: 19, Attrs: tt.attrs, Inputs: []string{"a", "b", "c"}[:len(tt.in)], Outputs: []string{"y"}}
+			n := &graph.Node{Op: tt.op, Version: 19, Attrs: tt.attrs, Inputs: []string{"a", "b", "c"}[:len(tt.in)],
+				Outputs: []string{"y"}}
 			o, _, err := standard.Registry().New(n)
 			if err != nil {
 				t.Fatal(err)

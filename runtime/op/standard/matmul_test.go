@@ -17,7 +17,9 @@ import (
 )
 
 // evalPrepared is evalNode with one output. Only input constant is constant.
-func evalPrepared(name string, version, constant int, pool *bindings.Pool, list []*graph.Attr, in ...*tensor.Tensor) (*tensor.Tensor, error) {
+func evalPrepared(
+	name string, version, constant int, pool *bindings.Pool, list []*graph.Attr, in ...*tensor.Tensor,
+) (*tensor.Tensor, error) {
 	n := &graph.Node{Op: name, Version: version, Attrs: list, Outputs: []string{"out"}}
 	for i, t := range in {
 		n.Inputs = append(n.Inputs, "")
@@ -25,7 +27,8 @@ func evalPrepared(name string, version, constant int, pool *bindings.Pool, list 
 			n.Inputs[i] = fmt.Sprint("in", i)
 		}
 	}
-	got, err := cpu.EvalVariable(standard.Registry(), n, bindings.DetectISA(), pool, in, func(i int) bool { return i == constant })
+	got, err := cpu.EvalVariable(standard.Registry(), n, bindings.DetectISA(), pool, in,
+		func(i int) bool { return i == constant })
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +159,8 @@ func TestGemmCases(t *testing.T) {
 						want[i] *= 2
 					}
 				}
-				set := []*graph.Attr{floatAttr("alpha", 2), floatAttr("beta", 3), intAttr("transA", int64(trans)), intAttr("transB", int64(trans))}
+				set := []*graph.Attr{floatAttr("alpha", 2), floatAttr("beta", 3), intAttr("transA", int64(trans)),
+					intAttr("transB", int64(trans))}
 				list = append(list, evalCase{fmt.Sprint(d, shape, trans), "Gemm", 13, set, in, tensor.Shape{4, 5}, want})
 			}
 		}
@@ -215,7 +219,8 @@ func TestProductDims(t *testing.T) {
 		{"Gemm of unknowns", "Gemm", nil, []*op.Value{of(tensor.F32, nil), of(tensor.F32, sym(4, 5)), of(tensor.F32, nil)}, "float32[?,5]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			n := &graph.Node{Op: c.op, Version: 13, Attrs: c.set, Inputs: []string{"a", "b", "c"}[:len(c.in)], Outputs: []string{"y"}}
+			n := &graph.Node{Op: c.op, Version: 13, Attrs: c.set, Inputs: []string{"a", "b", "c"}[:len(c.in)],
+				Outputs: []string{"y"}}
 			o, _, err := standard.Registry().New(n)
 			if err != nil {
 				t.Fatal(err)

@@ -179,7 +179,8 @@ func (a *answer) compare(t *testing.T, mode string, output int, got, want *tenso
 		if g[i] == x || math.IsNaN(x) && math.IsNaN(g[i]) {
 			continue
 		}
-		if !(math.Abs(g[i]-x) <= a.Tol*max(size, min(math.Abs(x), 1e30))) && !(math.Abs(x) > 1e30 && math.Abs(g[i]-x) < 1e-5*math.Abs(x)) {
+		if !(math.Abs(g[i]-x) <= a.Tol*max(size, min(math.Abs(x), 1e30))) &&
+			!(math.Abs(x) > 1e30 && math.Abs(g[i]-x) < 1e-5*math.Abs(x)) {
 			t.Errorf("%s: element %d of output %d is %g, not %g", mode, i, output, g[i], x)
 			return
 		}

@@ -31,7 +31,8 @@ const (
 )
 
 // random lists operators with results that the official data cannot fix.
-var random = []string{"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+var random = []string{"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
+	"RandomUniformLike"}
 
 // TestOfficial runs the official tests of single operators in the registry, each as a subtest named
 // after its folder, with every way to prepare an operator.
@@ -134,7 +135,9 @@ func officialSet(t *testing.T, r *op.Registry, m *graph.Model, n *graph.Node, fo
 }
 
 // compute computes a node with all inputs constant or none.
-func compute(r *op.Registry, n *graph.Node, in []*tensor.Tensor, constant bool, isa bindings.ISA, pool *bindings.Pool) ([]*tensor.Tensor, error) {
+func compute(
+	r *op.Registry, n *graph.Node, in []*tensor.Tensor, constant bool, isa bindings.ISA, pool *bindings.Pool,
+) ([]*tensor.Tensor, error) {
 	if constant {
 		return cpu.Eval(r, n, isa, pool, in)
 	}

@@ -67,7 +67,8 @@ func TestRandomMoments(t *testing.T) {
 			for _, v := range x {
 				variance += (v - mean) * (v - mean) / n
 			}
-			if off := math.Sqrt(tt.variance / n); math.Abs(mean-tt.mean) > 7*off || math.Abs(variance-tt.variance) > 0.1*tt.variance {
+			if off := math.Sqrt(tt.variance / n); math.Abs(mean-tt.mean) > 7*off ||
+				math.Abs(variance-tt.variance) > 0.1*tt.variance {
 				t.Errorf("%s: mean %g and variance %g, want %g and %g", tt.op, mean, variance, tt.mean, tt.variance)
 			}
 		}

@@ -24,7 +24,8 @@ func TestRecurrentWeights(t *testing.T) {
 	for _, d := range op.Floats {
 		for name, gates := range map[string]int{"RNN": 1, "GRU": 3, "LSTM": 4} {
 			const steps, batch, input, hidden = 3, 2, 5, 9
-			in := []*tensor.Tensor{smallInts(r, d, steps, batch, input), smallInts(r, d, 1, gates*hidden, input), smallInts(r, d, 1, gates*hidden, hidden)}
+			in := []*tensor.Tensor{smallInts(r, d, steps, batch, input), smallInts(r, d, 1, gates*hidden, input),
+				smallInts(r, d, 1, gates*hidden, hidden)}
 			var want *tensor.Tensor
 			for constant := -1; constant < 3; constant++ {
 				if constant == 0 {

@@ -147,7 +147,8 @@ func TestSymbolicShapes(t *testing.T) {
 	r := standard.Registry()
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			n := &graph.Node{Op: tt.op, Version: tt.version, Attrs: tt.attrs, Inputs: make([]string, len(tt.in)), Outputs: make([]string, tt.outs)}
+			n := &graph.Node{Op: tt.op, Version: tt.version, Attrs: tt.attrs, Inputs: make([]string, len(tt.in)),
+				Outputs: make([]string, tt.outs)}
 			for i := range n.Inputs {
 				n.Inputs[i] = fmt.Sprint("in", i)
 			}
@@ -249,7 +250,8 @@ func TestHostileShapes(t *testing.T) {
 	r := standard.Registry()
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			n := &graph.Node{Op: tt.op, Version: tt.version, Attrs: tt.attrs, Inputs: make([]string, len(tt.in)), Outputs: []string{"a", "b"}}
+			n := &graph.Node{Op: tt.op, Version: tt.version, Attrs: tt.attrs, Inputs: make([]string, len(tt.in)),
+				Outputs: []string{"a", "b"}}
 			for i, v := range tt.in {
 				if v != nil {
 					n.Inputs[i] = fmt.Sprint("in", i)

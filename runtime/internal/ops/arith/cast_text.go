@@ -23,7 +23,9 @@ func parserOf(to tensor.DType) (tensor.DType, func(dst, src *tensor.Tensor, from
 	return tensor.I64, parseAll(parseInt)
 }
 
-func parseAll[T float64 | int64 | uint64 | bool](parse func(string) (T, error)) func(dst, src *tensor.Tensor, from int) error {
+func parseAll[T float64 | int64 | uint64 | bool](
+	parse func(string) (T, error),
+) func(dst, src *tensor.Tensor, from int) error {
 	return func(dst, src *tensor.Tensor, from int) error {
 		out := tensor.View[T](dst)
 		for i := range out {

@@ -137,16 +137,19 @@ func einsumDerivative(d op.Derivation, n *graph.Node, dy string, i int) (string,
 	left, out, explicit := strings.Cut(equation, "->")
 	terms := strings.Split(left, ",")
 	if !explicit || len(terms) != 2 || len(n.Inputs) != 2 {
-		return "", graph.Errorf(graph.ErrUnsupported, "no derivative of %s %q with the equation %q", n.OpName(), n.Label(), equation)
+		return "", graph.Errorf(graph.ErrUnsupported, "no derivative of %s %q with the equation %q", n.OpName(), n.Label(),
+			equation)
 	}
 	mine, other := terms[i], terms[1-i]
 	for k, l := range mine {
 		if l != '.' && (!strings.ContainsRune(out+other, l) || strings.ContainsRune(mine[:k], l)) {
-			return "", graph.Errorf(graph.ErrUnsupported, "no derivative of %s %q with the equation %q", n.OpName(), n.Label(), equation)
+			return "", graph.Errorf(graph.ErrUnsupported, "no derivative of %s %q with the equation %q", n.OpName(), n.Label(),
+				equation)
 		}
 	}
 	if strings.Contains(out+other, "...") && !strings.Contains(mine, "...") {
-		return "", graph.Errorf(graph.ErrUnsupported, "no derivative of %s %q with the equation %q", n.OpName(), n.Label(), equation)
+		return "", graph.Errorf(graph.ErrUnsupported, "no derivative of %s %q with the equation %q", n.OpName(), n.Label(),
+			equation)
 	}
 	g := einsum(d, dy, n.Inputs[1-i], out+","+other+"->"+mine)
 	return kit.SumTo(d, g, n.Inputs[i]), nil

@@ -26,8 +26,8 @@ func (Det) Infer(c *op.Infer) error {
 	return err
 }
 
-// squareRank returns the rank of square matrices, or 0 if it is not known. what names the result that
-// only square matrices have.
+// squareRank returns the rank of square matrices, or 0 if it is not known. what names the result
+// that only square matrices have.
 func squareRank(in *op.Value, what string) (int, error) {
 	rank, ok := in.Rank()
 	if !ok {

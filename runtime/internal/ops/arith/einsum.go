@@ -16,7 +16,8 @@ func newEinsum(n *op.Node) (op.Op, error) {
 		return nil, err
 	}
 	if len(e.terms) != len(n.Inputs) {
-		return nil, graph.Errorf(graph.ErrFormat, "attribute equation has %d terms for %d inputs", len(e.terms), len(n.Inputs))
+		return nil, graph.Errorf(graph.ErrFormat, "attribute equation has %d terms for %d inputs", len(e.terms),
+			len(n.Inputs))
 	}
 	return &Einsum{equation: e}, nil
 }

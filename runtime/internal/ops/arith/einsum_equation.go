@@ -60,7 +60,8 @@ func parseTerm(s string) (term, error) {
 	t := term{[]rune(before), []rune(behind), ellipsis}
 	for _, l := range t.letters() {
 		if (l < 'a' || l > 'z') && (l < 'A' || l > 'Z') {
-			return t, graph.Errorf(graph.ErrFormat, "attribute equation has the term %q; terms are letters and at most one ellipsis", s)
+			return t, graph.Errorf(graph.ErrFormat,
+				"attribute equation has the term %q; terms are letters and at most one ellipsis", s)
 		}
 	}
 	return t, nil
@@ -105,7 +106,8 @@ func (t term) expand(n int) []rune {
 // extent of 1 stretches.
 func (e *equation) bind(operands []graph.Dims) (names [][]rune, out []rune, extents map[rune]graph.Dim, err error) {
 	if len(operands) != len(e.terms) {
-		return nil, nil, nil, graph.Errorf(graph.ErrFormat, "attribute equation has %d terms for %d operands", len(e.terms), len(operands))
+		return nil, nil, nil, graph.Errorf(graph.ErrFormat, "attribute equation has %d terms for %d operands", len(e.terms),
+			len(operands))
 	}
 	extents = map[rune]graph.Dim{}
 	wide := 0
@@ -122,7 +124,8 @@ func (e *equation) bind(operands []graph.Dims) (names [][]rune, out []rune, exte
 			d := graph.Dims{dims[a]}
 			if had, named := extents[name]; named {
 				if d, err = op.Broadcast(graph.Dims{had}, d); err != nil {
-					return nil, nil, nil, graph.Errorf(graph.ErrShape, "operand %d is %v; its axis %d has %v elements where others of that name have %v", i, dims, a, dims[a], had)
+					return nil, nil, nil, graph.Errorf(graph.ErrShape,
+						"operand %d is %v; its axis %d has %v elements where others of that name have %v", i, dims, a, dims[a], had)
 				}
 			}
 			extents[name] = d[0]

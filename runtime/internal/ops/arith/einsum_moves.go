@@ -121,7 +121,9 @@ type namedAxis struct{ n, step int }
 
 // Moves returns the moves for operands of known shapes without empty axes; names and out come from
 // Axes.
-func (o *Einsum) Moves(names [][]rune, out []rune, operands []tensor.Shape, result tensor.Shape, rules SummationRules) (*SummationMoves, error) {
+func (o *Einsum) Moves(
+	names [][]rune, out []rune, operands []tensor.Shape, result tensor.Shape, rules SummationRules,
+) (*SummationMoves, error) {
 	e := &summation{SummationRules: rules, inputs: len(operands), output: namedAs(SummationOutput, out, result)}
 	var acc *named
 	for i, shape := range operands {
@@ -269,7 +271,8 @@ func (e *summation) sum(x *named, kept []rune, last bool) (*named, error) {
 	}
 	m, row, _ := x.joined(names)
 	k, col, _ := x.joined(summed)
-	e.List = append(e.List, SummationMove{Kind: SummationSum, From: x.value, To: y.value, M: m, K: k, ARow: row, ACol: col})
+	e.List = append(e.List, SummationMove{Kind: SummationSum, From: x.value, To: y.value, M: m, K: k, ARow: row,
+		ACol: col})
 	return y, nil
 }
 

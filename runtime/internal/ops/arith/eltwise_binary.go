@@ -101,7 +101,8 @@ func newBitShift(n *op.Node) (op.Op, error) {
 }
 
 func binaryRow(name string, since []int, types op.Types, o Binary) op.Row {
-	return op.Row{Name: name, Since: since, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: types, InPlace: []int{0, 1}, Elementwise: true, New: newBinary(o)}
+	return op.Row{Name: name, Since: since, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: types, InPlace: []int{0, 1},
+		Elementwise: true, New: newBinary(o)}
 }
 
 var (

@@ -34,8 +34,8 @@ func (o *Unary) Infer(c *op.Infer) error {
 // unaryRow returns the row of an operator with one input and a function with up to two attributes
 // as parameters.
 func unaryRow(name string, since []int, types op.Types, function string, coefficients ...kit.Coefficient) op.Row {
-	return op.Row{Name: name, Since: since, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: types, InPlace: []int{0}, Elementwise: true,
-		New: func(n *op.Node) (op.Op, error) {
+	return op.Row{Name: name, Since: since, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: types, InPlace: []int{0},
+		Elementwise: true, New: func(n *op.Node) (op.Op, error) {
 			ignoreConsumed(n)
 			o := &Unary{Func: function}
 			for i, a := range coefficients {

@@ -48,7 +48,8 @@ func newVariadic(o Variadic) func(*op.Node) (op.Op, error) {
 }
 
 func variadicRow(name string, since []int, types op.Types, o Variadic) op.Row {
-	return op.Row{Name: name, Since: since, In: [2]int{1, op.Any}, Out: [2]int{1, 1}, Types: types, InPlace: []int{0, 1}, Elementwise: true, New: newVariadic(o)}
+	return op.Row{Name: name, Since: since, In: [2]int{1, op.Any}, Out: [2]int{1, 1}, Types: types, InPlace: []int{0, 1},
+		Elementwise: true, New: newVariadic(o)}
 }
 
 var variadicRows = []op.Row{

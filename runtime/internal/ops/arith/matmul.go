@@ -45,7 +45,8 @@ func MatMulDims(a, b graph.Dims) (graph.Dims, error) {
 	am, bm := AsMatrices(a, true, graph.Known(1)), AsMatrices(b, false, graph.Known(1))
 	la, lb := len(am)-2, len(bm)-2
 	if _, ok := kit.JoinDim(am[la+1], bm[lb]); !ok {
-		return nil, graph.Errorf(graph.ErrShape, "shapes %v and %v do not multiply: rows of %v elements by columns of %v", a, b, am[la+1], bm[lb])
+		return nil, graph.Errorf(graph.ErrShape, "shapes %v and %v do not multiply: rows of %v elements by columns of %v",
+			a, b, am[la+1], bm[lb])
 	}
 	dims, err := op.Broadcast(am[:la], bm[:lb])
 	if err != nil {
@@ -89,8 +90,9 @@ func rowsOfProduct(inputs ...int) op.Rowwise {
 }
 
 var (
-	productTypes = op.Types{tensor.F32, tensor.F64, tensor.F16, tensor.BF16, tensor.I32, tensor.I64, tensor.U32, tensor.U64}
-	matmulRows   = []op.Row{
+	productTypes = op.Types{tensor.F32, tensor.F64, tensor.F16, tensor.BF16, tensor.I32, tensor.I64, tensor.U32,
+		tensor.U64}
+	matmulRows = []op.Row{
 		{Name: "MatMul", Since: []int{1, 9, 13}, In: [2]int{2, 2}, Out: [2]int{1, 1}, Types: productTypes, Rowwise: rowsOfProduct(0), Work: ProductWork, Derivative: matmulDerivative, New: newMatMul},
 		{Name: "Gemm", Since: []int{1, 6, 7, 9, 11, 13}, In: [2]int{3, 3}, Later: []op.Arity{{Since: 11, In: [2]int{2, 3}}}, Out: [2]int{1, 1}, Types: productTypes, Rowwise: rowsOfProduct(0, 2), Work: GemmWork, Derivative: gemmDerivative, New: newGemm},
 	}

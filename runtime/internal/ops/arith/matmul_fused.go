@@ -38,13 +38,15 @@ var sparseTypes = op.Types{tensor.F32, tensor.F64, tensor.I32, tensor.I64, tenso
 func newFusedMatMul(n *op.Node) (op.Op, error) {
 	return &FusedMatMul{
 		Alpha: n.Float("alpha", 1),
-		Order: [2]AxisOrder{{n.Bool("transA", false), n.Bool("transBatchA", false)}, {n.Bool("transB", false), n.Bool("transBatchB", false)}},
+		Order: [2]AxisOrder{{n.Bool("transA", false), n.Bool("transBatchA", false)},
+			{n.Bool("transB", false), n.Bool("transBatchB", false)}},
 	}, nil
 }
 
 // newTransposeMatMul returns the older operator, which has no batch transposition.
 func newTransposeMatMul(n *op.Node) (op.Op, error) {
-	return &FusedMatMul{Alpha: n.Float("alpha", 1), Order: [2]AxisOrder{{Matrix: n.Bool("transA", false)}, {Matrix: n.Bool("transB", false)}}}, nil
+	return &FusedMatMul{Alpha: n.Float("alpha", 1),
+		Order: [2]AxisOrder{{Matrix: n.Bool("transA", false)}, {Matrix: n.Bool("transB", false)}}}, nil
 }
 
 // Infer applies the rule of MatMul to the reordered axes.
@@ -83,7 +85,8 @@ func newFusedGemm(n *op.Node) (op.Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := Gemm{Alpha: n.Float("alpha", 1), Beta: n.Float("beta", 1), TransA: n.Bool("transA", false), TransB: n.Bool("transB", false)}
+	g := Gemm{Alpha: n.Float("alpha", 1), Beta: n.Float("beta", 1), TransA: n.Bool("transA", false),
+		TransB: n.Bool("transB", false)}
 	return &FusedGemm{g, act}, nil
 }
 

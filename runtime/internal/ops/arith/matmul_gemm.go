@@ -66,7 +66,8 @@ func (o *Gemm) Dims(a, b, c graph.Dims) (graph.Dims, error) {
 		inner[1], dims[1] = pair(b, o.TransB)
 	}
 	if _, ok := kit.JoinDim(inner[0], inner[1]); !ok {
-		return nil, graph.Errorf(graph.ErrShape, "A%v (transposed: %v) and B%v (transposed: %v) do not multiply: %v columns by %v rows",
+		return nil, graph.Errorf(graph.ErrShape,
+			"A%v (transposed: %v) and B%v (transposed: %v) do not multiply: %v columns by %v rows",
 			a, o.TransA, b, o.TransB, inner[0], inner[1])
 	}
 	if len(c) > 2 {

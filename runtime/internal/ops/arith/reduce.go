@@ -237,5 +237,6 @@ var reduceRows = []op.Row{
 
 func reduceRow(name string, more op.Types, since ...int) op.Row {
 	i := slices.IndexFunc(reducers, func(r Reducer) bool { return r.name == name })
-	return op.Row{Name: name, Since: since, In: [2]int{1, 2}, Out: [2]int{1, 1}, Types: slices.Concat(op.Numeric, more), New: newReduce(&reducers[i])}
+	return op.Row{Name: name, Since: since, In: [2]int{1, 2}, Out: [2]int{1, 1}, Types: slices.Concat(op.Numeric, more),
+		New: newReduce(&reducers[i])}
 }

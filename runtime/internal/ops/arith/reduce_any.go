@@ -88,12 +88,16 @@ func repeated[A any](v A, n int) []A {
 	return list
 }
 
-func reduceFloats[T tensor.Element](pace *op.Pace, r *Reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor, wide func(T) float64) {
+func reduceFloats[T tensor.Element](
+	pace *op.Pace, r *Reducer, x *tensor.Tensor, reduced []bool, out *tensor.Tensor, wide func(T) float64,
+) {
 	elements.Put(out, 0, reduceDoubles(pace, r, tensor.View[T](x), x.Shape(), reduced, out.Len(), wide))
 }
 
 // reduceDoubles computes n results in float64.
-func reduceDoubles[T any](pace *op.Pace, r *Reducer, x []T, shape tensor.Shape, reduced []bool, n int, wide func(T) float64) []float64 {
+func reduceDoubles[T any](
+	pace *op.Pace, r *Reducer, x []T, shape tensor.Shape, reduced []bool, n int, wide func(T) float64,
+) []float64 {
 	if r.Logs {
 		return logSumExp(pace, x, shape, reduced, n, wide)
 	}

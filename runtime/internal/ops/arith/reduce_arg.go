@@ -251,7 +251,9 @@ func (o *Cumulate) Run(c *op.Run) error {
 }
 
 // running writes the partial sums or products. Signed and unsigned integers wrap around alike.
-func running[T float32 | float64 | uint8 | uint16 | uint32 | uint64](pace *op.Pace, o *Cumulate, x []T, s kit.AxisView, out []T) {
+func running[T float32 | float64 | uint8 | uint16 | uint32 | uint64](
+	pace *op.Pace, o *Cumulate, x []T, s kit.AxisView, out []T,
+) {
 	size := s.N * s.Inner
 	for a := range s.Outer {
 		pace.Work(8 + size)

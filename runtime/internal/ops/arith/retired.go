@@ -15,8 +15,8 @@ type retired struct {
 }
 
 func retiredRow(name string, f func(v, p, q float64) float64, first, second kit.Coefficient) op.Row {
-	return op.Row{Name: name, Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Elementwise: true, Heap: 8,
-		New: func(n *op.Node) (op.Op, error) {
+	return op.Row{Name: name, Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0},
+		Elementwise: true, Heap: 8, New: func(n *op.Node) (op.Op, error) {
 			ignoreConsumed(n)
 			o := &retired{p: float64(n.Float(first.Name, first.Default)), f: f}
 			if second.Name != "" {
@@ -69,7 +69,8 @@ func newImageScaler(n *op.Node) (op.Op, error) {
 // Infer keeps type and shape.
 func (o *imageScaler) Infer(c *op.Infer) error {
 	if d := c.In[0].Dims; d != nil && (len(d) != 4 || d[1].IsKnown() && !d[1].Is(len(o.bias))) {
-		return graph.Errorf(graph.ErrShape, "input %v is not [batch,channels,height,width] with the %d channels of bias", c.In[0].Type, len(o.bias))
+		return graph.Errorf(graph.ErrShape, "input %v is not [batch,channels,height,width] with the %d channels of bias",
+			c.In[0].Type, len(o.bias))
 	}
 	c.Set(0, c.In[0].DType, c.In[0].Dims)
 	return nil
@@ -92,8 +93,10 @@ func (o *imageScaler) Run(c *op.Run) error {
 
 var retiredRows = []op.Row{
 	retiredRow("Affine", affine, kit.Coefficient{Name: "alpha", Default: 1}, kit.Coefficient{Name: "beta", Default: 0}),
-	retiredRow("ParametricSoftplus", parametricSoftplus, kit.Coefficient{Name: "alpha", Default: 1}, kit.Coefficient{Name: "beta", Default: 1}),
+	retiredRow("ParametricSoftplus", parametricSoftplus, kit.Coefficient{Name: "alpha", Default: 1},
+		kit.Coefficient{Name: "beta", Default: 1}),
 	retiredRow("Scale", affine, kit.Coefficient{Name: "scale", Default: 1}, kit.Coefficient{}),
-	retiredRow("ScaledTanh", scaledTanh, kit.Coefficient{Name: "alpha", Default: 1}, kit.Coefficient{Name: "beta", Default: 1}),
+	retiredRow("ScaledTanh", scaledTanh, kit.Coefficient{Name: "alpha", Default: 1},
+		kit.Coefficient{Name: "beta", Default: 1}),
 	{Name: "ImageScaler", Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: op.Floats, InPlace: []int{0}, Heap: 8, New: newImageScaler},
 }

@@ -276,7 +276,9 @@ func ahead[T kit.Number](smallest bool, v, w T) bool {
 
 // keepLater adds the elements of a lane from index k on to the heap of the first k. Most elements
 // are no better than the worst in the heap; of equal elements, the first ranks higher.
-func keepLater[T kit.Number](pace *op.Pace, smallest bool, best []ranked[T], x []T, s kit.AxisView, rank func(a, b ranked[T]) int) []ranked[T] {
+func keepLater[T kit.Number](
+	pace *op.Pace, smallest bool, best []ranked[T], x []T, s kit.AxisView, rank func(a, b ranked[T]) int,
+) []ranked[T] {
 	k, worst := len(best), best[0].v
 	for j := k; j < s.N; j++ {
 		v := x[j*s.Inner]

@@ -55,7 +55,8 @@ func newDigitSort(c *op.Run, n int) (*digitSort, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &digitSort{keys: room[:n], places: room[n : 2*n], nextKeys: room[2*n : 3*n], nextPlaces: room[3*n:], all: math.MaxUint64}, nil
+	return &digitSort{keys: room[:n], places: room[n : 2*n], nextKeys: room[2*n : 3*n], nextPlaces: room[3*n:],
+		all: math.MaxUint64}, nil
 }
 
 // set sets key i. All keys must be set before sorting.

@@ -25,7 +25,8 @@ func newUniqueKeys(c *op.Run, x *tensor.Tensor, s kit.AxisView) (*uniqueKeys, er
 	if err != nil {
 		return nil, err
 	}
-	k := &uniqueKeys{c, c.Pace(), unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(list))), len(list)), s.Outer * s.Inner}
+	k := &uniqueKeys{c, c.Pace(), unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(list))), len(list)),
+		s.Outer * s.Inner}
 	if x.DType() == tensor.String {
 		return k, k.putTexts(c, x.Strings(), s)
 	}

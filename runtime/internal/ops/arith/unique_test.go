@@ -45,7 +45,8 @@ func TestFloat64Key(t *testing.T) {
 			t.Errorf("the key of %v is not below that of %v", list[i], v)
 		}
 	}
-	if float64Key(math.Copysign(0, -1)) != float64Key(0) || float64Key(math.Copysign(math.NaN(), -1)) != float64Key(math.NaN()) {
+	if float64Key(math.Copysign(0, -1)) != float64Key(0) ||
+		float64Key(math.Copysign(math.NaN(), -1)) != float64Key(math.NaN()) {
 		t.Error("keys of zeros or of NaNs differ")
 	}
 }

@@ -65,7 +65,8 @@ func (o *DepthToSpace) Infer(c *op.Infer) error {
 			err = err2
 		}
 		if !divides(o.block*o.block, d[1]) {
-			return graph.Errorf(graph.ErrShape, "the channels of %v are no multiple of %d, blocksize squared", in.Type, o.block*o.block)
+			return graph.Errorf(graph.ErrShape, "the channels of %v are no multiple of %d, blocksize squared", in.Type,
+				o.block*o.block)
 		}
 	}
 	c.Set(0, in.DType, out)

@@ -66,7 +66,8 @@ func (o *Concat) Dims(in []*op.Value) (graph.Dims, error) {
 			}
 			var ok bool
 			if out[a], ok = kit.JoinDim(out[a], d); !ok {
-				return nil, graph.Errorf(graph.ErrShape, "value %d is %v; another has %v elements along axis %d", i, v.Type, out[a], a)
+				return nil, graph.Errorf(graph.ErrShape, "value %d is %v; another has %v elements along axis %d", i, v.Type,
+					out[a], a)
 			}
 		}
 	}
@@ -133,7 +134,8 @@ func newSplit(n *op.Node) (op.Op, error) {
 		}
 	}
 	if n.HasIn(1) && (!o.input || o.sizes != nil) {
-		return nil, graph.Errorf(graph.ErrFormat, "the sizes are given twice, or as an input that version %d does not have", n.Since)
+		return nil, graph.Errorf(graph.ErrFormat, "the sizes are given twice, or as an input that version %d does not have",
+			n.Since)
 	}
 	return o, nil
 }
@@ -253,7 +255,8 @@ func (o *Split) Copies(c *op.Infer) ([]Copy, error) {
 			if err := wantDims(c, i, shape); err != nil {
 				return nil, err
 			}
-			list = append(list, Copy{Out: i, From: at, Axes: []CopyAxis{{outer, in[axis].Mul(inner), n}, {n, graph.Known(1), graph.Known(1)}}})
+			list = append(list, Copy{Out: i, From: at,
+				Axes: []CopyAxis{{outer, in[axis].Mul(inner), n}, {n, graph.Known(1), graph.Known(1)}}})
 		}
 		at = at.Add(n)
 	}

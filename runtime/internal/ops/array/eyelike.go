@@ -69,7 +69,8 @@ func (o *EyeLike) Copies(c *op.Infer) ([]Copy, error) {
 	fill(0, 1, first)
 	fill(first+1, n-1, cols)
 	fill(behind, 1, total-behind)
-	return append(list, Copy{Value: kit.One(d), To: graph.Known(first), Axes: []CopyAxis{{N: graph.Known(n), To: graph.Known(cols + 1)}}}), nil
+	return append(list, Copy{Value: kit.One(d), To: graph.Known(first),
+		Axes: []CopyAxis{{N: graph.Known(n), To: graph.Known(cols + 1)}}}), nil
 }
 
 // Run computes the output in Go.

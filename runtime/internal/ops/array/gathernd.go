@@ -105,11 +105,13 @@ func checkTuples(c *op.Infer, batch int) (tuple int, ok bool, err error) {
 	}
 	q := len(index.Dims)
 	if q == 0 || batch < 0 || batch >= q || batch > len(data.Dims) {
-		return 0, false, graph.Errorf(graph.ErrShape, "indices are %v and data %v, with %d axes in common", index, data, batch)
+		return 0, false, graph.Errorf(graph.ErrShape, "indices are %v and data %v, with %d axes in common", index, data,
+			batch)
 	}
 	for a := range batch {
 		if _, ok := kit.JoinDim(data.Dims[a], index.Dims[a]); !ok {
-			return 0, false, graph.Errorf(graph.ErrShape, "indices are %v and data %v, with %d axes in common", index, data, batch)
+			return 0, false, graph.Errorf(graph.ErrShape, "indices are %v and data %v, with %d axes in common", index, data,
+				batch)
 		}
 	}
 	if tuple, ok = index.Dims[q-1].Value(); !ok {

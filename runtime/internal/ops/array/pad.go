@@ -54,7 +54,8 @@ func (o *Pad) counts(rank int, list, axes []int) (before, after []int, err error
 		return nil, nil, err
 	}
 	if len(list) != 2*len(axes) {
-		return nil, nil, graph.Errorf(graph.ErrShape, "%d pads for %d axes: each needs one before and one after", len(list), len(axes))
+		return nil, nil, graph.Errorf(graph.ErrShape, "%d pads for %d axes: each needs one before and one after", len(list),
+			len(axes))
 	}
 	before, after = make([]int, rank), make([]int, rank)
 	for i, a := range axes {
@@ -144,9 +145,11 @@ func (o *Pad) segments(d graph.Dim, before, after, most int) ([]segment, error) 
 	before, after = max(before, 0), max(after, 0)
 	switch {
 	case o.mode == "constant":
-		return []segment{{n: graph.Known(before), constant: true}, {left, lo, 1, false}, {n: graph.Known(after), constant: true}}, nil
+		return []segment{{n: graph.Known(before), constant: true}, {left, lo, 1, false},
+			{n: graph.Known(after), constant: true}}, nil
 	case o.mode == "edge":
-		return []segment{{graph.Known(before), lo, 0, false}, {left, lo, 1, false}, {graph.Known(after), hi.Sub(graph.Known(1)), 0, false}}, nil
+		return []segment{{graph.Known(before), lo, 0, false}, {left, lo, 1, false},
+			{graph.Known(after), hi.Sub(graph.Known(1)), 0, false}}, nil
 	case !known:
 		return nil, ErrSymbolic
 	}
@@ -164,7 +167,8 @@ func (o *Pad) periodic(n, before, total, lo, most int) ([]segment, error) {
 	}
 	for at := 0; at < total; {
 		if len(list) == most {
-			return nil, graph.Errorf(graph.ErrUnsupported, "pads in mode %s continue an axis of %d elements more than %d times", o.mode, n, most)
+			return nil, graph.Errorf(graph.ErrUnsupported,
+				"pads in mode %s continue an axis of %d elements more than %d times", o.mode, n, most)
 		}
 		pos := (at - before) % period
 		if pos < 0 {

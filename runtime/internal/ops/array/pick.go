@@ -224,7 +224,8 @@ func listSet[T comparable](c *op.Run, list []T) error {
 // HasZeros reports whether a type has zeros of both signs. The sign is the highest bit of the last
 // byte of every part.
 func HasZeros(d tensor.DType) bool {
-	return d.Kind() == tensor.Complex || d.IsFloat() && !slices.Contains([]tensor.DType{tensor.F8E4M3FNUZ, tensor.F8E5M2FNUZ, tensor.F8E8M0}, d)
+	return d.Kind() == tensor.Complex ||
+		d.IsFloat() && !slices.Contains([]tensor.DType{tensor.F8E4M3FNUZ, tensor.F8E5M2FNUZ, tensor.F8E8M0}, d)
 }
 
 // setTest returns a function that reports whether element i is not zero. Empty strings and negative
@@ -273,7 +274,8 @@ func newOneHot(n *op.Node) (op.Op, error) {
 func (o *OneHot) Infer(c *op.Infer) error {
 	index, values := c.In[0], c.In[2]
 	if !op.Numeric.Has(index.DType) || !op.Numeric.Has(c.In[1].DType) {
-		return graph.Errorf(graph.ErrUnsupported, "indices are %v and depth %v: they need to be numbers", index.DType, c.In[1].DType)
+		return graph.Errorf(graph.ErrUnsupported, "indices are %v and depth %v: they need to be numbers", index.DType,
+			c.In[1].DType)
 	}
 	if n, ok := values.Dims.Len().Value(); ok && values.Dims != nil && n != 2 {
 		return graph.Errorf(graph.ErrShape, "values are %v, not two elements", values.Type)

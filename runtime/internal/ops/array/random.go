@@ -84,7 +84,8 @@ func likeType(to tensor.DType, in *op.Value, made op.Types) (tensor.DType, error
 		return to, nil
 	}
 	if !made.Has(in.DType) {
-		return tensor.Invalid, graph.Errorf(graph.ErrUnsupported, "without a dtype, elements would be %v; the operator makes %v", in.DType, made)
+		return tensor.Invalid, graph.Errorf(graph.ErrUnsupported,
+			"without a dtype, elements would be %v; the operator makes %v", in.DType, made)
 	}
 	return in.DType, nil
 }

@@ -18,7 +18,8 @@ type imageCrop struct {
 func newImageCrop(n *op.Node) (op.Op, error) {
 	border, scale := n.Ints("border"), n.Ints("scale")
 	if len(border) != 4 || scale != nil && len(scale) != 2 {
-		return nil, graph.Errorf(graph.ErrFormat, "border %v and scale %v are not left, top, right, bottom and height, width", border, scale)
+		return nil, graph.Errorf(graph.ErrFormat,
+			"border %v and scale %v are not left, top, right, bottom and height, width", border, scale)
 	}
 	for _, v := range append(border, scale...) {
 		if v < 0 || v > math.MaxInt32 {
@@ -26,7 +27,8 @@ func newImageCrop(n *op.Node) (op.Op, error) {
 		}
 	}
 	left, top, right, bottom := border[0], border[1], border[2], border[3]
-	o := &imageCrop{Slice{attrs: true, axes: []int{2, 3}, starts: []int{top, left}, ends: []int{-bottom, -right}}, [2]int{top + bottom, left + right}}
+	o := &imageCrop{Slice{attrs: true, axes: []int{2, 3}, starts: []int{top, left}, ends: []int{-bottom, -right}},
+		[2]int{top + bottom, left + right}}
 	if scale != nil {
 		o.ends = []int{top + scale[0], left + scale[1]}
 		o.need = [2]int{o.ends[0], o.ends[1]}

@@ -15,7 +15,8 @@ type ReverseSequence struct {
 func newReverseSequence(n *op.Node) (op.Op, error) {
 	o := &ReverseSequence{Batch: n.Int("batch_axis", 1), Time: n.Int("time_axis", 0)}
 	if o.Batch < 0 || o.Batch > 1 || o.Time != 1-o.Batch {
-		return nil, graph.Errorf(graph.ErrFormat, "batch_axis %d and time_axis %d are not 0 and 1 or 1 and 0", o.Batch, o.Time)
+		return nil, graph.Errorf(graph.ErrFormat, "batch_axis %d and time_axis %d are not 0 and 1 or 1 and 0", o.Batch,
+			o.Time)
 	}
 	return o, nil
 }
@@ -53,7 +54,8 @@ func (o *ReverseSequence) Run(c *op.Run) error {
 		}
 		at, step := b*steps[o.Batch], steps[o.Time]
 		list = append(list,
-			kit.Strided{Src: c.In[0], Dst: c.Out[0], SrcAt: at + max(l-1, 0)*step, DstAt: at, Axes: []kit.StridedAxis{{N: l, From: -step, To: step}, inner}},
+			kit.Strided{Src: c.In[0], Dst: c.Out[0], SrcAt: at + max(l-1, 0)*step, DstAt: at,
+				Axes: []kit.StridedAxis{{N: l, From: -step, To: step}, inner}},
 			kit.Strided{Src: c.In[0], Dst: c.Out[0], SrcAt: at + l*step, DstAt: at + l*step, Axes: []kit.StridedAxis{{N: n - l, From: step, To: step}, inner}})
 	}
 	kit.CopyStrided(pace, list...)

@@ -60,7 +60,8 @@ func (o *Slice) cuts(rank int, starts, ends, axes, steps []int) ([]cut, error) {
 		return nil, err
 	}
 	if len(starts) != len(axes) || len(ends) != len(axes) || steps != nil && len(steps) != len(axes) {
-		return nil, graph.Errorf(graph.ErrShape, "starts %v, ends %v, axes %v, steps %v differ in length", starts, ends, axes, steps)
+		return nil, graph.Errorf(graph.ErrShape, "starts %v, ends %v, axes %v, steps %v differ in length", starts, ends,
+			axes, steps)
 	}
 	for i, a := range axes {
 		list[a] = cut{starts[i], ends[i], 1}
@@ -126,7 +127,9 @@ func (o *Slice) Infer(c *op.Infer) error {
 
 // limits returns the starts, ends, axes and steps as far as they are known, one of each per axis
 // that is cut. If the axes are unknown, ok is false.
-func (o *Slice) limits(c *op.Infer, rank int) (starts, ends graph.Dims, axes []int, steps graph.Dims, ok bool, err error) {
+func (o *Slice) limits(
+	c *op.Infer, rank int,
+) (starts, ends graph.Dims, axes []int, steps graph.Dims, ok bool, err error) {
 	if o.attrs {
 		axes, err = o.axesOf(rank, len(o.starts), o.axes)
 		starts, ends = graph.DimsOf(o.starts), graph.DimsOf(o.ends)
@@ -167,7 +170,8 @@ func (o *Slice) limits(c *op.Infer, rank int) (starts, ends graph.Dims, axes []i
 		}
 	}
 	if len(starts) != len(axes) || len(ends) != len(axes) || len(steps) != len(axes) {
-		err = graph.Errorf(graph.ErrShape, "starts %v, ends %v, axes %v, steps %v differ in length", starts, ends, axes, steps)
+		err = graph.Errorf(graph.ErrShape, "starts %v, ends %v, axes %v, steps %v differ in length", starts, ends, axes,
+			steps)
 	}
 	return starts, ends, axes, steps, true, err
 }

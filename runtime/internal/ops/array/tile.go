@@ -23,7 +23,8 @@ func (o *Tile) repeats(rank int, second, third []int) ([]int, error) {
 	list := second
 	if o.oneAxis {
 		if len(second) != 1 || len(third) != 1 {
-			return nil, graph.Errorf(graph.ErrShape, "tiles and axis have %d and %d elements, not one each", len(second), len(third))
+			return nil, graph.Errorf(graph.ErrShape, "tiles and axis have %d and %d elements, not one each", len(second),
+				len(third))
 		}
 		axis, err := op.NormAxis(third[0], rank)
 		if err != nil {

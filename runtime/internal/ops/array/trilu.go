@@ -62,8 +62,10 @@ func (o *Trilu) Run(c *op.Run) error {
 		// The row is cut at the first element of the upper triangle, or after the last of the lower
 		// one.
 		at := min(max(r+k+kit.Btoi(!o.Upper), 0), cols)
-		left := kit.Strided{Src: c.In[0], Dst: c.Out[0], SrcAt: r * cols, DstAt: r * cols, Axes: []kit.StridedAxis{batch, {N: at, From: 1, To: 1}}}
-		right := kit.Strided{Src: c.In[0], Dst: c.Out[0], SrcAt: r*cols + at, DstAt: r*cols + at, Axes: []kit.StridedAxis{batch, {N: cols - at, From: 1, To: 1}}}
+		left := kit.Strided{Src: c.In[0], Dst: c.Out[0], SrcAt: r * cols, DstAt: r * cols,
+			Axes: []kit.StridedAxis{batch, {N: at, From: 1, To: 1}}}
+		right := kit.Strided{Src: c.In[0], Dst: c.Out[0], SrcAt: r*cols + at, DstAt: r*cols + at,
+			Axes: []kit.StridedAxis{batch, {N: cols - at, From: 1, To: 1}}}
 		if o.Upper {
 			left.Src, left.SrcAt, left.Axes = zero, 0, []kit.StridedAxis{blank, {N: at, From: 0, To: 1}}
 		} else {

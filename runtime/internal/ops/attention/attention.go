@@ -77,7 +77,8 @@ func newAttention(n *op.Node) (op.Op, error) {
 	case 11:
 		o.Doubles = true
 	default:
-		return nil, graph.Errorf(graph.ErrUnsupported, "softmax_precision is %d; it takes 1 (float32), 10 (float16), 11 (float64), 16 (bfloat16)", p)
+		return nil, graph.Errorf(graph.ErrUnsupported,
+			"softmax_precision is %d; it takes 1 (float32), 10 (float16), 11 (float64), 16 (bfloat16)", p)
 	}
 	if o.Stage < ScoresProduct || o.Stage > ScoresWeights {
 		return nil, graph.Errorf(graph.ErrFormat, "qk_matmul_output_mode is %d; it takes 0 to 3", o.Stage)
@@ -178,7 +179,8 @@ func (o *Attention) grown(c *op.Infer, i int, x HeadRows) (graph.Dim, error) {
 		return x.Rows, nil
 	}
 	if from := i - PastKey + Key; c.In[i].DType != c.In[from].DType {
-		return x.Rows, graph.Errorf(graph.ErrShape, "the past in input %d has element type %v, input %d has %v", i, c.In[i].DType, from, c.In[from].DType)
+		return x.Rows, graph.Errorf(graph.ErrShape, "the past in input %d has element type %v, input %d has %v", i,
+			c.In[i].DType, from, c.In[from].DType)
 	}
 	past, err := checkPast("the past", c.In[i], x)
 	return past.Add(x.Rows), err

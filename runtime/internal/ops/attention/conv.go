@@ -43,7 +43,8 @@ const maxLook = 1 << 30
 func (o *CausalConv) Infer(c *op.Infer) error {
 	x, w := c.In[0].Dims, c.In[1].Dims
 	if x != nil && len(x) != 3 || w != nil && len(w) != 3 {
-		return graph.Errorf(graph.ErrShape, "input %v is not [batch,channels,length] or weight %v not [channels,1,taps]", c.In[0].Type, c.In[1].Type)
+		return graph.Errorf(graph.ErrShape, "input %v is not [batch,channels,length] or weight %v not [channels,1,taps]",
+			c.In[0].Type, c.In[1].Type)
 	}
 	for i, v := range c.In {
 		if v != nil && v.DType != c.In[0].DType {
@@ -51,7 +52,8 @@ func (o *CausalConv) Infer(c *op.Infer) error {
 		}
 	}
 	if x != nil && w != nil && (differ(w[0], x[1]) || differ(w[1], graph.Known(1))) {
-		return graph.Errorf(graph.ErrShape, "input %v is not [batch,channels,length] or weight %v not [channels,1,taps]", c.In[0].Type, c.In[1].Type)
+		return graph.Errorf(graph.ErrShape, "input %v is not [batch,channels,length] or weight %v not [channels,1,taps]",
+			c.In[0].Type, c.In[1].Type)
 	}
 	state := graph.UnknownDims(3)
 	if x != nil {

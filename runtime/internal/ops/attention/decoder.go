@@ -35,8 +35,8 @@ const (
 )
 
 func newDecoderAttention(n *op.Node) (op.Op, error) {
-	o := &DecoderAttention{Heads: n.Int("num_heads", 0), Scale: microsoftScale(n), Filter: n.Float("mask_filter_value", -10000),
-		Scores: n.Bool("output_qk", false), Encoder: !n.HasIn(DecoderPastKey)}
+	o := &DecoderAttention{Heads: n.Int("num_heads", 0), Scale: microsoftScale(n),
+		Filter: n.Float("mask_filter_value", -10000), Scores: n.Bool("output_qk", false), Encoder: !n.HasIn(DecoderPastKey)}
 	shares := n.Bool("past_present_share_buffer", false)
 	switch {
 	case o.Heads < 1:
@@ -188,8 +188,10 @@ func (o *DecoderAttention) operands(c *op.Run) (*decoderRun, error) {
 // overEncoder sets the keys and values to those from an encoder.
 func (r *decoderRun) overEncoder(c *op.Run) error {
 	shape := c.In[DecoderKey].Shape()
-	if len(shape) != 4 || shape[0] != r.batch || shape[1] != r.Heads || shape[3] != r.size || !shape.Equal(c.In[DecoderValue].Shape()) {
-		return graph.Errorf(graph.ErrShape, "keys %v and values %v are not [%d,%d,tokens,%d]", c.In[DecoderKey], c.In[DecoderValue], r.batch, r.Heads, r.size)
+	if len(shape) != 4 || shape[0] != r.batch || shape[1] != r.Heads || shape[3] != r.size ||
+		!shape.Equal(c.In[DecoderValue].Shape()) {
+		return graph.Errorf(graph.ErrShape, "keys %v and values %v are not [%d,%d,tokens,%d]", c.In[DecoderKey],
+			c.In[DecoderValue], r.batch, r.Heads, r.size)
 	}
 	r.keys, r.values = tensor.View[float32](c.In[DecoderKey]), tensor.View[float32](c.In[DecoderValue])
 	r.room, r.total = shape[2], shape[2]
@@ -203,8 +205,10 @@ func (r *decoderRun) overCache(c *op.Run, bias []float32, hidden int) error {
 		return err
 	}
 	shape := c.In[DecoderPastKey].Shape()
-	if len(shape) != 4 || shape[0] != r.batch || shape[1] != r.Heads || shape[3] != r.size || !shape.Equal(c.In[DecoderPastValue].Shape()) {
-		return graph.Errorf(graph.ErrShape, "caches %v and %v are not [%d,%d,room,%d]", c.In[DecoderPastKey], c.In[DecoderPastValue], r.batch, r.Heads, r.size)
+	if len(shape) != 4 || shape[0] != r.batch || shape[1] != r.Heads || shape[3] != r.size ||
+		!shape.Equal(c.In[DecoderPastValue].Shape()) {
+		return graph.Errorf(graph.ErrShape, "caches %v and %v are not [%d,%d,room,%d]", c.In[DecoderPastKey],
+			c.In[DecoderPastValue], r.batch, r.Heads, r.size)
 	}
 	if r.room = shape[2]; past < 0 || past >= r.room {
 		return graph.Errorf(graph.ErrShape, "token %d is beyond a cache of %d", past, r.room)

@@ -37,7 +37,8 @@ func TestDecoderBeams(t *testing.T) {
 	in[DecoderPastKey], in[DecoderPastValue] = numbers(beams, heads, room, size), numbers(beams, heads, room, size)
 	in[DecoderPastLength], in[DecoderBeams] = ints([]int32{past}, 1), ints([]int32{beams}, 1)
 	in[DecoderIndirection] = ints(from, 1, beams, room)
-	out := []*tensor.Tensor{tensor.New(tensor.F32, beams, 1, heads*size), tensor.New(tensor.F32, beams, heads, room, size), tensor.New(tensor.F32, beams, heads, room, size)}
+	out := []*tensor.Tensor{tensor.New(tensor.F32, beams, 1, heads*size),
+		tensor.New(tensor.F32, beams, heads, room, size), tensor.New(tensor.F32, beams, heads, room, size)}
 	if err := (&DecoderAttention{Heads: heads}).Run(&op.Run{In: in, Out: out}); err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,8 @@ func newFlexAttention(n *op.Node) (op.Op, error) {
 	case 11:
 		o.double = true
 	default:
-		return nil, graph.Errorf(graph.ErrUnsupported, "softmax_precision is %d; it takes 1 (float32), 10 (float16), 11 (float64), 16 (bfloat16)", p)
+		return nil, graph.Errorf(graph.ErrUnsupported,
+			"softmax_precision is %d; it takes 1 (float32), 10 (float16), 11 (float64), 16 (bfloat16)", p)
 	}
 	return o, nil
 }

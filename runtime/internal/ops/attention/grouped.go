@@ -46,10 +46,13 @@ const (
 func newGroupQueryAttention(n *op.Node) (op.Op, error) {
 	n.Ignore("kv_cache_bit_width")
 	o := &GroupQueryAttention{
-		Heads: n.Int("num_heads", 0), KVHeads: n.Int("kv_num_heads", 0), Scale: microsoftScale(n), Softcap: n.Float("softcap", 0),
-		Causal: n.Bool("causal", true), Window: max(n.Int("local_window_size", -1), 0), Smooth: n.Int("smooth_softmax", -1) > 0,
-		Rotary: n.Bool("do_rotary", false), Interleaved: n.Bool("rotary_interleaved", false), Epsilon: n.Float("qk_norm_epsilon", 1e-6),
-		Stage: -1,
+		Heads: n.Int("num_heads", 0), KVHeads: n.Int("kv_num_heads", 0), Scale: microsoftScale(n),
+		Softcap: n.Float("softcap", 0),
+		Causal:  n.Bool("causal", true), Window: max(n.Int("local_window_size", -1), 0),
+		Smooth: n.Int("smooth_softmax", -1) > 0,
+		Rotary: n.Bool("do_rotary", false), Interleaved: n.Bool("rotary_interleaved", false),
+		Epsilon: n.Float("qk_norm_epsilon", 1e-6),
+		Stage:   -1,
 	}
 	switch v := n.Int("qk_output", 0); v {
 	case 0:
@@ -74,7 +77,8 @@ func newGroupQueryAttention(n *op.Node) (op.Op, error) {
 func (o *GroupQueryAttention) checkNode(n *op.Node) error {
 	switch {
 	case o.Heads < 1 || o.KVHeads < 1 || o.Heads%o.KVHeads != 0:
-		return graph.Errorf(graph.ErrFormat, "num_heads is %d and kv_num_heads %d, which does not divide it", o.Heads, o.KVHeads)
+		return graph.Errorf(graph.ErrFormat, "num_heads is %d and kv_num_heads %d, which does not divide it", o.Heads,
+			o.KVHeads)
 	case n.HasIn(GroupKey) != n.HasIn(GroupValue), n.HasIn(GroupPastKey) != n.HasIn(GroupPastValue),
 		n.HasIn(GroupCos) != n.HasIn(GroupSin), n.HasIn(GroupQueryNorm) != n.HasIn(GroupKeyNorm):
 		return graph.Errorf(graph.ErrFormat, "of two inputs that come together one is left out")
@@ -134,7 +138,8 @@ func (o *GroupQueryAttention) Infer(c *op.Infer) error {
 	if !kit.ComputedInF32.Has(cache) {
 		return graph.Errorf(graph.ErrUnsupported, "a cache of %v elements; export the model with one of floats", cache)
 	}
-	for _, i := range []int{GroupKey, GroupValue, GroupCos, GroupSin, GroupScores, GroupSink, GroupQueryNorm, GroupKeyNorm} {
+	for _, i := range []int{GroupKey, GroupValue, GroupCos, GroupSin, GroupScores, GroupSink, GroupQueryNorm,
+		GroupKeyNorm} {
 		if c.Has(i) && c.In[i].DType != q {
 			return graph.Errorf(graph.ErrShape, "input %d has element type %v, the query %v", i, c.In[i].DType, q)
 		}
@@ -193,7 +198,9 @@ func (o *GroupQueryAttention) check(c *op.Infer, q HeadRows) error {
 		}
 	}
 	if differ(c.In[GroupLast].Dims.Len(), q.Batch) || differ(c.In[GroupTotal].Dims.Len(), graph.Known(1)) {
-		return graph.Errorf(graph.ErrShape, "seqlens_k %v and total_sequence_length %v are not for a batch of %v and one number", c.In[GroupLast].Type, c.In[GroupTotal].Type, q.Batch)
+		return graph.Errorf(graph.ErrShape,
+			"seqlens_k %v and total_sequence_length %v are not for a batch of %v and one number", c.In[GroupLast].Type,
+			c.In[GroupTotal].Type, q.Batch)
 	}
 	for _, i := range []int{GroupQueryNorm, GroupKeyNorm} {
 		if c.Has(i) && differ(c.In[i].Dims.Len(), q.Size) {
@@ -216,8 +223,10 @@ func (o *GroupQueryAttention) checkAngles(c *op.Infer, q HeadRows) error {
 	if cos == nil || sin == nil {
 		return nil
 	}
-	if len(cos) != 2 || len(sin) != 2 || differ(cos[0], sin[0]) || differ(cos[1], sin[1]) || cos[1].Mul(graph.Known(2)).Exceeds(q.Size) {
-		return graph.Errorf(graph.ErrShape, "caches of cosines %v and sines %v are not [positions,half of %v or less]", c.In[GroupCos].Type, c.In[GroupSin].Type, q.Size)
+	if len(cos) != 2 || len(sin) != 2 || differ(cos[0], sin[0]) || differ(cos[1], sin[1]) ||
+		cos[1].Mul(graph.Known(2)).Exceeds(q.Size) {
+		return graph.Errorf(graph.ErrShape, "caches of cosines %v and sines %v are not [positions,half of %v or less]",
+			c.In[GroupCos].Type, c.In[GroupSin].Type, q.Size)
 	}
 	if !c.Has(GroupPositions) {
 		return nil

@@ -24,7 +24,8 @@ func headsOf(what string, v *op.Value, n int) (h HeadRows, err error) {
 	case len(d) == 3 && n > 0 && mayDivide(n, d[2]):
 		return HeadsSideBySide(d, graph.Known(0), n, d[2].Div(graph.Known(n))), nil
 	}
-	return h, graph.Errorf(graph.ErrShape, "%s %v is neither [batch,heads,sequence,size] nor [batch,sequence,%d heads of one size]", what, v.Type, n)
+	return h, graph.Errorf(graph.ErrShape,
+		"%s %v is neither [batch,heads,sequence,size] nor [batch,sequence,%d heads of one size]", what, v.Type, n)
 }
 
 // WholeHeads returns the view of an operand with extents d, [batch,heads,rows,size].
@@ -66,9 +67,11 @@ func checkAttention(q, k, v HeadRows) error {
 	shared, ok := k.Heads.Value()
 	switch {
 	case differ(q.Batch, k.Batch) || differ(q.Batch, v.Batch):
-		return graph.Errorf(graph.ErrShape, "queries, keys and values have batches of %v, %v and %v", q.Batch, k.Batch, v.Batch)
+		return graph.Errorf(graph.ErrShape, "queries, keys and values have batches of %v, %v and %v", q.Batch, k.Batch,
+			v.Batch)
 	case differ(k.Heads, v.Heads) || differ(k.Rows, v.Rows):
-		return graph.Errorf(graph.ErrShape, "there are keys for %v heads and %v positions, values for %v and %v", k.Heads, k.Rows, v.Heads, v.Rows)
+		return graph.Errorf(graph.ErrShape, "there are keys for %v heads and %v positions, values for %v and %v", k.Heads,
+			k.Rows, v.Heads, v.Rows)
 	case differ(q.Size, k.Size):
 		return graph.Errorf(graph.ErrShape, "queries have %v elements and keys %v", q.Size, k.Size)
 	case ok && heads != 0 && (shared == 0 || heads%shared != 0):
@@ -85,7 +88,8 @@ func checkPast(what string, past *op.Value, x HeadRows) (rows graph.Dim, err err
 		return graph.Unknown(), nil
 	}
 	if len(p) != 4 || differ(p[0], x.Batch) || differ(p[1], x.Heads) || differ(p[3], x.Size) {
-		return rows, graph.Errorf(graph.ErrShape, "%s %v does not go before [%v,%v,%v,%v]", what, past.Type, x.Batch, x.Heads, x.Rows, x.Size)
+		return rows, graph.Errorf(graph.ErrShape, "%s %v does not go before [%v,%v,%v,%v]", what, past.Type, x.Batch,
+			x.Heads, x.Rows, x.Size)
 	}
 	return p[2], nil
 }
@@ -103,7 +107,8 @@ func ScoreDims(v *op.Value, batch, heads, queries graph.Dim) (graph.Dims, error)
 	copy(d[4-len(v.Dims):], v.Dims)
 	for i, n := range []graph.Dim{batch, heads, queries} {
 		if !d[i].Is(1) && differ(d[i], n) {
-			return nil, graph.Errorf(graph.ErrShape, "mask %v does not stretch to [%v,%v,%v,keys]", v.Type, batch, heads, queries)
+			return nil, graph.Errorf(graph.ErrShape, "mask %v does not stretch to [%v,%v,%v,keys]", v.Type, batch, heads,
+				queries)
 		}
 	}
 	return d, nil

@@ -54,7 +54,8 @@ func (o *LinearAttention) Infer(c *op.Infer) error {
 			return graph.Errorf(graph.ErrShape, "input %d, %v, is not [batch,tokens,heads*size]", i, c.In[i].Type)
 		}
 		if c.In[i].DType != c.In[0].DType {
-			return graph.Errorf(graph.ErrShape, "queries, keys and values have element types %v and %v", c.In[0].DType, c.In[i].DType)
+			return graph.Errorf(graph.ErrShape, "queries, keys and values have element types %v and %v", c.In[0].DType,
+				c.In[i].DType)
 		}
 	}
 	size := func(d graph.Dims) graph.Dim {
@@ -86,9 +87,11 @@ func (o *LinearAttention) Infer(c *op.Infer) error {
 
 // check returns an error if the operands do not match each other.
 func (o *LinearAttention) check(c *op.Infer, out, state graph.Dims, dk, dv graph.Dim) error {
-	for i, n := range []graph.Dim{dk.Mul(graph.Known(o.Heads)), dk.Mul(graph.Known(o.KVHeads)), dv.Mul(graph.Known(o.KVHeads))} {
+	for i, n := range []graph.Dim{dk.Mul(graph.Known(o.Heads)), dk.Mul(graph.Known(o.KVHeads)),
+		dv.Mul(graph.Known(o.KVHeads))} {
 		if d := c.In[i].Dims; d != nil && !kit.MayEqual(d, graph.Dims{out[0], out[1], n}) {
-			return graph.Errorf(graph.ErrShape, "queries %v of %d heads, keys %v and values %v of %d do not go together", c.In[0].Type, o.Heads, c.In[1].Type, c.In[2].Type, o.KVHeads)
+			return graph.Errorf(graph.ErrShape, "queries %v of %d heads, keys %v and values %v of %d do not go together",
+				c.In[0].Type, o.Heads, c.In[1].Type, c.In[2].Type, o.KVHeads)
 		}
 	}
 	if c.Has(3) && c.In[3].Dims != nil && !kit.MayEqual(c.In[3].Dims, state) {
@@ -107,8 +110,10 @@ func (o *LinearAttention) perToken(c *op.Infer, i int, what string, out graph.Di
 		return nil
 	}
 	d := c.In[i].Dims
-	if !kit.ComputedInF32.Has(c.In[i].DType) || !kit.MayEqual(d, graph.Dims{out[0], out[1], n}) && !kit.MayEqual(d, graph.Dims{out[0], out[1], m}) {
-		return graph.Errorf(graph.ErrShape, "%s %v is not [%v,%v,n] with n one of %v and %v", what, c.In[i].Type, out[0], out[1], n, m)
+	if !kit.ComputedInF32.Has(c.In[i].DType) ||
+		!kit.MayEqual(d, graph.Dims{out[0], out[1], n}) && !kit.MayEqual(d, graph.Dims{out[0], out[1], m}) {
+		return graph.Errorf(graph.ErrShape, "%s %v is not [%v,%v,n] with n one of %v and %v", what, c.In[i].Type, out[0],
+			out[1], n, m)
 	}
 	return nil
 }

@@ -30,12 +30,14 @@ const (
 )
 
 func newMultiHead(n *op.Node) (op.Op, error) {
-	o := &MultiHeadAttention{Heads: n.Int("num_heads", 0), Scale: microsoftScale(n), Causal: n.Bool("unidirectional", false), Filter: n.Float("mask_filter_value", -10000)}
+	o := &MultiHeadAttention{Heads: n.Int("num_heads", 0), Scale: microsoftScale(n),
+		Causal: n.Bool("unidirectional", false), Filter: n.Float("mask_filter_value", -10000)}
 	switch {
 	case o.Heads < 1:
 		return nil, graph.Errorf(graph.ErrFormat, "num_heads is %d; it takes 1 or more", o.Heads)
 	case n.HasIn(multiIndirection):
-		return nil, graph.Errorf(graph.ErrUnsupported, "cache_indirection; reorder the cache with Gather after each step of a beam search")
+		return nil, graph.Errorf(graph.ErrUnsupported,
+			"cache_indirection; reorder the cache with Gather after each step of a beam search")
 	case n.HasIn(MultiPastKey) != n.HasIn(MultiPastValue):
 		return nil, graph.Errorf(graph.ErrFormat, "past_key and past_value come together or not at all")
 	case n.HasIn(MultiPastLength) && !n.HasIn(MultiPastKey):
@@ -77,7 +79,8 @@ func (o *MultiHeadAttention) Operands(in []*op.Value) (q, k, v MultiHeadOperand,
 		return all[0], all[1], all[2], checkProjectionBias(bias, all[0].Bias.Add(n.Mul(d[4]).Mul(graph.Known(3))))
 	}
 	if key == nil {
-		return q, k, v, graph.Errorf(graph.ErrFormat, "key is left out and the query %v is not [batch,tokens,heads,3,size]", query.Type)
+		return q, k, v, graph.Errorf(graph.ErrFormat, "key is left out and the query %v is not [batch,tokens,heads,3,size]",
+			query.Type)
 	}
 	if q.HeadRows, err = headsOf("query", query, o.Heads); err != nil {
 		return q, k, v, err
@@ -94,7 +97,8 @@ func (o *MultiHeadAttention) Operands(in []*op.Value) (q, k, v MultiHeadOperand,
 		v = MultiHeadOperand{o.mixed(d, 1), MultiKey, has, hidden.Add(n.Mul(d[4]))}
 		return q, k, v, checkProjectionBias(bias, v.Bias.Add(n.Mul(d[4])))
 	case value == nil:
-		return q, k, v, graph.Errorf(graph.ErrFormat, "value is left out and the key %v is not [batch,tokens,heads,2,size]", key.Type)
+		return q, k, v, graph.Errorf(graph.ErrFormat, "value is left out and the key %v is not [batch,tokens,heads,2,size]",
+			key.Type)
 	}
 	if k.HeadRows, err = headsOf("key", key, o.Heads); err != nil {
 		return q, k, v, err
@@ -223,7 +227,8 @@ func KeyMaskOf(v *op.Value, batch, queries graph.Dim) (KeyMask, error) {
 	case len(d) == 4 && !differ(d[0], batch) && d[1].Is(1) && !differ(d[2], d[3]):
 		return SquareOf, nil
 	}
-	return NoMask, graph.Errorf(graph.ErrShape, "mask %v has none of the forms for a batch of %v and %v queries", v.Type, batch, queries)
+	return NoMask, graph.Errorf(graph.ErrShape, "mask %v has none of the forms for a batch of %v and %v queries", v.Type,
+		batch, queries)
 }
 
 // checkKeyMask checks the mask in input i, if present.

@@ -34,7 +34,8 @@ func NewProjectedAttention(n *op.Node) (op.Op, error) {
 	o := &ProjectedAttention{
 		Heads: n.Int("num_heads", 0), Sizes: n.Ints("qkv_hidden_sizes"), Scale: microsoftScale(n),
 		Filter: n.Float("mask_filter_value", -10000), Causal: n.Bool("unidirectional", false),
-		Shared: n.Bool("past_present_share_buffer", false), Rotary: n.Bool("do_rotary", false), RotarySize: n.Int("rotary_embedding_dim", 0),
+		Shared: n.Bool("past_present_share_buffer", false), Rotary: n.Bool("do_rotary", false),
+		RotarySize: n.Int("rotary_embedding_dim", 0),
 	}
 	if o.Heads < 1 {
 		return nil, graph.Errorf(graph.ErrFormat, "num_heads is %d; it takes 1 or more", o.Heads)
@@ -42,7 +43,8 @@ func NewProjectedAttention(n *op.Node) (op.Op, error) {
 	if len(o.Sizes) == 0 {
 		o.Sizes = nil
 	} else if s := o.Sizes; len(s) != 3 || s[0] != s[1] || s[0] < 1 || s[2] < 1 || s[0]%o.Heads != 0 || s[2]%o.Heads != 0 {
-		return nil, graph.Errorf(graph.ErrFormat, "qkv_hidden_sizes are %v; they are three multiples of num_heads, %d, the first two equal", s, o.Heads)
+		return nil, graph.Errorf(graph.ErrFormat,
+			"qkv_hidden_sizes are %v; they are three multiples of num_heads, %d, the first two equal", s, o.Heads)
 	}
 	if o.RotarySize < 0 || o.RotarySize%2 != 0 {
 		return nil, graph.Errorf(graph.ErrFormat, "rotary_embedding_dim is %d; it takes even numbers", o.RotarySize)
@@ -135,7 +137,8 @@ func (o *ProjectedAttention) grown(c *op.Infer, k HeadRows) (graph.Dim, error) {
 	if past.Dims == nil {
 		return graph.Unknown(), nil
 	}
-	if p := past.Dims; len(p) != 5 || differ(p[0], graph.Known(2)) || differ(p[1], k.Batch) || differ(p[2], k.Heads) || differ(p[4], k.Size) {
+	if p := past.Dims; len(p) != 5 || differ(p[0], graph.Known(2)) || differ(p[1], k.Batch) || differ(p[2], k.Heads) ||
+		differ(p[4], k.Size) {
 		return k.Rows, graph.Errorf(graph.ErrShape, "past %v is not [2,%v,%v,tokens,%v]", past.Type, k.Batch, k.Heads, k.Size)
 	}
 	if o.Shared {

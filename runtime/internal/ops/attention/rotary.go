@@ -33,7 +33,8 @@ func newMicrosoftRotary(n *op.Node) (op.Op, error) {
 func readRotary(n *op.Node, o *RotaryEmbedding) (op.Op, error) {
 	o.Heads, o.Size, o.Interleaved = n.Int("num_heads", 0), n.Int("rotary_embedding_dim", 0), n.Bool("interleaved", false)
 	if o.Heads < 0 || o.Size < 0 || o.Size%2 != 0 {
-		return nil, graph.Errorf(graph.ErrFormat, "num_heads is %d and rotary_embedding_dim %d; they cannot be negative, nor the second odd", o.Heads, o.Size)
+		return nil, graph.Errorf(graph.ErrFormat,
+			"num_heads is %d and rotary_embedding_dim %d; they cannot be negative, nor the second odd", o.Heads, o.Size)
 	}
 	return o, nil
 }
@@ -42,14 +43,16 @@ func readRotary(n *op.Node, o *RotaryEmbedding) (op.Op, error) {
 func (o *RotaryEmbedding) Infer(c *op.Infer) error {
 	for _, i := range []int{o.Cos, o.Sin} {
 		if !c.Has(i) || c.In[i].DType != c.In[0].DType {
-			return graph.Errorf(graph.ErrShape, "the caches of cosines and sines must be there, with elements of %v", c.In[0].DType)
+			return graph.Errorf(graph.ErrShape, "the caches of cosines and sines must be there, with elements of %v",
+				c.In[0].DType)
 		}
 	}
 	if err := checkCounts(c, o.Positions, "position_ids"); err != nil {
 		return err
 	}
 	c.Set(0, c.In[0].DType, c.In[0].Dims)
-	if !ranksKnown(c, 0, o.Cos, o.Sin, o.Positions) || o.Heads == 0 && len(c.In[0].Dims) == 3 && !headsTold(c.In[0], c.In[o.Cos]) {
+	if !ranksKnown(c, 0, o.Cos, o.Sin, o.Positions) ||
+		o.Heads == 0 && len(c.In[0].Dims) == 3 && !headsTold(c.In[0], c.In[o.Cos]) {
 		return nil
 	}
 	x, pairs, err := o.Operands(c.In)
@@ -99,7 +102,8 @@ func (o *RotaryEmbedding) check(c *op.Infer, x HeadRows, pairs graph.Dim) error 
 	}
 	if !c.Has(o.Positions) {
 		if d := cos.Dims; len(d) != 3 || differ(d[0], x.Batch) || differ(d[1], x.Rows) || differ(d[2], pairs) {
-			return graph.Errorf(graph.ErrShape, "caches are %v; without positions they are [%v,%v,%v]", cos.Type, x.Batch, x.Rows, pairs)
+			return graph.Errorf(graph.ErrShape, "caches are %v; without positions they are [%v,%v,%v]", cos.Type, x.Batch,
+				x.Rows, pairs)
 		}
 		return nil
 	}
@@ -113,7 +117,8 @@ func (o *RotaryEmbedding) check(c *op.Infer, x HeadRows, pairs graph.Dim) error 
 
 // checkPositions checks that positions are [batch,tokens], or, with offset, a single position.
 func checkPositions(v *op.Value, offset bool, x HeadRows) error {
-	if d := v.Dims; d != nil && !OffsetPosition(v, offset) && (len(d) != 2 || differ(d[0], x.Batch) || differ(d[1], x.Rows)) {
+	if d := v.Dims; d != nil && !OffsetPosition(v, offset) &&
+		(len(d) != 2 || differ(d[0], x.Batch) || differ(d[1], x.Rows)) {
 		return graph.Errorf(graph.ErrShape, "positions are %v, not of [%v,%v]", v.Type, x.Batch, x.Rows)
 	}
 	return nil

@@ -94,7 +94,8 @@ func (o *sectionRotary) layout(c *op.Run) (batch, rows, heads, size int, perHead
 		return 0, 0, 0, 0, 0, 0, graph.Errorf(graph.ErrShape, "input %v has not three or four axes", c.In[0])
 	}
 	if p := c.In[1].Shape(); p[1] != batch || p[2] != rows || 2*len(o.which) > size {
-		err = graph.Errorf(graph.ErrShape, "positions %v and %d pairs do not belong to input %v", c.In[1], len(o.which), c.In[0])
+		err = graph.Errorf(graph.ErrShape, "positions %v and %d pairs do not belong to input %v", c.In[1], len(o.which),
+			c.In[0])
 	}
 	return batch, rows, heads, size, perHead, perRow, err
 }

@@ -56,7 +56,8 @@ func (o *TensorScatter) Infer(c *op.Infer) error {
 		fits = i == axis && !update.Dims[i].Exceeds(cache.Dims[i]) || i != axis && !differ(update.Dims[i], cache.Dims[i])
 	}
 	if !fits {
-		return graph.Errorf(graph.ErrShape, "an update %v along axis %d does not go into a cache %v", update.Type, axis, cache.Type)
+		return graph.Errorf(graph.ErrShape, "an update %v along axis %d does not go into a cache %v", update.Type, axis,
+			cache.Type)
 	}
 	if c.Has(2) && c.In[2].Dims != nil && differ(c.In[2].Dims.Len(), cache.Dims[0]) {
 		return graph.Errorf(graph.ErrShape, "write indices %v for a batch of %v", c.In[2].Type, cache.Dims[0])
@@ -92,7 +93,8 @@ func (o *TensorScatter) Run(c *op.Run) error {
 			list = append(list, kit.Strided{
 				Src: c.In[1], Dst: c.Out[0],
 				SrcAt: (b*outer*update[axis] + from) * inner, DstAt: (b*outer*cache[axis] + to) * inner,
-				Axes: []kit.StridedAxis{{N: outer, From: update[axis] * inner, To: cache[axis] * inner}, {N: n * inner, From: 1, To: 1}},
+				Axes: []kit.StridedAxis{{N: outer, From: update[axis] * inner, To: cache[axis] * inner},
+					{N: n * inner, From: 1, To: 1}},
 			})
 		}
 	}
@@ -114,7 +116,8 @@ func (o *TensorScatter) starts(c *op.Run, batch, size, rows int) ([]int, error) 
 		if o.Circular && size > 0 {
 			n = ((n % size) + size) % size
 		} else if n < 0 || n > size-rows {
-			return nil, graph.Errorf(graph.ErrShape, "batch %d has index %d, and %d rows do not fit from there on into %d", i, n, rows, size)
+			return nil, graph.Errorf(graph.ErrShape, "batch %d has index %d, and %d rows do not fit from there on into %d", i,
+				n, rows, size)
 		}
 		list[i] = n
 	}

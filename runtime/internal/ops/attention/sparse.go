@@ -33,7 +33,8 @@ const (
 )
 
 func newSparseAttention(n *op.Node) (op.Op, error) {
-	o := &sparseAttention{heads: n.Int("num_heads", 0), kvHeads: n.Int("kv_num_heads", 0), block: n.Int("sparse_block_size", 0),
+	o := &sparseAttention{heads: n.Int("num_heads", 0), kvHeads: n.Int("kv_num_heads", 0),
+		block: n.Int("sparse_block_size", 0),
 		scale: microsoftScale(n), rotary: n.Bool("do_rotary", false), interleaved: n.Bool("rotary_interleaved", false)}
 	switch {
 	case o.heads < 1 || o.kvHeads < 1 || o.heads%o.kvHeads != 0:
@@ -155,7 +156,8 @@ func (o *sparseAttention) operands(c *op.Run) (*sparseRun, error) {
 		}
 	}
 	if !past.Equal(tensor.Shape{r.batch, o.kvHeads, r.room, r.size}) || !past.Equal(c.In[sparsePastValue].Shape()) {
-		return nil, graph.Errorf(graph.ErrShape, "caches %v and %v do not belong to %d sequences", c.In[sparsePastKey], c.In[sparsePastValue], r.batch)
+		return nil, graph.Errorf(graph.ErrShape, "caches %v and %v do not belong to %d sequences", c.In[sparsePastKey],
+			c.In[sparsePastValue], r.batch)
 	}
 	if err := r.caches(c); err != nil {
 		return nil, err
@@ -185,7 +187,8 @@ func (r *sparseRun) caches(c *op.Run) error {
 	r.sin, err = c.Floats(c.In[sparseSin])
 	s, t := c.In[sparseCos].Shape(), c.In[sparseSin].Shape()
 	if err == nil && (len(s) != 2 || 2*s[1] != r.size || !s.Equal(t)) {
-		err = graph.Errorf(graph.ErrShape, "caches of cosines %v and sines %v do not belong to heads of %d", c.In[sparseCos], c.In[sparseSin], r.size)
+		err = graph.Errorf(graph.ErrShape, "caches of cosines %v and sines %v do not belong to heads of %d",
+			c.In[sparseCos], c.In[sparseSin], r.size)
 	}
 	return err
 }
@@ -201,7 +204,8 @@ func (r *sparseRun) layout(c *op.Run) error {
 		return err
 	}
 	if len(r.lengths) != r.batch || total > r.room || total < r.tokens {
-		return graph.Errorf(graph.ErrShape, "%d lengths and %d tokens do not belong to %d sequences in caches of %d", len(r.lengths), total, r.batch, r.room)
+		return graph.Errorf(graph.ErrShape, "%d lengths and %d tokens do not belong to %d sequences in caches of %d",
+			len(r.lengths), total, r.batch, r.room)
 	}
 	most := total
 	if r.rotary {
@@ -209,7 +213,8 @@ func (r *sparseRun) layout(c *op.Run) error {
 	}
 	for _, n := range r.lengths {
 		if n > most || n < 1 || !r.prompt && n < r.tokens {
-			return graph.Errorf(graph.ErrShape, "a sequence of %d tokens, %d of them new, does not fit caches of %d", n, r.tokens, most)
+			return graph.Errorf(graph.ErrShape, "a sequence of %d tokens, %d of them new, does not fit caches of %d", n,
+				r.tokens, most)
 		}
 	}
 	if r.prompt && total > most {
@@ -217,7 +222,8 @@ func (r *sparseRun) layout(c *op.Run) error {
 	}
 	rows, columns := c.In[sparseRows].Shape(), c.In[sparseColumns].Shape()
 	if len(rows) != 2 || len(columns) != 2 || rows[0] != columns[0] || rows[0] == 0 || (rows[1]-1)*r.block < total {
-		return graph.Errorf(graph.ErrShape, "blocks %v and %v do not cover %d tokens", c.In[sparseRows], c.In[sparseColumns], total)
+		return graph.Errorf(graph.ErrShape, "blocks %v and %v do not cover %d tokens", c.In[sparseRows],
+			c.In[sparseColumns], total)
 	}
 	r.rows, r.columns = tensor.View[int32](c.In[sparseRows]), tensor.View[int32](c.In[sparseColumns])
 	r.layouts, r.perRows, r.perColumns = rows[0], rows[1], columns[1]

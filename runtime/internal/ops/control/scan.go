@@ -33,7 +33,8 @@ func newScan(n *op.Node) (op.Op, error) {
 	}
 	o.scanOuts = o.nodeOut - o.states
 	if o.inputs < 1 || o.states < 0 || o.scanOuts < 0 {
-		return nil, graph.Errorf(graph.ErrFormat, "has %d inputs and %d outputs, and num_scan_inputs is %d", o.nodeIn, o.nodeOut, o.inputs)
+		return nil, graph.Errorf(graph.ErrFormat, "has %d inputs and %d outputs, and num_scan_inputs is %d", o.nodeIn,
+			o.nodeOut, o.inputs)
 	}
 	inName := "scan_input_directions"
 	if o.batched {

@@ -36,13 +36,15 @@ const maxText = 1 << 24
 func readDecoderSearch(n *op.Node) (*search, error) {
 	n.Ignore("decoder_start_token_id")
 	if kind := n.Int("model_type", 0); kind != 0 {
-		return nil, graph.Errorf(graph.ErrUnsupported, "model_type is %d, and %s takes decoders alone (0); BeamSearch takes encoders", kind, n.OpName())
+		return nil, graph.Errorf(graph.ErrUnsupported,
+			"model_type is %d, and %s takes decoders alone (0); BeamSearch takes encoders", kind, n.OpName())
 	}
 	return readSearch(n)
 }
 
 func readSearch(n *op.Node) (*search, error) {
-	s := &search{init: n.Has(initDecoderBody), vocabulary: n.Int("vocab_size", -1), noRepeat: n.Int("no_repeat_ngram_size", 0)}
+	s := &search{init: n.Has(initDecoderBody), vocabulary: n.Int("vocab_size", -1),
+		noRepeat: n.Int("no_repeat_ngram_size", 0)}
 	if s.init {
 		if err := n.Graph(initDecoderBody); err != nil {
 			return nil, err
@@ -77,7 +79,9 @@ func checkApart(g *graph.Graph) error {
 	for _, in := range g.Inputs {
 		switch in.Name {
 		case "past_sequence_length", "beam_width", "cache_indirection":
-			return graph.Errorf(graph.ErrUnsupported, "graph %q takes %s, as decoders with past_present_share_buffer do; they are not supported, nor by ONNX Runtime on a CPU; export the model with separate pasts and presents, which share memory here too", decoderBody, in.Name)
+			return graph.Errorf(graph.ErrUnsupported, "graph %q takes %s, as decoders with past_present_share_buffer do; "+
+				"they are not supported, nor by ONNX Runtime on a CPU; export the model with separate pasts and presents, "+
+				"which share memory here too", decoderBody, in.Name)
 		}
 	}
 	return nil
@@ -149,7 +153,8 @@ func (w *wish) lengths(c *op.Run) (err error) {
 		}
 	}
 	if w.most <= w.prompt || w.most > maxText || w.least < 0 || w.least >= w.most {
-		return graph.Errorf(graph.ErrShape, "max_length %d and min_length %d do not go with a prompt of %d tokens", w.most, w.least, w.prompt)
+		return graph.Errorf(graph.ErrShape, "max_length %d and min_length %d do not go with a prompt of %d tokens", w.most,
+			w.least, w.prompt)
 	}
 	return nil
 }
@@ -197,7 +202,8 @@ const textWork = 32
 // adjust changes scores, [rows,vocabulary], by the rules of the wish. step counts from 1.
 func (s *search) adjust(w *wish, written texts, scores []float32, n, step int) error {
 	if w.words != nil && len(w.words) != n || w.first != nil && len(w.first) != w.batch*n {
-		return graph.Errorf(graph.ErrShape, "masks of %d and %d words do not go with a vocabulary of %d", len(w.words), len(w.first), n)
+		return graph.Errorf(graph.ErrShape, "masks of %d and %d words do not go with a vocabulary of %d", len(w.words),
+			len(w.first), n)
 	}
 	copies := len(written) / w.batch
 	for r, text := range written {
@@ -248,7 +254,8 @@ func (w *wish) tail(text int) []int32 {
 // force leaves one token to choose. The score of the text stays the same.
 func (s *search) force(row []float32, id int32) error {
 	if int(id) >= len(row) || id == s.eos {
-		return graph.Errorf(graph.ErrShape, "extra_decoding_ids has token %d, which ends texts or is not in a vocabulary of %d", id, len(row))
+		return graph.Errorf(graph.ErrShape,
+			"extra_decoding_ids has token %d, which ends texts or is not in a vocabulary of %d", id, len(row))
 	}
 	for i := range row {
 		row[i] = lowest

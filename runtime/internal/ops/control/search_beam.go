@@ -28,7 +28,8 @@ func newBeamSearch(n *op.Node) (op.Op, error) {
 	}
 	for i, what := range map[int]string{10: "decoder_input_ids", 11: "logits_processor"} {
 		if n.HasIn(i) && (s.pair == nil || s.pair.masked) {
-			return nil, graph.Errorf(graph.ErrUnsupported, "input %s, which only models of model_type %d take", what, speechToText)
+			return nil, graph.Errorf(graph.ErrUnsupported, "input %s, which only models of model_type %d take", what,
+				speechToText)
 		}
 	}
 	return &beamSearch{s, n.Bool("early_stopping", false)}, nil

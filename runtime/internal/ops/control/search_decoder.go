@@ -113,7 +113,8 @@ func (d *decoding) start(in []tensor.Value) (logits []float32, vocabulary int, e
 		return nil, 0, err
 	}
 	if len(out) != 1+len(l.States) {
-		return nil, 0, graph.Errorf(graph.ErrFormat, "graph %q has %d outputs for %d pasts", initDecoderBody, len(out), len(l.States))
+		return nil, 0, graph.Errorf(graph.ErrFormat, "graph %q has %d outputs for %d pasts", initDecoderBody, len(out),
+			len(l.States))
 	}
 	if err := d.open(); err != nil {
 		return nil, 0, err
@@ -145,17 +146,20 @@ func loopOf(g *graph.Graph, body string, rows, most int) (*op.Loop, error) {
 		return nil, graph.Errorf(graph.ErrUnsupported, "graph %q has %d inputs, and so no pasts", body, len(g.Inputs))
 	}
 	if len(g.Outputs) != len(g.Inputs)-2 {
-		return nil, graph.Errorf(graph.ErrFormat, "graph %q has %d outputs for %d pasts", body, len(g.Outputs), len(g.Inputs)-3)
+		return nil, graph.Errorf(graph.ErrFormat, "graph %q has %d outputs for %d pasts", body, len(g.Outputs),
+			len(g.Inputs)-3)
 	}
 	l := &op.Loop{Room: min(most, maxRoom), Going: map[int]graph.Dims{2: {graph.Known(rows), graph.Symbol(op.Rows)}}}
 	for i, in := range g.Inputs[3:] {
 		if len(in.Type.Dims) != 5 {
-			return nil, graph.Errorf(graph.ErrUnsupported, "input %q of graph %q is %v, no past of [2,batch,heads,tokens,size]", in.Name, body, in.Type)
+			return nil, graph.Errorf(graph.ErrUnsupported,
+				"input %q of graph %q is %v, no past of [2,batch,heads,tokens,size]", in.Name, body, in.Type)
 		}
 		heads, ok1 := in.Type.Dims[2].Value()
 		size, ok2 := in.Type.Dims[4].Value()
 		if !ok1 || !ok2 {
-			return nil, graph.Errorf(graph.ErrUnsupported, "input %q of graph %q is %v; its heads are not known", in.Name, body, in.Type)
+			return nil, graph.Errorf(graph.ErrUnsupported, "input %q of graph %q is %v; its heads are not known", in.Name,
+				body, in.Type)
 		}
 		dims := graph.Dims{graph.Known(2), graph.Known(rows), graph.Known(heads), graph.Symbol(op.Rows), graph.Known(size)}
 		l.States = append(l.States, op.LoopState{In: 3 + i, Out: 1 + i, DType: in.Type.DType, Dims: dims, Axis: 3})

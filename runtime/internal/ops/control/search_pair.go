@@ -38,7 +38,8 @@ func readPair(n *op.Node, kind int) (*pair, error) {
 	p := &pair{masked: kind == textToText, first: n.Int("decoder_start_token_id", -1)}
 	switch {
 	case kind == textAlone && n.Has(encoderBody):
-		return nil, graph.Errorf(graph.ErrFormat, "model_type is %d, a decoder alone, and there is a graph %q", kind, encoderBody)
+		return nil, graph.Errorf(graph.ErrFormat, "model_type is %d, a decoder alone, and there is a graph %q", kind,
+			encoderBody)
 	case kind == textAlone:
 		return nil, nil
 	case kind != textToText && kind != speechToText:
@@ -66,7 +67,9 @@ func (p *pair) check(encoder, decoder *graph.Graph) error {
 	}
 	if len(decoder.Inputs) > len(takes) && decoder.Inputs[len(takes)].Name == "encoder_hidden_states" {
 		if p.hidden = true; p.apart {
-			return graph.Errorf(graph.ErrFormat, "graph %q takes encoder_hidden_states, and graph %q, which takes no prompts, does not give them", decoderBody, encoderBody)
+			return graph.Errorf(graph.ErrFormat,
+				"graph %q takes encoder_hidden_states, and graph %q, which takes no prompts, does not give them", decoderBody,
+				encoderBody)
 		}
 		takes = append(takes, "encoder_hidden_states")
 	}
@@ -75,7 +78,8 @@ func (p *pair) check(encoder, decoder *graph.Graph) error {
 	}
 	ids := decoder.Inputs[0].Type
 	if len(ids.Dims) != 2 {
-		return graph.Errorf(graph.ErrFormat, "input %q of graph %q is %v, not of [batch,tokens]", decoder.Inputs[0].Name, decoderBody, ids)
+		return graph.Errorf(graph.ErrFormat, "input %q of graph %q is %v, not of [batch,tokens]", decoder.Inputs[0].Name,
+			decoderBody, ids)
 	}
 	tokens, ok := ids.Dims[1].Value()
 	p.whole = !ok || tokens != 1
@@ -98,7 +102,8 @@ func (p *pair) checkEncoder(g *graph.Graph) error {
 	}
 	p.layers = (len(g.Outputs) - first) / each
 	if p.layers < 1 || len(g.Outputs) != first+each*p.layers {
-		return graph.Errorf(graph.ErrFormat, "graph %q has %d outputs, not %d and %d for each layer", encoderBody, len(g.Outputs), first, each)
+		return graph.Errorf(graph.ErrFormat, "graph %q has %d outputs, not %d and %d for each layer", encoderBody,
+			len(g.Outputs), first, each)
 	}
 	return named(encoderBody, "outputs", g.Outputs, len(g.Outputs), gives...)
 }
@@ -111,7 +116,8 @@ func named(body, kind string, list []*graph.Value, want int, names ...string) er
 	}
 	for i, name := range names {
 		if list[i].Name != name {
-			return graph.Errorf(graph.ErrFormat, "number %d of the %s of graph %q is %q and should be %q", i, kind, body, list[i].Name, name)
+			return graph.Errorf(graph.ErrFormat, "number %d of the %s of graph %q is %q and should be %q", i, kind, body,
+				list[i].Name, name)
 		}
 	}
 	return nil
@@ -125,7 +131,9 @@ func (p *pair) start(c *op.Run) (*wish, error) {
 		axes = 2
 	}
 	if len(shape) != axes || shape.Len() == 0 || (source.DType() == tensor.I32) != p.masked {
-		return nil, graph.Errorf(graph.ErrShape, "input 0, %v, is no source of the encoder, which is int32 of [batch,tokens] or floats of [batch,features,frames]", source)
+		return nil, graph.Errorf(graph.ErrShape,
+			"input 0, %v, is no source of the encoder, which is int32 of [batch,tokens] or floats of [batch,features,frames]",
+			source)
 	}
 	w := &wish{batch: shape[0], source: source, temperature: 1}
 	if t := c.Given(10); t != nil {
@@ -137,7 +145,8 @@ func (p *pair) start(c *op.Run) (*wish, error) {
 		return w, nil
 	}
 	if p.first < 0 {
-		return nil, graph.Errorf(graph.ErrFormat, "decoder_start_token_id is %d, and nothing else gives the first token of a text", p.first)
+		return nil, graph.Errorf(graph.ErrFormat,
+			"decoder_start_token_id is %d, and nothing else gives the first token of a text", p.first)
 	}
 	w.prompt, w.ids = 1, make([]int32, w.batch)
 	for i := range w.ids {

@@ -13,7 +13,8 @@ import (
 func values(names string) []*graph.Value {
 	var list []*graph.Value
 	for _, name := range strings.Fields(names) {
-		list = append(list, &graph.Value{Name: name, Type: graph.TensorOf(tensor.I32, graph.Dims{graph.Unknown(), graph.Known(1)})})
+		list = append(list, &graph.Value{Name: name,
+			Type: graph.TensorOf(tensor.I32, graph.Dims{graph.Unknown(), graph.Known(1)})})
 	}
 	return list
 }
@@ -50,7 +51,8 @@ func TestPairs(t *testing.T) {
 		"fewer presents": {false, textSource, madeByAll, "input_ids encoder_attention_mask" + pastsOfOne, "logits k", "has 2 outputs and needs 3"},
 	} {
 		p := &pair{masked: !c.speech}
-		err := p.check(&graph.Graph{Inputs: values(c.source), Outputs: values(c.made)}, &graph.Graph{Inputs: values(c.takes), Outputs: values(c.gives)})
+		err := p.check(&graph.Graph{Inputs: values(c.source), Outputs: values(c.made)},
+			&graph.Graph{Inputs: values(c.takes), Outputs: values(c.gives)})
 		if c.expect == "" && (err != nil || p.layers != 1 || p.whole || p.hidden != strings.Contains(c.takes, "hidden")) {
 			t.Errorf("%s: got %+v, %v", name, p, err)
 		}
@@ -111,7 +113,8 @@ func TestPairInputs(t *testing.T) {
 func TestSilence(t *testing.T) {
 	p := &pair{words: speechWords{noSpeech: 1}}
 	scores := []float32{-1, 0, -2, -3, -4, -50, -6, -7} // two texts of two rows each
-	c := &op.Run{Mem: &purse{left: 1 << 10}, Made: make([]tensor.Value, 5), Node: &graph.Node{Outputs: []string{"", "", "", "", "silence"}}}
+	c := &op.Run{Mem: &purse{left: 1 << 10}, Made: make([]tensor.Value, 5),
+		Node: &graph.Node{Outputs: []string{"", "", "", "", "silence"}}}
 	if err := p.silence(c, scores, 2, 2); err != nil {
 		t.Fatal(err)
 	}

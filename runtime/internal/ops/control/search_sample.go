@@ -29,8 +29,9 @@ func newSampling(n *op.Node) (op.Op, error) {
 	if n.Bool("custom", false) {
 		return nil, graph.Errorf(graph.ErrUnsupported, "custom is set; only the usual order of filters is computed")
 	}
-	o := &sampling{search: s, temperature: n.Float("temperature", 1), share: n.Float("top_p", 0), filter: n.Float("filter_value", -1e20),
-		keep: max(n.Int("min_tokens_to_keep", 0), 1), penalty: n.Float("presence_penalty", 0)}
+	o := &sampling{search: s, temperature: n.Float("temperature", 1), share: n.Float("top_p", 0),
+		filter: n.Float("filter_value", -1e20),
+		keep:   max(n.Int("min_tokens_to_keep", 0), 1), penalty: n.Float("presence_penalty", 0)}
 	if !(o.temperature > 0) || !(o.share >= 0 && o.share <= 1) {
 		return nil, graph.Errorf(graph.ErrFormat, "temperature %v or top_p %v cannot be", o.temperature, o.share)
 	}

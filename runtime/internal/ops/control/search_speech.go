@@ -27,11 +27,14 @@ func newSpeechSearch(n *op.Node) (op.Op, error) {
 		return nil, err
 	}
 	if n.Bool("decoder_output_cross_qk", false) || n.HasIn(crossHeads) || len(n.Outputs) > 3 && n.Outputs[3] != "" {
-		return nil, graph.Errorf(graph.ErrUnsupported, "scores of attention to the source (decoder_output_cross_qk, cross_qk_layer_head, cross_qk) are not computed, nor does ONNX Runtime compute them on a CPU; export the model without them")
+		return nil, graph.Errorf(graph.ErrUnsupported, "scores of attention to the source (decoder_output_cross_qk, "+
+			"cross_qk_layer_head, cross_qk) are not computed, nor does ONNX Runtime compute them on a CPU; export the "+
+			"model without them")
 	}
 	w := &s.pair.words
-	for name, to := range map[string]*int{"translate_token_id": &w.translate, "transcribe_token_id": &w.transcribe, "start_of_lm_token_id": &w.startOfLM,
-		"no_speech_token_id": &w.noSpeech, "no_timestamps_token_id": &w.noTimes, "beginning_timestamp_token_id": &w.times} {
+	for name, to := range map[string]*int{"translate_token_id": &w.translate, "transcribe_token_id": &w.transcribe,
+		"start_of_lm_token_id": &w.startOfLM,
+		"no_speech_token_id":   &w.noSpeech, "no_timestamps_token_id": &w.noTimes, "beginning_timestamp_token_id": &w.times} {
 		*to = n.Int(name, -1)
 	}
 	return &speechSearch{&beamSearch{s, n.Bool("early_stopping", false)}}, nil
@@ -72,7 +75,8 @@ func (p *pair) speech(c *op.Run, w *wish) (err error) {
 		w.times = kind == 1
 	}
 	if w.times && p.words.times <= 0 {
-		return graph.Errorf(graph.ErrFormat, "logits_processor is 1 and beginning_timestamp_token_id is %d, no token", p.words.times)
+		return graph.Errorf(graph.ErrFormat, "logits_processor is 1 and beginning_timestamp_token_id is %d, no token",
+			p.words.times)
 	}
 	if w.tails, err = p.extra(c, w.batch); err != nil {
 		return err
@@ -130,7 +134,8 @@ const latestStart = 50
 func (s *search) ruleTimes(row []float32, text []int32) error {
 	w := &s.pair.words
 	if w.times >= len(row) {
-		return graph.Errorf(graph.ErrFormat, "beginning_timestamp_token_id is %d, not in a vocabulary of %d", w.times, len(row))
+		return graph.Errorf(graph.ErrFormat, "beginning_timestamp_token_id is %d, not in a vocabulary of %d", w.times,
+			len(row))
 	}
 	isTime := func(id int32) bool { return int(id) >= w.times }
 	ban := func(from, to int) { banRange(row, from, to) }

@@ -209,7 +209,8 @@ func (d *translation) expand(list []tensor.Value) ([]tensor.Value, error) {
 	for i, v := range list {
 		t, ok := v.(*tensor.Tensor)
 		if !ok || len(t.Shape()) == 0 || t.Shape()[0] != d.w.batch {
-			return nil, graph.Errorf(graph.ErrShape, "the encoder gives %v where the first extent should be %d texts", v, d.w.batch)
+			return nil, graph.Errorf(graph.ErrShape, "the encoder gives %v where the first extent should be %d texts", v,
+				d.w.batch)
 		}
 		if d.copies == 1 {
 			expanded[i] = v

@@ -56,7 +56,8 @@ func JoinDims(parts ...graph.Dims) graph.Dims {
 func SameTypes(in []*op.Value) error {
 	for i, v := range in {
 		if v != nil && v.DType != in[0].DType {
-			return graph.Errorf(graph.ErrShape, "inputs 0 and %d have element types %v and %v, which must be equal", i, in[0].DType, v.DType)
+			return graph.Errorf(graph.ErrShape, "inputs 0 and %d have element types %v and %v, which must be equal", i,
+				in[0].DType, v.DType)
 		}
 	}
 	return nil

@@ -63,7 +63,8 @@ func sparseOffsets(s *graph.SparseTensor) ([]int, error) {
 		extents = s.Shape
 	}
 	if n*len(extents) != len(index) {
-		return nil, graph.Errorf(graph.ErrFormat, "sparse tensor of shape %v has %d values and indices of shape %v", s.Shape, n, s.Indices.Shape())
+		return nil, graph.Errorf(graph.ErrFormat, "sparse tensor of shape %v has %d values and indices of shape %v",
+			s.Shape, n, s.Indices.Shape())
 	}
 	steps := extents.Strides()
 	at := make([]int, n)
@@ -71,7 +72,8 @@ func sparseOffsets(s *graph.SparseTensor) ([]int, error) {
 		for a, e := range extents {
 			x := index[i*len(extents)+a]
 			if x < 0 || x >= e {
-				return nil, graph.Errorf(graph.ErrFormat, "sparse tensor of shape %v has a value at %d along axis %d", s.Shape, x, a)
+				return nil, graph.Errorf(graph.ErrFormat, "sparse tensor of shape %v has a value at %d along axis %d", s.Shape, x,
+					a)
 			}
 			at[i] += x * steps[a]
 		}

@@ -19,7 +19,8 @@ type vectorizer struct {
 func newVectorizer(n *op.Node) (op.Op, error) {
 	o := &vectorizer{sizes: n.Ints("inputdimensions")}
 	if len(o.sizes) != len(n.Inputs) {
-		return nil, graph.Errorf(graph.ErrFormat, "inputdimensions has %d elements for %d inputs", len(o.sizes), len(n.Inputs))
+		return nil, graph.Errorf(graph.ErrFormat, "inputdimensions has %d elements for %d inputs", len(o.sizes),
+			len(n.Inputs))
 	}
 	for _, size := range o.sizes {
 		if size < 0 || size > kit.MaxElements || o.total > kit.MaxElements {

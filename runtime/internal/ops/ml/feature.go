@@ -49,8 +49,8 @@ func perFeature[T any](list []T, n int) []T {
 	return long
 }
 
-// blocksOf yields the elements of x as N: some at a time, with the index of the first. The next block
-// overwrites the memory.
+// blocksOf yields the elements of x as N: some at a time, with the index of the first. The next
+// block overwrites the memory.
 func blocksOf[N float32 | float64 | int64](x *tensor.Tensor) iter.Seq2[int, []N] {
 	return func(yield func(int, []N) bool) {
 		block := make([]N, min(x.Len(), 512))

@@ -55,7 +55,9 @@ func (o *Forest) checkSamples(v *op.Value) (rows graph.Dim, err error) {
 
 // each combines the votes of the trees, [rows,targets], and passes them to singles or doubles. seen
 // is nil if the forest is Single.
-func (o *Forest) each(c *op.Run, k Kernels, singles func(s []float32, seen []byte), doubles func(s []float64, seen []byte)) error {
+func (o *Forest) each(
+	c *op.Run, k Kernels, singles func(s []float32, seen []byte), doubles func(s []float64, seen []byte),
+) error {
 	rows, features, err := matrixOf(c.In[0])
 	if err != nil {
 		return err
@@ -184,7 +186,8 @@ func newTreeEnsemble(n *op.Node) (op.Op, error) {
 	names := []string{"AVERAGE", "SUM", "MIN", "MAX"}
 	number, post := n.Int("aggregate_function", 1), n.Int("post_transform", 0)
 	if number < 0 || number >= len(names) || post < 0 || post >= len(transformNames) {
-		return nil, graph.Errorf(graph.ErrFormat, "aggregate_function is %d and post_transform %d; they must be among 0 to %d and 0 to %d",
+		return nil, graph.Errorf(graph.ErrFormat,
+			"aggregate_function is %d and post_transform %d; they must be among 0 to %d and 0 to %d",
 			number, post, len(names)-1, len(transformNames)-1)
 	}
 	m, err := readTrees(n)

@@ -17,9 +17,11 @@ type imputer struct {
 }
 
 func newImputer(n *op.Node) (op.Op, error) {
-	o := &imputer{n.Floats("imputed_value_floats"), n.Float("replaced_value_float", 0), n.Ints("imputed_value_int64s"), n.Int("replaced_value_int64", 0)}
+	o := &imputer{n.Floats("imputed_value_floats"), n.Float("replaced_value_float", 0), n.Ints("imputed_value_int64s"),
+		n.Int("replaced_value_int64", 0)}
 	if len(o.floats) == 0 && len(o.ints) == 0 {
-		return nil, graph.Errorf(graph.ErrFormat, "imputed_value_floats or imputed_value_int64s must hold the values to put in")
+		return nil, graph.Errorf(graph.ErrFormat,
+			"imputed_value_floats or imputed_value_int64s must hold the values to put in")
 	}
 	return o, nil
 }

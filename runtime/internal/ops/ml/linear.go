@@ -20,7 +20,8 @@ func newLinearMap(weights []float32, n int, bias []float32) (*LinearMap, error) 
 	if len(bias) == 0 {
 		bias = nil
 	} else if len(bias) != n {
-		return nil, graph.Errorf(graph.ErrFormat, "%d coefficients come in %d rows and there are %d intercepts", len(weights), n, len(bias))
+		return nil, graph.Errorf(graph.ErrFormat, "%d coefficients come in %d rows and there are %d intercepts",
+			len(weights), n, len(bias))
 	}
 	w, err := tensor.From(weights, n, len(weights)/n)
 	return &LinearMap{Weights: w, Bias: bias}, err
@@ -163,7 +164,8 @@ func secondIf(yes bool) int {
 
 // classifierRow returns the row of an operator with labels and scores as outputs.
 func classifierRow(name string, since []int, open func(n *op.Node) (op.Op, error)) op.Row {
-	return op.Row{Domain: domain, Name: name, Since: since, In: [2]int{1, 1}, Out: [2]int{1, 2}, Types: numberTypes, New: open}
+	return op.Row{Domain: domain, Name: name, Since: since, In: [2]int{1, 1}, Out: [2]int{1, 2}, Types: numberTypes,
+		New: open}
 }
 
 var linearRows = []op.Row{

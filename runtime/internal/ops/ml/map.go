@@ -182,7 +182,8 @@ func (o *dictVectorizer) Infer(c *op.Infer) error {
 	switch value {
 	case tensor.F32, tensor.F64, tensor.I64, tensor.String:
 	default:
-		return graph.Errorf(graph.ErrUnsupported, "input is %v; values must be float32, float64, int64 or string", c.In[0].Type)
+		return graph.Errorf(graph.ErrUnsupported, "input is %v; values must be float32, float64, int64 or string",
+			c.In[0].Type)
 	}
 	c.Set(0, value, graph.Dims{graph.Known(1), graph.Known(o.vocabulary.count())})
 	return nil

@@ -49,7 +49,8 @@ var numberTypes = op.Types{tensor.F32, tensor.F64, tensor.I64, tensor.I32}
 
 // newRow returns the row of an operator with one input and one output.
 func newRow(name string, types op.Types, open func(n *op.Node) (op.Op, error)) op.Row {
-	return op.Row{Domain: domain, Name: name, Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: types, New: open}
+	return op.Row{Domain: domain, Name: name, Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1}, Types: types,
+		New: open}
 }
 
 // rowDims returns the number of samples and features of a matrix, as far as known. A vector is one
@@ -63,7 +64,8 @@ func rowDims(v *op.Value) (rows, features graph.Dim, err error) {
 	case rank == 2:
 		return v.Dims[0], v.Dims[1], nil
 	}
-	return rows, features, graph.Errorf(graph.ErrShape, "input is %v; a matrix [samples,features] or a vector is needed", v.Type)
+	return rows, features, graph.Errorf(graph.ErrShape, "input is %v; a matrix [samples,features] or a vector is needed",
+		v.Type)
 }
 
 // matrixOf is rowDims of a tensor.
@@ -104,7 +106,8 @@ func readLabels(n *op.Node, numbers, texts string) (labels, error) {
 		l.numbers = append(l.numbers, int64(v))
 	}
 	if (len(l.numbers) == 0) == (len(l.texts) == 0) {
-		return l, graph.Errorf(graph.ErrFormat, "one of %s and %s must be there and hold something, the other not", numbers, texts)
+		return l, graph.Errorf(graph.ErrFormat, "one of %s and %s must be there and hold something, the other not", numbers,
+			texts)
 	}
 	return l, nil
 }

@@ -85,7 +85,9 @@ func (k *svmKernel) run(kernels Kernels, x []float32, rows int, out []float32) e
 
 // each compares the rows of x with every vector, some rows at a time. It calls f with the results
 // [n,count] of the n rows from first on.
-func (k *svmKernel) each(c *op.Run, kernels Kernels, x []float32, rows int, f func(first, n int, compared []float32) error) error {
+func (k *svmKernel) each(
+	c *op.Run, kernels Kernels, x []float32, rows int, f func(first, n int, compared []float32) error,
+) error {
 	const most = 1 << 20 // numbers at a time
 	step := min(rows, max(1, most/k.count))
 	compared, err := c.ScratchFloats(step * k.count)
@@ -120,7 +122,8 @@ type SVMRegressor struct {
 
 func newSVMRegressor(n *op.Node) (op.Op, error) {
 	o := &SVMRegressor{oneClass: n.Bool("one_class", false)}
-	count, rho, coefficients, vectors := n.Int("n_supports", 0), n.Floats("rho"), n.Floats("coefficients"), n.Floats("support_vectors")
+	count, rho, coefficients, vectors := n.Int("n_supports", 0), n.Floats("rho"), n.Floats("coefficients"),
+		n.Floats("support_vectors")
 	if len(rho) == 0 {
 		return nil, graph.Errorf(graph.ErrFormat, "rho is left out")
 	}
@@ -139,7 +142,8 @@ func newSVMRegressor(n *op.Node) (op.Op, error) {
 		return nil, err
 	}
 	if len(coefficients) != count {
-		return nil, graph.Errorf(graph.ErrFormat, "there are %d coefficients for %d support vectors", len(coefficients), count)
+		return nil, graph.Errorf(graph.ErrFormat, "there are %d coefficients for %d support vectors", len(coefficients),
+			count)
 	}
 	o.sum, err = newLinearMap(coefficients, 1, []float32{o.rho})
 	return o, err
@@ -205,7 +209,8 @@ func newSVMClassifier(n *op.Node) (op.Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &SVMClassifier{labels: l, coefficients: n.Floats("coefficients"), rho: n.Floats("rho"), probA: n.Floats("prob_a"), probB: n.Floats("prob_b"), positive: true}
+	o := &SVMClassifier{labels: l, coefficients: n.Floats("coefficients"), rho: n.Floats("rho"),
+		probA: n.Floats("prob_a"), probB: n.Floats("prob_b"), positive: true}
 	if o.post, err = readPostTransform(n); err != nil {
 		return nil, err
 	}
@@ -231,13 +236,16 @@ func newSVMClassifier(n *op.Node) (op.Op, error) {
 	}
 	switch {
 	case len(perClass) != l.count() || l.count() < 2:
-		return nil, graph.Errorf(graph.ErrFormat, "vectors_per_class has %d elements for %d classes, of which there must be two or more", len(perClass), l.count())
+		return nil, graph.Errorf(graph.ErrFormat,
+			"vectors_per_class has %d elements for %d classes, of which there must be two or more", len(perClass), l.count())
 	case len(o.coefficients) != (l.count()-1)*count:
-		return nil, graph.Errorf(graph.ErrFormat, "there are %d coefficients for %d classes and %d support vectors", len(o.coefficients), l.count(), count)
+		return nil, graph.Errorf(graph.ErrFormat, "there are %d coefficients for %d classes and %d support vectors",
+			len(o.coefficients), l.count(), count)
 	case len(o.rho) != pairs:
 		return nil, graph.Errorf(graph.ErrFormat, "rho has %d elements for %d pairs of classes", len(o.rho), pairs)
 	case len(o.probA) != len(o.probB) || len(o.probA) != 0 && len(o.probA) != pairs:
-		return nil, graph.Errorf(graph.ErrFormat, "prob_a and prob_b have %d and %d elements for %d pairs of classes", len(o.probA), len(o.probB), pairs)
+		return nil, graph.Errorf(graph.ErrFormat, "prob_a and prob_b have %d and %d elements for %d pairs of classes",
+			len(o.probA), len(o.probB), pairs)
 	}
 	o.perClass = perClass
 	o.kernel, err = readSVMKernel(n, vectors, count, false)

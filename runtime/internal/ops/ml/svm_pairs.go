@@ -15,7 +15,8 @@ type svmPairs struct {
 
 func newSVMPairs(o *SVMClassifier) *svmPairs {
 	n := o.labels.count()
-	s := &svmPairs{SVMClassifier: o, classes: n, parts: make([]float64, (n-1)*n), scores: make([]float64, n*(n-1)/2), votes: make([]int, n)}
+	s := &svmPairs{SVMClassifier: o, classes: n, parts: make([]float64, (n-1)*n), scores: make([]float64, n*(n-1)/2),
+		votes: make([]int, n)}
 	if len(o.probA) > 0 {
 		s.p, s.products = make([]float64, n), make([]float64, n)
 		for range n {

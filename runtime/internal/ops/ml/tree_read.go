@@ -69,7 +69,8 @@ func readEntries(n *op.Node, m *TreeModel) (*entries, error) {
 	}
 	m.Double = double
 	modes := n.Words("nodes_modes")
-	names := []string{"nodes_treeids", "nodes_nodeids", "nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids", "nodes_values", "nodes_modes", "nodes_missing_value_tracks_true"}
+	names := []string{"nodes_treeids", "nodes_nodeids", "nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids",
+		"nodes_values", "nodes_modes", "nodes_missing_value_tracks_true"}
 	count := len(e.trees)
 	tracked := len(missing)
 	if tracked == 0 { // by no node
@@ -273,12 +274,15 @@ func (m *TreeModel) readBranches(n *op.Node, splits, members []float64) error {
 	if len(missing) == 0 {
 		missing = make([]int, len(modes))
 	}
-	names := []string{"nodes_modes", "nodes_featureids", "nodes_splits", "nodes_truenodeids", "nodes_falsenodeids", "nodes_trueleafs", "nodes_falseleafs", "nodes_missing_value_tracks_true"}
-	if err := sameLength(names, len(modes), len(features), len(splits), len(yes), len(no), len(yesLeaf), len(noLeaf), len(missing)); err != nil {
+	names := []string{"nodes_modes", "nodes_featureids", "nodes_splits", "nodes_truenodeids", "nodes_falsenodeids",
+		"nodes_trueleafs", "nodes_falseleafs", "nodes_missing_value_tracks_true"}
+	if err := sameLength(names, len(modes), len(features), len(splits), len(yes), len(no), len(yesLeaf), len(noLeaf),
+		len(missing)); err != nil {
 		return err
 	}
 	if max(len(modes), len(m.Votes)) > MaxTreeNodes {
-		return graph.Errorf(graph.ErrUnsupported, "trees of %d nodes and %d leaves; at most %d can be run", len(modes), len(m.Votes), MaxTreeNodes)
+		return graph.Errorf(graph.ErrUnsupported, "trees of %d nodes and %d leaves; at most %d can be run", len(modes),
+			len(m.Votes), MaxTreeNodes)
 	}
 	place := func(id, leaf int) (int32, error) {
 		count := len(modes)

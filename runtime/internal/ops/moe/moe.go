@@ -35,7 +35,8 @@ const (
 	ExpertInput, ExpertRouter = 0, 1
 )
 
-var expertActivations = map[string]string{"relu": "relu", "gelu": "gelu_tanh", "silu": "swish", "identity": "", "swiglu": "swish"}
+var expertActivations = map[string]string{"relu": "relu", "gelu": "gelu_tanh", "silu": "swish", "identity": "",
+	"swiglu": "swish"}
 
 // readExperts reads the attributes. third says that the node has W3.
 func readExperts(n *op.Node, third bool) (Experts, error) {
@@ -49,7 +50,8 @@ func readExperts(n *op.Node, third bool) (Experts, error) {
 	name := n.Str("activation_type", "relu")
 	kernel, ok := expertActivations[name]
 	if !ok {
-		return o, graph.Errorf(graph.ErrUnsupported, "activation_type %q; relu, gelu, silu, swiglu and identity are computed", name)
+		return o, graph.Errorf(graph.ErrUnsupported,
+			"activation_type %q; relu, gelu, silu, swiglu and identity are computed", name)
 	}
 	if o.Activation = kernel; name == "swiglu" {
 		o.SwiGLU, o.Alpha = true, float64(alpha)
@@ -60,7 +62,8 @@ func readExperts(n *op.Node, third bool) (Experts, error) {
 	case o.SwiGLU && o.Fusion == 0 && !third:
 		err = graph.Errorf(graph.ErrFormat, "swiglu_fusion is 0 for swiglu: fc3 is missing")
 	case o.SwiGLU && o.Fusion != 0 && third:
-		err = graph.Errorf(graph.ErrFormat, "swiglu_fusion is %d for swiglu: fc1 holds fc3, and that is there as well", o.Fusion)
+		err = graph.Errorf(graph.ErrFormat, "swiglu_fusion is %d for swiglu: fc1 holds fc3, and that is there as well",
+			o.Fusion)
 	case !(o.Limit >= 0):
 		err = graph.Errorf(graph.ErrFormat, "swiglu_limit is %g", o.Limit)
 	}
@@ -101,7 +104,9 @@ type ExpertLayer struct{ Out, In int }
 
 // shape returns the extents that follow from the inputs and deep. has reports whether layer i
 // exists.
-func (o *Experts) shape(in func(i int) tensor.Shape, experts, deep int, has func(layer int) bool) (*ExpertShape, error) {
+func (o *Experts) shape(
+	in func(i int) tensor.Shape, experts, deep int, has func(layer int) bool,
+) (*ExpertShape, error) {
 	s := &ExpertShape{Experts: experts, Deep: deep, Size: kit.FromEnd(in(ExpertInput), 1)}
 	if s.Size > 0 {
 		s.Rows = in(ExpertInput).Len() / s.Size

@@ -41,11 +41,14 @@ func newQMoE(n *op.Node) (op.Op, error) {
 		}
 		codes, scales, _, _ := o.LayerInputs(i)
 		if n.HasIn(codes) != n.HasIn(scales) {
-			return nil, graph.Errorf(graph.ErrFormat, "of input %d, the codes of fc%d, and input %d, their scales, one is left out; the operator needs both", codes, i+1, scales)
+			return nil, graph.Errorf(graph.ErrFormat,
+				"of input %d, the codes of fc%d, and input %d, their scales, one is left out; the operator needs both", codes,
+				i+1, scales)
 		}
 	}
 	if kind := n.Str("quant_type", "int"); kind != "int" {
-		return nil, graph.Errorf(graph.ErrUnsupported, "quant_type is %q and only int is computed; export the weights as integer codes", kind)
+		return nil, graph.Errorf(graph.ErrUnsupported,
+			"quant_type is %q and only int is computed; export the weights as integer codes", kind)
 	}
 	for i := expertInts; i < len(n.Inputs); i++ {
 		if n.HasIn(i) {
@@ -53,7 +56,8 @@ func newQMoE(n *op.Node) (op.Op, error) {
 		}
 	}
 	if n.Int("weights_prepacked", -1) == 1 {
-		return nil, graph.Errorf(graph.ErrUnsupported, "weights_prepacked is 1: weights in the layout of one kind of GPU; export them without it")
+		return nil, graph.Errorf(graph.ErrUnsupported,
+			"weights_prepacked is 1: weights in the layout of one kind of GPU; export them without it")
 	}
 	// The rounding of rows is allowed, not required.
 	if l := n.Int("accuracy_level", 0); l < 0 || l > 4 {
@@ -158,7 +162,9 @@ func (o *QMoE) layer(in func(i int) tensor.Shape, i, experts int, l ExpertLayer)
 	case q.Blocks == 1 && z.Equal(tensor.Shape{experts, (l.Out*q.Bits + 7) / 8}):
 		q.PackedZeros = true
 	default:
-		return q, graph.Errorf(graph.ErrShape, "input %d has shape %v; %d zero points for each of %d experts and %d rows are needed", zeros, z, q.Blocks, experts, l.Out)
+		return q, graph.Errorf(graph.ErrShape,
+			"input %d has shape %v; %d zero points for each of %d experts and %d rows are needed", zeros, z, q.Blocks, experts,
+			l.Out)
 	}
 	return q, nil
 }

@@ -22,7 +22,8 @@ type Route struct {
 }
 
 func readRouting(n *op.Node) (routing, error) {
-	o := routing{k: n.Int("k", 1), scaled: n.Bool("normalize_routing_weights", false), mixer: n.Bool("use_sparse_mixer", false)}
+	o := routing{k: n.Int("k", 1), scaled: n.Bool("normalize_routing_weights", false),
+		mixer: n.Bool("use_sparse_mixer", false)}
 	if o.k < 1 {
 		return o, graph.Errorf(graph.ErrFormat, "k is %d, not 1 or more", o.k)
 	}

@@ -118,7 +118,8 @@ func convAxes(x, w graph.Dims) (int, error) {
 		return 0, graph.Errorf(graph.ErrShape, "X%v and W%v have no spatial axis; three axes are the least", x, w)
 	}
 	if axes > MaxConvAxes {
-		return 0, graph.Errorf(graph.ErrUnsupported, "X%v and W%v have %d spatial axes; %d are the most", x, w, axes, MaxConvAxes)
+		return 0, graph.Errorf(graph.ErrUnsupported, "X%v and W%v have %d spatial axes; %d are the most", x, w, axes,
+			MaxConvAxes)
 	}
 	return axes, nil
 }
@@ -128,7 +129,8 @@ func (o *Conv) checkChannels(x, w graph.Dims) error {
 		have, _ := x[1].Value()
 		each, _ := w[1].Value()
 		if have%o.group != 0 || have/o.group != each {
-			return graph.Errorf(graph.ErrShape, "X%v has %d channels and W%v takes %d in each of %d groups", x, have, w, each, o.group)
+			return graph.Errorf(graph.ErrShape, "X%v has %d channels and W%v takes %d in each of %d groups", x, have, w, each,
+				o.group)
 		}
 	}
 	if filters, ok := w[0].Value(); ok && filters%o.group != 0 {
@@ -180,7 +182,8 @@ func (o *Conv) Slides(x, w tensor.Shape) ([]kit.Slide, error) {
 	}
 	list := make([]kit.Slide, len(s.In))
 	for i := range list {
-		list[i] = kit.Slide{In: s.In[i], Out: s.Out[i], Kernel: s.Kernel[i], Stride: s.Stride[i], Dilation: s.Dilation[i], Pad: s.Pad[i]}
+		list[i] = kit.Slide{In: s.In[i], Out: s.Out[i], Kernel: s.Kernel[i], Stride: s.Stride[i], Dilation: s.Dilation[i],
+			Pad: s.Pad[i]}
 	}
 	return list, nil
 }

@@ -40,7 +40,8 @@ func (o *DeformConv) Infer(c *op.Infer) error {
 		return nil
 	}
 	if len(x.Dims) < 3 || len(x.Dims) > 2+maxDeformAxes || len(x.Dims) != len(w.Dims) {
-		return graph.Errorf(graph.ErrShape, "input is %v and weights %v; they take [batch,channels,...] and [filters,channels/group,...] of at most %d axes more", x.Type, w.Type, maxDeformAxes)
+		return graph.Errorf(graph.ErrShape, "input is %v and weights %v; they take [batch,channels,...] and "+
+			"[filters,channels/group,...] of at most %d axes more", x.Type, w.Type, maxDeformAxes)
 	}
 	kernel, known := w.Dims[2:].Concrete()
 	if !known && len(o.window.kernel) == 0 {
@@ -88,7 +89,8 @@ func (o *DeformConv) Extents(in []tensor.Shape) (*Deformed, error) {
 		Kernel: win.kernel, Stride: win.stride, Dilation: win.dilation, Pad: win.padBegin,
 	}
 	if s.Channels%o.groups != 0 || s.Filters%o.groups != 0 || w[1] != s.Channels/o.groups || s.Channels%o.fields != 0 {
-		return nil, graph.Errorf(graph.ErrShape, "input %v and weights %v do not divide into %d groups and %d offset groups", x, w, o.groups, o.fields)
+		return nil, graph.Errorf(graph.ErrShape,
+			"input %v and weights %v do not divide into %d groups and %d offset groups", x, w, o.groups, o.fields)
 	}
 	return s, s.check(in)
 }

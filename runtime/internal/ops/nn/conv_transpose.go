@@ -117,7 +117,8 @@ func (o *ConvTranspose) bind(axes int, kernel []int) (*transposedWindow, error) 
 		b.shape = b.shape[2:]
 	}
 	if len(b.padding) != axes || len(b.shape) != 0 && len(b.shape) != axes {
-		return nil, graph.Errorf(graph.ErrShape, "output_padding %v or output_shape %v is not for %d spatial axes", b.padding, b.shape, axes)
+		return nil, graph.Errorf(graph.ErrShape, "output_padding %v or output_shape %v is not for %d spatial axes",
+			b.padding, b.shape, axes)
 	}
 	return b, nil
 }
@@ -148,7 +149,8 @@ func (b *transposedWindow) out(axis int, in graph.Dim) (graph.Dim, error) {
 	}
 	d := full.Sub(graph.Known(b.padBegin[axis] + b.padEnd[axis]))
 	if n, ok := d.Value(); ok && n < 0 {
-		return graph.Dim{}, graph.Errorf(graph.ErrShape, "pads of %d and %d cut off more than the %v elements along spatial axis %d",
+		return graph.Dim{}, graph.Errorf(graph.ErrShape,
+			"pads of %d and %d cut off more than the %v elements along spatial axis %d",
 			b.padBegin[axis], b.padEnd[axis], full, axis)
 	}
 	return d, nil

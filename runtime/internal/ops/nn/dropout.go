@@ -109,7 +109,8 @@ func (o *Dropout) Run(c *op.Run) error {
 // drop writes the mask and applies it to output 0, which already has a copy of the input.
 func (o *Dropout) drop(c *op.Run, ratio float64) error {
 	if o.typed {
-		return graph.Errorf(graph.ErrUnsupported, "training with a mask of elements of type %v; write the model for opset 12 or later", c.In[0].DType())
+		return graph.Errorf(graph.ErrUnsupported,
+			"training with a mask of elements of type %v; write the model for opset 12 or later", c.In[0].DType())
 	}
 	seed := o.seed
 	if !o.seeded {

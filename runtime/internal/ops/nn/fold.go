@@ -73,9 +73,11 @@ func (o *Col2Im) Extents(x tensor.Shape, image, block []int) (*Folding, error) {
 	case err != nil:
 		return nil, graph.Errorf(graph.ErrShape, "input 1, the extents of the image, is %v: %w", image, err)
 	case len(image) != len(block):
-		return nil, graph.Errorf(graph.ErrShape, "input 1, the extents of the image, is %v and input 2, the extents of a block, is %v; both must have the same length", image, block)
+		return nil, graph.Errorf(graph.ErrShape, "input 1, the extents of the image, is %v and input 2, the extents of "+
+			"a block, is %v; both must have the same length", image, block)
 	case len(x) != 3:
-		return nil, graph.Errorf(graph.ErrShape, "input 0, the columns, has shape %v; it must have the 3 axes [batch,channels*block,blocks]", x)
+		return nil, graph.Errorf(graph.ErrShape,
+			"input 0, the columns, has shape %v; it must have the 3 axes [batch,channels*block,blocks]", x)
 	}
 	bound, err := o.window.bind(len(image), block)
 	if err != nil {
@@ -85,9 +87,11 @@ func (o *Col2Im) Extents(x tensor.Shape, image, block []int) (*Folding, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Folding{Batch: x[0], Image: image, Block: block, Blocks: blocks, Stride: win.stride, Dilation: win.dilation, Pad: win.padBegin}
+	f := &Folding{Batch: x[0], Image: image, Block: block, Blocks: blocks, Stride: win.stride, Dilation: win.dilation,
+		Pad: win.padBegin}
 	if f.Block.Check() != nil || f.Blocks.Check() != nil || x[1]%f.Block.Len() != 0 || x[2] != f.Blocks.Len() {
-		return nil, graph.Errorf(graph.ErrShape, "columns %v do not hold blocks of %v for an image of %v, which are %v", x, block, image, blocks)
+		return nil, graph.Errorf(graph.ErrShape, "columns %v do not hold blocks of %v for an image of %v, which are %v", x,
+			block, image, blocks)
 	}
 	f.Channels = x[1] / f.Block.Len()
 	return f, nil

@@ -24,7 +24,8 @@ func (GatedAdd) Infer(c *op.Infer) error {
 	if x.Dims != nil && (len(x.Dims) == 0 || y != nil && !kit.MayEqual(x.Dims, y)) {
 		return graph.Errorf(graph.ErrShape, "%v and %v cannot be added row by row", x.Type, c.In[1].Type)
 	}
-	if x.Dims != nil && gate != nil && !kit.MayEqual(gate, kit.JoinDims(x.Dims[:len(x.Dims)-1], graph.Dims{graph.Known(1)})) {
+	if x.Dims != nil && gate != nil &&
+		!kit.MayEqual(gate, kit.JoinDims(x.Dims[:len(x.Dims)-1], graph.Dims{graph.Known(1)})) {
 		return graph.Errorf(graph.ErrShape, "gate %v does not have one element for each row of %v", c.In[2].Type, x.Type)
 	}
 	c.Set(0, x.DType, x.Dims)
@@ -110,7 +111,8 @@ func (linearGate) Infer(c *op.Infer) error {
 			return graph.Errorf(graph.ErrShape, "input %d, %v, does not have one float32 for each head of %v", i, v.Type, a.Type)
 		}
 	}
-	if c.Has(3) && (c.In[3].DType != a.DType || a.Dims != nil && c.In[3].Dims != nil && !kit.MayEqual(a.Dims, c.In[3].Dims)) {
+	if c.Has(3) && (c.In[3].DType != a.DType ||
+		a.Dims != nil && c.In[3].Dims != nil && !kit.MayEqual(a.Dims, c.In[3].Dims)) {
 		return graph.Errorf(graph.ErrShape, "the projections %v and %v differ", a.Type, c.In[3].Type)
 	}
 	if len(c.Out) > 1 && !c.Has(3) {
@@ -182,7 +184,8 @@ func (o *engramGate) Infer(c *op.Infer) error {
 			continue
 		}
 		if !kit.MayEqual(d, out) {
-			return graph.Errorf(graph.ErrShape, "keys %v and queries %v are not [batch,tokens,streams,hidden]", c.In[0].Type, c.In[1].Type)
+			return graph.Errorf(graph.ErrShape, "keys %v and queries %v are not [batch,tokens,streams,hidden]", c.In[0].Type,
+				c.In[1].Type)
 		}
 		out = d
 	}

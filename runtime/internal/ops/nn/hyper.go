@@ -42,7 +42,8 @@ func (o *preMix) Infer(c *op.Infer) error {
 func (b branches) checkMix(c *op.Infer, i int, outer graph.Dims, count, features graph.Dim) error {
 	mix := c.In[i]
 	if !kit.ComputedInF32.Has(mix.DType) {
-		return graph.Errorf(graph.ErrUnsupported, "input %d has element type %v; it takes %v", i, mix.DType, kit.ComputedInF32)
+		return graph.Errorf(graph.ErrUnsupported, "input %d has element type %v; it takes %v", i, mix.DType,
+			kit.ComputedInF32)
 	}
 	if mix.Dims == nil || c.In[0].Dims == nil {
 		return nil

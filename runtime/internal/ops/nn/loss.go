@@ -22,7 +22,8 @@ type Loss struct {
 
 func newLoss(softmax bool) func(n *op.Node) (op.Op, error) {
 	return func(n *op.Node) (op.Op, error) {
-		o := &Loss{Softmax: softmax, Reduction: n.Str("reduction", "mean"), Ignore: n.Int("ignore_index", 0), Ignores: n.Has("ignore_index")}
+		o := &Loss{Softmax: softmax, Reduction: n.Str("reduction", "mean"), Ignore: n.Int("ignore_index", 0),
+			Ignores: n.Has("ignore_index")}
 		if !slices.Contains([]string{"none", "mean", "sum"}, o.Reduction) {
 			return nil, graph.Errorf(graph.ErrFormat, "reduction is %q; it takes none, mean or sum", o.Reduction)
 		}

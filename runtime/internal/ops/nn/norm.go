@@ -133,7 +133,8 @@ type LRN struct {
 }
 
 func newLRN(n *op.Node) (op.Op, error) {
-	o := &LRN{Size: n.Int("size", 0), Alpha: n.Float("alpha", 0.0001), Beta: n.Float("beta", 0.75), Bias: n.Float("bias", 1)}
+	o := &LRN{Size: n.Int("size", 0), Alpha: n.Float("alpha", 0.0001), Beta: n.Float("beta", 0.75),
+		Bias: n.Float("bias", 1)}
 	if o.Size < 1 {
 		return nil, graph.Errorf(graph.ErrFormat, "size is %d; it takes 1 or more", o.Size)
 	}

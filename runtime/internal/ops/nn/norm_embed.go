@@ -51,7 +51,8 @@ func (o *EmbedNorm) Infer(c *op.Infer) error {
 	}
 	for _, i := range []int{EmbedPlaceTable, EmbedSegmentTable, EmbedScale, EmbedBias} {
 		if c.Has(i) && c.In[i].DType != table.DType {
-			return graph.Errorf(graph.ErrShape, "input %d has element type %v, the embeddings of words %v", i, c.In[i].DType, table.DType)
+			return graph.Errorf(graph.ErrShape, "input %d has element type %v, the embeddings of words %v", i, c.In[i].DType,
+				table.DType)
 		}
 	}
 	if err := o.check(c, out); err != nil {

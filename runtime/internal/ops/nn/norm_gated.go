@@ -47,7 +47,8 @@ func (o *gatedNorm) Infer(c *op.Infer) error {
 		n, k1 := x.Dims[len(x.Dims)-1].Value()
 		group, k2 := scale[0].Value()
 		if k1 && k2 && (group == 0 || n%group != 0) {
-			return graph.Errorf(graph.ErrShape, "the last axis of %v is no multiple of the %d elements of the scale", x.Type, group)
+			return graph.Errorf(graph.ErrShape, "the last axis of %v is no multiple of the %d elements of the scale", x.Type,
+				group)
 		}
 	}
 	c.Set(0, x.DType, x.Dims)
@@ -136,7 +137,8 @@ func (b branches) split(v *op.Value) (outer graph.Dims, count, features graph.Di
 	}
 	last := d[len(d)-1]
 	if n, ok := last.Value(); ok && n%b.flat != 0 {
-		return nil, count, features, graph.Errorf(graph.ErrShape, "the last axis of %v is no multiple of num_branches %d", v.Type, b.flat)
+		return nil, count, features, graph.Errorf(graph.ErrShape, "the last axis of %v is no multiple of num_branches %d",
+			v.Type, b.flat)
 	}
 	return d[:len(d)-1], graph.Known(b.flat), last.Div(graph.Known(b.flat)), nil
 }
@@ -178,8 +180,10 @@ func (o *branchNorm) Infer(c *op.Infer) error {
 		}
 		if s := c.In[1].Dims; s != nil && x.Dims != nil {
 			all := count.Mul(features)
-			if !kit.MayEqual(s, graph.Dims{all}) && !kit.MayEqual(s, graph.Dims{count, features}) && !kit.MayEqual(s, graph.Dims{features}) {
-				return graph.Errorf(graph.ErrShape, "scale %v is not of [%v], [%v,%v] or [%v]", c.In[1].Type, all, count, features, features)
+			if !kit.MayEqual(s, graph.Dims{all}) && !kit.MayEqual(s, graph.Dims{count, features}) &&
+				!kit.MayEqual(s, graph.Dims{features}) {
+				return graph.Errorf(graph.ErrShape, "scale %v is not of [%v], [%v,%v] or [%v]", c.In[1].Type, all, count,
+					features, features)
 			}
 		}
 	}

@@ -43,7 +43,8 @@ func stashType(n *op.Node) (tensor.DType, error) {
 	case 16:
 		return tensor.BF16, nil
 	default:
-		return 0, graph.Errorf(graph.ErrUnsupported, "stash_type is %d; it takes 1 (float32), 10 (float16), 11 (float64), 16 (bfloat16)", v)
+		return 0, graph.Errorf(graph.ErrUnsupported,
+			"stash_type is %d; it takes 1 (float32), 10 (float16), 11 (float64), 16 (bfloat16)", v)
 	}
 }
 

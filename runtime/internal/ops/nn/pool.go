@@ -214,7 +214,9 @@ func (o *Pool) slowMean(c *op.Run, p *Pooling) {
 
 // poolLargest ignores NaNs. If no element is left, the maximum is lowest, at the first tap or 0. Of
 // equal elements, the first counts.
-func poolLargest[T kit.Integer | float32 | float64](pace *op.Pace, o *Pool, p *Pooling, x []T, lowest T, out []T, index []int64) {
+func poolLargest[T kit.Integer | float32 | float64](
+	pace *op.Pace, o *Pool, p *Pooling, x []T, lowest T, out []T, index []int64,
+) {
 	eachWindow(pace, p, func(i int, taps []int, _ int) {
 		best, where := lowest, 0
 		if len(taps) > 0 {

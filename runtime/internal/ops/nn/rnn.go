@@ -63,7 +63,8 @@ func newRecurrent(n *op.Node, gates int, functions ...string) (op.Op, error) {
 	case gates == 1 && len(names) == 2: // the default of the standard
 		names = names[:count]
 	case len(names) != count:
-		return nil, graph.Errorf(graph.ErrFormat, "%d activations for %d directions; it takes %d", len(names), o.Directions, count)
+		return nil, graph.Errorf(graph.ErrFormat, "%d activations for %d directions; it takes %d", len(names), o.Directions,
+			count)
 	}
 	bound, err := bindActivations(names, n.Floats("activation_alpha"), n.Floats("activation_beta"))
 	if err != nil {
@@ -155,7 +156,8 @@ func (o *Recurrent) extents(c *op.Infer) (steps, batch, hidden graph.Dim, err er
 
 // checkSize returns an error if the sizes of the computation overflow an int.
 func (o *Recurrent) checkSize(steps, batch, hidden graph.Dim) error {
-	total, ok := graph.Dims{steps.Add(graph.Known(1)), batch, hidden, graph.Known(o.Directions), graph.Known(8 * (o.Gates + 2))}.Concrete()
+	total, ok := graph.Dims{steps.Add(graph.Known(1)), batch, hidden, graph.Known(o.Directions),
+		graph.Known(8 * (o.Gates + 2))}.Concrete()
 	if ok && total.Check() != nil {
 		return graph.Errorf(graph.ErrShape, "%v steps of %v sequences with %v states are too many", steps, batch, hidden)
 	}

@@ -33,20 +33,23 @@ const (
 func newAdagrad(n *op.Node) (op.Op, error) {
 	return &Optimizer{
 		Method: Adagrad, states: 1,
-		Norm: float64(n.Float("norm_coefficient", 0)), Decay: float64(n.Float("decay_factor", 0)), Epsilon: float64(n.Float("epsilon", 1e-6)),
+		Norm: float64(n.Float("norm_coefficient", 0)), Decay: float64(n.Float("decay_factor", 0)),
+		Epsilon: float64(n.Float("epsilon", 1e-6)),
 	}, nil
 }
 
 func newAdam(n *op.Node) (op.Op, error) {
 	return &Optimizer{
 		Method: Adam, states: 2,
-		Norm: float64(n.Float("norm_coefficient", 0)), Post: float64(n.Float("norm_coefficient_post", 0)), Epsilon: float64(n.Float("epsilon", 1e-6)),
-		Alpha: float64(n.Float("alpha", 0.9)), Beta: float64(n.Float("beta", 0.999)),
+		Norm: float64(n.Float("norm_coefficient", 0)), Post: float64(n.Float("norm_coefficient_post", 0)),
+		Epsilon: float64(n.Float("epsilon", 1e-6)),
+		Alpha:   float64(n.Float("alpha", 0.9)), Beta: float64(n.Float("beta", 0.999)),
 	}, nil
 }
 
 func newMomentum(n *op.Node) (op.Op, error) {
-	o := &Optimizer{states: 1, Norm: float64(n.Float("norm_coefficient", 0)), Alpha: float64(n.Float("alpha", 0)), Beta: float64(n.Float("beta", 0))}
+	o := &Optimizer{states: 1, Norm: float64(n.Float("norm_coefficient", 0)), Alpha: float64(n.Float("alpha", 0)),
+		Beta: float64(n.Float("beta", 0))}
 	switch mode := n.Str("mode", ""); mode {
 	case "standard":
 		o.Method = Momentum
@@ -112,12 +115,14 @@ func (o *Optimizer) Infer(c *op.Infer) error {
 	for i, v := range c.In[2:] {
 		value := c.In[2+i%n]
 		if v.DType != value.DType || v.DType != tensor.F32 && v.DType != tensor.F64 {
-			return graph.Errorf(graph.ErrShape, "input %d is %v, and the value that it belongs to is %v", 2+i, v.Type, value.Type)
+			return graph.Errorf(graph.ErrShape, "input %d is %v, and the value that it belongs to is %v", 2+i, v.Type,
+				value.Type)
 		}
 		a, ok := v.Dims.Concrete()
 		b, known := value.Dims.Concrete()
 		if ok && known && !a.Equal(b) {
-			return graph.Errorf(graph.ErrShape, "input %d is %v, and the value that it belongs to is %v", 2+i, v.Type, value.Type)
+			return graph.Errorf(graph.ErrShape, "input %d is %v, and the value that it belongs to is %v", 2+i, v.Type,
+				value.Type)
 		}
 	}
 	for i := range c.Out {

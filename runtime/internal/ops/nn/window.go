@@ -42,7 +42,8 @@ func ReadWindow(n *op.Node, pool bool) (*Window, error) {
 	}{{"kernel_shape", w.kernel, 1}, {"strides", w.stride, 1}, {"dilations", w.dilation, 1}, {"pads", pads, 0}} {
 		for _, v := range list.values {
 			if v < list.least || v > maxWindow {
-				return nil, graph.Errorf(graph.ErrShape, "attribute %q has %d; it takes %d to %d", list.name, v, list.least, maxWindow)
+				return nil, graph.Errorf(graph.ErrShape, "attribute %q has %d; it takes %d to %d", list.name, v, list.least,
+					maxWindow)
 			}
 		}
 	}
@@ -88,7 +89,8 @@ func (w *Window) bind(axes int, kernel []int) (*Window, error) {
 			*list.values = slices.Repeat([]int{list.fill}, axes)
 		}
 		if len(*list.values) != axes {
-			return nil, graph.Errorf(graph.ErrShape, "%s is for %d spatial axes and the input has %d", list.name, len(*list.values), axes)
+			return nil, graph.Errorf(graph.ErrShape, "%s is for %d spatial axes and the input has %d", list.name,
+				len(*list.values), axes)
 		}
 	}
 	return &b, nil
@@ -109,7 +111,8 @@ func (w *Window) out(axis int, in graph.Dim) (graph.Dim, error) {
 	}
 	room := in.Add(graph.Known(w.padBegin[axis] + w.padEnd[axis] - w.reach(axis)))
 	if n, ok := room.Value(); ok && n < 0 {
-		return graph.Dim{}, graph.Errorf(graph.ErrShape, "kernel covers %d along spatial axis %d, where the input has %v and pads of %d and %d",
+		return graph.Dim{}, graph.Errorf(graph.ErrShape,
+			"kernel covers %d along spatial axis %d, where the input has %v and pads of %d and %d",
 			w.reach(axis), axis, in, w.padBegin[axis], w.padEnd[axis])
 	}
 	if !w.ceil || w.auto == "VALID" {

@@ -99,7 +99,8 @@ func TestWindowErrors(t *testing.T) {
 
 func TestWindowSymbolic(t *testing.T) {
 	h := graph.Symbol("h")
-	w, err := (&Window{kernel: []int{3}, stride: []int{2}, padBegin: []int{1}, padEnd: []int{1}, auto: "NOTSET"}).bind(1, nil)
+	w, err := (&Window{kernel: []int{3}, stride: []int{2}, padBegin: []int{1}, padEnd: []int{1}, auto: "NOTSET"}).bind(1,
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}

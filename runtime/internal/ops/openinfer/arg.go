@@ -26,7 +26,8 @@ func newArg(largest bool) func(n *op.Node) (op.Op, error) {
 		if len(axes) != 1 {
 			return nil, graph.Errorf(graph.ErrFormat, "attribute axes is %v; it must name one axis", axes)
 		}
-		return &Arg{Largest: largest, Last: !n.Bool("select_first", true), keep: n.Bool("keepdims", false), axis: axes[0]}, nil
+		return &Arg{Largest: largest, Last: !n.Bool("select_first", true), keep: n.Bool("keepdims", false), axis: axes[0]},
+			nil
 	}
 }
 

@@ -60,7 +60,8 @@ func (o *fromBytes) Infer(c *op.Infer) error {
 func (o *fromBytes) Run(c *op.Run) error {
 	in := c.In[0].Bytes()
 	if n := o.dtype.Bytes(o.shape.Len()); c.In[0].DType() != tensor.U8 || len(in) != n {
-		return graph.Errorf(graph.ErrShape, "%d bytes of %v are no tensor of %v%v, which takes %d", len(in), c.In[0].DType(), o.dtype, o.shape, n)
+		return graph.Errorf(graph.ErrShape, "%d bytes of %v are no tensor of %v%v, which takes %d", len(in),
+			c.In[0].DType(), o.dtype, o.shape, n)
 	}
 	out, err := c.Alloc(0, o.dtype, o.shape)
 	if err == nil {

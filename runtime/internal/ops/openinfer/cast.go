@@ -38,7 +38,8 @@ var castRows = []op.Row{
 // roundings maps names to roundings, and round maps roundings to functions.
 var (
 	roundings = map[string]Rounding{"trunc": Trunc, "floor": Floor, "ceil": Ceil, "nearest": Nearest}
-	round     = map[Rounding]func(float64) float64{Trunc: math.Trunc, Floor: math.Floor, Ceil: math.Ceil, Nearest: math.Round}
+	round     = map[Rounding]func(float64) float64{Trunc: math.Trunc, Floor: math.Floor, Ceil: math.Ceil,
+		Nearest: math.Round}
 )
 
 func newCast(n *op.Node) (op.Op, error) {
@@ -49,7 +50,8 @@ func newCast(n *op.Node) (op.Op, error) {
 	name := n.Str("rounding_mode", "trunc")
 	mode, ok := roundings[name]
 	if !ok {
-		return nil, graph.Errorf(graph.ErrFormat, "attribute rounding_mode is %q; it must be trunc, floor, ceil or nearest", name)
+		return nil, graph.Errorf(graph.ErrFormat, "attribute rounding_mode is %q; it must be trunc, floor, ceil or nearest",
+			name)
 	}
 	return &Cast{to, mode}, nil
 }
@@ -57,7 +59,8 @@ func newCast(n *op.Node) (op.Op, error) {
 // Infer keeps the extents.
 func (o *Cast) Infer(c *op.Infer) error {
 	if d := c.In[0].DType; d.IsInteger() && o.to.IsInteger() && (d.Kind() != o.to.Kind() || d.Bits() >= o.to.Bits()) {
-		return graph.Errorf(graph.ErrUnsupported, "no cast from %v to %v; integers become floats and wider integers of the same sign", d, o.to)
+		return graph.Errorf(graph.ErrUnsupported,
+			"no cast from %v to %v; integers become floats and wider integers of the same sign", d, o.to)
 	}
 	c.Set(0, o.to, c.In[0].Dims)
 	return nil

@@ -23,7 +23,8 @@ const share = 16 * block
 func typeNamed(n *op.Node, attr string, allowed op.Types) (tensor.DType, error) {
 	d, err := tensor.ParseDType(n.Str(attr, ""))
 	if err != nil || !allowed.Has(d) {
-		return tensor.Invalid, graph.Errorf(graph.ErrFormat, "attribute %s is %q; it must be one of %v", attr, n.Str(attr, ""), allowed)
+		return tensor.Invalid, graph.Errorf(graph.ErrFormat, "attribute %s is %q; it must be one of %v", attr,
+			n.Str(attr, ""), allowed)
 	}
 	return d, nil
 }

@@ -44,7 +44,8 @@ func (o *MatMul) Infer(c *op.Infer) error {
 	}
 	i, j := len(a)-2, len(b)-2
 	if _, ok := kit.JoinDim(a[i+1], b[j]); !ok {
-		return graph.Errorf(graph.ErrShape, "shapes %v and %v do not multiply: rows of %v elements by columns of %v", a, b, a[i+1], b[j])
+		return graph.Errorf(graph.ErrShape, "shapes %v and %v do not multiply: rows of %v elements by columns of %v", a, b,
+			a[i+1], b[j])
 	}
 	dims, err := op.Broadcast(a[:i], b[:j])
 	if err != nil {

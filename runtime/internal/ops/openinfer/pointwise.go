@@ -72,8 +72,8 @@ func (o *pointwise) types() (list op.Types) {
 }
 
 func (o *pointwise) row() op.Row {
-	return op.Row{Domain: Domain, Name: o.name, Since: []int{1}, In: [2]int{o.operands, o.operands + o.scalars}, Out: [2]int{1, 1},
-		Types: o.types(), InPlace: []int{0}, New: func(n *op.Node) (_ op.Op, err error) {
+	return op.Row{Domain: Domain, Name: o.name, Since: []int{1}, In: [2]int{o.operands, o.operands + o.scalars},
+		Out: [2]int{1, 1}, Types: o.types(), InPlace: []int{0}, New: func(n *op.Node) (_ op.Op, err error) {
 			node := &Pointwise{pointwise: o}
 			if o.acc {
 				node.acc, err = accumulator(n)

@@ -43,8 +43,8 @@ var reductions = []reduction{
 
 var reduceRows = func() (rows []op.Row) {
 	for i := range reductions {
-		rows = append(rows, op.Row{Domain: Domain, Name: reductions[i].name, Since: []int{1}, In: [2]int{1, 1}, Out: [2]int{1, 1},
-			Types: numberTypes, New: reductions[i].new})
+		rows = append(rows, op.Row{Domain: Domain, Name: reductions[i].name, Since: []int{1}, In: [2]int{1, 1},
+			Out: [2]int{1, 1}, Types: numberTypes, New: reductions[i].new})
 	}
 	return append(rows, argRows...)
 }()

@@ -50,7 +50,8 @@ func (t *table) open(state *tensor.Tensor) (*entries, error) {
 	data, n := state.Bytes(), 8*len(t.fixed)
 	if len(data) > 0 {
 		if len(data) < n || (len(data)-n)%t.record() != 0 {
-			return nil, graph.Errorf(graph.ErrState, "%d bytes are no table of %d indices and entries of %v%v", len(data), len(t.fixed), t.dtype, t.entry)
+			return nil, graph.Errorf(graph.ErrState, "%d bytes are no table of %d indices and entries of %v%v", len(data),
+				len(t.fixed), t.dtype, t.entry)
 		}
 		for i := range e.sizes {
 			e.sizes[i] = int64(binary.LittleEndian.Uint64(data[8*i:]))
@@ -160,7 +161,8 @@ func newTableRead(n *op.Node) (op.Op, error) {
 	t, err := newTable(n)
 	o := &tableRead{t, n.Ints("single"), n.Ints("open")}
 	if err == nil && (len(o.single) != len(t.fixed) || len(o.open) != len(t.fixed)) {
-		err = graph.Errorf(graph.ErrFormat, "attributes fixed, single and open are of %d, %d and %d indices", len(t.fixed), len(o.single), len(o.open))
+		err = graph.Errorf(graph.ErrFormat, "attributes fixed, single and open are of %d, %d and %d indices", len(t.fixed),
+			len(o.single), len(o.open))
 	}
 	return o, err
 }

@@ -80,7 +80,8 @@ func newGrown(n *op.Node) (grown, error) {
 	t, err := newTable(n)
 	g := grown{t, n.Ints("open")}
 	if err == nil && (len(t.entry) != len(t.fixed) || len(g.free) != len(t.fixed)) {
-		err = graph.Errorf(graph.ErrFormat, "attributes entry, fixed and open are of %d, %d and %d axes", len(t.entry), len(t.fixed), len(g.free))
+		err = graph.Errorf(graph.ErrFormat, "attributes entry, fixed and open are of %d, %d and %d axes", len(t.entry),
+			len(t.fixed), len(g.free))
 	}
 	return g, err
 }
@@ -191,7 +192,8 @@ func (o *growWrite) Run(c *op.Run) error {
 		return err
 	}
 	if v := c.In[2]; v.DType() != o.dtype || !v.Shape().Equal(shape) {
-		return graph.Errorf(graph.ErrShape, "the value is %v%v, and the variable now has %v%v", v.DType(), v.Shape(), o.dtype, shape)
+		return graph.Errorf(graph.ErrShape, "the value is %v%v, and the variable now has %v%v", v.DType(), v.Shape(),
+			o.dtype, shape)
 	}
 	return save(c, 0, counts, c.In[2].Bytes())
 }

@@ -41,7 +41,8 @@ func (o *tableWrite) Run(c *op.Run) error {
 	}
 	value := c.In[2]
 	if value.DType() != o.dtype || !value.Shape().Equal(o.entry) {
-		return graph.Errorf(graph.ErrShape, "the value is %v%v, and an entry %v%v", value.DType(), value.Shape(), o.dtype, o.entry)
+		return graph.Errorf(graph.ErrShape, "the value is %v%v, and an entry %v%v", value.DType(), value.Shape(), o.dtype,
+			o.entry)
 	}
 	place, there := e.find(at)
 	n := e.count() + kit.Btoi(!there)

@@ -28,7 +28,8 @@ const (
 
 func newQAttention(n *op.Node) (op.Op, error) {
 	if n.Bool("past_present_share_buffer", false) {
-		return nil, graph.Errorf(graph.ErrUnsupported, "past_present_share_buffer is set; the operator has no input for how much of the buffer is filled")
+		return nil, graph.Errorf(graph.ErrUnsupported,
+			"past_present_share_buffer is set; the operator has no input for how much of the buffer is filled")
 	}
 	inner, err := attention.NewProjectedAttention(n)
 	if err != nil {
@@ -41,7 +42,8 @@ func newQAttention(n *op.Node) (op.Op, error) {
 // ProjectedAttention.
 func AsProjected[T any](list []T) []T {
 	out := make([]T, attention.ProjectedPast+1)
-	for to, from := range map[int]int{attention.ProjectedInput: QAttentionInput, attention.ProjectedWeights: QAttentionWeights, attention.ProjectedBias: QAttentionBias,
+	for to, from := range map[int]int{attention.ProjectedInput: QAttentionInput,
+		attention.ProjectedWeights: QAttentionWeights, attention.ProjectedBias: QAttentionBias,
 		attention.ProjectedMask: QAttentionMask, attention.ProjectedPast: QAttentionPast} {
 		if from < len(list) {
 			out[to] = list[from]
@@ -75,7 +77,8 @@ func (o *QAttention) Infer(c *op.Infer) error {
 	}
 	d := c.In[QAttentionBias].DType
 	if !kit.ComputedInF32.Has(d) {
-		return graph.Errorf(graph.ErrUnsupported, "the bias is %v; float32, float16 and bfloat16 are computed", c.In[QAttentionBias].Type)
+		return graph.Errorf(graph.ErrUnsupported, "the bias is %v; float32, float16 and bfloat16 are computed",
+			c.In[QAttentionBias].Type)
 	}
 	inner := *c
 	inner.In = AsProjected(c.In)

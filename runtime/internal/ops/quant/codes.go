@@ -18,7 +18,9 @@ var (
 )
 
 // roundFloats quantises x to y, a tensor of 8-bit or 4-bit floats.
-func roundFloats(c *op.Run, g *Grid, precision tensor.DType, x, scale []float32, zeros, y *tensor.Tensor, saturate bool) error {
+func roundFloats(
+	c *op.Run, g *Grid, precision tensor.DType, x, scale []float32, zeros, y *tensor.Tensor, saturate bool,
+) error {
 	zero, err := floatZeros(c, zeros, len(scale))
 	if err != nil {
 		return err

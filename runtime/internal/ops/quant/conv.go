@@ -19,7 +19,8 @@ func checkFilters(c *op.Infer, w int, numbers ...int) error {
 		}
 		n, filters := c.In[i].Dims.Len(), c.In[w].Dims[0]
 		if n.IsKnown() && filters.IsKnown() && !n.Is(1) && !n.Same(filters) {
-			return graph.Errorf(graph.ErrShape, "input %d is %v; one scale or zero point is needed, or %v", i, c.In[i].Type, filters)
+			return graph.Errorf(graph.ErrShape, "input %d is %v; one scale or zero point is needed, or %v", i, c.In[i].Type,
+				filters)
 		}
 	}
 	return nil
@@ -75,7 +76,8 @@ func newQLinearConv(n *op.Node) (op.Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &QLinearConv{conv: *inner.(*nn.Conv), ChannelsLast: n.Domain == kit.Microsoft && n.Bool("channels_last", false)}, nil
+	return &QLinearConv{conv: *inner.(*nn.Conv), ChannelsLast: n.Domain == kit.Microsoft &&
+		n.Bool("channels_last", false)}, nil
 }
 
 // Shape returns the extents of the convolution of x by w.
@@ -187,7 +189,8 @@ func (o *FusedQLinearConv) Infer(c *op.Infer) error {
 		if err := checkBytes(c, FusedQLinearConvStageZero); err != nil {
 			return err
 		}
-		if err := checkPerTensor(c, c.In[FusedQLinearConvStageZero].DType, FusedQLinearConvStage, FusedQLinearConvStageZero); err != nil {
+		if err := checkPerTensor(c, c.In[FusedQLinearConvStageZero].DType, FusedQLinearConvStage,
+			FusedQLinearConvStageZero); err != nil {
 			return err
 		}
 	}

@@ -28,7 +28,8 @@ func newEmbedNorm(n *op.Node) (op.Op, error) {
 	has := n.HasIn(embedSegments)
 	for _, i := range []int{embedTables + 2, embedScales + 2, embedZeros + 2} {
 		if n.HasIn(i) != has {
-			return nil, graph.Errorf(graph.ErrFormat, "segments, their embeddings, scale and zero point come together or not at all")
+			return nil, graph.Errorf(graph.ErrFormat,
+				"segments, their embeddings, scale and zero point come together or not at all")
 		}
 	}
 	return &embedNorm{n.Float("epsilon", 1e-12)}, nil
@@ -156,7 +157,8 @@ func (o *embedNorm) Run(c *op.Run) error {
 	if c.Has(embedSegments) {
 		segments = tensor.View[int32](c.In[embedSegments])
 	}
-	if mask := c.Given(embedMask); segments != nil && len(segments) != len(words) || mask != nil && mask.Len() != len(words) {
+	if mask := c.Given(embedMask); segments != nil && len(segments) != len(words) ||
+		mask != nil && mask.Len() != len(words) {
 		return graph.Errorf(graph.ErrShape, "segments or mask do not have one element for each of %d words", len(words))
 	}
 	for i, w := range words {

@@ -29,7 +29,8 @@ func newFpQ4(n *op.Node) (op.Op, error) {
 	case 1:
 		return &fpQ4{zeros: true}, nil
 	default:
-		return nil, graph.Errorf(graph.ErrUnsupported, "blk_quant_type is %d; it takes 0, and 1 for blocks with zero points", kind)
+		return nil, graph.Errorf(graph.ErrUnsupported,
+			"blk_quant_type is %d; it takes 0, and 1 for blocks with zero points", kind)
 	}
 }
 
@@ -40,7 +41,8 @@ func (o *fpQ4) blockBytes() int { return 4 + kit.Btoi(o.zeros) + fpQ4Block/2 }
 func (o *fpQ4) Infer(c *op.Infer) error {
 	a := c.In[0]
 	if a.DType != tensor.F32 || c.In[1].DType != tensor.U8 || c.In[2].DType != tensor.I64 {
-		return graph.Errorf(graph.ErrUnsupported, "operands %v, %v and %v are not of float32, uint8 and int64", a.Type, c.In[1].Type, c.In[2].Type)
+		return graph.Errorf(graph.ErrUnsupported, "operands %v, %v and %v are not of float32, uint8 and int64", a.Type,
+			c.In[1].Type, c.In[2].Type)
 	}
 	if a.Dims == nil {
 		c.Set(0, tensor.F32, nil)
@@ -107,7 +109,8 @@ func (o *fpQ4) Run(c *op.Run) error {
 // column decodes the blocks of a column into values.
 func (o *fpQ4) column(values []float32, data []byte) {
 	for ; len(data) > 0; data = data[o.blockBytes():] {
-		scale, zero, codes := math.Float32frombits(binary.LittleEndian.Uint32(data)), float32(fpQ4Zero), data[4:o.blockBytes()]
+		scale, zero, codes := math.Float32frombits(binary.LittleEndian.Uint32(data)), float32(fpQ4Zero),
+			data[4:o.blockBytes()]
 		if o.zeros {
 			zero, codes = float32(int8(codes[0])), codes[1:]
 		}

@@ -66,7 +66,8 @@ func checkAdded(c *op.Infer, i, b int, d tensor.DType) error {
 			return nil
 		}
 	}
-	return graph.Errorf(graph.ErrShape, "the bias is %v; one number for each of %v columns is needed", c.In[i].Type, columns)
+	return graph.Errorf(graph.ErrShape, "the bias is %v; one number for each of %v columns is needed", c.In[i].Type,
+		columns)
 }
 
 // DynamicQuantizeMatMul quantises all of A by its range, multiplies it by a quantised B, and adds a
@@ -127,7 +128,8 @@ func newQGemm(n *op.Node) (op.Op, error) {
 	if n.HasIn(QGemmYScale) != n.HasIn(QGemmYZero) {
 		return nil, graph.Errorf(graph.ErrFormat, "y_scale and y_zero_point must both be there or both be left out")
 	}
-	return &QGemm{arith.Gemm{Alpha: n.Float("alpha", 1), Beta: 1, TransA: n.Bool("transA", false), TransB: n.Bool("transB", false)}}, nil
+	return &QGemm{arith.Gemm{Alpha: n.Float("alpha", 1), Beta: 1, TransA: n.Bool("transA", false),
+		TransB: n.Bool("transB", false)}}, nil
 }
 
 // Infer applies the rule of Gemm.
@@ -138,7 +140,8 @@ func (o *QGemm) Infer(c *op.Infer) error {
 	scales, d := []int{QGemmAScale, QGemmBScale}, tensor.F32
 	if c.Has(QGemmYZero) {
 		if d = c.In[QGemmYZero].DType; !byteTypes.Has(d) {
-			return graph.Errorf(graph.ErrUnsupported, "the result's zero point is %v; the operator makes uint8 and int8", c.In[QGemmYZero].Type)
+			return graph.Errorf(graph.ErrUnsupported, "the result's zero point is %v; the operator makes uint8 and int8",
+				c.In[QGemmYZero].Type)
 		}
 		scales = append(scales, QGemmYScale)
 	}

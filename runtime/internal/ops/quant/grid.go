@@ -63,9 +63,11 @@ func (g Granularity) Grid(x, scale graph.Dims) (*Grid, error) {
 		want[axis] = x[axis].Add(graph.Known(g.block - 1)).Div(block)
 	}
 	if !sameExtents(scale, want) {
-		return nil, graph.Errorf(graph.ErrShape, "scales have shape %v where a value of shape %v needs %v along axis %d in blocks of %v", scale, x, want, axis, block)
+		return nil, graph.Errorf(graph.ErrShape,
+			"scales have shape %v where a value of shape %v needs %v along axis %d in blocks of %v", scale, x, want, axis, block)
 	}
-	grid := &Grid{Outer: x[:axis].Len(), Axis: x[axis], Inner: x[axis+1:].Len(), Block: block, PerOuter: zero, PerAxis: one, PerInner: zero}
+	grid := &Grid{Outer: x[:axis].Len(), Axis: x[axis], Inner: x[axis+1:].Len(), Block: block, PerOuter: zero,
+		PerAxis: one, PerInner: zero}
 	if g.block > 0 {
 		grid.PerAxis, grid.PerOuter = grid.Inner, grid.Inner.Mul(want[axis])
 		if !grid.Inner.Is(1) {

@@ -57,7 +57,8 @@ func (o *QuantizeLinear) Infer(c *op.Infer) error {
 	if c.Has(2) {
 		zero := c.In[2].DType
 		if !allCodes.Has(zero) || codes != tensor.Invalid && codes != zero {
-			return graph.Errorf(graph.ErrFormat, "zero points are %v; output_dtype says %v, and codes are %v", c.In[2].Type, codes, allCodes)
+			return graph.Errorf(graph.ErrFormat, "zero points are %v; output_dtype says %v, and codes are %v", c.In[2].Type,
+				codes, allCodes)
 		}
 		codes = zero
 	}
@@ -73,7 +74,8 @@ func (o *QuantizeLinear) Infer(c *op.Infer) error {
 
 func checkScales(v *op.Value) error {
 	if d := v.DType; !kit.ComputedInF32.Has(d) && d != tensor.I32 && d != tensor.F8E8M0 {
-		return graph.Errorf(graph.ErrUnsupported, "scales are %v; float32, float16, bfloat16, int32 and float8e8m0 are computed", v.Type)
+		return graph.Errorf(graph.ErrUnsupported,
+			"scales are %v; float32, float16, bfloat16, int32 and float8e8m0 are computed", v.Type)
 	}
 	return nil
 }
@@ -152,7 +154,8 @@ func (o *DequantizeLinear) Infer(c *op.Infer) error {
 		to = c.In[1].DType
 	}
 	if !kit.ComputedInF32.Has(to) {
-		return graph.Errorf(graph.ErrUnsupported, "scales are %v and output_dtype is %v; results are float32, float16 or bfloat16", c.In[1].Type, o.to)
+		return graph.Errorf(graph.ErrUnsupported,
+			"scales are %v and output_dtype is %v; results are float32, float16 or bfloat16", c.In[1].Type, o.to)
 	}
 	if err := checkScales(c.In[1]); err != nil {
 		return err

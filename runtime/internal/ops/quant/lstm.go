@@ -51,7 +51,8 @@ func (o *DynamicQuantizeLSTM) Infer(c *op.Infer) error {
 	for i := range 2 {
 		scale, zero := c.In[LSTMWScale+2*i], c.In[LSTMWZero+2*i]
 		if scale.DType != tensor.F32 || zero.DType != c.In[1+i].DType {
-			return graph.Errorf(graph.ErrShape, "scales %v are not float32, or zero points %v not of the type of %v", scale.Type, zero.Type, c.In[1+i].Type)
+			return graph.Errorf(graph.ErrShape, "scales %v are not float32, or zero points %v not of the type of %v",
+				scale.Type, zero.Type, c.In[1+i].Type)
 		}
 		for _, v := range []*op.Value{scale, zero} {
 			if err := o.checkColumns(v, c.In[1+i].Dims); err != nil {
@@ -82,7 +83,8 @@ func (o *DynamicQuantizeLSTM) checkColumns(v *op.Value, weights graph.Dims) erro
 		ok = false
 	}
 	if !ok {
-		return graph.Errorf(graph.ErrShape, "scales or zero points are %v; weights of shape %v take [%d] or [%d,%v]", v.Type, weights, o.Directions, o.Directions, columns)
+		return graph.Errorf(graph.ErrShape, "scales or zero points are %v; weights of shape %v take [%d] or [%d,%v]",
+			v.Type, weights, o.Directions, o.Directions, columns)
 	}
 	return nil
 }

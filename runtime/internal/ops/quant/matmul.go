@@ -83,10 +83,13 @@ func lanesAdmit(operand graph.Dims, left bool, numbers graph.Dims) error {
 	}
 	want[len(want)-1], want[len(want)-2] = graph.Known(1), graph.Known(1)
 	want[axis] = operand[axis]
-	if n, ok := numbers.Len().Value(); ok && n == 1 || sameExtents(numbers, operand[axis:axis+1]) || sameExtents(numbers, want) {
+	if n, ok := numbers.Len().Value(); ok && n == 1 || sameExtents(numbers, operand[axis:axis+1]) ||
+		sameExtents(numbers, want) {
 		return nil
 	}
-	return graph.Errorf(graph.ErrShape, "scales or zero points have shape %v; an operand of shape %v takes one, %v, or %v", numbers, operand, operand[axis], want)
+	return graph.Errorf(graph.ErrShape,
+		"scales or zero points have shape %v; an operand of shape %v takes one, %v, or %v", numbers, operand, operand[axis],
+		want)
 }
 
 // QLinearMatMul multiplies quantised matrices and quantises the result. If all codes are bytes, the

@@ -82,7 +82,8 @@ func newMatMulNBits(n *op.Node) (op.Op, error) {
 		return nil, err
 	}
 	if l := n.Int("weight_prepacked", 0); l != 0 {
-		return nil, graph.Errorf(graph.ErrUnsupported, "weight_prepacked is %d: weights in the layout of one kind of GPU; export them without it", l)
+		return nil, graph.Errorf(graph.ErrUnsupported,
+			"weight_prepacked is %d: weights in the layout of one kind of GPU; export them without it", l)
 	}
 	return o, nil
 }
@@ -96,7 +97,8 @@ func (o *MatMulNBits) RowBytes() int { return o.Blocks() * (o.Block / 8 * o.Bits
 // Infer sets A's extents with the last replaced by N.
 func (o *MatMulNBits) Infer(c *op.Infer) error {
 	if c.In[1].DType != tensor.U8 || !kit.ComputedInF32.Has(c.In[2].DType) {
-		return graph.Errorf(graph.ErrShape, "B is %v and scales are %v; codes are packed in uint8, scales are floats", c.In[1].Type, c.In[2].Type)
+		return graph.Errorf(graph.ErrShape, "B is %v and scales are %v; codes are packed in uint8, scales are floats",
+			c.In[1].Type, c.In[2].Type)
 	}
 	if c.Has(3) && c.In[3].DType != tensor.U8 && !kit.ComputedInF32.Has(c.In[3].DType) {
 		return graph.Errorf(graph.ErrUnsupported, "zero points are %v, neither packed in uint8 nor floats", c.In[3].Type)
@@ -122,7 +124,8 @@ func (o *MatMulNBits) checkRows(c *op.Infer) error {
 		each  int
 	}{{"B", 1, o.RowBytes()}, {"scales", 2, o.Blocks()}, {"zero points", 3, o.zeroRow(c)}, {"the bias", 5, 1}} {
 		if n, ok := lenOf(c, part.input); ok && (n%part.each != 0 || n/part.each != o.N) {
-			return graph.Errorf(graph.ErrShape, "%s: %v; %d rows of %d are needed", part.name, c.In[part.input].Type, o.N, part.each)
+			return graph.Errorf(graph.ErrShape, "%s: %v; %d rows of %d are needed", part.name, c.In[part.input].Type, o.N,
+				part.each)
 		}
 	}
 	if n, ok := lenOf(c, 4); ok && n != o.K && n != o.Blocks()*o.Block {

@@ -41,7 +41,8 @@ func newMatMulBnb4(n *op.Node) (op.Op, error) {
 // Infer sets A's extents with the last replaced by N, or by K if B is not transposed.
 func (o *MatMulBnb4) Infer(c *op.Infer) error {
 	if c.In[1].DType != tensor.U8 || !kit.ComputedInF32.Has(c.In[2].DType) {
-		return graph.Errorf(graph.ErrShape, "B is %v and absmax is %v; codes are packed in uint8, absmax is floats", c.In[1].Type, c.In[2].Type)
+		return graph.Errorf(graph.ErrShape, "B is %v and absmax is %v; codes are packed in uint8, absmax is floats",
+			c.In[1].Type, c.In[2].Type)
 	}
 	if err := o.checkSize(c); err != nil {
 		return err

@@ -18,7 +18,8 @@ type GatherQuantized struct {
 }
 
 func newGatherQuantized(n *op.Node) (op.Op, error) {
-	o := &GatherQuantized{gather: n.Int("gather_axis", 0), axis: n.Int("quantize_axis", 1), block: n.Int("block_size", 128), bits: n.Int("bits", 4)}
+	o := &GatherQuantized{gather: n.Int("gather_axis", 0), axis: n.Int("quantize_axis", 1),
+		block: n.Int("block_size", 128), bits: n.Int("bits", 4)}
 	if o.bits != 2 && o.bits != 4 && o.bits != 8 {
 		return nil, graph.Errorf(graph.ErrFormat, "bits is %d, not 2, 4 or 8", o.bits)
 	}
@@ -53,7 +54,8 @@ func (o *GatherQuantized) check(d tensor.DType, rank int, zeros bool) (gather, a
 	case d == tensor.U8 && gather != 0:
 		err = graph.Errorf(graph.ErrFormat, "gather_axis is %d; for uint8 it must be 0", gather)
 	case d == tensor.U8 && o.bits < 8 && gather == axis:
-		err = graph.Errorf(graph.ErrFormat, "gather_axis and quantize_axis are both %d for codes of %d bits in uint8", axis, o.bits)
+		err = graph.Errorf(graph.ErrFormat, "gather_axis and quantize_axis are both %d for codes of %d bits in uint8", axis,
+			o.bits)
 	}
 	return gather, axis, err
 }
@@ -62,7 +64,8 @@ func (o *GatherQuantized) check(d tensor.DType, rank int, zeros bool) (gather, a
 func (o *GatherQuantized) Infer(c *op.Infer) error {
 	data, index, scales := c.In[0], c.In[1], c.In[2]
 	if !op.IsIndex(index.DType) || !kit.ComputedInF32.Has(scales.DType) {
-		return graph.Errorf(graph.ErrShape, "indices are %v and scales %v; int32 or int64 and floats are needed", index.Type, scales.Type)
+		return graph.Errorf(graph.ErrShape, "indices are %v and scales %v; int32 or int64 and floats are needed",
+			index.Type, scales.Type)
 	}
 	if c.Has(3) && c.In[3].DType != data.DType {
 		return graph.Errorf(graph.ErrShape, "zero points are %v and data %v", c.In[3].Type, data.Type)
@@ -142,7 +145,8 @@ func (s *CodeBlocks) stride(scales tensor.Shape, shared bool) error {
 		if n == 1 && i != s.Axis && shared {
 			s.Steps[i] = 0
 		} else if n != want {
-			return graph.Errorf(graph.ErrShape, "scales have shape %v for data of shape %v in blocks of %d along axis %d", scales, s.Shape, s.Block, s.Axis)
+			return graph.Errorf(graph.ErrShape, "scales have shape %v for data of shape %v in blocks of %d along axis %d",
+				scales, s.Shape, s.Block, s.Axis)
 		}
 	}
 	return nil
@@ -167,7 +171,8 @@ func codeValues(d tensor.DType, width int) (t [256]float32) {
 }
 
 // blockCodes lists the element types that hold codes of blocks.
-var blockCodes = op.Types{tensor.U8, tensor.U4, tensor.I4, tensor.F8E4M3FN, tensor.F8E4M3FNUZ, tensor.F8E5M2, tensor.F8E5M2FNUZ, tensor.F4E2M1}
+var blockCodes = op.Types{tensor.U8, tensor.U4, tensor.I4, tensor.F8E4M3FN, tensor.F8E4M3FNUZ, tensor.F8E5M2,
+	tensor.F8E5M2FNUZ, tensor.F4E2M1}
 
 var gatherQuantizedRows = []op.Row{
 	{Domain: kit.Microsoft, Name: "GatherBlockQuantized", Since: []int{1}, In: [2]int{3, 4}, Out: [2]int{1, 1}, Types: blockCodes, New: newGatherQuantized},

@@ -42,7 +42,8 @@ func (p *BytePooling) CheckAverage() error {
 	taps := 1
 	for _, a := range p.Axes {
 		if taps *= min(a.Taps, a.In); taps > maxPoolTaps {
-			return graph.Errorf(graph.ErrUnsupported, "an average over a window of more than %d codes; dequantise before it", maxPoolTaps)
+			return graph.Errorf(graph.ErrUnsupported, "an average over a window of more than %d codes; dequantise before it",
+				maxPoolTaps)
 		}
 	}
 	return nil
@@ -89,7 +90,8 @@ func (o *Pool) ChannelsLast() bool { return o.last }
 
 func newQLinearAveragePool(n *op.Node) (op.Op, error) {
 	w, err := nn.ReadWindow(n, true)
-	return &Pool{pool: nn.Pool{Kind: nn.PoolAverage, Window: w, CountPad: n.Bool("count_include_pad", false)}, last: n.Bool("channels_last", false)}, err
+	return &Pool{pool: nn.Pool{Kind: nn.PoolAverage, Window: w, CountPad: n.Bool("count_include_pad", false)},
+		last: n.Bool("channels_last", false)}, err
 }
 
 func newQLinearGlobalAveragePool(n *op.Node) (op.Op, error) {
@@ -147,7 +149,8 @@ func (o *Pool) Windows(shape tensor.Shape) (*BytePooling, error) {
 			shape = channelsFirst([]int(shape))
 		}
 		n := shape[2:].Len()
-		p := &BytePooling{nn.Pooling{Planes: shape[:2].Len(), Axes: []nn.PoolingAxis{{In: n, Out: 1, Taps: n, Stride: 1, Dilation: 1}}}, 1}
+		p := &BytePooling{nn.Pooling{Planes: shape[:2].Len(),
+			Axes: []nn.PoolingAxis{{In: n, Out: 1, Taps: n, Stride: 1, Dilation: 1}}}, 1}
 		if o.last {
 			p.Planes, p.Inner = shape[0], shape[1]
 		}

@@ -39,7 +39,8 @@ type QLinearConcat struct {
 
 func newQLinearConcat(n *op.Node) (op.Op, error) {
 	if (len(n.Inputs)-2)%3 != 0 {
-		return nil, graph.Errorf(graph.ErrFormat, "%d inputs; the operator takes two, and three for every value", len(n.Inputs))
+		return nil, graph.Errorf(graph.ErrFormat, "%d inputs; the operator takes two, and three for every value",
+			len(n.Inputs))
 	}
 	if !n.Has("axis") {
 		return nil, graph.Errorf(graph.ErrFormat, "attribute axis is missing")
@@ -93,7 +94,9 @@ func (o *QLinearWhere) Infer(c *op.Infer) error {
 	}
 	cond, x, y := c.In[0], c.In[QLinearWhereX], c.In[QLinearWhereY]
 	if cond.DType != tensor.Bool || x.DType != y.DType {
-		return graph.Errorf(graph.ErrShape, "the condition is %v and the values are %v and %v; they must be bool and codes of one type", cond.Type, x.Type, y.Type)
+		return graph.Errorf(graph.ErrShape,
+			"the condition is %v and the values are %v and %v; they must be bool and codes of one type", cond.Type, x.Type,
+			y.Type)
 	}
 	if err := checkPerTensor(c, x.DType, QLinearWhereZScale, QLinearWhereZScale+1); err != nil {
 		return err

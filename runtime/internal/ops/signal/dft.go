@@ -45,7 +45,8 @@ func (o *DFT) parts(n graph.Dim) error {
 	case ok && o.OneSided && k == 2 && !o.Inverse:
 		return graph.Errorf(graph.ErrShape, "a one-sided transform takes real numbers, and the last axis has two elements")
 	case ok && o.OneSided && k == 1 && o.Inverse:
-		return graph.Errorf(graph.ErrShape, "a one-sided inverse transform takes complex numbers, and the last axis has one element")
+		return graph.Errorf(graph.ErrShape,
+			"a one-sided inverse transform takes complex numbers, and the last axis has one element")
 	}
 	return nil
 }
@@ -337,7 +338,8 @@ func (o *STFT) Run(c *op.Run) error {
 		return err
 	}
 	if out.DType() == tensor.F64 || !isPrecise(length) {
-		cut, list := framing[float64]{c.Pace(), kit.Doubles(c.In[0]), in, step, length, kit.Doubles(window)}, make([]float64, out.Len())
+		cut, list := framing[float64]{c.Pace(), kit.Doubles(c.In[0]), in, step, length, kit.Doubles(window)},
+			make([]float64, out.Len())
 		cut.transform(list, frames, points)
 		kit.PutDoubles(out, list)
 		return nil

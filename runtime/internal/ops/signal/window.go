@@ -174,7 +174,8 @@ func MelCorners(bands, length, rate int, edges [2]float64) ([]int, error) {
 		hertz := 700 * (math.Pow(10, (low+float64(i)*step)/2595) - 1)
 		bin := math.Floor(float64(length+1) * hertz / float64(rate))
 		if !(bin >= 0 && bin < float64(bins)) {
-			return nil, graph.Errorf(graph.ErrShape, "a band at %g hertz is outside the spectrum of %d bins at a rate of %d", hertz, bins, rate)
+			return nil, graph.Errorf(graph.ErrShape, "a band at %g hertz is outside the spectrum of %d bins at a rate of %d",
+				hertz, bins, rate)
 		}
 		corners[i] = int(bin)
 	}

@@ -33,14 +33,16 @@ const maxGroup = 1 << 16
 
 func newNGrams(packed bool) func(n *op.Node) (op.Op, error) {
 	return func(n *op.Node) (op.Op, error) {
-		o := &nGrams{packed: packed, most: n.Int("max_ngram_size", 0), heads: n.Int("n_head_per_ngram", 0), pad: int64(n.Int("pad_id", 0)),
+		o := &nGrams{packed: packed, most: n.Int("max_ngram_size", 0), heads: n.Int("n_head_per_ngram", 0),
+			pad:    int64(n.Int("pad_id", 0)),
 			resets: n.Bool("reset_on_eos", false), in: nGramInputs{past: 3, offsets: 4, eos: 5, segments: 6, pastSegments: -1, capture: -1}}
 		if packed {
 			o.in = nGramInputs{past: 4, offsets: 5, eos: 6, segments: 7, pastSegments: 8, capture: 9}
 			o.updates = n.Int("state_update_capacity", 0)
 		}
 		if o.most < 2 || o.most > maxGroup || o.heads < 1 || o.heads > maxGroup || o.updates < 0 || o.updates > 8 {
-			return nil, graph.Errorf(graph.ErrFormat, "max_ngram_size %d, n_head_per_ngram %d or state_update_capacity %d cannot be", o.most, o.heads, o.updates)
+			return nil, graph.Errorf(graph.ErrFormat,
+				"max_ngram_size %d, n_head_per_ngram %d or state_update_capacity %d cannot be", o.most, o.heads, o.updates)
 		}
 		if packed && n.HasIn(9) != (o.updates > 0) {
 			return nil, graph.Errorf(graph.ErrFormat, "capture_count and state_update_capacity come together or not at all")
@@ -202,7 +204,8 @@ func (o *nGrams) operands(c *op.Run, batch int) (*nGramRun, error) {
 		}
 	}
 	if len(r.multipliers) < o.most {
-		return nil, graph.Errorf(graph.ErrShape, "there are %d multipliers for groups of %d tokens", len(r.multipliers), o.most)
+		return nil, graph.Errorf(graph.ErrShape, "there are %d multipliers for groups of %d tokens", len(r.multipliers),
+			o.most)
 	}
 	r.sizes = make([]divisor, len(sizes))
 	for i, n := range sizes {

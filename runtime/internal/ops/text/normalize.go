@@ -72,7 +72,8 @@ func readLocale(name string) (casing, error) {
 	}
 	tag, err := language.Parse(base)
 	if err != nil {
-		return casing{}, graph.Errorf(graph.ErrUnsupported, "locale %q: %w; names such as en_US, tr-TR or C are known", name, err)
+		return casing{}, graph.Errorf(graph.ErrUnsupported, "locale %q: %w; names such as en_US, tr-TR or C are known",
+			name, err)
 	}
 	return casing{language: tag}, nil
 }

@@ -98,7 +98,8 @@ func (s *search) each(text string, yield func(start, stop int)) {
 // compilePattern compiles the text of a pattern.
 func compilePattern(text string) (*pattern, error) {
 	if len(text) > maxPatternBytes {
-		return nil, graph.Errorf(graph.ErrUnsupported, "a pattern of %d bytes; at most %d are taken", len(text), maxPatternBytes)
+		return nil, graph.Errorf(graph.ErrUnsupported, "a pattern of %d bytes; at most %d are taken", len(text),
+			maxPatternBytes)
 	}
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if bad := new(syntax.Error); errors.As(err, &bad) && bad.Code == syntax.ErrInvalidEscape && bad.Expr == `\C` {
@@ -108,7 +109,8 @@ func compilePattern(text string) (*pattern, error) {
 		return nil, graph.Errorf(graph.ErrFormat, "pattern: %w", err)
 	}
 	if size := patternSize(tree); size > maxPatternSize {
-		return nil, graph.Errorf(graph.ErrUnsupported, "the pattern has at least %d steps when its repetitions are written out; at most %d are taken", size, maxPatternSize)
+		return nil, graph.Errorf(graph.ErrUnsupported,
+			"the pattern has at least %d steps when its repetitions are written out; at most %d are taken", size, maxPatternSize)
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {

@@ -49,7 +49,8 @@ func (o *bifurcation) Run(c *op.Run) error {
 		}
 		predicted := tensor.View[int64](c.In[3])
 		if from < 0 || from > len(source) || len(predicted) != len(source)+1-from {
-			return graph.Errorf(graph.ErrShape, "%d predicted tokens do not follow token %d of %d", len(predicted), from, len(source))
+			return graph.Errorf(graph.ErrShape, "%d predicted tokens do not follow token %d of %d", len(predicted), from,
+				len(source))
 		}
 		n := 0
 		for n < len(source)-from && source[from+n] == predicted[n] {

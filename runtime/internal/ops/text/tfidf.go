@@ -65,18 +65,21 @@ func (s gramStep) item() int32 { return int32(s) }
 
 func newTfIdf(n *op.Node) (op.Op, error) {
 	o := &TfIdf{
-		mode: n.Str("mode", ""), weights: n.Floats("weights"), indexes: n.Ints("ngram_indexes"), Skips: n.Int("max_skip_count", 0),
+		mode: n.Str("mode", ""), weights: n.Floats("weights"), indexes: n.Ints("ngram_indexes"),
+		Skips:  n.Int("max_skip_count", 0),
 		fewest: n.Int("min_gram_length", 0), most: n.Int("max_gram_length", 0), ofIntegers: n.Has("pool_int64s"),
 		strings: map[string]int32{}, ints: map[int64]int32{}, tree: map[gramStep]int32{}, leaves: []int32{0},
 	}
 	words, numbers := n.Strs("pool_strings"), n.Ints("pool_int64s")
-	for _, name := range []string{"mode", "ngram_counts", "ngram_indexes", "max_skip_count", "min_gram_length", "max_gram_length"} {
+	for _, name := range []string{"mode", "ngram_counts", "ngram_indexes", "max_skip_count", "min_gram_length",
+		"max_gram_length"} {
 		if !n.Has(name) {
 			return nil, graph.Errorf(graph.ErrFormat, "has no attribute %s", name)
 		}
 	}
 	if n.Has("pool_strings") == o.ofIntegers {
-		return nil, graph.Errorf(graph.ErrFormat, "has both or none of the attributes pool_strings and pool_int64s; it takes one of them")
+		return nil, graph.Errorf(graph.ErrFormat,
+			"has both or none of the attributes pool_strings and pool_int64s; it takes one of them")
 	}
 	pool := make([]int32, 0, max(len(words), len(numbers)))
 	for _, w := range words {
@@ -139,7 +142,8 @@ func (o *TfIdf) check(starts []int) error {
 	case !slices.Contains([]string{"TF", "IDF", "TFIDF"}, o.mode):
 		return graph.Errorf(graph.ErrFormat, "mode is %q; it takes TF, IDF or TFIDF", o.mode)
 	case o.fewest < 1 || o.most < o.fewest || o.most > len(starts):
-		return graph.Errorf(graph.ErrFormat, "n-grams have %d to %d items, and the pool has n-grams of 1 to %d", o.fewest, o.most, len(starts))
+		return graph.Errorf(graph.ErrFormat, "n-grams have %d to %d items, and the pool has n-grams of 1 to %d", o.fewest,
+			o.most, len(starts))
 	case o.Skips < 0:
 		return graph.Errorf(graph.ErrFormat, "max_skip_count is %d", o.Skips)
 	case len(o.indexes) == 0:
@@ -165,7 +169,8 @@ func (o *TfIdf) load(pool []int32, numbers, starts []int) error {
 			end = starts[size]
 		}
 		if start < 0 || start > end || end > len(pool) || (end-start)%size != 0 {
-			return graph.Errorf(graph.ErrFormat, "items %d to %d of a pool of %d cannot be its %d-grams", start, end, len(pool), size)
+			return graph.Errorf(graph.ErrFormat, "items %d to %d of a pool of %d cannot be its %d-grams", start, end,
+				len(pool), size)
 		}
 		if count := (end - start) / size; count > len(o.indexes)-gram {
 			return graph.Errorf(graph.ErrFormat, "the pool has more than the %d n-grams of ngram_indexes", len(o.indexes))
@@ -184,7 +189,8 @@ func (o *TfIdf) load(pool []int32, numbers, starts []int) error {
 			}
 			o.leaves[node] = int32(gram)
 			if o.ofIntegers {
-				g := Gram{Items: kit.Convert(numbers[at:at+size], func(v int) int64 { return int64(v) }), To: o.indexes[gram-1], Weight: 1}
+				g := Gram{Items: kit.Convert(numbers[at:at+size], func(v int) int64 { return int64(v) }), To: o.indexes[gram-1],
+					Weight: 1}
 				if o.weights != nil {
 					g.Weight = o.weights[gram-1]
 				}

@@ -53,10 +53,12 @@ func newTokenizer(n *op.Node) (op.Op, error) {
 			return nil, err
 		}
 		if matchesEmpty(p.tree) {
-			return nil, graph.Errorf(graph.ErrUnsupported, "separator %q matches an empty string; one that takes a character or more is supported", text)
+			return nil, graph.Errorf(graph.ErrUnsupported,
+				"separator %q matches an empty string; one that takes a character or more is supported", text)
 		}
 		if size += patternSize(p.tree); size > maxPatternSize {
-			return nil, graph.Errorf(graph.ErrUnsupported, "the separators have more than %d steps when their repetitions are written out", maxPatternSize)
+			return nil, graph.Errorf(graph.ErrUnsupported,
+				"the separators have more than %d steps when their repetitions are written out", maxPatternSize)
 		}
 		o.separators = append(o.separators, p)
 	}

@@ -21,7 +21,8 @@ func newWordConv(n *op.Node) (op.Op, error) {
 func (o *wordConv) Infer(c *op.Infer) error {
 	words, w := c.In[0].Dims, c.In[1].Dims
 	if words != nil && len(words) != 2 || w != nil && len(w) != 4 || c.In[0].DType != tensor.I32 {
-		return graph.Errorf(graph.ErrShape, "words %v or weights %v are not [words,characters] and [filters,1,window,size]", c.In[0].Type, c.In[1].Type)
+		return graph.Errorf(graph.ErrShape, "words %v or weights %v are not [words,characters] and [filters,1,window,size]",
+			c.In[0].Type, c.In[1].Type)
 	}
 	out := graph.UnknownDims(2)
 	if words != nil {
@@ -49,9 +50,11 @@ func (o *wordConv) Run(c *op.Run) error {
 	words, w, table := c.In[0].Shape(), c.In[1].Shape(), c.In[3].Shape()
 	filters, window, size := w[0], w[2], w[3]
 	if len(table) != 2 || table[1] != size || w[1] != 1 || c.In[2].Len() != filters || window > words[1] {
-		return graph.Errorf(graph.ErrShape, "words %v, weights %v, bias %v and characters %v do not go together", words, w, c.In[2].Shape(), table)
+		return graph.Errorf(graph.ErrShape, "words %v, weights %v, bias %v and characters %v do not go together", words, w,
+			c.In[2].Shape(), table)
 	}
-	conv := charConv{tensor.View[float32](c.In[1]), tensor.View[float32](c.In[2]), tensor.View[float32](c.In[3]), filters, window, size}
+	conv := charConv{tensor.View[float32](c.In[1]), tensor.View[float32](c.In[2]), tensor.View[float32](c.In[3]),
+		filters, window, size}
 	ids, out := tensor.View[int32](c.In[0]), tensor.View[float32](c.Out[0])
 	for i := range words[0] {
 		if c.Stopped() {

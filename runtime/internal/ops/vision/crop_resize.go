@@ -32,7 +32,8 @@ func newCropResize(n *op.Node) (op.Op, error) {
 // Infer sets [regions,channels,height,width].
 func (o *CropResize) Infer(c *op.Infer) error {
 	if c.In[2].DType != tensor.I32 || c.In[3].DType != tensor.I32 {
-		return graph.Errorf(graph.ErrUnsupported, "batch_indices %v and crop_size %v are not both of int32", c.In[2].Type, c.In[3].Type)
+		return graph.Errorf(graph.ErrUnsupported, "batch_indices %v and crop_size %v are not both of int32", c.In[2].Type,
+			c.In[3].Type)
 	}
 	if err := inferRegions(c, 4, 1, 1); err != nil {
 		return err

@@ -58,7 +58,8 @@ func (o *GridSample) Infer(c *op.Infer) error {
 		return nil
 	}
 	if rank < 3 || rank > 2+maxGridAxes {
-		return graph.Errorf(graph.ErrShape, "input is %v; it takes [batch,channels,...] and at most %d axes more", x.Type, maxGridAxes)
+		return graph.Errorf(graph.ErrShape, "input is %v; it takes [batch,channels,...] and at most %d axes more", x.Type,
+			maxGridAxes)
 	}
 	out := graph.UnknownDims(rank)
 	if grid.Dims != nil {

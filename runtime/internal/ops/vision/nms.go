@@ -78,7 +78,8 @@ func (o *Suppress) Most(in []tensor.Shape) int { return in[1].Len() }
 // Check returns an error if boxes and scores do not fit each other.
 func (o *Suppress) Check(boxes, scores tensor.Shape) error {
 	if len(boxes) != 3 || len(scores) != 3 || boxes[2] != 4 || boxes[0] != scores[0] || boxes[1] != scores[2] {
-		return graph.Errorf(graph.ErrShape, "boxes are %v and scores %v; they take [batch,boxes,4] and [batch,classes,boxes]", boxes, scores)
+		return graph.Errorf(graph.ErrShape,
+			"boxes are %v and scores %v; they take [batch,boxes,4] and [batch,classes,boxes]", boxes, scores)
 	}
 	return nil
 }

@@ -114,7 +114,8 @@ func (f *filter) resample(r resized, take func(bytes int) error) (*Resample, err
 		first, span = f.span(float64(r.scale))
 	}
 	if span > maxTaps/max(r.Out, 1) {
-		return nil, graph.Errorf(graph.ErrUnsupported, "axis %d takes %d inputs for each of %d outputs, too many", r.Axis, span, r.Out)
+		return nil, graph.Errorf(graph.ErrUnsupported, "axis %d takes %d inputs for each of %d outputs, too many", r.Axis,
+			span, r.Out)
 	}
 	t := &Resample{resized: r, Taps: min(span, r.In)}
 	if err := take(r.Out*(4+8*t.Taps) + 8*span); err != nil {

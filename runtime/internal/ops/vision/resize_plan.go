@@ -43,7 +43,8 @@ func (o *Resize) targets(in []*tensor.Tensor, n int) (t targets, err error) {
 	case t.scales == nil && t.sizes == nil && n > 0:
 		return t, graph.Errorf(graph.ErrFormat, "has neither scales nor sizes")
 	case max(len(t.scales), len(t.sizes)) != n:
-		return t, graph.Errorf(graph.ErrShape, "scales or sizes have %d elements for %d axes", max(len(t.scales), len(t.sizes)), n)
+		return t, graph.Errorf(graph.ErrShape, "scales or sizes have %d elements for %d axes",
+			max(len(t.scales), len(t.sizes)), n)
 	}
 	for _, s := range t.scales {
 		if !(s > 0) || math.IsInf(float64(s), 0) {
@@ -92,7 +93,8 @@ func (o *Resize) plan(shape tensor.Shape, axes []int, t targets) ([]resized, err
 		} else {
 			out := t.scales[i] * (r.end - r.begin) * float32(r.In)
 			if !(out >= 0 && out < math.MaxInt32) {
-				return nil, graph.Errorf(graph.ErrShape, "axis %d of %d elements at scale %v would have %v", a, r.In, t.scales[i], out)
+				return nil, graph.Errorf(graph.ErrShape, "axis %d of %d elements at scale %v would have %v", a, r.In, t.scales[i],
+					out)
 			}
 			r.Out, r.scale = int(out), t.scales[i]
 		}

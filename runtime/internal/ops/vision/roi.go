@@ -28,7 +28,8 @@ func newRoiAlign(n *op.Node) (op.Op, error) {
 		Ratio: n.Int("sampling_ratio", 0), Scale: float64(n.Float("spatial_scale", 1)),
 	}
 	if o.Height < 1 || o.Width < 1 || o.Ratio < 0 || o.Ratio > MaxRoiGrid {
-		return nil, graph.Errorf(graph.ErrFormat, "output is %dx%d of %d samples; it takes 1 or more, and samples from 0 to %d",
+		return nil, graph.Errorf(graph.ErrFormat,
+			"output is %dx%d of %d samples; it takes 1 or more, and samples from 0 to %d",
 			o.Height, o.Width, o.Ratio, MaxRoiGrid)
 	}
 	switch mode := n.Str("mode", "avg"); mode {
@@ -43,7 +44,8 @@ func newRoiAlign(n *op.Node) (op.Op, error) {
 			o.Offset = 0.5
 		case "output_half_pixel":
 		default:
-			return nil, graph.Errorf(graph.ErrFormat, "coordinate_transformation_mode is %q; it takes half_pixel or output_half_pixel", mode)
+			return nil, graph.Errorf(graph.ErrFormat,
+				"coordinate_transformation_mode is %q; it takes half_pixel or output_half_pixel", mode)
 		}
 	}
 	return o, nil
@@ -273,7 +275,8 @@ func (o *MaxRoiPool) bins(from, to float64, bins, n int) ([][2]int, error) {
 	start, end := math.Round(from*o.Scale), math.Round(to*o.Scale)
 	const far = 1 << 40
 	if !(math.Abs(start) < far && math.Abs(end) < far) {
-		return nil, graph.Errorf(graph.ErrShape, "a region of interest from %g to %g; scaled by %g, both must be within ±%d", from, to, o.Scale, int64(far))
+		return nil, graph.Errorf(graph.ErrShape,
+			"a region of interest from %g to %g; scaled by %g, both must be within ±%d", from, to, o.Scale, int64(far))
 	}
 	size := max(end-start+1, 1) / float64(bins)
 	list := make([][2]int, bins)

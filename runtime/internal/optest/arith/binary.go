@@ -41,7 +41,8 @@ func binaryCases(s *cases.Suite) {
 	for _, b := range list {
 		for _, d := range b.types {
 			for _, pair := range cases.ShapePairs {
-				if b.op == "PRelu" && (len(pair[1]) > len(pair[0]) || !slices.Equal(cases.BroadcastShape(pair[0], pair[1]), pair[0])) {
+				if b.op == "PRelu" && (len(pair[1]) > len(pair[0]) ||
+					!slices.Equal(cases.BroadcastShape(pair[0], pair[1]), pair[0])) {
 					continue
 				}
 				x, y := s.Any(d, pair[0]...), s.Any(d, pair[1]...)
@@ -65,7 +66,8 @@ func binaryCases(s *cases.Suite) {
 	}
 	for _, d := range cases.Signed {
 		x, y := cases.Vector(d, -7, -7, 7, 7), cases.Vector(d, 3, -3, 3, -3)
-		s.Add(cases.Case{Op: "Mod", Version: 10, Note: "fmod", Attrs: cases.Attrs("fmod", 1), In: cases.In(x, y), Want: cases.Want(cases.Vector(d, -1, -1, 1, 1))})
+		s.Add(cases.Case{Op: "Mod", Version: 10, Note: "fmod", Attrs: cases.Attrs("fmod", 1), In: cases.In(x, y),
+			Want: cases.Want(cases.Vector(d, -1, -1, 1, 1))})
 	}
 	x := s.Between(tensor.F32, 0.5, 2, 9)
 	for _, e := range []float64{2, 0.5, -1, 3, 0} {
@@ -85,7 +87,8 @@ func manyElements(s *cases.Suite) {
 	f := func(v []float64) float64 { return v[0] + v[1] }
 	for _, pair := range [][2][]int{{{70001}, {70001}}, {{40, 2003}, {2003}}, {{40, 2003}, {40, 1}}, {{80000}, {}}} {
 		x, y := s.Any(tensor.F32, pair[0]...), s.Any(tensor.F32, pair[1]...)
-		s.Add(cases.Case{Op: "Add", Version: 7, Note: "many", In: cases.In(x, y), Want: cases.Want(cases.Broadcasted(tensor.F32, f, x, y)), Ulps: 1})
+		s.Add(cases.Case{Op: "Add", Version: 7, Note: "many", In: cases.In(x, y),
+			Want: cases.Want(cases.Broadcasted(tensor.F32, f, x, y)), Ulps: 1})
 	}
 }
 
@@ -100,18 +103,23 @@ func oldBroadcast(s *cases.Suite, b binary) {
 	}
 	f := func(v []float64) float64 { return b.f(v[0], v[1]) }
 	x, y := s.Between(tensor.F32, 0.5, 3, 2, 3, 4), s.Between(tensor.F32, 1, 2, 2, 3, 4)
-	s.Add(cases.Case{Op: b.op, Version: 1, Until: 7, In: cases.In(x, y), Want: cases.Want(cases.Broadcasted(tensor.F32, f, x, y)), Ulps: b.ulps})
+	s.Add(cases.Case{Op: b.op, Version: 1, Until: 7, In: cases.In(x, y),
+		Want: cases.Want(cases.Broadcasted(tensor.F32, f, x, y)), Ulps: b.ulps})
 	y = s.Between(tensor.F32, 1, 2, 3)
 	z := cases.Broadcasted(tensor.F32, f, x, cases.Seen(y, 3, 1))
-	s.Add(cases.Case{Op: b.op, Version: 1, Until: 7, Attrs: cases.Attrs("broadcast", 1, "axis", 1), In: cases.In(x, y), Want: cases.Want(z), Ulps: b.ulps})
+	s.Add(cases.Case{Op: b.op, Version: 1, Until: 7, Attrs: cases.Attrs("broadcast", 1, "axis", 1), In: cases.In(x, y),
+		Want: cases.Want(z), Ulps: b.ulps})
 	y = s.Between(tensor.F32, 1, 2, 3, 4)
-	s.Add(cases.Case{Op: b.op, Version: 1, Until: 7, Attrs: cases.Attrs("broadcast", 1), In: cases.In(x, y), Want: cases.Want(cases.Broadcasted(tensor.F32, f, x, y)), Ulps: b.ulps})
+	s.Add(cases.Case{Op: b.op, Version: 1, Until: 7, Attrs: cases.Attrs("broadcast", 1), In: cases.In(x, y),
+		Want: cases.Want(cases.Broadcasted(tensor.F32, f, x, y)), Ulps: b.ulps})
 }
 
 // oldPRelu adds cases with one slope for all elements, and one per channel.
 func oldPRelu(s *cases.Suite) {
 	x, one, three := s.Any(tensor.F32, 2, 3, 4), s.Any(tensor.F32, 1), s.Any(tensor.F32, 3)
 	f := func(v []float64) float64 { return cases.Choose(v[0] < 0, v[0]*v[1], v[0]) }
-	s.Add(cases.Case{Op: "PRelu", Version: 1, Until: 7, In: cases.In(x, one), Want: cases.Want(cases.Broadcasted(tensor.F32, f, x, one)), Ulps: 1})
-	s.Add(cases.Case{Op: "PRelu", Version: 1, Until: 7, Note: "channels", In: cases.In(x, three), Want: cases.Want(cases.Broadcasted(tensor.F32, f, x, cases.Seen(three, 3, 1))), Ulps: 1})
+	s.Add(cases.Case{Op: "PRelu", Version: 1, Until: 7, In: cases.In(x, one),
+		Want: cases.Want(cases.Broadcasted(tensor.F32, f, x, one)), Ulps: 1})
+	s.Add(cases.Case{Op: "PRelu", Version: 1, Until: 7, Note: "channels", In: cases.In(x, three),
+		Want: cases.Want(cases.Broadcasted(tensor.F32, f, x, cases.Seen(three, 3, 1))), Ulps: 1})
 }

@@ -104,8 +104,10 @@ func castCases(s *cases.Suite) {
 		for _, to := range tensor.DTypes() {
 			if from.Kind() == tensor.Complex || to.Kind() == tensor.Complex {
 				if from.Kind() != to.Kind() {
-					s.Add(cases.Case{Op: "Cast", Version: 25, Attrs: cases.Attrs("to", to.Code()), In: cases.In(s.Any(from, 2)), Fails: graph.ErrUnsupported})
-					s.Add(cases.Case{Op: "CastLike", Version: 25, In: cases.In(s.Any(from, 2), s.Any(to)), Fails: graph.ErrUnsupported})
+					s.Add(cases.Case{Op: "Cast", Version: 25, Attrs: cases.Attrs("to", to.Code()), In: cases.In(s.Any(from, 2)),
+						Fails: graph.ErrUnsupported})
+					s.Add(cases.Case{Op: "CastLike", Version: 25, In: cases.In(s.Any(from, 2), s.Any(to)),
+						Fails: graph.ErrUnsupported})
 				}
 				continue
 			}
@@ -114,11 +116,14 @@ func castCases(s *cases.Suite) {
 	}
 	x := cases.Vector(tensor.F32, 1.9, -1.9, 0.5, -0.5, 100.99, 0)
 	for _, d := range cases.Signed {
-		s.Add(cases.Case{Op: "Cast", Version: 6, Note: "fractions", Attrs: cases.Attrs("to", d.Code()), In: cases.In(x), Want: cases.Want(cases.Vector(d, 1, -1, 0, 0, 100, 0))})
+		s.Add(cases.Case{Op: "Cast", Version: 6, Note: "fractions", Attrs: cases.Attrs("to", d.Code()), In: cases.In(x),
+			Want: cases.Want(cases.Vector(d, 1, -1, 0, 0, 100, 0))})
 	}
-	s.Add(cases.Case{Op: "Cast", Version: 6, Note: "truth", Attrs: cases.Attrs("to", tensor.Bool.Code()), In: cases.In(x), Want: cases.Want(cases.Vector(tensor.Bool, 1, 1, 1, 1, 1, 0))})
+	s.Add(cases.Case{Op: "Cast", Version: 6, Note: "truth", Attrs: cases.Attrs("to", tensor.Bool.Code()),
+		In: cases.In(x), Want: cases.Want(cases.Vector(tensor.Bool, 1, 1, 1, 1, 1, 0))})
 	y := cases.FromNumbers(tensor.F64, cases.Numbers(x), 6)
-	s.Add(cases.Case{Op: "Cast", Version: 1, Until: 6, Attrs: cases.Attrs("to", "DOUBLE"), In: cases.In(x), Want: cases.Want(y)})
+	s.Add(cases.Case{Op: "Cast", Version: 1, Until: 6, Attrs: cases.Attrs("to", "DOUBLE"), In: cases.In(x),
+		Want: cases.Want(y)})
 	roundingCases(s)
 	blocksCases(s)
 }
@@ -154,8 +159,10 @@ func castCase(s *cases.Suite, from, to tensor.DType) {
 			y.Strings()[i] += ".0"
 		}
 	}
-	s.Add(cases.Case{Op: "Cast", Version: since(from, to), Attrs: cases.Attrs("to", to.Code()), In: cases.In(x), Want: cases.Want(y)})
-	s.Add(cases.Case{Op: "CastLike", Version: max(since(from, to), 15), In: cases.In(x, tensor.New(to)), Want: cases.Want(y)})
+	s.Add(cases.Case{Op: "Cast", Version: since(from, to), Attrs: cases.Attrs("to", to.Code()), In: cases.In(x),
+		Want: cases.Want(y)})
+	s.Add(cases.Case{Op: "CastLike", Version: max(since(from, to), 15), In: cases.In(x, tensor.New(to)),
+		Want: cases.Want(y)})
 }
 
 // since returns the first version that can cast all given types.
@@ -197,19 +204,23 @@ func roundingCases(s *cases.Suite) {
 		}
 		for _, to := range []tensor.DType{tensor.F32, tensor.F16, tensor.F64} {
 			y := cases.FromNumbers(to, values, len(values))
-			s.Add(cases.Case{Op: "Cast", Version: since(d, to), Note: "every value", Attrs: cases.Attrs("to", to.Code()), In: cases.In(Coded(d, all)), Want: cases.Want(y)})
+			s.Add(cases.Case{Op: "Cast", Version: since(d, to), Note: "every value", Attrs: cases.Attrs("to", to.Code()),
+				In: cases.In(Coded(d, all)), Want: cases.Want(y)})
 		}
 		x := s.Between(tensor.F32, -9, 9, 300)
 		var near []int
 		for _, v := range cases.Numbers(x) {
 			near = append(near, f.Code(v))
 		}
-		s.Add(cases.Case{Op: "Cast", Version: since(d, tensor.F32), Note: "between", Attrs: cases.Attrs("to", d.Code()), In: cases.In(x), Want: cases.Want(Coded(d, near))})
+		s.Add(cases.Case{Op: "Cast", Version: since(d, tensor.F32), Note: "between", Attrs: cases.Attrs("to", d.Code()),
+			In: cases.In(x), Want: cases.Want(Coded(d, near))})
 	}
 	for _, d := range []tensor.DType{tensor.F16, tensor.BF16, tensor.F64} {
 		x := s.Between(tensor.F32, -70000, 70000, 300)
-		s.Add(cases.Case{Op: "Cast", Version: since(d), Note: "between", Attrs: cases.Attrs("to", d.Code()), In: cases.In(x), Want: cases.Want(cases.FromNumbers(d, cases.Numbers(x), 300))})
+		s.Add(cases.Case{Op: "Cast", Version: since(d), Note: "between", Attrs: cases.Attrs("to", d.Code()),
+			In: cases.In(x), Want: cases.Want(cases.FromNumbers(d, cases.Numbers(x), 300))})
 		x = cases.Vector(tensor.F32, specials...)
-		s.Add(cases.Case{Op: "Cast", Version: since(d), Note: "specials", Attrs: cases.Attrs("to", d.Code()), In: cases.In(x), Want: cases.Want(cases.Vector(d, specials...))})
+		s.Add(cases.Case{Op: "Cast", Version: since(d), Note: "specials", Attrs: cases.Attrs("to", d.Code()),
+			In: cases.In(x), Want: cases.Want(cases.Vector(d, specials...))})
 	}
 }

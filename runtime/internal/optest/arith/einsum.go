@@ -50,17 +50,21 @@ func einsumCases(s *cases.Suite) {
 			if c.given == "" {
 				c.given = c.equation
 			}
-			s.Add(cases.Case{Op: "Einsum", Version: 12, Note: c.given, Attrs: cases.Attrs("equation", c.given), In: inputs, Want: cases.Want(summation(d, c.equation, inputs)), Ulps: 64})
+			s.Add(cases.Case{Op: "Einsum", Version: 12, Note: c.given, Attrs: cases.Attrs("equation", c.given), In: inputs,
+				Want: cases.Want(summation(d, c.equation, inputs)), Ulps: 64})
 		}
 	}
 	x := s.Any(tensor.F32, 2, 3)
 	for _, bad := range []string{"", "i", "ijk"} {
-		s.Add(cases.Case{Op: "Einsum", Version: 12, Note: "refused " + bad, Attrs: cases.Attrs("equation", bad), In: cases.In(x), Fails: graph.ErrShape})
+		s.Add(cases.Case{Op: "Einsum", Version: 12, Note: "refused " + bad, Attrs: cases.Attrs("equation", bad),
+			In: cases.In(x), Fails: graph.ErrShape})
 	}
 	for _, bad := range []string{"ij->ik", "ij->ii", "ij,jk", "i1", "i..j", "ij->i->j"} {
-		s.Add(cases.Case{Op: "Einsum", Version: 12, Note: "refused " + bad, Attrs: cases.Attrs("equation", bad), In: cases.In(x), Fails: graph.ErrFormat})
+		s.Add(cases.Case{Op: "Einsum", Version: 12, Note: "refused " + bad, Attrs: cases.Attrs("equation", bad),
+			In: cases.In(x), Fails: graph.ErrFormat})
 	}
-	s.Add(cases.Case{Op: "Einsum", Version: 12, Note: "extents", Attrs: cases.Attrs("equation", "ij,ij"), In: cases.In(x, s.Any(tensor.F32, 3, 2)), Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "Einsum", Version: 12, Note: "extents", Attrs: cases.Attrs("equation", "ij,ij"),
+		In: cases.In(x, s.Any(tensor.F32, 3, 2)), Fails: graph.ErrShape})
 }
 
 // summation adds up the products of the inputs' elements over all indices of all axes.
@@ -107,14 +111,17 @@ func summation(d tensor.DType, equation string, inputs []*tensor.Tensor) *tensor
 // sumLikeCases adds cases that undo a broadcast.
 func sumLikeCases(s *cases.Suite) {
 	for _, d := range cases.Numeric {
-		for _, c := range [][2][]int{{{2, 3, 4}, {3, 1}}, {{3, 4}, {3, 4}}, {{3, 4}, {}}, {{3, 1}, {1, 1}}, {{2, 0}, {1, 0}}} {
+		for _, c := range [][2][]int{{{2, 3, 4}, {3, 1}}, {{3, 4}, {3, 4}}, {{3, 4}, {}}, {{3, 1}, {1, 1}},
+			{{2, 0}, {1, 0}}} {
 			x, like := s.Any(d, c[0]...), s.Any(tensor.F32, c[1]...)
 			sums := make([]float64, like.Len())
 			cases.Each(x.Shape(), func(i int, at []int) {
 				sums[cases.Flat(like.Shape(), cases.BroadcastIndex(like.Shape(), at)...)] += cases.Number(x, i)
 			})
-			s.Add(cases.Case{Domain: "nacre", Op: "SumLike", Version: 1, In: cases.In(x, like), Want: cases.Want(cases.FromNumbers(d, sums, c[1]...)), Ulps: 16})
+			s.Add(cases.Case{Domain: "nacre", Op: "SumLike", Version: 1, In: cases.In(x, like),
+				Want: cases.Want(cases.FromNumbers(d, sums, c[1]...)), Ulps: 16})
 		}
 	}
-	s.Add(cases.Case{Domain: "nacre", Op: "SumLike", Version: 1, Note: "shape", In: cases.In(s.Any(tensor.F32, 3, 4), s.Any(tensor.F32, 3, 2)), Fails: graph.ErrShape})
+	s.Add(cases.Case{Domain: "nacre", Op: "SumLike", Version: 1, Note: "shape",
+		In: cases.In(s.Any(tensor.F32, 3, 4), s.Any(tensor.F32, 3, 2)), Fails: graph.ErrShape})
 }

@@ -125,16 +125,19 @@ func unaryCases(s *cases.Suite) {
 			}
 			for _, shape := range [][]int{{3, 37}, {2, 0}} {
 				x := s.Between(d, lo, hi, shape...)
-				s.Add(cases.Case{Op: u.op, Version: u.version, Attrs: u.attrs, In: cases.In(x), Want: cases.Want(cases.Applied(x, u.f)), Ulps: u.ulps})
+				s.Add(cases.Case{Op: u.op, Version: u.version, Attrs: u.attrs, In: cases.In(x),
+					Want: cases.Want(cases.Applied(x, u.f)), Ulps: u.ulps})
 			}
 			if d.IsFloat() {
 				x := cases.Vector(d, specials...)
-				s.Add(cases.Case{Op: u.op, Version: u.version, Note: "specials", Attrs: u.attrs, In: cases.In(x), Want: cases.Want(cases.Applied(x, u.f)), Ulps: u.ulps})
+				s.Add(cases.Case{Op: u.op, Version: u.version, Note: "specials", Attrs: u.attrs, In: cases.In(x),
+					Want: cases.Want(cases.Applied(x, u.f)), Ulps: u.ulps})
 			}
 		}
 		if u.types[0] == tensor.F32 {
 			x := s.Between(tensor.F32, u.lo, u.hi, 70001)
-			s.Add(cases.Case{Op: u.op, Version: u.version, Note: "many", Attrs: u.attrs, In: cases.In(x), Want: cases.Want(cases.Applied(x, u.f)), Ulps: u.ulps})
+			s.Add(cases.Case{Op: u.op, Version: u.version, Note: "many", Attrs: u.attrs, In: cases.In(x),
+				Want: cases.Want(cases.Applied(x, u.f)), Ulps: u.ulps})
 		}
 	}
 	for _, d := range cases.Integers {
@@ -173,11 +176,14 @@ func variadicCases(s *cases.Suite) {
 			}
 			one, a, b, c := s.Any(d, 4, 5), s.Any(d, 2, 1, 5), s.Any(d, 3, 1), s.Any(d)
 			s.Add(cases.Case{Op: v.op, Version: 1, Note: "one", In: cases.In(one), Want: cases.Want(one)})
-			s.Add(cases.Case{Op: v.op, Version: version, Note: "broadcast", In: cases.In(a, b, c), Want: cases.Want(cases.Broadcasted(d, v.f, a, b, c)), Ulps: 2})
+			s.Add(cases.Case{Op: v.op, Version: version, Note: "broadcast", In: cases.In(a, b, c),
+				Want: cases.Want(cases.Broadcasted(d, v.f, a, b, c)), Ulps: 2})
 			two := s.Any(d, 4, 5)
-			s.Add(cases.Case{Op: v.op, Version: version, Note: "two", In: cases.In(one, two), Want: cases.Want(cases.Broadcasted(d, v.f, one, two)), Ulps: 1})
+			s.Add(cases.Case{Op: v.op, Version: version, Note: "two", In: cases.In(one, two),
+				Want: cases.Want(cases.Broadcasted(d, v.f, one, two)), Ulps: 1})
 			if !d.IsInteger() {
-				s.Add(cases.Case{Op: v.op, Version: 1, Until: 8, Note: "same", In: cases.In(one, two, one), Want: cases.Want(cases.Broadcasted(d, v.f, one, two, one)), Ulps: 2})
+				s.Add(cases.Case{Op: v.op, Version: 1, Until: 8, Note: "same", In: cases.In(one, two, one),
+					Want: cases.Want(cases.Broadcasted(d, v.f, one, two, one)), Ulps: 2})
 			}
 		}
 	}
@@ -193,12 +199,16 @@ func clipCases(s *cases.Suite) {
 			version = 12
 		}
 		s.Add(cases.Case{Op: "Clip", Version: version, In: cases.In(x, lo, hi), Want: cases.Want(both)})
-		s.Add(cases.Case{Op: "Clip", Version: version, Note: "above", In: cases.In(x, nil, hi), Want: cases.Want(cases.Applied(x, func(v float64) float64 { return math.Min(v, 6) }))})
-		s.Add(cases.Case{Op: "Clip", Version: version, Note: "below", In: cases.In(x, lo), Want: cases.Want(cases.Applied(x, func(v float64) float64 { return math.Max(v, 2) }))})
+		s.Add(cases.Case{Op: "Clip", Version: version, Note: "above", In: cases.In(x, nil, hi),
+			Want: cases.Want(cases.Applied(x, func(v float64) float64 { return math.Min(v, 6) }))})
+		s.Add(cases.Case{Op: "Clip", Version: version, Note: "below", In: cases.In(x, lo),
+			Want: cases.Want(cases.Applied(x, func(v float64) float64 { return math.Max(v, 2) }))})
 		s.Add(cases.Case{Op: "Clip", Version: version, Note: "none", In: cases.In(x), Want: cases.Want(x)})
-		s.Add(cases.Case{Op: "Clip", Version: version, Note: "crossed", In: cases.In(x, hi, lo), Want: cases.Want(cases.Applied(x, func(float64) float64 { return 2 }))})
+		s.Add(cases.Case{Op: "Clip", Version: version, Note: "crossed", In: cases.In(x, hi, lo),
+			Want: cases.Want(cases.Applied(x, func(float64) float64 { return 2 }))})
 		if d.IsFloat() {
-			s.Add(cases.Case{Op: "Clip", Version: 1, Until: 11, Attrs: cases.Attrs("min", 2.0, "max", 6.0), In: cases.In(x), Want: cases.Want(both)})
+			s.Add(cases.Case{Op: "Clip", Version: 1, Until: 11, Attrs: cases.Attrs("min", 2.0, "max", 6.0), In: cases.In(x),
+				Want: cases.Want(both)})
 		}
 	}
 }
@@ -239,8 +249,10 @@ func integerCases(s *cases.Suite) {
 			cases.PutBits(left, i, cases.GetBits(x, i)<<n)
 			cases.PutBits(right, i, cases.GetBits(x, i)>>n)
 		}
-		s.Add(cases.Case{Op: "BitShift", Version: 11, Attrs: cases.Attrs("direction", "LEFT"), In: cases.In(x, y), Want: cases.Want(left)})
-		s.Add(cases.Case{Op: "BitShift", Version: 11, Attrs: cases.Attrs("direction", "RIGHT"), In: cases.In(x, y), Want: cases.Want(right)})
+		s.Add(cases.Case{Op: "BitShift", Version: 11, Attrs: cases.Attrs("direction", "LEFT"), In: cases.In(x, y),
+			Want: cases.Want(left)})
+		s.Add(cases.Case{Op: "BitShift", Version: 11, Attrs: cases.Attrs("direction", "RIGHT"), In: cases.In(x, y),
+			Want: cases.Want(right)})
 	}
 }
 

@@ -27,7 +27,8 @@ func sumMatMulCases(s *cases.Suite, d tensor.DType) {
 	}
 	a, b := s.Any(d, 4, 5), s.Any(d, 5, 6)
 	for _, more := range [][]*tensor.Tensor{{s.Any(d, 5), nil}, {s.Any(d, 1, 6), nil}, {nil, s.Any(d, 6)}} {
-		s.Add(cases.Case{Domain: "nacre", Op: "MatMulBias", Version: 1, Note: "shape", In: cases.In(a, b, more[0], more[1]), Fails: graph.ErrShape})
+		s.Add(cases.Case{Domain: "nacre", Op: "MatMulBias", Version: 1, Note: "shape", In: cases.In(a, b, more[0], more[1]),
+			Fails: graph.ErrShape})
 	}
 }
 
@@ -50,7 +51,8 @@ func widenedCases(s *cases.Suite) {
 				}
 				return sum
 			}, c.m, c.n)
-			s.Add(cases.Case{Domain: "nacre", Op: "WidenedGemm", Version: 1, Attrs: cases.Attrs("transB", c.trans), In: cases.In(a, b, v), Want: cases.Want(y), Ulps: 256})
+			s.Add(cases.Case{Domain: "nacre", Op: "WidenedGemm", Version: 1, Attrs: cases.Attrs("transB", c.trans),
+				In: cases.In(a, b, v), Want: cases.Want(y), Ulps: 256})
 		}
 	}
 	for i, b := range packed.BlockTypes {
@@ -69,7 +71,8 @@ func widenedCases(s *cases.Suite) {
 	s.Add(cases.Case{Domain: "nacre", Op: "WidenedGemm", Version: 1, Attrs: cases.Attrs("transA", 1, "transB", 1), Note: "transposed rows", In: cases.In(wide, blocks), Fails: graph.ErrUnsupported})
 	s.Add(cases.Case{Op: "Gemm", Version: 13, Attrs: cases.Attrs("transB", 1), Note: "blocks", In: cases.In(wide, blocks), Fails: graph.ErrUnsupported})
 	a, b := s.Any(tensor.F32, 4, 5), s.Any(tensor.F32, 5, 6)
-	s.Add(cases.Case{Domain: "nacre", Op: "WidenedGemm", Version: 1, Note: "weights of 32 bits", In: cases.In(a, b), Fails: graph.ErrShape})
+	s.Add(cases.Case{Domain: "nacre", Op: "WidenedGemm", Version: 1, Note: "weights of 32 bits", In: cases.In(a, b),
+		Fails: graph.ErrShape})
 }
 
 // blocksExtents are the rows, columns and blocks of a column of products.
@@ -137,13 +140,18 @@ func biasedGelus(s *cases.Suite, d tensor.DType) {
 		}, 3, 1025)
 	}
 	const ulps = 16
-	s.Add(cases.Case{Domain: cases.Microsoft, Op: "Gelu", Version: 1, In: cases.In(x), Want: cases.Want(at(gelu, nil)), Ulps: ulps})
-	s.Add(cases.Case{Domain: cases.Microsoft, Op: "BiasGelu", Version: 1, In: cases.In(x, bias), Want: cases.Want(at(gelu, bias)), Ulps: ulps})
-	s.Add(cases.Case{Domain: cases.Microsoft, Op: "FastGelu", Version: 1, In: cases.In(x), Want: cases.Want(at(fastGelu, nil)), Ulps: ulps})
-	s.Add(cases.Case{Domain: cases.Microsoft, Op: "FastGelu", Version: 1, In: cases.In(x, bias), Want: cases.Want(at(fastGelu, bias)), Ulps: ulps})
+	s.Add(cases.Case{Domain: cases.Microsoft, Op: "Gelu", Version: 1, In: cases.In(x), Want: cases.Want(at(gelu, nil)),
+		Ulps: ulps})
+	s.Add(cases.Case{Domain: cases.Microsoft, Op: "BiasGelu", Version: 1, In: cases.In(x, bias),
+		Want: cases.Want(at(gelu, bias)), Ulps: ulps})
+	s.Add(cases.Case{Domain: cases.Microsoft, Op: "FastGelu", Version: 1, In: cases.In(x),
+		Want: cases.Want(at(fastGelu, nil)), Ulps: ulps})
+	s.Add(cases.Case{Domain: cases.Microsoft, Op: "FastGelu", Version: 1, In: cases.In(x, bias),
+		Want: cases.Want(at(fastGelu, bias)), Ulps: ulps})
 	s.Add(cases.Case{Domain: cases.Microsoft, Op: "QuickGelu", Version: 1, Attrs: cases.Attrs("alpha", 0.5), In: cases.In(x), Ulps: ulps,
 		Want: cases.Want(at(func(x float64) float64 { return x / (1 + math.Exp(-x/2)) }, nil))})
-	s.Add(cases.Case{Domain: cases.Microsoft, Op: "BiasGelu", Version: 1, Note: "a bias of another length", In: cases.In(x, s.Any(d, 1024)), Fails: graph.ErrShape})
+	s.Add(cases.Case{Domain: cases.Microsoft, Op: "BiasGelu", Version: 1, Note: "a bias of another length",
+		In: cases.In(x, s.Any(d, 1024)), Fails: graph.ErrShape})
 }
 
 // fusedProducts adds products of operands with permuted axes, and products with an activation.
@@ -157,10 +165,12 @@ func fusedProducts(s *cases.Suite, d tensor.DType) {
 		}
 		return sum * 0.5
 	}, batch, m, n)
-	s.Add(cases.Case{Domain: cases.Microsoft, Op: "FusedMatMul", Version: 1, Attrs: cases.Attrs("alpha", 0.5, "transBatchB", 1), In: cases.In(a, b), Want: cases.Want(y), Ulps: 32})
+	s.Add(cases.Case{Domain: cases.Microsoft, Op: "FusedMatMul", Version: 1,
+		Attrs: cases.Attrs("alpha", 0.5, "transBatchB", 1), In: cases.In(a, b), Want: cases.Want(y), Ulps: 32})
 	at := cases.Filled(d, func(i []int) float64 { return cases.Number(a, (i[0]*m+i[2])*k+i[1]) }, batch, k, m)
 	bt := cases.Filled(d, func(i []int) float64 { return cases.Number(b, (i[2]*batch+i[0])*n+i[1]) }, batch, n, k)
-	s.Add(cases.Case{Domain: cases.Microsoft, Op: "FusedMatMul", Version: 1, Attrs: cases.Attrs("alpha", 0.5, "transA", 1, "transB", 1), In: cases.In(at, bt), Want: cases.Want(y), Ulps: 32})
+	s.Add(cases.Case{Domain: cases.Microsoft, Op: "FusedMatMul", Version: 1,
+		Attrs: cases.Attrs("alpha", 0.5, "transA", 1, "transB", 1), In: cases.In(at, bt), Want: cases.Want(y), Ulps: 32})
 	x, w, c := s.Any(d, m, k), s.Any(d, n, k), s.Any(d, n)
 	y = cases.Filled(d, func(at []int) float64 {
 		sum := cases.Number(c, at[1])

@@ -19,9 +19,12 @@ func inverses(s *cases.Suite, d tensor.DType) {
 		}
 	}
 	s.Add(cases.Case{Domain: cases.Microsoft, Op: "Inverse", Version: 1, In: cases.In(x), Want: cases.Want(y), Ulps: 1})
-	m, inv := cases.FromNumbers(d, []float64{4, 2, 7, 6}, 2, 2), cases.FromNumbers(d, []float64{0.6, -0.2, -0.7, 0.4}, 2, 2)
-	s.Add(cases.Case{Domain: cases.Microsoft, Op: "Inverse", Version: 1, Note: "two", In: cases.In(m), Want: cases.Want(inv), Ulps: 4})
-	s.Add(cases.Case{Domain: cases.Microsoft, Op: "Inverse", Version: 1, Note: "not square", In: cases.In(s.Any(d, 2, 3)), Fails: graph.ErrShape})
+	m, inv := cases.FromNumbers(d, []float64{4, 2, 7, 6}, 2, 2),
+		cases.FromNumbers(d, []float64{0.6, -0.2, -0.7, 0.4}, 2, 2)
+	s.Add(cases.Case{Domain: cases.Microsoft, Op: "Inverse", Version: 1, Note: "two", In: cases.In(m),
+		Want: cases.Want(inv), Ulps: 4})
+	s.Add(cases.Case{Domain: cases.Microsoft, Op: "Inverse", Version: 1, Note: "not square",
+		In: cases.In(s.Any(d, 2, 3)), Fails: graph.ErrShape})
 }
 
 // inverseCases adds inverses, and products of transposed matrices.
@@ -35,7 +38,8 @@ func inverseCases(s *cases.Suite) {
 			}
 			return sum
 		}, 3, 5)
-		s.Add(cases.Case{Domain: cases.Microsoft, Op: "SparseToDenseMatMul", Version: 1, Attrs: cases.Attrs("transA", 1, "transB", 1), In: cases.In(a, b), Want: cases.Want(y), Ulps: 32})
+		s.Add(cases.Case{Domain: cases.Microsoft, Op: "SparseToDenseMatMul", Version: 1,
+			Attrs: cases.Attrs("transA", 1, "transB", 1), In: cases.In(a, b), Want: cases.Want(y), Ulps: 32})
 	}
 	for _, d := range cases.Floats {
 		inverses(s, d)
@@ -47,6 +51,7 @@ func inverseCases(s *cases.Suite) {
 			}
 			return sum / 2
 		}, 3, 5)
-		s.Add(cases.Case{Domain: cases.Microsoft, Op: "TransposeMatMul", Version: 1, Attrs: cases.Attrs("alpha", 0.5, "transA", 1, "transB", 1), In: cases.In(a, b), Want: cases.Want(y), Ulps: 32})
+		s.Add(cases.Case{Domain: cases.Microsoft, Op: "TransposeMatMul", Version: 1,
+			Attrs: cases.Attrs("alpha", 0.5, "transA", 1, "transB", 1), In: cases.In(a, b), Want: cases.Want(y), Ulps: 32})
 	}
 }

@@ -26,33 +26,42 @@ func logicCases(s *cases.Suite) {
 		for _, d := range b.types {
 			for _, pair := range cases.ShapePairs {
 				x, y := cases.Rounded(s.Any(d, pair[0]...)), cases.Rounded(s.Any(d, pair[1]...))
-				s.Add(cases.Case{Op: b.op, Version: b.version, In: cases.In(x, y), Want: cases.Want(cases.Broadcasted(tensor.Bool, f, x, y))})
+				s.Add(cases.Case{Op: b.op, Version: b.version, In: cases.In(x, y),
+					Want: cases.Want(cases.Broadcasted(tensor.Bool, f, x, y))})
 			}
 			if d.IsFloat() {
 				x, y := cases.Vector(d, specials...), cases.Seen(cases.Vector(d, specials...), len(specials), 1)
-				s.Add(cases.Case{Op: b.op, Version: b.version, Note: "specials", In: cases.In(x, y), Want: cases.Want(cases.Broadcasted(tensor.Bool, f, x, y))})
+				s.Add(cases.Case{Op: b.op, Version: b.version, Note: "specials", In: cases.In(x, y),
+					Want: cases.Want(cases.Broadcasted(tensor.Bool, f, x, y))})
 			}
 		}
 		if b.version == 7 {
 			x, y := cases.Rounded(s.Any(b.types[0], 2, 3)), cases.Rounded(s.Any(b.types[0], 2, 3))
-			s.Add(cases.Case{Op: b.op, Version: 1, Until: 7, In: cases.In(x, y), Want: cases.Want(cases.Broadcasted(tensor.Bool, f, x, y))})
+			s.Add(cases.Case{Op: b.op, Version: 1, Until: 7, In: cases.In(x, y),
+				Want: cases.Want(cases.Broadcasted(tensor.Bool, f, x, y))})
 		}
 	}
 	x, y := s.Any(tensor.String, 30), s.Any(tensor.String, 7, 1)
 	z := tensor.New(tensor.Bool, 7, 30)
-	cases.Each(z.Shape(), func(i int, at []int) { cases.SetNumber(z, i, cases.Truth(x.Strings()[at[1]] == y.Strings()[at[0]])) })
+	cases.Each(z.Shape(), func(i int,
+		at []int) {
+		cases.SetNumber(z, i, cases.Truth(x.Strings()[at[1]] == y.Strings()[at[0]]))
+	})
 	s.Add(cases.Case{Op: "Equal", Version: 19, In: cases.In(x, y), Want: cases.Want(z)})
 	b := s.Any(tensor.Bool, 5, 7)
-	s.Add(cases.Case{Op: "Not", Version: 1, In: cases.In(b), Want: cases.Want(cases.Applied(b, func(v float64) float64 { return 1 - v }))})
+	s.Add(cases.Case{Op: "Not", Version: 1, In: cases.In(b),
+		Want: cases.Want(cases.Applied(b, func(v float64) float64 { return 1 - v }))})
 	whereCases(s)
 	nanCases(s)
 }
 
 func whereCases(s *cases.Suite) {
-	shapes := [][3][]int{{{3, 5}, {3, 5}, {3, 5}}, {{}, {2, 3}, {3}}, {{2, 1}, {}, {1, 3}}, {{1, 3}, {4, 1, 1}, {2, 1}}, {{3, 1}, {3, 40}, {}}}
+	shapes := [][3][]int{{{3, 5}, {3, 5}, {3, 5}}, {{}, {2, 3}, {3}}, {{2, 1}, {}, {1, 3}}, {{1, 3}, {4, 1, 1}, {2, 1}},
+		{{3, 1}, {3, 40}, {}}}
 	for _, d := range tensor.DTypes() {
 		if d.Layout() != nil {
-			s.Add(cases.Case{Op: "Where", Version: 9, Note: "below a byte", In: cases.In(s.Any(tensor.Bool), s.Any(d, 2), s.Any(d, 2)), Fails: graph.ErrUnsupported})
+			s.Add(cases.Case{Op: "Where", Version: 9, Note: "below a byte",
+				In: cases.In(s.Any(tensor.Bool), s.Any(d, 2), s.Any(d, 2)), Fails: graph.ErrUnsupported})
 			continue
 		}
 		for _, sh := range shapes {
@@ -80,10 +89,13 @@ func nanCases(s *cases.Suite) {
 		if d == tensor.F16 || d == tensor.BF16 {
 			version = 20
 		}
-		s.Add(cases.Case{Op: "IsNaN", Version: 9, In: cases.In(x), Want: cases.Want(cases.Broadcasted(tensor.Bool, func(v []float64) float64 { return cases.Truth(math.IsNaN(v[0])) }, x))})
+		s.Add(cases.Case{Op: "IsNaN", Version: 9, In: cases.In(x), Want: cases.Want(cases.Broadcasted(tensor.Bool,
+			func(v []float64) float64 { return cases.Truth(math.IsNaN(v[0])) }, x))})
 		s.Add(cases.Case{Op: "IsInf", Version: version, In: cases.In(x), Want: cases.Want(isInf(0))})
-		s.Add(cases.Case{Op: "IsInf", Version: version, Attrs: cases.Attrs("detect_negative", 0), In: cases.In(x), Want: cases.Want(isInf(1))})
-		s.Add(cases.Case{Op: "IsInf", Version: version, Attrs: cases.Attrs("detect_positive", 0), In: cases.In(x), Want: cases.Want(isInf(-1))})
+		s.Add(cases.Case{Op: "IsInf", Version: version, Attrs: cases.Attrs("detect_negative", 0), In: cases.In(x),
+			Want: cases.Want(isInf(1))})
+		s.Add(cases.Case{Op: "IsInf", Version: version, Attrs: cases.Attrs("detect_positive", 0), In: cases.In(x),
+			Want: cases.Want(isInf(-1))})
 	}
 	// These codes are NaN: all bits set after the sign or, for float8e5m2, all exponent bits set
 	// with a fraction.

@@ -30,10 +30,13 @@ func matmulCases(s *cases.Suite) {
 	}
 	for _, p := range [][2][]int{{{61, 300}, {300, 129}}, {{200, 64}, {64, 200}}, {{1, 515}, {515, 260}}} {
 		a, b := s.Any(tensor.F32, p[0]...), s.Any(tensor.F32, p[1]...)
-		s.Add(cases.Case{Op: "MatMul", Version: 1, Note: "large", In: cases.In(a, b), Want: cases.Want(Product(tensor.F32, a, b)), Ulps: 2000})
+		s.Add(cases.Case{Op: "MatMul", Version: 1, Note: "large", In: cases.In(a, b),
+			Want: cases.Want(Product(tensor.F32, a, b)), Ulps: 2000})
 	}
-	s.Add(cases.Case{Op: "MatMul", Version: 1, Note: "inner extents", In: cases.In(s.Any(tensor.F32, 2, 3), s.Any(tensor.F32, 4, 2)), Fails: graph.ErrShape})
-	s.Add(cases.Case{Op: "MatMul", Version: 1, Note: "scalar", In: cases.In(s.Any(tensor.F32), s.Any(tensor.F32, 4, 2)), Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "MatMul", Version: 1, Note: "inner extents",
+		In: cases.In(s.Any(tensor.F32, 2, 3), s.Any(tensor.F32, 4, 2)), Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "MatMul", Version: 1, Note: "scalar", In: cases.In(s.Any(tensor.F32), s.Any(tensor.F32, 4, 2)),
+		Fails: graph.ErrShape})
 }
 
 // Product returns the matrix product by the rules of numpy.matmul.
@@ -88,19 +91,22 @@ func gemmCases(s *cases.Suite, d tensor.DType, first int) {
 			s.Add(cases.Case{Op: "Gemm", Version: version, Attrs: cases.Attrs("transA", trans[0], "transB", trans[1]), In: cases.In(x, y, c),
 				Want: cases.Want(gemm(d, a, b, c, 1, 1)), Ulps: 64})
 			scale := cases.Attrs("transA", trans[0], "transB", trans[1], "alpha", 2.0, "beta", 3.0)
-			s.Add(cases.Case{Op: "Gemm", Version: version, Note: "scaled", Attrs: scale, In: cases.In(x, y, c), Want: cases.Want(gemm(d, a, b, c, 2, 3)), Ulps: 256})
+			s.Add(cases.Case{Op: "Gemm", Version: version, Note: "scaled", Attrs: scale, In: cases.In(x, y, c),
+				Want: cases.Want(gemm(d, a, b, c, 2, 3)), Ulps: 256})
 		}
 		s.Add(cases.Case{Op: "Gemm", Version: max(first, 11), Note: "no bias", Attrs: cases.Attrs("transA", trans[0], "transB", trans[1]), In: cases.In(x, y),
 			Want: cases.Want(gemm(d, a, b, nil, 1, 1)), Ulps: 64})
 		if !d.IsInteger() {
 			c := s.Any(d, n)
 			old := cases.Attrs("transA", trans[0], "transB", trans[1], "broadcast", 1)
-			s.Add(cases.Case{Op: "Gemm", Version: 1, Until: 7, Attrs: old, In: cases.In(x, y, c), Want: cases.Want(gemm(d, a, b, c, 1, 1)), Ulps: 64})
+			s.Add(cases.Case{Op: "Gemm", Version: 1, Until: 7, Attrs: old, In: cases.In(x, y, c),
+				Want: cases.Want(gemm(d, a, b, c, 1, 1)), Ulps: 64})
 		}
 	}
 	zero := tensor.New(d, 0, n)
 	c := s.Any(d, n)
-	s.Add(cases.Case{Op: "Gemm", Version: max(first, 7), Note: "no sum", In: cases.In(tensor.New(d, m, 0), zero, c), Want: cases.Want(gemm(d, tensor.New(d, m, 0), zero, c, 1, 1))})
+	s.Add(cases.Case{Op: "Gemm", Version: max(first, 7), Note: "no sum", In: cases.In(tensor.New(d, m, 0), zero, c),
+		Want: cases.Want(gemm(d, tensor.New(d, m, 0), zero, c, 1, 1))})
 }
 
 // gemm returns alpha·a·b + beta·c.

@@ -56,7 +56,8 @@ func reduceCases(s *cases.Suite) {
 				if r.op == "ReduceProd" {
 					hi = 1.4
 				}
-				x := s.Between(d, cases.Choose(d.Kind() == tensor.Unsigned || d == tensor.Bool, max(r.lo, 0), r.lo), hi, sh.shape...)
+				x := s.Between(d, cases.Choose(d.Kind() == tensor.Unsigned || d == tensor.Bool, max(r.lo, 0), r.lo), hi,
+					sh.shape...)
 				for keep := range 2 {
 					y := Reduced(x, sh.axes, keep == 1, r.f)
 					version := 1
@@ -65,25 +66,32 @@ func reduceCases(s *cases.Suite) {
 					}
 					old := cases.Attrs("axes", sh.axes, "keepdims", keep)
 					if version < r.inputs {
-						s.Add(cases.Case{Op: r.op, Version: version, Until: r.inputs, Attrs: old, In: cases.In(x), Want: cases.Want(y), Ulps: r.ulps})
+						s.Add(cases.Case{Op: r.op, Version: version, Until: r.inputs, Attrs: old, In: cases.In(x), Want: cases.Want(y),
+							Ulps: r.ulps})
 					}
-					s.Add(cases.Case{Op: r.op, Version: max(version, r.inputs), Attrs: cases.Attrs("keepdims", keep), In: cases.In(x, cases.Ints(sh.axes...)), Want: cases.Want(y), Ulps: r.ulps})
+					s.Add(cases.Case{Op: r.op, Version: max(version, r.inputs), Attrs: cases.Attrs("keepdims", keep),
+						In: cases.In(x, cases.Ints(sh.axes...)), Want: cases.Want(y), Ulps: r.ulps})
 				}
 			}
 		}
 		x := s.Between(tensor.F32, max(r.lo, 0.5), 2, 3, 4)
 		all := Reduced(x, []int{0, 1}, true, r.f)
 		s.Add(cases.Case{Op: r.op, Version: 1, Note: "all axes", In: cases.In(x), Want: cases.Want(all), Ulps: r.ulps})
-		s.Add(cases.Case{Op: r.op, Version: r.inputs, Note: "no axes, all", In: cases.In(x, cases.Ints()), Want: cases.Want(all), Ulps: r.ulps})
-		s.Add(cases.Case{Op: r.op, Version: 1, Until: r.inputs, Note: "axis", Attrs: cases.Attrs("axes", []int{2}), In: cases.In(x), Fails: graph.ErrShape})
+		s.Add(cases.Case{Op: r.op, Version: r.inputs, Note: "no axes, all", In: cases.In(x, cases.Ints()),
+			Want: cases.Want(all), Ulps: r.ulps})
+		s.Add(cases.Case{Op: r.op, Version: 1, Until: r.inputs, Note: "axis", Attrs: cases.Attrs("axes", []int{2}),
+			In: cases.In(x), Fails: graph.ErrShape})
 		s.Add(cases.Case{Op: r.op, Version: r.inputs, Note: "axis", In: cases.In(x, cases.Ints(-3)), Fails: graph.ErrShape})
 		one := s.Between(tensor.F32, max(r.lo, 0.5), 2)
 		for _, axis := range []int{0, -1} {
 			alone := Reduced(one, nil, true, r.f)
-			s.Add(cases.Case{Op: r.op, Version: 1, Until: r.inputs, Note: "scalar", Attrs: cases.Attrs("axes", []int{axis}), In: cases.In(one), Want: cases.Want(alone), Ulps: r.ulps})
-			s.Add(cases.Case{Op: r.op, Version: r.inputs, Note: "scalar", In: cases.In(one, cases.Ints(axis)), Want: cases.Want(alone), Ulps: r.ulps})
+			s.Add(cases.Case{Op: r.op, Version: 1, Until: r.inputs, Note: "scalar", Attrs: cases.Attrs("axes", []int{axis}),
+				In: cases.In(one), Want: cases.Want(alone), Ulps: r.ulps})
+			s.Add(cases.Case{Op: r.op, Version: r.inputs, Note: "scalar", In: cases.In(one, cases.Ints(axis)),
+				Want: cases.Want(alone), Ulps: r.ulps})
 		}
-		s.Add(cases.Case{Op: r.op, Version: r.inputs, Note: "axis of a scalar", In: cases.In(one, cases.Ints(1)), Fails: graph.ErrShape})
+		s.Add(cases.Case{Op: r.op, Version: r.inputs, Note: "axis of a scalar", In: cases.In(one, cases.Ints(1)),
+			Fails: graph.ErrShape})
 		manyReduced(s, r)
 	}
 	argCases(s)
@@ -91,13 +99,15 @@ func reduceCases(s *cases.Suite) {
 }
 
 func manyReduced(s *cases.Suite, r reduction) {
-	for _, sh := range []struct{ shape, axes []int }{{[]int{70, 1003}, []int{1}}, {[]int{1003, 70}, []int{0}}, {[]int{8, 90, 91}, []int{1, 2}}} {
+	for _, sh := range []struct{ shape, axes []int }{{[]int{70, 1003}, []int{1}}, {[]int{1003, 70}, []int{0}},
+		{[]int{8, 90, 91}, []int{1, 2}}} {
 		x := s.Between(tensor.F32, -1, 1, sh.shape...)
 		if r.lo > 0 {
 			x = s.Between(tensor.F32, 0.99, 1.01, sh.shape...)
 		}
 		y := Reduced(x, sh.axes, true, r.f)
-		s.Add(cases.Case{Op: r.op, Version: 1, Until: r.inputs, Note: "many", Attrs: cases.Attrs("axes", sh.axes), In: cases.In(x), Want: cases.Want(y), Ulps: 40 * r.ulps})
+		s.Add(cases.Case{Op: r.op, Version: 1, Until: r.inputs, Note: "many", Attrs: cases.Attrs("axes", sh.axes),
+			In: cases.In(x), Want: cases.Want(y), Ulps: 40 * r.ulps})
 	}
 }
 
@@ -149,10 +159,13 @@ func argCases(s *cases.Suite) {
 				{"ArgMin", func(a, b float64) bool { return a < b }},
 			} {
 				first, last := argBest(x, axis, false, better.ok), argBest(x, axis, true, better.ok)
-				s.Add(cases.Case{Op: better.op, Version: 1, Attrs: cases.Attrs("axis", axis), In: cases.In(x), Want: cases.Want(first)})
-				s.Add(cases.Case{Op: better.op, Version: 12, Attrs: cases.Attrs("axis", axis-3, "select_last_index", 1), In: cases.In(x), Want: cases.Want(last)})
+				s.Add(cases.Case{Op: better.op, Version: 1, Attrs: cases.Attrs("axis", axis), In: cases.In(x),
+					Want: cases.Want(first)})
+				s.Add(cases.Case{Op: better.op, Version: 12, Attrs: cases.Attrs("axis", axis-3, "select_last_index", 1),
+					In: cases.In(x), Want: cases.Want(last)})
 				flatShape := slices.Delete(slices.Clone(x.Shape()), axis, axis+1)
-				s.Add(cases.Case{Op: better.op, Version: 1, Attrs: cases.Attrs("axis", axis, "keepdims", 0), In: cases.In(x), Want: cases.Want(cases.Seen(first, flatShape...))})
+				s.Add(cases.Case{Op: better.op, Version: 1, Attrs: cases.Attrs("axis", axis, "keepdims", 0), In: cases.In(x),
+					Want: cases.Want(cases.Seen(first, flatShape...))})
 			}
 		}
 	}
@@ -165,7 +178,8 @@ func argBest(x *tensor.Tensor, axis int, last bool, better func(a, b float64) bo
 	cases.Each(y.Shape(), func(i int, at []int) {
 		best := 0
 		for j := range x.Shape()[axis] {
-			a, b := cases.Number(x, cases.Flat(x.Shape(), cases.With(at, axis, j)...)), cases.Number(x, cases.Flat(x.Shape(), cases.With(at, axis, best)...))
+			a, b := cases.Number(x, cases.Flat(x.Shape(), cases.With(at, axis, j)...)),
+				cases.Number(x, cases.Flat(x.Shape(), cases.With(at, axis, best)...))
 			if better(a, b) || last && a == b {
 				best = j
 			}

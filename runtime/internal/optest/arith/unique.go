@@ -22,12 +22,15 @@ func uniqueMicrosoftCases(s *cases.Suite) {
 			cases.SetNumber(given, i, float64(1-of[i]))
 			counts[of[i]]++
 		}
-		s.Add(cases.Case{Domain: cases.Microsoft, Op: "Unique", Version: 1, In: cases.In(given), Want: cases.Want(cases.Vector(d, 1, 0), cases.Ints(of...), cases.Ints(counts...))})
+		s.Add(cases.Case{Domain: cases.Microsoft, Op: "Unique", Version: 1, In: cases.In(given),
+			Want: cases.Want(cases.Vector(d, 1, 0), cases.Ints(of...), cases.Ints(counts...))})
 	}
 	text, _ := tensor.FromStrings([]string{"b", "a", "b"}, 3)
 	short, _ := tensor.FromStrings([]string{"b", "a"}, 2)
-	s.Add(cases.Case{Domain: cases.Microsoft, Op: "Unique", Version: 1, In: cases.In(text), Want: cases.Want(short, cases.Ints(0, 1, 0), cases.Ints(2, 1))})
-	s.Add(cases.Case{Domain: cases.Microsoft, Op: "Unique", Version: 1, Note: "two axes", In: cases.In(s.Any(tensor.F32, 2, 3)), Fails: graph.ErrFormat})
+	s.Add(cases.Case{Domain: cases.Microsoft, Op: "Unique", Version: 1, In: cases.In(text),
+		Want: cases.Want(short, cases.Ints(0, 1, 0), cases.Ints(2, 1))})
+	s.Add(cases.Case{Domain: cases.Microsoft, Op: "Unique", Version: 1, Note: "two axes",
+		In: cases.In(s.Any(tensor.F32, 2, 3)), Fails: graph.ErrFormat})
 }
 
 func topKCases(s *cases.Suite, d tensor.DType) {
@@ -50,17 +53,22 @@ func topKCases(s *cases.Suite, d tensor.DType) {
 					cases.SetNumber(places, to, float64(at[1]))
 				}
 			})
-			s.Add(cases.Case{Op: "TopK", Version: 11, Attrs: cases.Attrs("axis", 1, "largest", largest), In: cases.In(x, cases.Ints(k)), Want: cases.Want(values, places)})
-			s.Add(cases.Case{Op: "TopK", Version: 11, Note: "places", Attrs: cases.Attrs("axis", -2, "largest", largest), In: cases.In(x, cases.Ints(k)), Want: cases.Want(nil, places)})
+			s.Add(cases.Case{Op: "TopK", Version: 11, Attrs: cases.Attrs("axis", 1, "largest", largest),
+				In: cases.In(x, cases.Ints(k)), Want: cases.Want(values, places)})
+			s.Add(cases.Case{Op: "TopK", Version: 11, Note: "places", Attrs: cases.Attrs("axis", -2, "largest", largest),
+				In: cases.In(x, cases.Ints(k)), Want: cases.Want(nil, places)})
 			if largest == 1 {
-				s.Add(cases.Case{Op: "TopK", Version: 1, Until: 10, Attrs: cases.Attrs("axis", 1, "k", k), In: cases.In(x), Want: cases.Want(values, places)})
-				s.Add(cases.Case{Op: "TopK", Version: 10, Attrs: cases.Attrs("axis", 1), In: cases.In(x, cases.Ints(k)), Want: cases.Want(values, places)})
+				s.Add(cases.Case{Op: "TopK", Version: 1, Until: 10, Attrs: cases.Attrs("axis", 1, "k", k), In: cases.In(x),
+					Want: cases.Want(values, places)})
+				s.Add(cases.Case{Op: "TopK", Version: 10, Attrs: cases.Attrs("axis", 1), In: cases.In(x, cases.Ints(k)),
+					Want: cases.Want(values, places)})
 			}
 		}
 	}
 	if d == tensor.F32 {
 		nan := cases.Vector(d, 1, math.NaN(), math.Inf(1), -2)
-		s.Add(cases.Case{Op: "TopK", Version: 11, Note: "nan", In: cases.In(nan, cases.Ints(3)), Want: cases.Want(cases.Vector(d, math.NaN(), math.Inf(1), 1), cases.Ints(1, 2, 0))})
+		s.Add(cases.Case{Op: "TopK", Version: 11, Note: "nan", In: cases.In(nan, cases.Ints(3)),
+			Want: cases.Want(cases.Vector(d, math.NaN(), math.Inf(1), 1), cases.Ints(1, 2, 0))})
 		s.Add(cases.Case{Op: "TopK", Version: 11, Note: "too many", In: cases.In(nan, cases.Ints(5)), Fails: graph.ErrShape})
 		s.Add(cases.Case{Op: "TopK", Version: 11, Note: "negative", In: cases.In(nan, cases.Ints(-1)), Fails: graph.ErrShape})
 	}
@@ -111,8 +119,10 @@ func uniqueCase(s *cases.Suite, x *tensor.Tensor, axis int, sorted, unsorted cas
 			of[i] = slices.IndexFunc(firsts, func(j int) bool { return compare(i, j) == 0 })
 			counts[of[i]]++
 		}
-		y := cases.Pick(x, cases.With(shape, axis, len(firsts)), func(at []int) []int { return cases.With(at, axis, firsts[at[axis]]) })
-		c := cases.Case{Op: "Unique", Version: 11, Attrs: list, In: cases.In(given), Want: cases.Want(y, cases.Ints(firsts...), cases.Ints(of...), cases.Ints(counts...))}
+		y := cases.Pick(x, cases.With(shape, axis, len(firsts)),
+			func(at []int) []int { return cases.With(at, axis, firsts[at[axis]]) })
+		c := cases.Case{Op: "Unique", Version: 11, Attrs: list, In: cases.In(given),
+			Want: cases.Want(y, cases.Ints(firsts...), cases.Ints(of...), cases.Ints(counts...))}
 		s.Add(c)
 		c.Note, c.Want = "counts", cases.Want(nil, nil, nil, cases.Ints(counts...))
 		s.Add(c)

@@ -14,7 +14,8 @@ func cropPadCases(s *cases.Suite, d tensor.DType) {
 		y := cases.Pick(x, to, func(at []int) []int {
 			from := make([]int, len(at))
 			for a, n := range x.Shape() {
-				from[a] = at[a] + int(math.Floor(math.Max(0, float64(n-to[a]))/2)) - int(math.Floor(math.Max(0, float64(to[a]-n))/2))
+				from[a] = at[a] + int(math.Floor(math.Max(0, float64(n-to[a]))/2)) - int(math.Floor(math.Max(0,
+					float64(to[a]-n))/2))
 			}
 			if !cases.Inside(x.Shape(), from) {
 				return nil
@@ -28,7 +29,8 @@ func cropPadCases(s *cases.Suite, d tensor.DType) {
 	add("both", []int{3, 8, 3}, cases.Attrs("axes", []int{1, -3}), cases.In(x, cases.Ints(8, 3)))
 	add("scalar", []int{4, 7, 3}, cases.Attrs("axes", []int{1}), cases.In(x, cases.Scalar(tensor.I64, 7)))
 	if d == tensor.F32 {
-		s.Add(cases.Case{Op: "CenterCropPad", Version: 18, Note: "count", In: cases.In(x, cases.Ints(3)), Fails: graph.ErrShape})
+		s.Add(cases.Case{Op: "CenterCropPad", Version: 18, Note: "count", In: cases.In(x, cases.Ints(3)),
+			Fails: graph.ErrShape})
 	}
 }
 

@@ -103,7 +103,8 @@ func parts(t *tensor.Tensor, axis int, sizes ...int) []*tensor.Tensor {
 	var list []*tensor.Tensor
 	start := 0
 	for _, n := range sizes {
-		list = append(list, cases.Pick(t, cases.With(t.Shape(), axis, n), func(at []int) []int { return cases.With(at, axis, at[axis]+start) }))
+		list = append(list, cases.Pick(t, cases.With(t.Shape(), axis, n),
+			func(at []int) []int { return cases.With(at, axis, at[axis]+start) }))
 		start += n
 	}
 	return list
@@ -112,14 +113,19 @@ func parts(t *tensor.Tensor, axis int, sizes ...int) []*tensor.Tensor {
 func splitCases(s *cases.Suite, d tensor.DType) {
 	x := s.Any(d, 2, 6, 3)
 	uneven := parts(x, 1, 1, 0, 5)
-	s.Add(cases.Case{Op: "Split", Version: 1, Until: 13, Note: "sizes", Attrs: cases.Attrs("axis", 1, "split", []int{1, 0, 5}), In: cases.In(x), Want: uneven})
-	s.Add(cases.Case{Op: "Split", Version: 13, Note: "sizes", Attrs: cases.Attrs("axis", -2), In: cases.In(x, cases.Ints(1, 0, 5)), Want: uneven})
-	s.Add(cases.Case{Op: "Split", Version: 1, Until: 18, Note: "even", Attrs: cases.Attrs("axis", 1), In: cases.In(x), Want: parts(x, 1, 2, 2, 2)})
-	s.Add(cases.Case{Op: "Split", Version: 18, Note: "even", Attrs: cases.Attrs("axis", 1, "num_outputs", 4), In: cases.In(x), Want: parts(x, 1, 2, 2, 2, 0)})
+	s.Add(cases.Case{Op: "Split", Version: 1, Until: 13, Note: "sizes",
+		Attrs: cases.Attrs("axis", 1, "split", []int{1, 0, 5}), In: cases.In(x), Want: uneven})
+	s.Add(cases.Case{Op: "Split", Version: 13, Note: "sizes", Attrs: cases.Attrs("axis", -2),
+		In: cases.In(x, cases.Ints(1, 0, 5)), Want: uneven})
+	s.Add(cases.Case{Op: "Split", Version: 1, Until: 18, Note: "even", Attrs: cases.Attrs("axis", 1), In: cases.In(x),
+		Want: parts(x, 1, 2, 2, 2)})
+	s.Add(cases.Case{Op: "Split", Version: 18, Note: "even", Attrs: cases.Attrs("axis", 1, "num_outputs", 4),
+		In: cases.In(x), Want: parts(x, 1, 2, 2, 2, 0)})
 	some := parts(x, 0, 1, 1)
 	some[0] = nil
 	s.Add(cases.Case{Op: "Split", Version: 1, Until: 18, Note: "some", In: cases.In(x), Want: some})
-	s.Add(cases.Case{Op: "Split", Version: 13, Note: "wrong sum", Attrs: cases.Attrs("axis", 1), In: cases.In(x, cases.Ints(5)), Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "Split", Version: 13, Note: "wrong sum", Attrs: cases.Attrs("axis", 1),
+		In: cases.In(x, cases.Ints(5)), Fails: graph.ErrShape})
 }
 
 // sliceCase adds a case that slices every listed axis by the rule of Python's ranges.
@@ -145,7 +151,8 @@ func sliceCase(s *cases.Suite, d tensor.DType, shape, starts, ends, axes, steps 
 		}
 		return at
 	})
-	s.Add(cases.Case{Op: "Slice", Version: 10, In: cases.In(x, cases.Ints(starts...), cases.Ints(ends...), cases.Ints(axes...), cases.Ints(steps...)), Want: cases.Want(y)})
+	s.Add(cases.Case{Op: "Slice", Version: 10, In: cases.In(x, cases.Ints(starts...), cases.Ints(ends...),
+		cases.Ints(axes...), cases.Ints(steps...)), Want: cases.Want(y)})
 }
 
 // cutOf lists the indices of a slice of n elements.
@@ -180,10 +187,14 @@ func cutOf(n, start, end, step int) []int {
 func sliceAttrs(s *cases.Suite) {
 	x := s.Any(tensor.F32, 4, 5)
 	y := cases.Pick(x, tensor.Shape{2, 4}, func(at []int) []int { return []int{at[0] + 1, at[1]} })
-	s.Add(cases.Case{Op: "Slice", Version: 1, Until: 10, Note: "axes", Attrs: cases.Attrs("starts", []int{0, 1}, "ends", []int{-1, 3}, "axes", []int{1, 0}), In: cases.In(x), Want: cases.Want(y)})
-	s.Add(cases.Case{Op: "Slice", Version: 1, Until: 10, Note: "no axes", Attrs: cases.Attrs("starts", []int{1, 0}, "ends", []int{3, 4}), In: cases.In(x), Want: cases.Want(y)})
-	s.Add(cases.Case{Op: "Slice", Version: 10, Note: "no axes", In: cases.In(x, cases.Vector(tensor.I32, 1, 0), cases.Vector(tensor.I32, 3, 4)), Want: cases.Want(y)})
-	s.Add(cases.Case{Op: "Slice", Version: 10, Note: "no step", In: cases.In(x, cases.Ints(0), cases.Ints(1), cases.Ints(0), cases.Ints(0)), Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "Slice", Version: 1, Until: 10, Note: "axes", Attrs: cases.Attrs("starts", []int{0, 1}, "ends",
+		[]int{-1, 3}, "axes", []int{1, 0}), In: cases.In(x), Want: cases.Want(y)})
+	s.Add(cases.Case{Op: "Slice", Version: 1, Until: 10, Note: "no axes",
+		Attrs: cases.Attrs("starts", []int{1, 0}, "ends", []int{3, 4}), In: cases.In(x), Want: cases.Want(y)})
+	s.Add(cases.Case{Op: "Slice", Version: 10, Note: "no axes",
+		In: cases.In(x, cases.Vector(tensor.I32, 1, 0), cases.Vector(tensor.I32, 3, 4)), Want: cases.Want(y)})
+	s.Add(cases.Case{Op: "Slice", Version: 10, Note: "no step",
+		In: cases.In(x, cases.Ints(0), cases.Ints(1), cases.Ints(0), cases.Ints(0)), Fails: graph.ErrShape})
 }
 
 func gatherCase(s *cases.Suite, d tensor.DType, axis int, shape, index []int) {
@@ -191,18 +202,21 @@ func gatherCase(s *cases.Suite, d tensor.DType, axis int, shape, index []int) {
 	a := cases.Mod(axis, len(shape))
 	out := slices.Concat(shape[:a], []int{len(index)}, shape[a+1:])
 	y := cases.Pick(x, out, func(at []int) []int { return cases.With(at, a, cases.Mod(index[at[a]], shape[a])) })
-	s.Add(cases.Case{Op: "Gather", Version: 1, Attrs: cases.Attrs("axis", axis), In: cases.In(x, cases.Ints(index...)), Want: cases.Want(y)})
+	s.Add(cases.Case{Op: "Gather", Version: 1, Attrs: cases.Attrs("axis", axis), In: cases.In(x, cases.Ints(index...)),
+		Want: cases.Want(y)})
 	if len(index) == 0 {
 		return
 	}
 	out = slices.Concat(shape[:a], shape[a+1:])
 	y = cases.Pick(x, out, func(at []int) []int { return slices.Insert(at, a, cases.Mod(index[0], shape[a])) })
-	s.Add(cases.Case{Op: "Gather", Version: 1, Note: "one", Attrs: cases.Attrs("axis", axis), In: cases.In(x, cases.Scalar(tensor.I32, float64(index[0]))), Want: cases.Want(y)})
+	s.Add(cases.Case{Op: "Gather", Version: 1, Note: "one", Attrs: cases.Attrs("axis", axis),
+		In: cases.In(x, cases.Scalar(tensor.I32, float64(index[0]))), Want: cases.Want(y)})
 }
 
 func gatherFails(s *cases.Suite) {
 	for _, i := range []int{3, -4, math.MaxInt, math.MinInt} {
-		s.Add(cases.Case{Op: "Gather", Version: 1, In: cases.In(s.Any(tensor.F32, 3, 2), cases.Ints(0, i)), Fails: graph.ErrShape})
+		s.Add(cases.Case{Op: "Gather", Version: 1, In: cases.In(s.Any(tensor.F32, 3, 2), cases.Ints(0, i)),
+			Fails: graph.ErrShape})
 	}
 }
 
@@ -231,7 +245,8 @@ func tileCase(s *cases.Suite, d tensor.DType, shape, repeats []int) {
 func tileOneAxis(s *cases.Suite) {
 	x := s.Any(tensor.F32, 2, 3)
 	y := cases.Pick(x, tensor.Shape{2, 9}, func(at []int) []int { return []int{at[0], at[1] % 3} })
-	s.Add(cases.Case{Op: "Tile", Version: 1, Until: 6, In: cases.In(x, cases.Scalar(tensor.I64, 3), cases.Scalar(tensor.I64, 1)), Want: cases.Want(y)})
+	s.Add(cases.Case{Op: "Tile", Version: 1, Until: 6,
+		In: cases.In(x, cases.Scalar(tensor.I64, 3), cases.Scalar(tensor.I64, 1)), Want: cases.Want(y)})
 }
 
 func depthCases(s *cases.Suite, d tensor.DType) {
@@ -244,9 +259,12 @@ func depthCases(s *cases.Suite, d tensor.DType) {
 	crd := cases.Pick(x, out, func(at []int) []int {
 		return []int{at[0], at[1]*b*b + at[2]%b*b + at[3]%b, at[2] / b, at[3] / b}
 	})
-	s.Add(cases.Case{Op: "DepthToSpace", Version: 1, Attrs: cases.Attrs("blocksize", b), In: cases.In(x), Want: cases.Want(dcr)})
-	s.Add(cases.Case{Op: "DepthToSpace", Version: 11, Attrs: cases.Attrs("blocksize", b, "mode", "CRD"), In: cases.In(x), Want: cases.Want(crd)})
-	s.Add(cases.Case{Op: "SpaceToDepth", Version: 1, Attrs: cases.Attrs("blocksize", b), In: cases.In(dcr), Want: cases.Want(x)})
+	s.Add(cases.Case{Op: "DepthToSpace", Version: 1, Attrs: cases.Attrs("blocksize", b), In: cases.In(x),
+		Want: cases.Want(dcr)})
+	s.Add(cases.Case{Op: "DepthToSpace", Version: 11, Attrs: cases.Attrs("blocksize", b, "mode", "CRD"), In: cases.In(x),
+		Want: cases.Want(crd)})
+	s.Add(cases.Case{Op: "SpaceToDepth", Version: 1, Attrs: cases.Attrs("blocksize", b), In: cases.In(dcr),
+		Want: cases.Want(x)})
 }
 
 // gatherBlocks takes rows of blocks of ggml's types.

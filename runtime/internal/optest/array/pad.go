@@ -66,10 +66,13 @@ func mirror(i, n int) int {
 func padCases(s *cases.Suite, d tensor.DType, shape, before, after []int) {
 	x, value := s.Any(d, shape...), s.Any(d)
 	pads := cases.Ints(slices.Concat(before, after)...)
-	s.Add(cases.Case{Op: "Pad", Version: 11, Note: "value", In: cases.In(x, pads, value), Want: cases.Want(padded(x, "constant", before, after, value))})
-	s.Add(cases.Case{Op: "Pad", Version: 11, Note: "zero", In: cases.In(x, pads), Want: cases.Want(padded(x, "constant", before, after, nil))})
+	s.Add(cases.Case{Op: "Pad", Version: 11, Note: "value", In: cases.In(x, pads, value),
+		Want: cases.Want(padded(x, "constant", before, after, value))})
+	s.Add(cases.Case{Op: "Pad", Version: 11, Note: "zero", In: cases.In(x, pads),
+		Want: cases.Want(padded(x, "constant", before, after, nil))})
 	for _, mode := range []string{"reflect", "edge", "wrap"} {
-		s.Add(cases.Case{Op: "Pad", Version: 11, Note: mode, Attrs: cases.Attrs("mode", mode), In: cases.In(x, pads), Want: cases.Want(padded(x, mode, before, after, nil))})
+		s.Add(cases.Case{Op: "Pad", Version: 11, Note: mode, Attrs: cases.Attrs("mode", mode), In: cases.In(x, pads),
+			Want: cases.Want(padded(x, mode, before, after, nil))})
 	}
 }
 
@@ -84,10 +87,15 @@ func padModes(s *cases.Suite) {
 
 	x := s.Any(f, 2, 3)
 	y := padded(x, "constant", []int{0, 1}, []int{0, 2}, cases.Scalar(f, 1.5))
-	s.Add(cases.Case{Op: "Pad", Version: 1, Until: 2, Attrs: cases.Attrs("paddings", []int{0, 1, 0, 2}, "value", 1.5), In: cases.In(x), Want: cases.Want(y)})
-	s.Add(cases.Case{Op: "Pad", Version: 2, Until: 11, Attrs: cases.Attrs("pads", []int{0, 1, 0, 2}, "value", 1.5), In: cases.In(x), Want: cases.Want(y)})
-	s.Add(cases.Case{Op: "Pad", Version: 18, Note: "axes", In: cases.In(x, cases.Ints(1, 2), cases.Scalar(f, 1.5), cases.Ints(-1)), Want: cases.Want(y)})
+	s.Add(cases.Case{Op: "Pad", Version: 1, Until: 2, Attrs: cases.Attrs("paddings", []int{0, 1, 0, 2}, "value", 1.5),
+		In: cases.In(x), Want: cases.Want(y)})
+	s.Add(cases.Case{Op: "Pad", Version: 2, Until: 11, Attrs: cases.Attrs("pads", []int{0, 1, 0, 2}, "value", 1.5),
+		In: cases.In(x), Want: cases.Want(y)})
+	s.Add(cases.Case{Op: "Pad", Version: 18, Note: "axes",
+		In: cases.In(x, cases.Ints(1, 2), cases.Scalar(f, 1.5), cases.Ints(-1)), Want: cases.Want(y)})
 	y = padded(x, "edge", []int{1, 0}, []int{0, 2}, nil)
-	s.Add(cases.Case{Op: "Pad", Version: 18, Note: "axes", Attrs: cases.Attrs("mode", "edge"), In: cases.In(x, cases.Ints(0, 1, 2, 0), nil, cases.Vector(tensor.I32, 1, 0)), Want: cases.Want(y)})
-	s.Add(cases.Case{Op: "Pad", Version: 11, Note: "too few left", In: cases.In(x, cases.Ints(0, -2, 0, -2)), Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "Pad", Version: 18, Note: "axes", Attrs: cases.Attrs("mode", "edge"),
+		In: cases.In(x, cases.Ints(0, 1, 2, 0), nil, cases.Vector(tensor.I32, 1, 0)), Want: cases.Want(y)})
+	s.Add(cases.Case{Op: "Pad", Version: 11, Note: "too few left", In: cases.In(x, cases.Ints(0, -2, 0, -2)),
+		Fails: graph.ErrShape})
 }

@@ -32,13 +32,18 @@ func pickCases(s *cases.Suite) {
 	x := s.Any(tensor.F32, 3, 4)
 	for _, bad := range []int{4, -5} {
 		index := cases.Seen(cases.Ints(0, bad), 1, 2)
-		s.Add(cases.Case{Op: "GatherElements", Version: 11, Note: "outside", Attrs: cases.Attrs("axis", 1), In: cases.In(x, index), Fails: graph.ErrShape})
-		s.Add(cases.Case{Op: "ScatterElements", Version: 11, Note: "outside", Attrs: cases.Attrs("axis", 1), In: cases.In(x, index, s.Any(tensor.F32, 1, 2)), Fails: graph.ErrShape})
+		s.Add(cases.Case{Op: "GatherElements", Version: 11, Note: "outside", Attrs: cases.Attrs("axis", 1),
+			In: cases.In(x, index), Fails: graph.ErrShape})
+		s.Add(cases.Case{Op: "ScatterElements", Version: 11, Note: "outside", Attrs: cases.Attrs("axis", 1),
+			In: cases.In(x, index, s.Any(tensor.F32, 1, 2)), Fails: graph.ErrShape})
 		s.Add(cases.Case{Op: "GatherND", Version: 11, Note: "outside", In: cases.In(x, index), Fails: graph.ErrShape})
-		s.Add(cases.Case{Op: "ScatterND", Version: 11, Note: "outside", In: cases.In(x, index, s.Any(tensor.F32, 1)), Fails: graph.ErrShape})
+		s.Add(cases.Case{Op: "ScatterND", Version: 11, Note: "outside", In: cases.In(x, index, s.Any(tensor.F32, 1)),
+			Fails: graph.ErrShape})
 	}
-	s.Add(cases.Case{Op: "Compress", Version: 9, Note: "outside", Attrs: cases.Attrs("axis", 0), In: cases.In(x, cases.Vector(tensor.Bool, 0, 0, 0, 1)), Fails: graph.ErrShape})
-	s.Add(cases.Case{Op: "ReverseSequence", Version: 10, Note: "too long", In: cases.In(x, cases.Ints(1, 2, 4, 0)), Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "Compress", Version: 9, Note: "outside", Attrs: cases.Attrs("axis", 0),
+		In: cases.In(x, cases.Vector(tensor.Bool, 0, 0, 0, 1)), Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "ReverseSequence", Version: 10, Note: "too long", In: cases.In(x, cases.Ints(1, 2, 4, 0)),
+		Fails: graph.ErrShape})
 }
 
 // index returns element i of a tensor of indices into n elements.
@@ -51,7 +56,8 @@ func gatherElementsCases(s *cases.Suite, d tensor.DType) {
 		y := cases.Pick(x, at.Shape(), func(i []int) []int {
 			return cases.With(i, axis, index(at, cases.Flat(at.Shape(), i...), x.Shape()[axis]))
 		})
-		s.Add(cases.Case{Op: "GatherElements", Version: 11, Attrs: cases.Attrs("axis", axis-3), In: cases.In(x, at), Want: cases.Want(y)})
+		s.Add(cases.Case{Op: "GatherElements", Version: 11, Attrs: cases.Attrs("axis", axis-3), In: cases.In(x, at),
+			Want: cases.Want(y)})
 	}
 }
 
@@ -66,7 +72,8 @@ func gatherNDCases(s *cases.Suite, d tensor.DType) {
 	y = cases.Pick(x, tensor.Shape{2, 5, 4}, func(at []int) []int {
 		return []int{at[0], index(batched, at[0]*5+at[1], 3), at[2]}
 	})
-	s.Add(cases.Case{Op: "GatherND", Version: 12, Attrs: cases.Attrs("batch_dims", 1), In: cases.In(x, batched), Want: cases.Want(y)})
+	s.Add(cases.Case{Op: "GatherND", Version: 12, Attrs: cases.Attrs("batch_dims", 1), In: cases.In(x, batched),
+		Want: cases.Want(y)})
 }
 
 func scatterCases(s *cases.Suite, d tensor.DType) {
@@ -76,8 +83,10 @@ func scatterCases(s *cases.Suite, d tensor.DType) {
 	cases.Each(at.Shape(), func(i int, pos []int) {
 		cases.SetElement(y, cases.Flat(y.Shape(), pos[0], index(at, i, 5)), cases.Element(updates, i))
 	})
-	s.Add(cases.Case{Op: "ScatterElements", Version: 11, Attrs: cases.Attrs("axis", 1), In: cases.In(x, at, updates), Want: cases.Want(y)})
-	s.Add(cases.Case{Op: "Scatter", Version: 9, Attrs: cases.Attrs("axis", 1), In: cases.In(x, at, updates), Want: cases.Want(y)})
+	s.Add(cases.Case{Op: "ScatterElements", Version: 11, Attrs: cases.Attrs("axis", 1), In: cases.In(x, at, updates),
+		Want: cases.Want(y)})
+	s.Add(cases.Case{Op: "Scatter", Version: 9, Attrs: cases.Attrs("axis", 1), In: cases.In(x, at, updates),
+		Want: cases.Want(y)})
 
 	rows := cases.Seen(cases.Ints(2, -3), 2, 1)
 	updates = s.Any(d, 2, 5)
@@ -105,8 +114,10 @@ func scatterReductions(s *cases.Suite, d tensor.DType, reduction string) {
 		cases.SetNumber(y, j, combine(cases.Number(y, j), cases.Number(updates, i)))
 	}
 	a := cases.Attrs("reduction", reduction)
-	s.Add(cases.Case{Op: "ScatterElements", Version: 16, Note: reduction, Attrs: a, In: cases.In(x, at, updates), Want: cases.Want(y), Ulps: 4})
-	s.Add(cases.Case{Op: "ScatterND", Version: 16, Note: reduction, Attrs: a, In: cases.In(x, cases.Seen(at, 6, 1), updates), Want: cases.Want(y), Ulps: 4})
+	s.Add(cases.Case{Op: "ScatterElements", Version: 16, Note: reduction, Attrs: a, In: cases.In(x, at, updates),
+		Want: cases.Want(y), Ulps: 4})
+	s.Add(cases.Case{Op: "ScatterND", Version: 16, Note: reduction, Attrs: a,
+		In: cases.In(x, cases.Seen(at, 6, 1), updates), Want: cases.Want(y), Ulps: 4})
 }
 
 func triluCases(s *cases.Suite, d tensor.DType, shape []int) {
@@ -121,7 +132,8 @@ func triluCases(s *cases.Suite, d tensor.DType, shape []int) {
 				}
 				return at
 			})
-			s.Add(cases.Case{Op: "Trilu", Version: 14, Attrs: cases.Attrs("upper", upper), In: cases.In(x, cases.Scalar(tensor.I64, float64(k))), Want: cases.Want(y)})
+			s.Add(cases.Case{Op: "Trilu", Version: 14, Attrs: cases.Attrs("upper", upper),
+				In: cases.In(x, cases.Scalar(tensor.I64, float64(k))), Want: cases.Want(y)})
 			if k == 0 && upper == 1 {
 				s.Add(cases.Case{Op: "Trilu", Version: 14, Note: "plain", In: cases.In(x), Want: cases.Want(y)})
 			}
@@ -140,7 +152,8 @@ func reverseCases(s *cases.Suite, d tensor.DType) {
 			}
 			return at
 		})
-		s.Add(cases.Case{Op: "ReverseSequence", Version: 10, Attrs: cases.Attrs("time_axis", time, "batch_axis", batch), In: cases.In(x, lens), Want: cases.Want(y)})
+		s.Add(cases.Case{Op: "ReverseSequence", Version: 10, Attrs: cases.Attrs("time_axis", time, "batch_axis", batch),
+			In: cases.In(x, lens), Want: cases.Want(y)})
 	}
 }
 
@@ -148,16 +161,21 @@ func compressCases(s *cases.Suite, d tensor.DType) {
 	x := s.Any(d, 3, 4)
 	cond := cases.Vector(tensor.Bool, 0, 1, 1)
 	rows := cases.Pick(x, tensor.Shape{2, 4}, func(at []int) []int { return []int{at[0] + 1, at[1]} })
-	s.Add(cases.Case{Op: "Compress", Version: 9, Attrs: cases.Attrs("axis", 0), In: cases.In(x, cond), Want: cases.Want(rows)})
+	s.Add(cases.Case{Op: "Compress", Version: 9, Attrs: cases.Attrs("axis", 0), In: cases.In(x, cond),
+		Want: cases.Want(rows)})
 	cols := cases.Pick(x, tensor.Shape{3, 2}, func(at []int) []int { return []int{at[0], at[1] + 1} })
-	s.Add(cases.Case{Op: "Compress", Version: 11, Attrs: cases.Attrs("axis", -1), In: cases.In(x, cond), Want: cases.Want(cols)})
+	s.Add(cases.Case{Op: "Compress", Version: 11, Attrs: cases.Attrs("axis", -1), In: cases.In(x, cond),
+		Want: cases.Want(cols)})
 	some := cases.Pick(x, tensor.Shape{2}, func(at []int) []int { return []int{0, at[0] + 1} })
 	s.Add(cases.Case{Op: "Compress", Version: 9, Note: "flat", In: cases.In(x, cond), Want: cases.Want(some)})
 	tall := cases.Seen(cond, 3, 1)
-	s.Add(cases.Case{Op: "Compress", Version: 9, Note: "axes of the condition", Attrs: cases.Attrs("axis", 0), In: cases.In(x, tall), Want: cases.Want(rows)})
+	s.Add(cases.Case{Op: "Compress", Version: 9, Note: "axes of the condition", Attrs: cases.Attrs("axis", 0),
+		In: cases.In(x, tall), Want: cases.Want(rows)})
 	first := cases.Pick(x, tensor.Shape{1, 4}, func(at []int) []int { return at })
-	s.Add(cases.Case{Op: "Compress", Version: 9, Note: "scalar condition", Attrs: cases.Attrs("axis", 0), In: cases.In(x, cases.Scalar(tensor.Bool, 1)), Want: cases.Want(first)})
-	s.Add(cases.Case{Op: "Compress", Version: 9, Note: "none", In: cases.In(x, cases.Vector(tensor.Bool, 0, 0)), Want: cases.Want(tensor.New(d, 0))})
+	s.Add(cases.Case{Op: "Compress", Version: 9, Note: "scalar condition", Attrs: cases.Attrs("axis", 0),
+		In: cases.In(x, cases.Scalar(tensor.Bool, 1)), Want: cases.Want(first)})
+	s.Add(cases.Case{Op: "Compress", Version: 9, Note: "none", In: cases.In(x, cases.Vector(tensor.Bool, 0, 0)),
+		Want: cases.Want(tensor.New(d, 0))})
 }
 
 func oneHotCase(s *cases.Suite, indices, depths, d tensor.DType, version int) {
@@ -177,7 +195,8 @@ func oneHotCase(s *cases.Suite, indices, depths, d tensor.DType, version int) {
 			}
 			return []int{0}
 		})
-		s.Add(cases.Case{Op: "OneHot", Version: version, Attrs: cases.Attrs("axis", axis), In: cases.In(at, cases.Scalar(depths, 5), values), Want: cases.Want(y)})
+		s.Add(cases.Case{Op: "OneHot", Version: version, Attrs: cases.Attrs("axis", axis),
+			In: cases.In(at, cases.Scalar(depths, 5), values), Want: cases.Want(y)})
 	}
 }
 
@@ -196,7 +215,8 @@ func nonZeroCases(s *cases.Suite, d tensor.DType) {
 	}
 	y := cases.Seen(cases.Ints(slices.Concat(rows, cols)...), 2, len(rows))
 	s.Add(cases.Case{Op: "NonZero", Version: 9, In: cases.In(x), Want: cases.Want(y)})
-	s.Add(cases.Case{Op: "NonZero", Version: 9, Note: "none", In: cases.In(tensor.New(d, 2, 3)), Want: cases.Want(tensor.New(tensor.I64, 2, 0))})
+	s.Add(cases.Case{Op: "NonZero", Version: 9, Note: "none", In: cases.In(tensor.New(d, 2, 3)),
+		Want: cases.Want(tensor.New(tensor.I64, 2, 0))})
 }
 
 func eyeLikeCases(s *cases.Suite) {
@@ -210,7 +230,8 @@ func eyeLikeCases(s *cases.Suite) {
 			y := tensor.New(d, 3, 5)
 			cases.Each(y.Shape(), func(i int, at []int) { cases.SetNumber(y, i, cases.Truth(at[1]-at[0] == k)) })
 			s.Add(cases.Case{Op: "EyeLike", Version: version, Attrs: cases.Attrs("k", k), In: cases.In(x), Want: cases.Want(y)})
-			s.Add(cases.Case{Op: "EyeLike", Version: version, Attrs: cases.Attrs("k", k, "dtype", d.Code()), In: cases.In(s.Any(tensor.I32, 3, 5)), Want: cases.Want(y)})
+			s.Add(cases.Case{Op: "EyeLike", Version: version, Attrs: cases.Attrs("k", k, "dtype", d.Code()),
+				In: cases.In(s.Any(tensor.I32, 3, 5)), Want: cases.Want(y)})
 		}
 	}
 }

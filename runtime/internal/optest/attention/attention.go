@@ -151,7 +151,8 @@ func standardAttention(s *cases.Suite, d tensor.DType) {
 
 func attentionCase(s *cases.Suite, d tensor.DType, note string, n []int, causal int) {
 	batch, heads, kvHeads, queries, keys, past, size, dv := n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7]
-	q, k, v := s.Any(d, batch, heads, queries, size), s.Any(d, batch, kvHeads, keys, size), s.Any(d, batch, kvHeads, keys, dv)
+	q, k, v := s.Any(d, batch, heads, queries, size), s.Any(d, batch, kvHeads, keys, size),
+		s.Any(d, batch, kvHeads, keys, dv)
 	mask := s.Any(d, 1, heads, queries, past+keys)
 	list := cases.In(q, k, v, mask)
 	allK, allV := k, v
@@ -183,7 +184,8 @@ func attentionCase(s *cases.Suite, d tensor.DType, note string, n []int, causal 
 	}
 	flatten := func(t *tensor.Tensor) *tensor.Tensor {
 		f, sh := byHead(t), t.Shape()
-		return cases.Filled(d, func(at []int) float64 { return f(at[0], at[2]/sh[3], at[1], at[2]%sh[3]) }, sh[0], sh[2], sh[1]*sh[3])
+		return cases.Filled(d, func(at []int) float64 { return f(at[0], at[2]/sh[3], at[1], at[2]%sh[3]) }, sh[0], sh[2],
+			sh[1]*sh[3])
 	}
 	s.Add(cases.Case{Op: "Attention", Version: 23, Note: note + ", three axes", In: cases.In(flatten(q), flatten(k), flatten(v), mask), Want: cases.Want(flatten(y)),
 		Ulps: Ulps, Attrs: cases.Attrs("scale", 0.25, "softcap", 4.0, "is_causal", causal, "q_num_heads", heads, "kv_num_heads", kvHeads)})
@@ -194,7 +196,8 @@ func attentionCase(s *cases.Suite, d tensor.DType, note string, n []int, causal 
 // and keys are 0.
 func hideAll(s *cases.Suite, queries int) {
 	const keys, size = 40, 8
-	q, k, v := s.Any(tensor.F32, 1, 2, queries, size), tensor.New(tensor.F32, 1, 2, keys, size), s.Any(tensor.F32, 1, 2, keys, size)
+	q, k, v := s.Any(tensor.F32, 1, 2, queries, size), tensor.New(tensor.F32, 1, 2, keys, size),
+		s.Any(tensor.F32, 1, 2, keys, size)
 	hidden := func(i, j int) bool { return i%3 == 1 || j > i }
 	mask := cases.Filled(tensor.F32, func(at []int) float64 {
 		if hidden(at[2], at[3]) {
@@ -212,7 +215,8 @@ func hideAll(s *cases.Suite, queries int) {
 		}
 		return sum / n
 	}, 1, 2, queries, size)
-	s.Add(cases.Case{Op: "Attention", Version: 23, Note: "mask of the least number", In: cases.In(q, k, v, mask), Want: cases.Want(y), Ulps: 64, Attrs: cases.Attrs()})
+	s.Add(cases.Case{Op: "Attention", Version: 23, Note: "mask of the least number", In: cases.In(q, k, v, mask),
+		Want: cases.Want(y), Ulps: 64, Attrs: cases.Attrs()})
 }
 
 // farScores adds cases whose scores are as large as products of damaged weights: rounding moves
@@ -238,7 +242,8 @@ func farScores(s *cases.Suite, queries int) {
 			best = 23
 		}
 		y := cases.Filled(tensor.F32, func(at []int) float64 { return value(at[0], at[1], best, at[3]) }, 1, 2, queries, size)
-		s.Add(cases.Case{Op: "Attention", Version: 23, Note: fmt.Sprintf("%d queries, scores of %g", queries, scale), In: cases.In(q, k, v), Want: cases.Want(y), Ulps: 4})
+		s.Add(cases.Case{Op: "Attention", Version: 23, Note: fmt.Sprintf("%d queries, scores of %g", queries, scale),
+			In: cases.In(q, k, v), Want: cases.Want(y), Ulps: 4})
 	}
 }
 
@@ -281,7 +286,8 @@ func attentionShapes(s *cases.Suite) {
 	const d = tensor.F32
 	var operands []*tensor.Tensor
 	build := func(batch, heads, queries, keys, size int) *Attention {
-		q, k, v := s.Any(d, batch, heads, queries, size), s.Any(d, batch, heads, keys, size), s.Any(d, batch, heads, keys, size)
+		q, k, v := s.Any(d, batch, heads, queries, size), s.Any(d, batch, heads, keys, size),
+			s.Any(d, batch, heads, keys, size)
 		a := &Attention{Batch: batch, Heads: heads, KVHeads: heads, Queries: queries, Keys: keys, D: size, DV: size,
 			Q: byHead(q), K: byHead(k), V: byHead(v), Scale: 1 / math.Sqrt(float64(size))}
 		operands = cases.In(q, k, v)
@@ -289,8 +295,10 @@ func attentionShapes(s *cases.Suite) {
 	}
 	add := func(a *Attention, version int, note string, list []*tensor.Tensor, attributes ...any) {
 		out, _ := a.Run()
-		y := cases.Filled(d, func(at []int) float64 { return out(at[0], at[1], at[2], at[3]) }, a.Batch, a.Heads, a.Queries, a.DV)
-		s.Add(cases.Case{Op: "Attention", Version: version, Note: note, In: list, Want: cases.Want(y), Ulps: 64, Attrs: cases.Attrs(attributes...)})
+		y := cases.Filled(d, func(at []int) float64 { return out(at[0], at[1], at[2], at[3]) }, a.Batch, a.Heads, a.Queries,
+			a.DV)
+		s.Add(cases.Case{Op: "Attention", Version: version, Note: note, In: list, Want: cases.Want(y), Ulps: 64,
+			Attrs: cases.Attrs(attributes...)})
 	}
 	lengths := cases.Ints(5, 0)
 	for _, causal := range []int{0, 1} {
@@ -362,8 +370,12 @@ func rotaryCases(s *cases.Suite, d tensor.DType, domain string, version int) {
 		const batch, heads, rows, places = 2, 3, 5, 9
 		x := s.Any(d, batch, heads, rows, c.size)
 		angles := s.Any(tensor.F64, places, c.turned/2)
-		cos := cases.Filled(d, func(at []int) float64 { return math.Cos(cases.Number(angles, cases.Flat(angles.Shape(), at...))) }, places, c.turned/2)
-		sin := cases.Filled(d, func(at []int) float64 { return math.Sin(cases.Number(angles, cases.Flat(angles.Shape(), at...))) }, places, c.turned/2)
+		cos := cases.Filled(d,
+			func(at []int) float64 { return math.Cos(cases.Number(angles, cases.Flat(angles.Shape(), at...))) }, places,
+			c.turned/2)
+		sin := cases.Filled(d,
+			func(at []int) float64 { return math.Sin(cases.Number(angles, cases.Flat(angles.Shape(), at...))) }, places,
+			c.turned/2)
 		ids := s.Indices(tensor.I64, 0, places, batch, rows)
 		turn := func(at []int) float64 {
 			i := at[3]
@@ -377,7 +389,8 @@ func rotaryCases(s *cases.Suite, d tensor.DType, domain string, version int) {
 				one, two = 2*pair, 2*pair+1
 			}
 			p := cases.Flat(cos.Shape(), int(cases.Number(ids, at[0]*rows+at[2])), pair)
-			a, b := cases.Number(x, cases.Flat(x.Shape(), cases.With(at, 3, one)...)), cases.Number(x, cases.Flat(x.Shape(), cases.With(at, 3, two)...))
+			a, b := cases.Number(x, cases.Flat(x.Shape(), cases.With(at, 3, one)...)),
+				cases.Number(x, cases.Flat(x.Shape(), cases.With(at, 3, two)...))
 			if second {
 				return cases.Number(sin, p)*a + cases.Number(cos, p)*b
 			}
@@ -393,7 +406,8 @@ func rotaryCases(s *cases.Suite, d tensor.DType, domain string, version int) {
 			a = append(a, cases.Attrs("num_heads", heads)...)
 		}
 		y := cases.Filled(d, turn, batch, heads, rows, c.size)
-		s.Add(cases.Case{Domain: domain, Op: "RotaryEmbedding", Version: version, Attrs: a, In: list, Want: cases.Want(y), Ulps: 4})
+		s.Add(cases.Case{Domain: domain, Op: "RotaryEmbedding", Version: version, Attrs: a, In: list, Want: cases.Want(y),
+			Ulps: 4})
 		if domain != "" {
 			continue
 		}
@@ -403,7 +417,8 @@ func rotaryCases(s *cases.Suite, d tensor.DType, domain string, version int) {
 				return cases.Number(t, cases.Flat(t.Shape(), int(cases.Number(ids, at[0]*rows+at[1])), at[2]))
 			}, batch, rows, c.turned/2)
 		}
-		s.Add(cases.Case{Op: "RotaryEmbedding", Version: version, Note: "no positions", Attrs: a, In: cases.In(x, own(cos), own(sin)), Want: cases.Want(y), Ulps: 4})
+		s.Add(cases.Case{Op: "RotaryEmbedding", Version: version, Note: "no positions", Attrs: a,
+			In: cases.In(x, own(cos), own(sin)), Want: cases.Want(y), Ulps: 4})
 	}
 	s.Add(cases.Case{Domain: domain, Op: "RotaryEmbedding", Version: version, Note: "a position beyond the caches", Fails: graph.ErrShape,
 		In: map[bool][]*tensor.Tensor{
@@ -419,7 +434,8 @@ func linearAttentionCases(s *cases.Suite, d tensor.DType, domain string, version
 		heads, kvHeads, decays, betas, dk, dv int
 	}{{"linear", 2, 2, 0, 0, 5, 7}, {"gated", 4, 2, 10, 0, 5, 20}, {"delta", 2, 2, 0, 1, 4, 33}, {"gated_delta", 4, 2, 2, 2, 6, 16}} {
 		const batch, tokens = 2, 5
-		q, k, v := s.Any(d, batch, tokens, c.heads*c.dk), s.Between(d, -0.5, 0.5, batch, tokens, c.kvHeads*c.dk), s.Any(d, batch, tokens, c.kvHeads*c.dv)
+		q, k, v := s.Any(d, batch, tokens, c.heads*c.dk), s.Between(d, -0.5, 0.5, batch, tokens, c.kvHeads*c.dk),
+			s.Any(d, batch, tokens, c.kvHeads*c.dv)
 		past := s.Any(d, batch, c.kvHeads, c.dk, c.dv)
 		list := cases.In(q, k, v, past, nil, nil)
 		if c.decays > 0 {
@@ -456,7 +472,8 @@ func recur(list []*tensor.Tensor, out, state *tensor.Tensor, n []int) {
 		for r := range dk {
 			if g := list[4]; g != nil {
 				cols := g.Shape()[2]
-				cases.SetNumber(state, at(r, m), cases.Number(state, at(r, m))*math.Exp(cases.Number(g, cases.Flat(g.Shape(), b, t, (h*dk+r)*cols/(kvHeads*dk)))))
+				cases.SetNumber(state, at(r, m), cases.Number(state,
+					at(r, m))*math.Exp(cases.Number(g, cases.Flat(g.Shape(), b, t, (h*dk+r)*cols/(kvHeads*dk)))))
 			}
 			found += cases.Number(state, at(r, m)) * k(b, h, t, r)
 		}
@@ -488,7 +505,8 @@ func causalConvCases(s *cases.Suite, d tensor.DType, domain string, version int)
 		}
 		const batch, channels = 2, 3
 		before := (c.taps - 1) * c.step
-		x, w, bias, past := s.Any(d, batch, channels, c.n), s.Any(d, channels, 1, c.taps), s.Any(d, channels), s.Any(d, batch, channels, before)
+		x, w, bias, past := s.Any(d, batch, channels, c.n), s.Any(d, channels, 1, c.taps), s.Any(d, channels),
+			s.Any(d, batch, channels, before)
 		at := func(b, ch, i int) float64 {
 			if i < before {
 				return cases.Number(past, cases.Flat(past.Shape(), b, ch, i))
@@ -510,7 +528,8 @@ func causalConvCases(s *cases.Suite, d tensor.DType, domain string, version int)
 		if domain != "" {
 			a = append(a, cases.Attrs("dilation", c.step)...)
 		}
-		s.Add(cases.Case{Domain: domain, Op: "CausalConvWithState", Version: version, Attrs: a, In: cases.In(x, w, bias, past), Want: cases.Want(y, state), Ulps: 16})
+		s.Add(cases.Case{Domain: domain, Op: "CausalConvWithState", Version: version, Attrs: a,
+			In: cases.In(x, w, bias, past), Want: cases.Want(y, state), Ulps: 16})
 	}
 }
 
@@ -539,11 +558,14 @@ func tensorScatterCases(s *cases.Suite) {
 				if c.starts != nil {
 					start = c.starts[at[0]]
 				}
-				cases.SetElement(y, cases.Flat(y.Shape(), cases.With(at, axis, cases.Mod(start+at[axis], 5))...), cases.Element(update, i))
+				cases.SetElement(y, cases.Flat(y.Shape(), cases.With(at, axis, cases.Mod(start+at[axis], 5))...),
+					cases.Element(update, i))
 			})
-			s.Add(cases.Case{Op: "TensorScatter", Version: 24, Attrs: cases.Attrs("mode", c.mode, "axis", c.axis), In: list, Want: cases.Want(y)})
+			s.Add(cases.Case{Op: "TensorScatter", Version: 24, Attrs: cases.Attrs("mode", c.mode, "axis", c.axis), In: list,
+				Want: cases.Want(y)})
 		}
 	}
 	x := s.Any(tensor.F32, 1, 4, 2)
-	s.Add(cases.Case{Op: "TensorScatter", Version: 24, Note: "no room", In: cases.In(x, s.Any(tensor.F32, 1, 2, 2), cases.Ints(3)), Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "TensorScatter", Version: 24, Note: "no room",
+		In: cases.In(x, s.Any(tensor.F32, 1, 2, 2), cases.Ints(3)), Fails: graph.ErrShape})
 }

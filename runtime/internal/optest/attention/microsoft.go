@@ -10,13 +10,15 @@ import (
 
 // PackedRows returns f, indexed by [batch,head,row,i], as a tensor [batch,rows,heads*size].
 func PackedRows(d tensor.DType, f func(b, h, r, i int) float64, batch, heads, rows, size int) *tensor.Tensor {
-	return cases.Filled(d, func(at []int) float64 { return f(at[0], at[2]/size, at[1], at[2]%size) }, batch, rows, heads*size)
+	return cases.Filled(d, func(at []int) float64 { return f(at[0], at[2]/size, at[1], at[2]%size) }, batch, rows,
+		heads*size)
 }
 
 func multiHeadCases(s *cases.Suite, d tensor.DType) {
 	const batch, heads, size = 2, 3, 8
 	for _, c := range []struct{ queries, past int }{{3, 0}, {2, 4}, {25, 0}} {
-		q, k, v := s.Any(d, batch, c.queries, heads*size), s.Any(d, batch, c.queries, heads*size), s.Any(d, batch, c.queries, heads*size)
+		q, k, v := s.Any(d, batch, c.queries, heads*size), s.Any(d, batch, c.queries, heads*size),
+			s.Any(d, batch, c.queries, heads*size)
 		bias := s.Any(d, 3*heads*size)
 		list := cases.In(q, k, v, bias, nil, s.Any(d, 1, heads, c.queries, c.past+c.queries))
 		plus := func(t *tensor.Tensor, part int) Headed {
@@ -111,7 +113,8 @@ func mergedAttentionCases(s *cases.Suite, d tensor.DType) {
 					return 0
 				}}
 			out, _ := a.Run()
-			present := cases.Filled(d, func(at []int) float64 { return []Headed{k, v}[at[0]](at[1], at[2], at[3], at[4]) }, 2, batch, heads, tokens+2, size)
+			present := cases.Filled(d, func(at []int) float64 { return []Headed{k, v}[at[0]](at[1], at[2], at[3], at[4]) }, 2,
+				batch, heads, tokens+2, size)
 			s.Add(cases.Case{Domain: cases.Microsoft, Op: "Attention", Version: 1, In: cases.In(x, w, bias, nil, past), Ulps: 8 * Ulps,
 				Attrs: cases.Attrs("num_heads", heads, "unidirectional", 1, "scale", 0.125, "do_rotary", rotary),
 				Want:  cases.Want(PackedRows(d, out, batch, heads, tokens, size), present)})

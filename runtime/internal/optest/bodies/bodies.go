@@ -164,7 +164,8 @@ func flexAttention(size int) (*graph.Model, *graph.Node, []tensor.Value) {
 		give(g, g.Op(op, []string{t}))
 		return graph.GraphAttr(name, g.Graph())
 	}
-	out := b.Node("ai.onnx.preview", "FlexAttention", []string{in, in, in}, 1, body("score_mod", "Tanh"), body("prob_mod", "Abs"))
+	out := b.Node("ai.onnx.preview", "FlexAttention", []string{in, in, in}, 1, body("score_mod", "Tanh"),
+		body("prob_mod", "Abs"))
 	m, n := finish(b, out)
 	return m, n, []tensor.Value{x}
 }

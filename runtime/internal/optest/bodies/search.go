@@ -19,13 +19,16 @@ const (
 func decoder(b *graph.Builder, words int) *graph.Graph {
 	weight := func(shape ...int) string { return b.Constant(filled(shape...)) }
 	size := fmt.Sprint(width / heads)
-	ids, places := b.Input("input_ids", declared(tensor.I32, "b", "s")), b.Input("position_ids", declared(tensor.I32, "b", "s"))
+	ids, places := b.Input("input_ids", declared(tensor.I32, "b", "s")),
+		b.Input("position_ids", declared(tensor.I32, "b", "s"))
 	mask := b.Input("attention_mask", declared(tensor.I32, "b", "t"))
 	past := b.Input("past_0", declared(tensor.F32, "2", "b", fmt.Sprint(heads), "p", size))
-	x := b.Op("Add", []string{b.Op("Gather", []string{weight(words, width), ids}), b.Op("Gather", []string{weight(most, width), places})})
+	x := b.Op("Add", []string{b.Op("Gather", []string{weight(words, width), ids}),
+		b.Op("Gather", []string{weight(most, width), places})})
 	out := b.Node(kit.Microsoft, "Attention", []string{x, weight(width, 3*width), weight(3 * width), mask, past}, 2,
 		graph.IntAttr("num_heads", heads), graph.IntAttr("unidirectional", 1))
-	b.Output(b.Op("MatMul", []string{b.Op("Add", []string{x, out[0]}), weight(width, words)}), "logits", declared(tensor.F32, "b", "s", fmt.Sprint(words)))
+	b.Output(b.Op("MatMul", []string{b.Op("Add", []string{x, out[0]}), weight(width, words)}), "logits",
+		declared(tensor.F32, "b", "s", fmt.Sprint(words)))
 	b.Output(out[1], "present_0", declared(tensor.F32, "2", "b", fmt.Sprint(heads), "n", size))
 	return b.Graph()
 }
@@ -54,7 +57,8 @@ func search(name string, grows int) func(size int) (*graph.Model, *graph.Node, [
 		if err != nil {
 			panic(err)
 		}
-		in := []string{b.Input("ids", graph.TensorOf(tensor.I32, graph.DimsOf(ids.Shape()))), b.Constant(number(int32(length), 1)), ""}
+		in := []string{b.Input("ids", graph.TensorOf(tensor.I32, graph.DimsOf(ids.Shape()))),
+			b.Constant(number(int32(length), 1)), ""}
 		attrs := []*graph.Attr{
 			graph.IntAttr("eos_token_id", -1), graph.IntAttr("pad_token_id", 0), graph.IntAttr("no_repeat_ngram_size", 3),
 			graph.GraphAttr("decoder", decoder(b.Body("decoder"), vocabulary)),
@@ -62,7 +66,8 @@ func search(name string, grows int) func(size int) (*graph.Model, *graph.Node, [
 		outputs := 1
 		switch name {
 		case "BeamSearch":
-			in = append(in, b.Constant(number(followed, 1)), b.Constant(number(int32(1), 1)), "", b.Constant(number(float32(1.5), 1)))
+			in = append(in, b.Constant(number(followed, 1)), b.Constant(number(int32(1), 1)), "",
+				b.Constant(number(float32(1.5), 1)))
 		case "GreedySearch":
 			in = append(in, b.Constant(number(float32(1.5), 1)))
 		case "Sampling":
@@ -87,7 +92,8 @@ func speaker(b *graph.Builder, encoder bool) *graph.Graph {
 	cache := declared(tensor.F32, "b", "1", "n", fmt.Sprint(speechWidth))
 	var ids, past, source string
 	if encoder {
-		source = b.Op("Unsqueeze", []string{b.Input("encoder_input_ids", declared(tensor.F32, "b", "f", fmt.Sprint(speechWidth))), b.Ints(1)})
+		source = b.Op("Unsqueeze", []string{b.Input("encoder_input_ids",
+			declared(tensor.F32, "b", "f", fmt.Sprint(speechWidth))), b.Ints(1)})
 		ids = b.Input("decoder_input_ids", declared(tensor.I32, "b", "s"))
 	} else {
 		ids = b.Input("input_ids", declared(tensor.I32, "b", "1"))
@@ -96,14 +102,16 @@ func speaker(b *graph.Builder, encoder bool) *graph.Graph {
 		source = b.Input("past_key_cross_0", cache)
 		b.Input("past_value_cross_0", cache)
 	}
-	key := b.Op("Unsqueeze", []string{b.Op("Gather", []string{b.Constant(filled(speechWords, speechWidth)), ids}), b.Ints(1)})
+	key := b.Op("Unsqueeze", []string{b.Op("Gather", []string{b.Constant(filled(speechWords, speechWidth)), ids}),
+		b.Ints(1)})
 	seen := key
 	if !encoder {
 		seen = b.Op("Concat", []string{past, key}, graph.IntAttr("axis", 2))
 	}
 	mean := func(x string) string { return b.Op("ReduceMean", []string{x, b.Ints(2)}) }
 	x := b.Op("Squeeze", []string{b.Op("Add", []string{mean(seen), mean(source)}), b.Ints(1)})
-	b.Output(b.Op("MatMul", []string{x, b.Constant(filled(speechWidth, speechWords))}), "logits", declared(tensor.F32, "b", "s", fmt.Sprint(speechWords)))
+	b.Output(b.Op("MatMul", []string{x, b.Constant(filled(speechWidth, speechWords))}), "logits",
+		declared(tensor.F32, "b", "s", fmt.Sprint(speechWords)))
 	if encoder {
 		b.Output(source, "encoder_hidden_states", graph.Type{})
 	}

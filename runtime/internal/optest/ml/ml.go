@@ -37,7 +37,9 @@ func addCase(s *cases.Suite, op string, version int, note string, list cases.Att
 	s.Add(cases.Case{Domain: domain, Op: op, Version: version, Note: note, Attrs: list, In: in, Want: want, Ulps: 4})
 }
 
-func addFailure(s *cases.Suite, kind error, op string, version int, note string, list cases.AttrList, in []*tensor.Tensor) {
+func addFailure(
+	s *cases.Suite, kind error, op string, version int, note string, list cases.AttrList, in []*tensor.Tensor,
+) {
 	s.Add(cases.Case{Domain: domain, Op: op, Version: version, Note: note, Attrs: list, In: in, Fails: kind})
 }
 
@@ -58,12 +60,15 @@ func scalings(s *cases.Suite, d tensor.DType) {
 	for _, shape := range [][]int{{3, 5}, {5}, {2, 3, 5}, {0, 5}, {}} {
 		x := s.Any(d, shape...)
 		for _, t := range []float64{-1, 0, 0.5, 1} {
-			addCase(s, "Binarizer", 1, fmt.Sprint(t), cases.Attrs("threshold", t), cases.In(x), cases.Want(mapped(d, x, func(v float64, _ int) float64 { return cases.Truth(v > t) })))
+			addCase(s, "Binarizer", 1, fmt.Sprint(t), cases.Attrs("threshold", t), cases.In(x),
+				cases.Want(mapped(d, x, func(v float64, _ int) float64 { return cases.Truth(v > t) })))
 		}
-		addCase(s, "Binarizer", 1, "default", nil, cases.In(x), cases.Want(mapped(d, x, func(v float64, _ int) float64 { return cases.Truth(v > 0) })))
+		addCase(s, "Binarizer", 1, "default", nil, cases.In(x),
+			cases.Want(mapped(d, x, func(v float64, _ int) float64 { return cases.Truth(v > 0) })))
 		addCase(s, "Scaler", 1, "once", cases.Attrs("offset", []float64{0.5}, "scale", []float64{-2}), cases.In(x),
 			cases.Want(mapped(tensor.F32, x, func(v float64, _ int) float64 { return (v - 0.5) * -2 })))
-		addCase(s, "Scaler", 1, "nothing", nil, cases.In(x), cases.Want(mapped(tensor.F32, x, func(v float64, _ int) float64 { return v })))
+		addCase(s, "Scaler", 1, "nothing", nil, cases.In(x),
+			cases.Want(mapped(tensor.F32, x, func(v float64, _ int) float64 { return v })))
 		if len(shape) == 0 {
 			continue
 		}
@@ -77,8 +82,10 @@ func scalings(s *cases.Suite, d tensor.DType) {
 	if d == tensor.I64 {
 		x := cases.Longs(math.MaxInt64, math.MinInt64, 1<<60+1, 1<<60)
 		addCase(s, "Binarizer", 1, "large", cases.Attrs("threshold", 0x1p60), cases.In(x), cases.Want(cases.Ints(1, 0, 1, 0)))
-		addCase(s, "Binarizer", 1, "above all", cases.Attrs("threshold", 0x1p63), cases.In(x), cases.Want(cases.Ints(0, 0, 0, 0)))
-		addCase(s, "Binarizer", 1, "below all", cases.Attrs("threshold", -0x1p64), cases.In(x), cases.Want(cases.Ints(1, 1, 1, 1)))
+		addCase(s, "Binarizer", 1, "above all", cases.Attrs("threshold", 0x1p63), cases.In(x),
+			cases.Want(cases.Ints(0, 0, 0, 0)))
+		addCase(s, "Binarizer", 1, "below all", cases.Attrs("threshold", -0x1p64), cases.In(x),
+			cases.Want(cases.Ints(1, 1, 1, 1)))
 	}
 	if !d.IsInteger() {
 		x := cases.Vector(d, math.NaN(), math.Inf(1), math.Inf(-1))
@@ -112,17 +119,21 @@ func imputations(s *cases.Suite, d tensor.DType) {
 			})
 		}
 		addCase(s, "Imputer", 1, "once", cases.Attrs(name, values(7), old, one), cases.In(x), cases.Want(replaced(7, 7, 7)))
-		addCase(s, "Imputer", 1, "each", cases.Attrs(name, values(7, 8, 9), old, one), cases.In(x), cases.Want(replaced(7, 8, 9)))
+		addCase(s, "Imputer", 1, "each", cases.Attrs(name, values(7, 8, 9), old, one), cases.In(x),
+			cases.Want(replaced(7, 8, 9)))
 		addFailure(s, graph.ErrShape, "Imputer", 1, "two", cases.Attrs(name, values(7, 8), old, one), cases.In(x))
 	}
 	addFailure(s, graph.ErrFormat, "Imputer", 1, "none", cases.Attrs(old, one), cases.In(s.Any(d, 2)))
 	if d.IsInteger() {
-		addFailure(s, graph.ErrShape, "Imputer", 1, "floats", cases.Attrs("imputed_value_floats", []float64{1}), cases.In(s.Any(d, 2)))
+		addFailure(s, graph.ErrShape, "Imputer", 1, "floats", cases.Attrs("imputed_value_floats", []float64{1}),
+			cases.In(s.Any(d, 2)))
 		return
 	}
 	x := cases.Vector(d, math.NaN(), 0, 2)
-	addCase(s, "Imputer", 1, "zero", cases.Attrs(name, values(7)), cases.In(x), cases.Want(cases.Vector(d, math.NaN(), 7, 2)))
-	addCase(s, "Imputer", 1, "nan", cases.Attrs(name, values(7, 8, 9), old, math.NaN()), cases.In(x), cases.Want(cases.Vector(d, 7, 0, 2)))
+	addCase(s, "Imputer", 1, "zero", cases.Attrs(name, values(7)), cases.In(x),
+		cases.Want(cases.Vector(d, math.NaN(), 7, 2)))
+	addCase(s, "Imputer", 1, "nan", cases.Attrs(name, values(7, 8, 9), old, math.NaN()), cases.In(x),
+		cases.Want(cases.Vector(d, 7, 0, 2)))
 }
 
 func normalizations(s *cases.Suite, d tensor.DType) {
@@ -179,13 +190,17 @@ func vectorizations(s *cases.Suite, d tensor.DType) {
 		}
 		return 0
 	}, 3, 11)
-	addCase(s, "FeatureVectorizer", 1, "cut and filled", cases.Attrs("inputdimensions", []int{2, 3, 6}), cases.In(a, b, c), cases.Want(y))
+	addCase(s, "FeatureVectorizer", 1, "cut and filled", cases.Attrs("inputdimensions", []int{2, 3, 6}),
+		cases.In(a, b, c), cases.Want(y))
 	v := s.Any(d, 4)
 	addCase(s, "FeatureVectorizer", 1, "vectors", cases.Attrs("inputdimensions", []int{3, 1}), cases.In(v, v),
 		cases.Want(cases.FromNumbers(tensor.F32, append(cases.Numbers(v)[:3:3], cases.Number(v, 0)), 1, 4)))
-	addFailure(s, graph.ErrShape, "FeatureVectorizer", 1, "samples", cases.Attrs("inputdimensions", []int{2, 4}), cases.In(a, s.Any(d, 2, 4)))
-	addFailure(s, graph.ErrFormat, "FeatureVectorizer", 1, "sizes", cases.Attrs("inputdimensions", []int{2}), cases.In(a, b))
-	addFailure(s, graph.ErrFormat, "FeatureVectorizer", 1, "negative", cases.Attrs("inputdimensions", []int{2, -4}), cases.In(a, b))
+	addFailure(s, graph.ErrShape, "FeatureVectorizer", 1, "samples", cases.Attrs("inputdimensions", []int{2, 4}),
+		cases.In(a, s.Any(d, 2, 4)))
+	addFailure(s, graph.ErrFormat, "FeatureVectorizer", 1, "sizes", cases.Attrs("inputdimensions", []int{2}),
+		cases.In(a, b))
+	addFailure(s, graph.ErrFormat, "FeatureVectorizer", 1, "negative", cases.Attrs("inputdimensions", []int{2, -4}),
+		cases.In(a, b))
 }
 
 func categories(s *cases.Suite, d tensor.DType) {
@@ -226,10 +241,12 @@ func categories(s *cases.Suite, d tensor.DType) {
 	}
 	other := "cats_strings"
 	if d == tensor.String {
-		addFailure(s, graph.ErrShape, "OneHotEncoder", 1, "numbers", cases.Attrs("cats_int64s", []int{1}), cases.In(pickText(s, []int{2})))
+		addFailure(s, graph.ErrShape, "OneHotEncoder", 1, "numbers", cases.Attrs("cats_int64s", []int{1}),
+			cases.In(pickText(s, []int{2})))
 		other = name
 	}
-	addFailure(s, graph.ErrFormat, "OneHotEncoder", 1, "both", cases.Attrs("cats_int64s", []int{1}, other, []string{"a"}), cases.In(tensor.New(d, 1)))
+	addFailure(s, graph.ErrFormat, "OneHotEncoder", 1, "both",
+		cases.Attrs("cats_int64s", []int{1}, other, []string{"a"}), cases.In(tensor.New(d, 1)))
 	addFailure(s, graph.ErrFormat, "OneHotEncoder", 1, "none", nil, cases.In(tensor.New(d, 1)))
 }
 
@@ -265,6 +282,7 @@ func extractions(s *cases.Suite, d tensor.DType) {
 	}
 	x := s.Any(d, 2, 4)
 	y := cases.Pick(x, []int{2, 4}, func(at []int) []int { return cases.With(at, 1, []int{1, 2, 3, 0}[at[1]]) })
-	addCase(s, "ArrayFeatureExtractor", 1, "matrix of indices", nil, cases.In(x, cases.Seen(cases.Ints(1, 2, 3, 0), 2, 2)), cases.Want(y))
+	addCase(s, "ArrayFeatureExtractor", 1, "matrix of indices", nil,
+		cases.In(x, cases.Seen(cases.Ints(1, 2, 3, 0), 2, 2)), cases.Want(y))
 	addFailure(s, graph.ErrShape, "ArrayFeatureExtractor", 1, "scalar", nil, cases.In(tensor.New(d), cases.Ints(0)))
 }

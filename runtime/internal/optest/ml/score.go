@@ -121,7 +121,8 @@ func sample(x *tensor.Tensor, r int) []float64 {
 func linearModels(s *cases.Suite, d tensor.DType) {
 	for _, c := range []struct{ rows, features, scores int }{{5, 3, 1}, {4, 7, 2}, {33, 20, 17}, {0, 3, 2}, {1, 1, 3}} {
 		x := s.Any(d, c.rows, c.features)
-		weights, bias := listed(s.Between(tensor.F32, -1, 1, c.scores*c.features)), listed(s.Between(tensor.F32, 0, 0.5, c.scores))
+		weights, bias := listed(s.Between(tensor.F32, -1, 1, c.scores*c.features)),
+			listed(s.Between(tensor.F32, 0, 0.5, c.scores))
 		scores := func(r int, bias []float64) []float64 {
 			list := make([]float64, c.scores)
 			for i := range list {
@@ -148,7 +149,8 @@ func linearModels(s *cases.Suite, d tensor.DType) {
 				if b != nil {
 					a = append(a, cases.Attrs("intercepts", b)...)
 				}
-				s.Add(cases.Case{Domain: domain, Op: "LinearRegressor", Version: 1, Note: fmt.Sprint(c, post), Attrs: a, In: cases.In(x), Want: cases.Want(y), Ulps: ulps})
+				s.Add(cases.Case{Domain: domain, Op: "LinearRegressor", Version: 1, Note: fmt.Sprint(c, post), Attrs: a,
+					In: cases.In(x), Want: cases.Want(y), Ulps: ulps})
 			}
 			l := make([]int, c.scores)
 			for i := range l {
@@ -170,15 +172,24 @@ func linearModels(s *cases.Suite, d tensor.DType) {
 		}
 	}
 	one := cases.Vector(d, 1, 2)
-	addCase(s, "LinearRegressor", 1, "vector", cases.Attrs("coefficients", []float64{1, 0.5}), cases.In(one), cases.Want(cases.FromNumbers(tensor.F32, []float64{2}, 1, 1)))
-	addFailure(s, graph.ErrShape, "LinearRegressor", 1, "features", cases.Attrs("coefficients", []float64{1, 0.5, 2}), cases.In(one))
-	addFailure(s, graph.ErrFormat, "LinearRegressor", 1, "rows", cases.Attrs("coefficients", []float64{1, 0.5, 2}, "targets", 2), cases.In(one))
-	addFailure(s, graph.ErrFormat, "LinearRegressor", 1, "no rows", cases.Attrs("coefficients", []float64{1, 0.5}, "targets", 0), cases.In(one))
-	addFailure(s, graph.ErrFormat, "LinearRegressor", 1, "intercepts", cases.Attrs("coefficients", []float64{1, 0.5}, "intercepts", []float64{1, 2}), cases.In(one))
-	addFailure(s, graph.ErrFormat, "LinearRegressor", 1, "transform", cases.Attrs("coefficients", []float64{1, 0.5}, "post_transform", "SIGMOID"), cases.In(one))
+	addCase(s, "LinearRegressor", 1, "vector", cases.Attrs("coefficients", []float64{1, 0.5}), cases.In(one),
+		cases.Want(cases.FromNumbers(tensor.F32, []float64{2}, 1, 1)))
+	addFailure(s, graph.ErrShape, "LinearRegressor", 1, "features", cases.Attrs("coefficients", []float64{1, 0.5, 2}),
+		cases.In(one))
+	addFailure(s, graph.ErrFormat, "LinearRegressor", 1, "rows",
+		cases.Attrs("coefficients", []float64{1, 0.5, 2}, "targets", 2), cases.In(one))
+	addFailure(s, graph.ErrFormat, "LinearRegressor", 1, "no rows",
+		cases.Attrs("coefficients", []float64{1, 0.5}, "targets", 0), cases.In(one))
+	addFailure(s, graph.ErrFormat, "LinearRegressor", 1, "intercepts",
+		cases.Attrs("coefficients", []float64{1, 0.5}, "intercepts", []float64{1, 2}), cases.In(one))
+	addFailure(s, graph.ErrFormat, "LinearRegressor", 1, "transform",
+		cases.Attrs("coefficients", []float64{1, 0.5}, "post_transform", "SIGMOID"), cases.In(one))
 	addCase(s, "LinearClassifier", 1, "no intercepts", cases.Attrs("coefficients", []float64{1, 0.5, 0, 2}, "classlabels_ints", []int{4, 5}), cases.In(one),
 		cases.Want(cases.Ints(5), cases.FromNumbers(tensor.F32, []float64{2, 4}, 1, 2)))
-	addFailure(s, graph.ErrFormat, "LinearClassifier", 1, "one label", cases.Attrs("coefficients", []float64{1, 0.5, 0, 2}, "intercepts", []float64{0, 0}, "classlabels_ints", []int{4}), cases.In(one))
-	addFailure(s, graph.ErrFormat, "LinearClassifier", 1, "no label", cases.Attrs("coefficients", []float64{1, 0.5}, "intercepts", []float64{0}), cases.In(one))
-	addFailure(s, graph.ErrShape, "LinearClassifier", 1, "cube", cases.Attrs("coefficients", []float64{1, 0.5}, "intercepts", []float64{0}, "classlabels_ints", []int{4}), cases.In(s.Any(d, 1, 2, 2)))
+	addFailure(s, graph.ErrFormat, "LinearClassifier", 1, "one label", cases.Attrs("coefficients",
+		[]float64{1, 0.5, 0, 2}, "intercepts", []float64{0, 0}, "classlabels_ints", []int{4}), cases.In(one))
+	addFailure(s, graph.ErrFormat, "LinearClassifier", 1, "no label",
+		cases.Attrs("coefficients", []float64{1, 0.5}, "intercepts", []float64{0}), cases.In(one))
+	addFailure(s, graph.ErrShape, "LinearClassifier", 1, "cube", cases.Attrs("coefficients", []float64{1, 0.5},
+		"intercepts", []float64{0}, "classlabels_ints", []int{4}), cases.In(s.Any(d, 1, 2, 2)))
 }

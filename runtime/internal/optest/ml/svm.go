@@ -61,12 +61,17 @@ func svmModels(s *cases.Suite, d tensor.DType) {
 	two := func(weights ...float64) cases.AttrList {
 		return cases.Attrs("classlabels_ints", []int{4, 5}, "coefficients", weights, "rho", []float64{0})
 	}
-	addCase(s, "SVMClassifier", 1, "the second of two", two(1, 0.5, 0.5, -0.25), cases.In(small), cases.Want(cases.Ints(5), cases.FromNumbers(tensor.F32, []float64{2, 0}, 1, 2)))
-	addCase(s, "SVMClassifier", 1, "none of two", two(-1, 0.5, -2, 0.25), cases.In(small), cases.Want(cases.Ints(4), cases.FromNumbers(tensor.F32, []float64{0, -1.5}, 1, 2)))
-	addCase(s, "SVMClassifier", 1, "low of two", two(0.125, 0.125, 0, 0.125), cases.In(small), cases.Want(cases.Ints(4), cases.FromNumbers(tensor.F32, []float64{0.375, 0.25}, 1, 2)))
-	addCase(s, "SVMRegressor", 1, "linear", cases.Attrs("coefficients", []float64{0.5, -2}, "rho", []float64{1}), cases.In(small), cases.Want(cases.FromNumbers(tensor.F32, []float64{-2.5}, 1, 1)))
+	addCase(s, "SVMClassifier", 1, "the second of two", two(1, 0.5, 0.5, -0.25), cases.In(small),
+		cases.Want(cases.Ints(5), cases.FromNumbers(tensor.F32, []float64{2, 0}, 1, 2)))
+	addCase(s, "SVMClassifier", 1, "none of two", two(-1, 0.5, -2, 0.25), cases.In(small),
+		cases.Want(cases.Ints(4), cases.FromNumbers(tensor.F32, []float64{0, -1.5}, 1, 2)))
+	addCase(s, "SVMClassifier", 1, "low of two", two(0.125, 0.125, 0, 0.125), cases.In(small),
+		cases.Want(cases.Ints(4), cases.FromNumbers(tensor.F32, []float64{0.375, 0.25}, 1, 2)))
+	addCase(s, "SVMRegressor", 1, "linear", cases.Attrs("coefficients", []float64{0.5, -2}, "rho", []float64{1}),
+		cases.In(small), cases.Want(cases.FromNumbers(tensor.F32, []float64{-2.5}, 1, 1)))
 	machine := func(more ...any) cases.AttrList {
-		list := cases.Attrs("classlabels_ints", []int{4, 5}, "support_vectors", []float64{1, 2, 3, 4}, "kernel_params", []float64{1, 0, 1})
+		list := cases.Attrs("classlabels_ints", []int{4, 5}, "support_vectors", []float64{1, 2, 3, 4}, "kernel_params",
+			[]float64{1, 0, 1})
 		return append(list, cases.Attrs(more...)...)
 	}
 	for note, list := range map[string]cases.AttrList{
@@ -82,15 +87,19 @@ func svmModels(s *cases.Suite, d tensor.DType) {
 	} {
 		addFailure(s, graph.ErrFormat, "SVMClassifier", 1, note, list, cases.In(small))
 	}
-	addFailure(s, graph.ErrFormat, "SVMRegressor", 1, "no rho", cases.Attrs("coefficients", []float64{0.5, -2}), cases.In(small))
-	addFailure(s, graph.ErrFormat, "SVMRegressor", 1, "supports", cases.Attrs("coefficients", []float64{0.5}, "rho", []float64{1}, "n_supports", 2, "support_vectors", []float64{1, 2, 3, 4}), cases.In(small))
-	addFailure(s, graph.ErrFormat, "SVMRegressor", 1, "too many supports", cases.Attrs("coefficients", []float64{0.5}, "rho", []float64{1}, "n_supports", cases.Huge, "support_vectors", []float64{1, 2, 3, 4}), cases.In(small))
+	addFailure(s, graph.ErrFormat, "SVMRegressor", 1, "no rho", cases.Attrs("coefficients", []float64{0.5, -2}),
+		cases.In(small))
+	addFailure(s, graph.ErrFormat, "SVMRegressor", 1, "supports", cases.Attrs("coefficients", []float64{0.5}, "rho",
+		[]float64{1}, "n_supports", 2, "support_vectors", []float64{1, 2, 3, 4}), cases.In(small))
+	addFailure(s, graph.ErrFormat, "SVMRegressor", 1, "too many supports", cases.Attrs("coefficients", []float64{0.5},
+		"rho", []float64{1}, "n_supports", cases.Huge, "support_vectors", []float64{1, 2, 3, 4}), cases.In(small))
 }
 
 func svmRegressions(s *cases.Suite, d tensor.DType, kind string, params []float64) {
 	for _, c := range []struct{ rows, features, vectors int }{{4, 3, 5}, {1, 1, 1}, {9, 17, 40}, {0, 2, 2}} {
 		x := s.Any(d, c.rows, c.features)
-		vectors, weights := listed(s.Between(tensor.F32, -1, 1, c.vectors*c.features)), listed(s.Between(tensor.F32, -1, 1, c.vectors))
+		vectors, weights := listed(s.Between(tensor.F32, -1, 1, c.vectors*c.features)),
+			listed(s.Between(tensor.F32, -1, 1, c.vectors))
 		for _, post := range transforms {
 			for _, one := range []int{0, 1} {
 				if one == 1 && post != "NONE" || d != tensor.F32 && post != "LOGISTIC" {
@@ -128,7 +137,8 @@ func svmClassifications(s *cases.Suite, d tensor.DType, kind string, params []fl
 		count += perClass[i]
 	}
 	pairs := classes * (classes - 1) / 2
-	vectors, weights := listed(s.Between(tensor.F32, -1, 1, count*features)), listed(s.Between(tensor.F32, -1, 1, (classes-1)*count))
+	vectors, weights := listed(s.Between(tensor.F32, -1, 1, count*features)),
+		listed(s.Between(tensor.F32, -1, 1, (classes-1)*count))
 	rho := listed(s.Between(tensor.F32, -0.2, 0.2, pairs))
 	probA, probB := listed(s.Between(tensor.F32, -2, -0.5, pairs)), listed(s.Between(tensor.F32, -0.5, 0.5, pairs))
 	l := make([]string, classes)

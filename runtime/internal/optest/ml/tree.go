@@ -30,7 +30,8 @@ type ballot struct {
 func (t *tree) leaf(x []float64) *tree {
 	for t.yes != nil {
 		v := x[t.feature]
-		yes := []bool{v <= t.value, v < t.value, v >= t.value, v > t.value, v == t.value, v != t.value, slices.Contains(t.set, v)}[t.mode]
+		yes := []bool{v <= t.value, v < t.value, v >= t.value, v > t.value, v == t.value, v != t.value,
+			slices.Contains(t.set, v)}[t.mode]
 		if yes || t.nanYes && math.IsNaN(v) {
 			t = t.yes
 		} else {
@@ -45,7 +46,8 @@ func plant(s *cases.Suite, depth, features int, modes []int, f func() []ballot) 
 	if depth == 0 || depth < 4 && s.IntN(4) == 0 {
 		return &tree{votes: f()}
 	}
-	t := &tree{feature: s.IntN(features), mode: modes[s.IntN(len(modes))], value: float64(s.IntN(9)-4) / 2, nanYes: s.IntN(2) == 0}
+	t := &tree{feature: s.IntN(features), mode: modes[s.IntN(len(modes))], value: float64(s.IntN(9)-4) / 2,
+		nanYes: s.IntN(2) == 0}
 	if t.mode == 6 {
 		for range s.IntN(5) {
 			t.set = append(t.set, float64(s.IntN(9)-4)/2)
@@ -94,7 +96,8 @@ func asEntries(prefix string, double bool, trees []*tree) cases.AttrList {
 				modes = append(modes, treeModes[t.mode])
 			}
 			for _, v := range t.votes {
-				voteTrees, voteIDs, targets, weights = append(voteTrees, k), append(voteIDs, i), append(targets, v.target), append(weights, v.weight)
+				voteTrees, voteIDs, targets, weights = append(voteTrees, k), append(voteIDs, i), append(targets, v.target),
+					append(weights, v.weight)
 			}
 		}
 	}
@@ -102,7 +105,8 @@ func asEntries(prefix string, double bool, trees []*tree) cases.AttrList {
 		"nodes_truenodeids", yes, "nodes_falsenodeids", no, "nodes_missing_value_tracks_true", missing,
 		prefix+"_treeids", voteTrees, prefix+"_nodeids", voteIDs, prefix+"_ids", targets)
 	if double {
-		return append(list, cases.Attrs("nodes_values_as_tensor", cases.Vector(tensor.F64, values...), prefix+"_weights_as_tensor", cases.Vector(tensor.F64, weights...))...)
+		return append(list, cases.Attrs("nodes_values_as_tensor", cases.Vector(tensor.F64, values...),
+			prefix+"_weights_as_tensor", cases.Vector(tensor.F64, weights...))...)
 	}
 	return append(list, cases.Attrs("nodes_values", values, prefix+"_weights", weights)...)
 }
@@ -269,7 +273,8 @@ func treeRegressions(s *cases.Suite, note string, x *tensor.Tensor, count, depth
 				cases.SetNumber(y, r*targets+k, v)
 			}
 		}
-		list := append(asEntries("target", double, trees), cases.Attrs("n_targets", targets, "aggregate_function", how, "post_transform", post)...)
+		list := append(asEntries("target", double, trees),
+			cases.Attrs("n_targets", targets, "aggregate_function", how, "post_transform", post)...)
 		version := 1
 		if double {
 			version = 3
@@ -279,7 +284,8 @@ func treeRegressions(s *cases.Suite, note string, x *tensor.Tensor, count, depth
 		} else if base != nil {
 			list = append(list, cases.Attrs("base_values", base)...)
 		}
-		s.Add(cases.Case{Domain: domain, Op: "TreeEnsembleRegressor", Version: version, Note: fmt.Sprint(note, targets, how, post), Attrs: list, In: cases.In(x), Want: cases.Want(y), Ulps: 256})
+		s.Add(cases.Case{Domain: domain, Op: "TreeEnsembleRegressor", Version: version,
+			Note: fmt.Sprint(note, targets, how, post), Attrs: list, In: cases.In(x), Want: cases.Want(y), Ulps: 256})
 	}
 }
 
@@ -415,33 +421,44 @@ func brokenTrees(s *cases.Suite) {
 	} {
 		addFailure(s, graph.ErrFormat, "TreeEnsembleRegressor", 1, name, without(good, name, name, value), cases.In(x))
 	}
-	addFailure(s, graph.ErrShape, "TreeEnsembleRegressor", 1, "features", without(good, "nodes_featureids", "nodes_featureids", []int{2, 0, 0}), cases.In(x))
-	addFailure(s, graph.ErrFormat, "TreeEnsembleRegressor", 1, "huge feature", without(good, "nodes_featureids", "nodes_featureids", []int{cases.Huge, 0, 0}), cases.In(x))
-	addFailure(s, graph.ErrFormat, "TreeEnsembleRegressor", 3, "both", append(good[:len(good):len(good)], cases.Attrs("nodes_values_as_tensor", cases.Vector(tensor.F64, 0, 0, 0))...), cases.In(x))
+	addFailure(s, graph.ErrShape, "TreeEnsembleRegressor", 1, "features",
+		without(good, "nodes_featureids", "nodes_featureids", []int{2, 0, 0}), cases.In(x))
+	addFailure(s, graph.ErrFormat, "TreeEnsembleRegressor", 1, "huge feature",
+		without(good, "nodes_featureids", "nodes_featureids", []int{cases.Huge, 0, 0}), cases.In(x))
+	addFailure(s, graph.ErrFormat, "TreeEnsembleRegressor", 3, "both", append(good[:len(good):len(good)],
+		cases.Attrs("nodes_values_as_tensor", cases.Vector(tensor.F64, 0, 0, 0))...), cases.In(x))
 	loop := cases.Attrs("nodes_treeids", []int{0, 0, 0, 0}, "nodes_nodeids", []int{0, 1, 2, 3}, "nodes_featureids", []int{0, 0, 0, 0}, "nodes_values", []float64{0, 0, 0, 0},
 		"nodes_modes", []string{"BRANCH_LEQ", "BRANCH_LEQ", "BRANCH_LEQ", "LEAF"}, "nodes_truenodeids", []int{1, 2, 1, 0}, "nodes_falsenodeids", []int{3, 3, 3, 0},
 		"target_treeids", []int{0}, "target_nodeids", []int{3}, "target_ids", []int{0}, "target_weights", []float64{1}, "n_targets", 1)
 	addFailure(s, graph.ErrFormat, "TreeEnsembleRegressor", 1, "loop", loop, cases.In(x))
 	shared := without(loop, "nodes_truenodeids", "nodes_truenodeids", []int{1, 2, 3, 0})
-	addCase(s, "TreeEnsembleRegressor", 1, "shared leaf", shared, cases.In(x), cases.Want(cases.FromNumbers(tensor.F32, []float64{1, 1}, 2, 1)))
-	silent := without(without(without(without(good, "target_treeids", "target_treeids", []int{0}), "target_nodeids", "target_nodeids", []int{1}), "target_ids", "target_ids", []int{0}), "target_weights", "target_weights", []float64{5})
-	addCase(s, "TreeEnsembleRegressor", 1, "a leaf without votes", silent, cases.In(cases.Seen(cases.Vector(tensor.F32, 0, 1, 0, -1), 2, 2)), cases.Want(cases.FromNumbers(tensor.F32, []float64{5, 0}, 2, 1)))
+	addCase(s, "TreeEnsembleRegressor", 1, "shared leaf", shared, cases.In(x),
+		cases.Want(cases.FromNumbers(tensor.F32, []float64{1, 1}, 2, 1)))
+	silent := without(without(without(without(good, "target_treeids", "target_treeids", []int{0}), "target_nodeids",
+		"target_nodeids", []int{1}), "target_ids", "target_ids", []int{0}), "target_weights", "target_weights", []float64{5})
+	addCase(s, "TreeEnsembleRegressor", 1, "a leaf without votes", silent,
+		cases.In(cases.Seen(cases.Vector(tensor.F32, 0, 1, 0, -1), 2, 2)),
+		cases.Want(cases.FromNumbers(tensor.F32, []float64{5, 0}, 2, 1)))
 	leaf := cases.Attrs("nodes_treeids", []int{0}, "nodes_nodeids", []int{0}, "nodes_featureids", []int{0}, "nodes_values", []float64{0},
 		"nodes_modes", []string{"LEAF"}, "nodes_truenodeids", []int{0}, "nodes_falsenodeids", []int{0},
 		"target_treeids", []int{0}, "target_nodeids", []int{0}, "target_ids", []int{0}, "target_weights", []float64{3}, "n_targets", 1)
 	for _, rows := range []int{1, 40} {
 		scores := slices.Repeat([]float64{3}, rows)
 		for _, d := range []tensor.DType{tensor.F32, tensor.F64} {
-			addCase(s, "TreeEnsembleRegressor", 1, "no features", leaf, cases.In(tensor.New(d, rows, 0)), cases.Want(cases.FromNumbers(tensor.F32, scores, rows, 1)))
+			addCase(s, "TreeEnsembleRegressor", 1, "no features", leaf, cases.In(tensor.New(d, rows, 0)),
+				cases.Want(cases.FromNumbers(tensor.F32, scores, rows, 1)))
 		}
 	}
 	// One negative weight moves the limit between the classes from 0.5 to 0, though the votes of the
 	// leaf add up to a positive number.
-	mixed := append(asEntries("class", false, []*tree{{votes: []ballot{{1, -0.25}, {1, 0.5}}}}), cases.Attrs("classlabels_int64s", []int{20, 17})...)
+	mixed := append(asEntries("class", false, []*tree{{votes: []ballot{{1, -0.25}, {1, 0.5}}}}),
+		cases.Attrs("classlabels_int64s", []int{20, 17})...)
 	addCase(s, "TreeEnsembleClassifier", 1, "a negative weight", mixed, cases.In(tensor.New(tensor.F32, 1, 1)),
 		cases.Want(cases.Ints(17), cases.FromNumbers(tensor.F32, []float64{0, 0.25}, 1, 2)))
-	addFailure(s, graph.ErrUnsupported, "TreeEnsembleClassifier", 1, "one text", append(asEntries("class", false, []*tree{stump}), cases.Attrs("classlabels_strings", []string{"a"})...), cases.In(x))
-	addFailure(s, graph.ErrFormat, "TreeEnsembleClassifier", 1, "base values", append(asEntries("class", false, []*tree{stump}), cases.Attrs("classlabels_int64s", []int{1, 2, 3}, "base_values", []float64{1})...), cases.In(x))
+	addFailure(s, graph.ErrUnsupported, "TreeEnsembleClassifier", 1, "one text", append(asEntries("class", false,
+		[]*tree{stump}), cases.Attrs("classlabels_strings", []string{"a"})...), cases.In(x))
+	addFailure(s, graph.ErrFormat, "TreeEnsembleClassifier", 1, "base values", append(asEntries("class", false,
+		[]*tree{stump}), cases.Attrs("classlabels_int64s", []int{1, 2, 3}, "base_values", []float64{1})...), cases.In(x))
 
 	list := asLists(tensor.F32, 1, []*tree{stump})
 	for name, value := range map[string]any{
@@ -459,6 +476,8 @@ func brokenTrees(s *cases.Suite) {
 	} {
 		addFailure(s, graph.ErrFormat, "TreeEnsemble", 5, name, without(list, name, name, value), cases.In(x))
 	}
-	addFailure(s, graph.ErrFormat, "TreeEnsemble", 5, "members", without(list, "nodes_modes", "nodes_modes", cases.FromNumbers(tensor.U8, []float64{6}, 1)), cases.In(x))
-	addFailure(s, graph.ErrFormat, "TreeEnsemble", 5, "mode", without(list, "nodes_modes", "nodes_modes", cases.FromNumbers(tensor.U8, []float64{7}, 1)), cases.In(x))
+	addFailure(s, graph.ErrFormat, "TreeEnsemble", 5, "members",
+		without(list, "nodes_modes", "nodes_modes", cases.FromNumbers(tensor.U8, []float64{6}, 1)), cases.In(x))
+	addFailure(s, graph.ErrFormat, "TreeEnsemble", 5, "mode",
+		without(list, "nodes_modes", "nodes_modes", cases.FromNumbers(tensor.U8, []float64{7}, 1)), cases.In(x))
 }

@@ -105,7 +105,8 @@ func swiglus(pairs bool) func(h, third []float64) []float64 {
 }
 
 func swigluAttrs(fusion int) []any {
-	return []any{"activation_type", "swiglu", "swiglu_fusion", fusion, "activation_alpha", 1.25, "activation_beta", 0.5, "swiglu_limit", 1.5}
+	return []any{"activation_type", "swiglu", "swiglu_fusion", fusion, "activation_alpha", 1.25, "activation_beta", 0.5,
+		"swiglu_limit", 1.5}
 }
 
 // expertRouter returns logits whose order no rounding changes.
@@ -142,7 +143,8 @@ func denseExpertCases(s *cases.Suite, d tensor.DType) {
 		{"halves", 5, 6, 11, 3, 2, 2, false, true, true, swiglus(false), append(swigluAttrs(2), "normalize_routing_weights", 1)},
 	} {
 		x, router := s.Between(d, -1, 1, c.rows, c.size), expertRouter(s, d, c.rows, c.experts)
-		m := &expertNet{rows: c.rows, size: c.size, deep: c.deep, experts: c.experts, k: c.k, all: true, scaled: c.scaled, act: c.act}
+		m := &expertNet{rows: c.rows, size: c.size, deep: c.deep, experts: c.experts, k: c.k, all: true, scaled: c.scaled,
+			act: c.act}
 		list := cases.In(x, router)
 		for i, e := range [][2]int{{c.fused * c.deep, c.size}, {c.size, c.deep}, {c.deep, c.size}} {
 			if i == 2 && !c.third {
@@ -158,7 +160,8 @@ func denseExpertCases(s *cases.Suite, d tensor.DType) {
 			}
 		}
 		a := cases.Attrs(append(c.more, "k", c.k)...)
-		s.Add(cases.Case{Domain: cases.Microsoft, Op: "MoE", Version: 1, Note: c.note, Attrs: a, In: list, Want: cases.Want(m.run(d, x, router, c.fused)), Ulps: expertUlps})
+		s.Add(cases.Case{Domain: cases.Microsoft, Op: "MoE", Version: 1, Note: c.note, Attrs: a, In: list,
+			Want: cases.Want(m.run(d, x, router, c.fused)), Ulps: expertUlps})
 		if c.note == "silu" {
 			denseExpertFails(s, list)
 		}
@@ -168,7 +171,8 @@ func denseExpertCases(s *cases.Suite, d tensor.DType) {
 func denseExpertFails(s *cases.Suite, good []*tensor.Tensor) {
 	d := good[0].DType()
 	fails := func(kind error, note string, list []*tensor.Tensor, a ...any) {
-		s.Add(cases.Case{Domain: cases.Microsoft, Op: "MoE", Version: 1, Note: note, Attrs: cases.Attrs(a...), In: list, Fails: kind})
+		s.Add(cases.Case{Domain: cases.Microsoft, Op: "MoE", Version: 1, Note: note, Attrs: cases.Attrs(a...), In: list,
+			Fails: kind})
 	}
 	with := func(i int, t *tensor.Tensor) []*tensor.Tensor {
 		list := slices.Clone(good)
@@ -191,13 +195,16 @@ func denseExpertFails(s *cases.Suite, good []*tensor.Tensor) {
 
 // expertCodes returns codes of a layer [experts,rows,cols] with scales and zero points, and the
 // weights that they stand for.
-func expertCodes(s *cases.Suite, d tensor.DType, experts, rows, cols, bits, block int, zeros bool) (list [3]*tensor.Tensor, w func(e, j, p int) float64) {
+func expertCodes(
+	s *cases.Suite, d tensor.DType, experts, rows, cols, bits, block int, zeros bool,
+) (list [3]*tensor.Tensor, w func(e, j, p int) float64) {
 	blocks := 1
 	if block > 0 {
 		blocks = (cols-1)/block + 1
 	}
 	scale := 1 / float64(int(1)<<bits)
-	codes, scales := s.Between(tensor.U8, 0, 255, experts, rows, cols*bits/8), s.Between(d, scale/2, scale, experts, rows, blocks)
+	codes, scales := s.Between(tensor.U8, 0, 255, experts, rows, cols*bits/8),
+		s.Between(d, scale/2, scale, experts, rows, blocks)
 	shape := []int{experts, (rows*bits + 7) / 8}
 	if block > 0 {
 		shape = []int{experts, rows, (blocks*bits + 7) / 8}
@@ -216,7 +223,8 @@ func expertCodes(s *cases.Suite, d tensor.DType, experts, rows, cols, bits, bloc
 		case zeros:
 			zero = quant.CodeBits(bytes[e*shape[1]:], j, bits)
 		}
-		return (quant.CodeBits(codes.Bytes()[(e*rows+j)*cols*bits/8:], p, bits) - zero) * cases.Number(scales, (e*rows+j)*blocks+b)
+		return (quant.CodeBits(codes.Bytes()[(e*rows+j)*cols*bits/8:], p, bits) - zero) * cases.Number(scales,
+			(e*rows+j)*blocks+b)
 	}
 	list = [3]*tensor.Tensor{codes, scales}
 	if zeros {
@@ -276,7 +284,8 @@ func lowBitExpertCases(s *cases.Suite, d tensor.DType) {
 			}
 			list[14] = share
 		}
-		s.Add(cases.Case{Domain: cases.Microsoft, Op: "QMoE", Version: 1, Attrs: a, In: list, Want: cases.Want(y), Ulps: 2 * expertUlps})
+		s.Add(cases.Case{Domain: cases.Microsoft, Op: "QMoE", Version: 1, Attrs: a, In: list, Want: cases.Want(y),
+			Ulps: 2 * expertUlps})
 		if c.block == 0 && !c.zeros {
 			lowBitExpertFails(s, list)
 		}
@@ -285,7 +294,8 @@ func lowBitExpertCases(s *cases.Suite, d tensor.DType) {
 
 func lowBitExpertFails(s *cases.Suite, good []*tensor.Tensor) {
 	fails := func(kind error, note string, list []*tensor.Tensor, a ...any) {
-		s.Add(cases.Case{Domain: cases.Microsoft, Op: "QMoE", Version: 1, Note: note, Attrs: cases.Attrs(a...), In: list, Fails: kind})
+		s.Add(cases.Case{Domain: cases.Microsoft, Op: "QMoE", Version: 1, Note: note, Attrs: cases.Attrs(a...), In: list,
+			Fails: kind})
 	}
 	with := func(i int, t *tensor.Tensor) []*tensor.Tensor {
 		list := slices.Clone(good)

@@ -14,7 +14,8 @@ const Opset = 17
 // Node returns a node of a standard operator. The names of inputs and outputs are words; the name _
 // stands for an input that is left out.
 func Node(op, in, out string, attrs ...*graph.Attr) *graph.Node {
-	n := &graph.Node{Name: "n_" + strings.Fields(out)[0], Op: op, Version: Opset, Outputs: strings.Fields(out), Attrs: attrs}
+	n := &graph.Node{Name: "n_" + strings.Fields(out)[0], Op: op, Version: Opset, Outputs: strings.Fields(out),
+		Attrs: attrs}
 	for _, name := range strings.Fields(in) {
 		n.Inputs = append(n.Inputs, strings.Trim(name, "_"))
 	}

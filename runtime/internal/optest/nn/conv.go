@@ -72,13 +72,17 @@ func convCase(s *cases.Suite, d tensor.DType, version int, space []int, w Window
 		cases.SetNumber(biased, i, sum+cases.Number(bias, at[1]))
 	})
 	ulps := 8 * float64(channels*tensor.Shape(w.Kernel).Len())
-	s.Add(cases.Case{Op: "Conv", Version: version, Note: w.Auto, Attrs: w.Attrs("group", group), In: cases.In(x, k), Want: cases.Want(y), Ulps: ulps})
-	s.Add(cases.Case{Op: "Conv", Version: version, Note: w.Auto, Attrs: w.Attrs("group", group), In: cases.In(x, k, bias), Want: cases.Want(biased), Ulps: ulps})
+	s.Add(cases.Case{Op: "Conv", Version: version, Note: w.Auto, Attrs: w.Attrs("group", group), In: cases.In(x, k),
+		Want: cases.Want(y), Ulps: ulps})
+	s.Add(cases.Case{Op: "Conv", Version: version, Note: w.Auto, Attrs: w.Attrs("group", group),
+		In: cases.In(x, k, bias), Want: cases.Want(biased), Ulps: ulps})
 }
 
 // transposeConvCase spreads every input element over the window from which a convolution computes
 // it. It tries only explicit pads, since the meaning of auto_pad differs between versions.
-func transposeConvCase(s *cases.Suite, d tensor.DType, version int, space []int, w Window, group, channels, filters int) {
+func transposeConvCase(
+	s *cases.Suite, d tensor.DType, version int, space []int, w Window, group, channels, filters int,
+) {
 	if w.Auto != "" {
 		return
 	}

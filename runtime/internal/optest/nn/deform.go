@@ -29,7 +29,8 @@ func deformConvCase(s *cases.Suite, d tensor.DType, space []int, w Window, group
 	weights := s.Any(d, slices.Concat([]int{filters, channels / group}, w.Kernel)...)
 	offsets := s.Any(d, slices.Concat([]int{2, fields * kernel * r}, out)...)
 	bias, masks := s.Any(d, filters), s.Any(d, slices.Concat([]int{2, fields * kernel}, out)...)
-	y, plain := tensor.New(d, slices.Concat([]int{2, filters}, out)...), tensor.New(d, slices.Concat([]int{2, filters}, out)...)
+	y, plain := tensor.New(d, slices.Concat([]int{2, filters}, out)...),
+		tensor.New(d, slices.Concat([]int{2, filters}, out)...)
 	cases.Each(y.Shape(), func(i int, at []int) {
 		sum, sumPlain := 0.0, 0.0
 		for ch := range channels / group {
@@ -39,7 +40,8 @@ func deformConvCase(s *cases.Suite, d tensor.DType, space []int, w Window, group
 				e := cases.Flat(w.Kernel, k...)
 				place := func(a int) float64 {
 					row := (field*kernel+e)*r + a
-					return float64(pixel[a]) + cases.Number(offsets, cases.Flat(offsets.Shape(), slices.Concat([]int{at[0], row}, at[2:])...))
+					return float64(pixel[a]) + cases.Number(offsets,
+						cases.Flat(offsets.Shape(), slices.Concat([]int{at[0], row}, at[2:])...))
 				}
 				v := blended(func(p []int) float64 {
 					return cases.Number(x, cases.Flat(x.Shape(), slices.Concat([]int{at[0], in}, p)...))
@@ -52,11 +54,15 @@ func deformConvCase(s *cases.Suite, d tensor.DType, space []int, w Window, group
 		cases.SetNumber(y, i, sum+cases.Number(bias, at[1]))
 		cases.SetNumber(plain, i, sumPlain)
 	})
-	list := cases.Attrs("strides", w.Stride, "dilations", w.Dilation, "pads", slices.Concat(w.Before, w.After), "group", group, "offset_group", fields)
-	s.Add(cases.Case{Op: "DeformConv", Version: 19, Attrs: list, In: cases.In(x, weights, offsets, bias, masks), Want: cases.Want(y), Ulps: 128})
-	s.Add(cases.Case{Op: "DeformConv", Version: 19, Attrs: list, In: cases.In(x, weights, offsets), Want: cases.Want(plain), Ulps: 128})
+	list := cases.Attrs("strides", w.Stride, "dilations", w.Dilation, "pads", slices.Concat(w.Before, w.After), "group",
+		group, "offset_group", fields)
+	s.Add(cases.Case{Op: "DeformConv", Version: 19, Attrs: list, In: cases.In(x, weights, offsets, bias, masks),
+		Want: cases.Want(y), Ulps: 128})
+	s.Add(cases.Case{Op: "DeformConv", Version: 19, Attrs: list, In: cases.In(x, weights, offsets),
+		Want: cases.Want(plain), Ulps: 128})
 	if r > 1 {
-		s.Add(cases.Case{Op: "DeformConv", Version: 19, Note: "offsets", Attrs: list, In: cases.In(x, weights, masks), Fails: graph.ErrShape})
+		s.Add(cases.Case{Op: "DeformConv", Version: 19, Note: "offsets", Attrs: list, In: cases.In(x, weights, masks),
+			Fails: graph.ErrShape})
 	}
 }
 

@@ -36,7 +36,8 @@ func col2imCases(s *cases.Suite, d tensor.DType) {
 			In: cases.In(x, cases.Ints(c.In...), cases.Ints(w.Kernel...)), Want: cases.Want(y), Ulps: 16})
 	}
 	if d == tensor.F32 {
-		s.Add(cases.Case{Op: "Col2Im", Version: 18, Note: "columns", In: cases.In(s.Any(d, 1, 4, 5), cases.Ints(3, 3), cases.Ints(2, 2)), Fails: graph.ErrShape})
+		s.Add(cases.Case{Op: "Col2Im", Version: 18, Note: "columns",
+			In: cases.In(s.Any(d, 1, 4, 5), cases.Ints(3, 3), cases.Ints(2, 2)), Fails: graph.ErrShape})
 	}
 }
 
@@ -48,7 +49,8 @@ func maxUnpoolCases(s *cases.Suite, d tensor.DType) {
 		at := int(cases.Number(places, i))
 		cases.SetNumber(small, at, cases.Number(x, i))
 	}
-	s.Add(cases.Case{Op: "MaxUnpool", Version: 9, Attrs: cases.Attrs("kernel_shape", []int{3, 2}, "strides", []int{1, 1}), In: cases.In(x, places), Want: cases.Want(small)})
+	s.Add(cases.Case{Op: "MaxUnpool", Version: 9, Attrs: cases.Attrs("kernel_shape", []int{3, 2}, "strides",
+		[]int{1, 1}), In: cases.In(x, places), Want: cases.Want(small)})
 	large := cases.Pick(small, tensor.Shape{1, 2, 5, 6}, func(at []int) []int {
 		if at[2] >= 4 || at[3] >= 4 {
 			return nil
@@ -57,7 +59,8 @@ func maxUnpoolCases(s *cases.Suite, d tensor.DType) {
 	})
 	s.Add(cases.Case{Op: "MaxUnpool", Version: 9, Note: "larger", Attrs: cases.Attrs("kernel_shape", []int{3, 2}, "strides", []int{1, 1}),
 		In: cases.In(x, places, cases.Ints(1, 2, 5, 6)), Want: cases.Want(large)})
-	s.Add(cases.Case{Op: "MaxUnpool", Version: 9, Note: "outside", Attrs: cases.Attrs("kernel_shape", []int{2, 2}, "strides", []int{1, 1}), In: cases.In(x, places), Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "MaxUnpool", Version: 9, Note: "outside", Attrs: cases.Attrs("kernel_shape", []int{2, 2},
+		"strides", []int{1, 1}), In: cases.In(x, places), Fails: graph.ErrShape})
 }
 
 // foldCases combines windows again, and reads them at offsets.

@@ -22,9 +22,12 @@ func lossCases(s *cases.Suite) {
 		}
 	}
 	x := s.Any(tensor.F32, 2, 3)
-	s.Add(cases.Case{Op: "NegativeLogLikelihoodLoss", Version: 12, Note: "class", In: cases.In(x, cases.Ints(1, 3)), Fails: graph.ErrShape})
-	s.Add(cases.Case{Op: "SoftmaxCrossEntropyLoss", Version: 12, Note: "class", In: cases.In(x, cases.Ints(-1, 0)), Fails: graph.ErrShape})
-	s.Add(cases.Case{Op: "SoftmaxCrossEntropyLoss", Version: 12, Note: "samples", In: cases.In(x, cases.Ints(0, 1, 2)), Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "NegativeLogLikelihoodLoss", Version: 12, Note: "class", In: cases.In(x, cases.Ints(1, 3)),
+		Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "SoftmaxCrossEntropyLoss", Version: 12, Note: "class", In: cases.In(x, cases.Ints(-1, 0)),
+		Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "SoftmaxCrossEntropyLoss", Version: 12, Note: "samples", In: cases.In(x, cases.Ints(0, 1, 2)),
+		Fails: graph.ErrShape})
 	for _, d := range []tensor.DType{tensor.F32, tensor.F64} {
 		trainingCases(s, d)
 	}
@@ -69,11 +72,14 @@ func lossCase(s *cases.Suite, d tensor.DType, space []int, reduction string, wei
 		}
 		return cases.Scalar(d, sum)
 	}
-	s.Add(cases.Case{Op: "NegativeLogLikelihoodLoss", Version: 12, Attrs: list, In: inputs, Want: cases.Want(losses(x)), Ulps: 8})
-	s.Add(cases.Case{Op: "SoftmaxCrossEntropyLoss", Version: 12, Attrs: list, In: inputs, Want: cases.Want(losses(exact), logs), Ulps: 8})
+	s.Add(cases.Case{Op: "NegativeLogLikelihoodLoss", Version: 12, Attrs: list, In: inputs, Want: cases.Want(losses(x)),
+		Ulps: 8})
+	s.Add(cases.Case{Op: "SoftmaxCrossEntropyLoss", Version: 12, Attrs: list, In: inputs,
+		Want: cases.Want(losses(exact), logs), Ulps: 8})
 	small := slices.Clone(inputs)
 	small[1] = cases.Narrow(tensor.I32, classes)
-	s.Add(cases.Case{Op: "SoftmaxCrossEntropyLoss", Version: 12, Note: "one output", Attrs: list, In: small, Want: cases.Want(losses(exact)), Ulps: 8})
+	s.Add(cases.Case{Op: "SoftmaxCrossEntropyLoss", Version: 12, Note: "one output", Attrs: list, In: small,
+		Want: cases.Want(losses(exact)), Ulps: 8})
 }
 
 // trainingCases optimizes two values of different shapes.
@@ -100,7 +106,8 @@ func trainingCases(s *cases.Suite, d tensor.DType) {
 				for k := range state {
 					state[k] = cases.Number(inputs[4+2*k+v], i)
 				}
-				cases.SetNumber(out[v], i, f(cases.Number(inputs[v], i), cases.Number(inputs[2+v], i)+norm*cases.Number(inputs[v], i), state))
+				cases.SetNumber(out[v], i, f(cases.Number(inputs[v], i),
+					cases.Number(inputs[2+v], i)+norm*cases.Number(inputs[v], i), state))
 				for k := range state {
 					cases.SetNumber(out[2+2*k+v], i, state[k])
 				}
@@ -108,32 +115,38 @@ func trainingCases(s *cases.Suite, d tensor.DType) {
 		}
 		list = append(list, cases.Attrs("norm_coefficient", norm)...)
 		inputs = append(cases.In(cases.Scalar(d, rate), cases.Scalar(tensor.I64, float64(steps))), inputs...)
-		s.Add(cases.Case{Domain: "ai.onnx.preview.training", Op: op, Version: 1, Attrs: list, In: inputs, Want: out, Ulps: 64})
-		s.Add(cases.Case{Domain: "ai.onnx.preview.training", Op: op, Version: 1, Note: "inputs", Attrs: list, In: inputs[:len(inputs)-1], Fails: graph.ErrFormat})
+		s.Add(cases.Case{Domain: "ai.onnx.preview.training", Op: op, Version: 1, Attrs: list, In: inputs, Want: out,
+			Ulps: 64})
+		s.Add(cases.Case{Domain: "ai.onnx.preview.training", Op: op, Version: 1, Note: "inputs", Attrs: list,
+			In: inputs[:len(inputs)-1], Fails: graph.ErrFormat})
 	}
 	for _, steps := range []int{0, 3} {
 		t := float64(steps)
-		add("Adagrad", steps, cases.Attrs("decay_factor", 0.5, "epsilon", epsilon), 1, func(x, g float64, state []float64) float64 {
-			state[0] += g * g
-			return x - rate/(1+t*0.5)*g/(math.Sqrt(state[0])+epsilon)
-		})
-		add("Adam", steps, cases.Attrs("alpha", 0.75, "beta", 0.875, "epsilon", epsilon, "norm_coefficient_post", 0.125), 2, func(x, g float64, state []float64) float64 {
-			r := rate
-			if steps > 0 {
-				r *= math.Sqrt(1-math.Pow(0.875, t)) / (1 - math.Pow(0.75, t))
-			}
-			state[0] = 0.75*state[0] + 0.25*g
-			state[1] = 0.875*state[1] + 0.125*g*g
-			return 0.875 * (x - r*state[0]/(math.Sqrt(state[1])+epsilon))
-		})
+		add("Adagrad", steps, cases.Attrs("decay_factor", 0.5, "epsilon", epsilon), 1,
+			func(x, g float64, state []float64) float64 {
+				state[0] += g * g
+				return x - rate/(1+t*0.5)*g/(math.Sqrt(state[0])+epsilon)
+			})
+		add("Adam", steps, cases.Attrs("alpha", 0.75, "beta", 0.875, "epsilon", epsilon, "norm_coefficient_post", 0.125), 2,
+			func(x, g float64, state []float64) float64 {
+				r := rate
+				if steps > 0 {
+					r *= math.Sqrt(1-math.Pow(0.875, t)) / (1 - math.Pow(0.75, t))
+				}
+				state[0] = 0.75*state[0] + 0.25*g
+				state[1] = 0.875*state[1] + 0.125*g*g
+				return 0.875 * (x - r*state[0]/(math.Sqrt(state[1])+epsilon))
+			})
 		beta := cases.Choose(steps > 0, 0.5, 1)
-		add("Momentum", steps, cases.Attrs("alpha", 0.75, "beta", 0.5, "mode", "standard"), 1, func(x, g float64, state []float64) float64 {
-			state[0] = 0.75*state[0] + beta*g
-			return x - rate*state[0]
-		})
-		add("Momentum", steps, cases.Attrs("alpha", 0.75, "beta", 0.5, "mode", "nesterov"), 1, func(x, g float64, state []float64) float64 {
-			state[0] = 0.75*state[0] + beta*g
-			return x - rate*(g+0.75*state[0])
-		})
+		add("Momentum", steps, cases.Attrs("alpha", 0.75, "beta", 0.5, "mode", "standard"), 1,
+			func(x, g float64, state []float64) float64 {
+				state[0] = 0.75*state[0] + beta*g
+				return x - rate*state[0]
+			})
+		add("Momentum", steps, cases.Attrs("alpha", 0.75, "beta", 0.5, "mode", "nesterov"), 1,
+			func(x, g float64, state []float64) float64 {
+				state[0] = 0.75*state[0] + beta*g
+				return x - rate*(g+0.75*state[0])
+			})
 	}
 }

@@ -20,7 +20,8 @@ func normCases(s *cases.Suite) {
 	}
 	softmaxCase(s, tensor.F32, 13, 0, -1, []int{70, 1003})
 	x := cases.Vector(tensor.F32, 1000, 1001, -1000, math.Inf(-1))
-	s.Add(cases.Case{Op: "Softmax", Version: 13, Note: "far apart", In: cases.In(x), Want: cases.Want(cases.Vector(tensor.F32, 1/(1+math.E), math.E/(1+math.E), 0, 0)), Ulps: 4})
+	s.Add(cases.Case{Op: "Softmax", Version: 13, Note: "far apart", In: cases.In(x),
+		Want: cases.Want(cases.Vector(tensor.F32, 1/(1+math.E), math.E/(1+math.E), 0, 0)), Ulps: 4})
 }
 
 // grouped replaces each group of elements, in row-major order, by f of them. key returns the group
@@ -105,7 +106,8 @@ func softmaxCase(s *cases.Suite, d tensor.DType, version, until, axis int, shape
 		name string
 		f    func([]float64) []float64
 	}{{"Softmax", softmax}, {"LogSoftmax", logSoftmax}, {"Hardmax", hardmax}} {
-		s.Add(cases.Case{Op: o.name, Version: version, Until: until, Attrs: cases.Attrs("axis", axis), In: cases.In(x), Want: cases.Want(grouped(x, key, o.f)), Ulps: 6})
+		s.Add(cases.Case{Op: o.name, Version: version, Until: until, Attrs: cases.Attrs("axis", axis), In: cases.In(x),
+			Want: cases.Want(grouped(x, key, o.f)), Ulps: 6})
 	}
 }
 
@@ -122,7 +124,8 @@ func lrnCases(s *cases.Suite, d tensor.DType) {
 			}
 			cases.SetNumber(y, i, cases.Number(x, i)/math.Pow(bias+alpha/float64(size)*sum, beta))
 		})
-		s.Add(cases.Case{Op: "LRN", Version: 1, Attrs: cases.Attrs("size", size, "alpha", alpha, "beta", beta, "bias", bias), In: cases.In(x), Want: cases.Want(y), Ulps: 8})
+		s.Add(cases.Case{Op: "LRN", Version: 1, Attrs: cases.Attrs("size", size, "alpha", alpha, "beta", beta, "bias",
+			bias), In: cases.In(x), Want: cases.Want(y), Ulps: 8})
 	}
 }
 
@@ -140,7 +143,8 @@ func lpNormCases(s *cases.Suite, d tensor.DType) {
 				}
 				return list
 			})
-			s.Add(cases.Case{Op: "LpNormalization", Version: 1, Attrs: cases.Attrs("axis", axis-3, "p", p), In: cases.In(x), Want: cases.Want(y), Ulps: 8})
+			s.Add(cases.Case{Op: "LpNormalization", Version: 1, Attrs: cases.Attrs("axis", axis-3, "p", p), In: cases.In(x),
+				Want: cases.Want(y), Ulps: 8})
 		}
 	}
 	x = s.Any(d, 2, 3, 4, 5)
@@ -153,7 +157,8 @@ func lpNormCases(s *cases.Suite, d tensor.DType) {
 	})
 	s.Add(cases.Case{Op: "MeanVarianceNormalization", Version: 9, In: cases.In(x), Want: cases.Want(y), Ulps: 16})
 	flat := cases.Seen(x, 2, 3, 20)
-	s.Add(cases.Case{Op: "MeanVarianceNormalization", Version: 9, Note: "three axes", In: cases.In(flat), Want: cases.Want(cases.Seen(y, 2, 3, 20)), Ulps: 16})
+	s.Add(cases.Case{Op: "MeanVarianceNormalization", Version: 9, Note: "three axes", In: cases.In(flat),
+		Want: cases.Want(cases.Seen(y, 2, 3, 20)), Ulps: 16})
 }
 
 // moments returns the mean and the variance.
@@ -199,11 +204,14 @@ func batchNormCases(s *cases.Suite, d tensor.DType) {
 		y := tensor.New(d, shape...)
 		cases.Each(x.Shape(), func(i int, at []int) {
 			c := at[1]
-			cases.SetNumber(y, i, (cases.Number(x, i)-cases.Number(mean, c))/math.Sqrt(cases.Number(variance, c)+0.5)*cases.Number(scale, c)+cases.Number(bias, c))
+			cases.SetNumber(y, i, (cases.Number(x, i)-cases.Number(mean, c))/math.Sqrt(cases.Number(variance,
+				c)+0.5)*cases.Number(scale, c)+cases.Number(bias, c))
 		})
 		list := cases.In(x, scale, bias, mean, variance)
-		s.Add(cases.Case{Op: "BatchNormalization", Version: 7, Attrs: cases.Attrs("epsilon", 0.5), In: list, Want: cases.Want(y), Ulps: 16})
-		s.Add(cases.Case{Op: "BatchNormalization", Version: 6, Until: 7, Attrs: cases.Attrs("epsilon", 0.5, "is_test", 1), In: list, Want: cases.Want(y), Ulps: 16})
+		s.Add(cases.Case{Op: "BatchNormalization", Version: 7, Attrs: cases.Attrs("epsilon", 0.5), In: list,
+			Want: cases.Want(y), Ulps: 16})
+		s.Add(cases.Case{Op: "BatchNormalization", Version: 6, Until: 7, Attrs: cases.Attrs("epsilon", 0.5, "is_test", 1),
+			In: list, Want: cases.Want(y), Ulps: 16})
 		s.Add(cases.Case{Op: "BatchNormalization", Version: 1, Until: 6, Attrs: cases.Attrs("epsilon", 0.5, "is_test", 1, "consumed_inputs", []int{0, 0, 0, 1, 1}),
 			In: list, Want: cases.Want(y), Ulps: 16})
 		trainedBatchNorm(s, d, list)
@@ -237,9 +245,11 @@ func groupNormCases(s *cases.Suite, d tensor.DType) {
 		y := grouped(cases.Wide(x), behind(x.Shape(), 2), func(l []float64) []float64 { return standardized(l, 0.5) })
 		s.Add(cases.Case{Op: "InstanceNormalization", Version: 1, Attrs: cases.Attrs("epsilon", 0.5), In: cases.In(x, scale, bias),
 			Want: cases.Want(cases.Narrow(d, scaled(y, scale, bias, channel))), Ulps: 16})
-		y = grouped(cases.Wide(x), func(at []int) int { return at[0]*3 + at[1]/2 }, func(l []float64) []float64 { return standardized(l, 0.5) })
+		y = grouped(cases.Wide(x), func(at []int) int { return at[0]*3 + at[1]/2 },
+			func(l []float64) []float64 { return standardized(l, 0.5) })
 		a := cases.Attrs("epsilon", 0.5, "num_groups", 3)
-		s.Add(cases.Case{Op: "GroupNormalization", Version: 21, Attrs: a, In: cases.In(x, scale, bias), Want: cases.Want(cases.Narrow(d, scaled(y, scale, bias, channel))), Ulps: 16})
+		s.Add(cases.Case{Op: "GroupNormalization", Version: 21, Attrs: a, In: cases.In(x, scale, bias),
+			Want: cases.Want(cases.Narrow(d, scaled(y, scale, bias, channel))), Ulps: 16})
 		scale, bias = s.Any(d, 3), s.Any(d, 3)
 		s.Add(cases.Case{Op: "GroupNormalization", Version: 18, Until: 21, Attrs: a, In: cases.In(x, scale, bias),
 			Want: cases.Want(cases.Narrow(d, scaled(y, scale, bias, func(at []int) int { return at[1] / 2 }))), Ulps: 16})
@@ -257,9 +267,11 @@ func layerNormCases(s *cases.Suite, d tensor.DType) {
 		inner := func(at []int) int { return cases.Flat(x.Shape()[axis:], at[axis:]...) }
 		y := grouped(cases.Wide(x), behind(x.Shape(), axis), func(l []float64) []float64 { return standardized(l, 0.5) })
 		a := cases.Attrs("axis", c.axis, "epsilon", 0.5)
-		s.Add(cases.Case{Op: "LayerNormalization", Version: 1, Attrs: a, In: cases.In(x, scale, bias), Want: cases.Want(cases.Narrow(d, scaled(y, scale, bias, inner))), Ulps: 16})
+		s.Add(cases.Case{Op: "LayerNormalization", Version: 1, Attrs: a, In: cases.In(x, scale, bias),
+			Want: cases.Want(cases.Narrow(d, scaled(y, scale, bias, inner))), Ulps: 16})
 		plain := cases.Narrow(d, scaled(y, scale, nil, inner))
-		s.Add(cases.Case{Op: "LayerNormalization", Version: 1, Note: "no bias", Attrs: a, In: cases.In(x, scale), Want: cases.Want(plain), Ulps: 16})
+		s.Add(cases.Case{Op: "LayerNormalization", Version: 1, Note: "no bias", Attrs: a, In: cases.In(x, scale),
+			Want: cases.Want(plain), Ulps: 16})
 		if d == tensor.F32 {
 			kept := slices.Clone(x.Shape())
 			for i := axis; i < len(kept); i++ {
@@ -271,7 +283,8 @@ func layerNormCases(s *cases.Suite, d tensor.DType) {
 			}
 			mean := arith.Reduced(x, axes, true, func(l []float64) float64 { m, _ := moments(l); return m })
 			inv := arith.Reduced(x, axes, true, func(l []float64) float64 { _, v := moments(l); return 1 / math.Sqrt(v+0.5) })
-			s.Add(cases.Case{Op: "LayerNormalization", Version: 1, Note: "statistics", Attrs: a, In: cases.In(x, scale), Want: cases.Want(plain, mean, inv), Ulps: 16})
+			s.Add(cases.Case{Op: "LayerNormalization", Version: 1, Note: "statistics", Attrs: a, In: cases.In(x, scale),
+				Want: cases.Want(plain, mean, inv), Ulps: 16})
 		}
 		y = grouped(cases.Wide(x), behind(x.Shape(), axis), func(l []float64) []float64 {
 			sum := 0.0
@@ -283,6 +296,7 @@ func layerNormCases(s *cases.Suite, d tensor.DType) {
 			}
 			return l
 		})
-		s.Add(cases.Case{Op: "RMSNormalization", Version: 23, Attrs: a, In: cases.In(x, scale), Want: cases.Want(cases.Narrow(d, scaled(y, scale, nil, inner))), Ulps: 16})
+		s.Add(cases.Case{Op: "RMSNormalization", Version: 23, Attrs: a, In: cases.In(x, scale),
+			Want: cases.Want(cases.Narrow(d, scaled(y, scale, nil, inner))), Ulps: 16})
 	}
 }

@@ -25,7 +25,8 @@ func rootMeanSquare(list []float64, epsilon float64) []float64 {
 func simplifiedNorms(s *cases.Suite, d tensor.DType) {
 	x, scale := s.Any(d, 3, 37), s.Any(d, 37)
 	y := grouped(cases.Wide(x), behind(x.Shape(), 1), func(l []float64) []float64 { return rootMeanSquare(l, 0.5) })
-	inv := arith.Reduced(cases.Wide(x), []int{1}, true, func(l []float64) float64 { return rootMeanSquare(l, 0.5)[0] / l[0] })
+	inv := arith.Reduced(cases.Wide(x), []int{1}, true,
+		func(l []float64) float64 { return rootMeanSquare(l, 0.5)[0] / l[0] })
 	last := func(at []int) int { return at[1] }
 	for _, domain := range []string{"", cases.Microsoft} {
 		s.Add(cases.Case{Domain: domain, Op: "SimplifiedLayerNormalization", Version: 1, Attrs: cases.Attrs("epsilon", 0.5), In: cases.In(x, scale),

@@ -20,7 +20,8 @@ func poolCases(s *cases.Suite) {
 	for _, d := range cases.Floats {
 		globalPoolCases(s, d)
 	}
-	poolCase(s, tensor.F32, []int{56, 57}, Window{[]int{3, 3}, []int{2, 2}, []int{1, 1}, []int{1, 1}, []int{1, 1}, "", false})
+	poolCase(s, tensor.F32, []int{56, 57},
+		Window{[]int{3, 3}, []int{2, 2}, []int{1, 1}, []int{1, 1}, []int{1, 1}, "", false})
 }
 
 // Pooled applies f to the elements under every window. padded is the number of pads under the
@@ -83,29 +84,37 @@ func poolCase(s *cases.Suite, d tensor.DType, space []int, w Window) {
 		version = 10
 	}
 	if d.IsInteger() {
-		s.Add(cases.Case{Op: "MaxPool", Version: 12, Note: w.Auto, Attrs: w.Attrs(), In: cases.In(x), Want: cases.Want(Pooled(x, w, Largest))})
+		s.Add(cases.Case{Op: "MaxPool", Version: 12, Note: w.Auto, Attrs: w.Attrs(), In: cases.In(x),
+			Want: cases.Want(Pooled(x, w, Largest))})
 		return
 	}
-	s.Add(cases.Case{Op: "MaxPool", Version: version, Note: w.Auto, Attrs: w.Attrs(), In: cases.In(x), Want: cases.Want(Pooled(x, w, Largest))})
+	s.Add(cases.Case{Op: "MaxPool", Version: version, Note: w.Auto, Attrs: w.Attrs(), In: cases.In(x),
+		Want: cases.Want(Pooled(x, w, Largest))})
 	y, rows := largestPlaces(x, w, false)
-	s.Add(cases.Case{Op: "MaxPool", Version: max(version, 8), Note: "places", Attrs: w.Attrs(), In: cases.In(x), Want: cases.Want(y, rows)})
+	s.Add(cases.Case{Op: "MaxPool", Version: max(version, 8), Note: "places", Attrs: w.Attrs(), In: cases.In(x),
+		Want: cases.Want(y, rows)})
 	y, cols := largestPlaces(x, w, true)
-	s.Add(cases.Case{Op: "MaxPool", Version: max(version, 8), Note: "places by column", Attrs: w.Attrs("storage_order", 1), In: cases.In(x), Want: cases.Want(y, cols)})
+	s.Add(cases.Case{Op: "MaxPool", Version: max(version, 8), Note: "places by column",
+		Attrs: w.Attrs("storage_order", 1), In: cases.In(x), Want: cases.Want(y, cols)})
 	average := version
 	if dilated || w.Ceil {
 		average = 19
 	}
-	s.Add(cases.Case{Op: "AveragePool", Version: average, Note: w.Auto, Attrs: w.Attrs(), In: cases.In(x), Want: cases.Want(Pooled(x, w, Mean)), Ulps: 16})
+	s.Add(cases.Case{Op: "AveragePool", Version: average, Note: w.Auto, Attrs: w.Attrs(), In: cases.In(x),
+		Want: cases.Want(Pooled(x, w, Mean)), Ulps: 16})
 	s.Add(cases.Case{Op: "AveragePool", Version: max(average, 7), Note: "pads count", Attrs: w.Attrs("count_include_pad", 1), In: cases.In(x),
 		Want: cases.Want(Pooled(x, w, paddedMean)), Ulps: 16})
 	lp := 2
 	if dilated || w.Ceil {
 		lp = 18
 	}
-	s.Add(cases.Case{Op: "LpPool", Version: lp, Note: w.Auto, Attrs: w.Attrs(), In: cases.In(x), Want: cases.Want(Pooled(x, w, norm(2))), Ulps: 16})
-	s.Add(cases.Case{Op: "LpPool", Version: lp, Note: "third", Attrs: w.Attrs("p", 3), In: cases.In(x), Want: cases.Want(Pooled(x, w, norm(3))), Ulps: 16})
+	s.Add(cases.Case{Op: "LpPool", Version: lp, Note: w.Auto, Attrs: w.Attrs(), In: cases.In(x),
+		Want: cases.Want(Pooled(x, w, norm(2))), Ulps: 16})
+	s.Add(cases.Case{Op: "LpPool", Version: lp, Note: "third", Attrs: w.Attrs("p", 3), In: cases.In(x),
+		Want: cases.Want(Pooled(x, w, norm(3))), Ulps: 16})
 	if lp == 2 {
-		s.Add(cases.Case{Op: "LpPool", Version: 1, Until: 2, Attrs: w.Attrs("p", 3.0), In: cases.In(x), Want: cases.Want(Pooled(x, w, norm(3))), Ulps: 16})
+		s.Add(cases.Case{Op: "LpPool", Version: 1, Until: 2, Attrs: w.Attrs("p", 3.0), In: cases.In(x),
+			Want: cases.Want(Pooled(x, w, norm(3))), Ulps: 16})
 	}
 }
 
@@ -119,7 +128,8 @@ func largestPlaces(x *tensor.Tensor, w Window, columns bool) (values, places *te
 	cases.Each(values.Shape(), func(i int, at []int) {
 		found := false
 		placed.Visit(at[2:], func(_, in []int) {
-			if found || !cases.Inside(space, in) || cases.Number(x, cases.Flat(x.Shape(), slices.Concat(at[:2], in)...)) != cases.Number(values, i) {
+			if found || !cases.Inside(space, in) ||
+				cases.Number(x, cases.Flat(x.Shape(), slices.Concat(at[:2], in)...)) != cases.Number(values, i) {
 				return
 			}
 			found = true
@@ -142,10 +152,13 @@ func globalPoolCases(s *cases.Suite, d tensor.DType) {
 		x := s.Any(d, slices.Concat([]int{2, 3}, space)...)
 		w := Plain(space...)
 		s.Add(cases.Case{Op: "GlobalMaxPool", Version: 1, In: cases.In(x), Want: cases.Want(Pooled(x, w, Largest))})
-		s.Add(cases.Case{Op: "GlobalAveragePool", Version: 1, In: cases.In(x), Want: cases.Want(Pooled(x, w, Mean)), Ulps: 16})
+		s.Add(cases.Case{Op: "GlobalAveragePool", Version: 1, In: cases.In(x), Want: cases.Want(Pooled(x, w, Mean)),
+			Ulps: 16})
 		for _, p := range []int{1, 2, 3} {
-			s.Add(cases.Case{Op: "GlobalLpPool", Version: 2, Attrs: cases.Attrs("p", p), In: cases.In(x), Want: cases.Want(Pooled(x, w, norm(float64(p)))), Ulps: 16})
+			s.Add(cases.Case{Op: "GlobalLpPool", Version: 2, Attrs: cases.Attrs("p", p), In: cases.In(x),
+				Want: cases.Want(Pooled(x, w, norm(float64(p)))), Ulps: 16})
 		}
-		s.Add(cases.Case{Op: "GlobalLpPool", Version: 1, Until: 2, Attrs: cases.Attrs("p", 3.0), In: cases.In(x), Want: cases.Want(Pooled(x, w, norm(3))), Ulps: 16})
+		s.Add(cases.Case{Op: "GlobalLpPool", Version: 1, Until: 2, Attrs: cases.Attrs("p", 3.0), In: cases.In(x),
+			Want: cases.Want(Pooled(x, w, norm(3))), Ulps: 16})
 	}
 }

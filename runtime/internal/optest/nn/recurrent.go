@@ -73,7 +73,8 @@ var recurrentParams = map[string]int{
 }
 
 // usualFunctions lists the functions of a node that names none.
-var usualFunctions = map[string][]string{"RNN": {"Tanh"}, "GRU": {"Sigmoid", "Tanh"}, "LSTM": {"Sigmoid", "Tanh", "Tanh"}}
+var usualFunctions = map[string][]string{"RNN": {"Tanh"}, "GRU": {"Sigmoid", "Tanh"},
+	"LSTM": {"Sigmoid", "Tanh", "Tanh"}}
 
 // at returns the number at an index of t, or 0 if t is nil.
 func at(t *tensor.Tensor, index ...int) float64 {
@@ -320,14 +321,16 @@ func (c *recurrence) random(s *cases.Suite, d tensor.DType) {
 	}
 	c.w, c.r = small(true, c.directions, rows, c.input), small(true, c.directions, rows, c.hidden)
 	c.bias, c.h0 = small(coin(), c.directions, 2*rows), small(coin(), c.shape(-1)...)
-	c.c0, c.peepholes = small(c.op == "LSTM" && coin(), c.shape(-1)...), small(c.op == "LSTM" && coin(), c.directions, 3*c.hidden)
+	c.c0, c.peepholes = small(c.op == "LSTM" && coin(), c.shape(-1)...),
+		small(c.op == "LSTM" && coin(), c.directions, 3*c.hidden)
 }
 
 // recurrentCases adds nodes with random attributes and operands.
 func recurrentCases(s *cases.Suite) {
 	for _, d := range cases.Floats {
 		for _, name := range []string{"RNN", "GRU", "LSTM"} {
-			for _, e := range [][4]int{{1, 1, 1, 1}, {3, 2, 2, 1}, {4, 3, 5, 3}, {2, 1, 7, 17}, {3, 1, 4, 5}, {2, 16, 3, 4}, {5, 4, 1, 6}, {0, 2, 3, 2}, {2, 0, 3, 2}} {
+			for _, e := range [][4]int{{1, 1, 1, 1}, {3, 2, 2, 1}, {4, 3, 5, 3}, {2, 1, 7, 17}, {3, 1, 4, 5}, {2, 16, 3, 4},
+				{5, 4, 1, 6}, {0, 2, 3, 2}, {2, 0, 3, 2}} {
 				c := &recurrence{op: name, steps: e[0], batch: e[1], input: e[2], hidden: e[3]}
 				c.random(s, d)
 				s.Add(c.node())

@@ -14,7 +14,8 @@ const domain = "openinfer"
 
 // Cases lists the functions that add the cases of the family.
 func Cases() []func(*cases.Suite) {
-	return []func(*cases.Suite){pairCases, loneCases, scalarCases, reduceCases, argCases, matmulCases, castCases, refusedCases}
+	return []func(*cases.Suite){pairCases, loneCases, scalarCases, reduceCases, argCases, matmulCases, castCases,
+		refusedCases}
 }
 
 // The element types of the operators.

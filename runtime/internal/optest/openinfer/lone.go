@@ -56,7 +56,8 @@ var lone = map[string]definition{
 	"trunc": ofOne(nil, rounds(func(_, x float64) bool { return x < 0 })),
 	"round": ofOne(nil, rounds(func(below, x float64) bool { return x-below > 0.5 || x-below == 0.5 && x > 0 })),
 	"not": ofOne(func(bits int, x *big.Int) *big.Int {
-		return new(big.Int).Sub(new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), uint(bits)), big.NewInt(1)), wrapped(x, bits, false))
+		return new(big.Int).Sub(new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), uint(bits)), big.NewInt(1)),
+			wrapped(x, bits, false))
 	}, nil),
 	"popcount": ofOne(func(n int, x *big.Int) *big.Int {
 		return big.NewInt(int64(bits.OnesCount64(wrapped(x, n, false).Uint64())))
@@ -71,7 +72,8 @@ func loneCases(s *cases.Suite) {
 				continue
 			}
 			for _, x := range []*tensor.Tensor{edges(s, d), some(s, d, 5, 7), some(s, d), some(s, d, 0), some(s, d, 2061)} {
-				s.Add(cases.Case{Domain: domain, Op: name, Version: 1, In: cases.In(x), Want: cases.Want(computed(f, f.makes(d), x))})
+				s.Add(cases.Case{Domain: domain, Op: name, Version: 1, In: cases.In(x),
+					Want: cases.Want(computed(f, f.makes(d), x))})
 				if name != "abs" {
 					continue
 				}
@@ -84,7 +86,8 @@ func loneCases(s *cases.Suite) {
 	}
 	flip := ofOne(func(_ int, x *big.Int) *big.Int { return truth(x.Sign() == 0) }, nil)
 	x := some(s, tensor.Bool, 5)
-	s.Add(cases.Case{Domain: domain, Op: "not", Version: 1, In: cases.In(x), Want: cases.Want(computed(flip, tensor.Bool, x))})
+	s.Add(cases.Case{Domain: domain, Op: "not", Version: 1, In: cases.In(x),
+		Want: cases.Want(computed(flip, tensor.Bool, x))})
 	finiteCases(s)
 }
 

@@ -32,7 +32,8 @@ func matmulCases(s *cases.Suite) {
 	}
 	x := some(s, tensor.I4, 2, 3)
 	s.Add(cases.Case{Domain: domain, Op: "matmul", Version: 1, Note: "rows", In: cases.In(x, x), Fails: graph.ErrShape})
-	s.Add(cases.Case{Domain: domain, Op: "matmul", Version: 1, Note: "vector", In: cases.In(x, some(s, tensor.I4, 3)), Fails: graph.ErrShape})
+	s.Add(cases.Case{Domain: domain, Op: "matmul", Version: 1, Note: "vector", In: cases.In(x, some(s, tensor.I4, 3)),
+		Fails: graph.ErrShape})
 }
 
 func asType(d tensor.DType, x *tensor.Tensor) *tensor.Tensor {
@@ -81,7 +82,8 @@ func castMakes(d tensor.DType) []tensor.DType {
 	return append(append([]tensor.DType{}, floats...), wider(d)...)
 }
 
-var roundings = map[string]func(float64) float64{"": math.Trunc, "trunc": math.Trunc, "floor": math.Floor, "ceil": math.Ceil, "nearest": math.Round}
+var roundings = map[string]func(float64) float64{"": math.Trunc, "trunc": math.Trunc, "floor": math.Floor,
+	"ceil": math.Ceil, "nearest": math.Round}
 
 func castCases(s *cases.Suite) {
 	for _, d := range numbers {
@@ -92,7 +94,8 @@ func castCases(s *cases.Suite) {
 					attrs = append(attrs, cases.Attrs("rounding_mode", mode)...)
 				}
 				for _, x := range []*tensor.Tensor{edges(s, d), some(s, d, 3, 5)} {
-					s.Add(cases.Case{Domain: domain, Op: "cast", Version: 1, Attrs: attrs, In: cases.In(x), Want: cases.Want(castTo(x, to, roundings[mode]))})
+					s.Add(cases.Case{Domain: domain, Op: "cast", Version: 1, Attrs: attrs, In: cases.In(x),
+						Want: cases.Want(castTo(x, to, roundings[mode]))})
 				}
 			}
 		}
@@ -145,7 +148,8 @@ func refusedCases(s *cases.Suite) {
 	refuse("sum_axis", "acc", graph.ErrUnsupported, cases.Attrs("axes", []int{0}, "acc", "int8"), y)
 	refuse("sum_axis", "axis", graph.ErrShape, cases.Attrs("axes", []int{1}), x)
 	refuse("sum_axis", "twice", graph.ErrShape, cases.Attrs("axes", []int{0, -1}), x)
-	refuse("matmul", "acc", graph.ErrUnsupported, cases.Attrs("acc", "uint8"), some(s, tensor.I4, 2, 2), some(s, tensor.I4, 2, 2))
+	refuse("matmul", "acc", graph.ErrUnsupported, cases.Attrs("acc", "uint8"), some(s, tensor.I4, 2, 2),
+		some(s, tensor.I4, 2, 2))
 	refuse("argmax_axis", "axes", graph.ErrFormat, cases.Attrs("axes", []int{0, 0}), x)
 	refuse("cast", "to", graph.ErrFormat, nil, x)
 	refuse("cast", "to", graph.ErrUnsupported, cases.Attrs("to", "uint8"), x)

@@ -176,13 +176,18 @@ func pairCases(s *cases.Suite) {
 		}
 	}
 	a := some(s, tensor.I2, 3*1024+5)
-	s.Add(cases.Case{Domain: domain, Op: "add", Version: 1, Note: "blocks", In: cases.In(a, a), Want: cases.Want(computed(pairs["add"], tensor.I2, a, a))})
+	s.Add(cases.Case{Domain: domain, Op: "add", Version: 1, Note: "blocks", In: cases.In(a, a),
+		Want: cases.Want(computed(pairs["add"], tensor.I2, a, a))})
 	filterCases(s)
 }
 
-func pairCase(s *cases.Suite, name string, f definition, d tensor.DType, operands func(*cases.Suite, tensor.DType) (a, b *tensor.Tensor)) {
+func pairCase(
+	s *cases.Suite, name string, f definition, d tensor.DType,
+	operands func(*cases.Suite, tensor.DType) (a, b *tensor.Tensor),
+) {
 	a, b := operands(s, d)
-	s.Add(cases.Case{Domain: domain, Op: name, Version: 1, In: cases.In(a, b), Want: cases.Want(computed(f, f.makes(d), a, b)), Ulps: flushed[d]})
+	s.Add(cases.Case{Domain: domain, Op: name, Version: 1, In: cases.In(a, b),
+		Want: cases.Want(computed(f, f.makes(d), a, b)), Ulps: flushed[d]})
 	if name != "add" && name != "sub" && name != "mul" {
 		return
 	}
@@ -211,7 +216,8 @@ func filterCases(s *cases.Suite) {
 	for _, d := range all {
 		for _, shape := range [][]int{{3, 7}, {}, {0}, {1030}} {
 			a, b, c := some(s, d, shape...), some(s, d, shape...), some(s, d, shape...)
-			s.Add(cases.Case{Domain: domain, Op: "filter", Version: 1, In: cases.In(a, b, c), Want: cases.Want(computed(filter, d, a, b, c))})
+			s.Add(cases.Case{Domain: domain, Op: "filter", Version: 1, In: cases.In(a, b, c),
+				Want: cases.Want(computed(filter, d, a, b, c))})
 			if d.IsFloat() {
 				s.Add(cases.Case{Domain: domain, Op: "fma", Version: 1, In: cases.In(a, b, c),
 					Want: cases.Want(computed(definition{floats: fused}, d, a, b, c))})

@@ -143,7 +143,8 @@ func reduceCases(s *cases.Suite) {
 		reduceCase(s, name, folds[name], x, []int{1}, false, tensor.I2)
 		reduceCase(s, name, folds[name], some(s, tensor.F8E5M2, 0), []int{0}, false, tensor.F8E5M2)
 	}
-	s.Add(cases.Case{Domain: domain, Op: "max_axis", Version: 1, Note: "empty", Attrs: cases.Attrs("axes", []int{1}), In: cases.In(x), Fails: graph.ErrShape})
+	s.Add(cases.Case{Domain: domain, Op: "max_axis", Version: 1, Note: "empty", Attrs: cases.Attrs("axes", []int{1}),
+		In: cases.In(x), Fails: graph.ErrShape})
 }
 
 // small returns elements with limited sums and products. For a mean, sums fit 64 bits. For a

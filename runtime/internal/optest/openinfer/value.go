@@ -126,7 +126,8 @@ func edges(s *cases.Suite, d tensor.DType) *tensor.Tensor {
 	case d == tensor.Bool:
 		return cases.Vector(d, 0, 1)
 	case d.IsFloat():
-		list := []float64{0, math.Copysign(0, -1), 1, -1, 0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 3, -7, math.NaN(), math.Inf(1), math.Inf(-1), 0x1p-16, 57344, 0x1p-149, 1e30}
+		list := []float64{0, math.Copysign(0, -1), 1, -1, 0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 3, -7, math.NaN(), math.Inf(1),
+			math.Inf(-1), 0x1p-16, 57344, 0x1p-149, 1e30}
 		t = tensor.New(d, len(list))
 		for i, v := range list {
 			putFloat(t, i, v)
@@ -138,7 +139,8 @@ func edges(s *cases.Suite, d tensor.DType) *tensor.Tensor {
 		}
 	default:
 		top := uint64(1) << (d.Bits() - 1)
-		list := []uint64{0, 1, 2, 3, 7, ^uint64(0), ^uint64(1), ^uint64(6), top, top + 1, top - 1, top / 2, s.Uint64(), s.Uint64(), s.Uint64()}
+		list := []uint64{0, 1, 2, 3, 7, ^uint64(0), ^uint64(1), ^uint64(6), top, top + 1, top - 1, top / 2, s.Uint64(),
+			s.Uint64(), s.Uint64()}
 		t = tensor.New(d, len(list))
 		for i, v := range list {
 			putBitsAt(t, i, v)

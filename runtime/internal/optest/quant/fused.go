@@ -54,7 +54,8 @@ func integerToFloatCases(s *cases.Suite, codes tensor.DType, left, right []int) 
 	for i, parameters := range parametersOf(right, -1) {
 		d := cases.NarrowFloats[i%len(cases.NarrowFloats)]
 		a := operand{codesOf(s, tensor.U8, left...), s.Between(d, 0.01, 0.02), codesOf(s, tensor.U8), true}
-		b := operand{codesOf(s, codes, right...), s.Between(d, 0.01, 0.02, parameters...), codesOf(s, codes, parameters...), false}
+		b := operand{codesOf(s, codes, right...), s.Between(d, 0.01, 0.02, parameters...), codesOf(s, codes, parameters...),
+			false}
 		if i%2 == 0 {
 			a.t, a.zero = codesOf(s, tensor.I8, left...), codesOf(s, tensor.I8)
 		}
@@ -72,17 +73,20 @@ func integerToFloatCases(s *cases.Suite, codes tensor.DType, left, right []int) 
 func dynamicProductCases(s *cases.Suite, codes tensor.DType, left, right []int) {
 	x := s.Between(tensor.F32, -3, 2, left...)
 	step, zero := dynamicScale(x)
-	a := operand{tensor.New(tensor.U8, left...), cases.Scalar(tensor.F32, float64(step)), cases.Scalar(tensor.U8, zero), true}
+	a := operand{tensor.New(tensor.U8, left...), cases.Scalar(tensor.F32, float64(step)), cases.Scalar(tensor.U8, zero),
+		true}
 	for i, v := range cases.Numbers(x) {
 		putCode(a.t, i, math.RoundToEven(float64(float32(v)/step))+zero)
 	}
 	for _, parameters := range parametersOf(right, -1) {
-		b := operand{codesOf(s, codes, right...), s.Between(tensor.F32, 0.01, 0.02, parameters...), codesOf(s, codes, parameters...), false}
+		b := operand{codesOf(s, codes, right...), s.Between(tensor.F32, 0.01, 0.02, parameters...),
+			codesOf(s, codes, parameters...), false}
 		bias := s.Any(tensor.F32, columnsOf(right))
 		add := func(want []*tensor.Tensor, in ...*tensor.Tensor) {
 			s.Add(cases.Case{Domain: cases.Microsoft, Op: "DynamicQuantizeMatMul", Version: 1, In: in, Want: want, Ulps: 8})
 		}
-		add(cases.Want(addColumns(tensor.F32, arith.Product(tensor.F64, a.scaled(), b.scaled()), bias)), x, b.t, b.scale, b.zero, bias)
+		add(cases.Want(addColumns(tensor.F32, arith.Product(tensor.F64, a.scaled(), b.scaled()), bias)), x, b.t, b.scale,
+			b.zero, bias)
 		b.zero = nil
 		add(cases.Want(addColumns(tensor.F32, arith.Product(tensor.F64, a.scaled(), b.scaled()), nil)), x, b.t, b.scale)
 	}
@@ -125,8 +129,10 @@ func gemmCases(s *cases.Suite, da, db tensor.DType) {
 				})
 				list := cases.Attrs("transA", trans[0], "transB", trans[1], "alpha", 0.5)
 				operands := cases.In(left, a.scale, a.zero, right, b.scale, b.zero, c)
-				s.Add(cases.Case{Domain: cases.Microsoft, Op: "QGemm", Version: 1, Attrs: list, In: operands, Want: cases.Want(floating)})
-				s.Add(cases.Case{Domain: cases.Microsoft, Op: "QGemm", Version: 1, Attrs: list, In: append(slices.Clone(operands), scale, zero), Want: cases.Want(y)})
+				s.Add(cases.Case{Domain: cases.Microsoft, Op: "QGemm", Version: 1, Attrs: list, In: operands,
+					Want: cases.Want(floating)})
+				s.Add(cases.Case{Domain: cases.Microsoft, Op: "QGemm", Version: 1, Attrs: list,
+					In: append(slices.Clone(operands), scale, zero), Want: cases.Want(y)})
 			}
 		}
 	}
@@ -137,7 +143,8 @@ func attentionCases(s *cases.Suite, codes, d tensor.DType) {
 	const batch, heads, size, hidden, tokens = 2, 2, 4, 6, 5
 	for _, columns := range [][]int{{}, {3 * heads * size}} {
 		x := operand{codesOf(s, codes, batch, tokens, hidden), cases.Scalar(d, 1.0/64), codesOf(s, codes), true}
-		w := operand{codesOf(s, tensor.I8, hidden, 3*heads*size), s.Between(d, 0.005, 0.01, columns...), codesOf(s, tensor.I8, columns...), false}
+		w := operand{codesOf(s, tensor.I8, hidden, 3*heads*size), s.Between(d, 0.005, 0.01, columns...),
+			codesOf(s, tensor.I8, columns...), false}
 		bias, past := s.Any(d, 3*heads*size), s.Any(d, 2, batch, heads, 2, size)
 		all := arith.Product(tensor.F64, x.scaled(), w.scaled())
 		project := func(part int) attention.Headed {
@@ -163,7 +170,9 @@ func attentionCases(s *cases.Suite, codes, d tensor.DType) {
 				return 0
 			}}
 		out, _ := a.Run()
-		present := cases.Filled(d, func(at []int) float64 { return []attention.Headed{k, v}[at[0]](at[1], at[2], at[3], at[4]) }, 2, batch, heads, tokens+2, size)
+		present := cases.Filled(d,
+			func(at []int) float64 { return []attention.Headed{k, v}[at[0]](at[1], at[2], at[3], at[4]) }, 2, batch, heads,
+			tokens+2, size)
 		s.Add(cases.Case{Domain: cases.Microsoft, Op: "QAttention", Version: 1, In: cases.In(x.t, w.t, bias, x.scale, w.scale, nil, x.zero, w.zero, past), Ulps: 8 * attention.Ulps,
 			Attrs: cases.Attrs("num_heads", heads, "unidirectional", 1, "scale", 0.125), Want: cases.Want(attention.PackedRows(d, out, batch, heads, tokens, size), present)})
 	}
@@ -180,16 +189,20 @@ func fusedFails(s *cases.Suite) {
 	fails(graph.ErrShape, "MatMulIntegerToFloat", "a bias of another type", a, b, one, one, nil, nil, s.Any(tensor.F16, 5))
 	fails(graph.ErrShape, "MatMulIntegerToFloat", "scales of another number", a, b, one, s.Any(tensor.F32, 4))
 	fails(graph.ErrUnsupported, "DynamicQuantizeMatMul", "no bytes", s.Any(tensor.F32, 3, 4), s.Any(tensor.I32, 4, 5), one)
-	fails(graph.ErrShape, "DynamicQuantizeMatMul", "a short bias", s.Any(tensor.F32, 3, 4), b, one, i, s.Any(tensor.F32, 4))
-	fails(graph.ErrShape, "DynamicQuantizeMatMul", "zero points of another number", s.Any(tensor.F32, 3, 4), b, one, codesOf(s, tensor.I8, 4))
+	fails(graph.ErrShape, "DynamicQuantizeMatMul", "a short bias", s.Any(tensor.F32, 3, 4), b, one, i,
+		s.Any(tensor.F32, 4))
+	fails(graph.ErrShape, "DynamicQuantizeMatMul", "zero points of another number", s.Any(tensor.F32, 3, 4), b, one,
+		codesOf(s, tensor.I8, 4))
 	fails(graph.ErrFormat, "QGemm", "a scale of the result alone", a, one, u, b, one, i, nil, one)
 	fails(graph.ErrShape, "QGemm", "C of another shape", a, one, u, b, one, i, s.Between(tensor.I32, 0, 9, 4))
 	fails(graph.ErrShape, "QGemm", "C of floats", a, one, u, b, one, i, s.Any(tensor.F32, 5))
 	fails(graph.ErrShape, "QGemm", "scales of rows", a, s.Any(tensor.F32, 3), u, b, one, i)
 	x, w := codesOf(s, tensor.U8, 1, 2, 6), codesOf(s, tensor.I8, 6, 24)
 	heads := cases.Attrs("num_heads", 2)
-	s.Add(cases.Case{Domain: cases.Microsoft, Op: "QAttention", Version: 1, Note: "a short bias", Attrs: heads, In: cases.In(x, w, s.Any(tensor.F32, 23), one, one), Fails: graph.ErrShape})
+	s.Add(cases.Case{Domain: cases.Microsoft, Op: "QAttention", Version: 1, Note: "a short bias", Attrs: heads,
+		In: cases.In(x, w, s.Any(tensor.F32, 23), one, one), Fails: graph.ErrShape})
 	s.Add(cases.Case{Domain: cases.Microsoft, Op: "QAttention", Version: 1, Note: "a shared buffer", Attrs: cases.Attrs("num_heads", 2, "past_present_share_buffer", 1),
 		In: cases.In(x, w, s.Any(tensor.F32, 24), one, one), Fails: graph.ErrUnsupported})
-	s.Add(cases.Case{Domain: cases.Microsoft, Op: "QAttention", Version: 1, Note: "scales of rows", Attrs: heads, In: cases.In(x, w, s.Any(tensor.F32, 24), one, s.Any(tensor.F32, 6)), Fails: graph.ErrShape})
+	s.Add(cases.Case{Domain: cases.Microsoft, Op: "QAttention", Version: 1, Note: "scales of rows", Attrs: heads,
+		In: cases.In(x, w, s.Any(tensor.F32, 24), one, s.Any(tensor.F32, 6)), Fails: graph.ErrShape})
 }

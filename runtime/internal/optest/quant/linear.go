@@ -110,7 +110,8 @@ func quantized(x *tensor.Tensor, q *scaling, codes, precision tensor.DType) *ten
 	y := tensor.New(codes, x.Shape()...)
 	cases.Each(x.Shape(), func(i int, at []int) {
 		p := q.at(at)
-		v := float64(narrowed(precision, float64(narrowed(precision, cases.Number(x, i))/narrowed(precision, cases.Number(q.scale, p)))))
+		v := float64(narrowed(precision,
+			float64(narrowed(precision, cases.Number(x, i))/narrowed(precision, cases.Number(q.scale, p)))))
 		if codes.IsInteger() {
 			v = math.RoundToEven(v)
 		}
@@ -209,7 +210,8 @@ func quantizeCases(s *cases.Suite, codes tensor.DType) {
 		}
 		quantizeCase(s, d, &scaling{scale: scales(s, d, codes)}, codes, max(from, 21), 33)
 	}
-	quantizeCase(s, tensor.I32, &scaling{scale: scales(s, tensor.F32, codes), zero: zeroPoints(s, codes)}, codes, max(first, 23), 4, 9)
+	quantizeCase(s, tensor.I32, &scaling{scale: scales(s, tensor.F32, codes), zero: zeroPoints(s, codes)}, codes,
+		max(first, 23), 4, 9)
 	q := scaling{scale: scales(s, tensor.F16, codes), zero: zeroPoints(s, codes)}
 	quantizeCase(s, tensor.F32, &q, codes, max(first, 23), 4, 9)
 	x := s.Between(tensor.F32, -6, 6, 77)
@@ -222,7 +224,8 @@ func quantizeCases(s *cases.Suite, codes tensor.DType) {
 	power := arith.Coded(tensor.F8E8M0, []int{124, 127, 130})
 	q = scaling{axis: 1, scale: power}
 	y = codesOf(s, codes, 2, 3, 5)
-	s.Add(cases.Case{Op: "DequantizeLinear", Version: max(first, 24), Note: "powers", Attrs: cases.Attrs("output_dtype", 1), In: cases.In(y, power), Want: cases.Want(dequantized(y, &q, tensor.F32))})
+	s.Add(cases.Case{Op: "DequantizeLinear", Version: max(first, 24), Note: "powers",
+		Attrs: cases.Attrs("output_dtype", 1), In: cases.In(y, power), Want: cases.Want(dequantized(y, &q, tensor.F32))})
 }
 
 func quantizeCase(s *cases.Suite, d tensor.DType, q *scaling, codes tensor.DType, version int, shape ...int) {
@@ -247,13 +250,18 @@ func quantizeCase(s *cases.Suite, d tensor.DType, q *scaling, codes tensor.DType
 		}
 		return cases.In(x, q.scale, q.zero)
 	}
-	s.Add(cases.Case{Op: "QuantizeLinear", Version: version, Attrs: cases.Attrs(list...), In: operands(x), Want: cases.Want(quantized(x, q, codes, q.scale.DType()))})
+	s.Add(cases.Case{Op: "QuantizeLinear", Version: version, Attrs: cases.Attrs(list...), In: operands(x),
+		Want: cases.Want(quantized(x, q, codes, q.scale.DType()))})
 	y := codesOf(s, codes, shape...)
-	s.Add(cases.Case{Op: "DequantizeLinear", Version: version, Attrs: back, In: operands(y), Want: cases.Want(dequantized(y, q, q.scale.DType()))})
-	ms := d != tensor.BF16 && d != tensor.I32 && d == q.scale.DType() && codes.IsInteger() && codes.Bits() > 2 && q.block == 0 && q.zero != nil
+	s.Add(cases.Case{Op: "DequantizeLinear", Version: version, Attrs: back, In: operands(y),
+		Want: cases.Want(dequantized(y, q, q.scale.DType()))})
+	ms := d != tensor.BF16 && d != tensor.I32 && d == q.scale.DType() && codes.IsInteger() && codes.Bits() > 2 &&
+		q.block == 0 && q.zero != nil
 	if ms {
-		s.Add(cases.Case{Domain: cases.Microsoft, Op: "QuantizeLinear", Version: 1, Attrs: cases.Attrs(list...), In: operands(x), Want: cases.Want(quantized(x, q, codes, tensor.F32))})
-		s.Add(cases.Case{Domain: cases.Microsoft, Op: "DequantizeLinear", Version: 1, Attrs: back, In: operands(y), Want: cases.Want(dequantized(y, q, d))})
+		s.Add(cases.Case{Domain: cases.Microsoft, Op: "QuantizeLinear", Version: 1, Attrs: cases.Attrs(list...),
+			In: operands(x), Want: cases.Want(quantized(x, q, codes, tensor.F32))})
+		s.Add(cases.Case{Domain: cases.Microsoft, Op: "DequantizeLinear", Version: 1, Attrs: back, In: operands(y),
+			Want: cases.Want(dequantized(y, q, d))})
 	}
 }
 
@@ -264,33 +272,43 @@ func typeNumber(d tensor.DType) int { return d.Code() }
 func dequantizeInts(s *cases.Suite) {
 	x := s.Between(tensor.I32, -5e8, 5e8, 4, 9)
 	one := scaling{scale: cases.Scalar(tensor.F32, 0.001)}
-	s.Add(cases.Case{Op: "DequantizeLinear", Version: 10, In: cases.In(x, one.scale), Want: cases.Want(dequantized(x, &one, tensor.F32))})
+	s.Add(cases.Case{Op: "DequantizeLinear", Version: 10, In: cases.In(x, one.scale),
+		Want: cases.Want(dequantized(x, &one, tensor.F32))})
 	axis := scaling{axis: 1, scale: s.Between(tensor.F32, 0.1, 1, 9), zero: s.Between(tensor.I32, -9, 9, 9)}
-	s.Add(cases.Case{Op: "DequantizeLinear", Version: 13, In: cases.In(x, axis.scale, axis.zero), Want: cases.Want(dequantized(x, &axis, tensor.F32))})
-	s.Add(cases.Case{Domain: cases.Microsoft, Op: "DequantizeLinear", Version: 1, In: cases.In(x, axis.scale, axis.zero), Want: cases.Want(dequantized(x, &axis, tensor.F32))})
+	s.Add(cases.Case{Op: "DequantizeLinear", Version: 13, In: cases.In(x, axis.scale, axis.zero),
+		Want: cases.Want(dequantized(x, &axis, tensor.F32))})
+	s.Add(cases.Case{Domain: cases.Microsoft, Op: "DequantizeLinear", Version: 1, In: cases.In(x, axis.scale, axis.zero),
+		Want: cases.Want(dequantized(x, &axis, tensor.F32))})
 	whole := scaling{scale: cases.Scalar(tensor.I32, 3)}
-	s.Add(cases.Case{Op: "QuantizeLinear", Version: 23, Note: "whole scale", In: cases.In(x, whole.scale), Want: cases.Want(quantized(x, &whole, tensor.U8, tensor.F32))})
+	s.Add(cases.Case{Op: "QuantizeLinear", Version: 23, Note: "whole scale", In: cases.In(x, whole.scale),
+		Want: cases.Want(quantized(x, &whole, tensor.U8, tensor.F32))})
 }
 
 // quantizeExtremes quantises numbers between codes, numbers beyond them, and NaN.
 func quantizeExtremes(s *cases.Suite) {
 	inf := math.Inf(1)
-	x := cases.Vector(tensor.F32, 0.5, 1.5, 2.5, -0.5, -1.5, inf, -inf, math.NaN(), 1e30, -1e30, 254.5, 255.5, 127.5, -128.5, 0)
+	x := cases.Vector(tensor.F32, 0.5, 1.5, 2.5, -0.5, -1.5, inf, -inf, math.NaN(), 1e30, -1e30, 254.5, 255.5, 127.5,
+		-128.5, 0)
 	for _, d := range wholeCodes {
 		q := scaling{scale: cases.Scalar(tensor.F32, 1), zero: tensor.New(d)}
-		s.Add(cases.Case{Op: "QuantizeLinear", Version: firstWith(d), In: cases.In(x, q.scale, q.zero), Want: cases.Want(quantized(x, &q, d, tensor.F32))})
+		s.Add(cases.Case{Op: "QuantizeLinear", Version: firstWith(d), In: cases.In(x, q.scale, q.zero),
+			Want: cases.Want(quantized(x, &q, d, tensor.F32))})
 	}
 	s.Add(cases.Case{Op: "QuantizeLinear", Version: 19, Note: "not saturated", Attrs: cases.Attrs("saturate", 0),
 		In: cases.In(cases.Vector(tensor.F32, 1e6, -1e6, inf, 1), cases.Scalar(tensor.F32, 1), arith.Coded(tensor.F8E4M3FN, []int{0})), Want: cases.Want(arith.Coded(tensor.F8E4M3FN, []int{0x7f, 0xff, 0x7f, 0x38}))})
 	empty, scale := tensor.New(tensor.F32, 3, 0), cases.Scalar(tensor.F32, 1)
-	s.Add(cases.Case{Op: "QuantizeLinear", Version: 10, Note: "empty", In: cases.In(empty, scale), Want: cases.Want(tensor.New(tensor.U8, 3, 0))})
-	s.Add(cases.Case{Op: "DequantizeLinear", Version: 10, Note: "empty", In: cases.In(tensor.New(tensor.I8, 0, 2), scale), Want: cases.Want(tensor.New(tensor.F32, 0, 2))})
+	s.Add(cases.Case{Op: "QuantizeLinear", Version: 10, Note: "empty", In: cases.In(empty, scale),
+		Want: cases.Want(tensor.New(tensor.U8, 3, 0))})
+	s.Add(cases.Case{Op: "DequantizeLinear", Version: 10, Note: "empty",
+		In: cases.In(tensor.New(tensor.I8, 0, 2), scale), Want: cases.Want(tensor.New(tensor.F32, 0, 2))})
 	large := s.Between(tensor.F32, -3, 3, 3, 20011)
 	q := scaling{axis: 1, scale: s.Between(tensor.F32, 0.01, 0.02, 20011), zero: codesOf(s, tensor.U8, 20011)}
-	s.Add(cases.Case{Op: "QuantizeLinear", Version: 13, Note: "large", In: cases.In(large, q.scale, q.zero), Want: cases.Want(quantized(large, &q, tensor.U8, tensor.F32))})
+	s.Add(cases.Case{Op: "QuantizeLinear", Version: 13, Note: "large", In: cases.In(large, q.scale, q.zero),
+		Want: cases.Want(quantized(large, &q, tensor.U8, tensor.F32))})
 	codes := codesOf(s, tensor.I4, 3, 20011)
 	q = scaling{axis: 1, block: 32, scale: s.Between(tensor.F32, 0.01, 0.02, 3, 626)}
-	s.Add(cases.Case{Op: "DequantizeLinear", Version: 21, Note: "large", Attrs: cases.Attrs("block_size", 32), In: cases.In(codes, q.scale), Want: cases.Want(dequantized(codes, &q, tensor.F32))})
+	s.Add(cases.Case{Op: "DequantizeLinear", Version: 21, Note: "large", Attrs: cases.Attrs("block_size", 32),
+		In: cases.In(codes, q.scale), Want: cases.Want(dequantized(codes, &q, tensor.F32))})
 }
 
 func quantizeFails(s *cases.Suite) {
@@ -301,21 +319,27 @@ func quantizeFails(s *cases.Suite) {
 	fails(graph.ErrShape, 13, "too many scales", nil, x, s.Any(tensor.F32, 4))
 	fails(graph.ErrShape, 13, "too many zero points", nil, x, one, codesOf(s, tensor.U8, 6))
 	fails(graph.ErrShape, 13, "no such axis", cases.Attrs("axis", 2), x, s.Any(tensor.F32, 4))
-	s.Add(cases.Case{Op: "QuantizeLinear", Version: 10, Until: 13, Note: "scales along an axis", In: cases.In(x, s.Any(tensor.F32, 6)), Fails: graph.ErrShape})
-	fails(graph.ErrShape, 21, "blocks of another size", cases.Attrs("axis", 1, "block_size", 4), x, s.Any(tensor.F32, 4, 3))
+	s.Add(cases.Case{Op: "QuantizeLinear", Version: 10, Until: 13, Note: "scales along an axis",
+		In: cases.In(x, s.Any(tensor.F32, 6)), Fails: graph.ErrShape})
+	fails(graph.ErrShape, 21, "blocks of another size", cases.Attrs("axis", 1, "block_size", 4), x,
+		s.Any(tensor.F32, 4, 3))
 	fails(graph.ErrFormat, 21, "negative blocks", cases.Attrs("block_size", -1), x, one)
 	fails(graph.ErrFormat, 21, "types that differ", cases.Attrs("output_dtype", 3), x, one, tensor.New(tensor.U8))
 	fails(graph.ErrUnsupported, 21, "no codes", cases.Attrs("output_dtype", 1), x, one)
 	fails(graph.ErrFormat, 10, "zero point of no codes", nil, x, one, one)
 	fails(graph.ErrUnsupported, 10, "scale of doubles", nil, x, cases.Scalar(tensor.F64, 1))
 	y := codesOf(s, tensor.U8, 4, 6)
-	s.Add(cases.Case{Op: "DequantizeLinear", Version: 13, Note: "too many scales", In: cases.In(y, s.Any(tensor.F32, 4)), Fails: graph.ErrShape})
-	s.Add(cases.Case{Op: "DequantizeLinear", Version: 10, Note: "zero point of another type", In: cases.In(y, one, tensor.New(tensor.I8)), Fails: graph.ErrShape})
-	s.Add(cases.Case{Op: "DequantizeLinear", Version: 24, Note: "no type for results", In: cases.In(y, arith.Coded(tensor.F8E8M0, []int{127})), Fails: graph.ErrUnsupported})
+	s.Add(cases.Case{Op: "DequantizeLinear", Version: 13, Note: "too many scales", In: cases.In(y, s.Any(tensor.F32, 4)),
+		Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "DequantizeLinear", Version: 10, Note: "zero point of another type",
+		In: cases.In(y, one, tensor.New(tensor.I8)), Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "DequantizeLinear", Version: 24, Note: "no type for results",
+		In: cases.In(y, arith.Coded(tensor.F8E8M0, []int{127})), Fails: graph.ErrUnsupported})
 }
 
 func dynamicQuantizeCases(s *cases.Suite) {
-	for _, list := range [][]float64{{0, 2, -3, -2.5, 1.34, 0.5}, {-1, -2.1, -1.3, -2.5}, {1, 2.1, 1.3, 2.5}, {0, 0}, {}, {7}} {
+	for _, list := range [][]float64{{0, 2, -3, -2.5, 1.34, 0.5}, {-1, -2.1, -1.3, -2.5}, {1, 2.1, 1.3, 2.5}, {0, 0}, {},
+		{7}} {
 		dynamicQuantizeCase(s, cases.Vector(tensor.F32, list...))
 	}
 	dynamicQuantizeCase(s, s.Between(tensor.F32, -3, 5, 7, 20003))
@@ -330,7 +354,8 @@ func dynamicQuantizeCase(s *cases.Suite, x *tensor.Tensor) {
 		putCode(y, i, math.RoundToEven(float64(float32(v)/step))+z)
 	}
 	s.Add(cases.Case{Op: "DynamicQuantizeLinear", Version: 11, In: cases.In(x), Want: cases.Want(y, scale, zero)})
-	s.Add(cases.Case{Op: "DynamicQuantizeLinear", Version: 11, Note: "no codes", In: cases.In(x), Want: cases.Want(nil, scale, zero)})
+	s.Add(cases.Case{Op: "DynamicQuantizeLinear", Version: 11, Note: "no codes", In: cases.In(x),
+		Want: cases.Want(nil, scale, zero)})
 }
 
 // dynamicScale returns the scale and the zero point of uint8 codes for x and 0.

@@ -53,12 +53,14 @@ func lstmCase(s *cases.Suite, d tensor.DType, direction string, all, columns boo
 	}
 	x := s.Any(tensor.F32, steps, batch, input)
 	w, r := codesOf(s, d, dirs, input, width), codesOf(s, d, dirs, hidden, width)
-	weights := cases.In(s.Between(tensor.F32, 0.002, 0.004, shape...), codesOf(s, d, shape...), s.Between(tensor.F32, 0.002, 0.004, shape...), codesOf(s, d, shape...))
+	weights := cases.In(s.Between(tensor.F32, 0.002, 0.004, shape...), codesOf(s, d, shape...),
+		s.Between(tensor.F32, 0.002, 0.004, shape...), codesOf(s, d, shape...))
 	bias, lengths, h0, c0, peep := tensor.New(tensor.F32, dirs, 2*width), cases.Vector(tensor.I32, steps, steps, steps), tensor.New(tensor.F32, dirs, batch, hidden),
 		tensor.New(tensor.F32, dirs, batch, hidden), tensor.New(tensor.F32, dirs, 3*hidden)
 	rest := cases.In(nil, nil, nil, nil, nil)
 	if all {
-		bias, lengths, peep = s.Any(tensor.F32, dirs, 2*width), cases.Vector(tensor.I32, 2, 0, 3), s.Any(tensor.F32, dirs, 3*hidden)
+		bias, lengths, peep = s.Any(tensor.F32, dirs, 2*width), cases.Vector(tensor.I32, 2, 0, 3),
+			s.Any(tensor.F32, dirs, 3*hidden)
 		h0, c0 = s.Any(tensor.F32, dirs, batch, hidden), s.Any(tensor.F32, dirs, batch, hidden)
 		rest = cases.In(bias, lengths, h0, c0, peep)
 	}

@@ -29,7 +29,9 @@ func CodeBits(b []byte, i, bits int) float64 {
 }
 
 // rowProducts multiplies each matrix row of a by n rows of weights of length k, and adds bias.
-func rowProducts(d tensor.DType, a *tensor.Tensor, n, k int, weight func(j, p int) float64, bias *tensor.Tensor) *tensor.Tensor {
+func rowProducts(
+	d tensor.DType, a *tensor.Tensor, n, k int, weight func(j, p int) float64, bias *tensor.Tensor,
+) *tensor.Tensor {
 	shape := a.Shape().Clone()
 	shape[len(shape)-1] = n
 	y := tensor.New(d, shape...)
@@ -88,11 +90,13 @@ func matMulNBitsCases(s *cases.Suite, d tensor.DType, bits int) {
 			}
 		}
 		of := func(j, p, block int) float64 {
-			return (CodeBits(codes.Bytes()[j*blocks*c.block*bits/8:], p, bits) - zero(j, block)) * cases.Number(scales, j*blocks+block)
+			return (CodeBits(codes.Bytes()[j*blocks*c.block*bits/8:], p, bits) - zero(j, block)) * cases.Number(scales,
+				j*blocks+block)
 		}
 		settings := cases.Attrs("N", c.n, "K", c.k, "bits", bits, "block_size", c.block)
 		plain := rowProducts(d, a, c.n, c.k, func(j, p int) float64 { return of(j, p, p/c.block) }, bias)
-		s.Add(cases.Case{Domain: cases.Microsoft, Op: "MatMulNBits", Version: 1, Note: c.zeros, Attrs: settings, In: list, Want: cases.Want(plain), Ulps: nbitsUlps})
+		s.Add(cases.Case{Domain: cases.Microsoft, Op: "MatMulNBits", Version: 1, Note: c.zeros, Attrs: settings, In: list,
+			Want: cases.Want(plain), Ulps: nbitsUlps})
 		group := s.Indices(tensor.I32, 0, blocks, c.k)
 		permuted := tensor.New(tensor.I32, c.k) // a group has as many columns as a block
 		for p := range c.k {
@@ -101,8 +105,10 @@ func matMulNBitsCases(s *cases.Suite, d tensor.DType, bits int) {
 		for i, group := range []*tensor.Tensor{group, permuted} {
 			list = append([]*tensor.Tensor(nil), list...)
 			list[4] = group
-			regrouped := rowProducts(d, a, c.n, c.k, func(j, p int) float64 { return of(j, p, int(cases.Number(group, p))) }, bias)
-			s.Add(cases.Case{Domain: cases.Microsoft, Op: "MatMulNBits", Version: 1, Note: c.zeros + []string{" groups", " permuted"}[i], Attrs: settings, In: list, Want: cases.Want(regrouped), Ulps: nbitsUlps})
+			regrouped := rowProducts(d, a, c.n, c.k, func(j, p int) float64 { return of(j, p, int(cases.Number(group, p))) },
+				bias)
+			s.Add(cases.Case{Domain: cases.Microsoft, Op: "MatMulNBits", Version: 1, Note: c.zeros + []string{" groups",
+				" permuted"}[i], Attrs: settings, In: list, Want: cases.Want(regrouped), Ulps: nbitsUlps})
 		}
 	}
 }
@@ -120,7 +126,8 @@ func roundedNBits(s *cases.Suite, d tensor.DType, bits int) {
 	}
 	scales := s.Between(d, 0.01, 0.02, n, 3)
 	y := rowProducts(d, a, n, k, func(j, p int) float64 {
-		return (CodeBits(codes.Bytes()[j*3*block*bits/8:], p, bits) - float64(int(1)<<(bits-1))) * cases.Number(scales, j*3+p/block)
+		return (CodeBits(codes.Bytes()[j*3*block*bits/8:], p, bits) - float64(int(1)<<(bits-1))) * cases.Number(scales,
+			j*3+p/block)
 	}, nil)
 	s.Add(cases.Case{Domain: cases.Microsoft, Op: "MatMulNBits", Version: 1, Note: "rounded", Want: cases.Want(y), Ulps: 20 * nbitsUlps,
 		Attrs: cases.Attrs("N", n, "K", k, "bits", bits, "block_size", block, "accuracy_level", 4), In: cases.In(a, codes, scales)})
@@ -200,7 +207,8 @@ func gatherQuantizedCases(s *cases.Suite, d tensor.DType) {
 			stored[rank-1] = stored[rank-1] * c.bits / 8
 			zeroShape[rank-1] = (zeroShape[rank-1]*c.bits + 7) / 8
 		}
-		data, scales, zeros := s.Between(c.data, -8, 255, stored...), s.Between(d, 0.5, 2, scaled...), s.Between(c.data, -8, 255, zeroShape...)
+		data, scales, zeros := s.Between(c.data, -8, 255, stored...), s.Between(d, 0.5, 2, scaled...),
+			s.Between(c.data, -8, 255, zeroShape...)
 		if c.data.Layout() != nil {
 			data, zeros = s.Codes(c.data, stored...), s.Codes(c.data, zeroShape...)
 		}
@@ -271,7 +279,8 @@ func nbitsFails(s *cases.Suite) {
 		{"a huge matrix", graph.ErrShape, []any{"N", cases.Huge, "K", cases.Huge, "block_size", 16}, cases.In(a, codes, scales)},
 		{"no columns", graph.ErrFormat, []any{"N", 0, "K", 32, "block_size", 16}, cases.In(a, codes, scales)},
 	} {
-		s.Add(cases.Case{Domain: cases.Microsoft, Op: "MatMulNBits", Version: 1, Note: c.note, Attrs: cases.Attrs(c.attrs...), In: c.list, Fails: c.kind})
+		s.Add(cases.Case{Domain: cases.Microsoft, Op: "MatMulNBits", Version: 1, Note: c.note,
+			Attrs: cases.Attrs(c.attrs...), In: c.list, Fails: c.kind})
 	}
 	flat, absmax := s.Any(tensor.U8, 48), s.Any(tensor.F32, 6)
 	for _, c := range []struct {
@@ -284,7 +293,8 @@ func nbitsFails(s *cases.Suite) {
 		{"too many codes", graph.ErrShape, append([]any{"quant_type", 1}, plain...), cases.In(a, s.Any(tensor.U8, 49), absmax)},
 		{"a huge matrix", graph.ErrShape, []any{"quant_type", 1, "N", cases.Huge, "K", cases.Huge, "block_size", 16}, cases.In(a, flat, absmax)},
 	} {
-		s.Add(cases.Case{Domain: cases.Microsoft, Op: "MatMulBnb4", Version: 1, Note: c.note, Attrs: cases.Attrs(c.attrs...), In: c.list, Fails: c.kind})
+		s.Add(cases.Case{Domain: cases.Microsoft, Op: "MatMulBnb4", Version: 1, Note: c.note,
+			Attrs: cases.Attrs(c.attrs...), In: c.list, Fails: c.kind})
 	}
 	table, pick := s.Any(tensor.U8, 4, 8), s.Indices(tensor.I64, 0, 4, 2)
 	for _, c := range []struct {
@@ -298,6 +308,7 @@ func nbitsFails(s *cases.Suite) {
 		{"scales of another shape", graph.ErrShape, []any{"block_size", 16}, cases.In(table, pick, s.Any(tensor.F32, 4, 2))},
 		{"zero points of small floats", graph.ErrFormat, []any{"block_size", 16}, cases.In(s.Any(tensor.F8E5M2, 4, 8), pick, s.Any(tensor.F32, 4, 1), s.Any(tensor.F8E5M2, 4, 1))},
 	} {
-		s.Add(cases.Case{Domain: cases.Microsoft, Op: "GatherBlockQuantized", Version: 1, Note: c.note, Attrs: cases.Attrs(c.attrs...), In: c.list, Fails: c.kind})
+		s.Add(cases.Case{Domain: cases.Microsoft, Op: "GatherBlockQuantized", Version: 1, Note: c.note,
+			Attrs: cases.Attrs(c.attrs...), In: c.list, Fails: c.kind})
 	}
 }

@@ -73,29 +73,35 @@ func parametersOf(shape []int, axis int) [][]int {
 
 func productCases(s *cases.Suite) {
 	for _, shapes := range shapes() {
-		for _, types := range [][2]tensor.DType{{tensor.U8, tensor.I8}, {tensor.U8, tensor.U8}, {tensor.I8, tensor.I8}, {tensor.I8, tensor.U8}} {
+		for _, types := range [][2]tensor.DType{{tensor.U8, tensor.I8}, {tensor.U8, tensor.U8}, {tensor.I8, tensor.I8},
+			{tensor.I8, tensor.U8}} {
 			a, b := codesOf(s, types[0], shapes[0]...), codesOf(s, types[1], shapes[1]...)
-			s.Add(cases.Case{Op: "MatMulInteger", Version: 10, In: cases.In(a, b), Want: cases.Want(integerProduct(a, nil, b, nil))})
+			s.Add(cases.Case{Op: "MatMulInteger", Version: 10, In: cases.In(a, b),
+				Want: cases.Want(integerProduct(a, nil, b, nil))})
 			for _, left := range parametersOf(shapes[0], -2) {
 				for _, right := range parametersOf(shapes[1], -1) {
 					az, bz := codesOf(s, types[0], left...), codesOf(s, types[1], right...)
-					s.Add(cases.Case{Op: "MatMulInteger", Version: 10, In: cases.In(a, b, az, bz), Want: cases.Want(integerProduct(a, az, b, bz))})
+					s.Add(cases.Case{Op: "MatMulInteger", Version: 10, In: cases.In(a, b, az, bz),
+						Want: cases.Want(integerProduct(a, az, b, bz))})
 					qLinearCase(s, tensor.F32, byteCodes[s.IntN(2)], a, az, b, bz)
 				}
 			}
 			b0 := codesOf(s, types[1])
-			s.Add(cases.Case{Op: "MatMulInteger", Version: 10, Note: "one zero point", In: cases.In(a, b, nil, b0), Want: cases.Want(integerProduct(a, nil, b, b0))})
+			s.Add(cases.Case{Op: "MatMulInteger", Version: 10, Note: "one zero point", In: cases.In(a, b, nil, b0),
+				Want: cases.Want(integerProduct(a, nil, b, b0))})
 		}
 	}
 	for _, d := range []tensor.DType{tensor.F16, tensor.BF16} {
-		qLinearCase(s, d, tensor.U8, codesOf(s, tensor.U8, 5, 7), codesOf(s, tensor.U8), codesOf(s, tensor.I8, 7, 9), codesOf(s, tensor.I8))
+		qLinearCase(s, d, tensor.U8, codesOf(s, tensor.U8, 5, 7), codesOf(s, tensor.U8), codesOf(s, tensor.I8, 7, 9),
+			codesOf(s, tensor.I8))
 	}
 	for i, d := range smallCodes[:4] {
 		other := slices.Concat(byteCodes, smallCodes)[i]
 		small := zeroPoints(s, d, 9)
 		qLinearCase(s, tensor.F32, d, codesOf(s, d, 2, 5, 7), zeroPoints(s, d), codesOf(s, other, 7, 9), zeroPoints(s, other))
 		qLinearCase(s, tensor.F32, other, codesOf(s, other, 5, 7), zeroPoints(s, other, 5), codesOf(s, d, 3, 7, 9), small)
-		qLinearCase(s, tensor.F32, d, codesOf(s, tensor.U8, 5, 7), zeroPoints(s, tensor.U8), codesOf(s, tensor.I8, 7, 9), zeroPoints(s, tensor.I8))
+		qLinearCase(s, tensor.F32, d, codesOf(s, tensor.U8, 5, 7), zeroPoints(s, tensor.U8), codesOf(s, tensor.I8, 7, 9),
+			zeroPoints(s, tensor.I8))
 	}
 	productFails(s)
 }
@@ -135,7 +141,8 @@ func qLinearCase(s *cases.Suite, d, codes tensor.DType, a, az, b, bz *tensor.Ten
 	if d != tensor.F32 || !a.DType().IsInteger() || !b.DType().IsInteger() || !codes.IsInteger() {
 		version = 21
 	}
-	s.Add(cases.Case{Op: "QLinearMatMul", Version: version, In: cases.In(a, left.scale, az, b, right.scale, bz, scale, zero), Want: cases.Want(y)})
+	s.Add(cases.Case{Op: "QLinearMatMul", Version: version,
+		In: cases.In(a, left.scale, az, b, right.scale, bz, scale, zero), Want: cases.Want(y)})
 }
 
 func productFails(s *cases.Suite) {
@@ -152,7 +159,8 @@ func productFails(s *cases.Suite) {
 	fails(graph.ErrShape, "QLinearMatMul", "two scales of the result", a, one, u, b, one, i, s.Any(tensor.F32, 2), u)
 	fails(graph.ErrShape, "QLinearMatMul", "scales of another number", a, s.Any(tensor.F32, 4), u, b, one, i, one, u)
 	fails(graph.ErrShape, "QLinearMatMul", "scale that is no float", a, u, u, b, one, i, one, u)
-	fails(graph.ErrUnsupported, "QLinearMatMul", "result of another type", a, one, u, b, one, i, one, cases.Scalar(tensor.I32, 1))
+	fails(graph.ErrUnsupported, "QLinearMatMul", "result of another type", a, one, u, b, one, i, one,
+		cases.Scalar(tensor.I32, 1))
 }
 
 func convCases(s *cases.Suite) {
@@ -162,9 +170,11 @@ func convCases(s *cases.Suite) {
 			convCase(s, types[0], types[1], byteCodes[(i+j)%2], c.In, c.W, g[0], g[1], g[2])
 		}
 	}
-	behind := nn.Window{Kernel: []int{1, 1}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Before: []int{0, 0}, After: []int{0, 2}}
+	behind := nn.Window{Kernel: []int{1, 1}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Before: []int{0, 0},
+		After: []int{0, 2}}
 	convCase(s, tensor.U8, tensor.I8, tensor.U8, []int{5, 7}, behind, 1, 3, 4)
-	three := nn.Window{Kernel: []int{3, 3}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Before: []int{1, 1}, After: []int{1, 1}}
+	three := nn.Window{Kernel: []int{3, 3}, Stride: []int{1, 1}, Dilation: []int{1, 1}, Before: []int{1, 1},
+		After: []int{1, 1}}
 	convCase(s, tensor.I8, tensor.I8, tensor.I8, []int{6, 7}, three, 1, 17, 35)
 	convCase(s, tensor.U8, tensor.U8, tensor.U8, []int{5, 37}, three, 9, 1, 1)
 	convFails(s)
@@ -213,12 +223,15 @@ func convCase(s *cases.Suite, dx, dw, codes tensor.DType, space []int, w nn.Wind
 	}
 	integers := func(list []float64) *tensor.Tensor { return cases.FromNumbers(tensor.I32, list, shape...) }
 	window := w.Attrs("group", group)
-	s.Add(cases.Case{Op: "ConvInteger", Version: 10, Note: w.Auto, Attrs: window, In: cases.In(x, k), Want: cases.Want(integers(sums(nil, nil)))})
+	s.Add(cases.Case{Op: "ConvInteger", Version: 10, Note: w.Auto, Attrs: window, In: cases.In(x, k),
+		Want: cases.Want(integers(sums(nil, nil)))})
 	for _, n := range [][]int{{}, {1}, {group * filters}} {
 		kZero := codesOf(s, dw, n...)
 		list := sums(xZero, kZero)
-		s.Add(cases.Case{Op: "ConvInteger", Version: 10, Note: w.Auto, Attrs: window, In: cases.In(x, k, xZero, kZero), Want: cases.Want(integers(list))})
-		scale, yZero, bias := s.Between(tensor.F32, 0.5, 1.5, n...), codesOf(s, codes), s.Between(tensor.I32, -9999, 9999, group*filters)
+		s.Add(cases.Case{Op: "ConvInteger", Version: 10, Note: w.Auto, Attrs: window, In: cases.In(x, k, xZero, kZero),
+			Want: cases.Want(integers(list))})
+		scale, yZero, bias := s.Between(tensor.F32, 0.5, 1.5, n...), codesOf(s, codes),
+			s.Between(tensor.I32, -9999, 9999, group*filters)
 		y, biased := tensor.New(codes, shape...), tensor.New(codes, shape...)
 		xs, ys := cases.Scalar(tensor.F32, 0.3), cases.Scalar(tensor.F32, float64(channels*len(w.Kernel))*50)
 		cases.Each(shape, func(i int, at []int) {
@@ -231,8 +244,10 @@ func convCase(s *cases.Suite, dx, dw, codes tensor.DType, space []int, w nn.Wind
 		})
 		plain := cases.In(x, xs, xZero, k, scale, kZero, ys, yZero)
 		s.Add(cases.Case{Op: "QLinearConv", Version: 10, Note: w.Auto, Attrs: window, In: plain, Want: cases.Want(y)})
-		s.Add(cases.Case{Op: "QLinearConv", Version: 10, Note: w.Auto, Attrs: window, In: append(slices.Clone(plain), bias), Want: cases.Want(biased)})
-		s.Add(cases.Case{Domain: cases.Microsoft, Op: "QLinearConv", Version: 1, Note: w.Auto, Attrs: window, In: plain, Want: cases.Want(y)})
+		s.Add(cases.Case{Op: "QLinearConv", Version: 10, Note: w.Auto, Attrs: window, In: append(slices.Clone(plain), bias),
+			Want: cases.Want(biased)})
+		s.Add(cases.Case{Domain: cases.Microsoft, Op: "QLinearConv", Version: 1, Note: w.Auto, Attrs: window, In: plain,
+			Want: cases.Want(y)})
 		fusedConvCases(s, w.Attrs("group", group), w.Auto, plain, list, shape)
 		last := slices.Clone(plain)
 		last[0] = behindChannels(x)
@@ -243,7 +258,9 @@ func convCase(s *cases.Suite, dx, dw, codes tensor.DType, space []int, w nn.Wind
 
 // fusedConvCases adds convolutions with the inputs plain of QLinearConv and their sums: with a
 // float bias, an added value, a clamp, and a stage before the value.
-func fusedConvCases(s *cases.Suite, window []*graph.Attr, note string, plain []*tensor.Tensor, sums []float64, shape tensor.Shape) {
+func fusedConvCases(
+	s *cases.Suite, window []*graph.Attr, note string, plain []*tensor.Tensor, sums []float64, shape tensor.Shape,
+) {
 	scale, yScale, yZero := plain[4], float32(cases.Number(plain[6], 0)), plain[7]
 	bias := s.Between(tensor.F32, -2, 2, shape[1])
 	z, zScale, zZero := codesOf(s, yZero.DType(), shape...), cases.Scalar(tensor.F32, 0.7), codesOf(s, yZero.DType())
@@ -266,8 +283,10 @@ func fusedConvCases(s *cases.Suite, window []*graph.Attr, note string, plain []*
 	})
 	attrs := append(slices.Clone(window), cases.Attrs("activation", "Clip", "activation_params", []float64{-3, 2.5})...)
 	in := append(slices.Clone(plain), bias, z, zScale, zZero)
-	s.Add(cases.Case{Domain: "nacre", Op: "FusedQLinearConv", Version: 1, Note: note, Attrs: attrs, In: in, Want: cases.Want(y)})
-	s.Add(cases.Case{Domain: "nacre", Op: "FusedQLinearConv", Version: 1, Note: "stage " + note, Attrs: attrs, In: append(slices.Clone(in), stage, stageZero), Want: cases.Want(staged)})
+	s.Add(cases.Case{Domain: "nacre", Op: "FusedQLinearConv", Version: 1, Note: note, Attrs: attrs, In: in,
+		Want: cases.Want(y)})
+	s.Add(cases.Case{Domain: "nacre", Op: "FusedQLinearConv", Version: 1, Note: "stage " + note, Attrs: attrs,
+		In: append(slices.Clone(in), stage, stageZero), Want: cases.Want(staged)})
 }
 
 // behindChannels returns t with axis 1 moved to the end.
@@ -294,9 +313,12 @@ func convFails(s *cases.Suite) {
 	fails(graph.ErrShape, "QLinearConv", "bias of floats", x, one, u, w, one, i, one, u, s.Any(tensor.F32, 3))
 	fails(graph.ErrShape, "QLinearConv", "scales of the result", x, one, u, w, one, i, s.Any(tensor.F32, 3), u)
 	fused := func(note string, attrs []*graph.Attr, in ...*tensor.Tensor) {
-		s.Add(cases.Case{Domain: "nacre", Op: "FusedQLinearConv", Version: 1, Note: note, Attrs: attrs, In: in, Fails: graph.ErrShape})
+		s.Add(cases.Case{Domain: "nacre", Op: "FusedQLinearConv", Version: 1, Note: note, Attrs: attrs, In: in,
+			Fails: graph.ErrShape})
 	}
 	fused("another shape is added", nil, x, one, u, w, one, i, one, u, nil, codesOf(s, tensor.U8, 1, 3, 5), one, u)
-	fused("scales of what is added", nil, x, one, u, w, one, i, one, u, nil, codesOf(s, tensor.U8, 1, 3, 4), s.Any(tensor.F32, 3), u)
-	s.Add(cases.Case{Domain: "nacre", Op: "CodeTable", Version: 1, Note: "short", In: cases.In(x, codesOf(s, tensor.U8, 255)), Fails: graph.ErrShape})
+	fused("scales of what is added", nil, x, one, u, w, one, i, one, u, nil, codesOf(s, tensor.U8, 1, 3, 4),
+		s.Any(tensor.F32, 3), u)
+	s.Add(cases.Case{Domain: "nacre", Op: "CodeTable", Version: 1, Note: "short",
+		In: cases.In(x, codesOf(s, tensor.U8, 255)), Fails: graph.ErrShape})
 }

@@ -67,9 +67,12 @@ func dftCases(s *cases.Suite, d tensor.DType) {
 		}
 	}
 	x := s.Any(d, 2, 6, 2)
-	s.Add(cases.Case{Op: "DFT", Version: 17, Until: 20, Note: "parts", Attrs: cases.Attrs("axis", 2), In: cases.In(x), Fails: graph.ErrShape})
-	s.Add(cases.Case{Op: "DFT", Version: 17, Note: "one-sided", Attrs: cases.Attrs("onesided", 1), In: cases.In(x), Fails: graph.ErrShape})
-	s.Add(cases.Case{Op: "DFT", Version: 17, Note: "length", In: cases.In(x, cases.Scalar(tensor.I64, 0)), Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "DFT", Version: 17, Until: 20, Note: "parts", Attrs: cases.Attrs("axis", 2), In: cases.In(x),
+		Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "DFT", Version: 17, Note: "one-sided", Attrs: cases.Attrs("onesided", 1), In: cases.In(x),
+		Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "DFT", Version: 17, Note: "length", In: cases.In(x, cases.Scalar(tensor.I64, 0)),
+		Fails: graph.ErrShape})
 }
 
 // dftCase transforms along axis 1 of x to length points.
@@ -107,12 +110,16 @@ func dftCase(s *cases.Suite, x *tensor.Tensor, length int, inverse, oneSided boo
 	ulps := transformUlps(d)
 	old := append(cases.Attrs("axis", -3), flags...)
 	points := cases.Scalar(tensor.I64, float64(length))
-	s.Add(cases.Case{Op: "DFT", Version: 17, Until: 20, Attrs: old, In: cases.In(x, points), Want: cases.Want(y), Ulps: ulps})
-	s.Add(cases.Case{Op: "DFT", Version: 20, Attrs: flags, In: cases.In(x, points, cases.Scalar(tensor.I64, 1)), Want: cases.Want(y), Ulps: ulps})
+	s.Add(cases.Case{Op: "DFT", Version: 17, Until: 20, Attrs: old, In: cases.In(x, points), Want: cases.Want(y),
+		Ulps: ulps})
+	s.Add(cases.Case{Op: "DFT", Version: 20, Attrs: flags, In: cases.In(x, points, cases.Scalar(tensor.I64, 1)),
+		Want: cases.Want(y), Ulps: ulps})
 	if shape[1] == length && !(oneSided && inverse) {
-		s.Add(cases.Case{Op: "DFT", Version: 17, Until: 20, Note: "own length", Attrs: flags, In: cases.In(x), Want: cases.Want(y), Ulps: ulps})
+		s.Add(cases.Case{Op: "DFT", Version: 17, Until: 20, Note: "own length", Attrs: flags, In: cases.In(x),
+			Want: cases.Want(y), Ulps: ulps})
 		flatter := cases.Seen(x, shape[0], shape[1], shape[2], shape[3])
-		s.Add(cases.Case{Op: "DFT", Version: 20, Note: "own length", Attrs: flags, In: cases.In(flatter, nil, cases.Scalar(tensor.I64, -3)), Want: cases.Want(y), Ulps: ulps})
+		s.Add(cases.Case{Op: "DFT", Version: 20, Note: "own length", Attrs: flags,
+			In: cases.In(flatter, nil, cases.Scalar(tensor.I64, -3)), Want: cases.Want(y), Ulps: ulps})
 	}
 }
 
@@ -160,16 +167,23 @@ func stftCases(s *cases.Suite, d tensor.DType) {
 			list := cases.Attrs("onesided", int(cases.Truth(oneSided)))
 			ulps := transformUlps(d)
 			hop, size := cases.Scalar(tensor.I64, step), cases.Scalar(tensor.I64, length)
-			s.Add(cases.Case{Op: "STFT", Version: 17, Attrs: list, In: cases.In(x, hop, window), Want: cases.Want(y), Ulps: ulps})
-			s.Add(cases.Case{Op: "STFT", Version: 17, Attrs: list, In: cases.In(x, hop, window, size), Want: cases.Want(y), Ulps: ulps})
-			s.Add(cases.Case{Op: "STFT", Version: 17, Attrs: list, In: cases.In(x, hop, nil, size), Want: cases.Want(plain), Ulps: ulps})
+			s.Add(cases.Case{Op: "STFT", Version: 17, Attrs: list, In: cases.In(x, hop, window), Want: cases.Want(y),
+				Ulps: ulps})
+			s.Add(cases.Case{Op: "STFT", Version: 17, Attrs: list, In: cases.In(x, hop, window, size), Want: cases.Want(y),
+				Ulps: ulps})
+			s.Add(cases.Case{Op: "STFT", Version: 17, Attrs: list, In: cases.In(x, hop, nil, size), Want: cases.Want(plain),
+				Ulps: ulps})
 			if parts == 1 {
 				x := cases.Seen(x, 2, samples)
-				s.Add(cases.Case{Op: "STFT", Version: 17, Note: "two axes", Attrs: list, In: cases.In(x, hop, window), Want: cases.Want(y), Ulps: ulps})
-				s.Add(cases.Case{Op: "STFT", Version: 17, Note: "two axes", Attrs: list, In: cases.In(x, hop, nil, size), Want: cases.Want(plain), Ulps: ulps})
+				s.Add(cases.Case{Op: "STFT", Version: 17, Note: "two axes", Attrs: list, In: cases.In(x, hop, window),
+					Want: cases.Want(y), Ulps: ulps})
+				s.Add(cases.Case{Op: "STFT", Version: 17, Note: "two axes", Attrs: list, In: cases.In(x, hop, nil, size),
+					Want: cases.Want(plain), Ulps: ulps})
 			}
-			s.Add(cases.Case{Op: "STFT", Version: 17, Note: "too long", Attrs: list, In: cases.In(x, hop, nil, cases.Scalar(tensor.I64, 42)), Fails: graph.ErrShape})
-			s.Add(cases.Case{Op: "STFT", Version: 17, Note: "no step", Attrs: list, In: cases.In(x, cases.Scalar(tensor.I64, 0), window), Fails: graph.ErrShape})
+			s.Add(cases.Case{Op: "STFT", Version: 17, Note: "too long", Attrs: list,
+				In: cases.In(x, hop, nil, cases.Scalar(tensor.I64, 42)), Fails: graph.ErrShape})
+			s.Add(cases.Case{Op: "STFT", Version: 17, Note: "no step", Attrs: list,
+				In: cases.In(x, cases.Scalar(tensor.I64, 0), window), Fails: graph.ErrShape})
 		}
 	}
 }
@@ -198,7 +212,8 @@ func windowCases(s *cases.Suite, d tensor.DType) {
 					if to.IsInteger() && n != 0 {
 						continue
 					}
-					s.Add(cases.Case{Op: w.op, Version: 17, Attrs: cases.Attrs("periodic", periodic, "output_datatype", to.Code()), In: cases.In(cases.Scalar(d, float64(n))), Want: cases.Want(y), Ulps: 4})
+					s.Add(cases.Case{Op: w.op, Version: 17, Attrs: cases.Attrs("periodic", periodic, "output_datatype", to.Code()),
+						In: cases.In(cases.Scalar(d, float64(n))), Want: cases.Want(y), Ulps: 4})
 				}
 			}
 		}
@@ -226,9 +241,11 @@ func melCases(s *cases.Suite, d tensor.DType) {
 			cases.SetNumber(y, i, (c-j)/(c-b))
 		}
 	})
-	numbers := cases.In(cases.Scalar(d, bands), cases.Scalar(d, length), cases.Scalar(d, rate), cases.Scalar(tensor.F32, low), cases.Scalar(tensor.F32, high))
+	numbers := cases.In(cases.Scalar(d, bands), cases.Scalar(d, length), cases.Scalar(d, rate),
+		cases.Scalar(tensor.F32, low), cases.Scalar(tensor.F32, high))
 	s.Add(cases.Case{Op: "MelWeightMatrix", Version: 17, In: numbers, Want: cases.Want(y), Ulps: 1})
-	s.Add(cases.Case{Op: "MelWeightMatrix", Version: 17, Note: "beyond", In: append(numbers[:4:4], cases.Scalar(tensor.F32, 60000)), Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "MelWeightMatrix", Version: 17, Note: "beyond",
+		In: append(numbers[:4:4], cases.Scalar(tensor.F32, 60000)), Fails: graph.ErrShape})
 }
 
 func detCases(s *cases.Suite, d tensor.DType) {
@@ -240,7 +257,8 @@ func detCases(s *cases.Suite, d tensor.DType) {
 		}
 		s.Add(cases.Case{Op: "Det", Version: 11, In: cases.In(x), Want: cases.Want(y), Ulps: 64})
 	}
-	s.Add(cases.Case{Op: "Det", Version: 11, Note: "one", In: cases.In(cases.Seen(cases.Vector(d, 2, 1, 4, 2), 2, 2)), Want: cases.Want(tensor.New(d))})
+	s.Add(cases.Case{Op: "Det", Version: 11, Note: "one", In: cases.In(cases.Seen(cases.Vector(d, 2, 1, 4, 2), 2, 2)),
+		Want: cases.Want(tensor.New(d))})
 	s.Add(cases.Case{Op: "Det", Version: 11, Note: "not square", In: cases.In(s.Any(d, 2, 3)), Fails: graph.ErrShape})
 }
 
@@ -297,9 +315,12 @@ func bitCastCases(s *cases.Suite) {
 			if err != nil {
 				panic(err)
 			}
-			s.Add(cases.Case{Op: "BitCast", Version: 26, Note: to.String(), Attrs: cases.Attrs("to", to.Code()), In: cases.In(x), Want: cases.Want(y)})
+			s.Add(cases.Case{Op: "BitCast", Version: 26, Note: to.String(), Attrs: cases.Attrs("to", to.Code()),
+				In: cases.In(x), Want: cases.Want(y)})
 		}
 	}
-	s.Add(cases.Case{Op: "BitCast", Version: 26, Note: "bool", Attrs: cases.Attrs("to", tensor.Bool.Code()), In: cases.In(cases.Vector(tensor.U8, 0, 1, 2, 128)), Want: cases.Want(cases.Vector(tensor.Bool, 0, 1, 1, 1))})
-	s.Add(cases.Case{Op: "BitCast", Version: 26, Note: "width", Attrs: cases.Attrs("to", tensor.F32.Code()), In: cases.In(cases.Vector(tensor.F64, 1)), Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "BitCast", Version: 26, Note: "bool", Attrs: cases.Attrs("to", tensor.Bool.Code()),
+		In: cases.In(cases.Vector(tensor.U8, 0, 1, 2, 128)), Want: cases.Want(cases.Vector(tensor.Bool, 0, 1, 1, 1))})
+	s.Add(cases.Case{Op: "BitCast", Version: 26, Note: "width", Attrs: cases.Attrs("to", tensor.F32.Code()),
+		In: cases.In(cases.Vector(tensor.F64, 1)), Fails: graph.ErrShape})
 }

@@ -14,8 +14,10 @@ func repeatCases(s *cases.Suite) {
 	y := scores.Clone()
 	cases.SetNumber(y, 0, math.Inf(-1))
 	cases.SetNumber(y, 7, math.Inf(-1))
-	s.Add(cases.Case{Domain: cases.Microsoft, Op: "NGramRepeatBlock", Version: 1, Attrs: cases.Attrs("ngram_size", 3), In: cases.In(tokens, scores), Want: cases.Want(y)})
-	s.Add(cases.Case{Domain: cases.Microsoft, Op: "NGramRepeatBlock", Version: 1, Note: "no size", In: cases.In(tokens, scores), Fails: graph.ErrFormat})
+	s.Add(cases.Case{Domain: cases.Microsoft, Op: "NGramRepeatBlock", Version: 1, Attrs: cases.Attrs("ngram_size", 3),
+		In: cases.In(tokens, scores), Want: cases.Want(y)})
+	s.Add(cases.Case{Domain: cases.Microsoft, Op: "NGramRepeatBlock", Version: 1, Note: "no size",
+		In: cases.In(tokens, scores), Fails: graph.ErrFormat})
 	s.Add(cases.Case{Domain: cases.Microsoft, Op: "NGramRepeatBlock", Version: 1, Note: "outside", Attrs: cases.Attrs("ngram_size", 1),
 		In: cases.In(cases.Seen(cases.Ints(0, 4), 2, 1), scores), Fails: graph.ErrShape})
 }

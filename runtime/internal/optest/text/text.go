@@ -36,9 +36,12 @@ func concatTextCases(s *cases.Suite) {
 		})
 		s.Add(cases.Case{Op: "StringConcat", Version: 20, In: cases.In(x, y), Want: cases.Want(z)})
 	}
-	s.Add(cases.Case{Op: "StringConcat", Version: 20, Note: "unicode", In: cases.In(words("ä", "\xff"), words("", "日本")), Want: cases.Want(words("ä", "\xff日本"))})
-	s.Add(cases.Case{Op: "StringConcat", Version: 20, Note: "shapes", In: cases.In(words("a", "b"), words("a", "b", "c")), Fails: graph.ErrShape})
-	s.Add(cases.Case{Op: "StringConcat", Version: 20, Note: "numbers", In: cases.In(words("a"), cases.Ints(1)), Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "StringConcat", Version: 20, Note: "unicode", In: cases.In(words("ä", "\xff"), words("", "日本")),
+		Want: cases.Want(words("ä", "\xff日本"))})
+	s.Add(cases.Case{Op: "StringConcat", Version: 20, Note: "shapes",
+		In: cases.In(words("a", "b"), words("a", "b", "c")), Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "StringConcat", Version: 20, Note: "numbers", In: cases.In(words("a"), cases.Ints(1)),
+		Fails: graph.ErrShape})
 }
 
 // table returns rows of strings, padded with empty strings, and the lengths of the rows.
@@ -58,19 +61,28 @@ func table(rows ...[]string) (parts, counts *tensor.Tensor) {
 func splitTextCases(s *cases.Suite) {
 	add := func(note string, a []*graph.Attr, x *tensor.Tensor, rows ...[]string) {
 		parts, counts := table(rows...)
-		s.Add(cases.Case{Op: "StringSplit", Version: 20, Note: note, Attrs: a, In: cases.In(x), Want: cases.Want(parts, counts)})
-		s.Add(cases.Case{Op: "StringSplit", Version: 20, Note: note + ", parts only", Attrs: a, In: cases.In(x), Want: cases.Want(parts)})
-		s.Add(cases.Case{Op: "StringSplit", Version: 20, Note: note + ", counts only", Attrs: a, In: cases.In(x), Want: cases.Want(nil, counts)})
+		s.Add(cases.Case{Op: "StringSplit", Version: 20, Note: note, Attrs: a, In: cases.In(x),
+			Want: cases.Want(parts, counts)})
+		s.Add(cases.Case{Op: "StringSplit", Version: 20, Note: note + ", parts only", Attrs: a, In: cases.In(x),
+			Want: cases.Want(parts)})
+		s.Add(cases.Case{Op: "StringSplit", Version: 20, Note: note + ", counts only", Attrs: a, In: cases.In(x),
+			Want: cases.Want(nil, counts)})
 	}
 	x := words("a,b,,c", "x", "", ",,,")
-	add("comma", cases.Attrs("delimiter", ","), x, []string{"a", "b", "", "c"}, []string{"x"}, []string{""}, []string{"", "", "", ""})
-	add("two commas", cases.Attrs("delimiter", ",", "maxsplit", 2), x, []string{"a", "b", ",c"}, []string{"x"}, []string{""}, []string{"", "", ","})
-	add("no commas", cases.Attrs("delimiter", ",", "maxsplit", 0), x, []string{"a,b,,c"}, []string{"x"}, []string{""}, []string{",,,"})
-	add("any commas", cases.Attrs("delimiter", ",", "maxsplit", -3), x, []string{"a", "b", "", "c"}, []string{"x"}, []string{""}, []string{"", "", "", ""})
-	add("overlapping", cases.Attrs("delimiter", "aa"), words("aaaa", "aaa", "baab"), []string{"", "", ""}, []string{"", "a"}, []string{"b", "b"})
+	add("comma", cases.Attrs("delimiter", ","), x, []string{"a", "b", "", "c"}, []string{"x"}, []string{""},
+		[]string{"", "", "", ""})
+	add("two commas", cases.Attrs("delimiter", ",", "maxsplit", 2), x, []string{"a", "b", ",c"}, []string{"x"},
+		[]string{""}, []string{"", "", ","})
+	add("no commas", cases.Attrs("delimiter", ",", "maxsplit", 0), x, []string{"a,b,,c"}, []string{"x"}, []string{""},
+		[]string{",,,"})
+	add("any commas", cases.Attrs("delimiter", ",", "maxsplit", -3), x, []string{"a", "b", "", "c"}, []string{"x"},
+		[]string{""}, []string{"", "", "", ""})
+	add("overlapping", cases.Attrs("delimiter", "aa"), words("aaaa", "aaa", "baab"), []string{"", "", ""},
+		[]string{"", "a"}, []string{"b", "b"})
 	y := words("a b  c ", "\t x\n", "", " ", "q\u2003r\u00a0")
 	add("space", nil, y, []string{"a", "b", "c"}, []string{"x"}, nil, nil, []string{"q", "r"})
-	add("empty delimiter", cases.Attrs("delimiter", ""), y, []string{"a", "b", "c"}, []string{"x"}, nil, nil, []string{"q", "r"})
+	add("empty delimiter", cases.Attrs("delimiter", ""), y, []string{"a", "b", "c"}, []string{"x"}, nil, nil,
+		[]string{"q", "r"})
 	add("one space", cases.Attrs("maxsplit", 1), y, []string{"a", "b  c"}, []string{"x"}, nil, nil, []string{"q", "r"})
 	add("no space", cases.Attrs("maxsplit", 0), y, []string{"a b  c"}, []string{"x"}, nil, nil, []string{"q\u2003r"})
 	add("only space", nil, words("", " "), nil, nil)
@@ -85,7 +97,8 @@ func splitTextCases(s *cases.Suite) {
 		}
 		parts, counts := table(rows...)
 		parts = cases.Seen(parts, append(slices.Clone(shape), parts.Shape()[1])...)
-		s.Add(cases.Case{Op: "StringSplit", Version: 20, In: cases.In(lines), Want: cases.Want(parts, cases.Seen(counts, shape...))})
+		s.Add(cases.Case{Op: "StringSplit", Version: 20, In: cases.In(lines),
+			Want: cases.Want(parts, cases.Seen(counts, shape...))})
 	}
 }
 
@@ -101,14 +114,16 @@ func regexCases(s *cases.Suite) {
 		for i, v := range x.Strings() {
 			cases.SetNumber(y, i, cases.Truth(slices.Contains(list, v)))
 		}
-		s.Add(cases.Case{Op: "RegexFullMatch", Version: 20, Note: fmt.Sprintf("%q", pattern), Attrs: cases.Attrs("pattern", pattern), In: cases.In(x), Want: cases.Want(y)})
+		s.Add(cases.Case{Op: "RegexFullMatch", Version: 20, Note: fmt.Sprintf("%q", pattern),
+			Attrs: cases.Attrs("pattern", pattern), In: cases.In(x), Want: cases.Want(y)})
 	}
 	for pattern, kind := range map[string]error{
 		"[": graph.ErrFormat, "(?:": graph.ErrFormat, "x{1001}": graph.ErrFormat, "(a{1000}){1000}": graph.ErrFormat, ")|(": graph.ErrFormat,
 		`(a)\1`: graph.ErrFormat, "(?=a)": graph.ErrFormat, `\C`: graph.ErrUnsupported, strings.Repeat("a{1000}", 70): graph.ErrUnsupported,
 		strings.Repeat("a", 1<<17): graph.ErrUnsupported,
 	} {
-		s.Add(cases.Case{Op: "RegexFullMatch", Version: 20, Note: fmt.Sprintf("bad %.20q", pattern), Attrs: cases.Attrs("pattern", pattern), In: cases.In(x), Fails: kind})
+		s.Add(cases.Case{Op: "RegexFullMatch", Version: 20, Note: fmt.Sprintf("bad %.20q", pattern),
+			Attrs: cases.Attrs("pattern", pattern), In: cases.In(x), Fails: kind})
 	}
 	s.Add(cases.Case{Op: "RegexFullMatch", Version: 20, Note: "none", In: cases.In(x), Fails: graph.ErrFormat})
 	for _, shape := range [][]int{{}, {2, 0}, {3, 5}} {
@@ -117,13 +132,15 @@ func regexCases(s *cases.Suite) {
 		for i, w := range v.Strings() {
 			cases.SetNumber(y, i, cases.Truth(len(w) == 3))
 		}
-		s.Add(cases.Case{Op: "RegexFullMatch", Version: 20, Attrs: cases.Attrs("pattern", "s[0-9]{2}"), In: cases.In(v), Want: cases.Want(y)})
+		s.Add(cases.Case{Op: "RegexFullMatch", Version: 20, Attrs: cases.Attrs("pattern", "s[0-9]{2}"), In: cases.In(v),
+			Want: cases.Want(y)})
 	}
 }
 
 func normalizerCases(s *cases.Suite) {
 	add := func(note string, x, y *tensor.Tensor, list ...any) {
-		s.Add(cases.Case{Op: "StringNormalizer", Version: 10, Note: note, Attrs: cases.Attrs(list...), In: cases.In(x), Want: cases.Want(y)})
+		s.Add(cases.Case{Op: "StringNormalizer", Version: 10, Note: note, Attrs: cases.Attrs(list...), In: cases.In(x),
+			Want: cases.Want(y)})
 	}
 	x := words("monday", "Tuesday", "", "straße", "İx", "ΣΑΣ", "ı", "i", "é", "É", "a\xff")
 	upper := words("MONDAY", "TUESDAY", "", "STRASSE", "İX", "ΣΑΣ", "I", "I", "É", "É", "A\xff")
@@ -132,7 +149,8 @@ func normalizerCases(s *cases.Suite) {
 	add("none", x, x, "case_change_action", "NONE")
 	add("upper", x, upper, "case_change_action", "UPPER")
 	add("lower", x, lower, "case_change_action", "LOWER")
-	add("matrix", cases.Seen(x, 1, x.Len()), cases.Seen(upper, 1, x.Len()), "case_change_action", "UPPER", "locale", "en_US")
+	add("matrix", cases.Seen(x, 1, x.Len()), cases.Seen(upper, 1, x.Len()), "case_change_action", "UPPER", "locale",
+		"en_US")
 	turkish := words("MONDAY", "TUESDAY", "", "STRASSE", "İX", "ΣΑΣ", "I", "İ", "É", "É", "A\xff")
 	add("turkish", x, turkish, "case_change_action", "UPPER", "locale", "tr_TR.UTF-8")
 	add("azeri", x, turkish, "case_change_action", "UPPER", "locale", "az@latin")
@@ -142,22 +160,28 @@ func normalizerCases(s *cases.Suite) {
 	}
 	add("locale C.UTF-8", x, upper, "case_change_action", "UPPER", "locale", "C.UTF-8")
 	stop := []string{"MONDAY", "tuesday", "é", "ſ"}
-	add("exact", x, words("monday", "Tuesday", "", "straße", "İx", "ΣΑΣ", "ı", "i", "É", "a\xff"), "stopwords", stop, "is_case_sensitive", 1)
+	add("exact", x, words("monday", "Tuesday", "", "straße", "İx", "ΣΑΣ", "ı", "i", "É", "a\xff"), "stopwords", stop,
+		"is_case_sensitive", 1)
 	add("exact, then lower", x, words("monday", "tuesday", "", "straße", "i̇x", "σας", "ı", "i", "é", "a\xff"),
 		"stopwords", stop, "is_case_sensitive", 1, "case_change_action", "LOWER")
 	add("any case", x, words("", "straße", "İx", "ΣΑΣ", "ı", "i", "a\xff"), "stopwords", stop)
-	add("any case, then upper", x, words("", "STRASSE", "İX", "ΣΑΣ", "I", "I", "A\xff"), "stopwords", stop, "case_change_action", "UPPER")
-	add("empty stop word", x, words("monday", "Tuesday", "straße", "İx", "ΣΑΣ", "ı", "i", "é", "É", "a\xff"), "stopwords", []string{""})
+	add("any case, then upper", x, words("", "STRASSE", "İX", "ΣΑΣ", "I", "I", "A\xff"), "stopwords", stop,
+		"case_change_action", "UPPER")
+	add("empty stop word", x, words("monday", "Tuesday", "straße", "İx", "ΣΑΣ", "ı", "i", "é", "É", "a\xff"),
+		"stopwords", []string{""})
 	add("nothing left", words("a", "A"), words(""), "stopwords", []string{"a"})
 	add("no row left", cases.Seen(words("a", "A"), 1, 2), cases.Seen(words(""), 1, 1), "stopwords", []string{"a"})
 	add("nothing there", words(), words(""), "case_change_action", "UPPER")
 	add("no row there", cases.Seen(words(), 1, 0), cases.Seen(words(""), 1, 1))
-	s.Add(cases.Case{Op: "StringNormalizer", Version: 10, Note: "action", Attrs: cases.Attrs("case_change_action", "lower"), In: cases.In(x), Fails: graph.ErrFormat})
+	s.Add(cases.Case{Op: "StringNormalizer", Version: 10, Note: "action",
+		Attrs: cases.Attrs("case_change_action", "lower"), In: cases.In(x), Fails: graph.ErrFormat})
 	for note, locale := range map[string]string{"locale": "x!", "language": "xx_YY"} {
-		s.Add(cases.Case{Op: "StringNormalizer", Version: 10, Note: note, Attrs: cases.Attrs("locale", locale), In: cases.In(x), Fails: graph.ErrUnsupported})
+		s.Add(cases.Case{Op: "StringNormalizer", Version: 10, Note: note, Attrs: cases.Attrs("locale", locale),
+			In: cases.In(x), Fails: graph.ErrUnsupported})
 	}
 	for _, shape := range [][]int{{}, {2, 2}, {1, 1, 3}, {0, 1}} {
-		s.Add(cases.Case{Op: "StringNormalizer", Version: 10, Note: "shape", In: cases.In(s.Any(tensor.String, shape...)), Fails: graph.ErrShape})
+		s.Add(cases.Case{Op: "StringNormalizer", Version: 10, Note: "shape", In: cases.In(s.Any(tensor.String, shape...)),
+			Fails: graph.ErrShape})
 	}
 }
 
@@ -170,7 +194,9 @@ type tfIdfPool struct {
 }
 
 // tfIdfCase counts, for every n-gram and every distance, the positions where it begins.
-func tfIdfCase(s *cases.Suite, p tfIdfPool, d tensor.DType, mode string, fewest, most, skips int, x [][]int, rank int) cases.Case {
+func tfIdfCase(
+	s *cases.Suite, p tfIdfPool, d tensor.DType, mode string, fewest, most, skips int, x [][]int, rank int,
+) cases.Case {
 	pool, starts, width := []int{}, make([]int, most), slices.Max(p.indexes)+1
 	for size := 1; size <= most; size++ {
 		starts[size-1] = len(pool)
@@ -203,7 +229,8 @@ func tfIdfCase(s *cases.Suite, p tfIdfPool, d tensor.DType, mode string, fewest,
 			out[row*width+p.indexes[k]] += v
 		}
 	}
-	list := []any{"mode", mode, "ngram_counts", starts, "ngram_indexes", p.indexes, "max_skip_count", skips, "min_gram_length", fewest, "max_gram_length", most}
+	list := []any{"mode", mode, "ngram_counts", starts, "ngram_indexes", p.indexes, "max_skip_count", skips,
+		"min_gram_length", fewest, "max_gram_length", most}
 	if p.weights != nil {
 		list = append(list, "weights", p.weights)
 	}
@@ -229,7 +256,8 @@ func tfIdfCase(s *cases.Suite, p tfIdfPool, d tensor.DType, mode string, fewest,
 	if rank == 1 {
 		input, y = cases.Seen(input, len(x[0])), cases.Seen(y, width)
 	}
-	return cases.Case{Op: "TfIdfVectorizer", Version: 9, Note: fmt.Sprintf("%s of %d to %d, skips %d", mode, fewest, most, skips), Attrs: cases.Attrs(list...), In: cases.In(input), Want: cases.Want(y), Ulps: 4}
+	return cases.Case{Op: "TfIdfVectorizer", Version: 9, Note: fmt.Sprintf("%s of %d to %d, skips %d", mode, fewest,
+		most, skips), Attrs: cases.Attrs(list...), In: cases.In(input), Want: cases.Want(y), Ulps: 4}
 }
 
 func tfIdfCases(s *cases.Suite) {
@@ -285,9 +313,11 @@ func tfIdfFailures(s *cases.Suite) {
 		return cases.Attrs(list...)
 	}
 	x := cases.Ints(1, 2, 3)
-	s.Add(cases.Case{Op: "TfIdfVectorizer", Version: 9, Note: "good", Attrs: with("", nil), In: cases.In(x), Want: cases.Want(cases.Vector(tensor.F32, 1, 1, 1, 1, 1))})
+	s.Add(cases.Case{Op: "TfIdfVectorizer", Version: 9, Note: "good", Attrs: with("", nil), In: cases.In(x),
+		Want: cases.Want(cases.Vector(tensor.F32, 1, 1, 1, 1, 1))})
 	for name := range good {
-		s.Add(cases.Case{Op: "TfIdfVectorizer", Version: 9, Note: "no " + name, Attrs: with(name, nil), In: cases.In(x), Fails: graph.ErrFormat})
+		s.Add(cases.Case{Op: "TfIdfVectorizer", Version: 9, Note: "no " + name, Attrs: with(name, nil), In: cases.In(x),
+			Fails: graph.ErrFormat})
 	}
 	for _, f := range []struct {
 		name string
@@ -298,12 +328,15 @@ func tfIdfFailures(s *cases.Suite) {
 		{"ngram_counts", []int{-1, 3}}, {"ngram_counts", []int{0, 3, cases.Huge}}, {"ngram_indexes", []int{}}, {"ngram_indexes", []int{0, 1, 2}}, {"ngram_indexes", []int{0, 1, 2, 3, -1}},
 		{"ngram_indexes", []int{0, 1, 2, 3, math.MaxInt}}, {"pool_int64s", []int{1, 1, 3, 1, 2, 2, 3}},
 	} {
-		s.Add(cases.Case{Op: "TfIdfVectorizer", Version: 9, Note: fmt.Sprintf("%s %v", f.name, f.v), Attrs: with(f.name, f.v), In: cases.In(x), Fails: graph.ErrFormat})
+		s.Add(cases.Case{Op: "TfIdfVectorizer", Version: 9, Note: fmt.Sprintf("%s %v", f.name, f.v),
+			Attrs: with(f.name, f.v), In: cases.In(x), Fails: graph.ErrFormat})
 	}
 	for _, t := range []*tensor.Tensor{words("a"), tensor.New(tensor.I64), tensor.New(tensor.I64, 1, 1, 2)} {
-		s.Add(cases.Case{Op: "TfIdfVectorizer", Version: 9, Note: "input", Attrs: with("", nil), In: cases.In(t), Fails: graph.ErrShape})
+		s.Add(cases.Case{Op: "TfIdfVectorizer", Version: 9, Note: "input", Attrs: with("", nil), In: cases.In(t),
+			Fails: graph.ErrShape})
 	}
-	s.Add(cases.Case{Op: "TfIdfVectorizer", Version: 9, Note: "input", Attrs: with("", nil), In: cases.In(tensor.New(tensor.F32, 2)), Fails: graph.ErrUnsupported})
+	s.Add(cases.Case{Op: "TfIdfVectorizer", Version: 9, Note: "input", Attrs: with("", nil),
+		In: cases.In(tensor.New(tensor.F32, 2)), Fails: graph.ErrUnsupported})
 }
 
 func tokenizerCases(s *cases.Suite) {
@@ -328,7 +361,8 @@ func tokenizerCases(s *cases.Suite) {
 	for _, separator := range []string{"", "a*", "a|b?", "(c|$)", "a{0,3}", `\b`} {
 		fails(graph.ErrUnsupported, "separator "+separator, x, "mincharnum", 1, "separators", []string{separator, " "})
 	}
-	fails(graph.ErrUnsupported, "separators", x, "mincharnum", 1, "separators", []string{"[ab]{900}", "a{900}", strings.Repeat("(a{900})", 80)})
+	fails(graph.ErrUnsupported, "separators", x, "mincharnum", 1, "separators",
+		[]string{"[ab]{900}", "a{900}", strings.Repeat("(a{900})", 80)})
 	fails(graph.ErrFormat, "not UTF-8", words("\xff"), "mincharnum", 1, "tokenexp", "a")
 	fails(graph.ErrShape, "scalar", tensor.New(tensor.String), "mincharnum", 1, "tokenexp", "a")
 	fails(graph.ErrShape, "cube", tensor.New(tensor.String, 1, 1, 1), "mincharnum", 1, "tokenexp", "a")

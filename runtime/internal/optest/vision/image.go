@@ -37,20 +37,27 @@ func imageCases(s *cases.Suite) {
 	good := encoded(png.Encode, image.NewGray(image.Rect(0, 0, 3, 3)))
 	for note, file := range map[string][]byte{"nothing": {}, "rubbish": []byte("no picture at all"), "cut off": good[:len(good)/2], "huge": []byte("P5 999999999 999999999 255 "),
 		"broken": append(good[:40:40], make([]byte, 60)...)} {
-		s.Add(cases.Case{Op: "ImageDecoder", Version: 20, Note: note, In: cases.In(fileOf(file)), Want: cases.Want(tensor.New(tensor.U8, 0, 0, 3))})
+		s.Add(cases.Case{Op: "ImageDecoder", Version: 20, Note: note, In: cases.In(fileOf(file)),
+			Want: cases.Want(tensor.New(tensor.U8, 0, 0, 3))})
 	}
-	s.Add(cases.Case{Op: "ImageDecoder", Version: 20, Note: "grey of nothing", Attrs: cases.Attrs("pixel_format", "Grayscale"), In: cases.In(fileOf(nil)), Want: cases.Want(tensor.New(tensor.U8, 0, 0, 1))})
-	s.Add(cases.Case{Op: "ImageDecoder", Version: 20, Note: "format", Attrs: cases.Attrs("pixel_format", "rgb"), In: cases.In(fileOf(good)), Fails: graph.ErrFormat})
-	s.Add(cases.Case{Op: "ImageDecoder", Version: 20, Note: "shape", In: cases.In(cases.Seen(fileOf(good), 1, len(good))), Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "ImageDecoder", Version: 20, Note: "grey of nothing", Attrs: cases.Attrs("pixel_format",
+		"Grayscale"), In: cases.In(fileOf(nil)), Want: cases.Want(tensor.New(tensor.U8, 0, 0, 1))})
+	s.Add(cases.Case{Op: "ImageDecoder", Version: 20, Note: "format", Attrs: cases.Attrs("pixel_format", "rgb"),
+		In: cases.In(fileOf(good)), Fails: graph.ErrFormat})
+	s.Add(cases.Case{Op: "ImageDecoder", Version: 20, Note: "shape",
+		In: cases.In(cases.Seen(fileOf(good), 1, len(good))), Fails: graph.ErrShape})
 	// Arithmetic coding is valid but not supported.
-	s.Add(cases.Case{Op: "ImageDecoder", Version: 20, Note: "unsupported", In: cases.In(fileOf([]byte("\xff\xd8\xff\xc9\x00\x0b\x08\x00\x01\x00\x01\x01\x01\x11\x00"))), Fails: graph.ErrUnsupported})
+	s.Add(cases.Case{Op: "ImageDecoder", Version: 20, Note: "unsupported",
+		In:    cases.In(fileOf([]byte("\xff\xd8\xff\xc9\x00\x0b\x08\x00\x01\x00\x01\x01\x01\x11\x00"))),
+		Fails: graph.ErrUnsupported})
 }
 
 // pictureCases reads a picture in every order of channels, and a grey one.
 func pictureCases(s *cases.Suite, name string, encode func(w io.Writer, m image.Image) error, rgb *tensor.Tensor) {
 	h, w := rgb.Shape()[0], rgb.Shape()[1]
 	m, grey := image.NewNRGBA(image.Rect(0, 0, w, h)), image.NewGray(image.Rect(0, 0, w, h))
-	bgr, luma, single, three := tensor.New(tensor.U8, h, w, 3), tensor.New(tensor.U8, h, w, 1), tensor.New(tensor.U8, h, w, 1), tensor.New(tensor.U8, h, w, 3)
+	bgr, luma, single, three := tensor.New(tensor.U8, h, w, 3), tensor.New(tensor.U8, h, w, 1),
+		tensor.New(tensor.U8, h, w, 1), tensor.New(tensor.U8, h, w, 3)
 	for i := range w * h {
 		p := rgb.Bytes()[3*i:]
 		m.SetNRGBA(i%w, i/w, color.NRGBA{p[0], p[1], p[2], 255})
@@ -64,7 +71,8 @@ func pictureCases(s *cases.Suite, name string, encode func(w io.Writer, m image.
 	}
 	coloured, plain := fileOf(encoded(encode, m)), fileOf(encoded(encode, grey))
 	add := func(note string, file, y *tensor.Tensor, list ...any) {
-		s.Add(cases.Case{Op: "ImageDecoder", Version: 20, Note: name + " " + note, Attrs: cases.Attrs(list...), In: cases.In(file), Want: cases.Want(y)})
+		s.Add(cases.Case{Op: "ImageDecoder", Version: 20, Note: name + " " + note, Attrs: cases.Attrs(list...),
+			In: cases.In(file), Want: cases.Want(y)})
 	}
 	add("as it is", coloured, rgb)
 	add("rgb", coloured, rgb, "pixel_format", "RGB")

@@ -27,9 +27,11 @@ func suppressionCases(s *cases.Suite) {
 				In:   cases.In(corners, scores, cases.Ints(most), cases.Vector(tensor.F32, 0.25), cases.Vector(tensor.F32, 0.3)),
 				Want: cases.Want(cases.FromNumbers(tensor.I64, list, len(list)/3, 3))})
 		}
-		s.Add(cases.Case{Op: "NonMaxSuppression", Version: 10, Note: "none", In: cases.In(corners, scores), Want: cases.Want(tensor.New(tensor.I64, 0, 3))})
+		s.Add(cases.Case{Op: "NonMaxSuppression", Version: 10, Note: "none", In: cases.In(corners, scores),
+			Want: cases.Want(tensor.New(tensor.I64, 0, 3))})
 	}
-	s.Add(cases.Case{Op: "NonMaxSuppression", Version: 10, Note: "boxes", In: cases.In(s.Any(tensor.F32, 1, 3, 4), s.Any(tensor.F32, 1, 1, 2), cases.Ints(1)), Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "NonMaxSuppression", Version: 10, Note: "boxes",
+		In: cases.In(s.Any(tensor.F32, 1, 3, 4), s.Any(tensor.F32, 1, 1, 2), cases.Ints(1)), Fails: graph.ErrShape})
 }
 
 // suppressed repeatedly picks the best box and removes the boxes that overlap it.

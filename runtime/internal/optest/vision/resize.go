@@ -135,13 +135,15 @@ func resized(x *tensor.Tensor, shape []int, scales []float64, p sampling) *tenso
 func resizeCases(s *cases.Suite) {
 	types := slices.Concat(cases.Numeric, []tensor.DType{tensor.Bool, tensor.String, tensor.C64, tensor.C128})
 	for _, d := range types {
-		resizeCase(s, d, []int{1, 2, 3, 4}, []float64{1, 1, 2, 1.5}, sampling{"nearest", "half_pixel", "round_prefer_floor", false})
+		resizeCase(s, d, []int{1, 2, 3, 4}, []float64{1, 1, 2, 1.5},
+			sampling{"nearest", "half_pixel", "round_prefer_floor", false})
 		upsampleCases(s, d, "nearest")
 	}
 	for _, d := range cases.Floats {
 		upsampleCases(s, d, "linear")
 		for _, mode := range []string{"nearest", "linear", "cubic"} {
-			for _, coords := range []string{"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric"} {
+			for _, coords := range []string{"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+				"asymmetric"} {
 				p := sampling{mode, coords, "floor", false}
 				resizeCase(s, d, []int{2, 1, 5, 7}, []float64{1, 1, 0.625, 2}, p)
 				resizeCase(s, d, []int{4, 6}, []float64{2.5, 1.25}, p)
@@ -183,11 +185,13 @@ func roundedCases(s *cases.Suite) {
 			version = 19
 		}
 		given := cases.In(x, tensor.New(tensor.F32, 0), cases.Vector(tensor.F32, c.scale))
-		s.Add(cases.Case{Op: "Resize", Version: version, Note: "rounded " + c.coords, Attrs: a, In: given, Want: cases.Want(cases.Vector(tensor.F32, c.want...))})
+		s.Add(cases.Case{Op: "Resize", Version: version, Note: "rounded " + c.coords, Attrs: a, In: given,
+			Want: cases.Want(cases.Vector(tensor.F32, c.want...))})
 	}
 	// The first version takes the element after the place along axes that shrink.
 	given := cases.In(cases.Vector(tensor.F32, count(8)...), cases.Vector(tensor.F32, 0.6))
-	s.Add(cases.Case{Op: "Resize", Version: 10, Until: 11, Note: "shrunk", In: given, Want: cases.Want(cases.Vector(tensor.F32, 0, 2, 4, 5))})
+	s.Add(cases.Case{Op: "Resize", Version: 10, Until: 11, Note: "shrunk", In: given,
+		Want: cases.Want(cases.Vector(tensor.F32, 0, 2, 4, 5))})
 }
 
 // count returns 0, 1, ... n-1.
@@ -222,14 +226,16 @@ func resizeCase(s *cases.Suite, d tensor.DType, shape []int, scales []float64, p
 	}
 	a := cases.Attrs(list...)
 	given := cases.In(x, tensor.New(tensor.F32, 0), cases.Vector(tensor.F32, scales...))
-	s.Add(cases.Case{Op: "Resize", Version: version, Note: p.mode + " " + p.coords, Attrs: a, In: given, Want: cases.Want(resized(x, to, scales, p)), Ulps: 32})
+	s.Add(cases.Case{Op: "Resize", Version: version, Note: p.mode + " " + p.coords, Attrs: a, In: given,
+		Want: cases.Want(resized(x, to, scales, p)), Ulps: 32})
 
 	// Sizes imply scales.
 	for i := range scales {
 		scales[i] = float64(to[i]) / float64(shape[i])
 	}
 	given = cases.In(x, nil, nil, cases.Ints(to...))
-	s.Add(cases.Case{Op: "Resize", Version: max(version, 13), Note: p.mode + " " + p.coords, Attrs: a, In: given, Want: cases.Want(resized(x, to, scales, p)), Ulps: 32})
+	s.Add(cases.Case{Op: "Resize", Version: max(version, 13), Note: p.mode + " " + p.coords, Attrs: a, In: given,
+		Want: cases.Want(resized(x, to, scales, p)), Ulps: 32})
 }
 
 func upsampleCases(s *cases.Suite, d tensor.DType, mode string) {
@@ -240,9 +246,13 @@ func upsampleCases(s *cases.Suite, d tensor.DType, mode string) {
 	if mode == "linear" {
 		old = "bilinear"
 	}
-	s.Add(cases.Case{Op: "Upsample", Version: 1, Until: 7, Note: mode, Attrs: cases.Attrs("mode", old, "height_scale", 2.0, "width_scale", 3.0), In: cases.In(x), Want: cases.Want(y), Ulps: 16})
-	s.Add(cases.Case{Op: "Upsample", Version: 7, Until: 9, Note: mode, Attrs: cases.Attrs("mode", mode, "scales", scales), In: cases.In(x), Want: cases.Want(y), Ulps: 16})
+	s.Add(cases.Case{Op: "Upsample", Version: 1, Until: 7, Note: mode, Attrs: cases.Attrs("mode", old, "height_scale",
+		2.0, "width_scale", 3.0), In: cases.In(x), Want: cases.Want(y), Ulps: 16})
+	s.Add(cases.Case{Op: "Upsample", Version: 7, Until: 9, Note: mode,
+		Attrs: cases.Attrs("mode", mode, "scales", scales), In: cases.In(x), Want: cases.Want(y), Ulps: 16})
 	given := cases.In(x, cases.Vector(tensor.F32, scales...))
-	s.Add(cases.Case{Op: "Upsample", Version: 9, Note: mode, Attrs: cases.Attrs("mode", mode), In: given, Want: cases.Want(y), Ulps: 16})
-	s.Add(cases.Case{Op: "Resize", Version: 10, Until: 11, Note: mode, Attrs: cases.Attrs("mode", mode), In: given, Want: cases.Want(y), Ulps: 16})
+	s.Add(cases.Case{Op: "Upsample", Version: 9, Note: mode, Attrs: cases.Attrs("mode", mode), In: given,
+		Want: cases.Want(y), Ulps: 16})
+	s.Add(cases.Case{Op: "Resize", Version: 10, Until: 11, Note: mode, Attrs: cases.Attrs("mode", mode), In: given,
+		Want: cases.Want(y), Ulps: 16})
 }

@@ -79,20 +79,26 @@ func roiAlignCases(s *cases.Suite, d tensor.DType) {
 				if largest {
 					mode = "max"
 				}
-				list := cases.Attrs("mode", mode, "output_height", 2, "output_width", 3, "sampling_ratio", ratio, "spatial_scale", 0.5)
+				list := cases.Attrs("mode", mode, "output_height", 2, "output_width", 3, "sampling_ratio", ratio, "spatial_scale",
+					0.5)
 				switch {
 				case half:
-					s.Add(cases.Case{Op: "RoiAlign", Version: 16, Attrs: list, In: cases.In(x, rois, batch), Want: cases.Want(y), Ulps: 16})
+					s.Add(cases.Case{Op: "RoiAlign", Version: 16, Attrs: list, In: cases.In(x, rois, batch), Want: cases.Want(y),
+						Ulps: 16})
 				default:
-					s.Add(cases.Case{Op: "RoiAlign", Version: 10, Until: 16, Attrs: list, In: cases.In(x, rois, batch), Want: cases.Want(y), Ulps: 16})
+					s.Add(cases.Case{Op: "RoiAlign", Version: 10, Until: 16, Attrs: list, In: cases.In(x, rois, batch),
+						Want: cases.Want(y), Ulps: 16})
 					list = append(list, cases.Attrs("coordinate_transformation_mode", "output_half_pixel")...)
-					s.Add(cases.Case{Op: "RoiAlign", Version: 16, Attrs: list, In: cases.In(x, rois, batch), Want: cases.Want(y), Ulps: 16})
+					s.Add(cases.Case{Op: "RoiAlign", Version: 16, Attrs: list, In: cases.In(x, rois, batch), Want: cases.Want(y),
+						Ulps: 16})
 				}
 			}
 		}
 	}
-	s.Add(cases.Case{Op: "RoiAlign", Version: 10, Note: "batch", In: cases.In(x, rois, cases.Ints(0, 2, 1)), Fails: graph.ErrShape})
-	s.Add(cases.Case{Op: "RoiAlign", Version: 10, Note: "huge", In: cases.In(x, cases.Seen(cases.Vector(d, 0, 0, 3e4, math.Inf(1)), 1, 4), cases.Ints(0)), Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "RoiAlign", Version: 10, Note: "batch", In: cases.In(x, rois, cases.Ints(0, 2, 1)),
+		Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "RoiAlign", Version: 10, Note: "huge",
+		In: cases.In(x, cases.Seen(cases.Vector(d, 0, 0, 3e4, math.Inf(1)), 1, 4), cases.Ints(0)), Fails: graph.ErrShape})
 }
 
 func maxRoiPoolCases(s *cases.Suite, d tensor.DType) {
@@ -117,8 +123,10 @@ func maxRoiPoolCases(s *cases.Suite, d tensor.DType) {
 		}
 		cases.SetNumber(y, i, top)
 	})
-	s.Add(cases.Case{Op: "MaxRoiPool", Version: 1, Attrs: cases.Attrs("pooled_shape", []int{2, 3}, "spatial_scale", 0.5), In: cases.In(x, rois), Want: cases.Want(y)})
-	s.Add(cases.Case{Op: "MaxRoiPool", Version: 1, Note: "batch", Attrs: cases.Attrs("pooled_shape", []int{1, 1}), In: cases.In(x, cases.Seen(cases.Vector(d, 2, 0, 0, 1, 1), 1, 5)), Fails: graph.ErrShape})
+	s.Add(cases.Case{Op: "MaxRoiPool", Version: 1, Attrs: cases.Attrs("pooled_shape", []int{2, 3}, "spatial_scale", 0.5),
+		In: cases.In(x, rois), Want: cases.Want(y)})
+	s.Add(cases.Case{Op: "MaxRoiPool", Version: 1, Note: "batch", Attrs: cases.Attrs("pooled_shape", []int{1, 1}),
+		In: cases.In(x, cases.Seen(cases.Vector(d, 2, 0, 0, 1, 1), 1, 5)), Fails: graph.ErrShape})
 }
 
 func gridSampleCases(s *cases.Suite, d tensor.DType) {
@@ -158,13 +166,16 @@ func gridCase(s *cases.Suite, d tensor.DType, version int, mode, padding string,
 	s.Add(cases.Case{Op: "GridSample", Version: 20, Attrs: list, In: cases.In(x, grid), Want: cases.Want(y), Ulps: 64})
 	if version < 20 {
 		old := map[string]string{"linear": "bilinear", "cubic": "bicubic", "nearest": "nearest"}[mode]
-		s.Add(cases.Case{Op: "GridSample", Version: version, Until: 20, Attrs: append(cases.Attrs("mode", old), list[1:]...), In: cases.In(x, grid), Want: cases.Want(y), Ulps: 64})
+		s.Add(cases.Case{Op: "GridSample", Version: version, Until: 20,
+			Attrs: append(cases.Attrs("mode", old), list[1:]...), In: cases.In(x, grid), Want: cases.Want(y), Ulps: 64})
 	}
 }
 
 // sampled interpolates along one axis after the other. pixel is the index along the axes already
 // chosen.
-func sampled(at func(pixel []int) float64, pixel, space []int, place func(a int) float64, mode, padding string, corners bool) float64 {
+func sampled(
+	at func(pixel []int) float64, pixel, space []int, place func(a int) float64, mode, padding string, corners bool,
+) float64 {
 	a := len(pixel)
 	if a == len(space) {
 		return at(pixel)
@@ -249,7 +260,8 @@ func affineGridCases(s *cases.Suite, d tensor.DType) {
 			})
 			s.Add(cases.Case{Op: "AffineGrid", Version: 20, Attrs: cases.Attrs("align_corners", corners),
 				In: cases.In(theta, cases.Ints(slices.Concat([]int{2, 5}, space)...)), Want: cases.Want(y), Ulps: 8})
-			s.Add(cases.Case{Op: "AffineGrid", Version: 20, Note: "batch", In: cases.In(theta, cases.Ints(slices.Concat([]int{3, 5}, space)...)), Fails: graph.ErrShape})
+			s.Add(cases.Case{Op: "AffineGrid", Version: 20, Note: "batch",
+				In: cases.In(theta, cases.Ints(slices.Concat([]int{3, 5}, space)...)), Fails: graph.ErrShape})
 		}
 	}
 }

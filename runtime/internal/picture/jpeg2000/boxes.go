@@ -126,7 +126,8 @@ func (b *boxes) readChannels(body []byte) {
 	}
 	b.channels = []int{-1, -1, -1}
 	for body = body[2:]; len(body) >= 6; body = body[6:] {
-		number, kind, colour := binary.BigEndian.Uint16(body), binary.BigEndian.Uint16(body[2:]), binary.BigEndian.Uint16(body[4:])
+		number, kind, colour := binary.BigEndian.Uint16(body), binary.BigEndian.Uint16(body[2:]),
+			binary.BigEndian.Uint16(body[4:])
 		if kind == 0 && colour >= 1 && colour <= 3 {
 			b.channels[colour-1] = int(number)
 		}

@@ -258,7 +258,8 @@ func (p *params) readDefaults(b *fields) error {
 	}
 	for i := range p.components {
 		if to := &p.components[i]; !to.ownCoding {
-			to.levels, to.blockX, to.blockY, to.style, to.reversible, to.precincts = c.levels, c.blockX, c.blockY, c.style, c.reversible, c.precincts
+			to.levels, to.blockX, to.blockY, to.style, to.reversible, to.precincts = c.levels, c.blockX, c.blockY, c.style,
+				c.reversible, c.precincts
 		}
 	}
 	return nil
@@ -310,7 +311,8 @@ func (c *coding) readQuant(b *fields) error {
 
 func (p *params) readChanges(b *fields) {
 	for len(b.data) >= 7 {
-		c := change{firstResolution: b.uint8(), firstComponent: b.uint8(), layers: b.uint16(), resolutions: b.uint8(), components: b.uint8(), order: byte(b.uint8())}
+		c := change{firstResolution: b.uint8(), firstComponent: b.uint8(), layers: b.uint16(), resolutions: b.uint8(),
+			components: b.uint8(), order: byte(b.uint8())}
 		if c.components == 0 {
 			c.components = 256
 		}

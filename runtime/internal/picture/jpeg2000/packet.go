@@ -69,7 +69,8 @@ func (t *tile) readPackets(data []byte) error {
 		}
 		var list []*precinct
 		for _, p := range t.precincts {
-			if p.resolution >= c.firstResolution && p.resolution < c.resolutions && p.component >= c.firstComponent && p.component < c.components {
+			if p.resolution >= c.firstResolution && p.resolution < c.resolutions && p.component >= c.firstComponent &&
+				p.component < c.components {
 				list = append(list, p)
 			}
 		}

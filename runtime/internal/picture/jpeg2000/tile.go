@@ -74,9 +74,11 @@ const (
 // openTile lays out a tile.
 func (s *codestream) openTile(number int, p params) (*tile, error) {
 	x, y := s.tileX+number%s.across*s.tileWidth, s.tileY+number/s.across*s.tileHeight
-	t := &tile{stream: s, params: p, area: area{max(x, s.x0), max(y, s.y0), min(x+s.tileWidth, s.x1), min(y+s.tileHeight, s.y1)}}
+	t := &tile{stream: s, params: p,
+		area: area{max(x, s.x0), max(y, s.y0), min(x+s.tileWidth, s.x1), min(y+s.tileHeight, s.y1)}}
 	for i, c := range s.components {
-		pl := &plane{coding: &p.components[i], bits: c.bits, area: area{up(t.x0, c.dx), up(t.y0, c.dy), up(t.x1, c.dx), up(t.y1, c.dy)}}
+		pl := &plane{coding: &p.components[i], bits: c.bits,
+			area: area{up(t.x0, c.dx), up(t.y0, c.dy), up(t.x1, c.dx), up(t.y1, c.dy)}}
 		t.components = append(t.components, pl)
 		if len(pl.steps) == 0 {
 			return nil, errors.New("a component has no quantisation")
@@ -177,7 +179,8 @@ func (t *tile) addPrecincts(component, r int) error {
 	c, level := t.stream.components[component], uint(p.levels-r)
 	for k := range across * down {
 		i, j := left+k%across, top+k/across
-		pr := &precinct{resolution: r, component: component, number: k, x: max(t.x0, i<<(w+level)*c.dx), y: max(t.y0, j<<(h+level)*c.dy)}
+		pr := &precinct{resolution: r, component: component, number: k, x: max(t.x0, i<<(w+level)*c.dx),
+			y: max(t.y0, j<<(h+level)*c.dy)}
 		for _, b := range res.bands {
 			// Bands other than the lowest have half the extents.
 			w, h := w, h

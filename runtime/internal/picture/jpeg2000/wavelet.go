@@ -59,9 +59,10 @@ func rebuild[T number](p *plane, transform []lift[T], low, high T, read func(b *
 		w, h := r.width(), r.height()
 		for y := range h {
 			row := out[y*w : (y+1)*w]
-			line(w, r.x0, transform, low, high, func(at int, factor T) { row[at] *= factor }, func(f func(v, a, b T) T, at, before, after int) {
-				row[at] = f(row[at], row[before], row[after])
-			}, func() { row[0] /= 2 })
+			line(w, r.x0, transform, low, high, func(at int, factor T) { row[at] *= factor },
+				func(f func(v, a, b T) T, at, before, after int) {
+					row[at] = f(row[at], row[before], row[after])
+				}, func() { row[0] /= 2 })
 		}
 		line(h, r.y0, transform, low, high, func(at int, factor T) {
 			for x := range w {
@@ -83,7 +84,10 @@ func rebuild[T number](p *plane, transform []lift[T], low, high T, read func(b *
 
 // line transforms a line of n elements, which are samples or rows of them. from is the position of
 // the first in the plane. A single element of high frequency is halved.
-func line[T number](n, from int, transform []lift[T], low, high T, multiply func(at int, factor T), apply func(f func(v, a, b T) T, at, before, after int), halve func()) {
+func line[T number](
+	n, from int, transform []lift[T], low, high T, multiply func(at int, factor T),
+	apply func(f func(v, a, b T) T, at, before, after int), halve func(),
+) {
 	if n == 1 {
 		if from%2 == 1 {
 			halve()
