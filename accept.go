@@ -182,7 +182,8 @@ func (s *Session) input(name string, takes func() []Info) (*input, error) {
 // is none; its message lists the inputs that runs take.
 func (s *Session) spare(x *input, takes func() []Info) (tensor.Value, error) {
 	if x.spare == nil {
-		return nil, markf(ErrMissingInput, "%s: input %q is missing; the model takes %s", s.model.source.File, x.Name, names(takes()))
+		return nil, markf(ErrMissingInput, "%s: input %q is missing; the model takes %s", s.model.source.File, x.Name,
+			names(takes()))
 	}
 	return x.spare(s.options.MemoryLimit)
 }

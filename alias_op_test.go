@@ -113,7 +113,8 @@ func TestOperatorPassesStateOn(t *testing.T) {
 			aliasNode("h", "before"), standardNode("Add", "h x", "next"), standardNode("Neg", "before", "y"),
 		},
 	}), nacre.Options{Operators: withAlias(t), Threads: 1})
-	st, err := s.NewStream(context.Background(), nacre.StreamOptions{States: []nacre.State{{Input: "h", Output: "next", Axis: -1}}})
+	st, err := s.NewStream(context.Background(),
+		nacre.StreamOptions{States: []nacre.State{{Input: "h", Output: "next", Axis: -1}}})
 	if err != nil {
 		t.Fatal(err)
 	}

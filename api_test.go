@@ -82,7 +82,8 @@ func TestAPI(t *testing.T) {
 // TestAudience checks that every public package says for whom it is, and packages beside them that
 // they are no API.
 func TestAudience(t *testing.T) {
-	says := map[string]string{"bindings": "no API", "bindings/vulkan": "no API", "csrc": "no API", "runtime": "no API", "shaders": "no API"}
+	says := map[string]string{"bindings": "no API", "bindings/vulkan": "no API", "csrc": "no API", "runtime": "no API",
+		"shaders": "no API"}
 	for _, folder := range public[1:] {
 		says[folder] = "The package is for"
 	}

@@ -46,7 +46,8 @@ func (s *Session) Bind(ctx context.Context, inputs map[string]*Tensor) (_ *Bound
 
 // newBound names the tensors of the engine.
 func newBound(s *Session, e *runtime.Bound, mu *sync.Mutex) *Bound {
-	b := &Bound{mu: mu, session: s, engine: e, inputs: map[string]*Tensor{}, outputs: map[string]*Tensor{}, index: map[string]int{}}
+	b := &Bound{mu: mu, session: s, engine: e, inputs: map[string]*Tensor{}, outputs: map[string]*Tensor{},
+		index: map[string]int{}}
 	for i, v := range s.engine.Inputs() {
 		if t := e.Input(i); t != nil {
 			b.inputs[v.Name] = &Tensor{*t}
@@ -115,7 +116,8 @@ func (b *Bound) apart(output string, t *Tensor) error {
 	for kind, operands := range map[string]map[string]*Tensor{"input": b.inputs, "output": b.outputs} {
 		for name, other := range operands {
 			if (kind == "input" || name != output) && overlap(t.Bytes(), other.Bytes()) {
-				return markf(ErrOption, "%s: the tensor for output %q shares memory with %s %q", b.session.model.source.File, output, kind, name)
+				return markf(ErrOption, "%s: the tensor for output %q shares memory with %s %q", b.session.model.source.File,
+					output, kind, name)
 			}
 		}
 	}

@@ -98,7 +98,8 @@ func TestBoundOutput(t *testing.T) {
 		{"nothing", mine, nacre.ErrOption, `the session computes "probabilities"`},
 		{"probabilities", b.Input("image"), nacre.ErrOption, `shares memory with input "image"`},
 	} {
-		if err := b.SetOutput(c.output, c.to); !errors.Is(err, c.kind) || !strings.Contains(err.Error(), "digits.onnx: ") || !strings.Contains(err.Error(), c.says) {
+		if err := b.SetOutput(c.output, c.to); !errors.Is(err, c.kind) || !strings.Contains(err.Error(), "digits.onnx: ") ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s to %v: %v", c.output, c.to, err)
 		}
 	}
@@ -144,7 +145,8 @@ func TestBoundClosed(t *testing.T) {
 	if kept == nil || kept.Len() != 10 || len(kept.Bytes()) != 40 {
 		t.Errorf("the output is %v after Close", kept)
 	}
-	if err := b.Run(context.Background()); !errors.Is(err, nacre.ErrClosed) || b.Input("image") != nil || b.Output("probabilities") != nil {
+	if err := b.Run(context.Background()); !errors.Is(err, nacre.ErrClosed) || b.Input("image") != nil ||
+		b.Output("probabilities") != nil {
 		t.Errorf("got %v", err)
 	}
 	if _, err := s.Bind(context.Background(), nil); !errors.Is(err, nacre.ErrMissingInput) {

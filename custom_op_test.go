@@ -43,7 +43,8 @@ func TestCustomOperator(t *testing.T) {
 		return &graph.Node{Op: name, Version: 21, Inputs: strings.Fields(in), Outputs: strings.Fields(out), Attrs: attrs}
 	}
 	branch := func(name, out string, nodes ...*graph.Node) *graph.Attr {
-		return &graph.Attr{Name: name, Kind: graph.AttrGraph, Graph: &graph.Graph{Name: name, Outputs: []*graph.Value{{Name: out}}, Nodes: nodes}}
+		return &graph.Attr{Name: name, Kind: graph.AttrGraph,
+			Graph: &graph.Graph{Name: name, Outputs: []*graph.Value{{Name: out}}, Nodes: nodes}}
 	}
 	count, err := tensor.From([]int64{3})
 	if err != nil {
@@ -102,7 +103,8 @@ func TestCustomOperator(t *testing.T) {
 		file := encoded(&graph.Graph{
 			Inputs: []*graph.Value{x}, Outputs: []*graph.Value{y}, Nodes: c.nodes, Initializers: c.constants,
 		}, c.functions...)
-		for _, as := range []nacre.Options{{Operators: withSnake(t)}, {Operators: withSnake(t), NoOptimize: true, Threads: 1}} {
+		for _, as := range []nacre.Options{{Operators: withSnake(t)},
+			{Operators: withSnake(t), NoOptimize: true, Threads: 1}} {
 			t.Run(c.name, func(t *testing.T) {
 				values := []float32{-2, 0, 0.25, 1, 5}
 				if c.constant {

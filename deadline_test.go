@@ -33,7 +33,8 @@ func longFold() *graph.Graph {
 	g := &graph.Graph{Outputs: []*graph.Value{{Name: "y"}}}
 	zerosOf(g, "x", 1, 1, 511, 511)
 	zerosOf(g, "w", 1, 1, 511, 511)
-	conv := standardNode("Conv", "x", "y", &graph.Attr{Name: "pads", Kind: graph.AttrInts, Ints: []int64{255, 255, 255, 255}})
+	conv := standardNode("Conv", "x", "y",
+		&graph.Attr{Name: "pads", Kind: graph.AttrInts, Ints: []int64{255, 255, 255, 255}})
 	conv.Inputs = append(conv.Inputs, "w")
 	g.Nodes = append(g.Nodes, conv)
 	return g
@@ -56,7 +57,8 @@ func manyFolds() *graph.Graph {
 	zerosOf(g, "x", 1, 1, 80, 80)
 	last := "x"
 	for range 2000 {
-		conv := standardNode("Conv", last, last+"'", &graph.Attr{Name: "pads", Kind: graph.AttrInts, Ints: []int64{39, 39, 40, 40}})
+		conv := standardNode("Conv", last, last+"'",
+			&graph.Attr{Name: "pads", Kind: graph.AttrInts, Ints: []int64{39, 39, 40, 40}})
 		conv.Inputs = append(conv.Inputs, "x")
 		g.Nodes = append(g.Nodes, conv)
 		last = conv.Outputs[0]

@@ -280,7 +280,8 @@ func callZero(t *testing.T, name string, method reflect.Value) {
 	switch {
 	case isError && errors.Is(err, nacre.ErrInternal):
 		t.Errorf("%s: %v", name, err)
-	case last.Type() == reflect.TypeFor[error]() && !isError && !slices.ContainsFunc(doing, func(m string) bool { return strings.HasPrefix(short, m) }):
+	case last.Type() == reflect.TypeFor[error]() && !isError &&
+		!slices.ContainsFunc(doing, func(m string) bool { return strings.HasPrefix(short, m) }):
 		t.Errorf("%s: no error", name)
 	}
 }

@@ -35,7 +35,8 @@ func TestDTypes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d.String() != name || d.Bits() != row.Bits() || !d.Valid() || d.IsFloat() != row.IsFloat() || d.IsInteger() != row.IsInteger() {
+		if d.String() != name || d.Bits() != row.Bits() || !d.Valid() || d.IsFloat() != row.IsFloat() ||
+			d.IsInteger() != row.IsInteger() {
 			t.Errorf("%v is not %s", d, name)
 		}
 		if parsed, err := nacre.ParseDType(name); parsed != d || err != nil {

@@ -118,10 +118,11 @@ func openAndRun(data []byte) error {
 }
 
 // refusals are the kinds of errors of an untrusted model.
-var refusals = []error{nacre.ErrFormat, nacre.ErrShape, nacre.ErrUnsupported, nacre.ErrMemory, nacre.ErrMissingInput, nacre.ErrUnknownInput}
+var refusals = []error{nacre.ErrFormat, nacre.ErrShape, nacre.ErrUnsupported, nacre.ErrMemory, nacre.ErrMissingInput,
+	nacre.ErrUnknownInput}
 
-// TestMessages opens and runs models with long names, lists and shapes that are wrong. No message is
-// long.
+// TestMessages opens and runs models with long names, lists and shapes that are wrong. No message
+// is long.
 func TestMessages(t *testing.T) {
 	const longest = 5 << 10
 	long := strings.Repeat("n", 1<<17)

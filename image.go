@@ -97,7 +97,8 @@ func DecodeImageContext(ctx context.Context, data []byte, in Info, o ImageOption
 		return nil, err
 	}
 	if errors.Is(err, image.ErrFormat) {
-		const text = "the picture, %d bytes, is neither PNG nor JPEG nor of a format that the program registered with package image"
+		const text = "the picture, %d bytes, is neither PNG nor JPEG nor of a format that the program registered with " +
+			"package image"
 		return nil, markf(ErrFormat, text, len(data))
 	}
 	if err != nil {
@@ -178,7 +179,8 @@ func (o ImageOptions) bound(size image.Point) error {
 		most = maxPixels
 	}
 	if size.X <= 0 || size.Y <= 0 || size.X > most/size.Y {
-		return markf(ErrUnsupported, "a picture of %dx%d is too large; option MaxPixels allows %d pixels", size.X, size.Y, most)
+		return markf(ErrUnsupported, "a picture of %dx%d is too large; option MaxPixels allows %d pixels", size.X, size.Y,
+			most)
 	}
 	return nil
 }
@@ -327,7 +329,8 @@ func (o ImageOptions) layout(in Info) (string, error) {
 	case channels(in.Shape[rank-1]):
 		return "nhwc", nil
 	}
-	return "", markf(ErrOption, "no axis of %s shows by its extent that it holds channels; say nchw or nhwc with option Layout", in.Type())
+	return "", markf(ErrOption,
+		"no axis of %s shows by its extent that it holds channels; say nchw or nhwc with option Layout", in.Type())
 }
 
 func (o ImageOptions) check(channels int) error {

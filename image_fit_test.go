@@ -212,7 +212,8 @@ func TestImageOptionErrors(t *testing.T) {
 	if !errors.Is(err, nacre.ErrUnsupported) {
 		t.Errorf("8 pixels of 7: got %v", err)
 	}
-	if _, err := nacre.DecodeImage(twoColours(t), in, nacre.ImageOptions{MaxPixels: -1}); !errors.Is(err, nacre.ErrOption) {
+	if _, err := nacre.DecodeImage(twoColours(t), in,
+		nacre.ImageOptions{MaxPixels: -1}); !errors.Is(err, nacre.ErrOption) {
 		t.Errorf("a file, with -1 pixels: got %v", err)
 	}
 	if _, err := nacre.FromImage(image.White, in, nacre.ImageOptions{}); !errors.Is(err, nacre.ErrUnsupported) {

@@ -129,9 +129,11 @@ func TestPictureOfFewBytes(t *testing.T) {
 	if err := png.Encode(&file, image.NewGray(image.Rect(0, 0, 9000, 7000))); err != nil {
 		t.Fatal(err)
 	}
-	in := nacre.Info{Kind: nacre.TensorKind, DType: nacre.Float32, Shape: []nacre.Dim{{Size: 1}, {Size: 3}, {Size: 16}, {Size: 16}}}
+	in := nacre.Info{Kind: nacre.TensorKind, DType: nacre.Float32,
+		Shape: []nacre.Dim{{Size: 1}, {Size: 3}, {Size: 16}, {Size: 16}}}
 	var err error
-	took := bytesOf(1<<20, func() { _, err = nacre.DecodeImage(file.Bytes(), in, nacre.ImageOptions{MemoryLimit: 16 << 20}) })
+	took := bytesOf(1<<20,
+		func() { _, err = nacre.DecodeImage(file.Bytes(), in, nacre.ImageOptions{MemoryLimit: 16 << 20}) })
 	if !errors.Is(err, nacre.ErrMemory) || took > 1<<20 {
 		t.Errorf("%d bytes were taken, and the error is %v", took, err)
 	}

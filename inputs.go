@@ -47,7 +47,8 @@ func (s *Session) sized(sizes map[string]int) ([]Info, error) {
 	}
 	for name := range sizes {
 		if !known[name] {
-			return nil, markf(ErrOption, "%s: a size is given for %q and no open axis has that name; the model takes %s", file, name, names(list))
+			return nil, markf(ErrOption, "%s: a size is given for %q and no open axis has that name; the model takes %s", file,
+				name, names(list))
 		}
 	}
 	for i, in := range list {

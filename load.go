@@ -79,7 +79,8 @@ func OpenReaderAt(name string, r io.ReaderAt, size int64, files ...fs.FS) (*Mode
 
 // OpenReaderAtContext is OpenReaderAt that ends with the context's error when the context is
 // done. A read of r is not interrupted. The error is ErrOption if ctx is nil.
-func OpenReaderAtContext(ctx context.Context, name string, r io.ReaderAt, size int64, files ...fs.FS) (_ *Model, err error) {
+func OpenReaderAtContext(ctx context.Context, name string, r io.ReaderAt, size int64,
+	files ...fs.FS) (_ *Model, err error) {
 	defer enter(name).end(&err)
 	b, err := opening(ctx, name)
 	if err != nil {

@@ -80,7 +80,8 @@ func checkShifted(t *testing.T, m *nacre.Model, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := s.Run(context.Background(), map[string]*nacre.Tensor{"x": made(t)(nacre.NewTensor([]float32{10, 20, 30}, 3))})
+	out, err := s.Run(context.Background(),
+		map[string]*nacre.Tensor{"x": made(t)(nacre.NewTensor([]float32{10, 20, 30}, 3))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +160,8 @@ func TestExternalDataRefused(t *testing.T) {
 	if _, err := nacre.Decode("m", model); !errors.Is(err, nacre.ErrUnsupported) {
 		t.Errorf("without files: %v", err)
 	}
-	if _, err := nacre.Decode("m", model, nacre.Files{location: weights[:len(weights)-1]}); !errors.Is(err, nacre.ErrFormat) {
+	if _, err := nacre.Decode("m", model,
+		nacre.Files{location: weights[:len(weights)-1]}); !errors.Is(err, nacre.ErrFormat) {
 		t.Errorf("with too few bytes: %v", err)
 	}
 	if _, err := nacre.Decode("m", model, nacre.Files{}, nacre.Files{}); !errors.Is(err, nacre.ErrOption) {
@@ -264,7 +266,8 @@ func TestShards(t *testing.T) {
 	m.Graph.Nodes, m.Graph.Inputs, m.Graph.Outputs = nil, nil, nil
 	for _, name := range []string{"a", "b"} {
 		m.Graph.Initializers[0].Name = name
-		if err := formats.Save(filepath.Join(dir, name+".safetensors"), m, formats.Options{DropGraph: true, DropMeta: true}); err != nil {
+		if err := formats.Save(filepath.Join(dir, name+".safetensors"), m,
+			formats.Options{DropGraph: true, DropMeta: true}); err != nil {
 			t.Fatal(err)
 		}
 	}

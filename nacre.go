@@ -171,7 +171,8 @@ func (m *Model) Weights() []Info {
 	list := make([]Info, len(m.source.Graph.Initializers))
 	for i, init := range m.source.Graph.Initializers {
 		t := init.Tensor
-		list[i] = infoOf(&graph.Value{Name: init.Name, Type: graph.TensorOf(t.DType(), graph.DimsOf(t.Shape())), Doc: init.Doc}, false)
+		list[i] = infoOf(&graph.Value{Name: init.Name, Type: graph.TensorOf(t.DType(), graph.DimsOf(t.Shape())),
+			Doc: init.Doc}, false)
 	}
 	return list
 }
@@ -245,7 +246,8 @@ func (m *Model) ReplaceWeightsContext(ctx context.Context, path string) (err err
 	case m.closed:
 		return m.closedError()
 	case len(m.programs) > 0:
-		return markf(ErrInUse, "%s: a session of the model was made; weights can be replaced only before the first", m.source.File)
+		return markf(ErrInUse, "%s: a session of the model was made; weights can be replaced only before the first",
+			m.source.File)
 	}
 	err = formats.ReplaceWeightsWithin(b, m.source, path)
 	m.networks.Clear()
@@ -260,7 +262,8 @@ func (m *Model) Close() (err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.sessions > 0 {
-		return markf(ErrInUse, "%s: sessions of the model are still open (%d); they must be closed first", m.source.File, m.sessions)
+		return markf(ErrInUse, "%s: sessions of the model are still open (%d); they must be closed first", m.source.File,
+			m.sessions)
 	}
 	if m.closed {
 		return nil

@@ -224,7 +224,8 @@ func TestCloseOrder(t *testing.T) {
 	if _, err := s.Run(context.Background(), images(t, rand.New(rand.NewPCG(1, 1)), 1)); !errors.Is(err, nacre.ErrClosed) {
 		t.Errorf("a run of a closed session: %v", err)
 	}
-	if _, err := s.Plan(context.Background(), images(t, rand.New(rand.NewPCG(1, 1)), 1)); !errors.Is(err, nacre.ErrClosed) {
+	if _, err := s.Plan(context.Background(),
+		images(t, rand.New(rand.NewPCG(1, 1)), 1)); !errors.Is(err, nacre.ErrClosed) {
 		t.Errorf("a plan of a closed session: %v", err)
 	}
 	for range 2 {

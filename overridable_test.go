@@ -84,7 +84,8 @@ func TestOverriddenInputs(t *testing.T) {
 	shift := made(t)(nacre.NewTensor([]float32{-1, -2}, 2))
 	for _, plain := range []bool{false, true} {
 		s := ready(t, decoded(t, affine(t, 4)), nacre.Options{NoOptimize: plain, Threads: 1})
-		if got := fmt.Sprint(s.Inputs(), s.Overridable()); got != "[x float32[n,2]] [scale float32[2] shift float32[2] extra float32[1]]" {
+		if got := fmt.Sprint(s.Inputs(),
+			s.Overridable()); got != "[x float32[n,2]] [scale float32[2] shift float32[2] extra float32[1]]" {
 			t.Errorf("the session takes %s", got)
 		}
 		for _, c := range []struct {
@@ -119,8 +120,10 @@ func TestOverriddenInputs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, prof, err := last.Profile(ctx, map[string]nacre.Value{"x": x, "scale": c.given["scale"], "shift": c.given["shift"]})
-			if row, ok := out["y"].(*nacre.Tensor); err != nil || prof == nil || !ok || !strings.HasSuffix(c.want, strings.TrimPrefix(texts(row), "[")) {
+			out, prof, err := last.Profile(ctx,
+				map[string]nacre.Value{"x": x, "scale": c.given["scale"], "shift": c.given["shift"]})
+			if row, ok := out["y"].(*nacre.Tensor); err != nil || prof == nil || !ok ||
+				!strings.HasSuffix(c.want, strings.TrimPrefix(texts(row), "[")) {
 				t.Errorf("the last row is %v of %s (%v)", out["y"], c.want, err)
 			}
 			if _, err := s.Plan(context.Background(), c.given); err != nil {
@@ -134,7 +137,8 @@ func TestOverriddenInputs(t *testing.T) {
 // inputs after Close or with a cancelled context.
 func TestOverriddenErrors(t *testing.T) {
 	ctx := context.Background()
-	in := map[string]*nacre.Tensor{"x": made(t)(nacre.NewTensor([]float32{1, 1}, 1, 2)), "scale": made(t)(nacre.NewTensor([]float32{4, 5, 6}, 3))}
+	in := map[string]*nacre.Tensor{"x": made(t)(nacre.NewTensor([]float32{1, 1}, 1, 2)),
+		"scale": made(t)(nacre.NewTensor([]float32{4, 5, 6}, 3))}
 	s := ready(t, decoded(t, affine(t, 11)), nacre.Options{})
 	if _, err := s.Run(ctx, in); !errors.Is(err, nacre.ErrShape) || !strings.Contains(err.Error(), `"scale"`) {
 		t.Errorf("a wrong shape: %v", err)
@@ -156,7 +160,8 @@ func TestOverriddenErrors(t *testing.T) {
 	if list := old.Overridable(); len(list) != 0 {
 		t.Errorf("of IR version 3, runs override %v", list)
 	}
-	if _, err := old.Run(ctx, in); !errors.Is(err, nacre.ErrUnknownInput) || !strings.Contains(err.Error(), "IR version 4") {
+	if _, err := old.Run(ctx, in); !errors.Is(err, nacre.ErrUnknownInput) ||
+		!strings.Contains(err.Error(), "IR version 4") {
 		t.Errorf("a constant is given: %v", err)
 	}
 }
@@ -169,7 +174,8 @@ func TestOverriddenSets(t *testing.T) {
 	for i := range n {
 		name := fmt.Sprint("w", i)
 		g.Inputs = append(g.Inputs, vectorOf(name, "n"))
-		g.Initializers = append(g.Initializers, &graph.Initializer{Name: name, Tensor: made2(t)(tensor.From([]float32{1}, 1))})
+		g.Initializers = append(g.Initializers,
+			&graph.Initializer{Name: name, Tensor: made2(t)(tensor.From([]float32{1}, 1))})
 		sum.Inputs = append(sum.Inputs, name)
 	}
 	g.Nodes = []*graph.Node{sum}
@@ -212,10 +218,12 @@ func TestOverriddenStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer plain.Close()
-	if _, err := plain.Run(ctx, ten); !errors.Is(err, nacre.ErrUnknownInput) || !strings.Contains(err.Error(), "StreamOptions.Override") {
+	if _, err := plain.Run(ctx, ten); !errors.Is(err, nacre.ErrUnknownInput) ||
+		!strings.Contains(err.Error(), "StreamOptions.Override") {
 		t.Errorf("a value without Override: %v", err)
 	}
-	if _, err := s.NewStream(context.Background(), nacre.StreamOptions{States: states, Override: []string{"none"}}); !errors.Is(err, nacre.ErrOption) {
+	if _, err := s.NewStream(context.Background(),
+		nacre.StreamOptions{States: states, Override: []string{"none"}}); !errors.Is(err, nacre.ErrOption) {
 		t.Errorf("an unknown name: %v", err)
 	}
 	st, err := s.NewStream(context.Background(), nacre.StreamOptions{States: states, Override: []string{"step"}})

@@ -98,7 +98,8 @@ func (p *Plan) Steps() []Step {
 	}
 	list := make([]Step, len(p.p.Steps))
 	for i, s := range p.p.Steps {
-		list[i] = Step{Node: s.Label(), Op: s.OpName(), How: p.p.How(i), Inputs: p.infos(s.In[:len(s.Inputs)]), Outputs: p.infos(s.Out), Work: p.p.Work(i)}
+		list[i] = Step{Node: s.Label(), Op: s.OpName(), How: p.p.How(i), Inputs: p.infos(s.In[:len(s.Inputs)]),
+			Outputs: p.infos(s.Out), Work: p.p.Work(i)}
 	}
 	return list
 }

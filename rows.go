@@ -29,9 +29,11 @@ func (s *Session) LastRows(ctx context.Context, outputs ...string) (_ *Session, 
 		i := slices.IndexFunc(list, func(v Info) bool { return v.Name == name })
 		switch {
 		case i < 0:
-			return nil, markf(ErrOption, "%s: there is no output %q; the session computes %s", s.model.source.File, name, names(list))
+			return nil, markf(ErrOption, "%s: there is no output %q; the session computes %s", s.model.source.File, name,
+				names(list))
 		case len(list[i].Shape) < 2:
-			return nil, markf(ErrShape, "%s: output %v is not known to have rows, which takes two axes", s.model.source.File, list[i])
+			return nil, markf(ErrShape, "%s: output %v is not known to have rows, which takes two axes", s.model.source.File,
+				list[i])
 		}
 		at[k] = i
 	}

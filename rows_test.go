@@ -48,7 +48,8 @@ func TestLastRows(t *testing.T) {
 		}
 		want, _ := nacre.Data[float32](whole["z"])
 		got, _ := nacre.Data[float32](out["z"])
-		if !slices.Equal(got, want[9:]) || !slices.Equal(out["z"].Shape(), []int{1, 3}) || !slices.Equal(out["y"].Shape(), []int{4, 3}) {
+		if !slices.Equal(got, want[9:]) || !slices.Equal(out["z"].Shape(), []int{1, 3}) ||
+			!slices.Equal(out["y"].Shape(), []int{4, 3}) {
 			t.Errorf("got z %v %v and y %v; want %v and 4 rows", out["z"], got, out["y"], want[9:])
 		}
 	}

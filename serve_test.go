@@ -357,7 +357,8 @@ func TestServingOptions(t *testing.T) {
 // TestStatsOfFailures counts runs that fail.
 func TestStatsOfFailures(t *testing.T) {
 	broken := errors.New("broken")
-	s := ready(t, opened(t, visiting()), visited(t, nacre.Options{MemoryLimit: 1 << 16}, func(*op.Run) error { return broken }))
+	s := ready(t, opened(t, visiting()),
+		visited(t, nacre.Options{MemoryLimit: 1 << 16}, func(*op.Run) error { return broken }))
 	for range 2 {
 		if _, err := s.Run(context.Background(), vectorInput(t, "x", 2)); !errors.Is(err, broken) {
 			t.Fatal(err)
@@ -377,7 +378,8 @@ func decoderFile(t testing.TB) []byte {
 	rows := func(name, n string) *graph.Value {
 		return &graph.Value{Name: name, Type: graph.TensorOf(tensor.F32, graph.Dims{graph.Symbol(n), graph.Known(64)})}
 	}
-	concat := standardNode("Concat", "past_key_values.0.key", "present.0.key", &graph.Attr{Name: "axis", Kind: graph.AttrInt})
+	concat := standardNode("Concat", "past_key_values.0.key", "present.0.key",
+		&graph.Attr{Name: "axis", Kind: graph.AttrInt})
 	concat.Inputs = append(concat.Inputs, "x")
 	sum := standardNode("ReduceSum", "present.0.key", "y")
 	return encoded(&graph.Graph{

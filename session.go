@@ -205,7 +205,8 @@ func (s *Session) tensors(results []tensor.Value, otherwise string) (map[string]
 		case *tensor.Tensor:
 			out[s.program.results[i]] = &Tensor{*v}
 		default:
-			return nil, markf(ErrUnsupported, "%s: output %q is %v, no tensor; %s", s.model.source.File, s.program.results[i], v, otherwise)
+			return nil, markf(ErrUnsupported, "%s: output %q is %v, no tensor; %s", s.model.source.File, s.program.results[i],
+				v, otherwise)
 		}
 	}
 	return out, nil
@@ -228,7 +229,9 @@ func (s *Session) Profile(ctx context.Context, inputs map[string]Value) (_ map[s
 	return out, &Profile{p}, nil
 }
 
-func (s *Session) runValues(ctx context.Context, inputs map[string]Value, prof *runtime.Profile) (map[string]Value, error) {
+func (s *Session) runValues(
+	ctx context.Context, inputs map[string]Value, prof *runtime.Profile,
+) (map[string]Value, error) {
 	s, in, err := accept(ctx, s, inputs, below)
 	if err != nil {
 		return nil, err

@@ -231,14 +231,16 @@ func TestValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := out["longer"].String(); got != "sequence(float32[2], float32[2])" || out["length"].(*nacre.Tensor).Text(0) != "2" {
+	if got := out["longer"].String(); got != "sequence(float32[2], float32[2])" ||
+		out["length"].(*nacre.Tensor).Text(0) != "2" {
 		t.Errorf("got %v", out)
 	}
 	again, profile, err := s.Profile(context.Background(), in)
 	if err != nil || len(again) != 2 || len(profile.Steps()) != 2 || len(profile.Operators()) != 2 {
 		t.Errorf("profile %v (%v)", profile, err)
 	}
-	if _, err := s.Run(context.Background(), map[string]*nacre.Tensor{"list": x, "x": x}); !errors.Is(err, nacre.ErrShape) {
+	if _, err := s.Run(context.Background(),
+		map[string]*nacre.Tensor{"list": x, "x": x}); !errors.Is(err, nacre.ErrShape) {
 		t.Errorf("a tensor for a sequence: %v", err)
 	}
 	deep := &nacre.Sequence{}
@@ -248,12 +250,15 @@ func TestValues(t *testing.T) {
 		"optional": &nacre.Optional{}, "optional of nothing": &nacre.Optional{Item: (*nacre.Tensor)(nil)},
 		"map": &nacre.Map{}, "map of floats": &nacre.Map{Keys: x, Values: x}, "itself": deep,
 	} {
-		if _, err := s.RunValues(context.Background(), map[string]nacre.Value{"list": v, "x": x}); !errors.Is(err, nacre.ErrShape) {
+		if _, err := s.RunValues(context.Background(),
+			map[string]nacre.Value{"list": v, "x": x}); !errors.Is(err, nacre.ErrShape) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	for _, v := range []nacre.Value{nil, (*nacre.Tensor)(nil), (*nacre.Sequence)(nil), (*nacre.Optional)(nil), (*nacre.Map)(nil)} {
-		if _, err := s.RunValues(context.Background(), map[string]nacre.Value{"list": v, "x": x}); !errors.Is(err, nacre.ErrMissingInput) {
+	for _, v := range []nacre.Value{nil, (*nacre.Tensor)(nil), (*nacre.Sequence)(nil), (*nacre.Optional)(nil),
+		(*nacre.Map)(nil)} {
+		if _, err := s.RunValues(context.Background(),
+			map[string]nacre.Value{"list": v, "x": x}); !errors.Is(err, nacre.ErrMissingInput) {
 			t.Errorf("%T: got %v", v, err)
 		}
 		if v != nil && v.String() != "none" {

@@ -58,6 +58,7 @@ func TestSessionsShareWeights(t *testing.T) {
 		t.Errorf("the first session made %d programs and packed %d bytes", programs, packed)
 	}
 	if len(m.programs) != programs || m.packs.Bytes() != packed {
-		t.Errorf("further sessions made %d programs more and packed %d bytes more", len(m.programs)-programs, m.packs.Bytes()-packed)
+		t.Errorf("further sessions made %d programs more and packed %d bytes more", len(m.programs)-programs,
+			m.packs.Bytes()-packed)
 	}
 }

@@ -33,7 +33,8 @@ func TestShorterFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		check := func(what string, err error) {
-			if !errors.Is(err, nacre.ErrFormat) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "lost bytes") {
+			if !errors.Is(err, nacre.ErrFormat) || !strings.Contains(err.Error(), path) ||
+				!strings.Contains(err.Error(), "lost bytes") {
 				t.Errorf("%d bytes: %s: %v", size, what, err)
 			}
 		}

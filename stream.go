@@ -101,7 +101,8 @@ func (s *Session) NewStream(ctx context.Context, o StreamOptions) (_ *Stream, er
 	}
 	switch {
 	case len(states) == 0:
-		return nil, markf(ErrOption, "%s: no names of inputs and outputs show that they are states; StreamOptions.States says which are", file)
+		return nil, markf(ErrOption,
+			"%s: no names of inputs and outputs show that they are states; StreamOptions.States says which are", file)
 	case o.Room < 0:
 		return nil, markf(ErrOption, "%s: option Room is %d; it must not be negative", file, o.Room)
 	}
@@ -132,11 +133,13 @@ func (p *program) states(list []State) ([]runtime.State, error) {
 	for i, st := range list {
 		x := p.named[st.Input]
 		if x == nil || x.role != given {
-			return nil, markf(ErrOption, "there is no input %q for a state; a run takes %s", st.Input, describe(p.engine.Inputs()))
+			return nil, markf(ErrOption, "there is no input %q for a state; a run takes %s", st.Input,
+				describe(p.engine.Inputs()))
 		}
 		out := slices.Index(p.results, st.Output)
 		if out < 0 {
-			return nil, markf(ErrOption, "there is no output %q for state %q; a run computes %s", st.Output, st.Input, describe(p.engine.Outputs()))
+			return nil, markf(ErrOption, "there is no output %q for state %q; a run computes %s", st.Output, st.Input,
+				describe(p.engine.Outputs()))
 		}
 		below[i] = runtime.State{Input: x.at, Output: out, Axis: st.Axis}
 	}
@@ -171,7 +174,8 @@ func (s *Session) forStream(ctx context.Context, states []State, override []stri
 // newStream returns a stream of the session. States with a value in the model hold it.
 func newStream(s *Session, e *runtime.Stream) (*Stream, error) {
 	n := len(s.program.takes)
-	st := &Stream{session: s, engine: e, isState: make([]bool, n), implied: make([]bool, n), initial: map[int]*tensor.Tensor{}}
+	st := &Stream{session: s, engine: e, isState: make([]bool, n), implied: make([]bool, n),
+		initial: map[int]*tensor.Tensor{}}
 	for at, x := range s.program.takes {
 		st.isState[at], st.implied[at] = e.Holds(at), e.Implies(at)
 		if !st.isState[at] || x.spare == nil {

@@ -105,11 +105,13 @@ func TestStreamInputs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	if _, err := other.Run(context.Background(), nil); !errors.Is(err, nacre.ErrMissingInput) || strings.Contains(err.Error(), "past_key_values") {
+	if _, err := other.Run(context.Background(), nil); !errors.Is(err, nacre.ErrMissingInput) ||
+		strings.Contains(err.Error(), "past_key_values") {
 		t.Errorf("a run without inputs: %v", err)
 	}
 	closeAll(t, s)
-	if _, err := other.Run(context.Background(), nil); !errors.Is(err, nacre.ErrClosed) || !strings.Contains(err.Error(), "the session is closed") {
+	if _, err := other.Run(context.Background(), nil); !errors.Is(err, nacre.ErrClosed) ||
+		!strings.Contains(err.Error(), "the session is closed") {
 		t.Errorf("a run of a closed session: %v", err)
 	}
 }
@@ -226,7 +228,8 @@ func TestStreamErrors(t *testing.T) {
 			return err
 		}},
 		{"a state among the inputs", nacre.ErrState, func() error {
-			_, err := st.Run(ctx, map[string]*nacre.Tensor{"input_ids": ids["input_ids"], "past_key_values.0.key": ids["input_ids"]})
+			_, err := st.Run(ctx, map[string]*nacre.Tensor{"input_ids": ids["input_ids"],
+				"past_key_values.0.key": ids["input_ids"]})
 			return err
 		}},
 		{"another batch", nacre.ErrShape, func() error {
@@ -255,11 +258,13 @@ func TestStreamErrors(t *testing.T) {
 			return err
 		}},
 		{"a state with an output of fewer axes", nacre.ErrOption, func() error {
-			_, err := s.NewStream(context.Background(), nacre.StreamOptions{States: []nacre.State{{Input: "position_ids", Output: "sum", Axis: -1}}})
+			_, err := s.NewStream(context.Background(),
+				nacre.StreamOptions{States: []nacre.State{{Input: "position_ids", Output: "sum", Axis: -1}}})
 			return err
 		}},
 		{"a state that is no input", nacre.ErrOption, func() error {
-			_, err := s.NewStream(context.Background(), nacre.StreamOptions{States: []nacre.State{{Input: "x", Output: "sum", Axis: -1}}})
+			_, err := s.NewStream(context.Background(),
+				nacre.StreamOptions{States: []nacre.State{{Input: "x", Output: "sum", Axis: -1}}})
 			return err
 		}},
 	} {
@@ -341,7 +346,8 @@ func TestLargeFilesBeside(t *testing.T) {
 		if err == nil {
 			m.Close()
 		}
-		if !errors.Is(err, nacre.ErrFormat) || !strings.Contains(err.Error(), c.beside) || !strings.Contains(err.Error(), c.limit) {
+		if !errors.Is(err, nacre.ErrFormat) || !strings.Contains(err.Error(), c.beside) ||
+			!strings.Contains(err.Error(), c.limit) {
 			t.Errorf("%s: %v", c.beside, err)
 		}
 	}
@@ -402,7 +408,8 @@ func TestStreamCopiesOfStates(t *testing.T) {
 	})
 	_, st := openStream(t, file, nacre.StreamOptions{Room: 2})
 	for i, want := range [][]int64{{3}, {3, 4}, {3, 4, 5}} {
-		out, err := st.Run(context.Background(), map[string]*nacre.Tensor{"input_ids": tokens(t, int64(i+3)), "step": tokens(t, 1, 10)})
+		out, err := st.Run(context.Background(),
+			map[string]*nacre.Tensor{"input_ids": tokens(t, int64(i+3)), "step": tokens(t, 1, 10)})
 		if err != nil {
 			t.Fatal(err)
 		}

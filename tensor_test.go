@@ -167,7 +167,8 @@ func TestReleaseLeavesNothing(t *testing.T) {
 	}
 	x.Release()
 	x.Release()
-	if data, err := nacre.Data[float32](x); err != nil || len(data) != 0 || !slices.Equal(x.Shape(), []int{0}) || x.DType() != nacre.Float32 {
+	if data, err := nacre.Data[float32](x); err != nil || len(data) != 0 || !slices.Equal(x.Shape(), []int{0}) ||
+		x.DType() != nacre.Float32 {
 		t.Errorf("a released tensor is %v with %v, %v", x, data, err)
 	}
 }

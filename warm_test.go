@@ -25,16 +25,19 @@ func stacked(t *testing.T, kind string, layers, width int) string {
 	for i := range tensor.View[float32](w) {
 		tensor.View[float32](w)[i] = float32(i%13-6) / float32(width)
 	}
-	g := &graph.Graph{Inputs: []*graph.Value{{Name: "x0", Type: graph.TensorOf(tensor.F32, graph.Dims{graph.Symbol("m"), graph.Known(width)})}}}
+	g := &graph.Graph{Inputs: []*graph.Value{{Name: "x0",
+		Type: graph.TensorOf(tensor.F32, graph.Dims{graph.Symbol("m"), graph.Known(width)})}}}
 	for i := range layers {
 		name := strconv.Itoa(i)
 		g.Initializers = append(g.Initializers, &graph.Initializer{Name: "w" + name, Tensor: w})
 		weight := "w" + name
 		if kind == "transposed" {
 			weight = "v" + name
-			g.Nodes = append(g.Nodes, &graph.Node{Op: "Transpose", Version: 21, Inputs: []string{"w" + name}, Outputs: []string{weight}})
+			g.Nodes = append(g.Nodes, &graph.Node{Op: "Transpose", Version: 21, Inputs: []string{"w" + name},
+				Outputs: []string{weight}})
 		}
-		g.Nodes = append(g.Nodes, &graph.Node{Op: "MatMul", Version: 21, Inputs: []string{"x" + name, weight}, Outputs: []string{"x" + strconv.Itoa(i+1)}})
+		g.Nodes = append(g.Nodes, &graph.Node{Op: "MatMul", Version: 21, Inputs: []string{"x" + name, weight},
+			Outputs: []string{"x" + strconv.Itoa(i+1)}})
 	}
 	g.Outputs = []*graph.Value{{Name: "x" + strconv.Itoa(layers)}}
 	path := filepath.Join(t.TempDir(), "stacked.onnx")

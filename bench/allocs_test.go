@@ -55,7 +55,8 @@ func checkAllocs(t *testing.T, b *nacre.Bound, runs int, most float64) {
 // tokens while its caches have room.
 func TestBoundStreamDoesNotAllocate(t *testing.T) {
 	testenv.Need(t, bindings.Available())
-	s := session(t, save(t, topologies.Topology{Name: "decoder", Build: func() *graph.Model { return topologies.Decoder(2, 64, 4, 16) }}), nacre.Options{})
+	s := session(t, save(t, topologies.Topology{Name: "decoder",
+		Build: func() *graph.Model { return topologies.Decoder(2, 64, 4, 16) }}), nacre.Options{})
 	const room = 64
 	st, err := s.NewStream(context.Background(), nacre.StreamOptions{Room: room})
 	if err != nil {

@@ -74,7 +74,8 @@ func BenchmarkGenerate(b *testing.B) {
 // several positions: the median of the 64 before.
 func BenchmarkGenerated(b *testing.B) {
 	size := topologies.LlamaSize{Layers: 4, Width: 512, Heads: 8, KVHeads: 2, Hidden: 1408, Words: 4096}
-	g := generator(b, session(b, save(b, topologies.Topology{Name: "llama", Build: func() *graph.Model { return topologies.Llama(size) }}), nacre.Options{Threads: 1}))
+	g := generator(b, session(b, save(b, topologies.Topology{Name: "llama",
+		Build: func() *graph.Model { return topologies.Llama(size) }}), nacre.Options{Threads: 1}))
 	const last, window = 2048, 64
 	var times [last][]float64
 	for b.Loop() {

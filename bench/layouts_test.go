@@ -14,7 +14,8 @@ import (
 // BenchmarkLayouts times the networks of images on one thread with plain values, with the layouts
 // that estimates choose, and with blocked layouts wherever possible.
 func BenchmarkLayouts(b *testing.B) {
-	policies := map[string]runtime.LayoutPolicy{"plain": runtime.LayoutsPlain, "cost": runtime.LayoutsByCost, "blocked": runtime.LayoutsBlocked}
+	policies := map[string]runtime.LayoutPolicy{"plain": runtime.LayoutsPlain, "cost": runtime.LayoutsByCost,
+		"blocked": runtime.LayoutsBlocked}
 	for _, top := range topologies.All[:4] {
 		for _, name := range []string{"plain", "cost", "blocked"} {
 			b.Run(fmt.Sprintf("%s/%s", top.Name, name), func(b *testing.B) {

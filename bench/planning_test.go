@@ -12,8 +12,8 @@ import (
 
 // BenchmarkPlanning times the networks before their first run, on one thread. "open-ms" is the best
 // time from the file to a session that has a plan, and "plan-ms" the best time of another plan in
-// the session. "ort-ratio" is the best time of ONNX Runtime over open-ms. With -short Nacre is timed
-// alone.
+// the session. "ort-ratio" is the best time of ONNX Runtime over open-ms. With -short Nacre is
+// timed alone.
 func BenchmarkPlanning(b *testing.B) {
 	decoder := topologies.Topology{Name: "decoder_24", Build: func() *graph.Model {
 		return topologies.Llama(topologies.LlamaSize{Layers: 24, Width: 256, Heads: 4, KVHeads: 2, Hidden: 704, Words: 1024})

@@ -68,7 +68,8 @@ func streamStep(b *testing.B, s *nacre.Session, rows int) func() error {
 // BenchmarkDecoder times one token of a small decoder after a few and after many, on one thread.
 // The peer gets its cache in bound memory.
 func BenchmarkDecoder(b *testing.B) {
-	path := save(b, topologies.Topology{Name: "decoder", Build: func() *graph.Model { return topologies.Decoder(24, 64, 4, 256) }})
+	path := save(b, topologies.Topology{Name: "decoder",
+		Build: func() *graph.Model { return topologies.Decoder(24, 64, 4, 256) }})
 	for _, way := range decoding {
 		for _, rows := range []int{1, 200, 2000} {
 			b.Run(fmt.Sprintf("%s/rows=%d", way.name, rows), func(b *testing.B) {
@@ -84,7 +85,8 @@ func BenchmarkDecoder(b *testing.B) {
 // BenchmarkPositions decodes 2,048 tokens one by one with a stream, on one thread. It reports the
 // time of a token at several positions: the median of the 64 before.
 func BenchmarkPositions(b *testing.B) {
-	path := save(b, topologies.Topology{Name: "decoder", Build: func() *graph.Model { return topologies.Decoder(24, 64, 4, 256) }})
+	path := save(b, topologies.Topology{Name: "decoder",
+		Build: func() *graph.Model { return topologies.Decoder(24, 64, 4, 256) }})
 	s := session(b, path, nacre.Options{Threads: 1})
 	st, err := s.NewStream(context.Background(), nacre.StreamOptions{})
 	if err != nil {
@@ -128,7 +130,8 @@ func BenchmarkCallers(b *testing.B) {
 			s, inputs := open(b, path, nacre.Options{Threads: 1})
 			peer, err := startPeer(b, path, 1)
 			alone(b, err)
-			versus(b, 1, func() error { return shared(callers, runs, s, inputs) }, peer, fmt.Sprintf("many %d %d", callers, runs))
+			versus(b, 1, func() error { return shared(callers, runs, s, inputs) }, peer,
+				fmt.Sprintf("many %d %d", callers, runs))
 		})
 	}
 }

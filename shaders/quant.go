@@ -32,11 +32,13 @@ var floatRows = []Variant{
 }
 
 // scales is variants for scales of float32, float16 and bfloat16.
-var scales = []Variant{{Name: "f32"}, {"f16", []string{"SCALE_F16"}, Storage16}, {"bf16", []string{"SCALE_BF16"}, Storage16}}
+var scales = []Variant{{Name: "f32"}, {"f16", []string{"SCALE_F16"}, Storage16},
+	{"bf16", []string{"SCALE_BF16"}, Storage16}}
 
 // results returns variants for kinds of results. Each variant also needs the features in also.
 func results(also Feature) []Variant {
-	return []Variant{{"bytes", []string{"RESULT_BYTES"}, also | Storage8}, {"floats", []string{"RESULT_FLOATS"}, also}, {Name: "integers", Needs: also}}
+	return []Variant{{"bytes", []string{"RESULT_BYTES"}, also | Storage8}, {"floats", []string{"RESULT_FLOATS"}, also},
+		{Name: "integers", Needs: also}}
 }
 
 // products returns variants for kinds of results, each with an instruction for dot products,

@@ -47,8 +47,10 @@ const (
 )
 
 var featureNames = []string{
-	"16-bit storage", "8-bit storage", "64-bit integers", "64-bit floats", "arithmetic on 16-bit floats", "arithmetic on 16-bit integers",
-	"arithmetic on 8-bit integers", "integer dot products", "cooperative matrices", "cooperative matrices of bfloat16", "subgroups", "sums over subgroups", "shuffles in subgroups",
+	"16-bit storage", "8-bit storage", "64-bit integers", "64-bit floats", "arithmetic on 16-bit " +
+		"floats", "arithmetic on 16-bit integers",
+	"arithmetic on 8-bit integers", "integer dot products", "cooperative matrices", "cooperative matrices of " +
+		"bfloat16", "subgroups", "sums over subgroups", "shuffles in subgroups",
 }
 
 // String lists the features.

@@ -179,7 +179,8 @@ func TestModules(t *testing.T) {
 				t.Errorf("capability %d is not among the needs %b", c, m.Variant.Needs)
 			}
 		}
-		if most := uint32(len(m.Kernel.Constants)); len(b.constants) == 0 || b.constants[0] != 0 || slices.Max(b.constants) > most {
+		if most := uint32(len(m.Kernel.Constants)); len(b.constants) == 0 || b.constants[0] != 0 ||
+			slices.Max(b.constants) > most {
 			t.Errorf("specialization constants %v, in the row 0 to %d", b.constants, most)
 		}
 		if !slices.IsSorted(b.bindings) || slices.Max(b.bindings) >= uint32(m.Kernel.Operands) {

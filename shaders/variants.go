@@ -31,7 +31,8 @@ func widths(also Feature) []Variant {
 	needs := map[int]Feature{1: Storage8, 2: Storage16}
 	var all []Variant
 	for _, w := range []int{1, 2, 4, 8} {
-		all = append(all, Variant{Name: fmt.Sprint("w", w), Defines: []string{fmt.Sprint("WIDTH=", w)}, Needs: needs[w] | also})
+		all = append(all, Variant{Name: fmt.Sprint("w", w), Defines: []string{fmt.Sprint("WIDTH=", w)},
+			Needs: needs[w] | also})
 	}
 	return all
 }

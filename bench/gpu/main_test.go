@@ -36,7 +36,8 @@ func TestMeasure(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	rows := []row{{what: "copy", rate: 100, unit: "GB/s"}, {"gemv", 65, 100, "GB/s", "copy", 0.7}, {"gemm", 80, 100, "GFLOP/s", "multiply-adds", 0.6}}
+	rows := []row{{what: "copy", rate: 100, unit: "GB/s"}, {"gemv", 65, 100, "GB/s", "copy", 0.7},
+		{"gemm", 80, 100, "GFLOP/s", "multiply-adds", 0.6}}
 	text := table("a device", rows)
 	for _, want := range []string{"a device\n", "65% of copy", "below 70%", "80% of multiply-adds", "60%"} {
 		if !strings.Contains(text, want) {

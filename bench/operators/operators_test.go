@@ -64,19 +64,22 @@ func TestBuild(t *testing.T) {
 			continue
 		}
 		if len(m.Feeds) != len(m.Graph.Inputs) || len(m.Graph.Outputs) == 0 {
-			t.Errorf("row %s: %d inputs, %d values for them, %d outputs", r.Name, len(m.Graph.Inputs), len(m.Feeds), len(m.Graph.Outputs))
+			t.Errorf("row %s: %d inputs, %d values for them, %d outputs", r.Name, len(m.Graph.Inputs), len(m.Feeds),
+				len(m.Graph.Outputs))
 		}
 	}
 }
 
 // TestNotation reads words that are no tensor, no attribute and no node.
 func TestNotation(t *testing.T) {
-	for _, text := range []string{"float33[2]", "float32[2", "int64[2](0)", "int64{a}", "axis=[1,2", "axis=[1]2", "->x", "$2"} {
+	for _, text := range []string{"float33[2]", "float32[2", "int64[2](0)", "int64{a}", "axis=[1,2", "axis=[1]2", "->x",
+		"$2"} {
 		if _, err := (&Row{Name: "Relu", text: "float32[2] " + text}).Build(); err == nil {
 			t.Errorf("%q was read", text)
 		}
 	}
-	m, err := (&Row{Name: "ai.onnx.ml.X@3/form", text: "=int64[7]%4*3 string[3]{a,b} k=[1,2]*2 v=[0.5] w=word ->2"}).Build()
+	m, err := (&Row{Name: "ai.onnx.ml.X@3/form",
+		text: "=int64[7]%4*3 string[3]{a,b} k=[1,2]*2 v=[0.5] w=word ->2"}).Build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +90,8 @@ func TestNotation(t *testing.T) {
 	if got := m.Graph.Initializers[0].Tensor.String(); got != "int64[7]" {
 		t.Errorf("the constant is %s", got)
 	}
-	if !slices.Equal(m.Feeds[0].Strings(), []string{"a", "b", "a"}) || !slices.Equal(n.Attrs[0].Ints, []int64{1, 2, 1, 2}) {
+	if !slices.Equal(m.Feeds[0].Strings(), []string{"a", "b", "a"}) ||
+		!slices.Equal(n.Attrs[0].Ints, []int64{1, 2, 1, 2}) {
 		t.Errorf("%q, %v", m.Feeds[0].Strings(), n.Attrs[0].Ints)
 	}
 }

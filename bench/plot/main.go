@@ -47,7 +47,8 @@ func draws(path string) error {
 }
 
 // colors are for one thread and for two.
-var colors = []color.Color{color.RGBA{R: 0x1b, G: 0x6c, B: 0xa8, A: 0xff}, color.RGBA{R: 0x8f, G: 0xc1, B: 0xe3, A: 0xff}}
+var colors = []color.Color{color.RGBA{R: 0x1b, G: 0x6c, B: 0xa8, A: 0xff},
+	color.RGBA{R: 0x8f, G: 0xc1, B: 0xe3, A: 0xff}}
 
 // picture returns bars of the best ratios of networks, and the number of networks.
 func picture(r *report.Results) (*plot.Plot, int, error) {
@@ -56,7 +57,8 @@ func picture(r *report.Results) (*plot.Plot, int, error) {
 		return nil, 0, errors.New("no networks in turn with a peer")
 	}
 	p := plot.New()
-	p.Title.Text = fmt.Sprintf("Speed, ONNX Runtime = 1, best runs\n%s, %d cores, %s, %s", r.CPU, r.Cores, r.Date, r.Commit)
+	p.Title.Text = fmt.Sprintf("Speed, ONNX Runtime = 1, best runs\n%s, %d cores, %s, %s", r.CPU, r.Cores, r.Date,
+		r.Commit)
 	p.X.Label.Text = "above 1 Nacre is faster"
 	p.X.Min = 0
 	p.X.Tick.Marker = plot.TickerFunc(halves)

@@ -12,7 +12,8 @@ func Commit() string {
 		return "unknown"
 	}
 	name := strings.TrimSpace(string(id))
-	if changes, err := exec.Command("git", "status", "--porcelain", "--untracked-files=no").Output(); err != nil || len(changes) > 0 {
+	if changes, err := exec.Command("git", "status", "--porcelain", "--untracked-files=no").Output(); err != nil ||
+		len(changes) > 0 {
 		name += "+"
 	}
 	return name

@@ -12,7 +12,8 @@ func sample() *Results {
 	side := func(name string, ms float64) Side {
 		return Side{Name: name, Best: ms / 1e3, Median: 2 * ms / 1e3, Rounds: 3, Opened: 1, Peak: 1e6 * ms}
 	}
-	steps := []Steps{{Op: "Conv-17", Count: 2, Share: 0.75, Inputs: "float32[1,3]", How: "cpu gemm", Seconds: 2e-3, Longest: 1e-3}}
+	steps := []Steps{{Op: "Conv-17", Count: 2, Share: 0.75, Inputs: "float32[1,3]", How: "cpu gemm", Seconds: 2e-3,
+		Longest: 1e-3}}
 	return &Results{
 		Date: "2026-01-02", CPU: "a CPU", Cores: 2, Commit: "abc", Missing: []string{"oneDNN: no program"},
 		Ceilings: []Ceiling{{1, 100e9, 10e9}, {2, 200e9, 20e9}},
@@ -34,7 +35,8 @@ func TestRatios(t *testing.T) {
 	}{{2, 0.5, 0, 0.5, false}, {1.25, 0.8, 1.25, 0, false}, {1, 1, 0, 0, true}, {}, {2, 1.0 / 3, 0, 1, false}} {
 		row := &r.Rows[i]
 		fma, _ := r.Shares(row)
-		if row.Best() != want.best || row.Median() != want.best || row.Memory() != want.memory || row.Missed() != want.missed {
+		if row.Best() != want.best || row.Median() != want.best || row.Memory() != want.memory ||
+			row.Missed() != want.missed {
 			t.Errorf("row %d: best %g, median %g, memory %g, missed %v", i, row.Best(), row.Median(), row.Memory(), row.Missed())
 		}
 		if r.Scale(row) != want.scale || fma != want.fma {

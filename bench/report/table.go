@@ -28,13 +28,16 @@ func (r *Results) Text() string {
 	for _, m := range r.Missing {
 		fmt.Fprintf(&b, "left out: %s\n", m)
 	}
-	fmt.Fprintf(&b, "load of the machine: %.2f in the minute before the start, %.2f before the end, of which 1 or 2 are this run's own\n", r.Load[0], r.Load[1])
+	fmt.Fprintf(&b, "load of the machine: %.2f in the minute before the start, %.2f before the end, of which 1 or 2 "+
+		"are this run's own\n", r.Load[0], r.Load[1])
 	for _, c := range r.Ceilings {
 		fmt.Fprintf(&b, "ceilings of %d threads: %.0f GFLOP/s, %.1f GB/s\n", c.Threads, c.FMA/1e9, c.Read/1e9)
 	}
-	fmt.Fprintf(&b, "Runs alternate, %d of each. Times are milliseconds, best/median. A ratio is the time of the fastest peer over Nacre's.\n", r.Rounds)
+	fmt.Fprintf(&b, "Runs alternate, %d of each. Times are milliseconds, best/median. A ratio is the time of the "+
+		"fastest peer over Nacre's.\n", r.Rounds)
 	b.WriteString("scale: the time on one thread over that on more.\n" +
-		"fma, read: operations, and bytes of weights, inputs and outputs, as a part of the ceiling. Winograd, int8 and AMX need fewer\n" +
+		"fma, read: operations, and bytes of weights, inputs and outputs, as a part of the ceiling. Winograd, int8 and " +
+		"AMX need fewer\n" +
 		"multiply-adds of float32 than are counted, and caches hold small models: both may exceed 100%.\n" +
 		"memory: Nacre's peak in runs over the peer's. open: the peer's time to open the model over Nacre's.\n")
 	for _, g := range Groups(r.Rows, func(row Row) string { return row.Group }) {
@@ -56,7 +59,8 @@ func (r *Results) group(out io.Writer, name string) {
 		}
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "\tthreads\t%s\tratio best\tmedian\tgoal\tscale\tfma\tread\tmemory\topen\t\n", strings.Join(sides, "\t"))
+	fmt.Fprintf(w, "\tthreads\t%s\tratio best\tmedian\tgoal\tscale\tfma\tread\tmemory\topen\t\n",
+		strings.Join(sides, "\t"))
 	for i := range r.Rows {
 		if row := &r.Rows[i]; row.Group == name {
 			r.line(w, row, sides)
@@ -87,7 +91,8 @@ func (r *Results) line(w io.Writer, row *Row, sides []string) {
 		scale += fmt.Sprintf(" below %.2f", row.ScaleGoal)
 	}
 	fma, read := r.Shares(row)
-	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", optional("%.2f", row.Best()), optional("%.2f", row.Median()), goal, scale,
+	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", optional("%.2f", row.Best()), optional("%.2f", row.Median()),
+		goal, scale,
 		optional("%.0f%%", 100*fma), optional("%.0f%%", 100*read), optional("%.2f", row.Memory()), optional("%.2f", row.Opening()))
 }
 
@@ -109,7 +114,8 @@ func (r *Results) missed(out io.Writer) {
 		}
 		fmt.Fprintf(out, "%s%s, %d threads\n", heading, row.Name, row.Threads)
 		for _, c := range row.Costly {
-			fmt.Fprintf(out, "  %.0f%% %s x %d, %s: %.3g ms of %.3g with %s\n", 100*c.Share, c.Op, c.Count, c.How, 1e3*c.Longest, 1e3*c.Seconds, c.Inputs)
+			fmt.Fprintf(out, "  %.0f%% %s x %d, %s: %.3g ms of %.3g with %s\n", 100*c.Share, c.Op, c.Count, c.How,
+				1e3*c.Longest, 1e3*c.Seconds, c.Inputs)
 		}
 		heading = ""
 	}
@@ -132,7 +138,8 @@ func (r *Results) Markdown() string {
 		}
 	}
 	var b strings.Builder
-	b.WriteString("|" + strings.Repeat(" network | 1 | 2 |", perLine) + "\n|" + strings.Repeat("---|---|---|", perLine) + "\n")
+	b.WriteString("|" + strings.Repeat(" network | 1 | 2 |", perLine) + "\n|" + strings.Repeat("---|---|---|", perLine) +
+		"\n")
 	for line := range slices.Chunk(cells, perLine) {
 		for len(line) < perLine {
 			line = append(line, " | | ")

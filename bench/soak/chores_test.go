@@ -321,7 +321,8 @@ func limited(t *testing.T) chore {
 			return err
 		}
 		defer m.Close()
-		s, err := m.NewSession(nacre.Options{Threads: 1, MemoryLimit: 1 << (18 + r.IntN(7)), MemoryBudget: budget, MaxWaiting: -1})
+		s, err := m.NewSession(nacre.Options{Threads: 1, MemoryLimit: 1 << (18 + r.IntN(7)), MemoryBudget: budget,
+			MaxWaiting: -1})
 		if err != nil {
 			return unlessRefused(err)
 		}

@@ -105,7 +105,8 @@ func watch(t *testing.T, d time.Duration, done *atomic.Int64) {
 		bytes := residentBytes(t)
 		half := 2 * i / samples
 		most[half] = max(most[half], bytes)
-		t.Logf("%v: %d chores, %d MiB resident", (d * time.Duration(i+1) / samples).Round(time.Second), done.Load(), bytes>>20)
+		t.Logf("%v: %d chores, %d MiB resident", (d * time.Duration(i+1) / samples).Round(time.Second), done.Load(),
+			bytes>>20)
 	}
 	if most[1] > most[0]+most[0]/8+16<<20 {
 		t.Errorf("%d MiB were resident in the second half, %d in the first", most[1]>>20, most[0]>>20)
@@ -163,7 +164,9 @@ func chores(t *testing.T) (list []chore, end func()) {
 		closers = append(closers, func() { s.Close(); m.Close() })
 		add(streaming(t, s))
 	}
-	m, s := decode(t, "llama", encode(t, topologies.Llama(topologies.LlamaSize{Layers: 2, Width: 64, Heads: 4, KVHeads: 2, Hidden: 96, Words: 100, FourBits: true})), nacre.Options{})
+	m, s := decode(t, "llama",
+		encode(t, topologies.Llama(topologies.LlamaSize{Layers: 2, Width: 64, Heads: 4, KVHeads: 2, Hidden: 96, Words: 100,
+			FourBits: true})), nacre.Options{})
 	closers = append(closers, func() { s.Close(); m.Close() })
 	add(generating(t, s))
 	add(limited(t))

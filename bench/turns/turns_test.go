@@ -52,7 +52,8 @@ func TestTime(t *testing.T) {
 		order += fmt.Sprint(side)
 		return float64(-len(order)), nil
 	})
-	if want := [][]float64{{-5, -4, -1}, {-6, -3, -2}}; err != nil || order != "011001" || fmt.Sprint(times) != fmt.Sprint(want) {
+	if want := [][]float64{{-5, -4, -1}, {-6, -3, -2}}; err != nil || order != "011001" ||
+		fmt.Sprint(times) != fmt.Sprint(want) {
 		t.Errorf("the order is %s, times are %v, %v", order, times, err)
 	}
 	if _, err := (Bounds{Rounds: 1}).Time(2, func(int) (float64, error) { return 0, fmt.Errorf("broken") }); err == nil {

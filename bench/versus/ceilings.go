@@ -52,7 +52,8 @@ func (c *ceilings) probe() error {
 			}
 			at.FMA = max(at.FMA, rate)
 		}
-		rate, err := together(at.Threads, func(thread int) (float64, error) { return bindings.ProbeRead(c.buffers[thread]), nil })
+		rate, err := together(at.Threads,
+			func(thread int) (float64, error) { return bindings.ProbeRead(c.buffers[thread]), nil })
 		if err != nil {
 			return err
 		}

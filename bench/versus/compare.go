@@ -30,7 +30,8 @@ func newComparison(o options) (*comparison, error) {
 	}
 	c := &comparison{options: o}
 	c.results = report.Results{
-		Date: time.Now().Format(time.DateOnly), CPU: cpuName(), Cores: runtime.NumCPU(), Commit: report.Commit(), Rounds: o.Rounds,
+		Date: time.Now().Format(time.DateOnly), CPU: cpuName(), Cores: runtime.NumCPU(), Commit: report.Commit(),
+		Rounds: o.Rounds,
 	}
 	c.results.Load[0] = load()
 	var found []peer

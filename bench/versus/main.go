@@ -62,7 +62,8 @@ type options struct {
 func parse(args []string) (o options, err error) {
 	f := flag.NewFlagSet("versus", flag.ExitOnError)
 	threads := f.String("threads", "1,2", "numbers of threads; a row is timed with each")
-	f.StringVar(&o.programs, "programs", filepath.Join("build", "peers"), "`folder` of the programs that multiply with other libraries")
+	f.StringVar(&o.programs, "programs", filepath.Join("build", "peers"), "`folder` of the programs that multiply "+
+		"with other libraries")
 	usual, quick := turns.Bounds{Rounds: 20, Budget: 4 * time.Second}, turns.Bounds{Rounds: 5, Budget: time.Second}
 	if o.Options, err = turns.Parse(f, args, usual, quick); err != nil {
 		return o, err

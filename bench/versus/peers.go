@@ -24,7 +24,8 @@ const onnxRuntime = "ONNX Runtime"
 
 // peers returns the installed peers, and names the others with the cause.
 func peers(o options) (found []peer, names, missing []string) {
-	if version, err := exec.Command(o.Python, "-c", "import onnxruntime; print(onnxruntime.__version__)").Output(); err != nil {
+	if version, err := exec.Command(o.Python, "-c",
+		"import onnxruntime; print(onnxruntime.__version__)").Output(); err != nil {
 		missing = append(missing, fmt.Sprintf("%s: %s: %v", onnxRuntime, o.Python, err))
 	} else {
 		found = append(found, runtimePeer(o.Python))

@@ -32,7 +32,8 @@ func (p *product) row(name string) row {
 	if p.wide {
 		d = tensor.F64
 	}
-	r := row{group: report.Products, name: name, request: "bound", peer: "bound", product: p, goals: goalOf[report.Products], scale: 1.85}
+	r := row{group: report.Products, name: name, request: "bound", peer: "bound", product: p,
+		goals: goalOf[report.Products], scale: 1.85}
 	if p.wide {
 		r.goals, r.scale = [2]float64{0.95}, 1.8
 	}

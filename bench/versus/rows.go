@@ -42,7 +42,8 @@ var goalOf = map[string][2]float64{report.Recurrent: {1.15, 1.1}, report.Operato
 func rows(shapes string) ([]row, error) {
 	var list []row
 	for _, top := range topologies.All {
-		r := row{group: report.Networks, name: top.Name, build: top.Build, request: "run", peer: "run", goals: goals[top.Name], scale: scales[top.Name]}
+		r := row{group: report.Networks, name: top.Name, build: top.Build, request: "run", peer: "run",
+			goals: goals[top.Name], scale: scales[top.Name]}
 		switch top.Kind {
 		case topologies.Layer:
 			r.group, r.goals = report.Recurrent, goalOf[report.Recurrent]
@@ -72,10 +73,12 @@ func language() []row {
 	const prompt, past = 128, 512
 	return []row{
 		{
-			group: report.Networks, name: "gpt2_prefill_128", build: func() *graph.Model { return topologies.GPT2(prompt) }, request: "run", peer: "run",
+			group: report.Networks, name: "gpt2_prefill_128", build: func() *graph.Model { return topologies.GPT2(prompt) },
+			request: "run", peer: "run",
 		},
 		{
-			group: report.Networks, name: "gpt2_token_after_512", build: func() *graph.Model { return topologies.Decoder(12, 768, 12, topologies.GPT2Words) },
+			group: report.Networks, name: "gpt2_token_after_512",
+			build:   func() *graph.Model { return topologies.Decoder(12, 768, 12, topologies.GPT2Words) },
 			request: "stream", peer: "bound",
 			sizes: []string{fmt.Sprint("past=", past)}, peerSizes: []string{fmt.Sprint("total=", past+1)},
 		},

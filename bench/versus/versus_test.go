@@ -122,7 +122,8 @@ func TestCompare(t *testing.T) {
 
 // TestMissingPeers names the peers that are not installed.
 func TestMissingPeers(t *testing.T) {
-	found, _, missing := peers(options{Options: turns.Options{Python: filepath.Join(t.TempDir(), "python")}, programs: t.TempDir()})
+	found, _, missing := peers(options{Options: turns.Options{Python: filepath.Join(t.TempDir(), "python")},
+		programs: t.TempDir()})
 	if len(found) != 0 || len(missing) != 3 {
 		t.Errorf("%d peers were found and %q are missing", len(found), missing)
 	}

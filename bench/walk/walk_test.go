@@ -51,7 +51,8 @@ func TestWalk(t *testing.T) {
 	list = append(list,
 		row{group: ofOpening, name: "chain", build: func(folder string) error { return saved(folder, topologies.Chain(8)) }},
 		row{group: ofOperators, name: "broken", build: func(folder string) error {
-			return saved(folder, &graph.Model{Graph: &graph.Graph{Nodes: []*graph.Node{{Op: "NoSuchOperator", Outputs: []string{"y"}}}}})
+			return saved(folder, &graph.Model{Graph: &graph.Graph{Nodes: []*graph.Node{{Op: "NoSuchOperator",
+				Outputs: []string{"y"}}}}})
 		}})
 	w.walk(t.Context(), list)
 	if len(w.results.Rows) != opened+3 {

@@ -248,7 +248,8 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 
 func (t *timing) text(w io.Writer) {
 	printable.Fprintf(w, "%s, %s, %s\n", t.Model, plural(t.Threads, "thread"), strings.Join(t.Inputs, ", "))
-	printable.Fprintf(w, "median %.3f ms  min %.3f ms  p90 %.3f ms  of %s\n", t.MedianMS, t.MinMS, t.P90MS, plural(t.Count, "run"))
+	printable.Fprintf(w, "median %.3f ms  min %.3f ms  p90 %.3f ms  of %s\n", t.MedianMS, t.MinMS, t.P90MS,
+		plural(t.Count, "run"))
 	if t.GFLOP > 0 {
 		printable.Fprintf(w, "%.4g GFLOP in convolutions, products and recurrent layers: %.4g GFLOPS\n", t.GFLOP, t.GFLOPS)
 	}

@@ -55,7 +55,8 @@ values together, then the outputs alone, for which nodes may be joined.`,
 	flags.StringVar(&f.against.device, "against", "cpu", "device to compare with")
 	flags.Float64Var(&f.tol.Rel, "rtol", 1e-3, "relative part of the tolerance")
 	flags.Float64Var(&f.tol.Abs, "atol", 1e-4, "absolute part of the tolerance")
-	flags.BoolVar(&f.separately, "separately", false, "then run the model for each node alone, so that nodes before it are joined as in other runs")
+	flags.BoolVar(&f.separately, "separately", false,
+		"then run the model for each node alone, so that nodes before it are joined as in other runs")
 	flags.StringVar(&f.save, "save", "", "`DIR` for the operands of the node that differs")
 	f.session.add(flags)
 	return cmd
@@ -103,7 +104,8 @@ func (f *checkFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 			}
 		}
 	}
-	_, err = printable.Fprintf(stdout, "%d values of %d nodes agree; the largest error is %.3g of the tolerance\n", len(outputsOf(nodes)), len(nodes), c.worst)
+	_, err = printable.Fprintf(stdout, "%d values of %d nodes agree; the largest error is %.3g of the tolerance\n",
+		len(outputsOf(nodes)), len(nodes), c.worst)
 	return err
 }
 
@@ -174,7 +176,9 @@ func outputsOf(nodes []*graph.Node) (names []string) {
 }
 
 // values runs the model with options o and returns the values of o.Outputs.
-func values(ctx context.Context, m *nacre.Model, o nacre.Options, inputs map[string]nacre.Value) (_ map[string]nacre.Value, err error) {
+func values(
+	ctx context.Context, m *nacre.Model, o nacre.Options, inputs map[string]nacre.Value,
+) (_ map[string]nacre.Value, err error) {
 	s, err := m.NewSessionContext(ctx, o)
 	if err != nil {
 		return nil, err
@@ -184,7 +188,9 @@ func values(ctx context.Context, m *nacre.Model, o nacre.Options, inputs map[str
 }
 
 // values returns the inputs: tensors from files, random ones for the rest.
-func (f *checkFlags) values(ctx context.Context, m *nacre.Model, o nacre.Options) (_ map[string]nacre.Value, err error) {
+func (f *checkFlags) values(
+	ctx context.Context, m *nacre.Model, o nacre.Options,
+) (_ map[string]nacre.Value, err error) {
 	s, err := m.NewSessionContext(ctx, o)
 	if err != nil {
 		return nil, err
@@ -200,7 +206,10 @@ func (f *checkFlags) values(ctx context.Context, m *nacre.Model, o nacre.Options
 
 // differ prints node n because its output differs. With --save it writes n's operands and both
 // results. The error is errReported unless writing fails.
-func (f *checkFlags) differ(ctx context.Context, n *graph.Node, output string, r compare.Result, got, want, inputs map[string]nacre.Value, stdout, stderr io.Writer) error {
+func (f *checkFlags) differ(
+	ctx context.Context, n *graph.Node, output string, r compare.Result, got, want, inputs map[string]nacre.Value,
+	stdout, stderr io.Writer,
+) error {
 	printable.Fprintf(stdout, "node %s (%s) differs first: output %q: %s\n", n.Label(), n.OpName(), output, r.Reason)
 	for i, name := range n.Inputs {
 		v, ok := want[name]

@@ -74,7 +74,8 @@ func TestComposedValues(t *testing.T) {
 				t.Errorf("shown as %q, want %q", b.String(), c.shown)
 			}
 			dir := t.TempDir()
-			if err := writeOutputs(t.Context(), &b, dir, []nacre.Info{{Name: "v"}}, map[string]nacre.Value{"v": c.v}); err != nil {
+			if err := writeOutputs(t.Context(), &b, dir, []nacre.Info{{Name: "v"}},
+				map[string]nacre.Value{"v": c.v}); err != nil {
 				t.Fatal(err)
 			}
 			data, err := os.ReadFile(filepath.Join(dir, "v.json"))
@@ -117,20 +118,23 @@ func TestRunMaps(t *testing.T) {
 	}
 	file := write(t, filepath.Join(dir, "x.npy"), npyBytes(t, x))
 	code, stdout, stderr := call("run", model, "--input", "scores="+file)
-	if want := "maps sequence of 2 values\n  {no: 0.75, yes: 0.25}\n  {no: 0, yes: 1}\n"; code != exitDone || stdout != want {
+	if want := "maps sequence of 2 values\n  {no: 0.75, yes: 0.25}\n  {no: 0, yes: 1}\n"; code != exitDone ||
+		stdout != want {
 		t.Errorf("exit code %d, %q, want %q: %s", code, stdout, want, stderr)
 	}
 	code, stdout, stderr = call("run", model, "--input", "scores="+file, "--json", "--out", dir)
 	var got map[string]any
 	list := []any{map[string]any{"no": 0.75, "yes": 0.25}, map[string]any{"no": 0.0, "yes": 1.0}}
-	if err := json.Unmarshal([]byte(stdout), &got); code != exitDone || err != nil || !reflect.DeepEqual(got, map[string]any{"maps": list}) {
+	if err := json.Unmarshal([]byte(stdout), &got); code != exitDone || err != nil ||
+		!reflect.DeepEqual(got, map[string]any{"maps": list}) {
 		t.Errorf("exit code %d, %s (%v): %s", code, stdout, err, stderr)
 	}
 	if !strings.Contains(stderr, "maps sequence of 2 values -> ") {
 		t.Errorf("stderr is %q", stderr)
 	}
 	var stored []any
-	if data, err := os.ReadFile(filepath.Join(dir, "maps.json")); err != nil || json.Unmarshal(data, &stored) != nil || !reflect.DeepEqual(stored, list) {
+	if data, err := os.ReadFile(filepath.Join(dir, "maps.json")); err != nil || json.Unmarshal(data, &stored) != nil ||
+		!reflect.DeepEqual(stored, list) {
 		t.Errorf("stored %s (%v)", data, err)
 	}
 	for _, args := range [][]string{{"--test-data", dir, "--json"}, {"--tokens", "1", "--json"}} {

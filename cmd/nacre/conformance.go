@@ -54,7 +54,8 @@ compared. A folder without stored results, or a --run that no case matches, is a
 	flags.StringVar(&f.json, "json", "", "write the outcome of every case to `FILE`")
 	flags.Float64Var(&f.tol.Rel, "rtol", 1e-3, "relative part of the tolerance")
 	flags.Float64Var(&f.tol.Abs, "atol", 1e-7, "absolute part of the tolerance")
-	flags.StringVar(&f.where, "where", "", "write to `FILE` the operators and element types that a device beside the CPU computed")
+	flags.StringVar(&f.where, "where", "", "write to `FILE` the operators and element types that a device beside the "+
+		"CPU computed")
 	flags.DurationVar(&f.timeout, "timeout", time.Minute, "time that one model may take")
 	f.session.add(flags)
 	return cmd
@@ -252,7 +253,9 @@ func (f *conformanceFlags) attempt(ctx context.Context, c testCase, o nacre.Opti
 }
 
 // check runs the model on one set and compares its outputs, up to the first that differs.
-func (p places) check(ctx context.Context, m *nacre.Model, s *nacre.Session, data *testData, tol compare.Tolerance, worst *float64) error {
+func (p places) check(
+	ctx context.Context, m *nacre.Model, s *nacre.Session, data *testData, tol compare.Tolerance, worst *float64,
+) error {
 	out, err := p.run(ctx, s, data.inputs)
 	if err != nil {
 		return err

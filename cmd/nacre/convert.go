@@ -45,10 +45,13 @@ floats of it. OUT appears when it is complete; a file that was there stays until
 	}
 	addProgramModel(cmd.Flags(), &weights)
 	cmd.Flags().StringVar(&dtype, "dtype", "", "element type for floating-point tensors, such as float16; integers stay")
-	cmd.Flags().BoolVar(&o.Dequantize, "dequantize", false, "make float32 of weights that have scales; --dtype makes another type of it")
+	cmd.Flags().BoolVar(&o.Dequantize, "dequantize", false,
+		"make float32 of weights that have scales; --dtype makes another type of it")
 	cmd.Flags().StringVar(&to, "to", "", "the format, if the extension of OUT does not name it")
-	cmd.Flags().BoolVar(&o.DropMeta, "drop-metadata", false, "leave out metadata, size variables, declarations and tensors beside a network that the format has no place for")
-	cmd.Flags().BoolVar(&o.DropGraph, "drop-graph", false, "leave out the nodes of a model, with its producer, domain, version and documentation, if the format holds only tensors")
+	cmd.Flags().BoolVar(&o.DropMeta, "drop-metadata", false,
+		"leave out metadata, size variables, declarations and tensors beside a network that the format has no place for")
+	cmd.Flags().BoolVar(&o.DropGraph, "drop-graph", false, "leave out the nodes of a model, with its producer, "+
+		"domain, version and documentation, if the format holds only tensors")
 	cmd.Flags().BoolVar(&o.Rename, "rename", false, "escape names that the format cannot hold")
 	return cmd
 }
@@ -75,7 +78,8 @@ func convert(ctx context.Context, in, weights, out, to string, o formats.Options
 	var bar *progressbar.ProgressBar
 	o.Progress = func(written, total int64) {
 		if bar == nil {
-			bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(stderr), progressbar.OptionSetVisibility(terminal(stderr)),
+			bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(stderr),
+				progressbar.OptionSetVisibility(terminal(stderr)),
 				progressbar.OptionShowBytes(true), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
 		}
 		_ = bar.Set64(written)

@@ -43,7 +43,8 @@ func TestDemoAccuracy(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	images, answers := wrapped(t, stored(t, filepath.Join(dir, "image.npy"))), wrapped(t, stored(t, filepath.Join(dir, "answer.npy")))
+	images, answers := wrapped(t, stored(t, filepath.Join(dir, "image.npy"))),
+		wrapped(t, stored(t, filepath.Join(dir, "answer.npy")))
 	want, err := nacre.Data[int64](answers)
 	if err != nil {
 		t.Fatal(err)

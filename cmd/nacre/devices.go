@@ -56,7 +56,8 @@ func devicesCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&ops, "ops", false, "print the operators: name, versions, element types")
-	cmd.Flags().BoolVar(&probe, "probe", false, "measure the rates of memory, arithmetic and products on the Vulkan devices")
+	cmd.Flags().BoolVar(&probe, "probe", false,
+		"measure the rates of memory, arithmetic and products on the Vulkan devices")
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "with --ops: as a Markdown table")
 	return cmd
 }
@@ -111,11 +112,14 @@ func probeText(w io.Writer, p *vulkan.Probe) {
 	const giga = 1e9
 	printable.Fprintf(w, "  copy\t%.2f GB/s\tread and written\n", p.CopyBytes/giga)
 	printable.Fprintf(w, "  multiply-adds\t%.2f GFLOPS\tfloat32\n", 2*p.Multiplies/giga)
-	printable.Fprintf(w, "  gemv %d\t%.2f GB/s\t%.0f %% of the copy\n", p.GEMVSide, p.GEMVBytes/giga, 100*p.GEMVBytes/p.CopyBytes)
-	printable.Fprintf(w, "  gemm %d\t%.2f GFLOPS\t%.0f %% of the multiply-adds\n", p.GEMMSide, 2*p.GEMM/giga, 100*p.GEMM/p.Multiplies)
+	printable.Fprintf(w, "  gemv %d\t%.2f GB/s\t%.0f %% of the copy\n", p.GEMVSide, p.GEMVBytes/giga,
+		100*p.GEMVBytes/p.CopyBytes)
+	printable.Fprintf(w, "  gemm %d\t%.2f GFLOPS\t%.0f %% of the multiply-adds\n", p.GEMMSide, 2*p.GEMM/giga,
+		100*p.GEMM/p.Multiplies)
 	for _, m := range p.Matrices {
 		printable.Fprintf(w, "  matrices\t%.2f GFLOPS\t%s\n", 2*m.Multiplies/giga, m.Matrix)
-		printable.Fprintf(w, "  gemm %d\t%.2f GFLOPS\t%.0f %% of the matrices, by %s\n", p.GEMMSide, 2*m.GEMM/giga, 100*m.GEMM/m.Multiplies, m.Shader)
+		printable.Fprintf(w, "  gemm %d\t%.2f GFLOPS\t%.0f %% of the matrices, by %s\n", p.GEMMSide, 2*m.GEMM/giga,
+			100*m.GEMM/m.Multiplies, m.Shader)
 	}
 }
 
@@ -130,7 +134,8 @@ func (c *cpuReport) describeVulkan() {
 	for i := range list {
 		d := &list[i]
 		f := vulkan.Features(d)
-		c.Vulkan = append(c.Vulkan, vulkanReport{d.Index, d.Name, d.Driver, d.Type, d.Version, d.Caps.HeapBytes, vulkan.LevelOf(f).String(), f.String(), vulkan.Matrices(d), nil})
+		c.Vulkan = append(c.Vulkan, vulkanReport{d.Index, d.Name, d.Driver, d.Type, d.Version, d.Caps.HeapBytes,
+			vulkan.LevelOf(f).String(), f.String(), vulkan.Matrices(d), nil})
 	}
 }
 
@@ -205,7 +210,8 @@ func (c *cpuReport) text(w io.Writer) error {
 	}
 	printable.Fprintf(tw, "in use\t%s\n", c.InUse)
 	for _, d := range c.Vulkan {
-		printable.Fprintf(tw, "vulkan:%d\t%s\t%s, %s, Vulkan %s, %s; level %s: %s\n", d.Index, d.Name, d.Driver, d.Type, d.Version, humanize.IBytes(uint64(d.Memory)), d.Level, d.Features)
+		printable.Fprintf(tw, "vulkan:%d\t%s\t%s, %s, Vulkan %s, %s; level %s: %s\n", d.Index, d.Name, d.Driver, d.Type,
+			d.Version, humanize.IBytes(uint64(d.Memory)), d.Level, d.Features)
 		if len(d.Matrices) > 0 {
 			printable.Fprintf(tw, "  matrices\t%s\n", strings.Join(d.Matrices, ", "))
 		}
@@ -271,7 +277,8 @@ func operatorTable(w io.Writer, rows []operatorRow) error {
 func operatorMarkdown(w io.Writer, rows []operatorRow) error {
 	io.WriteString(w, "| domain | operator | versions | element types |\n|---|---|---|---|\n")
 	for _, r := range rows {
-		if _, err := printable.Fprintf(w, "| %s | %s | %s | %s |\n", r.Domain, r.Name, versionNames(r.Versions), r.Types); err != nil {
+		if _, err := printable.Fprintf(w, "| %s | %s | %s | %s |\n", r.Domain, r.Name, versionNames(r.Versions),
+			r.Types); err != nil {
 			return err
 		}
 	}

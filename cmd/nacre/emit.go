@@ -59,9 +59,11 @@ too large, or holds infinities or NaNs).`,
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the file to write")
 	cmd.Flags().StringVar(&to, "to", "chelis", "the language")
-	cmd.Flags().StringVar(&weights, "weights", "inline", "inline writes the values of weights, placeholder a literal for each weight, archive code that reads the file of --archive")
+	cmd.Flags().StringVar(&weights, "weights", "inline", "inline writes the values of weights, placeholder a literal "+
+		"for each weight, archive code that reads the file of --archive")
 	cmd.Flags().IntVar(&o.MaxElements, "max-elements", chelis.MaxElements, "the most elements of a weight to write")
-	cmd.Flags().StringVar(&archive, "archive", "", "`FILE` (.hnw) for the weights, which names the module and has its digest")
+	cmd.Flags().StringVar(&archive, "archive", "", "`FILE` (.hnw) for the weights, which names the module and has "+
+		"its digest")
 	cmd.Flags().StringVar(&o.Module, "module", "", `name of the module, such as "Hydronnx.Iris" (default like the file's)`)
 	return cmd
 }
@@ -92,7 +94,8 @@ func emitFile(ctx context.Context, path, out, archive string, o chelis.Options) 
 	if archive != "" {
 		n.Meta = append(slices.Clone(n.Meta), graph.Pair{Key: "module.name", Value: o.Module},
 			graph.Pair{Key: "module.generated_source_sha256", Value: digest(text)})
-		if err := formats.SaveAs(archive, hnw.Name, n, formats.Options{DropGraph: true, DropMeta: true}.Within(ctx)); err != nil {
+		if err := formats.SaveAs(archive, hnw.Name, n,
+			formats.Options{DropGraph: true, DropMeta: true}.Within(ctx)); err != nil {
 			return err
 		}
 	}

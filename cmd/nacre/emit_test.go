@@ -68,7 +68,8 @@ non-differentiable operators (0):
 	if code, out, stderr := call("inspect", "--style", "hydronnx", file); code != exitDone || out != want {
 		t.Errorf("%d %s\n%s\nwant\n%s", code, stderr, out, want)
 	}
-	if code, _, stderr := call("inspect", "--style", "x", file); code != exitUsage || !strings.Contains(stderr, "hydronnx") {
+	if code, _, stderr := call("inspect", "--style", "x", file); code != exitUsage ||
+		!strings.Contains(stderr, "hydronnx") {
 		t.Errorf("%d %s", code, stderr)
 	}
 }
@@ -81,7 +82,9 @@ func TestEmit(t *testing.T) {
 	if code, stdout, stderr := call("emit", file, "-o", out); code != exitDone || stdout != "" || stderr != "" {
 		t.Fatalf("%d %s %s", code, stdout, stderr)
 	}
-	if text := string(read(t, out)); !strings.HasPrefix(text, "module Hydronnx.Iris\nexport (forward)\ndef w1() -> tensor[4, 6, f32] = to_tensor([[0.0f32, ") {
+	if text := string(read(t,
+		out)); !strings.HasPrefix(text,
+		"module Hydronnx.Iris\nexport (forward)\ndef w1() -> tensor[4, 6, f32] = to_tensor([[0.0f32, ") {
 		t.Errorf("%.300s", text)
 	}
 	archive := filepath.Join(t.TempDir(), "iris.hnw")
@@ -90,7 +93,8 @@ func TestEmit(t *testing.T) {
 	}
 	text := read(t, out)
 	_, report, _ := call("inspect", archive)
-	if !strings.Contains(report, "module.name = Hydronnx.Iris\n") || !strings.Contains(report, "module.generated_source_sha256 = "+digest(text)+"\n") {
+	if !strings.Contains(report, "module.name = Hydronnx.Iris\n") ||
+		!strings.Contains(report, "module.generated_source_sha256 = "+digest(text)+"\n") {
 		t.Errorf("the archive is not of the module: %s", report)
 	}
 	m, err := formats.Load(archive)
@@ -124,7 +128,8 @@ func TestEmit(t *testing.T) {
 		{[]string{file, "-o", out, "--module", "not a module"}, exitUsage, "--module"},
 	} {
 		before := sha256.Sum256(read(t, out))
-		if code, _, stderr := call(append([]string{"emit"}, c.args...)...); code != c.code || !strings.Contains(stderr, c.want) {
+		if code, _, stderr := call(append([]string{"emit"}, c.args...)...); code != c.code ||
+			!strings.Contains(stderr, c.want) {
 			t.Errorf("%v: %d %s, want %d with %s", c.args, code, stderr, c.code, c.want)
 		}
 		if sha256.Sum256(read(t, out)) != before {

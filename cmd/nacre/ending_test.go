@@ -50,7 +50,8 @@ func TestFullOutput(t *testing.T) {
 				t.Fatalf("exit code %d, prints %q, %s", code, stdout, stderr)
 			}
 			var stderr bytes.Buffer
-			if code := run(context.Background(), args, full{}, &stderr); code != exitFailed || !strings.Contains(stderr.String(), syscall.ENOSPC.Error()) {
+			if code := run(context.Background(), args, full{}, &stderr); code != exitFailed ||
+				!strings.Contains(stderr.String(), syscall.ENOSPC.Error()) {
 				t.Errorf("exit code %d, %q", code, stderr.String())
 			}
 		})
@@ -73,7 +74,8 @@ func TestClosedReader(t *testing.T) {
 	child := exec.Command(os.Args[0], "-test.run=^TestChild$")
 	child.Env = append(os.Environ(), calling+"=formats")
 	child.Stdout, child.Stderr = w, &stderr
-	if err := child.Run(); err == nil || child.ProcessState.ExitCode() != want && filepath.Separator == '/' || stderr.Len() > 0 {
+	if err := child.Run(); err == nil || child.ProcessState.ExitCode() != want && filepath.Separator == '/' ||
+		stderr.Len() > 0 {
 		t.Errorf("a process: %v, %q", err, stderr.String())
 	}
 }
@@ -136,7 +138,8 @@ func TestStandardOutput(t *testing.T) {
 		}
 		said := shell(t, calling+"='"+c.args+"' $NACRE "+c.output+"; echo code $? >&2")
 		want := fmt.Sprintf("code %d\n", c.code)
-		if !strings.HasSuffix(said, want) || !strings.Contains(said, c.says) || c.says == "" && strings.Contains(said, "nacre: ") {
+		if !strings.HasSuffix(said, want) || !strings.Contains(said, c.says) ||
+			c.says == "" && strings.Contains(said, "nacre: ") {
 			t.Errorf("nacre %s %s: %q, want %q and %q", c.args, c.output, said, c.says, want)
 		}
 	}
@@ -163,7 +166,8 @@ func TestSignals(t *testing.T) {
 		_, _ = (&results{w: os.Stdout}).Write([]byte("more"))
 		select {}
 	}
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE} {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT,
+		syscall.SIGPIPE} {
 		if signal.Ignored(sig) {
 			continue // as under nohup: the child inherits it, and goes on
 		}

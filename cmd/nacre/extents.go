@@ -18,7 +18,8 @@ import (
 type dimFlags struct{ list []string }
 
 func (f *dimFlags) add(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.list, "dim", nil, "`NAME=N`: extent of an open axis, of one without a name as INPUT[AXIS]; repeat for more")
+	flags.StringArrayVar(&f.list, "dim", nil, "`NAME=N`: extent of an open axis, of one without a name as "+
+		"INPUT[AXIS]; repeat for more")
 }
 
 // extents parses the flags. A name that is no open axis of inputs is an error.

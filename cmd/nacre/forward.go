@@ -33,7 +33,8 @@ func (f *forwardFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.tokens, "tokens", "", "ids of tokens for a decoder, such as `1,2,3`")
 	flags.StringVar(&f.prompt, "prompt", "", "`TEXT` for a decoder, in place of --tokens")
 	flags.StringVar(&f.tokenizer, "tokenizer", "", "`FILE` or folder with the tokenizer for --prompt")
-	flags.StringVar(&f.trace, "trace", "", "`FILE` (.ten) for every activation under its name; of a program of OpenInfer, for the nodes that ran, as JSON or text (.txt)")
+	flags.StringVar(&f.trace, "trace", "", "`FILE` (.ten) for every activation under its name; of a program of "+
+		"OpenInfer, for the nodes that ran, as JSON or text (.txt)")
 }
 
 // used reports whether the output has the form of gpt.rs: with tokens or text, or for a checkpoint
@@ -176,7 +177,9 @@ func (f *runFlags) logits(ctx context.Context, m *nacre.Model, s *nacre.Session)
 		return s.Run(ctx, inputs)
 	}
 	if !decoder {
-		return nil, graph.Errorf(graph.ErrMissing, "%s: --tokens and --prompt are for decoders, which take %s; this model takes %s", m.Source().File, idsInput, valueList(s.Inputs()))
+		return nil, graph.Errorf(graph.ErrMissing,
+			"%s: --tokens and --prompt are for decoders, which take %s; this model takes %s", m.Source().File, idsInput,
+			valueList(s.Inputs()))
 	}
 	ids, err := f.forwards.ids(ctx, m)
 	if err != nil {
@@ -198,7 +201,9 @@ func (f *runFlags) logits(ctx context.Context, m *nacre.Model, s *nacre.Session)
 }
 
 // decode runs a decoder after an empty past.
-func decode(ctx context.Context, m *nacre.Model, s *nacre.Session, inputs map[string]*nacre.Tensor) (map[string]*nacre.Tensor, error) {
+func decode(
+	ctx context.Context, m *nacre.Model, s *nacre.Session, inputs map[string]*nacre.Tensor,
+) (map[string]*nacre.Tensor, error) {
 	if len(m.States()) == 0 {
 		return s.Run(ctx, inputs)
 	}
@@ -212,10 +217,13 @@ func decode(ctx context.Context, m *nacre.Model, s *nacre.Session, inputs map[st
 
 // answer prints the shape and the best class of the logits, and stores the logits with --out and
 // the traced values with --trace.
-func (f *runFlags) answer(ctx context.Context, kind string, out map[string]*nacre.Tensor, traced []string, stdout io.Writer) error {
+func (f *runFlags) answer(
+	ctx context.Context, kind string, out map[string]*nacre.Tensor, traced []string, stdout io.Writer,
+) error {
 	logits := out[logitsOutput]
 	if logits == nil || logits.DType() != nacre.Float32 || logits.Len() == 0 {
-		return graph.Errorf(graph.ErrUnsupported, "the model gives no %s of float32; without --tokens its outputs are shown", logitsOutput)
+		return graph.Errorf(graph.ErrUnsupported,
+			"the model gives no %s of float32; without --tokens its outputs are shown", logitsOutput)
 	}
 	shape := logits.Shape()
 	text := make([]string, len(shape))
@@ -272,7 +280,8 @@ func archived(ctx context.Context, path string, data []byte, key string) (*nacre
 		}
 	}
 	if found == nil {
-		return nil, fmt.Errorf("the archive has no tensor %q (--input-key names one); it has %s", key, strings.Join(names, ", "))
+		return nil, fmt.Errorf("the archive has no tensor %q (--input-key names one); it has %s", key,
+			strings.Join(names, ", "))
 	}
 	return tensorOf(found)
 }

@@ -68,7 +68,8 @@ func archive(t *testing.T, path string) map[string]*tensor.Tensor {
 func TestRunTokens(t *testing.T) {
 	path := smallGPT(t)
 	logits, trace := filepath.Join(t.TempDir(), "logits.ten"), filepath.Join(t.TempDir(), "trace.ten")
-	code, stdout, stderr := call("run", path, "--tokens", "1, 4,2", "--out", logits, "--trace", trace, "--weight-budget", "1MB")
+	code, stdout, stderr := call("run", path, "--tokens", "1, 4,2", "--out", logits, "--trace", trace, "--weight-budget",
+		"1MB")
 	if code != exitDone {
 		t.Fatal(stderr)
 	}
@@ -97,7 +98,8 @@ func TestRunTokens(t *testing.T) {
 	if x := traced["blocks.0.attention.qkv"]; x != nil && !x.Shape().Equal(tensor.Shape{3, 24}) {
 		t.Errorf("traced %v", x)
 	}
-	if code, text, _ := call("inspect", path); code != exitDone || !strings.Contains(text, "force=fast") || !strings.Contains(text, "not used") {
+	if code, text, _ := call("inspect", path); code != exitDone || !strings.Contains(text, "force=fast") ||
+		!strings.Contains(text, "not used") {
 		t.Errorf("inspect says\n%s", text)
 	}
 }
@@ -110,13 +112,16 @@ func TestRunPrompt(t *testing.T) {
 	if code != exitDone {
 		t.Fatal(stderr)
 	}
-	if code, got, stderr := call("run", path, "--prompt", "abaaabc", "--tokenizer", words); code != exitDone || got != want {
+	if code, got, stderr := call("run", path, "--prompt", "abaaabc", "--tokenizer", words); code != exitDone ||
+		got != want {
 		t.Errorf("the text gives %q, want %q; %s", got, want, stderr)
 	}
-	if code, _, stderr := call("run", path, "--prompt", "ab"); code != exitUsage || !strings.Contains(stderr, "--tokenizer") {
+	if code, _, stderr := call("run", path, "--prompt", "ab"); code != exitUsage ||
+		!strings.Contains(stderr, "--tokenizer") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
-	if code, _, stderr := call("run", path, "--prompt", "ab", "--tokenizer", path); code != exitFailed || !strings.Contains(stderr, path) {
+	if code, _, stderr := call("run", path, "--prompt", "ab", "--tokenizer", path); code != exitFailed ||
+		!strings.Contains(stderr, path) {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 }
@@ -192,7 +197,8 @@ func TestRunTokensRefused(t *testing.T) {
 func TestRunArchive(t *testing.T) {
 	m := &graph.Model{Graph: &graph.Graph{}}
 	for _, name := range []string{"other", "picture"} {
-		m.Graph.Initializers = append(m.Graph.Initializers, &graph.Initializer{Name: name, Tensor: tensor.New(tensor.F32, 1, 1, 8, 8)})
+		m.Graph.Initializers = append(m.Graph.Initializers,
+			&graph.Initializer{Name: name, Tensor: tensor.New(tensor.F32, 1, 1, 8, 8)})
 	}
 	path := filepath.Join(t.TempDir(), "x.ten")
 	if err := formats.SaveAs(path, gptrs.Archive.Name, m, formats.Options{}); err != nil {
@@ -204,7 +210,8 @@ func TestRunArchive(t *testing.T) {
 	}
 	defer d.Close()
 	in := d.Inputs()[0].Name + "=" + path
-	if code, stdout, stderr := call("run", digits, "--input", in, "--input-key", "picture"); code != exitDone || !strings.Contains(stdout, "best") {
+	if code, stdout, stderr := call("run", digits, "--input", in, "--input-key", "picture"); code != exitDone ||
+		!strings.Contains(stdout, "best") {
 		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
 	}
 	if code, _, stderr := call("run", digits, "--input", in); code != exitFailed || !strings.Contains(stderr, `no tensor "input"`) || !strings.Contains(stderr, `"other", "picture"`) {

@@ -89,9 +89,11 @@ func (f *generateFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.chat, "chat", false, "take the prompt as the user's message of a chat, in the template of the model")
 	flags.StringVar(&f.messages, "messages", "", "`FILE` with the messages of a chat, such as "+`[{"role":"user","content":"Hi"}]`)
 	flags.StringVar(&f.tokens, "tokens", "", "tokens to continue, such as `1,5,7`")
-	flags.StringVar(&f.tokenizer, "tokenizer", "", "`FILE` or folder with the tokenizer (tokenizer.json, tokenizer.model, ...)")
+	flags.StringVar(&f.tokenizer, "tokenizer", "", "`FILE` or folder with the tokenizer (tokenizer.json, "+
+		"tokenizer.model, ...)")
 	s := &f.sampling
-	flags.IntVar(&s.MaxTokens, "max-tokens", defaultTokens, "tokens that are generated at most; 0 for as many as the window has room for")
+	flags.IntVar(&s.MaxTokens, "max-tokens", defaultTokens,
+		"tokens that are generated at most; 0 for as many as the window has room for")
 	flags.BoolVar(&f.greedy, "greedy", false, "take the likeliest token, whatever the model's folder says")
 	flags.Float64Var(&s.Temperature, "temperature", 0, "number that logits are divided by; 0 takes the likeliest token")
 	flags.IntVar(&s.TopK, "top-k", 0, "keep the K likeliest tokens; 0 for all")

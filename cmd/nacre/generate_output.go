@@ -28,7 +28,9 @@ type continuation struct {
 
 // all computes the prompt and prints count continuations. A signal ends the current one, and all
 // returns the signal as its error.
-func (w *writer) all(ctx context.Context, g *generate.Generator, prompt []int32, count int, s generate.Sampling) (err error) {
+func (w *writer) all(
+	ctx context.Context, g *generate.Generator, prompt []int32, count int, s generate.Sampling,
+) (err error) {
 	ctx, free := untilSignal(ctx)
 	defer free()
 	defer func() {
@@ -135,5 +137,6 @@ func speed(tokens int, took time.Duration) string {
 	case took <= 0:
 		return plural(tokens, "token") + " in less than the clock tells"
 	}
-	return fmt.Sprintf("%s in %v, %.4g tokens/s", plural(tokens, "token"), took.Round(time.Microsecond), float64(tokens)/took.Seconds())
+	return fmt.Sprintf("%s in %v, %.4g tokens/s", plural(tokens, "token"), took.Round(time.Microsecond),
+		float64(tokens)/took.Seconds())
 }

@@ -54,7 +54,9 @@ func (f *generateFlags) encoded(ctx context.Context, m *nacre.Model, folder stri
 }
 
 // encodedBy returns t and the ids of a text.
-func encodedBy(ctx context.Context, t *tokenizer.Tokenizer, text string, special bool) (*tokenizer.Tokenizer, []int32, error) {
+func encodedBy(
+	ctx context.Context, t *tokenizer.Tokenizer, text string, special bool,
+) (*tokenizer.Tokenizer, []int32, error) {
 	ids, err := t.EncodeContext(ctx, text, special)
 	return t, ids, err
 }

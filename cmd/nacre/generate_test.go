@@ -59,7 +59,8 @@ func TestGenerateCommand(t *testing.T) {
 	dir := decoderFolder(t, map[string]string{"tokenizer.json": byteTokenizer(t), "config.json": `{"max_position_embeddings":40}`})
 	bare := decoderFolder(t, nil)
 	code, ids, stderr := call("generate", bare, "--tokens", "72,105", "--max-tokens", "12")
-	if code != exitDone || strings.Count(ids, ",") != 11 || !strings.Contains(stderr, "prompt: 2 tokens in ") || !strings.Contains(stderr, "generated: 12 tokens in ") ||
+	if code != exitDone || strings.Count(ids, ",") != 11 || !strings.Contains(stderr, "prompt: 2 tokens in ") ||
+		!strings.Contains(stderr, "generated: 12 tokens in ") ||
 		!strings.Contains(stderr, "ended by max tokens") {
 		t.Fatalf("exit %d: %q, %q", code, ids, stderr)
 	}
@@ -111,7 +112,8 @@ func TestGenerateChat(t *testing.T) {
 		}
 	}
 	none := write(t, filepath.Join(t.TempDir(), "none.json"), []byte(`[]`))
-	if code, _, stderr := call("generate", dir, "--messages", none); code != exitFailed || !strings.Contains(stderr, "no messages") {
+	if code, _, stderr := call("generate", dir, "--messages", none); code != exitFailed ||
+		!strings.Contains(stderr, "no messages") {
 		t.Errorf("exit %d, %s", code, stderr)
 	}
 }
@@ -127,7 +129,8 @@ func collapse(s string) string {
 // TestGenerateSampling prints continuations as JSON. The same seed gives the same ones.
 func TestGenerateSampling(t *testing.T) {
 	dir := decoderFolder(t, map[string]string{"tokenizer.json": byteTokenizer(t), "generation_config.json": `{"eos_token_id":[1,2,3,4,5,6,7,8,9]}`})
-	args := []string{"generate", dir, "--prompt", "ab", "--count", "3", "--temperature", "2", "--max-tokens", "9", "--json", "--seed", "4"}
+	args := []string{"generate", dir, "--prompt", "ab", "--count", "3", "--temperature", "2", "--max-tokens", "9",
+		"--json", "--seed", "4"}
 	code, first, stderr := call(args...)
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, stderr)
@@ -136,7 +139,8 @@ func TestGenerateSampling(t *testing.T) {
 	seen := map[string]bool{}
 	for i, line := range lines {
 		var c continuation
-		if err := json.Unmarshal([]byte(line), &c); err != nil || c.Index != i || c.Text == nil || len(c.Tokens) > 9 || c.Reason == "" {
+		if err := json.Unmarshal([]byte(line), &c); err != nil || c.Index != i || c.Text == nil || len(c.Tokens) > 9 ||
+			c.Reason == "" {
 			t.Errorf("line %q: %v", line, err)
 		}
 		seen[fmt.Sprint(c.Tokens)] = true
@@ -162,7 +166,8 @@ func TestGenerateStop(t *testing.T) {
 	if at < 0 {
 		t.Fatalf("no letter in %q", text)
 	}
-	code, got, stderr := call("generate", dir, "--prompt", "ab", "--max-tokens", "60", "--temperature", "3", "--stop", text[at:at+1], "--stop", "never there")
+	code, got, stderr := call("generate", dir, "--prompt", "ab", "--max-tokens", "60", "--temperature", "3", "--stop",
+		text[at:at+1], "--stop", "never there")
 	if strings.TrimSuffix(got, "\n") != text[:at] || code != exitDone || !strings.Contains(stderr, "ended by stop text") {
 		t.Errorf("exit %d, %q, want %q of %q; %s", code, got, text[:at], text, stderr)
 	}
@@ -206,7 +211,8 @@ func TestGenerateRefused(t *testing.T) {
 // file with a list decides.
 func TestGenerateEnd(t *testing.T) {
 	template := `{"chat_template":"{% for m in messages %}<{{ m.content }}>{% endfor %}"}`
-	_, text, _ := call("generate", decoderFolder(t, nil), "--tokens", "60,72,62", "--max-tokens", "20", "--temperature", "2", "--seed", "3")
+	_, text, _ := call("generate", decoderFolder(t, nil), "--tokens", "60,72,62", "--max-tokens", "20", "--temperature",
+		"2", "--seed", "3")
 	ids := strings.Split(strings.TrimSpace(text), ",")
 	at := 1
 	for slices.Contains(ids[:at], ids[at]) {
@@ -222,7 +228,8 @@ func TestGenerateEnd(t *testing.T) {
 		files["tokenizer.json"], files["tokenizer_config.json"] = byteTokenizer(t), template
 		dir := decoderFolder(t, files)
 		for _, prompt := range [][]string{{"--tokens", "60,72,62"}, {"--chat", "--prompt", "H"}} {
-			code, out, stderr := call(append([]string{"generate", dir, "--max-tokens", "20", "--temperature", "2", "--seed", "3", "--json"}, prompt...)...)
+			code, out, stderr := call(append([]string{"generate", dir, "--max-tokens", "20", "--temperature", "2", "--seed",
+				"3", "--json"}, prompt...)...)
 			var c continuation
 			if err := json.Unmarshal([]byte(out), &c); err != nil || code != exitDone {
 				t.Fatalf("exit %d, %q, %v; %s", code, out, err, stderr)

@@ -23,7 +23,8 @@ type inputFlags struct {
 }
 
 func (f *inputFlags) add(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.files, "input", nil, "`NAME=FILE` of an input; .npy, .pb (TensorProto), .bin (raw elements), .ten, .png or .jpg; repeat for more")
+	flags.StringArrayVar(&f.files, "input", nil, "`NAME=FILE` of an input; .npy, .pb (TensorProto), .bin (raw "+
+		"elements), .ten, .png or .jpg; repeat for more")
 	flags.StringVar(&f.key, "input-key", "input", "`NAME` of a tensor in a .ten file with several")
 	f.image.add(flags)
 }

@@ -141,8 +141,9 @@ type reportNode struct {
 func inspect(ctx context.Context, model *nacre.Model, values int) *report {
 	m := model.Source()
 	r := &report{
-		File: m.File, Format: m.Format, Version: int64(m.Container), Opsets: map[string]int{}, Domain: m.Domain, ModelVersion: m.Version,
-		Producer: strings.TrimSpace(m.Producer + " " + m.ProducerVer), Doc: m.Doc, Graph: m.Graph.Name,
+		File: m.File, Format: m.Format, Version: int64(m.Container), Opsets: map[string]int{}, Domain: m.Domain,
+		ModelVersion: m.Version,
+		Producer:     strings.TrimSpace(m.Producer + " " + m.ProducerVer), Doc: m.Doc, Graph: m.Graph.Name,
 		Inputs: reportValues(model.Inputs(), true), Outputs: reportValues(model.Outputs(), false),
 		Meta: []reportMeta{}, Sizes: map[string]uint64{}, Tensors: []reportTensor{}, Nodes: []reportNode{},
 	}
@@ -216,7 +217,8 @@ func reportedMeta(ctx context.Context, p graph.Pair) reportMeta {
 
 func reportedTensor(ctx context.Context, w *graph.Initializer, values int) reportTensor {
 	t := w.Tensor
-	row := reportTensor{Name: w.Name, DType: t.DType().String(), Stored: t.DType().String(), Shape: t.Shape(), Data: true, Values: numbers(ctx, t, values)}
+	row := reportTensor{Name: w.Name, DType: t.DType().String(), Stored: t.DType().String(), Shape: t.Shape(),
+		Data: true, Values: numbers(ctx, t, values)}
 	for _, p := range w.Meta {
 		row.Meta = append(row.Meta, reportedMeta(ctx, p))
 	}
@@ -363,7 +365,8 @@ func (r *report) text(w io.Writer, values int) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	printable.Fprintf(w, "%s, %s of %d bytes\n", plural(len(r.Nodes), "node"), plural(len(r.Tensors), "tensor"), r.TensorBytes)
+	printable.Fprintf(w, "%s, %s of %d bytes\n", plural(len(r.Nodes), "node"), plural(len(r.Tensors), "tensor"),
+		r.TensorBytes)
 	for _, o := range r.Operators {
 		note := ""
 		if !o.Implemented {

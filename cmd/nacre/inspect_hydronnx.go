@@ -51,7 +51,8 @@ func inspectHydronnx(ctx context.Context, w io.Writer, m *graph.Model) error {
 	})
 	section(w, "weights", m.Graph.Initializers, func(i *graph.Initializer) string {
 		t := i.Tensor
-		return fmt.Sprintf("%s : %s (%d bytes)", i.Name, typed(graph.TensorOf(t.DType(), graph.DimsOf(t.Shape()))), len(t.Bytes()))
+		return fmt.Sprintf("%s : %s (%d bytes)", i.Name, typed(graph.TensorOf(t.DType(), graph.DimsOf(t.Shape()))),
+			len(t.Bytes()))
 	})
 	section(w, "non-differentiable operators", flat(m.Graph.Nodes), func(s string) string { return s })
 	return ctx.Err()

@@ -150,7 +150,8 @@ func TestInspectPacked(t *testing.T) {
 				code, bit := i/l.Bits, i%l.Bits
 				x.Bytes()[i/8] |= byte(code>>bit&1) << (i % 8)
 			}
-			m := &graph.Model{Opsets: []graph.Opset{{Version: 25}}, Graph: &graph.Graph{Name: "g", Initializers: []*graph.Initializer{{Name: "w", Tensor: x}}}}
+			m := &graph.Model{Opsets: []graph.Opset{{Version: 25}},
+				Graph: &graph.Graph{Name: "g", Initializers: []*graph.Initializer{{Name: "w", Tensor: x}}}}
 			path := saved(t, m)
 			_, text, stderr := call("inspect", path, "--json", "--values", "16")
 			var r struct{ Tensors []struct{ Values []float64 } }

@@ -31,12 +31,15 @@ type wayTiming struct {
 
 // kernelTimes times all ways to compute the steps of a run of the model on inputs, and prints the
 // timings.
-func (f *benchFlags) kernelTimes(ctx context.Context, m *nacre.Model, o nacre.Options, inputs map[string]*nacre.Tensor, stdout io.Writer) error {
+func (f *benchFlags) kernelTimes(
+	ctx context.Context, m *nacre.Model, o nacre.Options, inputs map[string]*nacre.Tensor, stdout io.Writer,
+) error {
 	network, err := formats.Network(m.Source(), o.Lowering)
 	if err != nil {
 		return err
 	}
-	below := runtime.Options{Threads: o.Threads, ISA: o.ISA, MemoryLimit: o.MemoryLimit, NoOptimize: o.NoOptimize, DirectConv: o.DirectConv}
+	below := runtime.Options{Threads: o.Threads, ISA: o.ISA, MemoryLimit: o.MemoryLimit, NoOptimize: o.NoOptimize,
+		DirectConv: o.DirectConv}
 	if o.WeightBudget > 0 {
 		below.Packs = runtime.NewMovingPacks(network, o.WeightBudget)
 		defer below.Packs.Close()

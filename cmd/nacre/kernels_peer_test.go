@@ -96,7 +96,8 @@ func peerBlock(t *testing.T) string {
 			}
 			missing = append(missing, op+": "+why)
 		}
-		fmt.Fprintf(&b, "| %s | %d | %d | %s |\n", domain, counts[domain].all, counts[domain].here, strings.Join(missing, "; "))
+		fmt.Fprintf(&b, "| %s | %d | %d | %s |\n", domain, counts[domain].all, counts[domain].here,
+			strings.Join(missing, "; "))
 	}
 	return b.String() + "\n"
 }

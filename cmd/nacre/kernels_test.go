@@ -34,11 +34,14 @@ func TestBenchKernels(t *testing.T) {
 		t.Error("no step can be computed in two ways")
 	}
 	code, stdout, stderr = call("bench", digits, "--kernels", "--count", "1", "--node", list[0].Node)
-	if lines := strings.Split(strings.TrimSpace(stdout), "\n"); code != 0 || len(lines) != 1+len(list[0].Ways) || !strings.Contains(stdout, "  * ") {
+	if lines := strings.Split(strings.TrimSpace(stdout), "\n"); code != 0 || len(lines) != 1+len(list[0].Ways) ||
+		!strings.Contains(stdout, "  * ") {
 		t.Errorf("one node: %d %s %s", code, stdout, stderr)
 	}
-	for say, args := range map[string][]string{"no step \"none\"": {"--kernels", "--node", "none"}, "--node is for": {"--node", "none"}} {
-		if code, _, stderr := call(append([]string{"bench", digits}, args...)...); code == 0 || !strings.Contains(stderr, say) {
+	for say, args := range map[string][]string{"no step \"none\"": {"--kernels", "--node", "none"},
+		"--node is for": {"--node", "none"}} {
+		if code, _, stderr := call(append([]string{"bench", digits}, args...)...); code == 0 ||
+			!strings.Contains(stderr, say) {
 			t.Errorf("%v: %d %s", args, code, stderr)
 		}
 	}

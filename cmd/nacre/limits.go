@@ -127,7 +127,8 @@ func withinHeap(limit size, work func() error) error {
 			continue
 		}
 		if goruntime.GC(); heap() > uint64(limit) {
-			return graph.Errorf(graph.ErrMemory, "the command takes more than the memory limit of %v; --memory-limit sets it", &limit)
+			return graph.Errorf(graph.ErrMemory, "the command takes more than the memory limit of %v; --memory-limit sets it",
+				&limit)
 		}
 	}
 }

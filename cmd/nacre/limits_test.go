@@ -33,7 +33,8 @@ func TestTimeout(t *testing.T) {
 }
 
 func TestMemoryLimit(t *testing.T) {
-	for limit, want := range map[string]int{"1KiB": exitFailed, "1GB": exitDone, "-1": exitUsage, "much": exitUsage, "0": exitUsage} {
+	for limit, want := range map[string]int{"1KiB": exitFailed, "1GB": exitDone, "-1": exitUsage, "much": exitUsage,
+		"0": exitUsage} {
 		code, _, stderr := call("bench", digits, "--count", "1", "--memory-limit", limit)
 		if code != want {
 			t.Errorf("--memory-limit %s: exit code %d, %q", limit, code, stderr)

@@ -53,9 +53,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetOut(shown)
 	root.SetErr(stderr)
 	root.AddCommand(
-		bounded(runCommand()), bounded(planCommand()), bounded(generateCommand()), bounded(heapBounded(inspectCommand())), bounded(heapBounded(verifyCommand())),
+		bounded(runCommand()), bounded(planCommand()), bounded(generateCommand()), bounded(heapBounded(inspectCommand())),
+		bounded(heapBounded(verifyCommand())),
 		bounded(heapBounded(convertCommand())), bounded(heapBounded(emitCommand())), conformanceCommand(),
-		bounded(benchCommand()), bounded(checkCommand()), devicesCommand(), formatsCommand(), bounded(demoCommand()), versionCommand(),
+		bounded(benchCommand()), bounded(checkCommand()), devicesCommand(), formatsCommand(), bounded(demoCommand()),
+		versionCommand(),
 	)
 	// Cobra calls RunE if flags and arguments are right.
 	for _, c := range root.Commands() {

@@ -173,7 +173,8 @@ func TestInspect(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Nodes) != 10 || len(r.Tensors) != 8 || r.Opsets["ai.onnx"] != 17 || r.Inputs[0].Type != "float32[batch,1,8,8]" {
+	if len(r.Nodes) != 10 || len(r.Tensors) != 8 || r.Opsets["ai.onnx"] != 17 ||
+		r.Inputs[0].Type != "float32[batch,1,8,8]" {
 		t.Errorf("got %+v", r)
 	}
 }
@@ -225,7 +226,8 @@ func TestRunOut(t *testing.T) {
 	dir := t.TempDir()
 	file := write(t, filepath.Join(dir, "x.npy"), npyBytes(t, seven(t)))
 	trace := filepath.Join(dir, "trace.json")
-	code, stdout, stderr := call("run", digits, "--input", "image="+file, "--out", filepath.Join(dir, "out"), "--profile", trace)
+	code, stdout, stderr := call("run", digits, "--input", "image="+file, "--out", filepath.Join(dir, "out"),
+		"--profile", trace)
 	if code != 0 {
 		t.Fatal(stderr)
 	}
@@ -326,10 +328,12 @@ func TestRunOverridden(t *testing.T) {
 	}
 	for _, flags := range [][]string{{"--input", "x=" + x}, {"--input", "x=" + x, "--input", "bias=" + bias}} {
 		want := map[int]string{2: "first 11 12", 4: "first 13 13"}[len(flags)]
-		if code, stdout, stderr := call(append([]string{"run", path}, flags...)...); code != 0 || !strings.Contains(stdout, want) {
+		if code, stdout, stderr := call(append([]string{"run", path}, flags...)...); code != 0 ||
+			!strings.Contains(stdout, want) {
 			t.Errorf("%q: exit code %d\n%s%s", flags, code, stdout, stderr)
 		}
-		if code, stdout, stderr := call(append([]string{"plan", path}, flags...)...); code != 0 || !strings.Contains(stdout, "Add-17") {
+		if code, stdout, stderr := call(append([]string{"plan", path}, flags...)...); code != 0 ||
+			!strings.Contains(stdout, "Add-17") {
 			t.Errorf("%q: exit code %d\n%s%s", flags, code, stdout, stderr)
 		}
 	}
@@ -346,7 +350,8 @@ func TestRunTestData(t *testing.T) {
 		}
 	}
 	code, stdout, stderr := call("run", digits, "--test-data", wrong)
-	if code != 1 || !strings.Contains(stdout, "MISMATCH: 1 of 10 elements differ; element 3 is") || !strings.Contains(stderr, "1 output does not match") {
+	if code != 1 || !strings.Contains(stdout, "MISMATCH: 1 of 10 elements differ; element 3 is") ||
+		!strings.Contains(stderr, "1 output does not match") {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 	if code, _, _ := call("run", digits, "--test-data", wrong, "--atol", "6"); code != 0 {
@@ -373,13 +378,16 @@ func TestConformanceCommand(t *testing.T) {
 	if err != nil || r.Passed != 1 || r.Failed != 2 || r.Skipped != 1 || len(r.Cases) != 3 {
 		t.Errorf("report %+v (%v)", r, err)
 	}
-	if code, stdout, _ = call("conformance", folder, "--run", "^right$"); code != 0 || stdout != "1 passed, 0 failed, 0 skipped\n" {
+	if code, stdout, _ = call("conformance", folder, "--run", "^right$"); code != 0 ||
+		stdout != "1 passed, 0 failed, 0 skipped\n" {
 		t.Errorf("exit code %d, stdout %q", code, stdout)
 	}
-	if code, _, stderr = call("conformance", folder, "--run", "^none$"); code != 1 || !strings.Contains(stderr, "no case of") {
+	if code, _, stderr = call("conformance", folder, "--run", "^none$"); code != 1 ||
+		!strings.Contains(stderr, "no case of") {
 		t.Errorf("no case matches: exit code %d, stderr %q", code, stderr)
 	}
-	if code, _, stderr = call("conformance", folder, filepath.Join(folder, "bare")); code != 1 || !strings.Contains(stderr, "(1 without)") {
+	if code, _, stderr = call("conformance", folder, filepath.Join(folder, "bare")); code != 1 ||
+		!strings.Contains(stderr, "(1 without)") {
 		t.Errorf("a folder without results: exit code %d, stderr %q", code, stderr)
 	}
 	if code, stdout, _ = call("conformance", folder, "--list"); code != 0 || stdout != "broken\nright\nwrong\n" {

@@ -35,19 +35,23 @@ type sessionFlags struct {
 func (f *sessionFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.threads, "threads", 0, "threads that one run may use; 0 takes one per CPU")
 	flags.StringVar(&f.isa, "isa", "", `instruction-set levels that kernels may use, such as "avx2" or "scalar"`)
-	flags.StringVar(&f.device, "device", "cpu", "device to run on: cpu, vulkan for the first GPU, vulkan:NUMBER, vulkan:NAME, or auto for a GPU if there is one; /L0 to /L3 after the name limits the features that shaders use")
+	flags.StringVar(&f.device, "device", "cpu", "device to run on: cpu, vulkan for the first GPU, vulkan:NUMBER, "+
+		"vulkan:NAME, or auto for a GPU if there is one; /L0 to /L3 after the name limits the features that shaders use")
 	flags.Var(&f.memory, "memory-limit", `memory that one run may take beside weights and inputs, such as "512MiB" (default most of the machine's)`)
-	flags.Var(&f.weights, "weight-budget", "weights that may be in memory at a time; others are read from the file when they are needed (default all)")
+	flags.Var(&f.weights, "weight-budget",
+		"weights that may be in memory at a time; others are read from the file when they are needed (default all)")
 	flags.BoolVar(&f.noOptimize, "no-optimize", false, "run the graph as the file has it")
-	flags.BoolVar(&f.directConv, "direct-conv", false, "compute convolutions without the transforms that save products (Winograd)")
-	flags.BoolVar(&f.quirks, "quirks", false, "compute the same results as the file's own program, even surprising or wrong ones (Loom)")
+	flags.BoolVar(&f.directConv, "direct-conv", false,
+		"compute convolutions without the transforms that save products (Winograd)")
+	flags.BoolVar(&f.quirks, "quirks", false,
+		"compute the same results as the file's own program, even surprising or wrong ones (Loom)")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of weights that the file leaves to chance (architectures of Loom)")
 }
 
 // options checks the flags and opens the device.
 func (f *sessionFlags) options() (nacre.Options, error) {
-	o := nacre.Options{Threads: f.threads, ISA: f.isa, NoOptimize: f.noOptimize, DirectConv: f.directConv, MemoryLimit: int(f.memory), WeightBudget: int(f.weights),
-		Lowering: formats.Lowering{Quirks: f.quirks, Seed: f.seed}}
+	o := nacre.Options{Threads: f.threads, ISA: f.isa, NoOptimize: f.noOptimize, DirectConv: f.directConv,
+		MemoryLimit: int(f.memory), WeightBudget: int(f.weights), Lowering: formats.Lowering{Quirks: f.quirks, Seed: f.seed}}
 	if err := o.Validate(); err != nil {
 		return o, usageError{err}
 	}
@@ -97,7 +101,8 @@ func uploadBar(w io.Writer) func(done, total int) {
 	var bar *progressbar.ProgressBar
 	return func(done, total int) {
 		if bar == nil || bar.GetMax() != total {
-			bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription("weights"), progressbar.OptionShowBytes(true),
+			bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription("weights"),
+				progressbar.OptionShowBytes(true),
 				progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
 		}
 		_ = bar.Set(done)

@@ -88,7 +88,8 @@ func checkPasses(t *testing.T, c testCase) {
 	for name, v := range sets[0].inputs {
 		inputs[name] = plain(v)
 	}
-	p := &passChecker{source: m.Source(), inputs: inputs, dumps: map[string]map[string]tensor.Value{}, tolerance: foldTolerance[narrowest(m.Source().Graph)]}
+	p := &passChecker{source: m.Source(), inputs: inputs, dumps: map[string]map[string]tensor.Value{},
+		tolerance: foldTolerance[narrowest(m.Source().Graph)]}
 	first := runtime.RequiredPasses()
 	plain := p.results(t, first, nil)
 	if plain == nil {

@@ -32,14 +32,20 @@ var fits = map[string]nacre.ImageFit{
 
 func (f *pictureFlags) add(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.scale, "image-scale", 1.0/255, "pictures: factor of the values 0 to 255")
-	flags.Float64SliceVar(&f.mean, "image-mean", []float64{0}, "pictures: subtracted after scaling; one number, or one per channel")
-	flags.Float64SliceVar(&f.std, "image-std", []float64{1}, "pictures: divided by after that; one number, or one per channel")
+	flags.Float64SliceVar(&f.mean, "image-mean", []float64{0},
+		"pictures: subtracted after scaling; one number, or one per channel")
+	flags.Float64SliceVar(&f.std, "image-std", []float64{1},
+		"pictures: divided by after that; one number, or one per channel")
 	flags.StringVar(&f.layout, "image-layout", "auto", "pictures: nchw, nhwc, or auto for the one with 1 or 3 channels")
-	flags.StringVar(&f.fit, "image-fit", "stretch", "pictures of another shape: stretch, crop to keep the middle, or letterbox to fill beside the picture")
-	flags.IntVar(&f.shorter, "image-shorter", 0, "pictures: length of the shorter side before --image-fit crop cuts the middle out, such as 256; 0 for the least")
-	flags.UintSliceVar(&f.fill, "image-fill", []uint{0, 0, 0}, "pictures: red, green and blue beside one of --image-fit letterbox, such as 114,114,114")
+	flags.StringVar(&f.fit, "image-fit", "stretch",
+		"pictures of another shape: stretch, crop to keep the middle, or letterbox to fill beside the picture")
+	flags.IntVar(&f.shorter, "image-shorter", 0,
+		"pictures: length of the shorter side before --image-fit crop cuts the middle out, such as 256; 0 for the least")
+	flags.UintSliceVar(&f.fill, "image-fill", []uint{0, 0, 0},
+		"pictures: red, green and blue beside one of --image-fit letterbox, such as 114,114,114")
 	flags.BoolVar(&f.bgr, "image-bgr", false, "pictures: blue first and red last")
-	flags.BoolVar(&f.stored, "image-as-stored", false, "pictures: leave a JPEG as its pixels are stored, whatever its EXIF data says")
+	flags.BoolVar(&f.stored, "image-as-stored", false,
+		"pictures: leave a JPEG as its pixels are stored, whatever its EXIF data says")
 	flags.Lookup("image-scale").DefValue = "1/255"
 }
 

@@ -35,7 +35,8 @@ func TestPictureFlags(t *testing.T) {
 	if err := png.Encode(&file, image.NewRGBA(image.Rect(0, 0, 4, 2))); err != nil {
 		t.Fatal(err)
 	}
-	plain := pictureFlags{scale: 1.0 / 255, mean: []float64{0}, std: []float64{1}, layout: "auto", fit: "crop", fill: []uint{0, 0, 0}}
+	plain := pictureFlags{scale: 1.0 / 255, mean: []float64{0}, std: []float64{1}, layout: "auto", fit: "crop",
+		fill: []uint{0, 0, 0}}
 	means, layout, scale, first, fit, few, bright := plain, plain, plain, plain, plain, plain, plain
 	fit.fit, few.fill, bright.fill = "squeeze", []uint{1}, []uint{0, 0, 256}
 	means.mean, layout.layout, scale.scale, first.layout = []float64{0, 1}, "rows", 0, "nchw"

@@ -96,7 +96,9 @@ type printedPlan struct {
 
 // print prints the plan of a run on inputs from files, and for the other inputs on tensors of
 // their declared types.
-func (f *planFlags) print(ctx context.Context, path string, m *nacre.Model, s *nacre.Session, times *stages.Times, stdout io.Writer) error {
+func (f *planFlags) print(
+	ctx context.Context, path string, m *nacre.Model, s *nacre.Session, times *stages.Times, stdout io.Writer,
+) error {
 	infos, held := s.Inputs(), map[string]bool{}
 	if f.stream {
 		for _, state := range m.States() {
@@ -170,7 +172,9 @@ func (f *planFlags) planOf(ctx context.Context, s *nacre.Session, types []nacre.
 
 // types returns the types of the given inputs and of the required ones among infos. Every extent
 // has a number.
-func (f *planFlags) types(ctx context.Context, s *nacre.Session, infos []nacre.Info, e *openExtents) ([]nacre.Info, error) {
+func (f *planFlags) types(
+	ctx context.Context, s *nacre.Session, infos []nacre.Info, e *openExtents,
+) ([]nacre.Info, error) {
 	given, err := f.input.load(ctx, s)
 	var missing missingError
 	if err != nil && !errors.As(err, &missing) {
@@ -190,7 +194,8 @@ func (f *planFlags) types(ctx context.Context, s *nacre.Session, infos []nacre.I
 		case !v.Required:
 			continue
 		case v.Kind == nacre.TensorKind && v.Shape == nil:
-			return nil, fmt.Errorf("the model leaves the number of axes of input %q open (--input %s=FILE says it)", v.Name, v.Name)
+			return nil, fmt.Errorf("the model leaves the number of axes of input %q open (--input %s=FILE says it)", v.Name,
+				v.Name)
 		case v.Kind == nacre.TensorKind:
 			v.Shape = sizes(e.shape(v))
 		}

@@ -105,7 +105,8 @@ func comparePlanned(t *testing.T, l *runtime.Listing, prof *runtime.Profile) {
 		t.Errorf("the plan ends before %s %s", p.ran[0].Op, p.ran[0].Node)
 	}
 	for _, s := range p.ran {
-		if s.Within == "" && !slices.ContainsFunc(l.Left, func(n runtime.LeftNode) bool { return n.Node == s.Node && n.Op == s.Op }) {
+		if s.Within == "" && !slices.ContainsFunc(l.Left,
+			func(n runtime.LeftNode) bool { return n.Node == s.Node && n.Op == s.Op }) {
 			t.Errorf("%s %s ran, which the plan does not name", s.Op, s.Node)
 		}
 	}
@@ -139,7 +140,8 @@ func (p *planReader) steps(l *runtime.Listing, within string, exact bool) {
 		s := p.ran[0]
 		p.ran = p.ran[1:]
 		if s.Node != want.Node || s.Op != want.Op || s.How != want.How {
-			p.Fatalf("step %d of %q: %s %s ran by %s, planned is %s %s by %s", i, within, s.Op, s.Node, s.How, want.Op, want.Node, want.How)
+			p.Fatalf("step %d of %q: %s %s ran by %s, planned is %s %s by %s", i, within, s.Op, s.Node, s.How, want.Op,
+				want.Node, want.How)
 		}
 		path := want.Node
 		if within != "" {
@@ -177,7 +179,8 @@ func TestRunPlan(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	last := lines[len(lines)-1]
-	if lines[0] != "batch = 1 (assumed; --dim batch=N sets it)" || !strings.Contains(stdout, "Softmax-17") || !strings.HasPrefix(last, "arena ") {
+	if lines[0] != "batch = 1 (assumed; --dim batch=N sets it)" || !strings.Contains(stdout, "Softmax-17") ||
+		!strings.HasPrefix(last, "arena ") {
 		t.Errorf("got %s", stdout)
 	}
 	file := write(t, filepath.Join(t.TempDir(), "x.npy"), npyBytes(t, seven(t)))
@@ -201,7 +204,8 @@ func TestRunPlan(t *testing.T) {
 	for say, args := range map[string][]string{
 		`named "rows"`: {"--dim", "rows=7"}, "batch is 2": {"--dim", "batch=2", "--input", "image=" + file},
 	} {
-		if code, _, stderr := call(append([]string{"plan", digits}, args...)...); code == 0 || !strings.Contains(stderr, say) {
+		if code, _, stderr := call(append([]string{"plan", digits}, args...)...); code == 0 ||
+			!strings.Contains(stderr, say) {
 			t.Errorf("%v: got %d %s", args, code, stderr)
 		}
 	}
@@ -270,7 +274,8 @@ func TestPlanTimings(t *testing.T) {
 	if out.Model != digits || sum != out.Seconds {
 		t.Errorf("model %q, %g seconds; want %q and %g", out.Model, out.Seconds, digits, sum)
 	}
-	if code, stdout, stderr := call("plan", digits, "--timings"); code != 0 || !strings.Contains(stdout, "optimise: fold_const") {
+	if code, stdout, stderr := call("plan", digits, "--timings"); code != 0 ||
+		!strings.Contains(stdout, "optimise: fold_const") {
 		t.Errorf("the table lacks stages: %s %s", stdout, stderr)
 	}
 }

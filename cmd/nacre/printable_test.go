@@ -46,7 +46,8 @@ func hostileModel(typ graph.Type, op string) *graph.Model {
 		return &graph.Value{Name: hostile(name), Type: typ, Doc: hostile("doc"), Meta: meta}
 	}
 	node := func(op string, outputs string, inputs ...string) *graph.Node {
-		return &graph.Node{Op: op, Version: 21, Name: hostile("node " + op), Inputs: inputs, Outputs: []string{outputs}, Doc: hostile("doc"), Meta: meta}
+		return &graph.Node{Op: op, Version: 21, Name: hostile("node " + op), Inputs: inputs, Outputs: []string{outputs},
+			Doc: hostile("doc"), Meta: meta}
 	}
 	x, y, w, s := hostile("x"), hostile("y"), hostile("w"), hostile("s")
 	g := &graph.Graph{
@@ -99,7 +100,8 @@ func TestShownNames(t *testing.T) {
 	three := save("three.onnx", hostileModel(graph.TensorOf(tensor.F32, graph.Dims{graph.Known(3)}), "Relu"))
 	tensors := filepath.Join(dir, "tensors.safetensors")
 	plain := []*graph.Initializer{{Name: hostile("w"), Tensor: tensor.New(tensor.F32, 2)}}
-	save("tensors.safetensors", &graph.Model{Graph: &graph.Graph{Initializers: plain}, Meta: []graph.Pair{{Key: hostile("key"), Value: hostile("value")}}})
+	save("tensors.safetensors", &graph.Model{Graph: &graph.Graph{Initializers: plain},
+		Meta: []graph.Pair{{Key: hostile("key"), Value: hostile("value")}}})
 	ones := tensor.New(tensor.F32, 2)
 	input := write(t, filepath.Join(dir, "x.npy"), npyBytes(t, ones))
 	cases := filepath.Join(dir, "cases")
@@ -142,7 +144,8 @@ func TestShownNames(t *testing.T) {
 	}
 	_, help, _ := call("--help")
 	for _, line := range regexp.MustCompile(`(?m)^  ([a-z]+) `).FindAllStringSubmatch(help, -1) {
-		if !slices.Contains([]string{"help", "nacre"}, line[1]) && !slices.ContainsFunc(calls, func(args []string) bool { return args[0] == line[1] }) {
+		if !slices.Contains([]string{"help", "nacre"}, line[1]) &&
+			!slices.ContainsFunc(calls, func(args []string) bool { return args[0] == line[1] }) {
 			t.Errorf("no call of %s", line[1])
 		}
 	}

@@ -26,7 +26,8 @@ type programFlags struct {
 
 func (f *programFlags) add(flags *pflag.FlagSet) {
 	addProgramModel(flags, &f.model)
-	flags.IntVar(&f.steps, "steps", 1, "`N` steps of a program of OpenInfer; {step} in the names of --input is their number, from 0")
+	flags.IntVar(&f.steps, "steps", 1, "`N` steps of a program of OpenInfer; {step} in the names of --input is their "+
+		"number, from 0")
 }
 
 // addProgramModel adds the flag --model, the file of a program's tensors.
@@ -81,7 +82,8 @@ func (f *runFlags) program(ctx context.Context, m *nacre.Model, o nacre.Options,
 		}
 	}
 	if trace != "" {
-		return writeFile(ctx, trace, func(w io.Writer) error { return writeEvents(w, p.events, filepath.Ext(trace) == ".txt") })
+		return writeFile(ctx, trace,
+			func(w io.Writer) error { return writeEvents(w, p.events, filepath.Ext(trace) == ".txt") })
 	}
 	return nil
 }
@@ -140,7 +142,9 @@ func (p *programRun) step(ctx context.Context, i int, stdout, stderr io.Writer) 
 }
 
 // once runs a step. The profile is nil unless the run is traced.
-func (p *programRun) once(ctx context.Context, inputs map[string]*nacre.Tensor) (map[string]*nacre.Tensor, *nacre.Profile, error) {
+func (p *programRun) once(
+	ctx context.Context, inputs map[string]*nacre.Tensor,
+) (map[string]*nacre.Tensor, *nacre.Profile, error) {
 	var r interface {
 		profiler
 		Run(ctx context.Context, inputs map[string]*nacre.Tensor) (map[string]*nacre.Tensor, error)

@@ -57,7 +57,8 @@ func TestRunProgram(t *testing.T) {
 	if code != 0 {
 		t.Fatal(stderr)
 	}
-	for _, want := range []string{"step 0: y float32[2]", "first 2 4\n", "step 1: y float32[2]", "first 6 8\n", "step 1: seen float32[4,2]", "first 2 4 6 8 0 0 0 0"} {
+	for _, want := range []string{"step 0: y float32[2]", "first 2 4\n", "step 1: y float32[2]", "first 6 8\n",
+		"step 1: seen float32[4,2]", "first 2 4 6 8 0 0 0 0"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("%q is not in\n%s", want, stdout)
 		}
@@ -67,16 +68,20 @@ func TestRunProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	var events []formats.ProgramEvent
-	if err := json.Unmarshal(data, &events); err != nil || len(events) != 10 || events[1].Kind != "CacheWrite" || events[6].Output[0] != "K[t]" {
+	if err := json.Unmarshal(data, &events); err != nil || len(events) != 10 || events[1].Kind != "CacheWrite" ||
+		events[6].Output[0] != "K[t]" {
 		t.Errorf("%d events (%v): %s", len(events), err, data)
 	}
-	if code, _, stderr = call("run", program, "--model", model, "--steps", "2", "--input", inputs, "--out", out); code != 0 {
+	if code, _, stderr = call("run", program, "--model", model, "--steps", "2", "--input", inputs, "--out",
+		out); code != 0 {
 		t.Fatal(stderr)
 	}
 	if _, err := os.Stat(filepath.Join(out, "step1", "seen.npy")); err != nil {
 		t.Error(err)
 	}
-	if code, _, stderr = call("run", program, "--model", model, "--steps", "5", "--input", "x="+filepath.Join(dir, "x0.bin")); code == 0 || !strings.Contains(stderr, "step 4: ") || !strings.Contains(stderr, "cache.write y >> K[t]") {
+	if code, _, stderr = call("run", program, "--model", model, "--steps", "5", "--input",
+		"x="+filepath.Join(dir, "x0.bin")); code == 0 || !strings.Contains(stderr, "step 4: ") ||
+		!strings.Contains(stderr, "cache.write y >> K[t]") {
 		t.Errorf("a write beyond the fixed size: %d, %s", code, stderr)
 	}
 }

@@ -18,7 +18,8 @@ import (
 func tensorFile(t *testing.T, name string, meta ...graph.Pair) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	m := &graph.Model{Meta: meta, Graph: &graph.Graph{Initializers: []*graph.Initializer{{Name: "w", Tensor: tensor.New(tensor.F32, 2)}}}}
+	m := &graph.Model{Meta: meta,
+		Graph: &graph.Graph{Initializers: []*graph.Initializer{{Name: "w", Tensor: tensor.New(tensor.F32, 2)}}}}
 	if err := formats.Save(path, m, formats.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +31,9 @@ func TestRunWithoutGraph(t *testing.T) {
 	path := tensorFile(t, "w.safetensors")
 	for _, args := range [][]string{{"run", path}, {"plan", path}, {"bench", path, "--count", "1"}} {
 		code, stdout, stderr := call(args...)
-		if code != exitFailed || stdout != "" || !strings.Contains(stderr, path+": load: the file (safetensors) holds 1 tensor and no network") || strings.Contains(stderr, "ran in") {
+		if code != exitFailed || stdout != "" ||
+			!strings.Contains(stderr, path+": load: the file (safetensors) holds 1 tensor and no network") ||
+			strings.Contains(stderr, "ran in") {
 			t.Errorf("%q: exit code %d, %s%s", args, code, stdout, stderr)
 		}
 	}
@@ -53,7 +56,8 @@ func TestEmptyFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, command := range []string{"run", "verify", "inspect", "bench"} {
-			if code, _, stderr := call(command, path); code != exitFailed || stderr != "nacre: "+path+": load: the file is empty\n" {
+			if code, _, stderr := call(command, path); code != exitFailed ||
+				stderr != "nacre: "+path+": load: the file is empty\n" {
 				t.Errorf("%s %s: exit code %d, %s", command, name, code, stderr)
 			}
 		}
@@ -67,7 +71,8 @@ func TestRandomFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"run", "verify", "inspect"} {
-		if code, _, stderr := call(command, path); code != exitFailed || !strings.Contains(stderr, "content is of no format that is known") {
+		if code, _, stderr := call(command, path); code != exitFailed ||
+			!strings.Contains(stderr, "content is of no format that is known") {
 			t.Errorf("%s: exit code %d, %s", command, code, stderr)
 		}
 	}
@@ -115,7 +120,8 @@ func TestConvertQuantised(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, stderr := call("convert", in, out, "--dtype", "float32")
-	if _, err := os.Stat(out); code != exitFailed || !strings.Contains(stderr, "--dequantize") || !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(out); code != exitFailed || !strings.Contains(stderr, "--dequantize") ||
+		!errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("exit code %d, %s, %v", code, stderr, err)
 	}
 	if code, _, stderr = call("convert", in, out, "--dtype", "float32", "--dequantize"); code != exitDone {

@@ -82,7 +82,8 @@ and shape.`,
 	flags.StringVar(&f.testData, "test-data", "", "`DIR` with input_K.pb and output_K.pb, or with folders of such files")
 	flags.Float64Var(&f.tol.Rel, "rtol", 1e-3, "test data: relative part of the tolerance")
 	flags.Float64Var(&f.tol.Abs, "atol", 1e-4, "test data: absolute part of the tolerance")
-	flags.StringVar(&f.out, "out", "", "`DIR` for the outputs, as .npy files, or .json for sequences and maps; with --tokens, and for checkpoints of gpt.rs, a .ten file for the logits")
+	flags.StringVar(&f.out, "out", "", "`DIR` for the outputs, as .npy files, or .json for sequences and maps; with "+
+		"--tokens, and for checkpoints of gpt.rs, a .ten file for the logits")
 	flags.StringVar(&f.profile, "profile", "", "`FILE` for the time of every step (Chrome trace); a table goes to stderr")
 	flags.BoolVar(&f.json, "json", false, "print the outputs as JSON")
 	flags.StringVar(&f.weights, "weights", "", "`FILE` (.hnw) that has the weights to run with")
@@ -125,7 +126,8 @@ func (f *runFlags) run(ctx context.Context, path string, stdout, stderr io.Write
 		return f.forward(ctx, m, stdout, stderr)
 	}
 	if f.forwards != (forwardFlags{}) {
-		return usagef("--tokens, --prompt and --trace are for decoders and checkpoints of gpt.rs, without --test-data and --profile")
+		return usagef("--tokens, --prompt and --trace are for decoders and checkpoints of gpt.rs, without --test-data " +
+			"and --profile")
 	}
 	s, err := m.NewSessionContext(ctx, o)
 	if err != nil {
@@ -160,7 +162,9 @@ func (f *runFlags) plain(ctx context.Context, s *nacre.Session, stdout, stderr i
 }
 
 // show stores or prints the outputs of a run.
-func (f *runFlags) show(ctx context.Context, s *nacre.Session, out map[string]nacre.Value, took time.Duration, stdout, stderr io.Writer) error {
+func (f *runFlags) show(
+	ctx context.Context, s *nacre.Session, out map[string]nacre.Value, took time.Duration, stdout, stderr io.Writer,
+) error {
 	printable.Fprintf(stderr, "ran in %v\n", took.Round(time.Microsecond))
 	computed := slices.DeleteFunc(s.Outputs(), func(v nacre.Info) bool { return out[v.Name] == nil })
 	listing := stdout
@@ -200,7 +204,8 @@ func (f *runFlags) archives(ctx context.Context, m *nacre.Model, stderr io.Write
 	if f.export == "" {
 		return nil
 	}
-	if err := formats.SaveAs(f.export, hnw.Name, m.Source(), formats.Options{DropGraph: true, DropMeta: true}.Within(ctx)); err != nil {
+	if err := formats.SaveAs(f.export, hnw.Name, m.Source(),
+		formats.Options{DropGraph: true, DropMeta: true}.Within(ctx)); err != nil {
 		return err
 	}
 	printable.Fprintf(stderr, "%s: weights of %s\n", f.export, m.Source().File)
@@ -221,7 +226,9 @@ func asValues(tensors map[string]*nacre.Tensor) map[string]nacre.Value {
 }
 
 // once runs the model, with a profile if --profile asks for one.
-func (f *runFlags) once(ctx context.Context, s *nacre.Session, inputs map[string]nacre.Value, stderr io.Writer) (map[string]nacre.Value, error) {
+func (f *runFlags) once(
+	ctx context.Context, s *nacre.Session, inputs map[string]nacre.Value, stderr io.Writer,
+) (map[string]nacre.Value, error) {
 	if f.profile == "" {
 		return s.RunValues(ctx, inputs)
 	}

@@ -26,11 +26,13 @@ const convertTo = "NACRE_TEST_CONVERT_TO"
 // TestShorterInput shortens a file while a process writes its contents to a pipe.
 func TestShorterInput(t *testing.T) {
 	if pipe := os.Getenv(convertTo); pipe != "" {
-		os.Exit(run(context.Background(), []string{"convert", filepath.Join(filepath.Dir(pipe), "in.safetensors"), pipe, "--to", "oinf"}, os.Stdout, os.Stderr))
+		os.Exit(run(context.Background(), []string{"convert", filepath.Join(filepath.Dir(pipe), "in.safetensors"), pipe,
+			"--to", "oinf"}, os.Stdout, os.Stderr))
 	}
 	dir := t.TempDir()
 	in, pipe := filepath.Join(dir, "in.safetensors"), filepath.Join(dir, "pipe")
-	m := &graph.Model{Graph: &graph.Graph{Initializers: []*graph.Initializer{{Name: "w", Tensor: tensor.New(tensor.F32, 4<<20)}}}}
+	m := &graph.Model{Graph: &graph.Graph{Initializers: []*graph.Initializer{{Name: "w",
+		Tensor: tensor.New(tensor.F32, 4<<20)}}}}
 	if err := formats.Save(in, m, formats.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +64,8 @@ func TestShorterInput(t *testing.T) {
 	if err := child.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitFailed {
 		t.Errorf("the process ended with %v", err)
 	}
-	if text := stderr.String(); !strings.Contains(text, in+": load: the file lost bytes") || strings.Contains(text, "goroutine") {
+	if text := stderr.String(); !strings.Contains(text, in+": load: the file lost bytes") ||
+		strings.Contains(text, "goroutine") {
 		t.Errorf("it said %s", text)
 	}
 }

@@ -51,7 +51,9 @@ func (f *runFlags) first(ctx context.Context, s *nacre.Session, stream *nacre.St
 }
 
 // profiled runs a session or a stream once with a profile, and writes the profile.
-func (f *runFlags) profiled(ctx context.Context, r profiler, inputs map[string]nacre.Value, stderr io.Writer) (map[string]nacre.Value, error) {
+func (f *runFlags) profiled(
+	ctx context.Context, r profiler, inputs map[string]nacre.Value, stderr io.Writer,
+) (map[string]nacre.Value, error) {
 	out, prof, err := r.Profile(ctx, inputs)
 	if err != nil {
 		return nil, err

@@ -47,7 +47,8 @@ func TestRunNetwork(t *testing.T) {
 	if code, _, stderr := call("run", filter, "--input", input); code != 1 || !strings.Contains(stderr, "quirks") {
 		t.Errorf("%d: %s", code, stderr)
 	}
-	if code, stdout, stderr := call("run", filter, "--input", input, "--quirks"); code != 0 || !strings.Contains(stdout, "max 0") {
+	if code, stdout, stderr := call("run", filter, "--input", input, "--quirks"); code != 0 ||
+		!strings.Contains(stdout, "max 0") {
 		t.Errorf("%d: %s%s", code, stdout, stderr)
 	}
 }

@@ -77,7 +77,9 @@ func best(at func(int) float64, n, k int) []string {
 
 // writeOutputs stores every output in folder: a tensor as a .npy file, any other value as a .json
 // file. Element types that .npy lacks are widened to a type that holds all of their values.
-func writeOutputs(ctx context.Context, w io.Writer, folder string, values []nacre.Info, out map[string]nacre.Value) error {
+func writeOutputs(
+	ctx context.Context, w io.Writer, folder string, values []nacre.Info, out map[string]nacre.Value,
+) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}

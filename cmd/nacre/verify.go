@@ -48,7 +48,8 @@ func canRun(ctx context.Context, w, stderr io.Writer, path, weights string) (err
 		printable.Fprintln(stderr, "warning:", warning)
 	}
 	g := m.Source().Graph
-	printable.Fprintf(w, "%s: well formed, %s, %s\n", path, plural(len(g.Nodes), "node"), plural(len(g.Initializers), "weight"))
+	printable.Fprintf(w, "%s: well formed, %s, %s\n", path, plural(len(g.Nodes), "node"),
+		plural(len(g.Initializers), "weight"))
 	if err := formats.Summary(ctx, w, m.Source()); err != nil {
 		return err
 	}

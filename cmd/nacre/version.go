@@ -15,7 +15,8 @@ func versionCommand() *cobra.Command {
 		Short: "Print the version and how the program was built",
 		Args:  takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			printable.Fprintf(cmd.OutOrStdout(), "nacre %s (%s %s/%s)\n", version(), goruntime.Version(), goruntime.GOOS, goruntime.GOARCH)
+			printable.Fprintf(cmd.OutOrStdout(), "nacre %s (%s %s/%s)\n", version(), goruntime.Version(), goruntime.GOOS,
+				goruntime.GOARCH)
 			return nil
 		},
 	}

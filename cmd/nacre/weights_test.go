@@ -21,8 +21,10 @@ func given(t *testing.T, path string, weights map[string]*tensor.Tensor) string 
 	for _, name := range sortedKeys(weights) {
 		w := weights[name]
 		g.Initializers = append(g.Initializers, &graph.Initializer{Name: name, Tensor: w})
-		g.Nodes = append(g.Nodes, &graph.Node{Op: "Identity", Version: 17, Inputs: []string{name}, Outputs: []string{name + "_out"}})
-		g.Outputs = append(g.Outputs, &graph.Value{Name: name + "_out", Type: graph.TensorOf(w.DType(), graph.DimsOf(w.Shape()))})
+		g.Nodes = append(g.Nodes, &graph.Node{Op: "Identity", Version: 17, Inputs: []string{name},
+			Outputs: []string{name + "_out"}})
+		g.Outputs = append(g.Outputs, &graph.Value{Name: name + "_out",
+			Type: graph.TensorOf(w.DType(), graph.DimsOf(w.Shape()))})
 	}
 	m := &graph.Model{IR: 8, Opsets: []graph.Opset{{Version: 17}}, Graph: g}
 	if err := formats.Save(path, m, formats.Options{}); err != nil {
@@ -122,7 +124,8 @@ func TestWeightsRun(t *testing.T) {
 	export(t, digits, archive)
 	x := "image=" + write(t, filepath.Join(dir, "x.npy"), npyBytes(t, seven(t)))
 	want := outputs(t, digits, "--input", x)
-	if !equal(want, outputs(t, digits, "--input", x, "--weights", archive, "--export-weights", filepath.Join(dir, "b.hnw"))) {
+	if !equal(want, outputs(t, digits, "--input", x, "--weights", archive, "--export-weights",
+		filepath.Join(dir, "b.hnw"))) {
 		t.Error("the archive of its own weights changes what the model computes")
 	}
 	m, err := formats.Load(archive)

@@ -100,7 +100,9 @@ func inputs(t *testing.T, dir string, n int) map[string][]string {
 		t.Fatal(err)
 	}
 	x := tensor.New(tensor.F32, n)
-	if err := gptrs.Archive.Write(&archive, &graph.Model{Graph: &graph.Graph{Initializers: []*graph.Initializer{{Name: "input", Tensor: x}}}}, formats.Options{}); err != nil {
+	if err := gptrs.Archive.Write(&archive,
+		&graph.Model{Graph: &graph.Graph{Initializers: []*graph.Initializer{{Name: "input", Tensor: x}}}},
+		formats.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	bools := tensor.New(tensor.Bool, n)

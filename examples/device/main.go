@@ -109,7 +109,9 @@ func randomInputs(s *nacre.Session) (map[string]*nacre.Tensor, error) {
 }
 
 // timed runs the model ten times and returns the results and the shortest time.
-func timed(s *nacre.Session, inputs map[string]*nacre.Tensor) (out map[string]*nacre.Tensor, best time.Duration, err error) {
+func timed(
+	s *nacre.Session, inputs map[string]*nacre.Tensor,
+) (out map[string]*nacre.Tensor, best time.Duration, err error) {
 	var list []time.Duration
 	for range 10 {
 		start := time.Now()

@@ -49,7 +49,9 @@ func openRegular(root *os.Root, name string) (*os.File, error) {
 }
 
 // regular opens a regular file. It does not wait for the writer of a pipe.
-func regular(stat func(string) (fs.FileInfo, error), open func(string, int, fs.FileMode) (*os.File, error), name string) (*os.File, error) {
+func regular(
+	stat func(string) (fs.FileInfo, error), open func(string, int, fs.FileMode) (*os.File, error), name string,
+) (*os.File, error) {
 	info, err := stat(name)
 	if err != nil {
 		return nil, err

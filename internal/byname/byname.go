@@ -43,13 +43,17 @@ func (s Session) RunValues(ctx context.Context, inputs map[string]tensor.Value) 
 }
 
 // Profile is RunValues with the time of every step.
-func (s Session) Profile(ctx context.Context, inputs map[string]tensor.Value) (map[string]tensor.Value, *runtime.Profile, error) {
+func (s Session) Profile(
+	ctx context.Context, inputs map[string]tensor.Value,
+) (map[string]tensor.Value, *runtime.Profile, error) {
 	p := &runtime.Profile{}
 	out, err := s.run(ctx, inputs, p)
 	return out, p, err
 }
 
-func (s Session) run(ctx context.Context, inputs map[string]tensor.Value, prof *runtime.Profile) (map[string]tensor.Value, error) {
+func (s Session) run(
+	ctx context.Context, inputs map[string]tensor.Value, prof *runtime.Profile,
+) (map[string]tensor.Value, error) {
 	list, err := ordered(s.Inputs(), inputs)
 	if err != nil {
 		return nil, err
@@ -74,7 +78,8 @@ func (s Session) Plan(ctx context.Context, inputs map[string]*tensor.Tensor) (*r
 func (s Session) NewStream(states []graph.State, room int) (Stream, error) {
 	o := runtime.StreamOptions{Room: room}
 	for _, st := range states {
-		o.States = append(o.States, runtime.State{Input: index(s.Inputs(), st.Input), Output: index(s.Outputs(), st.Output), Axis: st.Axis})
+		o.States = append(o.States, runtime.State{Input: index(s.Inputs(), st.Input), Output: index(s.Outputs(), st.Output),
+			Axis: st.Axis})
 	}
 	st, err := s.Session.NewStream(o)
 	return Stream{st, s}, err

@@ -1,5 +1,5 @@
-// Package elements converts elements of tensors to Go's numbers and back. It holds the switches over
-// element types that such conversions need, so that other packages have none.
+// Package elements converts elements of tensors to Go's numbers and back. It holds the switches
+// over element types that such conversions need, so that other packages have none.
 package elements
 
 import (
@@ -20,8 +20,8 @@ type stored interface {
 }
 
 // Get sets list to the elements of t from index at on, converted as Go converts numbers. A bool
-// becomes 0 or 1. The elements of t must be aligned. Get returns false, and changes nothing, if they
-// are strings or complex.
+// becomes 0 or 1. The elements of t must be aligned. Get returns false, and changes nothing, if
+// they are strings or complex.
 func Get[N Number](list []N, t *tensor.Tensor, at int) bool {
 	switch d := t.DType(); d {
 	case tensor.F32:
@@ -181,7 +181,8 @@ func odd(v float64) float32 {
 	return math.Float32frombits(bits | 1)
 }
 
-// Rounding returns the function that rounds a number to type d, a float that is computed in float32.
+// Rounding returns the function that rounds a number to type d, a float that is computed in
+// float32.
 func Rounding(d tensor.DType) func(v float32) float32 {
 	switch d {
 	case tensor.F16:

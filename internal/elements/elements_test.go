@@ -99,7 +99,8 @@ func TestPut(t *testing.T) {
 					t.Fatalf("%v of %v has code %#x, want %#x", d, c.v, got, c.want)
 				}
 				narrow := tensor.New(d, 1)
-				if Put(narrow, 0, []float32{float32(c.v)}); float64(float32(c.v)) == c.v && string(narrow.Bytes()) != string(y.Bytes()[2:4]) {
+				if Put(narrow, 0, []float32{float32(c.v)}); float64(float32(c.v)) == c.v &&
+					string(narrow.Bytes()) != string(y.Bytes()[2:4]) {
 					t.Fatalf("%v of %v has the code %x from float32", d, c.v, narrow.Bytes())
 				}
 			}
@@ -121,7 +122,8 @@ func TestPut(t *testing.T) {
 			t.Errorf("bool of %d is %v", v, b.Bytes()[0])
 		}
 	}
-	if Put(tensor.New(tensor.C64, 1), 0, []int{1}) || Put(tensor.New(tensor.F8E5M2, 1), 0, []int{1}) || Put(tensor.New(tensor.String, 1), 0, []int{1}) {
+	if Put(tensor.New(tensor.C64, 1), 0, []int{1}) || Put(tensor.New(tensor.F8E5M2, 1), 0, []int{1}) ||
+		Put(tensor.New(tensor.String, 1), 0, []int{1}) {
 		t.Error("Put takes a type that it does not set")
 	}
 }
@@ -163,7 +165,8 @@ func TestPutClamped(t *testing.T) {
 			}
 		}
 	}
-	for d, want := range map[tensor.DType]float64{tensor.F16: 65504, tensor.BF16: 0x1.fep127, tensor.F32: math.MaxFloat32, tensor.F64: math.MaxFloat64} {
+	for d, want := range map[tensor.DType]float64{tensor.F16: 65504, tensor.BF16: 0x1.fep127,
+		tensor.F32: math.MaxFloat32, tensor.F64: math.MaxFloat64} {
 		if low, high := Bounds[float64](d); low != -want || high != want {
 			t.Errorf("bounds of %v are %v and %v, want %v", d, low, high, want)
 		}

@@ -69,7 +69,8 @@ func Create(path string) (*File, error) {
 	case mode.IsDir():
 		return nil, aFolder(path)
 	}
-	return nil, &fs.PathError{Op: "write", Path: path, Err: fmt.Errorf("neither a regular file nor a pipe or character device, but %v", mode.Type())}
+	return nil, &fs.PathError{Op: "write", Path: path,
+		Err: fmt.Errorf("neither a regular file nor a pipe or character device, but %v", mode.Type())}
 }
 
 func aFolder(path string) error {

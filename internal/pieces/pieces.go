@@ -4,8 +4,8 @@ package pieces
 
 import "io"
 
-// The most bytes that are copied, summed up or searched as one piece, and the most elements that are
-// computed as one piece.
+// The most bytes that are copied, summed up or searched as one piece, and the most elements that
+// are computed as one piece.
 const (
 	Bytes    = 1 << 20
 	Elements = 1 << 16

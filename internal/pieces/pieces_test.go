@@ -56,7 +56,8 @@ func TestStreams(t *testing.T) {
 		} {
 			got, err := copied(testenv.EndingAfter(left))
 			want := min(left*Bytes, len(data))
-			if !bytes.Equal(got, data[:want]) || (err != nil) != (left < 3) || err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			if !bytes.Equal(got, data[:want]) || (err != nil) != (left < 3) ||
+				err != nil && !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s, %d pieces: %d bytes, %v", name, left, len(got), err)
 			}
 		}

@@ -30,8 +30,8 @@ func Text(s string) string {
 	return string(b)
 }
 
-// Cut returns s with at most about most bytes. It replaces the middle of a longer text by the number
-// of bytes left out.
+// Cut returns s with at most about most bytes. It replaces the middle of a longer text by the
+// number of bytes left out.
 func Cut(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -114,7 +114,8 @@ type lines struct {
 // newLines returns lines of n bytes.
 func (t *task) newLines(n int, down *filter, step int, fill func(i int, row, next []byte)) *lines {
 	const more = 16
-	l := &lines{ctx: t.ctx, down: down, stride: (n + 7) &^ 7, fill: fill, step: step, from: down.first[0], end: down.first[0]}
+	l := &lines{ctx: t.ctx, down: down, stride: (n + 7) &^ 7, fill: fill, step: step, from: down.first[0],
+		end: down.first[0]}
 	for _, w := range down.weights {
 		l.room = max(l.room, len(w)+more)
 	}

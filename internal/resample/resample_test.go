@@ -113,7 +113,8 @@ func checkPart(t *testing.T, r *rand.Rand, img image.Image, size image.Point, fu
 func TestNarrow(t *testing.T) {
 	size := image.Pt(64, 1000)
 	narrow := image.Rect(0, 0, 1, 1<<18)
-	for _, img := range []image.Image{image.NewGray(narrow), image.NewRGBA(narrow), image.NewYCbCr(narrow, image.YCbCrSubsampleRatio420)} {
+	for _, img := range []image.Image{image.NewGray(narrow), image.NewRGBA(narrow),
+		image.NewYCbCr(narrow, image.YCbCrSubsampleRatio420)} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		resized(img, size, image.Rectangle{Max: size})
@@ -229,7 +230,8 @@ func TestEnds(t *testing.T) {
 	const rows, width, size = 1 << 10, 1 << 7, 40
 	b := image.Rect(0, 0, width, rows)
 	clear := image.NewNRGBA(b)
-	for _, img := range []image.Image{image.NewGray(b), image.NewRGBA(b), clear, image.NewPaletted(b, color.Palette{color.White}), image.NewYCbCr(b, image.YCbCrSubsampleRatio420)} {
+	for _, img := range []image.Image{image.NewGray(b), image.NewRGBA(b), clear,
+		image.NewPaletted(b, color.Palette{color.White}), image.NewYCbCr(b, image.YCbCrSubsampleRatio420)} {
 		at := 0
 		for ; ; at += 1 + at/16 {
 			ctx := testenv.EndingAfter(at)

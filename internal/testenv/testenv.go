@@ -111,7 +111,8 @@ func OfficialData(t testing.TB) string {
 		dir = filepath.Join(Root(t), ".cache", "onnx", "1.22.0")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "node")); err != nil {
-		Skip(t, "no official ONNX tests in ", dir, ": scripts/fetch-onnx-data.sh fetches them, or NACRE_ONNX_DATA names their folder")
+		Skip(t, "no official ONNX tests in ", dir,
+			": scripts/fetch-onnx-data.sh fetches them, or NACRE_ONNX_DATA names their folder")
 	}
 	return dir
 }
@@ -125,7 +126,8 @@ func FindPython(t testing.TB, module string) (string, error) {
 		python = filepath.Join(Root(t), ".venv", "bin", "python")
 	}
 	if out, err := exec.Command(python, "-c", "import "+module).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("no Python with %s (scripts/setup-test.sh makes one, or NACRE_PYTHON names it): %w %s", module, err, out)
+		return "", fmt.Errorf("no Python with %s (scripts/setup-test.sh makes one, or NACRE_PYTHON names it): %w %s",
+			module, err, out)
 	}
 	return python, nil
 }

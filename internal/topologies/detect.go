@@ -34,7 +34,8 @@ func (y *yolo) step(x string, in, out, kernel, stride int) string {
 // their results.
 func (y *yolo) block(x string, in, out, pairs int, residual bool) string {
 	half := out / 2
-	parts := y.nodes("Split", 2, []*graph.Attr{integer("axis", 1)}, y.step(x, in, out, 1, 1), y.ints(int64(half), int64(half)))
+	parts := y.nodes("Split", 2, []*graph.Attr{integer("axis", 1)}, y.step(x, in, out, 1, 1),
+		y.ints(int64(half), int64(half)))
 	parts = append([]string{}, parts...)
 	for range pairs {
 		last := parts[len(parts)-1]
@@ -63,7 +64,8 @@ func (y *yolo) larger(x string) string {
 		panic(err)
 	}
 	mode := []*graph.Attr{
-		graph.StringAttr("mode", "nearest"), graph.StringAttr("coordinate_transformation_mode", "asymmetric"), graph.StringAttr("nearest_mode", "floor"),
+		graph.StringAttr("mode", "nearest"), graph.StringAttr("coordinate_transformation_mode", "asymmetric"),
+		graph.StringAttr("nearest_mode", "floor"),
 	}
 	return y.node("Resize", mode, x, "", y.constant(scales))
 }

@@ -66,7 +66,8 @@ func MobileNetV2QDQ() *graph.Model {
 	x := q.quantise(q.input("x", tensor.F32, 1, 3, 224, 224), 1.0/255, 0)
 	x = active(q.filtered(x, 3, 32, 3, 2, 1))
 	in := 32
-	for _, row := range [][4]int{{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2}, {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}} {
+	for _, row := range [][4]int{{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2}, {6, 96, 3, 1},
+		{6, 160, 3, 2}, {6, 320, 1, 1}} {
 		out, stride := row[1], row[3]
 		for range row[2] {
 			y, hidden := x, in*row[0]
@@ -114,8 +115,8 @@ func RegNetQDQ() *graph.Model {
 // filtered returns the convolution of a quantised value, as float32.
 func (q *quantised) filtered(x string, in, out, kernel, stride, group int) string {
 	k, s, p := int64(kernel), int64(stride), int64(kernel/2)
-	return q.node("Conv", []*graph.Attr{ints("kernel_shape", k, k), ints("strides", s, s), ints("pads", p, p, p, p), integer("group", int64(group))},
-		q.float(x), q.filters(out, in/group, kernel), q.bias(out))
+	return q.node("Conv", []*graph.Attr{ints("kernel_shape", k, k), ints("strides", s, s), ints("pads", p, p, p, p),
+		integer("group", int64(group))}, q.float(x), q.filters(out, in/group, kernel), q.bias(out))
 }
 
 // The scale of activations, and their zero point if they are signed.
@@ -156,7 +157,8 @@ func (q *quantised) filters(out, in, kernel int) string {
 	for i := range out {
 		tensor.View[float32](scales)[i] = float32(1 / (40 * math.Sqrt(float64(in*kernel*kernel))))
 	}
-	return q.node("DequantizeLinear", []*graph.Attr{integer("axis", 0)}, q.constant(t), q.constant(scales), q.constant(tensor.New(tensor.I8, out)))
+	return q.node("DequantizeLinear", []*graph.Attr{integer("axis", 0)}, q.constant(t), q.constant(scales),
+		q.constant(tensor.New(tensor.I8, out)))
 }
 
 // bias returns numbers of 32 bits as float32.

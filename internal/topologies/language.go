@@ -25,7 +25,8 @@ type transformer struct {
 }
 
 func (t *transformer) norm(x string) string {
-	return t.node("LayerNormalization", []*graph.Attr{integer("axis", -1)}, x, t.weight(1, t.width), t.weight(100, t.width))
+	return t.node("LayerNormalization", []*graph.Attr{integer("axis", -1)}, x, t.weight(1, t.width),
+		t.weight(100, t.width))
 }
 
 func (t *transformer) dense(x string, in, out int) string {
@@ -34,7 +35,8 @@ func (t *transformer) dense(x string, in, out int) string {
 
 // split returns the heads of a projection. The value has the given number of rows.
 func (t *transformer) split(x string, rows int, perm ...int64) string {
-	x = t.node("Reshape", nil, t.dense(x, t.width, t.width), t.ints(1, int64(rows), int64(t.heads), int64(t.width/t.heads)))
+	x = t.node("Reshape", nil, t.dense(x, t.width, t.width),
+		t.ints(1, int64(rows), int64(t.heads), int64(t.width/t.heads)))
 	return t.node("Transpose", []*graph.Attr{ints("perm", perm...)}, x)
 }
 
@@ -68,7 +70,8 @@ func ViT() *graph.Model {
 	const width, rows = 192, 197
 	t := &transformer{builder: b, width: width, heads: 3, hidden: 4 * width, act: b.gelu}
 	x := b.input("x", tensor.F32, 1, 3, 224, 224)
-	x = b.node("Conv", []*graph.Attr{ints("kernel_shape", 16, 16), ints("strides", 16, 16)}, x, b.weight(768, width, 3, 16, 16), b.weight(100, width))
+	x = b.node("Conv", []*graph.Attr{ints("kernel_shape", 16, 16), ints("strides", 16, 16)}, x,
+		b.weight(768, width, 3, 16, 16), b.weight(100, width))
 	x = b.node("Transpose", []*graph.Attr{ints("perm", 0, 2, 1)}, b.node("Reshape", nil, x, b.ints(1, width, rows-1)))
 	x = b.node("Add", nil, b.concat(b.weight(1, 1, 1, width), x), b.weight(1, 1, rows, width))
 	for range 12 {
@@ -101,7 +104,8 @@ func WhisperEncoder() *graph.Model {
 // Attention returns heads of scaled products of rows, as exporters write them.
 func Attention(heads, width, rows int) *graph.Model {
 	b := newBuilder("attention")
-	q, k, v := b.input("q", tensor.F32, 1, heads, rows, width), b.input("k", tensor.F32, 1, heads, rows, width), b.input("v", tensor.F32, 1, heads, rows, width)
+	q, k, v := b.input("q", tensor.F32, 1, heads, rows, width), b.input("k", tensor.F32, 1, heads, rows, width),
+		b.input("v", tensor.F32, 1, heads, rows, width)
 	a := b.node("MatMul", nil, q, b.node("Transpose", []*graph.Attr{ints("perm", 0, 1, 3, 2)}, k))
 	a = b.node("Mul", nil, a, b.scalar(float32(1/math.Sqrt(float64(width)))))
 	a = b.node("Softmax", []*graph.Attr{integer("axis", -1)}, a)

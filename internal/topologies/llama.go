@@ -65,7 +65,8 @@ func (l *llama) fourBits(x string, in, out int) string {
 	}
 	l.made++
 	name := fmt.Sprint("weight_", l.made)
-	return l.Node("com.microsoft", "MatMulNBits", []string{x, l.Weight(&graph.Initializer{Name: name, Tensor: codes}), l.Weight(&graph.Initializer{Name: name + "_scales", Tensor: scales})}, 1,
+	return l.Node("com.microsoft", "MatMulNBits", []string{x, l.Weight(&graph.Initializer{Name: name, Tensor: codes}),
+		l.Weight(&graph.Initializer{Name: name + "_scales", Tensor: scales})}, 1,
 		graph.IntAttr("K", int64(in)), graph.IntAttr("N", int64(out)), graph.IntAttr("bits", 4), graph.IntAttr("block_size", block))[0]
 }
 
@@ -87,8 +88,8 @@ func (l *llama) build() {
 	var pasts, presents []string
 	for i := range 2 * l.Layers {
 		what := []string{"key", "value"}[i%2]
-		pasts = append(pasts, l.State(fmt.Sprintf("past_key_values.%d.%s", i/2, what), fmt.Sprintf("present.%d.%s", i/2, what), 2,
-			graph.TensorOf(tensor.F32, extents("batch", kv, "past_sequence", head))))
+		pasts = append(pasts, l.State(fmt.Sprintf("past_key_values.%d.%s", i/2, what),
+			fmt.Sprintf("present.%d.%s", i/2, what), 2, graph.TensorOf(tensor.F32, extents("batch", kv, "past_sequence", head))))
 	}
 	l.positions(ids, pasts[0])
 	x := l.Op("Gather", []string{l.weight(1, l.Words, l.Width), ids})
@@ -101,7 +102,8 @@ func (l *llama) build() {
 		gate = l.Op("Mul", []string{gate, l.Op("Sigmoid", []string{gate})})
 		x = l.Op("Add", []string{x, l.linear(l.Op("Mul", []string{gate, l.linear(y, l.Width, l.Hidden)}), l.Hidden, l.Width)})
 	}
-	l.Output(l.linear(l.norm(x), l.Width, l.Words), "logits", graph.TensorOf(tensor.F32, extents("batch", "sequence", fmt.Sprint(l.Words))))
+	l.Output(l.linear(l.norm(x), l.Width, l.Words), "logits",
+		graph.TensorOf(tensor.F32, extents("batch", "sequence", fmt.Sprint(l.Words))))
 	for i, p := range presents {
 		l.Output(p, fmt.Sprintf("present.%d.%s", i/2, []string{"key", "value"}[i%2]),
 			graph.TensorOf(tensor.F32, extents("batch", kv, "past_sequence + sequence", head)))
@@ -116,12 +118,14 @@ func (l *llama) positions(ids, past string) {
 	total := l.Op("Add", []string{before, l.Op("Shape", []string{ids}, graph.IntAttr("start", 1))})
 	l.total = l.Op("Cast", []string{scalar(total)}, graph.IntAttr("to", 6))
 	batch := l.Op("Shape", []string{ids}, graph.IntAttr("end", 1))
-	l.last = l.Op("Cast", []string{l.Op("Expand", []string{l.Op("Sub", []string{total, l.Ints(1)}), batch})}, graph.IntAttr("to", 6))
+	l.last = l.Op("Cast", []string{l.Op("Expand", []string{l.Op("Sub", []string{total, l.Ints(1)}), batch})},
+		graph.IntAttr("to", 6))
 	frequencies := tensor.New(tensor.F32, l.head()/2)
 	for i := range frequencies.Len() {
 		tensor.View[float32](frequencies)[i] = float32(math.Pow(10000, -2*float64(i)/float64(l.head())))
 	}
-	angles := l.Op("Cast", []string{l.Op("Range", []string{scalar(before), scalar(total), l.Int(1)})}, graph.IntAttr("to", 1))
+	angles := l.Op("Cast", []string{l.Op("Range", []string{scalar(before), scalar(total), l.Int(1)})},
+		graph.IntAttr("to", 1))
 	angles = l.Op("Mul", []string{l.Op("Unsqueeze", []string{angles, l.Ints(1)}), l.Constant(frequencies)})
 	shape := l.Op("Concat", []string{l.extents, l.Ints(int64(l.head() / 2))}, graph.IntAttr("axis", 0))
 	l.cosines = l.Op("Expand", []string{l.Op("Cos", []string{angles}), shape})
@@ -134,7 +138,8 @@ func (l *llama) attention(x string, past []string) (y string, present []string) 
 	rotated := func(x string, heads int) string {
 		return l.Op("RotaryEmbedding", []string{x, l.cosines, l.sines}, graph.IntAttr("num_heads", int64(heads)))
 	}
-	q, k, v := rotated(l.linear(x, l.Width, l.Width), l.Heads), rotated(l.linear(x, l.Width, narrow), l.KVHeads), l.linear(x, l.Width, narrow)
+	q, k, v := rotated(l.linear(x, l.Width, l.Width), l.Heads), rotated(l.linear(x, l.Width, narrow), l.KVHeads),
+		l.linear(x, l.Width, narrow)
 	out := l.Node("com.microsoft", "GroupQueryAttention", []string{q, k, v, past[0], past[1], l.last, l.total}, 3,
 		graph.IntAttr("num_heads", int64(l.Heads)), graph.IntAttr("kv_num_heads", int64(l.KVHeads)))
 	return l.linear(out[0], l.Width, l.Width), out[1:]

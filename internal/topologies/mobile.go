@@ -64,7 +64,8 @@ func ConvNeXt() *graph.Model {
 		return b.node("Transpose", []*graph.Attr{ints("perm", perm...)}, x)
 	}
 	norm := func(x string, n int) string {
-		return b.node("LayerNormalization", []*graph.Attr{integer("axis", -1), float("epsilon", 1e-6)}, x, b.weight(1, n), b.weight(100, n))
+		return b.node("LayerNormalization", []*graph.Attr{integer("axis", -1), float("epsilon", 1e-6)}, x, b.weight(1, n),
+			b.weight(100, n))
 	}
 	dense := func(x string, in, out int) string {
 		return b.node("Add", nil, b.node("MatMul", nil, x, b.weight(in, in, out)), b.weight(100, out))

@@ -11,15 +11,17 @@ import (
 func operators() []Topology {
 	var list []Topology
 	add := func(name string, rows, cols int, share float64, op func(b *builder, x string) (y string, shape []int)) {
-		list = append(list, Topology{Name: name + fmt.Sprintf("_%dx%d", rows, cols), Kind: Operator, Share: share, Build: func() *graph.Model {
-			b := newBuilder(name)
-			y, shape := op(b, b.input("x", tensor.F32, rows, cols))
-			b.output(y, shape...)
-			return b.model()
-		}})
+		list = append(list, Topology{Name: name + fmt.Sprintf("_%dx%d", rows, cols), Kind: Operator, Share: share,
+			Build: func() *graph.Model {
+				b := newBuilder(name)
+				y, shape := op(b, b.input("x", tensor.F32, rows, cols))
+				b.output(y, shape...)
+				return b.model()
+			}})
 	}
 	const rows, cols = 512, 1024
-	for _, op := range []string{"Relu", "Sigmoid", "Exp", "Log", "Tanh", "Erf", "Sqrt", "Sin", "Cos", "Sign", "Softplus", "HardSwish", "Softmax"} {
+	for _, op := range []string{"Relu", "Sigmoid", "Exp", "Log", "Tanh", "Erf", "Sqrt", "Sin", "Cos", "Sign", "Softplus",
+		"HardSwish", "Softmax"} {
 		add(op, rows, cols, 0, func(b *builder, x string) (string, []int) { return b.node(op, nil, x), []int{rows, cols} })
 	}
 	add("Add", rows, cols, 0, func(b *builder, x string) (string, []int) {

@@ -14,9 +14,10 @@ func recurrent() []Topology {
 	for _, op := range []string{"LSTM", "GRU"} {
 		for _, hidden := range []int{128, 256, 512} {
 			for _, steps := range []int{1, 100} {
-				list = append(list, Topology{Name: fmt.Sprintf("%s_%d_steps_%d", op, hidden, steps), Kind: Layer, Build: func() *graph.Model {
-					return Recurrent(op, steps, 1, 1, hidden, hidden)
-				}})
+				list = append(list, Topology{Name: fmt.Sprintf("%s_%d_steps_%d", op, hidden, steps), Kind: Layer,
+					Build: func() *graph.Model {
+						return Recurrent(op, steps, 1, 1, hidden, hidden)
+					}})
 			}
 		}
 	}
@@ -26,7 +27,8 @@ func recurrent() []Topology {
 		steps, batch, directions, hidden int
 	}{{"LSTM", 50, 16, 1, 256}, {"LSTM", 50, 4, 2, 128}, {"GRU", 50, 1, 2, 256}, {"GRU", 50, 16, 1, 128}, {"RNN", 100, 1, 1, 256}} {
 		name := fmt.Sprintf("%s_%d_steps_%d_batch_%d_directions_%d", x.op, x.hidden, x.steps, x.batch, x.directions)
-		list = append(list, Topology{Name: name, Kind: Layer, Build: func() *graph.Model { return Recurrent(x.op, x.steps, x.batch, x.directions, x.hidden, x.hidden) }})
+		list = append(list, Topology{Name: name, Kind: Layer,
+			Build: func() *graph.Model { return Recurrent(x.op, x.steps, x.batch, x.directions, x.hidden, x.hidden) }})
 	}
 	return list
 }
@@ -38,12 +40,13 @@ func Listener() *graph.Model {
 	b := newBuilder("listener")
 	const features, hidden = 40, 64
 	x := b.input("x", tensor.F32, 1, 1, features)
-	x = b.node("Relu", nil, b.node("Add", nil, b.node("MatMul", nil, x, b.weight(features, features, hidden)), b.weight(100, hidden)))
+	x = b.node("Relu", nil, b.node("Add", nil, b.node("MatMul", nil, x, b.weight(features, features, hidden)),
+		b.weight(100, hidden)))
 	axis := b.ints(1)
 	for _, name := range []string{"h1", "h2"} {
 		attrs := []*graph.Attr{integer("hidden_size", hidden), integer("linear_before_reset", 1)}
-		y := b.node("GRU", attrs, x, b.weight(hidden, 1, 3*hidden, hidden), b.weight(hidden, 1, 3*hidden, hidden), b.weight(100, 1, 6*hidden), "",
-			b.input(name, tensor.F32, 1, 1, hidden))
+		y := b.node("GRU", attrs, x, b.weight(hidden, 1, 3*hidden, hidden), b.weight(hidden, 1, 3*hidden, hidden),
+			b.weight(100, 1, 6*hidden), "", b.input(name, tensor.F32, 1, 1, hidden))
 		state := b.name("state")
 		b.g.Nodes[len(b.g.Nodes)-1].Outputs = append(b.g.Nodes[len(b.g.Nodes)-1].Outputs, state)
 		b.output(state, 1, 1, hidden)
@@ -59,7 +62,8 @@ func Recurrent(op string, steps, batch, directions, input, hidden int) *graph.Mo
 	gates := map[string]int{"LSTM": 4, "GRU": 3, "RNN": 1}[op]
 	b := newBuilder(op)
 	inputs := []string{
-		b.input("x", tensor.F32, steps, batch, input), b.weight(input, directions, gates*hidden, input), b.weight(hidden, directions, gates*hidden, hidden),
+		b.input("x", tensor.F32, steps, batch, input), b.weight(input, directions, gates*hidden, input),
+		b.weight(hidden, directions, gates*hidden, hidden),
 		b.weight(100, directions, 2*gates*hidden), "", b.input("h", tensor.F32, directions, batch, hidden),
 	}
 	attrs := []*graph.Attr{integer("hidden_size", int64(hidden))}

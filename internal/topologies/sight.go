@@ -103,7 +103,8 @@ func UNet() *graph.Model {
 	}
 	for level := levels - 2; level >= 0; level-- {
 		out := 32 << level
-		up := b.node("ConvTranspose", []*graph.Attr{ints("kernel_shape", 2, 2), ints("strides", 2, 2)}, x, b.weight(in, in, out, 2, 2), b.weight(100, out))
+		up := b.node("ConvTranspose", []*graph.Attr{ints("kernel_shape", 2, 2), ints("strides", 2, 2)}, x,
+			b.weight(in, in, out, 2, 2), b.weight(100, out))
 		x, in = twice(b.concat(skips[level], up), 2*out, out), out
 	}
 	b.output(b.node("Sigmoid", nil, b.conv(x, in, 1, 1, 1, 1)), 1, 1, 128, 128)

@@ -42,7 +42,8 @@ func Voice() *graph.Model {
 	b := newBuilder("voice")
 	x := b.input("x", tensor.F32, 1, context+window)
 	state := b.input("state", tensor.F32, 2, 1, hidden)
-	x = b.node("Pad", []*graph.Attr{{Name: "mode", Kind: graph.AttrString, Str: []byte("reflect")}}, x, b.ints(0, 0, 0, context))
+	x = b.node("Pad", []*graph.Attr{{Name: "mode", Kind: graph.AttrString, Str: []byte("reflect")}}, x,
+		b.ints(0, 0, 0, context))
 	x = b.node("Unsqueeze", nil, x, b.ints(1))
 	x = b.conv1(x, 1, 2*bins, 2*hop, hop, 0)
 	re := b.node("Slice", nil, x, b.ints(0), b.ints(bins), b.ints(1))
@@ -90,7 +91,8 @@ func Decoder(layers, width, heads, words int) *graph.Model {
 	}
 	perHead, merged := b.ints(1, 1, int64(heads), int64(width/heads)), b.ints(1, 1, int64(width))
 	split := func(x string) string {
-		return b.node("Transpose", []*graph.Attr{ints("perm", 0, 2, 1, 3)}, b.node("Reshape", nil, dense(x, width, width), perHead))
+		return b.node("Transpose", []*graph.Attr{ints("perm", 0, 2, 1, 3)},
+			b.node("Reshape", nil, dense(x, width, width), perHead))
 	}
 	scale := b.scalar(1 / float32(4))
 	for i := range layers {
@@ -109,13 +111,15 @@ func Decoder(layers, width, heads, words int) *graph.Model {
 // cached appends new rows to the rows of the past, which is an input and grows.
 func (b *builder) cached(layer int, what, rows string, heads, width int) string {
 	extents := func(symbol string) graph.Type {
-		return graph.TensorOf(tensor.F32, graph.Dims{graph.Known(1), graph.Known(heads), graph.Symbol(symbol), graph.Known(width / heads)})
+		return graph.TensorOf(tensor.F32,
+			graph.Dims{graph.Known(1), graph.Known(heads), graph.Symbol(symbol), graph.Known(width / heads)})
 	}
 	past, present := fmt.Sprintf("past_key_values.%d.%s", layer, what), fmt.Sprintf("present.%d.%s", layer, what)
 	b.g.Inputs = append(b.g.Inputs, &graph.Value{Name: past, Type: extents("past")})
 	b.g.Outputs = append(b.g.Outputs, &graph.Value{Name: present, Type: extents("total")})
 	b.g.Nodes = append(b.g.Nodes, &graph.Node{
-		Name: present, Op: "Concat", Version: opset, Inputs: []string{past, rows}, Outputs: []string{present}, Attrs: []*graph.Attr{integer("axis", 2)},
+		Name: present, Op: "Concat", Version: opset, Inputs: []string{past, rows}, Outputs: []string{present},
+		Attrs: []*graph.Attr{integer("axis", 2)},
 	})
 	return present
 }
@@ -145,7 +149,8 @@ func Stack(layers, width int) *graph.Model {
 	b := newBuilder("stack")
 	x := b.input("x", tensor.F32, 1, width)
 	for range layers {
-		x = b.node("Relu", nil, b.node("Add", nil, b.node("MatMul", nil, x, b.weight(width, width, width)), b.weight(100, width)))
+		x = b.node("Relu", nil, b.node("Add", nil, b.node("MatMul", nil, x, b.weight(width, width, width)),
+			b.weight(100, width)))
 	}
 	b.output(x, 1, width)
 	return b.model()

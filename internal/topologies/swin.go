@@ -18,7 +18,8 @@ func Swin() *graph.Model {
 	b := newBuilder("swin")
 	side, width := 56, 96
 	x := b.input("x", tensor.F32, 1, 3, 224, 224)
-	x = b.node("Conv", []*graph.Attr{ints("kernel_shape", 4, 4), ints("strides", 4, 4)}, x, b.weight(48, width, 3, 4, 4), b.weight(100, width))
+	x = b.node("Conv", []*graph.Attr{ints("kernel_shape", 4, 4), ints("strides", 4, 4)}, x, b.weight(48, width, 3, 4, 4),
+		b.weight(100, width))
 	x = b.permute(b.reshape(x, 1, width, side*side), 0, 2, 1)
 	x = b.layerNorm(x, width)
 	for stage, layers := range []int{2, 2, 6, 2} {
@@ -26,7 +27,8 @@ func Swin() *graph.Model {
 			x = b.merged(x, side, width)
 			side, width = side/2, 2*width
 		}
-		s := &swin{transformer: transformer{builder: b, width: width, heads: width / swinHead, hidden: 4 * width, act: b.gelu}, side: side}
+		s := &swin{transformer: transformer{builder: b, width: width, heads: width / swinHead, hidden: 4 * width,
+			act: b.gelu}, side: side}
 		for layer := range layers {
 			x = s.layer(x, layer%2 == 1 && side > swinWindow)
 		}

@@ -1,5 +1,5 @@
-// Package compile turns the sources of package shaders into SPIR-V and keeps the index, which has the
-// source of each module.
+// Package compile turns the sources of package shaders into SPIR-V and keeps the index, which has
+// the source of each module.
 package compile
 
 import (
@@ -41,7 +41,8 @@ func Jobs() []Job {
 		k := &kernels[i]
 		for j := range k.Variants {
 			v := &k.Variants[j]
-			all = append(all, Job{File: shaders.File(k, v), Source: k.Name + ".comp", Defines: v.Defines, Matrices: v.Needs&shaders.CoopMatrix != 0})
+			all = append(all, Job{File: shaders.File(k, v), Source: k.Name + ".comp", Defines: v.Defines,
+				Matrices: v.Needs&shaders.CoopMatrix != 0})
 		}
 	}
 	return all
@@ -103,7 +104,8 @@ func (j Job) Find(root string) (*Tools, error) {
 	t := &Tools{compiler: "glslangValidator", optimizer: "spirv-opt", validator: "spirv-val"}
 	if j.Matrices {
 		built := filepath.Join(root, "..", "build", "glslang")
-		t = &Tools{compiler: filepath.Join(built, "compiler", "StandAlone", "glslang"), validator: filepath.Join(built, "validator", "tools", "spirv-val")}
+		t = &Tools{compiler: filepath.Join(built, "compiler", "StandAlone", "glslang"),
+			validator: filepath.Join(built, "validator", "tools", "spirv-val")}
 	}
 	compiler, err := exec.Command(t.compiler, "--version").Output()
 	if err != nil {
