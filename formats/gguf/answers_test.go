@@ -82,10 +82,10 @@ func TestAnswers(t *testing.T) {
 	dir, list := answers(t)
 	met := map[string]bool{}
 	for name, a := range list {
+		if !slices.Contains(gguf.Architectures(), a.Arch) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
-			if !slices.Contains(gguf.Architectures(), a.Arch) {
-				t.Skipf("the architecture %s is not computed", a.Arch)
-			}
 			met[a.Arch] = true
 			want := floats(t, filepath.Join(dir, a.Logits))
 			most := 1e-4

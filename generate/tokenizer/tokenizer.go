@@ -55,6 +55,7 @@ func (t *Tokenizer) Encode(text string, special bool) []int32 {
 // matched in either case. Bytes that are not UTF-8 count as U+FFFD. The error is ErrLimit or the
 // context's.
 func (t *Tokenizer) EncodeContext(ctx context.Context, text string, special bool) (ids []int32, err error) {
+	defer guard.At("").End(&err)
 	return t.encodeContext(ctx, text, special, false)
 }
 
@@ -69,11 +70,11 @@ func (t *Tokenizer) EncodePlain(text string) []int32 {
 // a text of strangers needs. Added tokens that are not special are matched. The error is as for
 // EncodeContext.
 func (t *Tokenizer) EncodePlainContext(ctx context.Context, text string) (ids []int32, err error) {
+	defer guard.At("").End(&err)
 	return t.encodeContext(ctx, text, false, true)
 }
 
 func (t *Tokenizer) encodeContext(ctx context.Context, text string, special, plain bool) (ids []int32, err error) {
-	defer guard.At("").End(&err)
 	defer caught(&err)
 	if !t.made() {
 		return nil, errNotRead
