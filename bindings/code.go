@@ -75,8 +75,8 @@ func (k Kernel) Packing() Packing {
 	return p
 }
 
-// Panel returns the columns of a panel, if the kernel packs a right matrix as panels of columns
-// that follow each other, each row by row. It returns 0 for another form.
+// Panel returns the columns of a panel, if the kernel packs a right matrix as panels of columns that
+// follow each other. It returns 0 for another form.
 func (k Kernel) Panel() int { return int(C.kernel_panel(k.row)) }
 
 func words(list []int64) *C.int64_t { return (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(list))) }

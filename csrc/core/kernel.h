@@ -86,7 +86,7 @@ struct nacre_entry {
     size_t (*packed)(const nacre_kernel *k, const int64_t *words, size_t operand);
     void (*pack)(const nacre_kernel *k, const int64_t *words, size_t operand, const void *src, void *dst);
     // The columns of a panel, if pack writes a right matrix as panels of columns that follow each
-    // other, each row by row. NULL means another form. Rows of equal pack and panel pack alike.
+    // other. NULL means another form. Rows of equal pack and panel pack alike.
     size_t (*panel)(const nacre_kernel *k);
 };
 

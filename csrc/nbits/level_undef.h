@@ -1,10 +1,10 @@
-// Undefines the macros that a level defines for f32_nbits.inc and i8_nbits.inc.
+// Undefines the macros that a level defines for f32_nbits.inc and i8_panels.inc.
 #undef F
 #undef LANES
 #undef LANES_N
 #undef V
 #undef I
 #undef WORDS
-#undef SAME
+#undef BYTES
 #undef WIDENED
 #undef PERMUTED

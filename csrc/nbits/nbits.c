@@ -1,7 +1,7 @@
 #include "nbits/nbits.h"
 
-extern const nacre_entry nacre_nbits_gemv_entry, nacre_nbits_gemm_entry, nacre_nbits_rounded_entry, nacre_nbits_columns_entry,
-    nacre_nbits_gather_entry;
+extern const nacre_entry nacre_nbits_panels_gemv_entry, nacre_nbits_panels_gemm_entry, nacre_nbits_gemv_entry, nacre_nbits_gemm_entry,
+    nacre_nbits_rounded_entry, nacre_nbits_columns_entry, nacre_nbits_gather_entry;
 
 // The signature of the kernel rows of each op.
 typedef nacre_f32_nbits_fn nbits_row_f32_nbits;

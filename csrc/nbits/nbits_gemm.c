@@ -1,36 +1,27 @@
-// Kernel rows of f32_nbits and i8_nbits. Few rows of a are multiplied by the codes directly. For
-// many rows, a product of floats decodes the codes block by block. Rounded rows are always
-// multiplied by the codes directly.
-#include "nbits/nbits.h"
-
+// Kernel rows of f32_nbits for codes as they are stored. Few rows of a are multiplied by the codes
+// directly. For many rows, a product of floats decodes the codes block by block.
 #include <string.h>
 
+#include "nbits/product.h"
+
 enum {
-    NBITS_GEMV = 24,         // rows up to which decoding codes to floats does not pay
-    NBITS_GRAIN = 1 << 17,    // least multiply-adds of a piece for a thread
-    NBITS_COLUMNS = 16,       // least columns of a piece of c
-    NBITS_PANEL = 128,        // rounded rows at a time
-    NBITS_FARTHEST = 1 << 26  // largest bytes of a row that kernels take
+    NBITS_GEMV = 24,    // rows up to which decoding codes to floats does not pay
+    NBITS_COLUMNS = 16  // least columns of a piece of c
 };
 
-// One product. impl is NULL if rows are rounded.
-typedef struct {
-    const nacre_f32_nbits_impl *impl;
-    const nacre_f32_gemm_impl *gemm;
-    const nacre_i8_nbits_impl *rounded;
-    nacre_nbits w;
-    int transposed;
-    size_t m;
-    const float *a;
-    const float *bias;  // or NULL
-    float *c;
-} nbits_product;
-
-static int nbits_regular(const nbits_product *g) {
-    return !g->transposed && g->w.group == NULL && !g->w.flat && g->w.row_bytes < NBITS_FARTHEST;
-}
-
 // ---- tiles ----
+
+// Decodes one panel of the product of floats from packed codes.
+static void nbits_unpack(const nbits_product *g, size_t k0, size_t k, size_t j0, float *dst) {
+    const size_t lanes = g->panels.lanes, nr = g->gemm->nr;
+    for (size_t l = 0; l < nr; l += lanes) {
+        if (j0 + l < g->w.n) {
+            g->impl->decode(&g->w, &g->panels, g->w.codes + (j0 + l) / lanes * g->panels.bytes, k0, k, nr, dst + l);
+        } else {
+            for (size_t p = 0; p < k; p++) memset(dst + p * nr + l, 0, lanes * sizeof *dst);
+        }
+    }
+}
 
 static void nbits_panels(const void *source, size_t index, size_t k0, size_t k, size_t j0, size_t n, float *dst) {
     (void)index;
@@ -38,6 +29,10 @@ static void nbits_panels(const void *source, size_t index, size_t k0, size_t k, 
     const size_t nr = g->gemm->nr;
     for (size_t j = 0; j < n; j += nr, dst += nr * k) {
         const size_t lanes = nacre_min(nr, n - j);
+        if (g->packed) {
+            nbits_unpack(g, k0, k, j0 + j, dst);
+            continue;
+        }
         if (nbits_regular(g)) {
             g->impl->panel(&g->w, k0, k, j0 + j, lanes, nr, dst);
             continue;
@@ -72,33 +67,41 @@ static nacre_f32_gemm nbits_gemm(const nbits_product *g) {
     };
 }
 
+void nbits_gemm_run(const nbits_product *g, nacre_team *team, void *scratch) {
+    const nacre_f32_gemm product = nbits_gemm(g);
+    g->gemm->path->run(&product, team, scratch);
+}
+
+int nbits_gemm_fits(const nbits_product *g) {
+    const nacre_f32_gemm product = nbits_gemm(g);
+    return g->gemm->path->fits(&product);
+}
+
+size_t nbits_gemm_scratch(const nbits_product *g, size_t threads) {
+    const nacre_f32_gemm product = nbits_gemm(g);
+    return g->gemm->path->scratch(&product, threads) * sizeof(float);
+}
+
 // ---- gemv ----
 
-// Rows from first on, arranged or rounded in x, and the columns of a piece.
+// The rows of a, arranged in x, and the columns of a piece.
 typedef struct {
     const nbits_product *g;
-    size_t first, rows, columns;
+    size_t columns;
     size_t each;  // floats of a row of x
     float *x;
 } nbits_gemv;
 
 static nbits_gemv nbits_gemv_of(const nbits_product *g, float *x) {
-    nbits_gemv l = {.g = g, .rows = g->m, .x = x};
-    l.each = g->rounded != NULL ? nacre_nbits_round_bytes(&g->w, g->rounded->lanes) / sizeof *x : nacre_nbits_arranged(&g->w, g->impl->lanes);
-    if (g->rounded != NULL) l.rows = nacre_min(l.rows, NBITS_PANEL);
-    l.columns = nacre_round_up(nacre_max(NBITS_COLUMNS, NBITS_GRAIN / nacre_max(1, l.rows * g->w.k)), NBITS_COLUMNS);
+    nbits_gemv l = {.g = g, .x = x, .each = nacre_nbits_arranged(&g->w, g->impl->lanes)};
+    l.columns = nacre_round_up(nacre_max(NBITS_COLUMNS, NBITS_GRAIN / nacre_max(1, g->m * g->w.k)), NBITS_COLUMNS);
     return l;
 }
 
 static void nbits_row_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const nbits_gemv *const l = job;
-    const float *const a = l->g->a + (l->first + chunk) * l->g->w.k;
-    if (l->g->rounded != NULL) {
-        nacre_nbits_round(&l->g->w, l->g->rounded->lanes, a, (uint8_t *)(l->x + chunk * l->each));
-    } else {
-        l->g->impl->arrange(&l->g->w, a, l->x + chunk * l->each);
-    }
+    l->g->impl->arrange(&l->g->w, l->g->a + chunk * l->g->w.k, l->x + chunk * l->each);
 }
 
 static void nbits_column_chunk(void *job, size_t chunk, size_t thread) {
@@ -106,134 +109,47 @@ static void nbits_column_chunk(void *job, size_t chunk, size_t thread) {
     const nbits_gemv *const l = job;
     const nbits_product *const g = l->g;
     const size_t j0 = chunk * l->columns, n = nacre_min(l->columns, g->w.n - j0);
-    float *const c = g->c + l->first * g->w.n;
-    if (g->rounded != NULL) {
-        g->rounded->dot(&g->w, (const uint8_t *)l->x, l->rows, j0, n, c + j0, g->w.n);
-    } else {
-        g->impl->dot(&g->w, l->x, l->rows, j0, n, c + j0, g->w.n);
-    }
-    for (size_t i = 0; g->bias != NULL && i < l->rows; i++) {
-        NACRE_SIMD for (size_t j = j0; j < j0 + n; j++) c[i * g->w.n + j] += g->bias[j];
-    }
-}
-
-static void nbits_gemv_run(const nbits_product *g, nacre_team *team, float *scratch) {
-    nbits_gemv l = nbits_gemv_of(g, scratch);
-    for (; l.first < g->m && !nacre_stopped(team); l.first += l.rows) {
-        l.rows = nacre_min(l.rows, g->m - l.first);
-        nacre_parallel(team, l.rows, nbits_row_chunk, &l);
-        nacre_parallel(team, nacre_ceil_div(g->w.n, l.columns), nbits_column_chunk, &l);
-    }
+    g->impl->dot(&g->w, l->x, g->m, j0, n, g->c + j0, g->w.n);
+    nbits_add_bias(g, g->m, j0, n, g->c);
 }
 
 // ---- commands ----
 
-// Returns the product of the words of a command. group and table only say whether the operands are
-// given.
-static nbits_product nbits_said(const int64_t *words) {
-    const nacre_nbits_words *const w = (const void *)words;
-    return (nbits_product){
-        .gemm = nacre_f32_gemm_part(w->gemm),
-        .w = {.n = (size_t)w->n, .k = (size_t)w->k, .bits = (size_t)w->bits, .block = (size_t)w->block, .high_first = w->high_first != 0,
-              .row_bytes = (size_t)w->row_bytes, .type = (nacre_dtype)w->type, .row_scales = (size_t)w->row_scales,
-              .from = (nacre_nbits_zeros)w->from, .flat = w->flat != 0,
-              .group = w->group == 0 ? NULL : (const void *)words, .table = w->table == 0 ? NULL : (const void *)words},
-        .transposed = w->transposed != 0,
-        .m = (size_t)w->m,
-    };
-}
-
-static nbits_product nbits_f32(const nacre_kernel *kernel, const int64_t *words) {
-    nbits_product g = nbits_said(words);
-    g.impl = ((nacre_f32_nbits_fn *)kernel->fn)();
-    return g;
-}
-
-static nbits_product nbits_i8(const nacre_kernel *kernel, const int64_t *words) {
-    nbits_product g = nbits_said(words);
-    g.rounded = ((nacre_i8_nbits_fn *)kernel->fn)();
-    return g;
-}
-
-// Sets the operands. It reports whether all groups are in range.
-static int nbits_operands(nbits_product *g, const nacre_call *c) {
-    g->a = nacre_operand(c, 0);
-    g->w.codes = nacre_operand(c, 1);
-    g->w.scales = nacre_operand(c, 2);
-    g->w.zeros = nacre_operand(c, 3);
-    g->w.table = nacre_operand(c, 4);
-    g->w.group = nacre_operand(c, 5);
-    g->bias = nacre_operand(c, 6);
-    g->c = nacre_operand(c, 7);
-    for (size_t p = 0; g->w.group != NULL && p < g->w.k; p++) {
-        if (g->w.group[p] >= 0 && (size_t)g->w.group[p] < g->w.row_scales) continue;
-        nacre_fail(c, NACRE_FAILED_group, (int64_t)p, g->w.group[p], (int64_t)g->w.row_scales, 0);
-        return 0;
-    }
-    return 1;
-}
-
 static void gemv_command(const nacre_call *c) {
     nbits_product g = nbits_f32(c->kernel, c->words);
-    if (nbits_operands(&g, c)) nbits_gemv_run(&g, c->team, c->scratch);
-}
-
-static void gemm_command(const nacre_call *c) {
-    nbits_product g = nbits_f32(c->kernel, c->words);
     if (!nbits_operands(&g, c)) return;
-    const nacre_f32_gemm product = nbits_gemm(&g);
-    g.gemm->path->run(&product, c->team, c->scratch);
-}
-
-static void rounded_command(const nacre_call *c) {
-    nbits_product g = nbits_i8(c->kernel, c->words);
-    if (nbits_operands(&g, c)) nbits_gemv_run(&g, c->team, c->scratch);
+    nbits_gemv l = nbits_gemv_of(&g, c->scratch);
+    nacre_parallel(c->team, g.m, nbits_row_chunk, &l);
+    nacre_parallel(c->team, nacre_ceil_div(g.w.n, l.columns), nbits_column_chunk, &l);
 }
 
 static int gemv_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nbits_product g = nbits_f32(kernel, words);
-    return g.m <= NBITS_GEMV && nbits_regular(&g);
-}
-
-static int rounded_fits(const nacre_kernel *kernel, const int64_t *words) {
-    const nbits_product g = nbits_i8(kernel, words);
-    return nbits_regular(&g) && g.w.table == NULL && !g.w.high_first;
-}
-
-static size_t nbits_gemv_scratch(const nbits_product *g) {
-    const nbits_gemv l = nbits_gemv_of(g, NULL);
-    return l.rows * l.each * sizeof *l.x;
+    return !g.packed && g.m <= NBITS_GEMV && nbits_regular(&g);
 }
 
 static size_t gemv_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
     (void)threads;
     const nbits_product g = nbits_f32(kernel, words);
-    return nbits_gemv_scratch(&g);
+    return g.m * nbits_gemv_of(&g, NULL).each * sizeof(float);
 }
 
-static size_t rounded_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
-    (void)threads;
-    const nbits_product g = nbits_i8(kernel, words);
-    return nbits_gemv_scratch(&g);
+static void gemm_command(const nacre_call *c) {
+    nbits_product g = nbits_f32(c->kernel, c->words);
+    if (nbits_operands(&g, c)) nbits_gemm_run(&g, c->team, c->scratch);
 }
 
 static int gemm_fits(const nacre_kernel *kernel, const int64_t *words) {
     const nbits_product g = nbits_f32(kernel, words);
-    const nacre_f32_gemm product = nbits_gemm(&g);
-    return g.gemm->path->fits(&product);
+    return !g.packed && nbits_gemm_fits(&g);
 }
 
 static size_t gemm_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
     const nbits_product g = nbits_f32(kernel, words);
-    const nacre_f32_gemm product = nbits_gemm(&g);
-    return g.gemm->path->scratch(&product, threads) * sizeof(float);
+    return nbits_gemm_scratch(&g, threads);
 }
-
-enum { NBITS_WORDS = sizeof(nacre_nbits_words) / 8, NBITS_OPERANDS = 8 };
 
 const nacre_entry nacre_nbits_gemv_entry = {
     .words = NBITS_WORDS, .operands = NBITS_OPERANDS, .run = gemv_command, .fits = gemv_fits, .scratch = gemv_scratch};
 const nacre_entry nacre_nbits_gemm_entry = {
     .words = NBITS_WORDS, .operands = NBITS_OPERANDS, .run = gemm_command, .fits = gemm_fits, .scratch = gemm_scratch};
-const nacre_entry nacre_nbits_rounded_entry = {
-    .words = NBITS_WORDS, .operands = NBITS_OPERANDS, .run = rounded_command, .fits = rounded_fits, .scratch = rounded_scratch};

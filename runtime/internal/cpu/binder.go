@@ -204,10 +204,17 @@ func (b *binder) chooseFor(op string, fixed bool, words func(k bindings.Kernel) 
 }
 
 // chooseWith returns the best kernel of an op that computes products by a part, and the part: the
-// first kernel of the ops products with which the command fits. words returns the words with a
-// part. varies tells that products of a run may be smaller than the words say.
+// first kernel of the ops products with which the command fits. with returns the words with a part.
+// varies tells that products of a run may be smaller than the words say.
 func (b *binder) chooseWith(
-	op string, varies bool, words func(part bindings.Kernel) words, products ...string,
+	op string, varies bool, with func(part bindings.Kernel) words, products ...string,
+) (k, part bindings.Kernel, err error) {
+	return b.choosePart(op, varies, with, func(w words) (bindings.Kernel, error) { return b.choose(op, w) }, products...)
+}
+
+// choosePart is chooseWith for a kernel that choose returns for words with a part.
+func (b *binder) choosePart(
+	op string, varies bool, with func(part bindings.Kernel) words, choose func(w words) (bindings.Kernel, error), products ...string,
 ) (k, part bindings.Kernel, err error) {
 	for _, name := range products {
 		skip := b.skip[name]
@@ -215,11 +222,11 @@ func (b *binder) chooseWith(
 			if !part.IsPart() || part.ISA()&^b.dev.isa != 0 {
 				continue
 			}
-			w := words(part)
+			w := with(part)
 			if part.IsExact() && (varies || !w.fixed()) {
 				continue
 			}
-			k, err = b.choose(op, w)
+			k, err = choose(w)
 			var refusal *device.Refusal
 			switch {
 			case errors.As(err, &refusal):
@@ -341,7 +348,7 @@ func (b *binder) packable(t *tensor.Tensor) bool {
 
 // whole packs a constant in one piece.
 func whole(k bindings.Kernel, list []int64, operand int) pieces {
-	return pieces{1, 1, func(t *tensor.Tensor, _, _ int, all []byte) error {
+	return pieces{rows: 1, step: 1, fill: func(t *tensor.Tensor, _, _ int, all []byte) error {
 		k.Pack(list, operand, t.Pointer(), all)
 		return nil
 	}}

@@ -182,7 +182,7 @@ func (l *nbitsLayer) multiply(c *calls, expert, m int, a, y []float32) error {
 		}
 	}
 	none := device.Operand{}
-	return c.nbits("f32_nbits", v, c.list(a), codes, scales, zeros, none, none, c.biasOf(l.bias, expert, l.Out), c.list(y))
+	return c.nbits("f32_nbits", v, nil, c.list(a), codes, scales, zeros, none, none, c.biasOf(l.bias, expert, l.Out), c.list(y))
 }
 
 // unpackZeros sets l.row to the zero points of an expert.

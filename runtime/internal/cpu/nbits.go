@@ -39,6 +39,7 @@ type nbitsWords struct {
 	from                            int
 	highFirst, flat, transposed     bool
 	table, group                    bool
+	packed                          bool
 	gemm                            bindings.Kernel
 }
 
@@ -46,26 +47,35 @@ func (v *nbitsWords) words() words {
 	var w words
 	w.dim(v.m)
 	w.int(v.n, v.k, v.bits, v.block, v.rowBytes, v.rowScale, typeWord(v.scales), v.from)
-	w.bool(v.highFirst, v.flat, v.transposed, v.table, v.group)
+	w.bool(v.highFirst, v.flat, v.transposed, v.table, v.group, v.packed)
 	w.part(v.gemm)
 	return w
 }
 
-// nbits adds a command of a product. Operands are in the order of its kernel.
-func (b *binder) nbits(name string, v *nbitsWords, operands ...device.Operand) (err error) {
+// nbits adds a command of a product. Operands are in the order of its kernel. A kernel that packs
+// weights takes the constants in place of codes, scales and zero points; constants may be nil.
+func (b *binder) nbits(name string, v *nbitsWords, constants *nbitsConstants, operands ...device.Operand) (err error) {
 	var k bindings.Kernel
-	k, v.gemm, err = b.chooseWith(name, false, func(part bindings.Kernel) words {
+	k, v.gemm, err = b.choosePart(name, false, func(part bindings.Kernel) words {
 		v.gemm = part
 		return v.words()
-	}, "f32_gemm")
+	}, func(w words) (bindings.Kernel, error) { return b.chooseNBits(name, v, constants) }, "f32_gemm")
 	if err != nil {
 		return err
+	}
+	if constants != nil && k.Panel() > 0 {
+		v.packed = true
+		if operands[nbitsCodes], err = b.packedNBits(k, v, constants); err != nil {
+			return err
+		}
+		operands[nbitsScales], operands[nbitsZeros] = device.Operand{}, device.Operand{}
 	}
 	return b.add(k, []bindings.Kernel{v.gemm}, v.words(), operands...)
 }
 
-// bindNBits multiplies by weights without copying them. If a constant g_idx spreads the columns of
-// constant weights over blocks, it stores them in the order of the blocks.
+// bindNBits multiplies by weights without copying them, or by packed constant weights. If a constant
+// g_idx spreads the columns of constant weights over blocks, it stores them in the order of the
+// blocks.
 func bindNBits(o *quant.MatMulNBits, kernel string, b *binder) error {
 	rows, err := b.rowCount(0)
 	if err != nil || rows.Same(graph.Known(0)) {
@@ -77,6 +87,10 @@ func bindNBits(o *quant.MatMulNBits, kernel string, b *binder) error {
 		return err
 	}
 	codes, group := b.in(1), b.in(4)
+	var constants *nbitsConstants
+	if !v.group {
+		constants = b.nbitsConstants()
+	}
 	if order := b.columnOrder(o); order != nil {
 		if codes, err = b.orderedCodes(o, order); err != nil {
 			return err
@@ -95,7 +109,7 @@ func bindNBits(o *quant.MatMulNBits, kernel string, b *binder) error {
 		return err
 	}
 	return b.inFloats(func(c device.Operand) error {
-		return b.nbits(kernel, v, a, codes, scales, zeros, device.Operand{}, group, bias, c)
+		return b.nbits(kernel, v, constants, a, codes, scales, zeros, device.Operand{}, group, bias, c)
 	})
 }
 
@@ -223,7 +237,7 @@ func bindBnb4(o *quant.MatMulBnb4, b *binder) error {
 		highFirst: true, flat: o.K%o.Block != 0, transposed: o.Plain, table: true}
 	return b.inFloats(func(c device.Operand) error {
 		none := device.Operand{}
-		return b.nbits("f32_nbits", v, a, b.in(1), b.in(2), none, constant(o.Table...), none, none, c)
+		return b.nbits("f32_nbits", v, nil, a, b.in(1), b.in(2), none, constant(o.Table...), none, none, c)
 	})
 }
 

@@ -112,11 +112,16 @@ func bytesOf[T any](list []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&list[0])), len(list)*int(unsafe.Sizeof(list[0])))
 }
 
-// run multiplies m rows by a kernel, on one thread and on a pool. ok is false if it does not fit.
+// run multiplies m rows by a kernel, on one thread and on a pool. Weights that the kernel packs are
+// packed. ok is false if it does not fit.
 func (w *weights) run(t *testing.T, k bindings.Kernel, pool *bindings.Pool, m int, a, bias []float64) (c []float64, ok bool) {
 	t.Helper()
 	v := w.nbitsWords
 	v.m, v.gemm = graph.Known(m), partOf(t, "f32_gemm", k.ISA())
+	codes, scales, zeros := w.codes, w.scales, w.zeros
+	if packed := w.packed(t, k, &v); packed != nil {
+		codes, scales, zeros = packed, nil, nil
+	}
 	list := v.words()
 	if !k.Fits(numbersOf(t, list)) {
 		return nil, false
@@ -125,9 +130,35 @@ func (w *weights) run(t *testing.T, k bindings.Kernel, pool *bindings.Pool, m in
 	if v.transposed {
 		columns = v.k
 	}
-	b := runGuarded(t, k, list, pool, m*columns*4, 4, stored(tensor.F32, a), w.codes, w.scales, w.zeros, bytesOf(w.values4), bytesOf(w.groups),
+	b := runGuarded(t, k, list, pool, m*columns*4, 4, stored(tensor.F32, a), codes, scales, zeros, bytesOf(w.values4), bytesOf(w.groups),
 		stored(tensor.F32, bias))
 	return loaded(tensor.F32, b), true
+}
+
+// packed returns the weights as a kernel packs them, and sets the word that says so. It returns nil
+// if the kernel does not pack them. It packs codes row by panel, scales and zero points at once.
+func (w *weights) packed(t *testing.T, k bindings.Kernel, v *nbitsWords) []byte {
+	t.Helper()
+	v.packed = true
+	list := numbersOf(t, v.words())
+	n := k.Packed(list, nbitsCodes)
+	if n == 0 {
+		v.packed = false
+		return nil
+	}
+	all, intact := guardedBytes(n, 64)
+	panel := k.Packed(withCount(list, 1), nbitsCodes)
+	for from := 0; from < w.n; from += k.Panel() {
+		k.Pack(withCount(list, min(k.Panel(), w.n-from)), nbitsCodes, unsafe.Pointer(&w.codes[from*w.rowBytes]), all[from/k.Panel()*panel:])
+	}
+	k.Pack(list, nbitsScales, unsafe.Pointer(&w.scales[0]), all)
+	if w.zeros != nil {
+		k.Pack(list, nbitsZeros, unsafe.Pointer(&w.zeros[0]), all)
+	}
+	if !intact() {
+		t.Fatalf("%s/%s packed outside its result", k.Op(), k.Variant())
+	}
+	return all
 }
 
 // check compares every variant of an op to sums of products of the rows and the numbers of codes.
@@ -155,12 +186,19 @@ func (w *weights) check(t *testing.T, op string, pool *bindings.Pool, m int, a, 
 			want[i], size[i] = want[i]+x, size[i]+math.Abs(x)
 		}
 	}
+	var first []float64
 	for _, k := range runnable(t, op) {
 		got, ok := w.run(t, k, pool, m, a, bias)
 		if !ok {
 			continue
 		}
 		fit++
+		if first == nil {
+			first = got
+		}
+		if op == "i8_nbits" && differ(got, first, 0, 0) >= 0 {
+			t.Fatalf("%s, %d rows of %+v: results of variants differ", k.Variant(), m, w.nbitsWords)
+		}
 		for i, v := range got {
 			if !(math.Abs(v-want[i]) <= exact*size[i]) && !(v != v && want[i] != want[i]) {
 				t.Fatalf("%s, %d rows of %+v: element %d is %v, not %v", k.Variant(), m, w.nbitsWords, i, v, want[i])
@@ -192,13 +230,13 @@ func TestNBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 32))
 	for _, s := range nbitsShapes {
 		for i, bits := range []int{2, 4, 8} {
-			for j, block := range []int{16, 32, 128, 1 << 20} {
+			for j, block := range []int{16, 32, 128, 512, 1 << 20} {
 				v := nbitsWords{n: s[0], k: s[1], bits: bits, block: block, scales: scaleTypes[(i+j)%3], from: (i + 2*j) % 3}
 				if block > s[1] { // one scale per row, which ends with its last code
 					v.rowBytes = (s[1]*bits + 7) / 8
 				}
 				w := makeWeights(r, v, nil)
-				for _, m := range []int{1, 2, 3, 7, 26} {
+				for _, m := range []int{1, 2, 3, 7, 15, 26} {
 					w.checkRandom(t, "f32_nbits", r, pool, m)
 					w.checkRandom(t, "i8_nbits", r, pool, m)
 				}

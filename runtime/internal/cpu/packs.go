@@ -46,10 +46,8 @@ func NewMovingPacks(weights *Weights) *Packs {
 // pack returns n bytes under key k, at a multiple of 64 outside Go's heap. The first call with k
 // allocates them and calls fill; it then releases the pages of w that can be reread. If the
 // device's budget lacks the bytes, the error is graph.ErrMemory.
-func (d *Device) pack(
-	w *tensor.Tensor, k packKey, n int, fill func(w *tensor.Tensor, dst []byte) error,
-) ([]byte, error) {
-	return d.packPieces(w, k, n, pieces{1, 1, func(w *tensor.Tensor, _, _ int, dst []byte) error { return fill(w, dst) }})
+func (d *Device) pack(w *tensor.Tensor, k packKey, n int, fill func(w *tensor.Tensor, dst []byte) error) ([]byte, error) {
+	return d.packPieces(w, k, n, pieces{rows: 1, step: 1, fill: func(w *tensor.Tensor, _, _ int, dst []byte) error { return fill(w, dst) }})
 }
 
 // pieces describes how a constant is packed in parts that follow each other in memory.
@@ -59,6 +57,8 @@ type pieces struct {
 
 	// fill packs w, which is rows rows of the constant from row from on, to its place within all.
 	fill func(w *tensor.Tensor, from, rows int, all []byte) error
+
+	others []*tensor.Tensor // that fill reads beside w; nil for none
 }
 
 // packPieces is pack of a constant that is packed in pieces. It releases each piece's pages of a
@@ -71,14 +71,18 @@ func (d *Device) packPieces(w *tensor.Tensor, k packKey, n int, cut pieces) ([]b
 				"rearranging a constant of %d bytes: %w; the option MemoryLimit sets the limit", w.Size(), err)
 		}
 	}
-	return d.packs.keep(k, w, func() ([]byte, error) {
+	return d.packs.keep(k, append(cut.others, w), func() ([]byte, error) {
 		defer d.stages.Begin("pack")()
 		b, err := allocPack(n)
 		if err != nil {
 			return nil, err
 		}
 		err = cut.each(w, b)
-		w.Forget()
+		for _, t := range append(cut.others, w) {
+			if t != nil {
+				t.Forget()
+			}
+		}
 		return b, err
 	})
 }

@@ -1,0 +1,116 @@
+package cpu
+
+import (
+	"fmt"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// The operands of a product with codes that are packed together, and the word with the rows of
+// weights.
+const (
+	nbitsCodes  = 1
+	nbitsScales = 2
+	nbitsZeros  = 3
+	nbitsCount  = 1
+)
+
+// nbitsConstants are weights that can be packed. zeros is nil for none.
+type nbitsConstants struct{ codes, scales, zeros *tensor.Tensor }
+
+// nbitsConstants returns inputs 1 to 3, or nil if one of them is not a constant that stays in
+// memory, or if scales and zero points are floats of two types.
+func (b *binder) nbitsConstants() *nbitsConstants {
+	c := &nbitsConstants{b.Const(1), b.Const(2), b.Const(3)}
+	if !b.packable(c.codes) || !b.packable(c.scales) || b.Has(3) && !b.packable(c.zeros) {
+		return nil
+	}
+	if c.zeros != nil && c.zeros.DType() != tensor.U8 && c.zeros.DType() != c.scales.DType() {
+		return nil
+	}
+	return c
+}
+
+// chooseNBits returns the best kernel of an op for a product. Each kernel is asked about weights in
+// the form that it would read.
+func (b *binder) chooseNBits(op string, v *nbitsWords, constants *nbitsConstants) (bindings.Kernel, error) {
+	if constants == nil {
+		return b.choose(op, v.words())
+	}
+	packed := *v
+	packed.packed = true
+	var lists [2][]int64
+	for i, w := range []words{v.words(), packed.words()} {
+		var err error
+		if lists[i], err = b.numbers(w); err != nil {
+			return bindings.Kernel{}, err
+		}
+	}
+	return b.chooseFor(op, v.words().fixed(), func(k bindings.Kernel) []int64 {
+		if k.Packed(lists[1], nbitsCodes) > 0 {
+			return lists[1]
+		}
+		return lists[0]
+	})
+}
+
+// packedNBits returns weights as kernel k reads them. Kernels that pack alike share them, whatever
+// the number of rows of the product and its part.
+func (b *binder) packedNBits(k bindings.Kernel, v *nbitsWords, c *nbitsConstants) (device.Operand, error) {
+	own := *v
+	own.m = graph.Known(1)
+	list, err := b.numbers(own.words())
+	if err != nil {
+		return device.Operand{}, err
+	}
+	own.gemm = bindings.Kernel{}
+	key := packKey{packing: k.Packing(), operand: nbitsCodes, words: fmt.Sprint(own.words(), address(c.scales), address(c.zeros))}
+	data, err := b.dev.packPieces(c.codes, key, k.Packed(list, nbitsCodes), c.pieces(k, list))
+	o, _, err := b.packedOperand(nbitsCodes, data, err)
+	b.step.Dropped |= 1<<nbitsScales | 1<<nbitsZeros
+	return o, err
+}
+
+// address identifies the elements of a constant; nil has 0.
+func address(t *tensor.Tensor) uintptr {
+	if t == nil {
+		return 0
+	}
+	return uintptr(t.Identity())
+}
+
+// pieces divides weights by rows into pieces of about pieceBytes of codes, each of whole panels. The
+// first piece writes all scales and zero points.
+func (c *nbitsConstants) pieces(k bindings.Kernel, list []int64) pieces {
+	rows := int(list[nbitsCount])
+	rowBytes := c.codes.Len() / rows
+	panel := k.Packed(withCount(list, 1), nbitsCodes)
+	step := max(pieceBytes/rowBytes/k.Panel(), 1) * k.Panel()
+	others := []*tensor.Tensor{nbitsScales: c.scales, nbitsZeros: c.zeros}
+	return pieces{rows: rows, step: step, others: others, fill: func(w *tensor.Tensor, from, n int, all []byte) error {
+		k.Pack(withCount(list, n), nbitsCodes, w.Pointer(), all[from/k.Panel()*panel:])
+		for i, t := range others {
+			if from > 0 || t == nil {
+				continue
+			}
+			pack := func(t *tensor.Tensor) error {
+				k.Pack(list, i, t.Pointer(), all)
+				return nil
+			}
+			if err := aligned(t, pack); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+// withCount returns the words of a product with n rows of weights.
+func withCount(list []int64, n int) []int64 {
+	list = append([]int64(nil), list...)
+	list[nbitsCount] = int64(n)
+	return list
+}
