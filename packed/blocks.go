@@ -82,7 +82,7 @@ func (b *Blocks) Unpack(dst []float32, src []byte) {
 }
 
 // NotFinite returns the first block with a scale that is an infinity or a NaN, -1 if there is none.
-// The scales of mxfp4 and nvfp4 that stand for NaN elsewhere count, although Unpack reads numbers.
+// The scale of mxfp4 that stands for NaN elsewhere counts, although Unpack reads a number.
 func (b *Blocks) NotFinite(src []byte) int {
 	for i := range len(src) / b.Bytes {
 		block := src[i*b.Bytes:][:b.Bytes]
@@ -99,12 +99,6 @@ func (b *Blocks) NotFinite(src []byte) int {
 		case MXFP4:
 			if block[0] == 0xff {
 				return i
-			}
-		case NVFP4:
-			for _, scale := range block[:4] {
-				if scale&0x7f == 0x7f {
-					return i
-				}
 			}
 		}
 	}

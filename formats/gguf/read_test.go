@@ -181,6 +181,12 @@ func TestNotFinite(t *testing.T) {
 		}
 		file = little().tensor("w", k.number, 0, n).file(data...)
 		got := Verify(nil, &binio.File{Data: file})
+		if k.dtype == tensor.NVFP4 { // every code of its scales is a number
+			if got != nil {
+				t.Errorf("%s: %v", k.name, got)
+			}
+			continue
+		}
 		var g *graph.Error
 		if len(got) != 1 || !errors.As(got[0], &g) || int(g.Offset) != len(file)-k.bytes || !strings.Contains(g.Error(), fmt.Sprint("element ", 2*k.elements)) {
 			t.Errorf("%s: %v, want the block at %d", k.name, got, len(file)-k.bytes)
