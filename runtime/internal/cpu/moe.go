@@ -13,6 +13,7 @@ import (
 // once the rows are known.
 var moeRows = []row{
 	rowFor("experts", bindMoE),
+	rowFor("experts", func(o *moe.WidenedMoE, b *binder) error { return bindMoE(&o.MoE, b) }),
 	rowFor("experts", bindQMoE),
 }
 

@@ -44,7 +44,7 @@ func (l *denseLayer) words(d tensor.DType, m, experts int) words {
 	return w
 }
 
-// bindMoE packs constant weights.
+// bindMoE packs constant weights. Weights in blocks stay as they are.
 func bindMoE(o *moe.MoE, b *binder) error {
 	k, err := b.tiles()
 	if err != nil {
@@ -54,7 +54,7 @@ func bindMoE(o *moe.MoE, b *binder) error {
 	for i := range packs {
 		weights, _ := o.LayerInputs(i)
 		t := b.Const(weights)
-		if t == nil || len(t.Shape()) != 3 {
+		if t == nil || len(t.Shape()) != 3 || t.DType().Blocks() != nil {
 			continue
 		}
 		s := t.Shape()
@@ -83,11 +83,15 @@ func (d *Device) runMoE(o *moe.MoE, c *op.Run, packs [3][]byte) error {
 			continue
 		}
 		weights, bias := o.LayerInputs(i)
-		layer := &denseLayer{ExpertLayer: l, weights: c.In[weights], packed: packs[i], experts: s.Experts}
-		if layer.bias, err = m.read(inputOf(c, bias)); err != nil {
+		list, err := m.read(inputOf(c, bias))
+		if err != nil {
 			return err
 		}
-		m.layers[i] = layer
+		if w := c.In[weights]; w.DType().Blocks() != nil {
+			m.layers[i] = &blocksLayer{ExpertLayer: l, weights: w, bias: list}
+		} else {
+			m.layers[i] = &denseLayer{ExpertLayer: l, weights: w, packed: packs[i], experts: s.Experts, bias: list}
+		}
 	}
 	return m.compute(nil)
 }
@@ -117,6 +121,28 @@ func (c *calls) biasOf(bias []float32, expert, out int) device.Operand {
 		return device.Operand{}
 	}
 	return c.list(bias[expert*out:][:out])
+}
+
+// blocksLayer is a layer with weights in blocks, [experts,out,in].
+type blocksLayer struct {
+	moe.ExpertLayer
+	weights *tensor.Tensor
+	bias    []float32
+}
+
+func (l *blocksLayer) multiply(c *calls, expert, m int, a, y []float32) error {
+	d := l.weights.DType()
+	v := &blocksWords{m: graph.Known(m), n: l.Out, k: l.In, of: d.Blocks(), alpha: 1}
+	k, part, err := c.chooseWith("f32_blocks", false, func(part bindings.Kernel) words {
+		v.gemm = part
+		return v.words()
+	}, "f32_gemm")
+	if err != nil {
+		return err
+	}
+	v.gemm = part
+	blocks := c.at(unsafe.Add(l.weights.Pointer(), d.Bytes(expert*l.Out*l.In)))
+	return c.add(k, []bindings.Kernel{part}, v.words(), c.list(a), blocks, bookOf(v.of), c.biasOf(l.bias, expert, l.Out), c.list(y))
 }
 
 // nbitsLayer is a layer with weights that are codes.

@@ -56,4 +56,5 @@ func (o *MoE) Shape(in func(i int) tensor.Shape) (*ExpertShape, error) {
 var expertRows = []op.Row{
 	{Domain: kit.Microsoft, Name: "MoE", Since: []int{1}, In: [2]int{5, 8}, Optional: kit.Inputs(3), Out: [2]int{1, 1}, Types: kit.ComputedInF32, New: newMoE},
 	{Domain: kit.Microsoft, Name: "QMoE", Since: []int{1}, In: [2]int{7, 21}, Optional: kit.Inputs(4), Out: [2]int{1, 1}, Types: kit.ComputedInF32, New: newQMoE},
+	{Domain: kit.Internal, Name: "WidenedMoE", Since: []int{1}, In: [2]int{5, 8}, Optional: kit.Inputs(3), Out: [2]int{1, 1}, Types: op.Types{tensor.F32}, Blocks: true, New: newWidenedMoE},
 }

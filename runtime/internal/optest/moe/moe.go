@@ -16,6 +16,7 @@ func expertCases(s *cases.Suite) {
 		denseExpertCases(s, d)
 		lowBitExpertCases(s, d)
 	}
+	widenedExpertCases(s)
 }
 
 // expertNet is a mixture by its definition. A layer's weights take expert, row and column. They are
