@@ -116,9 +116,16 @@ func (b *net) name(kind string) string {
 }
 
 // op adds a node. Strings among args are its inputs.
-func (b *net) op(op string, args ...any) string {
+func (b *net) op(op string, args ...any) string { return b.opOf("", op, b.opset, args...) }
+
+// microsoft adds a node of the operators that ONNX Runtime adds to the standard's.
+func (b *net) microsoft(op string, args ...any) string {
+	return b.opOf(cases.Microsoft, op, 1, args...)
+}
+
+func (b *net) opOf(domain, op string, version int, args ...any) string {
 	out := b.name(op)
-	n := &graph.Node{Name: out, Op: op, Version: b.opset, Outputs: []string{out}}
+	n := &graph.Node{Name: out, Domain: domain, Op: op, Version: version, Outputs: []string{out}}
 	for _, a := range args {
 		switch a := a.(type) {
 		case string:

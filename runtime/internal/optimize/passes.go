@@ -85,6 +85,7 @@ var optional = sync.OnceValue(func() []Pass {
 		{"expand_composed", expandComposed},
 		{"fuse_widening", fuseWidening()},
 		{"keep_blocks", keepBlocks},
+		{"keep_experts", keepExperts},
 		{"fuse_quantized", fuseQuantized},
 		{"fold_const", foldConst},
 		{"drop_dead", dropDead},
