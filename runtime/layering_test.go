@@ -73,7 +73,7 @@ runtime/internal/optest/arith : runtime/graph runtime/tensor runtime/internal/op
 runtime/internal/optest/nn : runtime/graph runtime/tensor runtime/internal/optest/cases runtime/internal/optest/arith
 runtime/internal/optest/attention : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest/quant : runtime/graph runtime/tensor runtime/internal/optest/cases runtime/internal/optest/arith runtime/internal/optest/attention runtime/internal/optest/nn packed
-runtime/internal/optest/moe : runtime/graph runtime/tensor runtime/internal/optest/cases runtime/internal/optest/quant
+runtime/internal/optest/moe : runtime/graph runtime/tensor runtime/internal/optest/cases runtime/internal/optest/quant packed
 runtime/internal/optest/ml : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest/text : runtime/graph runtime/tensor runtime/internal/optest/cases
 runtime/internal/optest/signal : runtime/graph runtime/tensor runtime/internal/optest/cases
