@@ -87,6 +87,7 @@ var optional = sync.OnceValue(func() []Pass {
 		{"keep_blocks", keepBlocks},
 		{"keep_experts", keepExperts},
 		{"fuse_quantized", fuseQuantized},
+		{"keep_codes", keepCodes},
 		{"fold_const", foldConst},
 		{"drop_dead", dropDead},
 		{"remove_noop", removeNoop},
