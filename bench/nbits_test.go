@@ -32,8 +32,24 @@ func BenchmarkNBits(b *testing.B) {
 	}
 }
 
+// BenchmarkDequantized times the chains of BenchmarkNBits without rounded rows as exporters write
+// them: DequantizeLinear of constant codes before each MatMul.
+func BenchmarkDequantized(b *testing.B) {
+	const longest = 256 << 20
+	for _, rows := range []int{1, 8, 128} {
+		for _, bits := range []int{4, 8} {
+			c := &codeChain{side: 4096, bits: bits, rows: rows, linear: true}
+			c.count = max(1, longest/c.layer()/max(1, rows/4))
+			b.Run(fmt.Sprintf("bits=%d/rows=%d", bits, rows), c.benchmark)
+		}
+	}
+}
+
 // codeChain is products of rows with square matrices of codes, one after the other.
-type codeChain struct{ side, bits, level, rows, count int }
+type codeChain struct {
+	side, bits, level, rows, count int
+	linear                         bool // DequantizeLinear and MatMul, in place of MatMulNBits
+}
 
 const codeBlock = 32
 
@@ -75,7 +91,12 @@ func (c *codeChain) model() *graph.Model {
 			tensor.View[float32](scales)[j] = float32((0.75 + r.Float64()/2) / spread / math.Sqrt(float64(c.side)))
 		}
 		name := func(s string) string { return fmt.Sprint(s, i) }
-		g.Initializers = append(g.Initializers, &graph.Initializer{Name: name("codes"), Tensor: codes}, &graph.Initializer{Name: name("scales"), Tensor: scales})
+		inits := []*graph.Initializer{{Name: name("codes"), Tensor: codes}, {Name: name("scales"), Tensor: scales}}
+		g.Initializers = append(g.Initializers, inits...)
+		if c.linear {
+			g.Nodes = append(g.Nodes, c.dequantized(inits[0], inits[1], i)...)
+			continue
+		}
 		g.Nodes = append(g.Nodes, &graph.Node{
 			Domain: "com.microsoft", Op: "MatMulNBits", Version: 1, Inputs: []string{name("x"), name("codes"), name("scales")}, Outputs: []string{fmt.Sprint("x", i+1)},
 			Attrs: []*graph.Attr{
@@ -85,7 +106,33 @@ func (c *codeChain) model() *graph.Model {
 		})
 	}
 	g.Outputs = []*graph.Value{{Name: fmt.Sprint("x", c.count), Type: typ}}
-	return &graph.Model{Producer: "nacre bench", IR: 8, Opsets: []graph.Opset{{Version: 17}, {Domain: "com.microsoft", Version: 1}}, Graph: g}
+	return &graph.Model{Producer: "nacre bench", IR: 8, Opsets: []graph.Opset{{Version: 21}, {Domain: "com.microsoft", Version: 1}}, Graph: g}
+}
+
+// dequantized returns the nodes of product i with columns of codes. It gives codes and scales the
+// types and shapes that they read.
+func (c *codeChain) dequantized(codes, scales *graph.Initializer, i int) []*graph.Node {
+	d := tensor.I4
+	if c.bits == 8 {
+		d = tensor.I8
+	}
+	for _, part := range []struct {
+		init *graph.Initializer
+		d    tensor.DType
+		rows int
+	}{{codes, d, c.side}, {scales, tensor.F32, c.side / codeBlock}} {
+		t, err := tensor.FromBytes(part.d, tensor.Shape{part.rows, c.side}, part.init.Tensor.Bytes())
+		if err != nil {
+			panic(err) // the size is right
+		}
+		part.init.Tensor = t
+	}
+	w := fmt.Sprint("w", i)
+	return []*graph.Node{
+		{Op: "DequantizeLinear", Version: 21, Inputs: []string{codes.Name, scales.Name}, Outputs: []string{w},
+			Attrs: []*graph.Attr{graph.IntAttr("axis", 0), graph.IntAttr("block_size", codeBlock)}},
+		{Op: "MatMul", Version: 21, Inputs: []string{fmt.Sprint("x", i), w}, Outputs: []string{fmt.Sprint("x", i+1)}},
+	}
 }
 
 // readRate returns the best rate, in bytes per second, at which a thread reads memory that no cache
