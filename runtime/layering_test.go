@@ -86,7 +86,7 @@ formats/internal/fixtures : internal/testenv
 formats/internal/container : internal/elements internal/budget internal/guard runtime/graph runtime/tensor packed formats/internal/binio internal/output internal/mapped internal/pieces
 formats/internal/converted : . formats formats/onnx runtime/tensor
 formats/internal/decoder : runtime/graph runtime/tensor
-formats/onnx             : internal/budget internal/guard runtime/graph runtime/tensor formats/internal/binio formats/internal/container internal/output internal/pieces
+formats/onnx             : internal/budget internal/guard runtime/graph runtime/tensor formats/internal/binio formats/internal/container internal/output internal/pieces packed
 formats/safetensors      : internal/budget internal/guard internal/pieces runtime/graph runtime/tensor formats/internal/binio formats/internal/container
 formats/huggingface      : internal/guard runtime/graph runtime/tensor formats/internal/container formats/internal/decoder
 formats/oinf             : internal/budget internal/guard internal/pieces runtime/graph runtime/tensor formats/internal/binio formats/internal/container
@@ -111,7 +111,7 @@ scripts/sbom             :
 // Other tests import packages below and beside their own.
 const above = `
 .                        : generate
-formats/gguf             : .
+formats/gguf             : . formats/internal/converted
 formats/gptrs            : . formats formats/internal/converted
 formats/hnw              : .
 formats/huggingface      : . formats

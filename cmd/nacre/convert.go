@@ -84,6 +84,8 @@ func convert(ctx context.Context, in, weights, out, to string, o formats.Options
 		}
 		_ = bar.Set64(written)
 	}
+	var widened []string
+	o.Widened = func(name string, from tensor.DType) { widened = append(widened, fmt.Sprintf("%s (%v)", name, from)) }
 	if to == "" {
 		err = formats.Save(out, m, o)
 	} else {
@@ -101,6 +103,10 @@ func convert(ctx context.Context, in, weights, out, to string, o formats.Options
 	info, err := os.Stat(out)
 	if err == nil {
 		printable.Fprintf(stderr, "%s: %s, %d bytes\n", out, plural(len(m.Graph.Initializers), "tensor"), info.Size())
+		if len(widened) > 0 {
+			printable.Fprintf(stderr, "%s became float32, because the format has no form of their blocks for the nodes that read them: %s\n", plural(len(widened), "tensor"),
+				strings.Join(widened, ", "))
+		}
 	}
 	return err
 }

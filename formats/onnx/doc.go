@@ -14,4 +14,12 @@
 //
 // In int32_data, each element of a byte or more takes one entry. Narrower elements take one entry
 // per packed byte. Two entries of float_data or double_data make one complex element.
+//
+// # Blocks
+//
+// ONNX has no types of blocks. Target makes codes with float32 scales of a matrix in blocks whose
+// elements are whole numbers times a scale: a Gemm becomes com.microsoft.MatMulNBits, and a Gather
+// com.microsoft.GatherBlockQuantized, with 4 or 8 bits. Elements stay the same. If both read a
+// matrix, the file has its codes twice. Other tensors in blocks become float32, if the options say
+// who hears of it.
 package onnx

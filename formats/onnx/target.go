@@ -47,8 +47,9 @@ func Target(m *graph.Model, o container.Options) (_ *graph.Model, err error) {
 	if !o.DropGraph {
 		refuseForeign(m, &refused)
 	}
+	inits := packBlocks(&g, o)
 	g.Initializers = nil
-	for _, init := range m.Graph.Initializers {
+	for _, init := range inits {
 		var text []graph.Pair
 		for _, p := range init.Meta {
 			switch {

@@ -34,6 +34,9 @@ type Options struct {
 	// Rename escapes names of tensors and metadata that the format cannot hold. Without Rename they
 	// are an error.
 	Rename bool
+	// Widened is called for each tensor in blocks that becomes float32, because nodes read it and the
+	// format has no form of its blocks. If it is nil, such tensors are an error.
+	Widened func(name string, from tensor.DType)
 	// Progress is called with the bytes written so far and their total. It may be nil.
 	Progress func(written, total int64)
 
