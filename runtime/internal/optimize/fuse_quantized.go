@@ -244,9 +244,12 @@ func (m *matcher) codedMatMul(root *graph.Node, y coded) (by, used []*graph.Node
 		return nil, nil
 	}
 	a, ok := m.dequantised(n.Inputs[0])
-	b, ok2 := m.weights(n.Inputs[1], len(m.dims(n.Inputs[1]))-1)
-	if !ok || !ok2 {
+	b, turned, ok2 := m.rightCodes(n.Inputs[1], false)
+	if !ok || !ok2 || turned && m.constant(b.codes) == nil {
 		return nil, nil
+	}
+	if turned {
+		b.codes = m.transposedCodes(b.codes)
 	}
 	return []*graph.Node{instead(root, "", "QLinearMatMul", 10,
 		slices.Concat(a.inputs(), b.inputs(), []string{y.scale, y.zero}))}, []*graph.Node{n}
@@ -326,18 +329,28 @@ func (m *matcher) codedConcat(root *graph.Node, y coded) (by, used []*graph.Node
 	return append(by, joined), []*graph.Node{n}
 }
 
+// rightCodes returns the codes of the right operand of a product, with a scale and a zero point for
+// all or for each column of the result. turned reports that the axes of the codes are exchanged, by
+// the product, as transposed says, or by a Transpose before it.
+func (m *matcher) rightCodes(name string, transposed bool) (c coded, turned, ok bool) {
+	if n := m.producer(name, "Transpose"); n != nil && m.isSwap(n) {
+		name, transposed = n.Inputs[0], !transposed
+	}
+	axis := len(m.dims(name)) - 1
+	if transposed {
+		axis = 0
+	}
+	c, ok = m.weights(name, axis)
+	return c, transposed, ok
+}
+
 // codedProduct computes a product of codes with a float32 result.
 func (m *matcher) codedProduct(n *graph.Node) *graph.Node {
 	if !is(n, "MatMul", "Gemm") || m.dtype(n.Outputs[0]) != tensor.F32 {
 		return nil
 	}
 	a, ok := m.dequantised(n.Inputs[0])
-	transposed := intOr(n, "transB", 0) != 0
-	axis := len(m.dims(n.Inputs[1])) - 1
-	if transposed {
-		axis = 0
-	}
-	b, ok2 := m.weights(n.Inputs[1], axis)
+	b, turned, ok2 := m.rightCodes(n.Inputs[1], intOr(n, "transB", 0) != 0)
 	if !ok || !ok2 || m.constant(b.codes) == nil || intOr(n, "transA", 0) != 0 || floatOr(n, "alpha", 1) != 1 ||
 		floatOr(n, "beta", 1) != 1 {
 		return nil
@@ -350,7 +363,7 @@ func (m *matcher) codedProduct(n *graph.Node) *graph.Node {
 		}
 		inputs = append(inputs, vector)
 	}
-	if transposed {
+	if turned {
 		inputs[1] = m.transposedCodes(b.codes)
 	}
 	return instead(n, microsoft, "MatMulIntegerToFloat", 1, inputs)
