@@ -24,7 +24,7 @@ type codeMatrix struct {
 func (w *codeMatrix) readType() bool {
 	d := w.codes.DType()
 	switch d {
-	case tensor.I8, tensor.U8, tensor.I4, tensor.U4, tensor.I2, tensor.U2:
+	case tensor.I8, tensor.U8, tensor.I4, tensor.U4, tensor.I2, tensor.U2, tensor.T2:
 	default:
 		return false
 	}

@@ -11,6 +11,7 @@ import (
 
 // keepCodes makes nodes read constant codes, where a DequantizeLinear makes floats of the whole
 // value: a product becomes MatMulNBits, and a Gather takes codes, which are dequantised afterwards.
+// A product reads constant integers that are cast to floats as codes with the scale 1.
 func keepCodes(s *Scope) (*Edit, error) {
 	m := newMatcher(s)
 	k := codeKeeper{matcher: m, made: map[string]*codeInputs{}}
@@ -74,7 +75,7 @@ func (k *codeKeeper) inputs(name string, transposed bool) *codeInputs {
 	if n := k.producer(name, "Transpose"); n != nil && k.isSwap(n) {
 		name, transposed = n.Inputs[0], !transposed
 	}
-	n := k.producer(name, dequantizers...)
+	n := k.producer(name, append([]string{"Cast"}, dequantizers...)...)
 	if n == nil {
 		return nil
 	}
@@ -89,9 +90,11 @@ func (k *codeKeeper) inputs(name string, transposed bool) *codeInputs {
 	if w.matrix == nil {
 		w = nil
 	} else {
-		w.codes, w.scales = k.add(n.Inputs[0], w.matrix.packed()), n.Inputs[1]
-		if !w.matrix.ordered() {
-			w.scales = k.add(w.scales, w.matrix.orderedScales())
+		w.codes = k.add(n.Inputs[0], w.matrix.packed())
+		if w.matrix.ordered() {
+			w.scales = n.Inputs[1]
+		} else {
+			w.scales = k.add("scales", w.matrix.orderedScales())
 		}
 		if zeros := w.matrix.packedZeros(); zeros != nil {
 			w.zeros = k.add("zero_points", zeros)
@@ -107,10 +110,19 @@ func (m *matcher) isSwap(n *graph.Node) bool {
 	return ok && slices.Equal(perm, []int{1, 0})
 }
 
-// codeMatrix returns the matrix of a DequantizeLinear, or nil if it is not constant or its codes and
-// scales are not as MatMulNBits takes them.
+// codeMatrix returns the matrix of a DequantizeLinear or a Cast, or nil if it is not constant or its
+// codes and scales are not as MatMulNBits takes them.
 func (m *matcher) codeMatrix(n *graph.Node, transposed bool) *codeMatrix {
-	w := &codeMatrix{codes: m.constant(n.Inputs[0]), scales: m.constant(n.Inputs[1]), columns: !transposed}
+	w := &codeMatrix{codes: m.constant(n.Inputs[0]), columns: !transposed}
+	if n.Op == "Cast" {
+		if !m.ofType(n.Outputs[0], narrowFloats) {
+			return nil
+		}
+		w.scales = tensor.New(m.dtype(n.Outputs[0]))
+		kit.SetNumbers(w.scales, []float64{1})
+	} else {
+		w.scales = m.constant(n.Inputs[1])
+	}
 	if w.codes == nil || w.scales == nil || len(w.codes.Shape()) != 2 || !kit.ComputedInF32.Has(w.scales.DType()) {
 		return nil
 	}

@@ -70,6 +70,15 @@ func TestKeepCodes(t *testing.T) {
 			}, "Gather", "DequantizeLinear")
 		}
 	}
+	for _, d := range []tensor.DType{tensor.I2, tensor.T2, tensor.I4, tensor.U8} {
+		add(fmt.Sprint(d, " that is cast"), func(b *net) string {
+			w := b.op("Cast", b.constant(cases.NewSource("whole").Between(d, -1, 1, 20, 64)), attrInt("to", int64(b.dtype.Code())))
+			return b.op("Gemm", b.in("x", "tokens", 64), w, attrInt("transB", 1))
+		}, one)
+	}
+	add("floats that are cast", func(b *net) string {
+		return b.op("Gemm", b.op("Cast", b.in("x", "tokens", 64), attrInt("to", 11)), b.op("Cast", b.weight(64, 20), attrInt("to", 11)))
+	}, "Cast", "Gemm")
 	const dq = "DequantizeLinear"
 	w := func(b *net) string { return b.codes(tensor.I4, false, []int{2, 32}, []int{64, 32}, axis(0), block(32)) }
 	add("an addition after it", func(b *net) string { return b.op("Add", b.weight(32), b.op("MatMul", x(b, 64), w(b))) }, one)
