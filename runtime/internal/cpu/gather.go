@@ -41,13 +41,18 @@ func bindGather(o *array.Gather, b *binder) error {
 	return b.run("gather", w, b.in(0), b.in(1), b.out(0))
 }
 
-// rowBytes returns the bytes of n elements of type d.
+// rowBytes returns the bytes of n elements of type d. It refuses rows of elements narrower than a
+// byte that do not fill bytes.
 func rowBytes(d tensor.DType, n graph.Dim) (graph.Dim, error) {
-	if d.Blocks() != nil {
-		if n, ok := n.Value(); ok {
-			return graph.Known(d.Bytes(n)), nil
+	if d.Blocks() != nil || d.Layout() != nil {
+		known, ok := n.Value()
+		switch {
+		case !ok:
+			return n, device.Refuse("the length of rows of %v is not known", d)
+		case d.Layout() != nil && known*d.Bits()%8 != 0:
+			return n, device.Refuse("rows of %v %v do not fill bytes", known, d)
 		}
-		return n, device.Refuse("the length of rows of %v is not known", d)
+		return graph.Known(d.Bytes(known)), nil
 	}
 	size, err := width(d)
 	return n.Mul(graph.Known(size)), err

@@ -24,6 +24,7 @@ func moveCases(s *cases.Suite) {
 		depthCases(s, d)
 	}
 	gatherBlocks(s)
+	gatherPacked(s)
 	for _, d := range []tensor.DType{tensor.U8, tensor.F16, tensor.F32, tensor.F64} {
 		transposeCases(s, d, []int{67, 33}, []int{1, 0})
 		transposeCases(s, d, []int{300, 211}, []int{1, 0})
@@ -287,4 +288,25 @@ func gatherBlocks(s *cases.Suite) {
 	s.Add(cases.Case{Op: "Gather", Version: 13, Note: "blocks divided", Attrs: cases.Attrs("axis", 2), In: cases.In(x, cases.Ints(1, 1)), Fails: graph.ErrUnsupported})
 	s.Add(cases.Case{Op: "Gather", Version: 13, Note: "no such row", In: cases.In(x, cases.Ints(2)), Fails: graph.ErrShape})
 	s.Add(cases.Case{Op: "Transpose", Version: 13, Note: "blocks", In: cases.In(x), Fails: graph.ErrUnsupported})
+}
+
+// gatherPacked takes rows of elements narrower than a byte, that fill bytes or do not.
+func gatherPacked(s *cases.Suite) {
+	for _, layout := range packed.Layouts {
+		d, err := tensor.ParseDType(layout.Name)
+		if err != nil {
+			panic(err) // each layout has a type
+		}
+		for _, n := range []int{16, 5} {
+			x, y := s.Any(d, 2, 3, n), tensor.New(d, 2, 2, n)
+			for i := range y.Len() {
+				from := i / (2 * n) * 3 * n
+				if i/n%2 == 0 {
+					from += 2 * n // the first index is the last row, the second is the first
+				}
+				layout.Set(y.Bytes(), i, layout.At(x.Bytes(), from+i%n))
+			}
+			s.Add(cases.Case{Op: "Gather", Version: 13, Attrs: cases.Attrs("axis", 1), In: cases.In(x, cases.Ints(-1, 0)), Want: cases.Want(y)})
+		}
+	}
 }
