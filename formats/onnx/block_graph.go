@@ -79,7 +79,6 @@ type packedMatrix struct {
 	*blockCodes
 	n, k          int
 	codes, scales string
-	rows          string // the codes as [n,bytes]
 }
 
 // index reads who reads what.
@@ -203,10 +202,7 @@ func (p *blockPacker) product(n *graph.Node) []*graph.Node {
 	if m == nil {
 		return nil
 	}
-	if m.codes == "" {
-		m.codes = p.constant(name+".codes", m.blockCodes.codes(p.weights[name].Tensor, tensor.Shape{m.n, m.k / m.block, m.block / 8 * m.bits}))
-	}
-	inputs := []string{n.Inputs[0], m.codes, m.scales}
+	inputs := []string{n.Inputs[0], p.packed(m, name), m.scales}
 	if len(n.Inputs) > 2 && n.Inputs[2] != "" {
 		inputs = append(inputs, "", "", n.Inputs[2])
 	}
@@ -215,25 +211,54 @@ func (p *blockPacker) product(n *graph.Node) []*graph.Node {
 			graph.IntAttr("block_size", int64(m.block))}}}
 }
 
+// packed returns the codes of a weight as MatMulNBits takes them.
+func (p *blockPacker) packed(m *packedMatrix, name string) string {
+	if m.codes == "" {
+		m.codes = p.constant(name+".codes", m.blockCodes.codes(p.weights[name].Tensor, tensor.Shape{m.n, m.k / m.block, m.block / 8 * m.bits}))
+	}
+	return m.codes
+}
+
+// rows returns the codes of a weight as GatherBlockQuantized takes them, and the nodes that make
+// them. If a product reads the weight too, both read one constant.
+func (p *blockPacker) rows(m *packedMatrix, name string) (rows string, by []*graph.Node) {
+	row := m.k / 8 * m.bits
+	for cast, weight := range p.casts {
+		if weight != name || !p.isRead(cast) {
+			continue
+		}
+		shape := tensor.New(tensor.I64, 2)
+		copy(tensor.View[int64](shape), []int64{int64(m.n), int64(row)})
+		rows = p.fresh(name + ".rows")
+		return rows, []*graph.Node{{Name: rows, Op: "Reshape", Version: p.version(), Outputs: []string{rows},
+			Inputs: []string{p.packed(m, name), p.constant(name+".shape", shape)}}}
+	}
+	return p.constant(name+".rows", m.blockCodes.codes(p.weights[name].Tensor, tensor.Shape{m.n, row})), nil
+}
+
+// version returns the version of the standard's operators.
+func (p *blockPacker) version() int {
+	i := slices.IndexFunc(p.graph.Nodes, func(n *graph.Node) bool { return n.Domain == "" })
+	return p.graph.Nodes[i].Version
+}
+
 // table returns the GatherBlockQuantized in place of a Gather. Its rows are float32, so that the
 // casts after it change nothing.
 func (p *blockPacker) table(n *graph.Node) []*graph.Node {
 	if len(n.Inputs) != 2 || p.weights[n.Inputs[0]] == nil || len(n.Attrs) > 0 && (len(n.Attrs) > 1 || n.Attrs[0].Name != "axis" || n.Attrs[0].Int != 0) {
 		return nil
 	}
-	rows := n.Outputs[0]
-	if p.escaping[rows] || slices.ContainsFunc(p.readers[rows], func(r *graph.Node) bool { return !isCast(r) }) {
+	out := n.Outputs[0]
+	if p.escaping[out] || slices.ContainsFunc(p.readers[out], func(r *graph.Node) bool { return !isCast(r) }) {
 		return nil
 	}
 	m := p.matrix(n.Inputs[0])
 	if m == nil {
 		return nil
 	}
-	if m.rows == "" {
-		m.rows = p.constant(n.Inputs[0]+".rows", m.blockCodes.codes(p.weights[n.Inputs[0]].Tensor, tensor.Shape{m.n, m.k / 8 * m.bits}))
-	}
-	p.graph.Values = slices.DeleteFunc(slices.Clone(p.graph.Values), func(v *graph.Value) bool { return v.Name == rows })
-	return []*graph.Node{{Name: n.Name, Domain: microsoft, Op: "GatherBlockQuantized", Version: 1, Inputs: []string{m.rows, n.Inputs[1], m.scales},
+	table, by := p.rows(m, n.Inputs[0])
+	p.graph.Values = slices.DeleteFunc(slices.Clone(p.graph.Values), func(v *graph.Value) bool { return v.Name == out })
+	return append(by, &graph.Node{Name: n.Name, Domain: microsoft, Op: "GatherBlockQuantized", Version: 1, Inputs: []string{table, n.Inputs[1], m.scales},
 		Outputs: n.Outputs, Doc: n.Doc, Meta: n.Meta, Attrs: []*graph.Attr{graph.IntAttr("gather_axis", 0), graph.IntAttr("quantize_axis", 1),
-			graph.IntAttr("block_size", int64(m.block)), graph.IntAttr("bits", int64(m.bits))}}}
+			graph.IntAttr("block_size", int64(m.block)), graph.IntAttr("bits", int64(m.bits))}})
 }

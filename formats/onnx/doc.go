@@ -19,7 +19,6 @@
 //
 // ONNX has no types of blocks. Target makes codes with float32 scales of a matrix in blocks whose
 // elements are whole numbers times a scale: a Gemm becomes com.microsoft.MatMulNBits, and a Gather
-// com.microsoft.GatherBlockQuantized, with 4 or 8 bits. Elements stay the same. If both read a
-// matrix, the file has its codes twice. Other tensors in blocks become float32, if the options say
-// who hears of it.
+// com.microsoft.GatherBlockQuantized, with 4 or 8 bits. Elements stay the same. Other tensors in
+// blocks become float32, if the options say who hears of it.
 package onnx
