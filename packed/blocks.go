@@ -19,6 +19,11 @@ type Blocks struct {
 	// importance. It is nil if the type has no such function.
 	Pack func(dst []byte, src []float32)
 
+	// Quantize rounds the elements of whole blocks with scales that make the sum of squared errors
+	// small. importance has a weight for the error of each element, finite and not negative; if it is
+	// nil, all elements are alike. Elements are finite. It is nil if the type has no such function.
+	Quantize func(dst []byte, src, importance []float32)
+
 	unpack func(y []float32, b []byte) // of one block
 }
 
@@ -57,6 +62,22 @@ var BlockTypes = []*Blocks{
 	Q2_K, Q3_K, Q4_K, Q5_K, Q6_K,
 	IQ2_XXS, IQ2_XS, IQ3_XXS, IQ1_S, IQ4_NL, IQ3_S, IQ2_S, IQ4_XS, IQ1_M,
 	TQ1_0, TQ2_0, MXFP4, NVFP4, Q1_0, Q2_0,
+}
+
+func init() {
+	for _, q := range []struct {
+		b   *Blocks
+		one func(dst []byte, x, w []float32)
+	}{
+		{Q4_0, quantizeQ40}, {Q4_1, quantizeQ41}, {Q5_0, quantizeQ50}, {Q5_1, quantizeQ51},
+		{Q2_K, quantizeQ2K}, {Q3_K, quantizeQ3K}, {Q4_K, quantizeQ4K}, {Q5_K, quantizeQ5K}, {Q6_K, quantizeQ6K},
+		{IQ4_NL, quantizeIQ4NL}, {IQ4_XS, quantizeIQ4XS},
+	} {
+		q.b.Quantize = q.b.quantizer(q.one)
+	}
+	for _, b := range []*Blocks{Q8_0, TQ1_0, TQ2_0, MXFP4, NVFP4, Q1_0, Q2_0} {
+		b.Quantize = func(dst []byte, src, _ []float32) { b.Pack(dst, src) }
+	}
 }
 
 // BlocksOf returns the type of blocks with the number, nil if there is none.
