@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/internal/printable"
+	"github.com/nacre-ml/nacre/quantize"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// quantizeFlags are the flags of the command quantize.
+type quantizeFlags struct {
+	o          quantize.Options
+	to         string
+	rules      []string
+	importance string
+	asJSON     bool
+	dropMeta   bool
+}
+
+func quantizeCommand() *cobra.Command {
+	var f quantizeFlags
+	var names []string
+	for _, t := range quantize.Types {
+		if t != quantize.Keep {
+			names = append(names, t.String())
+		}
+	}
+	cmd := &cobra.Command{
+		Use:   "quantize IN OUT --to TYPE",
+		Short: "Write a model with weights of few bits",
+		Long: `Write a model with weights of few bits, and print the error of each weight. The
+extension of OUT says the format, and the format which types there are:
+` + lines(names, 78) + `
+q4_k_m and its like give each weight a type by its part in a decoder. q2, q4 and q8 are for
+products of ONNX (MatMulNBits), int4 to uint8 for its DequantizeLinear, i1 to t2 for OINF.
+
+The error of a weight is relative: the root of the sum of squared errors over that of the
+squares. OUT appears when it is complete; a file that was there stays until then.`,
+		Args: takes(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.quantize(cmd, args[0], args[1])
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.to, "to", "", "the type that weights become, such as q4_k_m")
+	flags.StringArrayVar(&f.rules, "layer", nil,
+		"REGEXP=TYPE: the type for weights whose names match; the type float keeps them; the first that matches applies")
+	flags.IntVar(&f.o.Block, "block", 0, "elements that share a scale, in files of onnx (default 32; int8 and uint8 have a scale for each channel)")
+	flags.BoolVar(&f.o.Asymmetric, "asymmetric", false, "give q2, q4 and q8 zero points")
+	flags.BoolVar(&f.o.Pure, "pure", false, "give all weights the same type of blocks")
+	flags.BoolVar(&f.o.Requantize, "allow-requantize", false, "quantise weights that are quantised already; errors add up")
+	flags.Float64Var(&f.o.KeepAbove, "keep-above", 0, "leave weights as they are if their error is above this, such as 0.1")
+	flags.StringVar(&f.importance, "imatrix", "", "file with the importance of columns, of GGUF or of llama.cpp's older form")
+	flags.IntVar(&f.o.Threads, "threads", 0, "threads that quantise; 0 takes one per CPU")
+	flags.BoolVar(&f.dropMeta, "drop-metadata", false, "leave out metadata that the format has no place for")
+	flags.BoolVar(&f.asJSON, "json", false, "print the report as JSON")
+	return cmd
+}
+
+// lines joins words into lines of at most width characters.
+func lines(words []string, width int) string {
+	var b strings.Builder
+	at := 0
+	for i, w := range words {
+		if i+1 < len(words) {
+			w += ","
+		}
+		switch {
+		case i == 0:
+		case at+1+len(w) > width:
+			b.WriteByte('\n')
+			at = 0
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(w)
+		at += len(w)
+	}
+	return b.String()
+}
+
+// options checks the flags.
+func (f *quantizeFlags) options(ctx context.Context, out string) error {
+	var err error
+	if f.to == "" {
+		return usagef("--to TYPE is missing; have such as q4_k_m, q4, int8")
+	}
+	if f.o.Type, err = quantize.TypeOf(f.to); err != nil {
+		return usagef("--to: %w", err)
+	}
+	extension := strings.ToLower(filepath.Ext(out))
+	for _, row := range formats.Formats {
+		if f.o.Format == "" && slices.Contains(row.Extensions, extension) {
+			f.o.Format = row.Name
+		}
+	}
+	if f.o.Format == "" {
+		return usagef("the extension of %s names no format; have %s", out, extensions())
+	}
+	for _, rule := range f.rules {
+		i := strings.LastIndexByte(rule, '=')
+		if i < 0 {
+			return usagef("--layer %s: have REGEXP=TYPE", rule)
+		}
+		p, err := regexp.Compile(rule[:i])
+		if err != nil {
+			return usagef("--layer %s: %w", rule, err)
+		}
+		t, err := quantize.TypeOf(rule[i+1:])
+		if err != nil {
+			return usagef("--layer %s: %w", rule, err)
+		}
+		f.o.Layers = append(f.o.Layers, quantize.Rule{Pattern: p, Type: t})
+	}
+	if f.importance != "" {
+		f.o.Importance, err = quantize.ReadImportance(ctx, f.importance)
+	}
+	return err
+}
+
+func (f *quantizeFlags) quantize(cmd *cobra.Command, in, out string) (err error) {
+	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
+	if err := f.options(ctx, out); err != nil {
+		return err
+	}
+	opened, err := nacre.OpenContext(ctx, in)
+	if err != nil {
+		return err
+	}
+	defer func() { err = join(err, opened) }()
+	m := opened.Source()
+	if f.o.Format == "onnx" {
+		if m, err = opened.Network(); err != nil {
+			return err
+		}
+	}
+	var bar *progressbar.ProgressBar
+	f.o.Progress = func(done, total int64) {
+		if bar == nil {
+			bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(stderr), progressbar.OptionSetDescription("weights"),
+				progressbar.OptionSetVisibility(terminal(stderr)), progressbar.OptionSetPredictTime(true),
+				progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
+		}
+		_ = bar.Set64(done)
+	}
+	made, report, err := quantize.Model(ctx, m, f.o)
+	if err != nil {
+		return err
+	}
+	if err := formats.SaveAs(out, f.o.Format, made, formats.Options{DropMeta: f.dropMeta}.Within(ctx)); err != nil {
+		if errors.Is(err, graph.ErrUnsupported) {
+			err = errors.Join(err, errors.New("--drop-metadata leaves out metadata that the format lacks"))
+		}
+		return err
+	}
+	for _, w := range report.Warnings {
+		printable.Fprintf(stderr, "nacre: %s: %s\n", in, w)
+	}
+	if f.asJSON {
+		return writeJSON(within(cmd), report)
+	}
+	return errors.Join(table(within(cmd), report), ctx.Err())
+}
+
+// table prints a report for people.
+func table(w io.Writer, r *quantize.Report) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "weight\tshape\tfrom\tto\tbits\tbytes\terror %\t")
+	for _, l := range r.Layers {
+		lost := "-"
+		if l.Error > 0 {
+			lost = fmt.Sprintf("%.3f", 100*l.Error)
+		}
+		printable.Fprintf(t, "%s\t%v\t%s\t%s\t%.3g\t%d\t%s\t%s\n", l.Name, l.Shape, l.From, l.To, l.Bits, l.Bytes, lost, l.Note)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%s: %s of constants, %s before; error %.3f %%\n", r.Type, humanize.IBytes(uint64(r.Bytes)),
+		humanize.IBytes(uint64(r.Before)), 100*r.Error)
+	return err
+}

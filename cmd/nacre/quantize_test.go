@@ -1,0 +1,88 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/quantize"
+)
+
+// TestQuantize quantises a network and a file of tensors, and reads the results.
+func TestQuantize(t *testing.T) {
+	dir := t.TempDir()
+	digits := filepath.Join("demo", "digits.onnx")
+	llama := filepath.Join(testenv.Samples(t, "fixtures", "gguf"), "llama.F32.gguf")
+	for _, c := range []struct {
+		in, out, to string
+		flags       []string
+		weights     int
+	}{
+		{digits, "q8.onnx", "q8", nil, 1},
+		{digits, "int8.onnx", "int8", nil, 1},
+		{llama, "q8.gguf", "q8", nil, 16},
+		{llama, "q4.gguf", "q4_0", []string{"--layer", "attn_.*=q5_1", "--threads", "2"}, 16},
+		{llama, "i4.oinf", "i4", []string{"--drop-metadata"}, 16},
+	} {
+		out := filepath.Join(dir, c.out)
+		code, stdout, stderr := call(append([]string{"quantize", c.in, out, "--to", c.to, "--json"}, c.flags...)...)
+		if code != 0 {
+			t.Errorf("%s: %s", c.out, stderr)
+			continue
+		}
+		var r quantize.Report
+		if err := json.Unmarshal([]byte(stdout), &r); err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Layers) < c.weights || !(r.Error > 0) || r.Error > 0.2 || r.Bytes >= r.Before {
+			t.Errorf("%s: %d weights, error %g, %d bytes of %d", c.out, len(r.Layers), r.Error, r.Bytes, r.Before)
+		}
+		if problems := formats.Verify(out); problems != nil {
+			t.Error(c.out, problems)
+		}
+		for _, l := range r.Layers {
+			if strings.Contains(l.Name, "attn_") && c.to == "q4_0" && l.To != "q5_1" {
+				t.Errorf("%s became %s, and a rule says q5_1", l.Name, l.To)
+			}
+		}
+	}
+	code, stdout, _ := call("quantize", llama, filepath.Join(dir, "q4.gguf"), "--to", "q4_0")
+	if code != 0 || !strings.Contains(stdout, "blk.0.ffn_down.weight") || !strings.Contains(stdout, "error") {
+		t.Errorf("%d, %q", code, stdout)
+	}
+}
+
+// TestQuantizeRefused says what is wrong with arguments. A file that is there stays.
+func TestQuantizeRefused(t *testing.T) {
+	llama := filepath.Join(testenv.Samples(t, "fixtures", "gguf"), "llama.Q4_0.gguf")
+	out := filepath.Join(t.TempDir(), "out.gguf")
+	if err := os.WriteFile(out, []byte("old"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{llama, out}, exitUsage, "--to TYPE"},
+		{[]string{llama, out, "--to", "q7"}, exitUsage, "q4_k_m"},
+		{[]string{llama, "out.bin", "--to", "q4_0"}, exitUsage, "extension"},
+		{[]string{llama, out, "--to", "q8_0", "--layer", "x"}, exitUsage, "REGEXP=TYPE"},
+		{[]string{llama, out, "--to", "q8_0", "--layer", "(=q4_0"}, exitUsage, "missing"},
+		{[]string{llama, out, "--to", "q8_0"}, exitFailed, "--allow-requantize"},
+		{[]string{llama, out, "--to", "int8"}, exitFailed, "onnx"},
+		{[]string{llama, out, "--to", "q4_k", "--imatrix", "none.dat"}, exitFailed, "none.dat"},
+	} {
+		code, _, stderr := call(append([]string{"quantize"}, c.args...)...)
+		if code != c.code || !strings.Contains(stderr, c.want) {
+			t.Errorf("%q: code %d, %q; want %d and %q", c.args, code, stderr, c.code, c.want)
+		}
+	}
+	if got := string(read(t, out)); got != "old" {
+		t.Errorf("the file has become %q", got)
+	}
+}

@@ -1,0 +1,245 @@
+package quantize
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// product is a node that reads a constant matrix.
+type product struct {
+	node    *graph.Node
+	weight  *graph.Initializer
+	input   int  // of the node
+	columns bool // the weight has a column for each output, not a row
+	table   bool // Gather
+}
+
+// nodes quantises the weights of a model's nodes.
+func (j *job) nodes(out *graph.Model) error {
+	g := j.graph
+	names := map[string]*graph.Initializer{}
+	for _, x := range g.Initializers {
+		names[x.Name] = x
+	}
+	for _, v := range g.Inputs { // a caller may give another value
+		delete(names, v.Name)
+	}
+	e := &editor{job: j, out: out, taken: taken(j.source), made: map[string]*linear{}, codes: map[string]*nbits{}}
+	var list []product
+	for _, n := range g.Nodes {
+		if p, ok := productOf(n, names); ok {
+			list = append(list, p)
+			if !e.counted(p.weight) {
+				j.total += int64(p.weight.Tensor.Len())
+			}
+		}
+	}
+	if list == nil {
+		return graph.Errorf(graph.ErrUnsupported,
+			"%s has no weights: no MatMul, Gemm or Gather with a constant float matrix", j.source.File)
+	}
+	for _, n := range g.Nodes {
+		p, ok := productOf(n, names)
+		if !ok {
+			e.nodes = append(e.nodes, n)
+			continue
+		}
+		if err := e.replace(p); err != nil {
+			return err
+		}
+	}
+	g.Nodes = e.nodes
+	g.Initializers = append(e.used(g.Initializers), e.added...)
+	return nil
+}
+
+// productOf returns the constant matrix that a node reads. ok is false if it reads none.
+func productOf(n *graph.Node, constants map[string]*graph.Initializer) (p product, ok bool) {
+	p = product{node: n, input: 1, columns: true}
+	whole := func(name string, otherwise int64) bool {
+		a := n.Attr(name)
+		return a == nil || a.Kind == graph.AttrInt && a.Int == otherwise
+	}
+	one := func(name string) bool {
+		a := n.Attr(name)
+		return a == nil || a.Kind == graph.AttrFloat && a.Float == 1
+	}
+	switch {
+	case n.Domain != "":
+		return p, false
+	case n.Op == "MatMul":
+	case n.Op == "Gemm" && whole("transA", 0) && one("alpha") && one("beta"):
+		p.columns = whole("transB", 0)
+	case n.Op == "Gather" && whole("axis", 0):
+		p.input, p.table, p.columns = 0, true, false
+	default:
+		return p, false
+	}
+	if len(n.Inputs) <= p.input {
+		return p, false
+	}
+	p.weight = constants[n.Inputs[p.input]]
+	return p, p.weight != nil && len(p.weight.Tensor.Shape()) == 2 && p.weight.Tensor.Len() > 0 &&
+		p.weight.Tensor.DType().IsFloat() && p.weight.Tensor.DType().Bits() >= 16
+}
+
+// size returns the rows and the elements of a row, as the product takes them.
+func (p *product) size() (n, k int) {
+	s := p.weight.Tensor.Shape()
+	if p.columns {
+		return s[1], s[0]
+	}
+	return s[0], s[1]
+}
+
+// editor makes the nodes and the constants of the result.
+type editor struct {
+	*job
+	out   *graph.Model
+	nodes []*graph.Node
+	added []*graph.Initializer
+	taken map[string]bool // names of values and nodes
+	seen  map[*graph.Initializer]bool
+	made  map[string]*linear // by weight, type and axis
+	codes map[string]*nbits
+}
+
+// counted reports whether a weight was met before.
+func (e *editor) counted(x *graph.Initializer) bool {
+	if e.seen == nil {
+		e.seen = map[*graph.Initializer]bool{}
+	}
+	met := e.seen[x]
+	e.seen[x] = true
+	return met
+}
+
+// taken returns the names of all values and nodes of a model.
+func taken(m *graph.Model) map[string]bool {
+	names := map[string]bool{}
+	var add func(g *graph.Graph)
+	add = func(g *graph.Graph) {
+		for _, v := range slices.Concat(g.Inputs, g.Outputs, g.Values) {
+			names[v.Name] = true
+		}
+		for _, x := range g.Initializers {
+			names[x.Name] = true
+		}
+		for _, n := range g.Nodes {
+			names[n.Name] = true
+			for _, v := range slices.Concat(n.Inputs, n.Outputs) {
+				names[v] = true
+			}
+			for _, a := range n.Attrs {
+				for _, body := range a.Subgraphs() {
+					add(body)
+				}
+			}
+		}
+	}
+	add(m.Graph)
+	return names
+}
+
+// name returns a name that nothing has.
+func (e *editor) name(like string) string {
+	name := like
+	for i := 2; e.taken[name]; i++ {
+		name = fmt.Sprintf("%s_%d", like, i)
+	}
+	e.taken[name] = true
+	return name
+}
+
+// constant adds a constant and returns its name.
+func (e *editor) constant(x *graph.Initializer) string {
+	x.Name = e.name(x.Name)
+	e.added = append(e.added, x)
+	return x.Name
+}
+
+// used returns the initializers that nodes, their bodies or outputs read.
+func (e *editor) used(list []*graph.Initializer) (kept []*graph.Initializer) {
+	reads := map[string]bool{}
+	for _, n := range e.nodes {
+		for _, v := range slices.Concat(n.Inputs, n.Captured()) {
+			reads[v] = true
+		}
+	}
+	for _, v := range slices.Concat(e.graph.Inputs, e.graph.Outputs) {
+		reads[v.Name] = true
+	}
+	before := map[string]bool{}
+	for _, n := range e.source.Graph.Nodes {
+		for _, v := range slices.Concat(n.Inputs, n.Captured()) {
+			before[v] = true
+		}
+	}
+	for _, x := range list {
+		if reads[x.Name] || !before[x.Name] {
+			kept = append(kept, x)
+		}
+	}
+	return kept
+}
+
+// replace adds the nodes that take the place of a product.
+func (e *editor) replace(p product) error {
+	to, _ := e.wanted(p.weight.Name)
+	if p.node.Name != "" && to.name == e.Type.name {
+		to, _ = e.wanted(p.node.Name)
+	}
+	var done bool
+	var err error
+	switch {
+	case to.keep:
+		e.kept(p, "kept by a rule", 0)
+	case to.bits != 0:
+		done, err = e.nbits(p, to)
+	default:
+		done, err = e.linear(p, to)
+	}
+	if !done && err == nil {
+		e.nodes = append(e.nodes, p.node)
+	}
+	return err
+}
+
+// kept reports a weight that stays as it is, once.
+func (e *editor) kept(p product, note string, lost float64) {
+	t := p.weight.Tensor
+	bytes := int64(len(t.Bytes()))
+	l := Layer{Name: p.weight.Name, Shape: t.Shape(), From: t.DType().String(), To: t.DType().String(), Bytes: bytes,
+		Before: bytes, Bits: bitsOf(bytes, t.Len()), Error: lost, Note: note}
+	for _, old := range e.report.Layers {
+		if old.Name == l.Name && old.Note == l.Note {
+			return
+		}
+	}
+	e.report.Layers = append(e.report.Layers, l)
+}
+
+// changed reports a weight that has become other constants.
+func (e *editor) changed(p product, to Type, s sums, constants ...*graph.Initializer) {
+	t := p.weight.Tensor
+	l := Layer{Name: p.weight.Name, Shape: t.Shape(), From: t.DType().String(), To: to.name, Before: int64(len(t.Bytes()))}
+	for _, x := range constants {
+		if x != nil {
+			l.Bytes += int64(len(x.Tensor.Bytes()))
+		}
+	}
+	l.Bits = bitsOf(l.Bytes, t.Len())
+	e.add(l, s)
+}
+
+// opset makes the model import version 1 of a domain.
+func (e *editor) opset(domain string) {
+	for _, o := range e.out.Opsets {
+		if o.Domain == domain {
+			return
+		}
+	}
+	e.out.Opsets = append(slices.Clone(e.out.Opsets), graph.Opset{Domain: domain, Version: 1})
+}

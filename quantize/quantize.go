@@ -1,0 +1,179 @@
+package quantize
+
+import (
+	"context"
+	"regexp"
+	goruntime "runtime"
+
+	"github.com/nacre-ml/nacre/internal/guard"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// Options say how weights are quantised. Type must be set.
+type Options struct {
+	// Type is what weights become.
+	Type Type
+	// Format is the format of the file that the result is for. If it is empty, the result is for a
+	// file of the model's format.
+	Format string
+	// Layers are types for some weights. The first rule that matches a weight's name applies.
+	Layers []Rule
+	// Block is the number of elements that share a scale, for nbits and linear: a power of two from
+	// 16 on. 0 is 32 for nbits, int4 and uint4, and a scale for each channel for int8 and uint8.
+	Block int
+	// Asymmetric gives nbits zero points. uint4 and uint8 have them always.
+	Asymmetric bool
+	// Pure gives all weights the type of blocks itself, without a mix.
+	Pure bool
+	// Requantize quantises weights that are quantised already, from their numbers. Without it they
+	// are an error.
+	Requantize bool
+	// KeepAbove leaves weights as they are if their error is above it. 0 is no limit.
+	KeepAbove float64
+	// Importance weighs the errors of columns. It may be nil.
+	Importance *Importance
+	// Threads is the number of goroutines that quantise. 0 is one for each CPU.
+	Threads int
+	// Progress is called with the elements that are done and their total. It may be nil.
+	Progress func(done, total int64)
+}
+
+// Rule gives a type to the weights whose names it matches.
+type Rule struct {
+	Pattern *regexp.Regexp
+	Type    Type
+}
+
+// Report says what became of the weights of a model.
+type Report struct {
+	Type   string  `json:"type"`
+	Layers []Layer `json:"layers"`
+	// Bytes and Before are the bytes of all constants of the model now and before.
+	Bytes  int64 `json:"bytes"`
+	Before int64 `json:"before"`
+	// Error is the error of all weights that changed, as of one.
+	Error float64 `json:"error"`
+	// Warnings are for people.
+	Warnings []string `json:"warnings"`
+}
+
+// Layer says what became of a weight.
+type Layer struct {
+	Name   string  `json:"name"`
+	Shape  []int   `json:"shape"`
+	From   string  `json:"from"`
+	To     string  `json:"to"`
+	Bits   float64 `json:"bits"` // for each element, with scales
+	Bytes  int64   `json:"bytes"`
+	Before int64   `json:"before"`
+	Error  float64 `json:"error"`
+	Note   string  `json:"note,omitempty"` // why the type is not the one that was asked for
+}
+
+// Model returns the model with quantised weights, and a report. It shares the other parts with m,
+// which stays as it is, and must be closed after the result is used. If ctx ends, Model returns its
+// error.
+func Model(ctx context.Context, m *graph.Model, o Options) (_ *graph.Model, _ *Report, err error) {
+	defer guard.At(m.File).End(&err)
+	if o.Format == "" {
+		o.Format = m.Format
+	}
+	if o.Threads <= 0 {
+		o.Threads = goruntime.GOMAXPROCS(0)
+	}
+	if err := o.settle(); err != nil {
+		return nil, nil, err
+	}
+	j := &job{Options: o, ctx: ctx, source: m, report: &Report{Type: o.Type.name}}
+	out, g := *m, *m.Graph
+	out.Graph, j.graph = &g, &g
+	switch {
+	case o.Format == "onnx":
+		if len(g.Nodes) == 0 {
+			return nil, nil, graph.Errorf(graph.ErrUnsupported, "%s has no nodes, and a file of onnx holds weights of "+
+				"%s in nodes; quantise for gguf or oinf, or convert the model to onnx first", m.File, o.Type)
+		}
+		err = j.nodes(&out)
+	case len(g.Nodes) > 0:
+		return nil, nil, graph.Errorf(graph.ErrUnsupported,
+			"%s has nodes, which a file of %s does not hold; quantise for onnx by q4, q8 or int8", m.File, o.Format)
+	default:
+		err = j.tensors(&out)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	j.report.finish(m.Graph, &g, j.lost, j.power)
+	return &out, j.report, nil
+}
+
+// settle checks the options, and replaces types by those that the format holds.
+func (o *Options) settle() (err error) {
+	if o.Type.name == "" {
+		return graph.Errorf(graph.ErrUnsupported, "no type of weights is given; have %s", typeNames())
+	}
+	if o.Type, err = o.Type.in(o.Format); err != nil {
+		return err
+	}
+	o.Layers = append([]Rule(nil), o.Layers...)
+	for i := range o.Layers {
+		if o.Layers[i].Type, err = o.Layers[i].Type.in(o.Format); err != nil {
+			return err
+		}
+	}
+	if b := o.Block; b != 0 && (b < 16 || b&(b-1) != 0 || b > 1<<20) {
+		return graph.Errorf(graph.ErrUnsupported, "blocks of %d elements; a power of two from 16 on is needed", b)
+	}
+	return nil
+}
+
+// wanted returns the type for a weight, and whether a rule gives it.
+func (o *Options) wanted(name string) (t Type, ruled bool) {
+	for _, r := range o.Layers {
+		if r.Pattern.MatchString(name) {
+			return r.Type, true
+		}
+	}
+	return o.Type, false
+}
+
+// job is the quantisation of a model.
+type job struct {
+	Options
+	ctx         context.Context
+	source      *graph.Model
+	graph       *graph.Graph // of the result
+	report      *Report
+	done, total int64
+	lost, power float64 // sums over all weights
+}
+
+// add adds a weight that changed to the report.
+func (j *job) add(l Layer, s sums) {
+	l.Error = s.error()
+	if l.To != l.From {
+		j.lost += s.lost
+		j.power += s.power
+	}
+	j.report.Layers = append(j.report.Layers, l)
+}
+
+// advance tells how many elements are done.
+func (j *job) advance(n int) {
+	j.done += int64(n)
+	if j.Progress != nil {
+		j.Progress(min(j.done, j.total), j.total)
+	}
+}
+
+// finish sets the parts of a report that are about all weights.
+func (r *Report) finish(before, after *graph.Graph, lost, power float64) {
+	size := func(g *graph.Graph) (n int64) {
+		for _, x := range g.Initializers {
+			n += int64(len(x.Tensor.Bytes()))
+		}
+		return n
+	}
+	r.Before, r.Bytes = size(before), size(after)
+	r.Error = sums{lost, power}.error()
+}
