@@ -21,7 +21,7 @@ type Blocks struct {
 
 	// Quantize rounds the elements of whole blocks with scales that make the sum of squared errors
 	// small. importance has a weight for the error of each element, finite and not negative; if it is
-	// nil, all elements are alike. Elements are finite. It is nil if the type has no such function.
+	// nil, all elements are alike. Elements are finite.
 	Quantize func(dst []byte, src, importance []float32)
 
 	unpack func(y []float32, b []byte) // of one block
@@ -71,7 +71,8 @@ func init() {
 	}{
 		{Q4_0, quantizeQ40}, {Q4_1, quantizeQ41}, {Q5_0, quantizeQ50}, {Q5_1, quantizeQ51},
 		{Q2_K, quantizeQ2K}, {Q3_K, quantizeQ3K}, {Q4_K, quantizeQ4K}, {Q5_K, quantizeQ5K}, {Q6_K, quantizeQ6K},
-		{IQ4_NL, quantizeIQ4NL}, {IQ4_XS, quantizeIQ4XS},
+		{IQ2_XXS, quantizeIQ2XXS}, {IQ2_XS, quantizeIQ2XS}, {IQ2_S, quantizeIQ2S}, {IQ3_XXS, quantizeIQ3XXS},
+		{IQ3_S, quantizeIQ3S}, {IQ1_S, quantizeIQ1S}, {IQ1_M, quantizeIQ1M}, {IQ4_NL, quantizeIQ4NL}, {IQ4_XS, quantizeIQ4XS},
 	} {
 		q.b.Quantize = q.b.quantizer(q.one)
 	}

@@ -44,7 +44,7 @@ func TestQuantizeSamples(t *testing.T) {
 			source = numbersOf(t, x)
 		case x.name == "importance":
 			importance = numbersOf(t, x)
-		case b != nil && b.Quantize != nil:
+		case b != nil:
 			w, all := importance, repeated(importance, len(source))
 			if strings.HasSuffix(x.name, ".plain") {
 				w, all = nil, nil
@@ -84,7 +84,7 @@ func TestQuantizeNormal(t *testing.T) {
 	}
 	for _, b := range BlockTypes {
 		bound, ok := bounds[b]
-		if !ok || b.Quantize == nil {
+		if !ok {
 			continue
 		}
 		got := make([]byte, b.Size(len(x)))
@@ -103,9 +103,6 @@ func TestQuantizeNormal(t *testing.T) {
 func TestQuantizeExtremes(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for _, b := range BlockTypes {
-		if b.Quantize == nil {
-			continue
-		}
 		for _, scale := range []float64{0, 1e-45, 1e-30, 1e-12, 1e-7, 1, 6e4, 1e9, 1e30, 3e38} {
 			for kind := range 4 {
 				x, w := make([]float32, b.Elements), make([]float32, b.Elements)
@@ -146,9 +143,6 @@ func BenchmarkQuantize(b *testing.B) {
 		x[i], w[i] = float32(r.NormFloat64()), float32(r.ExpFloat64())
 	}
 	for _, t := range BlockTypes {
-		if t.Quantize == nil {
-			continue
-		}
 		for _, w := range [][]float32{nil, w} {
 			dst := make([]byte, t.Size(len(x)))
 			b.Run(fmt.Sprintf("%s/weighted=%t", t.Name, w != nil), func(b *testing.B) {

@@ -148,10 +148,6 @@ func (j *job) blocks(x *graph.Initializer, b *packed.Blocks) (*tensor.Tensor, su
 		return nil, sums{}, graph.Errorf(graph.ErrUnsupported, "weight %q has rows of %d elements, no multiple of the %d of a block of %s; give it another type by a rule",
 			x.Name, k, b.Elements, b.Name)
 	}
-	if b.Quantize == nil {
-		return nil, sums{}, graph.Errorf(graph.ErrUnsupported, "weight %q: codes of %s are read, and not made; take %s, or a rule with another type",
-			x.Name, b.Name, makeable())
-	}
 	y := tensor.New(dtypeOf(b), shape...)
 	data := y.Bytes()
 	bytes := b.Size(k)
@@ -170,15 +166,4 @@ func (j *job) blocks(x *graph.Initializer, b *packed.Blocks) (*tensor.Tensor, su
 	}}
 	s, err := r.each(j.ctx, j.Threads, j.advance)
 	return y, s, err
-}
-
-// makeable lists the types of blocks that have a quantiser.
-func makeable() string {
-	var names []string
-	for _, b := range packed.BlockTypes {
-		if b.Quantize != nil {
-			names = append(names, b.Name)
-		}
-	}
-	return strings.Join(names, ", ")
 }
