@@ -25,6 +25,8 @@ type Importance struct {
 	Datasets []string
 	// Chunks is the number of pieces of calibration data, ChunkSize their tokens.
 	Chunks, ChunkSize int
+
+	counts map[string]float32 // rows that a mean is of
 }
 
 // ReadImportance reads a file of importance, which llama.cpp calls an imatrix: of GGUF, or of the
