@@ -53,6 +53,8 @@ type Report struct {
 	Before int64 `json:"before"`
 	// Error is the error of all weights that changed, as of one.
 	Error float64 `json:"error"`
+	// Divergence is that of the results from those of the original, if they were compared.
+	Divergence *Divergence `json:"divergence,omitempty"`
 	// Warnings are for people.
 	Warnings []string `json:"warnings"`
 }

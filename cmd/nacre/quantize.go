@@ -18,6 +18,7 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/formats/gguf"
 	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/quantize"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -31,6 +32,8 @@ type quantizeFlags struct {
 	importance string
 	asJSON     bool
 	dropMeta   bool
+
+	calibration, tokenizer, made string
 }
 
 func quantizeCommand() *cobra.Command {
@@ -67,6 +70,10 @@ squares. OUT appears when it is complete; a file that was there stays until then
 	flags.BoolVar(&f.o.Requantize, "allow-requantize", false, "quantise weights that are quantised already; errors add up")
 	flags.Float64Var(&f.o.KeepAbove, "keep-above", 0, "leave weights as they are if their error is above this, such as 0.1")
 	flags.StringVar(&f.importance, "imatrix", "", "file with the importance of columns, of GGUF or of llama.cpp's older form")
+	flags.StringVar(&f.calibration, "calibration", "",
+		"text for a decoder, or a folder of folders with a file NAME.npy for each input: the model runs on them, which gives the importance of columns (without --imatrix) and the divergence of the result")
+	flags.StringVar(&f.tokenizer, "tokenizer", "", "file or folder of the tokenizer for the text of --calibration")
+	flags.StringVar(&f.made, "imatrix-out", "", "write the importance of --calibration to this file of GGUF")
 	flags.IntVar(&f.o.Threads, "threads", 0, "threads that quantise; 0 takes one per CPU")
 	flags.BoolVar(&f.dropMeta, "drop-metadata", false, "leave out metadata that the format has no place for")
 	flags.BoolVar(&f.asJSON, "json", false, "print the report as JSON")
@@ -160,9 +167,21 @@ func (f *quantizeFlags) quantize(cmd *cobra.Command, in, out string) (err error)
 		}
 		_ = bar.Set64(done)
 	}
+	runs, err := f.measure(ctx, opened, in)
+	if err != nil {
+		return err
+	}
 	made, report, err := quantize.Model(ctx, m, f.o)
 	if err != nil {
 		return err
+	}
+	if runs != nil {
+		if report.Divergence, err = f.compare(ctx, opened, made, runs); err != nil {
+			return err
+		}
+		if report.Divergence == nil {
+			report.Warnings = append(report.Warnings, "the result has no network, so its results were not compared")
+		}
 	}
 	if err := formats.SaveAs(out, f.o.Format, made, formats.Options{DropMeta: f.dropMeta}.Within(ctx)); err != nil {
 		if errors.Is(err, graph.ErrUnsupported) {
@@ -177,6 +196,56 @@ func (f *quantizeFlags) quantize(cmd *cobra.Command, in, out string) (err error)
 		return writeJSON(within(cmd), report)
 	}
 	return errors.Join(table(within(cmd), report), ctx.Err())
+}
+
+// measure measures the importance of columns by calibration data, and returns the runs, nil if there
+// is no data.
+func (f *quantizeFlags) measure(ctx context.Context, opened *nacre.Model, in string) (quantize.Runs, error) {
+	if f.calibration == "" {
+		if f.made != "" {
+			return nil, usagef("--imatrix-out needs --calibration")
+		}
+		return nil, nil
+	}
+	runs, err := f.runs(ctx, opened, in)
+	if err != nil || f.importance != "" {
+		return runs, err
+	}
+	network, err := opened.Network()
+	if err != nil {
+		return nil, err
+	}
+	if f.o.Importance, err = quantize.Measure(ctx, network, runs, nacre.Options{Threads: f.o.Threads}); err != nil {
+		return nil, err
+	}
+	f.o.Importance.Datasets = []string{filepath.Base(f.calibration)}
+	if f.made != "" {
+		err = formats.SaveAs(f.made, gguf.Name, f.o.Importance.Model(), formats.Options{}.Within(ctx))
+	}
+	return runs, err
+}
+
+// compare compares the results of the original and of what was made of it. It returns nil if what was
+// made cannot be run.
+func (f *quantizeFlags) compare(ctx context.Context, opened *nacre.Model, made *graph.Model, runs quantize.Runs) (*quantize.Divergence, error) {
+	reference, err := opened.Network()
+	if err != nil {
+		return nil, err
+	}
+	copied := *made
+	copied.Closer = nil // opened closes it
+	m, err := nacre.NewModel(&copied)
+	if err != nil {
+		return nil, err
+	}
+	network, err := m.Network()
+	if errors.Is(err, nacre.ErrUnsupported) {
+		return nil, nil // a file of tensors alone
+	}
+	if err != nil {
+		return nil, err
+	}
+	return quantize.Compare(ctx, reference, network, runs, nacre.Options{Threads: f.o.Threads})
 }
 
 // table prints a report for people.
@@ -195,5 +264,9 @@ func table(w io.Writer, r *quantize.Report) error {
 	}
 	_, err := fmt.Fprintf(w, "%s: %s of constants, %s before; error %.3f %%\n", r.Type, humanize.IBytes(uint64(r.Bytes)),
 		humanize.IBytes(uint64(r.Before)), 100*r.Error)
+	if d := r.Divergence; d != nil && err == nil {
+		_, err = printable.Fprintf(w, "%s: divergence %.5f nats, at most %.5f; the greatest is the same in %.1f %% of %d rows; error %.3f %%\n",
+			d.Output, d.KL, d.Most, 100*d.Same, d.Rows, 100*d.Error)
+	}
 	return err
 }

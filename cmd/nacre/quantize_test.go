@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/binary"
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,6 +58,56 @@ func TestQuantize(t *testing.T) {
 	}
 }
 
+// TestQuantizeCalibration measures importance on a folder of inputs and on a text.
+func TestQuantizeCalibration(t *testing.T) {
+	dir := t.TempDir()
+	inputs := filepath.Join(dir, "inputs")
+	for i := range 3 {
+		folder := filepath.Join(inputs, string(rune('a'+i)))
+		if err := os.MkdirAll(folder, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		var elements []byte
+		for k := range 64 {
+			elements = binary.LittleEndian.AppendUint32(elements, math.Float32bits(float32((k*7+i)%16)))
+		}
+		if err := os.WriteFile(filepath.Join(folder, "image.bin"), elements, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := filepath.Join(dir, "text.txt")
+	if err := os.WriteFile(text, []byte(strings.Repeat("It was a dark and stormy night. ", 20)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	llama := filepath.Join(testenv.Samples(t, "fixtures", "gguf"), "llama.F32.gguf")
+	for _, c := range []struct{ in, out, to, data string }{
+		{filepath.Join("demo", "digits.onnx"), "q4.onnx", "q4", inputs},
+		{llama, "q4.gguf", "q4_0", text},
+	} {
+		made := filepath.Join(dir, "imatrix.gguf")
+		code, stdout, stderr := call("quantize", c.in, filepath.Join(dir, c.out), "--to", c.to, "--json", "--calibration", c.data, "--imatrix-out", made)
+		if code != 0 {
+			t.Errorf("%s: %s", c.out, stderr)
+			continue
+		}
+		var r quantize.Report
+		if err := json.Unmarshal([]byte(stdout), &r); err != nil {
+			t.Fatal(err)
+		}
+		if d := r.Divergence; d == nil || d.Rows == 0 || d.KL < 0 || d.KL > 1 || !(d.Error > 0) {
+			t.Errorf("%s: divergence %+v", c.out, d)
+		}
+		p, err := quantize.ReadImportance(t.Context(), made)
+		if err != nil || len(p.Columns) == 0 || p.Datasets[0] != filepath.Base(c.data) {
+			t.Errorf("%s: importance %+v, %v", c.out, p, err)
+		}
+		code, stdout, stderr = call("quantize", c.in, filepath.Join(dir, c.out), "--to", c.to, "--imatrix", made, "--calibration", c.data)
+		if code != 0 || !strings.Contains(stdout, "divergence") {
+			t.Errorf("%s: %d, %s%s", c.out, code, stdout, stderr)
+		}
+	}
+}
+
 // TestQuantizeRefused says what is wrong with arguments. A file that is there stays.
 func TestQuantizeRefused(t *testing.T) {
 	llama := filepath.Join(testenv.Samples(t, "fixtures", "gguf"), "llama.Q4_0.gguf")
@@ -75,6 +127,9 @@ func TestQuantizeRefused(t *testing.T) {
 		{[]string{llama, out, "--to", "q8_0", "--layer", "(=q4_0"}, exitUsage, "missing"},
 		{[]string{llama, out, "--to", "q8_0"}, exitFailed, "--allow-requantize"},
 		{[]string{llama, out, "--to", "int8"}, exitFailed, "onnx"},
+		{[]string{llama, out, "--to", "q8_0", "--imatrix-out", "x"}, exitUsage, "--calibration"},
+		{[]string{llama, out, "--to", "q8_0", "--calibration", "none.txt"}, exitFailed, "none.txt"},
+		{[]string{llama, out, "--to", "q8_0", "--calibration", filepath.Dir(out)}, exitFailed, "no folders"},
 		{[]string{llama, out, "--to", "q4_k", "--imatrix", "none.dat"}, exitFailed, "none.dat"},
 	} {
 		code, _, stderr := call(append([]string{"quantize"}, c.args...)...)
