@@ -1,4 +1,5 @@
-// Plot draws the ratios of networks in results of the comparison of runtimes as a PNG:
+// Plot draws as a PNG the ratios of networks in results of the comparison of runtimes, or the errors
+// of weights in a report of nacre quantize --json:
 //
 //	go -C bench/plot run . ../results/NAME.json
 //
@@ -35,11 +36,24 @@ func main() {
 
 // draws writes the picture of a file of results beside it.
 func draws(path string) error {
+	q, err := loadQuantised(path)
+	if err != nil {
+		return err
+	}
+	if q != nil {
+		p, rows, err := q.picture()
+		return save(p, rows, path, err)
+	}
 	r, err := report.Load(path)
 	if err != nil {
 		return err
 	}
 	p, rows, err := picture(r)
+	return save(p, rows, path, err)
+}
+
+// save writes a picture beside the file that it is of, unless err says that there is none.
+func save(p *plot.Plot, rows int, path string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -49,6 +63,11 @@ func draws(path string) error {
 // colors are for one thread and for two.
 var colors = []color.Color{color.RGBA{R: 0x1b, G: 0x6c, B: 0xa8, A: 0xff},
 	color.RGBA{R: 0x8f, G: 0xc1, B: 0xe3, A: 0xff}}
+
+// shades are for types of weights.
+var shades = []color.Color{color.RGBA{R: 0x1b, G: 0x6c, B: 0xa8, A: 0xff}, color.RGBA{R: 0xd9, G: 0x6b, B: 0x27, A: 0xff},
+	color.RGBA{R: 0x3a, G: 0x8f, B: 0x4d, A: 0xff}, color.RGBA{R: 0x8e, G: 0x4b, B: 0xa3, A: 0xff},
+	color.RGBA{R: 0x77, G: 0x77, B: 0x77, A: 0xff}}
 
 // picture returns bars of the best ratios of networks, and the number of networks.
 func picture(r *report.Results) (*plot.Plot, int, error) {

@@ -37,6 +37,22 @@ func TestDraw(t *testing.T) {
 	if _, err := png.Decode(f); err != nil {
 		t.Fatal(err)
 	}
+	report := filepath.Join(t.TempDir(), "report.json")
+	text := `{"type": "q4_k", "layers": [{"name": "a", "to": "q4_k", "bits": 4.5, "error": 0.07}, {"name": "b", "to": "q6_k", "bits": 6.56, "error": 0.02}]}`
+	if err := os.WriteFile(report, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := draws(report); err != nil {
+		t.Fatal(err)
+	}
+	q, err := os.Open(filepath.Join(filepath.Dir(report), "report.png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	if _, err := png.Decode(q); err != nil {
+		t.Fatal(err)
+	}
 	r.Rows = nil
 	if _, _, err := picture(r); err == nil {
 		t.Error("no networks were drawn")

@@ -54,7 +54,7 @@ q4_k_m and its like give each weight a type by its part in a decoder. q2, q4 and
 products of ONNX (MatMulNBits), int4 to uint8 for its DequantizeLinear, i1 to t2 for OINF.
 
 The error of a weight is relative: the root of the sum of squared errors over that of the
-squares. OUT appears when it is complete; a file that was there stays until then.`,
+squares. go -C bench/plot run . REPORT.json, in a checkout, draws what --json prints. OUT appears when it is complete; a file that was there stays until then.`,
 		Args: takes(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.quantize(cmd, args[0], args[1])
