@@ -59,7 +59,11 @@ func (g Integers) ScaleZero(x, importance []float32) (scale float32, zero int) {
 	// The two numbers of codes beside the least element that its share of the range gives.
 	first := int(float32(most) * -low / (high - low))
 	loss := float32(3.4e38)
-	for z := max(first-1, 0); z <= min(first+2, most); z++ {
+	begin, end, steps, cut := max(first-1, 0), min(first+2, most), 6, 0.04*min(1, 8/float32(most))
+	if most <= 3 { // few enough to try all, and to cut much
+		begin, end, steps, cut = 0, most, 9, 0.07
+	}
+	for z := begin; z <= end; z++ {
 		// Scales with which both ends fit, and smaller ones that cut the farther end.
 		reach := float32(0)
 		if z > 0 {
@@ -71,8 +75,8 @@ func (g Integers) ScaleZero(x, importance []float32) (scale float32, zero int) {
 		if z == 0 && low < 0 || z == most && high > 0 {
 			reach = (high - low) / float32(most)
 		}
-		for k := range 6 {
-			s := reach * (1 - 0.04*float32(k)*min(1, 8/float32(most)))
+		for k := range steps {
+			s := reach * (1 - cut*float32(k))
 			for range 2 {
 				a.sums(&m, x, w, inverse(s), s*float32(z))
 				qz := m.qq - 2*float32(z)*m.q + float32(z*z)*m.w

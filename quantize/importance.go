@@ -27,6 +27,8 @@ type Importance struct {
 	Chunks, ChunkSize int
 
 	counts map[string]float32 // rows that a mean is of
+	// products are the means of the products of each two columns, by the name of the weight.
+	products map[string][]float64
 }
 
 // ReadImportance reads a file of importance, which llama.cpp calls an imatrix: of GGUF, or of the

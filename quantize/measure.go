@@ -23,12 +23,26 @@ type Runs = iter.Seq2[map[string]*nacre.Tensor, error]
 // activations are kept.
 func Measure(ctx context.Context, network *graph.Model, runs Runs, o nacre.Options) (_ *Importance, err error) {
 	defer guard.At(network.File).End(&err)
-	m, taps, err := tapped(network)
+	return measure(ctx, network, runs, o, false)
+}
+
+// MeasureProducts is Measure for Options.Compensate. It takes memory for the square of the columns
+// of each input of products.
+func MeasureProducts(ctx context.Context, network *graph.Model, runs Runs, o nacre.Options) (_ *Importance, err error) {
+	defer guard.At(network.File).End(&err)
+	return measure(ctx, network, runs, o, true)
+}
+
+func measure(ctx context.Context, network *graph.Model, runs Runs, o nacre.Options, products bool) (*Importance, error) {
+	m, taps, err := tapped(network, products)
 	if err != nil {
 		return nil, err
 	}
-	sums, counts := map[string][]float64{}, map[string]float64{}
+	sums, counts, pairs := map[string][]float64{}, map[string]float64{}, map[string][]float64{}
 	p := &Importance{Columns: map[string][]float32{}, counts: map[string]float32{}}
+	if products {
+		p.products = map[string][]float64{}
+	}
 	err = each(ctx, m, runs, o, func(outputs map[string]*nacre.Tensor) error {
 		p.Chunks++
 		for _, t := range taps {
@@ -46,6 +60,18 @@ func Measure(ctx context.Context, network *graph.Model, runs Runs, o nacre.Optio
 			for i, v := range squares {
 				sums[t.squares][i] += float64(v)
 			}
+			if products {
+				list, err := nacre.Data[float32](outputs[t.products])
+				if err != nil {
+					return err
+				}
+				if pairs[t.squares] == nil {
+					pairs[t.squares] = make([]float64, len(list))
+				}
+				for i, v := range list {
+					pairs[t.squares][i] += float64(v)
+				}
+			}
 			counts[t.squares] += float64(size[0]) / float64(max(len(squares), 1))
 		}
 		return nil
@@ -57,6 +83,9 @@ func Measure(ctx context.Context, network *graph.Model, runs Runs, o nacre.Optio
 		n := counts[t.squares]
 		if n == 0 {
 			return nil, graph.Errorf(graph.ErrUnsupported, "%s: no calibration input has a row", network.File)
+		}
+		for i := range pairs[t.squares] {
+			pairs[t.squares][i] /= n
 		}
 		for _, weight := range t.weights {
 			if _, ok := p.Columns[weight]; ok {
@@ -70,6 +99,9 @@ func Measure(ctx context.Context, network *graph.Model, runs Runs, o nacre.Optio
 				return nil, graph.Errorf(graph.ErrFormat, "%s: importance of %q: %w", network.File, weight, err)
 			}
 			p.counts[weight] = float32(n)
+			if products {
+				p.products[weight] = pairs[t.squares]
+			}
 		}
 	}
 	return p, nil
@@ -79,11 +111,12 @@ func Measure(ctx context.Context, network *graph.Model, runs Runs, o nacre.Optio
 // elements.
 type tap struct {
 	squares, size string
+	products      string   // output with the sums of products of columns; empty for none
 	weights       []string // that products multiply the value by
 }
 
 // tapped returns a network whose outputs are taps.
-func tapped(network *graph.Model) (*graph.Model, []*tap, error) {
+func tapped(network *graph.Model, products bool) (*graph.Model, []*tap, error) {
 	constants, behind := map[string]*graph.Initializer{}, map[string]string{}
 	for _, x := range network.Graph.Initializers {
 		constants[x.Name] = x
@@ -133,6 +166,10 @@ func tapped(network *graph.Model) (*graph.Model, []*tap, error) {
 		if t == nil {
 			k := depth(n, constants[weight].Tensor.Shape(), turned[n.Inputs[1]])
 			t = &tap{squares: e.name("importance_" + n.Inputs[0]), size: e.name("elements_" + n.Inputs[0])}
+			if products {
+				t.products = e.name("products_" + n.Inputs[0])
+				g.Outputs = append(g.Outputs, &graph.Value{Name: t.products, Type: graph.TensorOf(tensor.F32, graph.Dims{graph.Known(k), graph.Known(k)})})
+			}
 			met[n.Inputs[0]] = t
 			taps = append(taps, t)
 			nodes, added := e.tap(t, n.Inputs[0], k, version)
@@ -176,6 +213,10 @@ func (e *editor) tap(t *tap, value string, k, version int) (nodes []*graph.Node,
 		node("ReduceSumSquare", t.squares, []string{rows, ints(t.squares+"_axes", 0)}, graph.IntAttr("keepdims", 0))
 	} else {
 		node("ReduceSumSquare", t.squares, []string{rows}, graph.IntsAttr("axes", 0), graph.IntAttr("keepdims", 0))
+	}
+	if t.products != "" {
+		turned := node("Transpose", e.name(t.products+"_turned"), []string{rows}, graph.IntsAttr("perm", 1, 0))
+		node("MatMul", t.products, []string{turned, rows})
 	}
 	node("Size", t.size, []string{value})
 	return nodes, added

@@ -86,7 +86,7 @@ func (e *editor) encode(p product, to Type, block int) (*nbits, sums, error) {
 	n, k := p.size()
 	t, bits := p.weight.Tensor, to.bits
 	blocks := (k + block - 1) / block
-	width, zeroWidth := blocks*block/8*bits, (blocks*bits+7)/8
+	zeroWidth := (blocks*bits + 7) / 8
 	scaleType := t.DType()
 	if scaleType == tensor.F64 {
 		return nil, sums{}, graph.Errorf(graph.ErrUnsupported, "weight %q is float64, and scales of MatMulNBits are float32, float16 or bfloat16; convert the model first", p.weight.Name)
@@ -112,10 +112,8 @@ func (e *editor) encode(p product, to Type, block int) (*nbits, sums, error) {
 		return nil, sums{}, err
 	}
 	round := elements.Rounding(scaleType)
-	codes := m.codes.Tensor.Bytes()
 	r := &rows{name: p.weight.Name, n: n, k: k, read: read, weigh: weigh}
 	r.encode = func(row int, x, w, y []float32) {
-		dst := codes[row*width:][:width]
 		raw := make([]uint8, block)
 		for b := range blocks {
 			from, to := b*block, min(b*block+block, k)
@@ -130,7 +128,6 @@ func (e *editor) encode(p product, to Type, block int) (*nbits, sums, error) {
 				scale = grid.Scale(x[from:to], weights)
 			}
 			scale = round(scale)
-			elements.Put(m.scales.Tensor, row*blocks+b, []float32{scale})
 			grid.Codes(raw, x[from:to], scale, zero)
 			for i := range y[from:to] {
 				y[from+i] = scale * float32(int(raw[i])+grid.Low-zero)
@@ -138,15 +135,50 @@ func (e *editor) encode(p product, to Type, block int) (*nbits, sums, error) {
 			for i := to - from; i < block; i++ {
 				raw[i] = uint8(zero - grid.Low)
 			}
-			packBits(dst[b*block/8*bits:][:block/8*bits], raw, bits)
-			if m.zeros != nil {
-				at := b * bits
-				m.zeros.Tensor.Bytes()[row*zeroWidth+at/8] |= uint8(zero) << (at % 8)
+			m.put(row, b, scale, zero, raw, bits)
+		}
+	}
+	if h := e.products(p); h != nil {
+		err := r.compensate(h, block, grid, func(x []float32) (scale float32, zero int) {
+			if e.Asymmetric {
+				scale, zero = grid.ScaleZero(x, nil)
+			} else {
+				scale = grid.Scale(x, nil)
 			}
+			return round(scale), zero
+		}, func(row, b int, scale float32, zero int, list []uint8) {
+			raw := make([]uint8, block)
+			for i := copy(raw, list); i < block; i++ {
+				raw[i] = uint8(zero - grid.Low)
+			}
+			m.put(row, b, scale, zero, raw, bits)
+		})
+		if err != nil {
+			return nil, sums{}, err
 		}
 	}
 	s, err := r.each(e.ctx, e.Threads, e.advance)
 	return m, s, err
+}
+
+// products returns the means of products of the columns of a product's input, nil if errors are not
+// compensated.
+func (e *editor) products(p product) []float64 {
+	if !e.Compensate || p.table || e.Importance == nil {
+		return nil
+	}
+	return e.Importance.products[p.weight.Name]
+}
+
+// put stores the codes, the scale and the zero point of a block.
+func (m *nbits) put(row, b int, scale float32, zero int, codes []uint8, bits int) {
+	blocks, bytes := m.codes.Tensor.Shape()[1], m.codes.Tensor.Shape()[2]
+	elements.Put(m.scales.Tensor, row*blocks+b, []float32{scale})
+	packBits(m.codes.Tensor.Bytes()[(row*blocks+b)*bytes:][:bytes], codes, bits)
+	if m.zeros != nil {
+		at := b * bits
+		m.zeros.Tensor.Bytes()[row*m.zeros.Tensor.Shape()[1]+at/8] |= uint8(zero) << (at % 8)
+	}
 }
 
 // packBits stores codes, the first in the low bits.

@@ -32,6 +32,10 @@ type Options struct {
 	KeepAbove float64
 	// Importance weighs the errors of columns. It may be nil.
 	Importance *Importance
+	// Compensate changes later columns of a weight so that they compensate the errors of earlier ones
+	// (GPTQ), for nbits. Importance must be of MeasureProducts. The errors of the report are then
+	// those of products.
+	Compensate bool
 	// Threads is the number of goroutines that quantise. 0 is one for each CPU.
 	Threads int
 	// Progress is called with the elements that are done and their total. It may be nil.
@@ -122,6 +126,9 @@ func (o *Options) settle() (err error) {
 		if o.Layers[i].Type, err = o.Layers[i].Type.in(o.Format); err != nil {
 			return err
 		}
+	}
+	if o.Compensate && (o.Type.bits == 0 || o.Importance == nil || o.Importance.products == nil) {
+		return graph.Errorf(graph.ErrUnsupported, "errors are compensated for q2, q4 and q8, by calibration data; the type is %s", o.Type)
 	}
 	if b := o.Block; b != 0 && (b < 16 || b&(b-1) != 0 || b > 1<<20) {
 		return graph.Errorf(graph.ErrUnsupported, "blocks of %d elements; a power of two from 16 on is needed", b)

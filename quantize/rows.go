@@ -45,6 +45,19 @@ type rows struct {
 	read   func(from, to int, x []float32)  // reads rows
 	weigh  func(row int) []float32          // importance of the columns of a row; nil for none
 	encode func(row int, x, w, y []float32) // stores the codes of x, and writes the numbers that they stand for to y
+	// all quantises rows at once, in place of weigh and encode. It is nil if rows are apart.
+	all func(from, to int, x []float32, s *sums)
+}
+
+// finite returns an error if an element is no number.
+func (r *rows) finite(from int, x []float32) error {
+	for i, v := range x {
+		if v-v != 0 {
+			return graph.Errorf(graph.ErrFormat, "weight %q: element %d of row %d is %v, and codes stand for numbers only; keep the weight by a rule",
+				r.name, i%r.k, from+i/r.k, v)
+		}
+	}
+	return nil
 }
 
 // chunk is the number of elements that a goroutine takes at a time.
@@ -73,9 +86,14 @@ func (r *rows) each(ctx context.Context, threads int, done func(elements int)) (
 			}
 			from, to := part*step, min(part*step+step, r.n)
 			r.read(from, to, x[:(to-from)*r.k])
-			for row := from; row < to; row++ {
-				if err := r.row(row, x[(row-from)*r.k:][:r.k], y, &parts[part]); err != nil {
-					return err
+			if err := r.finite(from, x[:(to-from)*r.k]); err != nil {
+				return err
+			}
+			if r.all != nil {
+				r.all(from, to, x[:(to-from)*r.k], &parts[part])
+			} else {
+				for row := from; row < to; row++ {
+					r.row(row, x[(row-from)*r.k:][:r.k], y, &parts[part])
 				}
 			}
 			lock.Lock()
@@ -105,20 +123,13 @@ func (r *rows) each(ctx context.Context, threads int, done func(elements int)) (
 }
 
 // row quantises a row with the elements x.
-func (r *rows) row(row int, x, y []float32, s *sums) error {
-	for i, v := range x {
-		if v-v != 0 {
-			return graph.Errorf(graph.ErrFormat, "weight %q: element %d of row %d is %v, and codes stand for numbers only; keep the weight by a rule",
-				r.name, i, row, v)
-		}
-	}
+func (r *rows) row(row int, x, y []float32, s *sums) {
 	var w []float32
 	if r.weigh != nil {
 		w = r.weigh(row)
 	}
 	r.encode(row, x, w, y)
 	s.add(x, y, w)
-	return nil
 }
 
 // reader returns a function that reads the rows of k elements of a tensor.

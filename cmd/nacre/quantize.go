@@ -72,6 +72,7 @@ squares. go -C bench/plot run . REPORT.json, in a checkout, draws what --json pr
 	flags.StringVar(&f.importance, "imatrix", "", "file with the importance of columns, of GGUF or of llama.cpp's older form")
 	flags.StringVar(&f.calibration, "calibration", "",
 		"text for a decoder, or a folder of folders with a file NAME.npy for each input: the model runs on them, which gives the importance of columns (without --imatrix) and the divergence of the result")
+	flags.BoolVar(&f.o.Compensate, "gptq", false, "compensate the error of a column by later columns, by --calibration; for q2, q4 and q8")
 	flags.StringVar(&f.tokenizer, "tokenizer", "", "file or folder of the tokenizer for the text of --calibration")
 	flags.StringVar(&f.made, "imatrix-out", "", "write the importance of --calibration to this file of GGUF")
 	flags.IntVar(&f.o.Threads, "threads", 0, "threads that quantise; 0 takes one per CPU")
@@ -120,6 +121,12 @@ func (f *quantizeFlags) options(ctx context.Context, out string) error {
 	}
 	if f.o.Format == "" {
 		return usagef("the extension of %s names no format; have %s", out, extensions())
+	}
+	switch {
+	case f.o.Compensate && f.calibration == "":
+		return usagef("--gptq needs --calibration")
+	case f.o.Compensate && f.importance != "":
+		return usagef("--gptq measures what it needs by --calibration; leave --imatrix out")
 	}
 	for _, rule := range f.rules {
 		i := strings.LastIndexByte(rule, '=')
@@ -215,7 +222,11 @@ func (f *quantizeFlags) measure(ctx context.Context, opened *nacre.Model, in str
 	if err != nil {
 		return nil, err
 	}
-	if f.o.Importance, err = quantize.Measure(ctx, network, runs, nacre.Options{Threads: f.o.Threads}); err != nil {
+	measure := quantize.Measure
+	if f.o.Compensate {
+		measure = quantize.MeasureProducts
+	}
+	if f.o.Importance, err = measure(ctx, network, runs, nacre.Options{Threads: f.o.Threads}); err != nil {
 		return nil, err
 	}
 	f.o.Importance.Datasets = []string{filepath.Base(f.calibration)}

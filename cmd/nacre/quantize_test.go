@@ -80,12 +80,17 @@ func TestQuantizeCalibration(t *testing.T) {
 		t.Fatal(err)
 	}
 	llama := filepath.Join(testenv.Samples(t, "fixtures", "gguf"), "llama.F32.gguf")
-	for _, c := range []struct{ in, out, to, data string }{
-		{filepath.Join("demo", "digits.onnx"), "q4.onnx", "q4", inputs},
-		{llama, "q4.gguf", "q4_0", text},
+	for _, c := range []struct {
+		in, out, to, data string
+		flags             []string
+	}{
+		{filepath.Join("demo", "digits.onnx"), "q4.onnx", "q4", inputs, nil},
+		{filepath.Join("demo", "digits.onnx"), "q2.onnx", "q2", inputs, []string{"--gptq"}},
+		{llama, "q4.gguf", "q4_0", text, nil},
 	} {
 		made := filepath.Join(dir, "imatrix.gguf")
-		code, stdout, stderr := call("quantize", c.in, filepath.Join(dir, c.out), "--to", c.to, "--json", "--calibration", c.data, "--imatrix-out", made)
+		code, stdout, stderr := call(append([]string{"quantize", c.in, filepath.Join(dir, c.out), "--to", c.to, "--json", "--calibration", c.data,
+			"--imatrix-out", made}, c.flags...)...)
 		if code != 0 {
 			t.Errorf("%s: %s", c.out, stderr)
 			continue
@@ -128,6 +133,7 @@ func TestQuantizeRefused(t *testing.T) {
 		{[]string{llama, out, "--to", "q8_0"}, exitFailed, "--allow-requantize"},
 		{[]string{llama, out, "--to", "int8"}, exitFailed, "onnx"},
 		{[]string{llama, out, "--to", "q8_0", "--imatrix-out", "x"}, exitUsage, "--calibration"},
+		{[]string{llama, out, "--to", "q8_0", "--gptq"}, exitUsage, "--calibration"},
 		{[]string{llama, out, "--to", "q8_0", "--calibration", "none.txt"}, exitFailed, "none.txt"},
 		{[]string{llama, out, "--to", "q8_0", "--calibration", filepath.Dir(out)}, exitFailed, "no folders"},
 		{[]string{llama, out, "--to", "q4_k", "--imatrix", "none.dat"}, exitFailed, "none.dat"},
