@@ -15,6 +15,9 @@ var weights = func() (w [256]float32) {
 	return w
 }()
 
+// weighed reports whether the elements of a block have importance of their own.
+func weighed(w []float32) bool { return &w[0] != &weights[0] }
+
 // quantizer returns a function that calls one for each block. Blocks of zeros and of numbers that are
 // too small for a float16 scale become zeros. Elements beyond the range of a type are cut to it.
 func (b *Blocks) quantizer(one func(dst []byte, x, w []float32)) func(dst []byte, src, importance []float32) {

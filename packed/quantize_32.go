@@ -98,7 +98,7 @@ var (
 // lone returns the scale and the least value of a block without groups, and writes the codes.
 func (t *leveled) lone(codes []uint8, x, w []float32) (d, m float32) {
 	sums := t.moments(x, w)
-	a, b := t.begin(&sums, x, w)
+	a, b := t.begin(&sums, x, w, weighed(w))
 	d, m = storable(a), storable(-b)
 	t.codes(codes, x, d, -m)
 	return d, m

@@ -55,8 +55,11 @@ func (t *grouped) fit(codes []uint8, scales []int32, x, w []float32) (d float32)
 			gx, gw := x[j*t.size:][:t.size], w[j*t.size:][:t.size]
 			from := min(max(rounded(wanted[j]*id), t.low), t.high)
 			reach := t.reach
-			if round > 0 {
+			switch {
+			case round > 0:
 				reach = 1
+			case weighed(w):
+				reach *= 2
 			}
 			scales[j] = t.nearest(gx, gw, d, from, reach)
 			wanted[j] = d * float32(scales[j])
@@ -92,7 +95,7 @@ func (t *grouped) nearest(x, w []float32, d float32, from, reach int32) int32 {
 
 var (
 	gridQ3K = grouped{grid: symmetric{-4, 3}, size: 16, low: -32, high: 31, reach: 1,
-		tries: []float32{-5.2, -4.8, -4.4, -4, -3.7, -3.4, -3.1, 3, 3.4, 3.8}}
+		tries: []float32{-5.2, -4.8, -4.5, -4.2, -4, -3.8, -3.6, -3.4, -3.2, -3, 2.8, 3, 3.2, 3.4, 3.7, 4}}
 	gridQ6K = grouped{grid: symmetric{-32, 31}, size: 16, low: -128, high: 127, reach: 3,
 		tries: []float32{-32, -31.5}}
 )
@@ -139,6 +142,7 @@ type leveled struct {
 	size     int       // of a group
 	top      int32     // of the whole numbers
 	tries    []float32 // levels from the least to the greatest element to begin with
+	weighed  []float32 // tries with importance; nil for no others
 	rounds   int       // of the search of whole numbers
 	negative bool      // the number that is subtracted may be negative
 }
@@ -149,20 +153,28 @@ func (t *leveled) fit(codes []uint8, scales, leasts []uint8, x, w []float32) (d,
 	var sums [16]moments
 	var a, b [16]float32 // scales and least values that are wanted
 	var mostA, mostB float32
+	weighed := weighed(w)
 	for j := range scales {
 		gx, gw := x[j*t.size:][:t.size], w[j*t.size:][:t.size]
 		sums[j] = t.moments(gx, gw)
-		a[j], b[j] = t.begin(&sums[j], gx, gw)
+		a[j], b[j] = t.begin(&sums[j], gx, gw, weighed)
 		mostA, mostB = max(mostA, a[j]), max(mostB, b[j])
 	}
 	d, dmin = storable(mostA/float32(t.top)), storable(mostB/float32(t.top))
-	for range t.rounds {
+	for round := range t.rounds {
+		reach, passes := int32(1), 1
+		if weighed {
+			passes = 3
+			if round == 0 {
+				reach = 4
+			}
+		}
 		id, idmin := inverse(d), inverse(dmin)
 		var aa, ab, bb, ax, bx float32
 		for j := range scales {
 			gx, gw := x[j*t.size:][:t.size], w[j*t.size:][:t.size]
 			s := min(max(rounded(a[j]*id), 0), t.top)
-			scales[j], leasts[j] = t.nearest(&sums[j], gx, gw, d, dmin, s, b[j], idmin)
+			scales[j], leasts[j] = t.nearest(&sums[j], gx, gw, d, dmin, s, reach, passes, b[j], idmin)
 			s1, m1 := float32(scales[j]), float32(leasts[j])
 			a[j], b[j] = d*s1, dmin*m1
 			g := &sums[j]
@@ -190,7 +202,7 @@ func (t *leveled) fit(codes []uint8, scales, leasts []uint8, x, w []float32) (d,
 }
 
 // begin returns the scale and the least value of a group, before they are whole numbers of others.
-func (t *leveled) begin(m *moments, x, w []float32) (scale, least float32) {
+func (t *leveled) begin(m *moments, x, w []float32, weighed bool) (scale, least float32) {
 	low, high := span(x)
 	if !t.negative {
 		low = min(low, 0)
@@ -199,7 +211,11 @@ func (t *leveled) begin(m *moments, x, w []float32) (scale, least float32) {
 		return 0, -low
 	}
 	loss := float32(3.4e38)
-	for _, n := range t.tries {
+	tries := t.tries
+	if weighed && t.weighed != nil {
+		tries = t.weighed
+	}
+	for _, n := range tries {
 		t.sums(m, x, w, n/(high-low), -low)
 		if a, b, e := m.solve(t.negative); e < loss {
 			scale, least, loss = a, b, e
@@ -216,16 +232,19 @@ func (t *leveled) begin(m *moments, x, w []float32) (scale, least float32) {
 	return scale, least
 }
 
-// nearest returns the whole numbers near s and least that leave the least error of a group.
-func (t *leveled) nearest(m *moments, x, w []float32, d, dmin float32, s int32, least, idmin float32) (scale, low uint8) {
+// nearest returns the whole numbers within reach of s and least that leave the least error of a group.
+func (t *leveled) nearest(m *moments, x, w []float32, d, dmin float32, s, reach int32, passes int, least, idmin float32) (scale, low uint8) {
 	loss := float32(3.4e38)
-	for c := max(s-1, 0); c <= min(s+1, t.top); c++ {
-		a := d * float32(c)
-		t.sums(m, x, w, inverse(a), least)
-		// The least value that fits these codes.
-		fits := min(max(rounded((a*m.q-m.x)*inverse(m.w)*idmin), 0), t.top)
-		if e := m.loss(a, dmin*float32(fits)); e < loss {
-			scale, low, loss = uint8(c), uint8(fits), e
+	for c := max(s-reach, 0); c <= min(s+reach, t.top); c++ {
+		a, b := d*float32(c), least
+		for range passes {
+			t.sums(m, x, w, inverse(a), b)
+			// The least value that fits these codes.
+			fits := min(max(rounded((a*m.q-m.x)*inverse(m.w)*idmin), 0), t.top)
+			b = dmin * float32(fits)
+			if e := m.loss(a, b); e < loss {
+				scale, low, loss = uint8(c), uint8(fits), e
+			}
 		}
 	}
 	return scale, low
@@ -235,9 +254,11 @@ var (
 	gridQ2K = leveled{affine: affine{3}, size: 16, top: 15, rounds: 3,
 		tries: []float32{2.4, 2.8, 3.2, 3.6, 4, 4.5}}
 	gridQ4K = leveled{affine: affine{15}, size: 32, top: 63, rounds: 2,
-		tries: []float32{14.2, 14.8, 15.3, 15.8, 16.4, 17}}
-	gridQ5K = leveled{affine: affine{31}, size: 32, top: 63, rounds: 2,
-		tries: []float32{30.3, 30.8, 31.2, 31.7, 32.3}}
+		tries:   []float32{14.2, 14.8, 15.3, 15.8, 16.4, 17},
+		weighed: []float32{11.8, 12.6, 13.4, 14, 14.5, 15, 15.5, 16, 16.5, 17, 17.7, 18.5}}
+	gridQ5K = leveled{affine: affine{31}, size: 32, top: 63, rounds: 3,
+		tries:   []float32{30.3, 30.8, 31.2, 31.7, 32.3},
+		weighed: []float32{26, 27.2, 28.4, 29.3, 30, 30.6, 31.2, 31.8, 32.4, 33, 34}}
 )
 
 func quantizeQ2K(dst []byte, x, w []float32) {

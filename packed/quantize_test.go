@@ -154,3 +154,53 @@ func BenchmarkQuantize(b *testing.B) {
 		}
 	}
 }
+
+// TestIntegers bounds the error of blocks of integers, relative to normal elements, and packs ends of
+// the range.
+func TestIntegers(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	for _, c := range []struct {
+		g    Integers
+		most float64 // with a zero point and without
+	}{
+		{Integers{-8, 7}, 0.086}, {Integers{0, 15}, 0.08}, {Integers{-2, 1}, 0.36}, {Integers{0, 3}, 0.36}, {Integers{-128, 127}, 0.006},
+		{Integers{0, 255}, 0.006}, {Integers{-127, 127}, 0.006}, {Integers{-1, 1}, 0.5}, {Integers{-1, 0}, 0.9},
+	} {
+		var lost, power float64
+		for range 200 {
+			x, w, codes := make([]float32, 32), make([]float32, 32), make([]uint8, 32)
+			for i := range x {
+				x[i], w[i] = float32(r.NormFloat64()), 1
+			}
+			scale, zero := c.g.Scale(x, w), 0
+			if c.g.Low == 0 {
+				scale, zero = c.g.ScaleZero(x, nil)
+			}
+			if zero < c.g.Low || zero > c.g.High {
+				t.Fatalf("%v: the zero point is %d", c.g, zero)
+			}
+			c.g.Codes(codes, x, scale, zero)
+			for i, code := range codes {
+				if int(code) > c.g.High-c.g.Low {
+					t.Fatalf("%v: code %d", c.g, code)
+				}
+				d := float64(x[i]) - float64(scale)*float64(int(code)+c.g.Low-zero)
+				lost += d * d
+				power += float64(x[i] * x[i])
+			}
+		}
+		if e := math.Sqrt(lost / power); e > c.most {
+			t.Errorf("%v: error %.4f, want at most %.4f", c.g, e, c.most)
+		}
+		for _, v := range []float32{0, 1e-40, 1e30, -3e38} {
+			x, codes := []float32{v, v, 0, -v}, make([]uint8, 4)
+			scale, zero := c.g.Scale(x, nil), 0
+			c.g.Codes(codes, x, scale, zero)
+			scale, zero = c.g.ScaleZero(x, nil)
+			c.g.Codes(codes, x, scale, zero)
+			if zero < c.g.Low || zero > c.g.High {
+				t.Errorf("%v: the zero point of %g is %d", c.g, v, zero)
+			}
+		}
+	}
+}
