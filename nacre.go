@@ -45,6 +45,7 @@ type rewriting struct {
 	budget     int
 	directConv bool
 	device     Device
+	cache      DType
 	taken      string // constant inputs that runs override
 }
 
@@ -314,7 +315,7 @@ func (m *Model) NewSessionContext(ctx context.Context, o Options) (_ *Session, e
 func (m *Model) newSession(ctx context.Context, o Options, taken []string) (*Session, error) {
 	how := rewriting{
 		o.ISA, o.NoOptimize, o.Threads, o.Operators, fmt.Sprintf("%q", o.Outputs), o.lowering(),
-		o.WeightBudget, o.DirectConv, o.Device, fmt.Sprintf("%q", taken),
+		o.WeightBudget, o.DirectConv, o.Device, o.CacheType, fmt.Sprintf("%q", taken),
 	}
 	for {
 		s, again, err := m.session(ctx, how, o, taken)

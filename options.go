@@ -66,6 +66,13 @@ type Options struct {
 	// the model's main graph computes. Runs skip nodes that no result needs, and inputs
 	// that no result needs are not required.
 	Outputs []string
+	// CacheType is the element type of the caches of keys and values that attention reads and
+	// extends: Float16, or the zero value for the model's types. With Float16, growing states of
+	// float32 are inputs and outputs of float16, take half the memory, and are rounded to 11
+	// bits; sums stay in float32. NewSession fails with ErrUnsupported if the model has no such
+	// state, or if an operator other than Attention, MultiHeadAttention and GroupQueryAttention
+	// reads one.
+	CacheType DType
 	// Device computes the nodes that it supports, such as a GPU opened by package
 	// runtime/vulkan; the CPU computes the others. Nil is the CPU alone. The device keeps its
 	// weights in its memory until the model is closed, and must stay open until then.
@@ -107,6 +114,9 @@ func (o Options) Validate() error {
 	}
 	if o.WeightBudget < 0 {
 		wrong("option WeightBudget is %d; it must not be negative", o.WeightBudget)
+	}
+	if o.CacheType != Invalid && o.CacheType != Float16 {
+		wrong("option CacheType is %v; it takes float16, or the zero value for the model's types", o.CacheType)
 	}
 	met := map[string]bool{}
 	for _, name := range o.Outputs {

@@ -56,6 +56,12 @@ func (p *program) make(ctx context.Context, m *Model, o Options, taken []string)
 		p.err, p.stopped = err, ctx.Err() != nil
 		return
 	}
+	if o.CacheType != Invalid {
+		if network, err = runtime.NarrowCaches(network, tensor.DType(o.CacheType)); err != nil {
+			p.err = err
+			return
+		}
+	}
 	source, err := withOutputs(network, o.Outputs)
 	if err != nil {
 		p.err = err

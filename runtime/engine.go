@@ -13,6 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/internal/exec"
 	"github.com/nacre-ml/nacre/runtime/internal/optimize"
 	"github.com/nacre-ml/nacre/runtime/internal/plan"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // Plan is the steps of a run with inputs of known types and shapes.
@@ -82,6 +83,12 @@ const (
 	LayoutsPlain   = device.LayoutsPlain
 	LayoutsBlocked = device.LayoutsBlocked
 )
+
+// NarrowCaches returns a model with caches of keys and values of element type d, float16. The error
+// is graph.ErrUnsupported if the model has none, or if anything but attention reads one.
+func NarrowCaches(m *graph.Model, d tensor.DType) (*graph.Model, error) {
+	return optimize.NarrowCaches(m, d)
+}
 
 // Passes returns the names of all passes in the order in which they rewrite a graph. The first
 // ones, RequiredPasses, replace constructs that no operator implements.

@@ -32,6 +32,7 @@ type generateFlags struct {
 	count      int
 	window     int
 	noCache    bool
+	cache      string
 	json       bool
 	changed    func(name string) bool
 }
@@ -79,6 +80,7 @@ SIGINT and SIGTERM end what is generated; the speed is printed all the same.`,
 	cmd.MarkFlagsMutuallyExclusive("chat", "messages")
 	cmd.MarkFlagsMutuallyExclusive("chat", "tokens")
 	cmd.MarkFlagsMutuallyExclusive("greedy", "temperature")
+	cmd.MarkFlagsMutuallyExclusive("cache", "no-cache")
 	return cmd
 }
 
@@ -106,6 +108,7 @@ func (f *generateFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.count, "count", 1, "continuations of the prompt")
 	flags.IntVar(&f.window, "window", 0, "most tokens that the decoder sees; 0 for the window in its files")
 	flags.BoolVar(&f.noCache, "no-cache", false, "compute all tokens again for each new one")
+	flags.StringVar(&f.cache, "cache", "", "element `TYPE` of the cache of keys and values: f16 takes half the memory of f32 (default the model's)")
 	flags.BoolVar(&f.json, "json", false, "print each continuation as a line of JSON, when it has ended")
 	f.session.add(flags)
 	flags.Lookup("seed").Usage = "seed of the random numbers, and of weights that the file leaves to chance"
@@ -154,6 +157,9 @@ func (f *generateFlags) check() error {
 	if f.window < 0 {
 		return usagef("--window %d: it is negative", f.window)
 	}
+	if f.cache != "" && f.cache != "f16" {
+		return usagef("--cache %s: it takes f16; without it the cache has the model's type", f.cache)
+	}
 	if err := f.sampling.Validate(); err != nil {
 		return usageError{err}
 	}
@@ -184,6 +190,9 @@ func (f *generateFlags) run(ctx context.Context, path string, stdout, stderr io.
 	so, err := f.session.options()
 	if err != nil {
 		return err
+	}
+	if f.cache == "f16" {
+		so.CacheType = nacre.Float16
 	}
 	file, folder, err := decoderFile(path)
 	if err != nil {

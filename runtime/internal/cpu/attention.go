@@ -347,16 +347,16 @@ func (b *binder) grown(x headRows, past, output int) (headRows, error) {
 	if !b.Has(past) && !b.Wants(output) {
 		return x, nil
 	}
-	kept := graph.Known(0)
+	kept, d := graph.Known(0), x.dtype
 	if b.Has(past) {
-		kept = b.In[past].Dims[2]
+		kept, d = b.In[past].Dims[2], b.DType(past)
 	}
-	a := appending{past: b.in(past), pastRows: kept, kept: kept, dtype: x.dtype, room: kept.Add(x.Rows)}
+	a := appending{past: b.in(past), pastRows: kept, kept: kept, dtype: d, room: kept.Add(x.Rows)}
 	err := b.memory(&a, past, output)
 	if err != nil {
 		return x, err
 	}
-	if a.cache, err = b.cacheAt(output, x.dtype, x.Batch.Mul(x.Heads).Mul(a.room).Mul(x.Size)); err != nil {
+	if a.cache, err = b.cacheAt(output, d, x.Batch.Mul(x.Heads).Mul(a.room).Mul(x.Size)); err != nil {
 		return x, err
 	}
 	return b.appendRows(x, a)

@@ -73,6 +73,9 @@ func (b *binder) multiOperand(x attention.MultiHeadOperand, pastInput, out int, 
 		return h, nil
 	}
 	a.past, a.cache, a.dtype = past, output, d
+	if pastInput >= 0 && b.Has(pastInput) {
+		a.dtype = b.DType(pastInput)
+	}
 	if x.Biased {
 		a.biasType = b.DType(attention.MultiBias)
 		a.bias = b.in(attention.MultiBias).At(x.Bias.Mul(graph.Known(a.biasType.Bits() / 8)))

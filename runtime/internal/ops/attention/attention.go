@@ -18,6 +18,7 @@ const (
 // Attention is scaled dot-product attention with a cache of keys and values, in the standard's
 // domain. A query that attends to no key yields zeros.
 type Attention struct {
+	Narrow
 	NaN            NaN
 	Heads, KVHeads int      // 0 if the operands have an axis of heads
 	Scale          *float32 // nil for 1/sqrt(size)
@@ -125,6 +126,14 @@ func (o *Attention) Infer(c *op.Infer) error {
 	if c.Has(PastKey) != c.Has(PastValue) {
 		return graph.Errorf(graph.ErrFormat, "past_key and past_value come together or not at all")
 	}
+	var cache [2]tensor.DType
+	for i := range cache {
+		var err error
+		if cache[i], err = o.cacheType(c, PastKey+i, c.In[Key+i].DType); err != nil {
+			return err
+		}
+		c.Set(1+i, cache[i], nil)
+	}
 	if !ranksKnown(c, 0, 1, 2, 3) {
 		if rank, ok := c.In[0].Rank(); ok {
 			c.Set(0, c.In[0].DType, graph.UnknownDims(rank))
@@ -149,8 +158,8 @@ func (o *Attention) Infer(c *op.Infer) error {
 		out = graph.Dims{q.Batch, q.Rows, v.Size.Mul(q.Heads)}
 	}
 	c.Set(0, c.In[0].DType, out)
-	c.Set(1, c.In[1].DType, k.Dims())
-	c.Set(2, c.In[2].DType, v.Dims())
+	c.Set(1, cache[0], k.Dims())
+	c.Set(2, cache[1], v.Dims())
 	c.Set(3, c.In[0].DType, graph.Dims{q.Batch, q.Heads, q.Rows, k.Rows})
 	return nil
 }
@@ -177,10 +186,6 @@ func (o *Attention) check(c *op.Infer, q, k, v HeadRows) error {
 func (o *Attention) grown(c *op.Infer, i int, x HeadRows) (graph.Dim, error) {
 	if !c.Has(i) {
 		return x.Rows, nil
-	}
-	if from := i - PastKey + Key; c.In[i].DType != c.In[from].DType {
-		return x.Rows, graph.Errorf(graph.ErrShape, "the past in input %d has element type %v, input %d has %v", i,
-			c.In[i].DType, from, c.In[from].DType)
 	}
 	past, err := checkPast("the past", c.In[i], x)
 	return past.Add(x.Rows), err

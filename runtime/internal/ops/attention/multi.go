@@ -9,6 +9,7 @@ import (
 // MultiHeadAttention is attention of queries, keys and values that are already projected, except
 // for a bias. They are side by side in one input or separate.
 type MultiHeadAttention struct {
+	Narrow
 	Heads  int
 	Scale  *float32 // nil for 1/sqrt(size)
 	Causal bool
@@ -131,15 +132,22 @@ func checkProjectionBias(bias *op.Value, n graph.Dim) error {
 // Infer sets [batch,tokens,hidden] and the cache.
 func (o *MultiHeadAttention) Infer(c *op.Infer) error {
 	d := c.In[0].DType
-	for _, i := range []int{MultiKey, MultiValue, MultiBias, MultiScores, MultiPastKey, MultiPastValue} {
+	cache, err := o.cacheType(c, MultiPastKey, d)
+	if err != nil {
+		return err
+	}
+	if c.Has(MultiPastValue) && c.In[MultiPastValue].DType != cache {
+		return graph.Errorf(graph.ErrShape, "past_key has element type %v, past_value %v", cache, c.In[MultiPastValue].DType)
+	}
+	for _, i := range []int{MultiKey, MultiValue, MultiBias, MultiScores} {
 		if c.Has(i) && c.In[i].DType != d {
 			return graph.Errorf(graph.ErrShape, "input %d has element type %v, the query %v", i, c.In[i].DType, d)
 		}
 	}
 	c.Set(0, d, graph.UnknownDims(3))
-	for i := 1; i < 4; i++ {
-		c.Set(i, d, graph.UnknownDims(4))
-	}
+	c.Set(1, cache, graph.UnknownDims(4))
+	c.Set(2, cache, graph.UnknownDims(4))
+	c.Set(3, d, graph.UnknownDims(4))
 	if !ranksKnown(c, MultiQuery, MultiKey, MultiValue) {
 		return nil
 	}
@@ -155,8 +163,8 @@ func (o *MultiHeadAttention) Infer(c *op.Infer) error {
 		return err
 	}
 	c.Set(0, d, graph.Dims{q.Batch, q.Rows, q.Heads.Mul(v.Size)})
-	c.Set(1, d, k.Dims())
-	c.Set(2, d, v.Dims())
+	c.Set(1, cache, k.Dims())
+	c.Set(2, cache, v.Dims())
 	c.Set(3, d, graph.Dims{q.Batch, q.Heads, q.Rows, total})
 	return nil
 }

@@ -17,6 +17,7 @@ func Rows() []op.Row {
 		flexAttentionRows,
 		linearAttentionRows,
 		multiHeadRows,
+		narrowRows,
 		rotaryRows,
 		sectionRotaryRows,
 		sparseAttentionRows,
