@@ -26,6 +26,13 @@ func TestGenerateGGUF(t *testing.T) {
 	if !slices.Equal(got.Tokens, want) || got.Text == nil {
 		t.Errorf("tokens %v, want %v, and a text", got.Tokens, want)
 	}
+	halves := []string{"generate", file, "--json", "--max-tokens", "8", "--tokens", "165,261,31,136,196,56,246,27,29,234"}
+	if code, narrow, stderr := call(append(halves, "--cache", "f16")...); code != exitDone || narrow != line {
+		t.Errorf("with a cache of float16: exit %d, %q, want %q; %s", code, narrow, line, stderr)
+	}
+	if code, _, _ := call("generate", file, "--tokens", "1", "--cache", "f64"); code != exitUsage {
+		t.Errorf("with a cache of float64: exit %d", code)
+	}
 	_, prompted, _ := call("generate", file, "--max-tokens", "8", "--prompt", "[INST] Hi [/INST]")
 	code, chat, stderr := call("generate", file, "--max-tokens", "8", "--chat", "--prompt", " Hi ")
 	if code != exitDone || chat != prompted || len(chat) < 3 {
