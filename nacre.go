@@ -19,7 +19,7 @@ import (
 //
 // A model holds the weights, in the mapped file or in memory, and their packed copies for
 // kernels. It holds a program for each combination of ISA, Threads, WeightBudget, NoOptimize,
-// DirectConv, Operators, Outputs, Lowering and Device among its sessions, and for each set
+// DirectConv, Accuracy, Operators, Outputs, Lowering and Device among its sessions, and for each set
 // of constant inputs that runs override. Sessions share all of them.
 type Model struct {
 	source   *graph.Model // the file as read
@@ -44,6 +44,7 @@ type rewriting struct {
 	lowering   formats.Lowering
 	budget     int
 	directConv bool
+	accuracy   Accuracy
 	device     Device
 	cache      DType
 	taken      string // constant inputs that runs override
@@ -315,7 +316,7 @@ func (m *Model) NewSessionContext(ctx context.Context, o Options) (_ *Session, e
 func (m *Model) newSession(ctx context.Context, o Options, taken []string) (*Session, error) {
 	how := rewriting{
 		o.ISA, o.NoOptimize, o.Threads, o.Operators, fmt.Sprintf("%q", o.Outputs), o.lowering(),
-		o.WeightBudget, o.DirectConv, o.Device, o.CacheType, fmt.Sprintf("%q", taken),
+		o.WeightBudget, o.DirectConv, o.Accuracy, o.Device, o.CacheType, fmt.Sprintf("%q", taken),
 	}
 	for {
 		s, again, err := m.session(ctx, how, o, taken)

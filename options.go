@@ -57,6 +57,9 @@ type Options struct {
 	// then reaches all pixels of a tile of up to 4 x 4, not only the pixels of its kernel, and
 	// weights take 1 to 4 times their memory.
 	DirectConv bool
+	// Accuracy says whether products with quantised weights may round their activations to 8-bit
+	// integers, which is faster and less exact.
+	Accuracy Accuracy
 	// Operators has the operators that nodes of the model may use; nil for the
 	// standard ones. A program adds its own operators to a registry of package runtime/op.
 	// The registry must not change after NewSession.
@@ -82,6 +85,21 @@ type Options struct {
 	// expect. Lowering.Budget is not read.
 	Lowering formats.Lowering
 }
+
+// Accuracy says which products with quantised weights round their activations: for each block of
+// neighbouring activations, to multiples of 1/127 of the largest magnitude. Quantised weights are
+// blocks of ggml's types, and the codes of MatMulNBits.
+type Accuracy uint8
+
+const (
+	// AccuracyModel rounds the activations of products for which the model says so: MatMulNBits with
+	// accuracy_level 4.
+	AccuracyModel Accuracy = iota
+	// AccuracyExact rounds no activations.
+	AccuracyExact
+	// AccuracyFast rounds the activations of every product that has a kernel for it.
+	AccuracyFast
+)
 
 // Device is a device with memory of its own beside the CPU, for any number of models. Sessions of
 // equal devices share programs, so its type must be comparable.
@@ -147,6 +165,6 @@ func (o Options) below(packs *runtime.Packs) runtime.Options {
 	return runtime.Options{
 		Threads: o.Threads, ISA: o.ISA, MemoryLimit: o.MemoryLimit, Memory: o.memory(),
 		MaxWaiting: o.MaxWaiting, MaxWait: o.MaxWait,
-		NoOptimize: o.NoOptimize, DirectConv: o.DirectConv, Registry: o.Operators, Packs: packs,
+		NoOptimize: o.NoOptimize, DirectConv: o.DirectConv, Accuracy: runtime.Accuracy(o.Accuracy), Registry: o.Operators, Packs: packs,
 	}
 }

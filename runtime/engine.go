@@ -77,6 +77,9 @@ type Accelerator = device.Accelerator
 // LayoutPolicy decides which of the offered layouts the plans of the CPU use.
 type LayoutPolicy = device.LayoutPolicy
 
+// Accuracy says which products with quantised weights round their activations.
+type Accuracy = device.Accuracy
+
 // The policies. LayoutsBlocked and LayoutsPlain are for tests and measurements.
 const (
 	LayoutsByCost  = device.LayoutsByCost

@@ -36,6 +36,8 @@ type Options struct {
 	NoOptimize bool
 	// DirectConv computes convolutions without transforms.
 	DirectConv bool
+	// Accuracy says which products round their activations.
+	Accuracy device.Accuracy
 	// Registry finds operators; nil is the standard one.
 	Registry *op.Registry
 	// Packs shares rearranged weights with other sessions of the same model; nil keeps them for
@@ -59,6 +61,9 @@ func (o Options) Validate() error {
 	}
 	if _, err := bindings.ParseISA(o.ISA); err != nil {
 		errs = append(errs, graph.Errorf(graph.ErrOption, "option ISA: %w", err))
+	}
+	if o.Accuracy > device.AccuracyFast {
+		errs = append(errs, graph.Errorf(graph.ErrOption, "option Accuracy is %d, which is none of its constants", o.Accuracy))
 	}
 	return errors.Join(errs...)
 }

@@ -111,7 +111,7 @@ func Compile(ctx context.Context, m *graph.Model, o Options) (*Program, error) {
 	if d.Weights() != nil {
 		releaseUnused(source.Graph, &graph.Graph{})
 	}
-	p, err := o.program(ctx, m, d.WithLayouts(o.Layouts).WithDirectConv(o.DirectConv).WithAccelerator(o.Accelerator))
+	p, err := o.program(ctx, m, d.WithLayouts(o.Layouts).WithDirectConv(o.DirectConv).WithAccuracy(o.Accuracy).WithAccelerator(o.Accelerator))
 	if err == nil {
 		p.options, p.made = kept, o.Made+madeOf(source.Graph, m.Graph)
 	}

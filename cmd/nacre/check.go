@@ -37,7 +37,7 @@ The first node, in the order of the graph, of which an output differs is named w
 types of its operands; --save writes these, and the output of both ways, as nacre run --out does.
 
 If no flag asks for another way (--device, --against, --isa, --no-optimize, --direct-conv,
---weight-budget), the optimised network is compared with the graph as the file has it: all
+--accuracy, --weight-budget), the optimised network is compared with the graph as the file has it: all
 values together, then the outputs alone, for which nodes may be joined.`,
 		Example: `  nacre check model.onnx
   nacre check model.onnx --device vulkan

@@ -39,7 +39,7 @@ func (f *benchFlags) kernelTimes(
 		return err
 	}
 	below := runtime.Options{Threads: o.Threads, ISA: o.ISA, MemoryLimit: o.MemoryLimit, NoOptimize: o.NoOptimize,
-		DirectConv: o.DirectConv}
+		DirectConv: o.DirectConv, Accuracy: runtime.Accuracy(o.Accuracy)}
 	if o.WeightBudget > 0 {
 		below.Packs = runtime.NewMovingPacks(network, o.WeightBudget)
 		defer below.Packs.Close()

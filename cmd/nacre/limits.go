@@ -13,6 +13,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/internal/budget"
 	"github.com/nacre-ml/nacre/internal/pieces"
@@ -40,6 +41,33 @@ func (s *size) Set(text string) error {
 }
 
 func (s *size) Type() string { return "size" }
+
+// accuracy is a nacre.Accuracy as a flag.
+type accuracy nacre.Accuracy
+
+func (a *accuracy) String() string {
+	switch nacre.Accuracy(*a) {
+	case nacre.AccuracyExact:
+		return "exact"
+	case nacre.AccuracyFast:
+		return "fast"
+	}
+	return ""
+}
+
+func (a *accuracy) Set(text string) error {
+	switch text {
+	case "exact":
+		*a = accuracy(nacre.AccuracyExact)
+	case "fast":
+		*a = accuracy(nacre.AccuracyFast)
+	default:
+		return errors.New(`have "exact" and "fast"`)
+	}
+	return nil
+}
+
+func (a *accuracy) Type() string { return "accuracy" }
 
 // bounded adds the flag --timeout to a command.
 func bounded(cmd *cobra.Command) *cobra.Command {

@@ -26,6 +26,7 @@ type sessionFlags struct {
 	device     string
 	noOptimize bool
 	directConv bool
+	accuracy   accuracy
 	memory     size
 	weights    size
 	quirks     bool
@@ -43,6 +44,8 @@ func (f *sessionFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.noOptimize, "no-optimize", false, "run the graph as the file has it")
 	flags.BoolVar(&f.directConv, "direct-conv", false,
 		"compute convolutions without the transforms that save products (Winograd)")
+	flags.Var(&f.accuracy, "accuracy", `whether products with quantised weights round activations to 8-bit integers: "exact" for none, `+
+		`"fast" for all (default as the model says)`)
 	flags.BoolVar(&f.quirks, "quirks", false,
 		"compute the same results as the file's own program, even surprising or wrong ones (Loom)")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of weights that the file leaves to chance (architectures of Loom)")
@@ -50,7 +53,7 @@ func (f *sessionFlags) add(flags *pflag.FlagSet) {
 
 // options checks the flags and opens the device.
 func (f *sessionFlags) options() (nacre.Options, error) {
-	o := nacre.Options{Threads: f.threads, ISA: f.isa, NoOptimize: f.noOptimize, DirectConv: f.directConv,
+	o := nacre.Options{Threads: f.threads, ISA: f.isa, NoOptimize: f.noOptimize, DirectConv: f.directConv, Accuracy: nacre.Accuracy(f.accuracy),
 		MemoryLimit: int(f.memory), WeightBudget: int(f.weights), Lowering: formats.Lowering{Quirks: f.quirks, Seed: f.seed}}
 	if err := o.Validate(); err != nil {
 		return o, usageError{err}

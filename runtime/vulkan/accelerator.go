@@ -14,6 +14,7 @@ type Accelerator struct {
 	dev        *Device
 	weights    *weights
 	directConv bool
+	accuracy   device.Accuracy
 }
 
 // Name returns "vulkan".
@@ -23,6 +24,13 @@ func (a *Accelerator) Name() string { return a.dev.Name() }
 func (a *Accelerator) WithDirectConv() device.Accelerator {
 	c := *a
 	c.directConv = true
+	return &c
+}
+
+// WithAccuracy returns the device with products that round their activations as accuracy permits.
+func (a *Accelerator) WithAccuracy(accuracy device.Accuracy) device.Accelerator {
+	c := *a
+	c.accuracy = accuracy
 	return &c
 }
 
@@ -85,7 +93,7 @@ func (a *Accelerator) bindRow(r row, b *device.Binding) (*device.Step, error) {
 	if b.HasRoom() && !r.Room {
 		return nil, device.Refuse("an operand is in memory with more room than it takes")
 	}
-	x := &binder{Binding: b, dev: a.dev, directConv: a.directConv,
+	x := &binder{Binding: b, dev: a.dev, directConv: a.directConv, accuracy: a.accuracy,
 		step: &device.Step{Binder: r.Name, InPlace: b.Row.InPlace}}
 	if err := x.checkOperands(); err != nil {
 		return nil, err

@@ -30,6 +30,7 @@ type binder struct {
 	*device.Binding
 	dev        *Device
 	directConv bool // convolutions use no transforms
+	accuracy   device.Accuracy
 	step       *device.Step
 }
 

@@ -192,7 +192,7 @@ func bindNBits(o *quant.MatMulNBits, b *binder) error {
 		zeros = (o.Blocks()*o.Bits + 7) / 8
 	}
 	a := b.in(0)
-	if o.Rounds {
+	if b.accuracy.Rounds(o.Rounds) {
 		a = b.temp(tensor.F32.Bytes(m * o.K))
 		if err := b.loops(2 * o.Block); err != nil {
 			return err

@@ -34,6 +34,7 @@ type Device struct {
 	estimated bool          // the estimates of times hold for the levels
 	codes     bool          // codes of 8 bits may be blocked
 	direct    bool          // convolutions are computed without transforms
+	accuracy  device.Accuracy
 
 	accelerator device.Accelerator // nil for none
 	made        *budget.Budget     // bytes left for packed constants; nil for no limit
@@ -153,11 +154,14 @@ func (d *Device) WithStages(t *stages.Times) *Device {
 }
 
 // WithAccelerator returns a device with plans that put nodes on accelerator a. If d computes
-// convolutions without transforms, so does a.
+// convolutions without transforms, so does a. Both have the same accuracy.
 func (d *Device) WithAccelerator(a device.Accelerator) *Device {
 	with := *d
 	if a != nil && d.direct {
 		a = a.WithDirectConv()
+	}
+	if a != nil {
+		a = a.WithAccuracy(d.accuracy)
 	}
 	with.accelerator = a
 	return &with

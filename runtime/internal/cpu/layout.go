@@ -121,6 +121,13 @@ func (d *Device) WithDirectConv(direct bool) *Device {
 	return &c
 }
 
+// WithAccuracy returns the device with products that round their activations as a permits.
+func (d *Device) WithAccuracy(a device.Accuracy) *Device {
+	c := *d
+	c.accuracy = a
+	return &c
+}
+
 // Layouts returns the plain and the blocked choice of the node's blocked row, if it has one.
 func (d *Device) Layouts(b *device.Binding) []device.LayoutChoice {
 	if d.Weights() != nil || d.layouts == device.LayoutsPlain || d.layouts == device.LayoutsByCost && !d.estimated {

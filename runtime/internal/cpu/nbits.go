@@ -13,8 +13,8 @@ import (
 
 var nbitsRows = []row{
 	rowFor("rounded", func(o *quant.MatMulNBits, b *binder) error {
-		if !o.Rounds {
-			return device.Refuse("accuracy_level does not permit rows to be rounded")
+		if !b.dev.accuracy.Rounds(o.Rounds) {
+			return device.Refuse("rows may not be rounded: accuracy_level and the option Accuracy say so")
 		}
 		return bindNBits(o, "i8_nbits", b)
 	}),

@@ -25,6 +25,9 @@ type Accelerator interface {
 	// WithDirectConv returns the device, with the same constants, but with convolutions without
 	// transforms.
 	WithDirectConv() Accelerator
+	// WithAccuracy returns the device, with the same constants, but with products that round their
+	// activations as a permits.
+	WithAccuracy(a Accuracy) Accelerator
 	// Align returns the alignment of values in the device's memory, in bytes.
 	Align() int
 	// NewMemory returns n bytes of the device's memory, not cleared.
