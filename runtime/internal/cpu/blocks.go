@@ -13,6 +13,13 @@ import (
 )
 
 var blocksRows = []row{
+	rowFor("rounded", func(o *arith.WidenedGemm, b *binder) error {
+		if !b.dev.accuracy.Rounds(false) {
+			return device.Refuse("rows may not be rounded: the option Accuracy does not say so")
+		}
+		return bindBlocksPanels(o, "i8_nbits", b)
+	}),
+	rowFor("panels", func(o *arith.WidenedGemm, b *binder) error { return bindBlocksPanels(o, "f32_nbits", b) }),
 	rowFor("blocks", bindBlocksGemm),
 	rowFor("blocks", bindBlocksCast),
 }
@@ -77,11 +84,17 @@ func bindBlocksGemm(o *arith.WidenedGemm, b *binder) error {
 	if err := b.add(k, []bindings.Kernel{part}, v.words(), b.in(0), b.in(1), bookOf(of), s.col, b.out(0)); err != nil {
 		return err
 	}
-	switch columns := b.Out[0].Dims[1]; {
+	return b.addRest(s)
+}
+
+// addRest adds an addend of rows or of all elements to output 0.
+func (b *binder) addRest(s sum) error {
+	dims := b.Out[0].Dims
+	switch {
 	case s.row.Place != device.None:
-		return b.joinOut("add", s.row, graph.Dims{v.m, graph.Known(1)})
+		return b.joinOut("add", s.row, graph.Dims{dims[0], graph.Known(1)})
 	case s.all.Place != device.None:
-		return b.joinOut("add", s.all, graph.Dims{v.m, columns})
+		return b.joinOut("add", s.all, graph.Dims{dims[0], dims[1]})
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func (c pieces) each(w *tensor.Tensor, all []byte) error {
 		return aligned(w, func(w *tensor.Tensor) error { return c.fill(w, 0, c.rows, all) })
 	}
 	width := w.Len() / c.rows
-	size := width * w.DType().Bits() / 8
+	size := w.DType().Bytes(width)
 	for from := 0; from < c.rows; from += c.step {
 		rows := min(c.step, c.rows-from)
 		part, err := tensor.FromBytes(w.DType(), tensor.Shape{rows, width}, w.Bytes()[from*size:(from+rows)*size])
