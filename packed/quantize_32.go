@@ -67,9 +67,9 @@ func single(codes []uint8, g grid, tries []float32, x, w []float32) (d float32) 
 }
 
 var (
-	triesQ40   = []float32{-9, -8.7, -8.4, -8.1, -7.8, -7.5, -7.2, 7.8, 7.5}
-	triesQ50   = []float32{-16.8, -16.5, -16.2, -15.9, -15.6, -15.3}
-	triesIQ4NL = []float32{-132, -127, -122, -117, -112, -107, 108, 113, 118, 123}
+	triesQ40   = []float32{-9.6, -9.2, -8.9, -8.6, -8.3, -8, -7.7, -7.4, -7.1, -6.7, -6.2, 6.7, 7, 7.3, 7.6, 7.9, 8.2}
+	triesQ50   = []float32{-17.5, -17, -16.7, -16.4, -16.1, -15.8, -15.5, -15.2, -14.8, -14.3, -13.6, -12.8, 14.2, 14.7, 15.1, 15.5, 15.9}
+	triesIQ4NL = []float32{-136, -131, -127, -123, -119, -115, -111, -106, -100, -92, 94, 101, 107, 111, 115, 119, 123, 128}
 )
 
 func quantizeQ40(dst []byte, x, w []float32) {
@@ -91,8 +91,10 @@ func quantizeIQ4NL(dst []byte, x, w []float32) {
 }
 
 var (
-	gridQ41 = leveled{affine: affine{15}, negative: true, tries: []float32{13.9, 14.3, 14.7, 15.1, 15.6, 16.1}}
-	gridQ51 = leveled{affine: affine{31}, negative: true, tries: []float32{29.8, 30.3, 30.8, 31.2, 31.7}}
+	gridQ41 = leveled{affine: affine{15}, negative: true, tries: []float32{13.9, 14.3, 14.7, 15.1, 15.6, 16.1},
+		weighed: []float32{10.5, 11.2, 11.9, 12.5, 13.1, 13.6, 14.1, 14.5, 14.9, 15.3, 15.7, 16.1, 16.6, 17.2}}
+	gridQ51 = leveled{affine: affine{31}, negative: true, tries: []float32{29.8, 30.3, 30.8, 31.2, 31.7},
+		weighed: []float32{23, 24.5, 25.7, 26.8, 27.7, 28.5, 29.2, 29.8, 30.3, 30.8, 31.2, 31.7, 32.3, 33}}
 )
 
 // lone returns the scale and the least value of a block without groups, and writes the codes.

@@ -320,7 +320,7 @@ func quantizeQ5K(dst []byte, x, w []float32) {
 }
 
 var gridIQ4XS = grouped{grid: &tabledNL, size: 32, low: -32, high: 31, reach: 1,
-	tries: []float32{-127, -120, -113, -105, 113, 106, 120, 128}}
+	tries: []float32{-131, -127, -122, -117, -112, -106, -98, 100, 107, 112, 117, 122, 128}}
 
 func quantizeIQ4XS(dst []byte, x, w []float32) {
 	var codes [256]uint8

@@ -37,6 +37,7 @@ func numbersOf(t *testing.T, x stored) []float32 {
 // ggml's blocks of the same elements.
 func TestQuantizeSamples(t *testing.T) {
 	var source, importance []float32
+	bound := map[string]float64{"Q4_K.weighted": 0.98, "Q5_K.weighted": 0.98, "Q6_K.weighted": 0.98, "IQ2_XXS.weighted": 0.9, "IQ3_S.plain": 0.7}
 	for _, x := range samples(t, "quantisers.a.gguf") {
 		b := blocksNamed(x.dtype)
 		switch {
@@ -53,7 +54,7 @@ func TestQuantizeSamples(t *testing.T) {
 			b.Quantize(got, source, all)
 			mine, ggml := lost(b, got, source, w), lost(b, x.data, source, w)
 			t.Logf("%-18s %.4f", x.name, mine/ggml)
-			if !(mine <= ggml) {
+			if most := bound[x.name]; most != 0 && mine > most*ggml || !(mine <= ggml) {
 				t.Errorf("%s: error %.5f, ggml's %.5f, ratio %.4f", x.name, mine, ggml, mine/ggml)
 			}
 		}
