@@ -15,8 +15,8 @@ import (
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
-// TestGemma continues prompts with a trained decoder of 268 million packed weights. Its tokens are
-// those of llama.cpp, which oracles/gguf/greedy.py stored.
+// TestGemma continues prompts with a trained decoder of 268 million packed weights. Its tokens
+// equal llama.cpp's, which oracles/gguf/greedy.py stored.
 func TestGemma(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	file := filepath.Join(testenv.Root(t), ".cache", "gguf", "gemma-3-270m-q4_k_m.gguf")

@@ -101,7 +101,7 @@ func (v *vectors) nearest(x, w []float32, near []uint16, rows [][8]float32) (row
 	return row, loss
 }
 
-// booked is a type whose vectors are rows of a code book. A group has an odd multiple of the unit of
+// booked is a type with vectors that are rows of a code book. A group has an odd multiple of the unit of
 // its block.
 type booked struct {
 	*vectors
@@ -115,7 +115,7 @@ type booked struct {
 	single bool      // each vector has a shift of its own, not each group
 }
 
-// choice is what the vectors of a block become.
+// choice is the code of each vector of a block.
 type choice struct {
 	rows   [64]uint16
 	minus  [64]bool // the shift is subtracted

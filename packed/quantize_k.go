@@ -12,7 +12,7 @@ type grid interface {
 	codes(dst []uint8, x []float32, scale float32)
 }
 
-// grouped is a type whose groups of elements have a whole number of a block's scale.
+// grouped is a type with groups of elements, each with a whole number of its block's scale.
 type grouped struct {
 	grid
 	size      int       // of a group
@@ -135,8 +135,8 @@ func quantizeQ6K(dst []byte, x, w []float32) {
 	}
 }
 
-// leveled is a type whose groups of elements have whole numbers of a block's scale and of its least
-// value.
+// leveled is a type with groups of elements, each with whole numbers of its block's scale and of the
+// block's least value.
 type leveled struct {
 	affine
 	size     int       // of a group

@@ -33,8 +33,8 @@ func numbersOf(t *testing.T, x stored) []float32 {
 	return list
 }
 
-// TestQuantizeSamples compares the error of each type, with and without importance, with that of
-// ggml's blocks of the same elements.
+// TestQuantizeSamples compares the error of each type, with and without importance, with the
+// error of ggml's blocks of the same elements.
 func TestQuantizeSamples(t *testing.T) {
 	var source, importance []float32
 	bound := map[string]float64{"Q4_K.weighted": 0.98, "Q5_K.weighted": 0.98, "Q6_K.weighted": 0.98, "IQ2_XXS.weighted": 0.9, "IQ3_S.plain": 0.7}

@@ -12,8 +12,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestCompensate compares the error of products with compensation and without, on inputs whose
-// columns depend on each other.
+// TestCompensate compares the error of products with compensation and without, on inputs
+// with columns that depend on each other.
 func TestCompensate(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	mixing := make([]float64, deep*deep)

@@ -126,7 +126,7 @@ func outputs(t *testing.T, m *graph.Model, d tensor.DType) map[string][]float64 
 }
 
 // TestNodes quantises the weights of nodes, runs the models on identities, and compares the error of
-// what they give with that of the report.
+// the results with the report's error.
 func TestNodes(t *testing.T) {
 	for _, c := range []struct {
 		to         string

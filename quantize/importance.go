@@ -16,7 +16,7 @@ import (
 )
 
 // Importance is the mean of the squares of each input of weights, over calibration data. An element
-// of a weight matters in proportion to that of its column.
+// of a weight matters in proportion to the mean of its column.
 type Importance struct {
 	// Columns has the numbers of each weight by its name: as many as a row has elements, for each
 	// expert in turn.

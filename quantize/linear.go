@@ -25,7 +25,9 @@ func (e *editor) linear(p product, to Type) (bool, error) {
 		need = 21
 	}
 	if v := e.version(); v < need {
-		return false, graph.Errorf(graph.ErrUnsupported, "weight %q: DequantizeLinear of %s takes operator set %d, and the model has %d; take q4 or q8, or export the model with a newer set",
+		return false, graph.Errorf(graph.ErrUnsupported,
+			"weight %q: DequantizeLinear of %s takes operator set %d, and the model has %d; take q4 or q8, "+
+				"or export the model with a newer set",
 			p.weight.Name, to, need, v)
 	}
 	if block != 0 && k%block != 0 {

@@ -132,7 +132,8 @@ func tapped(network *graph.Model, products bool) (*graph.Model, []*tap, error) {
 		}
 	}
 	if version < 13 {
-		return nil, nil, graph.Errorf(graph.ErrUnsupported, "%s has operator set %d, and importance is measured from 13 on; export the model with a newer set",
+		return nil, nil, graph.Errorf(graph.ErrUnsupported,
+			"%s has operator set %d, and importance is measured from 13 on; export the model with a newer set",
 			network.File, version)
 	}
 	e := &editor{taken: taken(network)}
@@ -261,7 +262,7 @@ func each(ctx context.Context, m *graph.Model, runs Runs, o nacre.Options, took 
 	return nil
 }
 
-// Divergence says how far the outputs of a network are from those of another.
+// Divergence is the distance between the outputs of two networks.
 type Divergence struct {
 	Output string  `json:"output"`
 	Rows   int     `json:"rows"`
@@ -354,7 +355,8 @@ func outputsOf(ctx context.Context, m *graph.Model, runs Runs, o nacre.Options, 
 	}
 }
 
-// divergence returns the Kullback-Leibler divergence of the probabilities of logits b from those of a.
+// divergence returns the Kullback-Leibler divergence of the probabilities of logits b from the
+// probabilities of logits a.
 func divergence(a, b []float32) (kl float64) {
 	sum := func(x []float32) float64 {
 		most, s := float64(slices.Max(x)), 0.0

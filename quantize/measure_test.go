@@ -90,7 +90,7 @@ func tokens(t *testing.T) quantize.Runs {
 }
 
 // TestDecoder measures the importance of a decoder's weights, quantises with it, and compares the
-// logits of the results with those of the original.
+// results' logits with the original's.
 func TestDecoder(t *testing.T) {
 	source := floats(t, sample(t, "llama_wide.Q4_K_M.gguf"))
 	lower := func(opened *nacre.Model, err error) *nacre.Model {

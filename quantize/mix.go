@@ -23,7 +23,7 @@ type mix struct {
 
 var layerNumber = regexp.MustCompile(`(?:^|\.)(?:blk|layers|h)\.([0-9]+)\.`)
 
-// newMix reads what a mix goes by from the metadata of a model.
+// newMix reads the facts that a mix depends on from the metadata of a model.
 func newMix(m *graph.Model, o *Options) *mix {
 	x := &mix{pure: o.Pure, weighed: o.Importance != nil, tied: true, shared: 1}
 	arch := text(m, "general.architecture")
@@ -70,7 +70,7 @@ func number(m *graph.Model, key string) (most int) {
 	return most
 }
 
-// parts are the names that weights of other formats have, and what they are here.
+// parts are the names that weights have in other formats, each with the name of GGUF.
 var parts = [][2]string{
 	{"lm_head", "output"}, {"embed_tokens", "token_embd"}, {"self_attn.q_proj", "attn_q"}, {"self_attn.k_proj", "attn_k"},
 	{"self_attn.v_proj", "attn_v"}, {"self_attn.o_proj", "attn_output"}, {"mlp.down_proj", "ffn_down"},
@@ -140,7 +140,7 @@ func (m *mix) more(layer int) bool {
 	return layer < eighth || layer >= 7*m.layers/8 || (layer-eighth)%3 == 2
 }
 
-// choose returns the type of blocks for a part, nil for that of the mix.
+// choose returns the type of blocks for a part, or nil for the mix's own.
 func (m *mix) choose(part string, layer int, t Type) *packed.Blocks {
 	first := layer < m.layers/8
 	few := t.blocks.Elements == 256 && strings.HasPrefix(t.blocks.Name, "iq") &&

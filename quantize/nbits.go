@@ -89,7 +89,8 @@ func (e *editor) encode(p product, to Type, block int) (*nbits, sums, error) {
 	zeroWidth := (blocks*bits + 7) / 8
 	scaleType := t.DType()
 	if scaleType == tensor.F64 {
-		return nil, sums{}, graph.Errorf(graph.ErrUnsupported, "weight %q is float64, and scales of MatMulNBits are float32, float16 or bfloat16; convert the model first", p.weight.Name)
+		return nil, sums{}, graph.Errorf(graph.ErrUnsupported,
+			"weight %q is float64, and scales of MatMulNBits are float32, float16 or bfloat16; convert the model first", p.weight.Name)
 	}
 	m := &nbits{
 		codes:  &graph.Initializer{Name: p.weight.Name + "_q" + to.name[1:], Tensor: tensor.New(tensor.U8, n, blocks, block/8*bits)},

@@ -33,8 +33,8 @@ type Options struct {
 	// Importance weighs the errors of columns. It may be nil.
 	Importance *Importance
 	// Compensate changes later columns of a weight so that they compensate the errors of earlier ones
-	// (GPTQ), for nbits. Importance must be of MeasureProducts. The errors of the report are then
-	// those of products.
+	// (GPTQ), for nbits. Importance must be of MeasureProducts. The report then has the errors
+	// of products.
 	Compensate bool
 	// Threads is the number of goroutines that quantise. 0 is one for each CPU.
 	Threads int
@@ -57,7 +57,8 @@ type Report struct {
 	Before int64 `json:"before"`
 	// Error is the error of all weights that changed, as of one.
 	Error float64 `json:"error"`
-	// Divergence is that of the results from those of the original, if they were compared.
+	// Divergence is the divergence of the results from the original's. If they were not compared, it
+	// is nil.
 	Divergence *Divergence `json:"divergence,omitempty"`
 	// Warnings are for people.
 	Warnings []string `json:"warnings"`
@@ -87,7 +88,7 @@ func Model(ctx context.Context, m *graph.Model, o Options) (_ *graph.Model, _ *R
 	if o.Threads <= 0 {
 		o.Threads = goruntime.GOMAXPROCS(0)
 	}
-	if err := o.settle(); err != nil {
+	if err := o.complete(); err != nil {
 		return nil, nil, err
 	}
 	j := &job{Options: o, ctx: ctx, source: m, report: &Report{Type: o.Type.name}}
@@ -113,8 +114,8 @@ func Model(ctx context.Context, m *graph.Model, o Options) (_ *graph.Model, _ *R
 	return &out, j.report, nil
 }
 
-// settle checks the options, and replaces types by those that the format holds.
-func (o *Options) settle() (err error) {
+// complete checks the options, and replaces types by those that the format holds.
+func (o *Options) complete() (err error) {
 	if o.Type.name == "" {
 		return graph.Errorf(graph.ErrUnsupported, "no type of weights is given; have %s", typeNames())
 	}

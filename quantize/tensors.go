@@ -101,7 +101,8 @@ func (j *job) tensor(x *graph.Initializer, mix *mix) (*graph.Initializer, error)
 	case to.blocks != nil && t.DType().Blocks() == to.blocks:
 		return keep("is of this type already")
 	case quantised(x) && !j.Requantize:
-		return nil, graph.Errorf(graph.ErrUnsupported, "weight %q is quantised already, as %v, and errors add up; take the original model, or allow it (--allow-requantize)",
+		return nil, graph.Errorf(graph.ErrUnsupported,
+			"weight %q is quantised already, as %v, and errors add up; take the original model, or allow it (--allow-requantize)",
 			x.Name, t.DType())
 	case quantised(x) && t.DType().Blocks() == nil:
 		return nil, graph.Errorf(graph.ErrUnsupported, "weight %q has codes of %v with scales beside them; convert the model with --dequantize first",
@@ -145,7 +146,8 @@ func (j *job) blocks(x *graph.Initializer, b *packed.Blocks) (*tensor.Tensor, su
 	shape := t.Shape()
 	k := shape[len(shape)-1]
 	if k%b.Elements != 0 {
-		return nil, sums{}, graph.Errorf(graph.ErrUnsupported, "weight %q has rows of %d elements, no multiple of the %d of a block of %s; give it another type by a rule",
+		return nil, sums{}, graph.Errorf(graph.ErrUnsupported,
+			"weight %q has rows of %d elements, no multiple of the %d of a block of %s; give it another type by a rule",
 			x.Name, k, b.Elements, b.Name)
 	}
 	y := tensor.New(dtypeOf(b), shape...)

@@ -63,7 +63,7 @@ func floats(t *testing.T, m *graph.Model) *graph.Model {
 }
 
 // TestFiles writes quantised models of each format of tensors, and reads them again. The error of
-// what is read is that of the report.
+// the weights in the file is the report's error.
 func TestFiles(t *testing.T) {
 	all := floats(t, sample(t, "llama_wide.Q4_K_M.gguf"))
 	small, g := *all, *all.Graph

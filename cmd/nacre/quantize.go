@@ -236,8 +236,8 @@ func (f *quantizeFlags) measure(ctx context.Context, opened *nacre.Model, in str
 	return runs, err
 }
 
-// compare compares the results of the original and of what was made of it. It returns nil if what was
-// made cannot be run.
+// compare compares the results of the original and of the quantised model. If the quantised model
+// cannot run, compare returns nil.
 func (f *quantizeFlags) compare(ctx context.Context, opened *nacre.Model, made *graph.Model, runs quantize.Runs) (*quantize.Divergence, error) {
 	reference, err := opened.Network()
 	if err != nil {

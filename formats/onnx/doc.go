@@ -17,8 +17,8 @@
 //
 // # Blocks
 //
-// ONNX has no types of blocks. Target makes codes with float32 scales of a matrix in blocks whose
-// elements are whole numbers times a scale: a Gemm becomes com.microsoft.MatMulNBits, and a Gather
+// ONNX has no types of blocks. If the elements of a matrix in blocks are whole numbers times a scale,
+// Target makes codes with float32 scales: a Gemm becomes com.microsoft.MatMulNBits, and a Gather
 // com.microsoft.GatherBlockQuantized, with 4 or 8 bits. Elements stay the same. Other tensors in
 // blocks become float32, if the options say who hears of it.
 package onnx

@@ -24,8 +24,9 @@ func narrowForm(n *graph.Node) (narrow string, pastKey int, ok bool) {
 }
 
 // NarrowCaches returns a model with caches of keys and values of element type d, which is float16.
-// The caches are the growing states of float32; states of halves are unchanged. If the model has no such state, or anything but attention
-// reads or computes the elements of one, the error is graph.ErrUnsupported.
+// The caches are the growing states of float32. States of 16 bits stay as they are. If the model has no
+// growing state of floats, or a node that is no attention reads or computes the elements of one, the
+// error is graph.ErrUnsupported.
 func NarrowCaches(m *graph.Model, d tensor.DType) (*graph.Model, error) {
 	n := &cacheNarrower{dtype: d, nodes: map[*graph.Node]bool{}, types: map[string]graph.Type{}}
 	if err := n.find(m); err != nil {
