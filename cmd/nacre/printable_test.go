@@ -102,6 +102,10 @@ func TestShownNames(t *testing.T) {
 	plain := []*graph.Initializer{{Name: hostile("w"), Tensor: tensor.New(tensor.F32, 2)}}
 	save("tensors.safetensors", &graph.Model{Graph: &graph.Graph{Initializers: plain},
 		Meta: []graph.Pair{{Key: hostile("key"), Value: hostile("value")}}})
+	weights := filepath.Join(dir, "weights.safetensors")
+	save("weights.safetensors", &graph.Model{Graph: &graph.Graph{Initializers: []*graph.Initializer{
+		{Name: hostile("w") + "weight", Tensor: tensor.New(tensor.F32, 2, 32)},
+	}}})
 	ones := tensor.New(tensor.F32, 2)
 	input := write(t, filepath.Join(dir, "x.npy"), npyBytes(t, ones))
 	cases := filepath.Join(dir, "cases")
@@ -129,6 +133,9 @@ func TestShownNames(t *testing.T) {
 		{"emit", model, "-o", filepath.Join(dir, "m.chelis"), "--to", "chelis"}, {"emit", unknown, "-o", filepath.Join(dir, "m.chelis"), "--to", "chelis"},
 		{"bench", model, "--count", "1"}, {"bench", model, "--count", "1", "--json"}, {"bench", model, "--kernels"}, {"bench", unknown},
 		{"check", model}, {"check", unknown}, {"check", three},
+		{"quantize", weights, filepath.Join(t.TempDir(), hostile("q")+".gguf"), "--to", "q8_0"}, {"quantize", model, out + ".onnx", "--to", "q4"},
+		{"quantize", weights, out + ".gguf", "--to", "q8_0", "--json"}, {"quantize", weights, out, "--to", hostile("q4")},
+		{"quantize", weights, out + ".gguf", "--to", "q4_k", "--layer", hostile("(")}, {"quantize", weights, out + ".onnx", "--to", "q4"},
 		{"conformance", cases}, {"conformance", cases, "--list"}, {"conformance", hostile("none")},
 		{"generate", chat, "--chat", "--prompt", "Hi"}, {"generate", broken, "--prompt", "Hi"}, {"generate", model, "--tokens", "1"},
 		{"generate", hostile("none"), "--tokens", "1"},

@@ -262,7 +262,7 @@ func (f *quantizeFlags) compare(ctx context.Context, opened *nacre.Model, made *
 // table prints a report for people.
 func table(w io.Writer, r *quantize.Report) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "weight\tshape\tfrom\tto\tbits\tbytes\terror %\t")
+	printable.Fprintln(t, "weight\tshape\tfrom\tto\tbits\tbytes\terror %\t")
 	for _, l := range r.Layers {
 		lost := "-"
 		if l.Error > 0 {
@@ -273,7 +273,7 @@ func table(w io.Writer, r *quantize.Report) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s: %s of constants, %s before; error %.3f %%\n", r.Type, humanize.IBytes(uint64(r.Bytes)),
+	_, err := printable.Fprintf(w, "%s: %s of constants, %s before; error %.3f %%\n", r.Type, humanize.IBytes(uint64(r.Bytes)),
 		humanize.IBytes(uint64(r.Before)), 100*r.Error)
 	if d := r.Divergence; d != nil && err == nil {
 		_, err = printable.Fprintf(w, "%s: divergence %.5f nats, at most %.5f; the greatest is the same in %.1f %% of %d rows; error %.3f %%\n",
