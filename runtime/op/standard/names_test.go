@@ -15,10 +15,10 @@ import (
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 )
 
-// namingFolders hold code that is about operators: networks and cases made of nodes, and files
-// that name operators of their own.
+// namingFolders hold code that is about operators: networks and cases made of nodes, files that name
+// operators of their own, and weights that become nodes.
 var namingFolders = []string{
-	"runtime/internal/optest", "internal/topologies", "bench/operators", "formats",
+	"runtime/internal/optest", "internal/topologies", "bench/operators", "formats", "quantize",
 }
 
 // isNaming reports whether the files of a folder may name operators: families do, what they share

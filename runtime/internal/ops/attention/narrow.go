@@ -40,6 +40,8 @@ func newNarrowMultiHead(n *op.Node) (op.Op, error) {
 }
 
 var narrowRows = []op.Row{
-	{Domain: kit.Internal, Name: "NarrowAttention", Since: []int{23, 24, 25}, In: [2]int{3, 7}, Out: [2]int{1, 4}, Types: op.Floats, New: newNarrow},
-	{Domain: kit.Internal, Name: "NarrowMultiHeadAttention", Since: []int{1}, In: [2]int{1, 9}, Out: [2]int{1, 4}, Types: kit.ComputedInF32, New: newNarrowMultiHead},
+	{Domain: kit.Internal, Name: "NarrowAttention", Since: []int{23, 24, 25}, In: [2]int{3, 7}, Out: [2]int{1, 4}, Types: op.Types{tensor.F32},
+		New: newNarrow},
+	{Domain: kit.Internal, Name: "NarrowMultiHeadAttention", Since: []int{1}, In: [2]int{1, 9}, Out: [2]int{1, 4}, Types: op.Types{tensor.F32},
+		New: newNarrowMultiHead},
 }

@@ -144,12 +144,17 @@ func standardAttention(s *cases.Suite, d tensor.DType) {
 		{"many queries, grouped", 4, 2, 37, 50, 6, 16, 33},
 	} {
 		for _, causal := range []int{0, 1} {
-			attentionCase(s, d, c.note, []int{2, c.heads, c.kvHeads, c.queries, c.keys, c.past, c.size, c.dv}, causal)
+			n := []int{2, c.heads, c.kvHeads, c.queries, c.keys, c.past, c.size, c.dv}
+			attentionCase(s, d, d, c.note, n, causal)
+			if d == tensor.F32 && c.past > 0 {
+				attentionCase(s, d, tensor.F16, c.note, n, causal)
+			}
 		}
 	}
 }
 
-func attentionCase(s *cases.Suite, d tensor.DType, note string, n []int, causal int) {
+// attentionCase adds cases with operands of type d and a cache of type cache.
+func attentionCase(s *cases.Suite, d, cache tensor.DType, note string, n []int, causal int) {
 	batch, heads, kvHeads, queries, keys, past, size, dv := n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7]
 	q, k, v := s.Any(d, batch, heads, queries, size), s.Any(d, batch, kvHeads, keys, size),
 		s.Any(d, batch, kvHeads, keys, dv)
@@ -157,9 +162,9 @@ func attentionCase(s *cases.Suite, d tensor.DType, note string, n []int, causal 
 	list := cases.In(q, k, v, mask)
 	allK, allV := k, v
 	if past > 0 {
-		pastK, pastV := s.Any(d, batch, kvHeads, past, size), s.Any(d, batch, kvHeads, past, dv)
+		pastK, pastV := s.Any(cache, batch, kvHeads, past, size), s.Any(cache, batch, kvHeads, past, dv)
 		list = append(list, pastK, pastV)
-		allK, allV = joined(pastK, k), joined(pastV, v)
+		allK, allV = joined(pastK, cases.Narrow(cache, k)), joined(pastV, cases.Narrow(cache, v))
 	}
 	a := &Attention{Batch: batch, Heads: heads, KVHeads: kvHeads, Queries: queries, Keys: past + keys, D: size, DV: dv,
 		Q: byHead(q), K: byHead(allK), V: byHead(allV), Scale: 0.25, cap: 4,
@@ -174,6 +179,11 @@ func attentionCase(s *cases.Suite, d tensor.DType, note string, n []int, causal 
 		return func(at []int) float64 { return f(at[0], at[1], at[2], at[3]) }
 	}
 	y := cases.Filled(d, at(out), batch, heads, queries, dv)
+	if cache != d {
+		s.Add(cases.Case{Domain: "nacre", Op: "NarrowAttention", Version: 23, Note: note, In: list, Want: cases.Want(y, allK, allV),
+			Ulps: Ulps, Attrs: cases.Attrs("scale", 0.25, "softcap", 4.0, "is_causal", causal)})
+		return
+	}
 	for stage := range stages {
 		scores := cases.Filled(d, at(stages[stage]), batch, heads, queries, past+keys)
 		s.Add(cases.Case{Op: "Attention", Version: 23, Note: note, In: list, Want: cases.Want(y, allK, allV, scores), Ulps: Ulps,

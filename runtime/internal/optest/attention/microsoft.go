@@ -16,7 +16,17 @@ func PackedRows(d tensor.DType, f func(b, h, r, i int) float64, batch, heads, ro
 
 func multiHeadCases(s *cases.Suite, d tensor.DType) {
 	const batch, heads, size = 2, 3, 8
-	for _, c := range []struct{ queries, past int }{{3, 0}, {2, 4}, {25, 0}} {
+	for _, c := range []struct {
+		queries, past int
+		cache         tensor.DType
+	}{{3, 0, d}, {2, 4, d}, {25, 0, d}, {2, 4, tensor.F16}} {
+		name, domain := "MultiHeadAttention", cases.Microsoft
+		if c.cache != d {
+			if d != tensor.F32 {
+				continue
+			}
+			name, domain = "NarrowMultiHeadAttention", "nacre"
+		}
 		q, k, v := s.Any(d, batch, c.queries, heads*size), s.Any(d, batch, c.queries, heads*size),
 			s.Any(d, batch, c.queries, heads*size)
 		bias := s.Any(d, 3*heads*size)
@@ -34,7 +44,7 @@ func multiHeadCases(s *cases.Suite, d tensor.DType) {
 				return cases.Number(list[5], cases.Flat(list[5].Shape(), 0, h, i, j))
 			}}
 		if c.past > 0 {
-			list = append(list, s.Any(d, batch, heads, c.past, size), s.Any(d, batch, heads, c.past, size))
+			list = append(list, s.Any(c.cache, batch, heads, c.past, size), s.Any(c.cache, batch, heads, c.past, size))
 			behindPast := func(past *tensor.Tensor, f Headed) Headed {
 				return func(b, h, r, i int) float64 {
 					if r < c.past {
@@ -45,12 +55,16 @@ func multiHeadCases(s *cases.Suite, d tensor.DType) {
 			}
 			a.K, a.V = behindPast(list[6], a.K), behindPast(list[7], a.V)
 		}
-		out, _ := a.Run()
 		all := func(f Headed) *tensor.Tensor {
-			return cases.Filled(d, func(at []int) float64 { return f(at[0], at[1], at[2], at[3]) }, batch, heads, a.Keys, size)
+			return cases.Filled(c.cache, func(at []int) float64 { return f(at[0], at[1], at[2], at[3]) }, batch, heads, a.Keys, size)
 		}
-		s.Add(cases.Case{Domain: cases.Microsoft, Op: "MultiHeadAttention", Version: 1, Attrs: cases.Attrs("num_heads", heads, "unidirectional", 1), In: list,
-			Want: cases.Want(PackedRows(d, out, batch, heads, c.queries, size), all(a.K), all(a.V)), Ulps: 3 * Ulps})
+		allK, allV := all(a.K), all(a.V)
+		if c.cache != d {
+			a.K, a.V = byHead(allK), byHead(allV)
+		}
+		out, _ := a.Run()
+		s.Add(cases.Case{Domain: domain, Op: name, Version: 1, Attrs: cases.Attrs("num_heads", heads, "unidirectional", 1), In: list,
+			Want: cases.Want(PackedRows(d, out, batch, heads, c.queries, size), allK, allV), Ulps: 3 * Ulps})
 		if c.past > 0 {
 			continue
 		}
