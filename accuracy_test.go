@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,14 +13,14 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestAccuracy checks which kernels the option chooses for products with blocks.
-func TestAccuracy(t *testing.T) {
-	w := tensor.New(tensor.Q8_0, 32, 64)
+// blockProduct returns a model that multiplies rows of two by n rows of k elements in blocks.
+func blockProduct(t *testing.T, n, k int) *nacre.Model {
+	t.Helper()
 	m, err := nacre.NewModel(&graph.Model{IR: 8, Opsets: []graph.Opset{{Version: 17}}, Graph: &graph.Graph{
 		Name:         "product",
-		Inputs:       []*graph.Value{{Name: "x", Type: graph.TensorOf(tensor.F32, graph.DimsOf([]int{2, 64}))}},
-		Outputs:      []*graph.Value{{Name: "y", Type: graph.TensorOf(tensor.F32, graph.DimsOf([]int{2, 32}))}},
-		Initializers: []*graph.Initializer{{Name: "w", Tensor: w}},
+		Inputs:       []*graph.Value{{Name: "x", Type: graph.TensorOf(tensor.F32, graph.DimsOf([]int{2, k}))}},
+		Outputs:      []*graph.Value{{Name: "y", Type: graph.TensorOf(tensor.F32, graph.DimsOf([]int{2, n}))}},
+		Initializers: []*graph.Initializer{{Name: "w", Tensor: tensor.New(tensor.Q8_0, n, k)}},
 		Nodes: []*graph.Node{
 			{Op: "Cast", Version: 13, Inputs: []string{"w"}, Outputs: []string{"f"}, Attrs: []*graph.Attr{graph.IntAttr("to", 1)}},
 			{Op: "Gemm", Version: 13, Inputs: []string{"x", "f"}, Outputs: []string{"y"}, Attrs: []*graph.Attr{graph.IntAttr("transB", 1)}},
@@ -28,7 +29,32 @@ func TestAccuracy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer m.Close()
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+// TestEmptyBlocks multiplies rows without elements by blocks, exactly and rounded.
+func TestEmptyBlocks(t *testing.T) {
+	m := blockProduct(t, 3, 0)
+	for _, accuracy := range []nacre.Accuracy{nacre.AccuracyExact, nacre.AccuracyFast} {
+		x, err := nacre.NewTensor([]float32{}, 2, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := ready(t, m, nacre.Options{Accuracy: accuracy, Threads: 1}).Run(t.Context(), map[string]*nacre.Tensor{"x": x})
+		if err != nil {
+			t.Fatal(err)
+		}
+		y, err := nacre.Data[float32](out["y"])
+		if err != nil || !slices.Equal(y, make([]float32, 6)) {
+			t.Errorf("accuracy %d: %v, %v", accuracy, y, err)
+		}
+	}
+}
+
+// TestAccuracy checks which kernels the option chooses for products with blocks.
+func TestAccuracy(t *testing.T) {
+	m := blockProduct(t, 32, 64)
 	for accuracy, kernel := range map[nacre.Accuracy]string{
 		nacre.AccuracyModel: "f32_nbits/", nacre.AccuracyExact: "f32_nbits/", nacre.AccuracyFast: "i8_nbits/",
 	} {
