@@ -8,8 +8,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// integersOf returns the codes of an integer type that are used. Those of int8 and int4 have as many
-// below 0 as above where symmetric is true.
+// integersOf returns the codes of an integer type that are used. Codes of int8 leave out -128.
 func integersOf(d tensor.DType) packed.Integers {
 	switch l := d.Layout(); {
 	case d == tensor.I8:
@@ -51,11 +50,7 @@ func (j *job) codes(y, x *graph.Initializer, to Type, s *sums) error {
 		return err
 	}
 	y.Tensor = tensor.New(to.dtype, shape...)
-	if l := to.dtype.Layout(); l != nil {
-		l.Pack(y.Tensor.Bytes(), codes)
-	} else {
-		copy(tensor.View[int8](y.Tensor), codes)
-	}
+	store(y.Tensor, codes)
 	y.Meta = append(slices.Clone(x.Meta),
 		graph.Pair{Key: "quant.scheme", Value: "symmetric"},
 		graph.Pair{Key: "quant.scale", Kind: "per_channel", Data: scales},

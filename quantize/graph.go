@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // product is a node that reads a constant matrix.
@@ -92,6 +93,20 @@ func (p *product) size() (n, k int) {
 		return s[1], s[0]
 	}
 	return s[0], s[1]
+}
+
+// rows returns the matrix of a product, with the importance of its columns.
+func (e *editor) rows(p product) (*rows, error) {
+	n, k := p.size()
+	read, err := reader(p.weight.Tensor, k)
+	if p.columns {
+		read, err = columns(p.weight.Tensor, n)
+	}
+	if err != nil {
+		return nil, graph.Errorf(graph.ErrUnsupported, "weight %q: %w", p.weight.Name, err)
+	}
+	weigh, err := e.Importance.of(p.weight.Name, tensor.Shape{n, k})
+	return &rows{name: p.weight.Name, n: n, k: k, read: read, weigh: weigh}, err
 }
 
 // editor makes the nodes and the constants of the result.

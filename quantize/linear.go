@@ -112,21 +112,13 @@ func (e *editor) encodeLinear(p product, to Type, per int) (codes, scales, zeros
 		zeros = &graph.Initializer{Name: p.weight.Name + "_zeros", Tensor: tensor.New(to.dtype, shape...)}
 		points = make([]int8, shape.Len())
 	}
-	read, err := reader(t, k)
-	if p.columns {
-		read, err = columns(t, n)
-	}
-	if err != nil {
-		return nil, nil, nil, s, graph.Errorf(graph.ErrUnsupported, "weight %q: %w", p.weight.Name, err)
-	}
-	weigh, err := e.Importance.of(p.weight.Name, tensor.Shape{n, k})
+	r, err := e.rows(p)
 	if err != nil {
 		return nil, nil, nil, s, err
 	}
 	// Codes are a byte each until all rows are there, because columns of 4 bits share bytes.
 	wide := make([]int8, t.Len())
 	round := elements.Rounding(t.DType())
-	r := &rows{name: p.weight.Name, n: n, k: k, read: read, weigh: weigh}
 	r.encode = func(row int, x, w, y []float32) {
 		raw := make([]uint8, per)
 		for b := range blocks {
@@ -135,7 +127,7 @@ func (e *editor) encodeLinear(p product, to Type, per int) (codes, scales, zeros
 			if w != nil {
 				weights = w[from : from+per]
 			}
-			scale, zero := e.gridScale(grid, unsigned, part, weights)
+			scale, zero := gridScale(grid, unsigned, part, weights)
 			scale = round(scale)
 			at := row*blocks + b
 			if p.columns {
@@ -167,9 +159,10 @@ func (e *editor) encodeLinear(p product, to Type, per int) (codes, scales, zeros
 	return codes, scales, zeros, s, nil
 }
 
-// gridScale returns the scale and the zero point of a block.
-func (e *editor) gridScale(g packed.Integers, unsigned bool, x, w []float32) (float32, int) {
-	if unsigned {
+// gridScale returns the scale and the zero point of a block. The zero point is 0 unless pointed is
+// true.
+func gridScale(g packed.Integers, pointed bool, x, w []float32) (scale float32, zero int) {
+	if pointed {
 		return g.ScaleZero(x, w)
 	}
 	return g.Scale(x, w), 0

@@ -368,7 +368,9 @@ func divergence(a, b []float32) (kl float64) {
 	ta, tb := sum(a), sum(b)
 	for i, v := range a {
 		p := float64(v) - ta
-		kl += math.Exp(p) * (p - float64(b[i]) + tb)
+		if share := math.Exp(p); share > 0 { // masked logits are -Inf
+			kl += share * (p - float64(b[i]) + tb)
+		}
 	}
 	return max(kl, 0)
 }

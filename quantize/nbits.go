@@ -101,19 +101,11 @@ func (e *editor) encode(p product, to Type, block int) (*nbits, sums, error) {
 		grid = packed.Integers{Low: 0, High: 1<<bits - 1}
 		m.zeros = &graph.Initializer{Name: p.weight.Name + "_zeros", Tensor: tensor.New(tensor.U8, n, zeroWidth)}
 	}
-	read, err := reader(t, k)
-	if p.columns {
-		read, err = columns(t, n)
-	}
-	if err != nil {
-		return nil, sums{}, graph.Errorf(graph.ErrUnsupported, "weight %q: %w", p.weight.Name, err)
-	}
-	weigh, err := e.Importance.of(p.weight.Name, tensor.Shape{n, k})
+	r, err := e.rows(p)
 	if err != nil {
 		return nil, sums{}, err
 	}
 	round := elements.Rounding(scaleType)
-	r := &rows{name: p.weight.Name, n: n, k: k, read: read, weigh: weigh}
 	r.encode = func(row int, x, w, y []float32) {
 		raw := make([]uint8, block)
 		for b := range blocks {
@@ -122,12 +114,7 @@ func (e *editor) encode(p product, to Type, block int) (*nbits, sums, error) {
 			if w != nil {
 				weights = w[from:to]
 			}
-			scale, zero := float32(0), 0
-			if e.Asymmetric {
-				scale, zero = grid.ScaleZero(x[from:to], weights)
-			} else {
-				scale = grid.Scale(x[from:to], weights)
-			}
+			scale, zero := gridScale(grid, e.Asymmetric, x[from:to], weights)
 			scale = round(scale)
 			grid.Codes(raw, x[from:to], scale, zero)
 			for i := range y[from:to] {
@@ -141,11 +128,7 @@ func (e *editor) encode(p product, to Type, block int) (*nbits, sums, error) {
 	}
 	if h := e.products(p); h != nil {
 		err := r.compensate(h, block, grid, func(x []float32) (scale float32, zero int) {
-			if e.Asymmetric {
-				scale, zero = grid.ScaleZero(x, nil)
-			} else {
-				scale = grid.Scale(x, nil)
-			}
+			scale, zero = gridScale(grid, e.Asymmetric, x, nil)
 			return round(scale), zero
 		}, func(row, b int, scale float32, zero int, list []uint8) {
 			raw := make([]uint8, block)
