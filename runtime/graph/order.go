@@ -162,24 +162,24 @@ type sorter struct {
 
 // needs returns the nodes that node i must follow.
 func (s *sorter) needs(i int) []int {
-	var list []int
-	add := func(names []string) {
+	list := make([]int, 0, len(s.nodes[i].Inputs))
+	for _, names := range [2][]string{s.nodes[i].Inputs, s.nodes[i].Captured()} {
 		for _, name := range names {
 			if j, ok := s.maker[name]; ok {
 				list = append(list, j)
 			}
 		}
 	}
-	add(s.nodes[i].Inputs)
-	add(s.nodes[i].Captured())
 	return list
 }
 
 func (s *sorter) unsorted() bool {
-	for i := range s.nodes {
-		for _, j := range s.needs(i) {
-			if j >= i {
-				return true
+	for i, n := range s.nodes {
+		for _, names := range [2][]string{n.Inputs, n.Captured()} {
+			for _, name := range names {
+				if j, ok := s.maker[name]; ok && j >= i {
+					return true
+				}
 			}
 		}
 	}

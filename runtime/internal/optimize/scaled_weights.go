@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/nacre-ml/nacre/internal/elements"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
@@ -39,15 +40,13 @@ func (l *linear) scaled() (t *tensor.Tensor, ok bool) {
 // largest weight times the largest factor.
 func (l *linear) within(most float64) bool {
 	if l.weights.DType() == tensor.F32 {
-		factor, bits := 0.0, uint32(0)
+		factor := 0.0
 		for _, v := range l.mul {
 			factor = max(factor, math.Abs(v))
 		}
-		for b := l.weights.Bytes(); len(b) > 0; b = b[4:] {
-			bits = max(bits, binary.NativeEndian.Uint32(b)&math.MaxInt32) // the bits of a NaN exceed the bits of a number
-		}
+		largest := math.Float32frombits(largestBits(l.weights.Bytes()))
 		l.weights.Forget()
-		if factor*float64(math.Float32frombits(bits)) <= most {
+		if factor*float64(largest) <= most {
 			return true
 		}
 	}
@@ -59,6 +58,23 @@ func (l *linear) within(most float64) bool {
 		}
 	}
 	return true
+}
+
+// largestBits returns the bits of the largest magnitude in the bytes of float32 numbers. The bits of
+// a NaN exceed the bits of a number.
+func largestBits(b []byte) uint32 {
+	bits := func(b []byte) uint32 { return binary.NativeEndian.Uint32(b) & math.MaxInt32 }
+	var largest [4]uint32 // of independent parts
+	for ; len(b) >= 16; b = b[16:] {
+		largest[0] = max(largest[0], bits(b[:4]))
+		largest[1] = max(largest[1], bits(b[4:8]))
+		largest[2] = max(largest[2], bits(b[8:12]))
+		largest[3] = max(largest[3], bits(b[12:16]))
+	}
+	for ; len(b) > 0; b = b[4:] {
+		largest[0] = max(largest[0], bits(b))
+	}
+	return slices.Max(largest[:])
 }
 
 // runs yields copies of some weights at a time, with the index of the first. The next run

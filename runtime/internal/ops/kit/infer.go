@@ -30,8 +30,9 @@ func InferOutputs(o op.Op, n *graph.Node, in []*op.Value) (out []*op.Value, err 
 func InferWith(o op.Op, n *graph.Node, c *op.Infer) (out []*op.Value, err error) {
 	defer guard.At("").End(&err)
 	c.Out = make([]*op.Value, len(n.Outputs))
+	values := make([]op.Value, len(n.Outputs))
 	for i := range c.Out {
-		c.Out[i] = &op.Value{}
+		c.Out[i] = &values[i]
 	}
 	if err := o.Infer(c); err != nil {
 		return nil, err
@@ -56,8 +57,10 @@ func InferWith(o op.Op, n *graph.Node, c *op.Infer) (out []*op.Value, err error)
 // foldInts turns integer contents that are fully known into constants.
 func foldInts(values []*op.Value) {
 	for _, v := range values {
-		shape, ok := v.Dims.Concrete()
-		if v.Const == nil && v.Ints != nil && ok && shape.Len() == len(v.Ints) {
+		if v.Const != nil || v.Ints == nil {
+			continue
+		}
+		if shape, ok := v.Dims.Concrete(); ok && shape.Len() == len(v.Ints) {
 			v.Const = integerTensor(v.DType, shape, v.Ints)
 		}
 	}
