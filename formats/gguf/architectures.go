@@ -14,6 +14,7 @@ type architecture struct {
 	name        string
 	layerNorm   bool
 	interleaved bool // the rope rotates neighbouring columns
+	shortConvs  bool // layers without heads of keys are convolutions
 	activation  decoder.Activation
 	norms       [4]string       // before and after the attention, before and after the MLP; zero for Llama's
 	read        func(d *design) // nil for none
@@ -48,6 +49,7 @@ var architectures = []architecture{
 	{name: "falcon", layerNorm: true, activation: decoder.GELUTanh, read: (*design).falcon},
 	{name: "bert", layerNorm: true, activation: decoder.GELUTanh, read: func(d *design) { d.positions = true; clear(d.ropes); d.encoder() }},
 	{name: "nomic-bert", layerNorm: true, read: (*design).encoder},
+	{name: "lfm2", shortConvs: true, read: func(d *design) { d.final = "token_embd_norm"; d.headNorms() }},
 	{name: "gpt-oss", norms: [4]string{"attn_norm", "", "post_attention_norm", ""}, read: (*design).gptOSS},
 }
 
@@ -138,6 +140,10 @@ func (d *design) base(key string) float64 {
 func (d *design) stablelm() {
 	if d.left["blk.0.ffn_norm.weight"] == nil {
 		d.beside()
+	}
+	if d.left["blk.0.attn_q_norm.weight"] != nil {
+		d.headNorms()
+		d.ownNorms = true
 	}
 }
 

@@ -49,15 +49,19 @@ type design struct {
 	*architecture
 	decoder.Config
 	norms                      [4]string
-	inner                      []int // width of the MLP by layer
-	experts, chosen, width     int   // number of experts, of those of a token, and their width
-	normalized, shared         bool  // as decoder.Experts
+	final                      string // name of the last norm
+	inner                      []int  // width of the MLP by layer
+	experts, chosen, width     int    // number of experts, of those of a token, and their width
+	normalized, shared         bool   // as decoder.Experts
 	limit                      float64
 	gateUp                     bool // ffn_up has the rows of the gate, too
 	positions, parallel, sinks bool
-	queryNorms, wideNorms      bool
+	queryNorms                 bool // of every head,
+	wideNorms                  bool // of all heads together,
+	ownNorms                   bool // or of every head with a weight of its own
 	ropes                      []*decoder.Rope
 	windows                    []int
+	convs                      []bool                        // layers that are convolutions
 	left                       map[string]*graph.Initializer // by name
 	used                       map[string]bool
 	missing, misfits           []string
@@ -70,7 +74,7 @@ func designOf(m *graph.Model, s *settings) (*design, error) {
 		return nil, err
 	}
 	d := &design{settings: s, architecture: a, left: map[string]*graph.Initializer{}, used: map[string]bool{},
-		norms: a.norms}
+		norms: a.norms, final: "output_norm"}
 	for _, x := range m.Graph.Initializers {
 		d.left[x.Name] = x
 	}
@@ -105,8 +109,8 @@ func (d *design) sizesOf(tensors int) {
 		d.wrong(graph.ErrFormat, "block_count", "is %d, and the file has only %d tensors", layers, tensors)
 		return
 	}
-	c.Heads = d.one("attention.head_count", layers, 0)
-	c.KVHeads = d.one("attention.head_count_kv", layers, c.Heads)
+	c.Heads = d.one("attention.head_count", d.sizes("attention.head_count", layers, 0, 1))
+	c.KVHeads = d.keyHeads(layers)
 	if d.err != nil {
 		return
 	}
@@ -134,21 +138,42 @@ func (d *design) sizesOf(tensors int) {
 	if d.has("expert_feed_forward_length") {
 		inner = d.size("expert_feed_forward_length", 0)
 	}
-	d.inner = d.sizes("feed_forward_length", layers, inner)
+	d.inner = d.sizes("feed_forward_length", layers, inner, 1)
 	if d.has("expert_count") && d.float("expert_count", 0) != 0 {
 		d.expertsOf()
 	}
 }
 
-// one returns a size that is the same for all layers.
-func (d *design) one(key string, layers, otherwise int) int {
-	list := d.sizes(key, layers, otherwise)
+// one returns a size that is the same for all layers of a list. Zeros do not count.
+func (d *design) one(key string, list []int) int {
+	size := 0
 	for _, n := range list {
-		if n != list[0] {
+		switch {
+		case size == 0:
+			size = n
+		case n != 0 && n != size:
 			d.wrong(graph.ErrUnsupported, key, "is not the same for all layers")
 		}
 	}
-	return list[0]
+	return size
+}
+
+// keyHeads returns the number of heads of keys, and finds the layers that are convolutions.
+func (d *design) keyHeads(layers int) int {
+	const key = "attention.head_count_kv"
+	least := 1
+	if d.shortConvs {
+		least = 0
+	}
+	list := d.sizes(key, layers, d.Heads, least)
+	d.convs = make([]bool, layers)
+	for i, n := range list {
+		d.convs[i] = n == 0
+	}
+	if n := d.one(key, list); n != 0 {
+		return n
+	}
+	return d.Heads
 }
 
 // expertsOf reads the settings of experts.
@@ -241,14 +266,12 @@ func (d *design) find(o container.Lowering) error {
 		}
 		c.Layers = append(c.Layers, d.layer(i))
 	}
-	switch {
-	case d.Encoder:
-	case d.left["output.weight"] == nil:
-		c.Final = d.norm("", "output_norm", c.Hidden)
+	if !d.Encoder {
+		c.Final = d.norm("", d.final, c.Hidden)
 		c.Head.Weight = c.Embedding
-	default:
-		c.Final = d.norm("", "output_norm", c.Hidden)
-		c.Head = d.matrix("output", c.Vocab, c.Hidden)
+		if d.left["output.weight"] != nil {
+			c.Head = d.matrix("output", c.Vocab, c.Hidden)
+		}
 	}
 	if d.err != nil {
 		return d.err
@@ -265,26 +288,10 @@ func (d *design) layer(i int) decoder.Layer {
 	}
 	l := decoder.Layer{BeforeAttention: norms[0], AfterAttention: norms[1], BeforeMLP: norms[2], AfterMLP: norms[3],
 		Rope: d.ropes[i], Window: d.windows[i], WideNorms: d.wideNorms, Parallel: d.parallel}
-	q, kv := c.Heads*c.HeadDim, c.KVHeads*c.HeadDim
-	if d.left[p+"attn_qkv.weight"] != nil {
-		l.QKV = d.matrix(p+"attn_qkv", q+2*kv, c.Hidden)
+	if d.convs[i] {
+		l.Conv = d.shortConv(p)
 	} else {
-		l.Q, l.K, l.V = d.matrix(p+"attn_q", q, c.Hidden), d.matrix(p+"attn_k", kv, c.Hidden), d.matrix(p+"attn_v", kv,
-			c.Hidden)
-	}
-	l.O = d.matrix(p+"attn_output", c.Hidden, q)
-	if d.Encoder {
-		l.AttentionSum, l.MLPSum = d.norm(p, "attn_output_norm", c.Hidden), d.norm(p, "layer_output_norm", c.Hidden)
-	}
-	if d.queryNorms {
-		wide, narrow := c.HeadDim, c.HeadDim
-		if d.wideNorms {
-			wide, narrow = q, kv
-		}
-		l.Query, l.Key = d.norm(p, "attn_q_norm", wide), d.norm(p, "attn_k_norm", narrow)
-	}
-	if d.sinks {
-		l.Sinks = d.tensor(p+"attn_sinks.weight", c.Heads)
+		d.attention(&l, p)
 	}
 	if d.experts > 0 && d.left[p+"ffn_gate_inp.weight"] != nil {
 		l.Experts = d.mixture(p)
@@ -292,6 +299,47 @@ func (d *design) layer(i int) decoder.Layer {
 		d.mlp(&l, p, d.inner[i])
 	}
 	return l
+}
+
+// attention takes the tensors of the attention of a block.
+func (d *design) attention(l *decoder.Layer, p string) {
+	c := &d.Config
+	q, kv := c.Heads*c.HeadDim, c.KVHeads*c.HeadDim
+	if d.left[p+"attn_qkv.weight"] != nil {
+		l.QKV = d.matrix(p+"attn_qkv", q+2*kv, c.Hidden)
+	} else {
+		l.Q, l.K, l.V = d.matrix(p+"attn_q", q, c.Hidden), d.matrix(p+"attn_k", kv, c.Hidden),
+			d.matrix(p+"attn_v", kv, c.Hidden)
+	}
+	l.O = d.matrix(p+"attn_output", c.Hidden, q)
+	if d.Encoder {
+		l.AttentionSum, l.MLPSum = d.norm(p, "attn_output_norm", c.Hidden), d.norm(p, "layer_output_norm", c.Hidden)
+	}
+	if d.queryNorms {
+		l.Query, l.Key = d.headNorm(p, "attn_q_norm", c.Heads), d.headNorm(p, "attn_k_norm", c.KVHeads)
+	}
+	if d.sinks {
+		l.Sinks = d.tensor(p+"attn_sinks.weight", c.Heads)
+	}
+}
+
+// headNorm takes the norm of this many heads.
+func (d *design) headNorm(p, name string, heads int) decoder.Norm {
+	switch {
+	case d.wideNorms:
+		return d.norm(p, name, heads*d.HeadDim)
+	case d.ownNorms:
+		return decoder.Norm{Weight: d.tensor(p+name+".weight", heads, d.HeadDim)}
+	}
+	return d.norm(p, name, d.HeadDim)
+}
+
+// shortConv takes the tensors of the convolution of a block.
+func (d *design) shortConv(p string) *decoder.ShortConv {
+	n := d.Hidden
+	p += "shortconv."
+	return &decoder.ShortConv{In: d.matrix(p+"in_proj", 3*n, n), Out: d.matrix(p+"out_proj", n, n),
+		Taps: d.tensor(p+"conv.weight", n, d.size("shortconv.l_cache", 0)), Bias: d.maybe(p+"conv.bias", n)}
 }
 
 // mlp takes the matrices of the MLP.

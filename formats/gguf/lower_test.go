@@ -93,6 +93,10 @@ func TestLowerRefused(t *testing.T) {
 		{"llama", nil, map[string][]int{"rope_freqs.weight": {4}}, "not positive"},
 		{"llama", map[string]any{"expert_count": 2, "expert_used_count": 3}, nil, "is 3 of 2 experts"},
 		{"llama", map[string]any{"expert_count": 2, "expert_used_count": 1, "expert_gating_func": 2}, nil, "softmax"},
+		{"lfm2", map[string]any{"attention.head_count_kv": []int32{1, -1}}, nil, "numbers from 0 to"},
+		{"lfm2", map[string]any{"attention.head_count_kv": []int32{2, 0}, "shortconv.l_cache": nil}, nil, "shortconv.l_cache is missing"},
+		{"lfm2", map[string]any{"attention.head_count_kv": []int32{2, 0}, "shortconv.l_cache": 3}, nil, "blk.1.shortconv.in_proj.weight"},
+		{"stablelm", nil, map[string][]int{"blk.0.attn_q_norm.weight": {8}, "blk.0.attn_k_norm.weight": {2, 8}}, "blk.0.attn_q_norm.weight is float32[8], where floating-point numbers or blocks [2,8] are wanted"},
 		{"gemma2", map[string]any{"attention.sliding_window_pattern": []int32{1, 0}}, nil, "and there are 2 layers"},
 		{"llama", nil, map[string][]int{"blk.1.attn_q.weight": nil}, "tensors are missing: blk.1.attn_q.weight"},
 		{"llama", nil, map[string][]int{"blk.1.attn_q.weight": {16, 8}}, "blk.1.attn_q.weight is float32[16,8]"},
@@ -110,14 +114,28 @@ func TestLowerRefused(t *testing.T) {
 	}
 }
 
+// ownTensors are the tensors of architectures that Llama does not have.
+var ownTensors = map[string]map[string][]int{
+	"lfm2": {
+		"output_norm.weight": nil, "token_embd_norm.weight": {16}, "blk.0.attn_q_norm.weight": {8}, "blk.0.attn_k_norm.weight": {8},
+		"blk.1.attn_q.weight": nil, "blk.1.attn_k.weight": nil, "blk.1.attn_v.weight": nil, "blk.1.attn_output.weight": nil,
+		"blk.1.shortconv.in_proj.weight": {48, 16}, "blk.1.shortconv.conv.weight": {16, 3}, "blk.1.shortconv.out_proj.weight": {16, 16},
+	},
+	"phi2": {"blk.0.ffn_norm.weight": nil, "blk.1.ffn_norm.weight": nil},
+	"stablelm": {"blk.0.ffn_norm.weight": nil, "blk.1.ffn_norm.weight": nil, "blk.0.attn_q_norm.weight": {2, 8}, "blk.0.attn_k_norm.weight": {2, 8},
+		"blk.1.attn_q_norm.weight": {2, 8}, "blk.1.attn_k_norm.weight": {2, 8}},
+}
+
 // TestLower lowers decoders of every architecture whose tensors are those of Llama, and files that
 // are no networks.
 func TestLower(t *testing.T) {
 	settings, shapes := small()
-	for _, a := range []string{"llama", "qwen2", "phi2", "smollm3", "granite", "starcoder2", "stablelm"} {
-		shapes := maps.Clone(shapes)
-		if a == "phi2" {
-			maps.DeleteFunc(shapes, func(name string, _ []int) bool { return strings.Contains(name, "ffn_norm") })
+	for _, a := range []string{"llama", "qwen2", "phi2", "smollm3", "granite", "starcoder2", "stablelm", "lfm2"} {
+		shapes, settings := maps.Clone(shapes), maps.Clone(settings)
+		maps.Copy(shapes, ownTensors[a])
+		maps.DeleteFunc(shapes, func(_ string, shape []int) bool { return shape == nil })
+		if a == "lfm2" {
+			settings["attention.head_count_kv"], settings["shortconv.l_cache"] = []int32{2, 0}, 3
 		}
 		n, err := Lower(decoderOf(t, a, settings, shapes), container.Lowering{})
 		if err != nil {

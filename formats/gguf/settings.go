@@ -68,8 +68,8 @@ func (s *settings) size(key string, otherwise int) int {
 	return int(v)
 }
 
-// sizes returns a size per layer, from one number or from a list.
-func (s *settings) sizes(key string, layers, otherwise int) []int {
+// sizes returns a size per layer, from one number or from a list. Numbers of a list are from least.
+func (s *settings) sizes(key string, layers, otherwise, least int) []int {
 	p := s.find(key)
 	if p == nil || p.Data == nil || len(p.Data.Shape()) == 0 {
 		return slices.Repeat([]int{s.size(key, otherwise)}, layers)
@@ -82,8 +82,8 @@ func (s *settings) sizes(key string, layers, otherwise int) []int {
 	at := tensor.Numbers(p.Data)
 	for i := range list {
 		v := at(i)
-		if v < 1 || v > maxSize {
-			s.wrong(graph.ErrUnsupported, key, "is %v for layer %d, and takes numbers from 1 to %d", v, i, maxSize)
+		if !(v >= float64(least)) || v > maxSize {
+			s.wrong(graph.ErrUnsupported, key, "is %v for layer %d, and takes numbers from %d to %d", v, i, least, maxSize)
 			v = 1
 		}
 		list[i] = int(v)

@@ -1,6 +1,7 @@
 package decoder
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -24,7 +25,10 @@ func (m *maker) attention(i int, x string) string {
 		out = m.masked(l, q, k, v, m.pasts[i])
 	}
 	if !c.Encoder {
-		m.presents = append(m.presents, [2]string{out[1], out[2]})
+		for k, what := range []string{"key", "value"} {
+			m.presents = append(m.presents, present{out[1+k], fmt.Sprintf("present.%d.%s", i, what),
+				m.stateType(PastExtent + " + sequence")})
+		}
 	}
 	y := m.trace(i, "context", m.Op("Reshape", []string{out[0], m.Ints(-1, int64(c.Heads*c.HeadDim))}))
 	return m.trace(i, "attention", m.linear(l.O, m.norm(l.WithinAttention, y)))
@@ -45,12 +49,12 @@ func (m *maker) scores() []*graph.Attr {
 
 // grouped adds GroupQueryAttention. The operator supports windows. In ONNX Runtime, the columns of
 // a head must be a multiple of 8.
-func (m *maker) grouped(l *Layer, q, k, v string, past [2]string) []string {
+func (m *maker) grouped(l *Layer, q, k, v string, past pasts) []string {
 	attrs := append(m.scores(), graph.IntAttr("num_heads", int64(m.c.Heads)), graph.IntAttr("kv_num_heads", int64(m.c.KVHeads)))
 	if l.Window > 0 {
 		attrs = append(attrs, graph.IntAttr("local_window_size", int64(l.Window)))
 	}
-	in := []string{q, k, v, past[0], past[1], m.last(), m.total32()}
+	in := []string{q, k, v, past.key, past.value, m.last(), m.total32()}
 	if l.Sinks != nil {
 		in = append(in, "", "", "", "", m.float32s(l.Sinks))
 	}
@@ -58,9 +62,9 @@ func (m *maker) grouped(l *Layer, q, k, v string, past [2]string) []string {
 }
 
 // masked adds the standard's Attention with a mask.
-func (m *maker) masked(l *Layer, q, k, v string, past [2]string) []string {
+func (m *maker) masked(l *Layer, q, k, v string, past pasts) []string {
 	attrs := append(m.scores(), graph.IntAttr("q_num_heads", int64(m.c.Heads)), graph.IntAttr("kv_num_heads", int64(m.c.KVHeads)))
-	return m.Node("", "Attention", []string{q, k, v, m.mask(l.Window), past[0], past[1]}, 3, attrs...)
+	return m.Node("", "Attention", []string{q, k, v, m.mask(l.Window), past.key, past.value}, 3, attrs...)
 }
 
 // mask returns the keys that each query of a run sees, boolean [sequence,total].
@@ -127,7 +131,19 @@ func (m *maker) headNorm(l *Layer, n Norm, x string) string {
 		return m.norm(n, x)
 	}
 	y := m.Op("Reshape", []string{x, m.Ints(0, -1, int64(m.c.HeadDim))})
-	return m.norm(n, y) // sequences removes the axis of heads
+	if len(n.Weight.Tensor.Shape()) == 1 {
+		return m.norm(n, y) // sequences removes the axis of heads
+	}
+	ones := make([]float32, m.c.HeadDim)
+	for i := range ones {
+		ones[i] = 1
+	}
+	op := "RMSNormalization"
+	if m.c.LayerNorm {
+		op = "LayerNormalization"
+	}
+	y = m.Op(op, []string{y, m.vector(ones)}, graph.FloatAttr("epsilon", float32(m.c.Epsilon)))
+	return m.Op("Mul", []string{y, m.float32s(n.Weight)})
 }
 
 // rotated rotates pairs of columns of each head of [batch,sequence,heads·head_dim]. If r is nil, it

@@ -2,6 +2,7 @@ package decoder
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -44,13 +45,22 @@ type maker struct {
 	lastRows string // result of last
 	rows32   string // result of total32
 	places   string // result of positions
-	pasts    [][2]string
-	presents [][2]string
+	pasts    []pasts
+	presents []present
 	shapes   map[int]string // for sequences, by columns
 	masks    map[int]string // by window
 	ropes    map[*Rope][2]string
 	floats   map[*graph.Initializer]string
 	norms    map[*graph.Initializer]string
+}
+
+// pasts names the states of a block as a run reads them.
+type pasts struct{ key, value, conv string }
+
+// present is the next value of a state.
+type present struct {
+	value, name string
+	typ         graph.Type
 }
 
 func dims(list ...any) graph.Dims {
@@ -71,6 +81,11 @@ func (m *maker) stateType(rows string) graph.Type {
 	return graph.TensorOf(tensor.F32, dims("batch", m.c.KVHeads, rows, m.c.HeadDim))
 }
 
+// convType returns the type of the state of a convolution.
+func (m *maker) convType(c *ShortConv) graph.Type {
+	return graph.TensorOf(tensor.F32, dims("batch", m.c.Hidden, c.taps()-1))
+}
+
 // inputs adds the inputs, and the values computed from their extents.
 func (m *maker) inputs() {
 	m.ids = m.Input("input_ids", graph.TensorOf(tensor.I64, dims("batch", "sequence")))
@@ -79,19 +94,30 @@ func (m *maker) inputs() {
 		if m.Err() != nil || m.c.Encoder {
 			break
 		}
-		var pair [2]string
-		for k, what := range []string{"key", "value"} {
-			pair[k] = m.State(fmt.Sprintf("past_key_values.%d.%s", i, what), fmt.Sprintf("present.%d.%s", i, what), 2, m.stateType(PastExtent))
-		}
-		m.pasts = append(m.pasts, pair)
+		m.pasts = append(m.pasts, m.states(i))
 	}
 	m.extents = m.Op("Shape", []string{m.ids})
 	sequence := m.Op("Shape", []string{m.ids}, graph.IntAttr("start", 1))
 	m.past = m.Ints(0)
-	if len(m.pasts) > 0 {
-		m.past = m.Op("Shape", []string{m.pasts[0][0]}, graph.IntAttr("start", 2), graph.IntAttr("end", 3))
+	if i := slices.IndexFunc(m.pasts, func(p pasts) bool { return p.key != "" }); i >= 0 {
+		m.past = m.Op("Shape", []string{m.pasts[i].key}, graph.IntAttr("start", 2), graph.IntAttr("end", 3))
 	}
 	m.total = m.Op("Add", []string{m.past, sequence})
+}
+
+// states adds the states of block i.
+func (m *maker) states(i int) pasts {
+	if c := m.c.Layers[i].Conv; c != nil {
+		if c.taps() == 1 {
+			return pasts{}
+		}
+		return pasts{conv: m.State(fmt.Sprintf("past_conv.%d", i), fmt.Sprintf("present_conv.%d", i), -1, m.convType(c))}
+	}
+	grows := func(what string) string {
+		return m.State(fmt.Sprintf("past_key_values.%d.%s", i, what), fmt.Sprintf("present.%d.%s", i, what), 2,
+			m.stateType(PastExtent))
+	}
+	return pasts{key: grows("key"), value: grows("value")}
 }
 
 // scalar returns a vector of one element without its axis.
@@ -214,7 +240,12 @@ func (m *maker) layer(i int, x string) string {
 	if l.BeforeMLP.given() {
 		beside = x
 	}
-	y = m.norm(l.AfterAttention, m.attention(i, y))
+	if l.Conv != nil {
+		y = m.shortConv(i, y)
+	} else {
+		y = m.attention(i, y)
+	}
+	y = m.norm(l.AfterAttention, y)
 	x = m.norm(l.AttentionSum, m.trace(i, "residual", m.Op("Add", []string{x, m.times(y, m.c.ResidualScale)})))
 	y = x
 	if l.Parallel {
@@ -257,10 +288,8 @@ func (m *maker) logits(x string) {
 		y = m.times(m.Op("Tanh", []string{m.times(y, 1/limit)}), limit)
 	}
 	m.Output(m.sequences(y, m.c.Vocab), "logits", graph.TensorOf(tensor.F32, dims("batch", "sequence", m.c.Vocab)))
-	for i, pair := range m.presents {
-		for k, what := range []string{"key", "value"} {
-			m.Output(pair[k], fmt.Sprintf("present.%d.%s", i, what), m.stateType(PastExtent+" + sequence"))
-		}
+	for _, p := range m.presents {
+		m.Output(p.value, p.name, p.typ)
 	}
 }
 

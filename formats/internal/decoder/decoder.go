@@ -4,7 +4,8 @@
 // The graph has the input input_ids, int64 [batch,sequence], and the output logits, float32
 // [batch,sequence,vocab]. Each layer N has the states past_key_values.N.key and
 // past_key_values.N.value, float32 [batch,kv_heads,past,head_dim]. Their next contents are
-// present.N.key and present.N.value. Positions follow from the rows of the states, so a run needs
+// present.N.key and present.N.value. A layer with a short convolution has the state past_conv.N in
+// their place, float32 [batch,hidden,taps-1], and present_conv.N. Positions follow from the rows of the states, so a run needs
 // no other inputs. An encoder has no states. Its outputs are last_hidden_state, float32
 // [batch,sequence,hidden], and sentence_embedding, float32 [batch,hidden]. All nodes compute in
 // float32. Weights of other floating-point types and of blocks stay as they are stored, and nodes
@@ -77,10 +78,15 @@ type Layer struct {
 	BeforeAttention, AfterAttention Norm // [Hidden]
 	BeforeMLP, AfterMLP             Norm // [Hidden]
 	AttentionSum, MLPSum            Norm // [Hidden], of the sums of results and block
-	Query, Key                      Norm // of every head [HeadDim] or, with WideNorms, of all heads together
-	WithinAttention                 Norm // [Heads·HeadDim], before O
-	WithinMLP                       Norm // of the MLP's width, before Down
-	WideNorms                       bool
+	// Query and Key are norms of every head, of the weight [HeadDim] or [heads,HeadDim]. With
+	// WideNorms they are norms of all heads together.
+	Query, Key      Norm
+	WithinAttention Norm // [Heads·HeadDim], before O
+	WithinMLP       Norm // of the MLP's width, before Down
+	WideNorms       bool
+
+	// Conv takes the place of the attention. It may be nil.
+	Conv *ShortConv
 
 	// Q, K and V map Hidden to the columns of all heads, in one matrix QKV or in three.
 	Q, K, V, QKV Matrix
@@ -98,6 +104,14 @@ type Layer struct {
 	Sinks  *graph.Initializer // [Heads], scores without values in each softmax; nil for none
 	Rope   *Rope              // nil for none; layers with the same rotation share it
 	Window int                // the most keys that a query sees, with its own; 0 for all
+}
+
+// ShortConv is a causal convolution of every column over a few tokens, between two gates. The
+// results of In are B, C and X. The convolution of B·X is multiplied by C, and by the matrix Out.
+type ShortConv struct {
+	In, Out Matrix
+	Taps    *graph.Initializer // [Hidden,taps] or [Hidden,1,taps], the newest token's last
+	Bias    *graph.Initializer // [Hidden]; nil for none
 }
 
 // Experts is MLPs, of which each token is computed by a few. Their results are weighted by a softmax

@@ -90,6 +90,12 @@ var variants = []struct {
 		l.GateUp, l.Gate, l.Up = w.matrix(12, 40), decoder.Matrix{}, decoder.Matrix{}
 		c.Activation = decoder.GELUTanh
 	}},
+	{"short convolutions", func(c *decoder.Config) {
+		w := &weights{Rand: rand.New(rand.NewPCG(9, 10)), count: 100}
+		c.Layers[0].Conv = &decoder.ShortConv{In: w.matrix(12, 36), Out: w.matrix(12, 12), Taps: w.init(12, 1, 3)}
+		c.Layers = append(c.Layers, c.Layers[0])
+		c.Layers[2].Conv = &decoder.ShortConv{In: w.matrix(12, 36), Out: w.matrix(12, 12), Taps: w.init(12, 1)}
+	}},
 	{"quick", func(c *decoder.Config) { c.Activation = decoder.QuickGELU }},
 	{"tied", func(c *decoder.Config) { c.Head = decoder.Matrix{Weight: c.Embedding}; c.Activation = decoder.ReLU }},
 }
