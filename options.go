@@ -133,6 +133,9 @@ func (o Options) Validate() error {
 	if o.WeightBudget < 0 {
 		wrong("option WeightBudget is %d; it must not be negative", o.WeightBudget)
 	}
+	if o.Lowering.Context < 0 {
+		wrong("option Lowering.Context is %d; it must not be negative", o.Lowering.Context)
+	}
 	if o.CacheType != Invalid && o.CacheType != Float16 {
 		wrong("option CacheType is %v; it takes float16, or the zero value for the model's types", o.CacheType)
 	}

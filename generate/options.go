@@ -57,8 +57,8 @@ type Options struct {
 	// Window is how many tokens the decoder sees at most; 0 if that is not known.
 	Window int
 	// Original is how many tokens the original window of a decoder of the type longrope has; 0 for
-	// other decoders. Beyond it, all tokens are rotated differently, so they are computed again,
-	// once.
+	// other decoders, and for sessions with a Lowering.Context. Beyond it, all tokens are rotated
+	// differently, so they are computed again, once.
 	Original int
 	// Slide continues beyond the window: each token is then computed from the last Window tokens,
 	// again from position 0, as gpt.rs does. Without Slide, generation ends when the window is

@@ -113,6 +113,7 @@ func (f *checkFlags) run(ctx context.Context, path string, stdout, stderr io.Wri
 func (f *checkFlags) alike() bool {
 	mine, theirs := f.session, f.against
 	mine.threads, mine.memory, mine.quirks, mine.seed = theirs.threads, theirs.memory, theirs.quirks, theirs.seed
+	mine.context = theirs.context
 	return mine == theirs
 }
 

@@ -207,6 +207,12 @@ func (f *generateFlags) run(ctx context.Context, path string, stdout, stderr io.
 	if err != nil {
 		return fmt.Errorf("%s: %w", folder, err)
 	}
+	if n := f.session.context; n > 0 {
+		o.Original = 0
+		if o.Window == 0 || o.Window > n {
+			o.Window = n
+		}
+	}
 	if f.window > 0 {
 		o.Window = f.window
 	}

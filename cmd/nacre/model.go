@@ -31,6 +31,7 @@ type sessionFlags struct {
 	weights    size
 	quirks     bool
 	seed       uint64
+	context    int
 }
 
 func (f *sessionFlags) add(flags *pflag.FlagSet) {
@@ -48,13 +49,15 @@ func (f *sessionFlags) add(flags *pflag.FlagSet) {
 		`"fast" for all (default as the model says)`)
 	flags.BoolVar(&f.quirks, "quirks", false,
 		"compute the same results as the file's own program, even surprising or wrong ones (Loom)")
+	flags.IntVar(&f.context, "context", 0, "most tokens of a text (decoders of GGUF and Hugging Face); long factors of a rope then apply from "+
+		"the first token or not at all, as in llama.cpp (default any number, and factors by the tokens so far)")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of weights that the file leaves to chance (architectures of Loom)")
 }
 
 // options checks the flags and opens the device.
 func (f *sessionFlags) options() (nacre.Options, error) {
 	o := nacre.Options{Threads: f.threads, ISA: f.isa, NoOptimize: f.noOptimize, DirectConv: f.directConv, Accuracy: nacre.Accuracy(f.accuracy),
-		MemoryLimit: int(f.memory), WeightBudget: int(f.weights), Lowering: formats.Lowering{Quirks: f.quirks, Seed: f.seed}}
+		MemoryLimit: int(f.memory), WeightBudget: int(f.weights), Lowering: formats.Lowering{Quirks: f.quirks, Seed: f.seed, Context: f.context}}
 	if err := o.Validate(); err != nil {
 		return o, usageError{err}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/gguf"
 	"github.com/nacre-ml/nacre/formats/internal/fixtures"
 )
@@ -100,6 +101,36 @@ func TestAnswers(t *testing.T) {
 	}
 	if len(met) < 8 {
 		t.Errorf("decoders of %d architectures", len(met))
+	}
+}
+
+// TestContext gives a decoder with long factors contexts below and above its original window.
+func TestContext(t *testing.T) {
+	dir, list := answers(t)
+	a := list["phi3_long.Q8_0.gguf"]
+	if a == nil {
+		t.Fatal("the samples have no phi3_long")
+	}
+	want := floats(t, filepath.Join(dir, a.Logits))
+	m, err := nacre.Open(filepath.Join(dir, "phi3_long.Q8_0.gguf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	for context, same := range map[int]bool{0: true, 128: true, 256: true, 257: false, 4096: false} {
+		s, err := m.NewSession(nacre.Options{Threads: 1, Lowering: formats.Lowering{Context: context}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		st, err := s.NewStream(t.Context(), nacre.StreamOptions{Room: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		if worst := distance(logits(t, st, a.Tokens...), want); (worst <= 1e-4) != same {
+			t.Errorf("context %d: logits differ by %v", context, worst)
+		}
 	}
 }
 

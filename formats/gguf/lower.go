@@ -29,6 +29,7 @@ func Lower(m *graph.Model, o container.Lowering) (_ *graph.Model, err error) {
 		return nil, loadError(m, err)
 	}
 	b := o.Builder(d.name)
+	d.Context = o.Context
 	decoder.Build(b, &d.Config)
 	if d.Positions != nil {
 		past := decoder.PastExtent

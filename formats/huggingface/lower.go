@@ -23,6 +23,7 @@ func Lower(m *graph.Model, o container.Lowering) (_ *graph.Model, err error) {
 		return nil, &graph.Error{Stage: "load", File: m.File, Offset: -1, Err: err}
 	}
 	b := o.Builder("decoder")
+	c.Context = o.Context
 	decoder.Build(b, c)
 	if err := b.Err(); err != nil {
 		return nil, &graph.Error{Stage: "load", File: m.File, Offset: -1, Err: err}

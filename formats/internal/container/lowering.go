@@ -20,6 +20,10 @@ type Lowering struct {
 	// Seed seeds the weights that the file lacks and the format's own program draws at random.
 	// Equal seeds give equal weights.
 	Seed uint64
+	// Context is the most tokens up to the end of a run of a decoder, as in a context of llama.cpp. A
+	// rope with long and short factors takes the long ones in all runs if Context exceeds the tokens
+	// of the short ones. At 0, which is no limit, they follow the tokens of each run.
+	Context int
 	// Ranks gives inputs with any number of axes their usual number. Files that declare inputs need
 	// it.
 	Ranks bool

@@ -182,8 +182,11 @@ func (m *maker) angles(r *Rope) [2]string {
 // frequencies returns the frequencies for the number of tokens at the end of a run, [pairs].
 func (m *maker) frequencies(r *Rope) string {
 	short := m.vector(r.Frequencies)
-	if r.Beyond == nil {
+	if r.Beyond == nil || m.c.Context > 0 && m.c.Context <= r.Beyond.Tokens {
 		return short
+	}
+	if m.c.Context > 0 && r.Beyond.Frequencies != nil {
+		return m.vector(r.Beyond.Frequencies)
 	}
 	long := m.vector(r.Beyond.Frequencies)
 	if r.Beyond.Frequencies == nil {

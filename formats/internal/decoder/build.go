@@ -103,6 +103,17 @@ func (m *maker) inputs() {
 		m.past = m.Op("Shape", []string{m.pasts[i].key}, graph.IntAttr("start", 2), graph.IntAttr("end", 3))
 	}
 	m.total = m.Op("Add", []string{m.past, sequence})
+	if m.c.Context > 0 {
+		LimitWindow(m.Builder, m.pastExtent(), m.c.Context)
+	}
+}
+
+// pastExtent returns the symbol for the rows of the states, or "" if no state has rows.
+func (m *maker) pastExtent() string {
+	if slices.ContainsFunc(m.pasts, func(p pasts) bool { return p.key != "" }) {
+		return PastExtent
+	}
+	return ""
 }
 
 // states adds the states of block i.

@@ -52,6 +52,10 @@ type Config struct {
 	Head      Matrix             // Hidden to Vocab
 	Layers    []Layer
 
+	// Context is the most tokens up to the end of a run; 0 for any number. Ropes with other
+	// frequencies beyond a number of tokens then have the same in all runs.
+	Context int
+
 	// Encoder has every token see all tokens of a run, without states. The outputs are the results of
 	// the last norm, and one row of them for each sequence, by Pooling.
 	Encoder bool

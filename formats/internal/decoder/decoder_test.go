@@ -174,3 +174,39 @@ func TestSteps(t *testing.T) {
 		}
 	}
 }
+
+// TestContext compares a rope whose frequencies follow the tokens of a run with contexts below and
+// above the bound, where all runs have the same.
+func TestContext(t *testing.T) {
+	long := rope(4)
+	for i := range long.Frequencies {
+		long.Frequencies[i] /= float32(i + 2)
+	}
+	logits := func(n int, r *decoder.Rope) []float32 {
+		c := small(false)
+		c.Context = n
+		for i := range c.Layers {
+			c.Layers[i].Rope = r
+		}
+		return run(t, session(t, model(c), runtime.Options{Threads: 1}), 1, 3, 1, 4, 1, 5)
+	}
+	both := rope(4)
+	both.Beyond = &decoder.Beyond{Tokens: 8, Frequencies: long.Frequencies}
+	plain, changed := logits(0, rope(4)), logits(0, long)
+	for n, want := range map[int][]float32{0: plain, 5: plain, 8: plain, 9: changed, 100: changed} {
+		if !closeTo(logits(n, both), want) {
+			t.Errorf("context %d: other frequencies", n)
+		}
+	}
+	c := small(false)
+	c.Context = 5
+	st := session(t, model(c), runtime.Options{Threads: 1})
+	run(t, st, 1, 3, 1, 4, 1, 5)
+	in, err := tensor.From([]int64{1}, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Run(context.Background(), map[string]tensor.Value{"input_ids": in}); err == nil {
+		t.Error("a run beyond the context has no error")
+	}
+}
