@@ -234,9 +234,29 @@ func (d *design) norm(p, name string, n int) decoder.Norm {
 	return w
 }
 
-// matrix takes a matrix of dims [out,in], or [experts,out,in], and its bias, if there is one.
+// matrix takes a matrix of dims [out,in], or [experts,out,in], and its bias and the factor of its
+// product, if they are there.
 func (d *design) matrix(name string, dims ...int) decoder.Matrix {
-	return decoder.Matrix{Weight: d.tensor(name+".weight", dims...), Bias: d.maybe(name+".bias", dims[:len(dims)-1]...)}
+	m := decoder.Matrix{Weight: d.tensor(name+".weight", dims...), Bias: d.maybe(name+".bias", dims[:len(dims)-1]...)}
+	if d.left[name+".scale"] != nil {
+		m.Scale = d.tensor(name+".scale", d.scales(name, dims)...)
+	}
+	if input := name + ".input_scale"; d.left[input] != nil {
+		d.used[input] = true // of activations in few bits
+	}
+	return m
+}
+
+// scales returns the extents of the factors of a product: one, in any number of axes, or one for each
+// of the experts.
+func (d *design) scales(name string, dims []int) []int {
+	if len(dims) == 3 {
+		return dims[:1]
+	}
+	if t := d.left[name+".scale"].Tensor; t.Len() == 1 {
+		return t.Shape()
+	}
+	return []int{1}
 }
 
 // layerBytes is the memory of a block before it has nodes, with its windows and ropes, in bytes.

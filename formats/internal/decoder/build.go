@@ -215,13 +215,22 @@ func (m *maker) norm(n Norm, x string) string {
 // linear multiplies by a matrix, and adds its bias.
 func (m *maker) linear(w Matrix, x string) string {
 	in := []string{x, m.float32s(w.Weight)}
-	if w.Bias != nil {
+	if w.Bias != nil && w.Scale == nil {
 		in = append(in, m.float32s(w.Bias))
 	}
-	if w.InOut {
-		return m.Op("Gemm", in)
+	var attrs []*graph.Attr
+	if !w.InOut {
+		attrs = append(attrs, graph.IntAttr("transB", 1))
 	}
-	return m.Op("Gemm", in, graph.IntAttr("transB", 1))
+	y := m.Op("Gemm", in, attrs...)
+	if w.Scale == nil {
+		return y
+	}
+	y = m.Op("Mul", []string{y, m.Op("Reshape", []string{m.float32s(w.Scale), m.Ints(1)})})
+	if w.Bias != nil {
+		y = m.Op("Add", []string{y, m.float32s(w.Bias)})
+	}
+	return y
 }
 
 // split cuts the columns into parts of the given widths.

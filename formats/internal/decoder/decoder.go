@@ -151,7 +151,9 @@ func (n Norm) given() bool { return n.Weight != nil }
 type Matrix struct {
 	Weight *graph.Initializer // [out,in], or [in,out] with InOut
 	Bias   *graph.Initializer // [out]; nil for none
-	InOut  bool
+	// Scale is a factor of the product, one number, or one for each of the experts; nil for none.
+	Scale *graph.Initializer
+	InOut bool
 }
 
 func (m Matrix) given() bool { return m.Weight != nil }

@@ -6,13 +6,14 @@ import "github.com/nacre-ml/nacre/runtime/graph"
 func (m *maker) experts(e *Experts, x string) string {
 	in := []string{x, m.linear(e.Router, x)}
 	add := func(w Matrix) {
-		for _, init := range []*graph.Initializer{w.Weight, w.Bias} {
-			name := ""
-			if init != nil {
-				name = m.float32s(init)
-			}
-			in = append(in, name)
+		weight, bias := m.float32s(w.Weight), ""
+		if w.Scale != nil {
+			weight = m.Op("Mul", []string{weight, m.Op("Reshape", []string{m.float32s(w.Scale), m.Ints(-1, 1, 1)})})
 		}
+		if w.Bias != nil {
+			bias = m.float32s(w.Bias)
+		}
+		in = append(in, weight, bias)
 	}
 	attrs := []*graph.Attr{graph.IntAttr("k", int64(e.Chosen))}
 	if e.Normalized {
