@@ -2,15 +2,14 @@ package gguf
 
 import (
 	"fmt"
-	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
 	"github.com/nacre-ml/nacre/formats/internal/decoder"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // Lower returns the network of a model. It returns nil for a file without tensors, without an
@@ -54,6 +53,7 @@ type design struct {
 	inner                      []int  // width of the MLP by layer
 	experts, chosen, width     int    // number of experts, of those of a token, and their width
 	normalized, shared         bool   // as decoder.Experts
+	sigmoid                    bool
 	limit                      float64
 	gateUp                     bool // ffn_up has the rows of the gate, too
 	positions, parallel, sinks bool
@@ -65,6 +65,7 @@ type design struct {
 	convs                      []bool                        // layers that are convolutions
 	left                       map[string]*graph.Initializer // by name
 	used                       map[string]bool
+	take                       func(bytes int) error
 	missing, misfits           []string
 }
 
@@ -106,6 +107,10 @@ func (d *design) sizesOf(tensors int) {
 	c.Epsilon = d.positive(epsilon, 0)
 	c.Hidden = d.size("embedding_length", 0)
 	layers := d.size("block_count", 0)
+	if drafts := int(min(max(d.float("nextn_predict_layers", 0), 0), maxSize)); drafts > 0 && drafts < layers {
+		layers -= drafts
+		d.drafts(layers)
+	}
 	if layers > tensors/4 {
 		d.wrong(graph.ErrFormat, "block_count", "is %d, and the file has only %d tensors", layers, tensors)
 		return
@@ -159,6 +164,16 @@ func (d *design) one(key string, list []int) int {
 	return size
 }
 
+// drafts leaves out the blocks from this one on, which predict further tokens.
+func (d *design) drafts(from int) {
+	for name := range d.left {
+		block, _, _ := strings.Cut(strings.TrimPrefix(name, "blk."), ".")
+		if n, err := strconv.Atoi(block); err == nil && n >= from && strings.HasPrefix(name, "blk.") {
+			d.used[name] = true
+		}
+	}
+}
+
 // keyHeads returns the number of heads of keys, and finds the layers that are convolutions.
 func (d *design) keyHeads(layers int) int {
 	const key = "attention.head_count_kv"
@@ -177,18 +192,6 @@ func (d *design) keyHeads(layers int) int {
 	return d.Heads
 }
 
-// expertsOf reads the settings of experts.
-func (d *design) expertsOf() {
-	d.experts, d.chosen = d.size("expert_count", 0), d.size("expert_used_count", 0)
-	d.width = d.size("expert_feed_forward_length", d.inner[0])
-	if d.chosen > d.experts {
-		d.wrong(graph.ErrFormat, "expert_used_count", "is %d of %d experts", d.chosen, d.experts)
-	}
-	if v := d.float("expert_gating_func", 1); v != 1 && v != 3 && v != 0 {
-		d.wrong(graph.ErrUnsupported, "expert_gating_func", "is %v; softmax (1 and 3) is computed", v)
-	}
-}
-
 // local gives a window and a rope to the local layers of a period.
 func (d *design) local(window, period int, r *decoder.Rope) {
 	for i, is := range d.locals(len(d.windows), period) {
@@ -198,73 +201,13 @@ func (d *design) local(window, period int, r *decoder.Rope) {
 	}
 }
 
-// tensor takes a tensor with these extents, which must be there.
-func (d *design) tensor(name string, dims ...int) *graph.Initializer {
-	x := d.left[name]
-	if x == nil {
-		d.missing = append(d.missing, name)
-		return nil
-	}
-	d.used[name] = true
-	t := x.Tensor
-	if k := t.DType(); !k.IsFloat() && k.Blocks() == nil || !t.Shape().Equal(dims) {
-		d.misfits = append(d.misfits, fmt.Sprintf("%s is %v, where floating-point numbers or blocks %v are wanted",
-			name, t, tensor.Shape(dims)))
-	}
-	return x
-}
-
-// maybe takes a tensor with these extents, if it is there.
-func (d *design) maybe(name string, dims ...int) *graph.Initializer {
-	if d.left[name] == nil {
-		return nil
-	}
-	return d.tensor(name, dims...)
-}
-
-// norm takes the parameters of a norm. The empty name gives an empty norm.
-func (d *design) norm(p, name string, n int) decoder.Norm {
-	if name == "" {
-		return decoder.Norm{}
-	}
-	w := decoder.Norm{Weight: d.tensor(p+name+".weight", n)}
-	if d.layerNorm {
-		w.Bias = d.maybe(p+name+".bias", n)
-	}
-	return w
-}
-
-// matrix takes a matrix of dims [out,in], or [experts,out,in], and its bias and the factor of its
-// product, if they are there.
-func (d *design) matrix(name string, dims ...int) decoder.Matrix {
-	m := decoder.Matrix{Weight: d.tensor(name+".weight", dims...), Bias: d.maybe(name+".bias", dims[:len(dims)-1]...)}
-	if d.left[name+".scale"] != nil {
-		m.Scale = d.tensor(name+".scale", d.scales(name, dims)...)
-	}
-	if input := name + ".input_scale"; d.left[input] != nil {
-		d.used[input] = true // of activations in few bits
-	}
-	return m
-}
-
-// scales returns the extents of the factors of a product: one, in any number of axes, or one for each
-// of the experts.
-func (d *design) scales(name string, dims []int) []int {
-	if len(dims) == 3 {
-		return dims[:1]
-	}
-	if t := d.left[name+".scale"].Tensor; t.Len() == 1 {
-		return t.Shape()
-	}
-	return []int{1}
-}
-
 // layerBytes is the memory of a block before it has nodes, with its windows and ropes, in bytes.
 const layerBytes = 1 << 10
 
 // find takes all tensors of the decoder.
 func (d *design) find(o container.Lowering) error {
 	c := &d.Config
+	d.take = o.Take
 	const embedding = "token_embd.weight"
 	if x := d.left[embedding]; x != nil && len(x.Tensor.Shape()) == 2 {
 		c.Vocab = x.Tensor.Shape()[0]
@@ -376,53 +319,4 @@ func (d *design) mlp(l *decoder.Layer, p string, inner int) {
 		l.Up = d.matrix(p+"ffn_up", inner, n)
 	}
 	l.Down = d.matrix(p+"ffn_down", n, inner)
-}
-
-// mixture takes the matrices of the experts of a block.
-func (d *design) mixture(p string) *decoder.Experts {
-	n, w := d.Hidden, d.width
-	e := &decoder.Experts{Router: d.matrix(p+"ffn_gate_inp", d.experts, n), Chosen: d.chosen, Normalized: d.normalized,
-		Scale: d.float("expert_weights_scale", 0), Limit: d.limit}
-	if d.left[p+"ffn_gate_up_exps.weight"] != nil {
-		e.GateUp = d.matrix(p+"ffn_gate_up_exps", d.experts, 2*w, n)
-	} else {
-		e.Gate, e.Up = d.matrix(p+"ffn_gate_exps", d.experts, w, n), d.matrix(p+"ffn_up_exps", d.experts, w, n)
-	}
-	e.Down = d.matrix(p+"ffn_down_exps", d.experts, n, w)
-	if d.shared {
-		w := d.size("expert_shared_feed_forward_length", d.inner[0])
-		e.SharedGate, e.SharedUp, e.SharedDown = d.matrix(p+"ffn_gate_shexp", w, n), d.matrix(p+"ffn_up_shexp", w, n),
-			d.matrix(p+"ffn_down_shexp", n, w)
-		e.SharedRouter = d.tensor(p+"ffn_gate_inp_shexp.weight", n)
-	}
-	return e
-}
-
-// shown bounds the number of names in a message.
-const shown = 20
-
-// problems returns an error with every problem of the tensors.
-func (d *design) problems() error {
-	var list []string
-	add := func(names []string, what string) {
-		if n := len(names); n > shown {
-			names = append(slices.Clone(names[:shown]), fmt.Sprintf("and %d more", n-shown))
-		}
-		if len(names) > 0 {
-			list = append(list, what+": "+strings.Join(names, ", "))
-		}
-	}
-	add(d.missing, "tensors are missing")
-	add(d.misfits, "tensors do not fit the metadata")
-	var others []string
-	for _, name := range slices.Sorted(maps.Keys(d.left)) {
-		if !d.used[name] {
-			others = append(others, name)
-		}
-	}
-	add(others, "tensors have no part in a network of the architecture "+d.name)
-	if list == nil {
-		return nil
-	}
-	return graph.Errorf(graph.ErrFormat, "%s", strings.Join(list, "; "))
 }

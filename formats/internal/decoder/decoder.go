@@ -119,12 +119,15 @@ type ShortConv struct {
 }
 
 // Experts is MLPs, of which each token is computed by a few. Their results are weighted by a softmax
-// over the results of Router.
+// over the results of Router, or by their sigmoid.
 type Experts struct {
 	Router Matrix // Hidden to the number of experts
 	Chosen int    // experts of a token
-	// Chosens have a sum of 1. If it is false, the softmax of all experts has.
+	// Normalized gives the weights of the chosen a sum of 1. If it is false, the weights of all experts
+	// have.
 	Normalized bool
+	// Sigmoid has weights proportional to the sigmoid of the results of Router. They are Normalized.
+	Sigmoid bool
 	// Scale is a factor of the results; 0 for 1.
 	Scale float64
 

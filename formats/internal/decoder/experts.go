@@ -4,7 +4,11 @@ import "github.com/nacre-ml/nacre/runtime/graph"
 
 // experts adds the experts of a block.
 func (m *maker) experts(e *Experts, x string) string {
-	in := []string{x, m.linear(e.Router, x)}
+	scores := m.linear(e.Router, x)
+	if e.Sigmoid { // the softmax of logarithms
+		scores = m.Op("Neg", []string{m.Op("Softplus", []string{m.Op("Neg", []string{scores})})})
+	}
+	in := []string{x, scores}
 	add := func(w Matrix) {
 		weight, bias := m.float32s(w.Weight), ""
 		if w.Scale != nil {
