@@ -17,9 +17,9 @@ var blocksRows = []row{
 		if !b.dev.accuracy.Rounds(false) {
 			return device.Refuse("rows may not be rounded: the option Accuracy does not say so")
 		}
-		return bindBlocksPanels(o, "i8_nbits", b)
+		return bindBlocksPanels(o, "i8_block_panels", b)
 	}),
-	rowFor("panels", func(o *arith.WidenedGemm, b *binder) error { return bindBlocksPanels(o, "f32_nbits", b) }),
+	rowFor("panels", func(o *arith.WidenedGemm, b *binder) error { return bindBlocksPanels(o, "f32_block_panels", b) }),
 	rowFor("blocks", bindBlocksGemm),
 	rowFor("blocks", bindBlocksCast),
 }

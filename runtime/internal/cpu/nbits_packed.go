@@ -9,14 +9,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// The operands of a product with codes that are packed together, and the word with the rows of
-// weights.
+// The operands of a product with codes that are packed together.
 const (
 	nbitsCodes  = 1
 	nbitsScales = 2
 	nbitsZeros  = 3
-	nbitsCount  = 1
 )
+
+// countWord is the word with the rows of weights of a product that packs them.
+const countWord = 1
 
 // nbitsConstants are weights that can be packed. zeros is nil for none.
 type nbitsConstants struct{ codes, scales, zeros *tensor.Tensor }
@@ -85,7 +86,7 @@ func address(t *tensor.Tensor) uintptr {
 // pieces divides weights by rows into pieces of about pieceBytes of codes, each of whole panels. The
 // first piece writes all scales and zero points.
 func (c *nbitsConstants) pieces(k bindings.Kernel, list []int64) pieces {
-	rows := int(list[nbitsCount])
+	rows := int(list[countWord])
 	rowBytes := c.codes.Len() / rows
 	panel := k.Packed(withCount(list, 1), nbitsCodes)
 	step := max(pieceBytes/rowBytes/k.Panel(), 1) * k.Panel()
@@ -111,6 +112,6 @@ func (c *nbitsConstants) pieces(k bindings.Kernel, list []int64) pieces {
 // withCount returns the words of a product with n rows of weights.
 func withCount(list []int64, n int) []int64 {
 	list = append([]int64(nil), list...)
-	list[nbitsCount] = int64(n)
+	list[countWord] = int64(n)
 	return list
 }

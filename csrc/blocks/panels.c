@@ -1,0 +1,235 @@
+// Kernel rows of f32_block_panels and i8_block_panels. Slabs of a panel are unpacked to the first
+// cache, where they are multiplied by all rows. For many rows that are not rounded, a product of
+// floats (matmul/matmul.h) decodes panels block by block.
+#include "blocks/panels.h"
+
+#include "core/simd.h"
+
+enum {
+    PANELS_GRAIN = 1 << 17,  // least multiply-adds of a piece for a thread
+    PANELS_FEW = 24,         // rows up to which decoding panels to memory does not pay
+    PANELS_ROWS = 120,       // rows at a time, a multiple of every group: second-level cache
+    PANELS_WORDS = sizeof(nacre_block_panels_words) / 8,
+    PANELS_OPERANDS = 4
+};
+
+// One product.
+typedef struct {
+    const nacre_block_panels_impl *impl;
+    const nacre_f32_gemm_impl *gemm;
+    const nacre_block_form *form;
+    size_t type, m, n, k;
+    size_t panel, slab;  // bytes
+    const float *a;
+    const uint8_t *w;
+    const float *bias;  // or NULL
+    float *c;
+} panels_product;
+
+static panels_product panels_said(const nacre_kernel *kernel, const int64_t *words) {
+    const nacre_block_panels_words *const w = (const void *)words;
+    panels_product g = {
+        .impl = ((nacre_block_panels_fn *)kernel->fn)(),
+        .gemm = w->gemm == 0 ? NULL : nacre_f32_gemm_part(w->gemm),
+        .form = &nacre_block_forms[w->type],
+        .type = (size_t)w->type,
+        .m = (size_t)w->m,
+        .n = (size_t)w->n,
+        .k = (size_t)w->k,
+    };
+    if (g.form->low == 0) return g;
+    g.panel = nacre_block_panel(g.form, g.impl->lanes, g.k);
+    g.slab = nacre_block_slab(g.form, g.impl->lanes);
+    return g;
+}
+
+static void panels_operands(panels_product *g, const nacre_call *c) {
+    g->a = nacre_operand(c, 0);
+    g->w = nacre_operand(c, 1);
+    g->bias = nacre_operand(c, 2);
+    g->c = nacre_operand(c, 3);
+}
+
+// Returns the slabs that are unpacked at a time.
+static size_t panels_step(const panels_product *g) { return NACRE_BLOCKS_ELEMENTS / nacre_block_depth(g->form); }
+
+// ---- few rows, and rounded ones ----
+
+// Rows from first on, in x as kernels read them, and the columns of a piece.
+typedef struct {
+    const panels_product *g;
+    size_t first, rows, columns;
+    size_t each;  // bytes of a row of a group of codes in x
+    uint8_t *x;
+} panels_rows;
+
+static panels_rows panels_rows_of(const panels_product *g, void *x) {
+    panels_rows l = {.g = g, .rows = nacre_min(g->m, PANELS_ROWS), .x = x};
+    l.each = g->impl->row_bytes * g->form->group + g->impl->row_tail;
+    l.columns = nacre_round_up(nacre_max(1, PANELS_GRAIN / nacre_max(1, l.rows * g->k)), g->impl->lanes);
+    return l;
+}
+
+// Arranges the rows of a chunk: a group of the most rows, or groups of what is left.
+static void panels_row_chunk(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const panels_rows *const l = job;
+    const panels_product *const g = l->g;
+    const size_t most = g->impl->most, end = nacre_min((chunk + 1) * most, l->rows);
+    for (size_t i = chunk * most, rows; i < end; i += rows) {
+        rows = nacre_block_rows(end - i, most);
+        g->impl->arrange(g->form, rows, g->k, g->a + (l->first + i) * g->k, l->x + i * (g->k / g->form->group * l->each));
+    }
+}
+
+// Stores the first n of lanes columns of all rows, with the bias.
+static void panels_store(const panels_rows *l, size_t j, size_t n, const float *y) {
+    const panels_product *const g = l->g;
+    const size_t lanes = g->impl->lanes;
+    for (size_t i = 0; i < l->rows; i++, y += lanes) {
+        float *const c = g->c + (l->first + i) * g->n + j;
+        if (g->bias == NULL) {
+            memcpy(c, y, n * sizeof *c);
+            continue;
+        }
+        NACRE_SIMD for (size_t v = 0; v < n; v++) c[v] = y[v] + g->bias[j + v];
+    }
+}
+
+static void panels_column_chunk(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const panels_rows *const l = job;
+    const panels_product *const g = l->g;
+    const size_t lanes = g->impl->lanes, most = g->impl->most, group = g->form->group, step = panels_step(g);
+    const size_t slabs = g->k / nacre_block_depth(g->form), groups = nacre_block_groups(g->form);
+    const size_t j0 = chunk * l->columns, end = nacre_min(g->n, j0 + l->columns);
+    _Alignas(64) nacre_block_slabs some;
+    _Alignas(64) float y[PANELS_ROWS * NACRE_BLOCKS_LANES];
+    for (size_t j = j0; j < end; j += lanes) {
+        const uint8_t *const panel = g->w + j / lanes * g->panel;
+        memset(y, 0, l->rows * lanes * sizeof *y);
+        for (size_t s = 0; s < slabs; s += step) {
+            const size_t count = nacre_min(step, slabs - s);
+            g->impl->expand(g->form, panel + s * g->slab, count, &some);
+            for (size_t i = 0, rows; i < l->rows; i += rows) {
+                rows = nacre_block_rows(l->rows - i, most);
+                const uint8_t *const x = l->x + (g->k / group * i + groups * s * rows) * l->each;
+                g->impl->dot(g->form, &some, groups * count, rows, x, y + i * lanes);
+            }
+        }
+        panels_store(l, j, nacre_min(lanes, end - j), y);
+    }
+}
+
+static void panels_command(const nacre_call *c) {
+    panels_product g = panels_said(c->kernel, c->words);
+    panels_operands(&g, c);
+    panels_rows l = panels_rows_of(&g, c->scratch);
+    for (; l.first < g.m && !nacre_stopped(c->team); l.first += l.rows) {
+        l.rows = nacre_min(l.rows, g.m - l.first);
+        nacre_parallel(c->team, nacre_ceil_div(l.rows, g.impl->most), panels_row_chunk, &l);
+        nacre_parallel(c->team, nacre_ceil_div(g.n, l.columns), panels_column_chunk, &l);
+    }
+}
+
+static size_t panels_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
+    (void)threads;
+    const panels_product g = panels_said(kernel, words);
+    const panels_rows l = panels_rows_of(&g, NULL);
+    return l.rows * (g.k / g.form->group) * l.each;
+}
+
+static int gemv_fits(const nacre_kernel *kernel, const int64_t *words) { return panels_said(kernel, words).m <= PANELS_FEW; }
+
+// ---- many rows of floats ----
+
+// Decodes one panel of the product of floats.
+static void panels_decode(const panels_product *g, size_t k0, size_t k, size_t j, float *dst) {
+    const size_t nr = g->gemm->nr, lanes = g->impl->lanes, depth = nacre_block_depth(g->form), step = panels_step(g);
+    _Alignas(64) nacre_block_slabs some;
+    for (size_t l = 0; l < nr; l += lanes) {
+        if (j + l >= g->n) {
+            for (size_t p = 0; p < k; p++) memset(dst + p * nr + l, 0, lanes * sizeof *dst);
+            continue;
+        }
+        const uint8_t *const panel = g->w + (j + l) / lanes * g->panel;
+        for (size_t s = k0 / depth; s * depth < k0 + k; s += step) {
+            const size_t count = nacre_min(step, g->k / depth - s), from = nacre_max(k0, s * depth);
+            const size_t to = nacre_min(k0 + k, (s + count) * depth);
+            g->impl->expand(g->form, panel + s * g->slab, count, &some);
+            g->impl->decode(g->form, &some, from - s * depth, to - from, nr, dst + (from - k0) * nr + l);
+        }
+    }
+}
+
+static void panels_panels(const void *source, size_t index, size_t k0, size_t k, size_t j0, size_t n, float *dst) {
+    (void)index;
+    const panels_product *const g = source;
+    const size_t nr = g->gemm->nr;
+    for (size_t j = 0; j < n; j += nr, dst += nr * k) panels_decode(g, k0, k, j0 + j, dst);
+}
+
+static nacre_f32_gemm panels_gemm(const panels_product *g) {
+    return (nacre_f32_gemm){
+        .impl = g->gemm,
+        .m = g->m,
+        .n = g->n,
+        .k = g->k,
+        .a = {.data = g->a, .type = NACRE_DTYPE_f32, .row = g->k, .col = 1},
+        .b = {.type = NACRE_DTYPE_f32},
+        .make_b = panels_panels,
+        .source = g,
+        .alpha = 1,
+        .row_count = 1,
+        .col = g->bias,
+        .c = g->c,
+        .c_type = NACRE_DTYPE_f32,
+        .ldc = g->n,
+    };
+}
+
+static void gemm_command(const nacre_call *c) {
+    panels_product g = panels_said(c->kernel, c->words);
+    panels_operands(&g, c);
+    const nacre_f32_gemm product = panels_gemm(&g);
+    g.gemm->path->run(&product, c->team, c->scratch);
+}
+
+// A panel of the product of floats is whole panels of blocks.
+static int gemm_fits(const nacre_kernel *kernel, const int64_t *words) {
+    const panels_product g = panels_said(kernel, words);
+    const nacre_f32_gemm product = panels_gemm(&g);
+    return g.gemm->nr % g.impl->lanes == 0 && g.gemm->path->fits(&product);
+}
+
+static size_t gemm_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
+    const panels_product g = panels_said(kernel, words);
+    const nacre_f32_gemm product = panels_gemm(&g);
+    return g.gemm->path->scratch(&product, threads) * sizeof(float);
+}
+
+// ---- packing ----
+
+static size_t panels_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {
+    const panels_product g = panels_said(kernel, words);
+    if (operand != 1 || g.form->low == 0) return 0;
+    return nacre_ceil_div(g.n, g.impl->lanes) * g.panel;
+}
+
+static void panels_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
+    (void)operand;
+    const panels_product g = panels_said(kernel, words);
+    nacre_block_pack(g.type, g.impl->lanes, g.n, g.k, src, dst);
+}
+
+static size_t panels_lanes(const nacre_kernel *kernel) { return ((nacre_block_panels_fn *)kernel->fn)()->lanes; }
+
+const nacre_entry nacre_block_panels_gemv_entry = {
+    .words = PANELS_WORDS, .operands = PANELS_OPERANDS, .run = panels_command, .fits = gemv_fits, .scratch = panels_scratch,
+    .packed = panels_packed, .pack = panels_pack, .panel = panels_lanes};
+const nacre_entry nacre_block_panels_gemm_entry = {
+    .words = PANELS_WORDS, .operands = PANELS_OPERANDS, .run = gemm_command, .fits = gemm_fits, .scratch = gemm_scratch,
+    .packed = panels_packed, .pack = panels_pack, .panel = panels_lanes};
+const nacre_entry nacre_block_panels_rounded_entry = {
+    .words = PANELS_WORDS, .operands = PANELS_OPERANDS, .run = panels_command, .scratch = panels_scratch,
+    .packed = panels_packed, .pack = panels_pack, .panel = panels_lanes};

@@ -1,0 +1,153 @@
+// Packed matrices of blocks, in the order in which kernels read them.
+//
+// A panel has the blocks of `lanes` rows of W, which are columns of the result. It is cut along k
+// into slabs, each of one block of every lane, in as many bits as the file, or a few more. Slabs
+// follow each other, and so do panels, each at a multiple of 64 bytes. Lanes beyond W are 0.
+//
+// A slab has `units` of 32 codes of each lane. A unit has the lower bits of its codes, then the
+// higher ones, if a form has some. Codes are in words of 32 bits: byte b of a word has the bits of
+// codes b, b + 4, b + 8 and so on, the first in the lowest bits, so each step along k of four codes
+// is one group of bits of all bytes. The words of the lanes follow each other, then the next words.
+// Behind the units are the scales, number by number, each of all lanes:
+//     HALF        d                 element = d*code
+//     LEAST       d m               d*code + m
+//     BFLOAT      d, a bfloat16     d*code
+//     SIGNED      d s[groups]       d*s*code, s signed
+//     PAIRS       d m s[groups] l[groups]  d*s*code - m*l
+//     NIBBLES     d m b[groups]     d*s*code - m*l, s in the low half of b, l in the high one
+//     E4M3        b[groups]         half of the number of 8 bits b, times code
+// d and m are float16, others are bytes. A code here is a number: with a table the entry, and
+// without the stored code, less `middle`.
+#ifndef NACRE_BLOCKS_PANELS_H
+#define NACRE_BLOCKS_PANELS_H
+
+#include "blocks/blocks.h"
+
+typedef enum {
+    NACRE_SCALES_HALF,
+    NACRE_SCALES_LEAST,
+    NACRE_SCALES_BFLOAT,
+    NACRE_SCALES_SIGNED,
+    NACRE_SCALES_PAIRS,
+    NACRE_SCALES_NIBBLES,
+    NACRE_SCALES_E4M3
+} nacre_block_scales;
+
+// How a type of blocks is packed.
+typedef struct {
+    uint8_t low, high;  // bits of a code in a unit's two parts; without lower ones a type has no panels
+    uint8_t units;      // of a slab
+    uint8_t group;      // codes that share a scale: 16 or 32
+    uint8_t middle;
+    nacre_block_scales scales;
+    const uint8_t *table;  // the 16 entries plus middle, or NULL
+} nacre_block_form;
+
+// The forms by type.
+extern const nacre_block_form nacre_block_forms[NACRE_BLOCK_TYPES];
+
+enum {
+    NACRE_BLOCKS_UNIT = 32,    // codes
+    NACRE_BLOCKS_LANES = 16,   // the most of a level
+    NACRE_BLOCKS_GROUPS = 16,  // the most of 256 codes
+    NACRE_BLOCKS_WIDE = 64     // the least middle of codes that take all bits of a byte
+};
+
+// Some slabs of a panel, 256 codes of a lane at most, as products read them: codes as bytes, [k/4][lanes][4],
+// and for each group the scales and what is added to its elements, [groups][lanes].
+typedef struct {
+    uint8_t codes[NACRE_BLOCKS_ELEMENTS * NACRE_BLOCKS_LANES];
+    float scales[NACRE_BLOCKS_GROUPS * NACRE_BLOCKS_LANES];
+    float adds[NACRE_BLOCKS_GROUPS * NACRE_BLOCKS_LANES];  // set if the form has them
+} nacre_block_slabs;
+
+static inline int nacre_block_wide(const nacre_block_form *f) { return f->middle >= NACRE_BLOCKS_WIDE; }
+
+// Reports whether numbers are added to the elements of a group.
+static inline int nacre_block_adds(const nacre_block_form *f) {
+    return f->scales == NACRE_SCALES_LEAST || f->scales == NACRE_SCALES_PAIRS || f->scales == NACRE_SCALES_NIBBLES;
+}
+
+static inline size_t nacre_block_depth(const nacre_block_form *f) { return (size_t)f->units * NACRE_BLOCKS_UNIT; }
+static inline size_t nacre_block_groups(const nacre_block_form *f) { return nacre_block_depth(f) / f->group; }
+
+// Returns the bytes of a unit.
+static inline size_t nacre_block_unit(const nacre_block_form *f, size_t lanes) {
+    return lanes * NACRE_BLOCKS_UNIT / 8 * (f->low + f->high);
+}
+
+// nacre_block_halves and nacre_block_bytes return how many numbers of 16 and of 8 bits a lane has
+// in a slab.
+static inline size_t nacre_block_halves(const nacre_block_form *f) {
+    return f->scales == NACRE_SCALES_E4M3 ? 0 : nacre_block_adds(f) ? 2 : 1;
+}
+static inline size_t nacre_block_bytes(const nacre_block_form *f) {
+    switch (f->scales) {
+    case NACRE_SCALES_PAIRS: return 2 * nacre_block_groups(f);
+    case NACRE_SCALES_SIGNED:
+    case NACRE_SCALES_NIBBLES:
+    case NACRE_SCALES_E4M3: return nacre_block_groups(f);
+    default: return 0;
+    }
+}
+
+// Returns the bytes of a slab.
+static inline size_t nacre_block_slab(const nacre_block_form *f, size_t lanes) {
+    return f->units * nacre_block_unit(f, lanes) + lanes * (2 * nacre_block_halves(f) + nacre_block_bytes(f));
+}
+
+// Returns the bytes of a panel of rows of k codes.
+static inline size_t nacre_block_panel(const nacre_block_form *f, size_t lanes, size_t k) {
+    return nacre_align_bytes(k / nacre_block_depth(f) * nacre_block_slab(f, lanes));
+}
+
+// Writes n rows of k elements in blocks to panels.
+void nacre_block_pack(size_t type, size_t lanes, size_t n, size_t k, const uint8_t *src, uint8_t *dst);
+
+// Rows of a are multiplied in groups of 12, 8, 4, 2 or 1; a kernel says how many it takes at most.
+static inline size_t nacre_block_rows(size_t left, size_t most) {
+    static const size_t sizes[] = {12, 8, 4, 2};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        if (sizes[i] <= most && sizes[i] <= left) return sizes[i];
+    }
+    return 1;
+}
+
+// The functions of products with panels for one level. A kernel row of op f32_block_panels or
+// i8_block_panels has the signature nacre_block_panels_fn and returns them.
+//
+// Rows of a are arranged for each group of codes: the numbers of the first step along k of all
+// rows, then those of the next step, then the tails. Steps of floats are one number and a tail is
+// the sum of a row's numbers. Steps of rounded rows are four bytes, and there are three tails: an
+// int32 with which sums of integers begin, a float that they are multiplied by, and the product
+// of that float and the sum of the row's bytes.
+typedef struct {
+    size_t lanes;
+    size_t most;      // rows of a group of rows at most
+    size_t row_bytes;  // of a row in a group of `group` codes: row_bytes * group + row_tail
+    size_t row_tail;
+    // Arranges a group of rows of k numbers. Rounded rows have whole numbers q from -127 to 127.
+    // Each 32 of them have a scale, their largest magnitude/127: q*scale stands for a. Blocks below
+    // 2^-110 become 0; blocks with an infinity or a NaN become NaN.
+    void (*arrange)(const nacre_block_form *f, size_t rows, size_t k, const float *a, uint8_t *x);
+    // Unpacks count slabs.
+    void (*expand)(const nacre_block_form *f, const uint8_t *slab, size_t count, nacre_block_slabs *s);
+    // Adds to y[i*lanes + l] the products of arranged row i of a group and lane l, over that many
+    // groups of codes. Sums of rounded rows over a group are exact, and groups are added in order:
+    // all variants give the same result.
+    void (*dot)(const nacre_block_form *f, const nacre_block_slabs *s, size_t groups, size_t rows, const uint8_t *x, float *y);
+    // Sets dst[p*width + l] to element first + p of lane l for p < k. NULL for rounded rows.
+    void (*decode)(const nacre_block_form *f, const nacre_block_slabs *s, size_t first, size_t k, size_t width, float *dst);
+} nacre_block_panels_impl;
+typedef const nacre_block_panels_impl *nacre_block_panels_fn(void);
+
+// Kernel rows f32_block_panels and i8_block_panels: c(i,j) = sum_p a(i,p) W(j,p) + bias[j] for a
+// [m][k] and c [m][n]. i8_block_panels rounds a. Operands are a, W, bias and c; bias may be absent.
+// W is packed by pack from rows of blocks. gemm may be 0 for packing.
+typedef struct {
+    int64_t m, n, k;
+    int64_t type;
+    int64_t gemm;  // part: a kernel row of f32_gemm
+} nacre_block_panels_words;
+
+#endif

@@ -1,0 +1,194 @@
+// The forms of panels, and packing of blocks into them.
+#include "blocks/panels.h"
+#include "blocks/unpack.h"
+
+// Entries of code books, plus 128 and plus 16.
+static const uint8_t table_nl[16] = {1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 181, 197, 217, 241};
+static const uint8_t table_fp4[16] = {16, 17, 18, 19, 20, 22, 24, 28, 16, 15, 14, 13, 12, 10, 8, 4};
+
+const nacre_block_form nacre_block_forms[NACRE_BLOCK_TYPES] = {
+    [NACRE_BLOCK_q4_0] = {4, 0, 1, 32, 8, NACRE_SCALES_HALF, NULL},
+    [NACRE_BLOCK_q4_1] = {4, 0, 1, 32, 0, NACRE_SCALES_LEAST, NULL},
+    [NACRE_BLOCK_q5_0] = {4, 1, 1, 32, 16, NACRE_SCALES_HALF, NULL},
+    [NACRE_BLOCK_q5_1] = {4, 1, 1, 32, 0, NACRE_SCALES_LEAST, NULL},
+    [NACRE_BLOCK_q8_0] = {8, 0, 1, 32, 128, NACRE_SCALES_HALF, NULL},
+    [NACRE_BLOCK_q2_k] = {2, 0, 8, 16, 0, NACRE_SCALES_NIBBLES, NULL},
+    [NACRE_BLOCK_q3_k] = {2, 1, 8, 16, 4, NACRE_SCALES_SIGNED, NULL},
+    [NACRE_BLOCK_q4_k] = {4, 0, 8, 32, 0, NACRE_SCALES_PAIRS, NULL},
+    [NACRE_BLOCK_q5_k] = {4, 1, 8, 32, 0, NACRE_SCALES_PAIRS, NULL},
+    [NACRE_BLOCK_q6_k] = {4, 2, 8, 16, 32, NACRE_SCALES_SIGNED, NULL},
+    [NACRE_BLOCK_iq4_nl] = {4, 0, 1, 32, 128, NACRE_SCALES_HALF, table_nl},
+    [NACRE_BLOCK_iq4_xs] = {4, 0, 8, 32, 128, NACRE_SCALES_SIGNED, table_nl},
+    [NACRE_BLOCK_tq2_0] = {2, 0, 8, 32, 1, NACRE_SCALES_HALF, NULL},
+    [NACRE_BLOCK_mxfp4] = {4, 0, 1, 32, 16, NACRE_SCALES_BFLOAT, table_fp4},
+    [NACRE_BLOCK_nvfp4] = {4, 0, 2, 16, 16, NACRE_SCALES_E4M3, table_fp4},
+    [NACRE_BLOCK_q2_0] = {2, 0, 2, 32, 1, NACRE_SCALES_HALF, NULL},
+};
+
+// A block of one lane: codes as they are stored, and the numbers of its scales in their order.
+typedef struct {
+    uint8_t codes[NACRE_BLOCKS_ELEMENTS];
+    uint16_t halves[2];
+    uint8_t bytes[NACRE_BLOCKS_GROUPS];
+} block_lane;
+
+// ---- codes ----
+
+// Codes of 4 bits: the low halves of n bytes, then the high ones.
+static void cut_nibbles(const uint8_t *b, size_t n, uint8_t *codes) {
+    for (size_t i = 0; i < n; i++) codes[i] = b[i] & 15;
+    for (size_t i = 0; i < n; i++) codes[n + i] = b[i] >> 4;
+}
+
+// Adds bit i of 4 bytes to code i.
+static void cut_fifth(const uint8_t *b, uint8_t *codes) {
+    for (size_t i = 0; i < 32; i++) codes[i] |= (uint8_t)((b[i / 8] >> i % 8 & 1) << 4);
+}
+
+// Codes of 2 bits: the lowest bits of n bytes, then the next ones.
+static void cut_pairs(const uint8_t *b, size_t n, uint8_t *codes) {
+    for (size_t at = 0; at < 8; at += 2) {
+        for (size_t i = 0; i < n; i++) *codes++ = b[i] >> at & 3;
+    }
+}
+
+static void cut_codes(size_t type, const uint8_t *b, uint8_t *codes) {
+    switch (type) {
+    case NACRE_BLOCK_q4_0:
+    case NACRE_BLOCK_iq4_nl: cut_nibbles(b + 2, 16, codes); break;
+    case NACRE_BLOCK_q4_1: cut_nibbles(b + 4, 16, codes); break;
+    case NACRE_BLOCK_mxfp4: cut_nibbles(b + 1, 16, codes); break;
+    case NACRE_BLOCK_q5_0:
+        cut_nibbles(b + 6, 16, codes);
+        cut_fifth(b + 2, codes);
+        break;
+    case NACRE_BLOCK_q5_1:
+        cut_nibbles(b + 8, 16, codes);
+        cut_fifth(b + 4, codes);
+        break;
+    case NACRE_BLOCK_q8_0:
+        for (size_t i = 0; i < 32; i++) codes[i] = b[2 + i] ^ 0x80;
+        break;
+    case NACRE_BLOCK_iq4_xs:
+        for (size_t j = 0; j < 8; j++) cut_nibbles(b + 8 + 16 * j, 16, codes + 32 * j);
+        break;
+    case NACRE_BLOCK_nvfp4:
+        for (size_t j = 0; j < 4; j++) cut_nibbles(b + 4 + 8 * j, 8, codes + 16 * j);
+        break;
+    case NACRE_BLOCK_q4_k:
+        for (size_t j = 0; j < 4; j++) cut_nibbles(b + 16 + 32 * j, 32, codes + 64 * j);
+        break;
+    case NACRE_BLOCK_q5_k:
+        for (size_t j = 0; j < 4; j++) cut_nibbles(b + 48 + 32 * j, 32, codes + 64 * j);
+        for (size_t i = 0; i < 256; i++) codes[i] |= (uint8_t)((b[16 + i % 32] >> i / 32 & 1) << 4);
+        break;
+    case NACRE_BLOCK_q6_k:
+        for (size_t h = 0; h < 2; h++) cut_nibbles(b + 64 * h, 64, codes + 128 * h);
+        for (size_t i = 0; i < 256; i++) codes[i] |= (uint8_t)((b[128 + i / 128 * 32 + i % 32] >> i / 32 % 4 * 2 & 3) << 4);
+        break;
+    case NACRE_BLOCK_q2_k:
+        for (size_t h = 0; h < 2; h++) cut_pairs(b + 16 + 32 * h, 32, codes + 128 * h);
+        break;
+    case NACRE_BLOCK_q3_k:
+        for (size_t h = 0; h < 2; h++) cut_pairs(b + 32 + 32 * h, 32, codes + 128 * h);
+        for (size_t i = 0; i < 256; i++) codes[i] |= (uint8_t)((b[i % 32] >> i / 32 & 1) << 2);
+        break;
+    case NACRE_BLOCK_tq2_0:
+        for (size_t h = 0; h < 2; h++) cut_pairs(b + 32 * h, 32, codes + 128 * h);
+        break;
+    case NACRE_BLOCK_q2_0:
+        for (size_t i = 0; i < 64; i++) codes[i] = b[2 + i / 4] >> i % 4 * 2 & 3;
+        break;
+    }
+}
+
+// ---- scales ----
+
+static void cut_scales(size_t type, const uint8_t *b, block_lane *to) {
+    switch (type) {
+    case NACRE_BLOCK_q4_1:
+    case NACRE_BLOCK_q5_1:
+        to->halves[0] = block_u16(b);
+        to->halves[1] = block_u16(b + 2);
+        break;
+    case NACRE_BLOCK_q2_k:
+        to->halves[0] = block_u16(b + 80);
+        to->halves[1] = block_u16(b + 82);
+        memcpy(to->bytes, b, 16);
+        break;
+    case NACRE_BLOCK_q3_k:
+        to->halves[0] = block_u16(b + 108);
+        for (size_t j = 0; j < 16; j++) to->bytes[j] = (uint8_t)block_scale3(b + 96, j);
+        break;
+    case NACRE_BLOCK_q4_k:
+    case NACRE_BLOCK_q5_k:
+        to->halves[0] = block_u16(b);
+        to->halves[1] = block_u16(b + 2);
+        for (size_t j = 0; j < 8; j++) {
+            to->bytes[j] = (uint8_t)block_scale_k(b + 4, j);
+            to->bytes[8 + j] = (uint8_t)block_least_k(b + 4, j);
+        }
+        break;
+    case NACRE_BLOCK_q6_k:
+        to->halves[0] = block_u16(b + 208);
+        memcpy(to->bytes, b + 192, 16);
+        break;
+    case NACRE_BLOCK_iq4_xs:
+        to->halves[0] = block_u16(b);
+        for (size_t j = 0; j < 8; j++) to->bytes[j] = (uint8_t)block_scale_xs(b, j);
+        break;
+    case NACRE_BLOCK_mxfp4: to->halves[0] = (uint16_t)(b[0] < 2 ? 0x20 << b[0] : (b[0] - 1) << 7); break;
+    case NACRE_BLOCK_nvfp4:
+        for (size_t j = 0; j < 4; j++) to->bytes[j] = b[j] == 127 ? 0 : b[j] & 127;
+        break;
+    case NACRE_BLOCK_tq2_0: to->halves[0] = block_u16(b + 64); break;
+    default: to->halves[0] = block_u16(b);
+    }
+}
+
+// ---- panels ----
+
+// Writes `bits` bits, from bit `at` on, of 32 codes of one lane.
+static void put_bits(const uint8_t *codes, size_t at, size_t bits, size_t lanes, uint8_t *dst) {
+    const size_t per = 8 / bits;
+    const uint32_t mask = 0x01010101u * ((1u << bits) - 1);
+    for (size_t step = 0; step < NACRE_BLOCKS_UNIT / 4; step += per, dst += 4 * lanes) {
+        uint32_t word = 0;
+        for (size_t s = 0; s < per; s++) {
+            uint32_t four;
+            memcpy(&four, codes + 4 * (step + s), sizeof four);
+            word |= (four >> at & mask) << s * bits;
+        }
+        memcpy(dst, &word, sizeof word);
+    }
+}
+
+static void put_lane(const nacre_block_form *f, const block_lane *from, size_t lanes, size_t lane, uint8_t *slab) {
+    for (size_t u = 0; u < f->units; u++, slab += nacre_block_unit(f, lanes)) {
+        const uint8_t *const codes = from->codes + u * NACRE_BLOCKS_UNIT;
+        put_bits(codes, 0, f->low, lanes, slab + 4 * lane);
+        if (f->high != 0) put_bits(codes, f->low, f->high, lanes, slab + lanes * NACRE_BLOCKS_UNIT / 8 * f->low + 4 * lane);
+    }
+    for (size_t i = 0; i < nacre_block_halves(f); i++, slab += 2 * lanes) memcpy(slab + 2 * lane, &from->halves[i], 2);
+    for (size_t i = 0; i < nacre_block_bytes(f); i++, slab += lanes) slab[lane] = from->bytes[i];
+}
+
+void nacre_block_pack(size_t type, size_t lanes, size_t n, size_t k, const uint8_t *src, uint8_t *dst) {
+    static const size_t bytes[] = {
+#define NACRE_BLOCK_TYPE(name, elements, bytes) bytes,
+#include "blocks/types.inc"
+#undef NACRE_BLOCK_TYPE
+    };
+    const nacre_block_form *const f = &nacre_block_forms[type];
+    const size_t count = k / nacre_block_depth(f), panel = nacre_block_panel(f, lanes, k), slab = nacre_block_slab(f, lanes);
+    for (size_t j = 0; j < n; j++) {
+        uint8_t *const to = dst + j / lanes * panel;
+        if (j % lanes == 0 && n - j < lanes) memset(to, 0, panel);
+        for (size_t s = 0; s < count; s++, src += bytes[type]) {
+            block_lane lane;
+            cut_codes(type, src, lane.codes);
+            cut_scales(type, src, &lane);
+            put_lane(f, &lane, lanes, j % lanes, to + s * slab);
+        }
+    }
+}
