@@ -112,6 +112,9 @@ func (g *Graph) Live() []*Node {
 			list = append(list, n)
 		}
 	}
+	if s := (sorter{nodes: g.Nodes, maker: maker}); !s.unsorted() {
+		return list
+	}
 	return Sorted(list)
 }
 

@@ -64,7 +64,7 @@ type words []graph.Dim
 // commands.
 func (w *words) int(list ...int) {
 	if *w == nil {
-		*w = make(words, 0, 48)
+		*w = make(words, 0, 32)
 	}
 	for _, n := range list {
 		*w = append(*w, graph.Known(n))

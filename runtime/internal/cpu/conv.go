@@ -140,7 +140,7 @@ type convWords struct {
 }
 
 func (v *convWords) words() words {
-	var w words
+	w := make(words, 0, 24+6*nn.MaxConvAxes)
 	w.conv(v.shape)
 	w.dtype(v.dtype)
 	w.bool(v.packed, v.add)

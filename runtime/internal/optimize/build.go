@@ -43,7 +43,6 @@ func (m *matcher) learn(name string, v *op.Value) {
 	if m.known == nil {
 		m.infer()
 	}
-	m.defined[name] = true
 	m.known[name] = v
 }
 

@@ -107,7 +107,7 @@ func (e *Edit) apply(old *graph.Graph) *graph.Graph {
 	}
 	g.Nodes = graph.Sorted(g.Nodes)
 	defined := map[string]bool{}
-	define(&g, defined)
+	define(&g, defined, true)
 	g.Values = slices.DeleteFunc(slices.Clone(old.Values), func(v *graph.Value) bool { return !defined[v.Name] })
 	return &g
 }
@@ -153,7 +153,7 @@ func listRenamed(list []string, to map[string]string) []string {
 // graphRenamed returns a copy of a subgraph with renamed captured values.
 func graphRenamed(old *graph.Graph, to map[string]string) *graph.Graph {
 	hidden := map[string]bool{}
-	define(old, hidden)
+	define(old, hidden, true)
 	to = maps.Clone(to)
 	maps.DeleteFunc(to, func(name, _ string) bool { return hidden[name] })
 	g := *old

@@ -101,9 +101,10 @@ func (m *matcher) linear(n *graph.Node) (l linear, ok bool) {
 	return l, ok
 }
 
-// own reports whether changed weights may replace a constant: it is small, or used once.
+// own reports whether changed weights may replace constant t of the given name: it is small, or the
+// graph defines it and uses it once.
 func (m *matcher) own(name string, t *tensor.Tensor) bool {
-	return t.Size() <= fold.Constants.Growth || m.defined[name] && m.uses(name) == 1
+	return t.Size() <= fold.Constants.Growth || m.known[name] != nil && m.uses(name) == 1
 }
 
 // addends returns the values that input 2 of a node adds to the channels.

@@ -45,7 +45,8 @@ func declared(dims graph.Dims) graph.Dims {
 // inferFrom is infer with given facts about the graph's inputs. Every unknown extent
 // becomes a new symbol, so that it equals itself wherever it propagates.
 func (s *Scope) inferFrom(in []*op.Value) {
-	s.known = make(map[string]*op.Value, len(s.defined))
+	s.known = make(map[string]*op.Value, len(s.Graph.Inputs)+len(s.Graph.Initializers)+len(s.Nodes))
+	define(s.Graph, s.known, nil)
 	for i, v := range s.Graph.Inputs {
 		s.known[v.Name] = s.named(in[i])
 	}

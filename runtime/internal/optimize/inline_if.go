@@ -48,7 +48,7 @@ type brancher struct {
 // If's outputs.
 func (in *brancher) expand(n *graph.Node, body *graph.Graph, constant func(name string) *tensor.Tensor) []*graph.Node {
 	defined, weights, to := map[string]bool{}, map[string]*tensor.Tensor{}, map[string]string{}
-	define(body, defined)
+	define(body, defined, true)
 	for name := range defined {
 		to[name] = ""
 	}

@@ -36,7 +36,7 @@ func LastRows(m *graph.Model, outputs []string, c Context) (*graph.Model, error)
 // defines reports whether a graph defines a name.
 func defines(g *graph.Graph, name string) bool {
 	names := map[string]bool{}
-	define(g, names)
+	define(g, names, true)
 	return names[name]
 }
 

@@ -70,13 +70,12 @@ func without(list []*graph.Attr, name string) []*graph.Attr {
 // never nil. If the type is unknown, its kind is graph.NoType.
 func (s *Scope) value(name string) *op.Value {
 	for ; s != nil; s = s.outer {
-		if s.defined[name] {
-			if s.known == nil {
-				s.infer()
-			}
-			if v := s.known[name]; v != nil {
-				return v
-			}
+		if s.known == nil {
+			s.infer()
+		}
+		if v, ok := s.known[name]; v != nil {
+			return v
+		} else if ok {
 			break
 		}
 	}

@@ -24,13 +24,12 @@ type Scope struct {
 	outer   *Scope
 	names   *names
 	inputs  []graph.Type           // types of graph inputs that the file does not declare
-	defined map[string]bool        // names that the graph defines
 	inner   map[string]bool        // names that its subgraphs define
 	makers  map[string]*graph.Node // by output: the node of Nodes that computes it
 	users   map[string]int         // number of uses by nodes, including captures of subgraphs
 	outputs map[string]bool
 	nested  bool                 // whether nodes have subgraphs
-	known   map[string]*op.Value // facts about values; nil before inference
+	known   map[string]*op.Value // facts by each name that the graph defines, nil for none; nil before inference
 	index   *index               // of the graph; nil before the first matcher
 	room    *int                 // bytes that inference may still compute, with enclosing graphs
 	facts   *facts               // of earlier inference of the main graph; nil for subgraphs
@@ -39,9 +38,8 @@ type Scope struct {
 func newScope(c Context, m *graph.Model, g *graph.Graph, outer *Scope, n *names) *Scope {
 	s := &Scope{
 		Context: c, Model: m, Graph: g, outer: outer, names: n,
-		defined: make(map[string]bool, len(g.Nodes)+len(g.Initializers)),
-		inner:   map[string]bool{}, outputs: map[string]bool{},
-		makers: make(map[string]*graph.Node, len(g.Nodes)), users: make(map[string]int, len(g.Nodes)),
+		inner: map[string]bool{}, outputs: map[string]bool{},
+		makers: make(map[string]*graph.Node, len(g.Nodes)), users: make(map[string]int, len(g.Nodes)+len(g.Initializers)),
 	}
 	if outer != nil {
 		s.room = outer.room
@@ -49,7 +47,6 @@ func newScope(c Context, m *graph.Model, g *graph.Graph, outer *Scope, n *names)
 		room := fold.Facts.Total
 		s.room = &room
 	}
-	define(g, s.defined)
 	for _, n := range graph.Sorted(g.Nodes) {
 		if _, _, err := c.Registry.Match(n); err == nil {
 			s.Nodes = append(s.Nodes, n)
@@ -75,20 +72,20 @@ func newScope(c Context, m *graph.Model, g *graph.Graph, outer *Scope, n *names)
 	return s
 }
 
-// define adds the names that a graph defines, without its subgraphs, to set.
-func define(g *graph.Graph, set map[string]bool) {
-	for _, v := range g.Inputs {
-		set[v.Name] = true
+// define sets the names that a graph defines, without its subgraphs, to v.
+func define[T any](g *graph.Graph, set map[string]T, v T) {
+	for _, in := range g.Inputs {
+		set[in.Name] = v
 	}
 	for _, t := range g.Initializers {
-		set[t.Name] = true
+		set[t.Name] = v
 	}
 	for _, t := range g.Sparse {
-		set[t.Name] = true
+		set[t.Name] = v
 	}
 	for _, n := range g.Nodes {
 		for _, name := range n.Outputs {
-			set[name] = true
+			set[name] = v
 		}
 	}
 	delete(set, "")
@@ -96,7 +93,7 @@ func define(g *graph.Graph, set map[string]bool) {
 
 // defineAll adds the names that a graph and its subgraphs define to set.
 func defineAll(g *graph.Graph, set map[string]bool) {
-	define(g, set)
+	define(g, set, true)
 	for _, n := range g.Nodes {
 		for _, sub := range subgraphs(n) {
 			defineAll(sub, set)
