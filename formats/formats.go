@@ -70,6 +70,7 @@ type Format struct {
 	openFolder   func(b *budget.Budget, path string) (*graph.Model, error)
 	openFolderFS func(b *budget.Budget, name string, files fs.FS) (*graph.Model, error)
 	verifyFolder func(b *budget.Budget, path string) []error
+	saveFolder   func(path string, m *graph.Model, files map[string][]byte, o Options) error
 
 	// readFiles is read for models of several files. It is nil if the format has no such models.
 	readFiles func(b *budget.Budget, name string, data []byte, files fs.FS) (*graph.Model, error)
@@ -93,7 +94,8 @@ var Formats = []Format{
 		Extensions: []string{".safetensors"}, Begins: "8 bytes of length and a JSON object, or an index of shards", Probe: safetensors.Probe,
 		open: safetensors.Open, read: safetensors.Read, save: written(safetensors.Write), verify: safetensors.Verify,
 		openFolder: safetensors.OpenFolder, openFolderFS: safetensors.OpenFS, verifyFolder: safetensors.VerifyFolder,
-		readFiles: safetensors.ReadFiles, lower: huggingface.Lower, Bounds: slices.Concat(safetensors.Bounds, huggingface.Bounds),
+		saveFolder: safetensors.SaveFolder,
+		readFiles:  safetensors.ReadFiles, lower: huggingface.Lower, Bounds: slices.Concat(safetensors.Bounds, huggingface.Bounds),
 	},
 	{
 		Name: oinf.Name, About: "tensors, size variables and typed metadata of OpenInfer; version 1, and version 2 kept where a file is of it",

@@ -87,8 +87,9 @@ formats/internal/container : internal/elements internal/budget internal/guard ru
 formats/internal/converted : . formats formats/onnx runtime/tensor
 formats/internal/decoder : runtime/graph runtime/tensor
 formats/onnx             : internal/budget internal/guard runtime/graph runtime/tensor formats/internal/binio formats/internal/container internal/output internal/pieces packed
-formats/safetensors      : internal/budget internal/guard internal/pieces runtime/graph runtime/tensor formats/internal/binio formats/internal/container
-formats/huggingface      : internal/guard runtime/graph runtime/tensor formats/internal/container formats/internal/decoder
+formats/safetensors      : internal/budget internal/guard internal/output internal/pieces runtime/graph runtime/tensor formats/internal/binio formats/internal/container
+formats/internal/exchange : internal/guard runtime/graph runtime/tensor formats/internal/container formats/gguf
+formats/huggingface      : internal/guard runtime/graph runtime/tensor formats/gguf formats/internal/container formats/internal/decoder formats/internal/exchange
 formats/oinf             : internal/budget internal/guard internal/pieces runtime/graph runtime/tensor formats/internal/binio formats/internal/container
 formats/openinfer        : internal/elements formats/internal/container internal/budget internal/guard internal/jsonobject internal/pieces runtime/graph runtime/tensor packed
 formats/gptrs            : internal/budget internal/guard runtime/graph runtime/tensor formats/internal/binio formats/internal/container formats/internal/decoder internal/printable
@@ -98,7 +99,7 @@ formats/loom             : internal/budget internal/guard runtime/graph runtime/
 formats/chelis           : internal/elements internal/guard runtime/graph runtime/tensor formats/hnw
 generate/tokenizer/internal/jinja : internal/budget
 generate/tokenizer       : internal/guard generate/tokenizer/internal/jinja internal/beneath internal/budget runtime/graph runtime/tensor
-formats                  : internal/budget internal/guard internal/pieces formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gguf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container
+formats                  : internal/budget internal/guard internal/pieces formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gguf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container formats/internal/exchange
 .                        : internal/budget internal/guard internal/pieces internal/printable internal/resample internal/stages formats runtime runtime/graph runtime/op runtime/tensor
 generate                 : internal/guard .
 quantize                 : . internal/elements internal/guard formats formats/gguf packed runtime/graph runtime/tensor
@@ -112,7 +113,7 @@ scripts/sbom             :
 // Other tests import packages below and beside their own.
 const above = `
 .                        : generate
-formats/gguf             : . formats/internal/converted
+formats/gguf             : . formats formats/internal/converted
 formats/gptrs            : . formats formats/internal/converted
 formats/hnw              : .
 formats/huggingface      : . formats

@@ -89,13 +89,8 @@ func TestAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			met[a.Arch] = true
 			want := floats(t, filepath.Join(dir, a.Logits))
-			most := 1e-4
-			switch a.Arch {
-			case "gemma", "gemma2", "gemma3", "gpt2", "phi2", "starcoder2", "falcon":
-				most = 2.1e-3 // a table of halves computes GELU there
-			}
 			for _, o := range []nacre.Options{{Threads: 1}, {Threads: 2, NoOptimize: true}} {
-				a.check(t, filepath.Join(dir, name), want, most, o)
+				a.check(t, filepath.Join(dir, name), want, tolerance(a.Arch), o)
 			}
 		})
 	}

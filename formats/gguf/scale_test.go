@@ -55,11 +55,7 @@ func TestScales(t *testing.T) {
 		if err := formats.Save(path, m, formats.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		most := 1e-4
-		if strings.HasPrefix(name, "starcoder2") {
-			most = 2.1e-3
-		}
-		a.check(t, path, floats(t, filepath.Join(dir, a.Logits)), most, nacre.Options{Threads: 1})
+		a.check(t, path, floats(t, filepath.Join(dir, a.Logits)), tolerance(a.Arch), nacre.Options{Threads: 1})
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -69,7 +69,7 @@ func Families() []string {
 	for i, f := range families {
 		names[i] = f.name
 	}
-	return names
+	return append(names, exchangedFamilies...)
 }
 
 func (d *design) llama() error {

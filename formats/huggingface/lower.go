@@ -18,6 +18,9 @@ func Lower(m *graph.Model, o container.Lowering) (_ *graph.Model, err error) {
 	if text == "" {
 		return nil, nil
 	}
+	if isExchanged(text) {
+		return exchanged(m, o)
+	}
 	c, err := configured(m, text, o)
 	if err != nil {
 		return nil, &graph.Error{Stage: "load", File: m.File, Offset: -1, Err: err}

@@ -1,5 +1,5 @@
-// Package output writes files that are complete or absent. A file is written under another name
-// next to its own, and takes its place once it is complete.
+// Package output writes files and folders that are complete or absent. An output is written under
+// another name next to its own, and takes its place once it is complete.
 package output
 
 import (
@@ -41,10 +41,11 @@ type File struct {
 	there bool     // in its place
 }
 
-// pending holds the files that still have another name.
+// pending holds the files and folders that still have another name.
 var pending struct {
 	sync.Mutex
 	files     map[*File]bool
+	folders   map[*Folder]bool
 	abandoned bool
 }
 
@@ -117,7 +118,7 @@ func begin(path string, mode fs.FileMode) (*File, error) {
 	if name == "" {
 		return nil, aFolder(path)
 	}
-	removeStale(folder, name)
+	removeStale(folder, name, func(e fs.DirEntry) bool { return e.Type().IsRegular() })
 	for {
 		var f *os.File
 		err := try("open", func() (err error) {
@@ -155,8 +156,8 @@ const suffix = ".nacre-tmp"
 
 func temporary(name string) string { return fmt.Sprintf(".%s.%08x%s", name, rand.Uint32(), suffix) }
 
-// removeStale removes unfinished files for that name that no process holds.
-func removeStale(folder, name string) {
+// removeStale removes unfinished outputs for that name that no process holds.
+func removeStale(folder, name string, kind func(fs.DirEntry) bool) {
 	if folder == "" {
 		folder = "."
 	}
@@ -166,11 +167,11 @@ func removeStale(folder, name string) {
 	}
 	for _, e := range entries {
 		digits, ok := strings.CutPrefix(e.Name(), "."+name+".")
-		if digits, ok2 := strings.CutSuffix(digits, suffix); !ok || !ok2 || len(digits) != 8 || !e.Type().IsRegular() {
+		if digits, ok2 := strings.CutSuffix(digits, suffix); !ok || !ok2 || len(digits) != 8 || !kind(e) {
 			continue
 		}
 		if path := filepath.Join(folder, e.Name()); stale(path) {
-			os.Remove(path)
+			os.RemoveAll(path)
 		}
 	}
 }
@@ -265,13 +266,16 @@ func (p *File) drop() {
 	delete(pending.files, p)
 }
 
-// Abandon removes every file being written, and makes later calls of Create and Commit fail. It is
+// Abandon removes every file and folder being written, and makes later calls of Create and Commit fail. It is
 // for a process that is about to end.
 func Abandon() {
 	pending.Lock()
 	defer pending.Unlock()
 	pending.abandoned = true
 	for p := range pending.files {
+		p.drop()
+	}
+	for p := range pending.folders {
 		p.drop()
 	}
 }

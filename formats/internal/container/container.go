@@ -21,6 +21,8 @@ import (
 type Options struct {
 	// DType is the type that floating-point tensors are converted to. Invalid keeps their types.
 	DType tensor.DType
+	// Blocks is the type that tensors in blocks become if DType is Invalid. Invalid keeps blocks.
+	Blocks tensor.DType
 	// Dequantize replaces codes and scales by the numbers of quantised tensors, as float32. DType
 	// then applies to these numbers. Tensors of the formats oinf, gguf, loom and entity may be
 	// quantised.

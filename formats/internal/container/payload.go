@@ -21,14 +21,19 @@ type Payload struct {
 	ctx context.Context
 }
 
-// For returns the payload of a tensor. Floating-point elements, and blocks, become o.DType; other
-// elements keep their type. If a conversion is not supported, For returns an error.
+// For returns the payload of a tensor. Floating-point elements, and blocks, become o.DType, or blocks
+// become o.Blocks; other elements keep their type. If a conversion is not supported, For returns an
+// error.
 func (o Options) For(t *tensor.Tensor) (Payload, error) {
 	p := Payload{t, t.DType(), o.Context()}
-	if d := t.DType(); o.DType == tensor.Invalid || d == o.DType || !d.IsFloat() && d.Blocks() == nil {
+	d, to := t.DType(), o.DType
+	if to == tensor.Invalid && d.Blocks() != nil {
+		to = o.Blocks
+	}
+	if to == tensor.Invalid || d == to || !d.IsFloat() && d.Blocks() == nil {
 		return p, nil
 	}
-	p.to = o.DType
+	p.to = to
 	if encoder(p.to) == nil {
 		return p, fmt.Errorf("tensors cannot become %v; they can become float32, float64, float16, bfloat16, float8e4m3fn, float8e5m2", p.to)
 	}

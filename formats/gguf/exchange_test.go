@@ -1,0 +1,83 @@
+package gguf_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/formats"
+)
+
+// tolerance returns how far logits of an architecture may be from llama.cpp's.
+func tolerance(architecture string) float64 {
+	switch architecture {
+	case "gemma", "gemma2", "gemma3", "gpt2", "phi2", "starcoder2", "falcon":
+		return 2.1e-3 // a table of halves computes GELU there
+	}
+	return 1e-4
+}
+
+// folder writes the folder of a file, and returns its path.
+func folder(t *testing.T, path string) string {
+	t.Helper()
+	m, err := formats.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	f, err := formats.ToFolder(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "folder")
+	if err := formats.SaveFolder(out, f, nil, formats.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// file writes the file of a folder, and returns its path.
+func file(t *testing.T, path string) string {
+	t.Helper()
+	m, err := formats.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	f, err := formats.ToGGUF(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "model.gguf")
+	if err := formats.Save(out, f, formats.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestExchange converts decoders to folders and back. Logits and greedy tokens of both stay.
+func TestExchange(t *testing.T) {
+	dir, list := answers(t)
+	met := map[string]bool{}
+	for name, a := range list {
+		t.Run(name, func(t *testing.T) {
+			met[a.Arch] = true
+			want := floats(t, filepath.Join(dir, a.Logits))
+			f := folder(t, filepath.Join(dir, name))
+			m, err := formats.Load(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := m.Meta[0].Value
+			m.Close()
+			if !strings.Contains(text, `"gpt_oss"`) { // of which folders are not computed
+				a.check(t, f, want, tolerance(a.Arch), nacre.Options{Threads: 1})
+			}
+			a.check(t, file(t, f), want, tolerance(a.Arch), nacre.Options{Threads: 1})
+		})
+	}
+	if len(met) < 8 {
+		t.Errorf("decoders of %d architectures", len(met))
+	}
+}

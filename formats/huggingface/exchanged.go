@@ -1,0 +1,40 @@
+package huggingface
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/nacre-ml/nacre/formats/gguf"
+	"github.com/nacre-ml/nacre/formats/internal/container"
+	"github.com/nacre-ml/nacre/formats/internal/exchange"
+	"github.com/nacre-ml/nacre/runtime/graph"
+)
+
+// exchangedFamilies are decoders that are computed as files of GGUF: their tensors are put in the
+// order of such a file first, so that matrices of experts are in memory once more.
+var exchangedFamilies = []string{"mixtral", "qwen2_moe", "qwen3_moe", "granitemoe", "gpt2", "phi", "lfm2", "olmo3"}
+
+// isExchanged reports whether a configuration is of one of these families.
+func isExchanged(text string) bool {
+	var c struct {
+		ModelType string `json:"model_type"`
+	}
+	return json.Unmarshal([]byte(text), &c) == nil && slices.Contains(exchangedFamilies, c.ModelType)
+}
+
+// exchanged returns the network of such a family.
+func exchanged(m *graph.Model, o container.Lowering) (*graph.Model, error) {
+	file, err := exchange.ToGGUF(m, o)
+	if err == nil && len(file.Warnings) > 0 {
+		err = &graph.Error{Stage: "load", File: m.File, Offset: -1, Err: file.Warnings[0]}
+	}
+	if err != nil {
+		return nil, err
+	}
+	n, err := gguf.Lower(file, o)
+	if err != nil {
+		return nil, err
+	}
+	n.Format, n.Meta, n.File = m.Format, m.Meta, m.File
+	return n, nil
+}
