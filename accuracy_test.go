@@ -56,7 +56,7 @@ func TestEmptyBlocks(t *testing.T) {
 func TestAccuracy(t *testing.T) {
 	m := blockProduct(t, 32, 64)
 	for accuracy, kernel := range map[nacre.Accuracy]string{
-		nacre.AccuracyModel: "f32_nbits/", nacre.AccuracyExact: "f32_nbits/", nacre.AccuracyFast: "i8_nbits/",
+		nacre.AccuracyModel: "f32_block_panels/", nacre.AccuracyExact: "f32_block_panels/", nacre.AccuracyFast: "i8_block_panels/",
 	} {
 		s := ready(t, m, nacre.Options{Accuracy: accuracy, Threads: 1})
 		x, err := nacre.NewTensor(make([]float32, 128), 2, 64)
