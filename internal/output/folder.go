@@ -73,10 +73,14 @@ func vacant(path string) error {
 	return &fs.PathError{Op: "write", Path: path, Err: err}
 }
 
-// Create starts a file of the folder, which Commit of the file completes.
+// Create starts a file of the folder, which Commit of the file completes. If the name leads to
+// another folder, Create fails.
 func (p *Folder) Create(name string) (*File, error) {
 	if p.temp == nil {
 		return nil, fs.ErrClosed
+	}
+	if !filepath.IsLocal(name) || filepath.Base(name) != name {
+		return nil, &fs.PathError{Op: "write", Path: name, Err: errors.New("the name of a file leads out of its folder")}
 	}
 	return Create(filepath.Join(p.temp.Name(), name))
 }

@@ -120,3 +120,18 @@ func TestAbandonedFolder(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestNamesOfFolder creates files with names that lead out of the folder.
+func TestNamesOfFolder(t *testing.T) {
+	p, err := CreateFolder(filepath.Join(t.TempDir(), "model"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Discard()
+	for _, name := range []string{"", ".", "..", "../a", "a/b", "/a", "a/../../b"} {
+		if f, err := p.Create(name); err == nil {
+			f.Discard()
+			t.Errorf("a file %q is created", name)
+		}
+	}
+}
