@@ -91,9 +91,14 @@ static inline size_t nacre_block_bytes(const nacre_block_form *f) {
     }
 }
 
+// Returns the bytes of a slab's scales.
+static inline size_t nacre_block_tail(const nacre_block_form *f, size_t lanes) {
+    return lanes * (2 * nacre_block_halves(f) + nacre_block_bytes(f));
+}
+
 // Returns the bytes of a slab.
 static inline size_t nacre_block_slab(const nacre_block_form *f, size_t lanes) {
-    return f->units * nacre_block_unit(f, lanes) + lanes * (2 * nacre_block_halves(f) + nacre_block_bytes(f));
+    return f->units * nacre_block_unit(f, lanes) + nacre_block_tail(f, lanes);
 }
 
 // Returns the bytes of a panel of rows of k codes.
@@ -112,6 +117,10 @@ static inline size_t nacre_block_rows(size_t left, size_t most) {
     }
     return 1;
 }
+
+// Returns the sums of a group of codes and that many rows that are kept apart: additions of one sum
+// wait for each other.
+static inline size_t nacre_block_parts(size_t rows) { return rows >= 4 ? 1 : 4 / rows; }
 
 // The functions of products with panels for one level. A kernel row of op f32_block_panels or
 // i8_block_panels has the signature nacre_block_panels_fn and returns them.

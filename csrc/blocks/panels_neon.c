@@ -10,10 +10,17 @@
 #define LANES_N NACRE_LANES_neon
 #define V(name) nacre_neon_##name
 #define K(name) f32_panels_##name##_neon
+#define WIDENED(p) ((W)panels_widened_neon(p))
 #define LOOKUP(t, v) ((W)vqtbl1q_u8((uint8x16_t)(t), (uint8x16_t)(v)))
-#define FAR 512
+#define FAR 1024
 #define SIZES(X) X(8) X(4) X(2) X(1)
 #define MOST 8
+
+NACRE_INLINE uint32x4_t panels_widened_neon(const uint8_t *p) {
+    uint32_t bytes;
+    memcpy(&bytes, p, sizeof bytes);
+    return vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8(bytes))));
+}
 
 #include "blocks/panels_f32.inc"
 

@@ -7,6 +7,7 @@
 #undef W
 #undef STEP_BYTES
 #undef ALL
+#undef WIDENED
 #undef LOOKUP
 #undef FAR
 #undef R

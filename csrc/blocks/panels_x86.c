@@ -13,8 +13,9 @@
 #define LANES_N NACRE_LANES_avx512
 #define V(name) nacre_avx512_##name
 #define K(name) f32_panels_##name##_avx512
+#define WIDENED(p) ((W)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(p))))
 #define LOOKUP(t, v) ((W)_mm512_shuffle_epi8((__m512i)(t), (__m512i)(v)))
-#define FAR 2048
+#define FAR 4096
 
 NACRE_TARGET_BEGIN(NACRE_AVX512)
 
@@ -51,8 +52,9 @@ NACRE_TARGET_END
 #define LANES_N NACRE_LANES_avx2
 #define V(name) nacre_avx2_##name
 #define K(name) f32_panels_##name##_avx2
+#define WIDENED(p) ((W)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(p))))
 #define LOOKUP(t, v) ((W)_mm256_shuffle_epi8((__m256i)(t), (__m256i)(v)))
-#define FAR 2048
+#define FAR 4096
 #define SIZES(X) X(4) X(2) X(1)
 #define MOST 4
 
