@@ -96,29 +96,35 @@ func (o *Suppress) Run(c *op.Run) error {
 	}
 	boxes, scores := tensor.View[float32](c.In[0]), tensor.View[float32](c.In[1])
 	classes := ss[:2].Len()
-	lists := make([][]int64, classes)
+	lists := make([][]int32, classes)
 	err = c.Parallel(classes, 1, func(first, end int) error {
 		p := picker{center: o.Center}
 		for i := first; i < end; i++ {
-			b, class := i/ss[1], i%ss[1]
+			b := i / ss[1]
 			if !p.pick(c, boxes[4*b*bs[1]:][:4*bs[1]], scores[i*ss[2]:][:ss[2]], l) {
 				return op.ErrStopped
 			}
-			for _, k := range p.picked {
-				lists[i] = append(lists[i], int64(b), int64(class), int64(k))
-			}
+			lists[i] = slices.Clone(p.picked)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	picked := slices.Concat(lists...)
-	out, err := c.Output(0, tensor.I64, tensor.Shape{len(picked) / 3, 3})
+	picked := 0
+	for _, list := range lists {
+		picked += len(list)
+	}
+	out, err := c.Output(0, tensor.I64, tensor.Shape{picked, 3})
 	if err != nil {
 		return err
 	}
-	copy(tensor.View[int64](out), picked)
+	y := tensor.View[int64](out)[:0]
+	for i, list := range lists {
+		for _, k := range list {
+			y = append(y, int64(i/ss[1]), int64(i%ss[1]), int64(k))
+		}
+	}
 	return nil
 }
 
@@ -177,7 +183,7 @@ func struck(list []corners, b *corners, part float64) bool {
 type picker struct {
 	center bool
 	heap   []uint64 // candidates, best first; the children of i are at 2i+1 and 2i+2
-	picked []int
+	picked []int32
 	boxes  []corners // picked boxes
 }
 
@@ -220,7 +226,7 @@ func (p *picker) pick(c *op.Run, boxes []float32, scores []float32, l pickLimits
 		p.heap = p.heap[:last]
 		p.sink(0)
 		if b := cornersOf(boxes[4*i:][:4], p.center); !struck(p.boxes, &b, l.iou) {
-			p.picked, p.boxes = append(p.picked, i), append(p.boxes, b)
+			p.picked, p.boxes = append(p.picked, int32(i)), append(p.boxes, b)
 		}
 	}
 	return true
