@@ -59,7 +59,7 @@ func TestDeadlinesOfBodies(t *testing.T) {
 		}
 		size, took, full := 1, time.Duration(0), false
 		r := newBodyRun(t, c, size)
-		for next := 1; took < heavy && next < 1<<16; next *= 2 {
+		for next := 1; took < heavy && next < 1<<20; next *= 2 {
 			larger := newBodyRun(t, c, next)
 			again, err := larger.run(t, never)
 			if err == nil {
