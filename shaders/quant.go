@@ -3,6 +3,7 @@ package shaders
 import "slices"
 
 var quantKernels = []Kernel{
+	{"quant/blocks", 4, 8, 1 << 3, []string{"type", "bytes", "units", "rows", "columns"}, []Variant{{Name: "f32"}}},
 	{"quant/bnb4", 5, 6, 1 << 4, []string{"rows", "columns"}, elements("f32 f16 bf16")},
 	{
 		"quant/conv", 15, 26, 1 << 14,

@@ -129,7 +129,7 @@ func bindTransfer(b *device.Binding) *device.Step {
 		k = download
 	}
 	n := b.In[0].Dims.Len().Mul(graph.Known(b.DType(0).Bits() / 8))
-	if b.DType(0).Bits()%8 != 0 {
+	if d := b.DType(0); d.Bits()%8 != 0 || d.Blocks() != nil {
 		n = graph.Known(b.DType(0).Bytes(b.Shape(0).Len()))
 	}
 	return &device.Step{Binder: "transfer", Commands: []device.Command{{

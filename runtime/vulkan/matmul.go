@@ -304,10 +304,10 @@ func bindGemm(o *arith.Gemm, epilogue kit.Epilogue, b *binder) error {
 	return b.multiply(p, o.Alpha, b.gemmAddend(o), epilogue)
 }
 
-// bindWidenedGemm converts the right operand to float32 first.
+// bindWidenedGemm converts a right operand that is not in blocks to float32 first.
 func bindWidenedGemm(o *arith.WidenedGemm, b *binder) error {
-	if d := b.DType(1); d.Blocks() != nil {
-		return device.Refuse("blocks of %v are read on the CPU", d)
+	if b.DType(1).Blocks() != nil {
+		return bindBlocks(o, b)
 	}
 	p := productOf([2]arith.AxisOrder{{Matrix: o.TransA}, {Matrix: o.TransB}}, b, 0, 1)
 	n := b.Shape(1).Len()

@@ -1,0 +1,45 @@
+package vulkan
+
+import (
+	"slices"
+
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/arith"
+)
+
+// blockUnit is the elements that shaders decode at a time.
+const blockUnit = 32
+
+// shaderBlocks are the types of blocks that shaders decode.
+var shaderBlocks = []*packed.Blocks{
+	packed.Q4_0, packed.Q4_1, packed.Q5_0, packed.Q5_1, packed.Q8_0, packed.Q2_K, packed.Q3_K, packed.Q4_K, packed.Q5_K, packed.Q6_K,
+	packed.IQ4_NL, packed.IQ4_XS, packed.TQ2_0, packed.MXFP4, packed.NVFP4, packed.Q2_0,
+}
+
+// bindBlocks multiplies by weights in blocks, read as they are stored.
+func bindBlocks(o *arith.WidenedGemm, b *binder) error {
+	of := b.DType(1).Blocks()
+	if !slices.Contains(shaderBlocks, of) {
+		return device.Refuse("blocks of %v are read on the CPU", b.DType(1))
+	}
+	m, n, k := b.OutShape(0)[0], b.Shape(1)[0], b.Shape(1)[1]
+	rows, size := min(m, fewRows), min(256, b.dev.info.Caps.MaxInvocations)
+	const columns = 4
+	parts := size / columns
+	if err := b.loops((k/blockUnit + parts - 1) / parts * 8 * (1 + rows)); err != nil {
+		return err
+	}
+	c := b.gemmAddend(&o.Gemm)
+	var w words
+	w.int(m, n, k, c.row, c.col)
+	w.bool(c.operand.Place != device.None)
+	w.float(float64(o.Alpha), float64(c.beta))
+	var constants words
+	constants.int(slices.Index(packed.BlockTypes, of), of.Bytes, of.Elements/blockUnit, rows, columns)
+	b.step.InPlace = nil
+	defer b.works(m * n * k)
+	flat := b.flatGroups((n + columns - 1) / columns)
+	groups := [3]int{flat[0], (m + rows - 1) / rows, flat[1]}
+	return b.dispatch("quant/blocks", "f32", size, groups, constants, w, b.in(0), b.in(1), c.operand, b.out(0))
+}
