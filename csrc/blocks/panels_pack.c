@@ -1,6 +1,7 @@
 // The forms of panels, and packing of blocks into them.
 #include "blocks/panels.h"
 #include "blocks/unpack.h"
+#include "core/simd.h"
 
 // Entries of code books, plus 128 and plus 16.
 static const uint8_t table_nl[16] = {1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 181, 197, 217, 241};
@@ -40,9 +41,23 @@ static void cut_nibbles(const uint8_t *b, size_t n, uint8_t *codes) {
     for (size_t i = 0; i < n; i++) codes[n + i] = b[i] >> 4;
 }
 
-// Adds bit i of 4 bytes to code i.
+// Adds bit i of 4 bytes to code i, as fifth bit.
 static void cut_fifth(const uint8_t *b, uint8_t *codes) {
-    for (size_t i = 0; i < 32; i++) codes[i] |= (uint8_t)((b[i / 8] >> i % 8 & 1) << 4);
+    const uint64_t ones = 0x0101010101010101;
+    for (size_t i = 0; i < 4; i++, codes += 8) {
+        // Byte j has bit j of b[i] alone. With 127 it reaches the top bit.
+        const uint64_t bits = b[i] * ones & 0x8040201008040201;
+        uint64_t eight;
+        memcpy(&eight, codes, sizeof eight);
+        eight |= ((bits + 127 * ones) & 128 * ones) >> 3;
+        memcpy(codes, &eight, sizeof eight);
+    }
+}
+
+// Adds `bits` bits, from bit `at` on, of 32 bytes to codes, as bits from bit `to` on.
+static inline __attribute__((always_inline)) void cut_more(const uint8_t *b, size_t at, size_t bits, size_t to, uint8_t *codes) {
+    const unsigned mask = (1u << bits) - 1;
+    NACRE_SIMD for (size_t i = 0; i < 32; i++) codes[i] |= (uint8_t)((b[i] >> at & mask) << to);
 }
 
 // Codes of 2 bits: the lowest bits of n bytes, then the next ones.
@@ -80,18 +95,18 @@ static void cut_codes(size_t type, const uint8_t *b, uint8_t *codes) {
         break;
     case NACRE_BLOCK_q5_k:
         for (size_t j = 0; j < 4; j++) cut_nibbles(b + 48 + 32 * j, 32, codes + 64 * j);
-        for (size_t i = 0; i < 256; i++) codes[i] |= (uint8_t)((b[16 + i % 32] >> i / 32 & 1) << 4);
+        for (size_t j = 0; j < 8; j++) cut_more(b + 16, j, 1, 4, codes + 32 * j);
         break;
     case NACRE_BLOCK_q6_k:
         for (size_t h = 0; h < 2; h++) cut_nibbles(b + 64 * h, 64, codes + 128 * h);
-        for (size_t i = 0; i < 256; i++) codes[i] |= (uint8_t)((b[128 + i / 128 * 32 + i % 32] >> i / 32 % 4 * 2 & 3) << 4);
+        for (size_t j = 0; j < 8; j++) cut_more(b + 128 + j / 4 * 32, j % 4 * 2, 2, 4, codes + 32 * j);
         break;
     case NACRE_BLOCK_q2_k:
         for (size_t h = 0; h < 2; h++) cut_pairs(b + 16 + 32 * h, 32, codes + 128 * h);
         break;
     case NACRE_BLOCK_q3_k:
         for (size_t h = 0; h < 2; h++) cut_pairs(b + 32 + 32 * h, 32, codes + 128 * h);
-        for (size_t i = 0; i < 256; i++) codes[i] |= (uint8_t)((b[i % 32] >> i / 32 & 1) << 2);
+        for (size_t j = 0; j < 8; j++) cut_more(b, j, 1, 2, codes + 32 * j);
         break;
     case NACRE_BLOCK_tq2_0:
         for (size_t h = 0; h < 2; h++) cut_pairs(b + 32 * h, 32, codes + 128 * h);
@@ -148,8 +163,8 @@ static void cut_scales(size_t type, const uint8_t *b, block_lane *to) {
 
 // ---- panels ----
 
-// Writes `bits` bits, from bit `at` on, of 32 codes of one lane.
-static void put_bits(const uint8_t *codes, size_t at, size_t bits, size_t lanes, uint8_t *dst) {
+// Writes constant `bits` bits, from bit `at` on, of 32 codes of one lane.
+static inline __attribute__((always_inline)) void put_bits(const uint8_t *codes, size_t at, size_t bits, size_t lanes, uint8_t *dst) {
     const size_t per = 8 / bits;
     const uint32_t mask = 0x01010101u * ((1u << bits) - 1);
     for (size_t step = 0; step < NACRE_BLOCKS_UNIT / 4; step += per, dst += 4 * lanes) {
@@ -163,11 +178,24 @@ static void put_bits(const uint8_t *codes, size_t at, size_t bits, size_t lanes,
     }
 }
 
+static void put_unit(const nacre_block_form *f, const uint8_t *codes, size_t lanes, uint8_t *dst) {
+    switch (f->low) {
+    case 8: put_bits(codes, 0, 8, lanes, dst); break;
+    case 4: put_bits(codes, 0, 4, lanes, dst); break;
+    default: put_bits(codes, 0, 2, lanes, dst);
+    }
+    if (f->high == 0) return;
+    dst += lanes * NACRE_BLOCKS_UNIT / 8 * f->low;
+    if (f->high == 1) {
+        put_bits(codes, f->low, 1, lanes, dst);
+    } else {
+        put_bits(codes, f->low, 2, lanes, dst);
+    }
+}
+
 static void put_lane(const nacre_block_form *f, const block_lane *from, size_t lanes, size_t lane, uint8_t *slab) {
     for (size_t u = 0; u < f->units; u++, slab += nacre_block_unit(f, lanes)) {
-        const uint8_t *const codes = from->codes + u * NACRE_BLOCKS_UNIT;
-        put_bits(codes, 0, f->low, lanes, slab + 4 * lane);
-        if (f->high != 0) put_bits(codes, f->low, f->high, lanes, slab + lanes * NACRE_BLOCKS_UNIT / 8 * f->low + 4 * lane);
+        put_unit(f, from->codes + u * NACRE_BLOCKS_UNIT, lanes, slab + 4 * lane);
     }
     for (size_t i = 0; i < nacre_block_halves(f); i++, slab += 2 * lanes) memcpy(slab + 2 * lane, &from->halves[i], 2);
     for (size_t i = 0; i < nacre_block_bytes(f); i++, slab += lanes) slab[lane] = from->bytes[i];
