@@ -63,6 +63,9 @@ typedef struct {
 
 static inline int nacre_block_wide(const nacre_block_form *f) { return f->middle >= NACRE_BLOCKS_WIDE; }
 
+// Reports whether the lowest 5 bits of numbers tell them apart: i stands for (i+middle)%32 - middle.
+static inline int nacre_block_small(const nacre_block_form *f) { return f->middle <= 16 && f->low + f->high <= 5; }
+
 // Reports whether numbers are added to the elements of a group.
 static inline int nacre_block_adds(const nacre_block_form *f) {
     return f->scales == NACRE_SCALES_LEAST || f->scales == NACRE_SCALES_PAIRS || f->scales == NACRE_SCALES_NIBBLES;

@@ -12,6 +12,8 @@
 #define K(name) f32_panels_##name##_neon
 #define WIDENED(p) ((W)panels_widened_neon(p))
 #define LOOKUP(t, v) ((W)vqtbl1q_u8((uint8x16_t)(t), (uint8x16_t)(v)))
+#define TABLES 0
+#define NUMBER(t, v) (t).low
 #define FAR 1024
 #define SIZES(X) X(8) X(4) X(2) X(1)
 #define MOST 8

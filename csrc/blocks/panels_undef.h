@@ -9,6 +9,8 @@
 #undef ALL
 #undef WIDENED
 #undef LOOKUP
+#undef TABLES
+#undef NUMBER
 #undef FAR
 #undef R
 #undef SIZES

@@ -15,6 +15,8 @@
 #define K(name) f32_panels_##name##_avx512
 #define WIDENED(p) ((W)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(p))))
 #define LOOKUP(t, v) ((W)_mm512_shuffle_epi8((__m512i)(t), (__m512i)(v)))
+#define TABLES 1
+#define NUMBER(t, v) _mm512_permutex2var_ps((t).low, (__m512i)(v), (t).high)
 #define FAR 4096
 
 NACRE_TARGET_BEGIN(NACRE_AVX512)
@@ -54,6 +56,8 @@ NACRE_TARGET_END
 #define K(name) f32_panels_##name##_avx2
 #define WIDENED(p) ((W)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(p))))
 #define LOOKUP(t, v) ((W)_mm256_shuffle_epi8((__m256i)(t), (__m256i)(v)))
+#define TABLES 0
+#define NUMBER(t, v) (t).low
 #define FAR 4096
 #define SIZES(X) X(4) X(2) X(1)
 #define MOST 4
