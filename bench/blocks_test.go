@@ -14,12 +14,13 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// BenchmarkBlocks times chains of products with weights in blocks of ggml's types, 4096 by 4096, on
-// one thread. "GB/s" is the bytes of blocks over the best time, "GOPS" the operations over it, and
+// BenchmarkBlocks times chains of products with weights in blocks of each of ggml's types, 4096 by
+// 4096, on one thread. "GB/s" is the bytes of blocks over the best time, "GOPS" the operations over it, and
 // "of-read" is the part of the rate at which a thread reads memory.
 func BenchmarkBlocks(b *testing.B) {
 	for _, rows := range []int{1, 512} {
-		for _, d := range []tensor.DType{tensor.Q4_0, tensor.Q8_0, tensor.Q4_K, tensor.Q6_K} {
+		for _, of := range packed.BlockTypes {
+			d := tensor.OfBlocks(of)
 			for name, accuracy := range map[string]nacre.Accuracy{"fast": nacre.AccuracyFast, "exact": nacre.AccuracyExact} {
 				b.Run(fmt.Sprintf("%v/%s/rows=%d", d, name, rows), func(b *testing.B) { benchmarkBlocks(b, d, accuracy, rows) })
 			}
@@ -58,6 +59,21 @@ func needs(b *testing.B, err error) {
 	}
 }
 
+// setScales makes the scales of a random block ordinary numbers.
+func setScales(of *packed.Blocks, block []byte, scale packed.F16) {
+	for _, at := range of.Scales {
+		block[at], block[at+1] = byte(scale), byte(scale>>8)
+	}
+	switch of {
+	case packed.MXFP4:
+		block[0] = 116
+	case packed.NVFP4:
+		copy(block, []byte{8, 16, 24, 32})
+	case packed.IQ1_M:
+		block[55] = block[55]&15 | 0x10
+	}
+}
+
 // blockChain returns products of rows with square matrices of random blocks.
 func blockChain(d tensor.DType, side, rows, count int) *graph.Model {
 	r := rand.New(rand.NewPCG(9, 10))
@@ -71,10 +87,7 @@ func blockChain(d tensor.DType, side, rows, count int) *graph.Model {
 			data[j] = byte(r.Uint32())
 		}
 		for j := 0; j < len(data); j += of.Bytes {
-			scale := packed.ToF16(1 / float32(side))
-			for _, at := range of.Scales {
-				data[j+at], data[j+at+1] = byte(scale), byte(scale>>8)
-			}
+			setScales(of, data[j:j+of.Bytes], packed.ToF16(1/float32(side)))
 		}
 		name := func(s string) string { return fmt.Sprint(s, i) }
 		g.Initializers = append(g.Initializers, &graph.Initializer{Name: name("w"), Tensor: w})

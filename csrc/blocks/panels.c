@@ -4,6 +4,7 @@
 #include "blocks/panels.h"
 
 #include "core/simd.h"
+#include "core/vec.h"
 
 enum {
     PANELS_GRAIN = 1 << 17,  // least multiply-adds of a piece for a thread
@@ -82,17 +83,18 @@ static void panels_row_chunk(void *job, size_t chunk, size_t thread) {
     }
 }
 
+// Asks for the results of a panel. They are written far from each other.
+static void panels_fetch(const panels_rows *l, size_t j) {
+    for (size_t i = 0; i < l->rows; i++) __builtin_prefetch(l->g->c + (l->first + i) * l->g->n + j, 1);
+}
+
 // Stores the first n of lanes columns of all rows, with the bias.
 static void panels_store(const panels_rows *l, size_t j, size_t n, const float *y) {
     const panels_product *const g = l->g;
-    const size_t lanes = g->impl->lanes;
-    for (size_t i = 0; i < l->rows; i++, y += lanes) {
+    const float *const bias = g->bias == NULL ? nacre_none : g->bias + j;
+    for (size_t i = 0; i < l->rows; i++, y += g->impl->lanes) {
         float *const c = g->c + (l->first + i) * g->n + j;
-        if (g->bias == NULL) {
-            memcpy(c, y, n * sizeof *c);
-            continue;
-        }
-        NACRE_SIMD for (size_t v = 0; v < n; v++) c[v] = y[v] + g->bias[j + v];
+        NACRE_SIMD for (size_t v = 0; v < n; v++) c[v] = y[v] + bias[v];
     }
 }
 
@@ -107,6 +109,7 @@ static void panels_column_chunk(void *job, size_t chunk, size_t thread) {
     _Alignas(64) float y[PANELS_ROWS * NACRE_BLOCKS_LANES];
     for (size_t j = j0; j < end; j += lanes) {
         const uint8_t *const panel = g->w + j / lanes * g->panel;
+        panels_fetch(l, j);
         memset(y, 0, l->rows * lanes * sizeof *y);
         for (size_t s = 0; s < slabs; s += step) {
             const size_t count = nacre_min(step, slabs - s);
