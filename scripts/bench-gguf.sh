@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Times Nacre in turn with llama.cpp on a GGUF model, as it is and with its weights in other types of
+# blocks. The libraries of llama.cpp come from npm, into build/llama. ROUNDS, PROMPT, GENERATE and
+# THREADS change what is timed.
+#   scripts/bench-gguf.sh MODEL.gguf [TYPE...]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+[ $# -gt 0 ] || { sed -n '2,5s/^# *//p' "$0" >&2; exit 2; }
+model=$1
+shift
+
+version=3.22.1
+libraries=build/llama/$version/package/bins/linux-x64
+if [ ! -d "$libraries" ]; then
+  mkdir -p "build/llama/$version"
+  (cd "build/llama/$version" && npm pack --silent "@node-llama-cpp/linux-x64@$version" >/dev/null && tar xzf ./*.tgz && rm ./*.tgz)
+fi
+
+mkdir -p build/gguf
+go build -o build/gguf/nacre ./cmd/nacre
+models=("$model")
+for type in "$@"; do
+  quantized=build/gguf/$(basename "$model" .gguf).$type.gguf
+  [ -f "$quantized" ] || build/gguf/nacre quantize "$model" "$quantized" --to "$type" --allow-requantize >/dev/null
+  models+=("$quantized")
+done
+python3 bench/peers/llama.py --libs "$libraries" --nacre build/gguf/nacre --rounds "${ROUNDS:-3}" --prompt "${PROMPT:-512}" \
+  --generate "${GENERATE:-48}" --threads "${THREADS:-1}" "${models[@]}"
