@@ -121,10 +121,6 @@ static inline size_t nacre_block_rows(size_t left, size_t most) {
     return 1;
 }
 
-// Returns the sums of a group of codes and that many rows that are kept apart: additions of one sum
-// wait for each other.
-static inline size_t nacre_block_parts(size_t rows) { return rows >= 4 ? 1 : 4 / rows; }
-
 // The functions of products with panels for one level. A kernel row of op f32_block_panels or
 // i8_block_panels has the signature nacre_block_panels_fn and returns them.
 //
