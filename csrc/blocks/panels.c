@@ -222,7 +222,8 @@ static size_t panels_packed(const nacre_kernel *kernel, const int64_t *words, si
 static void panels_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
     (void)operand;
     const panels_product g = panels_said(kernel, words);
-    nacre_block_pack(g.type, g.impl->lanes, g.n, g.k, src, dst);
+    const int8_t *const book = (const void *)(uintptr_t)((const nacre_block_panels_words *)(const void *)words)->book;
+    nacre_block_pack(g.type, g.impl->lanes, g.n, g.k, src, book, dst);
 }
 
 static size_t panels_lanes(const nacre_kernel *kernel) { return ((nacre_block_panels_fn *)kernel->fn)()->lanes; }

@@ -13,11 +13,12 @@
 //     LEAST       d m               d*code + m
 //     BFLOAT      d, a bfloat16     d*code
 //     SIGNED      d s[groups]       d*s*code, s signed
+//     EIGHTHS     d s[groups]       d*s/8*code
 //     PAIRS       d m s[groups] l[groups]  d*s*code - m*l
 //     NIBBLES     d m b[groups]     d*s*code - m*l, s in the low half of b, l in the high one
 //     E4M3        b[groups]         half of the number of 8 bits b, times code
 // d and m are float16, others are bytes. A code here is a number: with a table the entry, and
-// without the stored code, less `middle`.
+// without the stored code, less `middle`. Vectors of code books are stored as their numbers.
 #ifndef NACRE_BLOCKS_PANELS_H
 #define NACRE_BLOCKS_PANELS_H
 
@@ -28,6 +29,7 @@ typedef enum {
     NACRE_SCALES_LEAST,
     NACRE_SCALES_BFLOAT,
     NACRE_SCALES_SIGNED,
+    NACRE_SCALES_EIGHTHS,
     NACRE_SCALES_PAIRS,
     NACRE_SCALES_NIBBLES,
     NACRE_SCALES_E4M3
@@ -88,6 +90,7 @@ static inline size_t nacre_block_bytes(const nacre_block_form *f) {
     switch (f->scales) {
     case NACRE_SCALES_PAIRS: return 2 * nacre_block_groups(f);
     case NACRE_SCALES_SIGNED:
+    case NACRE_SCALES_EIGHTHS:
     case NACRE_SCALES_NIBBLES:
     case NACRE_SCALES_E4M3: return nacre_block_groups(f);
     default: return 0;
@@ -109,8 +112,8 @@ static inline size_t nacre_block_panel(const nacre_block_form *f, size_t lanes, 
     return nacre_align_bytes(k / nacre_block_depth(f) * nacre_block_slab(f, lanes));
 }
 
-// Writes n rows of k elements in blocks to panels.
-void nacre_block_pack(size_t type, size_t lanes, size_t n, size_t k, const uint8_t *src, uint8_t *dst);
+// Writes n rows of k elements in blocks to panels. book is the type's code book, if it has one.
+void nacre_block_pack(size_t type, size_t lanes, size_t n, size_t k, const uint8_t *src, const int8_t *book, uint8_t *dst);
 
 // Rows of a are multiplied in groups of 12, 8, 4, 2 or 1; a kernel says how many it takes at most.
 static inline size_t nacre_block_rows(size_t left, size_t most) {
@@ -151,11 +154,13 @@ typedef const nacre_block_panels_impl *nacre_block_panels_fn(void);
 
 // Kernel rows f32_block_panels and i8_block_panels: c(i,j) = sum_p a(i,p) W(j,p) + bias[j] for a
 // [m][k] and c [m][n]. i8_block_panels rounds a. Operands are a, W, bias and c; bias may be absent.
-// W is packed by pack from rows of blocks. gemm may be 0 for packing.
+// W is packed by pack from rows of blocks; for packing, gemm may be 0, and book is the address of the
+// type's code book, if it has one.
 typedef struct {
     int64_t m, n, k;
     int64_t type;
     int64_t gemm;  // part: a kernel row of f32_gemm
+    int64_t book;
 } nacre_block_panels_words;
 
 #endif

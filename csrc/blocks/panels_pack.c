@@ -3,9 +3,12 @@
 #include "blocks/unpack.h"
 #include "core/simd.h"
 
-// Entries of code books, plus 128 and plus 16.
+// Entries of tables, plus the middle of their forms. Those of grids have the sign in the top bit.
 static const uint8_t table_nl[16] = {1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 181, 197, 217, 241};
 static const uint8_t table_fp4[16] = {16, 17, 18, 19, 20, 22, 24, 28, 16, 15, 14, 13, 12, 10, 8, 4};
+static const uint8_t table_iq2[16] = {56, 73, 91, 0, 40, 23, 5, 0, 56, 73, 91, 0, 40, 23, 5, 0};
+static const uint8_t table_iq3_xxs[16] = {66, 74, 82, 90, 98, 106, 114, 124, 58, 50, 42, 34, 26, 18, 10, 0};
+static const uint8_t table_iq3_s[16] = {17, 19, 21, 23, 25, 27, 29, 31, 15, 13, 11, 9, 7, 5, 3, 1};
 
 const nacre_block_form nacre_block_forms[NACRE_BLOCK_TYPES] = {
     [NACRE_BLOCK_q4_0] = {4, 0, 1, 32, 8, NACRE_SCALES_HALF, NULL},
@@ -18,6 +21,11 @@ const nacre_block_form nacre_block_forms[NACRE_BLOCK_TYPES] = {
     [NACRE_BLOCK_q4_k] = {4, 0, 8, 32, 0, NACRE_SCALES_PAIRS, NULL},
     [NACRE_BLOCK_q5_k] = {4, 1, 8, 32, 0, NACRE_SCALES_PAIRS, NULL},
     [NACRE_BLOCK_q6_k] = {4, 2, 8, 16, 32, NACRE_SCALES_SIGNED, NULL},
+    [NACRE_BLOCK_iq2_xxs] = {2, 1, 8, 32, 48, NACRE_SCALES_EIGHTHS, table_iq2},
+    [NACRE_BLOCK_iq2_xs] = {2, 1, 8, 16, 48, NACRE_SCALES_EIGHTHS, table_iq2},
+    [NACRE_BLOCK_iq2_s] = {2, 1, 8, 16, 48, NACRE_SCALES_EIGHTHS, table_iq2},
+    [NACRE_BLOCK_iq3_xxs] = {4, 0, 8, 32, 62, NACRE_SCALES_EIGHTHS, table_iq3_xxs},
+    [NACRE_BLOCK_iq3_s] = {4, 0, 8, 32, 16, NACRE_SCALES_SIGNED, table_iq3_s},
     [NACRE_BLOCK_iq4_nl] = {4, 0, 1, 32, 128, NACRE_SCALES_HALF, table_nl},
     [NACRE_BLOCK_iq4_xs] = {4, 0, 8, 32, 128, NACRE_SCALES_SIGNED, table_nl},
     [NACRE_BLOCK_tq2_0] = {2, 0, 8, 32, 1, NACRE_SCALES_HALF, NULL},
@@ -67,8 +75,43 @@ static void cut_pairs(const uint8_t *b, size_t n, uint8_t *codes) {
     }
 }
 
-static void cut_codes(size_t type, const uint8_t *b, uint8_t *codes) {
+// Codes of 8 numbers 8, 25 and 43 with signs: 0 to 2, and 4 for a minus.
+static void cut_iq2(const int8_t *vector, unsigned signs, uint8_t *codes) {
+    for (size_t i = 0; i < 8; i++) codes[i] = (uint8_t)(vector[i] >> 4 | (signs >> i & 1) << 2);
+}
+
+// Codes of 4 numbers from 4 to 62, or odd ones from 1 to 15, with signs: 0 to 7, and 8 for a minus.
+static void cut_iq3(const int8_t *vector, unsigned signs, int bits, uint8_t *codes) {
+    for (size_t i = 0; i < 4; i++) codes[i] = (uint8_t)(vector[i] >> bits | (signs >> i & 1) << 3);
+}
+
+static void cut_grids(size_t type, const uint8_t *b, const int8_t *book, uint8_t *codes) {
+    for (size_t k = 0; k < 32; k++, codes += 8) {
+        const uint8_t *const at = b + 2 + k / 4 * 8;  // of iq2_xxs
+        const uint32_t pair = block_u16(b + 2 + 2 * k), signs3 = block_u32(b + 66 + k / 4 * 4) >> k % 4 * 7;
+        switch (type) {
+        case NACRE_BLOCK_iq2_xxs: cut_iq2(book + 8 * at[k % 4], block_signs(block_u32(at + 4) >> k % 4 * 7), codes); break;
+        case NACRE_BLOCK_iq2_xs: cut_iq2(book + 8 * (pair & 511), block_signs(pair >> 9), codes); break;
+        case NACRE_BLOCK_iq2_s: cut_iq2(book + 8 * (b[2 + k] | (size_t)(b[66 + k / 4] >> k % 4 * 2 & 3) << 8), b[34 + k], codes); break;
+        case NACRE_BLOCK_iq3_xxs:
+            cut_iq3(book + 8 * b[2 + 2 * k], block_signs(signs3), 3, codes);
+            cut_iq3(book + 8 * b[3 + 2 * k], block_signs(signs3) >> 4, 3, codes + 4);
+            break;
+        case NACRE_BLOCK_iq3_s:
+            cut_iq3(book + 8 * (b[2 + 2 * k] | (size_t)(b[66 + k / 4] >> k % 4 * 2 & 1) << 8), b[74 + k], 1, codes);
+            cut_iq3(book + 8 * (b[3 + 2 * k] | (size_t)(b[66 + k / 4] >> k % 4 * 2 & 2) << 7), b[74 + k] >> 4, 1, codes + 4);
+            break;
+        }
+    }
+}
+
+static void cut_codes(size_t type, const uint8_t *b, const int8_t *book, uint8_t *codes) {
     switch (type) {
+    case NACRE_BLOCK_iq2_xxs:
+    case NACRE_BLOCK_iq2_xs:
+    case NACRE_BLOCK_iq2_s:
+    case NACRE_BLOCK_iq3_xxs:
+    case NACRE_BLOCK_iq3_s: cut_grids(type, b, book, codes); break;
     case NACRE_BLOCK_q4_0:
     case NACRE_BLOCK_iq4_nl: cut_nibbles(b + 2, 16, codes); break;
     case NACRE_BLOCK_q4_1: cut_nibbles(b + 4, 16, codes); break;
@@ -152,6 +195,25 @@ static void cut_scales(size_t type, const uint8_t *b, block_lane *to) {
         to->halves[0] = block_u16(b);
         for (size_t j = 0; j < 8; j++) to->bytes[j] = (uint8_t)block_scale_xs(b, j);
         break;
+    case NACRE_BLOCK_iq2_xxs:
+        to->halves[0] = block_u16(b);
+        for (size_t j = 0; j < 8; j++) to->bytes[j] = (uint8_t)(2 * (b[2 + 8 * j + 7] >> 4) + 1);
+        break;
+    case NACRE_BLOCK_iq2_xs:
+    case NACRE_BLOCK_iq2_s: {
+        const uint8_t *const nibbles = b + (type == NACRE_BLOCK_iq2_xs ? 66 : 74);
+        to->halves[0] = block_u16(b);
+        for (size_t j = 0; j < 16; j++) to->bytes[j] = (uint8_t)(2 * (nibbles[j / 2] >> j % 2 * 4 & 15) + 1);
+        break;
+    }
+    case NACRE_BLOCK_iq3_xxs:
+        to->halves[0] = block_u16(b);
+        for (size_t j = 0; j < 8; j++) to->bytes[j] = (uint8_t)(4 * (b[66 + 4 * j + 3] >> 4) + 2);
+        break;
+    case NACRE_BLOCK_iq3_s:
+        to->halves[0] = block_u16(b);
+        for (size_t j = 0; j < 8; j++) to->bytes[j] = (uint8_t)(2 * (b[106 + j / 2] >> j % 2 * 4 & 15) + 1);
+        break;
     case NACRE_BLOCK_mxfp4: to->halves[0] = (uint16_t)(b[0] < 2 ? 0x20 << b[0] : (b[0] - 1) << 7); break;
     case NACRE_BLOCK_nvfp4:
         for (size_t j = 0; j < 4; j++) to->bytes[j] = b[j] == 127 ? 0 : b[j] & 127;
@@ -201,7 +263,7 @@ static void put_lane(const nacre_block_form *f, const block_lane *from, size_t l
     for (size_t i = 0; i < nacre_block_bytes(f); i++, slab += lanes) slab[lane] = from->bytes[i];
 }
 
-void nacre_block_pack(size_t type, size_t lanes, size_t n, size_t k, const uint8_t *src, uint8_t *dst) {
+void nacre_block_pack(size_t type, size_t lanes, size_t n, size_t k, const uint8_t *src, const int8_t *book, uint8_t *dst) {
     static const size_t bytes[] = {
 #define NACRE_BLOCK_TYPE(name, elements, bytes) bytes,
 #include "blocks/types.inc"
@@ -214,7 +276,7 @@ void nacre_block_pack(size_t type, size_t lanes, size_t n, size_t k, const uint8
         if (j % lanes == 0 && n - j < lanes) memset(to, 0, panel);
         for (size_t s = 0; s < count; s++, src += bytes[type]) {
             block_lane lane;
-            cut_codes(type, src, lane.codes);
+            cut_codes(type, src, book, lane.codes);
             cut_scales(type, src, &lane);
             put_lane(f, &lane, lanes, j % lanes, to + s * slab);
         }

@@ -42,6 +42,7 @@ static void panels_scales_scalar(const nacre_block_form *f, const uint8_t *halve
         break;
     }
     case NACRE_SCALES_SIGNED: *scale = panels_half_scalar(halves, 0, lane) * (float)(int8_t)b; break;
+    case NACRE_SCALES_EIGHTHS: *scale = panels_half_scalar(halves, 0, lane) * (float)b / 8; break;
     case NACRE_SCALES_PAIRS:
         *scale = panels_half_scalar(halves, 0, lane) * (float)b;
         *add = -(panels_half_scalar(halves, 1, lane) * (float)bytes[(groups + g) * SCALAR_LANES]);

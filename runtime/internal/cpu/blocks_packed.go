@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/packed"
@@ -20,6 +21,7 @@ type panelsWords struct {
 	n, k int
 	of   *packed.Blocks
 	gemm bindings.Kernel
+	book uintptr // address of the code book, for packing
 }
 
 func (v *panelsWords) words() words {
@@ -27,6 +29,7 @@ func (v *panelsWords) words() words {
 	w.dim(v.m)
 	w.int(v.n, v.k, blockType(v.of))
 	w.part(v.gemm)
+	w.int(int(v.book))
 	return w
 }
 
@@ -70,13 +73,13 @@ func bindBlocksPanels(o *arith.WidenedGemm, kernel string, b *binder) error {
 // hasPanels reports whether kernels pack a type of blocks.
 func hasPanels(of *packed.Blocks) bool {
 	list := bindings.Variants("f32_block_panels")
-	return list[len(list)-1].Packed([]int64{1, 1, int64(of.Elements), int64(blockType(of)), 0}, panelsBlocks) > 0
+	return list[len(list)-1].Packed([]int64{1, 1, int64(of.Elements), int64(blockType(of)), 0, 0}, panelsBlocks) > 0
 }
 
 // packedBlocks returns blocks as kernel k reads them. Kernels that pack alike share them, whatever
 // the number of rows of the product and its part.
 func (b *binder) packedBlocks(k bindings.Kernel, v *panelsWords, w *tensor.Tensor) (device.Operand, error) {
-	own := panelsWords{m: graph.Known(1), n: v.n, k: v.k, of: v.of}
+	own := panelsWords{m: graph.Known(1), n: v.n, k: v.k, of: v.of, book: bookAddress(v.of)}
 	list, err := b.numbers(own.words())
 	if err != nil {
 		return device.Operand{}, err
@@ -85,6 +88,15 @@ func (b *binder) packedBlocks(k bindings.Kernel, v *panelsWords, w *tensor.Tenso
 	data, err := b.dev.packPieces(w, key, k.Packed(list, panelsBlocks), blockPieces(k, list, w))
 	o, _, err := b.packedOperand(panelsBlocks, data, err)
 	return o, err
+}
+
+// bookAddress returns the address of the code book of a type, or 0 for none.
+func bookAddress(of *packed.Blocks) uintptr {
+	book := of.Book()
+	if book == nil {
+		return 0
+	}
+	return uintptr(unsafe.Pointer(&book[0]))
 }
 
 // blockPieces divides blocks by rows into pieces of about pieceBytes, each of whole panels.
