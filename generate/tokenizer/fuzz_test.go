@@ -21,6 +21,12 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
+		o := Options{Limit: Limit{Bytes: 64 << 20, Steps: 1 << 22}}
+		if meta, err := ToGGUF(t.Context(), folderOf(map[string][]byte{"tokenizer.json": data}), 0, o); err == nil {
+			if _, err := FromGGUF(t.Context(), meta, o); err != nil && !errors.Is(err, ErrLimit) {
+				t.Errorf("metadata of a file are refused: %v", err)
+			}
+		}
 		ids, err := tok.EncodeContext(t.Context(), text, true)
 		if err != nil && !errors.Is(err, ErrLimit) {
 			t.Fatal(err)
@@ -152,6 +158,12 @@ func FuzzGGUF(f *testing.F) {
 		tok, err := FromGGUF(t.Context(), meta, Options{Limit: Limit{Bytes: 64 << 20, Steps: 1 << 22}})
 		if err != nil {
 			return
+		}
+		o := Options{Limit: Limit{Bytes: 64 << 20, Steps: 1 << 22}}
+		if files, err := ToFolder(t.Context(), meta, o); err == nil {
+			if _, err := ReadContext(t.Context(), files["tokenizer.json"], o); err != nil && !errors.Is(err, ErrLimit) {
+				t.Errorf("files of metadata are refused: %v", err)
+			}
 		}
 		for _, plain := range []bool{false, true} {
 			got, err := tok.encodeContext(t.Context(), text, !plain, plain)

@@ -51,6 +51,7 @@ const wayOut = "the tokenizer.json that the file was made from may be used inste
 // A gguf makes a tokenizer of metadata.
 type gguf struct {
 	*ggufMeta
+	kind   *ggufKind
 	tokens []string
 	kinds  []uint64 // the types of pieces of SentencePiece
 	scores []float32
@@ -80,7 +81,8 @@ func (m *ggufMeta) tokenizer() (*Tokenizer, error) {
 		}
 		return nil, fmt.Errorf("%smodel is %.60q, which is not supported: %s are; %s", ggufPrefix, name, strings.Join(names, ", "), wayOut)
 	}
-	g := &gguf{ggufMeta: m, t: &Tokenizer{}}
+	g := &gguf{ggufMeta: m, kind: &ggufKinds[i], t: &Tokenizer{}}
+	m.made = g
 	for _, step := range []func(){
 		g.vocabulary, func() { g.setRoles(ggufKinds[i].ids) }, g.setEnds,
 		func() { ggufKinds[i].make(g) }, g.setAdded, g.setAround, g.setSuppressed,

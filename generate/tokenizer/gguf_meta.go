@@ -16,6 +16,7 @@ type ggufMeta struct {
 	pairs    map[string]*graph.Pair
 	warnings []error
 	err      error // the first
+	made     *gguf // of the tokenizer that was made; nil before, and for a whole tokenizer.json
 }
 
 const ggufPrefix = "tokenizer.ggml."
