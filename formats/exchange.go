@@ -12,15 +12,16 @@ import (
 // ToFolder returns the model of a GGUF file with the tensors and the settings of a folder of Hugging
 // Face. Names, and the order of rows where it differs, are of the package transformers. Elements
 // stay as they are stored where they can; SaveFolder makes floats of blocks. The tokenizer is not
-// part of the result. The result shares tensors with m, and must not be used after m is closed.
+// part of the result. The settings name o.DType as the type of tensors. The result shares tensors with
+// m, and must not be used after m is closed.
 //
 // If a folder cannot say what the file says, the error names it.
-func ToFolder(m *graph.Model) (*graph.Model, error) { return ToFolderWithin(nil, m) }
+func ToFolder(m *graph.Model, o Options) (*graph.Model, error) { return ToFolderWithin(nil, m, o) }
 
 // ToFolderWithin is ToFolder with a budget for memory.
-func ToFolderWithin(b *budget.Budget, m *graph.Model) (_ *graph.Model, err error) {
+func ToFolderWithin(b *budget.Budget, m *graph.Model, o Options) (_ *graph.Model, err error) {
 	defer guard.At(m.File).End(&err)
-	return exchange.ToFolder(m, Lowering{Budget: b})
+	return exchange.ToFolder(m, o.DType, Lowering{Budget: b})
 }
 
 // ToGGUF returns the model of a folder of Hugging Face with the tensors and the metadata of a GGUF

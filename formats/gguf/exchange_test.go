@@ -26,7 +26,7 @@ func folder(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	f, err := formats.ToFolder(m)
+	f, err := formats.ToFolder(m, formats.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,7 @@ func TestExchange(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer back.Close()
-			f, err := formats.ToFolder(back)
+			f, err := formats.ToFolder(back, formats.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

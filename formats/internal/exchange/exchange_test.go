@@ -147,7 +147,7 @@ func TestThereAndBack(t *testing.T) {
 		architecture, _, _ := strings.Cut(name, " ")
 		met[architecture] = true
 		m := s.model(architecture)
-		f, err := ToFolder(m, container.Lowering{})
+		f, err := ToFolder(m, tensor.Invalid, container.Lowering{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

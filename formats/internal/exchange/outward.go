@@ -25,16 +25,17 @@ type outward struct {
 // ToFolder returns the model of a GGUF file with the names and the order of a folder of Hugging
 // Face. Its metadata are the texts of config.json and generation_config.json. Elements stay as they
 // are stored, except of tensors whose columns change places and of matrices with scales beside them.
-func ToFolder(m *graph.Model, l container.Lowering) (_ *graph.Model, err error) {
+// The settings name the type to; Invalid for the type of most elements.
+func ToFolder(m *graph.Model, to tensor.DType, l container.Lowering) (_ *graph.Model, err error) {
 	defer guard.At(m.File).End(&err)
-	out, err := toFolder(m, l)
+	out, err := toFolder(m, to, l)
 	if err != nil {
 		return nil, &graph.Error{Stage: "convert", File: m.File, Offset: -1, Err: container.Memory(err)}
 	}
 	return out, nil
 }
 
-func toFolder(m *graph.Model, l container.Lowering) (*graph.Model, error) {
+func toFolder(m *graph.Model, to tensor.DType, l container.Lowering) (*graph.Model, error) {
 	d := metadataOf(m)
 	f := familyOfFile(d)
 	if f == nil {
@@ -50,13 +51,16 @@ func toFolder(m *graph.Model, l container.Lowering) (*graph.Model, error) {
 		return nil, graph.Errorf(graph.ErrUnsupported, "the file is no model")
 	}
 	o := &outward{metadata: d, family: f, config: map[string]any{"model_type": f.model, "architectures": []string{f.class}}}
-	o.readSizes(m)
+	o.readSizes(m, l)
 	if d.err != nil {
 		return nil, d.err
 	}
 	o.prepare()
 	o.numbers()
 	o.common(m)
+	if to != tensor.Invalid {
+		o.config["torch_dtype"] = to.String()
+	}
 	if f.outward != nil {
 		f.outward(o)
 	}
@@ -90,7 +94,7 @@ func familyOfFile(m *metadata) *family {
 }
 
 // readSizes reads the extents that rules need.
-func (o *outward) readSizes(m *graph.Model) {
+func (o *outward) readSizes(m *graph.Model, l container.Lowering) {
 	n := func(key string, otherwise float64) int {
 		v := o.number(key, otherwise)
 		if !(v >= 0 && v <= maxSize && v == math.Trunc(v)) {
@@ -102,7 +106,7 @@ func (o *outward) readSizes(m *graph.Model) {
 	s := sizes{layers: n("block_count", 0) - n("nextn_predict_layers", 0), hidden: n("embedding_length", 0), heads: n("attention.head_count", 1), experts: n("expert_count", 0)}
 	s.kvHeads = n("attention.head_count_kv", float64(s.heads))
 	s.headDim = n("attention.key_length", float64(s.hidden/max(s.heads, 1)))
-	o.exchange = newExchange(m, s, container.Lowering{})
+	o.exchange = newExchange(m, s, l)
 }
 
 // prepare multiplies matrices by the scales beside them, and cuts fused ones that the folder has in
@@ -221,6 +225,9 @@ func (o *outward) common(m *graph.Model) {
 		o.wrong(graph.ErrUnsupported, "attention.scale", "has no place in a folder of %s", o.family.model)
 	}
 	o.config["torch_dtype"] = majority(m)
+	if p := o.pairs["general.name"]; p != nil && p.Value != "" {
+		o.config["_name_or_path"] = p.Value
+	}
 	o.rope()
 	for key, role := range map[string]string{"bos_token_id": "bos", "eos_token_id": "eos", "pad_token_id": "padding"} {
 		if id, ok := o.token(role); ok {

@@ -36,7 +36,7 @@ func TestFileRefused(t *testing.T) {
 		} else {
 			s = s.whole(c.shapes)
 		}
-		f, err := ToFolder(s.model(c.architecture), container.Lowering{})
+		f, err := ToFolder(s.model(c.architecture), tensor.Invalid, container.Lowering{})
 		if err == nil || f != nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, graph.ErrUnsupported) && !errors.Is(err, graph.ErrFormat) {
 			t.Errorf("%s %v: %v, want %q", c.architecture, c.settings, err, c.want)
 		}
@@ -90,7 +90,7 @@ func TestFolderRefused(t *testing.T) {
 		}, "equal types and shapes"},
 	} {
 		architecture, _, _ := strings.Cut(c.architecture, " ")
-		m, err := ToFolder(files[c.architecture].model(architecture), container.Lowering{})
+		m, err := ToFolder(files[c.architecture].model(architecture), tensor.Invalid, container.Lowering{})
 		if err != nil {
 			t.Fatal(err)
 		}
