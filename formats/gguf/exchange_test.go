@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // tolerance returns how far logits of an architecture may be from llama.cpp's.
@@ -79,5 +80,35 @@ func TestExchange(t *testing.T) {
 	}
 	if len(met) < 8 {
 		t.Errorf("decoders of %d architectures", len(met))
+	}
+}
+
+// TestVectorsStay writes networks with another type of floats, and checkpoints without an
+// architecture.
+func TestVectorsStay(t *testing.T) {
+	dir, _ := answers(t)
+	for network, want := range map[bool]tensor.DType{true: tensor.F32, false: tensor.F16} {
+		m, err := formats.Load(filepath.Join(dir, "qwen2.F32.gguf"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		if !network {
+			m.Meta = nil
+		}
+		path := filepath.Join(t.TempDir(), "x.gguf")
+		if err := formats.Save(path, m, formats.Options{DType: tensor.F16}); err != nil {
+			t.Fatal(err)
+		}
+		n, err := formats.Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer n.Close()
+		for _, x := range n.Graph.Initializers {
+			if d := x.Tensor.DType(); len(x.Tensor.Shape()) == 1 && d != want || len(x.Tensor.Shape()) == 2 && d != tensor.F16 {
+				t.Errorf("network %v: %s is %v", network, x.Name, x.Tensor)
+			}
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/nacre-ml/nacre/formats/internal/binio"
 	"github.com/nacre-ml/nacre/formats/internal/container"
@@ -14,8 +15,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Write writes the tensors and the metadata of a model to one file, in the order of the model. If
-// the format cannot hold the model, Write returns all reasons before it writes anything.
+// Write writes the tensors and the metadata of a model to one file, in the order of the model. With
+// o.DType, vectors of a network stay float32. If the format cannot hold the model, Write returns all reasons before it writes anything.
 func Write(w io.Writer, m *graph.Model, o container.Options) (err error) {
 	defer guard.At(m.File).End(&err)
 	var r container.Refusals
@@ -145,9 +146,13 @@ func (f *file) items(m *graph.Model, o container.Options, r *container.Refusals)
 		}
 		return nil
 	}
+	network := slices.ContainsFunc(m.Meta, func(p graph.Pair) bool { return p.Key == architectureKey })
 	for i, name := range o.Names(m.Graph, holds, r) {
-		t := m.Graph.Initializers[i]
-		payload, err := o.For(t.Tensor)
+		t, of := m.Graph.Initializers[i], o
+		if network && len(t.Tensor.Shape()) < 2 && t.Tensor.DType() == tensor.F32 {
+			of.DType = tensor.Invalid // llama.cpp takes no other norms and biases
+		}
+		payload, err := of.For(t.Tensor)
 		if err != nil {
 			r.Add("tensor %q: %w", t.Name, err)
 			continue
