@@ -80,7 +80,7 @@ func (s *steps) normalizer(raw json.RawMessage) error {
 		}
 	case "Strip":
 		if !x.Right {
-			return fmt.Errorf("Strip of one side has no place in GGUF")
+			return fmt.Errorf("a Strip of one side has no place in GGUF")
 		}
 		s.squeeze = true
 	case "Precompiled":
@@ -114,14 +114,14 @@ func (s *steps) pretokenizer(raw json.RawMessage) error {
 		}
 	case "ByteLevel":
 		if x.Prefix == nil || *x.Prefix {
-			return fmt.Errorf("ByteLevel with add_prefix_space has no place in GGUF")
+			return fmt.Errorf("a ByteLevel with add_prefix_space has no place in GGUF")
 		}
 		if s.bytes = true; x.Regex == nil || *x.Regex {
 			s.by = append(s.by, gpt2)
 		}
 	case "Digits":
 		if !x.Individual {
-			return fmt.Errorf("Digits without individual_digits has no place in GGUF")
+			return fmt.Errorf("a Digits without individual_digits has no place in GGUF")
 		}
 		s.by = append(s.by, oneNumber)
 	case "Metaspace":
