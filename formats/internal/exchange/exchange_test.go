@@ -21,14 +21,17 @@ type small struct {
 }
 
 // llama returns a decoder of two layers with 2 heads of 8 columns, one of keys.
-func llama() small {
-	s := small{map[string]any{"context_length": 64, "embedding_length": 16, "block_count": 2, "feed_forward_length": 6, "attention.head_count": 2,
-		"attention.head_count_kv": 1, "attention.layer_norm_rms_epsilon": 1e-5, "rope.dimension_count": 8, "rope.freq_base": 5000.0},
-		map[string][]int{"token_embd.weight": {5, 16}, "output_norm.weight": {16}, "output.weight": {5, 16}}}
+func llama() small { return wide(16) }
+
+// wide returns llama for a number of columns between blocks.
+func wide(n int) small {
+	s := small{map[string]any{"context_length": 64, "embedding_length": n, "block_count": 2, "feed_forward_length": 6, "attention.head_count": 2,
+		"attention.head_count_kv": 1, "attention.key_length": 8, "attention.layer_norm_rms_epsilon": 1e-5, "rope.dimension_count": 8, "rope.freq_base": 5000.0},
+		map[string][]int{"token_embd.weight": {5, n}, "output_norm.weight": {n}, "output.weight": {5, n}}}
 	for i := range 2 {
 		p := fmt.Sprintf("blk.%d.", i)
-		maps.Copy(s.shapes, map[string][]int{p + "attn_norm.weight": {16}, p + "attn_q.weight": {16, 16}, p + "attn_k.weight": {8, 16}, p + "attn_v.weight": {8, 16},
-			p + "attn_output.weight": {16, 16}, p + "ffn_norm.weight": {16}, p + "ffn_gate.weight": {6, 16}, p + "ffn_up.weight": {6, 16}, p + "ffn_down.weight": {16, 6}})
+		maps.Copy(s.shapes, map[string][]int{p + "attn_norm.weight": {n}, p + "attn_q.weight": {16, n}, p + "attn_k.weight": {8, n}, p + "attn_v.weight": {8, n},
+			p + "attn_output.weight": {n, 16}, p + "ffn_norm.weight": {n}, p + "ffn_gate.weight": {6, n}, p + "ffn_up.weight": {6, n}, p + "ffn_down.weight": {n, 6}})
 	}
 	return s
 }
@@ -104,7 +107,7 @@ var files = map[string]small{
 		"blk.1.shortconv.conv.weight": {16, 3}, "blk.1.shortconv.in_proj.weight": {48, 16}, "blk.1.shortconv.out_proj.weight": {16, 16}}),
 	"gpt-oss": llama().set(routing).set(map[string]any{"feed_forward_length": 4, "attention.sliding_window": 4, "rope.scaling.type": "yarn", "rope.scaling.factor": 4.0, "rope.scaling.original_context_length": 16}).layers(biases).layers(experts).layers(map[string][]int{"ffn_norm.weight": nil, "post_attention_norm.weight": {16}, "attn_sinks.weight": {2},
 		"attn_output.bias": {16}, "ffn_gate_inp.bias": {3}, "ffn_gate_exps.bias": {3, 4}, "ffn_up_exps.bias": {3, 4}, "ffn_down_exps.bias": {3, 16}}),
-	"gpt2": llama().set(norms(map[string]any{"attention.head_count_kv": nil, "rope.dimension_count": nil, "rope.freq_base": nil})).whole(map[string][]int{"position_embd.weight": {64, 16}, "output_norm.bias": {16}}).layers(map[string][]int{"attn_norm.bias": {16}, "ffn_norm.bias": {16},
+	"gpt2": llama().set(norms(map[string]any{"attention.head_count_kv": nil, "attention.key_length": nil, "rope.dimension_count": nil, "rope.freq_base": nil})).whole(map[string][]int{"position_embd.weight": {64, 16}, "output_norm.bias": {16}}).layers(map[string][]int{"attn_norm.bias": {16}, "ffn_norm.bias": {16},
 		"attn_q.weight": nil, "attn_k.weight": nil, "attn_v.weight": nil, "attn_qkv.weight": {48, 16}, "attn_qkv.bias": {48}, "attn_output.bias": {16}, "ffn_gate.weight": nil, "ffn_up.bias": {6}, "ffn_down.bias": {16}}),
 }
 
@@ -219,5 +222,86 @@ func TestLlama3(t *testing.T) {
 	}
 	if got, ok := settingsOf([]float64{1, 2, 3, 4, 5, 6, 7, 8}, 500000); ok {
 		t.Errorf("%+v has these divisors: %v", got, got.divisors(500000, 8))
+	}
+}
+
+// TestNarrowExperts gives a folder the experts of a file as pairs of codes and exponents.
+func TestNarrowExperts(t *testing.T) {
+	s := wide(64).set(routing).set(map[string]any{"feed_forward_length": 32, "expert_feed_forward_length": 32}).layers(biases).layers(experts)
+	m := s.layers(map[string][]int{"ffn_norm.weight": nil, "post_attention_norm.weight": {64}, "attn_sinks.weight": {2}, "attn_output.bias": {64},
+		"ffn_gate_inp.weight": {3, 64}, "ffn_gate_inp.bias": {3}, "ffn_gate_exps.weight": {3, 32, 64}, "ffn_gate_exps.bias": {3, 32}, "ffn_up_exps.weight": {3, 32, 64},
+		"ffn_up_exps.bias": {3, 32}, "ffn_down_exps.weight": {3, 64, 32}, "ffn_down_exps.bias": {3, 64}}).model("gpt-oss")
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, x := range m.Graph.Initializers {
+		if !strings.HasSuffix(x.Name, "_exps.weight") {
+			continue
+		}
+		x.Tensor = tensor.New(tensor.MXFP4, x.Tensor.Shape()...)
+		for i := range x.Tensor.Bytes() {
+			x.Tensor.Bytes()[i] = byte(r.Uint32())
+		}
+	}
+	f, err := ToFolder(m, tensor.Invalid, container.Lowering{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Meta[0].Value = strings.Replace(f.Meta[0].Value, "{", `{"quantization_config":{"quant_method":"mxfp4"},`, 1)
+	f.Graph.Initializers = slices.DeleteFunc(f.Graph.Initializers, func(x *graph.Initializer) bool {
+		return strings.HasSuffix(x.Name, "_proj") && strings.Contains(x.Name, "experts")
+	})
+	of := map[string]*tensor.Tensor{}
+	for _, x := range m.Graph.Initializers {
+		of[x.Name] = x.Tensor
+	}
+	for i := range 2 {
+		p, q := fmt.Sprintf("blk.%d.ffn_", i), fmt.Sprintf("model.layers.%d.mlp.experts.", i)
+		gate, up, down := of[p+"gate_exps.weight"], of[p+"up_exps.weight"], of[p+"down_exps.weight"]
+		codes, scales := tensor.New(tensor.U8, 3, 64, 2, 16), tensor.New(tensor.U8, 3, 64, 2)
+		for b := range scales.Len() { // rows of gate and up in turn
+			from, row := gate, b/2
+			if row%2 == 1 {
+				from = up
+			}
+			unpair(codes, scales, b, from.Bytes()[(row/2*2+b%2)*17:])
+		}
+		add := func(name string, t *tensor.Tensor) {
+			f.Graph.Initializers = append(f.Graph.Initializers, &graph.Initializer{Name: q + name, Tensor: t})
+		}
+		add("gate_up_proj_blocks", codes)
+		add("gate_up_proj_scales", scales)
+		codes, scales = tensor.New(tensor.U8, 3, 64, 1, 16), tensor.New(tensor.U8, 3, 64, 1)
+		for b := range scales.Len() {
+			unpair(codes, scales, b, down.Bytes()[b*17:])
+		}
+		add("down_proj_blocks", codes)
+		add("down_proj_scales", scales)
+	}
+	g, err := ToGGUF(f, container.Lowering{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, x := range g.Graph.Initializers {
+		if want := of[x.Name]; strings.HasSuffix(x.Name, "_exps.weight") {
+			if n++; x.Tensor.DType() != tensor.MXFP4 || !x.Tensor.Shape().Equal(want.Shape()) || !bytes.Equal(x.Tensor.Bytes(), want.Bytes()) {
+				t.Errorf("%s is %v, want %v", x.Name, x.Tensor, want)
+			}
+		}
+	}
+	if n != 6 {
+		t.Errorf("%d tensors of experts", n)
+	}
+	f.Graph.Initializers = f.Graph.Initializers[:len(f.Graph.Initializers)-1]
+	if _, err := ToGGUF(f, container.Lowering{}); err == nil || !strings.Contains(err.Error(), "down_proj_scales") {
+		t.Error(err)
+	}
+}
+
+// unpair writes a block as a folder has it: code k of 32 in the half k%2 of byte k/2.
+func unpair(codes, scales *tensor.Tensor, at int, block []byte) {
+	scales.Bytes()[at] = block[0]
+	for k := range 32 {
+		code := block[1+k%16] >> (k / 16 * 4) & 15
+		codes.Bytes()[at*16+k/2] |= code << (k % 2 * 4)
 	}
 }

@@ -97,6 +97,7 @@ func toGGUF(m *graph.Model, l container.Lowering) (*graph.Model, error) {
 		return nil, c.err
 	}
 	i.prefix(m)
+	i.narrowExperts()
 	i.run(f.rules, func(r rule, files []string, folder string) { i.exchange.inward(r, files, folder) })
 	for _, err := range []error{i.exchange.err, i.unused("a file of the architecture " + f.architecture)} {
 		if err != nil {

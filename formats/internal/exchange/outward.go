@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -132,6 +133,17 @@ func (o *outward) prepare() {
 		return slices.ContainsFunc(o.family.rules, func(r rule) bool { return strings.Contains(r.gguf, name) })
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.from)) {
+		if stem, suffix, ok := cutName(name, ".ffn_gate_up_exps"); ok {
+			list, err := stacked.split(o.exchange, o.taken(name).Tensor)
+			if err != nil {
+				o.fail(named(name, err))
+				return
+			}
+			for i, part := range []string{".ffn_gate_exps", ".ffn_up_exps"} {
+				o.from[stem+part+suffix] = &graph.Initializer{Name: stem + part + suffix, Tensor: list[i]}
+			}
+		}
+		o.oldExperts(name)
 		if stem, suffix, ok := cutName(name, ".attn_qkv"); ok && !has("attn_qkv") {
 			q, kv := o.heads*o.headDim, o.kvHeads*o.headDim
 			o.cut(name, []string{stem + ".attn_q" + suffix, stem + ".attn_k" + suffix, stem + ".attn_v" + suffix}, []int{q, kv, kv})
@@ -140,6 +152,24 @@ func (o *outward) prepare() {
 	if drafts := int(o.number("nextn_predict_layers", 0)); drafts > 0 {
 		o.fail(graph.Errorf(graph.ErrUnsupported, "the last %d blocks predict further tokens, which a folder of %s does not have", drafts, o.family.model))
 	}
+}
+
+// oldExperts stacks the experts of old files, which have a tensor for each. name is of the first.
+func (o *outward) oldExperts(name string) {
+	stem, ok := strings.CutSuffix(name, ".0"+weight)
+	if !ok || !strings.Contains(name, ".ffn_") {
+		return
+	}
+	var list []*tensor.Tensor
+	for t := o.taken(name); t != nil; t = o.taken(fmt.Sprintf("%s.%d%s", stem, len(list), weight)) {
+		list = append(list, t.Tensor)
+	}
+	t, err := o.stack(list)
+	if err != nil {
+		o.fail(named(name, err))
+		return
+	}
+	o.from[stem+"_exps"+weight] = &graph.Initializer{Name: stem + "_exps" + weight, Tensor: t}
 }
 
 // cutName cuts a name at a part between layer and suffix.

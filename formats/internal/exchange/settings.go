@@ -211,7 +211,7 @@ func configOf(text string) (*config, error) {
 	if err := json.Unmarshal([]byte(text), &c.values); err != nil {
 		return nil, graph.Errorf(graph.ErrFormat, "%s: %w", ConfigFile, err)
 	}
-	if c.values["quantization_config"] != nil {
+	if c.values["quantization_config"] != nil && !c.isMXFP4() {
 		return nil, graph.Errorf(graph.ErrUnsupported,
 			"%s: the weights are quantised; take the folder of the model in float32, float16 or bfloat16", ConfigFile)
 	}
