@@ -33,8 +33,8 @@ func isFolderName(out, to string) bool {
 // errTokenizer names the way out of a tokenizer that the other side cannot say.
 var errTokenizer = errors.New("--drop-tokenizer leaves the tokenizer out")
 
-// tokenizerFiles are the files of a folder that hold a tokenizer, beside tokenizer.json.
-var tokenizerFiles = []string{"tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "vocab.json", "vocab.txt"}
+// tokenizerFiles are the files of a folder with tokenizers that are not converted.
+var tokenizerFiles = []string{"vocab.json", "vocab.txt"}
 
 // convertToFolder writes the model of a GGUF file as a folder of Hugging Face.
 func convertToFolder(ctx context.Context, m *graph.Model, out string, dropTokenizer bool, o formats.Options, stderr io.Writer) error {
@@ -125,7 +125,7 @@ func asGGUF(ctx context.Context, in string, m *graph.Model, dropTokenizer bool, 
 	if errors.Is(err, fs.ErrNotExist) {
 		for _, name := range tokenizerFiles {
 			if _, err := fs.Stat(files, name); err == nil {
-				return nil, errors.Join(fmt.Errorf("%s: the tokenizer is in %s, and only a tokenizer.json is converted: %w", in, name, graph.ErrUnsupported), errTokenizer)
+				return nil, errors.Join(fmt.Errorf("%s: the tokenizer is in %s, and one in a tokenizer.json or a model of SentencePiece is converted: %w", in, name, graph.ErrUnsupported), errTokenizer)
 			}
 		}
 		printable.Fprintln(stderr, "the folder has no tokenizer")

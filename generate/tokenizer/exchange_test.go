@@ -165,11 +165,15 @@ func TestExchangeAnswers(t *testing.T) {
 	taken := 0
 	for _, name := range names {
 		name = strings.TrimSuffix(name, ".answers.json")
+		file := "tokenizer.json"
 		data, err := fs.ReadFile(from, name+".json")
 		if err != nil {
-			continue
+			file = "tokenizer.model"
+			if data, err = fs.ReadFile(from, name+".model"); err != nil {
+				t.Fatal(err)
+			}
 		}
-		pairs, err := ToGGUF(t.Context(), folderOf(map[string][]byte{"tokenizer.json": data}), 0, Options{})
+		pairs, err := ToGGUF(t.Context(), folderOf(map[string][]byte{file: data}), 0, Options{})
 		if err != nil {
 			t.Logf("%s: %v", name, err)
 			continue

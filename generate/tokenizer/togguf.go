@@ -17,10 +17,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// ToGGUF returns the metadata of a GGUF file for the tokenizer.json of a folder, with the roles of
-// tokens and the chat templates of the files beside it. The vocabulary is made as long as tokens,
-// the rows of the embedding; 0 for no matter how long. If the folder has no tokenizer.json, the
-// error is fs.ErrNotExist. If the metadata cannot say what the folder says, the error names it.
+// ToGGUF returns the metadata of a GGUF file for the tokenizer.json of a folder, or else for its
+// tokenizer.model, spiece.model or sentencepiece.bpe.model, with the roles of tokens and the chat
+// templates of the files beside it. The vocabulary is made as long as tokens, the rows of the
+// embedding; 0 for no matter how long. If the folder has none of the files, the error is
+// fs.ErrNotExist. If the metadata cannot say what the folder says, the error names it.
 //
 // Programs that read GGUF do not normalize text to NFC, put a blank before texts that begin with one
 // too, and keep the first letter alone where accents go; texts with these have other ids there.
@@ -30,16 +31,20 @@ func ToGGUF(ctx context.Context, folder fs.FS, tokens int, o Options) (meta []gr
 	check(ctx.Err())
 	w := o.Limit.work(ctx, readRate, 0)
 	i := &importer{work: w, folder: folder}
-	data, err := i.read("tokenizer.json")
+	name, data, err := i.first(append([]string{"tokenizer.json"}, sentencePieceNames...))
 	if err != nil {
 		return nil, err
 	}
-	t, err := readJSON(w, data) // complains about what is wrong
+	if name == "tokenizer.json" {
+		err = i.document(data, tokens)
+	} else {
+		err = i.sentencePiece(data, tokens)
+	}
 	if err == nil {
-		err = i.document(data, t, tokens)
+		err = i.finish()
 	}
 	if err != nil {
-		return nil, &fileError{"tokenizer.json", err}
+		return nil, &fileError{name, err}
 	}
 	if err := i.beside(); err != nil {
 		return nil, err
@@ -74,6 +79,16 @@ func (i *importer) read(name string) ([]byte, error) {
 	}
 	i.work.hold(int(info.Size()))
 	return io.ReadAll(io.LimitReader(f, info.Size()))
+}
+
+// first reads the first of several files that is there.
+func (i *importer) first(names []string) (name string, data []byte, err error) {
+	for _, name = range names {
+		if data, err = i.read(name); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return name, data, err
 }
 
 // add adds a pair under a key without ggufPrefix.
@@ -123,7 +138,11 @@ type modelFile struct {
 }
 
 // document adds the pairs of a tokenizer.json.
-func (i *importer) document(data []byte, t *Tokenizer, tokens int) error {
+func (i *importer) document(data []byte, tokens int) error {
+	t, err := readJSON(i.work, data) // complains about what is wrong
+	if err != nil {
+		return err
+	}
 	var d document
 	var m modelFile
 	i.work.json(data)
@@ -157,9 +176,11 @@ func (i *importer) document(data []byte, t *Tokenizer, tokens int) error {
 	default:
 		err = fmt.Errorf("the model %.60s has no counterpart in GGUF", name)
 	}
-	if err != nil {
-		return err
-	}
+	return err
+}
+
+// finish adds the tokens and what is around a text.
+func (i *importer) finish() error {
 	if err := i.texts("tokens", i.tokens); err != nil {
 		return err
 	}
