@@ -211,3 +211,27 @@ func TestExchangeAnswers(t *testing.T) {
 		t.Errorf("%d samples are taken", taken)
 	}
 }
+
+// TestExchangeRoles finds roles in config.json where tokenizer_config.json lacks them.
+func TestExchangeRoles(t *testing.T) {
+	files, err := ToFolder(t.Context(), ggufMetadata(smallPairs...), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files["tokenizer_config.json"] = []byte(`{"pad_token":{"content":"a"}}`)
+	files["config.json"] = []byte(`{"bos_token_id":1,"eos_token_id":[2,3],"pad_token_id":4}`)
+	pairs, err := ToGGUF(t.Context(), folderOf(files), 0, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tok, err := FromGGUF(t.Context(), pairs, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := tok.ID("a")
+	for role, want := range map[string]int32{"bos": 1, "eos": 2, "padding": a} {
+		if got, ok := tok.Role(role); !ok || got != want {
+			t.Errorf("the role %s has the id %d, want %d", role, got, want)
+		}
+	}
+}

@@ -417,6 +417,36 @@ func (i *importer) unigram(m *modelFile, d *document, s *steps) error {
 	return nil
 }
 
+// ids adds the roles whose ids config.json has, if no other file has them. Of several ids the first
+// counts.
+func (i *importer) ids() error {
+	var c map[string]json.RawMessage
+	switch data, err := i.read("config.json"); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	default:
+		i.work.json(data)
+		if err := json.Unmarshal(data, &c); err != nil {
+			return &fileError{"config.json", err}
+		}
+	}
+	for _, x := range [][2]string{{"bos_token_id", "bos_token_id"}, {"eos_token_id", "eos_token_id"}, {"pad_token_id", "padding_token_id"}} {
+		var id int64
+		var list []int64
+		if json.Unmarshal(c[x[0]], &list) == nil && len(list) > 0 {
+			id = list[0]
+		} else if absent(c[x[0]]) || json.Unmarshal(c[x[0]], &id) != nil {
+			continue
+		}
+		if id >= 0 && id < int64(len(i.tokens)) {
+			i.role(x[1], int32(id))
+		}
+	}
+	return nil
+}
+
 // beside adds the roles of tokens and the chat templates.
 func (i *importer) beside() error {
 	var c map[string]json.RawMessage
@@ -434,6 +464,9 @@ func (i *importer) beside() error {
 		if id, ok := i.t.ID(tokenText(c[x[0]])); ok {
 			i.role(x[1]+"_token_id", id)
 		}
+	}
+	if err := i.ids(); err != nil {
+		return err
 	}
 	chat := &Chat{templates: map[string]string{}}
 	switch data, err := i.read("chat_template.jinja"); {
