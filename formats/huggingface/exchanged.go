@@ -14,12 +14,18 @@ import (
 // order of such a file first, so that matrices of experts are in memory once more.
 var exchangedFamilies = []string{"mixtral", "qwen2_moe", "qwen3_moe", "granitemoe", "gpt2", "phi", "lfm2", "olmo3"}
 
-// isExchanged reports whether a configuration is of one of these families.
+// isExchanged reports whether a configuration is of one of these families, or is a stablelm with
+// norms of each head or without a norm before the MLP.
 func isExchanged(text string) bool {
 	var c struct {
 		ModelType string `json:"model_type"`
+		QKNorm    bool   `json:"qk_layernorm"`
+		Parallel  bool   `json:"use_parallel_residual"`
 	}
-	return json.Unmarshal([]byte(text), &c) == nil && slices.Contains(exchangedFamilies, c.ModelType)
+	if json.Unmarshal([]byte(text), &c) != nil {
+		return false
+	}
+	return slices.Contains(exchangedFamilies, c.ModelType) || c.ModelType == "stablelm" && (c.QKNorm || c.Parallel)
 }
 
 // exchanged returns the network of such a family.

@@ -194,9 +194,6 @@ func (d *design) olmo2() error {
 }
 
 func (d *design) stablelm() error {
-	if d.QKLayerNorm || d.ParallelResidual {
-		return refused(graph.ErrUnsupported, "qk_layernorm or use_parallel_residual is set, which is not computed")
-	}
 	d.LayerNorm, d.qkvBias = true, d.QKVBias
 	return nil
 }

@@ -95,7 +95,7 @@ var refused = []struct {
 	{"gemma3_text", `{"layer_types":["full_attention","chunked","full_attention","full_attention"]}`, nil, nacre.ErrUnsupported, `"chunked"`},
 	{"gemma3_text", `{"use_bidirectional_attention":true}`, nil, nacre.ErrUnsupported, "use_bidirectional_attention"},
 	{"smollm3", `{"no_rope_layers":[1]}`, nil, nacre.ErrFormat, "1 numbers for 5 layers"},
-	{"stablelm", `{"qk_layernorm":true}`, nil, nacre.ErrUnsupported, "qk_layernorm"},
+	{"stablelm", `{"qk_layernorm":true}`, nil, nacre.ErrFormat, "qk_layernorm"},
 	{"granite", `{"logits_scaling":0}`, nil, nacre.ErrFormat, "logits_scaling is 0"},
 }
 

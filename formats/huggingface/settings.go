@@ -32,13 +32,11 @@ type settings struct {
 	NormEpsilon *float64 `json:"norm_epsilon"`
 	Tied        *bool    `json:"tie_word_embeddings"`
 
-	AttentionBias    bool  `json:"attention_bias"`
-	MLPBias          bool  `json:"mlp_bias"`
-	QKVBias          bool  `json:"use_qkv_bias"`
-	UseBias          *bool `json:"use_bias"`
-	QKLayerNorm      bool  `json:"qk_layernorm"`
-	ParallelResidual bool  `json:"use_parallel_residual"`
-	Bidirectional    bool  `json:"use_bidirectional_attention"`
+	AttentionBias bool  `json:"attention_bias"`
+	MLPBias       bool  `json:"mlp_bias"`
+	QKVBias       bool  `json:"use_qkv_bias"`
+	UseBias       *bool `json:"use_bias"`
+	Bidirectional bool  `json:"use_bidirectional_attention"`
 
 	Theta         *float64   `json:"rope_theta"`
 	LocalTheta    *float64   `json:"rope_local_base_freq"`

@@ -267,6 +267,17 @@ func (o *outward) stablelm() {
 }
 
 func (i *inward) stablelm() {
+	has := func(part string) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Keys(i.from)), func(name string) bool { return strings.Contains(name, part) })
+	}
+	for _, x := range []struct {
+		key, part string
+		with      bool // the setting that comes with the tensors
+	}{{"qk_layernorm", ".self_attn.q_layernorm.", true}, {"use_parallel_residual", ".post_attention_layernorm.", false}} {
+		if v := i.truth(x.key, false); v != (has(x.part) == x.with) {
+			i.wrong(graph.ErrFormat, x.key, "is %v, and the tensors *%s* say otherwise", v, x.part)
+		}
+	}
 	i.truthful("use_parallel_residual", i.truth("use_parallel_residual", false))
 }
 
