@@ -12,5 +12,5 @@ import "embed"
 // Sources holds the files of core, and the files of families that other packages include.
 //
 //go:embed core/*.c core/*.h core/*.inc conv/blocked.h conv/command.h conv/conv.h conv/dense.h conv/space.h eltwise/activations.h eltwise/eltwise.h eltwise/f32_math*.* half/*.h
-//go:embed matmul/batch.h matmul/f64_gemm.h matmul/matmul.h probe/probe.h rnn/rnn.h
+//go:embed matmul/batch.h matmul/f64_gemm.h matmul/matmul.h probe/probe.h quant/search.h rnn/rnn.h
 var Sources embed.FS

@@ -25,6 +25,7 @@ type Blocks struct {
 	Quantize func(dst []byte, src, importance []float32)
 
 	unpack func(y []float32, b []byte) // of one block
+	search *searched                   // nil if Quantize does not search by sums
 }
 
 // The types of blocks.
@@ -66,13 +67,24 @@ var BlockTypes = []*Blocks{
 
 func init() {
 	for _, q := range []struct {
+		b      *Blocks
+		search *searched
+	}{
+		{Q4_0, &searchQ40}, {Q4_1, &searchQ41}, {Q5_0, &searchQ50}, {Q5_1, &searchQ51}, {IQ4_NL, &searchIQ4NL},
+		{Q2_K, &searchQ2K}, {Q3_K, &searchQ3K}, {Q4_K, &searchQ4K}, {Q5_K, &searchQ5K}, {Q6_K, &searchQ6K},
+		{IQ4_XS, &searchIQ4XS},
+	} {
+		q.b.search = q.search
+		q.b.Quantize = func(dst []byte, src, importance []float32) {
+			q.b.Quantizer((*Search).Compute)(dst, src, importance)
+		}
+	}
+	for _, q := range []struct {
 		b   *Blocks
 		one func(dst []byte, x, w []float32)
 	}{
-		{Q4_0, quantizeQ40}, {Q4_1, quantizeQ41}, {Q5_0, quantizeQ50}, {Q5_1, quantizeQ51},
-		{Q2_K, quantizeQ2K}, {Q3_K, quantizeQ3K}, {Q4_K, quantizeQ4K}, {Q5_K, quantizeQ5K}, {Q6_K, quantizeQ6K},
 		{IQ2_XXS, quantizeIQ2XXS}, {IQ2_XS, quantizeIQ2XS}, {IQ2_S, quantizeIQ2S}, {IQ3_XXS, quantizeIQ3XXS},
-		{IQ3_S, quantizeIQ3S}, {IQ1_S, quantizeIQ1S}, {IQ1_M, quantizeIQ1M}, {IQ4_NL, quantizeIQ4NL}, {IQ4_XS, quantizeIQ4XS},
+		{IQ3_S, quantizeIQ3S}, {IQ1_S, quantizeIQ1S}, {IQ1_M, quantizeIQ1M},
 	} {
 		q.b.Quantize = q.b.quantizer(q.one)
 	}

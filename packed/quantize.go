@@ -47,15 +47,23 @@ func (b *Blocks) quantizer(one func(dst []byte, x, w []float32)) func(dst []byte
 // normal writes the importance of a block in parts of its largest. If no element is important, all
 // are alike.
 func normal(dst, importance []float32) []float32 {
-	var most float32
-	for _, v := range importance[:len(dst)] {
-		most = max(most, v)
+	var bits uint32 // of numbers that are not negative, in their order
+	importance = importance[:len(dst)]
+	for _, v := range importance {
+		bits = max(bits, bits32(v))
 	}
+	most := float32bits(bits)
 	if !(most > 0) || most > math.MaxFloat32 {
 		return weights[:len(dst)]
 	}
-	for i := range dst {
-		dst[i] = importance[i] / most
+	if to := 1 / most; to <= math.MaxFloat32 {
+		for i, v := range importance {
+			dst[i] = v * to
+		}
+		return dst
+	}
+	for i, v := range importance {
+		dst[i] = v / most
 	}
 	return dst
 }
@@ -72,6 +80,11 @@ const (
 
 // rounded returns the nearest integer to v, for a magnitude below 2^22.
 func rounded(v float32) int32 { return int32(bits32(v+shifter)) - ordinal }
+
+// whole returns the nearest integer to v, or the nearer of low and high.
+func whole(v float32, low, high int32) int32 {
+	return min(max(int32(bits32(v+shifter)), ordinal+low), ordinal+high) - ordinal
+}
 
 // within returns the nearest integer to v, or the nearer end of the range. The ends are ordinals.
 func within(v float32, low, high int32) float32 {
@@ -94,25 +107,19 @@ func (g symmetric) sums(x, w []float32, inverse float32) (xq, qq float32) {
 	return xq, qq
 }
 
-// loss returns the sum of squared errors of x in parts of scale.
-func (g symmetric) loss(x, w []float32, scale float32) (e float32) {
-	w = w[:len(x)]
-	low, high := ordinal+g.low, ordinal+g.high
-	inverse := inverse(scale)
-	for i, v := range x {
-		d := v - float32(scale*within(v*inverse, low, high))
-		e += float32(w[i] * d * d)
+// best returns the scale that leaves the least error of those that the sums of the tries give.
+func (g symmetric) best(tries []float32, x, w []float32) (scale float32) {
+	m := largest(x)
+	if m == 0 {
+		return 0
 	}
-	return e
-}
-
-// codes writes the codes of x, less low.
-func (g symmetric) codes(dst []uint8, x []float32, scale float32) {
-	inverse := inverse(scale)
-	dst = dst[:len(x)]
-	for i, v := range x {
-		dst[i] = uint8(min(max(rounded(v*inverse), g.low), g.high) - g.low)
+	var most float32
+	for _, c := range tries {
+		if xq, qq := g.sums(x, w, c/m); xq*xq > most*qq {
+			scale, most = xq/qq, xq*xq/qq
+		}
 	}
+	return scale
 }
 
 // affine is a grid of codes from 0 to most with a least value, which is subtracted.
@@ -151,10 +158,10 @@ func (g affine) sums(m *moments, x, w []float32, inverse, least float32) {
 // solve returns the scale and the least value with the least error for the codes. The least value is
 // negative only if negative is true.
 func (m *moments) solve(negative bool) (scale, least, loss float32) {
-	det := m.w*m.qq - m.q*m.q
+	det := float32(m.w*m.qq) - float32(m.q*m.q)
 	if det > 0 {
-		scale = (m.w*m.xq - m.x*m.q) / det
-		least = (m.q*m.xq - m.qq*m.x) / det
+		scale = (float32(m.w*m.xq) - float32(m.x*m.q)) / det
+		least = (float32(m.q*m.xq) - float32(m.qq*m.x)) / det
 	}
 	if least <= 0 && !negative || !(det > 0) {
 		scale, least = 0, 0
@@ -165,16 +172,9 @@ func (m *moments) solve(negative bool) (scale, least, loss float32) {
 	return scale, least, m.loss(scale, least)
 }
 
-// loss returns the sum of squared errors with the codes.
+// loss returns the sum of squared errors with the codes, less a part that is the same for all codes
+// unless xx is set.
 func (m *moments) loss(scale, least float32) float32 {
-	return m.xx - 2*scale*m.xq + 2*least*m.x + scale*scale*m.qq - 2*scale*least*m.q + least*least*m.w
-}
-
-// codes writes the codes of x.
-func (g affine) codes(dst []uint8, x []float32, scale, least float32) {
-	inverse := inverse(scale)
-	dst = dst[:len(x)]
-	for i, v := range x {
-		dst[i] = uint8(min(max(rounded(float32((v+least)*inverse)), 0), g.most))
-	}
+	return m.xx - float32(2*scale*m.xq) + float32(2*least*m.x) + float32(scale*scale*m.qq) -
+		float32(2*scale*least*m.q) + float32(least*least*m.w)
 }

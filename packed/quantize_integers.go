@@ -32,7 +32,7 @@ func (g Integers) Scale(x, importance []float32) float32 {
 			list[i] = side * (n + 0.5*float32(i-8)*n/64)
 		}
 	}
-	d := best(s, list, x, w)
+	d := s.best(list, x, w)
 	for range 2 {
 		if xq, qq := s.sums(x, w, inverse(d)); qq > 0 {
 			d = xq / qq

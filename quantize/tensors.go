@@ -2,6 +2,7 @@ package quantize
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -161,9 +162,16 @@ func (j *job) blocks(x *graph.Initializer, b *packed.Blocks) (*tensor.Tensor, su
 	if err != nil {
 		return nil, sums{}, err
 	}
+	compute, err := search()
+	if err != nil {
+		return nil, sums{}, err
+	}
+	quantizers := sync.Pool{New: func() any { return b.Quantizer(compute) }}
 	r := &rows{name: x.Name, n: t.Len() / k, k: k, read: read, weigh: weigh, encode: func(row int, x, w, y []float32) {
 		dst := data[row*bytes:][:bytes]
-		b.Quantize(dst, x, w)
+		quantize := quantizers.Get().(func(dst []byte, src, importance []float32))
+		quantize(dst, x, w)
+		quantizers.Put(quantize)
 		b.Unpack(y, dst)
 	}}
 	s, err := r.each(j.ctx, j.Threads, j.advance)

@@ -3,9 +3,14 @@
 
 #include "core/vec.h"
 #include "quant/quant.h"
+#include "quant/search.h"
 
 #define NACRE_BODY "quant/f32_quantize.inc"
 #define NACRE_NAME f32_quantize
+#include "core/each_level.h"
+
+#define NACRE_BODY "quant/f32_search.inc"
+#define NACRE_NAME f32_search
 #include "core/each_level.h"
 
 #include "quant/i8_blocked_neon.inc"

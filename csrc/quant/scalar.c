@@ -4,6 +4,7 @@
 #include "core/simd.h"
 #include "core/vec.h"
 #include "quant/quant.h"
+#include "quant/search.h"
 
 // The oracle of i8_lookup.
 void nacre_i8_lookup__scalar(size_t n, const uint8_t *x, const uint8_t *table, uint8_t *y) {
@@ -16,6 +17,31 @@ void nacre_i8_lookup__scalar(size_t n, const uint8_t *x, const uint8_t *table, u
 #include "quant/f32_quantize.inc"
 #undef K
 #undef KERNEL
+
+// The oracle of f32_search. Adding 1.5 * 2^23 rounds a small number to an integer.
+void nacre_f32_search__scalar(size_t size, size_t tries, float low, float high, const float *table, const float *x,
+                              const float *w, const float *inverse, const float *shift, float *sums) {
+    for (size_t i = 0; i < tries * NACRE_SEARCH_LANES; i++) {
+        const size_t lane = i % NACRE_SEARCH_LANES;
+        float wq = 0, wqq = 0, wqx = 0;
+        for (size_t e = 0; e < size; e++) {
+            const float v = x[e * NACRE_SEARCH_LANES + lane];
+            float q = v * inverse[i] + shift[i];
+            q = q > low ? q : low;
+            q = q < high ? q : high;
+            q = (q + 0x1.8p23f) - 0x1.8p23f;
+            if (table != NULL) q = table[(int)q + NACRE_SEARCH_MIDDLE];
+            const float weighed = w[e * NACRE_SEARCH_LANES + lane] * q;
+            wq += weighed;
+            wqq += weighed * q;
+            wqx += weighed * v;
+        }
+        float *const to = sums + 3 * (i - lane) + lane;
+        to[0] = wq;
+        to[NACRE_SEARCH_LANES] = wqq;
+        to[2 * NACRE_SEARCH_LANES] = wqx;
+    }
+}
 
 // The oracle of i8_gemm.
 #define OWN(name) i8_gemm_##name##_scalar

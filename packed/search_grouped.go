@@ -1,0 +1,145 @@
+package packed
+
+import "math"
+
+// grouped is a type with groups of elements, each with a whole number of its block's scale.
+type grouped struct {
+	low, high int32     // of the whole numbers
+	tries     []float32 // inverse scales to begin with, in parts of the largest element
+	reach     int32     // of the search of whole numbers
+	weighed   int32     // reach with importance
+}
+
+// best sets the scale of each lane that leaves the least error of those that the sums of the tries
+// give.
+func (s *searcher) best(tries []float32) {
+	var most [Lanes]float32
+	for l := range s.Used {
+		most[l], s.scale[l] = s.one(s.most[l]), 0
+	}
+	for t, c := range tries {
+		row := s.Inverse[t*Lanes:][:Lanes]
+		for l, v := range most {
+			row[l] = c * v
+		}
+	}
+	s.try(len(tries))
+	clear(most[:])
+	for t := range tries {
+		qq, xq := s.Sums[(3*t+1)*Lanes:][:Lanes], s.Sums[(3*t+2)*Lanes:][:Lanes]
+		for l := range s.Used {
+			if e := xq[l] * xq[l]; e > most[l]*qq[l] {
+				s.scale[l], most[l] = xq[l]/qq[l], e/qq[l]
+			}
+		}
+	}
+}
+
+// one returns the factor with which v becomes 1 before it has a code.
+func (s *searcher) one(v float32) float32 {
+	if s.Table != nil {
+		return 4 * reciprocal(v)
+	}
+	return reciprocal(v)
+}
+
+// fit finds the scales of blocks and the whole numbers of their groups.
+func (t *grouped) fit(s *searcher) {
+	s.best(t.tries)
+	for at := 0; at < s.Used; at += s.groups {
+		var most float32
+		for _, v := range s.scale[at : at+s.groups] {
+			if abs32(v) > abs32(most) {
+				most = v
+			}
+		}
+		s.d[at] = storable(most / float32(t.low))
+	}
+	for round := range 2 {
+		reach := t.reach
+		switch {
+		case round > 0:
+			reach = 1
+		case s.weighed:
+			reach = t.weighed
+		}
+		t.nearest(s, reach)
+		for at := 0; at < s.Used; at += s.groups {
+			var xq, qq float32
+			for l := at; l < at+s.groups; l++ {
+				n, m := float32(s.whole[l]), &s.moments[l]
+				xq += float32(n * m.xq)
+				qq += float32(n * n * m.qq)
+			}
+			if qq > 0 {
+				s.d[at] = storable(xq / qq)
+			}
+		}
+	}
+	for l := range s.Used {
+		s.scale[l] = s.d[l-l%s.groups] * float32(s.whole[l])
+	}
+}
+
+// inverses are those of whole numbers from -128 on, with 0 for 0.
+var inverses = func() (list [256]float32) {
+	for i := range list {
+		list[i] = inverse(float32(i - 128))
+	}
+	return list
+}()
+
+// nearest sets the whole number of each lane within reach of its scale that leaves the least error,
+// and the scale and the moments with it.
+func (t *grouped) nearest(s *searcher, reach int32) {
+	var d, id [Lanes]float32
+	var near, chosen, loss [Lanes]int32 // the loss as an ordered integer, so that no branch is needed
+	var tried [SearchTries][Lanes]int32
+	for l := range s.Used {
+		d[l], loss[l] = s.d[l-l%s.groups], math.MaxInt32
+		id[l] = inverse(d[l])
+		near[l] = whole(s.scale[l]*id[l], t.low, t.high)
+		if s.Table != nil {
+			id[l] *= 4
+		}
+	}
+	tries := int(2*reach + 1)
+	for k := range tries { // the nearest number, those above it, and those below it
+		by := int32(k)
+		if by > reach {
+			by = reach - by
+		}
+		row := s.Inverse[k*Lanes:][:Lanes]
+		for l, v := range id {
+			n := min(max(near[l]+by, t.low), t.high)
+			tried[k][l], row[l] = n, v*inverses[uint8(n+128)]
+		}
+	}
+	s.try(tries)
+	for k := range tries {
+		qq, xq := s.Sums[(3*k+1)*Lanes:][:Lanes], s.Sums[(3*k+2)*Lanes:][:Lanes]
+		for l := range s.Used {
+			a := d[l] * float32(tried[k][l])
+			e, at := ordered(a*(float32(a*qq[l])-2*xq[l])), chosen[l]
+			if e < loss[l] {
+				at = int32(k)
+			}
+			chosen[l], loss[l] = at, min(loss[l], e)
+		}
+	}
+	for l := range s.Used {
+		s.whole[l] = tried[chosen[l]][l]
+		s.scale[l] = d[l] * float32(s.whole[l])
+		s.measured(int(chosen[l]), l)
+	}
+}
+
+// codes writes the codes of a lane without a least value, less low.
+func (s *searcher) codes(dst []uint8, l int) {
+	inverse, x := inverse(s.scale[l]), s.x[l]
+	low, high := ordinal+int32(s.Low), ordinal+int32(s.High)
+	dst = dst[:len(x)]
+	for i, v := range x {
+		dst[i] = uint8(min(max(int32(bits32(float32(v*inverse)+shifter)), low), high) - low)
+	}
+}
