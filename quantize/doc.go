@@ -20,7 +20,15 @@
 //
 // In a model without nodes, the weights are the float tensors with two or three axes whose names
 // end in weight, except norms, gates of experts, positions and convolutions. In a model with nodes,
-// they are the constant float matrices of MatMul, Gemm and Gather.
+// they are the constant float matrices of MatMul, Gemm and Gather, and for linear the filters of Conv.
+//
+// # Activations
+//
+// With Options.Ranges, which MeasureRanges finds on calibration data, values become codes of 8 bits,
+// too: the inputs of products and convolutions with weights of int8, the results of convolutions, and
+// what sums, means, moves and functions of elements between them compute. The file has the form of
+// ONNX with QuantizeLinear and DequantizeLinear. Constants of operators other than products remain
+// floats, and so do normalisations; export the model with these folded into convolutions.
 //
 // # Errors
 //

@@ -15,19 +15,15 @@ type product struct {
 	input   int  // of the node
 	columns bool // the weight has a column for each output, not a row
 	table   bool // Gather
+	filters bool // Conv: the weight has a filter for each output
 }
 
 // nodes quantises the weights of a model's nodes.
 func (j *job) nodes(out *graph.Model) error {
 	g := j.graph
-	names := map[string]*graph.Initializer{}
-	for _, x := range g.Initializers {
-		names[x.Name] = x
-	}
-	for _, v := range g.Inputs { // a caller may give another value
-		delete(names, v.Name)
-	}
-	e := &editor{job: j, out: out, taken: taken(j.source), made: map[string]*linear{}, codes: map[string]*nbits{}}
+	names := constantsOf(g)
+	e := &editor{job: j, out: out, constants: names, taken: taken(j.source), made: map[string]*linear{}, codes: map[string]*nbits{},
+		coded: map[*graph.Node]*linear{}}
 	var list []product
 	for _, n := range g.Nodes {
 		if p, ok := productOf(n, names); ok {
@@ -39,7 +35,8 @@ func (j *job) nodes(out *graph.Model) error {
 	}
 	if list == nil {
 		return graph.Errorf(graph.ErrUnsupported,
-			"%s has no weights: no MatMul, Gemm or Gather with a constant float matrix", j.source.File)
+			"%s has no weights: no MatMul, Gemm or Gather with a constant float matrix, and no Conv with constant filters",
+			j.source.File)
 	}
 	for _, n := range g.Nodes {
 		p, ok := productOf(n, names)
@@ -51,12 +48,18 @@ func (j *job) nodes(out *graph.Model) error {
 			return err
 		}
 	}
+	if j.Ranges != nil {
+		if err := e.activations(); err != nil {
+			return err
+		}
+		e.warnSaturation()
+	}
 	g.Nodes = e.nodes
 	g.Initializers = append(e.used(g.Initializers), e.added...)
 	return nil
 }
 
-// productOf returns the constant matrix that a node reads. ok is false if it reads none.
+// productOf returns the constant matrix or the filters that a node reads. ok is false if it reads none.
 func productOf(n *graph.Node, constants map[string]*graph.Initializer) (p product, ok bool) {
 	p = product{node: n, input: 1, columns: true}
 	whole := func(name string, otherwise int64) bool {
@@ -75,15 +78,20 @@ func productOf(n *graph.Node, constants map[string]*graph.Initializer) (p produc
 		p.columns = whole("transB", 0)
 	case n.Op == "Gather" && whole("axis", 0):
 		p.input, p.table, p.columns = 0, true, false
+	case n.Op == "Conv":
+		p.columns, p.filters = false, true
 	default:
 		return p, false
 	}
 	if len(n.Inputs) <= p.input {
 		return p, false
 	}
-	p.weight = constants[n.Inputs[p.input]]
-	return p, p.weight != nil && len(p.weight.Tensor.Shape()) == 2 && p.weight.Tensor.Len() > 0 &&
-		p.weight.Tensor.DType().IsFloat() && p.weight.Tensor.DType().Bits() >= 16
+	if p.weight = constants[n.Inputs[p.input]]; p.weight == nil {
+		return p, false
+	}
+	t := p.weight.Tensor
+	axes := len(t.Shape())
+	return p, (axes == 2 || p.filters && axes > 2) && t.Len() > 0 && t.DType().IsFloat() && t.DType().Bits() >= 16
 }
 
 // size returns the rows and the elements of a row, as the product takes them.
@@ -92,7 +100,7 @@ func (p *product) size() (n, k int) {
 	if p.columns {
 		return s[1], s[0]
 	}
-	return s[0], s[1]
+	return s[0], p.weight.Tensor.Len() / s[0]
 }
 
 // rows returns the matrix of a product, with the importance of its columns.
@@ -119,6 +127,10 @@ type editor struct {
 	seen  map[*graph.Initializer]bool
 	made  map[string]*linear // by weight, type and axis
 	codes map[string]*nbits
+
+	constants  map[string]*graph.Initializer
+	coded      map[*graph.Node]*linear // that read weights of int8
+	saturating int                     // weights
 }
 
 // counted reports whether a weight was met before.
@@ -211,6 +223,8 @@ func (e *editor) replace(p product) error {
 	switch {
 	case to.keep:
 		e.kept(p, "kept by a rule", 0)
+	case to.bits != 0 && p.filters:
+		e.kept(p, "filters of Conv have no form in bits; int4 to uint8 are for them", 0)
 	case to.bits != 0:
 		done, err = e.nbits(p, to)
 	default:

@@ -10,16 +10,14 @@ import (
 // linear is a weight that DequantizeLinear makes of codes.
 type linear struct {
 	value   string // the output of the node
-	refused bool   // the error is above the limit
+	scales  *tensor.Tensor
+	refused bool // the error is above the limit
 }
 
 // linear makes a node read a weight from DequantizeLinear. It reports whether it added nodes.
 func (e *editor) linear(p product, to Type) (bool, error) {
 	_, k := p.size()
-	block := e.Block
-	if block == 0 && to.dtype.Bits() < 8 {
-		block = 32
-	}
+	block := e.block(p, to)
 	need := 13
 	if block != 0 || to.dtype.Bits() < 8 {
 		need = 21
@@ -66,7 +64,7 @@ func (e *editor) linear(p product, to Type) (bool, error) {
 		if block != 0 {
 			node.Attrs = append(node.Attrs, graph.IntAttr("block_size", int64(block)))
 		}
-		l.value = e.name(p.weight.Name + "_float")
+		l.value, l.scales = e.name(p.weight.Name+"_float"), scales.Tensor
 		node.Outputs = []string{l.value}
 		e.nodes = append(e.nodes, node)
 	}
@@ -77,18 +75,25 @@ func (e *editor) linear(p product, to Type) (bool, error) {
 	c.Inputs = append([]string(nil), c.Inputs...)
 	c.Inputs[p.input] = l.value
 	e.nodes = append(e.nodes, &c)
+	if to.dtype == tensor.I8 && l.scales.DType() == tensor.F32 && !p.table {
+		e.coded[&c] = l
+	}
 	return true, nil
 }
 
-// version returns the version of the standard operators.
-func (e *editor) version() int {
-	for _, o := range e.out.Opsets {
-		if o.Domain == "" {
-			return o.Version
-		}
+// block returns the number of elements that share a scale, 0 for a scale of each channel.
+func (e *editor) block(p product, to Type) int {
+	switch {
+	case p.filters: // blocks would be of channels, whose elements are apart
+		return 0
+	case e.Block == 0 && to.dtype.Bits() < 8:
+		return 32
 	}
-	return 0
+	return e.Block
 }
+
+// version returns the version of the standard operators.
+func (e *editor) version() int { return standardVersion(e.out) }
 
 // encodeLinear returns codes of the weight's shape, with scales for each per elements that a sum of
 // the product adds.
@@ -100,13 +105,16 @@ func (e *editor) encodeLinear(p product, to Type, per int) (codes, scales, zeros
 	if p.columns {
 		shape = tensor.Shape{blocks, n}
 	}
-	if per == k && e.Block == 0 {
+	if e.block(p, to) == 0 {
 		shape = tensor.Shape{n}
 	}
 	unsigned := to.dtype == tensor.U4 || to.dtype == tensor.U8
 	codes = &graph.Initializer{Name: p.weight.Name + "_codes", Tensor: tensor.New(to.dtype, t.Shape()...)}
 	scales = &graph.Initializer{Name: p.weight.Name + "_scales", Tensor: tensor.New(t.DType(), shape...)}
 	grid := integersOf(to.dtype)
+	if e.ReduceRange && to.dtype == tensor.I8 {
+		grid = packed.Integers{Low: -63, High: 63}
+	}
 	var points []int8
 	if unsigned {
 		zeros = &graph.Initializer{Name: p.weight.Name + "_zeros", Tensor: tensor.New(to.dtype, shape...)}
@@ -128,7 +136,9 @@ func (e *editor) encodeLinear(p product, to Type, per int) (codes, scales, zeros
 				weights = w[from : from+per]
 			}
 			scale, zero := gridScale(grid, unsigned, part, weights)
-			scale = round(scale)
+			if scale = round(scale); scale == 0 {
+				scale = 1 // all codes are 0, and a bias has the scale, too
+			}
 			at := row*blocks + b
 			if p.columns {
 				at = b*n + row
@@ -152,11 +162,31 @@ func (e *editor) encodeLinear(p product, to Type, per int) (codes, scales, zeros
 	if s, err = r.each(e.ctx, e.Threads, e.advance); err != nil {
 		return nil, nil, nil, s, err
 	}
+	if e.Ranges != nil && to.dtype == tensor.I8 && e.rowSaturates(p, wide) {
+		e.saturating++
+	}
 	store(codes.Tensor, wide)
 	if unsigned {
 		store(zeros.Tensor, points)
 	}
 	return codes, scales, zeros, s, nil
+}
+
+// rowSaturates reports whether codes of a row of a weight may saturate.
+func (e *editor) rowSaturates(p product, codes []int8) bool {
+	n, k := p.size()
+	row := make([]int8, k)
+	for i := range n {
+		for c := range row {
+			if row[c] = codes[i*k+c]; p.columns {
+				row[c] = codes[c*n+i]
+			}
+		}
+		if saturates(row) {
+			return true
+		}
+	}
+	return false
 }
 
 // gridScale returns the scale and the zero point of a block. The zero point is 0 unless pointed is

@@ -125,12 +125,7 @@ func tapped(network *graph.Model, products bool) (*graph.Model, []*tap, error) {
 	m, g := *network, *network.Graph
 	m.Graph = &g
 	g.Nodes = slices.Clone(g.Nodes)
-	version := 0
-	for _, o := range m.Opsets {
-		if o.Domain == "" {
-			version = o.Version
-		}
-	}
+	version := standardVersion(network)
 	if version < 13 {
 		return nil, nil, graph.Errorf(graph.ErrUnsupported,
 			"%s has operator set %d, and importance is measured from 13 on; export the model with a newer set",

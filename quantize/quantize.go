@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // Options say how weights are quantised. Type must be set.
@@ -36,6 +37,14 @@ type Options struct {
 	// (GPTQ), for nbits. Importance must be of MeasureProducts. The report then has the errors
 	// of products.
 	Compensate bool
+	// Ranges makes convolutions and products whose weights become int8 compute on codes of 8 bits, as
+	// MeasureRanges chose them: values become uint8 codes between QuantizeLinear and DequantizeLinear,
+	// and biases int32. Type must be int8, with a scale for each channel.
+	Ranges *Ranges
+	// SignedActivations gives values codes of int8 in place of uint8, for Ranges.
+	SignedActivations bool
+	// ReduceRange gives weights of int8 codes of 7 bits, so that two products of codes fit in 16 bits.
+	ReduceRange bool
 	// Threads is the number of goroutines that quantise. 0 is one for each CPU.
 	Threads int
 	// Progress is called with the elements that are done and their total. It may be nil.
@@ -52,6 +61,8 @@ type Rule struct {
 type Report struct {
 	Type   string  `json:"type"`
 	Layers []Layer `json:"layers"`
+	// Activations are the values that became codes, with their ranges.
+	Activations []Activation `json:"activations,omitempty"`
 	// Bytes and Before are the bytes of all constants of the model now and before.
 	Bytes  int64 `json:"bytes"`
 	Before int64 `json:"before"`
@@ -130,6 +141,10 @@ func (o *Options) complete() (err error) {
 	}
 	if o.Compensate && (o.Type.bits == 0 || o.Importance == nil || o.Importance.products == nil) {
 		return graph.Errorf(graph.ErrUnsupported, "errors are compensated for q2, q4 and q8, by calibration data; the type is %s", o.Type)
+	}
+	if o.Ranges != nil && (!o.Type.linear || o.Type.dtype != tensor.I8 || o.Block != 0) {
+		return graph.Errorf(graph.ErrUnsupported, "values become codes with weights of int8 that have a scale for each channel; the type is %s, in blocks of %d",
+			o.Type, o.Block)
 	}
 	if b := o.Block; b != 0 && (b < 16 || b&(b-1) != 0 || b > 1<<20) {
 		return graph.Errorf(graph.ErrUnsupported, "blocks of %d elements; a power of two from 16 on is needed", b)

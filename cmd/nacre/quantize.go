@@ -34,6 +34,7 @@ type quantizeFlags struct {
 	dropMeta   bool
 
 	calibration, tokenizer, made string
+	activations, ranges          string
 }
 
 func quantizeCommand() *cobra.Command {
@@ -52,6 +53,9 @@ extension of OUT says the format, and the format which types there are:
 ` + lines(names, 78) + `
 q4_k_m and its like give each weight a type by its part in a decoder. q2, q4 and q8 are for
 products of ONNX (MatMulNBits), int4 to uint8 for its DequantizeLinear, i1 to t2 for OINF.
+
+int8 with --calibration also makes activations codes: convolutions and products then compute on
+8-bit integers between QuantizeLinear and DequantizeLinear. --activations float keeps floats.
 
 The error of a weight is relative: the root of the sum of squared errors over that of the
 squares. go -C bench/plot run . REPORT.json, in a checkout, draws what --json prints. OUT appears when it is complete; a file that was there stays until then.`,
@@ -72,6 +76,12 @@ squares. go -C bench/plot run . REPORT.json, in a checkout, draws what --json pr
 	flags.StringVar(&f.importance, "imatrix", "", "file with the importance of columns, of GGUF or of llama.cpp's older form")
 	flags.StringVar(&f.calibration, "calibration", "",
 		"text for a decoder, or a folder of folders with a file NAME.npy for each input: the model runs on them, which gives the importance of columns (without --imatrix) and the divergence of the result")
+	flags.StringVar(&f.activations, "activations", "",
+		"what activations become, by --calibration: uint8, int8 or float (default uint8 for --to int8, float for other types)")
+	flags.StringVar(&f.ranges, "ranges", string(quantize.MinMax),
+		"how the ranges of activations follow from --calibration: minmax, percentile (99.999 % of the numbers) or entropy")
+	flags.BoolVar(&f.o.ReduceRange, "reduce-range", false,
+		"give weights of int8 codes of 7 bits, for runtimes that add pairs of products in 16 bits")
 	flags.BoolVar(&f.o.Compensate, "gptq", false, "compensate the error of a column by later columns, by --calibration; for q2, q4 and q8")
 	flags.StringVar(&f.tokenizer, "tokenizer", "", "file or folder of the tokenizer for the text of --calibration")
 	flags.StringVar(&f.made, "imatrix-out", "", "write the importance of --calibration to this file of GGUF")
@@ -128,6 +138,9 @@ func (f *quantizeFlags) options(ctx context.Context, out string) error {
 	case f.o.Compensate && f.importance != "":
 		return usagef("--gptq measures what it needs by --calibration; leave --imatrix out")
 	}
+	if err := f.staticOptions(); err != nil {
+		return err
+	}
 	for _, rule := range f.rules {
 		i := strings.LastIndexByte(rule, '=')
 		if i < 0 {
@@ -147,6 +160,29 @@ func (f *quantizeFlags) options(ctx context.Context, out string) error {
 		f.o.Importance, err = quantize.ReadImportance(ctx, f.importance)
 	}
 	return err
+}
+
+// staticOptions checks the flags about activations, and sets activations to its default.
+func (f *quantizeFlags) staticOptions() error {
+	if !slices.Contains(quantize.Methods, quantize.Method(f.ranges)) {
+		return usagef("--ranges %s: have minmax, percentile, entropy", f.ranges)
+	}
+	switch f.activations {
+	case "":
+		f.activations = "float"
+		if f.o.Format == "onnx" && f.o.Type.String() == "int8" && f.calibration != "" && f.o.Block == 0 {
+			f.activations = "uint8"
+		}
+	case "float":
+	case "uint8", "int8":
+		if f.calibration == "" || f.o.Type.String() != "int8" || f.o.Format != "onnx" {
+			return usagef("--activations %s needs --calibration, --to int8 and a file of onnx", f.activations)
+		}
+	default:
+		return usagef("--activations %s: have uint8, int8, float", f.activations)
+	}
+	f.o.SignedActivations = f.activations == "int8"
+	return nil
 }
 
 func (f *quantizeFlags) quantize(cmd *cobra.Command, in, out string) (err error) {
@@ -205,8 +241,8 @@ func (f *quantizeFlags) quantize(cmd *cobra.Command, in, out string) (err error)
 	return errors.Join(table(within(cmd), report), ctx.Err())
 }
 
-// measure measures the importance of columns by calibration data, and returns the runs, nil if there
-// is no data.
+// measure measures the importance of columns, or the ranges of activations, by calibration data, and
+// returns the runs, nil if there is no data.
 func (f *quantizeFlags) measure(ctx context.Context, opened *nacre.Model, in string) (quantize.Runs, error) {
 	if f.calibration == "" {
 		if f.made != "" {
@@ -215,12 +251,18 @@ func (f *quantizeFlags) measure(ctx context.Context, opened *nacre.Model, in str
 		return nil, nil
 	}
 	runs, err := f.runs(ctx, opened, in)
-	if err != nil || f.importance != "" {
+	if err != nil || f.importance != "" && f.activations == "float" {
 		return runs, err
 	}
 	network, err := opened.Network()
 	if err != nil {
 		return nil, err
+	}
+	if f.activations != "float" {
+		f.o.Ranges, err = quantize.MeasureRanges(ctx, network, runs, quantize.Method(f.ranges), nacre.Options{Threads: f.o.Threads})
+		if err != nil || f.importance != "" || f.made == "" {
+			return runs, err
+		}
 	}
 	measure := quantize.Measure
 	if f.o.Compensate {
@@ -269,6 +311,13 @@ func table(w io.Writer, r *quantize.Report) error {
 			lost = fmt.Sprintf("%.3f", 100*l.Error)
 		}
 		printable.Fprintf(t, "%s\t%v\t%s\t%s\t%.3g\t%d\t%s\t%s\n", l.Name, l.Shape, l.From, l.To, l.Bits, l.Bytes, lost, l.Note)
+	}
+	if len(r.Activations) > 0 {
+		printable.Fprintln(t, "\t\t\t\t\t\t\t")
+		printable.Fprintln(t, "activation\tcodes\tleast\tgreatest\tscale\tzero\t\t")
+	}
+	for _, a := range r.Activations {
+		printable.Fprintf(t, "%s\t%s\t%.5g\t%.5g\t%.5g\t%d\t\t\n", a.Name, a.Type, a.Low, a.High, a.Scale, a.Zero)
 	}
 	if err := t.Flush(); err != nil {
 		return err

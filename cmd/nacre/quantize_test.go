@@ -86,6 +86,8 @@ func TestQuantizeCalibration(t *testing.T) {
 	}{
 		{filepath.Join("demo", "digits.onnx"), "q4.onnx", "q4", inputs, nil},
 		{filepath.Join("demo", "digits.onnx"), "q2.onnx", "q2", inputs, []string{"--gptq"}},
+		{filepath.Join("demo", "digits.onnx"), "int8.onnx", "int8", inputs, []string{"--activations", "float"}},
+		{filepath.Join("demo", "digits.onnx"), "static.onnx", "int8", inputs, []string{"--ranges", "percentile"}},
 		{llama, "q4.gguf", "q4_0", text, nil},
 	} {
 		made := filepath.Join(dir, "imatrix.gguf")
@@ -101,6 +103,9 @@ func TestQuantizeCalibration(t *testing.T) {
 		}
 		if d := r.Divergence; d == nil || d.Rows == 0 || d.KL < 0 || d.KL > 1 || !(d.Error > 0) {
 			t.Errorf("%s: divergence %+v", c.out, d)
+		}
+		if n := len(r.Activations); n > 0 != (c.out == "static.onnx") {
+			t.Errorf("%s: %d activations", c.out, n)
 		}
 		p, err := quantize.ReadImportance(t.Context(), made)
 		if err != nil || len(p.Columns) == 0 || p.Datasets[0] != filepath.Base(c.data) {
@@ -134,6 +139,9 @@ func TestQuantizeRefused(t *testing.T) {
 		{[]string{llama, out, "--to", "int8"}, exitFailed, "onnx"},
 		{[]string{llama, out, "--to", "q8_0", "--imatrix-out", "x"}, exitUsage, "--calibration"},
 		{[]string{llama, out, "--to", "q8_0", "--gptq"}, exitUsage, "--calibration"},
+		{[]string{llama, out, "--to", "q8_0", "--activations", "uint8"}, exitUsage, "--calibration"},
+		{[]string{llama, out, "--to", "q8_0", "--activations", "int16"}, exitUsage, "uint8"},
+		{[]string{llama, out, "--to", "q8_0", "--ranges", "median"}, exitUsage, "percentile"},
 		{[]string{llama, out, "--to", "q8_0", "--calibration", "none.txt"}, exitFailed, "none.txt"},
 		{[]string{llama, out, "--to", "q8_0", "--calibration", filepath.Dir(out)}, exitFailed, "no folders"},
 		{[]string{llama, out, "--to", "q4_k", "--imatrix", "none.dat"}, exitFailed, "none.dat"},
