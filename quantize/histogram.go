@@ -8,6 +8,7 @@ type histogram struct {
 	low, high float32 // the least and the greatest number
 	width     float64 // of a bin
 	counts    [2 * halfBins]int64
+	zeros     int64 // in bin halfBins
 	total     int64
 }
 
@@ -26,10 +27,13 @@ func (h *histogram) add(list []float32) bool {
 		h.low, h.high = min(h.low, v), max(h.high, v)
 		h.total++
 		size := math.Abs(float64(v))
+		if size == 0 {
+			h.zeros++
+		}
 		switch {
 		case h.width == 0 && size > 0:
 			h.width = size / (halfBins / 2)
-			h.counts[halfBins] = h.total - 1 // zeros
+			h.counts[halfBins] = h.zeros
 		case h.width == 0:
 			continue
 		}
@@ -55,8 +59,8 @@ func (h *histogram) widen() {
 	h.width *= 2
 }
 
-// percentile returns the range without the share of numbers that lie farthest out: half of the share
-// on each side.
+// percentile returns the range without the share of numbers that are farthest out: half of the share
+// on each side of 0.
 func (h *histogram) percentile(share float64) (low, high float32) {
 	if h.width == 0 {
 		return h.low, h.high
@@ -76,7 +80,8 @@ func (h *histogram) percentile(share float64) (low, high float32) {
 const entropyLevels = 128
 
 // entropy returns the range whose numbers, rounded to levels, have the least Kullback-Leibler
-// divergence from all numbers. Numbers beyond the range count as its ends.
+// divergence from all numbers but 0, which every range has as a code. Numbers beyond the range count as
+// its ends.
 func (h *histogram) entropy() (low, high float32) {
 	if h.width == 0 {
 		return h.low, h.high
@@ -85,6 +90,9 @@ func (h *histogram) entropy() (low, high float32) {
 	last := 0
 	for i := range sizes {
 		sizes[i] = float64(h.counts[halfBins+i] + h.counts[halfBins-1-i])
+		if i == 0 {
+			sizes[0] -= float64(h.zeros)
+		}
 		if sizes[i] > 0 {
 			last = i
 		}

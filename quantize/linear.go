@@ -116,7 +116,7 @@ func (e *editor) encodeLinear(p product, to Type, per int) (codes, scales, zeros
 		grid = packed.Integers{Low: -63, High: 63}
 	}
 	var points []int8
-	if unsigned {
+	if unsigned || e.Ranges != nil { // other runtimes fuse products whose weights have zero points
 		zeros = &graph.Initializer{Name: p.weight.Name + "_zeros", Tensor: tensor.New(to.dtype, shape...)}
 		points = make([]int8, shape.Len())
 	}
@@ -166,7 +166,7 @@ func (e *editor) encodeLinear(p product, to Type, per int) (codes, scales, zeros
 		e.saturating++
 	}
 	store(codes.Tensor, wide)
-	if unsigned {
+	if zeros != nil {
 		store(zeros.Tensor, points)
 	}
 	return codes, scales, zeros, s, nil

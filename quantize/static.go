@@ -144,6 +144,7 @@ func (e *editor) bias(n *graph.Node, l *linear, x point) {
 		Inputs: []string{
 			e.constant(&graph.Initializer{Name: name + "_codes", Tensor: codes}),
 			e.constant(&graph.Initializer{Name: name + "_scales", Tensor: steps}),
+			e.constant(&graph.Initializer{Name: name + "_zeros", Tensor: tensor.New(tensor.I32, b.Len())}),
 		},
 		Outputs: []string{e.name(name + "_float")}}
 	e.nodes = append(e.nodes, node)
@@ -170,9 +171,9 @@ func saturates(row []int8) bool {
 
 // warnSaturation tells that other runtimes add products in 16 bits.
 func (e *editor) warnSaturation() {
-	if e.saturating > 0 && !e.SignedActivations {
+	if e.saturating > 0 {
 		e.report.Warnings = append(e.report.Warnings, fmt.Sprintf(
-			"pairs of products with %d of the weights may leave 16 bits; Nacre adds them in 32, but runtimes that do not "+
-				"saturate on x86 processors without VNNI; --reduce-range takes codes of 7 bits", e.saturating))
+			"pairs of products with %d of the weights may leave 16 bits: Nacre adds them in 32, but other runtimes saturate "+
+				"on x86 processors without VNNI; --reduce-range avoids that", e.saturating))
 	}
 }

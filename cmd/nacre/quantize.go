@@ -304,7 +304,7 @@ func (f *quantizeFlags) compare(ctx context.Context, opened *nacre.Model, made *
 // table prints a report for people.
 func table(w io.Writer, r *quantize.Report) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	printable.Fprintln(t, "weight\tshape\tfrom\tto\tbits\tbytes\terror %\t")
+	printable.Fprintf(t, "weight\tshape\tfrom\tto\tbits\tbytes\terror %%\t\n")
 	for _, l := range r.Layers {
 		lost := "-"
 		if l.Error > 0 {
@@ -313,11 +313,10 @@ func table(w io.Writer, r *quantize.Report) error {
 		printable.Fprintf(t, "%s\t%v\t%s\t%s\t%.3g\t%d\t%s\t%s\n", l.Name, l.Shape, l.From, l.To, l.Bits, l.Bytes, lost, l.Note)
 	}
 	if len(r.Activations) > 0 {
-		printable.Fprintln(t, "\t\t\t\t\t\t\t")
-		printable.Fprintln(t, "activation\tcodes\tleast\tgreatest\tscale\tzero\t\t")
+		printable.Fprintf(t, "\nactivation\tcodes\tleast\tgreatest\tscale\tzero\n")
 	}
 	for _, a := range r.Activations {
-		printable.Fprintf(t, "%s\t%s\t%.5g\t%.5g\t%.5g\t%d\t\t\n", a.Name, a.Type, a.Low, a.High, a.Scale, a.Zero)
+		printable.Fprintf(t, "%s\t%s\t%.5g\t%.5g\t%.5g\t%d\n", a.Name, a.Type, a.Low, a.High, a.Scale, a.Zero)
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -112,7 +112,7 @@ func TestQuantizeCalibration(t *testing.T) {
 			t.Errorf("%s: importance %+v, %v", c.out, p, err)
 		}
 		code, stdout, stderr = call("quantize", c.in, filepath.Join(dir, c.out), "--to", c.to, "--imatrix", made, "--calibration", c.data)
-		if code != 0 || !strings.Contains(stdout, "divergence") {
+		if code != 0 || !strings.Contains(stdout, "divergence") || !strings.Contains(stdout, "  shape ") {
 			t.Errorf("%s: %d, %s%s", c.out, code, stdout, stderr)
 		}
 	}
