@@ -87,8 +87,8 @@ const (
 	LayoutsBlocked = device.LayoutsBlocked
 )
 
-// NarrowCaches returns a model with caches of keys and values of element type d, float16. The error
-// is graph.ErrUnsupported if the model has none, or if anything but attention reads one.
+// NarrowCaches returns a model with caches of keys and values of element type d, float16 or int8. The
+// error is graph.ErrUnsupported if the model has none, or if anything but attention reads one.
 func NarrowCaches(m *graph.Model, d tensor.DType) (*graph.Model, error) {
 	return optimize.NarrowCaches(m, d)
 }

@@ -13,7 +13,7 @@ typedef struct {
     const int64_t *lengths;
     char *cache;
     int in_place;
-    size_t size;  // of an element
+    size_t size, row;  // bytes of an element, and of a row of the cache
     int64_t rows, pieces, per_piece;  // rows of a head that are written, pieces of them, and rows of a piece
     float *scratch;
     size_t per_thread;
@@ -28,11 +28,11 @@ static void append_new(const append_job *j, int64_t b, int64_t h, int64_t r, int
     const char *x = nacre_element_at(j->x, w->x_type, b * w->x_batch + h * w->x_head + r * w->x_row);
     if (w->x_type == w->type && j->bias == NULL) {
         if (w->x_row == w->d) {
-            memcpy(dst, x, (size_t)n * d * j->size);
+            memcpy(dst, x, (size_t)n * j->row);
             return;
         }
         for (int64_t i = 0; i < n; i++) {
-            memcpy(dst + (size_t)i * d * j->size, x + (size_t)(i * w->x_row) * j->size, d * j->size);
+            memcpy(dst + (size_t)i * j->row, x + (size_t)(i * w->x_row) * j->size, j->row);
         }
         return;
     }
@@ -46,7 +46,13 @@ static void append_new(const append_job *j, int64_t b, int64_t h, int64_t r, int
         if (j->bias != NULL) {
             NACRE_SIMD for (size_t e = 0; e < d; e++) to[e] += bias[e];
         }
-        if (to == wide) j->half->narrow[w->type](wide, dst + (size_t)i * d * j->size, d);
+        char *const row = dst + (size_t)i * j->row;
+        if (w->type == NACRE_DTYPE_i8) {
+            const float scale = j->half->codes(wide, (int8_t *)(void *)row, d);
+            memcpy(row + d, &scale, sizeof scale);
+        } else if (to == wide) {
+            j->half->narrow[w->type](wide, row, d);
+        }
     }
 }
 
@@ -57,7 +63,7 @@ static void append_chunk(void *job, size_t chunk, size_t thread) {
     const int64_t n = j->lengths == NULL ? w->past : j->lengths[b], from = j->in_place ? n : 0;
     const int64_t r0 = from + (int64_t)chunk % j->pieces * j->per_piece,
         r1 = nacre_min_i64(r0 + j->per_piece, from + j->rows);
-    const size_t row = (size_t)w->d * j->size;
+    const size_t row = j->row;
     char *const cache = j->cache + (size_t)(b * w->cache_batch + h * w->cache_head) * j->size;
     int64_t r = r0;
     if (r < n && r < r1) {
@@ -83,6 +89,7 @@ static void append_run(const nacre_call *c) {
         .bias = nacre_operand(c, 2), .lengths = nacre_operand(c, 3), .cache = nacre_operand(c, 4),
         .size = nacre_element_size(w->type), .scratch = c->scratch, .per_thread = append_per_thread(w),
     };
+    j.row = (size_t)nacre_cache_width(w->type, w->d) * j.size;
     j.in_place = j.past == j.cache;
     j.rows = j.in_place ? w->rows : w->room;
     j.per_piece = w->d >= APPEND_GRAIN ? 1 : APPEND_GRAIN / (w->d + 1);

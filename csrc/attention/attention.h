@@ -1,7 +1,8 @@
 // Attention and the other operators of transformers: caches of keys and values, rotary embeddings,
 // linear attention, causal convolutions with state.
 //
-// Types of elements are numbers of attention/elements.h. Strides are in elements. A part half is a
+// Types of elements are numbers of attention/elements.h. Strides are in elements. k, v and caches may
+// be int8: rows of codes with a scale. A part half is a
 // kernel row of op half, gemm one of op f32_gemm.
 #ifndef NACRE_ATTENTION_ATTENTION_H
 #define NACRE_ATTENTION_ATTENTION_H
@@ -119,7 +120,7 @@ typedef struct {
     int64_t batch, heads, rows, d;
     int64_t x_type, x_batch, x_head, x_row;
     int64_t bias_type, bias_head;  // from one head's d elements to the next
-    int64_t type;                  // of past and cache; others are converted, via float32 if there is a bias
+    int64_t type;                  // of past and cache; others are converted, via float32 if there is a bias or int8
     int64_t past, past_batch, past_head;
     int64_t cache_batch, cache_head, room;
 } nacre_attention_append_words;

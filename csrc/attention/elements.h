@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/half.h"
 
@@ -14,6 +15,22 @@ static inline size_t nacre_element_size(int64_t type) { return nacre_dtype_bits(
 // Returns the address of element i.
 static inline const void *nacre_element_at(const void *x, int64_t type, int64_t i) {
     return (const char *)x + i * (int64_t)nacre_element_size(type);
+}
+
+// A row of d elements in a cache of int8 has d codes, then their scale, a float32. An element is its
+// code times the scale.
+enum { NACRE_SCALE_BYTES = sizeof(float) };
+
+// Returns the elements of a row of d in a cache, with the scale.
+static inline int64_t nacre_cache_width(int64_t type, int64_t d) {
+    return type == NACRE_DTYPE_i8 ? d + NACRE_SCALE_BYTES : d;
+}
+
+// Returns the scale of a row of d elements; 1 for floats.
+static inline float nacre_row_scale(const void *row, int64_t type, size_t d) {
+    float scale = 1;
+    if (type == NACRE_DTYPE_i8) memcpy(&scale, (const char *)row + d, sizeof scale);
+    return scale;
 }
 
 // Returns element i of an array of integers.

@@ -42,6 +42,31 @@ static size_t tiles_v_size(const nacre_attention_words *w, size_t keys) {
     return few && w->v.type == NACRE_DTYPE_f32 && (size_t)w->dv == tiles_sum(w) ? 0 : keys * tiles_sum(w);
 }
 
+// Packs the keys of a panel: n of them from row t on.
+static void tiles_pack_keys(const attention_plan *p, int64_t b, int64_t h, size_t t, size_t n, float *to) {
+    const attention_args *const a = &p->a;
+    const nacre_attention_rows *const r = &a->w->k;
+    const size_t d = (size_t)a->w->d, mr = p->gemm->mr;
+    if (r->type != NACRE_DTYPE_i8) {
+        p->gemm->driver->pack_panel(p->half, d, n, attention_at(a->k, r, b, h, (int64_t)t), (nacre_dtype)r->type,
+                                    (size_t)r->row, 1, mr, to);
+        return;
+    }
+    float piece[TILES_PIECE];
+    const size_t most = TILES_PIECE / mr;  // elements of a key at a time
+    for (size_t e = 0; e < d; e += most) {
+        const size_t m = nacre_min(most, d - e);
+        for (size_t l = 0; l < n; l++) {
+            const char *const row = attention_at(a->k, r, b, h, (int64_t)(t + l));
+            float *const wide = piece + l * most;
+            const float scale = nacre_row_scale(row, r->type, d);
+            p->half->widen[r->type](row + e, wide, m);
+            NACRE_SIMD for (size_t i = 0; i < m; i++) wide[i] *= scale;
+        }
+        p->gemm->driver->pack_panel(p->half, m, n, piece, NACRE_DTYPE_f32, most, 1, mr, to + e * mr);
+    }
+}
+
 static void tiles_pack(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const attention_plan *const p = job;
@@ -53,11 +78,15 @@ static void tiles_pack(void *job, size_t chunk, size_t thread) {
     const int64_t b = (int64_t)head / w->kv_heads, h = (int64_t)head % w->kv_heads;
     float *const k = p->k_packed + head * p->k_size, *const v = p->v_packed + head * p->v_size;
     for (size_t t = t0; p->k_size > 0 && t < t1; t += mr) {
-        p->gemm->driver->pack_panel(p->half, d, nacre_min(mr, t1 - t), attention_at(a->k, &w->k, b, h, (int64_t)t),
-                                    (nacre_dtype)w->k.type, (size_t)w->k.row, 1, mr, k + t * d);
+        tiles_pack_keys(p, b, h, t, nacre_min(mr, t1 - t), k + t * d);
     }
     for (size_t t = t0; p->v_size > 0 && t < t1; t++) {
-        p->half->widen[w->v.type](attention_at(a->v, &w->v, b, h, (int64_t)t), v + t * ld, dv);
+        const void *const row = attention_at(a->v, &w->v, b, h, (int64_t)t);
+        p->half->widen[w->v.type](row, v + t * ld, dv);
+        if (w->v.type == NACRE_DTYPE_i8) {
+            const float scale = nacre_row_scale(row, w->v.type, dv);
+            NACRE_SIMD for (size_t e = 0; e < dv; e++) v[t * ld + e] *= scale;
+        }
         memset(v + t * ld + dv, 0, (ld - dv) * sizeof *v);
     }
 }

@@ -80,14 +80,16 @@ static void wide_chunk(void *job, size_t chunk, size_t thread) {
         const int64_t key = b * w->k.batch + kv * w->k.head + j * w->k.row;
         double sum = 0;
         for (int64_t e = 0; e < w->d; e++) sum += q[e] * nacre_element_number(a->k, w->k.type, key + e);
-        s[j] = w->scale * sum;
+        s[j] = w->scale * sum * nacre_row_scale(nacre_element_at(a->k, w->k.type, key), w->k.type, (size_t)w->d);
     }
     wide_weights(p, b, h, i, s);
     memset(sums, 0, (size_t)w->dv * sizeof *sums);
     for (int64_t j = 0; j < a->keys; j++) {
         if (s[j] == 0) continue;
         const int64_t value = b * w->v.batch + kv * w->v.head + j * w->v.row;
-        for (int64_t e = 0; e < w->dv; e++) sums[e] += s[j] * nacre_element_number(a->v, w->v.type, value + e);
+        const double weight =
+            s[j] * nacre_row_scale(nacre_element_at(a->v, w->v.type, value), w->v.type, (size_t)w->dv);
+        for (int64_t e = 0; e < w->dv; e++) sums[e] += weight * nacre_element_number(a->v, w->v.type, value + e);
     }
     const int64_t out = b * w->out.batch + h * w->out.head + i * w->out.row;
     wide_put(p, sums, w->dv, w->out.type, (void *)(uintptr_t)nacre_element_at(a->out, w->out.type, out));

@@ -15,6 +15,7 @@ enum {
     TILES_WIDTH = 32,   // largest number of queries of a panel
     TILES_KEYS = 256,   // keys of a block, about
     TILES_PACK = 256,   // keys of a piece of packing, about
+    TILES_PIECE = 2048, // elements of int8 keys that are widened before they are packed, at most
     TILES_MANY = 256,   // queries per key from which packing pays
     TILES_LINES = 14,   // lines of a cache prefetched beside a tile of scores, about
     TILES_FETCH = 1 << 19,  // bytes of keys and values of a head that are prefetched before its turn

@@ -1,10 +1,11 @@
-// Conversions of 16-bit floats with AVX2. Include outside any target region.
+// Conversions of 16-bit floats and of codes with AVX2. Include outside any target region.
 #ifndef NACRE_HALF_HALF_AVX2_H
 #define NACRE_HALF_HALF_AVX2_H
 
 #include "core/simd.h"
 #include "core/x86.h"
 #include "half/half.h"
+#include "half/half_scalar.h"
 
 #if NACRE_X86_64
 NACRE_TARGET_BEGIN(NACRE_AVX2)
@@ -61,10 +62,47 @@ static inline void nacre_f32_to_bf16__avx2(const void *px, void *py, size_t n) {
     for (size_t i = 0; i < n; i++) y[i] = last[i];
 }
 
+static inline void nacre_codes_to_f32__avx2(const void *px, void *py, size_t n) {
+    const int8_t *x = px;
+    float *y = py;
+    for (; n >= 8; n -= 8, x += 8, y += 8) {
+        _mm256_storeu_ps(y, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)x))));
+    }
+    for (size_t i = 0; i < n; i++) y[i] = x[i];
+}
+
+static inline float nacre_f32_to_codes__avx2(const float *src, int8_t *dst, size_t n) {
+    if (n < 8) return nacre_f32_to_codes__scalar(src, dst, n);
+    const __m256i sign = _mm256_set1_epi32(0x7fffffff);
+    // The last vector overlaps the one before it.
+    __m256i t = _mm256_and_si256(_mm256_loadu_si256((const void *)(src + n - 8)), sign);
+    for (size_t i = 0; i + 8 <= n; i += 8) {
+        t = _mm256_max_epu32(t, _mm256_and_si256(_mm256_loadu_si256((const void *)(src + i)), sign));
+    }
+    __m128i u = _mm_max_epu32(_mm256_castsi256_si128(t), _mm256_extracti128_si256(t, 1));
+    u = _mm_max_epu32(u, _mm_shuffle_epi32(u, 0x4e));
+    u = _mm_max_epu32(u, _mm_shuffle_epi32(u, 0xb1));
+    const float scale = nacre_half_scale((uint32_t)_mm_cvtsi128_si32(u));
+    if (!(scale > 0)) {
+        memset(dst, 0, n);
+        return scale;
+    }
+    const __m256 by = _mm256_set1_ps(scale), most = _mm256_set1_ps(127), least = _mm256_set1_ps(-127);
+    for (size_t i = 0; i < n; i += 8) {
+        const size_t at = i + 8 <= n ? i : n - 8;
+        const __m256 x = _mm256_div_ps(_mm256_loadu_ps(src + at), by);
+        const __m256i c = _mm256_cvtps_epi32(_mm256_max_ps(_mm256_min_ps(x, most), least));
+        const __m128i s = _mm_packs_epi32(_mm256_castsi256_si128(c), _mm256_extracti128_si256(c, 1));
+        _mm_storel_epi64((void *)(dst + at), _mm_packs_epi16(s, s));
+    }
+    return scale;
+}
+
 static inline const nacre_half *nacre_half__avx2(void) {
     static const nacre_half table = {
-        .widen = NACRE_HALF_TABLE(nacre_f16_to_f32__avx2, nacre_bf16_to_f32__avx2),
-        .narrow = NACRE_HALF_TABLE(nacre_f32_to_f16__avx2, nacre_f32_to_bf16__avx2),
+        .widen = NACRE_HALF_TABLE(nacre_f16_to_f32__avx2, nacre_bf16_to_f32__avx2, nacre_codes_to_f32__avx2),
+        .narrow = NACRE_HALF_TABLE(nacre_f32_to_f16__avx2, nacre_f32_to_bf16__avx2, NULL),
+        .codes = nacre_f32_to_codes__avx2,
     };
     return &table;
 }

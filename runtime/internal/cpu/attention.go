@@ -120,9 +120,10 @@ func (b *binder) appendRows(x headRows, a appending) (headRows, error) {
 	if a.cacheMemory.Is(0) {
 		a.cacheMemory = a.room
 	}
-	out := b.heads(a.cache, a.dtype, attention.WholeHeads(graph.Dims{x.Batch, x.Heads, a.cacheMemory, x.Size}))
-	out.Rows = a.room
-	pastHead := a.pastMemory.Mul(x.Size)
+	width := attention.CacheWidth(a.dtype, x.Size)
+	out := b.heads(a.cache, a.dtype, attention.WholeHeads(graph.Dims{x.Batch, x.Heads, a.cacheMemory, width}))
+	out.Rows, out.Size = a.room, x.Size
+	pastHead := a.pastMemory.Mul(width)
 	var w words
 	w.part(b.dev.half)
 	w.dim(x.Batch, x.Heads, x.Rows, x.Size)
@@ -140,6 +141,11 @@ func (b *binder) cacheAt(i int, d tensor.DType, count graph.Dim) (device.Operand
 		return b.out(i), nil
 	}
 	return b.tempOf(d, count)
+}
+
+// elements returns the elements of a cache of type d with that many rows for each head of x.
+func (x *headRows) elements(d tensor.DType, rows graph.Dim) graph.Dim {
+	return x.Batch.Mul(x.Heads).Mul(rows).Mul(attention.CacheWidth(d, x.Size))
 }
 
 // The forms of sinks.
@@ -356,7 +362,7 @@ func (b *binder) grown(x headRows, past, output int) (headRows, error) {
 	if err != nil {
 		return x, err
 	}
-	if a.cache, err = b.cacheAt(output, d, x.Batch.Mul(x.Heads).Mul(a.room).Mul(x.Size)); err != nil {
+	if a.cache, err = b.cacheAt(output, d, x.elements(d, a.room)); err != nil {
 		return x, err
 	}
 	return b.appendRows(x, a)

@@ -89,7 +89,7 @@ func (b *binder) multiOperand(x attention.MultiHeadOperand, pastInput, out int, 
 	}
 	if output.Place == device.None {
 		var err error
-		if a.cache, err = b.tempOf(a.dtype, x.Batch.Mul(x.Heads).Mul(a.room).Mul(x.Size)); err != nil {
+		if a.cache, err = b.tempOf(a.dtype, h.elements(a.dtype, a.room)); err != nil {
 			return h, err
 		}
 	}
@@ -209,7 +209,7 @@ func (b *binder) groupGrown(
 	if err != nil {
 		return x, err
 	}
-	if a.cache, err = b.cacheAt(output, d, x.Batch.Mul(x.Heads).Mul(room).Mul(x.Size)); err != nil {
+	if a.cache, err = b.cacheAt(output, d, x.elements(d, room)); err != nil {
 		return x, err
 	}
 	return b.appendRows(x, a)

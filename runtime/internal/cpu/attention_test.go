@@ -60,6 +60,7 @@ func int32Bytes(list ...int32) []byte {
 type attentionCase struct {
 	heads, kvHeads, queries, keys, d, dv int
 	dtype                                tensor.DType
+	codes                                bool // keys and values are int8
 	set                                  func(a *attentionCommand)
 	lengths                              []int64
 	scores                               *op.Value
@@ -101,6 +102,11 @@ func (c *attentionCase) words(t *testing.T, isa bindings.ISA) words {
 			rows = attention.HeadsSideBySide(graph.Dims{d[0], d[2], d[1].Mul(d[3])}, graph.Known(0), n, d[3])
 		}
 		x[i] = b.heads(b.in(i), c.dtype, rows)
+		if c.codes && i > 0 {
+			whole := graph.Dims{d[0], d[1], d[2], attention.CacheWidth(tensor.I8, d[3])}
+			x[i] = b.heads(b.in(i), tensor.I8, attention.WholeHeads(whole))
+			x[i].Size = d[3]
+		}
 	}
 	a := b.newAttention(x[0], x[1], x[2])
 	a.scores, a.mask = caseScores, caseMask
@@ -130,6 +136,9 @@ func (c *attentionCase) check(t *testing.T, r *rand.Rand, pool *bindings.Pool, w
 	}
 	operands := [][]byte{stored(c.dtype, q), stored(c.dtype, k), stored(c.dtype, v), lengths, c.scoreData, c.maskData,
 		sink, nil, nil}
+	if c.codes {
+		operands[1], operands[2] = codedRows(k, c.d), codedRows(v, c.dv)
+	}
 	outs := []output{{at: 7, dtype: c.dtype, n: 2 * c.heads * c.queries * c.dv}}
 	if c.shown {
 		outs = append(outs, output{at: 8, dtype: c.dtype, n: 2 * c.heads * c.queries * c.keys})

@@ -4,31 +4,31 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	ops "github.com/nacre-ml/nacre/runtime/internal/ops/attention"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// narrowForm returns, for attention with caches of keys and values, the operator of nacreDomain that
-// takes them as other floats, or "" if the operator itself does, and the input past_key. Input
-// past_value follows. Outputs 1 and 2 are the caches.
+// narrowForm returns, for attention with caches of keys and values, the operator of nacreDomain with
+// narrow caches, and the input past_key. Input past_value follows. Outputs 1 and 2 are the caches.
 func narrowForm(n *graph.Node) (narrow string, pastKey int, ok bool) {
 	switch {
 	case is(n, "Attention"):
-		return "NarrowAttention", 4, true
+		return "NarrowAttention", ops.PastKey, true
 	case is(n, "com.microsoft.MultiHeadAttention"):
-		return "NarrowMultiHeadAttention", 6, true
+		return "NarrowMultiHeadAttention", ops.MultiPastKey, true
 	case is(n, "com.microsoft.GroupQueryAttention"):
-		return "", 3, true
+		return "NarrowGroupQueryAttention", ops.GroupPastKey, true
 	}
 	return "", 0, false
 }
 
-// NarrowCaches returns a model with caches of keys and values of element type d, which is float16.
-// The caches are the growing states of float32. States of 16 bits stay as they are. If the model has no
-// growing state of floats, or a node that is no attention reads or computes the elements of one, the
-// error is graph.ErrUnsupported.
+// NarrowCaches returns a model with caches of keys and values of element type d: float16, or int8
+// with a scale for each row of a head. The caches are the growing states of floats. States with d's
+// number of bits or fewer stay as they are. If the model has no growing state of floats, or a node that
+// is no attention reads or computes the elements of one, the error is graph.ErrUnsupported.
 func NarrowCaches(m *graph.Model, d tensor.DType) (*graph.Model, error) {
-	n := &cacheNarrower{dtype: d, nodes: map[*graph.Node]bool{}, types: map[string]graph.Type{}}
+	n := &cacheNarrower{dtype: d, attention: map[*graph.Node]bool{}, types: map[string]graph.Type{}}
 	if err := n.find(m); err != nil {
 		return nil, &graph.Error{Stage: "optimize", File: m.File, Offset: -1, Err: err}
 	}
@@ -36,13 +36,11 @@ func NarrowCaches(m *graph.Model, d tensor.DType) (*graph.Model, error) {
 	g.Inputs, g.Outputs = n.values(g.Inputs), n.values(g.Outputs)
 	g.Nodes = slices.Clone(g.Nodes)
 	for i, node := range g.Nodes {
-		if n.nodes[node] {
-			g.Nodes[i] = node
-			if narrow, _, _ := narrowForm(node); narrow != "" {
-				own := *node
-				own.Domain, own.Op = nacreDomain, narrow
-				g.Nodes[i] = &own
-			}
+		if n.attention[node] {
+			own := *node
+			own.Domain = nacreDomain
+			own.Op, _, _ = narrowForm(node)
+			g.Nodes[i] = &own
 		}
 	}
 	narrow.Graph = &g
@@ -51,9 +49,9 @@ func NarrowCaches(m *graph.Model, d tensor.DType) (*graph.Model, error) {
 
 // cacheNarrower has the parts of a graph that change.
 type cacheNarrower struct {
-	dtype tensor.DType
-	nodes map[*graph.Node]bool  // attention
-	types map[string]graph.Type // of inputs and outputs
+	dtype     tensor.DType
+	attention map[*graph.Node]bool
+	types     map[string]graph.Type // of inputs and outputs
 }
 
 // values returns the list with the new types.
@@ -82,19 +80,15 @@ func (n *cacheNarrower) find(m *graph.Model) error {
 			continue
 		}
 		caches++
-		if in.Type.DType != tensor.F32 {
+		if in.Type.DType.Bits() <= n.dtype.Bits() {
 			continue
 		}
 		node, err := n.node(m.Graph, s)
 		if err != nil {
 			return err
 		}
-		n.nodes[node] = true
-		for _, v := range []*graph.Value{in, out} {
-			t := v.Type
-			t.DType = n.dtype
-			n.types[v.Name] = t
-		}
+		n.attention[node] = true
+		n.types[in.Name], n.types[out.Name] = n.narrow(in.Type), n.narrow(out.Type)
 	}
 	if caches == 0 {
 		return graph.Errorf(graph.ErrUnsupported, "the model has no cache of keys and values that could be %v", n.dtype)
@@ -121,7 +115,7 @@ func (n *cacheNarrower) node(g *graph.Graph, s graph.State) (*graph.Node, error)
 		switch {
 		case at && !reads:
 			found = node
-		case reads && !is(node, "Shape"):
+		case reads && !n.extents(node):
 			return nil, graph.Errorf(graph.ErrUnsupported,
 				"the cache of state %q cannot be %v: node %q of operator %s reads its elements, and only attention "+
 					"with inputs for a past does so in that type; leave the type of caches as the model has it", s.Input,
@@ -134,6 +128,27 @@ func (n *cacheNarrower) node(g *graph.Graph, s graph.State) (*graph.Node, error)
 				"type of caches as the model has it", s.Input, n.dtype, s.Output)
 	}
 	return found, nil
+}
+
+// extents reports whether a node reads only extents that a narrow cache has, too.
+func (n *cacheNarrower) extents(node *graph.Node) bool {
+	if !is(node, "Shape") {
+		return false
+	}
+	if n.dtype != tensor.I8 {
+		return true
+	}
+	end := node.Attr("end")
+	return end != nil && end.Int != -1 && end.Int < 4
+}
+
+// narrow returns the type of a cache.
+func (n *cacheNarrower) narrow(t graph.Type) graph.Type {
+	t.DType = n.dtype
+	if t.Dims = slices.Clone(t.Dims); len(t.Dims) == 4 {
+		t.Dims[3] = ops.CacheWidth(n.dtype, t.Dims[3])
+	}
+	return t
 }
 
 // valueNamed returns the value of that name, or nil.

@@ -158,8 +158,8 @@ func (o *Attention) Infer(c *op.Infer) error {
 		out = graph.Dims{q.Batch, q.Rows, v.Size.Mul(q.Heads)}
 	}
 	c.Set(0, c.In[0].DType, out)
-	c.Set(1, cache[0], k.Dims())
-	c.Set(2, cache[1], v.Dims())
+	c.Set(1, cache[0], cacheDims(cache[0], k))
+	c.Set(2, cache[1], cacheDims(cache[1], v))
 	c.Set(3, c.In[0].DType, graph.Dims{q.Batch, q.Heads, q.Rows, k.Rows})
 	return nil
 }

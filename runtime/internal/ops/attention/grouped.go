@@ -11,6 +11,7 @@ import (
 // GroupQueryAttention is causal attention with a cache that is filled to a different length for
 // each batch. It includes rotary embeddings and normalisations of queries and keys.
 type GroupQueryAttention struct {
+	Narrow
 	Heads, KVHeads int
 	Scale          *float32 // nil for 1/sqrt(size)
 	Softcap        float32  // 0 for none
@@ -135,8 +136,12 @@ func (o *GroupQueryAttention) Infer(c *op.Infer) error {
 	if c.Has(GroupPastKey) {
 		cache = c.In[GroupPastKey].DType
 	}
-	if !kit.ComputedInF32.Has(cache) {
+	if !kit.ComputedInF32.Has(cache) && !o.has(cache) {
 		return graph.Errorf(graph.ErrUnsupported, "a cache of %v elements; export the model with one of floats", cache)
+	}
+	if c.Has(GroupPastValue) && c.In[GroupPastValue].DType != cache {
+		return graph.Errorf(graph.ErrShape, "past_key has element type %v, past_value %v", cache,
+			c.In[GroupPastValue].DType)
 	}
 	for _, i := range []int{GroupKey, GroupValue, GroupCos, GroupSin, GroupScores, GroupSink, GroupQueryNorm,
 		GroupKeyNorm} {
@@ -175,7 +180,7 @@ func (o *GroupQueryAttention) Infer(c *op.Infer) error {
 	if !c.Has(GroupPastKey) && differ(total, x.Rows) {
 		return graph.Errorf(graph.ErrShape, "there are %v new tokens of %v and no past", x.Rows, total)
 	}
-	present := graph.Dims{k.Batch, k.Heads, total.Max(past), k.Size}
+	present := graph.Dims{k.Batch, k.Heads, total.Max(past), CacheWidth(cache, k.Size)}
 	c.Set(0, q, graph.Dims{x.Batch, x.Rows, x.Heads.Mul(x.Size)})
 	c.Set(1, cache, present)
 	c.Set(2, cache, present)

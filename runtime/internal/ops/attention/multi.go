@@ -163,8 +163,8 @@ func (o *MultiHeadAttention) Infer(c *op.Infer) error {
 		return err
 	}
 	c.Set(0, d, graph.Dims{q.Batch, q.Rows, q.Heads.Mul(v.Size)})
-	c.Set(1, cache, k.Dims())
-	c.Set(2, cache, v.Dims())
+	c.Set(1, cache, cacheDims(cache, k.HeadRows))
+	c.Set(2, cache, cacheDims(cache, v.HeadRows))
 	c.Set(3, d, graph.Dims{q.Batch, q.Heads, q.Rows, total})
 	return nil
 }

@@ -7,9 +7,26 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// Narrow selects attention with a cache of floats of another type than the keys and values.
-// GroupQueryAttention always takes such a cache.
+// Narrow selects attention with a cache of another element type than the keys and values: floats,
+// or int8. A row of int8 has one code for each element of the head, then the bytes of its scale, a
+// float32. An element is its code times the scale, the largest magnitude of the row / 127.
 type Narrow bool
+
+// scaleBytes is the size of the scale of a row of int8.
+const scaleBytes = 4
+
+// CacheWidth returns the elements of a row of a cache of type d for heads of that size.
+func CacheWidth(d tensor.DType, size graph.Dim) graph.Dim {
+	if d == tensor.I8 {
+		return size.Add(graph.Known(scaleBytes))
+	}
+	return size
+}
+
+// has reports whether attention with narrow caches takes element type d.
+func (n Narrow) has(d tensor.DType) bool {
+	return bool(n) && (d == tensor.I8 || kit.ComputedInF32.Has(d))
+}
 
 // cacheType returns the element type of the cache in input past; x if the node lacks that input.
 func (n Narrow) cacheType(c *op.Infer, past int, x tensor.DType) (tensor.DType, error) {
@@ -17,31 +34,36 @@ func (n Narrow) cacheType(c *op.Infer, past int, x tensor.DType) (tensor.DType, 
 		return x, nil
 	}
 	d := c.In[past].DType
-	if d != x && !(bool(n) && kit.ComputedInF32.Has(d)) {
-		return d, graph.Errorf(graph.ErrShape, "the past in input %d has element type %v, keys and values %v", past, d, x)
+	if d == x || n.has(d) {
+		return d, nil
 	}
-	return d, nil
+	return d, graph.Errorf(graph.ErrShape, "the past in input %d has element type %v, keys and values %v", past, d, x)
 }
 
-func newNarrow(n *op.Node) (op.Op, error) {
-	o, err := newAttention(n)
-	if err == nil {
-		o.(*Attention).Narrow = true
-	}
-	return o, err
+// cacheDims returns the extents of a cache of type d for the keys or values of x.
+func cacheDims(d tensor.DType, x HeadRows) graph.Dims {
+	x.Size = CacheWidth(d, x.Size)
+	return x.Dims()
 }
 
-func newNarrowMultiHead(n *op.Node) (op.Op, error) {
-	o, err := newMultiHead(n)
-	if err == nil {
-		o.(*MultiHeadAttention).Narrow = true
+// narrowed returns a constructor that makes attention with a narrow cache.
+func narrowed[T any](make func(n *op.Node) (op.Op, error), narrow func(o *T)) func(n *op.Node) (op.Op, error) {
+	return func(n *op.Node) (op.Op, error) {
+		o, err := make(n)
+		if err != nil {
+			return nil, err
+		}
+		narrow(any(o).(*T))
+		return o, nil
 	}
-	return o, err
 }
 
 var narrowRows = []op.Row{
-	{Domain: kit.Internal, Name: "NarrowAttention", Since: []int{23, 24, 25}, In: [2]int{3, 7}, Out: [2]int{1, 4}, Types: op.Types{tensor.F32},
-		New: newNarrow},
-	{Domain: kit.Internal, Name: "NarrowMultiHeadAttention", Since: []int{1}, In: [2]int{1, 9}, Out: [2]int{1, 4}, Types: op.Types{tensor.F32},
-		New: newNarrowMultiHead},
+	{Domain: kit.Internal, Name: "NarrowAttention", Since: []int{23, 24, 25}, In: [2]int{3, 7}, Out: [2]int{1, 4},
+		Types: kit.ComputedInF32, New: narrowed(newAttention, func(o *Attention) { o.Narrow = true })},
+	{Domain: kit.Internal, Name: "NarrowMultiHeadAttention", Since: []int{1}, In: [2]int{1, 9}, Out: [2]int{1, 4},
+		Types: kit.ComputedInF32, New: narrowed(newMultiHead, func(o *MultiHeadAttention) { o.Narrow = true })},
+	{Domain: kit.Internal, Name: "NarrowGroupQueryAttention", Since: []int{1}, In: [2]int{7, 16},
+		Optional: kit.Inputs(1, 2, 3, 4), Out: [2]int{1, 4}, Types: kit.ComputedInF32,
+		New: narrowed(newGroupQueryAttention, func(o *GroupQueryAttention) { o.Narrow = true })},
 }

@@ -113,20 +113,6 @@ func (a *Attention) row(b, h, i int) (stages [4][]float64) {
 	return stages
 }
 
-// joined concatenates two tensors along axis 2. The first may be nil.
-func joined(a, b *tensor.Tensor) *tensor.Tensor {
-	if a == nil {
-		return b
-	}
-	s, past := b.Shape(), a.Shape()[2]
-	return cases.Filled(b.DType(), func(at []int) float64 {
-		if at[2] < past {
-			return cases.Number(a, cases.Flat(a.Shape(), at...))
-		}
-		return cases.Number(b, cases.Flat(s, at[0], at[1], at[2]-past, at[3]))
-	}, s[0], s[1], past+s[2], s[3])
-}
-
 // Ulps is the error that rounding may cause in sums of a few dozen terms, apart from the rounding
 // of scores to the type itself.
 const Ulps = 24
@@ -146,8 +132,10 @@ func standardAttention(s *cases.Suite, d tensor.DType) {
 		for _, causal := range []int{0, 1} {
 			n := []int{2, c.heads, c.kvHeads, c.queries, c.keys, c.past, c.size, c.dv}
 			attentionCase(s, d, d, c.note, n, causal)
-			if d == tensor.F32 && c.past > 0 {
-				attentionCase(s, d, tensor.F16, c.note, n, causal)
+			for _, cache := range narrowTypes(d) {
+				if d != tensor.F64 && c.past > 0 {
+					attentionCase(s, d, cache, c.note, n, causal)
+				}
 			}
 		}
 	}
@@ -162,12 +150,14 @@ func attentionCase(s *cases.Suite, d, cache tensor.DType, note string, n []int, 
 	list := cases.In(q, k, v, mask)
 	allK, allV := k, v
 	if past > 0 {
-		pastK, pastV := s.Any(cache, batch, kvHeads, past, size), s.Any(cache, batch, kvHeads, past, dv)
+		pastK := cacheOf(cache, byHead(s.Any(d, batch, kvHeads, past, size)), batch, kvHeads, past, size)
+		pastV := cacheOf(cache, byHead(s.Any(d, batch, kvHeads, past, dv)), batch, kvHeads, past, dv)
 		list = append(list, pastK, pastV)
-		allK, allV = joined(pastK, cases.Narrow(cache, k)), joined(pastV, cases.Narrow(cache, v))
+		allK = cacheOf(cache, after(pastK, past, byHead(k)), batch, kvHeads, past+keys, size)
+		allV = cacheOf(cache, after(pastV, past, byHead(v)), batch, kvHeads, past+keys, dv)
 	}
 	a := &Attention{Batch: batch, Heads: heads, KVHeads: kvHeads, Queries: queries, Keys: past + keys, D: size, DV: dv,
-		Q: byHead(q), K: byHead(allK), V: byHead(allV), Scale: 0.25, cap: 4,
+		Q: byHead(q), K: fromCache(allK), V: fromCache(allV), Scale: 0.25, cap: 4,
 		Score: func(_, h, i, j int) float64 {
 			if causal == 1 && j > i+past {
 				return math.Inf(-1)

@@ -16,15 +16,17 @@ func PackedRows(d tensor.DType, f func(b, h, r, i int) float64, batch, heads, ro
 
 func multiHeadCases(s *cases.Suite, d tensor.DType) {
 	const batch, heads, size = 2, 3, 8
-	for _, c := range []struct {
+	type shape struct {
 		queries, past int
 		cache         tensor.DType
-	}{{3, 0, d}, {2, 4, d}, {25, 0, d}, {2, 4, tensor.F16}} {
+	}
+	shapes := []shape{{3, 0, d}, {2, 4, d}, {25, 0, d}}
+	for _, cache := range narrowTypes(d) {
+		shapes = append(shapes, shape{2, 4, cache})
+	}
+	for _, c := range shapes {
 		name, domain := "MultiHeadAttention", cases.Microsoft
 		if c.cache != d {
-			if d != tensor.F32 {
-				continue
-			}
 			name, domain = "NarrowMultiHeadAttention", "nacre"
 		}
 		q, k, v := s.Any(d, batch, c.queries, heads*size), s.Any(d, batch, c.queries, heads*size),
@@ -44,23 +46,15 @@ func multiHeadCases(s *cases.Suite, d tensor.DType) {
 				return cases.Number(list[5], cases.Flat(list[5].Shape(), 0, h, i, j))
 			}}
 		if c.past > 0 {
-			list = append(list, s.Any(c.cache, batch, heads, c.past, size), s.Any(c.cache, batch, heads, c.past, size))
-			behindPast := func(past *tensor.Tensor, f Headed) Headed {
-				return func(b, h, r, i int) float64 {
-					if r < c.past {
-						return cases.Number(past, cases.Flat(past.Shape(), b, h, r, i))
-					}
-					return f(b, h, r-c.past, i)
-				}
+			for range 2 {
+				past := byHead(s.Any(d, batch, heads, c.past, size))
+				list = append(list, cacheOf(c.cache, past, batch, heads, c.past, size))
 			}
-			a.K, a.V = behindPast(list[6], a.K), behindPast(list[7], a.V)
+			a.K, a.V = after(list[6], c.past, a.K), after(list[7], c.past, a.V)
 		}
-		all := func(f Headed) *tensor.Tensor {
-			return cases.Filled(c.cache, func(at []int) float64 { return f(at[0], at[1], at[2], at[3]) }, batch, heads, a.Keys, size)
-		}
-		allK, allV := all(a.K), all(a.V)
+		allK, allV := cacheOf(c.cache, a.K, batch, heads, a.Keys, size), cacheOf(c.cache, a.V, batch, heads, a.Keys, size)
 		if c.cache != d {
-			a.K, a.V = byHead(allK), byHead(allV)
+			a.K, a.V = fromCache(allK), fromCache(allV)
 		}
 		out, _ := a.Run()
 		s.Add(cases.Case{Domain: domain, Op: name, Version: 1, Attrs: cases.Attrs("num_heads", heads, "unidirectional", 1), In: list,
@@ -137,24 +131,41 @@ func mergedAttentionCases(s *cases.Suite, d tensor.DType) {
 }
 
 func groupedAttentionCases(s *cases.Suite, d tensor.DType) {
+	groupedAttentionCase(s, d, d)
+	for _, cache := range narrowTypes(d) {
+		groupedAttentionCase(s, d, cache)
+	}
+}
+
+// groupedAttentionCase adds cases with operands of type d and a cache of type cache.
+func groupedAttentionCase(s *cases.Suite, d, cache tensor.DType) {
 	const batch, heads, kvHeads, size, room = 2, 4, 2, 8, 9
+	name, domain := "GroupQueryAttention", cases.Microsoft
+	if cache != d {
+		name, domain = "NarrowGroupQueryAttention", "nacre"
+	}
 	q, k, v := s.Any(d, batch, 1, heads*size), s.Any(d, batch, 1, kvHeads*size), s.Any(d, batch, 1, kvHeads*size)
-	pastK, pastV := s.Any(d, batch, kvHeads, room, size), s.Any(d, batch, kvHeads, room, size)
+	anyPast := func(rows int) *tensor.Tensor {
+		return cacheOf(cache, byHead(s.Any(d, batch, kvHeads, rows, size)), batch, kvHeads, rows, size)
+	}
+	pastK, pastV := anyPast(room), anyPast(room)
 	lengths := cases.Vector(tensor.I32, 5, 3) // of the past
-	grow := func(past, add *tensor.Tensor) Headed {
-		return func(b, h, r, i int) float64 {
+	grow := func(past, add *tensor.Tensor) *tensor.Tensor {
+		before := fromCache(past)
+		return cacheOf(cache, func(b, h, r, i int) float64 {
 			switch n := int(cases.Number(lengths, b)); {
 			case r < n:
-				return cases.Number(past, cases.Flat(past.Shape(), b, h, r, i))
+				return before(b, h, r, i)
 			case r == n:
 				return byRow(add, kvHeads)(b, h, 0, i)
 			}
 			return 0
-		}
+		}, batch, kvHeads, room, size)
 	}
+	allK, allV := grow(pastK, k), grow(pastV, v)
 	sinks := s.Any(d, heads)
 	a := &Attention{Batch: batch, Heads: heads, KVHeads: kvHeads, Queries: 1, Keys: 6, D: size, DV: size,
-		Q: byRow(q, heads), K: grow(pastK, k), V: grow(pastV, v), Scale: 1 / math.Sqrt(size), cap: 3,
+		Q: byRow(q, heads), K: fromCache(allK), V: fromCache(allV), Scale: 1 / math.Sqrt(size), cap: 3,
 		sink: func(h int) float64 { return cases.Number(sinks, h) },
 		Score: func(b, _, _, j int) float64 {
 			if n := int(cases.Number(lengths, b)); j > n || j <= n-4 {
@@ -163,24 +174,28 @@ func groupedAttentionCases(s *cases.Suite, d tensor.DType) {
 			return 0
 		}}
 	out, _ := a.Run()
-	all := func(f Headed) *tensor.Tensor {
-		return cases.Filled(d, func(at []int) float64 { return f(at[0], at[1], at[2], at[3]) }, batch, kvHeads, room, size)
-	}
 	total := cases.Scalar(tensor.I32, 6)
 	list := cases.In(q, k, v, pastK, pastV, lengths, total, nil, nil, nil, nil, sinks)
-	s.Add(cases.Case{Domain: cases.Microsoft, Op: "GroupQueryAttention", Version: 1, In: list, Ulps: 2 * Ulps,
+	s.Add(cases.Case{Domain: domain, Op: name, Version: 1, In: list, Ulps: 2 * Ulps,
 		Attrs: cases.Attrs("num_heads", heads, "kv_num_heads", kvHeads, "softcap", 3.0, "local_window_size", 4),
-		Want:  cases.Want(PackedRows(d, out, batch, heads, 1, size), all(a.K), all(a.V))})
-	s.Add(cases.Case{Domain: cases.Microsoft, Op: "GroupQueryAttention", Version: 1, Note: "no room", Fails: graph.ErrShape,
+		Want:  cases.Want(PackedRows(d, out, batch, heads, 1, size), allK, allV)})
+	s.Add(cases.Case{Domain: domain, Op: name, Version: 1, Note: "no room", Fails: graph.ErrShape,
 		In:    cases.In(q, k, v, pastK, pastV, cases.Vector(tensor.I32, 20, 3), cases.Scalar(tensor.I32, 21)),
 		Attrs: cases.Attrs("num_heads", heads, "kv_num_heads", kvHeads)})
 	for _, rows := range []int{0, room - 1, room + 1} {
-		s.Add(cases.Case{Domain: cases.Microsoft, Op: "GroupQueryAttention", Version: 1, Note: "pasts of two lengths", Fails: graph.ErrShape,
-			In:    cases.In(q, k, v, pastK, s.Any(d, batch, kvHeads, rows, size), lengths, total),
+		s.Add(cases.Case{Domain: domain, Op: name, Version: 1, Note: "pasts of two lengths", Fails: graph.ErrShape,
+			In:    cases.In(q, k, v, pastK, anyPast(rows), lengths, total),
 			Attrs: cases.Attrs("num_heads", heads, "kv_num_heads", kvHeads)})
 	}
-	s.Add(cases.Case{Domain: cases.Microsoft, Op: "GroupQueryAttention", Version: 1, Note: "a quantised cache", Fails: graph.ErrUnsupported, In: list,
+	s.Add(cases.Case{Domain: domain, Op: name, Version: 1, Note: "a quantised cache", Fails: graph.ErrUnsupported, In: list,
 		Attrs: cases.Attrs("num_heads", heads, "kv_num_heads", kvHeads, "k_quant_type", "PER_TENSOR")})
+	if cache == tensor.I8 {
+		s.Add(cases.Case{Domain: cases.Microsoft, Op: "GroupQueryAttention", Version: 1, Note: "a cache of int8", In: list,
+			Fails: graph.ErrUnsupported, Attrs: cases.Attrs("num_heads", heads, "kv_num_heads", kvHeads)})
+	}
+	list = cases.In(q, k, v, pastK, s.Any(tensor.F64, batch, kvHeads, room, size), lengths, total)
+	s.Add(cases.Case{Domain: domain, Op: name, Version: 1, Note: "pasts of two types", In: list, Fails: graph.ErrShape,
+		Attrs: cases.Attrs("num_heads", heads, "kv_num_heads", kvHeads)})
 }
 
 // projectedCases adds the attention operators of ONNX Runtime's domain.

@@ -1,0 +1,122 @@
+package cpu
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// codedRows returns rows of d elements as a cache of int8 stores them.
+func codedRows(list []float64, d int) []byte {
+	rows := len(list) / d
+	out, _ := guardedBytes(rows*(d+4), 1)
+	for r := range rows {
+		row, most := out[r*(d+4):], float32(0)
+		for _, v := range list[r*d : (r+1)*d] {
+			most = max(most, float32(math.Abs(v)))
+		}
+		scale := most / 127
+		if math.IsInf(float64(most), 0) || math.IsNaN(float64(most)) {
+			scale = float32(math.NaN())
+		}
+		for e, v := range list[r*d : (r+1)*d] {
+			row[e] = 0
+			if scale > 0 {
+				row[e] = byte(int8(min(max(math.RoundToEven(float64(float32(v)/scale)), -127), 127)))
+			}
+		}
+		binary.LittleEndian.PutUint32(row[d:], math.Float32bits(scale))
+	}
+	return out
+}
+
+// TestAttentionCodes compares attention with keys and values of int8.
+func TestAttentionCodes(t *testing.T) {
+	pool := testPool(t)
+	r := rand.New(rand.NewPCG(61, 62))
+	for _, s := range [][6]int{{4, 2, 1, 9, 8, 5}, {4, 2, 3, 1100, 33, 17}, {2, 2, 40, 70, 16, 33}, {3, 3, 1, 40, 128, 64},
+		{2, 1, 61, 1300, 20, 8}, {1, 1, 5, 1, 1, 1}, {2, 2, 9, 33, 260, 200}} {
+		queries, keys := s[2], s[3]
+		for i, set := range []func(a *attentionCommand){
+			nil,
+			func(a *attentionCommand) { a.causal, a.past = true, graph.Known(keys-min(queries, keys)) },
+			func(a *attentionCommand) { a.causal, a.window, a.cap, a.past = true, 7, 5, graph.Known(3) },
+		} {
+			c := &attentionCase{heads: s[0], kvHeads: s[1], queries: queries, keys: keys, d: s[4], dv: s[5], codes: true,
+				dtype: floatKinds[i%3].t, set: set}
+			c.check(t, r, pool, fmt.Sprint("codes ", s, " setting ", i))
+		}
+	}
+	c := &attentionCase{heads: 4, kvHeads: 2, queries: 1, keys: 1500, d: 8, dv: 8, codes: true, dtype: tensor.F32,
+		lengths: []int64{20, 1399, 21, 1400, 1400}, set: func(a *attentionCommand) { a.causal = true }}
+	c.check(t, r, pool, "codes with lengths")
+}
+
+// TestAppendCodes compares rows of int8 that every level of conversions stores to the definition,
+// byte by byte. Rows hold zeros, ties, subnormal numbers, and numbers that are not finite.
+func TestAppendCodes(t *testing.T) {
+	pool := testPool(t)
+	r := rand.New(rand.NewPCG(63, 64))
+	k := runnable(t, "attention_append")[0]
+	for _, half := range parts(t, "half") {
+		for _, xType := range []tensor.DType{tensor.F32, tensor.F16, tensor.BF16} {
+			for _, d := range []int{1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 40, 64, 129} {
+				c := appendCase{heads: 2, rows: 8, d: d, past: 3, room: 13, dtype: tensor.I8, xType: xType}
+				past := codedRows(attentionNormals(r, 2*c.heads*c.past*d), d)
+				x := attentionNormals(r, 2*c.heads*c.rows*d)
+				for e := range d {
+					x[e] = 0
+					x[d+e] = float64(e%128) - 63.5 // ties of a row whose scale is 1
+					x[3*d+e] *= 0x1p-130
+				}
+				x[d] = 127
+				x[4*d+d-1], x[5*d], x[6*d+d/2] = math.NaN(), math.Inf(1), math.Inf(-1)
+				x = rounded(xType, x)
+				new := codedRows(x, d)
+				width := d + 4
+				want := make([]byte, 2*c.heads*c.room*width)
+				for head := range 2 * c.heads {
+					copy(want[head*c.room*width:], past[head*c.past*width:(head+1)*c.past*width])
+					copy(want[(head*c.room+c.past)*width:], new[head*c.rows*width:(head+1)*c.rows*width])
+				}
+				w := c.coded(t, half)
+				for _, p := range []*bindings.Pool{nil, pool} {
+					got, intact := guardedBytes(len(want), 1)
+					if f, failed := runCommand(t, k, w, p, past, stored(xType, x), nil, nil, got); failed || !intact() {
+						t.Fatal(failure(f), intact())
+					}
+					for i := 0; i < len(got); i += width {
+						a, b := binary.LittleEndian.Uint32(got[i+d:]), binary.LittleEndian.Uint32(want[i+d:])
+						nan := math.IsNaN(float64(math.Float32frombits(a))) && math.IsNaN(float64(math.Float32frombits(b)))
+						if !bytes.Equal(got[i:i+d], want[i:i+d]) || a != b && !nan {
+							t.Fatalf("%s, %v, size %d: row %d is %v, want %v", half.Variant(), xType, d, i/width, got[i:i+width],
+								want[i:i+width])
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// coded returns the words for a cache of int8 with a level of conversions.
+func (c *appendCase) coded(t *testing.T, half bindings.Kernel) words {
+	t.Helper()
+	b := testBinder(t, bindings.DetectISA(), nil, nil)
+	b.dev.half = half
+	h := attention.WholeHeads(graph.DimsOf(tensor.Shape{2, c.heads, c.rows, c.d}))
+	a := appending{pastRows: graph.Known(c.past), kept: graph.Known(c.past), dtype: c.dtype, room: graph.Known(c.room)}
+	return wordsOf(t, b, func() error {
+		_, err := b.appendRows(b.heads(device.Operand{}, c.xType, h), a)
+		return err
+	})
+}
