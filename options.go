@@ -70,11 +70,12 @@ type Options struct {
 	// that no result needs are not required.
 	Outputs []string
 	// CacheType is the element type of the caches of keys and values that attention reads and
-	// extends: Float16, or the zero value for the model's types. With Float16, growing states of
-	// float32 are inputs and outputs of float16, take half the memory, and are rounded to 11
-	// bits; sums stay in float32. NewSession fails with ErrUnsupported if the model has no such
-	// state, or if an operator other than Attention, MultiHeadAttention and GroupQueryAttention
-	// reads one.
+	// extends: Float16, Int8, or the zero value for the model's types. Growing states of wider
+	// floats become inputs and outputs of that type; sums stay in float32. Float16 rounds an
+	// element to 11 bits. Int8 rounds it to a multiple of 1/127 of the largest magnitude in its
+	// row; the states have four more elements in their last axis, for the factor of each row.
+	// NewSession fails with ErrUnsupported if the model has no such state, or if an operator
+	// other than Attention, MultiHeadAttention and GroupQueryAttention reads one.
 	CacheType DType
 	// Device computes the nodes that it supports, such as a GPU opened by package
 	// runtime/vulkan; the CPU computes the others. Nil is the CPU alone. The device keeps its
@@ -136,8 +137,10 @@ func (o Options) Validate() error {
 	if o.Lowering.Context < 0 {
 		wrong("option Lowering.Context is %d; it must not be negative", o.Lowering.Context)
 	}
-	if o.CacheType != Invalid && o.CacheType != Float16 {
-		wrong("option CacheType is %v; it takes float16, or the zero value for the model's types", o.CacheType)
+	switch o.CacheType {
+	case Invalid, Float16, Int8:
+	default:
+		wrong("option CacheType is %v; it takes float16, int8, or the zero value for the model's types", o.CacheType)
 	}
 	met := map[string]bool{}
 	for _, name := range o.Outputs {

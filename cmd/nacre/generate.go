@@ -108,7 +108,8 @@ func (f *generateFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.count, "count", 1, "continuations of the prompt")
 	flags.IntVar(&f.window, "window", 0, "most tokens that the decoder sees; 0 for the window in its files")
 	flags.BoolVar(&f.noCache, "no-cache", false, "compute all tokens again for each new one")
-	flags.StringVar(&f.cache, "cache", "", "element `TYPE` of the cache of keys and values: f16 takes half the memory of f32 (default the model's)")
+	flags.StringVar(&f.cache, "cache", "", "element `TYPE` of the cache of keys and values: f16 takes half the memory of f32, "+
+		"int8 about a quarter (default the model's)")
 	flags.BoolVar(&f.json, "json", false, "print each continuation as a line of JSON, when it has ended")
 	f.session.add(flags)
 	flags.Lookup("seed").Usage = "seed of the random numbers, and of weights that the file leaves to chance"
@@ -149,6 +150,9 @@ func (f *generateFlags) choice(files generate.Sampling, o *generate.Options, pro
 	return s
 }
 
+// cacheTypes lists the values of --cache.
+var cacheTypes = map[string]nacre.DType{"": nacre.Invalid, "f16": nacre.Float16, "int8": nacre.Int8}
+
 // check returns an error for flags that are wrong for every model.
 func (f *generateFlags) check() error {
 	if f.count < 1 {
@@ -157,8 +161,8 @@ func (f *generateFlags) check() error {
 	if f.window < 0 {
 		return usagef("--window %d: it is negative", f.window)
 	}
-	if f.cache != "" && f.cache != "f16" {
-		return usagef("--cache %s: it takes f16; without it the cache has the model's type", f.cache)
+	if _, ok := cacheTypes[f.cache]; !ok {
+		return usagef("--cache %s: it takes f16 or int8; without it the cache has the model's type", f.cache)
 	}
 	if err := f.sampling.Validate(); err != nil {
 		return usageError{err}
@@ -191,9 +195,7 @@ func (f *generateFlags) run(ctx context.Context, path string, stdout, stderr io.
 	if err != nil {
 		return err
 	}
-	if f.cache == "f16" {
-		so.CacheType = nacre.Float16
-	}
+	so.CacheType = cacheTypes[f.cache]
 	file, folder, err := decoderFile(path)
 	if err != nil {
 		return err

@@ -26,9 +26,12 @@ func TestGenerateGGUF(t *testing.T) {
 	if !slices.Equal(got.Tokens, want) || got.Text == nil {
 		t.Errorf("tokens %v, want %v, and a text", got.Tokens, want)
 	}
-	halves := []string{"generate", file, "--json", "--max-tokens", "8", "--tokens", "165,261,31,136,196,56,246,27,29,234"}
-	if code, narrow, stderr := call(append(halves, "--cache", "f16")...); code != exitDone || narrow != line {
-		t.Errorf("with a cache of float16: exit %d, %q, want %q; %s", code, narrow, line, stderr)
+	for _, cache := range []string{"f16", "int8"} {
+		code, narrow, stderr := call("generate", file, "--json", "--max-tokens", "8", "--cache", cache, "--tokens",
+			"165,261,31,136,196,56,246,27,29,234")
+		if code != exitDone || narrow != line {
+			t.Errorf("with a cache of %s: exit %d, %q, want %q; %s", cache, code, narrow, line, stderr)
+		}
 	}
 	if code, _, _ := call("generate", file, "--tokens", "1", "--cache", "f64"); code != exitUsage {
 		t.Errorf("with a cache of float64: exit %d", code)
