@@ -53,7 +53,7 @@ type gguf struct {
 	*ggufMeta
 	kind   *ggufKind
 	tokens []string
-	kinds  []uint64 // the types of pieces of SentencePiece
+	kinds  []uint8 // the types of pieces of SentencePiece
 	scores []float32
 	roles  map[string]int32
 	t      *Tokenizer

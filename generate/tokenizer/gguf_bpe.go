@@ -97,10 +97,10 @@ func (g *gguf) setMerges(m *ggufBPE, list []string) {
 	if len(added) == 0 {
 		return
 	}
-	all := &vocabulary{ids: added}
-	g.work.hold(ggufMergeBytes * len(m.own.ids))
-	for text, id := range m.own.ids {
-		all.ids[text] = id
+	all := &vocabulary{others: added}
+	g.work.hold(ggufMergeBytes * m.own.len())
+	for text, id := range m.own.all() {
+		all.others[text] = id
 	}
 	m.vocab = all
 }

@@ -68,7 +68,7 @@ func (g *gguf) unigram() {
 	g.addEOS = true
 	sp := &spModel{escape: true}
 	sp.dummy, sp.squeeze = g.flag("add_space_prefix", false), g.flag("remove_extra_whitespaces", false)
-	use := &vocabulary{ids: map[string]int32{}}
+	use := &vocabulary{others: map[string]int32{}}
 	scores := make([]float64, len(g.tokens))
 	low := math.Inf(1)
 	for i, text := range g.tokens {
@@ -83,7 +83,7 @@ func (g *gguf) unigram() {
 		default:
 			continue
 		}
-		use.ids[text] = int32(i)
+		use.others[text] = int32(i)
 	}
 	g.t.model = &unigram{
 		vocab: use, trie: newTrie(g.work, use), scores: scores, unk: unk, penalty: float64(float32(low - unknownPenalty)),

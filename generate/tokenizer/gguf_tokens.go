@@ -39,7 +39,7 @@ func (g *gguf) vocabulary() {
 		if g.err != nil {
 			return
 		}
-		g.tokens[i] = strings.Clone(text)
+		g.tokens[i] = text
 	}
 	g.index()
 	g.readTypes()
@@ -49,7 +49,7 @@ func (g *gguf) vocabulary() {
 // index makes the vocabulary of the tokenizer.
 func (g *gguf) index() {
 	g.t.vocab = listVocabulary(g.tokens)
-	if len(g.t.vocab.ids) == len(g.tokens) {
+	if g.t.vocab.len() == len(g.tokens) {
 		return
 	}
 	for i, text := range g.tokens {
@@ -61,7 +61,7 @@ func (g *gguf) index() {
 }
 
 func (g *gguf) readTypes() {
-	g.kinds = slices.Repeat([]uint64{pieceNormal}, len(g.tokens))
+	g.kinds = slices.Repeat([]uint8{pieceNormal}, len(g.tokens))
 	at := g.forTokens("token_type", len(g.tokens), tensor.I32)
 	for i := range g.kinds {
 		if at == nil {
@@ -73,7 +73,7 @@ func (g *gguf) readTypes() {
 			g.fail("the type of token %d is %g: %d to %d are known", i, kind, pieceNormal, pieceByte)
 			return
 		default:
-			g.kinds[i] = uint64(kind)
+			g.kinds[i] = uint8(kind)
 		}
 	}
 }

@@ -189,17 +189,6 @@ func (p *scoredPair) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// listVocabulary returns a vocabulary with places in a list as ids. Of equal tokens the last has
-// the id.
-func listVocabulary(tokens []string) *vocabulary {
-	v := &vocabulary{ids: make(map[string]int32, len(tokens)), list: tokens, known: slices.Repeat([]bool{true}, len(tokens))}
-	for i, token := range tokens {
-		v.ids[token] = int32(i)
-		v.longest = max(v.longest, len(token))
-	}
-	return v
-}
-
 // unknownPenalty is the distance from the least score to the score of a character without a token.
 const unknownPenalty = 10
 

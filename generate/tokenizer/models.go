@@ -175,7 +175,7 @@ const nodeBytes = 48
 
 func newTrie(w *work, v *vocabulary) trie {
 	t := trie{map[uint64]int32{}, []int32{-1}}
-	for token, id := range v.ids {
+	for token, id := range v.all() {
 		w.steps(len(token))
 		node := int32(0)
 		for i := range len(token) {

@@ -245,15 +245,15 @@ func (m *spModel) unigram(w *work, v *vocabulary, unk int32) *unigram {
 			low, high = min(low, float64(p.score)), max(high, float64(p.score))
 		}
 	}
-	use := &vocabulary{ids: map[string]int32{}}
+	use := &vocabulary{others: map[string]int32{}}
 	for i, p := range m.pieces {
 		u.scores[i] = float64(p.score)
 		switch p.kind {
 		case pieceUserDefined:
 			u.scores[i] = float64(len(p.text))*high - 0.1
-			use.ids[p.text] = int32(i)
+			use.others[p.text] = int32(i)
 		case pieceNormal:
-			use.ids[p.text] = int32(i)
+			use.others[p.text] = int32(i)
 		}
 	}
 	u.trie = newTrie(w, use)

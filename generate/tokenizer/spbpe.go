@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"unicode/utf8"
 )
@@ -11,7 +12,7 @@ import (
 // they are, and unused pieces are split again.
 type spBPE struct {
 	vocab        *vocabulary
-	kinds        []uint64
+	kinds        []uint8
 	ranks        []int32 // the rank of a piece by its score, the greatest first
 	user         trie
 	unk          int32
@@ -28,7 +29,7 @@ func (m *spModel) bpe(w *work, v *vocabulary, unk int32) (*spBPE, error) {
 	scores := make([]float32, len(m.pieces))
 	for i, p := range m.pieces {
 		scores[i] = p.score
-		b.kinds = append(b.kinds, p.kind)
+		b.kinds = append(b.kinds, uint8(min(p.kind, math.MaxUint8)))
 	}
 	b.ranks = scoreRanks(scores)
 	return b, nil

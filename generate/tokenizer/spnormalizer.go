@@ -30,10 +30,10 @@ func newSPNormalizer(w *work, m *spModel) (*spNormalizer, error) {
 
 // users returns the symbols of the user.
 func (m *spModel) users() *vocabulary {
-	v := &vocabulary{ids: map[string]int32{}}
+	v := &vocabulary{others: map[string]int32{}}
 	for i, p := range m.pieces {
 		if p.kind == pieceUserDefined {
-			v.ids[p.text] = int32(i)
+			v.others[p.text] = int32(i)
 		}
 	}
 	return v
