@@ -7,6 +7,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -120,7 +121,7 @@ func (b *binder) appendRows(x headRows, a appending) (headRows, error) {
 	if a.cacheMemory.Is(0) {
 		a.cacheMemory = a.room
 	}
-	width := attention.CacheWidth(a.dtype, x.Size)
+	width := kit.CacheWidth(a.dtype, x.Size)
 	out := b.heads(a.cache, a.dtype, attention.WholeHeads(graph.Dims{x.Batch, x.Heads, a.cacheMemory, width}))
 	out.Rows, out.Size = a.room, x.Size
 	pastHead := a.pastMemory.Mul(width)
@@ -145,7 +146,7 @@ func (b *binder) cacheAt(i int, d tensor.DType, count graph.Dim) (device.Operand
 
 // elements returns the elements of a cache of type d with that many rows for each head of x.
 func (x *headRows) elements(d tensor.DType, rows graph.Dim) graph.Dim {
-	return x.Batch.Mul(x.Heads).Mul(rows).Mul(attention.CacheWidth(d, x.Size))
+	return x.Batch.Mul(x.Heads).Mul(rows).Mul(kit.CacheWidth(d, x.Size))
 }
 
 // The forms of sinks.

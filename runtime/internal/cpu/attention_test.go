@@ -13,6 +13,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -103,7 +104,7 @@ func (c *attentionCase) words(t *testing.T, isa bindings.ISA) words {
 		}
 		x[i] = b.heads(b.in(i), c.dtype, rows)
 		if c.codes && i > 0 {
-			whole := graph.Dims{d[0], d[1], d[2], attention.CacheWidth(tensor.I8, d[3])}
+			whole := graph.Dims{d[0], d[1], d[2], kit.CacheWidth(tensor.I8, d[3])}
 			x[i] = b.heads(b.in(i), tensor.I8, attention.WholeHeads(whole))
 			x[i].Size = d[3]
 		}

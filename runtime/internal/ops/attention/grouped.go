@@ -180,7 +180,7 @@ func (o *GroupQueryAttention) Infer(c *op.Infer) error {
 	if !c.Has(GroupPastKey) && differ(total, x.Rows) {
 		return graph.Errorf(graph.ErrShape, "there are %v new tokens of %v and no past", x.Rows, total)
 	}
-	present := graph.Dims{k.Batch, k.Heads, total.Max(past), CacheWidth(cache, k.Size)}
+	present := graph.Dims{k.Batch, k.Heads, total.Max(past), kit.CacheWidth(cache, k.Size)}
 	c.Set(0, q, graph.Dims{x.Batch, x.Rows, x.Heads.Mul(x.Size)})
 	c.Set(1, cache, present)
 	c.Set(2, cache, present)

@@ -2,6 +2,7 @@ package attention
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -87,7 +88,7 @@ func checkPast(what string, past *op.Value, x HeadRows) (rows graph.Dim, err err
 	if p == nil {
 		return graph.Unknown(), nil
 	}
-	if len(p) != 4 || differ(p[0], x.Batch) || differ(p[1], x.Heads) || differ(p[3], CacheWidth(past.DType, x.Size)) {
+	if len(p) != 4 || differ(p[0], x.Batch) || differ(p[1], x.Heads) || differ(p[3], kit.CacheWidth(past.DType, x.Size)) {
 		return rows, graph.Errorf(graph.ErrShape, "%s %v does not go before [%v,%v,%v,%v]", what, past.Type, x.Batch,
 			x.Heads, x.Rows, x.Size)
 	}

@@ -12,17 +12,6 @@ import (
 // float32. An element is its code times the scale, the largest magnitude of the row / 127.
 type Narrow bool
 
-// scaleBytes is the size of the scale of a row of int8.
-const scaleBytes = 4
-
-// CacheWidth returns the elements of a row of a cache of type d for heads of that size.
-func CacheWidth(d tensor.DType, size graph.Dim) graph.Dim {
-	if d == tensor.I8 {
-		return size.Add(graph.Known(scaleBytes))
-	}
-	return size
-}
-
 // has reports whether attention with narrow caches takes element type d.
 func (n Narrow) has(d tensor.DType) bool {
 	return bool(n) && (d == tensor.I8 || kit.ComputedInF32.Has(d))
@@ -42,7 +31,7 @@ func (n Narrow) cacheType(c *op.Infer, past int, x tensor.DType) (tensor.DType, 
 
 // cacheDims returns the extents of a cache of type d for the keys or values of x.
 func cacheDims(d tensor.DType, x HeadRows) graph.Dims {
-	x.Size = CacheWidth(d, x.Size)
+	x.Size = kit.CacheWidth(d, x.Size)
 	return x.Dims()
 }
 
