@@ -75,7 +75,8 @@ type Options struct {
 	// element to 11 bits. Int8 rounds it to a multiple of 1/127 of the largest magnitude in its
 	// row; the states have four more elements in their last axis, for the factor of each row.
 	// NewSession fails with ErrUnsupported if the model has no such state, or if an operator
-	// other than Attention, MultiHeadAttention and GroupQueryAttention reads one.
+	// other than Attention, MultiHeadAttention and GroupQueryAttention reads one. With Float16,
+	// a Concat may join a state and its new rows; other operators then read them as float32.
 	CacheType DType
 	// Device computes the nodes that it supports, such as a GPU opened by package
 	// runtime/vulkan; the CPU computes the others. Nil is the CPU alone. The device keeps its

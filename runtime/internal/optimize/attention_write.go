@@ -2,6 +2,7 @@ package optimize
 
 import (
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // attentionWriter replaces the nodes of attention by the operator.
@@ -82,9 +83,20 @@ func (w *attentionWriter) operand(h *heads, side bool) string {
 		d, _ := h.dims[3].Value()
 		return w.apply("Reshape", 14, []string{h.split, w.vector(0, 0, n*d)})
 	case h.perm == nil:
-		return h.value
+		return w.unwidened(h)
 	}
 	return w.apply("Transpose", 13, []string{h.value}, intsAttr("perm", h.perm...))
+}
+
+// unwidened returns the keys or values from before a Cast from 16-bit floats to float32, which
+// kernels of the CPU widen as they read them.
+func (w *attentionWriter) unwidened(h *heads) string {
+	n := w.producer(h.value, "Cast")
+	if w.Accelerated || h == w.a.q || n == nil || w.dtype(h.value) != tensor.F32 ||
+		w.dtype(n.Inputs[0]) != tensor.F16 && w.dtype(n.Inputs[0]) != tensor.BF16 {
+		return h.value
+	}
+	return n.Inputs[0]
 }
 
 // mask returns the name of the mask; "" if there is none.

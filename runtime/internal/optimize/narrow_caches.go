@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
-	ops "github.com/nacre-ml/nacre/runtime/internal/ops/attention"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -14,35 +13,29 @@ import (
 func narrowForm(n *graph.Node) (narrow string, pastKey int, ok bool) {
 	switch {
 	case is(n, "Attention"):
-		return "NarrowAttention", ops.PastKey, true
+		return "NarrowAttention", 4, true
 	case is(n, "com.microsoft.MultiHeadAttention"):
-		return "NarrowMultiHeadAttention", ops.MultiPastKey, true
+		return "NarrowMultiHeadAttention", 6, true
 	case is(n, "com.microsoft.GroupQueryAttention"):
-		return "NarrowGroupQueryAttention", ops.GroupPastKey, true
+		return "NarrowGroupQueryAttention", 3, true
 	}
 	return "", 0, false
 }
 
 // NarrowCaches returns a model with caches of keys and values of element type d: float16, or int8
 // with a scale for each row of a head. The caches are the growing states of floats. States with d's
-// number of bits or fewer stay as they are. If the model has no growing state of floats, or a node that
-// is no attention reads or computes the elements of one, the error is graph.ErrUnsupported.
+// number of bits or fewer stay as they are. A Concat may extend a cache of float16, which other nodes
+// then read by a Cast. If the model has no growing state of floats, or another node than attention
+// reads or computes the elements of one, the error is graph.ErrUnsupported.
 func NarrowCaches(m *graph.Model, d tensor.DType) (*graph.Model, error) {
-	n := &cacheNarrower{dtype: d, attention: map[*graph.Node]bool{}, types: map[string]graph.Type{}}
+	n := &cacheNarrower{dtype: d, attention: map[*graph.Node]bool{}, joins: newJoins(m.Graph),
+		types: map[string]graph.Type{}}
 	if err := n.find(m); err != nil {
 		return nil, &graph.Error{Stage: "optimize", File: m.File, Offset: -1, Err: err}
 	}
 	g, narrow := *m.Graph, *m
 	g.Inputs, g.Outputs = n.values(g.Inputs), n.values(g.Outputs)
-	g.Nodes = slices.Clone(g.Nodes)
-	for i, node := range g.Nodes {
-		if n.attention[node] {
-			own := *node
-			own.Domain = nacreDomain
-			own.Op, _, _ = narrowForm(node)
-			g.Nodes[i] = &own
-		}
-	}
+	g.Nodes = n.nodes(g.Nodes)
 	narrow.Graph = &g
 	return &narrow, nil
 }
@@ -51,7 +44,22 @@ func NarrowCaches(m *graph.Model, d tensor.DType) (*graph.Model, error) {
 type cacheNarrower struct {
 	dtype     tensor.DType
 	attention map[*graph.Node]bool
+	joins     joins
 	types     map[string]graph.Type // of inputs and outputs
+}
+
+// nodes returns the list with attention in its narrow form, and Concat nodes of narrow values.
+func (n *cacheNarrower) nodes(list []*graph.Node) (out []*graph.Node) {
+	for _, node := range list {
+		if n.attention[node] {
+			own := *node
+			own.Domain = nacreDomain
+			own.Op, _, _ = narrowForm(node)
+			node = &own
+		}
+		out = append(out, n.joins.nodes(node, n.dtype)...)
+	}
+	return out
 }
 
 // values returns the list with the new types.
@@ -83,11 +91,13 @@ func (n *cacheNarrower) find(m *graph.Model) error {
 		if in.Type.DType.Bits() <= n.dtype.Bits() {
 			continue
 		}
-		node, err := n.node(m.Graph, s)
-		if err != nil {
-			return err
+		if n.dtype != tensor.F16 || !n.joins.find(m.Graph, s) {
+			node, err := n.node(m.Graph, s)
+			if err != nil {
+				return err
+			}
+			n.attention[node] = true
 		}
-		n.attention[node] = true
 		n.types[in.Name], n.types[out.Name] = n.narrow(in.Type), n.narrow(out.Type)
 	}
 	if caches == 0 {
@@ -139,14 +149,14 @@ func (n *cacheNarrower) extents(node *graph.Node) bool {
 		return true
 	}
 	end := node.Attr("end")
-	return end != nil && end.Int != -1 && end.Int < 4
+	return end != nil && end.Int < 4
 }
 
 // narrow returns the type of a cache.
 func (n *cacheNarrower) narrow(t graph.Type) graph.Type {
 	t.DType = n.dtype
 	if t.Dims = slices.Clone(t.Dims); len(t.Dims) == 4 {
-		t.Dims[3] = ops.CacheWidth(n.dtype, t.Dims[3])
+		t.Dims[3] = kit.CacheWidth(n.dtype, t.Dims[3])
 	}
 	return t
 }
