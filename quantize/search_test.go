@@ -9,15 +9,14 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/packed"
 )
 
 // kernels returns the kernels of searches that the processor has.
 func kernels(t testing.TB) []bindings.Kernel {
 	t.Helper()
-	if err := bindings.Available(); err != nil {
-		t.Skip(err)
-	}
+	testenv.Need(t, bindings.Available())
 	isa := bindings.DetectISA()
 	list := slices.DeleteFunc(bindings.Variants("f32_search"), func(k bindings.Kernel) bool { return k.ISA()&^isa != 0 })
 	if len(list) == 0 {

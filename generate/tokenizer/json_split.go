@@ -28,6 +28,9 @@ func (r *reader) pretokenizer(raw json.RawMessage) (pretokenizer, error) {
 	return p, nil
 }
 
+// splitStep is the type of a step that splits at a pattern.
+const splitStep = "Split"
+
 func (r *reader) onePretokenizer(name string, raw json.RawMessage) (pretokenizer, error) {
 	switch name {
 	case "Sequence":
@@ -37,7 +40,7 @@ func (r *reader) onePretokenizer(name string, raw json.RawMessage) (pretokenizer
 		return r.byteLevel(raw)
 	case "Metaspace":
 		return readMetaspace(raw)
-	case "Split":
+	case splitStep:
 		return r.splitter(raw)
 	case "Whitespace":
 		return &cut{inverted{run(wordKind)}, removed}, fields(raw, &kind{})

@@ -155,7 +155,7 @@ func (g *gguf) bytePairDocument(d object) error {
 	}
 	var steps []object
 	for _, text := range s.by {
-		steps = append(steps, object{"type": "Split", "pattern": object{"Regex": text}, "behavior": "Isolated", "invert": false})
+		steps = append(steps, object{"type": splitStep, "pattern": object{"Regex": text}, "behavior": "Isolated", "invert": false})
 	}
 	steps = append(steps, object{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false})
 	d["pre_tokenizer"] = object{"type": "Sequence", "pretokenizers": steps}

@@ -103,7 +103,7 @@ func (s *steps) pretokenizer(raw json.RawMessage) error {
 				return err
 			}
 		}
-	case "Split":
+	case splitStep:
 		switch {
 		case x.Pattern.String != nil && *x.Pattern.String == " " && s.mark != "": // no blanks are left
 		case x.Pattern.Regex != nil && !x.Invert && x.Behavior == "Isolated",
