@@ -92,7 +92,8 @@ static void f32_panels_arrange_scalar(const nacre_block_form *f, size_t rows, si
     }
 }
 
-static void f32_panels_dot_scalar(const nacre_block_form *f, const nacre_block_slabs *s, size_t groups, size_t rows, const uint8_t *from, float *y) {
+static void f32_panels_dot_scalar(const nacre_block_form *f, const nacre_block_slabs *s, size_t groups, size_t rows, const uint8_t *from,
+                                  float *y) {
     const float *const x = (const float *)(const void *)from;
     for (size_t r = 0; r < rows; r++) {
         for (size_t lane = 0; lane < SCALAR_LANES; lane++) {
@@ -105,15 +106,17 @@ static void f32_panels_dot_scalar(const nacre_block_form *f, const nacre_block_s
     }
 }
 
-static void f32_panels_decode_scalar(const nacre_block_form *f, const nacre_block_slabs *s, size_t first, size_t k, size_t width, float *dst) {
+static void f32_panels_decode_scalar(const nacre_block_form *f, const nacre_block_slabs *s, size_t first, size_t k, size_t width,
+                                     float *dst) {
     for (size_t p = 0; p < k; p++) {
         for (size_t lane = 0; lane < SCALAR_LANES; lane++) dst[p * width + lane] = panels_element_scalar(f, s, lane, first + p);
     }
 }
 
 const nacre_block_panels_impl *nacre_f32_block_panels__scalar(void) {
-    static const nacre_block_panels_impl impl = {SCALAR_LANES,         SCALAR_MOST,           sizeof(float),           sizeof(float), f32_panels_arrange_scalar,
-                                                 panels_expand_scalar, f32_panels_dot_scalar, f32_panels_decode_scalar};
+    static const nacre_block_panels_impl impl = {
+        .lanes = SCALAR_LANES, .most = SCALAR_MOST, .row_bytes = sizeof(float), .row_tail = sizeof(float), .arrange = f32_panels_arrange_scalar,
+        .expand = panels_expand_scalar, .dot = f32_panels_dot_scalar, .decode = f32_panels_decode_scalar};
     return &impl;
 }
 
@@ -145,7 +148,8 @@ static void i8_panels_arrange_scalar(const nacre_block_form *f, size_t rows, siz
     }
 }
 
-static void i8_panels_dot_scalar(const nacre_block_form *f, const nacre_block_slabs *s, size_t groups, size_t rows, const uint8_t *x, float *y) {
+static void i8_panels_dot_scalar(const nacre_block_form *f, const nacre_block_slabs *s, size_t groups, size_t rows, const uint8_t *x,
+                                 float *y) {
     for (size_t g = 0; g < groups; g++, x += (f->group + 12) * rows) {
         for (size_t r = 0; r < rows; r++) {
             float scale, total;
@@ -166,6 +170,8 @@ static void i8_panels_dot_scalar(const nacre_block_form *f, const nacre_block_sl
 }
 
 const nacre_block_panels_impl *nacre_i8_block_panels__scalar(void) {
-    static const nacre_block_panels_impl impl = {SCALAR_LANES, SCALAR_MOST, 1, 12, i8_panels_arrange_scalar, panels_expand_scalar, i8_panels_dot_scalar, NULL};
+    static const nacre_block_panels_impl impl = {
+        .lanes = SCALAR_LANES, .most = SCALAR_MOST, .row_bytes = 1, .row_tail = 12, .arrange = i8_panels_arrange_scalar,
+        .expand = panels_expand_scalar, .dot = i8_panels_dot_scalar};
     return &impl;
 }

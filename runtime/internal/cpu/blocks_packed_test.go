@@ -62,7 +62,8 @@ func checkPanels(t *testing.T, op string, of *packed.Blocks, x *tensor.Tensor, m
 		if err := cut.each(x, data); err != nil || !intact() {
 			t.Fatal(kern.Variant(), err, intact())
 		}
-		got := loaded(tensor.F32, runGuarded(t, kern, v.words(), pool, m*n*4, 4, stored(tensor.F32, a), data, stored(tensor.F32, bias)))
+		c := runGuarded(t, kern, v.words(), pool, m*n*4, 4, stored(tensor.F32, a), data, stored(tensor.F32, bias))
+		got := loaded(tensor.F32, c)
 		for i := range got {
 			j := i % n
 			want, size := bias[j], math.Abs(bias[j])
