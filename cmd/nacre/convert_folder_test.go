@@ -70,7 +70,7 @@ func TestConvertFolderTypes(t *testing.T) {
 func TestConvertFolderRefused(t *testing.T) {
 	dir := t.TempDir()
 	in := filepath.Join(testenv.Samples(t, "fixtures", "gguf"), "qwen2.Q4_0.gguf")
-	bert := filepath.Join(testenv.Samples(t, "fixtures", "gguf"), "bert.Q8_0.gguf")
+	zoo := filepath.Join(testenv.Samples(t, "fixtures", "gguf"), "zoo.a.gguf")
 	onnx := checkpoint(t, filepath.Join(dir, "in.onnx"))
 	full := filepath.Join(dir, "full")
 	if err := os.MkdirAll(filepath.Join(full, "x"), 0o777); err != nil {
@@ -92,7 +92,7 @@ func TestConvertFolderRefused(t *testing.T) {
 		{onnx, filepath.Join(dir, "a") + "/", []string{"made of a file of gguf"}},
 		{in, full + "/", []string{"not empty"}},
 		{in, onnx + "/", []string{"a file of that name"}},
-		{bert, filepath.Join(dir, "b") + "/", []string{`"bert"`, "*.safetensors"}},
+		{zoo, filepath.Join(dir, "b") + "/", []string{"no counterpart", "*.safetensors"}},
 		{config, filepath.Join(dir, "c.gguf"), []string{"mamba", "*.safetensors"}},
 	} {
 		code, _, stderr := call("convert", c.in, c.out)

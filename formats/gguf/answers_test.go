@@ -200,16 +200,18 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// TestEmbeddings compares the rows and the mean of encoders.
+// encoded is an encoder of the samples with its rows, and their mean.
+type encoded struct {
+	Tokens     []int64
+	Embeddings string
+	Pooled     []float32 `json:"pooled_mean"`
+}
+
+// TestEmbeddings compares the rows and the mean of encoders, also after a conversion to a folder and
+// back.
 func TestEmbeddings(t *testing.T) {
 	dir := fixtures.Dir(t, gguf.Name)
-	var m struct {
-		Files map[string]struct {
-			Tokens     []int64
-			Embeddings string
-			Pooled     []float32 `json:"pooled_mean"`
-		}
-	}
+	var m struct{ Files map[string]encoded }
 	fixtures.JSON(t, filepath.Join(dir, "manifest.json"), &m)
 	n := 0
 	for name, a := range m.Files {
@@ -217,36 +219,43 @@ func TestEmbeddings(t *testing.T) {
 			continue
 		}
 		n++
-		model, err := nacre.Open(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer model.Close()
-		s, err := model.NewSession(nacre.Options{Threads: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		in, err := nacre.NewTensor(a.Tokens, 1, len(a.Tokens))
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := s.Run(context.Background(), map[string]*nacre.Tensor{"input_ids": in})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for output, want := range map[string][]float32{"last_hidden_state": floats(t, filepath.Join(dir, a.Embeddings)), "sentence_embedding": a.Pooled} {
-			got, err := nacre.Float32s(out[output])
-			if err != nil {
-				t.Fatal(err)
-			}
-			if worst := distance(got, want); len(got) != len(want) || !(worst <= 2.1e-3) {
-				t.Errorf("%s: %s differs by up to %v", name, output, worst)
-			}
+		for _, path := range []string{filepath.Join(dir, name), file(t, folder(t, filepath.Join(dir, name)))} {
+			a.check(t, path, floats(t, filepath.Join(dir, a.Embeddings)))
 		}
 	}
 	if n == 0 {
 		t.Error("the manifest has no encoder")
+	}
+}
+
+func (a *encoded) check(t *testing.T, path string, rows []float32) {
+	t.Helper()
+	model, err := nacre.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	s, err := model.NewSession(nacre.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	in, err := nacre.NewTensor(a.Tokens, 1, len(a.Tokens))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.Run(context.Background(), map[string]*nacre.Tensor{"input_ids": in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for output, want := range map[string][]float32{"last_hidden_state": rows, "sentence_embedding": a.Pooled} {
+		got, err := nacre.Float32s(out[output])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if worst := distance(got, want); len(got) != len(want) || !(worst <= 2.1e-3) {
+			t.Errorf("%s: %s differs by up to %v", path, output, worst)
+		}
 	}
 }
 

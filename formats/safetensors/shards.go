@@ -27,7 +27,7 @@ const (
 const maxConfig = 1 << 24
 
 // configFiles are the files of a folder that become metadata. Their names are the keys.
-var configFiles = []string{configFile, "generation_config.json"}
+var configFiles = []string{configFile, "generation_config.json", "1_Pooling/config.json"}
 
 // Open opens a file, or the shards of an index. Closing the model closes f. Open takes memory
 // within the budget b. If its context ends, Open fails.
@@ -74,8 +74,8 @@ func Verify(b *budget.Budget, f *binio.File) (problems []error) {
 
 // OpenFolder opens the shards in a folder as one model: the shards in the index
 // model.safetensors.index.json or, if there is no index, every file *.safetensors. The texts of
-// config.json and generation_config.json become metadata entries of kind json, with the file names
-// as keys. Links that lead out of the folder are refused.
+// config.json, generation_config.json and 1_Pooling/config.json become metadata entries of kind json,
+// with the file names as keys. Links that lead out of the folder are refused.
 func OpenFolder(b *budget.Budget, folder string) (_ *graph.Model, err error) {
 	defer guard.At(folder).End(&err)
 	s := setOf(b, folder, folder)

@@ -73,16 +73,20 @@ func vacant(path string) error {
 	return &fs.PathError{Op: "write", Path: path, Err: err}
 }
 
-// Create starts a file of the folder, which Commit of the file completes. If the name leads to
-// another folder, Create fails.
+// Create starts a file of the folder, which Commit of the file completes. Its name may have folders,
+// with slashes between.
 func (p *Folder) Create(name string) (*File, error) {
 	if p.temp == nil {
 		return nil, fs.ErrClosed
 	}
-	if !filepath.IsLocal(name) || filepath.Base(name) != name {
-		return nil, &fs.PathError{Op: "write", Path: name, Err: errors.New("the name of a file leads out of its folder")}
+	if !filepath.IsLocal(filepath.FromSlash(name)) {
+		return nil, &fs.PathError{Op: "write", Path: name, Err: errors.New("the name leaves the folder")}
 	}
-	return Create(filepath.Join(p.temp.Name(), name))
+	path := filepath.Join(p.temp.Name(), filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return nil, err
+	}
+	return Create(path)
 }
 
 // Commit moves the folder to its place.

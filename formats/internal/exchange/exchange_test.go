@@ -107,6 +107,10 @@ var files = map[string]small{
 		"blk.1.shortconv.conv.weight": {16, 3}, "blk.1.shortconv.in_proj.weight": {48, 16}, "blk.1.shortconv.out_proj.weight": {16, 16}}),
 	"gpt-oss": llama().set(routing).set(map[string]any{"feed_forward_length": 4, "attention.sliding_window": 4, "rope.scaling.type": "yarn", "rope.scaling.factor": 4.0, "rope.scaling.original_context_length": 16}).layers(biases).layers(experts).layers(map[string][]int{"ffn_norm.weight": nil, "post_attention_norm.weight": {16}, "attn_sinks.weight": {2},
 		"attn_output.bias": {16}, "ffn_gate_inp.bias": {3}, "ffn_gate_exps.bias": {3, 4}, "ffn_up_exps.bias": {3, 4}, "ffn_down_exps.bias": {3, 16}}),
+	"bert": llama().set(norms(map[string]any{"attention.head_count_kv": nil, "attention.key_length": nil, "rope.dimension_count": nil, "rope.freq_base": nil, "attention.causal": false, "pooling_type": 2})).whole(map[string][]int{
+		"output.weight": nil, "output_norm.weight": nil, "position_embd.weight": {64, 16}, "token_types.weight": {2, 16}, "token_embd_norm.weight": {16}, "token_embd_norm.bias": {16}}).layers(map[string][]int{
+		"attn_norm.weight": nil, "ffn_norm.weight": nil, "ffn_gate.weight": nil, "attn_k.weight": {16, 16}, "attn_v.weight": {16, 16}, "attn_q.bias": {16}, "attn_k.bias": {16}, "attn_v.bias": {16}, "attn_output.bias": {16}, "ffn_up.bias": {6}, "ffn_down.bias": {16},
+		"attn_output_norm.weight": {16}, "attn_output_norm.bias": {16}, "layer_output_norm.weight": {16}, "layer_output_norm.bias": {16}}),
 	"gpt2": llama().set(norms(map[string]any{"attention.head_count_kv": nil, "attention.key_length": nil, "rope.dimension_count": nil, "rope.freq_base": nil})).whole(map[string][]int{"position_embd.weight": {64, 16}, "output_norm.bias": {16}}).layers(map[string][]int{"attn_norm.bias": {16}, "ffn_norm.bias": {16},
 		"attn_q.weight": nil, "attn_k.weight": nil, "attn_v.weight": nil, "attn_qkv.weight": {48, 16}, "attn_qkv.bias": {48}, "attn_output.bias": {16}, "ffn_gate.weight": nil, "ffn_up.bias": {6}, "ffn_down.bias": {16}}),
 }

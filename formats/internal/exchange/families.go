@@ -120,7 +120,7 @@ var (
 )
 
 // families returns the table. For an architecture the first row that fits is taken.
-func families() []family { return slices.Concat(plainFamilies, otherFamilies) }
+func families() []family { return append(slices.Concat(plainFamilies, otherFamilies), bertFamily) }
 
 var plainFamilies = []family{
 	{architecture: "llama", model: "mixtral", class: "MixtralForCausalLM", rules: mixtralRules,

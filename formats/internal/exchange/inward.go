@@ -17,9 +17,10 @@ import (
 type inward struct {
 	*exchange
 	*config
-	family *family
-	meta   []graph.Pair
-	first  []*graph.Initializer // tensors made of settings
+	family  *family
+	pooling string // the text of PoolingFile
+	meta    []graph.Pair
+	first   []*graph.Initializer // tensors made of settings
 	// warnings name what is left out.
 	warnings []error
 }
@@ -79,7 +80,7 @@ func toGGUF(m *graph.Model, l container.Lowering) (*graph.Model, error) {
 		return nil, graph.Errorf(graph.ErrUnsupported, "%s: model_type %.80q has no counterpart in GGUF (%s)", ConfigFile,
 			c.text("model_type"), strings.Join(Models(), ", "))
 	}
-	i := &inward{config: c, family: f}
+	i := &inward{config: c, family: f, pooling: textOf(m, PoolingFile)}
 	i.meta = append(i.meta, graph.Pair{Key: "general.architecture", Kind: "string", Value: f.architecture})
 	i.readSizes(m, l)
 	if c.err == nil {

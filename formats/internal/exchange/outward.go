@@ -21,6 +21,7 @@ type outward struct {
 	*metadata
 	family *family
 	config map[string]any
+	files  []graph.Pair // further files
 }
 
 // ToFolder returns the model of a GGUF file with the names and the order of a folder of Hugging
@@ -77,7 +78,8 @@ func toFolder(m *graph.Model, to tensor.DType, l container.Lowering) (*graph.Mod
 	}
 	result := &graph.Model{Format: folderFormat, File: m.File, Graph: &graph.Graph{Initializers: o.to},
 		Meta: []graph.Pair{{Key: ConfigFile, Kind: "json", Value: string(text) + "\n"}}}
-	if text := o.generation(); text != "" {
+	result.Meta = append(result.Meta, o.files...)
+	if text := o.generation(); text != "" && f.model != bertFamily.model {
 		result.Meta = append(result.Meta, graph.Pair{Key: GenerationFile, Kind: "json", Value: text})
 	}
 	return result, nil
