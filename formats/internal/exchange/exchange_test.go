@@ -111,6 +111,10 @@ var files = map[string]small{
 		"output.weight": nil, "output_norm.weight": nil, "position_embd.weight": {64, 16}, "token_types.weight": {2, 16}, "token_embd_norm.weight": {16}, "token_embd_norm.bias": {16}}).layers(map[string][]int{
 		"attn_norm.weight": nil, "ffn_norm.weight": nil, "ffn_gate.weight": nil, "attn_k.weight": {16, 16}, "attn_v.weight": {16, 16}, "attn_q.bias": {16}, "attn_k.bias": {16}, "attn_v.bias": {16}, "attn_output.bias": {16}, "ffn_up.bias": {6}, "ffn_down.bias": {16},
 		"attn_output_norm.weight": {16}, "attn_output_norm.bias": {16}, "layer_output_norm.weight": {16}, "layer_output_norm.bias": {16}}),
+	"falcon": llama().set(norms(map[string]any{"attention.key_length": nil})).whole(map[string][]int{"output_norm.bias": {16}}).layers(map[string][]int{"attn_norm.bias": {16}, "ffn_norm.weight": nil, "ffn_gate.weight": nil,
+		"attn_q.weight": nil, "attn_k.weight": nil, "attn_v.weight": nil, "attn_qkv.weight": {32, 16}}),
+	"falcon 2": llama().set(norms(map[string]any{"attention.key_length": nil, "attention.head_count": 8, "attention.head_count_kv": 2, "rope.dimension_count": 2})).whole(map[string][]int{"output_norm.bias": {16}}).layers(map[string][]int{"attn_norm.bias": {16}, "ffn_norm.weight": nil, "ffn_gate.weight": nil,
+		"attn_norm_2.weight": {16}, "attn_norm_2.bias": {16}, "attn_q.weight": nil, "attn_k.weight": nil, "attn_v.weight": nil, "attn_qkv.weight": {24, 16}}),
 	"gpt2": llama().set(norms(map[string]any{"attention.head_count_kv": nil, "attention.key_length": nil, "rope.dimension_count": nil, "rope.freq_base": nil})).whole(map[string][]int{"position_embd.weight": {64, 16}, "output_norm.bias": {16}}).layers(map[string][]int{"attn_norm.bias": {16}, "ffn_norm.bias": {16},
 		"attn_q.weight": nil, "attn_k.weight": nil, "attn_v.weight": nil, "attn_qkv.weight": {48, 16}, "attn_qkv.bias": {48}, "attn_output.bias": {16}, "ffn_gate.weight": nil, "ffn_up.bias": {6}, "ffn_down.bias": {16}}),
 }
@@ -209,6 +213,19 @@ func TestTurned(t *testing.T) {
 	}
 	out, err := queries.outward(x, in, weight)
 	if err != nil || !slices.Equal(tensor.View[float32](out), []float32{0, 2, 1, 3, 4, 6, 5, 7}) {
+		t.Errorf("%v, %v", tensor.View[float32](out), err)
+	}
+}
+
+// TestGrouped writes out the order of rows.
+func TestGrouped(t *testing.T) {
+	x := &exchange{sizes: sizes{heads: 4, kvHeads: 2, headDim: 1}, take: func(int) error { return nil }}
+	in := tensor.New(tensor.F32, 8)
+	for i := range 8 {
+		tensor.View[float32](in)[i] = float32(i)
+	}
+	out, err := grouped.outward(x, in, weight)
+	if err != nil || !slices.Equal(tensor.View[float32](out), []float32{0, 1, 4, 6, 2, 3, 5, 7}) {
 		t.Errorf("%v, %v", tensor.View[float32](out), err)
 	}
 }

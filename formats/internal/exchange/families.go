@@ -120,7 +120,9 @@ var (
 )
 
 // families returns the table. For an architecture the first row that fits is taken.
-func families() []family { return append(slices.Concat(plainFamilies, otherFamilies), bertFamily) }
+func families() []family {
+	return append(slices.Concat(plainFamilies, otherFamilies), falconFamily, bertFamily)
+}
 
 var plainFamilies = []family{
 	{architecture: "llama", model: "mixtral", class: "MixtralForCausalLM", rules: mixtralRules,

@@ -20,7 +20,7 @@ func TestFileRefused(t *testing.T) {
 		shapes       map[string][]int
 		want         string
 	}{
-		{"falcon", nil, nil, "no counterpart among folders"},
+		{"nomic-bert", nil, nil, "no counterpart among folders"},
 		{"llama", map[string]any{"block_count": 1 << 20}, nil, "the file has only"},
 		{"llama", map[string]any{"attention.scale": 0.5}, nil, "attention.scale has no place in a folder of llama"},
 		{"llama", map[string]any{"rope.scaling.attn_factor": 2.0}, nil, "attn_factor is 2"},

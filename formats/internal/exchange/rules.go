@@ -19,6 +19,7 @@ type rule struct {
 	joined *joined // of a name with a +
 	bare   bool    // the folder's name has no suffix, and its bias the suffix _bias
 	wide   bool    // files have float32
+	beside string  // a file has it only beside this tensor; "" for any file
 }
 
 // joined is how a folder has several tensors of a file in one.
@@ -40,6 +41,9 @@ func (r rule) folderName(name, suffix string) string {
 
 // outward moves the tensors of a rule from a file to a folder.
 func (x *exchange) outward(r rule, files []string, folder string) {
+	if r.beside != "" && x.from[strings.Replace(files[0], strings.TrimPrefix(r.gguf, "blk.N."), strings.TrimPrefix(r.beside, "blk.N."), 1)+weight] == nil {
+		return
+	}
 	for _, suffix := range []string{weight, bias} {
 		var list []*tensor.Tensor
 		for _, name := range files {
