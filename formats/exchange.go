@@ -9,11 +9,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// ToFolder returns the model of a GGUF file with the tensors and the settings of a folder of Hugging
-// Face. Names, and the order of rows where it differs, are of the package transformers. Elements
-// stay as they are stored where they can; SaveFolder makes floats of blocks. The tokenizer is not
-// part of the result. The settings name o.DType as the type of tensors. The result shares tensors with
-// m, and must not be used after m is closed.
+// ToFolder returns the model of a GGUF file with the tensors and the settings of a folder of
+// Hugging Face. Names, and the order of rows where it differs, are of the package transformers.
+// Elements stay as they are stored where they can; SaveFolder makes floats of blocks. The tokenizer
+// is not part of the result. The settings name o.DType as the type of tensors. The result shares
+// tensors with m, and must not be used after m is closed.
 //
 // If a folder cannot say what the file says, the error names it.
 func ToFolder(m *graph.Model, o Options) (*graph.Model, error) { return ToFolderWithin(nil, m, o) }

@@ -78,7 +78,8 @@ func logits(t *testing.T, st *nacre.Stream, tokens ...int64) []float32 {
 	return list
 }
 
-// TestAnswers compares the logits of decoders, at once and token by token, and the tokens that follow.
+// TestAnswers compares the logits of decoders, at once and token by token, and the tokens that
+// follow.
 func TestAnswers(t *testing.T) {
 	dir, list := answers(t)
 	met := map[string]bool{}
@@ -207,8 +208,8 @@ type encoded struct {
 	Pooled     []float32 `json:"pooled_mean"`
 }
 
-// TestEmbeddings compares the rows and the mean of encoders, also after a conversion to a folder and
-// back.
+// TestEmbeddings compares the rows and the mean of encoders, also after a conversion to a folder
+// and back.
 func TestEmbeddings(t *testing.T) {
 	dir := fixtures.Dir(t, gguf.Name)
 	var m struct{ Files map[string]encoded }

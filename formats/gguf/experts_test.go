@@ -13,7 +13,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestOldExperts writes each expert as a tensor of its own, and a block that predicts further tokens.
+// TestOldExperts writes each expert as a tensor of its own, and a block that predicts further
+// tokens.
 func TestOldExperts(t *testing.T) {
 	dir, list := answers(t)
 	for _, name := range []string{"mixtral.F16.gguf", "mixtral.Q4_0.gguf"} {

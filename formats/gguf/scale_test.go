@@ -13,7 +13,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestScales divides matrices by powers of 2, and gives each its scale in a tensor. The logits stay.
+// TestScales divides matrices by powers of 2, and gives each its scale in a tensor. The logits
+// stay.
 func TestScales(t *testing.T) {
 	dir, list := answers(t)
 	for _, name := range []string{"qwen2.F32.gguf", "llama.F32.gguf", "mixtral.F32.gguf", "starcoder2.F32.gguf"} {

@@ -60,8 +60,8 @@ func (d *design) matrix(name string, dims ...int) decoder.Matrix {
 	return m
 }
 
-// scales returns the extents of the factors of a product: one, in any number of axes, or one for each
-// of the experts.
+// scales returns the extents of the factors of a product: one, in any number of axes, or one for
+// each of the experts.
 func (d *design) scales(name string, dims []int) []int {
 	if len(dims) == 3 {
 		return dims[:1]

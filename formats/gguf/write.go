@@ -16,7 +16,8 @@ import (
 )
 
 // Write writes the tensors and the metadata of a model to one file, in the order of the model. With
-// o.DType, vectors of a network stay float32. If the format cannot hold the model, Write returns all reasons before it writes anything.
+// o.DType, vectors of a network stay float32. If the format cannot hold the model, Write returns
+// all reasons before it writes anything.
 func Write(w io.Writer, m *graph.Model, o container.Options) (err error) {
 	defer guard.At(m.File).End(&err)
 	var r container.Refusals

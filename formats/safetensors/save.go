@@ -21,8 +21,8 @@ var shardBytes int64 = 5e9
 const metaKind = "json"
 
 // SaveFolder writes a model to a new folder: the tensors as model.safetensors, or as shards with an
-// index if they are large, the metadata of kind json as files, and further files by name. The folder
-// appears when it is complete. Blocks become o.DType, or float32.
+// index if they are large, the metadata of kind json as files, and further files by name. The
+// folder appears when it is complete. Blocks become o.DType, or float32.
 func SaveFolder(path string, m *graph.Model, files map[string][]byte, o container.Options) (err error) {
 	defer guard.At(path).End(&err)
 	if o.Blocks == tensor.Invalid {

@@ -25,10 +25,10 @@ const (
 type object map[string]any
 
 // ToFolder returns the files of the tokenizer in the metadata of a GGUF file, by name:
-// tokenizer.json and tokenizer_config.json, as the package transformers reads them. Ids of texts are
-// the ones of FromGGUF, but WordPiece without accents keeps the letters after the first one of a
-// canonical decomposition, as transformers does. If the metadata has no tokenizer, the error is fs.ErrNotExist. If
-// tokenizer.json cannot say what the metadata say, the error names it.
+// tokenizer.json and tokenizer_config.json, as the package transformers reads them. Ids of texts
+// are the ones of FromGGUF, but WordPiece without accents keeps the letters after the first one of
+// a canonical decomposition, as transformers does. If the metadata has no tokenizer, the error is
+// fs.ErrNotExist. If tokenizer.json cannot say what the metadata say, the error names it.
 func ToFolder(ctx context.Context, meta []graph.Pair, o Options) (files map[string][]byte, err error) {
 	defer guard.At("").End(&err)
 	defer caught(&err)
@@ -174,8 +174,8 @@ func blankSteps(dummy bool) object {
 	return object{"type": "Sequence", "decoders": steps}
 }
 
-// pieceDocument adds the steps of SentencePiece's byte pair encoding. Its scores become the order of
-// merges.
+// pieceDocument adds the steps of SentencePiece's byte pair encoding. Its scores become the order
+// of merges.
 func (g *gguf) pieceDocument(d object) error {
 	merges, err := g.scoredMerges()
 	if err != nil {

@@ -23,8 +23,8 @@ import (
 // embedding; 0 for no matter how long. If the folder has none of the files, the error is
 // fs.ErrNotExist. If the metadata cannot say what the folder says, the error names it.
 //
-// Programs that read GGUF do not normalize text to NFC, put a blank before texts that begin with one
-// too, and keep the first letter alone where accents go; texts with these have other ids there.
+// Programs that read GGUF do not normalize text to NFC, put a blank before texts that begin with
+// one too, and keep the first letter alone where accents go; texts with these have other ids there.
 func ToGGUF(ctx context.Context, folder fs.FS, tokens int, o Options) (meta []graph.Pair, err error) {
 	defer guard.At("").End(&err)
 	defer caught(&err)

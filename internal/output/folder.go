@@ -73,8 +73,8 @@ func vacant(path string) error {
 	return &fs.PathError{Op: "write", Path: path, Err: err}
 }
 
-// Create starts a file of the folder, which Commit of the file completes. Its name may have folders,
-// with slashes between.
+// Create starts a file of the folder, which Commit of the file completes. Its name may have
+// folders, with slashes between.
 func (p *Folder) Create(name string) (*File, error) {
 	if p.temp == nil {
 		return nil, fs.ErrClosed

@@ -5,11 +5,11 @@
 // [batch,sequence,vocab]. Each layer N has the states past_key_values.N.key and
 // past_key_values.N.value, float32 [batch,kv_heads,past,head_dim]. Their next contents are
 // present.N.key and present.N.value. A layer with a short convolution has the state past_conv.N in
-// their place, float32 [batch,hidden,taps-1], and present_conv.N. Positions follow from the rows of the states, so a run needs
-// no other inputs. An encoder has no states. Its outputs are last_hidden_state, float32
-// [batch,sequence,hidden], and sentence_embedding, float32 [batch,hidden]. All nodes compute in
-// float32. Weights of other floating-point types and of blocks stay as they are stored, and nodes
-// convert them.
+// their place, float32 [batch,hidden,taps-1], and present_conv.N. Positions follow from the rows of
+// the states, so a run needs no other inputs. An encoder has no states. Its outputs are
+// last_hidden_state, float32 [batch,sequence,hidden], and sentence_embedding, float32
+// [batch,hidden]. All nodes compute in float32. Weights of other floating-point types and of blocks
+// stay as they are stored, and nodes convert them.
 //
 // # Why one package makes the graphs of decoders
 //
@@ -56,8 +56,8 @@ type Config struct {
 	// frequencies beyond a number of tokens then have the same in all runs.
 	Context int
 
-	// Encoder has every token see all tokens of a run, without states. The outputs are the results of
-	// the last norm, and one row of them for each sequence, by Pooling.
+	// Encoder has every token see all tokens of a run, without states. The outputs are the results
+	// of the last norm, and one row of them for each sequence, by Pooling.
 	Encoder bool
 	Pooling Pooling
 
@@ -118,15 +118,16 @@ type ShortConv struct {
 	Bias    *graph.Initializer // [Hidden]; nil for none
 }
 
-// Experts is MLPs, of which each token is computed by a few. Their results are weighted by a softmax
-// over the results of Router, or by their sigmoid.
+// Experts is MLPs, of which each token is computed by a few. Their results are weighted by a
+// softmax over the results of Router, or by their sigmoid.
 type Experts struct {
 	Router Matrix // Hidden to the number of experts
 	Chosen int    // experts of a token
-	// Normalized gives the weights of the chosen a sum of 1. If it is false, the weights of all experts
-	// have.
+	// Normalized gives the weights of the chosen a sum of 1. If it is false, the weights of all
+	// experts have.
 	Normalized bool
-	// Sigmoid has weights proportional to the sigmoid of the results of Router. They are Normalized.
+	// Sigmoid has weights proportional to the sigmoid of the results of Router. They are
+	// Normalized.
 	Sigmoid bool
 	// Scale is a factor of the results; 0 for 1.
 	Scale float64
@@ -137,8 +138,8 @@ type Experts struct {
 	// they are multiplied by g·sigmoid(1.702g). Without a limit the activation is SiLU; 0 for none.
 	Limit float64
 
-	// SharedGate, SharedUp and SharedDown are an MLP of all tokens. Its results are multiplied by the
-	// sigmoid of the product with SharedRouter, [Hidden].
+	// SharedGate, SharedUp and SharedDown are an MLP of all tokens. Its results are multiplied by
+	// the sigmoid of the product with SharedRouter, [Hidden].
 	SharedGate, SharedUp, SharedDown Matrix
 	SharedRouter                     *graph.Initializer // nil for none
 }

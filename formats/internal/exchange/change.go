@@ -21,8 +21,8 @@ const (
 	bias   = ".bias"
 )
 
-// The rows of queries and of keys: folders have the two halves of a head's columns after each other,
-// and files of some architectures pairs.
+// The rows of queries and of keys: folders have the two halves of a head's columns after each
+// other, and files of some architectures pairs.
 var (
 	queries = turned(func(x *exchange) int { return x.heads })
 	keys    = turned(func(x *exchange) int { return x.kvHeads })

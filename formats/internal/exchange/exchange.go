@@ -1,8 +1,8 @@
 // Package exchange translates models between GGUF files and folders of Hugging Face: the names and
 // the order of tensors, and the settings. It leaves elements as they are stored where it can.
 //
-// A family is a row of a table: its general.architecture, its model_type, a rule for each tensor and
-// a row for each setting. Both directions read the same rows.
+// A family is a row of a table: its general.architecture, its model_type, a rule for each tensor
+// and a row for each setting. Both directions read the same rows.
 package exchange
 
 import (

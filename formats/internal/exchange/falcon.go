@@ -5,8 +5,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// grouped is the order of the rows of Falcon's fused matrix: files have all queries, keys and values
-// after each other, and folders the queries, the key and the value of each head of keys.
+// grouped is the order of the rows of Falcon's fused matrix: files have all queries, keys and
+// values after each other, and folders the queries, the key and the value of each head of keys.
 var grouped = &change{
 	func(x *exchange, t *tensor.Tensor, _ string) (*tensor.Tensor, error) {
 		return x.group(t, func(row int) int {

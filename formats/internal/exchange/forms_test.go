@@ -12,8 +12,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// TestForms gives tensors of a file other forms: fused, one for each expert, and with a scale beside
-// them. The folder is the same.
+// TestForms gives tensors of a file other forms: fused, one for each expert, and with a scale
+// beside them. The folder is the same.
 func TestForms(t *testing.T) {
 	floats := func(shape []int, bytes ...[]byte) *tensor.Tensor {
 		x, err := tensor.FromBytes(tensor.F32, shape, slices.Concat(bytes...))

@@ -25,8 +25,8 @@ type inward struct {
 	warnings []error
 }
 
-// ToGGUF returns the model of a folder of Hugging Face with the names, the order and the metadata of
-// a GGUF file, without the tokenizer. Elements stay as they are stored, except of vectors, which
+// ToGGUF returns the model of a folder of Hugging Face with the names, the order and the metadata
+// of a GGUF file, without the tokenizer. Elements stay as they are stored, except of vectors, which
 // become float32.
 func ToGGUF(m *graph.Model, l container.Lowering) (_ *graph.Model, err error) {
 	defer guard.At(m.File).End(&err)
@@ -210,8 +210,8 @@ func (i *inward) checkActivation() {
 	}
 }
 
-// prefix gives tensors the names with model. in front, which some folders leave out, and drops those
-// that are computed.
+// prefix gives tensors the names with model. in front, which some folders leave out, and drops
+// those that are computed.
 func (i *inward) prefix(m *graph.Model) {
 	want := i.family.rules[0].folder + weight
 	first, _, _ := strings.Cut(want, ".")

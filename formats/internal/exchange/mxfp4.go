@@ -46,8 +46,8 @@ func (i *inward) narrowExperts() {
 	}
 }
 
-// mxfp4 returns the blocks of codes and exponents. In a folder a byte has neighbouring codes, and in
-// a file code j of a block and code j+16.
+// mxfp4 returns the blocks of codes and exponents. In a folder a byte has neighbouring codes, and
+// in a file code j of a block and code j+16.
 func (i *inward) mxfp4(codes, scales *tensor.Tensor) (*tensor.Tensor, error) {
 	const half, block = 16, 17
 	shape := codes.Shape()

@@ -26,8 +26,8 @@ type outward struct {
 
 // ToFolder returns the model of a GGUF file with the names and the order of a folder of Hugging
 // Face. Its metadata are the texts of config.json and generation_config.json. Elements stay as they
-// are stored, except of tensors whose columns change places and of matrices with scales beside them.
-// The settings name the type to; Invalid for the type of most elements.
+// are stored, except of tensors whose columns change places and of matrices with scales beside
+// them. The settings name the type to; Invalid for the type of most elements.
 func ToFolder(m *graph.Model, to tensor.DType, l container.Lowering) (_ *graph.Model, err error) {
 	defer guard.At(m.File).End(&err)
 	out, err := toFolder(m, to, l)
