@@ -143,22 +143,52 @@ func (r *rows) compensate(h []float64, block int, grid packed.Integers,
 			grid.Codes(code, []float32{v}, scales[b], zeros[b])
 			return scales[b] * float32(int(code[0])+grid.Low-zeros[b])
 		})
-		d := make([]float64, r.k)
 		for row := range n {
 			for b := range blocks {
 				at := row*blocks + b
 				store(from+row, b, scales[at], zeros[at], codes[at*block:][:min(block, r.k-b*block)])
 			}
-			w := before[row*r.k:][:r.k]
-			for i, v := range w {
-				d[i] = float64(v) - float64(x[row*r.k+i])
-			}
-			s.lost += spread(d, h)
-			for i, v := range w {
-				d[i] = float64(v)
-			}
-			s.power += spread(d, h)
 		}
+		s.addProducts(before, x, h, r.k)
+	}
+	return nil
+}
+
+// addProducts adds the errors of products with rows x, which have become y.
+func (s *sums) addProducts(x, y []float32, h []float64, k int) {
+	d := make([]float64, k)
+	for at := 0; at < len(x); at += k {
+		for i := range d {
+			d[i] = float64(x[at+i]) - float64(y[at+i])
+		}
+		s.lost += spread(d, h)
+		for i := range d {
+			d[i] = float64(x[at+i])
+		}
+		s.power += spread(d, h)
+	}
+}
+
+// compensateBlocks makes rows store blocks that compensate the errors of blocks before them. quantizer
+// returns a function for one goroutine.
+func (r *rows) compensateBlocks(h []float64, b *packed.Blocks, data []byte, quantizer func() func(dst []byte, src, importance []float32)) error {
+	u, err := inverseFactor(h, r.k)
+	if err != nil {
+		return graph.Errorf(graph.ErrUnsupported, "weight %q: %w", r.name, err)
+	}
+	r.all = func(from, to int, x []float32, s *sums) {
+		before, numbers := append([]float32(nil), x...), make([]float32, (to-from)*b.Elements)
+		quantize, bytes := quantizer(), b.Size(r.k)
+		compensated(x, to-from, r.k, b.Elements, u, func(row, at int, part []float32) {
+			var w []float32
+			if r.weigh != nil {
+				w = r.weigh(from + row)[at*b.Elements:][:b.Elements]
+			}
+			dst := data[(from+row)*bytes+at*b.Bytes:][:b.Bytes]
+			quantize(dst, part, w)
+			b.Unpack(numbers[row*b.Elements:][:b.Elements], dst)
+		}, func(row, column int, _ float32) float32 { return numbers[row*b.Elements+column%b.Elements] })
+		s.addProducts(before, x, h, r.k)
 	}
 	return nil
 }

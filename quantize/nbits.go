@@ -126,7 +126,7 @@ func (e *editor) encode(p product, to Type, block int) (*nbits, sums, error) {
 			m.put(row, b, scale, zero, raw, bits)
 		}
 	}
-	if h := e.products(p); h != nil {
+	if h := e.products(p.weight.Name); h != nil && !p.table {
 		err := r.compensate(h, block, grid, func(x []float32) (scale float32, zero int) {
 			scale, zero = gridScale(grid, e.Asymmetric, x, nil)
 			return round(scale), zero
@@ -145,13 +145,13 @@ func (e *editor) encode(p product, to Type, block int) (*nbits, sums, error) {
 	return m, s, err
 }
 
-// products returns the means of products of the columns of a product's input, nil if errors are not
+// products returns the means of products of the columns of a weight's input, nil if errors are not
 // compensated.
-func (e *editor) products(p product) []float64 {
-	if !e.Compensate || p.table || e.Importance == nil {
+func (j *job) products(weight string) []float64 {
+	if !j.Compensate {
 		return nil
 	}
-	return e.Importance.products[p.weight.Name]
+	return j.Importance.products[weight]
 }
 
 // put stores the codes, the scale and the zero point of a block.

@@ -34,8 +34,8 @@ type Options struct {
 	// Importance weighs the errors of columns. It may be nil.
 	Importance *Importance
 	// Compensate changes later columns of a weight so that they compensate the errors of earlier ones
-	// (GPTQ), for nbits. Importance must be of MeasureProducts. The report then has the errors
-	// of products.
+	// (GPTQ), for nbits and blocks. In blocks, columns compensate the blocks before them. Importance
+	// must be of MeasureProducts. The report then has the errors of products.
 	Compensate bool
 	// Ranges makes convolutions and products whose weights become int8 compute on codes of 8 bits, as
 	// MeasureRanges chose them: values become uint8 codes between QuantizeLinear and DequantizeLinear,
@@ -139,8 +139,8 @@ func (o *Options) complete() (err error) {
 			return err
 		}
 	}
-	if o.Compensate && (o.Type.bits == 0 || o.Importance == nil || o.Importance.products == nil) {
-		return graph.Errorf(graph.ErrUnsupported, "errors are compensated for q2, q4 and q8, by calibration data; the type is %s", o.Type)
+	if o.Compensate && (o.Type.bits == 0 && o.Type.blocks == nil || o.Importance == nil || o.Importance.products == nil) {
+		return graph.Errorf(graph.ErrUnsupported, "errors are compensated for q2, q4, q8 and types of blocks, by calibration data; the type is %s", o.Type)
 	}
 	if o.Ranges != nil && (!o.Type.linear || o.Type.dtype != tensor.I8 || o.Block != 0) {
 		return graph.Errorf(graph.ErrUnsupported, "values become codes with weights of int8 that have a scale for each channel; the type is %s, in blocks of %d",

@@ -82,7 +82,7 @@ squares. go -C bench/plot run . REPORT.json, in a checkout, draws what --json pr
 		"how the ranges of activations follow from --calibration: minmax, percentile (99.999 % of the numbers) or entropy")
 	flags.BoolVar(&f.o.ReduceRange, "reduce-range", false,
 		"give weights of int8 codes of 7 bits, for runtimes that add pairs of products in 16 bits")
-	flags.BoolVar(&f.o.Compensate, "gptq", false, "compensate the error of a column by later columns, by --calibration; for q2, q4 and q8")
+	flags.BoolVar(&f.o.Compensate, "gptq", false, "compensate the error of a column by later columns, by --calibration; for q2, q4, q8 and types of blocks")
 	flags.StringVar(&f.tokenizer, "tokenizer", "", "file or folder of the tokenizer for the text of --calibration")
 	flags.StringVar(&f.made, "imatrix-out", "", "write the importance of --calibration to this file of GGUF")
 	flags.IntVar(&f.o.Threads, "threads", 0, "threads that quantise; 0 takes one per CPU")

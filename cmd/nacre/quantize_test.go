@@ -89,6 +89,7 @@ func TestQuantizeCalibration(t *testing.T) {
 		{filepath.Join("demo", "digits.onnx"), "int8.onnx", "int8", inputs, []string{"--activations", "float"}},
 		{filepath.Join("demo", "digits.onnx"), "static.onnx", "int8", inputs, []string{"--ranges", "percentile"}},
 		{llama, "q4.gguf", "q4_0", text, nil},
+		{llama, "gptq.gguf", "q4_0", text, []string{"--gptq"}},
 	} {
 		made := filepath.Join(dir, "imatrix.gguf")
 		code, stdout, stderr := call(append([]string{"quantize", c.in, filepath.Join(dir, c.out), "--to", c.to, "--json", "--calibration", c.data,
