@@ -20,7 +20,8 @@
 //
 // In a model without nodes, the weights are the float tensors with two or three axes whose names
 // end in weight, except norms, gates of experts, positions and convolutions. In a model with nodes,
-// they are the constant float matrices of MatMul, Gemm and Gather, and for linear the filters of Conv.
+// they are the constant float matrices of MatMul, Gemm and Gather, and for linear the filters of Conv,
+// also within bodies.
 //
 // # Activations
 //

@@ -2,6 +2,7 @@ package quantize
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -18,35 +19,18 @@ type product struct {
 	filters bool // Conv: the weight has a filter for each output
 }
 
-// nodes quantises the weights of a model's nodes.
+// nodes quantises the weights of a model's nodes, also of those within bodies.
 func (j *job) nodes(out *graph.Model) error {
 	g := j.graph
-	names := constantsOf(g)
-	e := &editor{job: j, out: out, constants: names, taken: taken(j.source), made: map[string]*linear{}, codes: map[string]*nbits{},
+	e := &editor{job: j, out: out, constants: constantsOf(g), taken: taken(j.source), made: map[form]*linear{}, codes: map[form]*nbits{},
 		coded: map[*graph.Node]*linear{}}
-	var list []product
-	for _, n := range g.Nodes {
-		if p, ok := productOf(n, names); ok {
-			list = append(list, p)
-			if !e.counted(p.weight) {
-				j.total += int64(p.weight.Tensor.Len())
-			}
-		}
-	}
-	if list == nil {
+	if !e.count(g, nil) {
 		return graph.Errorf(graph.ErrUnsupported,
 			"%s has no weights: no MatMul, Gemm or Gather with a constant float matrix, and no Conv with constant filters",
 			j.source.File)
 	}
-	for _, n := range g.Nodes {
-		p, ok := productOf(n, names)
-		if !ok {
-			e.nodes = append(e.nodes, n)
-			continue
-		}
-		if err := e.replace(p); err != nil {
-			return err
-		}
+	if err := e.scope(g, nil, false); err != nil {
+		return err
 	}
 	if j.Ranges != nil {
 		if err := e.activations(); err != nil {
@@ -55,8 +39,102 @@ func (j *job) nodes(out *graph.Model) error {
 		e.warnSaturation()
 	}
 	g.Nodes = e.nodes
-	g.Initializers = append(e.used(g.Initializers), e.added...)
+	g.Initializers = append(used(g, e.nodes, j.source.Graph), e.added...)
 	return nil
+}
+
+// within returns the constants that nodes of g read. outer are those of the graph around g.
+func within(g *graph.Graph, outer map[string]*graph.Initializer) map[string]*graph.Initializer {
+	names := maps.Clone(outer)
+	for _, v := range g.Inputs {
+		delete(names, v.Name)
+	}
+	if names == nil {
+		return constantsOf(g)
+	}
+	maps.Copy(names, constantsOf(g))
+	return names
+}
+
+// count adds the elements of weights to the total. It reports whether there are any.
+func (e *editor) count(g *graph.Graph, outer map[string]*graph.Initializer) (found bool) {
+	names := within(g, outer)
+	for _, n := range g.Nodes {
+		for _, a := range n.Attrs {
+			for _, body := range a.Subgraphs() {
+				found = e.count(body, names) || found
+			}
+		}
+		if p, ok := productOf(n, names); ok {
+			found = true
+			if !e.counted(p.weight) {
+				e.total += int64(p.weight.Tensor.Len())
+			}
+		}
+	}
+	return found
+}
+
+// scope sets e.nodes to the nodes of g with quantised weights. Constants, and the nodes that make
+// numbers of them, are in the graph around all bodies.
+func (e *editor) scope(g *graph.Graph, outer map[string]*graph.Initializer, body bool) error {
+	names := within(g, outer)
+	e.nodes = nil
+	for _, n := range g.Nodes {
+		n, err := e.bodies(n, names)
+		if err != nil {
+			return err
+		}
+		if !body {
+			e.nodes, e.hoisted = append(e.nodes, e.hoisted...), nil
+		}
+		p, ok := productOf(n, names)
+		if !ok {
+			e.nodes = append(e.nodes, n)
+			continue
+		}
+		if err := e.replace(p, body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bodies returns a node with quantised weights in its bodies.
+func (e *editor) bodies(n *graph.Node, names map[string]*graph.Initializer) (*graph.Node, error) {
+	if !slices.ContainsFunc(n.Attrs, func(a *graph.Attr) bool { return len(a.Subgraphs()) > 0 }) {
+		return n, nil
+	}
+	around := e.nodes
+	defer func() { e.nodes = around }()
+	body := func(g *graph.Graph) (*graph.Graph, error) {
+		if err := e.scope(g, names, true); err != nil {
+			return nil, err
+		}
+		c := *g
+		c.Nodes = e.nodes
+		c.Initializers = used(&c, e.nodes, g)
+		return &c, nil
+	}
+	c := *n
+	c.Attrs = slices.Clone(n.Attrs)
+	for i, a := range c.Attrs {
+		var err error
+		b := *a
+		if a.Graph != nil {
+			if b.Graph, err = body(a.Graph); err != nil {
+				return nil, err
+			}
+		}
+		b.Graphs = slices.Clone(a.Graphs)
+		for k, g := range a.Graphs {
+			if b.Graphs[k], err = body(g); err != nil {
+				return nil, err
+			}
+		}
+		c.Attrs[i] = &b
+	}
+	return &c, nil
 }
 
 // productOf returns the constant matrix or the filters that a node reads. ok is false if it reads none.
@@ -125,8 +203,10 @@ type editor struct {
 	added []*graph.Initializer
 	taken map[string]bool // names of values and nodes
 	seen  map[*graph.Initializer]bool
-	made  map[string]*linear // by weight, type and axis
-	codes map[string]*nbits
+	made  map[form]*linear
+	codes map[form]*nbits
+
+	hoisted []*graph.Node // of weights in bodies, which go before the node with the body
 
 	constants  map[string]*graph.Initializer
 	coded      map[*graph.Node]*linear // that read weights of int8
@@ -187,33 +267,40 @@ func (e *editor) constant(x *graph.Initializer) string {
 	return x.Name
 }
 
-// used returns the initializers that nodes, their bodies or outputs read.
-func (e *editor) used(list []*graph.Initializer) (kept []*graph.Initializer) {
-	reads := map[string]bool{}
-	for _, n := range e.nodes {
-		for _, v := range slices.Concat(n.Inputs, n.Captured()) {
-			reads[v] = true
+// used returns the initializers of g that nodes, their bodies or outputs read, and those that nothing
+// read before.
+func used(g *graph.Graph, nodes []*graph.Node, before *graph.Graph) (kept []*graph.Initializer) {
+	reads := func(nodes []*graph.Node) map[string]bool {
+		names := map[string]bool{}
+		for _, n := range nodes {
+			for _, v := range slices.Concat(n.Inputs, n.Captured()) {
+				names[v] = true
+			}
 		}
+		return names
 	}
-	for _, v := range slices.Concat(e.graph.Inputs, e.graph.Outputs) {
-		reads[v.Name] = true
+	now, then := reads(nodes), reads(before.Nodes)
+	for _, v := range slices.Concat(g.Inputs, g.Outputs) {
+		now[v.Name] = true
 	}
-	before := map[string]bool{}
-	for _, n := range e.source.Graph.Nodes {
-		for _, v := range slices.Concat(n.Inputs, n.Captured()) {
-			before[v] = true
-		}
-	}
-	for _, x := range list {
-		if reads[x.Name] || !before[x.Name] {
+	for _, x := range g.Initializers {
+		if now[x.Name] || !then[x.Name] {
 			kept = append(kept, x)
 		}
 	}
 	return kept
 }
 
-// replace adds the nodes that take the place of a product.
-func (e *editor) replace(p product) error {
+// form is a weight as products of one kind read it, for a type. Names of weights are not enough: bodies
+// may have different ones of the same name.
+type form struct {
+	weight         *graph.Initializer
+	columns, table bool
+	to             string
+}
+
+// replace adds the nodes that take the place of a product, which may be in a body.
+func (e *editor) replace(p product, body bool) error {
 	to, _ := e.wanted(p.weight.Name)
 	if p.node.Name != "" && to.name == e.Type.name {
 		to, _ = e.wanted(p.node.Name)
@@ -228,7 +315,7 @@ func (e *editor) replace(p product) error {
 	case to.bits != 0:
 		done, err = e.nbits(p, to)
 	default:
-		done, err = e.linear(p, to)
+		done, err = e.linear(p, to, body)
 	}
 	if !done && err == nil {
 		e.nodes = append(e.nodes, p.node)

@@ -15,7 +15,7 @@ type linear struct {
 }
 
 // linear makes a node read a weight from DequantizeLinear. It reports whether it added nodes.
-func (e *editor) linear(p product, to Type) (bool, error) {
+func (e *editor) linear(p product, to Type, body bool) (bool, error) {
 	_, k := p.size()
 	block := e.block(p, to)
 	need := 13
@@ -32,7 +32,7 @@ func (e *editor) linear(p product, to Type) (bool, error) {
 		e.kept(p, "rows are no multiple of the blocks", 0)
 		return false, nil
 	}
-	key := p.weight.Name + map[bool]string{true: " columns"}[p.columns] + " " + to.name
+	key := form{p.weight, p.columns, false, to.name}
 	l := e.made[key]
 	if l == nil {
 		l = &linear{}
@@ -66,7 +66,11 @@ func (e *editor) linear(p product, to Type) (bool, error) {
 		}
 		l.value, l.scales = e.name(p.weight.Name+"_float"), scales.Tensor
 		node.Outputs = []string{l.value}
-		e.nodes = append(e.nodes, node)
+		if body {
+			e.hoisted = append(e.hoisted, node)
+		} else {
+			e.nodes = append(e.nodes, node)
+		}
 	}
 	if l.refused {
 		return false, nil

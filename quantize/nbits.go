@@ -27,10 +27,7 @@ func (e *editor) nbits(p product, to Type) (bool, error) {
 		e.kept(p, "rows of a table are no multiple of the blocks", 0)
 		return false, nil
 	}
-	key := p.weight.Name + map[bool]string{true: " columns"}[p.columns] + " " + to.name
-	if p.table {
-		key += " table"
-	}
+	key := form{p.weight, p.columns, p.table, to.name}
 	m := e.codes[key]
 	if m == nil {
 		var s sums
