@@ -1,7 +1,6 @@
 package quantize
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -22,7 +21,7 @@ type product struct {
 // nodes quantises the weights of a model's nodes, also of those within bodies.
 func (j *job) nodes(out *graph.Model) error {
 	g := j.graph
-	e := &editor{job: j, out: out, constants: constantsOf(g), taken: taken(j.source), made: map[form]*linear{}, codes: map[form]*nbits{},
+	e := &editor{job: j, out: out, constants: constantsOf(g), names: graph.NamesOf(j.source.Graph), made: map[form]*linear{}, codes: map[form]*nbits{},
 		coded: map[*graph.Node]*linear{}}
 	if !e.count(g, nil) {
 		return graph.Errorf(graph.ErrUnsupported,
@@ -201,7 +200,7 @@ type editor struct {
 	out   *graph.Model
 	nodes []*graph.Node
 	added []*graph.Initializer
-	taken map[string]bool // names of values and nodes
+	names *graph.Names
 	seen  map[*graph.Initializer]bool
 	made  map[form]*linear
 	codes map[form]*nbits
@@ -223,46 +222,9 @@ func (e *editor) counted(x *graph.Initializer) bool {
 	return met
 }
 
-// taken returns the names of all values and nodes of a model.
-func taken(m *graph.Model) map[string]bool {
-	names := map[string]bool{}
-	var add func(g *graph.Graph)
-	add = func(g *graph.Graph) {
-		for _, v := range slices.Concat(g.Inputs, g.Outputs, g.Values) {
-			names[v.Name] = true
-		}
-		for _, x := range g.Initializers {
-			names[x.Name] = true
-		}
-		for _, n := range g.Nodes {
-			names[n.Name] = true
-			for _, v := range slices.Concat(n.Inputs, n.Outputs) {
-				names[v] = true
-			}
-			for _, a := range n.Attrs {
-				for _, body := range a.Subgraphs() {
-					add(body)
-				}
-			}
-		}
-	}
-	add(m.Graph)
-	return names
-}
-
-// name returns a name that nothing has.
-func (e *editor) name(like string) string {
-	name := like
-	for i := 2; e.taken[name]; i++ {
-		name = fmt.Sprintf("%s_%d", like, i)
-	}
-	e.taken[name] = true
-	return name
-}
-
 // constant adds a constant and returns its name.
 func (e *editor) constant(x *graph.Initializer) string {
-	x.Name = e.name(x.Name)
+	x.Name = e.names.New(x.Name)
 	e.added = append(e.added, x)
 	return x.Name
 }

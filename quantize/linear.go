@@ -51,7 +51,7 @@ func (e *editor) linear(p product, to Type, body bool) (bool, error) {
 			return false, nil
 		}
 		e.changed(p, to, s, codes, scales, zeros)
-		node := &graph.Node{Name: e.name(p.weight.Name + "_dequantize"), Op: "DequantizeLinear", Version: e.version(),
+		node := &graph.Node{Name: e.names.New(p.weight.Name + "_dequantize"), Op: "DequantizeLinear", Version: e.version(),
 			Inputs: []string{e.constant(codes), e.constant(scales)}}
 		if zeros != nil {
 			node.Inputs = append(node.Inputs, e.constant(zeros))
@@ -64,7 +64,7 @@ func (e *editor) linear(p product, to Type, body bool) (bool, error) {
 		if block != 0 {
 			node.Attrs = append(node.Attrs, graph.IntAttr("block_size", int64(block)))
 		}
-		l.value, l.scales = e.name(p.weight.Name+"_float"), scales.Tensor
+		l.value, l.scales = e.names.New(p.weight.Name+"_float"), scales.Tensor
 		node.Outputs = []string{l.value}
 		if body {
 			e.hoisted = append(e.hoisted, node)

@@ -131,7 +131,7 @@ func tapped(network *graph.Model, products bool) (*graph.Model, []*tap, error) {
 			"%s has operator set %d, and importance is measured from 13 on; export the model with a newer set",
 			network.File, version)
 	}
-	e := &editor{taken: taken(network)}
+	e := &editor{names: graph.NamesOf(network.Graph)}
 	turned := map[string]bool{} // by Transpose
 	met := map[string]*tap{}
 	var taps []*tap
@@ -161,9 +161,9 @@ func tapped(network *graph.Model, products bool) (*graph.Model, []*tap, error) {
 		t := met[n.Inputs[0]]
 		if t == nil {
 			k := depth(n, constants[weight].Tensor.Shape(), turned[n.Inputs[1]])
-			t = &tap{squares: e.name("importance_" + n.Inputs[0]), size: e.name("elements_" + n.Inputs[0])}
+			t = &tap{squares: e.names.New("importance_" + n.Inputs[0]), size: e.names.New("elements_" + n.Inputs[0])}
 			if products {
-				t.products = e.name("products_" + n.Inputs[0])
+				t.products = e.names.New("products_" + n.Inputs[0])
 				g.Outputs = append(g.Outputs, &graph.Value{Name: t.products, Type: graph.TensorOf(tensor.F32, graph.Dims{graph.Known(k), graph.Known(k)})})
 			}
 			met[n.Inputs[0]] = t
@@ -200,18 +200,18 @@ func (e *editor) tap(t *tap, value string, k, version int) (nodes []*graph.Node,
 	ints := func(like string, list ...int64) string {
 		x := tensor.New(tensor.I64, len(list))
 		copy(tensor.View[int64](x), list)
-		added = append(added, &graph.Initializer{Name: e.name(like), Tensor: x})
+		added = append(added, &graph.Initializer{Name: e.names.New(like), Tensor: x})
 		return added[len(added)-1].Name
 	}
-	floats := node("Cast", e.name(t.squares+"_floats"), []string{value}, graph.IntAttr("to", int64(tensor.F32.Code())))
-	rows := node("Reshape", e.name(t.squares+"_rows"), []string{floats, ints(t.squares+"_shape", -1, int64(k))})
+	floats := node("Cast", e.names.New(t.squares+"_floats"), []string{value}, graph.IntAttr("to", int64(tensor.F32.Code())))
+	rows := node("Reshape", e.names.New(t.squares+"_rows"), []string{floats, ints(t.squares+"_shape", -1, int64(k))})
 	if version >= 18 {
 		node("ReduceSumSquare", t.squares, []string{rows, ints(t.squares+"_axes", 0)}, graph.IntAttr("keepdims", 0))
 	} else {
 		node("ReduceSumSquare", t.squares, []string{rows}, graph.IntsAttr("axes", 0), graph.IntAttr("keepdims", 0))
 	}
 	if t.products != "" {
-		turned := node("Transpose", e.name(t.products+"_turned"), []string{rows}, graph.IntsAttr("perm", 1, 0))
+		turned := node("Transpose", e.names.New(t.products+"_turned"), []string{rows}, graph.IntsAttr("perm", 1, 0))
 		node("MatMul", t.products, []string{turned, rows})
 	}
 	node("Size", t.size, []string{value})

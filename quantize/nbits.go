@@ -69,8 +69,8 @@ func (e *editor) nbits(p product, to Type) (bool, error) {
 		graph.IntAttr("bits", int64(to.bits)), graph.IntAttr("block_size", int64(block))}
 	e.nodes = append(e.nodes, node)
 	if len(p.node.Inputs) > 2 && p.node.Inputs[2] != "" { // the bias of Gemm
-		product := e.name(p.node.Outputs[0] + "_product")
-		sum := &graph.Node{Name: e.name(p.node.Name + "_bias"), Op: "Add", Version: p.node.Version,
+		product := e.names.New(p.node.Outputs[0] + "_product")
+		sum := &graph.Node{Name: e.names.New(p.node.Name + "_bias"), Op: "Add", Version: p.node.Version,
 			Inputs: []string{product, p.node.Inputs[2]}, Outputs: p.node.Outputs}
 		node.Outputs = []string{product}
 		e.nodes = append(e.nodes, sum)

@@ -124,7 +124,7 @@ func watched(network *graph.Model, list []codedValue) (*graph.Model, []string, e
 	g.Outputs = slices.DeleteFunc(slices.Clone(g.Outputs), func(v *graph.Value) bool {
 		return !slices.ContainsFunc(m.States, func(s graph.State) bool { return s.Output == v.Name })
 	})
-	e := &editor{taken: taken(network)}
+	e := &editor{names: graph.NamesOf(network.Graph)}
 	shape := tensor.New(tensor.I64, 1)
 	tensor.View[int64](shape)[0] = -1
 	flat := e.constant(&graph.Initializer{Name: "range_shape", Tensor: shape})
@@ -134,7 +134,7 @@ func watched(network *graph.Model, list []codedValue) (*graph.Model, []string, e
 		if v.like != "" {
 			continue
 		}
-		names[i] = e.name("range_" + v.name)
+		names[i] = e.names.New("range_" + v.name)
 		g.Nodes = append(g.Nodes, &graph.Node{Name: names[i], Op: "Reshape", Version: version, Inputs: []string{v.name, flat}, Outputs: []string{names[i]}})
 		g.Outputs = append(g.Outputs, &graph.Value{Name: names[i], Type: graph.TensorOf(tensor.F32, graph.Dims{graph.Unknown()})})
 	}

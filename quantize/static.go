@@ -52,7 +52,7 @@ func (e *editor) activations() error {
 	e.nodes = nil
 	for _, v := range e.graph.Inputs {
 		if p, ok := points[v.Name]; ok {
-			numbers[v.Name] = e.name(v.Name + "_float")
+			numbers[v.Name] = e.names.New(v.Name + "_float")
 			e.through(v.Name, numbers[v.Name], p)
 		}
 	}
@@ -70,7 +70,7 @@ func (e *editor) activations() error {
 		e.nodes = append(e.nodes, &c)
 		for i, name := range n.Outputs {
 			if p, ok := points[name]; ok {
-				c.Outputs[i] = e.name(name + "_raw")
+				c.Outputs[i] = e.names.New(name + "_raw")
 				e.through(c.Outputs[i], name, p)
 			}
 		}
@@ -80,10 +80,10 @@ func (e *editor) activations() error {
 
 // through adds the nodes that round a value to codes, and make numbers of them.
 func (e *editor) through(from, to string, p point) {
-	codes := e.name(to + "_codes")
+	codes := e.names.New(to + "_codes")
 	for _, n := range []*graph.Node{
-		{Name: e.name(to + "_quantize"), Op: "QuantizeLinear", Inputs: []string{from, p.scales, p.zero}, Outputs: []string{codes}},
-		{Name: e.name(to + "_dequantize"), Op: "DequantizeLinear", Inputs: []string{codes, p.scales, p.zero}, Outputs: []string{to}},
+		{Name: e.names.New(to + "_quantize"), Op: "QuantizeLinear", Inputs: []string{from, p.scales, p.zero}, Outputs: []string{codes}},
+		{Name: e.names.New(to + "_dequantize"), Op: "DequantizeLinear", Inputs: []string{codes, p.scales, p.zero}, Outputs: []string{to}},
 	} {
 		n.Version = e.version()
 		e.nodes = append(e.nodes, n)
@@ -140,13 +140,13 @@ func (e *editor) bias(n *graph.Node, l *linear, x point) {
 		}
 		tensor.View[float32](steps)[i], tensor.View[int32](codes)[i] = step, int32(code)
 	}
-	node := &graph.Node{Name: e.name(name + "_dequantize"), Op: "DequantizeLinear", Version: e.version(), Attrs: []*graph.Attr{graph.IntAttr("axis", 0)},
+	node := &graph.Node{Name: e.names.New(name + "_dequantize"), Op: "DequantizeLinear", Version: e.version(), Attrs: []*graph.Attr{graph.IntAttr("axis", 0)},
 		Inputs: []string{
 			e.constant(&graph.Initializer{Name: name + "_codes", Tensor: codes}),
 			e.constant(&graph.Initializer{Name: name + "_scales", Tensor: steps}),
 			e.constant(&graph.Initializer{Name: name + "_zeros", Tensor: tensor.New(tensor.I32, b.Len())}),
 		},
-		Outputs: []string{e.name(name + "_float")}}
+		Outputs: []string{e.names.New(name + "_float")}}
 	e.nodes = append(e.nodes, node)
 	n.Inputs[2] = node.Outputs[0]
 }

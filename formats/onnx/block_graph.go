@@ -1,7 +1,6 @@
 package onnx
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/nacre-ml/nacre/formats/internal/container"
@@ -18,9 +17,8 @@ const microsoft = "com.microsoft"
 // has Widened. packBlocks returns the new constants.
 func packBlocks(g *graph.Graph, o container.Options) []*graph.Initializer {
 	p := &blockPacker{graph: g, weights: map[string]*graph.Initializer{}, vectors: map[string]bool{}, casts: map[string]string{}, readers: map[string][]*graph.Node{},
-		escaping: map[string]bool{}, taken: map[string]bool{}, codes: map[string]*packedMatrix{}}
+		escaping: map[string]bool{}, codes: map[string]*packedMatrix{}}
 	for _, init := range g.Initializers {
-		p.taken[init.Name] = true
 		if init.Tensor.DType().Blocks() != nil {
 			p.weights[init.Name] = init
 		}
@@ -29,6 +27,7 @@ func packBlocks(g *graph.Graph, o container.Options) []*graph.Initializer {
 	if len(p.weights) == 0 || len(g.Nodes) == 0 {
 		return g.Initializers
 	}
+	p.names = graph.NamesOf(g)
 	p.index()
 	p.rewrite()
 	list := p.added
@@ -69,7 +68,7 @@ type blockPacker struct {
 	casts    map[string]string             // weights by the value that a Cast to float32 makes of them
 	readers  map[string][]*graph.Node
 	escaping map[string]bool // outputs of the graph, and values that bodies read
-	taken    map[string]bool // names
+	names    *graph.Names
 	codes    map[string]*packedMatrix
 	added    []*graph.Initializer
 }
@@ -86,18 +85,12 @@ func (p *blockPacker) index() {
 	for _, v := range p.graph.Outputs {
 		p.escaping[v.Name] = true
 	}
-	for _, v := range slices.Concat(p.graph.Inputs, p.graph.Outputs) {
-		p.taken[v.Name] = true
-	}
 	for _, n := range p.graph.Nodes {
 		for _, name := range n.Inputs {
 			p.readers[name] = append(p.readers[name], n)
 		}
 		for _, name := range n.Captured() {
 			p.escaping[name] = true
-		}
-		for _, name := range n.Outputs {
-			p.taken[name] = true
 		}
 		if isCast(n) {
 			p.vectors[n.Outputs[0]] = p.vectors[n.Inputs[0]]
@@ -116,16 +109,6 @@ func isCast(n *graph.Node) bool {
 
 // isRead reports whether anything reads a value.
 func (p *blockPacker) isRead(name string) bool { return p.escaping[name] || len(p.readers[name]) > 0 }
-
-// fresh returns a name that nothing has.
-func (p *blockPacker) fresh(like string) string {
-	name := like
-	for i := 2; p.taken[name]; i++ {
-		name = fmt.Sprint(like, "_", i)
-	}
-	p.taken[name] = true
-	return name
-}
 
 // rewrite replaces nodes, and removes the casts that nothing reads afterwards.
 func (p *blockPacker) rewrite() {
@@ -184,7 +167,7 @@ func (p *blockPacker) matrix(name string) *packedMatrix {
 
 // constant adds a constant and returns its name.
 func (p *blockPacker) constant(like string, t *tensor.Tensor) string {
-	name := p.fresh(like)
+	name := p.names.New(like)
 	p.added = append(p.added, &graph.Initializer{Name: name, Tensor: t})
 	return name
 }
@@ -229,7 +212,7 @@ func (p *blockPacker) rows(m *packedMatrix, name string) (rows string, by []*gra
 		}
 		shape := tensor.New(tensor.I64, 2)
 		copy(tensor.View[int64](shape), []int64{int64(m.n), int64(row)})
-		rows = p.fresh(name + ".rows")
+		rows = p.names.New(name + ".rows")
 		return rows, []*graph.Node{{Name: rows, Op: "Reshape", Version: p.version(), Outputs: []string{rows},
 			Inputs: []string{p.packed(m, name), p.constant(name+".shape", shape)}}}
 	}
