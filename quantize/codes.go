@@ -36,7 +36,7 @@ func (j *job) codes(y, x *graph.Initializer, to Type, s *sums) error {
 	}
 	scales := tensor.New(tensor.F32, channels)
 	codes := make([]int8, t.Len())
-	r := &rows{name: x.Name, n: channels, k: k, read: read}
+	r := &rows{name: x.Name, source: t, n: channels, k: k, read: read}
 	if len(shape) == 2 {
 		if r.weigh, err = j.Importance.of(x.Name, shape); err != nil {
 			return err

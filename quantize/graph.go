@@ -191,7 +191,7 @@ func (e *editor) rows(p product) (*rows, error) {
 		return nil, graph.Errorf(graph.ErrUnsupported, "weight %q: %w", p.weight.Name, err)
 	}
 	weigh, err := e.Importance.of(p.weight.Name, tensor.Shape{n, k})
-	return &rows{name: p.weight.Name, n: n, k: k, read: read, weigh: weigh}, err
+	return &rows{name: p.weight.Name, source: p.weight.Tensor, n: n, k: k, read: read, weigh: weigh}, err
 }
 
 // editor makes the nodes and the constants of the result.
@@ -288,7 +288,7 @@ func (e *editor) replace(p product, body bool) error {
 // kept reports a weight that stays as it is, once.
 func (e *editor) kept(p product, note string, lost float64) {
 	t := p.weight.Tensor
-	bytes := int64(len(t.Bytes()))
+	bytes := int64(t.Size())
 	l := Layer{Name: p.weight.Name, Shape: t.Shape(), From: t.DType().String(), To: t.DType().String(), Bytes: bytes,
 		Before: bytes, Bits: bitsOf(bytes, t.Len()), Error: lost, Note: note}
 	for _, old := range e.report.Layers {
@@ -302,10 +302,10 @@ func (e *editor) kept(p product, note string, lost float64) {
 // changed reports a weight that has become other constants.
 func (e *editor) changed(p product, to Type, s sums, constants ...*graph.Initializer) {
 	t := p.weight.Tensor
-	l := Layer{Name: p.weight.Name, Shape: t.Shape(), From: t.DType().String(), To: to.name, Before: int64(len(t.Bytes()))}
+	l := Layer{Name: p.weight.Name, Shape: t.Shape(), From: t.DType().String(), To: to.name, Before: int64(t.Size())}
 	for _, x := range constants {
 		if x != nil {
-			l.Bytes += int64(len(x.Tensor.Bytes()))
+			l.Bytes += int64(x.Tensor.Size())
 		}
 	}
 	l.Bits = bitsOf(l.Bytes, t.Len())

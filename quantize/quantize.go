@@ -195,7 +195,7 @@ func (j *job) advance(n int) {
 func (r *Report) finish(before, after *graph.Graph, lost, power float64) {
 	size := func(g *graph.Graph) (n int64) {
 		for _, x := range g.Initializers {
-			n += int64(len(x.Tensor.Bytes()))
+			n += int64(x.Tensor.Size())
 		}
 		return n
 	}

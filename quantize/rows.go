@@ -41,6 +41,7 @@ func (s *sums) add(x, y, w []float32) {
 // rows is a matrix whose rows are quantised one by one.
 type rows struct {
 	name   string
+	source *tensor.Tensor
 	n, k   int
 	read   func(from, to int, x []float32)  // reads rows
 	weigh  func(row int) []float32          // importance of the columns of a row; nil for none
@@ -63,8 +64,8 @@ func (r *rows) finite(from int, x []float32) error {
 // chunk is the number of elements that a goroutine takes at a time.
 const chunk = 1 << 16
 
-// each quantises all rows, on the given number of goroutines. Elements that are no numbers are an
-// error.
+// each quantises all rows, on the given number of goroutines, and releases the memory of the source
+// that can be obtained again. Elements that are no numbers are an error.
 func (r *rows) each(ctx context.Context, threads int, done func(elements int)) (sums, error) {
 	step := max(chunk/max(r.k, 1), 16)
 	var (
@@ -114,6 +115,7 @@ func (r *rows) each(ctx context.Context, threads int, done func(elements int)) (
 		})
 	}
 	wait.Wait()
+	r.source.Forget()
 	var s sums
 	for _, p := range parts { // in their order, so that equal inputs have equal sums
 		s.lost += p.lost

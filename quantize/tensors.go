@@ -85,7 +85,7 @@ func (j *job) tensors(out *graph.Model) error {
 func (j *job) tensor(x *graph.Initializer, mix *mix) (*graph.Initializer, error) {
 	t := x.Tensor
 	l := Layer{Name: x.Name, Shape: t.Shape(), From: t.DType().String(), To: t.DType().String(),
-		Bytes: int64(len(t.Bytes())), Before: int64(len(t.Bytes()))}
+		Bytes: int64(t.Size()), Before: int64(t.Size())}
 	l.Bits = bitsOf(l.Bytes, t.Len())
 	to, ruled := j.wanted(x.Name)
 	if !ruled && to.blocks != nil {
@@ -129,10 +129,10 @@ func (j *job) tensor(x *graph.Initializer, mix *mix) (*graph.Initializer, error)
 		j.report.Layers = append(j.report.Layers, l)
 		return x, nil
 	}
-	l.To, l.Bytes = to.name, int64(len(y.Tensor.Bytes()))
+	l.To, l.Bytes = to.name, int64(y.Tensor.Size())
 	for _, p := range y.Meta[len(x.Meta):] {
 		if p.Data != nil {
-			l.Bytes += int64(len(p.Data.Bytes()))
+			l.Bytes += int64(p.Data.Size())
 		}
 	}
 	l.Bits = bitsOf(l.Bytes, t.Len())
@@ -168,7 +168,7 @@ func (j *job) blocks(x *graph.Initializer, b *packed.Blocks) (*tensor.Tensor, su
 		return nil, sums{}, err
 	}
 	quantizers := sync.Pool{New: func() any { return b.Quantizer(compute) }}
-	r := &rows{name: x.Name, n: t.Len() / k, k: k, read: read, weigh: weigh, encode: func(row int, x, w, y []float32) {
+	r := &rows{name: x.Name, source: t, n: t.Len() / k, k: k, read: read, weigh: weigh, encode: func(row int, x, w, y []float32) {
 		dst := data[row*bytes:][:bytes]
 		quantize := quantizers.Get().(func(dst []byte, src, importance []float32))
 		quantize(dst, x, w)
