@@ -50,7 +50,8 @@ func (Kernel) Packed([]int64, int) int { return 0 }
 func (Kernel) Pack([]int64, int, unsafe.Pointer, []byte) {}
 
 // Search is never called in this build.
-func (Kernel) Search(size, tries int, low, high float32, table, x, w, inverse, shift, sums []float32) {}
+func (Kernel) Search(size, tries int, low, high float32, table, x, w, inverse, shift, sums []float32) {
+}
 
 // Code is never made in this build.
 type Code struct{}

@@ -6,8 +6,8 @@ package bindings
 #include "core/kernel.h"
 #include "quant/search.h"
 
-static inline void search(nacre_fn f, size_t size, size_t tries, float low, float high, const float *table, const float *x,
-                          const float *w, const float *inverse, const float *shift, float *sums) {
+static inline void search(nacre_fn f, size_t size, size_t tries, float low, float high, const float *table,
+                          const float *x, const float *w, const float *inverse, const float *shift, float *sums) {
     ((nacre_f32_search_fn *)f)(size, tries, low, high, table, x, w, inverse, shift, sums);
 }
 #cgo noescape search

@@ -14,7 +14,8 @@ type codedValue struct{ name, like string }
 var (
 	pairs = []string{"Add", "Mul"}
 	joins = []string{"Concat"}
-	means = []string{"AveragePool", "GlobalAveragePool", "Sigmoid", "Tanh", "LeakyRelu", "HardSigmoid", "HardSwish", "Elu", "Relu", "Clip"}
+	means = []string{"AveragePool", "GlobalAveragePool", "Sigmoid", "Tanh", "Relu", "Clip", "LeakyRelu", "HardSigmoid", "HardSwish",
+		"Elu"}
 	moves = []string{"MaxPool", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Identity"}
 )
 
@@ -48,10 +49,11 @@ func codedValues(g *graph.Graph, product func(n *graph.Node) bool) []codedValue 
 			list[name] = &codedValue{name, like}
 		}
 	}
-	// rounded returns the value that becomes codes for the result of a node: the result of a clamp, if only
-	// that reads it, because a clamp is then a range of codes.
+	// rounded returns the value that becomes codes for the result of a node: the result of a clamp,
+	// if only that reads it, because a clamp is then a range of codes.
 	rounded := func(name string) string {
-		if r := readers[name]; len(r) == 1 && !shared[name] && is(r[0], "Relu", "Clip") && len(r[0].Outputs) == 1 && r[0].Inputs[0] == name {
+		r := readers[name]
+		if len(r) == 1 && !shared[name] && is(r[0], "Relu", "Clip") && len(r[0].Outputs) == 1 && r[0].Inputs[0] == name {
 			return r[0].Outputs[0]
 		}
 		return name

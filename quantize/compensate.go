@@ -171,7 +171,8 @@ func (s *sums) addProducts(x, y []float32, h []float64, k int) {
 
 // compensateBlocks makes rows store blocks that compensate the errors of blocks before them. quantizer
 // returns a function for one goroutine.
-func (r *rows) compensateBlocks(h []float64, b *packed.Blocks, data []byte, quantizer func() func(dst []byte, src, importance []float32)) error {
+func (r *rows) compensateBlocks(h []float64, b *packed.Blocks, data []byte,
+	quantizer func() func(dst []byte, src, importance []float32)) error {
 	u, err := inverseFactor(h, r.k)
 	if err != nil {
 		return graph.Errorf(graph.ErrUnsupported, "weight %q: %w", r.name, err)

@@ -38,7 +38,8 @@ func TestCompensateBlocks(t *testing.T) {
 	for i := range tensor.View[float32](weight) {
 		tensor.View[float32](weight)[i] = float32(r.NormFloat64())
 	}
-	m := &graph.Model{Format: "gguf", Container: 3, Graph: &graph.Graph{Initializers: []*graph.Initializer{{Name: "blk.0.ffn_up.weight", Tensor: weight}}}}
+	list := []*graph.Initializer{{Name: "blk.0.ffn_up.weight", Tensor: weight}}
+	m := &graph.Model{Format: "gguf", Container: 3, Graph: &graph.Graph{Initializers: list}}
 	columns := make([]float32, k)
 	for i := range columns {
 		columns[i] = float32(h[i*k+i])
@@ -71,7 +72,8 @@ func TestCompensateBlocks(t *testing.T) {
 			t.Errorf("%s: error %.4f, with compensation %.4f", name, errs[0], errs[1])
 		}
 	}
-	o := Options{Type: Types[0], Compensate: true, Importance: &Importance{products: map[string][]float64{"blk.0.ffn_up.weight": {1}}}}
+	other := &Importance{products: map[string][]float64{"blk.0.ffn_up.weight": {1}}}
+	o := Options{Type: Types[0], Compensate: true, Importance: other}
 	if _, _, err := Model(t.Context(), m, o); err == nil {
 		t.Error("products of another model are taken")
 	}

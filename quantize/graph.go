@@ -21,8 +21,8 @@ type product struct {
 // nodes quantises the weights of a model's nodes, also of those within bodies.
 func (j *job) nodes(out *graph.Model) error {
 	g := j.graph
-	e := &editor{job: j, out: out, constants: constantsOf(g), names: graph.NamesOf(j.source.Graph), made: map[form]*linear{}, codes: map[form]*nbits{},
-		coded: map[*graph.Node]*linear{}}
+	e := &editor{job: j, out: out, constants: constantsOf(g), names: graph.NamesOf(j.source.Graph),
+		made: map[form]*linear{}, codes: map[form]*nbits{}, coded: map[*graph.Node]*linear{}}
 	if !e.count(g, nil) {
 		return graph.Errorf(graph.ErrUnsupported,
 			"%s has no weights: no MatMul, Gemm or Gather with a constant float matrix, and no Conv with constant filters",
@@ -136,7 +136,8 @@ func (e *editor) bodies(n *graph.Node, names map[string]*graph.Initializer) (*gr
 	return &c, nil
 }
 
-// productOf returns the constant matrix or the filters that a node reads. ok is false if it reads none.
+// productOf returns the constant matrix or the filters that a node reads. If it reads none, ok is
+// false.
 func productOf(n *graph.Node, constants map[string]*graph.Initializer) (p product, ok bool) {
 	p = product{node: n, input: 1, columns: true}
 	whole := func(name string, otherwise int64) bool {

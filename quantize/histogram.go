@@ -80,8 +80,8 @@ func (h *histogram) percentile(share float64) (low, high float32) {
 const entropyLevels = 128
 
 // entropy returns the range whose numbers, rounded to levels, have the least Kullback-Leibler
-// divergence from all numbers but 0, which every range has as a code. Numbers beyond the range count as
-// its ends.
+// divergence from all numbers but 0, which every range has as a code. Numbers beyond the range
+// count as its ends.
 func (h *histogram) entropy() (low, high float32) {
 	if h.width == 0 {
 		return h.low, h.high

@@ -39,7 +39,9 @@ type Ranges struct {
 // MeasureRanges runs a network, as Model.Network returns it, on calibration inputs, and returns the
 // ranges of the values that Options.Ranges turns into codes. It keeps a histogram of each value, and
 // the numbers of one run.
-func MeasureRanges(ctx context.Context, network *graph.Model, runs Runs, method Method, o nacre.Options) (_ *Ranges, err error) {
+func MeasureRanges(
+	ctx context.Context, network *graph.Model, runs Runs, method Method, o nacre.Options,
+) (_ *Ranges, err error) {
 	defer guard.At(network.File).End(&err)
 	if !slices.Contains(Methods, method) {
 		return nil, graph.Errorf(graph.ErrUnsupported, "%q is no method for ranges; have %v", method, Methods)
@@ -85,7 +87,8 @@ func MeasureRanges(ctx context.Context, network *graph.Model, runs Runs, method 
 			continue
 		}
 		if h.total == 0 {
-			return nil, graph.Errorf(graph.ErrUnsupported, "%s: no calibration input gives value %q an element", network.File, v.name)
+			return nil, graph.Errorf(graph.ErrUnsupported,
+				"%s: no calibration input gives value %q an element", network.File, v.name)
 		}
 		low, high := h.low, h.high
 		switch method {
@@ -116,7 +119,8 @@ func watched(network *graph.Model, list []codedValue) (*graph.Model, []string, e
 	version := standardVersion(network)
 	if version < 13 {
 		return nil, nil, graph.Errorf(graph.ErrUnsupported,
-			"%s has operator set %d, and values become codes from 13 on; export the model with a newer set", network.File, version)
+			"%s has operator set %d, and values become codes from 13 on; export the model with a newer set",
+			network.File, version)
 	}
 	m, g := *network, *network.Graph
 	m.Graph = &g
@@ -135,8 +139,10 @@ func watched(network *graph.Model, list []codedValue) (*graph.Model, []string, e
 			continue
 		}
 		names[i] = e.names.New("range_" + v.name)
-		g.Nodes = append(g.Nodes, &graph.Node{Name: names[i], Op: "Reshape", Version: version, Inputs: []string{v.name, flat}, Outputs: []string{names[i]}})
-		g.Outputs = append(g.Outputs, &graph.Value{Name: names[i], Type: graph.TensorOf(tensor.F32, graph.Dims{graph.Unknown()})})
+		g.Nodes = append(g.Nodes, &graph.Node{Name: names[i], Op: "Reshape", Version: version,
+			Inputs: []string{v.name, flat}, Outputs: []string{names[i]}})
+		t := graph.TensorOf(tensor.F32, graph.Dims{graph.Unknown()})
+		g.Outputs = append(g.Outputs, &graph.Value{Name: names[i], Type: t})
 	}
 	return &m, names, nil
 }

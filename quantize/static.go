@@ -82,8 +82,10 @@ func (e *editor) activations() error {
 func (e *editor) through(from, to string, p point) {
 	codes := e.names.New(to + "_codes")
 	for _, n := range []*graph.Node{
-		{Name: e.names.New(to + "_quantize"), Op: "QuantizeLinear", Inputs: []string{from, p.scales, p.zero}, Outputs: []string{codes}},
-		{Name: e.names.New(to + "_dequantize"), Op: "DequantizeLinear", Inputs: []string{codes, p.scales, p.zero}, Outputs: []string{to}},
+		{Op: "QuantizeLinear", Name: e.names.New(to + "_quantize"),
+			Inputs: []string{from, p.scales, p.zero}, Outputs: []string{codes}},
+		{Op: "DequantizeLinear", Name: e.names.New(to + "_dequantize"),
+			Inputs: []string{codes, p.scales, p.zero}, Outputs: []string{to}},
 	} {
 		n.Version = e.version()
 		e.nodes = append(e.nodes, n)
@@ -94,7 +96,8 @@ func (e *editor) through(from, to string, p point) {
 func (e *editor) point(name string) (p point, err error) {
 	r, ok := e.Ranges.Values[name]
 	if !ok {
-		return p, graph.Errorf(graph.ErrUnsupported, "no range of value %q was measured; are the ranges of another model?", name)
+		return p, graph.Errorf(graph.ErrUnsupported,
+			"no range of value %q was measured; are the ranges of another model?", name)
 	}
 	low, high := float64(min(r.Low, 0)), float64(max(r.High, 0))
 	d, least := tensor.U8, 0
@@ -104,7 +107,8 @@ func (e *editor) point(name string) (p point, err error) {
 	p.scale = float32((high - low) / 255)
 	if !(p.scale > 0) || p.scale > math.MaxFloat32 {
 		if p.scale = 1; high > low {
-			return p, graph.Errorf(graph.ErrUnsupported, "value %q is from %g to %g, which no codes stand for; keep the nodes about it in float by --layer",
+			return p, graph.Errorf(graph.ErrUnsupported,
+				"value %q is from %g to %g, which no codes stand for; keep the nodes about it in float by --layer",
 				name, r.Low, r.High)
 		}
 	}
@@ -140,7 +144,8 @@ func (e *editor) bias(n *graph.Node, l *linear, x point) {
 		}
 		tensor.View[float32](steps)[i], tensor.View[int32](codes)[i] = step, int32(code)
 	}
-	node := &graph.Node{Name: e.names.New(name + "_dequantize"), Op: "DequantizeLinear", Version: e.version(), Attrs: []*graph.Attr{graph.IntAttr("axis", 0)},
+	node := &graph.Node{Name: e.names.New(name + "_dequantize"), Op: "DequantizeLinear", Version: e.version(),
+		Attrs: []*graph.Attr{graph.IntAttr("axis", 0)},
 		Inputs: []string{
 			e.constant(&graph.Initializer{Name: name + "_codes", Tensor: codes}),
 			e.constant(&graph.Initializer{Name: name + "_scales", Tensor: steps}),

@@ -177,10 +177,11 @@ func (j *job) blocks(x *graph.Initializer, b *packed.Blocks) (*tensor.Tensor, su
 	}}
 	if h := j.products(x.Name); h != nil && len(shape) == 2 {
 		if len(h) != k*k {
-			return nil, sums{}, graph.Errorf(graph.ErrShape, "weight %q is %v, and its products are of %d columns; is the calibration of another model?",
-				x.Name, shape, int(math.Sqrt(float64(len(h)))))
+			return nil, sums{}, graph.Errorf(graph.ErrShape,
+				"weight %q is %v, and its products are of %d columns; is the calibration of another model?", x.Name, shape, int(math.Sqrt(float64(len(h)))))
 		}
-		err := r.compensateBlocks(h, b, data, func() func(dst []byte, src, importance []float32) { return b.Quantizer(compute) })
+		quantizer := func() func(dst []byte, src, importance []float32) { return b.Quantizer(compute) }
+		err := r.compensateBlocks(h, b, data, quantizer)
 		if err != nil {
 			return nil, sums{}, err
 		}

@@ -259,7 +259,8 @@ func (f *quantizeFlags) measure(ctx context.Context, opened *nacre.Model, in str
 		return nil, err
 	}
 	if f.activations != "float" {
-		f.o.Ranges, err = quantize.MeasureRanges(ctx, network, runs, quantize.Method(f.ranges), nacre.Options{Threads: f.o.Threads})
+		method := quantize.Method(f.ranges)
+		f.o.Ranges, err = quantize.MeasureRanges(ctx, network, runs, method, nacre.Options{Threads: f.o.Threads})
 		if err != nil || f.importance != "" || f.made == "" {
 			return runs, err
 		}

@@ -12,9 +12,9 @@ enum { NACRE_SEARCH_TABLE = 1024, NACRE_SEARCH_MIDDLE = 512 };
 
 // nacre_f32_search computes, for each try and each lane, the sums over size elements x with weights
 // w of w*q, w*q*q and w*q*x. With p = x * inverse + shift, q is the nearest integer to p, ties to
-// even, or the nearer of low and high. If there is a table, q is its number for the nearest integer to p,
-// and low and high are the ends of the table. Element e of lane l is at e * NACRE_SEARCH_LANES + l,
-// and so are numbers of try e; sums has three such rows for each try. Numbers p are finite.
+// even, or the nearer of low and high. If there is a table, q is its number for this integer, and
+// low and high are the ends of the table. Element e of lane l is at e * NACRE_SEARCH_LANES + l, and
+// so are numbers of try e; sums has three such rows for each try. Numbers p are finite.
 // Products and sums are rounded one by one, in the order of elements, so that all variants give the
 // same bits.
 typedef void nacre_f32_search_fn(size_t size, size_t tries, float low, float high, const float *table, const float *x,
