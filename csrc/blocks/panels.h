@@ -115,13 +115,9 @@ static inline size_t nacre_block_panel(const nacre_block_form *f, size_t lanes, 
 // Writes n rows of k elements in blocks to panels. book is the type's code book, if it has one.
 void nacre_block_pack(size_t type, size_t lanes, size_t n, size_t k, const uint8_t *src, const int8_t *book, uint8_t *dst);
 
-// Rows of a are multiplied in groups of 12, 8, 4, 2 or 1; a kernel says how many it takes at most.
+// Rows of a are multiplied in groups of as many as a kernel takes at most, of 4 or of 1.
 static inline size_t nacre_block_rows(size_t left, size_t most) {
-    static const size_t sizes[] = {12, 8, 4, 2};
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        if (sizes[i] <= most && sizes[i] <= left) return sizes[i];
-    }
-    return 1;
+    return left >= most ? most : left >= 4 && most >= 4 ? 4 : 1;
 }
 
 // The functions of products with panels for one level. A kernel row of op f32_block_panels or

@@ -15,7 +15,7 @@
 #define TABLES 0
 #define NUMBER(t, v) (t).low
 #define FAR 1024
-#define SIZES(X) X(8) X(4) X(2) X(1)
+#define SIZES(X) X(8) X(4) X(1)
 #define MOST 8
 
 NACRE_INLINE uint32x4_t panels_widened_neon(const uint8_t *p) {

@@ -21,7 +21,7 @@
 
 NACRE_TARGET_BEGIN(NACRE_AVX512)
 
-#define SIZES(X) X(8) X(4) X(2) X(1)
+#define SIZES(X) X(8) X(4) X(1)
 #define MOST 8
 #include "blocks/panels_f32.inc"
 #undef SIZES
@@ -34,7 +34,7 @@ NACRE_TARGET_END
 NACRE_TARGET_BEGIN(NACRE_AVX512VNNI)
 
 #define R(name) i8_panels_##name##_avx512vnni
-#define SIZES(X) X(12) X(8) X(4) X(2) X(1)
+#define SIZES(X) X(12) X(4) X(1)
 #define MOST 12
 #define CENTRED(f) 0
 #define WIDES 0
@@ -59,7 +59,7 @@ NACRE_TARGET_END
 #define TABLES 0
 #define NUMBER(t, v) (t).low
 #define FAR 4096
-#define SIZES(X) X(4) X(2) X(1)
+#define SIZES(X) X(4) X(1)
 #define MOST 4
 
 NACRE_TARGET_BEGIN(NACRE_AVX2)

@@ -34,7 +34,7 @@ typedef const float *neon_table;
 
 #define K(name) f32_nbits_##name##_neon
 #define WIDE_COLS 4
-#define SIZES(X) X(8) X(4) X(2) X(1)
+#define SIZES(X) X(8) X(4) X(1)
 #define MOST 8
 #define SAME(word) vdupq_n_s32((int32_t)(word))
 #define T neon_table
@@ -63,7 +63,7 @@ const nacre_f32_nbits_impl *nacre_f32_nbits__neon(void) { return &K(impl); }
 
 #include "nbits/f32_nbits_undef.h"
 
-#define SIZES(X) X(8) X(4) X(2) X(1)
+#define SIZES(X) X(8) X(4) X(1)
 #define MOST 8
 #define SAME(p) nbits_same_neon(p)
 #define ZERO() vdupq_n_s32(0)

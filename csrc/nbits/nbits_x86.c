@@ -25,7 +25,7 @@ NACRE_TARGET_BEGIN(NACRE_AVX512)
 
 #define K(name) f32_nbits_##name##_avx512
 #define WIDE_COLS 4
-#define SIZES(X) X(8) X(4) X(2) X(1)
+#define SIZES(X) X(8) X(4) X(1)
 #define MOST 8
 #define SAME(word) _mm512_set1_epi32((int)(word))
 #define T __m512
@@ -56,7 +56,7 @@ NACRE_TARGET_END
 NACRE_TARGET_BEGIN(NACRE_AVX512VNNI)
 
 #define K(name) i8_nbits_##name##_avx512vnni
-#define SIZES(X) X(12) X(8) X(4) X(2) X(1)
+#define SIZES(X) X(12) X(4) X(1)
 #define MOST 12
 #define SAME(p) K(same)(p)
 #define ZERO() _mm512_setzero_si512()
@@ -99,7 +99,7 @@ NACRE_TARGET_BEGIN(NACRE_AVX2)
 
 #define K(name) f32_nbits_##name##_avx2
 #define WIDE_COLS 1
-#define SIZES(X) X(4) X(2) X(1)
+#define SIZES(X) X(4) X(1)
 #define MOST 4
 #define SAME(word) _mm256_set1_epi32((int)(word))
 #define T f32_nbits_table_avx2
@@ -136,7 +136,7 @@ NACRE_TARGET_END
 NACRE_TARGET_BEGIN(NACRE_AVX2)
 
 #define K(name) i8_nbits_##name##_avx2
-#define SIZES(X) X(4) X(2) X(1)
+#define SIZES(X) X(4) X(1)
 #define MOST 4
 #define SAME(p) K(same)(p)
 #define ZERO() _mm256_setzero_si256()

@@ -60,13 +60,10 @@ static inline unsigned nacre_nbits_slab_code(const uint8_t *codes, size_t lanes,
     return codes[(i / per * lanes + lane) * 4 + at % 4] >> at / 4 * bits & ((1u << bits) - 1);
 }
 
-// Returns the rows of a that are multiplied together, if `left` are left and a kernel takes `most`.
+// Returns the rows of a that are multiplied together, if `left` are left and a kernel takes `most`:
+// that many, 4 or 1.
 static inline size_t nacre_nbits_group(size_t left, size_t most) {
-    static const size_t sizes[] = {12, 8, 4, 2};
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        if (sizes[i] <= most && sizes[i] <= left) return sizes[i];
-    }
-    return 1;
+    return left >= most ? most : left >= 4 && most >= 4 ? 4 : 1;
 }
 
 // Fetches memory that kernels read soon after address p, so that they do not wait at the end of a
