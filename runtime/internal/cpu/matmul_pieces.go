@@ -12,7 +12,7 @@ import (
 // panels of every kernel. columnsWord and depthWord are the words with the numbers of columns and
 // rows.
 const (
-	pieceBytes   = 4 << 20
+	pieceBytes   = 1 << 20
 	pieceColumns = 96
 	columnsWord  = 1
 	depthWord    = 2

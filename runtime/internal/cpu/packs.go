@@ -1,10 +1,13 @@
 package cpu
 
 import (
+	"errors"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/internal/mapped"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -56,13 +59,14 @@ type pieces struct {
 	step int // rows of a part; the last may have fewer
 
 	// fill packs w, which is rows rows of the constant from row from on, to its place within all.
+	// Calls for several pieces may run at once.
 	fill func(w *tensor.Tensor, from, rows int, all []byte) error
 
 	others []*tensor.Tensor // that fill reads beside w; nil for none
 }
 
-// packPieces is pack of a constant that is packed in pieces. It releases each piece's pages of a
-// mapped file before it reads the next piece.
+// packPieces is pack of a constant that is packed in pieces, in all threads of the device. A thread
+// releases a piece's pages of a mapped file before it reads another piece.
 func (d *Device) packPieces(w *tensor.Tensor, k packKey, n int, cut pieces) ([]byte, error) {
 	k.data = w.Identity()
 	if !d.packs.has(k) {
@@ -77,7 +81,7 @@ func (d *Device) packPieces(w *tensor.Tensor, k packKey, n int, cut pieces) ([]b
 		if err != nil {
 			return nil, err
 		}
-		err = cut.each(w, b)
+		err = cut.each(w, b, d.threads)
 		for _, t := range append(cut.others, w) {
 			if t != nil {
 				t.Forget()
@@ -87,25 +91,45 @@ func (d *Device) packPieces(w *tensor.Tensor, k packKey, n int, cut pieces) ([]b
 	})
 }
 
-// each packs w piece by piece.
-func (c pieces) each(w *tensor.Tensor, all []byte) error {
+// each packs w piece by piece, in up to that many threads.
+func (c pieces) each(w *tensor.Tensor, all []byte, threads int) error {
 	if c.step >= c.rows {
 		return aligned(w, func(w *tensor.Tensor) error { return c.fill(w, 0, c.rows, all) })
 	}
-	width := w.Len() / c.rows
-	size := w.DType().Bytes(width)
-	for from := 0; from < c.rows; from += c.step {
-		rows := min(c.step, c.rows-from)
-		part, err := tensor.FromBytes(w.DType(), tensor.Shape{rows, width}, w.Bytes()[from*size:(from+rows)*size])
-		if err != nil {
-			return err
+	data, count := w.Bytes(), (c.rows+c.step-1)/c.step
+	var next atomic.Int64
+	work := func() error {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= count {
+				return nil
+			}
+			if err := c.one(i*c.step, w, data, all); err != nil {
+				next.Store(int64(count))
+				return err
+			}
 		}
-		if err := aligned(part, func(w *tensor.Tensor) error { return c.fill(w, from, rows, all) }); err != nil {
-			return err
-		}
-		part.Forget()
 	}
-	return nil
+	errs := make([]error, max(1, min(threads, count)))
+	var wait sync.WaitGroup
+	for t := range errs[1:] {
+		wait.Go(func() { errs[1+t] = guard.Call(work) })
+	}
+	errs[0] = guard.Call(work)
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+// one packs the piece that begins at row from of w, whose bytes are data.
+func (c pieces) one(from int, w *tensor.Tensor, data, all []byte) error {
+	rows, width := min(c.step, c.rows-from), w.Len()/c.rows
+	size := w.DType().Bytes(width)
+	part, err := tensor.FromBytes(w.DType(), tensor.Shape{rows, width}, data[from*size:(from+rows)*size])
+	if err != nil {
+		return err
+	}
+	defer part.Forget()
+	return aligned(part, func(w *tensor.Tensor) error { return c.fill(w, from, rows, all) })
 }
 
 // has reports whether keep was called with key k.
