@@ -25,18 +25,18 @@ var (
 	// turnedRules have pairs of columns in files.
 	turnedRules = changed(changed(llamaRules, queries, "attn_q"), keys, "attn_k")
 
-	mixtralRules = besides(turnedRules,
+	mixtralRules = with(turnedRules,
 		rule{gguf: "blk.N.ffn_gate_inp", folder: "model.layers.N.block_sparse_moe.gate", wide: true},
 		rule{gguf: "blk.N.ffn_gate_exps", folder: "model.layers.N.block_sparse_moe.experts.*.w1"},
 		rule{gguf: "blk.N.ffn_up_exps", folder: "model.layers.N.block_sparse_moe.experts.*.w3"},
 		rule{gguf: "blk.N.ffn_down_exps", folder: "model.layers.N.block_sparse_moe.experts.*.w2"})
 
-	graniteMoERules = besides(turnedRules,
+	graniteMoERules = with(turnedRules,
 		rule{gguf: "blk.N.ffn_gate_inp", folder: "model.layers.N.block_sparse_moe.router.layer", wide: true},
 		rule{gguf: "blk.N.ffn_gate_exps+blk.N.ffn_up_exps", folder: "model.layers.N.block_sparse_moe.input_linear", joined: stacked},
 		rule{gguf: "blk.N.ffn_down_exps", folder: "model.layers.N.block_sparse_moe.output_linear"})
 
-	expertRules = besides(llamaRules,
+	expertRules = with(llamaRules,
 		rule{gguf: "blk.N.ffn_gate_inp", folder: "model.layers.N.mlp.gate", wide: true},
 		rule{gguf: "blk.N.ffn_gate_exps", folder: "model.layers.N.mlp.experts.*.gate_proj"},
 		rule{gguf: "blk.N.ffn_up_exps", folder: "model.layers.N.mlp.experts.*.up_proj"},
@@ -50,38 +50,38 @@ var (
 	gemmaRules = changed(llamaRules, offset, gemmaNorms...)
 
 	// aroundRules have norms before and after blocks.
-	aroundRules = changed(besides(llamaRules,
+	aroundRules = changed(with(llamaRules,
 		rule{gguf: "blk.N.post_attention_norm", folder: "model.layers.N.post_attention_layernorm"},
 		rule{gguf: "blk.N.ffn_norm", folder: "model.layers.N.pre_feedforward_layernorm"},
 		rule{gguf: "blk.N.post_ffw_norm", folder: "model.layers.N.post_feedforward_layernorm"}), offset, gemmaNorms...)
 
-	olmoRules = besides(llamaRules,
+	olmoRules = with(llamaRules,
 		rule{gguf: "blk.N.attn_norm"}, rule{gguf: "blk.N.ffn_norm"},
 		rule{gguf: "blk.N.post_attention_norm", folder: "model.layers.N.post_attention_layernorm"},
 		rule{gguf: "blk.N.post_ffw_norm", folder: "model.layers.N.post_feedforward_layernorm"})
 
-	phi3Rules = besides(llamaRules,
+	phi3Rules = with(llamaRules,
 		rule{gguf: "blk.N.attn_q"}, rule{gguf: "blk.N.attn_k"}, rule{gguf: "blk.N.attn_v"}, rule{gguf: "blk.N.ffn_gate"},
 		rule{gguf: "blk.N.attn_qkv", folder: "model.layers.N.self_attn.qkv_proj"},
 		rule{gguf: "blk.N.ffn_up", folder: "model.layers.N.mlp.gate_up_proj"})
 
-	starcoder2Rules = besides(llamaRules,
+	starcoder2Rules = with(llamaRules,
 		rule{gguf: "blk.N.ffn_gate"},
 		rule{gguf: "blk.N.ffn_up", folder: "model.layers.N.mlp.c_fc"},
 		rule{gguf: "blk.N.ffn_down", folder: "model.layers.N.mlp.c_proj"})
 
-	stablelmRules = besides(llamaRules,
+	stablelmRules = with(llamaRules,
 		rule{gguf: "blk.N.attn_q_norm", folder: "model.layers.N.self_attn.q_layernorm.norms.*"},
 		rule{gguf: "blk.N.attn_k_norm", folder: "model.layers.N.self_attn.k_layernorm.norms.*"})
 
-	phiRules = besides(llamaRules,
+	phiRules = with(llamaRules,
 		rule{gguf: "output_norm", folder: "model.final_layernorm"},
 		rule{gguf: "blk.N.attn_output", folder: "model.layers.N.self_attn.dense"},
 		rule{gguf: "blk.N.ffn_norm"}, rule{gguf: "blk.N.ffn_gate"},
 		rule{gguf: "blk.N.ffn_up", folder: "model.layers.N.mlp.fc1"},
 		rule{gguf: "blk.N.ffn_down", folder: "model.layers.N.mlp.fc2"})
 
-	lfm2Rules = besides(llamaRules,
+	lfm2Rules = with(llamaRules,
 		rule{gguf: "output_norm"},
 		rule{gguf: "token_embd_norm", folder: "model.embedding_norm"},
 		rule{gguf: "blk.N.attn_norm", folder: "model.layers.N.operator_norm"},
@@ -96,7 +96,7 @@ var (
 		rule{gguf: "blk.N.shortconv.in_proj", folder: "model.layers.N.conv.in_proj"},
 		rule{gguf: "blk.N.shortconv.out_proj", folder: "model.layers.N.conv.out_proj"})
 
-	gptOSSRules = besides(llamaRules,
+	gptOSSRules = with(llamaRules,
 		rule{gguf: "blk.N.ffn_norm"},
 		rule{gguf: "blk.N.post_attention_norm", folder: "model.layers.N.post_attention_layernorm"},
 		rule{gguf: "blk.N.attn_sinks", folder: "model.layers.N.self_attn.sinks", bare: true},

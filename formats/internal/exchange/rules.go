@@ -152,28 +152,8 @@ func (x *exchange) add(name string, t *tensor.Tensor) {
 	x.to = append(x.to, &graph.Initializer{Name: name, Tensor: t})
 }
 
-// besides returns rules with others in place of rules of the same tensor of a file, and the rest of
-// the others at the end. An empty name in a folder removes a rule.
-func besides(rules []rule, others ...rule) []rule {
-	var list []rule
-	used := make([]bool, len(others))
-	for _, r := range rules {
-		for i, o := range others {
-			if o.gguf == r.gguf {
-				r, used[i] = o, true
-			}
-		}
-		if r.folder != "" {
-			list = append(list, r)
-		}
-	}
-	for i, o := range others {
-		if !used[i] && o.folder != "" {
-			list = append(list, o)
-		}
-	}
-	return list
-}
+// sides returns the names of a rule's tensors in files and in folders.
+func (r rule) sides() (gguf, folder string) { return r.gguf, r.folder }
 
 // changed returns rules with a change for the tensors of these names in a file.
 func changed(rules []rule, by *change, names ...string) []rule {

@@ -63,24 +63,31 @@ func headDim(n float64) setting {
 	return setting{"attention.key_length", "head_dim", size, headSize, n}
 }
 
-// with returns settings with others in place of those with the same key in files, and the rest at
-// the end. An empty key in config.json removes a setting.
-func with(list []setting, others ...setting) []setting {
-	var out []setting
-	used := make([]bool, len(others))
-	for _, s := range list {
-		for i, o := range others {
-			if o.gguf == s.gguf {
-				s, used[i] = o, true
-			}
-		}
-		if s.config != "" {
-			out = append(out, s)
+// sides returns the keys of a setting in files and in config.json.
+func (s setting) sides() (gguf, folder string) { return s.gguf, s.config }
+
+// with returns rules or settings with others in place of those of the same name in files, and the
+// rest of the others at the end. An empty name in folders removes one.
+func with[T interface{ sides() (gguf, folder string) }](list []T, others ...T) []T {
+	var out []T
+	add := func(x T) {
+		if _, folder := x.sides(); folder != "" {
+			out = append(out, x)
 		}
 	}
+	used := make([]bool, len(others))
+	for _, x := range list {
+		gguf, _ := x.sides()
+		for i, o := range others {
+			if of, _ := o.sides(); of == gguf {
+				x, used[i] = o, true
+			}
+		}
+		add(x)
+	}
 	for i, o := range others {
-		if !used[i] && o.config != "" {
-			out = append(out, o)
+		if !used[i] {
+			add(o)
 		}
 	}
 	return out
