@@ -95,7 +95,11 @@ func (k Kernel) Packed(list []int64, operand int) int {
 	return int(C.kernel_packed(k.row, words(list), C.size_t(operand)))
 }
 
-// Pack packs operand src into dst. dst has Packed bytes at a multiple of 64.
+// PacksUnaligned reports whether Pack takes elements at any address.
+func (k Kernel) PacksUnaligned() bool { return k.row.entry.unaligned != 0 }
+
+// Pack packs operand src into dst. dst has Packed bytes at a multiple of 64. src is at a multiple of
+// its element size, unless PacksUnaligned reports true.
 func (k Kernel) Pack(list []int64, operand int, src unsafe.Pointer, dst []byte) {
 	C.kernel_pack(k.row, words(list), C.size_t(operand), src, unsafe.Pointer(unsafe.SliceData(dst)))
 }

@@ -9,6 +9,7 @@
 #define NACRE_CONV_CONV_H
 
 #include <stddef.h>
+#include <string.h>
 
 #include "core/kernel.h"
 #include "core/numbers.h"
@@ -27,6 +28,13 @@ typedef struct {
 } nacre_conv;
 
 const nacre_kernel *nacre_conv_kernels(size_t *count);
+
+// nacre_f32_at returns float i at p, which has any address.
+static inline float nacre_f32_at(const void *p, size_t i) {
+    float f;
+    memcpy(&f, (const char *)p + i * sizeof f, sizeof f);
+    return f;
+}
 
 // ---- commands ----
 

@@ -583,11 +583,12 @@ static void parts_halves_command(const nacre_call *c) { parts_run(c, 2); }
 
 const nacre_entry nacre_f32_conv_parts_entry = {
     .words = sizeof(nacre_conv_dense_words) / 8, .operands = CONV_OPERANDS, .run = parts_command, .fits = parts_fits,
-    .scratch = parts_scratch, .packed = nacre_dense_packed, .pack = nacre_dense_pack,
+    .scratch = parts_scratch, .packed = nacre_dense_packed, .pack = nacre_dense_pack, .unaligned = 1,
 };
 const nacre_entry nacre_f32_conv_parts_halves_entry = {
     .words = sizeof(nacre_conv_dense_words) / 8, .operands = CONV_OPERANDS, .run = parts_halves_command,
-    .fits = parts_halves_fits, .scratch = parts_halves_scratch, .packed = nacre_dense_packed, .pack = nacre_dense_pack,
+    .fits = parts_halves_fits, .scratch = parts_halves_scratch, .packed = nacre_dense_packed,
+    .pack = nacre_dense_pack, .unaligned = 1,
 };
 
 #endif

@@ -604,13 +604,13 @@ size_t nacre_dense_packed(const nacre_kernel *kernel, const int64_t *words, size
 // Packs the weights of `wide` filters of group g from filter f on, counted from the first filter of
 // the block where the group begins, for a position of the kernel and the step of channels from k
 // on. It returns the end of what it wrote.
-static float *dense_pack_step(const dense_job *j, const float *w, size_t g, size_t f, size_t wide, size_t k, size_t tap,
+static float *dense_pack_step(const dense_job *j, const void *w, size_t g, size_t f, size_t wide, size_t k, size_t tap,
                               float *out) {
     const size_t before = g * j->filters % j->lanes;  // filters of other groups in that block
     for (size_t from = k; from < nacre_min(j->channels, k + j->step_channels); from++) {
         for (size_t l = f; l < f + wide; l++) {
             const int there = l >= before && l - before < j->filters;
-            *out++ = there ? w[((g * j->filters + l - before) * j->channels + from) * j->taps + tap] : 0;
+            *out++ = there ? nacre_f32_at(w, ((g * j->filters + l - before) * j->channels + from) * j->taps + tap) : 0;
         }
     }
     return out;
@@ -640,9 +640,10 @@ void nacre_dense_pack(const nacre_kernel *kernel, const int64_t *words, size_t o
 
 const nacre_entry nacre_f32_conv_blocked_entry = {
     .words = sizeof(nacre_conv_dense_words) / 8, .operands = CONV_OPERANDS, .run = dense_command,
-    .fits = nacre_dense_fits, .scratch = dense_scratch, .packed = nacre_dense_packed, .pack = nacre_dense_pack,
+    .fits = nacre_dense_fits, .scratch = dense_scratch, .packed = nacre_dense_packed,
+    .pack = nacre_dense_pack, .unaligned = 1,
 };
 const nacre_entry nacre_f32_conv_blocked_halves_entry = {
     .words = sizeof(nacre_conv_dense_words) / 8, .operands = CONV_OPERANDS, .run = halves_command, .fits = halves_fits,
-    .scratch = halves_scratch, .packed = nacre_dense_packed, .pack = nacre_dense_pack,
+    .scratch = halves_scratch, .packed = nacre_dense_packed, .pack = nacre_dense_pack, .unaligned = 1,
 };

@@ -195,13 +195,12 @@ static void blocked_pack(const nacre_kernel *kernel, const int64_t *words, size_
     (void)operand;
     const blocked_job j = blocked_of(kernel, (const void *)words);
     const size_t taps = conv_count(j.c.kernel, j.c.axes);
-    const float *const w = src;
     float *out = dst;
     for (size_t b = 0; b < j.blocks; b++) {
         for (size_t tap = 0; tap < taps; tap++) {
             for (size_t k = 0; k < j.c.channels; k++) {
                 for (size_t f = b * j.block; f < (b + 1) * j.block; f++) {
-                    *out++ = f < j.channels ? w[(f * j.c.channels + k) * taps + tap] : 0;
+                    *out++ = f < j.channels ? nacre_f32_at(src, (f * j.c.channels + k) * taps + tap) : 0;
                 }
             }
         }
@@ -231,5 +230,5 @@ static void blocked_command(const nacre_call *c) {
 
 const nacre_entry nacre_f32_conv_depthwise_blocked_entry = {
     .words = sizeof(nacre_conv_blocked_words) / 8, .operands = CONV_OPERANDS, .run = blocked_command,
-    .fits = blocked_fits, .scratch = blocked_scratch, .packed = blocked_packed, .pack = blocked_pack,
+    .fits = blocked_fits, .scratch = blocked_scratch, .packed = blocked_packed, .pack = blocked_pack, .unaligned = 1,
 };

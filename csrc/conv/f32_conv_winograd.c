@@ -265,7 +265,7 @@ static void winograd_pack(const nacre_kernel *kernel, const int64_t *words, size
                 impl->weights(&(nacre_f32_winograd_weights){
                     .row = (const double(*)[3])row, .side = side, .n = nacre_min(lanes, c.filters - f), .block = lanes,
                     .channels = nacre_min(NACRE_WINOGRAD_CHANNELS, c.channels - k),
-                    .x = (const float *)src + (f * c.channels + k) * 9,
+                    .x = (const char *)src + (f * c.channels + k) * 9 * sizeof(float),
                     .step = c.channels * 9, .y = (float *)dst + (first * c.channels + k * wide) + f - first,
                     .stride = all * c.channels, .gap = wide});
             }
@@ -275,7 +275,8 @@ static void winograd_pack(const nacre_kernel *kernel, const int64_t *words, size
 
 const nacre_entry nacre_f32_conv_winograd_entry = {
     .words = sizeof(nacre_conv_winograd_words) / 8, .operands = CONV_OPERANDS, .run = winograd_command,
-    .fits = winograd_fits, .scratch = winograd_scratch, .packed = winograd_packed, .pack = winograd_pack,
+    .fits = winograd_fits, .scratch = winograd_scratch, .packed = winograd_packed,
+    .pack = winograd_pack, .unaligned = 1,
 };
 
 // ---- the oracle: the transforms as matrices ----
@@ -323,7 +324,7 @@ static void weights_scalar(const nacre_f32_winograd_weights *w) {
     one.channels = 1;
     for (size_t k = 0; k < w->channels; k++) {
         for (size_t i = 0; i < 9; i++) {
-            for (size_t f = 0; f < w->block; f++) x[i * w->block + f] = f < w->n ? w->x[f * w->step + 9 * k + i] : 0;
+            for (size_t f = 0; f < w->block; f++) x[i * w->block + f] = f < w->n ? nacre_f32_at(w->x, f * w->step + 9 * k + i) : 0;
         }
         one.y = w->y + k * w->gap;
         nacre_winograd_weights(&one, w->block, x);

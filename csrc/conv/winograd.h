@@ -40,13 +40,13 @@ typedef struct {
 // there are fewer channels in proportion.
 enum { NACRE_WINOGRAD_CHANNELS = 16, NACRE_WINOGRAD_LANES = 16 };
 
-// Kernels of some channels of n filters. Element i of the kernel of channel k of filter f is at x +
-// f*step + 9*k + i, and its point p goes to y[p*stride + k*gap + f]. Zeros fill the block after the
-// last filter.
+// Kernels of some channels of n filters. Element i of the kernel of channel k of filter f is float
+// f*step + 9*k + i at x, which has any address. Its point p goes to y[p*stride + k*gap + f]. Zeros
+// fill the block after the last filter.
 typedef struct {
     const double (*row)[3];  // transform three numbers to points
     size_t side, n, block, channels;
-    const float *x;
+    const void *x;
     size_t step;
     float *y;
     size_t stride, gap;

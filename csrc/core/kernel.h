@@ -85,6 +85,8 @@ struct nacre_entry {
     // operand is packed. If packed returns 0, or is NULL, operands are not packed.
     size_t (*packed)(const nacre_kernel *k, const int64_t *words, size_t operand);
     void (*pack)(const nacre_kernel *k, const int64_t *words, size_t operand, const void *src, void *dst);
+    // Whether pack takes src at any address. If 0, src is at a multiple of its element size.
+    int unaligned;
     // The columns of a panel, if pack writes a right matrix as panels of columns that follow each
     // other. NULL means another form. Rows of equal pack and panel pack alike.
     size_t (*panel)(const nacre_kernel *k);

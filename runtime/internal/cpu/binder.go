@@ -348,10 +348,11 @@ func (b *binder) packable(t *tensor.Tensor) bool {
 
 // whole packs a constant in one piece.
 func whole(k bindings.Kernel, list []int64, operand int) pieces {
-	return pieces{rows: 1, step: 1, fill: func(t *tensor.Tensor, _, _ int, all []byte) error {
+	fill := func(t *tensor.Tensor, _, _ int, all []byte) error {
 		k.Pack(list, operand, t.Pointer(), all)
 		return nil
-	}}
+	}
+	return pieces{rows: 1, step: 1, fill: fill, unaligned: k.PacksUnaligned()}
 }
 
 // packedPieces is packedTensor for a constant that cut divides into pieces. cut receives the words

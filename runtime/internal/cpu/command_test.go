@@ -167,6 +167,16 @@ func runGuarded(t *testing.T, k bindings.Kernel, w words, pool *bindings.Pool, n
 	return results[0]
 }
 
+// unaligned returns b, or a copy at an odd address if kernel k packs elements at any address.
+func unaligned(k bindings.Kernel, b []byte) []byte {
+	if !k.PacksUnaligned() {
+		return b
+	}
+	odd, _ := guardedBytes(len(b)+1, 1)
+	copy(odd, b)
+	return odd[:len(b)]
+}
+
 // stored returns numbers as elements of a type, at an address that is a multiple of only the
 // element size.
 func stored(d tensor.DType, list []float64) []byte {

@@ -105,7 +105,7 @@ func (v *convWords) compare(
 	}
 	weights := bindings.Alloc(n)
 	defer bindings.Free(weights)
-	k.Pack(numbersOf(t, v.weights()), 1, unsafe.Pointer(unsafe.SliceData(ops[1])), weights)
+	k.Pack(numbersOf(t, v.weights()), 1, unsafe.Pointer(unsafe.SliceData(unaligned(k, ops[1]))), weights)
 	ops = slices.Clone(ops)
 	ops[1] = weights
 	v.packed = true

@@ -165,7 +165,7 @@ func (d *convData) blocked(
 	if !plain {
 		x = toBlocks(d.x, in, block)
 	}
-	w := stored(tensor.F32, d.w)
+	w := unaligned(k, stored(tensor.F32, d.w))
 	packed := bindings.Alloc(k.Packed(numbersOf(t, v.weights()), 1))
 	defer bindings.Free(packed)
 	k.Pack(numbersOf(t, v.weights()), 1, unsafe.Pointer(unsafe.SliceData(w)), packed)

@@ -62,7 +62,8 @@ type pieces struct {
 	// Calls for several pieces may run at once.
 	fill func(w *tensor.Tensor, from, rows int, all []byte) error
 
-	others []*tensor.Tensor // that fill reads beside w; nil for none
+	unaligned bool             // whether fill takes elements at any address
+	others    []*tensor.Tensor // that fill reads beside w; nil for none
 }
 
 // packPieces is pack of a constant that is packed in pieces, in all threads of the device. A thread
@@ -94,7 +95,7 @@ func (d *Device) packPieces(w *tensor.Tensor, k packKey, n int, cut pieces) ([]b
 // each packs w piece by piece, in up to that many threads.
 func (c pieces) each(w *tensor.Tensor, all []byte, threads int) error {
 	if c.step >= c.rows {
-		return aligned(w, func(w *tensor.Tensor) error { return c.fill(w, 0, c.rows, all) })
+		return c.whole(w, 0, c.rows, all)
 	}
 	data, count := w.Bytes(), (c.rows+c.step-1)/c.step
 	var next atomic.Int64
@@ -129,7 +130,15 @@ func (c pieces) one(from int, w *tensor.Tensor, data, all []byte) error {
 		return err
 	}
 	defer part.Forget()
-	return aligned(part, func(w *tensor.Tensor) error { return c.fill(w, from, rows, all) })
+	return c.whole(part, from, rows, all)
+}
+
+// whole calls fill with w, or with a copy of w where fill needs aligned elements.
+func (c pieces) whole(w *tensor.Tensor, from, rows int, all []byte) error {
+	if c.unaligned {
+		return c.fill(w, from, rows, all)
+	}
+	return aligned(w, func(w *tensor.Tensor) error { return c.fill(w, from, rows, all) })
 }
 
 // has reports whether keep was called with key k.
