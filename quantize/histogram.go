@@ -1,6 +1,9 @@
 package quantize
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // histogram counts numbers in bins of equal width on both sides of 0. When a number lies beyond the
 // last bin, the width doubles and neighbours become one bin, so that numbers need not be kept.
@@ -76,30 +79,36 @@ func (h *histogram) percentile(share float64) (low, high float32) {
 	return max(low, h.low), min(high, h.high)
 }
 
-// entropyLevels is the number of levels that the magnitudes within a range have.
-const entropyLevels = 128
+// entropyLevels is the number of codes that a range has.
+const entropyLevels = 256
 
-// entropy returns the range whose numbers, rounded to levels, have the least Kullback-Leibler
-// divergence from all numbers but 0, which every range has as a code. Numbers beyond the range
-// count as its ends.
+// entropy returns the range whose numbers, rounded to codes, have the least Kullback-Leibler
+// divergence from all numbers but 0, which every range has as a code. The range is cut at the same
+// distance from 0 on both sides, and shares its codes between the numbers that are left. Numbers
+// beyond it count as its ends.
 func (h *histogram) entropy() (low, high float32) {
 	if h.width == 0 {
 		return h.low, h.high
 	}
-	var sizes [halfBins]float64 // of magnitudes
-	last := 0
-	for i := range sizes {
-		sizes[i] = float64(h.counts[halfBins+i] + h.counts[halfBins-1-i])
-		if i == 0 {
-			sizes[0] -= float64(h.zeros)
+	counts := make([]float64, len(h.counts))
+	first, last := len(counts), 0
+	for i, n := range h.counts {
+		if counts[i] = float64(n); i == halfBins {
+			counts[i] -= float64(h.zeros)
 		}
-		if sizes[i] > 0 {
-			last = i
+		if counts[i] > 0 {
+			first, last = min(first, i), i
 		}
 	}
-	best, least := last+1, math.Inf(1)
-	for n := entropyLevels; n <= last+1; n += max((last+1)/entropyLevels, 1) {
-		if kl := lostEntropy(sizes[:last+1], n); kl < least {
+	first, last = min(first, halfBins), max(last, halfBins-1)
+	reach := max(halfBins-first, last+1-halfBins)
+	best, least := reach, math.Inf(1)
+	for n := reach; n > 0; n -= max(reach/entropyLevels, 1) {
+		from, to := max(halfBins-n, first), min(halfBins+n, last+1)
+		if to-from < entropyLevels { // the codes are finer than the bins
+			break
+		}
+		if kl := lostEntropy(counts, from, to); kl < least {
 			best, least = n, kl
 		}
 	}
@@ -107,34 +116,59 @@ func (h *histogram) entropy() (low, high float32) {
 	return max(-end, h.low), min(end, h.high)
 }
 
-// lostEntropy returns the divergence of counts, rounded to levels within the first n, from the
-// counts with those beyond n at the end.
-func lostEntropy(counts []float64, n int) (kl float64) {
-	beyond, total := 0.0, 0.0
-	for i, c := range counts {
-		total += c
-		if i >= n {
-			beyond += c
-		}
-	}
-	for level := range entropyLevels {
-		from, to := level*n/entropyLevels, (level+1)*n/entropyLevels
+// lostEntropy returns the divergence of the counts of bins from..to-1, rounded to codes, from these
+// counts with the bins before and after them at the ends.
+func lostEntropy(counts []float64, from, to int) (kl float64) {
+	n := to - from
+	p, q := slices.Clone(counts[from:to]), make([]float64, n)
+	for code := range entropyLevels {
+		a, b := code*n/entropyLevels, (code+1)*n/entropyLevels
 		sum, filled := 0.0, 0.0
-		for i, c := range counts[from:to] {
-			if c > 0 || from+i == n-1 && beyond > 0 {
+		for _, c := range p[a:b] {
+			sum += c
+			if c > 0 {
 				filled++
 			}
-			sum += c
 		}
-		for i, c := range counts[from:to] {
-			p := c
-			if from+i == n-1 {
-				p += beyond
-			}
-			if p > 0 { // a level that only numbers beyond reach is as rare as one number
-				kl += p / total * math.Log(p/total*(total-beyond)/max(sum/filled, 1/filled))
+		for i, c := range p[a:b] {
+			if c > 0 {
+				q[a+i] = sum / filled
 			}
 		}
 	}
+	p[0] += total(counts[:from])
+	p[n-1] += total(counts[to:])
+	smooth(p)
+	smooth(q)
+	sumP, sumQ := total(p), total(q)
+	for i := range p {
+		kl += p[i] / sumP * math.Log(p[i]/sumP*sumQ/q[i])
+	}
 	return kl
+}
+
+// smooth moves a small part of the counts to empty bins, so that no bin is empty.
+func smooth(counts []float64) {
+	const part = 1e-4
+	empty := 0
+	for _, c := range counts {
+		if c == 0 {
+			empty++
+		}
+	}
+	if empty == len(counts) {
+		return
+	}
+	for i, c := range counts {
+		if counts[i] = part; c > 0 {
+			counts[i] = c - part*float64(empty)/float64(len(counts)-empty)
+		}
+	}
+}
+
+func total(counts []float64) (sum float64) {
+	for _, c := range counts {
+		sum += c
+	}
+	return sum
 }

@@ -61,8 +61,15 @@ func TestEntropy(t *testing.T) {
 		full.add([]float32{2*r.Float32() - 1})
 	}
 	far.add([]float32{100})
-	if _, high := far.entropy(); high > 10 || high < 2 {
+	if _, high := far.entropy(); float64(high) > 1.01*entropyLevels*far.width || high < 2 {
 		t.Errorf("numbers up to 4, and one of 100: up to %g", high)
+	}
+	var one histogram // all codes of a range are on one side of 0
+	for range 1000000 {
+		one.add([]float32{float32(max(r.NormFloat64(), 0))})
+	}
+	if _, high := one.entropy(); high < 0.8*one.high {
+		t.Errorf("rectified numbers up to %g: up to %g", one.high, high)
 	}
 	if low, high := full.entropy(); low > -0.95 || high < 0.95 {
 		t.Errorf("uniform numbers from -1 to 1: %g to %g", low, high)
@@ -70,5 +77,36 @@ func TestEntropy(t *testing.T) {
 	var none histogram
 	if none.add([]float32{1, float32(math.NaN())}) || none.add([]float32{float32(math.Inf(1))}) {
 		t.Error("numbers that are not finite are counted")
+	}
+}
+
+// TestLostEntropy compares divergences with sums by hand.
+func TestLostEntropy(t *testing.T) {
+	const n = 2 * entropyLevels
+	flat, uneven := make([]float64, n), make([]float64, n)
+	for i := range n {
+		flat[i], uneven[i] = 5000, float64(5000+10000*(i%2))
+	}
+	end := 1 + n/2 // in parts of the other bins
+	for _, c := range []struct {
+		name     string
+		counts   []float64
+		from, to int
+		want     float64
+	}{
+		{"flat", flat, 0, n, 0},
+		{"two bins for each code", uneven, 0, n, 0.25*math.Log(0.5) + 0.75*math.Log(1.5)},
+		{"all beyond in the last bin", flat, 0, n / 2,
+			math.Log(0.5)*float64(n/2-1)/n + float64(end)/n*math.Log(float64(end)/2)},
+		{"all beyond in the first bin", flat, n / 2, n,
+			math.Log(0.5)*float64(n/2-1)/n + float64(end)/n*math.Log(float64(end)/2)},
+	} {
+		if got := lostEntropy(c.counts, c.from, c.to); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %g, want %g", c.name, got, c.want)
+		}
+	}
+	sparse := []float64{0, 7, 0, 0}
+	if smooth(sparse); sparse[0] != 1e-4 || math.Abs(total(sparse)-7) > 1e-12 {
+		t.Errorf("smoothed to %v", sparse)
 	}
 }

@@ -116,7 +116,7 @@ func TestStatic(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Logf("%s signed=%t: error %.4f", method, signed, d.Error)
-			if most := map[quantize.Method]float64{quantize.Entropy: 0.05}[method]; d.Error > max(most, 0.02) || d.Error == 0 {
+			if d.Error > 0.02 || d.Error == 0 {
 				t.Errorf("%s: error %g", method, d.Error)
 			}
 			plan := planOf(t, made)
