@@ -50,6 +50,9 @@ func (e *editor) linear(p product, to Type, body bool) (bool, error) {
 			e.kept(p, "kept: the error as "+to.name+" is above the limit", s.error())
 			return false, nil
 		}
+		if err := e.stored(codes); err != nil {
+			return false, err
+		}
 		e.changed(p, to, s, codes, scales, zeros)
 		node := &graph.Node{Name: e.names.New(p.weight.Name + "_dequantize"), Op: "DequantizeLinear", Version: e.version(),
 			Inputs: []string{e.constant(codes), e.constant(scales)}}

@@ -44,6 +44,11 @@ func (e *editor) nbits(p product, to Type) (bool, error) {
 		if p.table { // rows of codes
 			m.codes.Tensor, _ = m.codes.Tensor.Reshape(tensor.Shape{n, m.codes.Tensor.Len() / n})
 		}
+		for _, x := range []*graph.Initializer{m.codes, m.scales, m.zeros} {
+			if err := e.stored(x); err != nil {
+				return false, err
+			}
+		}
 		m.names = []string{e.constant(m.codes), e.constant(m.scales)}
 		if m.zeros != nil {
 			m.names = append(m.names, e.constant(m.zeros))

@@ -2,6 +2,7 @@ package quantize
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	goruntime "runtime"
 
@@ -45,6 +46,10 @@ type Options struct {
 	SignedActivations bool
 	// ReduceRange gives weights of int8 codes of 7 bits, so that two products of codes fit in 16 bits.
 	ReduceRange bool
+	// Scratch is a folder for the results. If it is set, large results are kept in unnamed files there,
+	// in place of memory, until the model that Model returns is closed. If the system cannot map files,
+	// results are in memory.
+	Scratch string
 	// Threads is the number of goroutines that quantise. 0 is one for each CPU.
 	Threads int
 	// Progress is called with the elements that are done and their total. It may be nil.
@@ -105,6 +110,13 @@ func Model(ctx context.Context, m *graph.Model, o Options) (_ *graph.Model, _ *R
 	j := &job{Options: o, ctx: ctx, source: m, report: &Report{Type: o.Type.name}}
 	out, g := *m, *m.Graph
 	out.Graph, j.graph = &g, &g
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, j.close())
+		} else if len(j.unmaps) > 0 {
+			out.Closer = &scratch{j.unmaps, m.Closer}
+		}
+	}()
 	switch {
 	case o.Format == "onnx":
 		if len(g.Nodes) == 0 {
@@ -170,7 +182,8 @@ type job struct {
 	graph       *graph.Graph // of the result
 	report      *Report
 	done, total int64
-	lost, power float64 // sums over all weights
+	lost, power float64        // sums over all weights
+	unmaps      []func() error // of results in Scratch
 }
 
 // add adds a weight that changed to the report.

@@ -129,6 +129,9 @@ func (j *job) tensor(x *graph.Initializer, mix *mix) (*graph.Initializer, error)
 		j.report.Layers = append(j.report.Layers, l)
 		return x, nil
 	}
+	if err := j.stored(y); err != nil {
+		return nil, err
+	}
 	l.To, l.Bytes = to.name, int64(y.Tensor.Size())
 	for _, p := range y.Meta[len(x.Meta):] {
 		if p.Data != nil {

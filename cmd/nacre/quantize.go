@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -132,6 +133,7 @@ func (f *quantizeFlags) options(ctx context.Context, out string) error {
 	if f.o.Format == "" {
 		return usagef("the extension of %s names no format; have %s", out, extensions())
 	}
+	f.o.Scratch = scratch(out)
 	switch {
 	case f.o.Compensate && f.calibration == "":
 		return usagef("--gptq needs --calibration")
@@ -160,6 +162,15 @@ func (f *quantizeFlags) options(ctx context.Context, out string) error {
 		f.o.Importance, err = quantize.ReadImportance(ctx, f.importance)
 	}
 	return err
+}
+
+// scratch returns the folder for results on their way to a file: the file's own, so that they take
+// room on the same disk. It is the system's if the output is a pipe or a device.
+func scratch(out string) string {
+	if info, err := os.Stat(out); err == nil && !info.Mode().IsRegular() {
+		return os.TempDir()
+	}
+	return filepath.Dir(out)
 }
 
 // staticOptions checks the flags about activations, and sets activations to its default.

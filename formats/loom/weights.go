@@ -61,7 +61,7 @@ func (b *Blob) unpack(r *reader) error {
 	text := b.Data
 	if len(text) >= leastFile && mapped.Contains(text) {
 		var bad error
-		data, unmap, err := mapped.Temporary(decodedLen(text), func(w io.Writer) error {
+		data, unmap, err := mapped.Temporary("", decodedLen(text), func(w io.Writer) error {
 			bad = decodeText(r.Budget, w, text)
 			return bad
 		})

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/nacre-ml/nacre/internal/mapped"
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
@@ -114,7 +115,7 @@ func (e *encoder) appendTo(b []byte) []byte {
 	return append(b, e.buf...)
 }
 
-// WriteTo writes the message to w.
+// WriteTo writes the message to w. Pages of mapped files are released once they are written.
 func (e *encoder) WriteTo(w io.Writer) (int64, error) {
 	e.flush()
 	total := int64(0)
@@ -124,6 +125,7 @@ func (e *encoder) WriteTo(w io.Writer) (int64, error) {
 		if err != nil {
 			return total, err
 		}
+		mapped.Release(p)
 	}
 	return total, nil
 }

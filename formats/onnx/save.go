@@ -12,6 +12,7 @@ import (
 	"regexp"
 
 	"github.com/nacre-ml/nacre/internal/guard"
+	"github.com/nacre-ml/nacre/internal/mapped"
 	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -185,7 +186,7 @@ func (s *sideFile) add(data []byte) int64 {
 	return at
 }
 
-// WriteTo writes the file to w.
+// WriteTo writes the file to w. Pages of mapped files are released once they are written.
 func (s *sideFile) WriteTo(w io.Writer) (int64, error) {
 	var zeros [page]byte
 	at := int64(0)
@@ -197,6 +198,7 @@ func (s *sideFile) WriteTo(w io.Writer) (int64, error) {
 				return at, err
 			}
 		}
+		mapped.Release(p.data)
 	}
 	return at, nil
 }

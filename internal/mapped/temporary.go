@@ -6,14 +6,15 @@ import (
 	"os"
 )
 
-// Temporary maps an unnamed file with the first n bytes that write writes. The system keeps them in
-// memory or on disk, as for other mapped files. The memory must not be written. unmap unmaps it. If
-// the system cannot release pages, the error is errors.ErrUnsupported.
-func Temporary(n int, write func(w io.Writer) error) (data []byte, unmap func() error, err error) {
+// Temporary maps an unnamed file of a folder with the first n bytes that write writes. If folder is
+// empty, it is the system's for temporary files. The system keeps the bytes in memory or on disk, as
+// for other mapped files. The memory must not be written. unmap unmaps it. If the system cannot
+// release pages, the error is errors.ErrUnsupported.
+func Temporary(folder string, n int, write func(w io.Writer) error) (data []byte, unmap func() error, err error) {
 	if !CanForget {
 		return nil, nil, errors.ErrUnsupported
 	}
-	f, err := os.CreateTemp("", "nacre-")
+	f, err := os.CreateTemp(folder, "nacre-")
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,7 +10,7 @@ import (
 // TestTemporary maps bytes of unnamed files, and reads them again after a release.
 func TestTemporary(t *testing.T) {
 	want := bytes.Repeat([]byte("nacre "), 1<<15)
-	data, unmap, err := Temporary(len(want), func(w io.Writer) error {
+	data, unmap, err := Temporary(t.TempDir(), len(want), func(w io.Writer) error {
 		_, err := w.Write(want)
 		return err
 	})
@@ -37,7 +37,7 @@ func TestTemporary(t *testing.T) {
 		full:             func(io.Writer) error { return full },
 		io.ErrShortWrite: func(w io.Writer) error { _, err := w.Write(make([]byte, 9)); return err },
 	} {
-		if _, _, err := Temporary(10, write); !errors.Is(err, want) {
+		if _, _, err := Temporary("", 10, write); !errors.Is(err, want) {
 			t.Errorf("%v, not %v", err, want)
 		}
 	}

@@ -55,8 +55,9 @@ const chunk = 1 << 16
 // WriteTo writes the elements, until the context of the options ends. Values are rounded to
 // nearest, ties to even. A value too large for an eight-bit type becomes infinity, or NaN if the
 // type has no infinity. Booleans are written as 0 and 1. Unused bits of the last byte are written
-// as 0.
+// as 0. Memory of elements that can be obtained again is then released.
 func (p Payload) WriteTo(w io.Writer) (int64, error) {
+	defer p.t.Forget()
 	w = pieces.Writer(p.ctx, w)
 	if p.to == p.t.DType() {
 		return p.writeStored(w)
