@@ -1,8 +1,8 @@
 // Kernel rows of f32_block_panels and i8_block_panels. Slabs of a panel are unpacked to the first
-// cache, where they are multiplied by all rows. For many rows that are not rounded, a product of
-// floats (matmul/matmul.h) decodes panels block by block.
-#include "blocks/panels.h"
-
+// cache, where they are multiplied by all rows. A single row is multiplied by codes that stay in
+// registers. For many rows that are not rounded, a product of floats (matmul/matmul.h) decodes panels
+// block by block.
+#include "blocks/forms.h"
 #include "core/simd.h"
 #include "core/vec.h"
 
@@ -109,6 +109,11 @@ static void panels_column_chunk(void *job, size_t chunk, size_t thread) {
     _Alignas(64) float y[PANELS_ROWS * NACRE_BLOCKS_LANES];
     for (size_t j = j0; j < end; j += lanes) {
         const uint8_t *const panel = g->w + j / lanes * g->panel;
+        if (l->rows == 1 && g->impl->row != NULL) {
+            g->impl->row(g->type, slabs, panel, l->x, y);
+            panels_store(l, j, nacre_min(lanes, end - j), y);
+            continue;
+        }
         panels_fetch(l, j);
         memset(y, 0, l->rows * lanes * sizeof *y);
         for (size_t s = 0; s < slabs; s += step) {

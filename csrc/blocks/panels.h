@@ -45,9 +45,6 @@ typedef struct {
     const uint8_t *table;  // the 16 entries plus middle, or NULL
 } nacre_block_form;
 
-// The forms by type.
-extern const nacre_block_form nacre_block_forms[NACRE_BLOCK_TYPES];
-
 enum {
     NACRE_BLOCKS_UNIT = 32,    // codes
     NACRE_BLOCKS_LANES = 16,   // the most of a level
@@ -143,6 +140,9 @@ typedef struct {
     // groups of codes. Sums of rounded rows over a group are exact, and groups are added in order:
     // all variants give the same result.
     void (*dot)(const nacre_block_form *f, const nacre_block_slabs *s, size_t groups, size_t rows, const uint8_t *x, float *y);
+    // Sets y[l] to the product of one arranged row and lane l of a panel of count slabs, which is what
+    // expand and dot give. NULL if they are as fast.
+    void (*row)(size_t type, size_t count, const uint8_t *panel, const uint8_t *x, float *y);
     // Sets dst[p*width + l] to element first + p of lane l for p < k. NULL for rounded rows.
     void (*decode)(const nacre_block_form *f, const nacre_block_slabs *s, size_t first, size_t k, size_t width, float *dst);
 } nacre_block_panels_impl;

@@ -1,5 +1,5 @@
 // The variants of f32_block_panels and i8_block_panels for 64-bit ARM.
-#include "blocks/panels.h"
+#include "blocks/forms.h"
 #include "core/simd.h"
 #include "core/vec_neon.h"
 
@@ -23,6 +23,8 @@ NACRE_INLINE uint32x4_t panels_widened_neon(const uint8_t *p) {
     memcpy(&bytes, p, sizeof bytes);
     return vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8(bytes))));
 }
+
+#include "blocks/panels_slab.inc"
 
 #include "blocks/panels_f32.inc"
 

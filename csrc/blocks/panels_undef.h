@@ -1,4 +1,4 @@
-// Undefines the macros of a level for panels_f32.inc and panels_i8.inc.
+// Undefines the macros of a level for panels_slab.inc, panels_f32.inc and panels_i8.inc.
 #undef F
 #undef LANES
 #undef LANES_N
@@ -7,6 +7,7 @@
 #undef W
 #undef STEP_BYTES
 #undef ALL
+#undef EIGHT
 #undef WIDENED
 #undef LOOKUP
 #undef TABLES

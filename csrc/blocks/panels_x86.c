@@ -1,5 +1,5 @@
 // The variants of f32_block_panels and i8_block_panels for 64-bit x86.
-#include "blocks/panels.h"
+#include "blocks/forms.h"
 #include "core/simd.h"
 #include "core/vec_avx2.h"
 #include "core/vec_avx512.h"
@@ -23,6 +23,8 @@ NACRE_TARGET_BEGIN(NACRE_AVX512)
 
 #define SIZES(X) X(8) X(4) X(1)
 #define MOST 8
+#include "blocks/panels_slab.inc"
+
 #include "blocks/panels_f32.inc"
 #undef SIZES
 #undef MOST
@@ -63,6 +65,8 @@ NACRE_TARGET_END
 #define MOST 4
 
 NACRE_TARGET_BEGIN(NACRE_AVX2)
+
+#include "blocks/panels_slab.inc"
 
 #include "blocks/panels_f32.inc"
 
