@@ -68,19 +68,34 @@ func rows(shapes string) ([]row, error) {
 	return list, nil
 }
 
-// language returns the rows of a decoder: a prompt at once, and a token after others from a stream.
+// language returns the rows of decoders: a prompt at once, and a token after others from a stream.
 func language() []row {
 	const prompt, past = 128, 512
-	return []row{
+	llama := func() *graph.Model {
+		return topologies.Llama(topologies.LlamaSize{Layers: 4, Width: 2048, Heads: 32, KVHeads: 8, Hidden: 5632, Words: 8192, FourBits: true})
+	}
+	list := []row{
 		{
-			group: report.Networks, name: "gpt2_prefill_128", build: func() *graph.Model { return topologies.GPT2(prompt) },
+			name: "gpt2_prefill_128", build: func() *graph.Model { return topologies.GPT2(prompt) },
 			request: "run", peer: "run",
 		},
 		{
-			group: report.Networks, name: "gpt2_token_after_512",
+			name:    "gpt2_token_after_512",
 			build:   func() *graph.Model { return topologies.Decoder(12, 768, 12, topologies.GPT2Words) },
 			request: "stream", peer: "bound",
 			sizes: []string{fmt.Sprint("past=", past)}, peerSizes: []string{fmt.Sprint("total=", past+1)},
 		},
+		{
+			name: "llama_q4_prompt_128", build: llama, request: "stream", peer: "bound", goals: [2]float64{1.5, 1.3},
+			sizes: []string{"batch=1", fmt.Sprint("sequence=", prompt), "past_sequence=0"},
+		},
+		{
+			name: "llama_q4_token_after_512", build: llama, request: "stream", peer: "bound", goals: [2]float64{1.15, 1.1},
+			sizes: []string{"batch=1", "sequence=1", fmt.Sprint("past_sequence=", past)},
+		},
 	}
+	for i := range list {
+		list[i].group = report.Networks
+	}
+	return list
 }
