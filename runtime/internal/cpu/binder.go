@@ -352,7 +352,7 @@ func whole(k bindings.Kernel, list []int64, operand int) pieces {
 		k.Pack(list, operand, t.Pointer(), all)
 		return nil
 	}
-	return pieces{rows: 1, step: 1, fill: fill, unaligned: k.PacksUnaligned()}
+	return pieces{rows: 1, step: 1, unit: 1, fill: fill, unaligned: k.PacksUnaligned()}
 }
 
 // packedPieces is packedTensor for a constant that cut divides into pieces. cut receives the words

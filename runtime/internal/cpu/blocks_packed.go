@@ -105,7 +105,7 @@ func blockPieces(k bindings.Kernel, list []int64, w *tensor.Tensor) pieces {
 	row := w.DType().Bytes(w.Shape()[1])
 	panel := k.Packed(withCount(list, 1), panelsBlocks)
 	step := max(pieceBytes/row/k.Panel(), 1) * k.Panel()
-	return pieces{rows: rows, step: step, fill: func(w *tensor.Tensor, from, n int, all []byte) error {
+	return pieces{rows: rows, step: step, unit: k.Panel(), fill: func(w *tensor.Tensor, from, n int, all []byte) error {
 		k.Pack(withCount(list, n), panelsBlocks, w.Pointer(), all[from/k.Panel()*panel:])
 		return nil
 	}}

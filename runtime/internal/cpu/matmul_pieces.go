@@ -44,9 +44,10 @@ func (g *gemm) pieces(k bindings.Kernel, list []int64, n int) pieces {
 	}
 	switch {
 	case g.bRow.Is(1) && g.bCol.Same(g.k):
-		return pieces{rows: p.columns, step: max(pieceBytes/p.columnBytes/pieceColumns, 1) * pieceColumns, fill: p.fillColumns}
+		step := max(pieceBytes/p.columnBytes/pieceColumns, 1) * pieceColumns
+		return pieces{rows: p.columns, step: step, unit: pieceColumns, fill: p.fillColumns}
 	case g.bCol.Is(1) && g.bRow.Same(g.n):
-		return pieces{rows: p.depth, step: max(pieceBytes/(p.columns*p.element), 1), fill: p.fillRows}
+		return pieces{rows: p.depth, step: max(pieceBytes/(p.columns*p.element), 1), unit: 1, fill: p.fillRows}
 	}
 	return one
 }

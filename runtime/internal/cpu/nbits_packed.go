@@ -91,7 +91,7 @@ func (c *nbitsConstants) pieces(k bindings.Kernel, list []int64) pieces {
 	panel := k.Packed(withCount(list, 1), nbitsCodes)
 	step := max(pieceBytes/rowBytes/k.Panel(), 1) * k.Panel()
 	others := []*tensor.Tensor{nbitsScales: c.scales, nbitsZeros: c.zeros}
-	return pieces{rows: rows, step: step, others: others, fill: func(w *tensor.Tensor, from, n int, all []byte) error {
+	fill := func(w *tensor.Tensor, from, n int, all []byte) error {
 		k.Pack(withCount(list, n), nbitsCodes, w.Pointer(), all[from/k.Panel()*panel:])
 		for i, t := range others {
 			if from > 0 || t == nil {
@@ -106,7 +106,8 @@ func (c *nbitsConstants) pieces(k bindings.Kernel, list []int64) pieces {
 			}
 		}
 		return nil
-	}}
+	}
+	return pieces{rows: rows, step: step, unit: k.Panel(), others: others, fill: fill}
 }
 
 // withCount returns the words of a product with n rows of weights.

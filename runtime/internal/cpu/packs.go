@@ -50,13 +50,16 @@ func NewMovingPacks(weights *Weights) *Packs {
 // allocates them and calls fill; it then releases the pages of w that can be reread. If the
 // device's budget lacks the bytes, the error is graph.ErrMemory.
 func (d *Device) pack(w *tensor.Tensor, k packKey, n int, fill func(w *tensor.Tensor, dst []byte) error) ([]byte, error) {
-	return d.packPieces(w, k, n, pieces{rows: 1, step: 1, fill: func(w *tensor.Tensor, _, _ int, dst []byte) error { return fill(w, dst) }})
+	return d.packPieces(w, k, n, pieces{rows: 1, step: 1, unit: 1, fill: func(w *tensor.Tensor, _, _ int, dst []byte) error {
+		return fill(w, dst)
+	}})
 }
 
 // pieces describes how a constant is packed in parts that follow each other in memory.
 type pieces struct {
 	rows int // contiguous rows of the constant
-	step int // rows of a part; the last may have fewer
+	step int // the most rows of a part; the last may have fewer
+	unit int // rows of all parts but the last are a multiple, as step is
 
 	// fill packs w, which is rows rows of the constant from row from on, to its place within all.
 	// Calls for several pieces may run at once.
@@ -97,6 +100,7 @@ func (c pieces) each(w *tensor.Tensor, all []byte, threads int) error {
 	if c.step >= c.rows {
 		return c.whole(w, 0, c.rows, all)
 	}
+	c = c.even(threads)
 	data, count := w.Bytes(), (c.rows+c.step-1)/c.step
 	var next atomic.Int64
 	work := func() error {
@@ -119,6 +123,15 @@ func (c pieces) each(w *tensor.Tensor, all []byte, threads int) error {
 	errs[0] = guard.Call(work)
 	wait.Wait()
 	return errors.Join(errs...)
+}
+
+// even returns c with parts of about the same rows, as many for each thread.
+func (c pieces) even(threads int) pieces {
+	threads, count := max(threads, 1), (c.rows+c.step-1)/c.step
+	count = (count + threads - 1) / threads * threads
+	rows := (c.rows + count - 1) / count
+	c.step = (rows + c.unit - 1) / c.unit * c.unit
+	return c
 }
 
 // one packs the piece that begins at row from of w, whose bytes are data.

@@ -65,6 +65,19 @@ func checkPieces(t *testing.T, k bindings.Kernel, g *gemm, d tensor.DType) {
 	}
 }
 
+// TestEvenPieces checks how rows are divided among threads.
+func TestEvenPieces(t *testing.T) {
+	for _, c := range []struct{ rows, step, unit, threads, want int }{
+		{5632, 896, 16, 2, 704}, {5632, 896, 16, 0, 816}, {2048, 896, 16, 2, 512}, {2048, 896, 16, 3, 688}, {17, 16, 16, 4, 16}, {100, 7, 1, 8, 7},
+		{96, 96, 96, 3, 96},
+	} {
+		cut := pieces{rows: c.rows, step: c.step, unit: c.unit}.even(c.threads)
+		if cut.step != c.want || cut.step > c.step || cut.step%c.unit != 0 {
+			t.Errorf("%d rows, %d at most, %d threads: pieces of %d rows, not %d", c.rows, c.step, c.threads, cut.step, c.want)
+		}
+	}
+}
+
 // TestOnePiece checks the right operands that are packed in one piece.
 func TestOnePiece(t *testing.T) {
 	testenv.Need(t, bindings.Available())
