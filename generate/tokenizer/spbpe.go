@@ -42,9 +42,14 @@ func scoreRanks(scores []float32) []int32 {
 		sorted[i] = -sorted[i]
 	}
 	slices.Sort(sorted)
-	ranks := make([]int32, len(scores))
+	ranks, at := make([]int32, len(scores)), 0
 	for i, s := range scores {
-		at, _ := slices.BinarySearch(sorted, -s)
+		// Most vocabularies are in the order of their scores.
+		if at+1 < len(sorted) && sorted[at] < -s && sorted[at+1] == -s {
+			at++
+		} else {
+			at, _ = slices.BinarySearch(sorted, -s)
+		}
 		ranks[i] = int32(at)
 	}
 	return ranks

@@ -49,3 +49,22 @@ func TestVocabulary(t *testing.T) {
 	}
 	check(&vocabulary{others: map[string]int32{"a": 3}}, map[string]int32{"a": 3})
 }
+
+// TestScoreRanks compares ranks to the numbers of greater scores.
+func TestScoreRanks(t *testing.T) {
+	for _, scores := range [][]float32{
+		{}, {3}, {0, -1, -2, -3}, {0, -1, -1, -1, -2}, {-2, 5, 5, 0, -1, 0, 5, 4}, {0, 0, 0, -1, -1, -3, -2, 7},
+	} {
+		for i, got := range scoreRanks(scores) {
+			want := int32(0)
+			for _, s := range scores {
+				if s > scores[i] {
+					want++
+				}
+			}
+			if got != want {
+				t.Errorf("%v: score %d has rank %d, not %d", scores, i, got, want)
+			}
+		}
+	}
+}
