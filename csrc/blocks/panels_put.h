@@ -109,17 +109,23 @@ NACRE_INLINE uint64_t cut_iq3(const int8_t *book, size_t i, size_t j, unsigned s
     return ((v | (uint64_t)w << 32) >> bits & 0x0707070707070707) | spread(signs & 255) << 3;
 }
 
+// Returns the two higher bits, lowest, of the indices of codes 8*k on of IQ2_S and IQ3_S.
+NACRE_INLINE uint32_t cut_more(const uint8_t *b, size_t k) { return (uint32_t)b[66 + k / 4] >> k % 4 * 2; }
+
 // Returns codes 8*k on of a block.
 static uint64_t cut_book(size_t type, const uint8_t *b, const int8_t *book, size_t k) {
     const uint8_t *const at = b + 2 + k / 4 * 8;  // of iq2_xxs
-    const uint32_t pair = block_u16(b + 2 + 2 * k), more = (uint32_t)b[66 + k / 4] >> k % 4 * 2;
+    const uint32_t pair = block_u16(b + 2 + 2 * k);
     switch (type) {
     case NACRE_BLOCK_iq2_xxs: return cut_iq2(book, at[k % 4], block_signs(block_u32(at + 4) >> k % 4 * 7));
     case NACRE_BLOCK_iq2_xs: return cut_iq2(book, pair & 511, block_signs(pair >> 9));
-    case NACRE_BLOCK_iq2_s: return cut_iq2(book, b[2 + k] | (more & 3) << 8, b[34 + k]);
+    case NACRE_BLOCK_iq2_s: return cut_iq2(book, b[2 + k] | (cut_more(b, k) & 3) << 8, b[34 + k]);
     case NACRE_BLOCK_iq3_xxs:
         return cut_iq3(book, pair & 255, pair >> 8, block_signs(block_u32(b + 66 + k / 4 * 4) >> k % 4 * 7), 3);
-    default: return cut_iq3(book, (pair & 255) | (more & 1) << 8, pair >> 8 | (more & 2) << 7, b[74 + k], 1);
+    default: {
+        const uint32_t more = cut_more(b, k);
+        return cut_iq3(book, (pair & 255) | (more & 1) << 8, pair >> 8 | (more & 2) << 7, b[74 + k], 1);
+    }
     }
 }
 

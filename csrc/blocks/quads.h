@@ -61,10 +61,10 @@ NACRE_INLINE quad quad_exchange(quad q, int by, uint32_t mask) {
 // Transposes 8/bits words as squares of parts of constant `bits` bits: part i of each byte of word
 // j becomes part j of that byte of word i.
 NACRE_INLINE void quad_transpose(quad *q, int bits) {
-    QUAD_UNROLL for (int by = bits; by < 8; by *= 2) {
-        QUAD_UNROLL for (int i = 0; i < 8 / bits; i++) {
-            quad *const a = q + i, *const b = a + by / bits;
-            if ((i & by / bits) != 0) continue;
+    const int pairs = 4 / bits;
+    QUAD_UNROLL for (int by = bits, apart = 1; by < 8; by *= 2, apart *= 2) {
+        QUAD_UNROLL for (int i = 0; i < pairs; i++) {
+            quad *const a = q + i / apart * 2 * apart + i % apart, *const b = a + apart;
             const quad t = (*a >> by ^ *b) & UINT32_MAX / ((1u << by) + 1);
             *a ^= t << by;
             *b ^= t;

@@ -1,14 +1,19 @@
 package cpu
 
 import (
+	"math/rand/v2"
 	"os"
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/internal/testenv"
+	"github.com/nacre-ml/nacre/packed"
+	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -64,6 +69,33 @@ func TestPackingMemory(t *testing.T) {
 			if most == 0 || most-before > n+spare {
 				t.Errorf("operand %d, transposed %v: packing %d bytes takes %d", i, transposed, n, most-before)
 			}
+		}
+	}
+}
+
+// TestBlocksPanelsReads packs blocks of every type that has panels. They end where memory ends, so
+// that reading behind them ends the test.
+func TestBlocksPanelsReads(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	page := os.Getpagesize()
+	data, err := syscall.Mmap(-1, 0, 2*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Munmap(data)
+	rand.NewChaCha8([32]byte{7}).Read(data[:page])
+	if err := syscall.Mprotect(data[page:], syscall.PROT_NONE); err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range packed.BlockTypes {
+		if !hasPanels(of) {
+			continue
+		}
+		for _, kern := range runnable(t, "f32_block_panels") {
+			v := &panelsWords{m: graph.Known(1), n: 5, k: of.Elements, of: of, book: bookAddress(of)}
+			list := numbersOf(t, v.words())
+			at := page - 5*of.Bytes
+			kern.Pack(list, panelsBlocks, unsafe.Pointer(&data[at]), make([]byte, kern.Packed(list, panelsBlocks)))
 		}
 	}
 }
