@@ -7,11 +7,11 @@
 #undef W
 #undef STEP_BYTES
 #undef ALL
-#undef EIGHT
 #undef WIDENED
 #undef LOOKUP
 #undef TABLES
 #undef NUMBER
+#undef SIXTEEN
 #undef FAR
 #undef R
 #undef SIZES

@@ -17,6 +17,7 @@
 #define LOOKUP(t, v) ((W)_mm512_shuffle_epi8((__m512i)(t), (__m512i)(v)))
 #define TABLES 1
 #define NUMBER(t, v) _mm512_permutex2var_ps((t).low, (__m512i)(v), (t).high)
+#define SIXTEEN(t, v) _mm512_permutexvar_ps((__m512i)(v), t)
 #define FAR 4096
 
 NACRE_TARGET_BEGIN(NACRE_AVX512)
