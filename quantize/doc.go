@@ -14,14 +14,17 @@
 //	codes    i1, i2, i4, i8, t1, t2: codes with a scale for each row
 //
 // Files of GGUF hold blocks and mixes, files of ONNX nbits and linear, and files of OINF codes. In
-// files of GGUF the names q4 and q8 stand for q4_0 and q8_0.
+// files of GGUF the names q4 and q8 stand for q4_0 and q8_0. ENTITY files hold codes, except i1,
+// with a scale for each layer; transformer bundles of them hold q4_0, in Loom's own form, i8, i2 and
+// t1. In ENTITY files the names q4, int8 and int4 stand for q4_0, i8 and i4.
 //
 // # Weights
 //
 // In a model without nodes, the weights are the float tensors with two or three axes whose names
 // end in weight, except norms, gates of experts, positions and convolutions. In a model with nodes,
 // they are the constant float matrices of MatMul, Gemm and Gather, and for linear the filters of Conv,
-// also within bodies.
+// also within bodies. In a network of Loom, they are the stores of layers, except norms, clusters and
+// transposed convolutions.
 //
 // # Activations
 //

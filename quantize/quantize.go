@@ -6,6 +6,7 @@ import (
 	"regexp"
 	goruntime "runtime"
 
+	"github.com/nacre-ml/nacre/formats/loom"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -124,6 +125,8 @@ func Model(ctx context.Context, m *graph.Model, o Options) (_ *graph.Model, _ *R
 				"%s in nodes; quantise for gguf or oinf, or convert the model to onnx first", m.File, o.Type)
 		}
 		err = j.nodes(&out)
+	case o.Format == loom.EntityName:
+		err = j.stores(&out)
 	case len(g.Nodes) > 0:
 		return nil, nil, graph.Errorf(graph.ErrUnsupported,
 			"%s has nodes, which a file of %s does not hold; quantise for onnx by q4, q8 or int8", m.File, o.Format)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nacre-ml/nacre/formats/loom"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -114,18 +115,33 @@ func (t Type) format() string {
 	return "oinf"
 }
 
+// isFor reports whether a file of the format holds weights of the type.
+func (t Type) isFor(format string) bool {
+	if format == loom.EntityName { // codes with a scale for each layer, and Loom's own Q4_0 in bundles
+		return t.keep || t.name == "q4_0" || t.format() == "oinf" && t.dtype != tensor.I1
+	}
+	need := t.format()
+	return need == "" || need == format
+}
+
+// loomNames are the names that ENTITY files have for types.
+var loomNames = map[string]string{"q4": "q4_0", "int8": "i8", "int4": "i4"}
+
 // in returns the type that a file of the format holds for t.
 func (t Type) in(format string) (Type, error) {
+	if name, ok := loomNames[t.name]; ok && format == loom.EntityName {
+		return TypeOf(name)
+	}
 	if t.bits != 0 && format == "gguf" && t.bits != 2 {
 		return TypeOf(t.name + "_0")
 	}
-	need := t.format()
-	if need == "" || need == format {
+	if t.isFor(format) {
 		return t, nil
 	}
+	need := t.format()
 	var have []string
 	for _, x := range Types {
-		if x.format() == format {
+		if x.isFor(format) && !x.keep {
 			have = append(have, x.name)
 		}
 	}

@@ -53,7 +53,8 @@ func quantizeCommand() *cobra.Command {
 extension of OUT says the format, and the format which types there are:
 ` + lines(names, 78) + `
 q4_k_m and its like give each weight a type by its part in a decoder. q2, q4 and q8 are for
-products of ONNX (MatMulNBits), int4 to uint8 for its DequantizeLinear, i1 to t2 for OINF.
+products of ONNX (MatMulNBits), int4 to uint8 for its DequantizeLinear, i1 to t2 for OINF. From
+a file of Loom, ENTITY takes i2 to t2, and q4_0 for transformer bundles.
 
 int8 with --calibration also makes activations codes: convolutions and products then compute on
 8-bit integers between QuantizeLinear and DequantizeLinear. --activations float keeps floats.
