@@ -208,8 +208,8 @@ type encoded struct {
 	Pooled     []float32 `json:"pooled_mean"`
 }
 
-// TestEmbeddings compares the rows and the mean of encoders, also after a conversion to a folder
-// and back.
+// TestEmbeddings compares the rows and the mean of encoders, of their folders, and of the files of
+// these.
 func TestEmbeddings(t *testing.T) {
 	dir := fixtures.Dir(t, gguf.Name)
 	var m struct{ Files map[string]encoded }
@@ -220,7 +220,8 @@ func TestEmbeddings(t *testing.T) {
 			continue
 		}
 		n++
-		for _, path := range []string{filepath.Join(dir, name), file(t, folder(t, filepath.Join(dir, name)))} {
+		f := folder(t, filepath.Join(dir, name))
+		for _, path := range []string{filepath.Join(dir, name), f, file(t, f)} {
 			a.check(t, path, floats(t, filepath.Join(dir, a.Embeddings)))
 		}
 	}

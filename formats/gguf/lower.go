@@ -12,15 +12,27 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
+// Unsaid is settings of folders of Hugging Face for which files have no words. The zero value is
+// the meaning of files.
+type Unsaid struct {
+	ErrorGELU bool // the error function computes GELU, in place of the tanh form
+	LooseYarn bool // the bounds of the pairs that yarn blends are not rounded to whole pairs
+}
+
 // Lower returns the network of a model. It returns nil for a file without tensors, without an
 // architecture, or of another type than model.
-func Lower(m *graph.Model, o container.Lowering) (_ *graph.Model, err error) {
+func Lower(m *graph.Model, o container.Lowering) (*graph.Model, error) {
+	return LowerUnsaid(m, Unsaid{}, o)
+}
+
+// LowerUnsaid is Lower with settings that m cannot say.
+func LowerUnsaid(m *graph.Model, u Unsaid, o container.Lowering) (_ *graph.Model, err error) {
 	defer guard.At(m.File).End(&err)
 	s := settingsOf(m)
 	if p := s.pairs[typeKey]; len(m.Graph.Initializers) == 0 || s.architecture == "" || p != nil && p.Value != "model" {
 		return nil, nil
 	}
-	d, err := designOf(m, s)
+	d, err := designOf(m, s, u)
 	if err == nil {
 		err = d.find(o)
 	}
@@ -48,6 +60,7 @@ type design struct {
 	*settings
 	*architecture
 	decoder.Config
+	unsaid                     Unsaid
 	norms                      [4]string
 	final                      string // name of the last norm
 	inner                      []int  // width of the MLP by layer
@@ -70,12 +83,12 @@ type design struct {
 }
 
 // designOf reads the settings of a model.
-func designOf(m *graph.Model, s *settings) (*design, error) {
+func designOf(m *graph.Model, s *settings, u Unsaid) (*design, error) {
 	a, err := architectureOf(s)
 	if err != nil {
 		return nil, err
 	}
-	d := &design{settings: s, architecture: a, left: map[string]*graph.Initializer{}, used: map[string]bool{},
+	d := &design{settings: s, architecture: a, unsaid: u, left: map[string]*graph.Initializer{}, used: map[string]bool{},
 		norms: a.norms, final: "output_norm"}
 	for _, x := range m.Graph.Initializers {
 		d.left[x.Name] = x
@@ -100,6 +113,9 @@ func designOf(m *graph.Model, s *settings) (*design, error) {
 func (d *design) sizesOf(tensors int) {
 	c := &d.Config
 	c.LayerNorm, c.Activation = d.layerNorm, d.activation
+	if c.Activation == decoder.GELUTanh && d.unsaid.ErrorGELU {
+		c.Activation = decoder.GELU
+	}
 	epsilon := "attention.layer_norm_rms_epsilon"
 	if d.layerNorm {
 		epsilon = "attention.layer_norm_epsilon"

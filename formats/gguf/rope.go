@@ -83,7 +83,7 @@ func (d *design) yarn(r *decoder.Rope, freq []float64, base, factor float64) {
 		d.wrong(graph.ErrUnsupported, prefix+"log_multiplier", "is %v, and 0 is computed", v)
 	}
 	original := d.size("rope.scaling.original_context_length", d.size("context_length", 0))
-	y := decoder.Yarn{Base: base, Factor: factor, Original: float64(original), Truncate: true,
+	y := decoder.Yarn{Base: base, Factor: factor, Original: float64(original), Truncate: !d.unsaid.LooseYarn,
 		Fast: d.positive(prefix+"beta_fast", 32), Slow: d.positive(prefix+"beta_slow", 1)}
 	y.Apply(freq)
 	for _, f := range freq {

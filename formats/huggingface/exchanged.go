@@ -10,9 +10,11 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
-// exchangedFamilies are decoders that are computed as files of GGUF: their tensors are put in the
-// order of such a file first, so that matrices of experts are in memory once more.
-var exchangedFamilies = []string{"mixtral", "qwen2_moe", "qwen3_moe", "granitemoe", "gpt2", "phi", "lfm2", "olmo3"}
+// exchangedFamilies are computed as files of GGUF: their tensors are put in the order of such a file
+// first, so that matrices of experts are in memory once more.
+var exchangedFamilies = []string{
+	"mixtral", "qwen2_moe", "qwen3_moe", "granitemoe", "gpt_oss", "gpt2", "phi", "falcon", "lfm2", "olmo3", "bert",
+}
 
 // isExchanged reports whether a configuration is of one of these families, or is a stablelm with
 // norms of each head or without a norm before the MLP.
@@ -37,7 +39,7 @@ func exchanged(m *graph.Model, o container.Lowering) (*graph.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := gguf.Lower(file, o)
+	n, err := gguf.LowerUnsaid(file, exchange.Unsaid(m), o)
 	if err != nil {
 		return nil, err
 	}

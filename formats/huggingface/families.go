@@ -60,7 +60,7 @@ func familyOf(s *settings) (*family, error) {
 	if i >= 0 {
 		return &families[i], nil
 	}
-	return nil, refused(graph.ErrUnsupported, "%s is no family of decoders that is known (%s)", s.called(), strings.Join(Families(), ", "))
+	return nil, refused(graph.ErrUnsupported, "%s is no family that is known (%s)", s.called(), strings.Join(Families(), ", "))
 }
 
 // Families returns the values of model_type that Lower supports.

@@ -51,7 +51,7 @@ var refused = []struct {
 	kind   error
 	want   string
 }{
-	{"llama", `{"model_type":"bert"}`, nil, nacre.ErrUnsupported, `model_type "bert"`},
+	{"llama", `{"model_type":"bloom"}`, nil, nacre.ErrUnsupported, `model_type "bloom"`},
 	{"llama", `{"model_type":null,"architectures":null}`, nil, nacre.ErrUnsupported, "smollm3"},
 	{"llama", `{"quantization_config":{"quant_method":"gptq"}}`, nil, nacre.ErrUnsupported, `"gptq"`},
 	{"llama", `{"hidden_size":null}`, nil, nacre.ErrFormat, "hidden_size is missing"},
@@ -96,6 +96,10 @@ var refused = []struct {
 	{"gemma3_text", `{"use_bidirectional_attention":true}`, nil, nacre.ErrUnsupported, "use_bidirectional_attention"},
 	{"smollm3", `{"no_rope_layers":[1]}`, nil, nacre.ErrFormat, "1 numbers for 5 layers"},
 	{"stablelm", `{"qk_layernorm":true}`, nil, nacre.ErrFormat, "qk_layernorm"},
+	{"falcon", `{"alibi":true}`, nil, nacre.ErrUnsupported, "alibi is true"},
+	{"falcon", `{"activation":"relu"}`, nil, nacre.ErrUnsupported, `activation is "relu"`},
+	{"gpt_oss", `{"swiglu_limit":3}`, nil, nacre.ErrUnsupported, "swiglu_limit is 3"},
+	{"gpt_oss", `{}`, drop("0.self_attn.sinks"), nacre.ErrFormat, "sinks"},
 	{"granite", `{"logits_scaling":0}`, nil, nacre.ErrFormat, "logits_scaling is 0"},
 }
 

@@ -315,6 +315,43 @@ CASES = [
         norm_epsilon=1e-3,
         hidden_act="gelu_accurate",
     ),
+    case(
+        "gpt_oss",
+        "gpt_oss",
+        head_dim=8,
+        sliding_window=4,
+        num_local_experts=4,
+        num_experts_per_tok=2,
+        rope_theta=10.0,
+        rope_scaling=dict(YARN, truncate=False),
+    ),
+    case(
+        "gpt_oss_truncated",
+        "gpt_oss",
+        head_dim=8,
+        sliding_window=4,
+        num_local_experts=4,
+        num_experts_per_tok=2,
+        rope_theta=10.0,
+        rope_scaling=dict(YARN, truncate=True),
+    ),
+    case("falcon", "falcon", multi_query=True, new_decoder_architecture=False),
+    case(
+        "falcon_grouped",
+        "falcon",
+        new_decoder_architecture=True,
+        num_kv_heads=2,
+        ffn_hidden_size=24,
+        tie_word_embeddings=False,
+    ),
+    case(
+        "falcon_one_norm",
+        "falcon",
+        new_decoder_architecture=True,
+        num_kv_heads=2,
+        num_ln_in_parallel_attn=1,
+        activation="gelu_pytorch_tanh",
+    ),
 ]
 
 

@@ -76,11 +76,14 @@ func (o *outward) document(name string, value any) {
 	o.files = append(o.files, graph.Pair{Key: name, Kind: "json", Value: string(text) + "\n"})
 }
 
+// oldNorms are the names of the parameters of norms in old folders.
+var oldNorms = strings.NewReplacer(".LayerNorm.gamma", ".LayerNorm.weight", ".LayerNorm.beta", ".LayerNorm.bias")
+
 // bert names the encoder without the model around it, and leaves out what follows the encoder.
 func (i *inward) bert() {
 	for _, name := range slices.Collect(maps.Keys(i.from)) {
 		x := i.taken(name)
-		name = strings.TrimPrefix(name, "bert.")
+		name = oldNorms.Replace(strings.TrimPrefix(name, "bert."))
 		if !strings.HasPrefix(name, "pooler.") && !strings.HasPrefix(name, "cls.") && name != "embeddings.position_ids" {
 			i.from[name] = x
 		}

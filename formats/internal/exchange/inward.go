@@ -46,6 +46,25 @@ func IsFolder(m *graph.Model) bool {
 	return err == nil && familyOfFolder(c) != nil
 }
 
+// Unsaid returns the settings of a folder that the file of ToGGUF does not have.
+func Unsaid(m *graph.Model) (u gguf.Unsaid) {
+	c, err := configOf(textOf(m, ConfigFile))
+	if err != nil {
+		return u
+	}
+	if f := familyOfFolder(c); f != nil {
+		act, name := f.activation(), ""
+		if name = c.text(act.key); name == "" {
+			name = act.names[0]
+		}
+		u.ErrorGELU = name == "gelu"
+	}
+	if s := c.below("rope_scaling"); s != nil {
+		u.LooseYarn = !s.truth("truncate", true)
+	}
+	return u
+}
+
 // textOf returns the text of a file of a folder, or "".
 func textOf(m *graph.Model, file string) string {
 	for _, p := range m.Meta {

@@ -68,7 +68,7 @@ var otherFamilies = []family{
 		setting{"expert_used_count", "num_experts_per_tok", size, required, 4},
 		setting{"attention.sliding_window", "sliding_window", size, 128, 128}),
 		fixed:   []fixed{{"swiglu_limit", 7.0}, {"attention_bias", true}},
-		outward: func(o *outward) { o.local(2) }, inward: (*inward).gptOSS},
+		outward: (*outward).gptOSS, inward: (*inward).gptOSS},
 	{architecture: "gpt2", model: "gpt2", class: "GPT2LMHeadModel", rules: gpt2Rules, tied: true, still: true, settings: []setting{
 		{"context_length", "n_positions", size, required, 1024},
 		{"embedding_length", "n_embd", size, required, 768},
@@ -314,6 +314,14 @@ func (i *inward) lfm2() {
 		if x := i.from[name]; x != nil && len(x.Tensor.Shape()) == 2 {
 			i.replaced("feed_forward_length", func() { i.sized("feed_forward_length", x.Tensor.Shape()[0]) })
 		}
+	}
+}
+
+// gptOSS says that a model has no scaling of the rope, because folders that say nothing have one.
+func (o *outward) gptOSS() {
+	o.local(2)
+	if o.config["rope_scaling"] == nil {
+		o.config["rope_scaling"] = nil
 	}
 }
 

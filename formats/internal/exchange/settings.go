@@ -223,6 +223,10 @@ func configOf(text string) (*config, error) {
 			"%s: the weights are quantised; take the folder of the model in float32, float16 or bfloat16", ConfigFile)
 	}
 	c.parameters()
+	if _, given := c.values["rope_scaling"]; !given && c.text("model_type") == "gpt_oss" {
+		c.values["rope_scaling"] = map[string]any{"rope_type": "yarn", "factor": 32.0, "truncate": false,
+			"original_max_position_embeddings": 4096.0}
+	}
 	return c, c.err
 }
 
