@@ -31,19 +31,7 @@ func lastLogits(t *testing.T, m *nacre.Model, d nacre.DType, tokens []int64) (lo
 	}
 	defer st.Close()
 	for first, end := 0, 3; first < len(tokens); first, end = end, end+1 {
-		x, err := nacre.NewTensor(tokens[first:end], 1, end-first)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := st.Run(t.Context(), map[string]*nacre.Tensor{"input_ids": x})
-		if err != nil {
-			t.Fatal(err)
-		}
-		row, err := nacre.Data[float32](out["logits"])
-		if err != nil {
-			t.Fatal(err)
-		}
-		logits = append(logits, row...)
+		logits = append(logits, logitsOf(t, st, tokens[first:end])...)
 	}
 	return logits
 }

@@ -16,6 +16,24 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
+// logitsOf runs a stream of one sequence on tokens, and returns their logits.
+func logitsOf(t *testing.T, st *nacre.Stream, tokens []int64) []float32 {
+	t.Helper()
+	x, err := nacre.NewTensor(tokens, 1, len(tokens))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := st.Run(t.Context(), map[string]*nacre.Tensor{"input_ids": x})
+	if err != nil {
+		t.Fatal(err)
+	}
+	logits, err := nacre.Data[float32](out["logits"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return logits
+}
+
 // cached runs a decoder on tokens, first on several and then on one at a time, and cuts and forks
 // its states on the way. It returns all logits and the bytes of the states.
 func cached(t *testing.T, m *nacre.Model, d nacre.DType, tokens []int64) (logits []float32, bytes int) {
@@ -34,21 +52,7 @@ func cached(t *testing.T, m *nacre.Model, d nacre.DType, tokens []int64) (logits
 		t.Fatal(err)
 	}
 	defer func() { st.Close() }()
-	run := func(list ...int64) {
-		x, err := nacre.NewTensor(list, 1, len(list))
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := st.Run(t.Context(), map[string]*nacre.Tensor{"input_ids": x})
-		if err != nil {
-			t.Fatal(err)
-		}
-		row, err := nacre.Data[float32](out["logits"])
-		if err != nil {
-			t.Fatal(err)
-		}
-		logits = append(logits, row...)
-	}
+	run := func(list ...int64) { logits = append(logits, logitsOf(t, st, list)...) }
 	run(tokens[:6]...)
 	for _, token := range tokens[6:] {
 		run(token)

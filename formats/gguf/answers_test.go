@@ -15,6 +15,7 @@ import (
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/gguf"
 	"github.com/nacre-ml/nacre/formats/internal/fixtures"
+	"github.com/nacre-ml/nacre/runtime/graph"
 )
 
 // answer is a model of the samples with its logits.
@@ -40,6 +41,21 @@ func answers(t *testing.T) (dir string, list map[string]*answer) {
 		t.Fatal("the manifest has no decoder")
 	}
 	return dir, m.Files
+}
+
+// sample returns a decoder of the samples and its model, which stays open until the test ends.
+func sample(t *testing.T, dir string, list map[string]*answer, name string) (*answer, *graph.Model) {
+	t.Helper()
+	a := list[name]
+	if a == nil {
+		t.Fatalf("the samples have no %s", name)
+	}
+	m, err := formats.Load(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return a, m
 }
 
 // floats reads a file of NumPy with float32 elements.

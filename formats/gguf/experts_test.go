@@ -18,15 +18,7 @@ import (
 func TestOldExperts(t *testing.T) {
 	dir, list := answers(t)
 	for _, name := range []string{"mixtral.F16.gguf", "mixtral.Q4_0.gguf"} {
-		a := list[name]
-		if a == nil {
-			t.Fatalf("the samples have no %s", name)
-		}
-		m, err := formats.Load(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer m.Close()
+		a, m := sample(t, dir, list, name)
 		var all []*graph.Initializer
 		for _, x := range m.Graph.Initializers {
 			stem, stacked := strings.CutSuffix(x.Name, "_exps.weight")

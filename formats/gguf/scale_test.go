@@ -18,15 +18,7 @@ import (
 func TestScales(t *testing.T) {
 	dir, list := answers(t)
 	for _, name := range []string{"qwen2.F32.gguf", "llama.F32.gguf", "mixtral.F32.gguf", "starcoder2.F32.gguf"} {
-		a := list[name]
-		if a == nil {
-			t.Fatalf("the samples have no %s", name)
-		}
-		m, err := formats.Load(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer m.Close()
+		a, m := sample(t, dir, list, name)
 		var scales []*graph.Initializer
 		for i, x := range m.Graph.Initializers {
 			name, weight := strings.CutSuffix(x.Name, ".weight")
