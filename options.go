@@ -72,8 +72,9 @@ type Options struct {
 	// CacheType is the element type of the caches of keys and values that attention reads and
 	// extends: Float16, Int8, or the zero value for the model's types. Growing states of wider
 	// floats become inputs and outputs of that type; sums stay in float32. Float16 rounds an
-	// element to 11 bits. Int8 rounds it to a multiple of 1/127 of the largest magnitude in its
-	// row; the states have four more elements in their last axis, for the factor of each row.
+	// element to 11 bits. Int8 rounds it to a multiple of about 1/127 of the largest magnitude
+	// in its block of 32 elements; the states have two more elements in their last axis for the
+	// factor of each block.
 	// NewSession fails with ErrUnsupported if the model has no such state, or if an operator
 	// other than Attention, MultiHeadAttention and GroupQueryAttention reads one. With Float16,
 	// a Concat may join a state and its new rows; other operators then read them as float32.

@@ -48,8 +48,7 @@ static void append_new(const append_job *j, int64_t b, int64_t h, int64_t r, int
         }
         char *const row = dst + (size_t)i * j->row;
         if (w->type == NACRE_DTYPE_i8) {
-            const float scale = j->half->codes(wide, (int8_t *)(void *)row, d);
-            memcpy(row + d, &scale, sizeof scale);
+            j->half->code(wide, row, d);
         } else if (to == wide) {
             j->half->narrow[w->type](wide, row, d);
         }

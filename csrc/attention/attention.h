@@ -2,8 +2,8 @@
 // linear attention, causal convolutions with state.
 //
 // Types of elements are numbers of attention/elements.h. Strides are in elements. k, v and caches may
-// be int8: rows of codes with a scale. A part half is a
-// kernel row of op half, gemm one of op f32_gemm.
+// be int8: rows of codes with a scale for each block. A part half is a kernel row of op half, gemm
+// one of op f32_gemm.
 #ifndef NACRE_ATTENTION_ATTENTION_H
 #define NACRE_ATTENTION_ATTENTION_H
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/half.h"
+#include "half/half.h"
 
 // nacre_element_size returns the bytes of an element.
 static inline size_t nacre_element_size(int64_t type) { return nacre_dtype_bits((nacre_dtype)type) / 8; }
@@ -17,20 +18,17 @@ static inline const void *nacre_element_at(const void *x, int64_t type, int64_t 
     return (const char *)x + i * (int64_t)nacre_element_size(type);
 }
 
-// A row of d elements in a cache of int8 has d codes, then their scale, a float32. An element is its
-// code times the scale.
-enum { NACRE_SCALE_BYTES = sizeof(float) };
-
-// Returns the elements of a row of d in a cache, with the scale.
+// Returns the elements of a row of d in a cache. A row of int8 has scales after its codes.
 static inline int64_t nacre_cache_width(int64_t type, int64_t d) {
-    return type == NACRE_DTYPE_i8 ? d + NACRE_SCALE_BYTES : d;
+    return type == NACRE_DTYPE_i8 ? (int64_t)nacre_codes_width((size_t)d) : d;
 }
 
-// Returns the scale of a row of d elements; 1 for floats.
-static inline float nacre_row_scale(const void *row, int64_t type, size_t d) {
-    float scale = 1;
-    if (type == NACRE_DTYPE_i8) memcpy(&scale, (const char *)row + d, sizeof scale);
-    return scale;
+// Returns the scale of element i in a row of d; 1 for floats.
+static inline float nacre_row_scale(const void *row, int64_t type, int64_t d, int64_t i) {
+    uint16_t scale;
+    if (type != NACRE_DTYPE_i8) return 1;
+    memcpy(&scale, (const char *)row + d + i / NACRE_CODES_BLOCK * NACRE_CODES_SCALE, sizeof scale);
+    return nacre_bf16_to_f32(scale);
 }
 
 // Returns element i of an array of integers.

@@ -51,7 +51,7 @@ static size_t gemv_per_thread(const nacre_attention_words *w, size_t rows, size_
     return nacre_align_floats(n) + gemv_acc(w, rows);
 }
 
-// Returns n rows of k or v from t on as floats, which for int8 are codes.
+// Returns n rows of k or v from t on as floats.
 static const float *gemv_rows(const attention_plan *p, const void *x, const nacre_attention_rows *r, int64_t b,
                               int64_t h, size_t t, size_t n, size_t d, float *wide, size_t *ld) {
     const void *const from = attention_at(x, r, b, h, (int64_t)t);
@@ -59,19 +59,20 @@ static const float *gemv_rows(const attention_plan *p, const void *x, const nacr
         *ld = (size_t)r->row;
         return from;
     }
+    if (r->type == NACRE_DTYPE_i8) {
+        for (size_t i = 0; i < n; i++) {
+            const char *const row = nacre_element_at(from, r->type, (int64_t)i * r->row);
+            p->half->decode(row, row + d, wide + i * d, d);
+        }
+        *ld = d;
+        return wide;
+    }
     const size_t whole = (size_t)r->row == d ? n : 1;  // rows that are widened at once
     for (size_t i = 0; i < n; i += whole) {
         p->half->widen[r->type](nacre_element_at(from, r->type, (int64_t)i * r->row), wide + i * d, whole * d);
     }
     *ld = d;
     return wide;
-}
-
-// Multiplies n scores or weights by the scales of the rows from t on, if these are int8.
-static void gemv_scale(const void *x, const nacre_attention_rows *r, int64_t b, int64_t h, size_t t, size_t n, size_t d,
-                       float *s) {
-    if (r->type != NACRE_DTYPE_i8) return;
-    for (size_t i = 0; i < n; i++) s[i] *= nacre_row_scale(attention_at(x, r, b, h, (int64_t)(t + i)), r->type, d);
 }
 
 // Prefetches the share of query i of n in the rows from t on, up to end, which the queries take
@@ -132,9 +133,7 @@ static void gemv_weigh(const attention_plan *p, const gemv_piece *x, size_t c0, 
         const float *const keys = gemv_rows(p, p->a.k, &w->k, x->batch, x->kv, j, m, d, x->wide, &ld);
         for (size_t i = 0; i < n; i++) {
             gemv_fetch(p->a.k, &w->k, x->batch, x->kv, j + m, c1, d, i, n);
-            float *const scores = x->s + i * p->ld + (j - c0);
-            p->gemm->dot(d, x->q + i * d, keys, ld, scores, m);
-            gemv_scale(p->a.k, &w->k, x->batch, x->kv, j, m, d, scores);
+            p->gemm->dot(d, x->q + i * d, keys, ld, x->s + i * p->ld + (j - c0), m);
         }
     }
     for (size_t i = 0; i < n; i++) attention_scores(p, &x->rows[i], x->s + i * p->ld, c0, c1, x->lines);
@@ -143,8 +142,7 @@ static void gemv_weigh(const attention_plan *p, const gemv_piece *x, size_t c0, 
         const float *const values = gemv_rows(p, p->a.v, &w->v, x->batch, x->kv, j, m, dv, x->wide, &ld);
         for (size_t i = 0; i < n; i++) {
             gemv_fetch(p->a.v, &w->v, x->batch, x->kv, j + m, c1, dv, i, n);
-            float *const weights = x->s + i * p->ld + (j - c0);
-            gemv_scale(p->a.v, &w->v, x->batch, x->kv, j, m, dv, weights);
+            const float *const weights = x->s + i * p->ld + (j - c0);
             p->gemm->axpy(m, weights, 1, values, ld, gemv_sums(p, &x->rows[i], x->acc, i, x->part), dv);
         }
     }

@@ -53,15 +53,12 @@ static void tiles_pack_keys(const attention_plan *p, int64_t b, int64_t h, size_
         return;
     }
     float piece[TILES_PIECE];
-    const size_t most = TILES_PIECE / mr;  // elements of a key at a time
+    const size_t most = TILES_PIECE / mr / NACRE_CODES_BLOCK * NACRE_CODES_BLOCK;  // elements of a key at a time
     for (size_t e = 0; e < d; e += most) {
         const size_t m = nacre_min(most, d - e);
         for (size_t l = 0; l < n; l++) {
             const char *const row = attention_at(a->k, r, b, h, (int64_t)(t + l));
-            float *const wide = piece + l * most;
-            const float scale = nacre_row_scale(row, r->type, d);
-            p->half->widen[r->type](row + e, wide, m);
-            NACRE_SIMD for (size_t i = 0; i < m; i++) wide[i] *= scale;
+            p->half->decode(row + e, row + d + e / NACRE_CODES_BLOCK * NACRE_CODES_SCALE, piece + l * most, m);
         }
         p->gemm->driver->pack_panel(p->half, m, n, piece, NACRE_DTYPE_f32, most, 1, mr, to + e * mr);
     }
@@ -81,11 +78,11 @@ static void tiles_pack(void *job, size_t chunk, size_t thread) {
         tiles_pack_keys(p, b, h, t, nacre_min(mr, t1 - t), k + t * d);
     }
     for (size_t t = t0; p->v_size > 0 && t < t1; t++) {
-        const void *const row = attention_at(a->v, &w->v, b, h, (int64_t)t);
-        p->half->widen[w->v.type](row, v + t * ld, dv);
+        const char *const row = attention_at(a->v, &w->v, b, h, (int64_t)t);
         if (w->v.type == NACRE_DTYPE_i8) {
-            const float scale = nacre_row_scale(row, w->v.type, dv);
-            NACRE_SIMD for (size_t e = 0; e < dv; e++) v[t * ld + e] *= scale;
+            p->half->decode(row, row + dv, v + t * ld, dv);
+        } else {
+            p->half->widen[w->v.type](row, v + t * ld, dv);
         }
         memset(v + t * ld + dv, 0, (ld - dv) * sizeof *v);
     }

@@ -66,6 +66,11 @@ static void wide_weights(const wide_plan *p, int64_t b, int64_t h, int64_t i, do
     wide_show(p, NACRE_QK_WEIGHTS, b, h, i, s);
 }
 
+// Returns element i of the row of d that begins at element `at` of keys or values.
+static double wide_number(const void *x, int64_t type, int64_t at, int64_t d, int64_t i) {
+    return nacre_element_number(x, type, at + i) * nacre_row_scale(nacre_element_at(x, type, at), type, d, i);
+}
+
 static void wide_chunk(void *job, size_t chunk, size_t thread) {
     const wide_plan *const p = job;
     const attention_args *const a = &p->a;
@@ -79,17 +84,15 @@ static void wide_chunk(void *job, size_t chunk, size_t thread) {
     for (int64_t j = 0; j < a->keys; j++) {
         const int64_t key = b * w->k.batch + kv * w->k.head + j * w->k.row;
         double sum = 0;
-        for (int64_t e = 0; e < w->d; e++) sum += q[e] * nacre_element_number(a->k, w->k.type, key + e);
-        s[j] = w->scale * sum * nacre_row_scale(nacre_element_at(a->k, w->k.type, key), w->k.type, (size_t)w->d);
+        for (int64_t e = 0; e < w->d; e++) sum += q[e] * wide_number(a->k, w->k.type, key, w->d, e);
+        s[j] = w->scale * sum;
     }
     wide_weights(p, b, h, i, s);
     memset(sums, 0, (size_t)w->dv * sizeof *sums);
     for (int64_t j = 0; j < a->keys; j++) {
         if (s[j] == 0) continue;
         const int64_t value = b * w->v.batch + kv * w->v.head + j * w->v.row;
-        const double weight =
-            s[j] * nacre_row_scale(nacre_element_at(a->v, w->v.type, value), w->v.type, (size_t)w->dv);
-        for (int64_t e = 0; e < w->dv; e++) sums[e] += weight * nacre_element_number(a->v, w->v.type, value + e);
+        for (int64_t e = 0; e < w->dv; e++) sums[e] += s[j] * wide_number(a->v, w->v.type, value, w->dv, e);
     }
     const int64_t out = b * w->out.batch + h * w->out.head + i * w->out.row;
     wide_put(p, sums, w->dv, w->out.type, (void *)(uintptr_t)nacre_element_at(a->out, w->out.type, out));

@@ -62,13 +62,13 @@ static inline void nacre_f32_to_bf16__avx2(const void *px, void *py, size_t n) {
     for (size_t i = 0; i < n; i++) y[i] = last[i];
 }
 
-static inline void nacre_codes_to_f32__avx2(const void *px, void *py, size_t n) {
-    const int8_t *x = px;
-    float *y = py;
+static inline void nacre_codes_to_f32__avx2(const int8_t *x, float scale, float *y, size_t n) {
+    const __m256 by = _mm256_set1_ps(scale);
     for (; n >= 8; n -= 8, x += 8, y += 8) {
-        _mm256_storeu_ps(y, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)x))));
+        const __m256i wide = _mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)x));
+        _mm256_storeu_ps(y, _mm256_mul_ps(_mm256_cvtepi32_ps(wide), by));
     }
-    for (size_t i = 0; i < n; i++) y[i] = x[i];
+    for (size_t i = 0; i < n; i++) y[i] = (float)x[i] * scale;
 }
 
 static inline float nacre_f32_to_codes__avx2(const float *src, int8_t *dst, size_t n) {
@@ -98,11 +98,14 @@ static inline float nacre_f32_to_codes__avx2(const float *src, int8_t *dst, size
     return scale;
 }
 
+NACRE_HALF_CODES(avx2)
+
 static inline const nacre_half *nacre_half__avx2(void) {
     static const nacre_half table = {
-        .widen = NACRE_HALF_TABLE(nacre_f16_to_f32__avx2, nacre_bf16_to_f32__avx2, nacre_codes_to_f32__avx2),
-        .narrow = NACRE_HALF_TABLE(nacre_f32_to_f16__avx2, nacre_f32_to_bf16__avx2, NULL),
-        .codes = nacre_f32_to_codes__avx2,
+        .widen = NACRE_HALF_TABLE(nacre_f16_to_f32__avx2, nacre_bf16_to_f32__avx2),
+        .narrow = NACRE_HALF_TABLE(nacre_f32_to_f16__avx2, nacre_f32_to_bf16__avx2),
+        .code = nacre_code__avx2,
+        .decode = nacre_decode__avx2,
     };
     return &table;
 }

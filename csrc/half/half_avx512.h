@@ -59,15 +59,15 @@ static inline void nacre_rows__avx512(size_t k, size_t lanes, const float *src, 
     }
 }
 
-static inline void nacre_codes_to_f32__avx512(const void *px, void *py, size_t n) {
-    const int8_t *x = px;
-    float *y = py;
+static inline void nacre_codes_to_f32__avx512(const int8_t *x, float scale, float *y, size_t n) {
+    const __m512 by = _mm512_set1_ps(scale);
     for (; n >= 16; n -= 16, x += 16, y += 16) {
-        _mm512_storeu_ps(y, _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)x))));
+        const __m512i wide = _mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)x));
+        _mm512_storeu_ps(y, _mm512_mul_ps(_mm512_cvtepi32_ps(wide), by));
     }
     if (n == 0) return;
     const __m512i wide = _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(half_first_16(n), x));
-    _mm512_mask_storeu_ps(y, half_first_16(n), _mm512_cvtepi32_ps(wide));
+    _mm512_mask_storeu_ps(y, half_first_16(n), _mm512_mul_ps(_mm512_cvtepi32_ps(wide), by));
 }
 
 static inline float nacre_f32_to_codes__avx512(const float *src, int8_t *dst, size_t n) {
@@ -89,11 +89,14 @@ static inline float nacre_f32_to_codes__avx512(const float *src, int8_t *dst, si
     return scale;
 }
 
+NACRE_HALF_CODES(avx512)
+
 static inline const nacre_half *nacre_half__avx512(void) {
     static const nacre_half table = {
-        .widen = NACRE_HALF_TABLE(nacre_f16_to_f32__avx512, nacre_bf16_to_f32__avx512, nacre_codes_to_f32__avx512),
-        .narrow = NACRE_HALF_TABLE(nacre_f32_to_f16__avx512, nacre_f32_to_bf16__avx2, NULL),
-        .codes = nacre_f32_to_codes__avx512,
+        .widen = NACRE_HALF_TABLE(nacre_f16_to_f32__avx512, nacre_bf16_to_f32__avx512),
+        .narrow = NACRE_HALF_TABLE(nacre_f32_to_f16__avx512, nacre_f32_to_bf16__avx2),
+        .code = nacre_code__avx512,
+        .decode = nacre_decode__avx512,
         .transpose = nacre_transpose__avx512,
         .rows = nacre_rows__avx512,
     };

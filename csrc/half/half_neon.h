@@ -21,15 +21,14 @@ static inline void nacre_f32_to_f16__neon(const void *px, void *py, size_t n) {
     for (size_t i = 0; i < n; i++) y[i] = (__fp16)x[i];
 }
 
-static inline void nacre_codes_to_f32__neon(const void *px, void *py, size_t n) {
-    const int8_t *x = px;
-    float *y = py;
+static inline void nacre_codes_to_f32__neon(const int8_t *x, float scale, float *y, size_t n) {
+    const float32x4_t by = vdupq_n_f32(scale);
     for (; n >= 8; n -= 8, x += 8, y += 8) {
         const int16x8_t wide = vmovl_s8(vld1_s8(x));
-        vst1q_f32(y, vcvtq_f32_s32(vmovl_s16(vget_low_s16(wide))));
-        vst1q_f32(y + 4, vcvtq_f32_s32(vmovl_s16(vget_high_s16(wide))));
+        vst1q_f32(y, vmulq_f32(vcvtq_f32_s32(vmovl_s16(vget_low_s16(wide))), by));
+        vst1q_f32(y + 4, vmulq_f32(vcvtq_f32_s32(vmovl_s16(vget_high_s16(wide))), by));
     }
-    for (size_t i = 0; i < n; i++) y[i] = x[i];
+    for (size_t i = 0; i < n; i++) y[i] = (float)x[i] * scale;
 }
 
 static inline float nacre_f32_to_codes__neon(const float *src, int8_t *dst, size_t n) {
@@ -54,11 +53,14 @@ static inline float nacre_f32_to_codes__neon(const float *src, int8_t *dst, size
     return scale;
 }
 
+NACRE_HALF_CODES(neon)
+
 static inline const nacre_half *nacre_half__neon(void) {
     static const nacre_half table = {
-        .widen = NACRE_HALF_TABLE(nacre_f16_to_f32__neon, nacre_bf16_to_f32__scalar, nacre_codes_to_f32__neon),
-        .narrow = NACRE_HALF_TABLE(nacre_f32_to_f16__neon, nacre_f32_to_bf16__scalar, NULL),
-        .codes = nacre_f32_to_codes__neon,
+        .widen = NACRE_HALF_TABLE(nacre_f16_to_f32__neon, nacre_bf16_to_f32__scalar),
+        .narrow = NACRE_HALF_TABLE(nacre_f32_to_f16__neon, nacre_f32_to_bf16__scalar),
+        .code = nacre_code__neon,
+        .decode = nacre_decode__neon,
     };
     return &table;
 }

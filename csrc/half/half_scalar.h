@@ -17,9 +17,14 @@ CONVERT(nacre_f16_to_f32__scalar, uint16_t, float, nacre_f16_to_f32)
 CONVERT(nacre_f32_to_f16__scalar, float, uint16_t, nacre_f32_to_f16)
 CONVERT(nacre_bf16_to_f32__scalar, uint16_t, float, nacre_bf16_to_f32)
 CONVERT(nacre_f32_to_bf16__scalar, float, uint16_t, nacre_f32_to_bf16)
-CONVERT(nacre_codes_to_f32__scalar, int8_t, float, (float))
 #undef CONVERT
 
+// Sets y[i] to x[i] * scale.
+static inline void nacre_codes_to_f32__scalar(const int8_t *x, float scale, float *y, size_t n) {
+    NACRE_SIMD for (size_t i = 0; i < n; i++) y[i] = (float)x[i] * scale;
+}
+
+// Sets dst[i] to src[i] / scale, rounded, for a block of n floats, and returns the scale.
 static inline float nacre_f32_to_codes__scalar(const float *src, int8_t *dst, size_t n) {
     uint32_t top = 0;
     for (size_t i = 0; i < n; i++) {
@@ -35,11 +40,14 @@ static inline float nacre_f32_to_codes__scalar(const float *src, int8_t *dst, si
     return scale;
 }
 
+NACRE_HALF_CODES(scalar)
+
 static inline const nacre_half *nacre_half__scalar(void) {
     static const nacre_half table = {
-        .widen = NACRE_HALF_TABLE(nacre_f16_to_f32__scalar, nacre_bf16_to_f32__scalar, nacre_codes_to_f32__scalar),
-        .narrow = NACRE_HALF_TABLE(nacre_f32_to_f16__scalar, nacre_f32_to_bf16__scalar, NULL),
-        .codes = nacre_f32_to_codes__scalar,
+        .widen = NACRE_HALF_TABLE(nacre_f16_to_f32__scalar, nacre_bf16_to_f32__scalar),
+        .narrow = NACRE_HALF_TABLE(nacre_f32_to_f16__scalar, nacre_f32_to_bf16__scalar),
+        .code = nacre_code__scalar,
+        .decode = nacre_decode__scalar,
     };
     return &table;
 }

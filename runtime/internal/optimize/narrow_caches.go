@@ -23,7 +23,7 @@ func narrowForm(n *graph.Node) (narrow string, pastKey int, ok bool) {
 }
 
 // NarrowCaches returns a model with caches of keys and values of element type d: float16, or int8
-// with a scale for each row of a head. The caches are the growing states of floats. States with d's
+// with a scale for each block of a row. The caches are the growing states of floats. States with d's
 // number of bits or fewer stay as they are. A Concat may extend a cache of float16, which other nodes
 // then read by a Cast. If the model has no growing state of floats, or another node than attention
 // reads or computes the elements of one, the error is graph.ErrUnsupported.

@@ -8,8 +8,9 @@ import (
 )
 
 // Narrow selects attention with a cache of another element type than the keys and values: floats,
-// or int8. A row of int8 has one code for each element of the head, then the bytes of its scale, a
-// float32. An element is its code times the scale, the largest magnitude of the row / 127.
+// or int8. A row of int8 has one code for each element of the head, then the bytes of a scale for each
+// block of 32 elements, a bfloat16. An element is its code times the scale of its block: the largest
+// magnitude of the block / 127, rounded up.
 type Narrow bool
 
 // has reports whether attention with narrow caches takes element type d.

@@ -1,15 +1,14 @@
 package attention
 
 import (
-	"encoding/binary"
 	"math"
 
 	"github.com/nacre-ml/nacre/runtime/internal/optest/cases"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// scaleBytes is the size of the scale of a row of int8.
-const scaleBytes = 4
+// codesWidth returns the bytes of a row of int8: codes, then a bfloat16 for each 32 of them.
+func codesWidth(size int) int { return size + (size+31)/32*2 }
 
 // narrowTypes returns the element types of narrow caches of keys and values of type d.
 func narrowTypes(d tensor.DType) []tensor.DType {
@@ -25,25 +24,25 @@ func cacheOf(d tensor.DType, f Headed, batch, heads, rows, size int) *tensor.Ten
 	if d != tensor.I8 {
 		return cases.Filled(d, at, batch, heads, rows, size)
 	}
-	out := tensor.New(d, batch, heads, rows, size+scaleBytes)
+	width := codesWidth(size)
+	out := tensor.New(d, batch, heads, rows, width)
 	codes := tensor.View[int8](out)
 	for i := range batch * heads * rows {
-		row, most := codes[i*(size+scaleBytes):], float32(0)
-		x := make([]float32, size)
-		for e := range x {
-			x[e] = float32(f(i/rows/heads, i/rows%heads, i%rows, e))
-			most = max(most, float32(math.Abs(float64(x[e]))))
-		}
-		scale := most / 127
-		for e := range x {
-			if scale > 0 {
-				row[e] = int8(math.RoundToEven(float64(x[e] / scale)))
+		row := codes[i*width : (i+1)*width]
+		for from := 0; from < size; from += 32 {
+			x, most := make([]float32, min(32, size-from)), float32(0)
+			for e := range x {
+				x[e] = float32(f(i/rows/heads, i/rows%heads, i%rows, from+e))
+				most = max(most, float32(math.Abs(float64(x[e]))))
 			}
-		}
-		var bits [scaleBytes]byte
-		binary.LittleEndian.PutUint32(bits[:], math.Float32bits(scale))
-		for j, b := range bits {
-			row[size+j] = int8(b)
+			high := (math.Float32bits(most/127) + 0xffff) >> 16
+			scale := math.Float32frombits(high << 16)
+			for e := range x {
+				if scale > 0 {
+					row[from+e] = int8(math.RoundToEven(float64(x[e] / scale)))
+				}
+			}
+			row[size+from/32*2], row[size+from/32*2+1] = int8(high), int8(high>>8)
 		}
 	}
 	return out
@@ -55,14 +54,14 @@ func fromCache(t *tensor.Tensor) Headed {
 		return byHead(t)
 	}
 	s, codes := t.Shape(), tensor.View[int8](t)
-	width := s[3]
+	width, size := s[3], s[3]
+	for codesWidth(size) > width {
+		size--
+	}
 	return func(b, h, r, i int) float64 {
 		row := codes[((b*s[1]+h)*s[2]+r)*width:][:width]
-		var bits [scaleBytes]byte
-		for j, c := range row[width-scaleBytes:] {
-			bits[j] = byte(c)
-		}
-		return float64(row[i]) * float64(math.Float32frombits(binary.LittleEndian.Uint32(bits[:])))
+		low, high := uint8(row[size+i/32*2]), uint8(row[size+i/32*2+1])
+		return float64(row[i]) * float64(math.Float32frombits(uint32(high)<<24|uint32(low)<<16))
 	}
 }
 
