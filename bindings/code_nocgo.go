@@ -53,6 +53,11 @@ func (Kernel) Pack([]int64, int, unsafe.Pointer, []byte) {}
 func (Kernel) Search(size, tries int, low, high float32, table, x, w, inverse, shift, sums []float32) {
 }
 
+// Whole is never called in this build.
+func (Kernel) Whole(size, reach int, low, high float32, table, x, w, unit, inverse []float32, least, most float32,
+	whole, sums []float32) {
+}
+
 // Code is never made in this build.
 type Code struct{}
 

@@ -27,13 +27,66 @@ type Search struct {
 	X, W           [SearchElements * Lanes]float32
 	Inverse, Shift [SearchTries * Lanes]float32
 
+	// If Reach is positive, Compute looks for whole numbers in place of tries: those within Reach of
+	// Whole, from Least to Most, with which the scale Unit*Whole leaves the least error. Of each
+	// lane, Inverse has the inverse scale of the whole number 1. Whole gets the numbers, and Sums
+	// their sums.
+	Reach       int
+	Least, Most float32
+	Unit, Whole [Lanes]float32
+
 	// Sums are of w*q, w*q*q and w*q*x over the elements x with weights w and codes q, three rows of
 	// Lanes for each try.
 	Sums [3 * SearchTries * Lanes]float32
 }
 
-// Compute sets Sums. Products and sums are rounded one by one, in the order of elements.
+// Compute sets Sums, and Whole if Reach is positive. Products and sums are rounded one by one, in the order of elements.
 func (s *Search) Compute() {
+	if s.Reach > 0 {
+		s.wholes()
+		return
+	}
+	s.sums()
+}
+
+// wholes finds whole numbers.
+func (s *Search) wholes() {
+	near, id, tries := s.Whole, [Lanes]float32(s.Inverse[:Lanes]), s.Tries
+	clear(s.Shift[:Lanes])
+	var loss [Lanes]float32
+	var sums [3 * Lanes]float32
+	for l := range loss {
+		loss[l] = math.MaxFloat32
+	}
+	s.Tries = 1
+	for k := range 2*s.Reach + 1 { // the nearest number, those above it, and those below it
+		by := float32(k)
+		if k > s.Reach {
+			by = float32(s.Reach - k)
+		}
+		var tried [Lanes]float32
+		for l := range s.Used {
+			tried[l] = min(max(near[l]+by, s.Least), s.Most)
+			s.Inverse[l] = id[l] * inverse(tried[l])
+		}
+		s.sums()
+		for l := range s.Used {
+			a := s.Unit[l] * tried[l]
+			e := a * (float32(a*s.Sums[Lanes+l]) - 2*s.Sums[2*Lanes+l])
+			if !(e < loss[l]) {
+				continue
+			}
+			s.Whole[l], loss[l] = tried[l], e
+			sums[l], sums[Lanes+l], sums[2*Lanes+l] = s.Sums[l], s.Sums[Lanes+l], s.Sums[2*Lanes+l]
+		}
+	}
+	copy(s.Sums[:], sums[:])
+	copy(s.Inverse[:], id[:])
+	s.Tries = tries
+}
+
+// sums sets Sums.
+func (s *Search) sums() {
 	low, high := ordinal+int32(s.Low), ordinal+int32(s.High)
 	for t := range s.Tries {
 		for l := range s.Used {
@@ -165,7 +218,7 @@ func (s *searcher) offer(try, l int, inverse, least float32) {
 
 // try computes the sums of so many tries.
 func (s *searcher) try(n int) {
-	s.Tries = n
+	s.Tries, s.Reach = n, 0
 	s.compute(&s.Search)
 }
 

@@ -1,7 +1,5 @@
 package packed
 
-import "math"
-
 // grouped is a type with groups of elements, each with a whole number of its block's scale.
 type grouped struct {
 	low, high int32     // of the whole numbers
@@ -81,56 +79,23 @@ func (t *grouped) fit(s *searcher) {
 	}
 }
 
-// inverses are those of whole numbers from -128 on, with 0 for 0.
-var inverses = func() (list [256]float32) {
-	for i := range list {
-		list[i] = inverse(float32(i - 128))
-	}
-	return list
-}()
-
 // nearest sets the whole number of each lane within reach of its scale that leaves the least error,
 // and the scale and the moments with it.
 func (t *grouped) nearest(s *searcher, reach int32) {
-	var d, id [Lanes]float32
-	var near, chosen, loss [Lanes]int32 // the loss as an ordered integer, so that no branch is needed
-	var tried [SearchTries][Lanes]int32
+	s.Reach, s.Least, s.Most = int(reach), float32(t.low), float32(t.high)
 	for l := range s.Used {
-		d[l], loss[l] = s.d[l-l%s.groups], math.MaxInt32
-		id[l] = inverse(d[l])
-		near[l] = whole(s.scale[l]*id[l], t.low, t.high)
+		d := s.d[l-l%s.groups]
+		id := inverse(d)
+		s.Unit[l], s.Inverse[l], s.Whole[l] = d, id, float32(whole(s.scale[l]*id, t.low, t.high))
 		if s.Table != nil {
-			id[l] *= 4
+			s.Inverse[l] = 4 * id
 		}
 	}
-	tries := int(2*reach + 1)
-	for k := range tries { // the nearest number, those above it, and those below it
-		by := int32(k)
-		if by > reach {
-			by = reach - by
-		}
-		row := s.Inverse[k*Lanes:][:Lanes]
-		for l, v := range id {
-			n := min(max(near[l]+by, t.low), t.high)
-			tried[k][l], row[l] = n, v*inverses[uint8(n+128)]
-		}
-	}
-	s.try(tries)
-	for k := range tries {
-		qq, xq := s.Sums[(3*k+1)*Lanes:][:Lanes], s.Sums[(3*k+2)*Lanes:][:Lanes]
-		for l := range s.Used {
-			a := d[l] * float32(tried[k][l])
-			e, at := ordered(a*(float32(a*qq[l])-2*xq[l])), chosen[l]
-			if e < loss[l] {
-				at = int32(k)
-			}
-			chosen[l], loss[l] = at, min(loss[l], e)
-		}
-	}
+	s.compute(&s.Search)
 	for l := range s.Used {
-		s.whole[l] = tried[chosen[l]][l]
-		s.scale[l] = d[l] * float32(s.whole[l])
-		s.measured(int(chosen[l]), l)
+		s.whole[l] = int32(s.Whole[l])
+		s.scale[l] = s.Unit[l] * s.Whole[l]
+		s.measured(0, l)
 	}
 }
 

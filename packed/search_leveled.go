@@ -107,6 +107,14 @@ func (t *leveled) begin(s *searcher) {
 	}
 }
 
+// inverses are those of whole numbers from -128 on, with 0 for 0.
+var inverses = func() (list [256]float32) {
+	for i := range list {
+		list[i] = inverse(float32(i - 128))
+	}
+	return list
+}()
+
 // nearest sets the whole numbers of each lane, within reach of its scale, that leave the least error,
 // and the scale and the least value that they give.
 func (t *leveled) nearest(s *searcher, reach int32, passes int) {

@@ -18,12 +18,21 @@ var search = sync.OnceValues(func() (func(*packed.Search), error) {
 		return nil, err
 	}
 	k, err := bindings.Select("f32_search", isa)
-	return searchWith(k), err
+	if err != nil {
+		return nil, err
+	}
+	whole, err := bindings.Select("f32_whole", isa)
+	return searchWith(k, whole), err
 })
 
-// searchWith returns a function that computes the sums of a search with a kernel.
-func searchWith(k bindings.Kernel) func(*packed.Search) {
+// searchWith returns a function that computes a search with kernels.
+func searchWith(k, whole bindings.Kernel) func(*packed.Search) {
 	return func(s *packed.Search) {
+		if s.Reach > 0 {
+			whole.Whole(s.Size, s.Reach, s.Low, s.High, s.Table, s.X[:], s.W[:], s.Unit[:], s.Inverse[:], s.Least, s.Most,
+				s.Whole[:], s.Sums[:])
+			return
+		}
 		k.Search(s.Size, s.Tries, s.Low, s.High, s.Table, s.X[:], s.W[:], s.Inverse[:], s.Shift[:], s.Sums[:])
 	}
 }

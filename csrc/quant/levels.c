@@ -1,4 +1,5 @@
 // The bodies of the family for each level.
+#include <float.h>
 #include <string.h>
 
 #include "core/vec.h"
@@ -11,6 +12,10 @@
 
 #define NACRE_BODY "quant/f32_search.inc"
 #define NACRE_NAME f32_search
+#include "core/each_level.h"
+
+#define NACRE_BODY "quant/f32_whole.inc"
+#define NACRE_NAME f32_whole
 #include "core/each_level.h"
 
 #include "quant/i8_blocked_neon.inc"

@@ -12,6 +12,7 @@ typedef nacre_i8_winograd_fn quant_row_i8_conv_winograd;
 typedef nacre_i8_depthwise_fn quant_row_i8_conv_depthwise_blocked;
 typedef nacre_i8_lookup_fn quant_row_i8_lookup;
 typedef nacre_f32_search_fn quant_row_f32_search;
+typedef nacre_f32_whole_fn quant_row_f32_whole;
 
 #define NACRE_FAMILY quant
 #include "core/table.inc"

@@ -1,4 +1,5 @@
 // The oracles of the family.
+#include <float.h>
 #include <string.h>
 
 #include "core/simd.h"
@@ -40,6 +41,33 @@ void nacre_f32_search__scalar(size_t size, size_t tries, float low, float high, 
         to[0] = wq;
         to[NACRE_SEARCH_LANES] = wqq;
         to[2 * NACRE_SEARCH_LANES] = wqx;
+    }
+}
+
+// The oracle of f32_whole.
+void nacre_f32_whole__scalar(size_t size, size_t reach, float low, float high, const float *table, const float *x,
+                             const float *w, const float *unit, const float *inverse, float least, float most,
+                             float *whole, float *sums) {
+    float near[NACRE_SEARCH_LANES], n[NACRE_SEARCH_LANES], loss[NACRE_SEARCH_LANES], parts[NACRE_SEARCH_LANES];
+    float found[3 * NACRE_SEARCH_LANES];
+    const float shift[NACRE_SEARCH_LANES] = {0};
+    memcpy(near, whole, sizeof near);
+    for (size_t l = 0; l < NACRE_SEARCH_LANES; l++) loss[l] = FLT_MAX;
+    for (size_t k = 0; k <= 2 * reach; k++) {
+        for (size_t l = 0; l < NACRE_SEARCH_LANES; l++) {
+            n[l] = near[l] + (k <= reach ? (float)k : -(float)(k - reach));
+            n[l] = n[l] > least ? n[l] : least;
+            n[l] = n[l] < most ? n[l] : most;
+            parts[l] = inverse[l] * (n[l] == 0 ? 0 : 1 / n[l]);
+        }
+        nacre_f32_search__scalar(size, 1, low, high, table, x, w, parts, shift, found);
+        for (size_t l = 0; l < NACRE_SEARCH_LANES; l++) {
+            const float a = unit[l] * n[l], wqq = found[NACRE_SEARCH_LANES + l], wqx = found[2 * NACRE_SEARCH_LANES + l];
+            const float e = a * (a * wqq - 2 * wqx);
+            if (!(e < loss[l])) continue;
+            whole[l] = n[l], loss[l] = e;
+            for (size_t i = l; i < 3 * NACRE_SEARCH_LANES; i += NACRE_SEARCH_LANES) sums[i] = found[i];
+        }
     }
 }
 
