@@ -1,10 +1,8 @@
 package gguf
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -95,7 +93,7 @@ func Open(b *budget.Budget, f *binio.File) (_ *graph.Model, err error) {
 		return m, err
 	}
 	set := &set{scanner: s, budget: b, part: p}
-	set.beneath(filepath.Dir(f.Path))
+	set.enter(filepath.Dir(f.Path))
 	return set.model(f)
 }
 
@@ -108,7 +106,7 @@ func ReadFiles(b *budget.Budget, name string, data []byte, files fs.FS) (_ *grap
 	if !ok {
 		return s.opened()
 	}
-	return (&set{scanner: s, budget: b, part: p, fsys: files}).model(nil)
+	return (&set{scanner: s, budget: b, part: p, Folder: binio.Folder{FS: files}}).model(nil)
 }
 
 // Verify returns every problem of a file and of the other files of its model. It also looks at the
@@ -122,11 +120,11 @@ func Verify(b *budget.Budget, f *binio.File) (problems []error) {
 		return s.All()
 	}
 	set := &set{scanner: s, budget: b, part: p, verify: true}
-	set.beneath(filepath.Dir(f.Path))
+	set.enter(filepath.Dir(f.Path))
 	defer set.Close()
 	set.others()
 	err := container.Intact(func(yield func([]byte) bool) {
-		for _, f := range set.files {
+		for _, f := range set.Files {
 			if !yield(f.Data) {
 				return
 			}
@@ -155,44 +153,17 @@ func (s *scanner) firstOf() (p part, ok bool) {
 type set struct {
 	*scanner
 	part
+	binio.Folder
 	budget *budget.Budget
 	verify bool
-	fsys   fs.FS    // nil if the folder cannot be opened
-	root   *os.Root // of fsys, for a folder of the operating system
-	files  []*binio.File
 	rest   []*scanner
 }
 
-// beneath makes a folder of the operating system the folder of the files.
-func (s *set) beneath(folder string) {
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		s.Add(-1, nil, "%w", cause(err))
-		return
+// enter opens the folder of the files.
+func (s *set) enter(folder string) {
+	if err := s.Enter(folder); err != nil {
+		s.Add(-1, nil, "%w", binio.Cause(err))
 	}
-	s.root, s.fsys = root, root.FS()
-}
-
-// cause returns err without the file name of a file system's error.
-func cause(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
-}
-
-// Close closes the files.
-func (s *set) Close() error {
-	var err error
-	for _, f := range s.files {
-		err = errors.Join(err, f.Close())
-	}
-	if s.root != nil {
-		err = errors.Join(err, s.root.Close())
-	}
-	s.files, s.root, s.fsys = nil, nil, nil
-	return err
 }
 
 // others reads the other files.
@@ -203,7 +174,7 @@ func (s *set) others() {
 			s.count, s.suffix(0))
 		return
 	}
-	for no := 1; no < s.count && s.fsys != nil && s.Goes(); no++ {
+	for no := 1; no < s.count && s.FS != nil && s.Goes(); no++ {
 		if !s.other(prefix+s.suffix(no), no) {
 			return
 		}
@@ -213,12 +184,11 @@ func (s *set) others() {
 
 // other reads file no. It reports whether reading goes on.
 func (s *set) other(name string, no int) bool {
-	f, err := s.find(name)
+	f, err := s.Open(s.budget, name)
 	if err != nil {
-		s.Add(-1, graph.ErrFormat, "%s, file %d of %d: %w", name, no+1, s.count, cause(err))
+		s.Add(-1, graph.ErrFormat, "%s, file %d of %d: %w", name, no+1, s.count, binio.Cause(err))
 		return false
 	}
-	s.files = append(s.files, f)
 	x := scan(s.budget, f.Path, f.Data)
 	if x.First() == nil {
 		if p := x.part(); p.no != no || p.count != s.count {
@@ -232,14 +202,6 @@ func (s *set) other(name string, no int) bool {
 	s.Join(&x.Problems)
 	s.rest = append(s.rest, x)
 	return true
-}
-
-// find opens a file of the folder.
-func (s *set) find(name string) (*binio.File, error) {
-	if s.root == nil {
-		return binio.OpenFS(s.budget, s.fsys, name)
-	}
-	return binio.Beneath(s.root, name)
 }
 
 // complete checks that tensors of different files have different names, and counts them.
@@ -299,13 +261,9 @@ func (s *set) model(first *binio.File) (_ *graph.Model, err error) {
 		whole.Graph.Initializers = append(whole.Graph.Initializers, other.Graph.Initializers...)
 		whole.Warnings = append(whole.Warnings, other.Warnings...)
 	}
-	if s.root != nil {
-		s.root.Close()
-		s.root = nil
-	}
-	s.fsys = nil
+	s.Leave()
 	if first != nil {
-		s.files = append(s.files, first)
+		s.Files = append(s.Files, first)
 	}
 	m = whole
 	m.Closer = s

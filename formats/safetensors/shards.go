@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -106,9 +105,7 @@ func VerifyFolder(b *budget.Budget, folder string) (problems []error) {
 // set is the shards of a model.
 type set struct {
 	container.Problems
-	fsys  fs.FS    // nil if the folder cannot be opened
-	root  *os.Root // of fsys, for a folder of the operating system
-	files []*binio.File
+	binio.Folder
 	model *graph.Model
 	from  map[string]string // the shard of each tensor so far
 	meta  map[graph.Pair]bool
@@ -116,42 +113,16 @@ type set struct {
 
 func newSet(b *budget.Budget, file string, fsys fs.FS) *set {
 	return &set{Problems: container.Problems{File: file, Budget: b}, from: map[string]string{}, meta: map[graph.Pair]bool{},
-		model: &graph.Model{Format: Name, File: file, Graph: &graph.Graph{}}, fsys: fsys}
+		model: &graph.Model{Format: Name, File: file, Graph: &graph.Graph{}}, Folder: binio.Folder{FS: fsys}}
 }
 
-// setOf returns a set in a folder. binio.Beneath opens its files.
+// setOf returns a set in a folder. Its files are opened as by binio.Beneath.
 func setOf(b *budget.Budget, file, folder string) *set {
 	s := newSet(b, file, nil)
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		s.Add(-1, nil, "%w", cause(err))
-		return s
+	if err := s.Enter(folder); err != nil {
+		s.Add(-1, nil, "%w", binio.Cause(err))
 	}
-	s.root, s.fsys = root, root.FS()
 	return s
-}
-
-// cause returns err without the file name of a file system's error, because the report names the
-// file.
-func cause(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
-}
-
-// Close unmaps the shards.
-func (s *set) Close() error {
-	var err error
-	for _, f := range s.files {
-		err = errors.Join(err, f.Close())
-	}
-	if s.root != nil {
-		err = errors.Join(err, s.root.Close())
-	}
-	s.files, s.root, s.fsys = nil, nil, nil
-	return err
 }
 
 // opened returns the model, or the first problem. Closing the model closes the shards.
@@ -159,11 +130,7 @@ func (s *set) opened() (*graph.Model, error) {
 	if err := s.First(); err != nil {
 		return nil, err
 	}
-	if s.root != nil {
-		s.root.Close()
-		s.root = nil
-	}
-	s.fsys = nil
+	s.Leave()
 	s.model.Closer = s
 	return s.model, nil
 }
@@ -178,7 +145,7 @@ func (s *set) unless() {
 // intact returns all problems. A shard that lost bytes is one of them.
 func (s *set) intact() []error {
 	err := container.Intact(func(yield func([]byte) bool) {
-		for _, f := range s.files {
+		for _, f := range s.Files {
 			if !yield(f.Data) {
 				return
 			}
@@ -192,7 +159,7 @@ func (s *set) intact() []error {
 
 // folder adds the contents of the top folder of the file system, if there is one.
 func (s *set) folder() {
-	if s.fsys == nil {
+	if s.FS == nil {
 		return
 	}
 	for _, name := range configFiles {
@@ -204,7 +171,7 @@ func (s *set) folder() {
 		}
 		return
 	}
-	entries, err := fs.ReadDir(s.fsys, ".")
+	entries, err := fs.ReadDir(s.FS, ".")
 	var list []string
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), extension) {
@@ -215,7 +182,7 @@ func (s *set) folder() {
 		err = fmt.Errorf("the folder has no file *%s; a model of another format is opened by the path of its file", extension)
 	}
 	if err != nil {
-		s.Add(-1, graph.ErrFormat, "%w", cause(err))
+		s.Add(-1, graph.ErrFormat, "%w", binio.Cause(err))
 	}
 	for _, name := range list {
 		if s.Goes() {
@@ -255,30 +222,21 @@ func (s *set) config(name string) {
 
 // has reports whether the folder has a file. If that cannot be determined, has records a problem.
 func (s *set) has(name string) bool {
-	_, err := fs.Lstat(s.fsys, name)
+	_, err := fs.Lstat(s.FS, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.Add(-1, nil, "%s: %w", name, cause(err))
+		s.Add(-1, nil, "%s: %w", name, binio.Cause(err))
 	}
 	return err == nil
 }
 
 // open maps a file of the folder. After a problem it returns nil.
 func (s *set) open(name string) *binio.File {
-	f, err := s.find(name)
+	f, err := s.Open(s.Budget, name)
 	if err != nil {
-		s.Add(-1, graph.ErrFormat, "%s: %w", name, cause(err))
+		s.Add(-1, graph.ErrFormat, "%s: %w", name, binio.Cause(err))
 		return nil
 	}
-	s.files = append(s.files, f)
 	return f
-}
-
-// find opens a file of the folder.
-func (s *set) find(name string) (*binio.File, error) {
-	if s.root == nil {
-		return binio.OpenFS(s.Budget, s.fsys, name)
-	}
-	return binio.Beneath(s.root, name)
 }
 
 // index opens the shards of an index, and compares their tensors with it.
