@@ -10,34 +10,13 @@ import (
 // joins has the caches that nodes Concat extend, with the new rows after the past. A narrow one is
 // widened for its readers, and attention reads it without the Cast.
 type joins struct {
-	by   map[*graph.Node]bool // Concat nodes
-	wide map[string]string    // narrow output to the name of its widened elements
-	used map[string]bool      // names of values
+	by    map[*graph.Node]bool // Concat nodes
+	wide  map[string]string    // narrow output to the name of its widened elements
+	names *graph.Names
 }
 
 func newJoins(g *graph.Graph) joins {
-	j := joins{by: map[*graph.Node]bool{}, wide: map[string]string{}, used: map[string]bool{}}
-	for _, v := range g.Inputs {
-		j.used[v.Name] = true
-	}
-	for _, v := range g.Initializers {
-		j.used[v.Name] = true
-	}
-	for _, n := range g.Nodes {
-		for _, name := range n.Outputs {
-			j.used[name] = true
-		}
-	}
-	return j
-}
-
-// fresh returns a name like another that no value has.
-func (j *joins) fresh(name string) string {
-	for j.used[name] {
-		name += "'"
-	}
-	j.used[name] = true
-	return name
+	return joins{by: map[*graph.Node]bool{}, wide: map[string]string{}, names: graph.NamesOf(g)}
 }
 
 // find adds a state if a Concat extends it along its axis. Only that node may read the input, and
@@ -64,7 +43,7 @@ func (j *joins) find(g *graph.Graph, s graph.State) bool {
 		return false
 	}
 	j.by[by] = true
-	j.wide[s.Output] = j.fresh(s.Output)
+	j.wide[s.Output] = j.names.New(s.Output)
 	return true
 }
 
@@ -79,7 +58,7 @@ func (j *joins) nodes(n *graph.Node, d tensor.DType) []*graph.Node {
 	switch {
 	case j.by[n]:
 		out := n.Outputs[0]
-		own.Inputs[1] = j.fresh(n.Inputs[1])
+		own.Inputs[1] = j.names.New(n.Inputs[1])
 		return []*graph.Node{cast(n.Inputs[1], own.Inputs[1], d), &own, cast(out, j.wide[out], tensor.F32)}
 	case is(n, "Shape") || !slices.ContainsFunc(n.Inputs, func(name string) bool { return j.wide[name] != "" }):
 		return []*graph.Node{n}

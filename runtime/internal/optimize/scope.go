@@ -113,9 +113,8 @@ func subgraphs(n *graph.Node) []*graph.Graph {
 // names generates names that a model does not use.
 type names struct {
 	model   *graph.Model
-	taken   map[string]bool // nil before the first name
-	made    map[string]int
-	prefix  string // of symbols
+	values  *graph.Names // nil before the first name
+	prefix  string       // of symbols
 	symbols int
 }
 
@@ -152,20 +151,13 @@ func (n *names) without(list []graph.Dim) []graph.Dim {
 	return list
 }
 
-// fresh returns a new name that begins with like. No graph of the model defines it.
+// fresh returns a new name that begins with like. The model has no value or node of this name.
 func (s *Scope) fresh(like string) string {
 	n := s.names
-	if n.taken == nil {
-		n.taken, n.made = map[string]bool{}, map[string]int{}
-		defineAll(n.model.Graph, n.taken)
+	if n.values == nil {
+		n.values = graph.NamesOf(n.model.Graph)
 	}
-	for {
-		n.made[like]++
-		if name := fmt.Sprintf("%s.%d", like, n.made[like]); !n.taken[name] {
-			n.taken[name] = true
-			return name
-		}
-	}
+	return n.values.New(like)
 }
 
 // maker returns the node of Nodes that computes a value as any of its outputs, or nil.
