@@ -8,12 +8,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/gptrs"
+	"github.com/nacre-ml/nacre/formats/internal/fixtures"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -99,7 +99,7 @@ func TestBudgetChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Threads = 1
-	before := mostMemory(t)
+	before := fixtures.MostMemory(t)
 	s := session(t, open(t, path), o)
 	st, err := s.NewStream(context.Background(), nacre.StreamOptions{Room: 16})
 	if err != nil {
@@ -113,27 +113,7 @@ func TestBudgetChild(t *testing.T) {
 		}
 		return last(t, out)
 	})
-	fmt.Printf("grown %d tokens %s\n", mostMemory(t)-before, text(got))
-}
-
-// mostMemory returns the peak memory of the process in bytes.
-func mostMemory(t *testing.T) int {
-	t.Helper()
-	data, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(data)) {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			n := 0
-			if _, err := fmt.Sscanf(rest, "%d kB", &n); err != nil {
-				t.Fatal(err)
-			}
-			return n << 10
-		}
-	}
-	t.Fatal("no VmHWM")
-	return 0
+	fmt.Printf("grown %d tokens %s\n", fixtures.MostMemory(t)-before, text(got))
 }
 
 // child runs TestBudgetChild.

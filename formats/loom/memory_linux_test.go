@@ -6,11 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/formats/internal/fixtures"
 	"github.com/nacre-ml/nacre/formats/loom"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -79,7 +79,7 @@ func TestMemoryChild(t *testing.T) {
 	if path == "" {
 		return // TestMemory starts this test in a child process
 	}
-	before := mostMemory(t)
+	before := fixtures.MostMemory(t)
 	m, err := nacre.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -97,22 +97,7 @@ func TestMemoryChild(t *testing.T) {
 	for _, y := range must(nacre.Data[float32](out[result])) {
 		sum += float64(y)
 	}
-	fmt.Printf("grown %d sum %g\n", mostMemory(t)-before, sum)
-}
-
-// mostMemory returns the peak memory of the process in bytes.
-func mostMemory(t *testing.T) int {
-	t.Helper()
-	data, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(data), "VmHWM:")
-	n := 0
-	if _, err := fmt.Sscanf(rest, "%d kB", &n); err != nil {
-		t.Fatal(err)
-	}
-	return n << 10
+	fmt.Printf("grown %d sum %g\n", fixtures.MostMemory(t)-before, sum)
 }
 
 // TestMemory runs networks of 65 MB from files of both formats, each in its own process. A process

@@ -13,6 +13,7 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/formats/internal/fixtures"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -36,7 +37,7 @@ func TestMemoryChild(t *testing.T) {
 	if folder == "" {
 		return // TestMemory starts this test in a child process
 	}
-	before := mostMemory(t)
+	before := fixtures.MostMemory(t)
 	m, err := openProgram(filepath.Join(folder, "program.oi"), filepath.Join(folder, "weights.oinf"))
 	if err != nil {
 		t.Fatal(err)
@@ -56,22 +57,7 @@ func TestMemoryChild(t *testing.T) {
 	if err != nil || out["y"] == nil {
 		t.Fatal(err, out)
 	}
-	fmt.Printf("grown %d\n", mostMemory(t)-before)
-}
-
-// mostMemory returns the peak memory of the process in bytes.
-func mostMemory(t *testing.T) int {
-	t.Helper()
-	data, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(data), "VmHWM:")
-	n := 0
-	if _, err := fmt.Sscanf(rest, "%d kB", &n); err != nil {
-		t.Fatal(err)
-	}
-	return n << 10
+	fmt.Printf("grown %d\n", fixtures.MostMemory(t)-before)
 }
 
 // TestMemory runs programs of 64 MB, each in its own process. A process holds the weights once, and
