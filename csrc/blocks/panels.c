@@ -38,7 +38,6 @@ static panels_product panels_said(const nacre_kernel *kernel, const int64_t *wor
         .n = (size_t)w->n,
         .k = (size_t)w->k,
     };
-    if (g.form->low == 0) return g;
     g.panel = nacre_block_panel(g.form, g.impl->lanes, g.k);
     g.slab = nacre_block_slab(g.form, g.impl->lanes);
     return g;
@@ -220,7 +219,7 @@ static size_t gemm_scratch(const nacre_kernel *kernel, const int64_t *words, siz
 
 static size_t panels_packed(const nacre_kernel *kernel, const int64_t *words, size_t operand) {
     const panels_product g = panels_said(kernel, words);
-    if (operand != 1 || g.form->low == 0) return 0;
+    if (operand != 1) return 0;
     return nacre_ceil_div(g.n, g.impl->lanes) * g.panel;
 }
 

@@ -37,7 +37,7 @@ typedef enum {
 
 // How a type of blocks is packed.
 typedef struct {
-    uint8_t low, high;  // bits of a code in a unit's two parts; without lower ones a type has no panels
+    uint8_t low, high;  // bits of a code in a unit's two parts
     uint8_t units;      // of a slab
     uint8_t group;      // codes that share a scale: 16 or 32
     uint8_t middle;

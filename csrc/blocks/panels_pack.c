@@ -57,6 +57,7 @@ static void pack_some(size_t type, const pack_blocks *p) {
     case NACRE_BLOCK_q8_0: SMALL(q8_0); break;
     case NACRE_BLOCK_mxfp4: SMALL(mxfp4); break;
     case NACRE_BLOCK_nvfp4: SMALL(nvfp4); break;
+    case NACRE_BLOCK_q1_0: SMALL(q1_0); break;
     case NACRE_BLOCK_q2_0: SMALL(q2_0); break;
     default: pack_as(0, type, pack_block_bytes[type], p);
     }

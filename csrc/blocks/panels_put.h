@@ -33,17 +33,17 @@ NACRE_INLINE void put_parts(quad_blocks b, size_t at, int bits, quad_words t, si
     }
 }
 
-// Writes the word of the higher bits of a unit of 5 bits: bit i of the file's word is for code i.
-NACRE_INLINE void put_fifth(quad_blocks b, size_t at, quad_words t) {
+// Writes a word of single bits of a unit: bit i of the file's word is for code i.
+NACRE_INLINE void put_bits(quad_blocks b, size_t at, quad_words t, size_t word) {
     quad q = quad_word(b, at);
     q = quad_exchange(q, 14, 0x0000cccc);
     q = quad_exchange(q, 7, 0x00aa00aa);
     q = quad_exchange(q, 2, 0x0c0c0c0c);
     q = quad_exchange(q, 1, 0x22222222);
-    quad_store(t, 4, q);
+    quad_store(t, word, q);
 }
 
-// Writes the codes of blocks of a constant type of up to 64 elements.
+// Writes the codes of blocks of a constant type of up to 128 elements.
 NACRE_INLINE void put_small_codes(size_t type, quad_blocks b, quad_words t) {
     switch (type) {
     case NACRE_BLOCK_q4_0:
@@ -52,11 +52,11 @@ NACRE_INLINE void put_small_codes(size_t type, quad_blocks b, quad_words t) {
     case NACRE_BLOCK_mxfp4: put_halves(b, 1, t); break;
     case NACRE_BLOCK_q5_0:
         put_halves(b, 6, t);
-        put_fifth(b, 2, t);
+        put_bits(b, 2, t, 4);
         break;
     case NACRE_BLOCK_q5_1:
         put_halves(b, 8, t);
-        put_fifth(b, 4, t);
+        put_bits(b, 4, t, 4);
         break;
     case NACRE_BLOCK_q8_0: {
         quad q[8];
@@ -73,6 +73,9 @@ NACRE_INLINE void put_small_codes(size_t type, quad_blocks b, quad_words t) {
             quad_transpose(q + 2, 4);
             QUAD_UNROLL for (size_t w = 0; w < 4; w++) quad_store(t, w, q[w]);
         }
+        break;
+    case NACRE_BLOCK_q1_0:
+        for (size_t u = 0; u < 4; u++) put_bits(b, 2 + 4 * u, t, u);
         break;
     case NACRE_BLOCK_q2_0: {
         // Bytes have the four codes of a word.
@@ -112,7 +115,38 @@ NACRE_INLINE uint64_t cut_iq3(const int8_t *book, size_t i, size_t j, unsigned s
 // Returns the two higher bits, lowest, of the indices of codes 8*k on of IQ2_S and IQ3_S.
 NACRE_INLINE uint32_t cut_more(const uint8_t *b, size_t k) { return (uint32_t)b[66 + k / 4] >> k % 4 * 2; }
 
-// Returns codes 8*k on of a block.
+// Returns codes of 8 numbers -1, 0 and 1 plus an eighth, or less one: the lowest two bits of the
+// number, and 4 for a minus.
+NACRE_INLINE uint64_t cut_iq1(const int8_t *book, size_t i, int minus) {
+    uint64_t v;
+    memcpy(&v, book + 8 * i, sizeof v);
+    return (v & 0x0303030303030303) | (minus ? 0x0404040404040404 : 0);
+}
+
+static uint64_t cut_iq1_s(const uint8_t *b, const int8_t *book, size_t k) {
+    const uint32_t w = block_u16(b + 34 + k / 4 * 2);
+    return cut_iq1(book, b[2 + k] | (size_t)(w >> k % 4 * 3 & 7) << 8, w >> 15 != 0);
+}
+
+static uint64_t cut_iq1_m(const uint8_t *b, const int8_t *book, size_t k) {
+    const unsigned high = b[32 + k / 2] >> k % 2 * 4 & 15;
+    return cut_iq1(book, b[k] | (size_t)(high & 7) << 8, (high & 8) != 0);
+}
+
+// Sets codes to the digits of a block of tq1_0. A byte has one digit of each of five codes.
+static void cut_ternary(const uint8_t *b, uint8_t *codes) {
+    static const uint8_t powers[] = {1, 3, 9, 27, 81};
+    static const struct {
+        uint8_t at, count, digits;
+    } parts[] = {{0, 32, 5}, {32, 16, 5}, {48, 4, 4}};
+    for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
+        for (size_t d = 0; d < parts[p].digits; d++) {
+            for (size_t i = 0; i < parts[p].count; i++) *codes++ = (uint8_t)((uint8_t)(b[parts[p].at + i] * powers[d]) * 3 >> 8);
+        }
+    }
+}
+
+// Returns codes 8*k on of a block of iq2 or iq3.
 static uint64_t cut_book(size_t type, const uint8_t *b, const int8_t *book, size_t k) {
     const uint8_t *const at = b + 2 + k / 4 * 8;  // of iq2_xxs
     const uint32_t pair = block_u16(b + 2 + 2 * k);
@@ -129,12 +163,16 @@ static uint64_t cut_book(size_t type, const uint8_t *b, const int8_t *book, size
     }
 }
 
-// Writes the codes of blocks of numbers from a code book.
-static void put_book(size_t type, quad_blocks b, const int8_t *book, quad_words t) {
+// Writes the codes of blocks whose codes are not parts of their bytes.
+static void put_cut(size_t type, quad_blocks b, const int8_t *book, quad_words t) {
     uint8_t codes[QUAD][NACRE_BLOCKS_ELEMENTS];
+    const int ternary = type == NACRE_BLOCK_tq1_0;
     for (size_t l = 0; l < QUAD; l++) {
-        for (size_t k = 0; k < NACRE_BLOCKS_ELEMENTS / 8; k++) {
-            const uint64_t v = cut_book(type, b[l], book, k);
+        if (ternary) cut_ternary(b[l], codes[l]);
+        for (size_t k = 0; k < NACRE_BLOCKS_ELEMENTS / 8 && !ternary; k++) {
+            const uint64_t v = type == NACRE_BLOCK_iq1_s   ? cut_iq1_s(b[l], book, k)
+                               : type == NACRE_BLOCK_iq1_m ? cut_iq1_m(b[l], book, k)
+                                                           : cut_book(type, b[l], book, k);
             memcpy(codes[l] + 8 * k, &v, sizeof v);
         }
     }
@@ -150,9 +188,11 @@ static void put_book(size_t type, quad_blocks b, const int8_t *book, quad_words 
         } else {
             quad_store(t, 0, quad_join(q, 4, 2));
             quad_store(t, 1, quad_join(q + 4, 4, 2));
+            t.to += 2 * t.step;
+            if (ternary) continue;
             QUAD_UNROLL for (size_t w = 0; w < 8; w++) q[w] >>= 2;
-            quad_store(t, 2, quad_join(q, 8, 1));
-            t.to += 3 * t.step;
+            quad_store(t, 0, quad_join(q, 8, 1));
+            t.to += t.step;
         }
     }
 }
@@ -187,7 +227,7 @@ static void put_large_codes(size_t type, quad_blocks b, const int8_t *book, quad
     case NACRE_BLOCK_tq2_0:
         for (size_t h = 0; h < 2; h++, t.to += 8 * t.step) put_parts(b, 32 * h, 2, t, 0, 2);
         break;
-    default: put_book(type, b, book, t);
+    default: put_cut(type, b, book, t);
     }
 }
 
@@ -218,6 +258,10 @@ static void cut_book_scales(size_t type, const uint8_t *b, uint8_t *bytes) {
     const uint8_t *const nibbles = b + (type == NACRE_BLOCK_iq2_xs ? 66 : type == NACRE_BLOCK_iq2_s ? 74 : 106);
     for (size_t j = 0; j < 8; j++) {
         switch (type) {
+        case NACRE_BLOCK_iq1_s: bytes[j] = (uint8_t)(2 * (b[35 + 2 * j] >> 4 & 7) + 1); break;
+        case NACRE_BLOCK_iq1_m:
+            for (size_t i = 2 * j; i < 2 * j + 2; i++) bytes[i] = (uint8_t)(2 * (block_u16(b + 48 + i / 4 * 2) >> i % 4 * 3 & 7) + 1);
+            break;
         case NACRE_BLOCK_iq2_xxs: bytes[j] = (uint8_t)(2 * (b[2 + 8 * j + 7] >> 4) + 1); break;
         case NACRE_BLOCK_iq3_xxs: bytes[j] = (uint8_t)(4 * (b[66 + 4 * j + 3] >> 4) + 2); break;
         case NACRE_BLOCK_iq3_s: bytes[j] = (uint8_t)(2 * (nibbles[j / 2] >> j % 2 * 4 & 15) + 1); break;
@@ -228,7 +272,7 @@ static void cut_book_scales(size_t type, const uint8_t *b, uint8_t *bytes) {
     }
 }
 
-// Writes the scales of blocks of a constant type of up to 64 elements, to a slab's scales from a
+// Writes the scales of blocks of a constant type of up to 128 elements, to a slab's scales from a
 // lane on.
 NACRE_INLINE void put_small_scales(size_t type, quad_blocks b, size_t lanes, size_t lane, uint8_t *scales) {
     uint8_t *const to = scales + 2 * lane;
@@ -258,6 +302,7 @@ static void put_large_scales(size_t type, quad_blocks b, size_t lanes, size_t la
     uint8_t *const halves = scales + 2 * lane;
     quad q[4];
     switch (type) {
+    case NACRE_BLOCK_tq1_0: put_half(b, 52, lanes, halves); break;
     case NACRE_BLOCK_tq2_0: put_half(b, 64, lanes, halves); break;
     case NACRE_BLOCK_q2_k:
         quad_load(b, 0, q);
@@ -307,6 +352,11 @@ static void put_large_scales(size_t type, quad_blocks b, size_t lanes, size_t la
         const quad_blocks at = {bytes[0], bytes[1], bytes[2], bytes[3]};
         quad_load(at, 0, q);
         put_bytes(q, nacre_block_groups(&nacre_block_forms[type]) / 4, lanes, put_half(b, 0, lanes, halves) - lane);
+        for (size_t l = 0; l < QUAD && type == NACRE_BLOCK_iq1_m; l++) {
+            const uint8_t *const d = b[l] + 49;  // in the top halves of every second byte
+            const uint16_t half = (uint16_t)(d[0] >> 4 | d[2] >> 4 << 4 | d[4] >> 4 << 8 | d[6] >> 4 << 12);
+            memcpy(halves + 2 * l, &half, sizeof half);
+        }
     }
     }
 }

@@ -37,8 +37,8 @@ func (v *panelsWords) words() words {
 func bindBlocksPanels(o *arith.WidenedGemm, kernel string, b *binder) error {
 	of, w := b.DType(1).Blocks(), b.Const(1)
 	switch {
-	case of == nil || !hasPanels(of):
-		return device.Refuse("the right operand is not in blocks that have panels")
+	case of == nil:
+		return device.Refuse("the right operand is not in blocks")
 	case !b.packable(w):
 		return device.Refuse("blocks are packed if they are constant and stay in memory")
 	case o.Alpha != 1:
@@ -68,12 +68,6 @@ func bindBlocksPanels(o *arith.WidenedGemm, kernel string, b *binder) error {
 		return err
 	}
 	return b.addRest(s)
-}
-
-// hasPanels reports whether kernels pack a type of blocks.
-func hasPanels(of *packed.Blocks) bool {
-	list := bindings.Variants("f32_block_panels")
-	return list[len(list)-1].Packed([]int64{1, 1, int64(of.Elements), int64(blockType(of)), 0, 0}, panelsBlocks) > 0
 }
 
 // packedBlocks returns blocks as kernel k reads them. Kernels that pack alike share them, whatever
