@@ -150,8 +150,8 @@ func attentionCase(s *cases.Suite, d, cache tensor.DType, note string, n []int, 
 	list := cases.In(q, k, v, mask)
 	allK, allV := k, v
 	if past > 0 {
-		pastK := cacheOf(cache, byHead(s.Any(d, batch, kvHeads, past, size)), batch, kvHeads, past, size)
-		pastV := cacheOf(cache, byHead(s.Any(d, batch, kvHeads, past, dv)), batch, kvHeads, past, dv)
+		pastK := pastOf(cache, byHead(s.Any(d, batch, kvHeads, past, size)), batch, kvHeads, past, size)
+		pastV := pastOf(cache, byHead(s.Any(d, batch, kvHeads, past, dv)), batch, kvHeads, past, dv)
 		list = append(list, pastK, pastV)
 		allK = cacheOf(cache, after(pastK, past, byHead(k)), batch, kvHeads, past+keys, size)
 		allV = cacheOf(cache, after(pastV, past, byHead(v)), batch, kvHeads, past+keys, dv)

@@ -48,7 +48,7 @@ func multiHeadCases(s *cases.Suite, d tensor.DType) {
 		if c.past > 0 {
 			for range 2 {
 				past := byHead(s.Any(d, batch, heads, c.past, size))
-				list = append(list, cacheOf(c.cache, past, batch, heads, c.past, size))
+				list = append(list, pastOf(c.cache, past, batch, heads, c.past, size))
 			}
 			a.K, a.V = after(list[6], c.past, a.K), after(list[7], c.past, a.V)
 		}
@@ -146,7 +146,7 @@ func groupedAttentionCase(s *cases.Suite, d, cache tensor.DType) {
 	}
 	q, k, v := s.Any(d, batch, 1, heads*size), s.Any(d, batch, 1, kvHeads*size), s.Any(d, batch, 1, kvHeads*size)
 	anyPast := func(rows int) *tensor.Tensor {
-		return cacheOf(cache, byHead(s.Any(d, batch, kvHeads, rows, size)), batch, kvHeads, rows, size)
+		return pastOf(cache, byHead(s.Any(d, batch, kvHeads, rows, size)), batch, kvHeads, rows, size)
 	}
 	pastK, pastV := anyPast(room), anyPast(room)
 	lengths := cases.Vector(tensor.I32, 5, 3) // of the past

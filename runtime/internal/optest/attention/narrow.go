@@ -2,6 +2,7 @@ package attention
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/internal/optest/cases"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -46,6 +47,19 @@ func cacheOf(d tensor.DType, f Headed, batch, heads, rows, size int) *tensor.Ten
 		}
 	}
 	return out
+}
+
+// pastOf returns a cache as cacheOf does, of elements that are encoded again as the same bytes.
+func pastOf(d tensor.DType, f Headed, batch, heads, rows, size int) *tensor.Tensor {
+	past := cacheOf(d, f, batch, heads, rows, size)
+	for d == tensor.I8 {
+		next := cacheOf(d, fromCache(past), batch, heads, rows, size)
+		if slices.Equal(tensor.View[int8](next), tensor.View[int8](past)) {
+			break
+		}
+		past = next
+	}
+	return past
 }
 
 // fromCache reads a cache [batch,heads,rows,size].
