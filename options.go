@@ -78,6 +78,7 @@ type Options struct {
 	// NewSession fails with ErrUnsupported if the model has no such state, or if an operator
 	// other than Attention, MultiHeadAttention and GroupQueryAttention reads one. With Float16,
 	// a Concat may join a state and its new rows; other operators then read them as float32.
+	// The CPU computes attention with such states, also if the session has another Device.
 	CacheType DType
 	// Device computes the nodes that it supports, such as a GPU opened by package
 	// runtime/vulkan; the CPU computes the others. Nil is the CPU alone. The device keeps its
