@@ -1,9 +1,10 @@
 """Times GGUF models with llama.cpp, called through its C interface, and with Nacre, in turn.
 
-    llama.py --libs FOLDER --nacre COMMAND [--threads N] [--prompt N] [--generate N] [--rounds N] MODEL...
+    llama.py --libs FOLDER --nacre COMMAND [--threads N] [--prompt N] [--generate N] [--rounds N] [--about TEXT] [--out FILE] MODEL...
 
 FOLDER has the shared libraries of llama.cpp 0.5.0, whose structures follow. Each line has the best
-rates of a model, in tokens a second, and the ratio of Nacre's to llama.cpp's.
+rates of a model, in tokens a second, and the ratio of Nacre's to llama.cpp's. FILE gets the same
+lines after the text and the load of the machine.
 """
 
 import argparse
@@ -115,10 +116,18 @@ def main():
     parser.add_argument("--nacre", required=True)
     for name, value in [("threads", 1), ("prompt", 512), ("generate", 48), ("rounds", 3)]:
         parser.add_argument("--" + name, type=int, default=value)
+    parser.add_argument("--about", default="")
+    parser.add_argument("--out")
     parser.add_argument("models", nargs="+")
     a = parser.parse_args()
+    lines, load_before = [], os.getloadavg()[0]
+
+    def say(line):
+        lines.append(line)
+        print(line, flush=True)
+
     library, tokens = load(a.libs), [100 + i for i in range(a.prompt)]
-    print("%-36s %-6s %9s %9s %6s %9s %9s %6s" % ("model", "nacre", "prompt", "llama.cpp", "ratio", "generate", "llama.cpp", "ratio"))
+    say("%-36s %-6s %9s %9s %6s %9s %9s %6s" % ("model", "nacre", "prompt", "llama.cpp", "ratio", "generate", "llama.cpp", "ratio"))
     for path in a.models:
         peer, best = Llama(library, path, a.threads, a.prompt + a.generate + 8), {}
         for _ in range(a.rounds):
@@ -128,7 +137,12 @@ def main():
         peer.close()
         for side in ("exact", "fast"):
             cells = [v for ours, other in zip(best[side], best["peer"]) for v in (ours, other, ours / other)]
-            print("%-36s %-6s %9.1f %9.1f %6.2f %9.1f %9.1f %6.2f" % (os.path.basename(path), side, *cells), flush=True)
+            say("%-36s %-6s %9.1f %9.1f %6.2f %9.1f %9.1f %6.2f" % (os.path.basename(path), side, *cells))
+    if a.out:
+        about = "%s, threads: %d, prompts of %d, %d generated, load %.1f before and %.1f after" % (
+            a.about, a.threads, a.prompt, a.generate, load_before, os.getloadavg()[0])
+        with open(a.out, "w") as f:
+            f.write("\n".join([about.removeprefix(", ")] + lines) + "\n")
 
 
 if __name__ == "__main__":

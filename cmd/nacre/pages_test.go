@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ import (
 // pages lists the pages with printed blocks, and the functions that print a block. A block is the
 // text between the lines "<!-- NAME -->" and "<!-- end -->".
 var pages = map[string]map[string]func(t *testing.T) string{
-	"README.md":    {"example": exampleBlock, "serving": servingBlock, "generation": generationBlock, "commands": commandsBlock, "scores": scoresBlock, "speed": speedBlock},
+	"README.md":    {"example": exampleBlock, "serving": servingBlock, "generation": generationBlock, "commands": commandsBlock, "scores": scoresBlock, "speed": speedBlock, "blocks": blocksBlock},
 	"OPERATORS.md": {"operators": operatorsBlock, "operator": customBlock, "kernels": peerBlock},
 	"FORMATS.md":   {"formats": formatsBlock, "limits": limitsBlock, "emitted": emittedBlock},
 	"NETWORKS.md":  {"conformance": conformanceBlock},
@@ -216,9 +217,36 @@ func speedBlock(t *testing.T) string {
 		t.Fatal(err)
 	}
 	name := strings.TrimSuffix(filepath.Base(path), ".json")
-	return fmt.Sprintf("Speed on one thread and two, ONNX Runtime = 1, best runs; above 1 Nacre is faster. `make bench-peers` [measured](bench/results/%s.txt) it on\n"+
+	return fmt.Sprintf("Speed on one thread and two, ONNX Runtime = 1, best runs; above 1 Nacre is faster. `make bench-peers` [measured](bench/results/%s.txt) it on "+
 		"an %s with %d cores, at a load of %.1f (two-thread results are kept only at a load below 3), with products beside oneDNN and OpenBLAS; `ARGS='-quick -run networks/'` chooses.\n\n%s",
 		name, r.CPU, r.Cores, max(r.Load[0], r.Load[1]), r.Markdown())
+}
+
+// blocksBlock returns the models in the newest results of scripts/bench-gguf.sh.
+func blocksBlock(t *testing.T) string {
+	list, err := filepath.Glob(filepath.Join("..", "..", "bench", "results", "*-gguf.txt"))
+	if err != nil || len(list) == 0 {
+		t.Fatalf("no results of models of GGUF: %v", err)
+	}
+	path := slices.Max(list)
+	lines := strings.Split(strings.TrimSpace(string(read(t, path))), "\n")
+	const prompt, generated = 4, 7 // columns of ratios
+	var b strings.Builder
+	fmt.Fprintf(&b, "Tokens a second over the rates of llama.cpp on the same GGUF file, with `--accuracy fast` (exact); above 1 Nacre is faster. "+
+		"`scripts/bench-gguf.sh` [measured](bench/results/%s) it on an %s.\n\n", filepath.Base(path), lines[0])
+	names, rates := "| |", [2]string{"| prompt |", "| generation |"}
+	for i := 2; i+1 < len(lines); i += 2 {
+		exact, fast := strings.Fields(lines[i]), strings.Fields(lines[i+1])
+		if len(exact) <= generated || len(fast) <= generated || exact[1] != "exact" || fast[1] != "fast" {
+			t.Fatalf("%s: %q and %q are not the rates of a model", path, lines[i], lines[i+1])
+		}
+		names += " " + strings.TrimSuffix(exact[0], ".gguf") + " |"
+		for j, column := range []int{prompt, generated} {
+			rates[j] += fmt.Sprintf(" %s (%s) |", fast[column], exact[column])
+		}
+	}
+	fmt.Fprintf(&b, "%s\n%s\n%s\n%s\n", names, strings.Repeat("|---", strings.Count(names, "|")-1)+"|", rates[0], rates[1])
+	return b.String()
 }
 
 // verdicts counts the networks of NETWORKS.md that agree or differ, in rows of one network and in
