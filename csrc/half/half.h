@@ -66,9 +66,8 @@ static inline float nacre_half_scale(uint32_t top) {
     return scale;
 }
 
-// NACRE_HALF_CODES defines nacre_code__<level> and nacre_decode__<level>, which call
-// nacre_f32_to_codes__<level> and nacre_codes_to_f32__<level> for each block.
-#define NACRE_HALF_CODES(level)                                                                             \
+// NACRE_HALF_CODE defines nacre_code__<level>, which calls nacre_f32_to_codes__<level> for each block.
+#define NACRE_HALF_CODE(level)                                                                              \
     static inline void nacre_code__##level(const float *src, void *row, size_t n) {                         \
         char *scales = (char *)row + n;                                                                     \
         for (size_t i = 0; i < n; i += NACRE_CODES_BLOCK, scales += NACRE_CODES_SCALE) {                    \
@@ -76,7 +75,11 @@ static inline float nacre_half_scale(uint32_t top) {
             const uint16_t scale = nacre_f32_to_bf16(nacre_f32_to_codes__##level(src + i, (int8_t *)row + i, m)); \
             memcpy(scales, &scale, sizeof scale);                                                           \
         }                                                                                                   \
-    }                                                                                                       \
+    }
+
+// NACRE_HALF_DECODE defines nacre_decode__<level>, which calls nacre_codes_to_f32__<level> for each
+// block.
+#define NACRE_HALF_DECODE(level)                                                                            \
     static inline void nacre_decode__##level(const void *codes, const void *scales, float *dst, size_t n) { \
         const int8_t *x = codes;                                                                            \
         const char *s = scales;                                                                             \

@@ -98,7 +98,8 @@ static inline float nacre_f32_to_codes__avx2(const float *src, int8_t *dst, size
     return scale;
 }
 
-NACRE_HALF_CODES(avx2)
+NACRE_HALF_CODE(avx2)
+NACRE_HALF_DECODE(avx2)
 
 static inline const nacre_half *nacre_half__avx2(void) {
     static const nacre_half table = {

@@ -66,36 +66,17 @@ static inline void nacre_codes_to_f32__avx512(const int8_t *x, float scale, floa
         _mm512_storeu_ps(y, _mm512_mul_ps(_mm512_cvtepi32_ps(wide), by));
     }
     if (n == 0) return;
-    const __m512i wide = _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(half_first_16(n), x));
+    const __m512i wide = _mm512_cvtepi8_epi32(_mm256_castsi256_si128(_mm256_maskz_loadu_epi8(half_first_16(n), x)));
     _mm512_mask_storeu_ps(y, half_first_16(n), _mm512_mul_ps(_mm512_cvtepi32_ps(wide), by));
 }
 
-static inline float nacre_f32_to_codes__avx512(const float *src, int8_t *dst, size_t n) {
-    const __m512i sign = _mm512_set1_epi32(0x7fffffff);
-    __m512i t = _mm512_setzero_si512();
-    for (size_t i = 0; i < n; i += 16) {
-        const __mmask16 in = n - i < 16 ? half_first_16(n - i) : 0xffff;
-        t = _mm512_max_epu32(t, _mm512_and_si512(_mm512_maskz_loadu_epi32(in, src + i), sign));
-    }
-    const float scale = nacre_half_scale(_mm512_reduce_max_epu32(t));
-    const __m512 by = _mm512_set1_ps(scale), most = _mm512_set1_ps(127), least = _mm512_set1_ps(-127);
-    for (size_t i = 0; scale > 0 && i < n; i += 16) {
-        const __mmask16 in = n - i < 16 ? half_first_16(n - i) : 0xffff;
-        const __m512 x = _mm512_div_ps(_mm512_maskz_loadu_ps(in, src + i), by);
-        const __m512i c = _mm512_cvtps_epi32(_mm512_max_ps(_mm512_min_ps(x, most), least));
-        _mm_mask_storeu_epi8(dst + i, in, _mm512_cvtepi32_epi8(c));
-    }
-    if (!(scale > 0)) memset(dst, 0, n);
-    return scale;
-}
-
-NACRE_HALF_CODES(avx512)
+NACRE_HALF_DECODE(avx512)
 
 static inline const nacre_half *nacre_half__avx512(void) {
     static const nacre_half table = {
         .widen = NACRE_HALF_TABLE(nacre_f16_to_f32__avx512, nacre_bf16_to_f32__avx512),
         .narrow = NACRE_HALF_TABLE(nacre_f32_to_f16__avx512, nacre_f32_to_bf16__avx2),
-        .code = nacre_code__avx512,
+        .code = nacre_code__avx2,
         .decode = nacre_decode__avx512,
         .transpose = nacre_transpose__avx512,
         .rows = nacre_rows__avx512,

@@ -53,7 +53,8 @@ static inline float nacre_f32_to_codes__neon(const float *src, int8_t *dst, size
     return scale;
 }
 
-NACRE_HALF_CODES(neon)
+NACRE_HALF_CODE(neon)
+NACRE_HALF_DECODE(neon)
 
 static inline const nacre_half *nacre_half__neon(void) {
     static const nacre_half table = {

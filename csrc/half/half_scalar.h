@@ -40,7 +40,8 @@ static inline float nacre_f32_to_codes__scalar(const float *src, int8_t *dst, si
     return scale;
 }
 
-NACRE_HALF_CODES(scalar)
+NACRE_HALF_CODE(scalar)
+NACRE_HALF_DECODE(scalar)
 
 static inline const nacre_half *nacre_half__scalar(void) {
     static const nacre_half table = {
