@@ -18,3 +18,6 @@
 #define NACRE_BODY "attention/f32_rotary.inc"
 #define NACRE_NAME f32_rotary
 #include "core/each_level.h"
+
+// Other bodies with intrinsics, whose headers take long to compile.
+#include "attention/f32_attention_amx.inc"

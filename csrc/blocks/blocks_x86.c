@@ -1,4 +1,4 @@
-// The variants of f32_blocks and unpack_blocks for 64-bit x86.
+// The variants of the family for 64-bit x86.
 #include "blocks/unpack.h"
 #include "core/vec_avx2.h"
 #include "core/vec_avx512.h"
@@ -75,4 +75,11 @@ const nacre_f32_blocks_impl *nacre_f32_blocks__avx2(void) { return &K(impl); }
 
 NACRE_TARGET_END
 
+#undef F
+#undef LANES
+#undef V
+#undef K
+
 #endif
+
+#include "blocks/panels_x86.inc"

@@ -35,3 +35,6 @@
 #define NACRE_NAME f32_im2col
 #include "core/each_level.h"
 #endif
+
+// Other bodies with intrinsics, whose headers take long to compile.
+#include "conv/f32_conv_amx.inc"

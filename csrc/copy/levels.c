@@ -10,3 +10,6 @@
 #define NACRE_BODY "copy/range.inc"
 #define NACRE_NAME range
 #include "core/each_level.h"
+
+// Other bodies with intrinsics, whose headers take long to compile.
+#include "copy/transpose_x86.inc"

@@ -59,3 +59,6 @@ const nacre_kernel *nacre_eltwise_kernels(size_t *count) {
     *count = sizeof eltwise_rows / sizeof eltwise_rows[0];
     return eltwise_rows;
 }
+
+// Other bodies with intrinsics, whose headers take long to compile.
+#include "eltwise/f16.inc"

@@ -50,3 +50,7 @@
 #define NACRE_BODY "matmul/int_gemm.inc"
 #define NACRE_NAME int_gemm
 #include "core/each_level.h"
+
+// Other bodies with intrinsics, whose headers take long to compile.
+#include "matmul/f32_gemm_amx.inc"
+#include "matmul/narrow_levels.inc"
