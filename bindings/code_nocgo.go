@@ -46,6 +46,9 @@ func (Kernel) Scratch([]int64, int) int { return 0 }
 // Packed returns 0.
 func (Kernel) Packed([]int64, int) int { return 0 }
 
+// PacksUnaligned returns false.
+func (Kernel) PacksUnaligned() bool { return false }
+
 // Pack is never called in this build.
 func (Kernel) Pack([]int64, int, unsafe.Pointer, []byte) {}
 
