@@ -3,7 +3,7 @@
     .venv/bin/python oracles/hugging/converted.py build/nacre formats/huggingface/testdata build/hugging
 
 Each must give the logits of its answer, with the prompt at once, in chunks and token by
-token, and the same tokens behind it.
+token, and the same tokens behind it. ONNX Runtime must refuse the networks of REFUSED.
 """
 
 import glob
@@ -18,6 +18,9 @@ import onnxruntime
 import weights
 
 TOLERANCE = 1e-4
+
+# What ONNX Runtime says of networks that it does not compute on the CPU, by model_type.
+REFUSED = {"gpt_oss": "CPU MoE only supports interleaved SwiGLU"}
 
 
 class Decoder:
@@ -70,7 +73,7 @@ def main(nacre, data, out):
     files = sorted(glob.glob(os.path.join(data, "*.json")))
     if not files:
         raise SystemExit(f"{data} has no answers")
-    largest = 0
+    largest, refused = 0, 0
     for file in files:
         name = os.path.splitext(os.path.basename(file))[0]
         with open(file) as f:
@@ -79,11 +82,20 @@ def main(nacre, data, out):
         weights.folder(folder, case)
         path = os.path.join(out, name + ".onnx")
         subprocess.run([nacre, "convert", folder, path], check=True, capture_output=True)
+        reason = REFUSED.get(case["config"]["model_type"])
         try:
-            largest = max(largest, check(Decoder(path), case))
+            if reason is None:
+                largest = max(largest, check(Decoder(path), case))
+                continue
+            Decoder(path)
+            raise SystemExit("ONNX Runtime takes the network")
+        except onnxruntime.capi.onnxruntime_pybind11_state.Fail as e:
+            if reason is None or reason not in str(e):
+                raise
+            refused += 1
         except SystemExit as e:
             raise SystemExit(f"{name}: {e}") from e
-    print(f"{len(files)} decoders agree in ONNX Runtime, within {largest:.1e}")
+    print(f"{len(files) - refused} decoders agree in ONNX Runtime, within {largest:.1e}; it refuses {refused}")
 
 
 if __name__ == "__main__":
