@@ -94,24 +94,24 @@ func within(v float32, low, high int32) float32 {
 // symmetric is a grid of codes from low to high without a least value.
 type symmetric struct{ low, high int32 }
 
-// part is the number of elements whose sums are float32.
-const part = 1 << 14
+// sumElements is the most elements whose sums are float32.
+const sumElements = 1 << 14
 
 // sums returns the sums of w*x*q and w*q*q of the codes q of x in parts of 1/inverse.
 func (g symmetric) sums(x, w []float32, inverse float32) (xq, qq float32) {
-	if len(x) <= part {
+	if len(x) <= sumElements {
 		return g.some(x, w, inverse)
 	}
 	var allXQ, allQQ float64
-	for at := 0; at < len(x); at += part {
-		end := min(at+part, len(x))
+	for at := 0; at < len(x); at += sumElements {
+		end := min(at+sumElements, len(x))
 		xq, qq := g.some(x[at:end], w[at:end], inverse)
 		allXQ, allQQ = allXQ+float64(xq), allQQ+float64(qq)
 	}
 	return float32(allXQ), float32(allQQ)
 }
 
-// some is sums for at most part elements.
+// some is sums for at most sumElements elements.
 func (g symmetric) some(x, w []float32, inverse float32) (xq, qq float32) {
 	w = w[:len(x)]
 	low, high := ordinal+g.low, ordinal+g.high

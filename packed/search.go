@@ -40,7 +40,8 @@ type Search struct {
 	Sums [3 * SearchTries * Lanes]float32
 }
 
-// Compute sets Sums, and Whole if Reach is positive. Products and sums are rounded one by one, in the order of elements.
+// Compute sets Sums, and Whole if Reach is positive. Products and sums are rounded one by one, in the
+// order of elements.
 func (s *Search) Compute() {
 	if s.Reach > 0 {
 		s.wholes()

@@ -19,5 +19,5 @@
 #define NACRE_NAME f32_rotary
 #include "core/each_level.h"
 
-// Other bodies with intrinsics, whose headers take long to compile.
+// These bodies compile here, so that the headers of intrinsics are read once.
 #include "attention/f32_attention_amx.inc"

@@ -82,4 +82,5 @@ NACRE_TARGET_END
 
 #endif
 
+// These bodies compile here, so that the headers of intrinsics are read once.
 #include "blocks/panels_x86.inc"

@@ -36,5 +36,5 @@
 #include "core/each_level.h"
 #endif
 
-// Other bodies with intrinsics, whose headers take long to compile.
+// These bodies compile here, so that the headers of intrinsics are read once.
 #include "conv/f32_conv_amx.inc"

@@ -11,5 +11,5 @@
 #define NACRE_NAME range
 #include "core/each_level.h"
 
-// Other bodies with intrinsics, whose headers take long to compile.
+// These bodies compile here, so that the headers of intrinsics are read once.
 #include "copy/transpose_x86.inc"

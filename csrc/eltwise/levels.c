@@ -60,5 +60,5 @@ const nacre_kernel *nacre_eltwise_kernels(size_t *count) {
     return eltwise_rows;
 }
 
-// Other bodies with intrinsics, whose headers take long to compile.
+// These bodies compile here, so that the headers of intrinsics are read once.
 #include "eltwise/f16.inc"

@@ -51,6 +51,6 @@
 #define NACRE_NAME int_gemm
 #include "core/each_level.h"
 
-// Other bodies with intrinsics, whose headers take long to compile.
+// These bodies compile here, so that the headers of intrinsics are read once.
 #include "matmul/f32_gemm_amx.inc"
 #include "matmul/narrow_levels.inc"

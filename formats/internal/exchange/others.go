@@ -320,7 +320,7 @@ func (i *inward) lfm2() {
 // gptOSS says that a model has no scaling of the rope, because folders that say nothing have one.
 func (o *outward) gptOSS() {
 	o.local(2)
-	if o.config["rope_scaling"] == nil {
+	if _, given := o.config["rope_scaling"]; !given {
 		o.config["rope_scaling"] = nil
 	}
 }

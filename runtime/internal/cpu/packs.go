@@ -98,7 +98,7 @@ func (d *Device) packPieces(w *tensor.Tensor, k packKey, n int, cut pieces) ([]b
 // each packs w piece by piece, in up to that many threads.
 func (c pieces) each(w *tensor.Tensor, all []byte, threads int) error {
 	if c.step >= c.rows {
-		return c.whole(w, 0, c.rows, all)
+		return c.pack(w, 0, c.rows, all)
 	}
 	c = c.even(threads)
 	data, count := w.Bytes(), (c.rows+c.step-1)/c.step
@@ -143,11 +143,11 @@ func (c pieces) one(from int, w *tensor.Tensor, data, all []byte) error {
 		return err
 	}
 	defer part.Forget()
-	return c.whole(part, from, rows, all)
+	return c.pack(part, from, rows, all)
 }
 
-// whole calls fill with w, or with a copy of w where fill needs aligned elements.
-func (c pieces) whole(w *tensor.Tensor, from, rows int, all []byte) error {
+// pack calls fill with w, or with a copy of w where fill needs aligned elements.
+func (c pieces) pack(w *tensor.Tensor, from, rows int, all []byte) error {
 	if c.unaligned {
 		return c.fill(w, from, rows, all)
 	}
