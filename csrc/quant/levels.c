@@ -21,3 +21,7 @@
 #include "quant/i8_blocked_neon.inc"
 #include "quant/quant_neon.inc"
 #include "quant/quant_x86.inc"
+
+// These bodies compile here, so that the headers of intrinsics are read once.
+#include "quant/i8_pack.inc"
+#include "quant/i8_conv_blocked.inc"
