@@ -130,12 +130,16 @@ func TestVectorRows(t *testing.T) {
 
 func TestProbe(t *testing.T) {
 	testenv.Need(t, bindings.Available())
-	for _, k := range bindings.Variants("f32_fma_rate") {
-		if k.ISA()&^bindings.DetectISA() != 0 {
-			continue
-		}
-		if rate, err := bindings.ProbeFMA(k.ISA()); err != nil || rate < 1e6 {
-			t.Errorf("%s: %g, %v", k.Variant(), rate, err)
+	for op, probe := range map[string]func(bindings.ISA) (float64, error){
+		"f32_fma_rate": bindings.ProbeFMA, "i8_dot_rate": bindings.ProbeDot,
+	} {
+		for _, k := range bindings.Variants(op) {
+			if k.ISA()&^bindings.DetectISA() != 0 {
+				continue
+			}
+			if rate, err := probe(k.ISA()); err != nil || rate < 1e6 {
+				t.Errorf("%s/%s: %g, %v", op, k.Variant(), rate, err)
+			}
 		}
 	}
 	if rate := bindings.ProbeRead(make([]byte, 1<<20)); rate < 1e6 {

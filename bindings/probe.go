@@ -8,9 +8,9 @@ package bindings
 // Package probe defines these; weak, so that cgo can link this package by itself.
 #pragma weak nacre_probe_read
 
-static inline size_t fma_rate(nacre_fn f, size_t ops) { return ((nacre_f32_fma_rate_fn *)f)(ops); }
+static inline size_t rate(nacre_fn f, size_t ops) { return ((nacre_rate_fn *)f)(ops); }
 
-#cgo nocallback fma_rate
+#cgo nocallback rate
 #cgo noescape nacre_probe_read
 #cgo nocallback nacre_probe_read
 */
@@ -24,15 +24,21 @@ import (
 // ProbeFMA returns the rate, in operations per second, of float32 multiply-adds on one thread, with
 // the best levels in isa. A multiply-add is two operations. The rate is the upper bound of dense
 // float32 kernels. ProbeFMA takes about a millisecond.
-func ProbeFMA(isa ISA) (float64, error) {
-	k, err := Select("f32_fma_rate", isa)
+func ProbeFMA(isa ISA) (float64, error) { return probe("f32_fma_rate", isa, 50e6) }
+
+// ProbeDot is ProbeFMA for products of bytes that are summed in int32. The rate is the upper bound of
+// dense int8 kernels.
+func ProbeDot(isa ISA) (float64, error) { return probe("i8_dot_rate", isa, 400e6) }
+
+// probe returns the rate of an op, in operations per second.
+func probe(op string, isa ISA, ops float64) (float64, error) {
+	k, err := Select(op, isa)
 	if err != nil {
 		return 0, err
 	}
-	const ops = 50e6
-	C.fma_rate(k.fn(), ops) // until the clock rate settles
+	C.rate(k.fn(), C.size_t(ops)) // until the clock rate settles
 	start := time.Now()
-	done := C.fma_rate(k.fn(), ops)
+	done := C.rate(k.fn(), C.size_t(ops))
 	return float64(done) / time.Since(start).Seconds(), nil
 }
 

@@ -11,9 +11,9 @@ static dnnl_exec_arg_t args[3];
 #define CHECK(call) \
     if ((call) != dnnl_success) return #call " failed"
 
-static const char *describe(dnnl_memory_desc_t *d, long rows, long cols, dnnl_format_tag_t tag) {
+static const char *describe(dnnl_memory_desc_t *d, dnnl_data_type_t type, long rows, long cols, dnnl_format_tag_t tag) {
     const dnnl_dims_t dims = {rows, cols};
-    CHECK(dnnl_memory_desc_init_by_tag(d, 2, dims, dnnl_f32, tag));
+    CHECK(dnnl_memory_desc_init_by_tag(d, 2, dims, type, tag));
     return NULL;
 }
 
@@ -23,7 +23,7 @@ static const char *rearrange(const product *p, dnnl_engine_t engine, const dnnl_
     dnnl_memory_t from;
     dnnl_primitive_desc_t description;
     dnnl_primitive_t reorder;
-    const char *problem = describe(&plain, p->k, p->n, dnnl_ab);
+    const char *problem = describe(&plain, p->type == U8 ? dnnl_s8 : dnnl_f32, p->k, p->n, dnnl_ab);
     if (problem) return problem;
     CHECK(dnnl_memory_create(&from, &plain, engine, p->b));
     CHECK(dnnl_memory_create(out, wanted, engine, DNNL_MEMORY_ALLOCATE));
@@ -36,15 +36,17 @@ static const char *rearrange(const product *p, dnnl_engine_t engine, const dnnl_
 }
 
 static const char *prepare(product *p) {
-    if (p->wide) return "oneDNN has no float64 products";
+    if (p->type == F64) return "oneDNN has no float64 products";
+    const int bytes = p->type == U8;
+    if (bytes && p->constant != 'b') return "products of bytes have weights on the right";
     if (p->constant != 'b') return NULL;
     dnnl_engine_t engine;
     CHECK(dnnl_engine_create(&engine, dnnl_cpu, 0));
     CHECK(dnnl_stream_create(&stream, engine, dnnl_stream_default_flags));
     dnnl_memory_desc_t a, b, c;
-    const char *problem = describe(&a, p->m, p->k, dnnl_ab);
-    if (!problem) problem = describe(&b, p->k, p->n, dnnl_format_tag_any);
-    if (!problem) problem = describe(&c, p->m, p->n, dnnl_ab);
+    const char *problem = describe(&a, bytes ? dnnl_u8 : dnnl_f32, p->m, p->k, dnnl_ab);
+    if (!problem) problem = describe(&b, bytes ? dnnl_s8 : dnnl_f32, p->k, p->n, dnnl_format_tag_any);
+    if (!problem) problem = describe(&c, bytes ? dnnl_s32 : dnnl_f32, p->m, p->n, dnnl_ab);
     if (problem) return problem;
     dnnl_matmul_desc_t matmul;
     dnnl_primitive_desc_t description;

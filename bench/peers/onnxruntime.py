@@ -29,7 +29,7 @@ import onnxruntime as ort
 
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # which is for the program that asks; it closes the input
 
-NUMPY = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64}
+NUMPY = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64, "tensor(uint8)": np.uint8}
 
 
 def held(field):
@@ -57,7 +57,7 @@ for i in session.get_inputs():
     shape = [int(sizes.get(d, d)) for d in i.shape]
     n = int(np.prod(shape))
     ramp = np.arange(n) % 97
-    values = ramp if i.type == "tensor(int64)" else ramp / 97
+    values = ramp if "int" in i.type else ramp / 97
     if i.name in numbers:
         values = np.full(n, float(numbers[i.name]))
     feeds[i.name] = values.astype(NUMPY[i.type]).reshape(shape)

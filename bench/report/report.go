@@ -39,6 +39,7 @@ const (
 type Ceiling struct {
 	Threads int
 	FMA     float64 // float32 operations a second, a multiply-add counted as two
+	Dot     float64 // operations a second on integers of 8 bits, counted likewise; 0 if it was not probed
 	Read    float64 // bytes a second from memory
 }
 
@@ -47,6 +48,7 @@ type Row struct {
 	Group, Name string
 	Threads     int
 	Wide        bool    // float64: half the ceiling of float32
+	Int8        bool    // integers of 8 bits, which have a ceiling of their own
 	Operations  float64 // of one run, in convolutions, products and recurrent layers
 	Bytes       float64 // of weights, inputs and outputs
 	Goal        float64 // the least ratio that is aimed for; 0 for none
@@ -126,11 +128,15 @@ func (r *Results) Shares(row *Row) (fma, read float64) {
 	if i < 0 || len(row.Sides) == 0 {
 		return 0, 0
 	}
-	rate, t := r.Ceilings[i].FMA, row.Sides[0].Best
-	if row.Wide {
+	c, t := r.Ceilings[i], row.Sides[0].Best
+	rate := c.FMA
+	switch {
+	case row.Wide:
 		rate /= 2
+	case row.Int8:
+		rate = c.Dot
 	}
-	return row.Operations / t / rate, row.Bytes / t / r.Ceilings[i].Read
+	return row.Operations / t / rate, row.Bytes / t / c.Read
 }
 
 // Scale returns the time of Nacre's best run on one thread over the row's. It returns 0 for a row

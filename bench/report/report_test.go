@@ -16,13 +16,14 @@ func sample() *Results {
 		Longest: 1e-3}}
 	return &Results{
 		Date: "2026-01-02", CPU: "a CPU", Cores: 2, Commit: "abc", Missing: []string{"oneDNN: no program"},
-		Ceilings: []Ceiling{{1, 100e9, 10e9}, {2, 200e9, 20e9}},
+		Ceilings: []Ceiling{{1, 100e9, 400e9, 10e9}, {2, 200e9, 800e9, 20e9}},
 		Rows: []Row{
 			{Group: Networks, Name: "fast", Threads: 1, Operations: 100e6, Bytes: 5e6, Goal: 1.2, Sides: []Side{side("Nacre", 2), side("ORT", 4)}},
 			{Group: Networks, Name: "fast", Threads: 2, ScaleGoal: 1.9, Sides: []Side{side("Nacre", 1.6), side("ORT", 2)}},
 			{Group: Networks, Name: "slow", Threads: 1, Goal: 1.2, Sides: []Side{side("Nacre", 4), side("ORT", 4)}, Costly: steps},
 			{Group: Networks, Name: "broken", Threads: 1, Error: "ORT: no such operator"},
 			{Group: Products, Name: "p", Threads: 1, Wide: true, Operations: 50e6, Sides: []Side{side("Nacre", 1), side("ORT", 3), side("OpenBLAS", 2)}},
+			{Group: Products, Name: "q", Threads: 1, Int8: true, Operations: 100e6, Sides: []Side{side("Nacre", 1), side("ORT", 1)}},
 		},
 	}
 }
@@ -32,7 +33,7 @@ func TestRatios(t *testing.T) {
 	for i, want := range []struct {
 		best, memory, scale, fma float64
 		missed                   bool
-	}{{2, 0.5, 0, 0.5, false}, {1.25, 0.8, 1.25, 0, false}, {1, 1, 0, 0, true}, {}, {2, 1.0 / 3, 0, 1, false}} {
+	}{{2, 0.5, 0, 0.5, false}, {1.25, 0.8, 1.25, 0, false}, {1, 1, 0, 0, true}, {}, {2, 1.0 / 3, 0, 1, false}, {1, 1, 0, 0.25, false}} {
 		row := &r.Rows[i]
 		fma, _ := r.Shares(row)
 		if row.Best() != want.best || row.Median() != want.best || row.Memory() != want.memory ||

@@ -31,7 +31,7 @@ func (r *Results) Text() string {
 	fmt.Fprintf(&b, "load of the machine: %.2f in the minute before the start, %.2f before the end, of which 1 or 2 "+
 		"are this run's own\n", r.Load[0], r.Load[1])
 	for _, c := range r.Ceilings {
-		fmt.Fprintf(&b, "ceilings of %d threads: %.0f GFLOP/s, %.1f GB/s\n", c.Threads, c.FMA/1e9, c.Read/1e9)
+		fmt.Fprintf(&b, "ceilings of %d threads: %.0f GFLOP/s, %.0f GOP/s of int8, %.1f GB/s\n", c.Threads, c.FMA/1e9, c.Dot/1e9, c.Read/1e9)
 	}
 	fmt.Fprintf(&b, "Runs alternate, %d of each. Times are milliseconds, best/median. A ratio is the time of the "+
 		"fastest peer over Nacre's.\n", r.Rounds)

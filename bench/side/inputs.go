@@ -17,6 +17,8 @@ func Ramps(s *nacre.Session, sizes map[string]int) (map[string]*nacre.Tensor, er
 		switch t.DType() {
 		case nacre.Int64:
 			err = fill(t, func(i int) int64 { return int64(i % period) })
+		case nacre.Uint8:
+			err = fill(t, func(i int) uint8 { return uint8(i % period) })
 		case nacre.Float32:
 			err = fill(t, func(i int) float32 { return float32(i%period) / period })
 		case nacre.Float64:
@@ -31,7 +33,7 @@ func Ramps(s *nacre.Session, sizes map[string]int) (map[string]*nacre.Tensor, er
 	return inputs, nil
 }
 
-func fill[T int64 | float32 | float64](t *nacre.Tensor, value func(i int) T) error {
+func fill[T uint8 | int64 | float32 | float64](t *nacre.Tensor, value func(i int) T) error {
 	list, err := nacre.Data[T](t)
 	for i := range list {
 		list[i] = value(i)

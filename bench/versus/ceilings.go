@@ -46,11 +46,16 @@ func (c *ceilings) probe() error {
 	for i := range c.list {
 		at := &c.list[i]
 		for range 3 {
-			rate, err := together(at.Threads, func(int) (float64, error) { return bindings.ProbeFMA(bindings.DetectISA()) })
-			if err != nil {
-				return err
+			for _, ceiling := range []struct {
+				best  *float64
+				probe func(bindings.ISA) (float64, error)
+			}{{&at.FMA, bindings.ProbeFMA}, {&at.Dot, bindings.ProbeDot}} {
+				rate, err := together(at.Threads, func(int) (float64, error) { return ceiling.probe(bindings.DetectISA()) })
+				if err != nil {
+					return err
+				}
+				*ceiling.best = max(*ceiling.best, rate)
 			}
-			at.FMA = max(at.FMA, rate)
 		}
 		rate, err := together(at.Threads,
 			func(thread int) (float64, error) { return bindings.ProbeRead(c.buffers[thread]), nil })

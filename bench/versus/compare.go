@@ -12,6 +12,7 @@ import (
 
 	"github.com/nacre-ml/nacre/bench/report"
 	"github.com/nacre-ml/nacre/formats"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // comparison is a run of the program.
@@ -99,7 +100,10 @@ func progress(r *report.Row) string {
 func (c *comparison) model(r *row) []report.Row {
 	path := filepath.Join(c.folder, "model.onnx")
 	defer os.Remove(path)
-	shared := report.Row{Group: r.group, Name: r.name, Wide: r.product != nil && r.product.wide}
+	shared := report.Row{Group: r.group, Name: r.name}
+	if r.product != nil {
+		shared.Wide, shared.Int8 = r.product.left == tensor.F64, r.product.left == tensor.U8
+	}
 	m := r.build()
 	err := formats.Save(path, m, formats.Options{})
 	if err == nil {

@@ -5,11 +5,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/nacre-ml/nacre/bench/side"
 	"github.com/nacre-ml/nacre/bindings"
+	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // peer is a runtime or a library beside Nacre.
@@ -33,8 +35,11 @@ func peers(o options) (found []peer, names, missing []string) {
 	}
 	for _, library := range []struct {
 		name, program string
-		wide          bool // has float64
-	}{{"oneDNN", "onednn", false}, {"OpenBLAS", "openblas", true}} {
+		types         []tensor.DType
+	}{
+		{"oneDNN", "onednn", []tensor.DType{tensor.F32, tensor.U8}},
+		{"OpenBLAS", "openblas", []tensor.DType{tensor.F32, tensor.F64}},
+	} {
 		program := filepath.Join(o.programs, library.program)
 		version, err := os.ReadFile(program + ".version")
 		if err == nil {
@@ -44,7 +49,7 @@ func peers(o options) (found []peer, names, missing []string) {
 			missing = append(missing, fmt.Sprintf("%s: %v", library.name, err))
 			continue
 		}
-		found = append(found, libraryPeer(library.name, program, library.wide))
+		found = append(found, libraryPeer(library.name, program, library.types))
 		names = append(names, library.name+" "+strings.TrimSpace(string(version)))
 	}
 	return found, names, missing
@@ -63,11 +68,11 @@ func runtimePeer(python string) peer {
 	}
 }
 
-// libraryPeer runs a program of peers/ on a product.
-func libraryPeer(name, program string, wide bool) peer {
+// libraryPeer runs a program of peers/ on products with elements of the types.
+func libraryPeer(name, program string, types []tensor.DType) peer {
 	return peer{
 		name:  name,
-		takes: func(r *row) bool { return r.product != nil && (wide || !r.product.wide) },
+		takes: func(r *row) bool { return r.product != nil && slices.Contains(types, r.product.left) },
 		command: func(r *row, _ string, threads int) *exec.Cmd {
 			cmd := exec.Command(program, append([]string{strconv.Itoa(threads)}, r.product.args()...)...)
 			cmd.Env = append(libraryEnv(), fmt.Sprint("OMP_NUM_THREADS=", threads))

@@ -12,42 +12,39 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// product is a product of matrices.
+// product is a product of matrices. Bytes on the left are multiplied by signed bytes.
 type product struct {
 	bench.Shape
-	wide bool // float64
+	left tensor.DType
 }
 
 // args returns the arguments of the programs that multiply with other libraries.
 func (p *product) args() []string {
-	kind := "f32"
-	if p.wide {
-		kind = "f64"
-	}
-	return []string{kind, fmt.Sprint(p.M), fmt.Sprint(p.N), fmt.Sprint(p.K), p.Constant}
+	return []string{p.left.Short(), fmt.Sprint(p.M), fmt.Sprint(p.N), fmt.Sprint(p.K), p.Constant}
 }
 
+// row returns the row of a product, named after its type and the product itself.
 func (p *product) row(name string) row {
-	d := tensor.F32
-	if p.wide {
-		d = tensor.F64
-	}
-	r := row{group: report.Products, name: name, request: "bound", peer: "bound", product: p,
+	r := row{group: report.Products, name: p.left.Short() + "/" + name, request: "bound", peer: "bound", product: p,
 		goals: goalOf[report.Products], scale: 1.85}
-	if p.wide {
+	if p.left == tensor.F64 {
 		r.goals, r.scale = [2]float64{0.95}, 1.8
 	}
-	r.build = func() *graph.Model { return topologies.Product(d, p.M, p.N, p.K, p.Constant) }
+	r.build = func() *graph.Model { return topologies.Product(p.left, p.M, p.N, p.K, p.Constant) }
 	return r
 }
 
-// productRows returns squares in both types, and the products of the files of a folder.
+// productRows returns squares in every type, and the products of the files of a folder in float32.
 func productRows(folder string) ([]row, error) {
 	var list []row
-	for _, wide := range []bool{false, true} {
-		for n := 32; n <= 2048; n *= 2 {
-			p := &product{bench.Shape{Name: fmt.Sprint(n), M: n, N: n, K: n, Constant: "none"}, wide}
-			list = append(list, p.row(p.args()[0]+"/"+p.Name))
+	for _, squares := range []struct {
+		left     tensor.DType
+		least    int
+		constant string
+	}{{tensor.F32, 32, "none"}, {tensor.F64, 32, "none"}, {tensor.U8, 512, "b"}} {
+		for n := squares.least; n <= 2048; n *= 2 {
+			p := &product{bench.Shape{Name: fmt.Sprint(n), M: n, N: n, K: n, Constant: squares.constant}, squares.left}
+			list = append(list, p.row(p.Name))
 		}
 	}
 	files, err := filepath.Glob(filepath.Join(folder, "*.txt"))
@@ -67,8 +64,8 @@ func productRows(folder string) ([]row, error) {
 			return nil, err
 		}
 		for _, s := range shapes {
-			p := &product{Shape: s}
-			list = append(list, p.row("f32/"+model+"/"+s.Name))
+			p := &product{s, tensor.F32}
+			list = append(list, p.row(model+"/"+s.Name))
 		}
 	}
 	return list, nil

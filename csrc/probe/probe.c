@@ -5,7 +5,7 @@
 
 #include "core/target.h"
 
-#define NACRE_KERNEL(op, variant, isa, function) extern nacre_f32_fma_rate_fn function;
+#define NACRE_KERNEL(op, variant, isa, function) extern nacre_rate_fn function;
 #include "probe/kernels.inc"
 #undef NACRE_KERNEL
 

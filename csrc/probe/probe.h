@@ -10,10 +10,10 @@
 
 const nacre_kernel *nacre_probe_kernels(size_t *count);
 
-// Rows of op f32_fma_rate: at least `ops` independent floating-point operations; a multiply-add
-// counts as two. It returns how many it did. The loops are assembly, because a spilled accumulator
-// would lower the ceiling.
-typedef size_t nacre_f32_fma_rate_fn(size_t ops);
+// Rows of ops f32_fma_rate and i8_dot_rate: at least `ops` independent operations on floats, or on
+// bytes whose products are summed in int32; a multiply-add counts as two. It returns how many it
+// did. The loops are assembly, because a spilled accumulator would lower the ceiling.
+typedef size_t nacre_rate_fn(size_t ops);
 
 // nacre_probe_read reads n bytes at a multiple of 64, in four streams for full bandwidth. It
 // returns a value that depends on all of them.

@@ -140,10 +140,14 @@ func GPT2(rows int) *graph.Model {
 }
 
 // Product returns a product of matrices, m x k by k x n. The operand named constant, a or b, is a
-// weight. For none, both are inputs.
-func Product(d tensor.DType, m, n, k int, constant string) *graph.Model {
+// weight. For none, both are inputs. A matrix of U8 is multiplied by a matrix of I8.
+func Product(left tensor.DType, m, n, k int, constant string) *graph.Model {
+	op, right, result := "MatMul", left, left
+	if left == tensor.U8 {
+		op, right, result = "MatMulInteger", tensor.I8, tensor.I32
+	}
 	b := newBuilder(fmt.Sprint("product_", m, "_", n, "_", k))
-	operand := func(name string, rows, cols int) string {
+	operand := func(name string, d tensor.DType, rows, cols int) string {
 		if name != constant {
 			return b.input(name, d, rows, cols)
 		}
@@ -151,12 +155,18 @@ func Product(d tensor.DType, m, n, k int, constant string) *graph.Model {
 			return b.weight(k, rows, cols)
 		}
 		t := tensor.New(d, rows, cols)
-		for i := range tensor.View[float64](t) {
-			tensor.View[float64](t)[i] = b.rand.NormFloat64()
+		if d == tensor.F64 {
+			for i := range tensor.View[float64](t) {
+				tensor.View[float64](t)[i] = b.rand.NormFloat64()
+			}
+			return b.constant(t)
+		}
+		for i := range t.Bytes() {
+			t.Bytes()[i] = byte(b.rand.Uint32())
 		}
 		return b.constant(t)
 	}
-	y := b.node("MatMul", nil, operand("a", m, k), operand("b", k, n))
-	b.g.Outputs = append(b.g.Outputs, &graph.Value{Name: y, Type: graph.TensorOf(d, graph.DimsOf([]int{m, n}))})
+	y := b.node(op, nil, operand("a", left, m, k), operand("b", right, k, n))
+	b.g.Outputs = append(b.g.Outputs, &graph.Value{Name: y, Type: graph.TensorOf(result, graph.DimsOf([]int{m, n}))})
 	return b.model()
 }
