@@ -6,7 +6,8 @@
 #include "quant/numbers.h"
 
 enum {
-    I8_BLOCK_B = 1 << 18,  // bytes of a block of b: second-level cache
+    I8_BLOCK_A = 1 << 19,  // bytes of the panels of a that meet a panel of b, one after the other
+    I8_BLOCK_B = 1 << 18,  // bytes of a block of b: both blocks stay in the second-level cache
     I8_MOST_LINES = 3,     // rows up to which packing b does not pay
     I8_LINE = 1024,        // columns computed at a time in lines
     I8_GRAIN = 1 << 19,    // least multiply-adds of a piece for a thread
@@ -212,6 +213,7 @@ static void i8_row(const i8_plan *p, const nacre_i8_finish *f, size_t n, const u
     const size_t groups = p->depth / impl->group, panel = impl->nr * p->depth, wide = NACRE_I8_WIDE * impl->nr;
     int32_t sums[NACRE_I8_TILE];
     const size_t most = NACRE_I8_TILE / wide * wide;
+    nacre_i8_begin(impl);
     for (size_t j = 0; j < n && !nacre_stopped(p->team); j += most) {
         nacre_i8_finish t = i8_finish_at(f, 0, j);
         t.m = 1;
@@ -224,6 +226,47 @@ static void i8_row(const i8_plan *p, const nacre_i8_finish *f, size_t n, const u
         }
         impl->finish(&t);
     }
+    nacre_i8_end(impl);
+}
+
+// Fetches the lines that the epilogue of a block writes, while its sums are computed.
+static void i8_prefetch_block(const nacre_i8_finish *f) {
+    const size_t size = f->type == NACRE_DTYPE_u8 || f->type == NACRE_DTYPE_i8 ? 1 : 4;
+    for (size_t i = 0; i < f->m; i++) {
+        const char *const row = (const char *)f->c + i * f->ldc * size;
+        for (size_t at = 0; at < f->n * size; at += 64) __builtin_prefetch(row + at, 1, 2);
+    }
+}
+
+// Returns the rows of a that stay in the cache while all columns of a piece meet them.
+static size_t i8_block_rows(const i8_plan *p) {
+    return nacre_max(1, I8_BLOCK_A / nacre_max(1, p->rows * p->depth * p->g->impl->a_bytes)) * p->rows;
+}
+
+// Multiplies rows i0 up to i1 by the panels of n columns of b.
+static void i8_tiles(const i8_plan *p, const nacre_i8_finish *f, size_t i0, size_t i1, size_t n, const uint8_t *a,
+                     const uint8_t *b) {
+    const nacre_i8_gemm_impl *const impl = p->g->impl;
+    const size_t groups = p->depth / impl->group, panel = impl->nr * p->depth;
+    const size_t portion = nacre_ceil_div(panel, nacre_ceil_div(i1 - i0, p->rows));
+    int32_t sums[NACRE_I8_TILE];
+    nacre_i8_begin(impl);
+    for (size_t j = 0; j < n; j += impl->nr, b += panel) {
+        const uint8_t *next = b + panel;
+        for (size_t i = i0; i < i1 && !nacre_stopped(p->team); i += p->rows) {
+            nacre_i8_finish t = i8_finish_at(f, i, j);
+            t.m = nacre_min(p->rows, i1 - i);
+            t.n = nacre_min(impl->nr, n - j);
+            t.sums = sums;
+            t.sums_row = impl->nr;
+            i8_prefetch_block(&t);
+            impl->tile(groups, p->rows, t.n, a + i * p->depth * impl->a_bytes, b, sums, next,
+                       nacre_ceil_div(portion, nacre_max(1, groups)));
+            impl->finish(&t);
+            next += portion;
+        }
+    }
+    nacre_i8_end(impl);
 }
 
 static void i8_tiles_chunk(void *job, size_t chunk, size_t thread) {
@@ -263,22 +306,8 @@ static void i8_tiles_chunk(void *job, size_t chunk, size_t thread) {
         i8_row(p, &f, n, a, b);
         return;
     }
-    int32_t sums[NACRE_I8_TILE];
-    const size_t panel = impl->nr * p->depth, portion = nacre_ceil_div(panel, nacre_ceil_div(i1 - i0, p->rows));
-    for (size_t j = 0; j < n; j += impl->nr, b += panel) {
-        const uint8_t *next = b + panel;
-        for (size_t i = i0; i < i1 && !nacre_stopped(p->team); i += p->rows) {
-            nacre_i8_finish t = i8_finish_at(&f, i, j);
-            t.m = nacre_min(p->rows, i1 - i);
-            t.n = nacre_min(impl->nr, n - j);
-            t.sums = sums;
-            t.sums_row = impl->nr;
-            impl->tile(p->depth / impl->group, p->rows, t.n, a + i * p->depth * impl->a_bytes, b, sums, next,
-                       nacre_ceil_div(portion, nacre_max(1, p->depth / impl->group)));
-            impl->finish(&t);
-            next += portion;
-        }
-    }
+    const size_t step = i8_block_rows(p);
+    for (size_t i = i0; i < i1; i += step) i8_tiles(p, &f, i, nacre_min(i1, i + step), n, a, b);
 }
 
 void nacre_i8_gemm_run(const nacre_i8_gemm *g, nacre_team *team, uint8_t *scratch) {

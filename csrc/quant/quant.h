@@ -83,10 +83,13 @@ typedef struct {
 
     // Sets sums[i*nr + j] for i < m <= mr and j < n (rounded up to at most nr) to the products of
     // a[(g*m + i)*group + l] and b[(g*nr + j)*group + l] for g < groups, l < group. If a_group is
-    // not group, a is arranged by a_group. As many bytes as a panel of 16 rows may be read after a.
+    // not group, a is arranged by a_group. As many bytes as a panel of NACRE_I8_ROWS rows may be read
+    // after a.
     // It prefetches next_step bytes from next for each group.
     void (*tile)(size_t groups, size_t m, size_t n, const void *a, const uint8_t *b, int32_t *sums, const uint8_t *next,
                  size_t next_step);
+    // If they are not NULL, a thread calls begin before a run of tiles, and end after it.
+    void (*begin)(void), (*end)(void);
     // Computes the same for one row and NACRE_I8_WIDE panels of b, step bytes apart: sums[p*nr +
     // j].
     void (*row)(size_t groups, const void *a, const uint8_t *b, size_t step, int32_t *sums);
@@ -99,8 +102,16 @@ typedef struct {
 } nacre_i8_gemm_impl;
 typedef const nacre_i8_gemm_impl *nacre_i8_gemm_fn(void);
 
+static inline void nacre_i8_begin(const nacre_i8_gemm_impl *impl) {
+    if (impl->begin != NULL) impl->begin();
+}
+
+static inline void nacre_i8_end(const nacre_i8_gemm_impl *impl) {
+    if (impl->end != NULL) impl->end();
+}
+
 // The largest number of sums of a tile, of its rows, and of panels of b for one row at a time.
-enum { NACRE_I8_TILE = 512, NACRE_I8_ROWS = 16, NACRE_I8_WIDE = 4 };
+enum { NACRE_I8_TILE = 1024, NACRE_I8_ROWS = 32, NACRE_I8_WIDE = 4 };
 
 // A matrix of bytes as it is stored, or as nacre_i8_gemm_pack_a or _b wrote it. Then strides and
 // sign are of the matrix that was packed, and only the sign is used.

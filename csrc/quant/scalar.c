@@ -73,7 +73,9 @@ void nacre_f32_whole__scalar(size_t size, size_t reach, float low, float high, c
 
 // The oracle of i8_gemm.
 #define OWN(name) i8_gemm_##name##_scalar
+#define LANES 4
 #include "quant/i8_gemm_parts.inc"
+#undef LANES
 
 enum { I8_SCALAR_MR = 4, I8_SCALAR_NR = 8 };
 
@@ -99,7 +101,7 @@ static void i8_gemm_row_scalar(size_t groups, const void *a, const uint8_t *b, s
 
 const nacre_i8_gemm_impl *nacre_i8_gemm_4x8__scalar(void) {
     static const nacre_i8_gemm_impl impl = {
-        I8_SCALAR_MR, I8_SCALAR_NR, 1, 1, 1, 0, i8_gemm_tile_scalar, i8_gemm_row_scalar, OWN(line), OWN(finish),
+        I8_SCALAR_MR, I8_SCALAR_NR, 1, 1, 1, 0, i8_gemm_tile_scalar, NULL, NULL, i8_gemm_row_scalar, OWN(line), OWN(finish),
             OWN(to_floats), OWN(to_integers),
     };
     return &impl;
