@@ -150,6 +150,9 @@ type Step struct {
 	Commands []Command
 	// Call, if it is not nil, is Go code of the device that runs instead of Commands.
 	Call func(c *op.Run) error
+	// Called lists the kernels that Call runs, as commands without words. Call makes the commands
+	// itself. Their operands are packed constants only, and their scratch is the most of a run.
+	Called []Command
 	// Temp is the size in bytes of the scratch that the commands share.
 	Temp int
 	// InPlace lists the inputs with memory that output 0 may overwrite.
@@ -182,12 +185,21 @@ func (s *Step) Scratch() int {
 	return AlignUp(s.Temp) + most
 }
 
+// Listed returns the commands that plans list: Commands, or Called for a step that is a call of Go.
+func (s *Step) Listed() []Command {
+	if s.Call != nil {
+		return s.Called
+	}
+	return s.Commands
+}
+
 // String returns the row and its kernels, each followed by its parts, such as
 // "gemm: f32_gemm/12x32_avx512".
 func (s *Step) String() string {
-	parts := make([]string, len(s.Commands))
-	for i := range s.Commands {
-		c := &s.Commands[i]
+	list := s.Listed()
+	parts := make([]string, len(list))
+	for i := range list {
+		c := &list[i]
 		parts[i] = c.Kernel.Op() + "/" + c.Kernel.Variant()
 		for _, p := range c.Parts {
 			parts[i] += " " + p.Op() + "/" + p.Variant()

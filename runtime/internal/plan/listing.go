@@ -129,8 +129,9 @@ func (pl *Plan) listStep(i int, packed map[*byte]int) ListedStep {
 		l.Stays = pl.stayed[i]
 	}
 	sizes := map[int]int{}
-	for k := range s.Commands {
-		c := &s.Commands[k]
+	listed := s.Listed()
+	for k := range listed {
+		c := &listed[k]
 		l.Kernels = append(l.Kernels, listKernel(c))
 		for _, o := range c.Operands {
 			if o.Place == device.Packed {
@@ -142,7 +143,7 @@ func (pl *Plan) listStep(i int, packed map[*byte]int) ListedStep {
 	for k, id := range s.inputs() {
 		if id >= 0 {
 			o := pl.listOperand(k, id, s.InLayouts)
-			if o.Packed = sizes[k]; s.OnHost() && s.Drops(k) {
+			if o.Packed = sizes[k]; o.Packed == 0 && s.OnHost() && s.Drops(k) {
 				o.Place += ", packed"
 			}
 			l.Inputs = append(l.Inputs, o)
@@ -247,13 +248,13 @@ func (pl *Plan) listLeft(n *Node) LeftNode {
 }
 
 // How says where a step runs and with which kernels, such as "cpu gemm: f32_gemm/12x32_avx512". For
-// a step in Go that makes commands while it runs, it names the row that bound it, such as "host:
-// trees".
+// a step in Go that makes commands while it runs, it names the row that bound it and the kernels
+// that the row has chosen, such as "host: trees".
 func (pl *Plan) How(i int) string {
 	s := &pl.Steps[i]
 	if s.OnHost() {
 		if s.Binder != "host" {
-			return "host: " + s.Binder
+			return "host: " + s.Step.String()
 		}
 		return "host"
 	}
