@@ -75,3 +75,35 @@ func TestAccuracy(t *testing.T) {
 		t.Errorf("an accuracy beyond the constants: %v", err)
 	}
 }
+
+// TestAccuracyExperts checks which kernels the option chooses for experts with blocks, and what a
+// plan tells of their constants.
+func TestAccuracyExperts(t *testing.T) {
+	g := graph.NewBuilder("experts")
+	rows := func(n int) graph.Type { return graph.TensorOf(tensor.F32, graph.DimsOf([]int{2, n})) }
+	weights := func(name string, shape ...int) string {
+		w := g.Weight(&graph.Initializer{Name: name, Tensor: tensor.New(tensor.Q8_0, shape...)})
+		return g.Op("Cast", []string{w}, graph.IntAttr("to", int64(tensor.F32.Code())))
+	}
+	x, router := g.Input("x", rows(32)), g.Input("router", rows(3))
+	y := g.Node("com.microsoft", "MoE", []string{x, router, weights("up", 3, 64, 32), "", weights("down", 3, 32, 64)}, 1)
+	g.Output(y[0], "y", rows(32))
+	m, err := nacre.NewModel(g.Model(&graph.Model{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	for accuracy, kernel := range map[nacre.Accuracy]string{
+		nacre.AccuracyModel: "f32_block_panels/", nacre.AccuracyExact: "f32_block_panels/", nacre.AccuracyFast: "i8_block_panels/",
+	} {
+		s := ready(t, m, nacre.Options{Accuracy: accuracy, Threads: 1})
+		p, err := s.PlanTypes(t.Context(), s.Inputs())
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprint(p)
+		if !strings.Contains(text, "[host: experts: "+kernel) || strings.Count(text, ", packed in ") != 2 {
+			t.Errorf("accuracy %d does not take %s, or packs other constants than two:\n%s", accuracy, kernel, text)
+		}
+	}
+}

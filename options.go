@@ -92,12 +92,12 @@ type Options struct {
 
 // Accuracy says which products with quantised weights round their activations: for each block of
 // neighbouring activations, to multiples of 1/127 of the largest magnitude. Quantised weights are
-// blocks of ggml's types, and the codes of MatMulNBits.
+// blocks of ggml's types, and the codes of MatMulNBits and QMoE.
 type Accuracy uint8
 
 const (
-	// AccuracyModel rounds the activations of products for which the model says so: MatMulNBits with
-	// accuracy_level 4.
+	// AccuracyModel rounds the activations of products for which the model says so: MatMulNBits and
+	// QMoE with accuracy_level 4.
 	AccuracyModel Accuracy = iota
 	// AccuracyExact rounds no activations.
 	AccuracyExact

@@ -1,34 +1,40 @@
 package cpu
 
 import (
-	"github.com/nacre-ml/nacre/bindings"
-	"github.com/nacre-ml/nacre/runtime/graph"
-	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/moe"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
 // Mixtures of experts route matrix rows in Go. Each expert with rows runs commands of its own, made
-// once the rows are known.
+// once the rows are known, of kernels chosen before.
 var moeRows = []row{
 	rowFor("experts", bindMoE),
 	rowFor("experts", func(o *moe.WidenedMoE, b *binder) error { return bindMoE(&o.MoE, b) }),
 	rowFor("experts", bindQMoE),
 }
 
-// expertLayer is one layer of every expert.
+// expertLayer is one layer of every expert. Its kernels are chosen, and its constants packed.
 type expertLayer interface {
 	// multiply adds commands that set m rows of y to the rows of a times an expert's weights, plus
 	// the bias.
-	multiply(c *calls, expert, m int, a, y []float32) error
+	multiply(c *calls, in *layerInputs, expert, m int, a, y []float32) error
 }
 
-// mixture is one run; the last layer may be nil.
+// layerInputs are the inputs of a layer in one run. Inputs that are left out are nil.
+type layerInputs struct {
+	moe.QMoELayer                // the extents; of codes the rest, too
+	weights       *tensor.Tensor // or codes
+	scales, zeros *tensor.Tensor
+	bias          []float32
+	row           []byte // memory for an expert's zero points, made when they are needed
+}
+
+// mixture is one run.
 type mixture struct {
-	*moe.Experts
+	*boundExperts
 	shape  *moe.ExpertShape
-	layers [3]expertLayer
+	inputs [3]layerInputs
 	run    *op.Run
 	*calls
 }
@@ -49,6 +55,44 @@ func inputOf(c *op.Run, i int) *tensor.Tensor {
 		return nil
 	}
 	return c.In[i]
+}
+
+func (d *Device) runMoE(o *moe.MoE, x *boundExperts, c *op.Run) error {
+	s, err := o.Shape(shapesOf(c))
+	if err != nil {
+		return err
+	}
+	m := &mixture{boundExperts: x, shape: s, run: c, calls: d.calls(c)}
+	for i, l := range s.Layers {
+		if l.Out == 0 {
+			continue
+		}
+		weights, bias := o.LayerInputs(i)
+		m.inputs[i] = layerInputs{QMoELayer: moe.QMoELayer{ExpertLayer: l}, weights: c.In[weights]}
+		if m.inputs[i].bias, err = m.read(inputOf(c, bias)); err != nil {
+			return err
+		}
+	}
+	return m.compute(nil)
+}
+
+func (d *Device) runQMoE(o *moe.QMoE, x *boundExperts, c *op.Run) error {
+	s, layers, err := o.Shape(shapesOf(c))
+	if err != nil {
+		return err
+	}
+	m := &mixture{boundExperts: x, shape: s, run: c, calls: d.calls(c)}
+	for i, l := range layers {
+		if l.Out == 0 {
+			continue
+		}
+		codes, scales, bias, zeros := o.LayerInputs(i)
+		m.inputs[i] = layerInputs{QMoELayer: l, weights: c.In[codes], scales: c.In[scales], zeros: inputOf(c, zeros)}
+		if m.inputs[i].bias, err = m.read(inputOf(c, bias)); err != nil {
+			return err
+		}
+	}
+	return m.compute(inputOf(c, moe.ExpertShares))
 }
 
 // compute computes the output. shares is the input with each expert's share, or nil.
@@ -122,7 +166,7 @@ func (m *mixture) work(lists [][]moe.Route) (w *expertWork, err error) {
 	for _, list := range lists {
 		most = max(most, len(list))
 	}
-	if m.SwiGLU || m.layers[2] != nil {
+	if m.gated {
 		gates = m.shape.Deep
 	}
 	w = &expertWork{}
@@ -139,11 +183,11 @@ func (m *mixture) work(lists [][]moe.Route) (w *expertWork, err error) {
 
 // expert sets n rows of w.out to an expert's results for the rows of w.in.
 func (m *mixture) expert(e, n int, w *expertWork) error {
-	if err := m.layers[0].multiply(m.calls, e, n, w.in, w.first); err != nil {
+	if err := m.layer(0, e, n, w.in, w.first); err != nil {
 		return err
 	}
 	if m.layers[2] != nil {
-		if err := m.layers[2].multiply(m.calls, e, n, w.in, w.gate); err != nil {
+		if err := m.layer(2, e, n, w.in, w.gate); err != nil {
 			return err
 		}
 	}
@@ -154,13 +198,18 @@ func (m *mixture) expert(e, n int, w *expertWork) error {
 		}
 		m.part(n, w)
 	}
-	if err := m.activate(h, w.gate); err != nil {
+	if err := m.activate(m.calls, h, w.gate); err != nil {
 		return err
 	}
-	if err := m.layers[1].multiply(m.calls, e, n, h, w.out); err != nil {
+	if err := m.layer(1, e, n, h, w.out); err != nil {
 		return err
 	}
 	return m.runAll()
+}
+
+// layer adds commands that set n rows of y to the results of layer i for the rows of a.
+func (m *mixture) layer(i, expert, n int, a, y []float32) error {
+	return m.layers[i].multiply(m.calls, &m.inputs[i], expert, n, a, y)
 }
 
 // part separates g and l of SwiGLU, g to the front of w.first and l to w.gate. It clamps both and
@@ -183,34 +232,4 @@ func (m *mixture) part(n int, w *expertWork) {
 			l[j] = min(max(v, lo), hi) + m.Beta
 		}
 	}
-}
-
-// activate adds commands that set h to f(h), times the gate if there is one.
-func (m *mixture) activate(h, gate []float32) error {
-	n := graph.Known(len(h))
-	at, plain := m.list(h), storage{bytes: 4}
-	join, err := m.kernel("f32_mul")
-	if err != nil {
-		return err
-	}
-	if m.Activation == "" {
-		if len(gate) == 0 {
-			return nil
-		}
-		dims := graph.Dims{n}
-		return m.pairs(join, plain, plain, plain, at, m.list(gate), at, dims, dims, dims)
-	}
-	f, err := m.kernel("f32_" + m.Activation)
-	if err != nil {
-		return err
-	}
-	none, p := device.Operand{}, params(tensor.F32, m.Alpha, 0)
-	if len(gate) == 0 {
-		return m.add(f, nil, unaryWords(n, plain, plain, p, tensor.F32), at, at, none, none)
-	}
-	k, err := m.kernel("eltwise_fused")
-	if err != nil {
-		return err
-	}
-	return m.add(k, []bindings.Kernel{f, join}, fusedWords(f, join, true, n, n, plain, plain, p), at, m.list(gate), at)
 }

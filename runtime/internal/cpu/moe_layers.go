@@ -8,28 +8,49 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/moe"
-	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// denseLayer is a layer with weights that are floats, [experts,out,in].
-type denseLayer struct {
-	moe.ExpertLayer
-	weights *tensor.Tensor
-	packed  []byte // weights of all experts; nil if they are not packed
+// expertPack holds the packed weights of all experts, or nil if they are not packed.
+type expertPack struct {
+	bytes   []byte
 	experts int
-	bias    []float32
 }
 
-// words is nacre_f32_gemm_words of csrc/matmul/matmul.h for m rows and that many experts.
-func (l *denseLayer) words(d tensor.DType, m, experts int) words {
-	var w words
-	w.int(m, l.Out, l.In)
-	w.int(typeWord(tensor.F32), 0, l.In, 1)
-	w.int(typeWord(d), 0, 1, l.In)
-	if l.packed != nil {
-		w[len(w)-3] = graph.Known(1)
+// operand returns the weights of one expert.
+func (p *expertPack) operand(expert int) device.Operand {
+	size := len(p.bytes) / p.experts
+	return device.Operand{Place: device.Const, Data: p.bytes[expert*size:][:size]}
+}
+
+// biasOf returns the bias of one expert.
+func (c *calls) biasOf(in *layerInputs, expert int) device.Operand {
+	if in.bias == nil {
+		return device.Operand{}
 	}
+	return c.list(in.bias[expert*in.Out:][:in.Out])
+}
+
+// weightsOf returns weights of one expert that are not packed.
+func (c *calls) weightsOf(in *layerInputs, expert int) device.Operand {
+	return c.at(unsafe.Add(in.weights.Pointer(), in.weights.DType().Bytes(expert*in.Out*in.In)))
+}
+
+// denseLayer is a layer with weights that are floats, [experts,out,in].
+type denseLayer struct {
+	expertKernels
+	expertPack
+}
+
+// denseWords is nacre_f32_gemm_words of csrc/matmul/matmul.h for m rows and that many experts.
+func denseWords(l moe.ExpertLayer, d tensor.DType, m graph.Dim, packed bool, experts int) words {
+	var w words
+	w.dim(m)
+	w.int(l.Out, l.In)
+	w.int(typeWord(tensor.F32), 0, l.In, 1)
+	w.int(typeWord(d))
+	w.bool(packed)
+	w.int(1, l.In)
 	w.int(typeWord(tensor.F32), l.Out)
 	w.float(1)
 	w.bool(false)
@@ -37,185 +58,192 @@ func (l *denseLayer) words(d tensor.DType, m, experts int) words {
 	w.part(bindings.Kernel{})
 	w.int(0, 0)
 	if experts > 1 {
-		w.int(1, experts, m*l.In, l.Out*l.In)
+		w.int(1, experts)
+		w.dim(m.Mul(graph.Known(l.In)))
+		w.int(l.Out * l.In)
 	} else {
 		w.int(0)
 	}
 	return w
 }
 
-// bindMoE packs constant weights. Weights in blocks stay as they are.
-func bindMoE(o *moe.MoE, b *binder) error {
-	k, err := b.tiles()
+func (x *expertBinder) denseLayer(weights int, l moe.ExpertLayer) (expertLayer, error) {
+	tiles, err := x.tiles()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var packs [3][]byte
-	for i := range packs {
-		weights, _ := o.LayerInputs(i)
-		t := b.Const(weights)
-		if t == nil || len(t.Shape()) != 3 || t.DType().Blocks() != nil {
-			continue
-		}
-		s := t.Shape()
-		l := denseLayer{ExpertLayer: moe.ExpertLayer{Out: s[1], In: s[2]}}
-		data, ok, err := b.packed(weights, k, l.words(t.DType(), 1, s[0]), 1)
-		if err != nil {
-			return err
-		}
-		if ok {
-			packs[i] = data.Data
-		}
-	}
-	dev := b.dev
-	b.step.Call = func(c *op.Run) error { return dev.runMoE(o, c, packs) }
-	return nil
-}
-
-func (d *Device) runMoE(o *moe.MoE, c *op.Run, packs [3][]byte) error {
-	s, err := o.Shape(shapesOf(c))
+	d := x.DType(weights)
+	packed, ok, err := x.packed(weights, tiles, denseWords(l, d, graph.Known(1), false, x.experts), 1)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	m := &mixture{Experts: &o.Experts, shape: s, run: c, calls: d.calls(c)}
-	for i, l := range s.Layers {
-		if l.Out == 0 {
-			continue
-		}
-		weights, bias := o.LayerInputs(i)
-		list, err := m.read(inputOf(c, bias))
-		if err != nil {
-			return err
-		}
-		if w := c.In[weights]; w.DType().Blocks() != nil {
-			m.layers[i] = &blocksLayer{ExpertLayer: l, weights: w, bias: list}
-		} else {
-			m.layers[i] = &denseLayer{ExpertLayer: l, weights: w, packed: packs[i], experts: s.Experts, bias: list}
-		}
-	}
-	return m.compute(nil)
-}
-
-func (l *denseLayer) multiply(c *calls, expert, m int, a, y []float32) error {
-	d := l.weights.DType()
-	w := l.words(d, m, 1)
-	var right device.Operand
+	y := &denseLayer{expertPack: expertPack{packed.Data, x.experts}}
 	ops := []string{"f32_gemv", "f32_gemm"}
-	if l.packed != nil {
-		size := len(l.packed) / l.experts
-		right, ops = device.Operand{Place: device.Const, Data: l.packed[expert*size:][:size]}, ops[1:]
-	} else {
-		right = c.at(unsafe.Add(l.weights.Pointer(), d.Bytes(expert*l.Out*l.In)))
+	if ok {
+		ops = ops[1:]
 	}
-	k, err := c.first(w, ops...)
+	y.expertKernels, err = x.kernels(func(b *binder, m graph.Dim) (k expertKernel, err error) {
+		k.kernel, err = b.first(denseWords(l, d, m, ok, 1), ops...)
+		return k, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return y, x.listKernels(y.expertKernels, packed, func(m graph.Dim, _ bindings.Kernel) words { return denseWords(l, d, m, ok, 1) })
+}
+
+func (l *denseLayer) multiply(c *calls, in *layerInputs, expert, m int, a, y []float32) error {
+	packed := l.bytes != nil
+	k, w, err := l.take(c.binder, func(bindings.Kernel) words {
+		return denseWords(in.ExpertLayer, in.weights.DType(), graph.Known(m), packed, 1)
+	})
 	if err != nil {
 		return err
+	}
+	var right device.Operand
+	if packed {
+		right = l.operand(expert)
+	} else {
+		right = c.weightsOf(in, expert)
 	}
 	none := device.Operand{}
-	return c.add(k, nil, w, c.list(a), right, none, c.biasOf(l.bias, expert, l.Out), none, c.list(y))
+	return c.add(k.kernel, nil, w, c.list(a), right, none, c.biasOf(in, expert), none, c.list(y))
 }
 
-// biasOf returns the bias of one expert.
-func (c *calls) biasOf(bias []float32, expert, out int) device.Operand {
-	if bias == nil {
-		return device.Operand{}
+// blocksLayer is a layer with weights in blocks, [experts,out,in], that stay as they are.
+type blocksLayer struct{ expertKernels }
+
+// blocksLayer binds a layer with weights in blocks. Constant ones are packed, for rounded rows if
+// these are permitted.
+func (x *expertBinder) blocksLayer(weights int, l moe.ExpertLayer) (expertLayer, error) {
+	if x.packable(x.Const(weights)) {
+		return x.panelsLayer(weights, l)
 	}
-	return c.list(bias[expert*out:][:out])
+	v := blocksWords{n: l.Out, k: l.In, of: x.DType(weights).Blocks(), alpha: 1}
+	with := func(m graph.Dim, part bindings.Kernel) words {
+		v.m, v.gemm = m, part
+		return v.words()
+	}
+	k, err := x.kernelsWith("f32_blocks", with)
+	if err != nil {
+		return nil, err
+	}
+	return &blocksLayer{k}, x.listKernels(k, device.Operand{}, with)
 }
 
-// blocksLayer is a layer with weights in blocks, [experts,out,in].
-type blocksLayer struct {
-	moe.ExpertLayer
-	weights *tensor.Tensor
-	bias    []float32
+// kernelsWith chooses kernels of an op that computes products by a part.
+func (x *expertBinder) kernelsWith(op string, with func(m graph.Dim, part bindings.Kernel) words) (expertKernels, error) {
+	return x.kernels(func(b *binder, m graph.Dim) (k expertKernel, err error) {
+		k.kernel, k.part, err = b.chooseWith(op, false, func(part bindings.Kernel) words { return with(m, part) }, "f32_gemm")
+		return k, err
+	})
 }
 
-func (l *blocksLayer) multiply(c *calls, expert, m int, a, y []float32) error {
-	d := l.weights.DType()
-	v := &blocksWords{m: graph.Known(m), n: l.Out, k: l.In, of: d.Blocks(), alpha: 1}
-	k, part, err := c.chooseWith("f32_blocks", false, func(part bindings.Kernel) words {
+func (l *blocksLayer) multiply(c *calls, in *layerInputs, expert, m int, a, y []float32) error {
+	v := blocksWords{m: graph.Known(m), n: in.Out, k: in.In, of: in.weights.DType().Blocks(), alpha: 1}
+	k, w, err := l.take(c.binder, func(part bindings.Kernel) words {
 		v.gemm = part
 		return v.words()
-	}, "f32_gemm")
+	})
 	if err != nil {
 		return err
 	}
-	v.gemm = part
-	blocks := c.at(unsafe.Add(l.weights.Pointer(), d.Bytes(expert*l.Out*l.In)))
-	return c.add(k, []bindings.Kernel{part}, v.words(), c.list(a), blocks, bookOf(v.of), c.biasOf(l.bias, expert, l.Out), c.list(y))
+	return c.add(k.kernel, []bindings.Kernel{k.part}, w, c.list(a), c.weightsOf(in, expert), bookOf(v.of), c.biasOf(in, expert), c.list(y))
+}
+
+// panelsLayer is a layer with weights in blocks that are packed in panels.
+type panelsLayer struct {
+	expertKernels
+	expertPack
+}
+
+func (x *expertBinder) panelsLayer(weights int, l moe.ExpertLayer) (expertLayer, error) {
+	op := "f32_block_panels"
+	if x.dev.accuracy.Rounds(false) {
+		op = "i8_block_panels"
+	}
+	v := panelsWords{n: l.Out, k: l.In, of: x.DType(weights).Blocks()}
+	with := func(m graph.Dim, part bindings.Kernel) words {
+		v.m, v.gemm = m, part
+		return v.words()
+	}
+	k, err := x.kernelsWith(op, with)
+	if err != nil {
+		return nil, err
+	}
+	k.packAlike()
+	packed, err := x.packedPanels(weights, k.most.kernel, v)
+	if err != nil {
+		return nil, err
+	}
+	return &panelsLayer{k, expertPack{packed.Data, x.experts}}, x.listKernels(k, packed, with)
+}
+
+func (l *panelsLayer) multiply(c *calls, in *layerInputs, expert, m int, a, y []float32) error {
+	v := panelsWords{m: graph.Known(m), n: in.Out, k: in.In, of: in.weights.DType().Blocks()}
+	k, w, err := l.take(c.binder, func(part bindings.Kernel) words {
+		v.gemm = part
+		return v.words()
+	})
+	if err != nil {
+		return err
+	}
+	return c.add(k.kernel, []bindings.Kernel{k.part}, w, c.list(a), l.operand(expert), c.biasOf(in, expert), c.list(y))
 }
 
 // nbitsLayer is a layer with weights that are codes.
 type nbitsLayer struct {
-	moe.QMoELayer
-	codes, scales *tensor.Tensor
-	zeros         *tensor.Tensor // nil for none
-	wide          []float32      // scales as float32, if zero points are packed
-	row           []float32      // memory for an expert's zero points
-	bias          []float32
+	expertKernels
+	expertPack
 }
 
-func bindQMoE(o *moe.QMoE, b *binder) error {
-	dev := b.dev
-	b.step.Call = func(c *op.Run) error { return dev.runQMoE(o, c) }
-	return nil
-}
-
-func (d *Device) runQMoE(o *moe.QMoE, c *op.Run) error {
-	s, layers, err := o.Shape(shapesOf(c))
+func (l *nbitsLayer) multiply(c *calls, in *layerInputs, expert, m int, a, y []float32) error {
+	v := expertNBits(in.QMoELayer, in.scales.DType(), in.zeros != nil)
+	v.m, v.packed = graph.Known(m), l.bytes != nil
+	k, w, err := l.take(c.binder, func(part bindings.Kernel) words {
+		v.gemm = part
+		return v.words()
+	})
 	if err != nil {
 		return err
 	}
-	m := &mixture{Experts: &o.Experts, shape: s, run: c, calls: d.calls(c)}
-	for i, l := range layers {
-		if l.Out == 0 {
-			continue
-		}
-		codes, scales, bias, zeros := o.LayerInputs(i)
-		layer := &nbitsLayer{QMoELayer: l, codes: c.In[codes], scales: c.In[scales], zeros: inputOf(c, zeros)}
-		if layer.bias, err = m.read(inputOf(c, bias)); err != nil {
+	var codes, scales, zeros device.Operand
+	if v.packed {
+		codes = l.operand(expert)
+	} else {
+		codes = c.at(unsafe.Add(in.weights.Pointer(), expert*in.Out*in.RowBytes))
+		scales = c.at(unsafe.Add(in.scales.Pointer(), v.scales.Bytes(expert*in.Out*in.Blocks)))
+		if zeros, err = c.zerosOf(in, expert); err != nil {
 			return err
-		}
-		if l.PackedZeros {
-			if layer.wide, err = m.read(layer.scales); err != nil {
-				return err
-			}
-			if layer.row, err = m.room(l.Out); err != nil {
-				return err
-			}
-		}
-		m.layers[i] = layer
-	}
-	return m.compute(inputOf(c, moe.ExpertShares))
-}
-
-func (l *nbitsLayer) multiply(c *calls, expert, m int, a, y []float32) error {
-	v := &nbitsWords{m: graph.Known(m), n: l.Out, k: l.In, bits: l.Bits, block: l.Block, rowBytes: l.RowBytes,
-		rowScale: l.Blocks, scales: l.scales.DType()}
-	codes := c.at(unsafe.Add(l.codes.Pointer(), expert*l.Out*l.RowBytes))
-	var scales, zeros device.Operand
-	switch {
-	case l.PackedZeros:
-		v.from, v.scales = zerosFloats, tensor.F32
-		scales = c.list(l.wide[expert*l.Out:][:l.Out])
-		l.unpackZeros(expert)
-		zeros = c.list(l.row)
-	default:
-		scales = c.at(unsafe.Add(l.scales.Pointer(), l.scales.DType().Bytes(expert*l.Out*l.Blocks)))
-		if l.zeros != nil {
-			v.from = zerosCodes
-			zeros = c.at(unsafe.Add(l.zeros.Pointer(), expert*l.ZeroBytes()))
 		}
 	}
 	none := device.Operand{}
-	return c.nbits("f32_nbits", v, nil, c.list(a), codes, scales, zeros, none, none, c.biasOf(l.bias, expert, l.Out), c.list(y))
+	return c.add(k.kernel, []bindings.Kernel{k.part}, w, c.list(a), codes, scales, zeros, none, none, c.biasOf(in, expert), c.list(y))
 }
 
-// unpackZeros sets l.row to the zero points of an expert.
-func (l *nbitsLayer) unpackZeros(expert int) {
-	b := l.zeros.Bytes()[expert*l.ZeroBytes():]
-	for j := range l.row {
+// zerosOf returns the zero points of one expert, or none.
+func (c *calls) zerosOf(in *layerInputs, expert int) (device.Operand, error) {
+	if in.zeros == nil {
+		return device.Operand{}, nil
+	}
+	if !in.PackedZeros {
+		return c.at(unsafe.Add(in.zeros.Pointer(), expert*in.ZeroBytes())), nil
+	}
+	if in.row == nil {
+		var err error
+		if in.row, err = c.memory.Scratch(in.Out); err != nil {
+			return device.Operand{}, err
+		}
+	}
+	unpackZeros(&in.QMoELayer, in.zeros, expert, in.row)
+	return c.at(unsafe.Pointer(unsafe.SliceData(in.row))), nil
+}
+
+// unpackZeros sets each byte of row to a zero point of an expert, which are packed together.
+func unpackZeros(l *moe.QMoELayer, zeros *tensor.Tensor, expert int, row []byte) {
+	b := zeros.Bytes()[expert*l.ZeroBytes():]
+	for j := range row {
 		bit := j * l.Bits
-		l.row[j] = float32(b[bit/8] >> (bit % 8) & byte(1<<l.Bits-1))
+		row[j] = b[bit/8] >> (bit % 8) & byte(1<<l.Bits-1)
 	}
 }

@@ -54,23 +54,29 @@ func (v *nbitsWords) words() words {
 
 // nbits adds a command of a product. Operands are in the order of its kernel. A kernel that packs
 // weights takes the constants in place of codes, scales and zero points; constants may be nil.
-func (b *binder) nbits(name string, v *nbitsWords, constants *nbitsConstants, operands ...device.Operand) (err error) {
-	var k bindings.Kernel
-	k, v.gemm, err = b.choosePart(name, false, func(part bindings.Kernel) words {
-		v.gemm = part
-		return v.words()
-	}, func(w words) (bindings.Kernel, error) { return b.chooseNBits(name, v, constants) }, "f32_gemm")
+func (b *binder) nbits(name string, v *nbitsWords, constants *nbitsConstants, operands ...device.Operand) error {
+	k, err := b.nbitsKernel(name, v, constants)
 	if err != nil {
 		return err
 	}
-	if constants != nil && k.Panel() > 0 {
-		v.packed = true
+	if v.packed {
 		if operands[nbitsCodes], err = b.packedNBits(k, v, constants); err != nil {
 			return err
 		}
 		operands[nbitsScales], operands[nbitsZeros] = device.Operand{}, device.Operand{}
 	}
 	return b.add(k, []bindings.Kernel{v.gemm}, v.words(), operands...)
+}
+
+// nbitsKernel chooses the kernel of a product and sets its part in v. If the kernel packs the
+// constants, it sets v.packed.
+func (b *binder) nbitsKernel(name string, v *nbitsWords, constants *nbitsConstants) (k bindings.Kernel, err error) {
+	k, v.gemm, err = b.choosePart(name, false, func(part bindings.Kernel) words {
+		v.gemm = part
+		return v.words()
+	}, func(w words) (bindings.Kernel, error) { return b.chooseNBits(name, v, constants) }, "f32_gemm")
+	v.packed = err == nil && constants != nil && k.Panel() > 0
+	return k, err
 }
 
 // bindNBits multiplies by weights without copying them, or by packed constant weights. If a constant
@@ -89,7 +95,7 @@ func bindNBits(o *quant.MatMulNBits, kernel string, b *binder) error {
 	codes, group := b.in(1), b.in(4)
 	var constants *nbitsConstants
 	if !v.group {
-		constants = b.nbitsConstants()
+		constants = b.nbitsConstants(nbitsCodes, nbitsScales, nbitsZeros)
 	}
 	if order := b.columnOrder(o); order != nil {
 		if codes, err = b.orderedCodes(o, order); err != nil {

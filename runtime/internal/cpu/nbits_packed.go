@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -22,11 +23,11 @@ const countWord = 1
 // nbitsConstants are weights that can be packed. zeros is nil for none.
 type nbitsConstants struct{ codes, scales, zeros *tensor.Tensor }
 
-// nbitsConstants returns inputs 1 to 3, or nil if one of them is not a constant that stays in
-// memory, or if scales and zero points are floats of two types.
-func (b *binder) nbitsConstants() *nbitsConstants {
-	c := &nbitsConstants{b.Const(1), b.Const(2), b.Const(3)}
-	if !b.packable(c.codes) || !b.packable(c.scales) || b.Has(3) && !b.packable(c.zeros) {
+// nbitsConstants returns the constants of a product, or nil if one of them is not a constant that
+// stays in memory, or if scales and zero points are floats of two types.
+func (b *binder) nbitsConstants(codes, scales, zeros int) *nbitsConstants {
+	c := &nbitsConstants{b.Const(codes), b.Const(scales), b.Const(zeros)}
+	if !b.packable(c.codes) || !b.packable(c.scales) || b.Has(zeros) && !b.packable(c.zeros) {
 		return nil
 	}
 	if c.zeros != nil && c.zeros.DType() != tensor.U8 && c.zeros.DType() != c.scales.DType() {
@@ -90,24 +91,36 @@ func (c *nbitsConstants) pieces(k bindings.Kernel, list []int64) pieces {
 	rowBytes := c.codes.Len() / rows
 	panel := k.Packed(withCount(list, 1), nbitsCodes)
 	step := max(pieceBytes/rowBytes/k.Panel(), 1) * k.Panel()
-	others := []*tensor.Tensor{nbitsScales: c.scales, nbitsZeros: c.zeros}
 	fill := func(w *tensor.Tensor, from, n int, all []byte) error {
 		k.Pack(withCount(list, n), nbitsCodes, w.Pointer(), all[from/k.Panel()*panel:])
-		for i, t := range others {
-			if from > 0 || t == nil {
-				continue
-			}
-			pack := func(t *tensor.Tensor) error {
-				k.Pack(list, i, t.Pointer(), all)
-				return nil
-			}
-			if err := aligned(t, pack); err != nil {
-				return err
-			}
+		if from > 0 {
+			return nil
 		}
-		return nil
+		return c.packScales(k, list, 1, all)
 	}
-	return pieces{rows: rows, step: step, unit: k.Panel(), others: others, fill: fill}
+	return pieces{rows: rows, step: step, unit: k.Panel(), others: []*tensor.Tensor{c.scales, c.zeros}, fill: fill}
+}
+
+// packScales writes the scales and zero points of matrices, each with these words, to their places
+// in all.
+func (c *nbitsConstants) packScales(k bindings.Kernel, list []int64, matrices int, all []byte) error {
+	size := len(all) / matrices
+	for i, t := range []*tensor.Tensor{nbitsScales: c.scales, nbitsZeros: c.zeros} {
+		if t == nil {
+			continue
+		}
+		pack := func(t *tensor.Tensor) error {
+			each := t.Size() / matrices
+			for at := range matrices {
+				k.Pack(list, i, unsafe.Add(t.Pointer(), at*each), all[at*size:])
+			}
+			return nil
+		}
+		if err := aligned(t, pack); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // withCount returns the words of a product with n rows of weights.

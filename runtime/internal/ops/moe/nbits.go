@@ -12,11 +12,13 @@ import (
 
 // QMoE is a mixture of experts with weights that stay stored as codes of 2, 4 or 8 bits. As in ONNX
 // Runtime on CPUs, shares are scaled to a sum of 1 whatever normalize_routing_weights is, unless an
-// input provides them.
+// input provides them. If Rounds is set, a kernel may round each block of a row to 8-bit integers
+// with a scale.
 type QMoE struct {
 	Experts
-	bits  [3]int
-	block int // 0 for one scale per row
+	Rounds bool
+	bits   [3]int
+	block  int // 0 for one scale per row
 }
 
 // LayerInputs returns the inputs of layer i: codes [experts,out,in*bits/8], scales [experts,out] or
@@ -59,11 +61,10 @@ func newQMoE(n *op.Node) (op.Op, error) {
 		return nil, graph.Errorf(graph.ErrUnsupported,
 			"weights_prepacked is 1: weights in the layout of one kind of GPU; export them without it")
 	}
-	// The rounding of rows is allowed, not required.
-	if l := n.Int("accuracy_level", 0); l < 0 || l > 4 {
-		return nil, graph.Errorf(graph.ErrFormat, "accuracy_level is %d, not in 0 to 4", l)
-	}
 	var err error
+	if o.Rounds, err = quant.ReadRound(n); err != nil {
+		return nil, err
+	}
 	if o.Experts, err = readExperts(n, n.HasIn(8)); err != nil {
 		return nil, err
 	}

@@ -30,10 +30,10 @@ func CheckBlock(n int) error {
 	return nil
 }
 
-// readRound reports whether accuracy_level is 4: the product may round its input to 8 bits.
+// ReadRound reports whether accuracy_level is 4: the product may round its input to 8 bits.
 // Rounding changes answers, so only a node that asks for it gets it. The other levels are lower
 // bounds that floats meet.
-func readRound(n *op.Node) (bool, error) {
+func ReadRound(n *op.Node) (bool, error) {
 	level := n.Int("accuracy_level", 0)
 	if level < 0 || level > 4 {
 		return false, graph.Errorf(graph.ErrFormat, "accuracy_level is %d, not in 0 to 4", level)
@@ -78,7 +78,7 @@ func newMatMulNBits(n *op.Node) (op.Op, error) {
 	if o.Bits != 2 && o.Bits != 4 && o.Bits != 8 {
 		return nil, graph.Errorf(graph.ErrUnsupported, "weights of %d bits; 2, 4 and 8 are computed", o.Bits)
 	}
-	if o.Rounds, err = readRound(n); err != nil {
+	if o.Rounds, err = ReadRound(n); err != nil {
 		return nil, err
 	}
 	if l := n.Int("weight_prepacked", 0); l != 0 {
