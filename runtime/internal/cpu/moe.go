@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"slices"
+
 	"github.com/nacre-ml/nacre/runtime/internal/ops/moe"
 	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
@@ -27,7 +29,7 @@ type layerInputs struct {
 	weights       *tensor.Tensor // or codes
 	scales, zeros *tensor.Tensor
 	bias          []float32
-	row           []byte // memory for an expert's zero points, made when they are needed
+	row           []byte // of all experts: zero points, unpacked when they are needed
 }
 
 // mixture is one run.
@@ -130,26 +132,50 @@ func (m *mixture) compute(shares *tensor.Tensor) error {
 	return m.runAll()
 }
 
+// groupRows is the number of rows for which several experts are computed at a time.
+const groupRows = 64
+
+// expertGroup is experts first to end-1 and the number of their rows, which follow each other.
+type expertGroup struct {
+	lists            [][]moe.Route // of all experts
+	first, end, rows int
+}
+
+// nextGroup returns the group that begins at an expert: as many experts as have at most that many rows.
+func nextGroup(lists [][]moe.Route, first, most int) expertGroup {
+	g := expertGroup{lists: lists, first: first, end: first}
+	for ; g.end < len(lists) && g.rows+len(lists[g.end]) <= most; g.end++ {
+		g.rows += len(lists[g.end])
+	}
+	return g
+}
+
 // experts adds each expert's results for rows of a to the rows of out, as the lists say.
 func (m *mixture) experts(lists [][]moe.Route, a, out []float32) error {
-	work, err := m.work(lists)
+	most, all := groupRows, 0
+	for _, list := range lists {
+		most, all = max(most, len(list)), all+len(list)
+	}
+	w, err := m.work(min(most, all))
 	if err != nil {
 		return err
 	}
 	size := m.shape.Size
-	for e, list := range lists {
-		if len(list) == 0 {
+	for g := (expertGroup{}); g.end < len(lists); {
+		g = nextGroup(lists, g.end, most)
+		if g.rows == 0 {
 			continue
 		}
-		for i, r := range list {
-			copy(work.in[i*size:][:size], a[r.Row*size:][:size])
+		routes := slices.Concat(lists[g.first:g.end]...)
+		for i, r := range routes {
+			copy(w.in[i*size:][:size], a[r.Row*size:][:size])
 		}
-		if err := m.expert(e, len(list), work); err != nil {
+		if err := m.group(&g, w); err != nil {
 			return err
 		}
-		for i, r := range list {
+		for i, r := range routes {
 			to := out[r.Row*size:][:size]
-			for j, v := range work.out[i*size:][:size] {
+			for j, v := range w.out[i*size:][:size] {
 				to[j] += r.Share * v
 			}
 		}
@@ -157,15 +183,12 @@ func (m *mixture) experts(lists [][]moe.Route, a, out []float32) error {
 	return nil
 }
 
-// expertWork is the memory for the rows of one expert.
+// expertWork is the memory for the rows of a group.
 type expertWork struct{ in, first, gate, out []float32 }
 
-// work allocates memory for the expert with the most rows.
-func (m *mixture) work(lists [][]moe.Route) (w *expertWork, err error) {
-	most, gates := 0, 0
-	for _, list := range lists {
-		most = max(most, len(list))
-	}
+// work allocates memory for that many rows.
+func (m *mixture) work(rows int) (w *expertWork, err error) {
+	gates := 0
 	if m.gated {
 		gates = m.shape.Deep
 	}
@@ -173,7 +196,7 @@ func (m *mixture) work(lists [][]moe.Route) (w *expertWork, err error) {
 	for _, part := range []struct {
 		s *[]float32
 		n int
-	}{{&w.in, most * m.shape.Size}, {&w.first, most * m.shape.Deep * m.Fused()}, {&w.gate, most * gates}, {&w.out, most * m.shape.Size}} {
+	}{{&w.in, rows * m.shape.Size}, {&w.first, rows * m.shape.Deep * m.Fused()}, {&w.gate, rows * gates}, {&w.out, rows * m.shape.Size}} {
 		if *part.s, err = m.room(part.n); err != nil {
 			return nil, err
 		}
@@ -181,35 +204,49 @@ func (m *mixture) work(lists [][]moe.Route) (w *expertWork, err error) {
 	return w, nil
 }
 
-// expert sets n rows of w.out to an expert's results for the rows of w.in.
-func (m *mixture) expert(e, n int, w *expertWork) error {
-	if err := m.layer(0, e, n, w.in, w.first); err != nil {
+// group sets the rows of w.out to the results of a group for the rows of w.in.
+func (m *mixture) group(g *expertGroup, w *expertWork) error {
+	if err := m.layer(0, g, w.in, w.first); err != nil {
 		return err
 	}
 	if m.layers[2] != nil {
-		if err := m.layer(2, e, n, w.in, w.gate); err != nil {
+		if err := m.layer(2, g, w.in, w.gate); err != nil {
 			return err
 		}
 	}
-	h := w.first[:n*m.shape.Deep]
+	h, gates := w.first[:g.rows*m.shape.Deep], w.gate
+	if m.gated {
+		gates = gates[:len(h)]
+	}
 	if m.SwiGLU {
 		if err := m.runAll(); err != nil {
 			return err
 		}
-		m.part(n, w)
+		m.part(g.rows, w)
 	}
-	if err := m.activate(m.calls, h, w.gate); err != nil {
+	if err := m.activate(m.calls, h, gates); err != nil {
 		return err
 	}
-	if err := m.layer(1, e, n, h, w.out); err != nil {
+	if err := m.layer(1, g, h, w.out); err != nil {
 		return err
 	}
 	return m.runAll()
 }
 
-// layer adds commands that set n rows of y to the results of layer i for the rows of a.
-func (m *mixture) layer(i, expert, n int, a, y []float32) error {
-	return m.layers[i].multiply(m.calls, &m.inputs[i], expert, n, a, y)
+// layer adds commands that set the rows of y to the results of layer i for the rows of a.
+func (m *mixture) layer(i int, g *expertGroup, a, y []float32) error {
+	in := &m.inputs[i]
+	for e := g.first; e < g.end; e++ {
+		n := len(g.lists[e])
+		if n == 0 {
+			continue
+		}
+		if err := m.layers[i].multiply(m.calls, in, e, n, a[:n*in.In], y[:n*in.Out]); err != nil {
+			return err
+		}
+		a, y = a[n*in.In:], y[n*in.Out:]
+	}
+	return nil
 }
 
 // part separates g and l of SwiGLU, g to the front of w.first and l to w.gate. It clamps both and

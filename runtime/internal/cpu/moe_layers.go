@@ -231,12 +231,13 @@ func (c *calls) zerosOf(in *layerInputs, expert int) (device.Operand, error) {
 	}
 	if in.row == nil {
 		var err error
-		if in.row, err = c.memory.Scratch(in.Out); err != nil {
+		if in.row, err = c.memory.Scratch(in.weights.Shape()[0] * in.Out); err != nil {
 			return device.Operand{}, err
 		}
 	}
-	unpackZeros(&in.QMoELayer, in.zeros, expert, in.row)
-	return c.at(unsafe.Pointer(unsafe.SliceData(in.row))), nil
+	row := in.row[expert*in.Out:][:in.Out]
+	unpackZeros(&in.QMoELayer, in.zeros, expert, row)
+	return c.at(unsafe.Pointer(unsafe.SliceData(row))), nil
 }
 
 // unpackZeros sets each byte of row to a zero point of an expert, which are packed together.
