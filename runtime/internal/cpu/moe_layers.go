@@ -42,8 +42,8 @@ type denseLayer struct {
 	expertPack
 }
 
-// denseWords is nacre_f32_gemm_words of csrc/matmul/matmul.h for m rows and that many experts.
-func denseWords(l moe.ExpertLayer, d tensor.DType, m graph.Dim, packed bool, experts int) words {
+// denseWords is nacre_f32_gemm_words of csrc/matmul/matmul.h for m rows of one expert.
+func denseWords(l moe.ExpertLayer, d tensor.DType, m graph.Dim, packed bool) words {
 	var w words
 	w.dim(m)
 	w.int(l.Out, l.In)
@@ -56,46 +56,36 @@ func denseWords(l moe.ExpertLayer, d tensor.DType, m graph.Dim, packed bool, exp
 	w.bool(false)
 	w.float(math.Inf(-1), math.Inf(1))
 	w.part(bindings.Kernel{})
-	w.int(0, 0)
-	if experts > 1 {
-		w.int(1, experts)
-		w.dim(m.Mul(graph.Known(l.In)))
-		w.int(l.Out * l.In)
-	} else {
-		w.int(0)
-	}
+	w.int(0, 0, 0)
 	return w
 }
 
 func (x *expertBinder) denseLayer(weights int, l moe.ExpertLayer) (expertLayer, error) {
-	tiles, err := x.tiles()
-	if err != nil {
-		return nil, err
-	}
 	d := x.DType(weights)
-	packed, ok, err := x.packed(weights, tiles, denseWords(l, d, graph.Known(1), false, x.experts), 1)
+	packed, err := x.packedDense(weights, d, l)
 	if err != nil {
 		return nil, err
 	}
+	ok := packed.Data != nil
 	y := &denseLayer{expertPack: expertPack{packed.Data, x.experts}}
 	ops := []string{"f32_gemv", "f32_gemm"}
 	if ok {
 		ops = ops[1:]
 	}
 	y.expertKernels, err = x.kernels(func(b *binder, m graph.Dim) (k expertKernel, err error) {
-		k.kernel, err = b.first(denseWords(l, d, m, ok, 1), ops...)
+		k.kernel, err = b.first(denseWords(l, d, m, ok), ops...)
 		return k, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return y, x.listKernels(y.expertKernels, packed, func(m graph.Dim, _ bindings.Kernel) words { return denseWords(l, d, m, ok, 1) })
+	return y, x.listKernels(y.expertKernels, packed, func(m graph.Dim, _ bindings.Kernel) words { return denseWords(l, d, m, ok) })
 }
 
 func (l *denseLayer) multiply(c *calls, in *layerInputs, expert, m int, a, y []float32) error {
 	packed := l.bytes != nil
 	k, w, err := l.take(c.binder, func(bindings.Kernel) words {
-		return denseWords(in.ExpertLayer, in.weights.DType(), graph.Known(m), packed, 1)
+		return denseWords(in.ExpertLayer, in.weights.DType(), graph.Known(m), packed)
 	})
 	if err != nil {
 		return err

@@ -26,6 +26,29 @@ func expertPieces(experts, size int, pack func(w unsafe.Pointer, dst []byte)) pi
 	return pieces{rows: experts, step: max(pieceBytes/each, 1), unit: 1, fill: fill}
 }
 
+// packedDense returns the floats of all experts as kernels of f32_gemm read them, or none if they are
+// not packed.
+func (x *expertBinder) packedDense(weights int, d tensor.DType, l moe.ExpertLayer) (o device.Operand, err error) {
+	k, err := x.tiles()
+	if err != nil {
+		return o, err
+	}
+	list, err := x.numbers(denseWords(l, d, graph.Known(1), false))
+	if err != nil {
+		return o, err
+	}
+	w, each := x.Const(weights), device.AlignUp(k.Packed(list, 1))
+	if !x.packable(w) || each == 0 {
+		return o, nil
+	}
+	cut := expertPieces(x.experts, w.Size(), func(w unsafe.Pointer, dst []byte) { k.Pack(list, 1, w, dst) })
+	cut.unaligned = k.PacksUnaligned()
+	key := packKey{packing: k.Packing(), operand: 1, words: fmt.Sprint("floats of ", x.experts, list)}
+	data, err := x.dev.packPieces(w, key, x.experts*each, cut)
+	o, _, err = x.packedOperand(weights, data, err)
+	return o, err
+}
+
 // packedPanels returns the blocks of all experts as kernel k reads them.
 func (x *expertBinder) packedPanels(weights int, k bindings.Kernel, v panelsWords) (device.Operand, error) {
 	v.m, v.gemm, v.book = graph.Known(1), bindings.Kernel{}, bookAddress(v.of)
