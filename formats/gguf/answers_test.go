@@ -2,7 +2,6 @@ package gguf_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"math"
 	"os"
@@ -83,7 +82,7 @@ func logits(t *testing.T, st *nacre.Stream, tokens ...int64) []float32 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := st.Run(context.Background(), map[string]*nacre.Tensor{"input_ids": in})
+	out, err := st.Run(t.Context(), map[string]*nacre.Tensor{"input_ids": in})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,19 +145,25 @@ func TestContext(t *testing.T) {
 	}
 }
 
-func (a *answer) check(t *testing.T, path string, want []float32, most float64, o nacre.Options) {
+// session returns a session of a file, closed when the test ends.
+func session(t *testing.T, path string, o nacre.Options) *nacre.Session {
 	t.Helper()
 	m, err := nacre.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer m.Close()
+	t.Cleanup(func() { m.Close() })
 	s, err := m.NewSession(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	st, err := s.NewStream(context.Background(), nacre.StreamOptions{Room: 4})
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func (a *answer) check(t *testing.T, path string, want []float32, most float64, o nacre.Options) {
+	t.Helper()
+	st, err := session(t, path, o).NewStream(t.Context(), nacre.StreamOptions{Room: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,21 +253,11 @@ func TestEmbeddings(t *testing.T) {
 
 func (a *encoded) check(t *testing.T, path string, rows []float32) {
 	t.Helper()
-	model, err := nacre.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer model.Close()
-	s, err := model.NewSession(nacre.Options{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
 	in, err := nacre.NewTensor(a.Tokens, 1, len(a.Tokens))
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := s.Run(context.Background(), map[string]*nacre.Tensor{"input_ids": in})
+	out, err := session(t, path, nacre.Options{Threads: 1}).Run(t.Context(), map[string]*nacre.Tensor{"input_ids": in})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,17 +31,7 @@ func TestConverted(t *testing.T) {
 // first returns the inputs of the first run of a decoder.
 func first(t *testing.T, path string, tokens []int64) map[string]*nacre.Tensor {
 	t.Helper()
-	m, err := nacre.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	s, err := m.NewSession(nacre.Options{Threads: 1, NoOptimize: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	in, err := s.ZeroInputs(map[string]int{"batch": 1, "sequence": len(tokens), "past_sequence": 0})
+	in, err := session(t, path, nacre.Options{Threads: 1, NoOptimize: true}).ZeroInputs(map[string]int{"batch": 1, "sequence": len(tokens), "past_sequence": 0})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package gguf_test
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -68,21 +67,12 @@ func TestExpertsStayNarrow(t *testing.T) {
 		}
 		met++
 		t.Run(name, func(t *testing.T) {
-			m, err := nacre.Open(filepath.Join(dir, name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer m.Close()
-			s, err := m.NewSession(nacre.Options{Threads: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
+			s := session(t, filepath.Join(dir, name), nacre.Options{Threads: 1})
 			in, err := s.ZeroInputs(map[string]int{"batch": 1, "sequence": len(a.Tokens), "past_sequence": 0})
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := s.Plan(context.Background(), in)
+			p, err := s.Plan(t.Context(), in)
 			if err != nil {
 				t.Fatal(err)
 			}
