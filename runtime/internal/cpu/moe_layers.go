@@ -106,7 +106,7 @@ type blocksLayer struct{ expertKernels }
 // blocksLayer binds a layer with weights in blocks. Constant ones are packed, for rounded rows if
 // these are permitted.
 func (x *expertBinder) blocksLayer(weights int, l moe.ExpertLayer) (expertLayer, error) {
-	if x.packable(x.Const(weights)) {
+	if x.packs(l, weights) {
 		return x.panelsLayer(weights, l)
 	}
 	v := blocksWords{n: l.Out, k: l.In, of: x.DType(weights).Blocks(), alpha: 1}

@@ -12,6 +12,15 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
+// leastPacked is the least extent of packed weights of an expert. Panels of smaller ones, which each
+// expert has, would be padding for the most part.
+const leastPacked = 16
+
+// packs reports whether an input is constant weights that are packed for a layer.
+func (x *expertBinder) packs(l moe.ExpertLayer, input int) bool {
+	return min(l.Out, l.In) >= leastPacked && x.packable(x.Const(input))
+}
+
 // expertPieces divides weights of size bytes in all into pieces of about pieceBytes, each of whole
 // experts. pack packs the weights of one expert.
 func expertPieces(experts, size int, pack func(w unsafe.Pointer, dst []byte)) pieces {
@@ -38,7 +47,7 @@ func (x *expertBinder) packedDense(weights int, d tensor.DType, l moe.ExpertLaye
 		return o, err
 	}
 	w, each := x.Const(weights), device.AlignUp(k.Packed(list, 1))
-	if !x.packable(w) || each == 0 {
+	if each == 0 || !x.packs(l, weights) {
 		return o, nil
 	}
 	cut := expertPieces(x.experts, w.Size(), func(w unsafe.Pointer, dst []byte) { k.Pack(list, 1, w, dst) })
@@ -77,7 +86,10 @@ func expertNBits(l moe.QMoELayer, scales tensor.DType, zeros bool) nbitsWords {
 // permitted.
 func (x *expertBinder) nbitsLayer(o *moe.QMoE, i int, l moe.QMoELayer) (expertLayer, error) {
 	codes, scales, _, zeros := o.LayerInputs(i)
-	constants := x.nbitsConstants(codes, scales, zeros)
+	var constants *nbitsConstants
+	if x.packs(l.ExpertLayer, codes) {
+		constants = x.nbitsConstants(codes, scales, zeros)
+	}
 	v := expertNBits(l, x.DType(scales), x.Has(zeros))
 	ops := []string{"f32_nbits"}
 	if x.dev.accuracy.Rounds(o.Rounds) {
