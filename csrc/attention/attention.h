@@ -125,6 +125,15 @@ typedef struct {
     int64_t cache_batch, cache_head, room;
 } nacre_attention_append_words;
 
+// Command codes_widen: converts a cache of int8 [heads, rows, row of d] to elements [heads, rows, d]
+// of float type `type`. Operands are the cache and out.
+typedef struct {
+    int64_t half;  // part
+    int64_t heads, rows, d;
+    int64_t head;  // bytes from one head of the cache to the next
+    int64_t type;
+} nacre_codes_widen_words;
+
 // ---- attention ----------------------------------------------------------------
 
 enum { NACRE_QK_NONE = -1, NACRE_QK_PRODUCT, NACRE_QK_CAPPED, NACRE_QK_BIASED, NACRE_QK_WEIGHTS };

@@ -125,6 +125,11 @@ func bindMultiHeadAttention(o *attention.MultiHeadAttention, b *binder) error {
 	if err := b.OnlyRoom([]int{attention.MultiPastKey, attention.MultiPastValue}, []int{1, 2}); err != nil {
 		return err
 	}
+	for _, i := range []int{attention.MultiKey, attention.MultiValue} {
+		if b.Has(i) && b.DType(i) != b.DType(0) {
+			return device.Refuse("input %d is %v and the query %v", i, b.DType(i), b.DType(0))
+		}
+	}
 	in := make([]*op.Value, max(len(b.In), attention.MultiPastLength+1))
 	copy(in, b.In)
 	qh, kh, vh, err := o.Operands(in)

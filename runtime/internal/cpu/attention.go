@@ -21,6 +21,8 @@ var attentionRows = []row{
 	rowFor("gemv", func(o *quant.QAttention, b *binder) error { return bindQAttention(o, "i8_gemv", b) }),
 	rowFor("gemm", func(o *quant.QAttention, b *binder) error { return bindQAttention(o, "i8_gemm", b) }),
 	rowFor("rotary", bindRotary),
+	rowFor("append_codes", bindAppendCodes).InRoom(),
+	rowFor("widen_codes", bindWidenCodes).InRoom(),
 	rowFor("linear_attention", bindLinearAttention),
 	rowFor("causal_conv", bindCausalConv),
 	rowFor("tensor_scatter", bindTensorScatter),
@@ -115,6 +117,9 @@ func (b *binder) memory(a *appending, past, output int) error {
 
 // appendRows adds a command that appends new rows to a past, and returns the cache.
 func (b *binder) appendRows(x headRows, a appending) (headRows, error) {
+	if x.dtype == tensor.I8 {
+		return x, device.Refuse("codes are not copied to a cache")
+	}
 	if a.pastMemory.Is(0) {
 		a.pastMemory = a.pastRows
 	}

@@ -9,12 +9,18 @@ import (
 )
 
 func bindMultiHeadAttention(o *attention.MultiHeadAttention, b *binder) error {
-	if err := b.OnlyRoom([]int{attention.MultiPastKey, attention.MultiPastValue}, []int{1, 2}); err != nil {
+	inputs := []int{attention.MultiKey, attention.MultiValue, attention.MultiPastKey, attention.MultiPastValue}
+	if err := b.OnlyRoom(inputs, []int{1, 2}); err != nil {
 		return err
 	}
-	qh, kh, vh, err := o.Operands(padded(b.In, attention.MultiPastLength))
+	qh, kh, vh, err := o.Operands(padded(b.InMemory(), attention.MultiPastLength))
 	if err != nil {
 		return err
+	}
+	for _, x := range []*attention.MultiHeadOperand{&kh, &vh} {
+		if x.Input < len(b.InRoom) && b.InRoom[x.Input] != nil {
+			x.Rows = b.rows(x.Input)
+		}
 	}
 	kept, pastRows, list, err := b.multiPast(kh.Rows, kh.Batch)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
+	"github.com/nacre-ml/nacre/runtime/op"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
@@ -112,6 +113,43 @@ func TestAppendCodes(t *testing.T) {
 								want[i:i+width])
 						}
 					}
+				}
+			}
+		}
+	}
+}
+
+// TestWidenCodes compares rows of int8 that every level of conversions widens, in memory with room,
+// to the definition. Products of codes and scales are exact.
+func TestWidenCodes(t *testing.T) {
+	pool := testPool(t)
+	r := rand.New(rand.NewPCG(65, 66))
+	const heads, rows, room = 3, 7, 9
+	for _, half := range parts(t, "half") {
+		for _, k := range floatKinds {
+			for _, d := range []int{1, 7, 15, 16, 17, 31, 32, 33, 40, 64, 129} {
+				list := attentionNormals(r, heads*room*d)
+				list[d], list[3*d] = math.Inf(1), 0x1p-130
+				codes, width := codedRows(list, d), codedWidth(d)
+				b := testBinder(t, bindings.DetectISA(), []*op.Value{valueOf(tensor.I8, heads, rows, width)},
+					[]*op.Value{valueOf(k.t, heads, rows, d)})
+				b.dev.half, b.InRoom = half, []graph.Dims{graph.DimsOf([]int{heads, room, width})}
+				w := wordsOf(t, b, func() error { return bindWidenCodes(nil, b) })
+				want := make([]float64, 0, heads*rows*d)
+				for head := range heads {
+					for i := range rows {
+						row := codes[(head*room+i)*width:][:width]
+						for e := range d {
+							scale := math.Float32frombits(uint32(binary.LittleEndian.Uint16(row[d+e/codedBlock*2:])) << 16)
+							want = append(want, float64(int8(row[e]))*float64(scale))
+						}
+					}
+				}
+				want = rounded(k.t, want)
+				out := []output{{at: 1, dtype: k.t, n: len(want)}}
+				got := runOutputs(t, runnable(t, "codes_widen")[0], w, pool, out, codes, nil)
+				if i := differ(got, want, 0, 0); i >= 0 {
+					t.Fatalf("%s, %v, size %d: element %d is %v, want %v", half.Variant(), k.t, d, i, got[i], want[i])
 				}
 			}
 		}

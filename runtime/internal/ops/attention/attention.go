@@ -57,7 +57,7 @@ func newComposed(n *op.Node) (op.Op, error) {
 		return nil, err
 	}
 	o := made.(*Attention)
-	o.NaN = NaNKept
+	o.Narrow, o.NaN = true, NaNKept
 	if n.Bool("zeroed", false) {
 		o.NaN = NaNZeroed
 	}
@@ -117,7 +117,7 @@ func (o *Attention) Operands(in []*op.Value) (q, k, v HeadRows, err error) {
 // Infer sets the types and extents of the outputs. The cache grows by the new rows.
 func (o *Attention) Infer(c *op.Infer) error {
 	for i := range 3 {
-		if !op.Floats.Has(c.In[i].DType) {
+		if !op.Floats.Has(c.In[i].DType) && (i == Query || !o.takesCodes(c, i, PastKey)) {
 			return graph.Errorf(graph.ErrUnsupported, "input %d has element type %v; it takes %v", i, c.In[i].DType, op.Floats)
 		}
 		c.Set(i, c.In[i].DType, nil)

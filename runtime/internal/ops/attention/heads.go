@@ -16,13 +16,20 @@ type HeadRows struct {
 }
 
 // headsOf returns the view of an operand [batch,heads,rows,size] or, given the number of heads,
-// [batch,rows,heads*size].
+// [batch,rows,heads*size]. Codes are in rows of one head.
 func headsOf(what string, v *op.Value, n int) (h HeadRows, err error) {
 	d := v.Dims
 	switch {
+	case v.DType == tensor.I8 && n == 1 && len(d) == 3:
+		h = HeadsSideBySide(d, graph.Known(0), 1, d[2])
+		h.Size, err = codesSize(d[2])
+		return h, err
 	case len(d) == 4 && (n == 0 || !differ(d[1], graph.Known(n))):
-		return WholeHeads(d), nil
-	case len(d) == 3 && n > 0 && mayDivide(n, d[2]):
+		if h = WholeHeads(d); v.DType == tensor.I8 {
+			h.Size, err = codesSize(d[3])
+		}
+		return h, err
+	case len(d) == 3 && n > 0 && v.DType != tensor.I8 && mayDivide(n, d[2]):
 		return HeadsSideBySide(d, graph.Known(0), n, d[2].Div(graph.Known(n))), nil
 	}
 	return h, graph.Errorf(graph.ErrShape,

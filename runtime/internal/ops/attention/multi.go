@@ -140,7 +140,11 @@ func (o *MultiHeadAttention) Infer(c *op.Infer) error {
 		return graph.Errorf(graph.ErrShape, "past_key has element type %v, past_value %v", cache, c.In[MultiPastValue].DType)
 	}
 	for _, i := range []int{MultiKey, MultiValue, MultiBias, MultiScores} {
-		if c.Has(i) && c.In[i].DType != d {
+		codes := (i == MultiKey || i == MultiValue) && o.takesCodes(c, i, MultiPastKey)
+		if codes && c.Has(MultiBias) && len(c.In[i].Dims) == 3 {
+			return graph.Errorf(graph.ErrUnsupported, "input %d is codes, and a bias is added to it", i)
+		}
+		if c.Has(i) && c.In[i].DType != d && !codes {
 			return graph.Errorf(graph.ErrShape, "input %d has element type %v, the query %v", i, c.In[i].DType, d)
 		}
 	}

@@ -8,14 +8,21 @@ import (
 )
 
 // Narrow selects attention with a cache of another element type than the keys and values: floats,
-// or int8. A row of int8 has one code for each element of the head, then the bytes of a scale for each
-// block of 32 elements, a bfloat16. An element is its code times the scale of its block: the largest
-// magnitude of the block / 127, rounded up.
+// or int8. Without a past, keys and values themselves may be int8. A row of int8 has one code for
+// each element of the head, then the bytes of a scale for each block of 32 elements, a bfloat16. An
+// element is its code times the scale of its block: the largest magnitude of the block / 127,
+// rounded up.
 type Narrow bool
 
 // has reports whether attention with narrow caches takes element type d.
 func (n Narrow) has(d tensor.DType) bool {
 	return bool(n) && (d == tensor.I8 || kit.ComputedInF32.Has(d))
+}
+
+// takesCodes reports whether input i, keys or values, is of int8 and may be. The pasts are in inputs
+// past and past+1.
+func (n Narrow) takesCodes(c *op.Infer, i, past int) bool {
+	return bool(n) && c.Has(i) && c.In[i].DType == tensor.I8 && !c.Has(past) && !c.Has(past+1)
 }
 
 // cacheType returns the element type of the cache in input past; x if the node lacks that input.

@@ -13,6 +13,7 @@ func Rows() []op.Row {
 	return slices.Concat(
 		attentionRows,
 		causalConvRows,
+		codesRows,
 		decoderRows,
 		flexAttentionRows,
 		linearAttentionRows,

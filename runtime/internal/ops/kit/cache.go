@@ -15,8 +15,20 @@ const (
 // size. A row of int8 ends with the bytes of its scales.
 func CacheWidth(d tensor.DType, size graph.Dim) graph.Dim {
 	if d == tensor.I8 {
-		blocks := size.Add(graph.Known(cacheBlock - 1)).Div(graph.Known(cacheBlock))
-		return size.Add(blocks.Mul(graph.Known(scaleBytes)))
+		return size.Add(cacheBlocks(size, cacheBlock).Mul(graph.Known(scaleBytes)))
 	}
 	return size
+}
+
+// CacheSize returns the size of the heads of a cache of type d with rows of that width.
+func CacheSize(d tensor.DType, width graph.Dim) graph.Dim {
+	if d == tensor.I8 {
+		return width.Sub(cacheBlocks(width, cacheBlock+scaleBytes).Mul(graph.Known(scaleBytes)))
+	}
+	return width
+}
+
+// cacheBlocks returns the number of blocks of n, the last one of which may be shorter.
+func cacheBlocks(d graph.Dim, n int) graph.Dim {
+	return d.Add(graph.Known(n - 1)).Div(graph.Known(n))
 }

@@ -20,6 +20,7 @@ func attentionCases(s *cases.Suite) {
 	}
 	attentionShapes(s)
 	for _, d := range cases.NarrowFloats {
+		codesCases(s, d)
 		rotaryCases(s, d, "", 23)
 		rotaryCases(s, d, "com.microsoft", 1)
 		linearAttentionCases(s, d, "", 27)
@@ -27,6 +28,7 @@ func attentionCases(s *cases.Suite) {
 		causalConvCases(s, d, "", 27)
 		causalConvCases(s, d, "com.microsoft", 1)
 	}
+	codesRefused(s)
 	tensorScatterCases(s)
 }
 
