@@ -75,9 +75,11 @@ type Options struct {
 	// element to 11 bits. Int8 rounds it to a multiple of about 1/127 of the largest magnitude
 	// in its block of 32 elements; the states have two more elements in their last axis for the
 	// factor of each block.
-	// NewSession fails with ErrUnsupported if the model has no such state, or if an operator
-	// other than Attention, MultiHeadAttention and GroupQueryAttention reads one. With Float16,
-	// a Concat may join a state and its new rows; other operators then read them as float32.
+	// A state is the past of Attention, MultiHeadAttention or GroupQueryAttention, or a Concat
+	// joins it and its new rows; other operators then read the result as the floats that it was.
+	// NewSession fails with ErrUnsupported if the model has no such state, if another operator
+	// reads the elements of one before its new rows are joined, or, with Int8, if they are
+	// joined along the last axis.
 	// The CPU computes attention with such states, also if the session has another Device.
 	CacheType DType
 	// Device computes the nodes that it supports, such as a GPU opened by package

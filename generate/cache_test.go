@@ -80,32 +80,37 @@ func cached(t *testing.T, m *nacre.Model, d nacre.DType, tokens []int64) (logits
 	return logits, budget.Used()
 }
 
-// TestCacheType compares decoders with narrow caches and with caches of float32. Logits differ by
-// the rounding of keys and values: to 11 bits, or to 1/127 of the largest magnitude of a block.
-func TestCacheType(t *testing.T) {
-	testenv.Need(t, bindings.Available())
-	tokens := []int64{3, 1, 4, 1, 5, 9, 2, 6, 5, 35, 89, 79}
-	check := func(t *testing.T, m *nacre.Model, size, halves, codes float64) {
-		wide, most := cached(t, m, nacre.Invalid, tokens)
-		for _, c := range []struct {
-			dtype            nacre.DType
-			tolerance, bytes float64 // bytes of the streams, as a part of those with float32
-		}{{nacre.Float16, halves, 0.5}, {nacre.Int8, codes, (size + 2*math.Ceil(size/32)) / (4 * size)}} {
-			narrow, least := cached(t, m, c.dtype, tokens)
-			worst, differ := 0.0, false
-			for i, x := range wide {
-				worst = max(worst, math.Abs(float64(x-narrow[i])))
-				differ = differ || x != narrow[i]
-			}
-			if len(wide) != len(narrow) || !(worst <= c.tolerance) || !differ {
-				t.Errorf("%v: %d and %d logits differ by %g, at most %g is allowed", c.dtype, len(wide), len(narrow), worst,
-					c.tolerance)
-			}
-			if float64(least) > float64(most)*c.bytes {
-				t.Errorf("streams take %d bytes with %v, %d with float32", least, c.dtype, most)
-			}
+// cachedTokens are the tokens of tests of caches.
+var cachedTokens = []int64{3, 1, 4, 1, 5, 9, 2, 6, 5, 35, 89, 79}
+
+// checkCaches compares a decoder of heads of that size with narrow caches and with caches of float32.
+// Logits differ by the rounding of keys and values, to 11 bits, or to 1/127 of the largest magnitude
+// of a block: by at most halves, or at most codes. If size is 0, memory is not compared.
+func checkCaches(t *testing.T, m *nacre.Model, size, halves, codes float64) {
+	t.Helper()
+	wide, most := cached(t, m, nacre.Invalid, cachedTokens)
+	for _, c := range []struct {
+		dtype            nacre.DType
+		tolerance, bytes float64 // bytes of the streams, as a part of those with float32
+	}{{nacre.Float16, halves, 0.5}, {nacre.Int8, codes, (size + 2*math.Ceil(size/32)) / (4 * size)}} {
+		narrow, least := cached(t, m, c.dtype, cachedTokens)
+		worst, differ := 0.0, false
+		for i, x := range wide {
+			worst = max(worst, math.Abs(float64(x-narrow[i])))
+			differ = differ || x != narrow[i]
+		}
+		if len(wide) != len(narrow) || !(worst <= c.tolerance) || !differ {
+			t.Errorf("%v: %d and %d logits differ by %g, at most %g is allowed", c.dtype, len(wide), len(narrow), worst,
+				c.tolerance)
+		}
+		if size > 0 && float64(least) > float64(most)*c.bytes {
+			t.Errorf("streams take %d bytes with %v, %d with float32", least, c.dtype, most)
 		}
 	}
+}
+
+func TestCacheType(t *testing.T) {
+	testenv.Need(t, bindings.Available())
 	t.Run("llama", func(t *testing.T) {
 		m, err := nacre.NewModel(topologies.Llama(topologies.LlamaSize{Layers: 2, Width: 256, Heads: 4, KVHeads: 2,
 			Hidden: 48, Words: 100}))
@@ -113,7 +118,7 @@ func TestCacheType(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer m.Close()
-		check(t, m, 64, 5e-3, 5e-2)
+		checkCaches(t, m, 64, 5e-3, 5e-2)
 	})
 	for _, c := range []struct {
 		domain, op string
@@ -156,58 +161,16 @@ func TestCacheType(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer m.Close()
-			check(t, m, 24, 5e-3, 5e-2)
+			checkCaches(t, m, 24, 5e-3, 5e-2)
 		})
 	}
-	t.Run("Concat", func(t *testing.T) {
-		m, err := nacre.NewModel(concatDecoder())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer m.Close()
-		wide, most := cached(t, m, nacre.Invalid, tokens)
-		narrow, least := cached(t, m, nacre.Float16, tokens)
-		for i, x := range wide {
-			if !(math.Abs(float64(x-narrow[i])) <= 5e-3) {
-				t.Fatalf("logit %d is %v with float16, %v with float32", i, narrow[i], x)
-			}
-		}
-		if 2*least > most {
-			t.Errorf("streams take %d bytes with float16, %d with float32", least, most)
-		}
-		s, err := m.NewSession(nacre.Options{CacheType: nacre.Float16})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		st, err := s.NewStream(t.Context(), nacre.StreamOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer st.Close()
-		x, err := nacre.NewTensor(tokens[:1], 1, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		plan, err := st.Plan(t.Context(), map[string]*nacre.Tensor{"input_ids": x})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := strings.Count(plan.String(), " Cast"); n != 2 { // of the new keys and values
-			t.Errorf("%d casts:\n%s", n, plan)
-		}
-		_, err = m.NewSession(nacre.Options{CacheType: nacre.Int8})
-		if !errors.Is(err, nacre.ErrUnsupported) || !strings.Contains(err.Error(), "Concat") {
-			t.Errorf("int8: %v", err)
-		}
-	})
 	t.Run("gguf", func(t *testing.T) {
 		m, err := nacre.Open(filepath.Join(testenv.Samples(t, "fixtures", "gguf"), "llama.F16.gguf"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer m.Close()
-		check(t, m, 16, 2e-2, 2e-1)
+		checkCaches(t, m, 16, 2e-2, 2e-1)
 	})
 }
 
@@ -231,49 +194,4 @@ func TestCacheRefused(t *testing.T) {
 	if !errors.Is(err, nacre.ErrUnsupported) || !strings.Contains(err.Error(), "digits.onnx") {
 		t.Errorf("a model without caches: %v", err)
 	}
-}
-
-// concatDecoder returns a decoder without operators for attention. Its caches are past and new rows
-// joined by Concat.
-func concatDecoder() *graph.Model {
-	b := graph.NewBuilder("concat")
-	dims := func(text ...string) (d graph.Dims) {
-		for _, x := range text {
-			d = append(d, graph.ParseDim(x))
-		}
-		return d
-	}
-	random := rand.New(rand.NewPCG(3, 4))
-	weights := func(scale float64, shape ...int) string {
-		w := tensor.New(tensor.F32, shape...)
-		for i := range tensor.View[float32](w) {
-			tensor.View[float32](w)[i] = float32(scale * random.NormFloat64())
-		}
-		return b.Constant(w)
-	}
-	ints := func(list ...int64) string {
-		x, err := tensor.From(list, len(list))
-		if err != nil {
-			panic(err)
-		}
-		return b.Constant(x)
-	}
-	ids := b.Input("input_ids", graph.TensorOf(tensor.I64, dims("batch", "sequence")))
-	x := b.Op("Gather", []string{weights(1, 100, 96), ids})
-	heads := func() string {
-		y := b.Op("Reshape", []string{b.Op("MatMul", []string{x, weights(0.1, 96, 96)}), ints(0, 0, 4, 24)})
-		return b.Op("Transpose", []string{y}, graph.IntsAttr("perm", 0, 2, 1, 3))
-	}
-	for _, name := range []string{"key", "value"} {
-		past := b.Input("past_key_values.0."+name, graph.TensorOf(tensor.F32, dims("batch", "4", "past_sequence", "24")))
-		b.Output(b.Op("Concat", []string{past, heads()}, graph.IntAttr("axis", 2)), "present.0."+name,
-			graph.TensorOf(tensor.F32, dims("batch", "4", "past_sequence + sequence", "24")))
-	}
-	keys := b.Op("Transpose", []string{"present.0.key"}, graph.IntsAttr("perm", 0, 1, 3, 2))
-	scores := b.Op("MatMul", []string{b.Op("Mul", []string{heads(), weights(0.2, 1)}), keys})
-	y := b.Op("MatMul", []string{b.Op("Softmax", []string{scores}, graph.IntAttr("axis", -1)), "present.0.value"})
-	y = b.Op("Reshape", []string{b.Op("Transpose", []string{y}, graph.IntsAttr("perm", 0, 2, 1, 3)), ints(0, 0, 96)})
-	b.Output(b.Op("MatMul", []string{y, weights(0.1, 96, 100)}), "logits",
-		graph.TensorOf(tensor.F32, dims("batch", "sequence", "100")))
-	return b.Model(&graph.Model{IR: 10})
 }

@@ -88,9 +88,12 @@ func (w *attentionWriter) operand(h *heads, side bool) string {
 	return w.apply("Transpose", 13, []string{h.value}, intsAttr("perm", h.perm...))
 }
 
-// unwidened returns the keys or values from before a Cast from 16-bit floats to float32, which
-// kernels of the CPU widen as they read them.
+// unwidened returns the keys or values from before a conversion that kernels of the CPU do as they
+// read them: of codes, or by a Cast from 16-bit floats to float32.
 func (w *attentionWriter) unwidened(h *heads) string {
+	if n := w.producer(h.value, nacreDomain+".WidenCodes"); n != nil && h != w.a.q {
+		return n.Inputs[0]
+	}
 	n := w.producer(h.value, "Cast")
 	if w.Accelerated || h == w.a.q || n == nil || w.dtype(h.value) != tensor.F32 ||
 		w.dtype(n.Inputs[0]) != tensor.F16 && w.dtype(n.Inputs[0]) != tensor.BF16 {

@@ -24,12 +24,12 @@ func narrowForm(n *graph.Node) (narrow string, pastKey int, ok bool) {
 
 // NarrowCaches returns a model with caches of keys and values of element type d: float16, or int8
 // with a scale for each block of a row. The caches are the growing states of floats. States with d's
-// number of bits or fewer stay as they are. A Concat may extend a cache of float16, which other nodes
-// then read by a Cast. If the model has no growing state of floats, or another node than attention
+// number of bits or fewer stay as they are. Attention extends a cache, or a Concat, whose result other
+// nodes read as the floats that it was. If the model has no growing state of floats, or another node
 // reads or computes the elements of one, the error is graph.ErrUnsupported.
 func NarrowCaches(m *graph.Model, d tensor.DType) (*graph.Model, error) {
 	n := &cacheNarrower{dtype: d, attention: map[*graph.Node]bool{}, joins: newJoins(m.Graph),
-		types: map[string]graph.Type{}}
+		wide: map[string]graph.Type{}}
 	if err := n.find(m); err != nil {
 		return nil, &graph.Error{Stage: "optimize", File: m.File, Offset: -1, Err: err}
 	}
@@ -45,12 +45,17 @@ type cacheNarrower struct {
 	dtype     tensor.DType
 	attention map[*graph.Node]bool
 	joins     joins
-	types     map[string]graph.Type // of inputs and outputs
+	wide      map[string]graph.Type // of inputs and outputs that become narrow
 }
 
-// nodes returns the list with attention in its narrow form, and Concat nodes of narrow values.
+// nodes returns the list with attention in its narrow form, and Concat and Shape nodes of narrow
+// values.
 func (n *cacheNarrower) nodes(list []*graph.Node) (out []*graph.Node) {
 	for _, node := range list {
+		if shape := n.shape(node); shape != nil {
+			out = append(out, shape...)
+			continue
+		}
 		if n.attention[node] {
 			own := *node
 			own.Domain = nacreDomain
@@ -66,9 +71,9 @@ func (n *cacheNarrower) nodes(list []*graph.Node) (out []*graph.Node) {
 func (n *cacheNarrower) values(list []*graph.Value) []*graph.Value {
 	list = slices.Clone(list)
 	for i, v := range list {
-		if t, ok := n.types[v.Name]; ok {
+		if t, ok := n.wide[v.Name]; ok {
 			own := *v
-			own.Type = t
+			own.Type = n.narrow(t)
 			list[i] = &own
 		}
 	}
@@ -91,14 +96,18 @@ func (n *cacheNarrower) find(m *graph.Model) error {
 		if in.Type.DType.Bits() <= n.dtype.Bits() {
 			continue
 		}
-		if n.dtype != tensor.F16 || !n.joins.find(m.Graph, s) {
-			node, err := n.node(m.Graph, s)
+		joins, err := n.joined(m.Graph, s, in.Type)
+		if err != nil {
+			return err
+		}
+		if !joins {
+			node, err := n.node(m.Graph, s, in.Type)
 			if err != nil {
 				return err
 			}
 			n.attention[node] = true
 		}
-		n.types[in.Name], n.types[out.Name] = n.narrow(in.Type), n.narrow(out.Type)
+		n.wide[in.Name], n.wide[out.Name] = in.Type, out.Type
 	}
 	if caches == 0 {
 		return graph.Errorf(graph.ErrUnsupported, "the model has no cache of keys and values that could be %v", n.dtype)
@@ -106,8 +115,8 @@ func (n *cacheNarrower) find(m *graph.Model) error {
 	return nil
 }
 
-// node returns the attention that a state belongs to.
-func (n *cacheNarrower) node(g *graph.Graph, s graph.State) (*graph.Node, error) {
+// node returns the attention that a state of type t belongs to.
+func (n *cacheNarrower) node(g *graph.Graph, s graph.State, t graph.Type) (*graph.Node, error) {
 	var found *graph.Node
 	for _, node := range g.Nodes {
 		_, pastKey, ok := narrowForm(node)
@@ -125,38 +134,27 @@ func (n *cacheNarrower) node(g *graph.Graph, s graph.State) (*graph.Node, error)
 		switch {
 		case at && !reads:
 			found = node
-		case reads && !n.extents(node):
+		case reads && !n.extents(node, t):
 			return nil, graph.Errorf(graph.ErrUnsupported,
 				"the cache of state %q cannot be %v: node %q of operator %s reads its elements, and only attention "+
-					"with inputs for a past does so in that type; leave the type of caches as the model has it", s.Input,
+					"with inputs for a past and a Concat of past and new rows do so in that type; leave the type of caches as the model has it", s.Input,
 				n.dtype, node.Name, opName(node))
 		}
 	}
 	if found == nil {
 		return nil, graph.Errorf(graph.ErrUnsupported,
-			"the cache of state %q cannot be %v: no attention with inputs for a past computes output %q; leave the "+
+			"the cache of state %q cannot be %v: no attention with inputs for a past and no Concat computes output %q; leave the "+
 				"type of caches as the model has it", s.Input, n.dtype, s.Output)
 	}
 	return found, nil
 }
 
-// extents reports whether a node reads only extents that a narrow cache has, too.
-func (n *cacheNarrower) extents(node *graph.Node) bool {
-	if !is(node, "Shape") {
-		return false
-	}
-	if n.dtype != tensor.I8 {
-		return true
-	}
-	end := node.Attr("end")
-	return end != nil && end.Int < 4
-}
-
 // narrow returns the type of a cache.
 func (n *cacheNarrower) narrow(t graph.Type) graph.Type {
 	t.DType = n.dtype
-	if t.Dims = slices.Clone(t.Dims); len(t.Dims) == 4 {
-		t.Dims[3] = kit.CacheWidth(n.dtype, t.Dims[3])
+	t.Dims = slices.Clone(t.Dims)
+	if last := len(t.Dims) - 1; last >= 0 {
+		t.Dims[last] = kit.CacheWidth(n.dtype, t.Dims[last])
 	}
 	return t
 }
