@@ -50,11 +50,31 @@ typedef struct {
     size_t ld_sums, rows;
 } nacre_softmax_columns;
 
+enum { ATTENTION_KEYS = 16 };  // keys that the queries of a group of heads take in turn
+
+// Rows of a cache of int8, for the queries of a group of heads.
+typedef struct {
+    size_t d, n;  // elements of a row; rows, up to ATTENTION_KEYS
+    const char *rows;
+    size_t step;    // bytes from one row to the next
+    float *scales;  // scratch: ATTENTION_KEYS for each block of a row
+} nacre_attention_codes;
+
+// Sets s[i * ld + j] to the product of query i, q[i * d + e], and row j.
+typedef void nacre_codes_scores_fn(const nacre_attention_codes *c, const float *q, size_t queries, float *s, size_t ld);
+
+// Adds weights[i * ld + j] times row j to sums[i][e]. Row i of weights has ATTENTION_KEYS elements in
+// memory.
+typedef void nacre_codes_weigh_fn(const nacre_attention_codes *c, const float *weights, size_t ld, size_t queries,
+                                  float *const *sums);
+
 // The functions that kernel rows of op f32_attention return.
 typedef struct {
     size_t lanes;  // divides the width of a tile
     nacre_f32_online_softmax_fn *row;
     void (*columns)(const nacre_softmax_columns *c);
+    nacre_codes_scores_fn *codes_scores;
+    nacre_codes_weigh_fn *codes_weigh;
 } nacre_f32_attention_impl;
 typedef const nacre_f32_attention_impl *nacre_f32_attention_fn(void);
 

@@ -9,8 +9,7 @@
 enum {
     ATTENTION_GEMV = 4,     // queries per head up to which packing does not pay
     ATTENTION_WHOLE = 1024, // keys that few queries take in one part
-    ATTENTION_PART = 512,   // largest part if there are more keys
-    ATTENTION_KEYS = 16     // keys that the queries of a group of heads take in turn
+    ATTENTION_PART = 512    // largest part if there are more keys
 };
 
 // The state of the scores of one query.

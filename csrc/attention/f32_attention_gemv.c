@@ -59,14 +59,6 @@ static const float *gemv_rows(const attention_plan *p, const void *x, const nacr
         *ld = (size_t)r->row;
         return from;
     }
-    if (r->type == NACRE_DTYPE_i8) {
-        for (size_t i = 0; i < n; i++) {
-            const char *const row = nacre_element_at(from, r->type, (int64_t)i * r->row);
-            p->half->decode(row, row + d, wide + i * d, d);
-        }
-        *ld = d;
-        return wide;
-    }
     const size_t whole = (size_t)r->row == d ? n : 1;  // rows that are widened at once
     for (size_t i = 0; i < n; i += whole) {
         p->half->widen[r->type](nacre_element_at(from, r->type, (int64_t)i * r->row), wide + i * d, whole * d);
@@ -123,28 +115,62 @@ static void gemv_begin(const attention_plan *p, size_t chunk, size_t thread, gem
     }
 }
 
+// Returns n rows of int8 of k or v from t on.
+static nacre_attention_codes gemv_codes(const gemv_piece *x, const void *from, const nacre_attention_rows *r, size_t t,
+                                        size_t n, size_t d) {
+    return (nacre_attention_codes){.d = d, .n = n, .rows = attention_at(from, r, x->batch, x->kv, (int64_t)t),
+                                   .step = (size_t)r->row, .scales = x->wide};
+}
+
+// Sets the scores of n keys from t on.
+static void gemv_scores(const attention_plan *p, const gemv_piece *x, size_t t, size_t n, size_t c0, size_t c1) {
+    const nacre_attention_words *const w = p->a.w;
+    const size_t d = (size_t)w->d;
+    if (w->k.type == NACRE_DTYPE_i8) {
+        const nacre_attention_codes c = gemv_codes(x, p->a.k, &w->k, t, n, d);
+        p->impl->codes_scores(&c, x->q, x->n, x->s + (t - c0), p->ld);
+        return;
+    }
+    size_t ld;
+    const float *const keys = gemv_rows(p, p->a.k, &w->k, x->batch, x->kv, t, n, d, x->wide, &ld);
+    for (size_t i = 0; i < x->n; i++) {
+        gemv_fetch(p->a.k, &w->k, x->batch, x->kv, t + n, c1, d, i, x->n);
+        p->gemm->dot(d, x->q + i * d, keys, ld, x->s + i * p->ld + (t - c0), n);
+    }
+}
+
+// Adds the weighted values of n keys from t on to the sums.
+static void gemv_values(const attention_plan *p, const gemv_piece *x, size_t t, size_t n, size_t c0, size_t c1) {
+    const nacre_attention_words *const w = p->a.w;
+    const size_t dv = (size_t)w->dv;
+    if (w->v.type == NACRE_DTYPE_i8) {
+        enum { QUERIES = 16 };
+        float *sums[QUERIES];
+        const nacre_attention_codes c = gemv_codes(x, p->a.v, &w->v, t, n, dv);
+        for (size_t i = 0; i < x->n; i += QUERIES) {
+            const size_t m = nacre_min(QUERIES, x->n - i);
+            for (size_t l = 0; l < m; l++) sums[l] = gemv_sums(p, &x->rows[i + l], x->acc, i + l, x->part);
+            p->impl->codes_weigh(&c, x->s + i * p->ld + (t - c0), p->ld, m, sums);
+        }
+        return;
+    }
+    size_t ld;
+    const float *const values = gemv_rows(p, p->a.v, &w->v, x->batch, x->kv, t, n, dv, x->wide, &ld);
+    for (size_t i = 0; i < x->n; i++) {
+        gemv_fetch(p->a.v, &w->v, x->batch, x->kv, t + n, c1, dv, i, x->n);
+        const float *const weights = x->s + i * p->ld + (t - c0);
+        p->gemm->axpy(n, weights, 1, values, ld, gemv_sums(p, &x->rows[i], x->acc, i, x->part), dv);
+    }
+}
+
 // Adds the weighted values of keys c0 to c1 - 1 to the sums.
 static void gemv_weigh(const attention_plan *p, const gemv_piece *x, size_t c0, size_t c1) {
-    const nacre_attention_words *const w = p->a.w;
-    const size_t n = x->n, d = (size_t)w->d, dv = (size_t)w->dv;
-    size_t ld;
-    for (size_t j = c0; j < c1 && !nacre_stopped(p->team); j += ATTENTION_KEYS) {
-        const size_t m = nacre_min(ATTENTION_KEYS, c1 - j);
-        const float *const keys = gemv_rows(p, p->a.k, &w->k, x->batch, x->kv, j, m, d, x->wide, &ld);
-        for (size_t i = 0; i < n; i++) {
-            gemv_fetch(p->a.k, &w->k, x->batch, x->kv, j + m, c1, d, i, n);
-            p->gemm->dot(d, x->q + i * d, keys, ld, x->s + i * p->ld + (j - c0), m);
-        }
+    for (size_t t = c0; t < c1 && !nacre_stopped(p->team); t += ATTENTION_KEYS) {
+        gemv_scores(p, x, t, nacre_min(ATTENTION_KEYS, c1 - t), c0, c1);
     }
-    for (size_t i = 0; i < n; i++) attention_scores(p, &x->rows[i], x->s + i * p->ld, c0, c1, x->lines);
-    for (size_t j = c0; j < c1 && !nacre_stopped(p->team); j += ATTENTION_KEYS) {
-        const size_t m = nacre_min(ATTENTION_KEYS, c1 - j);
-        const float *const values = gemv_rows(p, p->a.v, &w->v, x->batch, x->kv, j, m, dv, x->wide, &ld);
-        for (size_t i = 0; i < n; i++) {
-            gemv_fetch(p->a.v, &w->v, x->batch, x->kv, j + m, c1, dv, i, n);
-            const float *const weights = x->s + i * p->ld + (j - c0);
-            p->gemm->axpy(m, weights, 1, values, ld, gemv_sums(p, &x->rows[i], x->acc, i, x->part), dv);
-        }
+    for (size_t i = 0; i < x->n; i++) attention_scores(p, &x->rows[i], x->s + i * p->ld, c0, c1, x->lines);
+    for (size_t t = c0; t < c1 && !nacre_stopped(p->team); t += ATTENTION_KEYS) {
+        gemv_values(p, x, t, nacre_min(ATTENTION_KEYS, c1 - t), c0, c1);
     }
 }
 

@@ -7,6 +7,10 @@
 #define NACRE_NAME f32_causal_conv
 #include "core/each_level.h"
 
+#define NACRE_BODY "attention/f32_codes.inc"
+#define NACRE_NAME f32_codes
+#include "core/each_level.h"
+
 #define NACRE_BODY "attention/f32_linear_attention.inc"
 #define NACRE_NAME f32_linear_attention
 #include "core/each_level.h"

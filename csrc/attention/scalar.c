@@ -85,8 +85,34 @@ static void softmax_columns_scalar(const nacre_softmax_columns *c) {
     }
 }
 
+// Returns element e of row j.
+static float codes_element(const nacre_attention_codes *c, size_t j, size_t e) {
+    const char *const row = c->rows + j * c->step;
+    return (float)((const int8_t *)row)[e] * nacre_row_scale(row, NACRE_DTYPE_i8, (int64_t)c->d, (int64_t)e);
+}
+
+static void codes_scores_scalar(const nacre_attention_codes *c, const float *q, size_t queries, float *s, size_t ld) {
+    for (size_t i = 0; i < queries; i++) {
+        for (size_t j = 0; j < c->n; j++) {
+            float sum = 0;
+            for (size_t e = 0; e < c->d; e++) sum += q[i * c->d + e] * codes_element(c, j, e);
+            s[i * ld + j] = sum;
+        }
+    }
+}
+
+static void codes_weigh_scalar(const nacre_attention_codes *c, const float *weights, size_t ld, size_t queries,
+                               float *const *sums) {
+    for (size_t i = 0; i < queries; i++) {
+        for (size_t j = 0; j < c->n; j++) {
+            for (size_t e = 0; e < c->d; e++) sums[i][e] += weights[i * ld + j] * codes_element(c, j, e);
+        }
+    }
+}
+
 const nacre_f32_attention_impl *nacre_f32_attention__scalar(void) {
-    static const nacre_f32_attention_impl impl = {1, online_softmax_scalar, softmax_columns_scalar};
+    static const nacre_f32_attention_impl impl = {1, online_softmax_scalar, softmax_columns_scalar, codes_scores_scalar,
+                                                  codes_weigh_scalar};
     return &impl;
 }
 

@@ -6,6 +6,7 @@
 // nacre_<level>_. The operators + - * / work on the type, too:
 //     load store           lanes at p
 //     load_f16 load_bf16   lanes of 16-bit floats at p, with their bits as uint16_t
+//     load_i8              lanes of int8_t at p
 //     load_n store_n       the first n < width lanes at p; load_n fills the others
 //     keep(a)              a, in a register: compilers load it once, however often it is used
 //     set1 add sub mul div sqrt abs
@@ -33,6 +34,7 @@
 //     arrange(a, from)     lanes from[i] of a, numbers int32_t
 //     swap(a, d)           lane i becomes lane i ^ d; d a power of two below the width
 //     first(a)             lane 0, a float
+//     sums(v)              lane i is the sum of the lanes of v[i], of as many vectors as lanes
 //     gather(p, index)     p[index[i]] for each lane, the indices int32_t
 // Doubles have a type nacre_<level>_d of half as many lanes, the operators, and
 //     load_d store_d set1_d fma_d

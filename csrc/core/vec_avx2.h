@@ -26,6 +26,9 @@ NACRE_INLINE __m256 nacre_avx2_load_f16(const uint16_t *p) { return _mm256_cvtph
 NACRE_INLINE __m256 nacre_avx2_load_bf16(const uint16_t *p) {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)p)), 16));
 }
+NACRE_INLINE __m256 nacre_avx2_load_i8(const int8_t *p) {
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)p)));
+}
 NACRE_INLINE void nacre_avx2_store(float *p, __m256 a) { _mm256_storeu_ps(p, a); }
 NACRE_INLINE __m256 nacre_avx2_load_n(const float *p, size_t n, __m256 fill) {
     const __m256i m = nacre_avx2_mask(n);
@@ -106,6 +109,11 @@ NACRE_INLINE __m256 nacre_avx2_exp_scale(void) { return _mm256_set1_ps(NACRE_VEX
 NACRE_INLINE __m256 nacre_avx2_exp(__m256 a) { return nacre_vexp_avx2(a); }
 NACRE_INLINE __m256 nacre_avx2_fall(__m256 a) { return nacre_vfall_avx2(a); }
 NACRE_INLINE __m256 nacre_avx2_power_below(__m256 a) { return nacre_vpower_avx2(a); }
+NACRE_INLINE __m256 nacre_avx2_sums(const __m256 *v) {
+    const __m256 a = _mm256_hadd_ps(_mm256_hadd_ps(v[0], v[1]), _mm256_hadd_ps(v[2], v[3]));
+    const __m256 b = _mm256_hadd_ps(_mm256_hadd_ps(v[4], v[5]), _mm256_hadd_ps(v[6], v[7]));
+    return _mm256_permute2f128_ps(a, b, 0x20) + _mm256_permute2f128_ps(a, b, 0x31);
+}
 NACRE_INLINE __m256 nacre_avx2_odd(__m256 a, __m256 b) {
     const __m256 s = _mm256_shuffle_ps(a, b, _MM_SHUFFLE(3, 1, 3, 1));
     return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(s), _MM_SHUFFLE(3, 1, 2, 0)));

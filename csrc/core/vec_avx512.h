@@ -26,6 +26,9 @@ NACRE_INLINE __m512 nacre_avx512_load_f16(const uint16_t *p) {
 NACRE_INLINE __m512 nacre_avx512_load_bf16(const uint16_t *p) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)p)), 16));
 }
+NACRE_INLINE __m512 nacre_avx512_load_i8(const int8_t *p) {
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)p)));
+}
 NACRE_INLINE void nacre_avx512_store(float *p, __m512 a) { _mm512_storeu_ps(p, a); }
 NACRE_INLINE __m512 nacre_avx512_load_n(const float *p, size_t n, __m512 fill) {
     return _mm512_mask_loadu_ps(fill, nacre_avx512_mask(n), p);
@@ -110,6 +113,21 @@ NACRE_INLINE __m512 nacre_avx512_exp_scale(void) { return _mm512_set1_ps(1.0f); 
 NACRE_INLINE __m512 nacre_avx512_exp(__m512 a) { return nacre_vexp_avx512(a); }
 NACRE_INLINE __m512 nacre_avx512_fall(__m512 a) { return nacre_vfall_avx512(a); }
 NACRE_INLINE __m512 nacre_avx512_power_below(__m512 a) { return nacre_vpower_avx512(a); }
+NACRE_INLINE __m512 nacre_avx512_sums(const __m512 *v) {
+    __m512 x[4], y[2];
+    for (size_t i = 0; i < 4; i++) {
+        const __m512 a = v[4 * i], b = v[4 * i + 1], c = v[4 * i + 2], d = v[4 * i + 3];
+        const __m512d s = _mm512_castps_pd(_mm512_unpacklo_ps(a, b) + _mm512_unpackhi_ps(a, b));
+        const __m512d t = _mm512_castps_pd(_mm512_unpacklo_ps(c, d) + _mm512_unpackhi_ps(c, d));
+        x[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(s, t)) + _mm512_castpd_ps(_mm512_unpackhi_pd(s, t));
+    }
+    for (size_t i = 0; i < 2; i++) {
+        y[i] = _mm512_shuffle_f32x4(x[2 * i], x[2 * i + 1], _MM_SHUFFLE(2, 0, 2, 0)) +
+            _mm512_shuffle_f32x4(x[2 * i], x[2 * i + 1], _MM_SHUFFLE(3, 1, 3, 1));
+    }
+    return _mm512_shuffle_f32x4(y[0], y[1], _MM_SHUFFLE(2, 0, 2, 0)) +
+        _mm512_shuffle_f32x4(y[0], y[1], _MM_SHUFFLE(3, 1, 3, 1));
+}
 NACRE_INLINE __m512 nacre_avx512_odd(__m512 a, __m512 b) {
     const __m512i i = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
     return _mm512_permutex2var_ps(a, i, b);

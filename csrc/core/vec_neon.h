@@ -21,6 +21,11 @@ NACRE_INLINE float32x4_t nacre_neon_load_f16(const uint16_t *p) {
 NACRE_INLINE float32x4_t nacre_neon_load_bf16(const uint16_t *p) {
     return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16));
 }
+NACRE_INLINE float32x4_t nacre_neon_load_i8(const int8_t *p) {
+    int32_t all;
+    memcpy(&all, p, sizeof all);
+    return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_s32(vdup_n_s32(all))))));
+}
 NACRE_INLINE void nacre_neon_store(float *p, float32x4_t a) { vst1q_f32(p, a); }
 NACRE_INLINE float32x4_t nacre_neon_load_n(const float *p, size_t n, float32x4_t fill) {
     float t[4];
@@ -104,6 +109,9 @@ NACRE_INLINE float32x4_t nacre_neon_exp_scale(void) { return vdupq_n_f32(1.0f); 
 NACRE_INLINE float32x4_t nacre_neon_exp(float32x4_t a) { return nacre_vexp_neon(a); }
 NACRE_INLINE float32x4_t nacre_neon_fall(float32x4_t a) { return nacre_vfall_neon(a); }
 NACRE_INLINE float32x4_t nacre_neon_power_below(float32x4_t a) { return nacre_vpower_neon(a); }
+NACRE_INLINE float32x4_t nacre_neon_sums(const float32x4_t *v) {
+    return vpaddq_f32(vpaddq_f32(v[0], v[1]), vpaddq_f32(v[2], v[3]));
+}
 NACRE_INLINE float32x4_t nacre_neon_odd(float32x4_t a, float32x4_t b) { return vuzp2q_f32(a, b); }
 NACRE_INLINE float32x4_t nacre_neon_even(float32x4_t a, float32x4_t b) { return vuzp1q_f32(a, b); }
 NACRE_INLINE float32x4_t nacre_neon_swap(float32x4_t a, size_t d) {
