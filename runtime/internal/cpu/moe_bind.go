@@ -26,11 +26,15 @@ const expertRows = "rows of an expert"
 type expertKernel struct{ kernel, part bindings.Kernel }
 
 // expertKernels are the kernels of a layer: for one row, and for any number of rows.
-type expertKernels struct{ one, most expertKernel }
+type expertKernels struct {
+	one, most expertKernel
+	single    bool // one is for a single row, even if it fits more
+}
 
-// take returns the kernel for the words of a command, which with returns for a part, and the words.
-func (k *expertKernels) take(b *binder, with func(part bindings.Kernel) words) (expertKernel, words, error) {
-	if k.one == k.most {
+// take returns the kernel for the words of a command for m rows, which with returns for a part, and
+// the words.
+func (k *expertKernels) take(b *binder, m int, with func(part bindings.Kernel) words) (expertKernel, words, error) {
+	if k.one == k.most || k.single && m > 1 {
 		return k.most, with(k.most.part), nil
 	}
 	w := with(k.one.part)

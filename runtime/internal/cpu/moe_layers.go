@@ -79,12 +79,13 @@ func (x *expertBinder) denseLayer(weights int, l moe.ExpertLayer) (expertLayer, 
 	if err != nil {
 		return nil, err
 	}
+	y.single = y.one.kernel.Op() == "f32_gemm"
 	return y, x.listKernels(y.expertKernels, packed, func(m graph.Dim, _ bindings.Kernel) words { return denseWords(l, d, m, ok) })
 }
 
 func (l *denseLayer) multiply(c *calls, in *layerInputs, expert, m int, a, y []float32) error {
 	packed := l.bytes != nil
-	k, w, err := l.take(c.binder, func(bindings.Kernel) words {
+	k, w, err := l.take(c.binder, m, func(bindings.Kernel) words {
 		return denseWords(in.ExpertLayer, in.weights.DType(), graph.Known(m), packed)
 	})
 	if err != nil {
@@ -131,7 +132,7 @@ func (x *expertBinder) kernelsWith(op string, with func(m graph.Dim, part bindin
 
 func (l *blocksLayer) multiply(c *calls, in *layerInputs, expert, m int, a, y []float32) error {
 	v := blocksWords{m: graph.Known(m), n: in.Out, k: in.In, of: in.weights.DType().Blocks(), alpha: 1}
-	k, w, err := l.take(c.binder, func(part bindings.Kernel) words {
+	k, w, err := l.take(c.binder, m, func(part bindings.Kernel) words {
 		v.gemm = part
 		return v.words()
 	})
@@ -171,7 +172,7 @@ func (x *expertBinder) panelsLayer(weights int, l moe.ExpertLayer) (expertLayer,
 
 func (l *panelsLayer) multiply(c *calls, in *layerInputs, expert, m int, a, y []float32) error {
 	v := panelsWords{m: graph.Known(m), n: in.Out, k: in.In, of: in.weights.DType().Blocks()}
-	k, w, err := l.take(c.binder, func(part bindings.Kernel) words {
+	k, w, err := l.take(c.binder, m, func(part bindings.Kernel) words {
 		v.gemm = part
 		return v.words()
 	})
@@ -190,7 +191,7 @@ type nbitsLayer struct {
 func (l *nbitsLayer) multiply(c *calls, in *layerInputs, expert, m int, a, y []float32) error {
 	v := expertNBits(in.QMoELayer, in.scales.DType(), in.zeros != nil)
 	v.m, v.packed = graph.Known(m), l.bytes != nil
-	k, w, err := l.take(c.binder, func(part bindings.Kernel) words {
+	k, w, err := l.take(c.binder, m, func(part bindings.Kernel) words {
 		v.gemm = part
 		return v.words()
 	})
