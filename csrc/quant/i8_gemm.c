@@ -133,11 +133,13 @@ static void i8_widen_a_chunk(void *job, size_t chunk, size_t thread) {
     }
 }
 
+static size_t i8_result_size(nacre_dtype type) { return type == NACRE_DTYPE_u8 || type == NACRE_DTYPE_i8 ? 1 : 4; }
+
 // Returns the members shared by all tiles of a piece.
 static nacre_i8_finish i8_finish_of(const i8_plan *p, size_t index, size_t j0) {
     const nacre_i8_gemm *const g = p->g;
     const size_t rows = index % g->row_count * g->m, cols = index % g->col_count * g->n + j0;
-    const size_t size = g->type == NACRE_DTYPE_u8 || g->type == NACRE_DTYPE_i8 ? 1 : 4;
+    const size_t size = i8_result_size(g->type);
     return (nacre_i8_finish){
         .k = g->k,
         .a_zero = p->lines ? NULL : g->a_zero + rows,
@@ -162,7 +164,7 @@ static nacre_i8_finish i8_finish_of(const i8_plan *p, size_t index, size_t j0) {
 // Returns f moved to the block from row i and column j on.
 static nacre_i8_finish i8_finish_at(const nacre_i8_finish *f, size_t i, size_t j) {
     nacre_i8_finish t = *f;
-    const size_t size = f->type == NACRE_DTYPE_u8 || f->type == NACRE_DTYPE_i8 ? 1 : 4;
+    const size_t size = i8_result_size(f->type);
     t.a_sums += i;
     t.row += i;
     t.at += i * t.ldc + j;
@@ -231,7 +233,7 @@ static void i8_row(const i8_plan *p, const nacre_i8_finish *f, size_t n, const u
 
 // Fetches the lines that the epilogue of a block writes, while its sums are computed.
 static void i8_prefetch_block(const nacre_i8_finish *f) {
-    const size_t size = f->type == NACRE_DTYPE_u8 || f->type == NACRE_DTYPE_i8 ? 1 : 4;
+    const size_t size = i8_result_size(f->type);
     for (size_t i = 0; i < f->m; i++) {
         const char *const row = (const char *)f->c + i * f->ldc * size;
         for (size_t at = 0; at < f->n * size; at += 64) __builtin_prefetch(row + at, 1, 2);
