@@ -218,7 +218,7 @@ func speedBlock(t *testing.T) string {
 	}
 	name := strings.TrimSuffix(filepath.Base(path), ".json")
 	return fmt.Sprintf("Speed on one thread and two, ONNX Runtime = 1, best runs; above 1 Nacre is faster. `make bench-peers` [measured](bench/results/%s.txt) it on "+
-		"an %s with %d cores, at a load of %.1f (two-thread results are kept only at a load below 3), with products beside oneDNN and OpenBLAS; `ARGS='-quick -run networks/'` chooses.\n\n%s",
+		"an %s with %d cores, at a load of %.1f (two-thread results are kept only at a load below 3); it times products beside oneDNN and OpenBLAS, too, and `ARGS='-quick -run networks/'` chooses.\n\n%s",
 		name, r.CPU, r.Cores, max(r.Load[0], r.Load[1]), r.Markdown())
 }
 
