@@ -8,6 +8,7 @@
 #if NACRE_AARCH64
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define NACRE_LANES_neon 4
 #define NACRE_BEGIN_neon
