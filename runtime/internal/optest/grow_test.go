@@ -8,7 +8,8 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// step makes a node larger. It reports false if it does not apply.
+// step makes a node larger. It reports false if it cannot: a step that reports true and changes
+// nothing would be repeated for ever.
 type step func(g growth) (growth, bool)
 
 // grow applies steps that the operator accepts until a run is heavy or no step is left.
@@ -73,7 +74,9 @@ func stepsOf(g growth) []step {
 			first = append(first, [2]int{i, 0})
 		}
 	}
-	list = append(list, axesStep(first))
+	if len(first) > 0 {
+		list = append(list, axesStep(first))
+	}
 	for i, x := range g.in {
 		switch {
 		case x == nil:
@@ -145,7 +148,7 @@ func textStep(i int) step {
 			bytes += 2 * len(s)
 		}
 		g.in[i] = x
-		return g, bytes <= mostHeavy/4
+		return g, bytes > 0 && bytes <= mostHeavy/4
 	}
 }
 
