@@ -3,6 +3,7 @@ package vision
 import (
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
@@ -98,7 +99,9 @@ func (o *Suppress) Run(c *op.Run) error {
 	classes := ss[:2].Len()
 	lists := make([][]int32, classes)
 	err = c.Parallel(classes, 1, func(first, end int) error {
-		p := picker{center: o.Center}
+		p := pickers.Get().(*picker)
+		defer pickers.Put(p)
+		p.center = o.Center
 		for i := first; i < end; i++ {
 			b := i / ss[1]
 			if !p.pick(c, boxes[4*b*bs[1]:][:4*bs[1]], scores[i*ss[2]:][:ss[2]], l) {
@@ -187,6 +190,8 @@ type picker struct {
 	boxes  []corners // picked boxes
 }
 
+var pickers = sync.Pool{New: func() any { return new(picker) }}
+
 // rank returns a number that is larger for a better candidate.
 func rank(score float32, i int) uint64 {
 	bits := math.Float32bits(score)
@@ -203,7 +208,7 @@ func rank(score float32, i int) uint64 {
 
 // pick sets p.picked. It returns false if the run must stop.
 func (p *picker) pick(c *op.Run, boxes []float32, scores []float32, l pickLimits) bool {
-	p.heap, p.picked, p.boxes = p.heap[:0], p.picked[:0], p.boxes[:0]
+	p.heap, p.picked, p.boxes = slices.Grow(p.heap[:0], len(scores)), p.picked[:0], p.boxes[:0]
 	least := float32(math.Inf(-1))
 	if l.scored {
 		least = float32(l.score)
