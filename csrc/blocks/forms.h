@@ -13,6 +13,10 @@ static const uint8_t block_table_iq1[16] = {17, 25, 16, 9, 15, 23, 16, 7, 17, 25
 static const uint8_t block_table_iq3_xxs[16] = {66, 74, 82, 90, 98, 106, 114, 124, 58, 50, 42, 34, 26, 18, 10, 0};
 static const uint8_t block_table_iq3_s[16] = {17, 19, 21, 23, 25, 27, 29, 31, 15, 13, 11, 9, 7, 5, 3, 1};
 
+// The places of a table.
+static const uint8_t block_table_places[32] __attribute__((unused)) = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                                                      16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+
 // The forms by type. Kernels take them as constants.
 static const nacre_block_form nacre_block_forms[NACRE_BLOCK_TYPES] __attribute__((unused)) = {
     [NACRE_BLOCK_q4_0] = {4, 0, 1, 32, 8, NACRE_SCALES_HALF, NULL},

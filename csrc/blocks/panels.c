@@ -11,15 +11,16 @@ enum {
     PANELS_FEW = 24,         // rows up to which decoding panels to memory does not pay
     PANELS_ROWS = 120,       // rows at a time, a multiple of every group: second-level cache
     PANELS_WORDS = sizeof(nacre_block_panels_words) / 8,
-    PANELS_OPERANDS = 4
+    PANELS_OPERANDS = 6
 };
 
 // One product.
 typedef struct {
     const nacre_block_panels_impl *impl;
     const nacre_f32_gemm_impl *gemm;
-    const nacre_block_form *form;
+    nacre_block_form form, last;  // of whole slabs, and of the last one
     size_t type, m, n, k;
+    size_t whole;        // slabs of a panel
     size_t panel, slab;  // bytes
     const float *a;
     const uint8_t *w;
@@ -27,31 +28,51 @@ typedef struct {
     float *c;
 } panels_product;
 
+// Returns the form of codes.
+static nacre_block_form panels_codes(const nacre_block_panels_words *w) {
+    const size_t block = (size_t)w->block, depth = nacre_min(nacre_max(block, NACRE_BLOCKS_ELEMENTS), NACRE_BLOCKS_DEPTH);
+    return (nacre_block_form){
+        .low = (uint8_t)w->bits,
+        .units = (uint8_t)(depth / NACRE_BLOCKS_UNIT),
+        .group = (uint16_t)nacre_min(block, depth),
+        .middle = (uint8_t)(1u << (w->bits - 1)),
+        .scales = w->zeros == NACRE_ZEROS_MIDDLE ? NACRE_SCALES_FLOATS : w->zeros == NACRE_ZEROS_CODES ? NACRE_SCALES_CODES : NACRE_SCALES_POINTS,
+        .floats = (nacre_dtype)w->floats,
+    };
+}
+
 static panels_product panels_said(const nacre_kernel *kernel, const int64_t *words) {
     const nacre_block_panels_words *const w = (const void *)words;
     panels_product g = {
         .impl = ((nacre_block_panels_fn *)kernel->fn)(),
         .gemm = w->gemm == 0 ? NULL : nacre_f32_gemm_part(w->gemm),
-        .form = &nacre_block_forms[w->type],
-        .type = (size_t)w->type,
+        .form = w->bits == 0 ? nacre_block_forms[w->type] : panels_codes(w),
+        .type = w->bits == 0 ? (size_t)w->type : w->bits == 2 ? NACRE_PANELS_codes2 : w->bits == 4 ? NACRE_PANELS_codes4 : NACRE_PANELS_codes8,
         .m = (size_t)w->m,
         .n = (size_t)w->n,
         .k = (size_t)w->k,
     };
-    g.panel = nacre_block_panel(g.form, g.impl->lanes, g.k);
-    g.slab = nacre_block_slab(g.form, g.impl->lanes);
+    g.last = nacre_block_last(&g.form, g.k);
+    g.whole = g.k / nacre_block_depth(&g.form);
+    g.panel = nacre_block_panel(&g.form, g.impl->lanes, g.k);
+    g.slab = nacre_block_slab(&g.form, g.impl->lanes);
     return g;
 }
 
 static void panels_operands(panels_product *g, const nacre_call *c) {
     g->a = nacre_operand(c, 0);
     g->w = nacre_operand(c, 1);
-    g->bias = nacre_operand(c, 2);
-    g->c = nacre_operand(c, 3);
+    g->bias = nacre_operand(c, 4);
+    g->c = nacre_operand(c, 5);
+}
+
+// Returns the bytes of a row for one slab.
+static size_t panels_each(const panels_product *g, const nacre_block_form *f) {
+    return f->units == 0 ? 0 : nacre_block_groups(f) * (g->impl->row_bytes * f->group + g->impl->row_tail);
 }
 
 // Returns the slabs that are unpacked at a time.
-static size_t panels_step(const panels_product *g) { return NACRE_BLOCKS_ELEMENTS / nacre_block_depth(g->form); }
+static size_t panels_step(const panels_product *g) { return nacre_max(1, NACRE_BLOCKS_ELEMENTS / nacre_block_depth(&g->form)); }
 
 // ---- few rows, and rounded ones ----
 
@@ -59,13 +80,13 @@ static size_t panels_step(const panels_product *g) { return NACRE_BLOCKS_ELEMENT
 typedef struct {
     const panels_product *g;
     size_t first, rows, columns;
-    size_t each;  // bytes of a row of a group of codes in x
+    size_t each;  // bytes of a row in x
     uint8_t *x;
 } panels_rows;
 
 static panels_rows panels_rows_of(const panels_product *g, void *x) {
     panels_rows l = {.g = g, .rows = nacre_min(g->m, PANELS_ROWS), .x = x};
-    l.each = g->impl->row_bytes * g->form->group + g->impl->row_tail;
+    l.each = g->whole * panels_each(g, &g->form) + panels_each(g, &g->last);
     l.columns = nacre_round_up(nacre_max(1, PANELS_GRAIN / nacre_max(1, l.rows * g->k)), g->impl->lanes);
     return l;
 }
@@ -75,10 +96,13 @@ static void panels_row_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const panels_rows *const l = job;
     const panels_product *const g = l->g;
-    const size_t most = g->impl->most, end = nacre_min((chunk + 1) * most, l->rows);
+    const size_t most = g->impl->most, end = nacre_min((chunk + 1) * most, l->rows), k = g->whole * nacre_block_depth(&g->form);
     for (size_t i = chunk * most, rows; i < end; i += rows) {
         rows = nacre_block_rows(end - i, most);
-        g->impl->arrange(g->form, rows, g->k, g->a + (l->first + i) * g->k, l->x + i * (g->k / g->form->group * l->each));
+        const float *const a = g->a + (l->first + i) * g->k;
+        uint8_t *const x = l->x + i * l->each;
+        g->impl->arrange(&g->form, rows, k, g->k, a, x);
+        if (k < g->k) g->impl->arrange(&g->last, rows, g->k - k, g->k, a + k, x + rows * g->whole * panels_each(g, &g->form));
     }
 }
 
@@ -97,33 +121,36 @@ static void panels_store(const panels_rows *l, size_t j, size_t n, const float *
     }
 }
 
+// Adds to y the products of all rows and count slabs of a form, the first of which is slab s.
+static void panels_slabs(const panels_rows *l, const nacre_block_form *f, const uint8_t *slab, size_t s, size_t count, float *y) {
+    const panels_product *const g = l->g;
+    const size_t before = s * panels_each(g, &g->form);
+    if (l->rows == 1 && g->impl->row != NULL && g->impl->row(g->type, f, count, slab, l->x + before, y)) return;
+    const size_t lanes = g->impl->lanes, most = g->impl->most, step = panels_step(g), each = panels_each(g, f);
+    _Alignas(64) nacre_block_slabs some;
+    for (size_t at = 0; at < count; at += step) {
+        const size_t n = nacre_min(step, count - at);
+        g->impl->expand(f, slab + at * g->slab, n, &some);
+        for (size_t i = 0, rows; i < l->rows; i += rows) {
+            rows = nacre_block_rows(l->rows - i, most);
+            const uint8_t *const x = l->x + i * l->each + rows * (before + at * each);
+            g->impl->dot(f, &some, nacre_block_groups(f) * n, rows, x, y + i * lanes);
+        }
+    }
+}
+
 static void panels_column_chunk(void *job, size_t chunk, size_t thread) {
     (void)thread;
     const panels_rows *const l = job;
     const panels_product *const g = l->g;
-    const size_t lanes = g->impl->lanes, most = g->impl->most, group = g->form->group, step = panels_step(g);
-    const size_t slabs = g->k / nacre_block_depth(g->form), groups = nacre_block_groups(g->form);
-    const size_t j0 = chunk * l->columns, end = nacre_min(g->n, j0 + l->columns);
-    _Alignas(64) nacre_block_slabs some;
+    const size_t lanes = g->impl->lanes, j0 = chunk * l->columns, end = nacre_min(g->n, j0 + l->columns);
     _Alignas(64) float y[PANELS_ROWS * NACRE_BLOCKS_LANES];
     for (size_t j = j0; j < end; j += lanes) {
         const uint8_t *const panel = g->w + j / lanes * g->panel;
-        if (l->rows == 1 && g->impl->row != NULL) {
-            g->impl->row(g->type, slabs, panel, l->x, y);
-            panels_store(l, j, nacre_min(lanes, end - j), y);
-            continue;
-        }
         panels_fetch(l, j);
         memset(y, 0, l->rows * lanes * sizeof *y);
-        for (size_t s = 0; s < slabs; s += step) {
-            const size_t count = nacre_min(step, slabs - s);
-            g->impl->expand(g->form, panel + s * g->slab, count, &some);
-            for (size_t i = 0, rows; i < l->rows; i += rows) {
-                rows = nacre_block_rows(l->rows - i, most);
-                const uint8_t *const x = l->x + (g->k / group * i + groups * s * rows) * l->each;
-                g->impl->dot(g->form, &some, groups * count, rows, x, y + i * lanes);
-            }
-        }
+        panels_slabs(l, &g->form, panel, 0, g->whole, y);
+        if (g->last.units > 0) panels_slabs(l, &g->last, panel + g->whole * g->slab, g->whole, 1, y);
         panels_store(l, j, nacre_min(lanes, end - j), y);
     }
 }
@@ -143,29 +170,37 @@ static size_t panels_scratch(const nacre_kernel *kernel, const int64_t *words, s
     (void)threads;
     const panels_product g = panels_said(kernel, words);
     const panels_rows l = panels_rows_of(&g, NULL);
-    return l.rows * (g.k / g.form->group) * l.each;
+    return l.rows * l.each;
 }
 
 static int gemv_fits(const nacre_kernel *kernel, const int64_t *words) { return panels_said(kernel, words).m <= PANELS_FEW; }
 
 // ---- many rows of floats ----
 
+// Decodes what a panel of the product of floats has of count slabs of a form. dst is for row k0 on.
+static void panels_decode_slabs(const panels_product *g, const nacre_block_form *f, const uint8_t *panel, size_t s, size_t count, size_t k0,
+                                size_t k, float *dst) {
+    const size_t first = s * nacre_block_depth(&g->form), from = nacre_max(k0, first);
+    const size_t to = nacre_min(k0 + k, first + count * nacre_block_depth(f));
+    _Alignas(64) nacre_block_slabs some;
+    g->impl->expand(f, panel + s * g->slab, count, &some);
+    g->impl->decode(f, &some, from - first, to - from, g->gemm->nr, dst + (from - k0) * g->gemm->nr);
+}
+
 // Decodes one panel of the product of floats.
 static void panels_decode(const panels_product *g, size_t k0, size_t k, size_t j, float *dst) {
-    const size_t nr = g->gemm->nr, lanes = g->impl->lanes, depth = nacre_block_depth(g->form), step = panels_step(g);
-    _Alignas(64) nacre_block_slabs some;
+    const size_t nr = g->gemm->nr, lanes = g->impl->lanes, depth = nacre_block_depth(&g->form), step = panels_step(g);
     for (size_t l = 0; l < nr; l += lanes) {
         if (j + l >= g->n) {
             for (size_t p = 0; p < k; p++) memset(dst + p * nr + l, 0, lanes * sizeof *dst);
             continue;
         }
         const uint8_t *const panel = g->w + (j + l) / lanes * g->panel;
-        for (size_t s = k0 / depth; s * depth < k0 + k; s += step) {
-            const size_t count = nacre_min(step, g->k / depth - s), from = nacre_max(k0, s * depth);
-            const size_t to = nacre_min(k0 + k, (s + count) * depth);
-            g->impl->expand(g->form, panel + s * g->slab, count, &some);
-            g->impl->decode(g->form, &some, from - s * depth, to - from, nr, dst + (from - k0) * nr + l);
+        size_t s = k0 / depth;
+        for (; s < g->whole && s * depth < k0 + k; s += nacre_min(step, g->whole - s)) {
+            panels_decode_slabs(g, &g->form, panel, s, nacre_min(step, g->whole - s), k0, k, dst + l);
         }
+        if (s == g->whole && s * depth < k0 + k) panels_decode_slabs(g, &g->last, panel, s, 1, k0, k, dst + l);
     }
 }
 
@@ -224,10 +259,19 @@ static size_t panels_packed(const nacre_kernel *kernel, const int64_t *words, si
 }
 
 static void panels_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src, void *dst) {
-    (void)operand;
     const panels_product g = panels_said(kernel, words);
-    const int8_t *const book = (const void *)(uintptr_t)((const nacre_block_panels_words *)(const void *)words)->book;
-    nacre_block_pack(g.type, g.impl->lanes, g.n, g.k, src, book, dst);
+    const nacre_block_panels_words *const w = (const void *)words;
+    const size_t lanes = g.impl->lanes;
+    if (w->bits == 0) {
+        nacre_block_pack(g.type, lanes, g.n, g.k, src, (const void *)(uintptr_t)w->book, dst);
+        return;
+    }
+    const nacre_block_codes c = {g.n, g.k, (size_t)w->block, (size_t)w->row_bytes, (size_t)w->row_scales};
+    switch (operand) {
+    case 1: nacre_block_pack_codes(&g.form, &c, lanes, src, dst); break;
+    case 2: nacre_block_pack_scales(&g.form, &c, lanes, src, dst); break;
+    case 3: nacre_block_pack_zeros(&g.form, &c, lanes, src, dst); break;
+    }
 }
 
 static size_t panels_lanes(const nacre_kernel *kernel) { return ((nacre_block_panels_fn *)kernel->fn)()->lanes; }

@@ -14,6 +14,7 @@
 #define LOOKUP(t, v) ((W)vqtbl1q_u8((uint8x16_t)(t), (uint8x16_t)(v)))
 #define TABLES 0
 #define NUMBER(t, v) (t).low
+#define SIXTEEN(t, v) (t)
 #define FAR 1024
 #define SIZES(X) X(8) X(4) X(1)
 #define MOST 8

@@ -25,6 +25,28 @@ static float panels_half_scalar(const uint8_t *halves, size_t i, size_t lane) {
     return nacre_f16_to_f32(v);
 }
 
+// Returns number i of a lane in floats of a type.
+static float panels_float_scalar(const uint8_t *floats, nacre_dtype type, size_t i, size_t lane) {
+    const uint8_t *const p = floats + (i * SCALAR_LANES + lane) * nacre_float_size(type);
+    float v;
+    uint16_t half;
+    memcpy(&half, p, sizeof half);
+    switch (type) {
+    case NACRE_DTYPE_f16: return nacre_f16_to_f32(half);
+    case NACRE_DTYPE_bf16: return nacre_bf16_to_f32(half);
+    default: memcpy(&v, p, sizeof v); return v;
+    }
+}
+
+// Sets the scale of a group of codes, and its zero point less the middle.
+static void panels_codes_scalar(const nacre_block_form *f, const uint8_t *tail, size_t lane, size_t g, float *scale, float *zero) {
+    const size_t groups = nacre_block_groups(f);
+    const uint8_t *const zeros = tail + groups * SCALAR_LANES * nacre_float_size(f->floats);
+    *scale = panels_float_scalar(tail, f->floats, g, lane);
+    if (f->scales == NACRE_SCALES_CODES) *zero = (float)zeros[g * SCALAR_LANES + lane] - f->middle;
+    if (f->scales == NACRE_SCALES_POINTS) *zero = panels_float_scalar(zeros, f->floats, g, lane) - f->middle;
+}
+
 static void panels_scales_scalar(const nacre_block_form *f, const uint8_t *halves, size_t lane, size_t g, float *scale, float *add) {
     const size_t groups = nacre_block_groups(f);
     const uint8_t *const bytes = halves + 2 * SCALAR_LANES * nacre_block_halves(f) + lane;
@@ -51,6 +73,9 @@ static void panels_scales_scalar(const nacre_block_form *f, const uint8_t *halve
         *scale = panels_half_scalar(halves, 0, lane) * (float)(b & 15);
         *add = -(panels_half_scalar(halves, 1, lane) * (float)(b >> 4));
         break;
+    case NACRE_SCALES_FLOATS:
+    case NACRE_SCALES_CODES:
+    case NACRE_SCALES_POINTS: panels_codes_scalar(f, halves, lane, g, scale, add); break;
     case NACRE_SCALES_E4M3: *scale = ldexpf(b < 8 ? (float)b : (float)(8 + b % 8), (b < 8 ? 1 : b / 8) - 11); break;
     }
 }
@@ -78,16 +103,17 @@ static int panels_number_scalar(const nacre_block_form *f, const nacre_block_sla
 
 static float panels_element_scalar(const nacre_block_form *f, const nacre_block_slabs *s, size_t lane, size_t p) {
     const size_t at = p / f->group * SCALAR_LANES + lane;
-    const float v = (float)panels_number_scalar(f, s, lane, p) * s->scales[at];
+    const float number = (float)panels_number_scalar(f, s, lane, p), v = (nacre_block_zeros(f) ? number - s->adds[at] : number) * s->scales[at];
     return nacre_block_adds(f) ? v + s->adds[at] : v;
 }
 
 // ---- floats ----
 
-static void f32_panels_arrange_scalar(const nacre_block_form *f, size_t rows, size_t k, const float *a, uint8_t *to) {
+static void f32_panels_arrange_scalar(const nacre_block_form *f, size_t rows, size_t k, size_t apart, const float *a, uint8_t *to) {
     float *x = (float *)(void *)to;
-    for (size_t p = 0; p < k; p++) {
-        for (size_t r = 0; r < rows; r++) *x++ = a[r * k + p];
+    const size_t deep = nacre_round_up(nacre_round_up(k, NACRE_BLOCKS_UNIT), f->group);
+    for (size_t p = 0; p < deep; p++) {
+        for (size_t r = 0; r < rows; r++) *x++ = p < k ? a[r * apart + p] : 0;
         for (size_t r = 0; r < rows && (p + 1) % f->group == 0; r++) *x++ = 0;  // sums are not used here
     }
 }
@@ -125,14 +151,15 @@ const nacre_block_panels_impl *nacre_f32_block_panels__scalar(void) {
 #define ROUND(name) i8_panels_##name##_scalar
 #include "core/round8.inc"
 
-static void i8_panels_arrange_scalar(const nacre_block_form *f, size_t rows, size_t k, const float *a, uint8_t *x) {
-    for (size_t p = 0; p < k; p += f->group, x += (f->group + 12) * rows) {
+static void i8_panels_arrange_scalar(const nacre_block_form *f, size_t rows, size_t k, size_t apart, const float *a, uint8_t *x) {
+    const size_t size = nacre_block_rounded(f);
+    for (size_t p = 0; p < nacre_round_up(k, NACRE_BLOCKS_UNIT); p += f->group, x += (f->group + 12) * rows) {
         for (size_t r = 0; r < rows; r++) {
-            const size_t block = p / NACRE_BLOCKS_UNIT * NACRE_BLOCKS_UNIT;
-            int8_t q[NACRE_BLOCKS_UNIT] = {0};
+            const size_t block = p / size * size, have = nacre_min(size, nacre_max(k, block) - block);
+            int8_t q[NACRE_BLOCKS_DEPTH] = {0};
             float by;
-            const float scale = i8_panels_scale_of_scalar(a + r * k + block, NACRE_BLOCKS_UNIT, &by);
-            if (by != 0) i8_panels_round_slab_scalar(a + r * k + block, NACRE_BLOCKS_UNIT, by, q);
+            const float scale = i8_panels_scale_of_scalar(a + r * apart + block, have, &by);
+            if (by != 0) i8_panels_round_slab_scalar(a + r * apart + block, have, by, q);
             int32_t sum = 0;
             for (size_t i = 0; i < f->group; i++) {
                 x[(i / 4 * rows + r) * 4 + i % 4] = (uint8_t)q[p - block + i];
@@ -164,6 +191,7 @@ static void i8_panels_dot_scalar(const nacre_block_form *f, const nacre_block_sl
                 float *const to = &y[r * SCALAR_LANES + lane];
                 *to = fmaf((float)dot, s->scales[at] * scale, *to);
                 if (nacre_block_adds(f)) *to = fmaf(s->adds[at], total, *to);
+                if (nacre_block_zeros(f)) *to = fmaf(-(s->adds[at] * s->scales[at]), total, *to);
             }
         }
     }

@@ -1,8 +1,6 @@
-// Undefines the macros that a level defines for f32_nbits.inc alone.
+// Undefines the macros that a level defines for f32_nbits.inc.
 #undef K
 #undef WIDE_COLS
-#undef SIZES
-#undef MOST
 #undef SAME
 #undef T
 #undef CENTRED
@@ -11,3 +9,11 @@
 #undef NEXT
 #undef TABLE
 #undef GATHER
+#undef F
+#undef LANES
+#undef LANES_N
+#undef V
+#undef I
+#undef WORDS
+#undef WIDENED
+#undef PERMUTED

@@ -1,11 +1,9 @@
 #include "nbits/nbits.h"
 
-extern const nacre_entry nacre_nbits_panels_gemv_entry, nacre_nbits_panels_gemm_entry, nacre_nbits_gemv_entry, nacre_nbits_gemm_entry,
-    nacre_nbits_rounded_entry, nacre_nbits_columns_entry, nacre_nbits_gather_entry;
+extern const nacre_entry nacre_nbits_gemv_entry, nacre_nbits_gemm_entry, nacre_nbits_columns_entry, nacre_nbits_gather_entry;
 
 // The signature of the kernel rows of each op.
 typedef nacre_f32_nbits_fn nbits_row_f32_nbits;
-typedef nacre_i8_nbits_fn nbits_row_i8_nbits;
 
 #define NACRE_FAMILY nbits
 #include "core/table.inc"

@@ -48,14 +48,10 @@ typedef struct {
     int flat;              // element i = j*k + p has code i and scale i/block across rows
 } nacre_nbits;
 
-// The order of a packed matrix, in panels.h.
-typedef struct nacre_nbits_panels nacre_nbits_panels;
-
 // The functions of a product for one level. A kernel row of op f32_nbits has the signature
 // nacre_f32_nbits_fn and returns them. W is regular.
 typedef struct {
-    size_t lanes;  // of a vector, and of a panel
-    size_t most;   // rows of a group at most; groups have nacre_nbits_group rows
+    size_t lanes;  // of a vector
     // Writes row a of k floats in the order in which dot takes codes: nacre_nbits_arranged floats,
     // 0 where there is no code.
     void (*arrange)(const nacre_nbits *w, const float *a, float *x);
@@ -64,12 +60,6 @@ typedef struct {
     // Sets dst[p*width + j] to W(j0+j, k0+p) for p < k and j < n <= width, and to 0 for the other j
     // < width.
     void (*panel)(const nacre_nbits *w, size_t k0, size_t k, size_t j0, size_t n, size_t width, float *dst);
-    // Sets y[i*ldy + j] to sum_p x[p*rows + i] W(j,p) for the rows of a group and the first n lanes
-    // of a packed panel. x has 0 for codes beyond W.
-    void (*sums)(const nacre_nbits *w, const nacre_nbits_panels *p, size_t rows, const float *x, const uint8_t *panel, size_t n, float *y,
-                 size_t ldy);
-    // Sets dst[p*width + j] to W(j, k0+p) for p < k and the lanes of a packed panel.
-    void (*decode)(const nacre_nbits *w, const nacre_nbits_panels *p, const uint8_t *panel, size_t k0, size_t k, size_t width, float *dst);
 } nacre_f32_nbits_impl;
 typedef const nacre_f32_nbits_impl *nacre_f32_nbits_fn(void);
 
@@ -83,27 +73,6 @@ static inline size_t nacre_nbits_row_words(const nacre_nbits *w) {
 static inline size_t nacre_nbits_arranged(const nacre_nbits *w, size_t lanes) {
     return nacre_round_up(nacre_nbits_row_words(w), lanes) * nacre_nbits_per_word(w);
 }
-
-// A product of rounded rows with packed codes. A kernel row of op i8_nbits has the signature
-// nacre_i8_nbits_fn and returns it. W is regular, without a table and without high_first.
-typedef struct {
-    size_t lanes;  // of a panel
-    size_t most;   // rows of a group at most; groups have nacre_nbits_group rows
-    // Rounds the rows of a group, each of k floats, to whole numbers q from -127 to 127. Each block
-    // of w->block of them has a scale, its largest magnitude/127: q*scale stands for a. Blocks below
-    // 2^-110 become 0; blocks with an infinity or a NaN become NaN.
-    //
-    // For every slab, x gets four numbers of each row, then the next four, 0 beyond k; then for each
-    // row an int32, -2^(bits-1) times the sum of its numbers, or, if W has zeros, that sum as a
-    // float; then for each row the scale as a float.
-    void (*round)(const nacre_nbits *w, const nacre_nbits_panels *p, size_t rows, const float *a, uint8_t *x);
-    // Sets y[i*ldy + j] to sum_p r(i,p) W(j,p) for the rows of a group and the first n lanes of a
-    // packed panel, where r(i,p) are the numbers of row i after round. Slabs have exact sums of
-    // integers, and are added in order: all variants give the same result.
-    void (*dot)(const nacre_nbits *w, const nacre_nbits_panels *p, size_t rows, const uint8_t *x, const uint8_t *panel, size_t n, float *y,
-                size_t ldy);
-} nacre_i8_nbits_impl;
-typedef const nacre_i8_nbits_impl *nacre_i8_nbits_fn(void);
 
 // Returns element (j,p) of any matrix.
 float nacre_nbits_at(const nacre_nbits *w, size_t j, size_t p);
@@ -126,18 +95,16 @@ static inline float nacre_nbits_float(const void *p, nacre_dtype type, size_t i)
 
 // ---- commands ----
 //
-// Kernel rows f32_nbits and i8_nbits: c(i,j) = sum_p a(i,p) W(j,p) + bias[j] for a [m][k] and c
-// [m][n] or, transposed, c(i,p) = sum_j a(i,j) W(j,p) + bias[p] for a [m][n] and c [m][k]. i8_nbits
-// rounds a. Operands are a, codes, scales, zeros, table, group, bias and c; zeros, table, group and
-// bias may be absent. A group beyond row_scales ends the run. If codes, scales and zeros are constant
-// they may be packed as one operand, in place of the codes: pack writes them one by one.
+// Kernel rows f32_nbits: c(i,j) = sum_p a(i,p) W(j,p) + bias[j] for a [m][k] and c [m][n] or,
+// transposed, c(i,p) = sum_j a(i,j) W(j,p) + bias[p] for a [m][n] and c [m][k]. Operands are a, codes,
+// scales, zeros, table, group, bias and c; zeros, table, group and bias may be absent. A group beyond
+// row_scales ends the run. Constant codes are better packed in panels (blocks/panels.h).
 typedef struct {
     int64_t m, n, k;
     int64_t bits, block, row_bytes, row_scales;  // as in nacre_nbits
     int64_t type, from;
     int64_t high_first, flat, transposed;  // flags
     int64_t table, group;                  // whether the operands are given
-    int64_t packed;                        // whether the codes are packed
     int64_t gemm;                          // part: a kernel row of f32_gemm
 } nacre_nbits_words;
 

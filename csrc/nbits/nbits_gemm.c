@@ -2,26 +2,75 @@
 // directly. For many rows, a product of floats decodes the codes block by block.
 #include <string.h>
 
-#include "nbits/product.h"
+#include "nbits/nbits.h"
 
 enum {
-    NBITS_GEMV = 24,    // rows up to which decoding codes to floats does not pay
-    NBITS_COLUMNS = 16  // least columns of a piece of c
+    NBITS_GEMV = 24,           // rows up to which decoding codes to floats does not pay
+    NBITS_COLUMNS = 16,        // least columns of a piece of c
+    NBITS_GRAIN = 1 << 17,     // least multiply-adds of a piece for a thread
+    NBITS_FARTHEST = 1 << 26,  // largest bytes of a row that kernels take
+    NBITS_WORDS = sizeof(nacre_nbits_words) / 8,
+    NBITS_OPERANDS = 8
 };
 
-// ---- tiles ----
+// One product.
+typedef struct {
+    const nacre_f32_nbits_impl *impl;
+    const nacre_f32_gemm_impl *gemm;
+    nacre_nbits w;
+    int transposed;
+    size_t m;
+    const float *a;
+    const float *bias;  // or NULL
+    float *c;
+} nbits_product;
 
-// Decodes one panel of the product of floats from packed codes.
-static void nbits_unpack(const nbits_product *g, size_t k0, size_t k, size_t j0, float *dst) {
-    const size_t lanes = g->panels.lanes, nr = g->gemm->nr;
-    for (size_t l = 0; l < nr; l += lanes) {
-        if (j0 + l < g->w.n) {
-            g->impl->decode(&g->w, &g->panels, g->w.codes + (j0 + l) / lanes * g->panels.bytes, k0, k, nr, dst + l);
-        } else {
-            for (size_t p = 0; p < k; p++) memset(dst + p * nr + l, 0, lanes * sizeof *dst);
-        }
+static int nbits_regular(const nbits_product *g) {
+    return !g->transposed && g->w.group == NULL && !g->w.flat && g->w.row_bytes < NBITS_FARTHEST;
+}
+
+// Returns the product of the words of a command. group and table only say whether the operands are
+// given.
+static nbits_product nbits_said(const nacre_kernel *kernel, const int64_t *words) {
+    const nacre_nbits_words *const w = (const void *)words;
+    return (nbits_product){
+        .impl = ((nacre_f32_nbits_fn *)kernel->fn)(),
+        .gemm = nacre_f32_gemm_part(w->gemm),
+        .w = {.n = (size_t)w->n, .k = (size_t)w->k, .bits = (size_t)w->bits, .block = (size_t)w->block, .high_first = w->high_first != 0,
+              .row_bytes = (size_t)w->row_bytes, .type = (nacre_dtype)w->type, .row_scales = (size_t)w->row_scales,
+              .from = (nacre_nbits_zeros)w->from, .flat = w->flat != 0,
+              .group = w->group == 0 ? NULL : (const void *)words, .table = w->table == 0 ? NULL : (const void *)words},
+        .transposed = w->transposed != 0,
+        .m = (size_t)w->m,
+    };
+}
+
+// Sets the operands. It reports whether all groups are in range.
+static int nbits_operands(nbits_product *g, const nacre_call *c) {
+    g->a = nacre_operand(c, 0);
+    g->w.codes = nacre_operand(c, 1);
+    g->w.scales = nacre_operand(c, 2);
+    g->w.zeros = nacre_operand(c, 3);
+    g->w.table = nacre_operand(c, 4);
+    g->w.group = nacre_operand(c, 5);
+    g->bias = nacre_operand(c, 6);
+    g->c = nacre_operand(c, 7);
+    for (size_t p = 0; g->w.group != NULL && p < g->w.k; p++) {
+        if (g->w.group[p] >= 0 && (size_t)g->w.group[p] < g->w.row_scales) continue;
+        nacre_fail(c, NACRE_FAILED_group, (int64_t)p, g->w.group[p], (int64_t)g->w.row_scales, 0);
+        return 0;
+    }
+    return 1;
+}
+
+// Adds the bias to n columns of c from column j0 on.
+static void nbits_add_bias(const nbits_product *g, size_t j0, size_t n, float *c) {
+    for (size_t i = 0; g->bias != NULL && i < g->m; i++) {
+        NACRE_SIMD for (size_t j = j0; j < j0 + n; j++) c[i * g->w.n + j] += g->bias[j];
     }
 }
+
+// ---- tiles ----
 
 static void nbits_panels(const void *source, size_t index, size_t k0, size_t k, size_t j0, size_t n, float *dst) {
     (void)index;
@@ -29,10 +78,6 @@ static void nbits_panels(const void *source, size_t index, size_t k0, size_t k, 
     const size_t nr = g->gemm->nr;
     for (size_t j = 0; j < n; j += nr, dst += nr * k) {
         const size_t lanes = nacre_min(nr, n - j);
-        if (g->packed) {
-            nbits_unpack(g, k0, k, j0 + j, dst);
-            continue;
-        }
         if (nbits_regular(g)) {
             g->impl->panel(&g->w, k0, k, j0 + j, lanes, nr, dst);
             continue;
@@ -67,21 +112,6 @@ static nacre_f32_gemm nbits_gemm(const nbits_product *g) {
     };
 }
 
-void nbits_gemm_run(const nbits_product *g, nacre_team *team, void *scratch) {
-    const nacre_f32_gemm product = nbits_gemm(g);
-    g->gemm->path->run(&product, team, scratch);
-}
-
-int nbits_gemm_fits(const nbits_product *g) {
-    const nacre_f32_gemm product = nbits_gemm(g);
-    return g->gemm->path->fits(&product);
-}
-
-size_t nbits_gemm_scratch(const nbits_product *g, size_t threads) {
-    const nacre_f32_gemm product = nbits_gemm(g);
-    return g->gemm->path->scratch(&product, threads) * sizeof(float);
-}
-
 // ---- gemv ----
 
 // The rows of a, arranged in x, and the columns of a piece.
@@ -110,13 +140,13 @@ static void nbits_column_chunk(void *job, size_t chunk, size_t thread) {
     const nbits_product *const g = l->g;
     const size_t j0 = chunk * l->columns, n = nacre_min(l->columns, g->w.n - j0);
     g->impl->dot(&g->w, l->x, g->m, j0, n, g->c + j0, g->w.n);
-    nbits_add_bias(g, g->m, j0, n, g->c);
+    nbits_add_bias(g, j0, n, g->c);
 }
 
 // ---- commands ----
 
 static void gemv_command(const nacre_call *c) {
-    nbits_product g = nbits_f32(c->kernel, c->words);
+    nbits_product g = nbits_said(c->kernel, c->words);
     if (!nbits_operands(&g, c)) return;
     nbits_gemv l = nbits_gemv_of(&g, c->scratch);
     nacre_parallel(c->team, g.m, nbits_row_chunk, &l);
@@ -124,29 +154,33 @@ static void gemv_command(const nacre_call *c) {
 }
 
 static int gemv_fits(const nacre_kernel *kernel, const int64_t *words) {
-    const nbits_product g = nbits_f32(kernel, words);
-    return !g.packed && g.m <= NBITS_GEMV && nbits_regular(&g);
+    const nbits_product g = nbits_said(kernel, words);
+    return g.m <= NBITS_GEMV && nbits_regular(&g);
 }
 
 static size_t gemv_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
     (void)threads;
-    const nbits_product g = nbits_f32(kernel, words);
+    const nbits_product g = nbits_said(kernel, words);
     return g.m * nbits_gemv_of(&g, NULL).each * sizeof(float);
 }
 
 static void gemm_command(const nacre_call *c) {
-    nbits_product g = nbits_f32(c->kernel, c->words);
-    if (nbits_operands(&g, c)) nbits_gemm_run(&g, c->team, c->scratch);
+    nbits_product g = nbits_said(c->kernel, c->words);
+    if (!nbits_operands(&g, c)) return;
+    const nacre_f32_gemm product = nbits_gemm(&g);
+    g.gemm->path->run(&product, c->team, c->scratch);
 }
 
 static int gemm_fits(const nacre_kernel *kernel, const int64_t *words) {
-    const nbits_product g = nbits_f32(kernel, words);
-    return !g.packed && nbits_gemm_fits(&g);
+    const nbits_product g = nbits_said(kernel, words);
+    const nacre_f32_gemm product = nbits_gemm(&g);
+    return g.gemm->path->fits(&product);
 }
 
 static size_t gemm_scratch(const nacre_kernel *kernel, const int64_t *words, size_t threads) {
-    const nbits_product g = nbits_f32(kernel, words);
-    return nbits_gemm_scratch(&g, threads);
+    const nbits_product g = nbits_said(kernel, words);
+    const nacre_f32_gemm product = nbits_gemm(&g);
+    return g.gemm->path->scratch(&product, threads) * sizeof(float);
 }
 
 const nacre_entry nacre_nbits_gemv_entry = {

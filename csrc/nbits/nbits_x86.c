@@ -1,9 +1,9 @@
-// The variants of f32_nbits and i8_nbits for 64-bit x86.
+// The variants of f32_nbits for 64-bit x86.
 #include <string.h>
 
 #include "core/vec_avx2.h"
 #include "core/vec_avx512.h"
-#include "nbits/panels.h"
+#include "nbits/nbits.h"
 
 #if NACRE_X86_64
 
@@ -15,7 +15,6 @@
 #define V(name) nacre_avx512_##name
 #define I __m512i
 #define WORDS(p) _mm512_loadu_si512(p)
-#define BYTES(p) _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(p))))
 #define WIDENED(p) _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(p)))
 #define PERMUTED(v, index) _mm512_permutexvar_ps(index, v)
 
@@ -25,8 +24,6 @@ NACRE_TARGET_BEGIN(NACRE_AVX512)
 
 #define K(name) f32_nbits_##name##_avx512
 #define WIDE_COLS 4
-#define SIZES(X) X(8) X(4) X(1)
-#define MOST 8
 #define SAME(word) _mm512_set1_epi32((int)(word))
 #define T __m512
 #define CENTRED(v, bits) ((bits) == 8 ? _mm512_xor_si512(v, _mm512_set1_epi8((char)0x80)) : (v))
@@ -52,37 +49,6 @@ const nacre_f32_nbits_impl *nacre_f32_nbits__avx512(void) { return &K(impl); }
 NACRE_TARGET_END
 #include "nbits/f32_nbits_undef.h"
 
-// The instruction takes unsigned codes as the left operand.
-NACRE_TARGET_BEGIN(NACRE_AVX512VNNI)
-
-#define K(name) i8_nbits_##name##_avx512vnni
-#define SIZES(X) X(12) X(4) X(1)
-#define MOST 12
-#define SAME(p) K(same)(p)
-#define ZERO() _mm512_setzero_si512()
-#define SELF(bits) 0
-#define CENTRED(v) (v)
-#define LOWEST(v, bits) ((bits) == 8 ? (v) : _mm512_and_si512(v, _mm512_set1_epi8((char)((1u << (bits)) - 1))))
-#define NEXT(v, bits) _mm512_srlv_epi32(v, _mm512_set1_epi32((int)(bits)))
-#define DOT(d, v, q, bits) _mm512_dpbusd_epi32(d, v, q)
-#define FLOATS(v) _mm512_cvtepi32_ps(v)
-#define SHIFTED(v) _mm512_slli_epi32(_mm512_cvtps_epi32(v), 7)
-
-NACRE_INLINE __m512i K(same)(const void *p) {
-    int32_t word;
-    memcpy(&word, p, sizeof word);
-    return _mm512_set1_epi32(word);
-}
-
-#include "nbits/i8_panels.inc"
-
-const nacre_i8_nbits_impl *nacre_i8_nbits__avx512vnni(void) { return &K(impl); }
-
-NACRE_TARGET_END
-#include "nbits/i8_nbits_undef.h"
-
-#include "nbits/level_undef.h"
-
 // ---- AVX2 ----
 
 #define F nacre_avx2_f
@@ -91,7 +57,6 @@ NACRE_TARGET_END
 #define V(name) nacre_avx2_##name
 #define I __m256i
 #define WORDS(p) _mm256_loadu_si256((const __m256i *)(p))
-#define BYTES(p) _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(p))))
 #define WIDENED(p) _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p)))
 #define PERMUTED(v, index) _mm256_permutevar8x32_ps(v, index)
 
@@ -99,8 +64,6 @@ NACRE_TARGET_BEGIN(NACRE_AVX2)
 
 #define K(name) f32_nbits_##name##_avx2
 #define WIDE_COLS 1
-#define SIZES(X) X(4) X(1)
-#define MOST 4
 #define SAME(word) _mm256_set1_epi32((int)(word))
 #define T f32_nbits_table_avx2
 #define CENTRED(v, bits) _mm256_xor_si256(v, _mm256_set1_epi8((char)((bits) == 8 ? 0x80 : (bits) == 4 ? 0x88 : 0xaa)))
@@ -130,42 +93,5 @@ const nacre_f32_nbits_impl *nacre_f32_nbits__avx2(void) { return &K(impl); }
 
 NACRE_TARGET_END
 #include "nbits/f32_nbits_undef.h"
-
-// Products of bytes are added in pairs with saturation at 16 bits. Codes of 8 bits are centred, and
-// their sign is moved to the other factor: 2*128*127 does not saturate.
-NACRE_TARGET_BEGIN(NACRE_AVX2)
-
-#define K(name) i8_nbits_##name##_avx2
-#define SIZES(X) X(4) X(1)
-#define MOST 4
-#define SAME(p) K(same)(p)
-#define ZERO() _mm256_setzero_si256()
-#define SELF(bits) ((bits) == 8)
-#define CENTRED(v) _mm256_xor_si256(v, _mm256_set1_epi8((char)0x80))
-#define LOWEST(v, bits) ((bits) == 8 ? (v) : _mm256_and_si256(v, _mm256_set1_epi8((char)((1u << (bits)) - 1))))
-#define NEXT(v, bits) _mm256_srli_epi32(v, (int)(bits))
-#define DOT(d, v, q, bits) K(multiply)(d, v, q, (bits) == 8)
-#define FLOATS(v) _mm256_cvtepi32_ps(v)
-#define SHIFTED(v) _mm256_slli_epi32(_mm256_cvtps_epi32(v), 7)
-
-NACRE_INLINE __m256i K(same)(const void *p) {
-    int32_t word;
-    memcpy(&word, p, sizeof word);
-    return _mm256_set1_epi32(word);
-}
-
-NACRE_INLINE __m256i K(multiply)(__m256i d, __m256i v, __m256i q, int sign) {
-    const __m256i pairs = sign ? _mm256_maddubs_epi16(_mm256_abs_epi8(v), _mm256_sign_epi8(q, v)) : _mm256_maddubs_epi16(v, q);
-    return _mm256_add_epi32(d, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
-}
-
-#include "nbits/i8_panels.inc"
-
-const nacre_i8_nbits_impl *nacre_i8_nbits__avx2(void) { return &K(impl); }
-
-NACRE_TARGET_END
-#include "nbits/i8_nbits_undef.h"
-
-#include "nbits/level_undef.h"
 
 #endif

@@ -12,24 +12,34 @@ import (
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
 
-// panelsBlocks is the operand of a product with panels of blocks that is packed.
-const panelsBlocks = 1
+// The operands of a product with panels that are packed together: blocks or codes, and scales and
+// zero points of codes. MatMulNBits has inputs in the same order.
+const (
+	panelsBlocks = 1
+	panelsScales = 2
+	panelsZeros  = 3
+)
 
 // panelsWords is nacre_block_panels_words of csrc/blocks/panels.h.
 type panelsWords struct {
-	m    graph.Dim
-	n, k int
-	of   *packed.Blocks
-	gemm bindings.Kernel
-	book uintptr // address of the code book, for packing
+	m     graph.Dim
+	n, k  int
+	of    *packed.Blocks // nil for codes
+	codes *nbitsWords    // nil for blocks
+	gemm  bindings.Kernel
 }
 
 func (v *panelsWords) words() words {
 	var w words
 	w.dim(v.m)
-	w.int(v.n, v.k, blockType(v.of))
+	w.int(v.n, v.k, max(0, blockType(v.of)))
 	w.part(v.gemm)
-	w.int(int(v.book))
+	w.int(bookAddress(v.of))
+	if c := v.codes; c != nil {
+		w.int(c.bits, c.block, c.rowBytes, c.rowScale, typeWord(c.scales), c.from)
+	} else {
+		w.int(0, 0, 0, 0, 0, 0)
+	}
 	return w
 }
 
@@ -52,6 +62,19 @@ func bindBlocksPanels(o *arith.WidenedGemm, kernel string, b *binder) error {
 	if err != nil {
 		return err
 	}
+	cut := func(k bindings.Kernel, list []int64) pieces { return blockPieces(k, list, w) }
+	if err := b.panels(kernel, v, w, cut, b.in(0), s.col, b.out(0)); err != nil {
+		return err
+	}
+	return b.addRest(s)
+}
+
+// panels adds a command of a product of a by constant input 1, w, which is packed in the pieces that
+// cut returns. Kernels that pack alike share them, whatever the number of rows of the product and its
+// part.
+func (b *binder) panels(
+	kernel string, v *panelsWords, w *tensor.Tensor, cut func(k bindings.Kernel, list []int64) pieces, a, bias, c device.Operand,
+) error {
 	k, part, err := b.chooseWith(kernel, false, func(part bindings.Kernel) words {
 		v.gemm = part
 		return v.words()
@@ -60,37 +83,39 @@ func bindBlocksPanels(o *arith.WidenedGemm, kernel string, b *binder) error {
 		return err
 	}
 	v.gemm = part
-	operand, err := b.packedBlocks(k, v, w)
-	if err != nil {
-		return err
-	}
-	if err := b.add(k, []bindings.Kernel{part}, v.words(), b.in(0), operand, s.col, b.out(0)); err != nil {
-		return err
-	}
-	return b.addRest(s)
-}
-
-// packedBlocks returns blocks as kernel k reads them. Kernels that pack alike share them, whatever
-// the number of rows of the product and its part.
-func (b *binder) packedBlocks(k bindings.Kernel, v *panelsWords, w *tensor.Tensor) (device.Operand, error) {
-	own := panelsWords{m: graph.Known(1), n: v.n, k: v.k, of: v.of, book: bookAddress(v.of)}
+	own := panelsWords{m: graph.Known(1), n: v.n, k: v.k, of: v.of, codes: v.codes}
 	list, err := b.numbers(own.words())
 	if err != nil {
-		return device.Operand{}, err
+		return err
 	}
-	key := packKey{packing: k.Packing(), operand: panelsBlocks, words: fmt.Sprint("blocks ", own.words())}
-	data, err := b.dev.packPieces(w, key, k.Packed(list, panelsBlocks), blockPieces(k, list, w))
-	o, _, err := b.packedOperand(panelsBlocks, data, err)
-	return o, err
+	parts := cut(k, list)
+	key := packKey{packing: k.Packing(), operand: panelsBlocks, words: fmt.Sprint("panels ", own.words())}
+	for _, t := range parts.others {
+		key.words += fmt.Sprint(" ", address(t))
+	}
+	data, err := b.dev.packPieces(w, key, k.Packed(list, panelsBlocks), parts)
+	operand, _, err := b.packedOperand(panelsBlocks, data, err)
+	if err != nil {
+		return err
+	}
+	none := device.Operand{}
+	return b.add(k, []bindings.Kernel{part}, v.words(), a, operand, none, none, bias, c)
+}
+
+// address identifies the elements of a constant; nil has 0.
+func address(t *tensor.Tensor) uintptr {
+	if t == nil {
+		return 0
+	}
+	return uintptr(t.Identity())
 }
 
 // bookAddress returns the address of the code book of a type, or 0 for none.
-func bookAddress(of *packed.Blocks) uintptr {
-	book := of.Book()
-	if book == nil {
+func bookAddress(of *packed.Blocks) int {
+	if of == nil || of.Book() == nil {
 		return 0
 	}
-	return uintptr(unsafe.Pointer(&book[0]))
+	return int(uintptr(unsafe.Pointer(&of.Book()[0])))
 }
 
 // blockPieces divides blocks by rows into pieces of about pieceBytes, each of whole panels.

@@ -45,7 +45,7 @@ func checkPanels(t *testing.T, op string, of *packed.Blocks, x *tensor.Tensor, m
 	}
 	var same []float64
 	for _, kern := range runnable(t, op) {
-		v := &panelsWords{m: graph.Known(m), n: n, k: k, of: of, gemm: partOf(t, "f32_gemm", kern.ISA()), book: bookAddress(of)}
+		v := &panelsWords{m: graph.Known(m), n: n, k: k, of: of, gemm: partOf(t, "f32_gemm", kern.ISA())}
 		list := numbersOf(t, v.words())
 		if !kern.Fits(list) {
 			continue
@@ -56,7 +56,7 @@ func checkPanels(t *testing.T, op string, of *packed.Blocks, x *tensor.Tensor, m
 		if err := cut.each(x, data, 1+m%3); err != nil || !intact() {
 			t.Fatal(kern.Variant(), err, intact())
 		}
-		c := runGuarded(t, kern, v.words(), pool, m*n*4, 4, stored(tensor.F32, a), data, stored(tensor.F32, bias))
+		c := runGuarded(t, kern, v.words(), pool, m*n*4, 4, stored(tensor.F32, a), data, nil, nil, stored(tensor.F32, bias))
 		got := loaded(tensor.F32, c)
 		for i := range got {
 			j := i % n
@@ -127,7 +127,7 @@ func TestBlocksPanelsLanes(t *testing.T) {
 // packRows packs n rows of blocks, into memory that is not 0 before.
 func packRows(t *testing.T, kern bindings.Kernel, of *packed.Blocks, rows []byte, n int) []byte {
 	t.Helper()
-	v := &panelsWords{m: graph.Known(1), n: n, k: len(rows) / n / of.Bytes * of.Elements, of: of, book: bookAddress(of)}
+	v := &panelsWords{m: graph.Known(1), n: n, k: len(rows) / n / of.Bytes * of.Elements, of: of}
 	list := numbersOf(t, v.words())
 	data, intact := guardedBytes(kern.Packed(list, panelsBlocks), 64)
 	for i := range data {

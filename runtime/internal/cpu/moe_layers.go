@@ -108,7 +108,7 @@ type blocksLayer struct{ expertKernels }
 // these are permitted.
 func (x *expertBinder) blocksLayer(weights int, l moe.ExpertLayer) (expertLayer, error) {
 	if x.packs(l, weights) {
-		return x.panelsLayer(weights, l)
+		return x.panelsLayer(weights, panelsWords{n: l.Out, k: l.In, of: x.DType(weights).Blocks()}, false, nil)
 	}
 	v := blocksWords{n: l.Out, k: l.In, of: x.DType(weights).Blocks(), alpha: 1}
 	with := func(m graph.Dim, part bindings.Kernel) words {
@@ -142,18 +142,20 @@ func (l *blocksLayer) multiply(c *calls, in *layerInputs, expert, m int, a, y []
 	return c.add(k.kernel, []bindings.Kernel{k.part}, w, c.list(a), c.weightsOf(in, expert), bookOf(v.of), c.biasOf(in, expert), c.list(y))
 }
 
-// panelsLayer is a layer with weights in blocks that are packed in panels.
+// panelsLayer is a layer with weights in blocks, or codes, that are packed in panels.
 type panelsLayer struct {
 	expertKernels
 	expertPack
+	of panelsWords // without rows and part
 }
 
-func (x *expertBinder) panelsLayer(weights int, l moe.ExpertLayer) (expertLayer, error) {
+// panelsLayer binds a layer with constant weights, for rounded rows if these are permitted.
+// constants are the weights if they are codes.
+func (x *expertBinder) panelsLayer(weights int, v panelsWords, rounds bool, constants *expertCodes) (expertLayer, error) {
 	op := "f32_block_panels"
-	if x.dev.accuracy.Rounds(false) {
+	if x.dev.accuracy.Rounds(rounds) {
 		op = "i8_block_panels"
 	}
-	v := panelsWords{n: l.Out, k: l.In, of: x.DType(weights).Blocks()}
 	with := func(m graph.Dim, part bindings.Kernel) words {
 		v.m, v.gemm = m, part
 		return v.words()
@@ -163,15 +165,16 @@ func (x *expertBinder) panelsLayer(weights int, l moe.ExpertLayer) (expertLayer,
 		return nil, err
 	}
 	k.packAlike()
-	packed, err := x.packedPanels(weights, k.most.kernel, v)
+	packed, err := x.packedPanels(weights, k.most.kernel, v, constants)
 	if err != nil {
 		return nil, err
 	}
-	return &panelsLayer{k, expertPack{packed.Data, x.experts}}, x.listKernels(k, packed, with)
+	return &panelsLayer{k, expertPack{packed.Data, x.experts}, v}, x.listKernels(k, packed, with)
 }
 
 func (l *panelsLayer) multiply(c *calls, in *layerInputs, expert, m int, a, y []float32) error {
-	v := panelsWords{m: graph.Known(m), n: in.Out, k: in.In, of: in.weights.DType().Blocks()}
+	v := l.of
+	v.m = graph.Known(m)
 	k, w, err := l.take(c.binder, m, func(part bindings.Kernel) words {
 		v.gemm = part
 		return v.words()
@@ -179,18 +182,16 @@ func (l *panelsLayer) multiply(c *calls, in *layerInputs, expert, m int, a, y []
 	if err != nil {
 		return err
 	}
-	return c.add(k.kernel, []bindings.Kernel{k.part}, w, c.list(a), l.operand(expert), c.biasOf(in, expert), c.list(y))
+	none := device.Operand{}
+	return c.add(k.kernel, []bindings.Kernel{k.part}, w, c.list(a), l.operand(expert), none, none, c.biasOf(in, expert), c.list(y))
 }
 
-// nbitsLayer is a layer with weights that are codes.
-type nbitsLayer struct {
-	expertKernels
-	expertPack
-}
+// nbitsLayer is a layer with weights that are codes, as they are stored.
+type nbitsLayer struct{ expertKernels }
 
 func (l *nbitsLayer) multiply(c *calls, in *layerInputs, expert, m int, a, y []float32) error {
 	v := expertNBits(in.QMoELayer, in.scales.DType(), in.zeros != nil)
-	v.m, v.packed = graph.Known(m), l.bytes != nil
+	v.m = graph.Known(m)
 	k, w, err := l.take(c.binder, m, func(part bindings.Kernel) words {
 		v.gemm = part
 		return v.words()
@@ -198,15 +199,11 @@ func (l *nbitsLayer) multiply(c *calls, in *layerInputs, expert, m int, a, y []f
 	if err != nil {
 		return err
 	}
-	var codes, scales, zeros device.Operand
-	if v.packed {
-		codes = l.operand(expert)
-	} else {
-		codes = c.at(unsafe.Add(in.weights.Pointer(), expert*in.Out*in.RowBytes))
-		scales = c.at(unsafe.Add(in.scales.Pointer(), v.scales.Bytes(expert*in.Out*in.Blocks)))
-		if zeros, err = c.zerosOf(in, expert); err != nil {
-			return err
-		}
+	codes := c.at(unsafe.Add(in.weights.Pointer(), expert*in.Out*in.RowBytes))
+	scales := c.at(unsafe.Add(in.scales.Pointer(), v.scales.Bytes(expert*in.Out*in.Blocks)))
+	zeros, err := c.zerosOf(in, expert)
+	if err != nil {
+		return err
 	}
 	none := device.Operand{}
 	return c.add(k.kernel, []bindings.Kernel{k.part}, w, c.list(a), codes, scales, zeros, none, none, c.biasOf(in, expert), c.list(y))

@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"errors"
 	"fmt"
 	"unsafe"
 
@@ -58,19 +57,52 @@ func (x *expertBinder) packedDense(weights int, d tensor.DType, l moe.ExpertLaye
 	return o, err
 }
 
-// packedPanels returns the blocks of all experts as kernel k reads them.
-func (x *expertBinder) packedPanels(weights int, k bindings.Kernel, v panelsWords) (device.Operand, error) {
-	v.m, v.gemm, v.book = graph.Known(1), bindings.Kernel{}, bookAddress(v.of)
+// expertCodes are constant codes of all experts, with scales and zero points.
+type expertCodes struct {
+	*nbitsConstants
+	of *moe.QMoELayer
+}
+
+// packedPanels returns the blocks, or the codes, of all experts as kernel k reads them.
+func (x *expertBinder) packedPanels(weights int, k bindings.Kernel, v panelsWords, c *expertCodes) (o device.Operand, err error) {
+	v.m, v.gemm = graph.Known(1), bindings.Kernel{}
 	list, err := x.numbers(v.words())
 	if err != nil {
-		return device.Operand{}, err
+		return o, err
 	}
 	w := x.Const(weights)
-	cut := expertPieces(x.experts, w.Size(), func(w unsafe.Pointer, dst []byte) { k.Pack(list, panelsBlocks, w, dst) })
-	key := packKey{packing: k.Packing(), operand: panelsBlocks, words: fmt.Sprint("blocks of ", x.experts, v.words())}
-	data, err := x.dev.packPieces(w, key, x.experts*k.Packed(list, panelsBlocks), cut)
-	o, _, err := x.packedOperand(weights, data, err)
+	key := packKey{packing: k.Packing(), operand: panelsBlocks, words: fmt.Sprint("panels of ", x.experts, v.words())}
+	if c != nil {
+		key.words += fmt.Sprint(c.of.PackedZeros, address(c.scales), address(c.zeros))
+	}
+	data, err := x.dev.packPieces(w, key, x.experts*k.Packed(list, panelsBlocks), panelsPieces(k, list, x.experts, w, c))
+	o, _, err = x.packedOperand(weights, data, err)
 	return o, err
+}
+
+// panelsPieces divides blocks, or codes, by experts. The first piece of codes writes all scales and
+// zero points.
+func panelsPieces(k bindings.Kernel, list []int64, experts int, w *tensor.Tensor, c *expertCodes) pieces {
+	cut := expertPieces(experts, w.Size(), func(w unsafe.Pointer, dst []byte) { k.Pack(list, panelsBlocks, w, dst) })
+	if c == nil {
+		return cut
+	}
+	codes := cut.fill
+	cut.others = []*tensor.Tensor{c.scales, c.zeros}
+	cut.fill = func(w *tensor.Tensor, from, n int, all []byte) error {
+		if err := codes(w, from, n, all); err != nil || from > 0 {
+			return err
+		}
+		own := *c.nbitsConstants
+		if c.of.PackedZeros {
+			own.zeros = tensor.New(tensor.U8, experts, c.of.Out)
+			for e := range experts {
+				unpackZeros(c.of, c.zeros, e, own.zeros.Bytes()[e*c.of.Out:][:c.of.Out])
+			}
+		}
+		return own.packScales(k, list, experts, all)
+	}
+	return cut
 }
 
 // expertNBits returns the words of a product with the codes of one expert, without rows and part.
@@ -86,90 +118,21 @@ func expertNBits(l moe.QMoELayer, scales tensor.DType, zeros bool) nbitsWords {
 // permitted.
 func (x *expertBinder) nbitsLayer(o *moe.QMoE, i int, l moe.QMoELayer) (expertLayer, error) {
 	codes, scales, _, zeros := o.LayerInputs(i)
-	var constants *nbitsConstants
-	if x.packs(l.ExpertLayer, codes) {
-		constants = x.nbitsConstants(codes, scales, zeros)
-	}
 	v := expertNBits(l, x.DType(scales), x.Has(zeros))
-	ops := []string{"f32_nbits"}
-	if x.dev.accuracy.Rounds(o.Rounds) {
-		ops = []string{"i8_nbits", "f32_nbits"}
+	if x.packs(l.ExpertLayer, codes) {
+		if c := x.nbitsConstants(codes, scales, zeros); c != nil {
+			y, err := x.panelsLayer(codes, panelsWords{n: l.Out, k: l.In, codes: &v}, o.Rounds, &expertCodes{c, &l})
+			x.step.Dropped |= 1<<scales | 1<<zeros
+			return y, err
+		}
 	}
-	k, err := x.nbitsKernels(v, constants, ops)
+	with := func(m graph.Dim, part bindings.Kernel) words {
+		v.m, v.gemm = m, part
+		return v.words()
+	}
+	k, err := x.kernelsWith("f32_nbits", with)
 	if err != nil {
 		return nil, err
 	}
-	k.packAlike()
-	y := &nbitsLayer{expertKernels: k}
-	var packed device.Operand
-	if v.packed = constants != nil && k.most.kernel.Panel() > 0; v.packed {
-		v.gemm = k.most.part
-		if packed, err = x.packedCodes(codes, k.most.kernel, v, &l, constants); err != nil {
-			return nil, err
-		}
-		x.step.Dropped |= 1<<scales | 1<<zeros
-		y.expertPack = expertPack{packed.Data, x.experts}
-	}
-	return y, x.listKernels(k, packed, func(m graph.Dim, part bindings.Kernel) words {
-		v.m, v.gemm = m, part
-		return v.words()
-	})
-}
-
-// nbitsKernels chooses kernels of the first op that computes the products of a layer.
-func (x *expertBinder) nbitsKernels(v nbitsWords, constants *nbitsConstants, ops []string) (k expertKernels, err error) {
-	for _, op := range ops {
-		k, err = x.kernels(func(b *binder, m graph.Dim) (k expertKernel, err error) {
-			own := v
-			own.m = m
-			k.kernel, err = b.nbitsKernel(op, &own, constants)
-			k.part = own.gemm
-			return k, err
-		})
-		var refusal *device.Refusal
-		if !errors.As(err, &refusal) {
-			break
-		}
-	}
-	return k, err
-}
-
-// packedCodes returns the codes of all experts as kernel k reads them, with scales and zero points.
-func (x *expertBinder) packedCodes(
-	codes int, k bindings.Kernel, v nbitsWords, l *moe.QMoELayer, c *nbitsConstants,
-) (device.Operand, error) {
-	part := v.gemm
-	v.m, v.gemm = graph.Known(1), bindings.Kernel{}
-	key := packKey{packing: k.Packing(), operand: nbitsCodes,
-		words: fmt.Sprint("codes of ", x.experts, v.words(), l.PackedZeros, address(c.scales), address(c.zeros))}
-	v.gemm = part
-	list, err := x.numbers(v.words())
-	if err != nil {
-		return device.Operand{}, err
-	}
-	cut := c.expertPieces(k, list, x.experts, l)
-	data, err := x.dev.packPieces(c.codes, key, x.experts*k.Packed(list, nbitsCodes), cut)
-	o, _, err := x.packedOperand(codes, data, err)
-	return o, err
-}
-
-// expertPieces divides codes by experts. The first piece writes all scales and zero points.
-func (c *nbitsConstants) expertPieces(k bindings.Kernel, list []int64, experts int, l *moe.QMoELayer) pieces {
-	cut := expertPieces(experts, c.codes.Size(), func(w unsafe.Pointer, dst []byte) { k.Pack(list, nbitsCodes, w, dst) })
-	codes := cut.fill
-	cut.others = []*tensor.Tensor{c.scales, c.zeros}
-	cut.fill = func(w *tensor.Tensor, from, n int, all []byte) error {
-		if err := codes(w, from, n, all); err != nil || from > 0 {
-			return err
-		}
-		own := *c
-		if l.PackedZeros {
-			own.zeros = tensor.New(tensor.U8, experts, l.Out)
-			for e := range experts {
-				unpackZeros(l, c.zeros, e, own.zeros.Bytes()[e*l.Out:][:l.Out])
-			}
-		}
-		return own.packScales(k, list, experts, all)
-	}
-	return cut
+	return &nbitsLayer{k}, x.listKernels(k, device.Operand{}, with)
 }

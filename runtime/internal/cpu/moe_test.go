@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/internal/testenv"
@@ -37,7 +36,7 @@ func levelsOf(t *testing.T, ops ...string) (list []bindings.ISA) {
 func TestExperts(t *testing.T) {
 	t.Parallel()
 	pool := testPool(t)
-	levels := levelsOf(t, "i8_block_panels", "i8_nbits", "f32_block_panels", "f32_nbits")
+	levels := levelsOf(t, "i8_block_panels", "f32_block_panels", "f32_nbits")
 	for i := range expertTests {
 		e := &expertTests[i]
 		want := e.run(t, 0, nil, device.AccuracyExact, true)
@@ -92,7 +91,7 @@ func TestExpertsLevel(t *testing.T) {
 			b, in := e.binding(t, d.WithAccuracy(a), false)
 			e.bound(t, b, in)
 			b.step.Call = func(*op.Run) error { return nil }
-			if text := b.step.String(); strings.Contains(text, "i8_nbits/") != rounds || strings.Contains(text, "f32_nbits/") == rounds {
+			if text := b.step.String(); strings.Contains(text, "i8_block_panels/") != rounds || strings.Contains(text, "f32_block_panels/") == rounds {
 				t.Errorf("level %d, accuracy %d: %s", level, a, text)
 			}
 		}
@@ -121,19 +120,22 @@ func TestExpertPieces(t *testing.T) {
 			t.Errorf("%s: two experts are equal", k.Variant())
 		}
 	}
-	for _, k := range runnable(t, "i8_block_panels") {
-		w := s.Any(tensor.Q5_K, experts, 21, 512)
-		v := &panelsWords{m: graph.Known(1), n: 21, k: 512, of: tensor.Q5_K.Blocks(), book: bookAddress(tensor.Q5_K.Blocks())}
-		list := numbersOf(t, v.words())
-		check(k, w, experts*k.Packed(list, panelsBlocks), expertPieces(experts, w.Size(), func(w unsafe.Pointer, dst []byte) { k.Pack(list, panelsBlocks, w, dst) }))
-	}
 	l := &moe.QMoELayer{ExpertLayer: moe.ExpertLayer{Out: 21, In: 40}, Bits: 4, Block: 64, Blocks: 1, RowBytes: 20, PackedZeros: true}
 	c := &nbitsConstants{s.Between(tensor.U8, 0, 255, experts, 21, 20), s.Any(tensor.F16, experts, 21), s.Between(tensor.U8, 0, 255, experts, 11)}
-	for _, k := range runnable(t, "i8_nbits") {
-		v := expertNBits(*l, tensor.F16, true)
-		v.m, v.packed, v.gemm = graph.Known(1), true, partOf(t, "f32_gemm", k.ISA())
-		list := numbersOf(t, v.words())
-		check(k, c.codes, experts*k.Packed(list, nbitsCodes), c.expertPieces(k, list, experts, l))
+	codes, blocks := expertNBits(*l, tensor.F16, true), s.Any(tensor.Q5_K, experts, 21, 512)
+	for _, k := range runnable(t, "i8_block_panels") {
+		for _, of := range []struct {
+			v panelsWords
+			w *tensor.Tensor
+			c *expertCodes
+		}{
+			{panelsWords{n: 21, k: 512, of: tensor.Q5_K.Blocks()}, blocks, nil},
+			{panelsWords{n: 21, k: 40, codes: &codes}, c.codes, &expertCodes{c, l}},
+		} {
+			of.v.m = graph.Known(1)
+			list := numbersOf(t, of.v.words())
+			check(k, of.w, experts*k.Packed(list, panelsBlocks), panelsPieces(k, list, experts, of.w, of.c))
+		}
 	}
 }
 

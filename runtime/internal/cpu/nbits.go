@@ -16,14 +16,16 @@ var nbitsRows = []row{
 		if !b.dev.accuracy.Rounds(o.Rounds) {
 			return device.Refuse("rows may not be rounded: accuracy_level and the option Accuracy say so")
 		}
-		return bindNBits(o, "i8_nbits", b)
+		return bindNBitsPanels(o, "i8_block_panels", b)
 	}),
-	rowFor("floats", func(o *quant.MatMulNBits, b *binder) error { return bindNBits(o, "f32_nbits", b) }),
+	rowFor("panels", func(o *quant.MatMulNBits, b *binder) error { return bindNBitsPanels(o, "f32_block_panels", b) }),
+	rowFor("floats", bindNBits),
 	rowFor("floats", bindBnb4),
 	rowFor("codes", bindGatherQuantized),
 }
 
-// The zero points of codes: nacre_nbits_zeros of csrc/nbits/nbits.h.
+// The zero points of codes: nacre_nbits_zeros of csrc/nbits/nbits.h, and nacre_zeros of
+// csrc/blocks/panels.h.
 const (
 	zerosMiddle = iota // 2^(bits-1)
 	zerosCodes         // stored like codes
@@ -39,7 +41,6 @@ type nbitsWords struct {
 	from                            int
 	highFirst, flat, transposed     bool
 	table, group                    bool
-	packed                          bool
 	gemm                            bindings.Kernel
 }
 
@@ -47,56 +48,42 @@ func (v *nbitsWords) words() words {
 	var w words
 	w.dim(v.m)
 	w.int(v.n, v.k, v.bits, v.block, v.rowBytes, v.rowScale, typeWord(v.scales), v.from)
-	w.bool(v.highFirst, v.flat, v.transposed, v.table, v.group, v.packed)
+	w.bool(v.highFirst, v.flat, v.transposed, v.table, v.group)
 	w.part(v.gemm)
 	return w
 }
 
-// nbits adds a command of a product. Operands are in the order of its kernel. A kernel that packs
-// weights takes the constants in place of codes, scales and zero points; constants may be nil.
-func (b *binder) nbits(name string, v *nbitsWords, constants *nbitsConstants, operands ...device.Operand) error {
-	k, err := b.nbitsKernel(name, v, constants)
+// nbits adds a command of a product. Operands are in the order of its kernel.
+func (b *binder) nbits(v *nbitsWords, operands ...device.Operand) error {
+	k, part, err := b.chooseWith("f32_nbits", false, func(part bindings.Kernel) words {
+		v.gemm = part
+		return v.words()
+	}, "f32_gemm")
 	if err != nil {
 		return err
 	}
-	if v.packed {
-		if operands[nbitsCodes], err = b.packedNBits(k, v, constants); err != nil {
-			return err
-		}
-		operands[nbitsScales], operands[nbitsZeros] = device.Operand{}, device.Operand{}
-	}
-	return b.add(k, []bindings.Kernel{v.gemm}, v.words(), operands...)
+	v.gemm = part
+	return b.add(k, []bindings.Kernel{part}, v.words(), operands...)
 }
 
-// nbitsKernel chooses the kernel of a product and sets its part in v. If the kernel packs the
-// constants, it sets v.packed.
-func (b *binder) nbitsKernel(name string, v *nbitsWords, constants *nbitsConstants) (k bindings.Kernel, err error) {
-	k, v.gemm, err = b.choosePart(name, false, func(part bindings.Kernel) words {
-		v.gemm = part
-		return v.words()
-	}, func(w words) (bindings.Kernel, error) { return b.chooseNBits(name, v, constants) }, "f32_gemm")
-	v.packed = err == nil && constants != nil && k.Panel() > 0
-	return k, err
+// nbitsWordsOf returns the words of a product of that many rows.
+func nbitsWordsOf(o *quant.MatMulNBits, rows graph.Dim, b *binder) *nbitsWords {
+	return &nbitsWords{m: rows, n: o.N, k: o.K, bits: o.Bits, block: o.Block, rowBytes: o.RowBytes(), rowScale: o.Blocks(), scales: b.DType(2), group: b.Has(4)}
 }
 
-// bindNBits multiplies by weights without copying them, or by packed constant weights. If a constant
-// g_idx spreads the columns of constant weights over blocks, it stores them in the order of the
-// blocks.
-func bindNBits(o *quant.MatMulNBits, kernel string, b *binder) error {
+// bindNBits multiplies by weights without copying them. If a constant g_idx spreads the columns of
+// constant weights over blocks, it stores them in the order of the blocks.
+func bindNBits(o *quant.MatMulNBits, b *binder) error {
 	rows, err := b.rowCount(0)
 	if err != nil || rows.Same(graph.Known(0)) {
 		return err
 	}
-	v := &nbitsWords{m: rows, n: o.N, k: o.K, bits: o.Bits, block: o.Block, rowBytes: o.RowBytes(), rowScale: o.Blocks(), scales: b.DType(2), group: b.Has(4)}
+	v := nbitsWordsOf(o, rows, b)
 	a, err := b.floats(0)
 	if err != nil {
 		return err
 	}
 	codes, group := b.in(1), b.in(4)
-	var constants *nbitsConstants
-	if !v.group {
-		constants = b.nbitsConstants(nbitsCodes, nbitsScales, nbitsZeros)
-	}
 	if order := b.columnOrder(o); order != nil {
 		if codes, err = b.orderedCodes(o, order); err != nil {
 			return err
@@ -115,7 +102,7 @@ func bindNBits(o *quant.MatMulNBits, kernel string, b *binder) error {
 		return err
 	}
 	return b.inFloats(func(c device.Operand) error {
-		return b.nbits(kernel, v, constants, a, codes, scales, zeros, device.Operand{}, group, bias, c)
+		return b.nbits(v, a, codes, scales, zeros, device.Operand{}, group, bias, c)
 	})
 }
 
@@ -243,7 +230,7 @@ func bindBnb4(o *quant.MatMulBnb4, b *binder) error {
 		highFirst: true, flat: o.K%o.Block != 0, transposed: o.Plain, table: true}
 	return b.inFloats(func(c device.Operand) error {
 		none := device.Operand{}
-		return b.nbits("f32_nbits", v, nil, a, b.in(1), b.in(2), none, constant(o.Table...), none, none, c)
+		return b.nbits(v, a, b.in(1), b.in(2), none, constant(o.Table...), none, none, c)
 	})
 }
 

@@ -1,20 +1,13 @@
 package cpu
 
 import (
-	"fmt"
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/quant"
 	"github.com/nacre-ml/nacre/runtime/tensor"
-)
-
-// The operands of a product with codes that are packed together.
-const (
-	nbitsCodes  = 1
-	nbitsScales = 2
-	nbitsZeros  = 3
 )
 
 // countWord is the word with the rows of weights of a product that packs them.
@@ -36,52 +29,48 @@ func (b *binder) nbitsConstants(codes, scales, zeros int) *nbitsConstants {
 	return c
 }
 
-// chooseNBits returns the best kernel of an op for a product. Each kernel is asked about weights in
-// the form that it would read.
-func (b *binder) chooseNBits(op string, v *nbitsWords, constants *nbitsConstants) (bindings.Kernel, error) {
-	if constants == nil {
-		return b.choose(op, v.words())
+// bindNBitsPanels multiplies by constant weights that are packed in panels.
+func bindNBitsPanels(o *quant.MatMulNBits, kernel string, b *binder) error {
+	rows, err := b.rowCount(0)
+	if err != nil || rows.Same(graph.Known(0)) {
+		return err
 	}
-	packed := *v
-	packed.packed = true
-	var lists [2][]int64
-	for i, w := range []words{v.words(), packed.words()} {
-		var err error
-		if lists[i], err = b.numbers(w); err != nil {
-			return bindings.Kernel{}, err
-		}
+	constants := b.nbitsConstants(panelsBlocks, panelsScales, panelsZeros)
+	switch {
+	case constants == nil:
+		return device.Refuse("codes are packed if they, their scales and their zero points are constant and stay in memory")
+	case b.Has(4):
+		return device.Refuse("g_idx spreads columns over blocks")
 	}
-	return b.chooseFor(op, v.words().fixed(), func(k bindings.Kernel) []int64 {
-		if k.Packed(lists[1], nbitsCodes) > 0 {
-			return lists[1]
-		}
-		return lists[0]
-	})
-}
-
-// packedNBits returns weights as kernel k reads them. Kernels that pack alike share them, whatever
-// the number of rows of the product and its part.
-func (b *binder) packedNBits(k bindings.Kernel, v *nbitsWords, c *nbitsConstants) (device.Operand, error) {
-	own := *v
-	own.m = graph.Known(1)
-	list, err := b.numbers(own.words())
+	codes := nbitsWordsOf(o, rows, b)
+	codes.from = constants.from()
+	v := &panelsWords{m: rows, n: o.N, k: o.K, codes: codes}
+	a, err := b.floats(0)
 	if err != nil {
-		return device.Operand{}, err
+		return err
 	}
-	own.gemm = bindings.Kernel{}
-	key := packKey{packing: k.Packing(), operand: nbitsCodes, words: fmt.Sprint(own.words(), address(c.scales), address(c.zeros))}
-	data, err := b.dev.packPieces(c.codes, key, k.Packed(list, nbitsCodes), c.pieces(k, list))
-	o, _, err := b.packedOperand(nbitsCodes, data, err)
-	b.step.Dropped |= 1<<nbitsScales | 1<<nbitsZeros
-	return o, err
+	bias, err := b.floats(5)
+	if err != nil {
+		return err
+	}
+	if err := b.inFloats(func(c device.Operand) error {
+		return b.panels(kernel, v, constants.codes, constants.pieces, a, bias, c)
+	}); err != nil {
+		return err
+	}
+	b.step.Dropped |= 1<<panelsScales | 1<<panelsZeros
+	return nil
 }
 
-// address identifies the elements of a constant; nil has 0.
-func address(t *tensor.Tensor) uintptr {
-	if t == nil {
-		return 0
+// from returns the kind of the zero points.
+func (c *nbitsConstants) from() int {
+	switch {
+	case c.zeros == nil:
+		return zerosMiddle
+	case c.zeros.DType() == tensor.U8:
+		return zerosCodes
 	}
-	return uintptr(t.Identity())
+	return zerosFloats
 }
 
 // pieces divides weights by rows into pieces of about pieceBytes of codes, each of whole panels. The
@@ -89,10 +78,10 @@ func address(t *tensor.Tensor) uintptr {
 func (c *nbitsConstants) pieces(k bindings.Kernel, list []int64) pieces {
 	rows := int(list[countWord])
 	rowBytes := c.codes.Len() / rows
-	panel := k.Packed(withCount(list, 1), nbitsCodes)
+	panel := k.Packed(withCount(list, 1), panelsBlocks)
 	step := max(pieceBytes/rowBytes/k.Panel(), 1) * k.Panel()
 	fill := func(w *tensor.Tensor, from, n int, all []byte) error {
-		k.Pack(withCount(list, n), nbitsCodes, w.Pointer(), all[from/k.Panel()*panel:])
+		k.Pack(withCount(list, n), panelsBlocks, w.Pointer(), all[from/k.Panel()*panel:])
 		if from > 0 {
 			return nil
 		}
@@ -105,7 +94,7 @@ func (c *nbitsConstants) pieces(k bindings.Kernel, list []int64) pieces {
 // in all.
 func (c *nbitsConstants) packScales(k bindings.Kernel, list []int64, matrices int, all []byte) error {
 	size := len(all) / matrices
-	for i, t := range []*tensor.Tensor{nbitsScales: c.scales, nbitsZeros: c.zeros} {
+	for i, t := range []*tensor.Tensor{panelsScales: c.scales, panelsZeros: c.zeros} {
 		if t == nil {
 			continue
 		}

@@ -112,15 +112,13 @@ func bytesOf[T any](list []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&list[0])), len(list)*int(unsafe.Sizeof(list[0])))
 }
 
-// run multiplies m rows by a kernel, on one thread and on a pool. Weights that the kernel packs are
-// packed. ok is false if it does not fit.
+// run multiplies m rows by a kernel, on one thread and on a pool. ok is false if it does not fit.
 func (w *weights) run(t *testing.T, k bindings.Kernel, pool *bindings.Pool, m int, a, bias []float64) (c []float64, ok bool) {
 	t.Helper()
 	v := w.nbitsWords
 	v.m, v.gemm = graph.Known(m), partOf(t, "f32_gemm", k.ISA())
-	codes, scales, zeros := w.codes, w.scales, w.zeros
-	if packed := w.packed(t, k, &v); packed != nil {
-		codes, scales, zeros = packed, nil, nil
+	if k.Panel() > 0 {
+		return w.runPanels(t, k, &v, pool, a, bias)
 	}
 	list := v.words()
 	if !k.Fits(numbersOf(t, list)) {
@@ -130,30 +128,39 @@ func (w *weights) run(t *testing.T, k bindings.Kernel, pool *bindings.Pool, m in
 	if v.transposed {
 		columns = v.k
 	}
-	b := runGuarded(t, k, list, pool, m*columns*4, 4, stored(tensor.F32, a), codes, scales, zeros, bytesOf(w.values4), bytesOf(w.groups),
+	b := runGuarded(t, k, list, pool, m*columns*4, 4, stored(tensor.F32, a), w.codes, w.scales, w.zeros, bytesOf(w.values4), bytesOf(w.groups),
 		stored(tensor.F32, bias))
 	return loaded(tensor.F32, b), true
 }
 
-// packed returns the weights as a kernel packs them, and sets the word that says so. It returns nil
-// if the kernel does not pack them. It packs codes row by panel, scales and zero points at once.
-func (w *weights) packed(t *testing.T, k bindings.Kernel, v *nbitsWords) []byte {
+// runPanels is run for a kernel that packs weights in panels.
+func (w *weights) runPanels(t *testing.T, k bindings.Kernel, v *nbitsWords, pool *bindings.Pool, a, bias []float64) (c []float64, ok bool) {
 	t.Helper()
-	v.packed = true
-	list := numbersOf(t, v.words())
-	n := k.Packed(list, nbitsCodes)
-	if n == 0 {
-		v.packed = false
-		return nil
+	p := &panelsWords{m: v.m, n: v.n, k: v.k, codes: v, gemm: v.gemm}
+	list := numbersOf(t, p.words())
+	if v.table || v.group || v.flat || v.transposed || !k.Fits(list) {
+		return nil, false
 	}
-	all, intact := guardedBytes(n, 64)
-	panel := k.Packed(withCount(list, 1), nbitsCodes)
+	m, _ := v.m.Value()
+	b := runGuarded(t, k, p.words(), pool, m*v.n*4, 4, stored(tensor.F32, a), w.packed(t, k, list), nil, nil, stored(tensor.F32, bias))
+	return loaded(tensor.F32, b), true
+}
+
+// packed returns the weights as a kernel packs them: codes row by panel, scales and zero points at
+// once, into memory that is not 0 before.
+func (w *weights) packed(t *testing.T, k bindings.Kernel, list []int64) []byte {
+	t.Helper()
+	all, intact := guardedBytes(k.Packed(list, panelsBlocks), 64)
+	for i := range all {
+		all[i] = 0xa5
+	}
+	panel := k.Packed(withCount(list, 1), panelsBlocks)
 	for from := 0; from < w.n; from += k.Panel() {
-		k.Pack(withCount(list, min(k.Panel(), w.n-from)), nbitsCodes, unsafe.Pointer(&w.codes[from*w.rowBytes]), all[from/k.Panel()*panel:])
+		k.Pack(withCount(list, min(k.Panel(), w.n-from)), panelsBlocks, unsafe.Pointer(&w.codes[from*w.rowBytes]), all[from/k.Panel()*panel:])
 	}
-	k.Pack(list, nbitsScales, unsafe.Pointer(&w.scales[0]), all)
+	k.Pack(list, panelsScales, unsafe.Pointer(&w.scales[0]), all)
 	if w.zeros != nil {
-		k.Pack(list, nbitsZeros, unsafe.Pointer(&w.zeros[0]), all)
+		k.Pack(list, panelsZeros, unsafe.Pointer(&w.zeros[0]), all)
 	}
 	if !intact() {
 		t.Fatalf("%s/%s packed outside its result", k.Op(), k.Variant())
@@ -170,8 +177,8 @@ func (w *weights) check(t *testing.T, op string, pool *bindings.Pool, m int, a, 
 		deep, columns = columns, deep
 	}
 	rows, exact := a, 1e-6
-	if op == "i8_nbits" {
-		rows, exact = roundRows(a, w.k, w.block), 3e-6
+	if op == "i8_block_panels" {
+		rows, exact = roundRows(a, w.k, min(w.block, 1024)), 3e-6
 	}
 	want, size := make([]float64, m*columns), make([]float64, m*columns)
 	for i := range want {
@@ -196,7 +203,7 @@ func (w *weights) check(t *testing.T, op string, pool *bindings.Pool, m int, a, 
 		if first == nil {
 			first = got
 		}
-		if op == "i8_nbits" && differ(got, first, 0, 0) >= 0 {
+		if op == "i8_block_panels" && differ(got, first, 0, 0) >= 0 {
 			t.Fatalf("%s, %d rows of %+v: results of variants differ", k.Variant(), m, w.nbitsWords)
 		}
 		for i, v := range got {
@@ -237,8 +244,9 @@ func TestNBits(t *testing.T) {
 				}
 				w := makeWeights(r, v, nil)
 				for _, m := range []int{1, 2, 3, 7, 15, 26} {
-					w.checkRandom(t, "f32_nbits", r, pool, m)
-					w.checkRandom(t, "i8_nbits", r, pool, m)
+					for _, op := range []string{"f32_nbits", "f32_block_panels", "i8_block_panels"} {
+						w.checkRandom(t, op, r, pool, m)
+					}
 				}
 			}
 		}
@@ -346,10 +354,10 @@ func TestNBitsRoundedSpecial(t *testing.T) {
 	}
 }
 
-// checkRounded calls check for i8_nbits with 5 rows. All variants must fit.
+// checkRounded calls check for i8_block_panels with 5 rows. All variants must fit.
 func (w *weights) checkRounded(t *testing.T, pool *bindings.Pool, a, bias []float64) {
 	t.Helper()
-	if n := w.check(t, "i8_nbits", pool, 5, a, bias); n != len(runnable(t, "i8_nbits")) {
+	if n := w.check(t, "i8_block_panels", pool, 5, a, bias); n != len(runnable(t, "i8_block_panels")) {
 		t.Fatalf("%d variants fit", n)
 	}
 }
@@ -363,7 +371,7 @@ func TestNBitsSpecial(t *testing.T) {
 		for _, special := range []float64{math.Inf(1), math.Inf(-1), math.NaN()} {
 			a := quarters(r, m*70)
 			a[67] = special
-			for _, k := range runnable(t, "f32_nbits") {
+			for _, k := range append(runnable(t, "f32_nbits"), runnable(t, "f32_block_panels")...) {
 				got, ok := w.run(t, k, pool, m, a, nil)
 				if !ok {
 					continue

@@ -89,7 +89,7 @@ func TestBlocksPanelsReads(t *testing.T) {
 	}
 	for _, of := range packed.BlockTypes {
 		for _, kern := range runnable(t, "f32_block_panels") {
-			v := &panelsWords{m: graph.Known(1), n: 5, k: of.Elements, of: of, book: bookAddress(of)}
+			v := &panelsWords{m: graph.Known(1), n: 5, k: of.Elements, of: of}
 			list := numbersOf(t, v.words())
 			at := page - 5*of.Bytes
 			kern.Pack(list, panelsBlocks, unsafe.Pointer(&data[at]), make([]byte, kern.Packed(list, panelsBlocks)))
