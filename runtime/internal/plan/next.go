@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -16,7 +17,7 @@ func (pl *Plan) Next(ctx context.Context, values []tensor.Value) (*Plan, error) 
 	var buf [256]byte
 	key := buf[:0]
 	for _, id := range pl.live {
-		if pl.Slots[id].Place == Dynamic {
+		if pl.isFound(id) {
 			key = appendType(key, values[id])
 		}
 	}
@@ -35,6 +36,10 @@ func (pl *Plan) Next(ctx context.Context, values []tensor.Value) (*Plan, error) 
 		return pl.goOn(ctx, values)
 	})
 }
+
+// isFound reports whether the type of a live value is found while running: the value is made then,
+// or is a view with unknown extents.
+func (pl *Plan) isFound(id int) bool { return pl.Slots[id].Place == Dynamic || !pl.ready[id] }
 
 // mostDecided bounds the plans of a body for elements that decide extents.
 const mostDecided = 8
@@ -58,7 +63,7 @@ func (pl *Plan) goOn(ctx context.Context, values []tensor.Value) (*Plan, error) 
 	n := len(pl.Program.Names)
 	known, ready, late := slices.Clone(pl.values[:n]), slices.Clone(pl.ready[:n]), slices.Clone(pl.late[:n])
 	for _, id := range pl.live {
-		if pl.Slots[id].Place != Dynamic {
+		if !pl.isFound(id) {
 			continue
 		}
 		known[id], ready[id], late[id] = &op.Value{Type: op.TypeOf(values[id])}, true, true
@@ -71,5 +76,10 @@ func (pl *Plan) goOn(ctx context.Context, values []tensor.Value) (*Plan, error) 
 		known[id], late[id] = &op.Value{Type: graph.TensorOf(t.DType(), graph.DimsOf(t.Shape())), Const: t}, true
 	}
 	given := slices.DeleteFunc(slices.Clone(pl.live), func(id int) bool { return known[id].Const != nil })
-	return pl.Program.stage(ctx, &facts{known, ready, late}, pl.rest, given, Earlier, pl.Lengths)
+	next, err := pl.Program.stage(ctx, &facts{known, ready, late}, pl.rest, given, Earlier, pl.Lengths)
+	if err == nil && len(next.rest) == len(pl.rest) && len(next.exposed) == 0 {
+		n := next.rest[0]
+		return nil, pl.Program.fail(n.Node, errors.New("its inputs stay unknown; this is a fault of the planner"))
+	}
+	return next, err
 }
