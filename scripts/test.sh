@@ -237,8 +237,9 @@ networks() { # networks of others, in every way to run them; not in the list bel
   local way
   for way in '--isa scalar' '--isa avx2' '--threads 1' '--threads 2 --no-optimize' '--threads 2'; do
     printf '%s: ' "$way"
+    # The bound, in KiB, ends a run that would fill the memory of the machine.
     # shellcheck disable=SC2086 # a way is several words
-    build/nacre conformance .cache/networks --rtol 1e-3 --atol 1e-5 --json build/networks.json $way
+    (ulimit -v 16777216 && build/nacre conformance .cache/networks --rtol 1e-3 --atol 1e-5 --json build/networks.json $way)
   done
   .venv/bin/python oracles/networks .cache/networks --table build/networks.json >build/networks.md
 }
