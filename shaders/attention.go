@@ -4,16 +4,18 @@ import "slices"
 
 var attentionKernels = []Kernel{
 	{"attention/append", 5, 15, 1 << 4, []string{"lengths", "in place", "biased"}, elements("f32 f16 bf16")},
+	{"attention/append_codes", 5, 14, 1 << 4, []string{"lengths", "in place", "biased"}, elements("f32 f16 bf16")},
 	{
 		"attention/attention", 10, 30, 1<<7 | 1<<8 | 1<<9,
 		[]string{"mask", "causal", "window", "lengths", "keys", "key words", "sink", "stage", "side by side", "cut", "nans"},
-		slices.Concat(elements("f32 f16 bf16"), maskBytes("f32 f16 bf16")),
+		withCodes(slices.Concat(elements("f32 f16 bf16"), maskBytes("f32 f16 bf16"))),
 	},
 	{"attention/causal", 6, 7, 1<<4 | 1<<5, []string{"silu", "biased", "has past"}, elements("f32 f16 bf16")},
 	{"attention/join", 2, 5, 1 << 1, []string{"side by side", "nans"}, elements("f32 f16 bf16")},
 	{"attention/lengths", 4, 4, 1<<2 | 1<<3, []string{"kind", "ends", "x words", "all words"}, []Variant{{Name: "i32"}}},
 	{"attention/linear", 9, 10, 1<<6 | 1<<7 | 1<<8, []string{"betas", "has past", "wants"}, elements("f32 f16 bf16")},
 	{"attention/rotary", 6, 14, 1<<4 | 1<<5, []string{"index words", "interleaved", "positions"}, elements("f32 f16 bf16")},
+	{"attention/widen_codes", 2, 4, 1 << 1, nil, elements("f32 f16 bf16")},
 }
 
 // maskBytes returns variants with masks of bytes, such as f32_bytes.
@@ -22,6 +24,16 @@ func maskBytes(names string) []Variant {
 	for i := range list {
 		list[i].Name += "_bytes"
 		list[i].Defines = append(list[i].Defines, "MASK_BYTES")
+	}
+	return list
+}
+
+// withCodes returns the list, and each variant with keys and values of int8, such as f32_codes.
+func withCodes(list []Variant) []Variant {
+	for _, v := range list {
+		v.Name += "_codes"
+		v.Defines = append(slices.Clone(v.Defines), "CODES")
+		list = append(list, v)
 	}
 	return list
 }

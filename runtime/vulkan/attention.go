@@ -17,6 +17,8 @@ var attentionRows = []row{
 	rowFor("attention", bindProjectedAttention).InRoom(),
 	rowFor("attention", bindFlexAttention),
 	rowFor("rotary", bindRotary),
+	rowFor("append_codes", bindAppendCodes).InRoom(),
+	rowFor("widen_codes", bindWidenCodes).InRoom(),
 	rowFor("linear", bindLinearAttention),
 	rowFor("causal", bindCausalConv),
 	rowFor("rows", bindTensorScatter),
@@ -29,26 +31,28 @@ const (
 )
 
 // headRows is an operand of attention [batch,heads,rows,size] in memory. It begins at element
-// start; perBatch, perHead and perRow are the strides of the first three axes in elements.
+// start; perBatch, perHead and perRow are the strides of the first three axes in elements. Rows of
+// int8 are coded: they have more bytes than the size of a head.
 type headRows struct {
 	batch, heads, rows, size         int
 	start, perBatch, perHead, perRow int
 	at                               device.Operand
+	coded                            bool
 }
 
-// heads returns operand x as the view h describes it.
-func heads(x device.Operand, h attention.HeadRows) (headRows, error) {
+// heads returns operand x of element type d as the view h describes it.
+func heads(x device.Operand, d tensor.DType, h attention.HeadRows) (headRows, error) {
 	s, err := known(h.Batch, h.Heads, h.Rows, h.Size, h.Start, h.PerBatch, h.PerHead, h.PerRow)
 	if err != nil {
 		return headRows{}, err
 	}
-	return headRows{s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], x}, nil
+	return headRows{s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], x, d == tensor.I8}, nil
 }
 
 // whole returns operand x as [batch,heads,rows,size]. Room is the rows that the memory of a head
 // has space for.
 func whole(x device.Operand, batch, heads, rows, size, room int) headRows {
-	return headRows{batch, heads, rows, size, 0, heads * room * size, room * size, size, x}
+	return headRows{batch, heads, rows, size, 0, heads * room * size, room * size, size, x, false}
 }
 
 // len returns the number of elements.
@@ -115,6 +119,12 @@ func (b *binder) attend(a *attending) error {
 	}
 	if mask == maskBytes {
 		variant += "_bytes"
+	}
+	if a.k.coded != a.v.coded {
+		return device.Refuse("of keys and values, one has codes and the other floats")
+	}
+	if a.k.coded {
+		variant += "_codes"
 	}
 	scale := 1 / math.Sqrt(float64(max(a.q.size, 1)))
 	if a.scale != nil {
@@ -228,6 +238,17 @@ func (b *binder) keyWords(a *attending, w *words) (form attention.KeyMask, there
 	return form, b.in(a.there), words, nil
 }
 
+// checkRows refuses keys or values in the listed inputs unless they are of the type of input 0, or
+// codes.
+func (b *binder) checkRows(list ...int) error {
+	for _, i := range list {
+		if b.Has(i) && b.DType(i) != b.DType(0) && b.DType(i) != tensor.I8 {
+			return device.Refuse("input %d is %v and the query %v", i, b.DType(i), b.DType(0))
+		}
+	}
+	return nil
+}
+
 // intWords returns the 32-bit words of an integer of type d. It refuses types that shaders do not
 // read as words.
 func intWords(d tensor.DType) (int, error) {
@@ -245,10 +266,11 @@ func bindAttention(o *attention.Attention, b *binder) error {
 		[]int{1, 2}); err != nil {
 		return err
 	}
-	d := b.DType(0)
-	if o.InFloat64(b.In) || b.DType(attention.Key) != d || b.DType(attention.Value) != d {
-		return device.Refuse("operands are %v, %v and %v, or softmax is in float64", d, b.DType(attention.Key),
-			b.DType(attention.Value))
+	if o.InFloat64(b.In) {
+		return device.Refuse("softmax is in float64")
+	}
+	if err := b.checkRows(attention.Key, attention.Value); err != nil {
+		return err
 	}
 	qh, kh, vh, err := o.Operands(b.InMemory())
 	if err != nil {
@@ -260,13 +282,13 @@ func bindAttention(o *attention.Attention, b *binder) error {
 		scale: o.Scale, cap: o.Softcap, causal: o.Causal, window: o.Window, scores: attention.Mask, there: -1, stage: o.Stage,
 		sideBySide: len(b.In[0].Dims) == 3, nan: o.NaN,
 	}
-	if a.q, err = heads(b.in(attention.Query), qh); err != nil {
+	if a.q, err = heads(b.in(attention.Query), b.DType(attention.Query), qh); err != nil {
 		return err
 	}
-	if a.k, err = heads(b.in(attention.Key), kh); err != nil {
+	if a.k, err = heads(b.in(attention.Key), b.DType(attention.Key), kh); err != nil {
 		return err
 	}
-	if a.v, err = heads(b.in(attention.Value), vh); err != nil {
+	if a.v, err = heads(b.in(attention.Value), b.DType(attention.Value), vh); err != nil {
 		return err
 	}
 	if b.Has(attention.PastKey) {

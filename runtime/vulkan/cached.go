@@ -62,13 +62,19 @@ func (b *binder) grown(x headRows, past, output int, a appending) (headRows, err
 		return x, nil
 	}
 	d := b.DType(0)
-	if hasPast && b.DType(past) != d || wants && b.Out[output].DType != d {
-		return x, device.Refuse("the past is %v", b.DType(past))
+	switch {
+	case hasPast:
+		d = b.DType(past)
+	case wants:
+		d = b.Out[output].DType
+	}
+	if d != b.DType(0) && d != tensor.I8 || x.coded {
+		return x, device.Refuse("the cache is %v, and the new rows are %v or codes", d, b.DType(0))
 	}
 	if a.room == 0 {
 		a.room = a.kept + x.rows
 	}
-	c := cache{rows: a.room, room: a.room}
+	c := cache{rows: a.room, room: a.room, coded: d == tensor.I8}
 	if hasPast {
 		c.from, c.pastRoom = b.in(past), b.memory(past)[2]
 	}
@@ -77,7 +83,7 @@ func (b *binder) grown(x headRows, past, output int, a appending) (headRows, err
 		c.at, c.room = b.out(output), b.outMemory(output)[2]
 		c.inPlace = hasPast && b.isRoom(past, output)
 	default:
-		c.at = b.temp(d.Bytes(x.batch * x.heads * a.room * x.size))
+		c.at = b.temp(d.Bytes(x.batch * x.heads * a.room * cacheWidth(d, x.size)))
 	}
 	return b.append(x, a, c)
 }
@@ -96,39 +102,49 @@ type cache struct {
 	start      int // first element of the cache
 	rows, room int // rows of a head that count, and rows that memory has room for
 	inPlace    bool
+	coded      bool // rows are codes with their scales
 }
 
-// append adds the dispatch of attention/append, and returns the cache.
+// written returns the number of rows of a head that are written if x is appended.
+func (c *cache) written(x headRows) int {
+	if c.inPlace {
+		return x.rows
+	}
+	return c.rows
+}
+
+// constants returns the specialization constants of attention/append and attention/append_codes.
+func (a *appending) constants(c cache) []uint32 {
+	return []uint32{uint32(kit.Btoi(a.lengths.Place != device.None)), uint32(kit.Btoi(c.inPlace)),
+		uint32(kit.Btoi(a.bias.Place != device.None))}
+}
+
+// append adds the dispatch of attention/append or attention/append_codes, and returns the cache.
 func (b *binder) append(x headRows, a appending, c cache) (headRows, error) {
 	variant, err := floatName(b.DType(0))
 	if err != nil {
 		return x, err
 	}
-	n := c.rows
-	if c.inPlace {
-		n = x.rows
+	if c.coded {
+		return b.appendCodes(variant, x, a, c)
 	}
-	total := x.batch * x.heads * n * x.size
+	total := x.batch * x.heads * c.written(x) * x.size
 	var w words
 	w.int(total, x.heads, x.rows, x.size, a.kept)
 	w.heads(x)
 	w.int(a.biasAt, c.fromAt, c.pastRoom*x.size, c.start, c.rows, c.room*x.size)
-	constants := []uint32{uint32(kit.Btoi(a.lengths.Place != device.None)), uint32(kit.Btoi(c.inPlace)),
-		uint32(kit.Btoi(a.bias.Place != device.None))}
 	y := whole(c.at, x.batch, x.heads, c.rows, x.size, c.room)
 	y.start = c.start
 	b.step.InPlace = nil
-	return y, b.flat("attention/append", variant, total, constants, w, c.from, x.at, a.bias, a.lengths, c.at)
+	return y, b.flat("attention/append", variant, total, a.constants(c), w, c.from, x.at, a.bias, a.lengths, c.at)
 }
 
 func bindMultiHeadAttention(o *attention.MultiHeadAttention, b *binder) error {
 	if err := b.OnlyRoom([]int{attention.MultiPastKey, attention.MultiPastValue}, []int{1, 2}); err != nil {
 		return err
 	}
-	for _, i := range []int{attention.MultiKey, attention.MultiValue} {
-		if b.Has(i) && b.DType(i) != b.DType(0) {
-			return device.Refuse("input %d is %v and the query %v", i, b.DType(i), b.DType(0))
-		}
+	if err := b.checkRows(attention.MultiKey, attention.MultiValue); err != nil {
+		return err
 	}
 	in := make([]*op.Value, max(len(b.In), attention.MultiPastLength+1))
 	copy(in, b.In)
@@ -138,7 +154,7 @@ func bindMultiHeadAttention(o *attention.MultiHeadAttention, b *binder) error {
 	}
 	var x [3]headRows
 	for i, h := range []attention.MultiHeadOperand{qh, kh, vh} {
-		if x[i], err = heads(b.in(h.Input), h.HeadRows); err != nil {
+		if x[i], err = heads(b.in(h.Input), b.DType(h.Input), h.HeadRows); err != nil {
 			return err
 		}
 	}
@@ -197,7 +213,7 @@ func bindGroupQueryAttention(o *attention.GroupQueryAttention, b *binder) error 
 	}
 	var x [3]headRows
 	for i, h := range []attention.HeadRows{qh, kh, vh} {
-		if x[i], err = heads(b.in(inputs[i]), h); err != nil {
+		if x[i], err = heads(b.in(inputs[i]), b.DType(inputs[i]), h); err != nil {
 			return err
 		}
 	}
@@ -304,7 +320,7 @@ func bindProjectedAttention(o *attention.ProjectedAttention, b *binder) error {
 	a := &attending{scale: o.Scale, causal: o.Causal, filter: o.Filter, there: attention.ProjectedMask,
 		scores: attention.ProjectedScores, stage: -1, sideBySide: true}
 	for i, h := range []attention.HeadRows{qh, kh, vh} {
-		if *[]*headRows{&a.q, &a.k, &a.v}[i], err = heads(all, h); err != nil {
+		if *[]*headRows{&a.q, &a.k, &a.v}[i], err = heads(all, d, h); err != nil {
 			return err
 		}
 	}

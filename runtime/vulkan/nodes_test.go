@@ -19,6 +19,7 @@ import (
 // nodeCase is a node to compute on the device and on the CPU. Outputs may differ by near.
 type nodeCase struct {
 	domain, op string
+	version    int // 0 for 24, or 1 in a domain
 	attrs      []*graph.Attr
 	in         []*tensor.Tensor // nil for an input that is left out
 	outs       int
@@ -357,7 +358,10 @@ func compareWith(t *testing.T, o vulkan.Options, list []nodeCase) *compared {
 			return isParameter(i, x) || i > 0 && (x.DType() == tensor.U8 || c.op == "MatMulNBits")
 		}
 		n := &graph.Node{Name: c.op, Domain: c.domain, Op: c.op, Version: 24, Attrs: c.attrs}
-		if c.domain != "" {
+		switch {
+		case c.version > 0:
+			n.Version = c.version
+		case c.domain != "":
 			n.Version = 1
 		}
 		for i, x := range c.in {

@@ -69,7 +69,7 @@ func bindRotary(o *attention.RotaryEmbedding, b *binder) error {
 	if err := r.tables(b, o.Cos, o.Sin); err != nil {
 		return err
 	}
-	if r.x, err = heads(b.in(0), h); err != nil {
+	if r.x, err = heads(b.in(0), b.DType(0), h); err != nil {
 		return err
 	}
 	r.out = r.x
@@ -111,7 +111,8 @@ func (r *rotation) angles(d tensor.DType, positions int, base float64) {
 // sideBySide returns scratch for the elements of x, with the heads of a row side by side.
 func (b *binder) sideBySide(x headRows) headRows {
 	width := x.heads * x.size
-	return headRows{x.batch, x.heads, x.rows, x.size, 0, x.rows * width, x.size, width, b.temp(b.DType(0).Bytes(x.len()))}
+	return headRows{x.batch, x.heads, x.rows, x.size, 0, x.rows * width, x.size, width, b.temp(b.DType(0).Bytes(x.len())),
+		false}
 }
 
 // rotatedAfter returns queries or keys, rotated as ProjectedAttention asks. Their positions follow

@@ -8,7 +8,8 @@
 // SINK is 1, an element of the operand if 2. STAGE selects scores to show: 1 products, 2 capped, 3
 // masked, 4 weights, 0 none. If CUT is set, the keys of a query are split among parts workgroups.
 // Each writes its greatest score, sum of weights and weighted sum of values, and attention/join
-// combines them. NANS is the argument nans of weighted.
+// combines them. NANS is the argument nans of weighted. With CODES, keys and values are rows of
+// include/codes.glsl, and their strides are bytes.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common.glsl"
@@ -21,6 +22,12 @@
 #define M uint8_t
 #else
 #define M T
+#endif
+#ifdef CODES
+#include "codes.glsl"
+#define B uint
+#else
+#define B T
 #endif
 
 layout(constant_id = 1) const uint MASK = 0;
@@ -36,8 +43,8 @@ layout(constant_id = 10) const uint CUT = 0;
 layout(constant_id = 11) const uint NANS = 0;
 
 layout(std430, binding = 0) readonly buffer Q { T q[]; };
-layout(std430, binding = 1) readonly buffer K { T k[]; };
-layout(std430, binding = 2) readonly buffer V { T v[]; };
+layout(std430, binding = 1) readonly buffer K { B k[]; };
+layout(std430, binding = 2) readonly buffer V { B v[]; };
 layout(std430, binding = 3) readonly buffer Mask { M mask[]; };
 layout(std430, binding = 4) readonly buffer There { int there[]; };
 layout(std430, binding = 5) readonly buffer Lengths { int lengths[]; };
@@ -66,6 +73,9 @@ const uint SIDE = 64;  // invocations of a workgroup
 shared float query[MOST];
 shared float weight[SIDE];
 shared float part[SIDE];
+#ifdef CODES
+shared float factors[MOST / BLOCK][SIDE]; // weights times the scales of blocks of values
+#endif
 
 float greatest(float x) {
     uint id = gl_LocalInvocationID.x;
@@ -117,11 +127,28 @@ float of_key(uint b, uint row, int key, Seen s) {
     return is ? 0.0 : filter_;
 }
 
+// product returns the product of the query and the key at k[at].
+float product(uint at) {
+    float sum = 0.0;
+#ifdef CODES
+    for (uint first = 0; first < size; first += BLOCK) {
+        float of_codes = 0.0;
+        uint i = first, end = min(first + BLOCK, size);
+        for (; i + 4 <= end; i += 4) {
+            of_codes += dot(vec4(query[i], query[i + 1], query[i + 2], query[i + 3]), codes_of(WORD_OF(k, at + i)));
+        }
+        for (; i < end; i++) of_codes += query[i] * float(CODE_OF(k, at + i, 1));
+        sum += of_codes * ROW_SCALE(k, at, size, first / BLOCK);
+    }
+#else
+    for (uint i = 0; i < size; i++) sum += query[i] * LOAD(k[at + i]);
+#endif
+    return sum;
+}
+
 // score_of returns the score of a key at a stage.
 float score_of(uint b, uint row, int key, uint k_at, uint m_at, Seen s, uint stage) {
-    float score = 0.0;
-    for (uint i = 0; i < size; i++) score += query[i] * LOAD(k[k_at + uint(key) * k_row + i]);
-    score *= scale;
+    float score = product(k_at + uint(key) * k_row) * scale;
     if (cap != 0.0 && stage > 1) score = cap * m_tanh(score / cap);
     if (stage <= 2) return score;
     if (key < s.lo || key >= s.hi) return -INFINITY;
@@ -170,6 +197,11 @@ void main() {
         float factor = top == -INFINITY ? 0.0 : m_exp(top - shift);
         top = now;
         weight[id] = w;
+#ifdef CODES
+        for (uint c = 0; c < blocks_of(width) && j < end; c++) {
+            factors[c][id] = w * ROW_SCALE(v, v_at + uint(j) * v_row, width, c);
+        }
+#endif
         barrier();
         sum *= factor;
         uint count = uint(min(int(SIDE), end - first));
@@ -178,7 +210,14 @@ void main() {
             uint e = c * SIDE + id;
             if (e >= width) continue;
             float a = acc[c] * factor;
-            for (uint i = 0; i < count; i++) a += weight[i] * LOAD(v[v_at + (uint(first) + i) * v_row + e]);
+            for (uint i = 0; i < count; i++) {
+                uint at = v_at + (uint(first) + i) * v_row + e;
+#ifdef CODES
+                a += factors[e / BLOCK][i] * float(CODE_OF(v, at, 1));
+#else
+                a += weight[i] * LOAD(v[at]);
+#endif
+            }
             acc[c] = a;
         }
     }

@@ -1,0 +1,85 @@
+package vulkan
+
+import (
+	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/device"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
+	"github.com/nacre-ml/nacre/runtime/tensor"
+)
+
+// cacheWidth returns the elements of a row of a cache of type d for heads of that size.
+func cacheWidth(d tensor.DType, size int) int {
+	n, _ := kit.CacheWidth(d, graph.Known(size)).Value()
+	return n
+}
+
+// appendCodes adds the dispatch of attention/append_codes, and returns the cache. The variant is of
+// the new rows. Each invocation writes a word of 32 bits.
+func (b *binder) appendCodes(variant string, x headRows, a appending, c cache) (headRows, error) {
+	width := cacheWidth(tensor.I8, x.size)
+	most := c.written(x)*width/4 + 2 // words of a head: whole ones, and parts of words at both ends
+	total := x.batch * x.heads * most
+	var w words
+	w.int(total, most, x.heads, x.rows, x.size, a.kept)
+	w.heads(x)
+	w.int(a.biasAt, c.pastRoom*width, c.rows, c.room*width)
+	y := whole(c.at, x.batch, x.heads, c.rows, width, c.room)
+	y.size, y.coded = x.size, true
+	b.step.InPlace = nil
+	return y, b.flat("attention/append_codes", variant, total, a.constants(c), w, c.from, x.at, a.bias, a.lengths, c.at)
+}
+
+// bindAppendCodes appends rows to a cache of int8. Axes between the growing one and a row are part
+// of the rows.
+func bindAppendCodes(o *attention.AppendCodes, b *binder) error {
+	variant, err := floatName(b.DType(attention.CodesRows))
+	if err != nil {
+		return err
+	}
+	if err := b.OnlyRoom([]int{attention.CodesPast}, []int{0}); err != nil {
+		return err
+	}
+	past, rows, memory := b.Shape(attention.CodesPast), b.Shape(attention.CodesRows), b.memory(attention.CodesPast)
+	last := len(past) - 1
+	axis, err := o.Axis(len(past))
+	if err != nil {
+		return err
+	}
+	for i, n := range memory {
+		if i != axis && n != past[i] {
+			return device.Refuse("rows are added along axis %d and there is room along another", axis)
+		}
+	}
+	inner := past[axis+1 : last].Len()
+	x := whole(b.in(attention.CodesRows), 1, past[:axis].Len(), rows[axis]*inner, rows[last], rows[axis]*inner)
+	kept := past[axis] * inner
+	_, err = b.appendCodes(variant, x, appending{kept: kept}, cache{from: b.in(attention.CodesPast),
+		pastRoom: memory[axis] * inner, at: b.out(0), rows: kept + x.rows, room: b.outMemory(0)[axis] * inner,
+		inPlace: b.isRoom(attention.CodesPast, 0)})
+	return err
+}
+
+// bindWidenCodes converts a cache of int8, which may be in memory with room, to floats.
+func bindWidenCodes(_ *attention.WidenCodes, b *binder) error {
+	variant, err := floatName(b.Out[0].DType)
+	if err != nil {
+		return err
+	}
+	if err := b.OnlyRoom([]int{0}, nil); err != nil {
+		return err
+	}
+	in, out, memory := b.Shape(0), b.OutShape(0), b.memory(0)
+	last := len(in) - 1
+	axis := 0 // the growing one; axes between it and a row are part of the rows
+	for axis < last && memory[axis] == in[axis] {
+		axis++
+	}
+	if axis == last {
+		axis = 0
+	}
+	var w words
+	w.int(out.Len(), out[axis:last].Len(), out[last], memory[axis:].Len())
+	b.step.InPlace = nil
+	return b.flat("attention/widen_codes", variant, out.Len(), nil, w, b.in(0), b.out(0))
+}

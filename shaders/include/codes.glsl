@@ -1,0 +1,27 @@
+// Rows of int8, as bytes in words: the codes of a row, then a scale for each block of codes, a
+// bfloat16. An element is its code times the scale of its block. A row begins at any byte.
+#ifndef CODES_GLSL
+#define CODES_GLSL
+
+#include "quantized.glsl"
+
+const uint BLOCK = 32; // codes of a block; the last one of a row may have fewer
+
+uint blocks_of(uint size) { return (size + BLOCK - 1) / BLOCK; }
+
+// row_bytes returns the bytes of a row of size elements.
+uint row_bytes(uint size) { return size + 2 * blocks_of(size); }
+
+// WORD_OF reads bytes i to i + 3 of x as a word. No word is read that has none of them.
+#define WORD_OF(x, i) ((x)[(i) / 4] >> (i) % 4 * 8 | (x)[((i) + 3) / 4] << 31 - (i) % 4 * 8 << 1)
+
+// ROW_SCALE reads the scale of a block of the row of size elements at byte row.
+#define ROW_SCALE(x, row, size, block) \
+    float_of_bf16(BYTE_OF(x, (row) + (size) + 2 * (block)) | BYTE_OF(x, (row) + (size) + 2 * (block) + 1) << 8)
+
+// codes_of returns the four codes of a word.
+vec4 codes_of(uint word) {
+    return vec4(code_of(word, 1), code_of(word >> 8, 1), code_of(word >> 16, 1), code_of(word >> 24, 1));
+}
+
+#endif
