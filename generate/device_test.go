@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nacre-ml/nacre"
@@ -23,6 +24,7 @@ func TestDevice(t *testing.T) {
 	testenv.Need(t, err)
 	defer d.Close()
 	prompt := []int32{7, 200, 31, 7, 7, 90, 255, 0, 13}
+	t.Run("int8 caches", func(t *testing.T) { checkCodesOnDevice(t, d, prompt) })
 	for name, build := range map[string]func() *graph.Model{"llama": llama, "sums": sums} {
 		want := one(t, generator(t, session(t, build(), nacre.Options{Threads: 1}), generate.Options{}).Tokens(context.Background(), prompt, generate.Sampling{MaxTokens: 24}))
 		for _, way := range []generate.Options{{}, {Chunk: 3}, {NoCache: true}} {
@@ -60,5 +62,69 @@ func TestDevice(t *testing.T) {
 				t.Errorf("tokens %v, want %v", lists[1], lists[0])
 			}
 		})
+	}
+}
+
+// checkCodesOnDevice compares greedy tokens of a device with the CPU's, with caches of int8 that
+// attention extends, and that a Concat does. The device computes all nodes that have them.
+func checkCodesOnDevice(t *testing.T, d *vulkan.Device, prompt []int32) {
+	for name, build := range map[string]func() *graph.Model{
+		"GroupQueryAttention": llama,
+		"products":            joinedDecoder{axis: 2, shared: true}.model,
+		"Attention":           joinedDecoder{attention: "Attention", axis: 2}.model,
+		"MultiHeadAttention":  joinedDecoder{attention: "MultiHeadAttention", axis: 2}.model,
+		"rows before heads":   joinedDecoder{axis: 1}.model,
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := slices.Clone(prompt)
+			for i := range list {
+				list[i] %= 100
+			}
+			sampling := generate.Sampling{MaxTokens: 24}
+			var tokens [2][]int32
+			for i, o := range []nacre.Options{{Threads: 1}, {Device: d}} {
+				o.CacheType = nacre.Int8
+				s := session(t, build(), o)
+				tokens[i] = one(t, generator(t, s, generate.Options{Chunk: 5 * i}).Tokens(t.Context(), list, sampling))
+				if o.Device != nil {
+					checkCodesPlaced(t, s)
+				}
+			}
+			if !slices.Equal(tokens[1], tokens[0]) {
+				t.Errorf("tokens %v, want %v", tokens[1], tokens[0])
+			}
+		})
+	}
+}
+
+// checkCodesPlaced checks that the device computes all nodes with caches of int8.
+func checkCodesPlaced(t *testing.T, s *nacre.Session) {
+	t.Helper()
+	st, err := s.NewStream(t.Context(), nacre.StreamOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	ids, err := nacre.NewTensor([]int64{1}, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := st.Plan(t.Context(), map[string]*nacre.Tensor{"input_ids": ids})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for line := range strings.Lines(plan.String()) {
+		for _, op := range []string{"nacre.AppendCodes", "nacre.WidenCodes", "nacre.ComposedAttention", "nacre.Narrow"} {
+			if strings.Contains(line, op) {
+				found = true
+				if !strings.Contains(line, "vulkan") {
+					t.Errorf("the device does not compute %s of\n%v", line, plan)
+				}
+			}
+		}
+	}
+	if !found {
+		t.Errorf("no node has a cache of int8:\n%v", plan)
 	}
 }

@@ -1,6 +1,8 @@
 package vulkan
 
 import (
+	"slices"
+
 	"github.com/nacre-ml/nacre/runtime/internal/device"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/attention"
 	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
@@ -140,18 +142,25 @@ func (b *binder) append(x headRows, a appending, c cache) (headRows, error) {
 }
 
 func bindMultiHeadAttention(o *attention.MultiHeadAttention, b *binder) error {
-	if err := b.OnlyRoom([]int{attention.MultiPastKey, attention.MultiPastValue}, []int{1, 2}); err != nil {
+	if err := b.OnlyRoom([]int{attention.MultiKey, attention.MultiValue, attention.MultiPastKey, attention.MultiPastValue},
+		[]int{1, 2}); err != nil {
 		return err
 	}
 	if err := b.checkRows(attention.MultiKey, attention.MultiValue); err != nil {
 		return err
 	}
-	in := make([]*op.Value, max(len(b.In), attention.MultiPastLength+1))
-	copy(in, b.In)
-	qh, kh, vh, err := o.Operands(in)
+	operands := func(in []*op.Value) (q, k, v attention.MultiHeadOperand, err error) {
+		return o.Operands(append(slices.Clone(in), make([]*op.Value, max(attention.MultiPastLength+1-len(in), 0))...))
+	}
+	qh, kh, vh, err := operands(b.InMemory())
 	if err != nil {
 		return err
 	}
+	_, keys, values, err := operands(b.In)
+	if err != nil {
+		return err
+	}
+	kh.Rows, vh.Rows = keys.Rows, values.Rows
 	var x [3]headRows
 	for i, h := range []attention.MultiHeadOperand{qh, kh, vh} {
 		if x[i], err = heads(b.in(h.Input), b.DType(h.Input), h.HeadRows); err != nil {
