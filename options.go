@@ -80,7 +80,8 @@ type Options struct {
 	// NewSession fails with ErrUnsupported if the model has no such state, if another operator
 	// reads the elements of one before its new rows are joined, or, with Int8, if they are
 	// joined along the last axis.
-	// The CPU computes attention with such states, also if the session has another Device.
+	// With a Device of Vulkan, the states stay in its memory, but for float16 beside keys and values
+	// of float32: the CPU computes attention with these.
 	CacheType DType
 	// Device computes the nodes that it supports, such as a GPU opened by package
 	// runtime/vulkan; the CPU computes the others. Nil is the CPU alone. The device keeps its

@@ -88,8 +88,8 @@ func (w *attentionWriter) operand(h *heads, side bool) string {
 	return w.apply("Transpose", 13, []string{h.value}, intsAttr("perm", h.perm...))
 }
 
-// unwidened returns the keys or values from before a conversion that kernels of the CPU do as they
-// read them: of codes, or by a Cast from 16-bit floats to float32.
+// unwidened returns the keys or values from before a conversion that kernels do as they read them:
+// of codes, or, if they are the CPU's, by a Cast from 16-bit floats to float32.
 func (w *attentionWriter) unwidened(h *heads) string {
 	if n := w.producer(h.value, nacreDomain+".WidenCodes"); n != nil && h != w.a.q {
 		return n.Inputs[0]
