@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nacre-ml/nacre/internal/byname"
 	"github.com/nacre-ml/nacre/packed"
 	"github.com/nacre-ml/nacre/runtime/graph"
 	"github.com/nacre-ml/nacre/runtime/internal/device"
@@ -200,7 +201,10 @@ func TestCodesInStreams(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, rows := range []int{3, 1, 70, 1, 1, 2} {
+			for i, rows := range []int{3, 1, 70, 1, 1, 2} {
+				if i == 4 {
+					st = forkedCodes(t, st, states)
+				}
 				in := map[string]tensor.Value{"x": random(r, 1, heads, rows, size)}
 				pl, err := st.Plan(t.Context(), in)
 				if err != nil {
@@ -234,6 +238,25 @@ func TestCodesInStreams(t *testing.T) {
 			}
 		}
 	}
+}
+
+// forkedCodes returns a copy of a stream whose states have been read and set, and closes st.
+func forkedCodes(t *testing.T, st byname.Stream, states []graph.State) byname.Stream {
+	fork, err := st.Fork()
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.Close()
+	for _, s := range states {
+		x, err := fork.State(s.Input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := fork.SetState(s.Input, x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return fork
 }
 
 // isCoded reports whether a step is of an operator with caches of int8.
