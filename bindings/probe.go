@@ -1,25 +1,6 @@
-//go:build cgo
-
 package bindings
 
-/*
-#include "probe/probe.h"
-
-// Package probe defines these; weak, so that cgo can link this package by itself.
-#pragma weak nacre_probe_read
-
-static inline size_t rate(nacre_fn f, size_t ops) { return ((nacre_rate_fn *)f)(ops); }
-
-#cgo nocallback rate
-#cgo noescape nacre_probe_read
-#cgo nocallback nacre_probe_read
-*/
-import "C"
-
-import (
-	"time"
-	"unsafe"
-)
+import "time"
 
 // ProbeFMA returns the rate, in operations per second, of float32 multiply-adds on one thread, with
 // the best levels in isa. A multiply-add is two operations. The rate is the upper bound of dense
@@ -31,21 +12,22 @@ func ProbeFMA(isa ISA) (float64, error) { return probe("f32_fma_rate", isa, 50e6
 func ProbeDot(isa ISA) (float64, error) { return probe("i8_dot_rate", isa, 400e6) }
 
 // probe returns the rate of an op, in operations per second.
-func probe(op string, isa ISA, ops float64) (float64, error) {
+func probe(op string, isa ISA, ops int) (float64, error) {
 	k, err := Select(op, isa)
 	if err != nil {
 		return 0, err
 	}
-	C.rate(k.fn(), C.size_t(ops)) // until the clock rate settles
+	rate(k.row, ops) // until the clock rate settles
 	start := time.Now()
-	done := C.rate(k.fn(), C.size_t(ops))
+	done := rate(k.row, ops)
 	return float64(done) / time.Since(start).Seconds(), nil
 }
 
 // ProbeRead returns the rate, in bytes per second, at which one thread reads buf. To measure
-// memory, buf must be much larger than the caches; to measure a cache, as large as it.
+// memory, buf must be much larger than the caches; to measure a cache, as large as it. It panics
+// unless Available returns nil.
 func ProbeRead(buf []byte) float64 {
 	start := time.Now()
-	C.nacre_probe_read(unsafe.Pointer(unsafe.SliceData(buf)), C.size_t(len(buf)))
+	readAll(buf)
 	return float64(len(buf)) / time.Since(start).Seconds()
 }

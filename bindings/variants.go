@@ -5,10 +5,13 @@ import (
 	"sync"
 )
 
-// byOp maps an op to its rows. The tables never change.
+// table is the rows of every family, read once: a row has one address.
+var table = sync.OnceValue(families)
+
+// byOp maps an op to its rows.
 var byOp = sync.OnceValue(func() map[string][]Kernel {
 	m := map[string][]Kernel{}
-	for _, f := range families() {
+	for _, f := range table() {
 		for _, k := range f {
 			op := k.Op()
 			m[op] = append(m[op], k)
@@ -25,7 +28,7 @@ func Variants(ops ...string) []Kernel {
 		list = append(list, byOp()[op]...)
 	}
 	if len(ops) == 0 {
-		for _, f := range families() {
+		for _, f := range table() {
 			list = append(list, f...)
 		}
 	}

@@ -10,13 +10,14 @@ static int64_t run_clock(void) {
 
 void nacre_run(nacre_job *job) {
     nacre_team team;
-    nacre_team_init(&team, job->pool, job->threads, job->stop);
+    nacre_team_init(&team, (nacre_pool *)(uintptr_t)job->pool, (size_t)job->threads, (const int32_t *)(uintptr_t)job->stop);
     job->failure.code = 0;
-    const uint64_t *at = job->code;
+    const uint64_t *at = (const uint64_t *)(uintptr_t)job->code;
+    int64_t *const times = (int64_t *)(uintptr_t)job->times;
     size_t i = 0;
     nacre_team_begin(&team);
     for (; i < job->commands; i++) {
-        if (job->times != NULL) job->times[i] = run_clock();
+        if (times != NULL) times[i] = run_clock();
         const nacre_kernel *const kernel = (const nacre_kernel *)(uintptr_t)at[NACRE_COMMAND_KERNEL];
         const uint64_t *const operands = at + NACRE_COMMAND_HEADER;
         const nacre_call call = {
@@ -33,7 +34,7 @@ void nacre_run(nacre_job *job) {
     }
     nacre_team_end(&team);
     job->done = i;
-    if (job->times != NULL && i == job->commands) job->times[i] = run_clock();
+    if (times != NULL && i == job->commands) times[i] = run_clock();
 }
 
 static const struct {

@@ -11,15 +11,16 @@
 enum { NACRE_COMMAND_KERNEL, NACRE_COMMAND_LENGTH, NACRE_COMMAND_SCRATCH, NACRE_COMMAND_OPERANDS,
       NACRE_COMMAND_HEADER };
 
-// nacre_job holds the inputs and results of nacre_run, all outside Go's heap.
+// nacre_job holds the inputs and results of nacre_run, all outside Go's heap. Addresses have 64 bits
+// in it on every processor.
 typedef struct {
-    const uint64_t *code;  // the commands, one after the other
-    size_t commands;
-    nacre_pool *pool;  // NULL for the caller alone
-    size_t threads;
-    int64_t *times;       // NULL, or space for commands + 1 times in ns: each begin, and the end
-    const int32_t *stop;  // NULL, or a flag with which another thread may stop the run
-    size_t done;          // commands that ran to their end
+    uint64_t code;  // of the commands, one after the other
+    uint64_t commands;
+    uint64_t pool;  // 0 for the caller alone
+    uint64_t threads;
+    uint64_t times;  // 0, or of space for commands + 1 times in ns, int64_t: each begin, and the end
+    uint64_t stop;   // 0, or of a flag, int32_t, with which another thread may stop the run
+    uint64_t done;   // commands that ran to their end
     nacre_failure failure;
 } nacre_job;
 
