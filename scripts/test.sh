@@ -97,13 +97,17 @@ tests() { # go test of every package, first of the one that takes longest
   go -C bench/plot test ./...
 }
 
+# node starts a program for js/wasm in Node.
+node=$(go env GOROOT)/lib/wasm/go_js_wasm_exec
+
 # conform runs the official tests with a program at some levels of instruction sets; none may
 # fail or be left out. Levels that the CPU lacks count for nothing.
 conform() { # PROGRAM LEVELS OPTION...
-  local program=$1 levels=$2
+  local program=$1 levels=$2 start=()
   shift 2
+  [[ $program != *.wasm ]] || start=("$node")
   printf '%s with %s%s: ' "$program" "$levels" "${*:+, $*}"
-  NACRE_ISA=${levels/all/} "build/$program" conformance "$NACRE_ONNX_DATA" --timeout "$long" "$@" >build/conformance.txt || true
+  NACRE_ISA=${levels/all/} "${start[@]}" "build/$program" conformance "$NACRE_ONNX_DATA" --timeout "$long" "$@" >build/conformance.txt || true
   tail -n 20 build/conformance.txt
   grep -qx '1914 passed, 0 failed, 0 skipped' build/conformance.txt
 }
@@ -182,6 +186,13 @@ clang() { # the kernels as clang compiles them
 neon() { # the kernels of 64-bit ARM, under emulation
   CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOARCH=arm64 \
     go test "$patience" -short -exec 'qemu-aarch64 -L /usr/aarch64-linux-gnu' ./bindings ./runtime/internal/cpu ./packed
+}
+
+js() { # the engine and its kernels as WebAssembly, in Node
+  GOOS=js GOARCH=wasm go test "$patience" -vet=off -short -exec "$node" ./bindings/... ./packed ./runtime/graph ./runtime/tensor \
+    ./runtime/internal/cpu ./runtime/internal/exec
+  GOOS=js GOARCH=wasm go build -o build/nacre.wasm ./cmd/nacre
+  conform nacre.wasm all
 }
 
 android() { # all code compiles for Android, and the programs are what its loader takes
@@ -312,6 +323,7 @@ race         long
 asan         long
 ubsan        long
 neon         long
+js           long
 scalar       short
 levels       short
 emulated     short
