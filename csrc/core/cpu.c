@@ -106,6 +106,9 @@ uint32_t nacre_cpu_detect(void) {
 
 #elif defined(__aarch64__)
 uint32_t nacre_cpu_detect(void) { return NACRE_ISA_neon; }
+#elif defined(__wasm_simd128__)
+// A module with vectors does not load where there are none.
+uint32_t nacre_cpu_detect(void) { return NACRE_ISA_simd128; }
 #else
 uint32_t nacre_cpu_detect(void) { return 0; }
 #endif

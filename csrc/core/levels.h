@@ -13,6 +13,9 @@
 #elif NACRE_AARCH64
 #define NACRE_LEVELS(X, ...) \
     X(neon, __VA_ARGS__)
+#elif NACRE_SIMD128
+#define NACRE_LEVELS(X, ...) \
+    X(simd128, __VA_ARGS__)
 #else
 #define NACRE_LEVELS(X, ...)
 #endif

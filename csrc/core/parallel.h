@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/target.h"
+
 typedef struct nacre_pool nacre_pool;
 typedef struct nacre_team nacre_team;
 
@@ -39,9 +41,15 @@ void nacre_team_init(nacre_team *team, nacre_pool *pool, size_t threads, const i
 void nacre_team_begin(nacre_team *team);
 void nacre_team_end(nacre_team *team);
 
-// nacre_team_threads returns the number of threads of a team; 1 for NULL.
+// nacre_team_threads returns the number of threads of a team; 1 for NULL. In WebAssembly there are no
+// pools, and it is the constant 1.
 static inline size_t nacre_team_threads(const nacre_team *team) {
+#if NACRE_WASM
+    (void)team;
+    return 1;
+#else
     return team == NULL || team->pool == NULL ? 1 : team->threads;
+#endif
 }
 
 // nacre_stopped reports whether the run is stopped. The results of a stopped job must not be used.

@@ -10,6 +10,12 @@
 #if defined(__aarch64__)
 #define NACRE_AARCH64 1
 #endif
+#if defined(__wasm__)
+#define NACRE_WASM 1
+#endif
+#if defined(__wasm_simd128__)
+#define NACRE_SIMD128 1
+#endif
 
 // On Windows, gcc aligns vectors on the stack to 16 bytes only, and moves them by instructions that
 // fault if wider vectors are not aligned.

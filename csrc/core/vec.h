@@ -10,7 +10,9 @@
 //     load_n store_n       the first n < width lanes at p; load_n fills the others
 //     keep(a)              a, in a register: compilers load it once, however often it is used
 //     set1 add sub mul div sqrt abs
-//     fma(a, b, c)         a * b + c, rounded once
+//     fma(a, b, c)         a * b + c, rounded once; simd128 has no such instruction, and rounds the
+//                          product and the sum
+//     fused(a, b, c)       fma(a, b, c) that is exact on every level if its value is a float
 //     add_product(&c, a, b)  c = fma(a, b, c) in the register of c: compilers that choose
 //                          another one run out of registers in loops of many sums
 //     max min              with a NaN in the first operand: the second

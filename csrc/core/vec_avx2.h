@@ -58,6 +58,7 @@ NACRE_INLINE __m256 nacre_avx2_div(__m256 a, __m256 b) { return _mm256_div_ps(a,
 NACRE_INLINE __m256 nacre_avx2_sqrt(__m256 a) { return _mm256_sqrt_ps(a); }
 NACRE_INLINE __m256 nacre_avx2_abs(__m256 a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
 NACRE_INLINE __m256 nacre_avx2_fma(__m256 a, __m256 b, __m256 c) { return _mm256_fmadd_ps(a, b, c); }
+NACRE_INLINE __m256 nacre_avx2_fused(__m256 a, __m256 b, __m256 c) { return nacre_avx2_fma(a, b, c); }
 NACRE_INLINE __m256 nacre_avx2_max(__m256 a, __m256 b) { return _mm256_max_ps(a, b); }
 NACRE_INLINE __m256 nacre_avx2_min(__m256 a, __m256 b) { return _mm256_min_ps(a, b); }
 NACRE_INLINE __m256 nacre_avx2_maxnan(__m256 a, __m256 b) {

@@ -64,6 +64,7 @@ NACRE_INLINE __m512 nacre_avx512_div(__m512 a, __m512 b) { return _mm512_div_ps(
 NACRE_INLINE __m512 nacre_avx512_sqrt(__m512 a) { return _mm512_sqrt_ps(a); }
 NACRE_INLINE __m512 nacre_avx512_abs(__m512 a) { return _mm512_abs_ps(a); }
 NACRE_INLINE __m512 nacre_avx512_fma(__m512 a, __m512 b, __m512 c) { return _mm512_fmadd_ps(a, b, c); }
+NACRE_INLINE __m512 nacre_avx512_fused(__m512 a, __m512 b, __m512 c) { return nacre_avx512_fma(a, b, c); }
 NACRE_INLINE __m512 nacre_avx512_max(__m512 a, __m512 b) { return _mm512_max_ps(a, b); }
 NACRE_INLINE __m512 nacre_avx512_min(__m512 a, __m512 b) { return _mm512_min_ps(a, b); }
 NACRE_INLINE __m512 nacre_avx512_maxnan(__m512 a, __m512 b) {

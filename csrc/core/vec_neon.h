@@ -62,6 +62,7 @@ NACRE_INLINE float32x4_t nacre_neon_div(float32x4_t a, float32x4_t b) { return v
 NACRE_INLINE float32x4_t nacre_neon_sqrt(float32x4_t a) { return vsqrtq_f32(a); }
 NACRE_INLINE float32x4_t nacre_neon_abs(float32x4_t a) { return vabsq_f32(a); }
 NACRE_INLINE float32x4_t nacre_neon_fma(float32x4_t a, float32x4_t b, float32x4_t c) { return vfmaq_f32(c, a, b); }
+NACRE_INLINE float32x4_t nacre_neon_fused(float32x4_t a, float32x4_t b, float32x4_t c) { return nacre_neon_fma(a, b, c); }
 NACRE_INLINE float32x4_t nacre_neon_max(float32x4_t a, float32x4_t b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
 NACRE_INLINE float32x4_t nacre_neon_min(float32x4_t a, float32x4_t b) { return vbslq_f32(vcltq_f32(a, b), a, b); }
 NACRE_INLINE float32x4_t nacre_neon_maxnan(float32x4_t a, float32x4_t b) { return vmaxq_f32(a, b); }

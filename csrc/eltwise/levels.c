@@ -29,6 +29,9 @@
 #include "core/each_level.h"
 #endif
 
+// Names of functions contain bool, which the header of WebAssembly's vectors defines.
+#undef bool
+
 #define NACRE_CONVERT_KERNEL(op, variant, isa, function) void function(const void *, void *, size_t);
 #define NACRE_UNARY_KERNEL(op, variant, isa, function) void function(const void *, void *, size_t, const void *);
 #define NACRE_BINARY_KERNEL(op, variant, isa, function) \

@@ -7,5 +7,6 @@
 #include "half/half_avx512.h"
 #include "half/half_neon.h"
 #include "half/half_scalar.h"
+#include "half/half_simd128.h"
 
 #endif

@@ -1,6 +1,6 @@
 // The bodies of the family for each level. The registers hold the sums of a tile, the vectors of b
 // and the numbers of a in use: 24 + 2 + 1 of 32 (avx512), 12 + 2 + 1 of 16 (avx2), 24 + 3 + 5 of 32
-// (neon). Tiles of doubles have as many vectors.
+// (neon), 12 + 3 + 1 of the 16 of most browsers' machines (simd128). Tiles of doubles have as many vectors.
 #include <math.h>
 #include <string.h>
 
@@ -38,6 +38,15 @@
 #define F64_GEMM_BLOCK_A_neon 0
 #define F64_GEMM_BLOCK_B_neon (128 << 10)
 #define F32_GEMM_ROWS_neon(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define F32_GEMM_MR_simd128 4
+#define F32_GEMM_NV_simd128 3
+#define F32_GEMM_PLAIN_ROWS_simd128 256
+#define F32_GEMM_PLAIN_SPREAD_simd128 0
+#define F32_GEMM_BLOCK_A_simd128 0
+#define F32_GEMM_BLOCK_B_simd128 (128 << 10)
+#define F64_GEMM_BLOCK_A_simd128 0
+#define F64_GEMM_BLOCK_B_simd128 (128 << 10)
+#define F32_GEMM_ROWS_simd128(X) X(0) X(1) X(2) X(3)
 
 #define NACRE_BODY "matmul/f32_gemm.inc"
 #define NACRE_NAME f32_gemm
