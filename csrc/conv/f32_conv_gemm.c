@@ -11,7 +11,7 @@ typedef struct {
     nacre_dtype type;
     const void *x;
     int has_add;
-    size_t axes[GEMM_BATCH];
+    int64_t axes[GEMM_BATCH];
     nacre_f32_gemm g;
 } conv_gemm;
 
@@ -46,7 +46,7 @@ static void make_product(conv_gemm *j, const nacre_kernel *kernel, const nacre_c
         g->source = j;
     }
     const size_t batch[GEMM_BATCH] = {c->images, c->groups, 0, w_step, c->groups * c->channels * n, c->channels * n};
-    for (size_t i = 0; i < GEMM_BATCH; i++) j->axes[i] = batch[i];
+    for (size_t i = 0; i < GEMM_BATCH; i++) j->axes[i] = (int64_t)batch[i];
     g->batch = (nacre_batch){2, j->axes};
 }
 

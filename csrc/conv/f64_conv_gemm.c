@@ -7,7 +7,7 @@ typedef struct {
     nacre_conv c;
     nacre_f64_im2col_fn *im2col;
     const double *x;
-    size_t axes[GEMM_BATCH];
+    int64_t axes[GEMM_BATCH];
     nacre_f64_gemm g;
 } conv_gemm;
 
@@ -33,7 +33,7 @@ static void make_product(conv_gemm *j, const nacre_kernel *kernel, const nacre_c
     }
     const size_t batch[GEMM_BATCH] = {c->images, c->groups, 0, c->filters * k, c->groups * c->channels * n,
                                       c->channels * n};
-    for (size_t i = 0; i < GEMM_BATCH; i++) j->axes[i] = batch[i];
+    for (size_t i = 0; i < GEMM_BATCH; i++) j->axes[i] = (int64_t)batch[i];
     j->g.batch = (nacre_batch){2, j->axes};
 }
 

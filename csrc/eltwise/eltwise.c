@@ -79,18 +79,18 @@ typedef struct {
     size_t step[ELTWISE_AXES][ELTWISE_INPUTS];  // in elements
 } eltwise_walk;
 
-static void walk_axes(eltwise_walk *w, const size_t *dims, size_t rank, size_t inputs) {
+static void walk_axes(eltwise_walk *w, const int64_t *dims, size_t rank, size_t inputs) {
     size_t run[ELTWISE_INPUTS] = {1, 1, 1};
     w->rank = 0;
     w->n = 1;
     for (size_t axis = rank; axis-- > 0;) {
-        const size_t extent = dims[axis];
+        const size_t extent = (size_t)dims[axis];
         w->n *= extent;
         if (extent == 1) continue;
         size_t step[ELTWISE_INPUTS] = {0, 0, 0};
         size_t alike = w->rank > 0;
         for (size_t k = 0; k < inputs; k++) {
-            const size_t own = dims[(k + 1) * rank + axis];
+            const size_t own = (size_t)dims[(k + 1) * rank + axis];
             step[k] = own == 1 ? 0 : run[k];
             run[k] *= own;
             if (alike && step[k] != w->step[w->rank - 1][k] * w->extent[w->rank - 1]) alike = 0;
@@ -237,7 +237,7 @@ static void binary_chunk(void *arg, size_t chunk, size_t thread) {
 }
 
 void nacre_eltwise_binary(nacre_team *team, nacre_binary_fn fn, const void *a, nacre_storage a_storage, const void *b,
-                          nacre_storage b_storage, void *y, nacre_storage y_storage, const size_t *dims, size_t rank) {
+                          nacre_storage b_storage, void *y, nacre_storage y_storage, const int64_t *dims, size_t rank) {
     binary_job job = {.fn = fn, .a = a, .b = b, .y = y, .a_storage = a_storage, .b_storage = b_storage,
                       .y_storage = y_storage};
     walk_axes(&job.walk, dims, rank, 2);
@@ -270,7 +270,7 @@ static void where_chunk(void *arg, size_t chunk, size_t thread) {
 }
 
 void nacre_eltwise_where(nacre_team *team, nacre_where_fn fn, const uint8_t *cond, const void *a, const void *b,
-                         void *y, size_t bytes, const size_t *dims, size_t rank) {
+                         void *y, size_t bytes, const int64_t *dims, size_t rank) {
     where_job job = {.fn = fn, .cond = cond, .a = a, .b = b, .y = y, .bytes = bytes};
     walk_axes(&job.walk, dims, rank, 3);
     nacre_parallel(team, nacre_ceil_div(job.walk.n, ELTWISE_CHUNK), where_chunk, &job);
@@ -281,9 +281,6 @@ void nacre_eltwise_where(nacre_team *team, nacre_where_fn fn, const uint8_t *con
 static nacre_storage storage_of(nacre_storage_words w) {
     return (nacre_storage){(size_t)w.bytes, (nacre_convert_fn)nacre_part_fn(w.via)};
 }
-
-// Returns the dims of a command as sizes; they are not negative.
-static const size_t *dims_of(const int64_t *dims) { return (const size_t *)dims; }
 
 static void unary_command(const nacre_call *c) {
     const nacre_unary_words *const w = (const void *)c->words;
@@ -308,13 +305,13 @@ static void binary_command(const nacre_call *c) {
     const nacre_binary_words *const w = (const void *)c->words;
     nacre_eltwise_binary(c->team, (nacre_binary_fn)c->kernel->fn, nacre_operand(c, 0), storage_of(w->a),
                          nacre_operand(c, 1), storage_of(w->b),
-                         nacre_operand(c, 2), storage_of(w->y), dims_of(w->dims), (size_t)w->rank);
+                         nacre_operand(c, 2), storage_of(w->y), w->dims, (size_t)w->rank);
 }
 
 static void where_command(const nacre_call *c) {
     const nacre_where_words *const w = (const void *)c->words;
     nacre_eltwise_where(c->team, (nacre_where_fn)c->kernel->fn, nacre_operand(c, 0), nacre_operand(c, 1),
-                        nacre_operand(c, 2), nacre_operand(c, 3), (size_t)w->bytes, dims_of(w->dims), (size_t)w->rank);
+                        nacre_operand(c, 2), nacre_operand(c, 3), (size_t)w->bytes, w->dims, (size_t)w->rank);
 }
 
 static void fused_command(const nacre_call *c) {

@@ -100,12 +100,12 @@ void nacre_eltwise_map(nacre_team *team, nacre_unary_fn fn, int costly, const vo
 // Computes y = fn(a, b) with broadcasting. dims holds rank extents of y, then rank of a and rank of
 // b. Each extent of a or b is 1 or y's.
 void nacre_eltwise_binary(nacre_team *team, nacre_binary_fn fn, const void *a, nacre_storage a_storage, const void *b,
-                          nacre_storage b_storage, void *y, nacre_storage y_storage, const size_t *dims, size_t rank);
+                          nacre_storage b_storage, void *y, nacre_storage y_storage, const int64_t *dims, size_t rank);
 
 // Computes y = cond ? a : b with broadcasting; dims as above, with the extents of cond between the
 // extents of y and of a.
 void nacre_eltwise_where(nacre_team *team, nacre_where_fn fn, const uint8_t *cond, const void *a, const void *b,
-                         void *y, size_t bytes, const size_t *dims, size_t rank);
+                         void *y, size_t bytes, const int64_t *dims, size_t rank);
 
 // A unary and a binary kernel in one pass: y = binary(unary(x), b) if the unary comes first, else
 // unary(binary(x, b)). b has `period` elements and is repeated. in is the storage of x and b. y may

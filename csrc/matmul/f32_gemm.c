@@ -53,7 +53,7 @@ static gemm_path best_path(const nacre_f32_gemm *g) {
 }
 
 // Turns a product with a single column of c into the transposed product, with a single row.
-static void transpose_column(nacre_f32_gemm *g, size_t *transposed) {
+static void transpose_column(nacre_f32_gemm *g, int64_t *transposed) {
     nacre_f32_operand b = g->a;
     b.row = g->a.col;
     b.col = g->a.row;
@@ -86,7 +86,7 @@ static int is_column(const nacre_f32_gemm *g) {
 // Returns the product as path computes it: a product with a single column transposed, unless the
 // transposed product does not fit the path and the product does: lines have room for few rows. Its
 // batch is in transposed.
-static nacre_f32_gemm turned(const nacre_f32_gemm *given, gemm_path path, size_t *transposed) {
+static nacre_f32_gemm turned(const nacre_f32_gemm *given, gemm_path path, int64_t *transposed) {
     if (!is_column(given)) return *given;
     nacre_f32_gemm g = *given;
     transpose_column(&g, transposed);
@@ -95,7 +95,7 @@ static nacre_f32_gemm turned(const nacre_f32_gemm *given, gemm_path path, size_t
 
 // Returns the fastest path of a product, or of its transpose if it has a single column.
 static gemm_path choose_path(const nacre_f32_gemm *given) {
-    size_t transposed[3 * COLUMN_RANK];
+    int64_t transposed[3 * COLUMN_RANK];
     const nacre_f32_gemm g = turned(given, TILES, transposed);
     return best_path(&g);
 }
@@ -144,7 +144,7 @@ static size_t plain_rows(const nacre_f32_gemm *g) {
     return nacre_min(g->k * g->n <= SMALL_B ? g->impl->plain_rows : FEW_PANELS * g->impl->mr, most);
 }
 
-static gemm_plan make_plan(const nacre_f32_gemm *given, gemm_path path, size_t threads, size_t *transposed) {
+static gemm_plan make_plan(const nacre_f32_gemm *given, gemm_path path, size_t threads, int64_t *transposed) {
     gemm_plan p = {.g = turned(given, path, transposed), .path = path, .products = nacre_batch_count(&given->batch)};
     p.lines = path == GEMV_DOT || path == GEMV_AXPY;
     p.pairs = path == PAIRS;
@@ -195,7 +195,7 @@ static gemm_plan make_plan(const nacre_f32_gemm *given, gemm_path path, size_t t
 
 // Returns the elements of scratch that path_run needs.
 static size_t path_scratch(const nacre_f32_gemm *g, gemm_path path, size_t threads) {
-    size_t transposed[3 * COLUMN_RANK];
+    int64_t transposed[3 * COLUMN_RANK];
     const gemm_plan p = make_plan(g, path, threads, transposed);
     return p.a_distinct * p.a_size + threads * (p.b_size + p.c_size + p.rows_size);
 }
@@ -252,7 +252,7 @@ static void lines_chunk(void *job, size_t chunk, size_t thread) {
 }
 
 static void path_run(const nacre_f32_gemm *given, gemm_path path, nacre_team *team, float *scratch) {
-    size_t transposed[3 * COLUMN_RANK];
+    int64_t transposed[3 * COLUMN_RANK];
     gemm_plan p = make_plan(given, path, nacre_team_threads(team), transposed);
     if (p.products == 0) return;
     p.team = team;
@@ -281,7 +281,7 @@ static nacre_f32_gemm gemm_of(const nacre_kernel *kernel, const int64_t *words) 
         .impl = ((nacre_f32_gemm_fn *)kernel->fn)(), .m = (size_t)w->m, .n = (size_t)w->n, .k = (size_t)w->k,
         .a = {NULL, w->a_packed != 0, (nacre_dtype)w->a_type, (size_t)w->a_row, (size_t)w->a_col},
         .b = {NULL, w->b_packed != 0, (nacre_dtype)w->b_type, (size_t)w->b_row, (size_t)w->b_col},
-        .batch = {(size_t)w->rank, (const size_t *)w->axes},
+        .batch = {(size_t)w->rank, w->axes},
         .alpha = (float)w->alpha, .row_count = 1, .c_type = (nacre_dtype)w->c_type, .ldc = (size_t)w->ldc,
     };
     g.finish.clamp = w->clamp != 0;

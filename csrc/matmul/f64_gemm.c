@@ -64,7 +64,7 @@ static int is_column(const nacre_f64_gemm *g) {
 }
 
 // Turns a product with a single column of c into the transposed product, with a single row.
-static void transpose_column(nacre_f64_gemm *g, size_t *transposed) {
+static void transpose_column(nacre_f64_gemm *g, int64_t *transposed) {
     const nacre_f64_operand a = g->a;
     g->a = (nacre_f64_operand){g->b.data, g->b.col, g->b.row};
     g->b = (nacre_f64_operand){a.data, a.col, a.row};
@@ -83,7 +83,7 @@ static void transpose_column(nacre_f64_gemm *g, size_t *transposed) {
 }
 
 // Returns the product as path computes it, as turned in f32_gemm.c.
-static nacre_f64_gemm turned(const nacre_f64_gemm *given, gemm_path path, size_t *transposed) {
+static nacre_f64_gemm turned(const nacre_f64_gemm *given, gemm_path path, int64_t *transposed) {
     if (!is_column(given)) return *given;
     nacre_f64_gemm g = *given;
     transpose_column(&g, transposed);
@@ -92,7 +92,7 @@ static nacre_f64_gemm turned(const nacre_f64_gemm *given, gemm_path path, size_t
 
 // Returns the fastest path of a product, or of its transpose if it has a single column.
 static gemm_path choose_path(const nacre_f64_gemm *given) {
-    size_t transposed[3 * COLUMN_RANK];
+    int64_t transposed[3 * COLUMN_RANK];
     const nacre_f64_gemm g = turned(given, TILES, transposed);
     return best_path(&g);
 }
@@ -138,7 +138,7 @@ static size_t plain_rows(const nacre_f64_gemm *g) {
     return gemm_same_sets(bytes) ? SHARED_ROWS : PLAIN_ROWS;
 }
 
-static gemm_plan make_plan(const nacre_f64_gemm *given, gemm_path path, size_t threads, size_t *transposed) {
+static gemm_plan make_plan(const nacre_f64_gemm *given, gemm_path path, size_t threads, int64_t *transposed) {
     gemm_plan p = {.g = turned(given, path, transposed), .path = path, .products = nacre_batch_count(&given->batch)};
     const nacre_f64_gemm *const g = &p.g;
     if (p.products == 0 || g->m == 0 || g->n == 0) {
@@ -170,7 +170,7 @@ static gemm_plan make_plan(const nacre_f64_gemm *given, gemm_path path, size_t t
 
 // Returns the elements of scratch that path_run needs.
 static size_t path_scratch(const nacre_f64_gemm *g, gemm_path path, size_t threads) {
-    size_t transposed[3 * COLUMN_RANK];
+    int64_t transposed[3 * COLUMN_RANK];
     const gemm_plan p = make_plan(g, path, threads, transposed);
     return p.a_distinct * p.a_size + threads * (p.a_last + p.b_size + p.rows_size);
 }
@@ -454,7 +454,7 @@ static void lines_chunk(void *job, size_t chunk, size_t thread) {
 }
 
 static void path_run(const nacre_f64_gemm *given, gemm_path path, nacre_team *team, double *scratch) {
-    size_t transposed[3 * COLUMN_RANK];
+    int64_t transposed[3 * COLUMN_RANK];
     gemm_plan p = make_plan(given, path, nacre_team_threads(team), transposed);
     if (p.products == 0) return;
     p.team = team;
@@ -475,7 +475,7 @@ static nacre_f64_gemm gemm_of(const nacre_kernel *kernel, const int64_t *words) 
         .impl = ((nacre_f64_gemm_fn *)kernel->fn)(), .m = (size_t)w->m, .n = (size_t)w->n, .k = (size_t)w->k,
         .a = {NULL, (size_t)w->a_row, (size_t)w->a_col}, .b = {NULL, (size_t)w->b_row, (size_t)w->b_col},
         .b_packed = w->b_packed != 0,
-        .batch = {(size_t)w->rank, (const size_t *)w->axes}, .alpha = w->alpha, .row_count = 1, .ldc = (size_t)w->ldc,
+        .batch = {(size_t)w->rank, w->axes}, .alpha = w->alpha, .row_count = 1, .ldc = (size_t)w->ldc,
     };
     g.finish = (nacre_f64_finish){.clamp = w->clamp != 0, .low = w->low, .high = w->high, .params = w->params};
     g.finish.map = (void (*)(const void *, void *, size_t, const void *))nacre_part_fn(w->map);

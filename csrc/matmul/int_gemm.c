@@ -124,7 +124,7 @@ static void int_run(const nacre_call *c) {
     int_job j = {.w = w, .fn = (nacre_int_gemm_fn *)c->kernel->fn, .team = c->team, .m = (size_t)w->m,
                  .n = (size_t)w->n, .k = (size_t)w->k,
                  .a = nacre_operand(c, 0), .b = nacre_operand(c, 1), .c = nacre_operand(c, 2),
-                 .batch = {(size_t)w->rank, (const size_t *)w->axes}, .scratch = c->scratch};
+                 .batch = {(size_t)w->rank, w->axes}, .scratch = c->scratch};
     j.i_count = nacre_ceil_div(j.m, INT_ROWS);
     j.j_count = nacre_ceil_div(j.n, NACRE_INT_COLUMNS);
     const size_t products = nacre_batch_count(&j.batch), chunks = products * j.i_count * j.j_count,

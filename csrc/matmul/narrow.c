@@ -80,7 +80,7 @@ static void narrow_start(const nacre_call *c, size_t size) {
     narrow_job j = {
         .kernel = (nacre_narrow_fn *)c->kernel->fn,
         .w = w,
-        .batch = {(size_t)w->rank, (const size_t *)(const void *)w->axes},
+        .batch = {(size_t)w->rank, w->axes},
         .size = size,
         .a = nacre_operand(c, 0),
         .b = nacre_operand(c, 1),

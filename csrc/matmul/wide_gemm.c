@@ -7,7 +7,7 @@ static void wide_command(const nacre_call *c) {
     const nacre_wide_gemm g = {
         .m = (size_t)w->m, .n = (size_t)w->n, .k = (size_t)w->k, .a_row = (size_t)w->a_row, .a_col = (size_t)w->a_col,
         .b_row = (size_t)w->b_row, .b_col = (size_t)w->b_col, .ldc = (size_t)w->ldc,
-        .batch = {(size_t)w->rank, (const size_t *)w->axes},
+        .batch = {(size_t)w->rank, w->axes},
     };
     ((nacre_wide_gemm_fn *)c->kernel->fn)(&g, c->team, nacre_operand(c, 0), nacre_operand(c, 1), nacre_operand(c, 2),
                                           c->scratch);

@@ -8,7 +8,7 @@ enum { I8_SPAN_COLUMNS = 128 };
 typedef struct {
     nacre_i8_gemm g;
     const nacre_i8_conv *conv;
-    size_t axes[6];  // of the batch
+    int64_t axes[6];  // of the batch
 } i8_conv_job;
 
 // Reports whether the columns of a value are its planes in memory.
@@ -85,10 +85,10 @@ static void i8_conv_product(i8_conv_job *job, const nacre_i8_conv *j, int lines)
     g->a.col = 1;
     g->b = (nacre_i8_operand){.is_signed = j->x_signed};
     const size_t step = g->a.packed ? nacre_i8_gemm_packed_a(g->impl, g->m, g->k) : g->m * g->k;
-    job->axes[0] = c->images;
-    job->axes[1] = c->groups;
+    job->axes[0] = (int64_t)c->images;
+    job->axes[1] = (int64_t)c->groups;
     job->axes[2] = 0;
-    job->axes[3] = step;
+    job->axes[3] = (int64_t)step;
     job->axes[4] = job->axes[5] = 0;
     g->batch = (nacre_batch){2, job->axes};
     g->row_count = c->groups;

@@ -16,7 +16,7 @@ static nacre_i8_gemm gemm_of(const nacre_i8_gemm_impl *impl, const nacre_i8_gemm
         .impl = impl, .m = (size_t)w->m, .n = (size_t)w->n, .k = (size_t)w->k,
         .a = {NULL, 0, (int)w->a_signed, (size_t)w->a_row, (size_t)w->a_col},
         .b = {NULL, (int)w->b_packed, (int)w->b_signed, (size_t)w->b_row, (size_t)w->b_col},
-        .batch = {(size_t)w->rank, (const size_t *)w->batch},
+        .batch = {(size_t)w->rank, w->batch},
         .row_count = 1, .col_count = 1,
         .bias_row = (size_t)w->bias_row, .bias_col = (size_t)w->bias_col,
         .type = (nacre_dtype)w->c,
@@ -145,7 +145,7 @@ static size_t gemm_packed(const nacre_kernel *k, const int64_t *words, size_t op
     const size_t n = (size_t)w->n, depth = (size_t)w->k;
     const size_t size = nacre_i8_gemm_packed_b(((nacre_i8_gemm_fn *)k->fn)(), n, depth);
     if (operand != GEMM_B || n == 1 || size > GEMM_MOST_FILLING * (n * depth + 4 * n + 64)) return 0;
-    const nacre_batch batch = {(size_t)w->rank, (const size_t *)w->batch};
+    const nacre_batch batch = {(size_t)w->rank, w->batch};
     return size * nacre_batch_distinct(&batch, 1);
 }
 
@@ -153,7 +153,7 @@ static void gemm_pack(const nacre_kernel *k, const int64_t *words, size_t operan
     (void)operand;
     const nacre_i8_gemm_words *const w = (const void *)words;
     const nacre_i8_gemm_impl *const impl = ((nacre_i8_gemm_fn *)k->fn)();
-    const nacre_batch batch = {(size_t)w->rank, (const size_t *)w->batch};
+    const nacre_batch batch = {(size_t)w->rank, w->batch};
     const size_t size = nacre_i8_gemm_packed_b(impl, (size_t)w->n, (size_t)w->k),
         count = nacre_batch_distinct(&batch, 1);
     for (size_t q = 0; q < count; q++) {

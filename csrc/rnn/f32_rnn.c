@@ -16,7 +16,7 @@ enum {
 
 // rnn_product returns the product of `rows` input rows of a batch of one axis, or of one matrix if
 // axes is NULL.
-static nacre_f32_gemm rnn_product(const rnn_plan *p, size_t rows, const size_t *axes) {
+static nacre_f32_gemm rnn_product(const rnn_plan *p, size_t rows, const int64_t *axes) {
     return (nacre_f32_gemm){
         .impl = p->o->gemm,
         .m = rows,
@@ -55,7 +55,7 @@ static rnn_plan rnn_make_plan(const nacre_rnn *n, const rnn_operands *o, size_t 
     p.packed_r = driver->packed_b(o->gemm, n->hidden, n->hidden);
     // There is one product for all sequences or one per sequence; reserve the larger scratch.
     const nacre_f32_gemm merged = rnn_product(&p, p.block * batch, NULL);
-    const size_t axes[] = {batch, 1, 0};
+    const int64_t axes[] = {(int64_t)batch, 1, 0};
     const nacre_f32_gemm each = rnn_product(&p, p.block, axes);
     p.gemm_scratch = nacre_max(o->gemm->path->scratch(&merged, threads), o->gemm->path->scratch(&each, threads));
     return p;
@@ -162,7 +162,7 @@ typedef struct {
 
 static void rnn_add_inputs(const rnn_plan *p, nacre_team *team, const rnn_inputs *in) {
     const rnn_operands *const o = p->o;
-    const size_t axes[] = {in->products, in->stride, 0};
+    const int64_t axes[] = {(int64_t)in->products, (int64_t)in->stride, 0};
     nacre_f32_gemm g = rnn_product(p, in->rows, axes);
     g.a.data = rnn_at(p, o->x, in->from);
     g.a.row = in->row_step;
@@ -302,7 +302,8 @@ static void rnn_command(const nacre_call *c) {
 // rnn_takes reports whether the part takes the products of the inputs of that many steps, for
 // sequences of equal lengths.
 static bool rnn_takes(const rnn_plan *p, size_t steps) {
-    const size_t batch = p->n->batch, axes[] = {batch, 1, 0};
+    const size_t batch = p->n->batch;
+    const int64_t axes[] = {(int64_t)batch, 1, 0};
     const nacre_f32_gemm g = rnn_merges(p->n) ? rnn_product(p, steps * batch, NULL) : rnn_product(p, steps, axes);
     return p->o->gemm->path->fits(&g);
 }
