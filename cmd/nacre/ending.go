@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 
 	"github.com/nacre-ml/nacre/bindings"
@@ -58,6 +59,9 @@ func asIs(w io.Writer) io.Writer {
 // code. Files being written are removed. A signal that was ignored when the process began stays
 // ignored.
 func endOnSignals() {
+	if !hasSignals {
+		return
+	}
 	c := make(chan os.Signal, 1)
 	notify(c, os.Interrupt, syscall.SIGTERM, hangup, syscall.SIGQUIT)
 	// Writes to pipes without a reader then return errors, for standard output as for files.
@@ -65,8 +69,15 @@ func endOnSignals() {
 	go func() { end(<-c) }()
 }
 
+// hasSignals reports whether the system sends signals to processes. Where it does not, package signal
+// must not be asked.
+const hasSignals = runtime.GOOS != "js"
+
 // notify has signals sent to c, except ignored ones.
 func notify(c chan os.Signal, signals ...os.Signal) {
+	if !hasSignals {
+		return
+	}
 	for _, s := range signals {
 		if !signal.Ignored(s) {
 			signal.Reset(s) // so that no other channel gets it
