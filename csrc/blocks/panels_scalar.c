@@ -6,6 +6,15 @@
 
 enum { SCALAR_LANES = 4, SCALAR_MOST = 4 };
 
+// Returns a * b + c, rounded as the fma of this processor's vectors.
+static inline float panels_fma(float a, float b, float c) {
+#if NACRE_WASM
+    return a * b + c;
+#else
+    return fmaf(a, b, c);
+#endif
+}
+
 // Returns bits of code i of a unit from the words of one of its parts.
 static unsigned panels_bits_scalar(const uint8_t *part, size_t bits, size_t lane, size_t i) {
     const size_t step = i / 4, per = 8 / bits;
@@ -189,9 +198,9 @@ static void i8_panels_dot_scalar(const nacre_block_form *f, const nacre_block_sl
                     dot += panels_number_scalar(f, s, lane, g * f->group + i) * (int8_t)x[(i / 4 * rows + r) * 4 + i % 4];
                 }
                 float *const to = &y[r * SCALAR_LANES + lane];
-                *to = fmaf((float)dot, s->scales[at] * scale, *to);
-                if (nacre_block_adds(f)) *to = fmaf(s->adds[at], total, *to);
-                if (nacre_block_zeros(f)) *to = fmaf(-(s->adds[at] * s->scales[at]), total, *to);
+                *to = panels_fma((float)dot, s->scales[at] * scale, *to);
+                if (nacre_block_adds(f)) *to = panels_fma(s->adds[at], total, *to);
+                if (nacre_block_zeros(f)) *to = panels_fma(-(s->adds[at] * s->scales[at]), total, *to);
             }
         }
     }

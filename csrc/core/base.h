@@ -1,4 +1,4 @@
-// Intrinsics of the base instruction set: SSE2 or Advanced SIMD.
+// Intrinsics of the base instruction set: SSE2, Advanced SIMD or the vectors of WebAssembly.
 #ifndef NACRE_CORE_BASE_H
 #define NACRE_CORE_BASE_H
 
@@ -7,6 +7,9 @@
 
 #if NACRE_X86_64
 #include <emmintrin.h>
+#endif
+#if NACRE_SIMD128
+#include <wasm_simd128.h>
 #endif
 
 #endif

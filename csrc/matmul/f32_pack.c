@@ -23,6 +23,17 @@ static void transpose_4x4(const float *src, size_t lane, float *dst, size_t widt
     vst1q_f32(dst + 2 * width, vcombine_f32(vget_high_f32(a.val[0]), vget_high_f32(b.val[0])));
     vst1q_f32(dst + 3 * width, vcombine_f32(vget_high_f32(a.val[1]), vget_high_f32(b.val[1])));
 }
+#elif NACRE_SIMD128
+static void transpose_4x4(const float *src, size_t lane, float *dst, size_t width) {
+    const v128_t r0 = wasm_v128_load(src), r1 = wasm_v128_load(src + lane);
+    const v128_t r2 = wasm_v128_load(src + 2 * lane), r3 = wasm_v128_load(src + 3 * lane);
+    const v128_t a = wasm_i32x4_shuffle(r0, r1, 0, 4, 1, 5), b = wasm_i32x4_shuffle(r0, r1, 2, 6, 3, 7);
+    const v128_t c = wasm_i32x4_shuffle(r2, r3, 0, 4, 1, 5), d = wasm_i32x4_shuffle(r2, r3, 2, 6, 3, 7);
+    wasm_v128_store(dst, wasm_i64x2_shuffle(a, c, 0, 2));
+    wasm_v128_store(dst + width, wasm_i64x2_shuffle(a, c, 1, 3));
+    wasm_v128_store(dst + 2 * width, wasm_i64x2_shuffle(b, d, 0, 2));
+    wasm_v128_store(dst + 3 * width, wasm_i64x2_shuffle(b, d, 1, 3));
+}
 #else
 static void transpose_4x4(const float *src, size_t lane, float *dst, size_t width) {
     for (size_t p = 0; p < 4; p++) {

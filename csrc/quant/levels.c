@@ -20,6 +20,7 @@
 
 #include "quant/i8_blocked_neon.inc"
 #include "quant/quant_neon.inc"
+#include "quant/quant_simd128.inc"
 #include "quant/quant_x86.inc"
 
 // These bodies compile here, so that the headers of intrinsics are read once.
