@@ -128,6 +128,9 @@ func (c *Code) run(timed bool) {
 	C.nacre_run((*C.nacre_job)(unsafe.Pointer(c.job)))
 }
 
+// pause does nothing: other threads run goroutines.
+func pause() {}
+
 // failure returns the columns of a row of csrc/core/failures.inc.
 func failure(code int64) (text, kind string) {
 	return C.GoString(C.nacre_failure_text(C.int64_t(code))), C.GoString(C.nacre_failure_kind(C.int64_t(code)))

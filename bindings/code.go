@@ -110,8 +110,12 @@ func (f *Flag) Set() { atomic.StoreInt32(f.word, 1) }
 // Clear allows runs again.
 func (f *Flag) Clear() { atomic.StoreInt32(f.word, 0) }
 
-// IsSet reports whether Set was called after the last Clear.
-func (f *Flag) IsSet() bool { return atomic.LoadInt32(f.word) != 0 }
+// IsSet reports whether Set was called after the last Clear. In a build for one thread, it lets other
+// goroutines run first, if they have not for a while.
+func (f *Flag) IsSet() bool {
+	pause()
+	return atomic.LoadInt32(f.word) != 0
+}
 
 // Free releases the flag. No run may use it afterwards.
 func (f *Flag) Free() { Free(unsafe.Slice((*byte)(unsafe.Pointer(f.word)), 64)) }

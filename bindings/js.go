@@ -9,6 +9,7 @@ import (
 	"runtime/metrics"
 	"sync"
 	"syscall/js"
+	"time"
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings/internal/wasm"
@@ -36,6 +37,10 @@ type instance struct {
 	area      []byte // the mark, the stack, and the data behind it
 	base      uint32 // the address of the area
 	functions [wasmFunctions]js.Value
+	job       *job      // what run runs, at one address
+	running   []any     // the address
+	others    time.Time // when goroutines ran last
+	events    time.Time // when events were handled last
 }
 
 func instantiate(code []byte) (h *instance, err error) {
@@ -77,6 +82,8 @@ func instantiate(code []byte) (h *instance, err error) {
 	for f, name := range functionNames {
 		h.functions[f] = exports.Get(name)
 	}
+	h.job = new(job)
+	h.running = []any{of(unsafe.Pointer(h.job))}
 	return h, nil
 }
 
@@ -110,15 +117,47 @@ func (h *instance) call(f function, arguments ...float64) uint32 {
 		list[i] = a
 	}
 	result := h.functions[f].Invoke(list...)
+	h.checkStack()
+	if result.Type() != js.TypeNumber {
+		return 0
+	}
+	return uint32(result.Int())
+}
+
+func (h *instance) run(j *job) {
+	*h.job = *j
+	h.functions[wasmRun].Invoke(h.running...)
+	*j = *h.job
+	h.checkStack()
+}
+
+// checkStack panics if the stack of the module grew beyond its end.
+func (h *instance) checkStack() {
 	for _, b := range h.area[:markBytes] {
 		if b != mark {
 			panic("bindings: a kernel used more than its stack")
 		}
 	}
-	if result.Type() != js.TypeNumber {
-		return 0
+}
+
+// A program pauses for goroutines if none ran for turn, and for events of the engine, such as a
+// message to a worker, if none were handled for round. Engines take a millisecond or more for these.
+const (
+	turn  = time.Millisecond
+	round = 50 * time.Millisecond
+)
+
+func (h *instance) pause() {
+	now := time.Now()
+	switch {
+	case now.Sub(h.events) > round:
+		time.Sleep(1)
+		h.events = time.Now()
+		h.others = h.events
+	case now.Sub(h.others) > turn:
+		runtime.Gosched()
+		h.others = now
 	}
-	return uint32(result.Int())
 }
 
 func (h *instance) text(at uint32) string {

@@ -54,8 +54,12 @@ type host interface {
 	// call returns the result of a function, 0 if it has none. An argument is a whole number, an
 	// address or a float32.
 	call(f function, arguments ...float64) uint32
+	// run calls wasmRun. It allocates nothing.
+	run(j *job)
 	// text returns the C string at an address in the module's data.
 	text(at uint32) string
+	// pause lets goroutines and the host's events run, if they have not for a while.
+	pause()
 	// pointer returns an address in the module's data.
 	pointer(at uint32) unsafe.Pointer
 }
@@ -168,29 +172,32 @@ func pack(r *row, list []int64, operand int, src unsafe.Pointer, dst []byte) {
 	runtime.KeepAlive(dst)
 }
 
-// run has the module run the commands, one by one if it takes their times: it has no clock.
+// run has the module run the commands one by one, with pauses between them. No goroutine runs while
+// the module does, so that the stop flag is set and timers fire in pauses alone. The module has no
+// clock, either.
 func (c *Code) run(timed bool) {
-	at := of(unsafe.Pointer(c.job))
-	c.job.code = address(unsafe.Pointer(unsafe.SliceData(c.words)))
-	if !timed {
-		module().call(wasmRun, at)
-		return
-	}
 	all, place := c.job.commands, 0
-	c.job.commands = 1
+	c.job.commands, c.job.done = 1, 1
 	for i := range all {
-		c.times[i] = time.Since(begin).Nanoseconds()
-		module().call(wasmRun, at)
+		if timed {
+			c.times[i] = time.Since(begin).Nanoseconds()
+		}
+		c.job.code = address(unsafe.Pointer(unsafe.SliceData(c.words[place:])))
+		module().run(c.job)
 		if c.job.done == 0 {
 			c.job.done = i
 			return
 		}
 		place += int(c.words[place+commandLength])
-		c.job.code = address(unsafe.Pointer(unsafe.SliceData(c.words[place:])))
+		pause()
 	}
-	c.times[all] = time.Since(begin).Nanoseconds()
+	if timed {
+		c.times[all] = time.Since(begin).Nanoseconds()
+	}
 	c.job.done = all
 }
+
+func pause() { module().pause() }
 
 var begin = time.Now()
 

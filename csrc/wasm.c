@@ -78,8 +78,8 @@ int nacre_wasm_row(uint32_t family, uint32_t i, uint32_t *out) {
     return 1;
 }
 
-// nacre_wasm_failure sets out to the text and the kind of row code - 1 of failures.inc, and returns 1.
-// If there is no such row, it returns 0.
+// nacre_wasm_failure sets out to the text and the kind of row code - 1 of failures.inc, and returns
+// 1. If there is no such row, it returns 0.
 int nacre_wasm_failure(uint32_t code, uint32_t *out) {
     const char *const text = nacre_failure_text(code);
     if (text == NULL) return 0;

@@ -35,7 +35,8 @@ internal/guard           : internal/mapped runtime/graph
 formats/internal/binio   : internal/beneath internal/mapped internal/pieces
 csrc/FAMILY              : csrc
 bindings/internal/families : csrc/FAMILY
-bindings                 : csrc bindings/internal/families
+bindings/internal/wasm   :
+bindings                 : csrc bindings/internal/families bindings/internal/wasm
 bindings/vulkan          : csrc/FAMILY
 runtime/tensor           : packed internal/mapped internal/printable
 internal/elements        : packed runtime/tensor

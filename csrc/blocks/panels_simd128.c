@@ -33,7 +33,8 @@ const nacre_block_panels_impl *nacre_f32_block_panels__simd128(void) { return &K
 #define DOT(d, v, q, wide) R(multiply)(d, (v128_t)(v), (v128_t)(q))
 
 NACRE_INLINE W R(multiply)(W d, v128_t v, v128_t q) {
-    const v128_t even = wasm_i32x4_dot_i16x8(wasm_v128_and(v, wasm_i16x8_const_splat(0xff)), wasm_i16x8_shr(wasm_i16x8_shl(q, 8), 8));
+    const v128_t low = wasm_v128_and(v, wasm_i16x8_const_splat(0xff));
+    const v128_t even = wasm_i32x4_dot_i16x8(low, wasm_i16x8_shr(wasm_i16x8_shl(q, 8), 8));
     return d + (W)even + (W)wasm_i32x4_dot_i16x8(wasm_u16x8_shr(v, 8), wasm_i16x8_shr(q, 8));
 }
 

@@ -10,14 +10,16 @@ static inline void w1_tile_8x8_simd128(const uint8_t *src, uint8_t *dst, ptrdiff
     v128_t row[8], pair[4], four[4];
     for (int i = 0; i < 8; i++) row[i] = wasm_v128_load64_zero(src + i * src_stride);
     for (int i = 0; i < 4; i++) {
-        pair[i] = wasm_i8x16_shuffle(row[2 * i], row[2 * i + 1], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+        pair[i] = wasm_i8x16_shuffle(row[2 * i], row[2 * i + 1], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7,
+                                     23);
     }
     for (int i = 0; i < 4; i += 2) {
         four[i] = wasm_i16x8_shuffle(pair[i], pair[i + 1], 0, 8, 1, 9, 2, 10, 3, 11);
         four[i + 1] = wasm_i16x8_shuffle(pair[i], pair[i + 1], 4, 12, 5, 13, 6, 14, 7, 15);
     }
     for (int i = 0; i < 2; i++) {
-        const v128_t a = wasm_i32x4_shuffle(four[i], four[i + 2], 0, 4, 1, 5), b = wasm_i32x4_shuffle(four[i], four[i + 2], 2, 6, 3, 7);
+        const v128_t a = wasm_i32x4_shuffle(four[i], four[i + 2], 0, 4, 1, 5);
+        const v128_t b = wasm_i32x4_shuffle(four[i], four[i + 2], 2, 6, 3, 7);
         uint8_t *const to = dst + 4 * i * dst_stride;
         wasm_v128_store64_lane(to, a, 0);
         wasm_v128_store64_lane(to + dst_stride, a, 1);

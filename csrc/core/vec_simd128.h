@@ -22,7 +22,8 @@ NACRE_INLINE nacre_simd128_f nacre_simd128_load_f16(const uint16_t *p) {
     const v128_t number = wasm_f32x4_mul(wasm_i32x4_shl(magnitude, 13), wasm_f32x4_const_splat(0x1p112f));
     const v128_t endless = wasm_i32x4_gt(magnitude, wasm_i32x4_const_splat(0x7bff));
     const v128_t sign = wasm_i32x4_shl(wasm_v128_xor(all, magnitude), 16);
-    return (nacre_simd128_f)wasm_v128_or(wasm_v128_or(number, sign), wasm_v128_and(endless, wasm_i32x4_const_splat(0x7f800000)));
+    const v128_t top = wasm_v128_and(endless, wasm_i32x4_const_splat(0x7f800000));
+    return (nacre_simd128_f)wasm_v128_or(wasm_v128_or(number, sign), top);
 }
 NACRE_INLINE nacre_simd128_f nacre_simd128_load_bf16(const uint16_t *p) {
     return (nacre_simd128_f)wasm_i32x4_shl(wasm_u32x4_load16x4(p), 16);
@@ -46,9 +47,13 @@ typedef double nacre_simd128_d __attribute__((vector_size(16)));
 NACRE_INLINE nacre_simd128_d nacre_simd128_load_d(const double *p) { return (nacre_simd128_d)wasm_v128_load(p); }
 NACRE_INLINE void nacre_simd128_store_d(double *p, nacre_simd128_d a) { wasm_v128_store(p, (v128_t)a); }
 NACRE_INLINE nacre_simd128_d nacre_simd128_set1_d(double a) { return (nacre_simd128_d)wasm_f64x2_splat(a); }
-NACRE_INLINE nacre_simd128_d nacre_simd128_fma_d(nacre_simd128_d a, nacre_simd128_d b, nacre_simd128_d c) { return a * b + c; }
+NACRE_INLINE nacre_simd128_d nacre_simd128_fma_d(nacre_simd128_d a, nacre_simd128_d b, nacre_simd128_d c) {
+    return a * b + c;
+}
 
-NACRE_INLINE void nacre_simd128_add_product(nacre_simd128_f *sum, nacre_simd128_f a, nacre_simd128_f b) { *sum += a * b; }
+NACRE_INLINE void nacre_simd128_add_product(nacre_simd128_f *sum, nacre_simd128_f a, nacre_simd128_f b) {
+    *sum += a * b;
+}
 NACRE_INLINE nacre_simd128_f nacre_simd128_keep(nacre_simd128_f a) { return a; }
 NACRE_INLINE nacre_simd128_f nacre_simd128_set1(float a) { return (nacre_simd128_f)wasm_f32x4_splat(a); }
 NACRE_INLINE nacre_simd128_f nacre_simd128_add(nacre_simd128_f a, nacre_simd128_f b) { return a + b; }
@@ -56,9 +61,13 @@ NACRE_INLINE nacre_simd128_f nacre_simd128_sub(nacre_simd128_f a, nacre_simd128_
 NACRE_INLINE nacre_simd128_f nacre_simd128_mul(nacre_simd128_f a, nacre_simd128_f b) { return a * b; }
 NACRE_INLINE nacre_simd128_f nacre_simd128_once(nacre_simd128_f a) { return a; }
 NACRE_INLINE nacre_simd128_f nacre_simd128_div(nacre_simd128_f a, nacre_simd128_f b) { return a / b; }
-NACRE_INLINE nacre_simd128_f nacre_simd128_sqrt(nacre_simd128_f a) { return (nacre_simd128_f)wasm_f32x4_sqrt((v128_t)a); }
+NACRE_INLINE nacre_simd128_f nacre_simd128_sqrt(nacre_simd128_f a) {
+    return (nacre_simd128_f)wasm_f32x4_sqrt((v128_t)a);
+}
 NACRE_INLINE nacre_simd128_f nacre_simd128_abs(nacre_simd128_f a) { return (nacre_simd128_f)wasm_f32x4_abs((v128_t)a); }
-NACRE_INLINE nacre_simd128_f nacre_simd128_fma(nacre_simd128_f a, nacre_simd128_f b, nacre_simd128_f c) { return a * b + c; }
+NACRE_INLINE nacre_simd128_f nacre_simd128_fma(nacre_simd128_f a, nacre_simd128_f b, nacre_simd128_f c) {
+    return a * b + c;
+}
 
 // nacre_simd128_fused computes in doubles, which hold every product.
 NACRE_INLINE nacre_simd128_f nacre_simd128_fused(nacre_simd128_f a, nacre_simd128_f b, nacre_simd128_f c) {
@@ -84,10 +93,18 @@ NACRE_INLINE nacre_simd128_f nacre_simd128_neg(nacre_simd128_f a) { return -a; }
 NACRE_INLINE nacre_simd128_f nacre_simd128_copysign(nacre_simd128_f a, nacre_simd128_f sign) {
     return (nacre_simd128_f)wasm_v128_bitselect((v128_t)sign, (v128_t)a, wasm_i32x4_const_splat(INT32_MIN));
 }
-NACRE_INLINE nacre_simd128_f nacre_simd128_rint(nacre_simd128_f a) { return (nacre_simd128_f)wasm_f32x4_nearest((v128_t)a); }
-NACRE_INLINE nacre_simd128_f nacre_simd128_floor(nacre_simd128_f a) { return (nacre_simd128_f)wasm_f32x4_floor((v128_t)a); }
-NACRE_INLINE nacre_simd128_f nacre_simd128_ceil(nacre_simd128_f a) { return (nacre_simd128_f)wasm_f32x4_ceil((v128_t)a); }
-NACRE_INLINE v128_t nacre_simd128_lt(nacre_simd128_f a, nacre_simd128_f b) { return wasm_f32x4_lt((v128_t)a, (v128_t)b); }
+NACRE_INLINE nacre_simd128_f nacre_simd128_rint(nacre_simd128_f a) {
+    return (nacre_simd128_f)wasm_f32x4_nearest((v128_t)a);
+}
+NACRE_INLINE nacre_simd128_f nacre_simd128_floor(nacre_simd128_f a) {
+    return (nacre_simd128_f)wasm_f32x4_floor((v128_t)a);
+}
+NACRE_INLINE nacre_simd128_f nacre_simd128_ceil(nacre_simd128_f a) {
+    return (nacre_simd128_f)wasm_f32x4_ceil((v128_t)a);
+}
+NACRE_INLINE v128_t nacre_simd128_lt(nacre_simd128_f a, nacre_simd128_f b) {
+    return wasm_f32x4_lt((v128_t)a, (v128_t)b);
+}
 NACRE_INLINE unsigned nacre_simd128_bits(v128_t m) { return wasm_i32x4_bitmask(m); }
 NACRE_INLINE nacre_simd128_f nacre_simd128_pick(v128_t m, nacre_simd128_f a, nacre_simd128_f b) {
     return (nacre_simd128_f)wasm_v128_bitselect((v128_t)a, (v128_t)b, m);
@@ -97,8 +114,8 @@ NACRE_INLINE nacre_simd128_f nacre_simd128_power(v128_t n) {
     return (nacre_simd128_f)wasm_i32x4_shl(wasm_i32x4_add(n, wasm_i32x4_const_splat(127)), 23);
 }
 
-// nacre_simd128_ldexp multiplies by two powers. Only the second product can leave the range of normal
-// numbers, so it alone rounds.
+// nacre_simd128_ldexp multiplies by two powers. Only the second product can leave the range of
+// normal numbers, so it alone rounds.
 NACRE_INLINE nacre_simd128_f nacre_simd128_ldexp(nacre_simd128_f a, nacre_simd128_f n) {
     const v128_t whole = wasm_i32x4_trunc_sat_f32x4((v128_t)n), half = wasm_i32x4_shr(whole, 1);
     return a * nacre_simd128_power(half) * nacre_simd128_power(wasm_i32x4_sub(whole, half));

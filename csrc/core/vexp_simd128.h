@@ -14,14 +14,15 @@ typedef float nacre_simd128_f __attribute__((vector_size(16)));
 // Adding NACRE_VEXP_WHOLE rounds to an integer and leaves it in the lowest bits.
 #define NACRE_VEXP_WHOLE 0x1.8p23f
 
-// nacre_vexp_power_simd128 returns 2^(n + more), where whole is the integer n + NACRE_VEXP_WHOLE. The
-// bits of NACRE_VEXP_WHOLE leave the shifted number.
+// nacre_vexp_power_simd128 returns 2^(n + more), where whole is the integer n + NACRE_VEXP_WHOLE.
+// The shift removes the bits of NACRE_VEXP_WHOLE.
 static inline nacre_simd128_f nacre_vexp_power_simd128(nacre_simd128_f whole, v128_t more) {
-    return (nacre_simd128_f)wasm_i32x4_shl(wasm_i32x4_add((v128_t)whole, wasm_i32x4_add(more, wasm_i32x4_const_splat(127))), 23);
+    const v128_t exponent = wasm_i32x4_add(more, wasm_i32x4_const_splat(127));
+    return (nacre_simd128_f)wasm_i32x4_shl(wasm_i32x4_add((v128_t)whole, exponent), 23);
 }
 
-// nacre_vexp_part_simd128 returns e^r, with n = round(x / ln 2) and r = x - n ln 2, and sets *whole to n +
-// NACRE_VEXP_WHOLE. e^x is 2^n e^r.
+// nacre_vexp_part_simd128 returns e^r, with n = round(x / ln 2) and r = x - n ln 2. It sets *whole
+// to n + NACRE_VEXP_WHOLE. e^x is 2^n e^r.
 static inline nacre_simd128_f nacre_vexp_part_simd128(nacre_simd128_f x, nacre_simd128_f *whole) {
     *whole = x * NACRE_VEXP_LOG2E + NACRE_VEXP_WHOLE;
     const nacre_simd128_f n = *whole - NACRE_VEXP_WHOLE, r = (x - n * NACRE_VEXP_LN2_HI) - n * NACRE_VEXP_LN2_LO;
@@ -51,11 +52,12 @@ static inline nacre_simd128_f nacre_vexp_below_simd128(nacre_simd128_f x) {
 }
 
 static inline nacre_simd128_f nacre_vexp_simd128(nacre_simd128_f x) {
-    return nacre_vexp_below_simd128((nacre_simd128_f)wasm_f32x4_pmin((v128_t)x, wasm_f32x4_const_splat(NACRE_VEXP_HIGH)));
+    const v128_t below = wasm_f32x4_pmin((v128_t)x, wasm_f32x4_const_splat(NACRE_VEXP_HIGH));
+    return nacre_vexp_below_simd128((nacre_simd128_f)below);
 }
 
-// nacre_vexp_scaled_simd128 returns e^x NACRE_VEXP_SCALE for x up to 44, or NaN. The result is never
-// subnormal, so one power suffices.
+// nacre_vexp_scaled_simd128 returns e^x NACRE_VEXP_SCALE for x up to 44, or NaN. The result is
+// never subnormal, so one power suffices.
 #define NACRE_VEXP_SCALE_POWER 32
 #define NACRE_VEXP_SCALE 0x1p32f
 static inline nacre_simd128_f nacre_vexp_scaled_simd128(nacre_simd128_f x) {
@@ -64,13 +66,14 @@ static inline nacre_simd128_f nacre_vexp_scaled_simd128(nacre_simd128_f x) {
     return p * nacre_vexp_power_simd128(whole, wasm_i32x4_const_splat(NACRE_VEXP_SCALE_POWER));
 }
 
-// nacre_vfall_simd128 returns e^x for x <= 0, or NaN. Subnormal results become 0, because processors
-// are slow to compute them.
+// nacre_vfall_simd128 returns e^x for x <= 0, or NaN. Subnormal results become 0, because
+// processors are slow to compute them.
 static inline nacre_simd128_f nacre_vfall_simd128(nacre_simd128_f x) {
     nacre_simd128_f whole;
     const nacre_simd128_f p = nacre_vexp_part_simd128(x, &whole);
     const v128_t none = wasm_f32x4_lt((v128_t)x, wasm_f32x4_const_splat(NACRE_VEXP_NORMAL));
-    return (nacre_simd128_f)wasm_v128_andnot((v128_t)(p * nacre_vexp_power_simd128(whole, wasm_i32x4_const_splat(0))), none);
+    const nacre_simd128_f all = p * nacre_vexp_power_simd128(whole, wasm_i32x4_const_splat(0));
+    return (nacre_simd128_f)wasm_v128_andnot((v128_t)all, none);
 }
 
 // nacre_vpower_simd128 returns 2^x for x <= 0, or NaN. Below -125 it is 0, because processors are

@@ -15,10 +15,12 @@ static inline void nacre_f16_to_f32__simd128(const void *px, void *py, size_t n)
     for (size_t i = 0; i < n; i++) y[i] = nacre_f16_to_f32(x[i]);
 }
 
-// nacre_f16_of_simd128 returns the bits of four floats as float16, in the steps of nacre_f32_to_f16.
+// nacre_f16_of_simd128 returns the bits of four floats as float16, in the steps of
+// nacre_f32_to_f16.
 NACRE_INLINE v128_t nacre_f16_of_simd128(const float *x) {
     const v128_t all = wasm_v128_load(x), u = wasm_v128_and(all, wasm_i32x4_const_splat(0x7fffffff));
-    const v128_t half = wasm_f32x4_const_splat(0.5f), odd = wasm_v128_and(wasm_u32x4_shr(u, 13), wasm_i32x4_const_splat(1));
+    const v128_t half = wasm_f32x4_const_splat(0.5f);
+    const v128_t odd = wasm_v128_and(wasm_u32x4_shr(u, 13), wasm_i32x4_const_splat(1));
     const v128_t small = wasm_i32x4_sub(wasm_f32x4_add(u, half), half);
     const v128_t rounded = wasm_i32x4_add(wasm_i32x4_add(u, odd), wasm_i32x4_const_splat(0xfff - (112 << 23)));
     v128_t h = wasm_u32x4_shr(rounded, 13);
@@ -65,7 +67,8 @@ static inline float nacre_f32_to_codes__simd128(const float *src, int8_t *dst, s
     const nacre_simd128_f by = nacre_simd128_set1(scale);
     for (size_t i = 0; i < n; i += 8) {
         const size_t at = i + 8 <= n ? i : n - 8;
-        const v128_t c = wasm_i16x8_narrow_i32x4(nacre_code_of_simd128(src + at, by), nacre_code_of_simd128(src + at + 4, by));
+        const v128_t low = nacre_code_of_simd128(src + at, by), high = nacre_code_of_simd128(src + at + 4, by);
+        const v128_t c = wasm_i16x8_narrow_i32x4(low, high);
         wasm_v128_store64_lane(dst + at, wasm_i8x16_narrow_i16x8(c, c), 0);
     }
     return scale;

@@ -89,7 +89,8 @@ func TestCompiled(t *testing.T) {
 	_, err := testenv.FindPython(t, "ziglang")
 	testenv.Need(t, err)
 	folder := t.TempDir()
-	if out, err := exec.Command(filepath.Join(testenv.Root(t), "scripts", "wasm.sh"), folder).CombinedOutput(); err != nil {
+	script := filepath.Join(testenv.Root(t), "scripts", "wasm.sh")
+	if out, err := exec.Command(script, folder).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, name := range []string{"kernels.wasm", "kernels.sum"} {
@@ -193,9 +194,9 @@ func TestExports(t *testing.T) {
 		number(t, r)
 	}
 	slices.Sort(got)
-	want := []string{"__wasm_apply_data_relocs", "nacre_probe_read", "nacre_run", "nacre_wasm_detect", "nacre_wasm_failure",
-		"nacre_wasm_fits", "nacre_wasm_level", "nacre_wasm_pack", "nacre_wasm_packed", "nacre_wasm_rate", "nacre_wasm_row",
-		"nacre_wasm_scratch", "nacre_wasm_search", "nacre_wasm_whole"}
+	want := []string{"__wasm_apply_data_relocs", "nacre_probe_read", "nacre_run", "nacre_wasm_detect",
+		"nacre_wasm_failure", "nacre_wasm_fits", "nacre_wasm_level", "nacre_wasm_pack", "nacre_wasm_packed",
+		"nacre_wasm_rate", "nacre_wasm_row", "nacre_wasm_scratch", "nacre_wasm_search", "nacre_wasm_whole"}
 	if !slices.Equal(got, want) {
 		t.Errorf("exports are %q, want %q", got, want)
 	}

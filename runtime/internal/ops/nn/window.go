@@ -151,12 +151,13 @@ func (w *Window) dims(in graph.Dims) (graph.Dims, error) {
 }
 
 // resolve returns the output's extents for an input of the given spatial extents, and the window
-// with the pads that auto_pad means for it.
+// with the pads that auto_pad means for it. Along an axis with one window its stride is 1, so that
+// kernels need not hold larger ones.
 func (w *Window) resolve(in []int) (*Window, []int, error) {
 	r := *w
 	r.auto = "NOTSET"
 	r.ceil = w.ceil && w.auto == "NOTSET"
-	r.padBegin, r.padEnd = slices.Clone(w.padBegin), slices.Clone(w.padEnd)
+	r.stride, r.padBegin, r.padEnd = slices.Clone(w.stride), slices.Clone(w.padBegin), slices.Clone(w.padEnd)
 	out := make([]int, len(in))
 	for i, n := range in {
 		d, err := w.out(i, graph.Known(n))
@@ -166,6 +167,9 @@ func (w *Window) resolve(in []int) (*Window, []int, error) {
 		var ok bool
 		if out[i], ok = d.Value(); !ok {
 			return nil, nil, graph.Errorf(graph.ErrShape, "spatial axis %d of the output has an extent that does not fit", i)
+		}
+		if out[i] == 1 {
+			r.stride[i] = 1
 		}
 		if w.auto == "NOTSET" || w.auto == "VALID" {
 			continue
