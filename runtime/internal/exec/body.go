@@ -15,7 +15,7 @@ func (r *run) body(f *frame, s *plan.Step, attr string, in []tensor.Value) ([]te
 	if err != nil {
 		return nil, err
 	}
-	if err := r.ctx.Err(); err != nil {
+	if err := r.ended(); err != nil {
 		return nil, err
 	}
 	in = f.captured(b, in)

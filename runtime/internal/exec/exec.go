@@ -267,7 +267,7 @@ func (r *run) stage(f *frame) error {
 	pl := f.plan
 	for i := range pl.Segments {
 		seg := &pl.Segments[i]
-		if err := r.ctx.Err(); err != nil {
+		if err := r.ended(); err != nil {
 			return r.fail(pl, &pl.Steps[seg.First], err)
 		}
 		at, err := r.segment(f, i)

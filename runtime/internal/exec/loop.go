@@ -70,7 +70,7 @@ func (x *loop) Run(in []tensor.Value) ([]tensor.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := x.run.ctx.Err(); err != nil {
+	if err := x.run.ended(); err != nil {
 		return nil, err
 	}
 	return x.run.inner(x.frame, x.at, x.attr, func() ([]tensor.Value, error) {

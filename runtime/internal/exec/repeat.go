@@ -85,7 +85,7 @@ func (f *frame) endRepeats() {
 // Run runs the graph.
 func (x *repetition) Run(in []tensor.Value) ([]tensor.Value, error) {
 	r := x.run
-	if err := r.ctx.Err(); err != nil {
+	if err := r.ended(); err != nil {
 		return nil, err
 	}
 	if err := x.choose(in); err != nil {

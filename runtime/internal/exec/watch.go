@@ -19,3 +19,12 @@ func (r *run) unwatch() {
 	r.watched.End()
 	r.watched, r.stop = nil, nil
 }
+
+// ended returns the error of the run's context. It polls the flag before, which lets the context end in
+// builds for one thread.
+func (r *run) ended() error {
+	if r.stop != nil {
+		r.stop.IsSet()
+	}
+	return r.ctx.Err()
+}
