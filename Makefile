@@ -1,6 +1,6 @@
 # Everyday work needs no make: go build ./... and go test ./... are enough.
 
-.PHONY: demo build sbom test test-full bench-peers bench-operators shaders fmt check clean
+.PHONY: demo build sbom test test-full bench-peers bench-operators wasm shaders fmt check clean
 
 demo: build ## build the command and read the pictures it carries
 	@./nacre demo
@@ -31,6 +31,11 @@ bench-operators: ## every operator in turn with ONNX Runtime; ARGS='-run Conv -q
 	@scripts/check-tools.sh
 	scripts/setup-python.sh
 	go run ./bench/walk -out bench/results $(ARGS)
+
+wasm: ## the kernels as a module of WebAssembly
+	@scripts/check-tools.sh
+	scripts/setup-python.sh
+	scripts/wasm.sh
 
 shaders: ## the SPIR-V of the shaders that changed
 	@scripts/check-tools.sh

@@ -12,5 +12,7 @@
 //   - Threads come from the Pool passed to Run; a nil Pool is one thread. Results do not depend
 //     on the number of threads.
 //
-// Without cgo the package compiles, and Available returns an error that says how to enable it.
+// For GOOS=js the kernels are a module of WebAssembly, in the memory of the program and on its only
+// thread. For other systems without cgo the package compiles, and Available returns an error that
+// says how to enable it.
 package bindings
