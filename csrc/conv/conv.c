@@ -1,6 +1,7 @@
 #include "conv/conv.h"
 
 #include "conv/blocked.h"
+#include "conv/codes.h"
 #include "conv/command.h"
 #include "conv/dense.h"
 #include "conv/expand.h"
@@ -10,7 +11,7 @@
 extern const nacre_entry nacre_f32_conv_depthwise_entry, nacre_f32_conv_depthwise_blocked_entry,
     nacre_f32_conv_blocked_entry, nacre_f32_conv_blocked_halves_entry, nacre_f32_conv_parts_entry,
     nacre_f32_conv_parts_halves_entry, nacre_f32_conv_expand_entry, nacre_f32_conv_winograd_entry,
-    nacre_f32_conv_gemm_entry, nacre_f32_conv_transpose_entry, nacre_f64_conv_gemm_entry, nacre_f64_conv_entry;
+    nacre_f32_winograd_weights_entry, nacre_f32_conv_weights_entry, nacre_f32_conv_gemm_entry, nacre_f32_conv_transpose_entry, nacre_f64_conv_gemm_entry, nacre_f64_conv_entry;
 
 // The signature of the kernel rows of each op.
 typedef nacre_f32_im2col_fn conv_row_f32_conv_gemm;
@@ -18,7 +19,8 @@ typedef nacre_f32_depthwise_fn conv_row_f32_conv_depthwise;
 typedef nacre_f32_blocked_depthwise_fn conv_row_f32_conv_depthwise_blocked;
 typedef nacre_f32_dense_fn conv_row_f32_conv_blocked;
 typedef nacre_f32_expand_fn conv_row_f32_conv_expand;
-typedef nacre_f32_winograd_fn conv_row_f32_conv_winograd;
+typedef nacre_f32_winograd_fn conv_row_f32_conv_winograd, conv_row_f32_winograd_weights;
+typedef nacre_f32_codes_fn conv_row_f32_conv_weights;
 typedef nacre_f32_col2im_fn conv_row_f32_conv_transpose;
 typedef nacre_f64_im2col_fn conv_row_f64_conv_gemm;
 typedef nacre_f64_conv_fn conv_row_f64_conv, conv_row_f64_conv_transpose;

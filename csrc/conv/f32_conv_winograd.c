@@ -247,36 +247,66 @@ static size_t winograd_rows(size_t m, double (*row)[3]) {
     return n + 1;
 }
 
-// Weights are [filters][channels][3][3]. Packed they are [points][groups][channels][blocks of
-// filters][lanes], with zeros after the last filter.
+// Weights that are transformed: [filters][channels][3][3]. Packed they are
+// [points][groups][channels][blocks of filters][lanes], with zeros after the last filter.
+typedef struct {
+    const nacre_f32_winograd_impl *impl;
+    nacre_conv c;
+    size_t lanes, all, side, steps;  // all filters, with zeros; steps of channels
+    double row[NACRE_WINOGRAD_SIDE][3];
+    const void *src;
+    void *dst;
+} winograd_weights;
+
+static winograd_weights winograd_weights_of(const nacre_kernel *kernel, const int64_t *words, const void *src, void *dst) {
+    const nacre_conv_winograd_words *const w = (const void *)words;
+    winograd_weights j = {.impl = ((nacre_f32_winograd_fn *)kernel->fn)(), .c = nacre_conv_of(&w->conv.extents),
+                          .lanes = (size_t)w->block, .src = src, .dst = dst};
+    j.all = nacre_round_up(j.c.filters, j.lanes);
+    j.side = winograd_rows((size_t)w->tile, j.row);
+    j.steps = nacre_ceil_div(j.c.channels, NACRE_WINOGRAD_CHANNELS);
+    return j;
+}
+
+static size_t winograd_weights_chunks(const winograd_weights *j) {
+    return nacre_ceil_div(j->all, NACRE_DENSE_BLOCKS * j->lanes) * j->steps;
+}
+
+// Transforms the kernels of a step of channels of a group of filters.
+static void winograd_weights_chunk(void *job, size_t chunk, size_t thread) {
+    (void)thread;
+    const winograd_weights *const j = job;
+    const size_t group = NACRE_DENSE_BLOCKS * j->lanes, first = chunk / j->steps * group,
+        k = chunk % j->steps * NACRE_WINOGRAD_CHANNELS, wide = nacre_min(group, j->all - first);
+    for (size_t f = first; f < first + wide; f += j->lanes) {
+        j->impl->weights(&(nacre_f32_winograd_weights){
+            .row = (const double(*)[3])j->row, .side = j->side, .n = nacre_min(j->lanes, j->c.filters - f),
+            .block = j->lanes, .channels = nacre_min(NACRE_WINOGRAD_CHANNELS, j->c.channels - k),
+            .x = (const char *)j->src + (f * j->c.channels + k) * 9 * sizeof(float),
+            .step = j->c.channels * 9, .y = (float *)j->dst + (first * j->c.channels + k * wide) + f - first,
+            .stride = j->all * j->c.channels, .gap = wide});
+    }
+}
+
 static void winograd_pack(const nacre_kernel *kernel, const int64_t *words, size_t operand, const void *src,
                           void *dst) {
     (void)operand;
-    const nacre_conv_winograd_words *const w = (const void *)words;
-    const nacre_conv c = nacre_conv_of(&w->conv.extents);
-    const nacre_f32_winograd_impl *const impl = ((nacre_f32_winograd_fn *)kernel->fn)();
-    const size_t lanes = (size_t)w->block, group = NACRE_DENSE_BLOCKS * lanes, all = nacre_round_up(c.filters, lanes);
-    double row[NACRE_WINOGRAD_SIDE][3];
-    const size_t side = winograd_rows((size_t)w->tile, row);
-    for (size_t first = 0; first < c.filters; first += group) {
-        const size_t wide = nacre_min(group, all - first);
-        for (size_t k = 0; k < c.channels; k += NACRE_WINOGRAD_CHANNELS) {
-            for (size_t f = first; f < first + wide; f += lanes) {
-                impl->weights(&(nacre_f32_winograd_weights){
-                    .row = (const double(*)[3])row, .side = side, .n = nacre_min(lanes, c.filters - f), .block = lanes,
-                    .channels = nacre_min(NACRE_WINOGRAD_CHANNELS, c.channels - k),
-                    .x = (const char *)src + (f * c.channels + k) * 9 * sizeof(float),
-                    .step = c.channels * 9, .y = (float *)dst + (first * c.channels + k * wide) + f - first,
-                    .stride = all * c.channels, .gap = wide});
-            }
-        }
-    }
+    winograd_weights j = winograd_weights_of(kernel, words, src, dst);
+    for (size_t i = 0; i < winograd_weights_chunks(&j); i++) winograd_weights_chunk(&j, i, 0);
+}
+
+static void winograd_weights_command(const nacre_call *c) {
+    winograd_weights j = winograd_weights_of(c->kernel, c->words, nacre_operand(c, 0), nacre_operand(c, 1));
+    nacre_parallel(c->team, winograd_weights_chunks(&j), winograd_weights_chunk, &j);
 }
 
 const nacre_entry nacre_f32_conv_winograd_entry = {
     .words = sizeof(nacre_conv_winograd_words) / 8, .operands = CONV_OPERANDS, .run = winograd_command,
     .fits = winograd_fits, .scratch = winograd_scratch, .packed = winograd_packed,
     .pack = winograd_pack, .unaligned = 1,
+};
+const nacre_entry nacre_f32_winograd_weights_entry = {
+    .words = sizeof(nacre_conv_winograd_words) / 8, .operands = 2, .run = winograd_weights_command, .fits = winograd_fits,
 };
 
 // ---- the oracle: the transforms as matrices ----

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "conv/blocked.h"
+#include "conv/codes.h"
 #include "conv/conv.h"
 #include "conv/dense.h"
 #include "conv/expand.h"
@@ -24,6 +25,10 @@
 
 #define NACRE_BODY "conv/f32_conv_expand.inc"
 #define NACRE_NAME f32_conv_expand
+#include "core/each_level.h"
+
+#define NACRE_BODY "conv/f32_conv_weights.inc"
+#define NACRE_NAME f32_conv_weights
 #include "core/each_level.h"
 
 #define NACRE_BODY "conv/f32_winograd.inc"

@@ -23,6 +23,9 @@ typedef struct {
     int64_t tile;   // m, 2 or 4
 } nacre_conv_winograd_words;
 
+// Command f32_winograd_weights has the same words, and the weights and the packed weights as
+// operands. It packs weights that are not constant floats.
+
 enum { NACRE_WINOGRAD_SIDE = 6, NACRE_WINOGRAD_POINTS = NACRE_WINOGRAD_SIDE * NACRE_WINOGRAD_SIDE };  // largest tile
 
 // The destination of a tile of the result: element (i,j) of a block of channels is at y + i*pitch +

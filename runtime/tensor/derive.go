@@ -10,7 +10,8 @@ import (
 
 // derived is elements that can be recomputed.
 type derived struct {
-	fill func(data []byte)
+	fill   func(data []byte)
+	source any // nil if DeriveFrom did not make it
 
 	mu   sync.Mutex
 	data []byte             // nil before the first use and after forget
@@ -21,6 +22,22 @@ type derived struct {
 // after Forget. fill receives zeros and must write the same bytes each time. d must not be String.
 func Derive(d DType, shape Shape, fill func(data []byte)) *Tensor {
 	return &Tensor{dtype: d, shape: shape.Clone(), derived: &derived{fill: fill}}
+}
+
+// DeriveFrom is Derive for elements that follow from source, which must not change. Source returns it
+// to readers that need no elements.
+func DeriveFrom(source any, d DType, shape Shape, fill func(data []byte)) *Tensor {
+	t := Derive(d, shape, fill)
+	t.derived.source = source
+	return t
+}
+
+// Source returns the source of a tensor of DeriveFrom, or of a reshaped one; nil for others.
+func (t *Tensor) Source() any {
+	if t.derived == nil {
+		return nil
+	}
+	return t.derived.source
 }
 
 // bytes returns the n bytes of the elements. They stay until forget.

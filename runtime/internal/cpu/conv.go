@@ -96,7 +96,7 @@ func (b *binder) convWith(kernel string, s *nn.ConvShape, epilogue kit.Epilogue,
 	if err != nil {
 		return err
 	}
-	weights, packed, err := b.packed(1, k, v.weights(), 1)
+	weights, packed, err := b.convWeights(1, k, v.weights())
 	if err != nil {
 		return err
 	}

@@ -159,7 +159,7 @@ func (b *binder) shortProduct(p *product, epilogue kit.Epilogue, x, y device.Ope
 	if err != nil {
 		return err
 	}
-	right, packed, err := b.packed(1, k, g.forPacking(), 1)
+	right, packed, err := b.convWeights(1, k, g.forPacking())
 	if err != nil {
 		return err
 	}

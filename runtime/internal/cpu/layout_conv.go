@@ -129,7 +129,12 @@ func (b *binder) blockedConv(v *blockedConvWords, i int) (k bindings.Kernel, wei
 	if k, err = b.choose(v.kernel, v.words()); err != nil {
 		return k, weights, err
 	}
-	weights, ok, err := b.packed(i, k, v.weights(), 1)
+	var ok bool
+	if v.kernel == "f32_conv_winograd" {
+		weights, ok, err = b.transformedWeights(i, k, v)
+	} else {
+		weights, ok, err = b.convWeights(i, k, v.weights())
+	}
 	if err == nil && !ok {
 		err = device.Refuse("the weights are not constant")
 	}

@@ -11,7 +11,8 @@ import (
 
 // keepCodes makes nodes read constant codes, where a DequantizeLinear makes floats of the whole
 // value: a product becomes MatMulNBits, and a Gather takes codes, which are dequantised afterwards.
-// A product reads constant integers that are cast to floats as codes with the scale 1.
+// A product reads constant integers that are cast to floats as codes with the scale 1. The weights of
+// a convolution become a constant that derives from codes.
 func keepCodes(s *Scope) (*Edit, error) {
 	m := newMatcher(s)
 	k := codeKeeper{matcher: m, made: map[string]*codeInputs{}}
@@ -21,6 +22,8 @@ func keepCodes(s *Scope) (*Edit, error) {
 			k.product(n)
 		case is(n, "Gather"):
 			m.gatherCodes(n)
+		case is(n, "Conv", "ConvTranspose"):
+			m.filterCodes(n)
 		}
 	}
 	return m.result()
@@ -205,6 +208,36 @@ func (m *matcher) gatherCodes(n *graph.Node) {
 	}
 	b.replaceRoot(n, "", "DequantizeLinear", max(from.Version, blockedCodes), append([]string{rows}, rest...), list...)
 	m.replace(n, b.nodes...)
+}
+
+// leastFilter is the least float32 weights, in bytes, of a convolution that stay codes. Codes of
+// fewer save little, and each convolution with codes has a command more in a run.
+const leastFilter = 16 << 10
+
+// filterCodes replaces the DequantizeLinear of constant codes that a convolution of float32 has as
+// weights by a constant with these codes as its source. Depthwise convolutions read floats: they
+// have few weights.
+func (m *matcher) filterCodes(n *graph.Node) {
+	from := m.producer(n.Inputs[1], dequantizers...)
+	if from == nil || m.edit.removes(from) || m.dtype(from.Outputs[0]) != tensor.F32 {
+		return
+	}
+	codes, scales := m.constant(from.Inputs[0]), m.constant(from.Inputs[1])
+	if codes == nil || scales == nil || len(codes.Shape()) < 3 || codes.Shape()[1] == 1 || tensor.F32.Bytes(codes.Len()) < leastFilter {
+		return
+	}
+	var zeros *tensor.Tensor
+	if len(from.Inputs) > 2 && from.Inputs[2] != "" {
+		if zeros = m.constant(from.Inputs[2]); zeros == nil {
+			return
+		}
+	}
+	c, err := kit.NewCodes(codes, scales, zeros, int(intOr(from, "axis", 1)), int(intOr(from, "block_size", 0)))
+	if err != nil {
+		return
+	}
+	m.edit.Replace[from] = nil
+	m.edit.add(from.Outputs[0], c.Floats())
 }
 
 // blockedCodes is the first version of DequantizeLinear with blocks.

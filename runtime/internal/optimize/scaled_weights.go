@@ -22,6 +22,9 @@ func (l *linear) scaled() (t *tensor.Tensor, ok bool) {
 	if _, most := elements.Bounds[float64](w.weights.DType()); !w.within(most) {
 		return nil, false
 	}
+	if codes := w.scaledCodes(); codes != nil {
+		return codes.Floats(), true
+	}
 	return tensor.Derive(w.weights.DType(), w.weights.Shape(), func(data []byte) {
 		if w.weights.DType() == tensor.F32 {
 			for at, run := range w.runs() {
@@ -34,6 +37,57 @@ func (l *linear) scaled() (t *tensor.Tensor, ok bool) {
 			kit.PutDoubles(piece(w.weights, data, at, len(list)), list)
 		}
 	}), true
+}
+
+// scaledCodes returns the codes of a convolution's weights with scales multiplied by the factors, or
+// nil if the weights have no codes, or if some channels, but not all, share a scale.
+func (l *linear) scaledCodes() *kit.Codes {
+	c := kit.CodesOf(l.weights)
+	if c == nil || l.node.Op != "Conv" {
+		return nil
+	}
+	r, shape := *c, c.Scales.Shape()
+	if shape.Len() == 1 {
+		shape = tensor.Shape{len(l.mul)}
+		if c.Zeros != nil {
+			r.Zeros = repeated(c.Zeros, len(l.mul))
+		}
+		r.Stretches = kit.Stretches{Outer: 1, Axis: len(l.mul), Inner: l.step, Block: 1, PerAxis: 1}
+	}
+	channel := make([]int, shape.Len())
+	for i := range channel {
+		channel[i] = -1
+	}
+	one := true
+	r.Each(func(at, n, scale, step int) {
+		of := at / l.step
+		for i := scale; i <= scale+(n-1)*step; i++ {
+			one = one && (channel[i] < 0 || channel[i] == of)
+			channel[i] = of
+		}
+		one = one && (at+n-1)/l.step == of
+	})
+	if !one {
+		return nil
+	}
+	list, _ := c.Numbers()
+	r.Scales = tensor.New(tensor.F32, shape...)
+	for i := range channel {
+		tensor.View[float32](r.Scales)[i] = float32(float64(list[min(i, len(list)-1)]) * l.mul[max(channel[i], 0)])
+	}
+	return &r
+}
+
+// repeated returns n times the only element of t.
+func repeated(t *tensor.Tensor, n int) *tensor.Tensor {
+	of, list := make([]float64, 1), make([]float64, n)
+	kit.GetDoubles(of, t, 0)
+	for i := range list {
+		list[i] = of[0]
+	}
+	y := tensor.New(t.DType(), n)
+	kit.PutDoubles(y, list)
+	return y
 }
 
 // within reports whether no weight times its factor exceeds most. For float32 it first tries the

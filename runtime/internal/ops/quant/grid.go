@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nacre-ml/nacre/runtime/graph"
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op"
 )
 
@@ -114,19 +115,10 @@ func (g Granularity) check(c *op.Infer) error {
 // each has the next scale. All extents must be known.
 func stretches(pace *op.Pace, g *Grid, f func(at, n, scale, step int)) {
 	known := func(d graph.Dim) int { n, _ := d.Value(); return n }
-	axis, inner, block := known(g.Axis), known(g.Inner), known(g.Block)
-	for o := range known(g.Outer) {
-		for a := 0; a < axis; a += block {
-			n, at, scale := min(block, axis-a), (o*axis+a)*inner, o*known(g.PerOuter)+a/block*known(g.PerAxis)
-			if g.PerInner.Is(0) {
-				pace.Work(8 * n * inner)
-				f(at, n*inner, scale, 0)
-				continue
-			}
-			for row := range n {
-				pace.Work(8 * inner)
-				f(at+row*inner, inner, scale, 1)
-			}
-		}
-	}
+	s := kit.Stretches{Outer: known(g.Outer), Axis: known(g.Axis), Inner: known(g.Inner), Block: known(g.Block),
+		PerOuter: known(g.PerOuter), PerAxis: known(g.PerAxis), PerInner: known(g.PerInner)}
+	s.Each(func(at, n, scale, step int) {
+		pace.Work(8 * n)
+		f(at, n, scale, step)
+	})
 }
