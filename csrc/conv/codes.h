@@ -9,11 +9,11 @@
 
 #include "conv/conv.h"
 
-enum { NACRE_CODES_LANES = 16 };
+enum { NACRE_CODES_LANES = 16, NACRE_CODES_PERIOD = 128 };
 
 typedef struct {
     uint32_t at, n;   // weights of the run
-    uint32_t period;  // a multiple of NACRE_CODES_LANES
+    uint32_t period;  // at most NACRE_CODES_PERIOD
     uint32_t scale;   // index of its first scale and zero point
     uint32_t code;    // index of its first 16 bytes of codes
 } nacre_code_run;

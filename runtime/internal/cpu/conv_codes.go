@@ -114,7 +114,7 @@ type codeRun struct{ at, n, period, scale, code uint32 }
 
 const (
 	codeLanes  = 16      // NACRE_CODES_LANES of csrc/conv/codes.h
-	mostPeriod = 512     // weights between two with one scale at most; else scales do not repeat
+	mostPeriod = 128     // NACRE_CODES_PERIOD
 	mostRun    = 1 << 14 // weights of a run, so that threads share them
 	codeHeader = 40      // bytes of nacre_codes
 )
@@ -171,15 +171,11 @@ func (s *codeSpread) run(at int) int {
 			lane = 0
 		}
 	}
-	whole := list
-	for len(whole)%codeLanes > 0 {
-		whole = append(whole, list...)
-	}
-	scale, step := s.add(whole), max(1, mostRun/len(whole))*len(whole)
+	scale, step := s.add(list), mostRun/len(list)*len(list)
 	per := codeLanes * 8 / kit.CodeBits(s.codes.Codes.DType())
 	for ; at < end; at += step {
 		n := min(step, end-at)
-		s.runs = append(s.runs, codeRun{uint32(at), uint32(n), uint32(len(whole)), scale, uint32(s.units)})
+		s.runs = append(s.runs, codeRun{uint32(at), uint32(n), uint32(len(list)), scale, uint32(s.units)})
 		s.units += (n + per - 1) / per
 	}
 	return end
@@ -228,6 +224,7 @@ func (s *codeSpread) size() int {
 
 // write writes the form of csrc/conv/codes.h.
 func (s *codeSpread) write(to []byte) {
+	clear(to)
 	scales, zeros, codes, _ := s.offsets()
 	d := s.codes.Codes.DType()
 	bits := kit.CodeBits(d)

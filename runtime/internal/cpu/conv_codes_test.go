@@ -75,8 +75,11 @@ func TestConvCodes(t *testing.T) {
 					}
 					for _, k := range runnable(t, "f32_conv_weights") {
 						got := viewAs[float32](runGuarded(t, k, nil, pool, 4*len(order), 4, data))
-						if !slices.Equal(got, want) {
-							t.Fatalf("%s, %v, scales %v along axis %d, zeros %v, %s: floats differ", k.Variant(), d, g.scales, g.axis, zeros, name)
+						for i := range want {
+							if got[i] != want[i] {
+								t.Fatalf("%s, %v, scales %v along axis %d, zeros %v, %s: weight %d is %v, not %v", k.Variant(), d, g.scales, g.axis,
+									zeros, name, i, got[i], want[i])
+							}
 						}
 					}
 				}
@@ -99,13 +102,13 @@ func int32s(order []int) []int32 {
 func TestConvCodesAtRandom(t *testing.T) {
 	t.Parallel()
 	r, s := rand.New(rand.NewPCG(73, 74)), cases.NewSource("codes at random")
-	c, err := kit.NewCodes(s.Any(tensor.I8, 64, 64, 1), s.Any(tensor.F32, 64), nil, 0, 0)
+	c, err := kit.NewCodes(s.Any(tensor.I8, 64, 256, 1), s.Any(tensor.F32, 64), nil, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := &Device{}
 	for _, random := range []bool{false, true} {
-		data, err := d.packCodes(c, 64*64, func(index, order []byte) {
+		data, err := d.packCodes(c, 64*256, func(index, order []byte) {
 			copy(order, index)
 			if random {
 				list := viewAs[int32](order)

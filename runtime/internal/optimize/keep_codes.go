@@ -22,7 +22,7 @@ func keepCodes(s *Scope) (*Edit, error) {
 			k.product(n)
 		case is(n, "Gather"):
 			m.gatherCodes(n)
-		case is(n, "Conv", "ConvTranspose"):
+		case is(n, "Conv"):
 			m.filterCodes(n)
 		}
 	}
