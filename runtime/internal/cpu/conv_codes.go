@@ -92,6 +92,7 @@ func (d *Device) packCodes(codes *kit.Codes, n int, order func(index, order []by
 	for i := range codes.Codes.Len() {
 		binary.NativeEndian.PutUint32(index[4*i:], uint32(i+1))
 	}
+	clear(list) // kernels may leave gaps
 	order(index, list)
 	s := newCodeSpread(codes, unsafe.Slice((*int32)(unsafe.Pointer(unsafe.SliceData(list))), n))
 	size := s.size()

@@ -97,7 +97,11 @@ func bindBlockedConv(o *nn.Conv, epilogue kit.Epilogue, b *binder) error {
 	v.kernel = "f32_conv_depthwise_blocked"
 	if !groupsInBlocks(s, b.OutLayout(0)) {
 		v.kernel, v.plain = "f32_conv_blocked", b.InLayout(0) == device.Plain
-		if tile := winogradTile(s, v.block); tile > 0 && !v.plain && !b.dev.direct {
+		tile := winogradTile(s, v.block)
+		if kit.CodesOf(b.Const(1)) != nil && winogradTiles(s, tile) < leastCodedTiles[tile] {
+			tile = 0
+		}
+		if tile > 0 && !v.plain && !b.dev.direct {
 			v.kernel, v.tile = "f32_conv_winograd", tile
 		}
 	}
@@ -152,15 +156,27 @@ func winogradTile(s *nn.ConvShape, block int) int {
 	if block < 16 {
 		few = 16
 	}
-	tiles := func(m int) int { return s.Images * ((s.Out[0] + m - 1) / m) * ((s.Out[1] + m - 1) / m) }
+	four := winogradTiles(s, 4)
 	switch {
-	case tiles(4) >= 25, tiles(4) >= 16 && s.Out[0]%4 == 0 && s.Out[1]%4 == 0:
+	case four >= 25, four >= 16 && s.Out[0]%4 == 0 && s.Out[1]%4 == 0:
 		return 4
-	case tiles(2) >= few:
+	case winogradTiles(s, 2) >= few:
 		return 2
 	}
 	return 0
 }
+
+// winogradTiles returns the number of tiles with m pixels on a side; 0 if m is 0.
+func winogradTiles(s *nn.ConvShape, m int) int {
+	if m == 0 {
+		return 0
+	}
+	return s.Images * ((s.Out[0] + m - 1) / m) * ((s.Out[1] + m - 1) / m)
+}
+
+// leastCodedTiles is the least number of tiles, by their side, with which a transform pays if each
+// run transforms the weights as well, because they are codes.
+var leastCodedTiles = map[int]int{2: 40, 4: 25}
 
 // transforms reports whether a convolution needs fewer products on transformed values.
 func transforms(s *nn.ConvShape) bool {

@@ -2,8 +2,10 @@ package optimize_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/internal/optest/cases"
 	"github.com/nacre-ml/nacre/runtime/tensor"
 )
@@ -116,4 +118,60 @@ func gathered(zeros bool) []string {
 		return []string{"Gather", "Gather", "Gather", "DequantizeLinear"}
 	}
 	return []string{"Gather", "Gather", "DequantizeLinear"}
+}
+
+// TestKeepFilterCodes lists the constants with codes as their source after all passes.
+func TestKeepFilterCodes(t *testing.T) {
+	const filters, channels = 80, 64
+	axis, block := func(i int) any { return attrInt("axis", int64(i)) }, func(n int) any { return attrInt("block_size", int64(n)) }
+	x := func(b *net) string { return b.in("x", 2, channels, 7, 7) }
+	shape := []int{filters, channels, 3, 1}
+	of := func(d tensor.DType, zeros bool, scales []int, more ...any) func(b *net) string {
+		return func(b *net) string { return b.op("Conv", x(b), b.codes(d, zeros, scales, shape, more...)) }
+	}
+	scaled := func(y func(b *net) string) func(b *net) string {
+		return func(b *net) string { return b.op("Mul", y(b), b.weight(filters, 1, 1)) }
+	}
+	for _, tt := range []struct {
+		name  string
+		build func(b *net) string
+		want  int // constants with codes
+	}{
+		{"one scale", of(tensor.I8, true, nil), 1},
+		{"a scale for each filter", of(tensor.U4, true, []int{filters}, axis(0)), 1},
+		{"a scale for each channel", of(tensor.I2, false, []int{channels}, axis(-3)), 1},
+		{"blocks", of(tensor.I4, true, []int{filters, 4, 3, 1}, axis(1), block(16)), 1},
+		{"one scale and a factor", scaled(of(tensor.I4, true, nil)), 1},
+		{"filters and a factor", scaled(of(tensor.I8, true, []int{filters}, axis(0))), 1},
+		{"blocks and a factor", scaled(of(tensor.U2, true, []int{filters, 2, 3, 1}, axis(1), block(32))), 1},
+		{"channels and a factor", scaled(of(tensor.I8, false, []int{channels}, axis(1))), 0},
+		{"blocks of filters and a factor", scaled(of(tensor.I8, false, []int{4, channels, 3, 1}, axis(0), block(20))), 0},
+		{"weights of two", func(b *net) string {
+			w := b.codes(tensor.I8, false, []int{filters}, shape, axis(0))
+			return b.op("Add", b.op("Conv", x(b), w), b.op("Conv", b.in("y", 2, channels, 7, 7), w))
+		}, 1},
+		{"few weights", func(b *net) string {
+			return b.op("Conv", x(b), b.codes(tensor.I8, false, nil, []int{60, channels, 1, 1}))
+		}, 0},
+		{"depthwise", func(b *net) string {
+			return b.op("Conv", x(b), b.codes(tensor.I8, false, nil, []int{channels, 1, 9, 9}), attrInt("group", channels), attrInts("pads", 4, 4, 4, 4))
+		}, 0},
+		{"codes of 16 bits", func(b *net) string {
+			return b.op("Conv", x(b), b.op("DequantizeLinear", b.constant(cases.NewSource("wide").Any(tensor.I16, shape...)), b.c(0.5)))
+		}, 0},
+	} {
+		b := newNet(tensor.F32, false)
+		b.opset = 21
+		b.out(tt.build(b))
+		m, n := b.optimized(t), 0
+		for _, init := range m.Graph.Initializers {
+			if kit.CodesOf(init.Tensor) != nil {
+				n++
+			}
+		}
+		if n != tt.want || slices.Contains(applied(m), "DequantizeLinear") {
+			t.Errorf("%s: %d constants are codes, not %d, and nodes are %v", tt.name, n, tt.want, applied(m))
+		}
+		b.same(t)
+	}
 }
