@@ -63,6 +63,9 @@ func TestDerive(t *testing.T) {
 	if x.Size() != 0 || len(x.Bytes()) != 0 || len(y.Bytes()) != n {
 		t.Error("released elements")
 	}
+	if s, err := DeriveFrom("source", U8, Shape{6}, func([]byte) {}).Reshape(Shape{2, 3}); err != nil || s.Source() != "source" || x.Source() != nil || s.Clone().Source() != nil {
+		t.Error("another source")
+	}
 	empty := Derive(F32, Shape{0, 3}, func([]byte) { t.Error("nothing to fill") })
 	if empty.Bytes() != nil || empty.Pointer() != nil || empty.Size() != 0 {
 		t.Error("elements of an empty tensor")
