@@ -115,7 +115,8 @@ func TestResampleNearest(t *testing.T) {
 func TestVisionOps(t *testing.T) {
 	testPool(t)
 	tested := []string{"f32_conv_depthwise", "f32_conv_depthwise_blocked", "f32_conv_blocked", "f32_conv_expand",
-		"f32_conv_winograd", "f32_conv_gemm", "f32_conv_transpose", "f64_conv_gemm", "f64_conv", "f64_conv_transpose",
+		"f32_conv_winograd", "f32_conv_weights", "f32_winograd_weights", "f32_conv_gemm", "f32_conv_transpose",
+		"f64_conv_gemm", "f64_conv", "f64_conv_transpose",
 		"f32_pooling", "f32_pooling_blocked", "i8_pooling", "f32_resample", "resample_nearest", "max_index",
 		"f32_grid_sample", "f32_regions"}
 	for _, name := range tested {
