@@ -48,7 +48,10 @@ func (b *binder) transformedWeights(i int, k bindings.Kernel, v *blockedConvWord
 		return b.packed(i, k, v.weights(), weightsOperand)
 	}
 	plain, ok, err := b.decoded(i, codes, codes.Codes.Len(), packKey{words: "codes"}, func(index, order []byte) { copy(order, index) })
-	if err != nil || !ok {
+	if err != nil {
+		return o, false, err
+	}
+	if !ok {
 		return b.packed(i, k, v.weights(), weightsOperand)
 	}
 	list, err := b.numbers(v.weights())
