@@ -117,8 +117,15 @@ func pack(r *row, words []int64, operand int, src unsafe.Pointer, dst []byte) {
 
 func wordsOf(list []int64) *C.int64_t { return (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(list))) }
 
-// A job is as long as a nacre_job, or this does not compile.
-var _ = [1]struct{}{}[unsafe.Sizeof(job{})-C.sizeof_nacre_job]
+// A job is as long as a nacre_job, and commands begin with the same words, or this does not compile.
+var (
+	_ = [1]struct{}{}[unsafe.Sizeof(job{})-C.sizeof_nacre_job]
+	_ = [1]struct{}{}[commandKernel-C.NACRE_COMMAND_KERNEL]
+	_ = [1]struct{}{}[commandLength-C.NACRE_COMMAND_LENGTH]
+	_ = [1]struct{}{}[commandScratch-C.NACRE_COMMAND_SCRATCH]
+	_ = [1]struct{}{}[commandOperands-C.NACRE_COMMAND_OPERANDS]
+	_ = [1]struct{}{}[commandHeader-C.NACRE_COMMAND_HEADER]
+)
 
 func (c *Code) run(timed bool) {
 	c.job.times = 0

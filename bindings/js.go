@@ -45,8 +45,12 @@ type instance struct {
 
 func instantiate(code []byte) (h *instance, err error) {
 	defer func() {
-		if e, ok := recover().(js.Error); ok {
+		switch e := recover().(type) {
+		case nil:
+		case js.Error:
 			err = fmt.Errorf("%w (they need an engine with WebAssembly SIMD)", e)
+		default:
+			panic(e)
 		}
 	}()
 	size, table, err := wasm.Sizes(code)
