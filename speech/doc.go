@@ -1,0 +1,25 @@
+// Package speech speaks texts with voices: networks that turn text into sound. The package is for
+// programs that talk.
+//
+// Open opens a voice by its path. Voice.Speak yields the sound of a text, one sentence at a time:
+//
+//	voice, err := speech.Open("en_US-joe-medium.onnx", speech.Options{})
+//	for sentence, err := range voice.Speak(ctx, "Hello. How are you?", speech.SpeakOptions{}) {
+//		...
+//		play(sentence.Rate, sentence.Samples)
+//	}
+//
+// # Voices
+//
+// A voice of Piper is a file VOICE.onnx with a file VOICE.onnx.json beside it. It takes phonemes,
+// which package speech/phonemes makes of text.
+//
+// Files of voices are not trusted: numbers and names are checked before they are used, and other
+// files are opened in the voice's own folder only.
+//
+// # Memory and goroutines
+//
+// A voice holds memory outside Go's heap, which Close frees. One goroutine at a time speaks with a
+// voice. While the caller uses a sentence, a goroutine of Speak computes the next one; it has ended
+// when the loop has.
+package speech
