@@ -158,7 +158,7 @@ func (p *piper) say(ctx context.Context, q *request) (utterance, error) {
 			return utterance{}, err
 		}
 	}
-	ids, unspoken, spoken := p.config.ids([]rune(norm.NFD.String(strings.TrimSpace(text))))
+	ids, unspoken, spoken := p.config.ids(decomposed(text))
 	if !spoken {
 		return utterance{nil, unspoken}, nil
 	}
@@ -167,6 +167,9 @@ func (p *piper) say(ctx context.Context, q *request) (utterance, error) {
 	q.progress(1, 1)
 	return utterance{samples, unspoken}, err
 }
+
+// decomposed returns the phonemes of a text, one a character: letters and their marks are apart.
+func decomposed(text string) []rune { return []rune(norm.NFD.String(strings.TrimSpace(text))) }
 
 // run runs the network.
 func (p *piper) run(ctx context.Context, ids []int64, q *request) ([]float32, error) {
@@ -197,7 +200,7 @@ func (p *piper) run(ctx context.Context, ids []int64, q *request) ([]float32, er
 			inputs[x.name] = t
 		}
 	}
-	results, err := p.session.Run(ctx, inputs)
+	results, err := p.session.Run(nacre.WithSeed(ctx, q.seed), inputs)
 	if err != nil {
 		return nil, err
 	}

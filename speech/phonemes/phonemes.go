@@ -4,6 +4,7 @@ package phonemes
 import (
 	"context"
 	"errors"
+	"regexp"
 )
 
 // Converter turns a sentence into phonemes.
@@ -20,5 +21,12 @@ func For(language string) (Converter, error) {
 	return nil, errors.New("no phonemes for " + language)
 }
 
+var sentence = regexp.MustCompile(`[^\s.?!][^.?!]*[.?!]*|[.?!]+`)
+
 // Sentences returns the sentences of a text.
-func Sentences(text string) []Span { return []Span{{0, len(text)}} }
+func Sentences(text string) (list []Span) {
+	for _, at := range sentence.FindAllStringIndex(text, -1) {
+		list = append(list, Span{at[0], at[1]})
+	}
+	return list
+}
