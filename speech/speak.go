@@ -53,6 +53,8 @@ type Sentence struct {
 	Index, Count int
 	// Unspoken lists what the voice does not know, each once: characters, or phonemes of them.
 	Unspoken []string
+	// Took is how long the computation took.
+	Took time.Duration
 }
 
 // MaxText is the most characters of a text.
@@ -204,10 +206,12 @@ func (t *task) sentence(ctx context.Context, i int) (s Sentence, err error) {
 			t.options.Progress(Progress{i, count, done, most})
 		}
 	}
+	begin := time.Now()
 	u, err := t.voice.engine.say(ctx, &q)
 	if err != nil {
 		return Sentence{}, err
 	}
+	s.Took = time.Since(begin)
 	s.Rate, s.Samples, s.Unspoken = t.voice.engine.rate(), u.samples, u.unspoken
 	if i+1 < count && len(s.Samples) > 0 {
 		s.Samples = append(s.Samples, make([]float32, t.options.silence(s.Rate))...)

@@ -19,7 +19,7 @@ func TestSpeak(t *testing.T) {
 	if v.Kind() != "piper" || v.Rate() != 16000 || v.Language() != "en-us" || v.Speakers() != nil {
 		t.Errorf("%s, %d, %s, %q", v.Kind(), v.Rate(), v.Language(), v.Speakers())
 	}
-	const text = "wˈʌn tˈu. θɹˈiː!  語. fˈoː語?"
+	const text = "wˈʌn tˈu.\n\nθɹˈiː!\n\n語.\n\nfˈoː語?"
 	var calls []Progress
 	o := quiet()
 	o.Progress = func(p Progress) { calls = append(calls, p) }
@@ -63,7 +63,7 @@ func speak2(v *Voice, text string) []float32 {
 // TestSeed speaks with noise.
 func TestSeed(t *testing.T) {
 	v := tiny(t, "tiny")
-	const text = "wˈʌn. wˈʌn."
+	const text = "wˈʌn.\n\nwˈʌn."
 	first := speak(t, v, text, SpeakOptions{Seed: 1})
 	again := speak(t, v, text, SpeakOptions{Seed: 1})
 	other := speak(t, v, text, SpeakOptions{Seed: 2})
@@ -81,7 +81,7 @@ func TestSeed(t *testing.T) {
 // TestSpeakOptions speaks with each option.
 func TestSpeakOptions(t *testing.T) {
 	v := tiny(t, "tiny3")
-	const text = "wˈʌn. tˈu."
+	const text = "wˈʌn.\n\ntˈu."
 	plain := speak(t, v, text, quiet())
 	for _, c := range []struct {
 		name string
@@ -146,7 +146,7 @@ func TestSpeakRefused(t *testing.T) {
 // TestSpeakEnds breaks loops off, and ends contexts. No goroutine is left.
 func TestSpeakEnds(t *testing.T) {
 	v := tiny(t, "tiny")
-	text := strings.Repeat("wˈʌn. ", 50)
+	text := strings.Repeat("wˈʌn.\n\n", 50)
 	before := runtime.NumGoroutine()
 	for range 5 {
 		n := 0
@@ -159,6 +159,7 @@ func TestSpeakEnds(t *testing.T) {
 			}
 		}
 		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
 		n = 0
 		var last error
 		for _, err := range v.Speak(ctx, text, SpeakOptions{}) {
