@@ -3,7 +3,6 @@ package speech
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"slices"
 	"strings"
 )
@@ -25,13 +24,6 @@ var kinds = []kind{
 
 // kindOf returns the kind of a voice.
 func kindOf(f files) (*kind, error) {
-	if f.name == "" {
-		if _, err := fs.ReadDir(f.fsys, "."); err != nil {
-			return nil, err
-		}
-	} else if _, err := fs.Stat(f.fsys, f.name); err != nil {
-		return nil, err
-	}
 	for i := range kinds {
 		if kinds[i].found(f) {
 			return &kinds[i], nil
