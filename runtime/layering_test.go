@@ -103,8 +103,9 @@ generate/tokenizer       : internal/guard generate/tokenizer/internal/jinja inte
 formats                  : internal/budget internal/guard internal/pieces formats/huggingface formats/onnx formats/safetensors formats/oinf formats/gguf formats/gptrs formats/hnw formats/loom formats/openinfer runtime/graph formats/internal/binio formats/internal/container formats/internal/exchange
 .                        : internal/budget internal/guard internal/pieces internal/printable internal/resample internal/stages formats runtime runtime/graph runtime/op runtime/tensor
 generate                 : internal/guard .
+speech                   : . internal/beneath internal/guard runtime/graph speech/phonemes
 quantize                 : . bindings internal/elements internal/guard internal/mapped formats formats/gguf formats/loom packed runtime/graph runtime/tensor
-cmd                      : . bindings formats formats/chelis formats/gguf formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/jsonobject internal/output internal/pieces internal/printable internal/stages packed quantize runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan
+cmd                      : . bindings formats formats/chelis formats/gguf formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/jsonobject internal/output internal/pieces internal/printable internal/stages packed quantize runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan speech
 bench                    : internal/elements . bindings formats formats/onnx generate internal/topologies runtime/graph runtime/tensor runtime/vulkan
 examples/device          : . runtime/vulkan
 scripts/sbom             :
