@@ -19,7 +19,7 @@ func (m *Model) ending(word string) ([]Sound, bool) {
 				continue
 			}
 			for i := range sounds {
-				sounds[i].At = min(sounds[i].At, len(rest)-1)
+				sounds[i].At = min(sounds[i].At, len(rest))
 			}
 			return e.add(sounds, len(rest)), true
 		}
