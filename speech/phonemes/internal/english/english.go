@@ -47,6 +47,7 @@ func Phonemes(tokens []spoken.Token) string {
 	var b strings.Builder
 	next := "" // symbols of the words after, found from right to left
 	list := make([]string, len(tokens))
+	joined := pairs(tokens)
 	end := true
 	for i := len(tokens) - 1; i >= 0; i-- {
 		t := tokens[i]
@@ -55,13 +56,12 @@ func Phonemes(tokens []spoken.Token) string {
 			list[i] = t.Text
 			continue
 		}
-		if i > 0 && tokens[i-1].Kind == spoken.Word && t.Kind == spoken.Word {
-			if f, ok := function()[tokens[i-1].Text+"_"+t.Text]; ok {
-				list[i-1] = f.choose(end, next)
-				next, end = list[i-1], false
-				i--
-				continue
-			}
+		if joined[i] {
+			i--
+			f := function()[tokens[i].Text+"_"+t.Text]
+			list[i] = link(f.choose(end, next), next)
+			next, end = list[i], false
+			continue
 		}
 		list[i] = one(tokens, i, end, next)
 		if list[i] != "" {
@@ -83,12 +83,27 @@ func Phonemes(tokens []spoken.Token) string {
 	return b.String()
 }
 
+// pairs tells the tokens that are said as one with the word before them.
+func pairs(tokens []spoken.Token) []bool {
+	list := make([]bool, len(tokens))
+	for i := 1; i < len(tokens); i++ {
+		if tokens[i-1].Kind != spoken.Word || tokens[i].Kind != spoken.Word || list[i-1] {
+			continue
+		}
+		_, list[i] = function()[tokens[i-1].Text+"_"+tokens[i].Text]
+	}
+	return list
+}
+
 // one returns the symbols of token i. The word after it begins with the symbols next; at the end of a
 // clause there is none.
 func one(tokens []spoken.Token, i int, end bool, next string) string {
 	t := tokens[i]
-	if t.Kind == spoken.Letters {
+	switch t.Kind {
+	case spoken.Letters:
 		return link(spell(t.Text), next)
+	case spoken.Other:
+		return t.Text
 	}
 	if f, ok := function()[t.Text]; ok {
 		return link(f.choose(end, next), next)

@@ -66,6 +66,12 @@ func weakens(word string, sounds []letters.Sound, i, n int) bool {
 	if sounds[i].Name() == "IY" && n > 0 && (rest == "y" || rest == "ies" || rest == "ey" || rest == "es" || rest == "ee" && n > 1) {
 		return true
 	}
+	if n > 0 && sounds[i].Name() == "ER" && i == len(sounds)-1 {
+		return true
+	}
+	if n > 0 && sounds[i].Name() == "IY" && i+1 < len(sounds) && sounds[i+1].Vowel() {
+		return true
+	}
 	if n > 0 || sounds[i].Name() != "IH" && sounds[i].Name() != "IY" && sounds[i].Name() != "AE" {
 		return false
 	}

@@ -31,6 +31,8 @@ func (w *writer) consonant(i int, name string) int {
 		return w.tee(i)
 	case name == "N" && (next == "K" || next == "G") && w.begins(i, "nc", "nk", "ng", "nq", "nx"):
 		w.out.WriteString("ŋ")
+	case name == "Z" && w.before(i) == "tran":
+		w.out.WriteString("s")
 	case name == "Y" && (w.name(i-1) == "L" || w.name(i-1) == "N") && w.begins(i, "i"):
 		w.out.WriteString("i")
 	default:
@@ -107,7 +109,7 @@ func (w *writer) vowelSymbols(i int) (string, int) {
 		}
 	case "EH":
 		switch {
-		case weak && w.ends(i, "ent", "ents"), w.sounds[i].Stress() == letters.Secondary && w.ends(i, "ent", "ents"):
+		case !w.primary(i) && (w.ends(i, "ent", "ents", "ented", "enting") || w.begins(i, "entation")):
 			return "ə", 0
 		case i == 0 && weak && w.begins(i, "em", "en") && w.vowel(i+2):
 			return "ɪ", 0
@@ -150,7 +152,7 @@ func (w *writer) beforeR(i int, name string) (string, bool) {
 func (w *writer) or(i int) string {
 	before := w.before(i)
 	switch {
-	case w.begins(i, "oor", "oar", "our", "ory", "ories", "oria", "oral", "orce", "orum"),
+	case w.begins(i, "oor", "oar", "our", "ory", "ories", "oria", "oral", "orce", "orum", "oring"),
 		w.ends(i, "ore", "ores", "ored", "orer"), i > 0 && w.begins(i, "ore") && !w.vowel(i+2),
 		w.begins(i, "ort") && strings.HasSuffix(before, "p"),
 		w.begins(i, "ord") && strings.HasSuffix(before, "c") && w.begins(i, "ord"),
@@ -238,7 +240,7 @@ func (w *writer) schwa(i int) (string, int) {
 		return "ə", 0
 	case w.begins(i, "e"):
 		return w.weakE(i), 0
-	case w.begins(i, "i") && !w.soft(i-1):
+	case w.begins(i, "i") && !(w.soft(i-1) && w.begins(i, "io", "ia", "ie")):
 		return w.weakI(i), 0
 	}
 	return "ə", 0
@@ -291,7 +293,10 @@ func (w *writer) weakE(i int) string {
 
 // prefixE returns the symbol of the letter e of be-, de-, e-, pre-, re- before a stressed vowel.
 func (w *writer) prefixE(i int) string {
-	if next := w.name(i + 1); next == "Z" || next == "V" || w.begins(i, "est", "eca") {
+	next, before := w.name(i+1), w.before(i)
+	if i > 0 && (next == "Z" || next == "V") || w.begins(i, "est", "eca", "eno") ||
+		before == "b" && w.begins(i, "eg") || i == 0 && w.begins(i, "equ") ||
+		next == "T" && before == "d" || (next == "P" || next == "F") && before == "pr" {
 		return "ɪ"
 	}
 	return "ᵻ"
@@ -311,7 +316,7 @@ func (w *writer) weakI(i int) string {
 		return "ᵻ"
 	case name == "IH":
 		return "ɪ"
-	case w.begins(i, "in") && !w.vowel(i+2), w.begins(i, "il") && !w.vowel(i+2):
+	case w.begins(i, "il") && !w.vowel(i+2):
 		return "ə"
 	}
 	return "ɪ"

@@ -6,6 +6,9 @@ import "strings"
 var acronyms = wordSet("nasa nato unesco unicef opec aids nafta pin ram rom swat laser radar scuba fifa uefa gif jpeg " +
 	"asean interpol basic cobol sim sars covid dos bios lan wan yaml json ikea lego ebola iso asap nascar noaa")
 
+// initials are longer capital letters that are said one by one in spite of their vowels.
+var initials = wordSet("ucla aclu ieee usaf aarp ecmo eeoc naacp")
+
 // shouted are short words that are common in titles and warnings of capital letters.
 var shouted = wordSet("the and not for but you are was all can had her one our out day get has him his how man new now old see two " +
 	"way who did its let put say she too use no do be to of in on at by if or as an so up we my he go me am is this that with " +
@@ -38,6 +41,7 @@ func (r *reader) word() bool {
 		r.spell(s)
 	case said[s] != "":
 		r.say(said[s])
+	case r.compound(l.text):
 	case !vowelled(s):
 		r.spell(s)
 	default:
@@ -47,6 +51,21 @@ func (r *reader) word() bool {
 			r.at++
 		}
 	}
+	return true
+}
+
+// compound reads a word that begins with at least three capital letters, of which the last one begins the rest:
+// SQLite, HTMLElement.
+func (r *reader) compound(s string) bool {
+	n := 0
+	for n < len(s) && 'A' <= s[n] && s[n] <= 'Z' {
+		n++
+	}
+	if n < 3 || len(s)-n < 2 {
+		return false
+	}
+	r.spell(s[:n-1])
+	r.say(strings.ToLower(s[n-1:]))
 	return true
 }
 
@@ -93,7 +112,7 @@ func (r *reader) spelt(l lexeme, s string) bool {
 	if shouted[s] && s != "it" && s != "us" && s != "am" {
 		return false
 	}
-	return len(s) <= 4 && around == 0 || len(s) <= 3 && around < 2
+	return initials[s] || len(s) <= 3 && around < 2
 }
 
 // vowelled reports whether a word has a vowel letter.

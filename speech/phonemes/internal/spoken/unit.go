@@ -24,12 +24,12 @@ var units = map[string][2]string{
 	"kPa": {"kilopascal", "kilopascals"}, "N": {"newton", "newtons"}, "J": {"joule", "joules"},
 	"kJ": {"kilojoule", "kilojoules"}, "ha": {"hectare", "hectares"}, "px": {"pixel", "pixels"},
 	"psi": {"p s i", "p s i"}, "rpm": {"r p m", "r p m"}, "fps": {"frame per second", "frames per second"},
-	"K": {"kelvin", "kelvins"}, "bn": {"billion", "billion"},
+	"bn": {"billion", "billion"},
 }
 
 // common are units that are words of their own, too. Only right behind the digits, or in the singular, they are
 // units.
-var common = map[string]bool{"in": true, "m": true, "s": true, "h": true, "l": true, "g": true, "ms": true, "K": true,
+var common = map[string]bool{"in": true, "m": true, "s": true, "h": true, "l": true, "g": true, "ms": true,
 	"V": true, "W": true, "N": true, "J": true, "L": true, "ha": true}
 
 // over are units that stand after a slash.
