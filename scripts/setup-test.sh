@@ -14,6 +14,7 @@ clang                                     clang
 cmake                                     cmake
 make                                      make
 node                                      nodejs
+espeak-ng                                 espeak-ng
 qemu-aarch64                              qemu-user
 aarch64-linux-gnu-gcc                     gcc-aarch64-linux-gnu
 /usr/aarch64-linux-gnu/include/stdlib.h   libc6-dev-arm64-cross

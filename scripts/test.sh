@@ -87,8 +87,9 @@ tidy() { # go.mod and go.sum say exactly what the code needs
   go -C bench/plot mod tidy -diff
 }
 
-data() { # the official ONNX backend tests
+data() { # the official ONNX backend tests, and the dictionary behind the model of English words
   scripts/fetch-onnx-data.sh
+  scripts/fetch-cmudict.sh
 }
 
 tests() { # go test of every package, first of the one that takes longest

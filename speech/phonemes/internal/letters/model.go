@@ -39,6 +39,9 @@ func (w *Words) Find(word string) ([]byte, bool) {
 	return w.Patches[w.Firsts[i]:w.Firsts[i+1]], true
 }
 
+// The model is made from CMUdict, whose licence is LICENSE.cmudict.
+//
+//go:generate go run ../train -dictionary ../../../../.cache/cmudict/cmudict.dict -o model.bin
 //go:embed model.bin
 var file []byte
 

@@ -73,11 +73,14 @@ func lex(text string) []lexeme {
 	return list
 }
 
+// longestWord is how many bytes of letters are read as one word.
+const longestWord = 64
+
 // run returns how many bytes of a text are letters, accents and apostrophes between letters, and the letters
 // and apostrophes.
 func run(text string) (int, string) {
 	n, plain := 0, true
-	for n < len(text) {
+	for n < len(text) && n < longestWord {
 		c := text[n]
 		switch {
 		case ascii(c):

@@ -16,7 +16,7 @@ func (r *reader) numeral(n int) (numeral, bool) {
 		return numeral{}, false
 	}
 	x := numeral{whole: l.text, size: 1}
-	for len(l.text) <= 3 && r.joined(n+x.size, ',') && r.joined(n+x.size+1, digit) && len(r.look(n+x.size+1).text) == 3 {
+	for len(l.text) <= 3 && len(x.whole) < 18 && r.joined(n+x.size, ',') && r.joined(n+x.size+1, digit) && len(r.look(n+x.size+1).text) == 3 {
 		x.whole += r.look(n + x.size + 1).text
 		x.grouped = true
 		x.size += 2
@@ -102,7 +102,7 @@ func (r *reader) signed() bool {
 // series reads numbers with several stops between them: versions and addresses.
 func (r *reader) series() bool {
 	n := 1
-	for r.joined(n, '.') && r.joined(n+1, digit) {
+	for n < 9 && r.joined(n, '.') && r.joined(n+1, digit) {
 		n += 2
 	}
 	if n < 5 {
@@ -120,7 +120,7 @@ func (r *reader) series() bool {
 // phone reads groups of digits with hyphens between them, as telephone numbers have them.
 func (r *reader) phone() bool {
 	n, groups := 1, 1
-	for r.joined(n, '-') && r.joined(n+1, digit) {
+	for groups < 6 && r.joined(n, '-') && r.joined(n+1, digit) {
 		n += 2
 		groups++
 	}

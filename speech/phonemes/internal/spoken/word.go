@@ -68,7 +68,7 @@ func (r *reader) dotted() bool {
 		return false
 	}
 	letters, n := r.look(0).text, 1
-	for r.joined(n, '.') && r.joined(n+1, letter) && len(r.look(n+1).text) == 1 {
+	for n < 20 && r.joined(n, '.') && r.joined(n+1, letter) && len(r.look(n+1).text) == 1 {
 		letters += r.look(n + 1).text
 		n += 2
 	}

@@ -1,8 +1,6 @@
-// Train makes the model of package letters from CMUdict.
+// Train makes the model of package letters from CMUdict, which scripts/fetch-cmudict.sh fetches.
 //
-// Usage: train -dictionary cmudict.dict -o model.bin
-//
-// scripts/fetch-cmudict.sh fetches the dictionary.
+// Usage: go generate ./speech/phonemes/internal/letters
 package main
 
 import (
@@ -10,6 +8,7 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
+	"io"
 	"log"
 	"os"
 	"slices"
@@ -29,18 +28,26 @@ func main() {
 	log.SetFlags(0)
 	dictionary := flag.String("dictionary", ".cache/cmudict/cmudict.dict", "the dictionary")
 	out := flag.String("o", "speech/phonemes/internal/letters/model.bin", "the model")
-	price := flag.Float64("price", 1.5, "errors that each decision of a tree must save")
-	held := flag.Int("held", 0, "leave out every word with this number of words between, and print how well the trees guess them")
+	price := flag.Float64("price", price, "errors that each decision of a tree must save")
+	held := flag.Int("held", 0, "learn all words but every `N`th, and print how many of these the trees guess")
 	flag.Parse()
-	if err := train(*dictionary, *out, *held, *price); err != nil {
+	file, err := train(*dictionary, *held, *price, os.Stdout)
+	if err == nil {
+		err = os.WriteFile(*out, file, 0o666)
+	}
+	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-func train(dictionary, out string, held int, price float64) error {
+// price is how many errors a decision of a tree saves at least. It makes the smallest file.
+const price = 1.5
+
+// train returns the model of a dictionary, and prints how good its guesses are.
+func train(dictionary string, held int, price float64, out io.Writer) ([]byte, error) {
 	all, err := read(dictionary)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m := &letters.Model{}
 	all = classify(m, all)
@@ -56,16 +63,13 @@ func train(dictionary, out string, held int, price float64) error {
 		}
 	}
 	grow(m, learn, price)
-	fmt.Printf("%d words, %d classes, %d nodes\n", len(all), len(m.Classes), len(m.Nodes))
-	report(m, "learnt", learn)
-	report(m, "held out", test)
+	fmt.Fprintf(out, "%d words, %d classes, %d nodes\n", len(all), len(m.Classes), len(m.Nodes))
+	report(out, m, "learnt", learn)
+	report(out, m, "held out", test)
 	list(m, learn)
 	file, err := letters.Encode(m)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%d words in the list, %d bytes\n", m.Words.Len(), len(file))
-	return os.WriteFile(out, file, 0o666)
+	fmt.Fprintf(out, "%d words in the list, %d bytes\n", m.Words.Len(), len(file))
+	return file, err
 }
 
 // read returns the words of the dictionary with their first pronunciation.
@@ -196,7 +200,7 @@ func grow(m *letters.Model, all []*entry, price float64) {
 }
 
 // report prints how many words the trees guess.
-func report(m *letters.Model, name string, all []*entry) {
+func report(out io.Writer, m *letters.Model, name string, all []*entry) {
 	if len(all) == 0 {
 		return
 	}
@@ -211,6 +215,6 @@ func report(m *letters.Model, name string, all []*entry) {
 			sounds++
 		}
 	}
-	fmt.Printf("%s: %.1f %% of %d words right, %.1f %% but for stress\n", name, 100*float64(right)/float64(len(all)),
+	fmt.Fprintf(out, "%s: %.1f %% of %d words right, %.1f %% but for stress\n", name, 100*float64(right)/float64(len(all)),
 		len(all), 100*float64(sounds)/float64(len(all)))
 }
