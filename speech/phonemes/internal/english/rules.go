@@ -16,11 +16,31 @@ func (w *writer) sound(i int) int {
 	case letters.Primary:
 		w.out.WriteString("ˈ")
 	case letters.Secondary:
-		w.out.WriteString("ˌ")
+		if !w.beside(i) {
+			w.out.WriteString("ˌ")
+		}
 	}
 	symbol, more := w.vowelSymbols(i)
 	w.out.WriteString(symbol)
 	return more
+}
+
+// beside reports whether the vowel before or after vowel i has primary stress.
+func (w *writer) beside(i int) bool {
+	for k := i - 1; k >= 0; k-- {
+		if w.vowel(k) {
+			if w.primary(k) {
+				return true
+			}
+			break
+		}
+	}
+	for k := i + 1; k < len(w.sounds); k++ {
+		if w.vowel(k) {
+			return w.primary(k)
+		}
+	}
+	return false
 }
 
 // consonant writes a consonant and returns how many sounds after it are written with it.
@@ -126,7 +146,7 @@ func (w *writer) beforeR(i int, name string) (string, bool) {
 	case "AO":
 		return w.or(i), true
 	case "EH":
-		if w.begins(i, "arr", "arit", "aris", "aric", "arol", "aro", "ara", "arin") {
+		if w.begins(i, "arr", "arit", "aris", "aric", "arol", "aro", "ara") {
 			return "æɹ", true
 		}
 		return "ɛɹ", true
@@ -261,8 +281,9 @@ func (w *writer) primary(i int) bool {
 
 // inflection reports whether vowel i is the one of a plural or of a past.
 func (w *writer) inflection(i int) bool {
-	return i == len(w.sounds)-2 && (w.name(i+1) == "Z" && strings.HasSuffix(w.word, "s") ||
-		w.name(i+1) == "D" && strings.HasSuffix(w.word, "ed"))
+	before, after := w.name(i-1), w.name(i+1)
+	return i == len(w.sounds)-2 && (after == "Z" && strings.HasSuffix(w.word, "s") && (w.soft(i-1) || before == "S" || before == "Z") ||
+		after == "D" && strings.HasSuffix(w.word, "ed") && (before == "T" || before == "D"))
 }
 
 // weakU returns the symbol of AH without stress that the letter u stands for.

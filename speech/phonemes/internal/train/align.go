@@ -19,6 +19,32 @@ func base(p letters.Phone) chunk {
 	return chunk(p)
 }
 
+// paired tells the pairs of phones that a letter may stand for: the u of music, the o of one, an x, a z, the l, m
+// or r that is a syllable, and the c of Mc.
+var paired = func() map[chunk]bool {
+	m := map[chunk]bool{}
+	add := func(first, second []letters.Phone) {
+		for _, p := range first {
+			for _, q := range second {
+				m[pairs+bases*base(p)+base(q)] = true
+			}
+		}
+	}
+	var vowels []letters.Phone
+	for p := range letters.Phone(letters.Phones) {
+		if p.Vowel() && p.Stress() == letters.Unstressed {
+			vowels = append(vowels, p)
+		}
+	}
+	add(letters.Must("Y W"), vowels)
+	add(letters.Must("AH0 IH0"), letters.Must("L M N R K"))
+	add(letters.Must("K"), letters.Must("S SH"))
+	add(letters.Must("G"), letters.Must("Z ZH"))
+	add(letters.Must("T"), letters.Must("S"))
+	add(letters.Must("L N"), letters.Must("Y"))
+	return m
+}()
+
 // aligner finds which sounds each letter of a word stands for, by expectation and maximisation.
 type aligner struct {
 	chance [][]float64 // of a chunk, by letter
@@ -35,8 +61,8 @@ func newAligner() *aligner {
 				row[c] = 0.2
 			case c < pairs:
 				row[c] = 0.5 / bases
-			default:
-				row[c] = 0.02 / (bases * bases)
+			case paired[chunk(c)]:
+				row[c] = 0.0005
 			}
 		}
 		a.chance, a.counts = append(a.chance, row), append(a.counts, make([]float64, many))

@@ -22,7 +22,7 @@ func list(m *letters.Model, all []*entry) {
 	for n := range 32 {
 		var more []row
 		for _, e := range lengths[n] {
-			if !same(e.phones, m.Sounds(e.word), true) {
+			if s := m.Sounds(e.word); !same(e.phones, s, true) || !placed(m, e, s) {
 				more = append(more, row{e.word, patches(m, e)})
 			}
 		}
@@ -68,4 +68,19 @@ func same(phones []letters.Phone, sounds []letters.Sound, stress bool) bool {
 	return slices.EqualFunc(phones, sounds, func(p letters.Phone, s letters.Sound) bool {
 		return alikePhone(p, s.Phone) || !stress && base(p) == base(s.Phone)
 	})
+}
+
+// placed reports whether the vowels among sounds are the ones of the right letters. Endings may move a vowel by a
+// letter.
+func placed(m *letters.Model, e *entry, sounds []letters.Sound) bool {
+	n := 0
+	for at, class := range e.classes {
+		for _, p := range m.Classes[class] {
+			if d := sounds[n].At - at; p.Vowel() && (d < -1 || d > 1) {
+				return false
+			}
+			n++
+		}
+	}
+	return true
 }
