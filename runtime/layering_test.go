@@ -107,6 +107,11 @@ speech                   : . internal/beneath internal/guard runtime/graph speec
 quantize                 : . bindings internal/elements internal/guard internal/mapped formats formats/gguf formats/loom packed runtime/graph runtime/tensor
 cmd                      : . bindings formats formats/chelis formats/gguf formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/jsonobject internal/output internal/pieces internal/printable internal/stages packed quantize runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan speech
 bench                    : internal/elements . bindings formats formats/onnx generate internal/topologies runtime/graph runtime/tensor runtime/vulkan
+speech/phonemes/internal/letters :
+speech/phonemes/internal/spoken  :
+speech/phonemes/internal/english : speech/phonemes/internal/letters speech/phonemes/internal/spoken
+speech/phonemes/internal/train   : speech/phonemes/internal/letters
+speech/phonemes          : speech/phonemes/internal/english speech/phonemes/internal/spoken
 examples/device          : . runtime/vulkan
 scripts/sbom             :
 `
