@@ -84,6 +84,9 @@ func Decode(data []byte) (*Model, error) {
 			return nil, errFile
 		}
 	}
+	if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+		return nil, errFile
+	}
 	m := &Model{}
 	if !m.classes(parts[0]) || !m.trees(parts[1], parts[2]) || !m.words(parts[3], parts[4], parts[5], parts[6]) {
 		return nil, errFile

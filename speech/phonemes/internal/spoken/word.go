@@ -27,7 +27,7 @@ func (r *reader) abbreviation() bool {
 	l := r.look(0)
 	s := strings.ToLower(l.text)
 	stop := r.joined(1, '.')
-	n := choose2(stop, 2, 1)
+	n := pick(stop, 2, 1)
 	next := r.look(n)
 	word, ok := abbreviations[s]
 	switch {
@@ -55,7 +55,7 @@ func (r *reader) abbreviation() bool {
 	return true
 }
 
-func choose2(first bool, a, b int) int {
+func pick(first bool, a, b int) int {
 	if first {
 		return a
 	}
@@ -64,6 +64,11 @@ func choose2(first bool, a, b int) int {
 
 // dotted reads single letters with stops behind them: initials, U.S., e.g. and the like.
 func (r *reader) dotted() bool {
+	if l := r.look(0); l.text == "Ph" && r.joined(1, '.') && r.joined(2, letter) && r.look(2).text == "D" && r.joined(3, '.') {
+		r.spell("phd")
+		r.at += pick(r.last(3), 3, 4)
+		return true
+	}
 	if len(r.look(0).text) != 1 || !r.joined(1, '.') {
 		return false
 	}
@@ -72,7 +77,7 @@ func (r *reader) dotted() bool {
 		letters += r.look(n + 1).text
 		n += 2
 	}
-	if strings.EqualFold(letters, "ph") || r.joined(n, letter) {
+	if r.joined(n, letter) {
 		return false
 	}
 	switch s := strings.ToLower(letters); {
