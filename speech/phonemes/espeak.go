@@ -3,7 +3,6 @@
 package phonemes
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -105,20 +104,26 @@ var switches = regexp.MustCompile(`\([a-z]{2,3}(-[a-z0-9-]+)?\)`)
 
 // run returns the lines that the program writes of a text.
 func (e *espeak) run(ctx context.Context, text string) ([]string, error) {
+	asked := ctx
+	ctx, stop := context.WithCancel(asked)
+	defer stop()
 	cmd := exec.CommandContext(ctx, e.path, "-q", "--ipa", "-b", "1", "-v", e.language, "--stdin")
 	cmd.WaitDelay = time.Second
 	cmd.Stdin = strings.NewReader(text)
-	out := bounded{left: 1<<16 + 64*len(text)}
-	said := bounded{left: 1 << 10}
+	out := bounded{left: 1<<16 + 64*len(text), full: stop}
+	said := bounded{left: 1 << 12, full: stop}
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+		if asked.Err() != nil {
+			return nil, asked.Err()
 		}
-		return nil, fmt.Errorf("%s: %w: %s", e.path, err, strings.TrimSpace(said.String()))
+		if out.left < 0 || said.left < 0 {
+			err = errBounded
+		}
+		return nil, fmt.Errorf("%s: %w: %s", e.path, err, strings.TrimSpace(string(said.data)))
 	}
 	var lines []string
-	for line := range strings.Lines(switches.ReplaceAllString(out.String(), "")) {
+	for line := range strings.Lines(switches.ReplaceAllString(string(out.data), "")) {
 		if s := strings.Join(strings.Fields(line), " "); s != "" {
 			lines = append(lines, s)
 		}
@@ -126,17 +131,21 @@ func (e *espeak) run(ctx context.Context, text string) ([]string, error) {
 	return lines, nil
 }
 
-// bounded keeps so many bytes, and fails at more.
+// bounded keeps so many bytes. More of them call full, which ends the program.
 type bounded struct {
-	bytes.Buffer
+	data []byte
 	left int
+	full func()
 }
 
 var errBounded = errors.New("the program writes too much")
 
+// Write implements io.Writer.
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.left -= len(p); b.left < 0 {
+		b.full()
 		return 0, errBounded
 	}
-	return b.Buffer.Write(p)
+	b.data = append(b.data, p...)
+	return len(p), nil
 }

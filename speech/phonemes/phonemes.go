@@ -22,8 +22,8 @@ type Converter interface {
 // MaxText is the longest text in bytes that a converter takes. Sentences cuts longer ones.
 const MaxText = 400_000
 
-// ErrText reports a text that is too long, or has nothing to say.
-var ErrText = errors.New("text cannot be spoken")
+// ErrText reports a text that is longer than MaxText.
+var ErrText = errors.New("the text is too long")
 
 // For returns a converter for a language such as en-us, de or pt-br: the program espeak-ng if it is installed,
 // else the one of English for English. The error for another language says how to install the program.
