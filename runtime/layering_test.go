@@ -119,7 +119,7 @@ scripts/sbom             :
 // above lists packages that tests of a package import though they import the package themselves.
 // Other tests import packages below and beside their own.
 const above = `
-.                        : generate
+.                        : generate speech
 formats/gguf             : . formats formats/internal/converted
 formats/gptrs            : . formats formats/internal/converted
 formats/hnw              : .

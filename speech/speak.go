@@ -75,6 +75,10 @@ const pause = 200 * time.Millisecond
 // context's error when the context is done, and else as for nacre.Session.Run.
 func (v *Voice) Speak(ctx context.Context, text string, o SpeakOptions) iter.Seq2[Sentence, error] {
 	return func(yield func(Sentence, error) bool) {
+		if !v.made() {
+			yield(Sentence{}, errorf(nacre.ErrClosed, "the voice was never opened"))
+			return
+		}
 		if !v.mu.TryLock() {
 			yield(Sentence{}, errorf(nacre.ErrBusy, "%s: the voice speaks already", v.path))
 			return

@@ -22,7 +22,8 @@ type Options struct {
 	Phonemes phonemes.Converter
 }
 
-// Voice is an open voice. One goroutine at a time may speak with it.
+// Voice is an open voice. One goroutine at a time may speak with it. Methods of nil and zero values
+// return nothing, or nacre.ErrClosed.
 type Voice struct {
 	kind   *kind
 	path   string
@@ -83,21 +84,54 @@ func cause(err error) error {
 }
 
 // Kind returns the kind of the voice, such as "piper".
-func (v *Voice) Kind() string { return v.kind.name }
+func (v *Voice) Kind() string {
+	if !v.made() {
+		return ""
+	}
+	return v.kind.name
+}
 
 // Rate returns how many samples a second of the voice's sound has.
-func (v *Voice) Rate() int { return v.engine.rate() }
+func (v *Voice) Rate() int {
+	if !v.made() {
+		return 0
+	}
+	return v.engine.rate()
+}
 
 // Language returns the language of the voice, such as "en-us", or "" if its files do not say.
-func (v *Voice) Language() string { return v.engine.language() }
+func (v *Voice) Language() string {
+	if !v.made() {
+		return ""
+	}
+	return v.engine.language()
+}
 
 // Speakers returns the names of the voice's speakers in their order, nil if it has one.
-func (v *Voice) Speakers() []string { return slices.Clone(v.engine.speakers()) }
+func (v *Voice) Speakers() []string {
+	if !v.made() {
+		return nil
+	}
+	return slices.Clone(v.engine.speakers())
+}
+
+func (v *Voice) made() bool { return v != nil && v.engine != nil }
+
+// file names the voice in errors.
+func (v *Voice) file() string {
+	if v == nil {
+		return ""
+	}
+	return v.path
+}
 
 // Close frees the memory of the voice. The error is nacre.ErrInUse while the voice speaks. Further
 // calls do nothing.
 func (v *Voice) Close() (err error) {
-	defer guard.At(v.path).End(&err)
+	defer guard.At(v.file()).End(&err)
+	if !v.made() {
+		return nil
+	}
 	if !v.mu.TryLock() {
 		return errorf(nacre.ErrInUse, "%s: the voice speaks; end the loop over Speak first", v.path)
 	}

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"io"
 	"math"
+
+	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/internal/guard"
 )
 
 // A WAV file is RIFF, the bytes that follow, WAVE, and chunks: a name of 4 characters, the bytes
@@ -180,7 +183,8 @@ func newWAVHeader(rate, samples int) wavHeader {
 }
 
 // WriteWAV writes a sound as a WAV file of 16-bit samples. Samples beyond -1 and 1 are clipped.
-func WriteWAV(w io.Writer, s Sound) error {
+func WriteWAV(w io.Writer, s Sound) (err error) {
+	defer guard.At("").End(&err)
 	if err := binary.Write(w, binary.LittleEndian, newWAVHeader(s.Rate, len(s.Samples))); err != nil {
 		return err
 	}
@@ -212,12 +216,17 @@ type WAVWriter struct {
 }
 
 // NewWAVWriter returns a writer, and writes the header of a sound of unknown length.
-func NewWAVWriter(w io.Writer, rate int) (*WAVWriter, error) {
+func NewWAVWriter(w io.Writer, rate int) (_ *WAVWriter, err error) {
+	defer guard.At("").End(&err)
 	return &WAVWriter{w: w, rate: rate}, binary.Write(w, binary.LittleEndian, newWAVHeader(rate, -1))
 }
 
 // Write appends samples.
-func (w *WAVWriter) Write(samples []float32) error {
+func (w *WAVWriter) Write(samples []float32) (err error) {
+	defer guard.At("").End(&err)
+	if w == nil || w.w == nil {
+		return errorf(nacre.ErrClosed, "the writer was never made; NewWAVWriter makes one")
+	}
 	w.samples += len(samples)
 	return writePCM(w.w, samples)
 }
@@ -225,6 +234,9 @@ func (w *WAVWriter) Write(samples []float32) error {
 // Header returns the header for the samples so far. At the beginning of the file it takes the place
 // of the header of unknown length.
 func (w *WAVWriter) Header() []byte {
+	if w == nil {
+		return nil
+	}
 	b, err := binary.Append(nil, binary.LittleEndian, newWAVHeader(w.rate, w.samples))
 	if err != nil {
 		panic(err) // all fields have fixed sizes
