@@ -87,8 +87,9 @@ tidy() { # go.mod and go.sum say exactly what the code needs
   go -C bench/plot mod tidy -diff
 }
 
-data() { # the official ONNX backend tests, and the dictionary behind the model of English words
+data() { # the official ONNX backend tests, a voice, and the dictionary behind the model of English words
   scripts/fetch-onnx-data.sh
+  scripts/fetch-voice.sh
   scripts/fetch-cmudict.sh
 }
 

@@ -62,7 +62,10 @@ func ReadSound(r io.Reader) (s Sound, err error) {
 		if len(begin) < 12 || !f.is(begin) {
 			continue
 		}
-		s, err := f.read(b)
+		err := guard.Call(func() (err error) {
+			s, err = f.read(b)
+			return err
+		})
 		if err != nil {
 			return Sound{}, errorf(ErrSound, "the %s file cannot be read: %w", f.name, err)
 		}
