@@ -62,6 +62,16 @@ func (f files) has(name string) bool {
 	return err == nil && !info.IsDir()
 }
 
+// glob returns the names that match a pattern, in order; nil if there are none.
+func (f files) glob(pattern string) []string {
+	names := f.fsys
+	if f.disk != "" {
+		names = os.DirFS(f.disk)
+	}
+	list, _ := fs.Glob(names, pattern)
+	return list
+}
+
 // read returns the contents of a file of at most limit bytes.
 func (f files) read(name string, limit int64) ([]byte, error) {
 	file, err := f.fsys.Open(name)

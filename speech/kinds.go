@@ -20,6 +20,8 @@ type kind struct {
 // kinds lists the kinds of voices.
 var kinds = []kind{
 	{"piper", "a file VOICE.onnx with VOICE.onnx.json beside it", piperFound, openPiper},
+	{"kokoro", "a folder with a model, vocab.json or config.json, and voices*.npz, voices*.bin or voices/*.bin", kokoroFound,
+		openKokoro},
 }
 
 // kindOf returns the kind of a voice.
