@@ -185,3 +185,31 @@ func TestKokoroRefused(t *testing.T) {
 	}
 	speak(t, v, "ka", SpeakOptions{Speaker: "bf_b"})
 }
+
+// TestKokoroVoice speaks with Kokoro's network. Its integers make any two runtimes differ: a last bit
+// at the beginning becomes another rhythm, in ONNX Runtime as well.
+func TestKokoroVoice(t *testing.T) {
+	testenv.Need(t, bindings.Available())
+	path := filepath.Join(testenv.Root(t), ".cache", "voices", "kokoro")
+	if _, err := os.Stat(path); err != nil {
+		testenv.Skip(t, "no ", path, ": scripts/fetch-voice.sh kokoro fetches it")
+	}
+	v, err := Open(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	for _, x := range []struct {
+		text               string
+		speed, least, most float64 // seconds
+	}{
+		{"こんにちは。", 1, 0.6, 1.6},
+		{"こんにちは、せかい", 1.5, 0.5, 1.4},
+	} {
+		s := speak(t, v, x.text, SpeakOptions{Speed: x.speed})[0]
+		seconds, loudest := float64(len(s.Samples))/float64(s.Rate), slices.Max(s.Samples)
+		if seconds < x.least || seconds > x.most || loudest < 0.1 || loudest > 1 || len(s.Unspoken) > 0 {
+			t.Errorf("%s: %.2f s, as loud as %.2f, without %q", x.text, seconds, loudest, s.Unspoken)
+		}
+	}
+}
