@@ -192,7 +192,7 @@ func TestKokoroVoice(t *testing.T) {
 	testenv.Need(t, bindings.Available())
 	path := filepath.Join(testenv.Root(t), ".cache", "voices", "kokoro")
 	if _, err := os.Stat(path); err != nil {
-		testenv.Skip(t, "no ", path, ": scripts/fetch-voice.sh kokoro fetches it")
+		testenv.SkipSamples(t, "no ", path, ": scripts/fetch-voice.sh kokoro fetches it")
 	}
 	v, err := Open(path, Options{})
 	if err != nil {
