@@ -81,7 +81,7 @@ var marks = map[rune]string{
 
 // Phonemes converts a sentence.
 func (kana) Phonemes(ctx context.Context, text string) (string, error) {
-	if err := ctx.Err(); err != nil {
+	if err := check(ctx, text); err != nil {
 		return "", err
 	}
 	letters := strings.Split(hiraganaOf(text), "")
