@@ -1,12 +1,9 @@
-package phonemes
+package japanese
 
-import (
-	"context"
-	"testing"
-)
+import "testing"
 
-// TestJapanese converts kana: rows, small letters, double consonants, long vowels and nasals.
-func TestJapanese(t *testing.T) {
+// TestPhonemes converts kana: rows, small letters, double consonants, long vowels and nasals.
+func TestPhonemes(t *testing.T) {
 	for _, x := range []struct{ text, want string }{
 		{"こんにちは。", "koɲɲiʨiha."},
 		{"さくら", "sakɯɾa"},
@@ -23,14 +20,8 @@ func TestJapanese(t *testing.T) {
 		{"ん", "ɴ"},
 		{"", ""},
 	} {
-		got, err := Japanese().Phonemes(context.Background(), x.text)
-		if err != nil || got != x.want {
-			t.Errorf("%q: %q, %v; want %q", x.text, got, err, x.want)
+		if got := Phonemes(x.text); got != x.want {
+			t.Errorf("%q: %q, want %q", x.text, got, x.want)
 		}
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := Japanese().Phonemes(ctx, "あ"); err == nil {
-		t.Error("a context that has ended is no error")
 	}
 }
