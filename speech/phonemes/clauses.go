@@ -6,17 +6,21 @@ import (
 	"unicode/utf8"
 )
 
-// clause is a piece of a text and the mark that ends it, which is empty at the end of a text without one.
+// clause is a piece of a text and the mark that ends it, which is empty at the end of a text
+// without one.
 type clause struct{ text, mark string }
 
 // marks are characters that end clauses, as the marks that voices know.
 var marks = map[rune]string{
-	',': ",", '.': ".", '?': "?", '!': "!", ':': ":", ';': ";", '…': ".", '。': ".", '，': ",", '、': ",", '？': "?", '！': "!",
-	'：': ":", '；': ";", '،': ",", '؟': "?", '؛': ";", '।': ".", '(': ",", ')': ",", '[': ",", ']': ",", '—': ",", '―': ",", '{': ",", '}': ",",
+	',': ",", '.': ".", '?': "?", '!': "!", ':': ":", ';': ";", '…': ".", '。': ".", '，': ",", '、': ",",
+	'？': "?", '！': "!",
+	'：': ":", '；': ";", '،': ",", '؟': "?", '؛': ";", '।': ".", '(': ",", ')': ",", '[': ",", ']': ",",
+	'—': ",", '―': ",", '{': ",", '}': ",",
 }
 
-// clauses splits a text at its marks. Marks within numbers, abbreviations and addresses split nothing. Every
-// clause has something to say, and only letters, digits, spaces and what stands within words.
+// clauses splits a text at its marks. Marks within numbers, abbreviations and addresses split
+// nothing. Every clause has something to say, and only letters, digits, spaces and what stands
+// within words.
 func clauses(text string) []clause {
 	var list []clause
 	from := 0
@@ -76,7 +80,8 @@ func plain(s string) string {
 		}
 		return r
 	}, s)
-	// A stop behind an abbreviation has a space behind it.
-	s = strings.NewReplacer(". ", " ", "? ", " ", "! ", " ", ": ", " ", "; ", " ", ", ", " ").Replace(s + " ")
-	return strings.TrimSpace(s)
+	return strings.TrimSpace(inner.Replace(s + " "))
 }
+
+// inner takes marks that stay within a clause, such as the stop of an abbreviation.
+var inner = strings.NewReplacer(". ", " ", "? ", " ", "! ", " ", ": ", " ", "; ", " ", ", ", " ")

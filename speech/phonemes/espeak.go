@@ -16,11 +16,11 @@ import (
 var programs = []string{"espeak-ng", "espeak"}
 
 // errProgram says how to get the program.
-var errProgram = errors.New("the program espeak-ng is not installed (apt-get install espeak-ng, dnf install espeak-ng, " +
-	"brew install espeak-ng, or winget install eSpeak-NG.eSpeak-NG)")
+var errProgram = errors.New("the program espeak-ng is not installed (apt-get install espeak-ng, " +
+	"dnf install espeak-ng, brew install espeak-ng, or winget install eSpeak-NG.eSpeak-NG)")
 
-// Espeak returns a converter that runs the program espeak-ng, or espeak, which must be installed. The language is
-// one of the program's voices, such as en-us, de or pt-br.
+// Espeak returns a converter that runs the program espeak-ng, or espeak, which must be installed.
+// The language is one of the program's voices, such as en-us, de or pt-br.
 func Espeak(language string) (Converter, error) {
 	if !languageName.MatchString(language) {
 		return nil, fmt.Errorf("%q is not the name of a language such as en-us", language)
@@ -46,8 +46,8 @@ var languageName = regexp.MustCompile(`^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,12}){0,3
 // espeak runs the program.
 type espeak struct{ path, language string }
 
-// Phonemes implements Converter. The program drops marks, so it gets clauses, and the marks come back between
-// their phonemes.
+// Phonemes implements Converter. The program drops marks, so it gets clauses, and the marks come
+// back between their phonemes.
 func (e *espeak) Phonemes(ctx context.Context, text string) (string, error) {
 	if err := check(ctx, text); err != nil {
 		return "", err
@@ -75,8 +75,8 @@ func (e *espeak) Phonemes(ctx context.Context, text string) (string, error) {
 	return b.String(), nil
 }
 
-// clauses returns the phonemes of clauses, by one run of the program. If it does not write one line for each, by
-// a run for each.
+// clauses returns the phonemes of clauses, by one run of the program. If it does not write one line
+// for each, by a run for each.
 func (e *espeak) clauses(ctx context.Context, texts []string) ([]string, error) {
 	if len(texts) == 0 {
 		return nil, nil

@@ -6,5 +6,6 @@ import "fmt"
 
 // Espeak fails: WebAssembly runs no programs.
 func Espeak(language string) (Converter, error) {
-	return nil, fmt.Errorf("language %q: WebAssembly cannot run the program espeak-ng; only English works here", language)
+	return nil, fmt.Errorf("language %q: WebAssembly cannot run the program espeak-ng, so there is only English",
+		language)
 }

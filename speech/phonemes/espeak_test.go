@@ -76,10 +76,12 @@ func TestProgram(t *testing.T) {
 		}
 		return &espeak{path, "en"}
 	}
-	if _, err := script("while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done").Phonemes(t.Context(), "a"); err == nil {
+	endless := script("while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done")
+	if _, err := endless.Phonemes(t.Context(), "a"); err == nil {
 		t.Error("endless output is taken")
 	}
-	if _, err := script("echo no voice >&2; exit 1").Phonemes(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "no voice") {
+	_, err := script("echo no voice >&2; exit 1").Phonemes(t.Context(), "a")
+	if err == nil || !strings.Contains(err.Error(), "no voice") {
 		t.Error("the program's words are lost:", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -1,5 +1,5 @@
-// Package phonemes turns text into phonemes: the symbols of IPA, with stress marks, that the program espeak-ng
-// writes and that voices have learnt.
+// Package phonemes turns text into phonemes: the symbols of IPA, with stress marks, that the
+// program espeak-ng writes and that voices have learnt.
 package phonemes
 
 import (
@@ -14,8 +14,9 @@ import (
 
 // Converter turns a text into phonemes.
 type Converter interface {
-	// Phonemes returns the phonemes of a text as espeak-ng writes them: symbols of IPA with the stress marks ˈ and
-	// ˌ before vowels, words apart by spaces, and the marks , . ? ! : ; right after the words before them.
+	// Phonemes returns the phonemes of a text as espeak-ng writes them: symbols of IPA with the
+	// stress marks ˈ and ˌ before vowels, words apart by spaces, and the marks , . ? ! : ; right
+	// after the words before them.
 	Phonemes(ctx context.Context, text string) (string, error)
 }
 
@@ -25,8 +26,9 @@ const MaxText = 400_000
 // ErrText reports a text that is longer than MaxText.
 var ErrText = errors.New("the text is too long")
 
-// For returns a converter for a language such as en-us, de or pt-br: the program espeak-ng if it is installed,
-// else the one of English for English. The error for another language says how to install the program.
+// For returns a converter for a language such as en-us, de or pt-br: the program espeak-ng if it is
+// installed, else the one of English for English. The error for another language says how to
+// install the program.
 func For(language string) (Converter, error) {
 	c, err := Espeak(language)
 	if err == nil {
@@ -44,9 +46,9 @@ func isEnglish(language string) bool {
 	return l == "en" || strings.HasPrefix(l, "en-")
 }
 
-// English returns the converter of this package for American English. It needs no program, and is safe for
-// several callers at once. A character that has no words in English stays in the phonemes as it is, so that a
-// voice can say that it does not know the character.
+// English returns the converter of this package for American English. It needs no program, and is
+// safe for several callers at once. A character that has no words in English stays in the phonemes
+// as it is, so that a voice can say that it does not know the character.
 func English() Converter { return americanEnglish{} }
 
 type americanEnglish struct{}

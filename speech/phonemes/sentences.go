@@ -12,10 +12,10 @@ type Span struct{ From, To int }
 // longest is how many characters a sentence has at most. A longer one is cut.
 const longest = 400
 
-// Sentences returns the sentences of a text in their order, without white space around them. Abbreviations,
-// numbers and initials do not end a sentence, empty lines and points of lists do. A sentence of more than 400
-// characters is cut after a comma or another mark, else between words, else anywhere. A piece without a letter,
-// a digit or a symbol is left out.
+// Sentences returns the sentences of a text in their order, without white space around them.
+// Abbreviations, numbers and initials do not end a sentence, empty lines and points of lists do. A
+// sentence of more than 400 characters is cut after a comma or another mark, else between words,
+// else anywhere. A piece without a letter, a digit or a symbol is left out.
 func Sentences(text string) []Span {
 	var list []Span
 	from := 0
@@ -53,8 +53,8 @@ func closer(r rune) bool { return strings.ContainsRune("\"'”’»)]}›」』"
 // opener reports whether a character opens a quotation or a bracket.
 func opener(r rune) bool { return strings.ContainsRune("\"'“‘«([{‹„¿¡「『", r) }
 
-// lineEnd returns where a paragraph ends whose last line ends at i, or 0 if the text goes on: the next line is
-// neither empty nor a point of a list.
+// lineEnd returns where a paragraph ends whose last line ends at i, or 0 if the text goes on: the
+// next line is neither empty nor a point of a list.
 func lineEnd(text string, i int) int {
 	rest := strings.TrimLeft(text[i+1:min(len(text), i+1+longest)], " \t\r")
 	if rest == "" || rest[0] == '\n' {
@@ -68,8 +68,8 @@ func lineEnd(text string, i int) int {
 	return 0
 }
 
-// sentenceEnd returns where the sentence ends whose character r at i may be its last, or 0. The sentence begins
-// at from.
+// sentenceEnd returns where the sentence ends whose character r at i may be its last, or 0. The
+// sentence begins at from.
 func sentenceEnd(text string, from, i, size int, r rune) int {
 	end, closed := i+size, false
 	for end < len(text) {
@@ -104,8 +104,8 @@ func sentenceEnd(text string, from, i, size int, r rune) int {
 	return end
 }
 
-// stops reports whether the stop at i ends the sentence that begins at from, rather than an abbreviation. A
-// capital letter or a number follows.
+// stops reports whether the stop at i ends the sentence that begins at from, rather than an
+// abbreviation. A capital letter or a number follows.
 func stops(text string, from, i int, next string) bool {
 	begin := max(from, i-24)
 	word := text[begin:i]
@@ -121,7 +121,7 @@ func stops(text string, from, i int, next string) bool {
 		return true
 	case number(word):
 		return strings.TrimSpace(text[from:begin]) != "" // else it numbers a point of a list
-	case lower == "no" || lower == "nos" || lower == "p" || lower == "pp" || lower == "fig" || lower == "vol" || lower == "ch":
+	case numbered[lower]:
 		return !unicode.IsDigit(first)
 	case shortened[lower]:
 		return false
@@ -153,13 +153,17 @@ func set(words string) map[string]bool {
 
 var (
 	// shortened are abbreviations that no sentence ends with.
-	shortened = set("mr mrs ms dr prof st mt ft gen col capt lt sgt rev hon gov sen rep pres vs e.g i.e cf ca viz approx " +
-		"jan feb mar apr jun jul aug sep sept oct nov dec messrs mme fr dept est fig figs eq sec hr bzw z.b d.h usw.")
+	shortened = set("mr mrs ms dr prof st mt ft gen col capt lt sgt rev hon gov sen rep pres vs e.g i.e cf " +
+		"ca viz approx jan feb mar apr jun jul aug sep sept oct nov dec messrs mme fr dept est fig figs eq " +
+		"sec hr bzw z.b d.h usw")
+	// numbered are abbreviations before numbers.
+	numbered = set("no nos p pp fig vol ch")
 	// closing are abbreviations that sentences may end with.
 	closing = set("etc inc ltd co corp jr sr bros ave blvd rd ph.d ed al min max")
 	// starters are words that begin sentences.
-	starters = set("the a an he she it they we you i this that these those there in on at but and so if when what why how who " +
-		"then after before as for his her its our their my your however no yes not by with from to while although because")
+	starters = set("the a an he she it they we you i this that these those there in on at but and so if " +
+		"when what why how who then after before as for his her its our their my your however no yes not by " +
+		"with from to while although because")
 )
 
 // starts reports whether a text begins with a word that begins sentences.
@@ -201,7 +205,8 @@ func cut(text string, from, to int) int {
 		switch {
 		case unicode.IsSpace(r):
 			word = i
-			if before, _ := utf8.DecodeLastRuneInString(text[from : i-size]); strings.ContainsRune(",;:—–)", before) && n > longest/4 {
+			before, _ := utf8.DecodeLastRuneInString(text[from : i-size])
+			if strings.ContainsRune(",;:—–)", before) && n > longest/4 {
 				clause = i
 			}
 		case r == '，' || r == '、':
@@ -211,8 +216,8 @@ func cut(text string, from, to int) int {
 	return to
 }
 
-// trim takes white space and control characters from both ends of a piece. It reports whether something can be
-// said of the rest.
+// trim takes white space and control characters from both ends of a piece. It reports whether
+// something can be said of the rest.
 func trim(text string, from, to int) (Span, bool) {
 	blank := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 	s := strings.TrimLeftFunc(text[from:to], blank)
@@ -223,6 +228,9 @@ func trim(text string, from, to int) (Span, bool) {
 
 // sayable reports whether a character has words.
 func sayable(r rune) bool {
-	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsSymbol(r) && r != '|' && r != '~' && r != '`' && r != '^' ||
-		strings.ContainsRune("&@%#*", r) && r != '*' && r != '#')
+	switch {
+	case r == utf8.RuneError, strings.ContainsRune("|~`^", r):
+		return false
+	}
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsSymbol(r) || strings.ContainsRune("&@%", r)
 }

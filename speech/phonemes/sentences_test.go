@@ -32,12 +32,15 @@ func TestSentences(t *testing.T) {
 		{"J. K. Rowling wrote it. I read it.", []string{"J. K. Rowling wrote it.", "I read it."}},
 		{"The U.S. Army is in the U.S. The end.", []string{"The U.S. Army is in the U.S.", "The end."}},
 		{"At 5 p.m. We left. At 6 p.m. it rained.", []string{"At 5 p.m.", "We left.", "At 6 p.m. it rained."}},
-		{"Use tools, e.g. Hammers. See No. 5. No. No!", []string{"Use tools, e.g. Hammers.", "See No. 5.", "No.", "No!"}},
-		{"He said \"Stop.\" She did. \"Why?\" he asked.", []string{"He said \"Stop.\"", "She did.", "\"Why?\" he asked."}},
+		{"Use tools, e.g. Hammers. See No. 5. No. No!",
+			[]string{"Use tools, e.g. Hammers.", "See No. 5.", "No.", "No!"}},
+		{"He said \"Stop.\" She did. \"Why?\" he asked.",
+			[]string{"He said \"Stop.\"", "She did.", "\"Why?\" he asked."}},
 		{"“Yes.” “No.”", []string{"“Yes.”", "“No.”"}},
 		{"Wait... what? Well... Then go.", []string{"Wait... what?", "Well...", "Then go."}},
 		{"Apples, pears, etc. The rest went.", []string{"Apples, pears, etc.", "The rest went."}},
-		{"Title without a stop\n\nA paragraph\nof two lines. More.", []string{"Title without a stop", "A paragraph\nof two lines.", "More."}},
+		{"Title without a stop\n\nA paragraph\nof two lines. More.",
+			[]string{"Title without a stop", "A paragraph\nof two lines.", "More."}},
 		{"List:\n- one\n- two\n\n1. First. 2. Second.", []string{"List:", "- one", "- two", "1. First.", "2. Second."}},
 		{"Version 1.2.3 of main.go. See example.com.", []string{"Version 1.2.3 of main.go.", "See example.com."}},
 		{"你好。再见！好", []string{"你好。", "再见！", "好"}},
@@ -107,10 +110,8 @@ func TestHostile(t *testing.T) {
 		if err != nil || !utf8.ValidString(got) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if d := time.Since(begin); d > 5*time.Second {
+		if d := time.Since(begin); d > 10*time.Second {
 			t.Errorf("%s takes %v", name, d)
-		} else {
-			t.Log(name, d)
 		}
 	}
 }
@@ -140,7 +141,9 @@ func checkSpans(t *testing.T, text string) {
 }
 
 func FuzzText(f *testing.F) {
-	for _, text := range []string{"Dr. No paid $5.50 on 3/4/2021 at 5:30 p.m.", "a\xff.\n\n- b", "Henry VIII's", "x@y.com 1/2 3½ '90s", "你好。😀"} {
+	for _, text := range []string{
+		"Dr. No paid $5.50 on 3/4/2021 at 5:30 p.m.", "a\xff.\n\n- b", "Henry VIII's", "x@y.com 1/2 3½ '90s", "你好。😀",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

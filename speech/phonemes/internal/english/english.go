@@ -41,8 +41,8 @@ var function = sync.OnceValue(func() map[string]forms {
 	return m
 })
 
-// Phonemes returns the symbols of words and marks: words apart by spaces, a mark right after the word
-// before it.
+// Phonemes returns the symbols of words and marks: words apart by spaces, a mark right after the
+// word before it.
 func Phonemes(tokens []spoken.Token) string {
 	var b strings.Builder
 	next := "" // symbols of the words after, found from right to left
@@ -95,8 +95,8 @@ func pairs(tokens []spoken.Token) []bool {
 	return list
 }
 
-// one returns the symbols of token i. The word after it begins with the symbols next; at the end of a
-// clause there is none.
+// one returns the symbols of token i. The word after it begins with the symbols next; at the end of
+// a clause there is none.
 func one(tokens []spoken.Token, i int, end bool, next string) string {
 	t := tokens[i]
 	switch t.Kind {
@@ -114,6 +114,8 @@ func one(tokens []spoken.Token, i int, end bool, next string) string {
 	return link(Word(t.Text), next)
 }
 
+// choose returns the symbols of a word by its place: at the end of a clause, or before the symbols
+// next.
 func (f forms) choose(end bool, next string) string {
 	switch {
 	case end:

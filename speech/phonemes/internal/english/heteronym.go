@@ -47,8 +47,9 @@ func rows(file string) func(func([]string) bool) {
 
 // classes are the words after which a heteronym is a verb, a noun, or a participle.
 var classes = map[string]string{
-	"v": "to will would can could may might must shall should do does did don't didn't doesn't can't won't i you we they let's " +
-		"not cannot couldn't wouldn't shouldn't i'll you'll we'll they'll he'll she'll who please",
+	"v": "to will would can could may might must shall should do does did don't didn't doesn't can't " +
+		"won't i you we they let's not cannot couldn't wouldn't shouldn't i'll you'll we'll " +
+		"they'll he'll she'll who please",
 	"n": "the a an my your his her its our their this that no of in some any these those such own",
 	"p": "has have had was were been is be he she it i've we've they've you've are never just already and",
 }
@@ -59,6 +60,16 @@ var classOf = sync.OnceValue(func() map[string]string {
 		for w := range strings.FieldsSeq(words) {
 			m[w] = class
 		}
+	}
+	return m
+})
+
+// nouns are heteronyms that the word behind makes nouns.
+var nouns = sync.OnceValue(func() map[string]bool {
+	m := map[string]bool{"use of": true, "uses of": true, "excuse for": true, "abuse of": true}
+	for w := range strings.FieldsSeq("music show shows stream broadcast tv television concert performance audience " +
+		"wire data chat coverage event events video") {
+		m["live "+w] = true
 	}
 	return m
 })
@@ -76,7 +87,8 @@ func heteronym(tokens []spoken.Token, i int) (string, bool) {
 	if i > 1 && strings.HasSuffix(before, "ly") && tokens[i-2].Kind == spoken.Word {
 		before = tokens[i-2].Text // to quickly close
 	}
-	if classOf()[before] == p.class {
+	after := p.class == "n" && i+1 < len(tokens) && nouns()[tokens[i].Text+" "+tokens[i+1].Text]
+	if classOf()[before] == p.class || after {
 		return p.second, true
 	}
 	return p.first, true
@@ -89,7 +101,6 @@ func inflected(word string) (string, bool) {
 		add     func(string) string
 	}{
 		{"s", func(s string) string { return s + plural(s) }},
-		{"es", func(s string) string { return s + plural(s) }},
 		{"ed", func(s string) string { return flapped(s, past(s)) }},
 		{"d", func(s string) string { return flapped(s, past(s)) }},
 		{"ing", func(s string) string { return flapped(s, "ɪŋ") }},
@@ -103,10 +114,13 @@ func inflected(word string) (string, bool) {
 			if s, ok := irregular()[stem]; ok {
 				return e.add(s), true
 			}
-			if p, ok := heteronyms()[stem]; ok && e.letters != "s" && e.letters != "es" {
-				if s := p.verb(); e.letters != "ly" && s != "" {
-					return e.add(s), true
-				}
+			p, ok := heteronyms()[stem]
+			switch {
+			case !ok:
+			case e.letters == "s" || e.letters == "ly":
+				return e.add(p.first), true // records, separately
+			case p.verb() != "":
+				return e.add(p.verb()), true // recorded
 			}
 		}
 	}

@@ -1,5 +1,5 @@
-// Package english turns English words into the phonemes that the program espeak-ng writes for American
-// English, with code and data of its own.
+// Package english turns English words into the phonemes that the program espeak-ng writes for
+// American English, with code and data of its own.
 package english
 
 import (
@@ -37,8 +37,8 @@ func write(word string, sounds []letters.Sound) string {
 	return w.out.String()
 }
 
-// settle gives a word without primary stress one, and takes stress away where the program has none: from
-// a first vowel just before the primary one that is spelt e or i, and from a last y.
+// settle gives a word without primary stress one, and takes stress away where the program has none:
+// from a first vowel just before the primary one that is spelt e or i, and from a last y.
 func settle(word string, sounds []letters.Sound) []letters.Sound {
 	primary, first, seen := false, -1, 0
 	for i, s := range sounds {
@@ -63,10 +63,15 @@ func settle(word string, sounds []letters.Sound) []letters.Sound {
 // weakens reports whether vowel i with secondary stress has none in speech. It is vowel number n.
 func weakens(word string, sounds []letters.Sound, i, n int) bool {
 	rest := word[min(sounds[i].At, len(word)):]
-	if sounds[i].Name() == "IY" && n > 0 && (rest == "y" || rest == "ies" || rest == "ey" || rest == "es" || rest == "ee" && n > 1) {
-		return true
+	if n > 0 && sounds[i].Name() == "IY" {
+		switch rest {
+		case "y", "ies", "ey", "es":
+			return true
+		case "ee":
+			return n > 1
+		}
 	}
-	if n > 0 && sounds[i].Name() == "ER" && i == len(sounds)-1 {
+	if n > 0 && (sounds[i].Name() == "ER" && i == len(sounds)-1 || sounds[i].Name() == "EH" && entish(rest)) {
 		return true
 	}
 	if n > 0 && sounds[i].Name() == "IY" && i+1 < len(sounds) && sounds[i+1].Vowel() {
@@ -124,4 +129,13 @@ func (w *writer) begins(i int, starts ...string) bool {
 		}
 	}
 	return false
+}
+
+// entish reports whether letters are the ending of president or of documented.
+func entish(rest string) bool {
+	switch rest {
+	case "ent", "ents", "ented", "enting":
+		return true
+	}
+	return strings.HasPrefix(rest, "entation")
 }

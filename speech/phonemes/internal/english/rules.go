@@ -84,8 +84,13 @@ func (w *writer) syllabic(i int) bool {
 	if tail, ok := strings.CutPrefix(rest, "tt"); ok {
 		rest, double = "t"+tail, true
 	}
-	return double && (strings.HasPrefix(rest, "ten") || strings.HasPrefix(rest, "ton") || strings.HasPrefix(rest, "tan")) ||
-		strings.HasPrefix(rest, "tain") && w.name(i-1) == "ER"
+	switch {
+	case strings.HasPrefix(rest, "tain"):
+		return w.name(i-1) == "ER"
+	case strings.HasPrefix(rest, "ten"), strings.HasPrefix(rest, "ton"), strings.HasPrefix(rest, "tan"):
+		return double
+	}
+	return false
 }
 
 func (w *writer) stressed(i int) bool { return w.vowel(i) && !w.weak(i) }
@@ -129,7 +134,7 @@ func (w *writer) vowelSymbols(i int) (string, int) {
 		}
 	case "EH":
 		switch {
-		case !w.primary(i) && (w.ends(i, "ent", "ents", "ented", "enting") || w.begins(i, "entation")):
+		case weak && entish(w.spelt(i)):
 			return "ə", 0
 		case i == 0 && weak && w.begins(i, "em", "en") && w.vowel(i+2):
 			return "ɪ", 0
@@ -175,9 +180,8 @@ func (w *writer) or(i int) string {
 	case w.begins(i, "oor", "oar", "our", "ory", "ories", "oria", "oral", "orce", "orum", "oring"),
 		w.ends(i, "ore", "ores", "ored", "orer"), i > 0 && w.begins(i, "ore") && !w.vowel(i+2),
 		w.begins(i, "ort") && strings.HasSuffix(before, "p"),
-		w.begins(i, "ord") && strings.HasSuffix(before, "c") && w.begins(i, "ord"),
 		w.begins(i, "orm") && strings.HasSuffix(before, "st"),
-		w.begins(i, "ord") && strings.HasSuffix(before, "f"):
+		w.begins(i, "ord") && (strings.HasSuffix(before, "c") || strings.HasSuffix(before, "f")):
 		return "oːɹ"
 	case w.begins(i, "orr", "orange", "orest"):
 		return "ɔɹ"
@@ -187,7 +191,7 @@ func (w *writer) or(i int) string {
 
 // er returns the symbols of ER.
 func (w *writer) er(i int, weak bool) string {
-	if weak && w.prefix(i) && w.vowel(i+1) && w.begins(i, "ir", "er") {
+	if weak && w.prefix(i) && w.vowel(i+1) && (strings.HasPrefix(w.word, "dir") || strings.HasPrefix(w.word, "der")) {
 		return "ᵻɹ"
 	}
 	symbols := "ɜː"
@@ -252,7 +256,7 @@ func (w *writer) schwa(i int) (string, int) {
 		return w.weakU(i), 0
 	case w.begins(i, "a"):
 		switch {
-		case i == 0, w.primary(i+2) && !w.begins(i, "ar", "al", "am", "aw", "ach"):
+		case i == 0, w.primary(i+2) && !w.begins(i, "ar", "al", "am", "aw", "ach", "abil"):
 			return "ɐ", 0
 		case w.name(i+1) == "JH" && w.begins(i, "ag"), w.begins(i, "ace", "ain"):
 			return "ɪ", 0
@@ -281,9 +285,17 @@ func (w *writer) primary(i int) bool {
 
 // inflection reports whether vowel i is the one of a plural or of a past.
 func (w *writer) inflection(i int) bool {
-	before, after := w.name(i-1), w.name(i+1)
-	return i == len(w.sounds)-2 && (after == "Z" && strings.HasSuffix(w.word, "s") && (w.soft(i-1) || before == "S" || before == "Z") ||
-		after == "D" && strings.HasSuffix(w.word, "ed") && (before == "T" || before == "D"))
+	if i != len(w.sounds)-2 {
+		return false
+	}
+	before := w.name(i - 1)
+	switch w.name(i + 1) {
+	case "Z":
+		return strings.HasSuffix(w.word, "s") && (w.soft(i-1) || before == "S" || before == "Z")
+	case "D":
+		return strings.HasSuffix(w.word, "ed") && (before == "T" || before == "D")
+	}
+	return false
 }
 
 // weakU returns the symbol of AH without stress that the letter u stands for.
@@ -329,7 +341,7 @@ func (w *writer) weakI(i int) string {
 	switch {
 	case w.inflection(i):
 		return "ᵻ"
-	case w.begins(i, "e") && i == 0 && w.begins(i, "ex"), w.begins(i, "e") && i == 0 && w.begins(i, "en", "em") && !w.vowel(i+2):
+	case i == 0 && w.begins(i, "ex"), i == 0 && w.begins(i, "en", "em") && !w.vowel(i+2):
 		return "ɛ"
 	case w.begins(i, "e") && w.prefix(i):
 		return w.prefixE(i)

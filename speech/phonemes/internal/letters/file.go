@@ -9,11 +9,11 @@ import (
 	"slices"
 )
 
-// A file of a model is compressed by flate. Its parts are stretches of bytes, each after its length:
-// classes (the number of phones of each, then the phones), trees (features, then values of the nodes
-// in order, the branch Yes first), words (for each the letters that it shares with the word before,
-// the number of its other letters, and the number of its patches; all letters; all patches' letters;
-// all patches' classes).
+// A file of a model is compressed by flate. Its parts are stretches of bytes, each after its
+// length: classes (the number of phones of each, then the phones), trees (features, then values of
+// the nodes in order, the branch Yes first), words (for each the letters that it shares with the
+// word before, the number of its other letters, and the number of its patches; all letters; all
+// patches' letters; all patches' classes).
 
 // maxPart bounds the parts of a file, so that a broken one takes no memory.
 const maxPart = 4 << 20

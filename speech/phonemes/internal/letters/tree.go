@@ -149,7 +149,8 @@ type Node struct {
 // Leaf marks a leaf.
 const Leaf = 255
 
-// decide returns the class of the letter that is to be read next, by the tree that begins at a node.
+// decide returns the class of the letter that is to be read next, by the tree that begins at a
+// node.
 func (c *Context) decide(nodes []Node, at uint32) byte {
 	for {
 		n := nodes[at]

@@ -7,7 +7,8 @@ var domains = wordSet("com org net edu gov io ai dev co uk de fr jp info app me 
 
 // signs are the names of characters in addresses.
 var signs = map[rune]string{
-	'.': "dot", '/': "slash", '@': "at", '-': "dash", '_': "underscore", ':': "colon", '?': "question mark", '=': "equals",
+	'.': "dot", '/': "slash", '@': "at", '-': "dash", '_': "underscore", ':': "colon", '?': "question mark",
+	'=': "equals",
 	'&': "and", '#': "hash", '%': "percent", '+': "plus", '~': "tilde",
 }
 
@@ -25,9 +26,9 @@ func (r *reader) address() bool {
 			mail = true
 		case l.kind == ':' && k+2 < n && r.look(k+1).kind == '/' && r.look(k+2).kind == '/' && !scheme:
 			scheme, from = true, k+3
-		case l.kind == '.' && k > 0 && k+1 < n && domains[strings.ToLower(r.look(k+1).text)] && r.look(k+1).kind == letter &&
-			!r.look(k+1).capital() && (k+2 == n || r.look(k+2).kind == '/' || r.look(k+2).kind == '.' || r.look(k+2).kind == ':'):
-			host = true
+		case l.kind == '.' && k > 0 && k+1 < n && r.look(k+1).kind == letter && domains[r.look(k+1).text]:
+			after := r.look(k + 2).kind
+			host = host || k+2 == n || after == '/' || after == '.' || after == ':'
 		}
 	}
 	if !mail && !scheme && !host && !(r.look(0).text == "www" && r.joined(1, '.')) || from >= n {

@@ -33,8 +33,8 @@ func value(digits string) int {
 	return n
 }
 
-// Cardinal returns the words of a whole number. One of too many digits, or with zeros before it, is said digit
-// by digit.
+// Cardinal returns the words of a whole number. One of too many digits, or with zeros before it, is
+// said digit by digit.
 func Cardinal(digits string) string {
 	if len(digits) > 18 || len(digits) > 1 && digits[0] == '0' {
 		return each(digits)
@@ -64,7 +64,8 @@ func each(digits string) string {
 
 // uneven are ordinals of their own.
 var uneven = map[string]string{
-	"one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth", "twelve": "twelfth",
+	"one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth",
+	"twelve": "twelfth",
 }
 
 // Ordinal returns the ordinal of a number.
@@ -111,11 +112,18 @@ func decades(digits string) string {
 	return words + "s"
 }
 
+// idioms look like fractions and are said as two numbers.
+var idioms = wordSet("24/7 9/11")
+
 // fraction returns the words of a numerator and a denominator.
 func fraction(above, below string) string {
 	words := Cardinal(above)
 	one := words == "one"
 	switch {
+	case above == below, value(above)+value(below) == 100, idioms[above+"/"+below]:
+		return words + " " + Cardinal(below) // fifty fifty
+	case value(above) > value(below) && len(below) > 1:
+		return words + " over " + Cardinal(below)
 	case below == "2" && one:
 		return "one half"
 	case below == "2":

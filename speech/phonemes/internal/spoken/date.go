@@ -4,7 +4,8 @@ import "strings"
 
 var months = strings.Fields("january february march april may june july august september october november december")
 
-// month returns the name of a month that is written out or shortened with a capital letter, or nothing.
+// month returns the name of a month that is written out or shortened with a capital letter, or
+// nothing.
 func month(l lexeme) string {
 	if !l.capital() {
 		return ""
@@ -107,7 +108,8 @@ func (r *reader) calendar(year string, m, d lexeme) bool {
 	return true
 }
 
-// half returns a or p if the lexemes from n on say which half of the day it is, and how many they are.
+// half returns a or p if the lexemes from n on say which half of the day it is, and how many they
+// are.
 func (r *reader) half(n int) (string, int) {
 	l := r.look(n)
 	if l.kind != letter {
@@ -116,7 +118,7 @@ func (r *reader) half(n int) (string, int) {
 	switch s := strings.ToLower(l.text); {
 	case s == "am" || s == "pm":
 		return s[:1], 1
-	case (s == "a" || s == "p") && r.joined(n+1, '.') && r.joined(n+2, letter) && strings.EqualFold(r.look(n+2).text, "m"):
+	case (s == "a" || s == "p") && r.joined(n+1, '.') && strings.EqualFold(r.look(n+2).text, "m"):
 		if r.joined(n+3, '.') && !r.last(n+3) && !r.look(n+4).capital() {
 			return s, 4
 		}

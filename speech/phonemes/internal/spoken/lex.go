@@ -30,8 +30,8 @@ func (l lexeme) upper() bool { return l.kind == letter && strings.ToUpper(l.text
 
 // unlike are Latin letters that do not come apart into a letter and an accent.
 var unlike = strings.NewReplacer("ß", "ss", "æ", "ae", "Æ", "Ae", "œ", "oe", "Œ", "Oe", "ø", "o", "Ø", "O", "ł", "l",
-	"Ł", "L", "đ", "d", "Đ", "D", "ð", "d", "þ", "th", "Þ", "Th", "ı", "i", "’", "'", "ʼ", "'", "\u00ad", "", "\u200b", "",
-	"\ufb01", "fi", "\ufb02", "fl", "µ", "μ", "º", "°", "\u200d", "", "\ufe0f", "")
+	"Ł", "L", "đ", "d", "Đ", "D", "ð", "d", "þ", "th", "Þ", "Th", "ı", "i", "’", "'", "ʼ", "'",
+	"\u00ad", "", "\u200b", "", "\ufb01", "fi", "\ufb02", "fl", "µ", "μ", "º", "°", "\u200d", "", "\ufe0f", "")
 
 // lex splits a text into lexemes.
 func lex(text string) []lexeme {
@@ -76,8 +76,8 @@ func lex(text string) []lexeme {
 // longestWord is how many bytes of letters are read as one word.
 const longestWord = 64
 
-// run returns how many bytes of a text are letters, accents and apostrophes between letters, and the letters
-// and apostrophes.
+// run returns how many bytes of a text are letters, accents and apostrophes between letters, and
+// the letters and apostrophes.
 func run(text string) (int, string) {
 	n, plain := 0, true
 	for n < len(text) && n < longestWord {

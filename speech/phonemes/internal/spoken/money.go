@@ -13,12 +13,14 @@ var currencies = map[rune]currency{
 }
 
 var currencyCodes = map[string]currency{
-	"USD": {"U.S. dollar", "U.S. dollars", "cent", "cents"}, "EUR": currencies['€'], "GBP": currencies['£'], "JPY": currencies['¥'],
+	"USD": {"U.S. dollar", "U.S. dollars", "cent", "cents"}, "EUR": currencies['€'], "GBP": currencies['£'],
+	"JPY": currencies['¥'],
 }
 
 // multiples are words and letters for large numbers after an amount.
 var multiples = map[string]string{
-	"thousand": "thousand", "million": "million", "billion": "billion", "trillion": "trillion", "k": "thousand", "K": "thousand",
+	"thousand": "thousand", "million": "million", "billion": "billion", "trillion": "trillion", "k": "thousand",
+	"K": "thousand",
 	"m": "million", "M": "million", "B": "billion", "bn": "billion", "T": "trillion",
 }
 

@@ -16,8 +16,12 @@ func (r *reader) numeral(n int) (numeral, bool) {
 		return numeral{}, false
 	}
 	x := numeral{whole: l.text, size: 1}
-	for len(l.text) <= 3 && len(x.whole) < 18 && r.joined(n+x.size, ',') && r.joined(n+x.size+1, digit) && len(r.look(n+x.size+1).text) == 3 {
-		x.whole += r.look(n + x.size + 1).text
+	for len(l.text) <= 3 && len(x.whole) < 18 {
+		group := r.look(n + x.size + 1)
+		if !r.joined(n+x.size, ',') || !r.joined(n+x.size+1, digit) || len(group.text) != 3 {
+			break
+		}
+		x.whole += group.text
 		x.grouped = true
 		x.size += 2
 	}
@@ -56,11 +60,17 @@ func (x numeral) one() bool { return x.whole == "1" && x.decimals == "" }
 
 // number reads what begins with digits.
 func (r *reader) number() bool {
-	if r.series() || r.isoDate() || r.slashDate() || r.dayMonth() || r.phone() || r.clock() || r.fractions() || r.suffixed() {
+	if r.series() || r.isoDate() || r.slashDate() || r.dayMonth() || r.phone() || r.clock() ||
+		r.fractions() || r.suffixed() || r.feet() {
 		return true
 	}
 	x, _ := r.numeral(0)
 	if r.span(x) || r.amount(x) || r.unit(x) {
+		return true
+	}
+	if b := r.before(); len(x.whole) == 3 && x.decimals == "" && (b == "dial" || b == "call") {
+		r.say(each(x.whole))
+		r.at += x.size
 		return true
 	}
 	r.at += x.size
@@ -69,7 +79,7 @@ func (r *reader) number() bool {
 		r.at++
 		return true
 	}
-	if l := r.look(0); (l.kind == 'x' || l.kind == '×' || l.kind == letter && l.text == "x") && r.look(1).kind == digit {
+	if l := r.look(0); l.text == "x" && r.look(1).kind == digit {
 		r.say(x.cardinal() + " by")
 		r.at++
 		return true
@@ -135,6 +145,28 @@ func (r *reader) phone() bool {
 		r.say(each(r.look(k).text))
 	}
 	r.at += n
+	return true
+}
+
+// areaCode reads the area code of a telephone number in brackets.
+func (r *reader) areaCode() bool {
+	if r.look(0).kind != '(' || len(r.look(1).text) != 3 || !r.joined(2, ')') || len(r.look(3).text) != 3 ||
+		r.look(1).kind != digit || r.look(3).kind != digit || !r.joined(4, '-') {
+		return false
+	}
+	r.say(each(r.look(1).text))
+	r.mark(",")
+	r.at += 3
+	return true
+}
+
+// feet reads a height in feet and inches.
+func (r *reader) feet() bool {
+	if !r.joined(1, '\'') || !r.joined(2, digit) || !r.joined(3, '"') {
+		return false
+	}
+	r.say(Cardinal(r.look(0).text) + " foot " + Cardinal(r.look(2).text))
+	r.at += 4
 	return true
 }
 

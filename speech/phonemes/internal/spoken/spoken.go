@@ -53,11 +53,12 @@ func (r *reader) step() {
 		r.at++
 		r.mark(".")
 	default:
-		_ = r.money() || r.signed() || r.decade() || r.symbol(l)
+		_ = r.money() || r.signed() || r.areaCode() || r.decade() || r.symbol(l)
 	}
 }
 
-// look returns the lexeme that comes n after the next one. Outside the text it is nothing with a gap.
+// look returns the lexeme that comes n after the next one. Outside the text it is nothing with a
+// gap.
 func (r *reader) look(n int) lexeme {
 	if i := r.at + n; i >= 0 && i < len(r.in) {
 		return r.in[i]
@@ -104,8 +105,8 @@ func (r *reader) before() string {
 	return ""
 }
 
-// last reports whether no letter or digit follows from lexeme n on, up to three of them, so that a stop there
-// also ends the text.
+// last reports whether no letter or digit follows from lexeme n on, up to three of them, so that a
+// stop there also ends the text.
 func (r *reader) last(n int) bool {
 	for k := range 3 {
 		if l := r.look(n + k); l.kind == letter || l.kind == digit {

@@ -5,10 +5,12 @@ import "strings"
 // units are the names of units by their signs: the singular, then the plural.
 var units = map[string][2]string{
 	"km": {"kilometer", "kilometers"}, "m": {"meter", "meters"}, "cm": {"centimeter", "centimeters"},
-	"mm": {"millimeter", "millimeters"}, "nm": {"nanometer", "nanometers"}, "mi": {"mile", "miles"}, "ft": {"foot", "feet"},
+	"mm": {"millimeter", "millimeters"}, "nm": {"nanometer", "nanometers"}, "mi": {"mile", "miles"},
+	"ft": {"foot", "feet"},
 	"in": {"inch", "inches"}, "yd": {"yard", "yards"}, "kg": {"kilogram", "kilograms"}, "g": {"gram", "grams"},
-	"mg": {"milligram", "milligrams"}, "lb": {"pound", "pounds"}, "lbs": {"pounds", "pounds"}, "oz": {"ounce", "ounces"},
-	"l": {"liter", "liters"}, "L": {"liter", "liters"}, "ml": {"milliliter", "milliliters"},
+	"mg": {"milligram", "milligrams"}, "lb": {"pound", "pounds"}, "lbs": {"pounds", "pounds"},
+	"oz": {"ounce", "ounces"},
+	"l":  {"liter", "liters"}, "L": {"liter", "liters"}, "ml": {"milliliter", "milliliters"},
 	"mL": {"milliliter", "milliliters"}, "gal": {"gallon", "gallons"}, "mph": {"mile per hour", "miles per hour"},
 	"kph": {"kilometer per hour", "kilometers per hour"}, "Hz": {"hertz", "hertz"}, "kHz": {"kilohertz", "kilohertz"},
 	"MHz": {"megahertz", "megahertz"}, "GHz": {"gigahertz", "gigahertz"}, "KB": {"kilobyte", "kilobytes"},
@@ -27,14 +29,18 @@ var units = map[string][2]string{
 	"bn": {"billion", "billion"},
 }
 
-// common are units that are words of their own, too. Only right behind the digits, or in the singular, they are
-// units.
-var common = map[string]bool{"in": true, "m": true, "s": true, "h": true, "l": true, "g": true, "ms": true,
-	"V": true, "W": true, "N": true, "J": true, "L": true, "ha": true}
+// common are units that are words of their own, too. Only right behind the digits, or in the
+// singular, they are units.
+var common = wordSet("in m s h l g ms V W N J L ha")
+
+// spaced are common units that also stand apart from their number.
+var spaced = wordSet("m g L V W")
 
 // over are units that stand after a slash.
 var over = map[string]string{"h": "hour", "s": "second", "hr": "hour", "min": "minute", "day": "day", "kg": "kilogram",
-	"l": "liter", "L": "liter", "sec": "second", "m": "meter", "km": "kilometer", "week": "week", "month": "month", "year": "year"}
+	"l": "liter", "L": "liter", "sec": "second", "m": "meter", "km": "kilometer",
+	"week": "week", "month": "month", "year": "year",
+}
 
 // unit reads a unit after a number.
 func (r *reader) unit(x numeral) bool {
@@ -50,7 +56,7 @@ func (r *reader) unit(x numeral) bool {
 		return false
 	}
 	names, ok := units[l.text]
-	if !ok || common[l.text] && l.gap && l.text != "m" && l.text != "g" && l.text != "L" && l.text != "V" && l.text != "W" {
+	if !ok || common[l.text] && l.gap && !spaced[l.text] {
 		return false
 	}
 	name := names[1]

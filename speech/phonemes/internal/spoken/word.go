@@ -2,25 +2,33 @@ package spoken
 
 import "strings"
 
-// abbreviations are words that a stop shortens. A word in capital letters here needs a capital letter.
+// abbreviations are words that a stop shortens. A word in capital letters here needs a capital
+// letter.
 var abbreviations = map[string]string{
-	"mr": "mister", "mrs": "missus", "ms": "miz", "prof": "professor", "jr": "junior", "sr": "senior", "etc": "et cetera",
-	"vs": "versus", "fig": "figure", "figs": "figures", "vol": "volume", "ed": "edition", "mt": "mount", "inc": "incorporated", "ltd": "limited",
-	"corp": "corporation", "dept": "department", "gen": "general", "col": "colonel", "capt": "captain", "lt": "lieutenant",
-	"sgt": "sergeant", "rev": "reverend", "hon": "honorable", "gov": "governor", "sen": "senator", "rep": "representative",
-	"pres": "president", "approx": "approximately", "ave": "avenue", "blvd": "boulevard", "rd": "road", "eq": "equation", "ch": "chapter",
-	"sec": "section", "messrs": "messers", "mme": "madam", "cf": "compare", "ca": "circa", "viz": "namely", "est": "established",
+	"mr": "mister", "mrs": "missus", "ms": "miz", "prof": "professor", "jr": "junior", "sr": "senior",
+	"etc": "et cetera",
+	"vs":  "versus", "fig": "figure", "figs": "figures", "vol": "volume", "ed": "edition", "mt": "mount",
+	"inc": "incorporated", "ltd": "limited",
+	"corp": "corporation", "dept": "department", "gen": "general", "col": "colonel", "capt": "captain",
+	"lt":  "lieutenant",
+	"sgt": "sergeant", "rev": "reverend", "hon": "honorable", "gov": "governor", "sen": "senator",
+	"rep":  "representative",
+	"pres": "president", "approx": "approximately", "ave": "avenue", "blvd": "boulevard", "rd": "road",
+	"eq": "equation", "ch": "chapter",
+	"sec": "section", "messrs": "messers", "mme": "madam", "cf": "compare", "ca": "circa", "viz": "namely",
+	"est": "established",
 	"mon": "monday", "tue": "tuesday", "tues": "tuesday", "wed": "wednesday", "thu": "thursday", "thurs": "thursday",
-	"fri": "friday", "sat": "saturday", "sun": "sunday", "govt": "government", "assn": "association", "univ": "university", "al": "al",
-	"pp": "pages", "co": "company", "bros": "brothers", "ext": "extension", "tel": "telephone", "max": "maximum", "min": "minimum", "misc": "miscellaneous",
+	"fri": "friday", "sat": "saturday", "sun": "sunday", "govt": "government", "assn": "association",
+	"univ": "university", "al": "al",
+	"pp": "pages", "co": "company", "bros": "brothers", "ext": "extension", "tel": "telephone",
+	"max": "maximum", "min": "minimum", "misc": "miscellaneous",
 }
 
 // bare are abbreviations that need no stop.
-var bare = map[string]bool{"mr": true, "mrs": true, "ms": true, "dr": true, "vs": true, "etc": true, "prof": true, "jr": true, "ltd": true}
+var bare = wordSet("mr mrs ms dr vs etc prof jr ltd")
 
 // titled are abbreviations that only stand before a name or a number.
-var titled = map[string]bool{"gen": true, "col": true, "hon": true, "rev": true, "sen": true, "rep": true, "gov": true, "ed": true,
-	"fig": true, "figs": true, "sec": true, "est": true, "ch": true, "co": true, "sat": true, "sun": true, "wed": true, "mon": true, "pres": true, "ms": true}
+var titled = wordSet("gen col hon rev sen rep gov ed fig figs sec est ch co sat sun wed mon pres ms")
 
 // abbreviation reads a shortened word.
 func (r *reader) abbreviation() bool {
@@ -31,7 +39,7 @@ func (r *reader) abbreviation() bool {
 	next := r.look(n)
 	word, ok := abbreviations[s]
 	switch {
-	case !stop && !bare[s], !ok && s != "dr" && s != "st" && s != "no" && s != "p":
+	case !stop && !bare[s], r.look(-1).kind == '/' && !l.gap, !ok && s != "dr" && s != "st" && s != "no" && s != "p":
 		return false
 	case s == "dr":
 		word = choose(r.look(-1).capital() && !next.capital(), "drive", "doctor")
@@ -64,7 +72,7 @@ func pick(first bool, a, b int) int {
 
 // dotted reads single letters with stops behind them: initials, U.S., e.g. and the like.
 func (r *reader) dotted() bool {
-	if l := r.look(0); l.text == "Ph" && r.joined(1, '.') && r.joined(2, letter) && r.look(2).text == "D" && r.joined(3, '.') {
+	if r.look(0).text == "Ph" && r.joined(1, '.') && r.look(2).text == "D" && r.joined(3, '.') {
 		r.spell("phd")
 		r.at += pick(r.last(3), 3, 4)
 		return true
@@ -87,8 +95,8 @@ func (r *reader) dotted() bool {
 		r.say("that is")
 	case len(letters) > 1:
 		r.spell(letters)
-	case r.look(0).capital() && r.look(2).gap && r.look(2).capital() && letters != "I":
-		r.spell(letters) // an initial
+	case r.initial():
+		r.spell(letters)
 	default:
 		return false
 	}
@@ -99,15 +107,23 @@ func (r *reader) dotted() bool {
 	return true
 }
 
+// initial reports whether the next lexeme is the initial of a name.
+func (r *reader) initial() bool {
+	l, next := r.look(0), r.look(2)
+	return l.capital() && l.text != "I" && (l.gap || r.look(-1).kind == '(') && next.gap && next.capital()
+}
+
 // counted are words before numbers of parts.
-var counted = wordSet("chapter part section volume book act scene title phase type war class article appendix level stage " +
-	"act figure table bowl mark version episode grade group unit lesson page verse canto")
+var counted = wordSet("chapter part section volume book act scene title phase type war class article " +
+	"appendix level stage act figure table bowl mark version episode grade group unit lesson page verse " +
+	"canto")
 
 // reigned are names that kings, queens and popes shared.
-var reigned = wordSet("henry louis george elizabeth charles william edward richard james philip napoleon john paul pius " +
-	"benedict nicholas peter catherine alexander ferdinand francis frederick leo gregory innocent ivan otto ramses xerxes " +
-	"darius ptolemy mary christian gustav wilhelm friedrich karl victor emmanuel carlos felipe malcolm robert david clement urban boniface julius " +
-	"sixtus stephen joseph leopold albert maximilian mehmed suleiman selim murad constantine theodosius justinian")
+var reigned = wordSet("henry louis george elizabeth charles william edward richard james philip napoleon " +
+	"john paul pius benedict nicholas peter catherine alexander ferdinand francis frederick leo gregory " +
+	"innocent ivan otto ramses xerxes darius ptolemy mary christian gustav wilhelm friedrich karl victor " +
+	"emmanuel carlos felipe malcolm robert david clement urban boniface julius sixtus stephen joseph " +
+	"leopold albert maximilian mehmed suleiman selim murad constantine theodosius justinian")
 
 func wordSet(words string) map[string]bool {
 	m := map[string]bool{}
@@ -116,6 +132,12 @@ func wordSet(words string) map[string]bool {
 	}
 	return m
 }
+
+// told are words after the name of a king or a queen with the number I.
+var told = wordSet("of was and in died ruled became")
+
+// unlikely are numerals that are more often something else.
+var unlikely = wordSet("CC CV CI LI XL XX")
 
 // roman reads a Roman numeral.
 func (r *reader) roman() bool {
@@ -128,9 +150,9 @@ func (r *reader) roman() bool {
 	switch {
 	case n == 0 || !l.gap:
 		return false
-	case text == "I" && (name && next.kind == letter && !wordSet("of was and in died ruled became")[next.text] || !name && !counted[before]):
+	case len(text) == 1 && !name && !counted[before], unlikely[text]:
 		return false
-	case len(text) == 1 && !name && !counted[before], text == "CC" || text == "CV" || text == "CI" || text == "LI" || text == "XL" || text == "XX":
+	case text == "I" && name && next.kind == letter && !told[next.text]:
 		return false
 	case name:
 		r.say("the")

@@ -2,8 +2,8 @@ package main
 
 import "github.com/nacre-ml/nacre/speech/phonemes/internal/letters"
 
-// chunk is the sounds of one letter, without stress: 0 is none, 1 + p is one phone, and a number from
-// pairs on is two.
+// chunk is the sounds of one letter, without stress: 0 is none, 1 + p is one phone, and a number
+// from pairs on is two.
 type chunk int
 
 const (
@@ -19,8 +19,8 @@ func base(p letters.Phone) chunk {
 	return chunk(p)
 }
 
-// paired tells the pairs of phones that a letter may stand for: the u of music, the o of one, an x, a z, the l, m
-// or r that is a syllable, and the c of Mc.
+// paired tells the pairs of phones that a letter may stand for: the u of music, the o of one, an x,
+// a z, the l, m or r that is a syllable, and the c of Mc.
 var paired = func() map[chunk]bool {
 	m := map[chunk]bool{}
 	add := func(first, second []letters.Phone) {

@@ -60,7 +60,8 @@ func (g *grower) grow(list []example) *tree {
 		}
 	}
 	yes, no := g.grow(list[:k]), g.grow(list[k:])
-	if saved := t.wrong - yes.errors() - no.errors(); float64(saved) < g.price*float64(1+yes.decisions()+no.decisions()) {
+	saved, decisions := t.wrong-yes.errors()-no.errors(), 1+yes.decisions()+no.decisions()
+	if float64(saved) < g.price*float64(decisions) {
 		return t
 	}
 	t.feature, t.value, t.yes, t.no = feature, value, yes, no
@@ -68,7 +69,9 @@ func (g *grower) grow(list []example) *tree {
 }
 
 // question returns the question that tells most about the class, in bits.
-func (g *grower) question(list []example, all *[letters.Values]int32, classes []byte) (feature, value byte, gain float64) {
+func (g *grower) question(list []example, all *[letters.Values]int32, classes []byte) (
+	feature, value byte, gain float64,
+) {
 	n := float64(len(list))
 	before := n * math.Log2(n)
 	for _, c := range classes {

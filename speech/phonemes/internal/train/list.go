@@ -7,8 +7,8 @@ import (
 	"github.com/nacre-ml/nacre/speech/phonemes/internal/letters"
 )
 
-// list fills the list of words with all words that the model gets wrong, short ones first, so that the
-// list serves the endings of longer words.
+// list fills the list of words with all words that the model gets wrong, short ones first, so that
+// the list serves the endings of longer words.
 func list(m *letters.Model, all []*entry) {
 	type row struct {
 		word    string
@@ -70,8 +70,8 @@ func same(phones []letters.Phone, sounds []letters.Sound, stress bool) bool {
 	})
 }
 
-// placed reports whether the vowels among sounds are the ones of the right letters. Endings may move a vowel by a
-// letter.
+// placed reports whether the vowels among sounds are the ones of the right letters. Endings may
+// move a vowel by a letter.
 func placed(m *letters.Model, e *entry, sounds []letters.Sound) bool {
 	n := 0
 	for at, class := range e.classes {

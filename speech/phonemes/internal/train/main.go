@@ -215,6 +215,7 @@ func report(out io.Writer, m *letters.Model, name string, all []*entry) {
 			sounds++
 		}
 	}
-	fmt.Fprintf(out, "%s: %.1f %% of %d words right, %.1f %% but for stress\n", name, 100*float64(right)/float64(len(all)),
-		len(all), 100*float64(sounds)/float64(len(all)))
+	n := float64(len(all))
+	fmt.Fprintf(out, "%s: %.1f %% of %.0f words right, %.1f %% but for stress\n",
+		name, 100*float64(right)/n, n, 100*float64(sounds)/n)
 }
