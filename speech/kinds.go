@@ -22,6 +22,7 @@ var kinds = []kind{
 	{"piper", "a file VOICE.onnx with VOICE.onnx.json beside it", piperFound, openPiper},
 	{"kokoro", "a folder with a model, vocab.json or config.json, and voices*.npz, voices*.bin or voices/*.bin", kokoroFound,
 		openKokoro},
+	{"chatterbox", "a folder with the graphs and the tokenizer of Chatterbox turbo", chatterboxFound, openChatterbox},
 }
 
 // kindOf returns the kind of a voice.

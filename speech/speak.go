@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/generate"
 	"github.com/nacre-ml/nacre/internal/guard"
 	"github.com/nacre-ml/nacre/speech/phonemes"
 )
@@ -24,6 +25,9 @@ type SpeakOptions struct {
 	// Piper: its noise_scale and noise_w. Nil is the voice's own. With both 0, a text always
 	// sounds the same.
 	Noise, NoiseW *float64
+	// Sampling is how a voice of Chatterbox chooses codes of speech; nil takes the likeliest, with a
+	// RepetitionPenalty of 1.2. Its Seed is not read. MaxTokens is at most 1024, 41 seconds.
+	Sampling *generate.Sampling
 	// Seed chooses the random numbers. The same seed gives the same sound, on any number of
 	// threads.
 	Seed uint64

@@ -20,6 +20,12 @@ type Options struct {
 	// Phonemes turns text into phonemes, for voices that take them. Nil is phonemes.For the
 	// language of the voice.
 	Phonemes phonemes.Converter
+	// Precision is the set of graphs of a voice of Chatterbox: fp32, fp16, quantized, q4 or q4f16. ""
+	// is the fastest whose files are there.
+	Precision string
+	// Reference is the sound of the person that a voice of Chatterbox speaks like, best 5 to 20
+	// seconds of clear speech.
+	Reference Sound
 }
 
 // Voice is an open voice. One goroutine at a time may speak with it. Methods of nil and zero values
@@ -32,7 +38,7 @@ type Voice struct {
 	closed bool
 }
 
-// Open opens a voice by its path: a file VOICE.onnx of Piper.
+// Open opens a voice by its path: a file VOICE.onnx of Piper, or a folder of Chatterbox.
 //
 // The error is nacre.ErrUnsupported if the path is no voice, or the voice needs something that this
 // package lacks, nacre.ErrFormat if a file is damaged, fs.ErrNotExist if a file is missing, and else

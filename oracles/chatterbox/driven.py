@@ -1,10 +1,10 @@
 """Speaks with a model folder by ONNX Runtime, as the page of the published model does, and keeps every value.
 
-    python oracles/chatterbox/driven.py FOLDER PRECISION VOICE OUT TEXT...
+    python oracles/chatterbox/driven.py FOLDER VOICE OUT TEXT...
 
-VOICE has samples of float32 at 24 kHz. OUT is a file of safetensors: text/N is the ids of text N, tokens/N the codes
-that follow, waveform/N the sound, and GRAPH/N/in/NAME and GRAPH/N/out/NAME are inputs and outputs of run N of a graph.
-The smallest distance of the two largest logits, in deviations of the logits, is printed.
+VOICE has samples of float32 at 24 kHz. OUT is a folder for PRECISION.safetensors: text/N is the ids of text N, tokens/N
+the codes that follow, waveform/N the sound, and GRAPH/N/in/NAME and GRAPH/N/out/NAME are inputs and outputs of run N of
+a graph. The smallest distance of the two largest logits, in deviations of the logits, is printed.
 """
 
 import pathlib
@@ -90,15 +90,22 @@ class Driver:
         return int(scores.argmax())
 
 
-def main(folder, precision, voice, out, *texts):
-    driver = Driver(folder, precision)
-    driver.listen(np.fromfile(voice, np.float32))
-    for i, text in enumerate(texts):
-        driver.speak(i, text)
-        tokens, sound = driver.kept[f"tokens/{i}"], driver.kept[f"waveform/{i}"]
-        print(precision, len(tokens), "tokens", len(np.unique(tokens)), "different,", len(sound), "samples", end=", ")
-        print(f"{np.sqrt((sound**2).mean()):.3f} loud, margin {driver.margin:.4f}")
-    save_file({key: np.ascontiguousarray(value) for key, value in driver.kept.items()}, out)
+def main(folder, voice, out, *texts):
+    voice = np.fromfile(voice, np.float32)
+    for precision, ending in PRECISIONS.items():
+        if not pathlib.Path(folder, "onnx", f"language_model{ending}.onnx").exists():
+            continue
+        driver = Driver(folder, precision)
+        driver.listen(voice)
+        for i, text in enumerate(texts):
+            driver.speak(i, text)
+            tokens, sound = driver.kept[f"tokens/{i}"], driver.kept[f"waveform/{i}"]
+            print(
+                precision, len(tokens), "codes", len(np.unique(tokens)), "different,", len(sound), "samples", end=", "
+            )
+            print(f"{np.sqrt((sound**2).mean()):.3f} loud, margin {driver.margin:.4f}", flush=True)
+        kept = {key: np.ascontiguousarray(value) for key, value in driver.kept.items()}
+        save_file(kept, pathlib.Path(out, f"{precision}.safetensors"))
 
 
 if __name__ == "__main__":

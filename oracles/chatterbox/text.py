@@ -31,16 +31,14 @@ def write(folder):
     learner.train_from_iterator([TEXT], trainers.BpeTrainer(**options))
     model = json.loads(learner.to_str())["model"]
     merges = [m if isinstance(m, str) else " ".join(m) for m in model["merges"]]
-    order = sorted(model["vocab"], key=model["vocab"].get) + [END]
-    vocab = {token: CODES + i for i, token in enumerate(order)}
+    order = sorted(model["vocab"], key=model["vocab"].get) + [END, *TAGS]
+    vocab = {BEGIN: START} | {token: CODES + i for i, token in enumerate(order)}
 
     def added(token, i, special):
         flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": special}
         return {"id": i, "content": token} | flags
 
-    first = CODES + len(order)
-    extra = [added(BEGIN, START, True), added(END, vocab[END], True)]
-    extra += [added(tag, first + i, False) for i, tag in enumerate(TAGS)]
+    extra = [added(token, vocab[token], token not in TAGS) for token in (BEGIN, END, *TAGS)]
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     template = {
         "type": "TemplateProcessing",

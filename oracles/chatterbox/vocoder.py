@@ -56,8 +56,8 @@ def source_of(g, size, bands):
     x, n_in = bands, 80
     for _ in range(5):
         x, n_in = g.Elu(g.conv(x, n_in, width, 3, pads=(1, 1))), width
-    pitch = g.Abs(g.linear(g.turned(x), width, 1))
-    pitch = g.exact(g.Mul(g.turned(pitch), 100.0))
+    pitch = g.Abs(g.Add(g.linear(g.turned(g.exact(x)), width, 1, gain=0.03), 1.2))
+    pitch = g.Mul(g.turned(pitch), 100.0)
     pitch = g.turned(g.Resize(pitch, "", np.array([1, 1, FRAME], F), mode="nearest", nearest_mode="floor"))
     turns = g.CumSum(g.Mul(pitch, (np.arange(1, HARMONICS + 1, dtype=F) / RATE).reshape(1, 1, -1)), 1)
     turns = g.Sub(turns, g.Floor(turns))
@@ -67,7 +67,7 @@ def source_of(g, size, bands):
     noise = g.RandomNormalLike(tones, mean=0.0, scale=size.noise, seed=3.0)
     loud = g.Add(g.Mul(voiced, 0.003), g.Mul(g.Sub(1.0, voiced), 0.1 / 3))
     tones = g.Add(g.Mul(tones, voiced), g.Mul(noise, loud))
-    merged = g.Tanh(g.Add(g.MatMul(tones, g.weight(HARMONICS, 1, scale=1)), g.weight(1, scale=0.02)))
+    merged = g.Tanh(g.Add(g.MatMul(tones, g.weight(HARMONICS, 1, scale=0.3)), g.weight(1, scale=0.02)))
     return g.Squeeze(merged, [2])
 
 

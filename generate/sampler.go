@@ -1,0 +1,25 @@
+package generate
+
+// Sampler chooses tokens from logits, for loops over decoders that a Generator does not drive. One
+// goroutine at a time uses it.
+type Sampler struct{ s *sampler }
+
+// NewSampler returns a sampler that has seen no tokens. MaxTokens, StopIDs and Stop are left to the
+// caller. The error is as for Sampling.Validate.
+func NewSampler(s Sampling) (*Sampler, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	return &Sampler{newSampler(s, false, 0)}, nil
+}
+
+// See counts a token of the prompt, or a generated one, for the penalties. Negative tokens do not
+// count.
+func (s *Sampler) See(token int32, generated bool) {
+	if token >= 0 {
+		s.s.see(token, generated)
+	}
+}
+
+// Choose returns the token that follows, by the logits of all tokens. It does not count it.
+func (s *Sampler) Choose(logits []float32) (int32, error) { return s.s.choose(logits) }
