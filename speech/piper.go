@@ -33,6 +33,9 @@ func piperFound(f files) bool { return strings.HasSuffix(f.name, ".onnx") }
 
 // openPiper opens a voice of Piper.
 func openPiper(f files, o *Options) (_ engine, err error) {
+	if o.Precision != "" || len(o.Reference.Samples) > 0 {
+		return nil, errorf(nacre.ErrOption, "%s: options Precision and Reference are for voices of Chatterbox; this is one of Piper", f.path(f.name))
+	}
 	name := f.name + piperConfigEnding
 	if !f.has(name) {
 		return nil, &kindError{fs.ErrNotExist, fmt.Errorf("%s: the file is missing; a voice of Piper has it beside %s and is useless without it",
@@ -146,8 +149,13 @@ func (p *piper) rate() int          { return p.config.Audio.SampleRate }
 func (p *piper) language() string   { return p.config.language() }
 func (p *piper) speakers() []string { return p.config.speakers() }
 
-// check takes all options.
-func (p *piper) check(*SpeakOptions) error { return nil }
+// check refuses options of other voices.
+func (p *piper) check(o *SpeakOptions) error {
+	if o.Sampling != nil {
+		return errorf(nacre.ErrOption, "option Sampling is for voices of Chatterbox; a voice of Piper takes Noise and NoiseW")
+	}
+	return nil
+}
 
 // say computes the sound of a sentence.
 func (p *piper) say(ctx context.Context, q *request) (utterance, error) {

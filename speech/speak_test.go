@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/generate"
 	"github.com/nacre-ml/nacre/speech/phonemes"
 )
 
@@ -129,6 +130,7 @@ func TestSpeakRefused(t *testing.T) {
 		{"much noise", v, "wʌn", SpeakOptions{NoiseW: number(1e9)}, nacre.ErrOption, "NoiseW is 1e+09"},
 		{"a speaker", v, "wʌn", SpeakOptions{Speaker: "dora"}, nacre.ErrOption, `no speaker "dora"; it has ["anna" "ben" "cleo"]`},
 		{"a number of a speaker", v, "wʌn", SpeakOptions{Speaker: "3"}, nacre.ErrOption, `no speaker "3"`},
+		{"sampling", v, "wʌn", SpeakOptions{Sampling: &generate.Sampling{}}, nacre.ErrOption, "Sampling is for voices of Chatterbox"},
 		{"a speaker of one", one, "wʌn", SpeakOptions{Speaker: "anna"}, nacre.ErrOption, "one speaker"},
 	} {
 		var err error
