@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/nacre-ml/nacre/generate"
 	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/speech"
@@ -20,15 +22,18 @@ import (
 
 // speakFlags are the flags of nacre speak.
 type speakFlags struct {
-	session  sessionFlags
-	voice    string
-	out      string
-	play     bool
-	phonemes bool
-	noise    float64
-	noiseW   float64
-	options  speech.SpeakOptions
-	json     bool
+	session   sessionFlags
+	voice     string
+	like      string
+	precision string
+	out       string
+	play      bool
+	phonemes  bool
+	noise     float64
+	noiseW    float64
+	options   speech.SpeakOptions
+	sampling  generate.Sampling
+	json      bool
 }
 
 func speakCommand() *cobra.Command {
@@ -36,8 +41,9 @@ func speakCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "speak [TEXT]",
 		Short: "Speak a text with a voice",
-		Long: `Speak a text with a voice: a file VOICE.onnx of Piper with VOICE.onnx.json beside it.
-Without TEXT, or if it is -, the text is read from standard input.
+		Long: `Speak a text with a voice: a file VOICE.onnx of Piper with VOICE.onnx.json beside it, or
+a folder of Chatterbox turbo, which speaks like the person in the recording that
+--reference names. Without TEXT, or if it is -, the text is read from standard input.
 
 Sound goes to a WAV file of one channel and 16 bits, which appears when it is complete; a
 file that was there stays until then. -o - writes it to standard output as it comes. With
@@ -50,6 +56,7 @@ The real-time factor is the time that computing takes over the length of the sou
 1, the voice speaks faster than people listen.`,
 		Example: `  nacre speak "Hello. How are you?" --voice en_US-joe-medium.onnx --play
   nacre speak --voice en_US-joe-medium.onnx -o story.wav < story.txt
+  nacre speak "[laugh] That was close." --voice chatterbox-turbo-ONNX --reference me.wav --precision q4 --play
   nacre speak "One moment." --voice en_US-joe-medium.onnx --speed 1.3 -o - | ffmpeg -i - moment.mp3`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -76,6 +83,9 @@ func (f *speakFlags) add(flags *pflag.FlagSet) {
 	f.options.Noise, f.options.NoiseW = &f.noise, &f.noiseW
 	flags.SortFlags = false
 	flags.StringVar(&f.voice, "voice", "", "`FILE` or folder of the voice")
+	flags.StringVar(&f.like, "reference", "", "sound `FILE` of the person that a voice of Chatterbox speaks like: WAV, FLAC or MP3")
+	flags.StringVar(&f.precision, "precision", "", "fp32, fp16, quantized, q4 or q4f16 of Chatterbox (default the fastest that is there)")
+	flags.Float64Var(&f.sampling.Temperature, "temperature", 0, "how much Chatterbox leaves to chance; 0 takes the likeliest sound, 0.8 varies it")
 	flags.StringVarP(&f.out, "output", "o", "", "WAV `FILE` to write; - for standard output")
 	flags.BoolVar(&f.play, "play", false, "play the sound")
 	flags.Float64Var(&f.options.Speed, "speed", 1, "how fast to speak; 2 is twice as fast")
@@ -116,8 +126,11 @@ func (f *speakFlags) run(cmd *cobra.Command, text string) (err error) {
 	if err := f.check(); err != nil {
 		return err
 	}
-	o := speech.Options{}
+	o := speech.Options{Precision: f.precision}
 	if o.Session, err = f.session.options(); err != nil {
+		return err
+	}
+	if o.Reference, err = f.reference(); err != nil {
 		return err
 	}
 	if f.phonemes {
@@ -168,7 +181,29 @@ func (f *speakFlags) check() error {
 		f.options.Pause = -1 // none
 	}
 	f.options.Seed = f.session.seed
+	if f.sampling.Temperature != 0 {
+		// As the publishers of Chatterbox turbo sample.
+		f.sampling.TopK, f.sampling.TopP, f.sampling.RepetitionPenalty = 1000, 0.95, 1.2
+		f.options.Sampling = &f.sampling
+	}
 	return nil
+}
+
+// reference reads the sound of a person to speak like, if one is named.
+func (f *speakFlags) reference() (speech.Sound, error) {
+	if f.like == "" {
+		return speech.Sound{}, nil
+	}
+	file, err := os.Open(f.like)
+	if err != nil {
+		return speech.Sound{}, err
+	}
+	defer file.Close()
+	s, err := speech.ReadSound(file)
+	if err != nil {
+		return speech.Sound{}, fmt.Errorf("%s: %w", f.like, err)
+	}
+	return s, nil
 }
 
 // readText reads a text of at most so many bytes that the voice can say that it is too long.
