@@ -95,8 +95,8 @@ func (c *chatterbox) checkNetworks() error {
 	}
 	states := c.model.model.States()
 	if !slices.ContainsFunc(states, func(s nacre.State) bool { return s.Axis >= 0 }) {
-		return errorf(nacre.ErrUnsupported, "%s: the graph has no caches, inputs past_key_values.N.key and outputs present.N.key; export it with them",
-			c.model.path)
+		const text = "%s: the graph has no caches, inputs past_key_values.N.key and outputs present.N.key; export it with them"
+		return errorf(nacre.ErrUnsupported, text, c.model.path)
 	}
 	for _, p := range []struct {
 		n        *network
@@ -109,12 +109,13 @@ func (c *chatterbox) checkNetworks() error {
 		{c.decoder, c.decoder.inputs[2], 2, width(c.encoder.outputs[3], 2)},
 	} {
 		if got := width(p.v, p.at); got >= 0 && p.want >= 0 && got != p.want {
-			return errorf(nacre.ErrFormat, "%s: axis %d of %v must be %d, as in the voice's other graphs; the files are of different voices",
-				p.n.path, p.at, p.v, p.want)
+			const text = "%s: axis %d of %v must be %d, as in the other graphs; the files are of different voices"
+			return errorf(nacre.ErrFormat, text, p.n.path, p.at, p.v, p.want)
 		}
 	}
 	if logits := c.model.outputs[0]; width(logits, 2) >= 0 && width(logits, 2) <= stopCode {
-		return errorf(nacre.ErrUnsupported, "%s: output %v has no logits for the code %d, which ends a sentence", c.model.path, logits, stopCode)
+		const text = "%s: output %v has no logits for the code %d, which ends a sentence"
+		return errorf(nacre.ErrUnsupported, text, c.model.path, logits, stopCode)
 	}
 	return nil
 }
@@ -137,7 +138,8 @@ func (c *chatterbox) check(o *SpeakOptions) error {
 	case o.Speed != 0 && o.Speed != 1:
 		return errorf(nacre.ErrOption, "option Speed is %v; a voice of Chatterbox speaks as fast as its reference", o.Speed)
 	case o.Noise != nil || o.NoiseW != nil:
-		return errorf(nacre.ErrOption, "options Noise and NoiseW are for voices of Piper; a voice of Chatterbox takes Sampling")
+		return errorf(nacre.ErrOption,
+			"options Noise and NoiseW are for voices of Piper; a voice of Chatterbox takes Sampling")
 	case o.Sampling != nil:
 		return o.Sampling.Validate()
 	}

@@ -39,8 +39,8 @@ func reference(s Sound) (Sound, error) {
 	case n < minReference:
 		return Sound{}, errorf(ErrSound, "the reference is %.2g seconds long, too short to know a voice by%s", n, wanted)
 	case n > maxReference:
-		return Sound{}, errorf(ErrSound, "the reference is %.0f seconds long; cut out at most %.0f seconds in which the person speaks clearly%s",
-			n, maxReference, wanted)
+		const text = "the reference is %.0f seconds long; cut out at most %.0f seconds of clear speech%s"
+		return Sound{}, errorf(ErrSound, text, n, maxReference, wanted)
 	case peak < silentPeak:
 		return Sound{}, errorf(ErrSound, "the reference is silent%s", wanted)
 	}
@@ -136,7 +136,9 @@ func keeps(in nacre.Info) bool {
 // of activations depend on all rows of it.
 func (c *chatterbox) together() bool {
 	network, err := c.model.model.Network()
-	return err != nil || slices.ContainsFunc(network.Graph.Nodes, func(n *graph.Node) bool { return n.Op == "DynamicQuantizeLinear" })
+	return err != nil || slices.ContainsFunc(network.Graph.Nodes, func(n *graph.Node) bool {
+		return n.Op == "DynamicQuantizeLinear"
+	})
 }
 
 // logits runs the language model on more rows, and returns the logits of the last.
@@ -165,7 +167,8 @@ func (c *chatterbox) logits(ctx context.Context, rows *nacre.Tensor) ([]float32,
 	}
 	data, err := nacre.Float32s(out[0])
 	if err == nil && len(data) <= stopCode {
-		err = errorf(nacre.ErrUnsupported, "%s: the logits %v have none for the code %d, which ends a sentence", c.model.path, out[0], stopCode)
+		const text = "%s: the logits %v have none for the code %d, which ends a sentence"
+		err = errorf(nacre.ErrUnsupported, text, c.model.path, out[0], stopCode)
 	}
 	return data, err
 }

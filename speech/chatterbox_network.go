@@ -123,7 +123,9 @@ func (n *network) start(ctx context.Context, o nacre.Options) (err error) {
 }
 
 // run runs the graph on tensors in the order of the ports, and on others by name.
-func (n *network) run(ctx context.Context, others map[string]*nacre.Tensor, in ...*nacre.Tensor) ([]*nacre.Tensor, error) {
+func (n *network) run(
+	ctx context.Context, others map[string]*nacre.Tensor, in ...*nacre.Tensor,
+) ([]*nacre.Tensor, error) {
 	inputs, err := n.given(others, in)
 	if err != nil {
 		return nil, err
@@ -143,10 +145,9 @@ func (n *network) given(others map[string]*nacre.Tensor, in []*nacre.Tensor) (ma
 	}
 	for i, t := range in {
 		v := n.inputs[i]
-		for axis, d := range v.Shape {
-			if !d.Open() && d.Size != t.Shape()[axis] {
-				return nil, errorf(nacre.ErrShape, "%s: input %v does not fit %v, which the other graphs of the voice give", n.path, v, t)
-			}
+		if !takes(v, t.Shape()) {
+			const text = "%s: input %v does not fit %v, which the other graphs of the voice give"
+			return nil, errorf(nacre.ErrShape, text, n.path, v, t)
 		}
 		t, err := converted(t, v.DType)
 		if err != nil {
@@ -155,6 +156,13 @@ func (n *network) given(others map[string]*nacre.Tensor, in []*nacre.Tensor) (ma
 		inputs[v.Name] = t
 	}
 	return inputs, nil
+}
+
+// takes reports whether an input can have these extents.
+func takes(v nacre.Info, shape []int) bool {
+	return v.Shape == nil || slices.EqualFunc(v.Shape, shape, func(d nacre.Dim, n int) bool {
+		return d.Open() || d.Size == n
+	})
 }
 
 // results returns the outputs of a run in the order of the ports.

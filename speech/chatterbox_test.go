@@ -13,11 +13,14 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/generate"
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
 
 // chatterboxTexts are sentences that the voice does not change.
-var chatterboxTexts = []string{"[laugh] Did you hear that?", "The tide goes out.", "On Monday, the 24th of March, she coughed."}
+var chatterboxTexts = []string{
+	"[laugh] Did you hear that?", "The tide goes out.", "On Monday, the 24th of March, she coughed.",
+}
 
 // chatterboxTolerances says how far values of a graph and samples may be from ONNX Runtime's, in
 // parts of the largest magnitude. Half floats and codes of activations move the phases of tones.
@@ -274,6 +277,35 @@ func testChatterboxVoice(t *testing.T, folder string) {
 	again, err := speak(t.Context(), SpeakOptions{})
 	if err != nil || !slices.Equal(first[last].Samples, again[last].Samples) {
 		t.Errorf("the same text sounds different: %v", err)
+	}
+
+	// The files of another file system sound the same.
+	inMemory, err := OpenFS(os.DirFS(filepath.Dir(folder)), filepath.Base(folder), Options{Reference: person(2, 48_000),
+		Session: nacre.Options{Threads: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inMemory.Close()
+	for s, err := range inMemory.Speak(t.Context(), text, SpeakOptions{}) {
+		if err != nil || !slices.Equal(s.Samples, first[s.Index].Samples) {
+			t.Errorf("sentence %d sounds different in a file system: %v", s.Index, err)
+		}
+	}
+
+	// The seed chooses what a temperature leaves to chance.
+	var sounds [][]float32
+	for _, seed := range []uint64{1, 1, 2} {
+		list, err := speak(t.Context(), SpeakOptions{Seed: seed, Sampling: &generate.Sampling{Temperature: 1, MaxTokens: 12}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(list[last].Samples); n > (12+silenceCodes)*960 {
+			t.Errorf("12 codes are %d samples", n)
+		}
+		sounds = append(sounds, list[last].Samples)
+	}
+	if !slices.Equal(sounds[0], sounds[1]) || slices.Equal(sounds[0], sounds[2]) {
+		t.Error("seeds do not choose the sound")
 	}
 
 	// A context that ends within a sentence ends the work, and the voice can speak again.

@@ -10,7 +10,8 @@ var (
 	// ErrText reports a text that a voice cannot speak: empty, too long, or without any character
 	// that the voice knows.
 	ErrText = errors.New("speech: unfit text")
-	// ErrSound reports a file that is no sound, is damaged, or is too long.
+	// ErrSound reports a file that is no sound, is damaged or is too long, and a reference that no
+	// voice can be heard in.
 	ErrSound = errors.New("speech: unfit sound")
 )
 
