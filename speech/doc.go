@@ -14,6 +14,12 @@
 // A voice of Piper is a file VOICE.onnx with a file VOICE.onnx.json beside it. It takes phonemes,
 // which package speech/phonemes makes of text.
 //
+// A voice of Chatterbox turbo is a folder as it is published: tokenizer.json and, in the folder onnx
+// or beside it, the graphs speech_encoder, embed_tokens, language_model and conditional_decoder of
+// one precision, each with its weights. It speaks like the person in Options.Reference, in English.
+// Tags such as [laugh] are sounds. The speech encoder hears the reference once, with the first
+// sentence. A sentence that does not end after 41 seconds is cut there.
+//
 // Files of voices are not trusted: numbers and names are checked before they are used, and other
 // files are opened in the voice's own folder only.
 //
