@@ -104,7 +104,7 @@ formats                  : internal/budget internal/guard internal/pieces format
 internal/npy             : internal/pieces runtime/tensor
 .                        : internal/budget internal/guard internal/pieces internal/printable internal/resample internal/stages formats runtime runtime/graph runtime/op runtime/tensor
 generate                 : internal/guard .
-speech                   : . internal/beneath internal/guard internal/npy runtime/graph runtime/tensor speech/phonemes
+speech                   : . generate generate/tokenizer internal/beneath internal/guard internal/npy packed runtime/graph runtime/tensor speech/phonemes
 quantize                 : . bindings internal/elements internal/guard internal/mapped formats formats/gguf formats/loom packed runtime/graph runtime/tensor
 cmd                      : . bindings formats formats/chelis formats/gguf formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/jsonobject internal/npy internal/output internal/pieces internal/printable internal/stages packed quantize runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan speech
 bench                    : internal/elements . bindings formats formats/onnx generate internal/topologies runtime/graph runtime/tensor runtime/vulkan
