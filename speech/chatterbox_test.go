@@ -44,11 +44,12 @@ func person(seconds float64, rate int) Sound {
 	return s
 }
 
-// madeChatterbox makes a small voice of every precision, and what ONNX Runtime says with it.
-func madeChatterbox(t *testing.T) (folder, said string) {
+// madeChatterbox makes a small voice of every precision, what ONNX Runtime says with it, and the
+// same voice as another exporter could have written it.
+func madeChatterbox(t *testing.T) (folder, said, other string) {
 	python, err := testenv.FindPython(t, "onnxruntime, safetensors, tokenizers")
 	testenv.Need(t, err)
-	folder, said = filepath.Join(t.TempDir(), "voice"), t.TempDir()
+	folder, said, other = filepath.Join(t.TempDir(), "voice"), t.TempDir(), filepath.Join(t.TempDir(), "voice")
 	sound := filepath.Join(said, "person.f32")
 	var raw []byte
 	if raw, err = binary.Append(raw, binary.LittleEndian, person(2, chatterboxRate).Samples); err != nil {
@@ -60,6 +61,7 @@ func madeChatterbox(t *testing.T) (folder, said string) {
 	scripts := filepath.Join(testenv.Root(t), "oracles", "chatterbox")
 	for _, args := range [][]string{
 		{filepath.Join(scripts, "made.py"), "tiny", folder},
+		{filepath.Join(scripts, "renamed.py"), folder, other},
 		append([]string{filepath.Join(scripts, "driven.py"), folder, sound, said}, chatterboxTexts...),
 	} {
 		out, err := exec.Command(python, args...).CombinedOutput()
@@ -68,12 +70,12 @@ func madeChatterbox(t *testing.T) (folder, said string) {
 		}
 		t.Logf("%s", out)
 	}
-	return folder, said
+	return folder, said, other
 }
 
 // TestChatterbox compares a voice of every precision with ONNX Runtime.
 func TestChatterbox(t *testing.T) {
-	folder, said := madeChatterbox(t)
+	folder, said, other := madeChatterbox(t)
 	for _, set := range chatterboxSets {
 		values := opened(t, filepath.Join(said, set.precision+".safetensors"))
 		for _, graph := range chatterboxGraphs {
@@ -83,6 +85,9 @@ func TestChatterbox(t *testing.T) {
 		}
 		t.Run(set.precision, func(t *testing.T) { testChatterbox(t, folder, set.precision, values) })
 	}
+	t.Run("other names", func(t *testing.T) {
+		testChatterbox(t, other, "fp32", opened(t, filepath.Join(said, "fp32.safetensors")))
+	})
 	t.Run("voice", func(t *testing.T) { testChatterboxVoice(t, folder) })
 	t.Run("errors", func(t *testing.T) { testChatterboxErrors(t, folder) })
 }
