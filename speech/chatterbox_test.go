@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre"
+	"github.com/nacre-ml/nacre/bindings"
 	"github.com/nacre-ml/nacre/generate"
 	"github.com/nacre-ml/nacre/internal/testenv"
 )
@@ -75,6 +76,7 @@ func madeChatterbox(t *testing.T) (folder, said, other string) {
 
 // TestChatterbox compares a voice of every precision with ONNX Runtime.
 func TestChatterbox(t *testing.T) {
+	testenv.Need(t, bindings.Available())
 	folder, said, other := madeChatterbox(t)
 	for _, set := range chatterboxSets {
 		values := opened(t, filepath.Join(said, set.precision+".safetensors"))
