@@ -20,6 +20,11 @@
 // Tags such as [laugh] are sounds. The speech encoder hears the reference once, with the first
 // sentence. A sentence that does not end after 41 seconds is cut there.
 //
+// A voice of Kokoro is a folder with a network, the numbers of its phonemes (vocab.json or
+// config.json) and styles of speakers (voices*.npz, voices*.bin, or voices/SPEAKER.bin). The first
+// letter of a speaker's name is the language: a and b English, j Japanese in kana, others by
+// espeak-ng.
+//
 // Files of voices are not trusted: numbers and names are checked before they are used, and other
 // files are opened in the voice's own folder only.
 //

@@ -42,7 +42,7 @@ var kokoroLanguages = map[byte]string{
 	'a': "en-us", 'b': "en-gb", 'e': "es", 'f': "fr-fr", 'h': "hi", 'i': "it", 'j': "ja", 'p': "pt-br", 'z': "cmn",
 }
 
-// kokoroFiles are the files of a voice, and what is wrong if they are none.
+// kokoroFiles are the names of a voice's files; "" for none.
 type kokoroFiles struct{ model, symbols, styles string }
 
 // kokoroFound reports whether a folder has a voice of Kokoro: a model, its symbols, and styles.
@@ -75,6 +75,9 @@ func kokoroIn(f files) (list kokoroFiles) {
 // openKokoro opens a voice of Kokoro.
 func openKokoro(f files, o *Options) (_ engine, err error) {
 	list := kokoroIn(f)
+	if o.Precision != "" || len(o.Reference.Samples) > 0 {
+		return nil, errorf(nacre.ErrOption, "%s: options Precision and Reference are for voices of Chatterbox; this is one of Kokoro", f.shown)
+	}
 	if list.model == "" {
 		return nil, &kindError{fs.ErrNotExist, fmt.Errorf("%s: the folder has symbols (%s) and styles (%s) of Kokoro, and no model: a file that ends in .onnx",
 			f.shown, list.symbols, list.styles)}
@@ -172,8 +175,8 @@ func (k *kokoro) speakers() []string {
 
 // check refuses the options of other voices.
 func (k *kokoro) check(o *SpeakOptions) error {
-	if o.Noise != nil || o.NoiseW != nil {
-		return errorf(nacre.ErrOption, "options Noise and NoiseW are for voices of Piper; this one is of Kokoro")
+	if o.Noise != nil || o.NoiseW != nil || o.Sampling != nil {
+		return errorf(nacre.ErrOption, "options Noise and NoiseW are for voices of Piper, and Sampling for Chatterbox; this is one of Kokoro")
 	}
 	if k.speed.DType == nacre.Int32 && o.Speed != math.Trunc(o.Speed) {
 		return errorf(nacre.ErrOption, "option Speed is %v; this export of Kokoro takes whole numbers", o.Speed)
@@ -226,7 +229,7 @@ func (k *kokoro) say(ctx context.Context, q *request) (u utterance, err error) {
 		if err != nil {
 			return u, err
 		}
-		u.samples = append(u.samples, spoken(sound)...)
+		u.samples = append(u.samples, trimmed(sound)...)
 	}
 	q.progress(len(parts), len(parts))
 	return u, nil
@@ -284,8 +287,8 @@ func (k *kokoro) run(ctx context.Context, ids []int64, style *kokoroStyle, q *re
 	return samples, nil
 }
 
-// spoken returns a sound without most of the silence at its ends.
-func spoken(sound []float32) []float32 {
+// trimmed returns a sound without most of the silence at its ends.
+func trimmed(sound []float32) []float32 {
 	loud := func(x float32) bool { return x > kokoroQuiet || x < -kokoroQuiet }
 	first := slices.IndexFunc(sound, loud)
 	if first < 0 {

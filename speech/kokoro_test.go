@@ -64,7 +64,7 @@ func TestKokoroAnswers(t *testing.T) {
 			t.Errorf("%q differs by %g from ONNX Runtime", a.Phonemes, d)
 		}
 		said := speak(t, v, a.Phonemes, SpeakOptions{Speaker: a.Speaker, Speed: a.Speed})
-		if whole := spoken(got); len(said) != 1 || !slices.Equal(said[0].Samples, whole) {
+		if whole := trimmed(got); len(said) != 1 || !slices.Equal(said[0].Samples, whole) {
 			t.Errorf("%q is spoken otherwise than the network says", a.Phonemes)
 		}
 	}
@@ -103,7 +103,7 @@ func TestKokoroTexts(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if s := spoken(make([]float32, 3)); len(s) != 3 {
+	if s := trimmed(make([]float32, 3)); len(s) != 3 {
 		t.Errorf("silence became %d samples", len(s))
 	}
 }
