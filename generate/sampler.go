@@ -1,12 +1,15 @@
 package generate
 
+import "github.com/nacre-ml/nacre/internal/guard"
+
 // Sampler chooses tokens from logits, for loops over decoders that a Generator does not drive. One
 // goroutine at a time uses it.
 type Sampler struct{ s *sampler }
 
 // NewSampler returns a sampler that has seen no tokens. MaxTokens, StopIDs and Stop are left to the
 // caller. The error is as for Sampling.Validate.
-func NewSampler(s Sampling) (*Sampler, error) {
+func NewSampler(s Sampling) (_ *Sampler, err error) {
+	defer guard.At("").End(&err)
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
@@ -22,4 +25,7 @@ func (s *Sampler) See(token int32, generated bool) {
 }
 
 // Choose returns the token that follows, by the logits of all tokens. It does not count it.
-func (s *Sampler) Choose(logits []float32) (int32, error) { return s.s.choose(logits) }
+func (s *Sampler) Choose(logits []float32) (_ int32, err error) {
+	defer guard.At("").End(&err)
+	return s.s.choose(logits)
+}
