@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/nacre-ml/nacre/runtime/internal/ops/kit"
 	"github.com/nacre-ml/nacre/runtime/op/standard"
 )
 
@@ -48,11 +49,15 @@ var namingFiles = map[string][]string{
 	"runtime/internal/optimize/fuse_residual.go":  {"Conv", "Gemm", "MatMul"},                // parts of patterns
 	"runtime/internal/optimize/pattern.go":        {"Div", "Mul", "Pow"},                     // parts of patterns
 	"runtime/internal/ops/kit/derivative.go":      {"Expand", "Reshape", "Shape", "SumLike"}, // nodes that derivatives add
-	"runtime/internal/ops/kit/activation.go": { // the table of activations, and nodes that their derivatives add
-		"Affine", "Celu", "Clip", "Elu", "FastGelu", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Mish", "Mul",
-		"Relu", "ScaledTanh", "Selu", "Sigmoid",
-		"Softplus", "Softsign", "Sub", "Swish", "Tanh", "ThresholdedRelu",
-	},
+	"runtime/internal/ops/kit/activation.go":      append(activationNames(), "Mul", "Sub"),   // the table, and nodes that derivatives add
+}
+
+// activationNames lists the table of activations.
+func activationNames() (list []string) {
+	for _, a := range kit.Activations() {
+		list = append(list, a.Name)
+	}
+	return list
 }
 
 // TestOperatorNames finds lists of operators by name outside the places above. Names in lower case
