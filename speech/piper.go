@@ -90,7 +90,8 @@ func (p *piper) checkModel() error {
 	}
 	for _, name := range []string{"input", "input_lengths", "scales"} {
 		if !slices.ContainsFunc(inputs, func(in nacre.Info) bool { return in.Name == name }) {
-			return errorf(nacre.ErrUnsupported, "the network has no input %s, so it is no voice of Piper: %s", name, piperInputNames)
+			return errorf(nacre.ErrUnsupported, "the network has no input %s, so it is no voice of Piper: %s", name,
+				piperInputNames)
 		}
 	}
 	if len(outputs) == 0 || outputs[0].DType != nacre.Float32 {
@@ -98,7 +99,8 @@ func (p *piper) checkModel() error {
 	}
 	p.output = outputs[0].Name
 	if p.config.Speakers > 1 && !p.sid {
-		return errorf(nacre.ErrFormat, "the network has no input sid, but the file beside it has %d speakers", p.config.Speakers)
+		return errorf(nacre.ErrFormat, "the network has no input sid, but the file beside it has %d speakers",
+			p.config.Speakers)
 	}
 	return p.checkSymbols()
 }
@@ -121,8 +123,8 @@ func (p *piper) checkSymbols() error {
 	for phoneme, ids := range p.config.PhonemeIDs {
 		for _, id := range ids {
 			if rows > 0 && id >= int64(rows) {
-				return errorf(nacre.ErrFormat, "the network knows %d phonemes, and %q has number %d in the file beside it; they are of different voices",
-					rows, phoneme, id)
+				return errorf(nacre.ErrFormat, "the network knows %d phonemes, and %q has number %d in the file beside it; "+
+					"they are of different voices", rows, phoneme, id)
 			}
 		}
 	}
@@ -163,7 +165,7 @@ func (p *piper) say(ctx context.Context, q *request) (utterance, error) {
 	if p.converter != nil {
 		var err error
 		if text, err = p.converter.Phonemes(ctx, text); err != nil {
-			return utterance{}, err
+			return utterance{}, fmt.Errorf("%s: %w", p.path, err)
 		}
 	}
 	ids, unspoken, spoken := p.config.ids(decomposed(text))

@@ -119,7 +119,8 @@ func (c *piperConfig) checkPhonemes() error {
 	}
 	for p, list := range c.PhonemeMap {
 		if utf8.RuneCountInString(p) != 1 || len(list) > maxPhonemeIDs {
-			return errorf(nacre.ErrFormat, "phoneme_map replaces %q by %d phonemes; have one by at most %d", p, len(list), maxPhonemeIDs)
+			return errorf(nacre.ErrFormat, "phoneme_map replaces %q by %d phonemes; have one by at most %d", p, len(list),
+				maxPhonemeIDs)
 		}
 	}
 	return nil

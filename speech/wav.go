@@ -108,8 +108,8 @@ func (f *wavFormat) decoder() (func(b []byte) float32, int, error) {
 	case f.Code == wavFloat && f.Bits == 64:
 		return func(b []byte) float32 { return finite(math.Float64frombits(little.Uint64(b))) }, 8, nil
 	}
-	return nil, 0, errorf(ErrSound,
-		"its samples have %d bits and code %d; samples are integers of 8 to 32 bits (code 1) or floats (code 3)", f.Bits, f.Code)
+	return nil, 0, errorf(ErrSound, "its samples have %d bits and code %d; "+
+		"samples are integers of 8 to 32 bits (code 1) or floats (code 3)", f.Bits, f.Code)
 }
 
 // finite returns x within -1 and 1; NaN becomes 0.
