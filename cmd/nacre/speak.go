@@ -49,8 +49,8 @@ Sound goes to a WAV file of one channel and 16 bits, which appears when it is co
 file that was there stays until then. -o - writes it to standard output as it comes. With
 --play a player of the system plays it from the first sentence on: ` + playerNames() + `.
 
-Phonemes come from espeak-ng if that program is installed, else English is spoken by rules
-and a dictionary of Nacre's own. The same seed gives the same sound.
+Phonemes come from espeak-ng if that program is installed, else English is spoken by rules of
+Nacre itself. The same seed gives the same sound.
 
 The real-time factor is the time that computing takes over the length of the sound: below
 1, the voice speaks faster than people listen.`,
