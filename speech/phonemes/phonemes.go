@@ -1,5 +1,6 @@
 // Package phonemes turns text into phonemes: the symbols of IPA, with stress marks, that the
-// program espeak-ng writes and that voices have learnt.
+// program espeak-ng writes and that voices have learnt. The package is for programs that give a voice
+// phonemes of their own making, or use them elsewhere.
 package phonemes
 
 import (
