@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"sort"
 	"strings"
 	"text/tabwriter"
@@ -13,6 +14,8 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/gptrs"
+	"github.com/nacre-ml/nacre/internal/diagram"
+	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -24,8 +27,7 @@ import (
 func inspectCommand() *cobra.Command {
 	var asJSON bool
 	var values int
-	var style string
-	var weights string
+	var style, weights, page string
 	cmd := &cobra.Command{
 		Use:   "inspect MODEL",
 		Short: "Show the contents of a model file",
@@ -42,6 +44,11 @@ func inspectCommand() *cobra.Command {
 			if style == "hydronnx" {
 				return inspectHydronnx(cmd.Context(), within(cmd), m.Source())
 			}
+			if page != "" {
+				if err := inspectHTML(cmd.Context(), page, m); err != nil {
+					return err
+				}
+			}
 			r := inspect(cmd.Context(), m, values)
 			if asJSON {
 				err = r.digest(cmd.Context())
@@ -57,9 +64,27 @@ func inspectCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, with every node and weight")
 	cmd.Flags().StringVar(&style, "style", "nacre", "the report: nacre, or hydronnx for the report of its inspect command")
+	cmd.Flags().StringVar(&page, "html", "", "write a page with a picture of the graph to `FILE`")
 	addProgramModel(cmd.Flags(), &weights)
 	cmd.Flags().IntVar(&values, "values", 0, "print the first `N` elements of every weight")
 	return cmd
+}
+
+// inspectHTML writes a page with a picture of a model's graph.
+func inspectHTML(ctx context.Context, path string, m *nacre.Model) error {
+	d, err := diagram.Draw(ctx, m.Source())
+	if err != nil {
+		return err
+	}
+	f, err := output.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Discard()
+	if err := diagram.WriteHTML(pieces.Writer(ctx, f), filepath.Base(m.Source().File), d); err != nil {
+		return err
+	}
+	return f.Commit()
 }
 
 // report is the output of inspect.
