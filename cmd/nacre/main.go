@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		bounded(heapBounded(verifyCommand())),
 		bounded(heapBounded(convertCommand())), bounded(heapBounded(quantizeCommand())), bounded(heapBounded(emitCommand())), conformanceCommand(),
 		bounded(benchCommand()), bounded(checkCommand()), devicesCommand(), formatsCommand(), bounded(demoCommand()),
-		versionCommand(),
+		webCommand(), versionCommand(),
 	)
 	// Cobra calls RunE if flags and arguments are right.
 	for _, c := range root.Commands() {
