@@ -199,6 +199,11 @@ js() { # the engine and its kernels as WebAssembly, in Node
   conform nacre.wasm all
 }
 
+web() { # the page, in a browser; pictures of it are in build/screenshots
+  scripts/web.sh
+  go test "$patience" ./web
+}
+
 android() { # all code compiles for Android, and the programs are what its loader takes
   scripts/test-android.sh
 }
@@ -311,6 +316,7 @@ cold
 vet
 staticcheck
 data
+web
 tests
 conformance
 vulkan
