@@ -105,12 +105,13 @@ internal/npy             : internal/pieces runtime/tensor
 .                        : internal/budget internal/guard internal/pieces internal/printable internal/resample internal/stages formats runtime runtime/graph runtime/op runtime/tensor
 internal/invent          : . internal/pieces packed runtime/graph
 internal/diagram         : internal/printable runtime runtime/graph runtime/op runtime/op/standard runtime/tensor
+internal/diagram/page    : internal/diagram
 web                      :
 web/engine               : . bindings internal/diagram internal/invent speech
 generate                 : internal/guard .
 speech                   : . generate generate/tokenizer internal/beneath internal/guard internal/npy packed runtime/graph runtime/tensor speech/phonemes
 quantize                 : . bindings internal/elements internal/guard internal/mapped formats formats/gguf formats/loom packed runtime/graph runtime/tensor
-cmd                      : . bindings formats formats/chelis formats/gguf formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/diagram internal/invent internal/jsonobject internal/npy internal/output internal/pieces internal/printable internal/stages quantize runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan speech web
+cmd                      : . bindings formats formats/chelis formats/gguf formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/diagram internal/diagram/page internal/invent internal/jsonobject internal/npy internal/output internal/pieces internal/printable internal/stages quantize runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan speech web
 bench                    : internal/elements . bindings formats formats/onnx generate internal/topologies runtime/graph runtime/tensor runtime/vulkan
 speech/phonemes/internal/letters :
 speech/phonemes/internal/spoken  :

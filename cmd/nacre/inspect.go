@@ -15,6 +15,7 @@ import (
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/gptrs"
 	"github.com/nacre-ml/nacre/internal/diagram"
+	"github.com/nacre-ml/nacre/internal/diagram/page"
 	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/internal/printable"
@@ -27,7 +28,7 @@ import (
 func inspectCommand() *cobra.Command {
 	var asJSON bool
 	var values int
-	var style, weights, page string
+	var style, weights, html string
 	cmd := &cobra.Command{
 		Use:   "inspect MODEL",
 		Short: "Show the contents of a model file",
@@ -44,8 +45,8 @@ func inspectCommand() *cobra.Command {
 			if style == "hydronnx" {
 				return inspectHydronnx(cmd.Context(), within(cmd), m.Source())
 			}
-			if page != "" {
-				if err := inspectHTML(cmd.Context(), page, m); err != nil {
+			if html != "" {
+				if err := inspectHTML(cmd.Context(), html, m); err != nil {
 					return err
 				}
 			}
@@ -64,7 +65,7 @@ func inspectCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, with every node and weight")
 	cmd.Flags().StringVar(&style, "style", "nacre", "the report: nacre, or hydronnx for the report of its inspect command")
-	cmd.Flags().StringVar(&page, "html", "", "write a page with a picture of the graph to `FILE`")
+	cmd.Flags().StringVar(&html, "html", "", "write a page with a picture of the graph to `FILE`")
 	addProgramModel(cmd.Flags(), &weights)
 	cmd.Flags().IntVar(&values, "values", 0, "print the first `N` elements of every weight")
 	return cmd
@@ -81,7 +82,7 @@ func inspectHTML(ctx context.Context, path string, m *nacre.Model) error {
 		return err
 	}
 	defer f.Discard()
-	if err := diagram.WriteHTML(pieces.Writer(ctx, f), filepath.Base(m.Source().File), d); err != nil {
+	if err := page.Write(pieces.Writer(ctx, f), filepath.Base(m.Source().File), d); err != nil {
 		return err
 	}
 	return f.Commit()

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nacre-ml/nacre/internal/diagram"
+	"github.com/nacre-ml/nacre/internal/diagram/page"
 	"github.com/nacre-ml/nacre/internal/testenv"
 	"github.com/nacre-ml/nacre/internal/topologies"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -127,12 +128,12 @@ func TestContents(t *testing.T) {
 			t.Errorf("no %s in %s", want, text)
 		}
 	}
-	var page strings.Builder
-	if err := diagram.WriteHTML(&page, "<title>", d); err != nil {
+	var html strings.Builder
+	if err := page.Write(&html, "<title>", d); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(text), "\\u001b[2J") || strings.Count(page.String(), "</script>") != 2 || strings.Contains(page.String(), "<title><title>") ||
-		!strings.Contains(page.String(), "export class Viewer") {
+	if strings.Contains(string(text), "\\u001b[2J") || strings.Count(html.String(), "</script>") != 2 || strings.Contains(html.String(), "<title><title>") ||
+		!strings.Contains(html.String(), "export class Viewer") {
 		t.Error("text of the model is not escaped, or the page has no viewer")
 	}
 	for at := range 3 {

@@ -1,24 +1,16 @@
-package diagram
+// Package page makes pages of diagrams.
+package page
 
 import (
-	_ "embed"
 	"encoding/json"
 	"html/template"
 	"io"
+
+	"github.com/nacre-ml/nacre/internal/diagram"
 )
 
-// The parts of a page with a diagram.
-var (
-	//go:embed viewer.js
-	viewer string
-	//go:embed viewer.css
-	style string
-	//go:embed colours.css
-	colours string
-)
-
-// page is a page that needs no other file. Its script tells what the viewer draws.
-var page = template.Must(template.New("page").Parse(`<!doctype html>
+// layout is a page that needs no other file. Its script tells what the viewer draws.
+var layout = template.Must(template.New("page").Parse(`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -36,8 +28,8 @@ button, input { font: inherit; color: var(--ink); background: var(--face); borde
 </html>
 `))
 
-// WriteHTML writes a page of one file that shows a drawing.
-func WriteHTML(w io.Writer, title string, d *Drawing) error {
+// Write writes a page of one file that shows a drawing.
+func Write(w io.Writer, title string, d *diagram.Drawing) error {
 	data, err := json.Marshal(d) // without <, > and &
 	if err != nil {
 		return err
@@ -45,8 +37,8 @@ func WriteHTML(w io.Writer, title string, d *Drawing) error {
 	const begin = `
 new Viewer(document.getElementById("graph"), JSON.parse(document.getElementById("drawing").textContent));
 `
-	return page.Execute(w, map[string]any{
-		"Title": shown(title, 200), "Colours": template.CSS(colours), "Style": template.CSS(style),
-		"Drawing": template.JS(data), "Script": template.JS(viewer + begin),
+	return layout.Execute(w, map[string]any{
+		"Title": title, "Colours": template.CSS(diagram.Colours), "Style": template.CSS(diagram.Style),
+		"Drawing": template.JS(data), "Script": template.JS(diagram.Viewer + begin),
 	})
 }
