@@ -227,7 +227,7 @@ func TestProblems(t *testing.T) {
 		b.open(s.URL + "/?" + c.want + "#inspect")
 		b.write("model-url", c.url+"\n")
 		problem := b.wait(`document.querySelector("#inspect-problem:not([hidden])")?.textContent`)
-		if !strings.Contains(problem, c.want) || !strings.HasSuffix(problem, ".") || len(problem) < 40 {
+		if strings.Contains(problem, "panic") || !strings.Contains(problem, c.want) || !strings.HasSuffix(problem, ".") || len(problem) < 40 {
 			t.Errorf("%s: %s", c.url, problem)
 		}
 	}

@@ -192,11 +192,7 @@ func servedBy(root *os.Root) (s served) {
 
 // offers reports whether files of this name are offered.
 func offers(name string) bool {
-	switch path.Ext(strings.TrimSuffix(name, ".json")) {
-	case ".onnx", ".gguf":
-		return true
-	}
-	return false
+	return path.Ext(strings.TrimSuffix(name, ".json")) == ".onnx"
 }
 
 // offered serves voices and models of a folder.

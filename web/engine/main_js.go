@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"syscall/js"
 
 	"github.com/nacre-ml/nacre"
@@ -56,6 +57,7 @@ func opened[T closer](r *request, field string) (T, error) {
 }
 
 func main() {
+	debug.SetGCPercent(40) // memory of a page never shrinks
 	s := &server{open: map[int]closer{}, running: map[int]context.CancelFunc{}}
 	receive := js.FuncOf(func(_ js.Value, args []js.Value) any {
 		s.receive(args[0].Get("data"))

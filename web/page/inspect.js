@@ -48,7 +48,7 @@ export function begin(refresh) {
 
 // ordered puts the model first, before the files that it refers to.
 function ordered(list) {
-  const models = /\.(onnx|gguf|safetensors|ort|pb|oinf|loom|chk|hnw|json)$/i;
+  const models = /\.onnx$/i;
   list.sort((a, b) => models.test(b.name) - models.test(a.name));
   return list.map((f) => ({ name: f.name, blob: f }));
 }
