@@ -31,7 +31,7 @@ export class Engine {
     if (fatal) return this.end(new NacreError(fatal, fatal.includes("memory") ? "memory" : "other"));
     const call = this.pending.get(number);
     if (!call) return;
-    if (event) return call.onEvent?.(event);
+    if (event) return call.signal?.aborted ? undefined : call.onEvent?.(event);
     this.pending.delete(number);
     call.signal?.removeEventListener("abort", call.stop);
     error ? call.reject(new NacreError(error.message, error.kind)) : call.resolve(result);

@@ -110,6 +110,17 @@ func TestSpeakTab(t *testing.T) {
 	if wave.Size < 1000 || wave.Peak == 0 || wave.Rate != 16000 {
 		t.Errorf("the file has %+v", wave)
 	}
+	b.eval(`document.querySelector("#text").value = "A shell ☃ is a wall. ".repeat(4000);`, nil)
+	b.click("say")
+	b.wait(`document.querySelector("#unspoken").textContent.includes("☃")`)
+	b.click("hush")
+	var before, after string
+	const figures = `return document.querySelector("#speak-figures").textContent + document.querySelector("#speak-work").hidden`
+	b.eval(figures, &before)
+	b.eval(`await (await import("./nacre.js")).engine().memory();`+figures, &after)
+	if before != after || !strings.HasSuffix(after, "true") {
+		t.Errorf("Stop: %q before, %q after", before, after)
+	}
 	b.eval(`document.querySelector("#text").value = "";`, nil)
 	b.click("say")
 	if problem := b.wait(`document.querySelector("#speak-problem:not([hidden])")?.textContent`); !strings.Contains(problem, "text") {

@@ -1,7 +1,7 @@
 // The tab that speaks.
 import { engine, voice, wav } from "./nacre.js";
 import { Player } from "./player.js";
-import { $, Job, bytes, count, figures, offered, seconds } from "./ui.js";
+import { $, Job, bytes, count, figures, make, offered, seconds } from "./ui.js";
 
 let loaded = null, sentences = [];
 const job = new Job("speak");
@@ -32,6 +32,8 @@ export function begin(refresh) {
     const from = v.cached ? "from this browser" : v.lost ? `not kept: ${v.lost}` : "";
     $("voice-fact").textContent = [name, v.language, v.speakers.length > 1 ? `${count(v.speakers.length)} speakers` : "",
       `${count(v.rate)} Hz`, bytes(v.bytes), from].filter(Boolean).join(" · ");
+    $("speaker-field").hidden = v.speakers.length < 2;
+    $("speaker").replaceChildren(...v.speakers.map((name) => make("option", {}, name)));
     $("say").disabled = false;
   };
 
@@ -75,28 +77,32 @@ async function speak(refresh) {
   say(null);
   save(null);
   figures($("speak-figures"), []);
+  const unspoken = new Set();
+  $("unspoken").textContent = "";
   $("hush").disabled = false;
   let silent = null, first = 0, done = 0, tokens = 0;
   const device = player.open().catch((e) => { silent = e; job.fail(e); });
   const start = performance.now();
   const result = await job.run((signal, onProgress) => loaded.speak($("text").value, {
-      signal, speed: Number($("speed").value),
-      onProgress: (p) => {
-        if (p.total > 1) tokens = p.index * p.total + p.done;
-        onProgress(p);
-        const { index: i, count: n } = p;
-        job.show(`Sentence ${i + 1} of ${n}`, (i + (p.total ? p.done / p.total : 0)) / n);
-      },
-      onSentence: (s) => {
-        first ||= performance.now() - start;
-        sentences.push({ text: s.text, start: player.seconds });
-        player.add(s.samples, s.rate);
-        if (silent || sentences.length === 1) say(s);
-        done += s.seconds;
-        job.show(`Sentence ${Math.min(s.index + 2, s.count)} of ${s.count}`, (s.index + 1) / s.count);
-        show(first, done, s.ms, tokens);
-      },
-    }));
+    signal, speed: Number($("speed").value), speaker: $("speaker").value,
+    onProgress: (p) => {
+      if (p.total > 1) tokens = p.index * p.total + p.done;
+      onProgress(p);
+      const { index: i, count: n } = p;
+      job.show(`Sentence ${i + 1} of ${n}`, (i + (p.total ? p.done / p.total : 0)) / n);
+    },
+    onSentence: (s) => {
+      first ||= performance.now() - start;
+      sentences.push({ text: s.text, start: player.seconds });
+      player.add(s.samples, s.rate);
+      if (silent || sentences.length === 1) say(s);
+      for (const c of s.unspoken) unspoken.add(c);
+      if (unspoken.size) $("unspoken").textContent = `Left out, because the voice does not know it: ${[...unspoken].join(" ")}`;
+      done += s.seconds;
+      job.show(`Sentence ${Math.min(s.index + 2, s.count)} of ${s.count}`, (s.index + 1) / s.count);
+      show(first, done, s.ms, tokens);
+    },
+  }));
   if (result) await device;
   $("hush").disabled = !player.sources.length;
   if (player.chunks.length) save(wav(player.chunks, player.rate));
