@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"sort"
 	"strings"
 	"text/tabwriter"
@@ -14,9 +13,6 @@ import (
 	"github.com/nacre-ml/nacre"
 	"github.com/nacre-ml/nacre/formats"
 	"github.com/nacre-ml/nacre/formats/gptrs"
-	"github.com/nacre-ml/nacre/internal/diagram"
-	"github.com/nacre-ml/nacre/internal/diagram/page"
-	"github.com/nacre-ml/nacre/internal/output"
 	"github.com/nacre-ml/nacre/internal/pieces"
 	"github.com/nacre-ml/nacre/internal/printable"
 	"github.com/nacre-ml/nacre/runtime/graph"
@@ -69,23 +65,6 @@ func inspectCommand() *cobra.Command {
 	addProgramModel(cmd.Flags(), &weights)
 	cmd.Flags().IntVar(&values, "values", 0, "print the first `N` elements of every weight")
 	return cmd
-}
-
-// inspectHTML writes a page with a picture of a model's graph.
-func inspectHTML(ctx context.Context, path string, m *nacre.Model) error {
-	d, err := diagram.Draw(ctx, m.Source())
-	if err != nil {
-		return err
-	}
-	f, err := output.Create(path)
-	if err != nil {
-		return err
-	}
-	defer f.Discard()
-	if err := page.Write(pieces.Writer(ctx, f), filepath.Base(m.Source().File), d); err != nil {
-		return err
-	}
-	return f.Commit()
 }
 
 // report is the output of inspect.
