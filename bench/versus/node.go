@@ -14,13 +14,13 @@ func nodePeers(folder string) (sides []peer, names []string, err error) {
 	const program = "node"
 	version, err := exec.Command(program, "--version").Output()
 	if err != nil {
-		return nil, nil, fmt.Errorf("Node: %w", err)
+		return nil, nil, fmt.Errorf("program node: %w", err)
 	}
 	runtime := filepath.Join(folder, "package")
 	script := filepath.Join("bench", "peers", "onnxruntime_web.mjs")
 	web, err := exec.Command(program, script, runtime).Output()
 	if err != nil {
-		return nil, nil, fmt.Errorf("ONNX Runtime Web: %w", err)
+		return nil, nil, fmt.Errorf("package onnxruntime-web: %w", err)
 	}
 	other := peer{
 		name:  "ONNX Runtime Web",
