@@ -101,7 +101,7 @@ func (d *decoder) vocabulary() string {
 }
 
 // errNotMade is the error of a Generator and of a Sequence that are nil or zero values.
-var errNotMade = errorf(nacre.ErrClosed, "the value was never made; New makes a Generator, and Start a Sequence")
+var errNotMade = errorf(nacre.ErrClosed, "the value was never made; New makes a Generator, Start a Sequence, and NewSampler a Sampler")
 
 func (g *Generator) made() bool { return g != nil && g.decoder != nil }
 

@@ -19,7 +19,7 @@ func NewSampler(s Sampling) (_ *Sampler, err error) {
 // See counts a token of the prompt, or a generated one, for the penalties. Negative tokens do not
 // count.
 func (s *Sampler) See(token int32, generated bool) {
-	if token >= 0 {
+	if s != nil && s.s != nil && token >= 0 {
 		s.s.see(token, generated)
 	}
 }
@@ -27,5 +27,8 @@ func (s *Sampler) See(token int32, generated bool) {
 // Choose returns the token that follows, by the logits of all tokens. It does not count it.
 func (s *Sampler) Choose(logits []float32) (_ int32, err error) {
 	defer guard.At("").End(&err)
+	if s == nil || s.s == nil {
+		return 0, errNotMade
+	}
 	return s.s.choose(logits)
 }
