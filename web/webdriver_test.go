@@ -81,7 +81,11 @@ func openBrowser(t *testing.T) *browser {
 		"timeouts": map[string]any{"script": patience.Milliseconds(), "pageLoad": patience.Milliseconds()},
 	}}}, &made)
 	b.session += "/" + made.SessionID
-	t.Cleanup(func() { b.send(http.MethodDelete, "", nil, nil) })
+	t.Cleanup(func() {
+		if err := b.send(http.MethodDelete, "", map[string]any{}, nil); err != nil {
+			t.Error("the browser does not end: ", err)
+		}
+	})
 	return b
 }
 
