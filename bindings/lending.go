@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"runtime"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/nacre-ml/nacre/bindings/internal/heap"
@@ -36,7 +37,7 @@ type loan struct {
 // memory returns the bytes of the span, which somebody keeps.
 func (s Span) memory() []byte {
 	at := s.at
-	return unsafe.Slice(*(**byte)(unsafe.Pointer(&at)), s.bytes) // a conversion that go vet cannot prove right
+	return unsafe.Slice(*(**byte)(unsafe.Pointer(&at)), s.bytes) // go vet cannot prove a plain conversion right
 }
 
 func (c *Code) point(place int, of Span, offset int) {
@@ -104,7 +105,7 @@ func (l *lending) plan() bool {
 		size += o.skip() + o.rounded()
 	}
 	if size > len(l.copies) {
-		l.release()
+		l.free()
 		if l.copies = Alloc(size); l.copies == nil {
 			return false
 		}
@@ -139,24 +140,28 @@ func (l *lending) give() {
 	}
 }
 
-func (l *lending) release() {
+// free frees the copies.
+func (l *lending) free() {
 	if l.copies != nil {
 		Free(l.copies)
 		l.copies = nil
 	}
 }
 
-func (l *lending) free() { l.release() }
+// lends is held from lend to back, so that calls may write to parts of the same memory.
+var lends sync.Mutex
 
-// lend returns the addresses of memory as arguments. back ends a loan.
+// lend returns the addresses of memory as arguments. The caller calls back after the call.
 func lend(parts ...[]byte) (at []float64, back func()) {
 	module()
+	lends.Lock()
 	c := Code{words: make([]uint64, len(parts))}
 	for i, b := range parts {
 		still(unsafe.Pointer(unsafe.SliceData(b)))
 		c.Point(i, SpanOf(b), 0)
 	}
 	if !c.lending.take(c.words) {
+		lends.Unlock()
 		panic(errNoMemory)
 	}
 	at = make([]float64, len(parts))
@@ -166,6 +171,7 @@ func lend(parts ...[]byte) (at []float64, back func()) {
 	return at, func() {
 		c.lending.give()
 		c.lending.free()
+		lends.Unlock()
 		runtime.KeepAlive(parts)
 	}
 }

@@ -26,7 +26,7 @@ func expertPieces(experts, size int, pack func(w, dst []byte)) pieces {
 	fill := func(w *tensor.Tensor, from, n int, all []byte) error {
 		packed := len(all) / experts
 		for e := range n {
-			pack(w.Bytes()[e*each:][:each], all[(from+e)*packed:])
+			pack(w.Bytes()[e*each:][:each], all[(from+e)*packed:][:packed])
 		}
 		return nil
 	}
