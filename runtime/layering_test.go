@@ -35,8 +35,11 @@ internal/guard           : internal/mapped runtime/graph
 formats/internal/binio   : internal/beneath internal/mapped internal/pieces
 csrc/FAMILY              : csrc
 bindings/internal/families : csrc/FAMILY
+bindings/internal/heap   :
+bindings/internal/hosted :
 bindings/internal/wasm   :
-bindings                 : csrc bindings/internal/families bindings/internal/wasm
+bindings                 : csrc bindings/internal/families bindings/internal/heap bindings/internal/hosted bindings/internal/wasm
+bindings/wazero          : bindings/internal/hosted
 bindings/vulkan          : csrc/FAMILY
 runtime/tensor           : packed internal/mapped internal/printable
 internal/elements        : packed runtime/tensor
@@ -104,7 +107,7 @@ formats                  : internal/budget internal/guard internal/pieces format
 .                        : internal/budget internal/guard internal/pieces internal/printable internal/resample internal/stages formats runtime runtime/graph runtime/op runtime/tensor
 generate                 : internal/guard .
 quantize                 : . bindings internal/elements internal/guard internal/mapped formats formats/gguf formats/loom packed runtime/graph runtime/tensor
-cmd                      : . bindings formats formats/chelis formats/gguf formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/jsonobject internal/output internal/pieces internal/printable internal/stages packed quantize runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan
+cmd                      : . bindings bindings/wazero formats formats/chelis formats/gguf formats/gptrs formats/hnw formats/onnx generate generate/tokenizer internal/beneath internal/budget internal/jsonobject internal/output internal/pieces internal/printable internal/stages packed quantize runtime runtime/graph runtime/op runtime/op/standard runtime/tensor runtime/vulkan
 bench                    : internal/elements . bindings formats formats/onnx generate internal/topologies runtime/graph runtime/tensor runtime/vulkan
 examples/device          : . runtime/vulkan
 scripts/sbom             :

@@ -51,6 +51,7 @@ cross() { # everything compiles without cgo for other systems and processors
   for target in $targets; do
     printf '%s\n' "$target"
     CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go build ./...
+    CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go vet ./bindings/...
   done
 }
 
@@ -197,6 +198,13 @@ js() { # the engine and its kernels as WebAssembly, in Node
   conform nacre.wasm all
 }
 
+wazero() { # the engine without cgo, and its kernels in wazero
+  CGO_ENABLED=0 go test "$patience" -vet=off -short ./bindings ./bindings/internal/heap ./bindings/wazero \
+    ./runtime ./runtime/op/... ./runtime/internal/cpu ./runtime/internal/exec ./runtime/internal/plan
+  CGO_ENABLED=0 go build -o build/nacre-wazero ./cmd/nacre
+  conform nacre-wazero all
+}
+
 android() { # all code compiles for Android, and the programs are what its loader takes
   scripts/test-android.sh
 }
@@ -326,6 +334,7 @@ asan         long
 ubsan        long
 neon         long
 js           long
+wazero       long
 scalar       short
 levels       short
 emulated     short
