@@ -39,10 +39,12 @@ type pack struct {
 func NewPacks() *Packs { return &Packs{list: map[packKey]*pack{}} }
 
 // NewMovingPacks returns an empty set for sessions with constants that weights moves in and out of
-// memory. Close closes weights too.
+// memory, if CanMove. Close closes weights too.
 func NewMovingPacks(weights *Weights) *Packs {
 	p := NewPacks()
-	p.weights = weights
+	if CanMove {
+		p.weights = weights
+	}
 	return p
 }
 

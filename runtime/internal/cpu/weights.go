@@ -15,7 +15,7 @@ import (
 // constant is on pages that hold nothing else.
 const leastMoved = 16 << 10
 
-// CanMove reports whether the system can release the memory of constants.
+// CanMove reports whether the system can release the memory of constants, and kernels read them there.
 const CanMove = mapped.CanForget && !bindings.Apart
 
 // Weights moves constants of mapped files in and out of memory, within a budget. It moves constants
