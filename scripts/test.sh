@@ -51,7 +51,7 @@ cross() { # everything compiles without cgo for other systems and processors
   for target in $targets; do
     printf '%s\n' "$target"
     CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go build ./...
-    CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go vet ./bindings/...
+    CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go vet ./bindings ./bindings/internal/... ./bindings/wazero
   done
 }
 
