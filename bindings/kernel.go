@@ -93,8 +93,8 @@ func (k Kernel) Packed(words []int64, operand int) int { return packedSize(k.row
 // PacksUnaligned reports whether Pack takes elements at any address.
 func (k Kernel) PacksUnaligned() bool { return k.row.unaligned }
 
-// Pack packs operand src, with all that it reads, into dst. dst has Packed bytes at a multiple of 64. src is at a multiple of
-// its element size, unless PacksUnaligned reports true.
+// Pack packs operand src, with all that it reads, into dst. dst has Packed bytes at a multiple of 64.
+// src is at a multiple of its element size, unless PacksUnaligned reports true.
 func (k Kernel) Pack(words []int64, operand int, src, dst []byte) {
 	pack(k.row, words, operand, src, dst)
 }
